@@ -1,0 +1,77 @@
+package score
+
+import (
+	"math"
+
+	"github.com/griffin-search/griffin/internal/base"
+)
+
+// Bound is the saturation part freq/(freq+K) of a contribution in units of
+// 1/65535, rounded up where it is an upper bound (of a block or a list) and
+// down where it is a lower one (a k-th best). It does not hold the idf, which
+// changes with the collection.
+type Bound uint16
+
+// MaxBound is the bound that nothing exceeds: saturation 1.
+const MaxBound Bound = math.MaxUint16
+
+// Saturation is the part of BM25 that a Bound bounds: K1, B and the mean
+// length for which bounds are computed.
+type Saturation struct {
+	BM25
+	AvgLen float64
+}
+
+func (s Saturation) value(freq, length uint32) float64 {
+	avg := s.AvgLen
+	if !(avg > 0) {
+		avg = 1
+	}
+	k1, b := float64(s.K1), float64(s.B)
+	f := float64(freq)
+	if f+k1 == 0 {
+		return 0
+	}
+	return f / (f + k1*(1-b) + k1*b/avg*float64(length))
+}
+
+// Upper returns the bound of a posting, rounded up.
+func (s Saturation) Upper(freq, length uint32) Bound {
+	return Bound(min(math.Ceil(s.value(freq, length)*float64(MaxBound)), float64(MaxBound)))
+}
+
+// Lower returns the bound of a posting, rounded down.
+func (s Saturation) Lower(freq, length uint32) Bound {
+	return Bound(math.Floor(s.value(freq, length) * float64(MaxBound)))
+}
+
+// Scale turns Bounds into Scores for one term of a query. It is safe for a
+// collection whose mean length is not the one that the bounds were made for:
+// with r = avgLenNow/avgLenThen, K shrinks at most by the factor r if r > 1, so
+// saturation grows at most by r; if r < 1 it can only shrink, and at most by r.
+type Scale struct {
+	up, down float64
+}
+
+// NewScale returns the Scale of term t, for bounds made with mean length
+// avgThen (the segment's) in a collection whose mean length is avgNow. K1 and B
+// must be those that the bounds were made with.
+func NewScale(t Term, avgThen, avgNow float64) Scale {
+	r := 1.0
+	if avgThen > 0 && avgNow > 0 {
+		r = avgNow / avgThen
+	}
+	// The float32 arithmetic of Term.Score errs by less than 2^-21 of the value
+	// (five roundings of 2^-24 each); the factor covers it and the rounding here.
+	const slack = 1.0 / (1 << 20)
+	w := float64(t.Weight) / float64(MaxBound)
+	return Scale{up: w * max(r, 1) * (1 + slack), down: w * min(r, 1) * (1 - slack)}
+}
+
+// Upper returns a Score that no contribution with saturation at most b exceeds.
+func (s Scale) Upper(b Bound) base.Score { return base.Score(s.up*float64(b)) + 1 }
+
+// Lower returns a Score that every contribution with saturation at least b reaches.
+func (s Scale) Lower(b Bound) base.Score {
+	return base.Score(max(s.down*float64(b)-1, 0))
+}
