@@ -1,0 +1,110 @@
+# Griffin. "make help" lists the targets.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+BIN     := .build/bin
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+
+# The time of one fuzz target, and where the pinned tools of tools/go.mod go.
+FUZZTIME ?= 5s
+TOOLS    := $(BIN)/golangci-lint $(BIN)/gofumpt $(BIN)/gotestsum
+
+# A tool that a test needs and does not find is a failure under make test, not a skip.
+TEST := GRIFFIN_REQUIRE_BROWSER=1 $(BIN)/gotestsum --format pkgname --format-hide-empty-pkg --
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## build bin/griffin
+	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/griffin ./cmd/griffin
+
+.PHONY: demo
+demo: build ## build, index the documentation and source of Go, and search it
+	bin/griffin demo
+
+.PHONY: test
+test: ## everything that continuous integration checks (about 12 minutes on 2 cores)
+	@.ci/setup
+	@$(MAKE) --no-print-directory lint
+	@$(MAKE) --no-print-directory unit
+	@$(MAKE) --no-print-directory race
+	@$(MAKE) --no-print-directory fuzz
+	@echo "make test: all passed"
+
+.PHONY: test-short
+test-short: ## unit tests without the slow ones, seconds
+	go test -short -tags invariants ./...
+
+.PHONY: unit
+unit: $(BIN)/gotestsum ## unit tests of all modules, invariants checked
+	$(TEST) -tags invariants ./...
+	$(MAKE) -C bench/peers --no-print-directory test
+
+.PHONY: race
+race: $(BIN)/gotestsum ## tests under the race detector, without the slow ones
+	CGO_ENABLED=1 $(TEST) -race -short ./...
+
+.PHONY: fuzz
+fuzz: ## each fuzz target for FUZZTIME (5s)
+	@.ci/fuzz $(FUZZTIME)
+
+.PHONY: lint
+lint: $(TOOLS) tidy-check generate-check ## formatting, vet (also arm64), golangci-lint, go.mod, generated files
+	@out=$$($(BIN)/gofumpt -l $$(git ls-files -co --exclude-standard '*.go')); \
+		[ -z "$$out" ] || { echo "not formatted (make fmt):"; echo "$$out"; exit 1; }
+	go vet ./...
+	go vet -tags invariants ./...
+	GOARCH=arm64 go vet ./...
+	$(BIN)/golangci-lint run ./...
+
+.PHONY: fmt
+fmt: $(BIN)/gofumpt ## format all Go files
+	$(BIN)/gofumpt -w $$(git ls-files -co --exclude-standard '*.go')
+
+.PHONY: generate
+generate: ## write generated files anew
+	go generate ./...
+	go test -run '^TestFuzzTargetsAreRun$$' ./internal/arch -update
+
+# Generates into a copy of the tree and compares, so that the check never changes a file here.
+.PHONY: generate-check
+generate-check:
+	@rm -rf .build/generate && mkdir -p .build/generate
+	@git ls-files -co --exclude-standard -z | xargs -0 cp --parents -t .build/generate
+	@cd .build/generate && go generate ./...
+	@git ls-files -co --exclude-standard | while read -r f; do \
+		cmp -s "$$f" ".build/generate/$$f" || { echo "$$f is not what go generate writes (make generate)"; exit 1; }; done
+	@rm -rf .build/generate
+
+.PHONY: tidy-check
+tidy-check: ## go.mod and go.sum are what go mod tidy writes
+	go mod tidy -diff
+	go -C tools mod tidy -diff
+
+.PHONY: bench
+bench: ## Go benchmarks of all packages; compare two outputs with .build/bin/benchstat
+	go test -run '^$$' -bench . -benchmem -count 1 ./...
+
+.PHONY: cover
+cover: ## test coverage as .build/cover.html
+	@mkdir -p .build
+	go test -short -coverpkg=./... -coverprofile=.build/cover.out ./...
+	go tool cover -html=.build/cover.out -o .build/cover.html
+	@go tool cover -func=.build/cover.out | tail -1
+
+.PHONY: tools
+tools: $(TOOLS) $(BIN)/benchstat ## build the pinned tools of tools/go.mod
+
+$(BIN)/golangci-lint: tools/go.mod
+	@echo "building golangci-lint (a minute or two, once)"
+	@go -C tools build -o ../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+$(BIN)/gofumpt: tools/go.mod
+	@go -C tools build -o ../$@ mvdan.cc/gofumpt
+$(BIN)/gotestsum: tools/go.mod
+	@go -C tools build -o ../$@ gotest.tools/gotestsum
+$(BIN)/benchstat: tools/go.mod
+	@go -C tools build -o ../$@ golang.org/x/perf/cmd/benchstat

@@ -1,0 +1,177 @@
+package arch
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// layers is the import policy of the module, lowest layer first. A package may
+// import packages of lower layers only. "." is the root package, griffin.
+//
+// Changing this table is a design decision: say why in the commit.
+var layers = [][]string{
+	0: {"internal/base", "internal/invariant", "internal/vfs"},
+	1: {
+		"codec", "internal/score", "internal/topk", "internal/analysis", "internal/corpus",
+		"internal/reorder", "internal/sealed", "ciff", "trec",
+	},
+	2: {"internal/postings", "internal/segment", "internal/query", "internal/snippet"},
+	3: {"internal/traverse", "internal/index"},
+	4: {"internal/exec"},
+	5: {"."},
+	6: {"internal/server"},
+	7: {"cmd/griffin"},
+}
+
+// sideways lists the imports within one layer that are allowed, each with its
+// reason. There must be no cycle among them, which the compiler sees to.
+var sideways = []struct{ from, to, why string }{
+	{"internal/vfs", "internal/base", "Lock returns base.ErrLocked"},
+	{"internal/segment", "internal/postings", "a segment is made of posting lists"},
+}
+
+// restricted lists what only some packages may import. An entry covers the
+// packages below it too.
+var restricted = []struct {
+	what string
+	only []string
+	why  string
+}{
+	{module + "/internal/gpu", []string{"internal/gpu", "internal/exec"}, "only the planner knows that a GPU exists"},
+	{"github.com/ebitengine/purego", []string{"internal/gpu"}, "the driver is loaded in one place"},
+	{"C", nil, "Griffin builds without a C toolchain"},
+	{"unsafe", []string{
+		"codec", "internal/postings", "internal/segment", "internal/sealed", "internal/vfs",
+		"internal/traverse", "internal/analysis", "internal/corpus", "internal/index", "internal/reorder", "internal/gpu",
+	}, "views into mapped bytes stay below the planner"},
+}
+
+// testSupport reports whether pkg exists for tests only: internal/arch,
+// internal/shareddata, and every package whose name ends in "test".
+func testSupport(pkg string) bool {
+	return pkg == "internal/arch" || pkg == "internal/shareddata" || strings.HasSuffix(path.Base(pkg), "test")
+}
+
+func layerOf(pkg string) (int, bool) {
+	for i, l := range layers {
+		if slices.Contains(l, pkg) {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// checkImport returns what is wrong with an import, or "". test says that the
+// importing file is a test.
+func checkImport(from, imported string, test bool) string {
+	for _, r := range restricted {
+		if within(imported, r.what) && !slices.ContainsFunc(r.only, func(p string) bool { return within(from, p) }) {
+			return fmt.Sprintf("may be imported by %q only: %s", r.only, r.why)
+		}
+	}
+	to, ok := inModule(imported)
+	if !ok {
+		return ""
+	}
+	support := test || testSupport(from)
+	if testSupport(to) {
+		if support {
+			return ""
+		}
+		return "is test support: move what is needed out of it, or the importer into a _test.go file"
+	}
+	toLayer, ok := layerOf(to)
+	if !ok {
+		return "is in no layer: add it to layers in internal/arch/deps_test.go"
+	}
+	if testSupport(from) {
+		return "" // layerless: the tests that import it are checked for themselves
+	}
+	fromLayer, ok := layerOf(from)
+	if !ok {
+		return "" // TestEveryPackageHasALayer says so
+	}
+	switch {
+	case toLayer < fromLayer, from == to:
+		return ""
+	case test && toLayer == fromLayer:
+		return ""
+	case slices.ContainsFunc(sideways, func(s struct{ from, to, why string }) bool { return s.from == from && s.to == to }):
+		return ""
+	case toLayer == fromLayer:
+		return fmt.Sprintf("is in the same layer, %d: move what both need to a lower layer, "+
+			"or, if one truly stands on the other, add the pair with its reason to sideways in internal/arch/deps_test.go", toLayer)
+	}
+	return fmt.Sprintf("is in layer %d, above layer %d: let the upper package pass in what is needed, or move it down", toLayer, fromLayer)
+}
+
+func within(pkg, root string) bool { return pkg == root || strings.HasPrefix(pkg, root+"/") }
+
+func TestImportsPointDownward(t *testing.T) {
+	for _, f := range goFiles(t) {
+		for _, imp := range f.imports {
+			if msg := checkImport(f.pkg, imp, f.test); msg != "" {
+				t.Errorf("%s imports %s, which %s", f.path, imp, msg)
+			}
+		}
+	}
+}
+
+func TestEveryPackageHasALayer(t *testing.T) {
+	pkgs := packages(t)
+	for _, pkg := range pkgs {
+		if _, ok := layerOf(pkg); !ok && !testSupport(pkg) {
+			t.Errorf("package %s is in no layer: add it to layers in internal/arch/deps_test.go", pkg)
+		}
+	}
+	for i, l := range layers {
+		for _, pkg := range l {
+			if !slices.Contains(pkgs, pkg) {
+				t.Errorf("layer %d names %s, which is no package: remove it from layers", i, pkg)
+			}
+		}
+	}
+}
+
+func TestSidewaysImportsAreUsed(t *testing.T) {
+	for _, s := range sideways {
+		used := slices.ContainsFunc(goFiles(t), func(f goFile) bool {
+			return f.pkg == s.from && !f.test && slices.Contains(f.imports, path.Join(module, s.to))
+		})
+		if !used {
+			t.Errorf("sideways allows %s to import %s (%s), but it does not: remove the entry", s.from, s.to, s.why)
+		}
+	}
+}
+
+// TestCheckImport shows that the policy can fail.
+func TestCheckImport(t *testing.T) {
+	for _, c := range []struct {
+		from, imported string
+		test, allowed  bool
+	}{
+		{"internal/exec", module + "/internal/traverse", false, true},
+		{"internal/traverse", module + "/internal/exec", false, false},
+		{"internal/traverse", module + "/internal/exec", true, false},
+		{"internal/segment", module + "/internal/postings", false, true},
+		{"internal/postings", module + "/internal/segment", false, false},
+		{"internal/topk", module + "/internal/score", false, false},
+		{"internal/topk", module + "/internal/score", true, true},
+		{"internal/segment", module + "/codec/codectest", false, false},
+		{"internal/segment", module + "/codec/codectest", true, true},
+		{"internal/index", module + "/internal/shareddata", false, false},
+		{"internal/server", module, false, true},
+		{"internal/server", module + "/internal/gpu/cuda", false, false},
+		{"internal/server", "unsafe", false, false},
+		{"internal/base", "C", false, false},
+		{"internal/base", "fmt", false, true},
+		{"internal/base", module + "/internal/nowhere", false, false},
+	} {
+		if msg := checkImport(c.from, c.imported, c.test); (msg == "") != c.allowed {
+			t.Errorf("checkImport(%s, %s, test=%t) = %q, want allowed=%t", c.from, c.imported, c.test, msg, c.allowed)
+		}
+	}
+}

@@ -1,0 +1,129 @@
+package arch
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+)
+
+const module = "github.com/griffin-search/griffin"
+
+// root is the module's root folder, seen from this package's.
+const root = "../.."
+
+// goFile is one Go file of the module, whatever its build tags say.
+type goFile struct {
+	path    string // slash-separated, from the module root
+	pkg     string // folder of it, "." for the root
+	name    string // package clause
+	test    bool
+	imports []string
+	fuzz    []string // names of its func FuzzXxx
+	doc     bool     // has a package comment
+}
+
+// inModule returns the folder of an imported package of this module.
+func inModule(imported string) (string, bool) {
+	if imported == module {
+		return ".", true
+	}
+	return strings.CutPrefix(imported, module+"/")
+}
+
+var scanOnce = sync.OnceValues(scan)
+
+func goFiles(t *testing.T) []goFile {
+	t.Helper()
+	files, err := scanOnce()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// packages returns the folders with Go files of the module, in order.
+func packages(t *testing.T) []string {
+	t.Helper()
+	var out []string
+	for _, f := range goFiles(t) {
+		out = append(out, f.pkg)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// walk calls fn for each file of the repository, without what git ignores or
+// hides, testdata and, unless nested, modules of their own.
+func walk(nested bool, fn func(name string) error) error {
+	return filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, p)
+		if err != nil {
+			return err
+		}
+		name := filepath.ToSlash(rel)
+		if !d.IsDir() {
+			return fn(name)
+		}
+		base := path.Base(name)
+		if name != "." && (strings.HasPrefix(base, ".") || base == "testdata" || name == "bin" || name == "shared") {
+			return fs.SkipDir
+		}
+		if _, err := os.Stat(filepath.Join(p, "go.mod")); err == nil && name != "." && !nested {
+			return fs.SkipDir
+		}
+		return nil
+	})
+}
+
+func scan() ([]goFile, error) {
+	var files []goFile
+	err := walk(false, func(name string) error {
+		if path.Ext(name) != ".go" {
+			return nil
+		}
+		f, err := parse(name)
+		if err != nil {
+			return err
+		}
+		files = append(files, f)
+		return nil
+	})
+	return files, err
+}
+
+func parse(name string) (goFile, error) {
+	syntax, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, filepath.FromSlash(name)), nil, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return goFile{}, err
+	}
+	f := goFile{
+		path: name, pkg: path.Dir(name), name: syntax.Name.Name,
+		test: strings.HasSuffix(name, "_test.go"),
+		doc:  syntax.Doc != nil,
+	}
+	for _, imp := range syntax.Imports {
+		p, err := strconv.Unquote(imp.Path.Value)
+		if err != nil {
+			return goFile{}, err
+		}
+		f.imports = append(f.imports, p)
+	}
+	for _, decl := range syntax.Decls {
+		if fn, ok := decl.(*ast.FuncDecl); ok && f.test && fn.Recv == nil && strings.HasPrefix(fn.Name.Name, "Fuzz") {
+			f.fuzz = append(f.fuzz, fn.Name.Name)
+		}
+	}
+	return f, nil
+}
