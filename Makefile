@@ -5,7 +5,6 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 BIN     := .build/bin
-VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 
 # The time of one fuzz target, and where the pinned tools of tools/go.mod go.
 FUZZTIME ?= 5s
@@ -20,7 +19,7 @@ help: ## list the targets
 
 .PHONY: build
 build: ## build bin/griffin
-	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/griffin ./cmd/griffin
+	go build -trimpath -o bin/griffin ./cmd/griffin
 
 .PHONY: demo
 demo: build ## build, index the documentation and source of Go, and search it

@@ -1,0 +1,231 @@
+package arch
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// block is a fenced code block of a document.
+type block struct {
+	line     int // of its first line, 1-based
+	language string
+	text     string
+}
+
+func blocks(text string) []block {
+	var out []block
+	var open *block
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		fence, isFence := strings.CutPrefix(strings.TrimSpace(line), "```")
+		switch {
+		case isFence && open == nil:
+			open = &block{line: n + 1, language: fence}
+		case isFence:
+			out = append(out, *open)
+			open = nil
+		case open != nil:
+			open.text += line
+		}
+	}
+	return out
+}
+
+// TestDocumentedCommandsRun runs what README.md and the guides tell a reader
+// to type: each line of a block fenced as sh, in order, in a fresh folder that
+// holds the documents of the repository; and the programs fenced as go. What
+// must not run by itself (output, other systems) is fenced otherwise.
+func TestDocumentedCommandsRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the binary")
+	}
+	bin := t.TempDir()
+	build := exec.Command("go", "build", "-o", filepath.Join(bin, "griffin"), "./cmd/griffin")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	guides, err := filepath.Glob(filepath.Join(root, "docs", "guides", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, doc := range append([]string{filepath.Join(root, "README.md")}, guides...) {
+		text, err := os.ReadFile(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(filepath.Base(doc), func(t *testing.T) {
+			t.Parallel()
+			s := session{t: t, bin: bin, dir: t.TempDir()}
+			if err := os.CopyFS(filepath.Join(s.dir, "docs"), os.DirFS(filepath.Join(root, "docs"))); err != nil {
+				t.Fatal(err)
+			}
+			for _, b := range blocks(string(text)) {
+				switch b.language {
+				case "sh":
+					s.shell(b)
+				case "go":
+					s.program(b)
+				}
+			}
+		})
+	}
+}
+
+// session is a reader at a terminal.
+type session struct {
+	t        *testing.T
+	bin, dir string
+}
+
+func (s session) command(ctx context.Context, line string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", line)
+	cmd.Dir = s.dir
+	cmd.Env = append(os.Environ(), "PATH="+s.bin+string(filepath.ListSeparator)+os.Getenv("PATH"), "HOME="+s.dir, "NO_COLOR=1")
+	return cmd
+}
+
+func (s session) shell(b block) {
+	text := strings.ReplaceAll(b.text, "\\\n", " ")
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if i := strings.Index(line, " # "); i >= 0 {
+			line = strings.TrimSpace(line[:i])
+		}
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		if err := s.run(line); err != nil {
+			s.t.Errorf("block at line %d: %s: %v", b.line, line, err)
+		}
+	}
+}
+
+var makeTarget = regexp.MustCompile(`(?m)^([a-z-]+):.*## `)
+
+func (s session) run(line string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	words := strings.Fields(line)
+	switch {
+	case words[0] == "git" && words[1] == "clone", words[0] == "cd":
+		return nil // the reader's first two steps; here they are done
+	case words[0] == "make":
+		return checkMake(words[1:])
+	case words[0] == "go" && words[1] == "install":
+		pkg, ok := inModule(strings.TrimSuffix(words[len(words)-1], "@latest"))
+		if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(pkg), "main.go")); !ok || err != nil {
+			return fmt.Errorf("%s is no command of this module", pkg)
+		}
+		return nil
+	case words[0] == "griffin" && words[1] == "serve":
+		return s.serve(ctx, line)
+	}
+	out, err := s.command(ctx, line).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%w\n%s", err, out)
+	}
+	return nil
+}
+
+// checkMake reports targets that the Makefile does not have. They do not run:
+// the test itself runs under one of them.
+func checkMake(words []string) error {
+	text, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	if err != nil {
+		return err
+	}
+	var have []string
+	for _, m := range makeTarget.FindAllStringSubmatch(string(text), -1) {
+		have = append(have, m[1])
+	}
+	for _, w := range words {
+		if !strings.Contains(w, "=") && !slices.Contains(have, w) {
+			return fmt.Errorf("no target %s in the Makefile", w)
+		}
+	}
+	return nil
+}
+
+// serve starts the server on a free port, waits until it says where it
+// listens, interrupts it, and expects a graceful end.
+func (s session) serve(ctx context.Context, line string) error {
+	cmd := s.command(ctx, "exec "+line+" --addr 127.0.0.1:0")
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		return err
+	}
+	cmd.Stdout = cmd.Stderr
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	var said strings.Builder
+	lines := bufio.NewScanner(io.TeeReader(stderr, &said))
+	for lines.Scan() && !strings.Contains(lines.Text(), "http://127.0.0.1:") {
+	}
+	interrupted := cmd.Process.Signal(os.Interrupt)
+	_, drainErr := io.Copy(&said, stderr)
+	err = cmd.Wait()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() == 130 {
+		err = nil
+	}
+	if err = errors.Join(interrupted, drainErr, err); err != nil {
+		return fmt.Errorf("%w\n%s", err, said.String())
+	}
+	if !strings.Contains(said.String(), "http://") {
+		return fmt.Errorf("did not say where it listens:\n%s", said.String())
+	}
+	return nil
+}
+
+// program runs a complete Go program of a document against this module.
+func (s session) program(b block) {
+	if !strings.HasPrefix(b.text, "package main") {
+		s.t.Errorf("block at line %d: a go block must be a complete program", b.line)
+		return
+	}
+	file := filepath.Join(s.dir, "main.go")
+	if err := os.WriteFile(file, []byte(b.text), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	program := filepath.Join(s.dir, "program")
+	build := exec.Command("go", "build", "-o", program, file)
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		s.t.Errorf("block at line %d: %v\n%s", b.line, err, out)
+		return
+	}
+	if err := s.run(program); err != nil {
+		s.t.Errorf("block at line %d: %v", b.line, err)
+	}
+}
+
+func TestBlocks(t *testing.T) {
+	got := blocks("a\n```sh\none\n  two\n```\nb\n```text\n```\n")
+	want := []block{{3, "sh", "one\n  two\n"}, {8, "text", ""}}
+	if !slices.Equal(got, want) {
+		t.Errorf("blocks = %v, want %v", got, want)
+	}
+}
+
+func TestCheckMake(t *testing.T) {
+	if err := checkMake([]string{"demo", "test", "FUZZTIME=1m"}); err != nil {
+		t.Error(err)
+	}
+	if checkMake([]string{"nothing"}) == nil {
+		t.Error("checkMake found a target that is not there")
+	}
+}
