@@ -1,0 +1,16 @@
+//go:build !linux && !darwin && !freebsd && !netbsd && !openbsd && !dragonfly
+
+package vfs
+
+import (
+	"errors"
+	"os"
+)
+
+// Without mmap, Map reads the file.
+func mapFile(*os.File, int) (*Mapping, error) { return nil, errors.ErrUnsupported }
+
+// Such systems offer no way to sync a folder.
+func syncDir(*os.File) error { return nil }
+
+func lockFile(*os.File) error { return errors.ErrUnsupported }
