@@ -3,7 +3,11 @@ package query
 // Node is a part of a parsed query. Exactly these types implement it: *Term,
 // *Phrase, *Boolean. The text is still raw: analysis turns it into index terms
 // when the query is planned, since that depends on the index.
-type Node interface{ node() }
+type Node interface {
+	node()
+	// String returns the canonical text of the node: see format.go.
+	String() string
+}
 
 // Occur says how a clause takes part in its Boolean.
 type Occur uint8
@@ -11,10 +15,14 @@ type Occur uint8
 const (
 	// Plain clauses follow the mode: required in mode and, optional in mode or.
 	Plain Occur = iota
-	// Must clauses (+) are required in every mode.
+	// Must clauses (+, AND) are required in every mode.
 	Must
-	// MustNot clauses (-) exclude the documents that match them.
+	// MustNot clauses (-, NOT) exclude the documents that match them.
 	MustNot
+	// Should clauses (OR) are optional in every mode: where a Boolean has
+	// nothing required, one of its optional clauses has to match. In trees of
+	// Parse either all clauses of a Boolean are Should or none is.
+	Should
 )
 
 // Term is a word. Analysis may turn it into no term (a stop word), one, or
@@ -23,7 +31,7 @@ const (
 type Term struct {
 	Field string // "" is the default field
 	Text  string
-	Boost float64 // 1 unless ^boost was given; > 0, finite, at most MaxBoost
+	Boost float64 // 1 unless ^boost was given; MinBoost to MaxBoost
 }
 
 // Phrase is a quoted text: its terms must stand in this order and distance.
@@ -33,7 +41,8 @@ type Phrase struct {
 	Boost float64
 }
 
-// Boolean is a group of clauses.
+// Boolean is a group of clauses. One without any matches nothing, and so does
+// one that has only MustNot clauses.
 type Boolean struct {
 	Clauses []Clause
 	Boost   float64
@@ -49,5 +58,17 @@ func (*Term) node()    {}
 func (*Phrase) node()  {}
 func (*Boolean) node() {}
 
-// MaxBoost is the largest ^boost of a query, over all nested groups multiplied.
-const MaxBoost = 1000
+// Bounds of a query. What goes beyond them is an error of its own kind (see
+// errors.go), so that a server can tell it from a slip of the pen.
+const (
+	// MaxBoost is the largest ^boost of a query, over all nested groups multiplied.
+	MaxBoost = 1000
+	// MinBoost is the smallest ^boost that can be written.
+	MinBoost = 0.001
+	// MaxBytes is the longest query text.
+	MaxBytes = 16 << 10
+	// MaxDepth is how deep parentheses may be nested.
+	MaxDepth = 32
+	// MaxClauses is how many words and phrases a query may have.
+	MaxClauses = 1024
+)

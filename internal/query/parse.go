@@ -1,0 +1,338 @@
+package query
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Parse returns the tree of a query. fields are the names that may stand
+// before a colon. The error is a *Error, the first that there is.
+//
+// A query without any clause is a *Boolean without any, not an error.
+func Parse(text string, fields []string) (Node, error) {
+	node, remarks := ParseLenient(text, fields)
+	if len(remarks) > 0 {
+		return nil, remarks[0]
+	}
+	return node, nil
+}
+
+// ParseLenient is Parse for what people type into a search box: it always
+// returns a tree, and tells in remarks, in the order in which they were found,
+// what it took as plain text or left out to get there.
+func ParseLenient(text string, fields []string) (node Node, remarks []*Error) {
+	p := parser{text: text, fields: fields}
+	if len(text) > MaxBytes {
+		p.remark(ErrTooLong, MaxBytes, "more than %d bytes", MaxBytes)
+		for end := MaxBytes; ; end-- {
+			if utf8.RuneStart(text[end]) {
+				p.text = text[:end]
+				break
+			}
+		}
+	}
+	return p.sequence(-1), p.remarks
+}
+
+type parser struct {
+	text    string
+	pos     int
+	fields  []string
+	field   string // of the group that pos is in
+	depth   int    // of open parentheses
+	leaves  int
+	stopped bool // a limit was reached: pos is at the end
+	remarks []*Error
+}
+
+func (p *parser) remark(kind error, offset int, format string, args ...any) {
+	if !p.stopped {
+		p.remarks = append(p.remarks, &Error{Kind: kind, Offset: offset, Reason: fmt.Sprintf(format, args...)})
+	}
+}
+
+// stop gives up the rest of the text.
+func (p *parser) stop(kind error, offset int, format string, args ...any) {
+	p.remark(kind, offset, format, args...)
+	p.stopped = true
+	p.pos = len(p.text)
+}
+
+// sequence parses clauses up to the end or the parenthesis that closes the
+// group opened at byte open (-1: no group).
+func (p *parser) sequence(open int) Node {
+	var clauses []Clause
+	for {
+		p.skipSpace()
+		if p.pos == len(p.text) {
+			if open >= 0 {
+				p.remark(ErrSyntax, open, `"(" is not closed (write \( for the character)`)
+			}
+			break
+		}
+		if p.text[p.pos] == ')' {
+			if open < 0 {
+				p.remark(ErrSyntax, p.pos, `")" closes nothing (write \) for the character)`)
+			}
+			p.pos++
+			if open >= 0 {
+				break
+			}
+			continue
+		}
+		if c, ok := p.either(); ok {
+			clauses = append(clauses, c)
+		}
+	}
+	return group(clauses)
+}
+
+// group makes a node of clauses: the only one itself if it is not excluded.
+func group(clauses []Clause) Node {
+	if len(clauses) == 1 && clauses[0].Occur != MustNot {
+		return clauses[0].Node
+	}
+	return &Boolean{Clauses: clauses, Boost: 1}
+}
+
+// either parses operands of OR. ok is false if nothing came of the text.
+func (p *parser) either() (c Clause, ok bool) {
+	clauses := p.operands("OR", p.both)
+	if len(clauses) < 2 {
+		return first(clauses)
+	}
+	for i, c := range clauses {
+		clauses[i] = Clause{Occur: Should, Node: group([]Clause{c})}
+	}
+	return Clause{Node: &Boolean{Clauses: clauses, Boost: 1}}, true
+}
+
+// both parses operands of AND.
+func (p *parser) both() (c Clause, ok bool) {
+	clauses := p.operands("AND", p.clause)
+	if len(clauses) < 2 {
+		return first(clauses)
+	}
+	for i := range clauses {
+		if clauses[i].Occur == Plain {
+			clauses[i].Occur = Must
+		}
+	}
+	return Clause{Node: &Boolean{Clauses: clauses, Boost: 1}}, true
+}
+
+func first(clauses []Clause) (Clause, bool) {
+	if len(clauses) == 0 {
+		return Clause{}, false
+	}
+	return clauses[0], true
+}
+
+// operands parses operands that stand between the operator word.
+func (p *parser) operands(operator string, operand func() (Clause, bool)) []Clause {
+	var clauses []Clause
+	for {
+		if c, ok := operand(); ok {
+			clauses = append(clauses, c)
+		}
+		p.skipSpace()
+		if !p.atKeyword(operator) {
+			return clauses
+		}
+		offset := p.pos
+		p.pos += len(operator)
+		p.skipSpace()
+		if p.pos == len(p.text) || p.text[p.pos] == ')' || p.atKeyword("AND") || p.atKeyword("OR") {
+			p.remark(ErrSyntax, offset, `%s has nothing after it (write \%[1]s for the word)`, operator)
+			return clauses
+		}
+	}
+}
+
+// clause parses an operand with the prefix and the boost that it may have. At
+// pos stands neither a blank nor a closing parenthesis.
+func (p *parser) clause() (c Clause, ok bool) {
+	offset := p.pos
+	switch {
+	case p.atKeyword("NOT"):
+		p.pos += len("NOT")
+		p.skipSpace()
+		c.Occur = MustNot
+	case p.text[p.pos] == '+':
+		p.pos++
+		c.Occur = Must
+	case p.text[p.pos] == '-':
+		p.pos++
+		c.Occur = MustNot
+	case p.atKeyword("AND"), p.atKeyword("OR"):
+		p.remark(ErrSyntax, offset, `%s has nothing before it (write \%[1]s for the word)`, p.word())
+		p.pos = offset
+	}
+	if c.Occur != Plain && p.delimited(p.pos, ")") {
+		p.remark(ErrSyntax, offset, `%s has nothing after it (write \%[1]s for the text)`, strings.TrimSpace(p.text[offset:p.pos]))
+		p.pos, c.Occur = offset, Plain
+	}
+	c.Node = p.operand()
+	return c, c.Node != nil
+}
+
+// operand parses a word, phrase or group with its field and boost; nil if it
+// is empty.
+func (p *parser) operand() Node {
+	outer := p.field
+	defer func() { p.field = outer }()
+	if f := p.fieldPrefix(); f != "" {
+		p.field = f
+		p.pos += len(f) + 1
+	}
+	offset := p.pos
+	switch p.text[offset] {
+	case '(':
+		if p.depth == MaxDepth {
+			p.stop(ErrTooDeep, offset, "more than %d parentheses within one another", MaxDepth)
+			return nil
+		}
+		p.depth++
+		p.pos++
+		node := p.sequence(offset)
+		p.depth--
+		return p.boosted(node)
+	case '"':
+		text, size := unquote(p.text[offset:])
+		if size == 0 {
+			p.remark(ErrSyntax, offset, `quote is not closed (write \" for the character)`)
+			p.pos++
+			return nil
+		}
+		p.pos += size
+		return p.leaf(offset, &Phrase{Field: p.field, Text: text, Boost: 1})
+	}
+	return p.leaf(offset, &Term{Field: p.field, Text: p.word(), Boost: 1})
+}
+
+// leaf counts a word or phrase that began at offset, and reads its boost.
+func (p *parser) leaf(offset int, node Node) Node {
+	if p.leaves == MaxClauses {
+		p.stop(ErrTooManyClauses, offset, "more than %d words and phrases", MaxClauses)
+		return nil
+	}
+	p.leaves++
+	return p.boosted(node)
+}
+
+// boosted reads the boost that stands at pos, if one does, into node; nil for
+// a group without clauses.
+func (p *parser) boosted(node Node) Node {
+	boost, size := 1.0, 0
+	offset := p.pos
+	if offset < len(p.text) && p.text[offset] == '^' {
+		boost, size = scanBoost(p.text[offset+1:])
+		p.pos += 1 + size
+		switch inner := maxBoost(node); {
+		case size == 0:
+			p.remark(ErrSyntax, offset, `"^" has no number after it (write \^ for the character)`)
+		case !(boost >= MinBoost && boost <= MaxBoost):
+			p.remark(ErrSyntax, offset, "boost is not between %g and %d", MinBoost, MaxBoost)
+			boost = 1
+		case !(boost*inner <= MaxBoost):
+			p.remark(ErrSyntax, offset, "boosts within one another multiply to more than %d", MaxBoost)
+			boost = 1
+		}
+	}
+	return withBoost(node, boost)
+}
+
+func withBoost(node Node, boost float64) Node {
+	switch n := node.(type) {
+	case *Term:
+		if n.Boost == 1 {
+			n.Boost = boost
+			return n
+		}
+	case *Phrase:
+		if n.Boost == 1 {
+			n.Boost = boost
+			return n
+		}
+	case *Boolean:
+		if len(n.Clauses) == 0 {
+			return nil
+		}
+		if n.Boost == 1 {
+			n.Boost = boost
+			return n
+		}
+	}
+	if boost == 1 {
+		return node
+	}
+	return &Boolean{Clauses: []Clause{{Node: node}}, Boost: boost}
+}
+
+// maxBoost returns the largest product of boosts from node down to a leaf.
+func maxBoost(node Node) float64 {
+	switch n := node.(type) {
+	case *Term:
+		return n.Boost
+	case *Phrase:
+		return n.Boost
+	case *Boolean:
+		most := 0.0
+		for _, c := range n.Clauses {
+			most = max(most, maxBoost(c.Node))
+		}
+		return most * n.Boost
+	}
+	return 1
+}
+
+// fieldPrefix returns the field that stands before a colon and an operand at
+// pos, "" if none does.
+func (p *parser) fieldPrefix() string {
+	rest := p.text[p.pos:]
+	for _, f := range p.fields {
+		if f != "" && len(f) < len(rest) && rest[len(f)] == ':' && rest[:len(f)] == f &&
+			!p.delimited(p.pos+len(f)+1, ")^") {
+			return f
+		}
+	}
+	return ""
+}
+
+func (p *parser) skipSpace() {
+	for p.pos < len(p.text) {
+		size := spaceAt(p.text[p.pos:])
+		if size == 0 {
+			return
+		}
+		p.pos += size
+	}
+}
+
+// atKeyword reports whether an operator word stands at pos.
+func (p *parser) atKeyword(word string) bool {
+	return strings.HasPrefix(p.text[p.pos:], word) && p.delimited(p.pos+len(word), `()"`)
+}
+
+// delimited reports whether at byte i the text ends, or has a blank or one of
+// the marks.
+func (p *parser) delimited(i int, marks string) bool {
+	return i == len(p.text) || strings.IndexByte(marks, p.text[i]) >= 0 || spaceAt(p.text[i:]) > 0
+}
+
+// spaceAt returns the size of the blank that text, which is not empty, begins
+// with; 0 if it begins with something else.
+func spaceAt(text string) int {
+	if text[0] < utf8.RuneSelf {
+		if isASCIISpace(text[0]) {
+			return 1
+		}
+		return 0
+	}
+	if r, size := utf8.DecodeRuneInString(text); unicode.IsSpace(r) {
+		return size
+	}
+	return 0
+}
