@@ -1,0 +1,67 @@
+package codectest
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/griffin-search/griffin/codec"
+)
+
+// FuzzDecode is the body of a fuzz target: c decodes any bytes to rising
+// DocIDs and frequencies of at least 1, the same ones that FreqAt reads, or
+// says that they are corrupt.
+func FuzzDecode(f *testing.F, c codec.Codec) {
+	for i, b := range blocks() {
+		if i%37 != 0 {
+			continue
+		}
+		docs, width := c.AppendDocIDs(nil, b.base, b.docIDs)
+		f.Add(docs, b.base, len(b.docIDs), width)
+		freqs, width := c.AppendFreqs(nil, b.freq)
+		f.Add(freqs, b.base, len(b.freq), width)
+	}
+	f.Fuzz(func(t *testing.T, data []byte, base uint32, n int, width uint8) {
+		_, src := guarded(data)
+		checkDocIDs(t, c, src, base, n, width)
+		checkFreqs(t, c, src, n, width)
+	})
+}
+
+func checkDocIDs(t *testing.T, c codec.Codec, src []byte, base uint32, n int, width uint8) {
+	var dst [codec.BlockLen]uint32
+	size, err := c.DecodeDocIDs(&dst, src, base, n, width)
+	if err != nil {
+		if !errors.Is(err, codec.ErrCorrupt) {
+			t.Fatalf("DecodeDocIDs: error of another kind: %v", err)
+		}
+		return
+	}
+	if size < 0 || size > len(src) {
+		t.Fatalf("DecodeDocIDs: size %d of %d bytes", size, len(src))
+	}
+	least := uint64(base + 1)
+	for i, d := range dst[:n] {
+		if uint64(d) < least {
+			t.Fatalf("DecodeDocIDs: DocID %d is %d, at least %d expected", i, d, least)
+		}
+		least = uint64(d) + 1
+	}
+}
+
+func checkFreqs(t *testing.T, c codec.Codec, src []byte, n int, width uint8) {
+	var dst [codec.BlockLen]uint32
+	if err := c.DecodeFreqs(&dst, src, n, width); err != nil {
+		if !errors.Is(err, codec.ErrCorrupt) {
+			t.Fatalf("DecodeFreqs: error of another kind: %v", err)
+		}
+		return
+	}
+	for i, want := range dst[:n] {
+		if want == 0 {
+			t.Fatalf("DecodeFreqs: frequency %d is 0", i)
+		}
+		if got, err := c.FreqAt(src, i, n, width); err != nil || got != want {
+			t.Fatalf("FreqAt(%d) = %d, %v; DecodeFreqs says %d", i, got, err, want)
+		}
+	}
+}

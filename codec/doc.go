@@ -1,0 +1,16 @@
+// Package codec encodes and decodes blocks of postings: rising document
+// numbers and their frequencies, BlockLen at a time.
+//
+// A codec is chosen by name (Lookup); an index records the name that it was
+// built with. The package knows nothing of lists, files or scores: where
+// blocks lie, and what is kept of each, is up to its user.
+//
+//   - raw: 4 bytes a value; the oracle of the others.
+//   - simdbp: horizontal bit packing of gaps, the default; any value of a block
+//     can be read alone.
+//
+// Codecs have no state and are safe for concurrent use. Decoders may be given
+// any bytes: see Codec.
+package codec
+
+//go:generate go run ./internal/genunpack

@@ -1,0 +1,21 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"testing"
+)
+
+func TestGeneratedFileIsCurrent(t *testing.T) {
+	want, err := generate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile("../../unpack_generated.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Error("codec/unpack_generated.go is not what genunpack writes: run go generate ./codec")
+	}
+}
