@@ -1,0 +1,210 @@
+package trec
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/griffin-search/griffin/internal/base"
+)
+
+// Options are trec_eval's options that change values. The zero value is
+// trec_eval's default.
+type Options struct {
+	// RelevanceLevel is the least judgement that counts as relevant (-l);
+	// 0 means 1. It does not change ndcg, whose gains are the judgements.
+	RelevanceLevel int
+	// Depth is how many documents of each ranking count (-M); 0 means all.
+	Depth int
+	// Complete averages over all queries of the qrels instead of those that the
+	// run answers (-c); a query that is missing from the run counts 0.
+	Complete bool
+}
+
+// QueryValues holds the values of one query, in the order of the measures.
+type QueryValues struct {
+	Query  string
+	Values []float64
+}
+
+// Evaluation is what [Evaluate] found.
+type Evaluation struct {
+	Measures []Measure
+	// All holds the value of each measure over all queries: the sum for counts,
+	// the geometric mean for gm_map, else the mean.
+	All []float64
+	// Queries holds the queries that the run and the qrels share, in bytewise
+	// order of their ids, as trec_eval prints them. The value of gm_map for one
+	// query is its average precision.
+	Queries []QueryValues
+	// Missing lists the queries of the qrels that the run does not answer. They
+	// are in the means, as 0, if and only if Options.Complete was set.
+	Missing []string
+	// Unjudged lists the queries of the run that have no judgements. They are
+	// in no mean.
+	Unjudged []string
+}
+
+// minGeometric is what trec_eval takes instead of smaller values, zero among
+// them, in a geometric mean.
+const minGeometric = 0.00001
+
+// Evaluate computes measures of a run. It returns ErrNoQueries if no query of
+// the run is judged, and an error that wraps base.ErrBadInput for a negative
+// option. The result does not depend on the order of lines in either file.
+func Evaluate(qrels *Qrels, run *Run, measures []Measure, opts Options) (*Evaluation, error) {
+	if opts.RelevanceLevel < 0 || opts.Depth < 0 {
+		return nil, fmt.Errorf("relevance level %d, depth %d: must not be negative: %w",
+			opts.RelevanceLevel, opts.Depth, base.ErrBadInput)
+	}
+	level := max(opts.RelevanceLevel, 1)
+	ev := &Evaluation{Measures: slices.Clone(measures)}
+	for _, query := range slices.Sorted(slices.Values(qrels.queries)) {
+		ranking := run.rankings[query]
+		if len(ranking) == 0 {
+			ev.Missing = append(ev.Missing, query)
+			continue
+		}
+		j := judge(ranking, qrels.judgments[query], level, opts.Depth)
+		values := make([]float64, len(measures))
+		for i, m := range measures {
+			values[i] = m.family.value(j, m.cutoff)
+		}
+		ev.Queries = append(ev.Queries, QueryValues{query, values})
+	}
+	for _, query := range slices.Sorted(slices.Values(run.queries)) {
+		if _, ok := qrels.judgments[query]; !ok {
+			ev.Unjudged = append(ev.Unjudged, query)
+		}
+	}
+	if len(ev.Queries) == 0 {
+		return nil, ErrNoQueries
+	}
+	ev.summarize(qrels, opts.Complete)
+	return ev, nil
+}
+
+// summarize fills All from Queries.
+func (ev *Evaluation) summarize(qrels *Qrels, complete bool) {
+	missing := 0
+	if complete {
+		missing = len(ev.Missing)
+	}
+	numQueries := float64(len(ev.Queries) + missing)
+	ev.All = make([]float64, len(ev.Measures))
+	for i, m := range ev.Measures {
+		sum := 0.0
+		for _, q := range ev.Queries {
+			if m.family.summary == summaryGeometricMean {
+				sum += math.Log(max(q.Values[i], minGeometric))
+			} else {
+				sum += q.Values[i]
+			}
+		}
+		switch m.family.summary {
+		case summaryMean:
+			ev.All[i] = sum / numQueries
+		case summaryGeometricMean:
+			sum += float64(missing) * math.Log(minGeometric)
+			ev.All[i] = math.Exp(sum / numQueries)
+		case summarySum:
+			ev.All[i] = sum
+			if complete {
+				ev.All[i] = completeCount(m.family.name, sum, numQueries, qrels)
+			}
+		}
+	}
+}
+
+// completeCount is what trec_eval -c prints for a count: all queries of the
+// qrels for num_q, and all positive judgements, whatever the relevance level,
+// for num_rel.
+func completeCount(name string, sum, numQueries float64, qrels *Qrels) float64 {
+	switch name {
+	case "num_q":
+		return numQueries
+	case "num_rel":
+		positive := 0
+		for _, judgments := range qrels.judgments {
+			for _, relevance := range judgments {
+				if relevance > 0 {
+					positive++
+				}
+			}
+		}
+		return float64(positive)
+	default:
+		return sum
+	}
+}
+
+// Value returns the value over all queries of the measure with trec_eval's
+// name, and whether it was computed.
+func (ev *Evaluation) Value(measure string) (value float64, ok bool) {
+	i := ev.index(measure)
+	if i < 0 {
+		return 0, false
+	}
+	return ev.All[i], true
+}
+
+func (ev *Evaluation) index(measure string) int {
+	return slices.IndexFunc(ev.Measures, func(m Measure) bool { return m.String() == measure })
+}
+
+// Write prints the evaluation as trec_eval does, a line "measure, query, value"
+// each; perQuery adds the queries before the summary, which has "all" for a
+// query. Counts are integers, other values have four decimals.
+func (ev *Evaluation) Write(w io.Writer, perQuery bool) error {
+	b := bufio.NewWriter(w)
+	if perQuery {
+		for _, q := range ev.Queries {
+			ev.writeValues(b, q.Query, q.Values)
+		}
+	}
+	ev.writeValues(b, "all", ev.All)
+	if err := b.Flush(); err != nil {
+		return fmt.Errorf("write evaluation: %w", err)
+	}
+	return nil
+}
+
+func (ev *Evaluation) writeValues(b *bufio.Writer, query string, values []float64) {
+	for i, m := range ev.Measures {
+		onlySummary := m.family.summary == summaryGeometricMean || m.family.name == "num_q"
+		if onlySummary && query != "all" {
+			continue
+		}
+		format := "%-22s\t%s\t%.4f\n"
+		if m.family.summary == summarySum {
+			format = "%-22s\t%s\t%.0f\n"
+		}
+		// A bufio.Writer keeps its first error for Flush.
+		_, _ = fmt.Fprintf(b, format, m, query, values[i])
+	}
+}
+
+// MarshalJSON gives {"all": {"map": 0.3, …}, "queries": {"301": {…}}, "missing":
+// […], "unjudged": […]}, with trec_eval's names of the measures.
+func (ev *Evaluation) MarshalJSON() ([]byte, error) {
+	named := func(values []float64) map[string]float64 {
+		byName := make(map[string]float64, len(values))
+		for i, m := range ev.Measures {
+			byName[m.String()] = values[i]
+		}
+		return byName
+	}
+	queries := make(map[string]map[string]float64, len(ev.Queries))
+	for _, q := range ev.Queries {
+		queries[q.Query] = named(q.Values)
+	}
+	// The conversions make absent lists [] rather than null.
+	return json.Marshal(map[string]any{
+		"all": named(ev.All), "queries": queries,
+		"missing":  append([]string{}, ev.Missing...),
+		"unjudged": append([]string{}, ev.Unjudged...),
+	})
+}

@@ -1,0 +1,98 @@
+package trec
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// maxLineBytes bounds one line of any input: the longest real topic is a few
+// KiB, so a longer line is a file of another kind.
+const maxLineBytes = 1 << 20
+
+const byteOrderMark = "\ufeff"
+
+// lineReader yields the lines of an input with their numbers. A byte order
+// mark and carriage returns before line feeds are dropped.
+type lineReader struct {
+	scanner *bufio.Scanner
+	line    int // number of the line that next returned last, 1-based
+}
+
+func newLineReader(r io.Reader) *lineReader {
+	s := bufio.NewScanner(r)
+	s.Buffer(make([]byte, 0, 64<<10), maxLineBytes)
+	return &lineReader{scanner: s}
+}
+
+// next returns the next line, valid until the call after it, and whether there
+// was one; at the end, err tells whether it was the end of the input.
+func (l *lineReader) next() ([]byte, bool) {
+	if !l.scanner.Scan() {
+		return nil, false
+	}
+	l.line++
+	line := l.scanner.Bytes()
+	if l.line == 1 && strings.HasPrefix(string(line), byteOrderMark) {
+		line = line[len(byteOrderMark):]
+	}
+	return line, true
+}
+
+// err returns what ended the reading, nil at the end of the input.
+func (l *lineReader) err() error {
+	err := l.scanner.Err()
+	if errors.Is(err, bufio.ErrTooLong) {
+		return syntaxErrorf(l.line+1, "longer than %d bytes", maxLineBytes)
+	}
+	if err != nil {
+		return fmt.Errorf("after line %d: %w", l.line, err)
+	}
+	return nil
+}
+
+// isComment reports whether qrels and run files ignore the line: trec_eval
+// skips lines that begin with '#', and blank lines of runs.
+func isComment(line []byte) bool {
+	for _, b := range line {
+		if !isSpace(b) {
+			return b == '#'
+		}
+	}
+	return true
+}
+
+// isSpace is C's isspace, by which trec_eval separates fields: the bytes above
+// 0x7f belong to fields, so a no-break space does not end a document number.
+func isSpace(b byte) bool { return b == ' ' || b >= '\t' && b <= '\r' }
+
+// splitFields cuts the line at runs of white space into dst and returns how
+// many fields there are; those past len(dst) are counted, not stored.
+func splitFields(line []byte, dst [][]byte) int {
+	n, start := 0, -1
+	for i := 0; i <= len(line); i++ {
+		switch inField := i < len(line) && !isSpace(line[i]); {
+		case inField && start < 0:
+			start = i
+		case !inField && start >= 0:
+			if n < len(dst) {
+				dst[n] = line[start:i]
+			}
+			n++
+			start = -1
+		}
+	}
+	return n
+}
+
+// isField reports whether s can be a field of a run or qrels file.
+func isField(s string) bool {
+	for i := range len(s) {
+		if isSpace(s[i]) {
+			return false
+		}
+	}
+	return s != ""
+}

@@ -1,0 +1,141 @@
+package trec
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Measure is one number that says how good a ranking is, by trec_eval's name:
+// "map", "ndcg_cut_10". The zero value is not a measure.
+type Measure struct {
+	family *family
+	cutoff int // ranks looked at, for families with cutoffs
+}
+
+// String returns trec_eval's name of the measure.
+func (m Measure) String() string {
+	if m.family == nil {
+		return ""
+	}
+	if m.family.cutoffs == nil {
+		return m.family.name
+	}
+	return m.family.name + "_" + strconv.Itoa(m.cutoff)
+}
+
+// summary is how the values of the queries become one.
+type summary uint8
+
+const (
+	summaryMean summary = iota
+	summarySum          // a count
+	summaryGeometricMean
+)
+
+// family is a measure, or the measures that differ only in the cutoff.
+type family struct {
+	name    string
+	cutoffs []int // what trec_eval prints by default; nil: no cutoff
+	summary summary
+	value   func(j *judgedRanking, cutoff int) float64
+}
+
+var (
+	manyCutoffs = []int{5, 10, 15, 20, 30, 100, 200, 500, 1000}
+	fewCutoffs  = []int{1, 5, 10}
+)
+
+// families holds every measure, in the order in which trec_eval prints them.
+var families = []*family{
+	{name: "num_q", summary: summarySum, value: func(*judgedRanking, int) float64 { return 1 }},
+	{name: "num_ret", summary: summarySum, value: (*judgedRanking).numRet},
+	{name: "num_rel", summary: summarySum, value: (*judgedRanking).numRelevant},
+	{name: "num_rel_ret", summary: summarySum, value: (*judgedRanking).numRelRet},
+	{name: "map", value: (*judgedRanking).averagePrecision},
+	{name: "gm_map", summary: summaryGeometricMean, value: (*judgedRanking).averagePrecision},
+	{name: "Rprec", value: (*judgedRanking).rPrecision},
+	{name: "bpref", value: (*judgedRanking).bpref},
+	{name: "recip_rank", value: (*judgedRanking).reciprocalRank},
+	{name: "P", cutoffs: manyCutoffs, value: (*judgedRanking).precision},
+	{name: "recall", cutoffs: manyCutoffs, value: (*judgedRanking).recall},
+	{name: "ndcg", value: (*judgedRanking).ndcg},
+	{name: "ndcg_cut", cutoffs: manyCutoffs, value: (*judgedRanking).ndcg},
+	{name: "map_cut", cutoffs: manyCutoffs, value: (*judgedRanking).averagePrecision},
+	{name: "success", cutoffs: fewCutoffs, value: (*judgedRanking).success},
+}
+
+// AllMeasures returns every measure with its default cutoffs, in trec_eval's
+// order.
+func AllMeasures() []Measure {
+	var all []Measure
+	for _, f := range families {
+		all = append(all, f.measures()...)
+	}
+	return all
+}
+
+func (f *family) measures() []Measure {
+	if f.cutoffs == nil {
+		return []Measure{{family: f}}
+	}
+	measures := make([]Measure, len(f.cutoffs))
+	for i, cutoff := range f.cutoffs {
+		measures[i] = Measure{f, cutoff}
+	}
+	return measures
+}
+
+// MeasureNames lists the names that ParseMeasures takes, without cutoffs.
+func MeasureNames() []string {
+	names := make([]string, len(families))
+	for i, f := range families {
+		names[i] = f.name
+	}
+	return names
+}
+
+// ParseMeasures returns the measures of a name in one of trec_eval's spellings:
+// "map"; "P_30" and "ndcg_cut_10" as it prints them; "P.5,30" as its option -m
+// takes them; or a family alone, "recall", for its default cutoffs. An error
+// wraps ErrUnknownMeasure.
+func ParseMeasures(name string) ([]Measure, error) {
+	for _, f := range families {
+		rest, ok := strings.CutPrefix(name, f.name)
+		if !ok {
+			continue
+		}
+		if rest == "" {
+			return f.measures(), nil
+		}
+		if f.cutoffs == nil || rest[0] != '_' && rest[0] != '.' {
+			continue
+		}
+		list := []string{rest[1:]}
+		if rest[0] == '.' {
+			list = strings.Split(rest[1:], ",")
+		}
+		measures, ok := f.at(list)
+		if ok {
+			return measures, nil
+		}
+	}
+	return nil, fmt.Errorf("%w %q: want one of %s, with a cutoff as in ndcg_cut_10 where it has one",
+		ErrUnknownMeasure, name, strings.Join(MeasureNames(), ", "))
+}
+
+// at returns the measures of the family at cutoffs given as text.
+func (f *family) at(cutoffs []string) ([]Measure, bool) {
+	var measures []Measure
+	for _, text := range cutoffs {
+		cutoff, err := strconv.Atoi(text)
+		if err != nil || cutoff <= 0 || text[0] == '+' {
+			return nil, false
+		}
+		if m := (Measure{f, cutoff}); !slices.Contains(measures, m) {
+			measures = append(measures, m)
+		}
+	}
+	return measures, true
+}
