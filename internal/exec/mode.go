@@ -1,0 +1,53 @@
+package exec
+
+import (
+	"fmt"
+
+	"github.com/griffin-search/griffin/internal/base"
+)
+
+// Mode says what the Plain clauses of a query, those without + and -, ask for.
+type Mode uint8
+
+const (
+	// ModeOr makes them optional: they add to the score. A document matches if
+	// it has at least one of them, unless something else in its group is required.
+	ModeOr Mode = iota
+	// ModeAnd makes them required.
+	ModeAnd
+	// ModeAndOr asks as ModeAnd and, where that gives fewer hits than wanted,
+	// takes the answer of ModeOr instead: Ding et al., WWW 2009, §8.3.
+	ModeAndOr
+)
+
+var modeNames = [...]string{ModeOr: "or", ModeAnd: "and", ModeAndOr: "and+or"}
+
+// Modes returns the names of all modes, the default first.
+func Modes() []string { return append([]string(nil), modeNames[:]...) }
+
+// ParseMode returns the mode of a name. An unknown name is base.ErrBadInput.
+func ParseMode(name string) (Mode, error) {
+	for m, n := range modeNames {
+		if n == name {
+			return Mode(m), nil
+		}
+	}
+	return 0, fmt.Errorf("mode %q is none of %q: %w", name, modeNames, base.ErrBadInput)
+}
+
+// String returns the name of the mode.
+func (m Mode) String() string {
+	if int(m) < len(modeNames) {
+		return modeNames[m]
+	}
+	return fmt.Sprintf("Mode(%d)", uint8(m))
+}
+
+// MarshalText returns the name, so that JSON holds it.
+func (m Mode) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
+
+// UnmarshalText is ParseMode.
+func (m *Mode) UnmarshalText(name []byte) (err error) {
+	*m, err = ParseMode(string(name))
+	return err
+}

@@ -1,0 +1,110 @@
+package exec
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Trace tells how a query was answered: what became of its words, then each
+// step in the order in which it ran.
+type Trace struct {
+	// Query is the canonical text of the parsed query.
+	Query string `json:"query"`
+	Mode  Mode   `json:"mode"`
+	// Notes say what the planner left out, and why.
+	Notes []string `json:"notes,omitempty"`
+	Steps []Step   `json:"steps"`
+}
+
+// Step is one piece of the work, done by one processor.
+type Step struct {
+	// Name is "parse", "plan", "segment" (one segment searched) or "fetch"
+	// (stored documents read and snippets made).
+	Name string `json:"name"`
+	// Processor that did it: "cpu".
+	Processor string `json:"processor"`
+	// Segment and Traversal are set for Name "segment".
+	Segment   string `json:"segment,omitempty"`
+	Traversal string `json:"traversal,omitempty"`
+	// Mode is the mode that the step asked in: ModeAndOr asks twice.
+	Mode Mode `json:"mode"`
+	// Lists that the step read.
+	Lists []ListTrace `json:"lists,omitempty"`
+	Work
+	Took time.Duration `json:"took_ns"`
+}
+
+// ListTrace is one posting list of a step.
+type ListTrace struct {
+	Field   string `json:"field,omitempty"`
+	Term    string `json:"term"`
+	DocFreq uint32 `json:"doc_freq"`
+	Blocks  int    `json:"blocks"`
+}
+
+// Work counts what was done with postings.
+type Work struct {
+	// PostingsDecoded counts postings whose DocID was decoded, PostingsScored
+	// those whose contribution was computed.
+	PostingsDecoded int64 `json:"postings_decoded,omitempty"`
+	PostingsScored  int64 `json:"postings_scored,omitempty"`
+	// BlocksSkipped counts blocks that were passed over without being decoded.
+	BlocksDecoded int64 `json:"blocks_decoded,omitempty"`
+	BlocksSkipped int64 `json:"blocks_skipped,omitempty"`
+}
+
+// Add adds o to w.
+func (w *Work) Add(o Work) {
+	w.PostingsDecoded += o.PostingsDecoded
+	w.PostingsScored += o.PostingsScored
+	w.BlocksDecoded += o.BlocksDecoded
+	w.BlocksSkipped += o.BlocksSkipped
+}
+
+// Total returns the work of all steps.
+func (t *Trace) Total() Work {
+	var w Work
+	for i := range t.Steps {
+		w.Add(t.Steps[i].Work)
+	}
+	return w
+}
+
+// String formats the trace for a terminal, one line a step and one a list.
+func (t *Trace) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "query %s, mode %s\n", t.Query, t.Mode)
+	for _, note := range t.Notes {
+		fmt.Fprintf(&b, "note: %s\n", note)
+	}
+	for i := range t.Steps {
+		t.Steps[i].format(&b)
+	}
+	return b.String()
+}
+
+func (s *Step) format(b *strings.Builder) {
+	fmt.Fprintf(b, "%-8s %-4s %10v", s.Name, s.Processor, s.Took.Round(100*time.Nanosecond))
+	if s.Name == stepSegment {
+		fmt.Fprintf(b, "  %s %s %s: postings decoded %d, scored %d; blocks decoded %d, skipped %d", s.Segment, s.Mode,
+			s.Traversal, s.PostingsDecoded, s.PostingsScored, s.BlocksDecoded, s.BlocksSkipped)
+	}
+	b.WriteByte('\n')
+	for _, l := range s.Lists {
+		name := l.Term
+		if l.Field != "" {
+			name = l.Field + ":" + l.Term
+		}
+		fmt.Fprintf(b, "    %-24s %9d postings in %6d blocks\n", name, l.DocFreq, l.Blocks)
+	}
+}
+
+// The names and the processor of steps.
+const (
+	stepParse   = "parse"
+	stepPlan    = "plan"
+	stepSegment = "segment"
+	stepFetch   = "fetch"
+	cpu         = "cpu"
+)

@@ -1,0 +1,56 @@
+package griffin
+
+import (
+	"github.com/griffin-search/griffin/internal/score"
+)
+
+// Option sets up an index for Create or Open. Options that say how an index is
+// made (all but WithBM25, WithMemory and WithThreads) are fixed by Create;
+// Open ignores them.
+type Option func(*config)
+
+type config struct {
+	analyzer      string
+	codec         string
+	fields        []string
+	positions     bool
+	withoutStored bool
+	bm25          *score.BM25
+	memoryBytes   int64
+	threads       int
+}
+
+// WithAnalyzer chooses how text becomes terms; Analyzers lists the names. The
+// default is "english".
+func WithAnalyzer(name string) Option { return func(c *config) { c.analyzer = name } }
+
+// WithCodec chooses how posting lists are compressed; Codecs lists the names.
+// The default is "simdbp".
+func WithCodec(name string) Option { return func(c *config) { c.codec = name } }
+
+// WithFields declares the fields that can be searched by name, beside the
+// default field. Without it, "title" is the only one; WithFields() declares none.
+func WithFields(names ...string) Option {
+	return func(c *config) { c.fields = append([]string{}, names...) }
+}
+
+// WithPositions keeps where in a document each word stands, which phrases need.
+func WithPositions() Option { return func(c *config) { c.positions = true } }
+
+// WithoutStored keeps no text: hits then have neither title nor snippet, and
+// the index is a third to a half of the size.
+func WithoutStored() Option { return func(c *config) { c.withoutStored = true } }
+
+// WithBM25 sets the parameters of the ranking function; 0.9 and 0.4 where they
+// are not set. With Create they are kept in the index; with Open they hold for
+// the searches of this Index only, which prune a little less.
+func WithBM25(k1, b float32) Option {
+	return func(c *config) { c.bm25 = &score.BM25{K1: k1, B: b} }
+}
+
+// WithMemory bounds the memory that IndexFiles and Add use, in bytes. The
+// default is 1 GiB.
+func WithMemory(sizeBytes int64) Option { return func(c *config) { c.memoryBytes = sizeBytes } }
+
+// WithThreads sets how many processors indexing uses; 0, the default, is all.
+func WithThreads(n int) Option { return func(c *config) { c.threads = n } }

@@ -1,0 +1,120 @@
+package griffin
+
+import (
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/exec"
+)
+
+// Results is the answer to a query.
+type Results struct {
+	// Query is the canonical text of what was searched for.
+	Query string `json:"query"`
+	// Hits are best first: at most K of them, from Offset on.
+	Hits []Hit `json:"hits"`
+	// Mode that the hits are of: of ModeAndOr, the one that gave them.
+	Mode Mode `json:"mode"`
+	// Traversal names the algorithm that found them.
+	Traversal string `json:"traversal"`
+	// Notes tell what of the query was left out and why: faults that were
+	// overlooked (WithLenientSyntax), words that the analyzer drops.
+	Notes []string `json:"notes,omitempty"`
+	// NumDocs is how many documents were searched.
+	NumDocs int `json:"num_docs"`
+	// Took is the time of the whole search, snippets included.
+	Took time.Duration `json:"took_ns"`
+	// Trace is set if WithTrace was given.
+	Trace *Trace `json:"trace,omitempty"`
+}
+
+// Hit is one document of the answer.
+type Hit struct {
+	ID string `json:"id"`
+	// DocID is the document's number within the index, as of this commit.
+	DocID uint32  `json:"doc_id"`
+	Score float64 `json:"score"`
+	// Title, and Fields unless they are left out with WithoutFields, as stored.
+	Title  string  `json:"title,omitempty"`
+	Fields []Field `json:"fields,omitempty"`
+	// Snippet is set if WithSnippets was given.
+	Snippet Snippet `json:"snippet,omitzero"`
+}
+
+// Snippet is the part of a document's text that shows best why it was found.
+type Snippet struct {
+	// Text is made of one or more passages, joined by " … ".
+	Text string `json:"text"`
+	// Highlights are the words of the query in Text, in order, not overlapping.
+	Highlights []Span `json:"highlights,omitempty"`
+}
+
+// Span is a piece of a text: the bytes from Start up to, not including, End.
+type Span struct {
+	Start int `json:"start"`
+	End   int `json:"end"`
+}
+
+// Parts splits the text into runs that are highlighted or are not, in order.
+func (s Snippet) Parts() iter.Seq2[string, bool] {
+	return func(yield func(text string, highlighted bool) bool) {
+		end := 0
+		for _, h := range s.Highlights {
+			if h.Start > end && !yield(s.Text[end:h.Start], false) {
+				return
+			}
+			if !yield(s.Text[h.Start:h.End], true) {
+				return
+			}
+			end = h.End
+		}
+		if end < len(s.Text) {
+			yield(s.Text[end:], false)
+		}
+	}
+}
+
+// Mark returns the text with before and after around each highlight. It
+// escapes nothing: for HTML, escape what Parts yields.
+func (s Snippet) Mark(before, after string) string {
+	var b strings.Builder
+	for text, highlighted := range s.Parts() {
+		if highlighted {
+			b.WriteString(before + text + after)
+		} else {
+			b.WriteString(text)
+		}
+	}
+	return b.String()
+}
+
+// Mode says what the words of a query without + and - ask for.
+type Mode = exec.Mode
+
+// The modes. Their names are "or", "and" and "and+or".
+const (
+	// ModeOr, the default, finds documents with any of the words.
+	ModeOr = exec.ModeOr
+	// ModeAnd finds documents with all of the words.
+	ModeAnd = exec.ModeAnd
+	// ModeAndOr finds documents with all of the words or, where there are fewer
+	// of them than asked for, with any.
+	ModeAndOr = exec.ModeAndOr
+)
+
+// ParseMode returns the mode of a name.
+func ParseMode(name string) (Mode, error) { return exec.ParseMode(name) }
+
+// Trace tells how a query was answered, step by step, with counts and times.
+type (
+	Trace     = exec.Trace
+	TraceStep = exec.Step
+	TraceList = exec.ListTrace
+)
+
+// Explanation tells how the score of one document came about, part by part.
+type (
+	Explanation     = exec.Explanation
+	ExplanationPart = exec.Part
+)
