@@ -67,8 +67,10 @@ type Reader interface {
 	// not) were read and how many there are in all; total is 0 if unknown. It
 	// may be called at any time from any goroutine.
 	Progress() (read, total int64)
-	// Skipped returns how many files were left out because they are binary or
-	// of an unknown kind (folders only). Valid after Next returned io.EOF.
+	// Skipped returns how many files were left out because they hold no text or
+	// are hidden (folders only), and how many records because they hold no
+	// document (WARC requests, images). It is complete once Next returned io.EOF
+	// and every batch was parsed.
 	Skipped() int64
 	// Close releases the input. It may be called at any time after Next returned.
 	Close() error
@@ -80,7 +82,9 @@ type Batch struct {
 	// SizeBytes is the uncompressed size of the records.
 	SizeBytes int64
 	// Parse calls doc for each good record and bad for each bad one, in order.
-	// The Document and its strings belong to the callee's caller: they stay
-	// valid. An error from doc or bad ends Parse and is returned.
+	// It is to be called once. The Document and its strings stay valid; ID is
+	// memory of its own, Title, Text and the values of Extra share theirs: who
+	// keeps one of them for long keeps a strings.Clone. An error from doc or bad
+	// ends Parse and is returned.
 	Parse func(doc func(*Document) error, bad func(*RecordError) error) error
 }

@@ -1,0 +1,179 @@
+package corpus
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"sync/atomic"
+
+	"github.com/griffin-search/griffin/internal/base"
+)
+
+// maxBatchFiles bounds the number of small files of one batch.
+const maxBatchFiles = 256
+
+// addFolder appends the files of a folder. In format auto, a folder of which
+// most files are of one collection format is read as such, its other files are
+// skipped; any other folder is one of documents.
+func (r *reader) addFolder(path string, f *format, prefixed bool) error {
+	files, skipped := walk(path)
+	r.skipped.Add(skipped)
+	if f.name == formatAuto {
+		var err error
+		if f, err = r.detectFolder(path, files); err != nil {
+			return err
+		}
+		if f.name != formatFolder {
+			files = r.onlyFormat(files, f.name)
+		}
+	}
+	for _, in := range files {
+		in.format = f
+		if prefixed {
+			in.id = filepath.ToSlash(filepath.Join(path, in.id))
+		}
+		r.inputs = append(r.inputs, in)
+	}
+	return nil
+}
+
+// detectFolder tells what a folder holds: by the names of its files or, if
+// they say nothing, by the content of some.
+func (r *reader) detectFolder(path string, files []input) (*format, error) {
+	const maxSample = 16
+	votes := map[string]int{}
+	unnamed, sampled := 0, 0
+	for _, in := range files {
+		if in.err != nil {
+			continue
+		}
+		name := formatByExtension[extension(in.path)]
+		if name == "" && filepath.Ext(in.path) == "" && sampled < maxSample {
+			// TREC disks: files without an extension.
+			sampled++
+			if f, err := r.detectFile(in.path); err == nil && f.split != nil {
+				name = f.name
+			}
+		}
+		if name == "" {
+			unnamed++
+			continue
+		}
+		votes[name]++
+	}
+	for name, n := range votes {
+		if 2*n <= unnamed+sumVotes(votes) {
+			continue
+		}
+		f, err := findFormat(name)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		return f, nil
+	}
+	return findFormat(formatFolder)
+}
+
+func sumVotes(votes map[string]int) int {
+	sum := 0
+	for _, n := range votes {
+		sum += n
+	}
+	return sum
+}
+
+// onlyFormat returns the files of a collection and counts the others as skipped.
+func (r *reader) onlyFormat(files []input, name string) []input {
+	var kept []input
+	for _, in := range files {
+		named := formatByExtension[extension(in.path)]
+		if in.err == nil && named != name && (named != "" || filepath.Ext(in.path) != "") {
+			r.skipped.Add(1)
+			continue
+		}
+		kept = append(kept, in)
+	}
+	return kept
+}
+
+// nextDocuments returns a batch of the next files that are documents. They are
+// read by Parse, so that reading small files is parallel, too.
+func (r *reader) nextDocuments() *Batch {
+	n, size := 0, int64(0)
+	for _, in := range r.inputs {
+		if in.err != nil || in.format == nil || in.format.split != nil || n > 0 && (size+in.sizeBytes > batchBytes || n == maxBatchFiles) {
+			break
+		}
+		n++
+		size += in.sizeBytes
+	}
+	files := r.inputs[:n:n]
+	r.inputs = r.inputs[n:]
+	return &Batch{
+		SizeBytes: size,
+		Parse: func(doc func(*Document) error, bad func(*RecordError) error) error {
+			for _, in := range files {
+				d, rec := r.parseFile(in)
+				var err error
+				switch {
+				case rec != nil:
+					err = bad(rec)
+				case d != nil:
+					err = doc(d)
+				default:
+					r.skipped.Add(1)
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}
+
+// parseFile reads one file as a document; both results are nil if it holds no text.
+func (r *reader) parseFile(in input) (*Document, *RecordError) {
+	at := Location{File: in.path}
+	defer r.read.Add(in.sizeBytes) // done with it, however much of it was read
+	s, err := openStream(in.path, nil, new(atomic.Int64))
+	if err != nil {
+		return nil, &RecordError{Location: at, Err: err}
+	}
+	content, err := s.readFile(int64(r.opts.MaxRecordBytes))
+	if err := errors.Join(err, s.Close()); err != nil {
+		var rec *RecordError
+		if !errors.As(err, &rec) {
+			rec = &RecordError{Location: at, Err: err}
+		}
+		return nil, rec
+	}
+	if content == nil {
+		return nil, nil
+	}
+	title, text, ok := fileText(in, content)
+	if !ok {
+		return nil, nil
+	}
+	return &Document{ID: in.id, Title: title, Text: text, Extra: r.opts.extra(nil, "path", in.id), Source: at}, nil
+}
+
+// readFile returns the content of a stream, nil if its start shows that it is
+// no text.
+func (s *stream) readFile(limit int64) ([]byte, error) {
+	if head, _ := s.Peek(textSniffBytes); isBinary(head) {
+		return nil, nil
+	}
+	content, err := io.ReadAll(io.LimitReader(s, limit+1))
+	switch {
+	case err != nil:
+		return nil, s.failed(int64(len(content)), err)
+	case int64(len(content)) > limit:
+		return nil, fmt.Errorf("the file is larger than the limit of %d bytes: %w", limit, base.ErrBadInput)
+	}
+	if content == nil {
+		content = []byte{}
+	}
+	return content, nil
+}

@@ -1,0 +1,190 @@
+package corpus
+
+import (
+	"bytes"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+	"golang.org/x/net/html/charset"
+)
+
+// Elements whose content is no text of the page, whatever it holds.
+var noText = map[atom.Atom]bool{
+	atom.Script: true, atom.Style: true, atom.Noscript: true, atom.Template: true, atom.Iframe: true,
+	atom.Object: true, atom.Svg: true, atom.Canvas: true, atom.Noframes: true, atom.Noembed: true,
+	atom.Select: true, atom.Textarea: true, atom.Button: true,
+}
+
+// Elements that surround the text of a page: menus, banners, imprints.
+var boilerplate = map[atom.Atom]bool{
+	atom.Nav: true, atom.Header: true, atom.Footer: true, atom.Aside: true, atom.Menu: true, atom.Dialog: true,
+}
+
+// Elements that do not end a word or a line.
+var inline = map[atom.Atom]bool{
+	atom.A: true, atom.Abbr: true, atom.Acronym: true, atom.B: true, atom.Bdi: true, atom.Bdo: true,
+	atom.Big: true, atom.Cite: true, atom.Code: true, atom.Data: true, atom.Del: true, atom.Dfn: true,
+	atom.Em: true, atom.Font: true, atom.I: true, atom.Ins: true, atom.Kbd: true, atom.Mark: true,
+	atom.Q: true, atom.S: true, atom.Samp: true, atom.Small: true, atom.Span: true, atom.Strike: true,
+	atom.Strong: true, atom.Sub: true, atom.Sup: true, atom.Time: true, atom.Tt: true, atom.U: true,
+	atom.Var: true, atom.Wbr: true,
+}
+
+// htmlText returns the title of a page (of <title>, else of its first <h1>)
+// and its text: without markup, scripts, menus, page headers and footers;
+// white space collapsed, one line a block. src is UTF-8.
+//
+// The tokens are used as they come, no tree is built. A page that opens a menu
+// or the like and does not close it is read with these elements left in, since
+// else the rest of the page would be lost.
+func htmlText(src []byte) (title, text string) {
+	x := htmlExtractor{boilerplate: boilerplate}
+	if !x.run(src) {
+		x = htmlExtractor{}
+		x.run(src)
+	}
+	title = x.title.String()
+	if title == "" {
+		title = x.h1.String()
+	}
+	return title, x.body.String()
+}
+
+// htmlExtractor holds the state of one pass over a page.
+type htmlExtractor struct {
+	boilerplate map[atom.Atom]bool // left out, too
+
+	title, h1, body collapser
+	into            *collapser // title or h1 while in it and it is the first
+	skip            atom.Atom  // element that is left out, 0 if none
+	depth           int        // elements of that name open
+}
+
+// run reads the page; false if a boilerplate element was still open at its end.
+func (x *htmlExtractor) run(src []byte) bool {
+	z := html.NewTokenizer(bytes.NewReader(src))
+	for {
+		switch kind := z.Next(); kind {
+		case html.ErrorToken: // the end: there are no other errors when reading memory
+			return x.skip == 0 || !x.boilerplate[x.skip]
+		case html.TextToken:
+			x.text(z.Text())
+		case html.StartTagToken, html.SelfClosingTagToken:
+			name, _ := z.TagName()
+			x.start(atom.Lookup(name), kind == html.SelfClosingTagToken)
+		case html.EndTagToken:
+			name, _ := z.TagName()
+			x.end(atom.Lookup(name))
+		}
+	}
+}
+
+func (x *htmlExtractor) text(text []byte) {
+	if x.into != nil {
+		x.into.add(text)
+		if x.into == &x.title {
+			return // the title is no part of the text
+		}
+	}
+	if x.skip == 0 {
+		x.body.add(text)
+	}
+}
+
+func (x *htmlExtractor) start(tag atom.Atom, selfClosing bool) {
+	switch {
+	case x.skip != 0 && tag == x.skip && !selfClosing:
+		x.depth++
+	case x.skip == 0 && !selfClosing && (noText[tag] || x.boilerplate[tag]):
+		x.skip, x.depth = tag, 1
+	}
+	switch {
+	case tag == atom.Title && x.skip == 0 && x.title.empty():
+		x.into = &x.title
+	case tag == atom.H1 && x.h1.empty() && !noText[x.skip]:
+		x.into = &x.h1
+	}
+	x.boundary(tag)
+}
+
+func (x *htmlExtractor) end(tag atom.Atom) {
+	if x.skip != 0 && tag == x.skip {
+		if x.depth--; x.depth == 0 {
+			x.skip = 0
+		}
+	}
+	if tag == atom.Title && x.into == &x.title || tag == atom.H1 && x.into == &x.h1 {
+		x.into = nil
+	}
+	x.boundary(tag)
+}
+
+// boundary ends the word or line that the tag ends.
+func (x *htmlExtractor) boundary(tag atom.Atom) {
+	if inline[tag] {
+		return
+	}
+	if x.into != nil {
+		x.into.space()
+	}
+	if x.skip == 0 {
+		x.body.line()
+	}
+}
+
+// htmlToUTF8 returns a page as UTF-8: by its byte order mark, by the content
+// type of its HTTP header (may be empty), by its <meta>, by its bytes.
+func htmlToUTF8(page []byte, contentType string) []byte {
+	encoding, name, _ := charset.DetermineEncoding(page, contentType)
+	if name != "utf-8" {
+		if decoded, err := encoding.NewDecoder().Bytes(page); err == nil {
+			page = decoded
+		}
+	}
+	return bytes.ToValidUTF8(bytes.TrimPrefix(page, []byte("\ufeff")), []byte("\ufffd"))
+}
+
+// collapser joins text with its white space collapsed: a blank between words,
+// a line end where one was asked for.
+type collapser struct {
+	strings.Builder
+	gap byte // to be written before the next word: 0, ' ' or '\n'
+}
+
+func (c *collapser) empty() bool { return c.Len() == 0 }
+
+// space makes the next word start a new one.
+func (c *collapser) space() {
+	if c.gap == 0 && !c.empty() {
+		c.gap = ' '
+	}
+}
+
+// line makes the next word start a new line.
+func (c *collapser) line() {
+	if !c.empty() {
+		c.gap = '\n'
+	}
+}
+
+// add appends text.
+func (c *collapser) add(text []byte) {
+	for len(text) > 0 {
+		n := bytes.IndexAny(text, " \t\r\n\f")
+		switch {
+		case n == 0:
+			c.space()
+			text = text[1:]
+			continue
+		case n < 0:
+			n = len(text)
+		}
+		if c.gap != 0 {
+			c.WriteByte(c.gap)
+			c.gap = 0
+		}
+		c.Write(text[:n])
+		text = text[n:]
+	}
+}

@@ -1,0 +1,131 @@
+package corpus
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/griffin-search/griffin/internal/base"
+)
+
+// jsonScanner splits one JSON object into its members. Its memory is reused:
+// the fields are valid until the next call.
+type jsonScanner struct {
+	fields []jsonField
+	text   []byte // backs the values that had to be unescaped
+	input  bytes.Buffer
+	dec    *jsontext.Decoder
+}
+
+// object returns the members of the object that line holds, in order. The
+// error has no location yet.
+func (s *jsonScanner) object(line []byte) ([]jsonField, *RecordError) {
+	return s.checked(line)
+}
+
+// checked is object by the library: RFC 8259 with the restrictions of RFC 7493
+// (no duplicate names, valid UTF-8).
+func (s *jsonScanner) checked(line []byte) ([]jsonField, *RecordError) {
+	s.input = *bytes.NewBuffer(line) // of a bytes.Buffer, the decoder makes no copy
+	if s.dec == nil {
+		s.dec = jsontext.NewDecoder(&s.input)
+	} else {
+		s.dec.Reset(&s.input)
+	}
+	s.fields = s.fields[:0]
+	// An unescaped string is not longer than its escaped form, so text is
+	// never moved while the fields point into it.
+	if cap(s.text) < len(line) {
+		s.text = make([]byte, 0, len(line))
+	}
+	s.text = s.text[:0]
+
+	open, err := s.dec.ReadToken()
+	if err != nil {
+		return nil, syntaxError(err)
+	}
+	if open.Kind() != '{' {
+		return nil, notAnObject(open.Kind())
+	}
+	for s.dec.PeekKind() != '}' {
+		name, err := s.dec.ReadValue()
+		if err != nil {
+			return nil, syntaxError(err)
+		}
+		f := jsonField{name: s.unquote(name)}
+		value, err := s.dec.ReadValue()
+		if err != nil {
+			return nil, syntaxError(err)
+		}
+		if f.kind = byte(value.Kind()); f.kind == '"' {
+			f.value = s.unquote(value)
+		} else {
+			f.value = s.keep(value)
+		}
+		s.fields = append(s.fields, f)
+	}
+	if _, err := s.dec.ReadToken(); err != nil {
+		return nil, syntaxError(err)
+	}
+	if _, err := s.dec.ReadToken(); err != io.EOF {
+		if err == nil {
+			err = fmt.Errorf("more than one value on the line: %w", base.ErrBadInput)
+		}
+		return nil, syntaxError(err)
+	}
+	return s.fields, nil
+}
+
+// unquote appends the text of a valid JSON string to s.text and returns it there.
+func (s *jsonScanner) unquote(quoted jsontext.Value) []byte {
+	start := len(s.text)
+	s.text, _ = jsontext.AppendUnquote(s.text, quoted) // valid: the decoder read it
+	return s.text[start:len(s.text):len(s.text)]
+}
+
+// keep appends a value to s.text: what the decoder returns is valid only until
+// its next call.
+func (s *jsonScanner) keep(value jsontext.Value) []byte {
+	start := len(s.text)
+	s.text = append(s.text, value...)
+	return s.text[start:len(s.text):len(s.text)]
+}
+
+// notAnObject is the error for a line that is some other JSON value.
+func notAnObject(kind jsontext.Kind) *RecordError {
+	err := fmt.Errorf("a record must be an object, this is %s: %w", kindName(byte(kind)), base.ErrBadInput)
+	if kind == '[' {
+		err = fmt.Errorf("a record must be an object, this is a list; "+
+			"one JSON value for the whole file can be converted with: jq -c '.[]': %w", base.ErrBadInput)
+	}
+	return &RecordError{Err: err}
+}
+
+// syntaxError translates an error of the JSON library: where in the line, in which field.
+func syntaxError(err error) *RecordError {
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		return &RecordError{Err: fmt.Errorf("invalid JSON: the object does not end on its line: %w", base.ErrBadInput)}
+	}
+	var syntax *jsontext.SyntacticError
+	if !errors.As(err, &syntax) {
+		return &RecordError{Err: err}
+	}
+	rec := &RecordError{}
+	if pointer := string(syntax.JSONPointer); pointer != "" {
+		rec.Field, _, _ = strings.Cut(pointer[1:], "/")
+		rec.Field = strings.NewReplacer("~1", "/", "~0", "~").Replace(rec.Field)
+	}
+	cause := syntax.Err
+	switch {
+	case errors.Is(cause, io.ErrUnexpectedEOF):
+		cause = errors.New("the object does not end on its line")
+	case errors.Is(cause, jsontext.ErrDuplicateName):
+		cause = errors.New("the field occurs twice")
+	}
+	rec.Err = fmt.Errorf("invalid JSON at byte %d of the line: %w: %w", syntax.ByteOffset, cause, base.ErrBadInput)
+	return rec
+}

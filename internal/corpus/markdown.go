@@ -1,0 +1,79 @@
+package corpus
+
+import "strings"
+
+// markdownText returns the first heading of a Markdown text as title and the
+// text without its line; an empty title if there is none. Front matter between
+// "---" lines at the start gives the title if it has a line "title: …", and is
+// left out of the text.
+func markdownText(src string) (title, text string) {
+	body := src
+	if matter, rest, ok := frontMatter(src); ok {
+		for line := range strings.Lines(matter) {
+			if value, ok := strings.CutPrefix(line, "title:"); ok {
+				title = strings.Trim(strings.TrimSpace(value), `"'`)
+			}
+		}
+		body = rest
+	}
+	if title != "" {
+		return title, body
+	}
+	heading, start, end := firstHeading(body)
+	if heading == "" {
+		return "", body
+	}
+	return heading, body[:start] + body[end:]
+}
+
+// frontMatter splits a text that starts with a block between two lines "---".
+func frontMatter(src string) (matter, rest string, ok bool) {
+	first, after, ok := strings.Cut(src, "\n")
+	if !ok || strings.TrimRight(first, " \r") != "---" {
+		return "", src, false
+	}
+	end := 0
+	for line := range strings.Lines(after) {
+		if strings.TrimRight(line, " \r\n") == "---" {
+			return after[:end], after[end+len(line):], true
+		}
+		end += len(line)
+	}
+	return "", src, false
+}
+
+// firstHeading finds the first "# heading", or line underlined with = or -,
+// outside of code blocks; src[start:end] is what makes it up.
+func firstHeading(src string) (heading string, start, end int) {
+	fence := "" // of the code block that we are in
+	previous, previousStart := "", 0
+	at := 0
+	for raw := range strings.Lines(src) {
+		line := strings.TrimRight(raw, " \t\r\n")
+		bare := strings.TrimLeft(line, " ")
+		indented := len(line)-len(bare) > 3
+		switch {
+		case fence != "":
+			if strings.HasPrefix(bare, fence) {
+				fence = ""
+			}
+			line = ""
+		case strings.HasPrefix(bare, "```"), strings.HasPrefix(bare, "~~~"):
+			fence = bare[:3]
+			line = ""
+		case indented:
+			line = ""
+		case strings.HasPrefix(bare, "#"):
+			if text := strings.TrimLeft(bare, "#"); len(bare)-len(text) <= 6 && (text == "" || text[0] == ' ' || text[0] == '\t') {
+				if text = strings.Trim(text, "# \t"); text != "" {
+					return text, at, at + len(raw)
+				}
+			}
+		case previous != "" && bare != "" && (strings.Trim(bare, "=") == "" || len(bare) > 1 && strings.Trim(bare, "-") == ""):
+			return strings.TrimSpace(previous), previousStart, at + len(raw)
+		}
+		previous, previousStart = line, at
+		at += len(raw)
+	}
+	return "", 0, 0
+}

@@ -1,0 +1,121 @@
+package corpus
+
+import (
+	"bytes"
+	"encoding/binary"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding/charmap"
+)
+
+// textSniffBytes is how much of a file is looked at to tell text from binary.
+const textSniffBytes = 8 << 10
+
+// isBinary tells whether the start of a file shows that it is no text: NUL
+// bytes (unless UTF-16 with a byte order mark) or a document format that
+// starts with text.
+func isBinary(head []byte) bool {
+	if isUTF16(head) {
+		return false
+	}
+	return bytes.IndexByte(head, 0) >= 0 || bytes.HasPrefix(head, []byte("%PDF-")) || bytes.HasPrefix(head, []byte("{\\rtf"))
+}
+
+func isUTF16(b []byte) bool {
+	return bytes.HasPrefix(b, []byte{0xff, 0xfe}) || bytes.HasPrefix(b, []byte{0xfe, 0xff})
+}
+
+// decodeText returns content as UTF-8 without a byte order mark. What is
+// neither UTF-8 nor marked as UTF-16 is taken for Windows-1252, the superset
+// of Latin-1, unless it holds bytes that mean nothing there.
+func decodeText(content []byte) (text []byte, ok bool) {
+	switch {
+	case bytes.HasPrefix(content, []byte{0xff, 0xfe}):
+		return decodeUTF16(content[2:], binary.LittleEndian), true
+	case bytes.HasPrefix(content, []byte{0xfe, 0xff}):
+		return decodeUTF16(content[2:], binary.BigEndian), true
+	}
+	content = bytes.TrimPrefix(content, []byte("\ufeff"))
+	if utf8.Valid(content) {
+		return content, true
+	}
+	for _, c := range content {
+		if c < ' ' && c != '\t' && c != '\n' && c != '\r' && c != '\f' && c != 0x1b {
+			return nil, false
+		}
+	}
+	text, err := charmap.Windows1252.NewDecoder().Bytes(content)
+	return text, err == nil
+}
+
+// decodeUTF16 replaces unpaired surrogates, and an odd last byte, by U+FFFD.
+func decodeUTF16(b []byte, order binary.ByteOrder) []byte {
+	text := make([]byte, 0, len(b))
+	for ; len(b) >= 2; b = b[2:] {
+		r := rune(order.Uint16(b))
+		if utf16.IsSurrogate(r) {
+			low := rune(utf8.RuneError)
+			if len(b) >= 4 {
+				low = rune(order.Uint16(b[2:]))
+			}
+			if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
+				b = b[2:]
+			}
+		}
+		text = utf8.AppendRune(text, r)
+	}
+	if len(b) == 1 {
+		text = utf8.AppendRune(text, utf8.RuneError)
+	}
+	return text
+}
+
+// fileText returns title and text of a file of a folder; false if it holds no text.
+func fileText(in input, content []byte) (title, text string, ok bool) {
+	kind := kindByExtension[extension(in.path)]
+	if kind == kindHTML || kind == kindUnknown && looksLikeHTML(content) {
+		title, text = htmlText(htmlToUTF8(content, ""))
+	} else {
+		content, ok := decodeText(content)
+		if !ok {
+			return "", "", false
+		}
+		text = string(content)
+		if kind == kindMarkdown {
+			title, text = markdownText(text)
+		}
+	}
+	if title == "" {
+		title = in.id
+	}
+	return title, strings.TrimSpace(text), true
+}
+
+// fileKind is how the text of a file is found.
+type fileKind uint8
+
+const (
+	kindUnknown fileKind = iota
+	kindPlain
+	kindMarkdown
+	kindHTML
+)
+
+// kindByExtension lists what is not plain text.
+var kindByExtension = map[string]fileKind{
+	".md": kindMarkdown, ".markdown": kindMarkdown, ".mdown": kindMarkdown, ".mkd": kindMarkdown, ".mdx": kindMarkdown,
+	".html": kindHTML, ".htm": kindHTML, ".xhtml": kindHTML, ".shtml": kindHTML,
+}
+
+// looksLikeHTML tells whether a file of unknown extension starts as HTML pages do.
+func looksLikeHTML(content []byte) bool {
+	head := bytes.TrimLeft(content[:min(len(content), 256)], "\ufeff \t\r\n")
+	for _, start := range []string{"<!doctype html", "<html"} {
+		if len(head) >= len(start) && strings.EqualFold(string(head[:len(start)]), start) {
+			return true
+		}
+	}
+	return false
+}

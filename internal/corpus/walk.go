@@ -1,0 +1,119 @@
+package corpus
+
+import (
+	"cmp"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// walker lists the files below a folder. Hidden entries (names that start with
+// a dot) are left out. Symbolic links are followed after everything else was
+// listed, and no folder is listed twice, so that links that form a loop end.
+type walker struct {
+	root    string
+	files   []input         // id is the path relative to root, with slashes
+	listed  map[string]bool // resolved paths of the folders listed
+	links   []string        // relative paths of links to be followed
+	skipped int64           // hidden files, devices, sockets, files met before
+}
+
+// walk lists the files below root, sorted by their path relative to it.
+// Folders and files that cannot be read come as inputs with an error.
+func walk(root string) (files []input, skipped int64) {
+	w := &walker{root: root, listed: map[string]bool{}}
+	w.folder("")
+	for len(w.links) > 0 {
+		link := w.links[0]
+		w.links = w.links[1:]
+		w.follow(link)
+	}
+	slices.SortFunc(w.files, func(a, b input) int { return cmp.Compare(a.id, b.id) })
+	return w.files, w.skipped
+}
+
+// folder lists a folder given by its path relative to the root, "" for itself.
+func (w *walker) folder(rel string) {
+	path := filepath.Join(w.root, filepath.FromSlash(rel))
+	resolved, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		w.fail(rel, err)
+		return
+	}
+	if resolved, err = filepath.Abs(resolved); err != nil {
+		w.fail(rel, err)
+		return
+	}
+	if w.listed[resolved] {
+		return
+	}
+	w.listed[resolved] = true
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		w.fail(rel, err) // the entries read before the error are used
+	}
+	for _, e := range entries {
+		child := e.Name()
+		if rel != "" {
+			child = rel + "/" + child
+		}
+		switch {
+		case strings.HasPrefix(e.Name(), "."):
+			if !e.IsDir() {
+				w.skipped++
+			}
+		case e.IsDir():
+			w.folder(child)
+		case e.Type()&fs.ModeSymlink != 0:
+			w.links = append(w.links, child)
+		default:
+			info, err := e.Info()
+			w.file(child, info, err)
+		}
+	}
+}
+
+// follow lists what a symbolic link points to.
+func (w *walker) follow(rel string) {
+	path := filepath.Join(w.root, filepath.FromSlash(rel))
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		w.fail(rel, err)
+	case info.IsDir():
+		w.folder(rel)
+	case w.isListed(path):
+		w.skipped++
+	default:
+		w.file(rel, info, nil)
+	}
+}
+
+// isListed tells whether the target of a link to a file was listed under its own name.
+func (w *walker) isListed(path string) bool {
+	resolved, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return false
+	}
+	if resolved, err = filepath.Abs(resolved); err != nil {
+		return false
+	}
+	return w.listed[filepath.Dir(resolved)] && !strings.HasPrefix(filepath.Base(resolved), ".")
+}
+
+func (w *walker) file(rel string, info fs.FileInfo, err error) {
+	switch {
+	case err != nil:
+		w.fail(rel, err)
+	case !info.Mode().IsRegular():
+		w.skipped++
+	default:
+		w.files = append(w.files, input{path: filepath.Join(w.root, filepath.FromSlash(rel)), id: rel, sizeBytes: info.Size()})
+	}
+}
+
+func (w *walker) fail(rel string, err error) {
+	w.files = append(w.files, input{path: filepath.Join(w.root, filepath.FromSlash(rel)), id: rel, err: err})
+}
