@@ -1,0 +1,145 @@
+package segment
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/sealed"
+	"github.com/griffin-search/griffin/internal/vfs"
+)
+
+// Bitmap is a set of documents of one segment or source. A nil Bitmap is empty
+// and can be read. Reading is safe for concurrent use.
+type Bitmap struct {
+	words []uint64 // bit i%64 of words[i/64] is document i; bits from n on are 0
+	n     int
+	count int
+}
+
+// NewBitmap returns an empty set over the documents [0, n).
+func NewBitmap(n int) *Bitmap {
+	return &Bitmap{words: make([]uint64, (n+63)/64), n: n}
+}
+
+// Len is the number of documents that the set is over, in it or not.
+func (b *Bitmap) Len() int {
+	if b == nil {
+		return 0
+	}
+	return b.n
+}
+
+// Set adds document i, which must be in [0, Len), and reports whether it was new.
+func (b *Bitmap) Set(i int) bool {
+	w, bit := &b.words[i/64], uint64(1)<<(i%64)
+	if *w&bit != 0 {
+		return false
+	}
+	*w |= bit
+	b.count++
+	return true
+}
+
+// Has reports whether document i, >= 0, is in the set.
+func (b *Bitmap) Has(i int) bool {
+	return b != nil && i < b.n && b.words[i/64]&(1<<(i%64)) != 0
+}
+
+// Count is the number of documents in the set.
+func (b *Bitmap) Count() int {
+	if b == nil {
+		return 0
+	}
+	return b.count
+}
+
+// Words returns the set as bits: document i is bit i%64 of word i/64. It must
+// not be changed.
+func (b *Bitmap) Words() []uint64 {
+	if b == nil {
+		return nil
+	}
+	return b.words
+}
+
+// Clone returns a copy.
+func (b *Bitmap) Clone() *Bitmap {
+	if b == nil {
+		return nil
+	}
+	return &Bitmap{words: append([]uint64(nil), b.words...), n: b.n, count: b.count}
+}
+
+// AppendTo appends the set's bytes to dst: number of documents u64, then the
+// words, all little endian.
+//
+//	0     8         8+8*ceil(n/64)
+//	+-----+---------+
+//	| n   | words   |
+//	+-----+---------+
+func (b *Bitmap) AppendTo(dst []byte) []byte {
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(b.Len()))
+	for _, w := range b.Words() {
+		dst = binary.LittleEndian.AppendUint64(dst, w)
+	}
+	return dst
+}
+
+// DecodeBitmap reads what AppendTo wrote; src must hold nothing else. The
+// error wraps base.ErrCorrupt.
+func DecodeBitmap(src []byte) (*Bitmap, error) {
+	if len(src) < 8 {
+		return nil, fmt.Errorf("bitmap of %d bytes: %w", len(src), base.ErrCorrupt)
+	}
+	n := binary.LittleEndian.Uint64(src)
+	src = src[8:]
+	if n > base.MaxDocs || uint64(len(src)) != (n+63)/64*8 {
+		return nil, fmt.Errorf("bitmap over %d documents in %d bytes: %w", n, len(src), base.ErrCorrupt)
+	}
+	b := NewBitmap(int(n))
+	for i := range b.words {
+		b.words[i] = binary.LittleEndian.Uint64(src[8*i:])
+		b.count += bits.OnesCount64(b.words[i])
+	}
+	if n%64 != 0 && b.words[n/64]>>(n%64) != 0 {
+		return nil, fmt.Errorf("bitmap has bits past its %d documents: %w", n, base.ErrCorrupt)
+	}
+	return b, nil
+}
+
+const (
+	kindBitmap    = "bitmap"
+	bitmapVersion = 1
+)
+
+// Save writes the set to a sealed file and syncs it.
+func (b *Bitmap) Save(fs vfs.FS, name string) error {
+	w, err := sealed.Create(fs, name, kindBitmap, bitmapVersion)
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(b.AppendTo(nil)); err != nil {
+		return abort(err, w)
+	}
+	return w.Close()
+}
+
+// LoadBitmap reads what Save wrote.
+func LoadBitmap(fs vfs.FS, name string) (*Bitmap, error) {
+	f, err := sealed.Open(fs, name, kindBitmap, bitmapVersion)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := f.Range(0, f.Len())
+	if err != nil {
+		return nil, err
+	}
+	b, err := DecodeBitmap(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return b, nil
+}

@@ -1,0 +1,254 @@
+package segment
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"sort"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/sealed"
+	"github.com/griffin-search/griffin/internal/vfs"
+)
+
+// StoredReader reads a file of stored documents. It is safe for concurrent
+// use; a StoredDoc is not.
+type StoredReader struct {
+	file    *sealed.File
+	owned   bool    // Close closes file
+	dir     []byte  // numBlocks entries; checked before use
+	dirOff  uint64  // of dir in the payload
+	numDocs int     //
+	order   *column // nil, or the number in the file of each document
+}
+
+// OpenStored opens a file that a StoredWriter wrote.
+func OpenStored(fs vfs.FS, name string) (*StoredReader, error) {
+	file, err := sealed.Open(fs, name, fileStored, storedVersion)
+	if err != nil {
+		return nil, err
+	}
+	r, err := newStoredReader(file)
+	if err != nil {
+		return nil, closing(err, file)
+	}
+	r.owned = true
+	return r, nil
+}
+
+func newStoredReader(file *sealed.File) (*StoredReader, error) {
+	n := file.Len()
+	if n < storedTrailerLen {
+		return nil, fmt.Errorf("%s: no trailer: %w", file.Name(), base.ErrCorrupt)
+	}
+	trailer, err := file.Range(n-storedTrailerLen, storedTrailerLen)
+	if err != nil {
+		return nil, err
+	}
+	numBlocks, numDocs := binary.LittleEndian.Uint64(trailer), binary.LittleEndian.Uint64(trailer[8:])
+	if numBlocks > (n-storedTrailerLen)/storedEntryLen || numDocs > base.MaxDocs || (numDocs == 0) != (numBlocks == 0) || numBlocks > numDocs {
+		return nil, fmt.Errorf("%s: %d documents in %d blocks: %w", file.Name(), numDocs, numBlocks, base.ErrCorrupt)
+	}
+	r := &StoredReader{file: file, dirOff: n - storedTrailerLen - numBlocks*storedEntryLen, numDocs: int(numDocs)}
+	r.dir = file.Bytes()[r.dirOff : n-storedTrailerLen]
+	return r, nil
+}
+
+// NumDocs is the number of documents.
+func (r *StoredReader) NumDocs() int { return r.numDocs }
+
+// Close closes the file that OpenStored opened. For the StoredReader of a
+// Segment or of its Source it does nothing: they live as long as the Segment.
+func (r *StoredReader) Close() error {
+	if !r.owned {
+		return nil
+	}
+	return r.file.Close()
+}
+
+// storedBlock is one entry of the directory with what follows from the next.
+type storedBlock struct {
+	frame   []byte
+	first   int // number in the file of the first document
+	numDocs int
+	rawLen  int
+}
+
+// checkDir makes the directory readable.
+func (r *StoredReader) checkDir() error { return r.file.Check(r.dirOff, uint64(len(r.dir))) }
+
+func (r *StoredReader) numBlocks() int { return len(r.dir) / storedEntryLen }
+
+func (r *StoredReader) firstDoc(block int) int {
+	return int(binary.LittleEndian.Uint32(r.dir[block*storedEntryLen+8:]))
+}
+
+// block returns block i with its bytes checked. checkDir must have passed.
+func (r *StoredReader) block(i int) (storedBlock, error) {
+	entry := r.dir[i*storedEntryLen:]
+	offset, end, next := binary.LittleEndian.Uint64(entry), r.dirOff, r.numDocs
+	b := storedBlock{first: r.firstDoc(i), rawLen: int(binary.LittleEndian.Uint32(entry[12:]))}
+	if i+1 < r.numBlocks() {
+		end, next = binary.LittleEndian.Uint64(entry[storedEntryLen:]), r.firstDoc(i+1)
+	}
+	// The last test: no zstd frame expands more than this, so that a wrong
+	// length cannot ask for memory that the file does not justify.
+	if offset > end || end > r.dirOff || b.first >= next || next > r.numDocs || i == 0 && (b.first != 0 || offset != 0) ||
+		uint64(b.rawLen) > (end-offset)<<15 || b.rawLen > 2*maxStoredDoc {
+		return b, fmt.Errorf("%s: block %d: directory entry: %w", r.file.Name(), i, base.ErrCorrupt)
+	}
+	b.numDocs = next - b.first
+	var err error
+	b.frame, err = r.file.Range(offset, end-offset)
+	return b, err
+}
+
+// decoder returns the zstd decoder that all readers share; it decodes as many
+// blocks at a time as there are processors.
+var decoder = sync.OnceValue(func() *zstd.Decoder {
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecodeAllCapLimit(true))
+	if err != nil {
+		panic(err) // the options above are valid
+	}
+	return d
+})
+
+// decode decompresses block b into the memory of *scratch, which grows as it
+// must, and returns the block's content.
+func (b *storedBlock) decode(scratch *[]byte) (raw []byte, err error) {
+	if cap(*scratch) < b.rawLen {
+		*scratch = make([]byte, 0, b.rawLen+b.rawLen/8)
+	}
+	raw, err = decoder().DecodeAll(b.frame, (*scratch)[:0:b.rawLen])
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", err, base.ErrCorrupt)
+	}
+	if len(raw) != b.rawLen {
+		return nil, fmt.Errorf("%d bytes, want %d: %w", len(raw), b.rawLen, base.ErrCorrupt)
+	}
+	return raw, nil
+}
+
+// doc returns the encoding of document i of a decoded block.
+func (b *storedBlock) doc(raw []byte, i int) ([]byte, error) {
+	r := byteReader{src: raw}
+	start, size := 0, 0
+	for j := range b.numDocs {
+		n := r.count()
+		if j < i {
+			start += n
+		} else if j == i {
+			size = n
+		}
+	}
+	r.take(start)
+	doc := r.take(size)
+	if r.bad {
+		return nil, fmt.Errorf("sizes of documents: %w", base.ErrCorrupt)
+	}
+	return doc, nil
+}
+
+// Get reads document doc into d. It costs the decompression of about 16 KiB
+// and allocates nothing once d has grown.
+func (r *StoredReader) Get(doc base.DocID, d *StoredDoc) error {
+	if int64(doc) >= int64(r.numDocs) {
+		return fmt.Errorf("%s: document %d of %d: %w", r.file.Name(), doc, r.numDocs, base.ErrBadInput)
+	}
+	number, err := r.order.at(doc)
+	if err != nil {
+		return err
+	}
+	if err := r.checkDir(); err != nil {
+		return err
+	}
+	n := r.numBlocks()
+	i := sort.Search(n, func(i int) bool { return r.firstDoc(i) > int(number) }) - 1
+	if i < 0 || int(number) >= r.numDocs {
+		return fmt.Errorf("%s: document %d: no block holds it: %w", r.file.Name(), doc, base.ErrCorrupt)
+	}
+	b, err := r.block(i)
+	if err != nil {
+		return err
+	}
+	if int(number)-b.first >= b.numDocs {
+		return fmt.Errorf("%s: block %d: directory is not in order: %w", r.file.Name(), i, base.ErrCorrupt)
+	}
+	raw, err := b.decode(&d.block)
+	if err == nil {
+		raw, err = b.doc(raw, int(number)-b.first)
+	}
+	if err == nil {
+		err = d.decode(raw)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: block %d: document %d: %w", r.file.Name(), i, doc, err)
+	}
+	return nil
+}
+
+// eachBlock calls f for each block in order; documents is called with it.
+func (r *StoredReader) eachBlock(ctx context.Context, f func(i int, b *storedBlock) error) error {
+	if err := r.checkDir(); err != nil {
+		return err
+	}
+	for i := range r.numBlocks() {
+		if i%64 == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
+		b, err := r.block(i)
+		if err != nil {
+			return err
+		}
+		if err := f(i, &b); err != nil {
+			return fmt.Errorf("%s: block %d: %w", r.file.Name(), i, err)
+		}
+	}
+	return nil
+}
+
+// eachDoc calls f for each document of a decoded block, which must hold
+// nothing else.
+func (b *storedBlock) eachDoc(raw []byte, f func(i int, doc []byte) error) error {
+	sizes := byteReader{src: raw}
+	for range b.numDocs {
+		sizes.uvarint()
+	}
+	docs := byteReader{src: sizes.src, bad: sizes.bad}
+	sizes.src = raw
+	for i := range b.numDocs {
+		doc := docs.take(sizes.count())
+		if docs.bad || sizes.bad {
+			return fmt.Errorf("document %d: size: %w", i, base.ErrCorrupt)
+		}
+		if err := f(i, doc); err != nil {
+			return err
+		}
+	}
+	if len(docs.src) != 0 {
+		return fmt.Errorf("bytes after the documents: %w", base.ErrCorrupt)
+	}
+	return nil
+}
+
+// verify reads every document.
+func (r *StoredReader) verify(ctx context.Context) error {
+	var d StoredDoc
+	return r.eachBlock(ctx, func(_ int, b *storedBlock) error {
+		raw, err := b.decode(&d.block)
+		if err != nil {
+			return err
+		}
+		return b.eachDoc(raw, func(i int, doc []byte) error {
+			if err := d.decode(doc); err != nil {
+				return fmt.Errorf("document %d: %w", b.first+i, err)
+			}
+			return nil
+		})
+	})
+}

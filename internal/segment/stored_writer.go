@@ -1,0 +1,178 @@
+package segment
+
+import (
+	"encoding/binary"
+	"fmt"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/sealed"
+	"github.com/griffin-search/griffin/internal/vfs"
+)
+
+// Stored documents, version 1. Payload of a file of kind "stored": blocks of
+// documents, each a zstd frame of about storedBlockLen bytes, then the
+// directory, one entry a block, then the trailer. Little endian.
+//
+//	+--------+--------+-----+-------------------+---------+
+//	| frame  | frame  | ... | directory 16 each | trailer |
+//	+--------+--------+-----+-------------------+---------+
+//
+//	entry:   0        8            12           16
+//	         +--------+------------+------------+
+//	         | offset | first doc  | raw bytes  |
+//	         +--------+------------+------------+
+//	trailer: 0              8           16
+//	         +--------------+-----------+
+//	         | num blocks   | num docs  |
+//	         +--------------+-----------+
+//
+// A block's content: the sizes of its documents as varints, then the documents
+// (appendStoredDoc), one after another.
+const (
+	storedVersion    = 1
+	storedBlockLen   = 16 << 10
+	storedEntryLen   = 16
+	storedTrailerLen = 16
+)
+
+// encoders has zstd encoders, which are expensive to make (hundreds of KiB).
+var encoders = sync.Pool{New: func() any {
+	e, err := zstd.NewWriter(nil,
+		zstd.WithEncoderLevel(zstd.SpeedFastest),
+		zstd.WithEncoderConcurrency(1),
+		zstd.WithEncoderCRC(false), // the container has its own
+		zstd.WithSingleSegment(true))
+	if err != nil {
+		panic(err) // the options above are valid
+	}
+	return e
+}}
+
+// StoredWriter writes a file of stored documents: of a segment, or of a
+// spilled run. It is for one goroutine; several may be at work at a time.
+type StoredWriter struct {
+	out     *sealed.Writer
+	encoder *zstd.Encoder
+	numDocs uint32
+	dir     []byte
+
+	// The block that is being filled.
+	first      uint32
+	sizes      []byte // varints
+	docs       []byte
+	raw, frame []byte // scratch of flush
+}
+
+// NewStoredWriter creates the file name.
+func NewStoredWriter(fs vfs.FS, name string) (*StoredWriter, error) {
+	out, err := sealed.Create(fs, name, fileStored, storedVersion)
+	if err != nil {
+		return nil, err
+	}
+	return &StoredWriter{out: out, encoder: encoders.Get().(*zstd.Encoder)}, nil
+}
+
+// NumDocs is the number of documents added so far.
+func (w *StoredWriter) NumDocs() int { return int(w.numDocs) }
+
+// Add appends a document; the first gets number 0. The error wraps
+// base.ErrBadInput if it is larger than a gibibyte.
+func (w *StoredWriter) Add(title, text string, extra []corpus.Field) error {
+	n := len(title) + len(text)
+	for _, f := range extra {
+		n += len(f.Name) + len(f.Value)
+	}
+	if n > maxStoredDoc-(1<<20) || len(extra) > 1<<12 {
+		return fmt.Errorf("document %d: %d bytes in %d fields, too large to be stored: %w", w.numDocs, n, 2+len(extra), base.ErrBadInput)
+	}
+	start := len(w.docs)
+	w.docs = appendStoredDoc(w.docs, title, text, extra)
+	return w.added(len(w.docs) - start)
+}
+
+// addEncoded appends a document as a block of another file holds it.
+func (w *StoredWriter) addEncoded(doc []byte) error {
+	w.docs = append(w.docs, doc...)
+	return w.added(len(doc))
+}
+
+func (w *StoredWriter) added(size int) error {
+	if w.numDocs >= base.MaxDocs {
+		return fmt.Errorf("more than %d documents: %w", base.MaxDocs, base.ErrBadInput)
+	}
+	w.sizes = binary.AppendUvarint(w.sizes, uint64(size))
+	w.numDocs++
+	if len(w.docs) >= storedBlockLen {
+		return w.flush()
+	}
+	return nil
+}
+
+func (w *StoredWriter) flush() error {
+	if w.first == w.numDocs {
+		return nil
+	}
+	w.raw = append(append(w.raw[:0], w.sizes...), w.docs...)
+	w.frame = w.encoder.EncodeAll(w.raw, w.frame[:0])
+	err := w.addFrame(w.frame, w.first, len(w.raw))
+	w.first, w.sizes, w.docs = w.numDocs, w.sizes[:0], w.docs[:0]
+	if cap(w.raw) > 64*storedBlockLen { // do not keep what one giant document needed
+		w.docs, w.raw, w.frame = nil, nil, nil
+	}
+	return err
+}
+
+func (w *StoredWriter) addFrame(frame []byte, first uint32, rawLen int) error {
+	w.dir = binary.LittleEndian.AppendUint64(w.dir, w.out.Offset())
+	w.dir = binary.LittleEndian.AppendUint32(w.dir, first)
+	w.dir = binary.LittleEndian.AppendUint32(w.dir, uint32(rawLen))
+	_, err := w.out.Write(frame)
+	return err
+}
+
+// addBlock appends a compressed block of n documents of another file as it is.
+func (w *StoredWriter) addBlock(frame []byte, n, rawLen int) error {
+	if err := w.flush(); err != nil {
+		return err
+	}
+	if int64(w.numDocs)+int64(n) > base.MaxDocs {
+		return fmt.Errorf("more than %d documents: %w", base.MaxDocs, base.ErrBadInput)
+	}
+	err := w.addFrame(frame, w.numDocs, rawLen)
+	w.numDocs += uint32(n)
+	w.first = w.numDocs
+	return err
+}
+
+// Close completes the file and syncs it. Without it, use Abort.
+func (w *StoredWriter) Close() error {
+	err := w.flush()
+	w.release()
+	tail := binary.LittleEndian.AppendUint64(w.dir, uint64(len(w.dir)/storedEntryLen))
+	tail = binary.LittleEndian.AppendUint64(tail, uint64(w.numDocs))
+	if err == nil {
+		_, err = w.out.Write(tail)
+	}
+	if err != nil {
+		return abort(err, w.out)
+	}
+	return w.out.Close()
+}
+
+// Abort gives the file up and removes it. After Close it does nothing.
+func (w *StoredWriter) Abort() error {
+	w.release()
+	return w.out.Abort()
+}
+
+func (w *StoredWriter) release() {
+	if w.encoder != nil {
+		encoders.Put(w.encoder)
+		w.encoder = nil
+	}
+}
+
