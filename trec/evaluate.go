@@ -162,20 +162,20 @@ func (ev *Evaluation) Write(w io.Writer, perQuery bool) error {
 	b := bufio.NewWriter(w)
 	if perQuery {
 		for _, q := range ev.Queries {
-			ev.writeValues(b, q.Query, q.Values)
+			ev.writeValues(b, q.Query, q.Values, false /* summary */)
 		}
 	}
-	ev.writeValues(b, "all", ev.All)
+	ev.writeValues(b, "all", ev.All, true /* summary */)
 	if err := b.Flush(); err != nil {
 		return fmt.Errorf("write evaluation: %w", err)
 	}
 	return nil
 }
 
-func (ev *Evaluation) writeValues(b *bufio.Writer, query string, values []float64) {
+func (ev *Evaluation) writeValues(b *bufio.Writer, query string, values []float64, summary bool) {
 	for i, m := range ev.Measures {
-		onlySummary := m.family.summary == summaryGeometricMean || m.family.name == "num_q"
-		if onlySummary && query != "all" {
+		onlyInSummary := m.family.summary == summaryGeometricMean || m.family.name == "num_q"
+		if onlyInSummary && !summary {
 			continue
 		}
 		format := "%-22s\t%s\t%.4f\n"
