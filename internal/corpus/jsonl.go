@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/griffin-search/griffin/internal/base"
 )
@@ -27,8 +28,7 @@ type jsonField struct {
 type jsonParser struct {
 	opts    *Options
 	scanner jsonScanner
-	names   []string // names of extra fields met so far, each allocated once
-	build   []byte
+	names   []string    // names of extra fields met so far, each allocated once
 	chosen  []jsonField // fields that go to Extra, of the record at hand
 }
 
@@ -73,32 +73,38 @@ func (p *jsonParser) parse(line []byte, at Location) (*Document, *RecordError) {
 // document builds the document from the fields with the given indexes; title
 // may be -1.
 func (p *jsonParser) document(fields []jsonField, id, title, text int, at Location) *Document {
-	p.build = p.build[:0]
-	titleLen := 0
+	// A title or text that is no string is null, which checkText let pass as empty.
+	titleText, bodyText := []byte(nil), []byte(nil)
 	if title >= 0 && fields[title].kind == '"' {
-		p.build = append(p.build, fields[title].value...)
-		titleLen = len(p.build)
+		titleText = fields[title].value
 	}
 	if fields[text].kind == '"' {
-		p.build = append(p.build, fields[text].value...)
+		bodyText = fields[text].value
 	}
-	textEnd := len(p.build)
+	size := len(titleText) + len(bodyText)
 	p.chosen = p.chosen[:0]
 	for i, f := range fields {
 		if i != id && i != title && i != text && p.isExtra(f) {
-			p.build = append(p.build, f.value...)
+			size += len(f.value)
 			p.chosen = append(p.chosen, f)
 		}
 	}
+	var build strings.Builder
+	build.Grow(size)
+	build.Write(titleText)
+	build.Write(bodyText)
+	for _, f := range p.chosen {
+		build.Write(f.value)
+	}
+	shared := build.String()
 	d := &Document{ID: string(fields[id].value), Source: at}
-	shared := string(p.build)
-	d.Title, d.Text = shared[:titleLen], shared[titleLen:textEnd]
+	d.Title, shared = shared[:len(titleText)], shared[len(titleText):]
+	d.Text, shared = shared[:len(bodyText)], shared[len(bodyText):]
 	if len(p.chosen) > 0 {
 		d.Extra = make([]Field, len(p.chosen))
-		rest := shared[textEnd:]
 		for i, f := range p.chosen {
-			d.Extra[i] = Field{p.name(f.name), rest[:len(f.value)]}
-			rest = rest[len(f.value):]
+			d.Extra[i] = Field{p.name(f.name), shared[:len(f.value)]}
+			shared = shared[len(f.value):]
 		}
 	}
 	return d

@@ -21,21 +21,21 @@ type jsonScanner struct {
 	dec    *jsontext.Decoder
 }
 
-// object returns the members of the object that line holds, in order. The
-// error has no location yet.
-func (s *jsonScanner) object(line []byte) ([]jsonField, *RecordError) {
-	return s.checked(line)
-}
-
-// checked is object by the library: RFC 8259 with the restrictions of RFC 7493
-// (no duplicate names, valid UTF-8).
-func (s *jsonScanner) checked(line []byte) ([]jsonField, *RecordError) {
+// reset makes the library read line from its start.
+func (s *jsonScanner) reset(line []byte) {
 	s.input = *bytes.NewBuffer(line) // of a bytes.Buffer, the decoder makes no copy
 	if s.dec == nil {
 		s.dec = jsontext.NewDecoder(&s.input)
 	} else {
 		s.dec.Reset(&s.input)
 	}
+}
+
+// object returns the members of the object that line holds, in order. It
+// accepts what RFC 8259 does with the restrictions of RFC 7493: no duplicate
+// names, valid UTF-8. The error has no location yet.
+func (s *jsonScanner) object(line []byte) ([]jsonField, *RecordError) {
+	s.reset(line)
 	s.fields = s.fields[:0]
 	// An unescaped string is not longer than its escaped form, so text is
 	// never moved while the fields point into it.
@@ -64,7 +64,7 @@ func (s *jsonScanner) checked(line []byte) ([]jsonField, *RecordError) {
 		if f.kind = byte(value.Kind()); f.kind == '"' {
 			f.value = s.unquote(value)
 		} else {
-			f.value = s.keep(value)
+			f.value = value
 		}
 		s.fields = append(s.fields, f)
 	}
@@ -80,18 +80,14 @@ func (s *jsonScanner) checked(line []byte) ([]jsonField, *RecordError) {
 	return s.fields, nil
 }
 
-// unquote appends the text of a valid JSON string to s.text and returns it there.
+// unquote returns the text of a valid JSON string: part of the line or, if it
+// had to be unescaped, of s.text.
 func (s *jsonScanner) unquote(quoted jsontext.Value) []byte {
+	if bytes.IndexByte(quoted, '\\') < 0 {
+		return quoted[1 : len(quoted)-1]
+	}
 	start := len(s.text)
 	s.text, _ = jsontext.AppendUnquote(s.text, quoted) // valid: the decoder read it
-	return s.text[start:len(s.text):len(s.text)]
-}
-
-// keep appends a value to s.text: what the decoder returns is valid only until
-// its next call.
-func (s *jsonScanner) keep(value jsontext.Value) []byte {
-	start := len(s.text)
-	s.text = append(s.text, value...)
 	return s.text[start:len(s.text):len(s.text)]
 }
 

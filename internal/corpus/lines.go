@@ -18,9 +18,7 @@ type splitter interface {
 	next() (*Batch, error)
 }
 
-var (
-	_ splitter = (*lineSplitter)(nil)
-)
+var _ splitter = (*lineSplitter)(nil)
 
 // lineParser parses one record of a line-based format. It is made anew for
 // each batch, so it may keep scratch memory.
