@@ -1,0 +1,219 @@
+package analysis
+
+import (
+	"encoding/binary"
+	"math/bits"
+
+	"github.com/zeebo/xxh3"
+)
+
+// Bounds of a termCache: it takes at most 24 B × maxCacheSlots + maxArenaBytes
+// (and as much again while it grows), 5 MiB.
+const (
+	minCacheSlots = 1 << 10
+	maxCacheSlots = 1 << 17
+	maxProbes     = 16
+	maxArenaBytes = 2 << 20
+)
+
+// A termCache maps words to their terms, stop-word verdicts included, in
+// bounded memory. It is an open-addressing hash table: a word of up to 16 bytes
+// is its own key, compared as two integers; a longer one is found by its xxh3
+// hash and compared byte by byte. When the table is full, further words are
+// made anew each time until the call of Tokens ends, and the next call begins
+// with an empty table.
+//
+// Invariant: what lookup returns does not depend on what the table holds, and
+// terms stay where they are until begin.
+type termCache struct {
+	maker     termMaker
+	foldASCII bool
+	full      bool
+	shift     uint // of the hash, to the index of a slot
+	used      int
+	slots     []cacheSlot
+	arena     []byte // terms, and before the term of a long word its surface
+	overflow  []byte // terms that were not stored
+	word      []byte // a word, folded
+}
+
+// cacheSlot holds one word and the place of its term. A slot with lo == 0 is free.
+type cacheSlot struct {
+	lo, hi   uint64 // the bytes of a short word; hash and longKey|length of a long one
+	offset   uint32 // of the term in the arena
+	termLen  uint16 // 0: the word has no term
+	probeLen uint16 // length of the surface that stands before the term; 0 for a short word
+}
+
+// longKey marks the key of a long word. The last byte of a short one is a byte
+// of UTF-8, which is never 0xff.
+const longKey = 0xff << 56
+
+func newTermCache(foldASCII bool, maker termMaker) termCache {
+	c := termCache{maker: maker, foldASCII: foldASCII}
+	c.resize(minCacheSlots)
+	return c
+}
+
+// begin starts a call of Tokens: terms that were returned before may be overwritten.
+func (c *termCache) begin() {
+	c.overflow = c.overflow[:0]
+	if c.full {
+		clear(c.slots)
+		c.arena = c.arena[:0]
+		c.used = 0
+		c.full = false
+	}
+}
+
+// lookup returns the term of text[start:end], empty if it has none.
+func (c *termCache) lookup(text []byte, start, end int) []byte {
+	n := end - start
+	if n > 16 {
+		return c.lookupLong(text[start:end])
+	}
+	lo, hi := loadWord(text, start, n)
+	if c.foldASCII {
+		lo, hi = foldASCII8(lo), foldASCII8(hi)
+	}
+	i := hashKey(lo, hi) >> c.shift
+	for range maxProbes {
+		slot := &c.slots[i&uint64(len(c.slots)-1)]
+		if slot.lo == lo && slot.hi == hi {
+			return c.arena[slot.offset : slot.offset+uint32(slot.termLen) : slot.offset+uint32(slot.termLen)]
+		}
+		if slot.lo == 0 {
+			break
+		}
+		i++
+	}
+	var key [16]byte
+	binary.LittleEndian.PutUint64(key[:], lo)
+	binary.LittleEndian.PutUint64(key[8:], hi)
+	c.word = append(c.word[:0], key[:n]...)
+	return c.insert(lo, hi, c.word, false /* long */)
+}
+
+// lookupLong is lookup for a word of more than 16 bytes.
+func (c *termCache) lookupLong(word []byte) []byte {
+	c.word = append(c.word[:0], word...)
+	if c.foldASCII {
+		foldASCII(c.word)
+	}
+	lo, hi := xxh3.Hash(c.word)|1, longKey|uint64(len(c.word))
+	i := hashKey(lo, hi) >> c.shift
+	for range maxProbes {
+		slot := &c.slots[i&uint64(len(c.slots)-1)]
+		if slot.lo == lo && slot.hi == hi && string(c.arena[slot.offset-uint32(slot.probeLen):slot.offset]) == string(c.word) {
+			return c.arena[slot.offset : slot.offset+uint32(slot.termLen) : slot.offset+uint32(slot.termLen)]
+		}
+		if slot.lo == 0 {
+			break
+		}
+		i++
+	}
+	return c.insert(lo, hi, c.word, true /* long */)
+}
+
+// insert makes the term of word, which is not in the table, and stores it
+// where that is possible.
+func (c *termCache) insert(lo, hi uint64, word []byte, long bool) []byte {
+	if c.used >= len(c.slots)/2 && len(c.slots) < maxCacheSlots {
+		c.resize(2 * len(c.slots))
+	}
+	slot := c.freeSlot(lo, hi)
+	if c.used >= len(c.slots)/2 || len(c.arena)+4*windowBytes > maxArenaBytes {
+		c.full = true
+		slot = nil
+	}
+	if slot == nil {
+		offset := len(c.overflow)
+		c.overflow = c.maker.appendTerm(c.overflow, word)
+		return c.overflow[offset:len(c.overflow):len(c.overflow)]
+	}
+	if long {
+		c.arena = append(c.arena, word...)
+		slot.probeLen = uint16(len(word))
+	}
+	offset := len(c.arena)
+	c.arena = c.maker.appendTerm(c.arena, word)
+	slot.lo, slot.hi = lo, hi
+	slot.offset = uint32(offset)
+	slot.termLen = uint16(len(c.arena) - offset)
+	c.used++
+	return c.arena[offset:len(c.arena):len(c.arena)]
+}
+
+// freeSlot returns the slot where a key that is not in the table belongs, or
+// nil if too many other keys are there.
+func (c *termCache) freeSlot(lo, hi uint64) *cacheSlot {
+	i := hashKey(lo, hi) >> c.shift
+	for range maxProbes {
+		if slot := &c.slots[i&uint64(len(c.slots)-1)]; slot.lo == 0 {
+			return slot
+		}
+		i++
+	}
+	return nil
+}
+
+// resize gives the table n slots, a power of two.
+func (c *termCache) resize(n int) {
+	old := c.slots
+	c.slots = make([]cacheSlot, n)
+	c.shift = uint(64 - bits.TrailingZeros(uint(n)))
+	c.used = 0
+	for _, s := range old {
+		if s.lo == 0 {
+			continue
+		}
+		if slot := c.freeSlot(s.lo, s.hi); slot != nil {
+			*slot = s
+			c.used++
+		}
+	}
+}
+
+// hashKey mixes a key to 64 bits whose high ones are well spread (the
+// multiply-and-fold step of wyhash).
+func hashKey(lo, hi uint64) uint64 {
+	h, l := bits.Mul64(lo^0xa0761d6478bd642f, hi^0xe7037ed1a0b428db)
+	return h ^ l
+}
+
+// loadWord returns text[start:start+n], n <= 16, as two little-endian integers
+// padded with zeros.
+func loadWord(text []byte, start, n int) (lo, hi uint64) {
+	if start+16 <= len(text) {
+		lo = binary.LittleEndian.Uint64(text[start:])
+		hi = binary.LittleEndian.Uint64(text[start+8:])
+	} else {
+		var padded [16]byte
+		copy(padded[:], text[start:])
+		lo = binary.LittleEndian.Uint64(padded[:])
+		hi = binary.LittleEndian.Uint64(padded[8:])
+	}
+	if n <= 8 {
+		return lo & (1<<(8*uint(n)) - 1), 0
+	}
+	return lo, hi & (1<<(8*uint(n-8)) - 1)
+}
+
+// foldASCII8 turns A to Z among the eight bytes of x into lower case.
+func foldASCII8(x uint64) uint64 {
+	const ones = 0x0101010101010101
+	low7 := x & (0x7f * ones)
+	fromA := low7 + (0x80-'A')*ones               // bit 7: byte >= 'A'
+	pastZ := low7 + (0x80-'Z'-1)*ones             // bit 7: byte > 'Z'
+	upper := (fromA ^ pastZ) &^ x & (0x80 * ones) // A to Z, and ASCII
+	return x | upper>>2
+}
+
+// foldASCII turns A to Z in word into lower case.
+func foldASCII(word []byte) {
+	for i, c := range word {
+		if 'A' <= c && c <= 'Z' {
+			word[i] = c + ('a' - 'A')
+		}
+	}
+}

@@ -1,0 +1,246 @@
+package analysis
+
+import (
+	"encoding/binary"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/clipperhouse/uax29/v2/words"
+)
+
+// maxWordUnits is the length in UTF-16 code units after which a word is cut,
+// as by Lucene's StandardTokenizer: the rest is segmented anew.
+const maxWordUnits = 255
+
+// windowBytes is how far past its start a word is looked at: more than
+// maxWordUnits code units of UTF-8 (three bytes each at most).
+const windowBytes = 1024
+
+// A segmenter cuts a text into words by the rules of Unicode Standard Annex
+// #29 (Unicode 17, word boundaries) and keeps those that Lucene's
+// StandardTokenizer keeps: words with a letter or a digit. An ideograph or
+// Hiragana letter is a word of its own, a run of Katakana, Hangul or of a
+// script written without spaces (Thai, Lao, Khmer, Myanmar …) is one word.
+// Bytes that are not UTF-8 separate words.
+//
+// Words of ASCII characters are found with a table of byte classes. Where
+// another character takes part, the word is cut by uax29 from the same start.
+// This is sound because UAX #29 never looks left across a boundary, and
+// TestSegmenterMatchesUAX29 and FuzzSegmenter compare the two.
+//
+// We differ from StandardTokenizer: an emoji is not a word, and the characters'
+// classes are those of Unicode 17, not 12.
+type segmenter struct {
+	text []byte
+	pos  int // all words that start before pos were returned
+	// valid is the end of the stretch around pos that is known to be UTF-8, or
+	// less than pos if nothing is known.
+	valid int
+}
+
+// Classes of bytes, after the Word_Break property of the ASCII characters.
+const (
+	letterByte   = 1 << iota // ALetter
+	digitByte                // Numeric
+	lowLineByte              // ExtendNumLet
+	midLetterBit             // MidLetter, MidNumLet, Single_Quote: joins letters
+	midNumberBit             // MidNum, MidNumLet, Single_Quote: joins digits
+	highByte                 // part of a character beyond ASCII, or no character
+	wordByte     = letterByte | digitByte | lowLineByte
+)
+
+var byteClass = func() (class [256]uint8) {
+	for c := range class {
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z':
+			class[c] = letterByte
+		case '0' <= c && c <= '9':
+			class[c] = digitByte
+		case c == '_':
+			class[c] = lowLineByte
+		case c == ':':
+			class[c] = midLetterBit
+		case c == ',', c == ';':
+			class[c] = midNumberBit
+		case c == '.', c == '\'':
+			class[c] = midLetterBit | midNumberBit
+		case c >= utf8.RuneSelf:
+			class[c] = highByte
+		}
+	}
+	return class
+}()
+
+func (s *segmenter) reset(text []byte) { *s = segmenter{text: text} }
+
+// next returns the next word as text[start:end], or ok == false after the last.
+func (s *segmenter) next() (start, end int, ok bool) {
+	text, i := s.text, s.pos
+	for i < len(text) {
+		class := byteClass[text[i]]
+		if class&(wordByte|highByte) == 0 {
+			i++
+			continue
+		}
+		start = i
+		var kept bool
+		if class == highByte {
+			i, kept = s.unicodeWord(start)
+		} else {
+			i, kept = s.asciiWord(start)
+		}
+		if kept {
+			s.pos = i
+			return start, i, true
+		}
+	}
+	s.pos = i
+	return 0, 0, false
+}
+
+// asciiWord returns the end of the word that starts with the word byte at
+// start, and whether the word is kept.
+func (s *segmenter) asciiWord(start int) (end int, kept bool) {
+	text := s.text[:min(len(s.text), start+maxWordUnits)]
+	seen := uint8(0)
+	i := start
+	for {
+		class := uint8(0)
+		for ; i < len(text); i++ {
+			// WB5, WB8, WB9, WB10, WB13a, WB13b: letters, digits and low lines
+			// all join.
+			if class = byteClass[text[i]]; class&wordByte == 0 {
+				break
+			}
+			seen |= class
+		}
+		if i < len(text) && class == highByte {
+			return s.unicodeWord(start)
+		}
+		if i+1 >= len(text) || class&(midLetterBit|midNumberBit) == 0 {
+			break
+		}
+		// WB6, WB7, WB11, WB12: one such character joins two letters or two digits.
+		last, following := byteClass[text[i-1]], byteClass[text[i+1]]
+		joinsLetters := class&midLetterBit != 0 && last == letterByte
+		joinsDigits := class&midNumberBit != 0 && last == digitByte
+		if following == highByte && (joinsLetters || joinsDigits) {
+			return s.unicodeWord(start)
+		}
+		if !(joinsLetters && following == letterByte) && !(joinsDigits && following == digitByte) {
+			break
+		}
+		i++
+	}
+	return i, seen&(letterByte|digitByte) != 0
+}
+
+// unicodeWord is asciiWord for a word that may hold characters beyond ASCII.
+// It advances by at least one byte.
+func (s *segmenter) unicodeWord(start int) (end int, kept bool) {
+	window := s.validWindow(start)
+	if len(window) == 0 {
+		return start + 1, false
+	}
+	n := cutWord(window)
+	first, _ := utf8.DecodeRune(window)
+	if isSoutheastAsian(first) {
+		for n < len(window) {
+			if r, _ := utf8.DecodeRune(window[n:]); !isSoutheastAsian(r) {
+				break
+			}
+			more := cutWord(window[n:])
+			if unitsPrefix(window[:n+more]) < n+more {
+				break
+			}
+			n += more
+		}
+	}
+	return start + n, hasLetterOrDigit(window[:n])
+}
+
+// validWindow returns the UTF-8 text from start up to the first byte that is
+// not UTF-8, windowBytes at most.
+func (s *segmenter) validWindow(start int) []byte {
+	limit := min(len(s.text), start+windowBytes)
+	v := max(s.valid, start)
+	for v < limit {
+		if v+8 <= limit && binary.LittleEndian.Uint64(s.text[v:])&0x8080808080808080 == 0 {
+			v += 8
+			continue
+		}
+		r, size := utf8.DecodeRune(s.text[v:])
+		if r == utf8.RuneError && size <= 1 {
+			break
+		}
+		v += size
+	}
+	s.valid = v
+	if v <= limit {
+		return s.text[start:v]
+	}
+	for !utf8.RuneStart(s.text[limit]) {
+		limit--
+	}
+	return s.text[start:limit]
+}
+
+// cutWord returns the length of the first word of window, which must be
+// non-empty valid UTF-8, cut to maxWordUnits.
+func cutWord(window []byte) int {
+	n, _, _ := words.SplitFunc(window, true /* atEOF */)
+	if p := unitsPrefix(window[:n]); p < n {
+		n, _, _ = words.SplitFunc(window[:p], true /* atEOF */)
+	}
+	return n
+}
+
+// unitsPrefix returns the length in bytes of the longest prefix of word that
+// has at most maxWordUnits UTF-16 code units.
+func unitsPrefix(word []byte) int {
+	if len(word) <= maxWordUnits {
+		return len(word)
+	}
+	units := 0
+	for i := 0; i < len(word); {
+		r, size := utf8.DecodeRune(word[i:])
+		if units += utf16.RuneLen(r); units > maxWordUnits {
+			return i
+		}
+		i += size
+	}
+	return len(word)
+}
+
+// hasLetterOrDigit reports whether a word holds a character that makes it one:
+// General_Category L, Nd or Nl, or a symbol that Unicode calls alphabetic (Ⓐ).
+func hasLetterOrDigit(word []byte) bool {
+	for i := 0; i < len(word); {
+		if c := word[i]; c < utf8.RuneSelf {
+			if byteClass[c]&(letterByte|digitByte) != 0 {
+				return true
+			}
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRune(word[i:])
+		if unicode.IsLetter(r) || unicode.In(r, unicode.Nd, unicode.Nl) || unicode.IsSymbol(r) && unicode.Is(unicode.Other_Alphabetic, r) {
+			return true
+		}
+		i += size
+	}
+	return false
+}
+
+// isSoutheastAsian reports whether r is written without spaces between words
+// and needs a dictionary to be cut (Line_Break=SA). UAX #29 cuts after each such
+// letter; StandardTokenizer, and we, keep the run as one word.
+func isSoutheastAsian(r rune) bool {
+	return r >= 0x0e00 && (unicode.IsLetter(r) || unicode.IsMark(r)) && unicode.In(r, southeastAsian...)
+}
+
+var southeastAsian = []*unicode.RangeTable{
+	unicode.Thai, unicode.Lao, unicode.Myanmar, unicode.Khmer, unicode.Tai_Le,
+	unicode.New_Tai_Lue, unicode.Tai_Tham, unicode.Tai_Viet, unicode.Ahom,
+}

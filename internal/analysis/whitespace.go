@@ -1,0 +1,64 @@
+package analysis
+
+import (
+	"unicode"
+	"unicode/utf8"
+)
+
+// whitespaceAnalyzer takes text that was tokenised beforehand: each maximal run
+// without white space (the Unicode property) or bytes that are not UTF-8 is a
+// term as it stands. A run of more than maxWordUnits bytes is cut there, at the
+// start of a character, as Lucene's WhitespaceTokenizer does after as many
+// characters.
+type whitespaceAnalyzer struct {
+	name  string
+	terms []byte // copy of the text of one call
+}
+
+var _ Analyzer = (*whitespaceAnalyzer)(nil)
+
+// Name implements Analyzer.
+func (a *whitespaceAnalyzer) Name() string { return a.name }
+
+// Tokens implements Analyzer.
+func (a *whitespaceAnalyzer) Tokens(dst []Token, text []byte) []Token {
+	a.terms = append(a.terms[:0], clip(text)...)
+	text = a.terms
+	position := uint32(0)
+	for i := 0; i < len(text); {
+		size := termCharacter(text[i:])
+		if size == 0 {
+			_, skip := utf8.DecodeRune(text[i:])
+			i += skip
+			continue
+		}
+		start := i
+		for size > 0 && i+size-start <= maxWordUnits {
+			i += size
+			size = termCharacter(text[i:])
+		}
+		dst = append(dst, Token{Term: text[start:i:i], Start: int32(start), End: int32(i), Position: position})
+		position++
+	}
+	return dst
+}
+
+// termCharacter returns the size of the character that text starts with, or 0
+// if it separates terms or text is empty.
+func termCharacter(text []byte) int {
+	if len(text) == 0 {
+		return 0
+	}
+	if c := text[0]; c < utf8.RuneSelf {
+		switch c {
+		case ' ', '\t', '\n', '\v', '\f', '\r':
+			return 0
+		}
+		return 1
+	}
+	r, size := utf8.DecodeRune(text)
+	if r == utf8.RuneError && size <= 1 || unicode.IsSpace(r) {
+		return 0
+	}
+	return size
+}

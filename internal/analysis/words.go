@@ -1,0 +1,45 @@
+package analysis
+
+// A termMaker makes the term of a word: what follows segmentation in a chain.
+type termMaker interface {
+	// appendTerm appends the term of word to dst; it appends nothing if word is
+	// not indexed (a stop word). The word is valid UTF-8, at most windowBytes
+	// long and not changed. The result depends on word alone.
+	appendTerm(dst, word []byte) []byte
+}
+
+// wordAnalyzer is a chain that begins with UAX #29 words.
+type wordAnalyzer struct {
+	name  string
+	words segmenter
+	terms termCache
+}
+
+var _ Analyzer = (*wordAnalyzer)(nil)
+
+// newWordAnalyzer returns an analyzer for a chain. With foldASCII the maker
+// gets its words with A to Z in lower case, and must not tell apart words that
+// differ in nothing else.
+func newWordAnalyzer(name string, foldASCII bool, maker termMaker) *wordAnalyzer {
+	return &wordAnalyzer{name: name, terms: newTermCache(foldASCII, maker)}
+}
+
+// Name implements Analyzer.
+func (a *wordAnalyzer) Name() string { return a.name }
+
+// Tokens implements Analyzer.
+func (a *wordAnalyzer) Tokens(dst []Token, text []byte) []Token {
+	text = clip(text)
+	a.words.reset(text)
+	a.terms.begin()
+	for position := uint32(0); ; position++ {
+		start, end, ok := a.words.next()
+		if !ok {
+			a.words.reset(nil)
+			return dst
+		}
+		if term := a.terms.lookup(text, start, end); len(term) > 0 {
+			dst = append(dst, Token{Term: term, Start: int32(start), End: int32(end), Position: position})
+		}
+	}
+}
