@@ -35,6 +35,17 @@ func (s Saturation) value(freq, length uint32) float64 {
 	return f / (f + k1*(1-b) + k1*b/avg*float64(length))
 }
 
+// Bounds returns the bound of a posting rounded down and rounded up.
+func (s Saturation) Bounds(freq, length uint32) (lower, upper Bound) {
+	v := s.value(freq, length) * float64(MaxBound)
+	lower = Bound(v)
+	upper = lower
+	if float64(lower) < v {
+		upper++
+	}
+	return lower, upper
+}
+
 // Upper returns the bound of a posting, rounded up.
 func (s Saturation) Upper(freq, length uint32) Bound {
 	return Bound(min(math.Ceil(s.value(freq, length)*float64(MaxBound)), float64(MaxBound)))

@@ -1,0 +1,274 @@
+package postings
+
+import (
+	"unsafe"
+
+	"github.com/griffin-search/griffin/codec"
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/score"
+)
+
+// CursorStats counts the work of a Cursor since Reset.
+type CursorStats struct {
+	BlocksDecoded   int // whose DocIDs were decoded
+	PostingsDecoded int // in those
+}
+
+// Cursor walks a List in rising DocID order and decodes only the blocks that
+// it stops in. Legal order of calls: Reset, then Next and NextGEQ in any order;
+// after Reset the cursor stands before the first posting, and DocID is NoDocID
+// until it has moved. At the end, and on an error, it stands at NoDocID for good;
+// Err tells the two apart. The methods about the current posting (Freq,
+// Positions) and the current block may be called only while DocID is not
+// NoDocID, but for the ones that say otherwise.
+//
+// A Cursor holds its decoded block (1 KiB) and is meant to be kept and Reset:
+// no method allocates. It is for one goroutine.
+type Cursor struct {
+	list   *List
+	dir    []BlockEntry
+	bounds []score.Bound // of the blocks; nil: the directory's
+
+	cur   uint32 // DocIDs[pos]; NoDocID before the first move and at the end
+	pos   int    // of the current posting in its block
+	size  int    // of the block
+	block int    // current block; -1 before the first move; len(dir) at the end
+	last  uint32 // Last of the current block
+
+	docSize     int  // bytes that its DocIDs take
+	freqsReady  bool // freqs holds its frequencies
+	freqsAsked  int  // how many were read one by one
+	freqCached  int  // position of the last of them
+	freqCache   uint32
+	shallow     int // block found by the last shallow move, at least block
+	positionsOf int // posting at which positionAt stands
+	positionAt  int
+	err         error
+	stats       CursorStats
+
+	// Invariant: docIDs[size:] is NoDocID, so that a search needs no length.
+	docIDs, freqs [codec.BlockLen]uint32
+}
+
+// Reset places the cursor before the first posting of l, which must not change
+// while the cursor is used. bounds, if not nil, holds a Bound for each block to
+// be used in place of the directory's (List.FrontierBounds). l may be empty.
+func (c *Cursor) Reset(l *List, bounds []score.Bound) {
+	c.list = l
+	c.dir = l.dir
+	if c.dir == nil {
+		c.dir = unsafe.Slice(&l.single, 1) // safe: l outlives the cursor's use of it
+	}
+	if l.DocFreq == 0 {
+		c.dir = nil
+	}
+	if len(bounds) != len(c.dir) {
+		bounds = nil
+	}
+	c.bounds = bounds
+	c.cur = uint32(base.NoDocID)
+	c.pos, c.size, c.block, c.shallow, c.last = 0, 0, -1, 0, 0
+	c.err = nil
+	c.stats = CursorStats{}
+}
+
+// DocID returns the DocID of the current posting.
+func (c *Cursor) DocID() base.DocID { return base.DocID(c.cur) }
+
+// Err returns the error that stopped the cursor, if one did. It wraps
+// base.ErrCorrupt and names the block, not the list.
+func (c *Cursor) Err() error { return c.err }
+
+// Stats returns the counters. The blocks skipped are NumBlocks less
+// BlocksDecoded.
+func (c *Cursor) Stats() CursorStats { return c.stats }
+
+// NumBlocks returns the number of blocks of the list.
+func (c *Cursor) NumBlocks() int { return len(c.dir) }
+
+// Next moves to the next posting and returns its DocID.
+func (c *Cursor) Next() base.DocID {
+	if c.pos+1 < c.size {
+		c.pos++
+		c.cur = c.docIDs[c.pos&(codec.BlockLen-1)]
+		return base.DocID(c.cur)
+	}
+	return c.NextBlock()
+}
+
+// NextBlock moves to the first posting of the next block and returns its DocID.
+func (c *Cursor) NextBlock() base.DocID {
+	if c.block+1 >= len(c.dir) {
+		return c.end()
+	}
+	if !c.load(c.block + 1) {
+		return base.NoDocID
+	}
+	return base.DocID(c.cur)
+}
+
+// NextGEQ moves to the first posting at or after the current one whose DocID is
+// at least target, and returns that DocID. It decodes at most one block.
+func (c *Cursor) NextGEQ(target base.DocID) base.DocID {
+	t := uint32(target)
+	if c.block < 0 || t > c.last {
+		if c.block >= len(c.dir) {
+			return base.NoDocID
+		}
+		i := c.seek(max(c.block+1, c.shallow), t)
+		if i == len(c.dir) {
+			return c.end()
+		}
+		if !c.load(i) {
+			return base.NoDocID
+		}
+	}
+	if c.cur < t {
+		c.pos = search(&c.docIDs, t)
+		c.cur = c.docIDs[c.pos&(codec.BlockLen-1)]
+	}
+	return base.DocID(c.cur)
+}
+
+// search returns the position of the first of 128 rising docIDs that is not
+// less than target; the last one is not. It compares seven times and does not
+// branch on the outcome.
+func search(docIDs *[codec.BlockLen]uint32, target uint32) int {
+	i := 0
+	for half := codec.BlockLen / 2; half > 0; half /= 2 {
+		next := i + half
+		if docIDs[(next-1)&(codec.BlockLen-1)] < target {
+			i = next
+		}
+	}
+	return i
+}
+
+// seek returns the first block from i on whose Last is at least target;
+// len(dir) if there is none. It gallops: its cost is logarithmic in the number
+// of blocks passed (Bentley and Yao, "An almost optimal algorithm for unbounded
+// searching", Information Processing Letters 5(3), 1976).
+func (c *Cursor) seek(i int, target uint32) int {
+	dir := c.dir
+	step := 1
+	for i < len(dir) && dir[i].Last < target {
+		if i+step >= len(dir) || dir[i+step].Last >= target {
+			// The block is in (i, i+step]: halve the range.
+			lo, hi := i+1, min(i+step, len(dir))
+			for lo < hi {
+				mid := int(uint(lo+hi) / 2)
+				if dir[mid].Last < target {
+					lo = mid + 1
+				} else {
+					hi = mid
+				}
+			}
+			return lo
+		}
+		i += step
+		step *= 2
+	}
+	return i
+}
+
+// load makes block i, above the current one, the current one and its first
+// posting the current posting. On an error it returns false.
+func (c *Cursor) load(i int) bool {
+	size, err := c.list.DecodeDocIDs(i, &c.docIDs)
+	if err == nil && c.dir[i].Last > c.dir[len(c.dir)-1].Last {
+		err = errBeyondLast(i)
+	}
+	if err != nil {
+		return c.fail(err)
+	}
+	n := c.list.BlockSize(i)
+	for j := n; j < codec.BlockLen; j++ {
+		c.docIDs[j] = uint32(base.NoDocID)
+	}
+	c.stats.BlocksDecoded++
+	c.stats.PostingsDecoded += n
+	c.block, c.pos, c.size = i, 0, n
+	c.cur, c.last = c.docIDs[0], c.dir[i].Last
+	c.docSize = size
+	c.freqsReady, c.freqsAsked, c.freqCached = false, 0, -1
+	c.positionsOf, c.positionAt = 0, 0
+	c.shallow = max(c.shallow, i)
+	return true
+}
+
+func (c *Cursor) end() base.DocID {
+	c.cur, c.last = uint32(base.NoDocID), uint32(base.NoDocID)
+	c.pos, c.size, c.block, c.shallow = 0, 0, len(c.dir), len(c.dir)
+	return base.NoDocID
+}
+
+func (c *Cursor) fail(err error) bool {
+	c.end()
+	c.err = err
+	return false
+}
+
+// freqsOneByOne is how many frequencies of a block are read alone before all
+// of them are decoded, which costs about as much as eight.
+const freqsOneByOne = 8
+
+// Freq returns the frequency of the current posting; 0 on an error.
+func (c *Cursor) Freq() uint32 {
+	if c.freqsReady {
+		return c.freqs[c.pos&(codec.BlockLen-1)]
+	}
+	if c.freqCached == c.pos {
+		return c.freqCache
+	}
+	if c.freqsAsked >= freqsOneByOne {
+		if c.BlockFreqs() == nil {
+			return 0
+		}
+		return c.freqs[c.pos&(codec.BlockLen-1)]
+	}
+	c.freqsAsked++
+	f, err := c.list.FreqAt(c.block, c.docSize, c.pos)
+	if err != nil {
+		c.fail(err)
+		return 0
+	}
+	c.freqCached, c.freqCache = c.pos, f
+	return f
+}
+
+// Positions appends the positions of the current posting, rising, to dst and
+// returns them. The list must have positions. Reading the positions of later
+// postings of a block passes over those of the ones before, once.
+func (c *Cursor) Positions(dst []uint32) ([]uint32, error) {
+	freqs := c.BlockFreqs()
+	if freqs == nil {
+		return dst, c.err
+	}
+	src, err := c.list.PositionBytes(c.block)
+	if err != nil {
+		c.fail(err)
+		return dst, err
+	}
+	if c.positionsOf > c.pos { // asked for the current posting again
+		c.positionsOf, c.positionAt = 0, 0
+	}
+	for ; c.positionsOf < c.pos; c.positionsOf++ {
+		f := freqs[c.positionsOf]
+		next := -1
+		if uint64(f) <= uint64(len(src)) {
+			next = skipVbytes(src, c.positionAt, int(f))
+		}
+		if next < 0 {
+			c.fail(errPositionsEnd(c.block))
+			return dst, c.err
+		}
+		c.positionAt = next
+	}
+	out, next, err := DecodePositions(dst, src, c.positionAt, freqs[c.pos])
+	if err != nil {
+		c.fail(err)
+		return dst, err
+	}
+	c.positionsOf, c.positionAt = c.pos+1, next
+	return out, nil
+}

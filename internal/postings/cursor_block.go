@@ -1,0 +1,99 @@
+package postings
+
+import (
+	"fmt"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/score"
+)
+
+// This file is what a Cursor tells of blocks: of the current one, for loops
+// that work a block at a time, and of those ahead, for pruning without decoding.
+
+// BlockDocIDs returns the DocIDs of the current block, rising. Valid until the
+// cursor leaves the block.
+func (c *Cursor) BlockDocIDs() []uint32 { return c.docIDs[:c.size] }
+
+// BlockFreqs returns the frequencies of the current block, decoded at the first
+// call; nil on an error. Valid until the cursor leaves the block.
+func (c *Cursor) BlockFreqs() []uint32 {
+	if !c.freqsReady {
+		if c.size == 0 {
+			return nil
+		}
+		if err := c.list.DecodeFreqs(c.block, c.docSize, &c.freqs); err != nil {
+			c.fail(err)
+			return nil
+		}
+		c.freqsReady = true
+	}
+	return c.freqs[:c.size]
+}
+
+// BlockPos returns the position of the current posting in its block.
+func (c *Cursor) BlockPos() int { return c.pos }
+
+// SetBlockPos makes posting i of the current block, at or after the current
+// one, the current posting; i equal to the block's size moves to the next block.
+func (c *Cursor) SetBlockPos(i int) {
+	if i >= c.size {
+		c.NextBlock()
+		return
+	}
+	c.pos = i
+	c.cur = c.docIDs[i]
+}
+
+// BlockLastDocID returns the last DocID of the current block.
+func (c *Cursor) BlockLastDocID() base.DocID { return base.DocID(c.last) }
+
+// bound is the BlockMaxScore of block i.
+func (c *Cursor) bound(i int) score.Bound {
+	if c.bounds != nil {
+		return c.bounds[i]
+	}
+	return c.dir[i].Bound
+}
+
+// ShallowNextGEQ finds the block where the first posting at or after target
+// is, without decoding it and without moving the cursor, and returns the
+// block's bound and DocID range; ok is false if the list ends before target.
+// target must not fall from call to call. It may be called before the first
+// move. (Ding and Suel, "Faster top-k document retrieval using block-max
+// indexes", SIGIR 2011, §4.1, call it NextShallow.)
+func (c *Cursor) ShallowNextGEQ(target base.DocID) (bound score.Bound, first, last base.DocID, ok bool) {
+	i := c.shallow
+	if i >= len(c.dir) {
+		return 0, base.NoDocID, base.NoDocID, false
+	}
+	if c.dir[i].Last < uint32(target) {
+		i = c.seek(i+1, uint32(target))
+		c.shallow = i
+		if i >= len(c.dir) {
+			return 0, base.NoDocID, base.NoDocID, false
+		}
+	}
+	return c.bound(i), base.DocID(c.dir[i].First), base.DocID(c.dir[i].Last), true
+}
+
+// ShallowMax returns a bound of all postings with DocIDs in [from, to], by the
+// blocks that reach into it; 0 if none does. It moves as ShallowNextGEQ(from)
+// does, and looks at one directory entry a block in the range.
+func (c *Cursor) ShallowMax(from, to base.DocID) score.Bound {
+	if _, _, _, ok := c.ShallowNextGEQ(from); !ok {
+		return 0
+	}
+	var m score.Bound
+	for i := c.shallow; i < len(c.dir) && c.dir[i].First <= uint32(to); i++ {
+		m = max(m, c.bound(i))
+	}
+	return m
+}
+
+func errBeyondLast(block int) error {
+	return fmt.Errorf("block %d: ends behind the last block: %w", block, base.ErrCorrupt)
+}
+
+func errPositionsEnd(block int) error {
+	return fmt.Errorf("block %d: positions end early: %w", block, base.ErrCorrupt)
+}

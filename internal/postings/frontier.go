@@ -1,0 +1,112 @@
+package postings
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/score"
+)
+
+// pair is what a posting's score depends on beside its term. A pair dominates
+// another if its Freq is not smaller and its length not greater: whatever K1, B
+// and the mean length are, it then scores at least as high.
+type pair struct{ freq, length uint32 }
+
+// frontier reduces pairs, in place, to those that no other one dominates, one
+// of each, in strictly rising order of both Freq and length.
+func frontier(pairs []pair) []pair {
+	slices.SortFunc(pairs, func(a, b pair) int {
+		if a.freq != b.freq { // falling
+			if a.freq > b.freq {
+				return -1
+			}
+			return 1
+		}
+		switch {
+		case a.length < b.length:
+			return -1
+		case a.length > b.length:
+			return 1
+		}
+		return 0
+	})
+	n := 0
+	for _, p := range pairs {
+		if n == 0 || p.length < pairs[n-1].length {
+			pairs[n] = p
+			n++
+		}
+	}
+	slices.Reverse(pairs[:n])
+	return pairs[:n]
+}
+
+// appendFrontier appends the encoding of a frontier (package comment).
+func appendFrontier(dst []byte, pairs []pair) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(pairs)))
+	freq, length := uint32(0), ^uint32(0) // length -1: the first is kept as it is
+	for _, p := range pairs {
+		dst = binary.AppendUvarint(dst, uint64(p.freq-freq-1))
+		dst = binary.AppendUvarint(dst, uint64(p.length-length-1))
+		freq, length = p.freq, p.length
+	}
+	return dst
+}
+
+// frontierReader reads the frontiers of a list, block after block.
+type frontierReader struct {
+	src []byte
+	at  int
+}
+
+// next calls visit with each pair of the next block's frontier.
+func (r *frontierReader) next(blockSize int, visit func(pair)) error {
+	n, at := readVbyte(r.src, r.at)
+	if at < 0 || n == 0 || int64(n) > int64(blockSize) {
+		return fmt.Errorf("frontier at byte %d: %d pairs: %w", r.at, n, base.ErrCorrupt)
+	}
+	freq, length := uint64(0), uint64(0)
+	for i := range n {
+		var f, l uint32
+		if f, at = readVbyte(r.src, at); at >= 0 {
+			l, at = readVbyte(r.src, at)
+		}
+		if at < 0 {
+			return fmt.Errorf("frontier at byte %d: pair %d: %w", r.at, i, base.ErrCorrupt)
+		}
+		freq += uint64(f) + 1
+		length += uint64(l)
+		if i > 0 {
+			length++
+		}
+		if freq > 1<<32-1 || length > 1<<32-1 {
+			return fmt.Errorf("frontier at byte %d: pair %d passes 2^32: %w", r.at, i, base.ErrCorrupt)
+		}
+		visit(pair{uint32(freq), uint32(length)})
+	}
+	r.at = at
+	return nil
+}
+
+// FrontierBounds appends the BlockMaxScore of each block under saturation s to
+// dst[:0], and returns them and their maximum. It is for searches whose K1 or B
+// differ from those that the directory's bounds were made with (a mean length
+// that differs is what score.Scale is for); it reads the list's frontiers, so
+// it costs a few operations a block. The bounds are as tight as the directory's.
+func (l *List) FrontierBounds(dst []score.Bound, s score.Saturation) (bounds []score.Bound, maxBound score.Bound, err error) {
+	dst = dst[:0]
+	r := frontierReader{src: l.frontiers}
+	var bound score.Bound
+	visit := func(p pair) { bound = max(bound, s.Upper(p.freq, p.length)) }
+	for i := range l.NumBlocks() {
+		bound = 0
+		if err := r.next(l.BlockSize(i), visit); err != nil {
+			return dst, 0, fmt.Errorf("block %d: %w", i, err)
+		}
+		dst = append(dst, bound)
+		maxBound = max(maxBound, bound)
+	}
+	return dst, maxBound, nil
+}

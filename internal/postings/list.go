@@ -1,0 +1,235 @@
+package postings
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/griffin-search/griffin/codec"
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/score"
+)
+
+// BlockEntry is what the directory of a list holds of one block. It lies in
+// the file as it lies in memory: 16 bytes, little endian, 4-byte aligned.
+//
+//	 0        4        8        12     14  15  16
+//	+--------+--------+--------+------+---+---+
+//	| First  | Last   | Offset | Bound| D | F |
+//	+--------+--------+--------+------+---+---+
+type BlockEntry struct {
+	First, Last uint32      // first and last DocID of the block
+	Offset      uint32      // byte offset of the block in the list's payload
+	Bound       score.Bound // BlockMaxScore without idf, rounded up
+	DocWidth    uint8       // codec's width byte of the DocIDs
+	FreqWidth   uint8       // codec's width byte of the frequencies
+}
+
+// Kth are the k whose k-th best saturation a list keeps, as initial thresholds.
+var Kth = [3]int{10, 100, 1000}
+
+// Meta is what the dictionary keeps of a list. The zero Meta is an empty list.
+type Meta struct {
+	DocFreq  uint32
+	CollFreq uint64
+	// Offset and Length of the list's bytes in the postings file: the payload
+	// (blocks one after another, DocIDs then frequencies) and, if DocFreq >
+	// codec.BlockLen, the directory: NumBlocks entries, 4-byte aligned, at the end.
+	Offset, Length uint64
+	// Of the only block when DocFreq <= codec.BlockLen (there is no directory
+	// then); otherwise 0.
+	First, Last         uint32
+	DocWidth, FreqWidth uint8
+	// Max bounds the list; Kth[i] is the Kth[i]-th best saturation, rounded
+	// down, 0 if DocFreq is less.
+	Max score.Bound
+	Kth [len(Kth)]score.Bound
+	// Place of the list's positions (0,0 if the index has none) and of its
+	// frontiers in their files.
+	PosOffset, PosLength           uint64
+	FrontierOffset, FrontierLength uint64
+}
+
+// List is a posting list ready to be read: views into mapped files. It is a
+// plain value, so that opening one allocates nothing. Several goroutines may
+// read one List.
+type List struct {
+	Meta
+	Codec codec.Codec
+	// dir is the directory; a list of one block has single in its stead.
+	// NumBlocks and Block serve both.
+	dir     []BlockEntry
+	single  BlockEntry
+	payload []byte
+	// positions and frontiers are the list's own bytes, empty if absent. The
+	// directory of the positions is the end of positions.
+	positions, frontiers []byte
+}
+
+// Open makes l a view of the list that m describes, in the bytes of the three
+// files (positions may be nil if they are not asked for; so may frontiers). It
+// checks that the list's bytes are in them; the directory is checked as it is
+// used, by the decoding functions and Cursor. The caller has compared checksums
+// of what m points at. It allocates nothing unless the postings file is not
+// 4-byte aligned in memory or the processor is big endian.
+func (l *List) Open(m Meta, c codec.Codec, postings, positions, frontiers []byte) error {
+	*l = List{Meta: m, Codec: c}
+	if m.DocFreq == 0 {
+		return nil
+	}
+	bytes, err := view("postings", postings, m.Offset, m.Length)
+	if err != nil {
+		return err
+	}
+	if positions != nil {
+		if l.positions, err = view("positions", positions, m.PosOffset, m.PosLength); err != nil {
+			return err
+		}
+	}
+	if frontiers != nil {
+		if l.frontiers, err = view("frontiers", frontiers, m.FrontierOffset, m.FrontierLength); err != nil {
+			return err
+		}
+	}
+	n := m.NumBlocks()
+	if n == 1 {
+		l.payload = bytes
+		l.single = BlockEntry{First: m.First, Last: m.Last, Bound: m.Max, DocWidth: m.DocWidth, FreqWidth: m.FreqWidth}
+		return nil
+	}
+	size := n * entrySize
+	if len(bytes) < size {
+		return fmt.Errorf("list of %d bytes with a directory of %d: %w", len(bytes), size, base.ErrCorrupt)
+	}
+	l.payload = bytes[: len(bytes)-size : len(bytes)-size]
+	l.dir = viewDirectory(bytes[len(bytes)-size:], n)
+	if len(l.positions) > 0 && len(l.positions) < 4*n {
+		return fmt.Errorf("positions of %d bytes with a directory of %d: %w", len(l.positions), 4*n, base.ErrCorrupt)
+	}
+	return nil
+}
+
+// Block returns the directory entry of block i, in [0, NumBlocks). It must not
+// be changed.
+func (l *List) Block(i int) *BlockEntry {
+	if l.dir == nil && i == 0 {
+		return &l.single
+	}
+	return &l.dir[i]
+}
+
+// BlockSize returns the number of postings of block i.
+func (l *List) BlockSize(i int) int {
+	return min(codec.BlockLen, int(l.DocFreq)-i*codec.BlockLen)
+}
+
+// HasPositions says whether the list was opened with positions.
+func (l *List) HasPositions() bool { return len(l.positions) > 0 }
+
+// LastDocID returns the last DocID of the list, which must not be empty.
+func (l *List) LastDocID() base.DocID { return base.DocID(l.Block(l.NumBlocks() - 1).Last) }
+
+// blockBytes returns the bytes of block i, with those of later blocks behind.
+func (l *List) blockBytes(i int) ([]byte, error) {
+	offset := uint64(l.Block(i).Offset)
+	if offset > uint64(len(l.payload)) {
+		return nil, fmt.Errorf("block %d at %d of %d bytes: %w", i, offset, len(l.payload), base.ErrCorrupt)
+	}
+	return l.payload[offset:], nil
+}
+
+// DecodeDocIDs decodes the DocIDs of block i to the start of dst and returns
+// how many bytes they take, which DecodeFreqs and FreqAt ask for. The DocIDs
+// are strictly rising, above the last of block i-1, and agree with the
+// directory entry, or there is an error.
+func (l *List) DecodeDocIDs(i int, dst *[codec.BlockLen]uint32) (size int, err error) {
+	src, err := l.blockBytes(i)
+	if err != nil {
+		return 0, err
+	}
+	e, prev := l.Block(i), codec.NoBase
+	if i > 0 {
+		prev = l.dir[i-1].Last
+	}
+	n := l.BlockSize(i)
+	size, err = l.Codec.DecodeDocIDs(dst, src, prev, n, e.DocWidth)
+	if err != nil {
+		return 0, fmt.Errorf("block %d: %w", i, err)
+	}
+	if dst[0] != e.First || dst[n-1] != e.Last {
+		return 0, fmt.Errorf("block %d: DocIDs %d to %d, the directory says %d to %d: %w",
+			i, dst[0], dst[n-1], e.First, e.Last, base.ErrCorrupt)
+	}
+	return size, nil
+}
+
+// DecodeFreqs decodes the frequencies of block i to the start of dst. docSize
+// is what DecodeDocIDs returned for the block.
+func (l *List) DecodeFreqs(i, docSize int, dst *[codec.BlockLen]uint32) error {
+	src, err := l.blockBytes(i)
+	if err != nil {
+		return err
+	}
+	if docSize > len(src) {
+		return fmt.Errorf("block %d: no frequencies: %w", i, base.ErrCorrupt)
+	}
+	if err := l.Codec.DecodeFreqs(dst, src[docSize:], l.BlockSize(i), l.Block(i).FreqWidth); err != nil {
+		return fmt.Errorf("block %d: %w", i, err)
+	}
+	return nil
+}
+
+// FreqAt decodes the frequency of posting j of block i alone.
+func (l *List) FreqAt(i, docSize, j int) (uint32, error) {
+	src, err := l.blockBytes(i)
+	if err != nil {
+		return 0, err
+	}
+	if docSize > len(src) {
+		return 0, fmt.Errorf("block %d: no frequencies: %w", i, base.ErrCorrupt)
+	}
+	f, err := l.Codec.FreqAt(src[docSize:], j, l.BlockSize(i), l.Block(i).FreqWidth)
+	if err != nil {
+		return 0, fmt.Errorf("block %d: %w", i, err)
+	}
+	return f, nil
+}
+
+// PositionBytes returns the positions of the postings of block i as vbyte gaps,
+// as they were given to Writer.AddBlock. Bytes of padding may follow those of
+// the last block.
+func (l *List) PositionBytes(i int) ([]byte, error) {
+	n := l.NumBlocks()
+	if n == 1 {
+		return l.positions, nil
+	}
+	if len(l.positions) < 4*n {
+		return nil, fmt.Errorf("block %d: no positions: %w", i, base.ErrCorrupt)
+	}
+	payload, dir := l.positions[:len(l.positions)-4*n], l.positions[len(l.positions)-4*n:]
+	from, to := uint64(binary.LittleEndian.Uint32(dir[4*i:])), uint64(len(payload))
+	if i+1 < n {
+		to = uint64(binary.LittleEndian.Uint32(dir[4*i+4:]))
+	}
+	if from > to || to > uint64(len(payload)) {
+		return nil, fmt.Errorf("block %d: positions at %d to %d of %d: %w", i, from, to, len(payload), base.ErrCorrupt)
+	}
+	return payload[from:to], nil
+}
+
+// DecodePositions appends the positions of posting j of block i to dst. freqs
+// are the frequencies of the block; at is the offset in the block's
+// PositionBytes where posting j begins, and next the one behind it. A Cursor
+// keeps track of both; others begin at 0 with posting 0.
+func DecodePositions(dst []uint32, src []byte, at int, freq uint32) (positions []uint32, next int, err error) {
+	position := uint64(0)
+	for i := range freq {
+		gap, n := readVbyte(src, at)
+		position += uint64(gap)
+		if n < 0 || i > 0 && gap == 0 || position > 1<<32-1 {
+			return dst, 0, fmt.Errorf("position %d of %d at byte %d: %w", i, freq, at, base.ErrCorrupt)
+		}
+		dst = append(dst, uint32(position))
+		at = n
+	}
+	return dst, at, nil
+}

@@ -1,0 +1,48 @@
+package postings
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// skipVbytes returns the offset in src behind n vbytes that begin at from, or
+// -1 if src ends before.
+func skipVbytes(src []byte, from, n int) int {
+	const tops = 0x8080808080808080
+	for n >= 8 && from+8 <= len(src) {
+		// A vbyte ends in the byte whose top bit is clear. Eight bytes end at
+		// most eight vbytes, and the n-th only if it is their last byte.
+		n -= bits.OnesCount64(^binary.LittleEndian.Uint64(src[from:]) & tops)
+		from += 8
+	}
+	for ; n > 0; from++ {
+		if from >= len(src) {
+			return -1
+		}
+		if src[from] < 0x80 {
+			n--
+		}
+	}
+	return from
+}
+
+// readVbyte returns the vbyte of src at from and the offset behind it; -1 if
+// src ends before it does, or it does not fit in 32 bits.
+func readVbyte(src []byte, from int) (value uint32, next int) {
+	var v uint64
+	for shift := 0; shift < 35; shift += 7 {
+		if uint(from) >= uint(len(src)) {
+			return 0, -1
+		}
+		b := src[from]
+		from++
+		v |= uint64(b&0x7f) << shift
+		if b < 0x80 {
+			if v > 1<<32-1 {
+				return 0, -1
+			}
+			return uint32(v), from
+		}
+	}
+	return 0, -1
+}

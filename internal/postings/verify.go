@@ -1,0 +1,182 @@
+package postings
+
+import (
+	"fmt"
+
+	"github.com/griffin-search/griffin/codec"
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/score"
+)
+
+// Verify reads the whole list, opened with everything that it was written with,
+// and checks every invariant: DocIDs rise and stay below len(lengths); each
+// directory entry says what its block holds; frequencies are at least 1 and sum
+// to CollFreq; every block is encoded as the codec encodes its postings, in
+// minimal widths, and the blocks fill the list's bytes exactly; Bound, Max and
+// Kth are the exact ones; frontiers are complete and hold nothing else;
+// positions are Freq rising ones a posting. lengths and s are those that the
+// list was written with. The error wraps base.ErrCorrupt and names the block.
+func (l *List) Verify(lengths []uint32, s score.Saturation) error {
+	v := verifier{list: l, lengths: lengths, sat: s, prev: codec.NoBase, frontiers: frontierReader{src: l.frontiers}}
+	for i := range l.NumBlocks() {
+		if err := v.block(i); err != nil {
+			return err
+		}
+	}
+	return v.whole()
+}
+
+// verifier is the state of Verify between two blocks.
+type verifier struct {
+	list    *List
+	lengths []uint32
+	sat     score.Saturation
+
+	prev      uint32 // last DocID of the block before
+	collFreq  uint64
+	maxBound  score.Bound
+	kth       kthBest
+	frontiers frontierReader
+	offset    uint64 // end of the block before in the payload
+	posBytes  int    // bytes of positions in the blocks before
+
+	docIDs, freqs [codec.BlockLen]uint32
+	pairs         [codec.BlockLen]pair
+	buf           []byte
+	positions     []uint32
+}
+
+func corrupt(format string, args ...any) error {
+	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), base.ErrCorrupt)
+}
+
+func (v *verifier) block(i int) error {
+	l := v.list
+	e, n := l.Block(i), l.BlockSize(i)
+	if uint64(e.Offset) != v.offset {
+		return corrupt("block %d: at offset %d, %d expected", i, e.Offset, v.offset)
+	}
+	docSize, err := l.DecodeDocIDs(i, &v.docIDs)
+	if err != nil {
+		return err
+	}
+	if err := l.DecodeFreqs(i, docSize, &v.freqs); err != nil {
+		return err
+	}
+	if int(v.docIDs[n-1]) >= len(v.lengths) {
+		return corrupt("block %d: DocID %d of %d documents", i, v.docIDs[n-1], len(v.lengths))
+	}
+	if err := v.encoding(i, e, v.docIDs[:n], v.freqs[:n]); err != nil {
+		return err
+	}
+	var bound score.Bound
+	for j, d := range v.docIDs[:n] {
+		lower, upper := v.sat.Bounds(v.freqs[j], v.lengths[d])
+		bound = max(bound, upper)
+		v.kth.add(lower)
+		v.pairs[j] = pair{v.freqs[j], v.lengths[d]}
+		v.collFreq += uint64(v.freqs[j])
+	}
+	if e.Bound != bound {
+		return corrupt("block %d: bound %d, %d expected", i, e.Bound, bound)
+	}
+	v.maxBound = max(v.maxBound, bound)
+	v.prev = e.Last
+	if err := v.frontier(i, frontier(v.pairs[:n])); err != nil {
+		return err
+	}
+	return v.blockPositions(i, v.freqs[:n])
+}
+
+// encoding checks that the block is the codec's encoding of its postings, byte
+// for byte: then its widths are minimal and its padding is zero.
+func (v *verifier) encoding(i int, e *BlockEntry, docIDs, freqs []uint32) error {
+	var docWidth, freqWidth uint8
+	v.buf, docWidth = v.list.Codec.AppendDocIDs(v.buf[:0], v.prev, docIDs)
+	v.buf, freqWidth = v.list.Codec.AppendFreqs(v.buf, freqs)
+	if docWidth != e.DocWidth || freqWidth != e.FreqWidth {
+		return corrupt("block %d: widths %d and %d, %d and %d are minimal", i, e.DocWidth, e.FreqWidth, docWidth, freqWidth)
+	}
+	src, err := v.list.blockBytes(i)
+	if err != nil {
+		return err
+	}
+	if len(src) < len(v.buf) || string(src[:len(v.buf)]) != string(v.buf) {
+		return corrupt("block %d: not the encoding of its postings", i)
+	}
+	v.offset += uint64(len(v.buf))
+	return nil
+}
+
+func (v *verifier) frontier(i int, want []pair) error {
+	j := 0
+	same := true
+	err := v.frontiers.next(v.list.BlockSize(i), func(p pair) {
+		same = same && j < len(want) && p == want[j]
+		j++
+	})
+	if err != nil {
+		return fmt.Errorf("block %d: %w", i, err)
+	}
+	if !same || j != len(want) {
+		return corrupt("block %d: the frontier is not that of its postings", i)
+	}
+	return nil
+}
+
+func (v *verifier) blockPositions(i int, freqs []uint32) error {
+	l := v.list
+	if !l.HasPositions() {
+		return nil
+	}
+	src, err := l.PositionBytes(i)
+	if err != nil {
+		return err
+	}
+	v.posBytes += len(src)
+	at := 0
+	for _, f := range freqs {
+		if v.positions, at, err = DecodePositions(v.positions[:0], src, at, f); err != nil {
+			return fmt.Errorf("block %d: %w", i, err)
+		}
+	}
+	rest := src[at:]
+	if i+1 < l.NumBlocks() && len(rest) > 0 || !isPadding(rest, l.NumBlocks() > 1) {
+		return corrupt("block %d: %d bytes behind its positions", i, len(rest))
+	}
+	return nil
+}
+
+// isPadding says whether bytes are what a Writer puts before a directory.
+func isPadding(rest []byte, directory bool) bool {
+	if len(rest) > 3 || len(rest) > 0 && !directory {
+		return false
+	}
+	for _, b := range rest {
+		if b != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (v *verifier) whole() error {
+	l := v.list
+	switch {
+	case v.collFreq != l.CollFreq:
+		return corrupt("frequencies sum to %d, CollFreq is %d", v.collFreq, l.CollFreq)
+	case v.maxBound != l.Max:
+		return corrupt("Max is %d, the greatest bound %d", l.Max, v.maxBound)
+	case v.frontiers.at != len(l.frontiers):
+		return corrupt("frontiers take %d bytes of %d", v.frontiers.at, len(l.frontiers))
+	case !isPadding(l.payload[min(v.offset, uint64(len(l.payload))):], l.NumBlocks() > 1):
+		return corrupt("blocks take %d bytes of %d", v.offset, len(l.payload))
+	}
+	if n := l.NumBlocks(); n > 1 && l.HasPositions() && v.posBytes != len(l.positions)-4*n {
+		return corrupt("the blocks have %d bytes of positions of %d", v.posBytes, len(l.positions)-4*n)
+	}
+	if kth := v.kth.result(); kth != l.Kth {
+		return corrupt("Kth is %v, %v expected", l.Kth, kth)
+	}
+	return nil
+}

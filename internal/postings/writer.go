@@ -1,0 +1,269 @@
+package postings
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/griffin-search/griffin/codec"
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/score"
+)
+
+// Options say how lists are written.
+type Options struct {
+	Codec      codec.Codec
+	Saturation score.Saturation // that the bounds are computed for
+	Positions  bool             // whether postings have positions
+}
+
+// listAlign is the alignment of lists of more than one block (package comment).
+const listAlign = 16
+
+// Writer writes posting lists, one after another: Begin, AddBlock any number of
+// times, Finish. Its memory is constant but for the directory of the list that
+// is being written (24 bytes a block) and, with positions, one block of them.
+//
+// After an error the Writer, and what it wrote, cannot be used further.
+type Writer struct {
+	opts                           Options
+	postings, positions, frontiers output
+
+	// The list being written.
+	lengths  []uint32
+	meta     Meta
+	dir      []BlockEntry
+	posDir   []uint32
+	kth      kthBest
+	last     uint32 // last DocID of the last block written
+	lastSeen uint32 // last DocID added
+
+	// Postings that are not written yet: at most one block of them, the last.
+	docIDs, freqs [codec.BlockLen]uint32
+	pending       int
+	pendingPos    []byte
+
+	buf   []byte
+	pairs [codec.BlockLen]pair
+}
+
+// output is one of the files that a Writer writes, with the number of bytes
+// written to it.
+type output struct {
+	w      io.Writer
+	offset uint64
+}
+
+func (o *output) write(p []byte) error {
+	n, err := o.w.Write(p)
+	o.offset += uint64(n)
+	return err
+}
+
+var zeros [listAlign]byte
+
+// align writes zero bytes up to the next multiple of n.
+func (o *output) align(n uint64) error {
+	if rest := o.offset % n; rest != 0 {
+		return o.write(zeros[:n-rest])
+	}
+	return nil
+}
+
+// NewWriter returns a Writer. Offsets in the Metas that it returns count from
+// where postings, positions and frontiers stand now; postings must stand at a
+// multiple of 16 bytes of what will be mapped, positions at a multiple of 4.
+// The three should be buffered: a block is a write. positions is not used
+// without opts.Positions.
+func NewWriter(opts Options, postings, positions, frontiers io.Writer) *Writer {
+	return &Writer{
+		opts:      opts,
+		postings:  output{w: postings},
+		positions: output{w: positions},
+		frontiers: output{w: frontiers},
+	}
+}
+
+// Begin starts a list. lengths holds the number of tokens of each document, by
+// DocID, in the field that the list belongs to; it is kept until Finish.
+func (w *Writer) Begin(lengths []uint32) {
+	w.lengths = lengths
+	w.meta = Meta{}
+	w.dir = w.dir[:0]
+	w.posDir = w.posDir[:0]
+	w.kth.reset()
+	w.last, w.lastSeen = codec.NoBase, codec.NoBase
+	w.pending = 0
+	w.pendingPos = w.pendingPos[:0]
+}
+
+// AddBlock adds postings to the list: any number of them, DocIDs rising from
+// call to call, frequencies at least 1. positions holds for each posting its
+// Freq positions as vbyte gaps, one posting after another; it must be empty
+// without Options.Positions. Nothing is kept of the slices. Postings that break
+// these rules give an error that wraps base.ErrBadInput.
+func (w *Writer) AddBlock(docIDs, freqs []uint32, positions []byte) error {
+	if len(docIDs) != len(freqs) {
+		return fmt.Errorf("%d DocIDs with %d frequencies: %w", len(docIDs), len(freqs), base.ErrBadInput)
+	}
+	for i, d := range docIDs {
+		if uint64(d) < uint64(w.lastSeen+1) || uint64(d) >= uint64(len(w.lengths)) || freqs[i] == 0 {
+			return fmt.Errorf("posting with DocID %d after %d, frequency %d, of %d documents: %w",
+				d, int32(w.lastSeen), freqs[i], len(w.lengths), base.ErrBadInput)
+		}
+		w.lastSeen = d
+	}
+	for len(docIDs) > 0 {
+		if w.pending == codec.BlockLen { // more follows, so this is not the only block
+			if err := w.flushBlock(true /* directory */); err != nil {
+				return err
+			}
+		}
+		n := min(codec.BlockLen-w.pending, len(docIDs))
+		copy(w.docIDs[w.pending:], docIDs[:n])
+		copy(w.freqs[w.pending:], freqs[:n])
+		w.pending += n
+		if w.opts.Positions {
+			size, err := positionsSize(positions, freqs[:n])
+			if err != nil {
+				return err
+			}
+			w.pendingPos = append(w.pendingPos, positions[:size]...)
+			positions = positions[size:]
+		}
+		docIDs, freqs = docIDs[n:], freqs[n:]
+	}
+	if len(positions) != 0 {
+		return fmt.Errorf("%d bytes of positions too many: %w", len(positions), base.ErrBadInput)
+	}
+	return nil
+}
+
+// positionsSize is the size in bytes of the positions of postings with the
+// given frequencies at the start of src.
+func positionsSize(src []byte, freqs []uint32) (int, error) {
+	n := uint64(0)
+	for _, f := range freqs {
+		n += uint64(f)
+	}
+	if n <= uint64(len(src)) {
+		if size := skipVbytes(src, 0, int(n)); size >= 0 {
+			return size, nil
+		}
+	}
+	return 0, fmt.Errorf("%d positions in %d bytes: %w", n, len(src), base.ErrBadInput)
+}
+
+// Finish ends the list and returns its Meta. A list without postings takes no
+// bytes and has the zero Meta.
+func (w *Writer) Finish() (Meta, error) {
+	if w.pending == 0 {
+		return Meta{}, nil
+	}
+	single := len(w.dir) == 0
+	if err := w.flushBlock(!single); err != nil {
+		return Meta{}, err
+	}
+	if single {
+		e := w.dir[0]
+		w.meta.First, w.meta.Last = e.First, e.Last
+		w.meta.DocWidth, w.meta.FreqWidth = e.DocWidth, e.FreqWidth
+	} else if err := w.writeDirectories(); err != nil {
+		return Meta{}, err
+	}
+	m := w.meta
+	m.Length = w.postings.offset - m.Offset
+	m.FrontierLength = w.frontiers.offset - m.FrontierOffset
+	if w.opts.Positions {
+		m.PosLength = w.positions.offset - m.PosOffset
+	}
+	m.Kth = w.kth.result()
+	w.lengths = nil
+	return m, nil
+}
+
+func (w *Writer) writeDirectories() error {
+	if err := w.postings.align(4); err != nil {
+		return err
+	}
+	w.buf = w.buf[:0]
+	for i := range w.dir {
+		w.buf = w.dir[i].append(w.buf)
+	}
+	if err := w.postings.write(w.buf); err != nil || !w.opts.Positions {
+		return err
+	}
+	if err := w.positions.align(4); err != nil {
+		return err
+	}
+	w.buf = w.buf[:0]
+	for _, offset := range w.posDir {
+		w.buf = binary.LittleEndian.AppendUint32(w.buf, offset)
+	}
+	return w.positions.write(w.buf)
+}
+
+// flushBlock writes the pending postings, at least one, as a block. directory
+// says that the list has one: that this is not its only block.
+func (w *Writer) flushBlock(directory bool) error {
+	n := w.pending
+	docIDs, freqs := w.docIDs[:n], w.freqs[:n]
+	if len(w.dir) == 0 {
+		if directory {
+			if err := w.postings.align(listAlign); err != nil {
+				return err
+			}
+			if w.opts.Positions {
+				if err := w.positions.align(4); err != nil {
+					return err
+				}
+			}
+		}
+		w.meta.Offset = w.postings.offset
+		w.meta.PosOffset = 0
+		if w.opts.Positions {
+			w.meta.PosOffset = w.positions.offset
+		}
+		w.meta.FrontierOffset = w.frontiers.offset
+	}
+	e := BlockEntry{First: docIDs[0], Last: docIDs[n-1]}
+	offset := w.postings.offset - w.meta.Offset
+	posOffset := w.positions.offset - w.meta.PosOffset
+	if offset > math.MaxUint32 || w.opts.Positions && posOffset > math.MaxUint32 {
+		return fmt.Errorf("posting list of more than 4 GiB: %w", base.ErrBadInput)
+	}
+	e.Offset = uint32(offset)
+
+	for i, f := range freqs {
+		length := w.lengths[docIDs[i]]
+		lower, upper := w.opts.Saturation.Bounds(f, length)
+		e.Bound = max(e.Bound, upper)
+		w.kth.add(lower)
+		w.pairs[i] = pair{f, length}
+		w.meta.CollFreq += uint64(f)
+	}
+	w.meta.DocFreq += uint32(n)
+	w.meta.Max = max(w.meta.Max, e.Bound)
+
+	w.buf, e.DocWidth = w.opts.Codec.AppendDocIDs(w.buf[:0], w.last, docIDs)
+	w.buf, e.FreqWidth = w.opts.Codec.AppendFreqs(w.buf, freqs)
+	if err := w.postings.write(w.buf); err != nil {
+		return err
+	}
+	w.buf = appendFrontier(w.buf[:0], frontier(w.pairs[:n]))
+	if err := w.frontiers.write(w.buf); err != nil {
+		return err
+	}
+	if w.opts.Positions {
+		w.posDir = append(w.posDir, uint32(posOffset))
+		if err := w.positions.write(w.pendingPos); err != nil {
+			return err
+		}
+		w.pendingPos = w.pendingPos[:0]
+	}
+	w.dir = append(w.dir, e)
+	w.last = e.Last
+	w.pending = 0
+	return nil
+}
