@@ -6,7 +6,10 @@ import (
 
 // Source is one input of Write: an inverted batch of documents in memory, a
 // spilled run of it, a segment to be merged, a CIFF file. Its documents are
-// numbered from 0 in their final order. A Source is for one goroutine.
+// numbered from 0 in their final order.
+//
+// A Source is for one goroutine, but for this: while one reads an iterator that
+// Lists returned, another may call ID, and a third read what Stored returned.
 type Source interface {
 	// NumDocs is the number of documents, dropped ones included.
 	NumDocs() int
@@ -14,15 +17,16 @@ type Source interface {
 	// superseded by a later document with the same id). nil: none.
 	Dropped() *Bitmap
 	// Lengths returns the number of tokens of each document in a field:
-	// [NumDocs]uint32. It must not be changed.
+	// [NumDocs]uint32, or nil for a field that the source does not have. It
+	// must not be changed.
 	Lengths(field base.FieldID) []uint32
 	// ID returns the external id of a document, valid until the next call.
 	ID(doc int) []byte
 	// Stored returns the stored fields of all documents, in order; nil if
-	// the source stores none.
+	// the source stores none. The caller closes it.
 	Stored() (*StoredReader, error)
 	// Lists starts an iteration over the posting lists, in rising (field,
-	// term bytes) order.
+	// term bytes) order, no (field, term) twice.
 	Lists() (ListIterator, error)
 }
 

@@ -175,4 +175,3 @@ func (w *StoredWriter) release() {
 		w.encoder = nil
 	}
 }
-

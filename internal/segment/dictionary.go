@@ -1,0 +1,337 @@
+package segment
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sort"
+	"sync"
+	"sync/atomic"
+
+	"github.com/blevesearch/vellum"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/postings"
+	"github.com/griffin-search/griffin/internal/sealed"
+)
+
+// The dictionary, version 1, is two files. "records" holds the postings.Meta of
+// each list, one after another, in order of field, then term bytes. "terms"
+// finds a term's record: its payload is one finite state transducer (vellum,
+// its format 1) for each partition, a run of consecutive terms of one field,
+// then the table of partitions and its length:
+//
+//	+-------+-------+-----+--------------------+---------------+
+//	| FST 0 | FST 1 | ... | table              | table bytes 8 |
+//	+-------+-------+-----+--------------------+---------------+
+//
+//	table: number of partitions, then for each (all varints but the term):
+//	+-------+-----------+-----------+---------------+------------+------------+
+//	| field | FST bytes | num terms | records bytes | term bytes | first term |
+//	+-------+-----------+-----------+---------------+------------+------------+
+//
+// An FST maps a term to the offset of its record in the partition's records.
+// Partitions make opening cheap at any size: only the table is read, and an
+// FST is checked and loaded when a term of it is first asked for.
+const (
+	dictionaryVersion = 1
+	partitionTerms    = 1 << 16
+	partitionKeyBytes = 8 << 20 // at most, of all terms
+	// maxRecord is more than the longest record: 15 numbers of up to 10 bytes.
+	maxRecord = 160
+	// maxTermLen is the length of the longest term that Write takes.
+	maxTermLen = 1 << 15
+)
+
+// dictionary finds the record of a term.
+type dictionary struct {
+	terms, records *sealed.File
+	partitions     []partition
+}
+
+type partition struct {
+	field          base.FieldID
+	first          []byte // term
+	numTerms       uint64
+	fstOff, fstLen uint64
+	recOff, recLen uint64
+	loaded         atomic.Pointer[loadedFST]
+}
+
+// loadedFST is a transducer whose bytes were checked, with readers of it.
+type loadedFST struct {
+	fst     *vellum.FST
+	readers sync.Pool // *vellum.Reader
+}
+
+func newDictionary(terms, records *sealed.File, numFields int) (*dictionary, error) {
+	d := &dictionary{terms: terms, records: records}
+	n := terms.Len()
+	if n < 8 {
+		return nil, fmt.Errorf("%s: no table: %w", terms.Name(), base.ErrCorrupt)
+	}
+	tail, err := terms.Range(n-8, 8)
+	if err != nil {
+		return nil, err
+	}
+	tableLen := binary.LittleEndian.Uint64(tail)
+	if tableLen > n-8 {
+		return nil, fmt.Errorf("%s: table of %d bytes: %w", terms.Name(), tableLen, base.ErrCorrupt)
+	}
+	table, err := terms.Range(n-8-tableLen, tableLen)
+	if err != nil {
+		return nil, err
+	}
+	if d.partitions, err = parsePartitions(table, n-8-tableLen, records.Len(), numFields); err != nil {
+		return nil, fmt.Errorf("%s: %w", terms.Name(), err)
+	}
+	return d, nil
+}
+
+// parsePartitions reads the table, whose FSTs and records must fill fsts and
+// records bytes.
+func parsePartitions(table []byte, fsts, records uint64, numFields int) ([]partition, error) {
+	r := byteReader{src: table}
+	n := r.count()
+	if n > len(table)/6 { // an entry takes at least 6 bytes
+		return nil, fmt.Errorf("table of %d bytes with %d partitions: %w", len(table), n, base.ErrCorrupt)
+	}
+	parts := make([]partition, n)
+	var fstOff, recOff uint64
+	for i := range parts {
+		p := &parts[i]
+		field := r.uvarint()
+		p.fstOff, p.fstLen = fstOff, r.uvarint()
+		p.numTerms = r.uvarint()
+		p.recOff, p.recLen = recOff, r.uvarint()
+		p.first = r.bytes()
+		if r.bad || field >= uint64(numFields) || p.fstLen > fsts-fstOff || p.recLen > records-recOff ||
+			p.numTerms == 0 || p.numTerms > p.recLen || len(p.first) == 0 {
+			return nil, fmt.Errorf("partition %d: %w", i, base.ErrCorrupt)
+		}
+		p.field = base.FieldID(field)
+		if i > 0 && comparePartition(&parts[i-1], p.field, p.first) >= 0 {
+			return nil, fmt.Errorf("partition %d: not in order: %w", i, base.ErrCorrupt)
+		}
+		fstOff += p.fstLen
+		recOff += p.recLen
+	}
+	if r.bad || len(r.src) > 0 || fstOff != fsts || recOff != records {
+		return nil, fmt.Errorf("table of partitions: %w", base.ErrCorrupt)
+	}
+	return parts, nil
+}
+
+func comparePartition(p *partition, field base.FieldID, term []byte) int {
+	if p.field != field {
+		return int(p.field) - int(field)
+	}
+	return bytes.Compare(p.first, term)
+}
+
+// find returns the index of the partition that would hold a term, -1 if none.
+func (d *dictionary) find(field base.FieldID, term []byte) int {
+	i := sort.Search(len(d.partitions), func(i int) bool { return comparePartition(&d.partitions[i], field, term) > 0 }) - 1
+	if i < 0 || d.partitions[i].field != field {
+		return -1
+	}
+	return i
+}
+
+// load returns the partition's transducer. Two goroutines that come first at a
+// time both load it; one of the two stays.
+func (d *dictionary) load(p *partition) (l *loadedFST, err error) {
+	if l := p.loaded.Load(); l != nil {
+		return l, nil
+	}
+	defer d.recoverFST(p, &err)
+	data, err := d.terms.Range(p.fstOff, p.fstLen)
+	if err != nil {
+		return nil, err
+	}
+	fst, err := vellum.Load(data[:len(data):len(data)])
+	if err != nil {
+		return nil, d.fstError(p, err)
+	}
+	l = &loadedFST{fst: fst}
+	l.readers.New = func() any {
+		r, err := fst.Reader()
+		if err != nil {
+			panic(err) // vellum's Reader has no error to return
+		}
+		return r
+	}
+	p.loaded.CompareAndSwap(nil, l)
+	return p.loaded.Load(), nil
+}
+
+func (d *dictionary) fstError(p *partition, err error) error {
+	return fmt.Errorf("%s: partition of field %d from term %q: %w: %w", d.terms.Name(), p.field, p.first, err, base.ErrCorrupt)
+}
+
+// recoverFST makes an error of a panic: vellum does not check bounds. Its bytes
+// have been checked against their checksum, so this is for files that were
+// made to deceive.
+func (d *dictionary) recoverFST(p *partition, err *error) {
+	if r := recover(); r != nil {
+		*err = d.fstError(p, fmt.Errorf("%v", r))
+	}
+}
+
+// meta returns the record of a term.
+func (d *dictionary) meta(field base.FieldID, term []byte) (m postings.Meta, found bool, err error) {
+	i := d.find(field, term)
+	if i < 0 {
+		return m, false, nil
+	}
+	p := &d.partitions[i]
+	offset, found, err := d.lookup(p, term)
+	if err != nil || !found {
+		return m, false, err
+	}
+	m, _, err = d.record(p, offset)
+	return m, err == nil, err
+}
+
+func (d *dictionary) lookup(p *partition, term []byte) (offset uint64, found bool, err error) {
+	l, err := d.load(p)
+	if err != nil {
+		return 0, false, err
+	}
+	defer d.recoverFST(p, &err)
+	r := l.readers.Get().(*vellum.Reader)
+	offset, found, err = r.Get(term)
+	l.readers.Put(r)
+	if err != nil {
+		return 0, false, d.fstError(p, err)
+	}
+	return offset, found, nil
+}
+
+// record reads the record at an offset of a partition and returns its size.
+func (d *dictionary) record(p *partition, offset uint64) (m postings.Meta, size uint64, err error) {
+	if offset >= p.recLen {
+		return m, 0, d.fstError(p, fmt.Errorf("record at %d of %d", offset, p.recLen))
+	}
+	src, err := d.records.Range(p.recOff+offset, min(maxRecord, p.recLen-offset))
+	if err != nil {
+		return m, 0, err
+	}
+	m, n, err := postings.DecodeMeta(src)
+	if err == nil && m.DocFreq == 0 {
+		err = fmt.Errorf("empty list: %w", base.ErrCorrupt)
+	}
+	if err != nil {
+		return m, 0, fmt.Errorf("%s: record at %d: %w", d.records.Name(), p.recOff+offset, err)
+	}
+	return m, uint64(n), nil
+}
+
+// TermIterator steps through the terms of a field in rising byte order. It is
+// for one goroutine.
+type TermIterator struct {
+	d      *dictionary
+	field  base.FieldID
+	prefix []byte
+	next   int // partition to go to when fst has ended
+	part   *partition
+	fst    *vellum.FSTIterator // nil: none at work
+	fresh  bool                // fst stands on a term that was not given yet
+	term   []byte
+	offset uint64
+	err    error
+}
+
+// iterator starts before the first term of field that begins with prefix.
+func (d *dictionary) iterator(field base.FieldID, prefix []byte) *TermIterator {
+	start := d.find(field, prefix)
+	if start < 0 { // before the field's first term, or the field has none
+		start = sort.Search(len(d.partitions), func(i int) bool { return d.partitions[i].field >= field })
+	}
+	return &TermIterator{d: d, field: field, prefix: bytes.Clone(prefix), next: start}
+}
+
+// Next moves to the next term; false at the end or on an error.
+func (it *TermIterator) Next() bool {
+	for it.err == nil {
+		if it.fst == nil && !it.open() {
+			return false
+		}
+		if it.step(); it.err != nil {
+			return false
+		}
+		if it.fst != nil {
+			if bytes.HasPrefix(it.term, it.prefix) {
+				return true
+			}
+			if bytes.Compare(it.term, it.prefix) > 0 {
+				it.next, it.fst = len(it.d.partitions), nil
+				return false
+			}
+		}
+	}
+	return false
+}
+
+// open starts on the next partition; false if there is none.
+func (it *TermIterator) open() bool {
+	if it.next >= len(it.d.partitions) || it.d.partitions[it.next].field != it.field {
+		return false
+	}
+	it.part = &it.d.partitions[it.next]
+	it.next++
+	l, err := it.d.load(it.part)
+	if err != nil {
+		it.err = err
+		return false
+	}
+	defer it.d.recoverFST(it.part, &it.err)
+	fst, err := l.fst.Iterator(it.prefix, nil)
+	switch {
+	case errors.Is(err, vellum.ErrIteratorDone):
+		it.fst = nil
+		return true // step goes on to the partition after
+	case err != nil:
+		it.err = it.d.fstError(it.part, err)
+		return false
+	}
+	it.fst, it.fresh = fst, true
+	return true
+}
+
+// step moves fst to its next term; at its end fst is nil.
+func (it *TermIterator) step() {
+	if it.fst == nil {
+		return
+	}
+	defer it.d.recoverFST(it.part, &it.err)
+	if !it.fresh {
+		err := it.fst.Next()
+		if errors.Is(err, vellum.ErrIteratorDone) {
+			it.fst = nil
+			return
+		}
+		if err != nil {
+			it.err = it.d.fstError(it.part, err)
+			return
+		}
+	}
+	it.fresh = false
+	it.term, it.offset = it.fst.Current()
+	if it.term == nil {
+		it.err = it.d.fstError(it.part, errors.New("iterator stands on no term"))
+	}
+}
+
+// Term is the term, valid until Next.
+func (it *TermIterator) Term() []byte { return it.term }
+
+// Meta returns the record of the term's list.
+func (it *TermIterator) Meta() (postings.Meta, error) {
+	m, _, err := it.d.record(it.part, it.offset)
+	return m, err
+}
+
+// Err returns the error that ended the iteration early.
+func (it *TermIterator) Err() error { return it.err }

@@ -1,0 +1,98 @@
+package segment
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/blevesearch/vellum"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/postings"
+	"github.com/griffin-search/griffin/internal/sealed"
+)
+
+// dictionaryWriter writes the two files of a dictionary. Terms come in rising
+// order of field, then bytes.
+type dictionaryWriter struct {
+	terms, records *sealed.Writer
+	table          []byte
+	numPartitions  int
+
+	// The partition that is being filled.
+	builder  *vellum.Builder
+	fst      bytes.Buffer
+	field    base.FieldID
+	first    []byte
+	numTerms uint64
+	keyBytes int
+	recOff   uint64 // where its records begin
+	buf      []byte
+}
+
+func newDictionaryWriter(terms, records *sealed.Writer) *dictionaryWriter {
+	return &dictionaryWriter{terms: terms, records: records}
+}
+
+// add appends a term and the record of its list.
+func (w *dictionaryWriter) add(field base.FieldID, term []byte, m *postings.Meta) error {
+	if w.numTerms > 0 && (field != w.field || w.numTerms >= partitionTerms || w.keyBytes+len(term) > partitionKeyBytes) {
+		if err := w.flush(); err != nil {
+			return err
+		}
+	}
+	if w.numTerms == 0 {
+		if err := w.begin(field, term); err != nil {
+			return err
+		}
+	}
+	if err := w.builder.Insert(term, w.records.Offset()-w.recOff); err != nil {
+		return fmt.Errorf("term %q: %w", term, err)
+	}
+	w.numTerms++
+	w.keyBytes += len(term)
+	w.buf = m.Append(w.buf[:0])
+	_, err := w.records.Write(w.buf)
+	return err
+}
+
+func (w *dictionaryWriter) begin(field base.FieldID, term []byte) (err error) {
+	w.fst.Reset()
+	w.field, w.first = field, append(w.first[:0], term...)
+	w.keyBytes, w.recOff = 0, w.records.Offset()
+	if w.builder == nil {
+		w.builder, err = vellum.New(&w.fst, nil)
+		return err
+	}
+	return w.builder.Reset(&w.fst)
+}
+
+// flush ends the partition.
+func (w *dictionaryWriter) flush() error {
+	if w.numTerms == 0 {
+		return nil
+	}
+	if err := w.builder.Close(); err != nil {
+		return err
+	}
+	w.numPartitions++
+	w.table = binary.AppendUvarint(w.table, uint64(w.field))
+	w.table = binary.AppendUvarint(w.table, uint64(w.fst.Len()))
+	w.table = binary.AppendUvarint(w.table, w.numTerms)
+	w.table = binary.AppendUvarint(w.table, w.records.Offset()-w.recOff)
+	w.table = binary.AppendUvarint(w.table, uint64(len(w.first)))
+	w.table = append(w.table, w.first...)
+	w.numTerms = 0
+	_, err := w.terms.Write(w.fst.Bytes())
+	return err
+}
+
+// finish writes what is left. The files are for the caller to close.
+func (w *dictionaryWriter) finish() error {
+	if err := w.flush(); err != nil {
+		return err
+	}
+	table := append(binary.AppendUvarint(nil, uint64(w.numPartitions)), w.table...)
+	_, err := w.terms.Write(binary.LittleEndian.AppendUint64(table, uint64(len(table))))
+	return err
+}

@@ -1,0 +1,326 @@
+package segment
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync/atomic"
+
+	"github.com/griffin-search/griffin/codec"
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/postings"
+	"github.com/griffin-search/griffin/internal/sealed"
+	"github.com/griffin-search/griffin/internal/vfs"
+)
+
+// Segment is an open segment. All methods but Close are safe for concurrent
+// use. What they return points into mapped files and is valid until Close.
+type Segment struct {
+	dir    string
+	meta   Meta
+	codec  codec.Codec
+	fields map[string]base.FieldID
+
+	files                          []*sealed.File // all, in the order of Meta.Files
+	postings, positions, frontiers *sealed.File   // positions may be nil
+	dict                           *dictionary
+	ids                            *idTable
+	lengths                        []fieldLengths
+	stored                         *StoredReader // nil: none
+}
+
+// fieldLengths are the document lengths of one field.
+type fieldLengths struct {
+	column
+	checked atomic.Bool
+}
+
+// Open opens the segment in a folder. It validates all metadata: that the
+// files are those that Write made and are complete. Their content is checked
+// when it is first touched (or by Verify). The error wraps base.ErrCorrupt,
+// base.ErrVersion, or that of the file system.
+func Open(fs vfs.FS, dir string) (*Segment, error) {
+	meta, err := loadMeta(fs, dir)
+	if err != nil {
+		return nil, fmt.Errorf("segment: %w", err)
+	}
+	s := &Segment{dir: dir, meta: *meta, fields: make(map[string]base.FieldID, len(meta.Fields))}
+	for i, f := range meta.Fields {
+		s.fields[f.Name] = base.FieldID(i)
+	}
+	if err := s.open(fs); err != nil {
+		return nil, errors.Join(fmt.Errorf("segment %s: %w", dir, err), s.Close())
+	}
+	return s, nil
+}
+
+// versions has the newest version of each file's format that this package reads.
+var versions = map[string]uint32{
+	fileTerms:     dictionaryVersion,
+	fileRecords:   dictionaryVersion,
+	filePostings:  postingsVersion,
+	filePositions: postingsVersion,
+	fileFrontiers: postingsVersion,
+	fileLengths:   columnVersion,
+	fileIDs:       idsVersion,
+	fileStored:    storedVersion,
+	fileOrder:     columnVersion,
+}
+
+// Versions of the formats of package postings and of columns.
+const (
+	postingsVersion = 1
+	columnVersion   = 1
+)
+
+func (s *Segment) open(fs vfs.FS) (err error) {
+	if s.codec, err = codec.Lookup(s.meta.Codec); err != nil {
+		return err
+	}
+	byName := map[string]*sealed.File{}
+	for _, want := range s.meta.Files {
+		version, known := versions[want.Name]
+		if !known {
+			return fmt.Errorf("%s: unknown file %q: %w", fileMeta, want.Name, base.ErrCorrupt)
+		}
+		f, err := sealed.Open(fs, filepath.Join(s.dir, want.Name), want.Name, version)
+		if err != nil {
+			return err
+		}
+		s.files = append(s.files, f)
+		byName[want.Name] = f
+		if f.SizeBytes() != want.SizeBytes || f.Sum() != want.Sum {
+			return fmt.Errorf("%s: of another segment, or an older one: %w", f.Name(), base.ErrCorrupt)
+		}
+	}
+	if err := s.checkFiles(byName); err != nil {
+		return err
+	}
+	s.postings, s.positions, s.frontiers = byName[filePostings], byName[filePositions], byName[fileFrontiers]
+	if s.dict, err = newDictionary(byName[fileTerms], byName[fileRecords], len(s.meta.Fields)); err != nil {
+		return err
+	}
+	if s.ids, err = newIDTable(byName[fileIDs], s.meta.NumDocs); err != nil {
+		return err
+	}
+	if err := s.openLengths(byName[fileLengths]); err != nil {
+		return err
+	}
+	return s.openStored(byName[fileStored], byName[fileOrder])
+}
+
+func (s *Segment) checkFiles(byName map[string]*sealed.File) error {
+	need := []string{fileTerms, fileRecords, filePostings, fileFrontiers, fileLengths, fileIDs}
+	if s.meta.Positions {
+		need = append(need, filePositions)
+	}
+	if s.meta.Stored {
+		need = append(need, fileStored)
+	}
+	for _, name := range need {
+		if byName[name] == nil {
+			return fmt.Errorf("%s: file %q is missing: %w", fileMeta, name, base.ErrCorrupt)
+		}
+	}
+	_, order := byName[fileOrder]
+	if n := len(byName); n != len(need) && (n != len(need)+1 || !order || !s.meta.Stored) {
+		return fmt.Errorf("%s: %d files, want %d: %w", fileMeta, n, len(need), base.ErrCorrupt)
+	}
+	return nil
+}
+
+// openLengths opens the lengths file: for each field NumDocs numbers of 32 bits,
+// each field at a multiple of 64 bytes.
+func (s *Segment) openLengths(f *sealed.File) error {
+	size := 4 * uint64(s.meta.NumDocs)
+	stride := (size + 63) &^ 63
+	n := uint64(len(s.meta.Fields))
+	if f.Len() != (n-1)*stride+size {
+		return fmt.Errorf("%s: %d bytes for %d fields of %d documents: %w", f.Name(), f.Len(), n, s.meta.NumDocs, base.ErrCorrupt)
+	}
+	s.lengths = make([]fieldLengths, n)
+	for i := range s.lengths {
+		s.lengths[i].column = column{file: f, offset: uint64(i) * stride, n: s.meta.NumDocs}
+	}
+	return nil
+}
+
+func (s *Segment) openStored(stored, order *sealed.File) (err error) {
+	if stored == nil {
+		return nil
+	}
+	if s.stored, err = newStoredReader(stored); err != nil {
+		return err
+	}
+	if s.stored.NumDocs() != s.meta.NumDocs {
+		return fmt.Errorf("%s: %d documents, want %d: %w", stored.Name(), s.stored.NumDocs(), s.meta.NumDocs, base.ErrCorrupt)
+	}
+	if order == nil {
+		return nil
+	}
+	if order.Len() != 4*uint64(s.meta.NumDocs) {
+		return fmt.Errorf("%s: %d bytes for %d documents: %w", order.Name(), order.Len(), s.meta.NumDocs, base.ErrCorrupt)
+	}
+	s.stored.order = &column{file: order, n: s.meta.NumDocs}
+	return nil
+}
+
+// Close unmaps the files. Nothing that came from the Segment may be used after.
+func (s *Segment) Close() error {
+	var errs []error
+	for _, f := range s.files {
+		errs = append(errs, f.Close())
+	}
+	s.files = nil
+	return errors.Join(errs...)
+}
+
+// Dir is the folder that the segment was opened in.
+func (s *Segment) Dir() string { return s.dir }
+
+// Meta returns the segment's description. It must not be changed.
+func (s *Segment) Meta() *Meta { return &s.meta }
+
+// NumDocs is the number of documents, those deleted since included.
+func (s *Segment) NumDocs() int { return s.meta.NumDocs }
+
+// Codec is the codec of the posting lists.
+func (s *Segment) Codec() codec.Codec { return s.codec }
+
+// FieldID returns the number of a field by its name; "" is the default field.
+func (s *Segment) FieldID(name string) (base.FieldID, bool) {
+	f, ok := s.fields[name]
+	return f, ok
+}
+
+// Lengths returns the number of tokens of each document in a field, by DocID.
+// They may be used after a Find in the field, or CheckLengths, returned no error.
+func (s *Segment) Lengths(f base.FieldID) []uint32 { return s.lengths[f].values() }
+
+// CheckLengths makes the lengths of a field readable: it compares checksums the
+// first time (about 50 µs for a million documents in memory).
+func (s *Segment) CheckLengths(f base.FieldID) error {
+	l := &s.lengths[f]
+	if l.checked.Load() {
+		return nil
+	}
+	if err := l.check(); err != nil {
+		return fmt.Errorf("segment %s: %w", s.dir, err)
+	}
+	l.checked.Store(true)
+	return nil
+}
+
+// Parts says which bytes of a list FindParts opens beside DocIDs and frequencies.
+type Parts uint8
+
+// The parts of a list that most searches do not need.
+const (
+	// Positions opens the positions, if the segment has them: for phrases.
+	Positions Parts = 1 << iota
+	// Frontiers opens the frontiers: for bounds with other K1 or B.
+	Frontiers
+)
+
+// Find opens the list of a term, DocIDs and frequencies, and reports whether
+// there is one. It checks the list's bytes, and the field's lengths, if they
+// are touched for the first time, and allocates nothing otherwise. The error
+// wraps base.ErrCorrupt. l is undefined unless the term was found.
+func (s *Segment) Find(f base.FieldID, term []byte, l *postings.List) (found bool, err error) {
+	return s.FindParts(f, term, 0, l)
+}
+
+// FindParts is Find and opens more of the list.
+func (s *Segment) FindParts(f base.FieldID, term []byte, parts Parts, l *postings.List) (found bool, err error) {
+	m, found, err := s.dict.meta(f, term)
+	if err == nil && found {
+		err = s.openList(f, &m, parts, l)
+	}
+	if err != nil {
+		return false, s.listError(f, term, err)
+	}
+	return found, nil
+}
+
+func (s *Segment) listError(f base.FieldID, term []byte, err error) error {
+	name := ""
+	if int(f) < len(s.meta.Fields) {
+		name = s.meta.Fields[f].Name
+	}
+	return fmt.Errorf("segment %s: field %q: term %q: %w", s.dir, name, term, err)
+}
+
+func (s *Segment) openList(f base.FieldID, m *postings.Meta, parts Parts, l *postings.List) error {
+	if int64(m.DocFreq) > int64(s.meta.NumDocs) {
+		return fmt.Errorf("list of %d documents in a segment of %d: %w", m.DocFreq, s.meta.NumDocs, base.ErrCorrupt)
+	}
+	if err := s.CheckLengths(f); err != nil {
+		return err
+	}
+	if err := s.postings.Check(m.Offset, m.Length); err != nil {
+		return err
+	}
+	var positions, frontiers []byte
+	if parts&Positions != 0 && s.positions != nil {
+		if err := s.positions.Check(m.PosOffset, m.PosLength); err != nil {
+			return err
+		}
+		positions = s.positions.Bytes()
+	}
+	if parts&Frontiers != 0 {
+		if err := s.frontiers.Check(m.FrontierOffset, m.FrontierLength); err != nil {
+			return err
+		}
+		frontiers = s.frontiers.Bytes()
+	}
+	if err := l.Open(*m, s.codec, s.postings.Bytes(), positions, frontiers); err != nil {
+		return err
+	}
+	// A list whose directory is in order cannot lead past the lengths.
+	if last := l.LastDocID(); int64(last) >= int64(s.meta.NumDocs) {
+		return fmt.Errorf("DocID %d in a segment of %d: %w", last, s.meta.NumDocs, base.ErrCorrupt)
+	}
+	return nil
+}
+
+// Terms iterates over the terms of a field that begin with prefix (empty: all).
+func (s *Segment) Terms(f base.FieldID, prefix []byte) *TermIterator {
+	return s.dict.iterator(f, prefix)
+}
+
+// ID returns the external id of a document, which must be in [0, NumDocs).
+func (s *Segment) ID(doc base.DocID) ([]byte, error) {
+	if int64(doc) >= int64(s.meta.NumDocs) {
+		return nil, fmt.Errorf("segment %s: document %d of %d: %w", s.dir, doc, s.meta.NumDocs, base.ErrBadInput)
+	}
+	id, err := s.ids.id(uint64(doc))
+	if err != nil {
+		return nil, fmt.Errorf("segment %s: %w", s.dir, err)
+	}
+	return id, nil
+}
+
+// Lookup returns the document with an external id, deleted or not. It costs
+// about half a microsecond.
+func (s *Segment) Lookup(id []byte) (doc base.DocID, found bool, err error) {
+	doc, found, err = s.ids.lookup(id)
+	if err != nil {
+		return 0, false, fmt.Errorf("segment %s: %w", s.dir, err)
+	}
+	return doc, found, nil
+}
+
+// HasStored says whether the segment has stored documents.
+func (s *Segment) HasStored() bool { return s.stored != nil }
+
+// Stored reads the stored fields of a document into d. If the segment has
+// none, the error wraps base.ErrBadInput.
+func (s *Segment) Stored(doc base.DocID, d *StoredDoc) error {
+	if s.stored == nil {
+		return fmt.Errorf("segment %s: index has no stored documents: %w", s.dir, base.ErrBadInput)
+	}
+	if err := s.stored.Get(doc, d); err != nil {
+		return fmt.Errorf("segment %s: %w", s.dir, err)
+	}
+	return nil
+}
