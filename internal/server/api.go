@@ -1,0 +1,114 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"html"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/griffin-search/griffin"
+)
+
+// searchResponse is the JSON answer of /search.
+type searchResponse struct {
+	Query      string         `json:"query"` // as it was understood
+	Mode       griffin.Mode   `json:"mode"`  // that gave the hits: of and+or, one of the two
+	K          int            `json:"k"`
+	Offset     int            `json:"offset,omitempty"`
+	TookMicros int64          `json:"took_us"`
+	Hits       []hitResponse  `json:"hits"` // never null
+	Notes      []string       `json:"notes,omitempty"`
+	Trace      *griffin.Trace `json:"trace,omitempty"`
+}
+
+// hitResponse is one document of an answer.
+type hitResponse struct {
+	Rank        int             `json:"rank"` // from 1, offset counted in
+	ID          string          `json:"id"`
+	Score       float64         `json:"score"` // exact: a multiple of 2^-16
+	Title       string          `json:"title,omitempty"`
+	Snippet     string          `json:"snippet,omitempty"`      // plain text
+	SnippetHTML string          `json:"snippet_html,omitempty"` // escaped, found words in <mark>
+	Fields      []griffin.Field `json:"fields,omitempty"`
+}
+
+// search serves /search.
+func (h *handler) search(w http.ResponseWriter, r *http.Request) {
+	req, apiErr := h.parseRequest(r, true /* strict */)
+	if apiErr == nil && req.Text == "" {
+		apiErr = badParameter("parameter q is missing: what to search for")
+	}
+	var results *griffin.Results
+	if apiErr == nil {
+		results, apiErr = h.run(r.Context(), req)
+	}
+	if apiErr != nil {
+		h.fail(w, apiErr)
+		return
+	}
+	response := searchResponse{
+		Query: results.Query, Mode: results.Mode, K: req.K, Offset: req.Offset, TookMicros: results.Took.Microseconds(),
+		Hits: make([]hitResponse, len(results.Hits)), Notes: results.Notes, Trace: results.Trace,
+	}
+	for i, hit := range results.Hits {
+		response.Hits[i] = hitResponse{
+			Rank: req.Offset + i + 1, ID: hit.ID, Score: hit.Score, Title: hit.Title,
+			Snippet: hit.Snippet.Text, SnippetHTML: snippetHTML(hit.Snippet), Fields: hit.Fields,
+		}
+	}
+	h.writeJSON(w, http.StatusOK, response)
+}
+
+// snippetHTML returns the snippet with its text escaped and its highlights in <mark>.
+func snippetHTML(s griffin.Snippet) string {
+	var b strings.Builder
+	for text, highlighted := range s.Parts() {
+		if highlighted {
+			b.WriteString("<mark>" + html.EscapeString(text) + "</mark>")
+		} else {
+			b.WriteString(html.EscapeString(text))
+		}
+	}
+	return b.String()
+}
+
+// fail answers with an error as JSON.
+func (h *handler) fail(w http.ResponseWriter, e *apiError) {
+	if announce(w, e) {
+		h.writeJSON(w, e.Status, map[string]*apiError{"error": e})
+	}
+}
+
+// announce sets the headers that belong to an error. It returns false if there
+// is nobody left to answer.
+func announce(w http.ResponseWriter, e *apiError) bool {
+	switch e.Status {
+	case statusClientGone:
+		if sw, ok := w.(*statusWriter); ok {
+			sw.status = statusClientGone
+		}
+		return false
+	case http.StatusServiceUnavailable:
+		w.Header().Set("Retry-After", "1")
+	}
+	return true
+}
+
+func (h *handler) writeJSON(w http.ResponseWriter, status int, v any) {
+	var body bytes.Buffer
+	if err := json.NewEncoder(&body).Encode(v); err != nil { // escapes <, > and &: harmless even where it is taken for HTML
+		h.Logger.Error("encoding an answer", "error", err)
+		http.Error(w, "the answer cannot be encoded", http.StatusInternalServerError)
+		return
+	}
+	writeBody(w, status, "application/json; charset=utf-8", body.Bytes())
+}
+
+func writeBody(w http.ResponseWriter, status int, contentType string, body []byte) {
+	w.Header().Set("Content-Type", contentType)
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // the client may be gone; there is nobody to tell
+}

@@ -1,0 +1,38 @@
+package server
+
+import (
+	"context"
+
+	"github.com/griffin-search/griffin"
+)
+
+// backend is what the handlers need of an index, as functions, so that tests
+// can make it slow, broken or busy.
+type backend struct {
+	search   func(context.Context, searchRequest) (*griffin.Results, error)
+	document func(ctx context.Context, id string) (griffin.Document, bool, error)
+	stats    func() (griffin.Stats, error)
+}
+
+func indexBackend(ix *griffin.Index) backend {
+	return backend{
+		search: func(ctx context.Context, req searchRequest) (*griffin.Results, error) {
+			return ix.Search(ctx, req.Text, req.options()...)
+		},
+		document: ix.Document,
+		stats:    ix.Stats,
+	}
+}
+
+func (r searchRequest) options() []griffin.SearchOption {
+	opts := []griffin.SearchOption{
+		griffin.WithK(r.K), griffin.WithOffset(r.Offset), griffin.WithMode(r.Mode), griffin.WithSnippets(),
+	}
+	if r.Trace {
+		opts = append(opts, griffin.WithTrace())
+	}
+	if r.Lenient {
+		opts = append(opts, griffin.WithLenientSyntax())
+	}
+	return opts
+}

@@ -1,0 +1,100 @@
+package server
+
+import (
+	"net/http"
+	"runtime"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/griffin-search/griffin"
+)
+
+// metrics are kept in a registry of their own, so that two handlers in one
+// process do not mix. Labels have few values: none comes from a client.
+type metrics struct {
+	registry *prometheus.Registry
+	requests *prometheus.CounterVec   // route, code
+	searches *prometheus.CounterVec   // mode, result
+	latency  *prometheus.HistogramVec // mode
+	inFlight prometheus.Gauge
+	panics   prometheus.Counter
+}
+
+// latencyBuckets go from 10 µs to 10 s, four in each decade.
+var latencyBuckets = prometheus.ExponentialBucketsRange(10e-6, 10, 25)
+
+func newMetrics(stats func() (griffin.Stats, error)) *metrics {
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "griffin_http_requests_total", Help: "HTTP requests answered, by route and status code.",
+		}, []string{"route", "code"}),
+		searches: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "griffin_searches_total", Help: "Searches run, by mode and result (ok, or the error's code).",
+		}, []string{"mode", "result"}),
+		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "griffin_search_duration_seconds", Help: "Time of successful searches, snippets included, by mode.",
+			Buckets: latencyBuckets,
+		}, []string{"mode"}),
+		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "griffin_http_requests_in_flight", Help: "HTTP requests being answered.",
+		}),
+		panics: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "griffin_http_panics_total", Help: "HTTP requests that panicked and were answered with 500.",
+		}),
+	}
+	build := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "griffin_build_info", Help: "Always 1; the labels say which build is running.",
+		ConstLabels: prometheus.Labels{"version": griffin.Version, "goversion": runtime.Version()},
+	})
+	build.Set(1)
+	m.registry.MustRegister(
+		m.requests, m.searches, m.latency, m.inFlight, m.panics, build,
+		indexCollector{stats},
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
+	return m
+}
+
+func (m *metrics) handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
+}
+
+// indexCollector reads the index's statistics once for each scrape.
+type indexCollector struct {
+	stats func() (griffin.Stats, error)
+}
+
+var (
+	docsDesc       = prometheus.NewDesc("griffin_index_documents", "Documents that a search can find.", nil, nil)
+	deletedDesc    = prometheus.NewDesc("griffin_index_deleted_documents", "Deleted documents that are not yet merged away.", nil, nil)
+	segmentsDesc   = prometheus.NewDesc("griffin_index_segments", "Segments of the index.", nil, nil)
+	sizeDesc       = prometheus.NewDesc("griffin_index_size_bytes", "Size of the index's files.", nil, nil)
+	generationDesc = prometheus.NewDesc("griffin_index_generation", "Number of the index's last commit.", nil, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (c indexCollector) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{docsDesc, deletedDesc, segmentsDesc, sizeDesc, generationDesc} {
+		ch <- d
+	}
+}
+
+// Collect implements prometheus.Collector. An index that cannot tell fails the
+// scrape, so that it is noticed.
+func (c indexCollector) Collect(ch chan<- prometheus.Metric) {
+	s, err := c.stats()
+	if err != nil {
+		ch <- prometheus.NewInvalidMetric(docsDesc, err)
+		return
+	}
+	for d, v := range map[*prometheus.Desc]float64{
+		docsDesc: float64(s.NumDocs), deletedDesc: float64(s.DeletedDocs), segmentsDesc: float64(len(s.Segments)),
+		sizeDesc: float64(s.SizeBytes), generationDesc: float64(s.Generation),
+	} {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v)
+	}
+}

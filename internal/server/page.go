@@ -1,0 +1,190 @@
+package server
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	_ "embed" // the page, its style and its icon are part of the binary
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/griffin-search/griffin"
+)
+
+var (
+	//go:embed page.html
+	pageSource string
+	//go:embed page.css
+	pageStyle string
+	//go:embed icon.svg
+	pageIcon []byte
+)
+
+// contentSecurityPolicy allows this page's own style, icon and form, and
+// nothing else. The style is named by its hash, so that no other applies.
+var contentSecurityPolicy = func() string {
+	sum := sha256.Sum256([]byte(pageStyle))
+	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; " +
+		"img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+}()
+
+var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
+	"style": func() template.CSS { return template.CSS(pageStyle) },
+	"took":  formatDuration,
+	"count": formatCount,
+	"add":   func(a, b int) int { return a + b },
+}).Parse(pageSource))
+
+// pageData is what page.html shows.
+type pageData struct {
+	Title    string
+	Request  searchRequest
+	Modes    []modeChoice
+	NumDocs  int // -1 if the index cannot tell
+	MaxBytes int // of the query
+
+	// One of these is set; none on the start page.
+	Error    *apiError
+	Results  *griffin.Results
+	Document *griffin.Document
+
+	// Addresses that go with Results, "" where there is nothing to go to.
+	Previous, Next string
+	JSON           string
+	AnyWord        string // the same query in mode or
+}
+
+type modeChoice struct {
+	Mode   griffin.Mode
+	Label  string
+	Chosen bool
+}
+
+// page serves the search page: alone, or with the results of ?q=.
+func (h *handler) page(w http.ResponseWriter, r *http.Request) {
+	req, apiErr := h.parseRequest(r, false /* strict */)
+	data := h.newPage(req)
+	if apiErr == nil && strings.TrimSpace(req.Text) != "" {
+		data.Title = req.Text + " – Griffin"
+		data.Results, apiErr = h.run(r.Context(), req)
+	}
+	if apiErr != nil {
+		data.Title, data.Error = "Error – Griffin", apiErr
+	}
+	if data.Results != nil {
+		data.JSON = address("/search", req)
+		if len(data.Results.Hits) == req.K && req.Offset+2*req.K <= h.MaxK {
+			next := req
+			next.Offset += req.K
+			data.Next = address("/", next)
+		}
+		if req.Offset > 0 {
+			previous := req
+			previous.Offset = max(0, req.Offset-req.K)
+			data.Previous = address("/", previous)
+		}
+		if req.Mode == griffin.ModeAnd {
+			anyWord := req
+			anyWord.Mode = griffin.ModeOr
+			data.AnyWord = address("/", anyWord)
+		}
+	}
+	h.writePage(w, data)
+}
+
+func (h *handler) newPage(req searchRequest) *pageData {
+	data := &pageData{
+		Title: "Griffin", Request: req, NumDocs: -1, MaxBytes: h.MaxQueryBytes,
+		Modes: []modeChoice{{Mode: griffin.ModeOr, Label: "any word"}, {Mode: griffin.ModeAnd, Label: "all words"}, {Mode: griffin.ModeAndOr, Label: "all, else any"}},
+	}
+	for i := range data.Modes {
+		data.Modes[i].Chosen = data.Modes[i].Mode == req.Mode
+	}
+	if stats, err := h.backend.stats(); err == nil {
+		data.NumDocs = stats.NumDocs
+	}
+	return data
+}
+
+// document serves /document?id=: one document as it is stored.
+func (h *handler) document(w http.ResponseWriter, r *http.Request) {
+	data := h.newPage(searchRequest{})
+	id := r.URL.Query().Get("id")
+	ctx, cancel := context.WithTimeout(r.Context(), h.Timeout)
+	defer cancel()
+	doc, found, err := h.backend.document(ctx, id)
+	switch {
+	case err != nil:
+		data.Error = h.explain(err)
+	case !found:
+		data.Error = &apiError{Status: http.StatusNotFound, Code: "not_found", Message: fmt.Sprintf("the index has no document %.100q", id)}
+	default:
+		data.Document = &doc
+		data.Title = cmp.Or(doc.Title, doc.ID) + " – Griffin"
+	}
+	h.writePage(w, data)
+}
+
+func (h *handler) writePage(w http.ResponseWriter, data *pageData) {
+	status := http.StatusOK
+	if data.Error != nil {
+		status = data.Error.Status
+		if !announce(w, data.Error) {
+			return
+		}
+	}
+	var body bytes.Buffer
+	if err := pageTemplate.Execute(&body, data); err != nil {
+		h.Logger.Error("rendering a page", "error", err)
+		http.Error(w, "the page cannot be rendered", http.StatusInternalServerError)
+		return
+	}
+	writeBody(w, status, "text/html; charset=utf-8", body.Bytes())
+}
+
+func icon(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Cache-Control", "max-age=86400")
+	writeBody(w, http.StatusOK, "image/svg+xml", pageIcon)
+}
+
+// address returns the address of a search at path, as short as it can be.
+func address(path string, req searchRequest) string {
+	values := url.Values{"q": {req.Text}}
+	if req.Mode != griffin.ModeOr {
+		values.Set("mode", req.Mode.String())
+	}
+	if req.K != griffin.DefaultK {
+		values.Set("k", strconv.Itoa(req.K))
+	}
+	if req.Offset != 0 {
+		values.Set("offset", strconv.Itoa(req.Offset))
+	}
+	return path + "?" + values.Encode()
+}
+
+// formatDuration formats a search's time for people: 830 µs, 12.3 ms, 1.25 s.
+func formatDuration(d time.Duration) string {
+	switch {
+	case d < time.Millisecond:
+		return fmt.Sprintf("%d µs", d.Microseconds())
+	case d < time.Second:
+		return fmt.Sprintf("%.1f ms", float64(d)/float64(time.Millisecond))
+	}
+	return fmt.Sprintf("%.2f s", d.Seconds())
+}
+
+// formatCount formats n with thousands separators: 1,234,567.
+func formatCount(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

@@ -1,0 +1,104 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/griffin-search/griffin"
+)
+
+// searchRequest is a request to search, checked against the limits.
+type searchRequest struct {
+	Text      string
+	K, Offset int
+	Mode      griffin.Mode
+	Trace     bool
+	Lenient   bool // make the best of faults in Text
+}
+
+// parameters are the names that a search understands.
+var parameters = []string{"q", "k", "offset", "mode", "trace"}
+
+// parseRequest reads the parameters of a search. A parameter that is not
+// known is an error if strict, since a misspelt one would go unnoticed. After
+// an error the request holds what was good in it.
+func (h *handler) parseRequest(r *http.Request, strict bool) (searchRequest, *apiError) {
+	req := searchRequest{K: griffin.DefaultK, Lenient: !strict}
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return req, badParameter("the address is malformed: %v", err)
+	}
+	for name, all := range values {
+		if !slices.Contains(parameters, name) {
+			if strict {
+				return req, badParameter("unknown parameter %.40q; known are %s", name, strings.Join(parameters, ", "))
+			}
+		} else if len(all) > 1 {
+			return req, badParameter("parameter %s is given %d times", name, len(all))
+		}
+	}
+	if apiErr := h.checkText(values.Get("q")); apiErr != nil {
+		return req, apiErr
+	}
+	req.Text = values.Get("q")
+	if mode := values.Get("mode"); mode != "" {
+		// In an address a plus sign means a blank: mode=and+or arrives as "and or".
+		if req.Mode, err = griffin.ParseMode(strings.ReplaceAll(mode, " ", "+")); err != nil {
+			return req, badParameter("mode %.40q is none of or, and, and+or", mode)
+		}
+	}
+	k, apiErr := intParameter(values, "k", griffin.DefaultK, 1, h.MaxK)
+	if apiErr != nil {
+		return req, apiErr
+	}
+	req.K = k
+	if req.Offset, apiErr = intParameter(values, "offset", 0, 0, h.MaxK-k); apiErr != nil {
+		return req, apiErr
+	}
+	trace, apiErr := intParameter(values, "trace", 0, 0, 1)
+	req.Trace = trace == 1
+	return req, apiErr
+}
+
+// intParameter reads a number from lowest to highest.
+func intParameter(values url.Values, name string, missing, lowest, highest int) (int, *apiError) {
+	text := values.Get(name)
+	if text == "" {
+		return missing, nil
+	}
+	v, err := strconv.Atoi(text)
+	if err != nil || v < lowest || v > highest {
+		return missing, badParameter("%s %.40q is not a number from %d to %d", name, text, lowest, highest)
+	}
+	return v, nil
+}
+
+func (h *handler) checkText(text string) *apiError {
+	if len(text) > h.MaxQueryBytes {
+		return &apiError{
+			Status: http.StatusRequestURITooLong, Code: "query_too_long",
+			Message: fmt.Sprintf("the query has %d bytes, more than %d", len(text), h.MaxQueryBytes),
+		}
+	}
+	if !utf8.ValidString(text) {
+		return badParameter("the query is not valid UTF-8")
+	}
+	return nil
+}
+
+// apiError is what a client gets to know about a failure.
+type apiError struct {
+	Status  int    `json:"-"`
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Offset  *int   `json:"offset,omitempty"` // byte of q where it goes wrong
+}
+
+func badParameter(format string, args ...any) *apiError {
+	return &apiError{Status: http.StatusBadRequest, Code: "bad_parameter", Message: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,70 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"golang.org/x/net/netutil"
+)
+
+// limits bounds what one connection may cost.
+type limits struct {
+	readHeader, read, write, idle time.Duration
+	headerBytes                   int
+	connections                   int
+}
+
+var defaultLimits = limits{
+	readHeader:  5 * time.Second,
+	read:        10 * time.Second,
+	write:       2 * time.Minute, // above every sensible Options.Timeout, and enough for a slow reader
+	idle:        time.Minute,
+	headerBytes: 32 << 10,
+	connections: 1024,
+}
+
+// Serve answers requests on listener until ctx ends. Then it accepts no more,
+// lets the requests that are being answered end for at most grace, cancels
+// what is left, and returns: nil, or an error if requests were cut off or
+// listener failed. It closes listener.
+func Serve(ctx context.Context, listener net.Listener, handler http.Handler, grace time.Duration) error {
+	return serve(ctx, listener, handler, grace, defaultLimits)
+}
+
+func serve(ctx context.Context, listener net.Listener, handler http.Handler, grace time.Duration, l limits) error {
+	// Requests outlive ctx by up to grace: they end with requestCtx.
+	requestCtx, cancelRequests := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancelRequests()
+	srv := &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: l.readHeader,
+		ReadTimeout:       l.read,
+		WriteTimeout:      l.write,
+		IdleTimeout:       l.idle,
+		MaxHeaderBytes:    l.headerBytes,
+		BaseContext:       func(net.Listener) context.Context { return requestCtx },
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- srv.Serve(netutil.LimitListener(listener, l.connections)) }()
+
+	select {
+	case err := <-failed:
+		return fmt.Errorf("server: %w", err)
+	case <-ctx.Done():
+	}
+	graceCtx, cancelGrace := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancelGrace()
+	err := srv.Shutdown(graceCtx)
+	cancelRequests()
+	if errors.Is(err, context.DeadlineExceeded) {
+		return errors.Join(fmt.Errorf("server: requests were still running after %v and were cut off", grace), srv.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("server: stopping: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,75 @@
+package server
+
+import (
+	"cmp"
+	"errors"
+	"log/slog"
+	"net/http"
+	"runtime"
+	"time"
+
+	"github.com/griffin-search/griffin"
+)
+
+// Options says what to serve and within which limits. The zero value of each
+// limit is its default.
+type Options struct {
+	// Index is searched. It stays the caller's: New and Serve do not close it.
+	Index *griffin.Index
+	// MaxQueryBytes bounds the text of a query. Default 4096.
+	MaxQueryBytes int
+	// MaxK bounds how many results a request may ask for. Default 1000.
+	MaxK int
+	// Timeout bounds the time of one search. Default 10 s.
+	Timeout time.Duration
+	// MaxConcurrent bounds how many searches run at the same time; more wait a
+	// moment and are then refused. Default 4 for each processor.
+	MaxConcurrent int
+	// Logger gets failures and panics, not single requests. Default slog.Default().
+	Logger *slog.Logger
+}
+
+// handler is what the routes share.
+type handler struct {
+	Options
+	backend backend
+	metrics *metrics
+	slots   chan struct{} // one taken for each running search
+}
+
+// New returns the handler of all routes.
+func New(o Options) (http.Handler, error) {
+	if o.Index == nil {
+		return nil, errors.New("server: no index")
+	}
+	return newHandler(o, indexBackend(o.Index)), nil
+}
+
+func newHandler(o Options, b backend) http.Handler {
+	o.MaxQueryBytes = cmp.Or(o.MaxQueryBytes, 4096)
+	o.MaxK = cmp.Or(o.MaxK, 1000)
+	o.Timeout = cmp.Or(o.Timeout, 10*time.Second)
+	o.MaxConcurrent = cmp.Or(o.MaxConcurrent, 4*runtime.GOMAXPROCS(0))
+	o.Logger = cmp.Or(o.Logger, slog.Default())
+	h := &handler{Options: o, backend: b, slots: make(chan struct{}, o.MaxConcurrent)}
+	h.metrics = newMetrics(b.stats)
+
+	mux := http.NewServeMux()
+	route := func(pattern, name string, f http.HandlerFunc) {
+		mux.Handle(pattern, h.guard(name, f))
+	}
+	route("/{$}", "page", h.page)
+	route("/search", "search", h.search)
+	route("/document", "document", h.document)
+	route("/healthz", "healthz", h.healthz)
+	route("/metrics", "metrics", h.metrics.handler().ServeHTTP)
+	route("/icon.svg", "icon", icon)
+	route("/", "other", func(w http.ResponseWriter, _ *http.Request) {
+		h.fail(w, &apiError{Status: http.StatusNotFound, Code: "not_found", Message: "there is nothing at this address; searches are at /search?q="})
+	})
+	return mux
+}
+
+func (h *handler) healthz(w http.ResponseWriter, _ *http.Request) {
+	writeBody(w, http.StatusOK, "text/plain; charset=utf-8", []byte("ok\n"))
+}
