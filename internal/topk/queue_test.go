@@ -1,0 +1,85 @@
+package topk_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/topk"
+)
+
+// oracle sorts all hits and cuts.
+func oracle(hits []base.Hit, k int) []base.Hit {
+	hits = slices.Clone(hits)
+	slices.SortFunc(hits, func(a, b base.Hit) int {
+		if a.Score != b.Score {
+			if a.Score > b.Score {
+				return -1
+			}
+			return 1
+		}
+		return int(a.DocID) - int(b.DocID)
+	})
+	return hits[:min(k, len(hits))]
+}
+
+func TestQueueAgainstSort(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	var q topk.Queue
+	for _, n := range []int{0, 1, 2, 9, 10, 11, 500, 3000} {
+		for _, scores := range []uint64{1, 2, 50, 1 << 40} { // few scores: many ties
+			hits := make([]base.Hit, n)
+			for i, d := range rng.Perm(n) {
+				hits[i] = base.Hit{DocID: base.DocID(d), Score: base.Score(rng.Uint64N(scores))}
+			}
+			for _, k := range []int{0, 1, 2, 10, 100, 1000, 5000} {
+				q.Reset(k)
+				for i, h := range hits {
+					before := oracle(hits[:i], k)
+					if i < 200 && len(before) == k && k > 0 && q.Threshold() != before[k-1].Score {
+						t.Fatalf("n=%d k=%d: Threshold %d, want %d", n, k, q.Threshold(), before[k-1].Score)
+					}
+					would := q.WouldEnter(h)
+					if entered := q.Add(h); entered != would {
+						t.Fatalf("n=%d k=%d: WouldEnter %t, Add %t", n, k, would, entered)
+					}
+				}
+				if got, want := q.AppendSorted(nil), oracle(hits, k); !slices.Equal(got, want) {
+					t.Fatalf("n=%d scores=%d k=%d:\n got %v\nwant %v", n, scores, k, got, want)
+				}
+			}
+		}
+	}
+}
+
+// In rising DocID order a hit enters exactly if it scores at least Need.
+func TestNeed(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	var q topk.Queue
+	for _, k := range []int{0, 1, 3, 10} {
+		q.Reset(k)
+		for d := range base.DocID(500) {
+			h := base.Hit{DocID: d, Score: base.Score(rng.Uint64N(20))}
+			need := q.Need()
+			if entered := q.Add(h); entered != (h.Score >= need) {
+				t.Fatalf("k=%d: hit %v entered: %t, Need %d", k, h, entered, need)
+			}
+		}
+	}
+}
+
+func TestQueueDoesNotAllocate(t *testing.T) {
+	var q topk.Queue
+	q.Reset(100)
+	dst := make([]base.Hit, 0, 100)
+	if n := testing.AllocsPerRun(10, func() {
+		q.Reset(100)
+		for d := range base.DocID(1000) {
+			q.Add(base.Hit{DocID: d, Score: base.Score(d * 7919 % 1000)})
+		}
+		dst = q.AppendSorted(dst[:0])
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

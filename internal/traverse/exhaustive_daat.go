@@ -1,0 +1,70 @@
+package traverse
+
+import (
+	"context"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/topk"
+)
+
+// exhaustiveDAAT scores every posting, document at a time: all cursors advance
+// together, by rising DocID (Turtle and Flood, "Query evaluation: strategies and
+// optimizations", Information Processing & Management 31(6), 1995, §3.2). It
+// prunes nothing and is written to be obviously right.
+type exhaustiveDAAT struct{ mode Mode }
+
+var _ Traversal = exhaustiveDAAT{}
+
+// Name implements Traversal.
+func (exhaustiveDAAT) Name() string { return "exhaustive-daat" }
+
+// Mode implements Traversal.
+func (t exhaustiveDAAT) Mode() Mode { return t.mode }
+
+// Run implements Traversal.
+func (t exhaustiveDAAT) Run(ctx context.Context, s *Scratch, q *Query, queue *topk.Queue) error {
+	if err := q.check(); err != nil {
+		return err
+	}
+	legs := s.open(q)
+	for i := range legs {
+		legs[i].cursor.Next()
+	}
+	return s.close(t.run(ctx, s, q, queue))
+}
+
+func (t exhaustiveDAAT) run(ctx context.Context, s *Scratch, q *Query, queue *topk.Queue) error {
+	legs := s.legs
+	p := poll{ctx: ctx}
+	for {
+		doc := base.NoDocID
+		for i := range legs {
+			doc = min(doc, legs[i].cursor.DocID())
+		}
+		if doc == base.NoDocID {
+			return nil
+		}
+		var sum base.Score
+		matched := 0
+		for i := range legs {
+			l := &legs[i]
+			if l.cursor.DocID() != doc {
+				continue
+			}
+			sum += l.Term.Score(l.cursor.Freq(), l.Lengths[doc])
+			matched++
+			l.cursor.Next()
+			if l.cursor.Err() != nil {
+				return nil // close reports it
+			}
+		}
+		s.Stats.PostingsScored += int64(matched)
+		if (t.mode == Or || matched == len(legs)) && q.live(uint32(doc)) {
+			s.Stats.Candidates++
+			queue.Add(base.Hit{DocID: q.Base + doc, Score: sum})
+		}
+		if err := p.after(matched); err != nil {
+			return err
+		}
+	}
+}

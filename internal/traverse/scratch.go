@@ -1,0 +1,79 @@
+package traverse
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/postings"
+)
+
+// Scratch is the memory that a run needs beside the query: cursors (1 KiB
+// each) and accumulators. It is kept by its owner and used by one run at a time.
+type Scratch struct {
+	// Stats is added to by each run, and reset by the owner.
+	Stats Stats
+
+	legs    []legState
+	accs    []base.Score // exhaustive-taat: by DocID
+	matched []uint32     // exhaustive-taat: legs that hold the document
+	window  window       // block-max-maxscore
+	batch   batch        // svs
+}
+
+// legState is a leg while it is traversed.
+type legState struct {
+	*Leg
+	index  int // in Query.Legs
+	cursor postings.Cursor
+}
+
+// open makes s.legs the legs of q with cursors before their first postings.
+func (s *Scratch) open(q *Query) []legState {
+	n := len(q.Legs)
+	if cap(s.legs) < n {
+		s.legs = make([]legState, n)
+	}
+	s.legs = s.legs[:n]
+	for i := range s.legs {
+		l := &s.legs[i]
+		l.Leg, l.index = &q.Legs[i], i
+		l.cursor.Reset(l.List, l.Bounds)
+	}
+	return s.legs
+}
+
+// close adds the cursors' counters to s.Stats and returns the first error of
+// a cursor, with its leg; or else err.
+func (s *Scratch) close(err error) error {
+	for i := range s.legs {
+		l := &s.legs[i]
+		c := l.cursor.Stats()
+		s.Stats.BlocksDecoded += int64(c.BlocksDecoded)
+		s.Stats.BlocksSkipped += int64(l.cursor.NumBlocks() - c.BlocksDecoded)
+		s.Stats.PostingsDecoded += int64(c.PostingsDecoded)
+		if e := l.cursor.Err(); e != nil && err == nil {
+			err = fmt.Errorf("leg %d: %w", l.index, e)
+		}
+	}
+	return err
+}
+
+// pollEvery is how many postings, about, lie between two looks at the context.
+const pollEvery = 1 << 14
+
+// poll looks at a context now and then.
+type poll struct {
+	ctx  context.Context
+	left int
+}
+
+// after counts n postings, and returns the context's error if it has ended.
+func (p *poll) after(n int) error {
+	p.left -= n
+	if p.left > 0 {
+		return nil
+	}
+	p.left = pollEvery
+	return p.ctx.Err()
+}

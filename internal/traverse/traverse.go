@@ -1,0 +1,163 @@
+package traverse
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/postings"
+	"github.com/griffin-search/griffin/internal/score"
+	"github.com/griffin-search/griffin/internal/topk"
+)
+
+// Mode says which documents match.
+type Mode uint8
+
+// The modes: documents that hold any, or all, of the terms.
+const (
+	Or Mode = iota
+	And
+)
+
+// String returns "or" or "and".
+func (m Mode) String() string {
+	if m == And {
+		return "and"
+	}
+	return "or"
+}
+
+// Leg is one term of a query in one segment.
+type Leg struct {
+	List *postings.List // may be empty
+	Term score.Term
+	// Scale turns the list's Bounds and Kth into scores of Term.
+	Scale score.Scale
+	// Bounds replaces the directory's bounds where the search's K1 or B are not
+	// those of the index (postings.List.FrontierBounds); else nil. The list's Kth
+	// is used only if it is nil.
+	Bounds []score.Bound
+	// Lengths holds the tokens of each document in the field of the list:
+	// [Query.NumDocs]uint32.
+	Lengths []uint32
+	// MaxScore bounds the contribution of each posting of the list.
+	MaxScore base.Score
+}
+
+// Query is a flat query over one segment.
+type Query struct {
+	// Legs are the terms, in any order. A traversal does not change them.
+	Legs    []Leg
+	NumDocs int
+	// Live has bit d%64 of word d/64 set if document d is not deleted. nil:
+	// all are live.
+	Live []uint64
+	// Base is added to the segment's DocIDs to make those of the hits. Segments
+	// that share a queue are run in the order of rising Base.
+	Base base.DocID
+	// Threshold is a score that at least k documents of the search are known to
+	// reach, 0 if none is: documents that score less are left out. (One that
+	// scores exactly as much may still be among the k.)
+	Threshold base.Score
+}
+
+// Stats counts what runs did.
+type Stats struct {
+	BlocksDecoded   int64 // blocks whose DocIDs were decoded
+	BlocksSkipped   int64 // blocks that were not
+	PostingsDecoded int64 // postings of the blocks decoded
+	PostingsScored  int64 // contributions computed
+	Candidates      int64 // documents whose score was computed in full
+}
+
+// Traversal is an algorithm that answers queries of one mode.
+type Traversal interface {
+	// Name is the traversal's name in the registry.
+	Name() string
+	// Mode is the mode that it answers.
+	Mode() Mode
+	// Run adds the matching live documents of the segment to queue, or at least
+	// those that belong to its best k. queue may hold hits of documents below
+	// q.Base. Run adds to s.Stats and does not allocate once s has served a query
+	// as large.
+	//
+	// If the context ends, or a list's bytes are found to be wrong, it returns
+	// ctx.Err() or an error that wraps base.ErrCorrupt and names the leg; the
+	// queue then holds some of the hits.
+	Run(ctx context.Context, s *Scratch, q *Query, queue *topk.Queue) error
+}
+
+// traversals holds every traversal; the first of a mode is its default.
+var traversals = []Traversal{
+	blockMaxMaxScore{},
+	svs{},
+	exhaustiveDAAT{Or},
+	exhaustiveDAAT{And},
+	exhaustiveTAAT{Or},
+	exhaustiveTAAT{And},
+}
+
+// Default returns the traversal that a mode gets unless told otherwise.
+func Default(mode Mode) Traversal {
+	for _, t := range traversals {
+		if t.Mode() == mode {
+			return t
+		}
+	}
+	return nil // not reached: every mode has one
+}
+
+// Lookup returns the traversal of the given mode and name, or an error that
+// wraps base.ErrBadInput and lists the names there are.
+func Lookup(mode Mode, name string) (Traversal, error) {
+	for _, t := range traversals {
+		if t.Mode() == mode && t.Name() == name {
+			return t, nil
+		}
+	}
+	return nil, fmt.Errorf("traversal %q for mode %s (there are: %s): %w", name, mode, strings.Join(Names(mode), ", "), base.ErrBadInput)
+}
+
+// Names returns the names of all traversals of a mode, sorted.
+func Names(mode Mode) []string {
+	var names []string
+	for _, t := range traversals {
+		if t.Mode() == mode {
+			names = append(names, t.Name())
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// check says what makes the query unfit to be run. After it, DocIDs of every
+// cursor are below q.NumDocs, and so are valid indexes of Lengths.
+func (q *Query) check() error {
+	if q.Live != nil && len(q.Live)*64 < q.NumDocs {
+		return fmt.Errorf("live bits for %d of %d documents: %w", len(q.Live)*64, q.NumDocs, base.ErrCorrupt)
+	}
+	for i := range q.Legs {
+		leg := &q.Legs[i]
+		if leg.List.DocFreq == 0 {
+			continue
+		}
+		if last := leg.List.LastDocID(); int64(last) >= int64(q.NumDocs) {
+			return fmt.Errorf("leg %d: list ends at DocID %d of %d documents: %w", i, last, q.NumDocs, base.ErrCorrupt)
+		}
+		if len(leg.Lengths) < q.NumDocs {
+			return fmt.Errorf("leg %d: lengths of %d documents of %d: %w", i, len(leg.Lengths), q.NumDocs, base.ErrCorrupt)
+		}
+	}
+	return nil
+}
+
+// live says whether document d is not deleted.
+func (q *Query) live(d uint32) bool {
+	return q.Live == nil || q.Live[d/64]>>(d%64)&1 == 1
+}
+
+// byDocFreq orders legs by rising length of their lists.
+func byDocFreq(a, b *Leg) int { return cmp.Compare(a.List.DocFreq, b.List.DocFreq) }
