@@ -14,18 +14,19 @@ import (
 const maxBatchFiles = 256
 
 // addFolder appends the files of a folder. In format auto, a folder of which
-// most files are of one collection format is read as such, its other files are
-// skipped; any other folder is one of documents.
+// most files are of one collection format is read as such and its other files
+// are skipped; any other folder is one of documents.
 func (r *reader) addFolder(path string, f *format, prefixed bool) error {
 	files, skipped := walk(path)
 	r.skipped.Add(skipped)
 	if f.name == formatAuto {
+		name := r.detectFolder(files)
 		var err error
-		if f, err = r.detectFolder(path, files); err != nil {
-			return err
+		if f, err = findFormat(name); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
 		}
-		if f.name != formatFolder {
-			files = r.onlyFormat(files, f.name)
+		if name != formatFolder {
+			files = r.onlyFormat(files, name)
 		}
 	}
 	for _, in := range files {
@@ -38,57 +39,85 @@ func (r *reader) addFolder(path string, f *format, prefixed bool) error {
 	return nil
 }
 
-// detectFolder tells what a folder holds: by the names of its files or, if
-// they say nothing, by the content of some.
-func (r *reader) detectFolder(path string, files []input) (*format, error) {
+// detectFolder tells the format of a folder: that of more than half of its
+// files by their names or, of the files whose names say nothing, by the content
+// of a sample.
+func (r *reader) detectFolder(files []input) string {
 	const maxSample = 16
-	votes := map[string]int{}
-	unnamed, sampled := 0, 0
+	named := map[string]int{}
+	var unnamed []input
+	readable := 0
 	for _, in := range files {
 		if in.err != nil {
 			continue
 		}
-		name := formatByExtension[extension(in.path)]
-		if name == "" && filepath.Ext(in.path) == "" && sampled < maxSample {
-			// TREC disks: files without an extension.
-			sampled++
-			if f, err := r.detectFile(in.path); err == nil && f.split != nil {
-				name = f.name
-			}
+		readable++
+		if name := formatByExtension[extension(in.path)]; name != "" {
+			named[name]++
+		} else {
+			unnamed = append(unnamed, in)
 		}
-		if name == "" {
-			unnamed++
-			continue
-		}
-		votes[name]++
 	}
-	for name, n := range votes {
-		if 2*n <= unnamed+sumVotes(votes) {
-			continue
-		}
-		f, err := findFormat(name)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		return f, nil
+	if name := majority(named, readable); name != "" {
+		return name
 	}
-	return findFormat(formatFolder)
+	if 2*len(unnamed) <= readable {
+		return formatFolder
+	}
+	sampled := map[string]int{}
+	stride := (len(unnamed) + maxSample - 1) / maxSample
+	samples := 0
+	for i := 0; i < len(unnamed); i += stride {
+		samples++
+		sampled[r.contentFormat(unnamed[i].path)]++
+	}
+	if name := majority(sampled, samples); name != "" {
+		return name
+	}
+	return formatFolder
 }
 
-func sumVotes(votes map[string]int) int {
-	sum := 0
-	for _, n := range votes {
-		sum += n
+// majority returns the name that more than half of total are of, "" if none is.
+func majority(counts map[string]int, total int) string {
+	for name, n := range counts {
+		if 2*n > total {
+			return name
+		}
 	}
-	return sum
+	return ""
+}
+
+// contentFormat tells by its content whether a file is a collection; "" if it
+// is a document, or cannot be read. JSON must make a document to count.
+func (r *reader) contentFormat(path string) string {
+	var unread atomic.Int64 // this look is no progress
+	s, err := openStream(path, nil, &unread)
+	if err != nil {
+		return ""
+	}
+	head, _ := s.Peek(sniffBytes) // what could not be read tells nothing
+	name := detectContent(head)
+	if name == formatJSONL {
+		parser := jsonParser{opts: &r.opts}
+		if _, rec := parser.parse(firstLine(head), Location{}); rec != nil {
+			name = ""
+		}
+	}
+	if s.Close() != nil {
+		return ""
+	}
+	return name
 }
 
 // onlyFormat returns the files of a collection and counts the others as skipped.
 func (r *reader) onlyFormat(files []input, name string) []input {
 	var kept []input
 	for _, in := range files {
-		named := formatByExtension[extension(in.path)]
-		if in.err == nil && named != name && (named != "" || filepath.Ext(in.path) != "") {
+		found := formatByExtension[extension(in.path)]
+		if found == "" && in.err == nil {
+			found = r.contentFormat(in.path)
+		}
+		if in.err == nil && found != name {
 			r.skipped.Add(1)
 			continue
 		}

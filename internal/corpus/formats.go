@@ -31,6 +31,10 @@ var formats = []format{
 	{formatAuto, "tell by folder, file name and content", nil},
 	{formatFolder, "folder of text, Markdown, HTML and source files, one document each", nil},
 	{formatJSONL, "JSON Lines: one object a line, as BEIR, Anserini and Pyserini write them", splitJSONL},
+	{formatTRECText, "TREC text: <DOC> with <DOCNO>, <HEADLINE>, <TEXT> and the like", splitTRECText},
+	{formatTRECWeb, "TREC web: <DOC> with <DOCNO>, <DOCHDR> and a page", splitTRECWeb},
+	{formatTSV, "MS MARCO: id, text or id, url, title, body separated by tabs", splitTSV},
+	{formatWARC, "WARC and WET: pages and texts of web crawls", splitWARC},
 }
 
 // Formats returns the names that Options.Format may have.
@@ -66,5 +70,26 @@ func findFormat(name string) (*format, error) {
 }
 
 func splitJSONL(s *stream, r *reader) splitter {
-	return newLineSplitter(s, r.opts.MaxRecordBytes, func() lineParser { return newJSONParser(&r.opts) })
+	return splitLines(s, r, func() lineParser { return &jsonParser{opts: &r.opts} })
 }
+
+func splitTSV(s *stream, r *reader) splitter {
+	return splitLines(s, r, func() lineParser { return &tsvParser{opts: &r.opts} })
+}
+
+func splitLines(s *stream, r *reader, newParser func() lineParser) splitter {
+	limit := r.opts.MaxRecordBytes
+	return newTextSplitter(s, limit, &lineSyntax{limit: limit, newParser: newParser})
+}
+
+func splitTRECText(s *stream, r *reader) splitter {
+	limit := r.opts.MaxRecordBytes
+	return newTextSplitter(s, limit, newTRECSyntax(s, limit, parseTRECText(&r.opts)))
+}
+
+func splitTRECWeb(s *stream, r *reader) splitter {
+	limit := r.opts.MaxRecordBytes
+	return newTextSplitter(s, limit, newTRECSyntax(s, limit, parseTRECWeb(&r.opts)))
+}
+
+func splitWARC(s *stream, r *reader) splitter { return newWARCSplitter(s, r) }

@@ -3,6 +3,7 @@ package corpus
 import (
 	"bytes"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -15,6 +16,9 @@ var noText = map[atom.Atom]bool{
 	atom.Object: true, atom.Svg: true, atom.Canvas: true, atom.Noframes: true, atom.Noembed: true,
 	atom.Select: true, atom.Textarea: true, atom.Button: true,
 }
+
+// maxTitleBytes bounds a title that is made of a heading.
+const maxTitleBytes = 512
 
 // Elements that surround the text of a page: menus, banners, imprints.
 var boilerplate = map[atom.Atom]bool{
@@ -81,10 +85,13 @@ func (x *htmlExtractor) run(src []byte) bool {
 }
 
 func (x *htmlExtractor) text(text []byte) {
-	if x.into != nil {
-		x.into.add(text)
-		if x.into == &x.title {
-			return // the title is no part of the text
+	if x.into == &x.title {
+		x.title.add(text)
+		return // the title is no part of the text
+	}
+	if x.into == &x.h1 {
+		if x.h1.add(text); x.h1.Len() > maxTitleBytes {
+			x.into = nil // not closed
 		}
 	}
 	if x.skip == 0 {
@@ -136,8 +143,8 @@ func (x *htmlExtractor) boundary(tag atom.Atom) {
 // htmlToUTF8 returns a page as UTF-8: by its byte order mark, by the content
 // type of its HTTP header (may be empty), by its <meta>, by its bytes.
 func htmlToUTF8(page []byte, contentType string) []byte {
-	encoding, name, _ := charset.DetermineEncoding(page, contentType)
-	if name != "utf-8" {
+	encoding, name, declared := charset.DetermineEncoding(page, contentType)
+	if name != "utf-8" && (declared || !utf8.Valid(page)) {
 		if decoded, err := encoding.NewDecoder().Bytes(page); err == nil {
 			page = decoded
 		}
@@ -168,17 +175,20 @@ func (c *collapser) line() {
 	}
 }
 
+// isSpace tells the white space of HTML.
+var isSpace = [256]bool{' ': true, '\t': true, '\r': true, '\n': true, '\f': true}
+
 // add appends text.
 func (c *collapser) add(text []byte) {
 	for len(text) > 0 {
-		n := bytes.IndexAny(text, " \t\r\n\f")
-		switch {
-		case n == 0:
+		n := 0
+		for n < len(text) && !isSpace[text[n]] {
+			n++
+		}
+		if n == 0 {
 			c.space()
 			text = text[1:]
 			continue
-		case n < 0:
-			n = len(text)
 		}
 		if c.gap != 0 {
 			c.WriteByte(c.gap)

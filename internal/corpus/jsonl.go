@@ -32,10 +32,6 @@ type jsonParser struct {
 	chosen  []jsonField // fields that go to Extra, of the record at hand
 }
 
-var _ lineParser = (*jsonParser)(nil)
-
-func newJSONParser(opts *Options) *jsonParser { return &jsonParser{opts: opts} }
-
 // parse implements lineParser. It allocates the document, its id, and one
 // string that Title, Text and the values of Extra share.
 func (p *jsonParser) parse(line []byte, at Location) (*Document, *RecordError) {

@@ -57,7 +57,7 @@ func BenchmarkJSONScan(b *testing.B) {
 // BenchmarkJSONParse measures Parse of whole batches, documents built.
 func BenchmarkJSONParse(b *testing.B) {
 	lines := wikiLines(b)
-	parser := newJSONParser(&Options{})
+	parser := &jsonParser{opts: &Options{}}
 	b.SetBytes(sizeOf(lines))
 	b.ReportAllocs()
 	for b.Loop() {

@@ -78,6 +78,8 @@ func (s *stream) decompress(raw io.Reader) error {
 		s.setDecompressor("bzip2", bzip2.NewReader(stored))
 	case bytes.HasPrefix(magic, []byte{0xfd, '7', 'z', 'X', 'Z', 0}):
 		return fmt.Errorf("xz compression is not supported: decompress the file, or pipe it in with xz -dc: %w", base.ErrBadInput)
+	case bytes.HasPrefix(magic, []byte{0x1f, 0x9d}):
+		return fmt.Errorf("compress (.Z) is not supported: decompress the file, or pipe it in with gzip -dc: %w", base.ErrBadInput)
 	default:
 		s.Reader = stored
 	}

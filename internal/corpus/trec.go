@@ -1,0 +1,233 @@
+package corpus
+
+import (
+	"bytes"
+	"fmt"
+	"html"
+	"strings"
+
+	"github.com/griffin-search/griffin/internal/base"
+)
+
+// trecSyntax is the syntax of TREC collections: documents between <DOC> and
+// </DOC>, with the id in <DOCNO>; see parseTRECText and parseTRECWeb for what
+// follows.
+type trecSyntax struct {
+	open, end string // the tags in the case that the file writes them
+	limit     int
+	parseDoc  func(content []byte, at Location) (*Document, *RecordError)
+}
+
+// newTRECSyntax looks at the start of a stream for the case of its tags.
+func newTRECSyntax(s *stream, limit int, parseDoc func([]byte, Location) (*Document, *RecordError)) *trecSyntax {
+	t := &trecSyntax{open: "<DOC>", end: "</DOC>", limit: limit, parseDoc: parseDoc}
+	head, _ := s.Peek(sniffBytes)
+	lower := bytes.Index(head, []byte("<doc>"))
+	if upper := bytes.Index(head, []byte("<DOC>")); lower >= 0 && (upper < 0 || lower < upper) {
+		t.open, t.end = "<doc>", "</doc>"
+	}
+	return t
+}
+
+func (t *trecSyntax) firstEnd(b []byte) int {
+	if i := bytes.Index(b, []byte(t.end)); i >= 0 {
+		return i + len(t.end)
+	}
+	return 0
+}
+
+func (t *trecSyntax) lastEnd(b []byte) int {
+	if i := bytes.LastIndex(b, []byte(t.end)); i >= 0 {
+		return i + len(t.end)
+	}
+	return 0
+}
+
+func (t *trecSyntax) endBytes() int { return len(t.end) }
+
+var (
+	errOutside  = fmt.Errorf("text outside of <DOC>: %w", base.ErrBadInput)
+	errNotEnded = fmt.Errorf("<DOC> without </DOC>: %w", base.ErrBadInput)
+)
+
+// parse implements syntax. Tags that surround all documents, as some
+// collections have them, are passed over.
+func (t *trecSyntax) parse(c chunk, doc func(*Document) error, bad func(*RecordError) error) error {
+	line := c.line
+	advance := func(n int) {
+		line += int64(bytes.Count(c.data[:n], []byte{'\n'}))
+		c.data = c.data[n:]
+	}
+	for {
+		start := bytes.Index(c.data, []byte(t.open))
+		stray := c.data
+		if start >= 0 {
+			stray = c.data[:start]
+		}
+		blank := len(stray) - len(bytes.TrimLeft(stray, " \t\r\n"))
+		advance(blank)
+		if stray = stray[blank:]; stripTags(string(stray)) != "" {
+			if err := bad(&RecordError{Location: Location{File: c.file, Line: line}, Err: errOutside}); err != nil {
+				return err
+			}
+		}
+		if start < 0 {
+			return nil
+		}
+		advance(len(stray))
+		at := Location{File: c.file, Line: line}
+		content := c.data[len(t.open):]
+		end := bytes.Index(content, []byte(t.end))
+		next := end
+		if end < 0 {
+			next = len(content)
+		}
+		if inner := t.innerStart(content[:next]); inner >= 0 {
+			end, next = -1, inner
+		}
+		var err error
+		switch {
+		case end < 0:
+			err = bad(&RecordError{Location: at, Err: errNotEnded})
+		case end > t.limit:
+			err = bad(tooLong(at, t.limit))
+		default:
+			if d, rec := t.parseDoc(content[:end], at); rec != nil {
+				err = bad(rec)
+			} else {
+				err = doc(d)
+			}
+			next += len(t.end)
+		}
+		if err != nil {
+			return err
+		}
+		advance(len(t.open) + next)
+	}
+}
+
+// innerStart returns where another document starts amid content, which then
+// lacks its end: at a <DOC> that a <DOCNO> follows. -1 if nowhere.
+func (t *trecSyntax) innerStart(content []byte) int {
+	for from := 0; ; {
+		i := bytes.Index(content[from:], []byte(t.open))
+		if i < 0 {
+			return -1
+		}
+		after := bytes.TrimLeft(content[from+i+len(t.open):], " \t\r\n")
+		if len(after) >= 7 && strings.EqualFold(string(after[:7]), "<DOCNO>") {
+			return from + i
+		}
+		from += i + len(t.open)
+	}
+}
+
+// element is a piece of a TREC document: <name>text</name>, or text outside of
+// any element (name is empty then).
+type element struct{ name, text string }
+
+// elements splits a document into its outermost elements, in one pass.
+type elements struct {
+	rest string
+	end  int            // offset of the end of rest in the document
+	last map[string]int // offset of the last end tag of each name
+}
+
+func newElements(s string) *elements {
+	e := &elements{rest: s, end: len(s), last: map[string]int{}}
+	for at := 0; ; at += 2 {
+		i := strings.Index(s[at:], "</")
+		if i < 0 {
+			return e
+		}
+		at += i
+		if n := tagBytes(s[at:]); n > 0 {
+			e.last[s[at+2:at+n-1]] = at
+		}
+	}
+}
+
+// next splits off the first element. Tags without an end tag are a part of the
+// text around them.
+func (e *elements) next() element {
+	s := e.rest
+	for at := 0; ; {
+		i := strings.IndexByte(s[at:], '<')
+		if i < 0 {
+			e.rest = ""
+			return element{text: s}
+		}
+		at += i
+		n := tagBytes(s[at:])
+		if n == 0 || strings.IndexByte("/!?", s[at+1]) >= 0 {
+			at++
+			continue
+		}
+		name, start := tagName(s[at:at+n]), at+n
+		if last, ok := e.last[name]; !ok || last < e.end-len(s)+start {
+			at = start
+			continue
+		}
+		if strings.TrimSpace(s[:at]) != "" {
+			e.rest = s[at:]
+			return element{text: s[:at]}
+		}
+		end := start + strings.Index(s[start:], "</"+name+">") // there: last is one
+		e.rest = s[end+len(name)+len("</>"):]
+		return element{strings.ToUpper(name), s[start:end]}
+	}
+}
+
+// tagName returns the name of a start tag: <name attributes>.
+func tagName(tag string) string {
+	name := tag[1 : len(tag)-1]
+	if end := strings.IndexAny(name, " \t\r\n"); end >= 0 {
+		name = name[:end]
+	}
+	return name
+}
+
+// maxTagBytes is the longest thing that is taken for a tag.
+const maxTagBytes = 256
+
+// tagBytes returns the length of the tag that s starts with, 0 if the "<" is
+// one of the text.
+func tagBytes(s string) int {
+	if len(s) < 3 || s[0] != '<' {
+		return 0
+	}
+	if c := s[1] | 0x20; (c < 'a' || c > 'z') && s[1] != '/' && s[1] != '!' && s[1] != '?' {
+		return 0
+	}
+	end := strings.IndexAny(s[1:min(len(s), maxTagBytes)], "<>")
+	if end < 0 || s[1+end] == '<' {
+		return 0
+	}
+	return end + 2
+}
+
+// stripTags returns a text without its tags, character references replaced,
+// white space around it removed.
+func stripTags(s string) string {
+	if strings.IndexByte(s, '<') >= 0 {
+		var b strings.Builder
+		for len(s) > 0 {
+			i := strings.IndexByte(s, '<')
+			if i < 0 {
+				break
+			}
+			b.WriteString(s[:i])
+			n := tagBytes(s[i:])
+			if n == 0 {
+				b.WriteByte('<')
+				n = 1
+			} else {
+				b.WriteByte(' ')
+			}
+			s = s[i+n:]
+		}
+		b.WriteString(s)
+		s = b.String()
+	}
+	return strings.TrimSpace(html.UnescapeString(s))
+}
