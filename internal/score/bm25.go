@@ -34,7 +34,7 @@ func IDF(numDocs, docFreq uint64) float64 {
 //	weight = idf * boost * 2^16,  c0 = K1*(1-B),  c1 = K1*B/avgLen
 //
 // Worked number: idf 4.5574, boost 1, freq 3, length 120, avgLen 100, K1 0.9,
-// B 0.4 gives K = 0.972, 3/3.972 * 4.5574 = 3.4422, so 225586 (tested).
+// B 0.4 gives K = 0.972, 3/3.972 * 4.5574 = 3.4421, so 225583 (tested).
 type Term struct {
 	Weight float32
 	C0, C1 float32

@@ -72,8 +72,10 @@ func NewScale(t Term, avgThen, avgNow float64) Scale {
 	if avgThen > 0 && avgNow > 0 {
 		r = avgNow / avgThen
 	}
-	// The float32 arithmetic of Term.Score errs by less than 2^-21 of the value
-	// (five roundings of 2^-24 each); the factor covers it and the rounding here.
+	// The float32 arithmetic of Term.Score errs by less than 2^-20 of the value:
+	// the weight, C0, C1, freq and length are rounded, then five operations and
+	// the final addition, each by at most 2^-24, and K's part counts at most once.
+	// The factor covers it and the rounding here, which is 2^-53 a step.
 	const slack = 1.0 / (1 << 20)
 	w := float64(t.Weight) / float64(MaxBound)
 	return Scale{up: w * max(r, 1) * (1 + slack), down: w * min(r, 1) * (1 - slack)}

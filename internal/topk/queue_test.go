@@ -36,9 +36,10 @@ func TestQueueAgainstSort(t *testing.T) {
 			for _, k := range []int{0, 1, 2, 10, 100, 1000, 5000} {
 				q.Reset(k)
 				for i, h := range hits {
-					before := oracle(hits[:i], k)
-					if i < 200 && len(before) == k && k > 0 && q.Threshold() != before[k-1].Score {
-						t.Fatalf("n=%d k=%d: Threshold %d, want %d", n, k, q.Threshold(), before[k-1].Score)
+					if i < 100 {
+						if before := oracle(hits[:i], k); len(before) == k && k > 0 && q.Threshold() != before[k-1].Score {
+							t.Fatalf("n=%d k=%d: Threshold %d, want %d", n, k, q.Threshold(), before[k-1].Score)
+						}
 					}
 					would := q.WouldEnter(h)
 					if entered := q.Add(h); entered != would {
