@@ -130,3 +130,8 @@ func (w *Writer) Abort() error {
 
 // Sum identifies the content after Close: the checksum of the checksum table.
 func (w *Writer) Sum() uint32 { return w.tableCRC }
+
+// SizeBytes is the size of the whole file after Close.
+func (w *Writer) SizeBytes() int64 {
+	return int64(headerLen + w.written + tablePadding(w.written) + uint64(len(w.table)) + footerLen)
+}

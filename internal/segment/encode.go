@@ -1,0 +1,371 @@
+package segment
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/griffin-search/griffin/codec"
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/postings"
+	"github.com/griffin-search/griffin/internal/score"
+	"github.com/griffin-search/griffin/internal/sealed"
+)
+
+// Writing the lists of a segment is a pipeline. The merge (one goroutine) reads
+// the sources and cuts the lists into pieces; encoders (Threads goroutines)
+// each turn a piece into bytes; they append them to the files in the order of
+// the pieces, and hand terms and records to the dictionary (one goroutine).
+//
+// An encoder keeps its piece in memory until it is its turn to write, or until
+// it has spoolLen bytes: then it waits for its turn and goes on writing
+// directly, so memory is bounded whatever the lists' lengths. The piece that
+// is next to be written never waits, so there is no deadlock.
+
+// spoolLen is how many bytes of one file an encoder keeps.
+const spoolLen = 4 << 20
+
+// piece is a run of lists of one field on its way through an encoder.
+type piece struct {
+	field   base.FieldID
+	batches chan *batch
+	turn    <-chan struct{} // closed when the piece before is written
+	done    chan struct{}   // closed when this one is
+}
+
+// listFiles are the files that encoders write to, in turn.
+type listFiles struct {
+	postings, positions, frontiers *sealed.Writer // positions may be nil
+}
+
+// align brings the files to where postings.Writer counts from.
+func (f *listFiles) align() error {
+	if err := f.postings.Align(16); err != nil || f.positions == nil {
+		return err
+	}
+	return f.positions.Align(4)
+}
+
+// encoder is the state of one encoding goroutine.
+type encoder struct {
+	codec     codec.Codec
+	bm25      score.BM25
+	positions bool
+	fields    []encoderField
+	files     *listFiles
+	renumber  *renumberer // nil: DocIDs stay
+	free      chan<- *batch
+	dict      chan<- termBatch
+
+	// The piece at work.
+	piece  *piece
+	direct bool                                            // it is the piece's turn: spools pass bytes on
+	origin struct{ postings, positions, frontiers uint64 } // of the piece in the files, once it is its turn
+	out    struct{ postings, positions, frontiers spool }
+	terms  termBatch
+}
+
+// encoderField is what an encoder must know of a field.
+type encoderField struct {
+	lengths []uint32
+	avgLen  float64
+}
+
+// termBatch carries the terms of a piece and the records of their lists.
+type termBatch struct {
+	field base.FieldID
+	terms []byte // one after another
+	ends  []int
+	metas []postings.Meta
+}
+
+// spool holds what an encoder writes to one file until it is its turn.
+type spool struct {
+	ctx context.Context
+	e   *encoder
+	out *sealed.Writer
+	buf []byte
+}
+
+func (s *spool) Write(p []byte) (int, error) {
+	if s.e.direct {
+		return s.out.Write(p)
+	}
+	s.buf = append(s.buf, p...)
+	if len(s.buf) >= spoolLen {
+		if err := s.e.takeTurn(s.ctx); err != nil {
+			return 0, err
+		}
+	}
+	return len(p), nil
+}
+
+func (s *spool) flush() error {
+	if s.out == nil {
+		return nil
+	}
+	_, err := s.out.Write(s.buf)
+	s.buf = s.buf[:0]
+	return err
+}
+
+// run encodes pieces until there are no more.
+func (e *encoder) run(ctx context.Context, pieces <-chan *piece) error {
+	e.out.postings = spool{ctx: ctx, e: e, out: e.files.postings}
+	e.out.positions = spool{ctx: ctx, e: e, out: e.files.positions}
+	e.out.frontiers = spool{ctx: ctx, e: e, out: e.files.frontiers}
+	for {
+		select {
+		case p, ok := <-pieces:
+			if !ok {
+				return nil
+			}
+			if err := e.encode(ctx, p); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// encode writes one piece.
+func (e *encoder) encode(ctx context.Context, p *piece) error {
+	e.piece, e.direct = p, false
+	e.terms = termBatch{field: p.field}
+	f := &e.fields[p.field]
+	w := postings.NewWriter(postings.Options{
+		Codec:      e.codec,
+		Saturation: score.Saturation{BM25: e.bm25, AvgLen: f.avgLen},
+		Positions:  e.positions,
+	}, &e.out.postings, &e.out.positions, &e.out.frontiers)
+	if err := e.encodeBatches(ctx, w, f.lengths); err != nil {
+		return err
+	}
+	if !e.direct {
+		if err := e.takeTurn(ctx); err != nil {
+			return err
+		}
+	}
+	for i := range e.terms.metas {
+		m := &e.terms.metas[i]
+		m.Offset += e.origin.postings
+		m.FrontierOffset += e.origin.frontiers
+		if m.PosLength > 0 {
+			m.PosOffset += e.origin.positions
+		}
+	}
+	select {
+	case e.dict <- e.terms:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	close(p.done)
+	return nil
+}
+
+// takeTurn waits until all pieces before are written, and writes what the
+// spools hold.
+func (e *encoder) takeTurn(ctx context.Context) error {
+	select {
+	case <-e.piece.turn:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if err := e.files.align(); err != nil {
+		return err
+	}
+	e.direct = true
+	e.origin.postings, e.origin.frontiers = e.files.postings.Offset(), e.files.frontiers.Offset()
+	if e.files.positions != nil {
+		e.origin.positions = e.files.positions.Offset()
+	}
+	for _, s := range []*spool{&e.out.postings, &e.out.positions, &e.out.frontiers} {
+		if err := s.flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *encoder) encodeBatches(ctx context.Context, w *postings.Writer, lengths []uint32) error {
+	for {
+		var b *batch
+		var ok bool
+		select {
+		case b, ok = <-e.piece.batches:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if !ok {
+			return nil
+		}
+		if err := e.encodeBatch(w, b, lengths); err != nil {
+			return err
+		}
+		b.reset()
+		select {
+		case e.free <- b:
+		default:
+		}
+	}
+}
+
+func (e *encoder) encodeBatch(w *postings.Writer, b *batch, lengths []uint32) error {
+	terms, docIDs, freqs, positions := b.terms, b.docIDs, b.freqs, b.positions
+	for _, part := range b.parts {
+		if part.termLen > 0 {
+			e.terms.terms = append(e.terms.terms, terms[:part.termLen]...)
+			terms = terms[part.termLen:]
+			w.Begin(lengths)
+		}
+		if err := e.addPostings(w, docIDs[:part.numPostings], freqs[:part.numPostings], positions[:part.posBytes], part.last); err != nil {
+			return e.listError(err)
+		}
+		docIDs, freqs, positions = docIDs[part.numPostings:], freqs[part.numPostings:], positions[part.posBytes:]
+		if part.last {
+			m, err := w.Finish()
+			if err != nil {
+				return e.listError(err)
+			}
+			e.endList(m)
+		}
+	}
+	return nil
+}
+
+func (e *encoder) addPostings(w *postings.Writer, docIDs, freqs []uint32, positions []byte, last bool) error {
+	if e.renumber == nil {
+		return w.AddBlock(docIDs, freqs, positions)
+	}
+	e.renumber.add(docIDs, freqs, positions)
+	if !last {
+		return nil
+	}
+	return e.renumber.finish(w)
+}
+
+// endList keeps the record of the list at work, unless all its postings were
+// of dropped documents: then there is no such term.
+func (e *encoder) endList(m postings.Meta) {
+	t := &e.terms
+	if m.DocFreq == 0 {
+		t.terms = t.terms[:e.termStart()]
+		return
+	}
+	t.ends = append(t.ends, len(t.terms))
+	t.metas = append(t.metas, m)
+}
+
+func (e *encoder) termStart() int {
+	if n := len(e.terms.ends); n > 0 {
+		return e.terms.ends[n-1]
+	}
+	return 0
+}
+
+func (e *encoder) listError(err error) error {
+	return fmt.Errorf("field %d: term %q: %w", e.terms.field, e.terms.terms[e.termStart():], err)
+}
+
+// renumberer puts the postings of one list into the order of new DocIDs.
+type renumberer struct {
+	newID     []uint32 // by old DocID
+	positions bool
+	keys      []uint64 // new DocID << 32 | index in freqs
+	spare     []uint64
+	freqs     []uint32
+	posBytes  []byte
+	posStarts []uint64 // by index
+
+	docOut, freqOut []uint32
+	posOut          []byte
+}
+
+func (r *renumberer) add(docIDs, freqs []uint32, positions []byte) {
+	for i, d := range docIDs {
+		// A DocID past the end is for the Writer to refuse.
+		id := ^uint32(0)
+		if int(d) < len(r.newID) {
+			id = r.newID[d]
+		}
+		r.keys = append(r.keys, uint64(id)<<32|uint64(len(r.freqs)+i))
+	}
+	r.freqs = append(r.freqs, freqs...)
+	r.posBytes = append(r.posBytes, positions...)
+}
+
+// finish gives the list to w, which has begun it, and forgets it.
+func (r *renumberer) finish(w *postings.Writer) error {
+	if err := r.findPositions(); err != nil {
+		return err
+	}
+	r.sort()
+	for keys := range slices.Chunk(r.keys, codec.BlockLen) {
+		r.docOut, r.freqOut, r.posOut = r.docOut[:0], r.freqOut[:0], r.posOut[:0]
+		for _, k := range keys {
+			i := uint32(k)
+			r.docOut = append(r.docOut, uint32(k>>32))
+			r.freqOut = append(r.freqOut, r.freqs[i])
+			if r.positions {
+				r.posOut = append(r.posOut, r.posBytes[r.posStarts[i]:r.posStarts[i+1]]...)
+			}
+		}
+		if err := w.AddBlock(r.docOut, r.freqOut, r.posOut); err != nil {
+			return err
+		}
+	}
+	r.keys, r.freqs, r.posBytes = r.keys[:0], r.freqs[:0], r.posBytes[:0]
+	return nil
+}
+
+// findPositions finds where the positions of each posting begin.
+func (r *renumberer) findPositions() error {
+	if !r.positions {
+		return nil
+	}
+	r.posStarts = r.posStarts[:0]
+	start := 0
+	for _, f := range r.freqs {
+		r.posStarts = append(r.posStarts, uint64(start))
+		size, err := vbytesLen(r.posBytes[start:], uint64(f))
+		if err != nil {
+			return fmt.Errorf("positions: %w", err)
+		}
+		start += size
+	}
+	r.posStarts = append(r.posStarts, uint64(start))
+	if start != len(r.posBytes) {
+		return fmt.Errorf("%d bytes of positions too many: %w", len(r.posBytes)-start, base.ErrBadInput)
+	}
+	return nil
+}
+
+// sort sorts keys by DocID: least significant digit first, 11 bits at a time,
+// where that is faster than comparing.
+func (r *renumberer) sort() {
+	if len(r.keys) < 1024 {
+		slices.Sort(r.keys)
+		return
+	}
+	r.spare = slices.Grow(r.spare[:0], len(r.keys))[:len(r.keys)]
+	from, to := r.keys, r.spare
+	for shift := 32; shift < 64 && (len(r.newID)-1)>>(shift-32) > 0; shift += 11 {
+		var starts [1 << 11]int
+		for _, k := range from {
+			starts[k>>shift&(1<<11-1)]++
+		}
+		sum := 0
+		for d, n := range starts {
+			starts[d] = sum
+			sum += n
+		}
+		for _, k := range from {
+			d := k >> shift & (1<<11 - 1)
+			to[starts[d]] = k
+			starts[d]++
+		}
+		from, to = to, from
+	}
+	r.keys, r.spare = from, to
+}

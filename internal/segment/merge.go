@@ -1,0 +1,368 @@
+package segment
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/griffin-search/griffin/internal/base"
+)
+
+// batch carries postings of consecutive lists of one field from the merge to an
+// encoder. A list may go on in the next batch.
+type batch struct {
+	parts         []listPart
+	terms         []byte // of the lists that begin here, one after another
+	docIDs, freqs []uint32
+	positions     []byte
+}
+
+// listPart is the part of a list that is in a batch.
+type listPart struct {
+	termLen     int // > 0: the list begins here
+	numPostings int
+	posBytes    int
+	last        bool // the list ends here
+}
+
+func (b *batch) reset() {
+	b.parts, b.terms = b.parts[:0], b.terms[:0]
+	b.docIDs, b.freqs, b.positions = b.docIDs[:0], b.freqs[:0], b.positions[:0]
+}
+
+// Sizes of the units of work: large enough that handing them over costs
+// nothing, small enough to stay in the processor's cache.
+const (
+	batchPostings  = 16 << 10
+	batchPositions = 1 << 20
+	batchLists     = 4 << 10
+	// piecePostings is after how many postings of one field a piece ends (at
+	// the end of a list). The cut must not depend on the number of threads.
+	piecePostings = 256 << 10
+	pieceLists    = 32 << 10
+)
+
+func (b *batch) full() bool {
+	return len(b.docIDs) >= batchPostings || len(b.positions) >= batchPositions || len(b.parts) >= batchLists
+}
+
+// docMap renumbers the documents of one source.
+type docMap struct {
+	base uint32
+	// table has the new number of each document, or dropped; nil: base + document.
+	table []uint32
+	n     int
+}
+
+const dropped = ^uint32(0)
+
+// newDocMaps numbers the kept documents of all sources in order and returns how
+// many there are.
+func newDocMaps(sources []Source) (maps []docMap, numDocs int, err error) {
+	for i, s := range sources {
+		n, d := s.NumDocs(), s.Dropped()
+		m := docMap{base: uint32(numDocs), n: n}
+		if d != nil && d.Len() != n {
+			return nil, 0, fmt.Errorf("source %d: dropped set over %d documents of %d: %w", i, d.Len(), n, base.ErrBadInput)
+		}
+		if numDocs += n - d.Count(); int64(numDocs) > base.MaxDocs {
+			return nil, 0, fmt.Errorf("more than %d documents: %w", base.MaxDocs, base.ErrBadInput)
+		}
+		if d.Count() > 0 {
+			m.table = make([]uint32, n)
+			next := m.base
+			for doc := range m.table {
+				if d.Has(doc) {
+					m.table[doc] = dropped
+				} else {
+					m.table[doc] = next
+					next++
+				}
+			}
+		}
+		maps = append(maps, m)
+	}
+	return maps, numDocs, nil
+}
+
+// kept calls f with each kept document of a source.
+func (m *docMap) kept(f func(doc int) error) error {
+	for doc := range m.n {
+		if m.table != nil && m.table[doc] == dropped {
+			continue
+		}
+		if err := f(doc); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mergeInput is one source at work in a merge.
+type mergeInput struct {
+	ListIterator
+	index int
+	docs  *docMap
+	// key orders terms by their first bytes: the field, then 7 bytes of the
+	// term. Equal keys are compared in full.
+	key uint64
+}
+
+func (in *mergeInput) next() (bool, error) {
+	if !in.Next() {
+		return false, in.Err()
+	}
+	term := in.Term()
+	if len(term) == 0 || len(term) > maxTermLen {
+		return false, fmt.Errorf("term of %d bytes, want 1 to %d: %w", len(term), maxTermLen, base.ErrBadInput)
+	}
+	in.key = uint64(in.Field()) << 56
+	for i, b := range term[:min(7, len(term))] {
+		in.key |= uint64(b) << (48 - 8*i)
+	}
+	return true, nil
+}
+
+func compareTerms(a, b *mergeInput) int {
+	if a.key != b.key {
+		if a.key < b.key {
+			return -1
+		}
+		return 1
+	}
+	return bytes.Compare(a.Term(), b.Term())
+}
+
+func (in *mergeInput) before(o *mergeInput) bool {
+	c := compareTerms(in, o)
+	return c < 0 || c == 0 && in.index < o.index
+}
+
+// merger merges the lists of all sources, term by term, and hands them to emit
+// in batches.
+type merger struct {
+	heap      []*mergeInput // a binary heap by (term, index)
+	positions bool
+	numFields int
+	block     PostingBlock
+	// emit takes a batch and returns an empty one. more says that the last list
+	// goes on in the next batch. The batch holds lists of one field.
+	emit  func(b *batch, field base.FieldID, more bool) (*batch, error)
+	batch *batch
+	field base.FieldID // of the lists in batch
+	term  []byte       // of the list at work
+	part  listPart     // of the list at work, in batch
+}
+
+// run merges until all sources are at their end.
+func (m *merger) run(ctx context.Context, sources []Source, maps []docMap) (err error) {
+	inputs := make([]*mergeInput, 0, len(sources))
+	defer func() {
+		for _, in := range inputs {
+			if e := in.Close(); err == nil {
+				err = e
+			}
+		}
+	}()
+	for i, s := range sources {
+		lists, err := s.Lists()
+		if err != nil {
+			return err
+		}
+		in := &mergeInput{ListIterator: lists, index: i, docs: &maps[i]}
+		inputs = append(inputs, in)
+		if err := m.push(in); err != nil {
+			return err
+		}
+	}
+	for n := 0; len(m.heap) > 0; n++ {
+		if n%1024 == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
+		if err := m.mergeList(); err != nil {
+			return err
+		}
+	}
+	return m.flush(false)
+}
+
+// push adds an input that has just been opened.
+func (m *merger) push(in *mergeInput) error {
+	ok, err := in.next()
+	if err != nil || !ok {
+		return err
+	}
+	m.heap = append(m.heap, in)
+	for i := len(m.heap) - 1; i > 0; {
+		parent := (i - 1) / 2
+		if !m.heap[i].before(m.heap[parent]) {
+			break
+		}
+		m.heap[i], m.heap[parent] = m.heap[parent], m.heap[i]
+		i = parent
+	}
+	return nil
+}
+
+// advance moves the input at the top to its next list.
+func (m *merger) advance() error {
+	top := m.heap[0]
+	key, term := top.key, m.term
+	ok, err := top.next()
+	if err != nil {
+		return err
+	}
+	if ok && (top.key < key || top.key == key && bytes.Compare(top.Term(), term) <= 0) {
+		return fmt.Errorf("source %d: field %d: term %q after %q: not in order: %w", top.index, top.Field(), top.Term(), term, base.ErrBadInput)
+	}
+	if !ok {
+		last := len(m.heap) - 1
+		m.heap[0] = m.heap[last]
+		m.heap = m.heap[:last]
+	}
+	for i := 0; ; {
+		child := 2*i + 1
+		if child >= len(m.heap) {
+			return nil
+		}
+		if child+1 < len(m.heap) && m.heap[child+1].before(m.heap[child]) {
+			child++
+		}
+		if !m.heap[child].before(m.heap[i]) {
+			return nil
+		}
+		m.heap[i], m.heap[child] = m.heap[child], m.heap[i]
+		i = child
+	}
+}
+
+// mergeList merges the lists of the smallest term: those of the sources that
+// have it, one after another.
+func (m *merger) mergeList() error {
+	top := m.heap[0]
+	field, key := top.Field(), top.key
+	if int(field) >= m.numFields {
+		return fmt.Errorf("source %d: field %d of %d: %w", top.index, field, m.numFields, base.ErrBadInput)
+	}
+	if field != m.field && len(m.batch.parts) > 0 {
+		if err := m.flush(false); err != nil {
+			return err
+		}
+	}
+	m.field = field
+	m.term = append(m.term[:0], top.Term()...)
+	m.batch.terms = append(m.batch.terms, m.term...)
+	m.part = listPart{termLen: len(m.term)}
+	for len(m.heap) > 0 {
+		in := m.heap[0]
+		if in.key != key || !bytes.Equal(in.Term(), m.term) {
+			break
+		}
+		if err := m.copyPostings(in); err != nil {
+			return fmt.Errorf("source %d: field %d: term %q: %w", in.index, field, m.term, err)
+		}
+		if err := m.advance(); err != nil {
+			return err
+		}
+	}
+	m.part.last = true
+	m.batch.parts = append(m.batch.parts, m.part)
+	if m.batch.full() {
+		return m.flush(false)
+	}
+	return nil
+}
+
+// flush hands the batch over; more says that the list at work goes on.
+func (m *merger) flush(more bool) (err error) {
+	if more {
+		m.batch.parts = append(m.batch.parts, m.part)
+		m.part = listPart{}
+	}
+	if len(m.batch.parts) == 0 {
+		return nil
+	}
+	m.batch, err = m.emit(m.batch, m.field, more)
+	return err
+}
+
+// copyPostings appends what is left of an input's list.
+func (m *merger) copyPostings(in *mergeInput) error {
+	b := &m.block
+	for {
+		if err := in.ReadBlock(b); err != nil {
+			return err
+		}
+		if b.N == 0 {
+			return nil
+		}
+		if b.N < 0 || b.N > len(b.DocIDs) {
+			return fmt.Errorf("block of %d postings: %w", b.N, base.ErrBadInput)
+		}
+		// Between the first and the last DocID, postings.Writer checks the order.
+		if last := b.DocIDs[b.N-1]; int64(last) >= int64(in.docs.n) {
+			return fmt.Errorf("DocID %d of %d: %w", last, in.docs.n, base.ErrBadInput)
+		}
+		if m.batch.full() {
+			if err := m.flush(true); err != nil {
+				return err
+			}
+		}
+		before := len(m.batch.docIDs)
+		posBefore := len(m.batch.positions)
+		if err := m.appendBlock(in.docs, b); err != nil {
+			return err
+		}
+		m.part.numPostings += len(m.batch.docIDs) - before
+		m.part.posBytes += len(m.batch.positions) - posBefore
+	}
+}
+
+func (m *merger) appendBlock(docs *docMap, b *PostingBlock) error {
+	out := m.batch
+	if docs.table != nil {
+		return m.appendKept(docs, b)
+	}
+	start := len(out.docIDs)
+	out.docIDs = append(out.docIDs, b.DocIDs[:b.N]...)
+	if docs.base != 0 {
+		moved := out.docIDs[start:]
+		for i := range moved {
+			moved[i] += docs.base
+		}
+	}
+	out.freqs = append(out.freqs, b.Freqs[:b.N]...)
+	if m.positions {
+		out.positions = append(out.positions, b.Positions...)
+	}
+	return nil
+}
+
+// appendKept appends the postings whose document is kept.
+func (m *merger) appendKept(docs *docMap, b *PostingBlock) error {
+	out, positions := m.batch, b.Positions
+	for i, doc := range b.DocIDs[:b.N] {
+		size := 0
+		if m.positions {
+			var err error
+			if size, err = vbytesLen(positions, uint64(b.Freqs[i])); err != nil {
+				return fmt.Errorf("document %d: positions: %w", doc, err)
+			}
+		}
+		if int(doc) >= len(docs.table) {
+			return fmt.Errorf("DocID %d of %d: %w", doc, len(docs.table), base.ErrBadInput)
+		}
+		if moved := docs.table[doc]; moved != dropped {
+			out.docIDs = append(out.docIDs, moved)
+			out.freqs = append(out.freqs, b.Freqs[i])
+			out.positions = append(out.positions, positions[:size]...)
+		}
+		positions = positions[size:]
+	}
+	if len(positions) > 0 && m.positions {
+		return fmt.Errorf("%d bytes of positions too many: %w", len(positions), base.ErrBadInput)
+	}
+	return nil
+}

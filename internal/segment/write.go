@@ -1,0 +1,401 @@
+package segment
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/griffin-search/griffin/codec"
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/sealed"
+	"github.com/griffin-search/griffin/internal/vfs"
+)
+
+// Write makes a segment in the folder dir from the documents of all sources, in
+// order, but for those that are dropped. It reads each source's lists once and
+// streams: it keeps in memory 4 bytes a document and field, 12 bytes a document
+// for the ids, and less than 100 MiB beside (Options.Order needs more).
+//
+// The folder is made if it is missing. The file that makes it a segment is
+// written last, so that Open accepts what is complete and durable or nothing.
+// After an error Write has removed what it could of its files. If dir holds a
+// segment already the error wraps base.ErrExists. Same sources and options make
+// the same bytes, whatever Threads is.
+//
+// The error wraps base.ErrBadInput if sources break their contract or a limit
+// of the format, that of ctx if it was cancelled, or that of the file system or
+// the source.
+//
+// progress, if not nil, is told from one goroutine at a time how many tokens of
+// how many are in lists that were merged.
+func Write(ctx context.Context, fs vfs.FS, dir string, opts Options, sources []Source, progress func(done, total int64)) (*Meta, error) {
+	maps, numDocs, err := newDocMaps(sources)
+	if err != nil {
+		return nil, fmt.Errorf("segment %s: %w", dir, err)
+	}
+	c, err := opts.validate(numDocs)
+	if err != nil {
+		return nil, fmt.Errorf("segment %s: %w", dir, err)
+	}
+	if _, err := fs.Stat(filepath.Join(dir, fileMeta)); err == nil {
+		return nil, fmt.Errorf("segment %s: %w", dir, base.ErrExists)
+	}
+	if err := fs.MkdirAll(dir); err != nil {
+		return nil, fmt.Errorf("segment %s: %w", dir, err)
+	}
+	w := &writer{fs: fs, dir: dir, opts: opts, codec: c, sources: sources, maps: maps, numDocs: numDocs, progress: progress}
+	w.meta = Meta{
+		FormatVersion: FormatVersion,
+		NumDocs:       numDocs,
+		Codec:         opts.Codec,
+		Analyzer:      opts.Analyzer,
+		BM25:          opts.BM25,
+		Positions:     opts.Positions,
+		Stored:        opts.Stored,
+	}
+	if err := w.write(ctx); err != nil {
+		w.remove()
+		return nil, fmt.Errorf("segment %s: %w", dir, err)
+	}
+	return &w.meta, nil
+}
+
+// remove deletes the files of a failed Write, and the folder if nothing else is
+// in it. Its own errors say nothing new: without meta the folder is no segment.
+func (w *writer) remove() {
+	_ = w.fs.Remove(filepath.Join(w.dir, fileMeta))
+	for name := range versions {
+		_ = w.fs.Remove(filepath.Join(w.dir, name))
+	}
+	_ = w.fs.Remove(w.dir)
+}
+
+// writer is one call of Write.
+type writer struct {
+	fs       vfs.FS
+	dir      string
+	opts     Options
+	codec    codec.Codec
+	sources  []Source
+	maps     []docMap
+	numDocs  int
+	progress func(done, total int64)
+
+	lengths [][]uint32 // by field, new DocID
+	newID   []uint32   // by old DocID; nil without Options.Order
+
+	mu   sync.Mutex
+	meta Meta
+}
+
+func (w *writer) write(ctx context.Context) error {
+	if w.opts.Order != nil {
+		w.newID = make([]uint32, w.numDocs)
+		for id, old := range w.opts.Order {
+			w.newID[old] = uint32(id)
+		}
+	}
+	if err := w.collectLengths(); err != nil {
+		return err
+	}
+	stored, err := w.openStored()
+	if err != nil {
+		return err
+	}
+	defer func() {
+		for _, r := range stored {
+			r.Close() // it was only read
+		}
+	}()
+
+	g := newGroup(ctx)
+	g.run(w.writeLengths)
+	g.run(w.writeIDs)
+	if w.opts.Stored {
+		g.run(func(ctx context.Context) error { return w.writeStored(ctx, stored) })
+	}
+	g.run(w.writeLists)
+	if err := g.wait(); err != nil {
+		return err
+	}
+	slices.SortFunc(w.meta.Files, func(a, b FileMeta) int { return cmp.Compare(a.Name, b.Name) })
+	if err := saveMeta(w.fs, w.dir, &w.meta); err != nil {
+		return err
+	}
+	return w.fs.SyncDir(w.dir)
+}
+
+func (w *writer) create(name string) (*sealed.Writer, error) {
+	return sealed.Create(w.fs, filepath.Join(w.dir, name), name, versions[name])
+}
+
+// closeFile completes a file and enters it into the metadata.
+func (w *writer) closeFile(name string, f *sealed.Writer) error {
+	if err := f.Close(); err != nil {
+		return err
+	}
+	w.addFile(name, f)
+	return nil
+}
+
+func (w *writer) addFile(name string, f *sealed.Writer) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.meta.Files = append(w.meta.Files, FileMeta{Name: name, SizeBytes: f.SizeBytes(), Sum: f.Sum()})
+}
+
+// writeFile writes a file by a function of it.
+func (w *writer) writeFile(name string, write func(f *sealed.Writer) error) error {
+	f, err := w.create(name)
+	if err != nil {
+		return err
+	}
+	if err := write(f); err != nil {
+		return abort(err, f)
+	}
+	return w.closeFile(name, f)
+}
+
+// collectLengths gathers the lengths of the kept documents of all sources in
+// the order of the new DocIDs, and counts what depends on them.
+func (w *writer) collectLengths() error {
+	for field, name := range w.opts.Fields {
+		lengths := make([]uint32, w.numDocs)
+		meta := FieldMeta{Name: name}
+		next := 0
+		for i, s := range w.sources {
+			from := s.Lengths(base.FieldID(field))
+			if from == nil {
+				next += w.maps[i].n - s.Dropped().Count()
+				continue
+			}
+			if len(from) != w.maps[i].n {
+				return fmt.Errorf("source %d: field %q: %d lengths of %d documents: %w", i, name, len(from), w.maps[i].n, base.ErrBadInput)
+			}
+			_ = w.maps[i].kept(func(doc int) error { // the function returns no error
+				n := from[doc]
+				if w.newID != nil {
+					lengths[w.newID[next]] = n
+				} else {
+					lengths[next] = n
+				}
+				next++
+				if n > 0 {
+					meta.NumDocs++
+					meta.TotalTokens += uint64(n)
+				}
+				return nil
+			})
+		}
+		meta.AvgLen = avgLen(meta.TotalTokens, w.numDocs)
+		w.lengths = append(w.lengths, lengths)
+		w.meta.Fields = append(w.meta.Fields, meta)
+	}
+	return nil
+}
+
+func (w *writer) writeLengths(context.Context) error {
+	return w.writeFile(fileLengths, func(f *sealed.Writer) error {
+		for _, lengths := range w.lengths {
+			if err := f.Align(64); err != nil {
+				return err
+			}
+			if err := writeUint32s(f, lengths); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// docRef is a document of a source.
+type docRef struct{ source, doc uint32 }
+
+func (w *writer) writeIDs(ctx context.Context) error {
+	refs := make([]docRef, w.numDocs)
+	next := 0
+	for i := range w.maps {
+		_ = w.maps[i].kept(func(doc int) error { // the function returns no error
+			at := next
+			if w.newID != nil {
+				at = int(w.newID[next])
+			}
+			refs[at] = docRef{uint32(i), uint32(doc)}
+			next++
+			return nil
+		})
+	}
+	return w.writeFile(fileIDs, func(f *sealed.Writer) error {
+		return writeIDs(ctx, f, w.numDocs, func(doc int) []byte {
+			r := refs[doc]
+			return w.sources[r.source].ID(int(r.doc))
+		})
+	})
+}
+
+// writeLists runs the pipeline that encode.go describes.
+func (w *writer) writeLists(ctx context.Context) error {
+	var files listFiles
+	var terms, records *sealed.Writer
+	outputs := []struct {
+		name string
+		file **sealed.Writer
+	}{
+		{filePostings, &files.postings},
+		{fileFrontiers, &files.frontiers},
+		{fileTerms, &terms},
+		{fileRecords, &records},
+		{filePositions, &files.positions},
+	}
+	if !w.opts.Positions {
+		outputs = outputs[:len(outputs)-1]
+	}
+	var err error
+	for _, o := range outputs {
+		if *o.file, err = w.create(o.name); err != nil {
+			break
+		}
+	}
+	if err == nil {
+		err = w.runPipeline(ctx, &files, newDictionaryWriter(terms, records))
+	}
+	for _, o := range outputs {
+		switch {
+		case *o.file == nil:
+		case err != nil:
+			err = abort(err, *o.file)
+		default:
+			err = w.closeFile(o.name, *o.file)
+		}
+	}
+	return err
+}
+
+func (w *writer) runPipeline(ctx context.Context, files *listFiles, dict *dictionaryWriter) error {
+	threads := w.opts.Threads
+	if threads <= 0 {
+		threads = runtime.GOMAXPROCS(0)
+	}
+	pieces := make(chan *piece, 1)
+	terms := make(chan termBatch, 4)
+	free := make(chan *batch, 4*threads)
+
+	all := newGroup(ctx)
+	all.run(func(ctx context.Context) error { return w.writeDictionary(ctx, dict, terms) })
+	encoders := newGroup(all.ctx)
+	for range threads {
+		e := w.newEncoder(files, free, terms)
+		encoders.run(func(ctx context.Context) error { return e.run(ctx, pieces) })
+	}
+	encoders.run(func(ctx context.Context) error {
+		defer close(pieces)
+		return w.merge(ctx, pieces, free)
+	})
+	if err := encoders.wait(); err != nil {
+		all.cancel(err)
+	}
+	close(terms)
+	return all.wait()
+}
+
+func (w *writer) newEncoder(files *listFiles, free chan<- *batch, terms chan<- termBatch) *encoder {
+	e := &encoder{codec: w.codec, bm25: w.opts.BM25, positions: w.opts.Positions, files: files, free: free, dict: terms}
+	for f, lengths := range w.lengths {
+		e.fields = append(e.fields, encoderField{lengths, w.meta.Fields[f].AvgLen})
+	}
+	if w.newID != nil {
+		e.renumber = &renumberer{newID: w.newID, positions: w.opts.Positions}
+	}
+	return e
+}
+
+// merge runs the merge and cuts what it emits into pieces.
+func (w *writer) merge(ctx context.Context, pieces chan<- *piece, free <-chan *batch) error {
+	written := make(chan struct{}) // of the piece before
+	close(written)
+	var p *piece
+	numPostings, numLists := 0, 0
+	next := func() *batch {
+		select {
+		case b := <-free:
+			return b
+		default:
+			return new(batch)
+		}
+	}
+	emit := func(b *batch, field base.FieldID, more bool) (*batch, error) {
+		if p != nil && p.field != field {
+			close(p.batches)
+			p = nil
+		}
+		if p == nil {
+			p = &piece{field: field, batches: make(chan *batch, 2), turn: written, done: make(chan struct{})}
+			written = p.done
+			numPostings, numLists = 0, 0
+			select {
+			case pieces <- p:
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}
+		numPostings += len(b.docIDs)
+		numLists += len(b.parts)
+		select {
+		case p.batches <- b:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		if !more && (numPostings >= piecePostings || numLists >= pieceLists) {
+			close(p.batches)
+			p = nil
+		}
+		return next(), nil
+	}
+	m := &merger{positions: w.opts.Positions, numFields: len(w.opts.Fields), emit: emit, batch: next()}
+	if err := m.run(ctx, w.sources, w.maps); err != nil {
+		return err
+	}
+	if p != nil {
+		close(p.batches)
+	}
+	return nil
+}
+
+// writeDictionary writes the terms of all pieces.
+func (w *writer) writeDictionary(ctx context.Context, dict *dictionaryWriter, batches <-chan termBatch) error {
+	var total, done int64
+	for _, f := range w.meta.Fields {
+		total += int64(f.TotalTokens)
+	}
+	for {
+		var t termBatch
+		var ok bool
+		select {
+		case t, ok = <-batches:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if !ok {
+			return dict.finish()
+		}
+		field := &w.meta.Fields[t.field]
+		start := 0
+		for i, end := range t.ends {
+			m := &t.metas[i]
+			if err := dict.add(t.field, t.terms[start:end], m); err != nil {
+				return err
+			}
+			start = end
+			field.NumTerms++
+			field.NumPostings += uint64(m.DocFreq)
+			done += int64(m.CollFreq)
+		}
+		if w.progress != nil {
+			w.progress(min(done, total), total)
+		}
+	}
+}
