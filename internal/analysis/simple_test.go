@@ -1,0 +1,146 @@
+package analysis
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"math"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/griffin-search/griffin/internal/shareddata"
+)
+
+// TestSimpleReproducesPublishedCounts analyses title and text of the 750,000
+// wiki passages and compares with the counts that were taken with another
+// program, on which the comparison with other engines rests.
+func TestSimpleReproducesPublishedCounts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("analysing 750,000 passages takes seconds: run without -short")
+	}
+	const (
+		wantDocs     = shareddata.NumWikiPassages
+		wantTokens   = 79_758_701
+		wantTerms    = 672_775
+		wantPostings = 53_349_553
+		wantMean     = 106.34
+	)
+	got := countWiki(t, "simple")
+	if got.docs != wantDocs || got.tokens != wantTokens || got.postings != wantPostings || len(got.lastDoc) != wantTerms {
+		t.Errorf("%d documents, %d tokens, %d terms, %d postings; want %d, %d, %d, %d",
+			got.docs, got.tokens, len(got.lastDoc), got.postings, wantDocs, wantTokens, wantTerms, wantPostings)
+	}
+	if mean := float64(got.tokens) / float64(got.docs); math.Abs(mean-wantMean) > 0.005 {
+		t.Errorf("mean length %.4f, want %.2f", mean, wantMean)
+	}
+}
+
+// wikiCounts are the statistics of an index over the wiki passages.
+type wikiCounts struct {
+	docs, tokens, postings int
+	lastDoc                map[string]*int // by term, the document last counted in postings
+}
+
+// countWiki counts with one worker for each processor.
+func countWiki(t *testing.T, analyzer string) wikiCounts {
+	t.Helper()
+	batches := make(chan []byte, 2*runtime.GOMAXPROCS(0))
+	counts := make([]wikiCounts, runtime.GOMAXPROCS(0))
+	var workers sync.WaitGroup
+	for i := range counts {
+		workers.Go(func() {
+			a, err := New(analyzer)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			c := &counts[i]
+			c.lastDoc = map[string]*int{}
+			for batch := range batches {
+				c.addBatch(t, a, batch)
+			}
+		})
+	}
+	wiki := bufio.NewReaderSize(shareddata.OpenWiki(t), 1<<20)
+	for {
+		batch, err := readLines(wiki, 1<<20)
+		if len(batch) > 0 {
+			batches <- batch
+		}
+		if err != nil {
+			break
+		}
+	}
+	close(batches)
+	workers.Wait()
+	total := counts[0]
+	for _, c := range counts[1:] {
+		total.docs += c.docs
+		total.tokens += c.tokens
+		total.postings += c.postings
+		for term, doc := range c.lastDoc {
+			total.lastDoc[term] = doc
+		}
+	}
+	return total
+}
+
+func readLines(r *bufio.Reader, sizeBytes int) (lines []byte, err error) {
+	for len(lines) < sizeBytes && err == nil {
+		var part []byte
+		part, err = r.ReadSlice('\n')
+		if err == bufio.ErrBufferFull {
+			err = nil
+		}
+		lines = append(lines, part...)
+	}
+	if err != nil || bytes.HasSuffix(lines, []byte("\n")) {
+		return lines, err
+	}
+	rest, err := r.ReadBytes('\n')
+	return append(lines, rest...), err
+}
+
+func (c *wikiCounts) addBatch(t *testing.T, a Analyzer, lines []byte) {
+	var text []byte
+	var tokens []Token
+	for line := range bytes.Lines(lines) {
+		text = appendJSONString(t, text[:0], line, "title")
+		text = appendJSONString(t, append(text, ' '), line, "text")
+		tokens = a.Tokens(tokens[:0], text)
+		c.docs++
+		c.tokens += len(tokens)
+		for _, token := range tokens {
+			last := c.lastDoc[string(token.Term)]
+			if last == nil {
+				last = new(int)
+				c.lastDoc[string(token.Term)] = last
+			}
+			if *last != c.docs {
+				*last = c.docs
+				c.postings++
+			}
+		}
+	}
+}
+
+// appendJSONString appends the value of a member of a line of the collection,
+// whose members are all strings. It decodes nothing where there is no escape:
+// encoding/json would take longer than the analysis.
+func appendJSONString(t *testing.T, dst, line []byte, member string) []byte {
+	_, value, found := bytes.Cut(line, []byte(`"`+member+`": "`))
+	end := bytes.IndexByte(value, '"')
+	if !found || end < 0 {
+		t.Errorf("no member %q in %s", member, line)
+		return dst
+	}
+	if bytes.IndexByte(value[:end], '\\') < 0 {
+		return append(dst, value[:end]...)
+	}
+	var members map[string]string
+	if err := json.Unmarshal(line, &members); err != nil {
+		t.Error(err)
+	}
+	return append(dst, members[member]...)
+}
