@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"time"
 
@@ -60,59 +61,114 @@ func bleveMapping() (mapping.IndexMapping, error) {
 	return m, err
 }
 
-// bleveOptions are the settings of the indexing run.
-type bleveOptions struct {
+// bleveEngine runs bleve in this process.
+type bleveEngine struct {
+	dir       string
+	in        subset
+	topics    []trec.Topic
 	batchSize int
 	threads   int
+	search    searchOptions
+
+	idx bleve.Index // what build made last
 }
 
-// measureBleve indexes the passages into dir and times the queries.
-func measureBleve(dir string, in subset, topics []trec.Topic, opts bleveOptions, search searchOptions) (engineResult, error) {
-	// The variables are bleve's only way to set the parameters.
+var _ engine = (*bleveEngine)(nil)
+
+func (e *bleveEngine) name(context.Context) (string, error) { return "bleve v2.5.7", nil }
+
+// build times indexing until every batch is on disk, and the merge to one
+// segment after it, with which bleve answers fastest.
+func (e *bleveEngine) build(ctx context.Context) (buildTimes, error) {
+	before := runtime.GOMAXPROCS(e.threads)
+	defer runtime.GOMAXPROCS(before)
+	if err := errors.Join(e.close(), os.RemoveAll(e.dir)); err != nil {
+		return buildTimes{}, err
+	}
 	setBM25(0.9, 0.4)
 	m, err := bleveMapping()
 	if err != nil {
-		return engineResult{}, err
+		return buildTimes{}, err
 	}
 	started := time.Now()
-	idx, err := bleve.NewUsing(dir, m, scorch.Name, scorch.Name, map[string]any{"unsafe_batch": true})
+	e.idx, err = bleve.NewUsing(e.dir, m, scorch.Name, scorch.Name, map[string]any{"unsafe_batch": true})
 	if err != nil {
-		return engineResult{}, err
+		return buildTimes{}, err
 	}
-	defer idx.Close()
-	if err := indexAll(idx, in.path, opts); err != nil {
-		return engineResult{}, err
+	if err := e.indexAll(ctx); err != nil {
+		return buildTimes{}, err
 	}
-	result := engineResult{Engine: "bleve v2.5.7", IndexSeconds: time.Since(started).Seconds()}
-
-	started = time.Now()
-	if err := mergeToOne(idx); err != nil {
-		return engineResult{}, err
+	onDisk := time.Since(started)
+	if err := mergeToOne(ctx, e.idx); err != nil {
+		return buildTimes{}, err
 	}
-	result.MergeSeconds = time.Since(started).Seconds()
-	if result.IndexBytes, err = folderBytes(dir); err != nil {
-		return engineResult{}, err
+	times := buildTimes{OnDisk: onDisk.Seconds(), OneSegment: time.Since(started).Seconds()}
+	count, err := e.idx.DocCount()
+	if err == nil && count != uint64(e.in.numDocs) {
+		err = fmt.Errorf("%d documents indexed of %d", count, e.in.numDocs)
 	}
-	count, err := idx.DocCount()
-	if err != nil {
-		return engineResult{}, err
-	}
-	if count != uint64(in.numDocs) {
-		return engineResult{}, fmt.Errorf("%d documents indexed of %d", count, in.numDocs)
-	}
-	if result.Or, err = timeQueries(idx, topics, orQuery, search); err != nil {
-		return engineResult{}, err
-	}
-	result.And, err = timeQueries(idx, topics, andQuery, search)
-	return result, err
+	return times, err
 }
 
+func (e *bleveEngine) close() error {
+	if e.idx == nil {
+		return nil
+	}
+	err := e.idx.Close()
+	e.idx = nil
+	return err
+}
+
+func (e *bleveEngine) indexBytes() (int64, error) { return folderBytes(e.dir) }
+
+// query runs each query once to warm up and then in every run, on this
+// goroutine.
+func (e *bleveEngine) query(ctx context.Context, mode queryMode) (queryResult, error) {
+	requests := make([]*bleve.SearchRequest, len(e.topics))
+	for i, topic := range e.topics {
+		requests[i] = bleve.NewSearchRequestOptions(bleveQuery(terms(topic.Title), mode), e.search.k, 0, false /* explain */)
+	}
+	recorder := latency.NewRecorder(len(e.topics), e.search.runs)
+	noResult := 0
+	for run := -1; run < e.search.runs; run++ {
+		for i, request := range requests {
+			started := time.Now()
+			found, err := e.idx.SearchInContext(ctx, request)
+			elapsed := time.Since(started)
+			switch {
+			case err != nil:
+				return queryResult{}, fmt.Errorf("query %s: %w", e.topics[i].ID, err)
+			case run >= 0:
+				recorder.Record(i, run, elapsed)
+			case len(found.Hits) == 0:
+				noResult++
+			}
+		}
+	}
+	return queryResult{Latency: recorder.MinPerQuery(), NoResult: noResult}, nil
+}
+
+func bleveQuery(terms []string, mode queryMode) query.Query {
+	parts := make([]query.Query, len(terms))
+	for i, term := range terms {
+		q := bleve.NewTermQuery(term)
+		q.SetField(contentsField)
+		parts[i] = q
+	}
+	if mode == modeAnd {
+		return bleve.NewConjunctionQuery(parts...)
+	}
+	return bleve.NewDisjunctionQuery(parts...)
+}
+
+// setBM25 sets the parameters of every index of the process: bleve has no other
+// way.
 func setBM25(k1, b float64) { search.BM25_k1, search.BM25_b = k1, b }
 
 // indexAll gives the file to bleve in batches from several goroutines and
 // returns when bleve has every batch on disk.
-func indexAll(idx bleve.Index, path string, opts bleveOptions) error {
-	f, err := os.Open(path)
+func (e *bleveEngine) indexAll(ctx context.Context) error {
+	f, err := os.Open(e.in.path)
 	if err != nil {
 		return err
 	}
@@ -121,20 +177,20 @@ func indexAll(idx bleve.Index, path string, opts bleveOptions) error {
 	chunks := make(chan [][]byte)
 	var persisted, workers sync.WaitGroup
 	var failed firstError
-	for range opts.threads {
+	for range e.threads {
 		workers.Go(func() {
 			for chunk := range chunks {
 				if failed.get() == nil {
-					failed.set(indexBatch(idx, chunk, &persisted, &failed))
+					failed.set(indexBatch(e.idx, chunk, &persisted, &failed))
 				}
 			}
 		})
 	}
 	lines := newLineScanner(f)
 	var chunk [][]byte
-	for lines.Scan() {
+	for ctx.Err() == nil && lines.Scan() {
 		chunk = append(chunk, bytes.Clone(lines.Bytes()))
-		if len(chunk) == opts.batchSize {
+		if len(chunk) == e.batchSize {
 			chunks <- chunk
 			chunk = nil
 		}
@@ -144,7 +200,7 @@ func indexAll(idx bleve.Index, path string, opts bleveOptions) error {
 	}
 	close(chunks)
 	workers.Wait()
-	if err := errors.Join(lines.Err(), failed.get()); err != nil {
+	if err := errors.Join(ctx.Err(), lines.Err(), failed.get()); err != nil {
 		return err
 	}
 	persisted.Wait()
@@ -173,8 +229,8 @@ func indexBatch(idx bleve.Index, lines [][]byte, persisted *sync.WaitGroup, fail
 	return idx.Batch(batch)
 }
 
-// mergeToOne merges the segments to one, with which bleve answers fastest.
-func mergeToOne(idx bleve.Index) error {
+// mergeToOne merges all segments of the index into one.
+func mergeToOne(ctx context.Context, idx bleve.Index) error {
 	advanced, err := idx.Advanced()
 	if err != nil {
 		return err
@@ -183,44 +239,7 @@ func mergeToOne(idx bleve.Index) error {
 	if !ok {
 		return fmt.Errorf("bleve made an index of type %T", advanced)
 	}
-	return s.ForceMerge(context.Background(), &mergeplan.SingleSegmentMergePlanOptions)
-}
-
-// orQuery and andQuery build the query over the topic's terms.
-func orQuery(terms []query.Query) query.Query  { return bleve.NewDisjunctionQuery(terms...) }
-func andQuery(terms []query.Query) query.Query { return bleve.NewConjunctionQuery(terms...) }
-
-// timeQueries runs each query once to warm up and then in every run, on this
-// goroutine.
-func timeQueries(idx bleve.Index, topics []trec.Topic, combine func([]query.Query) query.Query, opts searchOptions) (queryResult, error) {
-	requests := make([]*bleve.SearchRequest, len(topics))
-	for i, topic := range topics {
-		var parts []query.Query
-		for _, term := range terms(topic.Title) {
-			q := bleve.NewTermQuery(term)
-			q.SetField(contentsField)
-			parts = append(parts, q)
-		}
-		requests[i] = bleve.NewSearchRequestOptions(combine(parts), opts.k, 0, false /* explain */)
-	}
-	recorder := latency.NewRecorder(len(topics), opts.runs)
-	noResult := 0
-	for run := -1; run < opts.runs; run++ {
-		for i, request := range requests {
-			started := time.Now()
-			found, err := idx.Search(request)
-			elapsed := time.Since(started)
-			switch {
-			case err != nil:
-				return queryResult{}, fmt.Errorf("query %s: %w", topics[i].ID, err)
-			case run >= 0:
-				recorder.Record(i, run, elapsed)
-			case len(found.Hits) == 0:
-				noResult++
-			}
-		}
-	}
-	return queryResult{Latency: recorder.MinPerQuery(), NoResult: noResult}, nil
+	return s.ForceMerge(ctx, &mergeplan.SingleSegmentMergePlanOptions)
 }
 
 // folderBytes sums the sizes of the files in a folder.

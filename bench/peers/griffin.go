@@ -12,7 +12,17 @@ import (
 	"time"
 )
 
-// Griffin is measured through its command, as users have it.
+// griffinEngine runs the griffin command, as users have it.
+type griffinEngine struct {
+	binary  string
+	dir     string
+	in      subset
+	queries string // TSV
+	threads int
+	search  searchOptions
+}
+
+var _ engine = (*griffinEngine)(nil)
 
 // buildGriffin compiles the command of the module that this one replaces.
 func buildGriffin(ctx context.Context, dir string) (string, error) {
@@ -21,35 +31,37 @@ func buildGriffin(ctx context.Context, dir string) (string, error) {
 	return binary, err
 }
 
-// measureGriffin indexes the passages into dir and times the queries.
-func measureGriffin(ctx context.Context, binary, dir string, in subset, queries string, threads int, search searchOptions) (engineResult, error) {
-	version, err := runCommand(ctx, 0, binary, "version")
-	if err != nil {
-		return engineResult{}, err
-	}
-	result := engineResult{Engine: string(bytes.TrimSpace(firstLine(version)))}
-
-	started := time.Now()
-	_, err = runCommand(ctx, threads, binary, "index", "--out", dir, "--format", "jsonl", "--analyzer", "simple", in.path)
-	if err != nil {
-		return engineResult{}, err
-	}
-	result.IndexSeconds = time.Since(started).Seconds()
-	if result.IndexBytes, err = folderBytes(dir); err != nil {
-		return engineResult{}, err
-	}
-	if result.Or, err = griffinBench(ctx, binary, dir, queries, "or", "block-max-maxscore", search); err != nil {
-		return engineResult{}, err
-	}
-	result.And, err = griffinBench(ctx, binary, dir, queries, "and", "svs", search)
-	return result, err
+func (e *griffinEngine) name(ctx context.Context) (string, error) {
+	version, err := runCommand(ctx, 0, e.binary, "version")
+	line, _, _ := bytes.Cut(version, []byte("\n"))
+	return string(bytes.TrimSpace(line)), err
 }
 
-// griffinBench runs griffin bench and reads its figures.
-func griffinBench(ctx context.Context, binary, dir, queries, mode, traversal string, search searchOptions) (queryResult, error) {
-	out, err := runCommand(ctx, 0, binary, "bench", dir,
-		"--queries", queries, "--mode", mode, "--traversal", traversal,
-		"--k", strconv.Itoa(search.k), "--runs", strconv.Itoa(search.runs), "--threads", "1", "--json")
+// build times the whole command: its index is of one segment, on disk, when it
+// ends.
+func (e *griffinEngine) build(ctx context.Context) (buildTimes, error) {
+	if err := os.RemoveAll(e.dir); err != nil {
+		return buildTimes{}, err
+	}
+	started := time.Now()
+	_, err := runCommand(ctx, e.threads, e.binary, "index", "--out", e.dir, "--format", "jsonl", "--analyzer", "simple", e.in.path)
+	elapsed := time.Since(started).Seconds()
+	return buildTimes{OnDisk: elapsed, OneSegment: elapsed}, err
+}
+
+func (e *griffinEngine) indexBytes() (int64, error) { return folderBytes(e.dir) }
+
+func (e *griffinEngine) close() error { return nil }
+
+// query runs griffin bench and reads its figures.
+func (e *griffinEngine) query(ctx context.Context, mode queryMode) (queryResult, error) {
+	traversal := "block-max-maxscore"
+	if mode == modeAnd {
+		traversal = "svs"
+	}
+	out, err := runCommand(ctx, 0, e.binary, "bench", e.dir,
+		"--queries", e.queries, "--mode", string(mode), "--traversal", traversal,
+		"--k", strconv.Itoa(e.search.k), "--runs", strconv.Itoa(e.search.runs), "--threads", "1", "--json")
 	if err != nil {
 		return queryResult{}, err
 	}
@@ -76,9 +88,4 @@ func runCommand(ctx context.Context, threads int, name string, args ...string) (
 		return nil, fmt.Errorf("%s: %w", cmd, err)
 	}
 	return out, nil
-}
-
-func firstLine(text []byte) []byte {
-	line, _, _ := bytes.Cut(text, []byte("\n"))
-	return line
 }

@@ -15,21 +15,19 @@ import (
 	"github.com/griffin-search/griffin/trec"
 )
 
-// searchOptions are the settings of the query runs.
-type searchOptions struct {
-	k    int
-	runs int
-}
-
 // options are the program's flags.
 type options struct {
-	docs, numQueries      int
-	queries, binary, json string
-	only                  string
-	bleve                 bleveOptions
-	search                searchOptions
-	check                 bool
-	passages              []string
+	passages           []string
+	docs               int
+	queries            string
+	numQueries         int
+	binary             string
+	only               string
+	json               string
+	batchSize, threads int
+	builds             int
+	search             searchOptions
+	check              bool
 }
 
 func parseOptions(args []string) (options, error) {
@@ -46,8 +44,9 @@ func parseOptions(args []string) (options, error) {
 	flags.StringVar(&o.binary, "griffin", "", "griffin command to measure; built from this checkout if not given")
 	flags.StringVar(&o.json, "json", "", "write the result to this file")
 	flags.StringVar(&o.only, "only", "", "measure one engine: bleve or griffin")
-	flags.IntVar(&o.bleve.batchSize, "batch", 1000, "documents in a batch of bleve")
-	flags.IntVar(&o.bleve.threads, "threads", runtime.NumCPU(), "processors for indexing, both engines")
+	flags.IntVar(&o.batchSize, "batch", 1000, "documents in a batch of bleve")
+	flags.IntVar(&o.threads, "threads", runtime.NumCPU(), "processors for indexing, both engines")
+	flags.IntVar(&o.builds, "builds", 3, "builds of each index; the least time counts")
 	flags.IntVar(&o.search.k, "k", 10, "results of a query")
 	flags.IntVar(&o.search.runs, "runs", 3, "runs of the queries; the least time of each counts")
 	flags.BoolVar(&o.check, "check", false, fmt.Sprintf("fail unless Griffin is %d times faster to index and %d times on OR", leastIndexRatio, leastOrRatio))
@@ -62,7 +61,7 @@ func parseOptions(args []string) (options, error) {
 		return o, fmt.Errorf("-only %s: want bleve or griffin", o.only)
 	case o.check && o.only != "":
 		return o, errors.New("-check needs both engines, not -only")
-	case o.docs < 0 || o.numQueries < 0 || o.bleve.batchSize < 1 || o.bleve.threads < 1 || o.search.k < 1 || o.search.runs < 1:
+	case o.docs < 0 || o.numQueries < 0 || o.batchSize < 1 || o.threads < 1 || o.builds < 1 || o.search.k < 1 || o.search.runs < 1:
 		return o, errors.New("a number is too small; see -help")
 	}
 	return o, nil
@@ -104,20 +103,10 @@ func run(ctx context.Context, o options) (err error) {
 	r := &report{
 		Time: time.Now().UTC().Truncate(time.Second), Command: command(), Machine: thisMachine(),
 		NumDocs: in.numDocs, NumBytes: in.numBytes, NumQueries: len(topics),
-		K: o.search.k, Runs: o.search.runs, Threads: o.bleve.threads,
+		K: o.search.k, Runs: o.search.runs, Builds: o.builds, Threads: o.threads,
 	}
-	if o.only != "griffin" {
-		if r.Bleve, err = bleveInProcess(work, in, topics, o); err != nil {
-			return fmt.Errorf("bleve: %w", err)
-		}
-	}
-	if o.only != "bleve" {
-		if r.Griffin, err = griffinAsCommand(ctx, work, in, topics, o); err != nil {
-			return fmt.Errorf("griffin: %w", err)
-		}
-	}
-	if r.Bleve != nil && r.Griffin != nil {
-		r.Ratios = compareEngines(r.Bleve, r.Griffin)
+	if err := r.measure(ctx, work, in, topics, o); err != nil {
+		return err
 	}
 	if err := r.writeTable(os.Stdout); err != nil {
 		return err
@@ -139,27 +128,55 @@ func run(ctx context.Context, o options) (err error) {
 	return nil
 }
 
-func bleveInProcess(work string, in subset, topics []trec.Topic, o options) (*engineResult, error) {
-	before := runtime.GOMAXPROCS(o.bleve.threads)
-	defer runtime.GOMAXPROCS(before)
-	result, err := measureBleve(filepath.Join(work, "bleve"), in, topics, o.bleve, o.search)
-	return &result, err
+// measure fills in the engines that were asked for.
+func (r *report) measure(ctx context.Context, work string, in subset, topics []trec.Topic, o options) (err error) {
+	var engines []engine
+	if o.only != "griffin" {
+		engines = append(engines, &bleveEngine{
+			dir: filepath.Join(work, "bleve"), in: in, topics: topics,
+			batchSize: o.batchSize, threads: o.threads, search: o.search,
+		})
+	}
+	if o.only != "bleve" {
+		g, err := newGriffinEngine(ctx, work, in, topics, o)
+		if err != nil {
+			return err
+		}
+		engines = append(engines, g)
+	}
+	defer func() {
+		for _, e := range engines {
+			err = errors.Join(err, e.close())
+		}
+	}()
+	results, err := measure(ctx, engines, o.builds)
+	if err != nil {
+		return err
+	}
+	switch o.only {
+	case "bleve":
+		r.Bleve = results[0]
+	case "griffin":
+		r.Griffin = results[0]
+	default:
+		r.Bleve, r.Griffin = results[0], results[1]
+		r.Ratios = compareEngines(r.Bleve, r.Griffin)
+	}
+	return nil
 }
 
-func griffinAsCommand(ctx context.Context, work string, in subset, topics []trec.Topic, o options) (*engineResult, error) {
-	binary := o.binary
-	if binary == "" {
+func newGriffinEngine(ctx context.Context, work string, in subset, topics []trec.Topic, o options) (*griffinEngine, error) {
+	g := &griffinEngine{
+		binary: o.binary, dir: filepath.Join(work, "griffin.index"), in: in,
+		queries: filepath.Join(work, "queries.tsv"), threads: o.threads, search: o.search,
+	}
+	if g.binary == "" {
 		var err error
-		if binary, err = buildGriffin(ctx, work); err != nil {
+		if g.binary, err = buildGriffin(ctx, work); err != nil {
 			return nil, err
 		}
 	}
-	queries := filepath.Join(work, "queries.tsv")
-	if err := writeQueries(queries, topics); err != nil {
-		return nil, err
-	}
-	result, err := measureGriffin(ctx, binary, filepath.Join(work, "griffin.index"), in, queries, o.bleve.threads, o.search)
-	return &result, err
+	return g, writeQueries(g.queries, topics)
 }
 
 // command returns how the program was called, files without their folders,
