@@ -22,8 +22,10 @@ type metrics struct {
 	panics   prometheus.Counter
 }
 
-// latencyBuckets go from 10 µs to 10 s, four in each decade.
-var latencyBuckets = prometheus.ExponentialBucketsRange(10e-6, 10, 25)
+// latencyBuckets go from 10 µs to 10 s, three in each decade.
+var latencyBuckets = []float64{
+	10e-6, 20e-6, 50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 20e-3, 50e-3, .1, .2, .5, 1, 2, 5, 10,
+}
 
 func newMetrics(stats func() (griffin.Stats, error)) *metrics {
 	m := &metrics{

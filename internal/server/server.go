@@ -5,10 +5,17 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"runtime"
 	"time"
 
 	"github.com/griffin-search/griffin"
+)
+
+// The limits that hold where Options does not say.
+const (
+	DefaultMaxQueryBytes = 4096
+	DefaultMaxK          = 1000
+	DefaultMaxConcurrent = 32
+	DefaultTimeout       = 10 * time.Second
 )
 
 // Options says what to serve and within which limits. The zero value of each
@@ -16,14 +23,15 @@ import (
 type Options struct {
 	// Index is searched. It stays the caller's: New and Serve do not close it.
 	Index *griffin.Index
-	// MaxQueryBytes bounds the text of a query. Default 4096.
+	// MaxQueryBytes bounds the text of a query. Default DefaultMaxQueryBytes.
 	MaxQueryBytes int
-	// MaxK bounds how many results a request may ask for. Default 1000.
+	// MaxK bounds how many results a request may ask for. Default
+	// DefaultMaxK.
 	MaxK int
-	// Timeout bounds the time of one search. Default 10 s.
+	// Timeout bounds the time of one search. Default DefaultTimeout.
 	Timeout time.Duration
 	// MaxConcurrent bounds how many searches run at the same time; more wait a
-	// moment and are then refused. Default 4 for each processor.
+	// moment and are then refused. Default DefaultMaxConcurrent.
 	MaxConcurrent int
 	// Logger gets failures and panics, not single requests. Default slog.Default().
 	Logger *slog.Logger
@@ -46,10 +54,10 @@ func New(o Options) (http.Handler, error) {
 }
 
 func newHandler(o Options, b backend) http.Handler {
-	o.MaxQueryBytes = cmp.Or(o.MaxQueryBytes, 4096)
-	o.MaxK = cmp.Or(o.MaxK, 1000)
-	o.Timeout = cmp.Or(o.Timeout, 10*time.Second)
-	o.MaxConcurrent = cmp.Or(o.MaxConcurrent, 4*runtime.GOMAXPROCS(0))
+	o.MaxQueryBytes = cmp.Or(o.MaxQueryBytes, DefaultMaxQueryBytes)
+	o.MaxK = cmp.Or(o.MaxK, DefaultMaxK)
+	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
+	o.MaxConcurrent = cmp.Or(o.MaxConcurrent, DefaultMaxConcurrent)
 	o.Logger = cmp.Or(o.Logger, slog.Default())
 	h := &handler{Options: o, backend: b, slots: make(chan struct{}, o.MaxConcurrent)}
 	h.metrics = newMetrics(b.stats)

@@ -1,0 +1,241 @@
+package server
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/griffin-search/griffin"
+)
+
+// running is a server on a free port of the loopback interface.
+type running struct {
+	addr string
+	stop context.CancelFunc
+	done chan error
+}
+
+func start(t *testing.T, h http.Handler, grace time.Duration, l limits) *running {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	r := &running{addr: listener.Addr().String(), stop: stop, done: make(chan error, 1)}
+	go func() { r.done <- serve(ctx, listener, h, grace, l) }()
+	t.Cleanup(stop)
+	return r
+}
+
+func (r *running) wait(t *testing.T) error {
+	t.Helper()
+	select {
+	case err := <-r.done:
+		return err
+	case <-time.After(10 * time.Second):
+		t.Fatal("the server did not stop")
+		return nil
+	}
+}
+
+func TestServeStopsWhenIdle(t *testing.T) {
+	r := start(t, newHandler(Options{Logger: quiet()}, fakeBackend()), time.Second, defaultLimits)
+	resp, err := http.Get("http://" + r.addr + "/healthz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	r.stop()
+	if err := r.wait(t); err != nil {
+		t.Error(err)
+	}
+	if _, err := net.Dial("tcp", r.addr); err == nil {
+		t.Error("the server still accepts connections")
+	}
+}
+
+// TestServeDrainsUnderLoad stops the server while clients keep asking: every
+// request that got an answer got a whole one.
+func TestServeDrainsUnderLoad(t *testing.T) {
+	h := newHandler(Options{Logger: quiet(), MaxConcurrent: 64}, fakeSearch(func(ctx context.Context, _ searchRequest) (*griffin.Results, error) {
+		select {
+		case <-time.After(20 * time.Millisecond):
+			return &griffin.Results{Query: strings.Repeat("x", 10000)}, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}))
+	r := start(t, h, 5*time.Second, defaultLimits)
+	var answered atomic.Int64
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() {
+			client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+			for {
+				resp, err := client.Get("http://" + r.addr + "/search?q=a")
+				if err != nil {
+					return // refused: the server has stopped
+				}
+				body, err := io.ReadAll(resp.Body)
+				resp.Body.Close()
+				if err != nil || resp.StatusCode != http.StatusOK || len(body) < 10000 {
+					t.Errorf("cut off: %s, %d bytes, %v", resp.Status, len(body), err)
+				}
+				answered.Add(1)
+			}
+		})
+	}
+	for answered.Load() < 50 {
+		time.Sleep(time.Millisecond)
+	}
+	r.stop()
+	if err := r.wait(t); err != nil {
+		t.Error(err)
+	}
+	wg.Wait()
+}
+
+func TestServeCutsOffAfterGrace(t *testing.T) {
+	started := make(chan struct{})
+	h := newHandler(Options{Logger: quiet()}, fakeSearch(func(ctx context.Context, _ searchRequest) (*griffin.Results, error) {
+		close(started)
+		<-ctx.Done() // ends when the server gives up on it, long before Timeout
+		return nil, ctx.Err()
+	}))
+	r := start(t, h, 50*time.Millisecond, defaultLimits)
+	go func() {
+		if resp, err := http.Get("http://" + r.addr + "/search?q=a"); err == nil {
+			resp.Body.Close()
+		}
+	}()
+	<-started
+	r.stop()
+	if err := r.wait(t); err == nil || !strings.Contains(err.Error(), "cut off") {
+		t.Errorf("got %v, want an error about requests that were cut off", err)
+	}
+}
+
+func TestServeReportsBrokenListener(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener.Close()
+	if err := Serve(t.Context(), listener, http.NotFoundHandler(), time.Second); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("got %v, want %v", err, net.ErrClosed)
+	}
+}
+
+func shortLimits() limits {
+	l := defaultLimits
+	l.readHeader, l.read, l.idle = 100*time.Millisecond, 200*time.Millisecond, 200*time.Millisecond
+	return l
+}
+
+// TestSlowClients lets clients drip their request: the server hangs up on
+// them and answers others meanwhile.
+func TestSlowClients(t *testing.T) {
+	r := start(t, newHandler(Options{Logger: quiet()}, fakeBackend()), time.Second, shortLimits())
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			conn, err := net.Dial("tcp", r.addr)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer conn.Close()
+			begin := time.Now()
+			for i := 0; ; i++ {
+				_, err := fmt.Fprintf(conn, "%s", "GET /search?q=slow HTTP/1.1\r\nX-A: "[i%30:i%30+1])
+				if err != nil {
+					return
+				}
+				if time.Since(begin) > 5*time.Second {
+					t.Error("the server is still reading after 5 s")
+					return
+				}
+				time.Sleep(20 * time.Millisecond)
+			}
+		})
+	}
+	for range 20 {
+		resp, err := http.Get("http://" + r.addr + "/search?q=fast")
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			t.Errorf("meanwhile: %s", resp.Status)
+		}
+	}
+	wg.Wait()
+}
+
+// TestMalformedRequests writes bytes that are hardly HTTP to a real socket.
+func TestMalformedRequests(t *testing.T) {
+	r := start(t, newHandler(Options{Logger: quiet()}, fakeBackend()), time.Second, shortLimits())
+	for name, c := range map[string]struct{ request, want string }{
+		"one megabyte of query": {"GET /search?q=" + strings.Repeat("a", 1<<20) + " HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP/1.1 431"},
+		"large header":          {"GET / HTTP/1.1\r\nHost: x\r\nX: " + strings.Repeat("a", 64<<10) + "\r\n\r\n", "HTTP/1.1 431"},
+		"no HTTP":               {"\x00\x01\x02 garbage\r\n\r\n", "HTTP/1.1 400"},
+		"NUL in the address":    {"GET /search?q=a\x00b HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP/1.1 400"},
+		"two lengths":           {"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", "HTTP/1.1 400"},
+		"endless body":          {"POST /search HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nffffffff\r\n", "HTTP/1.1 405"},
+		"body":                  {"GET /search?q=a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", "HTTP/1.1 413"},
+		"no host":               {"GET / HTTP/1.1\r\n\r\n", "HTTP/1.1 400"},
+		"parent folders":        {"GET /../../etc/passwd HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP/1.1 307"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conn, err := net.Dial("tcp", r.addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			go func() { _, _ = io.WriteString(conn, c.request) }() // the server may hang up while this writes
+			if err := conn.SetReadDeadline(time.Now().Add(5 * time.Second)); err != nil {
+				t.Fatal(err)
+			}
+			line, err := bufio.NewReader(conn).ReadString('\n')
+			if err != nil && line == "" {
+				return // hung up on: the reset overtook the answer
+			}
+			if !strings.HasPrefix(line, c.want) {
+				t.Errorf("answer %q, want %s", line, c.want)
+			}
+		})
+	}
+	resp, err := http.Get("http://" + r.addr + "/healthz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+}
+
+func TestConnectionsAreBounded(t *testing.T) {
+	l := shortLimits()
+	l.connections = 2
+	r := start(t, newHandler(Options{Logger: quiet()}, fakeBackend()), time.Second, l)
+	for range 8 { // all but two wait in the kernel, until the idle ones are hung up on
+		conn, err := net.Dial("tcp", r.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+	}
+	resp, err := http.Get("http://" + r.addr + "/healthz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+}
