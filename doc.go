@@ -33,3 +33,6 @@
 // what was passed in. A context that ends stops the work within about a
 // millisecond and its error is returned.
 package griffin
+
+// Version is the version of this module.
+const Version = "0.1.0"

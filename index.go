@@ -82,8 +82,9 @@ type Progress struct {
 	// Done and Total are bytes of input while reading and units of work
 	// otherwise; Total is 0 if it is not known.
 	Done, Total int64
-	Docs        int64 // indexed so far
-	BadRecords  int64
+	// Docs were indexed so far, of Bytes of uncompressed input.
+	Docs, Bytes int64
+	BadRecords  int64 // passed over so far
 	Elapsed     time.Duration
 }
 

@@ -14,6 +14,7 @@ type searchConfig struct {
 	snippetBytes  int
 	trace         bool
 	lenient       bool
+	plainWords    bool
 	withoutFields bool
 	idsOnly       bool
 }
@@ -53,6 +54,11 @@ func WithTrace() SearchOption { return func(c *searchConfig) { c.trace = true } 
 // WithLenientSyntax makes the best of a query that has faults, instead of
 // returning a *QueryError, and tells in Notes what was overlooked.
 func WithLenientSyntax() SearchOption { return func(c *searchConfig) { c.lenient = true } }
+
+// WithPlainWords takes the query as text without any syntax: each term that
+// the index's analyzer makes of it counts on its own. It is how the topics of
+// test collections are asked.
+func WithPlainWords() SearchOption { return func(c *searchConfig) { c.plainWords = true } }
 
 // WithoutFields leaves Hit.Fields empty.
 func WithoutFields() SearchOption { return func(c *searchConfig) { c.withoutFields = true } }

@@ -1,7 +1,7 @@
 package query
 
 // Node is a part of a parsed query. Exactly these types implement it: *Term,
-// *Phrase, *Boolean. The text is still raw: analysis turns it into index terms
+// *Phrase, *Boolean, and *Words, which Parse does not make. The text is still raw: analysis turns it into index terms
 // when the query is planned, since that depends on the index.
 type Node interface {
 	node()
@@ -41,6 +41,13 @@ type Phrase struct {
 	Boost float64
 }
 
+// Words is a text without syntax: each term that analysis makes of it is a
+// Plain clause on its own. It is how the topics of test collections are asked.
+type Words struct {
+	Field string
+	Text  string
+}
+
 // Boolean is a group of clauses. One without any matches nothing, and so does
 // one that has only MustNot clauses.
 type Boolean struct {
@@ -56,6 +63,7 @@ type Clause struct {
 
 func (*Term) node()    {}
 func (*Phrase) node()  {}
+func (*Words) node()   {}
 func (*Boolean) node() {}
 
 // Bounds of a query. What goes beyond them is an error of its own kind (see

@@ -20,6 +20,9 @@ func (t *Term) String() string { return string(t.append(nil)) }
 // String returns the canonical text.
 func (p *Phrase) String() string { return string(p.append(nil)) }
 
+// String returns the text as it is.
+func (w *Words) String() string { return w.Text }
+
 // String returns the canonical text, without parentheses if Boost is 1.
 func (b *Boolean) String() string {
 	if b.Boost != 1 {

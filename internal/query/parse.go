@@ -23,7 +23,7 @@ func Parse(text string, fields []string) (Node, error) {
 // returns a tree, and tells in remarks, in the order in which they were found,
 // what it took as plain text or left out to get there.
 func ParseLenient(text string, fields []string) (node Node, remarks []*Error) {
-	p := parser{text: text, fields: fields}
+	p := parser{whole: text, text: text, fields: fields}
 	if len(text) > MaxBytes {
 		p.remark(ErrTooLong, MaxBytes, "more than %d bytes", MaxBytes)
 		for end := MaxBytes; ; end-- {
@@ -37,7 +37,8 @@ func ParseLenient(text string, fields []string) (node Node, remarks []*Error) {
 }
 
 type parser struct {
-	text    string
+	whole   string // the text as it was given
+	text    string // of it, at most MaxBytes
 	pos     int
 	fields  []string
 	field   string // of the group that pos is in
@@ -49,7 +50,7 @@ type parser struct {
 
 func (p *parser) remark(kind error, offset int, format string, args ...any) {
 	if !p.stopped {
-		p.remarks = append(p.remarks, &Error{Kind: kind, Offset: offset, Reason: fmt.Sprintf(format, args...)})
+		p.remarks = append(p.remarks, &Error{Kind: kind, Text: p.whole, Offset: offset, Reason: fmt.Sprintf(format, args...)})
 	}
 }
 

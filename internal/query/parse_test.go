@@ -142,7 +142,7 @@ func TestCaret(t *testing.T) {
 	if !errors.As(err, &e) {
 		t.Fatal(err)
 	}
-	if got, want := e.Caret(text), "caf\u00e9 (b\n     ^"; got != want {
+	if got, want := e.Caret(), "caf\u00e9 (b\n     ^"; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
