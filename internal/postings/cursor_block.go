@@ -33,15 +33,17 @@ func (c *Cursor) BlockFreqs() []uint32 {
 // BlockPos returns the position of the current posting in its block.
 func (c *Cursor) BlockPos() int { return c.pos }
 
-// SetBlockPos makes posting i of the current block, at or after the current
-// one, the current posting; i equal to the block's size moves to the next block.
-func (c *Cursor) SetBlockPos(i int) {
+// LeaveBlock says that the postings of the current block before position i, at
+// or after the current one, are done with, and returns the least DocID that a
+// NextGEQ may be asked for next. If postings are left, the first of them becomes
+// the current one; if not, the next block is not decoded before that NextGEQ.
+func (c *Cursor) LeaveBlock(i int) base.DocID {
 	if i >= c.size {
-		c.NextBlock()
-		return
+		return base.DocID(c.last) + 1
 	}
 	c.pos = i
 	c.cur = c.docIDs[i]
+	return base.DocID(c.cur)
 }
 
 // BlockLastDocID returns the last DocID of the current block.

@@ -2,12 +2,42 @@ package traverse
 
 import (
 	"context"
+	"math/bits"
+	"slices"
 
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/postings"
+	"github.com/griffin-search/griffin/internal/score"
 	"github.com/griffin-search/griffin/internal/topk"
 )
 
-type window struct{}
-
+// blockMaxMaxScore is MaxScore over windows of DocIDs with block bounds.
+//
+// MaxScore (Turtle and Flood, "Query evaluation: strategies and optimizations",
+// Information Processing & Management 31(6), 1995, §4): with the lists in order
+// of their MaxScores, those at the low end whose sum cannot reach the threshold
+// are nonEssential: every document that can enter the result is in one of the
+// others, the essential lists, and only those are read through. Documents that
+// they turn up are looked up in the nonEssential lists, from the one with the
+// highest bound down, as long as what is left of the bounds can still lift them.
+//
+// Block bounds (Ding and Suel, "Faster top-k document retrieval using block-max
+// indexes", SIGIR 2011, §4) and intervals (Chakrabarti, Chaudhuri and Ganti,
+// "Interval-based pruning for top-k processing over compressed lists", ICDE
+// 2011): the DocIDs are cut into windows at block borders of essential lists.
+// In a window, the greatest BlockMaxScore of a list is its bound; windows whose
+// bounds sum to too little are skipped without decoding, and the lists are
+// divided anew in each window that is not. As Lucene's MaxScoreBulkScorer does,
+// several essential lists are added up list by list in accumulators of the
+// window, so that no loop has to find the least of several DocIDs.
+//
+// The first threshold comes from the lists: each knows a lower bound of its
+// k-th best contribution (Kane and Tompa, "Split-lists and initial thresholds
+// for WAND-based search", SIGIR 2018).
+//
+// Documents arrive in rising DocID order, window by window, so that one which
+// only ties with the k-th hit is left out: what counts is need, the least score
+// that enters.
 type blockMaxMaxScore struct{}
 
 var _ Traversal = blockMaxMaxScore{}
@@ -18,7 +48,383 @@ func (blockMaxMaxScore) Name() string { return "block-max-maxscore" }
 // Mode implements Traversal.
 func (blockMaxMaxScore) Mode() Mode { return Or }
 
+const (
+	// maxWindow is the greatest length of a window with several essential lists:
+	// 128 KiB of accumulators, of which lists with few postings touch few lines,
+	// and lists with many have windows that are far shorter.
+	maxWindow = 1 << 14
+	// minWindow is the least length of a window: it bounds what dividing lists
+	// costs where blocks are short because postings are dense.
+	minWindow = 512
+	// maxBlocksForBound is how many blocks of a nonEssential list are looked at
+	// to bound it in a window; where there may be more, MaxScore serves.
+	maxBlocksForBound = 64
+)
+
+// maxScore is the state of a run of blockMaxMaxScore. Its memory is kept.
+type maxScore struct {
+	q     *Query
+	queue *topk.Queue
+	stats *Stats
+
+	need base.Score // documents that score less cannot enter
+
+	// Invariant: byMaxScore has rising MaxScore, sums[i] is the sum of MaxScore
+	// of byMaxScore[:i], and byMaxScore[:nonEssential] sum to less than need.
+	byMaxScore   []*legState
+	sums         []base.Score
+	nonEssential int
+
+	// Of the window: the legs that have postings in it, in order of rising
+	// bound; the first windowNonEssential of them have bounds that sum to
+	// windowRest, less than need.
+	legs               []*legState
+	windowNonEssential int
+	windowRest         base.Score
+
+	accs       [maxWindow]base.Score  // Invariant: 0 between windows
+	candidates [maxWindow / 64]uint64 // Invariant: 0 between windows
+}
+
 // Run implements Traversal.
 func (blockMaxMaxScore) Run(ctx context.Context, s *Scratch, q *Query, queue *topk.Queue) error {
-	return exhaustiveDAAT{Or}.Run(ctx, s, q, queue)
+	if err := q.check(); err != nil {
+		return err
+	}
+	legs := s.open(q)
+	if s.maxScore == nil {
+		s.maxScore = new(maxScore)
+	}
+	m := s.maxScore
+	m.q, m.queue, m.stats = q, queue, &s.Stats
+	m.start(legs)
+	err := s.close(m.run(ctx))
+	m.q, m.queue, m.stats = nil, nil, nil
+	return err
+}
+
+// start orders the legs and finds the first need.
+func (m *maxScore) start(legs []legState) {
+	m.need = max(m.q.Threshold, m.queue.Need())
+	m.byMaxScore = m.byMaxScore[:0]
+	for i := range legs {
+		l := &legs[i]
+		if l.List.DocFreq == 0 {
+			continue
+		}
+		m.byMaxScore = append(m.byMaxScore, l)
+		m.need = max(m.need, l.kthScore(m.q, m.queue.K()))
+	}
+	slices.SortFunc(m.byMaxScore, func(a, b *legState) int {
+		switch {
+		case a.MaxScore < b.MaxScore:
+			return -1
+		case a.MaxScore > b.MaxScore:
+			return 1
+		}
+		return int(b.List.DocFreq) - int(a.List.DocFreq)
+	})
+	m.sums = append(m.sums[:0], 0)
+	for i, l := range m.byMaxScore {
+		m.sums = append(m.sums, m.sums[i]+l.MaxScore)
+	}
+	m.nonEssential = 0
+	m.divide()
+}
+
+// divide moves lists to the nonEssential ones as need allows.
+func (m *maxScore) divide() {
+	for m.nonEssential < len(m.byMaxScore) && m.sums[m.nonEssential+1] < m.need {
+		m.nonEssential++
+	}
+}
+
+// run goes from window to window.
+func (m *maxScore) run(ctx context.Context) error {
+	p := poll{ctx: ctx}
+	for lo, hi := base.DocID(0), base.DocID(0); ; lo = hi {
+		m.divide()
+		lo, hi = m.nextWindow(lo)
+		if lo == base.NoDocID {
+			return nil
+		}
+		var essential []*legState
+		essential, hi = m.divideWindow(lo, hi)
+		scored := m.stats.PostingsScored
+		switch len(essential) {
+		case 0:
+		case 1:
+			m.scoreOne(essential[0], lo, hi)
+		default:
+			m.scoreSeveral(essential, lo, hi)
+		}
+		if err := p.after(int(m.stats.PostingsScored-scored) + 64); err != nil {
+			return err
+		}
+	}
+}
+
+// nextWindow returns the first window [lo, hi), from the given lo on, in which
+// the bounds of the essential lists' blocks and the MaxScores of the others
+// reach need; NoDocID if there is none. It leaves the bounds in the legs.
+func (m *maxScore) nextWindow(lo base.DocID) (base.DocID, base.DocID) {
+	numDocs := base.DocID(m.q.NumDocs)
+	essential := m.byMaxScore[m.nonEssential:]
+	others := m.sums[m.nonEssential]
+	for lo < numDocs {
+		// The window begins at the first posting of an essential list.
+		start := base.NoDocID
+		for _, l := range essential {
+			if !l.shallow(lo) {
+				continue
+			}
+			start = min(start, max(l.first, lo))
+		}
+		if start >= numDocs {
+			break
+		}
+		lo = start
+		// It ends where a block of one of them ends or begins.
+		hi := numDocs
+		for _, l := range essential {
+			if l.first > lo {
+				hi = min(hi, l.first)
+			} else if l.last < hi {
+				hi = l.last + 1
+			}
+		}
+		if len(essential) > 1 && hi-lo < minWindow {
+			hi = min(lo+minWindow, numDocs)
+			for _, l := range essential {
+				if l.last < hi-1 { // more than one block
+					l.bound = l.upper(l.cursor.ShallowMax(lo, hi-1))
+				}
+			}
+		}
+		sum := others
+		for _, l := range essential {
+			if l.first >= hi {
+				l.bound = 0
+			}
+			sum += l.bound
+		}
+		if sum >= m.need {
+			return lo, hi
+		}
+		lo = hi
+	}
+	return base.NoDocID, base.NoDocID
+}
+
+// shallow finds the list's block at lo: its bound and range.
+func (l *legState) shallow(lo base.DocID) bool {
+	b, first, last, ok := l.cursor.ShallowNextGEQ(lo)
+	l.first, l.last = first, last
+	l.bound = l.upper(b)
+	return ok
+}
+
+// upper returns the bound in scores; 0 for no postings.
+func (l *legState) upper(b score.Bound) base.Score {
+	if b == 0 {
+		return 0
+	}
+	return max(min(l.Scale.Upper(b), l.MaxScore), 1)
+}
+
+// divideWindow bounds the nonEssential lists in the window as well, and divides
+// all lists anew by what their bounds are here. It returns those that are
+// essential in the window, none if no document in it can reach need, and the end
+// of the window, which it may bring forward.
+func (m *maxScore) divideWindow(lo, hi base.DocID) ([]*legState, base.DocID) {
+	sum := m.sums[m.nonEssential]
+	m.legs = m.legs[:0]
+	for _, l := range m.byMaxScore[m.nonEssential:] {
+		sum += l.bound
+		if l.bound > 0 {
+			m.legs = append(m.legs, l)
+		}
+	}
+	for i := m.nonEssential - 1; i >= 0; i-- {
+		l := m.byMaxScore[i]
+		l.bound = l.MaxScore
+		if uint64(hi-lo)*uint64(l.cursor.NumBlocks()) <= maxBlocksForBound*uint64(m.q.NumDocs) {
+			l.bound = l.upper(l.cursor.ShallowMax(lo, hi-1))
+			sum = sum - l.MaxScore + l.bound
+			if sum < m.need {
+				return nil, hi
+			}
+		}
+		if l.bound > 0 {
+			m.legs = append(m.legs, l)
+		}
+	}
+	for i := 1; i < len(m.legs); i++ { // insertion sort: few, and nearly in order
+		l, j := m.legs[i], i
+		for ; j > 0 && m.legs[j-1].bound > l.bound; j-- {
+			m.legs[j] = m.legs[j-1]
+		}
+		m.legs[j] = l
+	}
+	m.windowRest = 0
+	m.windowNonEssential = 0
+	for _, l := range m.legs {
+		if m.windowRest+l.bound >= m.need {
+			break
+		}
+		m.windowRest += l.bound
+		m.windowNonEssential++
+	}
+	essential := m.legs[m.windowNonEssential:]
+	if len(essential) > 1 {
+		hi = min(hi, lo+maxWindow)
+	}
+	return essential, hi
+}
+
+// scoreOne reads the postings of the only essential list of the window.
+func (m *maxScore) scoreOne(l *legState, lo, hi base.DocID) {
+	c := &l.cursor
+	t, lengths := l.Term, l.Lengths
+	for lo < hi && c.NextGEQ(lo) < hi {
+		freqs := c.BlockFreqs()
+		if freqs == nil {
+			return
+		}
+		docIDs := c.BlockDocIDs()
+		freqs = freqs[:len(docIDs)]
+		j := c.BlockPos()
+		from := j
+		enough := m.enough()
+		for ; j < len(docIDs); j++ {
+			d := docIDs[j]
+			if base.DocID(d) >= hi {
+				break
+			}
+			if s := t.Score(freqs[j], lengths[d]); s >= enough {
+				m.finish(d, s)
+				enough = m.enough()
+			}
+		}
+		m.stats.PostingsScored += int64(j - from)
+		lo = c.LeaveBlock(j)
+	}
+}
+
+// enough is the least score in the essential lists of the window with which a
+// document can still reach need.
+func (m *maxScore) enough() base.Score {
+	if m.need <= m.windowRest {
+		return 0
+	}
+	return m.need - m.windowRest
+}
+
+// scoreSeveral adds up the postings of the essential lists of the window, and
+// then finishes the documents with enough.
+func (m *maxScore) scoreSeveral(essential []*legState, lo, hi base.DocID) {
+	enough := m.enough()
+	found := false
+	postings := 0
+	for _, l := range essential {
+		c := &l.cursor
+		t, lengths := l.Term, l.Lengths
+		for next := lo; next < hi && c.NextGEQ(next) < hi; {
+			freqs := c.BlockFreqs()
+			if freqs == nil {
+				break
+			}
+			docIDs := c.BlockDocIDs()
+			freqs = freqs[:len(docIDs)]
+			j := c.BlockPos()
+			from := j
+			for ; j < len(docIDs); j++ {
+				d := docIDs[j]
+				if base.DocID(d) >= hi {
+					break
+				}
+				at := (d - uint32(lo)) % maxWindow
+				sum := m.accs[at] + t.Score(freqs[j], lengths[d])
+				m.accs[at] = sum
+				if sum >= enough {
+					m.candidates[at/64] |= 1 << (at % 64)
+					found = true
+				}
+			}
+			postings += j - from
+			next = c.LeaveBlock(j)
+		}
+	}
+	m.stats.PostingsScored += int64(postings)
+	length := int(hi - lo)
+	if found {
+		for i, word := range m.candidates[:(length+63)/64] {
+			if word == 0 {
+				continue
+			}
+			m.candidates[i] = 0
+			for ; word != 0; word &= word - 1 {
+				at := i*64 + bits.TrailingZeros64(word)
+				if sum := m.accs[at]; sum >= enough {
+					m.finish(uint32(lo)+uint32(at), sum)
+					enough = m.enough()
+				}
+			}
+		}
+	}
+	clear(m.accs[:length])
+}
+
+// finish completes the score of a document that has partial in the essential
+// lists of the window, as far as it can still reach need, and adds it to the
+// queue if it does.
+func (m *maxScore) finish(d uint32, partial base.Score) {
+	if !m.q.live(d) {
+		return
+	}
+	m.stats.Candidates++
+	doc := base.DocID(d)
+	others := m.legs[:m.windowNonEssential]
+	// Bounds of the very blocks where the document would be: no decoding yet.
+	rest := base.Score(0)
+	for _, l := range others {
+		l.docBound = 0
+		if b, first, _, ok := l.cursor.ShallowNextGEQ(doc); ok && first <= doc {
+			l.docBound = l.upper(b)
+			rest += l.docBound
+		}
+	}
+	for i := len(others) - 1; i >= 0; i-- {
+		if partial+rest < m.need {
+			return
+		}
+		l := others[i]
+		if l.docBound == 0 {
+			continue
+		}
+		rest -= l.docBound
+		if l.cursor.NextGEQ(doc) == doc {
+			partial += l.Term.Score(l.cursor.Freq(), l.Lengths[d])
+			m.stats.PostingsScored++
+		}
+	}
+	if partial < m.need {
+		return
+	}
+	m.queue.Add(base.Hit{DocID: m.q.Base + doc, Score: partial})
+	m.need = max(m.need, m.queue.Need())
+}
+
+// kthScore returns a score that at least k documents reach by this leg alone; 0
+// if that is not known.
+func (l *legState) kthScore(q *Query, k int) base.Score {
+	if q.Live != nil || l.Bounds != nil || k == 0 { // deleted documents may be among the best
+		return 0
+	}
+	for i, n := range postings.Kth {
+		if n >= k && l.List.Kth[i] > 0 {
+			return l.Scale.Lower(l.List.Kth[i])
+		}
+	}
+	return 0
 }

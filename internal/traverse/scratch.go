@@ -14,11 +14,11 @@ type Scratch struct {
 	// Stats is added to by each run, and reset by the owner.
 	Stats Stats
 
-	legs    []legState
-	accs    []base.Score // exhaustive-taat: by DocID
-	matched []uint32     // exhaustive-taat: legs that hold the document
-	window  window       // block-max-maxscore
-	batch   batch        // svs
+	legs     []legState
+	accs     []base.Score // exhaustive-taat: by DocID
+	matched  []uint32     // exhaustive-taat: legs that hold the document
+	maxScore *maxScore    // block-max-maxscore
+	batch    batch        // svs
 }
 
 // legState is a leg while it is traversed.
@@ -26,6 +26,12 @@ type legState struct {
 	*Leg
 	index  int // in Query.Legs
 	cursor postings.Cursor
+
+	// block-max-maxscore: the block at the window's start, the bound in the
+	// window, and the bound at the document that is being finished.
+	first, last base.DocID
+	bound       base.Score
+	docBound    base.Score
 }
 
 // open makes s.legs the legs of q with cursors before their first postings.
