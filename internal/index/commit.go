@@ -1,0 +1,300 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/segment"
+)
+
+// change is what a commit does to an index.
+type change struct {
+	// sources hold the documents to add, in order, each id once. A committed
+	// document with the id of one of them is deleted.
+	sources []segment.Source
+	// failed returns the error of a source's method that cannot return one.
+	failed func() error
+	// deletes are ids of committed documents to delete.
+	deletes map[string]struct{}
+	// reorder looks for a better order of the documents of the new segment.
+	reorder bool
+	// memoryBytes bounds what reorder needs.
+	memoryBytes int64
+	threads     int
+	progress    func(phase Phase, done, total int64)
+}
+
+// commitResult says what a commit did.
+type commitResult struct {
+	// deleted is the number of committed documents that were deleted or replaced.
+	deleted int
+	// segment is the name of the new segment, "" if there is none.
+	segment string
+	// changed is false if there was nothing to commit.
+	changed bool
+}
+
+// commit is a commit at work.
+type commit struct {
+	*session
+	change
+	base     *Snapshot
+	next     *manifest         // in the making
+	dropped  []*segment.Bitmap // by segment of base; nil: none
+	numLive  []int             // by segment of base, after the change
+	made     []string          // files and folders that this commit wrote
+	numAdded int
+	result   commitResult
+}
+
+// apply makes a change durable and visible: all of it, or, if it returns an
+// error, nothing. The one exception is an error that says that the folder could
+// not be synced: then the change is visible, but may be lost by a power failure.
+func (s *session) apply(ctx context.Context, ch change) (commitResult, error) {
+	snapshot, err := s.ix.Snapshot()
+	if err != nil {
+		return commitResult{}, err
+	}
+	defer snapshot.Release()
+	c := &commit{session: s, change: ch, base: snapshot, next: s.ix.currentManifest().clone()}
+	for _, src := range ch.sources {
+		c.numAdded += src.NumDocs() - src.Dropped().Count()
+	}
+	c.next.Generation++
+	renamed, err := c.run(ctx)
+	if renamed {
+		_ = s.removeLeftovers() // the next writer tries again
+		return c.result, err
+	}
+	for _, name := range c.made {
+		err = errors.Join(err, s.ix.fs.RemoveAll(s.ix.path(name)))
+	}
+	return commitResult{}, err
+}
+
+func (c *commit) run(ctx context.Context) (renamed bool, err error) {
+	if err := c.dropDocuments(ctx); err != nil {
+		return false, err
+	}
+	if c.numAdded == 0 && c.result.deleted == 0 && c.base.Generation > 0 {
+		return false, nil
+	}
+	if err := c.writeSegments(ctx); err != nil {
+		return false, err
+	}
+	if err := c.checkSize(); err != nil {
+		return false, err
+	}
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	return c.publish()
+}
+
+// dropDocuments finds the committed documents that the change deletes.
+func (c *commit) dropDocuments(ctx context.Context) error {
+	n := len(c.base.Segments)
+	c.dropped, c.numLive = make([]*segment.Bitmap, n), make([]int, n)
+	for i := range c.base.Segments {
+		v := &c.base.Segments[i]
+		c.numLive[i] = v.NumDocs()
+		if v.Live != nil {
+			c.dropped[i] = complement(v.Live)
+			c.numLive[i] = v.Live.Count()
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	for id := range c.deletes {
+		if err := c.drop([]byte(id)); err != nil {
+			return err
+		}
+	}
+	for _, src := range c.sources {
+		for doc := range src.NumDocs() {
+			if doc%1024 == 0 && ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if src.Dropped().Has(doc) {
+				continue
+			}
+			if err := c.drop(src.ID(doc)); err != nil {
+				return err
+			}
+		}
+	}
+	return c.failed()
+}
+
+// drop deletes the committed document with the given id, if there is one.
+func (c *commit) drop(id []byte) error {
+	for i := range c.base.Segments {
+		v := &c.base.Segments[i]
+		doc, found, err := v.Segment.Lookup(id)
+		if err != nil {
+			return fmt.Errorf("segment %s: %w", v.Name, err)
+		}
+		if !found || c.dropped[i].Has(int(doc)) {
+			continue
+		}
+		if v.Live == nil && c.numLive[i] == v.NumDocs() {
+			c.dropped[i] = segment.NewBitmap(v.NumDocs())
+		}
+		c.dropped[i].Set(int(doc))
+		c.numLive[i]--
+		c.result.deleted++
+	}
+	return nil
+}
+
+// complement returns the documents that are not in b.
+func complement(b *segment.Bitmap) *segment.Bitmap {
+	c := segment.NewBitmap(b.Len())
+	for i := range b.Len() {
+		if !b.Has(i) {
+			c.Set(i)
+		}
+	}
+	return c
+}
+
+// writeSegments writes the new documents and what is merged with them as one
+// segment, and the bitmaps of the segments that stay and lost documents.
+func (c *commit) writeSegments(ctx context.Context) error {
+	from := mergeFrom(c.numLive, c.numAdded)
+	old := c.next.Segments
+	c.next.Segments = make([]manifestSegment, 0, len(old)+1)
+	for i := range from {
+		switch numLive := c.numLive[i]; {
+		case numLive == 0: // nothing is left of it
+		case mostlyDead(old[i].NumDocs, numLive):
+			src, err := c.committed(i)
+			if err != nil {
+				return err
+			}
+			if _, err := c.write(ctx, []segment.Source{src}, false); err != nil {
+				return err
+			}
+		default:
+			if err := c.keep(i, old[i]); err != nil {
+				return err
+			}
+		}
+	}
+	var sources []segment.Source
+	numDocs := c.numAdded
+	for i := from; i < len(old); i++ {
+		if c.numLive[i] == 0 {
+			continue
+		}
+		src, err := c.committed(i)
+		if err != nil {
+			return err
+		}
+		sources = append(sources, src)
+		numDocs += c.numLive[i]
+	}
+	if numDocs == 0 {
+		return nil
+	}
+	name, err := c.write(ctx, append(sources, c.sources...), c.reorder)
+	c.result.segment = name
+	return err
+}
+
+// committed returns segment i of the base as a source of what is left of it.
+func (c *commit) committed(i int) (segment.Source, error) {
+	return c.base.Segments[i].Source(c.dropped[i])
+}
+
+// keep leaves segment i of the base in the index, with a new bitmap if it lost documents.
+func (c *commit) keep(i int, ms manifestSegment) error {
+	if c.numLive[i] != ms.NumLive {
+		name := liveName(ms.Name, c.next.Generation)
+		c.made = append(c.made, name)
+		if err := complement(c.dropped[i]).Save(c.ix.fs, c.ix.path(name)); err != nil {
+			return err
+		}
+		ms.Live, ms.NumLive = name, c.numLive[i]
+	}
+	c.next.Segments = append(c.next.Segments, ms)
+	return nil
+}
+
+// newSegment returns the name of the next segment to be written.
+func (c *commit) newSegment() string {
+	name := segmentName(c.next.NextSegment)
+	c.next.NextSegment++
+	c.made = append(c.made, name)
+	return name
+}
+
+// write makes a segment of sources and adds it to the index in the making.
+func (c *commit) write(ctx context.Context, sources []segment.Source, reorder bool) (name string, err error) {
+	name = c.newSegment()
+	opts := c.ix.opts.segmentOptions(c.threads)
+	meta, err := segment.Write(ctx, c.ix.fs, c.ix.path(name), opts, sources, c.phase(PhaseMerging))
+	if err := errors.Join(err, c.failed()); err != nil {
+		return "", err
+	}
+	if reorder {
+		if name, err = c.reorderSegment(ctx, name); err != nil {
+			return "", err
+		}
+	}
+	c.next.Segments = append(c.next.Segments, manifestSegment{Name: name, NumDocs: meta.NumDocs, NumLive: meta.NumDocs})
+	return name, nil
+}
+
+// phase returns a function that reports the progress of one phase.
+func (c *commit) phase(p Phase) func(done, total int64) {
+	return func(done, total int64) {
+		if c.progress != nil {
+			c.progress(p, done, total)
+		}
+	}
+}
+
+func (c *commit) checkSize() error {
+	total := int64(0)
+	for _, s := range c.next.Segments {
+		total += int64(s.NumDocs)
+	}
+	if total > base.MaxDocs {
+		return fmt.Errorf("index %s: %d documents, at most %d: %w", c.ix.dir, total, int64(base.MaxDocs), base.ErrBadInput)
+	}
+	return nil
+}
+
+// publish replaces the manifest and shows the new commit.
+func (c *commit) publish() (renamed bool, err error) {
+	// The new files' names must be durable before the manifest that has them is.
+	if err := c.ix.fs.SyncDir(c.ix.dir); err != nil {
+		return false, err
+	}
+	c.ix.mu.Lock()
+	defer c.ix.mu.Unlock()
+	if c.ix.open == nil {
+		return false, fmt.Errorf("index %s: %w", c.ix.dir, base.ErrClosed)
+	}
+	// Opening before publishing makes sure that what is published can be read.
+	shown, err := c.ix.newSnapshot(c.next)
+	if err != nil {
+		return false, err
+	}
+	renamed, err = c.next.save(c.ix.fs, c.ix.dir)
+	if !renamed {
+		shown.Release()
+		return false, err
+	}
+	c.ix.current.Release()
+	c.ix.current, c.ix.manifest = shown, c.next
+	c.result.changed = true
+	if err != nil {
+		err = fmt.Errorf("index %s: generation %d is committed, but its folder could not be synced: %w", c.ix.dir, c.next.Generation, err)
+	}
+	return true, err
+}

@@ -1,0 +1,130 @@
+package index
+
+import (
+	"encoding/binary"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/griffin-search/griffin/internal/corpus"
+)
+
+// docTable collects what a run keeps of each document besides its postings:
+// id, hash of the id, place in the input.
+type docTable struct {
+	idBytes []byte
+	idEnds  []uint32
+	hashes  []idHash
+	places  placeWriter
+}
+
+// idHash is the hash of a document's id, for finding duplicates.
+type idHash struct {
+	hash uint64
+	doc  uint32
+}
+
+const idHashBytes = 12 // in a spill file
+
+func hashID(id []byte) uint64 { return xxh3.Hash(id) }
+
+// maxRunDocs keeps a gap and its flag within 32 bits.
+const maxRunDocs = 1 << 30
+
+func (t *docTable) len() int { return len(t.idEnds) }
+
+func (t *docTable) full() bool { return len(t.idEnds) >= maxRunDocs || len(t.idBytes) > maxSlabBytes }
+
+// usedBytes is the memory that the documents so far take.
+func (t *docTable) usedBytes() int64 {
+	return int64(len(t.idBytes)+4*len(t.idEnds)+16*len(t.hashes)) + int64(len(t.places.bytes))
+}
+
+func (t *docTable) reset() {
+	t.idBytes, t.idEnds, t.hashes = t.idBytes[:0], t.idEnds[:0], t.hashes[:0]
+	t.places.reset()
+}
+
+func (t *docTable) add(id string, source corpus.Location) {
+	t.hashes = append(t.hashes, idHash{xxh3.HashString(id), uint32(len(t.idEnds))})
+	t.idBytes = append(t.idBytes, id...)
+	t.idEnds = append(t.idEnds, uint32(len(t.idBytes)))
+	t.places.add(source)
+}
+
+func compareHash(a, b idHash) int {
+	switch {
+	case a.hash < b.hash:
+		return -1
+	case a.hash > b.hash:
+		return 1
+	}
+	return int(a.doc) - int(b.doc)
+}
+
+// placeWriter keeps where each document was read, a few bytes each:
+//
+//	varint( kind | newFile<<1 ) [varint(length) file] varint(line or offset)
+//
+// kind is 0 for a line, 1 for an offset. Places are for messages about
+// duplicates only, so they are read from the start of a run.
+type placeWriter struct {
+	bytes []byte
+	file  string
+	any   bool
+}
+
+func (w *placeWriter) reset() { *w = placeWriter{bytes: w.bytes[:0]} }
+
+func (w *placeWriter) add(l corpus.Location) {
+	head, at := byte(0), l.Line
+	if l.Line == 0 {
+		head, at = 1, l.Offset
+	}
+	if isNew := !w.any || l.File != w.file; isNew {
+		w.bytes = append(w.bytes, head|2)
+		w.bytes = binary.AppendUvarint(w.bytes, uint64(len(l.File)))
+		w.bytes = append(w.bytes, l.File...)
+		w.file, w.any = l.File, true
+	} else {
+		w.bytes = append(w.bytes, head)
+	}
+	w.bytes = binary.AppendUvarint(w.bytes, uint64(at))
+}
+
+// placeReader reads what a placeWriter wrote.
+type placeReader struct {
+	bytes []byte
+	file  string
+}
+
+func (r *placeReader) next() (corpus.Location, error) {
+	if len(r.bytes) == 0 {
+		return corpus.Location{}, errRun
+	}
+	head := r.bytes[0]
+	r.bytes = r.bytes[1:]
+	if head&2 != 0 {
+		n, err := r.uvarint()
+		if err != nil || n > uint64(len(r.bytes)) {
+			return corpus.Location{}, errRun
+		}
+		r.file, r.bytes = string(r.bytes[:n]), r.bytes[n:]
+	}
+	at, err := r.uvarint()
+	if err != nil {
+		return corpus.Location{}, err
+	}
+	if head&1 != 0 {
+		return corpus.Location{File: r.file, Offset: int64(at)}, nil
+	}
+	return corpus.Location{File: r.file, Line: int64(at)}, nil
+}
+
+func (r *placeReader) uvarint() (uint64, error) {
+	v, n := binary.Uvarint(r.bytes)
+	if n <= 0 {
+		return 0, errRun
+	}
+	r.bytes = r.bytes[n:]
+	return v, nil
+}

@@ -1,0 +1,113 @@
+package index
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/reorder"
+	"github.com/griffin-search/griffin/internal/segment"
+)
+
+// minReorderFreq is the least DocFreq of a term that takes part in reordering.
+// Rarer terms hardly change the result and would make the forward index larger
+// (Mackenzie et al., ECIR 2019, §4.2, leave out more).
+const minReorderFreq = 16
+
+// reorderSegment writes the segment name anew with similar documents side by
+// side, removes the old one, and returns the name of the new one.
+func (c *commit) reorderSegment(ctx context.Context, name string) (string, error) {
+	seg, err := segment.Open(c.ix.fs, c.ix.path(name))
+	if err != nil {
+		return "", err
+	}
+	defer seg.Close()
+	src, err := seg.Source(nil)
+	if err != nil {
+		return "", err
+	}
+	forward, err := forwardIndex(ctx, src, c.memoryBytes, c.threads)
+	if err != nil {
+		return "", err
+	}
+	order, err := reorder.Bisect(ctx, forward, reorder.Options{Threads: c.threads, Progress: c.phase(PhaseReordering)})
+	if err != nil {
+		return "", err
+	}
+	opts := c.ix.opts.segmentOptions(c.threads)
+	opts.Order = order
+	renamed := c.newSegment()
+	if _, err := segment.Write(ctx, c.ix.fs, c.ix.path(renamed), opts, []segment.Source{src}, c.phase(PhaseWriting)); err != nil {
+		return "", err
+	}
+	return renamed, c.ix.fs.RemoveAll(c.ix.path(name))
+}
+
+// forwardIndex turns the default field's lists of a source round. It needs 4
+// bytes a posting; if that, and what the reordering itself takes, is more than
+// memoryBytes, the error says by how much.
+func forwardIndex(ctx context.Context, src segment.Source, memoryBytes int64, threads int) (*reorder.Forward, error) {
+	numDocs := src.NumDocs()
+	f := &reorder.Forward{Offsets: make([]uint64, numDocs+1)}
+	if err := eachReorderList(ctx, src, func(b *segment.PostingBlock) {
+		for _, doc := range b.DocIDs[:b.N] {
+			f.Offsets[doc]++
+		}
+	}, func() { f.NumTerms++ }); err != nil {
+		return nil, err
+	}
+	total := uint64(0)
+	for i, n := range f.Offsets {
+		f.Offsets[i] = total
+		total += n
+	}
+	need := int64(total)*4 + reorder.MemoryBytes(numDocs, f.NumTerms, threads)
+	if need > memoryBytes {
+		return nil, fmt.Errorf("reordering %d documents with %d postings needs %d MiB of memory, %d MiB more than the limit: raise the limit or index without reordering: %w",
+			numDocs, total, need>>20, (need-memoryBytes)>>20+1, base.ErrBadInput)
+	}
+	f.Terms = make([]uint32, total)
+	term := uint32(0)
+	// Offsets[d] moves from the start of document d to its end.
+	if err := eachReorderList(ctx, src, func(b *segment.PostingBlock) {
+		for _, doc := range b.DocIDs[:b.N] {
+			f.Terms[f.Offsets[doc]] = term
+			f.Offsets[doc]++
+		}
+	}, func() { term++ }); err != nil {
+		return nil, err
+	}
+	copy(f.Offsets[1:], f.Offsets[:numDocs])
+	f.Offsets[0] = 0
+	return f, nil
+}
+
+// eachReorderList calls block for each block of each list that takes part, and
+// end after each list.
+func eachReorderList(ctx context.Context, src segment.Source, block func(*segment.PostingBlock), end func()) error {
+	lists, err := src.Lists()
+	if err != nil {
+		return err
+	}
+	defer lists.Close()
+	var b segment.PostingBlock
+	for lists.Next() && lists.Field() == 0 {
+		if n := lists.DocFreq(); n < minReorderFreq || n == src.NumDocs() {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		for {
+			if err := lists.ReadBlock(&b); err != nil {
+				return err
+			}
+			if b.N == 0 {
+				break
+			}
+			block(&b)
+		}
+		end()
+	}
+	return lists.Err()
+}

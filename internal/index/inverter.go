@@ -1,0 +1,333 @@
+package index
+
+import (
+	"fmt"
+	"math"
+	"unsafe"
+
+	"github.com/griffin-search/griffin/internal/analysis"
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/segment"
+	"github.com/griffin-search/griffin/internal/vfs"
+)
+
+// positionGap is how many positions lie between the last token of a title and
+// the first of its text, so that no phrase matches across them.
+const positionGap = 64
+
+// fieldInverter is the inverted index in memory of one field. A term's state
+// holds its posting in progress; finished ones go to its chain as they will
+// stay until the merge (appendPosting), so that nothing is encoded twice.
+type fieldInverter struct {
+	table     termTable
+	states    []termState // by term
+	docs      chains
+	positions chains
+	posStates []positionState // by term; empty without positions
+	lengths   []uint32        // by document
+
+	withPositions bool
+	numPostings   uint64
+	numTokens     uint64
+}
+
+// termState is what the next token of a term needs: one cache line or two.
+type termState struct {
+	doc     uint32 // of the posting in progress
+	freq    uint32 // of the posting in progress
+	prevDoc uint32 // one past the document of the last finished posting
+	docFreq uint32
+	chain   chain
+}
+
+type positionState struct {
+	last  uint32 // position of the last token in this document
+	chain chain
+}
+
+func (f *fieldInverter) reset() {
+	f.table.reset()
+	f.docs.reset()
+	f.positions.reset()
+	f.states, f.posStates, f.lengths = f.states[:0], f.posStates[:0], f.lengths[:0]
+	f.numPostings, f.numTokens = 0, 0
+}
+
+// usedBytes is the memory that the documents so far take.
+func (f *fieldInverter) usedBytes() int64 {
+	return f.table.usedBytes() + int64(len(f.docs.slab)+len(f.positions.slab)) +
+		int64(len(f.states))*int64(unsafe.Sizeof(termState{})) +
+		int64(len(f.posStates))*int64(unsafe.Sizeof(positionState{})) + int64(len(f.lengths))*4
+}
+
+// full reports whether a further document might not find room in the slabs.
+func (f *fieldInverter) full() bool {
+	return len(f.docs.slab) > maxSlabBytes || len(f.positions.slab) > maxSlabBytes || len(f.table.bytes) > maxSlabBytes
+}
+
+// addTokens adds tokens of document doc, which is the last one added to or a
+// higher one, and to its length. first is added to their positions. Terms that
+// are too long for a dictionary are passed over.
+func (f *fieldInverter) addTokens(doc uint32, tokens []analysis.Token, first uint32) {
+	length := uint32(0)
+	for i := range tokens {
+		if n := len(tokens[i].Term); n == 0 || n > maxTermBytes {
+			continue
+		}
+		length++
+		n, isNew := f.table.insert(tokens[i].Term)
+		if isNew {
+			f.states = append(f.states, termState{})
+			if f.withPositions {
+				f.posStates = append(f.posStates, positionState{})
+			}
+		}
+		st := &f.states[n]
+		if st.freq != 0 && st.doc == doc {
+			st.freq++
+		} else {
+			f.finishPosting(st)
+			st.doc, st.freq = doc, 1
+			st.docFreq++
+			if f.withPositions {
+				f.posStates[n].last = 0
+			}
+		}
+		if f.withPositions {
+			ps, position := &f.posStates[n], first+tokens[i].Position
+			f.positions.putVarint(&ps.chain, position-ps.last)
+			ps.last = position
+		}
+	}
+	f.lengths[doc] += length
+	f.numTokens += uint64(length)
+}
+
+// finishPosting moves the posting in progress, if any, to the term's chain.
+//
+//	posting: varint( (gap-1)<<1 | 1 )            if the frequency is 1
+//	         varint( (gap-1)<<1 ) varint(freq)   otherwise
+//
+// gap is the distance from the document of the posting before, or from -1.
+func (f *fieldInverter) finishPosting(st *termState) {
+	if st.freq == 0 {
+		return
+	}
+	gap := (st.doc - st.prevDoc) << 1
+	if st.freq == 1 {
+		f.docs.putVarint(&st.chain, gap|1)
+	} else {
+		f.docs.putVarint(&st.chain, gap)
+		f.docs.putVarint(&st.chain, st.freq)
+	}
+	st.prevDoc = st.doc + 1
+	st.freq = 0
+	f.numPostings++
+}
+
+// inverter turns documents, in their order, into one run. It is for one
+// goroutine and is used again for the next run.
+type inverter struct {
+	schema   *schema
+	analyzer analysis.Analyzer
+	tokens   []analysis.Token
+	fields   []fieldInverter // by base.FieldID
+	docs     docTable
+
+	// Stored documents go to a file at once, since nothing needs them again
+	// before the merge copies them.
+	fs     vfs.FS
+	files  *tempNames
+	stored *segment.StoredWriter // of the run at work, nil before its first document
+	name   string                // of its file
+}
+
+// schema is what inverters and runs need to know of an index.
+type schema struct {
+	analyzer  string
+	fields    []string // fields[0] is ""
+	positions bool
+	stored    bool
+}
+
+// fieldID returns the number of a declared field other than the default one.
+func (s *schema) fieldID(name string) (base.FieldID, bool) {
+	for i := 1; i < len(s.fields); i++ {
+		if s.fields[i] == name {
+			return base.FieldID(i), true
+		}
+	}
+	return 0, false
+}
+
+// titleField is the name of the field that a document's title goes to, next to
+// the default field, if the index declares it.
+const titleField = "title"
+
+// newInverter returns an inverter whose stored documents go to files of fs that
+// are named by files.
+func newInverter(s *schema, analyzer analysis.Analyzer, fs vfs.FS, files *tempNames) *inverter {
+	v := &inverter{schema: s, analyzer: analyzer, fields: make([]fieldInverter, len(s.fields)), fs: fs, files: files}
+	for i := range v.fields {
+		v.fields[i].withPositions = s.positions
+	}
+	v.reset()
+	return v
+}
+
+// reset makes v ready for the first document of a run.
+func (v *inverter) reset() {
+	for i := range v.fields {
+		v.fields[i].reset()
+	}
+	v.docs.reset()
+}
+
+// abort gives the run at work up.
+func (v *inverter) abort() error {
+	if v.stored == nil {
+		return nil
+	}
+	err := v.stored.Abort()
+	v.stored = nil
+	return err
+}
+
+// store adds a document to the run's file of stored documents.
+func (v *inverter) store(d *corpus.Document) error {
+	if !v.schema.stored {
+		return nil
+	}
+	if v.stored == nil {
+		v.name = v.files.next("stored")
+		w, err := segment.NewStoredWriter(v.fs, v.name)
+		if err != nil {
+			return err
+		}
+		v.stored = w
+	}
+	return v.stored.Add(d.Title, d.Text, d.Extra)
+}
+
+// closeStored completes the file of stored documents and returns its name, ""
+// if there is none.
+func (v *inverter) closeStored() (name string, err error) {
+	if v.stored == nil {
+		return "", nil
+	}
+	err = v.stored.Close()
+	v.stored = nil
+	return v.name, err
+}
+
+func (v *inverter) numDocs() int { return v.docs.len() }
+
+// usedBytes is the memory that the documents so far take.
+func (v *inverter) usedBytes() int64 {
+	n := v.docs.usedBytes()
+	for i := range v.fields {
+		n += v.fields[i].usedBytes()
+	}
+	return n
+}
+
+// full reports whether the run must end before the next document.
+func (v *inverter) full() bool {
+	for i := range v.fields {
+		if v.fields[i].full() {
+			return true
+		}
+	}
+	return v.docs.full()
+}
+
+// add inverts a document. An error that wraps base.ErrBadInput is about the
+// document alone, which was not added then; any other ends the run.
+func (v *inverter) add(d *corpus.Document) error {
+	if err := checkDocument(d); err != nil {
+		return err
+	}
+	doc := uint32(v.docs.len())
+	if err := v.store(d); err != nil {
+		return err
+	}
+	v.docs.add(d.ID, d.Source)
+	for i := range v.fields {
+		v.fields[i].lengths = append(v.fields[i].lengths, 0)
+	}
+	main := &v.fields[0]
+	next := uint32(0) // position of the text's first word
+	if d.Title != "" {
+		tokens := v.analyze(d.Title)
+		main.addTokens(doc, tokens, 0)
+		if id, ok := v.schema.fieldID(titleField); ok {
+			v.addField(id, doc, tokens)
+		}
+		if n := len(tokens); n > 0 {
+			next = tokens[n-1].Position + 1 + positionGap
+		}
+	}
+	tokens := v.analyze(d.Text)
+	main.addTokens(doc, tokens, next)
+	for i := range d.Extra {
+		if id, ok := v.schema.fieldID(d.Extra[i].Name); ok {
+			v.addField(id, doc, v.analyze(d.Extra[i].Value))
+		}
+	}
+	return nil
+}
+
+// addField adds tokens to a field other than the default one. A field that a
+// document has more than once is one text with gaps.
+func (v *inverter) addField(id base.FieldID, doc uint32, tokens []analysis.Token) {
+	f := &v.fields[id]
+	first := uint32(0)
+	if f.lengths[doc] > 0 {
+		first = f.lastPosition(doc) + 1 + positionGap
+	}
+	f.addTokens(doc, tokens, first)
+}
+
+// lastPosition is the highest position of a document so far. It looks at every
+// term, since only a field that is given twice asks.
+func (f *fieldInverter) lastPosition(doc uint32) (last uint32) {
+	for i := range f.posStates {
+		if f.states[i].freq != 0 && f.states[i].doc == doc {
+			last = max(last, f.posStates[i].last)
+		}
+	}
+	return last
+}
+
+// analyze returns the tokens of text, valid until the next call.
+func (v *inverter) analyze(text string) []analysis.Token {
+	// An Analyzer reads its text and nothing else, so the string may lend its bytes.
+	v.tokens = v.analyzer.Tokens(v.tokens[:0], unsafe.Slice(unsafe.StringData(text), len(text)))
+	return v.tokens
+}
+
+func checkDocument(d *corpus.Document) error {
+	if d.ID == "" {
+		return fmt.Errorf("empty document id: %w", base.ErrBadInput)
+	}
+	if len(d.ID) > maxIDBytes {
+		return fmt.Errorf("document id of %d bytes, at most %d: %w", len(d.ID), maxIDBytes, base.ErrBadInput)
+	}
+	size := len(d.Title) + len(d.Text)
+	for i := range d.Extra {
+		size += len(d.Extra[i].Value)
+	}
+	if size > maxDocBytes {
+		return fmt.Errorf("document of %d bytes, at most %d: %w", size, maxDocBytes, base.ErrBadInput)
+	}
+	return nil
+}
+
+const (
+	maxIDBytes = math.MaxUint16
+	// maxTermBytes is the longest term that a segment's dictionary takes.
+	maxTermBytes = 1 << 15
+	// maxDocBytes keeps a document's tokens within a slab's last quarter.
+	maxDocBytes = 128 << 20
+)

@@ -1,0 +1,228 @@
+package index
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/vfs"
+)
+
+// The manifest says which segments are the index, in DocID order, and which of
+// their documents are live. It is one small file of text that is replaced as a
+// whole, by renaming a new one over it: an index is what its manifest names,
+// and any other file in the folder is a leftover.
+//
+//	griffin-manifest 1 crc32c 1c2b3a49\n
+//	{ JSON }
+//
+// The checksum covers the JSON to the end of the file. docs/formats/manifest.md
+// describes the JSON.
+//
+// History of the version: 1, the first.
+const (
+	manifestName    = "MANIFEST"
+	manifestTemp    = "MANIFEST.new"
+	manifestVersion = 1
+	lockName        = "LOCK"
+	tempName        = "tmp"
+	maxManifestLen  = 16 << 20
+)
+
+type manifest struct {
+	// ID is a random number of this index: another index in the same folder
+	// has another one.
+	ID string `json:"id"`
+	// Generation counts commits.
+	Generation uint64 `json:"generation"`
+	// NextSegment is the number of the next segment: names are never used again.
+	NextSegment uint64            `json:"next_segment"`
+	Options     Options           `json:"options"`
+	Segments    []manifestSegment `json:"segments"`
+}
+
+type manifestSegment struct {
+	Name    string `json:"name"` // of its folder
+	NumDocs int    `json:"num_docs"`
+	// Live is the file with the bitmap of live documents; "" if all are.
+	Live    string `json:"live,omitempty"`
+	NumLive int    `json:"num_live"`
+}
+
+var (
+	segmentPattern = regexp.MustCompile(`^seg-[0-9]{6,20}$`)
+	livePattern    = regexp.MustCompile(`^seg-[0-9]{6,20}\.live-[0-9]{6,20}$`)
+	castagnoli     = crc32.MakeTable(crc32.Castagnoli)
+)
+
+func segmentName(number uint64) string { return fmt.Sprintf("seg-%06d", number) }
+
+// segmentNumber is the inverse of segmentName.
+func segmentNumber(name string) (number uint64, ok bool) {
+	if !segmentPattern.MatchString(name) {
+		return 0, false
+	}
+	number, err := strconv.ParseUint(name[len("seg-"):], 10, 64)
+	return number, err == nil && segmentName(number) == name
+}
+
+func liveName(segment string, generation uint64) string {
+	return fmt.Sprintf("%s.live-%06d", segment, generation)
+}
+
+func (m *manifest) clone() *manifest {
+	c := *m
+	c.Segments = slices.Clone(m.Segments)
+	return &c
+}
+
+// encode returns the file's bytes.
+func (m *manifest) encode() ([]byte, error) {
+	body, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	body = append(body, '\n')
+	head := fmt.Sprintf("griffin-manifest %d crc32c %08x\n", manifestVersion, crc32.Checksum(body, castagnoli))
+	return append([]byte(head), body...), nil
+}
+
+// parseManifest reads a manifest's bytes. What it returns is consistent.
+func parseManifest(data []byte) (*manifest, error) {
+	head, body, ok := bytes.Cut(data, []byte{'\n'})
+	var version int
+	var sum uint32
+	if n, err := fmt.Sscanf(string(head), "griffin-manifest %d crc32c %08x", &version, &sum); n < 1 || !ok {
+		return nil, fmt.Errorf("first line %.80q: %w", head, errors.Join(base.ErrCorrupt, err))
+	}
+	if version != manifestVersion {
+		return nil, fmt.Errorf("manifest version %d, this program reads %d: %w", version, manifestVersion, base.ErrVersion)
+	}
+	if want := fmt.Sprintf("griffin-manifest %d crc32c %08x", version, crc32.Checksum(body, castagnoli)); want != string(head) {
+		return nil, fmt.Errorf("checksum: %w", base.ErrCorrupt)
+	}
+	m := new(manifest)
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields()
+	if err := d.Decode(m); err != nil {
+		return nil, fmt.Errorf("%w: %w", err, base.ErrCorrupt)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("bytes after the JSON: %w", base.ErrCorrupt)
+	}
+	return m, m.validate()
+}
+
+func (m *manifest) validate() error {
+	if err := m.Options.validate(); err != nil {
+		return err
+	}
+	if m.Options.Fields == nil {
+		return fmt.Errorf("no list of fields: %w", base.ErrCorrupt)
+	}
+	total, seen := int64(0), map[uint64]bool{}
+	for _, s := range m.Segments {
+		number, ok := segmentNumber(s.Name)
+		switch {
+		case !ok, s.Live != "" && !livePattern.MatchString(s.Live):
+			return fmt.Errorf("segment %q, live documents %q: not such names: %w", s.Name, s.Live, base.ErrCorrupt)
+		case s.NumDocs < 1, s.NumLive < 0, s.NumLive > s.NumDocs, (s.Live == "") != (s.NumLive == s.NumDocs):
+			return fmt.Errorf("segment %s: %d of %d documents live: %w", s.Name, s.NumLive, s.NumDocs, base.ErrCorrupt)
+		case number >= m.NextSegment, seen[number]:
+			return fmt.Errorf("segment %s twice, or not before the next, %d: %w", s.Name, m.NextSegment, base.ErrCorrupt)
+		}
+		seen[number] = true
+		total += int64(s.NumDocs)
+	}
+	if total > base.MaxDocs {
+		return fmt.Errorf("%d documents, at most %d: %w", total, int64(base.MaxDocs), base.ErrCorrupt)
+	}
+	return nil
+}
+
+// names returns the files and folders that the manifest names.
+func (m *manifest) names() map[string]bool {
+	names := map[string]bool{manifestName: true, lockName: true}
+	for _, s := range m.Segments {
+		names[s.Name] = true
+		if s.Live != "" {
+			names[s.Live] = true
+		}
+	}
+	return names
+}
+
+// ours tells whether a name in an index folder is one that a writer makes.
+func ours(name string) bool {
+	return name == manifestName || name == manifestTemp || name == lockName || name == tempName ||
+		segmentPattern.MatchString(name) || livePattern.MatchString(name)
+}
+
+// loadManifest reads the manifest of an index folder. The error wraps
+// base.ErrNotIndex if there is none.
+func loadManifest(fsys vfs.FS, dir string) (*manifest, error) {
+	name := filepath.Join(dir, manifestName)
+	f, err := fsys.Open(name)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%s: %w", dir, base.ErrNotIndex)
+		}
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxManifestLen))
+	if err := errors.Join(err, f.Close()); err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	m, err := parseManifest(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return m, nil
+}
+
+// save replaces the manifest of an index folder. renamed tells whether the new
+// one is in place, which may be so even with an error: then only the folder
+// could not be synced, so that a power failure may bring the old one back.
+func (m *manifest) save(fsys vfs.FS, dir string) (renamed bool, err error) {
+	data, err := m.encode()
+	if err != nil {
+		return false, err
+	}
+	temp := filepath.Join(dir, manifestTemp)
+	if err := writeFile(fsys, temp, data); err != nil {
+		return false, errors.Join(fmt.Errorf("write %s: %w", temp, err), ignoreMissing(fsys.Remove(temp)))
+	}
+	if err := fsys.Rename(temp, filepath.Join(dir, manifestName)); err != nil {
+		return false, errors.Join(err, ignoreMissing(fsys.Remove(temp)))
+	}
+	return true, fsys.SyncDir(dir)
+}
+
+// writeFile writes and syncs a file.
+func writeFile(fsys vfs.FS, name string, data []byte) error {
+	f, err := fsys.Create(name)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}

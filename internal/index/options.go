@@ -1,0 +1,111 @@
+package index
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/griffin-search/griffin/codec"
+	"github.com/griffin-search/griffin/internal/analysis"
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/score"
+	"github.com/griffin-search/griffin/internal/segment"
+)
+
+// Options are what an index is made with; they never change afterwards. The
+// zero value has the defaults.
+type Options struct {
+	// Analyzer is the name of the analyzer of documents and queries; "": "english".
+	Analyzer string `json:"analyzer"`
+	// Codec is the name of the posting lists' codec; "": "simdbp".
+	Codec string `json:"codec"`
+	// BM25 are the parameters that scores use and bounds are made for; zero:
+	// score.DefaultBM25.
+	BM25 score.BM25 `json:"bm25"`
+	// Positions keeps where in a document a term stands, which phrases need.
+	Positions bool `json:"positions"`
+	// NoStored leaves out titles, texts and further fields: hits have ids only.
+	NoStored bool `json:"no_stored"`
+	// Fields are the names of indexed fields next to the default one; nil:
+	// "title" alone. A document's title goes to the field "title", its further
+	// fields to those of their names.
+	Fields []string `json:"fields"`
+}
+
+// Defaults of Options.
+const (
+	DefaultAnalyzer = "english"
+	DefaultCodec    = "simdbp"
+)
+
+// withDefaults returns o with its zero values filled in, or an error that
+// wraps base.ErrBadInput.
+func (o Options) withDefaults() (Options, error) {
+	if o.Analyzer == "" {
+		o.Analyzer = DefaultAnalyzer
+	}
+	if o.Codec == "" {
+		o.Codec = DefaultCodec
+	}
+	if o.BM25 == (score.BM25{}) {
+		o.BM25 = score.DefaultBM25
+	}
+	if o.Fields == nil {
+		o.Fields = []string{titleField}
+	}
+	o.Fields = slices.Clone(o.Fields)
+	return o, o.validate()
+}
+
+func (o *Options) validate() error {
+	if _, err := analysis.New(o.Analyzer); err != nil {
+		return err
+	}
+	if _, err := codec.Lookup(o.Codec); err != nil {
+		return err
+	}
+	if !(o.BM25.K1 >= 0 && o.BM25.K1 <= 1000 && o.BM25.B >= 0 && o.BM25.B <= 1) {
+		return fmt.Errorf("BM25 with k1=%g, b=%g: want k1 in 0..1000 and b in 0..1: %w", o.BM25.K1, o.BM25.B, base.ErrBadInput)
+	}
+	if len(o.Fields) >= base.MaxFields {
+		return fmt.Errorf("%d fields next to the default one, at most %d: %w", len(o.Fields), base.MaxFields-1, base.ErrBadInput)
+	}
+	for i, name := range o.Fields {
+		if !validFieldName(name) {
+			return fmt.Errorf("field name %q: want letters, digits, '_', '-' or '.': %w", name, base.ErrBadInput)
+		}
+		if slices.Contains(o.Fields[:i], name) {
+			return fmt.Errorf("field %q is declared twice: %w", name, base.ErrBadInput)
+		}
+	}
+	return nil
+}
+
+func validFieldName(name string) bool {
+	return name != "" && utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-.", r)
+	})
+}
+
+func (o *Options) schema() *schema {
+	return &schema{
+		analyzer:  o.Analyzer,
+		fields:    append([]string{""}, o.Fields...),
+		positions: o.Positions,
+		stored:    !o.NoStored,
+	}
+}
+
+func (o *Options) segmentOptions(threads int) segment.Options {
+	return segment.Options{
+		Fields:    append([]string{""}, o.Fields...),
+		Codec:     o.Codec,
+		Analyzer:  o.Analyzer,
+		BM25:      o.BM25,
+		Positions: o.Positions,
+		Stored:    !o.NoStored,
+		Threads:   threads,
+	}
+}

@@ -1,0 +1,101 @@
+package index
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/corpus"
+)
+
+// Phase is a part of a build.
+type Phase string
+
+// The phases of a build, in order; the last two only with reordering.
+const (
+	PhaseReading    Phase = "reading"
+	PhaseMerging    Phase = "merging"
+	PhaseReordering Phase = "reordering"
+	PhaseWriting    Phase = "writing"
+)
+
+// Progress is how far a build is.
+type Progress struct {
+	Phase Phase
+	// Docs and Bytes (uncompressed) are what was indexed so far.
+	Docs, Bytes int64
+	// InputRead of InputTotal bytes of input, as stored, were read; InputTotal
+	// is 0 if it is not known.
+	InputRead, InputTotal int64
+	// BadRecords were passed over so far.
+	BadRecords int64
+	// Fraction of the phase that is done, 0 to 1; 0 if it is not known.
+	Fraction float64
+}
+
+// progressInterval is the time between two reports.
+const progressInterval = 100 * time.Millisecond
+
+// meter counts what a build does and reports it at regular times.
+type meter struct {
+	docs, bytes, bad atomic.Int64
+	phase            atomic.Pointer[Phase]
+	done, total      atomic.Int64 // of the phase
+	reader           corpus.Reader
+	report           func(Progress)
+	stop             chan struct{}
+	stopped          sync.WaitGroup
+}
+
+// startMeter starts to call report, which may be nil, until end.
+func startMeter(reader corpus.Reader, report func(Progress)) *meter {
+	m := &meter{reader: reader, report: report, stop: make(chan struct{})}
+	m.enter(PhaseReading, 0, 0)
+	if report == nil {
+		return m
+	}
+	m.stopped.Go(func() {
+		tick := time.NewTicker(progressInterval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-m.stop:
+				report(m.progress())
+				return
+			case <-tick.C:
+				report(m.progress())
+			}
+		}
+	})
+	return m
+}
+
+// enter says that done of total units of a phase are done.
+func (m *meter) enter(p Phase, done, total int64) {
+	if now := m.phase.Load(); now == nil || *now != p {
+		m.phase.Store(&p)
+	}
+	m.done.Store(done)
+	m.total.Store(total)
+}
+
+func (m *meter) progress() Progress {
+	p := Progress{Phase: *m.phase.Load(), Docs: m.docs.Load(), Bytes: m.bytes.Load(), BadRecords: m.bad.Load()}
+	done, total := m.done.Load(), m.total.Load()
+	if m.reader != nil {
+		p.InputRead, p.InputTotal = m.reader.Progress()
+		if p.Phase == PhaseReading {
+			done, total = p.InputRead, p.InputTotal
+		}
+	}
+	if total > 0 {
+		p.Fraction = min(float64(done)/float64(total), 1)
+	}
+	return p
+}
+
+// end makes the last report and waits until it was made.
+func (m *meter) end() {
+	close(m.stop)
+	m.stopped.Wait()
+}

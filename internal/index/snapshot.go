@@ -1,0 +1,173 @@
+package index
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/invariant"
+	"github.com/griffin-search/griffin/internal/segment"
+)
+
+// Snapshot is one commit of an index: a fixed set of segments and of live
+// documents. It is safe for concurrent use until it is released.
+type Snapshot struct {
+	// Segments are the parts of the index in DocID order.
+	Segments []View
+	// Generation counts the commits of the index; 0: nothing was committed yet.
+	Generation uint64
+	// Options are those that the index was made with.
+	Options Options
+	// Fields are the statistics of the indexed fields, by base.FieldID.
+	Fields []FieldStats
+	// NumDocs counts all documents, deleted ones too, as statistics do;
+	// NumLive those that can be found.
+	NumDocs, NumLive int
+
+	references atomic.Int64
+	held       []*openSegment
+}
+
+// View is one segment of a Snapshot.
+type View struct {
+	*segment.Segment
+	// Name is the name of the segment's folder.
+	Name string
+	// Base is added to the segment's DocIDs to get those of the index.
+	Base base.DocID
+	// Live holds the documents that were not deleted; nil: all.
+	Live *segment.Bitmap
+}
+
+// FieldStats are the statistics of a field over all segments. Deleted documents
+// count until a merge drops them, in these numbers as in each list's DocFreq, so
+// that no DocFreq exceeds NumDocs.
+type FieldStats struct {
+	Name        string
+	NumDocs     uint64 // documents of the index, with or without the field
+	TotalTokens uint64
+	NumPostings uint64
+}
+
+// AvgLen is the mean length of the field in tokens; 0 if there are no documents.
+func (f *FieldStats) AvgLen() float64 {
+	if f.NumDocs == 0 {
+		return 0
+	}
+	return float64(f.TotalTokens) / float64(f.NumDocs)
+}
+
+// openSegment is a segment that one or more snapshots hold.
+type openSegment struct {
+	*segment.Segment
+	references atomic.Int64
+}
+
+func (o *openSegment) release() {
+	if o.references.Add(-1) == 0 {
+		_ = o.Close() // unmapping what is only read loses nothing
+	}
+}
+
+// newSnapshot opens what m names, and shares what is open already. ix.mu is
+// held, or ix is new.
+func (ix *Index) newSnapshot(m *manifest) (*Snapshot, error) {
+	s := &Snapshot{Generation: m.Generation, Options: m.Options}
+	s.references.Store(1)
+	s.Fields = make([]FieldStats, 1+len(m.Options.Fields))
+	for i, name := range m.Options.Fields {
+		s.Fields[i+1].Name = name
+	}
+	for i := range m.Segments {
+		if err := ix.addView(s, m, &m.Segments[i]); err != nil {
+			s.Release()
+			return nil, fmt.Errorf("index %s: segment %s: %w", ix.dir, m.Segments[i].Name, err)
+		}
+	}
+	for name := range ix.open {
+		if !m.names()[name] {
+			delete(ix.open, name) // the snapshots that hold it close it
+		}
+	}
+	return s, nil
+}
+
+func (ix *Index) addView(s *Snapshot, m *manifest, ms *manifestSegment) error {
+	seg := ix.open[ms.Name]
+	if seg == nil {
+		opened, err := segment.Open(ix.fs, ix.path(ms.Name))
+		if err != nil {
+			return err
+		}
+		seg = &openSegment{Segment: opened}
+	}
+	seg.references.Add(1)
+	s.held = append(s.held, seg)
+	v := View{Segment: seg.Segment, Name: ms.Name, Base: base.DocID(s.NumDocs)}
+	if err := checkSegment(m, ms, seg.Segment); err != nil {
+		return err
+	}
+	if ms.Live != "" {
+		live, err := segment.LoadBitmap(ix.fs, ix.path(ms.Live))
+		if err != nil {
+			return err
+		}
+		if live.Len() != ms.NumDocs || live.Count() != ms.NumLive {
+			return fmt.Errorf("%s: %d of %d documents live, the manifest says %d of %d: %w",
+				ms.Live, live.Count(), live.Len(), ms.NumLive, ms.NumDocs, base.ErrCorrupt)
+		}
+		v.Live = live
+	}
+	ix.open[ms.Name] = seg
+	s.Segments = append(s.Segments, v)
+	s.NumDocs += ms.NumDocs
+	s.NumLive += ms.NumLive
+	meta := seg.Meta()
+	for i := range s.Fields {
+		s.Fields[i].NumDocs += uint64(ms.NumDocs)
+		s.Fields[i].TotalTokens += meta.Fields[i].TotalTokens
+		s.Fields[i].NumPostings += meta.Fields[i].NumPostings
+	}
+	return nil
+}
+
+// checkSegment makes sure that a segment is what the manifest says.
+func checkSegment(m *manifest, ms *manifestSegment, seg *segment.Segment) error {
+	meta, want := seg.Meta(), m.Options.segmentOptions(0)
+	ok := meta.NumDocs == ms.NumDocs && meta.Analyzer == want.Analyzer && meta.Positions == want.Positions &&
+		meta.Stored == want.Stored && meta.BM25 == want.BM25 && len(meta.Fields) == len(want.Fields)
+	for i := 0; ok && i < len(want.Fields); i++ {
+		ok = meta.Fields[i].Name == want.Fields[i]
+	}
+	if !ok {
+		return fmt.Errorf("its metadata contradict the manifest: %w", base.ErrCorrupt)
+	}
+	return nil
+}
+
+// Release gives the snapshot back; it must not be used afterwards.
+func (s *Snapshot) Release() {
+	left := s.references.Add(-1)
+	invariant.Check(left >= 0, "snapshot of generation %d released once too often", s.Generation)
+	if left != 0 {
+		return
+	}
+	for _, seg := range s.held {
+		seg.release()
+	}
+}
+
+// Lookup finds the live document with an external id.
+func (s *Snapshot) Lookup(id string) (view int, doc base.DocID, found bool, err error) {
+	for i := len(s.Segments) - 1; i >= 0; i-- {
+		v := &s.Segments[i]
+		doc, found, err := v.Segment.Lookup([]byte(id))
+		if err != nil {
+			return 0, 0, false, fmt.Errorf("segment %s: %w", v.Name, err)
+		}
+		if found && (v.Live == nil || v.Live.Has(int(doc))) {
+			return i, doc, true, nil
+		}
+	}
+	return 0, 0, false, nil
+}
