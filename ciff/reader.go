@@ -1,0 +1,269 @@
+package ciff
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+const (
+	// maxStringBytes bounds terms, ids and descriptions.
+	maxStringBytes = 1 << 20
+	// maxSmallBytes bounds the messages that are read as a whole: Header and DocRecord.
+	maxSmallBytes = 2 * maxStringBytes
+	// maxPostingBytes bounds one posting: two varints and their tags, and some
+	// room for fields that are not known.
+	maxPostingBytes = 256
+)
+
+// Reader reads a CIFF file from its start to its end.
+type Reader struct {
+	in       window
+	header   Header
+	numLists int32 // read so far
+	numDocs  int32
+}
+
+// NewReader reads the header. It returns ErrInvalid if there is none.
+func NewReader(r io.Reader) (*Reader, error) {
+	rd := &Reader{in: window{r: r}}
+	b, err := rd.in.message(maxSmallBytes)
+	if err == nil {
+		if err = rd.header.decode(b); err == nil {
+			err = rd.header.check()
+		}
+	}
+	if err != nil {
+		return nil, rd.failed("header", err)
+	}
+	return rd, nil
+}
+
+// Header returns the header of the file.
+func (r *Reader) Header() Header { return r.header }
+
+// NextList reads the next posting list into l, whose memory it reuses. It
+// returns io.EOF after the last, and ErrInvalid with the place if something is
+// wrong; the Reader cannot go on then.
+func (r *Reader) NextList(l *PostingsList) error {
+	if r.numLists == r.header.NumPostingsLists {
+		return io.EOF
+	}
+	l.Term, l.Postings = "", l.Postings[:0]
+	if err := r.list(l); err != nil {
+		return r.failed(fmt.Sprintf("posting list %d (term %.80q)", r.numLists, l.Term), err)
+	}
+	r.numLists++
+	return nil
+}
+
+// SkipLists passes over the posting lists that were not read, unchecked.
+func (r *Reader) SkipLists() error {
+	for r.numLists < r.header.NumPostingsLists {
+		n, err := r.in.length()
+		if err == nil {
+			err = r.in.skip(n)
+		}
+		if err != nil {
+			return r.failed(fmt.Sprintf("posting list %d", r.numLists), err)
+		}
+		r.numLists++
+	}
+	return nil
+}
+
+// NextDoc reads the next document record into d, passing over the posting
+// lists that were not read. It returns io.EOF after the last, if the file ends
+// there, and ErrInvalid with the place if something is wrong.
+func (r *Reader) NextDoc(d *DocRecord) error {
+	if err := r.SkipLists(); err != nil {
+		return err
+	}
+	if r.numDocs == r.header.NumDocs {
+		if r.in.more() {
+			return r.failed("end", errors.New("more data than the header announces"))
+		}
+		if err := r.in.err; err != nil && err != io.EOF {
+			return r.failed("end", err)
+		}
+		return io.EOF
+	}
+	b, err := r.in.message(maxSmallBytes)
+	if err == nil {
+		*d = DocRecord{}
+		if err = d.decode(b); err == nil {
+			err = d.check(r.numDocs)
+		}
+	}
+	if err != nil {
+		return r.failed(fmt.Sprintf("document record %d", r.numDocs), err)
+	}
+	r.numDocs++
+	return nil
+}
+
+// failed adds the place to an error.
+func (r *Reader) failed(where string, err error) error {
+	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = fmt.Errorf("cut off: %w", io.ErrUnexpectedEOF)
+	} else if r.in.err != nil && errors.Is(err, r.in.err) {
+		return fmt.Errorf("ciff: byte %d: %s: %w", r.in.offset(), where, err)
+	}
+	return fmt.Errorf("ciff: byte %d: %s: %w: %w", r.in.offset(), where, ErrInvalid, err)
+}
+
+// list reads one PostingsList message field by field, so that no more memory
+// is taken than its postings need.
+func (r *Reader) list(l *PostingsList) error {
+	size, err := r.in.length()
+	if err != nil {
+		return err
+	}
+	end := r.in.offset() + size
+	df, cf, sum := int64(0), int64(0), int64(0)
+	for r.in.offset() < end {
+		num, typ, err := r.in.tag()
+		if err != nil {
+			return err
+		}
+		switch num {
+		case listTerm:
+			var b []byte
+			if b, err = r.in.bytes(typ, maxStringBytes); err == nil {
+				if l.Term = string(b); !utf8.Valid(b) {
+					err = errors.New("the term is no UTF-8")
+				}
+			}
+		case listDF:
+			df, err = r.in.varint(typ)
+		case listCF:
+			cf, err = r.in.varint(typ)
+		case listPostings:
+			var b []byte
+			if b, err = r.in.bytes(typ, maxPostingBytes); err == nil {
+				if err = r.posting(l, b); err == nil {
+					sum += int64(l.Postings[len(l.Postings)-1].TF)
+				}
+			}
+		default:
+			err = r.in.unknown(num, typ, end)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	switch {
+	case r.in.offset() != end:
+		return errors.New("a field goes past the end of the message")
+	case df != int64(len(l.Postings)):
+		return fmt.Errorf("document frequency %d, but %d postings", df, len(l.Postings))
+	case cf != sum:
+		return fmt.Errorf("collection frequency %d, but the frequencies sum up to %d", cf, sum)
+	}
+	return nil
+}
+
+// posting appends the posting that message b holds.
+func (r *Reader) posting(l *PostingsList, b []byte) error {
+	var gap, tf int64
+	err := fields(b, func(num protowire.Number, v value) error {
+		switch num {
+		case postingDocID:
+			return v.int(&gap, math.MaxInt32)
+		case postingTF:
+			return v.int(&tf, math.MaxInt32)
+		}
+		return nil
+	})
+	doc := gap
+	if n := len(l.Postings); err == nil && n > 0 {
+		if doc += int64(l.Postings[n-1].DocID); gap <= 0 {
+			err = fmt.Errorf("gap %d: documents must rise", gap)
+		}
+	}
+	switch {
+	case err != nil:
+	case doc < 0 || doc >= int64(r.header.NumDocs):
+		err = fmt.Errorf("docid %d, but there are %d documents", doc, r.header.NumDocs)
+	case tf < 1:
+		err = fmt.Errorf("term frequency %d", tf)
+	}
+	if err != nil {
+		return fmt.Errorf("posting %d: %w", len(l.Postings), err)
+	}
+	l.Postings = append(l.Postings, Posting{DocID: int32(doc), TF: int32(tf)})
+	return nil
+}
+
+func (h *Header) decode(b []byte) error {
+	return fields(b, func(num protowire.Number, v value) error {
+		switch num {
+		case headerVersion:
+			return v.int32(&h.Version)
+		case headerNumPostingsLists:
+			return v.int32(&h.NumPostingsLists)
+		case headerNumDocs:
+			return v.int32(&h.NumDocs)
+		case headerTotalPostingsLists:
+			return v.int32(&h.TotalPostingsLists)
+		case headerTotalDocs:
+			return v.int32(&h.TotalDocs)
+		case headerTotalTerms:
+			return v.int(&h.TotalTermsInCollection, math.MaxInt64)
+		case headerAverageDocLength:
+			return v.double(&h.AverageDocLength)
+		case headerDescription:
+			return v.string(&h.Description)
+		}
+		return nil
+	})
+}
+
+func (d *DocRecord) decode(b []byte) error {
+	return fields(b, func(num protowire.Number, v value) error {
+		switch num {
+		case docDocID:
+			return v.int32(&d.DocID)
+		case docCollectionDocID:
+			return v.string(&d.CollectionDocID)
+		case docDocLength:
+			return v.int32(&d.DocLength)
+		}
+		return nil
+	})
+}
+
+// ReadDocsFirst reads the document records of a file, calls doc for each in
+// order (with memory that is reused), then goes back to the start and returns
+// a Reader for the posting lists. The file is read twice, its lists decoded
+// once. For a stream that cannot go back, such as a compressed one, open it
+// twice: NextDoc of the first Reader passes over the lists.
+func ReadDocsFirst(f io.ReadSeeker, doc func(*DocRecord) error) (*Reader, error) {
+	start, err := f.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return nil, err
+	}
+	r, err := NewReader(f)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		var d DocRecord
+		if err := r.NextDoc(&d); err == io.EOF {
+			break
+		} else if err != nil {
+			return nil, err
+		}
+		if err := doc(&d); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := f.Seek(start, io.SeekStart); err != nil {
+		return nil, err
+	}
+	return NewReader(f)
+}
