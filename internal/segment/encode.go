@@ -238,9 +238,8 @@ func (e *encoder) addPostings(w *postings.Writer, docIDs, freqs []uint32, positi
 	if e.renumber == nil {
 		return w.AddBlock(docIDs, freqs, positions)
 	}
-	e.renumber.add(docIDs, freqs, positions)
-	if !last {
-		return nil
+	if err := e.renumber.add(docIDs, freqs, positions); err != nil || !last {
+		return err
 	}
 	return e.renumber.finish(w)
 }
@@ -272,6 +271,7 @@ func (e *encoder) listError(err error) error {
 type renumberer struct {
 	newID     []uint32 // by old DocID
 	positions bool
+	next      int64    // one past the last old DocID of the list so far
 	keys      []uint64 // new DocID << 32 | index in freqs
 	spare     []uint64
 	freqs     []uint32
@@ -282,17 +282,18 @@ type renumberer struct {
 	posOut          []byte
 }
 
-func (r *renumberer) add(docIDs, freqs []uint32, positions []byte) {
+// add appends postings of the list, whose old DocIDs rise.
+func (r *renumberer) add(docIDs, freqs []uint32, positions []byte) error {
 	for i, d := range docIDs {
-		// A DocID past the end is for the Writer to refuse.
-		id := ^uint32(0)
-		if int(d) < len(r.newID) {
-			id = r.newID[d]
+		if int64(d) < r.next || int64(d) >= int64(len(r.newID)) {
+			return fmt.Errorf("DocID %d of %d, want at least %d: %w", d, len(r.newID), r.next, base.ErrBadInput)
 		}
-		r.keys = append(r.keys, uint64(id)<<32|uint64(len(r.freqs)+i))
+		r.next = int64(d) + 1
+		r.keys = append(r.keys, uint64(r.newID[d])<<32|uint64(len(r.freqs)+i))
 	}
 	r.freqs = append(r.freqs, freqs...)
 	r.posBytes = append(r.posBytes, positions...)
+	return nil
 }
 
 // finish gives the list to w, which has begun it, and forgets it.
@@ -315,7 +316,7 @@ func (r *renumberer) finish(w *postings.Writer) error {
 			return err
 		}
 	}
-	r.keys, r.freqs, r.posBytes = r.keys[:0], r.freqs[:0], r.posBytes[:0]
+	r.next, r.keys, r.freqs, r.posBytes = 0, r.keys[:0], r.freqs[:0], r.posBytes[:0]
 	return nil
 }
 
@@ -328,9 +329,9 @@ func (r *renumberer) findPositions() error {
 	start := 0
 	for _, f := range r.freqs {
 		r.posStarts = append(r.posStarts, uint64(start))
-		size, err := vbytesLen(r.posBytes[start:], uint64(f))
-		if err != nil {
-			return fmt.Errorf("positions: %w", err)
+		size, ok := vbytesLen(r.posBytes[start:], uint64(f))
+		if !ok {
+			return fmt.Errorf("positions end early: %w", base.ErrBadInput)
 		}
 		start += size
 	}

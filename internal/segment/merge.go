@@ -346,9 +346,9 @@ func (m *merger) appendKept(docs *docMap, b *PostingBlock) error {
 	for i, doc := range b.DocIDs[:b.N] {
 		size := 0
 		if m.positions {
-			var err error
-			if size, err = vbytesLen(positions, uint64(b.Freqs[i])); err != nil {
-				return fmt.Errorf("document %d: positions: %w", doc, err)
+			var ok bool
+			if size, ok = vbytesLen(positions, uint64(b.Freqs[i])); !ok {
+				return fmt.Errorf("document %d: positions end early: %w", doc, base.ErrBadInput)
 			}
 		}
 		if int(doc) >= len(docs.table) {

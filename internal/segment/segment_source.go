@@ -135,26 +135,26 @@ func (it *segmentLists) blockPositions(b *PostingBlock, n int) ([]byte, error) {
 	for _, f := range b.Freqs[:n] {
 		numPositions += uint64(f)
 	}
-	size, err := vbytesLen(src, numPositions)
-	if err != nil {
-		return nil, fmt.Errorf("block %d: positions: %w", it.block, err)
+	size, ok := vbytesLen(src, numPositions)
+	if !ok {
+		return nil, fmt.Errorf("block %d: positions end early: %w", it.block, base.ErrCorrupt)
 	}
 	return src[:size], nil
 }
 
-// vbytesLen returns how many bytes the first n vbytes of src take.
-func vbytesLen(src []byte, n uint64) (int, error) {
+// vbytesLen returns how many bytes the first n vbytes of src take; false if src
+// does not have so many.
+func vbytesLen(src []byte, n uint64) (size int, ok bool) {
 	if n > uint64(len(src)) {
-		return 0, fmt.Errorf("%d of them in %d bytes: %w", n, len(src), base.ErrCorrupt)
+		return 0, false
 	}
-	i := 0
-	for ; n > 0; i++ {
-		if i >= len(src) {
-			return 0, fmt.Errorf("cut off: %w", base.ErrCorrupt)
+	for ; n > 0; size++ {
+		if size >= len(src) {
+			return 0, false
 		}
-		if src[i] < 0x80 {
+		if src[size] < 0x80 {
 			n--
 		}
 	}
-	return i, nil
+	return size, true
 }
