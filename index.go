@@ -3,110 +3,246 @@ package griffin
 import (
 	"context"
 	"errors"
-	"time"
+	"fmt"
+	"sync"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/exec"
+	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/segment"
+	"github.com/griffin-search/griffin/internal/vfs"
 )
 
 // Index is an index in a folder. All methods may be called by any number of
 // goroutines at the same time.
-type Index struct{}
+type Index struct {
+	ix  *index.Index
+	cfg config
 
-var errIncomplete = errors.New("griffin: in construction")
+	// scratches holds *scratch values that no search uses.
+	scratches sync.Pool
 
-// Create makes a new, empty index in the folder dir, which is made if it does
-// not exist. ErrExists if there is an index in it already.
-func Create(dir string, opts ...Option) (*Index, error) { return nil, errIncomplete }
+	mu     sync.Mutex
+	writer *index.Writer // nil: nothing was added or deleted since the last commit
+	closed bool
+}
+
+// scratch is the memory of one search.
+type scratch struct {
+	exec   *exec.Scratch
+	hits   []base.Hit
+	stored segment.StoredDoc
+}
+
+// Create makes a new, empty index in the folder dir. Nothing is written before
+// the first Commit or IndexFiles. ErrExists if there is an index in the folder,
+// ErrBadInput if there are other files in it or an option cannot be used.
+func Create(dir string, opts ...Option) (*Index, error) {
+	cfg, err := newConfig(opts)
+	if err != nil {
+		return nil, err
+	}
+	made := index.Options{
+		Analyzer: cfg.analyzer, Codec: cfg.codec, Positions: cfg.positions, NoStored: cfg.withoutStored, Fields: cfg.fields,
+	}
+	if cfg.bm25 != nil {
+		made.BM25 = *cfg.bm25
+	}
+	ix, err := index.Create(vfs.OS, dir, made)
+	if err != nil {
+		return nil, err
+	}
+	return newIndex(ix, cfg)
+}
 
 // Open opens the index in the folder dir. It reads next to nothing: files are
-// mapped and checked where a search touches them first.
-func Open(dir string, opts ...Option) (*Index, error) { return nil, errIncomplete }
+// mapped, and checked where a search touches them first. ErrNotIndex if there
+// is no index in the folder.
+func Open(dir string, opts ...Option) (*Index, error) {
+	cfg, err := newConfig(opts)
+	if err != nil {
+		return nil, err
+	}
+	ix, err := index.Open(vfs.OS, dir)
+	if err != nil {
+		return nil, err
+	}
+	return newIndex(ix, cfg)
+}
+
+// newIndex makes the first scratch, so that an analyzer which this program
+// does not have is an error now and not in every search.
+func newIndex(ix *index.Index, cfg config) (*Index, error) {
+	g := &Index{ix: ix, cfg: cfg}
+	sc, err := g.newScratch()
+	if err != nil {
+		return nil, errors.Join(err, ix.Close())
+	}
+	g.scratches.Put(sc)
+	return g, nil
+}
+
+func (ix *Index) newScratch() (*scratch, error) {
+	sc, err := exec.NewScratch(ix.ix.Options().Analyzer)
+	if err != nil {
+		return nil, fmt.Errorf("index %s: %w", ix.ix.Dir(), err)
+	}
+	return &scratch{exec: sc}, nil
+}
+
+// scratch takes a scratch, to be put back into scratches.
+func (ix *Index) scratch() (*scratch, error) {
+	if sc, ok := ix.scratches.Get().(*scratch); ok {
+		return sc, nil
+	}
+	return ix.newScratch()
+}
 
 // Close releases the index. What was not committed is lost. Searches that run
 // are let end; later calls return ErrClosed.
-func (ix *Index) Close() error { return errIncomplete }
+func (ix *Index) Close() error {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	ix.closed = true
+	return errors.Join(ix.endWriter(), ix.ix.Close())
+}
 
 // Add adds documents, replacing those with the same IDs. They are seen by
 // searches after Commit. The first Add or Delete after Open, Commit or
 // Rollback takes the index's write lock: ErrLocked if another process has it.
-func (ix *Index) Add(ctx context.Context, docs ...Document) error { return errIncomplete }
+// If a document cannot be indexed the error is ErrBadInput and names it; those
+// before it were added.
+func (ix *Index) Add(ctx context.Context, docs ...Document) error {
+	return ix.write(ctx, len(docs), func(w *index.Writer, i int) error {
+		d := corpus.Document{ID: docs[i].ID, Title: docs[i].Title, Text: docs[i].Text}
+		for _, f := range docs[i].Fields {
+			d.Extra = append(d.Extra, corpus.Field(f))
+		}
+		return w.Add(&d)
+	})
+}
 
 // Delete removes the documents with the given IDs, as of the next Commit. IDs
 // that the index does not have are no error.
-func (ix *Index) Delete(ctx context.Context, ids ...string) error { return errIncomplete }
+func (ix *Index) Delete(ctx context.Context, ids ...string) error {
+	return ix.write(ctx, len(ids), func(w *index.Writer, i int) error { return w.Delete(ids[i]) })
+}
+
+// write calls do for 0 to n-1 with the writer, which it makes if there is none.
+func (ix *Index) write(ctx context.Context, n int, do func(w *index.Writer, i int) error) error {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	if err := ix.beginWriter(); err != nil {
+		return err
+	}
+	for i := range n {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := do(ix.writer, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// beginWriter makes a writer if there is none. ix.mu is held.
+func (ix *Index) beginWriter() error {
+	if ix.closed {
+		return fmt.Errorf("index %s: %w", ix.ix.Dir(), ErrClosed)
+	}
+	if ix.writer != nil {
+		return nil
+	}
+	w, err := ix.ix.Writer(index.WriterOptions{MemoryBytes: ix.cfg.memoryBytes, Threads: ix.cfg.threads})
+	if err != nil {
+		return err
+	}
+	ix.writer = w
+	return nil
+}
+
+// endWriter closes the writer, if there is one. ix.mu is held.
+func (ix *Index) endWriter() error {
+	if ix.writer == nil {
+		return nil
+	}
+	err := ix.writer.Close()
+	ix.writer = nil
+	return err
+}
 
 // Commit makes everything since the last Commit durable and visible, all of it
-// or, if it returns an error, nothing. It gives the write lock back.
-func (ix *Index) Commit(ctx context.Context) error { return errIncomplete }
+// or, if it returns an error, nothing: then it can be tried again. It gives the
+// write lock back. The first Commit of a new index makes it, even if it is empty.
+func (ix *Index) Commit(ctx context.Context) error {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	if err := ix.beginWriter(); err != nil {
+		return err
+	}
+	if err := ix.writer.Commit(ctx); err != nil {
+		return err
+	}
+	return ix.endWriter()
+}
 
 // Rollback forgets everything since the last Commit and gives the write lock back.
-func (ix *Index) Rollback() error { return errIncomplete }
+func (ix *Index) Rollback() error {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	return ix.endWriter()
+}
 
 // Refresh makes visible what other processes committed, and tells whether
 // there was anything.
-func (ix *Index) Refresh() (changed bool, err error) { return false, errIncomplete }
+func (ix *Index) Refresh() (changed bool, err error) { return ix.ix.Refresh() }
 
-// Document returns the stored document with the given id. found is false if
-// the index has none.
+// Document returns the stored document with the given id; of an index
+// WithoutStored, only the ID. found is false if the index has none.
 func (ix *Index) Document(ctx context.Context, id string) (doc Document, found bool, err error) {
-	return Document{}, false, errIncomplete
+	if err := ctx.Err(); err != nil {
+		return Document{}, false, err
+	}
+	snapshot, err := ix.ix.Snapshot()
+	if err != nil {
+		return Document{}, false, err
+	}
+	defer snapshot.Release()
+	view, local, found, err := snapshot.Lookup(id)
+	if err != nil || !found {
+		return Document{}, false, err
+	}
+	doc = Document{ID: id}
+	if s := snapshot.Segments[view].Segment; s.HasStored() {
+		var stored segment.StoredDoc
+		if err := s.Stored(local, &stored); err != nil {
+			return Document{}, false, err
+		}
+		doc.Title, doc.Text, doc.Fields = string(stored.Title), string(stored.Text), fieldsOf(&stored)
+	}
+	return doc, true, nil
 }
 
-// FilesOptions say how IndexFiles reads its input. The zero value recognises
-// everything by itself.
-type FilesOptions struct {
-	// Format is one of Formats; "" recognises it.
-	Format string
-	// IDField, TitleField and TextField name the parts of JSON records.
-	IDField, TitleField, TextField string
-	// ExtraFields names the further fields of records to keep; nil keeps all.
-	ExtraFields []string
-	// MaxErrors is how many bad records are passed over before indexing ends
-	// with an error; -1: any number.
-	MaxErrors int
-	// Reorder is "none" (the default) or "bp": documents are renumbered so that
-	// similar ones are neighbours, which makes the index smaller and faster.
-	Reorder string
-	// Progress, if set, is called a few times a second and at the end.
-	Progress func(Progress)
-	// OnBadRecord, if set, is called for each record that could not be used;
-	// the error tells file and line.
-	OnBadRecord func(error)
-	// OnDuplicate, if set, is called for each document that replaces an earlier
-	// one of the same input; earlier and later are places such as "a.jsonl:7".
-	OnDuplicate func(id, earlier, later string)
-}
-
-// Progress is how far IndexFiles has come.
-type Progress struct {
-	// Phase is "read", "reorder" or "merge".
-	Phase string
-	// Done and Total are bytes of input while reading and units of work
-	// otherwise; Total is 0 if it is not known.
-	Done, Total int64
-	// Docs were indexed so far, of Bytes of uncompressed input.
-	Docs, Bytes int64
-	BadRecords  int64 // passed over so far
-	Elapsed     time.Duration
-}
-
-// FilesReport is what IndexFiles did.
-type FilesReport struct {
-	Docs       int64         `json:"docs"`        // indexed
-	InputBytes int64         `json:"input_bytes"` // of the records, uncompressed
-	BadRecords int64         `json:"bad_records"` // passed over
-	Duplicates int64         `json:"duplicates"`  // replaced by a later document of the same ID
-	Skipped    int64         `json:"skipped"`     // files without text, and records without a document
-	Took       time.Duration `json:"took_ns"`
-}
-
-// IndexFiles adds the documents of files and folders, "-" being standard
-// input, and commits them: all at once, at the end. It reads in parallel and
-// keeps within the memory of WithMemory.
-func (ix *Index) IndexFiles(ctx context.Context, paths []string, opts FilesOptions) (FilesReport, error) {
-	return FilesReport{}, errIncomplete
+func fieldsOf(d *segment.StoredDoc) []Field {
+	if len(d.Extra) == 0 {
+		return nil
+	}
+	fields := make([]Field, len(d.Extra))
+	for i, f := range d.Extra {
+		fields[i] = Field{Name: string(f.Name), Value: string(f.Value)}
+	}
+	return fields
 }
 
 // Verify reads every byte of the index and checks every checksum and
 // invariant. progress, if not nil, is called now and then with bytes.
 func (ix *Index) Verify(ctx context.Context, progress func(done, total int64)) error {
-	return errIncomplete
+	snapshot, err := ix.ix.Snapshot()
+	if err != nil {
+		return err
+	}
+	defer snapshot.Release()
+	return snapshot.Verify(ctx, progress)
 }

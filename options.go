@@ -1,6 +1,8 @@
 package griffin
 
 import (
+	"fmt"
+
 	"github.com/griffin-search/griffin/internal/score"
 )
 
@@ -19,6 +21,23 @@ type config struct {
 	memoryBytes   int64
 	threads       int
 }
+
+func newConfig(opts []Option) (config, error) {
+	var c config
+	for _, o := range opts {
+		o(&c)
+	}
+	if b := c.bm25; b != nil && !(b.K1 >= 0 && b.K1 <= maxK1 && b.B >= 0 && b.B <= 1) {
+		return c, fmt.Errorf("BM25 with k1 = %g, b = %g: k1 is to be within 0 and %d, b within 0 and 1: %w", b.K1, b.B, maxK1, ErrBadInput)
+	}
+	if c.memoryBytes < 0 || c.threads < 0 {
+		return c, fmt.Errorf("memory of %d bytes, %d threads: neither can be negative: %w", c.memoryBytes, c.threads, ErrBadInput)
+	}
+	return c, nil
+}
+
+// maxK1 bounds K1: with more, frequencies hardly saturate at all.
+const maxK1 = 1000
 
 // WithAnalyzer chooses how text becomes terms; Analyzers lists the names. The
 // default is "english".

@@ -44,7 +44,7 @@ type Hit struct {
 
 // Snippet is the part of a document's text that shows best why it was found.
 type Snippet struct {
-	// Text is made of one or more passages, joined by " … ".
+	// Text is one line; an ellipsis (…) stands where a sentence is cut.
 	Text string `json:"text"`
 	// Highlights are the words of the query in Text, in order, not overlapping.
 	Highlights []Span `json:"highlights,omitempty"`

@@ -2,6 +2,12 @@ package griffin
 
 import (
 	"context"
+	"fmt"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/exec"
+	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/query"
 )
 
 // SearchOption sets one property of a search.
@@ -11,7 +17,7 @@ type searchConfig struct {
 	k, offset     int
 	mode          Mode
 	traversal     string
-	snippetBytes  int
+	snippetLength int
 	trace         bool
 	lenient       bool
 	plainWords    bool
@@ -22,8 +28,8 @@ type searchConfig struct {
 // DefaultK is how many hits a search gives if WithK does not say.
 const DefaultK = 10
 
-// DefaultSnippetBytes is the length of a snippet, about three lines.
-const DefaultSnippetBytes = 240
+// DefaultSnippetLength is the length of a snippet in characters, about three lines.
+const DefaultSnippetLength = 240
 
 // MaxK is the largest K plus Offset.
 const MaxK = 1_000_000
@@ -41,12 +47,12 @@ func WithMode(m Mode) SearchOption { return func(c *searchConfig) { c.mode = m }
 // lists them. All give the same answer. "" is the default of the mode.
 func WithTraversal(name string) SearchOption { return func(c *searchConfig) { c.traversal = name } }
 
-// WithSnippets adds to each hit the passages of its text that fit the query
-// best, about DefaultSnippetBytes long.
-func WithSnippets() SearchOption { return WithSnippetBytes(DefaultSnippetBytes) }
+// WithSnippets adds to each hit the passage of its text that fits the query
+// best, about DefaultSnippetLength characters long.
+func WithSnippets() SearchOption { return WithSnippetLength(DefaultSnippetLength) }
 
-// WithSnippetBytes is WithSnippets with another length.
-func WithSnippetBytes(n int) SearchOption { return func(c *searchConfig) { c.snippetBytes = n } }
+// WithSnippetLength is WithSnippets with another length in characters.
+func WithSnippetLength(n int) SearchOption { return func(c *searchConfig) { c.snippetLength = n } }
 
 // WithTrace adds a Trace to the results.
 func WithTrace() SearchOption { return func(c *searchConfig) { c.trace = true } }
@@ -66,16 +72,158 @@ func WithoutFields() SearchOption { return func(c *searchConfig) { c.withoutFiel
 // WithIDsOnly reads no stored documents: hits have an ID and a score.
 func WithIDsOnly() SearchOption { return func(c *searchConfig) { c.idsOnly = true } }
 
-// Search answers a query in the language of README's section "Queries":
-// words, "phrases", field:word, +required, -excluded, AND, OR, NOT,
-// parentheses, and ^boost. A query without any word gives no hits and no error.
+// newSearchConfig applies options and checks them.
+func newSearchConfig(opts []SearchOption) (searchConfig, error) {
+	c := searchConfig{k: DefaultK}
+	for _, o := range opts {
+		o(&c)
+	}
+	switch {
+	case c.k < 1 || c.k > MaxK:
+		return c, fmt.Errorf("k is %d, not between 1 and %d: %w", c.k, MaxK, ErrBadInput)
+	case c.offset < 0 || c.offset > MaxK-c.k:
+		return c, fmt.Errorf("offset is %d, not between 0 and %d less k: %w", c.offset, MaxK, ErrBadInput)
+	case c.snippetLength < 0:
+		return c, fmt.Errorf("snippets of %d characters: %w", c.snippetLength, ErrBadInput)
+	}
+	return c, nil
+}
+
+// Search answers a query, in which stand words, "phrases", field:word, +required
+// and -excluded parts, AND, OR and NOT, parentheses, and boosts (word^2). A
+// backslash takes from a character its meaning. A query without any word gives
+// no hits and no error; one that cannot be read gives a *QueryError.
 func (ix *Index) Search(ctx context.Context, query string, opts ...SearchOption) (*Results, error) {
-	return nil, errIncomplete
+	began := time.Now()
+	c, err := newSearchConfig(opts)
+	if err != nil {
+		return nil, err
+	}
+	snapshot, err := ix.ix.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	defer snapshot.Release()
+	sc, err := ix.scratch()
+	if err != nil {
+		return nil, err
+	}
+	defer ix.scratches.Put(sc)
+
+	s := search{snapshot: snapshot, searcher: exec.NewSearcher(snapshot, ix.cfg.bm25), sc: sc, config: c}
+	r, err := s.run(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	r.Took = time.Since(began)
+	return r, nil
 }
 
 // Explain tells how the document with the given id scores for the query, part
-// by part. Of opts only the mode and WithLenientSyntax matter. ErrBadInput if
+// by part. Of opts only the mode and those about syntax matter. ErrBadInput if
 // there is no such document.
 func (ix *Index) Explain(ctx context.Context, query, id string, opts ...SearchOption) (*Explanation, error) {
-	return nil, errIncomplete
+	c, err := newSearchConfig(opts)
+	if err != nil {
+		return nil, err
+	}
+	snapshot, err := ix.ix.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	defer snapshot.Release()
+	view, doc, found, err := snapshot.Lookup(id)
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		return nil, fmt.Errorf("explain: the index has no document %q: %w", id, ErrBadInput)
+	}
+	sc, err := ix.scratch()
+	if err != nil {
+		return nil, err
+	}
+	defer ix.scratches.Put(sc)
+
+	s := search{snapshot: snapshot, searcher: exec.NewSearcher(snapshot, ix.cfg.bm25), sc: sc, config: c}
+	plan, notes, err := s.prepare(query)
+	if err != nil {
+		return nil, err
+	}
+	e, err := plan.Explain(ctx, sc.exec, view, doc)
+	if err != nil {
+		return nil, err
+	}
+	e.Notes = append(notes, e.Notes...)
+	return &e, nil
+}
+
+// search is one query on its way.
+type search struct {
+	snapshot *index.Snapshot
+	searcher *exec.Searcher
+	sc       *scratch
+	config   searchConfig
+	trace    *Trace
+}
+
+// prepare parses and plans. notes are the faults that lenient syntax overlooks.
+func (s *search) prepare(text string) (plan *exec.Plan, notes []string, err error) {
+	began := time.Now()
+	var node query.Node
+	switch {
+	case s.config.plainWords:
+		node = &query.Words{Text: text}
+	case s.config.lenient:
+		var remarks []*query.Error
+		node, remarks = query.ParseLenient(text, s.searcher.Fields())
+		for _, r := range remarks {
+			notes = append(notes, r.Error())
+		}
+	default:
+		if node, err = query.Parse(text, s.searcher.Fields()); err != nil {
+			return nil, nil, err
+		}
+	}
+	if s.config.trace {
+		s.trace = &Trace{Query: node.String(), Mode: s.config.mode}
+		s.trace.AddStep("parse", time.Since(began))
+		began = time.Now()
+	}
+	plan, err = s.searcher.Prepare(s.sc.exec, node, exec.Options{
+		Mode: s.config.mode, K: s.config.k + s.config.offset, Traversal: s.config.traversal,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	notes = append(notes, plan.Notes()...)
+	if s.trace != nil {
+		s.trace.Notes = notes
+		s.trace.AddStep("plan", time.Since(began))
+	}
+	return plan, notes, nil
+}
+
+func (s *search) run(ctx context.Context, text string) (*Results, error) {
+	plan, notes, err := s.prepare(text)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := plan.RunTraced(ctx, s.sc.exec, s.sc.hits, s.trace)
+	if err != nil {
+		return nil, err
+	}
+	s.sc.hits = answer.Hits
+	began := time.Now()
+	hits, err := s.fetch(ctx, plan, answer.Hits[min(s.config.offset, len(answer.Hits)):])
+	if err != nil {
+		return nil, err
+	}
+	if s.trace != nil {
+		s.trace.AddStep("fetch", time.Since(began))
+	}
+	return &Results{
+		Query: plan.Query().String(), Hits: hits, Mode: answer.Mode, Traversal: answer.Traversal, Notes: notes,
+		NumDocs: s.snapshot.NumLive, Trace: s.trace,
+	}, nil
 }

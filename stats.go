@@ -2,6 +2,9 @@ package griffin
 
 import (
 	"github.com/griffin-search/griffin/codec"
+	"github.com/griffin-search/griffin/internal/analysis"
+	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/exec"
 )
 
 // Stats describes an index as of one commit.
@@ -44,18 +47,58 @@ type SegmentStats struct {
 	SizeBytes   int64  `json:"size_bytes"`
 }
 
-// Stats describes the index.
-func (ix *Index) Stats() (Stats, error) { return Stats{}, errIncomplete }
+// Stats describes the index as of the last commit that this Index has seen.
+func (ix *Index) Stats() (Stats, error) {
+	snapshot, err := ix.ix.Snapshot()
+	if err != nil {
+		return Stats{}, err
+	}
+	defer snapshot.Release()
+	o := &snapshot.Options
+	bm25 := exec.NewSearcher(snapshot, ix.cfg.bm25).BM25()
+	s := Stats{
+		NumDocs: snapshot.NumLive, DeletedDocs: snapshot.NumDocs - snapshot.NumLive, Generation: snapshot.Generation,
+		Analyzer: o.Analyzer, Codec: o.Codec, Positions: o.Positions, Stored: !o.NoStored, K1: bm25.K1, B: bm25.B,
+		Fields: make([]FieldStats, len(snapshot.Fields)), Segments: make([]SegmentStats, len(snapshot.Segments)), Parts: map[string]int64{},
+	}
+	var postings uint64
+	for i := range s.Fields {
+		f := &snapshot.Fields[i]
+		s.Fields[i] = FieldStats{Name: f.Name, NumTokens: f.TotalTokens, NumPostings: f.NumPostings, AvgLength: f.AvgLen()}
+		postings += f.NumPostings
+	}
+	for i := range snapshot.Segments {
+		view := &snapshot.Segments[i]
+		meta := view.Meta()
+		seg := SegmentStats{Name: view.Name, NumDocs: meta.NumDocs, SizeBytes: meta.SizeBytes()}
+		if view.Live != nil {
+			seg.DeletedDocs = meta.NumDocs - view.Live.Count()
+		}
+		s.Segments[i] = seg
+		s.SizeBytes += seg.SizeBytes
+		for _, f := range meta.Files {
+			s.Parts[f.Name] += f.SizeBytes
+		}
+		for j := range meta.Fields {
+			s.Fields[j].NumDocs += uint64(meta.Fields[j].NumDocs)
+			s.Fields[j].NumTerms += meta.Fields[j].NumTerms
+		}
+	}
+	if postings > 0 {
+		s.BitsPerPosting = 8 * float64(s.Parts["postings"]) / float64(postings)
+	}
+	return s, nil
+}
 
 // Analyzers returns the names of all analyzers.
-func Analyzers() []string { return nil }
+func Analyzers() []string { return analysis.Names() }
 
 // Codecs returns the names of all codecs.
 func Codecs() []string { return codec.Names() }
 
 // Formats returns the names of all input formats of IndexFiles.
-func Formats() []string { return nil }
+func Formats() []string { return corpus.Formats() }
 
-// Traversals returns the names of the algorithms that a mode can run on, the
-// default first.
-func Traversals(m Mode) []string { return nil }
+// Traversals returns the names of the algorithms that flat queries of a mode
+// can run on, sorted.
+func Traversals(m Mode) []string { return exec.Traversals(m) }

@@ -2,8 +2,10 @@ package exec
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/traverse"
 )
 
 // Mode says what the Plain clauses of a query, those without + and -, ask for.
@@ -50,4 +52,18 @@ func (m Mode) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
 func (m *Mode) UnmarshalText(name []byte) (err error) {
 	*m, err = ParseMode(string(name))
 	return err
+}
+
+// Traversals returns the names of the algorithms that flat queries of a mode
+// can run on, sorted. ModeAndOr takes those of both others.
+func Traversals(m Mode) []string {
+	switch m {
+	case ModeOr:
+		return traverse.Names(traverse.Or)
+	case ModeAnd:
+		return traverse.Names(traverse.And)
+	}
+	names := append(traverse.Names(traverse.Or), traverse.Names(traverse.And)...)
+	slices.Sort(names)
+	return slices.Compact(names)
 }

@@ -62,6 +62,11 @@ func (w *Work) Add(o Work) {
 	w.BlocksSkipped += o.BlocksSkipped
 }
 
+// AddStep adds a step of the given name, done by the CPU, that is not about a segment.
+func (t *Trace) AddStep(name string, took time.Duration) {
+	t.Steps = append(t.Steps, Step{Name: name, Processor: cpu, Mode: t.Mode, Took: took})
+}
+
 // Total returns the work of all steps.
 func (t *Trace) Total() Work {
 	var w Work
@@ -100,11 +105,8 @@ func (s *Step) format(b *strings.Builder) {
 	}
 }
 
-// The names and the processor of steps.
+// stepSegment is the name of a step that searched a segment; cpu its processor.
 const (
-	stepParse   = "parse"
-	stepPlan    = "plan"
 	stepSegment = "segment"
-	stepFetch   = "fetch"
 	cpu         = "cpu"
 )

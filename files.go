@@ -1,0 +1,134 @@
+package griffin
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/index"
+)
+
+// FilesOptions say how IndexFiles reads its input. The zero value recognises
+// everything by itself.
+type FilesOptions struct {
+	// Format is one of Formats; "" recognises it.
+	Format string
+	// IDField, TitleField and TextField name the parts of JSON records; "" are
+	// the usual names.
+	IDField, TitleField, TextField string
+	// ExtraFields names the further fields of records to keep; nil keeps all.
+	ExtraFields []string
+	// Stdin is what the path "-" reads; nil: os.Stdin.
+	Stdin io.Reader
+	// MaxErrors is how many bad records are passed over before indexing ends
+	// with an error; -1: any number.
+	MaxErrors int
+	// Reorder is "none" (the default) or "bp": documents are renumbered so that
+	// similar ones are neighbours, which makes the index smaller and faster.
+	Reorder string
+	// Progress, if set, is called a few times a second and at the end.
+	Progress func(Progress)
+	// OnBadRecord, if set, is called for each record that could not be used;
+	// the error tells file and line.
+	OnBadRecord func(error)
+	// OnDuplicate, if set, is called for each document that replaces an earlier
+	// one of the same input; earlier and later are places such as "a.jsonl:7".
+	OnDuplicate func(id, earlier, later string)
+}
+
+// Progress is how far IndexFiles has come.
+type Progress struct {
+	// Phase is "read", "merge", "reorder" or "write".
+	Phase string
+	// Done and Total are bytes of input, as stored, while reading and thousandths
+	// otherwise; Total is 0 if it is not known.
+	Done, Total int64
+	// Docs were indexed so far, of Bytes of uncompressed input.
+	Docs, Bytes int64
+	BadRecords  int64 // passed over so far
+	Elapsed     time.Duration
+}
+
+// FilesReport is what IndexFiles did.
+type FilesReport struct {
+	Docs       int64         `json:"docs"`        // indexed
+	InputBytes int64         `json:"input_bytes"` // of the records, uncompressed
+	BadRecords int64         `json:"bad_records"` // passed over
+	Duplicates int64         `json:"duplicates"`  // left out for a later document of the input with the same ID
+	Replaced   int64         `json:"replaced"`    // documents that the index had and that have the ID of a new one
+	Skipped    int64         `json:"skipped"`     // files without text, and records without a document
+	Took       time.Duration `json:"took_ns"`
+}
+
+// IndexFiles adds the documents of files and folders, "-" being standard
+// input, and commits them: all at once, at the end. It reads in parallel and
+// keeps within the memory of WithMemory. ErrLocked if something was added or
+// deleted and neither committed nor rolled back, by this process or another.
+func (ix *Index) IndexFiles(ctx context.Context, paths []string, opts FilesOptions) (FilesReport, error) {
+	began := time.Now()
+	reader, err := corpus.Open(paths, corpus.Options{
+		Format: opts.Format, IDField: opts.IDField, TitleField: opts.TitleField, TextField: opts.TextField,
+		ExtraFields: opts.ExtraFields, DropExtra: ix.dropsExtra(), Stdin: opts.Stdin,
+	})
+	if err != nil {
+		return FilesReport{}, err
+	}
+	build := index.BuildOptions{
+		MemoryBytes: ix.cfg.memoryBytes, Threads: ix.cfg.threads, MaxErrors: opts.MaxErrors, Reorder: opts.Reorder,
+	}
+	if opts.Progress != nil {
+		build.Progress = func(p index.Progress) { opts.Progress(progressOf(p, time.Since(began))) }
+	}
+	if opts.OnBadRecord != nil {
+		build.OnBadRecord = func(e *corpus.RecordError) { opts.OnBadRecord(e) }
+	}
+	if opts.OnDuplicate != nil {
+		build.OnDuplicate = func(id string, earlier, later corpus.Location) {
+			opts.OnDuplicate(id, earlier.String(), later.String())
+		}
+	}
+	r, err := ix.ix.Build(ctx, reader, build)
+	if err != nil {
+		return FilesReport{}, fmt.Errorf("index files: %w", err)
+	}
+	return FilesReport{
+		Docs: r.Docs, InputBytes: r.Bytes, BadRecords: r.BadRecords, Duplicates: r.Duplicates,
+		Replaced: r.Replaced, Skipped: r.Skipped, Took: time.Since(began),
+	}, nil
+}
+
+// dropsExtra reports whether nobody needs the further fields of records.
+func (ix *Index) dropsExtra() bool {
+	o := ix.ix.Options()
+	if !o.NoStored {
+		return false
+	}
+	for _, name := range o.Fields {
+		if name != "title" {
+			return false
+		}
+	}
+	return true
+}
+
+func progressOf(p index.Progress, elapsed time.Duration) Progress {
+	out := Progress{Docs: p.Docs, Bytes: p.Bytes, BadRecords: p.BadRecords, Elapsed: elapsed}
+	const thousandths = 1000
+	switch p.Phase {
+	case index.PhaseReading:
+		out.Phase, out.Done, out.Total = "read", p.InputRead, p.InputTotal
+		return out
+	case index.PhaseMerging:
+		out.Phase = "merge"
+	case index.PhaseReordering:
+		out.Phase = "reorder"
+	case index.PhaseWriting:
+		out.Phase = "write"
+	}
+	if p.Fraction > 0 {
+		out.Done, out.Total = int64(p.Fraction*thousandths), thousandths
+	}
+	return out
+}

@@ -1,0 +1,178 @@
+package exec
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/griffin-search/griffin/internal/analysis"
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/query"
+)
+
+// term is an index term of a plan.
+type term struct {
+	field base.FieldID
+	bytes []byte
+}
+
+// compiler turns query trees into planned ones. Trees compiled one after
+// another, for several modes, share their terms and notes.
+type compiler struct {
+	analyzer  analysis.Analyzer
+	fields    []string // by FieldID
+	positions bool     // the index has them
+	tokens    []analysis.Token
+	text      []byte
+
+	terms []term
+	notes []string
+}
+
+// compile returns the planned form of n in a mode that is ModeOr or ModeAnd;
+// nil if analysis left nothing of it.
+func (c *compiler) compile(n query.Node, mode Mode, boost float64) (node, error) {
+	switch n := n.(type) {
+	case *query.Term:
+		return c.leaf(n.Field, n.Text, boost*n.Boost, false /* phrase */)
+	case *query.Phrase:
+		return c.leaf(n.Field, n.Text, boost*n.Boost, true /* phrase */)
+	case *query.Words:
+		return c.words(n, mode, boost)
+	case *query.Boolean:
+		return c.group(n, mode, boost*n.Boost)
+	}
+	return nil, fmt.Errorf("query node of type %T: %w", n, base.ErrBadInput)
+}
+
+func (c *compiler) group(b *query.Boolean, mode Mode, boost float64) (node, error) {
+	g := &group{}
+	for _, clause := range b.Clauses {
+		child, err := c.compile(clause.Node, mode, boost)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case child == nil:
+		case clause.Occur == query.MustNot:
+			g.excluded = append(g.excluded, child)
+		case clause.Occur == query.Must, clause.Occur == query.Plain && mode == ModeAnd:
+			g.required = append(g.required, child)
+		default:
+			g.optional = append(g.optional, child)
+		}
+	}
+	if g.matchesNothing() {
+		if len(g.excluded) == 0 {
+			return nil, nil
+		}
+		c.note("%q only excludes: it matches nothing without a word to look for", b.String())
+	}
+	return g.simplify(), nil
+}
+
+// words makes a leaf of each term of a text.
+func (c *compiler) words(w *query.Words, mode Mode, boost float64) (node, error) {
+	id, terms, err := c.analyze(w.Field, w.Text)
+	if err != nil || len(terms) == 0 {
+		return nil, err
+	}
+	g := &group{}
+	for i := range terms {
+		l := &leaf{field: id, terms: terms[i : i+1], boost: boost}
+		if mode == ModeAnd {
+			g.required = append(g.required, l)
+		} else {
+			g.optional = append(g.optional, l)
+		}
+	}
+	return g.simplify(), nil
+}
+
+// leaf analyses a text. Several terms are a phrase, in which words that the
+// analyzer dropped leave their gaps. Where the index has no positions, the
+// terms of one word ("wi-fi") are all required instead, and a phrase is an error.
+func (c *compiler) leaf(field, text string, boost float64, phrase bool) (node, error) {
+	id, terms, err := c.analyze(field, text)
+	if err != nil || len(terms) == 0 {
+		return nil, err
+	}
+	if len(terms) > 1 && phrase && !c.positions {
+		return nil, fmt.Errorf("phrase %q: the index has no positions, which phrases need (rebuild it with positions): %w", text, base.ErrBadInput)
+	}
+	l := &leaf{field: id, terms: terms, boost: boost}
+	if len(terms) == 1 {
+		return l, nil
+	}
+	if !c.positions {
+		g := &group{}
+		for i := range terms {
+			g.required = append(g.required, &leaf{field: id, terms: terms[i : i+1], boost: boost})
+		}
+		return g.simplify(), nil
+	}
+	l.offsets = make([]uint32, len(terms))
+	for i, t := range c.tokens {
+		l.offsets[i] = t.Position - c.tokens[0].Position
+	}
+	return l, nil
+}
+
+// analyze returns the terms of a text, as numbers of the plan's terms, and
+// leaves the tokens in c.tokens. No terms: a note says so.
+func (c *compiler) analyze(field, text string) (id base.FieldID, terms []int, err error) {
+	id, ok := c.fieldID(field)
+	if !ok {
+		return 0, nil, fmt.Errorf("the index has no field %q: %w", field, base.ErrBadInput)
+	}
+	c.text = append(c.text[:0], text...)
+	c.tokens = c.analyzer.Tokens(c.tokens[:0], c.text)
+	if len(c.tokens) == 0 {
+		c.note("%q is left out: the index's analyzer, %s, makes no term of it", text, c.analyzer.Name())
+		return id, nil, nil
+	}
+	if len(c.tokens) > query.MaxClauses {
+		return 0, nil, tooManyTerms()
+	}
+	terms = make([]int, len(c.tokens))
+	for i, t := range c.tokens {
+		terms[i] = c.intern(id, t.Term)
+	}
+	if len(c.terms) > query.MaxClauses {
+		return 0, nil, tooManyTerms()
+	}
+	return id, terms, nil
+}
+
+func tooManyTerms() error {
+	return &query.Error{Kind: query.ErrTooManyClauses, Reason: fmt.Sprintf("its words become more than %d index terms", query.MaxClauses)}
+}
+
+// intern returns the number of a term of the plan.
+func (c *compiler) intern(field base.FieldID, text []byte) int {
+	for i, t := range c.terms {
+		if t.field == field && bytes.Equal(t.bytes, text) {
+			return i
+		}
+	}
+	c.terms = append(c.terms, term{field, bytes.Clone(text)})
+	return len(c.terms) - 1
+}
+
+func (c *compiler) fieldID(name string) (base.FieldID, bool) {
+	for i, f := range c.fields {
+		if f == name {
+			return base.FieldID(i), true
+		}
+	}
+	return 0, false
+}
+
+func (c *compiler) note(format string, args ...any) {
+	note := fmt.Sprintf(format, args...)
+	for _, n := range c.notes {
+		if n == note {
+			return
+		}
+	}
+	c.notes = append(c.notes, note)
+}

@@ -1,0 +1,121 @@
+package exec
+
+import (
+	"slices"
+
+	"github.com/griffin-search/griffin/internal/base"
+)
+
+// conjunction yields the documents that all children have.
+type conjunction struct {
+	children []iterator // two or more, by rising Cost
+	doc      base.DocID
+	maxScore base.Score
+	pulse    *pulse
+}
+
+var _ iterator = (*conjunction)(nil)
+
+// reset takes over children and begins before their first document.
+func (c *conjunction) reset(children []iterator, p *pulse) {
+	slices.SortStableFunc(children, func(a, b iterator) int { return a.Cost() - b.Cost() })
+	*c = conjunction{children: children, doc: base.NoDocID, pulse: p}
+	for _, child := range children {
+		c.maxScore += child.MaxScore()
+	}
+}
+
+func (c *conjunction) DocID() base.DocID    { return c.doc }
+func (c *conjunction) MaxScore() base.Score { return c.maxScore }
+func (c *conjunction) Cost() int            { return c.children[0].Cost() }
+
+func (c *conjunction) NextGEQ(target base.DocID) base.DocID {
+	c.doc = c.nextGEQ(target)
+	return c.doc
+}
+
+func (c *conjunction) nextGEQ(target base.DocID) base.DocID {
+	doc := c.children[0].NextGEQ(target)
+	for i := 1; i < len(c.children) && doc != base.NoDocID; {
+		if c.pulse.stopped() {
+			return base.NoDocID
+		}
+		d := c.children[i].NextGEQ(doc)
+		switch {
+		case d == base.NoDocID:
+			return base.NoDocID
+		case d == doc:
+			i++
+		default:
+			doc, i = c.children[0].NextGEQ(d), 1
+		}
+	}
+	return doc
+}
+
+func (c *conjunction) Score() base.Score {
+	var s base.Score
+	for _, child := range c.children {
+		s += child.Score()
+	}
+	return s
+}
+
+// exclusion yields the documents of included that excluded does not have.
+type exclusion struct {
+	included, excluded iterator
+	pulse              *pulse
+}
+
+var _ pruner = (*exclusion)(nil)
+
+func (e *exclusion) DocID() base.DocID    { return e.included.DocID() }
+func (e *exclusion) Score() base.Score    { return e.included.Score() }
+func (e *exclusion) MaxScore() base.Score { return e.included.MaxScore() }
+func (e *exclusion) Cost() int            { return e.included.Cost() }
+
+func (e *exclusion) NextGEQ(target base.DocID) base.DocID {
+	doc := e.included.NextGEQ(target)
+	for doc != base.NoDocID && e.excluded.NextGEQ(doc) == doc {
+		if e.pulse.stopped() {
+			return e.included.NextGEQ(base.NoDocID)
+		}
+		doc = e.included.NextGEQ(doc + 1)
+	}
+	return doc
+}
+
+// SetNeed lets included prune: what is left of it scores the same.
+func (e *exclusion) SetNeed(need base.Score) {
+	if p, ok := e.included.(pruner); ok {
+		p.SetNeed(need)
+	}
+}
+
+// preference yields the documents of required; where optional has them too, it
+// adds to their score.
+type preference struct {
+	required, optional iterator
+	need               base.Score
+}
+
+var _ pruner = (*preference)(nil)
+
+func (p *preference) DocID() base.DocID               { return p.required.DocID() }
+func (p *preference) MaxScore() base.Score            { return p.required.MaxScore() + p.optional.MaxScore() }
+func (p *preference) Cost() int                       { return p.required.Cost() }
+func (p *preference) SetNeed(need base.Score)         { p.need = need }
+func (p *preference) NextGEQ(t base.DocID) base.DocID { return p.required.NextGEQ(t) }
+
+// Score adds the optional part only where that can give the document the score
+// that is needed.
+func (p *preference) Score() base.Score {
+	s := p.required.Score()
+	if s+p.optional.MaxScore() < p.need {
+		return s
+	}
+	if doc := p.required.DocID(); p.optional.NextGEQ(doc) == doc {
+		s += p.optional.Score()
+	}
+	return s
+}

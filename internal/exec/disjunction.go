@@ -1,0 +1,171 @@
+package exec
+
+import (
+	"slices"
+
+	"github.com/griffin-search/griffin/internal/base"
+)
+
+// disjunction yields the documents that at least one child has. Told what score
+// is needed, it is MaxScore (Turtle and Flood, "Query evaluation: strategies and
+// optimizations", Information Processing & Management 31(6), 1995, §4.2) over
+// iterators: as the need rises, children that cannot reach it together become
+// non-essential, which means that documents are looked for in the others only.
+type disjunction struct {
+	// essential is a min-heap by DocID.
+	essential []iterator
+	// nonEssential are by rising MaxScore; bounds[i] is the sum of the
+	// MaxScores of nonEssential[:i+1].
+	// Invariant: bounds[len(nonEssential)-1] < need.
+	nonEssential []iterator
+	bounds       []base.Score
+
+	all      []iterator // by rising MaxScore: nonEssential, then what is in the heap
+	doc      base.DocID
+	score    base.Score
+	scored   bool // score is that of doc
+	started  bool // the essential children have been moved to a document
+	need     base.Score
+	maxScore base.Score
+	cost     int
+	pulse    *pulse
+}
+
+var _ pruner = (*disjunction)(nil)
+
+// reset takes over children and begins before their first document. heap and
+// bounds have the length of children and are for the disjunction to use.
+func (d *disjunction) reset(children, heap []iterator, bounds []base.Score, p *pulse) {
+	slices.SortStableFunc(children, func(a, b iterator) int {
+		switch x, y := a.MaxScore(), b.MaxScore(); {
+		case x < y:
+			return -1
+		case x > y:
+			return 1
+		}
+		return 0
+	})
+	*d = disjunction{all: children, essential: heap, bounds: bounds, doc: base.NoDocID, pulse: p}
+	for i, child := range children {
+		d.maxScore += child.MaxScore()
+		d.bounds[i] = d.maxScore
+		d.cost += child.Cost()
+	}
+	copy(heap, children)
+}
+
+func (d *disjunction) DocID() base.DocID    { return d.doc }
+func (d *disjunction) MaxScore() base.Score { return d.maxScore }
+func (d *disjunction) Cost() int            { return d.cost }
+
+// SetNeed makes children non-essential that cannot reach need without others.
+func (d *disjunction) SetNeed(need base.Score) {
+	d.need = need
+	n := len(d.nonEssential)
+	for n < len(d.all) && d.bounds[n] < need {
+		n++
+	}
+	if n == len(d.nonEssential) {
+		return
+	}
+	d.nonEssential = d.all[:n]
+	d.essential = d.essential[:copy(d.essential, d.all[n:])]
+	d.heapify()
+}
+
+func (d *disjunction) NextGEQ(target base.DocID) base.DocID {
+	if d.doc != base.NoDocID && d.doc >= target {
+		return d.doc
+	}
+	d.scored = false
+	for len(d.essential) > 0 {
+		if d.pulse.stopped() {
+			break
+		}
+		d.advance(target)
+		doc := d.essential[0].DocID()
+		if doc == base.NoDocID {
+			break
+		}
+		if len(d.nonEssential) == 0 || d.passes(doc) {
+			d.doc = doc
+			return doc
+		}
+		target = doc + 1
+	}
+	d.doc = base.NoDocID
+	return d.doc
+}
+
+// advance moves the essential children to target or behind.
+func (d *disjunction) advance(target base.DocID) {
+	if !d.started {
+		d.started = true
+		for _, child := range d.essential {
+			child.NextGEQ(target)
+		}
+		d.heapify()
+	}
+	for d.essential[0].DocID() < target {
+		d.essential[0].NextGEQ(target)
+		d.siftDown(0)
+	}
+}
+
+// passes scores doc and reports whether its score is what is needed.
+func (d *disjunction) passes(doc base.DocID) bool {
+	d.score = d.sum(0, doc)
+	for i := len(d.nonEssential) - 1; i >= 0; i-- {
+		if d.score+d.bounds[i] < d.need {
+			return false
+		}
+		child := d.nonEssential[i]
+		if at := child.DocID(); at == doc || (at == base.NoDocID || at < doc) && child.NextGEQ(doc) == doc {
+			d.score += child.Score()
+		}
+	}
+	d.scored = true
+	return d.score >= d.need
+}
+
+// Score sums the scores of the children that have the current document.
+func (d *disjunction) Score() base.Score {
+	if !d.scored {
+		d.score = d.sum(0, d.doc)
+		d.scored = true
+	}
+	return d.score
+}
+
+// sum adds the scores of the children at or below place i of the heap that
+// stand at doc, the least of the heap.
+func (d *disjunction) sum(i int, doc base.DocID) base.Score {
+	if i >= len(d.essential) || d.essential[i].DocID() != doc {
+		return 0
+	}
+	return d.essential[i].Score() + d.sum(2*i+1, doc) + d.sum(2*i+2, doc)
+}
+
+func (d *disjunction) heapify() {
+	for i := len(d.essential)/2 - 1; i >= 0; i-- {
+		d.siftDown(i)
+	}
+}
+
+func (d *disjunction) siftDown(i int) {
+	h := d.essential
+	for {
+		least := 2*i + 1
+		if least >= len(h) {
+			return
+		}
+		if right := least + 1; right < len(h) && h[right].DocID() < h[least].DocID() {
+			least = right
+		}
+		if h[i].DocID() <= h[least].DocID() {
+			return
+		}
+		h[i], h[least] = h[least], h[i]
+		i = least
+	}
+}

@@ -1,0 +1,293 @@
+package exec
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/postings"
+	"github.com/griffin-search/griffin/internal/query"
+	"github.com/griffin-search/griffin/internal/score"
+	"github.com/griffin-search/griffin/internal/segment"
+	"github.com/griffin-search/griffin/internal/traverse"
+)
+
+// Options say how a query is to be answered.
+type Options struct {
+	Mode Mode
+	// K is how many hits are wanted, >= 0.
+	K int
+	// Traversal is the name of the algorithm for flat queries ("": the default of
+	// the mode). Queries that are not flat do not use it.
+	Traversal string
+}
+
+// Plan is a query made ready for the segments of a snapshot: its lists are
+// found and its weights computed. It is read-only: it may be run any number of
+// times, by several goroutines at a time, while the snapshot is held.
+type Plan struct {
+	searcher *Searcher
+	query    query.Node
+	mode     Mode
+	k        int
+	notes    []string
+	terms    []term
+	docFreqs []uint64        // by term, over all segments
+	lists    []postings.List // by segment, then term; empty where a segment has none
+	stages   []stage         // one, but for ModeAndOr
+}
+
+// stage is one attempt at an answer.
+type stage struct {
+	mode Mode // ModeOr or ModeAnd
+	root node // nil: nothing to look for
+	// leaves and traversal are set if root is flat; legs holds, by segment, then
+	// leaf, what the traversal runs on.
+	leaves    []node
+	traversal traverse.Traversal
+	legs      []traverse.Leg
+}
+
+// treeTraversal is the name of what runs if a query is not flat.
+const treeTraversal = "tree"
+
+func (st *stage) name() string {
+	if st.traversal != nil {
+		return st.traversal.Name()
+	}
+	return treeTraversal
+}
+
+// Prepare plans a query. Errors wrap base.ErrBadInput, or base.ErrCorrupt if
+// the dictionary or a list is damaged.
+func (s *Searcher) Prepare(sc *Scratch, q query.Node, opts Options) (*Plan, error) {
+	if opts.K < 0 {
+		return nil, fmt.Errorf("k is %d: %w", opts.K, base.ErrBadInput)
+	}
+	p := &Plan{searcher: s, query: q, mode: opts.Mode, k: opts.K}
+	c := &sc.compiler
+	c.fields, c.positions = s.fields, s.snapshot.Options.Positions
+	c.terms, c.notes = nil, nil
+	if err := p.compile(c, opts); err != nil {
+		return nil, err
+	}
+	p.terms, p.notes = c.terms, c.notes
+	if err := p.find(); err != nil {
+		return nil, err
+	}
+	for i := range p.stages {
+		if err := p.weigh(&p.stages[i]); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// Query returns the query as it was given.
+func (p *Plan) Query() query.Node { return p.query }
+
+// Notes tell what of the query was left out, and why.
+func (p *Plan) Notes() []string { return p.notes }
+
+// compile makes the stages.
+func (p *Plan) compile(c *compiler, opts Options) error {
+	modes := []Mode{opts.Mode}
+	if opts.Mode == ModeAndOr {
+		modes = []Mode{ModeAnd, ModeOr}
+	}
+	for _, mode := range modes {
+		root, err := c.compile(p.query, mode, 1)
+		if err != nil {
+			return err
+		}
+		p.stages = append(p.stages, stage{mode: mode, root: root})
+	}
+	if len(p.stages) == 2 && sameNode(p.stages[0].root, p.stages[1].root) {
+		p.stages = p.stages[:1] // the second could find nothing more
+	}
+	for i := range p.stages {
+		if err := p.stages[i].chooseTraversal(opts.Traversal); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// chooseTraversal finds the algorithm of a flat stage: the named one if it is of
+// the stage's kind, which need not be that of the mode that was asked for ("+a +b"
+// is an And in every mode), or else the default. A name of no kind is an error.
+func (st *stage) chooseTraversal(name string) error {
+	leaves, conjunctive, flat := flatten(st.root)
+	kind, other := traverse.Or, traverse.And
+	if conjunctive {
+		kind, other = other, kind
+	}
+	chosen := traverse.Default(kind)
+	if name != "" {
+		named, err := traverse.Lookup(kind, name)
+		if err != nil {
+			var errOther error
+			if named, errOther = traverse.Lookup(other, name); errOther != nil {
+				return errors.Join(err, errOther)
+			}
+		}
+		// A single term is the same in both kinds.
+		if err == nil || len(leaves) == 1 {
+			chosen = named
+		}
+	}
+	if flat {
+		st.leaves, st.traversal = leaves, chosen
+	}
+	return nil
+}
+
+// find looks up the lists of all terms in all segments.
+func (p *Plan) find() error {
+	segments := p.searcher.snapshot.Segments
+	phrases := p.phraseTerms()
+	p.docFreqs = make([]uint64, len(p.terms))
+	p.lists = make([]postings.List, len(segments)*len(p.terms))
+	for i := range segments {
+		for t, term := range p.terms {
+			var parts segment.Parts
+			if phrases != nil && phrases[t] {
+				parts |= segment.Positions
+			}
+			if p.searcher.ownBounds {
+				parts |= segment.Frontiers
+			}
+			l := p.list(i, t)
+			found, err := segments[i].FindParts(term.field, term.bytes, parts, l)
+			if err != nil {
+				return err
+			}
+			if !found {
+				*l = postings.List{}
+			}
+			p.docFreqs[t] += uint64(l.DocFreq)
+		}
+	}
+	return nil
+}
+
+func (p *Plan) list(segment, term int) *postings.List {
+	return &p.lists[segment*len(p.terms)+term]
+}
+
+// phraseTerms tells of each term whether a phrase has it; nil if none does.
+func (p *Plan) phraseTerms() []bool {
+	var phrases []bool
+	for i := range p.stages {
+		walkLeaves(p.stages[i].root, false, func(l *leaf, _ bool) {
+			if !l.isPhrase() {
+				return
+			}
+			if phrases == nil {
+				phrases = make([]bool, len(p.terms))
+			}
+			for _, t := range l.terms {
+				phrases[t] = true
+			}
+		})
+	}
+	return phrases
+}
+
+// weigh makes the legs of a flat stage.
+func (p *Plan) weigh(st *stage) error {
+	if st.traversal == nil {
+		return nil
+	}
+	segments := len(p.searcher.snapshot.Segments)
+	st.legs = make([]traverse.Leg, segments*len(st.leaves))
+	for i := range segments {
+		for j, n := range st.leaves {
+			l := n.(*leaf)
+			if err := p.leg(&st.legs[i*len(st.leaves)+j], i, l.terms[0], p.scorer(l)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// maxWeight bounds idf*boost of a leaf, so that no contribution passes 32 bits
+// (score.Term). A term stays below it with any boost that a query may have; a
+// phrase of several rare terms would pass it if its boost were near the largest.
+const maxWeight = 60000
+
+// idf of a term, and of a phrase the sum over its terms.
+func (p *Plan) idf(l *leaf) float64 {
+	sum := 0.0
+	for _, t := range l.terms {
+		sum += score.IDF(p.searcher.snapshot.Fields[l.field].NumDocs, p.docFreqs[t])
+	}
+	return sum
+}
+
+func (p *Plan) scorer(l *leaf) score.Term {
+	weight := min(p.idf(l)*l.boost, maxWeight)
+	return p.searcher.bm25.NewTerm(weight, 1, p.searcher.snapshot.Fields[l.field].AvgLen())
+}
+
+// leg fills leg with the list of a term in a segment, and the bounds of what
+// scorer makes of it.
+func (p *Plan) leg(leg *traverse.Leg, segment, term int, scorer score.Term) error {
+	s := p.searcher
+	view := &s.snapshot.Segments[segment]
+	field := p.terms[term].field
+	l := p.list(segment, term)
+	*leg = traverse.Leg{List: l, Term: scorer}
+	if l.DocFreq == 0 {
+		return nil
+	}
+	leg.Lengths = view.Lengths(field)
+	avgNow := s.snapshot.Fields[field].AvgLen()
+	bound := l.Max
+	if s.ownBounds {
+		var err error
+		leg.Bounds, bound, err = l.FrontierBounds(nil, score.Saturation{BM25: s.bm25, AvgLen: avgNow})
+		if err != nil {
+			return fmt.Errorf("segment %s: term %q: %w", view.Name, p.terms[term].bytes, err)
+		}
+		leg.Scale = score.NewScale(scorer, avgNow, avgNow)
+	} else {
+		leg.Scale = score.NewScale(scorer, view.Meta().Fields[field].AvgLen, avgNow)
+	}
+	leg.MaxScore = leg.Scale.Upper(bound)
+	return nil
+}
+
+// walkLeaves calls visit with each leaf of n, and whether it is under a minus.
+func walkLeaves(n node, excluded bool, visit func(l *leaf, excluded bool)) {
+	switch n := n.(type) {
+	case *leaf:
+		visit(n, excluded)
+	case *group:
+		for _, child := range n.required {
+			walkLeaves(child, excluded, visit)
+		}
+		for _, child := range n.optional {
+			walkLeaves(child, excluded, visit)
+		}
+		for _, child := range n.excluded {
+			walkLeaves(child, true, visit)
+		}
+	}
+}
+
+// sameNode reports whether a and b are the same tree.
+func sameNode(a, b node) bool {
+	switch a := a.(type) {
+	case *leaf:
+		b, ok := b.(*leaf)
+		return ok && a.same(b) && a.boost == b.boost
+	case *group:
+		b, ok := b.(*group)
+		return ok && slices.EqualFunc(a.required, b.required, sameNode) &&
+			slices.EqualFunc(a.optional, b.optional, sameNode) && slices.EqualFunc(a.excluded, b.excluded, sameNode)
+	}
+	return a == nil && b == nil
+}

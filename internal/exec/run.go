@@ -1,0 +1,158 @@
+package exec
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/traverse"
+)
+
+// Answer is what a run of a Plan gave.
+type Answer struct {
+	// Hits are the best K, best first.
+	Hits []base.Hit
+	// Mode that they are of, ModeOr or ModeAnd, and the name of the traversal.
+	Mode      Mode
+	Traversal string
+	// Work is what was done for it.
+	Work Work
+}
+
+// Run answers the query. The hits are appended to dst[:0]. It allocates nothing
+// once sc has served a query as large and dst has room for K hits.
+//
+// If the context ends the error is the context's; if a list is found to be
+// damaged it wraps base.ErrCorrupt.
+func (p *Plan) Run(ctx context.Context, sc *Scratch, dst []base.Hit) (Answer, error) {
+	return p.run(ctx, sc, dst, nil)
+}
+
+// RunTraced is Run, and adds a step to the trace for each segment.
+func (p *Plan) RunTraced(ctx context.Context, sc *Scratch, dst []base.Hit, t *Trace) (Answer, error) {
+	return p.run(ctx, sc, dst, t)
+}
+
+func (p *Plan) run(ctx context.Context, sc *Scratch, dst []base.Hit, trace *Trace) (a Answer, err error) {
+	for i := range p.stages {
+		st := &p.stages[i]
+		a.Mode, a.Traversal = st.mode, st.name()
+		sc.queue.Reset(p.k)
+		if st.root != nil && p.k > 0 {
+			if err := p.runStage(ctx, sc, st, &a.Work, trace); err != nil {
+				return Answer{}, err
+			}
+		}
+		if sc.queue.Full() {
+			break
+		}
+	}
+	a.Hits = sc.queue.AppendSorted(dst[:0])
+	return a, nil
+}
+
+// runStage searches all segments, in the order of their DocIDs, so that in each
+// a document of the same score as the last of the hits so far is not needed.
+func (p *Plan) runStage(ctx context.Context, sc *Scratch, st *stage, w *Work, trace *Trace) error {
+	for i := range p.searcher.snapshot.Segments {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		var began time.Time
+		if trace != nil {
+			began = time.Now()
+		}
+		var work Work
+		var err error
+		if st.traversal != nil {
+			work, err = p.runFlat(ctx, sc, st, i)
+		} else {
+			work, err = p.runTree(ctx, sc, st, i)
+		}
+		if err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			return fmt.Errorf("segment %s: query %s: %w", p.searcher.snapshot.Segments[i].Name, p.query, err)
+		}
+		w.Add(work)
+		if trace != nil {
+			trace.Steps = append(trace.Steps, p.step(st, i, work, time.Since(began)))
+		}
+	}
+	return nil
+}
+
+// runFlat runs the stage's traversal on a segment.
+func (p *Plan) runFlat(ctx context.Context, sc *Scratch, st *stage, segment int) (Work, error) {
+	view := &p.searcher.snapshot.Segments[segment]
+	n := len(st.leaves)
+	sc.query = traverse.Query{
+		Legs: st.legs[segment*n : (segment+1)*n], NumDocs: view.NumDocs(), Live: view.Live.Words(), Base: view.Base,
+	}
+	sc.flat.Stats = traverse.Stats{}
+	err := st.traversal.Run(ctx, &sc.flat, &sc.query, &sc.queue)
+	s := sc.flat.Stats
+	return Work{
+		PostingsDecoded: s.PostingsDecoded, PostingsScored: s.PostingsScored,
+		BlocksDecoded: s.BlocksDecoded, BlocksSkipped: s.BlocksSkipped,
+	}, err
+}
+
+// runTree evaluates the stage's tree on a segment, document at a time.
+func (p *Plan) runTree(ctx context.Context, sc *Scratch, st *stage, segment int) (w Work, err error) {
+	view := &p.searcher.snapshot.Segments[segment]
+	sc.pulse.reset(ctx)
+	sc.tree.reset(p, segment, &sc.pulse)
+	root, err := sc.tree.build(st.root)
+	if err != nil || root == nil {
+		return w, err
+	}
+	prune, _ := root.(pruner)
+	var need base.Score
+	for doc := base.DocID(0); ; doc++ {
+		if n := sc.queue.Need(); n > need {
+			need = n
+			if root.MaxScore() < need {
+				break
+			}
+			if prune != nil {
+				prune.SetNeed(need)
+			}
+		}
+		doc = root.NextGEQ(doc)
+		if doc == base.NoDocID || sc.pulse.stopped() {
+			break
+		}
+		if view.Live == nil || view.Live.Has(int(doc)) {
+			sc.queue.Add(base.Hit{DocID: view.Base + doc, Score: root.Score()})
+		}
+	}
+	if err = sc.tree.finish(&w); err == nil {
+		err = sc.pulse.err
+	}
+	return w, err
+}
+
+// step describes the search of a segment.
+func (p *Plan) step(st *stage, segment int, work Work, took time.Duration) Step {
+	s := Step{
+		Name: stepSegment, Processor: cpu, Segment: p.searcher.snapshot.Segments[segment].Name,
+		Traversal: st.name(), Mode: st.mode, Work: work, Took: took,
+	}
+	seen := make([]bool, len(p.terms))
+	walkLeaves(st.root, false, func(l *leaf, _ bool) {
+		for _, t := range l.terms {
+			if seen[t] {
+				continue
+			}
+			seen[t] = true
+			list := p.list(segment, t)
+			s.Lists = append(s.Lists, ListTrace{
+				Field: p.searcher.fields[l.field], Term: string(p.terms[t].bytes), DocFreq: list.DocFreq, Blocks: list.NumBlocks(),
+			})
+		}
+	})
+	return s
+}

@@ -1,0 +1,224 @@
+package exec
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/query"
+)
+
+// node is a part of a planned query: *leaf or *group. What query.Node leaves
+// open is decided: the mode, the analysis, the boosts of groups.
+type node interface{ isNode() }
+
+// leaf is a term (one of terms, no offsets) or a phrase.
+type leaf struct {
+	field base.FieldID
+	terms []int // indexes into the plan's terms, in the order of the phrase
+	// offsets of the terms' positions from the first one's: offsets[0] == 0,
+	// rising. nil for a term.
+	offsets []uint32
+	boost   float64
+}
+
+// group matches the documents that match all of required, at least one of
+// optional if required is empty, and none of excluded. Their score is that of
+// the required and optional nodes that match. The empty group matches nothing.
+type group struct {
+	required, optional, excluded []node
+}
+
+func (*leaf) isNode()  {}
+func (*group) isNode() {}
+
+func (l *leaf) isPhrase() bool { return len(l.terms) > 1 }
+
+func (l *leaf) same(o *leaf) bool {
+	return slices.Equal(l.terms, o.terms) && slices.Equal(l.offsets, o.offsets)
+}
+
+// matchesNothing reports whether g is a group without anything to match.
+func (g *group) matchesNothing() bool { return len(g.required) == 0 && len(g.optional) == 0 }
+
+// nothing is a group that matches no document.
+func nothing() node { return &group{} }
+
+func isNothing(n node) bool {
+	g, ok := n.(*group)
+	return ok && g.matchesNothing()
+}
+
+// simplify returns a node that matches the same documents as g, with the
+// required and optional leaves of nested groups moved up where that changes
+// nothing, and leaves that occur twice in one group replaced by one with the
+// sum of the boosts. So a query that is in effect a flat AND or OR becomes one.
+func (g *group) simplify() node {
+	if !g.inline() {
+		return nothing()
+	}
+	g.mergeDuplicates()
+	if len(g.required) == 0 && len(g.optional) == 1 {
+		g.required, g.optional = g.optional, nil
+		if !g.inline() {
+			return nothing()
+		}
+		g.mergeDuplicates()
+	}
+	switch {
+	case g.matchesNothing():
+		return nothing()
+	case len(g.required) == 1 && len(g.optional) == 0 && len(g.excluded) == 0:
+		return g.required[0]
+	}
+	return g
+}
+
+// inline replaces groups within g, which are simple already, by their members.
+// It returns false if something that is required matches nothing.
+func (g *group) inline() bool {
+	optional, excluded := g.optional, g.excluded
+	var required []node
+	g.optional, g.excluded = nil, nil
+	for _, n := range g.required {
+		switch inner, ok := n.(*group); {
+		case !ok:
+			required = append(required, n)
+		case inner.matchesNothing():
+			return false
+		case len(inner.required) > 0:
+			required = append(required, inner.required...)
+			optional = append(optional, inner.optional...)
+			excluded = append(excluded, inner.excluded...)
+		default:
+			required = append(required, n)
+		}
+	}
+	g.required = required
+	g.optional = inlineAlternatives(optional)
+	g.excluded = inlineAlternatives(excluded)
+	return true
+}
+
+// inlineAlternatives replaces groups that ask for any of their members.
+func inlineAlternatives(nodes []node) []node {
+	var flat []node
+	for _, n := range nodes {
+		inner, ok := n.(*group)
+		switch {
+		case ok && inner.matchesNothing():
+		case ok && len(inner.required) == 0 && len(inner.excluded) == 0:
+			flat = append(flat, inner.optional...)
+		default:
+			flat = append(flat, n)
+		}
+	}
+	return flat
+}
+
+func (g *group) mergeDuplicates() {
+	g.required = mergeInto(nil, g.required)
+	// A term that is required matches: what its optional double adds, it adds too.
+	optional := g.optional
+	g.optional = nil
+	for _, n := range optional {
+		if !absorb(g.required, n) {
+			g.optional = append(g.optional, n)
+		}
+	}
+	g.optional = mergeInto(nil, g.optional)
+	g.excluded = mergeInto(nil, g.excluded)
+}
+
+func mergeInto(dst, nodes []node) []node {
+	for _, n := range nodes {
+		if !absorb(dst, n) {
+			dst = append(dst, n)
+		}
+	}
+	return dst
+}
+
+// absorb adds the boost of n, if it is a leaf that nodes has too, to that one.
+// It leaves them apart if the sum passed the largest boost, for which scores
+// are proved to fit (score.Term).
+func absorb(nodes []node, n node) bool {
+	l, ok := n.(*leaf)
+	if !ok {
+		return false
+	}
+	for _, other := range nodes {
+		if o, ok := other.(*leaf); ok && o.same(l) && o.boost+l.boost <= query.MaxBoost {
+			o.boost += l.boost
+			return true
+		}
+	}
+	return false
+}
+
+// termsOnly reports whether all nodes are terms.
+func termsOnly(nodes []node) bool {
+	for _, n := range nodes {
+		if l, ok := n.(*leaf); !ok || l.isPhrase() {
+			return false
+		}
+	}
+	return true
+}
+
+// flatten returns the leaves of n and what joins them if n is a term, or a
+// group of nothing but terms that are all required or all optional.
+func flatten(n node) (leaves []node, conjunctive, ok bool) {
+	switch n := n.(type) {
+	case *leaf:
+		return []node{n}, false, !n.isPhrase()
+	case *group:
+		switch {
+		case len(n.excluded) > 0 || n.matchesNothing():
+		case len(n.optional) == 0:
+			return n.required, true, termsOnly(n.required)
+		case len(n.required) == 0:
+			return n.optional, false, termsOnly(n.optional)
+		}
+	}
+	return nil, false, false
+}
+
+// appendNode appends the structure of n for messages and tests: terms by their
+// number, +(required) (optional) -(excluded).
+func appendNode(b *strings.Builder, n node) {
+	switch n := n.(type) {
+	case *leaf:
+		fmt.Fprintf(b, "%d", n.terms[0])
+		for i, t := range n.terms[1:] {
+			fmt.Fprintf(b, "~%d@%d", t, n.offsets[i+1])
+		}
+		if n.boost != 1 {
+			fmt.Fprintf(b, "^%g", n.boost)
+		}
+	case *group:
+		b.WriteByte('(')
+		first := true
+		for _, part := range []struct {
+			prefix string
+			nodes  []node
+		}{{"+", n.required}, {"", n.optional}, {"-", n.excluded}} {
+			for _, child := range part.nodes {
+				if !first {
+					b.WriteByte(' ')
+				}
+				first = false
+				b.WriteString(part.prefix)
+				appendNode(b, child)
+			}
+		}
+		b.WriteByte(')')
+	}
+}
+
+func nodeString(n node) string {
+	var b strings.Builder
+	appendNode(&b, n)
+	return b.String()
+}
