@@ -24,7 +24,7 @@ func TestTerms(t *testing.T) {
 	}{
 		{"The Lazy-dog's 3.14", []string{"the", "lazy", "dog", "s", "3", "14"}},
 		{"naïve ÉCOLE, Ωμέγα", []string{"naïve", "école", "ωμέγα"}},
-		{"a a A", []string{"a"}},
+		{"cat Cat CAT", []string{"cat"}},
 		{long + " " + long + "x", []string{long}},
 		{"snake_case\xff\xfebad \ufffd end", []string{"snake", "case", "bad", "end"}},
 		{" -- ", nil},
@@ -153,7 +153,7 @@ bench) echo "{\"latency_us\":{\"mean\":12.5,\"p50\":10,\"p95\":20,\"p99\":30,\"p
 *) exit 3 ;;
 esac
 `
-	if err := os.WriteFile(script, []byte(body), 0o700); err != nil { //nolint:gosec // it has to be run
+	if err := os.WriteFile(script, []byte(body), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	e := &griffinEngine{binary: script, dir: filepath.Join(dir, "index"), threads: 1, search: searchOptions{k: 10, runs: 1}}

@@ -101,7 +101,7 @@ func (r *report) fastEnough() error {
 		broken = append(broken, fmt.Sprintf("top-%d OR %.1f times as fast, want %d", r.K, r.Ratios.Or, leastOrRatio))
 	}
 	if broken != nil {
-		return fmt.Errorf("Griffin against bleve: %s", strings.Join(broken, "; "))
+		return fmt.Errorf("griffin is slower against bleve than promised: %s", strings.Join(broken, "; "))
 	}
 	return nil
 }
