@@ -34,5 +34,5 @@
 // millisecond and its error is returned.
 package griffin
 
-// Version is the version of this module.
+// Version is the version of this module, as CHANGELOG.md lists it.
 const Version = "0.1.0"

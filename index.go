@@ -244,5 +244,10 @@ func (ix *Index) Verify(ctx context.Context, progress func(done, total int64)) e
 		return err
 	}
 	defer snapshot.Release()
-	return snapshot.Verify(ctx, progress)
+	for i := range snapshot.Segments {
+		if err := snapshot.Segments[i].Verify(ctx, progress); err != nil {
+			return err
+		}
+	}
+	return nil
 }
