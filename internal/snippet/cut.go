@@ -1,0 +1,215 @@
+package snippet
+
+import (
+	"unicode/utf8"
+
+	"github.com/clipperhouse/uax29/v2/sentences"
+	"github.com/clipperhouse/uax29/v2/words"
+)
+
+// passage is a part of the cleaned text, text[start:end], without white space
+// at its ends.
+type passage struct {
+	start, end          int
+	cutBefore, cutAfter bool // a sentence is cut at that end
+}
+
+// cutter widens matches to passages.
+type cutter struct {
+	text     []byte // cleaned, not empty
+	maxChars int
+	more     bool // the text goes on after its end
+}
+
+// minFill is the share of MaxChars that a passage has to fill to be allowed to
+// end with a sentence before it is full.
+const minFill = 0.6
+
+// widen returns the passage of about maxChars characters that shows
+// text[start:end]. It begins with the sentence of start if that is near, else
+// with a word, and ends with a sentence or else with a word.
+func (c *cutter) widen(start, end int) passage {
+	slack := max(0, c.maxChars-countChars(c.text[start:end]))
+	left := c.backward(start, slack)
+	p := passage{start: c.sentenceStart(left, start)}
+	if p.start < 0 {
+		p.start, p.cutBefore = c.wordStart(c.backward(start, slack/2), start), true
+	}
+	budget := max(0, c.maxChars-countChars(c.text[p.start:end]))
+	right := c.forward(end, budget)
+	if right == len(c.text) {
+		// All that follows is shown: what is left of the budget goes before.
+		p.end, p.cutAfter = right, c.more
+		if spare := c.maxChars - countChars(c.text[p.start:p.end]); spare > 0 && p.start > 0 {
+			c.extendBackward(&p, spare)
+		}
+		return c.trim(p)
+	}
+	least := int(minFill * float64(c.maxChars))
+	if p.end = c.sentenceEnd(p.start, end, right, least); p.end < 0 {
+		p.end, p.cutAfter = c.wordEnd(end, right), true
+	}
+	if p.end <= p.start { // the beginning of a text that is one long word
+		p.end = right
+	}
+	return c.trim(p)
+}
+
+// extendBackward moves the start of p by at most spare characters.
+func (c *cutter) extendBackward(p *passage, spare int) {
+	left := c.backward(p.start, spare)
+	if left == 0 {
+		p.start, p.cutBefore = 0, false
+		return
+	}
+	// The earliest sentence that begins there, or else the earliest word.
+	if s := c.firstSentence(left, p.start); s >= 0 {
+		p.start, p.cutBefore = s, false
+		return
+	}
+	if p.cutBefore {
+		p.start = c.wordStart(left, p.start)
+	}
+}
+
+// sentenceStart returns where the sentence of place begins, or -1 if that is
+// before left.
+func (c *cutter) sentenceStart(left, place int) int {
+	start := -1
+	for s := c.firstSentence(left, place); s >= 0 && s <= place; {
+		start = s
+		n, ok := sentence(c.text[s:])
+		if !ok {
+			break
+		}
+		s += n
+	}
+	return start
+}
+
+// firstSentence returns the first place from left to limit where a sentence
+// begins, or -1.
+func (c *cutter) firstSentence(left, limit int) int {
+	if left == 0 {
+		return 0
+	}
+	if n, ok := sentence(c.text[left:]); ok && left+n <= limit {
+		return left + n
+	}
+	return -1
+}
+
+// sentenceEnd returns the last end of a sentence from end to right that makes
+// the passage from start at least least characters long, or -1.
+func (c *cutter) sentenceEnd(start, end, right, least int) int {
+	found := -1
+	// Sentences are counted from start: it is the beginning of one, or a word
+	// within one.
+	for s := start; ; {
+		n, ok := sentence(c.text[s:])
+		if !ok || s+n > right+1 { // the blank after a sentence belongs to it
+			break
+		}
+		if s += n; s >= end && countChars(c.text[start:s]) >= least {
+			found = s
+		}
+	}
+	return found
+}
+
+// maxSentenceBytes is how far the end of a sentence is looked for.
+const maxSentenceBytes = 4 << 10
+
+// sentence returns the length of the first sentence of text by UAX #29, or
+// ok == false if it does not end before text does, or not soon.
+func sentence(text []byte) (n int, ok bool) {
+	near := text
+	if len(near) > maxSentenceBytes {
+		near = near[:maxSentenceBytes]
+	}
+	n, _, _ = sentences.SplitFunc(near, true /* atEOF */)
+	return n, n > 0 && n < len(near)
+}
+
+// wordStart returns the first place from left to limit where a word begins that
+// follows white space, or else any word, or else limit.
+func (c *cutter) wordStart(left, limit int) int {
+	if left == 0 {
+		return 0
+	}
+	for i := left; i <= limit; i++ {
+		if isBlank(c.text[i-1]) {
+			return i
+		}
+	}
+	if n, _, _ := words.SplitFunc(c.text[left:limit], true /* atEOF */); left+n < limit {
+		return left + n
+	}
+	return limit
+}
+
+// wordEnd returns the last place from limit to right that white space follows,
+// or else where a word ends, or else limit.
+func (c *cutter) wordEnd(limit, right int) int {
+	for i := right; i > limit; i-- {
+		if isBlank(c.text[i]) {
+			return i
+		}
+	}
+	end := limit
+	for end < right {
+		n, _, _ := words.SplitFunc(c.text[end:min(len(c.text), right+maxWordBytes)], true /* atEOF */)
+		if n == 0 || end+n > right {
+			break
+		}
+		end += n
+	}
+	return end
+}
+
+// maxWordBytes is how far the end of a word is looked for.
+const maxWordBytes = 256
+
+// trim removes white space at the ends.
+func (c *cutter) trim(p passage) passage {
+	for p.start < p.end && isBlank(c.text[p.start]) {
+		p.start++
+	}
+	for p.start < p.end && isBlank(c.text[p.end-1]) {
+		p.end--
+	}
+	return p
+}
+
+// backward returns the place n characters before from, or 0.
+func (c *cutter) backward(from, n int) int {
+	for ; n > 0 && from > 0; n-- {
+		_, size := utf8.DecodeLastRune(c.text[:from])
+		from -= size
+	}
+	return from
+}
+
+// forward returns the place n characters after from, or the end of the text.
+func (c *cutter) forward(from, n int) int {
+	for ; n > 0 && from < len(c.text); n-- {
+		_, size := utf8.DecodeRune(c.text[from:])
+		from += size
+	}
+	return from
+}
+
+// separate joins passages, sorted by start, that overlap or touch.
+func separate(passages []passage) []passage {
+	kept := passages[:0]
+	for _, p := range passages {
+		n := len(kept)
+		switch {
+		case n == 0 || p.start > kept[n-1].end+1: // more than a blank between
+			kept = append(kept, p)
+		case p.end > kept[n-1].end:
+			kept[n-1].end, kept[n-1].cutAfter = p.end, p.cutAfter
+		}
+	}
+	return kept
+}

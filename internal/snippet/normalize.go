@@ -1,0 +1,96 @@
+package snippet
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// paragraph is how the cleaned text writes white space with an empty line in
+// it, so that sentences end there; all other white space is one blank.
+const paragraph = '\n'
+
+// normalizer cleans text piece by piece: white space is collapsed, control
+// characters count as white space (a fragment must not steer a terminal), and a
+// byte that is not UTF-8 becomes U+FFFD.
+type normalizer struct {
+	clean    []byte
+	newlines int // in the white space that clean ends with
+}
+
+func (n *normalizer) reset() { n.clean, n.newlines = n.clean[:0], 0 }
+
+// add appends a piece of text. A piece must end at the end of a character.
+func (n *normalizer) add(text string) {
+	for i := 0; i < len(text); {
+		c := text[i]
+		switch {
+		case c > ' ' && c < 0x7f:
+			n.clean = append(n.clean, c)
+			i++
+		case c < utf8.RuneSelf:
+			n.addSpace(c == '\n')
+			i++
+		default:
+			r, size := utf8.DecodeRuneInString(text[i:])
+			if unicode.IsSpace(r) || unicode.IsControl(r) {
+				n.addSpace(false /* newline */)
+			} else {
+				n.clean = utf8.AppendRune(n.clean, r)
+			}
+			i += size
+		}
+	}
+}
+
+func (n *normalizer) addSpace(newline bool) {
+	last := len(n.clean) - 1
+	if last < 0 {
+		return
+	}
+	if c := n.clean[last]; c != ' ' && c != paragraph {
+		n.clean = append(n.clean, ' ')
+		n.newlines = 0
+		last++
+	}
+	if newline {
+		if n.newlines++; n.newlines > 1 {
+			n.clean[last] = paragraph
+		}
+	}
+}
+
+// bytes returns the cleaned text without white space at its end.
+func (n *normalizer) bytes() []byte {
+	end := len(n.clean)
+	for end > 0 && isBlank(n.clean[end-1]) {
+		end--
+	}
+	return n.clean[:end]
+}
+
+// line returns clean[start:end] on one line.
+func (n *normalizer) line(start, end int) string {
+	return strings.ReplaceAll(string(n.clean[start:end]), string(paragraph), " ")
+}
+
+// isBlank reports whether c is white space of cleaned text.
+func isBlank(c byte) bool { return c == ' ' || c == paragraph }
+
+// countChars returns the number of characters of valid UTF-8.
+func countChars(text []byte) int { return utf8.RuneCount(text) }
+
+// cutText returns where to cut text between start and end, which is within it:
+// behind the last white space, or between characters if that is not near.
+func cutText(text string, start, end int) int {
+	near := max(start, end-maxWordBytes)
+	if space := strings.LastIndexAny(text[near:end], " \t\n"); space >= 0 {
+		return near + space + 1
+	}
+	for i := end; i > start && i > end-utf8.UTFMax; i-- {
+		if utf8.RuneStart(text[i]) {
+			return i
+		}
+	}
+	return end
+}
