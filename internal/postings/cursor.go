@@ -124,25 +124,30 @@ func (c *Cursor) NextGEQ(target base.DocID) base.DocID {
 		}
 	}
 	if c.cur < t {
-		c.pos = search(&c.docIDs, t)
+		c.pos = Search(&c.docIDs, t)
 		c.cur = c.docIDs[c.pos&(codec.BlockLen-1)]
 	}
 	return base.DocID(c.cur)
 }
 
-// search returns the position of the first of 128 rising docIDs that is not
-// less than target; the last one is not. It compares seven times and does not
-// branch on the outcome.
-func search(docIDs *[codec.BlockLen]uint32, target uint32) int {
-	i := 0
-	for half := codec.BlockLen / 2; half > 0; half /= 2 {
-		next := i + half
-		if docIDs[(next-1)&(codec.BlockLen-1)] < target {
-			i = next
-		}
-	}
-	return i
+// Search returns the position of the first of 128 rising docIDs that is not
+// less than target, or the last one if there is none. It compares seven times
+// and does not branch on the outcomes, so that searches for several targets
+// overlap in the processor.
+func Search(docIDs *[codec.BlockLen]uint32, target uint32) int {
+	t := uint64(target)
+	i := less(docIDs[63], t) << 6
+	i += less(docIDs[(i+31)&127], t) << 5
+	i += less(docIDs[(i+15)&127], t) << 4
+	i += less(docIDs[(i+7)&127], t) << 3
+	i += less(docIDs[(i+3)&127], t) << 2
+	i += less(docIDs[(i+1)&127], t) << 1
+	i += less(docIDs[i&127], t)
+	return int(i)
 }
+
+// less returns 1 if d is less than t, below 2^32, and 0 if not.
+func less(d uint32, t uint64) uint64 { return (uint64(d) - t) >> 63 }
 
 // seek returns the first block from i on whose Last is at least target;
 // len(dir) if there is none. It gallops: its cost is logarithmic in the number
@@ -214,25 +219,31 @@ const freqsOneByOne = 8
 
 // Freq returns the frequency of the current posting; 0 on an error.
 func (c *Cursor) Freq() uint32 {
+	return c.BlockFreq(c.pos)
+}
+
+// BlockFreq returns the frequency of posting i of the current block; 0 on an
+// error.
+func (c *Cursor) BlockFreq(i int) uint32 {
 	if c.freqsReady {
-		return c.freqs[c.pos&(codec.BlockLen-1)]
+		return c.freqs[i&(codec.BlockLen-1)]
 	}
-	if c.freqCached == c.pos {
+	if c.freqCached == i {
 		return c.freqCache
 	}
 	if c.freqsAsked >= freqsOneByOne {
 		if c.BlockFreqs() == nil {
 			return 0
 		}
-		return c.freqs[c.pos&(codec.BlockLen-1)]
+		return c.freqs[i&(codec.BlockLen-1)]
 	}
 	c.freqsAsked++
-	f, err := c.list.FreqAt(c.block, c.docSize, c.pos)
+	f, err := c.list.FreqAt(c.block, c.docSize, i)
 	if err != nil {
 		c.fail(err)
 		return 0
 	}
-	c.freqCached, c.freqCache = c.pos, f
+	c.freqCached, c.freqCache = i, f
 	return f
 }
 

@@ -3,6 +3,7 @@ package postings
 import (
 	"fmt"
 
+	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/score"
 )
@@ -13,6 +14,10 @@ import (
 // BlockDocIDs returns the DocIDs of the current block, rising. Valid until the
 // cursor leaves the block.
 func (c *Cursor) BlockDocIDs() []uint32 { return c.docIDs[:c.size] }
+
+// Block returns the memory of the current block's DocIDs, as Search takes it:
+// behind the last of them it holds NoDocID. Valid as BlockDocIDs is.
+func (c *Cursor) Block() *[codec.BlockLen]uint32 { return &c.docIDs }
 
 // BlockFreqs returns the frequencies of the current block, decoded at the first
 // call; nil on an error. Valid until the cursor leaves the block.

@@ -82,8 +82,12 @@ type maxScore struct {
 	windowNonEssential int
 	windowRest         base.Score
 
-	accs       [maxWindow]base.Score  // Invariant: 0 between windows
-	candidates [maxWindow / 64]uint64 // Invariant: 0 between windows
+	// Invariant: all 0 between windows; bit i of touched says that accs[i] may
+	// not be.
+	accs    [maxWindow]base.Score
+	touched [maxWindow / 64]uint64
+
+	found candidates
 }
 
 // Run implements Traversal.
@@ -158,6 +162,7 @@ func (m *maxScore) run(ctx context.Context) error {
 		default:
 			m.scoreSeveral(essential, lo, hi)
 		}
+		m.finish()
 		if err := p.after(int(m.stats.PostingsScored-scored) + 64); err != nil {
 			return err
 		}
@@ -282,35 +287,6 @@ func (m *maxScore) divideWindow(lo, hi base.DocID) ([]*legState, base.DocID) {
 	return essential, hi
 }
 
-// scoreOne reads the postings of the only essential list of the window.
-func (m *maxScore) scoreOne(l *legState, lo, hi base.DocID) {
-	c := &l.cursor
-	t, lengths := l.Term, l.Lengths
-	for lo < hi && c.NextGEQ(lo) < hi {
-		freqs := c.BlockFreqs()
-		if freqs == nil {
-			return
-		}
-		docIDs := c.BlockDocIDs()
-		freqs = freqs[:len(docIDs)]
-		j := c.BlockPos()
-		from := j
-		enough := m.enough()
-		for ; j < len(docIDs); j++ {
-			d := docIDs[j]
-			if base.DocID(d) >= hi {
-				break
-			}
-			if s := t.Score(freqs[j], lengths[d]); s >= enough {
-				m.finish(d, s)
-				enough = m.enough()
-			}
-		}
-		m.stats.PostingsScored += int64(j - from)
-		lo = c.LeaveBlock(j)
-	}
-}
-
 // enough is the least score in the essential lists of the window with which a
 // document can still reach need.
 func (m *maxScore) enough() base.Score {
@@ -320,12 +296,43 @@ func (m *maxScore) enough() base.Score {
 	return m.need - m.windowRest
 }
 
-// scoreSeveral adds up the postings of the essential lists of the window, and
-// then finishes the documents with enough.
-func (m *maxScore) scoreSeveral(essential []*legState, lo, hi base.DocID) {
+// scoreOne reads the postings of the only essential list of the window, and
+// makes candidates of those with enough.
+func (m *maxScore) scoreOne(l *legState, lo, hi base.DocID) {
+	c := &l.cursor
+	t, lengths := l.Term, l.Lengths
 	enough := m.enough()
-	found := false
-	postings := 0
+	n := 0
+	for lo < hi && c.NextGEQ(lo) < hi {
+		freqs := c.BlockFreqs()
+		if freqs == nil {
+			return
+		}
+		docIDs := c.BlockDocIDs()
+		freqs = freqs[:len(docIDs)]
+		j := c.BlockPos()
+		from := j
+		for ; j < len(docIDs); j++ {
+			d := docIDs[j]
+			if base.DocID(d) >= hi {
+				break
+			}
+			s := t.Score(freqs[j], lengths[d])
+			m.found.docIDs[n&(maxCandidates-1)], m.found.sums[n&(maxCandidates-1)] = d, s
+			if s >= enough {
+				n++
+			}
+		}
+		m.stats.PostingsScored += int64(j - from)
+		lo = c.LeaveBlock(j)
+	}
+	m.found.n = n
+}
+
+// scoreSeveral adds up the postings of the essential lists of the window, and
+// makes candidates of the documents with enough.
+func (m *maxScore) scoreSeveral(essential []*legState, lo, hi base.DocID) {
+	scored := 0
 	for _, l := range essential {
 		c := &l.cursor
 		t, lengths := l.Term, l.Lengths
@@ -344,75 +351,65 @@ func (m *maxScore) scoreSeveral(essential []*legState, lo, hi base.DocID) {
 					break
 				}
 				at := (d - uint32(lo)) % maxWindow
-				sum := m.accs[at] + t.Score(freqs[j], lengths[d])
-				m.accs[at] = sum
-				if sum >= enough {
-					m.candidates[at/64] |= 1 << (at % 64)
-					found = true
-				}
+				m.accs[at] += t.Score(freqs[j], lengths[d])
+				m.touched[at/64] |= 1 << (at % 64)
 			}
-			postings += j - from
+			scored += j - from
 			next = c.LeaveBlock(j)
 		}
 	}
-	m.stats.PostingsScored += int64(postings)
-	length := int(hi - lo)
-	if found {
-		for i, word := range m.candidates[:(length+63)/64] {
-			if word == 0 {
-				continue
-			}
-			m.candidates[i] = 0
-			for ; word != 0; word &= word - 1 {
-				at := i*64 + bits.TrailingZeros64(word)
-				if sum := m.accs[at]; sum >= enough {
-					m.finish(uint32(lo)+uint32(at), sum)
-					enough = m.enough()
-				}
-			}
-		}
-	}
-	clear(m.accs[:length])
+	m.stats.PostingsScored += int64(scored)
+	m.collect(lo, hi)
 }
 
-// finish completes the score of a document that has partial in the essential
-// lists of the window, as far as it can still reach need, and adds it to the
-// queue if it does.
-func (m *maxScore) finish(d uint32, partial base.Score) {
-	if !m.q.live(d) {
-		return
-	}
-	m.stats.Candidates++
-	doc := base.DocID(d)
-	others := m.legs[:m.windowNonEssential]
-	// Bounds of the very blocks where the document would be: no decoding yet.
-	rest := base.Score(0)
-	for _, l := range others {
-		l.docBound = 0
-		if b, first, _, ok := l.cursor.ShallowNextGEQ(doc); ok && first <= doc {
-			l.docBound = l.upper(b)
-			rest += l.docBound
-		}
-	}
-	for i := len(others) - 1; i >= 0; i-- {
-		if partial+rest < m.need {
-			return
-		}
-		l := others[i]
-		if l.docBound == 0 {
+// collect makes candidates of the documents with enough in the accumulators,
+// and sets those to 0.
+func (m *maxScore) collect(lo, hi base.DocID) {
+	enough := m.enough()
+	n := 0
+	for i, word := range m.touched[:(hi-lo+63)/64] {
+		if word == 0 {
 			continue
 		}
-		rest -= l.docBound
-		if l.cursor.NextGEQ(doc) == doc {
-			partial += l.Term.Score(l.cursor.Freq(), l.Lengths[d])
-			m.stats.PostingsScored++
+		m.touched[i] = 0
+		for ; word != 0; word &= word - 1 {
+			at := (i*64 + bits.TrailingZeros64(word)) % maxWindow
+			sum := m.accs[at]
+			m.accs[at] = 0
+			m.found.docIDs[n&(maxCandidates-1)], m.found.sums[n&(maxCandidates-1)] = uint32(lo)+uint32(at), sum
+			if sum >= enough {
+				n++
+			}
 		}
 	}
-	if partial < m.need {
-		return
+	m.found.n = n
+}
+
+// finish completes the scores of the candidates, list by list from the highest
+// bound down, as long as they can still reach need, and adds those that do to
+// the queue.
+func (m *maxScore) finish() {
+	found := &m.found
+	found.keepLive(m.q)
+	m.stats.Candidates += int64(found.n)
+	rest := m.windowRest
+	for i := m.windowNonEssential - 1; i >= 0 && found.n > 0; i-- {
+		l := m.legs[i]
+		rest -= l.bound // of the lists after this one
+		least := base.Score(0)
+		if m.need > rest {
+			least = m.need - rest
+		}
+		m.stats.PostingsScored += found.add(l, least)
+		found.keep(least)
 	}
-	m.queue.Add(base.Hit{DocID: m.q.Base + doc, Score: partial})
-	m.need = max(m.need, m.queue.Need())
+	for i, sum := range found.sums[:found.n] {
+		if sum >= m.need {
+			m.queue.Add(base.Hit{DocID: m.q.Base + base.DocID(found.docIDs[i]), Score: sum})
+			m.need = max(m.need, m.queue.Need())
+		}
+	}
+	found.n = 0
 }
 
 // kthScore returns a score that at least k documents reach by this leg alone; 0

@@ -1,12 +1,12 @@
 package traverse_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/topk"
 	"github.com/griffin-search/griffin/internal/traverse"
-	"slices"
 )
 
 // The traversals agree on the query logs.

@@ -27,11 +27,10 @@ type legState struct {
 	index  int // in Query.Legs
 	cursor postings.Cursor
 
-	// block-max-maxscore: the block at the window's start, the bound in the
-	// window, and the bound at the document that is being finished.
+	// block-max-maxscore: the block at the window's start, and the bound in
+	// the window.
 	first, last base.DocID
 	bound       base.Score
-	docBound    base.Score
 }
 
 // open makes s.legs the legs of q with cursors before their first postings.
