@@ -49,7 +49,8 @@ func (l *PostingsList) CollFreq() int64 {
 	return sum
 }
 
-// DocRecord describes a document. Records are in order of DocID: 0, 1, 2, …
+// DocRecord describes a document. Records are in order of DocID,
+// which run from 0 without gaps.
 type DocRecord struct {
 	DocID           int32
 	CollectionDocID string // id in the collection

@@ -2,9 +2,9 @@ package ciff_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
-	"log"
 
 	"github.com/griffin-search/griffin/ciff"
 )
@@ -20,41 +20,41 @@ func Example() {
 		Description: "two documents",
 	})
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	err = w.WriteList(&ciff.PostingsList{Term: "griffin", Postings: []ciff.Posting{{DocID: 0, TF: 1}, {DocID: 1, TF: 2}}})
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	for i, id := range []string{"a.txt", "b.txt"} {
 		if err := w.WriteDoc(&ciff.DocRecord{DocID: int32(i), CollectionDocID: id, DocLength: int32(i + 1)}); err != nil {
-			log.Fatal(err)
+			panic(err)
 		}
 	}
 	if err := w.Close(); err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 
 	r, err := ciff.NewReader(&file)
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	fmt.Println(r.Header().Description)
 	var list ciff.PostingsList
 	for {
-		if err := r.NextList(&list); err == io.EOF {
+		if err := r.NextList(&list); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
-			log.Fatal(err)
+			panic(err)
 		}
 		fmt.Println(list.Term, list.Postings, "in all", list.CollFreq())
 	}
 	var doc ciff.DocRecord
 	for {
-		if err := r.NextDoc(&doc); err == io.EOF {
+		if err := r.NextDoc(&doc); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
-			log.Fatal(err)
+			panic(err)
 		}
 		fmt.Println(doc.CollectionDocID, doc.DocLength)
 	}
@@ -75,7 +75,7 @@ func ExampleReadDocsFirst() {
 		return nil
 	})
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	var list ciff.PostingsList
 	for r.NextList(&list) == nil {
@@ -92,7 +92,7 @@ func ExampleReadDocsFirst() {
 func exampleFile() []byte {
 	var b bytes.Buffer
 	if err := worked().write(&b); err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	return b.Bytes()
 }

@@ -87,7 +87,7 @@ func (r *Reader) NextDoc(d *DocRecord) error {
 		if r.in.more() {
 			return r.failed("end", errors.New("more data than the header announces"))
 		}
-		if err := r.in.err; err != nil && err != io.EOF {
+		if err := r.in.err; err != nil && !errors.Is(err, io.EOF) {
 			return r.failed("end", err)
 		}
 		return io.EOF
@@ -108,7 +108,7 @@ func (r *Reader) NextDoc(d *DocRecord) error {
 
 // failed adds the place to an error.
 func (r *Reader) failed(where string, err error) error {
-	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		err = fmt.Errorf("cut off: %w", io.ErrUnexpectedEOF)
 	} else if r.in.err != nil && errors.Is(err, r.in.err) {
 		return fmt.Errorf("ciff: byte %d: %s: %w", r.in.offset(), where, err)
@@ -253,7 +253,7 @@ func ReadDocsFirst(f io.ReadSeeker, doc func(*DocRecord) error) (*Reader, error)
 	}
 	for {
 		var d DocRecord
-		if err := r.NextDoc(&d); err == io.EOF {
+		if err := r.NextDoc(&d); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
 			return nil, err

@@ -57,7 +57,7 @@ func (w *window) more() bool {
 
 // short is the error for a stream that ends too early.
 func (w *window) short() error {
-	if w.err == io.EOF || w.err == nil {
+	if errors.Is(w.err, io.EOF) || w.err == nil {
 		return io.ErrUnexpectedEOF
 	}
 	return w.err
@@ -161,7 +161,7 @@ func (w *window) bytes(typ protowire.Type, limit int64) ([]byte, error) {
 
 // unknown passes over the value of a field that is not known.
 func (w *window) unknown(num protowire.Number, typ protowire.Type, end int64) error {
-	n := int64(0)
+	var n int64
 	switch typ {
 	case protowire.VarintType:
 		_, err := w.uvarint()

@@ -38,6 +38,9 @@ func extension(path string) string {
 	return filepath.Ext(name)
 }
 
+// errUndetected ends a corpus from standard input.
+var errUndetected = fmt.Errorf("cannot tell the format of standard input: name it: %w", base.ErrBadInput)
+
 // detect tells the format of a stream by the start of its content and by its
 // name; formatFolder means that it is one document.
 func detect(path string, s *stream) (string, error) {
@@ -59,7 +62,7 @@ func detect(path string, s *stream) (string, error) {
 		if columns := bytes.Count(firstLine(head), []byte{'\t'}) + 1; columns == 2 || columns == 4 {
 			return formatTSV, nil
 		}
-		return "", fmt.Errorf("cannot tell the format of standard input: name it: %w", base.ErrBadInput)
+		return "", errUndetected
 	}
 	return formatFolder, nil
 }

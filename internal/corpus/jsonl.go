@@ -164,7 +164,7 @@ func checkID(f jsonField) error {
 	case '0':
 		for i, c := range f.value {
 			if (c < '0' || c > '9') && (c != '-' || i > 0) {
-				return fmt.Errorf("the number %s is no integer: %w", f.value, base.ErrBadInput)
+				return fmt.Errorf("the number %.40s is no integer: %w", f.value, base.ErrBadInput)
 			}
 		}
 		return nil

@@ -71,7 +71,7 @@ func (s *jsonScanner) object(line []byte) ([]jsonField, *RecordError) {
 	if _, err := s.dec.ReadToken(); err != nil {
 		return nil, syntaxError(err)
 	}
-	if _, err := s.dec.ReadToken(); err != io.EOF {
+	if _, err := s.dec.ReadToken(); !errors.Is(err, io.EOF) {
 		if err == nil {
 			err = fmt.Errorf("more than one value on the line: %w", base.ErrBadInput)
 		}
@@ -101,11 +101,11 @@ func notAnObject(kind jsontext.Kind) *RecordError {
 	return &RecordError{Err: err}
 }
 
+// maxFieldBytes bounds the field names in errors.
+const maxFieldBytes = 100
+
 // syntaxError translates an error of the JSON library: where in the line, in which field.
 func syntaxError(err error) *RecordError {
-	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		return &RecordError{Err: fmt.Errorf("invalid JSON: the object does not end on its line: %w", base.ErrBadInput)}
-	}
 	var syntax *jsontext.SyntacticError
 	if !errors.As(err, &syntax) {
 		return &RecordError{Err: err}
@@ -114,6 +114,9 @@ func syntaxError(err error) *RecordError {
 	if pointer := string(syntax.JSONPointer); pointer != "" {
 		rec.Field, _, _ = strings.Cut(pointer[1:], "/")
 		rec.Field = strings.NewReplacer("~1", "/", "~0", "~").Replace(rec.Field)
+		if len(rec.Field) > maxFieldBytes {
+			rec.Field = validUTF8(rec.Field[:maxFieldBytes]) + "…"
+		}
 	}
 	cause := syntax.Err
 	switch {

@@ -16,7 +16,7 @@ var (
 
 // lineSyntax is the syntax of formats with one record a line.
 type lineSyntax struct {
-	limit int // longest line
+	limit int // longest line, without the line feed
 	// newParser makes the parser of a chunk, which may keep scratch memory.
 	newParser func() lineParser
 }
@@ -31,13 +31,14 @@ func (l *lineSyntax) parse(c chunk, doc func(*Document) error, bad func(*RecordE
 	for lines, number := c.data, c.line; len(lines) > 0; number++ {
 		var line []byte
 		line, lines, _ = bytes.Cut(lines, []byte{'\n'})
+		tooLarge := len(line) > l.limit
 		line = bytes.TrimSuffix(line, []byte{'\r'})
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
 		at := Location{File: c.file, Line: number}
 		var err error
-		if len(line) > l.limit {
+		if tooLarge {
 			err = bad(tooLong(at, l.limit))
 		} else if d, rec := parser.parse(line, at); rec != nil {
 			err = bad(rec)

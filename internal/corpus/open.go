@@ -126,17 +126,8 @@ func (r *reader) Next() (*Batch, error) {
 			if err == nil {
 				return batch, nil
 			}
-			var rec *RecordError
-			if err != io.EOF && !errors.As(err, &rec) {
-				return nil, err
-			}
-			name := r.stream.name
-			closeErr := r.closeStream()
-			switch {
-			case rec != nil:
+			if rec := r.ended(err); rec != nil {
 				return badBatch(rec), nil
-			case closeErr != nil:
-				return badBatch(&RecordError{Location: Location{File: name}, Err: closeErr}), nil
 			}
 		}
 		if len(r.inputs) == 0 {
@@ -148,12 +139,27 @@ func (r *reader) Next() (*Batch, error) {
 		}
 		r.inputs = r.inputs[1:]
 		if err := r.begin(in); err != nil {
-			if in.path == stdinPath && errors.Is(err, base.ErrBadInput) {
-				return nil, err // its format could not be told by Open
+			if errors.Is(err, errUndetected) {
+				return nil, err // standard input, of which Open knew nothing
 			}
 			return badBatch(&RecordError{Location: Location{File: in.path}, Err: err}), nil
 		}
 	}
+}
+
+// ended closes the current stream, which err ended; it returns what is to be
+// said about that.
+func (r *reader) ended(err error) *RecordError {
+	at := Location{File: r.stream.name}
+	closeErr := r.closeStream()
+	if errors.Is(err, io.EOF) {
+		err = closeErr
+	}
+	var rec *RecordError
+	if err == nil || errors.As(err, &rec) {
+		return rec
+	}
+	return &RecordError{Location: at, Err: err}
 }
 
 // begin opens one input as the current stream.

@@ -2,6 +2,7 @@ package corpus
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 
@@ -90,7 +91,7 @@ func (t *textSplitter) next() (*Batch, error) {
 			buf = t.drop(buf, end)
 		}
 		whole := len(buf) // the last record needs no end
-		if t.err != io.EOF {
+		if !errors.Is(t.err, io.EOF) {
 			whole = t.syntax.lastEnd(buf)
 		}
 		t.rest = buf[whole:]
@@ -104,7 +105,7 @@ func (t *textSplitter) next() (*Batch, error) {
 			return badBatch(bad), nil
 		}
 	}
-	if t.err != io.EOF {
+	if !errors.Is(t.err, io.EOF) {
 		return nil, t.s.failed(t.offset, t.err)
 	}
 	return nil, io.EOF

@@ -57,7 +57,7 @@ func openStream(path string, stdin io.Reader, read *atomic.Int64) (*stream, erro
 func (s *stream) decompress(raw io.Reader) error {
 	stored := bufio.NewReaderSize(raw, sniffBytes)
 	magic, err := stored.Peek(6)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
 	switch {

@@ -19,7 +19,7 @@ const maxHeaderBytes = 1 << 20
 // of records that may hold a document: responses, resources, and conversions,
 // which is what WET files consist of. The others are counted as skipped.
 //
-//	WARC/1.0 CRLF  name: value CRLF …  CRLF  block (Content-Length bytes)  CRLF CRLF
+//	WARC/1.0 CRLF | name: value CRLF … CRLF | block of Content-Length bytes | 2 CRLF
 type warcSplitter struct {
 	s      *stream
 	r      *reader
@@ -65,7 +65,7 @@ func (w *warcSplitter) next() (*Batch, error) {
 		w.bad = nil
 		return badBatch(bad), nil
 	}
-	if w.err != io.EOF {
+	if !errors.Is(w.err, io.EOF) {
 		return nil, w.s.failed(w.offset, w.err)
 	}
 	return nil, io.EOF
@@ -147,7 +147,7 @@ func (w *warcSplitter) versionLine() (line string, start int64, err error) {
 	for {
 		start = w.offset
 		b, err := w.line()
-		if err != nil && (err != io.EOF || len(b) == 0) {
+		if err != nil && (!errors.Is(err, io.EOF) || len(b) == 0) {
 			return "", start, err
 		}
 		if b = bytes.TrimSpace(b); len(b) > 0 {
@@ -172,7 +172,7 @@ func (w *warcSplitter) header() (map[string]string, error) {
 	var lines []byte
 	for {
 		b, err := w.line()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF
 		}
 		if err != nil {
@@ -191,7 +191,7 @@ func (w *warcSplitter) header() (map[string]string, error) {
 func (w *warcSplitter) discard(n int64) error {
 	skipped, err := io.CopyN(io.Discard, w.s, n)
 	w.offset += skipped
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
 	return err
