@@ -173,7 +173,7 @@ func (s *search) prepare(text string) (plan *exec.Plan, notes []string, err erro
 	var node query.Node
 	switch {
 	case s.config.plainWords:
-		node = &query.Words{Text: text}
+		node = &query.Words{Text: text, Boost: 1}
 	case s.config.lenient:
 		var remarks []*query.Error
 		node, remarks = query.ParseLenient(text, s.searcher.Fields())

@@ -37,7 +37,7 @@ func (c *compiler) compile(n query.Node, mode Mode, boost float64) (node, error)
 	case *query.Phrase:
 		return c.leaf(n.Field, n.Text, boost*n.Boost, true /* phrase */)
 	case *query.Words:
-		return c.words(n, mode, boost)
+		return c.words(n, mode, boost*n.Boost)
 	case *query.Boolean:
 		return c.group(n, mode, boost*n.Boost)
 	}

@@ -46,6 +46,7 @@ type Phrase struct {
 type Words struct {
 	Field string
 	Text  string
+	Boost float64
 }
 
 // Boolean is a group of clauses. One without any matches nothing, and so does
