@@ -15,8 +15,8 @@ import (
 var layers = [][]string{
 	0: {"internal/base", "internal/invariant", "internal/vfs"},
 	1: {
-		"codec", "internal/score", "internal/topk", "internal/analysis", "internal/corpus",
-		"internal/reorder", "internal/sealed", "ciff", "trec",
+		"codec", "codec/internal/genunpack", "internal/score", "internal/topk", "internal/analysis",
+		"internal/corpus", "internal/reorder", "internal/sealed", "internal/latency", "ciff", "trec",
 	},
 	2: {"internal/postings", "internal/segment", "internal/query", "internal/snippet"},
 	3: {"internal/traverse", "internal/index"},

@@ -41,6 +41,7 @@ var (
 	idAttr  = regexp.MustCompile(`<a (?:id|name)="([^"]+)"`)
 	// link finds [text](target), ![text](target) and [text]: target; the text may be an image.
 	link     = regexp.MustCompile(`\]\(\s*<?([^)\s>]+)>?(?:\s+"[^"]*")?\s*\)`)
+	attr     = regexp.MustCompile(`<[a-z]+ [^>]*\b(?:href|src|srcset)="([^"]+)"`)
 	linkDef  = regexp.MustCompile(`^\s{0,3}\[[^\]]+\]:\s+<?(\S+?)>?(?:\s|$)`)
 	codeSpan = regexp.MustCompile("`[^`]*`")
 	mdMarkup = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
@@ -110,6 +111,9 @@ func targets(line string) []string {
 	for _, m := range link.FindAllStringSubmatch(line, -1) {
 		out = append(out, m[1])
 	}
+	for _, m := range attr.FindAllStringSubmatch(line, -1) {
+		out = append(out, m[1])
+	}
 	if m := linkDef.FindStringSubmatch(line); m != nil {
 		out = append(out, m[1])
 	}
@@ -165,8 +169,8 @@ func TestCheckLink(t *testing.T) {
 			t.Errorf("checkLink(%s) = %q, want ok=%t", target, msg, ok)
 		}
 	}
-	line := `[![badge](b.svg)](ci "title") and [x](<y.md>)`
-	if got := strings.Join(targets(line), " "); got != "b.svg ci y.md" {
+	line := `[![badge](b.svg)](ci "title") and [x](<y.md>) <img alt="" src="z.png">`
+	if got := strings.Join(targets(line), " "); got != "b.svg ci y.md z.png" {
 		t.Errorf("targets(%s) = %s", line, got)
 	}
 }
