@@ -14,11 +14,11 @@ type Scratch struct {
 	// Stats is added to by each run, and reset by the owner.
 	Stats Stats
 
-	legs     []legState
-	accs     []base.Score // exhaustive-taat: by DocID
-	matched  []uint32     // exhaustive-taat: legs that hold the document
-	maxScore *maxScore    // block-max-maxscore
-	batch    batch        // svs
+	legs         []legState
+	accs         []base.Score  // exhaustive-taat: by DocID
+	matched      []uint32      // exhaustive-taat: legs that hold the document
+	maxScore     *maxScore     // block-max-maxscore
+	intersection *intersection // svs
 }
 
 // legState is a leg while it is traversed.

@@ -160,4 +160,4 @@ func (q *Query) live(d uint32) bool {
 }
 
 // byDocFreq orders legs by rising length of their lists.
-func byDocFreq(a, b *Leg) int { return cmp.Compare(a.List.DocFreq, b.List.DocFreq) }
+func byDocFreq(a, b *legState) int { return cmp.Compare(a.List.DocFreq, b.List.DocFreq) }
