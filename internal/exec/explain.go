@@ -8,38 +8,41 @@ import (
 )
 
 // Explain tells how document doc of segment number segment of the snapshot
-// scores. Of ModeAndOr it explains the first attempt in which the document matches.
+// scores. Of ModeAndOr it explains the attempt that Run takes its hits from,
+// and to know which that is, runs the query.
 func (p *Plan) Explain(ctx context.Context, sc *Scratch, segment int, doc base.DocID) (Explanation, error) {
 	views := p.searcher.snapshot.Segments
 	if segment < 0 || segment >= len(views) || int64(doc) >= int64(views[segment].NumDocs()) {
 		return Explanation{}, fmt.Errorf("document %d of segment %d: %w", doc, segment, base.ErrBadInput)
 	}
-	var e Explanation
-	for i := range p.stages {
-		st := &p.stages[i]
-		e = Explanation{Mode: st.mode, Notes: p.notes}
-		if st.root == nil {
-			continue
+	st := &p.stages[0]
+	if len(p.stages) > 1 {
+		a, err := p.Run(ctx, sc, nil)
+		if err != nil {
+			return Explanation{}, err
 		}
-		x := explainer{plan: p, segment: segment, doc: doc, found: map[*leaf]found{}, counted: map[*leaf]bool{}}
-		sc.pulse.reset(ctx)
-		sc.tree.reset(p, segment, &sc.pulse)
-		if err := x.look(st.root, &sc.tree); err != nil {
-			return Explanation{}, fmt.Errorf("segment %s: query %s: %w", views[segment].Name, p.query, err)
-		}
-		if e.Matches = x.matches(st.root); e.Matches {
-			x.count(st.root)
-		}
-		walkLeaves(st.root, false, func(l *leaf, excluded bool) { e.Parts = append(e.Parts, x.part(l, excluded)) })
-		var sum base.Score
-		for l := range x.counted {
-			sum += x.found[l].score
-		}
-		e.Score = sum.Float64()
-		if e.Matches {
-			break
+		if st.mode != a.Mode {
+			st = &p.stages[1]
 		}
 	}
+	e := Explanation{Mode: st.mode, Notes: p.notes}
+	x := explainer{plan: p, segment: segment, doc: doc, found: map[*leaf]found{}, counted: map[*leaf]bool{}}
+	sc.pulse.reset(ctx)
+	sc.tree.reset(p, segment, &sc.pulse)
+	if err := x.look(st.root, &sc.tree); err != nil {
+		return Explanation{}, fmt.Errorf("segment %s: query %s: %w", views[segment].Name, p.query, err)
+	}
+	if e.Matches = x.matches(st.root); e.Matches {
+		x.count(st.root)
+	}
+	var sum base.Score
+	walkLeaves(st.root, false, func(l *leaf, excluded bool) {
+		e.Parts = append(e.Parts, x.part(l, excluded))
+		if x.counted[l] {
+			sum += x.found[l].score
+		}
+	})
+	e.Score = sum.Float64()
 	return e, nil
 }
 

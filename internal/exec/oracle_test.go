@@ -1,0 +1,411 @@
+package exec
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/query"
+	"github.com/griffin-search/griffin/internal/score"
+	"github.com/griffin-search/griffin/internal/segment"
+	"github.com/griffin-search/griffin/internal/vfs"
+)
+
+// oracle answers queries by looking through the stored texts of a snapshot. It
+// shares with the engine the analyzer ("whitespace": words are terms), the
+// contribution of a posting (score.Term, tested on its own) and nothing else.
+type oracle struct {
+	docs   []oracleDoc
+	fields []string
+	avgLen []float64
+	bm25   score.BM25
+}
+
+type oracleDoc struct {
+	docID  base.DocID
+	live   bool
+	tokens [][]string // by field; a title and a text are apart by a "" token
+	length []uint32
+}
+
+func newOracle(t testing.TB, snapshot *index.Snapshot, bm25 score.BM25) *oracle {
+	o := &oracle{bm25: bm25, fields: []string{"", "title"}, avgLen: make([]float64, 2)}
+	for i := range snapshot.Segments {
+		view := &snapshot.Segments[i]
+		for d := range base.DocID(view.NumDocs()) {
+			var stored segment.StoredDoc
+			if err := view.Stored(d, &stored); err != nil {
+				t.Fatal(err)
+			}
+			title, text := strings.Fields(string(stored.Title)), strings.Fields(string(stored.Text))
+			doc := oracleDoc{
+				docID: view.Base + d, live: view.Live == nil || view.Live.Has(int(d)),
+				tokens: [][]string{slices.Concat(title, []string{""}, text), title},
+				length: []uint32{uint32(len(title) + len(text)), uint32(len(title))},
+			}
+			o.docs = append(o.docs, doc)
+			for f, n := range doc.length {
+				o.avgLen[f] += float64(n)
+			}
+		}
+	}
+	for f := range o.avgLen {
+		o.avgLen[f] /= float64(len(o.docs))
+	}
+	return o
+}
+
+// freq counts where in the field of a document the words stand side by side.
+func (d *oracleDoc) freq(field int, words []string) (n uint32) {
+	tokens := d.tokens[field]
+	for i := range tokens {
+		if i+len(words) <= len(tokens) && slices.Equal(tokens[i:i+len(words)], words) {
+			n++
+		}
+	}
+	return n
+}
+
+func (o *oracle) docFreq(field int, word string) (n uint64) {
+	for i := range o.docs {
+		if o.docs[i].freq(field, []string{word}) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+func (o *oracle) idf(field int, words []string) (sum float64) {
+	for _, w := range words {
+		sum += score.IDF(uint64(len(o.docs)), o.docFreq(field, w))
+	}
+	return sum
+}
+
+// matches tells by the definition of the query language whether a document
+// matches, and gives its score in float64.
+func (o *oracle) matches(d *oracleDoc, n query.Node, mode Mode, boost float64, idf func(int, []string) float64) (bool, float64) {
+	switch n := n.(type) {
+	case *query.Term:
+		return o.matchesWords(d, n.Field, []string{n.Text}, boost*n.Boost, idf)
+	case *query.Phrase:
+		return o.matchesWords(d, n.Field, strings.Fields(n.Text), boost*n.Boost, idf)
+	}
+	b := n.(*query.Boolean)
+	total, required, optional := 0.0, 0, 0
+	for _, c := range b.Clauses {
+		ok, s := o.matches(d, c.Node, mode, boost*b.Boost, idf)
+		switch {
+		case c.Occur == query.MustNot:
+			if ok {
+				return false, 0
+			}
+			continue
+		case c.Occur == query.Must, c.Occur == query.Plain && mode == ModeAnd:
+			if !ok {
+				return false, 0
+			}
+			required++
+		case ok:
+			optional++
+		}
+		if ok {
+			total += s
+		}
+	}
+	return required+optional > 0, total
+}
+
+func (o *oracle) matchesWords(d *oracleDoc, field string, words []string, boost float64, idf func(int, []string) float64) (bool, float64) {
+	f := slices.Index(o.fields, field)
+	freq := float64(d.freq(f, words))
+	if freq == 0 {
+		return false, 0
+	}
+	k := float64(o.bm25.K1) * (1 - float64(o.bm25.B) + float64(o.bm25.B)*float64(d.length[f])/o.avgLen[f])
+	return true, idf(f, words) * boost * freq / (freq + k)
+}
+
+// score evaluates a planned tree by its definition, in fixed point.
+func (o *oracle) score(d *oracleDoc, n node, terms []term, idf func(int, []string) float64) (bool, base.Score) {
+	switch n := n.(type) {
+	case *leaf:
+		words := make([]string, len(n.terms))
+		for i, t := range n.terms {
+			words[i] = string(terms[t].bytes)
+		}
+		freq := d.freq(int(n.field), words)
+		if freq == 0 {
+			return false, 0
+		}
+		return true, o.bm25.NewTerm(idf(int(n.field), words)*n.boost, 1, o.avgLen[n.field]).Score(freq, d.length[n.field])
+	case *group:
+		var sum base.Score
+		for _, child := range n.excluded {
+			if ok, _ := o.score(d, child, terms, idf); ok {
+				return false, 0
+			}
+		}
+		any := len(n.required) > 0
+		for _, child := range n.required {
+			ok, s := o.score(d, child, terms, idf)
+			if !ok {
+				return false, 0
+			}
+			sum += s
+		}
+		for _, child := range n.optional {
+			if ok, s := o.score(d, child, terms, idf); ok {
+				any = true
+				sum += s
+			}
+		}
+		return any, sum
+	}
+	return false, 0
+}
+
+// answer returns all matching live documents in the order of results, and
+// checks that the planned tree means what the query means.
+func (o *oracle) answer(t testing.TB, p *Plan, st *stage) []base.Hit {
+	cache := map[string]float64{}
+	idf := func(field int, words []string) float64 {
+		key := fmt.Sprint(field, words)
+		if _, ok := cache[key]; !ok {
+			cache[key] = o.idf(field, words)
+		}
+		return cache[key]
+	}
+	var hits []base.Hit
+	for i := range o.docs {
+		d := &o.docs[i]
+		if !d.live {
+			continue
+		}
+		ok, s := o.score(d, st.root, p.terms, idf)
+		want, exact := o.matches(d, p.query, st.mode, 1, idf)
+		if ok != want {
+			t.Fatalf("%s in mode %s: plan %s: document %d matches: %t, the query says %t", p.query, st.mode, nodeString(st.root), d.docID, ok, want)
+		}
+		if ok {
+			if math.Abs(s.Float64()-exact) > 1e-3 {
+				t.Fatalf("%s: document %d scores %v, in float64 %v", p.query, d.docID, s, exact)
+			}
+			hits = append(hits, base.Hit{DocID: d.docID, Score: s})
+		}
+	}
+	slices.SortFunc(hits, func(a, b base.Hit) int {
+		if a.Before(b) {
+			return -1
+		}
+		return 1
+	})
+	return hits
+}
+
+// randomWord picks from a vocabulary of some 40 words, the first ones often.
+func randomWord(rng *rand.Rand) string {
+	return fmt.Sprintf("w%d", int(40*math.Pow(rng.Float64(), 3)))
+}
+
+func randomWords(rng *rand.Rand, n int) string {
+	words := make([]string, n)
+	for i := range words {
+		words[i] = randomWord(rng)
+	}
+	return strings.Join(words, " ")
+}
+
+// randomIndex makes an index of some segments, with deleted and replaced
+// documents.
+func randomIndex(t testing.TB, rng *rand.Rand, numDocs, commits int, deletes bool) *index.Index {
+	ix, err := index.Create(vfs.OS, filepath.Join(t.TempDir(), "index"), index.Options{Analyzer: "whitespace", Positions: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ix.Close() })
+	w, err := ix.Writer(index.WriterOptions{Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	added := 0
+	for c := range commits {
+		for ; added < numDocs*(c+1)/commits; added++ {
+			d := corpus.Document{
+				ID: fmt.Sprint(added), Title: randomWords(rng, rng.IntN(4)), Text: randomWords(rng, rng.IntN(60)),
+			}
+			if deletes && rng.IntN(20) == 0 {
+				d.ID = fmt.Sprint(rng.IntN(added + 1))
+			}
+			if err := w.Add(&d); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if deletes {
+			for range numDocs / commits / 20 {
+				if err := w.Delete(fmt.Sprint(rng.IntN(added))); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if err := w.Commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return ix
+}
+
+// randomNode makes a query tree.
+func randomNode(rng *rand.Rand, depth int) query.Node {
+	boost := 1.0
+	if rng.IntN(4) == 0 {
+		boost = []float64{0.5, 2, 3.25}[rng.IntN(3)]
+	}
+	field := ""
+	if rng.IntN(5) == 0 {
+		field = "title"
+	}
+	switch kind := rng.IntN(8); {
+	case kind < 4 || depth == 0:
+		word := randomWord(rng)
+		if rng.IntN(30) == 0 {
+			word = "missing"
+		}
+		return &query.Term{Field: field, Text: word, Boost: boost}
+	case kind == 4:
+		return &query.Phrase{Field: field, Text: randomWords(rng, 1+rng.IntN(4)), Boost: boost}
+	}
+	b := &query.Boolean{Boost: boost}
+	or := rng.IntN(3) == 0
+	for range 1 + rng.IntN(4) {
+		c := query.Clause{Node: randomNode(rng, depth-1)}
+		switch r := rng.IntN(8); {
+		case or:
+			c.Occur = query.Should
+		case r < 2:
+			c.Occur = query.Must
+		case r == 2:
+			c.Occur = query.MustNot
+		}
+		b.Clauses = append(b.Clauses, c)
+	}
+	return b
+}
+
+func testSnapshot(t testing.TB, ix *index.Index) *index.Snapshot {
+	s, err := ix.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Release)
+	return s
+}
+
+func testScratch(t testing.TB, analyzer string) *Scratch {
+	sc, err := NewScratch(analyzer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sc
+}
+
+// Random trees in all modes give the oracle's hits and scores, over one or
+// several segments, with and without deleted documents, with the index's BM25
+// parameters and others.
+func TestOracle(t *testing.T) {
+	for _, test := range []struct {
+		docs, commits, queries int
+		deletes                bool
+		bm25                   score.BM25
+	}{
+		{1, 1, 100, false, score.DefaultBM25},
+		{60, 1, 300, false, score.DefaultBM25},
+		{300, 5, 200, true, score.DefaultBM25},
+		{700, 3, 100, true, score.BM25{K1: 2, B: 0.9}},
+		{300, 2, 100, false, score.BM25{K1: 0, B: 0}},
+	} {
+		name := fmt.Sprintf("docs=%d/commits=%d/deletes=%t/k1=%g", test.docs, test.commits, test.deletes, test.bm25.K1)
+		t.Run(name, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(1, uint64(test.docs)))
+			snapshot := testSnapshot(t, randomIndex(t, rng, test.docs, test.commits, test.deletes))
+			if len(snapshot.Segments) != test.commits {
+				t.Fatalf("%d segments, want %d", len(snapshot.Segments), test.commits)
+			}
+			o := newOracle(t, snapshot, test.bm25)
+			s := NewSearcher(snapshot, &test.bm25)
+			sc := testScratch(t, "whitespace")
+			for range test.queries {
+				checkQuery(t, o, s, sc, randomNode(rng, 3))
+			}
+		})
+	}
+}
+
+func checkQuery(t *testing.T, o *oracle, s *Searcher, sc *Scratch, q query.Node) {
+	for _, mode := range []Mode{ModeOr, ModeAnd, ModeAndOr} {
+		for _, k := range []int{1, 3, 10, 1000} {
+			p, err := s.Prepare(sc, q, Options{Mode: mode, K: k})
+			if err != nil {
+				t.Fatalf("%s: %v", q, err)
+			}
+			var want []base.Hit
+			var answered *stage
+			for i := range p.stages {
+				answered = &p.stages[i]
+				want = o.answer(t, p, answered)
+				want = want[:min(k, len(want))]
+				if len(want) == k {
+					break
+				}
+			}
+			a, err := p.Run(context.Background(), sc, nil)
+			if err != nil {
+				t.Fatalf("%s: %v", q, err)
+			}
+			if !slices.Equal(a.Hits, want) || a.Mode != answered.mode {
+				t.Fatalf("%s in mode %s (%s), plan %s, k=%d:\ngot  %v in mode %s\nwant %v in mode %s",
+					q, mode, a.Traversal, nodeString(answered.root), k, a.Hits, a.Mode, want, answered.mode)
+			}
+			if k == 10 {
+				checkExplanations(t, p, sc, s.snapshot, a)
+			}
+		}
+	}
+}
+
+// The parts of an explanation sum up to the score of the hit.
+func checkExplanations(t *testing.T, p *Plan, sc *Scratch, snapshot *index.Snapshot, a Answer) {
+	for _, h := range a.Hits {
+		view := 0
+		for view+1 < len(snapshot.Segments) && snapshot.Segments[view+1].Base <= h.DocID {
+			view++
+		}
+		e, err := p.Explain(context.Background(), sc, view, h.DocID-snapshot.Segments[view].Base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := 0.0
+		for _, part := range e.Parts {
+			sum += part.Contribution
+			if part.Contribution != 0 {
+				k := float64(part.K1) * (1 - float64(part.B) + float64(part.B)*float64(part.Length)/part.AvgLength)
+				f := float64(part.Freq)
+				if want := part.IDF * part.Boost * f / (f + k); math.Abs(want-part.Contribution) > 1e-4 {
+					t.Fatalf("%s: part %+v: the formula gives %v", p.query, part, want)
+				}
+			}
+		}
+		if !e.Matches || e.Score != h.Score.Float64() || sum != e.Score {
+			t.Fatalf("%s: document %d: explanation %+v, the hit's score is %v", p.query, h.DocID, e, h.Score)
+		}
+	}
+}
