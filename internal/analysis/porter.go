@@ -195,7 +195,7 @@ func porterReplace[T porterLetter](w []T, rules []porterRule, minMeasure int) []
 	return w
 }
 
-// porterFinal is step 5: probate → probat, cease → ceas, controll → control.
+// porterFinal is step 5: probate → probat, cease → ceas, enroll → enrol.
 func porterFinal[T porterLetter](w []T) []T {
 	n := len(w)
 	if n == 0 {

@@ -128,7 +128,9 @@ func (s *segmenter) asciiWord(start int) (end int, kept bool) {
 		if following == highByte && (joinsLetters || joinsDigits) {
 			return s.unicodeWord(start)
 		}
-		if !(joinsLetters && following == letterByte) && !(joinsDigits && following == digitByte) {
+		joinsLetters = joinsLetters && following == letterByte
+		joinsDigits = joinsDigits && following == digitByte
+		if !joinsLetters && !joinsDigits {
 			break
 		}
 		i++

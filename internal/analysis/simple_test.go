@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"math"
 	"runtime"
 	"sync"
@@ -90,7 +91,7 @@ func readLines(r *bufio.Reader, sizeBytes int) (lines []byte, err error) {
 	for len(lines) < sizeBytes && err == nil {
 		var part []byte
 		part, err = r.ReadSlice('\n')
-		if err == bufio.ErrBufferFull {
+		if errors.Is(err, bufio.ErrBufferFull) {
 			err = nil
 		}
 		lines = append(lines, part...)

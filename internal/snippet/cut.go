@@ -99,8 +99,8 @@ func (c *cutter) firstSentence(left, limit int) int {
 	return -1
 }
 
-// sentenceEnd returns the last end of a sentence from end to right that makes
-// the passage from start at least least characters long, or -1.
+// sentenceEnd returns the last end of a sentence from end to right that gives
+// the passage from start the least length in characters or more, or -1.
 func (c *cutter) sentenceEnd(start, end, right, least int) int {
 	found := -1
 	// Sentences are counted from start: it is the beginning of one, or a word

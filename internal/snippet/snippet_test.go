@@ -168,9 +168,8 @@ func TestMatchAfterPieceBorder(t *testing.T) {
 	m := New(newAnalyzer(t, "english"), terms("cat", "dog"), Options{})
 	m.scan(text)
 	clean := string(m.text.clean)
-	words := 0
 	for _, match := range m.matches {
-		words = len(strings.Fields(clean[:match.start]))
+		words := len(strings.Fields(clean[:match.start]))
 		if want := utf8.RuneCountInString(clean[:match.start]); match.char != want {
 			t.Errorf("match at character %d, want %d", match.char, want)
 		}
