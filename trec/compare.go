@@ -1,12 +1,11 @@
 package trec
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
-
-	"github.com/griffin-search/griffin/internal/base"
 )
 
 // Comparison says whether two runs differ in a measure, query by query. Both
@@ -14,7 +13,7 @@ import (
 // large would be seen if the runs did not differ.
 type Comparison struct {
 	Measure    string
-	NumQueries int // queries that either run answers and the qrels judge
+	NumQueries int // judged queries that either run answers; all judged if complete
 	MeanA      float64
 	MeanB      float64
 	Better     int // queries for which B's value is greater
@@ -25,6 +24,31 @@ type Comparison struct {
 	TPValue float64
 	// RandomPValue is the p-value of Fisher's randomisation test.
 	RandomPValue float64
+}
+
+// MarshalJSON names the members in lower case, the number of queries num_q; what is not
+// a finite number is null.
+func (c Comparison) MarshalJSON() ([]byte, error) {
+	finite := func(v float64) *float64 {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil
+		}
+		return &v
+	}
+	return json.Marshal(struct {
+		Measure      string   `json:"measure"`
+		NumQueries   int      `json:"num_q"`
+		MeanA        float64  `json:"mean_a"`
+		MeanB        float64  `json:"mean_b"`
+		Better       int      `json:"better"`
+		Worse        int      `json:"worse"`
+		T            *float64 `json:"t"`
+		TPValue      *float64 `json:"p_t"`
+		RandomPValue float64  `json:"p_randomisation"`
+	}{
+		c.Measure, c.NumQueries, c.MeanA, c.MeanB, c.Better, c.Worse,
+		finite(c.T), finite(c.TPValue), c.RandomPValue,
+	})
 }
 
 // numPermutations is how many sign assignments the randomisation test draws:
@@ -38,16 +62,21 @@ const numPermutations = 100_000
 // retrieval evaluation, CIKM 2007, recommends both tests.
 //
 // An error wraps ErrUnknownMeasure if an evaluation lacks the measure, or
-// base.ErrBadInput if the measure is not a mean over queries.
+// ErrNotMean.
 func Compare(a, b *Evaluation, measure string) (Comparison, error) {
 	ia, ib := a.index(measure), b.index(measure)
 	if ia < 0 || ib < 0 {
 		return Comparison{}, fmt.Errorf("%w %q: not in both evaluations", ErrUnknownMeasure, measure)
 	}
 	if a.Measures[ia].family.summary != summaryMean {
-		return Comparison{}, fmt.Errorf("measure %q is not a mean over queries: %w", measure, base.ErrBadInput)
+		return Comparison{}, fmt.Errorf("%s: %w", measure, ErrNotMean)
 	}
 	pairs := make(map[string][2]float64)
+	if a.complete && b.complete {
+		for _, query := range a.Missing {
+			pairs[query] = [2]float64{}
+		}
+	}
 	for _, q := range a.Queries {
 		pairs[q.Query] = [2]float64{q.Values[ia], 0}
 	}

@@ -1,13 +1,12 @@
 package trec
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"strings"
 	"testing"
-
-	"github.com/griffin-search/griffin/internal/base"
 )
 
 // evaluationOf has recip_rank 1/rank for each rank given, 0 for rank 0.
@@ -127,12 +126,54 @@ func TestCompareCountsMissingAsZero(t *testing.T) {
 	}
 }
 
+// TestCompareComplete checks that queries which neither run answers count in
+// complete evaluations, so that the means are those of the evaluations.
+func TestCompareComplete(t *testing.T) {
+	const qrels = "1 0 a 1\n2 0 a 1\n3 0 a 1\n4 0 a 1\n"
+	for _, tt := range []struct {
+		complete   bool
+		numQueries int
+	}{{false, 2}, {true, 4}} {
+		opts := Options{Complete: tt.complete}
+		a := mustEvaluate(t, qrels, "1 Q0 a 1 1 t\n", opts, "P_1")
+		b := mustEvaluate(t, qrels, "2 Q0 a 1 1 t\n", opts, "P_1")
+		c, err := Compare(a, b, "P_1")
+		if err != nil || c.NumQueries != tt.numQueries || c.MeanA != 1/float64(tt.numQueries) {
+			t.Errorf("complete %v: %+v, %v", tt.complete, c, err)
+		}
+		if tt.complete && c.MeanA != a.All[0] {
+			t.Errorf("mean %v, in the evaluation %v", c.MeanA, a.All[0])
+		}
+	}
+}
+
+func TestComparisonJSON(t *testing.T) {
+	tests := []struct {
+		c    Comparison
+		want string
+	}{
+		{
+			Comparison{Measure: "map", NumQueries: 2, MeanA: 0.25, MeanB: 0.5, Better: 1, T: 2, TPValue: 0.25, RandomPValue: 0.125},
+			`{"measure":"map","num_q":2,"mean_a":0.25,"mean_b":0.5,"better":1,"worse":0,"t":2,"p_t":0.25,"p_randomisation":0.125}`,
+		},
+		{
+			Comparison{Measure: "P_5", T: math.Inf(-1), TPValue: math.NaN(), RandomPValue: 1},
+			`{"measure":"P_5","num_q":0,"mean_a":0,"mean_b":0,"better":0,"worse":0,"t":null,"p_t":null,"p_randomisation":1}`,
+		},
+	}
+	for _, tt := range tests {
+		if data, err := json.Marshal(tt.c); err != nil || string(data) != tt.want {
+			t.Errorf("JSON %s, %v, want %s", data, err, tt.want)
+		}
+	}
+}
+
 func TestCompareErrors(t *testing.T) {
 	a := evaluationOf(t, 1)
 	if _, err := Compare(a, a, "map"); !errors.Is(err, ErrUnknownMeasure) {
 		t.Errorf("a measure that is not there: %v", err)
 	}
-	if _, err := Compare(a, a, "num_ret"); !errors.Is(err, base.ErrBadInput) {
+	if _, err := Compare(a, a, "num_ret"); !errors.Is(err, ErrNotMean) {
 		t.Errorf("a count: %v", err)
 	}
 }

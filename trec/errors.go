@@ -14,6 +14,10 @@ var ErrNoQueries = errors.New("run and qrels have no query in common")
 // ErrUnknownMeasure says that a measure's name is not one of this package.
 var ErrUnknownMeasure = errors.New("unknown measure")
 
+// ErrNotMean says that a measure cannot be compared query by query, because its
+// value over all queries is a count or a geometric mean.
+var ErrNotMean = errors.New("measure is not a mean over queries")
+
 // SyntaxError says which line of an input cannot be used, and why. It unwraps
 // to base.ErrBadInput, the error kind of everything a caller can mend.
 type SyntaxError struct {

@@ -46,6 +46,8 @@ type Evaluation struct {
 	// Unjudged lists the queries of the run that have no judgements. They are
 	// in no mean.
 	Unjudged []string
+
+	complete bool // Options.Complete
 }
 
 // minGeometric is what trec_eval takes instead of smaller values, zero among
@@ -61,7 +63,7 @@ func Evaluate(qrels *Qrels, run *Run, measures []Measure, opts Options) (*Evalua
 			opts.RelevanceLevel, opts.Depth, base.ErrBadInput)
 	}
 	level := max(opts.RelevanceLevel, 1)
-	ev := &Evaluation{Measures: slices.Clone(measures)}
+	ev := &Evaluation{Measures: slices.Clone(measures), complete: opts.Complete}
 	for _, query := range slices.Sorted(slices.Values(qrels.queries)) {
 		ranking := run.rankings[query]
 		if len(ranking) == 0 {
@@ -83,14 +85,14 @@ func Evaluate(qrels *Qrels, run *Run, measures []Measure, opts Options) (*Evalua
 	if len(ev.Queries) == 0 {
 		return nil, ErrNoQueries
 	}
-	ev.summarize(qrels, opts.Complete)
+	ev.summarize(qrels)
 	return ev, nil
 }
 
 // summarize fills All from Queries.
-func (ev *Evaluation) summarize(qrels *Qrels, complete bool) {
+func (ev *Evaluation) summarize(qrels *Qrels) {
 	missing := 0
-	if complete {
+	if ev.complete {
 		missing = len(ev.Missing)
 	}
 	numQueries := float64(len(ev.Queries) + missing)
@@ -112,7 +114,7 @@ func (ev *Evaluation) summarize(qrels *Qrels, complete bool) {
 			ev.All[i] = math.Exp(sum / numQueries)
 		case summarySum:
 			ev.All[i] = sum
-			if complete {
+			if ev.complete {
 				ev.All[i] = completeCount(m.family.name, sum, numQueries, qrels)
 			}
 		}

@@ -2,7 +2,6 @@ package trec_test
 
 import (
 	"fmt"
-	"log"
 	"os"
 	"strings"
 
@@ -18,7 +17,7 @@ Identify organizations that participate in
 international criminal activity.
 </top>`))
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	for _, t := range topics {
 		fmt.Println(t.ID, "|", t.Text(trec.PartTitle), "|", t.Text(trec.PartDescription))
@@ -29,27 +28,27 @@ international criminal activity.
 func ExampleEvaluate() {
 	qrels, err := trec.ReadQrels(strings.NewReader("q1 0 a 2\nq1 0 b 1\nq2 0 c 1\n"))
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	run, err := trec.ReadRun(strings.NewReader("q1 Q0 b 1 9.5 mine\nq1 Q0 x 2 8.1 mine\nq1 Q0 a 3 7.0 mine\n"))
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	var measures []trec.Measure
 	for _, name := range []string{"map", "ndcg_cut_10"} {
 		m, err := trec.ParseMeasures(name)
 		if err != nil {
-			log.Fatal(err)
+			panic(err)
 		}
 		measures = append(measures, m...)
 	}
 	ev, err := trec.Evaluate(qrels, run, measures, trec.Options{Complete: true})
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	fmt.Println("missing from the run:", ev.Missing)
 	if err := ev.Write(os.Stdout, true /* perQuery */); err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	// Output:
 	// missing from the run: [q2]
@@ -62,15 +61,15 @@ func ExampleEvaluate() {
 func ExampleRunWriter() {
 	w, err := trec.NewRunWriter(os.Stdout, "griffin", trec.TiesKeepOrder)
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	// b stands before c although trec_eval gives ties to the larger number.
 	err = w.WriteRanking("301", []trec.RunEntry{{DocNo: "a", Score: 12.5}, {DocNo: "b", Score: 5.25}, {DocNo: "c", Score: 5.25}})
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	if err := w.Flush(); err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	// Output:
 	// 301 Q0 a 1 12.5 griffin
