@@ -1,0 +1,224 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/query"
+	"github.com/griffin-search/griffin/internal/vfs"
+)
+
+// Every traversal, by name, gives the hits of the default one, and the names
+// that a mode does not have are errors.
+func TestAllTraversals(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 2))
+	s := NewSearcher(testSnapshot(t, randomIndex(t, rng, 400, 3, true)), nil)
+	sc := testScratch(t, "whitespace")
+	for _, mode := range []Mode{ModeOr, ModeAnd, ModeAndOr} {
+		for range 30 {
+			q := &query.Words{Text: randomWords(rng, 1+rng.IntN(4)), Boost: 1}
+			want := answer(t, s, sc, q, Options{Mode: mode, K: 10})
+			for _, name := range Traversals(mode) {
+				got := answer(t, s, sc, q, Options{Mode: mode, K: 10, Traversal: name})
+				if !slices.Equal(got.Hits, want.Hits) {
+					t.Fatalf("%s in mode %s by %s: got %v, want %v", q, mode, name, got.Hits, want.Hits)
+				}
+			}
+		}
+		if _, err := s.Prepare(sc, parse(t, "w1 w2"), Options{Mode: mode, K: 10, Traversal: "guess"}); !errors.Is(err, base.ErrBadInput) {
+			t.Errorf("unknown traversal: error %v, want ErrBadInput", err)
+		}
+	}
+}
+
+func answer(t testing.TB, s *Searcher, sc *Scratch, q query.Node, o Options) Answer {
+	p, err := s.Prepare(sc, q, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := p.Run(context.Background(), sc, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// The top k are the first of the top k+1, and the same documents in one
+// commit or in several give the same answers. (No deletions here: how long
+// deleted documents count depends on merges.)
+func TestMetamorphic(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 3))
+	var docs []corpus.Document
+	for i := range 500 {
+		docs = append(docs, corpus.Document{ID: fmt.Sprint(i), Title: randomWords(rng, 2), Text: randomWords(rng, 1+rng.IntN(40))})
+	}
+	sc := testScratch(t, "whitespace")
+	var searchers []*Searcher
+	for _, commits := range []int{1, 2, 7} {
+		searchers = append(searchers, NewSearcher(testSnapshot(t, indexOf(t, docs, commits)), nil))
+	}
+	for range 150 {
+		q := randomNode(rng, 3)
+		for _, mode := range []Mode{ModeOr, ModeAnd} {
+			want := answer(t, searchers[0], sc, q, Options{Mode: mode, K: 8}).Hits
+			if more := answer(t, searchers[0], sc, q, Options{Mode: mode, K: 9}).Hits; !slices.Equal(want, more[:min(8, len(more))]) {
+				t.Fatalf("%s: top 8 %v, top 9 %v", q, want, more)
+			}
+			for i, s := range searchers[1:] {
+				if got := answer(t, s, sc, q, Options{Mode: mode, K: 8}).Hits; !slices.Equal(got, want) {
+					t.Fatalf("%s in mode %s, index %d: got %v, want %v", q, mode, i+1, got, want)
+				}
+			}
+		}
+	}
+}
+
+func indexOf(t testing.TB, docs []corpus.Document, commits int) *index.Index {
+	ix, err := index.Create(vfs.OS, filepath.Join(t.TempDir(), "index"), index.Options{Analyzer: "whitespace", Positions: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ix.Close() })
+	w, err := ix.Writer(index.WriterOptions{Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	for c := range commits {
+		for i := len(docs) * c / commits; i < len(docs)*(c+1)/commits; i++ {
+			if err := w.Add(&docs[i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return ix
+}
+
+// A prepared plan runs without allocating, flat or not, over any number of segments.
+func TestRunDoesNotAllocate(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	s := NewSearcher(testSnapshot(t, randomIndex(t, rng, 600, 3, true)), nil)
+	sc := testScratch(t, "whitespace")
+	dst := make([]base.Hit, 0, 10)
+	for _, text := range []string{
+		"w0 w1 w2", "+w0 +w1", "w3", `"w0 w1"`, `+w0 w1 "w2 w3" -w4`, `(w0 AND w1) OR (w2 w3 -"w0 w0 w1") w5`,
+	} {
+		for _, mode := range []Mode{ModeOr, ModeAnd, ModeAndOr} {
+			p, err := s.Prepare(sc, parse(t, text), Options{Mode: mode, K: 10})
+			if err != nil {
+				t.Fatal(err)
+			}
+			run := func() {
+				if _, err := p.Run(context.Background(), sc, dst); err != nil {
+					t.Fatal(err)
+				}
+			}
+			run()
+			if n := testing.AllocsPerRun(20, run); n != 0 {
+				t.Errorf("%s in mode %s: %v allocations a run", text, mode, n)
+			}
+		}
+	}
+}
+
+// A context that has ended ends a run, at its beginning or in its middle.
+func TestCancelledContext(t *testing.T) {
+	var docs []corpus.Document
+	for i := range 20000 {
+		docs = append(docs, corpus.Document{ID: fmt.Sprint(i), Text: "w0 w1 w0 w2"})
+	}
+	s := NewSearcher(testSnapshot(t, indexOf(t, docs, 1)), nil)
+	sc := testScratch(t, "whitespace")
+	// In the last two no document matches, so that all the work is within one step.
+	for _, text := range []string{"w0 w1", "+w0 -w3 w1", `"w0 w2 w1"`, "+w0 -w1"} {
+		p, err := s.Prepare(sc, parse(t, text), Options{K: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for after := range 3 {
+			ctx := &countedContext{Context: t.Context(), left: after}
+			if _, err := p.Run(ctx, sc, nil); !errors.Is(err, context.Canceled) {
+				t.Errorf("%s: cancelled at look %d: error %v", text, after+1, err)
+			}
+		}
+	}
+}
+
+// countedContext ends when it is looked at for the (left+1)-th time.
+type countedContext struct {
+	context.Context //nolint:containedctx // a test double
+	left            int
+}
+
+func (c *countedContext) Err() error {
+	if c.left--; c.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+func TestTrace(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	s := NewSearcher(testSnapshot(t, randomIndex(t, rng, 400, 2, false)), nil)
+	sc := testScratch(t, "whitespace")
+	q := parse(t, `w0 w1 title:w2`)
+	p, err := s.Prepare(sc, q, Options{Mode: ModeAndOr, K: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	trace := Trace{Query: q.String(), Mode: ModeAndOr}
+	a, err := p.RunTraced(t.Context(), sc, nil, &trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(trace.Steps) != 4 { // two attempts at two segments
+		t.Fatalf("%d steps, want 4:\n%s", len(trace.Steps), &trace)
+	}
+	if trace.Total() != a.Work || a.Work.PostingsDecoded == 0 || a.Work.BlocksDecoded == 0 {
+		t.Errorf("the steps' work is %+v, the answer's %+v", trace.Total(), a.Work)
+	}
+	text := trace.String()
+	for _, want := range []string{"mode and+or", "svs", "block-max-maxscore", "title:w2", "seg-"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the text of the trace lacks %q:\n%s", want, text)
+		}
+	}
+}
+
+// Without segments, without words, and with K 0 there are no hits and no error.
+func TestNothing(t *testing.T) {
+	ix, err := index.Create(vfs.OS, filepath.Join(t.TempDir(), "index"), index.Options{Analyzer: "whitespace"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ix.Close()
+	sc := testScratch(t, "whitespace")
+	empty := NewSearcher(testSnapshot(t, ix), nil)
+	full := NewSearcher(testSnapshot(t, indexOf(t, []corpus.Document{{ID: "1", Text: "a"}}, 1)), nil)
+	for _, text := range []string{"", "a", "-a", "b", "+a -a", "+a +b"} {
+		for _, s := range []*Searcher{empty, full} {
+			k := 10
+			if s == full && text == "a" {
+				k = 0
+			}
+			if a := answer(t, s, sc, parse(t, text), Options{K: k}); len(a.Hits) > 0 {
+				t.Errorf("%q: hits %v", text, a.Hits)
+			}
+		}
+	}
+	if _, err := full.Prepare(sc, parse(t, "a"), Options{K: -1}); !errors.Is(err, base.ErrBadInput) {
+		t.Errorf("K -1: error %v, want ErrBadInput", err)
+	}
+}
