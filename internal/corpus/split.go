@@ -99,7 +99,9 @@ func (t *textSplitter) next() (*Batch, error) {
 			return t.batch(buf[:whole]), nil
 		}
 		if len(t.rest) > t.limit {
-			bad := tooLong(Location{File: t.s.name, Line: t.line}, t.limit)
+			blank := len(buf) - len(bytes.TrimLeft(buf, " \t\r\n")) // between the records
+			line := t.line + int64(bytes.Count(buf[:blank], []byte{'\n'}))
+			bad := tooLong(Location{File: t.s.name, Line: line}, t.limit)
 			t.drop(buf, max(0, len(buf)-t.syntax.endBytes()+1))
 			t.overlong = true
 			return badBatch(bad), nil
