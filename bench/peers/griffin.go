@@ -24,10 +24,15 @@ type griffinEngine struct {
 
 var _ engine = (*griffinEngine)(nil)
 
-// buildGriffin compiles the command of the module that this one replaces.
+// buildGriffin compiles the command of the module that this one replaces, in
+// that module's folder, since its dependencies are not this module's.
 func buildGriffin(ctx context.Context, dir string) (string, error) {
+	module, err := runCommand(ctx, 0, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/griffin-search/griffin")
+	if err != nil {
+		return "", err
+	}
 	binary := filepath.Join(dir, "griffin")
-	_, err := runCommand(ctx, 0, "go", "build", "-o", binary, "github.com/griffin-search/griffin/cmd/griffin")
+	_, err = runCommand(ctx, 0, "go", "-C", string(bytes.TrimSpace(module)), "build", "-o", binary, "./cmd/griffin")
 	return binary, err
 }
 
