@@ -49,7 +49,7 @@ func (e *griffinEngine) build(ctx context.Context) (buildTimes, error) {
 		return buildTimes{}, err
 	}
 	started := time.Now()
-	_, err := runCommand(ctx, e.threads, e.binary, "index", "--out", e.dir, "--format", "jsonl", "--analyzer", "simple", e.in.path)
+	_, err := runCommand(ctx, e.threads, e.binary, "index", "--quiet", "--out", e.dir, "--format", "jsonl", "--analyzer", "simple", e.in.path)
 	elapsed := time.Since(started).Seconds()
 	return buildTimes{OnDisk: elapsed, OneSegment: elapsed}, err
 }

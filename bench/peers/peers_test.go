@@ -148,7 +148,7 @@ func TestGriffinCommand(t *testing.T) {
 	body := `#!/bin/sh
 case "$1" in
 version) echo "griffin v0.1.0"; echo more ;;
-index) mkdir "$3" && echo data > "$3/segment" ;;
+index) mkdir "$4" && echo data > "$4/segment" ;;
 bench) echo "{\"latency_us\":{\"mean\":12.5,\"p50\":10,\"p95\":20,\"p99\":30,\"p999\":40,\"max\":50},\"qps\":80000,\"no_result\":7,\"mode\":\"$6\"}" ;;
 *) exit 3 ;;
 esac
