@@ -75,9 +75,9 @@ type maxScore struct {
 	sums         []base.Score
 	nonEssential int
 
-	// Of the window: the legs that have postings in it, in order of rising
-	// bound; the first windowNonEssential of them have bounds that sum to
-	// windowRest, less than need.
+	// Of the window: the legs that may have postings in it. The first
+	// windowNonEssential of them have bounds that sum to windowRest, less than
+	// need; byMaxScore[:nonEssential] are among these and come first.
 	legs               []*legState
 	windowNonEssential int
 	windowRest         base.Score
@@ -237,50 +237,51 @@ func (l *legState) upper(b score.Bound) base.Score {
 	return max(min(l.Scale.Upper(b), l.MaxScore), 1)
 }
 
-// divideWindow bounds the nonEssential lists in the window as well, and divides
-// all lists anew by what their bounds are here. It returns those that are
-// essential in the window, none if no document in it can reach need, and the end
-// of the window, which it may bring forward.
+// divideWindow bounds the nonEssential lists in the window as well, and then
+// lets more lists be nonEssential there, as their bounds in the window allow. It
+// returns those that stay essential, none if no document in the window can reach
+// need, and the end of the window, which it may bring forward.
 func (m *maxScore) divideWindow(lo, hi base.DocID) ([]*legState, base.DocID) {
 	sum := m.sums[m.nonEssential]
-	m.legs = m.legs[:0]
 	for _, l := range m.byMaxScore[m.nonEssential:] {
 		sum += l.bound
-		if l.bound > 0 {
-			m.legs = append(m.legs, l)
-		}
 	}
-	for i := m.nonEssential - 1; i >= 0; i-- {
-		l := m.byMaxScore[i]
+	m.legs = m.legs[:0]
+	m.windowRest = 0
+	for _, l := range m.byMaxScore[:m.nonEssential] {
 		l.bound = l.MaxScore
 		if uint64(hi-lo)*uint64(l.cursor.NumBlocks()) <= maxBlocksForBound*uint64(m.q.NumDocs) {
 			l.bound = l.upper(l.cursor.ShallowMax(lo, hi-1))
 			sum = sum - l.MaxScore + l.bound
 			if sum < m.need {
+				m.windowNonEssential = 0
 				return nil, hi
 			}
 		}
 		if l.bound > 0 {
 			m.legs = append(m.legs, l)
+			m.windowRest += l.bound
 		}
 	}
-	for i := 1; i < len(m.legs); i++ { // insertion sort: few, and nearly in order
-		l, j := m.legs[i], i
-		for ; j > 0 && m.legs[j-1].bound > l.bound; j-- {
-			m.legs[j] = m.legs[j-1]
+	m.windowNonEssential = len(m.legs)
+	for _, l := range m.byMaxScore[m.nonEssential:] {
+		if l.bound > 0 {
+			m.legs = append(m.legs, l)
 		}
-		m.legs[j] = l
-	}
-	m.windowRest = 0
-	m.windowNonEssential = 0
-	for _, l := range m.legs {
-		if m.windowRest+l.bound >= m.need {
-			break
-		}
-		m.windowRest += l.bound
-		m.windowNonEssential++
 	}
 	essential := m.legs[m.windowNonEssential:]
+	for i := 1; i < len(essential); i++ { // insertion sort: few, and nearly in order
+		l, j := essential[i], i
+		for ; j > 0 && essential[j-1].bound > l.bound; j-- {
+			essential[j] = essential[j-1]
+		}
+		essential[j] = l
+	}
+	for len(essential) > 0 && m.windowRest+essential[0].bound < m.need {
+		m.windowRest += essential[0].bound
+		m.windowNonEssential++
+		essential = essential[1:]
+	}
 	if len(essential) > 1 {
 		hi = min(hi, lo+maxWindow)
 	}
@@ -302,6 +303,8 @@ func (m *maxScore) scoreOne(l *legState, lo, hi base.DocID) {
 	c := &l.cursor
 	t, lengths := l.Term, l.Lengths
 	enough := m.enough()
+	// Invariant: n < maxCandidates. A window in which one list is essential holds
+	// at most one of its blocks, or is no longer than minWindow.
 	n := 0
 	for lo < hi && c.NextGEQ(lo) < hi {
 		freqs := c.BlockFreqs()
