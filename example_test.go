@@ -1,0 +1,288 @@
+package griffin_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"html"
+	"log"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/griffin-search/griffin"
+)
+
+// library makes a small index for the examples, with positions, and returns it
+// with a function that removes it.
+func library() (ix *griffin.Index, remove func()) {
+	dir, err := os.MkdirTemp("", "griffin-example")
+	if err != nil {
+		log.Fatal(err)
+	}
+	ix, err = griffin.Create(filepath.Join(dir, "library"), griffin.WithPositions(), griffin.WithFields("title", "author"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx := context.Background()
+	err = ix.Add(ctx,
+		griffin.Document{
+			ID: "moby", Title: "Moby-Dick", Text: "Call me Ishmael. Some years ago I thought I would sail about a little and see the watery part of the world.",
+			Fields: []griffin.Field{{Name: "author", Value: "Herman Melville"}},
+		},
+		griffin.Document{
+			ID: "twenty", Title: "Twenty Thousand Leagues Under the Seas", Text: "The sea is everything. It covers seven tenths of the world.",
+			Fields: []griffin.Field{{Name: "author", Value: "Jules Verne"}},
+		},
+		griffin.Document{
+			ID: "around", Title: "Around the World in Eighty Days", Text: "A wager is to be won by going around the world in eighty days.",
+			Fields: []griffin.Field{{Name: "author", Value: "Jules Verne"}},
+		},
+	)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := ix.Commit(ctx); err != nil {
+		log.Fatal(err)
+	}
+	return ix, func() {
+		_ = ix.Close()
+		_ = os.RemoveAll(dir)
+	}
+}
+
+func printHits(r *griffin.Results) {
+	for i, h := range r.Hits {
+		fmt.Printf("%d. %s (%.3f)\n", i+1, h.Title, h.Score)
+	}
+}
+
+func Example() {
+	dir, err := os.MkdirTemp("", "griffin-example")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	ctx := context.Background()
+
+	ix, err := griffin.Create(filepath.Join(dir, "books"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer ix.Close()
+	err = ix.Add(ctx,
+		griffin.Document{ID: "1", Title: "Moby-Dick", Text: "Call me Ishmael."},
+		griffin.Document{ID: "2", Title: "Anna Karenina", Text: "All happy families are alike."},
+	)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := ix.Commit(ctx); err != nil {
+		log.Fatal(err)
+	}
+	results, err := ix.Search(ctx, "happy family", griffin.WithSnippets())
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, hit := range results.Hits {
+		fmt.Println(hit.ID, hit.Title, "-", hit.Snippet.Mark("[", "]"))
+	}
+	// Output:
+	// 2 Anna Karenina - All [happy] [families] are alike.
+}
+
+func ExampleOpen() {
+	_, err := griffin.Open("no/such/index")
+	fmt.Println(errors.Is(err, griffin.ErrNotIndex))
+	// Output:
+	// true
+}
+
+func ExampleIndex_Search() {
+	ix, remove := library()
+	defer remove()
+	for _, query := range []string{
+		"sea world",
+		`+world -sea author:verne`,
+		`"part of the world"`,
+		"title:(moby OR days^3)",
+	} {
+		results, err := ix.Search(context.Background(), query)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(query)
+		printHits(results)
+	}
+	// Output:
+	// sea world
+	// 1. Twenty Thousand Leagues Under the Seas (0.766)
+	// 2. Around the World in Eighty Days (0.094)
+	// 3. Moby-Dick (0.065)
+	// +world -sea author:verne
+	// 1. Around the World in Eighty Days (0.342)
+	// 2. Moby-Dick (0.065)
+	// "part of the world"
+	// 1. Moby-Dick (0.546)
+	// title:(moby OR days^3)
+	// 1. Around the World in Eighty Days (1.522)
+	// 2. Moby-Dick (0.565)
+}
+
+func ExampleWithMode() {
+	ix, remove := library()
+	defer remove()
+	for _, mode := range []griffin.Mode{griffin.ModeOr, griffin.ModeAnd} {
+		results, err := ix.Search(context.Background(), "eighty leagues world", griffin.WithMode(mode))
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(mode, len(results.Hits))
+	}
+	// Output:
+	// or 3
+	// and 0
+}
+
+// Faults in a query are errors that tell where they are; a search box may
+// prefer to make the best of it.
+func ExampleWithLenientSyntax() {
+	ix, remove := library()
+	defer remove()
+	const query = `sail "watery part`
+	_, err := ix.Search(context.Background(), query)
+	var fault *griffin.QueryError
+	if errors.As(err, &fault) {
+		fmt.Println(fault.Reason)
+		fmt.Println(fault.Caret())
+	}
+	results, err := ix.Search(context.Background(), query, griffin.WithLenientSyntax())
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(results.Query)
+	printHits(results)
+	// Output:
+	// quote is not closed (write \" for the character)
+	// sail "watery part
+	//      ^
+	// sail watery part
+	// 1. Moby-Dick (1.442)
+}
+
+func ExampleIndex_Explain() {
+	ix, remove := library()
+	defer remove()
+	e, err := ix.Explain(context.Background(), "sea world", "twenty")
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, p := range e.Parts {
+		fmt.Printf("%.3f %s: freq %d in %d words, idf %.3f\n", p.Contribution, p.Terms[0], p.Freq, p.Length, p.IDF)
+	}
+	fmt.Printf("%.3f in all\n", e.Score)
+	// Output:
+	// 0.693 sea: freq 2 in 11 words, idf 0.981
+	// 0.073 world: freq 1 in 11 words, idf 0.134
+	// 0.766 in all
+}
+
+func ExampleIndex_Delete() {
+	ix, remove := library()
+	defer remove()
+	ctx := context.Background()
+	if err := ix.Delete(ctx, "moby"); err != nil {
+		log.Fatal(err)
+	}
+	found := func() {
+		results, err := ix.Search(ctx, "ishmael")
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(len(results.Hits))
+	}
+	found() // what is not committed is not seen
+	if err := ix.Commit(ctx); err != nil {
+		log.Fatal(err)
+	}
+	found()
+	// Output:
+	// 1
+	// 0
+}
+
+func ExampleIndex_Document() {
+	ix, remove := library()
+	defer remove()
+	doc, found, err := ix.Document(context.Background(), "around")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(found, doc.Title, doc.Fields)
+	// Output:
+	// true Around the World in Eighty Days [{author Jules Verne}]
+}
+
+func ExampleIndex_IndexFiles() {
+	dir, err := os.MkdirTemp("", "griffin-example")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, "books.jsonl")
+	const records = `{"id": "1", "title": "Moby-Dick", "text": "Call me Ishmael."}
+{"id": "2", "title": "Anna Karenina"
+{"id": "3", "title": "Middlemarch", "text": "Miss Brooke had that kind of beauty."}
+`
+	if err := os.WriteFile(file, []byte(records), 0o600); err != nil {
+		log.Fatal(err)
+	}
+	ix, err := griffin.Create(filepath.Join(dir, "books"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer ix.Close()
+	report, err := ix.IndexFiles(context.Background(), []string{file}, griffin.FilesOptions{
+		MaxErrors:   10,
+		OnBadRecord: func(err error) { fmt.Println("line 2 is bad:", strings.Contains(err.Error(), "books.jsonl:2")) },
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(report.Docs, "documents,", report.BadRecords, "bad record")
+	// Output:
+	// line 2 is bad: true
+	// 2 documents, 1 bad record
+}
+
+func ExampleSnippet_Parts() {
+	s := griffin.Snippet{Text: "fish & ships", Highlights: []griffin.Span{{Start: 7, End: 12}}}
+	for text, highlighted := range s.Parts() {
+		if highlighted {
+			fmt.Print("<mark>", html.EscapeString(text), "</mark>")
+		} else {
+			fmt.Print(html.EscapeString(text))
+		}
+	}
+	fmt.Println()
+	// Output:
+	// fish &amp; <mark>ships</mark>
+}
+
+func ExampleIndex_Stats() {
+	ix, remove := library()
+	defer remove()
+	s, err := ix.Stats()
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(s.NumDocs, "documents, analyzer", s.Analyzer)
+	for _, f := range s.Fields {
+		fmt.Printf("%q: %d tokens\n", f.Name, f.NumTokens)
+	}
+	// Output:
+	// 3 documents, analyzer english
+	// "": 41 tokens
+	// "title": 11 tokens
+	// "author": 6 tokens
+}
