@@ -41,7 +41,8 @@ test-short: ## unit tests without the slow ones, seconds
 .PHONY: unit
 unit: $(BIN)/gotestsum ## unit tests of all modules, invariants checked
 	$(TEST) -tags invariants ./...
-	$(MAKE) -C bench/peers --no-print-directory test
+	cd tools && go test ./...
+	cd bench/peers && go vet ./... && go test -short ./...
 
 .PHONY: race
 race: $(BIN)/gotestsum ## tests under the race detector, without the slow ones
@@ -83,6 +84,12 @@ generate-check:
 tidy-check: ## go.mod and go.sum are what go mod tidy writes
 	go mod tidy -diff
 	go -C tools mod tidy -diff
+
+.PHONY: pictures
+pictures: build ## take the pictures of the documents anew (needs Chromium)
+	bin/griffin demo --color always 2>/dev/null | go -C tools run ./termsvg -command 'make demo' >.build/demo.svg
+	mv .build/demo.svg docs/images/demo.svg
+	go test ./internal/server -run '^TestPictures$$' -count 1 -update
 
 .PHONY: bench
 bench: ## Go benchmarks of all packages; compare two outputs with .build/bin/benchstat

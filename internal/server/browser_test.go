@@ -27,7 +27,7 @@ import (
 	"github.com/griffin-search/griffin"
 )
 
-var update = flag.Bool("update", false, "write docs/images/serve.png anew")
+var update = flag.Bool("update", false, "take the pictures in docs/images anew")
 
 const attack = `<script>document.title="owned"</script><img src=x onerror="document.title='owned'">`
 
@@ -41,20 +41,32 @@ var browserDocs = []griffin.Document{
 	{ID: "javascript:alert(1)", Text: "Another hostile page without a title " + attack},
 }
 
-// browserIndex serves an index of browserDocs.
-func browserIndex(t *testing.T) string {
+func newIndex(t *testing.T) *griffin.Index {
 	t.Helper()
 	ix, err := griffin.Create(filepath.Join(t.TempDir(), "index"), griffin.WithPositions())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { ix.Close() })
+	return ix
+}
+
+// browserIndex returns an index of browserDocs.
+func browserIndex(t *testing.T) *griffin.Index {
+	t.Helper()
+	ix := newIndex(t)
 	if err := ix.Add(t.Context(), browserDocs...); err != nil {
 		t.Fatal(err)
 	}
 	if err := ix.Commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	return ix
+}
+
+// serveIndex serves ix and returns the address.
+func serveIndex(t *testing.T, ix *griffin.Index) string {
+	t.Helper()
 	h, err := New(Options{Index: ix, Logger: quiet()})
 	if err != nil {
 		t.Fatal(err)
@@ -185,7 +197,7 @@ func TestInBrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a browser")
 	}
-	browser, base := startBrowser(t), browserIndex(t)
+	browser, base := startBrowser(t), serveIndex(t, browserIndex(t))
 	for _, test := range []struct {
 		name string
 		run  func(*tab)
@@ -387,9 +399,7 @@ const contrastScript = `[...document.querySelectorAll("body *")].filter(e =>
 // contrast checks WCAG 2.2, 1.4.3 (AA: 4.5 to 1) in both colour schemes.
 func contrast(tb *tab) {
 	for _, scheme := range []string{"light", "dark"} {
-		call(tb, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
-		})
+		emulateScheme(tb, scheme)
 		for _, target := range []string{"/", "/?q=server", "/?q=server&k=1", "/?q=xylophone&mode=and", "/?q=a&k=x", "/document?id=context.txt"} {
 			tb.open(target)
 			if dark := eval[bool](tb, `matchMedia("(prefers-color-scheme: dark)").matches`); dark != (scheme == "dark") {
@@ -405,9 +415,14 @@ func contrast(tb *tab) {
 				}
 			}
 		}
-		tb.open("/?q=server+http+request")
-		screenshot(tb, scheme)
 	}
+}
+
+func emulateScheme(tb *tab, scheme string) {
+	tb.Helper()
+	call(tb, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
+	})
 }
 
 func rgb(v []any) (c [3]float64) {
@@ -451,21 +466,32 @@ func narrowScreen(tb *tab) {
 	}
 }
 
-// screenshot takes the picture of the documents, with -update, and checks
-// that there is one to take.
-func screenshot(tb *tab, scheme string) {
-	tb.Helper()
-	tb.run(chromedp.EmulateViewport(900, 760, chromedp.EmulateScale(2)))
-	png, err := chromedp.Run(tb.ctx, chromedp.CaptureScreenshot())
+// TestPictures takes the pictures of the documents, with -update: the page over
+// the documentation and source of Go's net package.
+func TestPictures(t *testing.T) {
+	if !*update {
+		t.Skip("takes pictures with -update only (make pictures)")
+	}
+	goroot, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
-		tb.Fatal(err)
+		t.Fatal(err)
 	}
-	if len(png) < 10<<10 {
-		tb.Errorf("the picture has %d bytes", len(png))
+	ix := newIndex(t)
+	dir := filepath.Join(strings.TrimSpace(string(goroot)), "src", "net")
+	if _, err := ix.IndexFiles(t.Context(), []string{dir}, griffin.FilesOptions{}); err != nil {
+		t.Fatal(err)
 	}
-	if *update {
+	tb := newTab(t, startBrowser(t), serveIndex(t, ix))
+	for _, scheme := range []string{"light", "dark"} {
+		emulateScheme(tb, scheme)
+		tb.open("/?q=graceful+server+shutdown")
+		tb.run(chromedp.EmulateViewport(880, 700, chromedp.EmulateScale(1.5)))
+		png, err := chromedp.Run(tb.ctx, chromedp.CaptureScreenshot())
+		if err != nil {
+			t.Fatal(err)
+		}
 		if err := os.WriteFile("../../docs/images/serve-"+scheme+".png", png, 0o644); err != nil {
-			tb.Fatal(err)
+			t.Fatal(err)
 		}
 	}
 }
