@@ -1,0 +1,213 @@
+package postings_test
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/griffin-search/griffin/codec"
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/postings"
+	"github.com/griffin-search/griffin/internal/postings/postingstest"
+	"github.com/griffin-search/griffin/internal/score"
+)
+
+// readEverything calls whatever reads the bytes of a list; it fails only by a
+// panic, a DocID out of order, or an error of another kind.
+func readEverything(t *testing.T, m postings.Meta, c codec.Codec, p, pos, f []byte, lengths []uint32) {
+	t.Helper()
+	var l postings.List
+	if err := l.Open(m, c, p, pos, f); err != nil {
+		mustBeCorrupt(t, err)
+		return
+	}
+	if err := l.Verify(lengths, saturation); err != nil {
+		mustBeCorrupt(t, err)
+	}
+	if _, _, err := l.FrontierBounds(nil, saturation); err != nil {
+		mustBeCorrupt(t, err)
+	}
+	for _, jump := range []base.DocID{1, 300} {
+		var cur postings.Cursor
+		cur.Reset(&l, nil)
+		prev := int64(-1)
+		for d := cur.Next(); d != base.NoDocID; d = cur.NextGEQ(max(d, d+jump)) {
+			if int64(d) <= prev || d > l.LastDocID() {
+				t.Fatalf("DocID %d after %d, of a list that ends at %d", d, prev, l.LastDocID())
+			}
+			prev = int64(d)
+			cur.ShallowNextGEQ(d)
+			cur.ShallowMax(d, d+1000)
+			cur.Freq()
+			if cur.Err() == nil && l.HasPositions() {
+				if _, err := cur.Positions(nil); err != nil {
+					mustBeCorrupt(t, err)
+				}
+			}
+		}
+		if err := cur.Err(); err != nil {
+			mustBeCorrupt(t, err)
+		}
+	}
+}
+
+func mustBeCorrupt(t *testing.T, err error) {
+	t.Helper()
+	if !errors.Is(err, base.ErrCorrupt) {
+		t.Fatalf("error of another kind: %v", err)
+	}
+}
+
+// No flipped bit of a list goes unnoticed by Verify, and none makes a panic.
+func TestFlippedBits(t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 13))
+	lengths := randomLengths(rng, 3000)
+	for _, n := range []int{1, 128, 129, 500} {
+		list := postingstest.RandomList(rng, postingstest.Clustered, n, len(lengths), true)
+		opts := postings.Options{Codec: codec.SIMDBP{}, Saturation: saturation, Positions: true}
+		ix := postingstest.Write(t, opts, lengths, 128, list)
+		files := []*[]byte{&ix.Postings, &ix.Positions, &ix.Frontiers}
+		for i, name := range []string{"postings", "positions", "frontiers"} {
+			whole := *files[i]
+			for range 1500 {
+				bit := rng.IntN(8 * len(whole))
+				*files[i] = bytes.Clone(whole)
+				(*files[i])[bit/8] ^= 1 << (bit % 8)
+				var l postings.List
+				err := l.Open(ix.Metas[0], opts.Codec, ix.Postings, ix.Positions, ix.Frontiers)
+				if err == nil {
+					err = l.Verify(lengths, saturation)
+				}
+				if err == nil && !stillValid(t, name, &l, list) {
+					t.Fatalf("%d postings: bit %d of the %s flipped unnoticed", n, bit, name)
+				}
+				readEverything(t, ix.Metas[0], opts.Codec, ix.Postings, ix.Positions, ix.Frontiers, lengths)
+				*files[i] = whole
+			}
+		}
+	}
+}
+
+// stillValid says whether the flipped bit made another valid list: positions,
+// and frequencies or DocIDs whose change moves no bound, are not told apart from
+// what was written (checksums do that).
+func stillValid(t *testing.T, file string, l *postings.List, list []postingstest.Posting) bool {
+	t.Helper()
+	if file == "positions" {
+		return true
+	}
+	var c postings.Cursor
+	c.Reset(l, nil)
+	same := true
+	for _, p := range list {
+		same = same && uint32(c.Next()) == p.DocID && c.Freq() == p.Freq
+	}
+	return file == "postings" && !same
+}
+
+// Verify notices each of the things that it lists.
+func TestVerifyNotices(t *testing.T) {
+	rng := rand.New(rand.NewPCG(17, 17))
+	lengths := randomLengths(rng, 9000)
+	list := postingstest.RandomList(rng, postingstest.Uniform, 2000, len(lengths), true)
+	opts := postings.Options{Codec: codec.SIMDBP{}, Saturation: saturation, Positions: true}
+	ix := postingstest.Write(t, opts, lengths, 128, list)
+	good := ix.Metas[0]
+	dir := len(ix.Postings) - 16*good.NumBlocks()
+	for _, tt := range []struct {
+		name  string
+		meta  func(m *postings.Meta)
+		bytes func(p []byte)
+	}{
+		{name: "CollFreq", meta: func(m *postings.Meta) { m.CollFreq++ }},
+		{name: "Max", meta: func(m *postings.Meta) { m.Max-- }},
+		{name: "Kth", meta: func(m *postings.Meta) { m.Kth[2]++ }},
+		{name: "DocFreq", meta: func(m *postings.Meta) { m.DocFreq-- }},
+		{name: "frontiers", meta: func(m *postings.Meta) { m.FrontierLength-- }},
+		{name: "positions", meta: func(m *postings.Meta) { m.PosLength -= 4 }},
+		{name: "First", bytes: func(p []byte) { p[dir+16]++ }},
+		{name: "Last", bytes: func(p []byte) { p[dir+16+4]-- }},
+		{name: "Offset", bytes: func(p []byte) { p[dir+16+8]++ }},
+		{name: "Bound too high", bytes: func(p []byte) { p[dir+12]++ }},
+		{name: "DocWidth", bytes: func(p []byte) { p[dir+14]++ }},
+		{name: "FreqWidth", bytes: func(p []byte) { p[dir+15]++ }},
+	} {
+		m, p := good, bytes.Clone(ix.Postings)
+		if tt.meta != nil {
+			tt.meta(&m)
+		} else {
+			tt.bytes(p)
+		}
+		var l postings.List
+		err := l.Open(m, opts.Codec, p, ix.Positions, ix.Frontiers)
+		if err == nil {
+			err = l.Verify(lengths, saturation)
+		}
+		if !errors.Is(err, base.ErrCorrupt) {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+	}
+	l := ix.Open(t, 0)
+	other := slices.Clone(lengths)
+	for i := range other {
+		other[i]++
+	}
+	if err := l.Verify(other, saturation); !errors.Is(err, base.ErrCorrupt) {
+		t.Errorf("other lengths: %v", err)
+	}
+	if err := l.Verify(lengths[:list[len(list)-1].DocID], saturation); !errors.Is(err, base.ErrCorrupt) {
+		t.Errorf("a document less: %v", err)
+	}
+	if err := l.Verify(lengths, score.Saturation{BM25: score.BM25{K1: 2, B: 1}, AvgLen: 9}); !errors.Is(err, base.ErrCorrupt) {
+		t.Errorf("other saturation: %v", err)
+	}
+}
+
+func FuzzMeta(f *testing.F) {
+	lengths, lists := collection(true)
+	opts := postings.Options{Codec: codec.SIMDBP{}, Saturation: saturation, Positions: true}
+	for _, m := range postingstest.Write(f, opts, lengths, 128, lists...).Metas {
+		f.Add(m.Append(nil))
+	}
+	f.Fuzz(func(t *testing.T, src []byte) {
+		m, n, err := postings.DecodeMeta(src)
+		if err != nil {
+			mustBeCorrupt(t, err)
+			return
+		}
+		again, _, err := postings.DecodeMeta(m.Append(nil))
+		if err != nil || again != m || n > len(src) {
+			t.Fatalf("%+v (%d bytes) comes back as %+v, %v", m, n, again, err)
+		}
+	})
+}
+
+// FuzzList reads lists whose record and bytes are anything.
+func FuzzList(f *testing.F) {
+	rng := rand.New(rand.NewPCG(19, 19))
+	lengths := randomLengths(rng, 1000)
+	for _, n := range []int{1, 100, 129, 300} {
+		list := postingstest.RandomList(rng, postingstest.Clustered, n, len(lengths), true)
+		for _, name := range codec.Names() {
+			c, err := codec.Lookup(name)
+			if err != nil {
+				f.Fatal(err)
+			}
+			ix := postingstest.Write(f, postings.Options{Codec: c, Saturation: saturation, Positions: true}, lengths, 128, list)
+			f.Add(ix.Metas[0].Append(nil), name == "raw", ix.Postings, ix.Positions, ix.Frontiers)
+		}
+	}
+	f.Fuzz(func(t *testing.T, rec []byte, raw bool, p, pos, fr []byte) {
+		m, _, err := postings.DecodeMeta(rec)
+		if err != nil || m.DocFreq == 0 || m.DocFreq > 1<<16 {
+			return
+		}
+		c := codec.Codec(codec.SIMDBP{})
+		if raw {
+			c = codec.Raw{}
+		}
+		readEverything(t, m, c, p, pos, fr, lengths)
+	})
+}
