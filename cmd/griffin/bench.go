@@ -1,0 +1,337 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/exec"
+	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/latency"
+	"github.com/griffin-search/griffin/internal/query"
+	"github.com/griffin-search/griffin/internal/vfs"
+	"github.com/griffin-search/griffin/trec"
+)
+
+type benchOptions struct {
+	queries   string
+	mode      string
+	traversal string
+	latencies string
+	k         int
+	threads   int
+	runs      int
+	syntax    bool
+	prepared  bool
+}
+
+func newBenchCommand(a *app) *cobra.Command {
+	var o benchOptions
+	c := &cobra.Command{
+		Use:   "bench INDEX --queries FILE",
+		Short: "Measure the latency and throughput of a query log",
+		Long: `Bench answers every query of a file --runs times after a warm-up and prints
+latencies in microseconds: of each query the least of its runs, which is what the
+work costs, and over all runs, which is what users feel. A query's time is planning
+(dictionary look-ups, weights) and the traversal with its top k; reading the text
+of the hits is not in it. --prepared leaves planning out too.
+
+Queries are TSV (id, tab, text), JSON lines or TREC topics; their text is plain
+words unless --syntax is given. Traversals: ` + traversalNames(),
+		Example: `  griffin bench wiki.idx --queries tb05.tsv --mode or --k 10
+  griffin bench wiki.idx --queries tb05.tsv --traversal exhaustive-daat --runs 1
+  griffin bench wiki.idx --queries tb05.tsv --threads 2 --latencies lat.tsv --json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.bench(cmd.Context(), o, args[0]) },
+	}
+	f := c.Flags()
+	f.StringVar(&o.queries, "queries", "", "queries: TSV, JSON lines or TREC topics (required)")
+	f.StringVar(&o.mode, "mode", "or", "what words ask for: or, and, and+or")
+	f.StringVar(&o.traversal, "traversal", "", "algorithm by name (default: the mode's)")
+	f.IntVarP(&o.k, "k", "k", 10, "hits a query")
+	f.IntVar(&o.threads, "threads", 1, "queries answered at the same time")
+	f.IntVar(&o.runs, "runs", 3, "times that each query is measured")
+	f.StringVar(&o.latencies, "latencies", "", "file for every measured time, TSV, for plotting")
+	f.BoolVar(&o.syntax, "syntax", false, "queries have \"phrases\", +, -, and so on")
+	f.BoolVar(&o.prepared, "prepared", false, "measure the traversal only, with lists already looked up")
+	_ = c.MarkFlagRequired("queries")
+	return c
+}
+
+func traversalNames() string {
+	var b strings.Builder
+	for _, mode := range []griffin.Mode{griffin.ModeOr, griffin.ModeAnd} {
+		fmt.Fprintf(&b, "\n  %-4s %s", mode, strings.Join(griffin.Traversals(mode), ", "))
+	}
+	return b.String()
+}
+
+// benchResult is what "griffin bench --json" prints.
+type benchResult struct {
+	Index     string          `json:"index"`
+	Queries   int             `json:"queries"`
+	NoResult  int             `json:"no_result"`
+	Mode      griffin.Mode    `json:"mode"`
+	Traversal string          `json:"traversal"`
+	K         int             `json:"k"`
+	Threads   int             `json:"threads"`
+	Runs      int             `json:"runs"`
+	Prepared  bool            `json:"prepared"`
+	Latency   latency.Summary `json:"latency_us"` // per query the least of the runs
+	AllRuns   latency.Summary `json:"all_runs"`   // every sample
+	QPS       float64         `json:"qps"`        // queries over the time of all runs
+	// Work of one pass over the queries.
+	Work exec.Work `json:"work"`
+	// Of the measured part, over all queries and runs.
+	AllocsPerQuery float64       `json:"allocs_per_query"`
+	GCCycles       uint32        `json:"gc_cycles"`
+	GCPause        time.Duration `json:"gc_pause_ns"`
+	Machine        string        `json:"machine"`
+	Go             string        `json:"go"`
+}
+
+// benchmark is a query log on an index, ready to be measured.
+type benchmark struct {
+	options  benchOptions
+	exec     exec.Options
+	searcher *exec.Searcher
+	nodes    []query.Node
+	ids      []string
+	plans    []*exec.Plan // of each query, if options.prepared
+	recorder *latency.Recorder
+
+	mu     sync.Mutex // guards what follows
+	result benchResult
+}
+
+func (a *app) bench(ctx context.Context, o benchOptions, dir string) error {
+	if o.k < 1 || o.threads < 1 || o.runs < 1 {
+		return usagef("--k, --threads and --runs must be at least 1")
+	}
+	mode, err := griffin.ParseMode(o.mode)
+	if err != nil {
+		return usageError{err}
+	}
+	topics, err := readFile(o.queries, trec.ReadTopics)
+	if err != nil {
+		return err
+	}
+	ix, err := index.Open(vfs.OS, dir)
+	if err != nil {
+		return err
+	}
+	defer ix.Close()
+	snapshot, err := ix.Snapshot()
+	if err != nil {
+		return err
+	}
+	defer snapshot.Release()
+	b := &benchmark{
+		options: o, searcher: exec.NewSearcher(snapshot, nil),
+		exec:     exec.Options{Mode: mode, K: o.k, Traversal: o.traversal},
+		recorder: latency.NewRecorder(len(topics), o.runs),
+		result: benchResult{
+			Index: dir, Queries: len(topics), Mode: mode, K: o.k, Threads: o.threads, Runs: o.runs, Prepared: o.prepared,
+			Machine: machine(), Go: runtime.Version(),
+		},
+	}
+	if err := b.parse(topics); err != nil {
+		return err
+	}
+	if err := b.measure(ctx, snapshot.Options.Analyzer); err != nil {
+		return err
+	}
+	if o.latencies != "" {
+		if err := a.writeFile(o.latencies, func(w io.Writer) error { return b.recorder.WriteTSV(w, b.ids) }); err != nil {
+			return err
+		}
+	}
+	if a.json {
+		return a.printJSON(&b.result)
+	}
+	a.printBench(&b.result)
+	return nil
+}
+
+func (b *benchmark) parse(topics []trec.Topic) error {
+	for _, t := range topics {
+		var node query.Node = &query.Words{Text: t.Title, Boost: 1}
+		if b.options.syntax {
+			var err error
+			if node, err = query.Parse(t.Title, b.searcher.Fields()); err != nil {
+				return fmt.Errorf("%s: query %s: %w", b.options.queries, t.ID, caretError(err))
+			}
+		}
+		b.ids = append(b.ids, t.ID)
+		b.nodes = append(b.nodes, node)
+	}
+	return nil
+}
+
+// measure warms up with one pass that is not timed and counts the work, then
+// times the runs.
+func (b *benchmark) measure(ctx context.Context, analyzer string) error {
+	workers := make([]*benchWorker, b.options.threads)
+	for i := range workers {
+		scratch, err := exec.NewScratch(analyzer)
+		if err != nil {
+			return err
+		}
+		workers[i] = &benchWorker{benchmark: b, scratch: scratch, hits: make([]base.Hit, 0, b.options.k)}
+	}
+	if b.options.prepared {
+		for i := range b.nodes {
+			plan, err := b.searcher.Prepare(workers[0].scratch, b.nodes[i], b.exec)
+			if err != nil {
+				return fmt.Errorf("query %s: %w", b.ids[i], err)
+			}
+			b.plans = append(b.plans, plan)
+		}
+	}
+	for _, w := range workers { // each worker's scratch has to grow
+		if err := w.warmUp(ctx, w == workers[0]); err != nil {
+			return err
+		}
+	}
+	runtime.GC()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	start := time.Now()
+	for run := range b.options.runs {
+		if err := b.pass(ctx, workers, run); err != nil {
+			return err
+		}
+	}
+	elapsed := time.Since(start)
+	runtime.ReadMemStats(&after)
+	total := float64(len(b.nodes) * b.options.runs)
+	r := &b.result
+	r.Latency, r.AllRuns = b.recorder.MinPerQuery(), b.recorder.AllRuns()
+	r.QPS = total / elapsed.Seconds()
+	r.AllocsPerQuery = float64(after.Mallocs-before.Mallocs) / total
+	r.GCCycles = after.NumGC - before.NumGC
+	r.GCPause = time.Duration(after.PauseTotalNs - before.PauseTotalNs)
+	return nil
+}
+
+// pass answers all queries once; the workers take them in turn.
+func (b *benchmark) pass(ctx context.Context, workers []*benchWorker, run int) error {
+	if len(workers) == 1 {
+		for i := range b.nodes {
+			if err := workers[0].timed(ctx, i, run); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	errs := make([]error, len(workers))
+	for w := range workers {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(b.nodes); i = int(next.Add(1)) - 1 {
+				if errs[w] = workers[w].timed(ctx, i, run); errs[w] != nil {
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// benchWorker answers queries on one goroutine.
+type benchWorker struct {
+	*benchmark
+	scratch *exec.Scratch
+	hits    []base.Hit
+}
+
+func (w *benchWorker) answer(ctx context.Context, i int) (exec.Answer, error) {
+	plan := (*exec.Plan)(nil)
+	if w.plans != nil {
+		plan = w.plans[i]
+	} else {
+		var err error
+		if plan, err = w.searcher.Prepare(w.scratch, w.nodes[i], w.exec); err != nil {
+			return exec.Answer{}, err
+		}
+	}
+	return plan.Run(ctx, w.scratch, w.hits)
+}
+
+func (w *benchWorker) timed(ctx context.Context, i, run int) error {
+	start := time.Now()
+	_, err := w.answer(ctx, i)
+	w.recorder.Record(i, run, time.Since(start))
+	if err != nil {
+		return fmt.Errorf("query %s: %w", w.ids[i], err)
+	}
+	return nil
+}
+
+// warmUp answers every query once, so that files and scratch memory are warm;
+// if count is set it keeps the counts of the work for the result.
+func (w *benchWorker) warmUp(ctx context.Context, count bool) error {
+	for i := range w.nodes {
+		answer, err := w.answer(ctx, i)
+		if err != nil {
+			return fmt.Errorf("query %s: %w", w.ids[i], err)
+		}
+		if !count {
+			continue
+		}
+		w.mu.Lock()
+		w.result.Work.Add(answer.Work)
+		if len(answer.Hits) == 0 {
+			w.result.NoResult++
+		}
+		w.result.Traversal = answer.Traversal
+		w.mu.Unlock()
+	}
+	return nil
+}
+
+func (a *app) printBench(r *benchResult) {
+	st := a.style(a.out)
+	a.printf("%s queries, mode %s, traversal %s, k=%d, %d thread(s), %d runs", count(r.Queries), r.Mode, r.Traversal, r.K, r.Threads, r.Runs)
+	if r.Prepared {
+		a.printf(", planning left out")
+	}
+	a.printf("\n%s\n\n", r.Machine)
+	a.printf("%s%-26s %9s %9s %9s %9s %9s %9s%s\n", st.bold, "latency in µs", "mean", "p50", "p95", "p99", "p99.9", "max", st.reset)
+	for _, row := range []struct {
+		name string
+		s    latency.Summary
+	}{{"least of a query's runs", r.Latency}, {"all runs", r.AllRuns}} {
+		a.printf("%-26s", row.name)
+		for _, d := range []time.Duration{row.s.Mean, row.s.P50, row.s.P95, row.s.P99, row.s.P999, row.s.Max} {
+			a.printf(" %9.1f", float64(d.Nanoseconds())/1000)
+		}
+		a.printf("\n")
+	}
+	perQuery := func(n int64) float64 { return float64(n) / float64(max(r.Queries, 1)) }
+	a.printf("\n%.0f queries/s; %d queries without a result\n", r.QPS, r.NoResult)
+	a.printf("a query: %.0f postings decoded, %.0f scored; %.1f blocks decoded, %.1f skipped; %.1f allocations\n",
+		perQuery(r.Work.PostingsDecoded), perQuery(r.Work.PostingsScored), perQuery(r.Work.BlocksDecoded), perQuery(r.Work.BlocksSkipped), r.AllocsPerQuery)
+	a.printf("garbage collector: %d cycles, %s of pauses in all\n", r.GCCycles, took(r.GCPause))
+}
+
+// limitHeap makes the collector work harder before the process exceeds what the
+// user allowed; the quarter on top is for what indexing does not count.
+func limitHeap(memory int64) { debug.SetMemoryLimit(memory + memory/4) }

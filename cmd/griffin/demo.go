@@ -1,0 +1,189 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"unicode"
+
+	"github.com/spf13/cobra"
+
+	"github.com/griffin-search/griffin"
+)
+
+// goQueries are the queries of the demo over Go's own installation, each with
+// what it shows.
+var goQueries = []demoQuery{
+	{"words, best first", griffin.ModeOr, "garbage collector write barrier"},
+	{"a phrase", griffin.ModeOr, `"happens before" memory model`},
+	{"required and excluded words", griffin.ModeOr, `+goroutine +leak -test`},
+	{"a field, and more weight", griffin.ModeOr, `title:http server^2 timeout`},
+	{"all of the words", griffin.ModeAnd, "race detector shadow memory"},
+}
+
+type demoQuery struct {
+	shows string
+	mode  griffin.Mode
+	text  string
+}
+
+func newDemoCommand(a *app) *cobra.Command {
+	var out string
+	c := &cobra.Command{
+		Use:   "demo [DIR]",
+		Short: "Index a folder and show a handful of answers",
+		Long: `Demo indexes a folder, by default the source and documentation of the Go
+installation, runs a handful of queries on it and says what to do next. The index
+is kept, so that you can go on searching.`,
+		Example: "  griffin demo\n  griffin demo ~/notes",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir, queries := "", []demoQuery(nil)
+			if len(args) == 1 {
+				dir = args[0]
+			}
+			if dir == "" {
+				root, err := goRoot(cmd.Context())
+				if err != nil {
+					return err
+				}
+				dir, queries = root, goQueries
+			}
+			return a.demo(cmd.Context(), dir, out, queries)
+		},
+	}
+	c.Flags().StringVarP(&out, "out", "o", "", "folder of the index (default: griffin/demo.idx in the user's cache folder)")
+	return c
+}
+
+// goRoot returns the folder of the Go installation.
+func goRoot(ctx context.Context) (string, error) {
+	output, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
+	if root := strings.TrimSpace(string(output)); err == nil && root != "" {
+		return root, nil
+	}
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	return "", errors.New("no Go installation found to index; name a folder: griffin demo DIR")
+}
+
+// demoPaths are the parts of a Go installation that people read.
+func demoPaths(dir string) []string {
+	var paths []string
+	for _, part := range []string{"doc", "src", "api", "README.md"} {
+		if path := filepath.Join(dir, part); exists(path) {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+func (a *app) demo(ctx context.Context, dir, out string, queries []demoQuery) error {
+	if out == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			cache = os.TempDir()
+		}
+		out = filepath.Join(cache, "griffin", "demo.idx")
+	}
+	paths := []string{dir}
+	if queries != nil {
+		paths = demoPaths(dir)
+	}
+	a.printf("Indexing %s with %d processors\n", strings.Join(paths, ", "), runtime.GOMAXPROCS(0))
+	o := indexOptions{
+		out: out, analyzer: "english", codec: "simdbp", fields: []string{"title"}, positions: true, k1: 0.9, b: 0.4, memory: 1 << 30,
+		replace: true, files: griffin.FilesOptions{MaxErrors: -1, Reorder: "none"},
+	}
+	if err := a.createIndex(ctx, o, paths); err != nil {
+		return err
+	}
+	ix, err := griffin.Open(out)
+	if err != nil {
+		return err
+	}
+	defer ix.Close()
+	if queries == nil {
+		if queries, err = folderQueries(ctx, ix); err != nil {
+			return err
+		}
+	}
+	for _, q := range queries {
+		if err := a.demoQuery(ctx, ix, q); err != nil {
+			return err
+		}
+	}
+	a.printNext(out)
+	return nil
+}
+
+func (a *app) demoQuery(ctx context.Context, ix *griffin.Index, q demoQuery) error {
+	st := a.style(a.out)
+	a.printf("\n%s▸ %s%s   %s(%s)%s\n", st.bold, q.text, st.reset, st.dim, q.shows, st.reset)
+	results, err := ix.Search(ctx, q.text, griffin.WithK(3), griffin.WithMode(q.mode), griffin.WithSnippets())
+	if err != nil {
+		return err
+	}
+	a.printHits(results)
+	return nil
+}
+
+func (a *app) printNext(out string) {
+	st := a.style(a.out)
+	a.printf("\n%sWhat next%s\n", st.bold, st.reset)
+	for _, next := range [][2]string{
+		{"griffin search " + out, "a prompt; or add a query"},
+		{"griffin serve " + out, "a search page in the browser"},
+		{"griffin index --out my.idx --positions DIR", "index your own documents"},
+		{"griffin stats " + out, "what the index holds"},
+	} {
+		a.printf("  %-52s %s%s%s\n", next[0], st.dim, next[1], st.reset)
+	}
+}
+
+// folderQueries makes queries for a folder that nobody knows, from the titles
+// of documents spread over it.
+func folderQueries(ctx context.Context, ix *griffin.Index) ([]demoQuery, error) {
+	const wanted = 4
+	stats, err := ix.Stats()
+	if err != nil {
+		return nil, err
+	}
+	var queries []demoQuery
+	step := max(stats.NumDocs/wanted, 1)
+	n := 0
+	for d, err := range ix.Documents(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		if n++; n < len(queries)*step {
+			continue
+		}
+		if words := titleWords(d.Title); words != "" {
+			if queries = append(queries, demoQuery{"words of a title", griffin.ModeOr, words}); len(queries) == wanted {
+				break
+			}
+		}
+	}
+	if len(queries) == 0 {
+		return nil, fmt.Errorf("no document with a title: nothing to show: %w", griffin.ErrBadInput)
+	}
+	return queries, nil
+}
+
+// titleWords returns the first words of a title as a query.
+func titleWords(title string) string {
+	words := strings.FieldsFunc(strings.ToLower(title), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	return strings.Join(words[:min(len(words), 3)], " ")
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/griffin-search/griffin/internal/base"
+)
+
+// Exit codes. docs/guides/exit-codes.md explains them to users.
+const (
+	exitOK          = 0
+	exitFailure     = 1   // anything that is not listed below
+	exitUsage       = 2   // wrong flags or arguments
+	exitIndex       = 3   // no index there, or it is damaged or locked
+	exitInput       = 4   // bad query, bad records over --max-errors
+	exitInterrupted = 130 // Ctrl-C or SIGTERM
+)
+
+// usageError marks an error as the user's misuse of flags or arguments.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+func usagef(format string, args ...any) error {
+	return usageError{fmt.Errorf(format, args...)}
+}
+
+// exitCode maps an error to the exit code that a script can rely on.
+func exitCode(err error) int {
+	var usage usageError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &usage):
+		return exitUsage
+	case errors.Is(err, context.Canceled):
+		return exitInterrupted
+	case errors.Is(err, base.ErrNotIndex), errors.Is(err, base.ErrCorrupt),
+		errors.Is(err, base.ErrVersion), errors.Is(err, base.ErrExists), errors.Is(err, base.ErrLocked):
+		return exitIndex
+	case errors.Is(err, base.ErrBadInput):
+		return exitInput
+	}
+	return exitFailure
+}
+
+// hint says what to do about an error, or "".
+func hint(err error) string {
+	switch {
+	case errors.Is(err, base.ErrNotIndex):
+		return "build one with: griffin index --out INDEX PATH…"
+	case errors.Is(err, base.ErrExists):
+		return "add to it with --update, or build it anew with --replace"
+	case errors.Is(err, base.ErrCorrupt):
+		return "see what is damaged with: griffin verify INDEX; then rebuild it or restore a copy"
+	case errors.Is(err, base.ErrLocked):
+		return "wait until the other griffin that writes to this index has ended"
+	case errors.Is(err, base.ErrVersion):
+		return "use the griffin that wrote the index, or a newer one"
+	}
+	return ""
+}

@@ -1,0 +1,236 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/griffin-search/griffin"
+)
+
+type indexOptions struct {
+	out       string
+	analyzer  string
+	codec     string
+	fields    []string
+	positions bool
+	noStored  bool
+	k1, b     float32
+	memory    sizeFlag
+	threads   int
+	update    bool
+	replace   bool
+	files     griffin.FilesOptions
+}
+
+func newIndexCommand(a *app) *cobra.Command {
+	o := indexOptions{memory: 1 << 30}
+	c := &cobra.Command{
+		Use:   "index --out INDEX PATH…",
+		Short: "Index files and folders",
+		Long: `Index reads documents from files, folders or standard input ("-") and writes an
+index. What a path holds is recognised, compressed or not; --format says it where
+that fails. The work is done in parallel within --memory; the index appears all at
+once at the end, so an interruption leaves nothing behind, or the index as it was.
+
+Formats: ` + strings.Join(griffin.Formats(), ", ") + `
+Analyzers: ` + strings.Join(griffin.Analyzers(), ", "),
+		Example: `  griffin index --out notes.idx ~/notes
+  griffin index --out wiki.idx --positions wiki-*.jsonl.zst
+  zcat dump.tsv.gz | griffin index --out d.idx --format msmarco-tsv -
+  griffin index --out notes.idx --update ~/notes/new   # add to it, same ids replace`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.index(cmd.Context(), o, args) },
+	}
+	f := c.Flags()
+	f.StringVarP(&o.out, "out", "o", "", "folder of the index (required)")
+	f.BoolVar(&o.update, "update", false, "add to the index that is there; documents with the same id replace it")
+	f.BoolVar(&o.replace, "replace", false, "build anew and put it in the place of the index that is there")
+	f.StringVar(&o.files.Format, "format", "", "format of the input (default: recognised)")
+	f.StringVar(&o.analyzer, "analyzer", "english", "how text becomes terms")
+	f.StringVar(&o.codec, "codec", "simdbp", "how posting lists are compressed: "+strings.Join(griffin.Codecs(), ", "))
+	f.StringSliceVar(&o.fields, "fields", []string{"title"}, "fields that can be searched by name:word, beside the whole text")
+	f.BoolVar(&o.positions, "positions", false, "keep the places of words, which \"phrases\" need")
+	f.BoolVar(&o.noStored, "no-stored", false, "keep no text: hits have no title and no snippet")
+	f.StringVar(&o.files.Reorder, "reorder", "none", "renumber documents so that like ones are neighbours: bp or none")
+	f.Float32Var(&o.k1, "k1", 0.9, "BM25's k1")
+	f.Float32Var(&o.b, "b", 0.4, "BM25's b")
+	f.Var(&o.memory, "memory", "memory to use, such as 512M or 4G")
+	f.IntVar(&o.threads, "threads", 0, "processors to use, 0 for all")
+	f.IntVar(&o.files.MaxErrors, "max-errors", 100, "bad records to pass over before giving up, -1 for any number")
+	f.StringVar(&o.files.IDField, "id-field", "", "name of the id in JSON records (default: _id, id, docid, …)")
+	f.StringVar(&o.files.TitleField, "title-field", "", "name of the title in JSON records (default: title)")
+	f.StringVar(&o.files.TextField, "text-field", "", "name of the text in JSON records (default: text, contents, …)")
+	f.StringSliceVar(&o.files.ExtraFields, "extra-fields", nil, "further fields of records to keep (default: all)")
+	_ = c.MarkFlagRequired("out")
+	c.MarkFlagsMutuallyExclusive("update", "replace")
+	return c
+}
+
+func (a *app) index(ctx context.Context, o indexOptions, paths []string) error {
+	if err := oneOf("--reorder", o.files.Reorder, "none", "bp"); err != nil {
+		return err
+	}
+	if o.update {
+		return a.updateIndex(ctx, o, paths)
+	}
+	return a.createIndex(ctx, o, paths)
+}
+
+func (a *app) createIndex(ctx context.Context, o indexOptions, paths []string) error {
+	return a.buildIndex(o.out, o.replace, func(dir string) error {
+		ix, err := griffin.Create(dir, o.createOptions()...)
+		if err != nil {
+			return err
+		}
+		return a.indexFiles(ctx, ix, o, paths)
+	})
+}
+
+func (o *indexOptions) createOptions() []griffin.Option {
+	opts := []griffin.Option{
+		griffin.WithAnalyzer(o.analyzer), griffin.WithCodec(o.codec), griffin.WithFields(o.fields...),
+		griffin.WithBM25(o.k1, o.b), griffin.WithMemory(int64(o.memory)), griffin.WithThreads(o.threads),
+	}
+	if o.positions {
+		opts = append(opts, griffin.WithPositions())
+	}
+	if o.noStored {
+		opts = append(opts, griffin.WithoutStored())
+	}
+	return opts
+}
+
+func (a *app) updateIndex(ctx context.Context, o indexOptions, paths []string) error {
+	ix, err := griffin.Open(o.out, griffin.WithMemory(int64(o.memory)), griffin.WithThreads(o.threads))
+	if err != nil {
+		return err
+	}
+	return a.indexFiles(ctx, ix, o, paths)
+}
+
+// indexFiles adds the paths to the index, tells how it went, and closes it.
+func (a *app) indexFiles(ctx context.Context, ix *griffin.Index, o indexOptions, paths []string) (err error) {
+	defer func() {
+		if closeErr := ix.Close(); err == nil {
+			err = closeErr
+		}
+	}()
+	limitHeap(int64(o.memory))
+	bar := a.newProgress()
+	files := o.files
+	files.Progress = bar.indexing
+	files.OnBadRecord = func(bad error) { bar.above("griffin: skipped: %v", bad) }
+	files.OnDuplicate = func(id, earlier, later string) {
+		bar.above("griffin: duplicate id %q: %s replaces %s", id, later, earlier)
+	}
+	report, err := ix.IndexFiles(ctx, paths, files)
+	bar.close()
+	if err != nil {
+		return err
+	}
+	stats, err := ix.Stats()
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(struct {
+			griffin.FilesReport
+			Index griffin.Stats `json:"index"`
+		}{report, stats})
+	}
+	a.printReport(o.out, report, stats)
+	return nil
+}
+
+func (a *app) printReport(out string, r griffin.FilesReport, s griffin.Stats) {
+	rate := float64(r.InputBytes) / 1e6 / max(r.Took.Seconds(), 1e-9)
+	a.printf("%s documents, %s of text in %s (%.1f MB/s) → %s, %s\n", count(r.Docs), sizeOf(r.InputBytes), took(r.Took), rate, out, sizeOf(s.SizeBytes))
+	for _, lost := range []struct {
+		n    int64
+		what string
+	}{
+		{r.BadRecords, "bad records left out"},
+		{r.Duplicates, "documents replaced by a later one with the same id"},
+		{r.Skipped, "files without text skipped"},
+	} {
+		if lost.n > 0 {
+			a.printf("%s %s\n", count(lost.n), lost.what)
+		}
+	}
+	a.notef("search it: griffin search %s QUERY   or: griffin serve %s", out, out)
+}
+
+// sizeFlag is a number of bytes with an optional unit: 512M, 1GiB, 2000000.
+type sizeFlag int64
+
+// String implements pflag.Value.
+func (s *sizeFlag) String() string { return sizeOf(int64(*s)) }
+
+// Type implements pflag.Value.
+func (s *sizeFlag) Type() string { return "SIZE" }
+
+// Set implements pflag.Value.
+func (s *sizeFlag) Set(text string) error {
+	number := strings.TrimRight(strings.ToUpper(strings.TrimSpace(text)), "IB")
+	shift := 0
+	if n := len(number); n > 0 {
+		if i := strings.IndexByte("KMGT", number[n-1]); i >= 0 {
+			shift, number = 10*(i+1), strings.TrimSpace(number[:n-1])
+		}
+	}
+	var v float64
+	if _, err := fmt.Sscanf(number+"\n", "%g\n", &v); err != nil || !(v > 0) || v > 1<<20 && shift >= 40 {
+		return fmt.Errorf("want a size such as 512M or 4G")
+	}
+	*s = sizeFlag(v * float64(int64(1)<<shift))
+	return nil
+}
+
+// buildIndex makes a new index at out: directly where there is nothing, since
+// an index comes into being by its first commit, and else, if replace is set, in
+// a folder beside it that takes its place when it is complete.
+func (a *app) buildIndex(out string, replace bool, build func(dir string) error) (err error) {
+	occupied, err := mayBuild(out, replace)
+	if err != nil {
+		return err
+	}
+	if !occupied {
+		return build(out)
+	}
+	staging, err := newStaging(out)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if removeErr := staging.remove(); err == nil {
+			err = removeErr
+		}
+	}()
+	if err := build(staging.dir); err != nil {
+		return err
+	}
+	return staging.moveTo(out)
+}
+
+// mayBuild checks before any work is done that an index may be put at out, and
+// tells whether there is one already.
+func mayBuild(out string, replace bool) (occupied bool, err error) {
+	ix, err := griffin.Open(out)
+	switch {
+	case err == nil:
+		ix.Close()
+		if !replace {
+			return false, fmt.Errorf("%s: %w", out, griffin.ErrExists)
+		}
+		return true, nil
+	case errors.Is(err, griffin.ErrNotIndex):
+		return false, nil // Create looks at what else there may be
+	case replace:
+		return false, fmt.Errorf("%s holds an index that cannot be read, and is left alone; remove it yourself: %w", out, err)
+	}
+	return false, err
+}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+
+	"github.com/griffin-search/griffin"
+)
+
+// progress shows how far long work has come: a bar at a terminal, and
+// elsewhere a line every ten seconds, so that a log stays readable.
+type progress struct {
+	out      io.Writer
+	bars     *mpb.Progress // nil: lines
+	bar      *mpb.Bar
+	phase    string
+	started  time.Time
+	lastLine time.Time
+	status   string
+	silent   bool
+}
+
+// lineInterval is how often progress writes a line where there is no terminal.
+const lineInterval = 10 * time.Second
+
+func (a *app) newProgress() *progress {
+	p := &progress{out: a.err, silent: a.quiet || a.json, started: time.Now(), lastLine: time.Now()}
+	if !p.silent && isTerminal(a.err) {
+		p.bars = mpb.New(mpb.WithOutput(a.err), mpb.WithWidth(64), mpb.WithRefreshRate(120*time.Millisecond))
+	}
+	return p
+}
+
+// indexing shows the progress of IndexFiles.
+func (p *progress) indexing(now griffin.Progress) {
+	status := count(now.Docs) + " docs"
+	if s := now.Elapsed.Seconds(); now.Phase == "read" && s > 0 && now.Bytes > 0 {
+		status += fmt.Sprintf(", %.0f MB/s", float64(now.Bytes)/1e6/s)
+	}
+	if now.BadRecords > 0 {
+		status += ", " + count(now.BadRecords) + " bad"
+	}
+	p.show(now.Phase, now.Done, now.Total, status)
+}
+
+// bytes shows the progress of work that is counted in bytes.
+func (p *progress) bytes(phase string) func(done, total int64) {
+	return func(done, total int64) { p.show(phase, done, total, sizeOf(done)) }
+}
+
+func (p *progress) show(phase string, done, total int64, status string) {
+	p.status = status
+	switch {
+	case p.silent:
+	case p.bars != nil:
+		p.showBar(phase, done, total)
+	case time.Since(p.lastLine) >= lineInterval:
+		p.lastLine = time.Now()
+		fmt.Fprintf(p.out, "%-8s %s%s, %s\n", phase, percent(done, total), status, took(time.Since(p.started)))
+	}
+}
+
+func percent(done, total int64) string {
+	if total <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("%3.0f %%, ", 100*float64(done)/float64(total))
+}
+
+func (p *progress) showBar(phase string, done, total int64) {
+	if phase != p.phase {
+		p.endBar()
+		p.phase = phase
+		p.bar = p.bars.AddBar(0,
+			mpb.BarRemoveOnComplete(),
+			mpb.PrependDecorators(decor.Name(strings.ToUpper(phase[:1])+phase[1:], decor.WCSyncSpaceR), decor.Percentage(decor.WC{W: 5})),
+			mpb.AppendDecorators(
+				decor.Any(func(decor.Statistics) string { return p.status }),
+				decor.OnComplete(decor.AverageETA(decor.ET_STYLE_GO, decor.WC{W: 8}), ""),
+			))
+	}
+	if total > 0 {
+		p.bar.SetTotal(max(total, done+1), false)
+	}
+	p.bar.SetCurrent(done)
+}
+
+// above writes a message over the bar. What is left out of an index is always
+// said, whatever the flags.
+func (p *progress) above(format string, args ...any) {
+	message := fmt.Sprintf(format+"\n", args...)
+	if p.bars != nil {
+		_, _ = p.bars.Write([]byte(message))
+		return
+	}
+	_, _ = io.WriteString(p.out, message)
+}
+
+func (p *progress) endBar() {
+	if p.bar != nil {
+		p.bar.Abort(true /* drop the bar */)
+		p.bar.Wait()
+		p.bar = nil
+	}
+}
+
+// close removes the bar. It must be called before other output is written.
+func (p *progress) close() {
+	p.endBar()
+	if p.bars != nil {
+		p.bars.Wait()
+		p.bars = nil
+		p.silent = true
+	}
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// newRootCommand builds the tree of commands.
+func newRootCommand(a *app) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "griffin",
+		Short: "A search engine: index documents, search them, measure it",
+		Long: `Griffin is a search engine in one binary. Index a folder or a collection, then
+search it from the command line, in the browser or from Go.`,
+		Example: `  griffin demo                                # see it work on Go's own documentation
+  griffin index --out notes.idx ~/notes       # index a folder
+  griffin search notes.idx '"rate limit" +http'
+  griffin serve notes.idx                     # a search page on http://127.0.0.1:7280`,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		DisableAutoGenTag: true,
+		Args:              cobra.NoArgs,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	flags := root.PersistentFlags()
+	flags.BoolVar(&a.json, "json", false, "write the result as JSON, for machines")
+	flags.BoolVarP(&a.quiet, "quiet", "q", false, "no progress bar and no notes")
+	flags.StringVar(&a.color, "color", "auto", "colour the output: auto, always or never")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usageError{fmt.Errorf("%w\n  → see: %s --help", err, cmd.CommandPath())}
+	})
+	root.PersistentPreRunE = func(*cobra.Command, []string) error {
+		return oneOf("--color", a.color, "auto", "always", "never")
+	}
+	root.AddGroup(
+		&cobra.Group{ID: "use", Title: "Search your documents:"},
+		&cobra.Group{ID: "measure", Title: "Measure and exchange:"},
+		&cobra.Group{ID: "care", Title: "Look after an index:"},
+	)
+	add := func(group string, commands ...*cobra.Command) {
+		for _, c := range commands {
+			c.GroupID = group
+			root.AddCommand(c)
+		}
+	}
+	add("use", newDemoCommand(a), newIndexCommand(a), newSearchCommand(a), newServeCommand(a))
+	add("measure", newRunCommand(a), newEvalCommand(a), newBenchCommand(a))
+	add("care", newVerifyCommand(a), newStatsCommand(a), newVersionCommand(a))
+	wrapArgs(root)
+	return root
+}
+
+// wrapArgs makes every complaint about the number of arguments a usage error
+// that says where the help is.
+func wrapArgs(c *cobra.Command) {
+	if check := c.Args; check != nil {
+		c.Args = func(cmd *cobra.Command, args []string) error {
+			if err := check(cmd, args); err != nil {
+				return usageError{fmt.Errorf("%w\n  → see: %s --help", err, cmd.CommandPath())}
+			}
+			return nil
+		}
+	}
+	for _, sub := range c.Commands() {
+		wrapArgs(sub)
+	}
+}
+
+// oneOf checks the value of a flag that has a fixed set of values.
+func oneOf(flag, value string, allowed ...string) error {
+	for _, v := range allowed {
+		if v == value {
+			return nil
+		}
+	}
+	return usagef("%s %q: must be one of %s", flag, value, strings.Join(allowed, ", "))
+}

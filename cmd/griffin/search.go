@@ -1,0 +1,211 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/griffin-search/griffin"
+)
+
+type searchOptions struct {
+	mode      string
+	traversal string
+	k         int
+	offset    int
+	trace     bool
+	explain   string
+	noSnippet bool
+}
+
+func newSearchCommand(a *app) *cobra.Command {
+	var o searchOptions
+	c := &cobra.Command{
+		Use:   "search INDEX [QUERY…]",
+		Short: "Search an index; without a query, at a prompt",
+		Long: `Search answers a query with the best documents: title, a passage with the words
+found, score and time. Without a query it opens a prompt with history.
+
+Queries: words; "a phrase"; field:word; +required; -excluded; word^2 counts
+double; (groups); AND, OR and NOT between them. In mode or, the default, any word
+will do; in mode and, all must be there; and+or takes any where all find too few.`,
+		Example: `  griffin search notes.idx rate limit
+  griffin search notes.idx '"rate limit" +http -draft' --k 20
+  griffin search notes.idx 'title:parser error^2' --mode and --trace
+  griffin search notes.idx rate limit --explain notes/http.md
+  griffin search notes.idx                      # a prompt`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.search(cmd.Context(), o, args[0], args[1:]) },
+	}
+	f := c.Flags()
+	f.StringVar(&o.mode, "mode", "or", "what plain words ask for: or, and, and+or")
+	f.StringVar(&o.traversal, "traversal", "", "algorithm by name (default: the mode's; see griffin bench --help)")
+	f.IntVarP(&o.k, "k", "k", griffin.DefaultK, "how many hits")
+	f.IntVar(&o.offset, "offset", 0, "leave out the best N hits, for further pages")
+	f.BoolVar(&o.trace, "trace", false, "show the steps, lists, blocks and times")
+	f.StringVar(&o.explain, "explain", "", "show every term's part of the score of the document with this `ID`")
+	f.BoolVar(&o.noSnippet, "no-snippet", false, "show titles only")
+	return c
+}
+
+func (a *app) search(ctx context.Context, o searchOptions, dir string, words []string) error {
+	mode, err := griffin.ParseMode(o.mode)
+	if err != nil {
+		return usageError{err}
+	}
+	if o.explain != "" && len(words) == 0 {
+		return usagef("--explain needs a query")
+	}
+	ix, err := griffin.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer ix.Close()
+
+	opts := []griffin.SearchOption{
+		griffin.WithK(o.k), griffin.WithOffset(o.offset), griffin.WithMode(mode), griffin.WithTraversal(o.traversal),
+	}
+	if o.trace {
+		opts = append(opts, griffin.WithTrace())
+	}
+	if !o.noSnippet {
+		opts = append(opts, griffin.WithSnippets())
+	}
+	answer := func(query string) error { return a.answer(ctx, ix, query, opts) }
+	query := strings.Join(words, " ")
+	switch {
+	case o.explain != "":
+		return a.explain(ctx, ix, query, o.explain, opts)
+	case len(words) == 0:
+		if isTerminal(a.in) {
+			a.notef("%s: type a query, or Ctrl-D to leave", dir)
+		}
+		return a.prompt(ctx, answer)
+	}
+	return answer(query)
+}
+
+func (a *app) answer(ctx context.Context, ix *griffin.Index, query string, opts []griffin.SearchOption) error {
+	results, err := ix.Search(ctx, query, opts...)
+	if err != nil {
+		return caretError(err)
+	}
+	if a.json {
+		return a.printJSON(results)
+	}
+	a.printHits(results)
+	if results.Trace != nil {
+		a.printf("\n%s", results.Trace)
+	}
+	return nil
+}
+
+// caretError adds to a query error a line that points at the place.
+func caretError(err error) error {
+	var q *griffin.QueryError
+	if errors.As(err, &q) {
+		return fmt.Errorf("%w\n%s", err, q.Caret())
+	}
+	return err
+}
+
+func (a *app) printHits(r *griffin.Results) {
+	st := a.style(a.out)
+	for _, note := range r.Notes {
+		a.printf("%snote: %s%s\n", st.dim, note, st.reset)
+	}
+	if len(r.Hits) == 0 {
+		a.printf("Nothing found in %s documents (%s).\n", count(r.NumDocs), took(r.Took))
+		return
+	}
+	for i, h := range r.Hits {
+		a.printf("%s%2d. %s%s  %s%.3f%s\n", st.title, i+1, cmp.Or(oneLine(h.Title), h.ID), st.reset, st.dim, h.Score, st.reset)
+		if h.Title != "" && h.Title != h.ID {
+			a.printf("    %s%s%s\n", st.dim, h.ID, st.reset)
+		}
+		if h.Snippet.Text != "" {
+			a.printf("%s", wrap(h.Snippet, st, 92, "    "))
+		}
+	}
+	a.printf("%s%d hits of %s documents in %s (%s, %s)%s\n", st.dim, len(r.Hits), count(r.NumDocs), took(r.Took), r.Mode, r.Traversal, st.reset)
+}
+
+// oneLine replaces line breaks and control characters, which could move the
+// terminal's cursor, by spaces.
+func oneLine(s string) string {
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }), " ")
+}
+
+// wrap breaks a snippet into indented lines of about the given width and marks
+// the highlighted words. Without colours the marks are asterisks.
+func wrap(s griffin.Snippet, st style, width int, indent string) string {
+	mark, reset := st.mark, st.reset
+	if mark == "" {
+		mark, reset = "*", "*"
+	}
+	var b strings.Builder
+	column := 0
+	for text, highlighted := range s.Parts() {
+		for _, word := range strings.SplitAfter(oneLine(text), " ") {
+			if word == "" {
+				continue
+			}
+			if column == 0 {
+				b.WriteString(indent)
+			} else if column+len(word) > width {
+				b.WriteString("\n" + indent)
+				column = 0
+			}
+			column += len(word)
+			if highlighted {
+				word = mark + word + reset
+			}
+			b.WriteString(word)
+		}
+	}
+	b.WriteByte('\n')
+	return b.String()
+}
+
+func (a *app) explain(ctx context.Context, ix *griffin.Index, query, id string, opts []griffin.SearchOption) error {
+	e, err := ix.Explain(ctx, query, id, opts...)
+	if err != nil {
+		return caretError(err)
+	}
+	if a.json {
+		return a.printJSON(e)
+	}
+	if e.Matches {
+		a.printf("%s scores %.4f in mode %s\n\n", id, e.Score, e.Mode)
+	} else {
+		a.printf("%s is no answer to the query in mode %s; what it has of it:\n\n", id, e.Mode)
+	}
+	a.printf("%10s  %-24s %6s %7s %9s %8s %6s\n", "score", "term", "freq", "length", "df", "idf", "boost")
+	for _, p := range e.Parts {
+		name := strings.Join(p.Terms, " ")
+		if len(p.Terms) > 1 {
+			name = `"` + name + `"`
+		}
+		if p.Field != "" {
+			name = p.Field + ":" + name
+		}
+		if p.Excluded {
+			name = "-" + name
+		}
+		df := make([]string, len(p.DocFreq))
+		for i, n := range p.DocFreq {
+			df[i] = fmt.Sprint(n)
+		}
+		a.printf("%10.4f  %-24s %6d %7d %9s %8.4f %6g\n", p.Contribution, name, p.Freq, p.Length, strings.Join(df, ","), p.IDF, p.Boost)
+	}
+	if len(e.Parts) > 0 {
+		p := e.Parts[0]
+		a.printf("\nscore = idf · boost · freq / (freq + K),  K = k1·(1 − b + b·length/mean length)\nk1 = %g, b = %g, mean length = %.2f, %s documents\n",
+			p.K1, p.B, p.AvgLength, count(p.NumDocs))
+	}
+	return nil
+}

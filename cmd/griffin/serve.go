@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/internal/server"
+)
+
+type serveOptions struct {
+	addr          string
+	grace         time.Duration
+	timeout       time.Duration
+	maxK          int
+	maxQuery      int
+	maxConcurrent int
+}
+
+func newServeCommand(a *app) *cobra.Command {
+	var o serveOptions
+	c := &cobra.Command{
+		Use:   "serve INDEX",
+		Short: "Serve a search page and a JSON API over HTTP",
+		Long: `Serve answers on --addr: the search page at /, JSON at
+/search?q=…&k=…&mode=…, the state at /healthz, Prometheus metrics at /metrics.
+It listens on this machine only unless --addr says otherwise: there is no log-in.
+Ctrl-C lets running queries end, then stops.`,
+		Example: `  griffin serve notes.idx
+  griffin serve --addr :8080 notes.idx       # for the whole network
+  curl 'http://127.0.0.1:7280/search?q=rate+limit&k=5'`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.serve(cmd.Context(), o, args[0]) },
+	}
+	f := c.Flags()
+	f.StringVar(&o.addr, "addr", "127.0.0.1:7280", "address to listen on; port 0 takes any free one")
+	f.DurationVar(&o.grace, "grace", 10*time.Second, "how long running requests may take when stopping")
+	f.DurationVar(&o.timeout, "timeout", 5*time.Second, "longest time for one query")
+	f.IntVar(&o.maxK, "max-k", server.DefaultMaxK, "largest k of a request")
+	f.IntVar(&o.maxQuery, "max-query", server.DefaultMaxQueryBytes, "longest query in bytes")
+	f.IntVar(&o.maxConcurrent, "max-concurrent", server.DefaultMaxConcurrent, "queries answered at the same time; more get 503")
+	return c
+}
+
+func (a *app) serve(ctx context.Context, o serveOptions, dir string) error {
+	ix, err := griffin.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer ix.Close()
+	handler, err := server.New(server.Options{
+		Index: ix, Logger: slog.New(slog.NewTextHandler(a.err, nil)),
+		MaxK: o.maxK, MaxQueryBytes: o.maxQuery, Timeout: o.timeout, MaxConcurrent: o.maxConcurrent,
+	})
+	if err != nil {
+		return err
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.addr)
+	if err != nil {
+		return err
+	}
+	stats, err := ix.Stats()
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	if a.json {
+		if err := a.printJSON(map[string]any{"url": "http://" + listener.Addr().String() + "/", "num_docs": stats.NumDocs}); err != nil {
+			return err
+		}
+	} else {
+		a.printf("%s: %s documents on http://%s/ (Ctrl-C stops)\n", dir, count(stats.NumDocs), listener.Addr())
+	}
+	return server.Serve(ctx, listener, handler, o.grace)
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/griffin-search/griffin"
+)
+
+func newStatsCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:     "stats INDEX",
+		Short:   "Show what an index holds: documents, fields, sizes by part, bits per posting",
+		Example: "  griffin stats notes.idx\n  griffin stats --json notes.idx",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			ix, err := griffin.Open(args[0])
+			if err != nil {
+				return err
+			}
+			defer ix.Close()
+			s, err := ix.Stats()
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(s)
+			}
+			a.printStats(s)
+			return nil
+		},
+	}
+}
+
+func (a *app) printStats(s griffin.Stats) {
+	st := a.style(a.out)
+	a.printf("%s%s documents%s", st.bold, count(s.NumDocs), st.reset)
+	if s.DeletedDocs > 0 {
+		a.printf(" (and %s deleted, not yet merged away)", count(s.DeletedDocs))
+	}
+	a.printf(", %s, generation %d\n", sizeOf(s.SizeBytes), s.Generation)
+	a.printf("analyzer %s, codec %s, positions %s, stored text %s, BM25 k1=%g b=%g\n\n",
+		s.Analyzer, s.Codec, yesNo(s.Positions), yesNo(s.Stored), s.K1, s.B)
+
+	a.printf("%s%-12s %14s %14s %14s %12s %10s%s\n", st.bold, "field", "documents", "tokens", "postings", "terms", "length", st.reset)
+	for _, f := range s.Fields {
+		a.printf("%-12s %14s %14s %14s %12s %10.2f\n", cmp.Or(f.Name, "(default)"),
+			count(f.NumDocs), count(f.NumTokens), count(f.NumPostings), count(f.NumTerms), f.AvgLength)
+	}
+
+	a.printf("\n%s%-12s %12s %8s%s\n", st.bold, "part", "size", "share", st.reset)
+	parts := slices.SortedFunc(maps.Keys(s.Parts), func(x, y string) int {
+		return cmp.Or(cmp.Compare(s.Parts[y], s.Parts[x]), cmp.Compare(x, y))
+	})
+	for _, p := range parts {
+		a.printf("%-12s %12s %7.1f%%\n", p, sizeOf(s.Parts[p]), 100*float64(s.Parts[p])/float64(max(s.SizeBytes, 1)))
+	}
+	a.printf("\n%.2f bits per posting\n", s.BitsPerPosting)
+
+	if len(s.Segments) > 1 {
+		a.printf("\n%s%-16s %14s %10s %12s%s\n", st.bold, "segment", "documents", "deleted", "size", st.reset)
+		for _, g := range s.Segments {
+			a.printf("%-16s %14s %10s %12s\n", g.Name, count(g.NumDocs), count(g.DeletedDocs), sizeOf(g.SizeBytes))
+		}
+	}
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}

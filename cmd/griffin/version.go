@@ -1,0 +1,58 @@
+package main
+
+import (
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/codec"
+	"github.com/griffin-search/griffin/internal/analysis"
+)
+
+// versionInfo is what "griffin version --json" prints.
+type versionInfo struct {
+	Version   string   `json:"version"`
+	Revision  string   `json:"revision,omitempty"`
+	Modified  bool     `json:"modified,omitempty"`
+	Go        string   `json:"go"`
+	Platform  string   `json:"platform"`
+	Codecs    []string `json:"codecs"`
+	Analyzers []string `json:"analyzers"`
+}
+
+func newVersionCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Show the version, the codecs and the analyzers",
+		Example: "  griffin version --json",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			v := versionInfo{
+				Version: griffin.Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+				Codecs: codec.Names(), Analyzers: analysis.Names(),
+			}
+			if info, ok := debug.ReadBuildInfo(); ok {
+				for _, s := range info.Settings {
+					switch s.Key {
+					case "vcs.revision":
+						v.Revision = s.Value
+					case "vcs.modified":
+						v.Modified = s.Value == "true"
+					}
+				}
+			}
+			if a.json {
+				return a.printJSON(v)
+			}
+			a.printf("griffin %s (%s, %s)\n", v.Version, v.Go, v.Platform)
+			if v.Revision != "" {
+				a.printf("revision  %s\n", v.Revision)
+			}
+			a.printf("codecs    %s\n", joinWrapped(v.Codecs))
+			a.printf("analyzers %s\n", joinWrapped(v.Analyzers))
+			return nil
+		},
+	}
+}

@@ -1,0 +1,59 @@
+package griffin
+
+import (
+	"context"
+	"iter"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/segment"
+)
+
+// Documents iterates over all documents that a search can find, as stored, in
+// the order of their DocIDs; of an index WithoutStored they have only an ID. It
+// sees one commit, whatever is committed meanwhile. An error ends the
+// iteration; it is ctx's, ErrClosed, or ErrCorrupt.
+func (ix *Index) Documents(ctx context.Context) iter.Seq2[Document, error] {
+	return func(yield func(Document, error) bool) {
+		snapshot, err := ix.ix.Snapshot()
+		if err != nil {
+			yield(Document{}, err)
+			return
+		}
+		defer snapshot.Release()
+		for i := range snapshot.Segments {
+			if !yieldSegment(ctx, &snapshot.Segments[i], yield) {
+				return
+			}
+		}
+	}
+}
+
+// yieldSegment yields the live documents of one segment; false: no more wanted.
+func yieldSegment(ctx context.Context, view *index.View, yield func(Document, error) bool) bool {
+	var stored segment.StoredDoc
+	for i := range view.NumDocs() {
+		doc := base.DocID(i)
+		if view.Live != nil && !view.Live.Has(i) {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return yield(Document{}, err) && false
+		}
+		id, err := view.ID(doc)
+		if err != nil {
+			return yield(Document{}, err) && false
+		}
+		d := Document{ID: string(id)}
+		if view.HasStored() {
+			if err := view.Stored(doc, &stored); err != nil {
+				return yield(Document{}, err) && false
+			}
+			d.Title, d.Text, d.Fields = string(stored.Title), string(stored.Text), fieldsOf(&stored)
+		}
+		if !yield(d, nil) {
+			return false
+		}
+	}
+	return true
+}
