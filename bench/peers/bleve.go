@@ -6,9 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
 	"sync"
 	"time"
@@ -119,7 +117,19 @@ func (e *bleveEngine) close() error {
 	return err
 }
 
-func (e *bleveEngine) indexBytes() (int64, error) { return folderBytes(e.dir) }
+// indexBytes counts the segment that is searched: files of older segments may
+// not be deleted yet.
+func (e *bleveEngine) indexBytes() (int64, error) {
+	s, err := scorchOf(e.idx)
+	if err != nil {
+		return 0, err
+	}
+	size, ok := s.StatsMap()["num_bytes_used_disk_by_root"].(uint64)
+	if !ok {
+		return 0, errors.New("bleve does not tell the size of its index")
+	}
+	return int64(size), nil
+}
 
 // query runs each query once to warm up and then in every run, on this
 // goroutine.
@@ -231,32 +241,24 @@ func indexBatch(idx bleve.Index, lines [][]byte, persisted *sync.WaitGroup, fail
 
 // mergeToOne merges all segments of the index into one.
 func mergeToOne(ctx context.Context, idx bleve.Index) error {
-	advanced, err := idx.Advanced()
+	s, err := scorchOf(idx)
 	if err != nil {
 		return err
-	}
-	s, ok := advanced.(*scorch.Scorch)
-	if !ok {
-		return fmt.Errorf("bleve made an index of type %T", advanced)
 	}
 	return s.ForceMerge(ctx, &mergeplan.SingleSegmentMergePlanOptions)
 }
 
-// folderBytes sums the sizes of the files in a folder.
-func folderBytes(dir string) (int64, error) {
-	var total int64
-	err := filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		info, err := entry.Info()
-		if err != nil {
-			return err
-		}
-		total += info.Size()
-		return nil
-	})
-	return total, err
+// scorchOf returns the part of the index that holds the segments.
+func scorchOf(idx bleve.Index) (*scorch.Scorch, error) {
+	advanced, err := idx.Advanced()
+	if err != nil {
+		return nil, err
+	}
+	s, ok := advanced.(*scorch.Scorch)
+	if !ok {
+		return nil, fmt.Errorf("bleve made an index of type %T", advanced)
+	}
+	return s, nil
 }
 
 // firstError keeps the first error of several goroutines.

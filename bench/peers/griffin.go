@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -93,4 +94,21 @@ func runCommand(ctx context.Context, threads int, name string, args ...string) (
 		return nil, fmt.Errorf("%s: %w", cmd, err)
 	}
 	return out, nil
+}
+
+// folderBytes sums the sizes of the files in a folder.
+func folderBytes(dir string) (int64, error) {
+	var total int64
+	err := filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		total += info.Size()
+		return nil
+	})
+	return total, err
 }
