@@ -33,7 +33,7 @@ func readEverything(t *testing.T, m postings.Meta, c codec.Codec, p, pos, f []by
 		var cur postings.Cursor
 		cur.Reset(&l, nil)
 		prev := int64(-1)
-		for d := cur.Next(); d != base.NoDocID; d = cur.NextGEQ(max(d, d+jump)) {
+		for d := cur.Next(); d != base.NoDocID; d = cur.NextGEQ(d + min(jump, base.NoDocID-d)) {
 			if int64(d) <= prev || d > l.LastDocID() {
 				t.Fatalf("DocID %d after %d, of a list that ends at %d", d, prev, l.LastDocID())
 			}

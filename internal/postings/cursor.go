@@ -204,6 +204,7 @@ func (c *Cursor) load(i int) bool {
 func (c *Cursor) end() base.DocID {
 	c.cur, c.last = uint32(base.NoDocID), uint32(base.NoDocID)
 	c.pos, c.size, c.block, c.shallow = 0, 0, len(c.dir), len(c.dir)
+	c.freqsReady = false
 	return base.NoDocID
 }
 
@@ -227,6 +228,9 @@ func (c *Cursor) Freq() uint32 {
 func (c *Cursor) BlockFreq(i int) uint32 {
 	if c.freqsReady {
 		return c.freqs[i&(codec.BlockLen-1)]
+	}
+	if i >= c.size { // an error has ended the list
+		return 0
 	}
 	if c.freqCached == i {
 		return c.freqCache

@@ -66,7 +66,7 @@ func (c *Cursor) bound(i int) score.Bound {
 // is, without decoding it and without moving the cursor, and returns the
 // block's bound and DocID range; ok is false if the list ends before target.
 // target must not fall from call to call. It may be called before the first
-// move. (Ding and Suel, "Faster top-k document retrieval using block-max
+// move. first <= last, and target <= last, whatever the list's bytes are. (Ding and Suel, "Faster top-k document retrieval using block-max
 // indexes", SIGIR 2011, §4.1, call it NextShallow.)
 func (c *Cursor) ShallowNextGEQ(target base.DocID) (bound score.Bound, first, last base.DocID, ok bool) {
 	i := c.shallow
@@ -80,7 +80,12 @@ func (c *Cursor) ShallowNextGEQ(target base.DocID) (bound score.Bound, first, la
 			return 0, base.NoDocID, base.NoDocID, false
 		}
 	}
-	return c.bound(i), base.DocID(c.dir[i].First), base.DocID(c.dir[i].Last), true
+	e := &c.dir[i]
+	if e.First > e.Last {
+		c.fail(errEntry(i))
+		return 0, base.NoDocID, base.NoDocID, false
+	}
+	return c.bound(i), base.DocID(e.First), base.DocID(e.Last), true
 }
 
 // ShallowMax returns a bound of all postings with DocIDs in [from, to], by the
@@ -95,6 +100,10 @@ func (c *Cursor) ShallowMax(from, to base.DocID) score.Bound {
 		m = max(m, c.bound(i))
 	}
 	return m
+}
+
+func errEntry(block int) error {
+	return fmt.Errorf("block %d: directory entry: %w", block, base.ErrCorrupt)
 }
 
 func errBeyondLast(block int) error {

@@ -199,7 +199,7 @@ func (m *maxScore) nextWindow(lo base.DocID) (base.DocID, base.DocID) {
 			}
 		}
 		if len(essential) > 1 && hi-lo < minWindow {
-			hi = min(lo+minWindow, numDocs)
+			hi = lo + min(minWindow, numDocs-lo)
 			for _, l := range essential {
 				if l.last < hi-1 { // more than one block
 					l.bound = l.upper(l.cursor.ShallowMax(lo, hi-1))
@@ -283,7 +283,7 @@ func (m *maxScore) divideWindow(lo, hi base.DocID) ([]*legState, base.DocID) {
 		essential = essential[1:]
 	}
 	if len(essential) > 1 {
-		hi = min(hi, lo+maxWindow)
+		hi = lo + min(hi-lo, maxWindow)
 	}
 	return essential, hi
 }
