@@ -37,6 +37,32 @@ func TestTermCacheOverflow(t *testing.T) {
 	}
 }
 
+// TestTermCacheKeepsFrequentWords: a sweep keeps what was met again.
+func TestTermCacheKeepsFrequentWords(t *testing.T) {
+	maker := &countingTerms{made: map[string]int{}}
+	a := newWordAnalyzer("test", true /* foldASCII */, maker)
+	for i := range 3 * maxCacheSlots {
+		text := fmt.Sprintf("often internationalisation rare%d", i)
+		tokens := a.Tokens(nil, []byte(text))
+		if string(tokens[0].Term) != "often" || string(tokens[1].Term) != "internationalisation" {
+			t.Fatalf("terms %q and %q of %q", tokens[0].Term, tokens[1].Term, text)
+		}
+	}
+	for _, word := range []string{"often", "internationalisation"} {
+		if n := maker.made[word]; n != 1 {
+			t.Errorf("the term of %q was made %d times, want once", word, n)
+		}
+	}
+}
+
+// countingTerms counts how often the term of each word is made.
+type countingTerms struct{ made map[string]int }
+
+func (c *countingTerms) appendTerm(dst, word []byte) []byte {
+	c.made[string(word)]++
+	return append(dst, word...)
+}
+
 // lowerTerms makes the term of a word by lower-casing.
 type lowerTerms struct{}
 
