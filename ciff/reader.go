@@ -18,11 +18,14 @@ const (
 	// maxPostingBytes bounds one posting: two varints and their tags, and some
 	// room for fields that are not known.
 	maxPostingBytes = 256
+	// randomBytes is how much ReadListAt reads at a time.
+	randomBytes = 4 << 10
 )
 
 // Reader reads a CIFF file from its start to its end.
 type Reader struct {
 	in       window
+	random   window // of ReadListAt
 	header   Header
 	numLists int32 // read so far
 	numDocs  int32
@@ -54,10 +57,29 @@ func (r *Reader) NextList(l *PostingsList) error {
 		return io.EOF
 	}
 	l.Term, l.Postings = "", l.Postings[:0]
-	if err := r.list(l); err != nil {
+	if err := r.list(&r.in, l); err != nil {
 		return r.failed(fmt.Sprintf("posting list %d (term %.80q)", r.numLists, l.Term), err)
 	}
 	r.numLists++
+	return nil
+}
+
+// Offset returns the byte of the stream at which the next record starts.
+func (r *Reader) Offset() int64 { return r.in.offset() }
+
+// ReadListAt reads the posting list that starts at an offset of the file into
+// l, as NextList does, but without moving on. Offset gave the offset before
+// NextList read the list. It is for files whose terms are not in order.
+func (r *Reader) ReadListAt(f io.ReaderAt, offset int64, l *PostingsList) error {
+	r.random.r = io.NewSectionReader(f, offset, math.MaxInt64-offset)
+	r.random.base, r.random.buf, r.random.err = offset, nil, nil
+	if r.random.back == nil {
+		r.random.back = make([]byte, randomBytes)
+	}
+	l.Term, l.Postings = "", l.Postings[:0]
+	if err := r.list(&r.random, l); err != nil {
+		return r.random.failed(fmt.Sprintf("posting list (term %.80q)", l.Term), err)
+	}
 	return nil
 }
 
@@ -107,57 +129,50 @@ func (r *Reader) NextDoc(d *DocRecord) error {
 }
 
 // failed adds the place to an error.
-func (r *Reader) failed(where string, err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		err = fmt.Errorf("cut off: %w", io.ErrUnexpectedEOF)
-	} else if r.in.err != nil && errors.Is(err, r.in.err) {
-		return fmt.Errorf("ciff: byte %d: %s: %w", r.in.offset(), where, err)
-	}
-	return fmt.Errorf("ciff: byte %d: %s: %w: %w", r.in.offset(), where, ErrInvalid, err)
-}
+func (r *Reader) failed(where string, err error) error { return r.in.failed(where, err) }
 
 // list reads one PostingsList message field by field, so that no more memory
 // is taken than its postings need.
-func (r *Reader) list(l *PostingsList) error {
-	size, err := r.in.length()
+func (r *Reader) list(in *window, l *PostingsList) error {
+	size, err := in.length()
 	if err != nil {
 		return err
 	}
-	end := r.in.offset() + size
+	end := in.offset() + size
 	df, cf, sum := int64(0), int64(0), int64(0)
-	for r.in.offset() < end {
-		num, typ, err := r.in.tag()
+	for in.offset() < end {
+		num, typ, err := in.tag()
 		if err != nil {
 			return err
 		}
 		switch num {
 		case listTerm:
 			var b []byte
-			if b, err = r.in.bytes(typ, maxStringBytes); err == nil {
+			if b, err = in.bytes(typ, maxStringBytes); err == nil {
 				if l.Term = string(b); !utf8.Valid(b) {
 					err = errors.New("the term is no UTF-8")
 				}
 			}
 		case listDF:
-			df, err = r.in.varint(typ)
+			df, err = in.varint(typ)
 		case listCF:
-			cf, err = r.in.varint(typ)
+			cf, err = in.varint(typ)
 		case listPostings:
 			var b []byte
-			if b, err = r.in.bytes(typ, maxPostingBytes); err == nil {
+			if b, err = in.bytes(typ, maxPostingBytes); err == nil {
 				if err = r.posting(l, b); err == nil {
 					sum += int64(l.Postings[len(l.Postings)-1].TF)
 				}
 			}
 		default:
-			err = r.in.unknown(num, typ, end)
+			err = in.unknown(num, typ, end)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	switch {
-	case r.in.offset() != end:
+	case in.offset() != end:
 		return errors.New("a field goes past the end of the message")
 	case df != int64(len(l.Postings)):
 		return fmt.Errorf("document frequency %d, but %d postings", df, len(l.Postings))

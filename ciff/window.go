@@ -63,6 +63,17 @@ func (w *window) short() error {
 	return w.err
 }
 
+// failed adds the place to an error.
+func (w *window) failed(where string, err error) error {
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		err = fmt.Errorf("cut off: %w", io.ErrUnexpectedEOF)
+	case w.err != nil && errors.Is(err, w.err):
+		return fmt.Errorf("ciff: byte %d: %s: %w", w.offset(), where, err)
+	}
+	return fmt.Errorf("ciff: byte %d: %s: %w: %w", w.offset(), where, ErrInvalid, err)
+}
+
 // uvarint reads a varint.
 func (w *window) uvarint() (uint64, error) {
 	if len(w.buf) < 10 {
