@@ -19,7 +19,7 @@ var layers = [][]string{
 		"internal/corpus", "internal/reorder", "internal/sealed", "internal/latency", "ciff", "trec",
 	},
 	2: {"internal/postings", "internal/segment", "internal/query", "internal/snippet"},
-	3: {"internal/traverse", "internal/index"},
+	3: {"internal/traverse", "internal/index", "internal/interchange"},
 	4: {"internal/exec"},
 	5: {"."},
 	6: {"internal/server"},
