@@ -13,7 +13,9 @@ import (
 )
 
 // BuildOptions say how a corpus is indexed. What the index holds depends on
-// the corpus and on MaxErrors and Reorder only, not on memory or threads.
+// the corpus, MaxErrors and Reorder only, not on memory or threads: the files of
+// a segment have the same bytes, except that stored documents are cut into
+// compressed blocks at the borders of chunks too.
 type BuildOptions struct {
 	// MemoryBytes bounds what a build holds: raw batches, inverted indexes,
 	// runs, buffers of the merge; 0: DefaultMemoryBytes. Half of it is planned

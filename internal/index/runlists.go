@@ -199,7 +199,7 @@ func (it *runLists) readPositions(b *segment.PostingBlock) ([]byte, error) {
 		if count == 0 {
 			break
 		}
-		if int64(at) >= want {
+		if int64(at) >= want || it.positions.left == 0 {
 			return nil, errRun
 		}
 	}

@@ -1,0 +1,69 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/griffin-search/griffin/internal/base"
+)
+
+// Verify reads every byte of every segment and checks every checksum and
+// invariant, and that no two live documents have the same id. progress, if not
+// nil, is called with bytes.
+func (s *Snapshot) Verify(ctx context.Context, progress func(done, total int64)) error {
+	var total, before int64
+	for i := range s.Segments {
+		meta := s.Segments[i].Meta()
+		total += meta.SizeBytes()
+	}
+	var failed []error
+	for i := range s.Segments {
+		v := &s.Segments[i]
+		meta := v.Meta()
+		err := v.Segment.Verify(ctx, func(done, _ int64) {
+			if progress != nil {
+				progress(before+done, total)
+			}
+		})
+		before += meta.SizeBytes()
+		if err == nil {
+			err = s.verifyIDs(ctx, i)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			failed = append(failed, fmt.Errorf("segment %s: %w", v.Name, err))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// verifyIDs checks that the live ids of segment i are live in no later segment.
+func (s *Snapshot) verifyIDs(ctx context.Context, i int) error {
+	v := &s.Segments[i]
+	for doc := range v.NumDocs() {
+		if doc%4096 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if len(s.Segments) == i+1 {
+			return nil
+		}
+		if v.Live != nil && !v.Live.Has(doc) {
+			continue
+		}
+		id, err := v.ID(base.DocID(doc))
+		if err != nil {
+			return err
+		}
+		later, _, found, err := s.Lookup(string(id))
+		if err != nil {
+			return err
+		}
+		if !found || later != i {
+			return fmt.Errorf("document %d: id %q is live in segment %s too: %w", doc, id, s.Segments[later].Name, base.ErrCorrupt)
+		}
+	}
+	return nil
+}
