@@ -31,6 +31,7 @@ type Index struct {
 // scratch is the memory of one search.
 type scratch struct {
 	exec   *exec.Scratch
+	plan   exec.Plan
 	hits   []base.Hit
 	stored segment.StoredDoc
 }

@@ -167,7 +167,7 @@ type search struct {
 	trace    *Trace
 }
 
-// prepare parses and plans. notes are the faults that lenient syntax overlooks.
+// prepare parses and plans, in the memory of the scratch. notes are the faults that lenient syntax overlooks.
 func (s *search) prepare(text string) (plan *exec.Plan, notes []string, err error) {
 	began := time.Now()
 	var node query.Node
@@ -190,7 +190,8 @@ func (s *search) prepare(text string) (plan *exec.Plan, notes []string, err erro
 		s.trace.AddStep("parse", time.Since(began))
 		began = time.Now()
 	}
-	plan, err = s.searcher.Prepare(s.sc.exec, node, exec.Options{
+	plan = &s.sc.plan
+	err = s.searcher.PrepareInto(plan, s.sc.exec, node, exec.Options{
 		Mode: s.config.mode, K: s.config.k + s.config.offset, Traversal: s.config.traversal,
 	})
 	if err != nil {

@@ -29,3 +29,35 @@ func (a *arena[T]) take(n int) []T {
 
 // one returns a pointer to one value.
 func (a *arena[T]) one() *T { return &a.take(1)[0] }
+
+// planMemory is what the trees of a plan are made of.
+type planMemory struct {
+	leaves  arena[leaf]
+	groups  arena[group]
+	nodes   arena[node]
+	numbers arena[int]
+	offsets arena[uint32]
+	bytes   arena[byte]
+}
+
+func (m *planMemory) reset() {
+	m.leaves.reset()
+	m.groups.reset()
+	m.nodes.reset()
+	m.numbers.reset()
+	m.offsets.reset()
+	m.bytes.reset()
+}
+
+func (m *planMemory) leaf(l leaf) *leaf {
+	p := m.leaves.one()
+	*p = l
+	return p
+}
+
+// group returns an empty group with room for n nodes of each kind.
+func (m *planMemory) group(n int) *group {
+	g := m.groups.one()
+	*g = group{required: m.nodes.take(n)[:0], optional: m.nodes.take(n)[:0], excluded: m.nodes.take(n)[:0]}
+	return g
+}

@@ -24,8 +24,9 @@ type compiler struct {
 	tokens    []analysis.Token
 	text      []byte
 
-	terms []term
-	notes []string
+	memory *planMemory // what trees are made of
+	terms  []term
+	notes  []string
 }
 
 // compile returns the planned form of n in a mode that is ModeOr or ModeAnd;
@@ -45,7 +46,7 @@ func (c *compiler) compile(n query.Node, mode Mode, boost float64) (node, error)
 }
 
 func (c *compiler) group(b *query.Boolean, mode Mode, boost float64) (node, error) {
-	g := &group{}
+	g := c.memory.group(len(b.Clauses))
 	for _, clause := range b.Clauses {
 		child, err := c.compile(clause.Node, mode, boost)
 		if err != nil {
@@ -76,9 +77,9 @@ func (c *compiler) words(w *query.Words, mode Mode, boost float64) (node, error)
 	if err != nil || len(terms) == 0 {
 		return nil, err
 	}
-	g := &group{}
+	g := c.memory.group(len(terms))
 	for i := range terms {
-		l := &leaf{field: id, terms: terms[i : i+1], boost: boost}
+		l := c.memory.leaf(leaf{field: id, terms: terms[i : i+1], boost: boost})
 		if mode == ModeAnd {
 			g.required = append(g.required, l)
 		} else {
@@ -99,18 +100,18 @@ func (c *compiler) leaf(field, text string, boost float64, phrase bool) (node, e
 	if len(terms) > 1 && phrase && !c.positions {
 		return nil, fmt.Errorf("phrase %q: the index has no positions, which phrases need (rebuild it with positions): %w", text, base.ErrBadInput)
 	}
-	l := &leaf{field: id, terms: terms, boost: boost}
+	l := c.memory.leaf(leaf{field: id, terms: terms, boost: boost})
 	if len(terms) == 1 {
 		return l, nil
 	}
 	if !c.positions {
-		g := &group{}
+		g := c.memory.group(len(terms))
 		for i := range terms {
-			g.required = append(g.required, &leaf{field: id, terms: terms[i : i+1], boost: boost})
+			g.required = append(g.required, c.memory.leaf(leaf{field: id, terms: terms[i : i+1], boost: boost}))
 		}
 		return g.simplify(), nil
 	}
-	l.offsets = make([]uint32, len(terms))
+	l.offsets = c.memory.offsets.take(len(terms))
 	for i, t := range c.tokens {
 		l.offsets[i] = t.Position - c.tokens[0].Position
 	}
@@ -133,7 +134,7 @@ func (c *compiler) analyze(field, text string) (id base.FieldID, terms []int, er
 	if len(c.tokens) > query.MaxClauses {
 		return 0, nil, tooManyTerms()
 	}
-	terms = make([]int, len(c.tokens))
+	terms = c.memory.numbers.take(len(c.tokens))
 	for i, t := range c.tokens {
 		terms[i] = c.intern(id, t.Term)
 	}
@@ -154,7 +155,9 @@ func (c *compiler) intern(field base.FieldID, text []byte) int {
 			return i
 		}
 	}
-	c.terms = append(c.terms, term{field, bytes.Clone(text)})
+	own := c.memory.bytes.take(len(text))
+	copy(own, text)
+	c.terms = append(c.terms, term{field, own})
 	return len(c.terms) - 1
 }
 

@@ -24,8 +24,8 @@ type Options struct {
 }
 
 // Plan is a query made ready for the segments of a snapshot: its lists are
-// found and its weights computed. It is read-only: it may be run any number of
-// times, by several goroutines at a time, while the snapshot is held.
+// found and its weights computed. It may be run any number of times, by several
+// goroutines at a time, while the snapshot is held.
 type Plan struct {
 	searcher *Searcher
 	query    query.Node
@@ -36,6 +36,9 @@ type Plan struct {
 	docFreqs []uint64        // by term, over all segments
 	lists    []postings.List // by segment, then term; empty where a segment has none
 	stages   []stage         // one, but for ModeAndOr
+
+	memory planMemory
+	legs   arena[traverse.Leg]
 }
 
 // stage is one attempt at an answer.
@@ -62,26 +65,42 @@ func (st *stage) name() string {
 // Prepare plans a query. Errors wrap base.ErrBadInput, or base.ErrCorrupt if
 // the dictionary or a list is damaged.
 func (s *Searcher) Prepare(sc *Scratch, q query.Node, opts Options) (*Plan, error) {
-	if opts.K < 0 {
-		return nil, fmt.Errorf("k is %d: %w", opts.K, base.ErrBadInput)
+	p := new(Plan)
+	if err := s.PrepareInto(p, sc, q, opts); err != nil {
+		return nil, err
 	}
-	p := &Plan{searcher: s, query: q, mode: opts.Mode, k: opts.K}
+	return p, nil
+}
+
+// PrepareInto is Prepare into the memory of a former plan, of any Searcher or
+// none, that nobody uses any more. For a flat query not larger than the plan
+// ever was it allocates nothing. After an error p may only be prepared again.
+func (s *Searcher) PrepareInto(p *Plan, sc *Scratch, q query.Node, opts Options) error {
+	if opts.K < 0 {
+		return fmt.Errorf("k is %d: %w", opts.K, base.ErrBadInput)
+	}
+	p.searcher, p.query, p.mode, p.k = s, q, opts.Mode, opts.K
+	p.stages = p.stages[:0]
+	p.memory.reset()
+	p.legs.reset()
 	c := &sc.compiler
 	c.fields, c.positions = s.fields, s.snapshot.Options.Positions
-	c.terms, c.notes = nil, nil
-	if err := p.compile(c, opts); err != nil {
-		return nil, err
-	}
+	c.memory, c.terms, c.notes = &p.memory, p.terms[:0], nil
+	err := p.compile(c, opts)
 	p.terms, p.notes = c.terms, c.notes
+	c.memory, c.terms, c.notes = nil, nil, nil // the plan's own
+	if err != nil {
+		return err
+	}
 	if err := p.find(); err != nil {
-		return nil, err
+		return err
 	}
 	for i := range p.stages {
 		if err := p.weigh(&p.stages[i]); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return p, nil
+	return nil
 }
 
 // Query returns the query as it was given.
@@ -92,11 +111,18 @@ func (p *Plan) Notes() []string { return p.notes }
 
 // compile makes the stages.
 func (p *Plan) compile(c *compiler, opts Options) error {
-	modes := []Mode{opts.Mode}
-	if opts.Mode == ModeAndOr {
-		modes = []Mode{ModeAnd, ModeOr}
+	modes := [...]Mode{ModeAnd, ModeOr}
+	asked := modes[:]
+	switch opts.Mode {
+	case ModeAnd:
+		asked = modes[:1]
+	case ModeOr:
+		asked = modes[1:]
+	case ModeAndOr:
+	default:
+		return fmt.Errorf("mode %v: %w", opts.Mode, base.ErrBadInput)
 	}
-	for _, mode := range modes {
+	for _, mode := range asked {
 		root, err := c.compile(p.query, mode, 1)
 		if err != nil {
 			return err
@@ -107,7 +133,7 @@ func (p *Plan) compile(c *compiler, opts Options) error {
 		p.stages = p.stages[:1] // the second could find nothing more
 	}
 	for i := range p.stages {
-		if err := p.stages[i].chooseTraversal(opts.Traversal); err != nil {
+		if err := p.stages[i].chooseTraversal(opts.Traversal, &p.memory); err != nil {
 			return err
 		}
 	}
@@ -117,8 +143,8 @@ func (p *Plan) compile(c *compiler, opts Options) error {
 // chooseTraversal finds the algorithm of a flat stage: the named one if it is of
 // the stage's kind, which need not be that of the mode that was asked for ("+a +b"
 // is an And in every mode), or else the default. A name of no kind is an error.
-func (st *stage) chooseTraversal(name string) error {
-	leaves, conjunctive, flat := flatten(st.root)
+func (st *stage) chooseTraversal(name string, m *planMemory) error {
+	leaves, conjunctive, flat := flatten(st.root, m)
 	kind, other := traverse.Or, traverse.And
 	if conjunctive {
 		kind, other = other, kind
@@ -147,8 +173,8 @@ func (st *stage) chooseTraversal(name string) error {
 func (p *Plan) find() error {
 	segments := p.searcher.snapshot.Segments
 	phrases := p.phraseTerms()
-	p.docFreqs = make([]uint64, len(p.terms))
-	p.lists = make([]postings.List, len(segments)*len(p.terms))
+	p.docFreqs = append(p.docFreqs[:0], make([]uint64, len(p.terms))...)
+	p.lists = slices.Grow(p.lists[:0], len(segments)*len(p.terms))[:len(segments)*len(p.terms)]
 	for i := range segments {
 		for t, term := range p.terms {
 			var parts segment.Parts
@@ -201,7 +227,7 @@ func (p *Plan) weigh(st *stage) error {
 		return nil
 	}
 	segments := len(p.searcher.snapshot.Segments)
-	st.legs = make([]traverse.Leg, segments*len(st.leaves))
+	st.legs = p.legs.take(segments * len(st.leaves))
 	for i := range segments {
 		for j, n := range st.leaves {
 			l := n.(*leaf)

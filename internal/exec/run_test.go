@@ -106,6 +106,27 @@ func indexOf(t testing.TB, docs []corpus.Document, commits int) *index.Index {
 	return ix
 }
 
+// Planning a flat query into the memory of a former plan allocates nothing.
+func TestPrepareIntoDoesNotAllocate(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	s := NewSearcher(testSnapshot(t, randomIndex(t, rng, 600, 3, true)), nil)
+	sc := testScratch(t, "whitespace")
+	var p Plan
+	for _, q := range []query.Node{
+		&query.Words{Text: "w0 w1 w0 w2 w3", Boost: 1}, parse(t, "w0 +w1^2 w0"), parse(t, "w5"), parse(t, "+w0 +w1 +w2"),
+	} {
+		prepare := func() {
+			if err := s.PrepareInto(&p, sc, q, Options{Mode: ModeAndOr, K: 10}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		prepare()
+		if n := testing.AllocsPerRun(20, prepare); n != 0 {
+			t.Errorf("%s: %v allocations", q, n)
+		}
+	}
+}
+
 // A prepared plan runs without allocating, flat or not, over any number of segments.
 func TestRunDoesNotAllocate(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))

@@ -78,31 +78,32 @@ func (g *group) simplify() node {
 // inline replaces groups within g, which are simple already, by their members.
 // It returns false if something that is required matches nothing.
 func (g *group) inline() bool {
-	optional, excluded := g.optional, g.excluded
-	var required []node
-	g.optional, g.excluded = nil, nil
-	for _, n := range g.required {
-		switch inner, ok := n.(*group); {
-		case !ok:
-			required = append(required, n)
-		case inner.matchesNothing():
-			return false
-		case len(inner.required) > 0:
-			required = append(required, inner.required...)
-			optional = append(optional, inner.optional...)
-			excluded = append(excluded, inner.excluded...)
-		default:
-			required = append(required, n)
+	if hasGroup(g.required) {
+		members := g.required
+		g.required = nil
+		for _, n := range members {
+			switch inner, ok := n.(*group); {
+			case ok && inner.matchesNothing():
+				return false
+			case ok && len(inner.required) > 0:
+				g.required = append(g.required, inner.required...)
+				g.optional = append(g.optional, inner.optional...)
+				g.excluded = append(g.excluded, inner.excluded...)
+			default:
+				g.required = append(g.required, n)
+			}
 		}
 	}
-	g.required = required
-	g.optional = inlineAlternatives(optional)
-	g.excluded = inlineAlternatives(excluded)
+	g.optional = inlineAlternatives(g.optional)
+	g.excluded = inlineAlternatives(g.excluded)
 	return true
 }
 
 // inlineAlternatives replaces groups that ask for any of their members.
 func inlineAlternatives(nodes []node) []node {
+	if !hasGroup(nodes) {
+		return nodes
+	}
 	var flat []node
 	for _, n := range nodes {
 		inner, ok := n.(*group)
@@ -117,20 +118,30 @@ func inlineAlternatives(nodes []node) []node {
 	return flat
 }
 
-func (g *group) mergeDuplicates() {
-	g.required = mergeInto(nil, g.required)
-	// A term that is required matches: what its optional double adds, it adds too.
-	optional := g.optional
-	g.optional = nil
-	for _, n := range optional {
-		if !absorb(g.required, n) {
-			g.optional = append(g.optional, n)
+func hasGroup(nodes []node) bool {
+	for _, n := range nodes {
+		if _, ok := n.(*group); ok {
+			return true
 		}
 	}
-	g.optional = mergeInto(nil, g.optional)
-	g.excluded = mergeInto(nil, g.excluded)
+	return false
 }
 
+func (g *group) mergeDuplicates() {
+	g.required = mergeInto(g.required[:0], g.required)
+	// A term that is required matches: what its optional double adds, it adds too.
+	optional := g.optional[:0]
+	for _, n := range g.optional {
+		if !absorb(g.required, n) {
+			optional = append(optional, n)
+		}
+	}
+	g.optional = mergeInto(optional[:0], optional)
+	g.excluded = mergeInto(g.excluded[:0], g.excluded)
+}
+
+// mergeInto appends nodes to dst, which may be the beginning of nodes itself,
+// without the leaves that dst has already.
 func mergeInto(dst, nodes []node) []node {
 	for _, n := range nodes {
 		if !absorb(dst, n) {
@@ -169,10 +180,10 @@ func termsOnly(nodes []node) bool {
 
 // flatten returns the leaves of n and what joins them if n is a term, or a
 // group of nothing but terms that are all required or all optional.
-func flatten(n node) (leaves []node, conjunctive, ok bool) {
+func flatten(n node, m *planMemory) (leaves []node, conjunctive, ok bool) {
 	switch n := n.(type) {
 	case *leaf:
-		return []node{n}, false, !n.isPhrase()
+		return append(m.nodes.take(1)[:0], n), false, !n.isPhrase()
 	case *group:
 		switch {
 		case len(n.excluded) > 0 || n.matchesNothing():

@@ -15,7 +15,7 @@ func newCompiler(t testing.TB, analyzer string, positions bool) *compiler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &compiler{analyzer: a, fields: []string{"", "title"}, positions: positions}
+	return &compiler{analyzer: a, fields: []string{"", "title"}, positions: positions, memory: new(planMemory)}
 }
 
 func parse(t testing.TB, text string) query.Node {
