@@ -238,6 +238,7 @@ type TermIterator struct {
 	part   *partition
 	fst    *vellum.FSTIterator // nil: none at work
 	fresh  bool                // fst stands on a term that was not given yet
+	given  uint64              // terms of part so far
 	term   []byte
 	offset uint64
 	err    error
@@ -296,7 +297,7 @@ func (it *TermIterator) open() bool {
 		it.err = it.d.fstError(it.part, err)
 		return false
 	}
-	it.fst, it.fresh = fst, true
+	it.fst, it.fresh, it.given = fst, true, 0
 	return true
 }
 
@@ -319,8 +320,8 @@ func (it *TermIterator) step() {
 	}
 	it.fresh = false
 	it.term, it.offset = it.fst.Current()
-	if it.term == nil {
-		it.err = it.d.fstError(it.part, errors.New("iterator stands on no term"))
+	if it.given++; it.term == nil || it.given > it.part.numTerms {
+		it.err = it.d.fstError(it.part, fmt.Errorf("term %d of %d", it.given, it.part.numTerms))
 	}
 }
 

@@ -119,10 +119,12 @@ var decoder = sync.OnceValue(func() *zstd.Decoder {
 // decode decompresses block b into the memory of *scratch, which grows as it
 // must, and returns the block's content.
 func (b *storedBlock) decode(scratch *[]byte) (raw []byte, err error) {
-	if cap(*scratch) < b.rawLen {
-		*scratch = make([]byte, 0, b.rawLen+b.rawLen/8)
+	// With a few bytes to spare the decoder copies words, not bytes.
+	const spare = 64
+	if cap(*scratch) < b.rawLen+spare {
+		*scratch = make([]byte, 0, b.rawLen+b.rawLen/8+spare)
 	}
-	raw, err = decoder().DecodeAll(b.frame, (*scratch)[:0:b.rawLen])
+	raw, err = decoder().DecodeAll(b.frame, (*scratch)[:0:b.rawLen+spare])
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", err, base.ErrCorrupt)
 	}
@@ -152,7 +154,7 @@ func (b *storedBlock) doc(raw []byte, i int) ([]byte, error) {
 	return doc, nil
 }
 
-// Get reads document doc into d. It costs the decompression of about 16 KiB
+// Get reads document doc into d. It costs the decompression of about 8 KiB
 // and allocates nothing once d has grown.
 func (r *StoredReader) Get(doc base.DocID, d *StoredDoc) error {
 	if int64(doc) >= int64(r.numDocs) {

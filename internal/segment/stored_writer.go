@@ -34,7 +34,7 @@ import (
 // (appendStoredDoc), one after another.
 const (
 	storedVersion    = 1
-	storedBlockLen   = 16 << 10
+	storedBlockLen   = 8 << 10 // 16 KiB: 5 % smaller, but 21 µs a read where 8 KiB takes 13 (wiki passages)
 	storedEntryLen   = 16
 	storedTrailerLen = 16
 )

@@ -1,0 +1,85 @@
+package segment_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/segment"
+	"github.com/griffin-search/griffin/internal/segment/segmenttest"
+	"github.com/griffin-search/griffin/internal/vfs"
+)
+
+var update = flag.Bool("update", false, "write testdata/v1 anew")
+
+// goldenDocs is the tiny collection of the committed segments. It has a term in
+// every document ("griffin": more than one block), an empty document, a gap in
+// the positions, a term that occurs twice in a document, UTF-8.
+func goldenDocs() []segmenttest.Doc {
+	docs := make([]segmenttest.Doc, 150)
+	for i := range docs {
+		docs[i] = segmenttest.Doc{
+			ID:     fmt.Sprintf("d%03d", i),
+			Title:  fmt.Sprintf("Document %d", i),
+			Text:   fmt.Sprintf("griffin number %d", i),
+			Fields: [][]string{{"griffin", "number", fmt.Sprint(i)}, {"document"}},
+		}
+	}
+	docs[3].Fields[0] = []string{"griffin", "", "griffin", "löwe", "adler"}
+	docs[3].Extra = []corpus.Field{{Name: "url", Value: "https://example.org/3"}}
+	docs[7] = segmenttest.Doc{ID: "empty", Fields: [][]string{nil, nil}}
+	return docs
+}
+
+// The segments that the first version wrote stay readable. They are made anew
+// by "go test -update", which is right only before version 1 is released.
+func TestVersion1StaysReadable(t *testing.T) {
+	docs := goldenDocs()
+	reversed := make([]segmenttest.Doc, len(docs))
+	order := make([]base.DocID, len(docs))
+	for i := range docs {
+		order[i] = base.DocID(len(docs) - 1 - i)
+		reversed[i] = docs[order[i]]
+	}
+	for _, c := range []struct {
+		name   string
+		docs   []segmenttest.Doc
+		change func(*segment.Options)
+	}{
+		{"simdbp", docs, func(*segment.Options) {}},
+		{"raw", docs, func(o *segment.Options) { o.Codec, o.Positions, o.Stored = "raw", false, false }},
+		{"ordered", reversed, func(o *segment.Options) { o.Order = order }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			opts := options(2)
+			c.change(&opts)
+			dir := filepath.Join("testdata", "v1", c.name)
+			if *update {
+				if err := os.RemoveAll(dir); err != nil {
+					t.Fatal(err)
+				}
+				src, err := segmenttest.NewSource(docs, vfs.OS, filepath.Join(t.TempDir(), "stored"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := segment.Write(context.Background(), vfs.OS, dir, opts, []segment.Source{src}, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s, err := segment.Open(vfs.OS, dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			if err := s.Verify(context.Background(), nil); err != nil {
+				t.Fatal(err)
+			}
+			check(t, s, c.docs, opts)
+		})
+	}
+}

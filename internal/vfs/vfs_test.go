@@ -1,0 +1,196 @@
+package vfs_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/vfs"
+	"github.com/griffin-search/griffin/internal/vfs/vfstest"
+)
+
+// TestAllImplementations runs the contract of FS over every file system.
+func TestAllImplementations(t *testing.T) {
+	for name, fsys := range map[string]vfs.FS{
+		"os":     vfs.OS,
+		"mem":    vfstest.NewMem(),
+		"faulty": vfstest.NewFaulty(vfs.OS, vfstest.Plan{}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			t.Run("files", func(t *testing.T) { testFiles(t, fsys, dir) })
+			t.Run("folders", func(t *testing.T) { testFolders(t, fsys, dir) })
+			t.Run("lock", func(t *testing.T) { testLock(t, fsys, dir) })
+		})
+	}
+}
+
+func write(t *testing.T, fsys vfs.FS, name, content string) {
+	t.Helper()
+	f, err := fsys.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(f, content); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func testFiles(t *testing.T, fsys vfs.FS, dir string) {
+	if err := fsys.MkdirAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	for _, content := range []string{"the content", "", "other"} {
+		name := filepath.Join(dir, "f")
+		write(t, fsys, name, content)
+		f, err := fsys.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(f)
+		if err != nil || string(got) != content {
+			t.Errorf("read %q, %v, want %q", got, err, content)
+		}
+		if content != "" {
+			buf := make([]byte, 2)
+			if n, err := f.ReadAt(buf, 1); n != 2 || err != nil || string(buf) != content[1:3] {
+				t.Errorf("ReadAt: %q, %v", buf[:n], err)
+			}
+		}
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+		m, err := fsys.Map(name)
+		if err != nil || !bytes.Equal(m.Bytes(), []byte(content)) {
+			t.Fatalf("Map: %v", err)
+		}
+		if err := errors.Join(m.Close(), m.Close()); err != nil {
+			t.Error(err)
+		}
+		if n, err := fsys.Stat(name); err != nil || n != int64(len(content)) {
+			t.Errorf("Stat: %d, %v", n, err)
+		}
+	}
+	none := filepath.Join(dir, "none")
+	_, openErr := fsys.Open(none)
+	_, mapErr := fsys.Map(none)
+	_, statErr := fsys.Stat(none)
+	for _, err := range []error{openErr, mapErr, statErr, fsys.Remove(none), fsys.Rename(none, none+"2")} {
+		if !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("missing file: %v, want ErrNotExist", err)
+		}
+	}
+}
+
+func testFolders(t *testing.T, fsys vfs.FS, dir string) {
+	deep := filepath.Join(dir, "a", "b")
+	if err := errors.Join(fsys.MkdirAll(deep), fsys.MkdirAll(deep)); err != nil {
+		t.Fatal(err)
+	}
+	write(t, fsys, filepath.Join(deep, "y"), "y")
+	write(t, fsys, filepath.Join(deep, "x"), "x")
+	if names, err := fsys.ReadDir(deep); err != nil || !slices.Equal(names, []string{"x", "y"}) {
+		t.Errorf("ReadDir: %q, %v", names, err)
+	}
+	if err := fsys.Remove(deep); err == nil {
+		t.Error("Remove of a folder that is not empty: no error")
+	}
+	if err := fsys.Rename(filepath.Join(deep, "y"), filepath.Join(deep, "x")); err != nil {
+		t.Error(err)
+	}
+	if m, err := fsys.Map(filepath.Join(deep, "x")); err != nil || string(m.Bytes()) != "y" {
+		t.Errorf("after Rename: %v", err)
+	} else if err := m.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := fsys.Rename(deep, filepath.Join(dir, "c")); err != nil {
+		t.Error(err)
+	}
+	if names, err := fsys.ReadDir(filepath.Join(dir, "c")); err != nil || !slices.Equal(names, []string{"x"}) {
+		t.Errorf("ReadDir after Rename: %q, %v", names, err)
+	}
+	if err := fsys.SyncDir(filepath.Join(dir, "c")); err != nil {
+		t.Error(err)
+	}
+	if err := errors.Join(fsys.RemoveAll(filepath.Join(dir, "c")), fsys.RemoveAll(filepath.Join(dir, "c"))); err != nil {
+		t.Error(err)
+	}
+	if _, err := fsys.ReadDir(filepath.Join(dir, "c")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("ReadDir after RemoveAll: %v", err)
+	}
+}
+
+func testLock(t *testing.T, fsys vfs.FS, dir string) {
+	if err := fsys.MkdirAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(dir, "LOCK")
+	lock, err := fsys.Lock(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fsys.Lock(name); !errors.Is(err, base.ErrLocked) {
+		t.Errorf("second Lock: %v, want ErrLocked", err)
+	}
+	if err := lock.Close(); err != nil {
+		t.Error(err)
+	}
+	if lock, err = fsys.Lock(name); err != nil {
+		t.Fatalf("Lock after Close: %v", err)
+	}
+	if err := lock.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestFaultyFailsAsPlanned(t *testing.T) {
+	ops := func(fsys vfs.FS) []error {
+		var errs []error
+		f, err := fsys.Create("a")
+		errs = append(errs, err)
+		if err == nil {
+			_, err = f.Write([]byte("12345678"))
+			errs = append(errs, err, f.Sync(), f.Close())
+		}
+		_, err = fsys.Map("a")
+		errs = append(errs, err, fsys.Rename("a", "b"), fsys.Remove("b"), fsys.MkdirAll("d"), fsys.SyncDir("d"), fsys.RemoveAll("d"))
+		_, err = fsys.Lock("l")
+		errs = append(errs, err)
+		return errs
+	}
+	whole := vfstest.NewFaulty(vfstest.NewMem(), vfstest.Plan{})
+	if err := errors.Join(ops(whole)...); err != nil {
+		t.Fatal(err)
+	}
+	for n := 1; n <= whole.Ops(); n++ {
+		failed := 0
+		for _, err := range ops(vfstest.NewFaulty(vfstest.NewMem(), vfstest.Plan{FailAt: n})) {
+			if errors.Is(err, vfstest.ErrInjected) {
+				failed++
+			} else if failed > 0 {
+				t.Errorf("FailAt %d: a later operation passes: %v", n, err)
+			}
+		}
+		if failed == 0 {
+			t.Errorf("FailAt %d: nothing failed", n)
+		}
+	}
+	mem := vfstest.NewMem()
+	ops(vfstest.NewFaulty(mem, vfstest.Plan{FailAt: 2, ShortWrite: true}))
+	if got := string(mem.Get("a")); got != "1234" {
+		t.Errorf("short write wrote %q", got)
+	}
+	mem = vfstest.NewMem()
+	ops(vfstest.NewFaulty(mem, vfstest.Plan{FailAt: 3, DiskBytes: 3}))
+	if got := string(mem.Get("a")); got != "123" {
+		t.Errorf("full disk holds %q", got)
+	}
+}
