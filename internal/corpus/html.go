@@ -149,7 +149,11 @@ func htmlToUTF8(page []byte, contentType string) []byte {
 			page = decoded
 		}
 	}
-	return bytes.ToValidUTF8(bytes.TrimPrefix(page, []byte("\ufeff")), []byte("\ufffd"))
+	page = bytes.TrimPrefix(page, []byte("\ufeff"))
+	if utf8.Valid(page) {
+		return page
+	}
+	return bytes.ToValidUTF8(page, []byte("\ufffd"))
 }
 
 // collapser joins text with its white space collapsed: a blank between words,

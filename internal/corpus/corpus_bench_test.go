@@ -1,0 +1,187 @@
+package corpus
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"html"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/griffin-search/griffin/internal/shareddata"
+)
+
+// wikiLines returns the first 32 MiB of the wiki passages, in whole lines.
+func wikiLines(b *testing.B) [][]byte {
+	data, err := io.ReadAll(io.LimitReader(shareddata.OpenWiki(b), 32<<20))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return bytes.Split(data[:bytes.LastIndexByte(data, '\n')], []byte{'\n'})
+}
+
+func sizeOf(lines [][]byte) (size int64) {
+	for _, line := range lines {
+		size += int64(len(line)) + 1
+	}
+	return size
+}
+
+// BenchmarkJSONScan compares the ways to split a record into its members; the
+// table is in docs/benchmarks/corpus.md.
+func BenchmarkJSONScan(b *testing.B) {
+	lines := wikiLines(b)
+	var s jsonScanner
+	for _, scan := range []struct {
+		name string
+		scan func(line []byte) bool
+	}{
+		{"jsontext", func(line []byte) bool { _, rec := s.object(line); return rec == nil }},
+		{"encoding-json", func(line []byte) bool {
+			var d struct{ ID, Title, Text string }
+			return json.Unmarshal(line, &d) == nil
+		}},
+	} {
+		b.Run("scanner="+scan.name, func(b *testing.B) {
+			b.SetBytes(sizeOf(lines))
+			b.ReportAllocs()
+			for b.Loop() {
+				for _, line := range lines {
+					if !scan.scan(line) {
+						b.Fatalf("%.100s", line)
+					}
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkJSONParse measures Parse of whole batches, documents built.
+func BenchmarkJSONParse(b *testing.B) {
+	lines := wikiLines(b)
+	parser := &jsonParser{opts: &Options{}}
+	b.SetBytes(sizeOf(lines))
+	b.ReportAllocs()
+	for b.Loop() {
+		for i, line := range lines {
+			if _, rec := parser.parse(line, Location{File: "wiki", Line: int64(i)}); rec != nil {
+				b.Fatal(rec)
+			}
+		}
+	}
+}
+
+// BenchmarkNext measures what one goroutine must do: decompress and cut.
+func BenchmarkNext(b *testing.B) {
+	paths := shareddata.Wiki(b)[:1]
+	for b.Loop() {
+		b.SetBytes(drain(b, paths, formatJSONL, func(*Batch) error { return nil }))
+	}
+}
+
+// BenchmarkFormats measures reading and parsing in one goroutine, from the same
+// 32 MiB of passages in each format; MB/s are of the uncompressed file.
+func BenchmarkFormats(b *testing.B) {
+	documents := wikiDocuments(b)
+	for _, c := range []struct {
+		format string
+		render func(d *Document) string
+	}{
+		{formatJSONL, func(d *Document) string {
+			line, err := json.Marshal(map[string]string{"id": d.ID, "title": d.Title, "text": d.Text})
+			if err != nil {
+				b.Fatal(err)
+			}
+			return string(line) + "\n"
+		}},
+		{formatTSV, func(d *Document) string { return d.ID + "\thttp://x.y/\t" + d.Title + "\t" + d.Text + "\n" }},
+		{formatTRECText, func(d *Document) string {
+			return "<DOC>\n<DOCNO> " + d.ID + " </DOCNO>\n<HEADLINE>" + html.EscapeString(d.Title) + "</HEADLINE>\n<TEXT>\n" + html.EscapeString(d.Text) + "\n</TEXT>\n</DOC>\n"
+		}},
+		{formatTRECWeb, func(d *Document) string {
+			return "<DOC>\n<DOCNO>" + d.ID + "</DOCNO>\n<DOCHDR>\nhttp://x.y/\n</DOCHDR>\n" + htmlPage(d) + "\n</DOC>\n"
+		}},
+		{formatWARC, func(d *Document) string {
+			return responseOf(d.ID, "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n"+htmlPage(d))
+		}},
+	} {
+		var file strings.Builder
+		for i := range documents {
+			file.WriteString(c.render(&documents[i]))
+		}
+		for _, compression := range []string{"none", "gzip", "zstd"} {
+			content := file.String()
+			switch compression {
+			case "gzip":
+				content = gzipped(b, content)
+			case "zstd":
+				content = zstded(b, content)
+			}
+			path := filepath.Join(b.TempDir(), "file."+c.format)
+			if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+				b.Fatal(err)
+			}
+			b.Run("format="+c.format+"/compression="+compression, func(b *testing.B) {
+				b.SetBytes(int64(file.Len()))
+				for b.Loop() {
+					n := 0
+					drain(b, []string{path}, c.format, func(batch *Batch) error {
+						return batch.Parse(func(*Document) error { n++; return nil }, func(e *RecordError) error { return e })
+					})
+					if n != len(documents) {
+						b.Fatalf("%d documents of %d", n, len(documents))
+					}
+				}
+			})
+		}
+	}
+}
+
+// htmlPage dresses a document as a page with a menu.
+func htmlPage(d *Document) string {
+	title := html.EscapeString(d.Title)
+	return "<!DOCTYPE html><html><head><meta charset=utf-8><title>" + title + "</title><style>p{margin:0}</style></head>" +
+		"<body><nav><a href=/>home</a> <a href=/all>all</a></nav><h1>" + title + "</h1><p>" + html.EscapeString(d.Text) + "</p></body></html>"
+}
+
+// wikiDocuments returns the documents of wikiLines.
+func wikiDocuments(b *testing.B) []Document {
+	parser := &jsonParser{opts: &Options{}}
+	var documents []Document
+	for _, line := range wikiLines(b) {
+		d, rec := parser.parse(line, Location{})
+		if rec != nil {
+			b.Fatal(rec)
+		}
+		documents = append(documents, *d)
+	}
+	return documents
+}
+
+// drain reads a corpus to its end and returns its uncompressed size.
+func drain(b *testing.B, paths []string, format string, use func(*Batch) error) (size int64) {
+	r, err := Open(paths, Options{Format: format})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for {
+		batch, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err == nil {
+			err = use(batch)
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+		size += batch.SizeBytes
+	}
+	if err := r.Close(); err != nil {
+		b.Fatal(err)
+	}
+	return size
+}
