@@ -87,7 +87,7 @@ tidy-check: ## go.mod and go.sum are what go mod tidy writes
 
 .PHONY: pictures
 pictures: build ## take the pictures of the documents anew (needs Chromium)
-	bin/griffin demo --color always 2>/dev/null | go -C tools run ./termsvg -command 'make demo' >.build/demo.svg
+	bin/griffin demo --color always 2>/dev/null | go -C tools run ./termsvg -command 'make demo' -lines 36 >.build/demo.svg
 	mv .build/demo.svg docs/images/demo.svg
 	go test ./internal/server -run '^TestPictures$$' -count 1 -update
 

@@ -17,13 +17,18 @@ func main() {
 	log.SetFlags(0)
 	command := flag.String("command", "", "command to show on the first line")
 	columns := flag.Int("columns", 100, "columns of the terminal; longer lines are wrapped")
+	most := flag.Int("lines", 0, "lines to show, 0 for all; an ellipsis stands for the rest")
 	flag.Parse()
 	text, err := io.ReadAll(os.Stdin)
 	if err != nil {
 		log.Fatal(err)
 	}
 	out := bufio.NewWriter(os.Stdout)
-	draw(out, *command, parse(string(text), *columns), *columns)
+	lines := parse(string(text), *columns)
+	if *most > 0 && len(lines) > *most {
+		lines = append(lines[:*most], []run{{text: "…", dim: true, color: -1}})
+	}
+	draw(out, *command, lines, *columns)
 	if err := out.Flush(); err != nil {
 		log.Fatal(err)
 	}
