@@ -245,10 +245,5 @@ func (ix *Index) Verify(ctx context.Context, progress func(done, total int64)) e
 		return err
 	}
 	defer snapshot.Release()
-	for i := range snapshot.Segments {
-		if err := snapshot.Segments[i].Verify(ctx, progress); err != nil {
-			return err
-		}
-	}
-	return nil
+	return snapshot.Verify(ctx, progress)
 }

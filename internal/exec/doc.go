@@ -1,25 +1,34 @@
 // Package exec plans queries over the segments of an index and runs them.
 //
 // A Searcher holds one snapshot of an index. Prepare turns a query tree into a
-// Plan: words go through the index's analyzer, words and phrases become leaves
-// with one posting list a segment and term, duplicates are summed, and the
-// weights come from statistics over all segments. Plan.Run then takes the
-// segments one after another with one top-k queue, so that the threshold
-// reached in one prunes in the next. A plan that is a flat AND or OR of terms
-// runs on a traversal of package traverse; everything else runs on the
-// iterators of this package, document at a time.
+// Plan: words go through the index's analyzer (compile.go) and become a tree of
+// terms and phrases, simplified (tree.go); the terms' lists are found in every
+// segment and weighted by statistics over all of them (plan.go). Plan.Run then
+// takes the segments one after another with one top-k queue, so that the
+// threshold reached in one prunes in the next (run.go). A flat AND or OR of
+// terms runs on a traversal of package traverse; everything else on the
+// iterators of this package, document at a time (iterator.go, phrase.go,
+// conjunction.go, disjunction.go). Explain tells how one document's score came
+// about.
 //
 // It does not parse (package query), does not read stored documents (the root
 // package does), and knows nothing of files.
 //
 // # Semantics
 //
-// Scores are those of the terms and phrases that a document has and that are
-// not excluded, summed, whether they were required or not. Statistics count
-// documents that are deleted but not yet merged away, as Lucene's do: so a
-// deletion changes no score until segments are merged. A phrase is scored as a
-// term whose frequency is the number of its occurrences and whose idf is the
-// sum of its terms' idfs, as Lucene does it.
+//   - A group matches a document that has everything required in it and nothing
+//     excluded; where nothing is required, at least one of what is optional. Its
+//     score is the sum over the required and optional parts that match.
+//   - A term that a group has twice counts once, with the sum of the boosts.
+//   - Words of which analysis leaves nothing (stop words) are left out, also
+//     where they are required or excluded. Notes say so.
+//   - A word that becomes several terms ("wi-fi") is a phrase or, where the index
+//     has no positions, a group in which all of them are required. In query.Words
+//     each term stands alone.
+//   - A phrase is scored as a term whose frequency is the number of its
+//     occurrences and whose idf is the sum of its terms' idfs, as Lucene does it.
+//   - Statistics count documents that are deleted but not yet merged away, as
+//     Lucene's do: a deletion changes no score until segments are merged.
 //
 // # Concurrency
 //

@@ -264,6 +264,28 @@ func randomIndex(t testing.TB, rng *rand.Rand, numDocs, commits int, deletes boo
 	return ix
 }
 
+// reorderedIndex makes an index whose documents were renumbered by recursive
+// graph bisection.
+func reorderedIndex(t testing.TB, rng *rand.Rand, numDocs int) *index.Index {
+	var lines strings.Builder
+	for i := range numDocs {
+		fmt.Fprintf(&lines, `{"id":"%d","title":"%s","text":"%s"}`+"\n", i, randomWords(rng, rng.IntN(4)), randomWords(rng, rng.IntN(60)))
+	}
+	reader, err := corpus.Open([]string{"-"}, corpus.Options{Format: "jsonl", Stdin: strings.NewReader(lines.String())})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ix, err := index.Create(vfs.OS, filepath.Join(t.TempDir(), "index"), index.Options{Analyzer: "whitespace", Positions: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ix.Close() })
+	if _, err := ix.Build(t.Context(), reader, index.BuildOptions{Reorder: index.ReorderBP}); err != nil {
+		t.Fatal(err)
+	}
+	return ix
+}
+
 // randomNode makes a query tree.
 func randomNode(rng *rand.Rand, depth int) query.Node {
 	boost := 1.0
@@ -324,19 +346,26 @@ func testScratch(t testing.TB, analyzer string) *Scratch {
 func TestOracle(t *testing.T) {
 	for _, test := range []struct {
 		docs, commits, queries int
-		deletes                bool
+		deletes, reorder       bool
 		bm25                   score.BM25
 	}{
-		{1, 1, 100, false, score.DefaultBM25},
-		{60, 1, 300, false, score.DefaultBM25},
-		{300, 5, 200, true, score.DefaultBM25},
-		{700, 3, 100, true, score.BM25{K1: 2, B: 0.9}},
-		{300, 2, 100, false, score.BM25{K1: 0, B: 0}},
+		{1, 1, 100, false, false, score.DefaultBM25},
+		{60, 1, 300, false, false, score.DefaultBM25},
+		{200, 1, 100, false, true, score.DefaultBM25},
+		{300, 5, 150, true, false, score.DefaultBM25},
+		{700, 3, 60, true, false, score.BM25{K1: 2, B: 0.9}},
+		{300, 2, 60, false, false, score.BM25{K1: 0, B: 0}},
 	} {
-		name := fmt.Sprintf("docs=%d/commits=%d/deletes=%t/k1=%g", test.docs, test.commits, test.deletes, test.bm25.K1)
+		name := fmt.Sprintf("docs=%d/commits=%d/deletes=%t/reorder=%t/k1=%g", test.docs, test.commits, test.deletes, test.reorder, test.bm25.K1)
 		t.Run(name, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(1, uint64(test.docs)))
-			snapshot := testSnapshot(t, randomIndex(t, rng, test.docs, test.commits, test.deletes))
+			var ix *index.Index
+			if test.reorder {
+				ix = reorderedIndex(t, rng, test.docs)
+			} else {
+				ix = randomIndex(t, rng, test.docs, test.commits, test.deletes)
+			}
+			snapshot := testSnapshot(t, ix)
 			if len(snapshot.Segments) != test.commits {
 				t.Fatalf("%d segments, want %d", len(snapshot.Segments), test.commits)
 			}
