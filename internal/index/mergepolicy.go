@@ -16,25 +16,29 @@ func sizeLevel(numDocs int) (level int) {
 // documents, as one segment: the last ones, from the returned index on. sizes
 // has the live documents of the committed segments.
 //
-// It is the tiered policy of Lucene (LogMergePolicy), on neighbours only, so
-// that the order of documents stays: at each level of size, smallest first, the
-// segments at the end that are of that level or a lower one are merged when
-// there are more than maxSimilarSegments of them, the new one included. So a
-// document is written once for each level that it passes, and an index of n
-// documents has at most 10*log10(n) segments or so.
+// It is Lucene's LogMergePolicy, on the last segments only, so that the order of
+// documents stays: at each level of size, smallest first, if more than
+// maxSimilarSegments of the segments at the end are of that level, the one to be
+// written included, they are merged, with the smaller ones among them. We
+// differ: a segment also takes in those before it that are of a lower level, if
+// together they are not larger, so that small ones do not stay between large
+// ones. A document is written about once for each level that it passes.
 func mergeFrom(sizes []int, newDocs int) (from int) {
 	from = len(sizes)
-	for level, top := 3, sizeLevel(1<<32); level <= top; level++ {
-		start := from
-		for start > 0 && sizeLevel(sizes[start-1]) <= level {
-			start--
+	total := newDocs
+	for level, top := sizeLevel(0), sizeLevel(1<<32); level <= top; level++ {
+		start, count, sum := from, 0, 0
+		for ; start > 0 && sizeLevel(sizes[start-1]) <= level; start-- {
+			sum += sizes[start-1]
+			if sizeLevel(sizes[start-1]) == level {
+				count++
+			}
 		}
-		count := from - start
-		if (newDocs > 0 && sizeLevel(newDocs) <= level) || from < len(sizes) {
+		if total > 0 && sizeLevel(total) == level {
 			count++
 		}
-		if count > maxSimilarSegments {
-			from = start
+		if count > maxSimilarSegments || sizeLevel(total) > level && sum <= total {
+			from, total = start, total+sum
 		}
 	}
 	return from

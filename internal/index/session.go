@@ -106,7 +106,14 @@ func (s *session) removeLeftovers() error {
 	return nil
 }
 
-// end removes the temporary files and gives the lock back.
+// end removes the temporary files and gives the lock back. Of a new index that
+// was not committed nothing stays: neither the lock's file nor, if nothing else
+// is in it, the folder. (A lock on a removed file is not given: vfs.FS.Lock.)
 func (s *session) end() error {
-	return errors.Join(s.removeTemp(), s.lock.Close())
+	err := s.removeTemp()
+	if m := s.ix.currentManifest(); m != nil && m.Generation == 0 {
+		err = errors.Join(err, ignoreMissing(s.ix.fs.Remove(s.ix.path(lockName))))
+		_ = s.ix.fs.Remove(s.ix.dir) // it may hold other files
+	}
+	return errors.Join(err, s.lock.Close())
 }
