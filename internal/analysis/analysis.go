@@ -27,9 +27,9 @@ type Analyzer interface {
 	Name() string
 	// Tokens appends the tokens of text to dst in rising Start order and
 	// returns the extended slice. It never fails: bytes that are not UTF-8
-	// separate words. It allocates nothing once its buffers have grown. The
-	// tokens depend on text alone, never on earlier calls. What lies beyond
-	// MaxTextBytes is not read.
+	// separate words. Once its buffers have grown it allocates nothing for words
+	// that its cache holds. The tokens depend on text alone, never on earlier
+	// calls. What lies beyond MaxTextBytes is not read.
 	Tokens(dst []Token, text []byte) []Token
 }
 
