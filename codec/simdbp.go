@@ -58,12 +58,12 @@ func (SIMDBP) DecodeDocIDs(dst *[BlockLen]uint32, src []byte, base uint32, n int
 	if width > maxWidth || uint(n-1) >= BlockLen || len(src) < size {
 		return 0, checkBlock("simdbp", len(src), size, n, width, maxWidth)
 	}
-	if n == BlockLen {
-		unpackGaps(dst, src, base, width)
+	if n == BlockLen && len(src) >= size+unpackSlack {
+		unpackGaps(dst, src, base, 1, width)
 	} else {
-		var padded [BlockLen / 8 * maxWidth]byte
+		var padded [BlockLen/8*maxWidth + unpackSlack]byte
 		copy(padded[:], src[:size])
-		unpackGaps(dst, padded[:], base, width)
+		unpackGaps(dst, padded[:], base, 1, width)
 	}
 	// 128 gaps of up to 24 bits add less than 2^32, so that a wrap shows in the
 	// last DocID; wider gaps are looked at one by one.
@@ -101,10 +101,10 @@ func (SIMDBP) DecodeFreqs(dst *[BlockLen]uint32, src []byte, n int, width uint8)
 	if width > maxWidth || uint(n-1) >= BlockLen || len(src) < size {
 		return checkBlock("simdbp", len(src), size, n, width, maxWidth)
 	}
-	if n == BlockLen {
+	if n == BlockLen && len(src) >= size+unpackSlack {
 		unpackFreqs(dst, src, width)
 	} else {
-		var padded [BlockLen / 8 * maxWidth]byte
+		var padded [BlockLen/8*maxWidth + unpackSlack]byte
 		copy(padded[:], src[:size])
 		unpackFreqs(dst, padded[:], width)
 	}

@@ -11,12 +11,16 @@ import (
 	"os"
 )
 
-// groupLen is how many values the body of a generated function unpacks; they
-// fill width 64-bit words exactly, and two groups make a block.
 const (
-	groupLen = 64
 	blockLen = 128
 	maxWidth = 32
+	// groupLen is how many values the body of a generated loop unpacks: they
+	// fill width bytes exactly, and are few enough for the registers (a body of
+	// 64 values, which the compiler spills, takes 1.3 times as long).
+	groupLen = 8
+	// slack is how many bytes behind the block a generated function may read:
+	// the words that hold the last values end up to 7 bytes behind them.
+	slack = 8
 )
 
 func main() {
@@ -39,10 +43,11 @@ package codec
 import "encoding/binary"
 
 `)
-	dispatch(&b, "unpackGaps", "dst *[BlockLen]uint32, src []byte, base uint32", "dst, src, base",
-		"unpacks 128 gaps of w bits, in the first 16*w bytes of src (which\n// must be there), to the DocIDs after base. w is at most 32.")
+	fmt.Fprintf(&b, "// unpackSlack is how many bytes behind a block must be readable.\nconst unpackSlack = %d\n\n", slack)
+	dispatch(&b, "unpackGaps", "dst *[BlockLen]uint32, src []byte, base, one uint32", "dst, src, base, one",
+		"unpacks 128 gaps of w bits, in the first 16*w bytes of src, to\n// the DocIDs after base. src must have unpackSlack bytes more; w is at most 32;\n// one is 1 (as a constant, the compiler makes of it an instruction more a value).")
 	dispatch(&b, "unpackFreqs", "dst *[BlockLen]uint32, src []byte", "dst, src",
-		"unpacks 128 frequencies of w bits from the first 16*w bytes of\n// src, which must be there. w is at most 32.")
+		"unpacks 128 frequencies of w bits from the first 16*w bytes of\n// src. src must have unpackSlack bytes more; w is at most 32.")
 	for w := 0; w <= maxWidth; w++ {
 		gaps(&b, w)
 		freqs(&b, w)
@@ -62,7 +67,7 @@ func dispatch(b *bytes.Buffer, name, params, args, doc string) {
 
 func gaps(b *bytes.Buffer, w int) {
 	if w == 0 {
-		b.WriteString(`func unpackGaps0(dst *[BlockLen]uint32, _ []byte, base uint32) {
+		b.WriteString(`func unpackGaps0(dst *[BlockLen]uint32, _ []byte, base, _ uint32) {
 	for i := range dst {
 		dst[i] = base + 1 + uint32(i)
 	}
@@ -71,12 +76,11 @@ func gaps(b *bytes.Buffer, w int) {
 `)
 		return
 	}
-	fmt.Fprintf(b, "func unpackGaps%d(dst *[BlockLen]uint32, src []byte, base uint32) {\n", w)
-	group(b, w)
-	for i := range groupLen {
-		fmt.Fprintf(b, "base += %s\nout[%d] = base + %d\n", value(w, i), i, i+1)
-	}
-	fmt.Fprintf(b, "base += %d\n}\n}\n\n", groupLen)
+	fmt.Fprintf(b, "func unpackGaps%d(dst *[BlockLen]uint32, src []byte, base, one uint32) {\n", w)
+	group(b, w, func(i int, value string) {
+		fmt.Fprintf(b, "base += %s + one\nout[%d] = base\n", value, i)
+	})
+	b.WriteString("}\n}\n\n")
 }
 
 func freqs(b *bytes.Buffer, w int) {
@@ -91,41 +95,31 @@ func freqs(b *bytes.Buffer, w int) {
 		return
 	}
 	fmt.Fprintf(b, "func unpackFreqs%d(dst *[BlockLen]uint32, src []byte) {\n", w)
-	group(b, w)
-	for i := range groupLen {
-		fmt.Fprintf(b, "out[%d] = %s + 1\n", i, value(w, i))
-	}
+	group(b, w, func(i int, value string) {
+		fmt.Fprintf(b, "out[%d] = %s + 1\n", i, value)
+	})
 	b.WriteString("}\n}\n\n")
 }
 
-// group opens the loop over the groups of a block and loads a group's words.
-func group(b *bytes.Buffer, w int) {
+// group opens the loop over the groups of a block, loads the words of a group
+// and calls visit with the expression of each value. A word is loaded at the
+// byte where the first value begins that is not wholly in the word before, so
+// that no value lies in two.
+func group(b *bytes.Buffer, w int, visit func(i int, value string)) {
+	fmt.Fprintf(b, "src = src[:%d]\n", blockLen*w/8+slack)
 	fmt.Fprintf(b, "for g := range BlockLen / %d {\n", groupLen)
-	fmt.Fprintf(b, "in := (*[%d]byte)(src[%d*g:])\n", 8*w, 8*w)
+	fmt.Fprintf(b, "in := src[%d*g:][:%d]\n", w, w+slack)
 	fmt.Fprintf(b, "out := (*[%d]uint32)(dst[%d*g:])\n", groupLen, groupLen)
-	for k := range w {
-		fmt.Fprintf(b, "w%d := binary.LittleEndian.Uint64(in[%d:])\n", k, 8*k)
+	word, start := -1, -64 // number of the last word, and the bit it begins at
+	for i := range groupLen {
+		if bit := i * w; bit+w > start+64 {
+			word, start = word+1, bit/8*8
+			fmt.Fprintf(b, "w%d := binary.LittleEndian.Uint64(in[%d:])\n", word, start/8)
+		}
+		value := fmt.Sprintf("uint32(w%d>>%d)", word, i*w-start)
+		if w < maxWidth {
+			value += fmt.Sprintf("&%#x", uint64(1)<<w-1)
+		}
+		visit(i, value)
 	}
-}
-
-// value is the expression of value i of a group of width w.
-func value(w, i int) string {
-	word, shift := i*w/64, i*w%64
-	switch end := shift + w; {
-	case end > 64: // in two words
-		return fmt.Sprintf("uint32(w%d>>%d|w%d<<%d)%s", word, shift, word+1, 64-shift, mask(w))
-	case shift == 0:
-		return fmt.Sprintf("uint32(w%d)%s", word, mask(w))
-	case end == 64:
-		return fmt.Sprintf("uint32(w%d>>%d)", word, shift)
-	default:
-		return fmt.Sprintf("uint32(w%d>>%d)%s", word, shift, mask(w))
-	}
-}
-
-func mask(w int) string {
-	if w == maxWidth {
-		return ""
-	}
-	return fmt.Sprintf("&%#x", uint64(1)<<w-1)
 }
