@@ -174,7 +174,7 @@ func (d *dictionary) fstError(p *partition, err error) error {
 // have been checked against their checksum, so this is for files that were
 // made to deceive.
 func (d *dictionary) recoverFST(p *partition, err *error) {
-	if r := recover(); r != nil {
+	if r := recover(); r != nil { //nolint:revive // it is deferred, by name
 		*err = d.fstError(p, fmt.Errorf("%v", r))
 	}
 }

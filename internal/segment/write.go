@@ -108,7 +108,7 @@ func (w *writer) write(ctx context.Context) error {
 	}
 	defer func() {
 		for _, r := range stored {
-			r.Close() // it was only read
+			_ = r.Close() // it was only read
 		}
 	}()
 

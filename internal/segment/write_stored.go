@@ -25,7 +25,7 @@ func (w *writer) openStored() ([]*StoredReader, error) {
 		}
 		if err != nil {
 			for _, r := range readers {
-				r.Close() // it was only read
+				_ = r.Close() // it was only read
 			}
 			return nil, err
 		}
