@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"runtime"
@@ -78,18 +79,20 @@ func traversalNames() string {
 
 // benchResult is what "griffin bench --json" prints.
 type benchResult struct {
-	Index     string          `json:"index"`
-	Queries   int             `json:"queries"`
-	NoResult  int             `json:"no_result"`
-	Mode      griffin.Mode    `json:"mode"`
-	Traversal string          `json:"traversal"`
-	K         int             `json:"k"`
-	Threads   int             `json:"threads"`
-	Runs      int             `json:"runs"`
-	Prepared  bool            `json:"prepared"`
-	Latency   latency.Summary `json:"latency_us"` // per query the least of the runs
-	AllRuns   latency.Summary `json:"all_runs"`   // every sample
-	QPS       float64         `json:"qps"`        // queries over the time of all runs
+	Index     string       `json:"index"`
+	Queries   int          `json:"queries"`
+	NoResult  int          `json:"no_result"`
+	Mode      griffin.Mode `json:"mode"`
+	Traversal string       `json:"traversal"`
+	K         int          `json:"k"`
+	Threads   int          `json:"threads"`
+	Runs      int          `json:"runs"`
+	Prepared  bool         `json:"prepared"`
+	// Latency is of each query the least of its runs, with every sample in
+	// all_runs, which stands on its own as well.
+	Latency benchLatency    `json:"latency_us"`
+	AllRuns latency.Summary `json:"all_runs"`
+	QPS     float64         `json:"qps"` // queries over the time of all runs
 	// Work of one pass over the queries.
 	Work exec.Work `json:"work"`
 	// Of the measured part, over all queries and runs.
@@ -98,6 +101,26 @@ type benchResult struct {
 	GCPause        time.Duration `json:"gc_pause_ns"`
 	Machine        string        `json:"machine"`
 	Go             string        `json:"go"`
+}
+
+// benchLatency is a summary, and the one of all runs beside it.
+type benchLatency struct {
+	latency.Summary
+	AllRuns latency.Summary
+}
+
+// MarshalJSON gives the summary's figures, and all_runs among them.
+func (l benchLatency) MarshalJSON() ([]byte, error) {
+	figures := map[string]any{}
+	least, err := json.Marshal(l.Summary)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(least, &figures); err != nil {
+		return nil, err
+	}
+	figures["all_runs"] = l.AllRuns
+	return json.Marshal(figures)
 }
 
 // benchmark is a query log on an index, ready to be measured.
@@ -216,7 +239,8 @@ func (b *benchmark) measure(ctx context.Context, analyzer string) error {
 	runtime.ReadMemStats(&after)
 	total := float64(len(b.nodes) * b.options.runs)
 	r := &b.result
-	r.Latency, r.AllRuns = b.recorder.MinPerQuery(), b.recorder.AllRuns()
+	r.AllRuns = b.recorder.AllRuns()
+	r.Latency = benchLatency{Summary: b.recorder.MinPerQuery(), AllRuns: r.AllRuns}
 	r.QPS = total / elapsed.Seconds()
 	r.AllocsPerQuery = float64(after.Mallocs-before.Mallocs) / total
 	r.GCCycles = after.NumGC - before.NumGC
@@ -318,7 +342,7 @@ func (a *app) printBench(r *benchResult) {
 	for _, row := range []struct {
 		name string
 		s    latency.Summary
-	}{{"least of a query's runs", r.Latency}, {"all runs", r.AllRuns}} {
+	}{{"least of a query's runs", r.Latency.Summary}, {"all runs", r.AllRuns}} {
 		a.printf("%-26s", row.name)
 		for _, d := range []time.Duration{row.s.Mean, row.s.P50, row.s.P95, row.s.P99, row.s.P999, row.s.Max} {
 			a.printf(" %9.1f", float64(d.Nanoseconds())/1000)

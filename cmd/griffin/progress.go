@@ -10,6 +10,7 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 
 	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/internal/index"
 )
 
 // progress shows how far long work has come: a bar at a terminal, and
@@ -46,6 +47,17 @@ func (p *progress) indexing(now griffin.Progress) {
 		status += ", " + count(now.BadRecords) + " bad"
 	}
 	p.show(now.Phase, now.Done, now.Total, status)
+}
+
+// importing shows the progress of an import of posting lists.
+func (p *progress) importing(now index.Progress) {
+	const thousandths = 1000
+	p.show(string(now.Phase), int64(now.Fraction*thousandths), thousandths, count(now.Docs)+" docs")
+}
+
+// items shows the progress of work that is counted in things.
+func (p *progress) items(phase, things string) func(done, total int64) {
+	return func(done, total int64) { p.show(phase, done, total, count(done)+" "+things) }
 }
 
 // bytes shows the progress of work that is counted in bytes.

@@ -46,25 +46,31 @@ search it from the command line, in the browser or from Go.`,
 		}
 	}
 	add("use", newDemoCommand(a), newIndexCommand(a), newSearchCommand(a), newServeCommand(a))
-	add("measure", newRunCommand(a), newEvalCommand(a), newBenchCommand(a))
+	add("measure", newRunCommand(a), newEvalCommand(a), newBenchCommand(a), newCIFFCommand(a))
 	add("care", newVerifyCommand(a), newStatsCommand(a), newVersionCommand(a))
-	wrapArgs(root)
+	wrapUsage(root)
 	return root
 }
 
-// wrapArgs makes every complaint about the number of arguments a usage error
-// that says where the help is.
-func wrapArgs(c *cobra.Command) {
-	if check := c.Args; check != nil {
-		c.Args = func(cmd *cobra.Command, args []string) error {
-			if err := check(cmd, args); err != nil {
-				return usageError{fmt.Errorf("%w\n  → see: %s --help", err, cmd.CommandPath())}
-			}
-			return nil
+// wrapUsage makes every complaint about arguments and flags a usage error that
+// says where the help is.
+func wrapUsage(c *cobra.Command) {
+	check := c.Args
+	c.Args = func(cmd *cobra.Command, args []string) error {
+		err := cmd.ValidateRequiredFlags()
+		if err == nil {
+			err = cmd.ValidateFlagGroups()
 		}
+		if err == nil && check != nil {
+			err = check(cmd, args)
+		}
+		if err != nil {
+			return usageError{fmt.Errorf("%w\n  → see: %s --help", err, cmd.CommandPath())}
+		}
+		return nil
 	}
 	for _, sub := range c.Commands() {
-		wrapArgs(sub)
+		wrapUsage(sub)
 	}
 }
 

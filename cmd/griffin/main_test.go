@@ -1,0 +1,191 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"griffin": main,
+	})
+}
+
+// TestScripts runs the command as users do: each file of testdata/script is a
+// session at a shell, with the files that it needs.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("HOME", env.WorkDir)
+			env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, "cache"))
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"exitcode": exitCodeCommand,
+			"json":     jsonCommand,
+			"flip":     flipCommand,
+		},
+	})
+}
+
+// exitCodeCommand runs a command and checks its exit code: exitcode 3 griffin verify x.
+func exitCodeCommand(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		exit := (*exec.ExitError)(nil)
+		if !asExit(err, &exit) {
+			ts.Fatalf("%v: %v", args[1:], err)
+		}
+		got = exit.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("%v: exit code %d, want %d", args[1:], got, want)
+	}
+}
+
+func asExit(err error, target **exec.ExitError) bool {
+	exit, ok := err.(*exec.ExitError) //nolint:errorlint // testscript returns it unwrapped
+	*target = exit
+	return ok
+}
+
+// jsonCommand checks values of the JSON on standard output: json hits.0.id=a num_docs=3.
+func jsonCommand(ts *testscript.TestScript, _ bool, args []string) {
+	var doc any
+	if err := json.Unmarshal([]byte(ts.ReadFile("stdout")), &doc); err != nil {
+		ts.Fatalf("standard output is no JSON: %v", err)
+	}
+	for _, arg := range args {
+		path, want, equal := strings.Cut(arg, "=")
+		got, ok := lookUp(doc, strings.Split(path, "."))
+		switch {
+		case !ok:
+			ts.Fatalf("JSON has no %s", path)
+		case equal && fmt.Sprint(got) != want:
+			ts.Fatalf("%s is %v, want %s", path, got, want)
+		}
+	}
+}
+
+func lookUp(v any, path []string) (any, bool) {
+	for _, key := range path {
+		switch at := v.(type) {
+		case map[string]any:
+			next, ok := at[key]
+			if !ok {
+				return nil, false
+			}
+			v = next
+		case []any:
+			i, err := strconv.Atoi(key)
+			if err != nil || i >= len(at) {
+				return nil, false
+			}
+			v = at[i]
+		default:
+			return nil, false
+		}
+	}
+	return v, true
+}
+
+// flipCommand inverts the byte in the middle of a file.
+func flipCommand(ts *testscript.TestScript, _ bool, args []string) {
+	name := ts.MkAbs(args[0])
+	data, err := os.ReadFile(name)
+	ts.Check(err)
+	data[len(data)/2] ^= 0xff
+	ts.Check(os.WriteFile(name, data, 0o644))
+}
+
+// TestHelp checks that every command and flag explains itself.
+func TestHelp(t *testing.T) {
+	root := newRootCommand(&app{})
+	var walk func(c *cobra.Command)
+	walk = func(c *cobra.Command) {
+		if c.Runnable() && c.Example == "" {
+			t.Errorf("%s: --help has no example", c.CommandPath())
+		}
+		if c.Short == "" {
+			t.Errorf("%s: no description", c.CommandPath())
+		}
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if f.Usage == "" {
+				t.Errorf("%s --%s: no description", c.CommandPath(), f.Name)
+			}
+		})
+		for _, sub := range c.Commands() {
+			walk(sub)
+		}
+	}
+	walk(root)
+}
+
+// TestExitCodes checks the promise of docs/guides/exit-codes.md for errors
+// before any index is opened.
+func TestExitCodes(t *testing.T) {
+	for _, c := range []struct {
+		args string
+		want int
+	}{
+		{"version", exitOK},
+		{"", exitOK},
+		{"nonsense", exitUsage},
+		{"search", exitUsage},
+		{"search --no-such-flag x", exitUsage},
+		{"search /nowhere q", exitIndex},
+		{"search /nowhere q --mode xor", exitUsage},
+		{"--color pink version", exitUsage},
+		{"index /nowhere", exitUsage},
+		{"eval --qrels /nowhere run", exitFailure},
+	} {
+		var out, errOut bytes.Buffer
+		got := realMain(strings.Fields(c.args), terminal{in: strings.NewReader(""), out: &out, err: &errOut})
+		if got != c.want {
+			t.Errorf("griffin %s: exit code %d, want %d\n%s", c.args, got, c.want, errOut.String())
+		}
+		if got != exitOK && !strings.HasPrefix(errOut.String(), "griffin: ") {
+			t.Errorf("griffin %s: no message on standard error: %q", c.args, errOut.String())
+		}
+	}
+}
+
+func TestSizeFlag(t *testing.T) {
+	for text, want := range map[string]int64{"512M": 512 << 20, "1GiB": 1 << 30, "2000000": 2000000, "1.5g": 3 << 29, "64 KB": 64 << 10} {
+		var s sizeFlag
+		if err := s.Set(text); err != nil || int64(s) != want {
+			t.Errorf("Set(%q) = %d, %v; want %d", text, s, err, want)
+		}
+	}
+	for _, text := range []string{"", "M", "-1", "0", "1X", "x", "1e400", "9999999T", "NaN"} {
+		var s sizeFlag
+		if err := s.Set(text); err == nil {
+			t.Errorf("Set(%q) = %d without an error", text, s)
+		}
+	}
+}
+
+func TestFormats(t *testing.T) {
+	for got, want := range map[string]string{
+		count(0): "0", count(-1234): "-1,234", count(1234567): "1,234,567", count(999): "999",
+		sizeOf(999): "999 B", sizeOf(1 << 20): "1 MiB", sizeOf(int64(1536) << 20): "1.5 GiB",
+	} {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
