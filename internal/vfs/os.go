@@ -6,6 +6,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+
+	"github.com/griffin-search/griffin/internal/base"
 )
 
 // OS is the file system of the operating system.
@@ -103,8 +105,23 @@ func (osFS) Lock(name string) (io.Closer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := lockFile(f); err != nil {
+	err = lockFile(f)
+	if err == nil && !isAt(f, name) {
+		// Its holder removed it between the two calls: the lock is of no use.
+		err = base.ErrLocked
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("lock %s: %w", name, err), f.Close())
 	}
 	return f, nil
+}
+
+// isAt reports whether the open file f is the one that stands at name.
+func isAt(f *os.File, name string) bool {
+	opened, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	there, err := os.Stat(name)
+	return err == nil && os.SameFile(opened, there)
 }
