@@ -334,8 +334,25 @@ func FuzzCIFF(f *testing.F) {
 	})
 }
 
+// BenchmarkReadLists reads a million postings in lists of all lengths.
 func BenchmarkReadLists(b *testing.B) {
-	data := random(12).bytes(b)
+	const numDocs, numPostings = 100_000, 1_000_000
+	ix := &index{header: ciff.Header{Version: 1, NumDocs: numDocs, TotalDocs: numDocs}}
+	rng := rand.New(rand.NewPCG(1, 0))
+	for n := 0; n < numPostings; {
+		l := ciff.PostingsList{Term: fmt.Sprintf("term%06d", len(ix.lists))}
+		for doc, step := int32(0), 1+rng.Int32N(1<<rng.IntN(16)); doc < numDocs; doc += 1 + rng.Int32N(step) {
+			l.Postings = append(l.Postings, ciff.Posting{DocID: doc, TF: 1 + rng.Int32N(3)})
+		}
+		n += len(l.Postings)
+		ix.lists = append(ix.lists, l)
+	}
+	ix.header.NumPostingsLists = int32(len(ix.lists))
+	ix.header.TotalPostingsLists = ix.header.NumPostingsLists
+	for doc := range int32(numDocs) {
+		ix.docs = append(ix.docs, ciff.DocRecord{DocID: doc, CollectionDocID: "d"})
+	}
+	data := ix.bytes(b)
 	postings := 0
 	b.SetBytes(int64(len(data)))
 	for b.Loop() {

@@ -139,8 +139,14 @@ func (r *Reader) list(in *window, l *PostingsList) error {
 		return err
 	}
 	end := in.offset() + size
-	df, cf, sum := int64(0), int64(0), int64(0)
+	df, cf := int64(0), int64(0)
 	for in.offset() < end {
+		if b := in.shortBytes(postingsTag); b != nil {
+			if err := r.posting(l, b); err != nil {
+				return err
+			}
+			continue
+		}
 		num, typ, err := in.tag()
 		if err != nil {
 			return err
@@ -160,9 +166,7 @@ func (r *Reader) list(in *window, l *PostingsList) error {
 		case listPostings:
 			var b []byte
 			if b, err = in.bytes(typ, maxPostingBytes); err == nil {
-				if err = r.posting(l, b); err == nil {
-					sum += int64(l.Postings[len(l.Postings)-1].TF)
-				}
+				err = r.posting(l, b)
 			}
 		default:
 			err = in.unknown(num, typ, end)
@@ -176,7 +180,8 @@ func (r *Reader) list(in *window, l *PostingsList) error {
 		return errors.New("a field goes past the end of the message")
 	case df != int64(len(l.Postings)):
 		return fmt.Errorf("document frequency %d, but %d postings", df, len(l.Postings))
-	case cf != sum:
+	}
+	if sum := l.CollFreq(); cf != sum {
 		return fmt.Errorf("collection frequency %d, but the frequencies sum up to %d", cf, sum)
 	}
 	return nil
@@ -184,16 +189,7 @@ func (r *Reader) list(in *window, l *PostingsList) error {
 
 // posting appends the posting that message b holds.
 func (r *Reader) posting(l *PostingsList, b []byte) error {
-	var gap, tf int64
-	err := fields(b, func(num protowire.Number, v value) error {
-		switch num {
-		case postingDocID:
-			return v.int(&gap, math.MaxInt32)
-		case postingTF:
-			return v.int(&tf, math.MaxInt32)
-		}
-		return nil
-	})
+	gap, tf, err := decodePosting(b)
 	doc := gap
 	if n := len(l.Postings); err == nil && n > 0 {
 		if doc += int64(l.Postings[n-1].DocID); gap <= 0 {
@@ -212,6 +208,31 @@ func (r *Reader) posting(l *PostingsList, b []byte) error {
 	}
 	l.Postings = append(l.Postings, Posting{DocID: int32(doc), TF: int32(tf)})
 	return nil
+}
+
+// decodePosting returns the fields of a Posting message.
+func decodePosting(b []byte) (gap, tf int64, err error) {
+	// The form that writers give it: both fields, in order. Reading lists is
+	// 2.5 times as fast for this (BenchmarkReadLists).
+	if len(b) >= 4 && b[0] == docIDTag {
+		v, n := protowire.ConsumeVarint(b[1:])
+		if n > 0 && n+2 < len(b) && b[n+1] == tfTag {
+			w, m := protowire.ConsumeVarint(b[n+2:])
+			if n+2+m == len(b) && v <= math.MaxInt32 && w <= math.MaxInt32 {
+				return int64(v), int64(w), nil
+			}
+		}
+	}
+	err = fields(b, func(num protowire.Number, v value) error {
+		switch num {
+		case postingDocID:
+			return v.int(&gap, math.MaxInt32)
+		case postingTF:
+			return v.int(&tf, math.MaxInt32)
+		}
+		return nil
+	})
+	return gap, tf, err
 }
 
 func (h *Header) decode(b []byte) error {

@@ -170,6 +170,17 @@ func (w *window) bytes(typ protowire.Type, limit int64) ([]byte, error) {
 	return w.message(limit)
 }
 
+// shortBytes passes over a bytes field of less than 128 bytes with the given
+// tag, if the buffer holds all of it, and returns its value; else nil.
+func (w *window) shortBytes(tag byte) []byte {
+	if b := w.buf; len(b) >= 2 && b[0] == tag && int(b[1]) < min(0x80, len(b)-1) {
+		end := 2 + int(b[1])
+		w.use(end)
+		return b[2:end:end]
+	}
+	return nil
+}
+
 // unknown passes over the value of a field that is not known.
 func (w *window) unknown(num protowire.Number, typ protowire.Type, end int64) error {
 	var n int64
