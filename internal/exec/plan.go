@@ -45,9 +45,9 @@ type Plan struct {
 type stage struct {
 	mode Mode // ModeOr or ModeAnd
 	root node // nil: nothing to look for
-	// leaves and traversal are set if root is flat; legs holds, by segment, then
-	// leaf, what the traversal runs on.
-	leaves    []node
+	// If root is flat, the flat query and the traversal for it; legs holds, by
+	// segment, then leaf, what the traversal runs on.
+	flatQuery
 	traversal traverse.Traversal
 	legs      []traverse.Leg
 }
@@ -144,9 +144,9 @@ func (p *Plan) compile(c *compiler, opts Options) error {
 // the stage's kind, which need not be that of the mode that was asked for ("+a +b"
 // is an And in every mode), or else the default. A name of no kind is an error.
 func (st *stage) chooseTraversal(name string, m *planMemory) error {
-	leaves, conjunctive, flat := flatten(st.root, m)
+	flat, ok := flatten(st.root, m)
 	kind, other := traverse.Or, traverse.And
-	if conjunctive {
+	if flat.conjunctive && len(flat.leaves) > 1 {
 		kind, other = other, kind
 	}
 	chosen := traverse.Default(kind)
@@ -159,12 +159,12 @@ func (st *stage) chooseTraversal(name string, m *planMemory) error {
 			}
 		}
 		// A single term is the same in both kinds.
-		if err == nil || len(leaves) == 1 {
+		if err == nil || len(flat.leaves) == 1 {
 			chosen = named
 		}
 	}
-	if flat {
-		st.leaves, st.traversal = leaves, chosen
+	if ok {
+		st.flatQuery, st.traversal = flat, chosen
 	}
 	return nil
 }

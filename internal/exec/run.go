@@ -65,9 +65,11 @@ func (p *Plan) runStage(ctx context.Context, sc *Scratch, st *stage, w *Work, tr
 		}
 		var work Work
 		var err error
-		if st.traversal != nil {
+		name := st.name()
+		if st.traversal != nil && (len(st.excluded) == 0 || p.maskPays(st, i)) {
 			work, err = p.runFlat(ctx, sc, st, i)
 		} else {
+			name = treeTraversal
 			work, err = p.runTree(ctx, sc, st, i)
 		}
 		if err != nil {
@@ -78,26 +80,31 @@ func (p *Plan) runStage(ctx context.Context, sc *Scratch, st *stage, w *Work, tr
 		}
 		w.Add(work)
 		if trace != nil {
-			trace.Steps = append(trace.Steps, p.step(st, i, work, time.Since(began)))
+			trace.Steps = append(trace.Steps, p.step(st, i, name, work, time.Since(began)))
 		}
 	}
 	return nil
 }
 
 // runFlat runs the stage's traversal on a segment.
-func (p *Plan) runFlat(ctx context.Context, sc *Scratch, st *stage, segment int) (Work, error) {
+func (p *Plan) runFlat(ctx context.Context, sc *Scratch, st *stage, segment int) (w Work, err error) {
 	view := &p.searcher.snapshot.Segments[segment]
+	live, err := sc.mask.without(p, st, segment, &w)
+	if err != nil {
+		return w, err
+	}
 	n := len(st.leaves)
 	sc.query = traverse.Query{
-		Legs: st.legs[segment*n : (segment+1)*n], NumDocs: view.NumDocs(), Live: view.Live.Words(), Base: view.Base,
+		Legs: st.legs[segment*n : (segment+1)*n], NumDocs: view.NumDocs(), Live: live, Base: view.Base,
 	}
 	sc.flat.Stats = traverse.Stats{}
-	err := st.traversal.Run(ctx, &sc.flat, &sc.query, &sc.queue)
+	err = st.traversal.Run(ctx, &sc.flat, &sc.query, &sc.queue)
 	s := sc.flat.Stats
-	return Work{
+	w.Add(Work{
 		PostingsDecoded: s.PostingsDecoded, PostingsScored: s.PostingsScored,
 		BlocksDecoded: s.BlocksDecoded, BlocksSkipped: s.BlocksSkipped,
-	}, err
+	})
+	return w, err
 }
 
 // runTree evaluates the stage's tree on a segment, document at a time.
@@ -136,10 +143,10 @@ func (p *Plan) runTree(ctx context.Context, sc *Scratch, st *stage, segment int)
 }
 
 // step describes the search of a segment.
-func (p *Plan) step(st *stage, segment int, work Work, took time.Duration) Step {
+func (p *Plan) step(st *stage, segment int, traversal string, work Work, took time.Duration) Step {
 	s := Step{
 		Name: stepSegment, Processor: cpu, Segment: p.searcher.snapshot.Segments[segment].Name,
-		Traversal: st.name(), Mode: st.mode, Work: work, Took: took,
+		Traversal: traversal, Mode: st.mode, Work: work, Took: took,
 	}
 	seen := make([]bool, len(p.terms))
 	walkLeaves(st.root, false, func(l *leaf, _ bool) {

@@ -40,6 +40,43 @@ func TestAllTraversals(t *testing.T) {
 	}
 }
 
+// Excluded terms give the same hits by a mask over the documents as by the
+// iterators of a tree.
+func TestMask(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	s := NewSearcher(testSnapshot(t, randomIndex(t, rng, 600, 3, true)), nil)
+	sc := testScratch(t, "whitespace")
+	masked := 0
+	for range 300 {
+		q := parse(t, fmt.Sprintf("%s -%s -%s", randomWords(rng, 1+rng.IntN(3)), randomWord(rng), randomWord(rng)))
+		for _, mode := range []Mode{ModeOr, ModeAnd} {
+			p, err := s.Prepare(sc, q, Options{Mode: mode, K: 10})
+			if err != nil {
+				t.Fatal(err)
+			}
+			st := &p.stages[0]
+			if st.traversal != nil && p.maskPays(st, 0) {
+				masked++
+			}
+			got, err := p.Run(t.Context(), sc, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			st.traversal = nil
+			want, err := p.Run(t.Context(), sc, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(got.Hits, want.Hits) {
+				t.Fatalf("%s in mode %s: got %v, want %v", q, mode, got.Hits, want.Hits)
+			}
+		}
+	}
+	if masked < 100 {
+		t.Errorf("only %d of 600 queries used a mask", masked)
+	}
+}
+
 func answer(t testing.TB, s *Searcher, sc *Scratch, q query.Node, o Options) Answer {
 	p, err := s.Prepare(sc, q, o)
 	if err != nil {
@@ -134,7 +171,7 @@ func TestRunDoesNotAllocate(t *testing.T) {
 	sc := testScratch(t, "whitespace")
 	dst := make([]base.Hit, 0, 10)
 	for _, text := range []string{
-		"w0 w1 w2", "+w0 +w1", "w3", `"w0 w1"`, `+w0 w1 "w2 w3" -w4`, `(w0 AND w1) OR (w2 w3 -"w0 w0 w1") w5`,
+		"w0 w1 w2", "+w0 +w1", "w3", `"w0 w1"`, `+w0 w1 "w2 w3" -w4`, "w0 w1 -w2", `(w0 AND w1) OR (w2 w3 -"w0 w0 w1") w5`,
 	} {
 		for _, mode := range []Mode{ModeOr, ModeAnd, ModeAndOr} {
 			p, err := s.Prepare(sc, parse(t, text), Options{Mode: mode, K: 10})

@@ -50,6 +50,7 @@ type Scratch struct {
 	compiler compiler
 	flat     traverse.Scratch
 	query    traverse.Query
+	mask     mask
 	tree     treeBuilder
 	queue    topk.Queue
 	pulse    pulse

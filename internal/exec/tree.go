@@ -178,22 +178,28 @@ func termsOnly(nodes []node) bool {
 	return true
 }
 
-// flatten returns the leaves of n and what joins them if n is a term, or a
-// group of nothing but terms that are all required or all optional.
-func flatten(n node, m *planMemory) (leaves []node, conjunctive, ok bool) {
+// flatQuery is a tree that package traverse can run: terms of which all are
+// required (conjunctive) or any will do, and terms that exclude.
+type flatQuery struct {
+	leaves, excluded []node
+	conjunctive      bool
+}
+
+// flatten returns n as a flat query if it is one.
+func flatten(n node, m *planMemory) (q flatQuery, ok bool) {
 	switch n := n.(type) {
 	case *leaf:
-		return append(m.nodes.take(1)[:0], n), false, !n.isPhrase()
+		return flatQuery{leaves: append(m.nodes.take(1)[:0], n)}, !n.isPhrase()
 	case *group:
 		switch {
-		case len(n.excluded) > 0 || n.matchesNothing():
+		case n.matchesNothing() || !termsOnly(n.excluded):
 		case len(n.optional) == 0:
-			return n.required, true, termsOnly(n.required)
+			return flatQuery{n.required, n.excluded, true}, termsOnly(n.required)
 		case len(n.required) == 0:
-			return n.optional, false, termsOnly(n.optional)
+			return flatQuery{n.optional, n.excluded, false}, termsOnly(n.optional)
 		}
 	}
-	return nil, false, false
+	return flatQuery{}, false
 }
 
 // appendNode appends the structure of n for messages and tests: terms by their
