@@ -1,0 +1,161 @@
+package index
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"syscall"
+	"testing"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/vfs"
+	"github.com/griffin-search/griffin/internal/vfs/vfstest"
+)
+
+// faultScenario is something that writes to an index in the folder "ix".
+type faultScenario struct {
+	name   string
+	before []corpus.Document // committed beforehand; nil: there is no index
+	after  []corpus.Document // what the index holds after work succeeded
+	work   func(t *testing.T, fsys vfs.FS) error
+}
+
+func faultScenarios() []faultScenario {
+	docs, more := randomDocs(30, 60, true), randomDocs(31, 40, false)
+	fresh := faultScenario{name: "first build", after: docs, work: func(t *testing.T, fsys vfs.FS) error {
+		ix, err := Create(fsys, "ix", Options{})
+		if err != nil {
+			return err
+		}
+		defer ix.Close()
+		_, err = ix.Build(t.Context(), &memoryReader{docs: docs, batch: 20}, BuildOptions{Threads: 2, MemoryBytes: minMemoryBytes})
+		return err
+	}}
+	reordered := faultScenario{name: "reordered build", before: docs[:10], after: slices.Concat(docs[:10], more), work: func(t *testing.T, fsys vfs.FS) error {
+		ix, err := Open(fsys, "ix")
+		if err != nil {
+			return err
+		}
+		defer ix.Close()
+		_, err = ix.Build(t.Context(), &memoryReader{docs: more, batch: 20}, BuildOptions{Threads: 1, Reorder: ReorderBP})
+		return err
+	}}
+	commit := faultScenario{name: "commit", before: docs, after: slices.Concat(docs[1:], more), work: func(t *testing.T, fsys vfs.FS) error {
+		ix, err := Open(fsys, "ix")
+		if err != nil {
+			return err
+		}
+		defer ix.Close()
+		w, err := ix.Writer(WriterOptions{Threads: 1})
+		if err != nil {
+			return err
+		}
+		err = w.Delete(docs[0].ID)
+		for i := range more {
+			err = errors.Join(err, w.Add(&more[i]))
+		}
+		if err == nil {
+			err = w.Commit(t.Context())
+		}
+		return errors.Join(err, w.Close())
+	}}
+	return []faultScenario{fresh, reordered, commit}
+}
+
+func (s *faultScenario) prepare(t *testing.T) *vfstest.Mem {
+	mem := vfstest.NewMem()
+	if s.before == nil {
+		return mem
+	}
+	ix, err := Create(mem, "ix", Options{})
+	check(t, err)
+	_, err = ix.Build(t.Context(), &memoryReader{docs: s.before, batch: 20}, BuildOptions{Threads: 1})
+	check(t, err)
+	check(t, ix.Close())
+	return mem
+}
+
+// checkState opens what a fault or a crash left and makes sure that it is the
+// state before or the one after, whole; then that the work can be done again.
+func (s *faultScenario) checkState(t *testing.T, what string, fsys vfs.FS, failed bool) {
+	t.Helper()
+	ix, err := Open(fsys, "ix")
+	if errors.Is(err, base.ErrNotIndex) && s.before == nil {
+		return
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+	defer ix.Close()
+	verify(t, ix)
+	got := byID(dump(t, ix))
+	before, after := byID(expect(t, s.before, Options{})), byID(expect(t, s.after, Options{}))
+	switch len(got) {
+	case len(after):
+		sameDocs(t, got, after)
+	case len(before):
+		if !failed {
+			t.Fatalf("%s: no error, and nothing was committed", what)
+		}
+		sameDocs(t, got, before)
+	default:
+		t.Fatalf("%s: %d documents, neither %d nor %d", what, len(got), len(before), len(after))
+	}
+}
+
+// TestFaults lets every operation of the file system fail, one after another:
+// alone or with all that follow, with and without half-done writes.
+func TestFaults(t *testing.T) {
+	for _, s := range faultScenarios() {
+		t.Run(s.name, func(t *testing.T) {
+			count := vfstest.NewFaulty(s.prepare(t), vfstest.Plan{})
+			check(t, s.work(t, count))
+			total := count.Ops()
+			prepared := s.prepare(t)
+			for at := 1; at <= total; at++ {
+				plan := vfstest.Plan{FailAt: at, Once: at%2 == 0, ShortWrite: at%4 < 2}
+				mem := prepared.Clone()
+				err := s.work(t, vfstest.NewFaulty(mem, plan))
+				what := fmt.Sprintf("operation %d of %d failed (%+v): %v", at, total, plan, err)
+				if err != nil && !errors.Is(err, vfstest.ErrInjected) {
+					t.Fatalf("%s: not the injected error", what)
+				}
+				s.checkState(t, what, mem, err != nil)
+				if at%5 == 0 {
+					if err := s.work(t, mem.Clone()); err != nil && !errors.Is(err, base.ErrExists) {
+						t.Fatalf("%s: doing it again: %v", what, err)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestDiskFull: a full disk is told as such and leaves the former state, without
+// what was written.
+func TestDiskFull(t *testing.T) {
+	for _, s := range faultScenarios() {
+		t.Run(s.name, func(t *testing.T) {
+			prepared := s.prepare(t)
+			names := prepared.Names()
+			for bytes := int64(1); ; bytes += bytes/3 + 500 {
+				mem := prepared.Clone()
+				err := s.work(t, vfstest.NewFaulty(mem, vfstest.Plan{DiskBytes: bytes}))
+				if err == nil {
+					s.checkState(t, "enough room", mem, false)
+					return
+				}
+				if !errors.Is(err, syscall.ENOSPC) {
+					t.Fatalf("room for %d bytes: error %v, want ENOSPC", bytes, err)
+				}
+				s.checkState(t, fmt.Sprintf("room for %d bytes", bytes), mem, true)
+				for _, name := range mem.Names() {
+					if !slices.Contains(names, name) && name != "ix/"+lockName {
+						t.Errorf("room for %d bytes: %s was left behind", bytes, name)
+					}
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,193 @@
+package index
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/vfs"
+	"github.com/griffin-search/griffin/internal/vfs/vfstest"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func testManifest(t testing.TB) *manifest {
+	t.Helper()
+	opts, err := Options{}.withDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &manifest{
+		ID: strings.Repeat("0", 32), Generation: 3, NextSegment: 5, Options: opts,
+		Segments: []manifestSegment{
+			{Name: "seg-000002", NumDocs: 10, NumLive: 10},
+			{Name: "seg-000004", NumDocs: 7, NumLive: 6, Live: "seg-000004.live-000003"},
+		},
+	}
+}
+
+func TestManifestRoundTrip(t *testing.T) {
+	m := testManifest(t)
+	data, err := m.encode()
+	check(t, err)
+	got, err := parseManifest(data)
+	check(t, err)
+	if !reflect.DeepEqual(got, m) {
+		t.Errorf("got %+v, want %+v", got, m)
+	}
+}
+
+// TestManifestGolden keeps a manifest of version 1 readable.
+func TestManifestGolden(t *testing.T) {
+	name := filepath.Join("testdata", "manifest-v1")
+	want, err := testManifest(t).encode()
+	check(t, err)
+	if *update {
+		check(t, os.WriteFile(name, want, 0o644))
+	}
+	data, err := os.ReadFile(name)
+	check(t, err)
+	if !bytes.Equal(data, want) {
+		t.Errorf("the manifest of today differs from version 1:\n%s", want)
+	}
+	got, err := parseManifest(data)
+	check(t, err)
+	if !reflect.DeepEqual(got, testManifest(t)) {
+		t.Errorf("version 1 reads as %+v", got)
+	}
+}
+
+// TestManifestDamage: any flipped bit and any missing end is an error that
+// says what it is.
+func TestManifestDamage(t *testing.T) {
+	data, err := testManifest(t).encode()
+	check(t, err)
+	for i := range data {
+		for bit := range 8 {
+			c := bytes.Clone(data)
+			c[i] ^= 1 << bit
+			if _, err := parseManifest(c); !errors.Is(err, base.ErrCorrupt) && !errors.Is(err, base.ErrVersion) {
+				t.Fatalf("byte %d, bit %d: error %v", i, bit, err)
+			}
+		}
+		if _, err := parseManifest(data[:i]); !errors.Is(err, base.ErrCorrupt) {
+			t.Fatalf("cut after %d bytes: error %v", i, err)
+		}
+	}
+}
+
+func TestManifestContradictions(t *testing.T) {
+	for name, change := range map[string]func(m *manifest){
+		"segment twice":     func(m *manifest) { m.Segments[0].Name = m.Segments[1].Name },
+		"segment not given": func(m *manifest) { m.NextSegment = 4 },
+		"strange name":      func(m *manifest) { m.Segments[0].Name = "../other" },
+		"strange live":      func(m *manifest) { m.Segments[1].Live = "/etc/passwd" },
+		"all live":          func(m *manifest) { m.Segments[1].NumLive = 7 },
+		"too many live":     func(m *manifest) { m.Segments[0].NumLive = 11 },
+		"empty segment":     func(m *manifest) { m.Segments[0].NumDocs, m.Segments[0].NumLive = 0, 0 },
+		"too many":          func(m *manifest) { m.Segments[0].NumDocs = 1 << 32; m.Segments[0].NumLive = 1 << 32 },
+		"no fields":         func(m *manifest) { m.Options.Fields = nil },
+	} {
+		m := testManifest(t)
+		change(m)
+		data, err := m.encode()
+		check(t, err)
+		if _, err := parseManifest(data); !errors.Is(err, base.ErrCorrupt) {
+			t.Errorf("%s: error %v, want ErrCorrupt", name, err)
+		}
+	}
+	newer := []byte("griffin-manifest 2 crc64 00\n...")
+	if _, err := parseManifest(newer); !errors.Is(err, base.ErrVersion) {
+		t.Errorf("version 2: error %v, want ErrVersion", err)
+	}
+}
+
+func FuzzManifest(f *testing.F) {
+	data, err := testManifest(f).encode()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data)
+	f.Add([]byte("griffin-manifest 1 crc32c 00000000\n{}\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		m, err := parseManifest(data)
+		if err != nil {
+			return
+		}
+		again, err := m.encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := parseManifest(again); err != nil || !reflect.DeepEqual(m, n) {
+			t.Fatalf("%+v reads as %+v (%v)", m, n, err)
+		}
+	})
+}
+
+func TestOpenRefuses(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := Open(vfs.OS, dir); !errors.Is(err, base.ErrNotIndex) {
+		t.Errorf("empty folder: error %v, want ErrNotIndex", err)
+	}
+	if _, err := Open(vfs.OS, filepath.Join(dir, "nowhere")); !errors.Is(err, base.ErrNotIndex) {
+		t.Errorf("no folder: error %v, want ErrNotIndex", err)
+	}
+	check(t, os.WriteFile(filepath.Join(dir, "letter.txt"), []byte("dear"), 0o644))
+	if _, err := Create(vfs.OS, dir, Options{}); !errors.Is(err, base.ErrBadInput) || !strings.Contains(err.Error(), "letter.txt") {
+		t.Errorf("folder with other files: error %v, want ErrBadInput that names one", err)
+	}
+}
+
+// TestOpenDamaged: a missing or exchanged file of the index is an error.
+func TestOpenDamaged(t *testing.T) {
+	mem := vfstest.NewMem()
+	ix, err := Create(mem, "ix", Options{})
+	check(t, err)
+	w := newWriter(t, ix)
+	docs := randomDocs(50, 100, false)
+	for i := range docs {
+		check(t, w.Add(&docs[i]))
+	}
+	check(t, w.Commit(t.Context()))
+	check(t, w.Delete(docs[3].ID))
+	check(t, w.Commit(t.Context()))
+	check(t, w.Close())
+	check(t, ix.Close())
+	for _, name := range mem.Names() {
+		if filepath.Base(name) == lockName {
+			continue
+		}
+		c := mem.Clone()
+		check(t, c.Remove(name))
+		if _, err := Open(c, "ix"); err == nil {
+			t.Errorf("%s is missing, and Open does not say so", name)
+		}
+		c = mem.Clone()
+		data := c.Get(name)
+		c.Set(name, data[:len(data)-1])
+		if _, err := Open(c, "ix"); !errors.Is(err, base.ErrCorrupt) {
+			t.Errorf("%s is cut: error %v, want ErrCorrupt", name, err)
+		}
+	}
+}
+
+func TestCreateRefusesOptions(t *testing.T) {
+	for _, o := range []Options{
+		{Analyzer: "klingon"},
+		{Codec: "zip"},
+		{Fields: []string{"a", "a"}},
+		{Fields: []string{""}},
+		{Fields: []string{"a b"}},
+		{Fields: make([]string, base.MaxFields)},
+	} {
+		if _, err := Create(vfs.OS, filepath.Join(t.TempDir(), "ix"), o); err == nil {
+			t.Errorf("%+v: no error", o)
+		}
+	}
+}
