@@ -76,13 +76,18 @@ func (f *File) Check(offset, length uint64) error {
 		return nil
 	}
 	last := (offset + length - 1) / ChunkLen
-	for i := offset / ChunkLen; i <= last; i++ {
-		if f.checked[i/64].Load()&(1<<(i%64)) != 0 {
+	for i := offset / ChunkLen; i <= last; {
+		good := f.checked[i/64].Load()
+		switch {
+		case good == ^uint64(0):
+			i = (i/64 + 1) * 64
 			continue
+		case good&(1<<(i%64)) == 0:
+			if err := f.checkChunk(i); err != nil {
+				return err
+			}
 		}
-		if err := f.checkChunk(i); err != nil {
-			return err
-		}
+		i++
 	}
 	return nil
 }
