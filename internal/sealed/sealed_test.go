@@ -103,11 +103,15 @@ func TestAlign(t *testing.T) {
 
 // A damaged byte is found when its chunk is touched, and only then.
 func TestCheckFindsDamageAtFirstTouch(t *testing.T) {
+	const (
+		header  = 64
+		chunk   = sealed.ChunkLen
+		damaged = 65
+	)
 	mem := vfstest.NewMem()
-	create(t, mem, "a", random(4*sealed.ChunkLen))
+	create(t, mem, "a", random(70*chunk))
 	data := mem.Get("a")
-	const header = 64
-	data[header+2*sealed.ChunkLen+5] ^= 4
+	data[header+damaged*chunk+5] ^= 4
 	mem.Set("a", data)
 	f, err := sealed.Open(mem, "a", kind, 3)
 	if err != nil {
@@ -118,14 +122,16 @@ func TestCheckFindsDamageAtFirstTouch(t *testing.T) {
 	for range 4 {
 		wg.Go(func() {
 			for range 3 {
-				if err := f.Check(0, 2*sealed.ChunkLen); err != nil {
+				if err := f.Check(0, damaged*chunk); err != nil {
 					t.Error(err)
 				}
-				if err := f.Check(3*sealed.ChunkLen, sealed.ChunkLen); err != nil {
+				if err := f.Check((damaged+1)*chunk, 4*chunk); err != nil {
 					t.Error(err)
 				}
-				if err := f.Check(2*sealed.ChunkLen-1, 2); !errors.Is(err, base.ErrCorrupt) {
-					t.Errorf("Check of the damaged chunk: %v", err)
+				for _, r := range [][2]uint64{{damaged*chunk - 1, 2}, {0, 70 * chunk}, {63 * chunk, 6 * chunk}} {
+					if err := f.Check(r[0], r[1]); !errors.Is(err, base.ErrCorrupt) {
+						t.Errorf("Check(%d, %d) over the damaged chunk: %v", r[0], r[1], err)
+					}
 				}
 			}
 		})
