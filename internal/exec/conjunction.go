@@ -41,10 +41,10 @@ func (c *conjunction) nextGEQ(target base.DocID) base.DocID {
 			return base.NoDocID
 		}
 		d := c.children[i].NextGEQ(doc)
-		switch {
-		case d == base.NoDocID:
+		switch d {
+		case base.NoDocID:
 			return base.NoDocID
-		case d == doc:
+		case doc:
 			i++
 		default:
 			doc, i = c.children[0].NextGEQ(d), 1

@@ -154,7 +154,7 @@ func (o *oracle) score(d *oracleDoc, n node, terms []term, idf func(int, []strin
 				return false, 0
 			}
 		}
-		any := len(n.required) > 0
+		matched := len(n.required) > 0
 		for _, child := range n.required {
 			ok, s := o.score(d, child, terms, idf)
 			if !ok {
@@ -164,11 +164,11 @@ func (o *oracle) score(d *oracleDoc, n node, terms []term, idf func(int, []strin
 		}
 		for _, child := range n.optional {
 			if ok, s := o.score(d, child, terms, idf); ok {
-				any = true
+				matched = true
 				sum += s
 			}
 		}
-		return any, sum
+		return matched, sum
 	}
 	return false, 0
 }

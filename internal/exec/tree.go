@@ -45,11 +45,6 @@ func (g *group) matchesNothing() bool { return len(g.required) == 0 && len(g.opt
 // nothing is a group that matches no document.
 func nothing() node { return &group{} }
 
-func isNothing(n node) bool {
-	g, ok := n.(*group)
-	return ok && g.matchesNothing()
-}
-
 // simplify returns a node that matches the same documents as g, with the
 // required and optional leaves of nested groups moved up where that changes
 // nothing, and leaves that occur twice in one group replaced by one with the
