@@ -42,7 +42,7 @@ func TestEnglishMatchesReference(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, text := range wikiTexts(t, 1<<20) {
+	for _, text := range wikiTexts(t, 512<<10) {
 		sameTokens(t, a.Tokens(nil, text), referenceEnglish(text))
 	}
 }

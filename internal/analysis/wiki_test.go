@@ -31,7 +31,7 @@ func wikiTexts(tb testing.TB, sizeBytes int) (texts [][]byte) {
 // TestWikiSegmentsMatchUAX29 compares the segmenter with its reference over
 // real text.
 func TestWikiSegmentsMatchUAX29(t *testing.T) {
-	for _, text := range wikiTexts(t, 4<<20) {
+	for _, text := range wikiTexts(t, 2<<20) {
 		checkSegmenter(t, text)
 	}
 }
