@@ -1,8 +1,10 @@
 package postings
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
+	"math/bits"
 	"slices"
 
 	"github.com/griffin-search/griffin/internal/base"
@@ -16,28 +18,42 @@ type pair struct{ freq, length uint32 }
 
 // frontier reduces pairs, in place, to those that no other one dominates, one
 // of each, in strictly rising order of both Freq and length.
+//
+// Of each Freq only the shortest document matters. Nearly all Freqs are small,
+// so a table finds it for those, and a sort for the rest.
 func frontier(pairs []pair) []pair {
-	slices.SortFunc(pairs, func(a, b pair) int {
-		if a.freq != b.freq { // falling
-			if a.freq > b.freq {
-				return -1
-			}
-			return 1
-		}
-		switch {
-		case a.length < b.length:
-			return -1
-		case a.length > b.length:
-			return 1
-		}
-		return 0
-	})
-	n := 0
+	const small = 64
+	var shortest [small]uint32 // of the Freqs in seen
+	var seen uint64
+	high := 0
 	for _, p := range pairs {
+		if p.freq >= small {
+			pairs[high] = p
+			high++
+		} else if bit := uint64(1) << p.freq; seen&bit == 0 || p.length < shortest[p.freq] {
+			seen |= bit
+			shortest[p.freq] = p.length
+		}
+	}
+	n := 0 // Invariant: pairs[:n] falls in both Freq and length
+	add := func(p pair) {
 		if n == 0 || p.length < pairs[n-1].length {
 			pairs[n] = p
 			n++
 		}
+	}
+	if high > 0 {
+		slices.SortFunc(pairs[:high], func(a, b pair) int {
+			return cmp.Or(cmp.Compare(b.freq, a.freq), cmp.Compare(a.length, b.length))
+		})
+		for _, p := range pairs[:high] {
+			add(p)
+		}
+	}
+	for seen != 0 {
+		freq := uint32(bits.Len64(seen) - 1)
+		seen &^= 1 << freq
+		add(pair{freq, shortest[freq]})
 	}
 	slices.Reverse(pairs[:n])
 	return pairs[:n]

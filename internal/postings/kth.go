@@ -1,14 +1,10 @@
 package postings
 
-import (
-	"slices"
-
-	"github.com/griffin-search/griffin/internal/score"
-)
+import "github.com/griffin-search/griffin/internal/score"
 
 // kthBest keeps the best Kth[len-1] of a stream of bounds. Values are gathered
 // in a buffer of four times that many and thinned out when it is full, so that
-// a value costs a comparison and, rarely, a share of a sort.
+// a value costs a comparison and, rarely, a share of a selection.
 type kthBest struct {
 	best  []score.Bound
 	floor score.Bound // no value at or below it can change the answer
@@ -22,20 +18,54 @@ func (b *kthBest) add(v score.Bound) {
 	}
 	b.best = append(b.best, v)
 	if keep := Kth[len(Kth)-1]; len(b.best) >= 4*keep {
-		slices.Sort(b.best)
-		n := copy(b.best, b.best[len(b.best)-keep:])
-		b.best = b.best[:n]
-		b.floor = b.best[0]
+		selectBest(b.best, keep)
+		b.best = b.best[:keep]
+		b.floor = b.best[keep-1]
 	}
 }
 
 // result returns the Kth[i]-th best values; 0 where there are fewer.
 func (b *kthBest) result() (kth [len(Kth)]score.Bound) {
-	slices.Sort(b.best)
-	for i, k := range Kth {
-		if len(b.best) >= k {
-			kth[i] = b.best[len(b.best)-k]
+	best := b.best
+	for i := len(Kth) - 1; i >= 0; i-- { // each among the best of the one before
+		if k := Kth[i]; len(best) >= k {
+			selectBest(best, k)
+			best = best[:k]
+			kth[i] = best[k-1]
 		}
 	}
 	return kth
+}
+
+// selectBest reorders values so that the k best, 1 <= k <= len(values), come
+// first and the k-th best is the last of them (C. A. R. Hoare, "Algorithm 65:
+// find", CACM 1961, with the median of three as pivot).
+func selectBest(values []score.Bound, k int) {
+	for low, high := 0, len(values)-1; low < high; {
+		a, m, z := values[low], values[(low+high)/2], values[high]
+		pivot := max(min(a, m), min(max(a, m), z))
+		i, j := low, high
+		for i <= j {
+			for values[i] > pivot {
+				i++
+			}
+			for values[j] < pivot {
+				j--
+			}
+			if i <= j {
+				values[i], values[j] = values[j], values[i]
+				i++
+				j--
+			}
+		}
+		switch {
+		case k-1 <= j:
+			high = j
+		case k-1 >= i:
+			low = i
+		default: // all between are equal to the pivot
+			low = high
+		}
+	}
+	// Invariant: values[:k-1] >= values[k-1] >= values[k:]
 }

@@ -1,0 +1,61 @@
+package postings
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/griffin-search/griffin/internal/score"
+)
+
+// The frontier, by definition: pairs that no other one dominates.
+func TestFrontierAgainstDefinition(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	for range 2000 {
+		maxFreq, maxLength := 1+rng.Uint32N(130), 1+rng.Uint32N(60)
+		pairs := make([]pair, 1+rng.IntN(128))
+		for i := range pairs {
+			pairs[i] = pair{1 + rng.Uint32N(maxFreq), rng.Uint32N(maxLength)}
+			if rng.IntN(40) == 0 {
+				pairs[i].freq += 1 << 31
+			}
+		}
+		var want []pair
+		for _, p := range pairs {
+			dominated := slices.ContainsFunc(pairs, func(q pair) bool { return q != p && q.freq >= p.freq && q.length <= p.length })
+			if !dominated && !slices.Contains(want, p) {
+				want = append(want, p)
+			}
+		}
+		slices.SortFunc(want, func(a, b pair) int { return int(int64(a.freq) - int64(b.freq)) })
+		if got := frontier(slices.Clone(pairs)); !slices.Equal(got, want) {
+			t.Fatalf("frontier of %v is %v, want %v", pairs, got, want)
+		}
+	}
+}
+
+func TestKthBestAgainstSort(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 2))
+	for _, n := range []int{0, 1, 9, 10, 11, 99, 100, 101, 999, 1000, 1001, 3999, 4000, 4001, 20000} {
+		for _, distinct := range []uint32{1, 2, 30, 1 << 16} {
+			var b kthBest
+			b.reset()
+			values := make([]score.Bound, n)
+			for i := range values {
+				values[i] = score.Bound(rng.Uint32N(distinct))
+				b.add(values[i])
+			}
+			slices.Sort(values)
+			slices.Reverse(values)
+			var want [len(Kth)]score.Bound
+			for i, k := range Kth {
+				if n >= k {
+					want[i] = values[k-1]
+				}
+			}
+			if got := b.result(); got != want {
+				t.Fatalf("%d values below %d: %v, want %v", n, distinct, got, want)
+			}
+		}
+	}
+}
