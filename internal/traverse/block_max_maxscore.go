@@ -370,18 +370,26 @@ func (m *maxScore) scoreSeveral(essential []*legState, lo, hi base.DocID) {
 func (m *maxScore) collect(lo, hi base.DocID) {
 	enough := m.enough()
 	n := 0
-	for i, word := range m.touched[:(hi-lo+63)/64] {
-		if word == 0 {
-			continue
+	words := int(hi-lo+63) / 64
+	for i := 0; i < words; i += 64 {
+		// Which of 64 words have bits is found without branches, since in a sparse
+		// window they have or have not in no order that could be predicted.
+		some := uint64(0)
+		for j, word := range m.touched[i:min(i+64, words)] {
+			some |= (word | -word) >> 63 << (j & 63)
 		}
-		m.touched[i] = 0
-		for ; word != 0; word &= word - 1 {
-			at := (i*64 + bits.TrailingZeros64(word)) % maxWindow
-			sum := m.accs[at]
-			m.accs[at] = 0
-			m.found.docIDs[n&(maxCandidates-1)], m.found.sums[n&(maxCandidates-1)] = uint32(lo)+uint32(at), sum
-			if sum >= enough {
-				n++
+		for ; some != 0; some &= some - 1 {
+			j := (i + bits.TrailingZeros64(some)) % (maxWindow / 64)
+			word := m.touched[j]
+			m.touched[j] = 0
+			for ; word != 0; word &= word - 1 {
+				at := (j*64 + bits.TrailingZeros64(word)) % maxWindow
+				sum := m.accs[at]
+				m.accs[at] = 0
+				m.found.docIDs[n&(maxCandidates-1)], m.found.sums[n&(maxCandidates-1)] = uint32(lo)+uint32(at), sum
+				if sum >= enough {
+					n++
+				}
 			}
 		}
 	}
