@@ -16,7 +16,7 @@ import (
 func main() {
 	log.SetFlags(0)
 	command := flag.String("command", "", "command to show on the first line")
-	columns := flag.Int("columns", 100, "columns of the terminal; longer lines are wrapped")
+	columns := flag.Int("columns", 104, "columns of the terminal; longer lines are wrapped")
 	most := flag.Int("lines", 0, "lines to show, 0 for all; an ellipsis stands for the rest")
 	flag.Parse()
 	text, err := io.ReadAll(os.Stdin)
