@@ -1,3 +1,5 @@
+//go:build unix
+
 package corpus
 
 import (
@@ -9,10 +11,32 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/griffin-search/griffin/internal/shareddata"
 )
+
+// reportCPU reports the throughput a second of processor time, of all threads,
+// garbage collector included: on a machine that others use, too, MB/s say little.
+// Call it before the loop and the result after it.
+func reportCPU(b *testing.B) (report func(sizeBytes int64)) {
+	start := cpuTime(b)
+	return func(sizeBytes int64) {
+		used := cpuTime(b) - start
+		b.SetBytes(sizeBytes)
+		b.ReportMetric(float64(sizeBytes)*float64(b.N)/1e6/used.Seconds(), "cpu-MB/s")
+	}
+}
+
+func cpuTime(b *testing.B) time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
 
 // wikiLines returns the first 32 MiB of the wiki passages, in whole lines.
 func wikiLines(b *testing.B) [][]byte {
@@ -46,8 +70,8 @@ func BenchmarkJSONScan(b *testing.B) {
 		}},
 	} {
 		b.Run("scanner="+scan.name, func(b *testing.B) {
-			b.SetBytes(sizeOf(lines))
 			b.ReportAllocs()
+			report := reportCPU(b)
 			for b.Loop() {
 				for _, line := range lines {
 					if !scan.scan(line) {
@@ -55,6 +79,7 @@ func BenchmarkJSONScan(b *testing.B) {
 					}
 				}
 			}
+			report(sizeOf(lines))
 		})
 	}
 }
@@ -63,8 +88,8 @@ func BenchmarkJSONScan(b *testing.B) {
 func BenchmarkJSONParse(b *testing.B) {
 	lines := wikiLines(b)
 	parser := &jsonParser{opts: &Options{}}
-	b.SetBytes(sizeOf(lines))
 	b.ReportAllocs()
+	report := reportCPU(b)
 	for b.Loop() {
 		for i, line := range lines {
 			if _, rec := parser.parse(line, Location{File: "wiki", Line: int64(i)}); rec != nil {
@@ -72,14 +97,18 @@ func BenchmarkJSONParse(b *testing.B) {
 			}
 		}
 	}
+	report(sizeOf(lines))
 }
 
 // BenchmarkNext measures what one goroutine must do: decompress and cut.
 func BenchmarkNext(b *testing.B) {
 	paths := shareddata.Wiki(b)[:1]
+	report := reportCPU(b)
+	size := int64(0)
 	for b.Loop() {
-		b.SetBytes(drain(b, paths, formatJSONL, func(*Batch) error { return nil }))
+		size = drain(b, paths, formatJSONL, func(*Batch) error { return nil })
 	}
+	report(size)
 }
 
 // BenchmarkFormats measures reading and parsing in one goroutine, from the same
@@ -125,7 +154,7 @@ func BenchmarkFormats(b *testing.B) {
 				b.Fatal(err)
 			}
 			b.Run("format="+c.format+"/compression="+compression, func(b *testing.B) {
-				b.SetBytes(int64(file.Len()))
+				report := reportCPU(b)
 				for b.Loop() {
 					n := 0
 					drain(b, []string{path}, c.format, func(batch *Batch) error {
@@ -135,6 +164,7 @@ func BenchmarkFormats(b *testing.B) {
 						b.Fatalf("%d documents of %d", n, len(documents))
 					}
 				}
+				report(int64(file.Len()))
 			})
 		}
 	}
