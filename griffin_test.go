@@ -154,22 +154,22 @@ func TestErrors(t *testing.T) {
 	_, explainErr := ix.Explain(t.Context(), "cat", "nobody")
 	_, filesErr := ix.IndexFiles(t.Context(), []string{filepath.Join(dir, "missing.jsonl")}, FilesOptions{})
 	for name, test := range map[string]struct{ got, want error }{
-		"open nothing":      {openErr, ErrNotIndex},
-		"create twice":      {existsErr, ErrExists},
-		"analyzer":          {create(WithAnalyzer("klingon")), ErrBadInput},
-		"codec":             {create(WithCodec("morse")), ErrBadInput},
-		"BM25":              {create(WithBM25(1, 2)), ErrBadInput},
-		"memory":            {create(WithMemory(-1)), ErrBadInput},
-		"syntax":            {search("(cat"), ErrBadInput},
-		"phrase":            {search(`"a cat sat"`), ErrBadInput}, // no positions
-		"k":                 {search("cat", WithK(0)), ErrBadInput},
-		"k too large":       {search("cat", WithK(MaxK+1)), ErrBadInput},
-		"offset":            {search("cat", WithOffset(-1)), ErrBadInput},
-		"offset too large":  {search("cat", WithOffset(MaxK)), ErrBadInput},
-		"traversal":         {search("cat", WithTraversal("guess")), ErrBadInput},
-		"explain":           {explainErr, ErrBadInput},
-		"no such file":      {filesErr, os.ErrNotExist},
-		"document, no ID":   {ix.Add(t.Context(), Document{Text: "x"}), ErrBadInput},
+		"open nothing":     {openErr, ErrNotIndex},
+		"create twice":     {existsErr, ErrExists},
+		"analyzer":         {create(WithAnalyzer("klingon")), ErrBadInput},
+		"codec":            {create(WithCodec("morse")), ErrBadInput},
+		"BM25":             {create(WithBM25(1, 2)), ErrBadInput},
+		"memory":           {create(WithMemory(-1)), ErrBadInput},
+		"syntax":           {search("(cat"), ErrBadInput},
+		"phrase":           {search(`"a cat sat"`), ErrBadInput}, // no positions
+		"k":                {search("cat", WithK(0)), ErrBadInput},
+		"k too large":      {search("cat", WithK(MaxK+1)), ErrBadInput},
+		"offset":           {search("cat", WithOffset(-1)), ErrBadInput},
+		"offset too large": {search("cat", WithOffset(MaxK)), ErrBadInput},
+		"traversal":        {search("cat", WithTraversal("guess")), ErrBadInput},
+		"explain":          {explainErr, ErrBadInput},
+		"no such file":     {filesErr, os.ErrNotExist},
+		"document, no ID":  {ix.Add(t.Context(), Document{Text: "x"}), ErrBadInput},
 	} {
 		if !errors.Is(test.got, test.want) {
 			t.Errorf("%s: error %v, want %v", name, test.got, test.want)

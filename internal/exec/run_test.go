@@ -146,6 +146,9 @@ func indexOf(t testing.TB, docs []corpus.Document, commits int) *index.Index {
 
 // Planning a flat query into the memory of a former plan allocates nothing.
 func TestPrepareIntoDoesNotAllocate(t *testing.T) {
+	if raceEnabled {
+		t.Skip("under the race detector pools allocate")
+	}
 	rng := rand.New(rand.NewPCG(4, 4))
 	s := NewSearcher(testSnapshot(t, randomIndex(t, rng, 600, 3, true)), nil)
 	sc := testScratch(t, "whitespace")
