@@ -242,6 +242,9 @@ func TestWriting(t *testing.T) {
 	if err := reader.Add(ctx, animals[0]); !errors.Is(err, ErrLocked) {
 		t.Errorf("a second writer: error %v, want ErrLocked", err)
 	}
+	if _, err := ix.IndexFiles(ctx, []string{"doc.go"}, FilesOptions{}); !errors.Is(err, ErrLocked) {
+		t.Errorf("files while documents wait for a commit: error %v, want ErrLocked", err)
+	}
 	if err := ix.Rollback(); err != nil {
 		t.Fatal(err)
 	}
