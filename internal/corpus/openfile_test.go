@@ -3,10 +3,13 @@ package corpus
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/griffin-search/griffin/internal/base"
 )
 
 func TestOpenFile(t *testing.T) {
@@ -39,6 +42,9 @@ func TestOpenFile(t *testing.T) {
 		if err := f.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+	if _, err := OpenFile("-"); !errors.Is(err, base.ErrBadInput) {
+		t.Errorf("standard input: %v", err)
 	}
 	if _, err := OpenFile(filepath.Join(dir, "missing")); !os.IsNotExist(err) {
 		t.Errorf("missing file: %v", err)
