@@ -21,7 +21,9 @@ type Answer struct {
 }
 
 // Run answers the query. The hits are appended to dst[:0]. It allocates nothing
-// once sc has served a query as large and dst has room for K hits.
+// once sc has served a query as large and dst has room for K hits (but for
+// trees with BM25 parameters that are not the index's, whose bounds are computed
+// in every run).
 //
 // If the context ends the error is the context's; if a list is found to be
 // damaged it wraps base.ErrCorrupt.
