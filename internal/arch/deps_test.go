@@ -22,7 +22,7 @@ var layers = [][]string{
 	3: {"internal/traverse", "internal/index", "internal/interchange"},
 	4: {"internal/exec"},
 	5: {"."},
-	6: {"internal/server"},
+	6: {"internal/server", "internal/goldens"},
 	7: {"cmd/griffin"},
 }
 
