@@ -79,7 +79,8 @@ type Reader interface {
 // Batch is a run of consecutive raw records, about a megabyte. Parse is where
 // the work is, so that it can run in parallel.
 type Batch struct {
-	// SizeBytes is the uncompressed size of the records.
+	// SizeBytes is the uncompressed size of the records; of files of a folder, which
+	// Parse reads, their size as stored.
 	SizeBytes int64
 	// Parse calls doc for each good record and bad for each bad one, in order.
 	// It is to be called once. The Document and its strings stay valid; ID is
