@@ -33,7 +33,7 @@ func blocks() []block {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var out []block
 	for _, n := range []int{1, 2, 3, 7, 8, 31, 32, 33, 63, 64, 65, 127, 128} {
-		for width := 0; width <= 32; width++ {
+		for width := range 33 {
 			for _, base := range []uint32{codec.NoBase, 0, 1 << 20} {
 				b := block{name: fmt.Sprintf("n=%d/width=%d/base=%d", n, width, base), base: base}
 				d := uint64(base + 1)

@@ -1,6 +1,7 @@
 package postings
 
 import (
+	"fmt"
 	"unsafe"
 
 	"github.com/griffin-search/griffin/codec"
@@ -52,7 +53,8 @@ type Cursor struct {
 
 // Reset places the cursor before the first posting of l, which must not change
 // while the cursor is used. bounds, if not nil, holds a Bound for each block to
-// be used in place of the directory's (List.FrontierBounds). l may be empty.
+// be used in place of the directory's (List.FrontierBounds); another number of
+// them is an error that wraps base.ErrBadInput. l may be empty.
 func (c *Cursor) Reset(l *List, bounds []score.Bound) {
 	c.list = l
 	c.dir = l.dir
@@ -62,14 +64,15 @@ func (c *Cursor) Reset(l *List, bounds []score.Bound) {
 	if l.DocFreq == 0 {
 		c.dir = nil
 	}
-	if len(bounds) != len(c.dir) {
-		bounds = nil
-	}
 	c.bounds = bounds
 	c.cur = uint32(base.NoDocID)
 	c.pos, c.size, c.block, c.shallow, c.last = 0, 0, -1, 0, 0
+	c.freqsReady = false
 	c.err = nil
 	c.stats = CursorStats{}
+	if bounds != nil && len(bounds) != len(c.dir) {
+		c.fail(fmt.Errorf("%d bounds for %d blocks: %w", len(bounds), len(c.dir), base.ErrBadInput))
+	}
 }
 
 // DocID returns the DocID of the current posting.

@@ -42,7 +42,8 @@ const indexAvgLen = 50
 
 // randomCollection draws everything that a traversal's result, or its way
 // there, may depend on.
-func randomCollection(rng *rand.Rand, c codec.Codec) *collection {
+func randomCollection(t *testing.T, rng *rand.Rand, c codec.Codec) *collection {
+	t.Helper()
 	x := &collection{bm25: indexBM25, avgLen: indexAvgLen}
 	if rng.IntN(4) == 0 {
 		x.avgLen *= 0.5 + rng.Float64()
@@ -90,7 +91,7 @@ func randomCollection(rng *rand.Rand, c codec.Codec) *collection {
 		if deleted {
 			s.live = make([]uint64, (numDocs+63)/64)
 			for i := range s.live {
-				s.live[i] = rng.Uint64() | rng.Uint64()
+				s.live[i] = ^(rng.Uint64() & rng.Uint64N(1<<63))
 			}
 		}
 		next += base.DocID(numDocs)
@@ -99,17 +100,11 @@ func randomCollection(rng *rand.Rand, c codec.Codec) *collection {
 	for i := range x.segments {
 		s := &x.segments[i]
 		opts := postings.Options{Codec: c, Saturation: score.Saturation{BM25: indexBM25, AvgLen: indexAvgLen}}
-		s.index = postingstest.Write(fataler{}, opts, s.lengths, 128, s.lists...)
+		s.index = postingstest.Write(t, opts, s.lengths, 128, s.lists...)
 	}
 	x.name = fmt.Sprintf("legs=%d segments=%d docs=%d ties=%t deleted=%t bm25=%v", numLegs, len(x.segments), next, ties, deleted, x.bm25)
 	return x
 }
-
-// fataler panics where a test would end: the collections are made in helpers.
-type fataler struct{ testing.TB }
-
-func (fataler) Helper()        {}
-func (fataler) Fatal(a ...any) { panic(fmt.Sprint(a...)) }
 
 // oracle scores every document through maps, and sorts.
 func (x *collection) oracle(mode traverse.Mode) []base.Hit {
@@ -206,7 +201,7 @@ func TestAllTraversals(t *testing.T) {
 			rng := rand.New(rand.NewPCG(11, 12))
 			var s traverse.Scratch
 			for range n {
-				checkCollection(t, randomCollection(rng, c), &s)
+				checkCollection(t, randomCollection(t, rng, c), &s)
 			}
 		})
 	}
@@ -254,9 +249,9 @@ func difference(got, want []base.Hit) string {
 // The best k are the first k of the best k+1.
 func TestPrefix(t *testing.T) {
 	rng := rand.New(rand.NewPCG(21, 22))
-	x := randomCollection(rng, codec.SIMDBP{})
+	x := randomCollection(t, rng, codec.SIMDBP{})
 	for len(x.terms) < 3 {
-		x = randomCollection(rng, codec.SIMDBP{})
+		x = randomCollection(t, rng, codec.SIMDBP{})
 	}
 	queries := x.queries(t)
 	forAllTraversals(t, func(t *testing.T, tr traverse.Traversal) {
@@ -274,9 +269,9 @@ func TestPrefix(t *testing.T) {
 
 func TestTraversalsDoNotAllocate(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 32))
-	x := randomCollection(rng, codec.SIMDBP{})
+	x := randomCollection(t, rng, codec.SIMDBP{})
 	for len(x.terms) < 4 {
-		x = randomCollection(rng, codec.SIMDBP{})
+		x = randomCollection(t, rng, codec.SIMDBP{})
 	}
 	queries := x.queries(t)
 	forAllTraversals(t, func(t *testing.T, tr traverse.Traversal) {

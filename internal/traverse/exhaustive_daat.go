@@ -54,8 +54,8 @@ func (t exhaustiveDAAT) run(ctx context.Context, s *Scratch, q *Query, queue *to
 			sum += l.Term.Score(l.cursor.Freq(), l.Lengths[doc])
 			matched++
 			l.cursor.Next()
-			if l.cursor.Err() != nil {
-				return nil // close reports it
+			if err := l.cursor.Err(); err != nil {
+				return err
 			}
 		}
 		s.Stats.PostingsScored += int64(matched)

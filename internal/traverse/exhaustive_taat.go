@@ -43,7 +43,7 @@ func (t exhaustiveTAAT) run(ctx context.Context, s *Scratch, q *Query, queue *to
 		for l.cursor.NextBlock() != base.NoDocID {
 			freqs := l.cursor.BlockFreqs()
 			if freqs == nil {
-				return nil // close reports it
+				return l.cursor.Err()
 			}
 			docIDs := l.cursor.BlockDocIDs()
 			for j, d := range docIDs {
@@ -55,8 +55,8 @@ func (t exhaustiveTAAT) run(ctx context.Context, s *Scratch, q *Query, queue *to
 				return err
 			}
 		}
-		if l.cursor.Err() != nil {
-			return nil
+		if err := l.cursor.Err(); err != nil {
+			return err
 		}
 	}
 	least := uint32(1)

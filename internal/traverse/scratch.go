@@ -48,8 +48,8 @@ func (s *Scratch) open(q *Query) []legState {
 	return s.legs
 }
 
-// close adds the cursors' counters to s.Stats and returns the first error of
-// a cursor, with its leg; or else err.
+// close adds the cursors' counters to s.Stats and returns the error of a cursor,
+// with its leg, if one has failed; or else err.
 func (s *Scratch) close(err error) error {
 	for i := range s.legs {
 		l := &s.legs[i]
@@ -57,7 +57,7 @@ func (s *Scratch) close(err error) error {
 		s.Stats.BlocksDecoded += int64(c.BlocksDecoded)
 		s.Stats.BlocksSkipped += int64(l.cursor.NumBlocks() - c.BlocksDecoded)
 		s.Stats.PostingsDecoded += int64(c.PostingsDecoded)
-		if e := l.cursor.Err(); e != nil && err == nil {
+		if e := l.cursor.Err(); e != nil {
 			err = fmt.Errorf("leg %d: %w", l.index, e)
 		}
 	}

@@ -41,8 +41,9 @@ type wiki struct {
 // builds it (about a minute) and writes the cache.
 func loadWiki(tb testing.TB) *wiki {
 	tb.Helper()
-	shareddata.Dir(tb) // skips where there are no data
-	path := filepath.Join(os.TempDir(), fmt.Sprintf("griffin-traverse-wiki-v%d.gob", wikiVersion))
+	shareddata.Dir(tb)  // skips where there are no data
+	dir := os.TempDir() //nolint:usetesting // the cache serves later runs
+	path := filepath.Join(dir, fmt.Sprintf("griffin-traverse-wiki-v%d.gob", wikiVersion))
 	w := new(wiki)
 	if f, err := os.Open(path); err == nil {
 		err = gob.NewDecoder(bufio.NewReaderSize(f, 1<<20)).Decode(w)
@@ -54,7 +55,7 @@ func loadWiki(tb testing.TB) *wiki {
 		return w
 	}
 	w = buildWiki(tb)
-	f, err := os.CreateTemp(os.TempDir(), "griffin-traverse-wiki-*.tmp")
+	f, err := os.CreateTemp(dir, "griffin-traverse-wiki-*.tmp")
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -1,5 +1,3 @@
-// Package postingstest builds posting lists in memory for tests of the packages
-// that read them.
 package postingstest
 
 import (
