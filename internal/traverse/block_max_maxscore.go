@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/invariant"
 	"github.com/griffin-search/griffin/internal/postings"
 	"github.com/griffin-search/griffin/internal/score"
 	"github.com/griffin-search/griffin/internal/topk"
@@ -282,6 +283,9 @@ func (m *maxScore) divideWindow(lo, hi base.DocID) ([]*legState, base.DocID) {
 		m.windowNonEssential++
 		essential = essential[1:]
 	}
+	if invariant.Enabled && m.windowNonEssential > 0 && m.windowRest >= m.need {
+		invariant.Check(false, "nonEssential lists reach %v, need %v", m.windowRest, m.need)
+	}
 	if len(essential) > 1 {
 		hi = lo + min(hi-lo, maxWindow)
 	}
@@ -401,6 +405,11 @@ func (m *maxScore) collect(lo, hi base.DocID) {
 // the queue.
 func (m *maxScore) finish() {
 	found := &m.found
+	if invariant.Enabled {
+		for i := 1; i < found.n; i++ {
+			invariant.Check(found.docIDs[i-1] < found.docIDs[i], "candidates out of order")
+		}
+	}
 	found.keepLive(m.q)
 	m.stats.Candidates += int64(found.n)
 	rest := m.windowRest
