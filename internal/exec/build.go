@@ -70,7 +70,7 @@ func (b *treeBuilder) group(g *group) (iterator, error) {
 		it = optional
 	case optional != nil:
 		p := b.preferences.one()
-		*p = preference{required: it, optional: optional}
+		*p = preference{required: it, optional: optional, doc: base.NoDocID, pulse: b.pulse}
 		it = p
 	}
 	if it == nil {

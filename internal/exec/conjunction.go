@@ -14,7 +14,7 @@ type conjunction struct {
 	pulse    *pulse
 }
 
-var _ iterator = (*conjunction)(nil)
+var _ pruner = (*conjunction)(nil)
 
 // reset takes over children and begins before their first document.
 func (c *conjunction) reset(children []iterator, p *pulse) {
@@ -61,6 +61,21 @@ func (c *conjunction) Score() base.Score {
 	return s
 }
 
+// SetNeed tells each child what it has to add to the most that the others can.
+func (c *conjunction) SetNeed(need base.Score) {
+	for _, child := range c.children {
+		setNeed(child, need, c.maxScore-child.MaxScore())
+	}
+}
+
+// setNeed lets it prune, if it can, where need is asked of a score of which
+// others than it make up at most rest.
+func setNeed(it iterator, need, rest base.Score) {
+	if p, ok := it.(pruner); ok && need > rest {
+		p.SetNeed(need - rest)
+	}
+}
+
 // exclusion yields the documents of included that excluded does not have.
 type exclusion struct {
 	included, excluded iterator
@@ -86,35 +101,53 @@ func (e *exclusion) NextGEQ(target base.DocID) base.DocID {
 }
 
 // SetNeed lets included prune: what is left of it scores the same.
-func (e *exclusion) SetNeed(need base.Score) {
-	if p, ok := e.included.(pruner); ok {
-		p.SetNeed(need)
-	}
-}
+func (e *exclusion) SetNeed(need base.Score) { setNeed(e.included, need, 0) }
 
 // preference yields the documents of required; where optional has them too, it
-// adds to their score.
+// adds to their score. Once more is needed than required alone can score, it
+// yields only documents that both have.
 type preference struct {
 	required, optional iterator
+	doc                base.DocID
 	need               base.Score
+	both               bool // need is above required.MaxScore
+	pulse              *pulse
 }
 
 var _ pruner = (*preference)(nil)
 
-func (p *preference) DocID() base.DocID               { return p.required.DocID() }
-func (p *preference) MaxScore() base.Score            { return p.required.MaxScore() + p.optional.MaxScore() }
-func (p *preference) Cost() int                       { return p.required.Cost() }
-func (p *preference) SetNeed(need base.Score)         { p.need = need }
-func (p *preference) NextGEQ(t base.DocID) base.DocID { return p.required.NextGEQ(t) }
+func (p *preference) DocID() base.DocID    { return p.doc }
+func (p *preference) MaxScore() base.Score { return p.required.MaxScore() + p.optional.MaxScore() }
+func (p *preference) Cost() int            { return p.required.Cost() }
+
+func (p *preference) SetNeed(need base.Score) {
+	p.need = need
+	p.both = need > p.required.MaxScore()
+	setNeed(p.required, need, p.optional.MaxScore())
+	setNeed(p.optional, need, p.required.MaxScore())
+}
+
+func (p *preference) NextGEQ(target base.DocID) base.DocID {
+	p.doc = p.required.NextGEQ(target)
+	for p.both && p.doc != base.NoDocID {
+		doc := p.optional.NextGEQ(p.doc)
+		if doc == p.doc {
+			break
+		}
+		if doc == base.NoDocID || p.pulse.stopped() {
+			p.doc = base.NoDocID
+			break
+		}
+		p.doc = p.required.NextGEQ(doc)
+	}
+	return p.doc
+}
 
 // Score adds the optional part only where that can give the document the score
 // that is needed.
 func (p *preference) Score() base.Score {
 	s := p.required.Score()
-	if s+p.optional.MaxScore() < p.need {
-		return s
-	}
-	if doc := p.required.DocID(); p.optional.NextGEQ(doc) == doc {
+	if s+p.optional.MaxScore() >= p.need && p.optional.NextGEQ(p.doc) == p.doc {
 		s += p.optional.Score()
 	}
 	return s

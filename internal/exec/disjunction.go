@@ -68,6 +68,9 @@ func (d *disjunction) SetNeed(need base.Score) {
 	if n == len(d.nonEssential) {
 		return
 	}
+	if d.doc != base.NoDocID {
+		d.Score() // while the heap has all children that stand at doc
+	}
 	d.nonEssential = d.all[:n]
 	d.essential = d.essential[:copy(d.essential, d.all[n:])]
 	d.heapify()

@@ -34,7 +34,9 @@ type iterator interface {
 
 // pruner is an iterator that may pass over, and need not score in full,
 // documents which score less than what is needed to enter the result. The need
-// only rises.
+// only rises. SetNeed is called between two calls of NextGEQ: the score of the
+// current document may be asked for afterwards too, and is then either right or
+// below the need.
 type pruner interface {
 	iterator
 	SetNeed(base.Score)
