@@ -18,7 +18,7 @@ const positionGap = 64
 
 // fieldInverter is the inverted index in memory of one field. A term's state
 // holds its posting in progress; finished ones go to its chain as they will
-// stay until the merge (appendPosting), so that nothing is encoded twice.
+// stay until the merge (finishPosting), so that nothing is encoded twice.
 type fieldInverter struct {
 	table     termTable
 	states    []termState // by term

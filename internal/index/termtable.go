@@ -13,8 +13,9 @@ import (
 // never a term that is not the one looked for; the bytes of all terms lie in
 // one arena. There are no pointers for the garbage collector to follow.
 //
-// Measured on 2 cores of an EPYC: 17 ns a token of English text, of which xxh3
-// takes 3.
+// Measured (BenchmarkInvert, a busy 2-core EPYC): 42 ns a token for table and
+// chains together, 50 with positions. Keeping the head of a term inside its
+// state, to save the look at the arena, was tried: 45 and 54.
 type termTable struct {
 	slots []termSlot // length a power of two, at most 5/8 full
 	ends  []uint32   // ends[i] is the end of term i in bytes; it starts at ends[i-1]
