@@ -377,7 +377,8 @@ func (m *maxScore) collect(lo, hi base.DocID) {
 	words := int(hi-lo+63) / 64
 	for i := 0; i < words; i += 64 {
 		// Which of 64 words have bits is found without branches, since in a sparse
-		// window they have or have not in no order that could be predicted.
+		// window they have or have not in no order that could be predicted (5 to
+		// 11 % of a query in BenchmarkWiki).
 		some := uint64(0)
 		for j, word := range m.touched[i:min(i+64, words)] {
 			some |= (word | -word) >> 63 << (j & 63)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/griffin-search/griffin/codec"
@@ -166,7 +167,7 @@ func run(t testing.TB, tr traverse.Traversal, s *traverse.Scratch, queries []tra
 	queue.Reset(k)
 	for i := range queries {
 		if err := tr.Run(t.Context(), s, &queries[i], &queue); err != nil {
-			t.Fatal(err)
+			t.Error(err)
 		}
 	}
 	return queue.AppendSorted(nil)
@@ -287,6 +288,32 @@ func TestTraversalsDoNotAllocate(t *testing.T) {
 		}); n != 0 {
 			t.Errorf("%v allocations a query", n)
 		}
+	})
+}
+
+// Runs with Scratches of their own share lists.
+func TestConcurrentRuns(t *testing.T) {
+	rng := rand.New(rand.NewPCG(61, 62))
+	x := randomCollection(t, rng, codec.SIMDBP{})
+	for len(x.terms) < 3 {
+		x = randomCollection(t, rng, codec.SIMDBP{})
+	}
+	queries := x.queries(t)
+	forAllTraversals(t, func(t *testing.T, tr traverse.Traversal) {
+		all := x.oracle(tr.Mode())
+		want := all[:min(10, len(all))]
+		var group sync.WaitGroup
+		for range 4 {
+			group.Go(func() {
+				var s traverse.Scratch
+				for range 3 {
+					if got := run(t, tr, &s, queries, 10); !slices.Equal(got, want) {
+						t.Errorf("%s", difference(got, want))
+					}
+				}
+			})
+		}
+		group.Wait()
 	})
 }
 
