@@ -283,20 +283,18 @@ func (b *benchmark) pass(ctx context.Context, workers []*benchWorker, run int) e
 type benchWorker struct {
 	*benchmark
 	scratch *exec.Scratch
+	plan    exec.Plan
 	hits    []base.Hit
 }
 
 func (w *benchWorker) answer(ctx context.Context, i int) (exec.Answer, error) {
-	plan := (*exec.Plan)(nil)
 	if w.plans != nil {
-		plan = w.plans[i]
-	} else {
-		var err error
-		if plan, err = w.searcher.Prepare(w.scratch, w.nodes[i], w.exec); err != nil {
-			return exec.Answer{}, err
-		}
+		return w.plans[i].Run(ctx, w.scratch, w.hits)
 	}
-	return plan.Run(ctx, w.scratch, w.hits)
+	if err := w.searcher.PrepareInto(&w.plan, w.scratch, w.nodes[i], w.exec); err != nil {
+		return exec.Answer{}, err
+	}
+	return w.plan.Run(ctx, w.scratch, w.hits)
 }
 
 func (w *benchWorker) timed(ctx context.Context, i, run int) error {

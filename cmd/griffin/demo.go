@@ -104,7 +104,7 @@ func (a *app) demo(ctx context.Context, dir, out string, queries []demoQuery) er
 	a.printf("Indexing %s with %d processors\n", strings.Join(paths, ", "), runtime.GOMAXPROCS(0))
 	o := indexOptions{
 		out: out, analyzer: "english", codec: "simdbp", fields: []string{"title"}, positions: true, k1: 0.9, b: 0.4, memory: 1 << 30,
-		replace: true, files: griffin.FilesOptions{MaxErrors: -1, Reorder: "none"},
+		replace: true, demo: true, files: griffin.FilesOptions{MaxErrors: -1, Reorder: "none"},
 	}
 	if err := a.createIndex(ctx, o, paths); err != nil {
 		return err

@@ -36,6 +36,14 @@ func count[T ~int | ~int64 | ~uint32 | ~uint64](n T) string {
 	return s
 }
 
+// plural formats a number of things: 1 hit, 1,200 hits.
+func plural[T ~int | ~int64](n T, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return count(n) + " " + thing
+}
+
 // sizeOf formats a number of bytes with a binary unit and three digits.
 func sizeOf[T ~int | ~int64 | ~uint64](n T) string {
 	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}

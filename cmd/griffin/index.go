@@ -23,6 +23,7 @@ type indexOptions struct {
 	threads   int
 	update    bool
 	replace   bool
+	demo      bool // called by the demo, which tells by itself what to do next
 	files     griffin.FilesOptions
 }
 
@@ -143,25 +144,28 @@ func (a *app) indexFiles(ctx context.Context, ix *griffin.Index, o indexOptions,
 		}{report, stats})
 	}
 	a.printReport(o.out, report, stats)
+	if !o.demo {
+		a.notef("search it: griffin search %s QUERY   or: griffin serve %s", o.out, o.out)
+	}
 	return nil
 }
 
 func (a *app) printReport(out string, r griffin.FilesReport, s griffin.Stats) {
 	rate := float64(r.InputBytes) / 1e6 / max(r.Took.Seconds(), 1e-9)
-	a.printf("%s documents, %s of text in %s (%.1f MB/s) → %s, %s\n", count(r.Docs), sizeOf(r.InputBytes), took(r.Took), rate, out, sizeOf(s.SizeBytes))
+	a.printf("%s, %s of text in %s (%.1f MB/s) → %s, %s\n", plural(r.Docs, "document"), sizeOf(r.InputBytes), took(r.Took), rate, out, sizeOf(s.SizeBytes))
 	for _, lost := range []struct {
 		n    int64
 		what string
 	}{
 		{r.BadRecords, "bad records left out"},
-		{r.Duplicates, "documents replaced by a later one with the same id"},
-		{r.Skipped, "files without text skipped"},
+		{r.Duplicates, "documents left out for a later one with the same id"},
+		{r.Replaced, "documents of the index replaced"},
+		{r.Skipped, "files or records without text skipped"},
 	} {
 		if lost.n > 0 {
 			a.printf("%s %s\n", count(lost.n), lost.what)
 		}
 	}
-	a.notef("search it: griffin search %s QUERY   or: griffin serve %s", out, out)
 }
 
 // sizeFlag is a number of bytes with an optional unit: 512M, 1GiB, 2000000.

@@ -119,7 +119,7 @@ func (a *app) printHits(r *griffin.Results) {
 		a.printf("%snote: %s%s\n", st.dim, note, st.reset)
 	}
 	if len(r.Hits) == 0 {
-		a.printf("Nothing found in %s documents (%s).\n", count(r.NumDocs), took(r.Took))
+		a.printf("Nothing found in %s (%s).\n", plural(r.NumDocs, "document"), took(r.Took))
 		return
 	}
 	for i, h := range r.Hits {
@@ -131,7 +131,7 @@ func (a *app) printHits(r *griffin.Results) {
 			a.printf("%s", wrap(h.Snippet, st, 92, "    "))
 		}
 	}
-	a.printf("%s%d hits of %s documents in %s (%s, %s)%s\n", st.dim, len(r.Hits), count(r.NumDocs), took(r.Took), r.Mode, r.Traversal, st.reset)
+	a.printf("%s%s of %s in %s (%s, %s)%s\n", st.dim, plural(len(r.Hits), "hit"), plural(r.NumDocs, "document"), took(r.Took), r.Mode, r.Traversal, st.reset)
 }
 
 // oneLine replaces line breaks and control characters, which could move the

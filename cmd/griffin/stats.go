@@ -37,7 +37,7 @@ func newStatsCommand(a *app) *cobra.Command {
 
 func (a *app) printStats(s griffin.Stats) {
 	st := a.style(a.out)
-	a.printf("%s%s documents%s", st.bold, count(s.NumDocs), st.reset)
+	a.printf("%s%s%s", st.bold, plural(s.NumDocs, "document"), st.reset)
 	if s.DeletedDocs > 0 {
 		a.printf(" (and %s deleted, not yet merged away)", count(s.DeletedDocs))
 	}

@@ -1,0 +1,204 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/griffin-search/griffin"
+)
+
+// griffinProcess returns the command as a process of its own, to be signalled.
+func griffinProcess(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, args...)
+	// testscript.Main runs the command if the program has its name.
+	cmd.Args[0] = "griffin"
+	cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
+	return cmd
+}
+
+// A server answers over HTTP and ends in order, with exit code 0, when it is
+// interrupted.
+func TestServeProcess(t *testing.T) {
+	dir := t.TempDir()
+	makeIndex(t, filepath.Join(dir, "x.idx"))
+	cmd := griffinProcess(t, "serve", "--addr", "127.0.0.1:0", filepath.Join(dir, "x.idx"))
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var errOut bytes.Buffer
+	cmd.Stderr = &errOut
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("no line on standard output: %v\n%s", err, &errOut)
+	}
+	_, url, _ := strings.Cut(line, "on http://")
+	url, _, _ = strings.Cut(url, "/")
+
+	client := http.Client{Timeout: 10 * time.Second}
+	response, err := client.Get("http://" + url + "/search?q=alpha")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	var answer struct{ Hits []struct{ ID string } }
+	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil || len(answer.Hits) != 1 || answer.Hits[0].ID != "1" {
+		t.Errorf("answer %+v, %v", answer, err)
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("after an interrupt: %v\n%s", err, &errOut)
+	}
+}
+
+// An interrupted build ends with exit code 130 and leaves nothing; an
+// interrupted replacement leaves the index that was there.
+func TestInterruptedIndex(t *testing.T) {
+	for _, replace := range []bool{false, true} {
+		t.Run(fmt.Sprintf("replace=%v", replace), func(t *testing.T) {
+			dir := t.TempDir()
+			out := filepath.Join(dir, "x.idx")
+			args := []string{"index", "--format", "jsonl", "--out", out, "-"}
+			if replace {
+				makeIndex(t, out)
+				args = append(args, "--replace")
+			}
+			cmd := griffinProcess(t, args...)
+			in, err := cmd.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			ctx, stop := context.WithCancel(context.Background())
+			fed := make(chan struct{})
+			go func() { defer close(fed); feed(ctx, in) }()
+			time.Sleep(300 * time.Millisecond)
+			if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+				t.Fatal(err)
+			}
+			err = cmd.Wait()
+			stop()
+			<-fed
+			var exit *exec.ExitError
+			if !errors.As(err, &exit) || exit.ExitCode() != exitInterrupted {
+				t.Errorf("after an interrupt: %v, want exit code %d", err, exitInterrupted)
+			}
+			checkLeft(t, dir, replace)
+		})
+	}
+}
+
+// feed writes documents without end.
+func feed(ctx context.Context, in io.WriteCloser) {
+	defer in.Close()
+	for i := 0; ctx.Err() == nil; i++ {
+		if _, err := fmt.Fprintf(in, "{\"_id\": \"n%d\", \"text\": \"document number %d of many\"}\n", i, i); err != nil {
+			return
+		}
+	}
+}
+
+// checkLeft checks that dir holds nothing, or nothing but the index of makeIndex.
+func checkLeft(t *testing.T, dir string, index bool) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if !index {
+		if len(names) > 0 {
+			t.Errorf("left behind: %q", names)
+		}
+		return
+	}
+	if len(names) != 1 || names[0] != "x.idx" {
+		t.Fatalf("left behind: %q, want the index only", names)
+	}
+	ix, err := griffin.Open(filepath.Join(dir, "x.idx"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ix.Close()
+	if s, err := ix.Stats(); err != nil || s.NumDocs != 1 {
+		t.Errorf("%d documents, %v; want the one of before", s.NumDocs, err)
+	}
+	if err := ix.Verify(context.Background(), nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// makeIndex makes an index of one document.
+func makeIndex(t *testing.T, dir string) {
+	t.Helper()
+	ix, err := griffin.Create(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ix.Close()
+	if err := ix.Add(context.Background(), griffin.Document{ID: "1", Title: "One", Text: "alpha"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := ix.Commit(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A staging folder of a process that is gone is removed by the next one; that
+// of a process that lives is not.
+func TestAbandonedStaging(t *testing.T) {
+	dir := t.TempDir()
+	out := filepath.Join(dir, "x.idx")
+	abandoned := filepath.Join(dir, ".x.idx"+stagingInfix+"1")
+	if err := os.Mkdir(abandoned, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	alive, err := newStaging(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if exists(abandoned) {
+		t.Error("the abandoned folder is still there")
+	}
+	second, err := newStaging(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !exists(alive.dir) {
+		t.Error("the folder in use was removed")
+	}
+	for _, s := range []*staging{alive, second} {
+		if err := s.remove(); err != nil {
+			t.Error(err)
+		}
+	}
+}
