@@ -110,12 +110,13 @@ type Report struct {
 // beginning to end. If ctx ends or anything fails, the index is what it was
 // before: if this was to be its first commit, there is none.
 //
-// The reader is closed. Errors: *TooManyErrors, base.ErrLocked, base.ErrBadInput for
+// The reader is closed; if ctx ends while it waits for input, as soon as that
+// comes. Errors: *TooManyErrors, base.ErrLocked, base.ErrBadInput for
 // options, the reader's, the file system's (disk full: nothing is damaged), ctx's.
 func (ix *Index) Build(ctx context.Context, reader corpus.Reader, opts BuildOptions) (report Report, err error) {
-	closed := false
+	started := false
 	defer func() {
-		if !closed {
+		if !started {
 			err = errors.Join(err, reader.Close())
 		}
 	}()
@@ -136,6 +137,7 @@ func (ix *Index) Build(ctx context.Context, reader corpus.Reader, opts BuildOpti
 		return Report{}, err
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
+	started = true // the pipeline closes the reader
 	runs, err := p.invert(ctx)
 	if err != nil {
 		return Report{}, err
@@ -143,10 +145,6 @@ func (ix *Index) Build(ctx context.Context, reader corpus.Reader, opts BuildOpti
 	report = Report{
 		Bytes: m.bytes.Load(), BadRecords: m.bad.Load(), Skipped: reader.Skipped(),
 		Runs: len(runs), Spilled: p.numSpilled, ReadTime: time.Since(start),
-	}
-	closed = true
-	if err := reader.Close(); err != nil {
-		return Report{}, err
 	}
 	start = time.Now()
 	err = s.commitRuns(ctx, runs, opts, m, &report)

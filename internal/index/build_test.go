@@ -276,6 +276,28 @@ func TestBuildCancelled(t *testing.T) {
 	}
 }
 
+// TestBuildCancelledWhileReading: a build does not wait for input that does not come.
+func TestBuildCancelledWhileReading(t *testing.T) {
+	ix := create(t, vfs.OS, Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	blocked, let := make(chan struct{}), make(chan struct{})
+	reader := &memoryReader{docs: randomDocs(16, 100, false), batch: 10, next: func(at int) {
+		if at == 50 {
+			close(blocked)
+			<-let
+		}
+	}, closed: make(chan struct{})}
+	go func() {
+		<-blocked
+		cancel()
+	}()
+	if _, err := ix.Build(ctx, reader, BuildOptions{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want context.Canceled", err)
+	}
+	close(let)
+	<-reader.closed
+}
+
 func TestBuildReaderFails(t *testing.T) {
 	ix, err := Create(vfs.OS, filepath.Join(t.TempDir(), "index"), Options{})
 	if err != nil {

@@ -75,12 +75,12 @@ func appendSuperseded(found []superseded, runs []*run, group []docRef) ([]supers
 	return found, nil
 }
 
-// drop leaves a document out of the result and reports whether it was in it.
-func (r *run) drop(doc int) bool {
+// drop leaves a document out of the result.
+func (r *run) drop(doc int) {
 	if r.dropped == nil {
 		r.dropped = segment.NewBitmap(r.numDocs)
 	}
-	return r.dropped.Set(doc)
+	r.dropped.Set(doc)
 }
 
 // hashMerge steps through the id hashes of all runs in order of (hash, document).

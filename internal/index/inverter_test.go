@@ -277,3 +277,43 @@ func TestPlaces(t *testing.T) {
 		}
 	}
 }
+
+// FuzzRunLists reads any bytes as lists and positions of a run.
+func FuzzRunLists(f *testing.F) {
+	r := invertAll(f, randomDocs(3, 40, false), Options{Positions: true, NoStored: true}, 40, false)[0]
+	f.Add(r.fields[0].lists.data, r.fields[0].positions.data)
+	f.Fuzz(func(t *testing.T, lists, positions []byte) {
+		c := *r
+		c.fields = []runField{{numTerms: 50, lists: memorySection(lists), positions: memorySection(positions)}}
+		it := &runLists{r: &c, field: -1}
+		var block segment.PostingBlock
+		for it.Next() {
+			for {
+				if err := it.ReadBlock(&block); err != nil || block.N == 0 {
+					break
+				}
+				for i := 1; i < block.N; i++ {
+					if block.DocIDs[i] <= block.DocIDs[i-1] {
+						t.Fatal("DocIDs fall")
+					}
+				}
+			}
+		}
+	})
+}
+
+// FuzzPlaces reads any bytes as places of documents.
+func FuzzPlaces(f *testing.F) {
+	var w placeWriter
+	w.add(corpus.Location{File: "a", Line: 3})
+	w.add(corpus.Location{File: "b", Offset: 1 << 40})
+	f.Add(w.bytes)
+	f.Fuzz(func(_ *testing.T, data []byte) {
+		r := placeReader{bytes: data}
+		for range len(data) + 1 {
+			if _, err := r.next(); err != nil {
+				return
+			}
+		}
+	})
+}

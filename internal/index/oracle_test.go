@@ -277,6 +277,8 @@ type memoryReader struct {
 	fail  error // of Next, after the last document
 	// next, if set, is called with each call of Next.
 	next func(at int)
+	// closed, if set, is closed by Close.
+	closed chan struct{}
 }
 
 var _ corpus.Reader = (*memoryReader)(nil)
@@ -316,4 +318,10 @@ func (r *memoryReader) Next() (*corpus.Batch, error) {
 
 func (r *memoryReader) Progress() (read, total int64) { return 0, 0 }
 func (r *memoryReader) Skipped() int64                { return 0 }
-func (r *memoryReader) Close() error                  { return nil }
+
+func (r *memoryReader) Close() error {
+	if r.closed != nil {
+		close(r.closed)
+	}
+	return nil
+}

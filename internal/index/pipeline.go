@@ -67,7 +67,8 @@ func newPipeline(s *session, reader corpus.Reader, opts BuildOptions, m *meter) 
 	return p, nil
 }
 
-// invert reads the whole corpus and returns its runs in corpus order.
+// invert reads the whole corpus, closes its reader, and returns its runs in
+// corpus order.
 func (p *pipeline) invert(ctx context.Context) ([]*run, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -114,9 +115,43 @@ func (p *pipeline) failure(err error) error {
 	return err
 }
 
-// cut reads the corpus to its end, hands it to the workers in chunks, and
-// returns how many.
+// fed is what read hands to cut: a batch, or the error that ended the corpus.
+type fed struct {
+	batch *corpus.Batch
+	err   error
+}
+
+// read feeds the corpus, batch by batch, and closes its reader. It has a
+// goroutine of its own, since Next may wait for input that does not come
+// (standard input) while the build is cancelled; then it ends when Next does.
+func (p *pipeline) read(ctx context.Context, feed chan<- fed) {
+	for {
+		batch, err := p.reader.Next()
+		if errors.Is(err, io.EOF) {
+			if closeErr := p.reader.Close(); closeErr != nil {
+				err = closeErr
+			}
+		} else if err != nil {
+			err = errors.Join(err, p.reader.Close())
+		}
+		select {
+		case feed <- fed{batch, err}:
+			if err != nil {
+				return
+			}
+		case <-ctx.Done():
+			if err == nil {
+				_ = p.reader.Close() // the build has failed already
+			}
+			return
+		}
+	}
+}
+
+// cut hands the corpus to the workers in chunks, and returns how many.
 func (p *pipeline) cut(ctx context.Context, chunks chan<- chunk) (count int, err error) {
+	feed := make(chan fed)
+	go p.read(ctx, feed)
 	var c chunk
 	size := int64(0)
 	send := func() error {
@@ -132,19 +167,21 @@ func (p *pipeline) cut(ctx context.Context, chunks chan<- chunk) (count int, err
 		return nil
 	}
 	for {
-		if ctx.Err() != nil {
+		select {
+		case next := <-feed:
+			if errors.Is(next.err, io.EOF) {
+				err := send()
+				return c.number, err
+			}
+			if next.err != nil {
+				return 0, fmt.Errorf("read corpus: %w", next.err)
+			}
+			c.batches = append(c.batches, next.batch)
+			size += next.batch.SizeBytes
+		case <-ctx.Done():
 			return 0, context.Cause(ctx)
 		}
-		b, err := p.reader.Next()
-		if errors.Is(err, io.EOF) {
-			err = send()
-			return c.number, err
-		}
-		if err != nil {
-			return 0, fmt.Errorf("read corpus: %w", err)
-		}
-		c.batches = append(c.batches, b)
-		if size += b.SizeBytes; size >= p.chunkBytes {
+		if size >= p.chunkBytes {
 			if err := send(); err != nil {
 				return 0, err
 			}

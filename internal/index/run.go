@@ -70,8 +70,8 @@ func (r *run) sections() []*section {
 	return all
 }
 
-// detach gives a run in memory memory of its own, of the exact size, in place
-// of the inverter's, which is used again.
+// detach moves a run from the inverter's memory, which is used again, to its
+// own, of the exact size.
 func (r *run) detach() {
 	slab := make([]byte, r.sizeBytes())
 	for _, s := range r.sections() {

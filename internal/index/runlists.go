@@ -97,10 +97,16 @@ func (it *runLists) readHeader() error {
 	if err != nil {
 		return err
 	}
+	if df == 0 || df > uint64(it.r.numDocs) || size > math.MaxInt64 {
+		return errRun
+	}
 	it.docFreq, it.unread, it.docBytes, it.nextDoc = int(df), int(df), int64(size), 0
 	if it.r.schema.positions {
 		if size, err = it.positions.uvarint(); err != nil {
 			return err
+		}
+		if size > math.MaxInt64 {
+			return errRun
 		}
 		it.posBytes = int64(size)
 	}
@@ -152,7 +158,7 @@ func (it *runLists) readPostings(b *segment.PostingBlock, n int) error {
 	if err := it.lists.fill(maxBlockBytes); err != nil {
 		return err
 	}
-	src, next := it.lists.window, it.nextDoc
+	src, next := it.lists.window, uint64(it.nextDoc)
 	at := 0
 	for i := range n {
 		head, size := uvarint32(src[at:])
@@ -160,8 +166,8 @@ func (it *runLists) readPostings(b *segment.PostingBlock, n int) error {
 			return errRun
 		}
 		at += size
-		doc := next + head>>1
-		b.DocIDs[i], b.Freqs[i] = doc, 1
+		doc := next + uint64(head>>1)
+		b.DocIDs[i], b.Freqs[i] = uint32(doc), 1
 		next = doc + 1
 		if head&1 == 0 {
 			if b.Freqs[i], size = uvarint32(src[at:]); size <= 0 {
@@ -170,13 +176,13 @@ func (it *runLists) readPostings(b *segment.PostingBlock, n int) error {
 			at += size
 		}
 	}
-	if int64(at) > it.docBytes || int(next) > it.r.numDocs {
+	if int64(at) > it.docBytes || next > uint64(it.r.numDocs) {
 		return errRun
 	}
 	it.lists.window = src[at:]
 	it.docBytes -= int64(at)
 	it.unread -= n
-	it.nextDoc = next
+	it.nextDoc = uint32(next)
 	b.N = n
 	return nil
 }
