@@ -400,7 +400,7 @@ const contrastScript = `[...document.querySelectorAll("body *")].filter(e =>
 func contrast(tb *tab) {
 	for _, scheme := range []string{"light", "dark"} {
 		emulateScheme(tb, scheme)
-		for _, target := range []string{"/", "/?q=server", "/?q=server&k=1", "/?q=xylophone&mode=and", "/?q=a&k=x", "/document?id=context.txt"} {
+		for _, target := range []string{"/", "/?q=server", "/?q=server&k=1", "/?q=server&trace=1", "/?q=xylophone&mode=and", "/?q=a&k=x", "/document?id=context.txt"} {
 			tb.open(target)
 			if dark := eval[bool](tb, `matchMedia("(prefers-color-scheme: dark)").matches`); dark != (scheme == "dark") {
 				tb.Fatalf("the scheme is not %s", scheme)
@@ -458,7 +458,7 @@ func TestContrastRatio(t *testing.T) {
 // narrowScreen checks WCAG 2.2, 1.4.10: no scrolling sideways at 320 pixels.
 func narrowScreen(tb *tab) {
 	tb.run(chromedp.EmulateViewport(320, 640))
-	for _, target := range []string{"/", "/?q=server", "/?q=hostile", "/?q=xylophone", "/document?id=context.txt"} {
+	for _, target := range []string{"/", "/?q=server", "/?q=hostile", "/?q=server&trace=1", "/?q=xylophone", "/document?id=context.txt"} {
 		tb.open(target)
 		if got := eval[int](tb, `document.documentElement.scrollWidth`); got > 320 {
 			tb.Errorf("%s is %d pixels wide", target, got)

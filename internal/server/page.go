@@ -59,6 +59,7 @@ type pageData struct {
 	Previous, Next string
 	JSON           string
 	AnyWord        string // the same query in mode or
+	Trace          string // the same results and how they were found
 }
 
 type modeChoice struct {
@@ -89,6 +90,11 @@ func (h *handler) page(w http.ResponseWriter, r *http.Request) {
 			previous := req
 			previous.Offset = max(0, req.Offset-req.K)
 			data.Previous = address("/", previous)
+		}
+		if !req.Trace {
+			traced := req
+			traced.Trace = true
+			data.Trace = address("/", traced) + "#trace"
 		}
 		if req.Mode == griffin.ModeAnd {
 			anyWord := req
@@ -165,6 +171,9 @@ func address(path string, req searchRequest) string {
 	}
 	if req.Offset != 0 {
 		values.Set("offset", strconv.Itoa(req.Offset))
+	}
+	if req.Trace {
+		values.Set("trace", "1")
 	}
 	return path + "?" + values.Encode()
 }

@@ -79,6 +79,16 @@ func TestPageIsLenient(t *testing.T) {
 	}
 }
 
+func TestTraceOnPage(t *testing.T) {
+	h := newHandler(Options{Logger: quiet()}, fakeBackend())
+	contains(t, get(t, h, "/?q=fox").Body.String(), `href="/?q=fox&amp;trace=1#trace"`)
+	body := get(t, h, "/?q=fox&k=1&trace=1").Body.String()
+	contains(t, body, `<h2 id="trace-title">`, "query fox, mode or", `rel="next" href="/?k=1&amp;offset=1&amp;q=fox&amp;trace=1"`, `/search?k=1&amp;q=fox&amp;trace=1`)
+	if strings.Contains(body, "#trace") {
+		t.Error("the page with the trace links to the trace")
+	}
+}
+
 func TestErrorPage(t *testing.T) {
 	w := get(t, newHandler(Options{Logger: quiet()}, fakeBackend()), "/?q=fox&k=zero")
 	if w.Code != http.StatusBadRequest {
