@@ -38,12 +38,12 @@ func extension(path string) string {
 	return filepath.Ext(name)
 }
 
-// errUndetected ends a corpus from standard input.
-var errUndetected = fmt.Errorf("cannot tell the format of standard input: name it: %w", base.ErrBadInput)
+// errUndetected ends a corpus from standard input or another pipe.
+var errUndetected = fmt.Errorf("cannot tell the format of piped input: name it: %w", base.ErrBadInput)
 
 // detect tells the format of a stream by the start of its content and by its
-// name; formatFolder means that it is one document.
-func detect(path string, s *stream) (string, error) {
+// name; formatFolder means that it is one document. A pipe is not taken for one.
+func detect(path string, s *stream, piped bool) (string, error) {
 	head, err := s.Peek(sniffBytes)
 	if len(head) == 0 && err != nil {
 		head = nil // an empty or unreadable file: its reader will say so
@@ -58,7 +58,7 @@ func detect(path string, s *stream) (string, error) {
 	if named != "" {
 		return named, nil
 	}
-	if path == stdinPath {
+	if piped {
 		if columns := bytes.Count(firstLine(head), []byte{'\t'}) + 1; columns == 2 || columns == 4 {
 			return formatTSV, nil
 		}

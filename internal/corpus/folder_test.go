@@ -225,7 +225,7 @@ func TestDetectFiles(t *testing.T) {
 		if err := s.decompress(strings.NewReader(c.content)); err != nil {
 			t.Fatal(err)
 		}
-		got, err := detect(c.file, s)
+		got, err := detect(c.file, s, c.file == stdinPath)
 		if err != nil {
 			got = "error"
 		}

@@ -17,6 +17,7 @@ type input struct {
 	id        string  // of the document, if the file is one
 	sizeBytes int64   // as stored
 	format    *format // nil: told when the stream is opened
+	piped     bool    // can be read only once: standard input, a named pipe
 	err       error   // why the file cannot be read, if that is known already
 }
 
@@ -38,7 +39,8 @@ var _ Reader = (*reader)(nil)
 // input, in this order; the files of a folder in order of their names.
 //
 // It lists folders and looks at the start of files, so that a path that does
-// not exist or a format that cannot be told is an error of Open. With several
+// not exist or a format that cannot be told is an error of Open. What can be
+// read only once (standard input, pipes) is not looked at before Next. With several
 // paths the ids of files that are documents start with the path, so that equal
 // names in two folders stay apart.
 func Open(paths []string, opts Options) (Reader, error) {
@@ -60,7 +62,7 @@ func Open(paths []string, opts Options) (Reader, error) {
 		r.total += r.inputs[i].sizeBytes
 	}
 	for i := range r.inputs {
-		if r.inputs[i].path == stdinPath {
+		if r.inputs[i].piped {
 			r.total = 0 // unknown
 		}
 	}
@@ -73,11 +75,7 @@ func (r *reader) add(path string, f *format, prefixed bool) error {
 		if f.name == formatFolder {
 			return fmt.Errorf("standard input is no folder: %w", base.ErrBadInput)
 		}
-		in := input{path: path, format: f}
-		if f.name == formatAuto {
-			in.format = nil
-		}
-		r.inputs = append(r.inputs, in)
+		r.addPipe(input{path: path, format: f})
 		return nil
 	}
 	info, err := os.Stat(path)
@@ -91,6 +89,10 @@ func (r *reader) add(path string, f *format, prefixed bool) error {
 	if prefixed {
 		in.id = filepath.ToSlash(filepath.Clean(path))
 	}
+	if !info.Mode().IsRegular() {
+		r.addPipe(in)
+		return nil
+	}
 	if f.name == formatAuto {
 		if in.format, err = r.detectFile(path); err != nil {
 			return err
@@ -100,6 +102,15 @@ func (r *reader) add(path string, f *format, prefixed bool) error {
 	return nil
 }
 
+// addPipe appends an input that can be read only once.
+func (r *reader) addPipe(in input) {
+	in.piped, in.sizeBytes = true, 0
+	if in.format.name == formatAuto {
+		in.format = nil
+	}
+	r.inputs = append(r.inputs, in)
+}
+
 // detectFile tells the format of a file that the user named.
 func (r *reader) detectFile(path string) (*format, error) {
 	var unread atomic.Int64 // this look is no progress
@@ -107,7 +118,7 @@ func (r *reader) detectFile(path string) (*format, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	name, err := detect(path, s)
+	name, err := detect(path, s, false /* piped */)
 	if err := errors.Join(err, s.Close()); err != nil {
 		return nil, err
 	}
@@ -140,7 +151,7 @@ func (r *reader) Next() (*Batch, error) {
 		r.inputs = r.inputs[1:]
 		if err := r.begin(in); err != nil {
 			if errors.Is(err, errUndetected) {
-				return nil, err // standard input, of which Open knew nothing
+				return nil, err // a pipe, of which Open knew nothing
 			}
 			return badBatch(&RecordError{Location: Location{File: in.path}, Err: err}), nil
 		}
@@ -172,7 +183,7 @@ func (r *reader) begin(in input) error {
 		return err
 	}
 	if in.format == nil {
-		name, err := detect(in.path, s)
+		name, err := detect(in.path, s, in.piped)
 		if err == nil {
 			in.format, err = findFormat(name)
 		}

@@ -12,10 +12,14 @@ import (
 // OpenFile opens one file and sees through its compression (gzip, zstd or
 // bzip2, told by its first bytes), for formats that are read elsewhere (CIFF).
 // A file that is not compressed is returned as an io.ReaderAt, too. Standard
-// input ("-") is base.ErrBadInput: such formats are read more than once.
+// input ("-") or a pipe is base.ErrBadInput: such formats are read more than once.
 func OpenFile(path string) (io.ReadCloser, error) {
-	if path == stdinPath {
-		return nil, fmt.Errorf("a file of this format is read more than once, which standard input cannot be: %w", base.ErrBadInput)
+	once, err := readableOnce(path)
+	if err != nil {
+		return nil, err
+	}
+	if once {
+		return nil, fmt.Errorf("a file of this format is read more than once, which standard input or a pipe cannot be: %w", base.ErrBadInput)
 	}
 	s, err := openStream(path, nil, new(atomic.Int64))
 	if err != nil {
@@ -28,4 +32,16 @@ func OpenFile(path string) (io.ReadCloser, error) {
 		return nil, err
 	}
 	return os.Open(path)
+}
+
+// readableOnce tells whether path is standard input, a pipe or a device.
+func readableOnce(path string) (bool, error) {
+	if path == stdinPath {
+		return true, nil
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return false, err
+	}
+	return !info.Mode().IsRegular() && !info.IsDir(), nil
 }
