@@ -46,7 +46,8 @@ func TestPorterStemPaper(t *testing.T) {
 
 // porterOracle is the algorithm as the paper writes it: lists of rules, of which
 // the longest suffix counts, and conditions over the form of the word, a string
-// of v and c.
+// of v and c, one for each UTF-16 unit: a character beyond the basic plane is
+// two different consonants.
 func porterOracle(word string) string {
 	w := []rune(word)
 	if len(utf16.Encode(w)) <= 2 {
@@ -55,8 +56,10 @@ func porterOracle(word string) string {
 	form := func(w []rune) string {
 		var f []byte
 		for i, r := range w {
-			if strings.ContainsRune("aeiou", r) || r == 'y' && i > 0 && f[i-1] == 'c' {
+			if strings.ContainsRune("aeiou", r) || r == 'y' && i > 0 && f[len(f)-1] == 'c' {
 				f = append(f, 'v')
+			} else if utf16.RuneLen(r) == 2 {
+				f = append(f, "cc"...)
 			} else {
 				f = append(f, 'c')
 			}
@@ -67,7 +70,7 @@ func porterOracle(word string) string {
 	vowel := func(w []rune) bool { return strings.Contains(form(w), "v") }
 	double := func(w []rune) bool {
 		n := len(w)
-		return n > 1 && w[n-1] == w[n-2] && strings.HasSuffix(form(w), "c")
+		return n > 1 && w[n-1] == w[n-2] && utf16.RuneLen(w[n-1]) == 1 && strings.HasSuffix(form(w), "c")
 	}
 	cvc := func(w []rune) bool {
 		return strings.HasSuffix(form(w), "cvc") && !strings.ContainsRune("wxy", w[len(w)-1])
