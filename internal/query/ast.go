@@ -1,8 +1,9 @@
 package query
 
 // Node is a part of a parsed query. Exactly these types implement it: *Term,
-// *Phrase, *Boolean, and *Words, which Parse does not make. The text is still raw: analysis turns it into index terms
-// when the query is planned, since that depends on the index.
+// *Phrase, *Boolean, and *Words, which Parse does not make. The text is still
+// raw: analysis turns it into index terms when the query is planned, since that
+// depends on the index.
 type Node interface {
 	node()
 	// String returns the canonical text of the node: see format.go.
@@ -80,4 +81,7 @@ const (
 	MaxDepth = 32
 	// MaxClauses is how many words and phrases a query may have.
 	MaxClauses = 1024
+	// MaxRemarks is how many faults of syntax are told of: a text may have one in
+	// every byte, and nobody reads thousands.
+	MaxRemarks = 32
 )

@@ -21,19 +21,26 @@ func Parse(text string, fields []string) (Node, error) {
 
 // ParseLenient is Parse for what people type into a search box: it always
 // returns a tree, and tells in remarks, in the order in which they were found,
-// what it took as plain text or left out to get there.
+// what it took as plain text or left out to get there. Of faults of syntax it
+// tells the first MaxRemarks.
 func ParseLenient(text string, fields []string) (node Node, remarks []*Error) {
 	p := parser{whole: text, text: text, fields: fields}
 	if len(text) > MaxBytes {
 		p.remark(ErrTooLong, MaxBytes, "more than %d bytes", MaxBytes)
-		for end := MaxBytes; ; end-- {
-			if utf8.RuneStart(text[end]) {
-				p.text = text[:end]
-				break
-			}
-		}
+		p.text = text[:cut(text)]
 	}
 	return p.sequence(-1), p.remarks
+}
+
+// cut returns where to end a text of more than MaxBytes so that no rune is cut;
+// bytes that are not UTF-8 may be.
+func cut(text string) int {
+	for end := MaxBytes; end > MaxBytes-utf8.UTFMax; end-- {
+		if utf8.RuneStart(text[end]) {
+			return end
+		}
+	}
+	return MaxBytes
 }
 
 type parser struct {
@@ -49,7 +56,7 @@ type parser struct {
 }
 
 func (p *parser) remark(kind error, offset int, format string, args ...any) {
-	if !p.stopped {
+	if !p.stopped && (kind != ErrSyntax || len(p.remarks) < MaxRemarks) {
 		p.remarks = append(p.remarks, &Error{Kind: kind, Text: p.whole, Offset: offset, Reason: fmt.Sprintf(format, args...)})
 	}
 }

@@ -120,6 +120,7 @@ func TestFaults(t *testing.T) {
 		{"(a^40 b)^40", ErrSyntax, 8, "a^40 b"},
 		{strings.Repeat("(", 40) + "a" + strings.Repeat(")", 40), ErrTooDeep, 32, ""},
 		{strings.Repeat("a ", MaxClauses+1), ErrTooManyClauses, 2 * MaxClauses, strings.TrimSpace(strings.Repeat("a ", MaxClauses))},
+		{strings.Repeat("\x80", MaxBytes+9), ErrTooLong, MaxBytes, strings.Repeat("\x80", MaxBytes)}, // no rune begins
 		{strings.Repeat("é", MaxBytes), ErrTooLong, MaxBytes, strings.Repeat("é", MaxBytes/2)},
 	}
 	for _, test := range tests {
@@ -132,6 +133,15 @@ func TestFaults(t *testing.T) {
 		if got := node.String(); got != test.lenient {
 			t.Errorf("ParseLenient(%.40q) = %.60q, want %.60q", test.text, got, test.lenient)
 		}
+	}
+}
+
+// A text may have more faults than anyone wants to be told of, and still what
+// a limit cut off is said.
+func TestMaxRemarks(t *testing.T) {
+	_, remarks := ParseLenient(strings.Repeat("^", 1000)+strings.Repeat("(", MaxDepth+1), nil)
+	if len(remarks) != MaxRemarks+1 || remarks[MaxRemarks].Kind != ErrTooDeep {
+		t.Errorf("%d remarks, the last of kind %v", len(remarks), remarks[len(remarks)-1].Kind)
 	}
 }
 
