@@ -2,6 +2,7 @@ package corpus
 
 import (
 	"bytes"
+	"maps"
 	"strings"
 	"unicode/utf8"
 
@@ -13,17 +14,25 @@ import (
 // Elements whose content is no text of the page, whatever it holds.
 var noText = map[atom.Atom]bool{
 	atom.Script: true, atom.Style: true, atom.Noscript: true, atom.Template: true, atom.Iframe: true,
-	atom.Object: true, atom.Svg: true, atom.Canvas: true, atom.Noframes: true, atom.Noembed: true,
+	atom.Object: true, atom.Svg: true, atom.Canvas: true, atom.Noembed: true,
 	atom.Select: true, atom.Textarea: true, atom.Button: true,
 }
 
 // maxTitleBytes bounds a title that is made of a heading.
 const maxTitleBytes = 512
 
-// Elements that surround the text of a page: menus, banners, imprints.
-var boilerplate = map[atom.Atom]bool{
-	atom.Nav: true, atom.Header: true, atom.Footer: true, atom.Aside: true, atom.Menu: true, atom.Dialog: true,
-}
+// noTextOrBoilerplate has the elements that surround the text of a page, too:
+// menus, banners, imprints, what stands in for frames.
+var noTextOrBoilerplate = func() map[atom.Atom]bool {
+	set := maps.Clone(noText)
+	for _, a := range []atom.Atom{atom.Nav, atom.Header, atom.Footer, atom.Aside, atom.Menu, atom.Dialog, atom.Noframes} {
+		set[a] = true
+	}
+	return set
+}()
+
+// code has the elements that hold no text even if nothing closes them.
+var code = map[atom.Atom]bool{atom.Script: true, atom.Style: true}
 
 // Elements that do not end a word or a line.
 var inline = map[atom.Atom]bool{
@@ -39,13 +48,19 @@ var inline = map[atom.Atom]bool{
 // and its text: without markup, scripts, menus, page headers and footers;
 // white space collapsed, one line a block. src is UTF-8.
 //
-// The tokens are used as they come, no tree is built. A page that opens a menu
-// or the like and does not close it is read with these elements left in, since
-// else the rest of the page would be lost.
+// The tokens are used as they come, no tree is built. A page that is nothing but
+// menus and the like, or opens one and does not close it, is read with these
+// elements left in, since else its text or the rest of it would be lost; so is a
+// page that does not close an element like <select>.
 func htmlText(src []byte) (title, text string) {
-	x := htmlExtractor{boilerplate: boilerplate}
-	if !x.run(src) {
-		x = htmlExtractor{}
+	x := htmlExtractor{leftOut: noTextOrBoilerplate}
+	whole := x.run(src)
+	if !whole || x.body.empty() {
+		x = htmlExtractor{leftOut: noText}
+		whole = x.run(src)
+	}
+	if !whole {
+		x = htmlExtractor{leftOut: code}
 		x.run(src)
 	}
 	title = x.title.String()
@@ -57,7 +72,7 @@ func htmlText(src []byte) (title, text string) {
 
 // htmlExtractor holds the state of one pass over a page.
 type htmlExtractor struct {
-	boilerplate map[atom.Atom]bool // left out, too
+	leftOut map[atom.Atom]bool
 
 	title, h1, body collapser
 	into            *collapser // title or h1 while in it and it is the first
@@ -65,18 +80,25 @@ type htmlExtractor struct {
 	depth           int        // elements of that name open
 }
 
-// run reads the page; false if a boilerplate element was still open at its end.
+// run reads the page; false if an element that is left out was still open at
+// its end, code apart.
 func (x *htmlExtractor) run(src []byte) bool {
 	z := html.NewTokenizer(bytes.NewReader(src))
 	for {
 		switch kind := z.Next(); kind {
 		case html.ErrorToken: // the end: there are no other errors when reading memory
-			return x.skip == 0 || !x.boilerplate[x.skip]
+			return x.skip == 0 || code[x.skip]
 		case html.TextToken:
 			x.text(z.Text())
 		case html.StartTagToken, html.SelfClosingTagToken:
 			name, _ := z.TagName()
-			x.start(atom.Lookup(name), kind == html.SelfClosingTagToken)
+			tag, selfClosing := atom.Lookup(name), kind == html.SelfClosingTagToken
+			// As in XHTML, <script/> has no content. What else would be passed
+			// over and is not to be left out holds markup.
+			if selfClosing || noTextOrBoilerplate[tag] && !x.leftOut[tag] {
+				z.NextIsNotRawText()
+			}
+			x.start(tag, selfClosing)
 		case html.EndTagToken:
 			name, _ := z.TagName()
 			x.end(atom.Lookup(name))
@@ -103,10 +125,11 @@ func (x *htmlExtractor) start(tag atom.Atom, selfClosing bool) {
 	switch {
 	case x.skip != 0 && tag == x.skip && !selfClosing:
 		x.depth++
-	case x.skip == 0 && !selfClosing && (noText[tag] || x.boilerplate[tag]):
+	case x.skip == 0 && !selfClosing && x.leftOut[tag]:
 		x.skip, x.depth = tag, 1
 	}
 	switch {
+	case selfClosing:
 	case tag == atom.Title && x.skip == 0 && x.title.empty():
 		x.into = &x.title
 	case tag == atom.H1 && x.h1.empty() && !noText[x.skip]:
