@@ -71,6 +71,9 @@ func TestMarkdown(t *testing.T) {
 		{"no heading", "#tag and\n\n---\ntext #", "", "#tag and\n\n---\ntext #"},
 		{"front matter", "---\nauthor: x\ntitle: \"The title\"\n---\n# Other\n", "The title", "# Other\n"},
 		{"front matter without title", "---\nauthor: x\n---\n# Title\ntext", "Title", "text"},
+		{"text between rules", "---\nNot a field: is it?\n---\nrest", "Not a field: is it?", "---\nrest"},
+		{"sharp", "# On C#\ntext", "On C#", "text"},
+		{"closed sharp", "## On C# ##\ntext", "On C#", "text"},
 		{"rule at the start", "---\n# Title\n", "Title", "---\n"},
 		{"empty", "", "", ""},
 	} {

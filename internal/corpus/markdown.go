@@ -26,7 +26,8 @@ func markdownText(src string) (title, text string) {
 	return heading, body[:start] + body[end:]
 }
 
-// frontMatter splits a text that starts with a block between two lines "---".
+// frontMatter splits a text that starts with a block of fields (YAML) between
+// two lines "---"; text between two rules is none.
 func frontMatter(src string) (matter, rest string, ok bool) {
 	first, after, ok := strings.Cut(src, "\n")
 	if !ok || strings.TrimRight(first, " \r") != "---" {
@@ -35,11 +36,34 @@ func frontMatter(src string) (matter, rest string, ok bool) {
 	end := 0
 	for line := range strings.Lines(after) {
 		if strings.TrimRight(line, " \r\n") == "---" {
-			return after[:end], after[end+len(line):], true
+			return after[:end], after[end+len(line):], startsWithKey(after[:end])
 		}
 		end += len(line)
 	}
 	return "", src, false
+}
+
+// startsWithKey tells whether the first line that is neither blank nor a
+// comment begins with "key:".
+func startsWithKey(matter string) bool {
+	for line := range strings.Lines(matter) {
+		if line = strings.TrimRight(line, " \t\r\n"); line == "" || line[0] == '#' {
+			continue
+		}
+		key, value, ok := strings.Cut(line, ":")
+		return ok && key != "" && !strings.ContainsAny(key, " \t") && (value == "" || value[0] == ' ' || value[0] == '\t')
+	}
+	return false
+}
+
+// closedHeading removes the "#" that may close a heading, and white space.
+func closedHeading(text string) string {
+	text = strings.TrimSpace(text)
+	open := strings.TrimRight(text, "#")
+	if trimmed := strings.TrimRight(open, " \t"); trimmed != open || open == "" {
+		return trimmed
+	}
+	return text
 }
 
 // firstHeading finds the first "# heading", or line underlined with = or -,
@@ -65,7 +89,7 @@ func firstHeading(src string) (heading string, start, end int) {
 			line = ""
 		case strings.HasPrefix(bare, "#"):
 			if text := strings.TrimLeft(bare, "#"); len(bare)-len(text) <= 6 && (text == "" || text[0] == ' ' || text[0] == '\t') {
-				if text = strings.Trim(text, "# \t"); text != "" {
+				if text = closedHeading(text); text != "" {
 					return text, at, at + len(raw)
 				}
 			}
