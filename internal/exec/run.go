@@ -21,7 +21,7 @@ type Answer struct {
 }
 
 // Run answers the query. The hits are appended to dst[:0]. It allocates nothing
-// once sc has served a query as large and dst has room for K hits (but for
+// once sc has served a query as large and dst has room for the hits (but for
 // trees with BM25 parameters that are not the index's, whose bounds are computed
 // in every run).
 //
@@ -37,16 +37,17 @@ func (p *Plan) RunTraced(ctx context.Context, sc *Scratch, dst []base.Hit, t *Tr
 }
 
 func (p *Plan) run(ctx context.Context, sc *Scratch, dst []base.Hit, trace *Trace) (a Answer, err error) {
+	room := min(p.k, p.searcher.snapshot.NumDocs) // no more can be found
 	for i := range p.stages {
 		st := &p.stages[i]
 		a.Mode, a.Traversal = st.mode, st.name()
-		sc.queue.Reset(p.k)
+		sc.queue.Reset(room)
 		if st.root != nil && p.k > 0 {
 			if err := p.runStage(ctx, sc, st, &a.Work, trace); err != nil {
 				return Answer{}, err
 			}
 		}
-		if sc.queue.Full() {
+		if sc.queue.Len() == p.k {
 			break
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -258,6 +259,22 @@ func TestTrace(t *testing.T) {
 	for _, want := range []string{"mode and+or", "svs", "block-max-maxscore", "title:w2", "seg-"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the text of the trace lacks %q:\n%s", want, text)
+		}
+	}
+}
+
+// K may be any number: memory is taken for the documents that there are.
+func TestHugeK(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 6))
+	s := NewSearcher(testSnapshot(t, randomIndex(t, rng, 300, 2, true)), nil)
+	sc := testScratch(t, "whitespace")
+	for _, text := range []string{"w0 w1", "+w0 w1", `"w0 w1" w2`} {
+		for _, mode := range []Mode{ModeOr, ModeAnd, ModeAndOr} {
+			want := answer(t, s, sc, parse(t, text), Options{Mode: mode, K: 1000})
+			got := answer(t, s, sc, parse(t, text), Options{Mode: mode, K: math.MaxInt})
+			if !slices.Equal(got.Hits, want.Hits) || got.Mode != want.Mode || len(got.Hits) == 0 {
+				t.Errorf("%s in mode %s: %d hits in mode %s, want %d in mode %s", text, mode, len(got.Hits), got.Mode, len(want.Hits), want.Mode)
+			}
 		}
 	}
 }
