@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
+	"unicode/utf8"
 
 	"github.com/griffin-search/griffin/internal/base"
 )
@@ -181,11 +183,31 @@ func (r *reader) parseFile(in input) (*Document, *RecordError) {
 	if content == nil {
 		return nil, nil
 	}
+	in.id = printableID(in.id)
 	title, text, ok := fileText(in, content)
 	if !ok {
 		return nil, nil
 	}
 	return &Document{ID: in.id, Title: title, Text: text, Extra: r.opts.extra(nil, "path", in.id), Source: at}, nil
+}
+
+// printableID returns a path as UTF-8: bytes that are none become \xNN, so that
+// different names stay different.
+func printableID(path string) string {
+	if utf8.ValidString(path) {
+		return path
+	}
+	var id strings.Builder
+	for len(path) > 0 {
+		r, size := utf8.DecodeRuneInString(path)
+		if r == utf8.RuneError && size == 1 {
+			fmt.Fprintf(&id, `\x%02x`, path[0])
+		} else {
+			id.WriteString(path[:size])
+		}
+		path = path[size:]
+	}
+	return id.String()
 }
 
 // readFile returns the content of a stream, nil if its start shows that it is

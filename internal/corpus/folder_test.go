@@ -202,6 +202,30 @@ func TestDetectFolders(t *testing.T) {
 	}
 }
 
+// TestFolderNames has names that differ in bytes that are no UTF-8: their ids
+// must be, since results are written as JSON and CIFF, and must stay apart.
+func TestFolderNames(t *testing.T) {
+	dir := t.TempDir()
+	names := []string{"a\xff.txt", "a\xfe.txt"}
+	for _, name := range names {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(name), 0o600); err != nil {
+			t.Skip("the file system takes no such names: ", err)
+		}
+	}
+	for _, paths := range [][]string{{dir}, {filepath.Join(dir, names[1]), filepath.Join(dir, names[0])}} {
+		res := mustCollect(t, paths, Options{})
+		if len(res.docs) != 2 {
+			t.Fatalf("%d documents of 2", len(res.docs))
+		}
+		for i, want := range []string{`a\xfe.txt`, `a\xff.txt`} {
+			d := res.docs[i]
+			if !strings.HasSuffix(d.ID, want) || d.Title != d.ID || d.Extra[0].Value != d.ID {
+				t.Errorf("id %q, title %q, %+v, want %q", d.ID, d.Title, d.Extra, want)
+			}
+		}
+	}
+}
+
 func TestDetectFiles(t *testing.T) {
 	for _, c := range []struct{ file, content, want string }{
 		{"x.jsonl", "not JSON", formatJSONL},
