@@ -29,31 +29,48 @@ func (ix *Index) Documents(ctx context.Context) iter.Seq2[Document, error] {
 	}
 }
 
-// yieldSegment yields the live documents of one segment; false: no more wanted.
+// yieldSegment yields the live documents of one segment; false: no more wanted,
+// or an error was yielded.
 func yieldSegment(ctx context.Context, view *index.View, yield func(Document, error) bool) bool {
 	var stored segment.StoredDoc
 	for i := range view.NumDocs() {
-		doc := base.DocID(i)
 		if view.Live != nil && !view.Live.Has(i) {
 			continue
 		}
-		if err := ctx.Err(); err != nil {
-			return yield(Document{}, err) && false
-		}
-		id, err := view.ID(doc)
-		if err != nil {
-			return yield(Document{}, err) && false
-		}
-		d := Document{ID: string(id)}
-		if view.HasStored() {
-			if err := view.Stored(doc, &stored); err != nil {
-				return yield(Document{}, err) && false
-			}
-			d.Title, d.Text, d.Fields = string(stored.Title), string(stored.Text), fieldsOf(&stored)
-		}
-		if !yield(d, nil) {
+		d, err := readDocument(ctx, view, base.DocID(i), &stored)
+		if !yield(d, err) || err != nil {
 			return false
 		}
 	}
 	return true
+}
+
+// readDocument reads a document as it is stored, in the memory of stored.
+func readDocument(ctx context.Context, view *index.View, doc base.DocID, stored *segment.StoredDoc) (Document, error) {
+	if err := ctx.Err(); err != nil {
+		return Document{}, err
+	}
+	id, err := view.ID(doc)
+	if err != nil {
+		return Document{}, err
+	}
+	d := Document{ID: string(id)}
+	if view.HasStored() {
+		if err := view.Stored(doc, stored); err != nil {
+			return Document{}, err
+		}
+		d.Title, d.Text, d.Fields = string(stored.Title), string(stored.Text), fieldsOf(stored)
+	}
+	return d, nil
+}
+
+func fieldsOf(d *segment.StoredDoc) []Field {
+	if len(d.Extra) == 0 {
+		return nil
+	}
+	fields := make([]Field, len(d.Extra))
+	for i, f := range d.Extra {
+		fields[i] = Field{Name: string(f.Name), Value: string(f.Value)}
+	}
+	return fields
 }

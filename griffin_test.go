@@ -127,6 +127,40 @@ func TestSearchResults(t *testing.T) {
 	}
 }
 
+// An explanation has each note once, and says of which mode it is: of ModeAndOr
+// that depends on how many hits are wanted.
+func TestExplain(t *testing.T) {
+	ix := newTestIndex(t, animals)
+	for k, want := range map[int]Mode{1: ModeAnd, 2: ModeOr} {
+		e, err := ix.Explain(t.Context(), `the dog cat (`, "b", WithMode(ModeAndOr), WithK(k), WithLenientSyntax())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Mode != want || !e.Matches || len(e.Notes) != 2 {
+			t.Errorf("k=%d: %+v, want mode %s and 2 notes", k, e, want)
+		}
+	}
+}
+
+// A context that has ended is an error, however little there is to do.
+func TestCancelledContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	ix := newTestIndex(t, animals)
+	if _, err := ix.Search(ctx, "the"); !errors.Is(err, context.Canceled) {
+		t.Errorf("Search: error %v", err)
+	}
+	if _, err := ix.Explain(ctx, "the", "a"); !errors.Is(err, context.Canceled) {
+		t.Errorf("Explain: error %v", err)
+	}
+	if err := ix.Add(ctx, animals...); !errors.Is(err, context.Canceled) {
+		t.Errorf("Add: error %v", err)
+	}
+	if err := ix.Commit(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("Commit: error %v", err)
+	}
+}
+
 // Parts give back the whole text, whatever the highlights are.
 func TestSnippetParts(t *testing.T) {
 	s := Snippet{Text: "abcdef", Highlights: []Span{{0, 1}, {1, 3}, {5, 6}}}
@@ -335,6 +369,9 @@ func TestOtherBM25(t *testing.T) {
 	got, err := opened.Search(t.Context(), "cat dog")
 	if err != nil {
 		t.Fatal(err)
+	}
+	if len(want.Hits) != 3 || len(got.Hits) != 3 {
+		t.Fatalf("%d and %d hits, want 3", len(got.Hits), len(want.Hits))
 	}
 	for i := range want.Hits {
 		if got.Hits[i].ID != want.Hits[i].ID || got.Hits[i].Score != want.Hits[i].Score {

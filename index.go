@@ -14,8 +14,8 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// Index is an index in a folder. All methods may be called by any number of
-// goroutines at the same time.
+// Index is an index in a folder, made by Create or Open and given back with
+// Close. All methods may be called by any number of goroutines at the same time.
 type Index struct {
 	ix  *index.Index
 	cfg config
@@ -180,6 +180,9 @@ func (ix *Index) endWriter() error {
 func (ix *Index) Commit(ctx context.Context) error {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	if err := ix.beginWriter(); err != nil {
 		return err
 	}
@@ -203,9 +206,6 @@ func (ix *Index) Refresh() (changed bool, err error) { return ix.ix.Refresh() }
 // Document returns the stored document with the given id; of an index
 // WithoutStored, only the ID. found is false if the index has none.
 func (ix *Index) Document(ctx context.Context, id string) (doc Document, found bool, err error) {
-	if err := ctx.Err(); err != nil {
-		return Document{}, false, err
-	}
 	snapshot, err := ix.ix.Snapshot()
 	if err != nil {
 		return Document{}, false, err
@@ -215,26 +215,9 @@ func (ix *Index) Document(ctx context.Context, id string) (doc Document, found b
 	if err != nil || !found {
 		return Document{}, false, err
 	}
-	doc = Document{ID: id}
-	if s := snapshot.Segments[view].Segment; s.HasStored() {
-		var stored segment.StoredDoc
-		if err := s.Stored(local, &stored); err != nil {
-			return Document{}, false, err
-		}
-		doc.Title, doc.Text, doc.Fields = string(stored.Title), string(stored.Text), fieldsOf(&stored)
-	}
-	return doc, true, nil
-}
-
-func fieldsOf(d *segment.StoredDoc) []Field {
-	if len(d.Extra) == 0 {
-		return nil
-	}
-	fields := make([]Field, len(d.Extra))
-	for i, f := range d.Extra {
-		fields[i] = Field{Name: string(f.Name), Value: string(f.Value)}
-	}
-	return fields
+	var stored segment.StoredDoc
+	doc, err = readDocument(ctx, &snapshot.Segments[view], local, &stored)
+	return doc, err == nil, err
 }
 
 // Verify reads every byte of the index and checks every checksum and

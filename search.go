@@ -95,23 +95,13 @@ func newSearchConfig(opts []SearchOption) (searchConfig, error) {
 // no hits and no error; one that cannot be read gives a *QueryError.
 func (ix *Index) Search(ctx context.Context, query string, opts ...SearchOption) (*Results, error) {
 	began := time.Now()
-	c, err := newSearchConfig(opts)
+	s, err := ix.beginSearch(ctx, opts)
 	if err != nil {
 		return nil, err
 	}
-	snapshot, err := ix.ix.Snapshot()
-	if err != nil {
-		return nil, err
-	}
-	defer snapshot.Release()
-	sc, err := ix.scratch()
-	if err != nil {
-		return nil, err
-	}
-	defer ix.scratches.Put(sc)
-
-	s := search{snapshot: snapshot, searcher: exec.NewSearcher(snapshot, ix.cfg.bm25), sc: sc, config: c}
+	defer s.snapshot.Release()
 	r, err := s.run(ctx, query)
+	ix.scratches.Put(s.sc) // not deferred: what a panic leaves behind must not serve another search
 	if err != nil {
 		return nil, err
 	}
@@ -120,41 +110,19 @@ func (ix *Index) Search(ctx context.Context, query string, opts ...SearchOption)
 }
 
 // Explain tells how the document with the given id scores for the query, part
-// by part. Of opts only the mode and those about syntax matter. ErrBadInput if
-// there is no such document.
+// by part. Of opts only those about syntax, the mode and, for ModeAndOr, how
+// many hits are wanted matter. ErrBadInput if there is no such document.
 func (ix *Index) Explain(ctx context.Context, query, id string, opts ...SearchOption) (*Explanation, error) {
-	c, err := newSearchConfig(opts)
+	s, err := ix.beginSearch(ctx, opts)
 	if err != nil {
 		return nil, err
 	}
-	snapshot, err := ix.ix.Snapshot()
+	defer s.snapshot.Release()
+	e, err := s.explain(ctx, query, id)
+	ix.scratches.Put(s.sc) // not deferred, as in Search
 	if err != nil {
 		return nil, err
 	}
-	defer snapshot.Release()
-	view, doc, found, err := snapshot.Lookup(id)
-	if err != nil {
-		return nil, err
-	}
-	if !found {
-		return nil, fmt.Errorf("explain: the index has no document %q: %w", id, ErrBadInput)
-	}
-	sc, err := ix.scratch()
-	if err != nil {
-		return nil, err
-	}
-	defer ix.scratches.Put(sc)
-
-	s := search{snapshot: snapshot, searcher: exec.NewSearcher(snapshot, ix.cfg.bm25), sc: sc, config: c}
-	plan, notes, err := s.prepare(query)
-	if err != nil {
-		return nil, err
-	}
-	e, err := plan.Explain(ctx, sc.exec, view, doc)
-	if err != nil {
-		return nil, err
-	}
-	e.Notes = append(notes, e.Notes...)
 	return &e, nil
 }
 
@@ -167,7 +135,29 @@ type search struct {
 	trace    *Trace
 }
 
-// prepare parses and plans, in the memory of the scratch. notes are the faults that lenient syntax overlooks.
+// beginSearch takes a snapshot and a scratch, which the caller gives back.
+func (ix *Index) beginSearch(ctx context.Context, opts []SearchOption) (*search, error) {
+	c, err := newSearchConfig(opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	snapshot, err := ix.ix.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	sc, err := ix.scratch()
+	if err != nil {
+		snapshot.Release()
+		return nil, err
+	}
+	return &search{snapshot: snapshot, searcher: exec.NewSearcher(snapshot, ix.cfg.bm25), sc: sc, config: c}, nil
+}
+
+// prepare parses and plans, in the memory of the scratch. notes are the faults
+// that lenient syntax overlooks, then the plan's.
 func (s *search) prepare(text string) (plan *exec.Plan, notes []string, err error) {
 	began := time.Now()
 	var node query.Node
@@ -227,4 +217,21 @@ func (s *search) run(ctx context.Context, text string) (*Results, error) {
 		Query: plan.Query().String(), Hits: hits, Mode: answer.Mode, Traversal: answer.Traversal, Notes: notes,
 		NumDocs: s.snapshot.NumLive, Trace: s.trace,
 	}, nil
+}
+
+func (s *search) explain(ctx context.Context, text, id string) (e Explanation, err error) {
+	view, doc, found, err := s.snapshot.Lookup(id)
+	if err != nil {
+		return e, err
+	}
+	if !found {
+		return e, fmt.Errorf("explain: the index has no document %q: %w", id, ErrBadInput)
+	}
+	plan, notes, err := s.prepare(text)
+	if err != nil {
+		return e, err
+	}
+	e, err = plan.Explain(ctx, s.sc.exec, view, doc)
+	e.Notes = notes
+	return e, err
 }
