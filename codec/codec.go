@@ -18,12 +18,14 @@ type Codec interface {
 	Name() string
 
 	// AppendDocIDs appends the encoding of docIDs: 1 to BlockLen values, strictly
-	// rising. base is the last DocID of the block before; for the first block it
+	// rising, below NoBase. base is the last DocID of the block before; for the first block it
 	// is NoBase, so that docIDs[0]-base-1 is the number of DocIDs left out before
 	// docIDs[0] in either case (uint32 arithmetic).
 	AppendDocIDs(dst []byte, base uint32, docIDs []uint32) (out []byte, width uint8)
 	// DecodeDocIDs decodes the first n DocIDs of src into dst[:n] and returns
-	// how many bytes of src they took. dst[n:] is undefined after the call.
+	// how many bytes of src they took. They are strictly rising, above base (at or
+	// above 0 if that is NoBase) and below NoBase. dst[n:] is undefined after the
+	// call.
 	DecodeDocIDs(dst *[BlockLen]uint32, src []byte, base uint32, n int, width uint8) (size int, err error)
 
 	// AppendFreqs appends the encoding of 1 to BlockLen frequencies, each at least 1.
@@ -36,4 +38,5 @@ type Codec interface {
 }
 
 // NoBase is the base of a list's first block: one before DocID 0, modulo 2^32.
+// It is never a DocID itself.
 const NoBase = ^uint32(0)

@@ -24,12 +24,12 @@ func (Raw) DecodeDocIDs(dst *[BlockLen]uint32, src []byte, base uint32, n int, w
 	if err := decodeRaw(dst, src, n, width); err != nil {
 		return 0, err
 	}
-	prev := uint64(base + 1) // the least that dst[0] may be
+	least := uint64(base + 1)
 	for i, d := range dst[:n] {
-		if uint64(d) < prev {
-			return 0, fmt.Errorf("raw: DocID %d: %d is not above the one before: %w", i, d, ErrCorrupt)
+		if uint64(d) < least || d == NoBase {
+			return 0, fmt.Errorf("raw: DocID %d: %d is not above the one before, or no DocID: %w", i, d, ErrCorrupt)
 		}
-		prev = uint64(d) + 1
+		least = uint64(d) + 1
 	}
 	return 4 * n, nil
 }

@@ -69,13 +69,13 @@ func (SIMDBP) DecodeDocIDs(dst *[BlockLen]uint32, src []byte, base uint32, n int
 	// last DocID; wider gaps are looked at one by one.
 	least := base + 1
 	if width < 25 {
-		if last := dst[n-1]; last < least || last == ^uint32(0) {
+		if last := dst[n-1]; last < least || last == NoBase {
 			return 0, fmt.Errorf("simdbp: DocIDs pass 2^32: %w", ErrCorrupt)
 		}
 		return size, nil
 	}
 	for i, d := range dst[:n] {
-		if d < least || d == ^uint32(0) {
+		if d < least || d == NoBase {
 			return 0, fmt.Errorf("simdbp: DocID %d passes 2^32: %w", i, ErrCorrupt)
 		}
 		least = d + 1

@@ -135,6 +135,12 @@ func testTruncated(t *testing.T, c codec.Codec) {
 func testBadArguments(t *testing.T, c codec.Codec) {
 	src := make([]byte, 4096)
 	var dst [codec.BlockLen]uint32
+	for _, base := range []uint32{codec.NoBase, 7, codec.NoBase - 1} { // NoBase is no DocID
+		enc, width := c.AppendDocIDs(nil, base, []uint32{codec.NoBase})
+		if _, err := c.DecodeDocIDs(&dst, enc, base, 1, width); !errors.Is(err, codec.ErrCorrupt) {
+			t.Errorf("DecodeDocIDs of NoBase after %d: %v", base, err)
+		}
+	}
 	for _, n := range []int{-1, 0, codec.BlockLen + 1} {
 		if _, err := c.DecodeDocIDs(&dst, src, 0, n, 0); !errors.Is(err, codec.ErrCorrupt) {
 			t.Errorf("DecodeDocIDs(n=%d): %v", n, err)

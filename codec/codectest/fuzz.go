@@ -41,8 +41,8 @@ func checkDocIDs(t *testing.T, c codec.Codec, src []byte, base uint32, n int, wi
 	}
 	least := uint64(base + 1)
 	for i, d := range dst[:n] {
-		if uint64(d) < least {
-			t.Fatalf("DecodeDocIDs: DocID %d is %d, at least %d expected", i, d, least)
+		if uint64(d) < least || d == codec.NoBase {
+			t.Fatalf("DecodeDocIDs: DocID %d is %d, at least %d expected, and not %d", i, d, least, codec.NoBase)
 		}
 		least = uint64(d) + 1
 	}
