@@ -2,7 +2,6 @@ package postings
 
 import (
 	"fmt"
-	"unsafe"
 
 	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/base"
@@ -57,13 +56,7 @@ type Cursor struct {
 // them is an error that wraps base.ErrBadInput. l may be empty.
 func (c *Cursor) Reset(l *List, bounds []score.Bound) {
 	c.list = l
-	c.dir = l.dir
-	if c.dir == nil {
-		c.dir = unsafe.Slice(&l.single, 1) // safe: l outlives the cursor's use of it
-	}
-	if l.DocFreq == 0 {
-		c.dir = nil
-	}
+	c.dir = l.directory()
 	c.bounds = bounds
 	c.cur = uint32(base.NoDocID)
 	c.pos, c.size, c.block, c.shallow, c.last = 0, 0, -1, 0, 0

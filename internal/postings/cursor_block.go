@@ -66,8 +66,9 @@ func (c *Cursor) bound(i int) score.Bound {
 // is, without decoding it and without moving the cursor, and returns the
 // block's bound and DocID range; ok is false if the list ends before target.
 // target must not fall from call to call. It may be called before the first
-// move. first <= last, and target <= last, whatever the list's bytes are. (Ding and Suel, "Faster top-k document retrieval using block-max
-// indexes", SIGIR 2011, §4.1, call it NextShallow.)
+// move. first <= last, and target <= last, whatever the list's bytes are. (Ding
+// and Suel, "Faster top-k document retrieval using block-max indexes", SIGIR
+// 2011, §4.1, call it NextShallow.)
 func (c *Cursor) ShallowNextGEQ(target base.DocID) (bound score.Bound, first, last base.DocID, ok bool) {
 	i := c.shallow
 	if i >= len(c.dir) {

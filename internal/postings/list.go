@@ -55,10 +55,10 @@ type Meta struct {
 type List struct {
 	Meta
 	Codec codec.Codec
-	// dir is the directory; a list of one block has single in its stead.
-	// NumBlocks and Block serve both.
+	// dir is the directory; nil for a list of one block, which has single in its
+	// stead, so that a List may be copied. directory and Block serve both.
 	dir     []BlockEntry
-	single  BlockEntry
+	single  [1]BlockEntry
 	payload []byte
 	// positions and frontiers are the list's own bytes, empty if absent. The
 	// directory of the positions is the end of positions.
@@ -93,7 +93,7 @@ func (l *List) Open(m Meta, c codec.Codec, postings, positions, frontiers []byte
 	n := m.NumBlocks()
 	if n == 1 {
 		l.payload = bytes
-		l.single = BlockEntry{First: m.First, Last: m.Last, Bound: m.Max, DocWidth: m.DocWidth, FreqWidth: m.FreqWidth}
+		l.single[0] = BlockEntry{First: m.First, Last: m.Last, Bound: m.Max, DocWidth: m.DocWidth, FreqWidth: m.FreqWidth}
 		return nil
 	}
 	size := n * entrySize
@@ -110,11 +110,14 @@ func (l *List) Open(m Meta, c codec.Codec, postings, positions, frontiers []byte
 
 // Block returns the directory entry of block i, in [0, NumBlocks). It must not
 // be changed.
-func (l *List) Block(i int) *BlockEntry {
-	if l.dir == nil && i == 0 {
-		return &l.single
+func (l *List) Block(i int) *BlockEntry { return &l.directory()[i] }
+
+// directory returns the entries of all blocks.
+func (l *List) directory() []BlockEntry {
+	if l.dir == nil {
+		return l.single[:min(1, l.DocFreq)]
 	}
-	return &l.dir[i]
+	return l.dir
 }
 
 // BlockSize returns the number of postings of block i.
@@ -216,10 +219,10 @@ func (l *List) PositionBytes(i int) ([]byte, error) {
 	return payload[from:to], nil
 }
 
-// DecodePositions appends the positions of posting j of block i to dst. freqs
-// are the frequencies of the block; at is the offset in the block's
-// PositionBytes where posting j begins, and next the one behind it. A Cursor
-// keeps track of both; others begin at 0 with posting 0.
+// DecodePositions appends the positions of a posting to dst, rising. src is the
+// PositionBytes of its block, at the offset in them where the posting's begin
+// (0 for the block's first posting), and freq how many they are; next is the
+// offset behind them, where those of the next posting begin.
 func DecodePositions(dst []uint32, src []byte, at int, freq uint32) (positions []uint32, next int, err error) {
 	position := uint64(0)
 	for i := range freq {

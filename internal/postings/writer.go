@@ -110,7 +110,7 @@ func (w *Writer) AddBlock(docIDs, freqs []uint32, positions []byte) error {
 	for i, d := range docIDs {
 		if uint64(d) < uint64(w.lastSeen+1) || uint64(d) >= uint64(len(w.lengths)) || freqs[i] == 0 {
 			return fmt.Errorf("posting with DocID %d after %d, frequency %d, of %d documents: %w",
-				d, int32(w.lastSeen), freqs[i], len(w.lengths), base.ErrBadInput)
+				d, int64(w.lastSeen+1)-1 /* -1: none */, freqs[i], len(w.lengths), base.ErrBadInput)
 		}
 		w.lastSeen = d
 	}
