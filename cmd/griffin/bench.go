@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -353,7 +352,3 @@ func (a *app) printBench(r *benchResult) {
 		perQuery(r.Work.PostingsDecoded), perQuery(r.Work.PostingsScored), perQuery(r.Work.BlocksDecoded), perQuery(r.Work.BlocksSkipped), r.AllocsPerQuery)
 	a.printf("garbage collector: %d cycles, %s of pauses in all\n", r.GCCycles, took(r.GCPause))
 }
-
-// limitHeap makes the collector work harder before the process exceeds what the
-// user allowed; the quarter on top is for what indexing does not count.
-func limitHeap(memory int64) { debug.SetMemoryLimit(memory + memory/4) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -168,6 +169,10 @@ func (a *app) printReport(out string, r griffin.FilesReport, s griffin.Stats) {
 	}
 }
 
+// limitHeap makes the collector work harder before the process exceeds what the
+// user allowed; the quarter on top is for what indexing does not count.
+func limitHeap(memory int64) { debug.SetMemoryLimit(memory + memory/4) }
+
 // sizeFlag is a number of bytes with an optional unit: 512M, 1GiB, 2000000.
 type sizeFlag int64
 
@@ -226,7 +231,9 @@ func mayBuild(out string, replace bool) (occupied bool, err error) {
 	ix, err := griffin.Open(out)
 	switch {
 	case err == nil:
-		ix.Close()
+		if err := ix.Close(); err != nil {
+			return false, err
+		}
 		if !replace {
 			return false, fmt.Errorf("%s: %w", out, griffin.ErrExists)
 		}

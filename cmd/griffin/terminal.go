@@ -61,12 +61,6 @@ func (a *app) notef(format string, args ...any) {
 	}
 }
 
-// warnf writes a warning to standard error, whatever the flags: what is lost
-// or left out is always said.
-func (a *app) warnf(format string, args ...any) {
-	fmt.Fprintf(a.err, "griffin: warning: "+format+"\n", args...)
-}
-
 // printJSON writes v as one indented JSON document.
 func (a *app) printJSON(v any) error {
 	enc := json.NewEncoder(a.out)
