@@ -52,7 +52,8 @@ func TestBoundsAgainstSlice(t *testing.T) {
 		}
 		var lower []score.Bound
 		for _, p := range list {
-			lower = append(lower, saturation.Lower(p.Freq, lengths[p.DocID]))
+			bound, _ := saturation.Bounds(p.Freq, lengths[p.DocID])
+			lower = append(lower, bound)
 		}
 		slices.Sort(lower)
 		for j, k := range postings.Kth {

@@ -48,12 +48,8 @@ func (s Saturation) Bounds(freq, length uint32) (lower, upper Bound) {
 
 // Upper returns the bound of a posting, rounded up.
 func (s Saturation) Upper(freq, length uint32) Bound {
-	return Bound(min(math.Ceil(s.value(freq, length)*float64(MaxBound)), float64(MaxBound)))
-}
-
-// Lower returns the bound of a posting, rounded down.
-func (s Saturation) Lower(freq, length uint32) Bound {
-	return Bound(math.Floor(s.value(freq, length) * float64(MaxBound)))
+	_, upper := s.Bounds(freq, length)
+	return upper
 }
 
 // Scale turns Bounds into Scores for one term of a query. It is safe for a

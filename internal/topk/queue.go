@@ -31,20 +31,9 @@ func (q *Queue) K() int { return q.k }
 // Len returns the number of hits in the queue, at most k.
 func (q *Queue) Len() int { return len(q.hits) }
 
-// Full says whether the queue holds k hits.
-func (q *Queue) Full() bool { return len(q.hits) == q.k }
-
-// Threshold returns the score of the k-th best hit, once there are k; 0 before.
-func (q *Queue) Threshold() base.Score {
-	if len(q.hits) < q.k || q.k == 0 {
-		return 0
-	}
-	return q.hits[0].Score
-}
-
 // Need returns the least score with which a document enters the queue whose
 // DocID is greater than those of all hits in it: 0 until the queue is full, then
-// one more than the threshold. It is what a traversal in DocID order prunes by.
+// one more than the threshold, the score of the k-th best. It is what a traversal in DocID order prunes by.
 func (q *Queue) Need() base.Score {
 	if len(q.hits) < q.k {
 		return 0
@@ -53,11 +42,6 @@ func (q *Queue) Need() base.Score {
 		return ^base.Score(0)
 	}
 	return q.hits[0].Score + 1
-}
-
-// WouldEnter says whether Add would take the hit.
-func (q *Queue) WouldEnter(h base.Hit) bool {
-	return len(q.hits) < q.k || q.k > 0 && h.Before(q.hits[0])
 }
 
 // Add adds a hit, in place of the worst one if there are k already, and says
