@@ -26,7 +26,7 @@ demo: build ## build, index the documentation and source of Go, and search it
 	bin/griffin demo
 
 .PHONY: test
-test: ## everything that continuous integration checks (about 12 minutes on 2 cores)
+test: ## everything that continuous integration checks (about 10 minutes on 2 cores)
 	@.ci/setup
 	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory unit
@@ -90,7 +90,7 @@ tidy-check: ## go.mod and go.sum are what go mod tidy writes
 
 .PHONY: pictures
 pictures: build ## take the pictures of the documents anew (needs Chromium)
-	bin/griffin demo --color always 2>/dev/null | go -C tools run ./termsvg -command 'make demo' -lines 36 >.build/demo.svg
+	cd .build && ../bin/griffin demo --out demo.idx --color always 2>/dev/null | go -C ../tools run ./termsvg -command 'make demo' -columns 108 -lines 35 >demo.svg
 	mv .build/demo.svg docs/images/demo.svg
 	go test ./internal/server -run '^TestPictures$$' -count 1 -update
 
