@@ -68,36 +68,36 @@ func TestDocumentedCommandsRun(t *testing.T) {
 		}
 		t.Run(filepath.Base(doc), func(t *testing.T) {
 			t.Parallel()
-			s := session{t: t, bin: bin, dir: t.TempDir()}
-			if err := os.CopyFS(filepath.Join(s.dir, "docs"), os.DirFS(filepath.Join(root, "docs"))); err != nil {
+			r := reader{t: t, bin: bin, dir: t.TempDir()}
+			if err := os.CopyFS(filepath.Join(r.dir, "docs"), os.DirFS(filepath.Join(root, "docs"))); err != nil {
 				t.Fatal(err)
 			}
 			for _, b := range blocks(string(text)) {
 				switch b.language {
 				case "sh":
-					s.shell(b)
+					r.shell(b)
 				case "go":
-					s.program(b)
+					r.program(b)
 				}
 			}
 		})
 	}
 }
 
-// session is a reader at a terminal.
-type session struct {
+// reader is someone who types what a document says.
+type reader struct {
 	t        *testing.T
 	bin, dir string
 }
 
-func (s session) command(ctx context.Context, line string) *exec.Cmd {
+func (r reader) command(ctx context.Context, line string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", line)
-	cmd.Dir = s.dir
-	cmd.Env = append(os.Environ(), "PATH="+s.bin+string(filepath.ListSeparator)+os.Getenv("PATH"), "HOME="+s.dir, "NO_COLOR=1")
+	cmd.Dir = r.dir
+	cmd.Env = append(os.Environ(), "PATH="+r.bin+string(filepath.ListSeparator)+os.Getenv("PATH"), "HOME="+r.dir, "NO_COLOR=1")
 	return cmd
 }
 
-func (s session) shell(b block) {
+func (r reader) shell(b block) {
 	text := strings.ReplaceAll(b.text, "\\\n", " ")
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -107,15 +107,15 @@ func (s session) shell(b block) {
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		if err := s.run(line); err != nil {
-			s.t.Errorf("block at line %d: %s: %v", b.line, line, err)
+		if err := r.run(line); err != nil {
+			r.t.Errorf("block at line %d: %s: %v", b.line, line, err)
 		}
 	}
 }
 
 var makeTarget = regexp.MustCompile(`(?m)^([a-z-]+):.*## `)
 
-func (s session) run(line string) error {
+func (r reader) run(line string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	words := strings.Fields(line)
@@ -131,9 +131,9 @@ func (s session) run(line string) error {
 		}
 		return nil
 	case words[0] == "griffin" && words[1] == "serve":
-		return s.serve(ctx, line)
+		return r.serve(ctx, line)
 	}
-	out, err := s.command(ctx, line).CombinedOutput()
+	out, err := r.command(ctx, line).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
 	}
@@ -161,8 +161,8 @@ func checkMake(words []string) error {
 
 // serve starts the server on a free port, waits until it says where it
 // listens, interrupts it, and expects a graceful end.
-func (s session) serve(ctx context.Context, line string) error {
-	cmd := s.command(ctx, "exec "+line+" --addr 127.0.0.1:0")
+func (r reader) serve(ctx context.Context, line string) error {
+	cmd := r.command(ctx, "exec "+line+" --addr 127.0.0.1:0")
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		return err
@@ -192,24 +192,24 @@ func (s session) serve(ctx context.Context, line string) error {
 }
 
 // program runs a complete Go program of a document against this module.
-func (s session) program(b block) {
+func (r reader) program(b block) {
 	if !strings.HasPrefix(b.text, "package main") {
-		s.t.Errorf("block at line %d: a go block must be a complete program", b.line)
+		r.t.Errorf("block at line %d: a go block must be a complete program", b.line)
 		return
 	}
-	file := filepath.Join(s.dir, "main.go")
+	file := filepath.Join(r.dir, "main.go")
 	if err := os.WriteFile(file, []byte(b.text), 0o600); err != nil {
-		s.t.Fatal(err)
+		r.t.Fatal(err)
 	}
-	program := filepath.Join(s.dir, "program")
+	program := filepath.Join(r.dir, "program")
 	build := exec.Command("go", "build", "-o", program, file)
 	build.Dir = root
 	if out, err := build.CombinedOutput(); err != nil {
-		s.t.Errorf("block at line %d: %v\n%s", b.line, err, out)
+		r.t.Errorf("block at line %d: %v\n%s", b.line, err, out)
 		return
 	}
-	if err := s.run(program); err != nil {
-		s.t.Errorf("block at line %d: %v", b.line, err)
+	if err := r.run(program); err != nil {
+		r.t.Errorf("block at line %d: %v", b.line, err)
 	}
 }
 
