@@ -24,7 +24,12 @@ var (
 	ErrClosed = base.ErrClosed
 )
 
-// QueryError is what is wrong with the text of a query, and where: Search
-// returns one (errors.As with *QueryError), which is an ErrBadInput too. Its
-// Caret method shows the place on a terminal.
+// QueryError is what is wrong with the text of a query, and where:
+//
+//	Text   string // the query
+//	Offset int    // byte of Text at which the fault begins
+//	Reason string // what is wrong, and what to write instead
+//
+// Search returns a *QueryError, to be had by errors.As; it is an ErrBadInput
+// too. Its Caret method shows the place on a terminal.
 type QueryError = query.Error

@@ -185,11 +185,13 @@ func TestErrors(t *testing.T) {
 	}
 	_, openErr := Open(dir)
 	_, existsErr := Create(ix.ix.Dir())
+	_, namelessErr := Create("")
 	_, explainErr := ix.Explain(t.Context(), "cat", "nobody")
 	_, filesErr := ix.IndexFiles(t.Context(), []string{filepath.Join(dir, "missing.jsonl")}, FilesOptions{})
 	for name, test := range map[string]struct{ got, want error }{
 		"open nothing":     {openErr, ErrNotIndex},
 		"create twice":     {existsErr, ErrExists},
+		"create nowhere":   {namelessErr, ErrBadInput},
 		"analyzer":         {create(WithAnalyzer("klingon")), ErrBadInput},
 		"codec":            {create(WithCodec("morse")), ErrBadInput},
 		"BM25":             {create(WithBM25(1, 2)), ErrBadInput},

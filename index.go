@@ -40,6 +40,9 @@ type scratch struct {
 // the first Commit or IndexFiles. ErrExists if there is an index in the folder,
 // ErrBadInput if there are other files in it or an option cannot be used.
 func Create(dir string, opts ...Option) (*Index, error) {
+	if dir == "" {
+		return nil, fmt.Errorf("create index: no folder is named: %w", ErrBadInput)
+	}
 	cfg, err := newConfig(opts)
 	if err != nil {
 		return nil, err

@@ -106,15 +106,53 @@ const (
 // ParseMode returns the mode of a name.
 func ParseMode(name string) (Mode, error) { return exec.ParseMode(name) }
 
-// Trace tells how a query was answered, step by step, with counts and times.
-type (
-	Trace     = exec.Trace
-	TraceStep = exec.Step
-	TraceList = exec.ListTrace
-)
+// Trace tells how a query was answered, step by step, with counts and times:
+//
+//	Query string      // canonical text
+//	Mode  Mode        // that was asked for
+//	Notes []string    // what was left out, and why
+//	Steps []TraceStep // in the order in which they ran
+//
+// Its String method formats it for a terminal, and Total adds up the counts of
+// the steps.
+type Trace = exec.Trace
 
-// Explanation tells how the score of one document came about, part by part.
-type (
-	Explanation     = exec.Explanation
-	ExplanationPart = exec.Part
-)
+// TraceStep is one piece of the work:
+//
+//	Name      string      // "parse", "plan", "segment" or "fetch"
+//	Processor string      // that did it: "cpu"
+//	Segment   string      // of a "segment" step: which
+//	Traversal string      // of a "segment" step: the algorithm
+//	Mode      Mode        // of ModeAndOr, the one tried
+//	Lists     []TraceList // posting lists read
+//	Took      time.Duration
+//
+// and the counts PostingsDecoded, PostingsScored, BlocksDecoded and
+// BlocksSkipped.
+type TraceStep = exec.Step
+
+// TraceList is a posting list that a step read: Field, Term, DocFreq (its
+// length) and Blocks.
+type TraceList = exec.ListTrace
+
+// Explanation tells how the score of one document came about:
+//
+//	Matches bool              // whether the query finds the document
+//	Score   float64           // the sum of the parts' Contributions; 0 if not
+//	Mode    Mode              // of ModeAndOr, the one that the hits are of
+//	Parts   []ExplanationPart // terms and phrases in the order of the query
+//	Notes   []string          // what was left out, and why
+type Explanation = exec.Explanation
+
+// ExplanationPart is a term's or a phrase's part of a score,
+//
+//	Contribution = IDF * Boost * Freq / (Freq + K1*(1 - B + B*Length/AvgLength))
+//
+// with all of these as fields, and
+//
+//	Field    string   // "" is the default field
+//	Terms    []string // index terms: one, or those of a phrase
+//	DocFreq  []uint64 // of each term, in a collection of NumDocs documents
+//	NumDocs  uint64
+//	Excluded bool     // the part stands under a minus
+type ExplanationPart = exec.Part
