@@ -19,7 +19,8 @@ type Explanation struct {
 //
 //	Contribution = IDF * Boost * Freq / (Freq + K1*(1 - B + B*Length/AvgLength))
 //
-// rounded to a multiple of 2^-16.
+// rounded to a multiple of 2^-16. (IDF * Boost counts as at most 60000, which
+// only a phrase of many rare terms with nearly the largest boost can reach.)
 type Part struct {
 	Field string `json:"field,omitempty"`
 	// Terms are the index terms: one, or those of a phrase in their order.

@@ -19,7 +19,8 @@ type SoughtTerm struct {
 func (p *Plan) Sought() Sought {
 	var s Sought
 	seen := make([]bool, len(p.terms))
-	// Every stage has the same leaves: they differ in what is required.
+	// The last stage has every leaf that can match: ModeOr, if it was asked for,
+	// drops only what matches nothing.
 	walkLeaves(p.stages[len(p.stages)-1].root, false, func(l *leaf, excluded bool) {
 		if excluded {
 			return
