@@ -58,6 +58,9 @@ func (t *trecSyntax) parse(c chunk, doc func(*Document) error, bad func(*RecordE
 		line += int64(bytes.Count(c.data[:n], []byte{'\n'}))
 		c.data = c.data[n:]
 	}
+	// How many bytes there are from the next t.end on, 0 if there is none; kept,
+	// since documents that lack their end would all look for the same one.
+	endLeft := len(c.data) + 1
 	for {
 		start := bytes.Index(c.data, []byte(t.open))
 		stray := c.data
@@ -77,10 +80,15 @@ func (t *trecSyntax) parse(c chunk, doc func(*Document) error, bad func(*RecordE
 		advance(len(stray))
 		at := Location{File: c.file, Line: line}
 		content := c.data[len(t.open):]
-		end := bytes.Index(content, []byte(t.end))
-		next := end
-		if end < 0 {
-			next = len(content)
+		if endLeft > len(content) {
+			endLeft = 0
+			if i := bytes.Index(content, []byte(t.end)); i >= 0 {
+				endLeft = len(content) - i
+			}
+		}
+		end, next := len(content)-endLeft, len(content)-endLeft
+		if endLeft == 0 {
+			end = -1
 		}
 		if inner := t.innerStart(content[:next]); inner >= 0 {
 			end, next = -1, inner

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestTRECText(t *testing.T) {
@@ -140,6 +141,23 @@ plain &amp; simple
 	)
 	res = collectString(t, "<DOC><DOCNO>1</DOCNO>x</DOC>\n<DOC><DOCHDR>u</DOCHDR>x</DOC>", Options{Format: "trecweb"})
 	checkBad(t, res.bad, `-:1: field "DOCHDR": missing`, `-:2: field "DOCNO": missing`)
+}
+
+// TestTRECNotEndedIsLinear: documents that lack their ends must not each look
+// for it to the end of the file.
+func TestTRECNotEndedIsLinear(t *testing.T) {
+	const numDocs = 200_000
+	start := time.Now()
+	input := strings.Repeat("<DOC><DOCNO>1</DOCNO>\n", numDocs)
+	for _, end := range []string{"", "</DOC>"} {
+		res := collectString(t, input+end, Options{Format: formatTRECText})
+		if got := len(res.bad) + len(res.docs); got != numDocs {
+			t.Fatalf("%d documents and errors of %d", got, numDocs)
+		}
+	}
+	if took := time.Since(start); took > 10*time.Second {
+		t.Errorf("took %v", took)
+	}
 }
 
 func FuzzTRECText(f *testing.F) {
