@@ -30,7 +30,7 @@ func (p *parser) word() string {
 			if p.pos > start && p.boostAt(p.pos) {
 				break
 			}
-			p.remark(ErrSyntax, p.pos, `"^" is not between an operand and a number (write \^ for the character)`)
+			p.remark(p.pos, `"^" is not between an operand and a number (write \^ for the character)`)
 		}
 		if c == '\\' && p.pos+1 < len(p.text) && isEscapable(p.text[p.pos+1]) {
 			if !escaped {

@@ -26,7 +26,7 @@ func Parse(text string, fields []string) (Node, error) {
 func ParseLenient(text string, fields []string) (node Node, remarks []*Error) {
 	p := parser{whole: text, text: text, fields: fields}
 	if len(text) > MaxBytes {
-		p.remark(ErrTooLong, MaxBytes, "more than %d bytes", MaxBytes)
+		p.add(ErrTooLong, MaxBytes, "more than %d bytes", MaxBytes)
 		p.text = text[:cut(text)]
 	}
 	return p.sequence(-1), p.remarks
@@ -55,15 +55,22 @@ type parser struct {
 	remarks []*Error
 }
 
-func (p *parser) remark(kind error, offset int, format string, args ...any) {
-	if !p.stopped && (kind != ErrSyntax || len(p.remarks) < MaxRemarks) {
+// remark tells of a fault of syntax, one of the first.
+func (p *parser) remark(offset int, format string, args ...any) {
+	if len(p.remarks) < MaxRemarks {
+		p.add(ErrSyntax, offset, format, args...)
+	}
+}
+
+func (p *parser) add(kind error, offset int, format string, args ...any) {
+	if !p.stopped {
 		p.remarks = append(p.remarks, &Error{Kind: kind, Text: p.whole, Offset: offset, Reason: fmt.Sprintf(format, args...)})
 	}
 }
 
 // stop gives up the rest of the text.
 func (p *parser) stop(kind error, offset int, format string, args ...any) {
-	p.remark(kind, offset, format, args...)
+	p.add(kind, offset, format, args...)
 	p.stopped = true
 	p.pos = len(p.text)
 }
@@ -76,13 +83,13 @@ func (p *parser) sequence(open int) Node {
 		p.skipSpace()
 		if p.pos == len(p.text) {
 			if open >= 0 {
-				p.remark(ErrSyntax, open, `"(" is not closed (write \( for the character)`)
+				p.remark(open, `"(" is not closed (write \( for the character)`)
 			}
 			break
 		}
 		if p.text[p.pos] == ')' {
 			if open < 0 {
-				p.remark(ErrSyntax, p.pos, `")" closes nothing (write \) for the character)`)
+				p.remark(p.pos, `")" closes nothing (write \) for the character)`)
 			}
 			p.pos++
 			if open >= 0 {
@@ -153,7 +160,7 @@ func (p *parser) operands(operator string, operand func() (Clause, bool)) []Clau
 		p.pos += len(operator)
 		p.skipSpace()
 		if p.pos == len(p.text) || p.text[p.pos] == ')' || p.atKeyword("AND") || p.atKeyword("OR") {
-			p.remark(ErrSyntax, offset, `%s has nothing after it (write \%[1]s for the word)`, operator)
+			p.remark(offset, `%s has nothing after it (write \%[1]s for the word)`, operator)
 			return clauses
 		}
 	}
@@ -175,11 +182,11 @@ func (p *parser) clause() (c Clause, ok bool) {
 		p.pos++
 		c.Occur = MustNot
 	case p.atKeyword("AND"), p.atKeyword("OR"):
-		p.remark(ErrSyntax, offset, `%s has nothing before it (write \%[1]s for the word)`, p.word())
+		p.remark(offset, `%s has nothing before it (write \%[1]s for the word)`, p.word())
 		p.pos = offset
 	}
 	if c.Occur != Plain && p.delimited(p.pos, ")") {
-		p.remark(ErrSyntax, offset, `%s has nothing after it (write \%[1]s for the text)`, strings.TrimSpace(p.text[offset:p.pos]))
+		p.remark(offset, `%s has nothing after it (write \%[1]s for the text)`, strings.TrimSpace(p.text[offset:p.pos]))
 		p.pos, c.Occur = offset, Plain
 	}
 	c.Node = p.operand()
@@ -210,7 +217,7 @@ func (p *parser) operand() Node {
 	case '"':
 		text, size := unquote(p.text[offset:])
 		if size == 0 {
-			p.remark(ErrSyntax, offset, `quote is not closed (write \" for the character)`)
+			p.remark(offset, `quote is not closed (write \" for the character)`)
 			p.pos++
 			return nil
 		}
@@ -240,12 +247,12 @@ func (p *parser) boosted(node Node) Node {
 		p.pos += 1 + size
 		switch inner := maxBoost(node); {
 		case size == 0:
-			p.remark(ErrSyntax, offset, `"^" has no number after it (write \^ for the character)`)
+			p.remark(offset, `"^" has no number after it (write \^ for the character)`)
 		case !(boost >= MinBoost && boost <= MaxBoost):
-			p.remark(ErrSyntax, offset, "boost is not between %g and %d", MinBoost, MaxBoost)
+			p.remark(offset, "boost is not between %g and %d", MinBoost, MaxBoost)
 			boost = 1
 		case !(boost*inner <= MaxBoost):
-			p.remark(ErrSyntax, offset, "boosts within one another multiply to more than %d", MaxBoost)
+			p.remark(offset, "boosts within one another multiply to more than %d", MaxBoost)
 			boost = 1
 		}
 	}

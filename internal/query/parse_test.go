@@ -140,7 +140,7 @@ func TestFaults(t *testing.T) {
 // a limit cut off is said.
 func TestMaxRemarks(t *testing.T) {
 	_, remarks := ParseLenient(strings.Repeat("^", 1000)+strings.Repeat("(", MaxDepth+1), nil)
-	if len(remarks) != MaxRemarks+1 || remarks[MaxRemarks].Kind != ErrTooDeep {
+	if len(remarks) != MaxRemarks+1 || !errors.Is(remarks[MaxRemarks], ErrTooDeep) {
 		t.Errorf("%d remarks, the last of kind %v", len(remarks), remarks[len(remarks)-1].Kind)
 	}
 }
