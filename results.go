@@ -109,12 +109,11 @@ func ParseMode(name string) (Mode, error) { return exec.ParseMode(name) }
 // Trace tells how a query was answered, step by step, with counts and times:
 //
 //	Query string      // canonical text
-//	Mode  Mode        // that was asked for
 //	Notes []string    // what was left out, and why
 //	Steps []TraceStep // in the order in which they ran
 //
-// Its String method formats it for a terminal, and Total adds up the counts of
-// the steps.
+// and the Mode that was asked for. Its String method formats it for a terminal,
+// and Total adds up the counts of the steps.
 type Trace = exec.Trace
 
 // TraceStep is one piece of the work:
@@ -123,12 +122,11 @@ type Trace = exec.Trace
 //	Processor string      // that did it: "cpu"
 //	Segment   string      // of a "segment" step: which
 //	Traversal string      // of a "segment" step: the algorithm
-//	Mode      Mode        // of ModeAndOr, the one tried
 //	Lists     []TraceList // posting lists read
 //	Took      time.Duration
 //
-// and the counts PostingsDecoded, PostingsScored, BlocksDecoded and
-// BlocksSkipped.
+// and its Mode (of ModeAndOr, the one tried) and the counts PostingsDecoded,
+// PostingsScored, BlocksDecoded and BlocksSkipped.
 type TraceStep = exec.Step
 
 // TraceList is a posting list that a step read: Field, Term, DocFreq (its
@@ -139,9 +137,10 @@ type TraceList = exec.ListTrace
 //
 //	Matches bool              // whether the query finds the document
 //	Score   float64           // the sum of the parts' Contributions; 0 if not
-//	Mode    Mode              // of ModeAndOr, the one that the hits are of
 //	Parts   []ExplanationPart // terms and phrases in the order of the query
 //	Notes   []string          // what was left out, and why
+//
+// and the Mode, of ModeAndOr the one that the hits are of.
 type Explanation = exec.Explanation
 
 // ExplanationPart is a term's or a phrase's part of a score,
