@@ -65,7 +65,11 @@ func (s *session) apply(ctx context.Context, ch change) (commitResult, error) {
 	c.next.Generation++
 	renamed, err := c.run(ctx)
 	if renamed {
-		_ = s.removeLeftovers() // the next writer tries again
+		// Unless the new manifest is durable, the one before may come back: what
+		// that names has to stay.
+		if err == nil {
+			_ = s.removeLeftovers() // the next writer tries again
+		}
 		return c.result, err
 	}
 	for _, name := range c.made {
@@ -235,7 +239,7 @@ func (c *commit) newSegment() string {
 // write makes a segment of sources and adds it to the index in the making.
 func (c *commit) write(ctx context.Context, sources []segment.Source, reorder bool) (name string, err error) {
 	name = c.newSegment()
-	opts := c.ix.opts.segmentOptions(c.threads)
+	opts := c.next.Options.segmentOptions(c.threads)
 	meta, err := segment.Write(ctx, c.ix.fs, c.ix.path(name), opts, sources, c.phase(PhaseMerging))
 	if err := errors.Join(err, c.failed()); err != nil {
 		return "", err
@@ -275,13 +279,18 @@ func (c *commit) publish() (renamed bool, err error) {
 	if err := c.ix.fs.SyncDir(c.ix.dir); err != nil {
 		return false, err
 	}
-	c.ix.mu.Lock()
-	defer c.ix.mu.Unlock()
-	if c.ix.open == nil {
-		return false, fmt.Errorf("index %s: %w", c.ix.dir, base.ErrClosed)
+	if c.base.Generation == 0 {
+		if err := c.syncParents(); err != nil {
+			return false, err
+		}
+	}
+	c.ix.showing.Lock()
+	defer c.ix.showing.Unlock()
+	if err := c.ix.checkOpen(); err != nil {
+		return false, err
 	}
 	// Opening before publishing makes sure that what is published can be read.
-	shown, err := c.ix.newSnapshot(c.next)
+	shown, err := c.ix.newSnapshot(c.next, c.base)
 	if err != nil {
 		return false, err
 	}
@@ -290,9 +299,8 @@ func (c *commit) publish() (renamed bool, err error) {
 		shown.Release()
 		return false, err
 	}
-	c.ix.current.Release()
-	c.ix.current, c.ix.manifest = shown, c.next
 	c.result.changed = true
+	_ = c.ix.replace(shown, c.next) // closed by now: it is committed all the same
 	if err != nil {
 		err = fmt.Errorf("index %s: generation %d is committed, but its folder could not be synced: %w", c.ix.dir, c.next.Generation, err)
 	}

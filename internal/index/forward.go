@@ -34,7 +34,7 @@ func (c *commit) reorderSegment(ctx context.Context, name string) (string, error
 	if err != nil {
 		return "", err
 	}
-	opts := c.ix.opts.segmentOptions(c.threads)
+	opts := c.next.Options.segmentOptions(c.threads)
 	opts.Order = order
 	renamed := c.newSegment()
 	if _, err := segment.Write(ctx, c.ix.fs, c.ix.path(renamed), opts, []segment.Source{src}, c.phase(PhaseWriting)); err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/griffin-search/griffin/internal/base"
@@ -16,14 +17,17 @@ import (
 // Snapshots, and the way to write another one. All methods are safe for
 // concurrent use.
 type Index struct {
-	fs   vfs.FS
-	dir  string
-	opts Options
+	fs  vfs.FS
+	dir string
+
+	// showing is held while another commit becomes the current one, which
+	// waits for the disk; it comes before mu, which never waits.
+	showing sync.Mutex
 
 	mu       sync.Mutex
 	current  *Snapshot // holds one reference; nil after Close
-	manifest *manifest // of current
-	open     map[string]*openSegment
+	manifest *manifest // of the last commit shown; what it points to never changes
+	closed   bool
 }
 
 // Create returns a new index for the folder dir, which is made, with those
@@ -41,9 +45,9 @@ func Create(fsys vfs.FS, dir string, opts Options) (*Index, error) {
 	if err := checkVacant(fsys, dir); err != nil {
 		return nil, err
 	}
-	ix := &Index{fs: fsys, dir: dir, opts: opts, open: map[string]*openSegment{}}
+	ix := &Index{fs: fsys, dir: dir}
 	ix.manifest = &manifest{ID: newID(), NextSegment: 1, Options: opts, Segments: []manifestSegment{}}
-	if ix.current, err = ix.newSnapshot(ix.manifest); err != nil {
+	if ix.current, err = ix.newSnapshot(ix.manifest, nil); err != nil {
 		return nil, err
 	}
 	return ix, nil
@@ -57,7 +61,8 @@ func newID() string {
 }
 
 // checkVacant makes sure that a new index may be made in dir: there is no such
-// folder, or nothing in it but leftovers of one that was never committed.
+// folder, or nothing in it but leftovers of one that was never committed. Those
+// come with the file of the lock: a folder that has just a "tmp" is someone's.
 func checkVacant(fsys vfs.FS, dir string) error {
 	names, err := fsys.ReadDir(dir)
 	if err != nil {
@@ -66,13 +71,11 @@ func checkVacant(fsys vfs.FS, dir string) error {
 		}
 		return nil
 	}
-	for _, name := range names {
-		if name == manifestName {
-			return fmt.Errorf("%s: %w", dir, base.ErrExists)
-		}
+	if slices.Contains(names, manifestName) {
+		return fmt.Errorf("%s: %w", dir, base.ErrExists)
 	}
 	for _, name := range names {
-		if !ours(name) {
+		if !ours(name) || !slices.Contains(names, lockName) {
 			return fmt.Errorf("create index %s: the folder holds other files (%s): %w", dir, name, base.ErrBadInput)
 		}
 	}
@@ -84,11 +87,10 @@ func checkVacant(fsys vfs.FS, dir string) error {
 // files. The error wraps base.ErrNotIndex if there is no index, base.ErrCorrupt
 // or base.ErrVersion if it cannot be read.
 func Open(fsys vfs.FS, dir string) (*Index, error) {
-	ix := &Index{fs: fsys, dir: dir, open: map[string]*openSegment{}}
+	ix := &Index{fs: fsys, dir: dir}
 	if _, err := ix.Refresh(); err != nil {
 		return nil, err
 	}
-	ix.opts = ix.manifest.Options
 	return ix, nil
 }
 
@@ -96,28 +98,31 @@ func Open(fsys vfs.FS, dir string) (*Index, error) {
 func (ix *Index) Dir() string { return ix.dir }
 
 // Options are those that the index was made with, defaults filled in.
-func (ix *Index) Options() Options { return ix.opts }
+func (ix *Index) Options() Options { return ix.currentManifest().Options }
+
+// currentManifest returns the manifest of the current commit, not to be changed;
+// nil before the first.
+func (ix *Index) currentManifest() *manifest {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	return ix.manifest
+}
 
 // Refresh makes the last commit, by whatever process, the one that Snapshot
 // returns, and tells whether it was another one before. After an error the
 // former one stays.
 func (ix *Index) Refresh() (changed bool, err error) {
-	ix.mu.Lock()
-	defer ix.mu.Unlock()
-	if ix.open == nil {
-		return false, fmt.Errorf("index %s: %w", ix.dir, base.ErrClosed)
-	}
+	ix.showing.Lock()
+	defer ix.showing.Unlock()
+	now := ix.currentManifest() // it stays while showing is held
 	m, err := loadManifest(ix.fs, ix.dir)
 	if err != nil {
-		if ix.current != nil && ix.manifest.Generation == 0 && errors.Is(err, base.ErrNotIndex) {
-			return false, nil // created, and not committed by anyone yet
+		if now != nil && now.Generation == 0 && errors.Is(err, base.ErrNotIndex) {
+			return false, ix.checkOpen() // created, and not committed by anyone yet
 		}
 		return false, err
 	}
-	for {
-		if ix.current != nil && m.ID == ix.manifest.ID && m.Generation == ix.manifest.Generation {
-			return false, nil
-		}
+	for now == nil || m.ID != now.ID || m.Generation != now.Generation {
 		err := ix.show(m)
 		if err == nil {
 			return true, nil
@@ -130,27 +135,60 @@ func (ix *Index) Refresh() (changed bool, err error) {
 		}
 		m = newer
 	}
+	return false, ix.checkOpen()
 }
 
-// show makes m the current commit. ix.mu is held.
-func (ix *Index) show(m *manifest) error {
-	if ix.manifest != nil && m.ID != ix.manifest.ID {
-		// Another index has taken the folder; its segments have the same names.
-		ix.open = map[string]*openSegment{}
+// checkOpen returns base.ErrClosed after Close.
+func (ix *Index) checkOpen() error {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	if ix.closed {
+		return fmt.Errorf("index %s: %w", ix.dir, base.ErrClosed)
 	}
-	s, err := ix.newSnapshot(m)
+	return nil
+}
+
+// show opens m and makes it the current commit. ix.showing is held.
+func (ix *Index) show(m *manifest) error {
+	var former *Snapshot
+	// If another index has taken the folder, its segments have the same names.
+	if now := ix.currentManifest(); now != nil && now.ID == m.ID {
+		var err error
+		if former, err = ix.Snapshot(); err != nil {
+			return err
+		}
+		defer former.Release()
+	}
+	s, err := ix.newSnapshot(m, former)
 	if err != nil {
 		return err
 	}
-	if ix.current != nil {
-		ix.current.Release()
+	return ix.replace(s, m)
+}
+
+// replace makes s, the snapshot of m, the current one. If the index was closed
+// in the meantime, s is released and the error is base.ErrClosed; what the
+// folder holds is known all the same.
+func (ix *Index) replace(s *Snapshot, m *manifest) error {
+	ix.mu.Lock()
+	former, closed := ix.current, ix.closed
+	ix.manifest = m
+	if !closed {
+		ix.current = s
 	}
-	ix.current, ix.manifest = s, m
+	ix.mu.Unlock()
+	if closed {
+		s.Release()
+		return ix.checkOpen()
+	}
+	if former != nil {
+		former.Release()
+	}
 	return nil
 }
 
 // Snapshot returns the current commit. Its files stay mapped until Release,
-// whatever is committed or closed meanwhile. It costs an atomic addition.
+// whatever is committed or closed meanwhile. It never waits for the disk.
 // The error is base.ErrClosed after Close.
 func (ix *Index) Snapshot() (*Snapshot, error) {
 	ix.mu.Lock()
@@ -166,12 +204,12 @@ func (ix *Index) Snapshot() (*Snapshot, error) {
 // Writer must be closed on its own. Calls after the first do nothing.
 func (ix *Index) Close() error {
 	ix.mu.Lock()
-	defer ix.mu.Unlock()
-	if ix.current == nil {
-		return nil
+	last := ix.current
+	ix.current, ix.closed = nil, true
+	ix.mu.Unlock()
+	if last != nil {
+		last.Release()
 	}
-	ix.current.Release()
-	ix.current, ix.open = nil, nil
 	return nil
 }
 

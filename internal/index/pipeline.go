@@ -52,8 +52,9 @@ func newPipeline(s *session, reader corpus.Reader, opts BuildOptions, m *meter) 
 	if err != nil {
 		return nil, err
 	}
+	options := s.ix.Options()
 	p := &pipeline{
-		schema: s.ix.opts.schema(), reader: reader, opts: opts, meter: m,
+		schema: options.schema(), reader: reader, opts: opts, meter: m,
 		fs: volatileFS{s.ix.fs}, byPart: map[int][]*run{},
 	}
 	p.files.dir = dir

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"path/filepath"
+	"slices"
 
 	"github.com/griffin-search/griffin/internal/base"
 )
@@ -13,6 +16,9 @@ import (
 type session struct {
 	ix   *Index
 	lock io.Closer
+	// made are the folders that were made for a new index: its own and those
+	// above it, the deepest first.
+	made []string
 	// inTemp says that the folder of temporary files was made.
 	inTemp bool
 }
@@ -21,18 +27,72 @@ type session struct {
 // removes what writers that crashed or failed left behind. The error wraps
 // base.ErrLocked if another process, or a Writer or Build of this one, writes.
 func (ix *Index) begin() (*session, error) {
-	if err := ix.fs.MkdirAll(ix.dir); err != nil {
+	s := &session{ix: ix}
+	if err := s.takeLock(); err != nil {
+		s.removeMade()
 		return nil, fmt.Errorf("index %s: %w", ix.dir, err)
 	}
-	lock, err := ix.fs.Lock(ix.path(lockName))
-	if err != nil {
-		return nil, fmt.Errorf("index %s: %w", ix.dir, err)
-	}
-	s := &session{ix: ix, lock: lock}
 	if err := s.start(); err != nil {
-		return nil, errors.Join(err, lock.Close())
+		return nil, errors.Join(err, s.lock.Close())
 	}
 	return s, nil
+}
+
+// takeLock takes the lock. The folder of a new index is made for it.
+func (s *session) takeLock() (err error) {
+	created := s.ix.currentManifest().Generation == 0
+	const attempts = 100
+	for range attempts {
+		if created {
+			if err := s.makeFolder(); err != nil {
+				return err
+			}
+		}
+		s.lock, err = s.ix.fs.Lock(s.ix.path(lockName))
+		switch {
+		case !errors.Is(err, fs.ErrNotExist):
+			return err
+		case !created:
+			return fmt.Errorf("the folder is gone: %w", base.ErrNotIndex)
+		}
+		// Another writer gave up and removed the folder in between.
+	}
+	return err
+}
+
+// makeFolder makes the folder of the index and those above it, if they are missing.
+func (s *session) makeFolder() error {
+	for dir := filepath.Clean(s.ix.dir); ; dir = filepath.Dir(dir) {
+		_, err := s.ix.fs.Stat(dir)
+		if !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
+			break
+		}
+		if !slices.Contains(s.made, dir) {
+			s.made = append(s.made, dir)
+		}
+	}
+	return s.ix.fs.MkdirAll(s.ix.dir)
+}
+
+// removeMade removes the folders that were made, as far as nothing is in them.
+func (s *session) removeMade() {
+	for _, dir := range s.made {
+		if s.ix.fs.Remove(dir) != nil {
+			return // others have put something there
+		}
+	}
+}
+
+// syncParents makes the folder of a new index, and those that were made above
+// it, durable.
+func (s *session) syncParents() error {
+	for _, dir := range append([]string{filepath.Clean(s.ix.dir)}, s.made...) {
+		err := s.ix.fs.SyncDir(filepath.Dir(dir))
+		if err != nil && !errors.Is(err, fs.ErrPermission) { // who may not read a folder cannot sync it
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *session) start() error {
@@ -58,14 +118,14 @@ func (s *session) start() error {
 	if got := s.ix.currentManifest().ID; got != id {
 		return fmt.Errorf("%s: another index has taken the folder: %w", s.ix.dir, base.ErrExists)
 	}
+	// What made the others leftovers must be durable before they are removed.
+	if left, err := s.leftovers(); err != nil || len(left) == 0 {
+		return err
+	}
+	if err := s.ix.fs.SyncDir(s.ix.dir); err != nil {
+		return fmt.Errorf("index %s: %w", s.ix.dir, err)
+	}
 	return s.removeLeftovers()
-}
-
-// currentManifest returns the manifest of the current commit, not to be changed.
-func (ix *Index) currentManifest() *manifest {
-	ix.mu.Lock()
-	defer ix.mu.Unlock()
-	return ix.manifest
 }
 
 // temp makes the folder of temporary files, if it is not there, and returns it.
@@ -89,31 +149,44 @@ func (s *session) removeTemp() error {
 	return s.ix.fs.RemoveAll(s.ix.path(tempName))
 }
 
-// removeLeftovers removes what writers make and the current manifest does not name.
-func (s *session) removeLeftovers() error {
+// leftovers returns what writers make and the current manifest does not name.
+func (s *session) leftovers() ([]string, error) {
 	names, err := s.ix.fs.ReadDir(s.ix.dir)
 	if err != nil {
-		return fmt.Errorf("index %s: %w", s.ix.dir, err)
+		return nil, fmt.Errorf("index %s: %w", s.ix.dir, err)
 	}
 	keep := s.ix.currentManifest().names()
+	return slices.DeleteFunc(names, func(name string) bool {
+		return !ours(name) || keep[name] || name == tempName && s.inTemp
+	}), nil
+}
+
+// removeLeftovers removes them. The current manifest must be durable.
+func (s *session) removeLeftovers() error {
+	names, err := s.leftovers()
+	if err != nil {
+		return err
+	}
 	for _, name := range names {
-		if ours(name) && !keep[name] && (name != tempName || !s.inTemp) {
-			if err := s.ix.fs.RemoveAll(s.ix.path(name)); err != nil {
-				return fmt.Errorf("index %s: remove what an earlier writer left: %w", s.ix.dir, err)
-			}
+		if err := s.ix.fs.RemoveAll(s.ix.path(name)); err != nil {
+			return fmt.Errorf("index %s: remove what an earlier writer left: %w", s.ix.dir, err)
 		}
 	}
 	return nil
 }
 
 // end removes the temporary files and gives the lock back. Of a new index that
-// was not committed nothing stays: neither the lock's file nor, if nothing else
-// is in it, the folder. (A lock on a removed file is not given: vfs.FS.Lock.)
+// was not committed nothing stays: neither the lock's file nor the folders that
+// were made for it, unless there is something else in them. (The lock's file is
+// removed by its holder only, and vfs.FS.Lock takes that into account.)
 func (s *session) end() error {
 	err := s.removeTemp()
-	if m := s.ix.currentManifest(); m != nil && m.Generation == 0 {
-		err = errors.Join(err, ignoreMissing(s.ix.fs.Remove(s.ix.path(lockName))))
-		_ = s.ix.fs.Remove(s.ix.dir) // it may hold other files
+	if s.ix.currentManifest().Generation == 0 {
+		names, readErr := s.ix.fs.ReadDir(s.ix.dir)
+		if readErr == nil && len(names) == 1 && names[0] == lockName {
+			err = errors.Join(err, ignoreMissing(s.ix.fs.Remove(s.ix.path(lockName))))
+			s.removeMade()
+		}
 	}
 	return errors.Join(err, s.lock.Close())
 }

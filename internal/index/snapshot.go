@@ -25,7 +25,7 @@ type Snapshot struct {
 	NumDocs, NumLive int
 
 	references atomic.Int64
-	held       []*openSegment
+	held       []*openSegment // of Segments, in their order
 }
 
 // View is one segment of a Snapshot.
@@ -69,9 +69,9 @@ func (o *openSegment) release() {
 	}
 }
 
-// newSnapshot opens what m names, and shares what is open already. ix.mu is
-// held, or ix is new.
-func (ix *Index) newSnapshot(m *manifest) (*Snapshot, error) {
+// newSnapshot opens what m names, and shares what former, a snapshot of the same
+// index that the caller holds, or nil, has open.
+func (ix *Index) newSnapshot(m *manifest, former *Snapshot) (*Snapshot, error) {
 	s := &Snapshot{Generation: m.Generation, Options: m.Options}
 	s.references.Store(1)
 	s.Fields = make([]FieldStats, 1+len(m.Options.Fields))
@@ -79,21 +79,28 @@ func (ix *Index) newSnapshot(m *manifest) (*Snapshot, error) {
 		s.Fields[i+1].Name = name
 	}
 	for i := range m.Segments {
-		if err := ix.addView(s, m, &m.Segments[i]); err != nil {
+		if err := ix.addView(s, m, &m.Segments[i], former); err != nil {
 			s.Release()
 			return nil, fmt.Errorf("index %s: segment %s: %w", ix.dir, m.Segments[i].Name, err)
-		}
-	}
-	for name := range ix.open {
-		if !m.names()[name] {
-			delete(ix.open, name) // the snapshots that hold it close it
 		}
 	}
 	return s, nil
 }
 
-func (ix *Index) addView(s *Snapshot, m *manifest, ms *manifestSegment) error {
-	seg := ix.open[ms.Name]
+// opened returns the segment with the given name that s holds, nil if none.
+func (s *Snapshot) opened(name string) *openSegment {
+	if s != nil {
+		for i := range s.Segments {
+			if s.Segments[i].Name == name {
+				return s.held[i]
+			}
+		}
+	}
+	return nil
+}
+
+func (ix *Index) addView(s *Snapshot, m *manifest, ms *manifestSegment, former *Snapshot) error {
+	seg := former.opened(ms.Name)
 	if seg == nil {
 		opened, err := segment.Open(ix.fs, ix.path(ms.Name))
 		if err != nil {
@@ -118,7 +125,6 @@ func (ix *Index) addView(s *Snapshot, m *manifest, ms *manifestSegment) error {
 		}
 		v.Live = live
 	}
-	ix.open[ms.Name] = seg
 	s.Segments = append(s.Segments, v)
 	s.NumDocs += ms.NumDocs
 	s.NumLive += ms.NumLive

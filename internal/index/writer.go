@@ -60,7 +60,8 @@ func (ix *Index) Writer(opts WriterOptions) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{opts: opts, session: s, schema: ix.opts.schema()}
+	options := ix.Options()
+	w := &Writer{opts: opts, session: s, schema: options.schema()}
 	if w.analyzer, err = analysis.New(w.schema.analyzer); err != nil {
 		return nil, errors.Join(err, s.end())
 	}

@@ -100,20 +100,29 @@ func (osFS) SyncDir(dir string) error {
 	return errors.Join(syncDir(d), d.Close())
 }
 
+// lockAttempts is how often Lock meets a file that is removed under its hands
+// before it takes that for a lock that others hold.
+const lockAttempts = 100
+
 func (osFS) Lock(name string) (io.Closer, error) {
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o666)
-	if err != nil {
-		return nil, err
+	for range lockAttempts {
+		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o666)
+		if err != nil {
+			return nil, err
+		}
+		if err := lockFile(f); err != nil {
+			return nil, errors.Join(fmt.Errorf("lock %s: %w", name, err), f.Close())
+		}
+		if isAt(f, name) {
+			return f, nil
+		}
+		// Its holder removed it between the two calls: the lock of that file
+		// excludes no one, so it takes that of the file which is there now.
+		if err := f.Close(); err != nil {
+			return nil, err
+		}
 	}
-	err = lockFile(f)
-	if err == nil && !isAt(f, name) {
-		// Its holder removed it between the two calls: the lock is of no use.
-		err = base.ErrLocked
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("lock %s: %w", name, err), f.Close())
-	}
-	return f, nil
+	return nil, fmt.Errorf("lock %s: %w", name, base.ErrLocked)
 }
 
 // isAt reports whether the open file f is the one that stands at name.

@@ -29,7 +29,8 @@ type FS interface {
 	// Lock takes the exclusive lock that the file name stands for, creating the
 	// file if there is none. It does not wait: the error wraps base.ErrLocked if
 	// another process or another caller in this one holds it. Close gives it
-	// back; the end of the process does too.
+	// back; the end of the process does too. Its holder may remove the file:
+	// then the next to come makes another one.
 	Lock(name string) (io.Closer, error)
 }
 
