@@ -36,8 +36,9 @@ const (
 	batchPostings  = 16 << 10
 	batchPositions = 1 << 20
 	batchLists     = 4 << 10
-	// piecePostings is after how many postings of one field a piece ends (at
-	// the end of a list). The cut must not depend on the number of threads.
+	// piecePostings and pieceLists are after how many postings or lists of one
+	// field a piece ends (at the end of a list). The cut must not depend on
+	// threads or on where sources and batches end.
 	piecePostings = 256 << 10
 	pieceLists    = 32 << 10
 )
@@ -145,13 +146,16 @@ type merger struct {
 	positions bool
 	numFields int
 	block     PostingBlock
-	// emit takes a batch and returns an empty one. more says that the last list
-	// goes on in the next batch. The batch holds lists of one field.
-	emit  func(b *batch, field base.FieldID, more bool) (*batch, error)
+	// emit takes a batch and returns an empty one. The batch holds lists of one
+	// field; the last one may go on in the next batch. end says that a piece
+	// ends with it.
+	emit  func(b *batch, field base.FieldID, end bool) (*batch, error)
 	batch *batch
 	field base.FieldID // of the lists in batch
 	term  []byte       // of the list at work
 	part  listPart     // of the list at work, in batch
+	// Of the piece so far.
+	piecePostings, pieceLists int
 }
 
 // run merges until all sources are at their end.
@@ -185,7 +189,7 @@ func (m *merger) run(ctx context.Context, sources []Source, maps []docMap) (err 
 			return err
 		}
 	}
-	return m.flush(false)
+	return m.endPiece()
 }
 
 // push adds an input that has just been opened.
@@ -246,8 +250,8 @@ func (m *merger) mergeList() error {
 	if int(field) >= m.numFields {
 		return fmt.Errorf("source %d: field %d of %d: %w", top.index, field, m.numFields, base.ErrBadInput)
 	}
-	if field != m.field && len(m.batch.parts) > 0 {
-		if err := m.flush(false); err != nil {
+	if field != m.field {
+		if err := m.endPiece(); err != nil {
 			return err
 		}
 	}
@@ -269,22 +273,28 @@ func (m *merger) mergeList() error {
 	}
 	m.part.last = true
 	m.batch.parts = append(m.batch.parts, m.part)
+	m.pieceLists++
+	if m.piecePostings >= piecePostings || m.pieceLists >= pieceLists {
+		return m.endPiece()
+	}
 	if m.batch.full() {
 		return m.flush(false)
 	}
 	return nil
 }
 
-// flush hands the batch over; more says that the list at work goes on.
-func (m *merger) flush(more bool) (err error) {
-	if more {
-		m.batch.parts = append(m.batch.parts, m.part)
-		m.part = listPart{}
-	}
-	if len(m.batch.parts) == 0 {
+// endPiece hands over what there is of the piece, if anything.
+func (m *merger) endPiece() error {
+	if m.pieceLists == 0 {
 		return nil
 	}
-	m.batch, err = m.emit(m.batch, m.field, more)
+	m.piecePostings, m.pieceLists = 0, 0
+	return m.flush(true)
+}
+
+// flush hands the batch over; end says that the piece ends.
+func (m *merger) flush(end bool) (err error) {
+	m.batch, err = m.emit(m.batch, m.field, end)
 	return err
 }
 
@@ -306,7 +316,9 @@ func (m *merger) copyPostings(in *mergeInput) error {
 			return fmt.Errorf("DocID %d of %d: %w", last, in.docs.n, base.ErrBadInput)
 		}
 		if m.batch.full() {
-			if err := m.flush(true); err != nil {
+			m.batch.parts = append(m.batch.parts, m.part)
+			m.part = listPart{}
+			if err := m.flush(false); err != nil {
 				return err
 			}
 		}
@@ -316,6 +328,7 @@ func (m *merger) copyPostings(in *mergeInput) error {
 			return err
 		}
 		m.part.numPostings += len(m.batch.docIDs) - before
+		m.piecePostings += len(m.batch.docIDs) - before
 		m.part.posBytes += len(m.batch.positions) - posBefore
 	}
 }

@@ -322,6 +322,43 @@ func TestWriteIsDeterministic(t *testing.T) {
 	}
 }
 
+// The same documents in other sources give the same bytes: lists of more than
+// one piece (piecePostings) are cut at the same terms, wherever the sources end.
+func TestSourcesDoNotMatter(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 1))
+	docs := make([]segmenttest.Doc, 2500)
+	for i := range docs {
+		tokens := make([]string, 0, 300)
+		for range cap(tokens) {
+			// Frequent terms, and rare ones, whose lists of one block are not aligned.
+			tokens = append(tokens, segmenttest.Term(uint64(rng.IntN([]int{500, 20_000}[rng.IntN(2)]))))
+		}
+		docs[i] = segmenttest.Doc{ID: fmt.Sprint(i), Fields: [][]string{tokens}}
+	}
+	opts := options(1)
+	opts.Stored = false // a block of stored documents ends with its source
+	var sums []map[string]uint32
+	for _, n := range []int{1, 2, 7} {
+		fs := vfstest.NewMem()
+		s := write(t, fs, "s", opts, sources(t, fs, docs, n)...)
+		if s.Meta().Fields[0].NumPostings < 512<<10 {
+			t.Fatalf("%d postings, the test needs several pieces", s.Meta().Fields[0].NumPostings)
+		}
+		of := map[string]uint32{}
+		for _, f := range s.Meta().Files {
+			of[f.Name] = f.Sum
+		}
+		sums = append(sums, of)
+	}
+	for i := range sums[1:] {
+		for name, sum := range sums[0] {
+			if sums[i+1][name] != sum {
+				t.Errorf("%s differs", name)
+			}
+		}
+	}
+}
+
 // Bounds must not come from lengths that no longer are: those of dropped documents.
 func TestAvgLenIsOfKeptDocuments(t *testing.T) {
 	docs := []segmenttest.Doc{

@@ -318,7 +318,6 @@ func (w *writer) merge(ctx context.Context, pieces chan<- *piece, free <-chan *b
 	written := make(chan struct{}) // of the piece before
 	close(written)
 	var p *piece
-	numPostings, numLists := 0, 0
 	next := func() *batch {
 		select {
 		case b := <-free:
@@ -327,42 +326,29 @@ func (w *writer) merge(ctx context.Context, pieces chan<- *piece, free <-chan *b
 			return new(batch)
 		}
 	}
-	emit := func(b *batch, field base.FieldID, more bool) (*batch, error) {
-		if p != nil && p.field != field {
-			close(p.batches)
-			p = nil
-		}
+	emit := func(b *batch, field base.FieldID, end bool) (*batch, error) {
 		if p == nil {
 			p = &piece{field: field, batches: make(chan *batch, 2), turn: written, done: make(chan struct{})}
 			written = p.done
-			numPostings, numLists = 0, 0
 			select {
 			case pieces <- p:
 			case <-ctx.Done():
 				return nil, ctx.Err()
 			}
 		}
-		numPostings += len(b.docIDs)
-		numLists += len(b.parts)
 		select {
 		case p.batches <- b:
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-		if !more && (numPostings >= piecePostings || numLists >= pieceLists) {
+		if end {
 			close(p.batches)
 			p = nil
 		}
 		return next(), nil
 	}
 	m := &merger{positions: w.opts.Positions, numFields: len(w.opts.Fields), emit: emit, batch: next()}
-	if err := m.run(ctx, w.sources, w.maps); err != nil {
-		return err
-	}
-	if p != nil {
-		close(p.batches)
-	}
-	return nil
+	return m.run(ctx, w.sources, w.maps)
 }
 
 // writeDictionary writes the terms of all pieces.
