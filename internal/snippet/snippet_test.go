@@ -190,7 +190,7 @@ func checkFragments(t *testing.T, text string, fragments []Fragment, query Query
 	}
 	joined := Join(fragments)
 	for _, f := range append(slices.Clone(fragments), joined) {
-		if !utf8.ValidString(f.Text) || strings.ContainsFunc(f.Text, unicode.IsControl) || strings.Contains(f.Text, "  ") || strings.TrimSpace(f.Text) != f.Text || f.Text == "" && text == "" {
+		if !utf8.ValidString(f.Text) || strings.ContainsFunc(f.Text, unicode.IsControl) || strings.Contains(f.Text, "  ") || strings.TrimSpace(f.Text) != f.Text || f.Text == "" && len(fragments) > 0 {
 			t.Fatalf("fragment %q of %q is not clean", f.Text, text)
 		}
 		end := 0
@@ -238,6 +238,18 @@ func FuzzMake(f *testing.F) {
 			m := New(a, query, options)
 			fragments := m.Make(text)
 			checkFragments(t, text, fragments, query, options)
+			for _, fragment := range fragments {
+				if len(m.matches) > 0 && len(fragment.Highlights) == 0 {
+					t.Fatalf("text %q, query %q: nothing is highlighted in %q", text, words, fragment.Text)
+				}
+				for _, h := range fragment.Highlights {
+					surface := fragment.Text[h.Start:h.End]
+					tokens := a.Tokens(nil, []byte(surface))
+					if len(tokens) != 1 || !slices.Contains(phrase, string(tokens[0].Term)) {
+						t.Fatalf("text %q, query %q: %q is highlighted", text, words, surface)
+					}
+				}
+			}
 			if again := m.Make(text); !slices.EqualFunc(fragments, again, func(a, b Fragment) bool {
 				return a.Text == b.Text && slices.Equal(a.Highlights, b.Highlights)
 			}) {
