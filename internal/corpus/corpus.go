@@ -1,6 +1,13 @@
 package corpus
 
-import "fmt"
+import (
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
 
 // Document is one document as its reader found it.
 type Document struct {
@@ -26,15 +33,20 @@ type Location struct {
 	Offset int64  // byte offset in the uncompressed stream, where lines mean nothing (WARC, CIFF)
 }
 
-// String formats the location as file:line or file@offset.
+// String formats the location as file:line or file@offset. A path that cannot
+// be printed as it is (control characters, no UTF-8) is quoted as in Go.
 func (l Location) String() string {
+	file := l.File
+	if !utf8.ValidString(file) || strings.ContainsFunc(file, unicode.IsControl) {
+		file = strconv.Quote(file)
+	}
 	switch {
 	case l.Line > 0:
-		return fmt.Sprintf("%s:%d", l.File, l.Line)
+		return fmt.Sprintf("%s:%d", file, l.Line)
 	case l.Offset > 0:
-		return fmt.Sprintf("%s@%d", l.File, l.Offset)
+		return fmt.Sprintf("%s@%d", file, l.Offset)
 	}
-	return l.File
+	return file
 }
 
 // RecordError says that one record could not be used and why.
@@ -44,8 +56,11 @@ type RecordError struct {
 	Err   error
 }
 
-// Error formats the error with its place.
+// Error formats the error with its place, which is not said twice.
 func (e *RecordError) Error() string {
+	if cause, ok := e.Err.(*fs.PathError); ok && cause.Path == e.File { //nolint:errorlint // what wraps it says more
+		return fmt.Sprintf("%s: %s: %v", e.Location, cause.Op, cause.Err)
+	}
 	if e.Field != "" {
 		return fmt.Sprintf("%s: field %q: %v", e.Location, e.Field, e.Err)
 	}
@@ -68,9 +83,9 @@ type Reader interface {
 	// may be called at any time from any goroutine.
 	Progress() (read, total int64)
 	// Skipped returns how many files were left out because they hold no text or
-	// are hidden (folders only), and how many records because they hold no
-	// document (WARC requests, images). It is complete once Next returned io.EOF
-	// and every batch was parsed.
+	// are hidden (folders only; hidden folders are not looked into and do not
+	// count), and how many records because they hold no document (WARC requests,
+	// images). It is complete once Next returned io.EOF and every batch was parsed.
 	Skipped() int64
 	// Close releases the input. It may be called at any time after Next returned.
 	Close() error

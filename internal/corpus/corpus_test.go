@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -199,6 +200,26 @@ func TestOpenErrors(t *testing.T) {
 		_, err := Open(c.paths, c.opts)
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("Open(%q, %+v): %v, want %s", c.paths, c.opts, err, c.want)
+		}
+	}
+}
+
+// TestMessagesSayPlacesOnce: a path stands once in a message and cannot steer a
+// terminal.
+func TestMessagesSayPlacesOnce(t *testing.T) {
+	denied := &fs.PathError{Op: "open", Path: "a/b", Err: fs.ErrPermission}
+	for _, c := range []struct {
+		err  RecordError
+		want string
+	}{
+		{RecordError{Location: Location{File: "a/b"}, Err: denied}, "a/b: open: permission denied"},
+		{RecordError{Location: Location{File: "a/c"}, Err: denied}, "a/c: open a/b: permission denied"},
+		{RecordError{Location: Location{File: "a\x1b[2J\n", Line: 7}, Err: errMissing}, `"a\x1b[2J\n":7: missing: bad input`},
+		{RecordError{Location: Location{File: "a\xff", Offset: 9}, Field: "x", Err: errMissing}, `"a\xff"@9: field "x": missing: bad input`},
+		{RecordError{Location: Location{File: "ä b", Line: 1}, Err: errMissing}, "ä b:1: missing: bad input"},
+	} {
+		if got := c.err.Error(); got != c.want {
+			t.Errorf("%s, want %s", got, c.want)
 		}
 	}
 }

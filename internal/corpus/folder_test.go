@@ -111,7 +111,7 @@ func TestUnreadableEntries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkBad(t, res.bad, filepath.Join(dir, "b")+": permission denied", filepath.Join(dir, "gone")+": open ")
+	checkBad(t, res.bad, filepath.Join(dir, "b")+": permission denied", filepath.Join(dir, "gone")+": open: ")
 	if len(res.docs) != 2 {
 		t.Errorf("%d documents, want 2", len(res.docs))
 	}
