@@ -127,12 +127,25 @@ func TestSharedCollections(t *testing.T) {
 // TestCorpusWorksInParallel parses batches in many goroutines, as indexing
 // does, and compares with one after another.
 func TestCorpusWorksInParallel(t *testing.T) {
-	var lines strings.Builder
+	inputs := map[string]*strings.Builder{formatJSONL: {}, formatTSV: {}, formatTRECText: {}, formatTRECWeb: {}, formatWARC: {}}
 	for i := range 20_000 {
-		fmt.Fprintf(&lines, `{"id":"%d","title":"\u00e4 %d","text":%q,"n":%d}`+"\n", i, i, strings.Repeat("word ", i%100), i)
+		text := strings.Repeat("word ", i%100)
+		fmt.Fprintf(inputs[formatJSONL], `{"id":"%d","title":"\u00e4 %d","text":%q,"n":%d}`+"\n", i, i, text, i)
+		fmt.Fprintf(inputs[formatTSV], "%d\thttp://x/%d\tä %d\t%s\n", i, i, i, text)
+		fmt.Fprintf(inputs[formatTRECText], "<DOC><DOCNO>%d</DOCNO><HL>\xe4 %d</HL><P>%s</P><N>%d</N></DOC>\n", i, i, text, i)
+		fmt.Fprintf(inputs[formatTRECWeb], "<DOC><DOCNO>%d</DOCNO><DOCHDR>http://x/%d</DOCHDR><h1>\xe4 %d</h1>%s</DOC>\n", i, i, i, text)
+		page := fmt.Sprintf("HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n\r\n<h1>\xe4 %d</h1>%s", i, text)
+		fmt.Fprintf(inputs[formatWARC], "WARC/1.0\r\nWARC-Type: response\r\nWARC-Record-ID: <%d>\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n", i, len(page), page)
 	}
-	want := collectString(t, lines.String(), Options{})
-	r, err := Open([]string{"-"}, Options{Stdin: strings.NewReader(lines.String())})
+	for format, input := range inputs {
+		t.Run(format, func(t *testing.T) { checkParallel(t, format, input.String()) })
+	}
+}
+
+func checkParallel(t *testing.T, format, input string) {
+	t.Helper()
+	want := collectString(t, input, Options{Format: format})
+	r, err := Open([]string{"-"}, Options{Format: format, Stdin: strings.NewReader(input)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,8 +171,9 @@ func TestCorpusWorksInParallel(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if got := slices.Concat(parts...); len(batches) < 5 || !reflect.DeepEqual(got, want.docs) {
-		t.Errorf("%d batches, %d documents, want %d equal ones", len(batches), len(got), len(want.docs))
+	got := slices.Concat(parts...)
+	if len(batches) < 5 || len(got) != 20_000 || !reflect.DeepEqual(got, want.docs) {
+		t.Errorf("%d batches, %d documents, want 20000 equal ones", len(batches), len(got))
 	}
 }
 
