@@ -21,7 +21,9 @@ type BuildOptions struct {
 	// runs, buffers of the merge; 0: DefaultMemoryBytes. Half of it is planned
 	// with, since the garbage collector lets memory grow to about twice what is
 	// in use. What does not fit goes to temporary files in the index's folder.
-	// 8 bytes a document are not counted.
+	// What every document needs until the end is not counted: 8 bytes for each
+	// field, the default one included, 12 for its id, and 8 more if some
+	// documents are left out as duplicates.
 	MemoryBytes int64
 	// Threads is the number of workers; 0: one a processor.
 	Threads int

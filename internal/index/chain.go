@@ -23,8 +23,10 @@ const (
 	minSliceBytes = 16
 	maxSliceBytes = 2048
 	linkBytes     = 4
-	// maxSlabBytes leaves room below 2^32 for the largest document.
-	maxSlabBytes = 3 << 30
+	// maxSlabBytes is the size above which a slab takes no further document.
+	// Chains may double (their next slice is at most as long as they are) and a
+	// last document comes on top: all that stays below 2^32.
+	maxSlabBytes = 3 << 29
 	// maxVarintBytes is the length of the longest 32-bit number.
 	maxVarintBytes = 5
 )

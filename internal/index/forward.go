@@ -44,8 +44,8 @@ func (c *commit) reorderSegment(ctx context.Context, name string) (string, error
 }
 
 // forwardIndex turns the default field's lists of a source round. It needs 4
-// bytes a posting; if that, and what the reordering itself takes, is more than
-// memoryBytes, the error says by how much.
+// bytes a posting and 8 a document; if that, and what the reordering itself
+// takes, is more than memoryBytes, the error says by how much.
 func forwardIndex(ctx context.Context, src segment.Source, memoryBytes int64, threads int) (*reorder.Forward, error) {
 	numDocs := src.NumDocs()
 	f := &reorder.Forward{Offsets: make([]uint64, numDocs+1)}
@@ -61,7 +61,7 @@ func forwardIndex(ctx context.Context, src segment.Source, memoryBytes int64, th
 		f.Offsets[i] = total
 		total += n
 	}
-	need := int64(total)*4 + reorder.MemoryBytes(numDocs, f.NumTerms, threads)
+	need := int64(total)*4 + int64(numDocs)*8 + reorder.MemoryBytes(numDocs, f.NumTerms, threads)
 	if need > memoryBytes {
 		return nil, fmt.Errorf("reordering %d documents with %d postings needs %d MiB of memory, %d MiB more than the limit: raise the limit or index without reordering: %w",
 			numDocs, total, need>>20, (need-memoryBytes)>>20+1, base.ErrBadInput)

@@ -30,10 +30,9 @@ type Index struct {
 	closed   bool
 }
 
-// Create returns a new index for the folder dir, which is made, with those
-// above it, by the first commit (of Build, Import or a Writer). Until then
-// nothing is on disk, so an index whose first commit fails or is cancelled
-// never was.
+// Create returns a new index for the folder dir. It touches nothing: the first
+// Build, Import or Writer makes the folder, with those above it, and if it ends
+// without a commit removes what it made, so that the index never was.
 //
 // The error wraps base.ErrExists if the folder holds an index already, and
 // base.ErrBadInput if it holds other files or an option cannot be used.

@@ -28,6 +28,7 @@ type fieldInverter struct {
 	lengths   []uint32        // by document
 
 	withPositions bool
+	last          uint32 // highest position of the last document with tokens
 	numPostings   uint64
 	numTokens     uint64
 }
@@ -99,6 +100,9 @@ func (f *fieldInverter) addTokens(doc uint32, tokens []analysis.Token, first uin
 			f.positions.putVarint(&ps.chain, position-ps.last)
 			ps.last = position
 		}
+	}
+	if n := len(tokens); n > 0 {
+		f.last = first + tokens[n-1].Position
 	}
 	f.lengths[doc] += length
 	f.numTokens += uint64(length)
@@ -284,20 +288,9 @@ func (v *inverter) addField(id base.FieldID, doc uint32, tokens []analysis.Token
 	f := &v.fields[id]
 	first := uint32(0)
 	if f.lengths[doc] > 0 {
-		first = f.lastPosition(doc) + 1 + positionGap
+		first = f.last + 1 + positionGap
 	}
 	f.addTokens(doc, tokens, first)
-}
-
-// lastPosition is the highest position of a document so far. It looks at every
-// term, since only a field that is given twice asks.
-func (f *fieldInverter) lastPosition(doc uint32) (last uint32) {
-	for i := range f.posStates {
-		if f.states[i].freq != 0 && f.states[i].doc == doc {
-			last = max(last, f.posStates[i].last)
-		}
-	}
-	return last
 }
 
 // analyze returns the tokens of text, valid until the next call.
@@ -328,6 +321,7 @@ const (
 	maxIDBytes = math.MaxUint16
 	// maxTermBytes is the longest term that a segment's dictionary takes.
 	maxTermBytes = 1 << 15
-	// maxDocBytes keeps a document's tokens within a slab's last quarter.
+	// maxDocBytes keeps a document's tokens within the gibibyte that is left
+	// above two times maxSlabBytes.
 	maxDocBytes = 128 << 20
 )

@@ -30,6 +30,7 @@ type Writer struct {
 // WriterOptions are the options of Index.Writer. The zero value has the defaults.
 type WriterOptions struct {
 	// MemoryBytes bounds what waits for a commit in memory, as in BuildOptions.
+	// Ids to be deleted are not counted.
 	MemoryBytes int64
 	// Threads is how many goroutines a commit uses; 0: one a processor.
 	Threads int
@@ -117,8 +118,10 @@ func (w *Writer) Pending() (added, deleted int) {
 // Commit makes everything since the last commit durable and visible to new
 // snapshots: all of it or, if it returns an error, nothing; then it is kept, so
 // that Commit can be tried again. (If only the folder could not be synced, the
-// error says so and the commit is visible.) The first commit of a new index
-// makes it, even if it is empty; a later one without changes does nothing.
+// error says so and the commit is visible. If a temporary file could not be
+// written, every further Commit fails: what is left is Rollback or Close.) The
+// first commit of a new index makes it, even if it is empty; a later one
+// without changes does nothing.
 func (w *Writer) Commit(ctx context.Context) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

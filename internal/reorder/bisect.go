@@ -39,7 +39,7 @@ func (o *Options) fill() {
 // MemoryBytes returns what Bisect needs next to the forward index itself, for
 // the caller that has to stay within a budget.
 func MemoryBytes(numDocs, numTerms, threads int) int64 {
-	return int64(numDocs)*(4+4+8) + int64(numTerms)*termStateBytes*int64(max(threads, 1))
+	return int64(numDocs)*(4+4+8) + int64(numTerms)*(termStateBytes+4)*int64(max(threads, 1))
 }
 
 // Bisect returns the order in which the documents of f should stand: document

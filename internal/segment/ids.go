@@ -18,7 +18,7 @@ import (
 // External ids. Payload of a file of kind "ids", little endian, n documents,
 // g = ceil(n/65536) groups:
 //
-//	0      8           8+8g         +4(n+1)                 +4-aligned  +12n
+//	0      8           8+8g         +4n                     4-aligned   +12n
 //	+------+-----------+------------+-----------+-----------+-----------+
 //	| n    | group     | end of     | bytes of  | zeros 0..3| hash table|
 //	|      | starts 8  | each id 4  | the ids   |           |           |
@@ -302,7 +302,7 @@ func (t *idTable) verify(ctx context.Context) error {
 	if pad := t.hashes - next; pad > 3 || t.hashes%4 != 0 {
 		return fmt.Errorf("%s: %d bytes between ids and table: %w", t.file.Name(), pad, base.ErrCorrupt)
 	}
-	return nil
+	return zeros(t.file, next, t.hashes)
 }
 
 func (t *idTable) lookupOf(doc, hash uint64) (base.DocID, bool, error) {

@@ -52,9 +52,9 @@ type Options struct {
 	// document that gets DocID i, counted through all sources in order with the
 	// dropped documents left out (the DocID that it had without Order). It is a
 	// permutation of [0, number of documents kept). Stored documents stay in
-	// the order of the sources; a column finds them. Write then holds one
-	// posting list at a time in memory (the longest: 16 bytes a posting and its
-	// positions).
+	// the order of the sources; a column finds them. Each thread of Write then
+	// holds the posting list that it is at in memory: 20 bytes a posting, with
+	// positions 28 and the positions themselves.
 	Order []base.DocID
 	// Threads is how many lists are encoded at a time; 0 means GOMAXPROCS. The
 	// files do not depend on it.

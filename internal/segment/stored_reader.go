@@ -131,6 +131,9 @@ func (b *storedBlock) decode(scratch *[]byte) (raw []byte, err error) {
 	if len(raw) != b.rawLen {
 		return nil, fmt.Errorf("%d bytes, want %d: %w", len(raw), b.rawLen, base.ErrCorrupt)
 	}
+	if b.numDocs > len(raw) { // each has a size of a byte or more
+		return nil, fmt.Errorf("%d documents in %d bytes: %w", b.numDocs, len(raw), base.ErrCorrupt)
+	}
 	return raw, nil
 }
 

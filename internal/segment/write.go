@@ -18,7 +18,8 @@ import (
 // Write makes a segment in the folder dir from the documents of all sources, in
 // order, but for those that are dropped. It reads each source's lists once and
 // streams: it keeps in memory 4 bytes a document and field, 12 bytes a document
-// and 64 MiB for the ids, and at most 20 MiB a thread (Options.Order needs more).
+// and 64 MiB for the ids, 4 to 8 more a document of a source that drops some,
+// and at most 20 MiB a thread (Options.Order needs more).
 //
 // The folder is made if it is missing. The file that makes it a segment is
 // written last, so that Open accepts what is complete and durable or nothing.
