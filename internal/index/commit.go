@@ -51,8 +51,14 @@ type commit struct {
 
 // apply makes a change durable and visible: all of it, or, if it returns an
 // error, nothing. The one exception is an error that says that the folder could
-// not be synced: then the change is visible, but may be lost by a power failure.
+// not be synced: then the change is visible, but may be lost by a power failure;
+// the next apply begins with trying to sync it again.
 func (s *session) apply(ctx context.Context, ch change) (commitResult, error) {
+	if s.unsynced {
+		if err := s.settle(); err != nil {
+			return commitResult{}, err
+		}
+	}
 	snapshot, err := s.ix.Snapshot()
 	if err != nil {
 		return commitResult{}, err
@@ -301,6 +307,7 @@ func (c *commit) publish() (renamed bool, err error) {
 	}
 	c.result.changed = true
 	_ = c.ix.replace(shown, c.next) // closed by now: it is committed all the same
+	c.unsynced = err != nil
 	if err != nil {
 		err = fmt.Errorf("index %s: generation %d is committed, but its folder could not be synced: %w", c.ix.dir, c.next.Generation, err)
 	}

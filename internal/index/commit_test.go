@@ -157,8 +157,11 @@ func TestUnsyncedCommitKeepsFormerFiles(t *testing.T) {
 		check(t, w.Delete(docs[i].ID))
 	}
 	synced = false
-	if err := w.Commit(t.Context()); !errors.Is(err, vfstest.ErrInjected) {
-		t.Fatalf("error %v, want the injected one", err)
+	// Trying again does not make it durable either, and says so.
+	for range 2 {
+		if err := w.Commit(t.Context()); !errors.Is(err, vfstest.ErrInjected) {
+			t.Fatalf("error %v, want the injected one", err)
+		}
 	}
 	synced = false
 	check(t, w.Close())
@@ -242,6 +245,20 @@ func TestFailedFirstCommitLeavesNothing(t *testing.T) {
 			t.Errorf("%q were left behind", got)
 		}
 	})
+}
+
+// TestDanglingLinkStays: a name that cannot be made a folder is left alone.
+func TestDanglingLinkStays(t *testing.T) {
+	link := filepath.Join(t.TempDir(), "link")
+	check(t, os.Symlink("nowhere", link))
+	ix, err := Create(vfs.OS, link, Options{})
+	check(t, err)
+	if _, err := ix.Writer(WriterOptions{}); err == nil {
+		t.Error("no error")
+	}
+	if _, err := os.Lstat(link); err != nil {
+		t.Errorf("the link is gone: %v", err)
+	}
 }
 
 // TestCreateKeepsForeignFolders: a folder of someone else is not taken for a

@@ -169,8 +169,8 @@ func (m *hashMerge) down(i int) {
 
 // places returns where the given documents of runs, which must be in corpus
 // order, were read.
-func places(runs []*run, refs []docRef) (map[docRef]corpus.Location, error) {
-	found := make(map[docRef]corpus.Location, len(refs))
+func places(runs []*run, refs []docRef) (found map[docRef]corpus.Location, err error) {
+	found = make(map[docRef]corpus.Location, len(refs))
 	var reader placeReader
 	run, next := -1, uint32(0) // next is the document that reader gives next
 	for _, ref := range refs {
@@ -182,13 +182,13 @@ func places(runs []*run, refs []docRef) (map[docRef]corpus.Location, error) {
 			}
 			reader = placeReader{bytes: data}
 		}
+		var at corpus.Location
 		for ; next <= ref.doc(); next++ {
-			l, err := reader.next()
-			if err != nil {
+			if at, err = reader.next(); err != nil {
 				return nil, err
 			}
-			found[ref] = l
 		}
+		found[ref] = at
 	}
 	return found, nil
 }

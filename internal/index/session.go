@@ -21,6 +21,8 @@ type session struct {
 	made []string
 	// inTemp says that the folder of temporary files was made.
 	inTemp bool
+	// unsynced says that a commit is visible whose folder could not be synced.
+	unsynced bool
 }
 
 // begin takes the index's lock, brings the index up to its last commit, and
@@ -71,7 +73,11 @@ func (s *session) makeFolder() error {
 			s.made = append(s.made, dir)
 		}
 	}
-	return s.ix.fs.MkdirAll(s.ix.dir)
+	err := s.ix.fs.MkdirAll(s.ix.dir)
+	if err != nil {
+		s.made = nil // what was not made is not to be removed
+	}
+	return err
 }
 
 // removeMade removes the folders that were made, as far as nothing is in them.
@@ -122,9 +128,15 @@ func (s *session) start() error {
 	if left, err := s.leftovers(); err != nil || len(left) == 0 {
 		return err
 	}
+	return s.settle()
+}
+
+// settle makes the last commit durable and removes what it left over.
+func (s *session) settle() error {
 	if err := s.ix.fs.SyncDir(s.ix.dir); err != nil {
 		return fmt.Errorf("index %s: %w", s.ix.dir, err)
 	}
+	s.unsynced = false
 	return s.removeLeftovers()
 }
 

@@ -256,6 +256,15 @@ func TestWriterWithFaults(t *testing.T) {
 	if err := w.Close(); !errors.Is(err, base.ErrClosed) {
 		t.Errorf("Close after Abort: %v", err)
 	}
+	if w, err = sealed.Create(vfstest.NewMem(), "a", kind, 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write([]byte("late")); !errors.Is(err, base.ErrClosed) {
+		t.Errorf("Write after Close: error %v, want ErrClosed", err)
+	}
 }
 
 // What Open and Verify accept is, byte for byte, what a Writer makes.

@@ -47,6 +47,9 @@ func (w *Writer) Offset() uint64 { return w.written + uint64(len(w.chunk)) }
 
 // Write appends to the payload.
 func (w *Writer) Write(p []byte) (int, error) {
+	if w.file == nil && w.err == nil {
+		w.err = fmt.Errorf("write %s: %w", w.name, base.ErrClosed)
+	}
 	n := 0
 	for w.err == nil && n < len(p) {
 		m := min(ChunkLen-len(w.chunk), len(p)-n)
@@ -73,10 +76,6 @@ func (w *Writer) Align(n int) error {
 // flush writes the chunk, full or last.
 func (w *Writer) flush() {
 	w.table = binary.LittleEndian.AppendUint32(w.table, checksum(w.chunk))
-	if w.file == nil {
-		w.err = fmt.Errorf("write %s: %w", w.name, base.ErrClosed)
-		return
-	}
 	if _, err := w.file.Write(w.chunk); err != nil {
 		w.err = fmt.Errorf("write %s: %w", w.name, err)
 		return

@@ -195,7 +195,7 @@ func (r *StoredReader) Get(doc base.DocID, d *StoredDoc) error {
 	return nil
 }
 
-// eachBlock calls f for each block in order; documents is called with it.
+// eachBlock calls f for each block in order, its bytes checked and still compressed.
 func (r *StoredReader) eachBlock(ctx context.Context, f func(i int, b *storedBlock) error) error {
 	if err := r.checkDir(); err != nil {
 		return err

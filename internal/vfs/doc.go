@@ -2,7 +2,7 @@
 // and sync files once, map them for reading, rename and remove, lock a folder.
 //
 // OS is the operating system's. The interface exists so that tests can inject
-// faults (package errorfs): every write of an index goes through an FS, so
+// faults (package vfstest): every write of an index goes through an FS, so
 // that each of its operations can be made to fail.
 //
 // It is not a general file abstraction: there is no seeking, no appending to
