@@ -225,10 +225,11 @@ func (c *commit) keep(i int, ms manifestSegment) error {
 	if c.numLive[i] != ms.NumLive {
 		name := liveName(ms.Name, c.next.Generation)
 		c.made = append(c.made, name)
-		if err := complement(c.dropped[i]).Save(c.ix.fs, c.ix.path(name)); err != nil {
+		live := complement(c.dropped[i])
+		if err := live.Save(c.ix.fs, c.ix.path(name)); err != nil {
 			return err
 		}
-		ms.Live, ms.NumLive = name, c.numLive[i]
+		ms.Live, ms.LiveSum, ms.NumLive = name, live.Sum(), c.numLive[i]
 	}
 	c.next.Segments = append(c.next.Segments, ms)
 	return nil
@@ -251,11 +252,11 @@ func (c *commit) write(ctx context.Context, sources []segment.Source, reorder bo
 		return "", err
 	}
 	if reorder {
-		if name, err = c.reorderSegment(ctx, name); err != nil {
+		if name, meta, err = c.reorderSegment(ctx, name); err != nil {
 			return "", err
 		}
 	}
-	c.next.Segments = append(c.next.Segments, manifestSegment{Name: name, NumDocs: meta.NumDocs, NumLive: meta.NumDocs})
+	c.next.Segments = append(c.next.Segments, manifestSegment{Name: name, Sum: meta.Sum(), NumDocs: meta.NumDocs, NumLive: meta.NumDocs})
 	return name, nil
 }
 

@@ -338,6 +338,38 @@ func TestCreatorsAtOnce(t *testing.T) {
 	}
 }
 
+// TestForeignSegment: a segment, or a bitmap of live documents, that is whole but
+// of another index or another time is not taken for the one that was committed.
+func TestForeignSegment(t *testing.T) {
+	make := func(word, deleted string) *vfstest.Mem {
+		mem := vfstest.NewMem()
+		ix, err := Create(mem, "ix", Options{})
+		check(t, err)
+		w := newWriter(t, ix)
+		for _, id := range []string{"a", "b", "c"} {
+			check(t, w.Add(&corpus.Document{ID: id, Text: id + " " + word}))
+		}
+		check(t, w.Commit(t.Context()))
+		check(t, w.Delete(deleted))
+		check(t, w.Commit(t.Context()))
+		check(t, w.Close())
+		check(t, ix.Close())
+		return mem
+	}
+	ours := make("lion", "a")
+	for what, theirs := range map[string]*vfstest.Mem{"text": make("bear", "a"), "deleted document": make("lion", "b")} {
+		mixed := ours.Clone()
+		for _, name := range theirs.Names() {
+			if strings.Contains(name, "seg-") {
+				mixed.Set(name, theirs.Get(name))
+			}
+		}
+		if _, err := Open(mixed, "ix"); !errors.Is(err, base.ErrCorrupt) {
+			t.Errorf("with another %s: error %v, want ErrCorrupt", what, err)
+		}
+	}
+}
+
 // TestSnapshotDoesNotWait: taking a snapshot does not wait for the disk, as a
 // commit and a refresh do.
 func TestSnapshotDoesNotWait(t *testing.T) {

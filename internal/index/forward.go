@@ -15,32 +15,33 @@ import (
 const minReorderFreq = 16
 
 // reorderSegment writes the segment name anew with similar documents side by
-// side, removes the old one, and returns the name of the new one.
-func (c *commit) reorderSegment(ctx context.Context, name string) (string, error) {
+// side, removes the old one, and returns the name and the metadata of the new one.
+func (c *commit) reorderSegment(ctx context.Context, name string) (renamed string, meta *segment.Meta, err error) {
 	seg, err := segment.Open(c.ix.fs, c.ix.path(name))
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	defer seg.Close()
 	src, err := seg.Source(nil)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	forward, err := forwardIndex(ctx, src, c.memoryBytes, c.threads)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	order, err := reorder.Bisect(ctx, forward, reorder.Options{Threads: c.threads, Progress: c.phase(PhaseReordering)})
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	opts := c.next.Options.segmentOptions(c.threads)
 	opts.Order = order
-	renamed := c.newSegment()
-	if _, err := segment.Write(ctx, c.ix.fs, c.ix.path(renamed), opts, []segment.Source{src}, c.phase(PhaseWriting)); err != nil {
-		return "", err
+	renamed = c.newSegment()
+	meta, err = segment.Write(ctx, c.ix.fs, c.ix.path(renamed), opts, []segment.Source{src}, c.phase(PhaseWriting))
+	if err != nil {
+		return "", nil, err
 	}
-	return renamed, c.ix.fs.RemoveAll(c.ix.path(name))
+	return renamed, meta, c.ix.fs.RemoveAll(c.ix.path(name))
 }
 
 // forwardIndex turns the default field's lists of a source round. It needs 4

@@ -51,10 +51,15 @@ type manifest struct {
 }
 
 type manifestSegment struct {
-	Name    string `json:"name"` // of its folder
+	Name string `json:"name"` // of its folder
+	// Sum is segment.Meta.Sum: a segment of another index or another time that
+	// has the name does not pass.
+	Sum     uint32 `json:"sum"`
 	NumDocs int    `json:"num_docs"`
-	// Live is the file with the bitmap of live documents; "" if all are.
+	// Live is the file with the bitmap of live documents, LiveSum its
+	// segment.Bitmap.Sum; "" and 0 if all are.
 	Live    string `json:"live,omitempty"`
+	LiveSum uint32 `json:"live_sum,omitempty"`
 	NumLive int    `json:"num_live"`
 }
 

@@ -26,8 +26,8 @@ func testManifest(t testing.TB) *manifest {
 	return &manifest{
 		ID: strings.Repeat("0", 32), Generation: 3, NextSegment: 5, Options: opts,
 		Segments: []manifestSegment{
-			{Name: "seg-000002", NumDocs: 10, NumLive: 10},
-			{Name: "seg-000004", NumDocs: 7, NumLive: 6, Live: "seg-000004.live-000003"},
+			{Name: "seg-000002", Sum: 77, NumDocs: 10, NumLive: 10},
+			{Name: "seg-000004", Sum: 78, NumDocs: 7, NumLive: 6, Live: "seg-000004.live-000003", LiveSum: 79},
 		},
 	}
 }

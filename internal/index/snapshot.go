@@ -119,6 +119,9 @@ func (ix *Index) addView(s *Snapshot, m *manifest, ms *manifestSegment, former *
 		if err != nil {
 			return err
 		}
+		if live.Sum() != ms.LiveSum {
+			return fmt.Errorf("%s: of another index, or an older one: %w", ms.Live, base.ErrCorrupt)
+		}
 		if live.Len() != ms.NumDocs || live.Count() != ms.NumLive {
 			return fmt.Errorf("%s: %d of %d documents live, the manifest says %d of %d: %w",
 				ms.Live, live.Count(), live.Len(), ms.NumLive, ms.NumDocs, base.ErrCorrupt)
@@ -140,6 +143,9 @@ func (ix *Index) addView(s *Snapshot, m *manifest, ms *manifestSegment, former *
 // checkSegment makes sure that a segment is what the manifest says.
 func checkSegment(m *manifest, ms *manifestSegment, seg *segment.Segment) error {
 	meta, want := seg.Meta(), m.Options.segmentOptions(0)
+	if meta.Sum() != ms.Sum {
+		return fmt.Errorf("of another index, or an older one: %w", base.ErrCorrupt)
+	}
 	ok := meta.NumDocs == ms.NumDocs && meta.Analyzer == want.Analyzer && meta.Positions == want.Positions &&
 		meta.Stored == want.Stored && meta.BM25 == want.BM25 && len(meta.Fields) == len(want.Fields)
 	for i := 0; ok && i < len(want.Fields); i++ {

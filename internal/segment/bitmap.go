@@ -3,6 +3,7 @@ package segment
 import (
 	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"math/bits"
 
 	"github.com/griffin-search/griffin/internal/base"
@@ -107,6 +108,11 @@ func DecodeBitmap(src []byte) (*Bitmap, error) {
 		return nil, fmt.Errorf("bitmap has bits past its %d documents: %w", n, base.ErrCorrupt)
 	}
 	return b, nil
+}
+
+// Sum identifies the set: the CRC-32C of its bytes (AppendTo).
+func (b *Bitmap) Sum() uint32 {
+	return crc32.Checksum(b.AppendTo(nil), crc32.MakeTable(crc32.Castagnoli))
 }
 
 const (

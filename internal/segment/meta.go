@@ -72,7 +72,13 @@ type Meta struct {
 	Positions     bool        `json:"positions"`
 	Stored        bool        `json:"stored"`
 	Files         []FileMeta  `json:"files"`
+
+	sum uint32 // of the file that it was read from or written to
 }
+
+// Sum identifies the segment's content: the checksum of its metadata, which
+// hold those of its files.
+func (m *Meta) Sum() uint32 { return m.sum }
 
 // FieldMeta has the counts of one field of a segment.
 type FieldMeta struct {
@@ -127,7 +133,11 @@ func saveMeta(fs vfs.FS, dir string, m *Meta) error {
 	if _, err := w.Write(payload); err != nil {
 		return abort(err, w)
 	}
-	return w.Close()
+	if err := w.Close(); err != nil {
+		return err
+	}
+	m.sum = w.Sum()
+	return nil
 }
 
 func loadMeta(fs vfs.FS, dir string) (*Meta, error) {
@@ -144,6 +154,7 @@ func loadMeta(fs vfs.FS, dir string) (*Meta, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Name(), err)
 	}
+	m.sum = f.Sum()
 	return m, nil
 }
 
