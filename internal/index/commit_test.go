@@ -341,7 +341,7 @@ func TestCreatorsAtOnce(t *testing.T) {
 // TestForeignSegment: a segment, or a bitmap of live documents, that is whole but
 // of another index or another time is not taken for the one that was committed.
 func TestForeignSegment(t *testing.T) {
-	make := func(word, deleted string) *vfstest.Mem {
+	committed := func(word, deleted string) *vfstest.Mem {
 		mem := vfstest.NewMem()
 		ix, err := Create(mem, "ix", Options{})
 		check(t, err)
@@ -356,8 +356,8 @@ func TestForeignSegment(t *testing.T) {
 		check(t, ix.Close())
 		return mem
 	}
-	ours := make("lion", "a")
-	for what, theirs := range map[string]*vfstest.Mem{"text": make("bear", "a"), "deleted document": make("lion", "b")} {
+	ours := committed("lion", "a")
+	for what, theirs := range map[string]*vfstest.Mem{"text": committed("bear", "a"), "deleted document": committed("lion", "b")} {
 		mixed := ours.Clone()
 		for _, name := range theirs.Names() {
 			if strings.Contains(name, "seg-") {
