@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -163,7 +164,7 @@ func (a *app) bench(ctx context.Context, o benchOptions, dir string) error {
 		exec:     exec.Options{Mode: mode, K: o.k, Traversal: o.traversal},
 		recorder: latency.NewRecorder(len(topics), o.runs),
 		result: benchResult{
-			Index: dir, Queries: len(topics), Mode: mode, K: o.k, Threads: o.threads, Runs: o.runs, Prepared: o.prepared,
+			Index: filepath.Base(dir), Queries: len(topics), Mode: mode, K: o.k, Threads: o.threads, Runs: o.runs, Prepared: o.prepared,
 			Machine: machine(), Go: runtime.Version(),
 		},
 	}

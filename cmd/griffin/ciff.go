@@ -81,6 +81,8 @@ func (a *app) importCIFF(ctx context.Context, o ciffImportOptions, path string) 
 		return ciffError(path, err)
 	}
 	bar := a.newProgress()
+	duplicates := messages{progress: bar}
+	var report index.Report
 	err = a.buildIndex(o.out, o.replace, func(dir string) (err error) {
 		ix, err := index.Create(vfs.OS, dir, index.Options{
 			Analyzer: o.analyzer, Codec: o.codec, BM25: score.BM25{K1: o.k1, B: o.b}, NoStored: true, Fields: []string{},
@@ -89,10 +91,10 @@ func (a *app) importCIFF(ctx context.Context, o ciffImportOptions, path string) 
 			return err
 		}
 		defer func() { err = errors.Join(err, ix.Close()) }()
-		_, err = ix.Import(ctx, source, index.ImportOptions{
+		report, err = ix.Import(ctx, source, index.ImportOptions{
 			MemoryBytes: int64(o.memory), Threads: o.threads, Reorder: o.reorder, Progress: bar.importing,
-			OnDuplicate: func(id string, earlier, later corpus.Location) {
-				bar.above("griffin: duplicate id %q: %v replaces %v", id, later, earlier)
+			OnDuplicate: func(id string, _, _ corpus.Location) {
+				duplicates.add("griffin: duplicate id %q: the last document with it replaces those before", id)
 			},
 		})
 		return err
@@ -101,7 +103,7 @@ func (a *app) importCIFF(ctx context.Context, o ciffImportOptions, path string) 
 	if err != nil {
 		return ciffError(path, err)
 	}
-	return a.printCIFF(o.out, source.Header(), time.Since(start))
+	return a.printCIFF(o.out, report.Docs, int64(source.Header().NumPostingsLists), time.Since(start))
 }
 
 // ciffError names the file, and makes an invalid one bad input.
@@ -112,11 +114,11 @@ func ciffError(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-func (a *app) printCIFF(out string, h ciff.Header, elapsed time.Duration) error {
+func (a *app) printCIFF(out string, docs, lists int64, elapsed time.Duration) error {
 	if a.json {
-		return a.printJSON(map[string]any{"out": out, "docs": h.NumDocs, "posting_lists": h.NumPostingsLists, "took_ns": elapsed})
+		return a.printJSON(map[string]any{"out": out, "docs": docs, "posting_lists": lists, "took_ns": elapsed})
 	}
-	a.printf("%s documents and %s posting lists in %s → %s\n", count(int64(h.NumDocs)), count(int64(h.NumPostingsLists)), took(elapsed), out)
+	a.printf("%s and %s in %s → %s\n", plural(docs, "document"), plural(lists, "posting list"), took(elapsed), out)
 	return nil
 }
 
@@ -173,5 +175,5 @@ func (a *app) exportCIFF(ctx context.Context, dir, out, description string) erro
 	if out == "-" {
 		return nil
 	}
-	return a.printCIFF(out, header, time.Since(start))
+	return a.printCIFF(out, int64(header.NumDocs), int64(header.NumPostingsLists), time.Since(start))
 }

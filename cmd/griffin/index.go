@@ -125,9 +125,10 @@ func (a *app) indexFiles(ctx context.Context, ix *griffin.Index, o indexOptions,
 	bar := a.newProgress()
 	files := o.files
 	files.Progress = bar.indexing
-	files.OnBadRecord = func(bad error) { bar.above("griffin: skipped: %v", bad) }
+	skipped, duplicates := messages{progress: bar}, messages{progress: bar}
+	files.OnBadRecord = func(bad error) { skipped.add("griffin: skipped: %v", bad) }
 	files.OnDuplicate = func(id, earlier, later string) {
-		bar.above("griffin: duplicate id %q: %s replaces %s", id, later, earlier)
+		duplicates.add("griffin: duplicate id %q: %s replaces %s", id, later, earlier)
 	}
 	report, err := ix.IndexFiles(ctx, paths, files)
 	bar.close()
@@ -145,7 +146,7 @@ func (a *app) indexFiles(ctx context.Context, ix *griffin.Index, o indexOptions,
 		}{report, stats})
 	}
 	a.printReport(o.out, report, stats)
-	if !o.demo {
+	if !o.demo && stats.NumDocs > 0 {
 		a.notef("search it: griffin search %s QUERY   or: griffin serve %s", o.out, o.out)
 	}
 	return nil

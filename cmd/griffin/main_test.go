@@ -164,6 +164,21 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
+// What a document holds cannot steer the terminal.
+func TestOneLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"plain":                 "plain",
+		"a\nb\tc":               "a b c",
+		"\x1b[2Jgone\x07":       "[2Jgone",
+		"back\u202efdp.exe":     "backfdp.exe",
+		"c1 \u009b31m controls": "c1  31m controls",
+	} {
+		if got := oneLine(text); got != want {
+			t.Errorf("oneLine(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestSizeFlag(t *testing.T) {
 	for text, want := range map[string]int64{"512M": 512 << 20, "1GiB": 1 << 30, "2000000": 2000000, "1.5g": 3 << 29, "64 KB": 64 << 10} {
 		var s sizeFlag
@@ -187,5 +202,21 @@ func TestFormats(t *testing.T) {
 		if got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
+	}
+}
+
+// Messages of one kind are bounded, and the bound is told once.
+func TestMessagesAreBounded(t *testing.T) {
+	var out bytes.Buffer
+	a := &app{terminal: terminal{err: &out}}
+	m := messages{progress: a.newProgress()}
+	for i := range maxMessages + 50 {
+		m.add("message %d", i)
+	}
+	if got := strings.Count(out.String(), "\n"); got != maxMessages+1 {
+		t.Errorf("%d lines, want %d", got, maxMessages+1)
+	}
+	if !strings.HasSuffix(out.String(), "counted only\n") {
+		t.Error("the bound is not told at the end")
 	}
 }

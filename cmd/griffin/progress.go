@@ -113,6 +113,25 @@ func (p *progress) above(format string, args ...any) {
 	_, _ = io.WriteString(p.out, message)
 }
 
+// messages writes messages of one kind over a bar, up to maxMessages of them.
+type messages struct {
+	progress *progress
+	n        int
+}
+
+// maxMessages is how many messages of one kind are written in full. The rest is
+// counted, and the counts stand in the report at the end.
+const maxMessages = 1000
+
+func (m *messages) add(format string, args ...any) {
+	switch m.n++; {
+	case m.n <= maxMessages:
+		m.progress.above(format, args...)
+	case m.n == maxMessages+1:
+		m.progress.above("griffin: more messages of this kind follow; they are counted only")
+	}
+}
+
 func (p *progress) endBar() {
 	if p.bar != nil {
 		p.bar.Abort(true /* drop the bar */)

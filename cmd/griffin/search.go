@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -123,9 +124,9 @@ func (a *app) printHits(r *griffin.Results) {
 		return
 	}
 	for i, h := range r.Hits {
-		a.printf("%s%2d. %s%s  %s%.3f%s\n", st.title, i+1, cmp.Or(oneLine(h.Title), h.ID), st.reset, st.dim, h.Score, st.reset)
+		a.printf("%s%2d. %s%s  %s%.3f%s\n", st.title, i+1, cmp.Or(oneLine(h.Title), oneLine(h.ID)), st.reset, st.dim, h.Score, st.reset)
 		if h.Title != "" && h.Title != h.ID {
-			a.printf("    %s%s%s\n", st.dim, h.ID, st.reset)
+			a.printf("    %s%s%s\n", st.dim, oneLine(h.ID), st.reset)
 		}
 		if h.Snippet.Text != "" {
 			a.printf("%s", wrap(h.Snippet, st, 92, "    "))
@@ -134,10 +135,17 @@ func (a *app) printHits(r *griffin.Results) {
 	a.printf("%s%s of %s in %s (%s, %s)%s\n", st.dim, plural(len(r.Hits), "hit"), plural(r.NumDocs, "document"), took(r.Took), r.Mode, r.Traversal, st.reset)
 }
 
-// oneLine replaces line breaks and control characters, which could move the
-// terminal's cursor, by spaces.
+// oneLine replaces line breaks and control characters, with which a document
+// could steer the terminal, by spaces, and leaves out characters that change the
+// direction of writing.
 func oneLine(s string) string {
-	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }), " ")
+	s = strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Bidi_Control, r) {
+			return -1
+		}
+		return r
+	}, s)
+	return strings.Join(strings.FieldsFunc(s, unicode.IsControl), " ")
 }
 
 // wrap breaks a snippet into indented lines of about the given width and marks
@@ -179,6 +187,7 @@ func (a *app) explain(ctx context.Context, ix *griffin.Index, query, id string, 
 	if a.json {
 		return a.printJSON(e)
 	}
+	id = oneLine(id)
 	if e.Matches {
 		a.printf("%s scores %.4f in mode %s\n\n", id, e.Score, e.Mode)
 	} else {

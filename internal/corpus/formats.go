@@ -64,7 +64,7 @@ func findFormat(name string) (*format, error) {
 		}
 	}
 	if name == formatCIFF {
-		return nil, fmt.Errorf("CIFF files hold posting lists, not documents: use the CIFF import instead: %w", base.ErrBadInput)
+		return nil, fmt.Errorf("CIFF files hold posting lists, not documents: make an index of them with: griffin ciff import: %w", base.ErrBadInput)
 	}
 	return nil, fmt.Errorf("unknown format %q (known: %s): %w", name, strings.Join(Formats(), ", "), base.ErrBadInput)
 }
