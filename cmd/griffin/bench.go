@@ -25,11 +25,9 @@ import (
 )
 
 type benchOptions struct {
+	rankingFlags
 	queries   string
-	mode      string
-	traversal string
 	latencies string
-	k         int
 	threads   int
 	runs      int
 	syntax    bool
@@ -48,7 +46,7 @@ work costs, and over all runs, which is what users feel. A query's time is plann
 of the hits is not in it. --prepared leaves planning out too.
 
 Queries are TSV (id, tab, text), JSON lines or TREC topics; their text is plain
-words unless --syntax is given. Traversals: ` + traversalNames(),
+words unless --syntax is given. Traversals:` + traversalNames(),
 		Example: `  griffin bench wiki.idx --queries tb05.tsv --mode or --k 10
   griffin bench wiki.idx --queries tb05.tsv --traversal exhaustive-daat --runs 1
   griffin bench wiki.idx --queries tb05.tsv --threads 2 --latencies lat.tsv --json`,
@@ -57,9 +55,7 @@ words unless --syntax is given. Traversals: ` + traversalNames(),
 	}
 	f := c.Flags()
 	f.StringVar(&o.queries, "queries", "", "queries: TSV, JSON lines or TREC topics (required)")
-	f.StringVar(&o.mode, "mode", "or", "what words ask for: or, and, and+or")
-	f.StringVar(&o.traversal, "traversal", "", "algorithm by name (default: the mode's)")
-	f.IntVarP(&o.k, "k", "k", 10, "hits a query")
+	o.register(f, griffin.DefaultK)
 	f.IntVar(&o.threads, "threads", 1, "queries answered at the same time")
 	f.IntVar(&o.runs, "runs", 3, "times that each query is measured")
 	f.StringVar(&o.latencies, "latencies", "", "file for every measured time, TSV, for plotting")
@@ -138,14 +134,14 @@ type benchmark struct {
 }
 
 func (a *app) bench(ctx context.Context, o benchOptions, dir string) error {
-	if o.k < 1 || o.threads < 1 || o.runs < 1 {
-		return usagef("--k, --threads and --runs must be at least 1")
+	if o.threads < 1 || o.runs < 1 {
+		return usagef("--threads and --runs must be at least 1")
 	}
-	mode, err := griffin.ParseMode(o.mode)
+	mode, err := o.check(!o.syntax)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
-	topics, err := readFile(o.queries, trec.ReadTopics)
+	topics, err := readFile(ctx, a.in, o.queries, trec.ReadTopics)
 	if err != nil {
 		return err
 	}
@@ -192,7 +188,7 @@ func (b *benchmark) parse(topics []trec.Topic) error {
 		if b.options.syntax {
 			var err error
 			if node, err = query.Parse(t.Title, b.searcher.Fields()); err != nil {
-				return fmt.Errorf("%s: query %s: %w", b.options.queries, t.ID, caretError(err))
+				return fmt.Errorf("%s: query %s: %w", b.options.queries, t.ID, err)
 			}
 		}
 		b.ids = append(b.ids, t.ID)
@@ -331,7 +327,8 @@ func (w *benchWorker) warmUp(ctx context.Context, count bool) error {
 
 func (a *app) printBench(r *benchResult) {
 	st := a.style(a.out)
-	a.printf("%s queries, mode %s, traversal %s, k=%d, %d thread(s), %d runs", count(r.Queries), r.Mode, r.Traversal, r.K, r.Threads, r.Runs)
+	a.printf("%s, mode %s, traversal %s, k=%d, %s, %s",
+		plural(r.Queries, "query"), r.Mode, r.Traversal, r.K, plural(r.Threads, "thread"), plural(r.Runs, "run"))
 	if r.Prepared {
 		a.printf(", planning left out")
 	}
@@ -348,7 +345,7 @@ func (a *app) printBench(r *benchResult) {
 		a.printf("\n")
 	}
 	perQuery := func(n int64) float64 { return float64(n) / float64(max(r.Queries, 1)) }
-	a.printf("\n%.0f queries/s; %d queries without a result\n", r.QPS, r.NoResult)
+	a.printf("\n%.0f queries/s; %s without a result\n", r.QPS, plural(r.NoResult, "query"))
 	a.printf("a query: %.0f postings decoded, %.0f scored; %.1f blocks decoded, %.1f skipped; %.1f allocations\n",
 		perQuery(r.Work.PostingsDecoded), perQuery(r.Work.PostingsScored), perQuery(r.Work.BlocksDecoded), perQuery(r.Work.BlocksSkipped), r.AllocsPerQuery)
 	a.printf("garbage collector: %d cycles, %s of pauses in all\n", r.GCCycles, took(r.GCPause))

@@ -74,6 +74,9 @@ func (a *app) importCIFF(ctx context.Context, o ciffImportOptions, path string) 
 	if err := oneOf("--reorder", o.reorder, "none", "bp"); err != nil {
 		return err
 	}
+	if err := o.memory.check(); err != nil {
+		return err
+	}
 	limitHeap(int64(o.memory))
 	start := time.Now()
 	source, err := interchange.NewSource(func() (io.ReadCloser, error) { return corpus.OpenFile(path) })
@@ -88,7 +91,7 @@ func (a *app) importCIFF(ctx context.Context, o ciffImportOptions, path string) 
 			Analyzer: o.analyzer, Codec: o.codec, BM25: score.BM25{K1: o.k1, B: o.b}, NoStored: true, Fields: []string{},
 		})
 		if err != nil {
-			return err
+			return badFlags(err)
 		}
 		defer func() { err = errors.Join(err, ix.Close()) }()
 		report, err = ix.Import(ctx, source, index.ImportOptions{
@@ -142,7 +145,10 @@ file. Deleted documents are left out, and the others numbered without gaps.`,
 
 func (a *app) exportCIFF(ctx context.Context, dir, out, description string) error {
 	start := time.Now()
-	if out == "-" && isTerminal(a.out) {
+	switch {
+	case out == "-" && a.json:
+		return usagef("--json needs --out FILE: without it the CIFF file is on standard output")
+	case out == "-" && isTerminal(a.out):
 		return usagef("CIFF is binary: name a file with --out, or pipe it")
 	}
 	ix, err := index.Open(vfs.OS, dir)

@@ -96,18 +96,27 @@ func (a *app) demo(ctx context.Context, dir, out string, queries []demoQuery) er
 			cache = os.TempDir()
 		}
 		out = filepath.Join(cache, "griffin", "demo.idx")
+		if err := removeUnreadable(out); err != nil {
+			return err
+		}
 	}
 	paths := []string{dir}
 	if queries != nil {
 		paths = demoPaths(dir)
 	}
-	a.printf("Indexing %s with %d processors\n", strings.Join(paths, ", "), runtime.GOMAXPROCS(0))
+	if !a.json {
+		a.printf("Indexing %s with %d processors\n", strings.Join(paths, ", "), runtime.GOMAXPROCS(0))
+	}
 	o := indexOptions{
 		out: out, analyzer: "english", codec: "simdbp", fields: []string{"title"}, positions: true, k1: 0.9, b: 0.4, memory: 1 << 30,
-		replace: true, demo: true, files: griffin.FilesOptions{MaxErrors: -1, Reorder: "none"},
+		replace: true, files: griffin.FilesOptions{MaxErrors: -1, Reorder: "none"},
 	}
-	if err := a.createIndex(ctx, o, paths); err != nil {
+	built, err := a.createIndex(ctx, o, paths)
+	if err != nil {
 		return err
+	}
+	if !a.json {
+		a.printReport(out, built)
 	}
 	ix, err := griffin.Open(out)
 	if err != nil {
@@ -119,24 +128,40 @@ func (a *app) demo(ctx context.Context, dir, out string, queries []demoQuery) er
 			return err
 		}
 	}
-	for _, q := range queries {
-		if err := a.demoQuery(ctx, ix, q); err != nil {
+	answers := make([]*griffin.Results, len(queries))
+	for i, q := range queries {
+		answers[i], err = ix.Search(ctx, q.text, griffin.WithK(3), griffin.WithMode(q.mode), griffin.WithSnippets())
+		if err != nil {
 			return err
 		}
+		if !a.json {
+			a.printAnswer(q, answers[i])
+		}
+	}
+	if a.json {
+		return a.printJSON(map[string]any{"out": out, "indexed": built, "answers": answers})
 	}
 	a.printNext(out)
 	return nil
 }
 
-func (a *app) demoQuery(ctx context.Context, ix *griffin.Index, q demoQuery) error {
+// removeUnreadable removes the index of an earlier demo if it is damaged or of
+// another version: the folder is the demo's own.
+func removeUnreadable(dir string) error {
+	ix, err := griffin.Open(dir)
+	switch {
+	case err == nil:
+		return ix.Close()
+	case errors.Is(err, griffin.ErrCorrupt), errors.Is(err, griffin.ErrVersion):
+		return os.RemoveAll(dir)
+	}
+	return nil // building will tell
+}
+
+func (a *app) printAnswer(q demoQuery, results *griffin.Results) {
 	st := a.style(a.out)
 	a.printf("\n%s▸ %s%s   %s(%s)%s\n", st.bold, q.text, st.reset, st.dim, q.shows, st.reset)
-	results, err := ix.Search(ctx, q.text, griffin.WithK(3), griffin.WithMode(q.mode), griffin.WithSnippets())
-	if err != nil {
-		return err
-	}
 	a.printHits(results)
-	return nil
 }
 
 func (a *app) printNext(out string) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -37,7 +38,7 @@ and a randomisation test.`,
   griffin eval --qrels qrels.txt -m map -m ndcg_cut.10 --per-query bm25.run
   griffin eval --qrels qrels.txt --json before.run after.run`,
 		Args: cobra.RangeArgs(1, 2),
-		RunE: func(_ *cobra.Command, args []string) error { return a.eval(o, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.eval(cmd.Context(), o, args) },
 	}
 	f := c.Flags()
 	f.StringVar(&o.qrels, "qrels", "", "judgements: TREC qrels or BEIR's TSV (required)")
@@ -50,18 +51,18 @@ and a randomisation test.`,
 	return c
 }
 
-func (a *app) eval(o evalOptions, runs []string) error {
+func (a *app) eval(ctx context.Context, o evalOptions, runs []string) error {
 	measures, err := parseMeasures(o.measures)
 	if err != nil {
 		return err
 	}
-	qrels, err := readFile(o.qrels, trec.ReadQrels)
+	qrels, err := readFile(ctx, a.in, o.qrels, trec.ReadQrels)
 	if err != nil {
 		return err
 	}
 	evaluations := make([]*trec.Evaluation, len(runs))
 	for i, path := range runs {
-		run, err := readFile(path, trec.ReadRun)
+		run, err := readFile(ctx, a.in, path, trec.ReadRun)
 		if err != nil {
 			return err
 		}
@@ -70,7 +71,7 @@ func (a *app) eval(o evalOptions, runs []string) error {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 		if n := len(evaluations[i].Missing); n > 0 && !o.complete {
-			a.notef("%s: %d judged queries have no results and are left out of the means (count them as 0 with --complete)", path, n)
+			a.notef("%s: %s without results, left out of the means (count them as 0 with --complete)", path, plural(n, "judged query"))
 		}
 	}
 	if len(runs) == 2 {

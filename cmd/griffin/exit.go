@@ -27,6 +27,15 @@ func usagef(format string, args ...any) error {
 	return usageError{fmt.Errorf(format, args...)}
 }
 
+// badFlags makes bad input a usage error: for calls that get nothing but the
+// values of flags and arguments.
+func badFlags(err error) error {
+	if errors.Is(err, base.ErrBadInput) {
+		return usageError{err}
+	}
+	return err
+}
+
 // exitCode maps an error to the exit code that a script can rely on.
 func exitCode(err error) int {
 	var usage usageError
@@ -46,9 +55,12 @@ func exitCode(err error) int {
 	return exitFailure
 }
 
-// hint says what to do about an error, or "".
-func hint(err error) string {
+// hint says what to do about an error of a command, or "".
+func hint(command string, err error) string {
+	var usage usageError
 	switch {
+	case errors.As(err, &usage):
+		return "see: " + command + " --help"
 	case errors.Is(err, base.ErrNotIndex):
 		return "build one with: griffin index --out INDEX PATH…"
 	case errors.Is(err, base.ErrExists):

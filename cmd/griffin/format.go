@@ -36,12 +36,15 @@ func count[T ~int | ~int64 | ~uint32 | ~uint64](n T) string {
 	return s
 }
 
-// plural formats a number of things: 1 hit, 1,200 hits.
+// plural formats a number of things: 1 hit, 1,200 hits, 2 queries.
 func plural[T ~int | ~int64](n T, thing string) string {
-	if n != 1 {
-		thing += "s"
+	if n == 1 {
+		return count(n) + " " + thing
 	}
-	return count(n) + " " + thing
+	if stem, ok := strings.CutSuffix(thing, "y"); ok {
+		return count(n) + " " + stem + "ies"
+	}
+	return count(n) + " " + thing + "s"
 }
 
 // sizeOf formats a number of bytes with a binary unit and three digits.

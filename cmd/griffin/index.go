@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/griffin-search/griffin"
 )
@@ -24,7 +25,6 @@ type indexOptions struct {
 	threads   int
 	update    bool
 	replace   bool
-	demo      bool // called by the demo, which tells by itself what to do next
 	files     griffin.FilesOptions
 }
 
@@ -45,7 +45,20 @@ Analyzers: ` + strings.Join(griffin.Analyzers(), ", "),
   zcat dump.tsv.gz | griffin index --out d.idx --format msmarco-tsv -
   griffin index --out notes.idx --update ~/notes/new   # add to it, same ids replace`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.index(cmd.Context(), o, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.check(cmd.Flags()); err != nil {
+				return err
+			}
+			build := a.createIndex
+			if o.update {
+				build = a.updateIndex
+			}
+			built, err := build(cmd.Context(), o, args)
+			if err != nil {
+				return err
+			}
+			return a.printIndexed(o.out, built)
+		},
 	}
 	f := c.Flags()
 	f.StringVarP(&o.out, "out", "o", "", "folder of the index (required)")
@@ -72,24 +85,43 @@ Analyzers: ` + strings.Join(griffin.Analyzers(), ", "),
 	return c
 }
 
-func (a *app) index(ctx context.Context, o indexOptions, paths []string) error {
+// check returns a usage error for flags that have no such value or do not go
+// together. What is left, Create checks.
+func (o *indexOptions) check(flags *pflag.FlagSet) error {
+	if o.update {
+		for _, name := range []string{"analyzer", "codec", "fields", "positions", "no-stored", "k1", "b"} {
+			if flags.Changed(name) {
+				return usagef("--%s was settled when the index was made, and --update keeps it; build it anew with --replace", name)
+			}
+		}
+	}
+	if flags.Changed("format") {
+		if err := oneOf("--format", o.files.Format, griffin.Formats()...); err != nil {
+			return err
+		}
+	}
 	if err := oneOf("--reorder", o.files.Reorder, "none", "bp"); err != nil {
 		return err
 	}
-	if o.update {
-		return a.updateIndex(ctx, o, paths)
-	}
-	return a.createIndex(ctx, o, paths)
+	return o.memory.check()
 }
 
-func (a *app) createIndex(ctx context.Context, o indexOptions, paths []string) error {
-	return a.buildIndex(o.out, o.replace, func(dir string) error {
+// indexed is what "griffin index --json" prints.
+type indexed struct {
+	griffin.FilesReport
+	Index griffin.Stats `json:"index"`
+}
+
+func (a *app) createIndex(ctx context.Context, o indexOptions, paths []string) (built indexed, err error) {
+	err = a.buildIndex(o.out, o.replace, func(dir string) error {
 		ix, err := griffin.Create(dir, o.createOptions()...)
 		if err != nil {
-			return err
+			return badFlags(err)
 		}
-		return a.indexFiles(ctx, ix, o, paths)
+		built, err = a.indexFiles(ctx, ix, o, paths)
+		return err
 	})
+	return built, err
 }
 
 func (o *indexOptions) createOptions() []griffin.Option {
@@ -106,16 +138,16 @@ func (o *indexOptions) createOptions() []griffin.Option {
 	return opts
 }
 
-func (a *app) updateIndex(ctx context.Context, o indexOptions, paths []string) error {
+func (a *app) updateIndex(ctx context.Context, o indexOptions, paths []string) (indexed, error) {
 	ix, err := griffin.Open(o.out, griffin.WithMemory(int64(o.memory)), griffin.WithThreads(o.threads))
 	if err != nil {
-		return err
+		return indexed{}, badFlags(err)
 	}
 	return a.indexFiles(ctx, ix, o, paths)
 }
 
-// indexFiles adds the paths to the index, tells how it went, and closes it.
-func (a *app) indexFiles(ctx context.Context, ix *griffin.Index, o indexOptions, paths []string) (err error) {
+// indexFiles adds the paths to the index and closes it.
+func (a *app) indexFiles(ctx context.Context, ix *griffin.Index, o indexOptions, paths []string) (built indexed, err error) {
 	defer func() {
 		if closeErr := ix.Close(); err == nil {
 			err = closeErr
@@ -130,42 +162,40 @@ func (a *app) indexFiles(ctx context.Context, ix *griffin.Index, o indexOptions,
 	files.OnDuplicate = func(id, earlier, later string) {
 		duplicates.add("griffin: duplicate id %q: %s replaces %s", id, later, earlier)
 	}
-	report, err := ix.IndexFiles(ctx, paths, files)
+	built.FilesReport, err = ix.IndexFiles(ctx, paths, files)
 	bar.close()
 	if err != nil {
-		return err
+		return built, err
 	}
-	stats, err := ix.Stats()
-	if err != nil {
-		return err
-	}
+	built.Index, err = ix.Stats()
+	return built, err
+}
+
+func (a *app) printIndexed(out string, built indexed) error {
 	if a.json {
-		return a.printJSON(struct {
-			griffin.FilesReport
-			Index griffin.Stats `json:"index"`
-		}{report, stats})
+		return a.printJSON(built)
 	}
-	a.printReport(o.out, report, stats)
-	if !o.demo && stats.NumDocs > 0 {
-		a.notef("search it: griffin search %s QUERY   or: griffin serve %s", o.out, o.out)
+	a.printReport(out, built)
+	if built.Index.NumDocs > 0 {
+		a.notef("search it: griffin search %[1]s QUERY   or: griffin serve %[1]s", out)
 	}
 	return nil
 }
 
-func (a *app) printReport(out string, r griffin.FilesReport, s griffin.Stats) {
+func (a *app) printReport(out string, r indexed) {
 	rate := float64(r.InputBytes) / 1e6 / max(r.Took.Seconds(), 1e-9)
-	a.printf("%s, %s of text in %s (%.1f MB/s) → %s, %s\n", plural(r.Docs, "document"), sizeOf(r.InputBytes), took(r.Took), rate, out, sizeOf(s.SizeBytes))
+	a.printf("%s, %s of text in %s (%.1f MB/s) → %s, %s\n", plural(r.Docs, "document"), sizeOf(r.InputBytes), took(r.Took), rate, out, sizeOf(r.Index.SizeBytes))
 	for _, lost := range []struct {
-		n    int64
-		what string
+		n           int64
+		thing, what string
 	}{
-		{r.BadRecords, "bad records left out"},
-		{r.Duplicates, "documents left out for a later one with the same id"},
-		{r.Replaced, "documents of the index replaced"},
-		{r.Skipped, "files or records without text skipped"},
+		{r.BadRecords, "bad record", "left out"},
+		{r.Duplicates, "document", "left out for a later one with the same id"},
+		{r.Replaced, "document", "of the index replaced"},
+		{r.Skipped, "input", "without text skipped"},
 	} {
 		if lost.n > 0 {
-			a.printf("%s %s\n", count(lost.n), lost.what)
+			a.printf("%s %s\n", plural(lost.n, lost.thing), lost.what)
 		}
 	}
 }
@@ -176,6 +206,16 @@ func limitHeap(memory int64) { debug.SetMemoryLimit(memory + memory/4) }
 
 // sizeFlag is a number of bytes with an optional unit: 512M, 1GiB, 2000000.
 type sizeFlag int64
+
+// minMemory is the least that an index can be built in.
+const minMemory = 16 << 20
+
+func (s *sizeFlag) check() error {
+	if *s < minMemory {
+		return usagef("--memory %s: must be at least %s", s, sizeOf(minMemory))
+	}
+	return nil
+}
 
 // String implements pflag.Value.
 func (s *sizeFlag) String() string { return sizeOf(int64(*s)) }

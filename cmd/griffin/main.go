@@ -6,8 +6,11 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 )
 
@@ -23,7 +26,12 @@ func main() {
 func realMain(args []string, t terminal) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop)
+	context.AfterFunc(ctx, func() {
+		stop()
+		if isTerminal(t.err) {
+			fmt.Fprint(t.err, "\r") // what comes next covers the ^C that the terminal shows
+		}
+	})
 
 	app := &app{terminal: t}
 	root := newRootCommand(app)
@@ -31,5 +39,10 @@ func realMain(args []string, t terminal) int {
 	root.SetIn(t.in)
 	root.SetOut(t.out)
 	root.SetErr(t.err)
-	return app.report(root.ExecuteContext(ctx))
+	cmd, err := root.ExecuteContextC(ctx)
+	var usage usageError
+	if errors.As(err, &usage) && slices.Contains(args, "--json") {
+		app.json = true // flags after the one that is wrong were not read
+	}
+	return app.report(cmd.CommandPath(), err)
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/griffin-search/griffin"
 )
 
 func TestMain(m *testing.M) {
@@ -179,6 +181,15 @@ func TestOneLine(t *testing.T) {
 	}
 }
 
+// Snippets break at spaces only, never within a word that is partly highlighted.
+func TestWrap(t *testing.T) {
+	s := griffin.Snippet{Text: "see http://host and the rate limit", Highlights: []griffin.Span{{Start: 4, End: 8}, {Start: 24, End: 34}}}
+	want := "> see\n> *http*://host\n> and the\n> *rate* *limit*\n"
+	if got := wrap(s, style{}, 10, "> "); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestSizeFlag(t *testing.T) {
 	for text, want := range map[string]int64{"512M": 512 << 20, "1GiB": 1 << 30, "2000000": 2000000, "1.5g": 3 << 29, "64 KB": 64 << 10} {
 		var s sizeFlag
@@ -196,7 +207,7 @@ func TestSizeFlag(t *testing.T) {
 
 func TestFormats(t *testing.T) {
 	for got, want := range map[string]string{
-		count(0): "0", count(-1234): "-1,234", count(1234567): "1,234,567", count(999): "999",
+		count(0): "0", count(-1234): "-1,234", count(1234567): "1,234,567", count(999): "999", plural(1, "query"): "1 query", plural(1200, "query"): "1,200 queries", plural(0, "hit"): "0 hits",
 		sizeOf(999): "999 B", sizeOf(1 << 20): "1 MiB", sizeOf(int64(1536) << 20): "1.5 GiB",
 	} {
 		if got != want {

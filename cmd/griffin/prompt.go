@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -32,8 +31,10 @@ func (a *app) prompt(ctx context.Context, answer func(query string) error) error
 	for {
 		query, err := line.Prompt("griffin> ")
 		switch {
-		case errors.Is(err, liner.ErrPromptAborted), errors.Is(err, io.EOF):
-			fmt.Fprintln(a.out)
+		case errors.Is(err, liner.ErrPromptAborted): // Ctrl-C
+			return context.Canceled
+		case errors.Is(err, io.EOF): // Ctrl-D
+			a.printf("\n")
 			return nil
 		case err != nil:
 			return err
@@ -52,7 +53,7 @@ func (a *app) prompt(ctx context.Context, answer func(query string) error) error
 }
 
 func (a *app) promptLines(ctx context.Context, answer func(query string) error) error {
-	in := bufio.NewScanner(a.in)
+	in := bufio.NewScanner(interruptible{ctx, a.in})
 	for in.Scan() {
 		query := strings.TrimSpace(in.Text())
 		if query == "" {
@@ -70,7 +71,7 @@ func (a *app) promptLines(ctx context.Context, answer func(query string) error) 
 func (a *app) answerOne(ctx context.Context, query string, answer func(string) error) error {
 	err := answer(query)
 	if err != nil && ctx.Err() == nil && exitCode(err) == exitInput {
-		fmt.Fprintln(a.err, "griffin:", err)
+		a.printError("griffin search", err)
 		return nil
 	}
 	return err

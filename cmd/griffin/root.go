@@ -1,7 +1,7 @@
 package main
 
 import (
-	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,9 +28,7 @@ search it from the command line, in the browser or from Go.`,
 	flags.BoolVar(&a.json, "json", false, "write the result as JSON, for machines")
 	flags.BoolVarP(&a.quiet, "quiet", "q", false, "no progress bar and no notes")
 	flags.StringVar(&a.color, "color", "auto", "colour the output: auto, always or never")
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError{fmt.Errorf("%w\n  → see: %s --help", err, cmd.CommandPath())}
-	})
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.PersistentPreRunE = func(*cobra.Command, []string) error {
 		return oneOf("--color", a.color, "auto", "always", "never")
 	}
@@ -52,8 +50,7 @@ search it from the command line, in the browser or from Go.`,
 	return root
 }
 
-// wrapUsage makes every complaint about arguments and flags a usage error that
-// says where the help is.
+// wrapUsage makes every complaint about arguments and flags a usage error.
 func wrapUsage(c *cobra.Command) {
 	check := c.Args
 	c.Args = func(cmd *cobra.Command, args []string) error {
@@ -65,7 +62,7 @@ func wrapUsage(c *cobra.Command) {
 			err = check(cmd, args)
 		}
 		if err != nil {
-			return usageError{fmt.Errorf("%w\n  → see: %s --help", err, cmd.CommandPath())}
+			return usageError{err}
 		}
 		return nil
 	}
@@ -76,10 +73,8 @@ func wrapUsage(c *cobra.Command) {
 
 // oneOf checks the value of a flag that has a fixed set of values.
 func oneOf(flag, value string, allowed ...string) error {
-	for _, v := range allowed {
-		if v == value {
-			return nil
-		}
+	if slices.Contains(allowed, value) {
+		return nil
 	}
 	return usagef("%s %q: must be one of %s", flag, value, strings.Join(allowed, ", "))
 }

@@ -13,16 +13,16 @@ import (
 )
 
 type runOptions struct {
-	topics    string
-	part      string
-	out       string
-	tag       string
-	mode      string
-	traversal string
-	syntax    bool
-	rawTies   bool
-	k         int
-	k1, b     float32
+	rankingFlags
+	topics  string
+	part    string
+	out     string
+	tag     string
+	syntax  bool
+	rawTies bool
+	k1, b   float32
+
+	openOptions []griffin.Option
 }
 
 func newRunCommand(a *app) *cobra.Command {
@@ -41,56 +41,47 @@ scores are written apart by one unit in the last place; --raw-ties leaves them.`
 		Example: `  griffin run scifact.idx --topics queries.tsv --k 1000 --out bm25.run
   griffin eval --qrels qrels.txt bm25.run`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), cmd, o, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("k1") {
+				o.openOptions = []griffin.Option{griffin.WithBM25(o.k1, o.b)}
+			}
+			return a.run(cmd.Context(), o, args[0])
+		},
 	}
 	f := c.Flags()
 	f.StringVar(&o.topics, "topics", "", "topics: TSV, BEIR JSON lines or TREC; - for standard input (required)")
 	f.StringVar(&o.part, "part", "title", "part of TREC topics to search with: title, desc, title+desc")
 	f.StringVarP(&o.out, "out", "o", "-", "run file to write, - for standard output")
 	f.StringVar(&o.tag, "tag", "griffin", "name of the run, its last column")
-	f.StringVar(&o.mode, "mode", "or", "what words ask for: or, and, and+or")
-	f.StringVar(&o.traversal, "traversal", "", "algorithm by name (default: the mode's)")
-	f.IntVarP(&o.k, "k", "k", 1000, "hits a topic")
+	o.register(f, 1000)
 	f.BoolVar(&o.syntax, "syntax", false, "topics are queries with \"phrases\", +, -, and so on")
 	f.BoolVar(&o.rawTies, "raw-ties", false, "write tied scores as they are")
-	f.Float32Var(&o.k1, "k1", 0.9, "BM25's k1 (default: the index's)")
-	f.Float32Var(&o.b, "b", 0.4, "BM25's b (default: the index's)")
+	f.Float32Var(&o.k1, "k1", 0, "BM25's k1 (default: the index's)")
+	f.Float32Var(&o.b, "b", 0, "BM25's b (default: the index's)")
+	c.MarkFlagsRequiredTogether("k1", "b")
 	_ = c.MarkFlagRequired("topics")
 	return c
 }
 
-// bm25Override returns an Open option if --k1 or --b was given.
-func bm25Override(cmd *cobra.Command, k1, b float32) ([]griffin.Option, error) {
-	given1, givenB := cmd.Flags().Changed("k1"), cmd.Flags().Changed("b")
-	if given1 != givenB {
-		return nil, usagef("--k1 and --b go together: give both")
+func (a *app) run(ctx context.Context, o runOptions, dir string) error {
+	if a.json && o.out == "-" {
+		return usagef("--json needs --out FILE: without it the run is on standard output")
 	}
-	if !given1 {
-		return nil, nil
-	}
-	return []griffin.Option{griffin.WithBM25(k1, b)}, nil
-}
-
-func (a *app) run(ctx context.Context, cmd *cobra.Command, o runOptions, dir string) error {
-	mode, err := griffin.ParseMode(o.mode)
+	mode, err := o.check(!o.syntax)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	part, err := trec.ParseTopicPart(o.part)
 	if err != nil {
 		return usageError{err}
 	}
-	topics, err := readFile(o.topics, trec.ReadTopics)
+	topics, err := readFile(ctx, a.in, o.topics, trec.ReadTopics)
 	if err != nil {
 		return err
 	}
-	openOptions, err := bm25Override(cmd, o.k1, o.b)
+	ix, err := griffin.Open(dir, o.openOptions...)
 	if err != nil {
-		return err
-	}
-	ix, err := griffin.Open(dir, openOptions...)
-	if err != nil {
-		return err
+		return badFlags(err)
 	}
 	defer ix.Close()
 
@@ -132,9 +123,9 @@ func (a *app) run(ctx context.Context, cmd *cobra.Command, o runOptions, dir str
 		return err
 	}
 	elapsed := time.Since(start)
-	if a.json && o.out != "-" {
+	if a.json {
 		return a.printJSON(map[string]any{"topics": len(topics), "hits": hits, "no_result": empty, "took_ns": elapsed, "run": o.out})
 	}
-	a.notef("%s topics, %s hits in %s; %d topics without a hit", count(len(topics)), count(hits), took(elapsed), empty)
+	a.notef("%s, %s in %s; %s without a hit", plural(len(topics), "topic"), plural(hits, "hit"), took(elapsed), plural(empty, "topic"))
 	return nil
 }

@@ -3,10 +3,10 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -14,9 +14,7 @@ import (
 )
 
 type searchOptions struct {
-	mode      string
-	traversal string
-	k         int
+	rankingFlags
 	offset    int
 	trace     bool
 	explain   string
@@ -43,9 +41,7 @@ will do; in mode and, all must be there; and+or takes any where all find too few
 		RunE: func(cmd *cobra.Command, args []string) error { return a.search(cmd.Context(), o, args[0], args[1:]) },
 	}
 	f := c.Flags()
-	f.StringVar(&o.mode, "mode", "or", "what plain words ask for: or, and, and+or")
-	f.StringVar(&o.traversal, "traversal", "", "algorithm by name (default: the mode's; see griffin bench --help)")
-	f.IntVarP(&o.k, "k", "k", griffin.DefaultK, "how many hits")
+	o.register(f, griffin.DefaultK)
 	f.IntVar(&o.offset, "offset", 0, "leave out the best N hits, for further pages")
 	f.BoolVar(&o.trace, "trace", false, "show the steps, lists, blocks and times")
 	f.StringVar(&o.explain, "explain", "", "show every term's part of the score of the document with this `ID`")
@@ -54,11 +50,13 @@ will do; in mode and, all must be there; and+or takes any where all find too few
 }
 
 func (a *app) search(ctx context.Context, o searchOptions, dir string, words []string) error {
-	mode, err := griffin.ParseMode(o.mode)
-	if err != nil {
-		return usageError{err}
-	}
-	if o.explain != "" && len(words) == 0 {
+	mode, err := o.check(false /* plain */)
+	switch {
+	case err != nil:
+		return err
+	case o.offset < 0 || o.offset > griffin.MaxK-o.k:
+		return usagef("--offset %d: must be from 0 to %d less --k", o.offset, griffin.MaxK)
+	case o.explain != "" && len(words) == 0:
 		return usagef("--explain needs a query")
 	}
 	ix, err := griffin.Open(dir)
@@ -93,7 +91,7 @@ func (a *app) search(ctx context.Context, o searchOptions, dir string, words []s
 func (a *app) answer(ctx context.Context, ix *griffin.Index, query string, opts []griffin.SearchOption) error {
 	results, err := ix.Search(ctx, query, opts...)
 	if err != nil {
-		return caretError(err)
+		return err
 	}
 	if a.json {
 		return a.printJSON(results)
@@ -103,15 +101,6 @@ func (a *app) answer(ctx context.Context, ix *griffin.Index, query string, opts 
 		a.printf("\n%s", results.Trace)
 	}
 	return nil
-}
-
-// caretError adds to a query error a line that points at the place.
-func caretError(err error) error {
-	var q *griffin.QueryError
-	if errors.As(err, &q) {
-		return fmt.Errorf("%w\n%s", err, q.Caret())
-	}
-	return err
 }
 
 func (a *app) printHits(r *griffin.Results) {
@@ -148,41 +137,57 @@ func oneLine(s string) string {
 	return strings.Join(strings.FieldsFunc(s, unicode.IsControl), " ")
 }
 
-// wrap breaks a snippet into indented lines of about the given width and marks
-// the highlighted words. Without colours the marks are asterisks.
+// wrap breaks a snippet into indented lines of about the given width, at spaces
+// only, and marks the highlighted words. Without colours the marks are asterisks.
 func wrap(s griffin.Snippet, st style, width int, indent string) string {
 	mark, reset := st.mark, st.reset
 	if mark == "" {
 		mark, reset = "*", "*"
 	}
-	var b strings.Builder
-	column := 0
+	var lines, word strings.Builder
+	column, wordWidth := 0, 0
+	endWord := func() {
+		switch {
+		case wordWidth == 0:
+			return
+		case column == 0:
+			lines.WriteString(indent)
+		case column+1+wordWidth > width:
+			lines.WriteString("\n" + indent)
+			column = 0
+		default:
+			lines.WriteByte(' ')
+			column++
+		}
+		lines.WriteString(word.String())
+		column += wordWidth
+		word.Reset()
+		wordWidth = 0
+	}
 	for text, highlighted := range s.Parts() {
-		for _, word := range strings.SplitAfter(oneLine(text), " ") {
-			if word == "" {
+		for i, piece := range strings.Split(oneLine(text), " ") {
+			if i > 0 {
+				endWord()
+			}
+			if piece == "" {
 				continue
 			}
-			if column == 0 {
-				b.WriteString(indent)
-			} else if column+len(word) > width {
-				b.WriteString("\n" + indent)
-				column = 0
-			}
-			column += len(word)
+			wordWidth += utf8.RuneCountInString(piece)
 			if highlighted {
-				word = mark + word + reset
+				piece = mark + piece + reset
 			}
-			b.WriteString(word)
+			word.WriteString(piece)
 		}
 	}
-	b.WriteByte('\n')
-	return b.String()
+	endWord()
+	lines.WriteByte('\n')
+	return lines.String()
 }
 
 func (a *app) explain(ctx context.Context, ix *griffin.Index, query, id string, opts []griffin.SearchOption) error {
 	e, err := ix.Explain(ctx, query, id, opts...)
 	if err != nil {
-		return caretError(err)
+		return err
 	}
 	if a.json {
 		return a.printJSON(e)

@@ -48,6 +48,9 @@ Ctrl-C lets running queries end, then stops.`,
 }
 
 func (a *app) serve(ctx context.Context, o serveOptions, dir string) error {
+	if o.maxK < 1 || o.maxQuery < 1 || o.maxConcurrent < 1 || o.timeout <= 0 || o.grace < 0 {
+		return usagef("--max-k, --max-query, --max-concurrent and --timeout must be more than 0, --grace not less")
+	}
 	ix, err := griffin.Open(dir)
 	if err != nil {
 		return err
@@ -73,7 +76,7 @@ func (a *app) serve(ctx context.Context, o serveOptions, dir string) error {
 			return err
 		}
 	} else {
-		a.printf("%s: %s documents on http://%s/ (Ctrl-C stops)\n", dir, count(stats.NumDocs), listener.Addr())
+		a.printf("%s: %s on http://%s/ (Ctrl-C stops)\n", dir, plural(stats.NumDocs, "document"), listener.Addr())
 	}
 	return server.Serve(ctx, listener, handler, o.grace)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +8,8 @@ import (
 	"os"
 
 	"golang.org/x/term"
+
+	"github.com/griffin-search/griffin"
 )
 
 // terminal is where a command reads and writes.
@@ -23,6 +24,8 @@ type app struct {
 	json  bool
 	quiet bool
 	color string // auto, always, never
+
+	outErr error // first failure of printf
 }
 
 // isTerminal reports whether v (a reader or writer) is a terminal.
@@ -52,7 +55,13 @@ func (a *app) style(w io.Writer) style {
 	return style{bold: "\x1b[1m", dim: "\x1b[2m", title: "\x1b[1;36m", mark: "\x1b[1;33m", reset: "\x1b[0m"}
 }
 
-func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.out, format, args...) }
+// printf writes to standard output. A failure, such as a full disk, is reported
+// when the command has ended.
+func (a *app) printf(format string, args ...any) {
+	if _, err := fmt.Fprintf(a.out, format, args...); err != nil && a.outErr == nil {
+		a.outErr = err
+	}
+}
 
 // notef writes a message for people to standard error, unless --quiet or --json.
 func (a *app) notef(format string, args ...any) {
@@ -69,23 +78,43 @@ func (a *app) printJSON(v any) error {
 	return enc.Encode(v)
 }
 
-// report tells the user about err, if any, and returns the exit code.
-func (a *app) report(err error) int {
-	code := exitCode(err)
-	if code == exitOK {
-		return code
+// report tells the user about the error with which a command ended, if any, and
+// returns the exit code.
+func (a *app) report(command string, err error) int {
+	if err == nil {
+		err = a.outErr
 	}
-	message := err.Error()
-	if errors.Is(err, context.Canceled) {
-		message = "interrupted"
+	if err != nil {
+		a.printError(command, err)
+	}
+	return exitCode(err)
+}
+
+// jsonError is an error as machines get it: where they read the result.
+type jsonError struct {
+	Message  string `json:"message"`
+	ExitCode int    `json:"exit_code"`
+	Hint     string `json:"hint,omitempty"`
+	Offset   *int   `json:"offset,omitempty"` // byte of the query at which it goes wrong
+}
+
+// printError writes an error to standard error, with the place in the query that
+// it is about and a hint, and with --json to standard output too.
+func (a *app) printError(command string, err error) {
+	e := jsonError{Message: err.Error(), ExitCode: exitCode(err), Hint: hint(command, err)}
+	if e.ExitCode == exitInterrupted {
+		e.Message = "interrupted"
+	}
+	fmt.Fprintln(a.err, "griffin:", e.Message)
+	var q *griffin.QueryError
+	if errors.As(err, &q) {
+		e.Offset = &q.Offset
+		fmt.Fprintln(a.err, q.Caret())
+	}
+	if e.Hint != "" {
+		fmt.Fprintln(a.err, "  →", e.Hint)
 	}
 	if a.json {
-		// Machines get the error where they read the result.
-		_ = a.printJSON(map[string]any{"error": map[string]any{"message": message, "exit_code": code, "hint": hint(err)}})
+		_ = a.printJSON(map[string]jsonError{"error": e}) // there is no other way to tell
 	}
-	fmt.Fprintln(a.err, "griffin:", message)
-	if h := hint(err); h != "" {
-		fmt.Fprintln(a.err, "  →", h)
-	}
-	return code
 }

@@ -38,7 +38,7 @@ says which file, term and block.`,
 			if a.json {
 				return a.printJSON(map[string]any{"ok": true, "num_docs": s.NumDocs, "size_bytes": s.SizeBytes, "took_ns": time.Since(start)})
 			}
-			a.printf("%s: sound; %s documents, %s checked in %s\n", args[0], count(s.NumDocs), sizeOf(s.SizeBytes), took(time.Since(start)))
+			a.printf("%s: sound; %s, %s checked in %s\n", args[0], plural(s.NumDocs, "document"), sizeOf(s.SizeBytes), took(time.Since(start)))
 			return nil
 		},
 	}
