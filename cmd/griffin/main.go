@@ -7,7 +7,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/signal"
 	"slices"
@@ -26,12 +25,7 @@ func main() {
 func realMain(args []string, t terminal) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, func() {
-		stop()
-		if isTerminal(t.err) {
-			fmt.Fprint(t.err, "\r") // what comes next covers the ^C that the terminal shows
-		}
-	})
+	context.AfterFunc(ctx, stop)
 
 	app := &app{terminal: t}
 	root := newRootCommand(app)

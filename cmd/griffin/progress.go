@@ -90,7 +90,8 @@ func (p *progress) showBar(phase string, done, total int64) {
 		p.phase = phase
 		p.bar = p.bars.AddBar(0,
 			mpb.BarRemoveOnComplete(),
-			mpb.PrependDecorators(decor.Name(strings.ToUpper(phase[:1])+phase[1:], decor.WCSyncSpaceR), decor.Percentage(decor.WC{W: 5})),
+			// The terminal may have written ^C where the bar expects the cursor.
+			mpb.PrependDecorators(decor.Name("\r"+strings.ToUpper(phase[:1])+phase[1:], decor.WCSyncSpaceR), decor.Percentage(decor.WC{W: 5})),
 			mpb.AppendDecorators(
 				decor.Any(func(decor.Statistics) string { return p.status }),
 				decor.OnComplete(decor.AverageETA(decor.ET_STYLE_GO, decor.WC{W: 8}), ""),

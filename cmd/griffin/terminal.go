@@ -104,6 +104,9 @@ func (a *app) printError(command string, err error) {
 	e := jsonError{Message: err.Error(), ExitCode: exitCode(err), Hint: hint(command, err)}
 	if e.ExitCode == exitInterrupted {
 		e.Message = "interrupted"
+		if isTerminal(a.err) {
+			fmt.Fprint(a.err, "\r") // over the ^C that the terminal wrote
+		}
 	}
 	fmt.Fprintln(a.err, "griffin:", e.Message)
 	var q *griffin.QueryError

@@ -45,10 +45,14 @@ type handler struct {
 	slots   chan struct{} // one taken for each running search
 }
 
-// New returns the handler of all routes.
+// New returns the handler of all routes. It is an error if there is no index or
+// a limit is negative.
 func New(o Options) (http.Handler, error) {
 	if o.Index == nil {
 		return nil, errors.New("server: no index")
+	}
+	if min(o.MaxQueryBytes, o.MaxK, o.MaxConcurrent) < 0 || o.Timeout < 0 {
+		return nil, errors.New("server: a limit is negative")
 	}
 	return newHandler(o, indexBackend(o.Index)), nil
 }

@@ -310,6 +310,8 @@ func TestMetrics(t *testing.T) {
 		`griffin_search_duration_seconds_count{mode="and"} 1`,
 		`griffin_search_duration_seconds_bucket{mode="and",le="1e-05"} 0`,
 		`griffin_search_duration_seconds_bucket{mode="and",le="10"} 1`,
+		`griffin_search_duration_seconds_count{mode="and+or"} 0`,
+		`griffin_searches_total{mode="or",result="ok"} 0`,
 		`griffin_index_documents 3`,
 		`griffin_index_generation 7`,
 		`griffin_index_segments 2`,
@@ -372,8 +374,15 @@ func TestHead(t *testing.T) {
 	}
 }
 
-func TestNewNeedsAnIndex(t *testing.T) {
-	if _, err := New(Options{}); err == nil {
-		t.Error("New without an index returned no error")
+func TestNewRefuses(t *testing.T) {
+	for name, o := range map[string]Options{
+		"no index":         {},
+		"negative k":       {Index: &griffin.Index{}, MaxK: -1},
+		"negative slots":   {Index: &griffin.Index{}, MaxConcurrent: -1},
+		"negative timeout": {Index: &griffin.Index{}, Timeout: -1},
+	} {
+		if _, err := New(o); err == nil {
+			t.Errorf("%s: New returned no error", name)
+		}
 	}
 }
