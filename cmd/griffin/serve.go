@@ -40,7 +40,7 @@ Ctrl-C lets running queries end, then stops.`,
 	f := c.Flags()
 	f.StringVar(&o.addr, "addr", "127.0.0.1:7280", "address to listen on; port 0 takes any free one")
 	f.DurationVar(&o.grace, "grace", 10*time.Second, "how long running requests may take when stopping")
-	f.DurationVar(&o.timeout, "timeout", 5*time.Second, "longest time for one query")
+	f.DurationVar(&o.timeout, "timeout", server.DefaultTimeout, "longest time for one query")
 	f.IntVar(&o.maxK, "max-k", server.DefaultMaxK, "largest k of a request")
 	f.IntVar(&o.maxQuery, "max-query", server.DefaultMaxQueryBytes, "longest query in bytes")
 	f.IntVar(&o.maxConcurrent, "max-concurrent", server.DefaultMaxConcurrent, "queries answered at the same time; more get 503")
