@@ -186,16 +186,19 @@ func (a *app) printReport(out string, r indexed) {
 	rate := float64(r.InputBytes) / 1e6 / max(r.Took.Seconds(), 1e-9)
 	a.printf("%s, %s of text in %s (%.1f MB/s) → %s, %s\n", plural(r.Docs, "document"), sizeOf(r.InputBytes), took(r.Took), rate, out, sizeOf(r.Index.SizeBytes))
 	for _, lost := range []struct {
-		n           int64
-		thing, what string
+		n         int64
+		one, many string
 	}{
-		{r.BadRecords, "bad record", "left out"},
-		{r.Duplicates, "document", "left out for a later one with the same id"},
-		{r.Replaced, "document", "of the index replaced"},
-		{r.Skipped, "input", "without text skipped"},
+		{r.BadRecords, "bad record left out", "bad records left out"},
+		{r.Duplicates, "document left out for a later one with the same id", "documents left out for later ones with the same id"},
+		{r.Replaced, "document of the index replaced", "documents of the index replaced"},
+		{r.Skipped, "file or record without text skipped", "files or records without text skipped"},
 	} {
-		if lost.n > 0 {
-			a.printf("%s %s\n", plural(lost.n, lost.thing), lost.what)
+		switch {
+		case lost.n == 1:
+			a.printf("1 %s\n", lost.one)
+		case lost.n > 1:
+			a.printf("%s %s\n", count(lost.n), lost.many)
 		}
 	}
 }
