@@ -40,13 +40,8 @@ var restricted = []struct {
 	only []string
 	why  string
 }{
-	{module + "/internal/gpu", []string{"internal/gpu", "internal/exec"}, "only the planner knows that a GPU exists"},
-	{"github.com/ebitengine/purego", []string{"internal/gpu"}, "the driver is loaded in one place"},
 	{"C", nil, "Griffin builds without a C toolchain"},
-	{"unsafe", []string{
-		"codec", "internal/postings", "internal/segment", "internal/sealed", "internal/vfs",
-		"internal/traverse", "internal/analysis", "internal/corpus", "internal/index", "internal/reorder", "internal/gpu",
-	}, "views into mapped bytes stay below the planner"},
+	{"unsafe", []string{"internal/index", "internal/postings", "internal/segment", "internal/vfs/vfstest"}, "views into mapped bytes stay below the planner"},
 }
 
 // testSupport reports whether pkg exists for tests only: internal/arch,
@@ -147,6 +142,19 @@ func TestSidewaysImportsAreUsed(t *testing.T) {
 	}
 }
 
+func TestRestrictedImportsAreUsed(t *testing.T) {
+	for _, r := range restricted {
+		for _, only := range r.only {
+			used := slices.ContainsFunc(goFiles(t), func(f goFile) bool {
+				return within(f.pkg, only) && slices.ContainsFunc(f.imports, func(imp string) bool { return within(imp, r.what) })
+			})
+			if !used {
+				t.Errorf("restricted allows %s to import %s (%s), but it does not: remove it", only, r.what, r.why)
+			}
+		}
+	}
+}
+
 // TestCheckImport shows that the policy can fail.
 func TestCheckImport(t *testing.T) {
 	for _, c := range []struct {
@@ -164,7 +172,6 @@ func TestCheckImport(t *testing.T) {
 		{"internal/segment", module + "/codec/codectest", true, true},
 		{"internal/index", module + "/internal/shareddata", false, false},
 		{"internal/server", module, false, true},
-		{"internal/server", module + "/internal/gpu/cuda", false, false},
 		{"internal/server", "unsafe", false, false},
 		{"internal/base", "C", false, false},
 		{"internal/base", "fmt", false, true},
