@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -60,6 +61,9 @@ func wrapUsage(c *cobra.Command) {
 		}
 		if err == nil && check != nil {
 			err = check(cmd, args)
+			if err != nil && !cmd.HasSubCommands() {
+				err = fmt.Errorf("%s; usage: %s", plural(len(args), "argument"), cmd.UseLine())
+			}
 		}
 		if err != nil {
 			return usageError{err}
