@@ -30,7 +30,7 @@ func griffinProcess(t *testing.T, args ...string) *exec.Cmd {
 	cmd := exec.Command(self, args...)
 	// testscript.Main runs the command if the program has its name.
 	cmd.Args[0] = "griffin"
-	cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
+	cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), "GORACE=atexit_sleep_ms=0")
 	return cmd
 }
 
