@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -73,15 +74,10 @@ func goRoot(ctx context.Context) (string, error) {
 	return "", errors.New("no Go installation found to index; name a folder: griffin demo DIR")
 }
 
-// demoPaths are the parts of a Go installation that people read.
-func demoPaths(dir string) []string {
-	var paths []string
-	for _, part := range []string{"doc", "src", "api", "README.md"} {
-		if path := filepath.Join(dir, part); exists(path) {
-			paths = append(paths, path)
-		}
-	}
-	return paths
+// demoPaths are the parts of a Go installation that people read, as seen from
+// inside it.
+func demoPaths() []string {
+	return slices.DeleteFunc([]string{"doc", "src", "api", "README.md"}, func(part string) bool { return !exists(part) })
 }
 
 func exists(path string) bool {
@@ -89,7 +85,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-func (a *app) demo(ctx context.Context, dir, out string, queries []demoQuery) error {
+func (a *app) demo(ctx context.Context, dir, out string, queries []demoQuery) (err error) {
 	if out == "" {
 		cache, err := os.UserCacheDir()
 		if err != nil {
@@ -102,10 +98,21 @@ func (a *app) demo(ctx context.Context, dir, out string, queries []demoQuery) er
 	}
 	paths := []string{dir}
 	if queries != nil {
-		paths = demoPaths(dir)
+		if out, err = filepath.Abs(out); err != nil {
+			return err
+		}
+		// From inside, so that ids are short: src/runtime/mgc.go.
+		if err := os.Chdir(dir); err != nil {
+			return err
+		}
+		paths = demoPaths()
 	}
 	if !a.json {
-		a.printf("Indexing %s with %d processors\n", strings.Join(paths, ", "), runtime.GOMAXPROCS(0))
+		what := dir
+		if queries != nil {
+			what = fmt.Sprintf("%s of %s", strings.Join(paths, ", "), dir)
+		}
+		a.printf("Indexing %s with %d processors\n", what, runtime.GOMAXPROCS(0))
 	}
 	o := indexOptions{
 		out: out, analyzer: "english", codec: "simdbp", fields: []string{"title"}, positions: true, k1: 0.9, b: 0.4, memory: 1 << 30,
@@ -167,11 +174,15 @@ func (a *app) printAnswer(q demoQuery, results *griffin.Results) {
 func (a *app) printNext(out string) {
 	st := a.style(a.out)
 	a.printf("\n%sWhat next%s\n", st.bold, st.reset)
+	program := "griffin"
+	if strings.ContainsRune(os.Args[0], filepath.Separator) {
+		program = os.Args[0] // not on the PATH
+	}
 	for _, next := range [][2]string{
-		{"griffin search " + out, "a prompt; or add a query"},
-		{"griffin serve " + out, "a search page in the browser"},
-		{"griffin index --out my.idx --positions DIR", "index your own documents"},
-		{"griffin stats " + out, "what the index holds"},
+		{program + " search " + out, "a prompt; or add a query"},
+		{program + " serve " + out, "a search page in the browser"},
+		{program + " index --out my.idx --positions DIR", "index your own documents"},
+		{program + " stats " + out, "what the index holds"},
 	} {
 		a.printf("  %-52s %s%s%s\n", next[0], st.dim, next[1], st.reset)
 	}
