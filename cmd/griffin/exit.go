@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/trec"
 )
 
 // Exit codes. docs/guides/exit-codes.md explains them to users.
@@ -49,7 +50,7 @@ func exitCode(err error) int {
 	case errors.Is(err, base.ErrNotIndex), errors.Is(err, base.ErrCorrupt),
 		errors.Is(err, base.ErrVersion), errors.Is(err, base.ErrExists), errors.Is(err, base.ErrLocked):
 		return exitIndex
-	case errors.Is(err, base.ErrBadInput):
+	case errors.Is(err, base.ErrBadInput), errors.Is(err, trec.ErrNoQueries):
 		return exitInput
 	}
 	return exitFailure

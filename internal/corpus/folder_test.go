@@ -7,8 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/griffin-search/griffin/internal/base"
 )
 
 func TestFolder(t *testing.T) {
@@ -263,5 +266,28 @@ func TestDetectFiles(t *testing.T) {
 	}
 	if _, err := r.Next(); !errors.Is(err, errUndetected) {
 		t.Errorf("plain text from standard input: %v", err)
+	}
+}
+
+// The files of an index that lies in a folder are no documents.
+func TestFolderLeavesOutIndexes(t *testing.T) {
+	dir := writeFiles(t, map[string]string{
+		"note.txt":                     "a note",
+		"x.idx/MANIFEST":               base.ManifestMagic + "1 crc32c 00000000\n{}\n",
+		"x.idx/seg-000001/meta":        "of the index",
+		"x.idx/seg-000001/lost/a.html": "<p>of the index</p>",
+		"other/MANIFEST":               "packing list: two crates of apples",
+		"other/deeper/note.txt":        "another note",
+	})
+	files, skipped := walk(dir)
+	var ids []string
+	for _, f := range files {
+		ids = append(ids, f.id)
+	}
+	if want := []string{"note.txt", "other/MANIFEST", "other/deeper/note.txt"}; !slices.Equal(ids, want) {
+		t.Errorf("files %q, want %q", ids, want)
+	}
+	if skipped != 1 {
+		t.Errorf("%d skipped, want 1: the index", skipped)
 	}
 }

@@ -2,22 +2,25 @@ package corpus
 
 import (
 	"cmp"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/griffin-search/griffin/internal/base"
 )
 
 // walker lists the files below a folder. Hidden entries (names that start with
-// a dot) are left out. Symbolic links are followed after everything else was
+// a dot) are left out, and so are folders that are indexes of Griffin. Symbolic links are followed after everything else was
 // listed, and no folder is listed twice, so that links that form a loop end.
 type walker struct {
 	root    string
 	files   []input         // id is the path relative to root, with slashes
 	listed  map[string]bool // resolved paths of the folders listed
 	links   []string        // relative paths of links to be followed
-	skipped int64           // hidden files, devices, sockets, files met before
+	skipped int64           // hidden files, indexes, devices, sockets, files met before
 }
 
 // walk lists the files below root, sorted by their path relative to it.
@@ -50,6 +53,10 @@ func (w *walker) folder(rel string) {
 		return
 	}
 	w.listed[resolved] = true
+	if isIndex(path) {
+		w.skipped++
+		return
+	}
 	entries, err := os.ReadDir(path)
 	if err != nil {
 		w.fail(rel, err) // the entries read before the error are used
@@ -73,6 +80,19 @@ func (w *walker) folder(rel string) {
 			w.file(child, info, err)
 		}
 	}
+}
+
+// isIndex tells whether a folder is an index of Griffin: what is in it was
+// documents once, and is none now.
+func isIndex(dir string) bool {
+	f, err := os.Open(filepath.Join(dir, base.ManifestName))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	magic := make([]byte, len(base.ManifestMagic))
+	_, err = io.ReadFull(f, magic)
+	return err == nil && string(magic) == base.ManifestMagic
 }
 
 // follow lists what a symbolic link points to.

@@ -70,11 +70,15 @@ func checkVacant(fsys vfs.FS, dir string) error {
 		}
 		return nil
 	}
+	foreign := false // the manifest of something else
 	if slices.Contains(names, manifestName) {
-		return fmt.Errorf("%s: %w", dir, base.ErrExists)
+		_, err := loadManifest(fsys, dir)
+		if foreign = errors.Is(err, base.ErrNotIndex); !foreign {
+			return fmt.Errorf("%s: %w", dir, base.ErrExists)
+		}
 	}
 	for _, name := range names {
-		if !ours(name) || !slices.Contains(names, lockName) {
+		if !ours(name) || foreign && name == manifestName || !slices.Contains(names, lockName) {
 			return fmt.Errorf("create index %s: the folder holds other files (%s): %w", dir, name, base.ErrBadInput)
 		}
 	}

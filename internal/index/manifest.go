@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"syscall"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/vfs"
@@ -30,7 +31,7 @@ import (
 //
 // History of the version: 1, the first.
 const (
-	manifestName    = "MANIFEST"
+	manifestName    = base.ManifestName
 	manifestTemp    = "MANIFEST.new"
 	manifestVersion = 1
 	lockName        = "LOCK"
@@ -97,7 +98,7 @@ func (m *manifest) encode() ([]byte, error) {
 		return nil, err
 	}
 	body = append(body, '\n')
-	head := fmt.Sprintf("griffin-manifest %d crc32c %08x\n", manifestVersion, crc32.Checksum(body, castagnoli))
+	head := fmt.Sprintf(base.ManifestMagic+"%d crc32c %08x\n", manifestVersion, crc32.Checksum(body, castagnoli))
 	return append([]byte(head), body...), nil
 }
 
@@ -106,13 +107,13 @@ func parseManifest(data []byte) (*manifest, error) {
 	head, body, ok := bytes.Cut(data, []byte{'\n'})
 	var version int
 	var sum uint32
-	if n, err := fmt.Sscanf(string(head), "griffin-manifest %d crc32c %08x", &version, &sum); n < 1 || !ok {
+	if n, err := fmt.Sscanf(string(head), base.ManifestMagic+"%d crc32c %08x", &version, &sum); n < 1 || !ok {
 		return nil, fmt.Errorf("first line %.80q: %w", head, errors.Join(base.ErrCorrupt, err))
 	}
 	if version != manifestVersion {
 		return nil, fmt.Errorf("manifest version %d, this program reads %d: %w", version, manifestVersion, base.ErrVersion)
 	}
-	if want := fmt.Sprintf("griffin-manifest %d crc32c %08x", version, crc32.Checksum(body, castagnoli)); want != string(head) {
+	if want := fmt.Sprintf(base.ManifestMagic+"%d crc32c %08x", version, crc32.Checksum(body, castagnoli)); want != string(head) {
 		return nil, fmt.Errorf("checksum: %w", base.ErrCorrupt)
 	}
 	m := new(manifest)
@@ -178,7 +179,7 @@ func loadManifest(fsys vfs.FS, dir string) (*manifest, error) {
 	name := filepath.Join(dir, manifestName)
 	f, err := fsys.Open(name)
 	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 			return nil, fmt.Errorf("%s: %w", dir, base.ErrNotIndex)
 		}
 		return nil, err
@@ -188,10 +189,19 @@ func loadManifest(fsys vfs.FS, dir string) (*manifest, error) {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
 	m, err := parseManifest(data)
+	if err != nil && !bytes.HasPrefix(data, []byte(base.ManifestMagic)) && !hasSegments(fsys, dir) {
+		return nil, fmt.Errorf("%s is a file of something else: %w", name, base.ErrNotIndex)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return m, nil
+}
+
+// hasSegments reports whether the folder holds what could be segments.
+func hasSegments(fsys vfs.FS, dir string) bool {
+	names, err := fsys.ReadDir(dir)
+	return err != nil || slices.ContainsFunc(names, segmentPattern.MatchString)
 }
 
 // save replaces the manifest of an index folder. renamed tells whether the new

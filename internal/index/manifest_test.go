@@ -108,6 +108,27 @@ func TestManifestContradictions(t *testing.T) {
 	}
 }
 
+// A file MANIFEST of something else makes no index, and no room for one; beside
+// segments it is a damaged one.
+func TestForeignManifest(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, manifestName)
+	check(t, os.WriteFile(name, []byte("packing list: two crates of apples\n"), 0o600))
+	if _, err := Open(vfs.OS, dir); !errors.Is(err, base.ErrNotIndex) || errors.Is(err, base.ErrCorrupt) {
+		t.Errorf("Open: error %v, want ErrNotIndex", err)
+	}
+	if _, err := Create(vfs.OS, dir, Options{}); !errors.Is(err, base.ErrBadInput) {
+		t.Errorf("Create: error %v, want ErrBadInput", err)
+	}
+	if _, err := Open(vfs.OS, name); !errors.Is(err, base.ErrNotIndex) {
+		t.Errorf("Open of a file: error %v, want ErrNotIndex", err)
+	}
+	check(t, os.Mkdir(filepath.Join(dir, "seg-000001"), 0o755))
+	if _, err := Open(vfs.OS, dir); !errors.Is(err, base.ErrCorrupt) {
+		t.Errorf("Open beside a segment: error %v, want ErrCorrupt", err)
+	}
+}
+
 func FuzzManifest(f *testing.F) {
 	data, err := testManifest(f).encode()
 	if err != nil {
