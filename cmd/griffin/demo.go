@@ -96,9 +96,9 @@ func (a *app) demo(ctx context.Context, dir, out string, queries []demoQuery) (e
 			return err
 		}
 	}
-	paths := []string{dir}
+	paths, place := []string{dir}, out
 	if queries != nil {
-		if out, err = filepath.Abs(out); err != nil {
+		if place, err = filepath.Abs(out); err != nil {
 			return err
 		}
 		// From inside, so that ids are short: src/runtime/mgc.go.
@@ -115,7 +115,7 @@ func (a *app) demo(ctx context.Context, dir, out string, queries []demoQuery) (e
 		a.printf("Indexing %s with %d processors\n", what, runtime.GOMAXPROCS(0))
 	}
 	o := indexOptions{
-		out: out, analyzer: "english", codec: "simdbp", fields: []string{"title"}, positions: true, k1: 0.9, b: 0.4, memory: 1 << 30,
+		out: place, analyzer: "english", codec: "simdbp", fields: []string{"title"}, positions: true, k1: 0.9, b: 0.4, memory: 1 << 30,
 		replace: true, files: griffin.FilesOptions{MaxErrors: -1, Reorder: "none"},
 	}
 	built, err := a.createIndex(ctx, o, paths)
@@ -125,7 +125,7 @@ func (a *app) demo(ctx context.Context, dir, out string, queries []demoQuery) (e
 	if !a.json {
 		a.printReport(out, built)
 	}
-	ix, err := griffin.Open(out)
+	ix, err := griffin.Open(place)
 	if err != nil {
 		return err
 	}
