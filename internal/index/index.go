@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -133,7 +134,13 @@ func (ix *Index) Refresh() (changed bool, err error) {
 		// Between reading the manifest and opening what it names, a commit of
 		// another process may have removed some of it: then there is a newer one.
 		newer, loadErr := loadManifest(ix.fs, ix.dir)
-		if loadErr != nil || newer.ID == m.ID && newer.Generation == m.Generation {
+		switch {
+		case loadErr != nil:
+			return false, err
+		case newer.ID == m.ID && newer.Generation == m.Generation:
+			if errors.Is(err, fs.ErrNotExist) { // named by the last commit, and lost
+				err = fmt.Errorf("%w: %w", err, base.ErrCorrupt)
+			}
 			return false, err
 		}
 		m = newer
