@@ -25,7 +25,7 @@ import (
 // whatever the segments are, so that the lists can be compared as they are.
 func TestWikiAgreement(t *testing.T) {
 	if testing.Short() {
-		t.Skip("indexes 750,000 passages twice: left out with -short")
+		t.Skip("indexes 750,000 passages four times: left out with -short")
 	}
 	paths, queries := shareddata.Wiki(t), shareddata.Queries(t, "tb05-1000.tsv")
 	layouts := wikiLayouts(paths)
@@ -58,19 +58,20 @@ type wikiLayout struct {
 	parts [][]string // files of each segment
 }
 
-// wikiLayouts puts each codec once in one segment or in several.
+// wikiLayouts puts each codec in one segment and in several.
 func wikiLayouts(paths []string) []wikiLayout {
+	several := make([][]string, len(paths))
+	for i, path := range paths {
+		several[i] = []string{path}
+	}
 	var layouts []wikiLayout
-	for i, name := range codec.Names() {
-		l := wikiLayout{codec: name, parts: [][]string{paths}}
-		if i%2 == 1 {
-			l.parts = nil
-			for _, path := range paths {
-				l.parts = append(l.parts, []string{path})
-			}
+	for _, parts := range [][][]string{{paths}, several} {
+		for _, name := range codec.Names() {
+			layouts = append(layouts, wikiLayout{
+				name:  fmt.Sprintf("codec=%s/segments=%d", name, len(parts)),
+				codec: name, parts: parts,
+			})
 		}
-		l.name = fmt.Sprintf("codec=%s/segments=%d", name, len(l.parts))
-		layouts = append(layouts, l)
 	}
 	return layouts
 }
