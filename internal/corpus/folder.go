@@ -17,9 +17,13 @@ const maxBatchFiles = 256
 
 // addFolder appends the files of a folder. In format auto, a folder of which
 // most files are of one collection format is read as such and its other files
-// are skipped; any other folder is one of documents.
+// are skipped; any other folder is one of documents. The error is that of
+// listing the folder itself; what cannot be read below it is a bad record.
 func (r *reader) addFolder(path string, f *format, prefixed bool) error {
 	files, skipped := walk(path)
+	if len(files) > 0 && files[0].id == "" { // the root: the user named it
+		return files[0].err
+	}
 	r.skipped.Add(skipped)
 	if f.name == formatAuto {
 		name := r.detectFolder(files)

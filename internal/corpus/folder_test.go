@@ -120,6 +120,19 @@ func TestUnreadableEntries(t *testing.T) {
 	}
 }
 
+// TestUnreadableFolder: a folder that was named is an error of Open, not a bad
+// record. It is gone when it is listed, since root may read any that is there.
+func TestUnreadableFolder(t *testing.T) {
+	auto, err := findFormat(formatAuto)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &reader{opts: Options{}.withDefaults()}
+	if err := r.addFolder(filepath.Join(t.TempDir(), "gone"), auto, false); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("error %v, want that of listing the folder", err)
+	}
+}
+
 func TestSymbolicLinks(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("symbolic links need a privilege there")

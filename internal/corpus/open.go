@@ -39,7 +39,8 @@ var _ Reader = (*reader)(nil)
 // input, in this order; the files of a folder in order of their names.
 //
 // It lists folders and looks at the start of files, so that a path that does
-// not exist or a format that cannot be told is an error of Open. What can be
+// not exist or cannot be read, or a format that cannot be told, is an error of
+// Open; below a folder, what cannot be read is a bad record. What can be
 // read only once (standard input, pipes) is not looked at before Next. With several
 // paths the ids of files that are documents start with the path, so that equal
 // names in two folders stay apart.
