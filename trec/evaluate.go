@@ -189,24 +189,26 @@ func (ev *Evaluation) writeValues(b *bufio.Writer, query string, values []float6
 	}
 }
 
-// MarshalJSON gives {"all": {"map": 0.3, …}, "queries": {"301": {…}}, "missing":
-// […], "unjudged": […]}, with trec_eval's names of the measures.
+// MarshalJSON gives the values over all queries by trec_eval's names of the
+// measures, and beside them what belongs to single queries:
+//
+//	{"map": 0.3, "P_30": …, "queries": {"301": {"map": …}}, "missing": […], "unjudged": […]}
 func (ev *Evaluation) MarshalJSON() ([]byte, error) {
-	named := func(values []float64) map[string]float64 {
-		byName := make(map[string]float64, len(values))
+	named := func(values []float64) map[string]any {
+		byName := make(map[string]any, len(values)+3)
 		for i, m := range ev.Measures {
 			byName[m.String()] = values[i]
 		}
 		return byName
 	}
-	queries := make(map[string]map[string]float64, len(ev.Queries))
+	queries := make(map[string]any, len(ev.Queries))
 	for _, q := range ev.Queries {
 		queries[q.Query] = named(q.Values)
 	}
+	out := named(ev.All)
 	// The conversions make absent lists [] rather than null.
-	return json.Marshal(map[string]any{
-		"all": named(ev.All), "queries": queries,
-		"missing":  append([]string{}, ev.Missing...),
-		"unjudged": append([]string{}, ev.Unjudged...),
-	})
+	out["queries"] = queries
+	out["missing"] = append([]string{}, ev.Missing...)
+	out["unjudged"] = append([]string{}, ev.Unjudged...)
+	return json.Marshal(out)
 }

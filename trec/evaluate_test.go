@@ -255,8 +255,8 @@ func TestEvaluationJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = `{"all":{"num_rel":3,"recip_rank":0.25},"missing":["q3"],` +
-		`"queries":{"q1":{"num_rel":3,"recip_rank":0.5},"q2":{"num_rel":0,"recip_rank":0}},"unjudged":["q4"]}`
+	const want = `{"missing":["q3"],"num_rel":3,` +
+		`"queries":{"q1":{"num_rel":3,"recip_rank":0.5},"q2":{"num_rel":0,"recip_rank":0}},"recip_rank":0.25,"unjudged":["q4"]}`
 	if string(data) != want {
 		t.Errorf("JSON\n%s\nwant\n%s", data, want)
 	}
