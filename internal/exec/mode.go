@@ -24,9 +24,6 @@ const (
 
 var modeNames = [...]string{ModeOr: "or", ModeAnd: "and", ModeAndOr: "and+or"}
 
-// Modes returns the names of all modes, the default first.
-func Modes() []string { return append([]string(nil), modeNames[:]...) }
-
 // ParseMode returns the mode of a name. An unknown name is base.ErrBadInput.
 func ParseMode(name string) (Mode, error) {
 	for m, n := range modeNames {

@@ -1,9 +1,7 @@
 package exec
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/query"
@@ -195,42 +193,4 @@ func flatten(n node, m *planMemory) (q flatQuery, ok bool) {
 		}
 	}
 	return flatQuery{}, false
-}
-
-// appendNode appends the structure of n for messages and tests: terms by their
-// number, +(required) (optional) -(excluded).
-func appendNode(b *strings.Builder, n node) {
-	switch n := n.(type) {
-	case *leaf:
-		fmt.Fprintf(b, "%d", n.terms[0])
-		for i, t := range n.terms[1:] {
-			fmt.Fprintf(b, "~%d@%d", t, n.offsets[i+1])
-		}
-		if n.boost != 1 {
-			fmt.Fprintf(b, "^%g", n.boost)
-		}
-	case *group:
-		b.WriteByte('(')
-		first := true
-		for _, part := range []struct {
-			prefix string
-			nodes  []node
-		}{{"+", n.required}, {"", n.optional}, {"-", n.excluded}} {
-			for _, child := range part.nodes {
-				if !first {
-					b.WriteByte(' ')
-				}
-				first = false
-				b.WriteString(part.prefix)
-				appendNode(b, child)
-			}
-		}
-		b.WriteByte(')')
-	}
-}
-
-func nodeString(n node) string {
-	var b strings.Builder
-	appendNode(&b, n)
-	return b.String()
 }

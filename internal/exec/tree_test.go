@@ -2,7 +2,9 @@ package exec
 
 import (
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/griffin-search/griffin/internal/analysis"
@@ -116,10 +118,10 @@ func TestCompileUnknownField(t *testing.T) {
 }
 
 func TestModeNames(t *testing.T) {
-	if got, want := Modes(), []string{"or", "and", "and+or"}; !slices.Equal(got, want) {
-		t.Errorf("Modes() = %q, want %q", got, want)
+	if got, want := modeNames[:], []string{"or", "and", "and+or"}; !slices.Equal(got, want) {
+		t.Errorf("names %q, want %q", got, want)
 	}
-	for _, name := range Modes() {
+	for _, name := range modeNames {
 		var m Mode
 		if err := m.UnmarshalText([]byte(name)); err != nil || m.String() != name {
 			t.Errorf("%q gives %v, %v", name, m, err)
@@ -153,4 +155,42 @@ func TestArena(t *testing.T) {
 		}
 		a.reset()
 	}
+}
+
+// appendNode appends the structure of n for messages: terms by their
+// number, +(required) (optional) -(excluded).
+func appendNode(b *strings.Builder, n node) {
+	switch n := n.(type) {
+	case *leaf:
+		fmt.Fprintf(b, "%d", n.terms[0])
+		for i, t := range n.terms[1:] {
+			fmt.Fprintf(b, "~%d@%d", t, n.offsets[i+1])
+		}
+		if n.boost != 1 {
+			fmt.Fprintf(b, "^%g", n.boost)
+		}
+	case *group:
+		b.WriteByte('(')
+		first := true
+		for _, part := range []struct {
+			prefix string
+			nodes  []node
+		}{{"+", n.required}, {"", n.optional}, {"-", n.excluded}} {
+			for _, child := range part.nodes {
+				if !first {
+					b.WriteByte(' ')
+				}
+				first = false
+				b.WriteString(part.prefix)
+				appendNode(b, child)
+			}
+		}
+		b.WriteByte(')')
+	}
+}
+
+func nodeString(n node) string {
+	var b strings.Builder
+	appendNode(&b, n)
+	return b.String()
 }

@@ -100,21 +100,6 @@ func (w *Writer) Delete(id string) error {
 	return nil
 }
 
-// Pending returns the number of documents added, and of ids deleted, since the
-// last commit.
-func (w *Writer) Pending() (added, deleted int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.batch == nil {
-		return 0, 0
-	}
-	added = w.batch.inverter.numDocs()
-	for _, r := range w.batch.runs {
-		added += r.numDocs
-	}
-	return added, len(w.batch.deletes)
-}
-
 // Commit makes everything since the last commit durable and visible to new
 // snapshots: all of it or, if it returns an error, nothing; then it is kept, so
 // that Commit can be tried again. (If only the folder could not be synced, the

@@ -1,5 +1,5 @@
 // Package latency turns measured times into the figures of a benchmark: mean,
-// percentiles, maximum and histogram, per query and over all runs.
+// percentiles and maximum, per query and over all runs.
 //
 // Every sample is kept, so the percentiles are exact, by nearest rank (see
 // [Quantile]); nothing is interpolated or bucketed before. It is not for a

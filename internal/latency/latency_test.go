@@ -190,29 +190,6 @@ func TestSummaryJSON(t *testing.T) {
 	}
 }
 
-func TestHistogram(t *testing.T) {
-	us := time.Microsecond
-	got := Histogram([]time.Duration{us, 1500, 2 * us, 2001, 30 * us, 50 * us})
-	want := []Bucket{{us, 1}, {2 * us, 2}, {5 * us, 1}, {10 * us, 0}, {20 * us, 0}, {50 * us, 2}}
-	if !slices.Equal(got, want) {
-		t.Errorf("Histogram = %v, want %v", got, want)
-	}
-	if Histogram(nil) != nil {
-		t.Error("no samples have buckets")
-	}
-	for _, extreme := range []time.Duration{-5, 0, 1, 1<<63 - 1} {
-		h := Histogram([]time.Duration{extreme})
-		if len(h) != 1 || h[0].Count != 1 || h[0].UpTo < extreme {
-			t.Errorf("Histogram of %d = %v", extreme, h)
-		}
-	}
-	for i := 1; i < len(bucketEnds); i++ {
-		if bucketEnds[i] <= bucketEnds[i-1] {
-			t.Fatalf("bucket %d ends at %d, not above %d", i, bucketEnds[i], bucketEnds[i-1])
-		}
-	}
-}
-
 var errFull = errors.New("no space left")
 
 type failingWriter struct{}

@@ -2,7 +2,6 @@ package reorder
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/griffin-search/griffin/internal/base"
 )
@@ -47,26 +46,4 @@ func (f *Forward) Validate() error {
 		}
 	}
 	return nil
-}
-
-// LogGapCost returns the mean of log2(gap) over all postings when document
-// order[i] gets DocID i: what the algorithm lowers, in bits a posting. The first
-// posting of a list counts its distance from DocID -1. nil is the natural order.
-func (f *Forward) LogGapCost(order []base.DocID) float64 {
-	last := make([]int64, f.NumTerms)
-	for i := range last {
-		last[i] = -1
-	}
-	var sum float64
-	for i := range f.NumDocs() {
-		doc := uint32(i)
-		if order != nil {
-			doc = uint32(order[i])
-		}
-		for _, t := range f.Doc(doc) {
-			sum += math.Log2(float64(int64(i) - last[t]))
-			last[t] = int64(i)
-		}
-	}
-	return sum / float64(max(len(f.Terms), 1))
 }

@@ -5,8 +5,8 @@
 // (normalize.go), analysed piece by piece until every term was seen or a bound
 // is reached, the best windows over the matches are chosen (window.go), and
 // each is widened to sentence or word boundaries (cut.go). All of it is linear
-// in the text that is looked at. The result is plain text with byte ranges;
-// render.go turns it into HTML or text for a terminal.
+// in the text that is looked at. The result is plain text with byte ranges, to
+// be joined, escaped and marked by whoever shows it.
 //
 // The package is not for ranking documents, nor for whole documents with all
 // words marked.

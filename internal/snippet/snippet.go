@@ -12,19 +12,19 @@ import (
 type Fragment struct {
 	// Text is valid UTF-8 on one line: white space is collapsed, control
 	// characters are blanks and bytes that are not UTF-8 are U+FFFD.
-	Text string `json:"text"`
+	Text string
 	// Highlights are the words of the query in Text, in order, not overlapping
 	// and not empty.
-	Highlights []Range `json:"highlights,omitempty"`
+	Highlights []Range
 	// CutBefore and CutAfter say that a sentence is cut at that end of Text.
-	CutBefore bool `json:"cut_before,omitempty"`
-	CutAfter  bool `json:"cut_after,omitempty"`
+	CutBefore bool
+	CutAfter  bool
 }
 
 // Range is a piece of a text: the bytes from Start up to, not including, End.
 type Range struct {
-	Start int `json:"start"`
-	End   int `json:"end"`
+	Start int
+	End   int
 }
 
 // Query is what the text was searched for.
