@@ -17,10 +17,8 @@ import (
 	"github.com/griffin-search/griffin"
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/exec"
-	"github.com/griffin-search/griffin/internal/index"
 	"github.com/griffin-search/griffin/internal/latency"
 	"github.com/griffin-search/griffin/internal/query"
-	"github.com/griffin-search/griffin/internal/vfs"
 	"github.com/griffin-search/griffin/trec"
 )
 
@@ -145,12 +143,7 @@ func (a *app) bench(ctx context.Context, o benchOptions, dir string) error {
 	if err != nil {
 		return err
 	}
-	ix, err := index.Open(vfs.OS, dir)
-	if err != nil {
-		return err
-	}
-	defer ix.Close()
-	snapshot, err := ix.Snapshot()
+	snapshot, err := openSnapshot(dir)
 	if err != nil {
 		return err
 	}

@@ -151,12 +151,7 @@ func (a *app) exportCIFF(ctx context.Context, dir, out, description string) erro
 	case out == "-" && isTerminal(a.out):
 		return usagef("CIFF is binary: name a file with --out, or pipe it")
 	}
-	ix, err := index.Open(vfs.OS, dir)
-	if err != nil {
-		return err
-	}
-	defer ix.Close()
-	snapshot, err := ix.Snapshot()
+	snapshot, err := openSnapshot(dir)
 	if err != nil {
 		return err
 	}

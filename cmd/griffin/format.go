@@ -7,15 +7,15 @@ import (
 )
 
 // joinWrapped joins names with spaces and breaks lines at 70 columns, further
-// lines indented by ten.
-func joinWrapped(names []string) string {
+// lines indented by indent.
+func joinWrapped(names []string, indent string) string {
 	var b strings.Builder
 	column := 0
 	for i, name := range names {
 		switch {
 		case i == 0:
 		case column+1+len(name) > 70:
-			b.WriteString("\n          ")
+			b.WriteString("\n" + indent)
 			column = 0
 		default:
 			b.WriteByte(' ')
@@ -23,6 +23,15 @@ func joinWrapped(names []string) string {
 		}
 		b.WriteString(name)
 		column += len(name)
+	}
+	return b.String()
+}
+
+// described lists names with what each is, one a line.
+func described(names []string, describe func(name string) string) string {
+	var b strings.Builder
+	for _, name := range names {
+		fmt.Fprintf(&b, "  %-16s %s\n", name, describe(name))
 	}
 	return b.String()
 }

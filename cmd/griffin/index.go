@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/internal/analysis"
+	"github.com/griffin-search/griffin/internal/corpus"
 )
 
 type indexOptions struct {
@@ -28,6 +31,13 @@ type indexOptions struct {
 	files     griffin.FilesOptions
 }
 
+// generalAnalyzers are those that are no other language's.
+var generalAnalyzers = []string{"english", "english-porter2", "simple", "whitespace"}
+
+func languageAnalyzers() []string {
+	return slices.DeleteFunc(griffin.Analyzers(), func(name string) bool { return slices.Contains(generalAnalyzers, name) })
+}
+
 func newIndexCommand(a *app) *cobra.Command {
 	o := indexOptions{memory: 1 << 30}
 	c := &cobra.Command{
@@ -38,8 +48,11 @@ index. What a path holds is recognised, compressed or not; --format says it wher
 that fails. The work is done in parallel within --memory; the index appears all at
 once at the end, so an interruption leaves nothing behind, or the index as it was.
 
-Formats: ` + strings.Join(griffin.Formats(), ", ") + `
-Analyzers: ` + strings.Join(griffin.Analyzers(), ", "),
+Formats:
+` + described(griffin.Formats(), corpus.Describe) + `
+Analyzers:
+` + described(generalAnalyzers, analysis.Describe) + `  and by language, with its Snowball stemmer:
+  ` + joinWrapped(languageAnalyzers(), "  "),
 		Example: `  griffin index --out notes.idx ~/notes
   griffin index --out wiki.idx --positions wiki-*.jsonl.zst
   zcat dump.tsv.gz | griffin index --out d.idx --format msmarco-tsv -

@@ -22,6 +22,9 @@ type versionInfo struct {
 	Analyzers []string `json:"analyzers"`
 }
 
+// versionIndent stands before what belongs to a line above.
+const versionIndent = "          "
+
 func newVersionCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
@@ -50,8 +53,8 @@ func newVersionCommand(a *app) *cobra.Command {
 			if v.Revision != "" {
 				a.printf("revision  %s\n", v.Revision)
 			}
-			a.printf("codecs    %s\n", joinWrapped(v.Codecs))
-			a.printf("analyzers %s\n", joinWrapped(v.Analyzers))
+			a.printf("codecs    %s\n", joinWrapped(v.Codecs, versionIndent))
+			a.printf("analyzers %s\n", joinWrapped(v.Analyzers, versionIndent))
 			return nil
 		},
 	}

@@ -1,0 +1,19 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/vfs"
+)
+
+// openSnapshot returns the last commit of the index in dir, for the commands
+// that work below the package griffin. It is to be released.
+func openSnapshot(dir string) (*index.Snapshot, error) {
+	ix, err := index.Open(vfs.OS, dir)
+	if err != nil {
+		return nil, err
+	}
+	snapshot, err := ix.Snapshot()
+	return snapshot, errors.Join(err, ix.Close()) // a snapshot outlives its index
+}
