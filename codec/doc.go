@@ -12,5 +12,3 @@
 // Codecs have no state and are safe for concurrent use. Decoders may be given
 // any bytes: see Codec.
 package codec
-
-//go:generate go run ./internal/genunpack

@@ -1,9 +1,10 @@
 package codec
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math/bits"
+
+	"github.com/griffin-search/griffin/internal/simd/bitpack"
 )
 
 // SIMDBP packs the values of a block side by side in as few bits as the
@@ -33,10 +34,7 @@ var _ Codec = SIMDBP{}
 // Name returns "simdbp".
 func (SIMDBP) Name() string { return "simdbp" }
 
-const maxWidth = 32
-
-// packedSize is the size in bytes of n values of the given width.
-func packedSize(n int, width uint8) int { return (n*int(width) + 7) / 8 }
+const maxWidth = bitpack.MaxWidth
 
 // AppendDocIDs implements Codec.
 func (SIMDBP) AppendDocIDs(dst []byte, base uint32, docIDs []uint32) ([]byte, uint8) {
@@ -49,21 +47,21 @@ func (SIMDBP) AppendDocIDs(dst []byte, base uint32, docIDs []uint32) ([]byte, ui
 		prev = d
 	}
 	width := uint8(bits.Len32(all))
-	return appendPacked(dst, gaps[:len(docIDs)], width), width
+	return bitpack.Append(dst, gaps[:len(docIDs)], width), width
 }
 
 // DecodeDocIDs implements Codec.
 func (SIMDBP) DecodeDocIDs(dst *[BlockLen]uint32, src []byte, base uint32, n int, width uint8) (int, error) {
-	size := packedSize(n, width)
+	size := bitpack.PackedSize(n, width)
 	if width > maxWidth || uint(n-1) >= BlockLen || len(src) < size {
 		return 0, checkBlock("simdbp", len(src), size, n, width, maxWidth)
 	}
-	if n == BlockLen && len(src) >= size+unpackSlack {
-		unpackGaps(dst, src, base, 1, width)
+	if n == BlockLen && len(src) >= size+bitpack.Slack {
+		bitpack.UnpackGaps(dst, src, base, width)
 	} else {
-		var padded [BlockLen/8*maxWidth + unpackSlack]byte
+		var padded [BlockLen/8*maxWidth + bitpack.Slack]byte
 		copy(padded[:], src[:size])
-		unpackGaps(dst, padded[:], base, 1, width)
+		bitpack.UnpackGaps(dst, padded[:], base, width)
 	}
 	// 128 gaps of up to 24 bits add less than 2^32, so that a wrap shows in the
 	// last DocID; wider gaps are looked at one by one.
@@ -92,21 +90,21 @@ func (SIMDBP) AppendFreqs(dst []byte, freqs []uint32) ([]byte, uint8) {
 		all |= less[i]
 	}
 	width := uint8(bits.Len32(all))
-	return appendPacked(dst, less[:len(freqs)], width), width
+	return bitpack.Append(dst, less[:len(freqs)], width), width
 }
 
 // DecodeFreqs implements Codec.
 func (SIMDBP) DecodeFreqs(dst *[BlockLen]uint32, src []byte, n int, width uint8) error {
-	size := packedSize(n, width)
+	size := bitpack.PackedSize(n, width)
 	if width > maxWidth || uint(n-1) >= BlockLen || len(src) < size {
 		return checkBlock("simdbp", len(src), size, n, width, maxWidth)
 	}
-	if n == BlockLen && len(src) >= size+unpackSlack {
-		unpackFreqs(dst, src, width)
+	if n == BlockLen && len(src) >= size+bitpack.Slack {
+		bitpack.Unpack(dst, src, width, 1)
 	} else {
-		var padded [BlockLen/8*maxWidth + unpackSlack]byte
+		var padded [BlockLen/8*maxWidth + bitpack.Slack]byte
 		copy(padded[:], src[:size])
-		unpackFreqs(dst, padded[:], width)
+		bitpack.Unpack(dst, padded[:], width, 1)
 	}
 	if width == maxWidth { // 2^32-1 stands for a frequency of 2^32
 		for i, f := range dst[:n] {
@@ -120,44 +118,16 @@ func (SIMDBP) DecodeFreqs(dst *[BlockLen]uint32, src []byte, n int, width uint8)
 
 // FreqAt implements Codec.
 func (SIMDBP) FreqAt(src []byte, i, n int, width uint8) (uint32, error) {
-	size := packedSize(n, width)
+	size := bitpack.PackedSize(n, width)
 	if width > maxWidth || uint(n-1) >= BlockLen || len(src) < size {
 		return 0, checkBlock("simdbp", len(src), size, n, width, maxWidth)
 	}
 	if uint(i) >= uint(n) {
 		return 0, fmt.Errorf("simdbp: frequency %d of %d: %w", i, n, ErrCorrupt)
 	}
-	bit := i * int(width)
-	at := bit / 8
-	var word uint64
-	if at+8 <= len(src) {
-		word = binary.LittleEndian.Uint64(src[at:])
-	} else {
-		for j, b := range src[at:size] {
-			word |= uint64(b) << (8 * j)
-		}
-	}
-	f := uint32(word>>(bit%8))&(1<<width-1) + 1
+	f := bitpack.At(src[:size], i, width) + 1
 	if f == 0 {
 		return 0, fmt.Errorf("simdbp: frequency %d passes 2^32: %w", i, ErrCorrupt)
 	}
 	return f, nil
-}
-
-// appendPacked appends values, each below 2^width.
-func appendPacked(dst []byte, values []uint32, width uint8) []byte {
-	var word uint64
-	var filled uint8 // bits of word, below 8 between values
-	for _, v := range values {
-		word |= uint64(v) << filled
-		filled += width
-		for ; filled >= 8; filled -= 8 {
-			dst = append(dst, byte(word))
-			word >>= 8
-		}
-	}
-	if filled > 0 {
-		dst = append(dst, byte(word))
-	}
-	return dst
 }

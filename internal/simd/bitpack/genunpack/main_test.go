@@ -11,11 +11,11 @@ func TestGeneratedFileIsCurrent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := os.ReadFile("../../unpack_generated.go")
+	got, err := os.ReadFile("../unpack_generated.go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want) {
-		t.Error("codec/unpack_generated.go is not what genunpack writes: run go generate ./codec")
+		t.Error("internal/simd/bitpack/unpack_generated.go is not what genunpack writes: run go generate ./internal/simd/bitpack")
 	}
 }

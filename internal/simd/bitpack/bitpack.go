@@ -1,0 +1,70 @@
+package bitpack
+
+import "encoding/binary"
+
+const (
+	// Len is the number of values of a block.
+	Len = 128
+	// MaxWidth is the greatest width of a value in bits.
+	MaxWidth = 32
+)
+
+// PackedSize is the size in bytes of n values of width bits.
+func PackedSize(n int, width uint8) int { return (n*int(width) + 7) / 8 }
+
+// Append appends values, each below 2^width, in PackedSize(len(values), width)
+// bytes; the bits behind the last value are 0.
+func Append(dst []byte, values []uint32, width uint8) []byte {
+	var word uint64
+	var filled uint8 // bits of word, below 8 between values
+	for _, v := range values {
+		word |= uint64(v) << filled
+		filled += width
+		for ; filled >= 8; filled -= 8 {
+			dst = append(dst, byte(word))
+			word >>= 8
+		}
+	}
+	if filled > 0 {
+		dst = append(dst, byte(word))
+	}
+	return dst
+}
+
+// At returns value i of the values of width bits, at most MaxWidth, at the
+// start of src, which must hold all of its bits.
+func At(src []byte, i int, width uint8) uint32 {
+	bit := i * int(width)
+	at := bit / 8
+	var word uint64
+	if at+8 <= len(src) {
+		word = binary.LittleEndian.Uint64(src[at:])
+	} else {
+		for j, b := range src[at:] {
+			word |= uint64(b) << (8 * j)
+		}
+	}
+	return uint32(word >> (bit % 8) & (1<<width - 1))
+}
+
+// Unpack writes to dst the Len values of width bits in the first 16*width bytes
+// of src, each plus add, modulo 2^32. src must have Slack bytes more, of any
+// content; width is at most MaxWidth.
+func Unpack(dst *[Len]uint32, src []byte, width uint8, add uint32) {
+	unpackValues(dst, src, add, width)
+}
+
+// UnpackGaps is Unpack for gaps less one: dst[i] is base plus the sum of values
+// 0 to i, each plus 1, modulo 2^32.
+func UnpackGaps(dst *[Len]uint32, src []byte, base uint32, width uint8) {
+	unpackGaps(dst, src, base, 1, width)
+}
+
+// PrefixSum makes DocIDs of gaps less one in place: dst[i] becomes base plus the
+// sum of the former dst[0] to dst[i], each plus 1, modulo 2^32.
+func PrefixSum(dst *[Len]uint32, base uint32) {
+	for i := range dst {
+		base += dst[i] + 1
+		dst[i] = base
+	}
+}

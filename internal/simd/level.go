@@ -1,0 +1,79 @@
+package simd
+
+import (
+	"fmt"
+	"os"
+	"sync/atomic"
+)
+
+// Level is a set of instructions; a higher one has all of the lower ones.
+type Level uint32
+
+// The levels.
+const (
+	// PureGo uses no assembly.
+	PureGo Level = iota
+	// AVX2 is AVX2 with BMI1, BMI2, FMA and POPCNT: x86-64-v3, about 2013 and later.
+	AVX2
+	// AVX512 is AVX-512 F, BW, CD, DQ, VL, VBMI, VBMI2, BITALG and VPOPCNTDQ: Intel
+	// Ice Lake (2019), AMD Zen 4 (2022) and later.
+	AVX512
+)
+
+// Variable is the environment variable that lowers the level: none, avx2 or
+// avx512.
+const Variable = "GRIFFIN_SIMD"
+
+var levelNames = [...]string{PureGo: "none", AVX2: "avx2", AVX512: "avx512"}
+
+// String returns the level's name, as Variable takes it.
+func (l Level) String() string {
+	if int(l) < len(levelNames) {
+		return levelNames[l]
+	}
+	return fmt.Sprintf("Level(%d)", uint32(l))
+}
+
+var current atomic.Uint32
+
+func init() {
+	l, _ := choose(Detected(), os.Getenv(Variable))
+	current.Store(uint32(l))
+}
+
+// choose returns the level asked for, or the best there is if that is less, or
+// if the name is empty or unknown.
+func choose(best Level, name string) (Level, error) {
+	if name == "" {
+		return best, nil
+	}
+	for l, n := range levelNames {
+		if n == name {
+			return min(Level(l), best), nil
+		}
+	}
+	return best, fmt.Errorf("%s=%q: want one of %q", Variable, name, levelNames)
+}
+
+// Check returns an error if Variable has a value that is no level's name, for
+// programs to print; the value is then ignored.
+func Check() error {
+	_, err := choose(Detected(), os.Getenv(Variable))
+	return err
+}
+
+// Current returns the level that kernels use. It costs a load.
+func Current() Level { return Level(current.Load()) }
+
+// Levels returns all levels that this process can use, PureGo first.
+func Levels() []Level {
+	var levels []Level
+	for l := PureGo; l <= Detected(); l++ {
+		levels = append(levels, l)
+	}
+	return levels
+}
+
+// Set makes kernels use a level, at most Detected, and returns the one before.
+// It is for tests and comparisons: simdtest.Set sets it back.
+func Set(l Level) (before Level) { return Level(current.Swap(uint32(min(l, Detected())))) }

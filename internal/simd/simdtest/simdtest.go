@@ -1,0 +1,29 @@
+// Package simdtest runs tests at each level of vector instructions.
+package simdtest
+
+import (
+	"testing"
+
+	"github.com/griffin-search/griffin/internal/simd"
+)
+
+// Set makes kernels use a level, which must be one of simd.Levels, until the
+// test ends. Tests that use it must not run in parallel with others.
+func Set(t testing.TB, l simd.Level) {
+	t.Helper()
+	if l > simd.Detected() {
+		t.Fatalf("level %v on a machine that has %v", l, simd.Detected())
+	}
+	before := simd.Set(l)
+	t.Cleanup(func() { simd.Set(before) })
+}
+
+// EachLevel runs f as a subtest at every level that the machine has.
+func EachLevel(t *testing.T, f func(t *testing.T)) {
+	for _, l := range simd.Levels() {
+		t.Run("simd="+l.String(), func(t *testing.T) {
+			Set(t, l)
+			f(t)
+		})
+	}
+}

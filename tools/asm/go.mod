@@ -1,0 +1,12 @@
+// Module asm writes Griffin's assembly. It is a module of its own, so that avo
+// is no dependency of Griffin's.
+module github.com/griffin-search/griffin/tools/asm
+
+go 1.26.0
+
+require github.com/mmcloughlin/avo v0.6.0
+
+require (
+	golang.org/x/mod v0.14.0 // indirect
+	golang.org/x/tools v0.16.1 // indirect
+)
