@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/codec/codectest"
+	"github.com/griffin-search/griffin/internal/simd/simdtest"
 )
 
 func TestAllImplementations(t *testing.T) {
@@ -22,15 +22,17 @@ func TestAllImplementations(t *testing.T) {
 			if c.Name() != name {
 				t.Errorf("Lookup(%q).Name() = %q", name, c.Name())
 			}
-			codectest.Run(t, c)
+			simdtest.EachLevel(t, func(t *testing.T) {
+				codectest.Run(t, c)
+				if c, ok := c.(codec.ListCodec); ok {
+					t.Run("list", func(t *testing.T) { codectest.RunList(t, c) })
+				}
+			})
 		})
 	}
 }
 
 func TestLookup(t *testing.T) {
-	if want := []string{"raw", "simdbp"}; !slices.Equal(codec.Names(), want) {
-		t.Errorf("Names() = %v, want %v", codec.Names(), want)
-	}
 	if _, err := codec.Lookup("no-such"); !errors.Is(err, codec.ErrUnknown) {
 		t.Errorf("Lookup of an unknown name: %v", err)
 	}

@@ -1,4 +1,3 @@
-// Package simdtest runs tests at each level of vector instructions.
 package simdtest
 
 import (
