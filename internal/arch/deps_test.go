@@ -19,7 +19,7 @@ var layers = [][]string{
 	},
 	1: {
 		"codec", "internal/score", "internal/topk", "internal/analysis",
-		"internal/corpus", "internal/reorder", "internal/sealed", "internal/latency", "ciff", "trec",
+		"internal/corpus", "internal/reorder", "internal/sealed", "internal/latency", "internal/derived", "ciff", "trec",
 	},
 	2: {"internal/postings", "internal/segment", "internal/query", "internal/snippet"},
 	3: {"internal/traverse", "internal/index", "internal/interchange"},

@@ -270,6 +270,8 @@ func (p *Plan) leg(leg *traverse.Leg, segment, term int, scorer score.Term) erro
 		return nil
 	}
 	leg.Lengths = view.Lengths(field)
+	// No two lists of a segment share their frontiers, which are never empty.
+	leg.Derived = view.Derived.List(l.FrontierOffset)
 	avgNow := s.snapshot.Fields[field].AvgLen()
 	bound := l.Max
 	if s.ownBounds {

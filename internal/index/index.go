@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/derived"
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
@@ -18,8 +19,9 @@ import (
 // Snapshots, and the way to write another one. All methods are safe for
 // concurrent use.
 type Index struct {
-	fs  vfs.FS
-	dir string
+	fs      vfs.FS
+	dir     string
+	derived *derived.Cache // of all segments that are open
 
 	// showing is held while another commit becomes the current one, which
 	// waits for the disk; it comes before mu, which never waits.
@@ -45,7 +47,7 @@ func Create(fsys vfs.FS, dir string, opts Options) (*Index, error) {
 	if err := checkVacant(fsys, dir); err != nil {
 		return nil, err
 	}
-	ix := &Index{fs: fsys, dir: dir}
+	ix := &Index{fs: fsys, dir: dir, derived: derived.NewCache(derived.DefaultLimit)}
 	ix.manifest = &manifest{ID: newID(), NextSegment: 1, Options: opts, Segments: []manifestSegment{}}
 	if ix.current, err = ix.newSnapshot(ix.manifest, nil); err != nil {
 		return nil, err
@@ -91,7 +93,7 @@ func checkVacant(fsys vfs.FS, dir string) error {
 // files. The error wraps base.ErrNotIndex if there is no index, base.ErrCorrupt
 // or base.ErrVersion if it cannot be read.
 func Open(fsys vfs.FS, dir string) (*Index, error) {
-	ix := &Index{fs: fsys, dir: dir}
+	ix := &Index{fs: fsys, dir: dir, derived: derived.NewCache(derived.DefaultLimit)}
 	if _, err := ix.Refresh(); err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/derived"
 	"github.com/griffin-search/griffin/internal/invariant"
 	"github.com/griffin-search/griffin/internal/segment"
 )
@@ -37,6 +38,9 @@ type View struct {
 	Base base.DocID
 	// Live holds the documents that were not deleted; nil: all.
 	Live *segment.Bitmap
+	// Derived keeps what traversals compute from the segment's lists, as long as
+	// the segment is open.
+	Derived *derived.Segment
 }
 
 // FieldStats are the statistics of a field over all segments. Deleted documents
@@ -60,11 +64,13 @@ func (f *FieldStats) AvgLen() float64 {
 // openSegment is a segment that one or more snapshots hold.
 type openSegment struct {
 	*segment.Segment
+	derived    *derived.Segment
 	references atomic.Int64
 }
 
 func (o *openSegment) release() {
 	if o.references.Add(-1) == 0 {
+		o.derived.Close()
 		_ = o.Close() // unmapping what is only read loses nothing
 	}
 }
@@ -106,11 +112,11 @@ func (ix *Index) addView(s *Snapshot, m *manifest, ms *manifestSegment, former *
 		if err != nil {
 			return err
 		}
-		seg = &openSegment{Segment: opened}
+		seg = &openSegment{Segment: opened, derived: ix.derived.NewSegment()}
 	}
 	seg.references.Add(1)
 	s.held = append(s.held, seg)
-	v := View{Segment: seg.Segment, Name: ms.Name, Base: base.DocID(s.NumDocs)}
+	v := View{Segment: seg.Segment, Name: ms.Name, Base: base.DocID(s.NumDocs), Derived: seg.derived}
 	if err := checkSegment(m, ms, seg.Segment); err != nil {
 		return err
 	}

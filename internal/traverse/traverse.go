@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/derived"
 	"github.com/griffin-search/griffin/internal/postings"
 	"github.com/griffin-search/griffin/internal/score"
 	"github.com/griffin-search/griffin/internal/topk"
@@ -45,6 +46,9 @@ type Leg struct {
 	Lengths []uint32
 	// MaxScore bounds the contribution of each posting of the list.
 	MaxScore base.Score
+	// Derived is the handle under which structures computed from List are kept;
+	// with the zero value they are computed anew in each run that needs them.
+	Derived derived.List
 }
 
 // Query is a flat query over one segment.

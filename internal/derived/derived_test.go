@@ -1,0 +1,231 @@
+package derived
+
+import (
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+)
+
+type number struct{ n uint64 }
+
+var (
+	numbers = NewKind[number]("number")
+	texts   = NewKind[string]("text")
+)
+
+func get(t testing.TB, k *Kind[number], l List, param, n uint64, size int64) (built bool) {
+	v, err := k.Get(l, param, func() (*number, int64, error) {
+		built = true
+		return &number{n}, size, nil
+	})
+	if err != nil || v.n != n {
+		t.Errorf("Get: %v, %v, want %d", v, err, n)
+	}
+	return built
+}
+
+func TestEachStructureIsBuiltOnce(t *testing.T) {
+	c := NewCache(1 << 20)
+	one, two := c.NewSegment(), c.NewSegment()
+	other := NewKind[number]("number") // of the same name: another kind all the same
+	for round := range 2 {
+		n := uint64(0)
+		for _, s := range []*Segment{one, two} {
+			for list := range uint64(3) {
+				for param := range uint64(2) {
+					for _, k := range []*Kind[number]{numbers, other} {
+						n++
+						if built := get(t, k, s.List(list), param, n, 10); built != (round == 0) {
+							t.Errorf("round %d, structure %d: built: %t", round, n, built)
+						}
+					}
+				}
+			}
+		}
+	}
+	v, err := texts.Get(one.List(0), 0, func() (*string, int64, error) { s := "a"; return &s, 1, nil })
+	if err != nil || *v != "a" {
+		t.Errorf("another type: %v, %v", v, err)
+	}
+	if got, want := c.Stats(), (Stats{25, 24*10 + 1 + 25*entryOverhead}); got != want {
+		t.Errorf("Stats: %v, want %v", got, want)
+	}
+	one.Close()
+	if got, want := c.Stats(), (Stats{12, 12 * (10 + entryOverhead)}); got != want {
+		t.Errorf("Stats after one segment was closed: %v, want %v", got, want)
+	}
+	if !get(t, numbers, one.List(0), 0, 77, 1) || !get(t, numbers, one.List(0), 0, 78, 1) {
+		t.Error("something is kept for a closed segment")
+	}
+	if get(t, numbers, two.List(0), 0, 13, 10) {
+		t.Error("the other segment lost a structure")
+	}
+}
+
+func TestNothingIsKeptWithoutACache(t *testing.T) {
+	var none *Cache
+	s := none.NewSegment()
+	s.Close()
+	for range 2 {
+		if !get(t, numbers, s.List(3), 0, 1, 1) || !get(t, numbers, List{}, 0, 1, 1) {
+			t.Error("kept without a Cache")
+		}
+	}
+}
+
+func TestLimit(t *testing.T) {
+	const limit = 10 * (100 + entryOverhead)
+	c := NewCache(limit)
+	s := c.NewSegment()
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 20000 {
+		list := rng.Uint64N(50)
+		get(t, numbers, s.List(list), 0, list, int64(rng.IntN(200)))
+		if got := c.Stats(); got.SizeBytes > limit {
+			t.Fatalf("%d bytes, the limit is %d", got.SizeBytes, limit)
+		}
+	}
+	for range 2 {
+		if !get(t, numbers, s.List(99), 0, 99, limit) {
+			t.Error("a structure larger than the limit is kept")
+		}
+	}
+	if c.Stats().Entries == 0 {
+		t.Error("a structure that is not kept drove others out")
+	}
+	for _, e := range c.clock {
+		if c.clock[e.at] != e || c.entries[e.key] != e {
+			t.Error("clock and map disagree")
+		}
+	}
+}
+
+// What is asked for between all others stays.
+func TestSecondChance(t *testing.T) {
+	c := NewCache(10 * (100 + entryOverhead))
+	s := c.NewSegment()
+	get(t, numbers, s.List(0), 0, 0, 100)
+	for list := uint64(1); list < 1000; list++ {
+		get(t, numbers, s.List(list), 0, list, 100)
+		if get(t, numbers, s.List(0), 0, 0, 100) {
+			t.Fatalf("list %d drove out what was just asked for", list)
+		}
+	}
+}
+
+var errBroken = errors.New("broken")
+
+func TestErrorsAreNotKept(t *testing.T) {
+	c := NewCache(1 << 20)
+	s := c.NewSegment()
+	for range 2 {
+		_, err := numbers.Get(s.List(1), 0, func() (*number, int64, error) { return nil, 0, errBroken })
+		if !errors.Is(err, errBroken) {
+			t.Errorf("got %v", err)
+		}
+	}
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("the panic of build was lost")
+			}
+		}()
+		_, _ = numbers.Get(s.List(1), 0, func() (*number, int64, error) { panic("no") })
+	}()
+	if !get(t, numbers, s.List(1), 0, 5, 1) {
+		t.Error("nothing was built after errors")
+	}
+}
+
+// Those that ask while a structure is being built wait for it, and share its
+// error.
+func TestOneBuildsOthersWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := NewCache(1 << 20)
+		s := c.NewSegment()
+		var builds, failed atomic.Int64
+		for _, fail := range []bool{true, false} {
+			release := make(chan struct{})
+			var group sync.WaitGroup
+			for range 8 {
+				group.Go(func() {
+					v, err := numbers.Get(s.List(1), 0, func() (*number, int64, error) {
+						builds.Add(1)
+						<-release
+						if fail {
+							return nil, 0, errBroken
+						}
+						return &number{7}, 1, nil
+					})
+					if err != nil {
+						failed.Add(1)
+					} else if v.n != 7 {
+						t.Errorf("got %d", v.n)
+					}
+				})
+			}
+			synctest.Wait()
+			close(release)
+			group.Wait()
+		}
+		if builds.Load() != 2 || failed.Load() != 8 {
+			t.Errorf("%d builds, want 2; %d failed, want 8", builds.Load(), failed.Load())
+		}
+	})
+}
+
+func TestConcurrentUse(t *testing.T) {
+	c := NewCache(5000)
+	var group sync.WaitGroup
+	for g := range uint64(4) {
+		group.Go(func() {
+			rng := rand.New(rand.NewPCG(g, 1))
+			s := c.NewSegment()
+			for range 3000 {
+				list := rng.Uint64N(40)
+				get(t, numbers, s.List(list), 0, list, 50)
+				if rng.IntN(500) == 0 {
+					s.Close()
+					s = c.NewSegment()
+				}
+			}
+			s.Close()
+		})
+	}
+	group.Wait()
+	if got := c.Stats(); got != (Stats{}) {
+		t.Errorf("after all segments were closed: %v", got)
+	}
+}
+
+func TestGetDoesNotAllocate(t *testing.T) {
+	c := NewCache(1 << 20)
+	s := c.NewSegment()
+	n := uint64(3)
+	if allocs := testing.AllocsPerRun(100, func() {
+		v, err := numbers.Get(s.List(1), 2, func() (*number, int64, error) { return &number{n}, 1, nil })
+		if err != nil || v.n != n {
+			t.Errorf("%v, %v", v, err)
+		}
+	}); allocs != 0 {
+		t.Errorf("%v allocations", allocs)
+	}
+}
+
+func BenchmarkGet(b *testing.B) {
+	c := NewCache(1 << 20)
+	s := c.NewSegment()
+	for i := range uint64(1000) {
+		get(b, numbers, s.List(i), 0, i, 10)
+	}
+	i := uint64(0)
+	for b.Loop() {
+		i = (i + 7) % 1000
+		if _, err := numbers.Get(s.List(i), 0, func() (*number, int64, error) { return &number{i}, 10, nil }); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,57 @@
+package derived
+
+import "errors"
+
+// Kind is one kind of derived structure: *T values. Two Kinds are distinct even
+// if T and name are the same. Make it once, as a package variable.
+type Kind[T any] struct{ kind }
+
+// kind is the part of a Kind by which it is told from others.
+type kind struct{ name string }
+
+// NewKind returns a new Kind. The name says what it is, in errors and traces.
+func NewKind[T any](name string) *Kind[T] { return &Kind[T]{kind{name}} }
+
+// Name returns the name given to NewKind.
+func (k *Kind[T]) Name() string { return k.name }
+
+// Get returns the structure of this kind for the list and the parameter param
+// (a number of segments, a block size; 0 where there is none), and calls build
+// for it if it is not kept. build returns the structure, which must not change
+// from then on, and about how many bytes it holds. An error of build is returned
+// to all who wait for the structure, and is not kept.
+//
+// With the zero List, Get only calls build.
+func (k *Kind[T]) Get(l List, param uint64, build func() (value *T, sizeBytes int64, err error)) (*T, error) {
+	if l.segment == nil {
+		value, _, err := build()
+		return value, err
+	}
+	c := l.segment.cache
+	e, mine := c.find(l.segment, key{kind: &k.kind, segment: l.segment.id, list: l.id, param: param})
+	if mine {
+		return k.build(l.segment, e, build)
+	}
+	if !e.done.Load() {
+		<-e.ready
+	}
+	if e.err != nil {
+		return nil, e.err
+	}
+	if !e.used.Load() {
+		e.used.Store(true)
+	}
+	return e.value.(*T), nil
+}
+
+// errPanicked is what others get that wait for a structure whose build panics.
+var errPanicked = errors.New("derived: building the structure panicked")
+
+// build completes e, which nobody else does.
+func (k *Kind[T]) build(s *Segment, e *entry, build func() (*T, int64, error)) (*T, error) {
+	e.err = errPanicked
+	defer func() { s.cache.finish(s, e) }()
+	value, sizeBytes, err := build()
+	e.value, e.size, e.err = value, sizeBytes+entryOverhead, err
+	return value, err
+}
