@@ -35,9 +35,22 @@ func IDF(numDocs, docFreq uint64) float64 {
 //
 // Worked number: idf 4.5574, boost 1, freq 3, length 120, avgLen 100, K1 0.9,
 // B 0.4 gives K = 0.972, 3/3.972 * 4.5574 = 3.4421, so 225583 (tested).
+//
+// With Linear it scores weights that were given from outside and stand in the
+// place of frequencies (learned sparse retrieval):
+//
+//	contribution = round(weight * freq)
 type Term struct {
 	Weight float32
 	C0, C1 float32
+	Linear bool
+}
+
+// NewLinearTerm returns the scorer of a term with a weight of the query, of
+// postings whose frequencies are weights of documents times scale. No
+// contribution passes 2^32 if none of weight*freq/scale passes 65535.
+func NewLinearTerm(weight, scale float64) Term {
+	return Term{Weight: float32(weight / scale * (1 << base.ScoreFractionBits)), Linear: true}
 }
 
 // NewTerm returns the scorer of a term with the given idf and boost in a
@@ -62,6 +75,9 @@ func (p BM25) NewTerm(idf, boost, avgLen float64) Term {
 // addition, which the Go specification allows on some processors.
 func (t Term) Score(freq, length uint32) base.Score {
 	f := float32(freq)
+	if t.Linear {
+		return base.Score(uint32(float32(float32(t.Weight*f) + 0.5)))
+	}
 	k := float32(t.C0 + float32(t.C1*float32(length)))
 	s := float32(float32(t.Weight*f) / float32(f+k))
 	return base.Score(uint32(float32(s + 0.5)))

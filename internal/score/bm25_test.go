@@ -159,3 +159,26 @@ func BenchmarkScore(b *testing.B) {
 	}
 	_ = sum
 }
+
+// Weights from outside are multiplied, and bounded, as they are.
+func TestLinearTerm(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 3))
+	for range 100000 {
+		scale := []float64{1, 100, 1000, 7.5}[rng.IntN(4)]
+		freq := 1 + rng.Uint32N(uint32(score.MaxBound))
+		weight := rng.Float64() * 65535 * scale / float64(freq)
+		term := score.NewLinearTerm(weight, scale)
+		got := term.Score(freq, rng.Uint32())
+		if want := weight * float64(freq) / scale; math.Abs(got.Float64()-want) > want*1e-6+1e-5 {
+			t.Fatalf("Score(%d) with weight %g at scale %g = %v, want %g", freq, weight, scale, got, want)
+		}
+		sat, bounds := score.Saturation{Linear: true}, score.NewScale(term, 0, 0)
+		lower, upper := sat.Bounds(freq, 0)
+		if got > bounds.Upper(upper) || got < bounds.Lower(lower) {
+			t.Fatalf("Score(%d) = %d is not in [%d, %d]", freq, got, bounds.Lower(lower), bounds.Upper(upper))
+		}
+	}
+	if got := score.NewLinearTerm(200, 1).Score(255, 9); got != 200*255<<16 {
+		t.Errorf("200 times 255 = %v", got)
+	}
+}

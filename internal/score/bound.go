@@ -9,7 +9,8 @@ import (
 // Bound is the saturation part freq/(freq+K) of a contribution in units of
 // 1/65535, rounded up where it is an upper bound (of a block or a list) and
 // down where it is a lower one (a k-th best). It does not hold the idf, which
-// changes with the collection.
+// changes with the collection. Of weights from outside (Saturation.Linear) it is
+// the weight itself, which is at most MaxBound.
 type Bound uint16
 
 // MaxBound is the bound that nothing exceeds: saturation 1.
@@ -20,6 +21,9 @@ const MaxBound Bound = math.MaxUint16
 type Saturation struct {
 	BM25
 	AvgLen float64
+	// Linear says that frequencies are weights from outside: bounds are the
+	// frequencies, and BM25 and AvgLen play no part.
+	Linear bool
 }
 
 func (s Saturation) value(freq, length uint32) float64 {
@@ -37,6 +41,10 @@ func (s Saturation) value(freq, length uint32) float64 {
 
 // Bounds returns the bound of a posting rounded down and rounded up.
 func (s Saturation) Bounds(freq, length uint32) (lower, upper Bound) {
+	if s.Linear {
+		b := Bound(min(freq, uint32(MaxBound)))
+		return b, b
+	}
 	v := s.value(freq, length) * float64(MaxBound)
 	lower = Bound(v)
 	upper = lower
@@ -73,6 +81,10 @@ func NewScale(t Term, avgThen, avgNow float64) Scale {
 	// the final addition, each by at most 2^-24, and K's part counts at most once.
 	// The factor covers it and the rounding here, which is 2^-53 a step.
 	const slack = 1.0 / (1 << 20)
+	if t.Linear { // one rounded product and sum, of an exact bound
+		w := float64(t.Weight)
+		return Scale{up: w * (1 + slack), down: w * (1 - slack)}
+	}
 	w := float64(t.Weight) / float64(MaxBound)
 	return Scale{up: w * max(r, 1) * (1 + slack), down: w * min(r, 1) * (1 - slack)}
 }
