@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/griffin-search/griffin/codec"
+	"github.com/griffin-search/griffin/codec/codectest"
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/postings"
 	"github.com/griffin-search/griffin/internal/postings/postingstest"
@@ -28,6 +29,11 @@ func readEverything(t *testing.T, m postings.Meta, c codec.Codec, p, pos, f []by
 	}
 	if _, _, err := l.FrontierBounds(nil, saturation); err != nil {
 		mustBeCorrupt(t, err)
+	}
+	for i := 0; i < int(l.DocFreq); i += 1 + int(l.DocFreq)/50 {
+		if _, err := l.DocIDAt(i); err != nil {
+			mustBeCorrupt(t, err)
+		}
 	}
 	for _, jump := range []base.DocID{1, 300} {
 		var cur postings.Cursor
@@ -62,11 +68,17 @@ func mustBeCorrupt(t *testing.T, err error) {
 
 // No flipped bit of a list goes unnoticed by Verify, and none makes a panic.
 func TestFlippedBits(t *testing.T) {
+	for _, c := range []codec.Codec{codec.SIMDBP{}, codectest.RawList{}} {
+		t.Run(c.Name(), func(t *testing.T) { testFlippedBits(t, c) })
+	}
+}
+
+func testFlippedBits(t *testing.T, c codec.Codec) {
 	rng := rand.New(rand.NewPCG(13, 13))
 	lengths := randomLengths(rng, 3000)
 	for _, n := range []int{1, 128, 129, 500} {
 		list := postingstest.RandomList(rng, postingstest.Clustered, n, len(lengths), true)
-		opts := postings.Options{Codec: codec.SIMDBP{}, Saturation: saturation, Positions: true}
+		opts := postings.Options{Codec: c, Saturation: saturation, Positions: true}
 		ix := postingstest.Write(t, opts, lengths, 128, list)
 		files := []*[]byte{&ix.Postings, &ix.Positions, &ix.Frontiers}
 		for i, name := range []string{"postings", "positions", "frontiers"} {
@@ -109,10 +121,16 @@ func stillValid(t *testing.T, file string, l *postings.List, list []postingstest
 
 // Verify notices each of the things that it lists.
 func TestVerifyNotices(t *testing.T) {
+	for _, c := range []codec.Codec{codec.SIMDBP{}, codectest.RawList{}} {
+		t.Run(c.Name(), func(t *testing.T) { testVerifyNotices(t, c) })
+	}
+}
+
+func testVerifyNotices(t *testing.T, c codec.Codec) {
 	rng := rand.New(rand.NewPCG(17, 17))
 	lengths := randomLengths(rng, 9000)
 	list := postingstest.RandomList(rng, postingstest.Uniform, 2000, len(lengths), true)
-	opts := postings.Options{Codec: codec.SIMDBP{}, Saturation: saturation, Positions: true}
+	opts := postings.Options{Codec: c, Saturation: saturation, Positions: true}
 	ix := postingstest.Write(t, opts, lengths, 128, list)
 	good := ix.Metas[0]
 	dir := len(ix.Postings) - 16*good.NumBlocks()
@@ -187,27 +205,20 @@ func FuzzMeta(f *testing.F) {
 // FuzzList reads lists whose record and bytes are anything.
 func FuzzList(f *testing.F) {
 	rng := rand.New(rand.NewPCG(19, 19))
+	codecs := allCodecs(f)
 	lengths := randomLengths(rng, 1000)
 	for _, n := range []int{1, 100, 129, 300} {
 		list := postingstest.RandomList(rng, postingstest.Clustered, n, len(lengths), true)
-		for _, name := range codec.Names() {
-			c, err := codec.Lookup(name)
-			if err != nil {
-				f.Fatal(err)
-			}
+		for i, c := range codecs {
 			ix := postingstest.Write(f, postings.Options{Codec: c, Saturation: saturation, Positions: true}, lengths, 128, list)
-			f.Add(ix.Metas[0].Append(nil), name == "raw", ix.Postings, ix.Positions, ix.Frontiers)
+			f.Add(ix.Metas[0].Append(nil), uint8(i), ix.Postings, ix.Positions, ix.Frontiers)
 		}
 	}
-	f.Fuzz(func(t *testing.T, rec []byte, raw bool, p, pos, fr []byte) {
+	f.Fuzz(func(t *testing.T, rec []byte, c uint8, p, pos, fr []byte) {
 		m, _, err := postings.DecodeMeta(rec)
 		if err != nil || m.DocFreq == 0 || m.DocFreq > 1<<16 {
 			return
 		}
-		c := codec.Codec(codec.SIMDBP{})
-		if raw {
-			c = codec.Raw{}
-		}
-		readEverything(t, m, c, p, pos, fr, lengths)
+		readEverything(t, m, codecs[int(c)%len(codecs)], p, pos, fr, lengths)
 	})
 }

@@ -23,7 +23,14 @@
 //	+---------------------------+-----+---------------------------+-----+--------------+
 //
 // so that with a codec whose full blocks are multiples of 16 bytes, all full
-// blocks are 16-byte aligned. Positions lie in the same blocks, as vbyte gaps,
+// blocks are 16-byte aligned. With a codec.ListCodec, a longer list begins with
+// all of its DocIDs, encoded as one, and has the frequencies in blocks behind:
+//
+//	+-------------+------+----------------+-----+------------------+-----+--------------+
+//	| all DocIDs  | 0-15 | block 0: Freqs | ... | block n-1: Freqs | 0-3 | n BlockEntry |
+//	+-------------+------+----------------+-----+------------------+-----+--------------+
+//
+// Positions lie in the same blocks, as vbyte gaps,
 // Freq of them a posting (the first is the position itself); a longer list has
 // its directory, the offset of each block, behind them:
 //

@@ -3,6 +3,7 @@ package postings
 import (
 	"encoding/binary"
 	"fmt"
+	"sync"
 
 	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/base"
@@ -18,9 +19,9 @@ import (
 //	+--------+--------+--------+------+---+---+
 type BlockEntry struct {
 	First, Last uint32      // first and last DocID of the block
-	Offset      uint32      // byte offset of the block in the list's payload
+	Offset      uint32      // byte offset in the list's payload of the block, or of its frequencies if that is all there is
 	Bound       score.Bound // BlockMaxScore without idf, rounded up
-	DocWidth    uint8       // codec's width byte of the DocIDs
+	DocWidth    uint8       // codec's width byte of the DocIDs; 0 if the list is encoded as a whole
 	FreqWidth   uint8       // codec's width byte of the frequencies
 }
 
@@ -32,8 +33,8 @@ type Meta struct {
 	DocFreq  uint32
 	CollFreq uint64
 	// Offset and Length of the list's bytes in the postings file: the payload
-	// (blocks one after another, DocIDs then frequencies) and, if DocFreq >
-	// codec.BlockLen, the directory: NumBlocks entries, 4-byte aligned, at the end.
+	// (package comment) and, if DocFreq > codec.BlockLen, the directory: NumBlocks
+	// entries, 4-byte aligned, at the end.
 	Offset, Length uint64
 	// Of the only block when DocFreq <= codec.BlockLen (there is no directory
 	// then); otherwise 0.
@@ -55,6 +56,8 @@ type Meta struct {
 type List struct {
 	Meta
 	Codec codec.Codec
+	// lists is Codec if it encoded the list's DocIDs as a whole, else nil.
+	lists codec.ListCodec
 	// dir is the directory; nil for a list of one block, which has single in its
 	// stead, so that a List may be copied. directory and Block serve both.
 	dir     []BlockEntry
@@ -102,6 +105,7 @@ func (l *List) Open(m Meta, c codec.Codec, postings, positions, frontiers []byte
 	}
 	l.payload = bytes[: len(bytes)-size : len(bytes)-size]
 	l.dir = viewDirectory(bytes[len(bytes)-size:], n)
+	l.lists, _ = c.(codec.ListCodec)
 	if len(l.positions) > 0 && len(l.positions) < 4*n {
 		return fmt.Errorf("positions of %d bytes with a directory of %d: %w", len(l.positions), 4*n, base.ErrCorrupt)
 	}
@@ -141,20 +145,25 @@ func (l *List) blockBytes(i int) ([]byte, error) {
 }
 
 // DecodeDocIDs decodes the DocIDs of block i to the start of dst and returns
-// how many bytes they take, which DecodeFreqs and FreqAt ask for. The DocIDs
+// how many bytes they take in front of the block's frequencies, which DecodeFreqs
+// and FreqAt ask for: 0 if the list is encoded as a whole. The DocIDs
 // are strictly rising, above the last of block i-1, and agree with the
 // directory entry, or there is an error.
 func (l *List) DecodeDocIDs(i int, dst *[codec.BlockLen]uint32) (size int, err error) {
-	src, err := l.blockBytes(i)
-	if err != nil {
-		return 0, err
-	}
 	e, prev := l.Block(i), codec.NoBase
 	if i > 0 {
 		prev = l.dir[i-1].Last
 	}
 	n := l.BlockSize(i)
-	size, err = l.Codec.DecodeDocIDs(dst, src, prev, n, e.DocWidth)
+	if l.lists != nil {
+		err = l.decodeOfList(i, dst, prev)
+	} else {
+		src, bytesErr := l.blockBytes(i)
+		if bytesErr != nil {
+			return 0, bytesErr
+		}
+		size, err = l.Codec.DecodeDocIDs(dst, src, prev, n, e.DocWidth)
+	}
 	if err != nil {
 		return 0, fmt.Errorf("block %d: %w", i, err)
 	}
@@ -163,6 +172,51 @@ func (l *List) DecodeDocIDs(i int, dst *[codec.BlockLen]uint32) (size int, err e
 			i, dst[0], dst[n-1], e.First, e.Last, base.ErrCorrupt)
 	}
 	return size, nil
+}
+
+// decodeOfList decodes the DocIDs of block i of a list that is encoded as a
+// whole, above prev, the last DocID of the block before.
+func (l *List) decodeOfList(i int, dst *[codec.BlockLen]uint32, prev uint32) error {
+	n, err := l.lists.DecodeBlock(dst, l.payload, int(l.DocFreq), i)
+	if err != nil {
+		return err
+	}
+	if n != l.BlockSize(i) || dst[0] < prev+1 { // no base: uint32 arithmetic
+		return fmt.Errorf("%d DocIDs from %d on, after %d: %w", n, dst[0], prev, base.ErrCorrupt)
+	}
+	return nil
+}
+
+// scratch holds blocks for DocIDAt: memory handed to a codec's methods would
+// otherwise be allocated at each call.
+var scratch = sync.Pool{New: func() any { return new([codec.BlockLen]uint32) }}
+
+// DocIDAt returns DocID i of the list, in [0, DocFreq). A codec.ListCodec reads
+// it alone; with other codecs the block that it is in is decoded. An i outside
+// the list is an error that wraps base.ErrBadInput.
+func (l *List) DocIDAt(i int) (uint32, error) {
+	if uint(i) >= uint(l.DocFreq) {
+		return 0, fmt.Errorf("DocID %d of %d: %w", i, l.DocFreq, base.ErrBadInput)
+	}
+	block := i / codec.BlockLen
+	if l.lists == nil {
+		dst := scratch.Get().(*[codec.BlockLen]uint32)
+		_, err := l.DecodeDocIDs(block, dst)
+		d := dst[i%codec.BlockLen]
+		scratch.Put(dst)
+		if err != nil {
+			return 0, err
+		}
+		return d, nil
+	}
+	d, err := l.lists.DocIDAt(l.payload, int(l.DocFreq), i)
+	if err != nil {
+		return 0, fmt.Errorf("block %d: %w", block, err)
+	}
+	if e := &l.dir[block]; d < e.First || d > e.Last {
+		return 0, fmt.Errorf("block %d: DocID %d outside %d to %d: %w", block, d, e.First, e.Last, base.ErrCorrupt)
+	}
+	return d, nil
 }
 
 // DecodeFreqs decodes the frequencies of block i to the start of dst. docSize

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/griffin-search/griffin/codec"
+	"github.com/griffin-search/griffin/codec/codectest"
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/postings"
 	"github.com/griffin-search/griffin/internal/postings/postingstest"
@@ -38,14 +39,25 @@ func collection(positions bool) (lengths []uint32, lists [][]postingstest.Postin
 	return lengths, lists
 }
 
-func forAllCodecs(t *testing.T, f func(t *testing.T, opts postings.Options)) {
+// allCodecs returns those of the registry, and the plainest that encodes whole
+// lists.
+func allCodecs(t testing.TB) []codec.Codec {
+	t.Helper()
+	codecs := []codec.Codec{codectest.RawList{}}
 	for _, name := range codec.Names() {
 		c, err := codec.Lookup(name)
 		if err != nil {
 			t.Fatal(err)
 		}
+		codecs = append(codecs, c)
+	}
+	return codecs
+}
+
+func forAllCodecs(t *testing.T, f func(t *testing.T, opts postings.Options)) {
+	for _, c := range allCodecs(t) {
 		for _, positions := range []bool{false, true} {
-			t.Run(fmt.Sprintf("codec=%s/positions=%t", name, positions), func(t *testing.T) {
+			t.Run(fmt.Sprintf("codec=%s/positions=%t", c.Name(), positions), func(t *testing.T) {
 				f(t, postings.Options{Codec: c, Saturation: saturation, Positions: positions})
 			})
 		}
@@ -80,6 +92,7 @@ func TestRoundTrip(t *testing.T) {
 					}
 				}
 			}
+			checkDocIDAt(t, l, want)
 			if d := c.Next(); d != base.NoDocID || c.Err() != nil {
 				t.Fatalf("list %d: Next at the end: %d, %v", i, d, c.Err())
 			}
@@ -88,6 +101,21 @@ func TestRoundTrip(t *testing.T) {
 			}
 		}
 	})
+}
+
+// checkDocIDAt reads DocIDs of the list alone.
+func checkDocIDAt(t *testing.T, l *postings.List, want []postingstest.Posting) {
+	t.Helper()
+	for i := 0; i < len(want); i += 1 + len(want)/200 {
+		if d, err := l.DocIDAt(i); err != nil || d != want[i].DocID {
+			t.Fatalf("DocIDAt(%d) of %d is %d, %v; want %d", i, len(want), d, err, want[i].DocID)
+		}
+	}
+	for _, i := range []int{-1, len(want)} {
+		if _, err := l.DocIDAt(i); !errors.Is(err, base.ErrBadInput) {
+			t.Fatalf("DocIDAt(%d) of %d: %v", i, len(want), err)
+		}
+	}
 }
 
 // The same postings in steps of any size give the same bytes.

@@ -1,6 +1,7 @@
 package postings
 
 import (
+	"bytes"
 	"fmt"
 
 	"github.com/griffin-search/griffin/codec"
@@ -15,9 +16,14 @@ import (
 // minimal widths, and the blocks fill the list's bytes exactly; Bound, Max and
 // Kth are the exact ones; frontiers are complete and hold nothing else;
 // positions are Freq rising ones a posting. lengths and s are those that the
-// list was written with. The error wraps base.ErrCorrupt and names the block.
+// list was written with. The error wraps base.ErrCorrupt and names the block. A
+// list that is encoded as a whole takes 4 bytes of memory a posting, and what
+// encoding it takes.
 func (l *List) Verify(lengths []uint32, s score.Saturation) error {
 	v := verifier{list: l, lengths: lengths, sat: s, prev: codec.NoBase, frontiers: frontierReader{src: l.frontiers}}
+	if err := v.start(); err != nil {
+		return err
+	}
 	for i := range l.NumBlocks() {
 		if err := v.block(i); err != nil {
 			return err
@@ -40,6 +46,7 @@ type verifier struct {
 	offset    uint64 // end of the block before in the payload
 	posBytes  int    // bytes of positions in the blocks before
 
+	listDocIDs    []uint32 // all so far, if the list is encoded as a whole
 	docIDs, freqs [codec.BlockLen]uint32
 	pairs         [codec.BlockLen]pair
 	buf           []byte
@@ -48,6 +55,20 @@ type verifier struct {
 
 func corrupt(format string, args ...any) error {
 	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), base.ErrCorrupt)
+}
+
+// start finds where the first block is.
+func (v *verifier) start() error {
+	l := v.list
+	if l.lists == nil {
+		return nil
+	}
+	size, err := l.lists.ListSize(l.payload, int(l.DocFreq))
+	if err != nil {
+		return err
+	}
+	v.offset = alignList(uint64(size))
+	return nil
 }
 
 func (v *verifier) block(i int) error {
@@ -92,7 +113,12 @@ func (v *verifier) block(i int) error {
 // for byte: then its widths are minimal and its padding is zero.
 func (v *verifier) encoding(i int, e *BlockEntry, docIDs, freqs []uint32) error {
 	var docWidth, freqWidth uint8
-	v.buf, docWidth = v.list.Codec.AppendDocIDs(v.buf[:0], v.prev, docIDs)
+	v.buf = v.buf[:0]
+	if v.list.lists != nil {
+		v.listDocIDs = append(v.listDocIDs, docIDs...)
+	} else {
+		v.buf, docWidth = v.list.Codec.AppendDocIDs(v.buf, v.prev, docIDs)
+	}
 	v.buf, freqWidth = v.list.Codec.AppendFreqs(v.buf, freqs)
 	if docWidth != e.DocWidth || freqWidth != e.FreqWidth {
 		return corrupt("block %d: widths %d and %d, %d and %d are minimal", i, e.DocWidth, e.FreqWidth, docWidth, freqWidth)
@@ -162,6 +188,9 @@ func isPadding(rest []byte, directory bool) bool {
 
 func (v *verifier) whole() error {
 	l := v.list
+	if err := v.wholeEncoding(); err != nil {
+		return err
+	}
 	switch {
 	case v.collFreq != l.CollFreq:
 		return corrupt("frequencies sum to %d, CollFreq is %d", v.collFreq, l.CollFreq)
@@ -177,6 +206,23 @@ func (v *verifier) whole() error {
 	}
 	if kth := v.kth.result(); kth != l.Kth {
 		return corrupt("Kth is %v, %v expected", l.Kth, kth)
+	}
+	return nil
+}
+
+// wholeEncoding checks that a list that is encoded as a whole is the codec's
+// encoding of its DocIDs, byte for byte, with zeros up to the first frequency.
+func (v *verifier) wholeEncoding() error {
+	l := v.list
+	if l.lists == nil {
+		return nil
+	}
+	v.buf = l.lists.AppendList(v.buf[:0], v.listDocIDs)
+	for len(v.buf)%listAlign != 0 {
+		v.buf = append(v.buf, 0)
+	}
+	if uint64(len(v.buf)) != uint64(l.dir[0].Offset) || !bytes.HasPrefix(l.payload, v.buf) {
+		return corrupt("not the encoding of the list's DocIDs")
 	}
 	return nil
 }

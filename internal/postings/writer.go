@@ -24,11 +24,17 @@ const listAlign = 16
 // Writer writes posting lists, one after another: Begin, AddBlock any number of
 // times, Finish. Its memory is constant but for the directory of the list that
 // is being written (24 bytes a block) and, with positions, one block of them.
+// With a codec.ListCodec it also keeps the DocIDs of that list until Finish (4
+// bytes a posting), its encoded frequencies, and the encoded list while it is
+// written; the memory stays for the lists that follow.
 //
 // After an error the Writer, and what it wrote, cannot be used further.
 type Writer struct {
 	opts                           Options
 	postings, positions, frontiers output
+
+	// lists is the codec if it encodes whole lists, else nil.
+	lists codec.ListCodec
 
 	// The list being written.
 	lengths  []uint32
@@ -38,6 +44,11 @@ type Writer struct {
 	kth      kthBest
 	last     uint32 // last DocID of the last block written
 	lastSeen uint32 // last DocID added
+
+	// Of a list of several blocks, with lists: all DocIDs but the pending ones, and
+	// their frequencies, encoded.
+	listDocIDs []uint32
+	listFreqs  []byte
 
 	// Postings that are not written yet: at most one block of them, the last.
 	docIDs, freqs [codec.BlockLen]uint32
@@ -77,8 +88,10 @@ func (o *output) align(n uint64) error {
 // The three should be buffered: a block is a write. positions is not used
 // without opts.Positions.
 func NewWriter(opts Options, postings, positions, frontiers io.Writer) *Writer {
+	lists, _ := opts.Codec.(codec.ListCodec)
 	return &Writer{
 		opts:      opts,
+		lists:     lists,
 		postings:  output{w: postings},
 		positions: output{w: positions},
 		frontiers: output{w: frontiers},
@@ -92,6 +105,7 @@ func (w *Writer) Begin(lengths []uint32) {
 	w.meta = Meta{}
 	w.dir = w.dir[:0]
 	w.posDir = w.posDir[:0]
+	w.listDocIDs, w.listFreqs = w.listDocIDs[:0], w.listFreqs[:0]
 	w.kth.reset()
 	w.last, w.lastSeen = codec.NoBase, codec.NoBase
 	w.pending = 0
@@ -169,7 +183,7 @@ func (w *Writer) Finish() (Meta, error) {
 		e := w.dir[0]
 		w.meta.First, w.meta.Last = e.First, e.Last
 		w.meta.DocWidth, w.meta.FreqWidth = e.DocWidth, e.FreqWidth
-	} else if err := w.writeDirectories(); err != nil {
+	} else if err := w.finishBlocks(); err != nil {
 		return Meta{}, err
 	}
 	m := w.meta
@@ -182,6 +196,43 @@ func (w *Writer) Finish() (Meta, error) {
 	w.lengths = nil
 	return m, nil
 }
+
+// finishBlocks writes what follows when all blocks of a list of several are
+// known.
+func (w *Writer) finishBlocks() error {
+	if w.lists != nil {
+		if err := w.writeList(); err != nil {
+			return err
+		}
+	}
+	return w.writeDirectories()
+}
+
+// writeList writes the DocIDs of the list as a whole and its frequencies behind
+// them, and makes the offsets in the directory count from the list's start.
+func (w *Writer) writeList() error {
+	w.buf = w.lists.AppendList(w.buf[:0], w.listDocIDs)
+	start := alignList(uint64(len(w.buf)))
+	if start+uint64(len(w.listFreqs)) > math.MaxUint32 {
+		return errTooLong
+	}
+	for i := range w.dir {
+		w.dir[i].Offset += uint32(start)
+	}
+	if err := w.postings.write(w.buf); err != nil {
+		return err
+	}
+	if err := w.postings.align(listAlign); err != nil {
+		return err
+	}
+	return w.postings.write(w.listFreqs)
+}
+
+// alignList is the offset of the frequencies of a list whose DocIDs are encoded
+// as a whole, in size bytes.
+func alignList(size uint64) uint64 { return (size + listAlign - 1) / listAlign * listAlign }
+
+var errTooLong = fmt.Errorf("posting list of more than 4 GiB: %w", base.ErrBadInput)
 
 func (w *Writer) writeDirectories() error {
 	if err := w.postings.align(4); err != nil {
@@ -231,7 +282,7 @@ func (w *Writer) flushBlock(directory bool) error {
 	offset := w.postings.offset - w.meta.Offset
 	posOffset := w.positions.offset - w.meta.PosOffset
 	if offset > math.MaxUint32 || w.opts.Positions && posOffset > math.MaxUint32 {
-		return fmt.Errorf("posting list of more than 4 GiB: %w", base.ErrBadInput)
+		return errTooLong
 	}
 	e.Offset = uint32(offset)
 
@@ -246,9 +297,7 @@ func (w *Writer) flushBlock(directory bool) error {
 	w.meta.DocFreq += uint32(n)
 	w.meta.Max = max(w.meta.Max, e.Bound)
 
-	w.buf, e.DocWidth = w.opts.Codec.AppendDocIDs(w.buf[:0], w.last, docIDs)
-	w.buf, e.FreqWidth = w.opts.Codec.AppendFreqs(w.buf, freqs)
-	if err := w.postings.write(w.buf); err != nil {
+	if err := w.writeBlock(&e, docIDs, freqs, directory); err != nil {
 		return err
 	}
 	w.buf = appendFrontier(w.buf[:0], frontier(w.pairs[:n]))
@@ -266,4 +315,21 @@ func (w *Writer) flushBlock(directory bool) error {
 	w.last = e.Last
 	w.pending = 0
 	return nil
+}
+
+// writeBlock encodes the postings of a block and writes them, or keeps them for
+// writeList if that encodes the whole list, and completes the directory entry.
+func (w *Writer) writeBlock(e *BlockEntry, docIDs, freqs []uint32, directory bool) error {
+	if w.lists != nil && directory {
+		if len(w.listFreqs) > math.MaxUint32 {
+			return errTooLong
+		}
+		e.Offset = uint32(len(w.listFreqs))
+		w.listDocIDs = append(w.listDocIDs, docIDs...)
+		w.listFreqs, e.FreqWidth = w.opts.Codec.AppendFreqs(w.listFreqs, freqs)
+		return nil
+	}
+	w.buf, e.DocWidth = w.opts.Codec.AppendDocIDs(w.buf[:0], w.last, docIDs)
+	w.buf, e.FreqWidth = w.opts.Codec.AppendFreqs(w.buf, freqs)
+	return w.postings.write(w.buf)
 }
