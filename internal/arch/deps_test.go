@@ -25,7 +25,7 @@ var layers = [][]string{
 	3: {"internal/traverse", "internal/index", "internal/interchange"},
 	4: {"internal/exec"},
 	5: {"."},
-	6: {"internal/server", "internal/goldens"},
+	6: {"internal/server", "internal/goldens", "internal/lab", "internal/lab/experiments"},
 	7: {"cmd/griffin"},
 }
 
@@ -35,6 +35,7 @@ var sideways = []struct{ from, to, why string }{
 	{"internal/vfs", "internal/base", "Lock returns base.ErrLocked"},
 	{"internal/simd/bitpack", "internal/simd", "kernels ask which instructions there are"},
 	{"internal/segment", "internal/postings", "a segment is made of posting lists"},
+	{"internal/lab/experiments", "internal/lab", "experiments are written against the lab"},
 }
 
 // restricted lists what only some packages may import. An entry covers the

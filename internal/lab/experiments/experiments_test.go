@@ -1,0 +1,32 @@
+package experiments_test
+
+import (
+	"testing"
+
+	"github.com/griffin-search/griffin/internal/lab"
+	"github.com/griffin-search/griffin/internal/lab/experiments"
+)
+
+// Every experiment runs at toy scale and fills every cell that it declares.
+func TestAllExperimentsFillTheirCells(t *testing.T) {
+	env := lab.NewEnv(lab.Config{Work: t.TempDir(), Seed: 1, Quick: true, Command: "test"})
+	t.Cleanup(env.Close)
+	seen := map[string]bool{}
+	var records []*lab.Record
+	for _, e := range experiments.All() {
+		t.Run(e.Name, func(t *testing.T) {
+			if seen[e.Name] {
+				t.Fatalf("two experiments are named %s", e.Name)
+			}
+			seen[e.Name] = true
+			r, err := env.Run(t.Context(), e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			records = append(records, r)
+		})
+	}
+	if err := lab.Render(t.TempDir(), records); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,210 @@
+package lab
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Folders of a report, below its own.
+const (
+	figuresFolder = "figures"
+	recordsFolder = "data"
+)
+
+// RecordsIn returns the Store of the report in the folder dir.
+func RecordsIn(dir string) Store { return Store{Dir: filepath.Join(dir, recordsFolder)} }
+
+// Render writes the report of records into the folder dir: README.md, a page an
+// experiment, and the figures. The same records make the same bytes. Files of
+// experiments that are not among records stay as they are.
+func Render(dir string, records []*Record) error {
+	for _, r := range records {
+		for i, f := range r.Result.Figures {
+			svg, err := f.SVG()
+			if err != nil {
+				return fmt.Errorf("%s: %w", r.Name, err)
+			}
+			if err := replaceFile(filepath.Join(dir, filepath.FromSlash(figurePath(r.Name, i))), svg); err != nil {
+				return err
+			}
+		}
+		if err := replaceFile(filepath.Join(dir, r.Name+".md"), []byte(r.page())); err != nil {
+			return err
+		}
+	}
+	return replaceFile(filepath.Join(dir, "README.md"), []byte(contents(records)))
+}
+
+func figurePath(name string, i int) string {
+	return fmt.Sprintf("%s/%s-%d.svg", figuresFolder, name, i+1)
+}
+
+// contents is the report's first page.
+func contents(records []*Record) string {
+	var b strings.Builder
+	b.WriteString("# Lab\n\nWhat the papers measured, measured again with Griffin. " +
+		"This folder is written by `griffin lab report`; what the words mean is in [the guide](../guides/lab.md), " +
+		"and how the collections are made in [collections](collections.md). " +
+		"In each cell our number stands above the paper's and the ratio of the two. " +
+		"The machines are not those of the papers: compare ratios between columns and rows, not times.\n")
+	total := time.Duration(0)
+	for _, p := range Papers {
+		head := false
+		for _, r := range records {
+			if r.Paper != p.Short {
+				continue
+			}
+			if !head {
+				fmt.Fprintf(&b, "\n## %s\n\n%s.\n\n| | shows | took |\n|---|---|---|\n", p.Short, p.Citation)
+				head = true
+			}
+			took := r.Provenance.Took + r.Provenance.Prepared
+			total += took
+			fmt.Fprintf(&b, "| %s | [%s](%s.md) | %s |\n", r.Shows, r.Title, r.Name, seconds(took))
+		}
+	}
+	fmt.Fprintf(&b, "\nAll in all %s.\n", seconds(total))
+	return b.String()
+}
+
+// page is the Markdown page of one experiment.
+func (r *Record) page() string {
+	var b strings.Builder
+	citation := ""
+	for _, p := range Papers {
+		if p.Short == r.Paper {
+			citation = p.Citation
+		}
+	}
+	fmt.Fprintf(&b, "# %s\n\n%s of %s.\n", r.Title, r.Shows, citation)
+	if r.Provenance.Quick {
+		b.WriteString("\n**A quick run on toy collections: the numbers mean nothing.**\n")
+	}
+	fmt.Fprintf(&b, "\n**The paper.** %s\n\n**Here.** %s\n\n**What differs.** %s\n", r.Did, r.Ours, r.Differs)
+	for _, t := range r.Result.Tables {
+		b.WriteString("\n" + t.markdown())
+	}
+	for i, f := range r.Result.Figures {
+		fmt.Fprintf(&b, "\n![%s](%s)\n", f.Title, figurePath(r.Name, i))
+	}
+	if len(r.Result.Notes) > 0 {
+		b.WriteString("\n## Notes\n\n")
+		for _, n := range r.Result.Notes {
+			fmt.Fprintf(&b, "- %s\n", n)
+		}
+	}
+	b.WriteString(r.Provenance.markdown(r.Name))
+	return b.String()
+}
+
+func (p *Provenance) markdown(name string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n## How it was obtained\n\n| | |\n|---|---|\n")
+	row := func(key, value string) { fmt.Fprintf(&b, "| %s | %s |\n", key, value) }
+	row("processor", fmt.Sprintf("%s, %d cores, SIMD %s, %s", p.CPU, p.Cores, p.SIMD, p.Platform))
+	row("program", fmt.Sprintf("commit %s, %s", p.Commit, p.Go))
+	row("command", "`"+p.Command+"`")
+	row("seed", fmt.Sprint(p.Seed))
+	if len(p.Collections) > 0 {
+		row("collections", strings.Join(p.Collections, "<br>"))
+	}
+	row("date", p.Date.Format(time.DateTime)+" UTC")
+	row("took", fmt.Sprintf("%s of %s, and %s to make collections", seconds(p.Took), seconds(p.Budget), seconds(p.Prepared)))
+	row("raw numbers", fmt.Sprintf("[%[1]s/%[2]s.json](%[1]s/%[2]s.json)", recordsFolder, name))
+	return b.String()
+}
+
+// markdown writes a table; reasons of absence stand below it, once each.
+func (t *Table) markdown() string {
+	var b strings.Builder
+	if t.Title != "" {
+		fmt.Fprintf(&b, "### %s\n\n", t.Title)
+	}
+	fmt.Fprintf(&b, "| %s |", t.RowHead)
+	for _, c := range t.Columns {
+		fmt.Fprintf(&b, " %s |", c)
+	}
+	b.WriteString("\n|---|" + strings.Repeat("---:|", len(t.Columns)) + "\n")
+	var reasons []string
+	for i, row := range t.Cells {
+		fmt.Fprintf(&b, "| %s |", t.Rows[i])
+		for _, c := range row {
+			fmt.Fprintf(&b, " %s |", c.markdown(&reasons))
+		}
+		b.WriteString("\n")
+	}
+	for i, r := range reasons {
+		fmt.Fprintf(&b, "\n<sup>%d</sup> %s\n", i+1, r)
+	}
+	return b.String()
+}
+
+func (c *Cell) markdown(reasons *[]string) string {
+	var own string
+	switch {
+	case c.Ours != nil:
+		own = "**" + Number(*c.Ours) + "**"
+	case c.Text != "":
+		own = c.Text
+	default:
+		own = fmt.Sprintf("–<sup>%d</sup>", reasonIndex(reasons, c.Absent)+1)
+	}
+	switch {
+	case c.Paper == nil:
+		return own
+	case c.Ours == nil || *c.Paper == 0:
+		return fmt.Sprintf("%s<br><sub>paper %s</sub>", own, Number(*c.Paper))
+	}
+	return fmt.Sprintf("%s<br><sub>paper %s · × %s</sub>", own, Number(*c.Paper), Ratio(*c.Ours / *c.Paper))
+}
+
+// Number writes a number as tables do: four digits that count, or all before the
+// point, in groups of three.
+func Number(v float64) string {
+	if v == 0 {
+		return "0"
+	}
+	digits := 3 - int(math.Floor(math.Log10(math.Abs(v))))
+	if digits > 8 {
+		return strconv.FormatFloat(v, 'g', 4, 64)
+	}
+	s := strconv.FormatFloat(v, 'f', max(0, digits), 64)
+	if strings.Contains(s, ".") {
+		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
+	}
+	whole, fraction, _ := strings.Cut(s, ".")
+	for i := len(whole) - 3; i > 0 && whole[i-1] != '-' && len(whole) > 4; i -= 3 {
+		whole = whole[:i] + "," + whole[i:]
+	}
+	if fraction != "" {
+		return whole + "." + fraction
+	}
+	return whole
+}
+
+// Ratio writes a ratio with two or three digits.
+func Ratio(v float64) string {
+	switch a := math.Abs(v); {
+	case a >= 100:
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	case a >= 10:
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	case a >= 0.1:
+		return strconv.FormatFloat(v, 'f', 2, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 2, 64)
+}
+
+func seconds(d time.Duration) string {
+	switch {
+	case d >= time.Minute:
+		return d.Round(time.Second).String()
+	case d >= time.Second:
+		return d.Round(100 * time.Millisecond).String()
+	}
+	return d.Round(time.Millisecond).String()
+}

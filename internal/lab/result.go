@@ -1,0 +1,61 @@
+package lab
+
+import (
+	"errors"
+	"time"
+)
+
+// Result is what an experiment found.
+type Result struct {
+	Tables  []*Table  `json:"tables,omitempty"`
+	Figures []*Figure `json:"figures,omitempty"`
+	// Notes are sentences in Markdown on what the numbers say.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// Check returns an error for everything that was declared and is not there.
+func (r *Result) Check() error {
+	var errs []error
+	for _, t := range r.Tables {
+		errs = append(errs, t.Check())
+	}
+	for _, f := range r.Figures {
+		errs = append(errs, f.Check())
+	}
+	if len(r.Tables)+len(r.Figures) == 0 {
+		errs = append(errs, errors.New("the result has neither table nor figure"))
+	}
+	return errors.Join(errs...)
+}
+
+// Record is a result and where it comes from: all that a report needs, so that
+// it can be rendered again without running anything.
+type Record struct {
+	Name       string     `json:"name"`
+	Paper      string     `json:"paper"`
+	Shows      string     `json:"shows"`
+	Title      string     `json:"title"`
+	Did        string     `json:"did"`
+	Ours       string     `json:"ours"`
+	Differs    string     `json:"differs"`
+	Result     *Result    `json:"result"`
+	Provenance Provenance `json:"provenance"`
+}
+
+// Provenance says how numbers were obtained.
+type Provenance struct {
+	CPU         string        `json:"cpu"`
+	Cores       int           `json:"cores"`
+	SIMD        string        `json:"simd"`
+	Platform    string        `json:"platform"`
+	Go          string        `json:"go"`
+	Commit      string        `json:"commit"`
+	Seed        uint64        `json:"seed"`
+	Collections []string      `json:"collections,omitempty"` // those that the experiment opened
+	Command     string        `json:"command"`
+	Date        time.Time     `json:"date"`
+	Took        time.Duration `json:"took_ns"`
+	Prepared    time.Duration `json:"prepared_ns"` // making collections, on top of Took
+	Budget      time.Duration `json:"budget_ns"`
+	Quick       bool          `json:"quick,omitempty"`
+}

@@ -1,0 +1,99 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Table is a grid of numbers, ours beside the paper's.
+type Table struct {
+	Title   string   `json:"title"`
+	RowHead string   `json:"row_head"` // heading of the names of the rows
+	Rows    []string `json:"rows"`
+	Columns []string `json:"columns"` // with the unit, if there is one: "AND, ms"
+	Cells   [][]Cell `json:"cells"`   // by row, then column
+}
+
+// Cell is one number. Exactly one of Ours, Text and Absent is set.
+type Cell struct {
+	Ours  *float64 `json:"ours,omitempty"`
+	Text  string   `json:"text,omitempty"`
+	Paper *float64 `json:"paper,omitempty"` // nil: the paper has no number here
+	// Absent is the reason why there is no number of ours.
+	Absent string `json:"absent,omitempty"`
+}
+
+// NewTable returns a table whose cells are all to be filled or left out.
+func NewTable(title, rowHead string, rows, columns []string) *Table {
+	t := &Table{Title: title, RowHead: rowHead, Rows: rows, Columns: columns, Cells: make([][]Cell, len(rows))}
+	for i := range t.Cells {
+		t.Cells[i] = make([]Cell, len(columns))
+	}
+	return t
+}
+
+// Set fills a cell with a number of ours.
+func (t *Table) Set(row, column int, ours float64) { t.Cells[row][column].Ours = &ours }
+
+// SetText fills a cell with words.
+func (t *Table) SetText(row, column int, text string) { t.Cells[row][column].Text = text }
+
+// SetPaper puts the paper's number into a cell, beside ours.
+func (t *Table) SetPaper(row, column int, paper float64) { t.Cells[row][column].Paper = &paper }
+
+// SetPapers puts the paper's numbers into the cells of a row, from the first
+// column on. NaN stands for none.
+func (t *Table) SetPapers(row int, papers ...float64) {
+	for i, p := range papers {
+		if !math.IsNaN(p) {
+			t.SetPaper(row, i, p)
+		}
+	}
+}
+
+// Leave leaves a cell out, for the reason given.
+func (t *Table) Leave(row, column int, reason string) { t.Cells[row][column].Absent = reason }
+
+// LeaveColumn leaves a whole column out.
+func (t *Table) LeaveColumn(column int, reason string) {
+	for row := range t.Rows {
+		t.Leave(row, column, reason)
+	}
+}
+
+// LeaveRow leaves a whole row out.
+func (t *Table) LeaveRow(row int, reason string) {
+	for column := range t.Columns {
+		t.Leave(row, column, reason)
+	}
+}
+
+// Check returns an error for each cell that is not filled, or filled with what
+// is no number.
+func (t *Table) Check() error {
+	var errs []error
+	for i, row := range t.Cells {
+		for j, c := range row {
+			where := fmt.Sprintf("table %q: row %q, column %q", t.Title, t.Rows[i], t.Columns[j])
+			set := 0
+			for _, is := range []bool{c.Ours != nil, c.Text != "", c.Absent != ""} {
+				if is {
+					set++
+				}
+			}
+			switch {
+			case set != 1:
+				errs = append(errs, fmt.Errorf("%s: has %d of number, text and reason for absence, want one", where, set))
+			case c.Ours != nil && !finite(*c.Ours):
+				errs = append(errs, fmt.Errorf("%s: %v is no number", where, *c.Ours))
+			}
+		}
+	}
+	if len(t.Rows) == 0 || len(t.Columns) == 0 {
+		errs = append(errs, fmt.Errorf("table %q has no cells", t.Title))
+	}
+	return errors.Join(errs...)
+}
+
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

@@ -1,0 +1,53 @@
+package lab
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"time"
+)
+
+// Variant is one of several ways to do the same work.
+type Variant struct {
+	Name string
+	Do   func() error
+}
+
+// Timing are the times of a variant.
+type Timing struct {
+	Min, Median time.Duration
+}
+
+// Compare times variants: each once to warm up, then rounds times in turn, so
+// that what disturbs the machine for a while disturbs all of them. The collector
+// runs before the rounds and not within, unless the variants allocate a lot.
+func Compare(ctx context.Context, rounds int, variants ...Variant) ([]Timing, error) {
+	times := make([][]time.Duration, len(variants))
+	runtime.GC()
+	for round := range rounds + 1 {
+		for i, v := range variants {
+			if err := ctx.Err(); err != nil {
+				return nil, context.Cause(ctx)
+			}
+			start := time.Now()
+			if err := v.Do(); err != nil {
+				return nil, err
+			}
+			if round > 0 {
+				times[i] = append(times[i], time.Since(start))
+			}
+		}
+	}
+	timings := make([]Timing, len(variants))
+	for i, t := range times {
+		slices.Sort(t)
+		timings[i] = Timing{Min: t[0], Median: t[len(t)/2]}
+	}
+	return timings, nil
+}
+
+// Per returns the least time of a unit of work in nanoseconds.
+func (t Timing) Per(units int) float64 { return float64(t.Min.Nanoseconds()) / float64(max(units, 1)) }
+
+// PerSecond returns the units of work in a second at the least time.
+func (t Timing) PerSecond(units int) float64 { return float64(units) / max(t.Min.Seconds(), 1e-9) }
