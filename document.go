@@ -1,5 +1,12 @@
 package griffin
 
+import (
+	"maps"
+	"slices"
+
+	"github.com/griffin-search/griffin/internal/corpus"
+)
+
 // Document is one document, as it is added and as it is returned.
 type Document struct {
 	// ID is the caller's name for it: not empty, unique in the index. Adding a
@@ -11,6 +18,23 @@ type Document struct {
 	// Fields are further texts. They are stored; those that the index declares
 	// (WithFields) can be searched with name:word.
 	Fields []Field `json:"fields,omitempty"`
+	// Vector holds the terms of the document and their weights, for an index made
+	// WithWeights; Title and Text are then stored only. Vectors are not stored:
+	// documents that are read back have none.
+	Vector map[string]float64 `json:"vector,omitempty"`
+}
+
+// vector returns the terms of Vector in order, so that equal documents make
+// equal indexes; nil if there is none.
+func (d *Document) vector() []corpus.TermWeight {
+	if d.Vector == nil {
+		return nil
+	}
+	terms := make([]corpus.TermWeight, 0, len(d.Vector))
+	for _, term := range slices.Sorted(maps.Keys(d.Vector)) {
+		terms = append(terms, corpus.TermWeight{Term: term, Weight: d.Vector[term]})
+	}
+	return terms
 }
 
 // Field is a named text of a document.

@@ -71,6 +71,7 @@ func (ix *Index) IndexFiles(ctx context.Context, paths []string, opts FilesOptio
 	reader, err := corpus.Open(paths, corpus.Options{
 		Format: opts.Format, IDField: opts.IDField, TitleField: opts.TitleField, TextField: opts.TextField,
 		ExtraFields: opts.ExtraFields, DropExtra: ix.dropsExtra(), Stdin: opts.Stdin,
+		Weights: ix.ix.Options().Weighted(),
 	})
 	if err != nil {
 		return FilesReport{}, err

@@ -49,6 +49,7 @@ func Create(dir string, opts ...Option) (*Index, error) {
 	}
 	made := index.Options{
 		Analyzer: cfg.analyzer, Codec: cfg.codec, Positions: cfg.positions, NoStored: cfg.withoutStored, Fields: cfg.fields,
+		WeightScale: cfg.weightScale,
 	}
 	if cfg.bm25 != nil {
 		made.BM25 = *cfg.bm25
@@ -119,7 +120,7 @@ func (ix *Index) Close() error {
 // before it were added.
 func (ix *Index) Add(ctx context.Context, docs ...Document) error {
 	return ix.write(ctx, len(docs), func(w *index.Writer, i int) error {
-		d := corpus.Document{ID: docs[i].ID, Title: docs[i].Title, Text: docs[i].Text}
+		d := corpus.Document{ID: docs[i].ID, Title: docs[i].Title, Text: docs[i].Text, Vector: docs[i].vector()}
 		for _, f := range docs[i].Fields {
 			d.Extra = append(d.Extra, corpus.Field(f))
 		}

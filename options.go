@@ -16,6 +16,7 @@ type config struct {
 	codec         string
 	fields        []string
 	positions     bool
+	weightScale   float64
 	withoutStored bool
 	bm25          *score.BM25
 	memoryBytes   int64
@@ -55,6 +56,13 @@ func WithFields(names ...string) Option {
 
 // WithPositions keeps where in a document each word stands, which phrases need.
 func WithPositions() Option { return func(c *config) { c.positions = true } }
+
+// WithWeights makes an index of vectors, as learned sparse models give them:
+// documents have terms with weights (Document.Vector; the field "vector" of
+// JSON Lines), queries too ({"term": 1.5, …}, or words, each of weight 1), and a
+// score is the dot product of both. Weights are kept to a precision of 1/scale:
+// 1 for models that give whole numbers up to 65535, 100 for most others.
+func WithWeights(scale float64) Option { return func(c *config) { c.weightScale = scale } }
 
 // WithoutStored keeps no text: hits then have neither title nor snippet, and
 // the index is a third to a half of the size.

@@ -162,6 +162,10 @@ func (s *search) prepare(text string) (plan *exec.Plan, notes []string, err erro
 	began := time.Now()
 	var node query.Node
 	switch {
+	case s.snapshot.Options.Weighted() && query.IsWeights(text):
+		if node, err = query.ParseWeights(text); err != nil {
+			return nil, nil, err
+		}
 	case s.config.plainWords:
 		node = &query.Words{Text: text, Boost: 1}
 	case s.config.lenient:

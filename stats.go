@@ -15,7 +15,9 @@ type Stats struct {
 	Analyzer    string `json:"analyzer"`
 	Codec       string `json:"codec"`
 	Positions   bool   `json:"positions"`
-	Stored      bool   `json:"stored"`
+	// WeightScale is that of an index made WithWeights; else 0.
+	WeightScale float64 `json:"weight_scale,omitempty"`
+	Stored      bool    `json:"stored"`
 	// K1 and B of BM25, as searches use them.
 	K1       float32        `json:"k1"`
 	B        float32        `json:"b"`
@@ -58,7 +60,7 @@ func (ix *Index) Stats() (Stats, error) {
 	bm25 := exec.NewSearcher(snapshot, ix.cfg.bm25).BM25()
 	s := Stats{
 		NumDocs: snapshot.NumLive, DeletedDocs: snapshot.NumDocs - snapshot.NumLive, Generation: snapshot.Generation,
-		Analyzer: o.Analyzer, Codec: o.Codec, Positions: o.Positions, Stored: !o.NoStored, K1: bm25.K1, B: bm25.B,
+		Analyzer: o.Analyzer, Codec: o.Codec, Positions: o.Positions, WeightScale: o.WeightScale, Stored: !o.NoStored, K1: bm25.K1, B: bm25.B,
 		Fields: make([]FieldStats, len(snapshot.Fields)), Segments: make([]SegmentStats, len(snapshot.Segments)), Parts: map[string]int64{},
 	}
 	var postings uint64

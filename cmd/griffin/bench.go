@@ -122,6 +122,7 @@ type benchmark struct {
 	options  benchOptions
 	exec     exec.Options
 	searcher *exec.Searcher
+	weighted bool // the index is one of weights
 	nodes    []query.Node
 	ids      []string
 	plans    []*exec.Plan // of each query, if options.prepared
@@ -149,7 +150,7 @@ func (a *app) bench(ctx context.Context, o benchOptions, dir string) error {
 	}
 	defer snapshot.Release()
 	b := &benchmark{
-		options: o, searcher: exec.NewSearcher(snapshot, nil),
+		options: o, searcher: exec.NewSearcher(snapshot, nil), weighted: snapshot.Options.Weighted(),
 		exec:     exec.Options{Mode: mode, K: o.k, Traversal: o.traversal},
 		recorder: latency.NewRecorder(len(topics), o.runs),
 		result: benchResult{
@@ -178,7 +179,12 @@ func (a *app) bench(ctx context.Context, o benchOptions, dir string) error {
 func (b *benchmark) parse(topics []trec.Topic) error {
 	for _, t := range topics {
 		var node query.Node = &query.Words{Text: t.Title, Boost: 1}
-		if b.options.syntax {
+		if b.weighted && query.IsWeights(t.Title) {
+			var err error
+			if node, err = query.ParseWeights(t.Title); err != nil {
+				return fmt.Errorf("%s: query %s: %w", b.options.queries, t.ID, err)
+			}
+		} else if b.options.syntax {
 			var err error
 			if node, err = query.Parse(t.Title, b.searcher.Fields()); err != nil {
 				return fmt.Errorf("%s: query %s: %w", b.options.queries, t.ID, err)

@@ -23,6 +23,7 @@ type indexOptions struct {
 	fields    []string
 	positions bool
 	noStored  bool
+	weights   float64
 	k1, b     float32
 	memory    sizeFlag
 	threads   int
@@ -56,6 +57,7 @@ Analyzers:
 		Example: `  griffin index --out notes.idx ~/notes
   griffin index --out wiki.idx --positions wiki-*.jsonl.zst
   zcat dump.tsv.gz | griffin index --out d.idx --format msmarco-tsv -
+  griffin index --out splade.idx --weights vectors.jsonl.gz   # {"id": …, "vector": {"term": 1.7, …}}
   griffin index --out notes.idx --update ~/notes/new   # add to it, same ids replace`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -83,6 +85,8 @@ Analyzers:
 	f.StringSliceVar(&o.fields, "fields", []string{"title"}, "fields that can be searched by name:word, beside the whole text")
 	f.BoolVar(&o.positions, "positions", false, "keep the places of words, which \"phrases\" need")
 	f.BoolVar(&o.noStored, "no-stored", false, "keep no text: hits have no title and no snippet")
+	f.Float64Var(&o.weights, "weights", 0, "index the \"vector\" of JSON records, terms with weights of a learned model, to a precision of one part in N (1 for whole numbers)")
+	f.Lookup("weights").NoOptDefVal = "100"
 	f.StringVar(&o.files.Reorder, "reorder", "none", "renumber documents so that like ones are neighbours: bp or none")
 	f.Float32Var(&o.k1, "k1", 0.9, "BM25's k1")
 	f.Float32Var(&o.b, "b", 0.4, "BM25's b")
@@ -102,10 +106,21 @@ Analyzers:
 // together. What is left, Create checks.
 func (o *indexOptions) check(flags *pflag.FlagSet) error {
 	if o.update {
-		for _, name := range []string{"analyzer", "codec", "fields", "positions", "no-stored", "k1", "b"} {
+		for _, name := range []string{"analyzer", "codec", "fields", "positions", "no-stored", "weights", "k1", "b"} {
 			if flags.Changed(name) {
 				return usagef("--%s was settled when the index was made, and --update keeps it; build it anew with --replace", name)
 			}
+		}
+	}
+	if o.weights != 0 {
+		for _, name := range []string{"fields", "positions", "k1", "b"} {
+			if flags.Changed(name) {
+				return usagef("--%s means nothing to an index of --weights", name)
+			}
+		}
+		o.fields = nil
+		if !flags.Changed("analyzer") {
+			o.analyzer = ""
 		}
 	}
 	if flags.Changed("format") {
@@ -139,7 +154,7 @@ func (a *app) createIndex(ctx context.Context, o indexOptions, paths []string) (
 
 func (o *indexOptions) createOptions() []griffin.Option {
 	opts := []griffin.Option{
-		griffin.WithAnalyzer(o.analyzer), griffin.WithCodec(o.codec), griffin.WithFields(o.fields...),
+		griffin.WithAnalyzer(o.analyzer), griffin.WithCodec(o.codec), griffin.WithFields(o.fields...), griffin.WithWeights(o.weights),
 		griffin.WithBM25(o.k1, o.b), griffin.WithMemory(int64(o.memory)), griffin.WithThreads(o.threads),
 	}
 	if o.positions {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -42,8 +43,12 @@ func (a *app) printStats(s griffin.Stats) {
 		a.printf(" (and %s deleted, not yet merged away)", count(s.DeletedDocs))
 	}
 	a.printf(", %s, generation %d\n", sizeOf(s.SizeBytes), s.Generation)
-	a.printf("analyzer %s, codec %s, positions %s, stored text %s, BM25 k1=%g b=%g\n\n",
-		s.Analyzer, s.Codec, yesNo(s.Positions), yesNo(s.Stored), s.K1, s.B)
+	ranking := fmt.Sprintf("BM25 k1=%g b=%g", s.K1, s.B)
+	if s.WeightScale != 0 {
+		ranking = fmt.Sprintf("weights times %g", s.WeightScale)
+	}
+	a.printf("analyzer %s, codec %s, positions %s, stored text %s, %s\n\n",
+		s.Analyzer, s.Codec, yesNo(s.Positions), yesNo(s.Stored), ranking)
 
 	a.printf("%s%-12s %14s %14s %14s %12s %10s%s\n", st.bold, "field", "documents", "tokens", "postings", "terms", "length", st.reset)
 	for _, f := range s.Fields {

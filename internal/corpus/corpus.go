@@ -19,12 +19,21 @@ type Document struct {
 	// or the record's own names). They are stored; they are indexed as fields
 	// of their own where the index declares them.
 	Extra []Field
+	// Vector holds the terms of a document that comes with weights (Options.Weights),
+	// each once; nil if it does not, not nil but empty if it has none.
+	Vector []TermWeight
 	// Source is where the document was read, for messages.
 	Source Location
 }
 
 // Field is a named text of a document.
 type Field struct{ Name, Value string }
+
+// TermWeight is a term with the weight that a model gave it.
+type TermWeight struct {
+	Term   string
+	Weight float64
+}
 
 // Location is a place in the input. Zero parts are unknown.
 type Location struct {

@@ -28,6 +28,7 @@ type jsonField struct {
 type jsonParser struct {
 	opts    *Options
 	scanner jsonScanner
+	vectors jsonScanner // of Options.Weights
 	names   []string    // names of extra fields met so far, each allocated once
 	chosen  []jsonField // fields that go to Extra, of the record at hand
 }
@@ -59,28 +60,40 @@ func (p *jsonParser) parse(line []byte, at Location) (*Document, *RecordError) {
 	text, err := pick(fields, p.opts.TextField, textNames)
 	if err == nil {
 		err = checkText(fields[text])
+	} else if p.opts.Weights && p.opts.TextField == "" {
+		err = nil // it is the vector that is indexed
 	}
 	if err != nil {
+		if vector, none := pick(fields, vectorField, nil); none == nil && fields[vector].kind == '{' && text < 0 {
+			return nil, &RecordError{Location: at, Field: vectorField, Err: errOnlyVector}
+		}
 		return nil, fieldError(at, p.opts.TextField, textNames, fields, text, err)
 	}
-	return p.document(fields, id, title, text, at), nil
+	d := p.document(fields, id, title, text, at)
+	if p.opts.Weights {
+		if d.Vector, rec = p.vector(fields); rec != nil {
+			rec.Location = at
+			return nil, rec
+		}
+	}
+	return d, nil
 }
 
 // document builds the document from the fields with the given indexes; title
-// may be -1.
+// and text may be -1.
 func (p *jsonParser) document(fields []jsonField, id, title, text int, at Location) *Document {
 	// A title or text that is no string is null, which checkText let pass as empty.
 	titleText, bodyText := []byte(nil), []byte(nil)
 	if title >= 0 && fields[title].kind == '"' {
 		titleText = fields[title].value
 	}
-	if fields[text].kind == '"' {
+	if text >= 0 && fields[text].kind == '"' {
 		bodyText = fields[text].value
 	}
 	size := len(titleText) + len(bodyText)
 	p.chosen = p.chosen[:0]
 	for i, f := range fields {
-		if i != id && i != title && i != text && p.isExtra(f) {
+		if i != id && i != title && i != text && p.isExtra(f) && !(p.opts.Weights && string(f.name) == vectorField) {
 			size += len(f.value)
 			p.chosen = append(p.chosen, f)
 		}
@@ -132,9 +145,11 @@ func (p *jsonParser) name(name []byte) string {
 }
 
 var (
-	errMissing   = fmt.Errorf("missing: %w", base.ErrBadInput)
-	errEmptyID   = fmt.Errorf("the id is empty: %w", base.ErrBadInput)
-	errNotString = errors.New("not a string")
+	errMissing = fmt.Errorf("missing: %w", base.ErrBadInput)
+	errEmptyID = fmt.Errorf("the id is empty: %w", base.ErrBadInput)
+	// errOnlyVector is for who takes the output of a learned model for texts.
+	errOnlyVector = fmt.Errorf("terms with weights, and no text: index it as weights: %w", base.ErrBadInput)
+	errNotString  = errors.New("not a string")
 )
 
 // pick returns the index of the field with the given name or, if that is

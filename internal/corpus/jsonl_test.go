@@ -149,3 +149,59 @@ func FuzzJSONL(f *testing.F) {
 		}
 	})
 }
+
+func TestJSONLVectors(t *testing.T) {
+	lines := `{"id": "1", "contents": "kept", "vector": {"search": 3.5, "##ing": 0, "é\n": 7}, "year": 1999}
+{"id": "2", "vector": {}}
+`
+	res := collectString(t, lines, Options{Format: "jsonl", Weights: true})
+	checkBad(t, res.bad)
+	checkDocs(
+		t, res.docs,
+		Document{ID: "1", Text: "kept", Vector: []TermWeight{{"search", 3.5}, {"##ing", 0}, {"é\n", 7}}, Extra: []Field{{"year", "1999"}}},
+		Document{ID: "2", Vector: []TermWeight{}},
+	)
+	for _, c := range []struct{ line, want string }{
+		{`{"id": "1", "text": "x"}`, `field "vector": missing`},
+		{`{"id": "1", "vector": ["a", 1]}`, `field "vector": not an object`},
+		{`{"id": "1", "vector": {"a": "1"}}`, `term "a": the weight is no number`},
+		{`{"id": "1", "vector": {"a": -0.5}}`, `term "a": the weight -0.5 is not 0 or more`},
+		{`{"id": "1", "vector": {"a": 1e400}}`, `term "a": the weight 1e400 is not`},
+		{`{"id": "1", "vector": {"": 1}}`, `an empty term`},
+		{`{"id": "1", "vector": {"a": 1, "a": 2}}`, `twice`},
+	} {
+		res := collectString(t, c.line+"\n", Options{Format: "jsonl", Weights: true})
+		if len(res.docs) != 0 || len(res.bad) != 1 || !strings.Contains(res.bad[0], c.want) {
+			t.Errorf("%s: %v, %v; want an error with %q", c.line, res.docs, res.bad, c.want)
+		}
+	}
+	// Whoever takes vectors for texts is told.
+	res = collectString(t, `{"id": "1", "vector": {"a": 1}}`+"\n", Options{Format: "jsonl"})
+	if len(res.bad) != 1 || !strings.Contains(res.bad[0], "index it as weights") {
+		t.Errorf("a vector taken for a text: %v", res.bad)
+	}
+}
+
+func FuzzParseVector(f *testing.F) {
+	for _, s := range []string{`{}`, `{"a": 1}`, `{"a": 1.5e3, "b\u00e9": 0}`, `{"a": -1}`, `{"a"`, `[]`, `{"a": 1} {}`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		vector, err := ParseVector([]byte(text))
+		if err != nil {
+			return
+		}
+		var want map[string]float64
+		if err := json.Unmarshal([]byte(text), &want); err != nil {
+			t.Fatalf("ParseVector takes what is no map of numbers: %v", err)
+		}
+		if len(want) != len(vector) {
+			t.Fatalf("%d terms, %d expected", len(vector), len(want))
+		}
+		for _, v := range vector {
+			if want[v.Term] != v.Weight || v.Weight < 0 || !utf8.ValidString(v.Term) {
+				t.Fatalf("%q has weight %g, %g expected", v.Term, v.Weight, want[v.Term])
+			}
+		}
+	})
+}

@@ -26,6 +26,10 @@ type Options struct {
 	ExtraFields []string
 	// DropExtra leaves Document.Extra empty.
 	DropExtra bool
+	// Weights reads records as vectors: the field "vector" of a JSON record is
+	// an object of terms and weights, as Anserini and Pyserini write them, and
+	// goes to Document.Vector; a text is not asked for. Only JSON Lines have it.
+	Weights bool
 	// MaxRecordBytes bounds a record, and a file of a folder, uncompressed.
 	// What is longer is reported as a RecordError. 0: DefaultMaxRecordBytes.
 	MaxRecordBytes int

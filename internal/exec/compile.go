@@ -21,6 +21,7 @@ type compiler struct {
 	analyzer  analysis.Analyzer
 	fields    []string // by FieldID
 	positions bool     // the index has them
+	weighted  bool     // the index is one of weights
 	tokens    []analysis.Token
 	text      []byte
 
@@ -39,6 +40,8 @@ func (c *compiler) compile(n query.Node, mode Mode, boost float64) (node, error)
 		return c.leaf(n.Field, n.Text, boost*n.Boost, true /* phrase */)
 	case *query.Words:
 		return c.words(n, mode, boost*n.Boost)
+	case *query.Weights:
+		return c.weights(n, mode, boost)
 	case *query.Boolean:
 		return c.group(n, mode, boost*n.Boost)
 	}
@@ -85,6 +88,35 @@ func (c *compiler) words(w *query.Words, mode Mode, boost float64) (node, error)
 		} else {
 			g.optional = append(g.optional, l)
 		}
+	}
+	return g.simplify(), nil
+}
+
+// weights makes a leaf of each term of a vector that has a weight.
+func (c *compiler) weights(w *query.Weights, mode Mode, boost float64) (node, error) {
+	if !c.weighted {
+		return nil, fmt.Errorf("a query of terms and weights, but the index is one of texts: %w", base.ErrBadInput)
+	}
+	if len(w.Terms) > query.MaxClauses {
+		return nil, tooManyTerms()
+	}
+	g := c.memory.group(len(w.Terms))
+	for _, t := range w.Terms {
+		if t.Weight == 0 {
+			continue
+		}
+		c.text = append(c.text[:0], t.Term...)
+		terms := c.memory.numbers.take(1)
+		terms[0] = c.intern(0, c.text)
+		l := c.memory.leaf(leaf{terms: terms, boost: boost * t.Weight})
+		if mode == ModeAnd {
+			g.required = append(g.required, l)
+		} else {
+			g.optional = append(g.optional, l)
+		}
+	}
+	if g.matchesNothing() {
+		return nil, nil
 	}
 	return g.simplify(), nil
 }

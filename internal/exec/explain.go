@@ -142,6 +142,9 @@ func (x *explainer) part(l *leaf, excluded bool) Part {
 		Field: s.fields[l.field], Excluded: excluded, Freq: x.found[l].freq, AvgLength: stats.AvgLen(),
 		NumDocs: stats.NumDocs, IDF: p.idf(l), Boost: l.boost, K1: s.bm25.K1, B: s.bm25.B,
 	}
+	if o := &s.snapshot.Options; o.Weighted() {
+		part.IDF, part.K1, part.B, part.Scale = 0, 0, 0, o.WeightScale
+	}
 	for _, t := range l.terms {
 		part.Terms = append(part.Terms, string(p.terms[t].bytes))
 		part.DocFreq = append(part.DocFreq, p.docFreqs[t])

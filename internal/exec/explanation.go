@@ -19,6 +19,10 @@ type Explanation struct {
 //
 //	Contribution = IDF * Boost * Freq / (Freq + K1*(1 - B + B*Length/AvgLength))
 //
+// or, in an index of weights,
+//
+//	Contribution = Boost * Freq / Scale
+//
 // rounded to a multiple of 2^-16. (IDF * Boost counts as at most 60000, which
 // only a phrase of many rare terms with nearly the largest boost can reach.)
 type Part struct {
@@ -41,6 +45,9 @@ type Part struct {
 	Boost float64 `json:"boost"`
 	K1    float32 `json:"k1"`
 	B     float32 `json:"b"`
+	// Scale of an index of weights, whose Freq are scaled weights and where IDF, K1
+	// and B play no part; else 0.
+	Scale float64 `json:"scale,omitempty"`
 	// Contribution to the score, 0 if Freq is 0 or the part is Excluded.
 	Contribution float64 `json:"contribution"`
 }

@@ -84,7 +84,7 @@ func (s *Searcher) PrepareInto(p *Plan, sc *Scratch, q query.Node, opts Options)
 	p.memory.reset()
 	p.legs.reset()
 	c := &sc.compiler
-	c.fields, c.positions = s.fields, s.snapshot.Options.Positions
+	c.fields, c.positions, c.weighted = s.fields, s.snapshot.Options.Positions, s.snapshot.Options.Weighted()
 	c.memory, c.terms, c.notes = &p.memory, p.terms[:0], nil
 	err := p.compile(c, opts)
 	p.terms, p.notes = c.terms, c.notes
@@ -254,6 +254,9 @@ func (p *Plan) idf(l *leaf) float64 {
 }
 
 func (p *Plan) scorer(l *leaf) score.Term {
+	if o := &p.searcher.snapshot.Options; o.Weighted() {
+		return score.NewLinearTerm(l.boost, o.WeightScale)
+	}
 	weight := min(p.idf(l)*l.boost, maxWeight)
 	return p.searcher.bm25.NewTerm(weight, 1, p.searcher.snapshot.Fields[l.field].AvgLen())
 }
@@ -285,6 +288,10 @@ func (p *Plan) leg(leg *traverse.Leg, segment, term int, scorer score.Term) erro
 		leg.Scale = score.NewScale(scorer, view.Meta().Fields[field].AvgLen, avgNow)
 	}
 	leg.MaxScore = leg.Scale.Upper(bound)
+	if scorer.Linear && leg.MaxScore > maxWeight<<base.ScoreFractionBits {
+		return fmt.Errorf("term %q: the weight of the query times the greatest of the documents, %.0f, passes %d: use smaller weights: %w",
+			p.terms[term].bytes, leg.MaxScore.Float64(), maxWeight, base.ErrBadInput)
+	}
 	return nil
 }
 

@@ -22,11 +22,12 @@ type Searcher struct {
 }
 
 // NewSearcher returns a Searcher that scores with bm25, or with the parameters
-// of the index if bm25 is nil. It costs next to nothing.
+// of the index if bm25 is nil. (In an index of weights they play no part.) It
+// costs next to nothing.
 func NewSearcher(snapshot *index.Snapshot, bm25 *score.BM25) *Searcher {
 	s := &Searcher{snapshot: snapshot, bm25: snapshot.Options.BM25}
 	if bm25 != nil {
-		s.ownBounds = *bm25 != s.bm25
+		s.ownBounds = *bm25 != s.bm25 && !snapshot.Options.Weighted()
 		s.bm25 = *bm25
 	}
 	s.fields = make([]string, len(snapshot.Fields))

@@ -153,6 +153,7 @@ type schema struct {
 	fields    []string // fields[0] is ""
 	positions bool
 	stored    bool
+	scale     float64 // of weights; 0 if documents are texts
 }
 
 // fieldID returns the number of a declared field other than the default one.
@@ -252,6 +253,9 @@ func (v *inverter) add(d *corpus.Document) error {
 	if err := checkDocument(d); err != nil {
 		return err
 	}
+	if err := v.schema.checkVector(d); err != nil {
+		return err
+	}
 	doc := uint32(v.docs.len())
 	if err := v.store(d); err != nil {
 		return err
@@ -261,6 +265,10 @@ func (v *inverter) add(d *corpus.Document) error {
 		v.fields[i].lengths = append(v.fields[i].lengths, 0)
 	}
 	main := &v.fields[0]
+	if v.schema.scale != 0 {
+		main.addWeights(doc, d.Vector, v.schema.scale)
+		return nil
+	}
 	next := uint32(0) // position of the text's first word
 	if d.Title != "" {
 		tokens := v.analyze(d.Title)
@@ -310,6 +318,9 @@ func checkDocument(d *corpus.Document) error {
 	size := len(d.Title) + len(d.Text)
 	for i := range d.Extra {
 		size += len(d.Extra[i].Value)
+	}
+	for i := range d.Vector {
+		size += len(d.Vector[i].Term)
 	}
 	if size > maxDocBytes {
 		return fmt.Errorf("document of %d bytes, at most %d: %w", size, maxDocBytes, base.ErrBadInput)

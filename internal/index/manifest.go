@@ -155,9 +155,10 @@ func (m *manifest) validate() error {
 	return nil
 }
 
-// names returns the files and folders that the manifest names.
+// names returns the files and folders that the manifest names, and the file of
+// what is derived from its commit.
 func (m *manifest) names() map[string]bool {
-	names := map[string]bool{manifestName: true, lockName: true}
+	names := map[string]bool{manifestName: true, lockName: true, impactsName(m.Generation): true}
 	for _, s := range m.Segments {
 		names[s.Name] = true
 		if s.Live != "" {
@@ -170,7 +171,7 @@ func (m *manifest) names() map[string]bool {
 // ours tells whether a name in an index folder is one that a writer makes.
 func ours(name string) bool {
 	return name == manifestName || name == manifestTemp || name == lockName || name == tempName ||
-		segmentPattern.MatchString(name) || livePattern.MatchString(name)
+		segmentPattern.MatchString(name) || livePattern.MatchString(name) || name == impactsTemp || impactsPattern.MatchString(name)
 }
 
 // loadManifest reads the manifest of an index folder. The error wraps

@@ -32,12 +32,25 @@ type Options struct {
 	// "title" alone. A document's title goes to the field "title", its further
 	// fields to those of their names.
 	Fields []string `json:"fields"`
+	// WeightScale, if not 0, makes an index of documents that come as vectors:
+	// terms with weights from outside, as learned sparse models give them
+	// (corpus.Document.Vector). A weight is kept as round(weight*WeightScale) in
+	// the place of a frequency, and scores are dot products of the vectors of
+	// query and document; BM25 plays no part. Terms are taken as they are, there
+	// are no positions, and no fields next to the default one.
+	WeightScale float64 `json:"weight_scale,omitempty"`
 }
+
+// Weighted says whether the index holds weights from outside.
+func (o Options) Weighted() bool { return o.WeightScale != 0 }
 
 // Defaults of Options.
 const (
 	DefaultAnalyzer = "english"
 	DefaultCodec    = "simdbp"
+	// weightAnalyzer is the analyzer of an index of weights, for queries that
+	// are plain text: what was tokenised beforehand.
+	weightAnalyzer = "whitespace"
 )
 
 // withDefaults returns o with its zero values filled in, or an error that
@@ -45,6 +58,9 @@ const (
 func (o Options) withDefaults() (Options, error) {
 	if o.Analyzer == "" {
 		o.Analyzer = DefaultAnalyzer
+		if o.Weighted() {
+			o.Analyzer = weightAnalyzer
+		}
 	}
 	if o.Codec == "" {
 		o.Codec = DefaultCodec
@@ -54,6 +70,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Fields == nil {
 		o.Fields = []string{titleField}
+		if o.Weighted() {
+			o.Fields = []string{}
+		}
 	}
 	o.Fields = slices.Clone(o.Fields)
 	return o, o.validate()
@@ -69,6 +88,9 @@ func (o *Options) validate() error {
 	if !(o.BM25.K1 >= 0 && o.BM25.K1 <= 1000 && o.BM25.B >= 0 && o.BM25.B <= 1) {
 		return fmt.Errorf("BM25 with k1=%g, b=%g: want k1 in 0..1000 and b in 0..1: %w", o.BM25.K1, o.BM25.B, base.ErrBadInput)
 	}
+	if err := o.validateWeights(); err != nil {
+		return err
+	}
 	if len(o.Fields) >= base.MaxFields {
 		return fmt.Errorf("%d fields next to the default one, at most %d: %w", len(o.Fields), base.MaxFields-1, base.ErrBadInput)
 	}
@@ -79,6 +101,23 @@ func (o *Options) validate() error {
 		if slices.Contains(o.Fields[:i], name) {
 			return fmt.Errorf("field %q is declared twice: %w", name, base.ErrBadInput)
 		}
+	}
+	return nil
+}
+
+// maxWeightScale is far beyond what is of use: weights of 0.001 become 1000.
+const maxWeightScale = 1e6
+
+func (o *Options) validateWeights() error {
+	switch {
+	case !o.Weighted():
+		return nil
+	case !(o.WeightScale >= 1/maxWeightScale && o.WeightScale <= maxWeightScale):
+		return fmt.Errorf("weight scale %g: want %g to %g: %w", o.WeightScale, 1/maxWeightScale, float64(maxWeightScale), base.ErrBadInput)
+	case o.Positions:
+		return fmt.Errorf("an index of weights has no positions: %w", base.ErrBadInput)
+	case len(o.Fields) > 0:
+		return fmt.Errorf("an index of weights has no fields %q: %w", o.Fields, base.ErrBadInput)
 	}
 	return nil
 }
@@ -95,6 +134,7 @@ func (o *Options) schema() *schema {
 		fields:    append([]string{""}, o.Fields...),
 		positions: o.Positions,
 		stored:    !o.NoStored,
+		scale:     o.WeightScale,
 	}
 }
 
@@ -104,6 +144,7 @@ func (o *Options) segmentOptions(threads int) segment.Options {
 		Codec:     o.Codec,
 		Analyzer:  o.Analyzer,
 		BM25:      o.BM25,
+		Weights:   o.Weighted(),
 		Positions: o.Positions,
 		Stored:    !o.NoStored,
 		Threads:   threads,

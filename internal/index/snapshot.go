@@ -2,10 +2,12 @@ package index
 
 import (
 	"fmt"
+	"sync"
 	"sync/atomic"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/derived"
+	"github.com/griffin-search/griffin/internal/impact"
 	"github.com/griffin-search/griffin/internal/invariant"
 	"github.com/griffin-search/griffin/internal/segment"
 )
@@ -27,6 +29,11 @@ type Snapshot struct {
 
 	references atomic.Int64
 	held       []*openSegment // of Segments, in their order
+
+	index          *Index
+	indexID        string
+	openingImpacts sync.Mutex
+	impacts        atomic.Pointer[impact.Index] // nil: not opened
 }
 
 // View is one segment of a Snapshot.
@@ -78,7 +85,7 @@ func (o *openSegment) release() {
 // newSnapshot opens what m names, and shares what former, a snapshot of the same
 // index that the caller holds, or nil, has open.
 func (ix *Index) newSnapshot(m *manifest, former *Snapshot) (*Snapshot, error) {
-	s := &Snapshot{Generation: m.Generation, Options: m.Options}
+	s := &Snapshot{Generation: m.Generation, Options: m.Options, index: ix, indexID: m.ID}
 	s.references.Store(1)
 	s.Fields = make([]FieldStats, 1+len(m.Options.Fields))
 	for i, name := range m.Options.Fields {
@@ -153,7 +160,7 @@ func checkSegment(m *manifest, ms *manifestSegment, seg *segment.Segment) error 
 		return fmt.Errorf("of another index, or an older one: %w", base.ErrCorrupt)
 	}
 	ok := meta.NumDocs == ms.NumDocs && meta.Analyzer == want.Analyzer && meta.Positions == want.Positions &&
-		meta.Stored == want.Stored && meta.BM25 == want.BM25 && len(meta.Fields) == len(want.Fields)
+		meta.Stored == want.Stored && meta.BM25 == want.BM25 && meta.Weights == want.Weights && len(meta.Fields) == len(want.Fields)
 	for i := 0; ok && i < len(want.Fields); i++ {
 		ok = meta.Fields[i].Name == want.Fields[i]
 	}
@@ -173,6 +180,7 @@ func (s *Snapshot) Release() {
 	for _, seg := range s.held {
 		seg.release()
 	}
+	s.closeImpacts()
 }
 
 // Lookup finds the live document with an external id.

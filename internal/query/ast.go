@@ -1,7 +1,7 @@
 package query
 
 // Node is a part of a parsed query. Exactly these types implement it: *Term,
-// *Phrase, *Boolean, and *Words, which Parse does not make. The text is still
+// *Phrase, *Boolean, and *Words and *Weights, which Parse does not make. The text is still
 // raw: analysis turns it into index terms when the query is planned, since that
 // depends on the index.
 type Node interface {

@@ -50,6 +50,7 @@ func (f *listFiles) align() error {
 type encoder struct {
 	codec     codec.Codec
 	bm25      score.BM25
+	weights   bool // frequencies are weights
 	positions bool
 	fields    []encoderField
 	files     *listFiles
@@ -136,7 +137,7 @@ func (e *encoder) encode(ctx context.Context, p *piece) error {
 	f := &e.fields[p.field]
 	w := postings.NewWriter(postings.Options{
 		Codec:      e.codec,
-		Saturation: score.Saturation{BM25: e.bm25, AvgLen: f.avgLen},
+		Saturation: score.Saturation{BM25: e.bm25, AvgLen: f.avgLen, Linear: e.weights},
 		Positions:  e.positions,
 	}, &e.out.postings, &e.out.positions, &e.out.frontiers)
 	if err := e.encodeBatches(ctx, w, f.lengths); err != nil {

@@ -45,6 +45,9 @@ type Options struct {
 	Analyzer string
 	// BM25 are the parameters that the bounds of lists and blocks are made for.
 	BM25 score.BM25
+	// Weights says that frequencies are weights from outside, at most
+	// score.MaxBound: bounds are for them, and BM25 plays no part.
+	Weights bool
 	// Positions and Stored say whether positions and stored documents are
 	// kept. Where a source has none, Write fails.
 	Positions, Stored bool
@@ -69,6 +72,7 @@ type Meta struct {
 	Codec         string      `json:"codec"`
 	Analyzer      string      `json:"analyzer"`
 	BM25          score.BM25  `json:"bm25"`
+	Weights       bool        `json:"weights,omitempty"`
 	Positions     bool        `json:"positions"`
 	Stored        bool        `json:"stored"`
 	Files         []FileMeta  `json:"files"`

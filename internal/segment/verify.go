@@ -194,7 +194,7 @@ func (v *segmentVerifier) verifyList(f base.FieldID, m *postings.Meta) error {
 	if err := s.openList(f, m, Positions|Frontiers, &l); err != nil {
 		return err
 	}
-	return l.Verify(v.lengths[f], score.Saturation{BM25: s.meta.BM25, AvgLen: s.meta.Fields[f].AvgLen})
+	return l.Verify(v.lengths[f], score.Saturation{BM25: s.meta.BM25, AvgLen: s.meta.Fields[f].AvgLen, Linear: s.meta.Weights})
 }
 
 // place checks that a list's bytes follow those of the list before, with

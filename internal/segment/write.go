@@ -55,6 +55,7 @@ func Write(ctx context.Context, fs vfs.FS, dir string, opts Options, sources []S
 		Codec:         opts.Codec,
 		Analyzer:      opts.Analyzer,
 		BM25:          opts.BM25,
+		Weights:       opts.Weights,
 		Positions:     opts.Positions,
 		Stored:        opts.Stored,
 	}
@@ -304,7 +305,7 @@ func (w *writer) runPipeline(ctx context.Context, files *listFiles, dict *dictio
 }
 
 func (w *writer) newEncoder(files *listFiles, free chan<- *batch, terms chan<- termBatch) *encoder {
-	e := &encoder{codec: w.codec, bm25: w.opts.BM25, positions: w.opts.Positions, files: files, free: free, dict: terms}
+	e := &encoder{codec: w.codec, bm25: w.opts.BM25, weights: w.opts.Weights, positions: w.opts.Positions, files: files, free: free, dict: terms}
 	for f, lengths := range w.lengths {
 		e.fields = append(e.fields, encoderField{lengths, w.meta.Fields[f].AvgLen})
 	}

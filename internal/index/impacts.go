@@ -1,0 +1,303 @@
+package index
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"slices"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/impact"
+	"github.com/griffin-search/griffin/internal/score"
+	"github.com/griffin-search/griffin/internal/segment"
+)
+
+// Impact-ordered lists (package impact) are one file beside the segments, derived
+// from one commit and named by its generation. The manifest does not name it: an
+// index is whole without it, and the next commit leaves it behind, to be removed
+// as any other leftover.
+const impactsTemp = "IMPACTS.new"
+
+var impactsPattern = regexp.MustCompile(`^impacts-[0-9]{6,20}$`)
+
+func impactsName(generation uint64) string { return fmt.Sprintf("impacts-%06d", generation) }
+
+// ErrNoImpacts says that a commit has no impact-ordered lists. It wraps
+// base.ErrBadInput.
+var ErrNoImpacts = fmt.Errorf("no impact-ordered lists: %w", base.ErrBadInput)
+
+// ImpactOptions are the options of BuildImpacts. The zero value has the defaults.
+type ImpactOptions struct {
+	// Ranking that impacts are computed by; "" is impact.RankingBM25. K1 and B of
+	// 0 both are the index's. An index of weights has impact.RankingWeights only.
+	Ranking impact.Ranking
+	// Codec, BitmapBits and RawBelow are those of impact.Options.
+	Codec      string
+	BitmapBits int
+	RawBelow   int
+	// Progress, if set, is called now and then with the work done and in all.
+	Progress func(done, total int64)
+}
+
+// BuildImpacts makes the impact-ordered lists of the last commit, of all live
+// documents and the default field, in place of any that there are. It holds the
+// write lock and reads all lists twice: to find the range of scores, and to
+// quantise them. It needs memory for the longest list and 16 bytes a term. If it
+// fails or the process ends, what was there before stays.
+func (ix *Index) BuildImpacts(ctx context.Context, opts ImpactOptions) (meta *impact.Meta, err error) {
+	s, err := ix.begin()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.end()) }()
+	snapshot, err := ix.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	defer snapshot.Release()
+	if snapshot.Generation == 0 {
+		return nil, fmt.Errorf("index %s: nothing is committed yet: %w", ix.dir, base.ErrBadInput)
+	}
+	b := &impactBuild{snapshot: snapshot, options: opts, progress: opts.Progress}
+	if err := b.chooseRanking(); err != nil {
+		return nil, err
+	}
+	if meta, err = b.write(ctx, ix); err != nil {
+		return nil, fmt.Errorf("index %s: impact-ordered lists: %w", ix.dir, err)
+	}
+	return meta, nil
+}
+
+// impactBuild is one call of BuildImpacts.
+type impactBuild struct {
+	snapshot  *Snapshot
+	options   ImpactOptions
+	ranking   impact.Ranking
+	quantizer impact.Quantizer
+	progress  func(done, total int64)
+	done      int64
+}
+
+func (b *impactBuild) chooseRanking() error {
+	r := b.options.Ranking
+	if b.snapshot.Options.Weighted() {
+		if r.Name != "" && r.Name != impact.RankingWeights {
+			return fmt.Errorf("ranking %q: the index holds weights from outside, which are the impacts: %w", r.Name, base.ErrBadInput)
+		}
+		b.ranking = impact.Ranking{Name: impact.RankingWeights}
+		return nil
+	}
+	if r.Name == "" {
+		r.Name = impact.RankingBM25
+	}
+	if r.BM25 == (score.BM25{}) {
+		r.BM25 = b.snapshot.Options.BM25
+	}
+	b.ranking = r
+	return r.Check()
+}
+
+// write makes the file aside and gives it its name when it is whole.
+func (b *impactBuild) write(ctx context.Context, ix *Index) (*impact.Meta, error) {
+	b.quantizer = impact.NewQuantizer()
+	err := b.eachList(ctx, func(_ []byte, postings []scoredPosting) error {
+		for i := range postings {
+			b.quantizer.See(postings[i].score)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if b.ranking.Name == impact.RankingWeights {
+		b.quantizer = impact.WeightQuantizer(b.quantizer.Max)
+	}
+	temp := ix.path(impactsTemp)
+	w, err := impact.Create(ix.fs, temp, impact.Options{
+		IndexID: ix.currentManifest().ID, Generation: b.snapshot.Generation, NumDocs: b.snapshot.NumDocs,
+		Ranking: b.ranking, Quantizer: b.quantizer,
+		Codec: b.options.Codec, BitmapBits: b.options.BitmapBits, RawBelow: b.options.RawBelow,
+	})
+	if err != nil {
+		return nil, err
+	}
+	var list []impact.Posting
+	err = b.eachList(ctx, func(term []byte, postings []scoredPosting) error {
+		list = list[:0]
+		for i := range postings {
+			list = append(list, impact.Posting{DocID: postings[i].doc, Impact: b.quantizer.Impact(postings[i].score)})
+		}
+		return w.Add(term, list)
+	})
+	if err != nil {
+		return nil, errors.Join(err, w.Abort())
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	if err := ix.fs.Rename(temp, ix.path(impactsName(b.snapshot.Generation))); err != nil {
+		return nil, errors.Join(err, ignoreMissing(ix.fs.Remove(temp)))
+	}
+	return w.Meta(), ix.fs.SyncDir(ix.dir)
+}
+
+// scoredPosting is a posting of the whole index.
+type scoredPosting struct {
+	doc   base.DocID
+	score base.Score
+}
+
+// eachList calls visit with each list of the default field, in the order of their
+// terms: the live documents of all segments and their scores.
+func (b *impactBuild) eachList(ctx context.Context, visit func(term []byte, postings []scoredPosting) error) (err error) {
+	inputs := make([]impactInput, len(b.snapshot.Segments))
+	defer func() {
+		for i := range inputs {
+			if inputs[i].lists != nil {
+				err = errors.Join(err, inputs[i].lists.Close())
+			}
+		}
+	}()
+	for i := range inputs {
+		if err := inputs[i].open(&b.snapshot.Segments[i]); err != nil {
+			return err
+		}
+	}
+	var postings []scoredPosting
+	for n := 0; ; n++ {
+		if n%256 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		var term []byte
+		docFreq := uint64(0)
+		for i := range inputs {
+			in := &inputs[i]
+			if in.ended {
+				continue
+			}
+			switch c := bytes.Compare(in.lists.Term(), term); {
+			case term == nil || c < 0:
+				term, docFreq = in.lists.Term(), uint64(in.lists.DocFreq())
+			case c == 0:
+				docFreq += uint64(in.lists.DocFreq())
+			}
+		}
+		if term == nil {
+			return nil
+		}
+		term = slices.Clone(term)
+		score := b.scorer(docFreq)
+		postings = postings[:0]
+		for i := range inputs {
+			if in := &inputs[i]; !in.ended && bytes.Equal(in.lists.Term(), term) {
+				if postings, err = in.read(postings, score); err != nil {
+					return err
+				}
+			}
+		}
+		if err := visit(term, postings); err != nil {
+			return err
+		}
+		b.advance(int64(docFreq))
+	}
+}
+
+// scorer returns what a posting of a term of the given document frequency scores.
+func (b *impactBuild) scorer(docFreq uint64) func(freq, length uint32) base.Score {
+	if b.ranking.Name == impact.RankingWeights {
+		return func(freq, _ uint32) base.Score { return base.Score(freq) }
+	}
+	f := &b.snapshot.Fields[0]
+	term := b.ranking.Term(f.NumDocs, docFreq, f.AvgLen())
+	return term.Score
+}
+
+func (b *impactBuild) advance(postings int64) {
+	const passes = 2
+	total := passes * int64(b.snapshot.Fields[0].NumPostings)
+	before := b.done
+	if b.done += postings; b.progress != nil && (b.done>>20 != before>>20 || b.done == total) {
+		b.progress(b.done, total)
+	}
+}
+
+// impactInput reads the lists of the default field of a segment.
+type impactInput struct {
+	view    *View
+	lists   segment.ListIterator
+	lengths []uint32
+	ended   bool
+	block   segment.PostingBlock
+}
+
+func (in *impactInput) open(view *View) error {
+	source, err := view.Source(nil)
+	if err != nil {
+		return err
+	}
+	in.view, in.lengths = view, source.Lengths(0)
+	if in.lists, err = source.Lists(); err != nil {
+		return err
+	}
+	return in.next()
+}
+
+func (in *impactInput) next() error {
+	in.ended = !in.lists.Next() || in.lists.Field() != 0
+	return in.lists.Err()
+}
+
+// read appends the live postings of the current list to dst and moves on.
+func (in *impactInput) read(dst []scoredPosting, score func(freq, length uint32) base.Score) ([]scoredPosting, error) {
+	live := in.view.Live
+	for {
+		if err := in.lists.ReadBlock(&in.block); err != nil {
+			return dst, err
+		}
+		if in.block.N == 0 {
+			return dst, in.next()
+		}
+		for i, d := range in.block.DocIDs[:in.block.N] {
+			if live == nil || live.Has(int(d)) {
+				dst = append(dst, scoredPosting{in.view.Base + base.DocID(d), score(in.block.Freqs[i], in.lengths[d])})
+			}
+		}
+	}
+}
+
+// Impacts returns the impact-ordered lists of the snapshot's commit, valid as long
+// as the snapshot. The first call opens them, others cost a load. The error wraps
+// ErrNoImpacts if there are none, base.ErrCorrupt if they are damaged or of
+// another index.
+func (s *Snapshot) Impacts() (*impact.Index, error) {
+	if x := s.impacts.Load(); x != nil {
+		return x, nil
+	}
+	s.openingImpacts.Lock()
+	defer s.openingImpacts.Unlock()
+	if x := s.impacts.Load(); x != nil {
+		return x, nil
+	}
+	x, err := impact.Open(s.index.fs, s.index.path(impactsName(s.Generation)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("index %s, generation %d (each commit leaves those of the one before behind): %w", s.index.dir, s.Generation, ErrNoImpacts)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if m := x.Meta(); m.IndexID != s.indexID || m.Generation != s.Generation || m.NumDocs != s.NumDocs {
+		return nil, errors.Join(fmt.Errorf("%s: of another index, or an older one: %w", impactsName(s.Generation), base.ErrCorrupt), x.Close())
+	}
+	s.impacts.Store(x)
+	return x, nil
+}
+
+// closeImpacts unmaps the lists, if they were opened.
+func (s *Snapshot) closeImpacts() {
+	if x := s.impacts.Load(); x != nil {
+		_ = x.Close() // unmapping what is only read loses nothing
+	}
+}

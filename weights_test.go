@@ -1,0 +1,153 @@
+package griffin_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/codec"
+)
+
+// randomVector has weights spread as those of learned models are: most small, a
+// few terms nearly everywhere, which defeats bounds.
+func randomVector(rng *rand.Rand, terms int) map[string]float64 {
+	v := map[string]float64{}
+	for range terms {
+		term := fmt.Sprintf("##t%d", int(math.Exp(rng.Float64()*5)))
+		v[term] = math.Round(rng.ExpFloat64()*40) / 100
+	}
+	return v
+}
+
+func jsonVector(v map[string]float64) string {
+	var parts []string
+	for term, w := range v {
+		parts = append(parts, fmt.Sprintf("%q: %g", term, w))
+	}
+	slices.Sort(parts)
+	return "{" + strings.Join(parts, ", ") + "}"
+}
+
+// The answers to weighted queries are the dot products, for every traversal,
+// with several segments and deleted documents.
+func TestWeightsAgainstDotProduct(t *testing.T) {
+	ctx, rng := context.Background(), rand.New(rand.NewPCG(1, 1))
+	for _, codecName := range []string{codec.Default, "raw"} {
+		ix, err := griffin.Create(filepath.Join(t.TempDir(), "index"), griffin.WithWeights(100), griffin.WithCodec(codecName))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer ix.Close()
+		vectors := map[string]map[string]float64{}
+		for segment := range 3 {
+			for i := range 700 {
+				id := fmt.Sprintf("%d-%d", segment, i)
+				vectors[id] = randomVector(rng, rng.IntN(40))
+				if err := ix.Add(ctx, griffin.Document{ID: id, Text: "stored only", Vector: vectors[id]}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := ix.Commit(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range 50 {
+			id := fmt.Sprintf("1-%d", i*3)
+			if err := ix.Delete(ctx, id); err != nil {
+				t.Fatal(err)
+			}
+			delete(vectors, id)
+		}
+		if err := ix.Commit(ctx); err != nil {
+			t.Fatal(err)
+		}
+		for q := range 30 {
+			query := randomVector(rng, 1+rng.IntN(25))
+			for _, name := range append(griffin.Traversals(griffin.ModeOr), "") {
+				checkWeighted(t, ix, vectors, query, 1+q*7%40, name)
+			}
+		}
+	}
+}
+
+func checkWeighted(t *testing.T, ix *griffin.Index, vectors map[string]map[string]float64, query map[string]float64, k int, traversal string) {
+	t.Helper()
+	type hit struct {
+		id    string
+		score float64
+	}
+	var want []hit
+	for id, v := range vectors {
+		sum := 0.0
+		for term, w := range query {
+			sum += w * v[term]
+		}
+		if sum > 0 {
+			want = append(want, hit{id, sum})
+		}
+	}
+	slices.SortFunc(want, func(a, b hit) int { return cmp.Compare(b.score, a.score) })
+	results, err := ix.Search(context.Background(), jsonVector(query), griffin.WithK(k), griffin.WithTraversal(traversal))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(results.Hits) != min(k, len(want)) {
+		t.Fatalf("%s: %d hits, want %d of %d", traversal, len(results.Hits), min(k, len(want)), len(want))
+	}
+	for i, h := range results.Hits {
+		sum := 0.0
+		for term, w := range query {
+			sum += w * vectors[h.ID][term]
+		}
+		// Ties and what lies within the rounding of 2^-16 a term may change places.
+		if math.Abs(h.Score-sum) > 1e-3 || math.Abs(h.Score-want[i].score) > 1e-3 {
+			t.Fatalf("%s: hit %d of %q is %s with %g, its dot product is %g; %g expected", traversal, i, jsonVector(query), h.ID, h.Score, sum, want[i].score)
+		}
+	}
+}
+
+func TestWeightsBadInput(t *testing.T) {
+	ctx := context.Background()
+	ix, err := griffin.Create(filepath.Join(t.TempDir(), "index"), griffin.WithWeights(100))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ix.Close()
+	for _, d := range []griffin.Document{
+		{ID: "no vector", Text: "x"},
+		{ID: "negative", Vector: map[string]float64{"a": -1}},
+		{ID: "NaN", Vector: map[string]float64{"a": math.NaN()}},
+		{ID: "large", Vector: map[string]float64{"a": 656}},
+		{ID: "empty term", Vector: map[string]float64{"": 1}},
+	} {
+		if err := ix.Add(ctx, d); !errors.Is(err, griffin.ErrBadInput) {
+			t.Errorf("Add of %q: %v", d.ID, err)
+		}
+	}
+	if err := ix.Add(ctx, griffin.Document{ID: "good", Vector: map[string]float64{"a": 600, "b": 1}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := ix.Commit(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range []string{`{"a": -1}`, `{"a": "1"}`, `{"a": 1`, `{"a": 999}`, `{"a": 1001}`, `{"a": 1, "a": 2}`, `{"": 1}`} {
+		if _, err := ix.Search(ctx, q); !errors.Is(err, griffin.ErrBadInput) {
+			t.Errorf("Search for %s: %v", q, err)
+		}
+	}
+	results, err := ix.Search(ctx, "b a") // words: each of weight 1
+	if err != nil || len(results.Hits) != 1 || results.Hits[0].Score != 601 {
+		t.Errorf("Search for two words: %+v, %v", results, err)
+	}
+	if _, err := griffin.Create(filepath.Join(t.TempDir(), "x"), griffin.WithWeights(1), griffin.WithPositions()); !errors.Is(err, griffin.ErrBadInput) {
+		t.Errorf("Create with weights and positions: %v", err)
+	}
+}
