@@ -15,13 +15,13 @@ import (
 var layers = [][]string{
 	0: {
 		"internal/base", "internal/invariant", "internal/vfs",
-		"internal/simd", "internal/simd/bitpack", "internal/simd/bitpack/genunpack",
+		"internal/simd", "internal/simd/bitpack", "internal/simd/bitpack/genunpack", "internal/contraction",
 	},
 	1: {
 		"codec", "internal/score", "internal/topk", "internal/analysis",
 		"internal/corpus", "internal/reorder", "internal/sealed", "internal/latency", "internal/derived", "ciff", "trec",
 	},
-	2: {"internal/postings", "internal/segment", "internal/query", "internal/snippet"},
+	2: {"internal/postings", "internal/segment", "internal/impact", "internal/query", "internal/snippet"},
 	3: {"internal/traverse", "internal/index", "internal/interchange"},
 	4: {"internal/exec"},
 	5: {"."},

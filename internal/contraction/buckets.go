@@ -1,0 +1,68 @@
+package contraction
+
+import "math/bits"
+
+// Buckets divides a sequence by the leading bits of its values: the bucket of x
+// is x >> Shift, and bucket h holds the elements at positions Starts[h] to
+// Starts[h+1]-1. An empty bucket begins where the next one does that is not.
+//
+// Ao et al. §4.4: x is seen as a number of k binary digits, k the least with
+// universe <= 2^k, and its bucket is the first m of them. Their algorithm HSs has
+// the least m with n/s <= 2^m for n elements, so a bucket holds s of them at the
+// most on average, if values are spread over the universe.
+type Buckets struct {
+	Shift  uint8
+	Starts []uint32 // [number of buckets + 1]; buckets behind the last element are left out
+	Len    int
+}
+
+// BucketBits returns k-m, how many bits of a value its bucket leaves open, for n
+// values below universe, size of them a bucket. universe and size are at least 1.
+//
+// For 1,000 values below 50,000, 16 a bucket: k = 16, m = 6, the bucket is x >> 10
+// (tested).
+func BucketBits(n int, universe uint64, size int) uint8 {
+	k := bits.Len64(universe - 1)
+	m := bits.Len(uint(max(0, (n+size-1)/size-1))) // least with ceil(n/size) <= 2^m
+	return uint8(max(0, k-m))
+}
+
+// NewBuckets returns the buckets of a sequence of values below universe, size of
+// them a bucket on average at the most.
+func NewBuckets(seq []uint32, universe uint64, size int) *Buckets {
+	b := &Buckets{Len: len(seq)}
+	if len(seq) == 0 {
+		b.Starts = []uint32{0}
+		return b
+	}
+	b.Shift = BucketBits(len(seq), universe, size)
+	n := int(seq[len(seq)-1]>>b.Shift) + 1
+	b.Starts = make([]uint32, 1, n+1)
+	for i, d := range seq {
+		for h := int(d >> b.Shift); len(b.Starts) <= h; {
+			b.Starts = append(b.Starts, uint32(i))
+		}
+	}
+	b.Starts = append(b.Starts, uint32(len(seq)))
+	return b
+}
+
+// Range returns lo <= hi such that the first position whose element is at least x
+// is in [lo, hi], where Len stands for none.
+func (b *Buckets) Range(x uint32) (lo, hi int) {
+	h := int(x >> b.Shift)
+	if h+1 >= len(b.Starts) {
+		return b.Len, b.Len
+	}
+	return int(b.Starts[h]), int(b.Starts[h+1])
+}
+
+// Sizes calls f with the number of elements of each bucket.
+func (b *Buckets) Sizes(f func(size int)) {
+	for h := 1; h < len(b.Starts); h++ {
+		f(int(b.Starts[h] - b.Starts[h-1]))
+	}
+}
+
+// SizeBytes is about how much memory the structure takes.
+func (b *Buckets) SizeBytes() int64 { return 4*int64(len(b.Starts)) + 32 }
