@@ -1,0 +1,248 @@
+package impact
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+
+	"github.com/griffin-search/griffin/codec"
+	"github.com/griffin-search/griffin/internal/base"
+)
+
+// Form is how the DocIDs of a segment are stored.
+type Form uint8
+
+// The forms. A list says of each segment which it has.
+const (
+	// Raw is DocIDs of 32 bits, little endian: for short segments, which cost more
+	// to decode than to read.
+	Raw Form = iota
+	// Blocks is blocks of 128 DocIDs of a codec.
+	Blocks
+	// Bitmap has a bit for each document between the first and the last: for dense
+	// segments.
+	Bitmap
+	numForms
+)
+
+// String returns the name of the form.
+func (f Form) String() string {
+	if f < numForms {
+		return [...]string{"raw", "blocks", "bitmap"}[f]
+	}
+	return fmt.Sprintf("Form(%d)", uint8(f))
+}
+
+// Posting is a document and what the term contributes to its score.
+type Posting struct {
+	DocID  base.DocID
+	Impact uint8 // at least 1
+}
+
+// List is the impact-ordered list of a term: a view into the mapped file, valid
+// until Index.Close. It is a plain value.
+type List struct {
+	// DocFreq is the number of its postings.
+	DocFreq uint32
+	// Max is the highest impact, that of the first segment.
+	Max         uint8
+	numSegments int
+	directory   []byte // with its capacity, that of the data, up to the end of the file
+	dataLen     uint64
+	index       *Index
+}
+
+// NumSegments is the number of segments of the list, one for each impact that occurs.
+func (l *List) NumSegments() int { return l.numSegments }
+
+// Segment is the documents of a list with one impact.
+type Segment struct {
+	Impact uint8
+	Form   Form
+	Count  uint32
+	// Bytes are the segment's. Up to Slack bytes after them may be read.
+	Bytes []byte
+}
+
+// Slack is how many bytes after a segment's may be read, their content being
+// undefined.
+const Slack = 32
+
+// AppendSegments appends the segments of the list to dst, impacts falling. It
+// checks the list's directory; the error wraps base.ErrCorrupt.
+func (l *List) AppendSegments(dst []Segment) ([]Segment, error) {
+	r := reader{src: l.directory}
+	data := l.directory[len(l.directory) : uint64(len(l.directory))+l.dataLen]
+	impact, sum := uint64(256), uint64(0)
+	for i := range l.numSegments {
+		fall := r.uint(255)
+		head := r.uint(base.MaxDocs<<formBits | formMask)
+		s := Segment{Form: Form(head & formMask), Count: uint32(head >> formBits)}
+		size := 4 * uint64(s.Count)
+		if s.Form != Raw {
+			size = r.uint(uint64(len(data)))
+		}
+		if r.bad || fall == 0 || fall >= impact || s.Form >= numForms || s.Count == 0 || size > uint64(len(data)) {
+			return dst, fmt.Errorf("segment %d of %d: directory: %w", i, l.numSegments, base.ErrCorrupt)
+		}
+		impact -= fall
+		s.Impact = uint8(impact)
+		s.Bytes, data = data[:size], data[size:]
+		sum += uint64(s.Count)
+		dst = append(dst, s)
+	}
+	if len(r.src) != 0 || len(data) != 0 || sum != uint64(l.DocFreq) {
+		return dst, fmt.Errorf("list of %d postings has %d, %d bytes too many: %w", l.DocFreq, sum, len(r.src)+len(data), base.ErrCorrupt)
+	}
+	return dst, nil
+}
+
+// The number of postings of a segment and its form share a varint.
+const (
+	formBits = 2
+	formMask = 1<<formBits - 1
+)
+
+// reader reads varints from the start of src.
+type reader struct {
+	src []byte
+	bad bool
+}
+
+// uint returns the next varint, or 0 and sets bad if there is none up to limit.
+func (r *reader) uint(limit uint64) uint64 {
+	v, n := binary.Uvarint(r.src)
+	if n <= 0 || v > limit {
+		r.bad = true
+		return 0
+	}
+	r.src = r.src[n:]
+	return v
+}
+
+// BitmapWords returns the number of the first document that a segment of Form
+// Bitmap has a bit for, a multiple of 64, and its words of 64 bits, little
+// endian. They do not reach past the last document's word; bits past the last
+// document are an error that only Verify finds.
+func (x *Index) BitmapWords(s *Segment) (first uint32, words []byte, err error) {
+	if len(s.Bytes) < 4 || len(s.Bytes)%8 != 4 {
+		return 0, nil, fmt.Errorf("impact %d: bitmap of %d bytes: %w", s.Impact, len(s.Bytes), base.ErrCorrupt)
+	}
+	word := binary.LittleEndian.Uint32(s.Bytes)
+	words = s.Bytes[4:]
+	if n := uint64(len(words) / 8); uint64(word)+n > (uint64(x.meta.NumDocs)+63)/64 {
+		return 0, nil, fmt.Errorf("impact %d: bitmap of %d words from %d in %d documents: %w", s.Impact, n, word, x.meta.NumDocs, base.ErrCorrupt)
+	}
+	return word * 64, words, nil
+}
+
+// BlockReader decodes a segment of Form Blocks, block by block.
+type BlockReader struct {
+	codec   codec.Codec
+	list    codec.ListCodec // if the segment is encoded as a list; else nil
+	segment Segment
+	numDocs int
+	i       int    // next block
+	left    uint32 // DocIDs from it on
+	at      int    // of its bytes
+	base    uint32 // last DocID before it
+}
+
+// ResetBlocks makes r begin with the first block of s.
+func (x *Index) ResetBlocks(r *BlockReader, s *Segment) {
+	*r = BlockReader{codec: x.codec, segment: *s, numDocs: x.meta.NumDocs, left: s.Count, base: codec.NoBase}
+	if s.Count > codec.BlockLen {
+		r.list = x.listCodec
+	}
+	if r.list == nil {
+		r.at = numBlocks(s.Count) // after the widths
+	}
+}
+
+func numBlocks(count uint32) int { return int((uint64(count) + codec.BlockLen - 1) / codec.BlockLen) }
+
+// Last returns the last DocID that was decoded, codec.NoBase before the first:
+// those to come are above it.
+func (r *BlockReader) Last() uint32 { return r.base }
+
+// Left returns how many DocIDs are still to be decoded.
+func (r *BlockReader) Left() uint32 { return r.left }
+
+// Next decodes the next block, which there must be (Left), and returns how many
+// DocIDs it has: 1 to 128, rising, each a document's. The rest of dst is
+// undefined. It allocates nothing. The error wraps base.ErrCorrupt.
+func (r *BlockReader) Next(dst *[codec.BlockLen]uint32) (n int, err error) {
+	s := &r.segment
+	n = int(min(r.left, codec.BlockLen))
+	if r.list != nil {
+		n, err = r.list.DecodeBlock(dst, s.Bytes, int(s.Count), r.i)
+	} else if r.at > len(s.Bytes) {
+		err = base.ErrCorrupt
+	} else {
+		var size int
+		// The slack spares the decoder of the last block a copy.
+		src := s.Bytes[r.at : len(s.Bytes)+Slack]
+		size, err = r.codec.DecodeDocIDs(dst, src, r.base, n, s.Bytes[r.i])
+		if r.at += size; r.at > len(s.Bytes) && err == nil {
+			err = base.ErrCorrupt
+		}
+	}
+	if err != nil || n != int(min(r.left, codec.BlockLen)) || int64(dst[n-1]) >= int64(r.numDocs) {
+		return 0, r.fail(dst, n, err)
+	}
+	r.base = dst[n-1]
+	r.left -= uint32(n)
+	r.i++
+	return n, nil
+}
+
+func (r *BlockReader) fail(dst *[codec.BlockLen]uint32, n int, err error) error {
+	if err == nil {
+		err = fmt.Errorf("DocID %d of %d documents: %w", dst[(n-1)&(codec.BlockLen-1)], r.numDocs, base.ErrCorrupt)
+	}
+	return fmt.Errorf("impact %d: block %d: %w", r.segment.Impact, r.i, err)
+}
+
+// AppendDocIDs appends the DocIDs of a segment, whatever its form: the slow,
+// obvious way that others are tested against. Each is a document's and above the
+// one before; the error wraps base.ErrCorrupt.
+func (x *Index) AppendDocIDs(dst []base.DocID, s *Segment) ([]base.DocID, error) {
+	from := len(dst)
+	switch s.Form {
+	case Raw:
+		for i := range s.Count {
+			dst = append(dst, base.DocID(binary.LittleEndian.Uint32(s.Bytes[4*i:])))
+		}
+	case Bitmap:
+		first, words, err := x.BitmapWords(s)
+		if err != nil {
+			return dst, err
+		}
+		for i := 0; i < len(words); i += 8 {
+			for w := binary.LittleEndian.Uint64(words[i:]); w != 0; w &= w - 1 {
+				dst = append(dst, base.DocID(uint64(first)+8*uint64(i)+uint64(bits.TrailingZeros64(w))))
+			}
+		}
+	case Blocks:
+		var r BlockReader
+		var block [codec.BlockLen]uint32
+		for x.ResetBlocks(&r, s); r.Left() > 0; {
+			n, err := r.Next(&block)
+			if err != nil {
+				return dst, err
+			}
+			for _, d := range block[:n] {
+				dst = append(dst, base.DocID(d))
+			}
+		}
+	}
+	if len(dst)-from != int(s.Count) {
+		return dst, fmt.Errorf("impact %d: %s of %d DocIDs, want %d: %w", s.Impact, s.Form, len(dst)-from, s.Count, base.ErrCorrupt)
+	}
+	for i, d := range dst[from:] {
+		if int64(d) >= int64(x.meta.NumDocs) || i > 0 && d <= dst[from+i-1] {
+			return dst, fmt.Errorf("impact %d: DocID %d, number %d, of %d documents: %w", s.Impact, d, i, x.meta.NumDocs, base.ErrCorrupt)
+		}
+	}
+	return dst, nil
+}

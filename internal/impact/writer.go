@@ -1,0 +1,293 @@
+package impact
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/griffin-search/griffin/codec"
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/sealed"
+	"github.com/griffin-search/griffin/internal/vfs"
+)
+
+// FormatVersion is the version of the file. History:
+//
+//	1: the first.
+const FormatVersion = 1
+
+// kind of the sealed file.
+const kind = "impacts"
+
+// Writer writes a file of impact-ordered lists. The first error stays: every
+// later call returns it. It holds 16 bytes a term and one list in memory.
+type Writer struct {
+	w       *sealed.Writer
+	codec   codec.Codec
+	list    codec.ListCodec // nil if the codec is none
+	options Options
+	meta    Meta
+	last    []byte // term
+	places  []place
+	err     error
+
+	// Memory of one list.
+	counts              [256]uint32
+	docIDs              []uint32 // by falling impact, then rising DocID
+	head, dir, data, at []byte
+}
+
+// place is where the list of a term is.
+type place struct{ hash, offset uint64 }
+
+// Create starts the file name, which is not valid before Close. The error wraps
+// base.ErrBadInput if an option cannot be used.
+func Create(fs vfs.FS, name string, o Options) (*Writer, error) {
+	o = o.withDefaults()
+	c, err := codec.Lookup(o.Codec)
+	if err != nil {
+		return nil, err
+	}
+	if o.Ranking.Name != RankingExternal && o.Ranking.Name != RankingWeights {
+		if err := o.Ranking.Check(); err != nil {
+			return nil, err
+		}
+	}
+	if o.NumDocs < 0 || o.NumDocs > base.MaxDocs {
+		return nil, fmt.Errorf("impacts of %d documents: %w", o.NumDocs, base.ErrBadInput)
+	}
+	w := &Writer{codec: c, options: o, meta: Meta{
+		FormatVersion: FormatVersion, IndexID: o.IndexID, Generation: o.Generation, NumDocs: o.NumDocs,
+		Ranking: o.Ranking.Name, K1: o.Ranking.K1, B: o.Ranking.B, Quantizer: o.Quantizer, Codec: c.Name(),
+	}}
+	w.list, _ = c.(codec.ListCodec)
+	w.w, err = sealed.Create(fs, name, kind, FormatVersion)
+	return w, err
+}
+
+// Add writes the list of a term, which must be above the terms before it in the
+// order of bytes. Its postings have rising DocIDs, each below NumDocs, and impacts
+// from 1 to 255. A term without postings is left out. Add does not keep its
+// arguments. If they break these rules the error wraps base.ErrBadInput.
+func (w *Writer) Add(term []byte, postings []Posting) error {
+	if w.err != nil || len(postings) == 0 {
+		return w.err
+	}
+	if w.err = w.add(term, postings); w.err != nil {
+		w.err = fmt.Errorf("impacts: term %q: %w", term, w.err)
+	}
+	return w.err
+}
+
+func (w *Writer) add(term []byte, postings []Posting) error {
+	if w.meta.NumTerms > 0 && bytes.Compare(term, w.last) <= 0 {
+		return fmt.Errorf("not after %q: %w", w.last, base.ErrBadInput)
+	}
+	if len(term) > maxTermLen {
+		return fmt.Errorf("longer than %d bytes: %w", maxTermLen, base.ErrBadInput)
+	}
+	if err := w.sort(postings); err != nil {
+		return err
+	}
+	w.last = append(w.last[:0], term...)
+	w.places = append(w.places, place{hash: xxh3.Hash(term), offset: w.w.Offset()})
+	numSegments, maxImpact, err := w.encode()
+	if err != nil {
+		return err
+	}
+	h := binary.AppendUvarint(w.head[:0], uint64(len(term)))
+	h = append(h, term...)
+	h = binary.AppendUvarint(h, uint64(len(postings)))
+	h = append(h, maxImpact, uint8(numSegments))
+	h = binary.AppendUvarint(h, uint64(len(w.dir)))
+	h = binary.AppendUvarint(h, uint64(len(w.data)))
+	w.head = h
+	for _, part := range [][]byte{h, w.dir, w.data} {
+		if _, err := w.w.Write(part); err != nil {
+			return err
+		}
+	}
+	w.meta.NumTerms++
+	w.meta.NumPostings += uint64(len(postings))
+	return nil
+}
+
+// sort puts the DocIDs in the order of falling impact, then rising DocID.
+func (w *Writer) sort(postings []Posting) error {
+	clear(w.counts[:])
+	next := int64(0)
+	for _, p := range postings {
+		if int64(p.DocID) < next || int64(p.DocID) >= int64(w.meta.NumDocs) || p.Impact == 0 {
+			return fmt.Errorf("posting of DocID %d with impact %d, after DocID %d of %d documents: %w",
+				p.DocID, p.Impact, next-1, w.meta.NumDocs, base.ErrBadInput)
+		}
+		next = int64(p.DocID) + 1
+		w.counts[p.Impact]++
+	}
+	if cap(w.docIDs) < len(postings) {
+		w.docIDs = make([]uint32, len(postings)+len(postings)/4)
+	}
+	w.docIDs = w.docIDs[:len(postings)]
+	var starts [256]uint32
+	sum := uint32(0)
+	for i := 255; i > 0; i-- {
+		starts[i] = sum
+		sum += w.counts[i]
+	}
+	for _, p := range postings {
+		w.docIDs[starts[p.Impact]] = uint32(p.DocID)
+		starts[p.Impact]++
+	}
+	return nil
+}
+
+// encode makes the directory and the data of the list that was sorted.
+func (w *Writer) encode() (numSegments int, maxImpact uint8, err error) {
+	w.dir, w.data = w.dir[:0], w.data[:0]
+	docIDs := w.docIDs
+	before := 256
+	for i := 255; i > 0; i-- {
+		n := w.counts[i]
+		if n == 0 {
+			continue
+		}
+		from := len(w.data)
+		form := w.encodeSegment(docIDs[:n])
+		size := uint64(len(w.data) - from)
+		docIDs = docIDs[n:]
+		w.dir = binary.AppendUvarint(w.dir, uint64(before-i))
+		w.dir = binary.AppendUvarint(w.dir, uint64(n)<<formBits|uint64(form))
+		if form != Raw {
+			w.dir = binary.AppendUvarint(w.dir, size)
+		}
+		maxImpact = max(maxImpact, uint8(i))
+		before = i
+		numSegments++
+		stats := w.meta.forms()[form]
+		stats.Segments++
+		stats.Postings += uint64(n)
+		stats.Bytes += size
+	}
+	return numSegments, maxImpact, nil
+}
+
+// encodeSegment appends a segment to data in the form that suits it.
+func (w *Writer) encodeSegment(docIDs []uint32) Form {
+	n := len(docIDs)
+	if n < w.options.RawBelow {
+		for _, d := range docIDs {
+			w.data = binary.LittleEndian.AppendUint32(w.data, d)
+		}
+		return Raw
+	}
+	first, last := docIDs[0]/64, docIDs[n-1]/64
+	if words := uint64(last-first) + 1; 64*words+32 <= uint64(max(w.options.BitmapBits, 0))*uint64(n) {
+		w.data = binary.LittleEndian.AppendUint32(w.data, first)
+		from := len(w.data)
+		w.data = append(w.data, make([]byte, 8*words)...)
+		for _, d := range docIDs {
+			w.data[from+int(d/8-first*8)] |= 1 << (d % 8)
+		}
+		return Bitmap
+	}
+	if w.list != nil && n > codec.BlockLen {
+		w.data = w.list.AppendList(w.data, docIDs)
+		return Blocks
+	}
+	from := len(w.data)
+	w.data = append(w.data, make([]byte, numBlocks(uint32(n)))...)
+	last = codec.NoBase
+	for i := 0; i*codec.BlockLen < n; i++ {
+		block := docIDs[i*codec.BlockLen : min((i+1)*codec.BlockLen, n)]
+		var width uint8
+		w.data, width = w.codec.AppendDocIDs(w.data, last, block)
+		w.data[from+i] = width
+		last = block[len(block)-1]
+	}
+	return Blocks
+}
+
+// Meta describes what was written, after Close.
+func (w *Writer) Meta() *Meta { return &w.meta }
+
+// SizeBytes is the size of the file after Close.
+func (w *Writer) SizeBytes() int64 { return w.w.SizeBytes() }
+
+// Close writes the table of terms and the description, and makes the file
+// durable (its name becomes so by vfs.FS.SyncDir). After an error the file is not
+// valid and may be there or not.
+func (w *Writer) Close() error {
+	if w.err == nil {
+		w.err = w.finish()
+	}
+	if w.err != nil {
+		return errors.Join(w.err, w.w.Abort())
+	}
+	w.err = w.w.Close()
+	return w.err
+}
+
+// Abort gives the file up and removes it. After Close it does nothing.
+func (w *Writer) Abort() error { return w.w.Abort() }
+
+func (w *Writer) finish() error {
+	w.meta.ListBytes = w.w.Offset()
+	if w.meta.ListBytes > maxOffset {
+		return fmt.Errorf("impacts: lists of %d bytes, at most %d: %w", w.meta.ListBytes, uint64(maxOffset), base.ErrBadInput)
+	}
+	if err := w.w.Align(slotBytes); err != nil {
+		return err
+	}
+	slots := w.table()
+	w.meta.TableBytes = uint64(len(slots)) * slotBytes
+	var b []byte
+	for _, s := range slots {
+		if b = binary.LittleEndian.AppendUint64(b, s); len(b) >= sealed.ChunkLen {
+			if _, err := w.w.Write(b); err != nil {
+				return err
+			}
+			b = b[:0]
+		}
+	}
+	meta, err := json.Marshal(&w.meta)
+	if err != nil {
+		return err
+	}
+	b = append(b, meta...)
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(meta)))
+	_, err = w.w.Write(b)
+	return err
+}
+
+// table returns the hash table of the lists: open addressing, at most two thirds full.
+func (w *Writer) table() []uint64 {
+	n := uint64(1) << bits.Len64(uint64(len(w.places))+uint64(len(w.places))/2)
+	slots := make([]uint64, n)
+	for _, p := range w.places {
+		i := p.hash & (n - 1)
+		for ; slots[i] != 0; i = (i + 1) & (n - 1) {
+		}
+		slots[i] = slot(p.hash, p.offset)
+	}
+	return slots
+}
+
+// A slot of the table holds the upper bits of the term's hash, and one more than
+// the offset of its list; 0 is an empty slot.
+const (
+	slotBytes  = 8
+	offsetBits = 44
+	maxOffset  = 1<<offsetBits - 2
+	tagMask    = math.MaxUint64 &^ (1<<offsetBits - 1)
+)
+
+func slot(hash, offset uint64) uint64 { return hash&tagMask | (offset + 1) }
+
+// maxTermLen bounds terms; analyzers make none as long.
+const maxTermLen = 1 << 16
