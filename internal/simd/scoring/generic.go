@@ -1,0 +1,92 @@
+package scoring
+
+import "math/bits"
+
+// The kernels in Go: the reference of the assembly, and what runs where there
+// is none.
+
+func contributionsGeneric(dst, docIDs, freqs, lengths []uint32, t *Term) {
+	if t.Linear {
+		for i, f := range freqs {
+			dst[i] = uint32(float32(float32(t.Weight*float32(f)) + 0.5))
+		}
+		return
+	}
+	w, c0, c1 := t.Weight, t.C0, t.C1
+	for i, d := range docIDs {
+		f := float32(freqs[i])
+		k := float32(c0 + float32(c1*float32(lengths[d])))
+		s := float32(float32(w*f) / float32(f+k))
+		dst[i] = uint32(float32(s + 0.5))
+	}
+}
+
+func matchGeneric(of, at *[BlockLen]uint8, docIDs []uint32, block *[BlockLen]uint32, last uint32) (looked, matches int) {
+	for i, d := range docIDs {
+		if d > last {
+			return i, matches
+		}
+		p := Search(block, d)
+		of[matches&127], at[matches&127] = uint8(i), uint8(p)
+		if block[p] == d { // without a branch
+			matches++
+		}
+	}
+	return len(docIDs), matches
+}
+
+// Search returns the position of the first of 128 rising docIDs that is not
+// less than target, or the last one if there is none. It compares seven times
+// and does not branch on the outcomes, so that searches for several targets
+// overlap in the processor.
+func Search(docIDs *[BlockLen]uint32, target uint32) int {
+	t := uint64(target)
+	i := less(docIDs[63], t) << 6
+	i += less(docIDs[(i+31)&127], t) << 5
+	i += less(docIDs[(i+15)&127], t) << 4
+	i += less(docIDs[(i+7)&127], t) << 3
+	i += less(docIDs[(i+3)&127], t) << 2
+	i += less(docIDs[(i+1)&127], t) << 1
+	i += less(docIDs[i&127], t)
+	return int(i)
+}
+
+// less returns 1 if d is less than t, below 2^32, and 0 if not.
+func less(d uint32, t uint64) uint64 { return (uint64(d) - t) >> 63 }
+
+func collectGeneric(a *Accumulators, docIDs, sums []uint32, first uint32, lines int, least uint32) int {
+	found := 0
+	for i := 0; i < lines; i += 64 {
+		// Which of 64 lines are marked is found without branches, since in a sparse
+		// window they are or are not in no order that could be predicted.
+		marked := uint64(0)
+		for j, m := range a.marks[i:min(i+64, lines)] {
+			marked |= uint64(m) << (j & 63)
+		}
+		for ; marked != 0; marked &= marked - 1 {
+			j := (i + bits.TrailingZeros64(marked)) % len(a.marks)
+			a.marks[j] = 0
+			line := (*[lineLen]uint32)(a.sums[j*lineLen:])
+			for l, sum := range line {
+				docIDs[found], sums[found] = first+uint32(j*lineLen+l), sum
+				if sum >= least {
+					found++
+				}
+			}
+			*line = [lineLen]uint32{}
+		}
+	}
+	return found
+}
+
+func selectGeneric(toDocIDs, toScores, docIDs, scores []uint32, least uint32) int {
+	found := 0
+	for i, d := range docIDs {
+		s := scores[i]
+		toDocIDs[found], toScores[found] = d, s
+		if s >= least {
+			found++
+		}
+	}
+	return found
+}

@@ -1,0 +1,69 @@
+//go:build amd64 && !noasm
+
+package scoring
+
+import "github.com/griffin-search/griffin/internal/simd"
+
+// maxGather is the greatest number of lengths that gathers, whose indexes are
+// signed 32-bit numbers, can reach.
+const maxGather = 1 << 31
+
+func contributions(dst, docIDs, freqs, lengths []uint32, t *Term) {
+	level, n := simd.Current(), len(docIDs)
+	if level == simd.PureGo || n == 0 || !t.Linear && (len(lengths) == 0 || len(lengths) > maxGather) {
+		contributionsGeneric(dst, docIDs, freqs, lengths, t)
+		return
+	}
+	switch {
+	case level == simd.AVX512 && t.Linear:
+		contributionsAVX512Linear(&dst[0], nil, &freqs[0], nil, n, t.Weight, 0, 0)
+	case level == simd.AVX512:
+		contributionsAVX512(&dst[0], &docIDs[0], &freqs[0], &lengths[0], n, t.Weight, t.C0, t.C1)
+	default:
+		n &^= 7
+		switch {
+		case n == 0:
+		case t.Linear:
+			contributionsAVX2Linear(&dst[0], nil, &freqs[0], nil, n, t.Weight, 0, 0)
+		default:
+			contributionsAVX2(&dst[0], &docIDs[0], &freqs[0], &lengths[0], n, t.Weight, t.C0, t.C1)
+		}
+		contributionsGeneric(dst[n:], docIDs[n:], freqs[n:], lengths, t)
+	}
+}
+
+func match(of, at *[BlockLen]uint8, docIDs []uint32, block *[BlockLen]uint32, last uint32) (looked, matches int) {
+	level := simd.Current()
+	switch {
+	case level == simd.PureGo || len(docIDs) == 0:
+		return matchGeneric(of, at, docIDs, block, last)
+	case level == simd.AVX512:
+		return matchAVX512(&of[0], &at[0], &docIDs[0], len(docIDs), &block[0], last)
+	}
+	return matchAVX2(&of[0], &at[0], &docIDs[0], len(docIDs), &block[0], last)
+}
+
+func collect(a *Accumulators, docIDs, sums []uint32, first uint32, lines int, least uint32) int {
+	level := simd.Current()
+	switch {
+	case level == simd.PureGo || lines == 0:
+		return collectGeneric(a, docIDs, sums, first, lines, least)
+	case level == simd.AVX512:
+		return collectAVX512(&a.sums[0], &a.marks[0], &docIDs[0], &sums[0], first, lines, least)
+	}
+	return collectAVX2(&a.sums[0], &a.marks[0], &docIDs[0], &sums[0], first, lines, least)
+}
+
+func selectScores(toDocIDs, toScores, docIDs, scores []uint32, least uint32) int {
+	level, n := simd.Current(), len(docIDs)
+	if level == simd.AVX512 && n > 0 {
+		return selectAVX512(&toDocIDs[0], &toScores[0], &docIDs[0], &scores[0], n, least)
+	}
+	found := 0
+	if level == simd.AVX2 && n >= 8 {
+		found = selectAVX2(&toDocIDs[0], &toScores[0], &docIDs[0], &scores[0], n&^7, least)
+		n &= 7
+	}
+	from := len(docIDs) - n
+	return found + selectGeneric(toDocIDs[found:], toScores[found:], docIDs[from:], scores[from:], least)
+}

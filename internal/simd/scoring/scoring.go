@@ -1,0 +1,123 @@
+package scoring
+
+import (
+	"math/bits"
+
+	"github.com/griffin-search/griffin/internal/simd"
+)
+
+// BlockLen is the number of postings of a full block.
+const BlockLen = 128
+
+// Term is what the contributions of a term's postings depend on, as
+// score.Term has it: round(Weight*freq / (freq + (C0 + C1*length))) in float32,
+// each operation rounded, or round(Weight*freq) if Linear is set.
+type Term struct {
+	Weight, C0, C1 float32
+	Linear         bool
+}
+
+// Contributions sets dst[i], for each of docIDs, to the contribution of freqs[i]
+// in a document of lengths[docIDs[i]] tokens. Each DocID must be below
+// len(lengths), each contribution below 2^32; dst and freqs must be as long as
+// docIDs. The lengths are not read if t.Linear is set.
+func Contributions(dst, docIDs, freqs, lengths []uint32, t *Term) {
+	n := len(docIDs)
+	contributions(dst[:n], docIDs, freqs[:n], lengths, t)
+}
+
+// Match looks up docIDs, which rise strictly, in block, which does so too up to
+// padding with values at least as great as all of docIDs. It stops at the first
+// of docIDs above last and returns how many come before that. Match i, of
+// matches, is docIDs[of[i]], which is block[at[i]].
+func Match(of, at *[BlockLen]uint8, docIDs []uint32, block *[BlockLen]uint32, last uint32) (looked, matches int) {
+	return match(of, at, docIDs[:min(len(docIDs), BlockLen)], block, last)
+}
+
+const (
+	// Window is the number of accumulators.
+	Window = 1 << 14
+	// lineLen is the number of accumulators that share a mark: 16, one vector.
+	lineLen = 16
+)
+
+// Accumulators hold the sums of the documents of a window. The zero value is
+// ready: all are 0 and unmarked between windows.
+type Accumulators struct {
+	sums [Window]uint32
+	// marks[i] is not 0 if any of sums[16*i:][:16] may not be 0.
+	marks [Window / lineLen]uint8
+	// touched has the bits of the documents given to AddAny.
+	touched [Window / 64]uint64
+}
+
+// Add adds contributions[i], for each of docIDs, to the sum of document
+// docIDs[i], which must be in [first, first+Window).
+func (a *Accumulators) Add(docIDs, contributions []uint32, first uint32) {
+	contributions = contributions[:len(docIDs)]
+	for i, d := range docIDs {
+		at := (d - first) % Window
+		a.sums[at] += contributions[i]
+		a.marks[at/lineLen] = 1
+	}
+}
+
+// Collect writes the DocIDs, in rising order, and the sums of those of the
+// first n documents from first on whose sums reach least, which must not be 0, and returns how many there are. It sets all of the n sums, rounded up to
+// a multiple of 16, to 0. docIDs and sums must have room for n, rounded up so.
+func (a *Accumulators) Collect(docIDs, sums []uint32, first uint32, n int, least uint32) int {
+	lines := (min(n, Window) + lineLen - 1) / lineLen
+	return collect(a, docIDs[:lines*lineLen], sums[:lines*lineLen], first, lines, least)
+}
+
+// AddAny is Add for CollectAny: it marks documents, not lines, which costs more
+// in long windows but less where there are no vectors (see AnyPays). Between
+// two collections it is not to be mixed with Add.
+func (a *Accumulators) AddAny(docIDs, contributions []uint32, first uint32) {
+	contributions = contributions[:len(docIDs)]
+	for i, d := range docIDs {
+		at := (d - first) % Window
+		a.sums[at] += contributions[i]
+		a.touched[at/64] |= 1 << (at % 64)
+	}
+}
+
+// AnyPays says whether AddAny and CollectAny are faster than Add and Collect.
+func AnyPays() bool { return simd.Current() == simd.PureGo }
+
+// CollectAny is Collect for any least: with 0 it finds the documents that
+// contributions of 0 were added to, too.
+func (a *Accumulators) CollectAny(docIDs, sums []uint32, first uint32, n int, least uint32) int {
+	words := (min(n, Window) + 63) / 64
+	found := 0
+	for i := 0; i < words; i += 64 {
+		// Which of 64 words have bits is found without branches, since in a sparse
+		// window they have or have not in no order that could be predicted.
+		some := uint64(0)
+		for j, word := range a.touched[i:min(i+64, words)] {
+			some |= (word | -word) >> 63 << (j & 63)
+		}
+		for ; some != 0; some &= some - 1 {
+			j := (i + bits.TrailingZeros64(some)) % len(a.touched)
+			word := a.touched[j]
+			a.touched[j] = 0
+			for ; word != 0; word &= word - 1 {
+				at := (j*64 + bits.TrailingZeros64(word)) % Window
+				docIDs[found], sums[found] = first+uint32(at), a.sums[at]
+				if a.sums[at] >= least {
+					found++
+				}
+				a.sums[at] = 0
+			}
+		}
+	}
+	return found
+}
+
+// Select writes those docIDs[i] and scores[i] whose score reaches least to the
+// front of toDocIDs and toScores, in order, and returns how many. These must
+// be as long as docIDs, and may be the same memory.
+func Select(toDocIDs, toScores, docIDs, scores []uint32, least uint32) int {
+	n := len(docIDs)
+	return selectScores(toDocIDs[:n], toScores[:n], docIDs, scores[:n], least)
+}

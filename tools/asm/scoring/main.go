@@ -1,0 +1,116 @@
+// Command scoring writes the assembly of internal/simd/scoring: see go:generate
+// there. Each kernel's comment says what it does beside what its Go reference
+// (generic.go there) says.
+package main
+
+import (
+	"math"
+
+	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+func main() {
+	build.ConstraintExpr("amd64,!noasm")
+	compress := compressTable()
+	iota16 := table32("iota16", every(1, 16))
+	lasts8 := table32("lasts8", every(8, 16))
+	lasts16 := table32("lasts16", every(16, 8))
+	contributionsAVX512(false)
+	contributionsAVX512(true)
+	contributionsAVX2(false)
+	contributionsAVX2(true)
+	matchAVX512(lasts16)
+	matchAVX2(lasts8)
+	collectAVX512(iota16)
+	collectAVX2(iota16, compress)
+	selectAVX512()
+	selectAVX2(compress)
+	build.Generate()
+}
+
+// The predicates of VPCMPUD.
+const (
+	lessThan = 1
+	atLeast  = 5
+)
+
+func at(base, index reg.Register, scale uint8) operand.Mem {
+	return operand.Mem{Base: base, Index: index, Scale: scale}
+}
+
+// broadcast fills v with a 32-bit constant.
+func broadcast(value uint32, v reg.VecVirtual) {
+	r := build.GP32()
+	build.MOVL(operand.U32(value), r)
+	spread(r, v)
+}
+
+// spread fills v with r.
+func spread(r reg.Register, v reg.VecVirtual) {
+	x := build.XMM()
+	build.VMOVD(r, x)
+	build.VPBROADCASTD(x, v)
+}
+
+// spreadParam fills v with a parameter of 32 bits.
+func spreadParam(name string, v reg.VecVirtual) {
+	spread(build.Load(build.Param(name), build.GP32()), v)
+}
+
+// spreadFloat fills v with a float32 parameter.
+func spreadFloat(name string, v reg.VecVirtual) {
+	x := build.Load(build.Param(name), build.XMM())
+	build.VBROADCASTSS(x, v)
+}
+
+func loadPointer(name string) reg.Register {
+	return build.Load(build.Param(name), build.GP64())
+}
+
+// table32 makes a table of 32-bit numbers.
+func table32(name string, values []uint32) operand.Mem {
+	t := build.GLOBL(name, build.RODATA|build.NOPTR)
+	for i, v := range values {
+		build.DATA(4*i, operand.U32(v))
+	}
+	return t
+}
+
+// every returns step-1, 2*step-1, ..., n numbers: the last index of each chunk
+// of a block.
+func every(step uint32, n int) []uint32 {
+	values := make([]uint32, n)
+	for i := range values {
+		values[i] = uint32(i)*step + step - 1
+	}
+	return values
+}
+
+// compressTable has for each mask of 8 bits the positions of its bits, a byte
+// each: permuted by them, a vector has the chosen lanes in front.
+func compressTable() operand.Mem {
+	t := build.GLOBL("compress8", build.RODATA|build.NOPTR)
+	for mask := range 256 {
+		var entry uint64
+		n := 0
+		for lane := range 8 {
+			if mask>>lane&1 == 1 {
+				entry |= uint64(lane) << (8 * n)
+				n++
+			}
+		}
+		build.DATA(8*mask, operand.U64(entry))
+	}
+	return t
+}
+
+func linearName(name string, linear bool) string {
+	if linear {
+		return name + "Linear"
+	}
+	return name
+}
+
+var half = math.Float32bits(0.5)
