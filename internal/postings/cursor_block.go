@@ -54,6 +54,23 @@ func (c *Cursor) LeaveBlock(i int) base.DocID {
 // BlockLastDocID returns the last DocID of the current block.
 func (c *Cursor) BlockLastDocID() base.DocID { return base.DocID(c.last) }
 
+// BlockIndex returns the number of the current block in the list: -1 before the
+// first move, NumBlocks at the end.
+func (c *Cursor) BlockIndex() int { return c.block }
+
+// LoadBlock moves to the first posting of block i, which must be above the
+// current one, and returns its DocID; with i = NumBlocks, to the end. It is for
+// whoever finds blocks by List.Block; NextGEQ finds them itself.
+func (c *Cursor) LoadBlock(i int) base.DocID {
+	if i >= len(c.dir) {
+		return c.end()
+	}
+	if !c.load(i) {
+		return base.NoDocID
+	}
+	return base.DocID(c.cur)
+}
+
 // bound is the BlockMaxScore of block i.
 func (c *Cursor) bound(i int) score.Bound {
 	if c.bounds != nil {

@@ -96,6 +96,9 @@ func TestScaleBounds(t *testing.T) {
 		scale := score.NewScale(term, then, now)
 		sat := score.Saturation{BM25: p, AvgLen: then}
 		freq, length := randomPosting(rng)
+		if s, own := term.Score(freq, length), score.NewScale(term, 0, 0).Upper(term.Bound(freq, length)); s > own {
+			t.Fatalf("%+v now %g: Score(%d, %d) = %d exceeds its own bound %d", p, now, freq, length, s, own)
+		}
 		lower, upper := sat.Bounds(freq, length)
 		if upper != sat.Upper(freq, length) || upper < lower || upper-lower > 1 {
 			t.Fatalf("Bounds(%d, %d) = %d, %d; Upper %d", freq, length, lower, upper, sat.Upper(freq, length))

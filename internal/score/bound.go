@@ -60,6 +60,22 @@ func (s Saturation) Upper(freq, length uint32) Bound {
 	return upper
 }
 
+// Bound returns the saturation of a posting under the term's own parameters,
+// rounded up: NewScale(t, 0, 0).Upper of it bounds Score(freq, length), which is
+// as tight as the bounds of an index made with these parameters.
+func (t Term) Bound(freq, length uint32) Bound {
+	if t.Linear {
+		return Bound(min(freq, uint32(MaxBound)))
+	}
+	f := float64(max(freq, 1))
+	v := f / (f + float64(t.C0) + float64(t.C1)*float64(length)) * float64(MaxBound)
+	b := Bound(v)
+	if float64(b) < v {
+		b++
+	}
+	return b
+}
+
 // Scale turns Bounds into Scores for one term of a query. It is safe for a
 // collection whose mean length is not the one that the bounds were made for:
 // with r = avgLenNow/avgLenThen, K shrinks at most by the factor r if r > 1, so

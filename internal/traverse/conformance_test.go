@@ -11,6 +11,7 @@ import (
 
 	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/derived"
 	"github.com/griffin-search/griffin/internal/postings"
 	"github.com/griffin-search/griffin/internal/postings/postingstest"
 	"github.com/griffin-search/griffin/internal/score"
@@ -137,12 +138,14 @@ func (x *collection) oracle(mode traverse.Mode) []base.Hit {
 // queries returns the query over each segment.
 func (x *collection) queries(t testing.TB) []traverse.Query {
 	queries := make([]traverse.Query, len(x.segments))
+	kept := derived.NewCache(derived.DefaultLimit)
 	for i := range x.segments {
+		segment := kept.NewSegment()
 		s := &x.segments[i]
 		q := &queries[i]
 		*q = traverse.Query{NumDocs: len(s.lengths), Live: s.live, Base: s.base}
 		for j, term := range x.terms {
-			leg := traverse.Leg{List: s.index.Open(t, j), Term: term, Lengths: s.lengths}
+			leg := traverse.Leg{List: s.index.Open(t, j), Term: term, Lengths: s.lengths, Derived: segment.List(uint64(j))}
 			maxBound := leg.List.Max
 			if x.bm25 == indexBM25 {
 				leg.Scale = score.NewScale(term, indexAvgLen, x.avgLen)

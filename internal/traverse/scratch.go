@@ -6,6 +6,7 @@ import (
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/postings"
+	"github.com/griffin-search/griffin/internal/score"
 )
 
 // Scratch is the memory that a run needs beside the query: cursors (1 KiB
@@ -15,10 +16,14 @@ type Scratch struct {
 	Stats Stats
 
 	legs         []legState
-	accs         []base.Score  // exhaustive-taat: by DocID
-	matched      []uint32      // exhaustive-taat: legs that hold the document
-	maxScore     *maxScore     // block-max-maxscore
-	intersection *intersection // svs
+	accs         []base.Score    // exhaustive-taat: by DocID
+	matched      []uint32        // exhaustive-taat: legs that hold the document
+	maxScore     *maxScore       // block-max-maxscore
+	byMaxScore   listsByMaxScore // maxscore
+	order        docOrder        // wand and its descendants
+	conjunction  *conjunction    // merge, svs-binary, svs-gallop
+	lists        []*legState     // block-max-and: in order of rising DocFreq
+	intersection *intersection   // svs
 }
 
 // legState is a leg while it is traversed.
@@ -27,10 +32,17 @@ type legState struct {
 	index  int // in Query.Legs
 	cursor postings.Cursor
 
-	// block-max-maxscore: the block at the window's start, and the bound in
+	// Algorithms with block bounds: a block, and the bound of its contributions;
+	// in block-max-maxscore, the block at the window's start and the bound in
 	// the window.
 	first, last base.DocID
 	bound       base.Score
+
+	// variable-block-max-wand: the variable blocks, the one that first, last and
+	// bound tell of, and the scale of their bounds. nil in other runs.
+	variable      *variableBlocks
+	variableAt    int
+	variableScale score.Scale
 }
 
 // open makes s.legs the legs of q with cursors before their first postings.
@@ -43,6 +55,7 @@ func (s *Scratch) open(q *Query) []legState {
 	for i := range s.legs {
 		l := &s.legs[i]
 		l.Leg, l.index = &q.Legs[i], i
+		l.variable = nil
 		l.cursor.Reset(l.List, l.Bounds)
 	}
 	return s.legs

@@ -13,6 +13,7 @@ import (
 
 	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/analysis"
+	"github.com/griffin-search/griffin/internal/derived"
 	"github.com/griffin-search/griffin/internal/postings"
 	"github.com/griffin-search/griffin/internal/score"
 	"github.com/griffin-search/griffin/internal/shareddata"
@@ -35,6 +36,7 @@ type wiki struct {
 	avgLen float64
 	sat    score.Saturation
 	lists  []postings.List
+	kept   *derived.Segment
 }
 
 // loadWiki reads the collection from its cache in the temporary directory, or
@@ -76,6 +78,7 @@ func (w *wiki) open(tb testing.TB) {
 	w.avgLen = float64(w.NumTokens) / float64(len(w.Lengths))
 	w.sat = score.Saturation{BM25: score.DefaultBM25, AvgLen: w.avgLen}
 	w.lists = make([]postings.List, len(w.Metas))
+	w.kept = derived.NewCache(derived.DefaultLimit).NewSegment()
 	for i, rec := range w.Metas {
 		m, _, err := postings.DecodeMeta(rec)
 		if err != nil {
@@ -172,10 +175,13 @@ func buildWiki(tb testing.TB) *wiki {
 func (w *wiki) query(terms []string) traverse.Query {
 	q := traverse.Query{NumDocs: len(w.Lengths)}
 	for _, term := range terms {
-		l := &w.lists[w.Terms[term]]
+		i := w.Terms[term]
+		l := &w.lists[i]
 		t := score.DefaultBM25.NewTerm(score.IDF(uint64(q.NumDocs), uint64(l.DocFreq)), 1, w.avgLen)
 		scale := score.NewScale(t, w.avgLen, w.avgLen)
-		q.Legs = append(q.Legs, traverse.Leg{List: l, Term: t, Scale: scale, Lengths: w.Lengths, MaxScore: scale.Upper(l.Max)})
+		q.Legs = append(q.Legs, traverse.Leg{
+			List: l, Term: t, Scale: scale, Lengths: w.Lengths, MaxScore: scale.Upper(l.Max), Derived: w.kept.List(uint64(i)),
+		})
 	}
 	return q
 }

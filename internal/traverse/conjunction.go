@@ -1,0 +1,120 @@
+package traverse
+
+import (
+	"context"
+	"slices"
+
+	"github.com/griffin-search/griffin/codec"
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/topk"
+)
+
+// conjunction intersects lists pairwise, small versus small, without pruning:
+// the postings of the shortest list are looked for in the next longer one, those
+// found in the one after that, and so on (Demaine, López-Ortiz and Munro,
+// "Adaptive set intersections, unions, and differences", SODA 2000). How a list
+// is searched is what merge, svs-binary and svs-gallop differ in. Every document
+// of the intersection is scored.
+//
+// We differ from the papers: a block of the shortest list at a time goes through
+// all lists, not the whole list through one after another. The lists are read the
+// same way, the intermediate results stay in the first-level cache, and
+// contributions are added while the frequencies are at hand.
+type conjunction struct {
+	legs []*legState // in order of rising DocFreq
+
+	// What is left of the postings of a block of legs[0]: DocIDs, positions in
+	// the block, and sums of contributions of the lists searched so far.
+	n      int
+	docIDs [codec.BlockLen]uint32
+	at     [codec.BlockLen]uint8
+	sums   [codec.BlockLen]base.Score
+
+	// Matches in one block of the list that is searched: the index in docIDs, and
+	// the position in the block.
+	matchOf, matchAt [codec.BlockLen]uint8
+	kept             int // of docIDs, by the search of this list
+}
+
+// search looks for the candidates x.docIDs[:x.n] in a list. It calls x.match for
+// each block of the list with the number of matches in it, which are in x.matchOf
+// and x.matchAt, rising. The calls' DocIDs rise from call to call, and from block
+// to block of the shortest list.
+type search func(x *conjunction, l *legState)
+
+// runConjunction runs a query with a way to search lists.
+func runConjunction(ctx context.Context, s *Scratch, q *Query, queue *topk.Queue, find search) error {
+	if err := q.check(); err != nil {
+		return err
+	}
+	s.open(q)
+	if s.conjunction == nil {
+		s.conjunction = new(conjunction)
+	}
+	return s.close(s.conjunction.run(ctx, s, q, queue, find))
+}
+
+func (x *conjunction) run(ctx context.Context, s *Scratch, q *Query, queue *topk.Queue, find search) error {
+	x.legs = x.legs[:0]
+	for i := range s.legs {
+		if s.legs[i].List.DocFreq == 0 {
+			return nil
+		}
+		x.legs = append(x.legs, &s.legs[i])
+	}
+	if len(x.legs) == 0 {
+		return nil
+	}
+	slices.SortFunc(x.legs, byDocFreq)
+	p := poll{ctx: ctx}
+	shortest := &x.legs[0].cursor
+	for shortest.NextBlock() != base.NoDocID {
+		x.n = copy(x.docIDs[:], shortest.BlockDocIDs())
+		for i := range x.n {
+			x.at[i] = uint8(i)
+		}
+		clear(x.sums[:x.n])
+		read := s.Stats.PostingsScored
+		for _, l := range x.legs[1:] {
+			x.kept = 0
+			find(x, l)
+			x.n = x.kept
+			s.Stats.PostingsScored += int64(x.n)
+			if x.n == 0 {
+				break
+			}
+		}
+		x.finish(s, q, queue)
+		if err := p.after(int(s.Stats.PostingsScored-read) + codec.BlockLen); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// match keeps the candidates that were found in the current block of the list,
+// and adds its contributions.
+func (x *conjunction) match(l *legState, matches int) {
+	for m := range matches {
+		of := x.matchOf[m&127] & 127
+		d := x.docIDs[of]
+		sum := x.sums[of] + l.Term.Score(l.cursor.BlockFreq(int(x.matchAt[m&127])), l.Lengths[d])
+		x.docIDs[x.kept&127], x.at[x.kept&127], x.sums[x.kept&127] = d, x.at[of], sum
+		x.kept++
+	}
+}
+
+// finish adds the contributions of the shortest list, and the documents to the
+// queue.
+func (x *conjunction) finish(s *Scratch, q *Query, queue *topk.Queue) {
+	l := x.legs[0]
+	for i, d := range x.docIDs[:x.n] {
+		if !q.live(d) {
+			continue
+		}
+		s.Stats.Candidates++
+		s.Stats.PostingsScored++
+		sum := x.sums[i] + l.Term.Score(l.cursor.BlockFreq(int(x.at[i])), l.Lengths[d])
+		queue.Add(base.Hit{DocID: q.Base + base.DocID(d), Score: sum})
+	}
+}

@@ -1,0 +1,89 @@
+package traverse
+
+import "github.com/griffin-search/griffin/internal/base"
+
+// docOrder holds the lists of a query in the order of the DocIDs at which their
+// cursors stand, as WAND and its descendants need them.
+type docOrder struct {
+	// Invariant: heads rises by doc; heads that are at their end are the last.
+	heads []head
+}
+
+// head is a list in a docOrder. It repeats what finding a pivot looks at, so
+// that the loop stays within a few cache lines.
+type head struct {
+	doc base.DocID // of leg.cursor
+	max base.Score // leg.MaxScore
+	leg *legState
+}
+
+// start moves the cursors to their first postings and orders them.
+func (o *docOrder) start(legs []legState) {
+	o.heads = o.heads[:0]
+	for i := range legs {
+		l := &legs[i]
+		doc := l.cursor.Next()
+		if doc == base.NoDocID {
+			continue
+		}
+		o.heads = append(o.heads, head{doc: doc, max: l.MaxScore, leg: l})
+		for j := len(o.heads) - 1; j > 0 && o.heads[j].doc < o.heads[j-1].doc; j-- {
+			o.heads[j-1], o.heads[j] = o.heads[j], o.heads[j-1]
+		}
+	}
+}
+
+// pivot returns the first list up to which the MaxScores sum to need or more, and
+// its DocID: no document before it can reach need. NoDocID: none can. All lists
+// that stand at the same DocID are at or before the one returned.
+func (o *docOrder) pivot(need base.Score) (int, base.DocID) {
+	var sum base.Score
+	for i := range o.heads {
+		sum += o.heads[i].max
+		if sum >= need {
+			doc := o.heads[i].doc
+			for i+1 < len(o.heads) && o.heads[i+1].doc == doc {
+				i++
+			}
+			return i, doc
+		}
+	}
+	return 0, base.NoDocID
+}
+
+// strongest returns the list with the greatest MaxScore of those before list end
+// that stand before doc, of which there must be one. Skipping in it is expected
+// to pass the most, since such lists are the shortest.
+func (o *docOrder) strongest(end int, doc base.DocID) int {
+	best := 0 // it stands before doc if any does
+	for i := 1; i < end && o.heads[i].doc < doc; i++ {
+		if o.heads[i].max > o.heads[best].max {
+			best = i
+		}
+	}
+	return best
+}
+
+// nextGEQ moves list i to the first DocID at or after target, above where it
+// stands, and to its place in the order.
+func (o *docOrder) nextGEQ(i int, target base.DocID) {
+	h := o.heads[i]
+	h.doc = h.leg.cursor.NextGEQ(target)
+	for ; i+1 < len(o.heads) && o.heads[i+1].doc < h.doc; i++ {
+		o.heads[i] = o.heads[i+1]
+	}
+	o.heads[i] = h
+}
+
+// next moves the first n lists to their next postings, and all to their places.
+func (o *docOrder) next(n int) {
+	for i := n - 1; i >= 0; i-- {
+		h := o.heads[i]
+		h.doc = h.leg.cursor.Next()
+		j := i
+		for ; j+1 < len(o.heads) && o.heads[j+1].doc < h.doc; j++ {
+			o.heads[j] = o.heads[j+1]
+		}
+		o.heads[j] = h
+	}
+}

@@ -1,0 +1,139 @@
+package traverse
+
+import (
+	"context"
+	"slices"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/topk"
+)
+
+// listMaxScore is MaxScore, document at a time with one bound a list (Turtle and
+// Flood, "Query evaluation: strategies and optimizations", Information Processing
+// & Management 31(6), 1995, §4.2; the formulation by essential lists is that of
+// Strohman, Turtle and Croft, "Optimization strategies for complex queries",
+// SIGIR 2005, §3.1).
+//
+// With the lists in order of their MaxScores, the longest prefix whose sum cannot
+// reach the threshold is nonEssential: a document that is only in those cannot
+// enter. The others are merged by DocID, and each document that they turn up is
+// looked up in the nonEssential lists, from the one with the highest bound down,
+// until what is left of the bounds cannot lift it to the threshold.
+//
+// We differ: the threshold starts from what the lists know of their k-th best
+// contribution (Kane and Tompa, "Split-lists and initial thresholds for WAND-based
+// search", SIGIR 2018), not from 0.
+type listMaxScore struct{}
+
+var _ Traversal = listMaxScore{}
+
+// Name implements Traversal.
+func (listMaxScore) Name() string { return "maxscore" }
+
+// Mode implements Traversal.
+func (listMaxScore) Mode() Mode { return Or }
+
+// listsByMaxScore is the state of a run of listMaxScore. Its memory is kept.
+type listsByMaxScore struct {
+	lists []*legState // in order of rising MaxScore
+	sums  []base.Score
+}
+
+// Run implements Traversal.
+func (listMaxScore) Run(ctx context.Context, s *Scratch, q *Query, queue *topk.Queue) error {
+	if err := q.check(); err != nil {
+		return err
+	}
+	legs := s.open(q)
+	need := firstNeed(legs, q, queue)
+	m := &s.byMaxScore
+	m.lists = m.lists[:0]
+	for i := range legs {
+		if legs[i].cursor.Next() != base.NoDocID {
+			m.lists = append(m.lists, &legs[i])
+		}
+	}
+	slices.SortFunc(m.lists, byMaxScore)
+	m.sums = append(m.sums[:0], 0)
+	for i, l := range m.lists {
+		m.sums = append(m.sums, m.sums[i]+l.MaxScore)
+	}
+	return s.close(m.run(ctx, &s.Stats, q, queue, need))
+}
+
+func (m *listsByMaxScore) run(ctx context.Context, stats *Stats, q *Query, queue *topk.Queue, need base.Score) error {
+	p := poll{ctx: ctx}
+	// Invariant: lists[:nonEssential] sum to sums[nonEssential] < need.
+	nonEssential := 0
+	for {
+		for nonEssential < len(m.lists) && m.sums[nonEssential+1] < need {
+			nonEssential++
+		}
+		essential := m.lists[nonEssential:]
+		doc := base.NoDocID
+		for _, l := range essential {
+			doc = min(doc, l.cursor.DocID())
+		}
+		if doc == base.NoDocID {
+			return nil
+		}
+		live := q.live(uint32(doc))
+		var sum base.Score
+		scored := 0
+		for _, l := range essential {
+			if l.cursor.DocID() != doc {
+				continue
+			}
+			if live {
+				sum += l.Term.Score(l.cursor.Freq(), l.Lengths[doc])
+				scored++
+			}
+			l.cursor.Next()
+		}
+		if live {
+			i := nonEssential
+			for ; i > 0 && sum+m.sums[i] >= need; i-- {
+				l := m.lists[i-1]
+				if l.cursor.NextGEQ(doc) == doc {
+					sum += l.Term.Score(l.cursor.Freq(), l.Lengths[doc])
+					scored++
+				}
+			}
+			if i == 0 {
+				stats.Candidates++
+				if sum >= need {
+					queue.Add(base.Hit{DocID: q.Base + doc, Score: sum})
+					need = max(need, queue.Need())
+				}
+			}
+		}
+		stats.PostingsScored += int64(scored)
+		if err := p.after(scored + 1); err != nil {
+			return err
+		}
+	}
+}
+
+// byMaxScore orders legs by rising MaxScore, of equal ones the longer list first.
+func byMaxScore(a, b *legState) int {
+	switch {
+	case a.MaxScore < b.MaxScore:
+		return -1
+	case a.MaxScore > b.MaxScore:
+		return 1
+	}
+	return int(b.List.DocFreq) - int(a.List.DocFreq)
+}
+
+// firstNeed returns the least score that can enter the queue before anything is
+// read: what the search knows of its threshold, and what each list knows of its
+// k-th best contribution.
+func firstNeed(legs []legState, q *Query, queue *topk.Queue) base.Score {
+	need := max(q.Threshold, queue.Need())
+	for i := range legs {
+		if legs[i].List.DocFreq > 0 {
+			need = max(need, legs[i].kthScore(q, queue.K()))
+		}
+	}
+	return need
+}

@@ -1,0 +1,73 @@
+package traverse
+
+import (
+	"context"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/topk"
+)
+
+// wand is WAND, "weak AND" (Broder, Carmel, Herscovici, Soffer and Zien,
+// "Efficient query evaluation using a two-level retrieval process", CIKM 2003,
+// §3): the lists are kept in order of the DocIDs where they stand. The pivot is
+// the first one up to which the MaxScores sum to the threshold, so that no
+// document before it can enter. If all lists before the pivot have reached its
+// document, that is scored; if not, one of them skips to it.
+//
+// The list that skips is the one with the greatest MaxScore, as the paper
+// advises (pickTerm: the one with the highest idf).
+//
+// We differ: the threshold starts from what the lists know of their k-th best
+// contribution, as in maxscore.
+type wand struct{}
+
+var _ Traversal = wand{}
+
+// Name implements Traversal.
+func (wand) Name() string { return "wand" }
+
+// Mode implements Traversal.
+func (wand) Mode() Mode { return Or }
+
+// Run implements Traversal.
+func (w wand) Run(ctx context.Context, s *Scratch, q *Query, queue *topk.Queue) error {
+	if err := q.check(); err != nil {
+		return err
+	}
+	legs := s.open(q)
+	need := firstNeed(legs, q, queue)
+	s.order.start(legs)
+	return s.close(w.run(ctx, s, q, queue, need))
+}
+
+func (wand) run(ctx context.Context, s *Scratch, q *Query, queue *topk.Queue, need base.Score) error {
+	o := &s.order
+	poll := poll{ctx: ctx}
+	for {
+		p, doc := o.pivot(need)
+		if doc == base.NoDocID {
+			return nil
+		}
+		if o.heads[0].doc < doc {
+			o.nextGEQ(o.strongest(p, doc), doc)
+		} else {
+			if q.live(uint32(doc)) {
+				var sum base.Score
+				for i := range o.heads[:p+1] {
+					l := o.heads[i].leg
+					sum += l.Term.Score(l.cursor.Freq(), l.Lengths[doc])
+				}
+				s.Stats.PostingsScored += int64(p + 1)
+				s.Stats.Candidates++
+				if sum >= need {
+					queue.Add(base.Hit{DocID: q.Base + doc, Score: sum})
+					need = max(need, queue.Need())
+				}
+			}
+			o.next(p + 1)
+		}
+		if err := poll.after(p + 1); err != nil {
+			return err
+		}
+	}
+}
