@@ -6,6 +6,7 @@ import (
 	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/score"
+	"github.com/griffin-search/griffin/internal/simd/scoring"
 )
 
 // CursorStats counts the work of a Cursor since Reset.
@@ -120,30 +121,11 @@ func (c *Cursor) NextGEQ(target base.DocID) base.DocID {
 		}
 	}
 	if c.cur < t {
-		c.pos = Search(&c.docIDs, t)
+		c.pos = scoring.Search(&c.docIDs, t)
 		c.cur = c.docIDs[c.pos&(codec.BlockLen-1)]
 	}
 	return base.DocID(c.cur)
 }
-
-// Search returns the position of the first of 128 rising docIDs that is not
-// less than target, or the last one if there is none. It compares seven times
-// and does not branch on the outcomes, so that searches for several targets
-// overlap in the processor.
-func Search(docIDs *[codec.BlockLen]uint32, target uint32) int {
-	t := uint64(target)
-	i := less(docIDs[63], t) << 6
-	i += less(docIDs[(i+31)&127], t) << 5
-	i += less(docIDs[(i+15)&127], t) << 4
-	i += less(docIDs[(i+7)&127], t) << 3
-	i += less(docIDs[(i+3)&127], t) << 2
-	i += less(docIDs[(i+1)&127], t) << 1
-	i += less(docIDs[i&127], t)
-	return int(i)
-}
-
-// less returns 1 if d is less than t, below 2^32, and 0 if not.
-func less(d uint32, t uint64) uint64 { return (uint64(d) - t) >> 63 }
 
 // seek returns the first block from i on whose Last is at least target;
 // len(dir) if there is none. It gallops: its cost is logarithmic in the number

@@ -6,6 +6,7 @@ import (
 	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/score"
+	"github.com/griffin-search/griffin/internal/simd/scoring"
 )
 
 // This file is what a Cursor tells of blocks: of the current one, for loops
@@ -33,6 +34,21 @@ func (c *Cursor) BlockFreqs() []uint32 {
 		c.freqsReady = true
 	}
 	return c.freqs[:c.size]
+}
+
+// BlockBefore returns the postings of the current block from the current one on
+// that are below end, which is above the current one; nil frequencies on an
+// error. Valid until the cursor leaves the block.
+func (c *Cursor) BlockBefore(end base.DocID) (docIDs, freqs []uint32) {
+	freqs = c.BlockFreqs()
+	if freqs == nil {
+		return nil, nil
+	}
+	to := c.size
+	if uint32(end) <= c.last {
+		to = scoring.Search(&c.docIDs, uint32(end))
+	}
+	return c.docIDs[c.pos:to], freqs[c.pos:to]
 }
 
 // BlockPos returns the position of the current posting in its block.

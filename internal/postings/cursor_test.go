@@ -125,30 +125,6 @@ func TestShallowMax(t *testing.T) {
 	}
 }
 
-func TestSearch(t *testing.T) {
-	rng := rand.New(rand.NewPCG(8, 8))
-	var docIDs [codec.BlockLen]uint32
-	for range 200 {
-		d := rng.Uint32N(1 << 31)
-		for i := range docIDs {
-			docIDs[i] = d
-			d += 1 + rng.Uint32N(1<<rng.Uint32N(24))
-		}
-		if n := rng.IntN(codec.BlockLen); n > 0 {
-			for i := n; i < codec.BlockLen; i++ {
-				docIDs[i] = uint32(base.NoDocID)
-			}
-		}
-		for range 200 {
-			target := docIDs[rng.IntN(codec.BlockLen)] + rng.Uint32N(3) - 1
-			want := min(codec.BlockLen-1, sort.Search(codec.BlockLen, func(i int) bool { return docIDs[i] >= target }))
-			if got := postings.Search(&docIDs, target); got != want {
-				t.Fatalf("Search(%d) = %d, want %d in %v", target, got, want, docIDs)
-			}
-		}
-	}
-}
-
 func TestCursorDoesNotAllocate(t *testing.T) {
 	lengths, lists := collection(true)
 	opts := postings.Options{Codec: codec.SIMDBP{}, Saturation: saturation, Positions: true}

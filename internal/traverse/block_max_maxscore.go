@@ -2,13 +2,14 @@ package traverse
 
 import (
 	"context"
-	"math/bits"
+	"math"
 	"slices"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/invariant"
 	"github.com/griffin-search/griffin/internal/postings"
 	"github.com/griffin-search/griffin/internal/score"
+	"github.com/griffin-search/griffin/internal/simd/scoring"
 	"github.com/griffin-search/griffin/internal/topk"
 )
 
@@ -51,9 +52,9 @@ func (blockMaxMaxScore) Mode() Mode { return Or }
 
 const (
 	// maxWindow is the greatest length of a window with several essential lists:
-	// 128 KiB of accumulators, of which lists with few postings touch few lines,
+	// 64 KiB of accumulators, of which lists with few postings touch few lines,
 	// and lists with many have windows that are far shorter.
-	maxWindow = 1 << 14
+	maxWindow = scoring.Window
 	// minWindow is the least length of a window: it bounds what dividing lists
 	// costs where blocks are short because postings are dense.
 	minWindow = 512
@@ -83,11 +84,7 @@ type maxScore struct {
 	windowNonEssential int
 	windowRest         base.Score
 
-	// Invariant: all 0 between windows; bit i of touched says that accs[i] may
-	// not be.
-	accs    [maxWindow]base.Score
-	touched [maxWindow / 64]uint64
-
+	accs  scoring.Accumulators
 	found candidates
 }
 
@@ -95,6 +92,9 @@ type maxScore struct {
 func (blockMaxMaxScore) Run(ctx context.Context, s *Scratch, q *Query, queue *topk.Queue) error {
 	if err := q.check(); err != nil {
 		return err
+	}
+	if !q.narrow() {
+		return exhaustiveDAAT{Or}.Run(ctx, s, q, queue)
 	}
 	legs := s.open(q)
 	if s.maxScore == nil {
@@ -294,111 +294,64 @@ func (m *maxScore) divideWindow(lo, hi base.DocID) ([]*legState, base.DocID) {
 
 // enough is the least score in the essential lists of the window with which a
 // document can still reach need.
-func (m *maxScore) enough() base.Score {
+func (m *maxScore) enough() uint32 {
 	if m.need <= m.windowRest {
 		return 0
 	}
-	return m.need - m.windowRest
+	return uint32(m.need - m.windowRest) // the bounds in the window sum to need or more
 }
 
 // scoreOne reads the postings of the only essential list of the window, and
 // makes candidates of those with enough.
 func (m *maxScore) scoreOne(l *legState, lo, hi base.DocID) {
-	c := &l.cursor
-	t, lengths := l.Term, l.Lengths
+	c, found := &l.cursor, &m.found
 	enough := m.enough()
-	// Invariant: n < maxCandidates. A window in which one list is essential holds
-	// at most one of its blocks, or is no longer than minWindow.
+	// Invariant: n+BlockLen <= maxCandidates. A window in which one list is
+	// essential holds at most one of its blocks, or is no longer than minWindow.
 	n := 0
 	for lo < hi && c.NextGEQ(lo) < hi {
-		freqs := c.BlockFreqs()
+		docIDs, freqs := c.BlockBefore(hi)
 		if freqs == nil {
 			return
 		}
-		docIDs := c.BlockDocIDs()
-		freqs = freqs[:len(docIDs)]
-		j := c.BlockPos()
-		from := j
-		for ; j < len(docIDs); j++ {
-			d := docIDs[j]
-			if base.DocID(d) >= hi {
-				break
-			}
-			s := t.Score(freqs[j], lengths[d])
-			m.found.docIDs[n&(maxCandidates-1)], m.found.sums[n&(maxCandidates-1)] = d, s
-			if s >= enough {
-				n++
-			}
-		}
-		m.stats.PostingsScored += int64(j - from)
-		lo = c.LeaveBlock(j)
+		scores := found.scores[:len(docIDs)]
+		scoring.Contributions(scores, docIDs, freqs, l.Lengths, &l.term)
+		n += scoring.Select(found.docIDs[n:], found.sums[n:], docIDs, scores, enough)
+		m.stats.PostingsScored += int64(len(docIDs))
+		lo = c.LeaveBlock(c.BlockPos() + len(docIDs))
 	}
-	m.found.n = n
+	found.n = n
 }
 
 // scoreSeveral adds up the postings of the essential lists of the window, and
 // makes candidates of the documents with enough.
 func (m *maxScore) scoreSeveral(essential []*legState, lo, hi base.DocID) {
-	scored := 0
+	found := &m.found
+	enough := m.enough()
+	anySum := enough == 0 || scoring.AnyPays()
 	for _, l := range essential {
 		c := &l.cursor
-		t, lengths := l.Term, l.Lengths
 		for next := lo; next < hi && c.NextGEQ(next) < hi; {
-			freqs := c.BlockFreqs()
+			docIDs, freqs := c.BlockBefore(hi)
 			if freqs == nil {
 				break
 			}
-			docIDs := c.BlockDocIDs()
-			freqs = freqs[:len(docIDs)]
-			j := c.BlockPos()
-			from := j
-			for ; j < len(docIDs); j++ {
-				d := docIDs[j]
-				if base.DocID(d) >= hi {
-					break
-				}
-				at := (d - uint32(lo)) % maxWindow
-				m.accs[at] += t.Score(freqs[j], lengths[d])
-				m.touched[at/64] |= 1 << (at % 64)
+			scores := found.scores[:len(docIDs)]
+			scoring.Contributions(scores, docIDs, freqs, l.Lengths, &l.term)
+			if anySum {
+				m.accs.AddAny(docIDs, scores, uint32(lo))
+			} else {
+				m.accs.Add(docIDs, scores, uint32(lo))
 			}
-			scored += j - from
-			next = c.LeaveBlock(j)
+			m.stats.PostingsScored += int64(len(docIDs))
+			next = c.LeaveBlock(c.BlockPos() + len(docIDs))
 		}
 	}
-	m.stats.PostingsScored += int64(scored)
-	m.collect(lo, hi)
-}
-
-// collect makes candidates of the documents with enough in the accumulators,
-// and sets those to 0.
-func (m *maxScore) collect(lo, hi base.DocID) {
-	enough := m.enough()
-	n := 0
-	words := int(hi-lo+63) / 64
-	for i := 0; i < words; i += 64 {
-		// Which of 64 words have bits is found without branches, since in a sparse
-		// window they have or have not in no order that could be predicted (5 to
-		// 11 % of a query in BenchmarkWiki).
-		some := uint64(0)
-		for j, word := range m.touched[i:min(i+64, words)] {
-			some |= (word | -word) >> 63 << (j & 63)
-		}
-		for ; some != 0; some &= some - 1 {
-			j := (i + bits.TrailingZeros64(some)) % (maxWindow / 64)
-			word := m.touched[j]
-			m.touched[j] = 0
-			for ; word != 0; word &= word - 1 {
-				at := (j*64 + bits.TrailingZeros64(word)) % maxWindow
-				sum := m.accs[at]
-				m.accs[at] = 0
-				m.found.docIDs[n&(maxCandidates-1)], m.found.sums[n&(maxCandidates-1)] = uint32(lo)+uint32(at), sum
-				if sum >= enough {
-					n++
-				}
-			}
-		}
+	if anySum {
+		found.n = m.accs.CollectAny(found.docIDs[:], found.sums[:], uint32(lo), int(hi-lo), enough)
+	} else {
+		found.n = m.accs.Collect(found.docIDs[:], found.sums[:], uint32(lo), int(hi-lo), enough)
 	}
-	m.found.n = n
 }
 
 // finish completes the scores of the candidates, list by list from the highest
@@ -425,12 +378,22 @@ func (m *maxScore) finish() {
 		found.keep(least)
 	}
 	for i, sum := range found.sums[:found.n] {
-		if sum >= m.need {
-			m.queue.Add(base.Hit{DocID: m.q.Base + base.DocID(found.docIDs[i]), Score: sum})
+		if base.Score(sum) >= m.need {
+			m.queue.Add(base.Hit{DocID: m.q.Base + base.DocID(found.docIDs[i]), Score: base.Score(sum)})
 			m.need = max(m.need, m.queue.Need())
 		}
 	}
 	found.n = 0
+}
+
+// narrow says whether no document's score passes 32 bits, as the kernels of
+// package scoring need it. Only queries with enormous boosts are not narrow.
+func (q *Query) narrow() bool {
+	sum := base.Score(0)
+	for i := range q.Legs {
+		sum += q.Legs[i].MaxScore
+	}
+	return sum <= math.MaxUint32
 }
 
 // kthScore returns a score that at least k documents reach by this leg alone; 0

@@ -1,8 +1,11 @@
 package traverse
 
 import (
+	"math"
+
+	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/base"
-	"github.com/griffin-search/griffin/internal/postings"
+	"github.com/griffin-search/griffin/internal/simd/scoring"
 )
 
 // maxCandidates is how many candidates there can be at a time.
@@ -10,24 +13,30 @@ const maxCandidates = maxWindow
 
 // candidates are documents, in rising DocID order, that may still enter the
 // result, with the sum of their contributions so far. Lists are applied to all
-// of them, one list after another, in loops over plain arrays.
+// of them, one list after another, by the kernels of package scoring.
 type candidates struct {
 	n      int
 	docIDs [maxCandidates]uint32
-	sums   [maxCandidates]base.Score
+	sums   [maxCandidates]uint32
+
+	scores [codec.BlockLen]uint32 // contributions of a block or of its matches
+	matches
+}
+
+// matches are documents that are in a block.
+type matches struct {
+	of, at        [codec.BlockLen]uint8 // the document, the posting
+	docIDs, freqs [codec.BlockLen]uint32
 }
 
 // keep drops the candidates with sums below least.
 func (c *candidates) keep(least base.Score) {
-	n := 0
-	for i := range c.n {
-		d, sum := c.docIDs[i], c.sums[i]
-		c.docIDs[n&(maxCandidates-1)], c.sums[n&(maxCandidates-1)] = d, sum
-		if sum >= least {
-			n++
-		}
+	if least > math.MaxUint32 {
+		c.n = 0
+		return
 	}
-	c.n = n
+	docIDs, sums := c.docIDs[:c.n], c.sums[:c.n]
+	c.n = scoring.Select(docIDs, sums, docIDs, sums, uint32(least))
 }
 
 // keepLive drops the candidates that are deleted documents.
@@ -63,7 +72,7 @@ func (c *candidates) add(l *legState, least base.Score) (scored int64) {
 			if !ok {
 				return scored
 			}
-			if first > d || c.sums[i]+l.upper(b) < least {
+			if first > d || base.Score(c.sums[i])+l.upper(b) < least {
 				i++
 				continue
 			}
@@ -72,14 +81,40 @@ func (c *candidates) add(l *legState, least base.Score) (scored int64) {
 			}
 			last = int64(cur.BlockLastDocID())
 		}
-		block := cur.Block()
-		for ; i < c.n && int64(c.docIDs[i]) <= last; i++ {
-			d := c.docIDs[i]
-			if at := postings.Search(block, d); block[at] == d {
-				c.sums[i] += l.Term.Score(cur.BlockFreq(at), l.Lengths[d])
-				scored++
+		looked, found := scoring.Match(&c.of, &c.at, c.docIDs[i:c.n], cur.Block(), uint32(last))
+		if found > 0 {
+			c.score(l, found, c.scores[:found])
+			for m, of := range c.of[:found] {
+				c.sums[i+int(of)] += c.scores[m]
 			}
+			scored += int64(found)
 		}
+		i += looked
 	}
 	return scored
+}
+
+// scoreOneByOne is how many matches of a block are scored one by one, before it
+// pays to decode and score all of them as a block.
+const scoreOneByOne = 6
+
+// score sets scores to the contributions of n matches in the list's block.
+func (m *matches) score(l *legState, n int, scores []uint32) {
+	cur := &l.cursor
+	block := cur.Block()
+	if n <= scoreOneByOne {
+		for i, at := range m.at[:n] {
+			scores[i] = uint32(l.Term.Score(cur.BlockFreq(int(at)), l.Lengths[block[at&(codec.BlockLen-1)]]))
+		}
+		return
+	}
+	freqs := cur.BlockFreqs()
+	if freqs == nil { // an error has ended the list
+		clear(scores)
+		return
+	}
+	for i, at := range m.at[:n] {
+		m.docIDs[i], m.freqs[i] = block[at&(codec.BlockLen-1)], freqs[at]
+	}
+	scoring.Contributions(scores, m.docIDs[:n], m.freqs[:n], l.Lengths, &l.term)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/postings"
 	"github.com/griffin-search/griffin/internal/score"
+	"github.com/griffin-search/griffin/internal/simd/scoring"
 )
 
 // Scratch is the memory that a run needs beside the query: cursors (1 KiB
@@ -30,6 +31,7 @@ type Scratch struct {
 type legState struct {
 	*Leg
 	index  int // in Query.Legs
+	term   scoring.Term
 	cursor postings.Cursor
 
 	// Algorithms with block bounds: a block, and the bound of its contributions;
@@ -56,6 +58,7 @@ func (s *Scratch) open(q *Query) []legState {
 		l := &s.legs[i]
 		l.Leg, l.index = &q.Legs[i], i
 		l.variable = nil
+		l.term = scoring.Term(l.Term)
 		l.cursor.Reset(l.List, l.Bounds)
 	}
 	return s.legs

@@ -6,7 +6,7 @@ import (
 
 	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/base"
-	"github.com/griffin-search/griffin/internal/postings"
+	"github.com/griffin-search/griffin/internal/simd/scoring"
 	"github.com/griffin-search/griffin/internal/topk"
 )
 
@@ -226,7 +226,7 @@ func (x *intersection) apply(i int) {
 		block := c.Block()
 		for ; j < x.n && int64(x.docIDs[j]) <= last; j++ {
 			d := x.docIDs[j]
-			at := postings.Search(block, d)
+			at := scoring.Search(block, d)
 			x.matchOf[matches&127], x.matchAt[matches&127] = uint8(j), uint8(at)
 			if block[at] == d {
 				matches++
