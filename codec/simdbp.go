@@ -59,9 +59,7 @@ func (SIMDBP) DecodeDocIDs(dst *[BlockLen]uint32, src []byte, base uint32, n int
 	if n == BlockLen && len(src) >= size+bitpack.Slack {
 		bitpack.UnpackGaps(dst, src, base, width)
 	} else {
-		var padded [BlockLen/8*maxWidth + bitpack.Slack]byte
-		copy(padded[:], src[:size])
-		bitpack.UnpackGaps(dst, padded[:], base, width)
+		bitpack.UnpackGapsN(dst, src, base, width, n)
 	}
 	// 128 gaps of up to 24 bits add less than 2^32, so that a wrap shows in the
 	// last DocID; wider gaps are looked at one by one.
@@ -102,9 +100,7 @@ func (SIMDBP) DecodeFreqs(dst *[BlockLen]uint32, src []byte, n int, width uint8)
 	if n == BlockLen && len(src) >= size+bitpack.Slack {
 		bitpack.Unpack(dst, src, width, 1)
 	} else {
-		var padded [BlockLen/8*maxWidth + bitpack.Slack]byte
-		copy(padded[:], src[:size])
-		bitpack.Unpack(dst, padded[:], width, 1)
+		bitpack.UnpackN(dst, src, width, 1, n)
 	}
 	if width == maxWidth { // 2^32-1 stands for a frequency of 2^32
 		for i, f := range dst[:n] {

@@ -51,20 +51,45 @@ func At(src []byte, i int, width uint8) uint32 {
 // of src, each plus add, modulo 2^32. src must have Slack bytes more, of any
 // content; width is at most MaxWidth.
 func Unpack(dst *[Len]uint32, src []byte, width uint8, add uint32) {
-	unpackValues(dst, src, add, width)
+	unpack(dst, check(src, width), width, add)
 }
 
 // UnpackGaps is Unpack for gaps less one: dst[i] is base plus the sum of values
 // 0 to i, each plus 1, modulo 2^32.
 func UnpackGaps(dst *[Len]uint32, src []byte, base uint32, width uint8) {
-	unpackGaps(dst, src, base, 1, width)
+	unpackGaps(dst, check(src, width), base, width)
+}
+
+// UnpackN is Unpack for the first n values, 1 to Len: src need hold no more than
+// their PackedSize(n, width) bytes. dst[n:] is undefined after the call.
+func UnpackN(dst *[Len]uint32, src []byte, width uint8, add uint32, n int) {
+	unpackN(dst, checkN(src, width, n), width, add, n)
+}
+
+// UnpackGapsN is UnpackGaps for the first n values, 1 to Len: src need hold no
+// more than their PackedSize(n, width) bytes. dst[n:] is undefined after the call.
+func UnpackGapsN(dst *[Len]uint32, src []byte, base uint32, width uint8, n int) {
+	unpackGapsN(dst, checkN(src, width, n), base, width, n)
 }
 
 // PrefixSum makes DocIDs of gaps less one in place: dst[i] becomes base plus the
 // sum of the former dst[0] to dst[i], each plus 1, modulo 2^32.
-func PrefixSum(dst *[Len]uint32, base uint32) {
-	for i := range dst {
-		base += dst[i] + 1
-		dst[i] = base
+func PrefixSum(dst *[Len]uint32, base uint32) { prefixSum(dst, base) }
+
+// check returns the bytes of src that a block of values takes, and Slack behind
+// them. It panics if there are fewer, for the assembly does not look.
+func check(src []byte, width uint8) []byte {
+	if width > MaxWidth {
+		panic("bitpack: width above MaxWidth")
 	}
+	return src[:Len/8*int(width)+Slack]
+}
+
+// checkN returns the bytes of src that n values take. It panics if there are
+// fewer.
+func checkN(src []byte, width uint8, n int) []byte {
+	if width > MaxWidth || uint(n-1) >= Len {
+		panic("bitpack: width above MaxWidth, or not 1 to Len values")
+	}
+	return src[:PackedSize(n, width)]
 }

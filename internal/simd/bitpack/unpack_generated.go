@@ -7,170 +7,171 @@ import "encoding/binary"
 // Slack is how many bytes behind the values Unpack and UnpackGaps may read.
 const Slack = 8
 
-// unpackGaps unpacks 128 gaps of w bits, in the first 16*w bytes of src, to
-// the DocIDs after base. src must have Slack bytes more; w is at most 32;
+// unpackGapsGeneric unpacks gaps of w bits, which src begins with, to the DocIDs after
+// base. len(dst) is a multiple of 8; src must have Slack bytes more; w is at most 32;
 // one is 1 (as a constant, the compiler makes of it an instruction more a value).
-func unpackGaps(dst *[Len]uint32, src []byte, base, one uint32, w uint8) {
+func unpackGapsGeneric(dst []uint32, src []byte, base, one uint32, w uint8) {
 	switch w {
 	case 0:
-		unpackGaps0(dst, src, base, one)
+		unpackGapsGeneric0(dst, src, base, one)
 	case 1:
-		unpackGaps1(dst, src, base, one)
+		unpackGapsGeneric1(dst, src, base, one)
 	case 2:
-		unpackGaps2(dst, src, base, one)
+		unpackGapsGeneric2(dst, src, base, one)
 	case 3:
-		unpackGaps3(dst, src, base, one)
+		unpackGapsGeneric3(dst, src, base, one)
 	case 4:
-		unpackGaps4(dst, src, base, one)
+		unpackGapsGeneric4(dst, src, base, one)
 	case 5:
-		unpackGaps5(dst, src, base, one)
+		unpackGapsGeneric5(dst, src, base, one)
 	case 6:
-		unpackGaps6(dst, src, base, one)
+		unpackGapsGeneric6(dst, src, base, one)
 	case 7:
-		unpackGaps7(dst, src, base, one)
+		unpackGapsGeneric7(dst, src, base, one)
 	case 8:
-		unpackGaps8(dst, src, base, one)
+		unpackGapsGeneric8(dst, src, base, one)
 	case 9:
-		unpackGaps9(dst, src, base, one)
+		unpackGapsGeneric9(dst, src, base, one)
 	case 10:
-		unpackGaps10(dst, src, base, one)
+		unpackGapsGeneric10(dst, src, base, one)
 	case 11:
-		unpackGaps11(dst, src, base, one)
+		unpackGapsGeneric11(dst, src, base, one)
 	case 12:
-		unpackGaps12(dst, src, base, one)
+		unpackGapsGeneric12(dst, src, base, one)
 	case 13:
-		unpackGaps13(dst, src, base, one)
+		unpackGapsGeneric13(dst, src, base, one)
 	case 14:
-		unpackGaps14(dst, src, base, one)
+		unpackGapsGeneric14(dst, src, base, one)
 	case 15:
-		unpackGaps15(dst, src, base, one)
+		unpackGapsGeneric15(dst, src, base, one)
 	case 16:
-		unpackGaps16(dst, src, base, one)
+		unpackGapsGeneric16(dst, src, base, one)
 	case 17:
-		unpackGaps17(dst, src, base, one)
+		unpackGapsGeneric17(dst, src, base, one)
 	case 18:
-		unpackGaps18(dst, src, base, one)
+		unpackGapsGeneric18(dst, src, base, one)
 	case 19:
-		unpackGaps19(dst, src, base, one)
+		unpackGapsGeneric19(dst, src, base, one)
 	case 20:
-		unpackGaps20(dst, src, base, one)
+		unpackGapsGeneric20(dst, src, base, one)
 	case 21:
-		unpackGaps21(dst, src, base, one)
+		unpackGapsGeneric21(dst, src, base, one)
 	case 22:
-		unpackGaps22(dst, src, base, one)
+		unpackGapsGeneric22(dst, src, base, one)
 	case 23:
-		unpackGaps23(dst, src, base, one)
+		unpackGapsGeneric23(dst, src, base, one)
 	case 24:
-		unpackGaps24(dst, src, base, one)
+		unpackGapsGeneric24(dst, src, base, one)
 	case 25:
-		unpackGaps25(dst, src, base, one)
+		unpackGapsGeneric25(dst, src, base, one)
 	case 26:
-		unpackGaps26(dst, src, base, one)
+		unpackGapsGeneric26(dst, src, base, one)
 	case 27:
-		unpackGaps27(dst, src, base, one)
+		unpackGapsGeneric27(dst, src, base, one)
 	case 28:
-		unpackGaps28(dst, src, base, one)
+		unpackGapsGeneric28(dst, src, base, one)
 	case 29:
-		unpackGaps29(dst, src, base, one)
+		unpackGapsGeneric29(dst, src, base, one)
 	case 30:
-		unpackGaps30(dst, src, base, one)
+		unpackGapsGeneric30(dst, src, base, one)
 	case 31:
-		unpackGaps31(dst, src, base, one)
+		unpackGapsGeneric31(dst, src, base, one)
 	case 32:
-		unpackGaps32(dst, src, base, one)
+		unpackGapsGeneric32(dst, src, base, one)
 	}
 }
 
-// unpackValues unpacks 128 values of w bits from the first 16*w bytes of src, and
-// adds add to each. src must have Slack bytes more; w is at most 32.
-func unpackValues(dst *[Len]uint32, src []byte, add uint32, w uint8) {
+// unpackGeneric unpacks values of w bits, which src begins with, and adds add to each.
+// len(dst) is a multiple of 8; src must have Slack bytes more; w is at most 32.
+func unpackGeneric(dst []uint32, src []byte, add uint32, w uint8) {
 	switch w {
 	case 0:
-		unpackValues0(dst, src, add)
+		unpackGeneric0(dst, src, add)
 	case 1:
-		unpackValues1(dst, src, add)
+		unpackGeneric1(dst, src, add)
 	case 2:
-		unpackValues2(dst, src, add)
+		unpackGeneric2(dst, src, add)
 	case 3:
-		unpackValues3(dst, src, add)
+		unpackGeneric3(dst, src, add)
 	case 4:
-		unpackValues4(dst, src, add)
+		unpackGeneric4(dst, src, add)
 	case 5:
-		unpackValues5(dst, src, add)
+		unpackGeneric5(dst, src, add)
 	case 6:
-		unpackValues6(dst, src, add)
+		unpackGeneric6(dst, src, add)
 	case 7:
-		unpackValues7(dst, src, add)
+		unpackGeneric7(dst, src, add)
 	case 8:
-		unpackValues8(dst, src, add)
+		unpackGeneric8(dst, src, add)
 	case 9:
-		unpackValues9(dst, src, add)
+		unpackGeneric9(dst, src, add)
 	case 10:
-		unpackValues10(dst, src, add)
+		unpackGeneric10(dst, src, add)
 	case 11:
-		unpackValues11(dst, src, add)
+		unpackGeneric11(dst, src, add)
 	case 12:
-		unpackValues12(dst, src, add)
+		unpackGeneric12(dst, src, add)
 	case 13:
-		unpackValues13(dst, src, add)
+		unpackGeneric13(dst, src, add)
 	case 14:
-		unpackValues14(dst, src, add)
+		unpackGeneric14(dst, src, add)
 	case 15:
-		unpackValues15(dst, src, add)
+		unpackGeneric15(dst, src, add)
 	case 16:
-		unpackValues16(dst, src, add)
+		unpackGeneric16(dst, src, add)
 	case 17:
-		unpackValues17(dst, src, add)
+		unpackGeneric17(dst, src, add)
 	case 18:
-		unpackValues18(dst, src, add)
+		unpackGeneric18(dst, src, add)
 	case 19:
-		unpackValues19(dst, src, add)
+		unpackGeneric19(dst, src, add)
 	case 20:
-		unpackValues20(dst, src, add)
+		unpackGeneric20(dst, src, add)
 	case 21:
-		unpackValues21(dst, src, add)
+		unpackGeneric21(dst, src, add)
 	case 22:
-		unpackValues22(dst, src, add)
+		unpackGeneric22(dst, src, add)
 	case 23:
-		unpackValues23(dst, src, add)
+		unpackGeneric23(dst, src, add)
 	case 24:
-		unpackValues24(dst, src, add)
+		unpackGeneric24(dst, src, add)
 	case 25:
-		unpackValues25(dst, src, add)
+		unpackGeneric25(dst, src, add)
 	case 26:
-		unpackValues26(dst, src, add)
+		unpackGeneric26(dst, src, add)
 	case 27:
-		unpackValues27(dst, src, add)
+		unpackGeneric27(dst, src, add)
 	case 28:
-		unpackValues28(dst, src, add)
+		unpackGeneric28(dst, src, add)
 	case 29:
-		unpackValues29(dst, src, add)
+		unpackGeneric29(dst, src, add)
 	case 30:
-		unpackValues30(dst, src, add)
+		unpackGeneric30(dst, src, add)
 	case 31:
-		unpackValues31(dst, src, add)
+		unpackGeneric31(dst, src, add)
 	case 32:
-		unpackValues32(dst, src, add)
+		unpackGeneric32(dst, src, add)
 	}
 }
 
-func unpackGaps0(dst *[Len]uint32, _ []byte, base, _ uint32) {
+func unpackGapsGeneric0(dst []uint32, _ []byte, base, _ uint32) {
 	for i := range dst {
 		dst[i] = base + 1 + uint32(i)
 	}
 }
 
-func unpackValues0(dst *[Len]uint32, _ []byte, add uint32) {
+func unpackGeneric0(dst []uint32, _ []byte, add uint32) {
 	for i := range dst {
 		dst[i] = add
 	}
 }
 
-func unpackGaps1(dst *[Len]uint32, src []byte, base, one uint32) {
-	src = src[:24]
-	for g := range Len / 8 {
-		in := src[1*g:][:9]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGapsGeneric1(dst []uint32, src []byte, base, one uint32) {
+	for len(dst) >= 8 {
+		in := src[:9]
+		src = src[1:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		base += uint32(w0>>0)&0x1 + one
 		out[0] = base
@@ -191,11 +192,12 @@ func unpackGaps1(dst *[Len]uint32, src []byte, base, one uint32) {
 	}
 }
 
-func unpackValues1(dst *[Len]uint32, src []byte, add uint32) {
-	src = src[:24]
-	for g := range Len / 8 {
-		in := src[1*g:][:9]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGeneric1(dst []uint32, src []byte, add uint32) {
+	for len(dst) >= 8 {
+		in := src[:9]
+		src = src[1:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		out[0] = uint32(w0>>0)&0x1 + add
 		out[1] = uint32(w0>>1)&0x1 + add
@@ -208,11 +210,12 @@ func unpackValues1(dst *[Len]uint32, src []byte, add uint32) {
 	}
 }
 
-func unpackGaps2(dst *[Len]uint32, src []byte, base, one uint32) {
-	src = src[:40]
-	for g := range Len / 8 {
-		in := src[2*g:][:10]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGapsGeneric2(dst []uint32, src []byte, base, one uint32) {
+	for len(dst) >= 8 {
+		in := src[:10]
+		src = src[2:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		base += uint32(w0>>0)&0x3 + one
 		out[0] = base
@@ -233,11 +236,12 @@ func unpackGaps2(dst *[Len]uint32, src []byte, base, one uint32) {
 	}
 }
 
-func unpackValues2(dst *[Len]uint32, src []byte, add uint32) {
-	src = src[:40]
-	for g := range Len / 8 {
-		in := src[2*g:][:10]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGeneric2(dst []uint32, src []byte, add uint32) {
+	for len(dst) >= 8 {
+		in := src[:10]
+		src = src[2:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		out[0] = uint32(w0>>0)&0x3 + add
 		out[1] = uint32(w0>>2)&0x3 + add
@@ -250,11 +254,12 @@ func unpackValues2(dst *[Len]uint32, src []byte, add uint32) {
 	}
 }
 
-func unpackGaps3(dst *[Len]uint32, src []byte, base, one uint32) {
-	src = src[:56]
-	for g := range Len / 8 {
-		in := src[3*g:][:11]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGapsGeneric3(dst []uint32, src []byte, base, one uint32) {
+	for len(dst) >= 8 {
+		in := src[:11]
+		src = src[3:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		base += uint32(w0>>0)&0x7 + one
 		out[0] = base
@@ -275,11 +280,12 @@ func unpackGaps3(dst *[Len]uint32, src []byte, base, one uint32) {
 	}
 }
 
-func unpackValues3(dst *[Len]uint32, src []byte, add uint32) {
-	src = src[:56]
-	for g := range Len / 8 {
-		in := src[3*g:][:11]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGeneric3(dst []uint32, src []byte, add uint32) {
+	for len(dst) >= 8 {
+		in := src[:11]
+		src = src[3:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		out[0] = uint32(w0>>0)&0x7 + add
 		out[1] = uint32(w0>>3)&0x7 + add
@@ -292,11 +298,12 @@ func unpackValues3(dst *[Len]uint32, src []byte, add uint32) {
 	}
 }
 
-func unpackGaps4(dst *[Len]uint32, src []byte, base, one uint32) {
-	src = src[:72]
-	for g := range Len / 8 {
-		in := src[4*g:][:12]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGapsGeneric4(dst []uint32, src []byte, base, one uint32) {
+	for len(dst) >= 8 {
+		in := src[:12]
+		src = src[4:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		base += uint32(w0>>0)&0xf + one
 		out[0] = base
@@ -317,11 +324,12 @@ func unpackGaps4(dst *[Len]uint32, src []byte, base, one uint32) {
 	}
 }
 
-func unpackValues4(dst *[Len]uint32, src []byte, add uint32) {
-	src = src[:72]
-	for g := range Len / 8 {
-		in := src[4*g:][:12]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGeneric4(dst []uint32, src []byte, add uint32) {
+	for len(dst) >= 8 {
+		in := src[:12]
+		src = src[4:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		out[0] = uint32(w0>>0)&0xf + add
 		out[1] = uint32(w0>>4)&0xf + add
@@ -334,11 +342,12 @@ func unpackValues4(dst *[Len]uint32, src []byte, add uint32) {
 	}
 }
 
-func unpackGaps5(dst *[Len]uint32, src []byte, base, one uint32) {
-	src = src[:88]
-	for g := range Len / 8 {
-		in := src[5*g:][:13]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGapsGeneric5(dst []uint32, src []byte, base, one uint32) {
+	for len(dst) >= 8 {
+		in := src[:13]
+		src = src[5:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		base += uint32(w0>>0)&0x1f + one
 		out[0] = base
@@ -359,11 +368,12 @@ func unpackGaps5(dst *[Len]uint32, src []byte, base, one uint32) {
 	}
 }
 
-func unpackValues5(dst *[Len]uint32, src []byte, add uint32) {
-	src = src[:88]
-	for g := range Len / 8 {
-		in := src[5*g:][:13]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGeneric5(dst []uint32, src []byte, add uint32) {
+	for len(dst) >= 8 {
+		in := src[:13]
+		src = src[5:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		out[0] = uint32(w0>>0)&0x1f + add
 		out[1] = uint32(w0>>5)&0x1f + add
@@ -376,11 +386,12 @@ func unpackValues5(dst *[Len]uint32, src []byte, add uint32) {
 	}
 }
 
-func unpackGaps6(dst *[Len]uint32, src []byte, base, one uint32) {
-	src = src[:104]
-	for g := range Len / 8 {
-		in := src[6*g:][:14]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGapsGeneric6(dst []uint32, src []byte, base, one uint32) {
+	for len(dst) >= 8 {
+		in := src[:14]
+		src = src[6:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		base += uint32(w0>>0)&0x3f + one
 		out[0] = base
@@ -401,11 +412,12 @@ func unpackGaps6(dst *[Len]uint32, src []byte, base, one uint32) {
 	}
 }
 
-func unpackValues6(dst *[Len]uint32, src []byte, add uint32) {
-	src = src[:104]
-	for g := range Len / 8 {
-		in := src[6*g:][:14]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGeneric6(dst []uint32, src []byte, add uint32) {
+	for len(dst) >= 8 {
+		in := src[:14]
+		src = src[6:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		out[0] = uint32(w0>>0)&0x3f + add
 		out[1] = uint32(w0>>6)&0x3f + add
@@ -418,11 +430,12 @@ func unpackValues6(dst *[Len]uint32, src []byte, add uint32) {
 	}
 }
 
-func unpackGaps7(dst *[Len]uint32, src []byte, base, one uint32) {
-	src = src[:120]
-	for g := range Len / 8 {
-		in := src[7*g:][:15]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGapsGeneric7(dst []uint32, src []byte, base, one uint32) {
+	for len(dst) >= 8 {
+		in := src[:15]
+		src = src[7:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		base += uint32(w0>>0)&0x7f + one
 		out[0] = base
@@ -443,11 +456,12 @@ func unpackGaps7(dst *[Len]uint32, src []byte, base, one uint32) {
 	}
 }
 
-func unpackValues7(dst *[Len]uint32, src []byte, add uint32) {
-	src = src[:120]
-	for g := range Len / 8 {
-		in := src[7*g:][:15]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGeneric7(dst []uint32, src []byte, add uint32) {
+	for len(dst) >= 8 {
+		in := src[:15]
+		src = src[7:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		out[0] = uint32(w0>>0)&0x7f + add
 		out[1] = uint32(w0>>7)&0x7f + add
@@ -460,11 +474,12 @@ func unpackValues7(dst *[Len]uint32, src []byte, add uint32) {
 	}
 }
 
-func unpackGaps8(dst *[Len]uint32, src []byte, base, one uint32) {
-	src = src[:136]
-	for g := range Len / 8 {
-		in := src[8*g:][:16]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGapsGeneric8(dst []uint32, src []byte, base, one uint32) {
+	for len(dst) >= 8 {
+		in := src[:16]
+		src = src[8:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		base += uint32(w0>>0)&0xff + one
 		out[0] = base
@@ -485,11 +500,12 @@ func unpackGaps8(dst *[Len]uint32, src []byte, base, one uint32) {
 	}
 }
 
-func unpackValues8(dst *[Len]uint32, src []byte, add uint32) {
-	src = src[:136]
-	for g := range Len / 8 {
-		in := src[8*g:][:16]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGeneric8(dst []uint32, src []byte, add uint32) {
+	for len(dst) >= 8 {
+		in := src[:16]
+		src = src[8:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		out[0] = uint32(w0>>0)&0xff + add
 		out[1] = uint32(w0>>8)&0xff + add
@@ -502,11 +518,12 @@ func unpackValues8(dst *[Len]uint32, src []byte, add uint32) {
 	}
 }
 
-func unpackGaps9(dst *[Len]uint32, src []byte, base, one uint32) {
-	src = src[:152]
-	for g := range Len / 8 {
-		in := src[9*g:][:17]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGapsGeneric9(dst []uint32, src []byte, base, one uint32) {
+	for len(dst) >= 8 {
+		in := src[:17]
+		src = src[9:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		base += uint32(w0>>0)&0x1ff + one
 		out[0] = base
@@ -528,11 +545,12 @@ func unpackGaps9(dst *[Len]uint32, src []byte, base, one uint32) {
 	}
 }
 
-func unpackValues9(dst *[Len]uint32, src []byte, add uint32) {
-	src = src[:152]
-	for g := range Len / 8 {
-		in := src[9*g:][:17]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGeneric9(dst []uint32, src []byte, add uint32) {
+	for len(dst) >= 8 {
+		in := src[:17]
+		src = src[9:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		out[0] = uint32(w0>>0)&0x1ff + add
 		out[1] = uint32(w0>>9)&0x1ff + add
@@ -546,11 +564,12 @@ func unpackValues9(dst *[Len]uint32, src []byte, add uint32) {
 	}
 }
 
-func unpackGaps10(dst *[Len]uint32, src []byte, base, one uint32) {
-	src = src[:168]
-	for g := range Len / 8 {
-		in := src[10*g:][:18]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGapsGeneric10(dst []uint32, src []byte, base, one uint32) {
+	for len(dst) >= 8 {
+		in := src[:18]
+		src = src[10:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		base += uint32(w0>>0)&0x3ff + one
 		out[0] = base
@@ -572,11 +591,12 @@ func unpackGaps10(dst *[Len]uint32, src []byte, base, one uint32) {
 	}
 }
 
-func unpackValues10(dst *[Len]uint32, src []byte, add uint32) {
-	src = src[:168]
-	for g := range Len / 8 {
-		in := src[10*g:][:18]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGeneric10(dst []uint32, src []byte, add uint32) {
+	for len(dst) >= 8 {
+		in := src[:18]
+		src = src[10:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		out[0] = uint32(w0>>0)&0x3ff + add
 		out[1] = uint32(w0>>10)&0x3ff + add
@@ -590,11 +610,12 @@ func unpackValues10(dst *[Len]uint32, src []byte, add uint32) {
 	}
 }
 
-func unpackGaps11(dst *[Len]uint32, src []byte, base, one uint32) {
-	src = src[:184]
-	for g := range Len / 8 {
-		in := src[11*g:][:19]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGapsGeneric11(dst []uint32, src []byte, base, one uint32) {
+	for len(dst) >= 8 {
+		in := src[:19]
+		src = src[11:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		base += uint32(w0>>0)&0x7ff + one
 		out[0] = base
@@ -616,11 +637,12 @@ func unpackGaps11(dst *[Len]uint32, src []byte, base, one uint32) {
 	}
 }
 
-func unpackValues11(dst *[Len]uint32, src []byte, add uint32) {
-	src = src[:184]
-	for g := range Len / 8 {
-		in := src[11*g:][:19]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGeneric11(dst []uint32, src []byte, add uint32) {
+	for len(dst) >= 8 {
+		in := src[:19]
+		src = src[11:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		out[0] = uint32(w0>>0)&0x7ff + add
 		out[1] = uint32(w0>>11)&0x7ff + add
@@ -634,11 +656,12 @@ func unpackValues11(dst *[Len]uint32, src []byte, add uint32) {
 	}
 }
 
-func unpackGaps12(dst *[Len]uint32, src []byte, base, one uint32) {
-	src = src[:200]
-	for g := range Len / 8 {
-		in := src[12*g:][:20]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGapsGeneric12(dst []uint32, src []byte, base, one uint32) {
+	for len(dst) >= 8 {
+		in := src[:20]
+		src = src[12:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		base += uint32(w0>>0)&0xfff + one
 		out[0] = base
@@ -660,11 +683,12 @@ func unpackGaps12(dst *[Len]uint32, src []byte, base, one uint32) {
 	}
 }
 
-func unpackValues12(dst *[Len]uint32, src []byte, add uint32) {
-	src = src[:200]
-	for g := range Len / 8 {
-		in := src[12*g:][:20]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGeneric12(dst []uint32, src []byte, add uint32) {
+	for len(dst) >= 8 {
+		in := src[:20]
+		src = src[12:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		out[0] = uint32(w0>>0)&0xfff + add
 		out[1] = uint32(w0>>12)&0xfff + add
@@ -678,11 +702,12 @@ func unpackValues12(dst *[Len]uint32, src []byte, add uint32) {
 	}
 }
 
-func unpackGaps13(dst *[Len]uint32, src []byte, base, one uint32) {
-	src = src[:216]
-	for g := range Len / 8 {
-		in := src[13*g:][:21]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGapsGeneric13(dst []uint32, src []byte, base, one uint32) {
+	for len(dst) >= 8 {
+		in := src[:21]
+		src = src[13:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		base += uint32(w0>>0)&0x1fff + one
 		out[0] = base
@@ -704,11 +729,12 @@ func unpackGaps13(dst *[Len]uint32, src []byte, base, one uint32) {
 	}
 }
 
-func unpackValues13(dst *[Len]uint32, src []byte, add uint32) {
-	src = src[:216]
-	for g := range Len / 8 {
-		in := src[13*g:][:21]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGeneric13(dst []uint32, src []byte, add uint32) {
+	for len(dst) >= 8 {
+		in := src[:21]
+		src = src[13:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		out[0] = uint32(w0>>0)&0x1fff + add
 		out[1] = uint32(w0>>13)&0x1fff + add
@@ -722,11 +748,12 @@ func unpackValues13(dst *[Len]uint32, src []byte, add uint32) {
 	}
 }
 
-func unpackGaps14(dst *[Len]uint32, src []byte, base, one uint32) {
-	src = src[:232]
-	for g := range Len / 8 {
-		in := src[14*g:][:22]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGapsGeneric14(dst []uint32, src []byte, base, one uint32) {
+	for len(dst) >= 8 {
+		in := src[:22]
+		src = src[14:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		base += uint32(w0>>0)&0x3fff + one
 		out[0] = base
@@ -748,11 +775,12 @@ func unpackGaps14(dst *[Len]uint32, src []byte, base, one uint32) {
 	}
 }
 
-func unpackValues14(dst *[Len]uint32, src []byte, add uint32) {
-	src = src[:232]
-	for g := range Len / 8 {
-		in := src[14*g:][:22]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGeneric14(dst []uint32, src []byte, add uint32) {
+	for len(dst) >= 8 {
+		in := src[:22]
+		src = src[14:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		out[0] = uint32(w0>>0)&0x3fff + add
 		out[1] = uint32(w0>>14)&0x3fff + add
@@ -766,11 +794,12 @@ func unpackValues14(dst *[Len]uint32, src []byte, add uint32) {
 	}
 }
 
-func unpackGaps15(dst *[Len]uint32, src []byte, base, one uint32) {
-	src = src[:248]
-	for g := range Len / 8 {
-		in := src[15*g:][:23]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGapsGeneric15(dst []uint32, src []byte, base, one uint32) {
+	for len(dst) >= 8 {
+		in := src[:23]
+		src = src[15:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		base += uint32(w0>>0)&0x7fff + one
 		out[0] = base
@@ -792,11 +821,12 @@ func unpackGaps15(dst *[Len]uint32, src []byte, base, one uint32) {
 	}
 }
 
-func unpackValues15(dst *[Len]uint32, src []byte, add uint32) {
-	src = src[:248]
-	for g := range Len / 8 {
-		in := src[15*g:][:23]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGeneric15(dst []uint32, src []byte, add uint32) {
+	for len(dst) >= 8 {
+		in := src[:23]
+		src = src[15:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		out[0] = uint32(w0>>0)&0x7fff + add
 		out[1] = uint32(w0>>15)&0x7fff + add
@@ -810,11 +840,12 @@ func unpackValues15(dst *[Len]uint32, src []byte, add uint32) {
 	}
 }
 
-func unpackGaps16(dst *[Len]uint32, src []byte, base, one uint32) {
-	src = src[:264]
-	for g := range Len / 8 {
-		in := src[16*g:][:24]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGapsGeneric16(dst []uint32, src []byte, base, one uint32) {
+	for len(dst) >= 8 {
+		in := src[:24]
+		src = src[16:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		base += uint32(w0>>0)&0xffff + one
 		out[0] = base
@@ -836,11 +867,12 @@ func unpackGaps16(dst *[Len]uint32, src []byte, base, one uint32) {
 	}
 }
 
-func unpackValues16(dst *[Len]uint32, src []byte, add uint32) {
-	src = src[:264]
-	for g := range Len / 8 {
-		in := src[16*g:][:24]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGeneric16(dst []uint32, src []byte, add uint32) {
+	for len(dst) >= 8 {
+		in := src[:24]
+		src = src[16:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		out[0] = uint32(w0>>0)&0xffff + add
 		out[1] = uint32(w0>>16)&0xffff + add
@@ -854,11 +886,12 @@ func unpackValues16(dst *[Len]uint32, src []byte, add uint32) {
 	}
 }
 
-func unpackGaps17(dst *[Len]uint32, src []byte, base, one uint32) {
-	src = src[:280]
-	for g := range Len / 8 {
-		in := src[17*g:][:25]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGapsGeneric17(dst []uint32, src []byte, base, one uint32) {
+	for len(dst) >= 8 {
+		in := src[:25]
+		src = src[17:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		base += uint32(w0>>0)&0x1ffff + one
 		out[0] = base
@@ -881,11 +914,12 @@ func unpackGaps17(dst *[Len]uint32, src []byte, base, one uint32) {
 	}
 }
 
-func unpackValues17(dst *[Len]uint32, src []byte, add uint32) {
-	src = src[:280]
-	for g := range Len / 8 {
-		in := src[17*g:][:25]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGeneric17(dst []uint32, src []byte, add uint32) {
+	for len(dst) >= 8 {
+		in := src[:25]
+		src = src[17:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		out[0] = uint32(w0>>0)&0x1ffff + add
 		out[1] = uint32(w0>>17)&0x1ffff + add
@@ -900,11 +934,12 @@ func unpackValues17(dst *[Len]uint32, src []byte, add uint32) {
 	}
 }
 
-func unpackGaps18(dst *[Len]uint32, src []byte, base, one uint32) {
-	src = src[:296]
-	for g := range Len / 8 {
-		in := src[18*g:][:26]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGapsGeneric18(dst []uint32, src []byte, base, one uint32) {
+	for len(dst) >= 8 {
+		in := src[:26]
+		src = src[18:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		base += uint32(w0>>0)&0x3ffff + one
 		out[0] = base
@@ -927,11 +962,12 @@ func unpackGaps18(dst *[Len]uint32, src []byte, base, one uint32) {
 	}
 }
 
-func unpackValues18(dst *[Len]uint32, src []byte, add uint32) {
-	src = src[:296]
-	for g := range Len / 8 {
-		in := src[18*g:][:26]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGeneric18(dst []uint32, src []byte, add uint32) {
+	for len(dst) >= 8 {
+		in := src[:26]
+		src = src[18:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		out[0] = uint32(w0>>0)&0x3ffff + add
 		out[1] = uint32(w0>>18)&0x3ffff + add
@@ -946,11 +982,12 @@ func unpackValues18(dst *[Len]uint32, src []byte, add uint32) {
 	}
 }
 
-func unpackGaps19(dst *[Len]uint32, src []byte, base, one uint32) {
-	src = src[:312]
-	for g := range Len / 8 {
-		in := src[19*g:][:27]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGapsGeneric19(dst []uint32, src []byte, base, one uint32) {
+	for len(dst) >= 8 {
+		in := src[:27]
+		src = src[19:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		base += uint32(w0>>0)&0x7ffff + one
 		out[0] = base
@@ -973,11 +1010,12 @@ func unpackGaps19(dst *[Len]uint32, src []byte, base, one uint32) {
 	}
 }
 
-func unpackValues19(dst *[Len]uint32, src []byte, add uint32) {
-	src = src[:312]
-	for g := range Len / 8 {
-		in := src[19*g:][:27]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGeneric19(dst []uint32, src []byte, add uint32) {
+	for len(dst) >= 8 {
+		in := src[:27]
+		src = src[19:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		out[0] = uint32(w0>>0)&0x7ffff + add
 		out[1] = uint32(w0>>19)&0x7ffff + add
@@ -992,11 +1030,12 @@ func unpackValues19(dst *[Len]uint32, src []byte, add uint32) {
 	}
 }
 
-func unpackGaps20(dst *[Len]uint32, src []byte, base, one uint32) {
-	src = src[:328]
-	for g := range Len / 8 {
-		in := src[20*g:][:28]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGapsGeneric20(dst []uint32, src []byte, base, one uint32) {
+	for len(dst) >= 8 {
+		in := src[:28]
+		src = src[20:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		base += uint32(w0>>0)&0xfffff + one
 		out[0] = base
@@ -1019,11 +1058,12 @@ func unpackGaps20(dst *[Len]uint32, src []byte, base, one uint32) {
 	}
 }
 
-func unpackValues20(dst *[Len]uint32, src []byte, add uint32) {
-	src = src[:328]
-	for g := range Len / 8 {
-		in := src[20*g:][:28]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGeneric20(dst []uint32, src []byte, add uint32) {
+	for len(dst) >= 8 {
+		in := src[:28]
+		src = src[20:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		out[0] = uint32(w0>>0)&0xfffff + add
 		out[1] = uint32(w0>>20)&0xfffff + add
@@ -1038,11 +1078,12 @@ func unpackValues20(dst *[Len]uint32, src []byte, add uint32) {
 	}
 }
 
-func unpackGaps21(dst *[Len]uint32, src []byte, base, one uint32) {
-	src = src[:344]
-	for g := range Len / 8 {
-		in := src[21*g:][:29]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGapsGeneric21(dst []uint32, src []byte, base, one uint32) {
+	for len(dst) >= 8 {
+		in := src[:29]
+		src = src[21:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		base += uint32(w0>>0)&0x1fffff + one
 		out[0] = base
@@ -1065,11 +1106,12 @@ func unpackGaps21(dst *[Len]uint32, src []byte, base, one uint32) {
 	}
 }
 
-func unpackValues21(dst *[Len]uint32, src []byte, add uint32) {
-	src = src[:344]
-	for g := range Len / 8 {
-		in := src[21*g:][:29]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGeneric21(dst []uint32, src []byte, add uint32) {
+	for len(dst) >= 8 {
+		in := src[:29]
+		src = src[21:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		out[0] = uint32(w0>>0)&0x1fffff + add
 		out[1] = uint32(w0>>21)&0x1fffff + add
@@ -1084,11 +1126,12 @@ func unpackValues21(dst *[Len]uint32, src []byte, add uint32) {
 	}
 }
 
-func unpackGaps22(dst *[Len]uint32, src []byte, base, one uint32) {
-	src = src[:360]
-	for g := range Len / 8 {
-		in := src[22*g:][:30]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGapsGeneric22(dst []uint32, src []byte, base, one uint32) {
+	for len(dst) >= 8 {
+		in := src[:30]
+		src = src[22:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		base += uint32(w0>>0)&0x3fffff + one
 		out[0] = base
@@ -1112,11 +1155,12 @@ func unpackGaps22(dst *[Len]uint32, src []byte, base, one uint32) {
 	}
 }
 
-func unpackValues22(dst *[Len]uint32, src []byte, add uint32) {
-	src = src[:360]
-	for g := range Len / 8 {
-		in := src[22*g:][:30]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGeneric22(dst []uint32, src []byte, add uint32) {
+	for len(dst) >= 8 {
+		in := src[:30]
+		src = src[22:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		out[0] = uint32(w0>>0)&0x3fffff + add
 		out[1] = uint32(w0>>22)&0x3fffff + add
@@ -1132,11 +1176,12 @@ func unpackValues22(dst *[Len]uint32, src []byte, add uint32) {
 	}
 }
 
-func unpackGaps23(dst *[Len]uint32, src []byte, base, one uint32) {
-	src = src[:376]
-	for g := range Len / 8 {
-		in := src[23*g:][:31]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGapsGeneric23(dst []uint32, src []byte, base, one uint32) {
+	for len(dst) >= 8 {
+		in := src[:31]
+		src = src[23:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		base += uint32(w0>>0)&0x7fffff + one
 		out[0] = base
@@ -1160,11 +1205,12 @@ func unpackGaps23(dst *[Len]uint32, src []byte, base, one uint32) {
 	}
 }
 
-func unpackValues23(dst *[Len]uint32, src []byte, add uint32) {
-	src = src[:376]
-	for g := range Len / 8 {
-		in := src[23*g:][:31]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGeneric23(dst []uint32, src []byte, add uint32) {
+	for len(dst) >= 8 {
+		in := src[:31]
+		src = src[23:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		out[0] = uint32(w0>>0)&0x7fffff + add
 		out[1] = uint32(w0>>23)&0x7fffff + add
@@ -1180,11 +1226,12 @@ func unpackValues23(dst *[Len]uint32, src []byte, add uint32) {
 	}
 }
 
-func unpackGaps24(dst *[Len]uint32, src []byte, base, one uint32) {
-	src = src[:392]
-	for g := range Len / 8 {
-		in := src[24*g:][:32]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGapsGeneric24(dst []uint32, src []byte, base, one uint32) {
+	for len(dst) >= 8 {
+		in := src[:32]
+		src = src[24:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		base += uint32(w0>>0)&0xffffff + one
 		out[0] = base
@@ -1208,11 +1255,12 @@ func unpackGaps24(dst *[Len]uint32, src []byte, base, one uint32) {
 	}
 }
 
-func unpackValues24(dst *[Len]uint32, src []byte, add uint32) {
-	src = src[:392]
-	for g := range Len / 8 {
-		in := src[24*g:][:32]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGeneric24(dst []uint32, src []byte, add uint32) {
+	for len(dst) >= 8 {
+		in := src[:32]
+		src = src[24:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		out[0] = uint32(w0>>0)&0xffffff + add
 		out[1] = uint32(w0>>24)&0xffffff + add
@@ -1228,11 +1276,12 @@ func unpackValues24(dst *[Len]uint32, src []byte, add uint32) {
 	}
 }
 
-func unpackGaps25(dst *[Len]uint32, src []byte, base, one uint32) {
-	src = src[:408]
-	for g := range Len / 8 {
-		in := src[25*g:][:33]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGapsGeneric25(dst []uint32, src []byte, base, one uint32) {
+	for len(dst) >= 8 {
+		in := src[:33]
+		src = src[25:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		base += uint32(w0>>0)&0x1ffffff + one
 		out[0] = base
@@ -1256,11 +1305,12 @@ func unpackGaps25(dst *[Len]uint32, src []byte, base, one uint32) {
 	}
 }
 
-func unpackValues25(dst *[Len]uint32, src []byte, add uint32) {
-	src = src[:408]
-	for g := range Len / 8 {
-		in := src[25*g:][:33]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGeneric25(dst []uint32, src []byte, add uint32) {
+	for len(dst) >= 8 {
+		in := src[:33]
+		src = src[25:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		out[0] = uint32(w0>>0)&0x1ffffff + add
 		out[1] = uint32(w0>>25)&0x1ffffff + add
@@ -1276,11 +1326,12 @@ func unpackValues25(dst *[Len]uint32, src []byte, add uint32) {
 	}
 }
 
-func unpackGaps26(dst *[Len]uint32, src []byte, base, one uint32) {
-	src = src[:424]
-	for g := range Len / 8 {
-		in := src[26*g:][:34]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGapsGeneric26(dst []uint32, src []byte, base, one uint32) {
+	for len(dst) >= 8 {
+		in := src[:34]
+		src = src[26:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		base += uint32(w0>>0)&0x3ffffff + one
 		out[0] = base
@@ -1304,11 +1355,12 @@ func unpackGaps26(dst *[Len]uint32, src []byte, base, one uint32) {
 	}
 }
 
-func unpackValues26(dst *[Len]uint32, src []byte, add uint32) {
-	src = src[:424]
-	for g := range Len / 8 {
-		in := src[26*g:][:34]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGeneric26(dst []uint32, src []byte, add uint32) {
+	for len(dst) >= 8 {
+		in := src[:34]
+		src = src[26:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		out[0] = uint32(w0>>0)&0x3ffffff + add
 		out[1] = uint32(w0>>26)&0x3ffffff + add
@@ -1324,11 +1376,12 @@ func unpackValues26(dst *[Len]uint32, src []byte, add uint32) {
 	}
 }
 
-func unpackGaps27(dst *[Len]uint32, src []byte, base, one uint32) {
-	src = src[:440]
-	for g := range Len / 8 {
-		in := src[27*g:][:35]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGapsGeneric27(dst []uint32, src []byte, base, one uint32) {
+	for len(dst) >= 8 {
+		in := src[:35]
+		src = src[27:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		base += uint32(w0>>0)&0x7ffffff + one
 		out[0] = base
@@ -1352,11 +1405,12 @@ func unpackGaps27(dst *[Len]uint32, src []byte, base, one uint32) {
 	}
 }
 
-func unpackValues27(dst *[Len]uint32, src []byte, add uint32) {
-	src = src[:440]
-	for g := range Len / 8 {
-		in := src[27*g:][:35]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGeneric27(dst []uint32, src []byte, add uint32) {
+	for len(dst) >= 8 {
+		in := src[:35]
+		src = src[27:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		out[0] = uint32(w0>>0)&0x7ffffff + add
 		out[1] = uint32(w0>>27)&0x7ffffff + add
@@ -1372,11 +1426,12 @@ func unpackValues27(dst *[Len]uint32, src []byte, add uint32) {
 	}
 }
 
-func unpackGaps28(dst *[Len]uint32, src []byte, base, one uint32) {
-	src = src[:456]
-	for g := range Len / 8 {
-		in := src[28*g:][:36]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGapsGeneric28(dst []uint32, src []byte, base, one uint32) {
+	for len(dst) >= 8 {
+		in := src[:36]
+		src = src[28:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		base += uint32(w0>>0)&0xfffffff + one
 		out[0] = base
@@ -1400,11 +1455,12 @@ func unpackGaps28(dst *[Len]uint32, src []byte, base, one uint32) {
 	}
 }
 
-func unpackValues28(dst *[Len]uint32, src []byte, add uint32) {
-	src = src[:456]
-	for g := range Len / 8 {
-		in := src[28*g:][:36]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGeneric28(dst []uint32, src []byte, add uint32) {
+	for len(dst) >= 8 {
+		in := src[:36]
+		src = src[28:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		out[0] = uint32(w0>>0)&0xfffffff + add
 		out[1] = uint32(w0>>28)&0xfffffff + add
@@ -1420,11 +1476,12 @@ func unpackValues28(dst *[Len]uint32, src []byte, add uint32) {
 	}
 }
 
-func unpackGaps29(dst *[Len]uint32, src []byte, base, one uint32) {
-	src = src[:472]
-	for g := range Len / 8 {
-		in := src[29*g:][:37]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGapsGeneric29(dst []uint32, src []byte, base, one uint32) {
+	for len(dst) >= 8 {
+		in := src[:37]
+		src = src[29:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		base += uint32(w0>>0)&0x1fffffff + one
 		out[0] = base
@@ -1448,11 +1505,12 @@ func unpackGaps29(dst *[Len]uint32, src []byte, base, one uint32) {
 	}
 }
 
-func unpackValues29(dst *[Len]uint32, src []byte, add uint32) {
-	src = src[:472]
-	for g := range Len / 8 {
-		in := src[29*g:][:37]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGeneric29(dst []uint32, src []byte, add uint32) {
+	for len(dst) >= 8 {
+		in := src[:37]
+		src = src[29:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		out[0] = uint32(w0>>0)&0x1fffffff + add
 		out[1] = uint32(w0>>29)&0x1fffffff + add
@@ -1468,11 +1526,12 @@ func unpackValues29(dst *[Len]uint32, src []byte, add uint32) {
 	}
 }
 
-func unpackGaps30(dst *[Len]uint32, src []byte, base, one uint32) {
-	src = src[:488]
-	for g := range Len / 8 {
-		in := src[30*g:][:38]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGapsGeneric30(dst []uint32, src []byte, base, one uint32) {
+	for len(dst) >= 8 {
+		in := src[:38]
+		src = src[30:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		base += uint32(w0>>0)&0x3fffffff + one
 		out[0] = base
@@ -1496,11 +1555,12 @@ func unpackGaps30(dst *[Len]uint32, src []byte, base, one uint32) {
 	}
 }
 
-func unpackValues30(dst *[Len]uint32, src []byte, add uint32) {
-	src = src[:488]
-	for g := range Len / 8 {
-		in := src[30*g:][:38]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGeneric30(dst []uint32, src []byte, add uint32) {
+	for len(dst) >= 8 {
+		in := src[:38]
+		src = src[30:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		out[0] = uint32(w0>>0)&0x3fffffff + add
 		out[1] = uint32(w0>>30)&0x3fffffff + add
@@ -1516,11 +1576,12 @@ func unpackValues30(dst *[Len]uint32, src []byte, add uint32) {
 	}
 }
 
-func unpackGaps31(dst *[Len]uint32, src []byte, base, one uint32) {
-	src = src[:504]
-	for g := range Len / 8 {
-		in := src[31*g:][:39]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGapsGeneric31(dst []uint32, src []byte, base, one uint32) {
+	for len(dst) >= 8 {
+		in := src[:39]
+		src = src[31:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		base += uint32(w0>>0)&0x7fffffff + one
 		out[0] = base
@@ -1546,11 +1607,12 @@ func unpackGaps31(dst *[Len]uint32, src []byte, base, one uint32) {
 	}
 }
 
-func unpackValues31(dst *[Len]uint32, src []byte, add uint32) {
-	src = src[:504]
-	for g := range Len / 8 {
-		in := src[31*g:][:39]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGeneric31(dst []uint32, src []byte, add uint32) {
+	for len(dst) >= 8 {
+		in := src[:39]
+		src = src[31:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		out[0] = uint32(w0>>0)&0x7fffffff + add
 		out[1] = uint32(w0>>31)&0x7fffffff + add
@@ -1568,11 +1630,12 @@ func unpackValues31(dst *[Len]uint32, src []byte, add uint32) {
 	}
 }
 
-func unpackGaps32(dst *[Len]uint32, src []byte, base, one uint32) {
-	src = src[:520]
-	for g := range Len / 8 {
-		in := src[32*g:][:40]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGapsGeneric32(dst []uint32, src []byte, base, one uint32) {
+	for len(dst) >= 8 {
+		in := src[:40]
+		src = src[32:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		base += uint32(w0>>0) + one
 		out[0] = base
@@ -1596,11 +1659,12 @@ func unpackGaps32(dst *[Len]uint32, src []byte, base, one uint32) {
 	}
 }
 
-func unpackValues32(dst *[Len]uint32, src []byte, add uint32) {
-	src = src[:520]
-	for g := range Len / 8 {
-		in := src[32*g:][:40]
-		out := (*[8]uint32)(dst[8*g:])
+func unpackGeneric32(dst []uint32, src []byte, add uint32) {
+	for len(dst) >= 8 {
+		in := src[:40]
+		src = src[32:]
+		out := (*[8]uint32)(dst)
+		dst = dst[8:]
 		w0 := binary.LittleEndian.Uint64(in[0:])
 		out[0] = uint32(w0>>0) + add
 		out[1] = uint32(w0>>32) + add

@@ -1,5 +1,5 @@
 // Command genunpack writes unpack_generated.go of package bitpack: one unrolled
-// function a bit width that unpacks a full block. Run it with
+// function a bit width that unpacks groups of 8 values. Run it with
 // "go generate ./internal/simd/bitpack".
 package main
 
@@ -12,7 +12,6 @@ import (
 )
 
 const (
-	blockLen = 128
 	maxWidth = 32
 	// groupLen is how many values the body of a generated loop unpacks: they
 	// fill width bytes exactly, and are few enough for the registers (a body of
@@ -44,10 +43,10 @@ import "encoding/binary"
 
 `)
 	fmt.Fprintf(&b, "// Slack is how many bytes behind the values Unpack and UnpackGaps may read.\nconst Slack = %d\n\n", slack)
-	dispatch(&b, "unpackGaps", "dst *[Len]uint32, src []byte, base, one uint32", "dst, src, base, one",
-		"unpacks 128 gaps of w bits, in the first 16*w bytes of src, to\n// the DocIDs after base. src must have Slack bytes more; w is at most 32;\n// one is 1 (as a constant, the compiler makes of it an instruction more a value).")
-	dispatch(&b, "unpackValues", "dst *[Len]uint32, src []byte, add uint32", "dst, src, add",
-		"unpacks 128 values of w bits from the first 16*w bytes of src, and\n// adds add to each. src must have Slack bytes more; w is at most 32.")
+	dispatch(&b, "unpackGapsGeneric", "dst []uint32, src []byte, base, one uint32", "dst, src, base, one",
+		"unpacks gaps of w bits, which src begins with, to the DocIDs after\n// base. len(dst) is a multiple of 8; src must have Slack bytes more; w is at most 32;\n// one is 1 (as a constant, the compiler makes of it an instruction more a value).")
+	dispatch(&b, "unpackGeneric", "dst []uint32, src []byte, add uint32", "dst, src, add",
+		"unpacks values of w bits, which src begins with, and adds add to each.\n// len(dst) is a multiple of 8; src must have Slack bytes more; w is at most 32.")
 	for w := 0; w <= maxWidth; w++ {
 		gaps(&b, w)
 		values(&b, w)
@@ -67,7 +66,7 @@ func dispatch(b *bytes.Buffer, name, params, args, doc string) {
 
 func gaps(b *bytes.Buffer, w int) {
 	if w == 0 {
-		b.WriteString(`func unpackGaps0(dst *[Len]uint32, _ []byte, base, _ uint32) {
+		b.WriteString(`func unpackGapsGeneric0(dst []uint32, _ []byte, base, _ uint32) {
 	for i := range dst {
 		dst[i] = base + 1 + uint32(i)
 	}
@@ -76,7 +75,7 @@ func gaps(b *bytes.Buffer, w int) {
 `)
 		return
 	}
-	fmt.Fprintf(b, "func unpackGaps%d(dst *[Len]uint32, src []byte, base, one uint32) {\n", w)
+	fmt.Fprintf(b, "func unpackGapsGeneric%d(dst []uint32, src []byte, base, one uint32) {\n", w)
 	group(b, w, func(i int, value string) {
 		fmt.Fprintf(b, "base += %s + one\nout[%d] = base\n", value, i)
 	})
@@ -85,7 +84,7 @@ func gaps(b *bytes.Buffer, w int) {
 
 func values(b *bytes.Buffer, w int) {
 	if w == 0 {
-		b.WriteString(`func unpackValues0(dst *[Len]uint32, _ []byte, add uint32) {
+		b.WriteString(`func unpackGeneric0(dst []uint32, _ []byte, add uint32) {
 	for i := range dst {
 		dst[i] = add
 	}
@@ -94,7 +93,7 @@ func values(b *bytes.Buffer, w int) {
 `)
 		return
 	}
-	fmt.Fprintf(b, "func unpackValues%d(dst *[Len]uint32, src []byte, add uint32) {\n", w)
+	fmt.Fprintf(b, "func unpackGeneric%d(dst []uint32, src []byte, add uint32) {\n", w)
 	group(b, w, func(i int, value string) {
 		fmt.Fprintf(b, "out[%d] = %s + add\n", i, value)
 	})
@@ -106,10 +105,11 @@ func values(b *bytes.Buffer, w int) {
 // byte where the first value begins that is not wholly in the word before, so
 // that no value lies in two.
 func group(b *bytes.Buffer, w int, visit func(i int, value string)) {
-	fmt.Fprintf(b, "src = src[:%d]\n", blockLen*w/8+slack)
-	fmt.Fprintf(b, "for g := range Len / %d {\n", groupLen)
-	fmt.Fprintf(b, "in := src[%d*g:][:%d]\n", w, w+slack)
-	fmt.Fprintf(b, "out := (*[%d]uint32)(dst[%d*g:])\n", groupLen, groupLen)
+	fmt.Fprintf(b, "for len(dst) >= %d {\n", groupLen)
+	fmt.Fprintf(b, "in := src[:%d]\n", w+slack)
+	fmt.Fprintf(b, "src = src[%d:]\n", w)
+	fmt.Fprintf(b, "out := (*[%d]uint32)(dst)\n", groupLen)
+	fmt.Fprintf(b, "dst = dst[%d:]\n", groupLen)
 	word, start := -1, -64 // number of the last word, and the bit it begins at
 	for i := range groupLen {
 		if bit := i * w; bit+w > start+64 {
