@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/griffin-search/griffin/internal/base"
-	"github.com/griffin-search/griffin/internal/postings"
+	"github.com/griffin-search/griffin/internal/simd/scoring"
 	"github.com/griffin-search/griffin/internal/topk"
 )
 
@@ -45,7 +45,7 @@ func (x *conjunction) searchBlock(l *legState, i int) int {
 	matches := 0
 	for ; i < x.n && x.docIDs[i&127] <= last; i++ {
 		d := x.docIDs[i&127]
-		at := postings.Search(block, d)
+		at := scoring.Search(block, d)
 		x.matchOf[matches&127], x.matchAt[matches&127] = uint8(i), uint8(at)
 		if block[at] == d {
 			matches++
