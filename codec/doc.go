@@ -6,6 +6,10 @@
 // blocks lie, and what is kept of each, is up to its user.
 //
 //   - raw: 4 bytes a value; the oracle of the others.
+//   - vbyte: 7 bits a byte; what older indexes have.
+//   - rice: small; each value a slot of b bits and a unary part (ding09).
+//   - ef: Elias-Fano, smallest with frequencies; any DocID of a block can be
+//     read alone (griffin18).
 //   - simdbp: horizontal bit packing of gaps, the default; any value of a block
 //     can be read alone.
 //

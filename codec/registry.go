@@ -22,8 +22,11 @@ type family struct {
 
 // families holds every codec, sorted by name.
 var families = []family{
+	{name: "ef", make: func(*params) Codec { return EF{} }},
 	{name: "raw", make: func(*params) Codec { return Raw{} }},
+	{name: "rice", make: func(*params) Codec { return Rice{} }},
 	{name: "simdbp", make: func(*params) Codec { return SIMDBP{} }},
+	{name: "vbyte", make: func(*params) Codec { return VByte{} }},
 }
 
 // Lookup returns the codec of a specification: a name, alone or with parameters

@@ -15,7 +15,7 @@ import (
 var layers = [][]string{
 	0: {
 		"internal/base", "internal/invariant", "internal/vfs",
-		"internal/simd", "internal/simd/bitpack", "internal/simd/bitpack/genunpack", "internal/simd/scoring", "internal/contraction",
+		"internal/simd", "internal/simd/bitpack", "internal/simd/bitpack/genunpack", "internal/simd/eliasfano", "internal/simd/scoring", "internal/contraction",
 	},
 	1: {
 		"codec", "internal/score", "internal/topk", "internal/analysis",
@@ -34,6 +34,7 @@ var layers = [][]string{
 var sideways = []struct{ from, to, why string }{
 	{"internal/vfs", "internal/base", "Lock returns base.ErrLocked"},
 	{"internal/simd/bitpack", "internal/simd", "kernels ask which instructions there are"},
+	{"internal/simd/eliasfano", "internal/simd/bitpack", "the low bits are packed"},
 	{"internal/simd/scoring", "internal/simd", "kernels ask which instructions there are"},
 	{"internal/segment", "internal/postings", "a segment is made of posting lists"},
 	{"internal/lab/experiments", "internal/lab", "experiments are written against the lab"},

@@ -1,0 +1,110 @@
+package codec_test
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/griffin-search/griffin/codec"
+	"github.com/griffin-search/griffin/codec/codectest"
+)
+
+func TestEFWorkedBytes(t *testing.T) {
+	got, width := codec.EF{}.AppendDocIDs(nil, codec.NoBase, []uint32{5, 7, 10, 18, 22, 38})
+	if want := []byte{0xc9, 0x66, 0x15, 0x02}; !bytes.Equal(got, want) || width != 3 {
+		t.Errorf("got % x width %d, want % x width 3", got, width, want)
+	}
+	run := make([]uint32, codec.BlockLen)
+	for i := range run {
+		run[i] = 1000 + uint32(i)
+	}
+	if got, width := (codec.EF{}).AppendDocIDs(nil, 999, run); len(got) != 0 || width != 0 {
+		t.Errorf("a run takes %d bytes at width %d", len(got), width)
+	}
+}
+
+// The sequence of Figure 4 of the paper as DocIDs: its code there has 12 low bits
+// and 14 others; less their numbers, the last is 28 and not 33, so 13 others.
+func TestEFPaperSize(t *testing.T) {
+	if got, _ := (codec.EF{}).AppendDocIDs(nil, codec.NoBase, []uint32{5, 6, 8, 15, 18, 33}); len(got) != 4 {
+		t.Errorf("%d bytes, want 4 for 25 bits", len(got))
+	}
+}
+
+// Each form of frequencies is taken where it is the smallest, and only then.
+func TestEFFreqForms(t *testing.T) {
+	block := func(fill uint32, others map[int]uint32) []uint32 {
+		f := slices.Repeat([]uint32{fill}, codec.BlockLen)
+		for i, v := range others {
+			f[i] = v
+		}
+		return f
+	}
+	for _, tt := range []struct {
+		name   string
+		freqs  []uint32
+		size   int
+		lo, hi uint8
+	}{
+		{"ones", block(1, nil), 0, 0, 0},
+		{"excess", block(1, map[int]uint32{7: 3, 99: 2}), 3, 131, 131}, // 5 low bits each, and 3 + 99/32
+		{"packed", block(2, map[int]uint32{0: 1}), 16, 33, 33},
+		{"sums", block(1, map[int]uint32{3: 90, 77: 60}), 35, 1, 1}, // 128 + 148 bits
+		{"past 2^32", block(1<<31, nil), 16 * 31, 63, 63},
+		{"one", []uint32{9}, 1, 36, 36}, // packed in 4 bits is no larger than sums
+	} {
+		got, width := codec.EF{}.AppendFreqs(nil, tt.freqs)
+		if len(got) != tt.size || width < tt.lo || width > tt.hi {
+			t.Errorf("%s: %d bytes, width %d; want %d, width %d to %d", tt.name, len(got), width, tt.size, tt.lo, tt.hi)
+		}
+	}
+}
+
+// DocIDAt gives what DecodeDocIDs gives.
+func TestEFDocIDAt(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	for range 3000 {
+		n := 1 + rng.IntN(codec.BlockLen)
+		base := rng.Uint32N(1 << 20)
+		docIDs := make([]uint32, n)
+		d, spread := base, uint32(1)<<rng.IntN(20)
+		for i := range docIDs {
+			d += 1 + rng.Uint32N(spread)
+			docIDs[i] = d
+		}
+		src, width := codec.EF{}.AppendDocIDs(nil, base, docIDs)
+		for i, want := range docIDs {
+			if got, err := (codec.EF{}).DocIDAt(src, base, i, n, width); err != nil || got != want {
+				t.Fatalf("n=%d width=%d: DocIDAt(%d) = %d, %v; want %d", n, width, i, got, err, want)
+			}
+		}
+		for _, i := range []int{-1, n} {
+			if _, err := (codec.EF{}).DocIDAt(src, base, i, n, width); !errors.Is(err, codec.ErrCorrupt) {
+				t.Fatalf("DocIDAt(%d of %d): %v", i, n, err)
+			}
+		}
+	}
+}
+
+func FuzzEF(f *testing.F) { codectest.FuzzDecode(f, codec.EF{}) }
+
+// FuzzEFDocIDAt: any bytes make DocIDAt return an error or what DecodeDocIDs says.
+func FuzzEFDocIDAt(f *testing.F) {
+	src, width := codec.EF{}.AppendDocIDs(nil, 9, []uint32{10, 14, 900, 4000})
+	f.Add(src, uint32(9), 4, width)
+	f.Fuzz(func(t *testing.T, src []byte, base uint32, n int, width uint8) {
+		var dst [codec.BlockLen]uint32
+		_, err := codec.EF{}.DecodeDocIDs(&dst, src, base, n, width)
+		for i := range max(0, min(n, codec.BlockLen)) {
+			d, oneErr := codec.EF{}.DocIDAt(src, base, i, n, width)
+			if oneErr != nil && !errors.Is(oneErr, codec.ErrCorrupt) {
+				t.Fatalf("error of another kind: %v", oneErr)
+			}
+			if err == nil && (oneErr != nil || d != dst[i]) {
+				t.Fatalf("DocIDAt(%d) = %d, %v; DecodeDocIDs says %d", i, d, oneErr, dst[i])
+			}
+		}
+	})
+}
