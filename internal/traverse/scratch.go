@@ -25,6 +25,7 @@ type Scratch struct {
 	conjunction  *conjunction    // merge, svs-binary, svs-gallop
 	lists        []*legState     // block-max-and: in order of rising DocFreq
 	intersection *intersection   // svs
+	pruning      *pruning        // block-max-pruning
 }
 
 // legState is a leg while it is traversed.

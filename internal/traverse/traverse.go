@@ -102,6 +102,7 @@ var traversals = []Traversal{
 	wand{},
 	blockMaxWand{},
 	variableBlockMaxWand{},
+	blockMaxPruning{},
 	merge{},
 	svsBinary{},
 	svsGallop{},
