@@ -47,17 +47,19 @@ type intersection struct {
 	n      int
 	docIDs [codec.BlockLen]uint32
 	at     [codec.BlockLen]uint8
-	sums   [codec.BlockLen]base.Score
+	sums   [codec.BlockLen]uint32
 
-	// Matches in one block of the list being applied: the index in docIDs, and
-	// the position in the block.
-	matchOf, matchAt [codec.BlockLen]uint8
+	scores [codec.BlockLen]uint32 // contributions of matches
+	matches
 }
 
 // Run implements Traversal.
 func (svs) Run(ctx context.Context, s *Scratch, q *Query, queue *topk.Queue) error {
 	if err := q.check(); err != nil {
 		return err
+	}
+	if !q.narrow() {
+		return exhaustiveDAAT{And}.Run(ctx, s, q, queue)
 	}
 	legs := s.open(q)
 	if s.intersection == nil {
@@ -213,7 +215,7 @@ func (x *intersection) apply(i int) {
 			if !ok {
 				break
 			}
-			if first > d || least > 0 && x.sums[j]+l.upper(b) < least {
+			if first > d || least > 0 && base.Score(x.sums[j])+l.upper(b) < least {
 				j++
 				continue
 			}
@@ -222,28 +224,29 @@ func (x *intersection) apply(i int) {
 			}
 			last = int64(c.BlockLastDocID())
 		}
-		matches := 0
-		block := c.Block()
-		for ; j < x.n && int64(x.docIDs[j]) <= last; j++ {
-			d := x.docIDs[j]
-			at := scoring.Search(block, d)
-			x.matchOf[matches&127], x.matchAt[matches&127] = uint8(j), uint8(at)
-			if block[at] == d {
-				matches++
-			}
+		looked, found := scoring.Match(&x.of, &x.matches.at, x.docIDs[j:x.n], c.Block(), uint32(last))
+		if found > 0 {
+			kept = x.keepMatches(l, j, found, kept, least)
 		}
-		x.stats.PostingsScored += int64(matches)
-		for m := range matches {
-			of := x.matchOf[m&127] & 127
-			d := x.docIDs[of]
-			sum := x.sums[of] + l.Term.Score(c.BlockFreq(int(x.matchAt[m&127])), l.Lengths[d])
-			if sum >= least {
-				x.docIDs[kept], x.at[kept], x.sums[kept] = d, x.at[of], sum
-				kept++
-			}
-		}
+		j += looked
 	}
 	x.n = kept
+}
+
+// keepMatches adds the contributions of a list to those of the candidates from
+// index from on that matched, and moves the ones that reach least to index kept,
+// at most from, and those that follow. It returns the index after them.
+func (x *intersection) keepMatches(l *legState, from, found, kept int, least base.Score) int {
+	x.stats.PostingsScored += int64(found)
+	x.score(l, found, x.scores[:found])
+	for m, of := range x.of[:found] {
+		i := (from + int(of)) & (codec.BlockLen - 1)
+		x.docIDs[kept], x.at[kept], x.sums[kept] = x.docIDs[i], x.at[i], x.sums[i]+x.scores[m]
+		if base.Score(x.sums[kept]) >= least {
+			kept++
+		}
+	}
+	return kept
 }
 
 // finish adds the contributions of legs[0], and the documents to the queue.
@@ -255,7 +258,7 @@ func (x *intersection) finish() {
 		}
 		x.stats.Candidates++
 		x.stats.PostingsScored++
-		sum := x.sums[i] + l.Term.Score(l.cursor.BlockFreq(int(x.at[i])), l.Lengths[d])
+		sum := base.Score(x.sums[i]) + l.Term.Score(l.cursor.BlockFreq(int(x.at[i])), l.Lengths[d])
 		if sum >= x.need {
 			x.queue.Add(base.Hit{DocID: x.q.Base + base.DocID(d), Score: sum})
 			x.need = max(x.need, x.queue.Need())
