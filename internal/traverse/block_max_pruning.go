@@ -70,6 +70,7 @@ type prunedLeg struct {
 	unit    base.Score // what one step of the bounds is worth
 	used    uint64     // ranges of the superblock at hand with postings
 	reached base.DocID // the cursor cannot find postings before it
+	decoded int        // blocks, before the cursor was rewound
 }
 
 // Run implements Traversal.
@@ -87,6 +88,7 @@ func (blockMaxPruning) Run(ctx context.Context, s *Scratch, q *Query, queue *top
 	if err == nil {
 		err = p.run(ctx)
 	}
+	p.countSkipped()
 	p.q, p.queue, p.stats = nil, nil, nil
 	return s.close(err)
 }
@@ -146,7 +148,9 @@ func (p *pruning) run(ctx context.Context) error {
 			break
 		}
 		scored := p.stats.PostingsScored
-		p.visit(int(s))
+		if err := p.visit(int(s)); err != nil {
+			return err
+		}
 		if err := poll.after(int(p.stats.PostingsScored-scored) + 64*len(p.legs)); err != nil {
 			return err
 		}
@@ -155,8 +159,8 @@ func (p *pruning) run(ctx context.Context) error {
 }
 
 // visit scores the documents of superblock s in the ranges that can reach the
-// threshold.
-func (p *pruning) visit(s int) {
+// threshold. An error is that of a leg's cursor.
+func (p *pruning) visit(s int) error {
 	clear(p.ranges[:])
 	for i := range p.legs {
 		l := &p.legs[i]
@@ -171,14 +175,20 @@ func (p *pruning) visit(s int) {
 		}
 	}
 	if promising == 0 {
-		return
+		return nil
 	}
 	for i := range p.legs {
 		if l := &p.legs[i]; l.used&promising != 0 {
 			p.accumulate(l, base.DocID(s)*superDocs, l.used&promising)
+			if err := l.cursor.Err(); err != nil { // a rewound cursor forgets it
+				clear(p.accs[:])
+				clear(p.touched[:])
+				return fmt.Errorf("leg %d: %w", l.index, err)
+			}
 		}
 	}
 	p.collect(base.DocID(s)*superDocs, promising)
+	return nil
 }
 
 // accumulate adds up the postings of a leg in the given ranges of the superblock
@@ -220,10 +230,20 @@ func (p *pruning) accumulate(l *prunedLeg, start base.DocID, ranges uint64) {
 // rewind places the cursor before the first posting again.
 func (p *pruning) rewind(l *prunedLeg) {
 	c := l.cursor.Stats()
+	l.decoded += c.BlocksDecoded
 	p.stats.BlocksDecoded += int64(c.BlocksDecoded)
-	p.stats.BlocksSkipped -= int64(c.BlocksDecoded) // s.close counts all but the last reading's
 	p.stats.PostingsDecoded += int64(c.PostingsDecoded)
 	l.cursor.Reset(l.List, l.Bounds)
+}
+
+// countSkipped corrects the count of skipped blocks, of which Scratch.close takes
+// all but those of the last reading. Blocks may be decoded several times, so that
+// what is counted is the least number that was never decoded.
+func (p *pruning) countSkipped() {
+	for i := range p.legs {
+		l := &p.legs[i]
+		p.stats.BlocksSkipped -= int64(min(l.decoded, l.cursor.NumBlocks()-l.cursor.Stats().BlocksDecoded))
+	}
 }
 
 // collect adds the documents of the given ranges that reach the threshold to the

@@ -11,230 +11,99 @@ import (
 
 	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/base"
-	"github.com/griffin-search/griffin/internal/derived"
 	"github.com/griffin-search/griffin/internal/postings"
 	"github.com/griffin-search/griffin/internal/postings/postingstest"
 	"github.com/griffin-search/griffin/internal/score"
+	"github.com/griffin-search/griffin/internal/simd/simdtest"
 	"github.com/griffin-search/griffin/internal/topk"
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
-// segment is a segment of a random collection, uncompressed beside compressed.
-type segment struct {
-	base    base.DocID
-	lengths []uint32
-	lists   [][]postingstest.Posting
-	index   *postingstest.Index
-	live    []uint64
-}
+// The design of TestAllTraversals: numCases collections for each codec, each with
+// an order of documents and with or without deletions, and in each a k for each
+// traversal, so that for every traversal and codec all combinations of k, order
+// and deletions come up (TestDesignCoversEverything).
+var ks = []int{0, 1, 2, 10, 100, 1000}
 
-// collection is a random collection and a flat query over it.
-type collection struct {
-	name     string
-	segments []segment
-	terms    []score.Term
-	avgLen   float64 // of the search
-	bm25     score.BM25
-}
+const numCases = 36
 
-// indexBM25 and indexAvgLen are those that the bounds in the lists are made for.
-var indexBM25 = score.DefaultBM25
+func caseOf(n int) (o order, deleted bool) { return order(n) % numOrders, n/int(numOrders)%2 == 1 }
 
-const indexAvgLen = 50
+// kOf is the k of a traversal, by its place among all, in case n.
+func kOf(n, traversal int) int { return ks[(n/int(2*numOrders)+traversal)%len(ks)] }
 
-// randomCollection draws everything that a traversal's result, or its way
-// there, may depend on.
-func randomCollection(t *testing.T, rng *rand.Rand, c codec.Codec) *collection {
-	t.Helper()
-	x := &collection{bm25: indexBM25, avgLen: indexAvgLen}
-	if rng.IntN(4) == 0 {
-		x.avgLen *= 0.5 + rng.Float64()
-	}
-	if rng.IntN(4) == 0 {
-		x.bm25 = score.BM25{K1: rng.Float32() * 2, B: rng.Float32()}
-	}
-	ties := rng.IntN(3) == 0
-	deleted := rng.IntN(3) == 0
-	numLegs := []int{0, 1, 1, 2, 2, 3, 4, 6, 12}[rng.IntN(9)]
-	sizes := []int{0, 1, 5, 127, 128, 129, 256, 257, 1000, 4000, 20000}
-	for range numLegs {
-		idf := rng.Float64() * 8
-		switch rng.IntN(10) {
-		case 0:
-			idf = 1e-9 // contributions round to 0
-		case 1:
-			idf *= 1000 // a boost
+func TestDesignCoversEverything(t *testing.T) {
+	for i := range allTraversals(t) {
+		seen := map[string]bool{}
+		for n := range numCases {
+			o, deleted := caseOf(n)
+			seen[fmt.Sprint(o, deleted, kOf(n, i))] = true
 		}
-		if ties && rng.IntN(2) == 0 {
-			idf = 3
-		}
-		x.terms = append(x.terms, x.bm25.NewTerm(idf, 1, x.avgLen))
-	}
-	next := base.DocID(0)
-	for range 1 + rng.IntN(3) {
-		numDocs := []int{1, 130, 3000, 25000}[rng.IntN(4)]
-		s := segment{base: next, lengths: make([]uint32, numDocs)}
-		for d := range s.lengths {
-			s.lengths[d] = rng.Uint32N(100)
-			if ties {
-				s.lengths[d] = 50
-			}
-		}
-		for range numLegs {
-			shape := postingstest.Shape(rng.IntN(3))
-			list := postingstest.RandomList(rng, shape, sizes[rng.IntN(len(sizes))], numDocs, false)
-			for i := range list {
-				if ties {
-					list[i].Freq = min(list[i].Freq, 2)
-				}
-			}
-			s.lists = append(s.lists, list)
-		}
-		if deleted {
-			s.live = make([]uint64, (numDocs+63)/64)
-			for i := range s.live {
-				s.live[i] = ^(rng.Uint64() & rng.Uint64N(1<<63))
-			}
-		}
-		next += base.DocID(numDocs)
-		x.segments = append(x.segments, s)
-	}
-	for i := range x.segments {
-		s := &x.segments[i]
-		opts := postings.Options{Codec: c, Saturation: score.Saturation{BM25: indexBM25, AvgLen: indexAvgLen}}
-		s.index = postingstest.Write(t, opts, s.lengths, 128, s.lists...)
-	}
-	x.name = fmt.Sprintf("legs=%d segments=%d docs=%d ties=%t deleted=%t bm25=%v", numLegs, len(x.segments), next, ties, deleted, x.bm25)
-	return x
-}
-
-// oracle scores every document through maps, and sorts.
-func (x *collection) oracle(mode traverse.Mode) []base.Hit {
-	var hits []base.Hit
-	for _, s := range x.segments {
-		sums, matched := map[uint32]base.Score{}, map[uint32]int{}
-		for i, list := range s.lists {
-			for _, p := range list {
-				sums[p.DocID] += x.terms[i].Score(p.Freq, s.lengths[p.DocID])
-				matched[p.DocID]++
-			}
-		}
-		for d, sum := range sums {
-			if s.live != nil && s.live[d/64]>>(d%64)&1 == 0 || mode == traverse.And && matched[d] < len(s.lists) {
-				continue
-			}
-			hits = append(hits, base.Hit{DocID: s.base + base.DocID(d), Score: sum})
-		}
-	}
-	slices.SortFunc(hits, func(a, b base.Hit) int {
-		if a.Before(b) {
-			return -1
-		}
-		return 1
-	})
-	return hits
-}
-
-// queries returns the query over each segment.
-func (x *collection) queries(t testing.TB) []traverse.Query {
-	queries := make([]traverse.Query, len(x.segments))
-	kept := derived.NewCache(derived.DefaultLimit)
-	for i := range x.segments {
-		segment := kept.NewSegment()
-		s := &x.segments[i]
-		q := &queries[i]
-		*q = traverse.Query{NumDocs: len(s.lengths), Live: s.live, Base: s.base}
-		for j, term := range x.terms {
-			leg := traverse.Leg{List: s.index.Open(t, j), Term: term, Lengths: s.lengths, Derived: segment.List(uint64(j))}
-			maxBound := leg.List.Max
-			if x.bm25 == indexBM25 {
-				leg.Scale = score.NewScale(term, indexAvgLen, x.avgLen)
-			} else {
-				var err error
-				leg.Bounds, maxBound, err = leg.List.FrontierBounds(nil, score.Saturation{BM25: x.bm25, AvgLen: x.avgLen})
-				if err != nil {
-					t.Fatal(err)
-				}
-				leg.Scale = score.NewScale(term, x.avgLen, x.avgLen)
-			}
-			leg.MaxScore = leg.Scale.Upper(maxBound)
-			q.Legs = append(q.Legs, leg)
-		}
-	}
-	return queries
-}
-
-// run runs the segments one after another with one queue.
-func run(t testing.TB, tr traverse.Traversal, s *traverse.Scratch, queries []traverse.Query, k int) []base.Hit {
-	var queue topk.Queue
-	queue.Reset(k)
-	for i := range queries {
-		if err := tr.Run(t.Context(), s, &queries[i], &queue); err != nil {
-			t.Error(err)
-		}
-	}
-	return queue.AppendSorted(nil)
-}
-
-// forAllTraversals calls f with every traversal of every mode.
-func forAllTraversals(t *testing.T, f func(t *testing.T, tr traverse.Traversal)) {
-	for _, mode := range []traverse.Mode{traverse.Or, traverse.And} {
-		for _, name := range traverse.Names(mode) {
-			tr, err := traverse.Lookup(mode, name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Run(fmt.Sprintf("mode=%s/traversal=%s", mode, name), func(t *testing.T) { f(t, tr) })
+		if want := int(numOrders) * 2 * len(ks); len(seen) != want {
+			t.Errorf("traversal %d: %d combinations of k, order and deletions, want %d", i, len(seen), want)
 		}
 	}
 }
 
 // Every traversal, on every codec, finds exactly what the oracle finds.
 func TestAllTraversals(t *testing.T) {
-	const numCollections = 300
-	for _, name := range codec.Names() {
+	for i, name := range codec.Names() {
 		c, err := codec.Lookup(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		n := numCollections
-		if name != codec.Default {
-			n /= 5
-		}
 		t.Run("codec="+name, func(t *testing.T) {
-			rng := rand.New(rand.NewPCG(11, 12))
 			var s traverse.Scratch
-			for range n {
-				checkCollection(t, randomCollection(t, rng, c), &s)
+			rounds := 1
+			if name == codec.Default {
+				rounds = 5
+			}
+			for round := range rounds {
+				rng := rand.New(rand.NewPCG(uint64(i), uint64(round)))
+				for n := range numCases {
+					o, deleted := caseOf(n)
+					x := randomCollection(t, rng, c, o, deleted)
+					checkCollection(t, x, &s, func(traversal int) []int { return []int{kOf(n, traversal)} })
+				}
 			}
 		})
 	}
 }
 
-func checkCollection(t *testing.T, x *collection, s *traverse.Scratch) {
+// So does every traversal at every level of SIMD instructions.
+func TestAllTraversalsAtEachLevel(t *testing.T) {
+	simdtest.EachLevel(t, func(t *testing.T) {
+		var s traverse.Scratch
+		rng := rand.New(rand.NewPCG(13, 14))
+		for n := range numCases {
+			o, deleted := caseOf(n)
+			x := randomCollection(t, rng, codec.SIMDBP{}, o, deleted)
+			checkCollection(t, x, &s, func(traversal int) []int { return []int{kOf(n, traversal)} })
+		}
+	})
+}
+
+// checkCollection compares every traversal with the oracle, with the k that
+// choose returns for a traversal by its place among all.
+func checkCollection(t *testing.T, x *collection, s *traverse.Scratch, choose func(traversal int) []int) {
 	t.Helper()
 	queries := x.queries(t)
-	for _, mode := range []traverse.Mode{traverse.Or, traverse.And} {
-		all := x.oracle(mode)
-		for _, name := range traverse.Names(mode) {
-			tr, err := traverse.Lookup(mode, name)
-			if err != nil {
-				t.Fatal(err)
+	with := slices.Clone(queries)
+	found := map[traverse.Mode][]base.Hit{traverse.Or: x.oracle(traverse.Or), traverse.And: x.oracle(traverse.And)}
+	for i, tr := range allTraversals(t) {
+		all := found[tr.Mode()]
+		for _, k := range choose(i) {
+			want := all[:min(k, len(all))]
+			if got := run(t, tr, s, queries, k); !slices.Equal(got, want) {
+				t.Fatalf("%s: %s %s k=%d: %s", x.name, tr.Mode(), tr.Name(), k, difference(got, want))
 			}
-			for _, k := range []int{0, 1, 2, 10, 100, 1000} {
-				want := all[:min(k, len(all))]
-				if got := run(t, tr, s, queries, k); !slices.Equal(got, want) {
-					t.Fatalf("%s: %s %s k=%d: %s", x.name, mode, name, k, difference(got, want))
+			// A threshold that k documents are known to reach changes nothing.
+			if len(want) == k && k > 0 {
+				for i := range with {
+					with[i].Threshold = want[k-1].Score
 				}
-				// A threshold that k documents are known to reach changes nothing.
-				if len(want) == k && k > 0 {
-					with := slices.Clone(queries)
-					for i := range with {
-						with[i].Threshold = want[k-1].Score
-					}
-					if got := run(t, tr, s, with, k); !slices.Equal(got, want) {
-						t.Fatalf("%s: %s %s k=%d with threshold: %s", x.name, mode, name, k, difference(got, want))
-					}
+				if got := run(t, tr, s, with, k); !slices.Equal(got, want) {
+					t.Fatalf("%s: %s %s k=%d with threshold: %s", x.name, tr.Mode(), tr.Name(), k, difference(got, want))
 				}
 			}
 		}
@@ -252,11 +121,7 @@ func difference(got, want []base.Hit) string {
 
 // The best k are the first k of the best k+1.
 func TestPrefix(t *testing.T) {
-	rng := rand.New(rand.NewPCG(21, 22))
-	x := randomCollection(t, rng, codec.SIMDBP{})
-	for len(x.terms) < 3 {
-		x = randomCollection(t, rng, codec.SIMDBP{})
-	}
+	x := withLegs(t, rand.New(rand.NewPCG(21, 22)), 3)
 	queries := x.queries(t)
 	forAllTraversals(t, func(t *testing.T, tr traverse.Traversal) {
 		var s traverse.Scratch
@@ -272,11 +137,7 @@ func TestPrefix(t *testing.T) {
 }
 
 func TestTraversalsDoNotAllocate(t *testing.T) {
-	rng := rand.New(rand.NewPCG(31, 32))
-	x := randomCollection(t, rng, codec.SIMDBP{})
-	for len(x.terms) < 4 {
-		x = randomCollection(t, rng, codec.SIMDBP{})
-	}
+	x := withLegs(t, rand.New(rand.NewPCG(31, 32)), 4)
 	queries := x.queries(t)
 	forAllTraversals(t, func(t *testing.T, tr traverse.Traversal) {
 		var s traverse.Scratch
@@ -294,13 +155,48 @@ func TestTraversalsDoNotAllocate(t *testing.T) {
 	})
 }
 
+// The counters agree with each other, and with what the lists hold.
+func TestStats(t *testing.T) {
+	rng := rand.New(rand.NewPCG(71, 72))
+	for range 40 {
+		x := withLegs(t, rng, 1)
+		queries := x.queries(t)
+		var blocks, numPostings int64
+		for i := range queries {
+			for j := range queries[i].Legs {
+				l := queries[i].Legs[j].List
+				blocks += int64(l.NumBlocks())
+				numPostings += int64(l.DocFreq)
+			}
+		}
+		for _, tr := range allTraversals(t) {
+			blocks, numPostings := blocks, numPostings
+			var s traverse.Scratch
+			hits := run(t, tr, &s, queries, 10)
+			st := s.Stats
+			exhaustive := tr.Name() == "exhaustive-daat" || tr.Name() == "exhaustive-taat"
+			if tr.Name() == "block-max-pruning" { // it comes back to blocks
+				blocks, numPostings = max(blocks, st.BlocksDecoded+st.BlocksSkipped), max(numPostings, st.PostingsDecoded)
+			}
+			switch {
+			case st.BlocksSkipped < 0 || st.BlocksDecoded+st.BlocksSkipped != blocks:
+				t.Errorf("%s: %s %s: %d blocks decoded, %d skipped, there are %d", x.name, tr.Mode(), tr.Name(), st.BlocksDecoded, st.BlocksSkipped, blocks)
+			case st.PostingsDecoded > numPostings || st.PostingsDecoded > st.BlocksDecoded*codec.BlockLen || st.PostingsDecoded < st.BlocksDecoded:
+				t.Errorf("%s: %s %s: %d postings of %d decoded in %d blocks", x.name, tr.Mode(), tr.Name(), st.PostingsDecoded, numPostings, st.BlocksDecoded)
+			case st.PostingsScored > st.PostingsDecoded:
+				t.Errorf("%s: %s %s: %d postings scored, %d decoded", x.name, tr.Mode(), tr.Name(), st.PostingsScored, st.PostingsDecoded)
+			case st.Candidates < int64(len(hits)):
+				t.Errorf("%s: %s %s: %d hits of %d candidates", x.name, tr.Mode(), tr.Name(), len(hits), st.Candidates)
+			case exhaustive && (st.PostingsDecoded != numPostings || st.PostingsScored != numPostings):
+				t.Errorf("%s: %s %s: %d postings decoded and %d scored of %d", x.name, tr.Mode(), tr.Name(), st.PostingsDecoded, st.PostingsScored, numPostings)
+			}
+		}
+	}
+}
+
 // Runs with Scratches of their own share lists.
 func TestConcurrentRuns(t *testing.T) {
-	rng := rand.New(rand.NewPCG(61, 62))
-	x := randomCollection(t, rng, codec.SIMDBP{})
-	for len(x.terms) < 3 {
-		x = randomCollection(t, rng, codec.SIMDBP{})
-	}
+	x := withLegs(t, rand.New(rand.NewPCG(61, 62)), 3)
 	queries := x.queries(t)
 	forAllTraversals(t, func(t *testing.T, tr traverse.Traversal) {
 		all := x.oracle(tr.Mode())

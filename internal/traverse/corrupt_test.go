@@ -20,7 +20,7 @@ func TestCorruptLists(t *testing.T) {
 	var queue topk.Queue
 	failed := 0
 	for range 300 {
-		x := randomCollection(t, rng, codec.SIMDBP{})
+		x := randomCollection(t, rng, codec.SIMDBP{}, natural, false)
 		index := x.segments[0].index
 		good := index.Postings
 		for range 25 {
