@@ -12,6 +12,8 @@
 //     read alone (griffin18).
 //   - simdbp: horizontal bit packing of gaps, the default; any value of a block
 //     can be read alone.
+//   - lrc, lrcseg, seglrc, hs-lrc: deviations from lines, for whole lists, which
+//     can be searched without decoding them (ao11; Regression, RegressionList).
 //
 // Codecs have no state and are safe for concurrent use. Decoders may be given
 // any bytes: see Codec.

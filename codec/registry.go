@@ -23,8 +23,12 @@ type family struct {
 // families holds every codec, sorted by name.
 var families = []family{
 	{name: "ef", make: func(*params) Codec { return EF{} }},
+	{name: "hs-lrc", make: newRegression(HSLRC), params: regressionParams(HSLRC)},
+	{name: "lrc", make: newRegression(LRC), params: regressionParams(LRC)},
+	{name: "lrcseg", make: newRegression(LRCSeg), params: regressionParams(LRCSeg)},
 	{name: "raw", make: func(*params) Codec { return Raw{} }},
 	{name: "rice", make: func(*params) Codec { return Rice{} }},
+	{name: "seglrc", make: newRegression(SegLRC), params: regressionParams(SegLRC)},
 	{name: "simdbp", make: func(*params) Codec { return SIMDBP{} }},
 	{name: "vbyte", make: func(*params) Codec { return VByte{} }},
 }

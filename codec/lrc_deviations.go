@@ -1,0 +1,241 @@
+package codec
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+
+	"github.com/griffin-search/griffin/internal/simd/bitpack"
+)
+
+// Deviations are stored as ParaPFor (Ao et al., Appendix D): the low bits of all,
+// and where there are exceptions, which the flag lrcExceptions of the width byte
+// says, these behind them:
+//
+//	+-------------------+----------+------+------+------------------+---------------+
+//	| lows: n*b bits    | count u32| ib u8| hb u8| indexes: count*ib| highs: *hb    |
+//	+-------------------+----------+------+------+------------------+---------------+
+//
+// each array of bits in whole bytes. Indexes rise strictly; exception j is
+// lows[indexes[j]] | highs[j] << b.
+const (
+	// lrcExceptions marks segments that have exceptions.
+	lrcExceptions = 0x80
+	// lrcWide marks segments whose line or values pass 2^31 somewhere, where what
+	// is known of the line's inverse may be wrong by a multiple of 2^32.
+	lrcWide = 0x40
+	// lrcWidthMask is for b.
+	lrcWidthMask = 0x3f
+
+	exceptionsHeader = 6
+)
+
+// appendDeviations appends values in ParaPFor with at most maxExceptions of them.
+// high must hold len(values) more values.
+func appendDeviations(dst []byte, values []uint32, maxExceptions int) (out []byte, width uint8) {
+	var wider [maxWidth + 2]int // values of more than w bits
+	for _, v := range values {
+		wider[bits.Len32(v)]++
+	}
+	most := 0 // bits of the widest
+	for w := maxWidth; w >= 0; w-- {
+		if wider[w] > 0 && most == 0 {
+			most = w
+		}
+		wider[w] += wider[w+1]
+	}
+	b := most
+	for b > 0 && wider[b] <= maxExceptions { // wider[b]: of b bits and more
+		b--
+	}
+	dst = appendLows(dst, values, uint8(b))
+	count := wider[b+1]
+	if count == 0 {
+		return dst, uint8(b)
+	}
+	indexes, highs := make([]uint32, 0, count), make([]uint32, 0, count)
+	for i, v := range values {
+		if bits.Len32(v) > b {
+			indexes = append(indexes, uint32(i))
+			highs = append(highs, v>>b)
+		}
+	}
+	ib, hb := uint8(bits.Len32(indexes[count-1])), uint8(most-b)
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(count))
+	dst = append(dst, ib, hb)
+	dst = bitpack.Append(dst, indexes, ib)
+	return bitpack.Append(dst, highs, hb), uint8(b) | lrcExceptions
+}
+
+// appendLows packs the low width bits of values.
+func appendLows(dst []byte, values []uint32, width uint8) []byte {
+	mask := uint32(1)<<width - 1
+	if width == maxWidth {
+		mask = ^uint32(0)
+	}
+	lows := make([]uint32, len(values))
+	for i, v := range values {
+		lows[i] = v & mask
+	}
+	return bitpack.Append(dst, lows, width)
+}
+
+// lrcSegment is a segment, ready to be decoded: DocID j of its n is the high half
+// of start + j*slope, plus its deviation, modulo 2^32.
+type lrcSegment struct {
+	start, slope uint64
+	n            int
+	width        uint8  // b
+	lows         []byte // to the end of the list, at least n values
+	size         int    // bytes of lows that are the segment's
+
+	// Exceptions, if count > 0.
+	count   int
+	ib, hb  uint8
+	indexes []byte
+	highs   []byte
+}
+
+// openDeviations sets the fields of s that say where its s.n deviations lie, at
+// the start of src, with width byte w.
+func (s *lrcSegment) openDeviations(src []byte, w uint8) error {
+	s.width, s.count = w&lrcWidthMask, 0
+	s.size = bitpack.PackedSize(s.n, s.width)
+	if s.width > maxWidth || s.size > len(src) {
+		return fmt.Errorf("%d deviations of width %d in %d bytes: %w", s.n, s.width, len(src), ErrCorrupt)
+	}
+	s.lows = src
+	if w&lrcExceptions == 0 {
+		return nil
+	}
+	src = src[s.size:]
+	if len(src) < exceptionsHeader {
+		return fmt.Errorf("exceptions in %d bytes: %w", len(src), ErrCorrupt)
+	}
+	s.count = int(binary.LittleEndian.Uint32(src))
+	s.ib, s.hb = src[4], src[5]
+	src = src[exceptionsHeader:]
+	if s.count < 1 || s.count > s.n || s.ib > maxWidth || s.hb < 1 || s.hb+s.width > maxWidth {
+		return fmt.Errorf("%d exceptions of %d, widths %d and %d+%d: %w", s.count, s.n, s.ib, s.width, s.hb, ErrCorrupt)
+	}
+	indexes, highs := bitpack.PackedSize(s.count, s.ib), bitpack.PackedSize(s.count, s.hb)
+	if indexes+highs > len(src) {
+		return fmt.Errorf("%d exceptions of widths %d and %d in %d bytes: %w", s.count, s.ib, s.hb, len(src), ErrCorrupt)
+	}
+	s.indexes, s.highs = src[:indexes:indexes], src[indexes:indexes+highs]
+	s.size += exceptionsHeader + indexes + highs
+	return nil
+}
+
+// totalWidth is how many bits the widest deviation may have.
+func (s *lrcSegment) totalWidth() uint8 {
+	if s.count > 0 {
+		return s.width + s.hb
+	}
+	return s.width
+}
+
+// decode decodes DocIDs from to from+len(dst)-1 of the segment, the first above
+// last (-1: none), and returns the last of them. What dst has room for behind the
+// DocIDs, up to its capacity, may be overwritten.
+func (s *lrcSegment) decode(dst []uint32, from int, last int64) (int64, error) {
+	n := len(dst)
+	for at := 0; at < n; {
+		at += s.unpack(dst[at:], from+at)
+	}
+	if s.count > 0 {
+		if err := s.patch(dst, from); err != nil {
+			return 0, err
+		}
+	}
+	v := s.start + uint64(from)*s.slope
+	bad := uint64(0) // its sign: a DocID that is not above the one before
+	prev := uint64(last)
+	for i, deviation := range dst {
+		d := uint64(uint32(v>>32) + deviation)
+		bad |= d - prev - 1
+		prev = d
+		dst[i] = uint32(d)
+		v += s.slope
+	}
+	if bad>>63 != 0 || prev == uint64(NoBase) {
+		return 0, fmt.Errorf("DocIDs do not rise, or pass 2^32: %w", ErrCorrupt)
+	}
+	return int64(prev), nil
+}
+
+// unpack writes the low bits of deviations from the given one on to dst, at most
+// to its length, and returns how many.
+func (s *lrcSegment) unpack(dst []uint32, from int) int {
+	// Bytes begin at values whose index is a multiple of 8.
+	src := s.lows[from/8*int(s.width):]
+	if from%8 != 0 || cap(dst) < BlockLen || len(src) < 16*int(s.width)+bitpack.Slack {
+		return s.unpackAside(dst, src, from%8)
+	}
+	bitpack.Unpack((*[BlockLen]uint32)(dst[:BlockLen]), src, s.width, 0)
+	return min(len(dst), BlockLen)
+}
+
+// unpackAside is unpack of values from the given one of src on, where they cannot
+// be unpacked in place.
+func (s *lrcSegment) unpackAside(dst []uint32, src []byte, from int) int {
+	var padded [16*maxWidth + bitpack.Slack]byte
+	if len(src) < 16*int(s.width)+bitpack.Slack {
+		copy(padded[:], src)
+		src = padded[:]
+	}
+	var block [BlockLen]uint32
+	bitpack.Unpack(&block, src, s.width, 0)
+	return copy(dst, block[from:])
+}
+
+// patch adds the high bits of the exceptions among deviations from to
+// from+len(dst)-1 to dst.
+func (s *lrcSegment) patch(dst []uint32, from int) error {
+	end := from + len(dst)
+	last := from - 1
+	for j := s.exceptionFrom(from); j < s.count; j++ {
+		i := int(bitpack.At(s.indexes, j, s.ib))
+		if i <= last || i >= s.n {
+			return fmt.Errorf("exception %d of %d at %d, after %d: %w", j, s.count, i, last, ErrCorrupt)
+		}
+		if i >= end {
+			return nil
+		}
+		dst[i-from] |= bitpack.At(s.highs, j, s.hb) << s.width
+		last = i
+	}
+	return nil
+}
+
+// exceptionFrom returns the first exception whose index is at least i.
+func (s *lrcSegment) exceptionFrom(i int) int {
+	lo, hi := 0, s.count
+	for lo < hi {
+		mid := int(uint(lo+hi) / 2)
+		if int(bitpack.At(s.indexes, mid, s.ib)) < i {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo
+}
+
+// at returns DocID j of the segment, modulo 2^32, and looks for exceptions from
+// deviation from on, at or before j. On a segment that decode accepts from there,
+// it is the same that decode says.
+func (s *lrcSegment) at(j, from int) uint32 {
+	deviation := bitpack.At(s.lows, j, s.width)
+	if s.count > 0 {
+		for e := s.exceptionFrom(from); e < s.count; e++ {
+			if i := int(bitpack.At(s.indexes, e, s.ib)); i >= j {
+				if i == j {
+					deviation |= bitpack.At(s.highs, e, s.hb) << s.width
+				}
+				break
+			}
+		}
+	}
+	return uint32((s.start+uint64(j)*s.slope)>>32) + deviation
+}
