@@ -15,15 +15,15 @@ import (
 var layers = [][]string{
 	0: {
 		"internal/base", "internal/invariant", "internal/vfs",
-		"internal/simd", "internal/simd/bitpack", "internal/simd/bitpack/genunpack", "internal/simd/eliasfano", "internal/simd/scoring", "internal/contraction",
+		"internal/simd", "internal/simd/bitpack", "internal/simd/bitpack/genunpack", "internal/simd/eliasfano", "internal/simd/scoring", "internal/simd/accumulate", "internal/contraction",
 	},
 	1: {
 		"codec", "internal/score", "internal/topk", "internal/analysis",
 		"internal/corpus", "internal/reorder", "internal/sealed", "internal/latency", "internal/derived", "ciff", "trec",
 	},
 	2: {"internal/postings", "internal/segment", "internal/impact", "internal/query", "internal/snippet"},
-	3: {"internal/traverse", "internal/index", "internal/interchange"},
-	4: {"internal/exec"},
+	3: {"internal/traverse", "internal/saat", "internal/saat/genloops", "internal/index", "internal/interchange"},
+	4: {"internal/exec", "internal/collection"},
 	5: {"."},
 	6: {"internal/server", "internal/goldens", "internal/lab", "internal/lab/experiments"},
 	7: {"cmd/griffin"},
@@ -36,6 +36,7 @@ var sideways = []struct{ from, to, why string }{
 	{"internal/simd/bitpack", "internal/simd", "kernels ask which instructions there are"},
 	{"internal/simd/eliasfano", "internal/simd/bitpack", "the low bits are packed"},
 	{"internal/simd/scoring", "internal/simd", "kernels ask which instructions there are"},
+	{"internal/simd/accumulate", "internal/simd", "kernels ask which instructions there are"},
 	{"internal/segment", "internal/postings", "a segment is made of posting lists"},
 	{"internal/lab/experiments", "internal/lab", "experiments are written against the lab"},
 }

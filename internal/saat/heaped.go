@@ -1,0 +1,233 @@
+package saat
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/griffin-search/griffin/codec"
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/impact"
+	"github.com/griffin-search/griffin/internal/simd/accumulate"
+)
+
+// MaxStaticDocs is how many documents an index may have for accumulators that are
+// arrays: more than .GOV2 has.
+const MaxStaticDocs = 1 << 25
+
+// maxStaticPages is the number of pages of that many accumulators, and of fewer.
+const maxStaticPages = 1 << 14
+
+// heapAccumulators are accumulators of 16 bits that keep the top k in a heap while
+// they are added to: Trotman and Crane, §5 and §6. loops_generated.go has them.
+//
+// We differ: the heap holds DocIDs where the paper's holds pointers to
+// accumulators, which is the same number of loads with arrays; and it is in the
+// total order of results, where the paper leaves ties to chance.
+type heapAccumulators interface {
+	// reset makes the accumulators of numDocs documents 0 and the heap empty, for
+	// k >= 1 hits.
+	reset(numDocs, k int)
+	// add adds score to the accumulators of documents, all below numDocs.
+	add(v *Variant, docIDs []uint32, score uint16)
+	// value is the accumulator of a document that is in the heap.
+	value(docID uint32) uint16
+	top() *topHeap
+}
+
+// topHeap is the heap: a binary heap of DocIDs with the last in the order of
+// results at the root. Until it is full its places are taken from the end, and
+// heap[0] is a document that does not exist, with an accumulator of 0.
+type topHeap struct {
+	heap     []uint32
+	needed   int // places that are free
+	counters Counters
+}
+
+func (t *topHeap) top() *topHeap { return t }
+
+// resetHeap empties the heap. none is the document that does not exist.
+func (t *topHeap) resetHeap(k int, none uint32) {
+	t.heap = slices.Grow(t.heap[:0], k)[:k]
+	t.heap[0] = none
+	t.needed = k
+}
+
+// pageShift returns the logarithm of the page size 2^floor(log2 sqrt(numDocs)).
+func pageShift(numDocs int) uint32 {
+	return uint32(max(bits.Len(uint(numDocs))-1, 0) / 2)
+}
+
+// reset implements heapAccumulators.
+func (a *dynamicAccumulators) reset(numDocs, k int) {
+	a.acc = slices.Grow(a.acc[:0], numDocs+1)[:numDocs+1]
+	clear(a.acc)
+	a.resetHeap(k, uint32(numDocs))
+}
+
+// reset implements heapAccumulators.
+func (a *arrayAccumulators) reset(numDocs, k int) {
+	clear(a.acc[:numDocs+1])
+	a.resetHeap(k, uint32(numDocs))
+}
+
+// reset implements heapAccumulators.
+func (a *pagedAccumulators) reset(numDocs, k int) {
+	a.shift = pageShift(numDocs)
+	pages := numDocs>>a.shift + 1
+	a.flags = slices.Grow(a.flags[:0], pages)[:pages]
+	for i := range a.flags {
+		a.flags[i] = 1
+	}
+	a.acc = slices.Grow(a.acc[:0], pages<<a.shift)[:pages<<a.shift]
+	a.acc[numDocs] = 0
+	a.resetHeap(k, uint32(numDocs))
+}
+
+// reset implements heapAccumulators.
+func (a *pagedArrayAccumulators) reset(numDocs, k int) {
+	a.shift = pageShift(numDocs)
+	dirty := a.flags[:numDocs>>a.shift+1]
+	for i := range dirty {
+		dirty[i] = 1
+	}
+	a.acc[numDocs] = 0
+	a.resetHeap(k, uint32(numDocs))
+}
+
+// heaped is the part of an Engine whose variant has a heap.
+type heaped struct {
+	variant Variant
+	acc     heapAccumulators // static arrays are made for the first query
+	block   [codec.BlockLen]uint32
+}
+
+func newHeaped(v Variant) *heaped { return &heaped{variant: v} }
+
+// begin makes the accumulators ready.
+func (h *heaped) begin(numDocs, k int) error {
+	static := h.variant.Accumulators == Array || h.variant.Accumulators == PagedArray
+	if static && numDocs >= MaxStaticDocs {
+		return fmt.Errorf("accumulators %s for %d documents, less than %d: %w", h.variant.Accumulators, numDocs, MaxStaticDocs, base.ErrBadInput)
+	}
+	if h.acc == nil {
+		switch h.variant.Accumulators {
+		case Dynamic:
+			h.acc = new(dynamicAccumulators)
+		case Array:
+			h.acc = new(arrayAccumulators)
+		case Paged:
+			h.acc = new(pagedAccumulators)
+		case PagedArray:
+			h.acc = new(pagedArrayAccumulators)
+		}
+	}
+	h.acc.reset(numDocs, k)
+	return nil
+}
+
+// search answers the query, segment by segment in score-at-a-time order.
+func (h *heaped) search(ctx context.Context, e *Engine, q *Query, dst []base.Hit) ([]base.Hit, error) {
+	x, in := q.Index, &e.input
+	if in.bound > math.MaxUint16 {
+		return nil, fmt.Errorf("accumulators %s have 16 bits, and a document could score %d: use %s: %w", h.variant.Accumulators, in.bound, Windowed, base.ErrBadInput)
+	}
+	// No more than all documents can be found.
+	if err := h.begin(x.NumDocs(), min(q.K, x.NumDocs())); err != nil {
+		return nil, err
+	}
+	e.stats.Width, e.stats.NumAccumulators = 16, x.NumDocs()
+	in.begin()
+	meter := e.meter(q)
+	for seg := in.next(); seg != nil; seg = in.next() {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if !meter.allows(seg) {
+			break
+		}
+		e.count(seg)
+		if err := h.add(e, x, seg); err != nil {
+			return nil, err
+		}
+		in.take()
+	}
+	e.finished(in)
+	e.counters.Add(h.acc.top().counters)
+	h.acc.top().counters = Counters{}
+	return h.appendHits(dst), nil
+}
+
+// add adds a segment, 128 documents at a time.
+func (h *heaped) add(e *Engine, x *impact.Index, seg *segment) error {
+	score := uint16(seg.score)
+	switch seg.Form {
+	case impact.Raw:
+		for rest := seg.Bytes; len(rest) >= 4; {
+			n := min(len(rest)/4, codec.BlockLen)
+			for i := range n {
+				d := binary.LittleEndian.Uint32(rest[4*i:])
+				if int64(d) >= int64(x.NumDocs()) {
+					return errDocID(seg)
+				}
+				h.block[i] = d
+			}
+			h.acc.add(&h.variant, h.block[:n], score)
+			rest = rest[4*n:]
+		}
+	case impact.Bitmap:
+		first, words, err := x.BitmapWords(&seg.Segment)
+		if err != nil {
+			return err
+		}
+		return h.addBitmap(x, seg, first, words)
+	case impact.Blocks:
+		r := &e.reader
+		for x.ResetBlocks(r, &seg.Segment); r.Left() > 0; e.stats.Blocks++ {
+			n, err := r.Next(&h.block)
+			if err != nil {
+				return err
+			}
+			h.acc.add(&h.variant, h.block[:n], score)
+		}
+	}
+	return nil
+}
+
+func (h *heaped) addBitmap(x *impact.Index, seg *segment, first uint32, words []byte) error {
+	n := 0
+	for i := 0; i < len(words); i += 8 {
+		w := binary.LittleEndian.Uint64(words[i:])
+		if n+accumulate.Line > codec.BlockLen {
+			h.acc.add(&h.variant, h.block[:n], uint16(seg.score))
+			n = 0
+		}
+		for line := first + 8*uint32(i); w != 0; w &= w - 1 {
+			h.block[n] = line + uint32(bits.TrailingZeros64(w))
+			n++
+		}
+		if n > 0 && int64(h.block[n-1]) >= int64(x.NumDocs()) {
+			return errDocID(seg)
+		}
+	}
+	h.acc.add(&h.variant, h.block[:n], uint16(seg.score))
+	return nil
+}
+
+// appendHits appends what is in the heap, best first.
+func (h *heaped) appendHits(dst []base.Hit) []base.Hit {
+	t := h.acc.top()
+	for _, d := range t.heap[t.needed:] {
+		dst = append(dst, base.Hit{DocID: base.DocID(d), Score: base.Score(h.acc.value(d))})
+	}
+	slices.SortFunc(dst, func(a, b base.Hit) int {
+		if a.Before(b) {
+			return -1
+		}
+		return 1
+	})
+	return dst
+}

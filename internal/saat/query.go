@@ -1,0 +1,63 @@
+package saat
+
+import (
+	"time"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/impact"
+)
+
+// Term is a list of a query and the weight of its impacts.
+type Term struct {
+	List   impact.List
+	Weight uint32 // at least 1
+}
+
+// Query is what an Engine answers: the documents with the highest sums, over the
+// terms, of weight times impact.
+type Query struct {
+	// Index holds the lists of the terms.
+	Index *impact.Index
+	Terms []Term
+	// K is how many hits are wanted, >= 0.
+	K int
+	Budget
+}
+
+// Budget bounds the work of a query: Lin and Trotman, "Anytime ranking for
+// impact-ordered indexes", ICTIR 2015. The zero value does not. With one, segments
+// are processed in score-at-a-time order, whatever the Variant.
+type Budget struct {
+	// Postings (rho) are the most to be processed; 0: all. The first segment that
+	// would pass it ends the query.
+	Postings int64
+	// Time is how long segments are processed; 0: to the end. It is looked at
+	// between segments, every few thousand postings; what is begun is finished.
+	Time time.Duration
+}
+
+// limited says whether there is a budget.
+func (b *Budget) limited() bool { return b.Postings > 0 || b.Time > 0 }
+
+// Result is the answer to a query.
+type Result struct {
+	// Hits are the best K, best first. Their scores are sums of weight*impact.
+	Hits []base.Hit
+	// Complete says that all segments were processed; if not, Missed is the most by
+	// which the true score of any document, among the hits or not, is higher than
+	// what was added up for it.
+	Complete bool
+	Missed   base.Score
+	Stats
+}
+
+// Stats count what was done for a query.
+type Stats struct {
+	Postings        int64 // added
+	PostingsLeft    int64 // not, for want of budget
+	Segments        int   // of which postings were added
+	Blocks          int64 // decoded
+	Bytes           int64 // of segments read
+	Width           int   // of an accumulator, in bits
+	NumAccumulators int   // as many as the index has documents, rounded up
+}

@@ -1,0 +1,118 @@
+package saat
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+
+	"github.com/griffin-search/griffin/internal/base"
+)
+
+// selection finds the best k of documents that come in rising order of their
+// DocIDs. Scores are small integers, so it needs no heap: it keeps all documents
+// that might be among the best, counts them by score, and raises the least score
+// that is needed as soon as k of them lie above it. A document costs an addition
+// and a comparison, whatever k is.
+type selection struct {
+	k int
+	// A bucket is 1<<shift scores; counts has how many candidates are in each.
+	shift  int
+	counts []uint32
+	// cut is the lowest bucket of which candidates are still needed, and reached
+	// the number of candidates in it and above.
+	cut     uint32
+	reached int
+	// need is the least score that a further document must have.
+	need       uint64
+	candidates []candidate
+	limit      int // of candidates, at which those below cut are dropped
+	sorted     []candidate
+}
+
+type candidate struct{ docID, score uint32 }
+
+// maxBuckets bounds the counts: scores beyond share a bucket.
+const maxBuckets = 1 << 12
+
+// reset empties the selection. No score will pass bound, and k documents at least
+// will reach known (0: nothing is known).
+func (s *selection) reset(k int, bound, known uint32) {
+	s.k = k
+	s.shift = max(0, bits.Len32(bound)-bits.Len32(maxBuckets-1))
+	n := int(bound>>s.shift) + 2
+	s.counts = slices.Grow(s.counts[:0], n)[:n]
+	clear(s.counts)
+	s.cut, s.reached = known>>s.shift, 0
+	s.need = uint64(max(known, 1))
+	s.candidates = s.candidates[:0]
+	s.limit = 4*k + 1024
+}
+
+// add adds a document with a score of at least s.need.
+func (s *selection) add(docID, score uint32) {
+	s.candidates = append(s.candidates, candidate{docID, score})
+	s.counts[score>>s.shift]++
+	s.reached++
+	if s.reached < s.k {
+		return
+	}
+	for s.reached-int(s.counts[s.cut]) >= s.k {
+		s.reached -= int(s.counts[s.cut])
+		s.cut++
+	}
+	s.need = max(s.need, uint64(s.cut)<<s.shift)
+	if s.shift == 0 {
+		// k documents reach cut, and one to come that only does so, too, has a
+		// greater DocID.
+		s.need = uint64(s.cut) + 1
+	}
+	if len(s.candidates) >= s.limit {
+		s.drop()
+	}
+}
+
+// drop forgets the candidates below the cut.
+func (s *selection) drop() {
+	kept := s.candidates[:0]
+	for _, c := range s.candidates {
+		if c.score>>s.shift >= s.cut {
+			kept = append(kept, c)
+		}
+	}
+	s.candidates = kept
+	s.limit = max(s.limit, 2*len(kept))
+}
+
+// appendHits appends the best k to dst, best first.
+func (s *selection) appendHits(dst []base.Hit) []base.Hit {
+	s.drop()
+	best := s.candidates
+	if s.shift == 0 {
+		best = s.countingSort()
+	} else {
+		slices.SortFunc(best, func(a, b candidate) int {
+			return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.docID, b.docID))
+		})
+	}
+	for _, c := range best[:min(s.k, len(best))] {
+		dst = append(dst, base.Hit{DocID: base.DocID(c.docID), Score: base.Score(c.score)})
+	}
+	return dst
+}
+
+// countingSort returns the candidates by falling score; among equals they stay in
+// the order in which they came.
+func (s *selection) countingSort() []candidate {
+	sum := uint32(0)
+	for i := len(s.counts) - 1; i >= int(s.cut); i-- {
+		n := s.counts[i]
+		s.counts[i] = sum
+		sum += n
+	}
+	s.sorted = slices.Grow(s.sorted[:0], len(s.candidates))[:len(s.candidates)]
+	for _, c := range s.candidates {
+		s.sorted[s.counts[c.score]] = c
+		s.counts[c.score]++
+	}
+	return s.sorted
+}

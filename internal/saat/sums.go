@@ -1,0 +1,229 @@
+package saat
+
+import (
+	"context"
+	"math/bits"
+	"slices"
+
+	"github.com/griffin-search/griffin/codec"
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/impact"
+	"github.com/griffin-search/griffin/internal/simd/accumulate"
+)
+
+// sums are accumulators of one width and the loops over them. Between queries all
+// are zero: what finds the best documents zeroes what it has looked at.
+type sums[T accumulate.Accumulator] struct {
+	acc   []T
+	block [codec.BlockLen]uint32
+	// Segments that are too long for one go, by form.
+	blocks  []blockCursor
+	bitmaps []bitmapCursor
+}
+
+type blockCursor struct {
+	impact.BlockReader
+	score uint32
+}
+
+// bitmapCursor is the words of a bitmap that are still to be added.
+type bitmapCursor struct {
+	first uint32 // the document of the first word's first bit
+	words []byte
+	score uint32
+}
+
+// grow makes room for n documents.
+func (s *sums[T]) grow(n int) {
+	n = (n + accumulate.Line - 1) / accumulate.Line * accumulate.Line
+	if len(s.acc) < n {
+		s.acc = make([]T, n)
+	}
+}
+
+// flat adds segments in score-at-a-time order until the budget ends, and then
+// selects.
+func (s *sums[T]) flat(ctx context.Context, e *Engine, q *Query) error {
+	in := &e.input
+	in.begin()
+	meter := e.meter(q)
+	for seg := in.next(); seg != nil; seg = in.next() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if !meter.allows(seg) {
+			break
+		}
+		if err := s.add(e, q.Index, seg); err != nil {
+			return err
+		}
+		in.take()
+	}
+	known := uint32(0)
+	if e.finished(in) {
+		known = in.kth(q.K)
+	}
+	e.selection.reset(q.K, uint32(in.bound), known)
+	s.collect(&e.selection, 0, (q.Index.NumDocs()+accumulate.Line-1)/accumulate.Line*accumulate.Line, q.Index.NumDocs())
+	return nil
+}
+
+// add adds a whole segment.
+func (s *sums[T]) add(e *Engine, x *impact.Index, seg *segment) error {
+	e.count(seg)
+	switch v := T(seg.score); seg.Form {
+	case impact.Raw:
+		if accumulate.ScatterBytes(s.acc[:x.NumDocs()], seg.Bytes, v) != int(seg.Count) {
+			return errDocID(seg)
+		}
+	case impact.Bitmap:
+		first, words, err := x.BitmapWords(&seg.Segment)
+		if err != nil {
+			return err
+		}
+		accumulate.Bitmap(s.acc[first:], words, v)
+	case impact.Blocks:
+		r := &e.reader
+		for x.ResetBlocks(r, &seg.Segment); r.Left() > 0; e.stats.Blocks++ {
+			n, err := r.Next(&s.block)
+			if err != nil {
+				return err
+			}
+			accumulate.Scatter(s.acc, s.block[:n], v)
+		}
+	}
+	return nil
+}
+
+// windowDocs is how many accumulators a window has: as many as take up windowBytes.
+const (
+	windowBytes = 1 << 16
+	// shortSegment is how many postings a segment must have to be added window by
+	// window; those below are added at once, before the first.
+	shortSegment = 2 * codec.BlockLen
+)
+
+// windowed adds all segments, window by window, and selects from each window when
+// it is complete. A block that reaches beyond the window's end is added as a
+// whole: what lies beyond is not looked at before its own window's turn.
+func (s *sums[T]) windowed(ctx context.Context, e *Engine, q *Query) error {
+	x, in := q.Index, &e.input
+	s.blocks, s.bitmaps = s.blocks[:0], s.bitmaps[:0]
+	for i := range in.segments {
+		seg := &in.segments[i]
+		switch {
+		case seg.Form == impact.Bitmap:
+			first, words, err := x.BitmapWords(&seg.Segment)
+			if err != nil {
+				return err
+			}
+			e.count(seg)
+			s.bitmaps = append(s.bitmaps, bitmapCursor{first, words, seg.score})
+		case seg.Form == impact.Blocks && seg.Count >= shortSegment:
+			e.count(seg)
+			s.blocks = slices.Grow(s.blocks, 1)[:len(s.blocks)+1]
+			c := &s.blocks[len(s.blocks)-1]
+			c.score = seg.score
+			x.ResetBlocks(&c.BlockReader, &seg.Segment)
+		default:
+			if err := s.add(e, x, seg); err != nil {
+				return err
+			}
+		}
+	}
+	e.selection.reset(q.K, uint32(in.bound), in.kth(q.K))
+	numDocs := x.NumDocs()
+	end := (numDocs + accumulate.Line - 1) / accumulate.Line * accumulate.Line
+	window := windowBytes / (bits.Len64(uint64(^T(0))) / 8)
+	if len(s.blocks)+len(s.bitmaps) == 0 {
+		window = end // nothing is left to add
+	}
+	for from := 0; from < end; from += window {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		to := min(from+window, end)
+		if err := s.addWindow(e, to); err != nil {
+			return err
+		}
+		s.collect(&e.selection, from, to, numDocs)
+	}
+	e.finished(in)
+	return nil
+}
+
+// addWindow adds what begins before the accumulator to.
+func (s *sums[T]) addWindow(e *Engine, to int) error {
+	for i := 0; i < len(s.blocks); {
+		c := &s.blocks[i]
+		// DocIDs that are still to come are above Last, so at Last+1 at the earliest,
+		// which is 0 before the first block.
+		for c.Left() > 0 && int(c.Last()+1) < to {
+			n, err := c.Next(&s.block)
+			if err != nil {
+				return err
+			}
+			e.stats.Blocks++
+			accumulate.Scatter(s.acc, s.block[:n], T(c.score))
+		}
+		if c.Left() == 0 {
+			last := len(s.blocks) - 1
+			s.blocks[i] = s.blocks[last]
+			s.blocks = s.blocks[:last]
+			continue
+		}
+		i++
+	}
+	for i := range s.bitmaps {
+		c := &s.bitmaps[i]
+		if int(c.first) >= to || len(c.words) == 0 {
+			continue
+		}
+		n := accumulate.Bitmap(s.acc[c.first:to], c.words, T(c.score))
+		c.first += uint32(n) * accumulate.Line
+		c.words = c.words[8*n:]
+	}
+	return nil
+}
+
+// collect gives the selection what it needs of the accumulators [from, to), whole
+// lines, and zeroes them.
+func (s *sums[T]) collect(sel *selection, from, to, numDocs int) {
+	for from < to {
+		if sel.need > uint64(^T(0)) {
+			clear(s.acc[from:to]) // no score is as high
+			return
+		}
+		at, high := accumulate.Drain(s.acc[from:to], T(sel.need))
+		if from += at; from >= to {
+			return
+		}
+		line := (*[accumulate.Line]T)(s.acc[from:])
+		for ; high != 0; high &= high - 1 {
+			j := bits.TrailingZeros64(high)
+			if v := line[j]; uint64(v) >= sel.need && from+j < numDocs {
+				sel.add(uint32(from+j), uint32(v))
+			}
+		}
+		*line = [accumulate.Line]T{}
+		from += accumulate.Line
+	}
+}
+
+// zero makes all accumulators zero again, after an error.
+func (s *sums[T]) zero() { clear(s.acc) }
+
+// search answers the query with these accumulators.
+func (s *sums[T]) search(ctx context.Context, e *Engine, q *Query, dst []base.Hit) ([]base.Hit, error) {
+	s.grow(q.Index.NumDocs())
+	e.stats.Width, e.stats.NumAccumulators = bits.Len64(uint64(^T(0))), len(s.acc)
+	run := s.windowed
+	if q.limited() || e.variant.Accumulators != Windowed {
+		run = s.flat
+	}
+	if err := run(ctx, e, q); err != nil {
+		s.zero()
+		return nil, err
+	}
+	return e.selection.appendHits(dst), nil
+}

@@ -1,0 +1,149 @@
+package saat
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/griffin-search/griffin/internal/base"
+)
+
+// Names of accumulators.
+const (
+	// Windowed is the default: as narrow as the query allows, window by window.
+	Windowed = "windowed"
+	// Flat is as narrow as the query allows, in score-at-a-time order.
+	Flat = "flat"
+	// Dynamic is a slice behind a pointer, as long as the index has documents,
+	// zeroed before each query.
+	Dynamic = "dynamic"
+	// Array is an array within the engine, of MaxStaticDocs accumulators, so that
+	// their place needs no look-up and an index no comparison; zeroed before each
+	// query as far as the index has documents.
+	Array = "array"
+	// Paged is Dynamic in pages of 2^floor(log2 sqrt(D)) accumulators, each with a
+	// flag that says that it is to be zeroed before its first use: Jia, Trotman and
+	// O'Keefe, "Efficient accumulator initialisation", ADCS 2010. It is what §5 of
+	// the paper calls dynamic allocation.
+	Paged = "paged"
+	// PagedArray is Array in such pages: §5's array.
+	PagedArray = "paged-array"
+)
+
+// Accumulators returns the names of all accumulators, the default first.
+func Accumulators() []string {
+	return []string{Windowed, Flat, Dynamic, Array, Paged, PagedArray}
+}
+
+// Variant says how an Engine works. The zero value is the default.
+type Variant struct {
+	// Accumulators is one of the names; "" is Windowed.
+	Accumulators string
+	// Heap is the algorithm that keeps the top k, 1 or 2 of the paper; 0 is 2. Flat
+	// and Windowed have none.
+	Heap int
+	// Outlined calls a function for each posting, where otherwise the update of
+	// accumulator and heap stands in the loop.
+	Outlined bool
+	// Counted counts how often each clause of the heap's algorithm runs: see
+	// Counters.
+	Counted bool
+}
+
+// heaped says whether the accumulators keep a heap.
+func (v *Variant) heaped() bool { return v.Accumulators != Windowed && v.Accumulators != Flat }
+
+// ParseVariant reads what Variant.String writes: the name of accumulators and,
+// after a colon, what differs from the default, as in "array:heap=1,outlined".
+// The error wraps base.ErrBadInput.
+func ParseVariant(text string) (Variant, error) {
+	name, rest, options := strings.Cut(text, ":")
+	v := Variant{Accumulators: name}
+	if options {
+		for part := range strings.SplitSeq(rest, ",") {
+			switch part {
+			case "heap=1":
+				v.Heap = 1
+			case "heap=2":
+				v.Heap = 2
+			case "outlined":
+				v.Outlined = true
+			case "counted":
+				v.Counted = true
+			default:
+				return v, fmt.Errorf("accumulators %q: %q is none of heap=1, heap=2, outlined, counted: %w", text, part, base.ErrBadInput)
+			}
+		}
+	}
+	return v, v.normalise()
+}
+
+// normalise fills in defaults and checks the variant.
+func (v *Variant) normalise() error {
+	if v.Accumulators == "" {
+		v.Accumulators = Windowed
+	}
+	if !slices.Contains(Accumulators(), v.Accumulators) {
+		return fmt.Errorf("accumulators %q are none of %s: %w", v.Accumulators, strings.Join(Accumulators(), ", "), base.ErrBadInput)
+	}
+	if !v.heaped() {
+		if v.Heap != 0 || v.Outlined || v.Counted {
+			return fmt.Errorf("accumulators %s have no heap: %w", v.Accumulators, base.ErrBadInput)
+		}
+		return nil
+	}
+	if v.Heap == 0 {
+		v.Heap = 2
+	}
+	if v.Heap < 1 || v.Heap > 2 {
+		return fmt.Errorf("heap algorithm %d is none of 1, 2: %w", v.Heap, base.ErrBadInput)
+	}
+	return nil
+}
+
+// String returns the variant as ParseVariant reads it.
+func (v Variant) String() string {
+	if v.normalise() != nil || !v.heaped() {
+		return v.Accumulators
+	}
+	s := fmt.Sprintf("%s:heap=%d", v.Accumulators, v.Heap)
+	if v.Outlined {
+		s += ",outlined"
+	}
+	if v.Counted {
+		s += ",counted"
+	}
+	return s
+}
+
+// Counters are how often the clauses of a heap's algorithm ran, as Tables 2 and 3
+// of the paper count them. They are only of a Variant that is Counted, and add up
+// over queries.
+type Counters struct {
+	// Filled: a document was the first, second, … to get a score, and took a place
+	// that was free (Algorithm 1, line 6; Algorithm 2, line 6).
+	Filled uint64 `json:"filled"`
+	// FilledBefore: there were free places, and the document had one already
+	// (Algorithm 1, line 3 with line 4 false; Algorithm 2, line 4 false).
+	FilledBefore uint64 `json:"filled_before"`
+	// Updated: the document was in the heap (Algorithm 1, line 12; 2, line 15).
+	Updated uint64 `json:"updated"`
+	// Inserted: it was not, and is now (Algorithm 1, line 17; 2, line 13).
+	Inserted uint64 `json:"inserted"`
+	// Tied: its score equals the least of the heap, and its DocID comes after, so
+	// that it stays outside (part of Algorithm 1's line 16; Algorithm 2, line 2
+	// true). The paper has no order among equal scores.
+	Tied uint64 `json:"tied"`
+	// Below: nothing was to be done (Algorithm 1, line 16 false; 2, line 2 false).
+	Below uint64 `json:"below"`
+}
+
+// Add adds o to c.
+func (c *Counters) Add(o Counters) {
+	c.Filled += o.Filled
+	c.FilledBefore += o.FilledBefore
+	c.Updated += o.Updated
+	c.Inserted += o.Inserted
+	c.Tied += o.Tied
+	c.Below += o.Below
+}

@@ -1,0 +1,75 @@
+package accumulate
+
+import "encoding/binary"
+
+// Line is the number of accumulators that Drain looks at together, and that a
+// word of a bitmap stands for.
+const Line = 64
+
+// Accumulator is the type of an accumulator.
+type Accumulator interface{ uint8 | uint16 | uint32 }
+
+// Scatter adds v to acc[d] for each d of docIDs in turn, and stops at the first
+// that is not below len(acc). It returns how many it added.
+func Scatter[T Accumulator](acc []T, docIDs []uint32, v T) int {
+	switch acc := any(acc).(type) {
+	case []uint8:
+		return scatter8(acc, docIDs, uint8(v))
+	case []uint16:
+		return scatter16(acc, docIDs, uint16(v))
+	case []uint32:
+		return scatter32(acc, docIDs, uint32(v))
+	}
+	return 0
+}
+
+// ScatterBytes is Scatter for DocIDs as bytes, little endian, 4 each. Bytes that
+// are left over count for nothing. It is for few DocIDs, for which assembly would
+// not pay.
+func ScatterBytes[T Accumulator](acc []T, docIDs []byte, v T) int {
+	n := len(docIDs) / 4
+	for i := range n {
+		d := binary.LittleEndian.Uint32(docIDs[4*i:])
+		if uint64(d) >= uint64(len(acc)) {
+			return i
+		}
+		acc[d] += v
+	}
+	return n
+}
+
+// Bitmap adds v to acc[64*i+j] for each bit j that is set in word i of words,
+// which are little endian, 8 bytes each. It stops where acc or words end and
+// returns how many words it added.
+func Bitmap[T Accumulator](acc []T, words []byte, v T) int {
+	n := min(len(acc)/Line, len(words)/8)
+	acc, words = acc[:n*Line], words[:n*8]
+	if n == 0 {
+		return 0
+	}
+	switch acc := any(acc).(type) {
+	case []uint8:
+		bitmap8(acc, words, uint8(v))
+	case []uint16:
+		bitmap16(acc, words, uint16(v))
+	case []uint32:
+		bitmap32(acc, words, uint32(v))
+	}
+	return n
+}
+
+// Drain zeroes acc, line by line, up to the first line with an accumulator of at
+// least least, which stays as it is. It returns the index of the line's first
+// accumulator and which of the line are that high, bit j for the j-th; or len(acc)
+// and 0 if there is no such line: then all is zero.
+func Drain[T Accumulator](acc []T, least T) (at int, high uint64) {
+	switch acc := any(acc).(type) {
+	case []uint8:
+		return drain8(acc, uint8(least))
+	case []uint16:
+		return drain16(acc, uint16(least))
+	case []uint32:
+		return drain32(acc, uint32(least))
+	}
+	return len(acc), 0
+}

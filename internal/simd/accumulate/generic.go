@@ -1,0 +1,116 @@
+package accumulate
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// The reference: what assembly is tested against, and what runs without it.
+
+func scatterGeneric[T Accumulator](acc []T, docIDs []uint32, v T) int {
+	for i, d := range docIDs {
+		if uint64(d) >= uint64(len(acc)) {
+			return i
+		}
+		acc[d] += v
+	}
+	return len(docIDs)
+}
+
+// bitmapGeneric adds v to acc by the bits of words: len(acc) is 8*len(words).
+func bitmapGeneric[T Accumulator](acc []T, words []byte, v T) {
+	for i := 0; i+8 <= len(words); i += 8 {
+		line := (*[Line]T)(acc[i*8:])
+		for w := binary.LittleEndian.Uint64(words[i:]); w != 0; w &= w - 1 {
+			line[bits.TrailingZeros64(w)] += v
+		}
+	}
+}
+
+func drainGeneric[T Accumulator](acc []T, least T) (at int, high uint64) {
+	for at+Line <= len(acc) {
+		line := (*[Line]T)(acc[at:])
+		var greatest T
+		for _, a := range line {
+			greatest = max(greatest, a)
+		}
+		if greatest >= least {
+			for j, a := range line {
+				if a >= least {
+					high |= 1 << j
+				}
+			}
+			return at, high
+		}
+		if greatest > 0 {
+			*line = [Line]T{}
+		}
+		at += Line
+	}
+	return len(acc), 0
+}
+
+// spread has for each byte the bytes 0 and 1 that its bits stand for, least
+// significant first.
+var spread = func() (t [256]uint64) {
+	for b := range t {
+		for j := range 8 {
+			t[b] |= uint64(b) >> j & 1 << (8 * j)
+		}
+	}
+	return t
+}()
+
+// bitmap8Generic adds to eight accumulators of 8 bits at a time where the words
+// are dense. Sums that wrap around would carry into the next accumulator, so it
+// masks the highest bits out of the addition.
+func bitmap8Generic(acc []uint8, words []byte, v uint8) {
+	const high = 0x8080808080808080
+	for i := 0; i+8 <= len(words); i += 8 {
+		w := binary.LittleEndian.Uint64(words[i:])
+		line := (*[Line]uint8)(acc[i*8:])
+		if bits.OnesCount64(w) < 8 {
+			for ; w != 0; w &= w - 1 {
+				line[bits.TrailingZeros64(w)] += v
+			}
+			continue
+		}
+		for j := range 8 {
+			x := spread[uint8(w>>(8*j))] * uint64(v)
+			a := binary.LittleEndian.Uint64(line[8*j:])
+			binary.LittleEndian.PutUint64(line[8*j:], (a&^high+x&^high)^(a^x)&high)
+		}
+	}
+}
+
+// drain8Generic looks at eight accumulators of 8 bits at a time.
+func drain8Generic(acc []uint8, least uint8) (at int, highBits uint64) {
+	if least == 0 || least > 0x80 {
+		return drainGeneric(acc, least)
+	}
+	// A byte below 0x80 passes it with the addition iff it is at least least.
+	const high = 0x8080808080808080
+	lift := uint64(0x80-least) * 0x0101010101010101
+	for at+Line <= len(acc) {
+		line := (*[Line]uint8)(acc[at:])
+		var any, reached uint64
+		for j := 0; j < Line; j += 8 {
+			x := binary.LittleEndian.Uint64(line[j:])
+			any |= x
+			reached |= (x&^high + lift) | x
+		}
+		if reached&high != 0 {
+			for j, a := range line {
+				if a >= least {
+					highBits |= 1 << j
+				}
+			}
+			return at, highBits
+		}
+		if any != 0 {
+			*line = [Line]uint8{}
+		}
+		at += Line
+	}
+	return len(acc), 0
+}
