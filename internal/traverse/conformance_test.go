@@ -56,7 +56,7 @@ func TestAllTraversals(t *testing.T) {
 			var s traverse.Scratch
 			rounds := 1
 			if name == codec.Default {
-				rounds = 5
+				rounds = 8
 			}
 			for round := range rounds {
 				rng := rand.New(rand.NewPCG(uint64(i), uint64(round)))

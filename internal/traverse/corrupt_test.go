@@ -2,12 +2,14 @@ package traverse_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/postings/postingstest"
 	"github.com/griffin-search/griffin/internal/topk"
 	"github.com/griffin-search/griffin/internal/traverse"
 )
@@ -17,13 +19,17 @@ import (
 func TestCorruptLists(t *testing.T) {
 	rng := rand.New(rand.NewPCG(51, 52))
 	var s traverse.Scratch
-	var queue topk.Queue
+	names := codec.Names()
 	failed := 0
-	for range 300 {
-		x := randomCollection(t, rng, codec.SIMDBP{}, natural, false)
+	for i := range 300 {
+		c, err := codec.Lookup(names[i%len(names)])
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := randomCollection(t, rng, c, natural, false)
 		index := x.segments[0].index
 		good := index.Postings
-		for range 25 {
+		for range 15 {
 			if len(good) == 0 {
 				break
 			}
@@ -31,26 +37,66 @@ func TestCorruptLists(t *testing.T) {
 			for range 1 + rng.IntN(30) {
 				index.Postings[rng.IntN(len(good))] ^= byte(1 << rng.IntN(8))
 			}
-			q := &x.queries(t)[0]
-			for _, mode := range []traverse.Mode{traverse.Or, traverse.And} {
-				for _, name := range traverse.Names(mode) {
-					tr, err := traverse.Lookup(mode, name)
-					if err != nil {
-						t.Fatal(err)
-					}
-					queue.Reset(10)
-					if err := tr.Run(t.Context(), &s, q, &queue); err != nil {
-						failed++
-						if !errors.Is(err, base.ErrCorrupt) {
-							t.Fatalf("%s %s: error of another kind: %v", mode, name, err)
-						}
-					}
-				}
-			}
+			failed += runAllOnCorrupt(t, x, &s)
 		}
 		index.Postings = good
 	}
 	if failed == 0 {
 		t.Error("no traversal noticed anything")
 	}
+}
+
+// runAllOnCorrupt runs every traversal on the first segment, which may be
+// damaged, and returns how many noticed.
+func runAllOnCorrupt(t *testing.T, x *collection, s *traverse.Scratch) (failed int) {
+	q := &x.queries(t)[0]
+	var queue topk.Queue
+	for _, tr := range allTraversals(t) {
+		queue.Reset(10)
+		if err := tr.Run(t.Context(), s, q, &queue); err != nil {
+			failed++
+			if !errors.Is(err, base.ErrCorrupt) {
+				t.Fatalf("%s %s: error of another kind: %v", tr.Mode(), tr.Name(), err)
+			}
+		}
+	}
+	return failed
+}
+
+// FuzzCorruptLists overwrites bytes of the lists of a collection, which codec and
+// seed choose, and runs every traversal: damage holds a place (two bytes) and a
+// value (one byte) for each.
+func FuzzCorruptLists(f *testing.F) {
+	for i := range codec.Names() {
+		f.Add(byte(i), uint64(i), []byte{0, 0, 255, 0, 9, 1})
+		f.Add(byte(i), uint64(i)+100, []byte{})
+	}
+	var s traverse.Scratch
+	f.Fuzz(func(t *testing.T, codecIndex byte, seed uint64, damage []byte) {
+		names := codec.Names()
+		c, err := codec.Lookup(names[int(codecIndex)%len(names)])
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := smallCollection(t, c, seed%16) // few, so that the fuzzer learns the places that matter
+		index := x.segments[0].index
+		for ; len(damage) >= 3; damage = damage[3:] {
+			index.Postings[int(binary.BigEndian.Uint16(damage))%len(index.Postings)] = damage[2]
+		}
+		runAllOnCorrupt(t, x, &s)
+	})
+}
+
+// smallCollection has three lists of a few blocks.
+func smallCollection(t *testing.T, c codec.Codec, seed uint64) *collection {
+	rng := rand.New(rand.NewPCG(seed, 0))
+	const numDocs = 2000
+	var lists [][]postingstest.Posting
+	for i, n := range []int{130, 300, 700} {
+		shape := postingstest.Shape((int(seed) + i) % 3)
+		lists = append(lists, postingstest.RandomList(rng, shape, n, numDocs, false))
+	}
+	x := oneSegment(numDocs, []float64{3, 2, 1}, lists...)
+	x.write(t, c)
+	return x
 }
