@@ -109,9 +109,9 @@ func decodeVBytes(dst *[BlockLen]uint32, src []byte, n int, width uint8) (int, e
 		if i+8 <= n && at+8 <= len(src) {
 			// Eight values of one byte each.
 			if word := binary.LittleEndian.Uint64(src[at:]); word&vbyteTops == 0 {
-				for k := range 8 {
-					dst[i+k] = uint32(word >> (8 * k) & 0x7f)
-				}
+				d := (*[8]uint32)(dst[i:])
+				d[0], d[1], d[2], d[3] = uint32(word&0x7f), uint32(word>>8&0x7f), uint32(word>>16&0x7f), uint32(word>>24&0x7f)
+				d[4], d[5], d[6], d[7] = uint32(word>>32&0x7f), uint32(word>>40&0x7f), uint32(word>>48&0x7f), uint32(word>>56)
 				i, at = i+8, at+8
 				continue
 			}

@@ -1,3 +1,5 @@
+//go:build !amd64 || noasm
+
 package eliasfano
 
 func docIDs(dst *[Len]uint32, src []byte, base uint32, width uint8) int {

@@ -182,6 +182,22 @@ func TestLongestUnaryPart(t *testing.T) {
 	})
 }
 
+// No kernel reads outside of the Space(width) bytes.
+func TestReadsStayInSource(t *testing.T) {
+	simdtest.EachLevel(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(5, 6))
+		for width := range uint8(eliasfano.MaxWidth + 1) {
+			atEnd, atStart := simdtest.Guarded(t, eliasfano.Space(width))
+			for _, src := range [][]byte{atEnd, atStart} {
+				for _, flip := range []byte{0, 0xff} {
+					copy(src, randomBlock(rng, width, 3, flip))
+					compare(t, src, 1000, width)
+				}
+			}
+		}
+	})
+}
+
 func FuzzKernels(f *testing.F) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, width := range []uint8{0, 1, 7, 24} {

@@ -1,0 +1,131 @@
+// Command eliasfano writes the assembly of internal/simd/eliasfano. Four kernels
+// (Elias-Fano or Rice; DocIDs or frequencies) are made of the same two phases, for
+// each of two levels.
+//
+//  1. find: for each end in the unary part its high part, as a byte, to memory.
+//  2. combine: a vector of values at a time, high parts and low bits together.
+package main
+
+import (
+	"encoding/binary"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// As in package eliasfano.
+const (
+	blockLen  = 128
+	maxWidth  = 24
+	highWords = 6 // of 64 bits, all but the last bit used
+)
+
+// kernel says what a kernel decodes.
+type kernel struct {
+	name        string
+	rice, freqs bool
+}
+
+var kernels = []kernel{
+	{name: "docIDs"},
+	{name: "freqs", freqs: true},
+	{name: "riceDocIDs", rice: true},
+	{name: "riceFreqs", rice: true, freqs: true},
+}
+
+func main() {
+	ConstraintExpr("amd64,!noasm")
+	t512, t2 := tables512(), tables2()
+	for _, k := range kernels {
+		avx512(k, t512)
+		avx2(k, t2)
+	}
+	Generate()
+}
+
+// begin opens the function and loads its parameters. The kernels for frequencies
+// have no base.
+func (k kernel) begin(level string) (dst, src, width, base Register) {
+	signature := "func(dst *[128]uint32, src *byte, base uint32, width uint8) int"
+	if k.freqs {
+		signature = "func(dst *[128]uint32, src *byte, width uint8) int"
+	}
+	TEXT(k.name+level, NOSPLIT, signature)
+	Doc(k.name + level + " is " + k.name + "Go; src has Space(width) bytes.")
+	Pragma("noescape")
+	dst, src = Load(Param("dst"), GP64()), Load(Param("src"), GP64())
+	w := GP64()
+	Load(Param("width"), w.As32())
+	if !k.freqs {
+		base = Load(Param("base"), GP32())
+	}
+	return dst, src, w, base
+}
+
+// end returns the number of bits of the unary part, or 0 at the label "none".
+func end(bits Register, vectors bool) {
+	Store(bits, ReturnIndex(0))
+	if vectors {
+		VZEROUPPER()
+	}
+	RET()
+	Label("none")
+	zero := GP64()
+	XORQ(zero, zero)
+	Store(zero, ReturnIndex(0))
+	if vectors {
+		VZEROUPPER()
+	}
+	RET()
+}
+
+// table8 writes a table of bytes, a multiple of 8 of them.
+func table8(name string, values []byte) Mem {
+	t := GLOBL(name, RODATA|NOPTR)
+	for i := 0; i < len(values); i += 8 {
+		DATA(i, U64(binary.LittleEndian.Uint64(values[i:])))
+	}
+	return t
+}
+
+// table32 writes a table of words, an even number of them.
+func table32(name string, values []uint32) Mem {
+	var b []byte
+	for _, v := range values {
+		b = binary.LittleEndian.AppendUint32(b, v)
+	}
+	return table8(name, b)
+}
+
+// slots returns a row for each width: for each lane the numbers of the 4 bytes that
+// its slot lies in, and by how much they are shifted. bit says where it begins.
+func slots(lanes int, bit func(lane, width int) int) (rows []uint32) {
+	for w := range maxWidth + 1 {
+		for i := range lanes {
+			rows = append(rows, 0x03020100+0x01010101*uint32(bit(i, w)/8))
+		}
+		for i := range lanes {
+			rows = append(rows, uint32(bit(i, w)%8))
+		}
+	}
+	return rows
+}
+
+// count returns the numbers 0 to n-1.
+func count[T byte | uint32](n int) []T {
+	values := make([]T, n)
+	for i := range values {
+		values[i] = T(i)
+	}
+	return values
+}
+
+// row returns a register that points to the row of a width in a table.
+func row(table Mem, width Register, size int) Register {
+	at, offset := GP64(), GP64()
+	IMUL3Q(Imm(uint64(size)), width, offset)
+	LEAQ(table, at)
+	ADDQ(offset, at)
+	return at
+}
