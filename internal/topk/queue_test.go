@@ -1,6 +1,7 @@
 package topk_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -79,5 +80,50 @@ func TestQueueDoesNotAllocate(t *testing.T) {
 		dst = q.AppendSorted(dst[:0])
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// The queue keeps its hits when it is asked for them, and goes on from there.
+func TestAppendSortedKeeps(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	var q topk.Queue
+	for _, k := range []int{5, 100, 1000} {
+		for _, scores := range []uint64{1, 30, 1 << 20, 1 << 40} {
+			q.Reset(k)
+			var hits []base.Hit
+			for range 6 {
+				for range 300 {
+					h := base.Hit{DocID: base.DocID(len(hits)), Score: base.Score(rng.Uint64N(scores))}
+					hits = append(hits, h)
+					q.Add(h)
+				}
+				if got, want := q.AppendSorted(nil), oracle(hits, k); !slices.Equal(got, want) {
+					t.Fatalf("k=%d scores=%d after %d hits:\n got %v\nwant %v", k, scores, len(hits), got, want)
+				}
+			}
+		}
+	}
+}
+
+// BenchmarkQueue adds 3,000 hits of random scores in rising DocID order, and
+// sorts the best k.
+func BenchmarkQueue(b *testing.B) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	hits := make([]base.Hit, 3000)
+	for i := range hits {
+		hits[i] = base.Hit{DocID: base.DocID(i), Score: base.Score(rng.ExpFloat64() * 50000)}
+	}
+	var q topk.Queue
+	var dst []base.Hit
+	for _, k := range []int{10, 1000} {
+		b.Run(fmt.Sprintf("k=%d", k), func(b *testing.B) {
+			for b.Loop() {
+				q.Reset(k)
+				for _, h := range hits {
+					q.Add(h)
+				}
+				dst = q.AppendSorted(dst[:0])
+			}
+		})
 	}
 }
