@@ -108,6 +108,9 @@ func (c Regression) Name() string {
 		given("exceptions", c.exceptions(), 0))
 }
 
+// Segment returns SegmentLen as it is used: a power of 2, never 0.
+func (c Regression) Segment() int { return c.segmentLen() }
+
 func (c Regression) segmentLen() int {
 	if c.SegmentLen == 0 {
 		return DefaultSegmentLen

@@ -20,12 +20,11 @@ import (
 //	| size |length|scheme| 0 0 | slope |intercept| left | right | tables
 //	+------+------+------+-----+-------+---------+------+-------+-------
 //
-//	         lrc   lrcseg  seglrc
-//	heads     S      S       S     first DocIDs of the segments: H of Algorithm 1
-//	offsets   S      S       S     of the deviations, from the end of the tables
-//	cuts      -      S       S     intercepts of the segments
-//	slopes    -      -       S     of the segments' lines
-//	widths    S      S       S     1 byte each: b, lrcExceptions, lrcWide
+//	heads     u32 x S  first DocIDs of the segments: H of Algorithm 1
+//	offsets   u32 x S  of the deviations, from the end of the tables
+//	cuts      u32 x S  intercepts of the segments; not in lrc
+//	slopes    u32 x S  of the segments' lines; in seglrc only
+//	widths    u8 x S   b, with the flags lrcExceptions and lrcWide
 //	deviations
 //
 // size is that of all of the list in bytes, length the binary logarithm of the
@@ -41,12 +40,8 @@ import (
 //	| size |shift|scheme| 0 0 |  S   | tables
 //	+------+-----+------+-----+------+-------
 //
-//	starts    S+1  indexes of the buckets' first DocIDs, and n
-//	offsets   S
-//	cuts      S
-//	slopes    S
-//	widths    S
-//	deviations
+//	starts    u32 x (S+1)  indexes of the buckets' first DocIDs, and n
+//	offsets, cuts, slopes, widths, deviations: as in seglrc
 //
 // where DocID d is in bucket d >> shift.
 type lrcView struct {

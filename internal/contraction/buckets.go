@@ -30,12 +30,17 @@ func BucketBits(n int, universe uint64, size int) uint8 {
 // NewBuckets returns the buckets of a sequence of values below universe, size of
 // them a bucket on average at the most.
 func NewBuckets(seq []uint32, universe uint64, size int) *Buckets {
-	b := &Buckets{Len: len(seq)}
+	return NewBucketsOf(seq, BucketBits(len(seq), universe, size))
+}
+
+// NewBucketsOf returns the buckets of a rising sequence with a Shift. It takes
+// memory in proportion to its last value >> shift.
+func NewBucketsOf(seq []uint32, shift uint8) *Buckets {
+	b := &Buckets{Shift: shift, Len: len(seq)}
 	if len(seq) == 0 {
 		b.Starts = []uint32{0}
 		return b
 	}
-	b.Shift = BucketBits(len(seq), universe, size)
 	n := int(seq[len(seq)-1]>>b.Shift) + 1
 	b.Starts = make([]uint32, 1, n+1)
 	for i, d := range seq {

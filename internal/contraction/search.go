@@ -33,7 +33,7 @@ func Interpolate(seq []uint32, x uint32) int {
 	// Invariant: seq[lo] < x <= seq[hi].
 	first, last := seq[lo], seq[hi]
 	for hi-lo > 1 {
-		mid := interpolation(lo, hi, first, last, x)
+		mid := Interpolation(lo, hi, first, last, x)
 		if d := seq[mid]; d < x {
 			lo, first = mid, d
 		} else {
@@ -43,9 +43,10 @@ func Interpolate(seq []uint32, x uint32) int {
 	return hi
 }
 
-// interpolation returns the position strictly between lo and hi, with hi-lo > 1,
-// at which x lies on the line from (lo, first) to (hi, last), first < x <= last.
-func interpolation(lo, hi int, first, last, x uint32) int {
+// Interpolation returns the position strictly between lo and hi, with hi-lo > 1,
+// at which x lies on the line from (lo, first) to (hi, last), first < x <= last:
+// one step of Interpolate.
+func Interpolation(lo, hi int, first, last, x uint32) int {
 	at := lo + int(uint64(x-first)*uint64(hi-lo)/uint64(last-first))
 	return max(lo+1, min(at, hi-1))
 }
@@ -135,7 +136,7 @@ func (c *Counted) interpolate(x uint32) int {
 		return len(seq)
 	}
 	for hi-lo > 1 {
-		mid := interpolation(lo, hi, seq[lo], seq[hi], x)
+		mid := Interpolation(lo, hi, seq[lo], seq[hi], x)
 		c.Comparisons++
 		c.Accesses += 3
 		if seq[mid] < x {

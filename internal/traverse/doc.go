@@ -8,6 +8,9 @@
 //     document at a time or term at a time. The oracles of the others.
 //   - block-max-maxscore (Or): MaxScore over windows with block bounds.
 //   - svs (And): small versus small, with skipping and block bounds.
+//   - linear-regression, hash-segmentation-16 to -256, interpolation (And): each
+//     posting of the shortest list is looked up on its own in a contracted range of
+//     the longer ones, without decoding them where the codec allows (ao11).
 //
 // All of them return the same hits, ties included: scores are integers, and a
 // document is left out only if a bound proves that it cannot enter the queue.

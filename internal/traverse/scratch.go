@@ -24,6 +24,7 @@ type Scratch struct {
 	order        docOrder        // wand and its descendants
 	conjunction  *conjunction    // merge, svs-binary, svs-gallop
 	lists        []*legState     // block-max-and: in order of rising DocFreq
+	contracted   *contracted     // linear-regression, hash-segmentation, interpolation
 	intersection *intersection   // svs
 	pruning      *pruning        // block-max-pruning
 }

@@ -1,0 +1,339 @@
+package traverse
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/griffin-search/griffin/codec"
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/contraction"
+	"github.com/griffin-search/griffin/internal/derived"
+	"github.com/griffin-search/griffin/internal/postings"
+	"github.com/griffin-search/griffin/internal/topk"
+)
+
+// contraction kinds: how the range that is searched is found.
+type contractedBy uint8
+
+const (
+	byLine contractedBy = iota
+	byHash
+	byInterpolation
+)
+
+// contracted is the state of a run of linear-regression, hash-segmentation or
+// interpolation: conjunctions in which each candidate is looked up on its own, in
+// a range of the list that is contracted first. Where the codec gives one DocID
+// alone (raw, and the Regression codecs with more than one block), the range is of
+// DocIDs, and no block of the longer lists is decoded; where it does not, the range
+// is of blocks, by their last DocIDs, and the block found is decoded and searched.
+//
+// Ao, Zhang, Wu, Stones, Wang, Liu, Liu and Lin, "Efficient parallel lists
+// intersection and index compression algorithms using graphics processing units",
+// PVLDB 4(8), 2011, §4.2 to §4.4 and §5.3, on one CPU thread. We differ: lines,
+// ranges and tables of lists in other codecs than those of the paper are derived
+// structures, made when a query first asks for them; and matches are scored.
+type contracted struct {
+	by       contractedBy
+	size     int // of hash buckets
+	universe uint64
+	legs     []contractedLeg // by legState.index
+	find     search          // the method, bound once: a closure would be allocated by each run
+	elements int64           // DocIDs read alone
+	err      error           // the first, with its leg
+}
+
+// contractedLeg is what a run holds of a list.
+type contractedLeg struct {
+	ready  bool
+	ranges *contractedRanges // nil where the list's codec has all that it takes
+	access access
+	list   *postings.List
+	whole  codec.RegressionList
+	native bool // whole.Search does it all
+}
+
+// access is how DocIDs of a list are read.
+type access uint8
+
+const (
+	byBlock access = iota // blocks are decoded
+	byRaw                 // codec.Raw: 4 bytes each
+	byLists               // codec.Regression
+)
+
+// contractedRanges are what contracts the range in which a list is searched. It is
+// of the DocIDs, or of lasts if that is not nil.
+type contractedRanges struct {
+	lasts   []uint32 // last DocIDs of the blocks
+	safe    contraction.SafeRange
+	buckets *contraction.Buckets
+}
+
+var contractedRangesOf = derived.NewKind[contractedRanges]("contracted ranges")
+
+// runContracted runs a query with a kind of contraction.
+func runContracted(ctx context.Context, s *Scratch, q *Query, queue *topk.Queue, by contractedBy, size int) error {
+	t := s.contracted
+	if t == nil {
+		t = new(contracted)
+		t.find = t.search
+		s.contracted = t
+	}
+	if cap(t.legs) < len(q.Legs) {
+		t.legs = make([]contractedLeg, len(q.Legs))
+	}
+	t.legs = t.legs[:len(q.Legs)]
+	for i := range t.legs {
+		t.legs[i].ready = false
+	}
+	t.by, t.size, t.universe = by, size, uint64(max(q.NumDocs, 1))
+	t.elements, t.err = 0, nil
+	err := runConjunction(ctx, s, q, queue, t.find)
+	s.Stats.PostingsDecoded += t.elements
+	for i := range t.legs {
+		t.legs[i].list, t.legs[i].ranges = nil, nil
+	}
+	if err == nil {
+		err = t.err
+	}
+	return err
+}
+
+// search is a search of a conjunction.
+func (t *contracted) search(x *conjunction, l *legState) {
+	if t.err != nil {
+		return
+	}
+	c := &t.legs[l.index]
+	if !c.ready {
+		if err := t.open(c, l); err != nil {
+			t.err = fmt.Errorf("leg %d: %w", l.index, err)
+			return
+		}
+	}
+	if c.access == byBlock {
+		t.searchBlocks(x, l, c)
+		return
+	}
+	for i := range x.n {
+		d := x.docIDs[i&127]
+		at, found, err := t.lookUp(c, d)
+		if err == nil && found == d {
+			err = x.matchAlone(l, i, at, c.access)
+		}
+		if err != nil {
+			t.err = fmt.Errorf("leg %d: %w", l.index, err)
+			return
+		}
+	}
+}
+
+// open prepares a leg.
+func (t *contracted) open(c *contractedLeg, l *legState) error {
+	c.list, c.ranges, c.access, c.native = l.List, nil, byBlock, false
+	switch cd := l.List.Codec.(type) {
+	case codec.Raw:
+		c.access = byRaw
+	case codec.Regression:
+		list, ok := l.List.Whole()
+		if !ok {
+			break
+		}
+		c.access = byLists
+		if err := c.whole.Reset(cd, list, int(l.List.DocFreq)); err != nil {
+			return err
+		}
+		// hs-lrc has no line of the list; and buckets of its own size only.
+		c.native = t.by == byLine && cd.Scheme != codec.HSLRC || t.by == byHash && cd.Scheme == codec.HSLRC && cd.Segment() == t.size
+	}
+	c.ready = true
+	if c.native || t.by == byInterpolation && c.access != byBlock {
+		return nil
+	}
+	key := uint64(t.size)<<4 | uint64(t.by)<<1
+	if c.access != byBlock {
+		key |= 1
+	}
+	var err error
+	c.ranges, err = contractedRangesOf.Get(l.Derived, key, func() (*contractedRanges, int64, error) { return t.contract(c) })
+	return err
+}
+
+// contract makes the structure of a list.
+func (t *contracted) contract(c *contractedLeg) (*contractedRanges, int64, error) {
+	r := new(contractedRanges)
+	seq := lastDocIDs(c.list)
+	if c.access == byBlock {
+		r.lasts = seq
+	} else {
+		var err error
+		if seq, err = allDocIDs(c.list); err != nil {
+			return nil, 0, err
+		}
+	}
+	for i, d := range seq {
+		if uint64(d) >= t.universe || i > 0 && d <= seq[i-1] {
+			return nil, 0, fmt.Errorf("DocID %d of %d documents: %w", d, t.universe, base.ErrCorrupt)
+		}
+	}
+	size := int64(len(r.lasts))*4 + 96
+	switch t.by {
+	case byLine:
+		r.safe = contraction.NewSafeRange(seq)
+	case byHash:
+		r.buckets = contraction.NewBucketsOf(seq, contraction.BucketBits(int(c.list.DocFreq), t.universe, t.size))
+		size += r.buckets.SizeBytes()
+	}
+	return r, size, nil
+}
+
+// lastDocIDs returns the last DocIDs of the blocks of a list.
+func lastDocIDs(l *postings.List) []uint32 {
+	lasts := make([]uint32, l.NumBlocks())
+	for i := range lasts {
+		lasts[i] = l.Block(i).Last
+	}
+	return lasts
+}
+
+// allDocIDs returns the DocIDs of a list.
+func allDocIDs(l *postings.List) ([]uint32, error) {
+	docIDs := make([]uint32, 0, l.DocFreq)
+	var block [codec.BlockLen]uint32
+	for i := range l.NumBlocks() {
+		if _, err := l.DecodeDocIDs(i, &block); err != nil {
+			return nil, err
+		}
+		docIDs = append(docIDs, block[:l.BlockSize(i)]...)
+	}
+	return docIDs, nil
+}
+
+// within returns the range of the sequence in which x is, which is not for
+// interpolation.
+func (t *contracted) within(r *contractedRanges, x uint32) (lo, hi int) {
+	if t.by == byLine {
+		return r.safe.Range(x)
+	}
+	return r.buckets.Range(x)
+}
+
+// searchBlocks looks the candidates up in blocks.
+func (t *contracted) searchBlocks(x *conjunction, l *legState, c *contractedLeg) {
+	lasts, cur := c.ranges.lasts, &l.cursor
+	for i := 0; i < x.n; {
+		if d := x.docIDs[i&127]; cur.DocID() == base.NoDocID || d > uint32(cur.BlockLastDocID()) {
+			var at int
+			if t.by == byInterpolation {
+				at = contraction.Interpolate(lasts, d)
+			} else {
+				lo, hi := t.within(c.ranges, d)
+				at = contraction.Binary(lasts, lo, hi, d)
+			}
+			if at < len(lasts) && l.List.Block(at).First > d { // between two blocks
+				i++
+				continue
+			}
+			if cur.LoadBlock(max(at, cur.BlockIndex()+1)) == base.NoDocID {
+				return
+			}
+		}
+		i = x.searchBlock(l, i)
+	}
+}
+
+// lookUp returns the position of the first DocID of a list that is at least x, and
+// that DocID; any other if there is none.
+func (t *contracted) lookUp(c *contractedLeg, x uint32) (at int, found uint32, err error) {
+	if c.native {
+		before := c.whole.Elements
+		at, found, err = c.whole.Search(x)
+		t.elements += c.whole.Elements - before
+		return at, found, err
+	}
+	if t.by == byInterpolation {
+		return t.interpolate(c, x)
+	}
+	lo, hi := t.within(c.ranges, x)
+	end := hi
+	found = codec.NoBase
+	for lo < hi {
+		mid := int(uint(lo+hi) / 2)
+		d, err := t.docIDAt(c, mid)
+		switch {
+		case err != nil:
+			return 0, 0, err
+		case d < x:
+			lo = mid + 1
+		default:
+			hi, found = mid, d
+		}
+	}
+	if lo == end && lo < int(c.list.DocFreq) { // not compared yet
+		found, err = t.docIDAt(c, lo)
+	}
+	return lo, found, err
+}
+
+// interpolate is contraction.Interpolate over DocIDs that are read one by one.
+func (t *contracted) interpolate(c *contractedLeg, x uint32) (at int, found uint32, err error) {
+	lo, hi := 0, int(c.list.DocFreq)-1
+	first, err := t.docIDAt(c, lo)
+	if err != nil || x <= first {
+		return lo, first, err
+	}
+	last, err := t.docIDAt(c, hi)
+	if err != nil || x > last {
+		return hi + 1, codec.NoBase, err
+	}
+	for hi-lo > 1 {
+		mid := contraction.Interpolation(lo, hi, first, last, x)
+		d, err := t.docIDAt(c, mid)
+		switch {
+		case err != nil:
+			return 0, 0, err
+		case d < x:
+			lo, first = mid, d
+		default:
+			hi, last = mid, d
+		}
+	}
+	return hi, last, nil
+}
+
+// docIDAt reads one DocID.
+func (t *contracted) docIDAt(c *contractedLeg, i int) (uint32, error) {
+	t.elements++
+	if c.access == byLists {
+		return c.whole.DocIDAt(i)
+	}
+	b, err := c.list.BlockBytes(i / codec.BlockLen)
+	if err != nil {
+		return 0, err
+	}
+	at := 4 * (i % codec.BlockLen)
+	if len(b) < at+4 {
+		return 0, fmt.Errorf("DocID %d: block of %d bytes: %w", i, len(b), base.ErrCorrupt)
+	}
+	return binary.LittleEndian.Uint32(b[at:]), nil
+}
+
+// matchAlone keeps candidate i, which was found at a position of the list, and
+// adds its contribution, with the frequency read alone.
+func (x *conjunction) matchAlone(l *legState, i, at int, how access) error {
+	block, docSize := at/codec.BlockLen, 0
+	if how == byRaw {
+		docSize = 4 * l.List.BlockSize(block)
+	}
+	f, err := l.List.FreqAt(block, docSize, at%codec.BlockLen)
+	if err != nil {
+		return err
+	}
+	d := x.docIDs[i&127]
+	sum := x.sums[i&127] + l.Term.Score(f, l.Lengths[d])
+	x.docIDs[x.kept&127], x.at[x.kept&127], x.sums[x.kept&127] = d, x.at[i&127], sum
+	x.kept++
+	return nil
+}
