@@ -12,6 +12,8 @@
 //     read alone (griffin18).
 //   - simdbp: horizontal bit packing of gaps, the default; any value of a block
 //     can be read alone.
+//   - pfordelta: gaps in slots, those that do not fit behind them, linked
+//     (griffin18, ding09); any frequency can be read alone.
 //   - lrc, lrcseg, seglrc, hs-lrc: deviations from lines, for whole lists, which
 //     can be searched without decoding them (ao11; Regression, RegressionList).
 //

@@ -26,6 +26,7 @@ var families = []family{
 	{name: "hs-lrc", make: newRegression(HSLRC), params: regressionParams(HSLRC)},
 	{name: "lrc", make: newRegression(LRC), params: regressionParams(LRC)},
 	{name: "lrcseg", make: newRegression(LRCSeg), params: regressionParams(LRCSeg)},
+	{name: "pfordelta", make: newPForDelta, params: "exceptions=0.1 (share that may not fit; 0 to 1, or best)"},
 	{name: "raw", make: func(*params) Codec { return Raw{} }},
 	{name: "rice", make: func(*params) Codec { return Rice{} }},
 	{name: "seglrc", make: newRegression(SegLRC), params: regressionParams(SegLRC)},

@@ -1,0 +1,277 @@
+package codec
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+
+	"github.com/griffin-search/griffin/internal/simd/bitpack"
+	"github.com/griffin-search/griffin/internal/simd/pfor"
+)
+
+// PForDelta keeps a value that fits into b bits in its slot. The others are
+// exceptions: they stand, whole, behind the slots, and their slots form a linked
+// list: each holds the distance to the next exception, less one. Where the next one
+// is further than b bits can say, a value between becomes an exception too. DocIDs
+// are kept as gaps less one, frequencies less one.
+//
+//	bit 0      b        2b             n*b
+//	 +---------+---------+---    ---+-------+-------+-------+---------+-----+
+//	 | slot 0  | slot 1  |   ...    | 0 to 7| first | count | value 0 | ... |
+//	 +---------+---------+---    ---+-------+-------+-------+---------+-----+
+//	                                        |       only with exceptions    |
+//
+// first is the position of the first exception and count their number less one, a
+// byte each; the values take 1, 2 or 4 bytes, little endian, as the largest needs. The
+// width byte is b and, times 64, 0 without exceptions, 1, 2 or 3 with values of 1,
+// 2 or 4 bytes. A block without exceptions is one of simdbp. The slot of the last
+// exception is 0.
+//
+// One frequency is read from its slot, after following the list of exceptions up to
+// there (Ding, He, Yan and Suel, "Using graphics processors for high performance IR
+// query processing", WWW 2009, §8.2).
+//
+// Worked bytes (Liu, Wang and Swanson, "Griffin: uniting CPU and GPU in information
+// retrieval systems for intra-query parallelism", PPoPP 2018, Figure 3): d-gaps 21,
+// 42, 9, 13, 29, 68, 18, 47 with b=5 have the exceptions 42, 68 and 47, at 1, 5 and
+// 7; their slots hold 5-1-1 = 3, 7-5-1 = 1 and 0 (tested).
+//
+// Zukowski, Héman, Nes and Boncz, "Super-scalar RAM-CPU cache compression", ICDE
+// 2006, §3; Héman, "Super-scalar database compression between RAM and CPU cache",
+// MSc thesis, 2005; Zhang, Long and Suel, "Performance of compressed inverted list
+// caching in search engines", WWW 2008, §3. We differ: a block knows how many
+// exceptions it has, so that its size is known without following them; and
+// exceptions take 1, 2 or 4 bytes a block, as Zhang et al. have it, where Figure 3
+// does not say.
+//
+// Decoders check each step along the list: it rises, and stays in the block.
+type PForDelta struct {
+	// Exceptions is the share of the values that may be exceptions, not counting
+	// those that the distances make; the default is 0.1, as in all of the papers.
+	// SmallestSize does count them.
+	Exceptions Share
+}
+
+var _ Codec = PForDelta{}
+
+const pforDeltaName = "pfordelta"
+
+func newPForDelta(p *params) Codec { return PForDelta{Exceptions: p.share(paperShare, 1)} }
+
+// Name returns "pfordelta", with exceptions=… if it is not the default.
+func (c PForDelta) Name() string { return spec(pforDeltaName, c.Exceptions.pair(paperShare)) }
+
+// AppendDocIDs implements Codec.
+func (c PForDelta) AppendDocIDs(dst []byte, base uint32, docIDs []uint32) ([]byte, uint8) {
+	var gaps [BlockLen]uint32
+	gapsLessOne(gaps[:], base, docIDs)
+	return c.append(dst, gaps[:len(docIDs)])
+}
+
+// AppendFreqs implements Codec.
+func (c PForDelta) AppendFreqs(dst []byte, freqs []uint32) ([]byte, uint8) {
+	var less [BlockLen]uint32
+	lessOne(less[:], freqs)
+	return c.append(dst, less[:len(freqs)])
+}
+
+// append appends the block and returns its width byte. It changes values.
+func (c PForDelta) append(dst []byte, values []uint32) ([]byte, uint8) {
+	b := c.width(values)
+	l := linkExceptions(values, b)
+	if l.n == 0 {
+		return bitpack.Append(dst, values, b), b
+	}
+	var exceptions [BlockLen]uint32
+	for k, at := range l.at[:l.n] {
+		exceptions[k] = values[at]
+		values[at] = 0
+		if k+1 < l.n {
+			values[at] = uint32(l.at[k+1]-at) - 1
+		}
+	}
+	dst = bitpack.Append(dst, values, b)
+	dst = append(dst, l.at[0], uint8(l.n-1))
+	size := bytesFor(l.largest)
+	dst = appendWhole(dst, exceptions[:l.n], size)
+	return dst, b | uint8(bits.Len(uint(size)))<<6
+}
+
+// width chooses b.
+func (c PForDelta) width(values []uint32) uint8 {
+	counts := countWidths(values)
+	share := c.Exceptions.or(paperShare)
+	if share != SmallestSize {
+		return counts.widthFor(share.limit(len(values)))
+	}
+	return smallestWidth(0, counts.widest(), func(b uint8) int {
+		size := bitpack.PackedSize(len(values), b)
+		if l := linkExceptions(values, b); l.n > 0 {
+			size += 2 + l.n*bytesFor(l.largest)
+		}
+		return size
+	})
+}
+
+// linked are the exceptions of a block, forced ones among them.
+type linked struct {
+	at      [BlockLen]uint8 // positions
+	n       int
+	largest uint32
+}
+
+// linkExceptions finds the exceptions of values in slots of b bits.
+func linkExceptions(values []uint32, b uint8) (l linked) {
+	add := func(i int) {
+		l.at[l.n] = uint8(i)
+		l.n++
+		l.largest = max(l.largest, values[i])
+	}
+	for i, v := range values {
+		if bits.Len32(v) <= int(b) {
+			continue
+		}
+		for l.n > 0 && i-int(l.at[l.n-1]) > 1<<b {
+			add(int(l.at[l.n-1]) + 1<<b)
+		}
+		add(i)
+	}
+	return l
+}
+
+// bytesFor is the size of whole numbers of which largest is the largest: 1, 2 or 4.
+func bytesFor(largest uint32) int {
+	switch {
+	case largest < 1<<8:
+		return 1
+	case largest < 1<<16:
+		return 2
+	}
+	return 4
+}
+
+// appendWhole appends values in size bytes each, little endian.
+func appendWhole(dst []byte, values []uint32, size int) []byte {
+	for _, v := range values {
+		switch size {
+		case 1:
+			dst = append(dst, uint8(v))
+		case 2:
+			dst = binary.LittleEndian.AppendUint16(dst, uint16(v))
+		default:
+			dst = binary.LittleEndian.AppendUint32(dst, v)
+		}
+	}
+	return dst
+}
+
+// wholeAt reads value i of those that appendWhole wrote.
+func wholeAt(src []byte, i, size int) uint32 {
+	switch size {
+	case 1:
+		return uint32(src[i])
+	case 2:
+		return uint32(binary.LittleEndian.Uint16(src[2*i:]))
+	}
+	return binary.LittleEndian.Uint32(src[4*i:])
+}
+
+// parsePForDelta cuts a block with exceptions into its parts, whose sizes it
+// checks. end is the number of bytes of the block.
+func parsePForDelta(p *pfor.Block, src []byte, n int, width uint8) (end int, err error) {
+	b, size := width&63, 1<<(width>>6)/2
+	head := bitpack.PackedSize(n, b)
+	if b >= maxWidth || uint(n-1) >= BlockLen || len(src) < head+2 {
+		return 0, checkBlock(pforDeltaName, len(src), head+2, n, b, maxWidth-1)
+	}
+	p.Slots, p.Width, p.N = src, b, n
+	p.First, p.Count, p.Size = int(src[head]), int(src[head+1])+1, size
+	end = head + 2 + p.Count*size
+	if p.Count > n || len(src) < end {
+		return 0, fmt.Errorf("pfordelta: %d exceptions of %d bytes in a block of %d in %d bytes: %w", p.Count, size, n, len(src), ErrCorrupt)
+	}
+	p.Values = src[head+2 : end]
+	return end, nil
+}
+
+// fewGaps says that the gaps of a block add up to less than 2^32.
+func fewGaps(p *pfor.Block) bool {
+	if p.Size < 4 {
+		return p.Width < widthSafe
+	}
+	sum := uint64(0)
+	for k := range p.Count {
+		sum += uint64(wholeAt(p.Values, k, 4))
+	}
+	return p.Width < widthSafe && sum < 1<<31
+}
+
+// errList says that the list of exceptions leads out of the block.
+func errList(p *pfor.Block) error {
+	return fmt.Errorf("pfordelta: %d exceptions from %d on lead out of a block of %d: %w", p.Count, p.First, p.N, ErrCorrupt)
+}
+
+// DecodeDocIDs implements Codec.
+func (PForDelta) DecodeDocIDs(dst *[BlockLen]uint32, src []byte, base uint32, n int, width uint8) (int, error) {
+	if width < 64 {
+		return SIMDBP{}.DecodeDocIDs(dst, src, base, n, width)
+	}
+	var p pfor.Block
+	size, err := parsePForDelta(&p, src, n, width)
+	if err != nil {
+		return 0, err
+	}
+	if !pfor.DecodeGaps(dst, &p, base) {
+		return 0, errList(&p)
+	}
+	return size, checkSums(pforDeltaName, dst[:n], base, fewGaps(&p))
+}
+
+// DecodeFreqs implements Codec.
+func (PForDelta) DecodeFreqs(dst *[BlockLen]uint32, src []byte, n int, width uint8) error {
+	if width < 64 {
+		return SIMDBP{}.DecodeFreqs(dst, src, n, width)
+	}
+	var p pfor.Block
+	if _, err := parsePForDelta(&p, src, n, width); err != nil {
+		return err
+	}
+	if !pfor.Decode(dst, &p) {
+		return errList(&p)
+	}
+	if p.Size == 4 { // 2^32-1 stands for a frequency of 2^32
+		for i, f := range dst[:n] {
+			if f == 0 {
+				return freqTooLarge(pforDeltaName, i)
+			}
+		}
+	}
+	return nil
+}
+
+// FreqAt implements Codec.
+func (PForDelta) FreqAt(src []byte, i, n int, width uint8) (uint32, error) {
+	if width < 64 {
+		return SIMDBP{}.FreqAt(src, i, n, width)
+	}
+	var p pfor.Block
+	if _, err := parsePForDelta(&p, src, n, width); err != nil {
+		return 0, err
+	}
+	if uint(i) >= uint(n) {
+		return 0, noSuchFreq(pforDeltaName, i, n)
+	}
+	f := bitpack.At(src, i, p.Width)
+	at := uint64(p.First)
+	for k := 0; k < p.Count && at <= uint64(i); k++ {
+		if at == uint64(i) {
+			f = wholeAt(p.Values, k, p.Size)
+			break
+		}
+		at += uint64(bitpack.At(src, int(at), p.Width)) + 1
+	}
+	if f++; f == 0 {
+		return 0, freqTooLarge(pforDeltaName, i)
+	}
+	return f, nil
+}

@@ -1,0 +1,11 @@
+// Package pfor decodes blocks of PForDelta: it unpacks the slots (package
+// bitpack), follows the linked list of exceptions through them, and puts the
+// exceptions in their places. In the same pass it sums up gaps, so that patched
+// slots need not be written and read again.
+//
+// Functions have no state. Callers check sizes: a slice that is too short
+// panics, nothing is read outside it. Lists may be anything: one that leads out of
+// the block is told.
+package pfor
+
+//go:generate go -C ../../../tools/asm run ./pfor -out ../../internal/simd/pfor/pfor_amd64.s -stubs ../../internal/simd/pfor/stubs_amd64.go -pkg pfor
