@@ -32,10 +32,10 @@ type Regression struct {
 	// on average at the most. 0 stands for 256. Other values are taken as
 	// the nearest that there is, above if possible.
 	SegmentLen int
-	// Exceptions is the share of a segment's deviations that may be exceptions, in
-	// [0, MaxExceptions]: b is the least with which they are no more. 0, the
-	// default, is close to the best (Ao et al. §6.2).
-	Exceptions float64
+	// Exceptions is the share of a segment's deviations that may be exceptions, at
+	// most MaxExceptions. The default is NoExceptions, which is close to the
+	// best (Ao et al. §6.2).
+	Exceptions Share
 }
 
 // The limits of Regression's parameters.
@@ -73,7 +73,7 @@ func newRegression(s Scheme) func(p *params) Codec {
 		c := Regression{
 			Scheme:     s,
 			SegmentLen: p.int(s.lenParam(), DefaultSegmentLen, MinSegmentLen, MaxSegmentLen),
-			Exceptions: p.float("exceptions", 0, 0, MaxExceptions),
+			Exceptions: p.share(NoExceptions, MaxExceptions),
 		}
 		if n := c.segmentLen(); n != c.SegmentLen {
 			p.errs = append(p.errs, fmt.Errorf("parameter %s=%d: want a power of 2: %w", s.lenParam(), c.SegmentLen, ErrUnknown))
@@ -88,7 +88,7 @@ func regressionParams(s Scheme) string {
 	if s == HSLRC {
 		what = "DocIDs of a hash bucket, at most on average"
 	}
-	return fmt.Sprintf("%s: %s, a power of 2 in %d..%d (%d); exceptions: share of deviations, 0..%g (0)",
+	return fmt.Sprintf("%[1]s=%[5]d (%[2]s; a power of 2, %[3]d to %[4]d), exceptions=0 (share of deviations; 0 to %[6]g, or best)",
 		s.lenParam(), what, MinSegmentLen, MaxSegmentLen, DefaultSegmentLen, MaxExceptions)
 }
 
@@ -105,7 +105,7 @@ func (s Scheme) lenParam() string {
 func (c Regression) Name() string {
 	return spec(schemeNames[c.Scheme],
 		given(c.Scheme.lenParam(), c.segmentLen(), DefaultSegmentLen),
-		given("exceptions", c.exceptions(), 0))
+		c.Exceptions.pair(NoExceptions))
 }
 
 // Segment returns SegmentLen as it is used: a power of 2, never 0.
@@ -117,13 +117,6 @@ func (c Regression) segmentLen() int {
 	}
 	n := min(max(c.SegmentLen, MinSegmentLen), MaxSegmentLen)
 	return 1 << bits.Len(uint(n-1))
-}
-
-func (c Regression) exceptions() float64 {
-	if !(c.Exceptions > 0) { // and not NaN
-		return 0
-	}
-	return min(c.Exceptions, MaxExceptions)
 }
 
 // name is the name for errors.

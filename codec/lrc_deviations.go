@@ -30,26 +30,16 @@ const (
 	exceptionsHeader = 6
 )
 
-// appendDeviations appends values in ParaPFor with at most maxExceptions of them.
-// high must hold len(values) more values.
-func appendDeviations(dst []byte, values []uint32, maxExceptions int) (out []byte, width uint8) {
-	var wider [maxWidth + 2]int // values of more than w bits
-	for _, v := range values {
-		wider[bits.Len32(v)]++
+// appendDeviations appends values in ParaPFor.
+func appendDeviations(dst []byte, values []uint32, share Share) (out []byte, width uint8) {
+	counts := countWidths(values)
+	most := int(counts.widest())
+	b := int(counts.widthFor(share.limit(len(values))))
+	if share == SmallestSize {
+		b = int(smallestWidth(0, uint8(most), func(b uint8) int { return counts.paraPForSize(len(values), b) }))
 	}
-	most := 0 // bits of the widest
-	for w := maxWidth; w >= 0; w-- {
-		if wider[w] > 0 && most == 0 {
-			most = w
-		}
-		wider[w] += wider[w+1]
-	}
-	b := most
-	for b > 0 && wider[b] <= maxExceptions { // wider[b]: of b bits and more
-		b--
-	}
+	count := counts.over(b)
 	dst = appendLows(dst, values, uint8(b))
-	count := wider[b+1]
 	if count == 0 {
 		return dst, uint8(b)
 	}
@@ -65,6 +55,25 @@ func appendDeviations(dst []byte, values []uint32, maxExceptions int) (out []byt
 	dst = append(dst, ib, hb)
 	dst = bitpack.Append(dst, indexes, ib)
 	return bitpack.Append(dst, highs, hb), uint8(b) | lrcExceptions
+}
+
+// over returns how many values need more than b bits.
+func (c *widthCounts) over(b int) (n int) {
+	for _, k := range c[b+1:] {
+		n += k
+	}
+	return n
+}
+
+// paraPForSize is about how many bytes n values take with lows of b bits: indexes
+// may turn out narrower.
+func (c *widthCounts) paraPForSize(n int, b uint8) int {
+	size, count := bitpack.PackedSize(n, b), c.over(int(b))
+	if count > 0 {
+		ib := uint8(bits.Len(uint(n - 1)))
+		size += exceptionsHeader + bitpack.PackedSize(count, ib) + bitpack.PackedSize(count, c.widest()-b)
+	}
+	return size
 }
 
 // appendLows packs the low width bits of values.

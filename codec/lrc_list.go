@@ -236,7 +236,7 @@ func (c Regression) DocIDAt(list []byte, n, i int) (uint32, error) {
 
 // AppendList implements ListCodec.
 func (c Regression) AppendList(dst []byte, docIDs []uint32) []byte {
-	e := lrcEncoder{scheme: c.Scheme, share: c.exceptions(), begin: len(dst), n: len(docIDs)}
+	e := lrcEncoder{scheme: c.Scheme, share: c.Exceptions.or(NoExceptions), begin: len(dst), n: len(docIDs)}
 	if c.Scheme == HSLRC {
 		e.buckets = contraction.NewBuckets(docIDs, uint64(docIDs[len(docIDs)-1])+1, c.segmentLen())
 		e.segments, e.length = len(e.buckets.Starts)-1, e.buckets.Shift
@@ -251,7 +251,7 @@ func (c Regression) AppendList(dst []byte, docIDs []uint32) []byte {
 type lrcEncoder struct {
 	scheme   Scheme
 	length   uint8 // or shift
-	share    float64
+	share    Share
 	begin    int // of the list in the output
 	n        int
 	segments int
@@ -331,7 +331,7 @@ func (e *lrcEncoder) segment(data []byte, docIDs []uint32, from int, intercept i
 		e.deviations = append(e.deviations, uint32(int64(d)-rise(first+i, slope)-cut))
 	}
 	e.offsets = append(e.offsets, uint32(len(data)))
-	data, width := appendDeviations(data, e.deviations, int(e.share*float64(len(docIDs))))
+	data, width := appendDeviations(data, e.deviations, e.share)
 	if wide {
 		width |= lrcWide
 	}

@@ -22,6 +22,7 @@ func regressions() []codec.Regression {
 			codec.Regression{Scheme: s},
 			codec.Regression{Scheme: s, SegmentLen: 16, Exceptions: 0.1},
 			codec.Regression{Scheme: s, SegmentLen: 1024, Exceptions: 0.6},
+			codec.Regression{Scheme: s, SegmentLen: 64, Exceptions: codec.SmallestSize},
 		)
 	}
 	return out
@@ -43,7 +44,7 @@ func TestRegressionParameters(t *testing.T) {
 			t.Errorf("Lookup(%q) finds something", spec)
 		}
 	}
-	if got, want := (codec.Regression{SegmentLen: 100, Exceptions: 2}).Name(), "lrc:segment=128,exceptions=0.6"; got != want {
+	if got, want := (codec.Regression{SegmentLen: 100, Exceptions: codec.SmallestSize}).Name(), "lrc:segment=128,exceptions=best"; got != want {
 		t.Errorf("parameters out of range: %s, want %s", got, want)
 	}
 }
