@@ -1,0 +1,160 @@
+package collection
+
+import (
+	"context"
+	"encoding/binary"
+	"sync"
+	"sync/atomic"
+)
+
+// chunkDocs is how many documents are composed together: their postings are
+// sorted by term while they are in the processor's cache.
+const chunkDocs = 1 << 15
+
+// chunk has the postings of chunkDocs documents by term: those of term t are
+// data[ends[t-1]:ends[t]], one after another:
+//
+//	+----------------+---------------------+-------------------+
+//	| u8: gap, multi | u16: gap (escaped)  | u8: freq (multi)  |
+//	+----------------+---------------------+-------------------+
+//
+// The first byte is gap<<1 | multi, where gap is the number of documents left out
+// before this one; 127 stands for a gap that follows in two bytes. multi says that
+// the frequency is not 1 and follows.
+type chunk struct {
+	data []byte
+	ends []uint32
+}
+
+const gapEscape = 127
+
+// appendPosting appends a posting, gap documents after the one before.
+func appendPosting(dst []byte, gap uint32, freq uint8) []byte {
+	multi := byte(0)
+	if freq > 1 {
+		multi = 1
+	}
+	if gap < gapEscape {
+		dst = append(dst, byte(gap)<<1|multi)
+	} else {
+		dst = append(dst, gapEscape<<1|multi)
+		dst = binary.LittleEndian.AppendUint16(dst, uint16(gap))
+	}
+	if multi != 0 {
+		dst = append(dst, freq)
+	}
+	return dst
+}
+
+// readPosting reads what appendPosting wrote at the start of src.
+func readPosting(src []byte) (gap uint32, freq uint8, size int) {
+	gap, freq, size = uint32(src[0]>>1), 1, 1
+	if gap == gapEscape {
+		gap, size = uint32(binary.LittleEndian.Uint16(src[1:])), 3
+	}
+	if src[0]&1 != 0 {
+		freq = src[size]
+		size++
+	}
+	return gap, freq, size
+}
+
+// run returns the bytes of a term.
+func (c *chunk) run(term int) []byte {
+	from := uint32(0)
+	if term > 0 {
+		from = c.ends[term-1]
+	}
+	return c.data[from:c.ends[term]]
+}
+
+// chunker composes chunks. It is for one goroutine.
+type chunker struct {
+	*composer
+	docFreqs []uint32 // of all chunks that it composed, by term
+
+	entries []uint64 // term << 32 | document in the chunk << 8 | frequency
+	sorted  []uint32 // without the term
+	starts  []uint32 // by term
+}
+
+// compose makes the chunk of the documents from first on, and their lengths.
+func (c *chunker) chunk(p *plan, first int, lengths []uint32) chunk {
+	c.entries = c.entries[:0]
+	clear(c.starts)
+	n := min(chunkDocs, p.numDocs()-first)
+	for i := range n {
+		g := p.at(first + i)
+		c.compose(g, p.starts[g])
+		lengths[first+i] = c.length
+		for j, t := range c.terms {
+			c.entries = append(c.entries, uint64(t)<<32|uint64(i)<<8|uint64(c.freqs[j]))
+			c.starts[t+1]++
+		}
+	}
+	for t := range c.docFreqs {
+		c.docFreqs[t] += c.starts[t+1]
+		c.starts[t+1] += c.starts[t]
+	}
+	if cap(c.sorted) < len(c.entries) {
+		c.sorted = make([]uint32, len(c.entries)+len(c.entries)/8)
+	}
+	c.sorted = c.sorted[:len(c.entries)]
+	for _, e := range c.entries {
+		t := e >> 32
+		c.sorted[c.starts[t]] = uint32(e)
+		c.starts[t]++ // ends where that of the term begins that follows
+	}
+	return c.pack()
+}
+
+// pack encodes what chunk has sorted; starts[t] is the end of term t.
+func (c *chunker) pack() chunk {
+	out := chunk{data: make([]byte, 0, len(c.sorted)*5/4), ends: make([]uint32, len(c.docFreqs))}
+	from := uint32(0)
+	for t := range c.docFreqs {
+		next := uint32(0)
+		for _, e := range c.sorted[from:c.starts[t]] {
+			doc := e >> 8
+			out.data = appendPosting(out.data, doc-next, uint8(e))
+			next = doc + 1
+		}
+		from = c.starts[t]
+		out.ends[t] = uint32(len(out.data))
+	}
+	return out
+}
+
+// composeAll makes all chunks, with the lengths of all documents and lists.
+func composeAll(ctx context.Context, o *Options, f *forward, p *plan, how composition, progress func(done, total int64)) (*source, error) {
+	n := p.numDocs()
+	s := &source{
+		prefix: o.Like.Name, lengths: make([]uint32, n),
+		chunks: make([]chunk, (n+chunkDocs-1)/chunkDocs), docFreqs: make([]uint32, f.numTerms),
+	}
+	quantiles := newSpans(how.Span)
+	var next, done atomic.Int64
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for range o.Threads {
+		wg.Go(func() {
+			c := &chunker{
+				composer: newComposer(f, p, o.Seed, quantiles, how.Keep),
+				docFreqs: make([]uint32, f.numTerms), starts: make([]uint32, f.numTerms+1),
+			}
+			for i := int(next.Add(1)) - 1; i < len(s.chunks) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+				s.chunks[i] = c.chunk(p, i*chunkDocs, s.lengths)
+				mu.Lock()
+				progress(done.Add(1)*chunkDocs, int64(len(s.chunks))*chunkDocs)
+				mu.Unlock()
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			for t, df := range c.docFreqs {
+				s.docFreqs[t] += df
+			}
+		})
+	}
+	wg.Wait()
+	return s, ctx.Err()
+}

@@ -1,0 +1,150 @@
+package collection
+
+import "math"
+
+// Parameters of composition that are the same for all collections.
+const (
+	// spanSpread is the standard deviation of the logarithm of the number of source
+	// documents in one of ours: lengths of pages vary.
+	spanSpread = 0.6
+	// maxSpan is the most that are put together.
+	maxSpan = 48
+	// foreign is the part of the source documents, after the first of one of ours,
+	// that come from anywhere.
+	foreign = 0.05
+	// altered is the part of the postings whose frequency is made one more or less.
+	altered = 0.25
+)
+
+// spans are quantiles of the number of source documents in one of ours.
+type spans [256]uint8
+
+// newSpans returns a log-normal distribution, in whole numbers from 1 on, with
+// the given mean (from 1 to 16).
+func newSpans(mean float64) *spans {
+	var s spans
+	fill := func(scale float64) (got float64) {
+		for i := range s {
+			z := math.Sqrt2 * math.Erfinv(2*(float64(i)+0.5)/float64(len(s))-1)
+			n := math.Round(scale * math.Exp(spanSpread*z))
+			s[i] = uint8(min(maxSpan, max(1, n)))
+			got += float64(s[i])
+		}
+		return got / float64(len(s))
+	}
+	low, high := 0.01, 32.0
+	for range 40 {
+		if middle := (low + high) / 2; fill(middle) < mean {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	fill(high)
+	return &s
+}
+
+// quantile draws the place in spans of a document that starts at source document
+// start. shifts, by chapter, moves it; what would leave [0, 255] is reflected, so
+// that over all chapters every place stays about as likely.
+func quantile(rng *stream, shifts []int16, start int) int {
+	q := int(rng.next()>>56) + int(shifts[start/chapterDocs])
+	if q < 0 {
+		q = -1 - q
+	}
+	if q > 255 {
+		q = 511 - q
+	}
+	return q & 255
+}
+
+// composer composes documents. It is for one goroutine.
+type composer struct {
+	f     *forward
+	seed  uint64
+	spans *spans
+	shift []int16 // of quantiles, by chapter
+	keep  uint64  // threshold: a posting is kept if a random number is below
+
+	// The document composed last.
+	terms  []uint32
+	freqs  []uint8
+	length uint32
+
+	seen  []uint32 // by term: document + 1 of this composer
+	where []uint32 // by term: place in terms
+	count uint32
+}
+
+func newComposer(f *forward, p *plan, seed uint64, s *spans, keep float64) *composer {
+	return &composer{
+		f: f, seed: seed, spans: s, shift: p.shifts, keep: threshold(keep),
+		seen: make([]uint32, f.numTerms), where: make([]uint32, f.numTerms),
+	}
+}
+
+// Thresholds of the constants, against the low 32 bits of a random number.
+var (
+	foreignBelow = threshold(foreign)
+	alteredBelow = threshold(altered)
+)
+
+// compose makes document g, whose first source document is start: its terms in no
+// order, their frequencies and its length in tokens.
+func (c *composer) compose(g, start uint32) {
+	rng := newStream(c.seed, streamDocument, uint64(g))
+	c.gather(&rng, int(start))
+	kept, tokens := 0, uint32(0)
+	for i, t := range c.terms {
+		r := rng.next()
+		if r&math.MaxUint32 >= c.keep {
+			continue
+		}
+		freq := c.freqs[i]
+		if r >>= 32; r < alteredBelow {
+			if r&1 == 0 && freq < 255 {
+				freq++
+			} else if freq > 1 {
+				freq--
+			}
+		}
+		c.terms[kept], c.freqs[kept] = t, freq
+		kept++
+		tokens += uint32(freq)
+	}
+	c.terms, c.freqs = c.terms[:kept], c.freqs[:kept]
+	c.length = max(c.length, tokens)
+}
+
+// gather puts the terms of the source documents together.
+func (c *composer) gather(rng *stream, start int) {
+	c.terms, c.freqs, c.length = c.terms[:0], c.freqs[:0], 0
+	if c.count++; c.count == 0 { // it wrapped
+		clear(c.seen)
+		c.count = 1
+	}
+	n := int(c.spans[quantile(rng, c.shift, start)])
+	for j := range n {
+		d := start + j
+		if j > 0 && rng.next()&math.MaxUint32 < foreignBelow {
+			d = rng.below(c.f.numDocs())
+		}
+		if d >= c.f.numDocs() {
+			d -= c.f.numDocs()
+		}
+		c.length += c.f.lengths[d]
+		from, to := c.f.starts[d], c.f.starts[d+1]
+		freqs := c.f.freqs[from:to]
+		for i, t := range c.f.terms[from:to] {
+			if c.seen[t] == c.count {
+				at := c.where[t]
+				c.freqs[at] = uint8(min(255, uint32(c.freqs[at])+uint32(freqs[i])))
+				continue
+			}
+			c.seen[t] = c.count
+			c.where[t] = uint32(len(c.terms))
+			c.terms = append(c.terms, t)
+			c.freqs = append(c.freqs, freqs[i])
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package collection
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/vfs"
+	"github.com/griffin-search/griffin/trec"
+)
+
+// Options say what is generated.
+type Options struct {
+	Like  Preset
+	Order Order
+	Seed  uint64
+	// NumDocs and NumQueries, if not 0, are used in the place of the preset's.
+	NumDocs    int
+	NumQueries int
+	Codec      string // "": the default
+	Threads    int    // 0: all processors
+	// Progress, if not nil, is told how far a phase has come.
+	Progress func(phase string, done, total int64)
+}
+
+func (o *Options) fill() error {
+	if o.NumDocs == 0 {
+		o.NumDocs = o.Like.NumDocs
+	}
+	if o.NumQueries == 0 {
+		o.NumQueries = o.Like.NumQueries
+	}
+	if o.Threads <= 0 {
+		o.Threads = runtime.GOMAXPROCS(0)
+	}
+	if o.NumDocs < 1 || int64(o.NumDocs) > base.MaxDocs || o.NumQueries < 0 {
+		return fmt.Errorf("%d documents and %d queries: want 1 to %d and at least 0: %w", o.NumDocs, o.NumQueries, int64(base.MaxDocs), base.ErrBadInput)
+	}
+	_, err := ParseOrder(string(o.Order))
+	return err
+}
+
+func (o *Options) phase(name string) func(done, total int64) {
+	return func(done, total int64) {
+		if o.Progress != nil {
+			o.Progress(name, done, total)
+		}
+	}
+}
+
+// Generate makes an index in the folder dir that is as o says, out of the terms
+// and documents of source and the queries of log, and reports what it has come to.
+// The index has the analyzer of source, no stored documents and one segment.
+//
+// The error wraps base.ErrExists or base.ErrBadInput as index.Create says,
+// base.ErrBadInput if no query of the log can be answered from source or o asks for
+// what cannot be, base.ErrCorrupt if source is damaged, or that of ctx; nothing is
+// left behind then.
+func Generate(ctx context.Context, fs vfs.FS, dir string, source *index.Snapshot, log []trec.Topic, o Options) (report *Report, err error) {
+	if err := o.fill(); err != nil {
+		return nil, err
+	}
+	ix, err := index.Create(fs, dir, index.Options{
+		Analyzer: source.Options.Analyzer, Codec: o.Codec, BM25: source.Options.BM25, NoStored: true, Fields: []string{},
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, ix.Close()) }()
+	queries, v, err := drawQueries(source, log, &o)
+	if err != nil {
+		return nil, err
+	}
+	made, how, err := compose(ctx, source, queries, v, &o)
+	if err != nil {
+		return nil, err
+	}
+	if report, err = newReport(ctx, &o, queries, made, how); err != nil {
+		return nil, err
+	}
+	writing := o.phase("write")
+	_, err = ix.Import(ctx, made, index.ImportOptions{Threads: o.Threads, Progress: func(p index.Progress) {
+		const thousandths = 1000
+		writing(int64(p.Fraction*thousandths), thousandths)
+	}})
+	return report, err
+}
+
+// compose makes the collection in memory.
+func compose(ctx context.Context, from *index.Snapshot, queries []Query, v *vocabulary, o *Options) (*source, composition, error) {
+	var how composition
+	f, err := newForward(ctx, from, v, o.phase("read the source"))
+	if err != nil {
+		return nil, how, err
+	}
+	topics, err := topicOrder(ctx, f, o.Threads, o.phase("find topics"))
+	if err != nil {
+		return nil, how, err
+	}
+	p := newPlan(o, f, topics)
+	if how, err = calibrate(ctx, o, f, p, queries, o.phase("calibrate")); err != nil {
+		return nil, how, err
+	}
+	made, err := composeAll(ctx, o, f, p, how, o.phase("compose"))
+	if err != nil {
+		return nil, how, err
+	}
+	made.terms = v.terms
+	return made, how, nil
+}

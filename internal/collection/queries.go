@@ -1,0 +1,177 @@
+package collection
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/griffin-search/griffin/internal/analysis"
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/postings"
+	"github.com/griffin-search/griffin/trec"
+)
+
+// Query is a query that was drawn from the log.
+type Query struct {
+	ID    string
+	Text  string
+	Terms []uint32 // numbers of its terms, each once
+}
+
+// vocabulary numbers the terms of queries in the order of their bytes.
+type vocabulary struct {
+	terms []string
+	ids   map[string]uint32
+}
+
+// drawQueries draws queries, all of whose terms the source has, and returns them
+// in the order of the log.
+func drawQueries(source *index.Snapshot, log []trec.Topic, o *Options) ([]Query, *vocabulary, error) {
+	candidates, err := answerable(source, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(candidates) == 0 {
+		return nil, nil, fmt.Errorf("no query of the log has terms that all occur in the source: %w", base.ErrBadInput)
+	}
+	chosen := choose(candidates, o)
+	v := &vocabulary{ids: map[string]uint32{}}
+	for _, c := range chosen {
+		for _, t := range c.terms {
+			if _, ok := v.ids[t]; !ok {
+				v.ids[t] = 0
+				v.terms = append(v.terms, t)
+			}
+		}
+	}
+	slices.Sort(v.terms)
+	for i, t := range v.terms {
+		v.ids[t] = uint32(i)
+	}
+	queries := make([]Query, len(chosen))
+	for i, c := range chosen {
+		queries[i] = Query{ID: c.topic.ID, Text: c.topic.Title}
+		for _, t := range c.terms {
+			queries[i].Terms = append(queries[i].Terms, v.ids[t])
+		}
+	}
+	return queries, v, nil
+}
+
+// candidate is a query that may be drawn.
+type candidate struct {
+	topic trec.Topic
+	terms []string
+	at    int // place in the log
+}
+
+// answerable returns the queries of the log whose terms all occur in the source.
+func answerable(source *index.Snapshot, log []trec.Topic) ([]candidate, error) {
+	analyzer, err := analysis.New(source.Options.Analyzer)
+	if err != nil {
+		return nil, err
+	}
+	var tokens []analysis.Token
+	var out []candidate
+	occurs := map[string]bool{}
+	for at, topic := range log {
+		tokens = analyzer.Tokens(tokens[:0], []byte(topic.Title))
+		c := candidate{topic: topic, at: at}
+		all := true
+		for _, t := range tokens {
+			term := string(t.Term)
+			if slices.Contains(c.terms, term) {
+				continue
+			}
+			c.terms = append(c.terms, term)
+			has, known := occurs[term]
+			if !known {
+				if has, err = hasTerm(source, term); err != nil {
+					return nil, err
+				}
+				occurs[term] = has
+			}
+			all = all && has
+		}
+		if all && len(c.terms) > 0 {
+			out = append(out, c)
+		}
+	}
+	return out, nil
+}
+
+func hasTerm(source *index.Snapshot, term string) (bool, error) {
+	var l postings.List
+	for i := range source.Segments {
+		found, err := source.Segments[i].Find(0, []byte(term), &l)
+		if err != nil || found {
+			return found, err
+		}
+	}
+	return false, nil
+}
+
+// choose draws o.NumQueries of the candidates (all, if that is 0 or too many), with
+// o.Like.TermShares if there are any.
+func choose(candidates []candidate, o *Options) []candidate {
+	rng := newStream(o.Seed, streamQueries, 0)
+	shuffled := slices.Clone(candidates)
+	for i := len(shuffled) - 1; i > 0; i-- {
+		j := rng.below(i + 1)
+		shuffled[i], shuffled[j] = shuffled[j], shuffled[i]
+	}
+	n := o.NumQueries
+	if n <= 0 || n > len(shuffled) {
+		n = len(shuffled)
+	}
+	if o.Like.TermShares != nil {
+		shuffled = withShares(shuffled, n, o.Like.TermShares)
+	} else {
+		shuffled = shuffled[:n]
+	}
+	slices.SortFunc(shuffled, func(a, b candidate) int { return a.at - b.at })
+	return shuffled
+}
+
+// withShares returns about n of the candidates, in order, so that the shares of
+// those with so many terms are the given ones; what is left goes to the other
+// numbers of terms, as the candidates have them. If there are too few of some
+// number of terms, fewer are returned.
+func withShares(candidates []candidate, n int, shares map[int]float64) []candidate {
+	have := map[int]int{}
+	others, rest := 0, 1.0
+	for _, c := range candidates {
+		have[len(c.terms)]++
+		if _, ok := shares[len(c.terms)]; !ok {
+			others++
+		}
+	}
+	total := float64(n)
+	for terms, share := range shares {
+		rest -= share
+		total = min(total, float64(have[terms])/share)
+	}
+	if others > 0 {
+		total = min(total, float64(others)/max(rest, 1e-9))
+	}
+	quota := map[int]int{}
+	for terms, share := range shares {
+		quota[terms] = int(math.Round(total * share))
+	}
+	otherQuota := int(math.Round(total * rest))
+	var chosen []candidate
+	for _, c := range candidates {
+		left, ok := quota[len(c.terms)]
+		switch {
+		case ok && left > 0:
+			quota[len(c.terms)]--
+		case !ok && otherQuota > 0:
+			otherQuota--
+		default:
+			continue
+		}
+		chosen = append(chosen, c)
+	}
+	return chosen
+}
