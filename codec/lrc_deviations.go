@@ -6,6 +6,7 @@ import (
 	"math/bits"
 
 	"github.com/griffin-search/griffin/internal/simd/bitpack"
+	"github.com/griffin-search/griffin/internal/simd/line"
 )
 
 // Deviations are stored as ParaPFor (Ao et al., Appendix D): the low bits of all,
@@ -157,20 +158,24 @@ func (s *lrcSegment) decode(dst []uint32, from int, last int64) (int64, error) {
 			return 0, err
 		}
 	}
-	v := s.start + uint64(from)*s.slope
-	bad := uint64(0) // its sign: a DocID that is not above the one before
-	prev := uint64(last)
-	for i, deviation := range dst {
-		d := uint64(uint32(v>>32) + deviation)
-		bad |= d - prev - 1
-		prev = d
-		dst[i] = uint32(d)
-		v += s.slope
+	for at := 0; at < n; {
+		v := s.start + uint64(from+at)*s.slope
+		rising, size := false, min(n-at, BlockLen)
+		if size == BlockLen {
+			rising = line.Add((*[BlockLen]uint32)(dst[at:]), v, s.slope)
+		} else {
+			rising = line.AddTail(dst[at:], v, s.slope)
+		}
+		if !rising || int64(dst[at]) <= last {
+			return 0, fmt.Errorf("DocIDs do not rise, or pass 2^32: %w", ErrCorrupt)
+		}
+		at += size
+		last = int64(dst[at-1])
 	}
-	if bad>>63 != 0 || prev == uint64(NoBase) {
-		return 0, fmt.Errorf("DocIDs do not rise, or pass 2^32: %w", ErrCorrupt)
+	if last == int64(NoBase) {
+		return 0, fmt.Errorf("a DocID is %d: %w", NoBase, ErrCorrupt)
 	}
-	return int64(prev), nil
+	return last, nil
 }
 
 // unpack writes the low bits of deviations from the given one on to dst, at most

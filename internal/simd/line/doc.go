@@ -1,0 +1,7 @@
+// Package line makes DocIDs of what they deviate from a line, a block at a time:
+// for the codecs that describe lists by lines (ao11).
+//
+// Functions have no state, and read and write nothing but dst.
+package line
+
+//go:generate go -C ../../../tools/asm run ./line -out ../../internal/simd/line/line_amd64.s -stubs ../../internal/simd/line/stubs_amd64.go -pkg line
