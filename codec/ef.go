@@ -124,8 +124,7 @@ func decodeShortEF(dst *[BlockLen]uint32, src []byte, base uint32, n int, width 
 	if err := checkSlots("ef", src, n, low, maxEFWidth(n)-1); err != nil {
 		return 0, err
 	}
-	var u unary
-	u.load(src, n*int(low), n, 0)
+	u := unaryOf(src, n*int(low), n, 0)
 	size, err := sizeOf("ef", src, n, low, u.find(dst, n))
 	if err != nil {
 		return 0, err
@@ -157,9 +156,8 @@ func (EF) DocIDAt(src []byte, base uint32, i, n int, width uint8) (uint32, error
 		if err := checkSlots("ef", src, n, low, maxEFWidth(n)-1); err != nil {
 			return 0, err
 		}
-		var u unary
-		u.load(src, n*int(low), n, 0)
-		bit := u.at(i)
+		u := unaryOf(src, n*int(low), n, 0)
+		bit := u.end(i)
 		if bit < 0 {
 			return 0, fmt.Errorf("ef: DocID %d of %d lies outside of its block: %w", i, n, ErrCorrupt)
 		}

@@ -66,77 +66,112 @@ func (w *bitWriter) finish() []byte {
 	return w.dst
 }
 
-// unary is the unary part of a block, with one bits as ends; all behind it, or
-// behind the longest that there can be, is 0.
-type unary [(3*BlockLen + 63) / 64]uint64
+// unary is the unary part of a block. It is read in words of 64 bits that begin at
+// a byte; bits before its own are taken off the first.
+type unary struct {
+	src  []byte
+	bit  int    // where it begins in src
+	most int    // how many bits it can have
+	flip uint64 // xor which a bit is 1 where a value ends
+}
 
-// load reads the unary part of n values that begins at a bit of src, each bit xor
-// flip, and no byte outside of src.
-func (u *unary) load(src []byte, bit, n int, flip uint64) {
-	left := min(3*n-1, 8*len(src)-bit) // bits to read
-	at, shift := bit/8, uint(bit%8)
-	for w := range u {
-		var word uint64
-		switch {
-		case left <= 0:
-		case at+9 <= len(src):
-			word = binary.LittleEndian.Uint64(src[at:])>>shift | uint64(src[at+8])<<(64-shift)
-		default:
-			for j, b := range src[at:] {
-				word |= uint64(b) << (8 * j) >> shift
-				if j == 8 {
-					word |= uint64(b) << (64 - shift)
-				}
-			}
-		}
-		word ^= flip
-		if left < 64 {
-			word &= 1<<max(left, 0) - 1
-		}
-		u[w] = word
-		left -= 64
-		at += 8
+// unaryOf returns the unary part of n values that begins at a bit of src.
+func unaryOf(src []byte, bit, n int, flip uint64) unary {
+	return unary{src: src, bit: bit, most: min(3*n-1, 8*len(src)-bit), flip: flip}
+}
+
+// word returns the 64 bits from byte at of src on, 0 where src ends, xor flip.
+func (u *unary) word(at int) uint64 {
+	if at+8 <= len(u.src) {
+		return binary.LittleEndian.Uint64(u.src[at:]) ^ u.flip
 	}
+	word := uint64(0)
+	for j, b := range u.src[min(at, len(u.src)):] {
+		word |= uint64(b) << (8 * j)
+	}
+	return word ^ u.flip
 }
 
 // find writes the high parts of n values to dst: the number of zero bits before
 // one bit i. It returns the number of bits that they take, 0 if they do not end.
 func (u *unary) find(dst *[BlockLen]uint32, n int) int {
-	i := 0
-	for w, word := range u {
+	at, from := u.bit/8, -(u.bit % 8)
+	word := u.word(at) >> -from << -from
+	for i := 0; ; word = u.word(at) {
 		for ; word != 0; word &= word - 1 {
-			bit := 64*w + bits.TrailingZeros64(word)
+			bit := from + bits.TrailingZeros64(word)
+			if bit >= u.most {
+				return 0
+			}
 			dst[i] = uint32(bit - i)
 			if i++; i == n {
 				return bit + 1
 			}
 		}
+		at, from = at+8, from+64
+		if from >= u.most {
+			return 0
+		}
 	}
-	return 0
 }
 
-// at returns the bit number of one bit i, -1 if there is none.
-func (u *unary) at(i int) int {
-	for w, word := range u {
+// end returns the bit number of one bit i, -1 if there is none.
+func (u *unary) end(i int) int {
+	at, from := u.bit/8, -(u.bit % 8)
+	word := u.word(at) >> -from << -from
+	for {
 		count := bits.OnesCount64(word)
 		if i < count {
-			return 64*w + selectOne(word, i)
+			if bit := from + selectOne(word, i); bit < u.most {
+				return bit
+			}
+			return -1
 		}
 		i -= count
+		at, from = at+8, from+64
+		if from >= u.most {
+			return -1
+		}
+		word = u.word(at)
 	}
-	return -1
 }
 
 // zero returns the bit number of zero bit i, -1 if there is none.
 func (u *unary) zero(i int) int {
-	for w, word := range u {
-		count := bits.OnesCount64(^word)
-		if i < count {
-			return 64*w + selectOne(^word, i)
+	inverse := *u
+	inverse.flip = ^u.flip
+	return inverse.end(i)
+}
+
+// endFrom returns the bit number of the first one bit at or behind a bit, -1 if
+// there is none.
+func (u *unary) endFrom(bit int) int {
+	at, from := (u.bit+bit)/8, bit-(u.bit+bit)%8
+	word := u.word(at) >> (bit - from) << (bit - from)
+	for word == 0 {
+		at, from = at+8, from+64
+		if from >= u.most {
+			return -1
 		}
-		i -= count
+		word = u.word(at)
+	}
+	if bit = from + bits.TrailingZeros64(word); bit < u.most {
+		return bit
 	}
 	return -1
+}
+
+// ends returns the bit numbers of one bits i-1 and i; the first is -1 if i is 0,
+// and the second if there is none.
+func (u *unary) ends(i int) (before, end int) {
+	if i == 0 {
+		return -1, u.endFrom(0)
+	}
+	before = u.end(i - 1)
+	if before < 0 {
+		return -1, -1
+	}
+	return before, u.endFrom(before + 1)
 }
 
 // selectOne returns the bit number of one bit i of word, which has more.

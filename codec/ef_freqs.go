@@ -112,9 +112,7 @@ func (EF) DecodeFreqs(dst *[BlockLen]uint32, src []byte, n int, width uint8) err
 	case uint(n-1) >= BlockLen:
 		return checkBlock("ef", len(src), 0, n, 0, 0)
 	case width == freqsOnes:
-		for i := range dst {
-			dst[i] = 1
-		}
+		*dst = allOnes
 		return nil
 	case width > freqsExcess:
 		return decodeExcess(dst, src, n, width)
@@ -132,17 +130,15 @@ func decodeExcess(dst *[BlockLen]uint32, src []byte, n int, form uint8) error {
 	if err := checkSlots("ef", src, units, low, low); err != nil {
 		return err
 	}
-	var u unary
-	u.load(src, units*int(low), units, 0)
-	for i := range dst {
-		dst[i] = 1
-	}
-	unit := 0
-	for w, word := range u {
+	*dst = allOnes
+	u := unaryOf(src, units*int(low), units, 0)
+	at, from := u.bit/8, -(u.bit % 8)
+	word := u.word(at) >> -from << -from
+	for unit := 0; ; word = u.word(at) {
 		for ; word != 0; word &= word - 1 {
-			high := 64*w + bits.TrailingZeros64(word) - unit
-			i := high<<low | int(bitpack.At(src, unit, low))
-			if i >= n {
+			bit := from + bits.TrailingZeros64(word)
+			i := (bit-unit)<<low | int(bitpack.At(src, unit, low))
+			if bit >= u.most || i >= n {
 				return fmt.Errorf("ef: frequency %d of %d: %w", i, n, ErrCorrupt)
 			}
 			dst[i]++
@@ -150,10 +146,20 @@ func decodeExcess(dst *[BlockLen]uint32, src []byte, n int, form uint8) error {
 				return nil
 			}
 		}
+		at, from = at+8, from+64
+		if from >= u.most {
+			_, err := sizeOf("ef", src, units, low, 0)
+			return err
+		}
 	}
-	_, err := sizeOf("ef", src, units, low, 0)
-	return err
 }
+
+var allOnes = func() (ones [BlockLen]uint32) {
+	for i := range ones {
+		ones[i] = 1
+	}
+	return ones
+}()
 
 // decodeSums decodes what the kernel cannot: blocks that are not full, or have
 // few bytes behind them.
@@ -161,8 +167,7 @@ func decodeSums(dst *[BlockLen]uint32, src []byte, n int, low uint8) error {
 	if err := checkSlots("ef", src, n, low, maxEFWidth(n)-1); err != nil {
 		return err
 	}
-	var u unary
-	u.load(src, n*int(low), n, 0)
+	u := unaryOf(src, n*int(low), n, 0)
 	if _, err := sizeOf("ef", src, n, low, u.find(dst, n)); err != nil {
 		return err
 	}
@@ -204,24 +209,25 @@ func excessAt(src []byte, i, n int, form uint8) (uint32, error) {
 	if err := checkSlots("ef", src, units, low, low); err != nil {
 		return 0, err
 	}
-	var u unary
-	u.load(src, units*int(low), units, 0)
-	if u.at(units-1) < 0 {
-		_, err := sizeOf("ef", src, units, low, 0)
-		return 0, err
-	}
+	u := unaryOf(src, units*int(low), units, 0)
 	high, bit := i>>low, 0
 	if high > 0 {
-		if bit = u.zero(high-1) + 1; bit == 0 {
-			return 1, nil
-		}
+		bit = u.zero(high-1) + 1
+	}
+	unit := bit - high
+	if high > 0 && bit == 0 { // all units come before
+		unit, bit = units, u.end(units-1)
 	}
 	f := uint32(1)
-	for unit := bit - high; unit < units && bit < 64*len(u) && u[bit/64]>>(bit%64)&1 == 1; unit++ {
+	for ; unit < units && bit < u.most && (u.word((u.bit+bit)/8)>>((u.bit+bit)%8))&1 == 1; unit++ {
 		if bitpack.At(src, unit, low) == uint32(i)&(1<<low-1) {
 			f++
 		}
 		bit++
+	}
+	if unit < units && bit == u.most || bit < 0 {
+		_, err := sizeOf("ef", src, units, low, 0)
+		return 0, err
 	}
 	return f, nil
 }
@@ -230,21 +236,21 @@ func sumsAt(src []byte, i, n int, low uint8) (uint32, error) {
 	if err := checkSlots("ef", src, n, low, maxEFWidth(n)-1); err != nil {
 		return 0, err
 	}
-	var u unary
-	u.load(src, n*int(low), n, 0)
-	var sums [2]uint64 // before i, and with it
-	for k := range sums {
-		if j := i - 1 + k; j >= 0 {
-			bit := u.at(j)
-			if bit < 0 {
-				_, err := sizeOf("ef", src, n, low, 0)
-				return 0, err
-			}
-			sums[k] = uint64(j) + 1 + (uint64(bit-j)<<low | uint64(bitpack.At(src, j, low)))
-		}
+	u := unaryOf(src, n*int(low), n, 0)
+	before, end := u.ends(i)
+	if end < 0 {
+		_, err := sizeOf("ef", src, n, low, 0)
+		return 0, err
 	}
-	if sums[1] <= sums[0] || sums[1] > 1<<32-1 {
+	sum := func(j, bit int) uint64 {
+		return uint64(j) + 1 + (uint64(bit-j)<<low | uint64(bitpack.At(src, j, low)))
+	}
+	last, now := uint64(0), sum(i, end)
+	if i > 0 {
+		last = sum(i-1, before)
+	}
+	if now <= last || now > 1<<32-1 {
 		return 0, fmt.Errorf("ef: frequency %d is not above 0, or the sum passes 2^32: %w", i, ErrCorrupt)
 	}
-	return uint32(sums[1] - sums[0]), nil
+	return uint32(now - last), nil
 }

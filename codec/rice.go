@@ -83,8 +83,7 @@ func (Rice) DecodeDocIDs(dst *[BlockLen]uint32, src []byte, base uint32, n int, 
 		}
 		return size, err
 	}
-	var u unary
-	size, err := u.rice(dst, src, n, width)
+	size, err := findRice(dst, src, n, width)
 	if err != nil {
 		return 0, err
 	}
@@ -101,12 +100,12 @@ func (Rice) DecodeDocIDs(dst *[BlockLen]uint32, src []byte, base uint32, n int, 
 	return size, nil
 }
 
-// rice finds the sums of the unary parts of n values.
-func (u *unary) rice(dst *[BlockLen]uint32, src []byte, n int, width uint8) (size int, err error) {
+// findRice writes the sums of the unary parts of n values to dst.
+func findRice(dst *[BlockLen]uint32, src []byte, n int, width uint8) (size int, err error) {
 	if err := checkSlots("rice", src, n, width, 31); err != nil {
 		return 0, err
 	}
-	u.load(src, n*int(width), n, ^uint64(0))
+	u := unaryOf(src, n*int(width), n, ^uint64(0))
 	return sizeOf("rice", src, n, width, u.find(dst, n))
 }
 
@@ -116,8 +115,7 @@ func (Rice) DecodeFreqs(dst *[BlockLen]uint32, src []byte, n int, width uint8) e
 		_, err := sizeOf("rice", src, n, width, eliasfano.RiceFreqs(dst, src, width))
 		return err
 	}
-	var u unary
-	if _, err := u.rice(dst, src, n, width); err != nil {
+	if _, err := findRice(dst, src, n, width); err != nil {
 		return err
 	}
 	before := uint32(0)
@@ -141,13 +139,8 @@ func (Rice) FreqAt(src []byte, i, n int, width uint8) (uint32, error) {
 	if uint(i) >= uint(n) {
 		return 0, fmt.Errorf("rice: frequency %d of %d: %w", i, n, ErrCorrupt)
 	}
-	var u unary
-	u.load(src, n*int(width), n, ^uint64(0))
-	before := -1
-	if i > 0 {
-		before = u.at(i - 1)
-	}
-	end := u.at(i)
+	u := unaryOf(src, n*int(width), n, ^uint64(0))
+	before, end := u.ends(i)
 	if end < 0 {
 		_, err := sizeOf("rice", src, n, width, 0)
 		return 0, err
