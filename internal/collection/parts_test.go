@@ -2,7 +2,6 @@ package collection
 
 import (
 	"math"
-	"math/big"
 	"testing"
 
 	"github.com/griffin-search/griffin/trec"
@@ -59,60 +58,6 @@ func TestQuantile(t *testing.T) {
 		if shift == 100 && mean < 145 || shift == -100 && mean > 110 || shift == 0 && math.Abs(mean-127.5) > 5 {
 			t.Errorf("shift %d: mean quantile %g", shift, mean)
 		}
-	}
-}
-
-// linearityOracle computes with exact fractions, and finds the deviations by the
-// definition.
-func linearityOracle(docIDs []uint32) Linear {
-	n := int64(len(docIDs))
-	rat := func(v int64) *big.Rat { return new(big.Rat).SetInt64(v) }
-	add := func(a, b *big.Rat) *big.Rat { return new(big.Rat).Add(a, b) }
-	sub := func(a, b *big.Rat) *big.Rat { return new(big.Rat).Sub(a, b) }
-	mul := func(a, b *big.Rat) *big.Rat { return new(big.Rat).Mul(a, b) }
-	quo := func(a, b *big.Rat) *big.Rat { return new(big.Rat).Quo(a, b) }
-	sx, sy, sxx, sxy, syy := rat(0), rat(0), rat(0), rat(0), rat(0)
-	for i, d := range docIDs {
-		x, y := rat(int64(i+1)), rat(int64(d))
-		sx, sy = add(sx, x), add(sy, y)
-		sxx, sxy, syy = add(sxx, mul(x, x)), add(sxy, mul(x, y)), add(syy, mul(y, y))
-	}
-	xx := sub(mul(rat(n), sxx), mul(sx, sx))
-	xy := sub(mul(rat(n), sxy), mul(sx, sy))
-	yy := sub(mul(rat(n), syy), mul(sy, sy))
-	alpha := quo(xy, xx)
-	beta := quo(sub(sy, mul(alpha, sx)), rat(n))
-	left, right := rat(-1<<40), rat(-1<<40)
-	for i, d := range docIDs {
-		at := quo(sub(rat(int64(d)), beta), alpha)
-		if v := sub(at, rat(int64(i+1))); v.Cmp(left) > 0 {
-			left = v
-		}
-		if v := sub(rat(int64(i+1)), at); v.Cmp(right) > 0 {
-			right = v
-		}
-	}
-	ratio, _ := quo(add(left, right), rat(n)).Float64()
-	r2, _ := quo(mul(xy, xy), mul(xx, yy)).Float64()
-	return Linear{ratio, r2}
-}
-
-func TestLinearity(t *testing.T) {
-	for _, docIDs := range [][]uint32{
-		{4, 9}, {1, 2, 3, 4}, {0, 10, 11, 12, 400}, {5, 6, 7, 4_000_000_000, 4_000_000_001},
-	} {
-		got, want := Linearity(docIDs), linearityOracle(docIDs)
-		if math.Abs(got.Ratio-want.Ratio) > 1e-9 || math.Abs(got.R2-want.R2) > 1e-9 {
-			t.Errorf("%v: %+v, want %+v", docIDs, got, want)
-		}
-	}
-	rng := newStream(1, 1, 1)
-	var docIDs []uint32
-	for d := uint32(0); len(docIDs) < 300; d += 1 + uint32(rng.below(20)) {
-		docIDs = append(docIDs, d)
-	}
-	if got, want := Linearity(docIDs), linearityOracle(docIDs); math.Abs(got.Ratio-want.Ratio) > 1e-9 || math.Abs(got.R2-want.R2) > 1e-9 {
-		t.Errorf("random: %+v, want %+v", got, want)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"sync"
+
+	"github.com/griffin-search/griffin/internal/contraction"
 )
 
 // Report says what was generated.
@@ -93,7 +95,7 @@ func newReport(ctx context.Context, o *Options, queries []Query, s *source, how 
 
 // classify counts lists by length and measures how linear they are.
 func classify(ctx context.Context, s *source, threads int, progress func(done, total int64)) ([]ListClass, error) {
-	linear := make([]Linear, len(s.docFreqs))
+	linear := make([]contraction.Linearity, len(s.docFreqs))
 	var wg sync.WaitGroup
 	for w := range threads {
 		wg.Go(func() {
@@ -101,7 +103,7 @@ func classify(ctx context.Context, s *source, threads int, progress func(done, t
 			for t := w; t < len(linear) && ctx.Err() == nil; t += threads {
 				if s.docFreqs[t] >= 2 {
 					docIDs = s.docIDs(docIDs[:0], t)
-					linear[t] = Linearity(docIDs)
+					linear[t] = contraction.Measure(docIDs)
 				}
 				if w == 0 && t%64 == 0 {
 					progress(int64(t), int64(len(linear)))
@@ -120,7 +122,7 @@ func classify(ctx context.Context, s *source, threads int, progress func(done, t
 			classes[i].Lists++
 			if df >= 2 {
 				measured[i]++
-				classes[i].Ratio += linear[t].Ratio
+				classes[i].Ratio += linear[t].Contraction
 				classes[i].R2 += linear[t].R2
 			}
 			break

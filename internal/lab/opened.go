@@ -21,6 +21,7 @@ type Collection struct {
 	Searcher *exec.Searcher
 
 	dir      string
+	drawn    []Query // if it is generated: those that it was made for
 	analyzer analysis.Analyzer
 	tokens   []analysis.Token
 }

@@ -39,6 +39,7 @@ var (
 const (
 	figureWidth  = 18 * vg.Centimeter
 	figureHeight = 10.5 * vg.Centimeter
+	figureMargin = 10
 )
 
 var glyphs = []draw.GlyphDrawer{
@@ -67,9 +68,12 @@ func (f *Figure) SVG() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("figure %q: %w", f.Title, err)
 	}
-	// Over the drawing, some room for the legend.
 	c := vgsvg.NewWith(vgsvg.UseWH(figureWidth, figureHeight))
-	p.Draw(draw.New(c))
+	whole := draw.New(c)
+	whole.SetColor(color.White)
+	whole.Fill(whole.Rectangle.Path())
+	inner := draw.Crop(whole, figureMargin, -figureMargin, figureMargin, -figureMargin)
+	p.Draw(draw.Crop(inner, 0, 0, 0, -f.drawHead(inner)))
 	var b bytes.Buffer
 	if _, err := c.WriteTo(&b); err != nil {
 		return nil, fmt.Errorf("figure %q: %w", f.Title, err)
@@ -78,27 +82,74 @@ func (f *Figure) SVG() ([]byte, error) {
 	return bytes.ReplaceAll(b.Bytes(), []byte("font-family:Liberation Sans"), []byte("font-family:Helvetica,Arial,'Liberation Sans',sans-serif")), nil
 }
 
-// frame returns a plot with title, axes and grid.
+// sans is the style of all text. The SVG names the typeface only, so that widths
+// are those of Liberation Sans, Arial and Helvetica.
+func sans(size vg.Length) text.Style {
+	return text.Style{
+		Color: inkColor, Handler: plot.DefaultTextHandler,
+		Font: font.Font{Typeface: "Liberation", Variant: "Sans", Size: size},
+	}
+}
+
+// drawHead writes the title and, below it, the legend, in rows from left to
+// right, and returns the height that they take.
+func (f *Figure) drawHead(c draw.Canvas) vg.Length {
+	const rowHeight, swatch, gap = 15, 20, 16
+	title, label := sans(14), sans(10.5)
+	title.YAlign, label.YAlign = text.YTop, text.YCenter
+	top := c.Max.Y
+	c.FillText(title, vg.Point{X: c.Min.X, Y: top}, f.Title)
+	x, y := c.Min.X, top-30
+	for i, s := range f.Series {
+		width := swatch + 5 + label.Width(s.Name)*1.05 + gap
+		if x+width > c.Max.X+gap && x > c.Min.X {
+			x, y = c.Min.X, y-rowHeight
+		}
+		f.drawSwatch(c, i, vg.Rectangle{Min: vg.Point{X: x, Y: y - 4}, Max: vg.Point{X: x + swatch, Y: y + 4}})
+		c.FillText(label, vg.Point{X: x + swatch + 5, Y: y}, s.Name)
+		x += width
+	}
+	return top - y + rowHeight
+}
+
+// drawSwatch draws what stands for series i in the legend.
+func (f *Figure) drawSwatch(c draw.Canvas, i int, at vg.Rectangle) {
+	if f.Kind == Bars {
+		c.FillPolygon(f.color(i), []vg.Point{at.Min, {X: at.Max.X, Y: at.Min.Y}, at.Max, {X: at.Min.X, Y: at.Max.Y}})
+		return
+	}
+	line, mark := f.lineStyles(i)
+	middle := (at.Min.Y + at.Max.Y) / 2
+	c.StrokeLine2(line, at.Min.X, middle, at.Max.X, middle)
+	if f.marked(i) {
+		c.DrawGlyph(mark, vg.Point{X: (at.Min.X + at.Max.X) / 2, Y: middle})
+	}
+}
+
+// lineStyles are the styles of the line and of the points of series i.
+func (f *Figure) lineStyles(i int) (draw.LineStyle, draw.GlyphStyle) {
+	line := draw.LineStyle{Color: f.color(i), Width: 1.8}
+	if f.Series[i].Paper {
+		line.Dashes = []vg.Length{5, 3}
+	}
+	return line, draw.GlyphStyle{Color: f.color(i), Radius: 2.8, Shape: glyphs[i%len(glyphs)]}
+}
+
+// marked says whether the points of series i are drawn: not those of a curve.
+func (f *Figure) marked(i int) bool { return len(f.Series[i].Points) <= 60 }
+
+// frame returns a plot with axes and grid.
 func (f *Figure) frame() *plot.Plot {
 	p := plot.New()
 	p.BackgroundColor = color.White
-	sans := font.Font{Typeface: "Liberation", Variant: "Sans"}
-	style := func(s *text.Style, size vg.Length) {
-		s.Font = sans
-		s.Font.Size = size
-		s.Color = inkColor
-	}
-	style(&p.Title.TextStyle, 13)
-	p.Title.Text = f.Title
-	p.Title.Padding = 10
 	for _, a := range []struct {
 		axis  *plot.Axis
 		label string
 		log   bool
 	}{{&p.X, f.X, f.LogX}, {&p.Y, f.Y, f.LogY}} {
 		a.axis.Label.Text = a.label
-		style(&a.axis.Label.TextStyle, 11)
-		style(&a.axis.Tick.Label, 10)
+		setFont(&a.axis.Label.TextStyle, 11)
+		setFont(&a.axis.Tick.Label, 10)
 		a.axis.Label.Padding = 4
 		a.axis.LineStyle.Color = inkColor
 		a.axis.Tick.LineStyle.Color = inkColor
@@ -107,10 +158,6 @@ func (f *Figure) frame() *plot.Plot {
 			a.axis.Scale = plot.LogScale{}
 		}
 	}
-	style(&p.Legend.TextStyle, 10)
-	p.Legend.Top = true
-	p.Legend.Padding = 2
-	p.Legend.ThumbnailWidth = 18
 	grid := plotter.NewGrid()
 	grid.Vertical.Color, grid.Horizontal.Color = gridColor, gridColor
 	if f.Kind == Bars {
@@ -118,6 +165,11 @@ func (f *Figure) frame() *plot.Plot {
 	}
 	p.Add(grid)
 	return p
+}
+
+// setFont sets the font and the colour of a style, not its alignment.
+func setFont(s *text.Style, size vg.Length) {
+	s.Font, s.Color = sans(size).Font, inkColor
 }
 
 // color returns the colour of series i; those of the paper are grey.
@@ -144,34 +196,16 @@ func (f *Figure) addLines(p *plot.Plot) error {
 		if err != nil {
 			return err
 		}
-		line.Color, line.Width = f.color(i), 1.8
-		marks.Color, marks.Radius, marks.Shape = f.color(i), 2.8, glyphs[i%len(glyphs)]
-		if s.Paper {
-			line.Dashes = []vg.Length{5, 3}
+		line.LineStyle, marks.GlyphStyle = f.lineStyles(i)
+		p.Add(line)
+		if f.marked(i) {
+			p.Add(marks)
 		}
-		if len(s.Points) > 60 { // a curve
-			p.Add(line)
-			p.Legend.Add(s.Name, line)
-			continue
-		}
-		p.Add(line, marks)
-		p.Legend.Add(s.Name, line, marks)
 	}
-	f.makeRoom(p)
-	return nil
-}
-
-// makeRoom leaves space above the data for the legend.
-func (f *Figure) makeRoom(p *plot.Plot) {
-	room := min(0.06*float64(len(f.Series))+0.04, 0.5)
-	if f.LogY {
-		p.Y.Max *= math.Pow(p.Y.Max/p.Y.Min, room)
-		return
-	}
-	if p.Y.Min > 0 {
+	if !f.LogY && p.Y.Min > 0 {
 		p.Y.Min = 0
 	}
-	p.Y.Max += (p.Y.Max - p.Y.Min) * room
+	return nil
 }
 
 func (f *Figure) addBars(p *plot.Plot) error {
@@ -192,9 +226,10 @@ func (f *Figure) addBars(p *plot.Plot) error {
 		bars.LineStyle.Width = 0
 		bars.Offset = width * vg.Length(float64(i)-float64(n-1)/2)
 		p.Add(bars)
-		p.Legend.Add(s.Name, bars)
 	}
 	p.NominalX(f.Categories...)
+	p.X.Min, p.X.Max = -0.55, groups-0.45
+	p.Y.Max *= 1.04
 	if f.LogY {
 		low := math.Inf(1)
 		for _, s := range f.Series {
@@ -204,7 +239,6 @@ func (f *Figure) addBars(p *plot.Plot) error {
 		}
 		p.Y.Min = math.Pow(10, math.Floor(math.Log10(low)))
 	}
-	f.makeRoom(p)
 	return nil
 }
 

@@ -1,0 +1,143 @@
+package experiments
+
+import (
+	"context"
+	"math"
+	"math/bits"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/contraction"
+	"github.com/griffin-search/griffin/internal/lab"
+)
+
+func ao11Fig3() lab.Experiment {
+	return lab.Experiment{
+		Name: "ao11-fig3", Paper: "ao11", Shows: "Fig. 3", Title: "Sizes of hash buckets",
+		Did: "All lists of GOV with 2^12+1 to 2^13 DocIDs were divided into hash buckets by their leading m = 5 bits of 20, " +
+			"and the buckets that are not empty counted by their size: a binomial distribution, stretched as lists differ in length.",
+		Ours: ao11Ours + " Beside them stands the sum of the binomial distributions that lists of these lengths would have, " +
+			"if documents were drawn at random.",
+		Differs: "The paper prints the figure without numbers.",
+		Budget:  time.Minute,
+		Run:     runAo11Fig3,
+	}
+}
+
+// bucketCounts counts buckets by size.
+type bucketCounts struct {
+	bySize       []float64 // that are not empty
+	empty, lists int
+}
+
+func runAo11Fig3(ctx context.Context, env *lab.Env) (*lab.Result, error) {
+	// At Quick there are no lists as long.
+	least, most := lab.Pick(env, 1<<12+1, 1<<9+1), lab.Pick(env, 1<<13, 1<<11)
+	const m = 5
+	t := lab.NewTable("Hash buckets of medium lists, 32 a list", "data set", ao11Names(),
+		[]string{"lists", "mean size", "standard deviation", "of the binomial", "empty, %"})
+	f := &lab.Figure{Title: "Sizes of hash buckets, m = 5", Kind: lab.Lines, X: "DocIDs in a bucket", Y: "buckets per list and size"}
+	var binomial []float64
+	err := ao11Each(ctx, env, func(row int, name string, c *lab.Collection, queries []lab.Query) error {
+		terms, err := byLength(c, queries)
+		if err != nil {
+			return err
+		}
+		k := bits.Len(uint(c.NumDocs() - 1))
+		counts, expected := bucketCounts{bySize: make([]float64, most+1)}, make([]float64, most+1)
+		var docIDs []uint32
+		for _, term := range terms {
+			if term.n < least || term.n > most {
+				continue
+			}
+			if docIDs, err = c.DocIDs(docIDs[:0], term.term); err != nil {
+				return err
+			}
+			counts.add(docIDs, uint8(k-m))
+			addBinomial(expected, len(docIDs), math.Exp2(float64(k-m)), float64(c.NumDocs()))
+		}
+		mean, deviation := moments(counts.bySize)
+		_, ofBinomial := moments(expected)
+		buckets := float64(counts.empty)
+		for _, n := range counts.bySize {
+			buckets += n
+		}
+		t.Set(row, 0, float64(counts.lists))
+		t.Set(row, 1, mean)
+		t.Set(row, 2, deviation)
+		t.Set(row, 3, ofBinomial)
+		t.Set(row, 4, 100*float64(counts.empty)/max(buckets, 1))
+		f.Series = append(f.Series, lab.Series{Name: name, Points: perList(counts.bySize, counts.lists)})
+		if name == "GOVR" {
+			binomial = expected
+			f.Series = append(f.Series, lab.Series{Name: "binomial", Points: perList(binomial, counts.lists)})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	leaveBaidu(t)
+	return &lab.Result{Tables: []*lab.Table{t}, Figures: []*lab.Figure{f}}, nil
+}
+
+// add counts the buckets of a list.
+func (b *bucketCounts) add(docIDs []uint32, shift uint8) {
+	b.lists++
+	contraction.NewBucketsOf(docIDs, shift).Sizes(func(size int) {
+		if size == 0 {
+			b.empty++
+			return
+		}
+		b.bySize[size]++
+	})
+}
+
+// addBinomial adds the expected numbers of buckets by size, but for the empty
+// ones, of a random list of n out of numDocs, in buckets of width documents.
+func addBinomial(bySize []float64, n int, width, numDocs float64) {
+	for at := 0.0; at < numDocs; at += width {
+		p := min(width, numDocs-at) / numDocs
+		if p >= 1 {
+			bySize[n]++
+			return
+		}
+		logP := float64(n) * math.Log1p(-p) // of size 0
+		step := math.Log(p) - math.Log1p(-p)
+		for size := 1; size <= n; size++ {
+			logP += math.Log(float64(n-size+1)/float64(size)) + step
+			bySize[size] += math.Exp(logP)
+		}
+	}
+}
+
+// moments returns the mean and the standard deviation of sizes, counted by size.
+func moments(bySize []float64) (mean, deviation float64) {
+	var sum, n, squares float64
+	for size, count := range bySize {
+		n += count
+		sum += float64(size) * count
+	}
+	mean = sum / max(n, 1)
+	for size, count := range bySize {
+		squares += count * (float64(size) - mean) * (float64(size) - mean)
+	}
+	return mean, math.Sqrt(squares / max(n, 1))
+}
+
+// figureBuckets is the largest size in the figure; the paper's buckets end there.
+const figureBuckets = 600
+
+// perList returns the points of a figure: means over several sizes, so that the
+// lines are smooth.
+func perList(bySize []float64, lists int) []lab.Point {
+	const wide = 6
+	var points []lab.Point
+	for size := 1; size+wide <= min(len(bySize), figureBuckets); size += wide {
+		sum := 0.0
+		for _, n := range bySize[size : size+wide] {
+			sum += n
+		}
+		points = append(points, lab.Point{X: float64(size) + (wide-1)/2.0, Y: sum / wide / float64(max(lists, 1))})
+	}
+	return points
+}

@@ -1,0 +1,89 @@
+package experiments
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/griffin-search/griffin/codec"
+	"github.com/griffin-search/griffin/internal/lab"
+)
+
+const ao11Compression = "The ratio is 4 bytes a DocID over the bytes of the compressed lists with what is needed to search them: " +
+	"9 bytes a segment or block (a DocID, an offset, a width) and the lines. " +
+	"Lists are every so manieth of the collection's by length, about 4 million postings."
+
+func ao11Fig7() lab.Experiment {
+	return lab.Experiment{
+		Name: "ao11-fig7", Paper: "ao11", Shows: "Fig. 7", Title: "Compression ratio by share of exceptions",
+		Did: "All lists of GOV were compressed with seven codecs, segments of 64 in those of d-gaps and of 256 in those of lines, " +
+			"and the proportion of exceptions allowed in a segment varied up to 0.6.",
+		Ours: ao11Ours + " " + ao11Compression,
+		Differs: "The paper prints the figure without numbers; its best ratios are in ao11-table2. Our PForDelta family keeps a " +
+			"directory entry for each block of two segments.",
+		Budget: 2 * time.Minute,
+		Run:    runAo11Fig7,
+	}
+}
+
+// ao11ShareSteps are the shares of exceptions tried.
+func ao11ShareSteps(env *lab.Env) []float64 {
+	return lab.Pick(env, []float64{0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6}, []float64{0, 0.3})
+}
+
+// ao11Lists is the sample of lists whose compression is measured.
+func ao11Lists(env *lab.Env, c *lab.Collection, queries []lab.Query) ([][]uint32, error) {
+	return sampleLists(c, queries, lab.Pick(env, 4_000_000, 50_000))
+}
+
+// compressionRatio returns the ratio of a codec of ao11Codecs at a share of
+// exceptions.
+func compressionRatio(spec string, share float64, lists [][]uint32) (float64, error) {
+	c, err := codec.Lookup(fmt.Sprintf(spec, share))
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for _, l := range lists {
+		n += len(l)
+	}
+	return 4 * float64(n) / float64(encodedSize(c, lists)), nil
+}
+
+func runAo11Fig7(ctx context.Context, env *lab.Env) (*lab.Result, error) {
+	c, queries, err := env.Generated(ctx, ao11Sets[0].spec)
+	if err != nil {
+		return nil, err
+	}
+	lists, err := ao11Lists(env, c, queries)
+	if err != nil {
+		return nil, err
+	}
+	shares := ao11ShareSteps(env)
+	var rows, columns []string
+	for _, s := range shares {
+		columns = append(columns, fmt.Sprintf("%g", s))
+	}
+	for _, cd := range ao11Codecs {
+		rows = append(rows, cd.name)
+	}
+	t := lab.NewTable("Compression ratio by the share of exceptions", "codec", rows, columns)
+	f := &lab.Figure{Title: "Compression ratio on the collection like GOV", Kind: lab.Lines, X: "share of exceptions allowed", Y: "compression ratio"}
+	for row, cd := range ao11Codecs {
+		series := lab.Series{Name: cd.name}
+		for column, share := range shares {
+			if err := ctx.Err(); err != nil {
+				return nil, context.Cause(ctx)
+			}
+			ratio, err := compressionRatio(cd.spec, share, lists)
+			if err != nil {
+				return nil, err
+			}
+			t.Set(row, column, ratio)
+			series.Points = append(series.Points, lab.Point{X: share, Y: ratio})
+		}
+		f.Series = append(f.Series, series)
+		env.Progress("compress", row+1, len(ao11Codecs))
+	}
+	return &lab.Result{Tables: []*lab.Table{t}, Figures: []*lab.Figure{f}}, nil
+}

@@ -1,0 +1,60 @@
+package experiments
+
+import (
+	"context"
+
+	"github.com/griffin-search/griffin/internal/collection"
+	"github.com/griffin-search/griffin/internal/lab"
+)
+
+// The collections of the papers. Where a paper uses every list of a log, some
+// thousand queries are drawn: more would add rare terms and time, and change no mean.
+
+// gov is like ao11's GOV (Crawl), GOVPR (Rank) or GOVR (Random).
+func gov(ctx context.Context, env *lab.Env, order collection.Order) (*lab.Collection, []lab.Query, error) {
+	return env.Generated(ctx, lab.Spec{Like: "gov", Order: order, Log: lab.TB06, Queries: 4000})
+}
+
+// ao11GOV2 is like ao11's GOV2 (Crawl) or GOV2R (Random): 5,038,710 documents of it.
+func ao11GOV2(ctx context.Context, env *lab.Env, order collection.Order) (*lab.Collection, []lab.Query, error) {
+	return env.Generated(ctx, lab.Spec{Like: "gov2", Order: order, Log: lab.TB06, Docs: 5_038_710, Queries: 2000})
+}
+
+// gov2 is like the GOV2 of ding09 and saat, with ding09's 1,000 queries.
+func gov2(ctx context.Context, env *lab.Env) (*lab.Collection, []lab.Query, error) {
+	return env.Generated(ctx, lab.Spec{Like: "gov2", Order: collection.Crawl, Log: lab.TB05})
+}
+
+// clueweb is like the part of ClueWeb12 that griffin18 uses: about 100 of the 300
+// GB of 41 million documents.
+func clueweb(ctx context.Context, env *lab.Env) (*lab.Collection, []lab.Query, error) {
+	return env.Generated(ctx, lab.Spec{Like: "clueweb12", Order: collection.Crawl, Log: lab.TB06, Docs: 41_000_000 / 3, Queries: 1000})
+}
+
+// named is a collection of a table's column.
+type named struct {
+	name string
+	open func(context.Context, *lab.Env) (*lab.Collection, []lab.Query, error)
+}
+
+// ao11Collections are ao11's collections but for Baidu's.
+var ao11Collections = []named{
+	{"GOV", func(ctx context.Context, env *lab.Env) (*lab.Collection, []lab.Query, error) {
+		return gov(ctx, env, collection.Crawl)
+	}},
+	{"GOVPR", func(ctx context.Context, env *lab.Env) (*lab.Collection, []lab.Query, error) {
+		return gov(ctx, env, collection.Rank)
+	}},
+	{"GOVR", func(ctx context.Context, env *lab.Env) (*lab.Collection, []lab.Query, error) {
+		return gov(ctx, env, collection.Random)
+	}},
+	{"GOV2", func(ctx context.Context, env *lab.Env) (*lab.Collection, []lab.Query, error) {
+		return ao11GOV2(ctx, env, collection.Crawl)
+	}},
+	{"GOV2R", func(ctx context.Context, env *lab.Env) (*lab.Collection, []lab.Query, error) {
+		return ao11GOV2(ctx, env, collection.Random)
+	}},
+}
+
+// noBaidu is why the columns BD and BDR are empty.
+const noBaidu = "The paper had Baidu's index and log by private communication; nobody else has them."

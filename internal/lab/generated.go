@@ -1,0 +1,94 @@
+package lab
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/griffin-search/griffin/internal/collection"
+	"github.com/griffin-search/griffin/internal/vfs"
+)
+
+// Spec names a generated collection.
+type Spec struct {
+	Like    string // a preset of package collection
+	Order   collection.Order
+	Log     string // TB05 or TB06
+	Docs    int    // 0: as many as published
+	Queries int    // drawn from the log; 0: as many as published
+}
+
+// Sizes of generated collections at Quick.
+const (
+	quickDocs    = 12_000
+	quickQueries = 60
+)
+
+// Generated returns a collection made out of Wiki and a log, with the queries that
+// were drawn for it. It is made once and kept.
+func (env *Env) Generated(ctx context.Context, s Spec) (*Collection, []Query, error) {
+	like, err := collection.Lookup(s.Like)
+	if err != nil {
+		return nil, nil, err
+	}
+	if env.Quick {
+		s.Docs, s.Queries = quickDocs, quickQueries
+	}
+	if s.Docs == 0 {
+		s.Docs = like.NumDocs
+	}
+	source, err := env.Wiki(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	// Whatever changes the collection changes its name.
+	sum := crc32.ChecksumIEEE(fmt.Appendf(nil, "%+v %+v %d %s %d", like, s, env.Seed, source.Name, source.Snapshot.Fields[0].NumPostings))
+	name := fmt.Sprintf("%s-%s-%d-%08x", s.Like, s.Order, s.Docs, sum)
+	queriesPath := filepath.Join(env.config.Work, name+".queries.tsv")
+	if _, err := os.Stat(queriesPath); errors.Is(err, fs.ErrNotExist) {
+		// The queries are written last: without them the index is not to be used.
+		if err := os.RemoveAll(filepath.Join(env.config.Work, name)); err != nil {
+			return nil, nil, err
+		}
+	}
+	c, err := env.opened(ctx, name, func(ctx context.Context, dir string) error {
+		log, err := env.Log(s.Log)
+		if err != nil {
+			return err
+		}
+		report, err := collection.Generate(ctx, vfs.OS, dir, source.Snapshot, log, collection.Options{
+			Like: like, Order: s.Order, Seed: env.Seed, NumDocs: s.Docs, NumQueries: s.Queries,
+			Progress: func(phase string, done, total int64) {
+				if env.config.Progress != nil {
+					env.config.Progress(name+": "+phase, done, total)
+				}
+			},
+		})
+		if err != nil {
+			return err
+		}
+		var b bytes.Buffer
+		if err := report.WriteQueries(&b); err != nil {
+			return err
+		}
+		return replaceFile(queriesPath, b.Bytes())
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	if c.drawn == nil {
+		log, err := readLog(queriesPath)
+		if err != nil {
+			return nil, nil, err
+		}
+		if c.drawn, err = c.Queries(log, 0); err != nil {
+			return nil, nil, err
+		}
+	}
+	return c, c.drawn, nil
+}
