@@ -10,6 +10,7 @@
 //   - rice: small; each value a slot of b bits and a unary part (ding09).
 //   - ef: Elias-Fano, smallest with frequencies; any DocID of a block can be
 //     read alone (griffin18).
+//   - qmx: as many gaps to a word of 128 bits as fit (saat).
 //   - simdbp: horizontal bit packing of gaps, the default; any value of a block
 //     can be read alone.
 //   - pfordelta: gaps in slots, those that do not fit behind them, linked

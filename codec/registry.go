@@ -27,6 +27,7 @@ var families = []family{
 	{name: "lrc", make: newRegression(LRC), params: regressionParams(LRC)},
 	{name: "lrcseg", make: newRegression(LRCSeg), params: regressionParams(LRCSeg)},
 	{name: "pfordelta", make: newPForDelta, params: "exceptions=0.1 (share that may not fit; 0 to 1, or best)"},
+	{name: "qmx", make: func(*params) Codec { return QMX{} }},
 	{name: "raw", make: func(*params) Codec { return Raw{} }},
 	{name: "rice", make: func(*params) Codec { return Rice{} }},
 	{name: "seglrc", make: newRegression(SegLRC), params: regressionParams(SegLRC)},

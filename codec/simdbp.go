@@ -63,20 +63,29 @@ func (SIMDBP) DecodeDocIDs(dst *[BlockLen]uint32, src []byte, base uint32, n int
 	}
 	// 128 gaps of up to 24 bits add less than 2^32, so that a wrap shows in the
 	// last DocID; wider gaps are looked at one by one.
-	least := base + 1
 	if width < 25 {
-		if last := dst[n-1]; last < least || last == NoBase {
+		if last := dst[n-1]; last < base+1 || last == NoBase {
 			return 0, fmt.Errorf("simdbp: DocIDs pass 2^32: %w", ErrCorrupt)
 		}
 		return size, nil
 	}
-	for i, d := range dst[:n] {
+	if err := checkRising("simdbp", dst[:n], base); err != nil {
+		return 0, err
+	}
+	return size, nil
+}
+
+// checkRising returns an error if DocIDs that were summed up do not rise from base
+// on, because a sum has passed 2^32.
+func checkRising(name string, docIDs []uint32, base uint32) error {
+	least := base + 1
+	for i, d := range docIDs {
 		if d < least || d == NoBase {
-			return 0, fmt.Errorf("simdbp: DocID %d passes 2^32: %w", i, ErrCorrupt)
+			return fmt.Errorf("%s: DocID %d passes 2^32: %w", name, i, ErrCorrupt)
 		}
 		least = d + 1
 	}
-	return size, nil
+	return nil
 }
 
 // AppendFreqs implements Codec.

@@ -15,7 +15,7 @@ import (
 var layers = [][]string{
 	0: {
 		"internal/base", "internal/invariant", "internal/vfs",
-		"internal/simd", "internal/simd/bitpack", "internal/simd/bitpack/genunpack", "internal/simd/eliasfano", "internal/simd/line", "internal/simd/pfor", "internal/simd/scoring", "internal/simd/accumulate", "internal/contraction",
+		"internal/simd", "internal/simd/bitpack", "internal/simd/bitpack/genunpack", "internal/simd/eliasfano", "internal/simd/line", "internal/simd/pfor", "internal/simd/qmx", "internal/simd/scoring", "internal/simd/accumulate", "internal/contraction",
 	},
 	1: {
 		"codec", "internal/score", "internal/topk", "internal/analysis",
@@ -37,6 +37,8 @@ var sideways = []struct{ from, to, why string }{
 	{"internal/simd/eliasfano", "internal/simd/bitpack", "the low bits are packed"},
 	{"internal/simd/pfor", "internal/simd", "kernels ask which instructions there are"},
 	{"internal/simd/pfor", "internal/simd/bitpack", "the slots are packed"},
+	{"internal/simd/qmx", "internal/simd", "kernels ask which instructions there are"},
+	{"internal/simd/qmx", "internal/simd/bitpack", "the last values of a block are packed"},
 	{"internal/simd/line", "internal/simd", "kernels ask which instructions there are"},
 	{"internal/simd/scoring", "internal/simd", "kernels ask which instructions there are"},
 	{"internal/simd/accumulate", "internal/simd", "kernels ask which instructions there are"},

@@ -1,0 +1,173 @@
+package qmx
+
+import (
+	"encoding/binary"
+
+	"github.com/griffin-search/griffin/internal/simd/bitpack"
+)
+
+// Decode writes the first n values, 1 to Len, of the encoding at the start of src
+// to dst[:n], each plus add, modulo 2^32. The encoding begins with numSelectors
+// bytes of selectors. It returns how many bytes it takes, or -1 if the bytes are no
+// encoding of n values. dst[n:] is undefined after the call, all of dst if it
+// fails. wide says that some value may have more than 24 bits.
+func Decode(dst *[Len]uint32, src []byte, numSelectors int, add uint32, n int) (size int, wide bool) {
+	if uint(n-1) >= Len || uint(numSelectors) > uint(len(src)) {
+		return -1, false
+	}
+	return decode(dst, src, numSelectors, add, n)
+}
+
+// DecodeGaps is Decode for gaps less one: dst[i] is base plus the sum of values 0
+// to i, each plus 1, modulo 2^32. Unless some value is wide, the gaps of a block add
+// up to less than 2^32.
+func DecodeGaps(dst *[Len]uint32, src []byte, numSelectors int, base uint32, n int) (size int, wide bool) {
+	if uint(n-1) >= Len || uint(numSelectors) > uint(len(src)) {
+		return -1, false
+	}
+	return decodeGaps(dst, src, numSelectors, base, n)
+}
+
+// decodeGeneric is the pure-Go version of Decode, and the reference of the others.
+func decodeGeneric(dst *[Len]uint32, src []byte, numSelectors int, add uint32, n int) (size int, wide bool) {
+	selectors, at, done, width := src[:numSelectors], numSelectors, 0, uint8(0)
+	for _, b := range selectors {
+		selector, run := ParseSelector(b)
+		if selector >= len(Selectors) {
+			return -1, false
+		}
+		s := &Selectors[selector]
+		bytes := run * int(s.Words) * WordSize
+		if run*int(s.Count) > n-done || bytes > len(src)-at {
+			return -1, false
+		}
+		width = max(width, s.Bits)
+		s.decode(dst[done:done+run*int(s.Count)], src[at:at+bytes], add)
+		done += run * int(s.Count)
+		at += bytes
+	}
+	if done == n {
+		return at, width > widestSafe
+	}
+	tailWidth, bytes, ok := tail(src[at:], n-done)
+	if !ok {
+		return -1, false
+	}
+	at++
+	for i := done; i < n; i++ {
+		dst[i] = bitpack.At(src[at:at+bytes], i-done, tailWidth) + add
+	}
+	return at + bytes, max(width, tailWidth) > widestSafe
+}
+
+// tail reads the width of the n values of a tail, which src begins with, and
+// returns how many bytes they take behind it. It is not ok if they are no tail, or
+// not all in src.
+func tail(src []byte, n int) (width uint8, bytes int, ok bool) {
+	if len(src) == 0 {
+		return 0, 0, false
+	}
+	width = src[0]
+	bits := n * int(width)
+	bytes = (bits + 7) / 8
+	return width, bytes, width <= bitpack.MaxWidth && bits <= MaxTailBits && bytes <= len(src)-1
+}
+
+// decode writes the values of the words of a run, each plus add.
+func (s *Selector) decode(dst []uint32, words []byte, add uint32) {
+	switch s.Words {
+	case 0:
+		for i := range dst {
+			dst[i] = add
+		}
+	case 1:
+		mask := uint32(1<<s.Bits - 1)
+		for ; len(words) >= WordSize; words = words[WordSize:] {
+			a, b := binary.LittleEndian.Uint32(words), binary.LittleEndian.Uint32(words[4:])
+			c, d := binary.LittleEndian.Uint32(words[8:]), binary.LittleEndian.Uint32(words[12:])
+			for range s.Count / 4 {
+				out := (*[4]uint32)(dst)
+				out[0], out[1], out[2], out[3] = a&mask+add, b&mask+add, c&mask+add, d&mask+add
+				a, b, c, d = a>>(s.Bits&63), b>>(s.Bits&63), c>>(s.Bits&63), d>>(s.Bits&63)
+				dst = dst[4:]
+			}
+		}
+	default:
+		mask := uint64(1)<<s.Bits - 1
+		for ; len(words) >= 2*WordSize; words = words[2*WordSize:] {
+			for lane := range 4 {
+				pair := uint64(binary.LittleEndian.Uint32(words[4*lane:])) | uint64(binary.LittleEndian.Uint32(words[WordSize+4*lane:]))<<32
+				for i := lane; i < int(s.Count); i += 4 {
+					dst[i] = uint32(pair&mask) + add
+					pair >>= s.Bits & 63
+				}
+			}
+			dst = dst[s.Count:]
+		}
+	}
+}
+
+func decodeGapsGeneric(dst *[Len]uint32, src []byte, numSelectors int, base uint32, n int) (size int, wide bool) {
+	if size, wide = decodeGeneric(dst, src, numSelectors, 1, n); size < 0 {
+		return size, false
+	}
+	for i := range dst[:n] {
+		base += dst[i]
+		dst[i] = base
+	}
+	return size, wide
+}
+
+// widestSafe is the width up to which Len gaps add up to less than 2^32.
+const widestSafe = 24
+
+// At returns value i of n of the encoding at the start of src, which is one that
+// Decode decodes, or is not ok. It skips whole runs of words.
+func At(src []byte, numSelectors, i, n int) (v uint32, ok bool) {
+	if uint(n-1) >= Len || uint(i) >= uint(n) || uint(numSelectors) > uint(len(src)) {
+		return 0, false
+	}
+	at, done, found := numSelectors, 0, false
+	for _, b := range src[:numSelectors] {
+		selector, run := ParseSelector(b)
+		if selector >= len(Selectors) {
+			return 0, false
+		}
+		s := &Selectors[selector]
+		count, bytes := run*int(s.Count), run*int(s.Words)*WordSize
+		if count > n-done || bytes > len(src)-at {
+			return 0, false
+		}
+		if !found && i < done+count {
+			v, found = s.at(src[at:at+bytes], i-done), true
+		}
+		done += count
+		at += bytes
+	}
+	if done == n {
+		return v, found
+	}
+	width, bytes, ok := tail(src[at:], n-done)
+	if !ok {
+		return 0, false
+	}
+	if !found {
+		v = bitpack.At(src[at+1:at+1+bytes], i-done, width)
+	}
+	return v, true
+}
+
+// at returns value i of the words of a run.
+func (s *Selector) at(words []byte, i int) uint32 {
+	if s.Words == 0 {
+		return 0
+	}
+	words = words[i/int(s.Count)*int(s.Words)*WordSize:]
+	i %= int(s.Count)
+	lane, bit := i%4, i/4*int(s.Bits)
+	pair := uint64(binary.LittleEndian.Uint32(words[4*lane:]))
+	if s.Words == 2 {
+		pair |= uint64(binary.LittleEndian.Uint32(words[WordSize+4*lane:])) << 32
+	}
+	return uint32(pair >> bit & (1<<s.Bits - 1))
+}

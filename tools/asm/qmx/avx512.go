@@ -1,0 +1,223 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// lanes512 is the number of values of a vector.
+const lanes512 = 16
+
+// kernel512 is a kernel and what it holds in vectors and masks.
+type kernel512 struct {
+	*kernel
+	t     tables
+	gaps  bool
+	base  VecVirtual // what is added to values; for gaps the DocID before them
+	ones  VecVirtual
+	three Register // mask of the first 12 lanes
+	even  Register // mask of the even words of 16 bits
+
+	// For gaps, see finish.
+	upper, top Register
+	third      VecVirtual
+	last       map[int]VecVirtual // by number of lanes: where the last one is
+}
+
+func decode512(t tables, gaps bool) {
+	name, doc := "decodeAVX512", "decodeAVX512 writes n values, each plus add, to dst."
+	if gaps {
+		name, doc = "decodeGapsAVX512", "decodeGapsAVX512 writes the DocIDs after add that n gaps less one make to dst."
+	}
+	k := &kernel512{kernel: load(name, doc), t: t, gaps: gaps, base: ZMM(), ones: ZMM()}
+	VPBROADCASTD(Load(Param("add"), GP32()), k.base)
+	VPTERNLOGD(Imm(0xff), k.ones, k.ones, k.ones)
+	k.three = mask512(0x0fff)
+	k.even = K()
+	low := GP32()
+	MOVL(U32(0x55555555), low)
+	KMOVD(low, k.even)
+	if gaps {
+		k.upper, k.top = mask512(0xf0f0), mask512(0xff00)
+		k.third = ZMM()
+		VMOVDQU64(t.third, k.third)
+		k.last = map[int]VecVirtual{}
+		for _, lanes := range []int{4, 8, 12, 16} {
+			k.last[lanes] = ZMM()
+			MOVL(U32(lanes-1), low)
+			VPBROADCASTD(low, k.last[lanes])
+		}
+	}
+	k.selectors(k.run)
+	k.tail()
+	k.end()
+}
+
+// mask512 returns a mask of lanes.
+func mask512(lanes uint32) Register {
+	m, k := GP32(), K()
+	MOVL(U32(lanes), m)
+	KMOVW(m, k)
+	return k
+}
+
+// run writes the code of a run of a selector.
+func (k *kernel512) run(n int, s selector) {
+	mask := ZMM()
+	switch {
+	case s.words == 0:
+		k.loop(n, s, func() {
+			v := ZMM()
+			VPXORD(v, v, v)
+			k.put(v, k.ones, 0, s.count)
+		})
+		return
+	case s.bits == 32:
+		mask = k.ones
+		k.several(n, s, func(VecVirtual) {})
+	case s.bits == 16:
+		VPSRLD(Imm(16), k.ones, mask)
+		index := ZMM()
+		VMOVDQU64(k.t.words16, index)
+		k.several(n, s, func(words VecVirtual) { VPERMW_Z(words, index, k.even, words) })
+	default:
+		VPSRLD(Imm(uint64(32-s.bits)), k.ones, mask)
+	}
+	k.loop(n, s, func() { k.unpack(n, s, mask) })
+}
+
+// several writes the loop over as many words at a time as fill a vector, and goes on
+// with the words that are left, if there are any.
+func (k *kernel512) several(n int, s selector, extract func(words VecVirtual)) {
+	times := lanes512 / s.count
+	Label(label("several", n))
+	CMPQ(k.times, Imm(uint64(times)))
+	JLT(LabelRef(label("few", n)))
+	v := ZMM()
+	if times*wordSize == 64 {
+		VMOVDQU64(Mem{Base: k.src}, v)
+	} else {
+		VMOVDQU(Mem{Base: k.src}, v.AsY())
+	}
+	extract(v)
+	k.put(v, k.ones, 0, lanes512)
+	k.advance(s, times)
+	SUBQ(Imm(uint64(times)), k.times)
+	JMP(LabelRef(label("several", n)))
+	Label(label("few", n))
+	TESTQ(k.times, k.times)
+	JEQ(LabelRef("next"))
+}
+
+// unpack writes the unpacking of a word, or of two.
+func (k *kernel512) unpack(n int, s selector, mask VecVirtual) {
+	var words [2]VecVirtual
+	for w := range s.words {
+		words[w] = ZMM()
+		VBROADCASTI32X4(Mem{Base: k.src, Disp: wordSize * w}, words[w])
+	}
+	for step := range s.steps(lanes512) {
+		var v VecVirtual
+		for i, x := range s.shifts(step*lanes512/4, lanes512/4) {
+			part, word := ZMM(), words[0]
+			if x.second {
+				word = words[1]
+			}
+			VMOVDQU32(k.t.shifts.Offset(k.t.at[[3]int{n, step, i}]), part)
+			if x.left {
+				VPSLLVD(part, word, part)
+			} else {
+				VPSRLVD(part, word, part)
+			}
+			if i > 0 {
+				VPORD(v, part, part)
+			}
+			v = part
+		}
+		k.put(v, mask, step*lanes512, min(lanes512, s.count-step*lanes512))
+	}
+}
+
+// put makes what goes to dst of the values in the first lanes of v, under a mask,
+// and stores it some values behind out.
+func (k *kernel512) put(v, mask VecVirtual, at, lanes int) {
+	v = k.finish(v, mask, lanes)
+	to := Mem{Base: k.out, Disp: 4 * at}
+	switch lanes {
+	case 4:
+		VMOVDQU(v.AsX(), to)
+	case 8:
+		VMOVDQU(v.AsY(), to)
+	case 12:
+		VMOVDQU32(v, k.three, to)
+	default:
+		VMOVDQU32(v, to)
+	}
+}
+
+// finish adds base to the values in the first lanes of v, or sums gaps up as the
+// kernel of package bitpack does, whose comments say more: NOT (v AND mask) is
+// -(v+1), and what the group adds to base is carried apart from its sums. A group of 8
+// lanes needs one step less, one of 4 two.
+func (k *kernel512) finish(v, mask VecVirtual, lanes int) VecVirtual {
+	if !k.gaps {
+		VPANDD(mask, v, v)
+		VPADDD(k.base, v, v)
+		return v
+	}
+	VPTERNLOGD(Imm(0x77), v, mask, v)
+	t := ZMM()
+	VPSLLDQ(Imm(4), v, t)
+	VPADDD(t, v, v)
+	VPSLLDQ(Imm(8), v, t)
+	VPADDD(t, v, v)
+	if lanes > 4 {
+		VPERMD_Z(v, k.third, k.upper, t)
+		VPADDD(t, v, v)
+	}
+	if lanes > 8 {
+		VPERMD_Z(v, k.last[8], k.top, t)
+		VPADDD(t, v, v)
+	}
+	out, total := ZMM(), ZMM()
+	VPERMD(v, k.last[lanes], total)
+	VPSUBD(v, k.base, out)
+	VPSUBD(total, k.base, k.base)
+	return out
+}
+
+// tail writes the unpacking of the tail: of each value the word of 32 bits in which
+// it begins and the one behind, shifted together (VPSHRDVD takes the shift modulo
+// 32).
+func (k *kernel512) tail() {
+	width, size := k.kernel.tail()
+	ones, at := GP64(), GP64()
+	valid := K()
+	MOVQ(I32(-1), ones)
+	BZHIQ(size, ones, at)
+	KMOVQ(at, valid)
+	bytes, mask, bit, stride := ZMM(), ZMM(), ZMM(), ZMM()
+	VMOVDQU8_Z(Mem{Base: k.src}, valid, bytes)
+	ADDQ(size, k.src)
+	BZHIL(width.As32(), ones.As32(), at.As32())
+	VPBROADCASTD(at.As32(), mask)
+	VPBROADCASTD(width.As32(), stride)
+	VPMULLD(k.t.iota, stride, bit)
+	VPSLLD(Imm(4), stride, stride)
+	Label("tailGroup")
+	low, high := ZMM(), ZMM()
+	VPSRLD(Imm(5), bit, low)
+	VPSUBD(k.ones, low, high)
+	VPERMD(bytes, low, low)
+	VPERMD(bytes, high, high)
+	VPSHRDVD(bit, high, low)
+	v := k.finish(low, mask, lanes512)
+	BZHIL(k.left.(GPVirtual).As32(), ones.As32(), at.As32())
+	KMOVW(at.As32(), valid)
+	VMOVDQU32(v, valid, Mem{Base: k.out})
+	VPADDD(stride, bit, bit)
+	ADDQ(Imm(64), k.out)
+	SUBQ(Imm(16), k.left)
+	JGT(LabelRef("tailGroup"))
+}
