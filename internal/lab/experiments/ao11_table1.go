@@ -19,7 +19,7 @@ func ao11Table1() lab.Experiment {
 		Ours: "The same over generated collections like GOV, GOV2 (5,038,710 documents) and their reordered variants. " +
 			"The locality of the generated ones, how many sites there are and how narrow their topics, was chosen " +
 			"once so that these numbers come near the paper's.",
-		Differs: "The terms of some thousand queries of the 2006 log stand for all of its terms, so that short lists are rarer. " +
+		Differs: "Terms of the 2006 log that the wiki passages do not have are missing, so that short lists are rarer. " +
 			"GOVPR's PageRank is a rank made of the site, the length of a document and chance. Baidu's collection is not to be had.",
 		Budget: 4 * time.Minute,
 		Run:    runAo11Table1,

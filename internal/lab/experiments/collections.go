@@ -7,17 +7,19 @@ import (
 	"github.com/griffin-search/griffin/internal/lab"
 )
 
-// The collections of the papers. Where a paper uses every list of a log, some
-// thousand queries are drawn: more would add rare terms and time, and change no mean.
+// The collections of the papers, which experiments share.
+
+// allQueries draws every query of a log that the source can answer.
+const allQueries = 1 << 30
 
 // gov is like ao11's GOV (Crawl), GOVPR (Rank) or GOVR (Random).
 func gov(ctx context.Context, env *lab.Env, order collection.Order) (*lab.Collection, []lab.Query, error) {
-	return env.Generated(ctx, lab.Spec{Like: "gov", Order: order, Log: lab.TB06, Queries: 4000})
+	return env.Generated(ctx, lab.Spec{Like: "gov", Order: order, Log: lab.TB06})
 }
 
 // ao11GOV2 is like ao11's GOV2 (Crawl) or GOV2R (Random): 5,038,710 documents of it.
 func ao11GOV2(ctx context.Context, env *lab.Env, order collection.Order) (*lab.Collection, []lab.Query, error) {
-	return env.Generated(ctx, lab.Spec{Like: "gov2", Order: order, Log: lab.TB06, Docs: 5_038_710, Queries: 2000})
+	return env.Generated(ctx, lab.Spec{Like: "gov2", Order: order, Log: lab.TB06, Docs: 5_038_710, Queries: allQueries})
 }
 
 // gov2 is like the GOV2 of ding09 and saat, with ding09's 1,000 queries.

@@ -10,10 +10,10 @@ import (
 	"github.com/griffin-search/griffin/internal/lab"
 )
 
-// sampleLists returns lists of the terms of queries, of at least least postings,
-// with about budget postings in all: every so-many-th of them by length, so that
+// listsOf returns lists of the terms of queries that have at least least postings,
+// about budget postings in all: every so-many-th of them by length, so that
 // lists of all lengths are among them as in the whole. The longest come last.
-func sampleLists(c *lab.Collection, queries []lab.Query, least, budget int) ([][]uint32, error) {
+func listsOf(c *lab.Collection, queries []lab.Query, least, budget int) ([][]uint32, error) {
 	type length struct {
 		term string
 		n    int
