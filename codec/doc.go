@@ -10,11 +10,13 @@
 //   - rice: small; each value a slot of b bits and a unary part (ding09).
 //   - ef: Elias-Fano, smallest with frequencies; any DocID of a block can be
 //     read alone (griffin18).
-//   - qmx: as many gaps to a word of 128 bits as fit (saat).
 //   - simdbp: horizontal bit packing of gaps, the default; any value of a block
 //     can be read alone.
+//   - qmx: as many gaps to a word of 128 bits as fit (saat).
 //   - pfordelta: gaps in slots, those that do not fit behind them, linked
 //     (griffin18, ding09); any frequency can be read alone.
+//   - newpfd: the same with lower bits in slots, the rest in Simple-16.
+//   - parapfor: the same with the rest packed, for decoding in parallel (ao11).
 //   - lrc, lrcseg, seglrc, hs-lrc: deviations from lines, for whole lists, which
 //     can be searched without decoding them (ao11; Regression, RegressionList).
 //

@@ -131,10 +131,6 @@ func lessOne(dst, freqs []uint32) {
 	}
 }
 
-// widthSafe is the least width of gaps of which 128, and 2^31 more, may pass
-// 2^32: narrower ones cannot, so that a wrap shows in the last DocID.
-const widthSafe = 25
-
 // checkSums says whether DocIDs, made of gaps by sums modulo 2^32 after base, are
 // strictly rising and below NoBase. few says that the gaps add up to less than
 // 2^32, so that the last one tells.
@@ -151,16 +147,6 @@ func checkSums(name string, docIDs []uint32, base uint32, few bool) error {
 			return fmt.Errorf("%s: DocID %d passes 2^32: %w", name, i, ErrCorrupt)
 		}
 		least = d + 1
-	}
-	return nil
-}
-
-// addOne makes frequencies of values, and fails where one is 2^32.
-func addOne(name string, values []uint32) error {
-	for i := range values {
-		if values[i]++; values[i] == 0 {
-			return freqTooLarge(name, i)
-		}
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math/bits"
@@ -50,34 +51,57 @@ type PForDelta struct {
 	// those that the distances make; the default is 0.1, as in all of the papers.
 	// SmallestSize does count them.
 	Exceptions Share
+	// Segment is how many values share a b: 32, 64 or 128, the default. Ao et al.
+	// ("Efficient parallel lists intersection and index compression algorithms using
+	// graphics processing units", PVLDB 4(8), 2011, §6.2) measure 64.
+	Segment int
 }
 
 var _ Codec = PForDelta{}
 
 const pforDeltaName = "pfordelta"
 
-func newPForDelta(p *params) Codec { return PForDelta{Exceptions: p.share(paperShare, 1)} }
+func newPForDelta(p *params) Codec {
+	return PForDelta{Exceptions: p.share(paperShare, 1), Segment: p.segment(BlockLen)}
+}
 
-// Name returns "pfordelta", with exceptions=… if it is not the default.
-func (c PForDelta) Name() string { return spec(pforDeltaName, c.Exceptions.pair(paperShare)) }
+// Name returns "pfordelta", with the parameters that are not the default.
+func (c PForDelta) Name() string {
+	return spec(pforDeltaName, c.Exceptions.pair(paperShare), given(segmentKey, c.segments().length, BlockLen))
+}
+
+func (c PForDelta) segments() segments {
+	return segments{name: pforDeltaName, kind: linkedSegment, share: c.Exceptions.or(paperShare), length: cmp.Or(c.Segment, BlockLen)}
+}
 
 // AppendDocIDs implements Codec.
 func (c PForDelta) AppendDocIDs(dst []byte, base uint32, docIDs []uint32) ([]byte, uint8) {
-	var gaps [BlockLen]uint32
-	gapsLessOne(gaps[:], base, docIDs)
-	return c.append(dst, gaps[:len(docIDs)])
+	return c.segments().appendDocIDs(dst, base, docIDs)
+}
+
+// DecodeDocIDs implements Codec.
+func (c PForDelta) DecodeDocIDs(dst *[BlockLen]uint32, src []byte, base uint32, n int, width uint8) (int, error) {
+	return c.segments().decodeDocIDs(dst, src, base, n, width)
 }
 
 // AppendFreqs implements Codec.
 func (c PForDelta) AppendFreqs(dst []byte, freqs []uint32) ([]byte, uint8) {
-	var less [BlockLen]uint32
-	lessOne(less[:], freqs)
-	return c.append(dst, less[:len(freqs)])
+	return c.segments().appendFreqs(dst, freqs)
 }
 
-// append appends the block and returns its width byte. It changes values.
-func (c PForDelta) append(dst []byte, values []uint32) ([]byte, uint8) {
-	b := c.width(values)
+// DecodeFreqs implements Codec.
+func (c PForDelta) DecodeFreqs(dst *[BlockLen]uint32, src []byte, n int, width uint8) error {
+	return c.segments().decodeFreqs(dst, src, n, width)
+}
+
+// FreqAt implements Codec.
+func (c PForDelta) FreqAt(src []byte, i, n int, width uint8) (uint32, error) {
+	return c.segments().freqAt(src, i, n, width)
+}
+
+// appendLinked appends a segment and returns its width byte. It changes values.
+func appendLinked(dst []byte, values []uint32, share Share) ([]byte, uint8) {
+	b := linkedWidth(values, share)
 	l := linkExceptions(values, b)
 	if l.n == 0 {
 		return bitpack.Append(dst, values, b), b
@@ -97,10 +121,9 @@ func (c PForDelta) append(dst []byte, values []uint32) ([]byte, uint8) {
 	return dst, b | uint8(bits.Len(uint(size)))<<6
 }
 
-// width chooses b.
-func (c PForDelta) width(values []uint32) uint8 {
+// linkedWidth chooses b.
+func linkedWidth(values []uint32, share Share) uint8 {
 	counts := countWidths(values)
-	share := c.Exceptions.or(paperShare)
 	if share != SmallestSize {
 		return counts.widthFor(share.limit(len(values)))
 	}
@@ -176,17 +199,17 @@ func wholeAt(src []byte, i, size int) uint32 {
 	return binary.LittleEndian.Uint32(src[4*i:])
 }
 
-// parsePForDelta cuts a block with exceptions into its parts, whose sizes it
-// checks. end is the number of bytes of the block.
-func parsePForDelta(p *pfor.Block, src []byte, n int, width uint8) (end int, err error) {
-	b, size := width&63, 1<<(width>>6)/2
+// parseLinked cuts a segment with exceptions into its parts, whose sizes it
+// checks, and returns its own.
+func parseLinked(p *pfor.Block, src []byte, n int, width uint8) (int, error) {
+	b, size := width&bMask, 1<<(width>>6)/2
 	head := bitpack.PackedSize(n, b)
-	if b >= maxWidth || uint(n-1) >= BlockLen || len(src) < head+2 {
+	if b >= maxWidth || len(src) < head+2 {
 		return 0, checkBlock(pforDeltaName, len(src), head+2, n, b, maxWidth-1)
 	}
 	p.Slots, p.Width, p.N = src, b, n
 	p.First, p.Count, p.Size = int(src[head]), int(src[head+1])+1, size
-	end = head + 2 + p.Count*size
+	end := head + 2 + p.Count*size
 	if p.Count > n || len(src) < end {
 		return 0, fmt.Errorf("pfordelta: %d exceptions of %d bytes in a block of %d in %d bytes: %w", p.Count, size, n, len(src), ErrCorrupt)
 	}
@@ -194,84 +217,35 @@ func parsePForDelta(p *pfor.Block, src []byte, n int, width uint8) (end int, err
 	return end, nil
 }
 
-// fewGaps says that the gaps of a block add up to less than 2^32.
-func fewGaps(p *pfor.Block) bool {
+// mostLinked is what the values of a segment add up to at most.
+func mostLinked(p *pfor.Block) uint64 {
+	sum := uint64(p.N) << p.Width
 	if p.Size < 4 {
-		return p.Width < widthSafe
+		return sum + uint64(p.Count)<<(8*p.Size)
 	}
-	sum := uint64(0)
 	for k := range p.Count {
 		sum += uint64(wholeAt(p.Values, k, 4))
 	}
-	return p.Width < widthSafe && sum < 1<<31
+	return sum
 }
 
-// errList says that the list of exceptions leads out of the block.
+// errList says that the list of exceptions leads out of the segment.
 func errList(p *pfor.Block) error {
-	return fmt.Errorf("pfordelta: %d exceptions from %d on lead out of a block of %d: %w", p.Count, p.First, p.N, ErrCorrupt)
+	return fmt.Errorf("pfordelta: %d exceptions from %d on lead out of %d values: %w", p.Count, p.First, p.N, ErrCorrupt)
 }
 
-// DecodeDocIDs implements Codec.
-func (PForDelta) DecodeDocIDs(dst *[BlockLen]uint32, src []byte, base uint32, n int, width uint8) (int, error) {
-	if width < 64 {
-		return SIMDBP{}.DecodeDocIDs(dst, src, base, n, width)
-	}
+// linkedAt returns value i of a segment.
+func linkedAt(src []byte, i, n int, width uint8) (uint32, error) {
 	var p pfor.Block
-	size, err := parsePForDelta(&p, src, n, width)
-	if err != nil {
+	if _, err := parseLinked(&p, src, n, width); err != nil {
 		return 0, err
 	}
-	if !pfor.DecodeGaps(dst, &p, base) {
-		return 0, errList(&p)
-	}
-	return size, checkSums(pforDeltaName, dst[:n], base, fewGaps(&p))
-}
-
-// DecodeFreqs implements Codec.
-func (PForDelta) DecodeFreqs(dst *[BlockLen]uint32, src []byte, n int, width uint8) error {
-	if width < 64 {
-		return SIMDBP{}.DecodeFreqs(dst, src, n, width)
-	}
-	var p pfor.Block
-	if _, err := parsePForDelta(&p, src, n, width); err != nil {
-		return err
-	}
-	if !pfor.Decode(dst, &p) {
-		return errList(&p)
-	}
-	if p.Size == 4 { // 2^32-1 stands for a frequency of 2^32
-		for i, f := range dst[:n] {
-			if f == 0 {
-				return freqTooLarge(pforDeltaName, i)
-			}
-		}
-	}
-	return nil
-}
-
-// FreqAt implements Codec.
-func (PForDelta) FreqAt(src []byte, i, n int, width uint8) (uint32, error) {
-	if width < 64 {
-		return SIMDBP{}.FreqAt(src, i, n, width)
-	}
-	var p pfor.Block
-	if _, err := parsePForDelta(&p, src, n, width); err != nil {
-		return 0, err
-	}
-	if uint(i) >= uint(n) {
-		return 0, noSuchFreq(pforDeltaName, i, n)
-	}
-	f := bitpack.At(src, i, p.Width)
 	at := uint64(p.First)
 	for k := 0; k < p.Count && at <= uint64(i); k++ {
 		if at == uint64(i) {
-			f = wholeAt(p.Values, k, p.Size)
-			break
+			return wholeAt(p.Values, k, p.Size), nil
 		}
 		at += uint64(bitpack.At(src, int(at), p.Width)) + 1
 	}
-	if f++; f == 0 {
-		return 0, freqTooLarge(pforDeltaName, i)
-	}
-	return f, nil
+	return bitpack.At(src, i, p.Width), nil
 }

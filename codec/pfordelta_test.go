@@ -84,7 +84,7 @@ func TestPForDeltaRefusesBadLists(t *testing.T) {
 	})
 }
 
-// smallestOf returns the size of the smallest encoding of a block over all shares,
+// sizes returns the size of the smallest encoding of a block over all shares,
 // and that of SmallestSize.
 func sizes(encode func(s codec.Share) int) (smallest, chosen int) {
 	smallest = encode(codec.NoExceptions)
@@ -114,6 +114,7 @@ func TestPForDeltaShares(t *testing.T) {
 	for _, s := range []codec.Share{codec.NoExceptions, 0.02, 0.5, 1, codec.SmallestSize} {
 		codectest.Run(t, codec.PForDelta{Exceptions: s})
 	}
+	codectest.Run(t, codec.PForDelta{Segment: 64})
 }
 
 func TestShareSpecifications(t *testing.T) {
@@ -139,3 +140,5 @@ func TestShareSpecifications(t *testing.T) {
 }
 
 func FuzzPForDelta(f *testing.F) { codectest.FuzzDecode(f, codec.PForDelta{}) }
+
+func FuzzPForDeltaSegments(f *testing.F) { codectest.FuzzDecode(f, codec.PForDelta{Segment: 64}) }

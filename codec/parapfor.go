@@ -1,0 +1,208 @@
+package codec
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+
+	"github.com/griffin-search/griffin/internal/simd/bitpack"
+)
+
+// ParaPFor keeps the lower b bits of each value of a segment in its slot. Of the
+// exceptions, the values that do not fit, an array holds the indices in ib bits each
+// and another the upper bits in hb bits each, so that threads can put all of them in
+// their places at the same time. DocIDs are kept as gaps less one, frequencies
+// less one.
+//
+//	 1 byte   2 bytes if bit 64   n*b bits     en*ib bits   en*hb bits
+//	+--------+-------------------+------------+------------+------------+
+//	| b, 64  | en-1 | ib | hb-1  | slots      | indices    | uppers     |
+//	+--------+-------------------+------------+------------+------------+
+//
+// Each array begins at a byte. The first byte is b, and 64 more with exceptions: only
+// then there are the two bytes behind it, a little-endian number with en-1 in the
+// lower 7 bits, ib in the next 3 and hb-1 in the next 5. A block is its segments, one
+// behind the other; the first byte of a segment that is a whole block is its width
+// byte, which is 0 otherwise.
+//
+// Worked bytes: frequencies 2, 1, 6, 2 with one exception in four have b=1 and the
+// exception 5 = 2<<1 | 1 at index 2, so that ib is 2 and hb 2. The first byte is 0x41,
+// the header 0 | 2<<7 | 1<<10 = 0x0500, the slots 1, 0, 1, 1 are 0x0d, the index is
+// 0x02 and the upper part 0x02: 41 00 05 0d 02 02. Left to itself, the codec takes b=3,
+// which is smaller: 03 41 03 (tested).
+//
+// Ao, Zhang, Wu, Stones, Wang, Liu, Liu and Lin, "Efficient parallel lists
+// intersection and index compression algorithms using graphics processing units",
+// PVLDB 4(8), 2011, Appendix D. We differ: ib and hb are the bits that the largest
+// index and the largest value need, ⌈log2(max + 1)⌉, where the paper's ⌈log2(max)⌉ is
+// too few for a power of two; the paper does not say how wide the four fields of the
+// header are; and it optimises the share of exceptions over a collection, where the
+// default here is the b that makes each segment smallest.
+type ParaPFor struct {
+	// Exceptions is the share of the values that may be exceptions; the default is
+	// SmallestSize. The paper measures 0 to 0.6 (Figure 7).
+	Exceptions Share
+	// Segment is how many values share a b: 32, 64, the default as in §6.2, or 128.
+	Segment int
+}
+
+var _ Codec = ParaPFor{}
+
+const (
+	paraPForName    = "parapfor"
+	paraPForSegment = 64
+)
+
+func newParaPFor(p *params) Codec {
+	return ParaPFor{Exceptions: p.share(SmallestSize, 0.6), Segment: p.segment(paraPForSegment)}
+}
+
+// Name returns "parapfor", with the parameters that are not the default.
+func (c ParaPFor) Name() string {
+	return spec(paraPForName, c.Exceptions.pair(SmallestSize), given(segmentKey, c.segments().length, paraPForSegment))
+}
+
+func (c ParaPFor) segments() segments {
+	return segments{name: paraPForName, kind: indexedSegment, share: c.Exceptions.or(SmallestSize), length: cmp.Or(c.Segment, paraPForSegment)}
+}
+
+// AppendDocIDs implements Codec.
+func (c ParaPFor) AppendDocIDs(dst []byte, base uint32, docIDs []uint32) ([]byte, uint8) {
+	return c.segments().appendDocIDs(dst, base, docIDs)
+}
+
+// DecodeDocIDs implements Codec.
+func (c ParaPFor) DecodeDocIDs(dst *[BlockLen]uint32, src []byte, base uint32, n int, width uint8) (int, error) {
+	return c.segments().decodeDocIDs(dst, src, base, n, width)
+}
+
+// AppendFreqs implements Codec.
+func (c ParaPFor) AppendFreqs(dst []byte, freqs []uint32) ([]byte, uint8) {
+	return c.segments().appendFreqs(dst, freqs)
+}
+
+// DecodeFreqs implements Codec.
+func (c ParaPFor) DecodeFreqs(dst *[BlockLen]uint32, src []byte, n int, width uint8) error {
+	return c.segments().decodeFreqs(dst, src, n, width)
+}
+
+// FreqAt implements Codec.
+func (c ParaPFor) FreqAt(src []byte, i, n int, width uint8) (uint32, error) {
+	return c.segments().freqAt(src, i, n, width)
+}
+
+// indexedHeader is the size of the header of a segment with exceptions, without its
+// first byte.
+const indexedHeader = 2
+
+// appendIndexed appends a segment, without its first byte, which it returns. It
+// changes values.
+func appendIndexed(dst []byte, values []uint32, share Share) ([]byte, uint8) {
+	counts := countWidths(values)
+	widest := counts.widest()
+	var b uint8
+	if share == SmallestSize {
+		b = smallestIndexed(values, &counts)
+	} else {
+		b = counts.widthFor(share.limit(len(values)))
+	}
+	if b == widest {
+		return bitpack.Append(dst, values, b), b
+	}
+	var indices, uppers [BlockLen]uint32
+	n := 0
+	for i, v := range values {
+		if v>>b > 0 {
+			indices[n], uppers[n] = uint32(i), v>>b
+			n++
+		}
+		values[i] &= 1<<b - 1
+	}
+	ib, hb := uint8(bits.Len32(indices[n-1])), widest-b
+	dst = binary.LittleEndian.AppendUint16(dst, uint16(n-1)|uint16(ib)<<7|uint16(hb-1)<<10)
+	dst = bitpack.Append(dst, values, b)
+	dst = bitpack.Append(dst, indices[:n], ib)
+	return bitpack.Append(dst, uppers[:n], hb), b | exceptionBit
+}
+
+// smallestIndexed returns the b that makes the segment smallest.
+func smallestIndexed(values []uint32, counts *widthCounts) uint8 {
+	var lastOf [maxWidth + 2]int // last value of at least a width
+	for i, v := range values {
+		lastOf[bits.Len32(v)] = i
+	}
+	for w := maxWidth; w >= 0; w-- {
+		lastOf[w] = max(lastOf[w], lastOf[w+1])
+	}
+	widest := counts.widest()
+	n, exceptions := len(values), 0
+	best, bestSize := widest, bitpack.PackedSize(n, widest)
+	for b := int(widest) - 1; b >= 0; b-- {
+		exceptions += counts[b+1]
+		ib := uint8(bits.Len(uint(lastOf[b+1])))
+		size := indexedHeader + bitpack.PackedSize(n, uint8(b)) +
+			bitpack.PackedSize(exceptions, ib) + bitpack.PackedSize(exceptions, widest-uint8(b))
+		if size < bestSize {
+			best, bestSize = uint8(b), size
+		}
+	}
+	return best
+}
+
+// indexedExceptions is a segment with exceptions in its parts.
+type indexedExceptions struct {
+	slots, indices, uppers []byte
+	n                      int
+	ib, hb                 uint8
+}
+
+// parse cuts a segment into its parts and checks their sizes; it returns that of the
+// segment.
+func (p *indexedExceptions) parse(src []byte, n int, width uint8) (int, error) {
+	b := width & bMask
+	if width > bMask|exceptionBit || b >= maxWidth || len(src) < indexedHeader {
+		return 0, checkBlock(paraPForName, len(src), indexedHeader, n, width, exceptionBit|maxWidth-1)
+	}
+	header := binary.LittleEndian.Uint16(src)
+	p.n = int(header&127) + 1
+	p.ib, p.hb = uint8(header>>7&7), uint8(header>>10)+1
+	indices := indexedHeader + bitpack.PackedSize(n, b)
+	uppers := indices + bitpack.PackedSize(p.n, p.ib)
+	end := uppers + bitpack.PackedSize(p.n, p.hb)
+	if p.n > n || p.hb+b > maxWidth || len(src) < end {
+		return 0, fmt.Errorf("parapfor: %d exceptions of %d+%d bits in a segment of %d in %d bytes: %w", p.n, b, p.hb, n, len(src), ErrCorrupt)
+	}
+	p.slots, p.indices, p.uppers = src[indexedHeader:], src[indices:uppers], src[uppers:end]
+	return end, nil
+}
+
+// decode writes the exceptions to o.
+func (p *indexedExceptions) decode(o *overflows) {
+	o.n = p.n
+	bitpack.UnpackN(&o.at, p.indices, p.ib, 0, p.n)
+	bitpack.UnpackN(&o.up, p.uppers, p.hb, 0, p.n)
+}
+
+// indexedAt returns value i of a segment.
+func indexedAt(src []byte, i, n int, width uint8) (uint32, error) {
+	var p indexedExceptions
+	if _, err := p.parse(src, n, width); err != nil {
+		return 0, err
+	}
+	b := width & bMask
+	v := bitpack.At(p.slots, i, b)
+	// The first index that is not less than i.
+	low, high := 0, p.n
+	for low < high {
+		if mid := (low + high) / 2; bitpack.At(p.indices, mid, p.ib) < uint32(i) {
+			low = mid + 1
+		} else {
+			high = mid
+		}
+	}
+	if low < p.n && bitpack.At(p.indices, low, p.ib) == uint32(i) {
+		v |= bitpack.At(p.uppers, low, p.hb) << b
+	}
+	return v, nil
+}

@@ -1,0 +1,383 @@
+package codec
+
+import (
+	"fmt"
+
+	"github.com/griffin-search/griffin/internal/simd/bitpack"
+	"github.com/griffin-search/griffin/internal/simd/pfor"
+)
+
+// This file cuts blocks into segments, each with a b of its own, for the codecs
+// that do so: pfordelta, newpfd and parapfor. In a block of one segment, the
+// segment's width byte is the block's; in a block of several each is in front of its
+// segment, and the block's is 0:
+//
+//	+-------+-----------+-------+-----------+
+//	| width | segment 0 | width | segment 1 | ...
+//	+-------+-----------+-------+-----------+
+//
+// The bits of a width byte up to 64 are b.
+
+// segmentKind says how a segment is encoded.
+type segmentKind uint8
+
+const (
+	linkedSegment  segmentKind = iota // PForDelta
+	s16Segment                        // NewPFD
+	indexedSegment                    // ParaPFor
+)
+
+const (
+	segmentKey = "segment"
+	// bMask are the bits of a width byte that b takes; exceptionBit says that there
+	// are exceptions, but see PForDelta.
+	bMask        = 63
+	exceptionBit = 64
+)
+
+// segment returns the segment length of a specification; 0 for the default.
+func (p *params) segment(def int) int {
+	n := p.int(segmentKey, def, 32, BlockLen)
+	switch n {
+	case def:
+		return 0
+	case 32, 64, BlockLen:
+		return n
+	}
+	p.errs = append(p.errs, fmt.Errorf("parameter %s=%d: want 32, 64 or 128: %w", segmentKey, n, ErrUnknown))
+	return 0
+}
+
+// segmentParams describes the parameters of these codecs, for the registry.
+func segmentParams(share, most, length string) string {
+	return shareKey + "=" + share + " (share of values that may not fit, 0 to " + most + ", or best), " +
+		segmentKey + "=" + length + " (values that share a width: 32, 64 or 128)"
+}
+
+// segments encodes and decodes blocks in segments of one kind.
+type segments struct {
+	name   string
+	kind   segmentKind
+	share  Share
+	length int // of a segment; it divides BlockLen
+}
+
+// append appends a block of values, which it changes.
+func (s segments) append(dst []byte, values []uint32) ([]byte, uint8) {
+	if s.length == BlockLen {
+		return s.appendSegment(dst, values)
+	}
+	for len(values) > 0 {
+		n := min(s.length, len(values))
+		at := len(dst)
+		out, width := s.appendSegment(append(dst, 0), values[:n])
+		out[at] = width
+		dst, values = out, values[n:]
+	}
+	return dst, 0
+}
+
+func (s segments) appendSegment(dst []byte, values []uint32) ([]byte, uint8) {
+	switch s.kind {
+	case linkedSegment:
+		return appendLinked(dst, values, s.share)
+	case s16Segment:
+		return appendS16Segment(dst, values, s.share)
+	default:
+		return appendIndexed(dst, values, s.share)
+	}
+}
+
+// appendDocIDs is Codec.AppendDocIDs.
+func (s segments) appendDocIDs(dst []byte, base uint32, docIDs []uint32) ([]byte, uint8) {
+	var gaps [BlockLen]uint32
+	gapsLessOne(gaps[:], base, docIDs)
+	return s.append(dst, gaps[:len(docIDs)])
+}
+
+// appendFreqs is Codec.AppendFreqs.
+func (s segments) appendFreqs(dst []byte, freqs []uint32) ([]byte, uint8) {
+	var less [BlockLen]uint32
+	lessOne(less[:], freqs)
+	return s.append(dst, less[:len(freqs)])
+}
+
+// decodeDocIDs is Codec.DecodeDocIDs.
+func (s segments) decodeDocIDs(dst *[BlockLen]uint32, src []byte, base uint32, n int, width uint8) (int, error) {
+	if s.length == BlockLen {
+		if uint(n-1) >= BlockLen {
+			return 0, checkBlock(s.name, len(src), 0, n, 0, 0)
+		}
+		size, most, err := s.gaps(dst, src, base, n, width)
+		if err != nil {
+			return 0, err
+		}
+		return size, checkSums(s.name, dst[:n], base, most+uint64(n) < 1<<32)
+	}
+	var part [BlockLen]uint32
+	at, most, last := 0, uint64(n), base
+	err := s.each(src, n, width, func(src []byte, from, n int, width uint8) (int, error) {
+		size, m, err := s.gaps(&part, src, last, n, width)
+		if err != nil {
+			return 0, err
+		}
+		copy(dst[from:from+n], part[:n])
+		last = part[n-1]
+		most += m
+		at += 1 + size
+		return size, nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	return at, checkSums(s.name, dst[:n], base, most < 1<<32)
+}
+
+// decodeFreqs is Codec.DecodeFreqs.
+func (s segments) decodeFreqs(dst *[BlockLen]uint32, src []byte, n int, width uint8) error {
+	if s.length == BlockLen {
+		if uint(n-1) >= BlockLen {
+			return checkBlock(s.name, len(src), 0, n, 0, 0)
+		}
+		_, most, err := s.plusOne(dst, src, n, width)
+		if err != nil {
+			return err
+		}
+		return s.checkFreqs(dst[:n], most)
+	}
+	var part [BlockLen]uint32
+	most := uint64(0)
+	err := s.each(src, n, width, func(src []byte, from, n int, width uint8) (int, error) {
+		size, m, err := s.plusOne(&part, src, n, width)
+		if err != nil {
+			return 0, err
+		}
+		copy(dst[from:from+n], part[:n])
+		most += m
+		return size, nil
+	})
+	if err != nil {
+		return err
+	}
+	return s.checkFreqs(dst[:n], most)
+}
+
+// checkFreqs fails if a frequency is 2^32, which shows as 0. most is what they add
+// up to at most.
+func (s segments) checkFreqs(freqs []uint32, most uint64) error {
+	if most < 1<<32-1 {
+		return nil
+	}
+	for i, f := range freqs {
+		if f == 0 {
+			return freqTooLarge(s.name, i)
+		}
+	}
+	return nil
+}
+
+// each calls f for each segment of a block of several: with what is behind the
+// segment's width byte, the place of its first value in the block, the number of its
+// values and its width byte. f returns the size of the segment.
+func (s segments) each(src []byte, n int, width uint8, f func(src []byte, from, n int, width uint8) (int, error)) error {
+	if uint(n-1) >= BlockLen || width != 0 {
+		return checkBlock(s.name, len(src), 0, n, width, 0)
+	}
+	for from := 0; from < n; from += s.length {
+		if len(src) == 0 {
+			return fmt.Errorf("%s: no segment at value %d of %d: %w", s.name, from, n, ErrCorrupt)
+		}
+		size, err := f(src[1:], from, min(s.length, n-from), src[0])
+		if err != nil {
+			return err
+		}
+		src = src[1+size:]
+	}
+	return nil
+}
+
+// freqAt is Codec.FreqAt.
+func (s segments) freqAt(src []byte, i, n int, width uint8) (uint32, error) {
+	if uint(n-1) >= BlockLen || uint(i) >= uint(n) {
+		return 0, noSuchFreq(s.name, i, n)
+	}
+	if s.length < BlockLen {
+		if width != 0 {
+			return 0, checkBlock(s.name, len(src), 0, n, width, 0)
+		}
+		for ; ; i, n = i-s.length, n-s.length {
+			if len(src) == 0 {
+				return 0, fmt.Errorf("%s: no segment of value %d: %w", s.name, i, ErrCorrupt)
+			}
+			if width, src = src[0], src[1:]; i < s.length {
+				n = min(n, s.length)
+				break
+			}
+			size, err := s.size(src, s.length, width)
+			if err != nil {
+				return 0, err
+			}
+			src = src[size:]
+		}
+	}
+	v, err := s.at(src, i, n, width)
+	if v++; v == 0 && err == nil {
+		err = freqTooLarge(s.name, i)
+	}
+	return v, err
+}
+
+// gaps decodes a segment of gaps less one after base to DocIDs in dst[:n]. most is
+// what the gaps, less one, add up to at most.
+func (s segments) gaps(dst *[BlockLen]uint32, src []byte, base uint32, n int, width uint8) (size int, most uint64, err error) {
+	if width <= bMask {
+		if size, err = s.checkSlots(src, n, width); err != nil {
+			return 0, 0, err
+		}
+		if n == BlockLen && len(src) >= size+bitpack.Slack {
+			bitpack.UnpackGaps(dst, src, base, width)
+		} else {
+			bitpack.UnpackGapsN(dst, src, base, width, n)
+		}
+		return size, uint64(n) << width, nil
+	}
+	if s.kind == linkedSegment {
+		var p pfor.Block
+		if size, err = parseLinked(&p, src, n, width); err != nil {
+			return 0, 0, err
+		}
+		if !pfor.DecodeGaps(dst, &p, base) {
+			return 0, 0, errList(&p)
+		}
+		return size, mostLinked(&p), nil
+	}
+	if size, most, err = s.patched(dst, src, n, width, 0); err == nil {
+		bitpack.PrefixSum(dst, base)
+	}
+	return size, most, err
+}
+
+// plusOne decodes the values of a segment, each plus 1 modulo 2^32, to dst[:n]. most
+// is what the values add up to at most.
+func (s segments) plusOne(dst *[BlockLen]uint32, src []byte, n int, width uint8) (size int, most uint64, err error) {
+	if width <= bMask {
+		if size, err = s.checkSlots(src, n, width); err != nil {
+			return 0, 0, err
+		}
+		unpackSlots(dst, src, n, width, 1)
+		return size, uint64(n) << width, nil
+	}
+	if s.kind == linkedSegment {
+		var p pfor.Block
+		if size, err = parseLinked(&p, src, n, width); err != nil {
+			return 0, 0, err
+		}
+		if !pfor.Decode(dst, &p) {
+			return 0, 0, errList(&p)
+		}
+		return size, mostLinked(&p), nil
+	}
+	return s.patched(dst, src, n, width, 1)
+}
+
+// size is the size of a segment in bytes.
+func (s segments) size(src []byte, n int, width uint8) (int, error) {
+	switch {
+	case width <= bMask:
+		return s.checkSlots(src, n, width)
+	case s.kind == linkedSegment:
+		var p pfor.Block
+		return parseLinked(&p, src, n, width)
+	case s.kind == s16Segment:
+		var p s16Exceptions
+		return p.parse(src, n, width)
+	default:
+		var p indexedExceptions
+		return p.parse(src, n, width)
+	}
+}
+
+// at returns value i of a segment.
+func (s segments) at(src []byte, i, n int, width uint8) (uint32, error) {
+	switch {
+	case width <= bMask:
+		size, err := s.checkSlots(src, n, width)
+		if err != nil {
+			return 0, err
+		}
+		return bitpack.At(src[:size], i, width), nil
+	case s.kind == linkedSegment:
+		return linkedAt(src, i, n, width)
+	case s.kind == s16Segment:
+		return s16At(src, i, n, width)
+	default:
+		return indexedAt(src, i, n, width)
+	}
+}
+
+// checkSlots returns the size of n slots of b bits.
+func (s segments) checkSlots(src []byte, n int, b uint8) (int, error) {
+	size := bitpack.PackedSize(n, b)
+	if b > maxWidth || len(src) < size {
+		return 0, checkBlock(s.name, len(src), size, n, b, maxWidth)
+	}
+	return size, nil
+}
+
+// unpackSlots writes n slots of b bits at the start of src, each plus add, to
+// dst; whatever is behind them in src is not the segment's.
+func unpackSlots(dst *[BlockLen]uint32, src []byte, n int, b uint8, add uint32) {
+	if n == BlockLen && len(src) >= BlockLen/8*int(b)+bitpack.Slack {
+		bitpack.Unpack(dst, src, b, add)
+	} else {
+		bitpack.UnpackN(dst, src, b, add, n)
+	}
+}
+
+// patched decodes a segment whose exceptions have their lower bits in their slots,
+// each value plus add. most is what the values add up to at most.
+func (s segments) patched(dst *[BlockLen]uint32, src []byte, n int, width uint8, add uint32) (size int, most uint64, err error) {
+	b := width & bMask
+	var o overflows
+	slots := src
+	if s.kind == s16Segment {
+		var p s16Exceptions
+		if size, err = p.parse(src, n, width); err == nil {
+			err = p.decode(&o)
+		}
+	} else {
+		var p indexedExceptions
+		if size, err = p.parse(src, n, width); err == nil {
+			p.decode(&o)
+			slots = p.slots
+		}
+	}
+	if err != nil {
+		return 0, 0, err
+	}
+	unpackSlots(dst, slots, n, b, add)
+	sum, err := o.patch(s.name, dst, n, b)
+	return size, uint64(n)<<b + sum, err
+}
+
+// overflows are exceptions of which the lower b bits are in their slots: their
+// positions, rising, and what is above those bits.
+type overflows struct {
+	n      int
+	at, up [BlockLen]uint32
+}
+
+// patch adds the exceptions to the slots of n values. sum is what it added.
+func (o *overflows) patch(name string, dst *[BlockLen]uint32, n int, b uint8) (sum uint64, err error) {
+	next := uint32(0)
+	for k, at := range o.at[:o.n] {
+		over := uint64(o.up[k]) << b
+		if at < next || at >= uint32(n) || over > 1<<32-1 {
+			return 0, fmt.Errorf("%s: exception of %d above %d bits at %d of %d: %w", name, o.up[k], b, at, n, ErrCorrupt)
+		}
+		dst[at&(BlockLen-1)] += uint32(over)
+		sum += over
+		next = at + 1
+	}
+	return sum, nil
+}

@@ -1,0 +1,141 @@
+package codec
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// This file is Simple-16: as many small numbers as fit into the 28 upper bits of a
+// 32-bit word, in one of 16 cases, which the 4 lower bits name. Number 0 of a word
+// lies lowest, at bit 4. Words are little endian.
+//
+// Zhang, Long and Suel, "Performance of compressed inverted list caching in search
+// engines", WWW 2008, §3 (S16), after Anh and Moffat, "Inverted index compression
+// using word-aligned binary codes", Information Retrieval 8(1), 2005 (Simple-9). The
+// paper does not say in which order bits lie in a word.
+
+// s16Bits is the width of the largest number that Simple-16 can hold.
+const s16Bits = 28
+
+// s16Widths are the widths of the numbers of a word, case by case: the case that
+// holds most comes first, and 28 bits are used up in each.
+var s16Widths = [16][]uint8{
+	widthRuns(28, 1),
+	widthRuns(7, 2, 14, 1),
+	widthRuns(7, 1, 7, 2, 7, 1),
+	widthRuns(14, 1, 7, 2),
+	widthRuns(14, 2),
+	widthRuns(1, 4, 8, 3),
+	widthRuns(1, 3, 4, 4, 3, 3),
+	widthRuns(7, 4),
+	widthRuns(4, 5, 2, 4),
+	widthRuns(2, 4, 4, 5),
+	widthRuns(3, 6, 2, 5),
+	widthRuns(2, 5, 3, 6),
+	widthRuns(4, 7),
+	widthRuns(1, 10, 2, 9),
+	widthRuns(2, 14),
+	widthRuns(1, 28),
+}
+
+// widthRuns returns pairs of a number and a width, written out.
+func widthRuns(pairs ...uint8) (widths []uint8) {
+	for i := 0; i < len(pairs); i += 2 {
+		for range pairs[i] {
+			widths = append(widths, pairs[i+1])
+		}
+	}
+	return widths
+}
+
+// s16Case says how to take a word of a case apart.
+type s16Case struct {
+	n     int
+	shift [s16Bits]uint8
+	mask  [s16Bits]uint32
+}
+
+var s16Cases = func() (cases [16]s16Case) {
+	for i, widths := range s16Widths {
+		c := &cases[i]
+		c.n = len(widths)
+		at := uint8(4)
+		for j, w := range widths {
+			c.shift[j], c.mask[j] = at, 1<<w-1
+			at += w
+		}
+	}
+	return cases
+}()
+
+// appendS16 appends values, each below 2^28: each word in the first case that fits
+// what comes next. A word that has room when the values end is filled with 0.
+func appendS16(dst []byte, values []uint32) []byte {
+	for len(values) > 0 {
+		for i := range s16Cases {
+			c := &s16Cases[i]
+			n := min(c.n, len(values))
+			word, fits := uint32(i), true
+			for j, v := range values[:n] {
+				fits = fits && v <= c.mask[j]
+				word |= v << c.shift[j]
+			}
+			if fits {
+				dst = binary.LittleEndian.AppendUint32(dst, word)
+				values = values[n:]
+				break
+			}
+		}
+	}
+	return dst
+}
+
+// decodeS16 decodes len(dst) values and returns how many bytes of src they took;
+// ok is false if there are not as many.
+func decodeS16(dst []uint32, src []byte) (size int, ok bool) {
+	for len(dst) > 0 {
+		if len(src)-size < 4 {
+			return 0, false
+		}
+		word := binary.LittleEndian.Uint32(src[size:])
+		c := &s16Cases[word&15]
+		n := min(c.n, len(dst))
+		for j := range dst[:n] {
+			dst[j] = word >> (c.shift[j] & 31) & c.mask[j]
+		}
+		dst = dst[n:]
+		size += 4
+	}
+	return size, true
+}
+
+// sizeS16 returns how many bytes n values take; ok is false if there are not as
+// many.
+func sizeS16(src []byte, n int) (size int, ok bool) {
+	for n > 0 {
+		if len(src)-size < 4 {
+			return 0, false
+		}
+		n -= s16Cases[src[size]&15].n
+		size += 4
+	}
+	return size, true
+}
+
+// lengthS16 returns how many bytes appendS16 writes for values.
+func lengthS16(values []uint32) (size int) {
+	for len(values) > 0 {
+		for i := range s16Widths {
+			n := 0
+			for n < min(len(s16Widths[i]), len(values)) && bits.Len32(values[n]) <= int(s16Widths[i][n]) {
+				n++
+			}
+			if n == min(len(s16Widths[i]), len(values)) {
+				values = values[n:]
+				break
+			}
+		}
+		size += 4
+	}
+	return size
+}
