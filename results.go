@@ -16,8 +16,11 @@ type Results struct {
 	Hits []Hit `json:"hits"`
 	// Mode that the hits are of: of ModeAndOr, the one that gave them.
 	Mode Mode `json:"mode"`
-	// Traversal names the algorithm that found them.
+	// Traversal names the algorithm that found them; of ModeSaat, the accumulators.
 	Traversal string `json:"traversal"`
+	// Missed is the most by which any score is too low because the budget of
+	// ModeSaat ended (WithBudget); 0 if it did not.
+	Missed float64 `json:"missed,omitempty"`
 	// Notes tell what of the query was left out and why: faults that were
 	// overlooked (WithLenientSyntax), words that the analyzer drops.
 	Notes []string `json:"notes,omitempty"`
@@ -92,7 +95,7 @@ func (s Snippet) Mark(before, after string) string {
 // Mode says what the words of a query without + and - ask for.
 type Mode = exec.Mode
 
-// The modes. Their names are "or", "and" and "and+or".
+// The modes. Their names are "or", "and", "and+or" and "saat".
 const (
 	// ModeOr, the default, finds documents with any of the words.
 	ModeOr = exec.ModeOr
@@ -101,6 +104,11 @@ const (
 	// ModeAndOr finds documents with all of the words or, where there are fewer
 	// of them than asked for, with any.
 	ModeAndOr = exec.ModeAndOr
+	// ModeSaat finds documents with any of the words by impact-ordered lists, score
+	// at a time (Index.BuildImpacts makes the lists). Scores are sums of impacts of
+	// 8 bits, and nearly in the order of ModeOr. The query is a bag of words of the
+	// default field, with boosts.
+	ModeSaat = exec.ModeSaat
 )
 
 // ParseMode returns the mode of a name.
@@ -118,7 +126,7 @@ type Trace = exec.Trace
 
 // TraceStep is one piece of the work:
 //
-//	Name      string      // "parse", "plan", "segment" or "fetch"
+//	Name      string      // "parse", "plan", "segment", "impacts" or "fetch"
 //	Processor string      // that did it: "cpu"
 //	Segment   string      // of a "segment" step: which
 //	Traversal string      // of a "segment" step: the algorithm

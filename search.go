@@ -8,6 +8,7 @@ import (
 	"github.com/griffin-search/griffin/internal/exec"
 	"github.com/griffin-search/griffin/internal/index"
 	"github.com/griffin-search/griffin/internal/query"
+	"github.com/griffin-search/griffin/internal/saat"
 )
 
 // SearchOption sets one property of a search.
@@ -17,6 +18,8 @@ type searchConfig struct {
 	k, offset     int
 	mode          Mode
 	traversal     string
+	accumulators  string
+	budget        saat.Budget
 	snippetLength int
 	trace         bool
 	lenient       bool
@@ -86,7 +89,7 @@ func newSearchConfig(opts []SearchOption) (searchConfig, error) {
 	case c.snippetLength < 0:
 		return c, fmt.Errorf("snippets of %d characters: %w", c.snippetLength, ErrBadInput)
 	}
-	return c, nil
+	return c, checkBudget(c.budget)
 }
 
 // Search answers a query, in which stand words, "phrases", field:word, +required
@@ -187,6 +190,7 @@ func (s *search) prepare(text string) (plan *exec.Plan, notes []string, err erro
 	plan = &s.sc.plan
 	err = s.searcher.PrepareInto(plan, s.sc.exec, node, exec.Options{
 		Mode: s.config.mode, K: s.config.k + s.config.offset, Traversal: s.config.traversal,
+		Accumulators: s.config.accumulators, Budget: s.config.budget,
 	})
 	if err != nil {
 		return nil, nil, err
@@ -219,7 +223,7 @@ func (s *search) run(ctx context.Context, text string) (*Results, error) {
 	}
 	return &Results{
 		Query: plan.Query().String(), Hits: hits, Mode: answer.Mode, Traversal: answer.Traversal, Notes: notes,
-		NumDocs: s.snapshot.NumLive, Trace: s.trace,
+		Missed: answer.Missed.Float64(), NumDocs: s.snapshot.NumLive, Trace: s.trace,
 	}, nil
 }
 

@@ -29,6 +29,8 @@ type Stats struct {
 	// BitsPerPosting is the size of all posting lists (DocIDs, frequencies and
 	// the directory of their blocks) over the number of postings.
 	BitsPerPosting float64 `json:"bits_per_posting"`
+	// Impacts are the impact-ordered lists; nil if there are none.
+	Impacts *ImpactStats `json:"impacts,omitempty"`
 }
 
 // FieldStats describes a field over all segments.
@@ -85,6 +87,13 @@ func (ix *Index) Stats() (Stats, error) {
 			s.Fields[j].NumDocs += uint64(meta.Fields[j].NumDocs)
 			s.Fields[j].NumTerms += meta.Fields[j].NumTerms
 		}
+	}
+	if s.Impacts, err = statsOfImpacts(snapshot); err != nil {
+		return Stats{}, err
+	}
+	if s.Impacts != nil {
+		s.Parts["impacts"] = s.Impacts.SizeBytes
+		s.SizeBytes += s.Impacts.SizeBytes
 	}
 	if postings > 0 {
 		s.BitsPerPosting = 8 * float64(s.Parts["postings"]) / float64(postings)

@@ -15,6 +15,9 @@ func (p *Plan) Explain(ctx context.Context, sc *Scratch, segment int, doc base.D
 	if segment < 0 || segment >= len(views) || int64(doc) >= int64(views[segment].NumDocs()) {
 		return Explanation{}, fmt.Errorf("document %d of segment %d: %w", doc, segment, base.ErrBadInput)
 	}
+	if p.mode == ModeSaat {
+		return Explanation{}, fmt.Errorf("mode saat adds up impacts, which have no parts to show: explain the query in mode or: %w", base.ErrBadInput)
+	}
 	st := &p.stages[0]
 	if len(p.stages) > 1 {
 		a, err := p.Run(ctx, sc, nil)

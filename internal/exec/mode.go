@@ -20,9 +20,14 @@ const (
 	// ModeAndOr asks as ModeAnd and, where that gives fewer hits than wanted,
 	// takes the answer of ModeOr instead: Ding et al., WWW 2009, §8.3.
 	ModeAndOr
+	// ModeSaat asks as ModeOr, but of the impact-ordered lists of the index (if it
+	// has them), score at a time: package saat. Scores are sums of impacts, whole
+	// numbers from 1 to 255 a term, and so nearly, not exactly, in the order of
+	// ModeOr.
+	ModeSaat
 )
 
-var modeNames = [...]string{ModeOr: "or", ModeAnd: "and", ModeAndOr: "and+or"}
+var modeNames = [...]string{ModeOr: "or", ModeAnd: "and", ModeAndOr: "and+or", ModeSaat: "saat"}
 
 // ParseMode returns the mode of a name. An unknown name is base.ErrBadInput.
 func ParseMode(name string) (Mode, error) {
@@ -52,13 +57,16 @@ func (m *Mode) UnmarshalText(name []byte) (err error) {
 }
 
 // Traversals returns the names of the algorithms that flat queries of a mode
-// can run on, sorted. ModeAndOr takes those of both others.
+// can run on, sorted. ModeAndOr takes those of both others; ModeSaat has none, but
+// accumulators (saat.Accumulators).
 func Traversals(m Mode) []string {
 	switch m {
 	case ModeOr:
 		return traverse.Names(traverse.Or)
 	case ModeAnd:
 		return traverse.Names(traverse.And)
+	case ModeSaat:
+		return nil
 	}
 	names := append(traverse.Names(traverse.Or), traverse.Names(traverse.And)...)
 	slices.Sort(names)

@@ -8,6 +8,7 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/postings"
 	"github.com/griffin-search/griffin/internal/query"
+	"github.com/griffin-search/griffin/internal/saat"
 	"github.com/griffin-search/griffin/internal/score"
 	"github.com/griffin-search/griffin/internal/segment"
 	"github.com/griffin-search/griffin/internal/traverse"
@@ -21,6 +22,10 @@ type Options struct {
 	// Traversal is the name of the algorithm for flat queries ("": the default of
 	// the mode). Queries that are not flat do not use it.
 	Traversal string
+	// Accumulators names the saat.Variant of ModeSaat ("": the default), and Budget
+	// bounds its work.
+	Accumulators string
+	Budget       saat.Budget
 }
 
 // Plan is a query made ready for the segments of a snapshot: its lists are
@@ -36,6 +41,7 @@ type Plan struct {
 	docFreqs []uint64        // by term, over all segments
 	lists    []postings.List // by segment, then term; empty where a segment has none
 	stages   []stage         // one, but for ModeAndOr
+	saat     impactQuery     // of ModeSaat, in the place of lists and legs
 
 	memory planMemory
 	legs   arena[traverse.Leg]
@@ -43,7 +49,7 @@ type Plan struct {
 
 // stage is one attempt at an answer.
 type stage struct {
-	mode Mode // ModeOr or ModeAnd
+	mode Mode // ModeOr or ModeAnd: of ModeSaat, ModeOr
 	root node // nil: nothing to look for
 	// If root is flat, the flat query and the traversal for it; legs holds, by
 	// segment, then leaf, what the traversal runs on.
@@ -92,6 +98,9 @@ func (s *Searcher) PrepareInto(p *Plan, sc *Scratch, q query.Node, opts Options)
 	if err != nil {
 		return err
 	}
+	if opts.Mode == ModeSaat {
+		return p.prepareSaat(p.stages[0].root, opts)
+	}
 	if err := p.find(); err != nil {
 		return err
 	}
@@ -119,6 +128,11 @@ func (p *Plan) compile(c *compiler, opts Options) error {
 	case ModeOr:
 		asked = modes[1:]
 	case ModeAndOr:
+	case ModeSaat:
+		if opts.Traversal != "" {
+			return fmt.Errorf("mode saat has no traversal %q, but accumulators: %w", opts.Traversal, base.ErrBadInput)
+		}
+		asked = modes[1:]
 	default:
 		return fmt.Errorf("mode %v: %w", opts.Mode, base.ErrBadInput)
 	}

@@ -13,9 +13,13 @@ import (
 type Answer struct {
 	// Hits are the best K, best first.
 	Hits []base.Hit
-	// Mode that they are of, ModeOr or ModeAnd, and the name of the traversal.
+	// Mode that they are of, ModeOr, ModeAnd or ModeSaat, and the name of the
+	// traversal, or of the accumulators.
 	Mode      Mode
 	Traversal string
+	// Missed is the most by which the score of any document is too low because the
+	// budget of ModeSaat ended before all postings were processed; 0: it did not.
+	Missed base.Score
 	// Work is what was done for it.
 	Work Work
 }
@@ -37,6 +41,9 @@ func (p *Plan) RunTraced(ctx context.Context, sc *Scratch, dst []base.Hit, t *Tr
 }
 
 func (p *Plan) run(ctx context.Context, sc *Scratch, dst []base.Hit, trace *Trace) (a Answer, err error) {
+	if p.mode == ModeSaat {
+		return p.runSaat(ctx, sc, dst, trace)
+	}
 	room := min(p.k, p.searcher.snapshot.NumDocs) // no more can be found
 	for i := range p.stages {
 		st := &p.stages[i]

@@ -5,6 +5,7 @@ import (
 
 	"github.com/griffin-search/griffin/internal/analysis"
 	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/saat"
 	"github.com/griffin-search/griffin/internal/score"
 	"github.com/griffin-search/griffin/internal/topk"
 	"github.com/griffin-search/griffin/internal/traverse"
@@ -55,6 +56,7 @@ type Scratch struct {
 	tree     treeBuilder
 	queue    topk.Queue
 	pulse    pulse
+	saat     *saat.Engine // of ModeSaat; nil until it is asked for
 }
 
 // NewScratch returns a Scratch for indexes with the analyzer of that name.

@@ -19,12 +19,13 @@ type Trace struct {
 
 // Step is one piece of the work, done by one processor.
 type Step struct {
-	// Name is "parse", "plan", "segment" (one segment searched) or "fetch"
-	// (stored documents read and snippets made).
+	// Name is "parse", "plan", "segment" (one segment searched), "impacts"
+	// (impact-ordered lists searched) or "fetch" (stored documents read and snippets
+	// made).
 	Name string `json:"name"`
 	// Processor that did it: "cpu".
 	Processor string `json:"processor"`
-	// Segment and Traversal are set for Name "segment".
+	// Segment is set for Name "segment", Traversal for "segment" and "impacts".
 	Segment   string `json:"segment,omitempty"`
 	Traversal string `json:"traversal,omitempty"`
 	// Mode is the mode that the step asked in: ModeAndOr asks twice.
@@ -40,7 +41,7 @@ type ListTrace struct {
 	Field   string `json:"field,omitempty"`
 	Term    string `json:"term"`
 	DocFreq uint32 `json:"doc_freq"`
-	Blocks  int    `json:"blocks"`
+	Blocks  int    `json:"blocks"` // of an impact-ordered list: segments
 }
 
 // Work counts what was done with postings.
@@ -49,6 +50,8 @@ type Work struct {
 	// those whose contribution was computed.
 	PostingsDecoded int64 `json:"postings_decoded,omitempty"`
 	PostingsScored  int64 `json:"postings_scored,omitempty"`
+	// PostingsLeft counts those that a budget left out.
+	PostingsLeft int64 `json:"postings_left,omitempty"`
 	// BlocksSkipped counts blocks that were passed over without being decoded.
 	BlocksDecoded int64 `json:"blocks_decoded,omitempty"`
 	BlocksSkipped int64 `json:"blocks_skipped,omitempty"`
@@ -58,6 +61,7 @@ type Work struct {
 func (w *Work) Add(o Work) {
 	w.PostingsDecoded += o.PostingsDecoded
 	w.PostingsScored += o.PostingsScored
+	w.PostingsLeft += o.PostingsLeft
 	w.BlocksDecoded += o.BlocksDecoded
 	w.BlocksSkipped += o.BlocksSkipped
 }
@@ -95,18 +99,26 @@ func (s *Step) format(b *strings.Builder) {
 		fmt.Fprintf(b, "  %s %s %s: postings decoded %d, scored %d; blocks decoded %d, skipped %d", s.Segment, s.Mode,
 			s.Traversal, s.PostingsDecoded, s.PostingsScored, s.BlocksDecoded, s.BlocksSkipped)
 	}
+	blocks := "blocks"
+	if s.Name == stepImpacts {
+		blocks = "segments"
+		fmt.Fprintf(b, "  %s %s: postings added %d, left out %d; blocks decoded %d", s.Mode,
+			s.Traversal, s.PostingsScored, s.PostingsLeft, s.BlocksDecoded)
+	}
 	b.WriteByte('\n')
 	for _, l := range s.Lists {
 		name := l.Term
 		if l.Field != "" {
 			name = l.Field + ":" + l.Term
 		}
-		fmt.Fprintf(b, "    %-24s %9d postings in %6d blocks\n", name, l.DocFreq, l.Blocks)
+		fmt.Fprintf(b, "    %-24s %9d postings in %6d %s\n", name, l.DocFreq, l.Blocks, blocks)
 	}
 }
 
-// stepSegment is the name of a step that searched a segment; cpu its processor.
+// stepSegment is the name of a step that searched a segment, stepImpacts of one that
+// searched impact-ordered lists; cpu is their processor.
 const (
 	stepSegment = "segment"
+	stepImpacts = "impacts"
 	cpu         = "cpu"
 )

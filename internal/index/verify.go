@@ -12,13 +12,21 @@ import (
 // it goes over them twice.
 const verifyUnits = 2
 
-// Verify reads every byte of every segment and checks every checksum and
-// invariant, and that no two live documents have the same id. progress, if not
+// Verify reads every byte of every segment, and of the impact-ordered lists if
+// there are any, and checks every checksum and invariant, and that no two live
+// documents have the same id. progress, if not
 // nil, is called with the work done and in all.
 func (s *Snapshot) Verify(ctx context.Context, progress func(done, total int64)) error {
 	var total, before int64
 	for i := range s.Segments {
 		total += verifyUnits * s.Segments[i].Meta().SizeBytes()
+	}
+	impacts, err := s.Impacts()
+	switch {
+	case err == nil:
+		total += verifyUnits * impacts.SizeBytes()
+	case !errors.Is(err, ErrNoImpacts):
+		return err
 	}
 	var failed []error
 	for i := range s.Segments {
@@ -38,6 +46,17 @@ func (s *Snapshot) Verify(ctx context.Context, progress func(done, total int64))
 		if err != nil {
 			failed = append(failed, fmt.Errorf("segment %s: %w", v.Name, err))
 		}
+	}
+	if impacts != nil {
+		err := impacts.Verify(ctx, func(bytes int64) {
+			if before += bytes; progress != nil {
+				progress(min(before, total), total)
+			}
+		})
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		failed = append(failed, err)
 	}
 	return errors.Join(failed...)
 }

@@ -1,0 +1,126 @@
+package griffin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/impact"
+	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/saat"
+	"github.com/griffin-search/griffin/internal/score"
+)
+
+// ErrNoImpacts says that ModeSaat was asked for and the last commit has no
+// impact-ordered lists: Index.BuildImpacts makes them. It is an ErrBadInput too.
+var ErrNoImpacts = index.ErrNoImpacts
+
+// ImpactOptions say how BuildImpacts makes impact-ordered lists. The zero value has
+// the defaults.
+type ImpactOptions struct {
+	// Ranking is "bm25" (the default), the formula of all other modes, or "atire",
+	// that of the search engines ATIRE and JASS, with K1 and B, or the index's if
+	// both are 0. An index of weights has no choice: they are the impacts.
+	Ranking string
+	K1, B   float32
+	// Codec compresses the DocIDs; Codecs lists the names.
+	Codec string
+	// BitmapBits is how many bits a posting the documents of one impact may take
+	// to be kept as a bitmap, which is larger and faster; 0: the default, 16;
+	// negative: no bitmaps.
+	BitmapBits int
+	// Progress, if set, is called now and then with postings, of which each is read
+	// twice.
+	Progress func(done, total int64)
+}
+
+// ImpactStats describes impact-ordered lists.
+type ImpactStats struct {
+	Ranking   string  `json:"ranking"` // "bm25", "atire", "weights" or "external"
+	K1        float32 `json:"k1"`
+	B         float32 `json:"b"`
+	Codec     string  `json:"codec"`
+	NumTerms  uint64  `json:"num_terms"`
+	NumLists  uint64  `json:"num_segments"` // documents of a term with the same impact
+	Postings  uint64  `json:"num_postings"`
+	SizeBytes int64   `json:"size_bytes"`
+	// BitsPerPosting is the size of the lists over the number of postings.
+	BitsPerPosting float64 `json:"bits_per_posting"`
+}
+
+func impactStats(m *impact.Meta, sizeBytes int64) *ImpactStats {
+	return &ImpactStats{
+		Ranking: m.Ranking, K1: m.K1, B: m.B, Codec: m.Codec, NumTerms: m.NumTerms, Postings: m.NumPostings,
+		NumLists: m.Raw.Segments + m.Blocks.Segments + m.Bitmap.Segments, SizeBytes: sizeBytes, BitsPerPosting: m.BitsPerPosting(),
+	}
+}
+
+// BuildImpacts makes the impact-ordered lists that ModeSaat searches, of the last
+// commit's live documents and the default field: for each term the documents that
+// have it by what it adds to their scores, quantised to 8 bits. They hold for that
+// commit; the next one leaves them behind. ErrLocked if the index is being written
+// to, by this Index too.
+func (ix *Index) BuildImpacts(ctx context.Context, opts ImpactOptions) (ImpactStats, error) {
+	_, err := ix.ix.BuildImpacts(ctx, index.ImpactOptions{
+		Ranking: impact.Ranking{Name: opts.Ranking, BM25: score.BM25{K1: opts.K1, B: opts.B}},
+		Codec:   opts.Codec, BitmapBits: opts.BitmapBits, Progress: opts.Progress,
+	})
+	if err != nil {
+		return ImpactStats{}, err
+	}
+	snapshot, err := ix.ix.Snapshot()
+	if err != nil {
+		return ImpactStats{}, err
+	}
+	defer snapshot.Release()
+	x, err := snapshot.Impacts()
+	if err != nil {
+		return ImpactStats{}, err
+	}
+	return *impactStats(x.Meta(), x.SizeBytes()), nil
+}
+
+// statsOfImpacts returns nil if the snapshot has no impact-ordered lists.
+func statsOfImpacts(snapshot *index.Snapshot) (*ImpactStats, error) {
+	x, err := snapshot.Impacts()
+	if errors.Is(err, ErrNoImpacts) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return impactStats(x.Meta(), x.SizeBytes()), nil
+}
+
+// WithAccumulators chooses by name how ModeSaat adds up scores; Accumulators lists
+// the names. All give the same answer. "" is the default.
+func WithAccumulators(name string) SearchOption {
+	return func(c *searchConfig) { c.accumulators = name }
+}
+
+// WithBudget bounds the work of ModeSaat: it ends before the postings processed
+// pass a number, or after a time; 0 is no bound. Results.Missed then tells how much
+// scores may be too low.
+func WithBudget(postings int64, d time.Duration) SearchOption {
+	return func(c *searchConfig) { c.budget = saat.Budget{Postings: postings, Time: d} }
+}
+
+// Accumulators returns the names of the accumulators of ModeSaat, the default first.
+func Accumulators() []string { return saat.Accumulators() }
+
+// ParseAccumulators checks the value of WithAccumulators: a name, and after a
+// colon what differs from the default, as in "array:heap=1,outlined". ErrBadInput
+// if there is no such thing.
+func ParseAccumulators(text string) error {
+	_, err := saat.ParseVariant(text)
+	return err
+}
+
+// checkBudget returns what is wrong with a budget.
+func checkBudget(b saat.Budget) error {
+	if b.Postings < 0 || b.Time < 0 {
+		return fmt.Errorf("budget of %d postings and %v: neither can be negative: %w", b.Postings, b.Time, ErrBadInput)
+	}
+	return nil
+}
