@@ -101,7 +101,12 @@ func DeviationBound(n, m, r int, epsilon float64) float64 {
 // random list takes for each deviation, which may lie on either side of the line
 // (Ao et al., Table 5).
 func DeviationBits(n, m, r int, epsilon float64) int {
-	return int(math.Ceil(math.Log2(DeviationBound(n, m, r, epsilon)) + 1))
+	return int(math.Ceil(DeviationLog2(n, m, r, epsilon) + 1))
+}
+
+// DeviationLog2 returns the binary logarithm of DeviationBound.
+func DeviationLog2(n, m, r int, epsilon float64) float64 {
+	return math.Log2(DeviationBound(n, m, r, epsilon))
 }
 
 // logOf returns the natural logarithm of x > 0, which may be far outside the

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/griffin-search/griffin/codec"
+	"github.com/griffin-search/griffin/internal/collection"
 	"github.com/griffin-search/griffin/internal/lab"
 )
 
@@ -33,7 +34,7 @@ func ao11ShareSteps(env *lab.Env) []float64 {
 
 // ao11Lists is the sample of lists whose compression is measured.
 func ao11Lists(env *lab.Env, c *lab.Collection, queries []lab.Query) ([][]uint32, error) {
-	return sampleLists(c, queries, lab.Pick(env, 4_000_000, 50_000))
+	return listsOf(c, queries, 1, lab.Pick(env, 4_000_000, 50_000))
 }
 
 // compressionRatio returns the ratio of a codec of ao11Codecs at a share of
@@ -43,15 +44,11 @@ func compressionRatio(spec string, share float64, lists [][]uint32) (float64, er
 	if err != nil {
 		return 0, err
 	}
-	n := 0
-	for _, l := range lists {
-		n += len(l)
-	}
-	return 4 * float64(n) / float64(encodedSize(c, lists)), nil
+	return 4 * float64(count(lists)) / float64(encodedSize(c, lists)), nil
 }
 
 func runAo11Fig7(ctx context.Context, env *lab.Env) (*lab.Result, error) {
-	c, queries, err := env.Generated(ctx, ao11Sets[0].spec)
+	c, queries, err := gov(ctx, env, collection.Crawl)
 	if err != nil {
 		return nil, err
 	}

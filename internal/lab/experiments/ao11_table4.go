@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/griffin-search/griffin/internal/collection"
 	"github.com/griffin-search/griffin/internal/contraction"
 	"github.com/griffin-search/griffin/internal/lab"
 )
@@ -40,7 +41,7 @@ const (
 )
 
 func runAo11Table4(ctx context.Context, env *lab.Env) (*lab.Result, error) {
-	c, queries, err := env.Generated(ctx, ao11Sets[0].spec)
+	c, queries, err := gov(ctx, env, collection.Crawl)
 	if err != nil {
 		return nil, err
 	}
@@ -60,12 +61,11 @@ func runAo11Table4(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 	t := lab.NewTable("Length ratio R and length of the intersection before list x+1", "stage", rows, columns)
 	shares := lab.NewTable("Share of queries by their number of terms, %", "terms", []string{"2", "3", "4", "5", "6"}, []string{"share"})
 	lists := listCache{c: c, lists: map[string][]uint32{}}
-	most := lab.Pick(env, 2000, 20)
 	for n := leastTerms; n <= mostTerms; n++ {
 		i := n - leastTerms
 		shares.Set(i, 0, 100*float64(len(byTerms[n]))/float64(len(queries)))
 		shares.SetPaper(i, 0, ao11Shares[i])
-		ratios, lengths, err := meanStages(ctx, &lists, spread(byTerms[n], most), n)
+		ratios, lengths, err := meanStages(ctx, &lists, spread(byTerms[n], lab.Pick(env, 2000, 20)), n)
 		if err != nil {
 			return nil, err
 		}
