@@ -128,8 +128,7 @@ func (k *kernel2) finish(v VecVirtual, lanes int) VecVirtual {
 
 // tail writes the unpacking of the tail: of each value the word of 32 bits in which
 // it begins, shifted right, and the one behind, shifted left. It fails, with another
-// number, unless a whole word is behind src. Values go through the stack, so that no
-// more of them are stored than there are.
+// number, unless a whole word is behind src.
 func (k *kernel2) tail() {
 	width, size := k.kernel.tail()
 	whole := GP64()
@@ -172,6 +171,18 @@ func (k *kernel2) tail() {
 	SUBQ(Imm(lanes2), k.left)
 	JNE(LabelRef("tailGroup"))
 	JMP(LabelRef("end"))
+	k.lastValues(v)
+	Label("short")
+	code := GP64()
+	MOVQ(I32(-2), code)
+	Store(code, Return("sizeAndWide"))
+	VZEROUPPER()
+	RET()
+}
+
+// lastValues writes the storing of the last values of a tail, fewer than a vector,
+// through the stack.
+func (k *kernel2) lastValues(v VecVirtual) {
 	Label("lastValues")
 	buffer := AllocLocal(4 * lanes2)
 	VMOVDQU(v, buffer)
@@ -186,10 +197,4 @@ func (k *kernel2) tail() {
 	DECQ(k.left)
 	JNE(LabelRef("value"))
 	JMP(LabelRef("end"))
-	Label("short")
-	code := GP64()
-	MOVQ(I32(-2), code)
-	Store(code, Return("sizeAndWide"))
-	VZEROUPPER()
-	RET()
 }

@@ -64,7 +64,7 @@ type shift struct {
 func (s selector) shifts(slot, groups int) []shift {
 	first := shift{}
 	low, high := shift{second: true}, shift{second: true, left: true}
-	any := [3]bool{}
+	needed := [3]bool{}
 	for g := range groups {
 		from := (slot + g) * s.bits
 		to := from + s.bits
@@ -74,20 +74,20 @@ func (s selector) shifts(slot, groups int) []shift {
 			switch {
 			case to <= 32:
 				f = from
-				any[0] = true
+				needed[0] = true
 			case from >= 32:
 				l = from - 32
-				any[1] = true
+				needed[1] = true
 			default:
 				f, h = from, 32-from
-				any[0], any[2] = true, true
+				needed[0], needed[2] = true, true
 			}
 		}
 		first.counts, low.counts, high.counts = append(first.counts, f), append(low.counts, l), append(high.counts, h)
 	}
 	var out []shift
 	for i, x := range []shift{first, low, high} {
-		if any[i] {
+		if needed[i] {
 			out = append(out, x)
 		}
 	}
