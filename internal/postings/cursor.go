@@ -158,7 +158,7 @@ func (c *Cursor) seek(i int, target uint32) int {
 // posting the current posting. On an error it returns false.
 func (c *Cursor) load(i int) bool {
 	size, err := c.list.DecodeDocIDs(i, &c.docIDs)
-	if err == nil && c.dir[i].Last > c.dir[len(c.dir)-1].Last {
+	if err == nil && c.dir[i].Last > c.list.last {
 		err = errBeyondLast(i)
 	}
 	if err != nil {

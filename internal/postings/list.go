@@ -62,6 +62,7 @@ type List struct {
 	// stead, so that a List may be copied. directory and Block serve both.
 	dir     []BlockEntry
 	single  [1]BlockEntry
+	last    uint32 // DocID of the last posting, by the directory
 	payload []byte
 	// positions and frontiers are the list's own bytes, empty if absent. The
 	// directory of the positions is the end of positions.
@@ -95,7 +96,7 @@ func (l *List) Open(m Meta, c codec.Codec, postings, positions, frontiers []byte
 	}
 	n := m.NumBlocks()
 	if n == 1 {
-		l.payload = bytes
+		l.payload, l.last = bytes, m.Last
 		l.single[0] = BlockEntry{First: m.First, Last: m.Last, Bound: m.Max, DocWidth: m.DocWidth, FreqWidth: m.FreqWidth}
 		return nil
 	}
@@ -105,6 +106,7 @@ func (l *List) Open(m Meta, c codec.Codec, postings, positions, frontiers []byte
 	}
 	l.payload = bytes[: len(bytes)-size : len(bytes)-size]
 	l.dir = viewDirectory(bytes[len(bytes)-size:], n)
+	l.last = l.dir[n-1].Last
 	l.lists, _ = c.(codec.ListCodec)
 	if len(l.positions) > 0 && len(l.positions) < 4*n {
 		return fmt.Errorf("positions of %d bytes with a directory of %d: %w", len(l.positions), 4*n, base.ErrCorrupt)
@@ -133,7 +135,7 @@ func (l *List) BlockSize(i int) int {
 func (l *List) HasPositions() bool { return len(l.positions) > 0 }
 
 // LastDocID returns the last DocID of the list, which must not be empty.
-func (l *List) LastDocID() base.DocID { return base.DocID(l.Block(l.NumBlocks() - 1).Last) }
+func (l *List) LastDocID() base.DocID { return base.DocID(l.last) }
 
 // blockBytes returns the bytes of block i, with those of later blocks behind.
 func (l *List) blockBytes(i int) ([]byte, error) {

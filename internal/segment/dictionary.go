@@ -123,6 +123,15 @@ func parsePartitions(table []byte, fsts, records uint64, numFields int) ([]parti
 	return parts, nil
 }
 
+// numTerms is the number of terms of all fields.
+func (d *dictionary) numTerms() uint64 {
+	n := uint64(0)
+	for i := range d.partitions {
+		n += d.partitions[i].numTerms
+	}
+	return n
+}
+
 func comparePartition(p *partition, field base.FieldID, term []byte) int {
 	if p.field != field {
 		return int(p.field) - int(field)

@@ -24,6 +24,7 @@ type Segment struct {
 	files                          []*sealed.File // all, in the order of Meta.Files
 	postings, positions, frontiers *sealed.File   // positions may be nil
 	dict                           *dictionary
+	lists                          *listCache
 	ids                            *idTable
 	lengths                        []fieldLengths
 	stored                         *StoredReader // nil: none
@@ -100,6 +101,7 @@ func (s *Segment) open(fs vfs.FS) (err error) {
 	if s.dict, err = newDictionary(byName[fileTerms], byName[fileRecords], len(s.meta.Fields)); err != nil {
 		return err
 	}
+	s.lists = newListCache(s.dict.numTerms())
 	if s.ids, err = newIDTable(byName[fileIDs], s.meta.NumDocs); err != nil {
 		return err
 	}
@@ -224,7 +226,8 @@ const (
 
 // Find opens the list of a term, DocIDs and frequencies, and reports whether
 // there is one. It checks the list's bytes, and the field's lengths, if they
-// are touched for the first time, and allocates nothing otherwise. The error
+// are touched for the first time, and allocates only to keep what it found for
+// the next time (listCache). The error
 // wraps base.ErrCorrupt. l is undefined unless the term was found.
 func (s *Segment) Find(f base.FieldID, term []byte, l *postings.List) (found bool, err error) {
 	return s.FindParts(f, term, 0, l)
@@ -232,12 +235,19 @@ func (s *Segment) Find(f base.FieldID, term []byte, l *postings.List) (found boo
 
 // FindParts is Find and opens more of the list.
 func (s *Segment) FindParts(f base.FieldID, term []byte, parts Parts, l *postings.List) (found bool, err error) {
+	hash := s.lists.hash(f, term)
+	if parts == 0 && s.lists.get(hash, f, term, l) {
+		return true, nil
+	}
 	m, found, err := s.dict.meta(f, term)
 	if err == nil && found {
 		err = s.openList(f, &m, parts, l)
 	}
 	if err != nil {
 		return false, s.listError(f, term, err)
+	}
+	if found && parts == 0 {
+		s.lists.put(hash, f, term, l)
 	}
 	return found, nil
 }

@@ -1,0 +1,76 @@
+package segment
+
+import (
+	"bytes"
+	"hash/maphash"
+	"math/bits"
+	"sync/atomic"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/postings"
+)
+
+const (
+	// cacheWays is the number of places in which a term's list may be kept.
+	cacheWays = 4
+	// maxCacheSets bounds the lists that are kept: 16,384, about 6 MB.
+	maxCacheSets = 1 << 12
+)
+
+// listCache keeps opened lists by term, since queries ask for few terms over
+// and over: a look-up costs about 40 ns, in the dictionary and records about
+// 800. It is a set-associative cache without locks: a list is in one of four
+// places that the term's hash tells, and a new one takes the place of another.
+// Safe for concurrent use.
+type listCache struct {
+	seed maphash.Seed
+	sets [][cacheWays]atomic.Pointer[cachedList]
+	next atomic.Uint32 // way to be replaced
+}
+
+// cachedList does not change.
+type cachedList struct {
+	hash  uint64
+	field base.FieldID
+	term  []byte
+	list  postings.List // without positions and frontiers
+}
+
+// newListCache returns a cache for a segment with that many terms.
+func newListCache(numTerms uint64) *listCache {
+	sets := min(maxCacheSets, 1<<bits.Len64(numTerms/cacheWays))
+	return &listCache{seed: maphash.MakeSeed(), sets: make([][cacheWays]atomic.Pointer[cachedList], sets)}
+}
+
+func (c *listCache) hash(f base.FieldID, term []byte) uint64 {
+	return maphash.Bytes(c.seed, term) + uint64(f)*0x9e3779b97f4a7c15
+}
+
+func (c *listCache) set(hash uint64) *[cacheWays]atomic.Pointer[cachedList] {
+	return &c.sets[hash&uint64(len(c.sets)-1)]
+}
+
+// get copies the list of a term to l and reports whether it was there.
+func (c *listCache) get(hash uint64, f base.FieldID, term []byte, l *postings.List) bool {
+	set := c.set(hash)
+	for i := range set {
+		e := set[i].Load()
+		if e != nil && e.hash == hash && e.field == f && bytes.Equal(e.term, term) {
+			*l = e.list
+			return true
+		}
+	}
+	return false
+}
+
+// put keeps a copy of the list of a term.
+func (c *listCache) put(hash uint64, f base.FieldID, term []byte, l *postings.List) {
+	e := &cachedList{hash: hash, field: f, term: bytes.Clone(term), list: *l}
+	set := c.set(hash)
+	for i := range set {
+		if set[i].Load() == nil && set[i].CompareAndSwap(nil, e) {
+			return
+		}
+	}
+	set[c.next.Add(1)%cacheWays].Store(e)
+}
