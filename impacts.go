@@ -16,6 +16,9 @@ import (
 // impact-ordered lists: Index.BuildImpacts makes them. It is an ErrBadInput too.
 var ErrNoImpacts = index.ErrNoImpacts
 
+// DefaultImpactCodec is the codec of impact-ordered lists unless told otherwise.
+const DefaultImpactCodec = impact.DefaultCodec
+
 // ImpactOptions say how BuildImpacts makes impact-ordered lists. The zero value has
 // the defaults.
 type ImpactOptions struct {

@@ -19,6 +19,7 @@ import (
 	"github.com/griffin-search/griffin/internal/exec"
 	"github.com/griffin-search/griffin/internal/latency"
 	"github.com/griffin-search/griffin/internal/query"
+	"github.com/griffin-search/griffin/internal/saat"
 	"github.com/griffin-search/griffin/trec"
 )
 
@@ -68,6 +69,8 @@ func traversalNames() string {
 	for _, mode := range []griffin.Mode{griffin.ModeOr, griffin.ModeAnd} {
 		fmt.Fprintf(&b, "\n  %-4s %s", mode, strings.Join(griffin.Traversals(mode), ", "))
 	}
+	fmt.Fprintf(&b, "\n  %-4s accumulators %s", griffin.ModeSaat, strings.Join(griffin.Accumulators(), ", "))
+	b.WriteString(";\n       those with a heap take options, as in array:heap=1,outlined")
 	return b.String()
 }
 
@@ -151,7 +154,10 @@ func (a *app) bench(ctx context.Context, o benchOptions, dir string) error {
 	defer snapshot.Release()
 	b := &benchmark{
 		options: o, searcher: exec.NewSearcher(snapshot, nil), weighted: snapshot.Options.Weighted(),
-		exec:     exec.Options{Mode: mode, K: o.k, Traversal: o.traversal},
+		exec: exec.Options{
+			Mode: mode, K: o.k, Traversal: o.traversal,
+			Accumulators: o.accumulators, Budget: saat.Budget{Postings: o.rho.postings, Time: o.rho.time},
+		},
 		recorder: latency.NewRecorder(len(topics), o.runs),
 		result: benchResult{
 			Index: filepath.Base(dir), Queries: len(topics), Mode: mode, K: o.k, Threads: o.threads, Runs: o.runs, Prepared: o.prepared,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/griffin-search/griffin"
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/trec"
 )
@@ -70,6 +71,8 @@ func hint(command string, err error) string {
 		return "see what is damaged with: griffin verify INDEX; then rebuild it or restore a copy"
 	case errors.Is(err, base.ErrLocked):
 		return "wait until the other griffin that writes to this index has ended"
+	case errors.Is(err, griffin.ErrNoImpacts):
+		return "make them with: griffin impacts INDEX"
 	case errors.Is(err, base.ErrVersion):
 		return "use the griffin that wrote the index, or a newer one"
 	}

@@ -29,6 +29,7 @@ type indexOptions struct {
 	threads   int
 	update    bool
 	replace   bool
+	impacts   bool
 	files     griffin.FilesOptions
 }
 
@@ -88,6 +89,7 @@ Analyzers:
 	f.Float64Var(&o.weights, "weights", 0, "index the \"vector\" of JSON records, terms with weights of a learned model, to a precision of one part in N (1 for whole numbers)")
 	f.Lookup("weights").NoOptDefVal = "100"
 	f.StringVar(&o.files.Reorder, "reorder", "none", "renumber documents so that like ones are neighbours: bp or none")
+	f.BoolVar(&o.impacts, "impacts", false, "make impact-ordered lists, too, which mode saat searches: griffin impacts")
 	f.Float32Var(&o.k1, "k1", 0.9, "BM25's k1")
 	f.Float32Var(&o.b, "b", 0.4, "BM25's b")
 	f.Var(&o.memory, "memory", "memory to use, such as 512M or 4G")
@@ -194,6 +196,11 @@ func (a *app) indexFiles(ctx context.Context, ix *griffin.Index, o indexOptions,
 	bar.close()
 	if err != nil {
 		return built, err
+	}
+	if o.impacts {
+		if _, err := a.buildImpacts(ctx, ix, impactsOptions{}); err != nil {
+			return built, err
+		}
 	}
 	built.Index, err = ix.Stats()
 	return built, err

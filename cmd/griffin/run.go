@@ -71,6 +71,9 @@ func (a *app) run(ctx context.Context, o runOptions, dir string) error {
 	if err != nil {
 		return err
 	}
+	if mode == griffin.ModeSaat && len(o.openOptions) > 0 {
+		return usagef("--k1 and --b are those that impacts were computed with: griffin impacts INDEX --k1 K1 --b B makes them anew")
+	}
 	part, err := trec.ParseTopicPart(o.part)
 	if err != nil {
 		return usageError{err}
@@ -85,7 +88,7 @@ func (a *app) run(ctx context.Context, o runOptions, dir string) error {
 	}
 	defer ix.Close()
 
-	opts := []griffin.SearchOption{griffin.WithK(o.k), griffin.WithMode(mode), griffin.WithTraversal(o.traversal), griffin.WithIDsOnly()}
+	opts := append(o.rankingFlags.searchOptions(mode), griffin.WithIDsOnly())
 	if !o.syntax {
 		opts = append(opts, griffin.WithPlainWords())
 	}

@@ -31,7 +31,8 @@ found, score and time. Without a query it opens a prompt with history.
 
 Queries: words; "a phrase"; field:word; +required; -excluded; word^2 counts
 double; (groups); AND, OR and NOT between them. In mode or, the default, any word
-will do; in mode and, all must be there; and+or takes any where all find too few.`,
+will do; in mode and, all must be there; and+or takes any where all find too few.
+Mode saat takes any, too, from impact-ordered lists: see griffin impacts --help.`,
 		Example: `  griffin search notes.idx rate limit
   griffin search notes.idx '"rate limit" +http -draft' --k 20
   griffin search notes.idx 'title:parser error^2' --mode and --trace
@@ -65,9 +66,7 @@ func (a *app) search(ctx context.Context, o searchOptions, dir string, words []s
 	}
 	defer ix.Close()
 
-	opts := []griffin.SearchOption{
-		griffin.WithK(o.k), griffin.WithOffset(o.offset), griffin.WithMode(mode), griffin.WithTraversal(o.traversal),
-	}
+	opts := append(o.rankingFlags.searchOptions(mode), griffin.WithOffset(o.offset))
 	if o.trace {
 		opts = append(opts, griffin.WithTrace())
 	}
@@ -120,6 +119,9 @@ func (a *app) printHits(r *griffin.Results) {
 		if h.Snippet.Text != "" {
 			a.printf("%s", wrap(h.Snippet, st, 92, "    "))
 		}
+	}
+	if r.Missed > 0 {
+		a.printf("%snote: the budget ended; any score may be up to %g too low%s\n", st.dim, r.Missed, st.reset)
 	}
 	a.printf("%s%s of %s in %s (%s, %s)%s\n", st.dim, plural(len(r.Hits), "hit"), plural(r.NumDocs, "document"), took(r.Took), r.Mode, r.Traversal, st.reset)
 }

@@ -64,6 +64,9 @@ func (a *app) printStats(s griffin.Stats) {
 		a.printf("%-12s %12s %7.1f%%\n", p, sizeOf(s.Parts[p]), 100*float64(s.Parts[p])/float64(max(s.SizeBytes, 1)))
 	}
 	a.printf("\n%.2f bits per posting\n", s.BitsPerPosting)
+	if s.Impacts != nil {
+		a.printImpacts(s.Impacts)
+	}
 
 	if len(s.Segments) > 1 {
 		a.printf("\n%s%-16s %14s %10s %12s%s\n", st.bold, "segment", "documents", "deleted", "size", st.reset)

@@ -118,7 +118,7 @@ func TestCompileUnknownField(t *testing.T) {
 }
 
 func TestModeNames(t *testing.T) {
-	if got, want := modeNames[:], []string{"or", "and", "and+or"}; !slices.Equal(got, want) {
+	if got, want := modeNames[:], []string{"or", "and", "and+or", "saat"}; !slices.Equal(got, want) {
 		t.Errorf("names %q, want %q", got, want)
 	}
 	for _, name := range modeNames {

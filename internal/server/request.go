@@ -49,7 +49,7 @@ func (h *handler) parseRequest(r *http.Request, strict bool) (searchRequest, *ap
 	if mode := values.Get("mode"); mode != "" {
 		// In an address a plus sign means a blank: mode=and+or arrives as "and or".
 		if req.Mode, err = griffin.ParseMode(strings.ReplaceAll(mode, " ", "+")); err != nil {
-			return req, badParameter("mode %.40q is none of or, and, and+or", mode)
+			return req, badParameter("mode %.40q is none of or, and, and+or, saat", mode)
 		}
 	}
 	k, apiErr := intParameter(values, "k", griffin.DefaultK, 1, h.MaxK)
