@@ -102,6 +102,11 @@ pictures: build ## take the pictures of the documents anew (needs Chromium)
 bench: ## Go benchmarks of all packages; compare two outputs with .build/bin/benchstat
 	go test -run '^$$' -bench . -benchmem -count 1 ./...
 
+.PHONY: bench-codecs
+bench-codecs: ## speed and size of all codecs (INDEX=… for its lists), into docs/benchmarks
+	go run ./bench/codecs $(if $(INDEX),-index $(INDEX)) -commit "$$(git describe --always --dirty)" \
+		-json docs/benchmarks/codecs.json -markdown docs/benchmarks/codecs.md
+
 .PHONY: cover
 cover: ## test coverage as .build/cover.html
 	@mkdir -p .build

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/griffin-search/griffin/codec"
+)
+
+// options are the program's flags.
+type options struct {
+	index, json, markdown, commit string
+	codecs                        []string
+	widths                        []int
+	budget                        time.Duration
+	every                         int
+}
+
+func parseOptions(args []string) (options, error) {
+	o := options{widths: []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 20, 24}}
+	flags := flag.NewFlagSet("codecs", flag.ContinueOnError)
+	flags.Usage = func() {
+		fmt.Fprintf(flags.Output(), "usage: codecs [flags]\n\nexample: codecs -index wiki.idx -markdown codecs.md\n\n")
+		flags.PrintDefaults()
+	}
+	flags.StringVar(&o.index, "index", "", "index whose lists are measured too; without it, synthetic blocks only")
+	flags.StringVar(&o.json, "json", "", "write the result to this file")
+	flags.StringVar(&o.markdown, "markdown", "", "write the tables to this file, and not to standard output")
+	flags.StringVar(&o.commit, "commit", "", "what was measured, for the result")
+	flags.DurationVar(&o.budget, "time", 20*time.Millisecond, "time for each figure")
+	flags.IntVar(&o.every, "every", 1, "take each N-th list of the index for sizes")
+	names := flags.String("codecs", strings.Join(codec.Names(), " "), "codecs, with parameters if wanted, spaces between")
+	widths := flags.String("widths", "", "widths of synthetic values in bits, commas between")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	o.codecs = strings.Fields(*names)
+	if *widths != "" {
+		o.widths = nil
+		for w := range strings.SplitSeq(*widths, ",") {
+			width, err := strconv.Atoi(w)
+			if err != nil || width < 0 || width > 24 {
+				return o, fmt.Errorf("-widths %s: want whole numbers in 0..24", *widths)
+			}
+			o.widths = append(o.widths, width)
+		}
+	}
+	if flags.NArg() > 0 || o.every < 1 || o.budget <= 0 {
+		return o, errors.New("an argument, or a number that is too small; see -help")
+	}
+	return o, nil
+}
+
+func main() {
+	o, err := parseOptions(os.Args[1:])
+	if errors.Is(err, flag.ErrHelp) {
+		return
+	}
+	if err == nil {
+		err = run(o)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "codecs:", err)
+		os.Exit(1)
+	}
+}
+
+func run(o options) error {
+	codecs := make([]codec.Codec, 0, len(o.codecs))
+	for _, name := range o.codecs {
+		c, err := codec.Lookup(name)
+		if err != nil {
+			return err
+		}
+		codecs = append(codecs, c)
+	}
+	r := newResult(o)
+	var sets []set
+	for _, width := range o.widths {
+		sets = append(sets, synthetic(width))
+	}
+	if o.index != "" {
+		lists, err := openLists(o.index)
+		if err != nil {
+			return err
+		}
+		defer lists.close()
+		s, err := lists.sample()
+		if err != nil {
+			return err
+		}
+		sets = append(sets, s)
+		if r.Sizes, err = lists.sizes(codecs, o.every); err != nil {
+			return err
+		}
+		r.NumPostings = lists.numPostings
+	}
+	var err error
+	if r.Speeds, err = speeds(codecs, sets, o.budget); err != nil {
+		return err
+	}
+	r.Bars = bars(r.Speeds)
+	return r.write(o)
+}
+
+// command returns how the program was called, files without their folders, which
+// differ from machine to machine.
+func command() string {
+	words := []string{"codecs"}
+	for _, arg := range os.Args[1:] {
+		words = append(words, filepath.Base(arg))
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/griffin-search/griffin/codec"
+	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/postings"
+	"github.com/griffin-search/griffin/internal/vfs"
+)
+
+// list is what is encoded of a list: full blocks of it.
+type list struct {
+	base          uint32 // the DocID before the first, or codec.NoBase
+	docIDs, freqs []uint32
+}
+
+// set is lists that are measured together.
+type set struct {
+	data  string // "uniform" or "lists"
+	width int    // of "uniform"
+	lists []list
+}
+
+// blocksOf is how many blocks a list of a set has.
+const blocksOf = 16
+
+// synthetic returns lists with gaps and frequencies, less one, that are uniform below
+// 2^width. Some value of each block has width bits.
+func synthetic(width int) set {
+	rng := rand.New(rand.NewPCG(uint64(width), 1))
+	s := set{data: "uniform", width: width}
+	for range 2 {
+		l := list{base: codec.NoBase}
+		next := uint32(0)
+		for i := range blocksOf * codec.BlockLen {
+			v := rng.Uint32N(1 << width)
+			if i%codec.BlockLen == 77 && width > 0 {
+				v |= 1 << (width - 1)
+			}
+			l.docIDs = append(l.docIDs, next+v)
+			l.freqs = append(l.freqs, v+1)
+			next += v + 1
+		}
+		s.lists = append(s.lists, l)
+	}
+	return s
+}
+
+// lists are the posting lists of an index, in its default field.
+type lists struct {
+	snapshot    *index.Snapshot
+	numPostings int
+}
+
+func openLists(dir string) (*lists, error) {
+	ix, err := index.Open(vfs.OS, dir)
+	if err != nil {
+		return nil, err
+	}
+	snapshot, err := ix.Snapshot()
+	if err := errors.Join(err, ix.Close()); err != nil { // a snapshot outlives its index
+		return nil, err
+	}
+	return &lists{snapshot: snapshot}, nil
+}
+
+func (l *lists) close() { l.snapshot.Release() }
+
+// each calls visit with every list.
+func (l *lists) each(visit func(p *postings.List) error) error {
+	for _, view := range l.snapshot.Segments {
+		for it := view.Terms(0, nil); ; {
+			if !it.Next() {
+				if err := it.Err(); err != nil {
+					return err
+				}
+				break
+			}
+			var p postings.List
+			if _, err := view.Find(0, it.Term(), &p); err != nil {
+				return err
+			}
+			if err := visit(&p); err != nil {
+				return fmt.Errorf("term %q: %w", it.Term(), err)
+			}
+		}
+	}
+	return nil
+}
+
+// decode appends blocks from..to-1 of a list to l.
+func (l *list) decode(p *postings.List, from, to int) error {
+	var docIDs, freqs [codec.BlockLen]uint32
+	for i := from; i < to; i++ {
+		size, err := p.DecodeDocIDs(i, &docIDs)
+		if err == nil {
+			err = p.DecodeFreqs(i, size, &freqs)
+		}
+		if err != nil {
+			return err
+		}
+		n := p.BlockSize(i)
+		l.docIDs, l.freqs = append(l.docIDs, docIDs[:n]...), append(l.freqs, freqs[:n]...)
+	}
+	return nil
+}
+
+// stretches is how many stretches of lists a sample takes.
+const stretches = 32
+
+// sample returns stretches of blocksOf full blocks, spread evenly over the postings of
+// lists that have as many.
+func (l *lists) sample() (set, error) {
+	total := 0
+	full := func(p *postings.List) int { return int(p.DocFreq) / codec.BlockLen / blocksOf } // stretches of p
+	if err := l.each(func(p *postings.List) error {
+		l.numPostings += int(p.DocFreq)
+		total += full(p)
+		return nil
+	}); err != nil {
+		return set{}, err
+	}
+	s := set{data: "lists"}
+	seen := 0
+	err := l.each(func(p *postings.List) error {
+		for i := range full(p) {
+			// The stretches in which the number of those to be taken steps up.
+			if seen++; seen*stretches/total == (seen-1)*stretches/total {
+				continue
+			}
+			part := list{base: codec.NoBase}
+			if i > 0 {
+				part.base = p.Block(i*blocksOf - 1).Last
+			}
+			if err := part.decode(p, i*blocksOf, (i+1)*blocksOf); err != nil {
+				return err
+			}
+			s.lists = append(s.lists, part)
+		}
+		return nil
+	})
+	if err == nil && len(s.lists) == 0 {
+		err = fmt.Errorf("the index has no list of %d postings", blocksOf*codec.BlockLen)
+	}
+	return s, err
+}

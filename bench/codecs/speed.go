@@ -1,0 +1,198 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/griffin-search/griffin/codec"
+	"github.com/griffin-search/griffin/internal/simd"
+)
+
+// speed is a measured figure.
+type speed struct {
+	Codec string `json:"codec"`
+	SIMD  string `json:"simd"`
+	// What is decoded: "docids" and "freqs" by block, "list" (of DocIDs) at once.
+	What string `json:"what"`
+	// Data is "uniform", of values up to Width bits, or "lists".
+	Data  string `json:"data"`
+	Width int    `json:"width,omitempty"`
+	// Gints is 10^9 values a second, Bits how many bits a value takes.
+	Gints float64 `json:"gints_per_s"`
+	Bits  float64 `json:"bits_per_value"`
+}
+
+// encoded is a set as a codec encodes it, the blocks one after another. Of lists that
+// are encoded as a whole, DocIDs are in lists.
+type encoded struct {
+	codec  codec.Codec
+	list   codec.ListCodec // nil if DocIDs are encoded by block
+	blocks []block
+	bytes  []byte // of blocks
+	whole  []whole
+	docs   int // bytes of DocIDs
+	freqs  int // and of frequencies
+	values int
+}
+
+type block struct {
+	docs, freqs         int // where they begin in bytes
+	base                uint32
+	docWidth, freqWidth uint8
+	want                *list
+	at                  int // of its first posting in want
+}
+
+type whole struct {
+	bytes []byte
+	want  *list
+}
+
+// padding is behind the last block, where an index has its directory.
+const padding = 64
+
+func encode(c codec.Codec, s set) *encoded {
+	e := &encoded{codec: c}
+	e.list, _ = c.(codec.ListCodec)
+	for i := range s.lists {
+		l := &s.lists[i]
+		e.values += len(l.docIDs)
+		if e.list != nil {
+			b := e.list.AppendList(nil, l.docIDs)
+			e.docs += len(b)
+			e.whole = append(e.whole, whole{bytes: append(b, make([]byte, padding)...), want: l})
+		}
+		base := l.base
+		for at := 0; at < len(l.docIDs); at += codec.BlockLen {
+			b := block{docs: len(e.bytes), base: base, want: l, at: at}
+			ids := l.docIDs[at : at+codec.BlockLen]
+			if e.list == nil {
+				e.bytes, b.docWidth = c.AppendDocIDs(e.bytes, base, ids)
+				e.docs += len(e.bytes) - b.docs
+			}
+			b.freqs = len(e.bytes)
+			e.bytes, b.freqWidth = c.AppendFreqs(e.bytes, l.freqs[at:at+codec.BlockLen])
+			e.freqs += len(e.bytes) - b.freqs
+			base = ids[len(ids)-1]
+			e.blocks = append(e.blocks, b)
+		}
+	}
+	e.bytes = append(e.bytes, make([]byte, padding)...)
+	return e
+}
+
+// docIDs decodes the DocIDs of all blocks. With check, it compares them.
+func (e *encoded) docIDs(dst *[codec.BlockLen]uint32, check bool) error {
+	if e.list != nil {
+		for i := range e.whole {
+			w := &e.whole[i]
+			n := len(w.want.docIDs)
+			for b := range n / codec.BlockLen {
+				if _, err := e.list.DecodeBlock(dst, w.bytes, n, b); err != nil {
+					return err
+				}
+				if check && !slices.Equal(dst[:], w.want.docIDs[b*codec.BlockLen:][:codec.BlockLen]) {
+					return fmt.Errorf("%s: block %d of a list is not what was encoded", e.codec.Name(), b)
+				}
+			}
+		}
+		return nil
+	}
+	for i := range e.blocks {
+		b := &e.blocks[i]
+		if _, err := e.codec.DecodeDocIDs(dst, e.bytes[b.docs:], b.base, codec.BlockLen, b.docWidth); err != nil {
+			return err
+		}
+		if check && !slices.Equal(dst[:], b.want.docIDs[b.at:][:codec.BlockLen]) {
+			return fmt.Errorf("%s: the DocIDs of block %d are not what was encoded", e.codec.Name(), i)
+		}
+	}
+	return nil
+}
+
+// lists decodes all lists at once.
+func (e *encoded) lists(dst []uint32, check bool) error {
+	for i := range e.whole {
+		w := &e.whole[i]
+		if err := e.list.DecodeList(dst[:len(w.want.docIDs)], w.bytes); err != nil {
+			return err
+		}
+		if check && !slices.Equal(dst[:len(w.want.docIDs)], w.want.docIDs) {
+			return fmt.Errorf("%s: list %d is not what was encoded", e.codec.Name(), i)
+		}
+	}
+	return nil
+}
+
+// frequencies decodes the frequencies of all blocks.
+func (e *encoded) frequencies(dst *[codec.BlockLen]uint32, check bool) error {
+	for i := range e.blocks {
+		b := &e.blocks[i]
+		if err := e.codec.DecodeFreqs(dst, e.bytes[b.freqs:], codec.BlockLen, b.freqWidth); err != nil {
+			return err
+		}
+		if check && !slices.Equal(dst[:], b.want.freqs[b.at:][:codec.BlockLen]) {
+			return fmt.Errorf("%s: the frequencies of block %d are not what was encoded", e.codec.Name(), i)
+		}
+	}
+	return nil
+}
+
+// speeds measures all codecs on all sets at all levels of this machine.
+func speeds(codecs []codec.Codec, sets []set, budget time.Duration) ([]speed, error) {
+	var out []speed
+	var block [codec.BlockLen]uint32
+	many := make([]uint32, blocksOf*codec.BlockLen)
+	for _, c := range codecs {
+		for _, s := range sets {
+			e := encode(c, s)
+			for _, level := range simd.Levels() {
+				before := simd.Set(level)
+				for _, what := range []struct {
+					name   string
+					decode func(check bool) error
+					bytes  int
+				}{
+					{"docids", func(check bool) error { return e.docIDs(&block, check) }, e.docs},
+					{"list", func(check bool) error { return e.lists(many, check) }, e.docs},
+					{"freqs", func(check bool) error { return e.frequencies(&block, check) }, e.freqs},
+				} {
+					if what.name == "list" && e.list == nil {
+						continue
+					}
+					if err := what.decode(true); err != nil {
+						return nil, fmt.Errorf("%s, %v: %w", c.Name(), level, err)
+					}
+					least, err := leastTime(what.decode, budget)
+					if err != nil {
+						return nil, err
+					}
+					out = append(out, speed{
+						Codec: c.Name(), SIMD: level.String(), What: what.name, Data: s.data, Width: s.width,
+						Gints: float64(e.values) / float64(least.Nanoseconds()), Bits: 8 * float64(what.bytes) / float64(e.values),
+					})
+				}
+				simd.Set(before)
+			}
+		}
+	}
+	return out, nil
+}
+
+// leastTime runs decode again and again for a time and returns the least that one
+// run took.
+func leastTime(decode func(check bool) error, budget time.Duration) (time.Duration, error) {
+	least := time.Duration(1 << 62)
+	for start := time.Now(); ; {
+		before := time.Now()
+		if err := decode(false); err != nil {
+			return 0, err
+		}
+		now := time.Now()
+		least = min(least, max(1, now.Sub(before)))
+		if now.Sub(start) > budget {
+			return least, nil
+		}
+	}
+}
