@@ -136,7 +136,7 @@ func (r *result) write(o options) error {
 // markdown writes the tables.
 func (r *result) markdown(w io.Writer) {
 	fmt.Fprintf(w, "# Codecs: decode speed and size\n\n")
-	fmt.Fprintf(w, "Written by [`bench/codecs`](../../bench/codecs/doc.go), which says how it is measured; all figures are in\n`codecs.json`. Do not edit.\n\n")
+	fmt.Fprintf(w, "Written by [`bench/codecs`](../../bench/codecs/main.go), which says how it is measured; all figures are in\n`codecs.json`. Do not edit.\n\n")
 	fmt.Fprintf(w, "%s, %d CPUs, SIMD level %s, %s, %s. %s, commit %s.\n\n", r.Machine.CPU, r.Machine.CPUs, r.Machine.SIMD, r.Machine.OS, r.Machine.Go, r.Time, r.Commit)
 	fmt.Fprintf(w, "```text\n%s\n```\n", r.Command)
 	if len(r.Bars) > 0 {
