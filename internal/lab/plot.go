@@ -59,13 +59,9 @@ func (f *Figure) SVG() ([]byte, error) {
 		return nil, err
 	}
 	p := f.frame()
-	var err error
 	if f.Kind == Bars {
-		err = f.addBars(p)
-	} else {
-		err = f.addLines(p)
-	}
-	if err != nil {
+		f.addBars(p)
+	} else if err := f.addLines(p); err != nil {
 		return nil, fmt.Errorf("figure %q: %w", f.Title, err)
 	}
 	c := vgsvg.NewWith(vgsvg.UseWH(figureWidth, figureHeight))
@@ -208,38 +204,54 @@ func (f *Figure) addLines(p *plot.Plot) error {
 	return nil
 }
 
-func (f *Figure) addBars(p *plot.Plot) error {
+func (f *Figure) addBars(p *plot.Plot) {
 	n := len(f.Series)
-	groups := float64(max(1, len(f.Categories)))
-	// Bars of a group take three quarters of its share of the width.
-	width := vg.Length(float64(figureWidth) * 0.62 / groups / float64(n))
+	groups := float64(len(f.Categories))
+	// The bars of a group take two thirds of its share of the width.
+	width := vg.Length(float64(figureWidth) * 0.6 / groups / float64(n))
+	low := math.Inf(1)
 	for i, s := range f.Series {
-		values := make(plotter.Values, len(s.Points))
-		for j, q := range s.Points {
-			values[j] = q.Y
+		offset := width * vg.Length(float64(i)-float64(n)/2)
+		p.Add(&bars{points: s.Points, color: f.color(i), left: offset, right: offset + width})
+		for _, q := range s.Points {
+			low = min(low, q.Y)
 		}
-		bars, err := plotter.NewBarChart(values, width)
-		if err != nil {
-			return err
-		}
-		bars.Color = f.color(i)
-		bars.LineStyle.Width = 0
-		bars.Offset = width * vg.Length(float64(i)-float64(n-1)/2)
-		p.Add(bars)
 	}
 	p.NominalX(f.Categories...)
 	p.X.Min, p.X.Max = -0.55, groups-0.45
 	p.Y.Max *= 1.04
 	if f.LogY {
-		low := math.Inf(1)
-		for _, s := range f.Series {
-			for _, q := range s.Points {
-				low = min(low, q.Y)
-			}
-		}
 		p.Y.Min = math.Pow(10, math.Floor(math.Log10(low)))
+	} else {
+		p.Y.Min = min(0, low)
 	}
-	return nil
+}
+
+// bars are the bars of one series. Those of gonum cannot stand on a logarithmic
+// axis.
+type bars struct {
+	points      []Point
+	color       color.Color
+	left, right vg.Length // from the middle of the group
+}
+
+// DataRange implements plot.DataRanger.
+func (b *bars) DataRange() (xmin, xmax, ymin, ymax float64) {
+	ymin, ymax = math.Inf(1), math.Inf(-1)
+	for _, q := range b.points {
+		ymin, ymax = min(ymin, q.Y), max(ymax, q.Y)
+	}
+	return 0, float64(len(b.points) - 1), ymin, ymax
+}
+
+// Plot implements plot.Plotter.
+func (b *bars) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	bottom := y(max(p.Y.Min, 0))
+	for i, q := range b.points {
+		left, right, top := x(float64(i))+b.left, x(float64(i))+b.right, y(q.Y)
+		c.FillPolygon(b.color, []vg.Point{{X: left, Y: bottom}, {X: left, Y: top}, {X: right, Y: top}, {X: right, Y: bottom}})
+	}
 }
 
 // ticks marks an axis: powers of ten on a logarithmic one, round numbers on a

@@ -34,7 +34,7 @@ func ao11ShareSteps(env *lab.Env) []float64 {
 
 // ao11Lists is the sample of lists whose compression is measured.
 func ao11Lists(env *lab.Env, c *lab.Collection, queries []lab.Query) ([][]uint32, error) {
-	return listsOf(c, queries, 1, lab.Pick(env, 4_000_000, 50_000))
+	return listsOf(c, queries, lab.Pick(env, 4_000_000, 50_000))
 }
 
 // compressionRatio returns the ratio of a codec of ao11Codecs at a share of

@@ -7,6 +7,11 @@ func All() []lab.Experiment {
 	return []lab.Experiment{
 		griffin18Fig10(),
 		griffin18Fig11(),
+		griffin18Table1(),
+		griffin18Fig12(),
+		griffin18Fig13(),
+		ding09Table1(),
+		ding09Table2(),
 		ao11Table1(),
 		ao11Table2(),
 		ao11Fig3(),

@@ -10,33 +10,46 @@ import (
 	"github.com/griffin-search/griffin/internal/lab"
 )
 
-// listsOf returns lists of the terms of queries that have at least least postings,
-// about budget postings in all: every so-many-th of them by length, so that
-// lists of all lengths are among them as in the whole. The longest come last.
-func listsOf(c *lab.Collection, queries []lab.Query, least, budget int) ([][]uint32, error) {
-	type length struct {
-		term string
-		n    int
-	}
-	var lengths []length
-	total := 0
-	for _, term := range lab.DistinctTerms(queries) {
-		n, err := c.DocFreq(term)
+// termLength is a term and the length of its list.
+type termLength struct {
+	term string
+	n    int
+}
+
+// byLength returns the terms of queries that the collection has, shortest list first.
+func byLength(c *lab.Collection, queries []lab.Query) ([]termLength, error) {
+	var terms []termLength
+	for _, t := range lab.DistinctTerms(queries) {
+		n, err := c.DocFreq(t)
 		if err != nil {
 			return nil, err
 		}
-		if n >= least {
-			lengths = append(lengths, length{term, n})
-			total += n
+		if n > 0 {
+			terms = append(terms, termLength{t, n})
 		}
 	}
-	slices.SortFunc(lengths, func(a, b length) int {
+	slices.SortFunc(terms, func(a, b termLength) int {
 		return cmp.Or(cmp.Compare(a.n, b.n), cmp.Compare(a.term, b.term))
 	})
+	return terms, nil
+}
+
+// listsOf returns lists of the terms of queries with about budget postings in all:
+// every so-many-th of them by length, so that
+// lists of all lengths are among them as in the whole. The longest come last.
+func listsOf(c *lab.Collection, queries []lab.Query, budget int) ([][]uint32, error) {
+	terms, err := byLength(c, queries)
+	if err != nil {
+		return nil, err
+	}
+	total := 0
+	for _, t := range terms {
+		total += t.n
+	}
 	step := max(1, (total+budget/2)/budget)
 	var lists [][]uint32
-	for i := step / 2; i < len(lengths); i += step {
-		list, err := c.DocIDs(nil, lengths[i].term)
+	for i := step / 2; i < len(terms); i += step {
+		list, err := c.DocIDs(nil, terms[i].term)
 		if err != nil {
 			return nil, err
 		}

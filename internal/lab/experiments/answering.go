@@ -1,0 +1,72 @@
+package experiments
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/exec"
+	"github.com/griffin-search/griffin/internal/lab"
+	"github.com/griffin-search/griffin/internal/query"
+)
+
+// answers are the times of queries, each the least of some runs, and how many hits
+// each had.
+type answers struct {
+	times []time.Duration
+	hits  []int
+}
+
+// answer times queries on one thread, planning included. A first run warms up.
+func answer(ctx context.Context, env *lab.Env, c *lab.Collection, queries []lab.Query, runs int, o exec.Options) (*answers, error) {
+	scratch, err := exec.NewScratch(c.Snapshot.Options.Analyzer)
+	if err != nil {
+		return nil, err
+	}
+	var plan exec.Plan
+	hits := make([]base.Hit, 0, o.K)
+	a := &answers{times: make([]time.Duration, len(queries)), hits: make([]int, len(queries))}
+	for run := range runs + 1 {
+		for i, q := range queries {
+			if i%64 == 0 {
+				env.Progress(fmt.Sprintf("%s %s", o.Mode, o.Traversal), run*len(queries)+i, (runs+1)*len(queries))
+			}
+			start := time.Now()
+			if err := c.Searcher.PrepareInto(&plan, scratch, &query.Words{Text: q.Text, Boost: 1}, o); err != nil {
+				return nil, fmt.Errorf("query %s: %w", q.ID, err)
+			}
+			found, err := plan.Run(ctx, scratch, hits)
+			if err != nil {
+				return nil, fmt.Errorf("query %s: %w", q.ID, err)
+			}
+			took := time.Since(start)
+			a.hits[i] = len(found.Hits)
+			if run == 1 || run > 1 && took < a.times[i] {
+				a.times[i] = took
+			}
+		}
+	}
+	return a, nil
+}
+
+// milliseconds is the mean time of a query.
+func (a *answers) milliseconds() float64 {
+	sum := time.Duration(0)
+	for _, t := range a.times {
+		sum += t
+	}
+	return float64(sum.Nanoseconds()) / 1e6 / float64(len(a.times))
+}
+
+// orElse is the mean time, in milliseconds, if a query that has fewer than k hits
+// in a is answered by other as well: ding09's AND+OR.
+func (a *answers) orElse(other *answers, k int) float64 {
+	sum := a.milliseconds() * float64(len(a.times))
+	for i, t := range other.times {
+		if a.hits[i] < k {
+			sum += float64(t.Nanoseconds()) / 1e6
+		}
+	}
+	return sum / float64(len(a.times))
+}

@@ -1,0 +1,91 @@
+package experiments
+
+import (
+	"context"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/lab"
+	"github.com/griffin-search/griffin/internal/simd"
+)
+
+func ding09Table1() lab.Experiment {
+	return lab.Experiment{
+		Name: "ding09-table1", Paper: "ding09", Shows: "Table 1", Title: "Decompression speed",
+		Did: "Millions of integers a second that one core and one GPU decompress of the lists of 1,000 queries on GOV2 (25.2 million documents).",
+		Ours: "Lists of all lengths of the 1,000 queries on a generated collection like GOV2, about 20 million postings, from memory, " +
+			"on one core: with the machine's instructions and in pure Go. The codecs that the paper did not have stand below.",
+		Differs: "On the CPU the paper decompresses to gaps, on the GPU to DocIDs; here it is DocIDs, which are also checked to rise. " +
+			"The CPU was an Intel Core 2 Duo of 2.66 GHz, the GPU a GeForce 8800 GTS.",
+		Budget: 2 * time.Minute,
+		Run:    runDing09Table1,
+	}
+}
+
+// noGPU is why a column of a GPU is empty.
+const noGPU = "No GPU kernel of this stage is part of Griffin yet."
+
+func runDing09Table1(ctx context.Context, env *lab.Env) (*lab.Result, error) {
+	c, queries, err := gov2(ctx, env)
+	if err != nil {
+		return nil, err
+	}
+	lists, err := listsOf(c, queries, lab.Pick(env, 20_000_000, 100_000))
+	if err != nil {
+		return nil, err
+	}
+	codecs := []struct {
+		name, spec string
+		cpu, gpu   float64 // the paper's; 0: none
+	}{
+		{"Rice", "rice", 310.63, 305.27},
+		{"PForDelta", "pfordelta", 1165.13, 1237.57},
+		{"ef", "ef", 0, 0},
+		{"qmx", "qmx", 0, 0},
+		{"simdbp", "simdbp", 0, 0},
+		{"vbyte", "vbyte", 0, 0},
+	}
+	var rows []string
+	var variants []lab.Variant
+	best := simd.Current()
+	defer simd.Set(best)
+	for _, k := range codecs {
+		rows = append(rows, k.name)
+		all, err := encodeAll(k.spec, lists)
+		if err != nil {
+			return nil, err
+		}
+		for _, level := range []simd.Level{best, simd.PureGo} {
+			variants = append(variants, lab.Variant{Name: k.name + " " + level.String(), Do: func() error {
+				simd.Set(level)
+				return decodeAll(all)
+			}})
+		}
+	}
+	timings, err := lab.Compare(ctx, lab.Pick(env, 3, 1), variants...)
+	if err != nil {
+		return nil, err
+	}
+	t := lab.NewTable("Millions of integers a second", "", rows, []string{"CPU", "CPU, pure Go", "GPU"})
+	n := count(lists)
+	figure := &lab.Figure{Title: "Decompression speed, one core", Kind: lab.Bars, X: "", Y: "millions of integers a second", Categories: rows}
+	speeds := [2][]float64{}
+	for row, k := range codecs {
+		for column := range 2 {
+			v := timings[2*row+column].PerSecond(n) / 1e6
+			t.Set(row, column, v)
+			speeds[column] = append(speeds[column], v)
+		}
+		t.Leave(row, 2, noGPU)
+		if k.cpu > 0 {
+			t.SetPaper(row, 0, k.cpu)
+			t.SetPaper(row, 2, k.gpu)
+		}
+	}
+	figure.X = "codec"
+	figure.Series = []lab.Series{
+		{Name: "SIMD " + best.String(), Points: lab.Heights(speeds[0]...)},
+		{Name: "pure Go", Points: lab.Heights(speeds[1]...)},
+		{Name: "paper, 2009", Paper: true, Points: lab.Heights(310.63, 1165.13, 0, 0, 0, 0)},
+	}
+	return &lab.Result{Tables: []*lab.Table{t}, Figures: []*lab.Figure{figure}}, nil
+}

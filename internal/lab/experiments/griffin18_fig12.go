@@ -1,0 +1,131 @@
+package experiments
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/lab"
+)
+
+func griffin18Fig12() lab.Experiment {
+	return lab.Experiment{
+		Name: "griffin18-fig12", Paper: "griffin18", Shows: "Fig. 12", Title: "Decompression time by length of list",
+		Did: "About 7,000 lists of 1 K to 10 M elements in groups by length: the mean time to decompress PForDelta on the CPU, and EF on the GPU " +
+			"(Para-EF), whose speed-up is below 2 for lists of 1 K and 10 K and from 11 to 29.6 for longer ones.",
+		Ours: "Lists of a collection like ClueWeb12 that are nearest to each length: PForDelta and EF on one core, to DocIDs, from memory.",
+		Differs: "The paper's times are in a figure without numbers. Up to 60 lists a group. The GPU's column joins later; " +
+			"EF on the CPU shows how much of its speed-up is the code and how much the processor.",
+		Budget: 2 * time.Minute,
+		Run:    runGriffin18Fig12,
+	}
+}
+
+// fig12Lengths are the groups of lists.
+var fig12Lengths = []struct {
+	name string
+	n    int
+}{
+	{"1 K", 1_000},
+	{"10 K", 10_000},
+	{"100 K", 100_000},
+	{"1 M", 1_000_000},
+	{"10 M", 10_000_000},
+}
+
+// nearestLists returns up to most lists whose length is nearest to n, within a
+// factor of 2.5; if there is none, the one that is nearest of all.
+func nearestLists(c *lab.Collection, terms []termLength, n, most int) ([][]uint32, error) {
+	distance := func(t termLength) float64 {
+		return max(float64(t.n)/float64(n), float64(n)/float64(t.n))
+	}
+	sorted := slices.Clone(terms)
+	slices.SortStableFunc(sorted, func(a, b termLength) int { return cmp.Compare(distance(a), distance(b)) })
+	var lists [][]uint32
+	for i, t := range sorted[:min(most, len(sorted))] {
+		if i > 0 && distance(t) > 2.5 {
+			break
+		}
+		l, err := c.DocIDs(nil, t.term)
+		if err != nil {
+			return nil, err
+		}
+		lists = append(lists, l)
+	}
+	return lists, nil
+}
+
+func runGriffin18Fig12(ctx context.Context, env *lab.Env) (*lab.Result, error) {
+	c, queries, err := clueweb(ctx, env)
+	if err != nil {
+		return nil, err
+	}
+	terms, err := byLength(c, queries)
+	if err != nil {
+		return nil, err
+	}
+	var rows []string
+	for _, l := range fig12Lengths {
+		rows = append(rows, l.name)
+	}
+	t := lab.NewTable("Time to decompress a list, µs", "elements", rows,
+		[]string{"mean length", "PForDelta, CPU", "EF, CPU", "PForDelta to EF", "Para-EF, GPU"})
+	t.LeaveColumn(4, noGPU)
+	figure := &lab.Figure{Title: "Time to decompress a list", Kind: lab.Lines, LogX: true, LogY: true, X: "elements of the list", Y: "time, µs"}
+	names := []string{"PForDelta, CPU", "EF, CPU"}
+	series := make([]lab.Series, len(names))
+	for row, l := range fig12Lengths {
+		env.Progress("decompress", row, len(fig12Lengths))
+		lists, err := nearestLists(c, terms, l.n, lab.Pick(env, max(2, min(60, 20_000_000/l.n)), 4))
+		if err != nil {
+			return nil, err
+		}
+		times, err := decodeTimes(ctx, lists, lab.Pick(env, 5, 1), "pfordelta", "ef")
+		if err != nil {
+			return nil, fmt.Errorf("lists of %s: %w", l.name, err)
+		}
+		mean := float64(count(lists)) / float64(len(lists))
+		t.Set(row, 0, mean)
+		t.Set(row, 1, times[0])
+		t.Set(row, 2, times[1])
+		t.Set(row, 3, times[0]/times[1])
+		for i := range series {
+			series[i].Name = names[i]
+			series[i].Points = append(series[i].Points, lab.Point{X: mean, Y: times[i]})
+		}
+	}
+	figure.Series = series
+	return &lab.Result{Tables: []*lab.Table{t}, Figures: []*lab.Figure{figure}}, nil
+}
+
+// decodeTimes returns the mean time to decode a list, in microseconds, by codec.
+func decodeTimes(ctx context.Context, lists [][]uint32, rounds int, specs ...string) ([]float64, error) {
+	var variants []lab.Variant
+	// Short lists are decoded often enough for the clock.
+	repeat := max(1, 2_000_000/max(1, count(lists)))
+	for _, spec := range specs {
+		all, err := encodeAll(spec, lists)
+		if err != nil {
+			return nil, err
+		}
+		variants = append(variants, lab.Variant{Name: spec, Do: func() error {
+			for range repeat {
+				if err := decodeAll(all); err != nil {
+					return err
+				}
+			}
+			return nil
+		}})
+	}
+	timings, err := lab.Compare(ctx, rounds, variants...)
+	if err != nil {
+		return nil, err
+	}
+	times := make([]float64, len(timings))
+	for i, t := range timings {
+		times[i] = t.Per(repeat*len(lists)) / 1000
+	}
+	return times, nil
+}

@@ -1,0 +1,166 @@
+package experiments
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/contraction"
+	"github.com/griffin-search/griffin/internal/lab"
+)
+
+func griffin18Fig13() lab.Experiment {
+	return lab.Experiment{
+		Name: "griffin18-fig13", Paper: "griffin18", Shows: "Fig. 13", Title: "Intersection of lists of comparable length",
+		Did: "Pairs of lists of 1 K to 10 M elements, the longer one less than 16 times as long: the time to intersect them by merging and by binary " +
+			"search, on CPU and GPU. On the CPU merging is faster; the GPU's merge is up to 87 times as fast as the CPU's, its binary search up " +
+			"to 102 times, and its merge up to 2.29 times as fast as its binary search.",
+		Ours: "Pairs of lists of a collection like ClueWeb12 nearest to each length, uncompressed, on one core: a plain merge, a binary search in the " +
+			"longer list for each element of the shorter, and galloping.",
+		Differs: "The paper's times are in a figure without numbers; it does not say whether decompression is in them. Galloping is not in the paper. " +
+			"The GPU's columns join later.",
+		Budget: 2 * time.Minute,
+		Run:    runGriffin18Fig13,
+	}
+}
+
+func runGriffin18Fig13(ctx context.Context, env *lab.Env) (*lab.Result, error) {
+	c, queries, err := clueweb(ctx, env)
+	if err != nil {
+		return nil, err
+	}
+	terms, err := byLength(c, queries)
+	if err != nil {
+		return nil, err
+	}
+	var rows []string
+	for _, l := range fig12Lengths {
+		rows = append(rows, l.name)
+	}
+	methods := []struct {
+		name string
+		do   func(dst, short, long []uint32) []uint32
+	}{
+		{"merge, CPU", mergeIntersect}, {"binary search, CPU", binaryIntersect}, {"galloping, CPU", gallopIntersect},
+	}
+	columns := []string{"mean length"}
+	for _, m := range methods {
+		columns = append(columns, m.name)
+	}
+	t := lab.NewTable("Time of an intersection, µs", "elements", rows, append(columns, "binary to merge", "merge, GPU", "binary search, GPU"))
+	t.LeaveColumn(5, noGPU)
+	t.LeaveColumn(6, noGPU)
+	figure := &lab.Figure{Title: "Time of an intersection", Kind: lab.Lines, LogX: true, LogY: true, X: "elements of a list", Y: "time, µs"}
+	figure.Series = make([]lab.Series, len(methods))
+	for row, l := range fig12Lengths {
+		env.Progress("intersect", row, len(fig12Lengths))
+		lists, err := nearestLists(c, terms, l.n, lab.Pick(env, max(2, min(40, 20_000_000/l.n)), 4))
+		if err != nil {
+			return nil, err
+		}
+		if len(lists) < 2 { // one list is like no other: it stands for both
+			lists = append(lists, lists[0])
+		}
+		times, err := intersectTimes(ctx, lists, lab.Pick(env, 5, 1), func(i int) func(dst, short, long []uint32) []uint32 { return methods[i].do }, len(methods))
+		if err != nil {
+			return nil, err
+		}
+		mean := float64(count(lists)) / float64(len(lists))
+		t.Set(row, 0, mean)
+		for i, us := range times {
+			t.Set(row, 1+i, us)
+			figure.Series[i].Name = methods[i].name
+			figure.Series[i].Points = append(figure.Series[i].Points, lab.Point{X: mean, Y: us})
+		}
+		t.Set(row, 4, times[1]/times[0])
+	}
+	return &lab.Result{Tables: []*lab.Table{t}, Figures: []*lab.Figure{figure}}, nil
+}
+
+// intersectTimes returns the mean time to intersect two lists, each with the one
+// after it, in microseconds, by method.
+func intersectTimes(ctx context.Context, lists [][]uint32, rounds int, method func(i int) func(dst, short, long []uint32) []uint32, methods int) ([]float64, error) {
+	longest := 0
+	for _, l := range lists {
+		longest = max(longest, len(l))
+	}
+	repeat := max(1, 1_000_000/max(1, count(lists)))
+	found := make([]int, methods)
+	var variants []lab.Variant
+	for i := range methods {
+		do, dst := method(i), make([]uint32, 0, longest)
+		variants = append(variants, lab.Variant{Do: func() error {
+			found[i] = 0
+			for range repeat {
+				for j := range lists[1:] {
+					short, long := lists[j], lists[j+1]
+					if len(short) > len(long) {
+						short, long = long, short
+					}
+					found[i] += len(do(dst[:0], short, long))
+				}
+			}
+			return nil
+		}})
+	}
+	timings, err := lab.Compare(ctx, rounds, variants...)
+	if err != nil {
+		return nil, err
+	}
+	times := make([]float64, methods)
+	for i, t := range timings {
+		if found[i] != found[0] {
+			return nil, errors.New("two methods intersect lists to different lengths")
+		}
+		times[i] = t.Per(repeat*(len(lists)-1)) / 1000
+	}
+	return times, nil
+}
+
+// mergeIntersect appends to dst what is in both lists, by stepping through both.
+func mergeIntersect(dst, a, b []uint32) []uint32 {
+	for i, j := 0, 0; i < len(a) && j < len(b); {
+		switch x, y := a[i], b[j]; {
+		case x < y:
+			i++
+		case x > y:
+			j++
+		default:
+			dst = append(dst, x)
+			i++
+			j++
+		}
+	}
+	return dst
+}
+
+// binaryIntersect appends to dst what is in both lists, by a binary search in all
+// of long for each element of short.
+func binaryIntersect(dst, short, long []uint32) []uint32 {
+	for _, x := range short {
+		if at := contraction.Binary(long, 0, len(long), x); at < len(long) && long[at] == x {
+			dst = append(dst, x)
+		}
+	}
+	return dst
+}
+
+// gallopIntersect appends to dst what is in both lists: from where the last element
+// was found it steps twice as far each time until the element is passed.
+func gallopIntersect(dst, short, long []uint32) []uint32 {
+	from := 0
+	for _, x := range short {
+		step := 1
+		for from+step < len(long) && long[from+step] < x {
+			step *= 2
+		}
+		from = contraction.Binary(long, from+step/2, min(len(long), from+step+1), x)
+		if from == len(long) {
+			break
+		}
+		if long[from] == x {
+			dst = append(dst, x)
+		}
+	}
+	return dst
+}
