@@ -1,0 +1,153 @@
+package impact
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"testing"
+
+	"github.com/griffin-search/griffin/codec"
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/sealed"
+	"github.com/griffin-search/griffin/internal/vfs/vfstest"
+)
+
+// seal makes a file with the given payload, whose checksums are right, as no
+// accident makes them.
+func seal(t testing.TB, payload []byte) *vfstest.Mem {
+	t.Helper()
+	fs := vfstest.NewMem()
+	w, err := sealed.Create(fs, "impacts", kind, FormatVersion)
+	if err == nil {
+		_, err = w.Write(payload)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fs
+}
+
+// payloads returns those of small files, one for each codec.
+func payloads(t testing.TB) [][]byte {
+	t.Helper()
+	var out [][]byte
+	for _, name := range codec.Names() {
+		fs := vfstest.NewMem()
+		w, err := Create(fs, "impacts", Options{NumDocs: 900, Ranking: Ranking{Name: RankingExternal}, Codec: name, BitmapBits: 8})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var sparse, dense []Posting
+		for d := range base.DocID(900) {
+			if d%5 == 0 || d%7 == 0 {
+				sparse = append(sparse, Posting{d, uint8(1 + d%2)})
+			}
+			dense = append(dense, Posting{d, uint8(1 + d%3)})
+		}
+		for i, l := range [][]Posting{dense, sparse, sparse[:40], dense[:3]} {
+			if err := w.Add([]byte{'a' + byte(i)}, l); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		f, err := sealed.Open(fs, "impacts", kind, FormatVersion)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, append([]byte(nil), f.Bytes()...))
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out
+}
+
+// FuzzOpen reads everything of a file that an attacker made: values, or an error
+// that says what is wrong.
+func FuzzOpen(f *testing.F) {
+	for _, p := range payloads(f) {
+		f.Add(p, uint32(0), byte(0))
+		f.Add(p, uint32(len(p)/2), byte(1))
+		f.Add(p, uint32(3), byte(0x80))
+	}
+	f.Fuzz(func(t *testing.T, payload []byte, at uint32, flip byte) {
+		if len(payload) > 1<<16 {
+			t.Skip()
+		}
+		payload = append([]byte(nil), payload...)
+		if int(at) < len(payload) {
+			payload[at] ^= flip
+		}
+		x, err := Open(seal(t, payload), "impacts")
+		if err != nil {
+			wantCorrupt(t, err)
+			return
+		}
+		defer x.Close()
+		if x.NumDocs() <= 1<<20 { // Verify takes memory for them
+			wantCorrupt(t, x.Verify(context.Background(), nil))
+		}
+		var segments []Segment
+		var docIDs []base.DocID
+		it := x.Lists()
+		for it.Next() {
+			if segments, err = it.List().AppendSegments(segments[:0]); err != nil {
+				wantCorrupt(t, err)
+				continue
+			}
+			for i := range segments {
+				docIDs, err = x.AppendDocIDs(docIDs[:0], &segments[i])
+				wantCorrupt(t, err)
+			}
+		}
+		wantCorrupt(t, it.Err())
+		var l List
+		for _, term := range []string{"", "a", "b", "zz"} {
+			_, err := x.Find([]byte(term), &l)
+			wantCorrupt(t, err)
+		}
+	})
+}
+
+func wantCorrupt(t *testing.T, err error) {
+	t.Helper()
+	if err != nil && !errors.Is(err, base.ErrCorrupt) && !errors.Is(err, base.ErrVersion) && !errors.Is(err, codec.ErrUnknown) {
+		t.Fatalf("error is %v, want ErrCorrupt", err)
+	}
+}
+
+// A table without an empty slot does not make Find run for ever.
+func TestFindEnds(t *testing.T) {
+	p := payloads(t)[0]
+	x, err := Open(seal(t, p), "impacts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := binary.LittleEndian.Uint64(p[x.table:])
+	for i := range x.numSlots {
+		at := x.table + i*slotBytes
+		if binary.LittleEndian.Uint64(p[at:]) == 0 {
+			binary.LittleEndian.PutUint64(p[at:], max(first, 1))
+		}
+	}
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if x, err = Open(seal(t, p), "impacts"); err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	var l List
+	if found, err := x.Find([]byte("missing"), &l); found {
+		t.Errorf("found, %v", err)
+	}
+	wantCorrupt(t, x.Verify(context.Background(), nil))
+	if x.Verify(context.Background(), nil) == nil {
+		t.Error("Verify finds nothing wrong with a full table")
+	}
+}
