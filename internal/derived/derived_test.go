@@ -229,3 +229,26 @@ func BenchmarkGet(b *testing.B) {
 		}
 	}
 }
+
+func TestGetIfRoom(t *testing.T) {
+	c := NewCache(4 * (1000 + entryOverhead))
+	s := c.NewSegment()
+	get := func(list uint64) *number {
+		v, err := numbers.GetIfRoom(s.List(list), 0, 1000, func() (*number, int64, error) { return &number{list}, 1000, nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	for list := range uint64(4) {
+		if v := get(list); (v != nil) != (list < 2) {
+			t.Errorf("list %d: %v; two take half of the cache", list, v)
+		}
+	}
+	if v := get(1); v == nil || v.n != 1 {
+		t.Errorf("what is kept is not given: %v", v)
+	}
+	if v, err := numbers.GetIfRoom(List{}, 0, 1, nil); v != nil || err != nil {
+		t.Errorf("zero List: %v, %v", v, err)
+	}
+}

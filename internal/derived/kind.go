@@ -44,6 +44,25 @@ func (k *Kind[T]) Get(l List, param uint64, build func() (value *T, sizeBytes in
 	return e.value.(*T), nil
 }
 
+// GetIfRoom is Get for structures that a query can do without, at a cost, such as
+// copies of postings: where it is not kept, it is built only if sizeBytes, about
+// what it will hold, leave half of the cache to others. Else, and with the zero
+// List, the result is nil.
+func (k *Kind[T]) GetIfRoom(l List, param uint64, sizeBytes int64, build func() (value *T, sizeBytes int64, err error)) (*T, error) {
+	if l.segment == nil {
+		return nil, nil
+	}
+	c := l.segment.cache
+	c.mu.RLock()
+	_, known := c.entries[key{kind: &k.kind, segment: l.segment.id, list: l.id, param: param}]
+	room := c.size+sizeBytes+entryOverhead <= c.limit/2
+	c.mu.RUnlock()
+	if !known && !room {
+		return nil, nil
+	}
+	return k.Get(l, param, build)
+}
+
 // errPanicked is what others get that wait for a structure whose build panics.
 var errPanicked = errors.New("derived: building the structure panicked")
 

@@ -17,7 +17,7 @@ import (
 // (Carlson, Xie, He and Yang, "Dynamic superblock pruning for fast learned sparse
 // retrieval", SIGIR 2025), exact.
 //
-// All lists have bounds for the same ranges of 64 documents and superblocks of
+// All lists have bounds for the same ranges of 32 documents and superblocks of
 // 64 ranges. The sums of the bounds are computed for every superblock, which
 // takes no search and no posting. Superblocks are then visited from the greatest
 // sum down, until the sum cannot reach the threshold, which rises fast in this
@@ -67,10 +67,11 @@ type pruning struct {
 type prunedLeg struct {
 	*legState
 	bounds  *rangeBounds
-	unit    base.Score // what one step of the bounds is worth
-	used    uint64     // ranges of the superblock at hand with postings
-	reached base.DocID // the cursor cannot find postings before it
-	decoded int        // blocks, before the cursor was rewound
+	copied  *rangePostings // nil: read the list
+	unit    base.Score     // what one step of the bounds is worth
+	used    uint64         // ranges of the superblock at hand with postings
+	reached base.DocID     // the cursor cannot find postings before it
+	decoded int            // blocks, before the cursor was rewound
 }
 
 // Run implements Traversal.
@@ -110,9 +111,13 @@ func (p *pruning) open(legs []legState) error {
 		if err != nil {
 			return fmt.Errorf("leg %d: %w", l.index, err)
 		}
+		copied, err := l.openPostings(bounds)
+		if err != nil {
+			return fmt.Errorf("leg %d: %w", l.index, err)
+		}
 		// b steps are worth at most b*unit: Scale.Upper rounds up by one, which is
 		// more than the part that b*step can have beyond b times the whole part.
-		leg := prunedLeg{legState: l, bounds: bounds, unit: score.NewScale(l.Term, 0, 0).Upper(bounds.step)}
+		leg := prunedLeg{legState: l, bounds: bounds, copied: copied, unit: score.NewScale(l.Term, 0, 0).Upper(bounds.step)}
 		for s, b := range bounds.supers {
 			p.sums[s] += base.Score(b) * leg.unit
 		}
@@ -179,6 +184,10 @@ func (p *pruning) visit(s int) error {
 	}
 	for i := range p.legs {
 		if l := &p.legs[i]; l.used&promising != 0 {
+			if l.copied != nil {
+				p.accumulateCopy(l, s, l.used&promising)
+				continue
+			}
 			p.accumulate(l, base.DocID(s)*superDocs, l.used&promising)
 			if err := l.cursor.Err(); err != nil { // a rewound cursor forgets it
 				clear(p.accs[:])
@@ -225,6 +234,47 @@ func (p *pruning) accumulate(l *prunedLeg, start base.DocID, ranges uint64) {
 			next = c.LeaveBlock(j)
 		}
 	}
+}
+
+// accumulateCopy is accumulate with a copy of the postings, for superblock s.
+func (p *pruning) accumulateCopy(l *prunedLeg, s int, ranges uint64) {
+	if l.bounds.numbers == nil {
+		for ; ranges != 0; ranges &= ranges - 1 {
+			r := bits.TrailingZeros64(ranges)
+			p.addRange(l, s, r, s*rangesPerSuper+r)
+		}
+		return
+	}
+	from := int(l.bounds.starts[s])
+	for i, r := range l.bounds.numbers[from:l.bounds.starts[s+1]] {
+		if ranges>>(r%rangesPerSuper)&1 == 1 {
+			p.addRange(l, s, int(r%rangesPerSuper), from+i)
+		}
+	}
+}
+
+// addRange adds up the postings of range r of superblock s, which are those of
+// entry i of the copy.
+func (p *pruning) addRange(l *prunedLeg, s, r, i int) {
+	from, to := l.copied.starts[i], l.copied.starts[i+1]
+	at := l.copied.at[from:to]
+	freqs := l.copied.freqs[from:to][:len(at)]
+	accs := (*[rangeDocs]base.Score)(p.accs[r*rangeDocs:])
+	touched := uint64(0)
+	if t := l.Term; t.Linear {
+		for j, a := range at {
+			accs[a%rangeDocs] += t.Score(uint32(freqs[j]), 0)
+			touched |= 1 << (a % rangeDocs)
+		}
+	} else {
+		lengths := l.Lengths[s*superDocs+r*rangeDocs:]
+		for j, a := range at {
+			accs[a%rangeDocs] += t.Score(uint32(freqs[j]), lengths[a])
+			touched |= 1 << (a % rangeDocs)
+		}
+	}
+	p.touched[r] |= touched
+	p.stats.PostingsScored += int64(len(at))
 }
 
 // rewind places the cursor before the first posting again.

@@ -1,6 +1,8 @@
 package traverse
 
 import (
+	"math"
+
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/derived"
 	"github.com/griffin-search/griffin/internal/postings"
@@ -9,7 +11,7 @@ import (
 
 const (
 	// rangeDocs is the number of documents of a range that has a bound of its own.
-	rangeDocs = 64
+	rangeDocs = 32
 	// rangesPerSuper is the number of ranges of a superblock.
 	rangesPerSuper = 64
 	superDocs      = rangeDocs * rangesPerSuper
@@ -107,6 +109,68 @@ func newRangeBounds(l *postings.List, t score.Term, lengths []uint32, numDocs in
 		r.starts = append(r.starts, uint32(len(r.bounds)))
 	}
 	return r, nil
+}
+
+// rangePostings are the postings of a list that has rangeBounds, uncompressed and
+// found without a search: those of entry i of rangeBounds.bounds are starts[i] to
+// starts[i+1]. It is what the paper calls the forward index of a block, list by
+// list.
+type rangePostings struct {
+	starts []uint32
+	at     []uint8  // DocID modulo rangeDocs
+	freqs  []uint16 // lists with greater ones have no copy
+}
+
+// rangePostingsOf are kept as long as they leave room in the cache.
+var rangePostingsOf = derived.NewKind[rangePostings]("range postings")
+
+// openPostings returns a copy of the leg's postings; nil if there is no room for
+// it, or a frequency is too large.
+func (l *legState) openPostings(bounds *rangeBounds) (*rangePostings, error) {
+	sizeBytes := 3*int64(l.List.DocFreq) + 4*int64(len(bounds.bounds)+1)
+	p, err := rangePostingsOf.GetIfRoom(l.Derived, 0, sizeBytes, func() (*rangePostings, int64, error) {
+		p, err := newRangePostings(l.List, bounds)
+		return p, sizeBytes, err
+	})
+	if p == nil || p.starts == nil {
+		return nil, err
+	}
+	return p, err
+}
+
+// newRangePostings reads the list; the result is empty if a frequency is too
+// large.
+func newRangePostings(l *postings.List, bounds *rangeBounds) (*rangePostings, error) {
+	p := &rangePostings{
+		starts: make([]uint32, 0, len(bounds.bounds)+1),
+		at:     make([]uint8, 0, l.DocFreq), freqs: make([]uint16, 0, l.DocFreq),
+	}
+	var c postings.Cursor
+	c.Reset(l, nil)
+	current := -1 // range of the last posting
+	for c.NextBlock() != base.NoDocID {
+		freqs := c.BlockFreqs()
+		if freqs == nil {
+			break
+		}
+		for i, d := range c.BlockDocIDs() {
+			if r := int(d / rangeDocs); r != current {
+				// A sparse list has an entry for this range, a dense one for each.
+				for first := true; first || bounds.numbers == nil && len(p.starts) <= r; first = false {
+					p.starts = append(p.starts, uint32(len(p.at)))
+				}
+				current = r
+			}
+			if freqs[i] > math.MaxUint16 {
+				return new(rangePostings), nil
+			}
+			p.at, p.freqs = append(p.at, uint8(d%rangeDocs)), append(p.freqs, uint16(freqs[i]))
+		}
+	}
+	for len(p.starts) < len(bounds.bounds)+1 {
+		p.starts = append(p.starts, uint32(len(p.at)))
+	}
+	return p, c.Err()
 }
 
 // add adds the list's bounds in the ranges of superblock s, each times unit, to
