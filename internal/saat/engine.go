@@ -26,6 +26,8 @@ type Engine struct {
 	sums16 sums[uint16]
 	sums32 sums[uint32]
 	heaped *heaped // nil: the variant has no heap
+
+	windowBytes int // of a window's accumulators; a multiple of 4*accumulate.Line
 }
 
 // New returns an engine. The error wraps base.ErrBadInput. It takes memory for the
@@ -36,7 +38,7 @@ func New(v Variant) (*Engine, error) {
 	if err := v.normalise(); err != nil {
 		return nil, err
 	}
-	e := &Engine{variant: v}
+	e := &Engine{variant: v, windowBytes: windowBytes}
 	if v.heaped() {
 		e.heaped = newHeaped(v)
 	}

@@ -134,7 +134,7 @@ func (s *sums[T]) windowed(ctx context.Context, e *Engine, q *Query) error {
 	e.selection.reset(q.K, uint32(in.bound), in.kth(q.K))
 	numDocs := x.NumDocs()
 	end := (numDocs + accumulate.Line - 1) / accumulate.Line * accumulate.Line
-	window := windowBytes / (bits.Len64(uint64(^T(0))) / 8)
+	window := e.windowBytes / (bits.Len64(uint64(^T(0))) / 8)
 	if len(s.blocks)+len(s.bitmaps) == 0 {
 		window = end // nothing is left to add
 	}
