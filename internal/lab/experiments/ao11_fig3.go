@@ -18,7 +18,7 @@ func ao11Fig3() lab.Experiment {
 		Ours: ao11Ours + " Beside them stands the sum of the binomial distributions that lists of these lengths would have, " +
 			"if documents were drawn at random.",
 		Differs: "The paper prints the figure without numbers, and has GOV only.",
-		Budget:  time.Minute,
+		Budget:  3 * time.Minute,
 		Run:     runAo11Fig3,
 	}
 }

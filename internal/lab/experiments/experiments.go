@@ -14,6 +14,7 @@ func All() []lab.Experiment {
 		ding09Table2(),
 		ao11Table1(),
 		ao11Table2(),
+		ao11Table3(),
 		ao11Fig3(),
 		ao11Fig7(),
 		ao11Table4(),
