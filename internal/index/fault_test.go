@@ -60,7 +60,16 @@ func faultScenarios() []faultScenario {
 		}
 		return errors.Join(err, w.Close())
 	}}
-	return []faultScenario{fresh, reordered, commit}
+	impacts := faultScenario{name: "impacts", before: docs, after: docs, work: func(t *testing.T, fsys vfs.FS) error {
+		ix, err := Open(fsys, "ix")
+		if err != nil {
+			return err
+		}
+		defer ix.Close()
+		_, err = ix.BuildImpacts(t.Context(), ImpactOptions{})
+		return err
+	}}
+	return []faultScenario{fresh, reordered, commit, impacts}
 }
 
 func (s *faultScenario) prepare(t *testing.T) *vfstest.Mem {

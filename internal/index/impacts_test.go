@@ -1,0 +1,251 @@
+package index
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/impact"
+	"github.com/griffin-search/griffin/internal/score"
+	"github.com/griffin-search/griffin/internal/vfs/vfstest"
+)
+
+// severalSegments returns an index of several segments with deleted documents.
+func severalSegments(t testing.TB, fs *vfstest.Mem) *Index {
+	t.Helper()
+	docs := randomDocs(50, 300, true)
+	ix := create(t, fs, Options{})
+	for i, part := range [][]corpus.Document{docs[:200], docs[200:280], docs[280:]} {
+		w := newWriter(t, ix)
+		addAll(t, w, part)
+		if i > 0 {
+			check(t, w.Delete(docs[7*i].ID))
+		}
+		check(t, w.Commit(t.Context()))
+		check(t, w.Close())
+	}
+	s, err := ix.Snapshot()
+	check(t, err)
+	defer s.Release()
+	if len(s.Segments) < 2 || s.NumLive == s.NumDocs {
+		t.Fatalf("%d segments, %d of %d documents live", len(s.Segments), s.NumLive, s.NumDocs)
+	}
+	return ix
+}
+
+// expectImpacts computes the impacts of the default field by definition.
+func expectImpacts(t testing.TB, s *Snapshot, ranking impact.Ranking) map[string][]impact.Posting {
+	t.Helper()
+	type posting struct {
+		doc          base.DocID
+		freq, length uint32
+	}
+	live, docFreqs := map[string][]posting{}, map[string]uint64{}
+	for i := range s.Segments {
+		v := &s.Segments[i]
+		for doc, d := range dumpSegment(t, v.Segment) {
+			for term, freq := range d.Terms[0] {
+				docFreqs[term]++
+				if v.Live == nil || v.Live.Has(doc) {
+					live[term] = append(live[term], posting{v.Base + base.DocID(doc), freq[0], d.Lengths[0]})
+				}
+			}
+		}
+	}
+	scores := map[string][]base.Score{}
+	q := impact.NewQuantizer()
+	for term, list := range live {
+		scorer := ranking.Term(s.Fields[0].NumDocs, docFreqs[term], s.Fields[0].AvgLen())
+		for _, p := range list {
+			v := scorer.Score(p.freq, p.length)
+			scores[term] = append(scores[term], v)
+			q.See(v)
+		}
+	}
+	out := map[string][]impact.Posting{}
+	for term, list := range live {
+		for i, p := range list {
+			out[term] = append(out[term], impact.Posting{DocID: p.doc, Impact: q.Impact(scores[term][i])})
+		}
+	}
+	return out
+}
+
+// sameImpacts compares the lists of a snapshot with what is expected.
+func sameImpacts(t testing.TB, s *Snapshot, want map[string][]impact.Posting) {
+	t.Helper()
+	x, err := s.Impacts()
+	check(t, err)
+	it := x.Lists()
+	numTerms := 0
+	for it.Next() {
+		segments, err := it.List().AppendSegments(nil)
+		check(t, err)
+		var got []impact.Posting
+		for i := range segments {
+			docIDs, err := x.AppendDocIDs(nil, &segments[i])
+			check(t, err)
+			for _, d := range docIDs {
+				got = append(got, impact.Posting{DocID: d, Impact: segments[i].Impact})
+			}
+		}
+		slices.SortFunc(got, func(a, b impact.Posting) int { return int(a.DocID) - int(b.DocID) })
+		if !slices.Equal(got, want[string(it.Term())]) {
+			t.Fatalf("term %q: %v, want %v", it.Term(), got, want[string(it.Term())])
+		}
+		numTerms++
+	}
+	check(t, it.Err())
+	if numTerms != len(want) {
+		t.Errorf("%d terms, want %d", numTerms, len(want))
+	}
+}
+
+func TestBuildImpacts(t *testing.T) {
+	fs := vfstest.NewMem()
+	ix := severalSegments(t, fs)
+	defer ix.Close()
+	for _, c := range []struct {
+		options ImpactOptions
+		want    impact.Ranking
+	}{
+		{ImpactOptions{}, impact.Ranking{Name: impact.RankingBM25, BM25: score.DefaultBM25}},
+		{
+			ImpactOptions{Ranking: impact.Ranking{Name: impact.RankingATIRE, BM25: score.BM25{K1: 2, B: 0.7}}, Codec: "raw", BitmapBits: -1},
+			impact.Ranking{Name: impact.RankingATIRE, BM25: score.BM25{K1: 2, B: 0.7}},
+		},
+	} {
+		var done, total int64
+		c.options.Progress = func(d, n int64) { done, total = d, n }
+		meta, err := ix.BuildImpacts(t.Context(), c.options)
+		check(t, err)
+		if meta.Ranking != c.want.Name || meta.K1 != c.want.K1 || meta.B != c.want.B || c.options.Codec != "" && meta.Codec != c.options.Codec {
+			t.Errorf("%+v", meta)
+		}
+		if done != total || total == 0 {
+			t.Errorf("progress ends with %d of %d", done, total)
+		}
+		// A snapshot that has the former lists open keeps them: this one is another.
+		other, err := Open(fs, ix.Dir())
+		check(t, err)
+		s, err := other.Snapshot()
+		check(t, err)
+		sameImpacts(t, s, expectImpacts(t, s, c.want))
+		check(t, s.Verify(t.Context(), nil))
+		s.Release()
+		check(t, other.Close())
+	}
+}
+
+// Impacts are of one commit: the next leaves them behind, and who holds the former
+// goes on with them.
+func TestImpactsAreOfOneCommit(t *testing.T) {
+	fs := vfstest.NewMem()
+	ix := severalSegments(t, fs)
+	defer ix.Close()
+	before, err := ix.Snapshot()
+	check(t, err)
+	defer before.Release()
+	if _, err := before.Impacts(); !errors.Is(err, ErrNoImpacts) || !errors.Is(err, base.ErrBadInput) {
+		t.Errorf("before they are made: %v", err)
+	}
+	_, err = ix.BuildImpacts(t.Context(), ImpactOptions{})
+	check(t, err)
+	x, err := before.Impacts()
+	check(t, err)
+	w := newWriter(t, ix)
+	addAll(t, w, randomDocs(51, 3, false))
+	if _, err := ix.BuildImpacts(t.Context(), ImpactOptions{}); !errors.Is(err, base.ErrLocked) {
+		t.Errorf("while a writer is open: %v", err)
+	}
+	check(t, w.Commit(t.Context()))
+	check(t, w.Close())
+	after, err := ix.Snapshot()
+	check(t, err)
+	defer after.Release()
+	if _, err := after.Impacts(); !errors.Is(err, ErrNoImpacts) {
+		t.Errorf("after a commit: %v", err)
+	}
+	if i := slices.IndexFunc(fs.Names(), func(name string) bool { return strings.Contains(name, "impacts-") }); i >= 0 {
+		t.Errorf("%s was left behind", fs.Names()[i])
+	}
+	check(t, x.Verify(t.Context(), nil))
+}
+
+func TestImpactsOfAnotherIndex(t *testing.T) {
+	fs := vfstest.NewMem()
+	ix := severalSegments(t, fs)
+	defer ix.Close()
+	s, err := ix.Snapshot()
+	check(t, err)
+	defer s.Release()
+	for name, o := range map[string]impact.Options{
+		"another index":      {IndexID: newID(), Generation: s.Generation, NumDocs: s.NumDocs},
+		"another generation": {IndexID: s.indexID, Generation: s.Generation - 1, NumDocs: s.NumDocs},
+		"more documents":     {IndexID: s.indexID, Generation: s.Generation, NumDocs: s.NumDocs + 1},
+	} {
+		o.Ranking.Name = impact.RankingExternal
+		w, err := impact.Create(fs, ix.path(impactsName(s.Generation)), o)
+		check(t, err)
+		check(t, w.Close())
+		if _, err := s.Impacts(); !errors.Is(err, base.ErrCorrupt) {
+			t.Errorf("lists of %s: %v", name, err)
+		}
+		if err := s.Verify(t.Context(), nil); !errors.Is(err, base.ErrCorrupt) {
+			t.Errorf("Verify with lists of %s: %v", name, err)
+		}
+	}
+}
+
+func TestBuildImpactsRefuses(t *testing.T) {
+	fs := vfstest.NewMem()
+	empty := create(t, fs, Options{})
+	defer empty.Close()
+	if _, err := empty.BuildImpacts(t.Context(), ImpactOptions{}); !errors.Is(err, base.ErrBadInput) {
+		t.Errorf("nothing committed: %v", err)
+	}
+	ix := severalSegments(t, vfstest.NewMem())
+	defer ix.Close()
+	for _, o := range []ImpactOptions{
+		{Ranking: impact.Ranking{Name: "tfidf"}},
+		{Ranking: impact.Ranking{BM25: score.BM25{K1: 1, B: 2}}},
+		{Codec: "none"},
+	} {
+		if _, err := ix.BuildImpacts(t.Context(), o); !errors.Is(err, base.ErrBadInput) {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+}
+
+// Weights from outside are the impacts.
+func TestImpactsOfWeights(t *testing.T) {
+	for _, greatest := range []uint32{200, 1000} {
+		fs := vfstest.NewMem()
+		ix := create(t, fs, Options{WeightScale: 1})
+		defer ix.Close()
+		w := newWriter(t, ix)
+		want := map[string][]impact.Posting{}
+		q := impact.WeightQuantizer(base.Score(greatest))
+		for i := range uint32(40) {
+			weight := 1 + i*(greatest-1)/39
+			term := fmt.Sprintf("t%d", i%3)
+			check(t, w.Add(&corpus.Document{ID: fmt.Sprint(i), Vector: []corpus.TermWeight{{Term: term, Weight: float64(weight)}}}))
+			want[term] = append(want[term], impact.Posting{DocID: base.DocID(i), Impact: q.Impact(base.Score(weight))})
+		}
+		check(t, w.Commit(t.Context()))
+		check(t, w.Close())
+		_, err := ix.BuildImpacts(t.Context(), ImpactOptions{})
+		check(t, err)
+		if _, err := ix.BuildImpacts(t.Context(), ImpactOptions{Ranking: impact.Ranking{Name: impact.RankingBM25}}); !errors.Is(err, base.ErrBadInput) {
+			t.Errorf("BM25 of weights: %v", err)
+		}
+		s, err := ix.Snapshot()
+		check(t, err)
+		defer s.Release()
+		sameImpacts(t, s, want)
+	}
+}
