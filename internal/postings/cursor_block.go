@@ -87,6 +87,29 @@ func (c *Cursor) LoadBlock(i int) base.DocID {
 	return base.DocID(c.cur)
 }
 
+// ShallowBlock returns the number of the block that the last ShallowNextGEQ
+// found.
+func (c *Cursor) ShallowBlock() int { return c.shallow }
+
+// maxPrefetch is the most bytes of a block that Prefetch loads.
+const maxPrefetch = 512
+
+// Prefetch begins to load the bytes of block i, which must be in the list, into
+// the cache.
+func (c *Cursor) Prefetch(i int) {
+	l := c.list
+	from := uint64(c.dir[i].Offset)
+	if l.lists != nil || from >= uint64(len(l.payload)) {
+		return
+	}
+	p := l.payload[from:]
+	size := maxPrefetch
+	if i+1 < len(c.dir) {
+		size = min(size, int(c.dir[i+1].Offset-c.dir[i].Offset))
+	}
+	scoring.Prefetch(p[:min(size, len(p))])
+}
+
 // bound is the BlockMaxScore of block i.
 func (c *Cursor) bound(i int) score.Bound {
 	if c.bounds != nil {

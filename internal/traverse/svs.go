@@ -42,16 +42,27 @@ type intersection struct {
 	need base.Score  // documents that score less cannot enter
 	legs []*legState // in order of rising DocFreq
 
-	// What is left of the postings of a block of legs[0]: DocIDs, positions in
-	// the block, and sums of contributions of the lists applied so far.
+	// What is left of the postings of a block of legs[0]: DocIDs, and positions in
+	// the block.
+	// Invariant: docIDs[n:][:behind] is NoDocID.
 	n      int
-	docIDs [codec.BlockLen]uint32
+	docIDs [codec.BlockLen + behind]uint32
 	at     [codec.BlockLen]uint8
-	sums   [codec.BlockLen]uint32
 
-	scores [codec.BlockLen]uint32 // contributions of matches
-	matches
+	lookups     [codec.BlockLen]lookup
+	of, matchAt [codec.BlockLen]uint8 // matches in a block: the candidate, the posting
+
+	// Frequencies in the other lists, by number of the leg less one, then position in
+	// the block of legs[0]; and what the scores are computed in.
+	freqs                [][codec.BlockLen]uint32
+	column, sums, scores [codec.BlockLen]uint32
 }
+
+// behind is how many DocIDs are compared at a time.
+const behind = 4
+
+// lookup is a block in which candidates, from index from on, may be.
+type lookup struct{ block, from uint32 }
 
 // Run implements Traversal.
 func (svs) Run(ctx context.Context, s *Scratch, q *Query, queue *topk.Queue) error {
@@ -84,6 +95,7 @@ func (x *intersection) run(ctx context.Context, legs []legState) error {
 		return nil
 	}
 	slices.SortFunc(x.legs, byDocFreq)
+	x.freqs = slices.Grow(x.freqs[:0], len(x.legs)-1)[:len(x.legs)-1]
 	x.need = max(x.q.Threshold, x.queue.Need())
 	if len(x.legs) == 1 {
 		x.need = max(x.need, x.legs[0].kthScore(x.q, x.queue.K()))
@@ -122,7 +134,11 @@ search:
 			return base.NoDocID
 		}
 		lo = max(lo, first.first)
-		for _, l := range x.legs[1:] {
+		others := x.legs[1:]
+		if x.need == 0 {
+			others = others[:min(1, len(others))]
+		}
+		for _, l := range others {
 			if !l.shallow(lo) {
 				return base.NoDocID
 			}
@@ -179,90 +195,123 @@ func (x *intersection) load(lo base.DocID) bool {
 	}
 	from := c.BlockPos()
 	docIDs := c.BlockDocIDs()
-	x.n = copy(x.docIDs[:], docIDs[from:])
-	for i := range x.n {
+	n := copy(x.docIDs[:], docIDs[from:])
+	for i := range n {
 		x.at[i] = uint8(from + i)
 	}
-	clear(x.sums[:x.n])
+	x.keep(n)
 	return true
 }
 
 // apply looks the candidates up in list i, drops those that are not in it or
-// cannot reach need, and adds its contributions to the others.
+// cannot reach need, and keeps the others' frequencies in it.
 func (x *intersection) apply(i int) {
 	l := x.legs[i]
-	c := &l.cursor
-	// least is what a sum with this list's contribution must be.
+	c, freqs := &l.cursor, &x.freqs[i-1]
+	// least is what the bound of this list's block must be.
 	least := base.Score(0)
 	if x.need > 0 {
-		rest := x.legs[0].bound
-		for _, l := range x.legs[i+1:] {
-			rest += l.bound
+		rest := base.Score(0)
+		for j, other := range x.legs {
+			if j != i {
+				rest += other.bound
+			}
 		}
 		if x.need > rest {
 			least = x.need - rest
 		}
 	}
-	last := int64(-1) // of the decoded block
-	if c.DocID() != base.NoDocID {
-		last = int64(c.BlockLastDocID())
-	}
 	kept := 0
-	for j := 0; j < x.n; {
-		d := base.DocID(x.docIDs[j])
-		if int64(d) > last {
-			b, first, _, ok := c.ShallowNextGEQ(d)
-			if !ok {
-				break
-			}
-			if first > d || least > 0 && base.Score(x.sums[j])+l.upper(b) < least {
-				j++
-				continue
-			}
-			if c.NextGEQ(d) == base.NoDocID {
-				break
-			}
-			last = int64(c.BlockLastDocID())
+	for _, g := range x.find(l, least) {
+		if block := int(g.block); block != c.BlockIndex() && c.LoadBlock(block) == base.NoDocID {
+			break
 		}
-		looked, found := scoring.Match(&x.of, &x.matches.at, x.docIDs[j:x.n], c.Block(), uint32(last))
-		if found > 0 {
-			kept = x.keepMatches(l, j, found, kept, least)
-		}
-		j += looked
-	}
-	x.n = kept
-}
-
-// keepMatches adds the contributions of a list to those of the candidates from
-// index from on that matched, and moves the ones that reach least to index kept,
-// at most from, and those that follow. It returns the index after them.
-func (x *intersection) keepMatches(l *legState, from, found, kept int, least base.Score) int {
-	x.stats.PostingsScored += int64(found)
-	x.score(l, found, x.scores[:found])
-	for m, of := range x.of[:found] {
-		i := (from + int(of)) & (codec.BlockLen - 1)
-		x.docIDs[kept], x.at[kept], x.sums[kept] = x.docIDs[i], x.at[i], x.sums[i]+x.scores[m]
-		if base.Score(x.sums[kept]) >= least {
+		from := int(g.from)
+		_, found := scoring.Match(&x.of, &x.matchAt, x.docIDs[from:x.n], c.Block(), uint32(c.BlockLastDocID()))
+		for m, of := range x.of[:found] {
+			i := (from + int(of)) & (codec.BlockLen - 1)
+			x.docIDs[kept], x.at[kept] = x.docIDs[i], x.at[i]
+			freqs[x.at[i]&(codec.BlockLen-1)] = c.BlockFreq(int(x.matchAt[m]))
 			kept++
 		}
 	}
-	return kept
+	x.keep(kept)
 }
 
-// finish adds the contributions of legs[0], and the documents to the queue.
-func (x *intersection) finish() {
-	l := x.legs[0]
-	for i, d := range x.docIDs[:x.n] {
-		if !x.q.live(d) {
+// keep drops all but the first n candidates.
+func (x *intersection) keep(n int) {
+	x.n = n
+	for i := range behind {
+		x.docIDs[n+i] = uint32(base.NoDocID)
+	}
+}
+
+// find returns the blocks of a list that candidates may be in, and begins to
+// load their bytes: by the time that the first is decoded those of the others are
+// on their way.
+func (x *intersection) find(l *legState, least base.Score) []lookup {
+	c := &l.cursor
+	n := 0
+	for j := 0; j < x.n; {
+		d := base.DocID(x.docIDs[j])
+		b, first, last, ok := c.ShallowNextGEQ(d)
+		if !ok {
+			break
+		}
+		if first > d || l.upper(b) < least {
+			j++
 			continue
 		}
-		x.stats.Candidates++
-		x.stats.PostingsScored++
-		sum := base.Score(x.sums[i]) + l.Term.Score(l.cursor.BlockFreq(int(x.at[i])), l.Lengths[d])
-		if sum >= x.need {
+		block := c.ShallowBlock()
+		if block != c.BlockIndex() {
+			c.Prefetch(block)
+		}
+		x.lookups[n&(codec.BlockLen-1)] = lookup{block: uint32(block), from: uint32(j)}
+		n++
+		j++
+		for { // past the candidates in the block, without branching on each
+			next := x.docIDs[j : j+behind : j+behind]
+			in := atMost(next[0], last) + atMost(next[1], last) + atMost(next[2], last) + atMost(next[3], last)
+			j += in
+			if in < behind {
+				break
+			}
+		}
+	}
+	return x.lookups[:n]
+}
+
+// finish scores what is left, and adds it to the queue.
+func (x *intersection) finish() {
+	n := x.n
+	if n == 0 {
+		return
+	}
+	c := &x.legs[0].cursor
+	for j, at := range x.at[:n] {
+		x.column[j] = c.BlockFreq(int(at))
+	}
+	scoring.Contributions(x.sums[:n], x.docIDs[:n], x.column[:n], x.legs[0].Lengths, &x.legs[0].term)
+	for i, l := range x.legs[1:] {
+		freqs := &x.freqs[i]
+		for j, at := range x.at[:n] {
+			x.column[j] = freqs[at&(codec.BlockLen-1)]
+		}
+		scoring.Contributions(x.scores[:n], x.docIDs[:n], x.column[:n], l.Lengths, &l.term)
+		for j, s := range x.scores[:n] {
+			x.sums[j] += s
+		}
+	}
+	x.stats.Candidates += int64(n)
+	x.stats.PostingsScored += int64(n * len(x.legs))
+	for j, d := range x.docIDs[:n] {
+		if sum := base.Score(x.sums[j]); sum >= x.need && x.q.live(d) {
 			x.queue.Add(base.Hit{DocID: x.q.Base + base.DocID(d), Score: sum})
 			x.need = max(x.need, x.queue.Need())
 		}
 	}
 	x.n = 0
 }
+
+// atMost returns 1 if d is at most last, and 0 if not.
+func atMost(d uint32, last base.DocID) int { return int((uint64(d) - uint64(last) - 1) >> 63) }

@@ -17,3 +17,5 @@ func collect(a *Accumulators, docIDs, sums []uint32, first uint32, lines int, le
 func selectScores(toDocIDs, toScores, docIDs, scores []uint32, least uint32) int {
 	return selectGeneric(toDocIDs, toScores, docIDs, scores, least)
 }
+
+func prefetch(*byte, int) {}

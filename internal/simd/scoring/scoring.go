@@ -121,3 +121,11 @@ func Select(toDocIDs, toScores, docIDs, scores []uint32, least uint32) int {
 	n := len(docIDs)
 	return selectScores(toDocIDs[:n], toScores[:n], docIDs, scores[:n], least)
 }
+
+// Prefetch begins to load the cache lines of p, and does not wait for them. Where
+// there is no assembly it does nothing.
+func Prefetch(p []byte) {
+	if len(p) > 0 {
+		prefetch(&p[0], len(p))
+	}
+}

@@ -854,3 +854,17 @@ loop:
 	VZEROUPPER
 	MOVQ      R9, ret+48(FP)
 	RET
+
+// func prefetch(p *byte, n int)
+// Requires: MMX+
+TEXT ·prefetch(SB), NOSPLIT, $0-16
+	MOVQ p+0(FP), AX
+	MOVQ n+8(FP), CX
+	ADDQ AX, CX
+
+line:
+	PREFETCHT0 (AX)
+	ADDQ       $0x40, AX
+	CMPQ       AX, CX
+	JLO        line
+	RET

@@ -33,3 +33,6 @@ func selectAVX512(toDocIDs *uint32, toScores *uint32, docIDs *uint32, scores *ui
 
 // selectAVX2 looks at n documents, a multiple of 8 and at least 8.
 func selectAVX2(toDocIDs *uint32, toScores *uint32, docIDs *uint32, scores *uint32, n int, least uint32) int
+
+// prefetch loads the cache lines of n >= 1 bytes, without waiting for them.
+func prefetch(p *byte, n int)

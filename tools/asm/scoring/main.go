@@ -27,6 +27,7 @@ func main() {
 	collectAVX2(iota16, compress)
 	selectAVX512()
 	selectAVX2(compress)
+	prefetch()
 	build.Generate()
 }
 
@@ -63,6 +64,21 @@ func spreadParam(name string, v reg.VecVirtual) {
 func spreadFloat(name string, v reg.VecVirtual) {
 	x := build.Load(build.Param(name), build.XMM())
 	build.VBROADCASTSS(x, v)
+}
+
+// prefetch asks for the cache lines of n bytes.
+func prefetch() {
+	build.TEXT("prefetch", build.NOSPLIT, "func(p *byte, n int)")
+	build.Doc("prefetch loads the cache lines of n >= 1 bytes, without waiting for them.")
+	p := loadPointer("p")
+	end := build.Load(build.Param("n"), build.GP64())
+	build.ADDQ(p, end)
+	build.Label("line")
+	build.PREFETCHT0(operand.Mem{Base: p})
+	build.ADDQ(operand.Imm(64), p)
+	build.CMPQ(p, end)
+	build.JLO(operand.LabelRef("line"))
+	build.RET()
 }
 
 func loadPointer(name string) reg.Register {
