@@ -105,7 +105,7 @@ func (a *app) labEnv(o *labOptions, command string, bar *progress) (*lab.Env, er
 		Data: o.data, Work: work, Index: o.index, Seed: o.seed, Quick: o.quick, Command: command,
 		Progress: func(phase string, done, total int64) {
 			if phase != "" {
-				bar.show(phase, done, total, "")
+				bar.show(phase, done, total, command)
 			}
 		},
 	}), nil

@@ -98,7 +98,7 @@ func (a *app) labGenerate(ctx context.Context, o labGenerateOptions) error {
 	err = a.buildIndex(o.out, o.replace, func(dir string) error {
 		report, err = collection.Generate(ctx, vfs.OS, dir, source, log, collection.Options{
 			Like: like, Order: order, Seed: o.seed, NumDocs: o.docs, NumQueries: o.draw, Codec: o.codec, Threads: o.threads,
-			Progress: func(phase string, done, total int64) { bar.show(phase, done, total, "") },
+			Progress: func(phase string, done, total int64) { bar.show(phase, done, total, o.like) },
 		})
 		return err
 	})

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 
 	"github.com/griffin-search/griffin/internal/collection"
+	"github.com/griffin-search/griffin/internal/impact"
+	"github.com/griffin-search/griffin/internal/index"
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
@@ -91,4 +93,37 @@ func (env *Env) Generated(ctx context.Context, s Spec) (*Collection, []Query, er
 		}
 	}
 	return c, c.drawn, nil
+}
+
+// Impacts returns the impact-ordered lists of a collection that Generated
+// returned, and makes them with the given codec if there are none: 8-bit impacts
+// by BM25.
+func (env *Env) Impacts(ctx context.Context, c *Collection, codec string) (*impact.Index, error) {
+	lists, err := c.Snapshot.Impacts()
+	if !errors.Is(err, index.ErrNoImpacts) {
+		return lists, err
+	}
+	err = env.prepare(func() (err error) {
+		ix, err := index.Open(vfs.OS, c.dir)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, ix.Close()) }()
+		_, err = ix.BuildImpacts(ctx, index.ImpactOptions{Codec: codec, Progress: func(done, total int64) {
+			if env.config.Progress != nil {
+				env.config.Progress(c.Name+": impacts", done, total)
+			}
+		}})
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("impact-ordered lists of %s: %w", c.Name, err)
+	}
+	again, err := openCollection(c.Name, c.dir)
+	if err != nil {
+		return nil, err
+	}
+	c.close()
+	c.Snapshot, c.Searcher = again.Snapshot, again.Searcher
+	return c.Snapshot.Impacts()
 }

@@ -19,5 +19,9 @@ func All() []lab.Experiment {
 		ao11Fig7(),
 		ao11Table4(),
 		ao11Table5(),
+		saatTable1(),
+		saatTable2(),
+		saatTable3(),
+		saatFig2(),
 	}
 }

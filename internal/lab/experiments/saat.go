@@ -1,0 +1,61 @@
+package experiments
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/impact"
+	"github.com/griffin-search/griffin/internal/lab"
+	"github.com/griffin-search/griffin/internal/saat"
+)
+
+// saatCollection says what the experiments of saat run on.
+const saatCollection = "a generated collection of 25,205,179 documents like .GOV2, 3.74 million postings a query, with 8-bit impacts by BM25 " +
+	"(k1 = 0.9, b = 0.4) in segments packed by QMX, k = 10, to completion"
+
+// saatK is the number of hits.
+const saatK = 10
+
+// impactQueries finds the impact-ordered lists of queries of the collection like
+// .GOV2, at most n of them.
+func impactQueries(ctx context.Context, env *lab.Env, n int) ([]saat.Query, error) {
+	c, queries, err := gov2(ctx, env)
+	if err != nil {
+		return nil, err
+	}
+	x, err := env.Impacts(ctx, c, "qmx")
+	if err != nil {
+		return nil, err
+	}
+	var found []saat.Query
+	for _, q := range queries[:min(n, len(queries))] {
+		s := saat.Query{Index: x, K: saatK}
+		for _, term := range q.Terms {
+			var l impact.List
+			ok, err := x.Find([]byte(term), &l)
+			if err != nil {
+				return nil, fmt.Errorf("query %s: %w", q.ID, err)
+			}
+			if ok {
+				s.Terms = append(s.Terms, saat.Term{List: l, Weight: 1})
+			}
+		}
+		found = append(found, s)
+	}
+	return found, nil
+}
+
+// searchAll answers queries one after another and returns how many postings were
+// added.
+func searchAll(ctx context.Context, e *saat.Engine, queries []saat.Query) (postings int64, err error) {
+	hits := make([]base.Hit, 0, saatK)
+	for i := range queries {
+		r, err := e.Search(ctx, &queries[i], hits)
+		if err != nil {
+			return postings, err
+		}
+		postings += r.Postings
+	}
+	return postings, nil
+}
