@@ -46,7 +46,7 @@ func TestRun(t *testing.T) {
 	const numDocs = 2*blocksOf*128 + 5
 	out := t.TempDir()
 	o, err := parseOptions([]string{
-		"-index", makeIndex(t, numDocs), "-codecs", "simdbp raw lrc", "-widths", "3,11", "-time", "1us", "-commit", "abc",
+		"-index", makeIndex(t, numDocs), "-codecs", "simdbp raw lrc", "-widths", "3,20", "-time", "1us", "-commit", "abc",
 		"-json", filepath.Join(out, "r.json"), "-markdown", filepath.Join(out, "r.md"),
 	})
 	if err != nil {
@@ -82,7 +82,7 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"commit abc", "| raw | 32.00 | 32.00 | 64.00 |", "| codec | 3 | 11 | lists |", "Whole lists"} {
+	for _, want := range []string{"commit abc", "| raw | 32.00 | 32.00 | 64.00 |", "| codec | 3 | 20 | lists |", "Whole lists"} {
 		if !strings.Contains(strings.ToLower(string(markdown)), strings.ToLower(want)) {
 			t.Errorf("no %q in\n%s", want, markdown)
 		}
@@ -110,7 +110,7 @@ func TestBars(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	for _, args := range [][]string{{"-widths", "25"}, {"-widths", "x"}, {"-every", "0"}, {"-time", "0s"}, {"file"}} {
+	for _, args := range [][]string{{"-widths", "21"}, {"-widths", "x"}, {"-every", "0"}, {"-time", "0s"}, {"file"}} {
 		if _, err := parseOptions(args); err == nil {
 			t.Errorf("%q: no error", args)
 		}

@@ -8,7 +8,7 @@
 // # What is measured
 //
 // Synthetic blocks have gaps (less one) and frequencies (less one) that are uniform
-// below 2^width. Without -widths they are decoded at widths of 1 to 16, 20 and 24
+// below 2^width. Without -widths they are decoded at widths of 1 to 16 and 20
 // bits: 32 blocks of 128 values, different ones, in 2 lists, one after another. Lists
 // are those of the index with -index: 32 stretches of 16 full blocks, spread evenly
 // over its postings, so that most of them come from long lists, as in queries. All
@@ -49,7 +49,7 @@ type options struct {
 }
 
 func parseOptions(args []string) (options, error) {
-	o := options{widths: []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 20, 24}}
+	o := options{widths: []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 20}}
 	flags := flag.NewFlagSet("codecs", flag.ContinueOnError)
 	flags.Usage = func() {
 		fmt.Fprintf(flags.Output(), "usage: codecs [flags]\n\nexample: codecs -index wiki.idx -markdown codecs.md\n\n")
@@ -71,8 +71,8 @@ func parseOptions(args []string) (options, error) {
 		o.widths = nil
 		for w := range strings.SplitSeq(*widths, ",") {
 			width, err := strconv.Atoi(w)
-			if err != nil || width < 0 || width > 24 {
-				return o, fmt.Errorf("-widths %s: want whole numbers in 0..24", *widths)
+			if err != nil || width < 0 || width > widest {
+				return o, fmt.Errorf("-widths %s: want whole numbers in 0..%d", *widths, widest)
 			}
 			o.widths = append(o.widths, width)
 		}

@@ -27,6 +27,9 @@ type set struct {
 // blocksOf is how many blocks a list of a set has.
 const blocksOf = 16
 
+// widest is the width up to which the DocIDs of a synthetic list stay below 2^32.
+const widest = 20
+
 // synthetic returns lists with gaps and frequencies, less one, that are uniform below
 // 2^width. Some value of each block has width bits.
 func synthetic(width int) set {
