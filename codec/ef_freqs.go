@@ -25,8 +25,8 @@ import (
 // Packed is there for sums past 2^32, and where it is no larger it is faster. In
 // each form FreqAt is a select or two (ding09, §8.2, asks for random access).
 //
-// On the wiki passages (PEERS of docs/benchmarks) this takes 1.10 bits a posting,
-// sums alone 1.45, packed alone 2.37.
+// On the wiki passages (docs/benchmarks/compression.md) this takes 1.10 bits a
+// posting, sums alone 1.45, packed alone 2.37.
 const (
 	freqsOnes   = 0
 	freqsSums   = 1   // and low bits
