@@ -17,6 +17,8 @@
 //     (griffin18, ding09); any frequency can be read alone.
 //   - newpfd: the same with lower bits in slots, the rest in Simple-16.
 //   - parapfor: the same with the rest packed, for decoding in parallel (ao11).
+//   - pfordelta-rec: one slot width for a whole list, the rest compressed the
+//     same way again (ding09).
 //   - lrc, lrcseg, seglrc, hs-lrc: deviations from lines, for whole lists, which
 //     can be searched without decoding them (ao11; Regression, RegressionList).
 //

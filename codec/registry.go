@@ -29,6 +29,7 @@ var families = []family{
 	{name: "newpfd", make: newNewPFD, params: segmentParams("0.1", "1", "128")},
 	{name: "parapfor", make: newParaPFor, params: segmentParams("best", "0.6", "64")},
 	{name: "pfordelta", make: newPForDelta, params: segmentParams("0.1", "1", "128")},
+	{name: "pfordelta-rec", make: newPForDeltaRec, params: recParams},
 	{name: "qmx", make: func(*params) Codec { return QMX{} }},
 	{name: "raw", make: func(*params) Codec { return Raw{} }},
 	{name: "rice", make: func(*params) Codec { return Rice{} }},
