@@ -15,8 +15,8 @@
 // of them are decoded in turn, so that branches are not learned from one block, and
 // stay in the cache.
 //
-// A pass over the blocks takes some microseconds; the least time of many passes
-// counts, for on a machine that is shared, others only add. The speed is that of one
+// A pass over the blocks, or several, takes 10 microseconds or more; the least time of
+// many passes counts, for on a machine that is shared, others only add. The speed is that of one
 // core, through the methods of the codec, checks included.
 //
 // Codecs that encode a list as a whole (codec.ListCodec) are asked for blocks by

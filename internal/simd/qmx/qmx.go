@@ -2,6 +2,7 @@ package qmx
 
 import (
 	"encoding/binary"
+	"math/bits"
 
 	"github.com/griffin-search/griffin/internal/simd/bitpack"
 )
@@ -10,7 +11,8 @@ import (
 // to dst[:n], each plus add, modulo 2^32. The encoding begins with numSelectors
 // bytes of selectors. It returns how many bytes it takes, or -1 if the bytes are no
 // encoding of n values. dst[n:] is undefined after the call, all of dst if it
-// fails. wide says that some value may have more than 24 bits.
+// fails. wide says that some value has more than 24 bits, or the tail's width is
+// more.
 func Decode(dst *[Len]uint32, src []byte, numSelectors int, add uint32, n int) (size int, wide bool) {
 	if uint(n-1) >= Len || uint(numSelectors) > uint(len(src)) {
 		return -1, false
@@ -41,8 +43,13 @@ func decodeGeneric(dst *[Len]uint32, src []byte, numSelectors int, add uint32, n
 		if run*int(s.Count) > n-done || bytes > len(src)-at {
 			return -1, false
 		}
-		width = max(width, s.Bits)
-		s.decode(dst[done:done+run*int(s.Count)], src[at:at+bytes], add)
+		values := dst[done : done+run*int(s.Count)]
+		s.decode(values, src[at:at+bytes], add)
+		if s.Bits > widestSafe {
+			for _, v := range values {
+				width = max(width, uint8(bits.Len32(v-add)))
+			}
+		}
 		done += run * int(s.Count)
 		at += bytes
 	}
@@ -68,9 +75,9 @@ func tail(src []byte, n int) (width uint8, bytes int, ok bool) {
 		return 0, 0, false
 	}
 	width = src[0]
-	bits := n * int(width)
-	bytes = (bits + 7) / 8
-	return width, bytes, width <= bitpack.MaxWidth && bits <= MaxTailBits && bytes <= len(src)-1
+	size := n * int(width)
+	bytes = (size + 7) / 8
+	return width, bytes, width <= bitpack.MaxWidth && size <= MaxTailBits && bytes <= len(src)-1
 }
 
 // decode writes the values of the words of a run, each plus add.

@@ -1803,12 +1803,15 @@ runO:
 	IMUL3Q $0x04, SI, R11
 	SUBQ   R11, R8
 	JLT    fail
-	MOVQ   $0x0000000100000000, R9
 
 severalO:
 	CMPQ      SI, $0x04
 	JLT       fewO
 	VMOVDQU64 (CX), Z3
+	VPSLLD    $0x18, Z1, Z4
+	VPTESTMD  Z4, Z3, K3
+	KMOVW     K3, R11
+	ORQ       R11, R9
 	VPANDD    Z1, Z3, Z3
 	VPADDD    Z0, Z3, Z3
 	VMOVDQU32 Z3, (AX)
@@ -1825,6 +1828,10 @@ wordO:
 	VBROADCASTI32X4 (CX), Z3
 	VMOVDQU32       shifts512<>+2496(SB), Z4
 	VPSRLVD         Z4, Z3, Z4
+	VPSLLD          $0x18, Z1, Z3
+	VPTESTMD        Z3, Z4, K3
+	KMOVW           K3, R11
+	ORQ             R11, R9
 	VPANDD          Z1, Z4, Z4
 	VPADDD          Z0, Z4, Z4
 	VMOVDQU         X4, (AX)
@@ -1854,7 +1861,6 @@ tail:
 	XORQ         SI, SI
 	CMPQ         DX, $0x18
 	SETHI        SI
-	SHLQ         $0x20, SI
 	ORQ          SI, R9
 	MOVQ         $-1, SI
 	BZHIQ        BX, SI, DI
@@ -1886,6 +1892,10 @@ tailGroup:
 end:
 	VZEROUPPER
 	SUBQ R10, CX
+	NEGQ R9
+	SBBQ R9, R9
+	SHRQ $0x3f, R9
+	SHLQ $0x20, R9
 	ADDQ R9, CX
 	MOVQ CX, sizeAndWide+48(FP)
 	RET
@@ -2503,10 +2513,14 @@ runO:
 	IMUL3Q $0x04, SI, R11
 	SUBQ   R11, R8
 	JLT    fail
-	MOVQ   $0x0000000100000000, R9
 
 wordO:
 	VMOVDQU (CX), X3
+	VPSLLD  $0x18, Y1, Y2
+	XORQ    R11, R11
+	VPTEST  X2, X3
+	SETNE   R11
+	ORQ     R11, R9
 	VPADDD  Y0, Y3, Y3
 	VMOVDQU X3, (AX)
 	ADDQ    $0x00000010, CX
@@ -2535,7 +2549,6 @@ tail:
 	XORQ         SI, SI
 	CMPQ         DX, $0x18
 	SETHI        SI
-	SHLQ         $0x20, SI
 	ORQ          SI, R9
 	LEAQ         (DI)(BX*1), SI
 	CMPQ         SI, $0x10
@@ -2597,6 +2610,10 @@ short:
 end:
 	VZEROUPPER
 	SUBQ R10, CX
+	NEGQ R9
+	SBBQ R9, R9
+	SHRQ $0x3f, R9
+	SHLQ $0x20, R9
 	ADDQ R9, CX
 	MOVQ CX, sizeAndWide+48(FP)
 	RET
@@ -3505,12 +3522,15 @@ runO:
 	IMUL3Q $0x04, SI, R11
 	SUBQ   R11, R8
 	JLT    fail
-	MOVQ   $0x0000000100000000, R9
 
 severalO:
 	CMPQ       SI, $0x04
 	JLT        fewO
 	VMOVDQU64  (CX), Z8
+	VPSLLD     $0x18, Z1, Z10
+	VPTESTMD   Z10, Z8, K5
+	KMOVW      K5, R11
+	ORQ        R11, R9
 	VPTERNLOGD $0x77, Z8, Z1, Z8
 	VPSLLDQ    $0x04, Z8, Z10
 	VPADDD     Z10, Z8, Z8
@@ -3537,6 +3557,10 @@ wordO:
 	VBROADCASTI32X4 (CX), Z8
 	VMOVDQU32       shifts512<>+2496(SB), Z10
 	VPSRLVD         Z10, Z8, Z10
+	VPSLLD          $0x18, Z1, Z8
+	VPTESTMD        Z8, Z10, K5
+	KMOVW           K5, R11
+	ORQ             R11, R9
 	VPTERNLOGD      $0x77, Z10, Z1, Z10
 	VPSLLDQ         $0x04, Z10, Z8
 	VPADDD          Z8, Z10, Z10
@@ -3572,7 +3596,6 @@ tail:
 	XORQ         SI, SI
 	CMPQ         DX, $0x18
 	SETHI        SI
-	SHLQ         $0x20, SI
 	ORQ          SI, R9
 	MOVQ         $-1, SI
 	BZHIQ        BX, SI, DI
@@ -3614,6 +3637,10 @@ tailGroup:
 end:
 	VZEROUPPER
 	SUBQ R10, CX
+	NEGQ R9
+	SBBQ R9, R9
+	SHRQ $0x3f, R9
+	SHLQ $0x20, R9
 	ADDQ R9, CX
 	MOVQ CX, sizeAndWide+48(FP)
 	RET
@@ -4809,10 +4836,14 @@ runO:
 	IMUL3Q $0x04, SI, R11
 	SUBQ   R11, R8
 	JLT    fail
-	MOVQ   $0x0000000100000000, R9
 
 wordO:
 	VMOVDQU    (CX), X5
+	VPSLLD     $0x18, Y1, Y3
+	XORQ       R11, R11
+	VPTEST     X3, X5
+	SETNE      R11
+	ORQ        R11, R9
 	VPSUBD     Y1, Y5, Y5
 	VPSLLDQ    $0x04, Y5, Y3
 	VPADDD     Y3, Y5, Y5
@@ -4849,7 +4880,6 @@ tail:
 	XORQ         SI, SI
 	CMPQ         DX, $0x18
 	SETHI        SI
-	SHLQ         $0x20, SI
 	ORQ          SI, R9
 	LEAQ         (DI)(BX*1), SI
 	CMPQ         SI, $0x10
@@ -4921,6 +4951,10 @@ short:
 end:
 	VZEROUPPER
 	SUBQ R10, CX
+	NEGQ R9
+	SBBQ R9, R9
+	SHRQ $0x3f, R9
+	SHLQ $0x20, R9
 	ADDQ R9, CX
 	MOVQ CX, sizeAndWide+48(FP)
 	RET

@@ -43,7 +43,6 @@ func build(rng *rand.Rand, n int, pick func(i int) (selector, run int)) encoding
 		if run == 0 {
 			continue
 		}
-		e.wide = e.wide || s.Bits > 24
 		selectors = append(selectors, qmx.SelectorByte(selector, run))
 		for range run {
 			word := make([]byte, int(s.Words)*qmx.WordSize)
@@ -56,6 +55,7 @@ func build(rng *rand.Rand, n int, pick func(i int) (selector, run int)) encoding
 					v |= bit(word, s, j, b) << b
 				}
 				e.values = append(e.values, v)
+				e.wide = e.wide || v>>24 > 0
 			}
 			words = append(words, word...)
 		}

@@ -51,11 +51,23 @@ func (k *kernel2) run(n int, s selector) {
 		case s.bits == 32:
 			v := YMM()
 			VMOVDQU(Mem{Base: k.src}, v.AsX())
+			k.noteWide(v)
 			k.put(v, 0, s.count)
 		default:
 			k.unpack(n, s, mask)
 		}
 	})
+}
+
+// noteWide writes the setting of wide if some of the first 4 lanes of v have more than
+// 24 bits.
+func (k *kernel2) noteWide(v VecVirtual) {
+	high, found := YMM(), GP64()
+	VPSLLD(Imm(safe), k.ones, high)
+	XORQ(found, found)
+	VPTEST(high.AsX(), v.AsX())
+	SETNE(found.As8())
+	ORQ(found, k.wide)
 }
 
 // unpack writes the unpacking of a word, or of two.

@@ -75,7 +75,7 @@ func (k *kernel512) run(n int, s selector) {
 		return
 	case s.bits == 32:
 		mask = k.ones
-		k.several(n, s, func(VecVirtual) {})
+		k.several(n, s, k.noteWide)
 	case s.bits == 16:
 		VPSRLD(Imm(16), k.ones, mask)
 		index := ZMM()
@@ -110,6 +110,15 @@ func (k *kernel512) several(n int, s selector, extract func(words VecVirtual)) {
 	JEQ(LabelRef("next"))
 }
 
+// noteWide writes the setting of wide if some lane of v has more than 24 bits.
+func (k *kernel512) noteWide(v VecVirtual) {
+	high, found, lanes := ZMM(), K(), GP64()
+	VPSLLD(Imm(safe), k.ones, high)
+	VPTESTMD(high, v, found)
+	KMOVW(found, lanes.As32())
+	ORQ(lanes, k.wide)
+}
+
 // unpack writes the unpacking of a word, or of two.
 func (k *kernel512) unpack(n int, s selector, mask VecVirtual) {
 	var words [2]VecVirtual
@@ -134,6 +143,9 @@ func (k *kernel512) unpack(n int, s selector, mask VecVirtual) {
 				VPORD(v, part, part)
 			}
 			v = part
+		}
+		if s.bits > safe {
+			k.noteWide(v)
 		}
 		k.put(v, mask, step*lanes512, min(lanes512, s.count-step*lanes512))
 	}

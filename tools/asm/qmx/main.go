@@ -150,7 +150,7 @@ type kernel struct {
 	src, sel, selEnd Register // src: the next word; sel: the next selector byte
 	avail, left      Register // bytes behind src; values to be unpacked
 	out              Register // where the next value goes
-	wide             Register // 1<<32 if some values may have more than 24 bits
+	wide             Register // not 0 if some values have more than 24 bits
 	times            Register // how often the selector is still to be applied
 	first            Register // beginning of the encoding
 }
@@ -159,7 +159,7 @@ func load(name, doc string) *kernel {
 	TEXT(name, NOSPLIT, "func(dst *[128]uint32, src *byte, size, numSelectors int, add uint32, n int) (sizeAndWide int)")
 	Doc(doc,
 		"It reads at most size bytes at src. It returns the bytes that the encoding takes, plus 1<<32",
-		"if some values may have more than 24 bits, or a negative number if there is none.")
+		"if some values have more than 24 bits, or a negative number if there is none.")
 	Pragma("noescape")
 	k := &kernel{
 		out: Load(Param("dst"), GP64()), src: Load(Param("src"), GP64()), sel: GP64(), selEnd: GP64(), times: GP64(),
@@ -206,9 +206,6 @@ func (k *kernel) selectors(run func(n int, s selector)) {
 		IMUL3Q(Imm(uint64(s.count)), k.times, bytes)
 		SUBQ(bytes, k.left)
 		JLT(LabelRef("fail"))
-		if s.bits > safe {
-			MOVQ(U64(1<<32), k.wide)
-		}
 		run(n, s)
 		JMP(LabelRef("next"))
 	}
@@ -272,12 +269,11 @@ func (k *kernel) tail() (width, size GPVirtual) {
 	SHRQ(Imm(3), size)
 	SUBQ(size, k.avail)
 	JLT(LabelRef("fail"))
-	bit := GP64()
-	XORQ(bit, bit)
+	wide := GP64()
+	XORQ(wide, wide)
 	CMPQ(width, Imm(safe))
-	SETHI(bit.As8())
-	SHLQ(Imm(32), bit)
-	ORQ(bit, k.wide)
+	SETHI(wide.As8())
+	ORQ(wide, k.wide)
 	return width, size
 }
 
@@ -286,6 +282,10 @@ func (k *kernel) end() {
 	Label("end")
 	VZEROUPPER()
 	SUBQ(k.first, k.src)
+	NEGQ(k.wide)
+	SBBQ(k.wide, k.wide) // 0 or -1
+	SHRQ(Imm(63), k.wide)
+	SHLQ(Imm(32), k.wide)
 	ADDQ(k.wide, k.src)
 	Store(k.src, Return("sizeAndWide"))
 	RET()
