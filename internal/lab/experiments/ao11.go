@@ -28,8 +28,8 @@ func ao11Names() []string {
 	return append(names, "BD", "BDR")
 }
 
-// ao11Rows calls f for each collection of the paper that there is, or only the
-// first n of them, with its row in a table of ao11Names, and leaves the others out.
+// ao11Rows calls f for each of the first n of ao11Collections, with its row in t, and
+// leaves the rows behind them out, which are Baidu's.
 func ao11Rows(ctx context.Context, env *lab.Env, t *lab.Table, n int, f func(row int, name string, c *lab.Collection, queries []lab.Query) error) error {
 	for row, of := range ao11Collections[:n] {
 		env.Progress(of.name, row, n)
@@ -42,11 +42,7 @@ func ao11Rows(ctx context.Context, env *lab.Env, t *lab.Table, n int, f func(row
 		}
 	}
 	for row := n; row < len(t.Rows); row++ {
-		reason := noBaidu
-		if row < len(ao11Collections) {
-			reason = "The paper has no such row."
-		}
-		t.LeaveRow(row, reason)
+		t.LeaveRow(row, noBaidu)
 	}
 	return nil
 }
