@@ -129,8 +129,8 @@ func (c *composer) gather(rng *stream, start int) {
 		if j > 0 && rng.next()&math.MaxUint32 < foreignBelow {
 			d = rng.below(c.f.numDocs())
 		}
-		if d >= c.f.numDocs() {
-			d -= c.f.numDocs()
+		if d >= c.f.numDocs() { // go on at the start; a source can be shorter than a document
+			d %= c.f.numDocs()
 		}
 		c.length += c.f.lengths[d]
 		from, to := c.f.starts[d], c.f.starts[d+1]

@@ -32,7 +32,8 @@ const (
 )
 
 // Generated returns a collection made out of Wiki and a log, with the queries that
-// were drawn for it. It is made once and kept.
+// were drawn for it, but for those with a term that no document came to have. It is
+// made once and kept.
 func (env *Env) Generated(ctx context.Context, s Spec) (*Collection, []Query, error) {
 	like, err := collection.Lookup(s.Like)
 	if err != nil {

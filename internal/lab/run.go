@@ -64,6 +64,9 @@ func (env *Env) run(ctx context.Context, e Experiment) (*Record, error) {
 		}
 		return nil, err
 	}
+	if env.watch.ran > e.Budget { // it did not look at its context
+		return nil, fmt.Errorf("%w: %v, it took %v", ErrOverBudget, e.Budget, env.watch.ran.Round(time.Second))
+	}
 	if err := result.Check(); err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ func All() []lab.Experiment {
 		griffin18Table1(),
 		griffin18Fig12(),
 		griffin18Fig13(),
+		ding09Fig3(),
 		ding09Table1(),
 		ding09Table2(),
 		ao11Table1(),

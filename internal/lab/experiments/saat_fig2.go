@@ -104,7 +104,7 @@ func threaded(ctx context.Context, v saat.Variant, n int, queries []saat.Query) 
 		for i, e := range engines {
 			wg.Go(func() {
 				for q := int(next.Add(1)) - 1; q < len(queries) && errs[i] == nil; q = int(next.Add(1)) - 1 {
-					_, errs[i] = searchAll(ctx, e, queries[q:q+1])
+					errs[i] = searchAll(ctx, e, queries[q:q+1])
 				}
 			})
 		}

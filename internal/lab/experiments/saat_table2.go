@@ -48,7 +48,7 @@ func countClauses(ctx context.Context, env *lab.Env, heap int) (saat.Counters, e
 	if err != nil {
 		return saat.Counters{}, err
 	}
-	_, err = searchAll(ctx, e, queries)
+	err = searchAll(ctx, e, queries)
 	return e.Counters(), err
 }
 
