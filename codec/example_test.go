@@ -35,3 +35,28 @@ func Example() {
 	// [3 5 6 40]
 	// 7
 }
+
+// The codecs of the Regression family encode lists whole, and find a DocID in one
+// without decoding it.
+func ExampleRegressionList() {
+	var docIDs []uint32
+	for i := range uint32(100_000) {
+		docIDs = append(docIDs, 50*i+i*i%50)
+	}
+	c := codec.Regression{Scheme: codec.SegLRC}
+	list := c.AppendList(nil, docIDs)
+	fmt.Printf("%.1f bits a DocID\n", 8*float64(len(list))/float64(len(docIDs)))
+
+	l, err := codec.OpenRegressionList(c, list, len(docIDs))
+	if err != nil {
+		log.Fatal(err)
+	}
+	at, docID, err := l.Search(3_000_000)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(at, docID, "after decoding", l.Elements, "DocIDs and reading", l.Heads, "heads")
+	// Output:
+	// 6.5 bits a DocID
+	// 60000 3000000 after decoding 2 DocIDs and reading 1 heads
+}
