@@ -47,7 +47,8 @@ func WithOffset(n int) SearchOption { return func(c *searchConfig) { c.offset = 
 func WithMode(m Mode) SearchOption { return func(c *searchConfig) { c.mode = m } }
 
 // WithTraversal chooses the algorithm for flat queries by name; Traversals
-// lists them. All give the same answer. "" is the default of the mode.
+// lists them. All give the same answer. "" lets the planner choose for each
+// segment, which is nearly always the fastest.
 func WithTraversal(name string) SearchOption { return func(c *searchConfig) { c.traversal = name } }
 
 // WithSnippets adds to each hit the passage of its text that fits the query

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -80,7 +83,7 @@ type benchResult struct {
 	Queries   int          `json:"queries"`
 	NoResult  int          `json:"no_result"`
 	Mode      griffin.Mode `json:"mode"`
-	Traversal string       `json:"traversal"`
+	Traversal string       `json:"traversal"` // those that ran, the one of the most queries first
 	K         int          `json:"k"`
 	Threads   int          `json:"threads"`
 	Runs      int          `json:"runs"`
@@ -133,6 +136,7 @@ type benchmark struct {
 
 	mu     sync.Mutex // guards what follows
 	result benchResult
+	ran    map[string]int // queries by the name of their traversal
 }
 
 func (a *app) bench(ctx context.Context, o benchOptions, dir string) error {
@@ -159,6 +163,7 @@ func (a *app) bench(ctx context.Context, o benchOptions, dir string) error {
 			Accumulators: o.accumulators, Budget: saat.Budget{Postings: o.rho.postings, Time: o.rho.time},
 		},
 		recorder: latency.NewRecorder(len(topics), o.runs),
+		ran:      map[string]int{},
 		result: benchResult{
 			Index: filepath.Base(dir), Queries: len(topics), Mode: mode, K: o.k, Threads: o.threads, Runs: o.runs, Prepared: o.prepared,
 			Machine: machine(), Go: runtime.Version(),
@@ -240,6 +245,9 @@ func (b *benchmark) measure(ctx context.Context, analyzer string) error {
 	runtime.ReadMemStats(&after)
 	total := float64(len(b.nodes) * b.options.runs)
 	r := &b.result
+	r.Traversal = strings.Join(slices.SortedFunc(maps.Keys(b.ran), func(x, y string) int {
+		return cmp.Or(cmp.Compare(b.ran[y], b.ran[x]), cmp.Compare(x, y))
+	}), ", ")
 	r.AllRuns = b.recorder.AllRuns()
 	r.Latency = benchLatency{Summary: b.recorder.MinPerQuery(), AllRuns: r.AllRuns}
 	r.QPS = total / elapsed.Seconds()
@@ -324,7 +332,7 @@ func (w *benchWorker) warmUp(ctx context.Context, count bool) error {
 		if len(answer.Hits) == 0 {
 			w.result.NoResult++
 		}
-		w.result.Traversal = answer.Traversal
+		w.ran[answer.Traversal]++
 		w.mu.Unlock()
 	}
 	return nil

@@ -22,7 +22,7 @@ type rankingFlags struct {
 
 func (r *rankingFlags) register(f *pflag.FlagSet, k int) {
 	f.StringVar(&r.modeName, "mode", "or", "what plain words ask for: or, and, and+or; or saat: any, by impact-ordered lists")
-	f.StringVar(&r.traversal, "traversal", "", "algorithm by name (default: the mode's; see griffin bench --help)")
+	f.StringVar(&r.traversal, "traversal", "", "algorithm by name (default: chosen for each query; see griffin bench --help)")
 	f.IntVarP(&r.k, "k", "k", k, "hits for each query")
 	f.Var(&r.rho, "rho", "in mode saat, end after this many postings, or this `TIME` such as 2ms")
 	f.StringVar(&r.accumulators, "accumulators", "", "in mode saat, how scores are added up (see griffin bench --help)")

@@ -1,5 +1,7 @@
 package exec
 
+import "github.com/griffin-search/griffin/internal/traverse"
+
 // arena hands out slices of T that stay where they are until reset, and keeps
 // their memory for the next use. What it hands out holds old values.
 type arena[T any] struct {
@@ -38,6 +40,8 @@ type planMemory struct {
 	numbers arena[int]
 	offsets arena[uint32]
 	bytes   arena[byte]
+
+	traversals arena[traverse.Traversal]
 }
 
 func (m *planMemory) reset() {
@@ -47,6 +51,7 @@ func (m *planMemory) reset() {
 	m.numbers.reset()
 	m.offsets.reset()
 	m.bytes.reset()
+	m.traversals.reset()
 }
 
 func (m *planMemory) leaf(l leaf) *leaf {

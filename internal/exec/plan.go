@@ -19,8 +19,8 @@ type Options struct {
 	Mode Mode
 	// K is how many hits are wanted, >= 0.
 	K int
-	// Traversal is the name of the algorithm for flat queries ("": the default of
-	// the mode). Queries that are not flat do not use it.
+	// Traversal is the name of the algorithm for flat queries ("": chosen for each
+	// segment by traverse.Choose). Queries that are not flat do not use it.
 	Traversal string
 	// Accumulators names the saat.Variant of ModeSaat ("": the default), and Budget
 	// bounds its work.
@@ -51,19 +51,23 @@ type Plan struct {
 type stage struct {
 	mode Mode // ModeOr or ModeAnd: of ModeSaat, ModeOr
 	root node // nil: nothing to look for
-	// If root is flat, the flat query and the traversal for it; legs holds, by
-	// segment, then leaf, what the traversal runs on.
+	// If root is flat (flat), the flat query, and by segment the traversal for it;
+	// legs holds, by segment, then leaf, what the traversals run on.
+	flat bool
 	flatQuery
-	traversal traverse.Traversal
-	legs      []traverse.Leg
+	kind       traverse.Mode
+	named      traverse.Traversal // for all segments; nil: chosen for each
+	traversals []traverse.Traversal
+	main       traverse.Traversal // of the segment with the most postings
+	legs       []traverse.Leg
 }
 
 // treeTraversal is the name of what runs if a query is not flat.
 const treeTraversal = "tree"
 
 func (st *stage) name() string {
-	if st.traversal != nil {
-		return st.traversal.Name()
+	if st.flat {
+		return st.main.Name()
 	}
 	return treeTraversal
 }
@@ -147,23 +151,23 @@ func (p *Plan) compile(c *compiler, opts Options) error {
 		p.stages = p.stages[:1] // the second could find nothing more
 	}
 	for i := range p.stages {
-		if err := p.stages[i].chooseTraversal(opts.Traversal, &p.memory); err != nil {
+		if err := p.stages[i].flatten(opts.Traversal, &p.memory); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// chooseTraversal finds the algorithm of a flat stage: the named one if it is of
-// the stage's kind, which need not be that of the mode that was asked for ("+a +b"
-// is an And in every mode), or else the default. A name of no kind is an error.
-func (st *stage) chooseTraversal(name string, m *planMemory) error {
+// flatten finds out whether the stage is flat, and the traversal that it has to
+// take then: the named one if it is of the stage's kind, which need not be that of
+// the mode that was asked for ("+a +b" is an And in every mode). A name of no kind
+// is an error.
+func (st *stage) flatten(name string, m *planMemory) error {
 	flat, ok := flatten(st.root, m)
 	kind, other := traverse.Or, traverse.And
 	if flat.conjunctive && len(flat.leaves) > 1 {
 		kind, other = other, kind
 	}
-	chosen := traverse.Default(kind)
 	if name != "" {
 		named, err := traverse.Lookup(kind, name)
 		if err != nil {
@@ -174,11 +178,11 @@ func (st *stage) chooseTraversal(name string, m *planMemory) error {
 		}
 		// A single term is the same in both kinds.
 		if err == nil || len(flat.leaves) == 1 {
-			chosen = named
+			st.named = named
 		}
 	}
 	if ok {
-		st.flatQuery, st.traversal = flat, chosen
+		st.flat, st.flatQuery, st.kind = true, flat, kind
 	}
 	return nil
 }
@@ -235,22 +239,43 @@ func (p *Plan) phraseTerms() []bool {
 	return phrases
 }
 
-// weigh makes the legs of a flat stage.
+// weigh makes the legs of a flat stage, and chooses the traversals of the segments.
 func (p *Plan) weigh(st *stage) error {
-	if st.traversal == nil {
+	if !st.flat {
 		return nil
 	}
 	segments := len(p.searcher.snapshot.Segments)
 	st.legs = p.legs.take(segments * len(st.leaves))
+	st.traversals = p.memory.traversals.take(segments)
+	st.main = st.named
+	if st.main == nil {
+		st.main = traverse.Default(st.kind)
+	}
+	most := uint64(0)
 	for i := range segments {
+		legs := st.segmentLegs(i)
+		numPostings := uint64(0)
 		for j, n := range st.leaves {
 			l := n.(*leaf)
-			if err := p.leg(&st.legs[i*len(st.leaves)+j], i, l.terms[0], p.scorer(l)); err != nil {
+			if err := p.leg(&legs[j], i, l.terms[0], p.scorer(l)); err != nil {
 				return err
 			}
+			numPostings += uint64(legs[j].List.DocFreq)
+		}
+		if st.traversals[i] = st.named; st.named == nil {
+			st.traversals[i] = traverse.Choose(st.kind, legs, p.k)
+		}
+		if numPostings > most {
+			most, st.main = numPostings, st.traversals[i]
 		}
 	}
 	return nil
+}
+
+// segmentLegs are the legs for a segment.
+func (st *stage) segmentLegs(segment int) []traverse.Leg {
+	n := len(st.leaves)
+	return st.legs[segment*n : (segment+1)*n]
 }
 
 // maxWeight bounds idf*boost of a leaf, so that no contribution passes 32 bits

@@ -14,7 +14,7 @@ type Answer struct {
 	// Hits are the best K, best first.
 	Hits []base.Hit
 	// Mode that they are of, ModeOr, ModeAnd or ModeSaat, and the name of the
-	// traversal, or of the accumulators.
+	// traversal in the segment with the most postings, or of the accumulators.
 	Mode      Mode
 	Traversal string
 	// Missed is the most by which the score of any document is too low because the
@@ -75,11 +75,11 @@ func (p *Plan) runStage(ctx context.Context, sc *Scratch, st *stage, w *Work, tr
 		}
 		var work Work
 		var err error
-		name := st.name()
-		if st.traversal != nil && (len(st.excluded) == 0 || p.maskPays(st, i)) {
+		name := treeTraversal
+		if st.flat && (len(st.excluded) == 0 || p.maskPays(st, i)) {
+			name = st.traversals[i].Name()
 			work, err = p.runFlat(ctx, sc, st, i)
 		} else {
-			name = treeTraversal
 			work, err = p.runTree(ctx, sc, st, i)
 		}
 		if err != nil {
@@ -103,12 +103,9 @@ func (p *Plan) runFlat(ctx context.Context, sc *Scratch, st *stage, segment int)
 	if err != nil {
 		return w, err
 	}
-	n := len(st.leaves)
-	sc.query = traverse.Query{
-		Legs: st.legs[segment*n : (segment+1)*n], NumDocs: view.NumDocs(), Live: live, Base: view.Base,
-	}
+	sc.query = traverse.Query{Legs: st.segmentLegs(segment), NumDocs: view.NumDocs(), Live: live, Base: view.Base}
 	sc.flat.Stats = traverse.Stats{}
-	err = st.traversal.Run(ctx, &sc.flat, &sc.query, &sc.queue)
+	err = st.traversals[segment].Run(ctx, &sc.flat, &sc.query, &sc.queue)
 	s := sc.flat.Stats
 	w.Add(Work{
 		PostingsDecoded: s.PostingsDecoded, PostingsScored: s.PostingsScored,

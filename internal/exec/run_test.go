@@ -57,14 +57,14 @@ func TestMask(t *testing.T) {
 				t.Fatal(err)
 			}
 			st := &p.stages[0]
-			if st.traversal != nil && p.maskPays(st, 0) {
+			if st.flat && p.maskPays(st, 0) {
 				masked++
 			}
 			got, err := p.Run(t.Context(), sc, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			st.traversal = nil
+			st.flat = false
 			want, err := p.Run(t.Context(), sc, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -222,6 +222,47 @@ func TestCancelledContext(t *testing.T) {
 	}
 }
 
+// The planner chooses a traversal for each segment; a named one is taken for all.
+func TestTraversalOfEachSegment(t *testing.T) {
+	var docs []corpus.Document
+	for i := range 600 {
+		text := "w0 w1"
+		if i >= 350 {
+			text = "w2"
+		}
+		docs = append(docs, corpus.Document{ID: fmt.Sprint(i), Text: text})
+	}
+	s := NewSearcher(testSnapshot(t, indexOf(t, docs, 2)), nil) // 600 postings and 100
+	sc := testScratch(t, "whitespace")
+	for _, tt := range []struct {
+		query, named  string
+		mode          Mode
+		first, second string
+		answerBy      string
+	}{
+		{"w0 w1", "", ModeOr, "block-max-maxscore", "exhaustive-daat", "block-max-maxscore"},
+		{"w0 w1", "wand", ModeOr, "wand", "wand", "wand"},
+		{"w0 w1", "", ModeAnd, "svs", "svs", "svs"},
+		{"+w0 +w1", "merge", ModeOr, "merge", "merge", "merge"},
+		{"w0", "", ModeAnd, "block-max-maxscore", "block-max-maxscore", "block-max-maxscore"},
+		{`"w0 w1"`, "", ModeAnd, treeTraversal, treeTraversal, treeTraversal},
+	} {
+		p, err := s.Prepare(sc, parse(t, tt.query), Options{Mode: tt.mode, K: 10, Traversal: tt.named})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var trace Trace
+		a, err := p.RunTraced(t.Context(), sc, nil, &trace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := [3]string{trace.Steps[0].Traversal, trace.Steps[1].Traversal, a.Traversal}
+		if want := [3]string{tt.first, tt.second, tt.answerBy}; got != want {
+			t.Errorf("%s, mode %s, traversal %q: by %v, want %v", tt.query, tt.mode, tt.named, got, want)
+		}
+	}
+}
+
 // countedContext ends when it is looked at for the (left+1)-th time.
 type countedContext struct {
 	context.Context //nolint:containedctx // a test double
@@ -256,7 +297,7 @@ func TestTrace(t *testing.T) {
 		t.Errorf("the steps' work is %+v, the answer's %+v", trace.Total(), a.Work)
 	}
 	text := trace.String()
-	for _, want := range []string{"mode and+or", "svs", "block-max-maxscore", "title:w2", "seg-"} {
+	for _, want := range []string{"mode and+or", "svs", "exhaustive-daat", "title:w2", "seg-"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the text of the trace lacks %q:\n%s", want, text)
 		}

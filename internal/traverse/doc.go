@@ -6,8 +6,15 @@
 //
 //   - exhaustive-daat, exhaustive-taat (Or, And): every posting is scored,
 //     document at a time or term at a time. The oracles of the others.
+//   - maxscore, wand (Or): pruning with a bound a list.
+//   - block-max-wand (Or): WAND with a bound a block; variable-block-max-wand:
+//     with bounds of blocks cut so that bounds are close.
 //   - block-max-maxscore (Or): MaxScore over windows with block bounds.
+//   - block-max-pruning (Or): ranges of DocIDs from the most promising down.
+//   - merge, svs-binary, svs-gallop (And): small versus small by linear merging,
+//     by binary search over skip pointers, by galloping; nothing is pruned.
 //   - svs (And): small versus small, with skipping and block bounds.
+//   - block-max-and (And): document at a time with block bounds.
 //   - linear-regression, hash-segmentation-16 to -256, interpolation (And): each
 //     posting of the shortest list is looked up on its own in a contracted range of
 //     the longer ones, without decoding them where the codec allows (ao11).

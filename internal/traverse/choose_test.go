@@ -1,0 +1,70 @@
+package traverse_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/griffin-search/griffin/internal/postings"
+	"github.com/griffin-search/griffin/internal/traverse"
+)
+
+func TestChoose(t *testing.T) {
+	for _, tt := range []struct {
+		mode     traverse.Mode
+		docFreqs []uint32
+		k        int
+		want     string
+	}{
+		{traverse.And, []uint32{3, 4}, 10, "svs"},
+		{traverse.And, []uint32{30000, 400000}, 10, "svs"},
+		{traverse.Or, nil, 10, "block-max-maxscore"},
+		{traverse.Or, []uint32{0, 0, 0}, 10, "block-max-maxscore"},
+		{traverse.Or, []uint32{100, 0}, 1000, "block-max-maxscore"}, // one list
+		{traverse.Or, []uint32{100, 156}, 10, "exhaustive-daat"},
+		{traverse.Or, []uint32{100, 157}, 10, "block-max-maxscore"},
+		{traverse.Or, []uint32{100, 400}, 500, "exhaustive-daat"},
+		{traverse.Or, []uint32{100, 401}, 500, "block-max-maxscore"},
+		{traverse.Or, []uint32{1000, 24}, 1 << 20, "exhaustive-daat"},
+		{traverse.Or, []uint32{1000, 25}, 1 << 20, "block-max-maxscore"},
+	} {
+		legs := make([]traverse.Leg, len(tt.docFreqs))
+		for i, n := range tt.docFreqs {
+			legs[i].List = &postings.List{Meta: postings.Meta{DocFreq: n}}
+		}
+		if got := traverse.Choose(tt.mode, legs, tt.k).Name(); got != tt.want {
+			t.Errorf("%s of %v, k=%d: %s, want %s", tt.mode, tt.docFreqs, tt.k, got, tt.want)
+		}
+		if n := testing.AllocsPerRun(10, func() { traverse.Choose(tt.mode, legs, tt.k) }); n != 0 {
+			t.Errorf("%v allocations", n)
+		}
+	}
+}
+
+// The guide has a row for each traversal of each mode.
+func TestGuideListsAllTraversals(t *testing.T) {
+	text, err := os.ReadFile("../../docs/guides/traversals.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, or, _ := strings.Cut(string(text), "## Any of the words: mode `or`")
+	or, and, ok := strings.Cut(or, "## All of the words: mode `and`")
+	if !ok {
+		t.Fatal("the guide lacks its sections")
+	}
+	for mode, section := range map[traverse.Mode]string{traverse.Or: or, traverse.And: and} {
+		for _, name := range traverse.Names(mode) {
+			if !strings.Contains(section, "`"+name+"`") {
+				t.Errorf("mode %s: %s is missing", mode, name)
+			}
+		}
+	}
+}
+
+func TestNamesDoNotAllocate(t *testing.T) {
+	for _, tr := range allTraversals(t) {
+		if n := testing.AllocsPerRun(10, func() { _ = tr.Name() }); n != 0 {
+			t.Errorf("%s: %v allocations", tr.Name(), n)
+		}
+	}
+}
