@@ -41,6 +41,14 @@ func unpack512(t tables512, gaps bool, name, doc string) {
 	TEXT(name, NOSPLIT, "func(dst *[128]uint32, src *byte, add uint32, width uint8)")
 	Doc(doc, "It reads 16*width bytes at src; width is at most 32.")
 	Pragma("noescape")
+	width := GP64()
+	if gaps {
+		Load(Param("width"), width.As32())
+		CMPQ(width, Imm(mostBytes))
+		JBE(LabelRef("bytes"))
+		CMPQ(width, Imm(mostWords))
+		JBE(LabelRef("words"))
+	}
 	u, row := newUnpacker512(t, gaps)
 	CMPQ(row, Imm(mostNarrow))
 	JA(LabelRef("wide"))
@@ -53,6 +61,12 @@ func unpack512(t tables512, gaps bool, name, doc string) {
 	u.groups(true)
 	VZEROUPPER()
 	RET()
+	if gaps {
+		Label("bytes")
+		gapsOfBytes(t.pairs, width)
+		Label("words")
+		gapsOfWords(t, width)
+	}
 }
 
 func unpackN512(t tables512, gaps bool, name, doc string) {
@@ -110,7 +124,10 @@ const (
 )
 
 // tables512 are the tables: narrow and wide have a row for each width.
-type tables512 struct{ narrow, wide, third Mem }
+type tables512 struct {
+	narrow, wide, third Mem
+	pairs               tablesPairs
+}
 
 func writeTables512() (t tables512) {
 	t.narrow = GLOBL("narrow512", RODATA|NOPTR)
@@ -127,6 +144,7 @@ func writeTables512() (t tables512) {
 	}
 	t.third = GLOBL("third512", RODATA|NOPTR)
 	data32(0, group512, func(i int) int { return i/8*8 + 3 })
+	t.pairs = writeTablesPairs()
 	return t
 }
 
