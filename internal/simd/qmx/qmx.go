@@ -128,13 +128,13 @@ func decodeGapsGeneric(dst *[Len]uint32, src []byte, numSelectors int, base uint
 // widestSafe is the width up to which Len gaps add up to less than 2^32.
 const widestSafe = 24
 
-// At returns value i of n of the encoding at the start of src, which is one that
-// Decode decodes, or is not ok. It skips whole runs of words.
+// At returns value i of n of the encoding at the start of src, or is not ok if the
+// bytes up to that value's are no encoding. It skips whole runs of words.
 func At(src []byte, numSelectors, i, n int) (v uint32, ok bool) {
 	if uint(n-1) >= Len || uint(i) >= uint(n) || uint(numSelectors) > uint(len(src)) {
 		return 0, false
 	}
-	at, done, found := numSelectors, 0, false
+	at, done := numSelectors, 0
 	for _, b := range src[:numSelectors] {
 		selector, run := ParseSelector(b)
 		if selector >= len(Selectors) {
@@ -145,23 +145,17 @@ func At(src []byte, numSelectors, i, n int) (v uint32, ok bool) {
 		if count > n-done || bytes > len(src)-at {
 			return 0, false
 		}
-		if !found && i < done+count {
-			v, found = s.at(src[at:at+bytes], i-done), true
+		if i < done+count {
+			return s.at(src[at:at+bytes], i-done), true
 		}
 		done += count
 		at += bytes
-	}
-	if done == n {
-		return v, found
 	}
 	width, bytes, ok := tail(src[at:], n-done)
 	if !ok {
 		return 0, false
 	}
-	if !found {
-		v = bitpack.At(src[at+1:at+1+bytes], i-done, width)
-	}
-	return v, true
+	return bitpack.At(src[at+1:at+1+bytes], i-done, width), true
 }
 
 // at returns value i of the words of a run.
