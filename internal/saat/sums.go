@@ -95,12 +95,16 @@ func (s *sums[T]) add(e *Engine, x *impact.Index, seg *segment) error {
 	return nil
 }
 
-// windowDocs is how many accumulators a window has: as many as take up windowBytes.
+// Windows: of 64 KiB to 1 MiB, and segments of 128 to 1024 postings a window, these
+// were the best on 12 M documents (16 copies of 750,000 passages), where windowed
+// takes 0.6 to 0.85 of flat's time, and no worse than others on 750,000, where it
+// takes 0.9. Zen 5, 1 MiB of L2 cache a core.
 const (
-	windowBytes = 1 << 16
-	// shortSegment is how many postings a segment must have to be added window by
-	// window; those below are added at once, before the first.
-	shortSegment = 2 * codec.BlockLen
+	// windowBytes is what the accumulators of a window take up.
+	windowBytes = 1 << 18
+	// windowPostings is how many postings a segment must have for each window, on
+	// average, to be added window by window; others are added before the first.
+	windowPostings = 2 * codec.BlockLen
 )
 
 // windowed adds all segments, window by window, and selects from each window when
@@ -108,6 +112,10 @@ const (
 // whole: what lies beyond is not looked at before its own window's turn.
 func (s *sums[T]) windowed(ctx context.Context, e *Engine, q *Query) error {
 	x, in := q.Index, &e.input
+	numDocs := x.NumDocs()
+	end := (numDocs + accumulate.Line - 1) / accumulate.Line * accumulate.Line
+	window := e.windowBytes / (bits.Len64(uint64(^T(0))) / 8)
+	long := int64((end + window - 1) / window * windowPostings)
 	s.blocks, s.bitmaps = s.blocks[:0], s.bitmaps[:0]
 	for i := range in.segments {
 		seg := &in.segments[i]
@@ -119,7 +127,7 @@ func (s *sums[T]) windowed(ctx context.Context, e *Engine, q *Query) error {
 			}
 			e.count(seg)
 			s.bitmaps = append(s.bitmaps, bitmapCursor{first, words, seg.score})
-		case seg.Form == impact.Blocks && seg.Count >= shortSegment:
+		case seg.Form == impact.Blocks && int64(seg.Count) >= long:
 			e.count(seg)
 			s.blocks = slices.Grow(s.blocks, 1)[:len(s.blocks)+1]
 			c := &s.blocks[len(s.blocks)-1]
@@ -132,9 +140,6 @@ func (s *sums[T]) windowed(ctx context.Context, e *Engine, q *Query) error {
 		}
 	}
 	e.selection.reset(q.K, uint32(in.bound), in.kth(q.K))
-	numDocs := x.NumDocs()
-	end := (numDocs + accumulate.Line - 1) / accumulate.Line * accumulate.Line
-	window := e.windowBytes / (bits.Len64(uint64(^T(0))) / 8)
 	if len(s.blocks)+len(s.bitmaps) == 0 {
 		window = end // nothing is left to add
 	}

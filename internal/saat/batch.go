@@ -1,0 +1,101 @@
+package saat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/base"
+)
+
+// Batch answers many queries, query per thread: Trotman and Crane, §7. Each worker
+// takes the next query that no other has, from a counter, without locks; so all of
+// them end at about the same time.
+type Batch struct {
+	Queries []Query
+	// Engines are the workers, one a thread, each of its own.
+	Engines []*Engine
+	// OnResult, if set, is called with each result, by several goroutines at a time.
+	// Its hits are valid until it returns.
+	OnResult func(query int, r *Result, took time.Duration)
+}
+
+// BatchResult is what Run did.
+type BatchResult struct {
+	Elapsed time.Duration
+	// Work is the sum over the queries; Width and NumAccumulators are 0.
+	Work Stats
+	// AccumulatorBytes is how much memory the accumulators of all queries took up,
+	// which is read and written once at least.
+	AccumulatorBytes int64
+}
+
+// QueriesPerSecond of a batch of n queries.
+func (r *BatchResult) QueriesPerSecond(n int) float64 { return float64(n) / r.Elapsed.Seconds() }
+
+// Traffic is the least that the queries move between the processor and its memory
+// or caches, in bytes: segments read, and accumulators read and written once.
+func (r *BatchResult) Traffic() int64 { return r.Work.Bytes + 2*r.AccumulatorBytes }
+
+// Run answers all queries once. The error is that of the first query that failed.
+func (b *Batch) Run(ctx context.Context) (BatchResult, error) {
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	errs := make([]error, len(b.Engines))
+	parts := make([]BatchResult, len(b.Engines))
+	start := time.Now()
+	for i, e := range b.Engines {
+		wg.Go(func() {
+			w := worker{Batch: b, engine: e}
+			errs[i] = w.run(ctx, &next)
+			parts[i] = w.done
+		})
+	}
+	wg.Wait()
+	total := BatchResult{Elapsed: time.Since(start)}
+	for _, p := range parts {
+		total.Work.Postings += p.Work.Postings
+		total.Work.PostingsLeft += p.Work.PostingsLeft
+		total.Work.Segments += p.Work.Segments
+		total.Work.Blocks += p.Work.Blocks
+		total.Work.Bytes += p.Work.Bytes
+		total.AccumulatorBytes += p.AccumulatorBytes
+	}
+	return total, errors.Join(errs...)
+}
+
+// worker is one thread of a batch.
+type worker struct {
+	*Batch
+	engine *Engine
+	hits   []base.Hit
+	done   BatchResult
+}
+
+func (w *worker) run(ctx context.Context, next *atomic.Int64) error {
+	for i := int(next.Add(1)) - 1; i < len(w.Queries); i = int(next.Add(1)) - 1 {
+		var began time.Time
+		if w.OnResult != nil {
+			began = time.Now()
+		}
+		r, err := w.engine.Search(ctx, &w.Queries[i], w.hits)
+		if err != nil {
+			return fmt.Errorf("query %d: %w", i, err)
+		}
+		w.hits = r.Hits
+		s := &w.done.Work
+		s.Postings += r.Postings
+		s.PostingsLeft += r.PostingsLeft
+		s.Segments += r.Segments
+		s.Blocks += r.Blocks
+		s.Bytes += r.Bytes
+		w.done.AccumulatorBytes += int64(r.NumAccumulators) * int64(r.Width) / 8
+		if w.OnResult != nil {
+			w.OnResult(i, &r, time.Since(began))
+		}
+	}
+	return nil
+}
