@@ -8,8 +8,10 @@
 //   - raw: 4 bytes a value; the oracle of the others.
 //   - vbyte: 7 bits a byte; what older indexes have.
 //   - rice: small; each value a slot of b bits and a unary part (ding09).
-//   - ef: Elias-Fano, smallest with frequencies; any DocID of a block can be
-//     read alone (griffin18).
+//   - ef: Elias-Fano; small, and any value of a block can be read alone
+//     (griffin18).
+//   - pef: Elias-Fano in partitions of unequal lengths, for whole lists: the
+//     smallest, and slow.
 //   - simdbp: horizontal bit packing of gaps, the default; any value of a block
 //     can be read alone.
 //   - qmx: as many gaps to a word of 128 bits as fit (saat).
