@@ -103,7 +103,7 @@ bench: ## Go benchmarks of all packages; compare two outputs with .build/bin/ben
 	go test -run '^$$' -bench . -benchmem -count 1 ./...
 
 .PHONY: bench-codecs
-bench-codecs: ## speed and size of all codecs (INDEX=… for its lists), into docs/benchmarks
+bench-codecs: ## decode speed of all codecs (INDEX=… for its lists too), into docs/benchmarks
 	go run ./bench/codecs $(if $(INDEX),-index $(INDEX)) -commit "$$(git describe --always --dirty)" \
 		-json docs/benchmarks/codecs.json -markdown docs/benchmarks/codecs.md
 

@@ -1,7 +1,8 @@
 // Codecs measures every codec of package codec: how fast it decodes blocks that
 // are in the cache, by width of the values and level of vector instructions, and how
-// many bits a posting takes in the lists of an index. It writes the result as JSON
-// and as the tables of docs/benchmarks/codecs.md.
+// many bits they take. It writes the result as JSON and as the tables of
+// docs/benchmarks/codecs.md. What all lists of an index take is measured by
+// bench/sizes.
 //
 //	go run ./bench/codecs -index INDEX -json codecs.json -markdown codecs.md
 //
@@ -21,9 +22,6 @@
 //
 // Codecs that encode a list as a whole (codec.ListCodec) are asked for blocks by
 // DecodeBlock in the tables, and for whole lists by DecodeList in one of their own.
-//
-// Sizes are those of all lists of the index, each encoded anew: DocIDs and
-// frequencies, without directories, bounds and positions.
 package main
 
 import (
@@ -45,7 +43,6 @@ type options struct {
 	codecs                        []string
 	widths                        []int
 	budget                        time.Duration
-	every                         int
 }
 
 func parseOptions(args []string) (options, error) {
@@ -60,7 +57,6 @@ func parseOptions(args []string) (options, error) {
 	flags.StringVar(&o.markdown, "markdown", "", "write the tables to this file, and not to standard output")
 	flags.StringVar(&o.commit, "commit", "", "what was measured, for the result")
 	flags.DurationVar(&o.budget, "time", 20*time.Millisecond, "time for each figure")
-	flags.IntVar(&o.every, "every", 1, "take each N-th list of the index for sizes")
 	names := flags.String("codecs", strings.Join(codec.Names(), " "), "codecs, with parameters if wanted, spaces between")
 	widths := flags.String("widths", "", "widths of synthetic values in bits, commas between")
 	if err := flags.Parse(args); err != nil {
@@ -77,7 +73,7 @@ func parseOptions(args []string) (options, error) {
 			o.widths = append(o.widths, width)
 		}
 	}
-	if flags.NArg() > 0 || o.every < 1 || o.budget <= 0 {
+	if flags.NArg() > 0 || o.budget <= 0 {
 		return o, errors.New("an argument, or a number that is too small; see -help")
 	}
 	return o, nil
@@ -122,10 +118,6 @@ func run(o options) error {
 			return err
 		}
 		sets = append(sets, s)
-		if r.Sizes, err = lists.sizes(codecs, o.every); err != nil {
-			return err
-		}
-		r.NumPostings = lists.numPostings
 	}
 	var err error
 	if r.Speeds, err = speeds(codecs, sets, o.budget); err != nil {

@@ -20,11 +20,8 @@ type result struct {
 	Command string  `json:"command"`
 	Commit  string  `json:"commit,omitempty"`
 	Machine machine `json:"machine"`
-	// NumPostings is how many the index has, 0 without one.
-	NumPostings int     `json:"num_postings,omitempty"`
-	Bars        []bar   `json:"bars"`
-	Sizes       []size  `json:"sizes,omitempty"`
-	Speeds      []speed `json:"speeds"`
+	Bars    []bar   `json:"bars"`
+	Speeds  []speed `json:"speeds"`
 }
 
 // machine says what the figures were measured on.
@@ -135,8 +132,8 @@ func (r *result) write(o options) error {
 
 // markdown writes the tables.
 func (r *result) markdown(w io.Writer) {
-	fmt.Fprintf(w, "# Codecs: decode speed and size\n\n")
-	fmt.Fprintf(w, "Written by [`bench/codecs`](../../bench/codecs/main.go), which says how it is measured; all figures are in\n`codecs.json`. Do not edit.\n\n")
+	fmt.Fprintf(w, "# Codecs: decode speed\n\n")
+	fmt.Fprintf(w, "Written by [`bench/codecs`](../../bench/codecs/main.go), which says how it is measured; all figures are in\n`codecs.json`. Do not edit. What whole indexes take is in [compression.md](compression.md).\n\n")
 	fmt.Fprintf(w, "%s, %d CPUs, SIMD level %s, %s, %s. %s, commit %s.\n\n", r.Machine.CPU, r.Machine.CPUs, r.Machine.SIMD, r.Machine.OS, r.Machine.Go, r.Time, r.Commit)
 	fmt.Fprintf(w, "```text\n%s\n```\n", r.Command)
 	if len(r.Bars) > 0 {
@@ -147,7 +144,6 @@ func (r *result) markdown(w io.Writer) {
 		}
 		table(w, rows)
 	}
-	r.sizesTable(w)
 	for _, what := range []struct{ name, title string }{
 		{"docids", "DocIDs by block"}, {"list", "DocIDs of whole lists at once"}, {"freqs", "Frequencies"},
 	} {
@@ -160,19 +156,6 @@ func (r *result) markdown(w io.Writer) {
 	r.speedTable(w, "Size of DocIDs", "Bits a value. Columns: bits of uniform gaps, and the lists of the index.", func(s speed) (float64, bool) {
 		return s.Bits, s.What == "docids" && s.SIMD == simd.PureGo.String()
 	})
-}
-
-// sizesTable writes the sizes over an index.
-func (r *result) sizesTable(w io.Writer) {
-	if len(r.Sizes) == 0 {
-		return
-	}
-	fmt.Fprintf(w, "\n## Size\n\nBits a posting over all lists of the index (%d postings), without directories and bounds.\n\n", r.NumPostings)
-	rows := [][]string{{"codec", "DocIDs", "frequencies", "both"}}
-	for _, s := range r.Sizes {
-		rows = append(rows, []string{s.Codec, fmt.Sprintf("%.2f", s.Docs), fmt.Sprintf("%.2f", s.Freqs), fmt.Sprintf("%.2f", s.Docs+s.Freqs)})
-	}
-	table(w, rows)
 }
 
 // speedTable writes the figures that pick takes: a row a codec, a column a set.

@@ -53,10 +53,7 @@ func synthetic(width int) set {
 }
 
 // lists are the posting lists of an index, in its default field.
-type lists struct {
-	snapshot    *index.Snapshot
-	numPostings int
-}
+type lists struct{ snapshot *index.Snapshot }
 
 func openLists(dir string) (*lists, error) {
 	ix, err := index.Open(vfs.OS, dir)
@@ -120,7 +117,6 @@ func (l *lists) sample() (set, error) {
 	total := 0
 	full := func(p *postings.List) int { return int(p.DocFreq) / codec.BlockLen / blocksOf } // stretches of p
 	if err := l.each(func(p *postings.List) error {
-		l.numPostings += int(p.DocFreq)
 		total += full(p)
 		return nil
 	}); err != nil {
