@@ -289,7 +289,24 @@ func (m *maxScore) divideWindow(lo, hi base.DocID) ([]*legState, base.DocID) {
 	if len(essential) > 1 {
 		hi = lo + min(hi-lo, maxWindow)
 	}
+	for _, l := range essential {
+		l.prefetch()
+	}
 	return essential, hi
+}
+
+// prefetch begins to load the list's block at the window's start, and the one
+// after it, which the next windows will need most of the time.
+func (l *legState) prefetch() {
+	c := &l.cursor
+	at := c.ShallowBlock()
+	if at >= c.NumBlocks() || at <= c.BlockIndex() {
+		return
+	}
+	c.Prefetch(at)
+	if at+1 < c.NumBlocks() {
+		c.Prefetch(at + 1)
+	}
 }
 
 // enough is the least score in the essential lists of the window with which a

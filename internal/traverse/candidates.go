@@ -19,7 +19,8 @@ type candidates struct {
 	docIDs [maxCandidates]uint32
 	sums   [maxCandidates]uint32
 
-	scores [codec.BlockLen]uint32 // contributions of a block or of its matches
+	scores  [codec.BlockLen]uint32 // contributions of a block or of its matches
+	lookups [codec.BlockLen]lookup
 	matches
 }
 
@@ -61,37 +62,59 @@ func (c *candidates) keepLive(q *Query) {
 // It returns the number of contributions.
 func (c *candidates) add(l *legState, least base.Score) (scored int64) {
 	cur := &l.cursor
-	last := int64(-1) // of the decoded block
-	if cur.DocID() != base.NoDocID {
-		last = int64(cur.BlockLastDocID())
-	}
-	for i := 0; i < c.n; {
-		d := base.DocID(c.docIDs[i])
-		if int64(d) > last {
-			b, first, _, ok := cur.ShallowNextGEQ(d)
-			if !ok {
+	for next := 0; next < c.n; {
+		var lookups []lookup
+		lookups, next = c.find(l, next, least)
+		for _, g := range lookups {
+			if block := int(g.block); block != cur.BlockIndex() && cur.LoadBlock(block) == base.NoDocID {
 				return scored
 			}
-			if first > d || base.Score(c.sums[i])+l.upper(b) < least {
-				i++
-				continue
+			last := uint32(cur.BlockLastDocID())
+			for i := int(g.from); i < c.n; {
+				looked, found := scoring.Match(&c.of, &c.at, c.docIDs[i:c.n], cur.Block(), last)
+				if found > 0 {
+					c.score(l, found, c.scores[:found])
+					for m, of := range c.of[:found] {
+						c.sums[i+int(of)] += c.scores[m]
+					}
+					scored += int64(found)
+				}
+				if i += looked; looked < codec.BlockLen {
+					break
+				}
 			}
-			if cur.NextGEQ(d) == base.NoDocID {
-				return scored
-			}
-			last = int64(cur.BlockLastDocID())
 		}
-		looked, found := scoring.Match(&c.of, &c.at, c.docIDs[i:c.n], cur.Block(), uint32(last))
-		if found > 0 {
-			c.score(l, found, c.scores[:found])
-			for m, of := range c.of[:found] {
-				c.sums[i+int(of)] += c.scores[m]
-			}
-			scored += int64(found)
-		}
-		i += looked
 	}
 	return scored
+}
+
+// find returns the blocks of a list that candidates from index from on may be in,
+// up to a number of them, and the index of the first candidate that it did not
+// look at. It begins to load the blocks' bytes, so that by the time that the
+// first is decoded those of the others are on their way.
+func (c *candidates) find(l *legState, from int, least base.Score) (lookups []lookup, next int) {
+	cur := &l.cursor
+	n := 0
+	j := from
+	for j < c.n && n < len(c.lookups) {
+		b, first, last, ok := cur.ShallowNextGEQ(base.DocID(c.docIDs[j]))
+		if !ok {
+			return c.lookups[:n], c.n
+		}
+		if first > base.DocID(c.docIDs[j]) || base.Score(c.sums[j])+l.upper(b) < least {
+			j++
+			continue
+		}
+		block := cur.ShallowBlock()
+		if block != cur.BlockIndex() {
+			cur.Prefetch(block)
+		}
+		c.lookups[n] = lookup{block: uint32(block), from: uint32(j)}
+		n++
+		for j++; j < c.n && base.DocID(c.docIDs[j]) <= last; j++ {
+		}
+	}
+	return c.lookups[:n], j
 }
 
 // scoreOneByOne is how many matches of a block are scored one by one, before it
