@@ -95,6 +95,10 @@ type benchResult struct {
 	QPS     float64         `json:"qps"` // queries over the time of all runs
 	// Work of one pass over the queries.
 	Work exec.Work `json:"work"`
+	// In mode saat, what the queries moved at least, and how much as many threads
+	// read from memory at best, measured in this run.
+	Traffic   float64 `json:"traffic_bytes_per_second,omitempty"`
+	Bandwidth float64 `json:"bandwidth_bytes_per_second,omitempty"`
 	// Of the measured part, over all queries and runs.
 	AllocsPerQuery float64       `json:"allocs_per_query"`
 	GCCycles       uint32        `json:"gc_cycles"`
@@ -174,6 +178,9 @@ func (a *app) bench(ctx context.Context, o benchOptions, dir string) error {
 	}
 	if err := b.measure(ctx, snapshot.Options.Analyzer); err != nil {
 		return err
+	}
+	if mode == griffin.ModeSaat {
+		b.measureBandwidth()
 	}
 	if o.latencies != "" {
 		if err := a.writeFile(o.latencies, func(w io.Writer) error { return b.recorder.WriteTSV(w, b.ids) }); err != nil {
@@ -255,6 +262,14 @@ func (b *benchmark) measure(ctx context.Context, analyzer string) error {
 	r.GCCycles = after.NumGC - before.NumGC
 	r.GCPause = time.Duration(after.PauseTotalNs - before.PauseTotalNs)
 	return nil
+}
+
+// measureBandwidth compares what the queries moved with what the machine can.
+func (b *benchmark) measureBandwidth() {
+	const sizeBytes = 256 << 20 // of each thread, beyond any cache
+	r := &b.result
+	r.Traffic = r.QPS * float64(r.Work.BytesMoved) / float64(max(r.Queries, 1))
+	r.Bandwidth = saat.Bandwidth(r.Threads, sizeBytes)
 }
 
 // pass answers all queries once; the workers take them in turn.
@@ -361,5 +376,9 @@ func (a *app) printBench(r *benchResult) {
 	a.printf("\n%.0f queries/s; %s without a result\n", r.QPS, plural(r.NoResult, "query"))
 	a.printf("a query: %.0f postings decoded, %.0f scored; %.1f blocks decoded, %.1f skipped; %.1f allocations\n",
 		perQuery(r.Work.PostingsDecoded), perQuery(r.Work.PostingsScored), perQuery(r.Work.BlocksDecoded), perQuery(r.Work.BlocksSkipped), r.AllocsPerQuery)
+	if r.Bandwidth > 0 {
+		a.printf("at least %.1f GB/s moved: %.0f %% of the %.1f GB/s that %s can read from memory\n",
+			r.Traffic/1e9, 100*r.Traffic/r.Bandwidth, r.Bandwidth/1e9, plural(r.Threads, "thread"))
+	}
 	a.printf("garbage collector: %d cycles, %s of pauses in all\n", r.GCCycles, took(r.GCPause))
 }

@@ -55,6 +55,10 @@ type Work struct {
 	// BlocksSkipped counts blocks that were passed over without being decoded.
 	BlocksDecoded int64 `json:"blocks_decoded,omitempty"`
 	BlocksSkipped int64 `json:"blocks_skipped,omitempty"`
+	// BytesMoved, of ModeSaat, is the least that the step moved between the
+	// processor and its memory or caches: the segments that it read, and the
+	// accumulators, read and written once.
+	BytesMoved int64 `json:"bytes_moved,omitempty"`
 }
 
 // Add adds o to w.
@@ -64,6 +68,7 @@ func (w *Work) Add(o Work) {
 	w.PostingsLeft += o.PostingsLeft
 	w.BlocksDecoded += o.BlocksDecoded
 	w.BlocksSkipped += o.BlocksSkipped
+	w.BytesMoved += o.BytesMoved
 }
 
 // AddStep adds a step of the given name, done by the CPU, that is not about a segment.

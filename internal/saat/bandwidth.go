@@ -8,7 +8,7 @@ import (
 
 // Bandwidth measures how many bytes a second the given number of threads read from
 // memory, each its own sizeBytes, front to back: the best of a few passes. It is
-// what Batch.Traffic is held against. sizeBytes should be some times the last cache.
+// what BatchResult.Traffic is held against. sizeBytes should be some times the last cache.
 func Bandwidth(threads, sizeBytes int) float64 {
 	buffers := make([][]byte, threads)
 	for i := range buffers {

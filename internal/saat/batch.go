@@ -28,17 +28,12 @@ type BatchResult struct {
 	Elapsed time.Duration
 	// Work is the sum over the queries; Width and NumAccumulators are 0.
 	Work Stats
-	// AccumulatorBytes is how much memory the accumulators of all queries took up,
-	// which is read and written once at least.
-	AccumulatorBytes int64
+	// Traffic is the sum of Stats.Traffic over the queries.
+	Traffic int64
 }
 
 // QueriesPerSecond of a batch of n queries.
 func (r *BatchResult) QueriesPerSecond(n int) float64 { return float64(n) / r.Elapsed.Seconds() }
-
-// Traffic is the least that the queries move between the processor and its memory
-// or caches, in bytes: segments read, and accumulators read and written once.
-func (r *BatchResult) Traffic() int64 { return r.Work.Bytes + 2*r.AccumulatorBytes }
 
 // Run answers all queries once. The error is that of the first query that failed.
 func (b *Batch) Run(ctx context.Context) (BatchResult, error) {
@@ -62,7 +57,7 @@ func (b *Batch) Run(ctx context.Context) (BatchResult, error) {
 		total.Work.Segments += p.Work.Segments
 		total.Work.Blocks += p.Work.Blocks
 		total.Work.Bytes += p.Work.Bytes
-		total.AccumulatorBytes += p.AccumulatorBytes
+		total.Traffic += p.Traffic
 	}
 	return total, errors.Join(errs...)
 }
@@ -92,7 +87,7 @@ func (w *worker) run(ctx context.Context, next *atomic.Int64) error {
 		s.Segments += r.Segments
 		s.Blocks += r.Blocks
 		s.Bytes += r.Bytes
-		w.done.AccumulatorBytes += int64(r.NumAccumulators) * int64(r.Width) / 8
+		w.done.Traffic += r.Traffic()
 		if w.OnResult != nil {
 			w.OnResult(i, &r, time.Since(began))
 		}

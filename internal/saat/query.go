@@ -61,3 +61,7 @@ type Stats struct {
 	Width           int   // of an accumulator, in bits
 	NumAccumulators int   // as many as the index has documents, rounded up
 }
+
+// Traffic is the least that the query moved between the processor and its memory or
+// caches, in bytes: segments read, and accumulators read and written once.
+func (s *Stats) Traffic() int64 { return s.Bytes + 2*int64(s.NumAccumulators)*int64(s.Width)/8 }
