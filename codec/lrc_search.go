@@ -104,8 +104,18 @@ func (l *RegressionList) load(i, begin, end int) error {
 // between the line and 2^b-1 above. (We differ: Ao et al. §5.3 store a safe search
 // range with each segment instead.)
 func (l *RegressionList) Search(x uint32) (int, uint32, error) {
+	lo, hi := 0, l.view.n
+	if l.view.scheme != HSLRC && l.safe.Left != noRange {
+		lo, hi = l.safe.Range(x)
+	}
+	return l.SearchIn(lo, hi, x)
+}
+
+// SearchIn is Search for an x of which it is known that the index to be found is
+// in [lo, hi], 0 <= lo <= hi <= Len.
+func (l *RegressionList) SearchIn(lo, hi int, x uint32) (int, uint32, error) {
 	v := &l.view
-	segment, lo, hi := l.segment(x)
+	segment, lo := l.segment(lo, hi, x)
 	if segment < 0 { // before the first DocID of the range
 		return l.result(lo)
 	}
@@ -116,7 +126,8 @@ func (l *RegressionList) Search(x uint32) (int, uint32, error) {
 	if err := l.load(segment, begin, end); err != nil {
 		return 0, 0, err
 	}
-	lo, hi = max(lo-begin, 0), min(hi-begin, end-begin)
+	hi = min(max(hi-begin, 0), end-begin)
+	lo = min(max(lo-begin, 0), hi)
 	if v.scheme >= SegLRC && v.list[v.widths+segment]&lrcWide == 0 {
 		from, to := l.seg.around(int64(x) - int64(int32(l.seg.start>>32)))
 		lo, hi = max(lo, min(from, hi)), min(hi, max(to, lo))
@@ -145,24 +156,19 @@ func (l *RegressionList) result(i int) (int, uint32, error) {
 	return i, d, err
 }
 
-// segment returns the segment whose DocIDs may hold x, and indexes lo <= hi
-// between which the first DocID that is at least x lies; or a segment of -1 if
-// that is the DocID at lo.
-func (l *RegressionList) segment(x uint32) (segment, lo, hi int) {
+// segment returns the segment whose DocIDs may hold x, of which the index is in
+// [lo, hi], and lo; or a segment of -1 and the index, if it is known.
+func (l *RegressionList) segment(lo, hi int, x uint32) (segment, from int) {
 	v := &l.view
 	if v.scheme == HSLRC {
 		l.Heads += 2
 		if h := int(x >> v.length); h < v.segments {
-			return h, 0, v.n
+			return h, lo
 		}
-		return -1, v.n, v.n
-	}
-	lo, hi = 0, v.n
-	if l.safe.Left != noRange {
-		lo, hi = l.safe.Range(x)
+		return -1, v.n
 	}
 	if lo >= v.n {
-		return -1, v.n, v.n
+		return -1, v.n
 	}
 	// The last segment in [first, last] that does not begin above x.
 	first, last := lo>>v.length, min(hi, v.n-1)>>v.length
@@ -177,9 +183,9 @@ func (l *RegressionList) segment(x uint32) (segment, lo, hi int) {
 		}
 	}
 	if a < first {
-		return -1, first << v.length, hi
+		return -1, first << v.length
 	}
-	return a, lo, hi
+	return a, lo
 }
 
 // around returns the range [lo, hi] of DocIDs of the segment in which the first

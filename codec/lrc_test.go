@@ -126,6 +126,10 @@ func checkSearch(t *testing.T, name string, c codec.Regression, docIDs []uint32,
 		if err != nil || at != want || d != wantDocID {
 			t.Fatalf("%s: Search(%d) = %d, %d, %v; want %d, %d", name, x, at, d, err, want, wantDocID)
 		}
+		lo, hi := want-rng.IntN(want+1), want+rng.IntN(n-want+1)
+		if at, d, err := l.SearchIn(lo, hi, x); err != nil || at != want || d != wantDocID {
+			t.Fatalf("%s: SearchIn(%d, %d, %d) = %d, %d, %v; want %d, %d", name, lo, hi, x, at, d, err, want, wantDocID)
+		}
 	}
 	for _, x := range []uint32{0, 1, 1<<31 - 1, 1 << 31, 1<<32 - 2, 1<<32 - 1} {
 		check(x)

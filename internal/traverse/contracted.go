@@ -257,36 +257,63 @@ func (t *contracted) lookUp(c *contractedLeg, x uint32) (at int, found uint32, e
 		return t.interpolate(c, x)
 	}
 	lo, hi := t.within(c.ranges, x)
-	end := hi
+	if c.access == byLists {
+		before := c.whole.Elements
+		at, found, err = c.whole.SearchIn(lo, hi, x)
+		t.elements += c.whole.Elements - before
+		return at, found, err
+	}
+	return t.searchRaw(c, lo, hi, x)
+}
+
+// searchRaw finds, among DocIDs lo to hi of a list in codec.Raw, first the block,
+// then the first DocID that is at least x.
+func (t *contracted) searchRaw(c *contractedLeg, lo, hi int, x uint32) (at int, found uint32, err error) {
+	last := (int(c.list.DocFreq) - 1) / codec.BlockLen
+	block, end := lo/codec.BlockLen, min(hi/codec.BlockLen, last)
+	for block < end {
+		mid := int(uint(block+end) / 2)
+		if c.list.Block(mid).Last < x {
+			block = mid + 1
+		} else {
+			end = mid
+		}
+	}
+	if block > last {
+		return 0, codec.NoBase, nil
+	}
+	b, err := c.list.BlockBytes(block)
+	size := c.list.BlockSize(block)
+	if err == nil && len(b) < 4*size {
+		err = fmt.Errorf("block %d of %d bytes: %w", block, len(b), base.ErrCorrupt)
+	}
+	if err != nil {
+		return 0, 0, err
+	}
+	from := block * codec.BlockLen
+	lo, hi = max(lo-from, 0), min(hi-from+1, size) // hi itself is looked at
 	found = codec.NoBase
 	for lo < hi {
 		mid := int(uint(lo+hi) / 2)
-		d, err := t.docIDAt(c, mid)
-		switch {
-		case err != nil:
-			return 0, 0, err
-		case d < x:
+		t.elements++
+		if d := binary.LittleEndian.Uint32(b[4*mid:]); d < x {
 			lo = mid + 1
-		default:
+		} else {
 			hi, found = mid, d
 		}
 	}
-	if lo == end && lo < int(c.list.DocFreq) { // not compared yet
-		found, err = t.docIDAt(c, lo)
-	}
-	return lo, found, err
+	return from + lo, found, nil
 }
 
 // interpolate is contraction.Interpolate over DocIDs that are read one by one.
 func (t *contracted) interpolate(c *contractedLeg, x uint32) (at int, found uint32, err error) {
 	lo, hi := 0, int(c.list.DocFreq)-1
-	first, err := t.docIDAt(c, lo)
-	if err != nil || x <= first {
-		return lo, first, err
+	first, last := c.list.Block(0).First, uint32(c.list.LastDocID())
+	if x <= first {
+		return lo, first, nil
 	}
-	last, err := t.docIDAt(c, hi)
-	if err != nil || x > last {
-		return hi + 1, codec.NoBase, err
+	if x > last {
+		return hi + 1, codec.NoBase, nil
 	}
 	for hi-lo > 1 {
 		mid := contraction.Interpolation(lo, hi, first, last, x)
