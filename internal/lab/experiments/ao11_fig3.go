@@ -13,7 +13,7 @@ import (
 func ao11Fig3() lab.Experiment {
 	return lab.Experiment{
 		Name: "ao11-fig3", Paper: "ao11", Shows: "Fig. 3", Title: "Sizes of hash buckets",
-		Did: "All lists of GOV with 2^12+1 to 2^13 DocIDs were divided into hash buckets by their leading m = 5 bits of 20, " +
+		Did: "All lists of GOV with 2^12+1 to 2^13 DocIDs were divided into hash buckets by their leading m = 5 bits of 21, " +
 			"and the buckets that are not empty counted by their size: a binomial distribution, stretched as lists differ in length.",
 		Ours: ao11Ours + " Beside them stands the sum of the binomial distributions that lists of these lengths would have, " +
 			"if documents were drawn at random.",
@@ -33,7 +33,7 @@ func runAo11Fig3(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 	// At Quick there are no lists as long.
 	least, most := lab.Pick(env, 1<<12+1, 1<<9+1), lab.Pick(env, 1<<13, 1<<11)
 	const m = 5
-	t := lab.NewTable("Hash buckets of medium lists, 32 a list", "collection", ao11Names()[:ao11GOVs],
+	t := lab.NewTable("Hash buckets of medium lists, 17 a list", "collection", ao11Names()[:ao11GOVs],
 		[]string{"lists", "mean size", "standard deviation", "of the binomial", "empty, %"})
 	f := &lab.Figure{Title: "Sizes of hash buckets, m = 5", Kind: lab.Lines, X: "DocIDs in a bucket", Y: "buckets per list and size"}
 	err := ao11Rows(ctx, env, t, ao11GOVs, func(row int, name string, c *lab.Collection, queries []lab.Query) error {
