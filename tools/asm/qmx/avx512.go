@@ -17,7 +17,6 @@ type kernel512 struct {
 	base  VecVirtual // what is added to values; for gaps the DocID before them
 	ones  VecVirtual
 	three Register // mask of the first 12 lanes
-	even  Register // mask of the even words of 16 bits
 
 	// For gaps, see finish.
 	upper, top Register
@@ -34,10 +33,6 @@ func decode512(t tables, gaps bool) {
 	VPBROADCASTD(Load(Param("add"), GP32()), k.base)
 	VPTERNLOGD(Imm(0xff), k.ones, k.ones, k.ones)
 	k.three = mask512(0x0fff)
-	k.even = K()
-	low := GP32()
-	MOVL(U32(0x55555555), low)
-	KMOVD(low, k.even)
 	if gaps {
 		k.upper, k.top = mask512(0xf0f0), mask512(0xff00)
 		k.third = ZMM()
@@ -45,8 +40,9 @@ func decode512(t tables, gaps bool) {
 		k.last = map[int]VecVirtual{}
 		for _, lanes := range []int{4, 8, 12, 16} {
 			k.last[lanes] = ZMM()
-			MOVL(U32(lanes-1), low)
-			VPBROADCASTD(low, k.last[lanes])
+			last := GP32()
+			MOVL(U32(lanes-1), last)
+			VPBROADCASTD(last, k.last[lanes])
 		}
 	}
 	k.selectors(k.run)
@@ -64,50 +60,68 @@ func mask512(lanes uint32) Register {
 
 // run writes the code of a run of a selector.
 func (k *kernel512) run(n int, s selector) {
-	mask := ZMM()
-	switch {
-	case s.words == 0:
+	if s.words == 0 {
 		k.loop(n, s, func() {
 			v := ZMM()
 			VPXORD(v, v, v)
 			k.put(v, k.ones, 0, s.count)
 		})
 		return
-	case s.bits == 32:
-		mask = k.ones
-		k.several(n, s, k.noteWide)
-	case s.bits == 16:
-		VPSRLD(Imm(16), k.ones, mask)
-		index := ZMM()
-		VMOVDQU64(k.t.words16, index)
-		k.several(n, s, func(words VecVirtual) { VPERMW_Z(words, index, k.even, words) })
-	default:
+	}
+	mask := k.ones
+	if s.bits < 32 {
+		mask = ZMM()
 		VPSRLD(Imm(uint64(32-s.bits)), k.ones, mask)
 	}
-	k.loop(n, s, func() { k.unpack(n, s, mask) })
+	if times := s.several(); times > 1 {
+		few := label("few", n)
+		Label(label("several", n))
+		CMPQ(k.times, Imm(uint64(times)))
+		JLT(LabelRef(few))
+		k.gather(n, s, times, mask)
+		k.advance(s, times)
+		SUBQ(Imm(uint64(times)), k.times)
+		JMP(LabelRef(label("several", n)))
+		Label(few)
+		TESTQ(k.times, k.times)
+		JEQ(LabelRef("next"))
+	}
+	k.loop(n, s, func() {
+		if s.words == 2 {
+			k.gather(n, s, 1, mask)
+			return
+		}
+		k.unpack(n, s, mask)
+	})
 }
 
-// several writes the loop over as many words at a time as fill a vector, and goes on
-// with the words that are left, if there are any.
-func (k *kernel512) several(n int, s selector, extract func(words VecVirtual)) {
-	times := lanes512 / s.count
-	Label(label("several", n))
-	CMPQ(k.times, Imm(uint64(times)))
-	JLT(LabelRef(label("few", n)))
-	v := ZMM()
-	if times*wordSize == 64 {
-		VMOVDQU64(Mem{Base: k.src}, v)
-	} else {
-		VMOVDQU(Mem{Base: k.src}, v.AsY())
+// gather writes the unpacking of the words of a selector that is applied some times.
+func (k *kernel512) gather(n int, s selector, times int, mask VecVirtual) {
+	words := ZMM()
+	switch times * s.words * wordSize {
+	case 64:
+		VMOVDQU64(Mem{Base: k.src}, words)
+	case 32:
+		VMOVDQU(Mem{Base: k.src}, words.AsY())
 	}
-	extract(v)
-	k.put(v, k.ones, 0, lanes512)
-	k.advance(s, times)
-	SUBQ(Imm(uint64(times)), k.times)
-	JMP(LabelRef(label("several", n)))
-	Label(label("few", n))
-	TESTQ(k.times, k.times)
-	JEQ(LabelRef("next"))
+	if s.bits > safe {
+		k.noteWide(words)
+	}
+	b := k.t.batches[[2]int{n, times}]
+	for step := range b.steps {
+		v := words
+		if s.bits < 32 {
+			index, shift := ZMM(), ZMM()
+			v = ZMM()
+			VMOVDQU64(k.t.gathers.Offset(b.at+rowGather*step), index)
+			VPERMB(words, index, v)
+			if s.bits%8 != 0 {
+				VMOVDQU64(k.t.gathers.Offset(b.at+rowGather*step+64), shift)
+				VPSRLVD(shift, v, v)
+			}
+		}
+		k.put(v, mask, step*lanes512, min(lanes512, times*s.count-step*lanes512))
+	}
 }
 
 // noteWide writes the setting of wide if some lane of v has more than 24 bits.
@@ -119,34 +133,17 @@ func (k *kernel512) noteWide(v VecVirtual) {
 	ORQ(lanes, k.wide)
 }
 
-// unpack writes the unpacking of a word, or of two.
+// unpack writes the unpacking of a word.
 func (k *kernel512) unpack(n int, s selector, mask VecVirtual) {
-	var words [2]VecVirtual
-	for w := range s.words {
-		words[w] = ZMM()
-		VBROADCASTI32X4(Mem{Base: k.src, Disp: wordSize * w}, words[w])
+	word := ZMM()
+	VBROADCASTI32X4(Mem{Base: k.src}, word)
+	if s.bits > safe {
+		k.noteWide(word)
 	}
 	for step := range s.steps(lanes512) {
-		var v VecVirtual
-		for i, x := range s.shifts(step*lanes512/4, lanes512/4) {
-			part, word := ZMM(), words[0]
-			if x.second {
-				word = words[1]
-			}
-			VMOVDQU32(k.t.shifts.Offset(k.t.at[[3]int{n, step, i}]), part)
-			if x.left {
-				VPSLLVD(part, word, part)
-			} else {
-				VPSRLVD(part, word, part)
-			}
-			if i > 0 {
-				VPORD(v, part, part)
-			}
-			v = part
-		}
-		if s.bits > safe {
-			k.noteWide(v)
-		}
+		v := ZMM()
+		VMOVDQU32(k.t.shifts.Offset(k.t.at[[3]int{n, step, 0}]), v)
+		VPSRLVD(v, word, v)
 		k.put(v, mask, step*lanes512, min(lanes512, s.count-step*lanes512))
 	}
 }

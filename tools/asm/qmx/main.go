@@ -102,14 +102,15 @@ type tables struct {
 	shifts Mem
 	at     map[[3]int]int // offset in shifts, by selector, step and number of shift
 	iota   Mem
-	third  Mem // where the third step of a sum of 16 lanes finds what it adds
-	// Where 16 values of 16 bits lie in two words.
-	words16 Mem
-	lanes   int
+	lanes  int
+
+	// Of 16 lanes alone: where the third step of a sum finds what it adds, and gathers.
+	third, gathers Mem
+	batches        map[[2]int]batch // by selector and times
 }
 
 func writeTables(suffix string, lanes int) tables {
-	t := tables{lanes: lanes, at: map[[3]int]int{}}
+	t := tables{lanes: lanes, at: map[[3]int]int{}, batches: map[[2]int]batch{}}
 	t.iota = GLOBL("iota"+suffix, RODATA|NOPTR)
 	for i := range lanes {
 		DATA(4*i, U32(i))
@@ -119,15 +120,12 @@ func writeTables(suffix string, lanes int) tables {
 		for i := range lanes {
 			DATA(4*i, U32(i/8*8+3))
 		}
-		t.words16 = GLOBL("words16", RODATA|NOPTR)
-		for i := range lanes {
-			DATA(4*i, U32(i/8*8+i%4*2+i%8/4))
-		}
+		t.writeGathers()
 	}
 	t.shifts = GLOBL("shifts"+suffix, RODATA|NOPTR)
 	offset := 0
 	for n, s := range selectors {
-		if s.words == 0 {
+		if s.words == 0 || s.words == 2 && lanes == 16 {
 			continue
 		}
 		for step := range s.steps(lanes) {
