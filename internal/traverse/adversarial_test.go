@@ -23,7 +23,12 @@ func TestAdversarialCollections(t *testing.T) {
 				x.name = tt.name
 				x.write(t, c)
 				var s traverse.Scratch
-				checkCollection(t, x, &s, func(int) []int { return ks })
+				checkCollection(t, x, &s, func(traversal int) []int {
+					if testing.Short() {
+						return ks[traversal%len(ks):][:1]
+					}
+					return ks
+				})
 			}
 		})
 	}

@@ -21,7 +21,11 @@ func TestCorruptLists(t *testing.T) {
 	var s traverse.Scratch
 	names := codec.Names()
 	failed := 0
-	for i := range 300 {
+	rounds := 300
+	if testing.Short() {
+		rounds = 40
+	}
+	for i := range rounds {
 		c, err := codec.Lookup(names[i%len(names)])
 		if err != nil {
 			t.Fatal(err)
