@@ -286,3 +286,18 @@ func ExampleIndex_Stats() {
 	// "title": 11 tokens
 	// "author": 6 tokens
 }
+
+func ExampleIndex_BuildImpacts() {
+	ix, remove := library()
+	defer remove()
+	ctx := context.Background()
+	if _, err := ix.BuildImpacts(ctx, griffin.ImpactOptions{}); err != nil {
+		log.Fatal(err)
+	}
+	r, err := ix.Search(ctx, "eighty days", griffin.WithMode(griffin.ModeSaat))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(r.Hits[0].ID, "by", r.Traversal)
+	// Output: around by windowed
+}

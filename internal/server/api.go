@@ -18,7 +18,8 @@ type searchResponse struct {
 	K          int            `json:"k"`
 	Offset     int            `json:"offset,omitempty"`
 	TookMicros int64          `json:"took_us"`
-	Hits       []hitResponse  `json:"hits"` // never null
+	Hits       []hitResponse  `json:"hits"`             // never null
+	Missed     float64        `json:"missed,omitempty"` // griffin.Results.Missed
 	Notes      []string       `json:"notes,omitempty"`
 	Trace      *griffin.Trace `json:"trace,omitempty"`
 }
@@ -50,7 +51,7 @@ func (h *handler) search(w http.ResponseWriter, r *http.Request) {
 	}
 	response := searchResponse{
 		Query: results.Query, Mode: results.Mode, K: req.K, Offset: req.Offset, TookMicros: results.Took.Microseconds(),
-		Hits: make([]hitResponse, len(results.Hits)), Notes: results.Notes, Trace: results.Trace,
+		Hits: make([]hitResponse, len(results.Hits)), Missed: results.Missed, Notes: results.Notes, Trace: results.Trace,
 	}
 	for i, hit := range results.Hits {
 		response.Hits[i] = hitResponse{

@@ -28,6 +28,9 @@ func (r searchRequest) options() []griffin.SearchOption {
 	opts := []griffin.SearchOption{
 		griffin.WithK(r.K), griffin.WithOffset(r.Offset), griffin.WithMode(r.Mode), griffin.WithSnippets(),
 	}
+	if r.Rho > 0 {
+		opts = append(opts, griffin.WithBudget(int64(r.Rho), 0))
+	}
 	if r.Trace {
 		opts = append(opts, griffin.WithTrace())
 	}

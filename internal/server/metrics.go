@@ -52,7 +52,7 @@ func newMetrics(stats func() (griffin.Stats, error)) *metrics {
 		ConstLabels: prometheus.Labels{"version": griffin.Version, "goversion": runtime.Version()},
 	})
 	build.Set(1)
-	for _, mode := range []griffin.Mode{griffin.ModeOr, griffin.ModeAnd, griffin.ModeAndOr} { // a rate needs a 0 to begin with
+	for _, mode := range []griffin.Mode{griffin.ModeOr, griffin.ModeAnd, griffin.ModeAndOr, griffin.ModeSaat} { // a rate needs a 0 to begin with
 		m.searches.WithLabelValues(mode.String(), "ok")
 		m.latency.WithLabelValues(mode.String())
 	}

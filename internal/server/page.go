@@ -110,6 +110,9 @@ func (h *handler) newPage(req searchRequest) *pageData {
 		Title: "Griffin", Request: req, NumDocs: -1, MaxBytes: h.MaxQueryBytes,
 		Modes: []modeChoice{{Mode: griffin.ModeOr, Label: "any word"}, {Mode: griffin.ModeAnd, Label: "all words"}, {Mode: griffin.ModeAndOr, Label: "all, else any"}},
 	}
+	if req.Mode == griffin.ModeSaat { // only for who asks for it in the address: few indexes have its lists
+		data.Modes = append(data.Modes, modeChoice{Mode: griffin.ModeSaat, Label: "any, by impacts"})
+	}
 	for i := range data.Modes {
 		data.Modes[i].Chosen = data.Modes[i].Mode == req.Mode
 	}
@@ -171,6 +174,9 @@ func address(path string, req searchRequest) string {
 	}
 	if req.Offset != 0 {
 		values.Set("offset", strconv.Itoa(req.Offset))
+	}
+	if req.Rho > 0 {
+		values.Set("rho", strconv.Itoa(req.Rho))
 	}
 	if req.Trace {
 		values.Set("trace", "1")

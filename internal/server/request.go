@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -19,10 +20,11 @@ type searchRequest struct {
 	Mode      griffin.Mode
 	Trace     bool
 	Lenient   bool // make the best of faults in Text
+	Rho       int  // of mode saat: the most postings to process; 0: all
 }
 
 // parameters are the names that a search understands.
-var parameters = []string{"q", "k", "offset", "mode", "trace"}
+var parameters = []string{"q", "k", "offset", "mode", "trace", "rho"}
 
 // parseRequest reads the parameters of a search. A parameter that is not
 // known is an error if strict, since a misspelt one would go unnoticed. After
@@ -59,6 +61,12 @@ func (h *handler) parseRequest(r *http.Request, strict bool) (searchRequest, *ap
 	req.K = k
 	if req.Offset, apiErr = intParameter(values, "offset", 0, 0, h.MaxK-k); apiErr != nil {
 		return req, apiErr
+	}
+	if req.Rho, apiErr = intParameter(values, "rho", 0, 1, math.MaxInt); apiErr != nil {
+		return req, apiErr
+	}
+	if req.Rho > 0 && req.Mode != griffin.ModeSaat {
+		return req, badParameter("rho is for mode saat")
 	}
 	trace, apiErr := intParameter(values, "trace", 0, 0, 1)
 	req.Trace = trace == 1

@@ -114,6 +114,10 @@ func TestSearchDefaults(t *testing.T) {
 	if seen.Mode != griffin.ModeAndOr || seen.K != 1000 {
 		t.Errorf("a bare plus in mode: got %+v", seen)
 	}
+	get(t, h, "/search?q=x&mode=saat&rho=1000")
+	if seen.Mode != griffin.ModeSaat || seen.Rho != 1000 {
+		t.Errorf("mode saat: got %+v", seen)
+	}
 	get(t, h, "/search?q=x&k=5&offset=20")
 	if seen.Offset != 20 || seen.K != 5 {
 		t.Errorf("offset: got %+v", seen)
@@ -149,6 +153,9 @@ func TestErrorsOfRequests(t *testing.T) {
 		{"/search?q=a&mode=xor", 400, "bad_parameter"},
 		{"/search?q=a&mode=" + strings.Repeat("x", 10000), 400, "bad_parameter"},
 		{"/search?q=a&trace=yes", 400, "bad_parameter"},
+		{"/search?q=a&rho=5", 400, "bad_parameter"},
+		{"/search?q=a&mode=saat&rho=0", 400, "bad_parameter"},
+		{"/search?q=a&mode=saat&rho=2ms", 400, "bad_parameter"},
 		{"/search?q=a&kk=1", 400, "bad_parameter"},
 		{"/search?q=a&q=b", 400, "bad_parameter"},
 		{"/search?q=%ff%fe", 400, "bad_parameter"},
