@@ -63,8 +63,8 @@ type composer struct {
 	f     *forward
 	seed  uint64
 	spans *spans
-	shift []int16 // of quantiles, by chapter
-	keep  uint64  // threshold: a posting is kept if a random number is below
+	shift []int16  // of quantiles, by chapter
+	keep  []uint64 // thresholds, by chapter: a posting is kept if a random number is below
 
 	// The document composed last.
 	terms  []uint32
@@ -77,8 +77,12 @@ type composer struct {
 }
 
 func newComposer(f *forward, p *plan, seed uint64, s *spans, keep float64) *composer {
+	thresholds := make([]uint64, len(p.dense))
+	for chapter, d := range p.dense {
+		thresholds[chapter] = threshold(keep * d)
+	}
 	return &composer{
-		f: f, seed: seed, spans: s, shift: p.shifts, keep: threshold(keep),
+		f: f, seed: seed, spans: s, shift: p.shifts, keep: thresholds,
 		seen: make([]uint32, f.numTerms), where: make([]uint32, f.numTerms),
 	}
 }
@@ -94,10 +98,11 @@ var (
 func (c *composer) compose(g, start uint32) {
 	rng := newStream(c.seed, streamDocument, uint64(g))
 	c.gather(&rng, int(start))
+	keep := c.keep[start/chapterDocs]
 	kept, tokens := 0, uint32(0)
 	for i, t := range c.terms {
 		r := rng.next()
-		if r&math.MaxUint32 >= c.keep {
+		if r&math.MaxUint32 >= keep {
 			continue
 		}
 		freq := c.freqs[i]

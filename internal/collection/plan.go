@@ -13,6 +13,9 @@ type plan struct {
 	starts []uint32
 	order  []uint32 // by DocID; nil: crawl order
 	shifts []int16  // of the quantiles of lengths, by chapter
+	// dense is the part of the postings of the densest documents, by chapter, that
+	// those have which start in it: at most 1.
+	dense []float64
 }
 
 func (p *plan) numDocs() int { return len(p.starts) }
@@ -30,7 +33,7 @@ const siteSpread = 1.5
 
 // newPlan lays out o.NumDocs documents. topics are the chapters in topic order.
 func newPlan(o *Options, f *forward, topics []base.DocID) *plan {
-	p := &plan{starts: make([]uint32, o.NumDocs), shifts: lengthShifts(o, topics)}
+	p := &plan{starts: make([]uint32, o.NumDocs), shifts: lengthShifts(o, topics), dense: densities(o, topics)}
 	// The share of the collection that a site has does not depend on its size.
 	numSites := min(max(1, o.Like.Sites), max(1, o.NumDocs/8))
 	bounds := siteBounds(o.Seed, numSites, o.NumDocs)
@@ -75,12 +78,25 @@ func newPlan(o *Options, f *forward, topics []base.DocID) *plan {
 // sites differ.
 func lengthShifts(o *Options, topics []base.DocID) []int16 {
 	shifts := make([]int16, len(topics))
-	stretch := max(1, len(topics)/256)
 	for i, chapter := range topics {
-		rng := newStream(o.Seed, streamLength, uint64(i/stretch))
+		rng := newStream(o.Seed, streamLength, uint64(i/stretchOf(topics)))
 		shifts[chapter] = int16(math.Round(max(-1, min(1, o.Like.LengthSpread*rng.normal())) * 255))
 	}
 	return shifts
+}
+
+// stretchOf is how many neighbouring chapters have the same length and density: a
+// 256th of all topics.
+func stretchOf(topics []base.DocID) int { return max(1, len(topics)/256) }
+
+// densities returns, by chapter, plan.dense: log-normal, and 1 for one in six.
+func densities(o *Options, topics []base.DocID) []float64 {
+	dense := make([]float64, len(topics))
+	for i, chapter := range topics {
+		rng := newStream(o.Seed, streamDensity, uint64(i/stretchOf(topics)))
+		dense[chapter] = min(1, math.Exp(o.Like.DensitySpread*(rng.normal()-1)))
+	}
+	return dense
 }
 
 // siteBounds returns where each site begins, and the end: numSites+1 numbers.

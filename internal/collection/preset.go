@@ -36,6 +36,9 @@ type Preset struct {
 	// LengthSpread is how much the lengths of documents depend on their topic: the
 	// standard deviation of a shift of their quantiles.
 	LengthSpread float64
+	// DensitySpread is how much the share of the postings that is kept depends on
+	// the topic: the standard deviation of its logarithm.
+	DensitySpread float64
 	// RankSite and RankLength are the parts of the site and of the length in the rank
 	// of a document; the rest is chance.
 	RankSite, RankLength float64
@@ -51,7 +54,7 @@ var presets = []Preset{
 	{
 		Name: "gov2", Says: "TREC GOV2: 25,205,179 documents, 1,000 queries with 3.74 million postings each in the mean (ding09 §6.3)",
 		NumDocs: 25_205_179, NumQueries: 1000, MeanPostings: 3.74e6,
-		Span: 2, Sites: 70, Breadth: 0.0025, LengthSpread: 0.25, RankSite: 0.5, RankLength: 0.25,
+		Span: 2, Sites: 70, Breadth: 0.0025, LengthSpread: 0.25, DensitySpread: 0.5, RankSite: 0.5, RankLength: 0.25,
 	},
 	{
 		Name: "clueweb12", Says: "ClueWeb12, 41 million documents and 10,000 queries, 27 % of them with 2 terms, 33 % with 3 and 24 % with 4; lists mostly of 1 K to 1 M postings (griffin18 §4.2)",

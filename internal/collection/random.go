@@ -33,6 +33,7 @@ const (
 	streamSite
 	streamRank
 	streamLength
+	streamDensity
 	streamShuffle
 	streamQueries
 )
