@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/griffin-search/griffin/internal/simd"
 )
 
 // newRootCommand builds the tree of commands.
@@ -31,6 +33,9 @@ search it from the command line, in the browser or from Go.`,
 	flags.StringVar(&a.color, "color", "auto", "colour the output: auto, always or never")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.PersistentPreRunE = func(*cobra.Command, []string) error {
+		if err := simd.Check(); err != nil {
+			return usageError{err}
+		}
 		return oneOf("--color", a.color, "auto", "always", "never")
 	}
 	root.AddGroup(

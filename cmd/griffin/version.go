@@ -9,6 +9,7 @@ import (
 	"github.com/griffin-search/griffin"
 	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/analysis"
+	"github.com/griffin-search/griffin/internal/simd"
 )
 
 // versionInfo is what "griffin version --json" prints.
@@ -18,6 +19,7 @@ type versionInfo struct {
 	Modified  bool     `json:"modified,omitempty"`
 	Go        string   `json:"go"`
 	Platform  string   `json:"platform"`
+	SIMD      string   `json:"simd"`
 	Codecs    []string `json:"codecs"`
 	Analyzers []string `json:"analyzers"`
 }
@@ -28,13 +30,13 @@ const versionIndent = "          "
 func newVersionCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
-		Short:   "Show the version, the codecs and the analyzers",
+		Short:   "Show the version, the vector instructions, the codecs and the analyzers",
 		Example: "  griffin version --json",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			v := versionInfo{
 				Version: griffin.Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
-				Codecs: codec.Names(), Analyzers: analysis.Names(),
+				SIMD: simd.Current().String(), Codecs: codec.Names(), Analyzers: analysis.Names(),
 			}
 			if info, ok := debug.ReadBuildInfo(); ok {
 				for _, s := range info.Settings {
@@ -53,6 +55,7 @@ func newVersionCommand(a *app) *cobra.Command {
 			if v.Revision != "" {
 				a.printf("revision  %s\n", v.Revision)
 			}
+			a.printf("simd      %s (%s=none or avx2 lowers it)\n", v.SIMD, simd.Variable)
 			a.printf("codecs    %s\n", joinWrapped(v.Codecs, versionIndent))
 			a.printf("analyzers %s\n", joinWrapped(v.Analyzers, versionIndent))
 			return nil
