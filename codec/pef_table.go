@@ -204,7 +204,7 @@ func (p *partition) decode(dst []uint32, data []byte, from int) error {
 	width := partitionWidth(most, n)
 	low := int(p.from)
 	u := unary{src: data, bit: low + n*int(width)}
-	u.most = int(p.to) - u.bit
+	u.most = min(int(p.to)-u.bit, 3*n-1)
 	bit := -1
 	if u.most > 0 {
 		bit = u.end(from)
