@@ -192,6 +192,65 @@ func TestRegressionSearchDoesNotAllocate(t *testing.T) {
 	}
 }
 
+// Lists that are damaged where it matters, in the header and the tables as often
+// as behind: whatever is still decoded is decoded the same in every way.
+func TestRegressionDamage(t *testing.T) {
+	rng := rand.New(rand.NewPCG(19, 23))
+	decoded := 0
+	for _, c := range regressions() {
+		for _, n := range []int{100, 700} {
+			good := c.AppendList(nil, searchedList(rng, n, 30, n == 100))
+			for range 300 {
+				list := slices.Clone(good)
+				for range 1 + rng.IntN(3) {
+					at := rng.IntN(len(list))
+					if rng.IntN(2) == 0 {
+						at = rng.IntN(min(len(list), 100))
+					}
+					list[at] ^= 1 << rng.IntN(8)
+				}
+				if checkDamaged(t, c, slices.Clip(list), n, rng) {
+					decoded++
+				}
+			}
+		}
+	}
+	if decoded == 0 {
+		t.Error("nothing could be decoded")
+	}
+}
+
+// checkDamaged decodes a list in every way, and says whether it could be decoded.
+func checkDamaged(t *testing.T, c codec.Regression, list []byte, n int, rng *rand.Rand) bool {
+	t.Helper()
+	all := make([]uint32, n)
+	valid := c.DecodeList(all, list) == nil
+	var block [codec.BlockLen]uint32
+	for i := 0; i*codec.BlockLen < n; i++ {
+		size, err := c.DecodeBlock(&block, list, n, i)
+		if err != nil && valid || err == nil && valid && !slices.Equal(block[:size], all[i*codec.BlockLen:][:size]) {
+			t.Fatalf("%s: block %d differs from the list, or %v", c.Name(), i, err)
+		}
+		if err != nil {
+			continue
+		}
+		for j, want := range block[:size] {
+			if d, err := c.DocIDAt(list, n, i*codec.BlockLen+j); err == nil && d != want || err != nil && valid {
+				t.Fatalf("%s: DocIDAt(%d) = %d, %v; its block says %d", c.Name(), i*codec.BlockLen+j, d, err, want)
+			}
+		}
+	}
+	if l, err := codec.OpenRegressionList(c, list, n); err == nil {
+		for range 20 {
+			x := all[rng.IntN(n)] + rng.Uint32N(3)
+			if at, _, err := l.Search(x); err == nil && (at < 0 || at > n) {
+				t.Fatalf("%s: Search(%d) = %d of %d", c.Name(), x, at, n)
+			}
+		}
+	}
+	return valid
+}
+
 // fuzzRegression tries the codecs of a scheme with several parameters, which play
 // no part in decoding, and searches what can be decoded.
 func fuzzRegression(f *testing.F, s codec.Scheme) {
