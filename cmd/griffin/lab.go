@@ -88,7 +88,7 @@ func (o *labOptions) register(f *pflag.FlagSet) {
 	f.BoolVar(&o.quick, "quick", false, "toy collections: only to see that an experiment works")
 }
 
-// env makes the environment of experiments. bar must be closed after it.
+// labEnv makes the environment of experiments. It is to be closed before bar is.
 func (a *app) labEnv(o *labOptions, command string, bar *progress) (*lab.Env, error) {
 	if o.work == "" {
 		cache, err := os.UserCacheDir()
