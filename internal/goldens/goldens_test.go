@@ -19,7 +19,7 @@ import (
 	"github.com/griffin-search/griffin/trec"
 )
 
-var update = flag.Bool("update", false, "write testdata/golden.json anew")
+var update = flag.Bool("update", false, "write testdata/*.json anew")
 
 const goldenPath = "testdata/golden.json"
 
@@ -92,10 +92,10 @@ func TestEffectiveness(t *testing.T) {
 		}
 	}
 	if *update {
-		writeGolden(t, got)
+		writeGolden(t, goldenPath, got)
 		return
 	}
-	compareGolden(t, got, readGolden(t))
+	compareGolden(t, got, readGolden(t, goldenPath))
 }
 
 // TestCACMWithUnpaddedNumbers evaluates CACM as the reference for it does. Its
@@ -141,11 +141,17 @@ func TestCACMWithUnpaddedNumbers(t *testing.T) {
 // searchAll indexes a collection and answers all its queries as plain words.
 func searchAll(t *testing.T, c shareddata.Collection, analyzer string) *trec.Run {
 	t.Helper()
+	return answerAll(t, indexAll(t, c, analyzer), c)
+}
+
+// indexAll indexes a collection.
+func indexAll(t *testing.T, c shareddata.Collection, analyzer string) *griffin.Index {
+	t.Helper()
 	ix, err := griffin.Create(filepath.Join(t.TempDir(), "index"), griffin.WithAnalyzer(analyzer), griffin.WithoutStored())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = ix.Close() }()
+	t.Cleanup(func() { _ = ix.Close() })
 	report, err := ix.IndexFiles(t.Context(), []string{c.Corpus}, griffin.FilesOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -153,6 +159,13 @@ func searchAll(t *testing.T, c shareddata.Collection, analyzer string) *trec.Run
 	if report.Docs != int64(c.NumDocs) {
 		t.Fatalf("indexed %d documents, the collection has %d", report.Docs, c.NumDocs)
 	}
+	return ix
+}
+
+// answerAll answers all queries of a collection as plain words.
+func answerAll(t *testing.T, ix *griffin.Index, c shareddata.Collection, opts ...griffin.SearchOption) *trec.Run {
+	t.Helper()
+	opts = append(opts, griffin.WithPlainWords(), griffin.WithK(depth), griffin.WithIDsOnly())
 	file, err := os.Open(c.Queries)
 	if err != nil {
 		t.Fatal(err)
@@ -164,7 +177,7 @@ func searchAll(t *testing.T, c shareddata.Collection, analyzer string) *trec.Run
 	}
 	run := &trec.Run{}
 	for _, topic := range topics {
-		r, err := ix.Search(t.Context(), topic.Title, griffin.WithPlainWords(), griffin.WithK(depth), griffin.WithIDsOnly())
+		r, err := ix.Search(t.Context(), topic.Title, opts...)
 		if err != nil {
 			t.Fatalf("query %s: %v", topic.ID, err)
 		}
@@ -247,20 +260,20 @@ func flatten(v values) map[string]string {
 	return flat
 }
 
-func readGolden(t *testing.T) values {
+func readGolden(t *testing.T, path string) values {
 	t.Helper()
-	text, err := os.ReadFile(goldenPath)
+	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var v values
 	if err := json.Unmarshal(text, &v); err != nil {
-		t.Fatalf("%s: %v", goldenPath, err)
+		t.Fatalf("%s: %v", path, err)
 	}
 	return v
 }
 
-func writeGolden(t *testing.T, v values) {
+func writeGolden(t *testing.T, path string, v values) {
 	t.Helper()
 	for _, collections := range v {
 		for _, measures := range collections {
@@ -273,7 +286,7 @@ func writeGolden(t *testing.T, v values) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(goldenPath, append(text, '\n'), 0o644); err != nil {
+	if err := os.WriteFile(path, append(text, '\n'), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -45,7 +45,8 @@ type ImpactOptions struct {
 // BuildImpacts makes the impact-ordered lists of the last commit, of all live
 // documents and the default field, in place of any that there are. It holds the
 // write lock and reads all lists twice: to find the range of scores, and to
-// quantise them. It needs memory for the longest list and 16 bytes a term. If it
+// quantise them. Snapshots taken before, and other processes, that have opened
+// former lists keep them. It needs memory for the longest list and 16 bytes a term. If it
 // fails or the process ends, what was there before stays.
 func (ix *Index) BuildImpacts(ctx context.Context, opts ImpactOptions) (meta *impact.Meta, err error) {
 	s, err := ix.begin()
@@ -68,7 +69,15 @@ func (ix *Index) BuildImpacts(ctx context.Context, opts ImpactOptions) (meta *im
 	if meta, err = b.write(ctx, ix); err != nil {
 		return nil, fmt.Errorf("index %s: impact-ordered lists: %w", ix.dir, err)
 	}
-	return meta, nil
+	return meta, ix.showImpacts()
+}
+
+// showImpacts makes a new snapshot of the current commit the one that Snapshot
+// returns: the former may hold lists that were replaced.
+func (ix *Index) showImpacts() error {
+	ix.showing.Lock()
+	defer ix.showing.Unlock()
+	return ix.show(ix.currentManifest())
 }
 
 // impactBuild is one call of BuildImpacts.
