@@ -56,11 +56,7 @@ func (SIMDBP) DecodeDocIDs(dst *[BlockLen]uint32, src []byte, base uint32, n int
 	if width > maxWidth || uint(n-1) >= BlockLen || len(src) < size {
 		return 0, checkBlock("simdbp", len(src), size, n, width, maxWidth)
 	}
-	if n == BlockLen && len(src) >= size+bitpack.Slack {
-		bitpack.UnpackGaps(dst, src, base, width)
-	} else {
-		bitpack.UnpackGapsN(dst, src, base, width, n)
-	}
+	bitpack.UnpackGapsN(dst, src, base, width, n)
 	// 128 gaps of up to 24 bits add less than 2^32, so that a wrap shows in the
 	// last DocID; wider gaps are looked at one by one.
 	if width < 25 {
@@ -106,11 +102,7 @@ func (SIMDBP) DecodeFreqs(dst *[BlockLen]uint32, src []byte, n int, width uint8)
 	if width > maxWidth || uint(n-1) >= BlockLen || len(src) < size {
 		return checkBlock("simdbp", len(src), size, n, width, maxWidth)
 	}
-	if n == BlockLen && len(src) >= size+bitpack.Slack {
-		bitpack.Unpack(dst, src, width, 1)
-	} else {
-		bitpack.UnpackN(dst, src, width, 1, n)
-	}
+	bitpack.UnpackN(dst, src, width, 1, n)
 	if width == maxWidth { // 2^32-1 stands for a frequency of 2^32
 		for i, f := range dst[:n] {
 			if f == 0 {

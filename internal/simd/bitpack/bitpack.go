@@ -51,25 +51,31 @@ func At(src []byte, i int, width uint8) uint32 {
 // of src, each plus add, modulo 2^32. src must have Slack bytes more, of any
 // content; width is at most MaxWidth.
 func Unpack(dst *[Len]uint32, src []byte, width uint8, add uint32) {
-	unpack(dst, check(src, width), width, add)
+	unpack(dst, src, width, add)
 }
 
 // UnpackGaps is Unpack for gaps less one: dst[i] is base plus the sum of values
 // 0 to i, each plus 1, modulo 2^32.
 func UnpackGaps(dst *[Len]uint32, src []byte, base uint32, width uint8) {
-	unpackGaps(dst, check(src, width), base, width)
+	unpackGaps(dst, src, base, width)
 }
 
 // UnpackN is Unpack for the first n values, 1 to Len: src need hold no more than
 // their PackedSize(n, width) bytes. dst[n:] is undefined after the call.
 func UnpackN(dst *[Len]uint32, src []byte, width uint8, add uint32, n int) {
-	unpackN(dst, checkN(src, width, n), width, add, n)
+	unpackN(dst, src, width, add, n)
 }
 
 // UnpackGapsN is UnpackGaps for the first n values, 1 to Len: src need hold no
 // more than their PackedSize(n, width) bytes. dst[n:] is undefined after the call.
 func UnpackGapsN(dst *[Len]uint32, src []byte, base uint32, width uint8, n int) {
-	unpackGapsN(dst, checkN(src, width, n), base, width, n)
+	unpackGapsN(dst, src, base, width, n)
+}
+
+// asBlock says whether n values are unpacked as a whole block, with what is behind
+// them: that takes less time than stopping at n if they are more than half of it.
+func asBlock(src []byte, width uint8, n int) bool {
+	return n > Len/2 && n <= Len && width <= MaxWidth && len(src) >= Len/8*int(width)+Slack
 }
 
 // PrefixSum makes DocIDs of gaps less one in place: dst[i] becomes base plus the

@@ -3,6 +3,7 @@ package bitpack_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/griffin-search/griffin/internal/simd"
@@ -59,6 +60,12 @@ func checkUnpack(t *testing.T, src []byte, width uint8, n int, base uint32) {
 	bitpack.UnpackGaps(&gaps.values, whole, base, width)
 	bitpack.UnpackN(&someValues.values, whole[:size:size], width, 7, n)
 	bitpack.UnpackGapsN(&someGaps.values, whole[:size:size], base, width, n)
+	var behindValues, behindGaps [bitpack.Len]uint32 // other bytes follow
+	bitpack.UnpackN(&behindValues, whole, width, 7, n)
+	bitpack.UnpackGapsN(&behindGaps, whole, base, width, n)
+	if !slices.Equal(behindValues[:n], someValues.values[:n]) || !slices.Equal(behindGaps[:n], someGaps.values[:n]) {
+		t.Fatalf("width %d, %d values: other values if bytes follow", width, n)
+	}
 	bitpack.Unpack(&sums.values, whole, width, 0)
 	bitpack.PrefixSum(&sums.values, base)
 	sum := base
