@@ -37,10 +37,10 @@ import (
 // Worked bytes: 16 frequencies of 200 take one word of 8-bit values: the selector
 // byte 8<<4 | 0 = 0x80 and 16 times 199 = 0xc7, with width byte 33 (tested).
 //
-// Trotman, "Compression, SIMD, and Postings Lists", ADCS 2014, with the selectors
-// of that paper, and without words for what is 0 and reads past the end as in
-// Trotman and Lin, "In Vacuo and In Situ Evaluation of SIMD Codecs", ADCS 2016. We
-// differ: blocks of 128 values stand alone, where the paper encodes whole lists; the
+// Trotman, "Compression, SIMD, and Postings Lists", ADCS 2014: the selectors and the
+// layout of words are that paper's. Words need no alignment, and nothing is written
+// past the last value, as in the variants of Trotman and Lin, "In Vacuo and In Situ
+// Evaluation of SIMD Codecs", ADCS 2016. We differ: blocks of 128 values stand alone, where the paper encodes whole lists; the
 // last values of a block are packed by the bit if they do not fill a word, where the
 // paper fills the word with zeros (up to 15 bytes a block, which would double most
 // short lists); selectors stand in front and not, backwards, at the end, for what
