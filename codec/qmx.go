@@ -40,13 +40,13 @@ import (
 // Trotman, "Compression, SIMD, and Postings Lists", ADCS 2014: the selectors and the
 // layout of words are that paper's. Words need no alignment, and nothing is written
 // past the last value, as in the variants of Trotman and Lin, "In Vacuo and In Situ
-// Evaluation of SIMD Codecs", ADCS 2016. We differ: blocks of 128 values stand alone, where the paper encodes whole lists; the
-// last values of a block are packed by the bit if they do not fill a word, where the
-// paper fills the word with zeros (up to 15 bytes a block, which would double most
-// short lists); selectors stand in front and not, backwards, at the end, for what
-// follows a block is another block; words are chosen so that the block is smallest
-// (dynamic programming over its 128 positions), where the paper fills each word as
-// far as it can; and zeros come by 8 and not by 256.
+// Evaluation of SIMD Codecs", ADCS 2016. We differ: blocks of 128 values stand alone,
+// where the paper encodes whole lists; the last values of a block are packed by the bit
+// if they do not fill a word, where the paper fills the word with zeros (up to 15 bytes
+// a block, which would double most short lists); selectors stand in front and not,
+// backwards, at the end, for what follows a block is another block; words are chosen so
+// that the block is smallest (dynamic programming over its 128 positions), where the
+// paper fills each word as far as it can; and zeros come by 8 and not by 256.
 type QMX struct{}
 
 var _ Codec = QMX{}
