@@ -23,6 +23,7 @@ type segmentKind uint8
 
 const (
 	linkedSegment  segmentKind = iota // PForDelta
+	plainSegment                      // PForDelta.Plain; decoded as linkedSegment
 	s16Segment                        // NewPFD
 	indexedSegment                    // ParaPFor
 )
@@ -79,8 +80,8 @@ func (s segments) append(dst []byte, values []uint32) ([]byte, uint8) {
 
 func (s segments) appendSegment(dst []byte, values []uint32) ([]byte, uint8) {
 	switch s.kind {
-	case linkedSegment:
-		return appendLinked(dst, values, s.share)
+	case linkedSegment, plainSegment:
+		return appendLinked(dst, values, s.share, s.kind == plainSegment)
 	case s16Segment:
 		return appendS16Segment(dst, values, s.share)
 	default:
@@ -241,7 +242,7 @@ func (s segments) gaps(dst *[BlockLen]uint32, src []byte, base uint32, n int, wi
 		}
 		return size, uint64(n) << width, nil
 	}
-	if s.kind == linkedSegment {
+	if s.kind <= plainSegment {
 		var p pfor.Block
 		if size, err = parseLinked(&p, src, n, width); err != nil {
 			return 0, 0, err
@@ -267,7 +268,7 @@ func (s segments) plusOne(dst *[BlockLen]uint32, src []byte, n int, width uint8)
 		unpackSlots(dst, src, n, width, 1)
 		return size, uint64(n) << width, nil
 	}
-	if s.kind == linkedSegment {
+	if s.kind <= plainSegment {
 		var p pfor.Block
 		if size, err = parseLinked(&p, src, n, width); err != nil {
 			return 0, 0, err
@@ -285,7 +286,7 @@ func (s segments) size(src []byte, n int, width uint8) (int, error) {
 	switch {
 	case width <= bMask:
 		return s.checkSlots(src, n, width)
-	case s.kind == linkedSegment:
+	case s.kind <= plainSegment:
 		var p pfor.Block
 		return parseLinked(&p, src, n, width)
 	case s.kind == s16Segment:
@@ -306,7 +307,7 @@ func (s segments) at(src []byte, i, n int, width uint8) (uint32, error) {
 			return 0, err
 		}
 		return bitpack.At(src[:size], i, width), nil
-	case s.kind == linkedSegment:
+	case s.kind <= plainSegment:
 		return linkedAt(src, i, n, width)
 	case s.kind == s16Segment:
 		return s16At(src, i, n, width)

@@ -37,18 +37,32 @@ func TestPForDeltaWorkedBytes(t *testing.T) {
 }
 
 // Where two exceptions are further apart than b bits can say, those between become
-// exceptions too: with b=1 every second value.
+// exceptions too: with b=1 every second value. They count as exceptions, so that b is
+// 3 unless Plain is set.
 func TestPForDeltaForcedExceptions(t *testing.T) {
 	freqs := []uint32{9, 1, 2, 1, 2, 1, 9, 1, 1, 1}
-	got, width := codec.PForDelta{Exceptions: 0.2}.AppendFreqs(nil, freqs)
-	// Slots, from the first: 1 (next at 2), 0, 1 (4), 0, 1 (6), 0, 0 (the last), 0, 0, 0.
-	want := []byte{0b00010101, 0b00, 0, 3, 8, 1, 1, 8}
-	if !bytes.Equal(got, want) || width != 1|1<<6 {
-		t.Errorf("got % x width %#x, want % x width %#x", got, width, want, 1|1<<6)
-	}
-	for i, f := range freqs {
-		if got, err := (codec.PForDelta{}).FreqAt(got, i, len(freqs), width); err != nil || got != f {
-			t.Errorf("FreqAt(%d) = %d, %v; want %d", i, got, err, f)
+	for _, tt := range []struct {
+		c     codec.PForDelta
+		want  []byte
+		width uint8
+	}{
+		// Slots: 5 (next at 6), 0, 1, 0, 1, 0, 0 (the last), 0, 0, 0.
+		{codec.PForDelta{Exceptions: 0.2}, []byte{0x45, 0x10, 0, 0, 0, 1, 8, 8}, 3 | 1<<6},
+		// Slots, from the first: 1 (next at 2), 0, 1 (4), 0, 1 (6), 0, 0 (the last), 0, 0, 0.
+		{
+			codec.PForDelta{Exceptions: 0.2, Plain: true},
+			[]byte{0b00010101, 0b00, 0, 3, 8, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 8, 0, 0, 0},
+			1 | 3<<6,
+		},
+	} {
+		got, width := tt.c.AppendFreqs(nil, freqs)
+		if !bytes.Equal(got, tt.want) || width != tt.width {
+			t.Errorf("%s: got % x width %#x, want % x width %#x", tt.c.Name(), got, width, tt.want, tt.width)
+		}
+		for i, f := range freqs {
+			if got, err := (codec.PForDelta{}).FreqAt(got, i, len(freqs), width); err != nil || got != f {
+				t.Errorf("FreqAt(%d) = %d, %v; want %d", i, got, err, f)
+			}
 		}
 	}
 }
@@ -115,6 +129,7 @@ func TestPForDeltaShares(t *testing.T) {
 		codectest.Run(t, codec.PForDelta{Exceptions: s})
 	}
 	codectest.Run(t, codec.PForDelta{Segment: 64})
+	codectest.Run(t, codec.PForDelta{Plain: true})
 }
 
 func TestShareSpecifications(t *testing.T) {
@@ -123,6 +138,7 @@ func TestShareSpecifications(t *testing.T) {
 		{"pfordelta:exceptions=0.25", "pfordelta:exceptions=0.25"},
 		{"pfordelta:exceptions=0", "pfordelta:exceptions=0"},
 		{"pfordelta:exceptions=best", "pfordelta:exceptions=best"},
+		{"pfordelta:plain=1,segment=128", "pfordelta:plain=1"},
 	} {
 		c, err := codec.Lookup(tt.spec)
 		if err != nil || c.Name() != tt.want {

@@ -29,7 +29,7 @@ var families = []family{
 	{name: "newpfd", make: newNewPFD, params: segmentParams("0.1", "1", "128")},
 	{name: "parapfor", make: newParaPFor, params: segmentParams("best", "0.6", "64")},
 	{name: "pef", make: func(*params) Codec { return PEF{} }},
-	{name: "pfordelta", make: newPForDelta, params: segmentParams("0.1", "1", "128")},
+	{name: "pfordelta", make: newPForDelta, params: segmentParams("0.1", "1", "128") + ", plain=0 (1: as the papers draw it)"},
 	{name: "pfordelta-rec", make: newPForDeltaRec, params: recParams},
 	{name: "qmx", make: func(*params) Codec { return QMX{} }},
 	{name: "raw", make: func(*params) Codec { return Raw{} }},

@@ -66,7 +66,7 @@ func run(ctx context.Context, args []string) error {
 	}
 	names := args[1:]
 	if len(names) == 0 {
-		names = append(codec.Names(), figure3{}.Name())
+		names = append(codec.Names(), "pfordelta:plain=1") // as griffin18 has it, Table 1
 	}
 	report := Report{Index: filepath.Base(args[0]), Codecs: make([]Size, len(names))}
 	docIDs, freqs, err := load(args[0], &report)
@@ -80,7 +80,7 @@ func run(ctx context.Context, args []string) error {
 		wait.Go(func() {
 			limit <- struct{}{}
 			defer func() { <-limit }()
-			c, err := lookup(name)
+			c, err := codec.Lookup(name)
 			if err == nil {
 				report.Codecs[i], err = measure(ctx, c, docIDs, freqs)
 			}
@@ -158,32 +158,6 @@ func readList(s *segment.Segment, term []byte) (docIDs, freqs []uint32, err erro
 		freqs = append(freqs, block[:n]...)
 	}
 	return docIDs, freqs, nil
-}
-
-// figure3 has the size of PForDelta as griffin18 describes it (Figure 3): the
-// exceptions are "uncompressed", 4 bytes each, where Griffin's take 1, 2 or 4.
-type figure3 struct{ codec.PForDelta }
-
-// Name says what it is.
-func (figure3) Name() string { return "pfordelta, exceptions of 4 bytes" }
-
-// AppendDocIDs appends as many bytes as the block takes; they are not its encoding.
-func (c figure3) AppendDocIDs(dst []byte, base uint32, docIDs []uint32) ([]byte, uint8) {
-	from := len(dst)
-	dst, width := c.PForDelta.AppendDocIDs(dst, base, docIDs)
-	if each := [4]int{0, 1, 2, 4}[width>>6]; each > 0 {
-		slots := (len(docIDs)*int(width&63) + 7) / 8
-		exceptions := (len(dst) - from - slots - 2) / each
-		dst = append(dst, make([]byte, (4-each)*exceptions)...)
-	}
-	return dst, width
-}
-
-func lookup(name string) (codec.Codec, error) {
-	if c := (figure3{}); name == c.Name() {
-		return c, nil
-	}
-	return codec.Lookup(name)
 }
 
 // measure encodes all lists as internal/postings does.

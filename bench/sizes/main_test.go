@@ -33,24 +33,6 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// 12 of 128 gaps are exceptions; with 4 bytes for each, and not 1, the block has 36
-// bytes more.
-func TestFigure3(t *testing.T) {
-	docIDs := make([]uint32, codec.BlockLen)
-	d := uint32(0)
-	for i := range docIDs {
-		if d += 16; i%10 == 9 {
-			d += 200
-		}
-		docIDs[i] = d
-	}
-	ours, _ := codec.PForDelta{}.AppendDocIDs(nil, 0, docIDs)
-	theirs, _ := figure3{}.AppendDocIDs([]byte("before"), 0, docIDs)
-	if len(theirs)-len("before") != len(ours)+36 {
-		t.Errorf("%d bytes, %d as Figure 3 has it", len(ours), len(theirs)-len("before"))
-	}
-}
-
 func TestRunSaysWhatIsWrong(t *testing.T) {
 	if err := run(context.Background(), nil); err == nil {
 		t.Error("no error without an index")

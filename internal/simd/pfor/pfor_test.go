@@ -158,7 +158,7 @@ func FuzzDecode(f *testing.F) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	for width := range uint8(32) {
 		b := randomBlock(rng, 128-int(width), width, 1<<(width%3), 20)
-		f.Add(b.Slots, width, uint8(b.N), uint8(b.First), uint8(b.Count), b.Values, uint8(width%3), uint32(width))
+		f.Add(b.Slots, width, uint8(b.N), uint8(b.First), uint8(b.Count), b.Values, width%3, uint32(width))
 	}
 	f.Fuzz(func(t *testing.T, slots []byte, width, n, first, count uint8, values []byte, size uint8, base uint32) {
 		b := &pfor.Block{Slots: slots, Width: width, N: int(n), First: int(first), Count: int(count), Values: values, Size: 1 << (size % 3)}
