@@ -61,32 +61,41 @@ func runAo11Table3(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &lab.Figure{
-		Title: "Speed of searches, binary search = 1", Kind: lab.Bars, X: "search", Y: "speed over that of BS", Categories: columns,
-	}
 	for row, name := range rows {
 		speed.SetPapers(row, ao11Speedups[name]...)
-		if row < ao11GOVs {
-			f.Series = append(f.Series, lab.Series{Name: name, Points: overBinary(speed.Cells[row])})
-		}
 	}
-	paper := make([]float64, len(columns))
-	for i, s := range ao11Speedups["GOV"] {
-		paper[i] = s / ao11Speedups["GOV"][1]
+	figures := []*lab.Figure{
+		overBinary("Speed of searches in lists that are not compressed, binary search = 1", speed, 0, ao11Compressed),
+		overBinary("Speed of searches in compressed lists, binary search of uncompressed ones = 1", speed, ao11Compressed, len(columns)),
 	}
-	f.Series = append(f.Series, lab.Series{Name: "paper, GOV, GPU", Paper: true, Points: lab.Heights(paper...)})
-	return &lab.Result{Tables: []*lab.Table{speed, times}, Figures: []*lab.Figure{f}, Notes: []string{
+	return &lab.Result{Tables: []*lab.Table{speed, times}, Figures: figures, Notes: []string{
 		"A skip list goes on from where the search before ended, which the paper's parallel searches cannot; on one thread that is worth as much as a good first guess.",
 	}}, nil
 }
 
-// overBinary returns the speeds of a row over that of binary search, its second.
-func overBinary(cells []lab.Cell) []lab.Point {
-	speeds := make([]float64, len(cells))
-	for i, c := range cells {
-		speeds[i] = *c.Ours / *cells[1].Ours
+const (
+	ao11BinarySearch = 1 // the column of BS
+	ao11Compressed   = 5 // the first column of compressed lists
+)
+
+// overBinary draws columns from to to-1 of the speeds over those of binary search.
+func overBinary(title string, speed *lab.Table, from, to int) *lab.Figure {
+	f := &lab.Figure{
+		Title: title, Kind: lab.Bars, X: "search", Y: "speed over that of BS", Categories: speed.Columns[from:to],
 	}
-	return lab.Heights(speeds...)
+	for row, cells := range speed.Cells[:ao11GOVs] {
+		var ours []float64
+		for _, c := range cells[from:to] {
+			ours = append(ours, *c.Ours / *cells[ao11BinarySearch].Ours)
+		}
+		f.Series = append(f.Series, lab.Series{Name: speed.Rows[row], Points: lab.Heights(ours...)})
+	}
+	var paper []float64
+	for _, c := range speed.Cells[0][from:to] {
+		paper = append(paper, *c.Paper / *speed.Cells[0][ao11BinarySearch].Paper)
+	}
+	f.Series = append(f.Series, lab.Series{Name: "paper, GOV, on a GPU", Paper: true, Points: lab.Heights(paper...)})
+	return f
 }
 
 // timeWays times every way on queries of a collection, and returns the number of
