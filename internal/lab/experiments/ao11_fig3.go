@@ -106,7 +106,7 @@ func addBuckets(bySize []float64, n int, p, buckets float64) {
 		bySize[n] += buckets
 		return
 	}
-	const negligible = -60 // of a probability's logarithm
+	const negligible = -60              // of a probability's logarithm
 	logP := float64(n) * math.Log1p(-p) // of size 0
 	step := math.Log(p) - math.Log1p(-p)
 	for size := 1; size <= n; size++ {
