@@ -170,6 +170,36 @@ func TestPrepareIntoDoesNotAllocate(t *testing.T) {
 }
 
 // A prepared plan runs without allocating, flat or not, over any number of segments.
+// Nor does answering one by any traversal, planning included, with what it derives
+// from lists kept.
+func TestTraversalsDoNotAllocate(t *testing.T) {
+	if raceEnabled || invariant.Enabled {
+		t.Skip("under the race detector pools allocate; so do the arguments of the invariants' messages")
+	}
+	rng := rand.New(rand.NewPCG(4, 4))
+	s := NewSearcher(testSnapshot(t, randomIndex(t, rng, 900, 2, true)), nil)
+	sc := testScratch(t, "whitespace")
+	dst := make([]base.Hit, 0, 10)
+	q := &query.Words{Text: "w0 w1 w2", Boost: 1}
+	var p Plan
+	for _, mode := range []Mode{ModeOr, ModeAnd} {
+		for _, name := range append(Traversals(mode), "") {
+			run := func() {
+				if err := s.PrepareInto(&p, sc, q, Options{Mode: mode, K: 10, Traversal: name}); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := p.Run(context.Background(), sc, dst); err != nil {
+					t.Fatal(err)
+				}
+			}
+			run()
+			if n := testing.AllocsPerRun(20, run); n != 0 {
+				t.Errorf("mode %s, traversal %q: %v allocations", mode, name, n)
+			}
+		}
+	}
+}
+
 func TestRunDoesNotAllocate(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	s := NewSearcher(testSnapshot(t, randomIndex(t, rng, 600, 3, true)), nil)
