@@ -23,6 +23,7 @@ import (
 	"github.com/griffin-search/griffin/internal/latency"
 	"github.com/griffin-search/griffin/internal/query"
 	"github.com/griffin-search/griffin/internal/saat"
+	"github.com/griffin-search/griffin/internal/simd"
 	"github.com/griffin-search/griffin/trec"
 )
 
@@ -34,6 +35,7 @@ type benchOptions struct {
 	runs      int
 	syntax    bool
 	prepared  bool
+	collect   time.Duration
 }
 
 func newBenchCommand(a *app) *cobra.Command {
@@ -63,6 +65,7 @@ words unless --syntax is given. Traversals:` + traversalNames(),
 	f.StringVar(&o.latencies, "latencies", "", "file for every measured time, TSV, for plotting")
 	f.BoolVar(&o.syntax, "syntax", false, "queries have \"phrases\", +, -, and so on")
 	f.BoolVar(&o.prepared, "prepared", false, "measure the traversal only, with lists already looked up")
+	f.DurationVar(&o.collect, "collect", 0, "run the garbage collector this often beside the queries, which leave it nothing to do (0: never)")
 	_ = c.MarkFlagRequired("queries")
 	return c
 }
@@ -103,6 +106,7 @@ type benchResult struct {
 	AllocsPerQuery float64       `json:"allocs_per_query"`
 	GCCycles       uint32        `json:"gc_cycles"`
 	GCPause        time.Duration `json:"gc_pause_ns"`
+	SIMD           string        `json:"simd"` // level of vector instructions
 	Machine        string        `json:"machine"`
 	Go             string        `json:"go"`
 }
@@ -170,7 +174,7 @@ func (a *app) bench(ctx context.Context, o benchOptions, dir string) error {
 		ran:      map[string]int{},
 		result: benchResult{
 			Index: filepath.Base(dir), Queries: len(topics), Mode: mode, K: o.k, Threads: o.threads, Runs: o.runs, Prepared: o.prepared,
-			Machine: machine(), Go: runtime.Version(),
+			SIMD: simd.Current().String(), Machine: machine(), Go: runtime.Version(),
 		},
 	}
 	if err := b.parse(topics); err != nil {
@@ -240,6 +244,7 @@ func (b *benchmark) measure(ctx context.Context, analyzer string) error {
 		}
 	}
 	runtime.GC()
+	defer collectEvery(b.options.collect)()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	start := time.Now()
@@ -262,6 +267,30 @@ func (b *benchmark) measure(ctx context.Context, analyzer string) error {
 	r.GCCycles = after.NumGC - before.NumGC
 	r.GCPause = time.Duration(after.PauseTotalNs - before.PauseTotalNs)
 	return nil
+}
+
+// collectEvery runs the garbage collector at intervals, as the garbage of others
+// in a process would, until the function that it returns is called.
+func collectEvery(interval time.Duration) (stop func()) {
+	if interval <= 0 {
+		return func() {}
+	}
+	done := make(chan struct{})
+	ticker := time.NewTicker(interval)
+	go func() {
+		for {
+			select {
+			case <-ticker.C:
+				runtime.GC()
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() {
+		ticker.Stop()
+		close(done)
+	}
 }
 
 // measureBandwidth compares what the queries moved with what the machine can.

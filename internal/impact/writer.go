@@ -38,9 +38,9 @@ type Writer struct {
 	err     error
 
 	// Memory of one list.
-	counts          [256]uint32
-	docIDs          []uint32 // by falling impact, then rising DocID
-	head, dir, data []byte
+	counts              [256]uint32
+	docIDs              []uint32 // by falling impact, then rising DocID
+	head, dir, data, at []byte
 }
 
 // place is where the list of a term is.
@@ -97,7 +97,10 @@ func (w *Writer) add(term []byte, postings []Posting) error {
 	}
 	w.last = append(w.last[:0], term...)
 	w.places = append(w.places, place{hash: xxh3.Hash(term), offset: w.w.Offset()})
-	numSegments, maxImpact := w.encode()
+	numSegments, maxImpact, err := w.encode()
+	if err != nil {
+		return err
+	}
 	h := binary.AppendUvarint(w.head[:0], uint64(len(term)))
 	h = append(h, term...)
 	h = binary.AppendUvarint(h, uint64(len(postings)))
@@ -145,7 +148,7 @@ func (w *Writer) sort(postings []Posting) error {
 }
 
 // encode makes the directory and the data of the list that was sorted.
-func (w *Writer) encode() (numSegments int, maxImpact uint8) {
+func (w *Writer) encode() (numSegments int, maxImpact uint8, err error) {
 	w.dir, w.data = w.dir[:0], w.data[:0]
 	docIDs := w.docIDs
 	before := 256
@@ -171,7 +174,7 @@ func (w *Writer) encode() (numSegments int, maxImpact uint8) {
 		stats.Postings += uint64(n)
 		stats.Bytes += size
 	}
-	return numSegments, maxImpact
+	return numSegments, maxImpact, nil
 }
 
 // encodeSegment appends a segment to data in the form that suits it.
