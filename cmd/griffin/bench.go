@@ -35,6 +35,7 @@ type benchOptions struct {
 	runs      int
 	syntax    bool
 	prepared  bool
+	cpuTime   bool
 	collect   time.Duration
 }
 
@@ -64,6 +65,7 @@ words unless --syntax is given. Traversals:` + traversalNames(),
 	f.IntVar(&o.runs, "runs", 3, "times that each query is measured")
 	f.StringVar(&o.latencies, "latencies", "", "file for every measured time, TSV, for plotting")
 	f.BoolVar(&o.syntax, "syntax", false, "queries have \"phrases\", +, -, and so on")
+	f.BoolVar(&o.cpuTime, "cpu-time", false, "measure processor time instead of time: for machines that are busy otherwise (Linux)")
 	f.BoolVar(&o.prepared, "prepared", false, "measure the traversal only, with lists already looked up")
 	f.DurationVar(&o.collect, "collect", 0, "run the garbage collector this often beside the queries, which leave it nothing to do (0: never)")
 	_ = c.MarkFlagRequired("queries")
@@ -91,6 +93,7 @@ type benchResult struct {
 	Threads   int          `json:"threads"`
 	Runs      int          `json:"runs"`
 	Prepared  bool         `json:"prepared"`
+	CPUTime   bool         `json:"cpu_time,omitempty"`
 	// Latency is of each query the least of its runs, with every sample in
 	// all_runs, which stands on its own as well.
 	Latency benchLatency    `json:"latency_us"`
@@ -141,6 +144,7 @@ type benchmark struct {
 	ids      []string
 	plans    []*exec.Plan // of each query, if options.prepared
 	recorder *latency.Recorder
+	began    time.Time
 
 	mu     sync.Mutex // guards what follows
 	result benchResult
@@ -150,6 +154,9 @@ type benchmark struct {
 func (a *app) bench(ctx context.Context, o benchOptions, dir string) error {
 	if o.threads < 1 || o.runs < 1 {
 		return usagef("--threads and --runs must be at least 1")
+	}
+	if _, ok := latency.ThreadTime(); o.cpuTime && !ok {
+		return usagef("--cpu-time: this system does not tell a thread's time")
 	}
 	mode, err := o.check(!o.syntax)
 	if err != nil {
@@ -170,10 +177,10 @@ func (a *app) bench(ctx context.Context, o benchOptions, dir string) error {
 			Mode: mode, K: o.k, Traversal: o.traversal,
 			Accumulators: o.accumulators, Budget: saat.Budget{Postings: o.rho.postings, Time: o.rho.time},
 		},
-		recorder: latency.NewRecorder(len(topics), o.runs),
+		recorder: latency.NewRecorder(len(topics), o.runs), began: time.Now(),
 		ran:      map[string]int{},
 		result: benchResult{
-			Index: filepath.Base(dir), Queries: len(topics), Mode: mode, K: o.k, Threads: o.threads, Runs: o.runs, Prepared: o.prepared,
+			Index: filepath.Base(dir), Queries: len(topics), Mode: mode, K: o.k, Threads: o.threads, Runs: o.runs, Prepared: o.prepared, CPUTime: o.cpuTime,
 			SIMD: simd.Current().String(), Machine: machine(), Go: runtime.Version(),
 		},
 	}
@@ -351,13 +358,27 @@ func (w *benchWorker) answer(ctx context.Context, i int) (exec.Answer, error) {
 }
 
 func (w *benchWorker) timed(ctx context.Context, i, run int) error {
-	start := time.Now()
+	if w.options.cpuTime {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+	}
+	start := w.now()
 	_, err := w.answer(ctx, i)
-	w.recorder.Record(i, run, time.Since(start))
+	w.recorder.Record(i, run, w.now()-start)
 	if err != nil {
 		return fmt.Errorf("query %s: %w", w.ids[i], err)
 	}
 	return nil
+}
+
+// now returns a time that differences can be taken of: on the clock, or of the
+// thread.
+func (b *benchmark) now() time.Duration {
+	if b.options.cpuTime {
+		d, _ := latency.ThreadTime()
+		return d
+	}
+	return time.Since(b.began)
 }
 
 // warmUp answers every query once, so that files and scratch memory are warm;
@@ -388,6 +409,9 @@ func (a *app) printBench(r *benchResult) {
 		plural(r.Queries, "query"), r.Mode, r.Traversal, r.K, plural(r.Threads, "thread"), plural(r.Runs, "run"))
 	if r.Prepared {
 		a.printf(", planning left out")
+	}
+	if r.CPUTime {
+		a.printf(", processor time")
 	}
 	a.printf("\n%s\n\n", r.Machine)
 	a.printf("%s%-26s %9s %9s %9s %9s %9s %9s%s\n", st.bold, "latency in µs", "mean", "p50", "p95", "p99", "p99.9", "max", st.reset)
