@@ -37,6 +37,9 @@ import (
 // k-th best contribution (Kane and Tompa, "Split-lists and initial thresholds
 // for WAND-based search", SIGIR 2018).
 //
+// The loops over postings and candidates are the kernels of package scoring, which
+// sum in 32 bits; a query whose scores may pass that runs on exhaustive-daat.
+//
 // Documents arrive in rising DocID order, window by window, so that one which
 // only ties with the k-th hit is left out: what counts is need, the least score
 // that enters.

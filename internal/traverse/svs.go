@@ -23,6 +23,11 @@ import (
 // that, once there are k, blocks whose bounds cannot reach the threshold are not
 // decoded either (Ding and Suel, "Faster top-k document retrieval using
 // block-max indexes", SIGIR 2011, §4).
+//
+// In a list, all blocks are found first and their bytes asked for, then decoded
+// and matched by the kernels of package scoring. Only what is in all lists is
+// scored. Most of the time is waiting for memory: asking for the bytes early, and
+// scoring late, took a fifth off a query (wiki passages, k=10, one Zen 5).
 type svs struct{}
 
 var _ Traversal = svs{}
