@@ -132,14 +132,14 @@ func composeAll(ctx context.Context, o *Options, f *forward, p *plan, how compos
 		prefix: o.Like.Name, lengths: make([]uint32, n),
 		chunks: make([]chunk, (n+chunkDocs-1)/chunkDocs), docFreqs: make([]uint32, f.numTerms),
 	}
-	quantiles := newSpans(how.Span)
+	quantiles := newSpans(how.span)
 	var next, done atomic.Int64
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	for range o.Threads {
 		wg.Go(func() {
 			c := &chunker{
-				composer: newComposer(f, p, o.Seed, quantiles, how.Keep),
+				composer: newComposer(f, p, o.Seed, quantiles, how.keep),
 				docFreqs: make([]uint32, f.numTerms), starts: make([]uint32, f.numTerms+1),
 			}
 			for i := int(next.Add(1)) - 1; i < len(s.chunks) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {

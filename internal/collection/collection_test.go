@@ -168,7 +168,11 @@ func TestGenerateEqualsComposingEachDocument(t *testing.T) {
 	}
 	p := newPlan(&o, f, topics)
 	want := make([][]uint64, len(v.terms)) // DocID << 32 | frequency
-	c := newComposer(f, p, o.Seed, newSpans(r.Span), r.Keep)
+	how, err := calibrate(ctx, &o, f, p, r.Queries, none)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newComposer(f, p, o.Seed, newSpans(how.span), how.keep)
 	for d := range s.NumDocs {
 		c.compose(p.at(d), p.starts[p.at(d)])
 		if got := s.Segments[0].Lengths(0)[d]; got != c.length {

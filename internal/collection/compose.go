@@ -63,8 +63,10 @@ type composer struct {
 	f     *forward
 	seed  uint64
 	spans *spans
-	shift []int16  // of quantiles, by chapter
-	keep  []uint64 // thresholds, by chapter: a posting is kept if a random number is below
+	shift []int16 // of quantiles, by chapter
+	// A posting is kept if 32 random bits are below keep (by term; a part of 2^32)
+	// times dense (by chapter; a part of 2^31).
+	keep, dense []uint64
 
 	// The document composed last.
 	terms  []uint32
@@ -76,15 +78,24 @@ type composer struct {
 	count uint32
 }
 
-func newComposer(f *forward, p *plan, seed uint64, s *spans, keep float64) *composer {
-	thresholds := make([]uint64, len(p.dense))
-	for chapter, d := range p.dense {
-		thresholds[chapter] = threshold(keep * d)
-	}
-	return &composer{
-		f: f, seed: seed, spans: s, shift: p.shifts, keep: thresholds,
+// newComposer returns a composer that keeps the given part of each term's postings,
+// all if keep is nil.
+func newComposer(f *forward, p *plan, seed uint64, s *spans, keep []float64) *composer {
+	c := &composer{
+		f: f, seed: seed, spans: s, shift: p.shifts,
+		keep: make([]uint64, f.numTerms), dense: make([]uint64, len(p.dense)),
 		seen: make([]uint32, f.numTerms), where: make([]uint32, f.numTerms),
 	}
+	for t := range c.keep {
+		c.keep[t] = threshold(1)
+		if keep != nil {
+			c.keep[t] = threshold(keep[t])
+		}
+	}
+	for chapter, d := range p.dense {
+		c.dense[chapter] = threshold(d) / 2
+	}
+	return c
 }
 
 // Thresholds of the constants, against the low 32 bits of a random number.
@@ -98,11 +109,11 @@ var (
 func (c *composer) compose(g, start uint32) {
 	rng := newStream(c.seed, streamDocument, uint64(g))
 	c.gather(&rng, int(start))
-	keep := c.keep[start/chapterDocs]
+	dense := c.dense[start/chapterDocs]
 	kept, tokens := 0, uint32(0)
 	for i, t := range c.terms {
 		r := rng.next()
-		if r&math.MaxUint32 >= keep {
+		if r&math.MaxUint32 >= c.keep[t]*dense>>31 {
 			continue
 		}
 		freq := c.freqs[i]

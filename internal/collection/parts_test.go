@@ -61,6 +61,40 @@ func TestQuantile(t *testing.T) {
 	}
 }
 
+// A query is drawn together only if a scan over all documents finds one with all
+// of its terms.
+func TestTogether(t *testing.T) {
+	source, log := testSource(t)
+	candidates, err := answerable(source, log, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	met := 0
+	for _, c := range candidates {
+		counts := map[uint64]int{}
+		for _, term := range c.terms {
+			for _, posting := range readList(t, source, term) {
+				counts[posting>>32]++
+			}
+		}
+		want := false
+		for _, n := range counts {
+			want = want || n == len(c.terms)
+		}
+		got, err := together(source, c.terms)
+		if err != nil || got != want {
+			t.Fatalf("query %q: %v, %v, want %v", c.terms, got, err, want)
+		}
+		if got {
+			met++
+		}
+	}
+	inOne, err := answerable(source, log, true)
+	if err != nil || len(inOne) != met || met == 0 || met == len(candidates) {
+		t.Errorf("%d of %d queries, %d met, %v", len(inOne), len(candidates), met, err)
+	}
+}
+
 func TestWithShares(t *testing.T) {
 	var candidates []candidate
 	for i := range 900 {

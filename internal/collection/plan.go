@@ -27,6 +27,10 @@ func (p *plan) at(docID int) uint32 {
 	return p.order[docID]
 }
 
+// elsewhere is the part of the documents that do not keep to the topics of their
+// site, so that every part of the source is used.
+const elsewhere = 0.1
+
 // siteSpread is the standard deviation of the logarithm of the size of a site:
 // with 1.5 the largest hundredth of the sites has a fourth of the documents.
 const siteSpread = 1.5
@@ -49,7 +53,11 @@ func newPlan(o *Options, f *forward, topics []base.DocID) *plan {
 		window := topics[first:min(first+width, len(topics))]
 		for g := bounds[site]; g < bounds[site+1]; g++ {
 			place := newStream(o.Seed, streamPlace, uint64(g))
-			chapter := int(window[place.below(len(window))]) * chapterDocs
+			from := window
+			if place.float() < elsewhere {
+				from = topics
+			}
+			chapter := int(from[place.below(len(from))]) * chapterDocs
 			p.starts[g] = uint32(chapter + place.below(min(chapterDocs, f.numDocs()-chapter)))
 			if ranks != nil {
 				chance := newStream(o.Seed, streamRank, uint64(g))
@@ -86,8 +94,8 @@ func lengthShifts(o *Options, topics []base.DocID) []int16 {
 }
 
 // stretchOf is how many neighbouring chapters have the same length and density: a
-// 256th of all topics.
-func stretchOf(topics []base.DocID) int { return max(1, len(topics)/256) }
+// 64th of all topics.
+func stretchOf(topics []base.DocID) int { return max(1, len(topics)/64) }
 
 // densities returns, by chapter, plan.dense: log-normal, and 1 for one in six.
 func densities(o *Options, topics []base.DocID) []float64 {

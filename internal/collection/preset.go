@@ -25,6 +25,10 @@ type Preset struct {
 	// drawn are made to have them. nil: as the log has it.
 	TermShares map[int]float64
 
+	// Together asks for queries all of whose terms some document of the source has:
+	// then most queries have results as AND, as the paper's did.
+	Together bool
+
 	// Span is the mean number of source documents that make one of ours: pages are
 	// longer than passages. Where a target asks for more postings than Span gives, it grows.
 	Span float64
@@ -53,8 +57,8 @@ var presets = []Preset{
 	},
 	{
 		Name: "gov2", Says: "TREC GOV2: 25,205,179 documents, 1,000 queries with 3.74 million postings each in the mean (ding09 §6.3)",
-		NumDocs: 25_205_179, NumQueries: 1000, MeanPostings: 3.74e6,
-		Span: 2, Sites: 70, Breadth: 0.0025, LengthSpread: 0.25, DensitySpread: 0.5, RankSite: 0.5, RankLength: 0.25,
+		NumDocs: 25_205_179, NumQueries: 1000, MeanPostings: 3.74e6, Together: true,
+		Span: 2, Sites: 70, Breadth: 0.02, LengthSpread: 0.25, DensitySpread: 0.5, RankSite: 0.5, RankLength: 0.25,
 	},
 	{
 		Name: "clueweb12", Says: "ClueWeb12, 41 million documents and 10,000 queries, 27 % of them with 2 terms, 33 % with 3 and 24 % with 4; lists mostly of 1 K to 1 M postings (griffin18 §4.2)",

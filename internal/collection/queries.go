@@ -28,7 +28,7 @@ type vocabulary struct {
 // drawQueries draws queries, all of whose terms the source has, and returns them
 // in the order of the log.
 func drawQueries(source *index.Snapshot, log []trec.Topic, o *Options) ([]Query, *vocabulary, error) {
-	candidates, err := answerable(source, log)
+	candidates, err := answerable(source, log, o.Like.Together)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -66,8 +66,9 @@ type candidate struct {
 	at    int // place in the log
 }
 
-// answerable returns the queries of the log whose terms all occur in the source.
-func answerable(source *index.Snapshot, log []trec.Topic) ([]candidate, error) {
+// answerable returns the queries of the log whose terms all occur in the source,
+// in one document if inOne is set.
+func answerable(source *index.Snapshot, log []trec.Topic, inOne bool) ([]candidate, error) {
 	analyzer, err := analysis.New(source.Options.Analyzer)
 	if err != nil {
 		return nil, err
@@ -93,6 +94,11 @@ func answerable(source *index.Snapshot, log []trec.Topic) ([]candidate, error) {
 				occurs[term] = has
 			}
 			all = all && has
+		}
+		if all && inOne && len(c.terms) > 1 {
+			if all, err = together(source, c.terms); err != nil {
+				return nil, err
+			}
 		}
 		if all && len(c.terms) > 0 {
 			out = append(out, c)

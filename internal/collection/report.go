@@ -18,7 +18,8 @@ type Report struct {
 	NumQueries  int    `json:"queries"`
 	NumTerms    int    `json:"terms"`
 	NumPostings int64  `json:"postings"`
-	// Span and Keep say how documents were composed.
+	// Span is the mean number of source documents in one; Keep is the part of their
+	// postings that were kept.
 	Span float64 `json:"span"`
 	Keep float64 `json:"keep"`
 	// MeanLength is the mean number of tokens of a document, words outside the log
@@ -57,7 +58,7 @@ var classBounds = []int{1, 1_000, 10_000, 100_000, 1_000_000, 10_000_000}
 func newReport(ctx context.Context, o *Options, queries []Query, s *source, how composition) (*Report, error) {
 	r := &Report{
 		Like: o.Like.Name, Order: o.Order, Seed: o.Seed, NumDocs: s.NumDocs(), NumQueries: len(queries),
-		Span: how.Span, Keep: how.Keep, Queries: queries,
+		Span: how.span, Keep: how.kept, Queries: queries,
 	}
 	for _, df := range s.docFreqs {
 		r.NumPostings += int64(df)

@@ -1,11 +1,16 @@
 package experiments_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/griffin-search/griffin/internal/lab"
 	"github.com/griffin-search/griffin/internal/lab/experiments"
 )
+
+// concurrent are experiments that start goroutines: with -short, under the race
+// detector, they stand for all.
+var concurrent = []string{"ao11-table1", "saat-fig2"}
 
 // Every experiment runs at toy scale and fills every cell that it declares.
 func TestAllExperimentsFillTheirCells(t *testing.T) {
@@ -15,6 +20,9 @@ func TestAllExperimentsFillTheirCells(t *testing.T) {
 	var records []*lab.Record
 	for _, e := range experiments.All() {
 		t.Run(e.Name, func(t *testing.T) {
+			if testing.Short() && !slices.Contains(concurrent, e.Name) {
+				t.Skip("one of many: run without -short")
+			}
 			if seen[e.Name] {
 				t.Fatalf("two experiments are named %s", e.Name)
 			}
