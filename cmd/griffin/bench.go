@@ -178,7 +178,7 @@ func (a *app) bench(ctx context.Context, o benchOptions, dir string) error {
 			Accumulators: o.accumulators, Budget: saat.Budget{Postings: o.rho.postings, Time: o.rho.time},
 		},
 		recorder: latency.NewRecorder(len(topics), o.runs), began: time.Now(),
-		ran:      map[string]int{},
+		ran: map[string]int{},
 		result: benchResult{
 			Index: filepath.Base(dir), Queries: len(topics), Mode: mode, K: o.k, Threads: o.threads, Runs: o.runs, Prepared: o.prepared, CPUTime: o.cpuTime,
 			SIMD: simd.Current().String(), Machine: machine(), Go: runtime.Version(),
@@ -251,7 +251,8 @@ func (b *benchmark) measure(ctx context.Context, analyzer string) error {
 		}
 	}
 	runtime.GC()
-	defer collectEvery(b.options.collect)()
+	stop := collectEvery(b.options.collect)
+	defer stop()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	start := time.Now()
