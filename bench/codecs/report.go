@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -113,10 +114,11 @@ func bars(speeds []speed) []bar {
 // write writes the result where the options say.
 func (r *result) write(o options) error {
 	if o.json != "" {
-		b, err := json.MarshalIndent(r, "", " ")
+		b, err := json.Marshal(r)
 		if err != nil {
 			return err
 		}
+		b = bytes.ReplaceAll(b, []byte(`{"codec":`), []byte("\n{\"codec\":")) // a line each
 		if err := os.WriteFile(o.json, append(b, '\n'), 0o644); err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -170,7 +171,7 @@ func speeds(codecs []codec.Codec, sets []set, budget time.Duration) ([]speed, er
 					}
 					out = append(out, speed{
 						Codec: c.Name(), SIMD: level.String(), What: what.name, Data: s.data, Width: s.width,
-						Gints: float64(e.values) / float64(least.Nanoseconds()), Bits: 8 * float64(what.bytes) / float64(e.values),
+						Gints: round(float64(e.values) / float64(least.Nanoseconds())), Bits: round(8 * float64(what.bytes) / float64(e.values)),
 					})
 				}
 				simd.Set(before)
@@ -180,10 +181,13 @@ func speeds(codecs []codec.Codec, sets []set, budget time.Duration) ([]speed, er
 	return out, nil
 }
 
+// round leaves three digits behind the point.
+func round(v float64) float64 { return math.Round(1000*v) / 1000 }
+
 // leastTime runs decode again and again for a time, and returns the least that one
 // run took on average of as many as take a pass.
 func leastTime(decode func(check bool) error, budget time.Duration) (time.Duration, error) {
-	runs := 1
+	runs, passes := 1, 0
 	least := time.Duration(1 << 62)
 	for start := time.Now(); ; {
 		before := time.Now()
@@ -198,12 +202,16 @@ func leastTime(decode func(check bool) error, budget time.Duration) (time.Durati
 			continue
 		}
 		least = min(least, max(1, now.Sub(before)/time.Duration(runs)))
-		if now.Sub(start) > budget {
+		if passes++; passes >= leastPasses && now.Sub(start) > budget {
 			return least, nil
 		}
 	}
 }
 
-// pass is long enough for the clock's own time not to show, and short enough for some
-// passes to be undisturbed on a machine that is shared.
-const pass = 10 * time.Microsecond
+const (
+	// pass is long enough for the clock's own time not to show, and short enough for
+	// some passes to be undisturbed on a machine that is shared.
+	pass = 10 * time.Microsecond
+	// leastPasses are done however long others hold the processor.
+	leastPasses = 32
+)

@@ -17,6 +17,7 @@ import (
 func Run(t *testing.T, c codec.Codec) {
 	t.Run("round trip", func(t *testing.T) { testRoundTrip(t, c) })
 	t.Run("truncated", func(t *testing.T) { testTruncated(t, c) })
+	t.Run("fenced", func(t *testing.T) { testFenced(t, c) })
 	t.Run("bad arguments", func(t *testing.T) { testBadArguments(t, c) })
 	t.Run("allocations", func(t *testing.T) { testAllocations(t, c) })
 }

@@ -20,10 +20,13 @@ func FuzzDecode(f *testing.F, c codec.Codec) {
 		freqs, width := c.AppendFreqs(nil, b.freq)
 		f.Add(freqs, b.base, len(b.freq), width)
 	}
+	memory := newFence(f, 16*codec.BlockLen)
 	f.Fuzz(func(t *testing.T, data []byte, base uint32, n int, width uint8) {
 		_, src := guarded(data)
-		checkDocIDs(t, c, src, base, n, width)
-		checkFreqs(t, c, src, n, width)
+		for _, src := range append(memory.copies(data), src) {
+			checkDocIDs(t, c, src, base, n, width)
+			checkFreqs(t, c, src, n, width)
+		}
 	})
 }
 

@@ -100,6 +100,7 @@ func RunList(t *testing.T, c codec.ListCodec) {
 		}
 	}
 	testListArguments(t, c)
+	testListFenced(t, c)
 }
 
 func checkList(t *testing.T, c codec.ListCodec, l list, src []byte) {
@@ -164,11 +165,15 @@ func FuzzDecodeList(f *testing.F, c codec.ListCodec) {
 			f.Add(c.AppendList(nil, l.docIDs), len(l.docIDs))
 		}
 	}
+	memory := newFence(f, 1<<14)
 	f.Fuzz(func(t *testing.T, data []byte, n int) {
 		if n > 1<<14 {
 			t.Skip() // the memory of dst is the caller's choice
 		}
 		_, src := guarded(data)
+		if at := memory.copies(data); at != nil {
+			src = at[0] // reading behind it crashes
+		}
 		size, sizeErr := c.ListSize(src, n)
 		if sizeErr == nil && (size < 0 || size > len(src)) {
 			t.Fatalf("ListSize: %d of %d bytes", size, len(src))

@@ -88,30 +88,34 @@ func (s *Selector) decode(dst []uint32, words []byte, add uint32) {
 			dst[i] = add
 		}
 	case 1:
-		mask := uint32(1<<s.Bits - 1)
+		mask, shift := uint32(1<<s.Bits-1), s.Bits%32 // of 32 bits there is one value in a lane
 		for ; len(words) >= WordSize; words = words[WordSize:] {
 			a, b := binary.LittleEndian.Uint32(words), binary.LittleEndian.Uint32(words[4:])
 			c, d := binary.LittleEndian.Uint32(words[8:]), binary.LittleEndian.Uint32(words[12:])
 			for range s.Count / 4 {
 				out := (*[4]uint32)(dst)
 				out[0], out[1], out[2], out[3] = a&mask+add, b&mask+add, c&mask+add, d&mask+add
-				a, b, c, d = a>>(s.Bits&63), b>>(s.Bits&63), c>>(s.Bits&63), d>>(s.Bits&63)
+				a, b, c, d = a>>shift, b>>shift, c>>shift, d>>shift
 				dst = dst[4:]
 			}
 		}
 	default:
-		mask := uint64(1)<<s.Bits - 1
+		mask, shift := uint32(1<<s.Bits-1), s.Bits%32
 		for ; len(words) >= 2*WordSize; words = words[2*WordSize:] {
-			for lane := range 4 {
-				pair := uint64(binary.LittleEndian.Uint32(words[4*lane:])) | uint64(binary.LittleEndian.Uint32(words[WordSize+4*lane:]))<<32
-				for i := lane; i < int(s.Count); i += 4 {
-					dst[i] = uint32(pair&mask) + add
-					pair >>= s.Bits & 63
-				}
+			a, b, c, d := lanePair(words, 0), lanePair(words, 1), lanePair(words, 2), lanePair(words, 3)
+			for range s.Count / 4 {
+				out := (*[4]uint32)(dst)
+				out[0], out[1], out[2], out[3] = uint32(a)&mask+add, uint32(b)&mask+add, uint32(c)&mask+add, uint32(d)&mask+add
+				a, b, c, d = a>>shift, b>>shift, c>>shift, d>>shift
+				dst = dst[4:]
 			}
-			dst = dst[s.Count:]
 		}
 	}
+}
+
+// lanePair returns a lane of two words, the first below the second.
+func lanePair(words []byte, lane int) uint64 {
+	return uint64(binary.LittleEndian.Uint32(words[4*lane:])) | uint64(binary.LittleEndian.Uint32(words[WordSize+4*lane:]))<<32
 }
 
 func decodeGapsGeneric(dst *[Len]uint32, src []byte, numSelectors int, base uint32, n int) (size int, wide bool) {
