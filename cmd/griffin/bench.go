@@ -101,10 +101,12 @@ type benchResult struct {
 	QPS     float64         `json:"qps"` // queries over the time of all runs
 	// Work of one pass over the queries.
 	Work exec.Work `json:"work"`
-	// In mode saat, what the queries moved at least, and how much as many threads
-	// read from memory at best, measured in this run.
-	Traffic   float64 `json:"traffic_bytes_per_second,omitempty"`
-	Bandwidth float64 `json:"bandwidth_bytes_per_second,omitempty"`
+	// In mode saat, the bytes of lists that the queries read, those with the
+	// accumulators, which may lie in a cache, and how many as many threads read from
+	// memory at best, measured in this run; all in a second.
+	ListTraffic float64 `json:"list_bytes_per_second,omitempty"`
+	Traffic     float64 `json:"traffic_bytes_per_second,omitempty"`
+	Bandwidth   float64 `json:"bandwidth_bytes_per_second,omitempty"`
 	// Of the measured part, over all queries and runs.
 	AllocsPerQuery float64       `json:"allocs_per_query"`
 	GCCycles       uint32        `json:"gc_cycles"`
@@ -305,7 +307,8 @@ func collectEvery(interval time.Duration) (stop func()) {
 func (b *benchmark) measureBandwidth() {
 	const sizeBytes = 256 << 20 // of each thread, beyond any cache
 	r := &b.result
-	r.Traffic = r.QPS * float64(r.Work.BytesMoved) / float64(max(r.Queries, 1))
+	passes := r.QPS / float64(max(r.Queries, 1)) // in a second
+	r.ListTraffic, r.Traffic = passes*float64(r.Work.BytesRead), passes*float64(r.Work.BytesMoved)
 	r.Bandwidth = saat.Bandwidth(r.Threads, sizeBytes)
 }
 
@@ -431,8 +434,8 @@ func (a *app) printBench(r *benchResult) {
 	a.printf("a query: %.0f postings decoded, %.0f scored; %.1f blocks decoded, %.1f skipped; %.1f allocations\n",
 		perQuery(r.Work.PostingsDecoded), perQuery(r.Work.PostingsScored), perQuery(r.Work.BlocksDecoded), perQuery(r.Work.BlocksSkipped), r.AllocsPerQuery)
 	if r.Bandwidth > 0 {
-		a.printf("at least %.1f GB/s moved: %.0f %% of the %.1f GB/s that %s can read from memory\n",
-			r.Traffic/1e9, 100*r.Traffic/r.Bandwidth, r.Bandwidth/1e9, plural(r.Threads, "thread"))
+		a.printf("%s can read %.1f GB/s from memory; lists are %.1f %% of it, with accumulators, cached or not, %.0f %%\n",
+			plural(r.Threads, "thread"), r.Bandwidth/1e9, 100*r.ListTraffic/r.Bandwidth, 100*r.Traffic/r.Bandwidth)
 	}
 	a.printf("garbage collector: %d cycles, %s of pauses in all\n", r.GCCycles, took(r.GCPause))
 }

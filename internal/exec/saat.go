@@ -115,7 +115,7 @@ func (p *Plan) runSaat(ctx context.Context, sc *Scratch, dst []base.Hit, trace *
 		Hits: r.Hits, Mode: ModeSaat, Traversal: s.variant.String(), Missed: r.Missed << shift,
 		Work: Work{
 			PostingsDecoded: r.Postings, PostingsScored: r.Postings, PostingsLeft: r.PostingsLeft, BlocksDecoded: r.Blocks,
-			BytesMoved: r.Traffic(),
+			BytesRead: r.Bytes, BytesMoved: r.Traffic(),
 		},
 	}
 	if trace != nil {

@@ -55,9 +55,10 @@ type Work struct {
 	// BlocksSkipped counts blocks that were passed over without being decoded.
 	BlocksDecoded int64 `json:"blocks_decoded,omitempty"`
 	BlocksSkipped int64 `json:"blocks_skipped,omitempty"`
-	// BytesMoved, of ModeSaat, is the least that the step moved between the
-	// processor and its memory or caches: the segments that it read, and the
-	// accumulators, read and written once.
+	// BytesRead, of ModeSaat, are those of the segments that the step read.
+	// BytesMoved is the least that it moved between the processor and its memory or
+	// caches: these, and the accumulators, read and written once.
+	BytesRead  int64 `json:"bytes_read,omitempty"`
 	BytesMoved int64 `json:"bytes_moved,omitempty"`
 }
 
@@ -68,6 +69,7 @@ func (w *Work) Add(o Work) {
 	w.PostingsLeft += o.PostingsLeft
 	w.BlocksDecoded += o.BlocksDecoded
 	w.BlocksSkipped += o.BlocksSkipped
+	w.BytesRead += o.BytesRead
 	w.BytesMoved += o.BytesMoved
 }
 
