@@ -14,7 +14,7 @@ import (
 // ended by a one bit (Rice: a zero bit). The unary part follows the slots without
 // padding. Its size is bounded, because the width is floor(log2(mean)), so that
 // the sum of the rest is below 2n: with n ends, fewer than 3n bits.
-const _ = uint(eliasfano.HighBits - (3*BlockLen - 1)) // the kernels have the same bound
+const _ = uint(eliasfano.HighBits-(3*BlockLen-1)) + uint(3*BlockLen-1-eliasfano.HighBits) // the kernels have the same bound
 
 // lowWidth returns floor(log2(sum/n)), at least 0: the width for n values whose
 // sum, or whose upper bound, is sum.

@@ -208,7 +208,27 @@ func (c Regression) DecodeList(dst []uint32, list []byte) error {
 	if err := v.open(c.Scheme, list, len(dst)); err != nil {
 		return err
 	}
+	if err := v.checkStarts(); err != nil {
+		return err
+	}
 	return v.decode(dst[:len(dst):len(dst)], 0)
+}
+
+// checkStarts says whether the starts of hs-lrc rise to n, so that every way to
+// find a DocID's bucket leads to the same one.
+func (v *lrcView) checkStarts() error {
+	if v.scheme != HSLRC {
+		return nil
+	}
+	last := uint32(0)
+	for i := range v.segments + 1 {
+		start := v.uint32(v.heads, i)
+		if start < last || i == v.segments && int(start) != v.n {
+			return fmt.Errorf("hs-lrc: bucket %d of %d begins at DocID %d of %d, after %d: %w", i, v.segments, start, v.n, last, ErrCorrupt)
+		}
+		last = start
+	}
+	return nil
 }
 
 // DecodeBlock implements ListCodec.

@@ -155,17 +155,29 @@ func (p *s16Exceptions) parse(src []byte, n int, width uint8) (int, error) {
 	return head + 1 + size, nil
 }
 
-// decode writes the exceptions to o.
-func (p *s16Exceptions) decode(o *overflows) error {
-	var arrays [2 * BlockLen]uint32
+// decode writes positions, as they are, and uppers less one to arrays.
+func (p *s16Exceptions) decode(arrays *[2 * BlockLen]uint32) error {
 	if _, ok := decodeS16(arrays[:2*p.n], p.words); !ok {
 		return fmt.Errorf("newpfd: %d exceptions in %d bytes: %w", p.n, len(p.words), ErrCorrupt)
 	}
-	o.n = p.n
 	at := ^uint32(0)
-	for k := range p.n {
-		at += arrays[k]&(1<<s16Bits-1) + 1
-		o.at[k], o.up[k] = at, arrays[p.n+k]+1
+	for k := range arrays[:p.n] {
+		at += arrays[k] + 1
+		arrays[k] = at
+	}
+	return nil
+}
+
+// patch adds the exceptions to their slots.
+func (p *s16Exceptions) patch(dst *[BlockLen]uint32, to *patches) error {
+	var arrays [2 * BlockLen]uint32
+	if err := p.decode(&arrays); err != nil {
+		return err
+	}
+	for k, at := range arrays[:p.n] {
+		if err := to.add(dst, at, arrays[p.n+k]+1); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -176,13 +188,13 @@ func s16At(src []byte, i, n int, width uint8) (uint32, error) {
 	if _, err := p.parse(src, n, width); err != nil {
 		return 0, err
 	}
-	var o overflows
-	if err := p.decode(&o); err != nil {
+	var arrays [2 * BlockLen]uint32
+	if err := p.decode(&arrays); err != nil {
 		return 0, err
 	}
 	v := bitpack.At(src, i, width&bMask)
-	if k, found := slices.BinarySearch(o.at[:o.n], uint32(i)); found {
-		v |= o.up[k] << (width & bMask)
+	if k, found := slices.BinarySearch(arrays[:p.n], uint32(i)); found {
+		v |= (arrays[p.n+k] + 1) << (width & bMask)
 	}
 	return v, nil
 }

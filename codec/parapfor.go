@@ -150,11 +150,12 @@ func smallestIndexed(values []uint32, counts *widthCounts) uint8 {
 	return best
 }
 
-// indexedExceptions is a segment with exceptions in its parts.
+// indexedExceptions says where the exceptions of a segment are.
 type indexedExceptions struct {
-	slots, indices, uppers []byte
-	n                      int
-	ib, hb                 uint8
+	src             []byte // the segment, with everything behind
+	indices, uppers int    // where the arrays begin
+	n               int
+	ib, hb          uint8
 }
 
 // parse cuts a segment into its parts and checks their sizes; it returns that of the
@@ -173,15 +174,39 @@ func (p *indexedExceptions) parse(src []byte, n int, width uint8) (int, error) {
 	if p.n > n || p.hb+b > maxWidth || len(src) < end {
 		return 0, fmt.Errorf("parapfor: %d exceptions of %d+%d bits in a segment of %d in %d bytes: %w", p.n, b, p.hb, n, len(src), ErrCorrupt)
 	}
-	p.slots, p.indices, p.uppers = src[indexedHeader:], src[indices:uppers], src[uppers:end]
+	p.src, p.indices, p.uppers = src, indices, uppers
 	return end, nil
 }
 
-// decode writes the exceptions to o.
-func (p *indexedExceptions) decode(o *overflows) {
-	o.n = p.n
-	bitpack.UnpackN(&o.at, p.indices, p.ib, 0, p.n)
-	bitpack.UnpackN(&o.up, p.uppers, p.hb, 0, p.n)
+// exception returns index and upper bits of exception k.
+func (p *indexedExceptions) exception(k int) (index, upper uint32) {
+	return fieldAt(p.src, 8*p.indices+k*int(p.ib), p.ib), fieldAt(p.src, 8*p.uppers+k*int(p.hb), p.hb)
+}
+
+// fieldAt returns the number of width bits, at most 32, that begins at a bit of src.
+func fieldAt(src []byte, bit int, width uint8) uint32 {
+	if at := bit >> 3; at+8 <= len(src) {
+		return uint32(binary.LittleEndian.Uint64(src[at:]) >> (bit & 7) & (1<<(width&63) - 1))
+	}
+	return lastFieldAt(src, bit, width)
+}
+
+// lastFieldAt is fieldAt where fewer than 8 bytes are left.
+func lastFieldAt(src []byte, bit int, width uint8) uint32 {
+	var word [8]byte
+	copy(word[:], src[min(bit>>3, len(src)):])
+	return uint32(binary.LittleEndian.Uint64(word[:]) >> (bit & 7) & (1<<(width&63) - 1))
+}
+
+// patch adds the exceptions to their slots.
+func (p *indexedExceptions) patch(dst *[BlockLen]uint32, to *patches) error {
+	for k := range p.n {
+		index, upper := p.exception(k)
+		if err := to.add(dst, index, upper); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // indexedAt returns value i of a segment.
@@ -191,18 +216,21 @@ func indexedAt(src []byte, i, n int, width uint8) (uint32, error) {
 		return 0, err
 	}
 	b := width & bMask
-	v := bitpack.At(p.slots, i, b)
+	v := bitpack.At(src[indexedHeader:], i, b)
 	// The first index that is not less than i.
 	low, high := 0, p.n
 	for low < high {
-		if mid := (low + high) / 2; bitpack.At(p.indices, mid, p.ib) < uint32(i) {
+		mid := (low + high) / 2
+		if index, _ := p.exception(mid); index < uint32(i) {
 			low = mid + 1
 		} else {
 			high = mid
 		}
 	}
-	if low < p.n && bitpack.At(p.indices, low, p.ib) == uint32(i) {
-		v |= bitpack.At(p.uppers, low, p.hb) << b
+	if low < p.n {
+		if index, upper := p.exception(low); index == uint32(i) {
+			v |= upper << b
+		}
 	}
 	return v, nil
 }

@@ -134,7 +134,7 @@ func appendPartition(w *bitWriter, docIDs []uint32, base uint32) int {
 	if n == 0 || most == 0 {
 		return 0
 	}
-	width := partitionWidth(most, n)
+	width := lowWidth(uint64(most)+1, n)
 	left := func(i int) uint32 { return docIDs[i] - base - 1 - uint32(i) }
 	for i := range n {
 		w.put(uint64(left(i))&(1<<width-1), uint(width))

@@ -1,7 +1,5 @@
 package codec
 
-import "math/bits"
-
 // The partitions of a list are found as the shortest path in a graph whose nodes are
 // the places between DocIDs, and in which an edge from i to j costs what the
 // partition of DocIDs i to j-1 takes.
@@ -95,14 +93,5 @@ func partitionBits(docIDs []uint32, base uint32) int {
 	if n == 0 || left == 0 {
 		return 0
 	}
-	width := partitionWidth(left, n)
-	return efBits(n, docIDs[n-1]-base-uint32(n), width)
-}
-
-// partitionWidth is the number of low bits of n values up to most.
-func partitionWidth(most uint32, n int) uint8 {
-	if mean := (uint64(most) + 1) / uint64(n); mean > 0 {
-		return uint8(bits.Len64(mean) - 1)
-	}
-	return 0
+	return efBits(n, docIDs[n-1]-base-uint32(n), lowWidth(uint64(left)+1, n))
 }

@@ -215,7 +215,7 @@ func (p *partition) decode(dst []uint32, data []byte, from int) error {
 		}
 		return nil
 	}
-	width := partitionWidth(most, n)
+	width := lowWidth(uint64(most)+1, n)
 	low := int(p.from)
 	u := unary{src: data, bit: low + n*int(width)}
 	u.most = min(int(p.to)-u.bit, 3*n-1)

@@ -118,12 +118,18 @@ func (s segments) decodeDocIDs(dst *[BlockLen]uint32, src []byte, base uint32, n
 	var part [BlockLen]uint32
 	at, most, last := 0, uint64(n), base
 	err := s.each(src, n, width, func(src []byte, from, n int, width uint8) (int, error) {
-		size, m, err := s.gaps(&part, src, last, n, width)
+		out := dst // of which the end will be overwritten
+		if from > 0 {
+			out = &part
+		}
+		size, m, err := s.gaps(out, src, last, n, width)
 		if err != nil {
 			return 0, err
 		}
-		copy(dst[from:from+n], part[:n])
-		last = part[n-1]
+		if from > 0 {
+			copy(dst[from:from+n], part[:n])
+		}
+		last = out[n-1]
 		most += m
 		at += 1 + size
 		return size, nil
@@ -149,11 +155,17 @@ func (s segments) decodeFreqs(dst *[BlockLen]uint32, src []byte, n int, width ui
 	var part [BlockLen]uint32
 	most := uint64(0)
 	err := s.each(src, n, width, func(src []byte, from, n int, width uint8) (int, error) {
-		size, m, err := s.plusOne(&part, src, n, width)
+		out := dst // of which the end will be overwritten
+		if from > 0 {
+			out = &part
+		}
+		size, m, err := s.plusOne(out, src, n, width)
 		if err != nil {
 			return 0, err
 		}
-		copy(dst[from:from+n], part[:n])
+		if from > 0 {
+			copy(dst[from:from+n], part[:n])
+		}
 		most += m
 		return size, nil
 	})
@@ -338,47 +350,46 @@ func unpackSlots(dst *[BlockLen]uint32, src []byte, n int, b uint8, add uint32) 
 // patched decodes a segment whose exceptions have their lower bits in their slots,
 // each value plus add. most is what the values add up to at most.
 func (s segments) patched(dst *[BlockLen]uint32, src []byte, n int, width uint8, add uint32) (size int, most uint64, err error) {
-	b := width & bMask
-	var o overflows
-	slots := src
+	p := patches{name: s.name, n: n, b: width & bMask}
 	if s.kind == s16Segment {
-		var p s16Exceptions
-		if size, err = p.parse(src, n, width); err == nil {
-			err = p.decode(&o)
+		var e s16Exceptions
+		if size, err = e.parse(src, n, width); err != nil {
+			return 0, 0, err
 		}
+		unpackSlots(dst, src, n, p.b, add)
+		err = e.patch(dst, &p)
 	} else {
-		var p indexedExceptions
-		if size, err = p.parse(src, n, width); err == nil {
-			p.decode(&o)
-			slots = p.slots
+		var e indexedExceptions
+		if size, err = e.parse(src, n, width); err != nil {
+			return 0, 0, err
 		}
+		unpackSlots(dst, src[indexedHeader:], n, p.b, add)
+		err = e.patch(dst, &p)
 	}
-	if err != nil {
-		return 0, 0, err
-	}
-	unpackSlots(dst, slots, n, b, add)
-	sum, err := o.patch(s.name, dst, n, b)
-	return size, uint64(n)<<b + sum, err
+	return size, uint64(n)<<p.b + p.sum, err
 }
 
-// overflows are exceptions of which the lower b bits are in their slots: their
-// positions, rising, and what is above those bits.
-type overflows struct {
-	n      int
-	at, up [BlockLen]uint32
+// patches adds exceptions to the slots that have their lower b bits.
+type patches struct {
+	name string
+	n    int // values of the segment
+	b    uint8
+	next uint32 // least position of the next exception
+	sum  uint64 // of what was added
 }
 
-// patch adds the exceptions to the slots of n values. sum is what it added.
-func (o *overflows) patch(name string, dst *[BlockLen]uint32, n int, b uint8) (sum uint64, err error) {
-	next := uint32(0)
-	for k, at := range o.at[:o.n] {
-		over := uint64(o.up[k]) << b
-		if at < next || at >= uint32(n) || over > 1<<32-1 {
-			return 0, fmt.Errorf("%s: exception of %d above %d bits at %d of %d: %w", name, o.up[k], b, at, n, ErrCorrupt)
-		}
-		dst[at&(BlockLen-1)] += uint32(over)
-		sum += over
-		next = at + 1
+// add adds the upper bits of the value at a position, which rises from call to call.
+func (p *patches) add(dst *[BlockLen]uint32, at, upper uint32) error {
+	over := uint64(upper) << (p.b & 31)
+	if at < p.next || at >= uint32(p.n) || over > 1<<32-1 {
+		return p.bad(at, upper)
 	}
-	return sum, nil
+	dst[at%BlockLen] += uint32(over)
+	p.next = at + 1
+	p.sum += over
+	return nil
+}
+
+func (p *patches) bad(at, upper uint32) error {
+	return fmt.Errorf("%s: exception of %d above %d bits at %d of %d: %w", p.name, upper, p.b, at, p.n, ErrCorrupt)
 }

@@ -26,7 +26,7 @@ var layers = [][]string{
 	4: {"internal/exec", "internal/collection"},
 	5: {"."},
 	6: {"internal/server", "internal/goldens", "internal/lab", "internal/lab/experiments"},
-	7: {"bench/codecs", "bench/sizes", "cmd/griffin"},
+	7: {"bench/codecs", "bench/sizes", "bench/traversals", "cmd/griffin"},
 }
 
 // sideways lists the imports within one layer that are allowed, each with its

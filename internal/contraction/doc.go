@@ -22,5 +22,10 @@
 // PVLDB 4(8), 2011, §4.3, §4.4 and Appendix E. The sequences are DocIDs of a list,
 // or first DocIDs of its blocks; the package knows nothing of either.
 //
+// Measured by BenchmarkSearch (1,048,576 values with uniform gaps below 41, one
+// thread of a busy 2-core Zen 5 machine), in nanoseconds a search: binary 161,
+// interpolation 53, safe range 68, local safe range 83 in 64 segments, hash buckets 34
+// (HS16), 37, 45, 54 and 58 (HS256).
+//
 // Values do not change once they are made, and are safe for concurrent use.
 package contraction

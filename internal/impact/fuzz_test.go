@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/griffin-search/griffin/codec"
@@ -118,6 +119,27 @@ func wantCorrupt(t *testing.T, err error) {
 	t.Helper()
 	if err != nil && !errors.Is(err, base.ErrCorrupt) && !errors.Is(err, base.ErrVersion) && !errors.Is(err, codec.ErrUnknown) {
 		t.Fatalf("error is %v, want ErrCorrupt", err)
+	}
+}
+
+// The example of docs/formats/impacts.md.
+func TestWorkedBytes(t *testing.T) {
+	fs := vfstest.NewMem()
+	w, err := Create(fs, "impacts", Options{NumDocs: 8, Ranking: Ranking{Name: RankingExternal}})
+	if err == nil {
+		err = errors.Join(w.Add([]byte("ox"), []Posting{{1, 12}, {3, 90}, {7, 12}}), w.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := Open(fs, "impacts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	const want = "02 6f 78 03 5a 02 05 0c a6 01 04 4e 08 03 00 00 00 01 00 00 00 07 00 00 00"
+	if got := fmt.Sprintf("% x", x.file.Bytes()[:x.meta.ListBytes]); got != want {
+		t.Errorf("the list is %s, want %s", got, want)
 	}
 }
 

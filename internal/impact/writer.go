@@ -38,9 +38,9 @@ type Writer struct {
 	err     error
 
 	// Memory of one list.
-	counts              [256]uint32
-	docIDs              []uint32 // by falling impact, then rising DocID
-	head, dir, data, at []byte
+	counts          [256]uint32
+	docIDs          []uint32 // by falling impact, then rising DocID
+	head, dir, data []byte
 }
 
 // place is where the list of a term is.
@@ -97,10 +97,7 @@ func (w *Writer) add(term []byte, postings []Posting) error {
 	}
 	w.last = append(w.last[:0], term...)
 	w.places = append(w.places, place{hash: xxh3.Hash(term), offset: w.w.Offset()})
-	numSegments, maxImpact, err := w.encode()
-	if err != nil {
-		return err
-	}
+	numSegments, maxImpact := w.encode()
 	h := binary.AppendUvarint(w.head[:0], uint64(len(term)))
 	h = append(h, term...)
 	h = binary.AppendUvarint(h, uint64(len(postings)))
@@ -148,7 +145,7 @@ func (w *Writer) sort(postings []Posting) error {
 }
 
 // encode makes the directory and the data of the list that was sorted.
-func (w *Writer) encode() (numSegments int, maxImpact uint8, err error) {
+func (w *Writer) encode() (numSegments int, maxImpact uint8) {
 	w.dir, w.data = w.dir[:0], w.data[:0]
 	docIDs := w.docIDs
 	before := 256
@@ -174,7 +171,7 @@ func (w *Writer) encode() (numSegments int, maxImpact uint8, err error) {
 		stats.Postings += uint64(n)
 		stats.Bytes += size
 	}
-	return numSegments, maxImpact, nil
+	return numSegments, maxImpact
 }
 
 // encodeSegment appends a segment to data in the form that suits it.

@@ -17,19 +17,26 @@ package traverse
 //     cost more than reading all: exhaustive-daat then takes a fifth to a half of
 //     the time. A single list is no such case, as block-max-maxscore takes it as
 //     it is.
+//   - Or, with weights from outside: block-max-pruning takes from 4 lists on 0.3 to
+//     0.6 times as long as block-max-maxscore for k=10 and 0.6 to 0.8 times for
+//     k=100; for k=1000 they are level.
 func Choose(mode Mode, legs []Leg, k int) Traversal {
 	if mode == And {
 		return svs{}
 	}
-	numLists, numPostings := 0, 0
+	numLists, numPostings, linear := 0, 0, false
 	for i := range legs {
 		if n := int(legs[i].List.DocFreq); n > 0 {
 			numLists++
 			numPostings += n
+			linear = legs[i].Term.Linear
 		}
 	}
 	if numLists > 1 && numPostings <= max(fewPostings, min(k, manyHits)) {
 		return exhaustiveDAAT{Or}
+	}
+	if linear && numLists >= severalLists && k <= fewHits {
+		return blockMaxPruning{}
 	}
 	return blockMaxMaxScore{}
 }
@@ -41,4 +48,8 @@ const (
 	// manyHits is the number of postings from which on block-max-maxscore is
 	// faster even if it can prune none.
 	manyHits = 1024
+	// From severalLists lists of weights on, and up to fewHits hits,
+	// block-max-pruning is faster than block-max-maxscore.
+	severalLists = 4
+	fewHits      = 256
 )

@@ -28,10 +28,7 @@ func TestChoose(t *testing.T) {
 		{traverse.Or, []uint32{1000, 24}, 1 << 20, "exhaustive-daat"},
 		{traverse.Or, []uint32{1000, 25}, 1 << 20, "block-max-maxscore"},
 	} {
-		legs := make([]traverse.Leg, len(tt.docFreqs))
-		for i, n := range tt.docFreqs {
-			legs[i].List = &postings.List{Meta: postings.Meta{DocFreq: n}}
-		}
+		legs := legsOf(tt.docFreqs, false)
 		if got := traverse.Choose(tt.mode, legs, tt.k).Name(); got != tt.want {
 			t.Errorf("%s of %v, k=%d: %s, want %s", tt.mode, tt.docFreqs, tt.k, got, tt.want)
 		}
@@ -39,6 +36,35 @@ func TestChoose(t *testing.T) {
 			t.Errorf("%v allocations", n)
 		}
 	}
+}
+
+func TestChooseForWeights(t *testing.T) {
+	for _, tt := range []struct {
+		mode     traverse.Mode
+		docFreqs []uint32
+		k        int
+		want     string
+	}{
+		{traverse.And, []uint32{3000, 4000, 5000, 6000}, 10, "svs"},
+		{traverse.Or, []uint32{3, 4, 5, 6}, 10, "exhaustive-daat"},
+		{traverse.Or, []uint32{3000, 4000, 5000, 6000}, 10, "block-max-pruning"},
+		{traverse.Or, []uint32{3000, 4000, 5000, 6000}, 256, "block-max-pruning"},
+		{traverse.Or, []uint32{3000, 4000, 5000, 6000}, 257, "block-max-maxscore"},
+		{traverse.Or, []uint32{3000, 4000, 5000, 0}, 10, "block-max-maxscore"},
+	} {
+		if got := traverse.Choose(tt.mode, legsOf(tt.docFreqs, true), tt.k).Name(); got != tt.want {
+			t.Errorf("%s of %v, k=%d: %s, want %s", tt.mode, tt.docFreqs, tt.k, got, tt.want)
+		}
+	}
+}
+
+func legsOf(docFreqs []uint32, weights bool) []traverse.Leg {
+	legs := make([]traverse.Leg, len(docFreqs))
+	for i, n := range docFreqs {
+		legs[i].List = &postings.List{Meta: postings.Meta{DocFreq: n}}
+		legs[i].Term.Linear = weights
+	}
+	return legs
 }
 
 // The guide has a row for each traversal of each mode.

@@ -92,17 +92,29 @@ func (b *bucketCounts) add(docIDs []uint32, shift uint8) {
 // addBinomial adds the expected numbers of buckets by size, but for the empty
 // ones, of a random list of n out of numDocs, in buckets of width documents.
 func addBinomial(bySize []float64, n int, width, numDocs float64) {
-	for at := 0.0; at < numDocs; at += width {
-		p := min(width, numDocs-at) / numDocs
-		if p >= 1 {
-			bySize[n]++
+	whole := math.Floor(numDocs / width)
+	addBuckets(bySize, n, min(width/numDocs, 1), max(whole, 1))
+	if rest := numDocs - whole*width; whole > 0 && rest > 0 {
+		addBuckets(bySize, n, rest/numDocs, 1)
+	}
+}
+
+// addBuckets adds the expected numbers by size of so many buckets, into each of
+// which one of n DocIDs falls with probability p.
+func addBuckets(bySize []float64, n int, p, buckets float64) {
+	if p >= 1 {
+		bySize[n] += buckets
+		return
+	}
+	const negligible = -60              // of a probability's logarithm
+	logP := float64(n) * math.Log1p(-p) // of size 0
+	step := math.Log(p) - math.Log1p(-p)
+	for size := 1; size <= n; size++ {
+		logP += math.Log(float64(n-size+1)/float64(size)) + step
+		if logP > negligible {
+			bySize[size] += buckets * math.Exp(logP)
+		} else if float64(size) > float64(n)*p {
 			return
-		}
-		logP := float64(n) * math.Log1p(-p) // of size 0
-		step := math.Log(p) - math.Log1p(-p)
-		for size := 1; size <= n; size++ {
-			logP += math.Log(float64(n-size+1)/float64(size)) + step
-			bySize[size] += math.Exp(logP)
 		}
 	}
 }

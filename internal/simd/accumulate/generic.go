@@ -93,10 +93,10 @@ func drain8Generic(acc []uint8, least uint8) (at int, highBits uint64) {
 	lift := uint64(0x80-least) * 0x0101010101010101
 	for at+Line <= len(acc) {
 		line := (*[Line]uint8)(acc[at:])
-		var any, reached uint64
+		var set, reached uint64
 		for j := 0; j < Line; j += 8 {
 			x := binary.LittleEndian.Uint64(line[j:])
-			any |= x
+			set |= x
 			reached |= (x&^high + lift) | x
 		}
 		if reached&high != 0 {
@@ -107,7 +107,7 @@ func drain8Generic(acc []uint8, least uint8) (at int, highBits uint64) {
 			}
 			return at, highBits
 		}
-		if any != 0 {
+		if set != 0 {
 			*line = [Line]uint8{}
 		}
 		at += Line

@@ -1,0 +1,212 @@
+// Traversals times every traversal on an index and logs of queries, and writes
+// the result as JSON and as the tables of docs/benchmarks/traversals.md.
+//
+//	go run ./bench/traversals -json traversals.json -markdown tables.md INDEX tb05.tsv tb06.tsv
+//
+// # What is measured
+//
+// Query by query, all traversals take turns: each answers it once to warm up (and to
+// compute what it derives from lists), then -runs times; the least time counts, for
+// on a machine that is shared, others only add. So what disturbs one disturbs all,
+// and the ratios between them hold better than the times. Lists are looked up
+// before; one thread. All traversals must give the same hits, or it is an error.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/exec"
+	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/latency"
+	"github.com/griffin-search/griffin/internal/query"
+	"github.com/griffin-search/griffin/internal/vfs"
+	"github.com/griffin-search/griffin/trec"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "traversals:", err)
+		os.Exit(1)
+	}
+}
+
+// options are the program's flags and arguments.
+type options struct {
+	json, markdown, commit string
+	runs, every            int
+	ks                     []int
+	index                  string
+	logs                   []string
+}
+
+func parseOptions(args []string) (o options, err error) {
+	flags := flag.NewFlagSet("traversals", flag.ContinueOnError)
+	flags.Usage = func() {
+		fmt.Fprintf(flags.Output(), "usage: traversals [flags] INDEX LOG…\n\n")
+		flags.PrintDefaults()
+	}
+	flags.StringVar(&o.json, "json", "", "write the result to this file")
+	flags.StringVar(&o.markdown, "markdown", "", "write the tables to this file, and not to standard output")
+	flags.StringVar(&o.commit, "commit", "", "what was measured, for the result")
+	flags.IntVar(&o.runs, "runs", 5, "times that each query is measured")
+	flags.IntVar(&o.every, "every", 1, "measure every so many queries of a log")
+	ks := flags.String("k", "10,1000", "hits for each query")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	for text := range strings.SplitSeq(*ks, ",") {
+		k, err := strconv.Atoi(text)
+		if err != nil || k < 1 {
+			return o, fmt.Errorf("-k %q: want numbers of at least 1, with commas between", *ks)
+		}
+		o.ks = append(o.ks, k)
+	}
+	if flags.NArg() < 2 || o.runs < 1 || o.every < 1 {
+		return o, errors.New("usage: traversals [flags] INDEX LOG…; -runs and -every from 1 on")
+	}
+	o.index, o.logs = flags.Arg(0), flags.Args()[1:]
+	return o, nil
+}
+
+func run(ctx context.Context, args []string) error {
+	o, err := parseOptions(args)
+	if err != nil {
+		return err
+	}
+	ix, err := index.Open(vfs.OS, o.index)
+	if err != nil {
+		return err
+	}
+	snapshot, err := ix.Snapshot()
+	if err := errors.Join(err, ix.Close()); err != nil {
+		return err
+	}
+	defer snapshot.Release()
+	b := &bench{options: o, searcher: exec.NewSearcher(snapshot, nil)}
+	if b.scratch, err = exec.NewScratch(snapshot.Options.Analyzer); err != nil {
+		return err
+	}
+	r := newResult(o, snapshot)
+	for _, log := range o.logs {
+		topics, err := readLog(log, o.every)
+		if err != nil {
+			return err
+		}
+		for _, mode := range []exec.Mode{exec.ModeOr, exec.ModeAnd} {
+			for _, k := range o.ks {
+				figures, err := b.measure(ctx, topics, mode, k)
+				if err != nil {
+					return fmt.Errorf("%s: %w", log, err)
+				}
+				r.Groups = append(r.Groups, group{Log: filepath.Base(log), Queries: len(topics), Mode: mode, K: k, Figures: figures})
+			}
+		}
+	}
+	return r.write(o)
+}
+
+func readLog(path string, every int) ([]trec.Topic, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	topics, err := trec.ReadTopics(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	var some []trec.Topic
+	for i := 0; i < len(topics); i += every {
+		some = append(some, topics[i])
+	}
+	return some, nil
+}
+
+// bench measures one combination of log, mode and k after another.
+type bench struct {
+	options
+	searcher *exec.Searcher
+	scratch  *exec.Scratch
+}
+
+// figure is what one traversal took.
+type figure struct {
+	Traversal string          `json:"traversal"`
+	Latency   latency.Summary `json:"latency_us"` // of each query the least of its runs
+	Ratio     float64         `json:"ratio"`      // of the mean to the fastest traversal's
+	// Of one pass, for each query.
+	PostingsDecoded float64 `json:"postings_decoded"`
+	PostingsScored  float64 `json:"postings_scored"`
+}
+
+// measure times all traversals of a mode, and returns their figures, fastest
+// first.
+func (b *bench) measure(ctx context.Context, topics []trec.Topic, mode exec.Mode, k int) ([]figure, error) {
+	names := exec.Traversals(mode)
+	times := make([][]time.Duration, len(names))
+	work := make([]exec.Work, len(names))
+	var want []base.Hit
+	for _, topic := range topics {
+		for i, name := range names {
+			hits, w, least, err := b.query(ctx, topic.Title, exec.Options{Mode: mode, K: k, Traversal: name})
+			if err != nil {
+				return nil, fmt.Errorf("query %s: %s: %w", topic.ID, name, err)
+			}
+			if i == 0 {
+				want = hits
+			} else if !slices.Equal(hits, want) {
+				return nil, fmt.Errorf("query %s, mode %s, k=%d: %s and %s differ", topic.ID, mode, k, name, names[0])
+			}
+			times[i] = append(times[i], least)
+			work[i].Add(w)
+		}
+	}
+	figures := make([]figure, len(names))
+	n := float64(len(topics))
+	for i, name := range names {
+		figures[i] = figure{
+			Traversal: name, Latency: latency.Summarize(times[i]),
+			PostingsDecoded: float64(work[i].PostingsDecoded) / n, PostingsScored: float64(work[i].PostingsScored) / n,
+		}
+	}
+	slices.SortFunc(figures, func(x, y figure) int { return int(x.Latency.Mean - y.Latency.Mean) })
+	for i := range figures {
+		figures[i].Ratio = float64(figures[i].Latency.Mean) / float64(max(figures[0].Latency.Mean, 1))
+	}
+	return figures, nil
+}
+
+// query answers one query, and returns the hits, the work and the least time.
+func (b *bench) query(ctx context.Context, text string, opts exec.Options) ([]base.Hit, exec.Work, time.Duration, error) {
+	plan, err := b.searcher.Prepare(b.scratch, &query.Words{Text: text, Boost: 1}, opts)
+	if err != nil {
+		return nil, exec.Work{}, 0, err
+	}
+	answer, err := plan.Run(ctx, b.scratch, nil) // warm
+	if err != nil {
+		return nil, exec.Work{}, 0, err
+	}
+	hits := slices.Clone(answer.Hits)
+	least := time.Duration(1<<63 - 1)
+	for range b.runs {
+		start := time.Now()
+		if answer, err = plan.Run(ctx, b.scratch, answer.Hits); err != nil {
+			return nil, exec.Work{}, 0, err
+		}
+		least = min(least, time.Since(start))
+	}
+	return hits, answer.Work, least, nil
+}
