@@ -22,6 +22,7 @@ type result struct {
 	Codec   string  `json:"codec"`
 	NumDocs int     `json:"num_docs"`
 	Runs    int     `json:"runs"`
+	CPUTime bool    `json:"cpu_time"`
 	CPUs    int     `json:"cpus"`
 	SIMD    string  `json:"simd"`
 	Go      string  `json:"go"`
@@ -40,7 +41,7 @@ type group struct {
 func newResult(o options, snapshot *index.Snapshot) *result {
 	return &result{
 		Time: time.Now().UTC().Format(time.RFC3339), Commit: o.commit, Index: filepath.Base(o.index),
-		Codec: snapshot.Options.Codec, NumDocs: snapshot.NumDocs, Runs: o.runs,
+		Codec: snapshot.Options.Codec, NumDocs: snapshot.NumDocs, Runs: o.runs, CPUTime: o.cpuTime,
 		CPUs: runtime.NumCPU(), SIMD: simd.Current().String(), Go: runtime.Version(),
 	}
 }
