@@ -12,8 +12,8 @@
 // method and what it reaches.
 //
 // Generate streams into an ordinary index of one segment: it holds the source's
-// postings of the log's terms (5 bytes each), 8 bytes a document and the new
-// postings, packed to between 1 and 2 bytes each, but no list as a whole.
+// postings of the log's terms (5 bytes each), 12 bytes a document (8 more for a
+// while with Rank) and the new postings, packed to between 1 and 2 bytes each.
 // The result depends on the source, the log and the options, not on threads.
 //
 // The package is for experiments. It makes no text: hits have ids only.

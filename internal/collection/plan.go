@@ -32,7 +32,7 @@ func (p *plan) at(docID int) uint32 {
 const elsewhere = 0.1
 
 // siteSpread is the standard deviation of the logarithm of the size of a site:
-// with 1.5 the largest hundredth of the sites has a fourth of the documents.
+// with 1.5 the largest hundredth of the sites has a fifth of the documents.
 const siteSpread = 1.5
 
 // newPlan lays out o.NumDocs documents. topics are the chapters in topic order.
