@@ -198,6 +198,9 @@ func (x *intersection) load(lo base.DocID) bool {
 	if c.NextGEQ(lo) == base.NoDocID {
 		return false
 	}
+	if next := c.BlockIndex() + 1; next < c.NumBlocks() {
+		c.Prefetch(next)
+	}
 	from := c.BlockPos()
 	docIDs := c.BlockDocIDs()
 	n := copy(x.docIDs[:], docIDs[from:])
