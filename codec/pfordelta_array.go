@@ -182,6 +182,8 @@ func (a *recArray) parseBody(src []byte) (int, error) {
 	switch {
 	case a.exceptions == 0:
 		return size, nil
+	case a.b == maxWidth:
+		return 0, errArray("%d exceptions of slots of 32 bits", a.exceptions)
 	case a.depth == 0:
 		offset, upper := a.wholeSizes()
 		if size += a.exceptions * (offset + upper); a.sizes > 2<<2|2 || a.sizes&3 > 2 || len(src) < size {
@@ -277,13 +279,15 @@ func (a *recArray) span(block int) (span, error) {
 	return s, nil
 }
 
-// over is what an upper number less one adds to a slot.
-func (s *span) over(upper uint32) (uint32, error) {
-	over := (uint64(upper) + 1) << s.b
+// over is what an upper number less one adds to a slot; checkOver says whether that,
+// or several of it, ORed, are numbers of 32 bits.
+func (s *span) over(upper uint32) uint64 { return (uint64(upper) + 1) << (s.b & 31) }
+
+func checkOver(over uint64) error {
 	if over > 1<<32-1 {
-		return 0, errArray("exception of more than 32 bits")
+		return errArray("exception of more than 32 bits")
 	}
-	return uint32(over), nil
+	return nil
 }
 
 // wholeExceptions walks over the exceptions of a block of an array of depth 0, whose
@@ -306,6 +310,7 @@ func (r *wholeExceptions) seek(a *recArray, block int) (err error) {
 // their slots are, and passes over those before. from does not fall from call to
 // call. sum is what it added.
 func (r *wholeExceptions) apply(dst *[BlockLen]uint32, from, n int) (sum uint64, err error) {
+	all := uint64(0)
 	for ; r.next < r.end; r.next++ {
 		place := r.last + 1 + int(wholeAt(r.offsets, r.next, r.offsetSize))
 		if place >= from+n {
@@ -315,14 +320,12 @@ func (r *wholeExceptions) apply(dst *[BlockLen]uint32, from, n int) (sum uint64,
 		if place < from {
 			continue
 		}
-		over, err := r.over(wholeAt(r.uppers, r.next, r.upperSize))
-		if err != nil {
-			return 0, err
-		}
-		dst[uint(place-from)%BlockLen] += over
-		sum += uint64(over)
+		over := r.over(wholeAt(r.uppers, r.next, r.upperSize))
+		dst[uint(place-from)%BlockLen] += uint32(over)
+		sum += over
+		all |= over
 	}
-	return sum, nil
+	return sum, checkOver(all)
 }
 
 // at returns what is above the slot of the value at a place of the block; 0 if that
@@ -330,7 +333,8 @@ func (r *wholeExceptions) apply(dst *[BlockLen]uint32, from, n int) (sum uint64,
 func (r *wholeExceptions) at(place int) (uint32, error) {
 	for ; r.next < r.end; r.next++ {
 		if r.last += 1 + int(wholeAt(r.offsets, r.next, r.offsetSize)); r.last == place {
-			return r.over(wholeAt(r.uppers, r.next, r.upperSize))
+			over := r.over(wholeAt(r.uppers, r.next, r.upperSize))
+			return uint32(over), checkOver(over)
 		}
 		if r.last > place {
 			break
@@ -373,6 +377,7 @@ func (r *recExceptions) apply(dst *[BlockLen]uint32, from, n int) (sum uint64, e
 	if !r.recursive {
 		return r.wholeExceptions.apply(dst, from, n)
 	}
+	all := uint64(0)
 	for ; r.next < r.end; r.next++ {
 		k := uint(r.next) % BlockLen
 		if c := r.next/BlockLen + 1; c != r.uppersOf {
@@ -391,14 +396,12 @@ func (r *recExceptions) apply(dst *[BlockLen]uint32, from, n int) (sum uint64, e
 		if place < from {
 			continue
 		}
-		over, err := r.over(r.upper[k])
-		if err != nil {
-			return 0, err
-		}
-		dst[uint(place-from)%BlockLen] += over
-		sum += uint64(over)
+		over := r.over(r.upper[k])
+		dst[uint(place-from)%BlockLen] += uint32(over)
+		sum += over
+		all |= over
 	}
-	return sum, nil
+	return sum, checkOver(all)
 }
 
 func (r *recExceptions) loadOffsets(c int) error {
@@ -430,7 +433,8 @@ func (r *recExceptions) at(place int) (uint32, error) {
 			if err := r.loadUppers(c); err != nil {
 				return 0, err
 			}
-			return r.over(r.upper[uint(r.next)%BlockLen])
+			over := r.over(r.upper[uint(r.next)%BlockLen])
+			return uint32(over), checkOver(over)
 		}
 	}
 	return 0, nil
