@@ -1,5 +1,5 @@
-// Command accumulate writes the assembly of internal/simd/accumulate: see
-// go:generate there. Each kernel's comment says what it does beside what its Go
+// Command accumulate writes the assembly of internal/simd/accumulate,
+// whose doc.go runs it. Each kernel's comment says what it does beside what its Go
 // reference (generic.go there) says.
 package main
 
@@ -300,8 +300,8 @@ func drainAVX512(w width) {
 	build.RET()
 }
 
-// drainAVX2 compares a line at a time: a value is at least least if it is the
-// greater of the two.
+// drainAVX2 compares a line at a time: a value reaches least if it is the greater of
+// the two.
 func drainAVX2(w width) {
 	build.TEXT(fmt.Sprintf("drain%dAVX2", int(w)), build.NOSPLIT,
 		fmt.Sprintf("func(acc *%[1]s, lines int, least %[1]s) (done int)", w.typ()))

@@ -122,7 +122,7 @@ func collectAVX2(iota16, compress operand.Mem) {
 	build.RET()
 }
 
-// appendEnough writes the lanes of d and s whose s is at least least at index
+// appendEnough writes the lanes of d and s whose s reaches least at index
 // found of the two arrays, with rubbish behind up to 8 lanes, and adds their
 // number to found.
 func appendEnough(s, d, least reg.VecVirtual, table, toDocIDs, toSums reg.Register, found reg.GPVirtual) {
