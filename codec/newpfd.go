@@ -175,9 +175,7 @@ func (p *s16Exceptions) patch(dst *[BlockLen]uint32, to *patches) error {
 		return err
 	}
 	for k, at := range arrays[:p.n] {
-		if err := to.add(dst, at, arrays[p.n+k]+1); err != nil {
-			return err
-		}
+		to.add(dst, at, arrays[p.n+k]+1)
 	}
 	return nil
 }

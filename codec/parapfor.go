@@ -199,14 +199,11 @@ func lastFieldAt(src []byte, bit int, width uint8) uint32 {
 }
 
 // patch adds the exceptions to their slots.
-func (p *indexedExceptions) patch(dst *[BlockLen]uint32, to *patches) error {
+func (p *indexedExceptions) patch(dst *[BlockLen]uint32, to *patches) {
 	for k := range p.n {
 		index, upper := p.exception(k)
-		if err := to.add(dst, index, upper); err != nil {
-			return err
-		}
+		to.add(dst, index, upper)
 	}
-	return nil
 }
 
 // indexedAt returns value i of a segment.

@@ -350,7 +350,7 @@ func unpackSlots(dst *[BlockLen]uint32, src []byte, n int, b uint8, add uint32) 
 // patched decodes a segment whose exceptions have their lower bits in their slots,
 // each value plus add. most is what the values add up to at most.
 func (s segments) patched(dst *[BlockLen]uint32, src []byte, n int, width uint8, add uint32) (size int, most uint64, err error) {
-	p := patches{name: s.name, n: n, b: width & bMask}
+	p := patches{b: width & bMask, last: uint64(n - 1)}
 	if s.kind == s16Segment {
 		var e s16Exceptions
 		if size, err = e.parse(src, n, width); err != nil {
@@ -364,32 +364,39 @@ func (s segments) patched(dst *[BlockLen]uint32, src []byte, n int, width uint8,
 			return 0, 0, err
 		}
 		unpackSlots(dst, src[indexedHeader:], n, p.b, add)
-		err = e.patch(dst, &p)
+		e.patch(dst, &p)
+	}
+	if err == nil {
+		err = p.check(s.name)
 	}
 	return size, uint64(n)<<p.b + p.sum, err
 }
 
 // patches adds exceptions to the slots that have their lower b bits.
 type patches struct {
-	name string
-	n    int // values of the segment
-	b    uint8
-	next uint32 // least position of the next exception
-	sum  uint64 // of what was added
+	b          uint8  // below 32
+	next, last uint64 // least position of the next exception, greatest of any
+	outside    uint64 // the sign bit is set if a position was not between them
+	all        uint64 // what was added, ORed
+	sum        uint64 // what was added
 }
 
 // add adds the upper bits of the value at a position, which rises from call to call.
-func (p *patches) add(dst *[BlockLen]uint32, at, upper uint32) error {
+// Whether that is so is told at the end.
+func (p *patches) add(dst *[BlockLen]uint32, at, upper uint32) {
 	over := uint64(upper) << (p.b & 31)
-	if at < p.next || at >= uint32(p.n) || over > 1<<32-1 {
-		return p.bad(at, upper)
-	}
-	dst[at%BlockLen] += uint32(over)
-	p.next = at + 1
+	p.outside |= (uint64(at) - p.next) | (p.last - uint64(at))
+	p.all |= over
 	p.sum += over
-	return nil
+	p.next = uint64(at) + 1
+	dst[at%BlockLen] += uint32(over)
 }
 
-func (p *patches) bad(at, upper uint32) error {
-	return fmt.Errorf("%s: exception of %d above %d bits at %d of %d: %w", p.name, upper, p.b, at, p.n, ErrCorrupt)
+// check fails if positions did not rise, or left the segment, or values have more
+// than 32 bits.
+func (p *patches) check(name string) error {
+	if int64(p.outside) < 0 || p.all > 1<<32-1 {
+		return fmt.Errorf("%s: exceptions of %d values: %w", name, p.last+1, ErrCorrupt)
+	}
+	return nil
 }
