@@ -19,6 +19,8 @@ type sums[T accumulate.Accumulator] struct {
 	// Segments that are too long for one go, by form.
 	blocks  []blockCursor
 	bitmaps []bitmapCursor
+	// touched has a bit for each line that is not zero, if few are: see sparse.go.
+	touched []uint64
 }
 
 type blockCursor struct {
@@ -44,6 +46,16 @@ func (s *sums[T]) grow(n int) {
 // flat adds segments in score-at-a-time order until the budget ends, and then
 // selects.
 func (s *sums[T]) flat(ctx context.Context, e *Engine, q *Query) error {
+	if err := s.addByScore(ctx, e, q, s.add); err != nil {
+		return err
+	}
+	s.collect(&e.selection, 0, (q.Index.NumDocs()+accumulate.Line-1)/accumulate.Line*accumulate.Line, q.Index.NumDocs())
+	return nil
+}
+
+// addByScore adds segments in score-at-a-time order until the budget ends, and
+// makes the selection ready.
+func (s *sums[T]) addByScore(ctx context.Context, e *Engine, q *Query, add func(*Engine, *impact.Index, *segment) error) error {
 	in := &e.input
 	in.begin()
 	meter := e.meter(q)
@@ -54,7 +66,7 @@ func (s *sums[T]) flat(ctx context.Context, e *Engine, q *Query) error {
 		if !meter.allows(seg) {
 			break
 		}
-		if err := s.add(e, q.Index, seg); err != nil {
+		if err := add(e, q.Index, seg); err != nil {
 			return err
 		}
 		in.take()
@@ -64,7 +76,6 @@ func (s *sums[T]) flat(ctx context.Context, e *Engine, q *Query) error {
 		known = in.kth(q.K)
 	}
 	e.selection.reset(q.K, uint32(in.bound), known)
-	s.collect(&e.selection, 0, (q.Index.NumDocs()+accumulate.Line-1)/accumulate.Line*accumulate.Line, q.Index.NumDocs())
 	return nil
 }
 
@@ -216,14 +227,20 @@ func (s *sums[T]) collect(sel *selection, from, to, numDocs int) {
 }
 
 // zero makes all accumulators zero again, after an error.
-func (s *sums[T]) zero() { clear(s.acc) }
+func (s *sums[T]) zero() {
+	clear(s.acc)
+	clear(s.touched)
+}
 
 // search answers the query with these accumulators.
 func (s *sums[T]) search(ctx context.Context, e *Engine, q *Query, dst []base.Hit) ([]base.Hit, error) {
 	s.grow(q.Index.NumDocs())
 	e.stats.Width, e.stats.NumAccumulators = bits.Len64(uint64(^T(0))), len(s.acc)
 	run := s.windowed
-	if q.limited() || e.variant.Accumulators != Windowed {
+	switch {
+	case s.fewPostings(e, q):
+		run = s.sparse
+	case q.limited() || e.variant.Accumulators != Windowed:
 		run = s.flat
 	}
 	if err := run(ctx, e, q); err != nil {
