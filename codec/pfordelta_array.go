@@ -240,27 +240,65 @@ func (a *recArray) unpack(dst *[BlockLen]uint32, c, most int, add uint32) (n int
 	return n
 }
 
+// walk is where a walk over the exceptions of an array stood when the last chunk
+// began: at exception next, with all before it in a block at places up to last.
+type walk struct {
+	block uint32 // number plus 1; 0: none
+	next  uint32
+	last  int32
+}
+
+// walks has the walks over the arrays within an array, and its own. Chunks of an
+// array that follow each other are patched in one walk; beginning anew at the start
+// of the block for each would take 16 times as long with each level of depth, where
+// most values are exceptions. Array k has its offsets at 2k and its uppers at 2k+1.
+type walks [2 << maxDepth]walk
+
+// resume moves s, which stands at the start of a block, to where w is, unless w is in
+// another block or at, or behind, place from.
+func (s *span) resume(w *walk, block, from int) {
+	if w.block == uint32(block)+1 && int(w.last) < from {
+		s.next, s.last = int(w.next), int(w.last)
+	}
+}
+
+// keep makes w where s is.
+func (w *walk) keep(s *span, block int) {
+	*w = walk{block: uint32(block) + 1, next: uint32(s.next), last: int32(s.last)}
+}
+
 // chunk decodes values from c*BlockLen on, each plus add modulo 2^32, to dst, at most
-// BlockLen.
-func (a *recArray) chunk(dst *[BlockLen]uint32, c int, add uint32) error {
+// BlockLen. The array is number k of ws, in which it leaves where its walk began.
+func (a *recArray) chunk(dst *[BlockLen]uint32, c int, add uint32, ws *walks, k int) error {
 	n := a.unpack(dst, c, BlockLen, add)
-	block := c * BlockLen / a.block
+	block, from := c*BlockLen/a.block, c*BlockLen%a.block
 	if a.exceptions == 0 || a.start(block) == a.start(block+1) {
 		return nil
 	}
+	w := &ws[k]
 	if a.depth == 0 {
 		var r wholeExceptions
 		if err := r.seek(a, block); err != nil {
 			return err
 		}
-		_, err := r.apply(dst, c*BlockLen%a.block, n)
+		r.resume(w, block, from)
+		if _, err := r.apply(dst, from, 0); err != nil { // up to from
+			return err
+		}
+		w.keep(&r.span, block)
+		_, err := r.apply(dst, from, n)
 		return err
 	}
-	var r recExceptions
+	r := recExceptions{number: k}
 	if err := r.seek(a, block); err != nil {
 		return err
 	}
-	_, err := r.apply(dst, c*BlockLen%a.block, n)
+	r.resume(w, block, from)
+	if _, err := r.apply(dst, from, 0, ws); err != nil {
+		return err
+	}
+	w.keep(&r.span, block)
+	_, err := r.apply(dst, from, n, ws)
 	return err
 }
 
@@ -348,6 +386,7 @@ func (r *wholeExceptions) at(place int) (uint32, error) {
 type recExceptions struct {
 	wholeExceptions // at depth 0
 	recursive       bool
+	number          int // of the array in walks
 
 	offsets, uppers     recArray
 	ready               bool // offsets and uppers are parsed
@@ -372,19 +411,17 @@ func (r *recExceptions) seek(a *recArray, block int) (err error) {
 	return err
 }
 
-// apply does what that of wholeExceptions does.
-func (r *recExceptions) apply(dst *[BlockLen]uint32, from, n int) (sum uint64, err error) {
+// apply does what that of wholeExceptions does. ws has the walks over the arrays within.
+func (r *recExceptions) apply(dst *[BlockLen]uint32, from, n int, ws *walks) (sum uint64, err error) {
 	if !r.recursive {
 		return r.wholeExceptions.apply(dst, from, n)
 	}
 	all := uint64(0)
 	for ; r.next < r.end; r.next++ {
 		k := uint(r.next) % BlockLen
-		if c := r.next/BlockLen + 1; c != r.uppersOf {
-			if err := r.loadOffsets(c); err != nil {
-				return 0, err
-			}
-			if err := r.loadUppers(c); err != nil {
+		c := r.next/BlockLen + 1
+		if c != r.offsetsOf {
+			if err := r.loadOffsets(c, ws); err != nil {
 				return 0, err
 			}
 		}
@@ -396,6 +433,11 @@ func (r *recExceptions) apply(dst *[BlockLen]uint32, from, n int) (sum uint64, e
 		if place < from {
 			continue
 		}
+		if c != r.uppersOf {
+			if err := r.loadUppers(c, ws); err != nil {
+				return 0, err
+			}
+		}
 		over := r.over(r.upper[k])
 		dst[uint(place-from)%BlockLen] += uint32(over)
 		sum += over
@@ -404,25 +446,25 @@ func (r *recExceptions) apply(dst *[BlockLen]uint32, from, n int) (sum uint64, e
 	return sum, checkOver(all)
 }
 
-func (r *recExceptions) loadOffsets(c int) error {
+func (r *recExceptions) loadOffsets(c int, ws *walks) error {
 	r.offsetsOf = c
-	return r.offsets.chunk(&r.offset, c-1, 0)
+	return r.offsets.chunk(&r.offset, c-1, 0, ws, 2*r.number)
 }
 
-func (r *recExceptions) loadUppers(c int) error {
+func (r *recExceptions) loadUppers(c int, ws *walks) error {
 	r.uppersOf = c
-	return r.uppers.chunk(&r.upper, c-1, 0)
+	return r.uppers.chunk(&r.upper, c-1, 0, ws, 2*r.number+1)
 }
 
 // at does what that of wholeExceptions does.
-func (r *recExceptions) at(place int) (uint32, error) {
+func (r *recExceptions) at(place int, ws *walks) (uint32, error) {
 	if !r.recursive {
 		return r.wholeExceptions.at(place)
 	}
 	for ; r.next < r.end; r.next++ {
 		c := r.next/BlockLen + 1
 		if c != r.offsetsOf {
-			if err := r.loadOffsets(c); err != nil {
+			if err := r.loadOffsets(c, ws); err != nil {
 				return 0, err
 			}
 		}
@@ -430,7 +472,7 @@ func (r *recExceptions) at(place int) (uint32, error) {
 			break
 		}
 		if r.last == place {
-			if err := r.loadUppers(c); err != nil {
+			if err := r.loadUppers(c, ws); err != nil {
 				return 0, err
 			}
 			over := r.over(r.upper[uint(r.next)%BlockLen])

@@ -141,11 +141,12 @@ func (c PForDeltaRec) DecodeDocIDs(dst *[BlockLen]uint32, src []byte, base uint3
 	if err != nil {
 		return 0, err
 	}
-	var r recExceptions
+	var w walks
+	r := recExceptions{number: 1}
 	if err := r.seek(&a, 0); err != nil {
 		return 0, err
 	}
-	_, err = a.docIDs(dst, &r, 0, n, base)
+	_, err = a.docIDs(dst, &r, &w, 0, n, base)
 	return size, err
 }
 
@@ -155,7 +156,8 @@ func (c PForDeltaRec) DecodeFreqs(dst *[BlockLen]uint32, src []byte, n int, widt
 	if _, err := c.parseBlock(&a, src, n, width); err != nil {
 		return err
 	}
-	if err := a.chunk(dst, 0, 1); err != nil {
+	var w walks
+	if err := a.chunk(dst, 0, 1, &w, 1); err != nil {
 		return err
 	}
 	if a.exceptions == 0 && a.b < maxWidth {
@@ -178,11 +180,12 @@ func (c PForDeltaRec) FreqAt(src []byte, i, n int, width uint8) (uint32, error) 
 	if uint(i) >= uint(n) {
 		return 0, noSuchFreq(recName, i, n)
 	}
-	var r recExceptions
+	var w walks
+	r := recExceptions{number: 1}
 	if err := r.seek(&a, 0); err != nil {
 		return 0, err
 	}
-	over, err := r.at(i)
+	over, err := r.at(i, &w)
 	if err != nil {
 		return 0, err
 	}
@@ -256,10 +259,10 @@ func (l *recList) base(block int) uint32 {
 }
 
 // docIDs makes DocIDs after base of the gaps from c*BlockLen on, at most BlockLen, and
-// at most most. r stands in their block. It returns their number.
-func (a *recArray) docIDs(dst *[BlockLen]uint32, r *recExceptions, c, most int, base uint32) (int, error) {
+// at most most. r stands in their block, ws is what it has walked over. It returns their number.
+func (a *recArray) docIDs(dst *[BlockLen]uint32, r *recExceptions, ws *walks, c, most int, base uint32) (int, error) {
 	n := a.unpack(dst, c, most, 0)
-	sum, err := r.apply(dst, c*BlockLen%a.block, n)
+	sum, err := r.apply(dst, c*BlockLen%a.block, n, ws)
 	if err != nil {
 		return 0, err
 	}
@@ -278,17 +281,18 @@ func (PForDeltaRec) ListSize(list []byte, n int) (int, error) {
 func (l *recList) decodeTo(dst *[BlockLen]uint32, i, most int) (n int, err error) {
 	block := i * BlockLen / l.block
 	base := l.base(block)
-	var r recExceptions
+	var w walks
+	r := recExceptions{number: 1}
 	if err := r.seek(&l.recArray, block); err != nil {
 		return 0, err
 	}
 	for c := block * l.block / BlockLen; c < i; c++ {
-		if _, err := l.docIDs(dst, &r, c, BlockLen, base); err != nil {
+		if _, err := l.docIDs(dst, &r, &w, c, BlockLen, base); err != nil {
 			return 0, err
 		}
 		base = dst[BlockLen-1]
 	}
-	return l.docIDs(dst, &r, i, most, base)
+	return l.docIDs(dst, &r, &w, i, most, base)
 }
 
 // DecodeBlock implements ListCodec. Of the list it reads what is in the block of
@@ -310,7 +314,8 @@ func (PForDeltaRec) DecodeList(dst []uint32, list []byte) error {
 	if _, err := l.parse(list, len(dst)); err != nil {
 		return err
 	}
-	var r recExceptions
+	var w walks
+	r := recExceptions{number: 1}
 	var part [BlockLen]uint32
 	base := NoBase
 	for i := 0; i < len(dst); i += BlockLen {
@@ -327,7 +332,7 @@ func (PForDeltaRec) DecodeList(dst []uint32, list []byte) error {
 		if len(dst)-i >= BlockLen {
 			out = (*[BlockLen]uint32)(dst[i:])
 		}
-		n, err := l.docIDs(out, &r, i/BlockLen, BlockLen, base)
+		n, err := l.docIDs(out, &r, &w, i/BlockLen, BlockLen, base)
 		if err != nil {
 			return err
 		}
