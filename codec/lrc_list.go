@@ -97,6 +97,9 @@ func (v *lrcView) open(s Scheme, list []byte, n int) error {
 		return fmt.Errorf("%s: %d segments in %d bytes: %w", schemeNames[s], v.segments, size, ErrCorrupt)
 	}
 	v.heads = header
+	if s == HSLRC && uint64(v.uint32(v.heads, v.segments)) != uint64(n) {
+		return fmt.Errorf("%s: list of %d, not %d: %w", schemeNames[s], v.uint32(v.heads, v.segments), n, ErrCorrupt)
+	}
 	v.offsets = v.heads + 4*(v.segments+starts)
 	v.cuts = v.offsets + 4*v.segments
 	v.slopes, v.widths = v.cuts, v.cuts

@@ -227,7 +227,7 @@ type recList struct {
 
 // parse makes l of a list of n DocIDs, and returns its size.
 func (l *recList) parse(list []byte, n int) (int, error) {
-	if n < 1 || len(list) < recHeader {
+	if n < 1 || uint64(n) > uint64(NoBase) || len(list) < recHeader {
 		return 0, errArray("list of %d DocIDs in %d bytes", n, len(list))
 	}
 	l.recArray = recArray{

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -146,6 +147,16 @@ func testListArguments(t *testing.T, c codec.ListCodec) {
 	for _, n := range []int{0, -1} {
 		if _, err := c.ListSize(src, n); !errors.Is(err, codec.ErrCorrupt) {
 			t.Errorf("ListSize of a list of %d: %v", n, err)
+		}
+	}
+	for _, n := range []int{math.MinInt, math.MaxInt, math.MaxInt/33 + 1, 1 << 59, 1 << 33} { // where sizes in bits do not fit
+		_, sizeErr := c.ListSize(src, n)
+		_, blockErr := c.DecodeBlock(&block, src, n, 0)
+		_, oneErr := c.DocIDAt(src, n, 0)
+		for _, err := range []error{sizeErr, blockErr, oneErr} {
+			if !errors.Is(err, codec.ErrCorrupt) {
+				t.Errorf("a list of %d: %v", n, err)
+			}
 		}
 	}
 	if got := testing.AllocsPerRun(20, func() {
