@@ -147,7 +147,7 @@ func decodeShortEF(dst *[BlockLen]uint32, src []byte, base uint32, n int, width 
 // the unary part. The arguments are those of DecodeDocIDs. That other DocIDs of the
 // block are in order is not checked.
 func (EF) DocIDAt(src []byte, base uint32, i, n int, width uint8) (uint32, error) {
-	if uint(i) >= uint(n) || n > BlockLen {
+	if uint(n-1) >= BlockLen || uint(i) >= uint(n) {
 		return 0, fmt.Errorf("ef: DocID %d of %d: %w", i, n, ErrCorrupt)
 	}
 	var left uint64

@@ -80,6 +80,9 @@ func TestEFDocIDAt(t *testing.T) {
 				t.Fatalf("n=%d width=%d: DocIDAt(%d) = %d, %v; want %d", n, width, i, got, err, want)
 			}
 		}
+		if _, err := (codec.EF{}).DocIDAt(nil, base, 0, -1, 0); !errors.Is(err, codec.ErrCorrupt) {
+			t.Fatalf("DocIDAt(0 of -1): %v", err)
+		}
 		for _, i := range []int{-1, n} {
 			if _, err := (codec.EF{}).DocIDAt(src, base, i, n, width); !errors.Is(err, codec.ErrCorrupt) {
 				t.Fatalf("DocIDAt(%d of %d): %v", i, n, err)
