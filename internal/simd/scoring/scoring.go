@@ -62,9 +62,12 @@ func (a *Accumulators) Add(docIDs, contributions []uint32, first uint32) {
 	}
 }
 
-// Collect writes the DocIDs, in rising order, and the sums of those of the
-// first n documents from first on whose sums reach least, which must not be 0, and returns how many there are. It sets all of the n sums, rounded up to
-// a multiple of 16, to 0. docIDs and sums must have room for n, rounded up so.
+// Collect writes the DocIDs, in rising order, and the sums of those of the first n
+// documents from first on whose sums reach least, which must not be 0, and returns
+// how many there are. Nothing may have been added to documents behind those n: vectors
+// read their marks, and would write them where there is no room. It sets the n sums,
+// rounded up to a multiple of 16, to 0. docIDs and sums must have room for n, rounded
+// up so.
 func (a *Accumulators) Collect(docIDs, sums []uint32, first uint32, n int, least uint32) int {
 	lines := (min(n, Window) + lineLen - 1) / lineLen
 	return collect(a, docIDs[:lines*lineLen], sums[:lines*lineLen], first, lines, least)
