@@ -37,6 +37,10 @@ func (p *Plan) prepareSaat(root node, opts Options) (err error) {
 	}
 	s.query = saat.Query{Index: x, Terms: s.query.Terms[:0], K: p.k, Budget: opts.Budget}
 	s.terms, s.leaves, s.unitBits = s.terms[:0], nil, 0
+	if p.searcher.ownBounds {
+		m := x.Meta()
+		p.notes = append(p.notes, fmt.Sprintf("impacts are as they were computed, by %s with k1=%g and b=%g", m.Ranking, m.K1, m.B))
+	}
 	p.docFreqs = append(p.docFreqs[:0], make([]uint64, len(p.terms))...)
 	if root == nil {
 		return nil

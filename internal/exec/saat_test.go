@@ -169,6 +169,22 @@ func TestSaatRefuses(t *testing.T) {
 	}
 }
 
+// BM25 parameters of the search do not change impacts, and a note says so.
+func TestSaatWithOtherBM25(t *testing.T) {
+	s, snapshot := withImpacts(t, rand.New(rand.NewPCG(36, 1)))
+	other := NewSearcher(snapshot, &score.BM25{K1: 3, B: 1})
+	sc := testScratch(t, "whitespace")
+	o := Options{Mode: ModeSaat, K: 10}
+	q := parse(t, "w0 w1")
+	if got, want := answer(t, other, sc, q, o), answer(t, s, sc, q, o); !slices.Equal(got.Hits, want.Hits) {
+		t.Errorf("got %v, want %v", got.Hits, want.Hits)
+	}
+	p, err := other.Prepare(sc, q, o)
+	if err != nil || len(p.Notes()) != 1 || !strings.Contains(p.Notes()[0], "k1=0.9") {
+		t.Errorf("notes %q, %v", p.Notes(), err)
+	}
+}
+
 func TestSaatBudgetAndTrace(t *testing.T) {
 	s, _ := withImpacts(t, rand.New(rand.NewPCG(34, 1)))
 	sc := testScratch(t, "whitespace")

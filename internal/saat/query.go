@@ -1,6 +1,8 @@
 package saat
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/griffin-search/griffin/internal/base"
@@ -22,6 +24,32 @@ type Query struct {
 	// K is how many hits are wanted, >= 0.
 	K int
 	Budget
+}
+
+// NewQuery returns the query for some words, each with the weight of how often it is
+// among them; those without a list are left out. The error wraps base.ErrCorrupt.
+func NewQuery(x *impact.Index, words []string, k int) (Query, error) {
+	q := Query{Index: x, K: k}
+	for i, word := range words {
+		if slices.Contains(words[:i], word) {
+			continue
+		}
+		t := Term{}
+		found, err := x.Find([]byte(word), &t.List)
+		if err != nil {
+			return Query{}, fmt.Errorf("word %q: %w", word, err)
+		}
+		if !found {
+			continue
+		}
+		for _, w := range words[i:] {
+			if w == word {
+				t.Weight++
+			}
+		}
+		q.Terms = append(q.Terms, t)
+	}
+	return q, nil
 }
 
 // Budget bounds the work of a query: Lin and Trotman, "Anytime ranking for

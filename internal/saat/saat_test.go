@@ -469,6 +469,20 @@ func TestSearchRefuses(t *testing.T) {
 	}
 }
 
+func TestNewQuery(t *testing.T) {
+	l := randomLists(t, rand.New(rand.NewPCG(20, 1)), 500, 4, 30, impact.Options{})
+	q, err := NewQuery(l.index, []string{"0001", "none", "0000", "0001"}, 7)
+	check(t, err)
+	if q.K != 7 || len(q.Terms) != 2 || q.Terms[0].Weight != 2 || q.Terms[1].Weight != 1 {
+		t.Fatalf("%+v", q)
+	}
+	r, err := newEngine(t, Variant{}).Search(t.Context(), &q, nil)
+	check(t, err)
+	if want := l.oracle(7, map[string]uint32{"0001": 2, "0000": 1}); !slices.Equal(r.Hits, want) {
+		t.Errorf("got %v, want %v", r.Hits, want)
+	}
+}
+
 func TestPageSize(t *testing.T) {
 	// Jia, Trotman and O'Keefe's page size for .GOV2 is 4096.
 	for numDocs, want := range map[int]uint32{1: 0, 3: 0, 4: 1, 15: 1, 16: 2, 750000: 9, 25205179: 12} {
