@@ -105,7 +105,7 @@ func (s Scheme) lenParam() string {
 func (c Regression) Name() string {
 	return spec(schemeNames[c.Scheme],
 		given(c.Scheme.lenParam(), c.segmentLen(), DefaultSegmentLen),
-		c.Exceptions.pair(NoExceptions))
+		c.Exceptions.pair(NoExceptions, MaxExceptions))
 }
 
 // Segment returns SegmentLen as it is used: a power of 2, never 0.

@@ -38,7 +38,7 @@ func (c Regression) AppendDocIDs(dst []byte, base uint32, docIDs []uint32) ([]by
 	for i, d := range gaps[:n] {
 		deviations[i] = uint32(int64(d) - rise(i, slope) - cut)
 	}
-	return appendDeviations(dst, deviations[:n], c.Exceptions.or(NoExceptions))
+	return appendDeviations(dst, deviations[:n], c.Exceptions.or(NoExceptions, MaxExceptions))
 }
 
 // DecodeDocIDs implements Codec.

@@ -259,7 +259,7 @@ func (c Regression) DocIDAt(list []byte, n, i int) (uint32, error) {
 
 // AppendList implements ListCodec.
 func (c Regression) AppendList(dst []byte, docIDs []uint32) []byte {
-	e := lrcEncoder{scheme: c.Scheme, share: c.Exceptions.or(NoExceptions), begin: len(dst), n: len(docIDs)}
+	e := lrcEncoder{scheme: c.Scheme, share: c.Exceptions.or(NoExceptions, MaxExceptions), begin: len(dst), n: len(docIDs)}
 	if c.Scheme == HSLRC {
 		e.buckets = contraction.NewBuckets(docIDs, uint64(docIDs[len(docIDs)-1])+1, c.segmentLen())
 		e.segments, e.length = len(e.buckets.Starts)-1, e.buckets.Shift

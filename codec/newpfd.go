@@ -1,7 +1,6 @@
 package codec
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -51,11 +50,11 @@ func newNewPFD(p *params) Codec {
 
 // Name returns "newpfd", with the parameters that are not the default.
 func (c NewPFD) Name() string {
-	return spec(newPFDName, c.Exceptions.pair(paperShare), given(segmentKey, c.segments().length, BlockLen))
+	return spec(newPFDName, c.Exceptions.pair(paperShare, 1), given(segmentKey, c.segments().length, BlockLen))
 }
 
 func (c NewPFD) segments() segments {
-	return segments{name: newPFDName, kind: s16Segment, share: c.Exceptions.or(paperShare), length: cmp.Or(c.Segment, BlockLen)}
+	return segments{name: newPFDName, kind: s16Segment, share: c.Exceptions.or(paperShare, 1), length: segmentLen(c.Segment, BlockLen)}
 }
 
 // AppendDocIDs implements Codec.

@@ -1,7 +1,6 @@
 package codec
 
 import (
-	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math/bits"
@@ -55,16 +54,16 @@ const (
 )
 
 func newParaPFor(p *params) Codec {
-	return ParaPFor{Exceptions: p.share(SmallestSize, 0.6), Segment: p.segment(paraPForSegment)}
+	return ParaPFor{Exceptions: p.share(SmallestSize, MaxExceptions), Segment: p.segment(paraPForSegment)}
 }
 
 // Name returns "parapfor", with the parameters that are not the default.
 func (c ParaPFor) Name() string {
-	return spec(paraPForName, c.Exceptions.pair(SmallestSize), given(segmentKey, c.segments().length, paraPForSegment))
+	return spec(paraPForName, c.Exceptions.pair(SmallestSize, MaxExceptions), given(segmentKey, c.segments().length, paraPForSegment))
 }
 
 func (c ParaPFor) segments() segments {
-	return segments{name: paraPForName, kind: indexedSegment, share: c.Exceptions.or(SmallestSize), length: cmp.Or(c.Segment, paraPForSegment)}
+	return segments{name: paraPForName, kind: indexedSegment, share: c.Exceptions.or(SmallestSize, MaxExceptions), length: segmentLen(c.Segment, paraPForSegment)}
 }
 
 // AppendDocIDs implements Codec.

@@ -51,8 +51,8 @@ func (p *params) share(def Share, most float64) Share {
 }
 
 // pair returns what a specification says of the Share, "" for the default.
-func (s Share) pair(def Share) string {
-	switch s.or(def) {
+func (s Share) pair(def, most Share) string {
+	switch s = s.or(def, most); s {
 	case def:
 		return ""
 	case NoExceptions:
@@ -63,12 +63,18 @@ func (s Share) pair(def Share) string {
 	return fmt.Sprintf("%s=%v", shareKey, float64(s))
 }
 
-// or returns the Share, def for the zero value.
-func (s Share) or(def Share) Share {
-	if s == 0 {
-		return def
+// or returns the Share as it is used: def for the zero value and what is no number,
+// most for more, and NoExceptions for less than 0.
+func (s Share) or(def, most Share) Share {
+	switch {
+	case s > 0:
+		return min(s, most)
+	case s == SmallestSize:
+		return s
+	case s < 0:
+		return NoExceptions
 	}
-	return s
+	return def
 }
 
 // limit is how many of n values may be exceptions; it is not for SmallestSize.

@@ -49,6 +49,20 @@ func (p *params) segment(def int) int {
 	return 0
 }
 
+// segmentLen returns a segment length as it is used: def for 0, and otherwise the
+// nearest that there is, above if possible.
+func segmentLen(n, def int) int {
+	switch {
+	case n == 0:
+		return def
+	case n <= 32:
+		return 32
+	case n <= 64:
+		return 64
+	}
+	return BlockLen
+}
+
 // segmentParams describes the parameters of these codecs, for the registry.
 func segmentParams(share, most, length string) string {
 	return shareKey + "=" + share + " (share of values that may not fit, 0 to " + most + ", or best), " +

@@ -1,7 +1,6 @@
 package codec
 
 import (
-	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math/bits"
@@ -75,7 +74,7 @@ func (c PForDelta) Name() string {
 	if c.Plain {
 		plain = "plain=1"
 	}
-	return spec(pforDeltaName, c.Exceptions.pair(paperShare), plain, given(segmentKey, c.segments().length, BlockLen))
+	return spec(pforDeltaName, c.Exceptions.pair(paperShare, 1), plain, given(segmentKey, c.segments().length, BlockLen))
 }
 
 func (c PForDelta) segments() segments {
@@ -83,7 +82,7 @@ func (c PForDelta) segments() segments {
 	if c.Plain {
 		kind = plainSegment
 	}
-	return segments{name: pforDeltaName, kind: kind, share: c.Exceptions.or(paperShare), length: cmp.Or(c.Segment, BlockLen)}
+	return segments{name: pforDeltaName, kind: kind, share: c.Exceptions.or(paperShare, 1), length: segmentLen(c.Segment, BlockLen)}
 }
 
 // AppendDocIDs implements Codec.
@@ -93,7 +92,7 @@ func (c PForDelta) AppendDocIDs(dst []byte, base uint32, docIDs []uint32) ([]byt
 
 // DecodeDocIDs implements Codec.
 func (c PForDelta) DecodeDocIDs(dst *[BlockLen]uint32, src []byte, base uint32, n int, width uint8) (int, error) {
-	if c.segments().length != BlockLen {
+	if segmentLen(c.Segment, BlockLen) != BlockLen {
 		return c.segments().decodeDocIDs(dst, src, base, n, width)
 	}
 	// What segments does in general, without detours: a block without exceptions takes
@@ -119,7 +118,7 @@ func (c PForDelta) AppendFreqs(dst []byte, freqs []uint32) ([]byte, uint8) {
 
 // DecodeFreqs implements Codec.
 func (c PForDelta) DecodeFreqs(dst *[BlockLen]uint32, src []byte, n int, width uint8) error {
-	if width <= bMask && c.segments().length == BlockLen { // as above
+	if width <= bMask && segmentLen(c.Segment, BlockLen) == BlockLen { // as above
 		return SIMDBP{}.DecodeFreqs(dst, src, n, width)
 	}
 	return c.segments().decodeFreqs(dst, src, n, width)

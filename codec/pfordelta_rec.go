@@ -93,7 +93,7 @@ func newPForDeltaRec(p *params) Codec {
 
 // Name returns "pfordelta-rec", with the parameters that are not the default.
 func (c PForDeltaRec) Name() string {
-	return spec(recName, given("block", c.options().block, recBlock), given("depth", c.depth(), recDepth), c.options().share.pair(paperShare))
+	return spec(recName, given("block", c.options().block, recBlock), given("depth", c.depth(), recDepth), c.options().share.pair(paperShare, 1))
 }
 
 func (c PForDeltaRec) depth() int {
@@ -104,7 +104,7 @@ func (c PForDeltaRec) depth() int {
 }
 
 func (c PForDeltaRec) options() recOptions {
-	o := recOptions{share: c.Exceptions.or(paperShare), block: cmp.Or(c.Block, recBlock)}
+	o := recOptions{share: c.Exceptions.or(paperShare, 1), block: cmp.Or(c.Block, recBlock)}
 	if o.share == SmallestSize {
 		o.share = paperShare
 	}

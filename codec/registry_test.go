@@ -3,6 +3,7 @@ package codec
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -47,5 +48,37 @@ func TestParams(t *testing.T) {
 	}
 	if got, want := spec("x", given("size", 4, 4), given("share", 0.25, 0.5)), "x:share=0.25"; got != want {
 		t.Errorf("spec: %q, want %q", got, want)
+	}
+}
+
+// Whatever the parameters of a codec, its name is one that Lookup knows, of a codec
+// that encodes the same.
+func TestNamesAreLookedUp(t *testing.T) {
+	freqs := make([]uint32, BlockLen)
+	for i := range freqs {
+		freqs[i] = 1 + uint32(i*i*i%1000)
+	}
+	check := func(c Codec) {
+		same, err := Lookup(c.Name())
+		if err != nil || same.Name() != c.Name() {
+			t.Errorf("Lookup(%q) of %+v: %v, %v", c.Name(), c, same, err)
+			return
+		}
+		want, width := c.AppendFreqs(nil, freqs)
+		if got, w := same.AppendFreqs(nil, freqs); string(got) != string(want) || w != width {
+			t.Errorf("%+v encodes other than %q", c, c.Name())
+		}
+	}
+	for _, share := range []Share{0, NoExceptions, SmallestSize, 1e-300, 0.1, 0.3, 0.6, 0.9, 1, 7, -0.5, -7, Share(math.NaN()), Share(math.Inf(1))} {
+		for _, length := range []int{0, 1, 32, 48, 64, 100, 128, 512, 4096, 1 << 20, -3} {
+			check(PForDelta{Exceptions: share, Segment: length})
+			check(PForDelta{Exceptions: share, Segment: length, Plain: true})
+			check(NewPFD{Exceptions: share, Segment: length})
+			check(ParaPFor{Exceptions: share, Segment: length})
+			check(PForDeltaRec{Exceptions: share, Block: length, Depth: length%9 - 3})
+			for s := range numSchemes {
+				check(Regression{Scheme: s, Exceptions: share, SegmentLen: length})
+			}
+		}
 	}
 }
