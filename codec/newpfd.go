@@ -35,7 +35,8 @@ type NewPFD struct {
 	// Exceptions is the share of the values that may be exceptions; the default is
 	// 0.1, as in the paper.
 	Exceptions Share
-	// Segment is how many values share a b: 32, 64 or 128, the default. Ao et al.
+	// Segment is how many values share a b: 32, 64 or 128, the default. Other
+	// lengths stand for the nearest of these, above if possible. Ao et al.
 	// (PVLDB 4(8), 2011, §6.2) measure 64.
 	Segment int
 }

@@ -43,6 +43,7 @@ type ParaPFor struct {
 	// SmallestSize. The paper measures 0 to 0.6 (Figure 7).
 	Exceptions Share
 	// Segment is how many values share a b: 32, 64, the default as in §6.2, or 128.
+	// Other lengths stand for the nearest of these, above if possible.
 	Segment int
 }
 

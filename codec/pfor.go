@@ -12,7 +12,8 @@ import (
 
 // Share is a parameter of these codecs: how many of the values may be
 // exceptions. 0.1 is one in ten, which gives the least b at which no more than that
-// do not fit. The zero value is the default of the codec's paper.
+// do not fit. The zero value is the default of the codec's paper. More than the
+// codec takes stands for the most that it does.
 type Share float64
 
 const (
@@ -52,7 +53,8 @@ func (p *params) share(def Share, most float64) Share {
 
 // pair returns what a specification says of the Share, "" for the default.
 func (s Share) pair(def, most Share) string {
-	switch s = s.or(def, most); s {
+	used := s.or(def, most)
+	switch used {
 	case def:
 		return ""
 	case NoExceptions:
@@ -60,7 +62,7 @@ func (s Share) pair(def, most Share) string {
 	case SmallestSize:
 		return shareKey + "=" + bestShare
 	}
-	return fmt.Sprintf("%s=%v", shareKey, float64(s))
+	return fmt.Sprintf("%s=%v", shareKey, float64(used))
 }
 
 // or returns the Share as it is used: def for the zero value and what is no number,

@@ -50,7 +50,8 @@ type PForDelta struct {
 	// Exceptions is the share of the values that may be exceptions, those among them
 	// that the distances make; the default is 0.1, as in all of the papers.
 	Exceptions Share
-	// Segment is how many values share a b: 32, 64 or 128, the default. Ao et al.
+	// Segment is how many values share a b: 32, 64 or 128, the default. Other
+	// lengths stand for the nearest of these, above if possible. Ao et al.
 	// ("Efficient parallel lists intersection and index compression algorithms using
 	// graphics processing units", PVLDB 4(8), 2011, §6.2) measure 64.
 	Segment int
