@@ -68,6 +68,13 @@ func run(ctx context.Context, args []string) error {
 	if len(names) == 0 {
 		names = append(codec.Names(), "pfordelta:plain=1") // as griffin18 has it, Table 1
 	}
+	codecs := make([]codec.Codec, len(names))
+	for i, name := range names {
+		var err error
+		if codecs[i], err = codec.Lookup(name); err != nil {
+			return err
+		}
+	}
 	report := Report{Index: filepath.Base(args[0]), Codecs: make([]Size, len(names))}
 	docIDs, freqs, err := load(args[0], &report)
 	if err != nil {
@@ -76,15 +83,11 @@ func run(ctx context.Context, args []string) error {
 	limit := make(chan struct{}, runtime.GOMAXPROCS(0))
 	errs := make([]error, len(names))
 	var wait sync.WaitGroup
-	for i, name := range names {
+	for i, c := range codecs {
 		wait.Go(func() {
 			limit <- struct{}{}
 			defer func() { <-limit }()
-			c, err := codec.Lookup(name)
-			if err == nil {
-				report.Codecs[i], err = measure(ctx, c, docIDs, freqs)
-			}
-			errs[i] = err
+			report.Codecs[i], errs[i] = measure(ctx, c, docIDs, freqs)
 		})
 	}
 	wait.Wait()
