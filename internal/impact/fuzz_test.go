@@ -1,6 +1,7 @@
 package impact
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -140,6 +141,67 @@ func TestWorkedBytes(t *testing.T) {
 	const want = "02 6f 78 03 5a 02 05 0c a6 01 04 4e 08 03 00 00 00 01 00 00 00 07 00 00 00"
 	if got := fmt.Sprintf("% x", x.file.Bytes()[:x.meta.ListBytes]); got != want {
 		t.Errorf("the list is %s, want %s", got, want)
+	}
+}
+
+// Blocks of a segment that is encoded as a list must follow each other: readers rely
+// on DocIDs above Last.
+func TestBlocksOfAListFollowEachOther(t *testing.T) {
+	const spec, n = "pfordelta-rec:block=128", 300
+	fs := vfstest.NewMem()
+	w, err := Create(fs, "impacts", Options{NumDocs: 9000, Ranking: Ranking{Name: RankingExternal}, Codec: spec, BitmapBits: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []Posting
+	var docIDs []uint32
+	for i := range base.DocID(n) {
+		list = append(list, Posting{9*i + i%5, 7})
+		docIDs = append(docIDs, uint32(9*i+i%5))
+	}
+	if err := errors.Join(w.Add([]byte("a"), list), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	f, err := sealed.Open(fs, "impacts", kind, FormatVersion)
+	if err != nil {
+		t.Fatal(err)
+	}
+	payload := append([]byte(nil), f.Bytes()...)
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c, err := codec.Lookup(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := bytes.Index(payload, c.(codec.ListCodec).AppendList(nil, docIDs))
+	if at < 0 {
+		t.Fatal("the list is not in the file")
+	}
+	// The DocID before block 1, behind a header of 8 bytes.
+	binary.LittleEndian.PutUint32(payload[at+8:], docIDs[100])
+	x, err := Open(seal(t, payload), "impacts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	var l List
+	found, err := x.Find([]byte("a"), &l)
+	if err != nil || !found {
+		t.Fatal(found, err)
+	}
+	segments, err := l.AppendSegments(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r BlockReader
+	var block [codec.BlockLen]uint32
+	x.ResetBlocks(&r, &segments[0])
+	if _, err := r.Next(&block); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Next(&block); !errors.Is(err, base.ErrCorrupt) {
+		t.Errorf("block 1 from %d on, after %d: %v", block[0], r.Last(), err)
 	}
 }
 

@@ -176,6 +176,9 @@ func (r *BlockReader) Next(dst *[codec.BlockLen]uint32) (n int, err error) {
 	n = int(min(r.left, codec.BlockLen))
 	if r.list != nil {
 		n, err = r.list.DecodeBlock(dst, s.Bytes, int(s.Count), r.i)
+		if err == nil && dst[0] < r.base+1 { // no base: uint32 arithmetic
+			err = fmt.Errorf("from DocID %d on, after %d: %w", dst[0], r.base, base.ErrCorrupt)
+		}
 	} else if r.at > len(s.Bytes) {
 		err = base.ErrCorrupt
 	} else {
