@@ -30,7 +30,6 @@ const kind = "impacts"
 type Writer struct {
 	w       *sealed.Writer
 	codec   codec.Codec
-	list    codec.ListCodec // nil if the codec is none
 	options Options
 	meta    Meta
 	last    []byte // term
@@ -66,7 +65,6 @@ func Create(fs vfs.FS, name string, o Options) (*Writer, error) {
 		FormatVersion: FormatVersion, IndexID: o.IndexID, Generation: o.Generation, NumDocs: o.NumDocs,
 		Ranking: o.Ranking.Name, K1: o.Ranking.K1, B: o.Ranking.B, Quantizer: o.Quantizer, Codec: c.Name(),
 	}}
-	w.list, _ = c.(codec.ListCodec)
 	w.w, err = sealed.Create(fs, name, kind, FormatVersion)
 	return w, err
 }
@@ -185,29 +183,44 @@ func (w *Writer) encodeSegment(docIDs []uint32) Form {
 	}
 	first, last := docIDs[0]/64, docIDs[n-1]/64
 	if words := uint64(last-first) + 1; 64*words+32 <= uint64(max(w.options.BitmapBits, 0))*uint64(n) {
-		w.data = binary.LittleEndian.AppendUint32(w.data, first)
-		from := len(w.data)
-		w.data = append(w.data, make([]byte, 8*words)...)
-		for _, d := range docIDs {
-			w.data[from+int(d/8-first*8)] |= 1 << (d % 8)
-		}
+		w.data = appendBitmap(w.data, docIDs)
 		return Bitmap
 	}
-	if w.list != nil && n > codec.BlockLen {
-		w.data = w.list.AppendList(w.data, docIDs)
-		return Blocks
+	w.data = appendBlocks(w.data, w.codec, docIDs)
+	return Blocks
+}
+
+// appendBitmap appends a segment of Form Bitmap: the number of the first word, and the
+// words up to that of the last document.
+func appendBitmap(dst []byte, docIDs []uint32) []byte {
+	first, last := docIDs[0]/64, docIDs[len(docIDs)-1]/64
+	dst = binary.LittleEndian.AppendUint32(dst, first)
+	from := len(dst)
+	dst = append(dst, make([]byte, 8*(uint64(last-first)+1))...)
+	for _, d := range docIDs {
+		dst[from+int(d/8-first*8)] |= 1 << (d % 8)
 	}
-	from := len(w.data)
-	w.data = append(w.data, make([]byte, numBlocks(uint32(n)))...)
-	last = codec.NoBase
+	return dst
+}
+
+// appendBlocks appends a segment of Form Blocks: the list that a codec.ListCodec makes
+// of more than a block, or the width bytes of all blocks and then the blocks.
+func appendBlocks(dst []byte, c codec.Codec, docIDs []uint32) []byte {
+	n := len(docIDs)
+	if list, ok := c.(codec.ListCodec); ok && n > codec.BlockLen {
+		return list.AppendList(dst, docIDs)
+	}
+	from := len(dst)
+	dst = append(dst, make([]byte, numBlocks(uint32(n)))...)
+	last := codec.NoBase
 	for i := 0; i*codec.BlockLen < n; i++ {
 		block := docIDs[i*codec.BlockLen : min((i+1)*codec.BlockLen, n)]
 		var width uint8
-		w.data, width = w.codec.AppendDocIDs(w.data, last, block)
-		w.data[from+i] = width
+		dst, width = c.AppendDocIDs(dst, last, block)
+		dst[from+i] = width
 		last = block[len(block)-1]
 	}
-	return Blocks
+	return dst
 }
 
 // Meta describes what was written, after Close.
@@ -241,7 +254,7 @@ func (w *Writer) finish() error {
 	if err := w.w.Align(slotBytes); err != nil {
 		return err
 	}
-	slots := w.table()
+	slots := table(w.places)
 	w.meta.TableBytes = uint64(len(slots)) * slotBytes
 	var b []byte
 	for _, s := range slots {
@@ -262,11 +275,12 @@ func (w *Writer) finish() error {
 	return err
 }
 
-// table returns the hash table of the lists: open addressing, at most two thirds full.
-func (w *Writer) table() []uint64 {
-	n := uint64(1) << bits.Len64(uint64(len(w.places))+uint64(len(w.places))/2)
+// table returns the hash table of lists in the order of their terms: open addressing,
+// at most two thirds full.
+func table(places []place) []uint64 {
+	n := uint64(1) << bits.Len64(uint64(len(places))+uint64(len(places))/2)
 	slots := make([]uint64, n)
-	for _, p := range w.places {
+	for _, p := range places {
 		i := p.hash & (n - 1)
 		for ; slots[i] != 0; i = (i + 1) & (n - 1) {
 		}
