@@ -205,6 +205,50 @@ func TestBlocksOfAListFollowEachOther(t *testing.T) {
 	}
 }
 
+// Bits that decoders pass over must be what a Writer writes.
+func TestVerifyFindsHiddenBits(t *testing.T) {
+	fs := vfstest.NewMem()
+	w, err := Create(fs, "impacts", Options{NumDocs: 900, Ranking: Ranking{Name: RankingExternal}, Codec: "simdbp", BitmapBits: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []Posting
+	var docIDs []uint32
+	for i := range base.DocID(21) { // gaps less one of 4 bits, so that 4 of 88 are unused
+		list = append(list, Posting{9 * i, 7})
+		docIDs = append(docIDs, uint32(9*i))
+	}
+	if err := errors.Join(w.Add([]byte("a"), list), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	f, err := sealed.Open(fs, "impacts", kind, FormatVersion)
+	if err != nil {
+		t.Fatal(err)
+	}
+	payload := append([]byte(nil), f.Bytes()...)
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	enc, _ := codec.SIMDBP{}.AppendDocIDs(nil, codec.NoBase, docIDs)
+	at := bytes.Index(payload, enc)
+	if at < 0 || len(enc) != 11 {
+		t.Fatalf("%d bytes at %d", len(enc), at)
+	}
+	for _, hidden := range []byte{0, 0x80} {
+		payload[at+10] ^= hidden
+		x, err := Open(seal(t, payload), "impacts")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := x.Verify(context.Background(), nil); errors.Is(err, base.ErrCorrupt) != (hidden > 0) {
+			t.Errorf("hidden bits %#x: %v", hidden, err)
+		}
+		if err := x.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // A table without an empty slot does not make Find run for ever.
 func TestFindEnds(t *testing.T) {
 	p := payloads(t)[0]
