@@ -30,10 +30,14 @@ func bitmapGeneric[T Accumulator](acc []T, words []byte, v T) {
 func drainGeneric[T Accumulator](acc []T, least T) (at int, high uint64) {
 	for at+Line <= len(acc) {
 		line := (*[Line]T)(acc[at:])
-		var greatest T
-		for _, a := range line {
-			greatest = max(greatest, a)
+		var m0, m1, m2, m3 T // chains that do not wait for each other: half the time
+		for j := 0; j < Line; j += 4 {
+			m0 = max(m0, line[j])
+			m1 = max(m1, line[j+1])
+			m2 = max(m2, line[j+2])
+			m3 = max(m3, line[j+3])
 		}
+		greatest := max(m0, m1, m2, m3)
 		if greatest >= least {
 			for j, a := range line {
 				if a >= least {
@@ -69,7 +73,7 @@ func bitmap8Generic(acc []uint8, words []byte, v uint8) {
 	for i := 0; i+8 <= len(words); i += 8 {
 		w := binary.LittleEndian.Uint64(words[i:])
 		line := (*[Line]uint8)(acc[i*8:])
-		if bits.OnesCount64(w) < 8 {
+		if bits.OnesCount64(w) < 20 { // where it takes as long, 18 ns
 			for ; w != 0; w &= w - 1 {
 				line[bits.TrailingZeros64(w)] += v
 			}
