@@ -85,9 +85,7 @@ func (EF) AppendFreqs(dst []byte, freqs []uint32) ([]byte, uint8) {
 		}
 		return appendEF(dst, values[:n], excessWidth(len(freqs), form)), form
 	case form > freqsPacked:
-		for i, f := range freqs {
-			values[i] = f - 1
-		}
+		lessOne(values[:], freqs)
 		return bitpack.Append(dst, values[:len(freqs)], form-freqsPacked), form
 	}
 	units := uint32(0)

@@ -79,10 +79,7 @@ func (c *widthCounts) paraPForSize(n int, b uint8) int {
 
 // appendLows packs the low width bits of values.
 func appendLows(dst []byte, values []uint32, width uint8) []byte {
-	mask := uint32(1)<<width - 1
-	if width == maxWidth {
-		mask = ^uint32(0)
-	}
+	mask := uint32(1)<<width - 1 // all bits at 32
 	lows := make([]uint32, len(values))
 	for i, v := range values {
 		lows[i] = v & mask

@@ -64,20 +64,14 @@ const maxSelectors = BlockLen / 4
 // AppendDocIDs implements Codec.
 func (QMX) AppendDocIDs(dst []byte, base uint32, docIDs []uint32) ([]byte, uint8) {
 	var gaps [BlockLen]uint32
-	prev := base
-	for i, d := range docIDs {
-		gaps[i] = d - prev - 1
-		prev = d
-	}
+	gapsLessOne(gaps[:], base, docIDs)
 	return appendQMX(dst, gaps[:len(docIDs)])
 }
 
 // AppendFreqs implements Codec.
 func (QMX) AppendFreqs(dst []byte, freqs []uint32) ([]byte, uint8) {
 	var less [BlockLen]uint32
-	for i, f := range freqs {
-		less[i] = f - 1
-	}
+	lessOne(less[:], freqs)
 	return appendQMX(dst, less[:len(freqs)])
 }
 

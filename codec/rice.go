@@ -41,20 +41,14 @@ func (Rice) Name() string { return "rice" }
 // AppendDocIDs implements Codec.
 func (Rice) AppendDocIDs(dst []byte, base uint32, docIDs []uint32) ([]byte, uint8) {
 	var gaps [BlockLen]uint32
-	before := base
-	for i, d := range docIDs {
-		gaps[i] = d - before - 1
-		before = d
-	}
+	gapsLessOne(gaps[:], base, docIDs)
 	return appendRice(dst, gaps[:len(docIDs)])
 }
 
 // AppendFreqs implements Codec.
 func (Rice) AppendFreqs(dst []byte, freqs []uint32) ([]byte, uint8) {
 	var less [BlockLen]uint32
-	for i, f := range freqs {
-		less[i] = f - 1
-	}
+	lessOne(less[:], freqs)
 	return appendRice(dst, less[:len(freqs)])
 }
 
