@@ -27,6 +27,10 @@ type selection struct {
 	candidates []candidate
 	limit      int // of candidates, at which those below cut are dropped
 	sorted     []candidate
+	// bound is the highest score that there can be, and passed tells that one was
+	// higher: then a list has a document more than once.
+	bound  uint32
+	passed bool
 }
 
 type candidate struct{ docID, score uint32 }
@@ -37,7 +41,7 @@ const maxBuckets = 1 << 12
 // reset empties the selection. No score will pass bound, and k documents at least
 // will reach known (0: nothing is known).
 func (s *selection) reset(k int, bound, known uint32) {
-	s.k = k
+	s.k, s.bound, s.passed = k, bound, false
 	s.shift = max(0, bits.Len32(bound)-bits.Len32(maxBuckets-1))
 	n := int(bound>>s.shift) + 2
 	s.counts = slices.Grow(s.counts[:0], n)[:n]
@@ -50,6 +54,10 @@ func (s *selection) reset(k int, bound, known uint32) {
 
 // add adds a document with a score of at least s.need.
 func (s *selection) add(docID, score uint32) {
+	if score > s.bound {
+		s.passed = true
+		return
+	}
 	s.candidates = append(s.candidates, candidate{docID, score})
 	s.counts[score>>s.shift]++
 	s.reached++

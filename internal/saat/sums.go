@@ -2,6 +2,7 @@ package saat
 
 import (
 	"context"
+	"fmt"
 	"math/bits"
 	"slices"
 
@@ -246,6 +247,9 @@ func (s *sums[T]) search(ctx context.Context, e *Engine, q *Query, dst []base.Hi
 	if err := run(ctx, e, q); err != nil {
 		s.zero()
 		return nil, err
+	}
+	if e.selection.passed {
+		return nil, fmt.Errorf("a document scores more than %d, the sum of the highest impacts: a list has it more than once: %w", e.input.bound, base.ErrCorrupt)
 	}
 	return e.selection.appendHits(dst), nil
 }
