@@ -28,34 +28,60 @@ type block struct {
 	docIDs, freq []uint32
 }
 
-// blocks returns blocks of every length around the interesting ones and of
-// every width of gap and frequency that fits.
+// blocks returns blocks of every length around the interesting ones: of every width
+// of gap and frequency that fits, of mixed widths, so that codecs make exceptions,
+// and of runs that end with the last DocID.
 func blocks() []block {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var out []block
-	for _, n := range []int{1, 2, 3, 7, 8, 31, 32, 33, 63, 64, 65, 127, 128} {
+	lengths := []int{1, 2, 3, 7, 8, 31, 32, 33, 63, 64, 65, 127, 128}
+	for _, n := range lengths {
 		for width := range 33 {
 			for _, base := range []uint32{codec.NoBase, 0, 1 << 20} {
-				b := block{name: fmt.Sprintf("n=%d/width=%d/base=%d", n, width, base), base: base}
-				d := uint64(base + 1)
-				for i := range n {
-					gap := rng.Uint64() & (1<<width - 1)
+				out = append(out, makeBlock(fmt.Sprintf("n=%d/width=%d/base=%d", n, width, base), base, n, func(i int) (gap, freq uint64) {
+					gap = rng.Uint64() & (1<<width - 1)
 					if i == n/2 && width > 0 {
 						gap |= 1 << (width - 1)
 					}
-					if room := uint64(1<<32-1) - uint64(n-i) - d; gap > room {
-						gap = room // stay below NoDocID
-					}
-					d += gap
-					b.docIDs = append(b.docIDs, uint32(d))
-					d++
-					b.freq = append(b.freq, uint32(max(1, rng.Uint64()&(1<<width-1))))
-				}
-				out = append(out, b)
+					return gap, rng.Uint64() & (1<<width - 1)
+				}))
 			}
 		}
 	}
+	for _, n := range lengths {
+		for _, few := range []int{2, 9, 40} { // one of few is wide
+			for _, narrow := range []int{0, 3, 12} {
+				value := func() uint64 {
+					if rng.IntN(few) == 0 {
+						return rng.Uint64() >> (33 + rng.IntN(20))
+					}
+					return rng.Uint64() & (1<<narrow - 1)
+				}
+				out = append(out, makeBlock(fmt.Sprintf("n=%d/narrow=%d/few=%d", n, narrow, few), 1<<31, n, func(int) (gap, freq uint64) {
+					return value() >> 3, value()
+				}))
+			}
+		}
+		out = append(out, makeBlock(fmt.Sprintf("n=%d/last", n), codec.NoBase-1-uint32(n), n, func(i int) (gap, freq uint64) {
+			return 0, uint64(i)
+		}))
+	}
 	return out
+}
+
+// makeBlock makes a block of n postings after base. Gaps, less one, are cut where
+// DocIDs would pass NoBase, and frequencies are at least 1.
+func makeBlock(name string, base uint32, n int, posting func(i int) (gap, freq uint64)) block {
+	b := block{name: name, base: base}
+	d := uint64(base + 1)
+	for i := range n {
+		gap, freq := posting(i)
+		d += min(gap, uint64(codec.NoBase)-uint64(n-i)-d)
+		b.docIDs = append(b.docIDs, uint32(d))
+		d++
+		b.freq = append(b.freq, uint32(max(1, freq)))
+	}
+	return b
 }
 
 const canary = 0xA5
@@ -161,7 +187,10 @@ func testBadArguments(t *testing.T, c codec.Codec) {
 }
 
 func testAllocations(t *testing.T, c codec.Codec) {
-	for _, b := range []block{blocks()[0], blocks()[len(blocks())-40]} {
+	for i, b := range blocks() {
+		if i%41 != 0 {
+			continue
+		}
 		n := len(b.docIDs)
 		docs, docWidth := c.AppendDocIDs(nil, b.base, b.docIDs)
 		freqs, freqWidth := c.AppendFreqs(nil, b.freq)
