@@ -129,6 +129,32 @@ func TestDecode(t *testing.T) {
 	})
 }
 
+// Reading a byte outside of slots and values crashes.
+func TestDecodeReadsNothingElse(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 3))
+	const most = 4 * pfor.Len
+	slotsEnd, slotsStart := simdtest.Guarded(t, most)
+	valuesEnd, valuesStart := simdtest.Guarded(t, most)
+	simdtest.EachLevel(t, func(t *testing.T) {
+		for width := range uint8(32) {
+			for _, n := range []int{1, 15, 16, 33, 127, 128} {
+				for _, count := range []int{1, 2, 17, 128} {
+					b := randomBlock(rng, n, width, 1<<rng.IntN(3), count)
+					slots, values := b.Slots, b.Values
+					b.Slots, b.Values = slotsEnd[most-len(slots):], valuesEnd[most-len(values):]
+					copy(b.Slots, slots)
+					copy(b.Values, values)
+					checkBlock(t, b, 7)
+					b.Slots, b.Values = slotsStart[:len(slots):len(slots)], valuesStart[:len(values):len(values)]
+					copy(b.Slots, slots)
+					copy(b.Values, values)
+					checkBlock(t, b, 7)
+				}
+			}
+		}
+	})
+}
+
 func TestDecodeRefuses(t *testing.T) {
 	good := pfor.Block{Slots: make([]byte, 16), Width: 3, N: 4, Count: 2, Values: make([]byte, 2), Size: 1}
 	for name, change := range map[string]func(b *pfor.Block){
