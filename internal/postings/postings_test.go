@@ -176,6 +176,18 @@ func TestWriterRefusesBadInput(t *testing.T) {
 	}
 }
 
+// A bound of weights holds 16 bits: a greater weight would be pruned.
+func TestWriterRefusesWeightsAboveBounds(t *testing.T) {
+	w := postings.NewWriter(postings.Options{Codec: codec.Raw{}, Saturation: score.Saturation{Linear: true}}, discard{}, discard{}, discard{})
+	w.Begin(make([]uint32, 10))
+	if err := w.AddBlock([]uint32{1, 2}, []uint32{1, 65535}, nil); err != nil {
+		t.Errorf("the greatest weight: %v", err)
+	}
+	if err := w.AddBlock([]uint32{3}, []uint32{65536}, nil); !errors.Is(err, base.ErrBadInput) {
+		t.Errorf("a greater one: %v", err)
+	}
+}
+
 type discard struct{}
 
 func (discard) Write(p []byte) (int, error) { return len(p), nil }

@@ -92,6 +92,9 @@ func (v *verifier) block(i int) error {
 	}
 	var bound score.Bound
 	for j, d := range v.docIDs[:n] {
+		if v.sat.Linear && v.freqs[j] > uint32(score.MaxBound) {
+			return corrupt("block %d: weight %d of DocID %d, at most %d", i, v.freqs[j], d, score.MaxBound)
+		}
 		lower, upper := v.sat.Bounds(v.freqs[j], v.lengths[d])
 		bound = max(bound, upper)
 		v.kth.add(lower)

@@ -113,7 +113,8 @@ func (w *Writer) Begin(lengths []uint32) {
 }
 
 // AddBlock adds postings to the list: any number of them, DocIDs rising from
-// call to call, frequencies at least 1. positions holds for each posting its
+// call to call, frequencies at least 1, and at most score.MaxBound if they are weights
+// (Saturation.Linear). positions holds for each posting its
 // Freq positions as vbyte gaps, one posting after another; it must be empty
 // without Options.Positions. Nothing is kept of the slices. Postings that break
 // these rules give an error that wraps base.ErrBadInput.
@@ -125,6 +126,9 @@ func (w *Writer) AddBlock(docIDs, freqs []uint32, positions []byte) error {
 		if uint64(d) < uint64(w.lastSeen+1) || uint64(d) >= uint64(len(w.lengths)) || freqs[i] == 0 {
 			return fmt.Errorf("posting with DocID %d after %d, frequency %d, of %d documents: %w",
 				d, int64(w.lastSeen+1)-1 /* -1: none */, freqs[i], len(w.lengths), base.ErrBadInput)
+		}
+		if w.opts.Saturation.Linear && freqs[i] > uint32(score.MaxBound) { // more than a bound can hold
+			return fmt.Errorf("posting with DocID %d: weight %d, at most %d: %w", d, freqs[i], score.MaxBound, base.ErrBadInput)
 		}
 		w.lastSeen = d
 	}
