@@ -39,6 +39,7 @@ type ciffImportOptions struct {
 	codec    string
 	reorder  string
 	replace  bool
+	weights  float64
 	k1, b    float32
 	memory   sizeFlag
 	threads  int
@@ -51,10 +52,20 @@ func newCIFFImportCommand(a *app) *cobra.Command {
 		Short: "Make an index of a CIFF file",
 		Long: `Import makes an index of a CIFF file, plain or compressed. Its terms are taken as
 they are, so name with --analyzer how queries must be analysed to fit them; the
-default splits queries at white space and changes nothing.`,
-		Example: "  griffin ciff import --out robust.idx --analyzer english robust04.ciff.gz",
-		Args:    cobra.ExactArgs(1),
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.importCIFF(cmd.Context(), o, args[0]) },
+default splits queries at white space and changes nothing. A file of a learned
+sparse model holds weights in the place of frequencies and does not say so:
+--weights does.`,
+		Example: "  griffin ciff import --out robust.idx --analyzer english robust04.ciff.gz\n" +
+			"  griffin ciff import --out splade.idx --weights=100 splade.ciff",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, name := range []string{"k1", "b"} {
+				if o.weights != 0 && cmd.Flags().Changed(name) {
+					return usagef("--%s means nothing to an index of --weights", name)
+				}
+			}
+			return a.importCIFF(cmd.Context(), o, args[0])
+		},
 	}
 	f := c.Flags()
 	f.StringVarP(&o.out, "out", "o", "", "folder of the index (required)")
@@ -62,6 +73,8 @@ default splits queries at white space and changes nothing.`,
 	f.StringVar(&o.codec, "codec", "simdbp", "how posting lists are compressed")
 	f.StringVar(&o.reorder, "reorder", "none", "renumber documents so that like ones are neighbours: bp or none")
 	f.BoolVar(&o.replace, "replace", false, "put it in the place of the index that is there")
+	f.Float64Var(&o.weights, "weights", 0, "frequencies are weights of a learned model, times N: scores are dot products")
+	f.Lookup("weights").NoOptDefVal = "1"
 	f.Float32Var(&o.k1, "k1", 0.9, "BM25's k1")
 	f.Float32Var(&o.b, "b", 0.4, "BM25's b")
 	f.Var(&o.memory, "memory", "memory to use, such as 512M or 4G")
@@ -89,6 +102,7 @@ func (a *app) importCIFF(ctx context.Context, o ciffImportOptions, path string) 
 	err = a.buildIndex(o.out, o.replace, func(dir string) (err error) {
 		ix, err := index.Create(vfs.OS, dir, index.Options{
 			Analyzer: o.analyzer, Codec: o.codec, BM25: score.BM25{K1: o.k1, B: o.b}, NoStored: true, Fields: []string{},
+			WeightScale: o.weights,
 		})
 		if err != nil {
 			return badFlags(err)
@@ -158,6 +172,9 @@ func (a *app) exportCIFF(ctx context.Context, dir, out, description string) erro
 	defer snapshot.Release()
 	if description == "" {
 		description = fmt.Sprintf("Griffin %s, analyzer %s", griffin.Version, snapshot.Options.Analyzer)
+		if scale := snapshot.Options.WeightScale; scale != 0 {
+			description += fmt.Sprintf(", weights times %g", scale)
+		}
 	}
 	parts := make([]interchange.Part, len(snapshot.Segments))
 	for i, view := range snapshot.Segments {
