@@ -110,7 +110,7 @@ func (a *app) printError(command string, err error) {
 	}
 	fmt.Fprintln(a.err, "griffin:", e.Message)
 	var q *griffin.QueryError
-	if errors.As(err, &q) {
+	if errors.As(err, &q) && q.Text != "" { // else of no certain place
 		e.Offset = &q.Offset
 		fmt.Fprintln(a.err, q.Caret())
 	}

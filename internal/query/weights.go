@@ -2,9 +2,9 @@ package query
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
@@ -52,23 +52,21 @@ func ParseWeights(text string) (*Weights, error) {
 	}
 	terms, err := corpus.ParseVector([]byte(text))
 	if err != nil {
-		return nil, weightsError(text, err)
+		return nil, weightsError(err)
 	}
 	if len(terms) > MaxClauses {
 		return nil, &Error{Kind: ErrTooManyClauses, Text: text, Reason: fmt.Sprintf("more than %d terms", MaxClauses)}
 	}
 	for _, t := range terms {
 		if t.Weight > MaxBoost {
-			return nil, weightsError(text, fmt.Errorf("term %q: weight %g, at most %d: %w", t.Term, t.Weight, MaxBoost, base.ErrBadInput))
+			return nil, weightsError(fmt.Errorf("term %q: weight %g, at most %d: %w", t.Term, t.Weight, MaxBoost, base.ErrBadInput))
 		}
 	}
 	return &Weights{Terms: terms}, nil
 }
 
-func weightsError(text string, err error) *Error {
-	reason := err.Error()
-	if cause := errors.Unwrap(err); cause == base.ErrBadInput { //nolint:errorlint // only what Reason would end with
-		reason = reason[:max(0, len(reason)-len(": ")-len(cause.Error()))]
-	}
-	return &Error{Kind: ErrSyntax, Text: text, Reason: reason}
+// weightsError has no text: the reason names the term or the byte.
+func weightsError(err error) *Error {
+	reason := strings.TrimSuffix(err.Error(), ": "+base.ErrBadInput.Error()) // Reason does not say it
+	return &Error{Kind: ErrSyntax, Reason: strings.Replace(reason, " of the line", "", 1)}
 }
