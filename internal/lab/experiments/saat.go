@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/griffin-search/griffin/internal/base"
-	"github.com/griffin-search/griffin/internal/impact"
 	"github.com/griffin-search/griffin/internal/lab"
 	"github.com/griffin-search/griffin/internal/saat"
 )
@@ -30,16 +29,9 @@ func impactQueries(ctx context.Context, env *lab.Env, n int) ([]saat.Query, erro
 	}
 	var found []saat.Query
 	for _, q := range queries[:min(n, len(queries))] {
-		s := saat.Query{Index: x, K: saatK}
-		for _, term := range q.Terms {
-			var l impact.List
-			ok, err := x.Find([]byte(term), &l)
-			if err != nil {
-				return nil, fmt.Errorf("query %s: %w", q.ID, err)
-			}
-			if ok {
-				s.Terms = append(s.Terms, saat.Term{List: l, Weight: 1})
-			}
+		s, err := saat.NewQuery(x, q.Terms, saatK)
+		if err != nil {
+			return nil, fmt.Errorf("query %s: %w", q.ID, err)
 		}
 		found = append(found, s)
 	}

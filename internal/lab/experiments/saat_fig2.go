@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/griffin-search/griffin/internal/lab"
@@ -87,33 +85,17 @@ func runSaatFig2(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 	return &lab.Result{Tables: []*lab.Table{t}, Figures: []*lab.Figure{figure}}, nil
 }
 
-// threaded returns a function that answers all queries with n threads, each with
-// an engine of its own, that take the next query from a counter.
+// threaded returns a function that answers all queries with n threads.
 func threaded(ctx context.Context, v saat.Variant, n int, queries []saat.Query) (func() error, error) {
-	engines := make([]*saat.Engine, n)
-	for i := range engines {
+	batch := saat.Batch{Queries: queries, Engines: make([]*saat.Engine, n)}
+	for i := range batch.Engines {
 		var err error
-		if engines[i], err = saat.New(v); err != nil {
+		if batch.Engines[i], err = saat.New(v); err != nil {
 			return nil, err
 		}
 	}
 	return func() error {
-		var next atomic.Int64
-		var wg sync.WaitGroup
-		errs := make([]error, n)
-		for i, e := range engines {
-			wg.Go(func() {
-				for q := int(next.Add(1)) - 1; q < len(queries) && errs[i] == nil; q = int(next.Add(1)) - 1 {
-					errs[i] = searchAll(ctx, e, queries[q:q+1])
-				}
-			})
-		}
-		wg.Wait()
-		for _, err := range errs {
-			if err != nil {
-				return err
-			}
-		}
-		return nil
+		_, err := batch.Run(ctx)
+		return err
 	}, nil
 }
