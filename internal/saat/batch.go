@@ -35,7 +35,8 @@ type BatchResult struct {
 // QueriesPerSecond of a batch of n queries.
 func (r *BatchResult) QueriesPerSecond(n int) float64 { return float64(n) / r.Elapsed.Seconds() }
 
-// Run answers all queries once. The error is that of the first query that failed.
+// Run answers all queries once. A worker ends at the first query that fails; the
+// error joins those of the workers.
 func (b *Batch) Run(ctx context.Context) (BatchResult, error) {
 	var next atomic.Int64
 	var wg sync.WaitGroup
