@@ -8,6 +8,8 @@
 //	Accumulate       add contributions to the accumulators of a window
 //	Collect          the documents of a window with enough, and set them to 0
 //	Select           those of some documents that have enough
+//	Search           where a document is, or would be, in a block
+//	Prefetch         begin to load bytes that will be decoded soon
 //
 // Scores are 32 bits wide here: callers make sure that no sum passes that
 // (package traverse adds up the bounds of a query's lists before).
