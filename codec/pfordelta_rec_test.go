@@ -173,6 +173,10 @@ func TestPForDeltaRecDepthCostsLittle(t *testing.T) {
 
 func FuzzPForDeltaRec(f *testing.F) { codectest.FuzzDecode(f, codec.PForDeltaRec{}) }
 
+func FuzzPForDeltaRecDeep(f *testing.F) {
+	codectest.FuzzDecode(f, codec.PForDeltaRec{Depth: 4, Exceptions: 0.7})
+}
+
 func FuzzPForDeltaRecList(f *testing.F) {
 	docIDs := longList(rand.New(rand.NewPCG(7, 7)), 700)
 	for depth := 2; depth <= 4; depth++ { // a list says its depth
