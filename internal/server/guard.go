@@ -139,7 +139,16 @@ func (h *handler) explain(err error) *apiError {
 	var syntax *griffin.QueryError
 	switch {
 	case errors.As(err, &syntax):
-		return &apiError{Status: http.StatusBadRequest, Code: "query_syntax", Message: syntax.Reason, Offset: &syntax.Offset}
+		e := &apiError{Status: http.StatusBadRequest, Code: "query_syntax", Message: syntax.Reason}
+		if syntax.Text != "" { // else of no certain place
+			e.Offset = &syntax.Offset
+		}
+		return e
+	case errors.Is(err, griffin.ErrNoImpacts): // whose text names the index's folder
+		return &apiError{
+			Status: http.StatusBadRequest, Code: "no_impacts",
+			Message: "the index has no impact-ordered lists, which mode saat needs: griffin impacts makes them",
+		}
 	case errors.Is(err, griffin.ErrBadInput):
 		return &apiError{Status: http.StatusBadRequest, Code: "bad_query", Message: err.Error()}
 	case errors.Is(err, context.DeadlineExceeded):

@@ -202,8 +202,13 @@ func TestErrorsOfSearches(t *testing.T) {
 		want   apiError
 	}{
 		{
-			&griffin.QueryError{Kind: griffin.ErrBadInput, Offset: offset, Reason: "missing )"}, 400,
+			&griffin.QueryError{Kind: griffin.ErrBadInput, Text: "a (bc", Offset: offset, Reason: "missing )"}, 400,
 			apiError{Code: "query_syntax", Message: "missing )", Offset: &offset},
+		},
+		{&griffin.QueryError{Kind: griffin.ErrBadInput, Reason: "too many"}, 400, apiError{Code: "query_syntax", Message: "too many"}},
+		{
+			fmt.Errorf("index /secret: %w", griffin.ErrNoImpacts), 400,
+			apiError{Code: "no_impacts", Message: "the index has no impact-ordered lists, which mode saat needs: griffin impacts makes them"},
 		},
 		{fmt.Errorf("no positions: %w", griffin.ErrBadInput), 400, apiError{Code: "bad_query", Message: "no positions: bad input"}},
 		{fmt.Errorf("segment 1: %w", context.DeadlineExceeded), 504, apiError{Code: "timeout"}},
@@ -220,7 +225,8 @@ func TestErrorsOfSearches(t *testing.T) {
 			continue
 		}
 		got := errorOf(t, w)
-		if w.Code != c.status || got.Code != c.want.Code || c.want.Message != "" && got.Message != c.want.Message || strings.Contains(got.Message, "secret") {
+		if w.Code != c.status || got.Code != c.want.Code || c.want.Message != "" && got.Message != c.want.Message ||
+			(got.Offset == nil) != (c.want.Offset == nil) || strings.Contains(got.Message, "secret") {
 			t.Errorf("%v: status %d, %+v", c.err, w.Code, got)
 		}
 		if (got.Offset == nil) != (c.want.Offset == nil) || got.Offset != nil && *got.Offset != *c.want.Offset {
