@@ -30,9 +30,11 @@ import (
 // (Mackenzie, Trotman and Lin, "Wacky weights in learned sparse representations
 // and the revenge of score-at-a-time query evaluation", arXiv:2110.11540, 2021).
 //
-// We differ: postings are those of the index, found by their block directories;
-// there is no forward index by block. Documents do not come in rising DocID
-// order, so that what only ties with the k-th hit is not pruned.
+// We differ: the bounds by range, and the copies of postings by range that stand
+// for the paper's forward index, are derived structures, made when a query first
+// asks for them. Lists for whose copies there is no room are read by their block
+// directories. Documents do not come in rising DocID order, so that what only ties
+// with the k-th hit is not pruned.
 type blockMaxPruning struct{}
 
 var _ Traversal = blockMaxPruning{}
