@@ -375,10 +375,8 @@ func (a *dynamicAccumulators) reached2(d uint32, v, score uint16) {
 	old := v - score
 	if d != root && (old > least || old == least && d < root) { // 12
 		a.moved(d) // 15
-
 	} else if v > least || d <= root {
 		a.insert(d) // 13; the root itself is found here, too
-
 	}
 }
 
@@ -439,10 +437,8 @@ func (a *arrayAccumulators) reached2(d uint32, v, score uint16) {
 	old := v - score
 	if d != root && (old > least || old == least && d < root) { // 12
 		a.moved(d) // 15
-
 	} else if v > least || d <= root {
 		a.insert(d) // 13; the root itself is found here, too
-
 	}
 }
 
@@ -503,10 +499,8 @@ func (a *pagedAccumulators) reached2(d uint32, v, score uint16) {
 	old := v - score
 	if d != root && (old > least || old == least && d < root) { // 12
 		a.moved(d) // 15
-
 	} else if v > least || d <= root {
 		a.insert(d) // 13; the root itself is found here, too
-
 	}
 }
 
@@ -567,10 +561,8 @@ func (a *pagedArrayAccumulators) reached2(d uint32, v, score uint16) {
 	old := v - score
 	if d != root && (old > least || old == least && d < root) { // 12
 		a.moved(d) // 15
-
 	} else if v > least || d <= root {
 		a.insert(d) // 13; the root itself is found here, too
-
 	}
 }
 
@@ -627,12 +619,10 @@ func (a *dynamicAccumulators) add1(docIDs []uint32, score uint16) {
 		} else if root := a.heap[0]; a.acc[d] > a.acc[root] || a.acc[d] == a.acc[root] && d <= root { // 11
 			a.acc[d] += score // 12
 			a.moved(d)        // 13
-
 		} else {
 			a.acc[d] += score                                                  // 15
 			if a.acc[d] > a.acc[root] || a.acc[d] == a.acc[root] && d < root { // 16
 				a.insert(d) // 17
-
 			}
 		}
 	}
@@ -674,12 +664,10 @@ func (a *dynamicAccumulators) update1(d uint32, score uint16) {
 	} else if root := a.heap[0]; a.acc[d] > a.acc[root] || a.acc[d] == a.acc[root] && d <= root { // 11
 		a.acc[d] += score // 12
 		a.moved(d)        // 13
-
 	} else {
 		a.acc[d] += score                                                  // 15
 		if a.acc[d] > a.acc[root] || a.acc[d] == a.acc[root] && d < root { // 16
 			a.insert(d) // 17
-
 		}
 	}
 }
@@ -827,12 +815,10 @@ func (a *arrayAccumulators) add1(docIDs []uint32, score uint16) {
 		} else if root := a.heap[0]; a.acc[d&(MaxStaticDocs-1)] > a.acc[root&(MaxStaticDocs-1)] || a.acc[d&(MaxStaticDocs-1)] == a.acc[root&(MaxStaticDocs-1)] && d <= root { // 11
 			a.acc[d&(MaxStaticDocs-1)] += score // 12
 			a.moved(d)                          // 13
-
 		} else {
 			a.acc[d&(MaxStaticDocs-1)] += score                                                                                                        // 15
 			if a.acc[d&(MaxStaticDocs-1)] > a.acc[root&(MaxStaticDocs-1)] || a.acc[d&(MaxStaticDocs-1)] == a.acc[root&(MaxStaticDocs-1)] && d < root { // 16
 				a.insert(d) // 17
-
 			}
 		}
 	}
@@ -874,12 +860,10 @@ func (a *arrayAccumulators) update1(d uint32, score uint16) {
 	} else if root := a.heap[0]; a.acc[d&(MaxStaticDocs-1)] > a.acc[root&(MaxStaticDocs-1)] || a.acc[d&(MaxStaticDocs-1)] == a.acc[root&(MaxStaticDocs-1)] && d <= root { // 11
 		a.acc[d&(MaxStaticDocs-1)] += score // 12
 		a.moved(d)                          // 13
-
 	} else {
 		a.acc[d&(MaxStaticDocs-1)] += score                                                                                                        // 15
 		if a.acc[d&(MaxStaticDocs-1)] > a.acc[root&(MaxStaticDocs-1)] || a.acc[d&(MaxStaticDocs-1)] == a.acc[root&(MaxStaticDocs-1)] && d < root { // 16
 			a.insert(d) // 17
-
 		}
 	}
 }
@@ -1030,12 +1014,10 @@ func (a *pagedAccumulators) add1(docIDs []uint32, score uint16) {
 		} else if root := a.heap[0]; a.acc[d] > a.acc[root] || a.acc[d] == a.acc[root] && d <= root { // 11
 			a.acc[d] += score // 12
 			a.moved(d)        // 13
-
 		} else {
 			a.acc[d] += score                                                  // 15
 			if a.acc[d] > a.acc[root] || a.acc[d] == a.acc[root] && d < root { // 16
 				a.insert(d) // 17
-
 			}
 		}
 	}
@@ -1083,12 +1065,10 @@ func (a *pagedAccumulators) update1(d uint32, score uint16) {
 	} else if root := a.heap[0]; a.acc[d] > a.acc[root] || a.acc[d] == a.acc[root] && d <= root { // 11
 		a.acc[d] += score // 12
 		a.moved(d)        // 13
-
 	} else {
 		a.acc[d] += score                                                  // 15
 		if a.acc[d] > a.acc[root] || a.acc[d] == a.acc[root] && d < root { // 16
 			a.insert(d) // 17
-
 		}
 	}
 }
@@ -1254,12 +1234,10 @@ func (a *pagedArrayAccumulators) add1(docIDs []uint32, score uint16) {
 		} else if root := a.heap[0]; a.acc[d&(MaxStaticDocs-1)] > a.acc[root&(MaxStaticDocs-1)] || a.acc[d&(MaxStaticDocs-1)] == a.acc[root&(MaxStaticDocs-1)] && d <= root { // 11
 			a.acc[d&(MaxStaticDocs-1)] += score // 12
 			a.moved(d)                          // 13
-
 		} else {
 			a.acc[d&(MaxStaticDocs-1)] += score                                                                                                        // 15
 			if a.acc[d&(MaxStaticDocs-1)] > a.acc[root&(MaxStaticDocs-1)] || a.acc[d&(MaxStaticDocs-1)] == a.acc[root&(MaxStaticDocs-1)] && d < root { // 16
 				a.insert(d) // 17
-
 			}
 		}
 	}
@@ -1307,12 +1285,10 @@ func (a *pagedArrayAccumulators) update1(d uint32, score uint16) {
 	} else if root := a.heap[0]; a.acc[d&(MaxStaticDocs-1)] > a.acc[root&(MaxStaticDocs-1)] || a.acc[d&(MaxStaticDocs-1)] == a.acc[root&(MaxStaticDocs-1)] && d <= root { // 11
 		a.acc[d&(MaxStaticDocs-1)] += score // 12
 		a.moved(d)                          // 13
-
 	} else {
 		a.acc[d&(MaxStaticDocs-1)] += score                                                                                                        // 15
 		if a.acc[d&(MaxStaticDocs-1)] > a.acc[root&(MaxStaticDocs-1)] || a.acc[d&(MaxStaticDocs-1)] == a.acc[root&(MaxStaticDocs-1)] && d < root { // 16
 			a.insert(d) // 17
-
 		}
 	}
 }

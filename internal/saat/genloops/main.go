@@ -11,6 +11,7 @@ import (
 	"go/format"
 	"log"
 	"os"
+	"regexp"
 	"text/template"
 )
 
@@ -299,8 +300,11 @@ func generate() ([]byte, error) {
 	if err := template.Must(template.New("source").Parse(source)).Execute(&b, data); err != nil {
 		return nil, err
 	}
-	return format.Source(b.Bytes())
+	// What the templates leave out leaves an empty line.
+	return format.Source(emptyBeforeBrace.ReplaceAll(b.Bytes(), []byte("\n$1")))
 }
+
+var emptyBeforeBrace = regexp.MustCompile(`\n\s*\n(\t*})`)
 
 func main() {
 	out := flag.String("out", "loops_generated.go", "file to write")
