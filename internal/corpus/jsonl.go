@@ -93,7 +93,7 @@ func (p *jsonParser) document(fields []jsonField, id, title, text int, at Locati
 	size := len(titleText) + len(bodyText)
 	p.chosen = p.chosen[:0]
 	for i, f := range fields {
-		if i != id && i != title && i != text && p.isExtra(f) && !(p.opts.Weights && string(f.name) == vectorField) {
+		if i != id && i != title && i != text && p.isExtra(f) && (!p.opts.Weights || string(f.name) != vectorField) {
 			size += len(f.value)
 			p.chosen = append(p.chosen, f)
 		}
