@@ -107,6 +107,10 @@ func (a *app) printHits(r *griffin.Results) {
 	for _, note := range r.Notes {
 		a.printf("%snote: %s%s\n", st.dim, note, st.reset)
 	}
+	if len(r.Hits) == 0 && r.Missed > 0 {
+		a.printf("Nothing found in %s before the budget ended (%s); raise --rho.\n", plural(r.NumDocs, "document"), took(r.Took))
+		return
+	}
 	if len(r.Hits) == 0 {
 		a.printf("Nothing found in %s (%s).\n", plural(r.NumDocs, "document"), took(r.Took))
 		return

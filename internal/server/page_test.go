@@ -89,6 +89,19 @@ func TestTraceOnPage(t *testing.T) {
 	}
 }
 
+// The page says that a budget ended, with hits and without.
+func TestBudgetOnPage(t *testing.T) {
+	r := &griffin.Results{Query: "fox", Mode: griffin.ModeSaat, Missed: 41.5}
+	h := newHandler(Options{Logger: quiet()}, fakeSearch(func(context.Context, searchRequest) (*griffin.Results, error) { return r, nil }))
+	contains(t, get(t, h, "/?q=fox&mode=saat&rho=1").Body.String(), "Nothing found within the budget", "up to 41.50 too low")
+	r.Hits = []griffin.Hit{{ID: "a", Score: 1}}
+	contains(t, get(t, h, "/?q=fox&mode=saat&rho=1").Body.String(), "1 result", "up to 41.50 too low")
+	r.Missed = 0
+	if body := get(t, h, "/?q=fox").Body.String(); strings.Contains(body, "budget") {
+		t.Error("a budget is spoken of where none was")
+	}
+}
+
 func TestErrorPage(t *testing.T) {
 	w := get(t, newHandler(Options{Logger: quiet()}, fakeBackend()), "/?q=fox&k=zero")
 	if w.Code != http.StatusBadRequest {
