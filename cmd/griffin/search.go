@@ -204,8 +204,19 @@ func (a *app) explain(ctx context.Context, ix *griffin.Index, query, id string, 
 	} else {
 		a.printf("%s is no answer to the query in mode %s; what it has of it:\n\n", id, e.Mode)
 	}
-	a.printf("%10s  %-24s %6s %7s %9s %8s %6s\n", "score", "term", "freq", "length", "df", "idf", "boost")
-	for _, p := range e.Parts {
+	a.printParts(e.Parts)
+	return nil
+}
+
+// printParts prints the table of an explanation, and how a score is computed.
+func (a *app) printParts(parts []griffin.ExplanationPart) {
+	weighted := len(parts) > 0 && parts[0].Scale != 0
+	if weighted {
+		a.printf("%10s  %-24s %9s %9s %9s\n", "score", "term", "weight", "df", "query's")
+	} else {
+		a.printf("%10s  %-24s %6s %7s %9s %8s %6s\n", "score", "term", "freq", "length", "df", "idf", "boost")
+	}
+	for _, p := range parts {
 		name := strings.Join(p.Terms, " ")
 		if len(p.Terms) > 1 {
 			name = `"` + name + `"`
@@ -220,12 +231,18 @@ func (a *app) explain(ctx context.Context, ix *griffin.Index, query, id string, 
 		for i, n := range p.DocFreq {
 			df[i] = fmt.Sprint(n)
 		}
+		if weighted {
+			a.printf("%10.4f  %-24s %9g %9s %9g\n", p.Contribution, name, float64(p.Freq)/p.Scale, strings.Join(df, ","), p.Boost)
+			continue
+		}
 		a.printf("%10.4f  %-24s %6d %7d %9s %8.4f %6g\n", p.Contribution, name, p.Freq, p.Length, strings.Join(df, ","), p.IDF, p.Boost)
 	}
-	if len(e.Parts) > 0 {
-		p := e.Parts[0]
+	switch {
+	case weighted:
+		a.printf("\nscore = weight · query's weight; the index keeps weights in steps of %g\n", 1/parts[0].Scale)
+	case len(parts) > 0:
+		p := parts[0]
 		a.printf("\nscore = idf · boost · freq / (freq + K),  K = k1·(1 − b + b·length/mean length)\nk1 = %g, b = %g, mean length = %.2f, %s documents\n",
 			p.K1, p.B, p.AvgLength, count(p.NumDocs))
 	}
-	return nil
 }
