@@ -4,6 +4,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"time"
 
@@ -36,6 +37,20 @@ func processor() string {
 		}
 	}
 	return runtime.GOARCH
+}
+
+// load returns the load of the machine in the last minute, 0 if it is not known.
+func load() float64 {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return 0
+	}
+	first, _, _ := strings.Cut(string(text), " ")
+	v, err := strconv.ParseFloat(first, 64)
+	if err != nil {
+		return 0
+	}
+	return v
 }
 
 // commit returns the revision that the program was built of, "unknown" if it was

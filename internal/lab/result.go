@@ -44,12 +44,15 @@ type Record struct {
 
 // Provenance says how numbers were obtained.
 type Provenance struct {
-	CPU         string        `json:"cpu"`
-	Cores       int           `json:"cores"`
-	SIMD        string        `json:"simd"`
-	Platform    string        `json:"platform"`
-	Go          string        `json:"go"`
-	Commit      string        `json:"commit"`
+	CPU      string `json:"cpu"`
+	Cores    int    `json:"cores"`
+	SIMD     string `json:"simd"`
+	Platform string `json:"platform"`
+	Go       string `json:"go"`
+	Commit   string `json:"commit"`
+	// Load is the mean number of runnable tasks in the minute before the experiment:
+	// what others did on the machine. 0: not known.
+	Load        float64       `json:"load,omitempty"`
 	Seed        uint64        `json:"seed"`
 	Collections []string      `json:"collections,omitempty"` // those that the experiment opened
 	Command     string        `json:"command"`

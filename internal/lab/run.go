@@ -56,6 +56,7 @@ func (env *Env) run(ctx context.Context, e Experiment) (*Record, error) {
 	})
 	defer env.watch.alarm.Stop()
 	env.prepared, env.used = 0, nil
+	before := load()
 	result, err := e.Run(ctx, env)
 	env.watch.pause()
 	if err != nil {
@@ -75,6 +76,7 @@ func (env *Env) run(ctx context.Context, e Experiment) (*Record, error) {
 		Result: result, Provenance: here(),
 	}
 	p := &r.Provenance
+	p.Load = before
 	p.Seed, p.Collections, p.Command, p.Quick = env.config.Seed, env.used, env.config.Command, env.Quick
 	p.Took, p.Prepared, p.Budget = env.watch.ran, env.prepared, e.Budget
 	return r, nil
