@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/griffin-search/griffin"
@@ -150,4 +151,73 @@ func TestWeightsBadInput(t *testing.T) {
 	if _, err := griffin.Create(filepath.Join(t.TempDir(), "x"), griffin.WithWeights(1), griffin.WithPositions()); !errors.Is(err, griffin.ErrBadInput) {
 		t.Errorf("Create with weights and positions: %v", err)
 	}
+}
+
+// Searches share derived structures and impact-ordered lists while commits close
+// segments and lists are made anew: each sees one commit, in which all documents
+// have the same weight.
+func TestWeightsWhileTheIndexChanges(t *testing.T) {
+	const numDocs = 300
+	ctx := t.Context()
+	ix, err := griffin.Create(filepath.Join(t.TempDir(), "index"), griffin.WithWeights(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ix.Close()
+	commit := func(weight float64) error {
+		for i := range numDocs {
+			vector := map[string]float64{"all": weight, fmt.Sprintf("t%d", i%5): 1}
+			if err := ix.Add(ctx, griffin.Document{ID: fmt.Sprint(i), Vector: vector}); err != nil {
+				return err
+			}
+		}
+		return ix.Commit(ctx)
+	}
+	if err := commit(1); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	var group sync.WaitGroup
+	options := [][]griffin.SearchOption{{griffin.WithMode(griffin.ModeSaat)}}
+	for _, name := range []string{"block-max-pruning", "variable-block-max-wand"} {
+		options = append(options, []griffin.SearchOption{griffin.WithTraversal(name)})
+	}
+	for _, name := range []string{"linear-regression", "hash-segmentation-16"} {
+		options = append(options, []griffin.SearchOption{griffin.WithMode(griffin.ModeAnd), griffin.WithTraversal(name)})
+	}
+	for _, opts := range options {
+		group.Go(func() {
+			for searched := false; ; searched = true {
+				select {
+				case <-done:
+					if searched {
+						return
+					}
+				default:
+				}
+				r, err := ix.Search(ctx, `{"all": 2, "t1": 1}`, append(opts, griffin.WithK(numDocs))...)
+				switch {
+				case errors.Is(err, griffin.ErrNoImpacts):
+					continue
+				case err != nil:
+					t.Errorf("%v", err)
+					return
+				}
+				best, rest := r.Hits[0].Score, r.Hits[len(r.Hits)-1].Score
+				if n := len(r.Hits); r.Mode == griffin.ModeAnd && n != numDocs/5 || r.Mode != griffin.ModeAnd && (n != numDocs || best != rest+1) {
+					t.Errorf("%s: %d hits from %g to %g", r.Traversal, n, best, rest)
+				}
+			}
+		})
+	}
+	for i := range 8 {
+		if err := commit(float64(2 + i)); err != nil {
+			t.Error(err)
+		}
+		if _, err := ix.BuildImpacts(ctx, griffin.ImpactOptions{}); err != nil {
+			t.Error(err)
+		}
+	}
+	close(done)
+	group.Wait()
 }
