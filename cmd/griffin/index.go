@@ -173,7 +173,12 @@ func (a *app) updateIndex(ctx context.Context, o indexOptions, paths []string) (
 	if err != nil {
 		return indexed{}, badFlags(err)
 	}
-	return a.indexFiles(ctx, ix, o, paths)
+	before, statsErr := ix.Stats()
+	built, err := a.indexFiles(ctx, ix, o, paths)
+	if err == nil && statsErr == nil && before.Impacts != nil && built.Index.Impacts == nil {
+		a.notef("its impact-ordered lists were those of before; make them anew: griffin impacts %s", o.out)
+	}
+	return built, err
 }
 
 // indexFiles adds the paths to the index and closes it.
