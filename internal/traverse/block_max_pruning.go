@@ -87,7 +87,7 @@ func (blockMaxPruning) Run(ctx context.Context, s *Scratch, q *Query, queue *top
 	}
 	p := s.pruning
 	p.q, p.queue, p.stats = q, queue, &s.Stats
-	err := p.open(legs)
+	err := p.open(ctx, legs)
 	if err == nil {
 		err = p.run(ctx)
 	}
@@ -98,7 +98,7 @@ func (blockMaxPruning) Run(ctx context.Context, s *Scratch, q *Query, queue *top
 
 // open finds the range bounds of the legs, sums those of the superblocks, and
 // finds the first threshold.
-func (p *pruning) open(legs []legState) error {
+func (p *pruning) open(ctx context.Context, legs []legState) error {
 	numSupers := (p.q.NumDocs + superDocs - 1) / superDocs
 	p.sums = append(p.sums[:0], make([]base.Score, numSupers)...)
 	p.least = max(p.q.Threshold, p.atLeast())
@@ -108,6 +108,9 @@ func (p *pruning) open(legs []legState) error {
 		l := &legs[i]
 		if l.List.DocFreq == 0 {
 			continue
+		}
+		if err := ctx.Err(); err != nil { // reading a long list may take a while
+			return err
 		}
 		bounds, err := l.openRanges(p.q.NumDocs)
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/derived"
 	"github.com/griffin-search/griffin/internal/postings"
 	"github.com/griffin-search/griffin/internal/postings/postingstest"
 	"github.com/griffin-search/griffin/internal/score"
@@ -240,11 +241,17 @@ func TestCancelledContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	forAllTraversals(t, func(t *testing.T, tr traverse.Traversal) {
+		kept := derived.NewCache(derived.DefaultLimit)
+		q.Legs[0].Derived, q.Legs[1].Derived = kept.NewSegment().List(0), kept.NewSegment().List(1)
 		var s traverse.Scratch
 		var queue topk.Queue
 		queue.Reset(10)
 		if err := tr.Run(ctx, &s, &q, &queue); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
+		}
+		// At most one list is read for what is derived from it before that is noticed.
+		if n := kept.Stats().Entries; n > 1 {
+			t.Errorf("%d derived structures were made", n)
 		}
 	})
 }
