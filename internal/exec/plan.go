@@ -169,15 +169,17 @@ func (st *stage) flatten(name string, m *planMemory) error {
 		kind, other = other, kind
 	}
 	if name != "" {
-		named, err := traverse.Lookup(kind, name)
-		if err != nil {
-			var errOther error
-			if named, errOther = traverse.Lookup(other, name); errOther != nil {
+		named, is := traverse.Named(kind, name)
+		if !is {
+			var isOther bool
+			if named, isOther = traverse.Named(other, name); !isOther {
+				_, err := traverse.Lookup(kind, name)
+				_, errOther := traverse.Lookup(other, name)
 				return errors.Join(err, errOther)
 			}
 		}
 		// A single term is the same in both kinds.
-		if err == nil || len(flat.leaves) == 1 {
+		if is || len(flat.leaves) == 1 {
 			st.named = named
 		}
 	}

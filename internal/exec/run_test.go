@@ -180,21 +180,23 @@ func TestTraversalsDoNotAllocate(t *testing.T) {
 	s := NewSearcher(testSnapshot(t, randomIndex(t, rng, 900, 2, true)), nil)
 	sc := testScratch(t, "whitespace")
 	dst := make([]base.Hit, 0, 10)
-	q := &query.Words{Text: "w0 w1 w2", Boost: 1}
 	var p Plan
-	for _, mode := range []Mode{ModeOr, ModeAnd} {
-		for _, name := range append(Traversals(mode), "") {
-			run := func() {
-				if err := s.PrepareInto(&p, sc, q, Options{Mode: mode, K: 10, Traversal: name}); err != nil {
-					t.Fatal(err)
+	for _, text := range []string{"w0 w1 w2", "w1"} {
+		q := &query.Words{Text: text, Boost: 1}
+		for _, mode := range []Mode{ModeOr, ModeAnd} {
+			for _, name := range append(Traversals(mode), "") {
+				run := func() {
+					if err := s.PrepareInto(&p, sc, q, Options{Mode: mode, K: 10, Traversal: name}); err != nil {
+						t.Fatal(err)
+					}
+					if _, err := p.Run(context.Background(), sc, dst); err != nil {
+						t.Fatal(err)
+					}
 				}
-				if _, err := p.Run(context.Background(), sc, dst); err != nil {
-					t.Fatal(err)
+				run()
+				if n := testing.AllocsPerRun(20, run); n != 0 {
+					t.Errorf("%s, mode %s, traversal %q: %v allocations", text, mode, name, n)
 				}
-			}
-			run()
-			if n := testing.AllocsPerRun(20, run); n != 0 {
-				t.Errorf("mode %s, traversal %q: %v allocations", mode, name, n)
 			}
 		}
 	}

@@ -116,7 +116,7 @@ func (p *Plan) runSaat(ctx context.Context, sc *Scratch, dst []base.Hit, trace *
 		r.Hits[i].Score <<= shift
 	}
 	a := Answer{
-		Hits: r.Hits, Mode: ModeSaat, Traversal: s.variant.String(), Missed: r.Missed << shift,
+		Hits: r.Hits, Mode: ModeSaat, Traversal: e.Name(), Missed: r.Missed << shift,
 		Work: Work{
 			PostingsDecoded: r.Postings, PostingsScored: r.Postings, PostingsLeft: r.PostingsLeft, BlocksDecoded: r.Blocks,
 			BytesRead: r.Bytes, BytesMoved: r.Traffic(),

@@ -222,16 +222,18 @@ func TestSaatDoesNotAllocate(t *testing.T) {
 	var p Plan
 	q := &query.Words{Text: "w0 w1 w0 w7", Boost: 1}
 	hits := make([]base.Hit, 0, 10)
-	ask := func() {
-		if err := s.PrepareInto(&p, sc, q, Options{Mode: ModeSaat, K: 10}); err != nil {
-			t.Fatal(err)
+	for _, accumulators := range saat.Accumulators() {
+		ask := func() {
+			if err := s.PrepareInto(&p, sc, q, Options{Mode: ModeSaat, K: 10, Accumulators: accumulators}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := p.Run(t.Context(), sc, hits); err != nil {
+				t.Fatal(err)
+			}
 		}
-		if _, err := p.Run(t.Context(), sc, hits); err != nil {
-			t.Fatal(err)
+		ask()
+		if n := testing.AllocsPerRun(20, ask); n != 0 {
+			t.Errorf("%s: %v allocations", accumulators, n)
 		}
-	}
-	ask()
-	if n := testing.AllocsPerRun(20, ask); n != 0 {
-		t.Errorf("%v allocations", n)
 	}
 }

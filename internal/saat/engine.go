@@ -14,6 +14,7 @@ import (
 // ready: New makes one.
 type Engine struct {
 	variant Variant
+	name    string // of the variant
 
 	input     input
 	selection selection
@@ -38,7 +39,7 @@ func New(v Variant) (*Engine, error) {
 	if err := v.normalise(); err != nil {
 		return nil, err
 	}
-	e := &Engine{variant: v, windowBytes: windowBytes}
+	e := &Engine{variant: v, name: v.String(), windowBytes: windowBytes}
 	if v.heaped() {
 		e.heaped = newHeaped(v)
 	}
@@ -47,6 +48,9 @@ func New(v Variant) (*Engine, error) {
 
 // Variant returns the variant, with defaults filled in.
 func (e *Engine) Variant() Variant { return e.variant }
+
+// Name returns the variant's name, Variant.String, without making it anew.
+func (e *Engine) Name() string { return e.name }
 
 // Counters returns what a Counted variant counted since New.
 func (e *Engine) Counters() Counters { return e.counters }

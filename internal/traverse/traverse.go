@@ -130,13 +130,21 @@ func Default(mode Mode) Traversal {
 	return nil // not reached: every mode has one
 }
 
+// Named returns the traversal of the given mode and name, and whether there is one.
+func Named(mode Mode, name string) (Traversal, bool) {
+	for _, t := range traversals {
+		if t.Mode() == mode && t.Name() == name {
+			return t, true
+		}
+	}
+	return nil, false
+}
+
 // Lookup returns the traversal of the given mode and name, or an error that
 // wraps base.ErrBadInput and lists the names there are.
 func Lookup(mode Mode, name string) (Traversal, error) {
-	for _, t := range traversals {
-		if t.Mode() == mode && t.Name() == name {
-			return t, nil
-		}
+	if t, ok := Named(mode, name); ok {
+		return t, nil
 	}
 	return nil, fmt.Errorf("traversal %q for mode %s (there are: %s): %w", name, mode, strings.Join(Names(mode), ", "), base.ErrBadInput)
 }
