@@ -165,6 +165,11 @@ func (ix *Index) beginSearch(ctx context.Context, opts []SearchOption) (*search,
 func (s *search) prepare(text string) (plan *exec.Plan, notes []string, err error) {
 	began := time.Now()
 	var node query.Node
+	if !s.snapshot.Options.Weighted() && query.IsWeights(text) {
+		if _, err := query.ParseWeights(text); err == nil {
+			notes = append(notes, "the query is a vector of terms and weights, but the index is one of texts: it is taken for words")
+		}
+	}
 	switch {
 	case s.snapshot.Options.Weighted() && query.IsWeights(text):
 		if node, err = query.ParseWeights(text); err != nil {
