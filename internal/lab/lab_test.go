@@ -7,7 +7,9 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -100,6 +102,21 @@ func TestRunRefusesAnEmptyCell(t *testing.T) {
 	}
 	if _, err := quickEnv(t).Run(t.Context(), e); err == nil || !strings.Contains(err.Error(), `row "a", column "b"`) {
 		t.Errorf("error %v, want the place of the cell", err)
+	}
+}
+
+// What the build does not record, the checkout tells; other folders tell nothing.
+func TestRevisionOfTheCheckout(t *testing.T) {
+	if got := checkedOut(); got != "unknown" && !regexp.MustCompile(`^[0-9a-f]{12}( with changes)?, of the checkout it ran in$`).MatchString(got) {
+		t.Errorf("here: %q", got)
+	} else if _, err := os.Stat("../../.git"); err == nil && got == "unknown" {
+		if _, err := exec.LookPath("git"); err == nil {
+			t.Error("a checkout, and its revision is unknown")
+		}
+	}
+	t.Chdir(t.TempDir())
+	if got := checkedOut(); got != "unknown" {
+		t.Errorf("elsewhere: %q", got)
 	}
 }
 

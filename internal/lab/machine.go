@@ -2,6 +2,8 @@ package lab
 
 import (
 	"os"
+	"os/exec"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"strconv"
@@ -53,12 +55,13 @@ func load() float64 {
 	return v
 }
 
-// commit returns the revision that the program was built of, "unknown" if it was
-// built outside a checkout.
+// commit returns the revision that the program was built of. If the build did not
+// record it, it is that of the checkout in which the program runs, and "unknown"
+// outside of one.
 func commit() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return "unknown"
+		return checkedOut()
 	}
 	revision, modified := "", ""
 	for _, s := range info.Settings {
@@ -70,7 +73,28 @@ func commit() string {
 		}
 	}
 	if revision == "" {
-		return "unknown"
+		return checkedOut()
 	}
 	return revision + modified
+}
+
+// checkedOut returns the revision of the checkout of this module in which the
+// program runs, "unknown" if it does not.
+func checkedOut() string {
+	git := func(args ...string) string {
+		out, err := exec.Command("git", args...).Output()
+		if err != nil {
+			return ""
+		}
+		return strings.TrimSpace(string(out))
+	}
+	module, err := os.ReadFile(filepath.Join(git("rev-parse", "--show-toplevel"), "go.mod"))
+	revision := git("rev-parse", "--short=12", "HEAD")
+	if err != nil || revision == "" || !strings.HasPrefix(string(module), "module github.com/griffin-search/griffin\n") {
+		return "unknown"
+	}
+	if git("status", "--porcelain", "--untracked-files=no") != "" {
+		revision += " with changes"
+	}
+	return revision + ", of the checkout it ran in"
 }
