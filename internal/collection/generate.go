@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/index"
@@ -43,11 +44,17 @@ func (o *Options) fill() error {
 	return err
 }
 
+// phase returns what reports the progress of a phase, from any goroutine, to
+// Progress, one call at a time.
 func (o *Options) phase(name string) func(done, total int64) {
+	if o.Progress == nil {
+		return func(int64, int64) {}
+	}
+	var mu sync.Mutex
 	return func(done, total int64) {
-		if o.Progress != nil {
-			o.Progress(name, done, total)
-		}
+		mu.Lock()
+		defer mu.Unlock()
+		o.Progress(name, done, total)
 	}
 }
 
