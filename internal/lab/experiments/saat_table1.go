@@ -16,7 +16,7 @@ func saatTable1() lab.Experiment {
 		Ours: "The same variants of Griffin's engine on " + saatCollection + "; the least of two rounds over the first queries. The row of JASS is the way " +
 			"in which JASS works, in our engine. Below stands Griffin's default: accumulators as narrow as a query allows, window by window, without a heap.",
 		Differs: "Go arrays are bounds-checked unless the compiler knows the length, which is what the static array gains here. " +
-			"Equal scores are ordered by DocID, so that every variant has the same answer.",
+			"Equal scores are ordered by DocID, so that every variant has the same answer." + saatQueries,
 		Budget: 5 * time.Minute,
 		Run:    runSaatTable1,
 	}

@@ -14,7 +14,7 @@ func saatTable2() lab.Experiment {
 		Did:  "How often each clause of Algorithm 1 ran over 20,000 queries on .GOV2.",
 		Ours: "The same counts of Griffin's engine with Algorithm 1 on " + saatCollection + ".",
 		Differs: "Counts grow with the queries and their postings: compare the shares. In 20,000 queries of k = 10 the first clause ran about 10 times a query. " +
-			"A document whose sum equals the least of the heap stays outside here if its DocID is higher; it is counted in the last row.",
+			"A document whose sum equals the least of the heap stays outside here if its DocID is higher; it is counted in the last row." + saatQueries,
 		Budget: 2 * time.Minute,
 		Run: func(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 			n, err := countClauses(ctx, env, 1)
