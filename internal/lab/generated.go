@@ -97,7 +97,7 @@ func (env *Env) Generated(ctx context.Context, s Spec) (*Collection, []Query, er
 }
 
 // Impacts returns the impact-ordered lists of a collection that Generated
-// returned, and makes them with the given codec if there are none: 8-bit impacts
+// returned, and makes them with the given codec and no bitmaps if there are none: 8-bit impacts
 // by BM25.
 func (env *Env) Impacts(ctx context.Context, c *Collection, codec string) (*impact.Index, error) {
 	lists, err := c.Snapshot.Impacts()
@@ -110,7 +110,7 @@ func (env *Env) Impacts(ctx context.Context, c *Collection, codec string) (*impa
 			return err
 		}
 		defer func() { err = errors.Join(err, ix.Close()) }()
-		_, err = ix.BuildImpacts(ctx, index.ImpactOptions{Codec: codec, Progress: func(done, total int64) {
+		_, err = ix.BuildImpacts(ctx, index.ImpactOptions{Codec: codec, BitmapBits: -1, Progress: func(done, total int64) {
 			if env.config.Progress != nil {
 				env.config.Progress(c.Name+": impacts", done, total)
 			}

@@ -11,7 +11,7 @@ import (
 
 // saatCollection says what the experiments of saat run on.
 const saatCollection = "a generated collection of 25,205,179 documents like .GOV2, 3.74 million postings a query, with 8-bit impacts by BM25 " +
-	"(k1 = 0.9, b = 0.4) in segments packed by QMX, or bitmaps where these take at most 16 bits a posting, k = 10, to completion, the first 100 queries"
+	"(k1 = 0.9, b = 0.4) in segments packed by QMX, without the bitmaps that Griffin uses otherwise, k = 10, to completion, the first 100 queries"
 
 // saatQueries says where the queries of the experiments of saat differ.
 const saatQueries = " The paper's queries are those of TREC's Million Query track, with 18.9 million postings each by its Table 2; " +
