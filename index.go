@@ -73,6 +73,10 @@ func Open(dir string, opts ...Option) (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
+	if cfg.bm25 != nil && ix.Options().Weighted() {
+		err := fmt.Errorf("index %s is one of weights, in whose scores BM25 plays no part: %w", dir, ErrBadInput)
+		return nil, errors.Join(err, ix.Close())
+	}
 	return newIndex(ix, cfg)
 }
 
