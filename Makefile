@@ -55,7 +55,7 @@ fuzz: ## each fuzz target for FUZZTIME (5s)
 	@.ci/fuzz $(FUZZTIME)
 
 .PHONY: lint
-lint: $(TOOLS) tidy-check generate-check ## formatting, vet (also arm64), golangci-lint, go.mod, generated files
+lint: $(TOOLS) tidy-check generate-check kernels-check ## formatting, vet (also arm64), golangci-lint, go.mod, generated files, kernels
 	@out=$$($(BIN)/gofumpt -l $$(git ls-files -co --exclude-standard '*.go')); \
 		[ -z "$$out" ] || { echo "not formatted (make fmt):"; echo "$$out"; exit 1; }
 	go vet ./...
@@ -67,8 +67,18 @@ lint: $(TOOLS) tidy-check generate-check ## formatting, vet (also arm64), golang
 	cd bench/peers && ../../$(BIN)/golangci-lint run ./...
 
 .PHONY: fmt
-fmt: $(BIN)/gofumpt ## format all Go files
+fmt: $(BIN)/gofumpt ## format all Go files, kernels and the emulator
 	$(BIN)/gofumpt -w $$(git ls-files -co --exclude-standard '*.go')
+	clang-format-19 -i $$(git ls-files -co --exclude-standard '*.cu' '*.cuh' '*.cpp' '*.hpp')
+
+.PHONY: kernels
+kernels: ## compile the GPU kernels to internal/gpu/*/image/*.ptx (FAMILY=… for some; needs clang-19)
+	@.ci/kernels $(FAMILY)
+
+.PHONY: kernels-check
+kernels-check: ## the GPU kernels are formatted, and their images are what make kernels writes
+	@clang-format-19 --dry-run --Werror $$(git ls-files -co --exclude-standard '*.cu' '*.cuh' '*.cpp' '*.hpp')
+	@.ci/kernels --check
 
 .PHONY: generate
 generate: ## write generated files anew
@@ -107,6 +117,10 @@ bench: ## Go benchmarks of all packages; compare two outputs with .build/bin/ben
 bench-codecs: ## decode speed of all codecs (INDEX=… for its lists too), into docs/benchmarks
 	go run ./bench/codecs $(if $(INDEX),-index $(INDEX)) -commit "$$(git describe --always --dirty)" \
 		-json docs/benchmarks/codecs.json -markdown docs/benchmarks/codecs.md
+
+.PHONY: device-bundle
+device-bundle: ## all that a machine with a GPU needs, into .device: binaries, tests, a base index, bench/gpu/run
+	bench/gpu/bundle $(or $(DATA),../shared/data) .device
 
 .PHONY: cover
 cover: ## test coverage as .build/cover.html
