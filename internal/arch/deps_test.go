@@ -16,6 +16,7 @@ var layers = [][]string{
 	0: {
 		"internal/base", "internal/invariant", "internal/vfs",
 		"internal/simd", "internal/simd/bitpack", "internal/simd/bitpack/genunpack", "internal/simd/eliasfano", "internal/simd/line", "internal/simd/pfor", "internal/simd/qmx", "internal/simd/scoring", "internal/simd/accumulate", "internal/contraction",
+		"internal/gpu/cuda",
 	},
 	1: {
 		"codec", "internal/score", "internal/topk", "internal/analysis",
@@ -43,6 +44,7 @@ var sideways = []struct{ from, to, why string }{
 	{"internal/simd/line", "internal/simd", "kernels ask which instructions there are"},
 	{"internal/simd/scoring", "internal/simd", "kernels ask which instructions there are"},
 	{"internal/simd/accumulate", "internal/simd", "kernels ask which instructions there are"},
+	{"internal/gpu/cuda", "internal/invariant", "a broken contract of the driver is a bug"},
 	{"internal/segment", "internal/postings", "a segment is made of posting lists"},
 	{"internal/lab/experiments", "internal/lab", "experiments are written against the lab"},
 }
@@ -55,7 +57,8 @@ var restricted = []struct {
 	why  string
 }{
 	{"C", nil, "Griffin builds without a C toolchain"},
-	{"unsafe", []string{"internal/index", "internal/postings", "internal/segment", "internal/vfs/vfstest"}, "views into mapped bytes stay below the planner"},
+	{"unsafe", []string{"internal/gpu/cuda", "internal/index", "internal/postings", "internal/segment", "internal/vfs/vfstest"}, "views into mapped bytes stay below the planner, addresses for the GPU's driver in its package"},
+	{"github.com/ebitengine/purego", []string{"internal/gpu/cuda"}, "what is loaded at run time goes through one package"},
 }
 
 // testSupport reports whether pkg exists for tests only: internal/arch,

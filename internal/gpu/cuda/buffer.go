@@ -1,0 +1,151 @@
+package cuda
+
+import (
+	"fmt"
+	"unsafe"
+)
+
+// Ptr is a device address of T's: what a kernel's parameter struct holds where
+// the CUDA side has a pointer. 8 bytes; the zero Ptr is null.
+type Ptr[T any] uint64
+
+// Buffer is device memory of Len values of type T (a plain number, or a struct
+// or array of them), or a part of one. It is a value that names the memory; the
+// zero Buffer has length 0 and may be freed.
+type Buffer[T any] struct {
+	device *Device
+	ptr    Ptr[T]
+	length int
+	part   bool // made by Slice: cannot be freed
+}
+
+// kind says how memory was allocated, and so how it is freed.
+type kind uint8
+
+const (
+	deviceMemory kind = iota
+	hostMemory
+	registeredMemory
+)
+
+func (k kind) String() string { return [...]string{"device", "page-locked", "registered"}[k] }
+
+// allocation is what a Device knows of memory that is not yet freed.
+type allocation struct {
+	kind      kind
+	sizeBytes int64
+}
+
+// Alloc allocates device memory for n T's, not initialised. It waits for the
+// device and takes tens of microseconds: for what lives long. The error is
+// ErrOutOfMemory when there is no room. n = 0 gives an empty buffer.
+func Alloc[T any](d *Device, n int) (Buffer[T], error) {
+	return alloc[T](d, nil, n)
+}
+
+// AllocAsync allocates device memory for n T's from the device's pool, in the
+// order of the stream: work that is put into s later may use it, other streams
+// once they wait for an event recorded in s after this call. About a microsecond
+// when the pool has room.
+func AllocAsync[T any](s *Stream, n int) (Buffer[T], error) {
+	return alloc[T](s.device, s, n)
+}
+
+func alloc[T any](d *Device, s *Stream, n int) (Buffer[T], error) {
+	if err := checkPlain[T]("Alloc"); err != nil {
+		return Buffer[T]{}, err
+	}
+	size := unsafe.Sizeof(*new(T))
+	if n < 0 || uint64(n) > (1<<48)/uint64(size) {
+		return Buffer[T]{}, misuse("Alloc", "%d elements of %d bytes", n, size)
+	}
+	if err := d.Err(); err != nil || n == 0 {
+		return Buffer[T]{device: d}, err
+	}
+	sizeBytes := uintptr(n) * size
+	out := new(uint64)
+	f, code := fnMemAlloc, Success
+	if s == nil {
+		code = d.try(f, uintptr(unsafe.Pointer(out)), sizeBytes)
+	} else {
+		f = fnMemAllocAsync
+		code = d.try(f, uintptr(unsafe.Pointer(out)), sizeBytes, s.handle)
+	}
+	if code != Success {
+		return Buffer[T]{}, d.fail(f, fmt.Sprintf("of %d bytes", sizeBytes), code)
+	}
+	d.remember(*out, allocation{deviceMemory, int64(sizeBytes)})
+	return Buffer[T]{device: d, ptr: Ptr[T](*out), length: n}, nil
+}
+
+// Free gives the memory back. It waits until the device has ended all work that
+// was put into it before. A second Free, or one of a part, is a misuse.
+func (b Buffer[T]) Free() error { return b.free(nil) }
+
+// FreeAsync gives the memory back when the work now in s has ended; no other
+// stream may use it after that. It does not wait.
+func (b Buffer[T]) FreeAsync(s *Stream) error { return b.free(s) }
+
+func (b Buffer[T]) free(s *Stream) error {
+	if b.part {
+		return misuse("Free", "a part of a buffer cannot be freed")
+	}
+	if b.ptr == 0 {
+		return nil
+	}
+	if err := b.device.forget(uint64(b.ptr), deviceMemory); err != nil {
+		return err
+	}
+	if s == nil {
+		return b.device.call(fnMemFree, "", uintptr(b.ptr))
+	}
+	return b.device.call(fnMemFreeAsync, "", uintptr(b.ptr), s.handle)
+}
+
+// Slice is the part [from, to) of b. It panics as a Go slice does if that is not
+// inside b. It names the same memory and must not be freed.
+func (b Buffer[T]) Slice(from, to int) Buffer[T] {
+	if from < 0 || to < from || to > b.length {
+		panic(fmt.Sprintf("cuda: slice bounds out of range [%d:%d] with length %d", from, to, b.length))
+	}
+	b.ptr += Ptr[T](uintptr(from) * unsafe.Sizeof(*new(T)))
+	b.length = to - from
+	b.part = true
+	return b
+}
+
+// Ptr is the device address, for a kernel's parameters.
+func (b Buffer[T]) Ptr() Ptr[T] { return b.ptr }
+
+// Len is the number of T's.
+func (b Buffer[T]) Len() int { return b.length }
+
+// SizeBytes is the size of the memory.
+func (b Buffer[T]) SizeBytes() int64 { return int64(b.length) * int64(unsafe.Sizeof(*new(T))) }
+
+// IsZero reports whether b names no memory at all.
+func (b Buffer[T]) IsZero() bool { return b.ptr == 0 }
+
+// remember notes memory that the caller has to free.
+func (d *Device) remember(address uint64, a allocation) {
+	d.mutex.Lock()
+	d.live[address] = a
+	d.mutex.Unlock()
+}
+
+// forget strikes memory off; it is a misuse if it is not there to be freed.
+func (d *Device) forget(address uint64, k kind) error {
+	d.mutex.Lock()
+	a, ok := d.live[address]
+	if ok && a.kind == k {
+		delete(d.live, address)
+	}
+	d.mutex.Unlock()
+	switch {
+	case !ok:
+		return misuse("Free", "%s memory at %#x is not allocated, or was freed before", k, address)
+	case a.kind != k:
+		return misuse("Free", "memory at %#x is %s memory, not %s", address, a.kind, k)
+	}
+	return nil
+}

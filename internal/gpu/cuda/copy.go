@@ -1,0 +1,79 @@
+package cuda
+
+import (
+	"fmt"
+	"runtime"
+	"unsafe"
+)
+
+// CopyToDevice puts a copy of src to the first len(src) values of dst into s. It
+// is asynchronous if src lies in a HostBuffer or in registered memory: then src
+// must stay as it is until the copy has ended. From other memory the driver has
+// read src when CopyToDevice returns, and waits for s before it does.
+func CopyToDevice[T any](s *Stream, dst Buffer[T], src []T) error {
+	if err := s.checkCopy("CopyToDevice", dst.device, dst.length, len(src)); err != nil || len(src) == 0 {
+		return err
+	}
+	size := uintptr(len(src)) * unsafe.Sizeof(src[0])
+	code := s.device.try(fnMemcpyHtoDAsync, uintptr(dst.ptr), uintptr(unsafe.Pointer(unsafe.SliceData(src))), size, s.handle)
+	return s.copied(fnMemcpyHtoDAsync, code, size)
+}
+
+// CopyToHost puts a copy of src to the first Len values of dst into s. It is
+// asynchronous if dst lies in a HostBuffer or in registered memory: then dst
+// holds the values when the copy has ended. To other memory it waits for s.
+func CopyToHost[T any](s *Stream, dst []T, src Buffer[T]) error {
+	if err := s.checkCopy("CopyToHost", src.device, len(dst), src.length); err != nil || src.length == 0 {
+		return err
+	}
+	size := uintptr(src.SizeBytes())
+	code := s.device.try(fnMemcpyDtoHAsync, uintptr(unsafe.Pointer(unsafe.SliceData(dst))), uintptr(src.ptr), size, s.handle)
+	runtime.KeepAlive(dst)
+	return s.copied(fnMemcpyDtoHAsync, code, size)
+}
+
+// CopyDevice puts a copy of src to the first src.Len values of dst into s. The
+// two must not overlap.
+func CopyDevice[T any](s *Stream, dst, src Buffer[T]) error {
+	if err := s.checkCopy("CopyDevice", dst.device, dst.length, src.length); err != nil || src.length == 0 {
+		return err
+	}
+	size := uintptr(src.SizeBytes())
+	return s.copied(fnMemcpyDtoDAsync, s.device.try(fnMemcpyDtoDAsync, uintptr(dst.ptr), uintptr(src.ptr), size, s.handle), size)
+}
+
+// Fill puts into s that every byte of b becomes value.
+func Fill[T any](s *Stream, b Buffer[T], value uint8) error {
+	if err := s.checkCopy("Fill", b.device, 0, 0); err != nil || b.length == 0 {
+		return err
+	}
+	size := uintptr(b.SizeBytes())
+	return s.copied(fnMemsetD8Async, s.device.try(fnMemsetD8Async, uintptr(b.ptr), uintptr(value), size, s.handle), size)
+}
+
+// FillWords puts into s that every word of b becomes value.
+func FillWords(s *Stream, b Buffer[uint32], value uint32) error {
+	if err := s.checkCopy("FillWords", b.device, 0, 0); err != nil || b.length == 0 {
+		return err
+	}
+	return s.copied(fnMemsetD32Async, s.device.try(fnMemsetD32Async, uintptr(b.ptr), uintptr(value), uintptr(b.length), s.handle), uintptr(b.SizeBytes()))
+}
+
+// checkCopy reports a copy of n values to room for fewer, or on another device.
+func (s *Stream) checkCopy(call string, d *Device, room, n int) error {
+	switch {
+	case n > room:
+		return misuse(call, "%d values into room for %d", n, room)
+	case d != nil && d != s.device:
+		return misuse(call, "the buffer and the stream are of two devices")
+	}
+	return nil
+}
+
+// copied makes the error of a copy of size bytes; it allocates nothing on success.
+func (s *Stream) copied(f function, code Code, size uintptr) error {
+	if code == Success {
+		return nil
+	}
+	return s.device.fail(f, fmt.Sprintf("of %d bytes", size), code)
+}

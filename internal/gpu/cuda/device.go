@@ -1,0 +1,175 @@
+package cuda
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+)
+
+// Device is an opened device: its primary context, retained. All methods are
+// safe for concurrent use; each makes the context current on its OS thread for
+// the call.
+type Device struct {
+	lib     *Library
+	info    Info
+	handle  uintptr // CUdevice
+	context uintptr // CUcontext
+	pool    uintptr // CUmemoryPool, the device's default one
+
+	failed atomic.Pointer[Error]  // the first sticky error, or that the device was closed
+	faults atomic.Pointer[Faults] // errors that a test has ordered, or nil
+
+	mutex sync.Mutex
+	live  map[uint64]allocation // by address; device and host memory apart by kind
+	items int                   // modules, streams, events and graphs not yet closed
+}
+
+// Open retains the primary context of a device. The error is ErrUnavailable if
+// the device cannot be used (Info.Unusable), and the driver's otherwise.
+func (l *Library) Open(ordinal int) (*Device, error) {
+	info, handle, err := l.describe(ordinal)
+	if err != nil {
+		return nil, err
+	}
+	if why := info.Unusable(); why != "" {
+		return nil, unavailable("open", "device %d (%s) is not used: %s", ordinal, info.Name, why)
+	}
+	d := &Device{lib: l, info: info, handle: handle, live: map[uint64]allocation{}}
+	out := new(uintptr)
+	if err := l.check(fnPrimaryCtxRetain, d.name(), l.call(fnPrimaryCtxRetain, uintptr(unsafe.Pointer(out)), handle)); err != nil {
+		return nil, err
+	}
+	d.context = *out
+	if err := d.call(fnDeviceGetDefaultMemPool, "", uintptr(unsafe.Pointer(out)), handle); err != nil {
+		return nil, d.abandon(err)
+	}
+	d.pool = *out
+	if err := d.SetPoolThreshold(keepAll); err != nil {
+		return nil, d.abandon(err)
+	}
+	return d, nil
+}
+
+func (d *Device) abandon(err error) error {
+	d.lib.call(fnPrimaryCtxRelease, d.handle)
+	return err
+}
+
+func (d *Device) name() string { return fmt.Sprintf("device %d", d.info.Ordinal) }
+
+// Info describes the device.
+func (d *Device) Info() Info { return d.info }
+
+// Library returns the library that the device was opened from.
+func (d *Device) Library() *Library { return d.lib }
+
+// Err returns the error that made the device useless, or nil. It stays: after a
+// lost device or a kernel that died, every call on the device returns it at once.
+func (d *Device) Err() error {
+	if e := d.failed.Load(); e != nil {
+		return e
+	}
+	return nil
+}
+
+// Close waits for the device's work and releases the context. What was allocated
+// or created on the device and not freed is a misuse, reported after the release.
+// Close of a failed device releases it and returns no error of the driver.
+func (d *Device) Close() error {
+	closed := &Error{Call: "close", Code: Misuse, Detail: d.name() + " is closed"}
+	err := d.Synchronize()
+	before := d.failed.Swap(closed)
+	switch {
+	case before == nil:
+	case before.Code == Misuse:
+		return misuse("close", "%s was closed before", d.name())
+	default:
+		err = nil
+	}
+	if e := d.lib.check(fnPrimaryCtxRelease, d.name(), d.lib.call(fnPrimaryCtxRelease, d.handle)); e != nil && before == nil && err == nil {
+		err = e
+	}
+	if n, sizeBytes := d.Live(); before == nil && err == nil && n > 0 {
+		return misuse("close", "%s: %d objects (memory: %d bytes) are not freed", d.name(), n, sizeBytes)
+	}
+	return err
+}
+
+// MemInfo returns the device memory that is free, for all processes together, and
+// all that there is.
+func (d *Device) MemInfo() (freeBytes, totalBytes uint64, err error) {
+	out := new([2]uint64)
+	if err := d.call(fnMemGetInfo, "", uintptr(unsafe.Pointer(&out[0])), uintptr(unsafe.Pointer(&out[1]))); err != nil {
+		return 0, 0, err
+	}
+	return out[0], out[1], nil
+}
+
+// Synchronize waits until all work of the context has ended.
+func (d *Device) Synchronize() error { return d.call(fnCtxSynchronize, "") }
+
+// Live counts what was allocated or created on the device and not yet freed:
+// buffers, modules, streams, events and graphs; and the bytes of the buffers,
+// page-locked host memory included.
+func (d *Device) Live() (objects int, sizeBytes int64) {
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	for _, a := range d.live {
+		sizeBytes += a.sizeBytes
+	}
+	return len(d.live) + d.items, sizeBytes
+}
+
+func (d *Device) created(n int) {
+	d.mutex.Lock()
+	d.items += n
+	d.mutex.Unlock()
+}
+
+// call makes the context current, calls driver function f and unlocks the
+// thread. about is for the error. It allocates nothing unless it fails.
+//
+//go:uintptrescapes
+func (d *Device) call(f function, about string, args ...uintptr) error {
+	code := d.try(f, args...)
+	if code == Success {
+		return nil
+	}
+	return d.fail(f, about, code)
+}
+
+// try is call for callers that expect some codes, such as NotReady; any other
+// they pass on to fail. Misuse means that the device has failed before.
+//
+//go:uintptrescapes
+func (d *Device) try(f function, args ...uintptr) Code {
+	if d.failed.Load() != nil {
+		return Misuse
+	}
+	if faults := d.faults.Load(); faults != nil {
+		if code := faults.take(f); code != Success {
+			return code
+		}
+	}
+	runtime.LockOSThread()
+	code := d.lib.call(fnCtxSetCurrent, d.context)
+	if code == Success {
+		code = d.lib.call(f, args...)
+	}
+	runtime.UnlockOSThread()
+	return code
+}
+
+// fail makes the error of a code, and marks the device failed if it is sticky.
+func (d *Device) fail(f function, about string, code Code) error {
+	if code == Misuse {
+		return d.failed.Load()
+	}
+	err := d.lib.check(f, about, code)
+	if code.sticky() {
+		d.failed.CompareAndSwap(nil, err)
+	}
+	return err
+}

@@ -1,0 +1,58 @@
+package cuda
+
+import (
+	"time"
+	"unsafe"
+)
+
+// Event is a point in a stream's work that has happened or not.
+type Event struct {
+	device *Device
+	handle uintptr
+	timing bool
+}
+
+// NewEvent makes an event. With timing it also keeps when it happened, for
+// Elapsed; without it is cheaper.
+func (d *Device) NewEvent(timing bool) (*Event, error) {
+	e := &Event{device: d, timing: timing}
+	flags := uintptr(eventDisableTiming)
+	if timing {
+		flags = 0
+	}
+	if err := d.call(fnEventCreate, "", uintptr(unsafe.Pointer(&e.handle)), flags); err != nil {
+		return nil, err
+	}
+	d.created(1)
+	return e, nil
+}
+
+// Elapsed is the device's time from one event to e, in steps of about half a
+// microsecond. Both must have timing and have happened (Synchronize).
+func (e *Event) Elapsed(from *Event) (time.Duration, error) {
+	if !e.timing || !from.timing {
+		return 0, misuse("Elapsed", "the event was made without timing")
+	}
+	milliseconds := new(float32)
+	if err := e.device.call(fnEventElapsedTime, "", uintptr(unsafe.Pointer(milliseconds)), from.handle, e.handle); err != nil {
+		return 0, err
+	}
+	return time.Duration(float64(*milliseconds) * float64(time.Millisecond)), nil
+}
+
+// Query reports whether e has happened. An event that was never recorded has.
+func (e *Event) Query() (done bool, err error) { return e.device.done(fnEventQuery, e.handle) }
+
+// Synchronize waits until e has happened.
+func (e *Event) Synchronize() error { return e.device.call(fnEventSynchronize, "", e.handle) }
+
+// Close gives the event back.
+func (e *Event) Close() error {
+	handle := e.handle
+	if handle == 0 {
+		return misuse("Close", "event was closed before")
+	}
+	e.handle = 0
+	e.device.created(-1)
+	return e.device.call(fnEventDestroy, "", handle)
+}

@@ -1,0 +1,82 @@
+package cuda
+
+import "sync"
+
+// Faults makes driver calls of a device fail as ordered: test equipment, so that
+// every error path can be taken on any machine, on a real GPU too. The driver
+// does not see a call that fails so. Safe for concurrent use.
+type Faults struct {
+	mutex  sync.Mutex
+	counts [numFunctions]int
+	orders []order
+}
+
+type order struct {
+	f     function
+	every bool
+	nth   int
+	code  Code
+}
+
+// InjectFaults puts faults between the device and its driver until it is called
+// with nil. Counting starts at 0 in each Faults.
+func (d *Device) InjectFaults(faults *Faults) { d.faults.Store(faults) }
+
+// Fail orders that the nth call of a driver function from now on fails with code;
+// nth counts from 1, and 0 is every call. call is the exported name, such as
+// "cuMemAlloc_v2" (Functions lists them), or "" for any function. A code that is
+// sticky for the driver makes the device failed as the real one does. Fail
+// panics if no function has that name.
+func (f *Faults) Fail(call string, nth int, code Code) {
+	o := order{f: numFunctions, every: nth == 0, code: code}
+	if call != "" {
+		for o.f = 0; o.f < numFunctions && functionNames[o.f] != call; o.f++ {
+		}
+		if o.f == numFunctions {
+			panic("cuda: there is no driver function " + call + " to fail")
+		}
+	}
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	o.nth = f.count(o.f) + nth
+	f.orders = append(f.orders, o)
+}
+
+// count is the calls of a function so far; of all functions for numFunctions.
+func (f *Faults) count(fn function) int {
+	if fn < numFunctions {
+		return f.counts[fn]
+	}
+	sum := 0
+	for _, c := range f.counts {
+		sum += c
+	}
+	return sum
+}
+
+// Calls returns how often each driver function was called through these Faults,
+// the failed calls included. Functions that were not called are left out.
+func (f *Faults) Calls() map[string]int {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	calls := map[string]int{}
+	for fn, n := range f.counts {
+		if n > 0 {
+			calls[functionNames[fn]] = n
+		}
+	}
+	return calls
+}
+
+// take counts a call and returns the code that it is to fail with.
+func (f *Faults) take(fn function) Code {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	f.counts[fn]++
+	for _, o := range f.orders {
+		if (o.f == fn || o.f == numFunctions) && (o.every || o.nth == f.count(o.f)) {
+			return o.code
+		}
+	}
+	return Success
+}

@@ -1,0 +1,48 @@
+package cuda
+
+import (
+	"math"
+	"runtime"
+	"unsafe"
+)
+
+// Dim is the shape of a grid in blocks or of a block in threads.
+type Dim struct{ X, Y, Z uint32 }
+
+// D1 is a shape of one dimension. An x that no grid can have makes a Dim that the
+// driver refuses.
+func D1(x int) Dim {
+	if x < 0 || int64(x) > math.MaxUint32 {
+		return Dim{math.MaxUint32, 1, 1}
+	}
+	return Dim{uint32(x), 1, 1}
+}
+
+// Launch puts a kernel into a stream: grid blocks of block threads with
+// sharedBytes of dynamic shared memory each. P mirrors the struct that is the
+// kernel's one parameter; *params is copied before Launch returns. Launch does
+// not wait for the kernel and allocates nothing. What the kernel does wrong shows
+// in a later call on the device.
+func Launch[P any](s *Stream, k *Kernel, grid, block Dim, sharedBytes int, params *P) error {
+	size := unsafe.Sizeof(*params)
+	if int(size) != k.paramBytes {
+		return misuse("Launch", "%s: parameters of %d bytes; the kernel takes %d", k.name, size, k.paramBytes)
+	}
+	copy(unsafe.Slice((*byte)(unsafe.Pointer(&s.scratch.params)), maxParamBytes), unsafe.Slice((*byte)(unsafe.Pointer(params)), size))
+	return s.launch(k, grid, block, sharedBytes)
+}
+
+// launch launches k with the parameters in the stream's scratch.
+func (s *Stream) launch(k *Kernel, grid, block Dim, sharedBytes int) error {
+	if s.device != k.device {
+		return misuse("Launch", "%s: the kernel and the stream are of two devices", k.name)
+	}
+	// The addresses are the heap's, where nothing moves: no conversion stands in
+	// the argument list, which would make it escape.
+	params := uintptr(unsafe.Pointer(&s.scratch.pointers))
+	err := s.device.call(fnLaunchKernel, k.name, k.handle,
+		uintptr(grid.X), uintptr(grid.Y), uintptr(grid.Z), uintptr(block.X), uintptr(block.Y), uintptr(block.Z),
+		uintptr(sharedBytes), s.handle, params, 0)
+	runtime.KeepAlive(s)
+	return err
+}

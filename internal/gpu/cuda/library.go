@@ -1,0 +1,186 @@
+package cuda
+
+import (
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+)
+
+// LibraryVariable is the environment variable that names the driver library, a
+// path or a file name; it overrides the places where Load looks.
+const LibraryVariable = "GRIFFIN_CUDA_LIBRARY"
+
+// minDriverVersion is CUDA 12.0, the first that takes PTX 8.0.
+const minDriverVersion = 12000
+
+// driverPaths is where Load looks: first as the system's loader does, then where
+// containers, WSL and NixOS put the driver.
+var driverPaths = []string{
+	"libcuda.so.1",
+	"/usr/lib/x86_64-linux-gnu/libcuda.so.1",
+	"/usr/lib/aarch64-linux-gnu/libcuda.so.1",
+	"/usr/lib64/libcuda.so.1",
+	"/usr/local/nvidia/lib64/libcuda.so.1",
+	"/usr/lib/wsl/lib/libcuda.so.1",
+	"/run/opengl-driver/lib/libcuda.so.1",
+}
+
+// Library is a loaded driver library. It is never unloaded: the driver does not
+// survive that. Safe for concurrent use.
+type Library struct {
+	path    string
+	handle  uintptr
+	version int // 1000*major + 10*minor
+
+	// addresses[f] is the address of driver function f, 0 until it is first
+	// called and missing if the library lacks it.
+	addresses [numFunctions]atomic.Uintptr
+}
+
+// missing marks a function that the library does not export. No function is there.
+const missing = 1
+
+var (
+	loadMutex sync.Mutex
+	loaded    = map[string]*Library{}
+)
+
+// Load loads and initialises the driver library at path, or, if path is "", the
+// one that LibraryVariable names, or the system's. Loading costs about 0.3 s the
+// first time; later calls return the same Library.
+//
+// Any error is an *Error that is ErrUnavailable: it says where the library was
+// looked for, or what the driver said.
+func Load(path string) (*Library, error) {
+	if noDriver != "" {
+		return nil, unavailable("load", "%s", noDriver)
+	}
+	paths, note := []string{path}, ""
+	if path == "" {
+		paths = driverPaths
+		if env := os.Getenv(LibraryVariable); env != "" {
+			paths, note = []string{env}, " ("+LibraryVariable+")"
+		}
+	}
+	loadMutex.Lock()
+	defer loadMutex.Unlock()
+	if l := loaded[paths[0]]; l != nil {
+		return l, nil
+	}
+	var reason string
+	for i, p := range paths {
+		handle, err := openNative(p)
+		if err != nil {
+			if i == 0 || fileExists(p) {
+				reason += "; " + err.Error()
+			}
+			continue
+		}
+		l := &Library{path: p, handle: handle}
+		if err := l.init(); err != nil {
+			return nil, err
+		}
+		loaded[paths[0]] = l
+		return l, nil
+	}
+	return nil, unavailable("load", "no NVIDIA driver library found; looked for %s%s%s", strings.Join(paths, ", "), note, reason)
+}
+
+func fileExists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+func (l *Library) init() error {
+	err := l.check(fnInit, l.path, l.call(fnInit, 0))
+	if err == nil {
+		version := new(int32)
+		err = l.check(fnDriverGetVersion, "", l.call(fnDriverGetVersion, uintptr(unsafe.Pointer(version))))
+		l.version = int(*version)
+	}
+	if err == nil {
+		return nil
+	}
+	if !err.Unavailable() { // whatever it was, there is no driver to use
+		err = &Error{Call: err.Call, Code: NoDriver, Name: err.Name, Detail: err.Detail}
+	}
+	return err
+}
+
+// Path is what the library was loaded by.
+func (l *Library) Path() string { return l.path }
+
+// DriverVersion is the CUDA version of the driver, 1000*major + 10*minor.
+func (l *Library) DriverVersion() int { return l.version }
+
+// address returns the address of driver function f, or missing.
+func (l *Library) address(f function) uintptr {
+	if a := l.addresses[f].Load(); a != 0 {
+		return a
+	}
+	a, err := symbolNative(l.handle, functionNames[f])
+	if err != nil || a == 0 {
+		a = missing
+	}
+	l.addresses[f].Store(a)
+	return a
+}
+
+// has reports whether the library exports f.
+func (l *Library) has(f function) bool { return l.address(f) != missing }
+
+// call calls driver function f. The caller has made a context current if f needs
+// one. NoDriver means that the library lacks f.
+//
+//go:uintptrescapes
+func (l *Library) call(f function, args ...uintptr) Code {
+	a := l.address(f)
+	if a == missing {
+		return NoDriver
+	}
+	return Code(callNative(a, args...))
+}
+
+// check makes an *Error of a code; nil of Success. about says what the call was
+// about, or is "".
+func (l *Library) check(f function, about string, code Code) *Error {
+	if code == Success {
+		return nil
+	}
+	e := &Error{Call: f.String(), Code: code}
+	if about != "" {
+		e.Call += " " + about
+	}
+	if code == NoDriver {
+		e.Detail = "the driver library " + l.path + " does not have this function"
+		return e
+	}
+	e.Name, e.Detail = l.text(fnGetErrorName, code), l.text(fnGetErrorString, code)
+	if e.Name == "" {
+		e.Name = "CUDA error " + code.String()
+	}
+	if e.Detail == "" {
+		e.Detail = "the driver has no text for it"
+	}
+	return e
+}
+
+// text asks the driver for the name or the sentence of a code.
+func (l *Library) text(f function, code Code) string {
+	p := new(unsafe.Pointer)
+	if l.call(f, uintptr(uint32(code)), uintptr(unsafe.Pointer(p))) != Success || *p == nil {
+		return ""
+	}
+	return cString(*p)
+}
+
+// cString copies a C string that is not Go's memory.
+func cString(p unsafe.Pointer) string {
+	n := 0
+	for *(*byte)(unsafe.Add(p, n)) != 0 {
+		n++
+	}
+	return string(unsafe.Slice((*byte)(p), n))
+}

@@ -1,0 +1,193 @@
+package cuda
+
+import (
+	"bytes"
+	"fmt"
+	"reflect"
+	"runtime"
+	"sync"
+	"unsafe"
+)
+
+// Options of the driver's PTX compiler (CUjit_option).
+const (
+	jitErrorLogBuffer = 5
+	jitErrorLogBytes  = 6
+)
+
+// jitLogBytes bounds what is kept of the PTX compiler's messages.
+const jitLogBytes = 8192
+
+// Module is a loaded image of kernels.
+type Module struct {
+	device *Device
+	name   string
+	handle uintptr
+}
+
+// LoadModule loads a PTX image; the driver compiles it for the device, and keeps
+// the result in a cache of its own between runs. name is for errors. When the
+// image does not compile, the error holds the compiler's messages.
+func (d *Device) LoadModule(name string, image []byte) (*Module, error) {
+	m := &Module{device: d, name: name}
+	text := append(bytes.TrimRight(image, "\x00"), 0)
+	log := make([]byte, jitLogBytes)
+	options := []uint32{jitErrorLogBuffer, jitErrorLogBytes}
+	values := []uintptr{uintptr(unsafe.Pointer(&log[0])), uintptr(len(log))}
+	code := d.try(fnModuleLoadDataEx, uintptr(unsafe.Pointer(&m.handle)), uintptr(unsafe.Pointer(&text[0])), uintptr(len(options)),
+		uintptr(unsafe.Pointer(&options[0])), uintptr(unsafe.Pointer(&values[0])))
+	runtime.KeepAlive(log)
+	if code != Success {
+		err := d.fail(fnModuleLoadDataEx, name, code)
+		if messages := untilNUL(log); messages != "" {
+			if e, ok := err.(*Error); ok { //nolint:errorlint // fail returns no other type, and wraps nothing
+				e.Detail += ": " + messages
+			}
+		}
+		return nil, err
+	}
+	d.created(1)
+	return m, nil
+}
+
+// Unload gives the module back. Its kernels must not run any more.
+func (m *Module) Unload() error {
+	handle := m.handle
+	if handle == 0 {
+		return misuse("Unload", "module %s was unloaded before", m.name)
+	}
+	m.handle = 0
+	m.device.created(-1)
+	return m.device.call(fnModuleUnload, m.name, handle)
+}
+
+// Kernel is an entry point of a module. Safe for concurrent use.
+type Kernel struct {
+	device     *Device
+	name       string
+	handle     uintptr
+	paramBytes int
+	attributes kernelAttributes
+
+	mutex     sync.Mutex
+	maxShared int
+}
+
+// kernelAttributes are what the compiler decided about a kernel.
+type kernelAttributes struct {
+	maxThreads, sharedBytes, localBytes, registers int32
+}
+
+// Attributes of a kernel (CUfunction_attribute).
+const (
+	kernelMaxThreads       = 0
+	kernelSharedBytes      = 1
+	kernelLocalBytes       = 3
+	kernelRegisters        = 4
+	kernelMaxDynamicShared = 8
+)
+
+// LoadKernel returns the kernel of a name whose one parameter is a struct P by
+// value: P's size is checked against the driver's where the driver tells it, and
+// P must hold nothing but numbers of fixed size.
+func LoadKernel[P any](m *Module, name string) (*Kernel, error) {
+	t := reflect.TypeFor[P]()
+	if why := plain(t); why != "" {
+		return nil, misuse("LoadKernel", "%s: parameters of type %s: %s", name, t, why)
+	}
+	return m.Kernel(name, int(t.Size()))
+}
+
+// Kernel returns the kernel of a name that takes one parameter of paramBytes
+// bytes. A size that is not the driver's is a misuse.
+func (m *Module) Kernel(name string, paramBytes int) (*Kernel, error) {
+	if paramBytes <= 0 || paramBytes > maxParamBytes {
+		return nil, misuse("Kernel", "%s: parameters of %d bytes; 1 to %d are possible", name, paramBytes, maxParamBytes)
+	}
+	k := &Kernel{device: m.device, name: name, paramBytes: paramBytes}
+	symbol := append([]byte(name), 0)
+	if err := m.device.call(fnModuleGetFunction, m.name+" "+name, uintptr(unsafe.Pointer(&k.handle)), m.handle, uintptr(unsafe.Pointer(&symbol[0]))); err != nil {
+		return nil, err
+	}
+	if err := k.checkParams(); err != nil {
+		return nil, err
+	}
+	for _, a := range []struct {
+		id  uintptr
+		out *int32
+	}{
+		{kernelMaxThreads, &k.attributes.maxThreads},
+		{kernelSharedBytes, &k.attributes.sharedBytes},
+		{kernelLocalBytes, &k.attributes.localBytes},
+		{kernelRegisters, &k.attributes.registers},
+	} {
+		if err := m.device.call(fnFuncGetAttribute, name, uintptr(unsafe.Pointer(a.out)), a.id, k.handle); err != nil {
+			return nil, err
+		}
+	}
+	return k, nil
+}
+
+// checkParams compares the parameters with what the driver knows of them, which
+// drivers before 12.4 do not tell.
+func (k *Kernel) checkParams() error {
+	if !k.device.lib.has(fnFuncGetParamInfo) {
+		return nil
+	}
+	offset, size := new(uint64), new(uint64)
+	if err := k.device.call(fnFuncGetParamInfo, k.name, k.handle, 0, uintptr(unsafe.Pointer(offset)), uintptr(unsafe.Pointer(size))); err != nil {
+		return err
+	}
+	if *size != uint64(k.paramBytes) {
+		return misuse("Kernel", "%s: its parameter has %d bytes, the Go struct %d", k.name, *size, k.paramBytes)
+	}
+	switch code := k.device.try(fnFuncGetParamInfo, k.handle, 1, uintptr(unsafe.Pointer(offset)), uintptr(unsafe.Pointer(size))); code {
+	case Success:
+		return misuse("Kernel", "%s: it has more than one parameter", k.name)
+	case InvalidValue:
+		return nil
+	default:
+		return k.device.fail(fnFuncGetParamInfo, k.name, code)
+	}
+}
+
+// Name is the kernel's name.
+func (k *Kernel) Name() string { return k.name }
+
+// Registers is the number of registers of a thread.
+func (k *Kernel) Registers() int { return int(k.attributes.registers) }
+
+// LocalBytes is the memory of a thread that did not fit into registers.
+func (k *Kernel) LocalBytes() int { return int(k.attributes.localBytes) }
+
+// SharedBytes is the static shared memory of a block.
+func (k *Kernel) SharedBytes() int { return int(k.attributes.sharedBytes) }
+
+// MaxThreads is the most threads that a block can have.
+func (k *Kernel) MaxThreads() int { return int(k.attributes.maxThreads) }
+
+// SetMaxShared allows launches with up to sizeBytes of dynamic shared memory; it
+// must be called for more than 48 KiB together with the static. At most
+// Info.MaxSharedBytes less SharedBytes. It only ever raises the limit.
+func (k *Kernel) SetMaxShared(sizeBytes int) error {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	if sizeBytes <= k.maxShared {
+		return nil
+	}
+	if err := k.device.call(fnFuncSetAttribute, fmt.Sprintf("%s: %d bytes of shared memory", k.name, sizeBytes), k.handle, kernelMaxDynamicShared, uintptr(sizeBytes)); err != nil {
+		return err
+	}
+	k.maxShared = sizeBytes
+	return nil
+}
+
+// BlocksPerMultiprocessor is how many blocks of blockThreads threads with
+// sharedBytes of dynamic shared memory each run on a multiprocessor at a time.
+func (k *Kernel) BlocksPerMultiprocessor(blockThreads, sharedBytes int) (int, error) {
+	n := new(int32)
+	if err := k.device.call(fnOccupancyMaxActiveBlocks, k.name, uintptr(unsafe.Pointer(n)), k.handle, uintptr(blockThreads), uintptr(sharedBytes)); err != nil {
+		return 0, err
+	}
+	return int(*n), nil
+}

@@ -1,0 +1,28 @@
+//go:build linux && (amd64 || arm64) && !nogpu
+
+package cuda
+
+import "github.com/ebitengine/purego"
+
+// noDriver is why this build cannot load a driver: "" where it can.
+const noDriver = ""
+
+// openNative loads a shared library; its symbols stay its own.
+func openNative(path string) (uintptr, error) {
+	return purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL)
+}
+
+// symbolNative returns the address of an exported function.
+func symbolNative(handle uintptr, name string) (uintptr, error) {
+	return purego.Dlsym(handle, name)
+}
+
+// callNative calls a C function that takes integers and pointers and returns a
+// C int. What a converted pointer among args points to stays alive and in place
+// during the call.
+//
+//go:uintptrescapes
+func callNative(address uintptr, args ...uintptr) int32 {
+	r, _, _ := purego.SyscallN(address, args...)
+	return int32(r)
+}
