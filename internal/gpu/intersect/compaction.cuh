@@ -1,0 +1,98 @@
+// Compaction by scan, shared by all kernels of this family that find matches.
+//
+// A finding kernel cuts its work into tiles. A tile leaves its matches, in rising
+// order, at the start of its slots, and their number in counts. intersect_gather
+// adds up the counts before each tile and copies the slots to where they belong. So
+// the output is sorted and the same in every run, and no block waits for another.
+#pragma once
+
+#include "../device/cuda.cuh"
+
+// Threads of a block, and elements of A that a thread of a search tile takes.
+constexpr uint32_t INTERSECT_THREADS = 256;
+constexpr uint32_t INTERSECT_ITEMS = 4;
+constexpr uint32_t INTERSECT_TILE = INTERSECT_THREADS * INTERSECT_ITEMS;
+
+// Mirror of slotsParams in compaction.go.
+struct IntersectSlots {
+    uint32_t* first;      // [numTiles][capacity]: position in A, or the DocID where no positions are wanted
+    uint32_t* second;     // [numTiles][capacity]: position in B, or null where no positions are wanted
+    uint32_t* counts;     // [numTiles]
+    uint32_t* groupSums;  // [groups of 1 << groupShift tiles]: sums of counts, zero before; may be null
+    uint32_t* control;    // {numTiles, capacity}, from the finding kernel to intersect_gather
+    uint32_t groupShift;
+    uint32_t reserved;
+};
+
+// Tells intersect_gather how many tiles there are and how many slots each has. One
+// thread of the grid calls it.
+GRIFFIN_DEVICE void intersect_begin(const IntersectSlots& slots, uint32_t numTiles, uint32_t capacity) {
+    slots.control[0] = numTiles;
+    slots.control[1] = capacity;
+}
+
+// Records the number of matches of a tile. One thread of the tile's block calls it.
+GRIFFIN_DEVICE void intersect_count(const IntersectSlots& slots, uint32_t tile, uint32_t count) {
+    slots.counts[tile] = count;
+    if (slots.groupSums != nullptr && count != 0) {
+        atomicAdd(&slots.groupSums[tile >> slots.groupShift], count);
+    }
+}
+
+// Returns the sum of value over the lanes of the warp up to this one.
+GRIFFIN_DEVICE uint32_t intersect_warp_sums(uint32_t value) {
+    const uint32_t lane = threadIdx.x & 31;
+#pragma unroll
+    for (uint32_t d = 1; d < 32; d *= 2) {
+        const uint32_t before = __shfl_up_sync(0xffffffffu, value, d);
+        value += lane >= d ? before : 0;
+    }
+    return value;
+}
+
+// Writes the matches of a search tile into its slots and records their number. All
+// INTERSECT_THREADS threads of the block call it; it takes 128 bytes of shared
+// memory. Item k of thread t is element k * INTERSECT_THREADS + t of the tile; first
+// and second are what its slots hold if it matches.
+//
+// The matches of one warp and one k stand together. There are 32 such runs, whose
+// lengths the first warp scans.
+GRIFFIN_DEVICE void intersect_emit(const IntersectSlots& slots, uint32_t tile, const bool (&match)[INTERSECT_ITEMS],
+                                   const uint32_t (&first)[INTERSECT_ITEMS],
+                                   const uint32_t (&second)[INTERSECT_ITEMS]) {
+    constexpr uint32_t warps = INTERSECT_THREADS / 32;
+    static_assert(warps * INTERSECT_ITEMS == 32, "one warp scans the runs");
+    __shared__ uint32_t runs[32];
+    const uint32_t lane = threadIdx.x & 31;
+    const uint32_t warp = threadIdx.x >> 5;
+    uint32_t ballots[INTERSECT_ITEMS];
+#pragma unroll
+    for (uint32_t k = 0; k < INTERSECT_ITEMS; k++) {
+        ballots[k] = __ballot_sync(0xffffffffu, match[k]);
+        if (lane == 0) {
+            runs[k * warps + warp] = __popc(ballots[k]);
+        }
+    }
+    __syncthreads();
+    if (warp == 0) {
+        const uint32_t length = runs[lane];
+        const uint32_t sum = intersect_warp_sums(length);
+        runs[lane] = sum - length;
+        if (lane == 31) {
+            intersect_count(slots, tile, sum);
+        }
+    }
+    __syncthreads();
+    const uint64_t base = static_cast<uint64_t>(tile) * INTERSECT_TILE;
+#pragma unroll
+    for (uint32_t k = 0; k < INTERSECT_ITEMS; k++) {
+        if (match[k]) {
+            const uint64_t at = base + runs[k * warps + warp] + __popc(ballots[k] & ((1u << lane) - 1));
+            slots.first[at] = first[k];
+            if (slots.second != nullptr) {
+                slots.second[at] = second[k];
+            }
+        }
+    }
+    __syncthreads();  // the next tile writes runs again
+}

@@ -1,0 +1,72 @@
+package intersect
+
+import (
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+)
+
+// How search tiles are cut, as in compaction.cuh.
+const (
+	blockThreads = 256
+	searchTile   = 1024 // elements of A in a search tile, which are its slots too
+)
+
+// slotsParams is IntersectSlots of compaction.cuh.
+type slotsParams struct {
+	first, second cuda.Ptr[uint32]
+	counts        cuda.Ptr[uint32]
+	groupSums     cuda.Ptr[uint32]
+	control       cuda.Ptr[uint32]
+	groupShift    uint32
+	_             uint32
+}
+
+// gatherParams is IntersectGatherParams of intersect_compact.cu.
+type gatherParams struct {
+	slots       slotsParams
+	listA       cuda.Ptr[uint32]
+	blocks      cuda.Ptr[uint32]
+	prior       cuda.Ptr[uint32]
+	docIDs      cuda.Ptr[uint32]
+	positions   cuda.Ptr[uint32]
+	count       cuda.Ptr[uint32]
+	offsets     cuda.Ptr[uint32]
+	numPrior    uint32
+	priorStride uint32
+	stride      uint32
+	blockShift  uint32
+}
+
+// slots returns the slots of a call with at most numTiles tiles of capacity matches
+// each, with room for positions in B where pairs is set, and clears the sums of groups
+// on the stream where they are needed.
+func (w *Workspace) slots(s *cuda.Stream, numTiles, capacity int, pairs bool) (slotsParams, error) {
+	if err := w.holds(numTiles, numTiles*capacity); err != nil {
+		return slotsParams{}, err
+	}
+	p := slotsParams{first: w.first.Ptr(), counts: w.counts.Ptr(), control: w.control.Ptr()}
+	if pairs {
+		p.second = w.second.Ptr()
+	}
+	if numTiles <= tuning.ungroupedTiles {
+		return p, nil
+	}
+	shift := groupShift(numTiles)
+	p.groupShift, p.groupSums = uint32(shift), w.groupSums.Ptr()
+	groups := (numTiles + 1<<shift - 1) >> shift
+	return p, cuda.Fill(s, w.groupSums.Slice(0, groups), 0)
+}
+
+// groupShift returns the log2 of the tiles of a group: about the root of all tiles, so
+// that there are as many groups as tiles in one.
+func groupShift(numTiles int) int {
+	shift := 0
+	for 1<<(2*shift) < numTiles {
+		shift++
+	}
+	return shift
+}
+
+// gather launches the second half of the compaction of at most numTiles tiles.
+func (x *Intersector) gather(s *cuda.Stream, numTiles int, p *gatherParams) error {
+	return cuda.Launch(s, x.kernels.gather, x.grid(numTiles), cuda.D1(blockThreads), 0, p)
+}

@@ -1,0 +1,111 @@
+#include "../device/cuda.cuh"
+#include "compaction.cuh"
+
+// Mirror of gatherParams in compaction.go.
+struct IntersectGatherParams {
+    IntersectSlots slots;
+    const uint32_t* listA;   // DocIDs of A, or null: slots.first holds DocIDs
+    const uint32_t* blocks;  // numbers of the decoded blocks of B, rising, or null: B is whole
+    const uint32_t* prior;   // [numPrior][priorStride]: positions in other lists, by position in A
+    uint32_t* docIDs;        // [matches], DocIDs or, where slots.first holds something else, that
+    uint32_t* positions;     // [numPrior + 1 or 2][stride], or null: see below
+    uint32_t* count;         // {matches}
+    uint32_t* offsets;       // [numTiles]: matches before each tile, or null
+    uint32_t numPrior;       // lists whose intersection A is; 0 if A is a list itself
+    uint32_t priorStride;
+    uint32_t stride;
+    uint32_t blockShift;  // log2 of the elements of a block of B
+};
+
+// Returns the sum of value over the block, in every thread. sums: a word a warp.
+GRIFFIN_DEVICE uint32_t intersect_block_sum(uint32_t value, uint32_t* sums) {
+#pragma unroll
+    for (uint32_t d = 16; d > 0; d /= 2) {
+        value += __shfl_xor_sync(0xffffffffu, value, d);
+    }
+    if ((threadIdx.x & 31) == 0) {
+        sums[threadIdx.x >> 5] = value;
+    }
+    __syncthreads();
+    uint32_t sum = 0;
+#pragma unroll
+    for (uint32_t w = 0; w < INTERSECT_THREADS / 32; w++) {
+        sum += sums[w];
+    }
+    __syncthreads();
+    return sum;
+}
+
+// Writes match number `to`, which is at position `first` of A and `second` of B. The
+// rows of positions are those of the lists that A came from (A's own if it is a list
+// itself), then B's.
+GRIFFIN_DEVICE void intersect_write(const IntersectGatherParams& p, uint32_t to, uint32_t first, uint32_t second) {
+    if (p.blocks != nullptr) {
+        const uint32_t within = second & ((1u << p.blockShift) - 1);
+        second = (__ldg(&p.blocks[second >> p.blockShift]) << p.blockShift) + within;
+    }
+    uint32_t* row = p.positions + to;
+    if (p.numPrior == 0) {
+        *row = first;
+        row += p.stride;
+    }
+    for (uint32_t l = 0; l < p.numPrior; l++) {
+        *row = __ldg(&p.prior[static_cast<uint64_t>(l) * p.priorStride + first]);
+        row += p.stride;
+    }
+    *row = second;
+}
+
+// Copies the matches of all tiles to their places: the second half of compaction by
+// scan (Ding et al., WWW 2009, §6.1, for their decoder; they do not say how they
+// collect matches).
+//
+// Grid: any; block b takes tiles b, b + gridDim.x, and so on. Block: INTERSECT_THREADS
+// threads, one match each at a time. Shared memory: 32 bytes. In: slots as a finding
+// kernel left them. Out: docIDs and positions in rising order, and count, from thread 0
+// of the block that has the last tile. The offset of a tile is the sum of the groups
+// before its own and of the counts before it in its group.
+// CPU reference: mergeLists in intersect_test.go.
+GRIFFIN_KERNEL(intersect_gather, IntersectGatherParams, 256) {
+    __shared__ uint32_t sums[INTERSECT_THREADS / 32];
+    const uint32_t numTiles = p.slots.control[0];
+    const uint32_t capacity = p.slots.control[1];
+    if (numTiles == 0 && blockIdx.x == 0 && threadIdx.x == 0) {
+        *p.count = 0;
+    }
+    for (uint32_t tile = blockIdx.x; tile < numTiles; tile += gridDim.x) {
+        const uint32_t count = p.slots.counts[tile];
+        if (count == 0 && tile != numTiles - 1 && p.offsets == nullptr) {
+            continue;
+        }
+        uint32_t before = 0;
+        uint32_t from = 0;
+        if (p.slots.groupSums != nullptr) {
+            const uint32_t group = tile >> p.slots.groupShift;
+            for (uint32_t g = threadIdx.x; g < group; g += INTERSECT_THREADS) {
+                before += p.slots.groupSums[g];
+            }
+            from = group << p.slots.groupShift;
+        }
+        for (uint32_t t = from + threadIdx.x; t < tile; t += INTERSECT_THREADS) {
+            before += p.slots.counts[t];
+        }
+        const uint32_t offset = intersect_block_sum(before, sums);
+        if (threadIdx.x == 0) {
+            if (p.offsets != nullptr) {
+                p.offsets[tile] = offset;
+            }
+            if (tile == numTiles - 1) {
+                *p.count = offset + count;
+            }
+        }
+        const uint64_t base = static_cast<uint64_t>(tile) * capacity;
+        for (uint32_t i = threadIdx.x; i < count; i += INTERSECT_THREADS) {
+            const uint32_t first = p.slots.first[base + i];
+            p.docIDs[offset + i] = p.listA != nullptr ? __ldg(&p.listA[first]) : first;
+            if (p.positions != nullptr) {
+                intersect_write(p, offset + i, first, p.slots.second[base + i]);
+            }
+        }
+    }
+}

@@ -1,0 +1,29 @@
+package intersect
+
+// DefaultCrossing is the ratio of lengths from which on each element of the shorter
+// list is searched in the longer one, below which the lists are merged: the elements
+// of a block, so that about every block of the longer list holds an element of the
+// shorter (PPoPP 2018, §3.2).
+const DefaultCrossing = 128
+
+// tuning is the launch policy, the same for all devices of compute capability 8.0 and
+// later.
+var tuning = struct {
+	// blocksPerMultiprocessor bounds grids; a block of 256 threads has a slot on a
+	// multiprocessor that holds 2,048 threads, so this is two waves.
+	blocksPerMultiprocessor int
+	// ungroupedTiles is how many counts a block of intersect_gather adds up without
+	// sums of groups: two loads a thread.
+	ungroupedTiles int
+	// partitionTiles is how many tiles of a merge find their own diagonals. With more,
+	// a kernel before it finds them all, once each.
+	partitionTiles int
+	// smallMerge is the number of elements of both lists up to which tiles have 7
+	// elements a thread rather than 15, so that short lists occupy more blocks.
+	smallMerge int
+}{
+	blocksPerMultiprocessor: 16,
+	ungroupedTiles:          512,
+	partitionTiles:          512,
+	smallMerge:              1 << 19,
+}

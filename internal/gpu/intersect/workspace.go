@@ -1,0 +1,90 @@
+package intersect
+
+import (
+	"fmt"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+)
+
+// Workspace is the device memory that calls of an Intersector work in. It belongs to
+// one stream at a time; calls on that stream may follow each other without waiting.
+type Workspace struct {
+	shortest, longest int
+	tiles             int
+
+	first, second cuda.Buffer[uint32] // slots
+	counts        cuda.Buffer[uint32] // [tiles]
+	groupSums     cuda.Buffer[uint32]
+	control       cuda.Buffer[uint32]
+	bounds        cuda.Buffer[uint32] // [tiles+1] of a merge: where diagonals cross A
+	pivots        cuda.Buffer[uint32] // ranks of splitters, level by level
+	ranks         cuda.Buffer[uint32] // [shortest] number of its block in the tile, by element of A
+	offsets       cuda.Buffer[uint32] // [tiles] selected blocks before each tile
+}
+
+// controlWords is the number of words that kernels pass on to each other.
+const controlWords = 4
+
+// NewWorkspace allocates the memory for pairs of lists, the shorter of at most
+// shortest elements and the longer of at most longest.
+func NewWorkspace(d *cuda.Device, shortest, longest int) (*Workspace, error) {
+	if shortest < 0 || longest < shortest || shortest+longest > MaxElements {
+		return nil, fmt.Errorf("workspace for lists of %d and %d elements: %w", shortest, longest, base.ErrBadInput)
+	}
+	both := shortest + longest
+	w := &Workspace{
+		shortest: shortest, longest: longest,
+		tiles: max(1, tilesOf(both, mergeTile(smallItems)), tilesOf(longest, searchTile)),
+	}
+	slots := max(w.tiles*mergeSlots(smallItems), tilesOf(shortest, searchTile)*searchTile)
+	pivots := 0
+	for stride := searchTile; stride > 0; stride /= 2 {
+		pivots += shortest/searchTile + 2
+	}
+	for _, b := range []struct {
+		buffer *cuda.Buffer[uint32]
+		n      int
+	}{
+		{&w.first, slots},
+		{&w.second, slots},
+		{&w.counts, w.tiles},
+		{&w.groupSums, w.tiles},
+		{&w.control, controlWords},
+		{&w.bounds, w.tiles + 1},
+		{&w.pivots, pivots},
+		{&w.ranks, max(1, shortest)},
+		{&w.offsets, w.tiles},
+	} {
+		var err error
+		if *b.buffer, err = cuda.Alloc[uint32](d, b.n); err != nil {
+			w.Free()
+			return nil, fmt.Errorf("workspace for lists of %d and %d elements: %w", shortest, longest, err)
+		}
+	}
+	return w, nil
+}
+
+// Free frees the memory, which nothing may use any more.
+func (w *Workspace) Free() {
+	for _, b := range []*cuda.Buffer[uint32]{
+		&w.first, &w.second, &w.counts, &w.groupSums, &w.control, &w.bounds, &w.pivots, &w.ranks, &w.offsets,
+	} {
+		if !b.IsZero() {
+			b.Free()
+		}
+	}
+	*w = Workspace{}
+}
+
+// holds returns an error if the workspace is too small for a call.
+func (w *Workspace) holds(tiles, slots int) error {
+	if tiles > w.tiles || slots > w.first.Len() {
+		return fmt.Errorf("workspace for lists of %d and %d elements: %d tiles of %d slots in all: %w",
+			w.shortest, w.longest, tiles, slots, base.ErrBadInput)
+	}
+	return nil
+}
+
+// tilesOf returns how many tiles of a size n elements are cut into.
+func tilesOf(n, size int) int { return (n + size - 1) / size }
