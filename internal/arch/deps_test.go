@@ -21,7 +21,7 @@ var layers = [][]string{
 	1: {
 		"codec", "internal/score", "internal/topk", "internal/analysis",
 		"internal/corpus", "internal/reorder", "internal/sealed", "internal/latency", "internal/derived", "ciff", "trec",
-		"internal/gpu/intersect",
+		"internal/gpu/intersect", "internal/gpu/decode",
 	},
 	2: {"internal/postings", "internal/segment", "internal/impact", "internal/query", "internal/snippet"},
 	3: {"internal/traverse", "internal/saat", "internal/saat/genloops", "internal/index", "internal/interchange"},

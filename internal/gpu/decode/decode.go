@@ -1,0 +1,118 @@
+package decode
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+)
+
+//go:embed image/*.ptx
+var images embed.FS
+
+// params is the mirror of DecodeParams.
+type params struct {
+	lists                                  cuda.Ptr[List]
+	single                                 List
+	numLists, numTiles, tileBlocks, option uint32
+}
+
+// Kernels are the kernels of this package on one device. They are loaded as they are
+// first asked for.
+type Kernels struct {
+	device  *cuda.Device
+	kernels [numKinds][numWhat]atomic.Pointer[cuda.Kernel]
+
+	mu      sync.Mutex
+	modules map[string]*cuda.Module // by image; guarded by mu
+}
+
+// New returns the kernels of a device. It loads none.
+func New(d *cuda.Device) *Kernels {
+	return &Kernels{device: d, modules: map[string]*cuda.Module{}}
+}
+
+// Prepare loads the kernels of a codec, so that the first list does not wait for it.
+func (k *Kernels) Prepare(c Codec) error {
+	for w := range numWhat {
+		if _, err := k.kernel(c, w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// kernel returns a kernel and loads it if it is not.
+func (k *Kernels) kernel(c Codec, w What) (*cuda.Kernel, error) {
+	if c.kind >= numKinds || w >= numWhat {
+		return nil, fmt.Errorf("no kernel of codec %d for %v: %w", c.kind, w, ErrShape)
+	}
+	if loaded := k.kernels[c.kind][w].Load(); loaded != nil {
+		return loaded, nil
+	}
+	f := families[c.kind]
+	loaded, err := load[params](k, f.image, "decode_"+f.name+"_"+w.String())
+	if err != nil {
+		return nil, err
+	}
+	k.kernels[c.kind][w].Store(loaded)
+	return loaded, nil
+}
+
+// load loads a kernel of an image, which takes a P.
+func load[P any](k *Kernels, image, name string) (*cuda.Kernel, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	module := k.modules[image]
+	if module == nil {
+		code, err := images.ReadFile("image/" + image + ".ptx")
+		if err != nil {
+			return nil, fmt.Errorf("decode: %w", err)
+		}
+		if module, err = k.device.LoadModule(image, code); err != nil {
+			return nil, err
+		}
+		k.modules[image] = module
+	}
+	return cuda.LoadKernel[P](module, name)
+}
+
+// Close unloads the kernels. None of them may be running, nor be launched again.
+func (k *Kernels) Close() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var errs []error
+	for _, m := range k.modules {
+		errs = append(errs, m.Unload())
+	}
+	clear(k.modules)
+	return errors.Join(errs...)
+}
+
+// Decode starts decoding the lists of a batch, all of one codec. lists is what Plan
+// has completed, on the device. It allocates nothing but at the first call for a codec.
+func (k *Kernels) Decode(s *cuda.Stream, c Codec, w What, lists cuda.Buffer[List], b Batch) error {
+	if lists.Len() < int(b.numLists) {
+		return fmt.Errorf("batch of %d lists in a buffer of %d: %w", b.numLists, lists.Len(), ErrShape)
+	}
+	return k.launch(s, c, w, params{lists: lists.Ptr(), numLists: b.numLists, numTiles: b.numTiles, tileBlocks: b.tileBlocks})
+}
+
+// DecodeList starts decoding one list. Nothing has to be copied for it.
+func (k *Kernels) DecodeList(s *cuda.Stream, c Codec, w What, l List) error {
+	blocks := tileBlocks(uint64(l.numBlocks))
+	l.firstTile = 0
+	return k.launch(s, c, w, params{single: l, numLists: 1, numTiles: (l.numBlocks + blocks - 1) / blocks, tileBlocks: blocks})
+}
+
+func (k *Kernels) launch(s *cuda.Stream, c Codec, w What, p params) error {
+	kernel, err := k.kernel(c, w)
+	if err != nil || p.numTiles == 0 {
+		return err
+	}
+	p.option = c.option
+	return cuda.Launch(s, kernel, cuda.D1(int((p.numTiles+warps-1)/warps)), cuda.D1(threads), 0, &p)
+}

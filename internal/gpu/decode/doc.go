@@ -1,0 +1,40 @@
+// Package decode decodes posting lists in device memory, from the bytes that the index
+// has on disk to DocIDs, gaps or frequencies, whole lists or blocks chosen by number,
+// many lists in one launch.
+//
+// A list on the device is its blocks and its directory as package postings lays them
+// out: BlockEntry is 4 words. Lists of one block have no directory there; who copies
+// them makes one of one entry, from the Meta. Plan cuts the lists of a batch into tiles
+// of up to 8 blocks; a warp decodes a tile, block after block, and writes value i of
+// block s of those asked for to word 128*s + i of the list's output. Words behind the
+// last value of a list are not written.
+//
+// # Kernels
+//
+// Each codec has up to three kernels, named decode_CODEC_WHAT, one of
+// DocIDs, Gaps and Freqs. All take one DecodeParams; the grid has a warp for each tile,
+// a block 256 threads. Lane l of a warp has values 4l to 4l+3 of a block.
+//
+//	codec           source            shared bytes  reference          paper
+//	simdbp          decode.cu         0             codec.SIMDBP       DESIGN.md; ding09, §6.1
+//	raw             decode.cu         0             codec.Raw
+//
+// DocIDs are summed up within each block from the first one, which the directory has
+// (localised prefix sums, Ding et al., WWW 2009, §6.1). Gaps are what lies between a
+// DocID and the one before it; that before the first of a list is -1.
+//
+// The codecs that are not in the table (CodecOf says which) are decoded on the host,
+// and go to the device as raw or as plain numbers.
+//
+// # Trust
+//
+// Kernels check nothing. Who brings a list to the device has checked on the host what
+// postings.Verify checks of a list: its checksums, its directory, and that its blocks
+// decode to rising DocIDs between First and Last. Reading stays within PayloadWords on
+// any bytes; results and shared memory do so on valid ones.
+//
+// # Concurrency
+//
+// Kernels is safe for concurrent use. Launches are asynchronous and ordered by their
+// stream; lists, selections and outputs must live until they are done.
+package decode
