@@ -73,17 +73,19 @@ func labList(all []lab.Experiment) []labExperiment {
 
 // labOptions are the flags of commands that run experiments.
 type labOptions struct {
-	data  string
-	work  string
-	index string
-	seed  uint64
-	quick bool
+	data   string
+	work   string
+	index  string
+	device string
+	seed   uint64
+	quick  bool
 }
 
 func (o *labOptions) register(f *pflag.FlagSet) {
 	f.StringVar(&o.data, "data", "../shared/data", "folder with wiki/*.jsonl.zst and queries/trec_tb0[56]_efficiency.tsv")
 	f.StringVar(&o.work, "work", "", "folder in which collections are made and kept (default: griffin/lab in the user's cache)")
 	f.StringVar(&o.index, "index", "", "index to use in the place of the wiki passages")
+	f.StringVar(&o.device, "device", "cpu", "where the papers measured a GPU: measure on gpu, or on the GPU of this number; cpu leaves those cells empty")
 	f.Uint64Var(&o.seed, "seed", 1, "seed of everything random")
 	f.BoolVar(&o.quick, "quick", false, "toy collections: only to see that an experiment works")
 }
@@ -102,7 +104,7 @@ func (a *app) labEnv(o *labOptions, command string, bar *progress) (*lab.Env, er
 		work = filepath.Join(work, "quick")
 	}
 	return lab.NewEnv(lab.Config{
-		Data: o.data, Work: work, Index: o.index, Seed: o.seed, Quick: o.quick, Command: command,
+		Data: o.data, Work: work, Index: o.index, Device: o.device, Seed: o.seed, Quick: o.quick, Command: command,
 		Progress: func(phase string, done, total int64) {
 			if phase != "" {
 				bar.show(phase, done, total, command)

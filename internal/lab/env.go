@@ -27,6 +27,9 @@ type Config struct {
 	Seed  uint64
 	// Quick asks for the least collections that show that an experiment works.
 	Quick bool
+	// Device is the GPU that cells of a GPU are measured on: "gpu" for the first, or
+	// its number; "" or "cpu" leaves those cells empty.
+	Device string
 	// Command is how all this was asked for, for the record.
 	Command string
 	// Progress, if not nil, is told how far a phase has come.
@@ -43,6 +46,7 @@ type Env struct {
 	config   Config
 	open     map[string]*Collection
 	logs     map[string][]trec.Topic
+	device   *Device
 	watch    *stopwatch
 	prepared time.Duration
 	used     []string
@@ -53,8 +57,12 @@ func NewEnv(c Config) *Env {
 	return &Env{Quick: c.Quick, Seed: c.Seed, config: c, open: map[string]*Collection{}, logs: map[string][]trec.Topic{}}
 }
 
-// Close closes all collections. They stay in Config.Work.
+// Close closes all collections, which stay in Config.Work, and the device.
 func (env *Env) Close() {
+	if env.device != nil {
+		_ = env.device.close() // whatever failed on it failed in an experiment
+		env.device = nil
+	}
 	for _, c := range env.open {
 		c.close()
 	}

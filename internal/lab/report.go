@@ -106,6 +106,9 @@ func (p *Provenance) markdown(name string) string {
 	fmt.Fprintf(&b, "\n## How it was obtained\n\n| | |\n|---|---|\n")
 	row := func(key, value string) { fmt.Fprintf(&b, "| %s | %s |\n", key, value) }
 	row("processor", fmt.Sprintf("%s, %d cores, SIMD %s, %s", p.CPU, p.Cores, p.SIMD, p.Platform))
+	if p.GPU != "" {
+		row("GPU", p.GPU)
+	}
 	if p.Load > 0 {
 		row("load", fmt.Sprintf("%.1f tasks in the minute before, by whatever else ran on the machine", p.Load))
 	}

@@ -44,9 +44,11 @@ type Record struct {
 
 // Provenance says how numbers were obtained.
 type Provenance struct {
-	CPU      string `json:"cpu"`
-	Cores    int    `json:"cores"`
-	SIMD     string `json:"simd"`
+	CPU   string `json:"cpu"`
+	Cores int    `json:"cores"`
+	SIMD  string `json:"simd"`
+	// GPU names the device that was used, and its driver; "" if none was.
+	GPU      string `json:"gpu,omitempty"`
 	Platform string `json:"platform"`
 	Go       string `json:"go"`
 	Commit   string `json:"commit"`

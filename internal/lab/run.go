@@ -77,6 +77,10 @@ func (env *Env) run(ctx context.Context, e Experiment) (*Record, error) {
 	}
 	p := &r.Provenance
 	p.Load = before
+	if env.device != nil {
+		info := env.device.Info()
+		p.GPU = fmt.Sprintf("%s, driver for CUDA %s", info.Name, info.Driver())
+	}
 	p.Seed, p.Collections, p.Command, p.Quick = env.config.Seed, env.used, env.config.Command, env.Quick
 	p.Took, p.Prepared, p.Budget = env.watch.ran, env.prepared, e.Budget
 	return r, nil

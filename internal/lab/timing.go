@@ -22,7 +22,7 @@ type Timing struct {
 // that what disturbs the machine for a while disturbs all of them. The collector
 // runs before the rounds and not within, unless the variants allocate a lot.
 func Compare(ctx context.Context, rounds int, variants ...Variant) ([]Timing, error) {
-	times := make([][]time.Duration, len(variants))
+	times := make([][]int64, len(variants))
 	runtime.GC()
 	for round := range rounds + 1 {
 		for i, v := range variants {
@@ -34,16 +34,21 @@ func Compare(ctx context.Context, rounds int, variants ...Variant) ([]Timing, er
 				return nil, err
 			}
 			if round > 0 {
-				times[i] = append(times[i], time.Since(start))
+				times[i] = append(times[i], time.Since(start).Nanoseconds())
 			}
 		}
 	}
 	timings := make([]Timing, len(variants))
 	for i, t := range times {
 		slices.Sort(t)
-		timings[i] = Timing{Min: t[0], Median: t[len(t)/2]}
+		timings[i] = timingOf(t)
 	}
 	return timings, nil
+}
+
+// timingOf returns the Timing of rising nanoseconds.
+func timingOf(sorted []int64) Timing {
+	return Timing{Min: time.Duration(sorted[0]), Median: time.Duration(sorted[len(sorted)/2])}
 }
 
 // Per returns the least time of a unit of work in nanoseconds.
