@@ -21,9 +21,9 @@ var layers = [][]string{
 	1: {
 		"codec", "internal/score", "internal/topk", "internal/analysis",
 		"internal/corpus", "internal/reorder", "internal/sealed", "internal/latency", "internal/derived", "ciff", "trec",
-		"internal/gpu/intersect", "internal/gpu/decode",
+		"internal/gpu/intersect",
 	},
-	2: {"internal/postings", "internal/segment", "internal/impact", "internal/query", "internal/snippet"},
+	2: {"internal/postings", "internal/segment", "internal/impact", "internal/query", "internal/snippet", "internal/gpu/decode"},
 	3: {"internal/traverse", "internal/saat", "internal/saat/genloops", "internal/index", "internal/interchange"},
 	4: {"internal/exec", "internal/collection"},
 	5: {"."},
