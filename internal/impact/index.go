@@ -142,7 +142,7 @@ func (x *Index) list(offset uint64, l *List) (term []byte, end uint64, err error
 			r.src = head[used+termLen:]
 		}
 	}
-	*l = List{index: x}
+	*l = List{index: x, offset: offset}
 	l.DocFreq = uint32(r.uint(math.MaxUint32))
 	if !r.bad && len(r.src) >= 2 {
 		l.Max, l.numSegments, r.src = r.src[0], int(r.src[1]), r.src[2:]

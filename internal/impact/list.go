@@ -49,8 +49,15 @@ type List struct {
 	numSegments int
 	directory   []byte // with its capacity, that of the data, up to the end of the file
 	dataLen     uint64
+	offset      uint64 // of the list in the file
 	index       *Index
 }
+
+// ID identifies the list in its Index: no other list has the same.
+func (l *List) ID() uint64 { return l.offset }
+
+// Index returns the file that the list is in.
+func (l *List) Index() *Index { return l.index }
 
 // NumSegments is the number of segments of the list, one for each impact that occurs.
 func (l *List) NumSegments() int { return l.numSegments }
