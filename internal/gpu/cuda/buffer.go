@@ -64,15 +64,15 @@ func alloc[T any](d *Device, s *Stream, n int) (Buffer[T], error) {
 	}
 	sizeBytes := uintptr(n) * size
 	out := new(uint64)
-	f, code := fnMemAlloc, Success
+	about := fmt.Sprintf("of %d bytes", sizeBytes)
+	var err error
 	if s == nil {
-		code = d.try(f, uintptr(unsafe.Pointer(out)), sizeBytes)
+		err = d.call(fnMemAlloc, about, uintptr(unsafe.Pointer(out)), sizeBytes)
 	} else {
-		f = fnMemAllocAsync
-		code = d.try(f, uintptr(unsafe.Pointer(out)), sizeBytes, s.handle)
+		err = d.call(fnMemAllocAsync, about, uintptr(unsafe.Pointer(out)), sizeBytes, s.handle)
 	}
-	if code != Success {
-		return Buffer[T]{}, d.fail(f, fmt.Sprintf("of %d bytes", sizeBytes), code)
+	if err != nil {
+		return Buffer[T]{}, err
 	}
 	d.remember(*out, allocation{deviceMemory, int64(sizeBytes)})
 	return Buffer[T]{device: d, ptr: Ptr[T](*out), length: n}, nil

@@ -1,8 +1,8 @@
 package cuda
 
 import (
-	"fmt"
 	"runtime"
+	"strconv"
 	"unsafe"
 )
 
@@ -15,8 +15,8 @@ func CopyToDevice[T any](s *Stream, dst Buffer[T], src []T) error {
 		return err
 	}
 	size := uintptr(len(src)) * unsafe.Sizeof(src[0])
-	code := s.device.try(fnMemcpyHtoDAsync, uintptr(dst.ptr), uintptr(unsafe.Pointer(unsafe.SliceData(src))), size, s.handle)
-	return s.copied(fnMemcpyHtoDAsync, code, size)
+	s.scratch.host = unsafe.Pointer(unsafe.SliceData(src))
+	return s.copy(fnMemcpyHtoDAsync, uintptr(dst.ptr), uintptr(s.scratch.host), size)
 }
 
 // CopyToHost puts a copy of src to the first Len values of dst into s. It is
@@ -27,9 +27,8 @@ func CopyToHost[T any](s *Stream, dst []T, src Buffer[T]) error {
 		return err
 	}
 	size := uintptr(src.SizeBytes())
-	code := s.device.try(fnMemcpyDtoHAsync, uintptr(unsafe.Pointer(unsafe.SliceData(dst))), uintptr(src.ptr), size, s.handle)
-	runtime.KeepAlive(dst)
-	return s.copied(fnMemcpyDtoHAsync, code, size)
+	s.scratch.host = unsafe.Pointer(unsafe.SliceData(dst))
+	return s.copy(fnMemcpyDtoHAsync, uintptr(s.scratch.host), uintptr(src.ptr), size)
 }
 
 // CopyDevice puts a copy of src to the first src.Len values of dst into s. The
@@ -38,8 +37,7 @@ func CopyDevice[T any](s *Stream, dst, src Buffer[T]) error {
 	if err := s.checkCopy("CopyDevice", dst.device, dst.length, src.length); err != nil || src.length == 0 {
 		return err
 	}
-	size := uintptr(src.SizeBytes())
-	return s.copied(fnMemcpyDtoDAsync, s.device.try(fnMemcpyDtoDAsync, uintptr(dst.ptr), uintptr(src.ptr), size, s.handle), size)
+	return s.copy(fnMemcpyDtoDAsync, uintptr(dst.ptr), uintptr(src.ptr), uintptr(src.SizeBytes()))
 }
 
 // Fill puts into s that every byte of b becomes value.
@@ -47,8 +45,7 @@ func Fill[T any](s *Stream, b Buffer[T], value uint8) error {
 	if err := s.checkCopy("Fill", b.device, 0, 0); err != nil || b.length == 0 {
 		return err
 	}
-	size := uintptr(b.SizeBytes())
-	return s.copied(fnMemsetD8Async, s.device.try(fnMemsetD8Async, uintptr(b.ptr), uintptr(value), size, s.handle), size)
+	return s.copy(fnMemsetD8Async, uintptr(b.ptr), uintptr(value), uintptr(b.SizeBytes()))
 }
 
 // FillWords puts into s that every word of b becomes value.
@@ -56,7 +53,7 @@ func FillWords(s *Stream, b Buffer[uint32], value uint32) error {
 	if err := s.checkCopy("FillWords", b.device, 0, 0); err != nil || b.length == 0 {
 		return err
 	}
-	return s.copied(fnMemsetD32Async, s.device.try(fnMemsetD32Async, uintptr(b.ptr), uintptr(value), uintptr(b.length), s.handle), uintptr(b.SizeBytes()))
+	return s.copy(fnMemsetD32Async, uintptr(b.ptr), uintptr(value), uintptr(b.length))
 }
 
 // checkCopy reports a copy of n values to room for fewer, or on another device.
@@ -70,10 +67,17 @@ func (s *Stream) checkCopy(call string, d *Device, room, n int) error {
 	return nil
 }
 
-// copied makes the error of a copy of size bytes; it allocates nothing on success.
-func (s *Stream) copied(f function, code Code, size uintptr) error {
+// copy calls one of the functions that take two addresses (or an address and a
+// value), a size and a stream. It allocates nothing unless it fails.
+func (s *Stream) copy(f function, to, from, n uintptr) error {
+	code := s.invoke(f, to, from, n, s.handle)
+	runtime.KeepAlive(s)
 	if code == Success {
 		return nil
 	}
-	return s.device.fail(f, fmt.Sprintf("of %d bytes", size), code)
+	unit := " bytes"
+	if f == fnMemsetD32Async {
+		unit = " words"
+	}
+	return s.device.fail(f, "of "+strconv.FormatUint(uint64(n), 10)+unit, code)
 }

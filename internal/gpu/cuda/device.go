@@ -14,9 +14,9 @@ import (
 type Device struct {
 	lib     *Library
 	info    Info
-	handle  uintptr // CUdevice
-	context uintptr // CUcontext
-	pool    uintptr // CUmemoryPool, the device's default one
+	handle  uintptr   // CUdevice
+	context []uintptr // CUcontext, as the arguments of cuCtxSetCurrent
+	pool    uintptr   // CUmemoryPool, the device's default one
 
 	failed atomic.Pointer[Error]  // the first sticky error, or that the device was closed
 	faults atomic.Pointer[Faults] // errors that a test has ordered, or nil
@@ -41,7 +41,7 @@ func (l *Library) Open(ordinal int) (*Device, error) {
 	if err := l.check(fnPrimaryCtxRetain, d.name(), l.call(fnPrimaryCtxRetain, uintptr(unsafe.Pointer(out)), handle)); err != nil {
 		return nil, err
 	}
-	d.context = *out
+	d.context = []uintptr{*out}
 	if err := d.call(fnDeviceGetDefaultMemPool, "", uintptr(unsafe.Pointer(out)), handle); err != nil {
 		return nil, d.abandon(err)
 	}
@@ -68,10 +68,11 @@ func (d *Device) Library() *Library { return d.lib }
 // Err returns the error that made the device useless, or nil. It stays: after a
 // lost device or a kernel that died, every call on the device returns it at once.
 func (d *Device) Err() error {
-	if e := d.failed.Load(); e != nil {
-		return e
+	e := d.failed.Load()
+	if e == nil {
+		return nil // not e: a nil *Error is no nil error
 	}
-	return nil
+	return e
 }
 
 // Close waits for the device's work and releases the context. What was allocated
@@ -128,23 +129,31 @@ func (d *Device) created(n int) {
 	d.mutex.Unlock()
 }
 
-// call makes the context current, calls driver function f and unlocks the
-// thread. about is for the error. It allocates nothing unless it fails.
+// call calls driver function f in the device's context. about is for the error.
+// Pointers among args are as in Library.call.
 //
 //go:uintptrescapes
 func (d *Device) call(f function, about string, args ...uintptr) error {
-	code := d.try(f, args...)
+	return d.check(f, about, d.invoke(f, args))
+}
+
+// try is call for callers that expect some codes; any other they pass to fail.
+//
+//go:uintptrescapes
+func (d *Device) try(f function, args ...uintptr) Code { return d.invoke(f, args) }
+
+// check makes the error of a code of invoke; nil of Success.
+func (d *Device) check(f function, about string, code Code) error {
 	if code == Success {
 		return nil
 	}
 	return d.fail(f, about, code)
 }
 
-// try is call for callers that expect some codes, such as NotReady; any other
-// they pass on to fail. Misuse means that the device has failed before.
-//
-//go:uintptrescapes
-func (d *Device) try(f function, args ...uintptr) Code {
+// invoke makes the context current on this thread and calls driver function f.
+// The caller keeps args, and what they point to, in place and alive. Misuse means
+// that the device has failed before. invoke allocates nothing.
+func (d *Device) invoke(f function, args []uintptr) Code {
 	if d.failed.Load() != nil {
 		return Misuse
 	}
@@ -154,9 +163,9 @@ func (d *Device) try(f function, args ...uintptr) Code {
 		}
 	}
 	runtime.LockOSThread()
-	code := d.lib.call(fnCtxSetCurrent, d.context)
+	code := d.lib.invoke(fnCtxSetCurrent, d.context)
 	if code == Success {
-		code = d.lib.call(f, args...)
+		code = d.lib.invoke(f, args)
 	}
 	runtime.UnlockOSThread()
 	return code

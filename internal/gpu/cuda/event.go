@@ -8,19 +8,19 @@ import (
 // Event is a point in a stream's work that has happened or not.
 type Event struct {
 	device *Device
-	handle uintptr
+	args   []uintptr // the CUevent, as arguments of a call
 	timing bool
 }
 
 // NewEvent makes an event. With timing it also keeps when it happened, for
 // Elapsed; without it is cheaper.
 func (d *Device) NewEvent(timing bool) (*Event, error) {
-	e := &Event{device: d, timing: timing}
+	e := &Event{device: d, args: make([]uintptr, 1), timing: timing}
 	flags := uintptr(eventDisableTiming)
 	if timing {
 		flags = 0
 	}
-	if err := d.call(fnEventCreate, "", uintptr(unsafe.Pointer(&e.handle)), flags); err != nil {
+	if err := d.call(fnEventCreate, "", uintptr(unsafe.Pointer(&e.args[0])), flags); err != nil {
 		return nil, err
 	}
 	d.created(1)
@@ -34,25 +34,29 @@ func (e *Event) Elapsed(from *Event) (time.Duration, error) {
 		return 0, misuse("Elapsed", "the event was made without timing")
 	}
 	milliseconds := new(float32)
-	if err := e.device.call(fnEventElapsedTime, "", uintptr(unsafe.Pointer(milliseconds)), from.handle, e.handle); err != nil {
+	if err := e.device.call(fnEventElapsedTime, "", uintptr(unsafe.Pointer(milliseconds)), from.args[0], e.args[0]); err != nil {
 		return 0, err
 	}
 	return time.Duration(float64(*milliseconds) * float64(time.Millisecond)), nil
 }
 
 // Query reports whether e has happened. An event that was never recorded has.
-func (e *Event) Query() (done bool, err error) { return e.device.done(fnEventQuery, e.handle) }
+func (e *Event) Query() (done bool, err error) {
+	return e.device.done(fnEventQuery, e.device.invoke(fnEventQuery, e.args))
+}
 
 // Synchronize waits until e has happened.
-func (e *Event) Synchronize() error { return e.device.call(fnEventSynchronize, "", e.handle) }
+func (e *Event) Synchronize() error {
+	return e.device.check(fnEventSynchronize, "", e.device.invoke(fnEventSynchronize, e.args))
+}
 
 // Close gives the event back.
 func (e *Event) Close() error {
-	handle := e.handle
+	handle := e.args[0]
 	if handle == 0 {
 		return misuse("Close", "event was closed before")
 	}
-	e.handle = 0
+	e.args[0] = 0
 	e.device.created(-1)
 	return e.device.call(fnEventDestroy, "", handle)
 }

@@ -73,7 +73,7 @@ func (x *Executable) Upload(s *Stream) error {
 // Launch puts the whole graph into s as one piece of work. A second launch waits
 // for the first. It allocates nothing.
 func (x *Executable) Launch(s *Stream) error {
-	return x.device.call(fnGraphLaunch, "", x.handle, s.handle)
+	return x.device.check(fnGraphLaunch, "", s.invoke(fnGraphLaunch, x.handle, s.handle, 0, 0))
 }
 
 // Close gives the executable graph back. A launch that still runs is not ended.

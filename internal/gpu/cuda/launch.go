@@ -37,12 +37,12 @@ func (s *Stream) launch(k *Kernel, grid, block Dim, sharedBytes int) error {
 	if s.device != k.device {
 		return misuse("Launch", "%s: the kernel and the stream are of two devices", k.name)
 	}
-	// The addresses are the heap's, where nothing moves: no conversion stands in
-	// the argument list, which would make it escape.
-	params := uintptr(unsafe.Pointer(&s.scratch.pointers))
-	err := s.device.call(fnLaunchKernel, k.name, k.handle,
+	s.scratch.args = [...]uintptr{
+		k.handle,
 		uintptr(grid.X), uintptr(grid.Y), uintptr(grid.Z), uintptr(block.X), uintptr(block.Y), uintptr(block.Z),
-		uintptr(sharedBytes), s.handle, params, 0)
+		uintptr(sharedBytes), s.handle, uintptr(unsafe.Pointer(&s.scratch.pointers)), 0,
+	}
+	code := s.device.invoke(fnLaunchKernel, s.scratch.args[:])
 	runtime.KeepAlive(s)
-	return err
+	return s.device.check(fnLaunchKernel, k.name, code)
 }

@@ -132,15 +132,20 @@ func (l *Library) address(f function) uintptr {
 func (l *Library) has(f function) bool { return l.address(f) != missing }
 
 // call calls driver function f. The caller has made a context current if f needs
-// one. NoDriver means that the library lacks f.
+// one. NoDriver means that the library lacks f. What a pointer converted in the
+// argument list points to is on the heap, and stays, until call returns; for that
+// call allocates, which invoke does not.
 //
 //go:uintptrescapes
-func (l *Library) call(f function, args ...uintptr) Code {
+func (l *Library) call(f function, args ...uintptr) Code { return l.invoke(f, args) }
+
+// invoke is call for arguments that the caller keeps in place and alive.
+func (l *Library) invoke(f function, args []uintptr) Code {
 	a := l.address(f)
 	if a == missing {
 		return NoDriver
 	}
-	return Code(callNative(a, args...))
+	return Code(callNative(a, args))
 }
 
 // check makes an *Error of a code; nil of Success. about says what the call was

@@ -15,5 +15,4 @@ func openNative(string) (uintptr, error) { return 0, errors.New(noDriver) }
 
 func symbolNative(uintptr, string) (uintptr, error) { return 0, errors.New(noDriver) }
 
-//go:uintptrescapes
-func callNative(uintptr, ...uintptr) int32 { return int32(NotSupported) }
+func callNative(uintptr, []uintptr) int32 { return int32(NotSupported) }

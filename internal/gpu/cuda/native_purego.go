@@ -18,11 +18,8 @@ func symbolNative(handle uintptr, name string) (uintptr, error) {
 }
 
 // callNative calls a C function that takes integers and pointers and returns a
-// C int. What a converted pointer among args points to stays alive and in place
-// during the call.
-//
-//go:uintptrescapes
-func callNative(address uintptr, args ...uintptr) int32 {
+// C int. It allocates nothing: purego takes args as it is.
+func callNative(address uintptr, args []uintptr) int32 {
 	r, _, _ := purego.SyscallN(address, args...)
 	return int32(r)
 }

@@ -15,10 +15,12 @@ type Stream struct {
 	graph   bool // between BeginCapture and EndCapture
 }
 
-// scratch is the memory that a launch passes its parameters in: on the heap, where
-// it does not move, and the stream's own, so that a launch allocates nothing.
+// scratch is the memory that calls on a stream pass arguments in: on the heap,
+// where it does not move, and the stream's own, so that they allocate nothing.
 type scratch struct {
-	pointers [1]uintptr // kernelParams: the address of params
+	args     [11]uintptr    // of the driver function
+	host     unsafe.Pointer // the host memory of the last copy: makes it stay on the heap
+	pointers [1]uintptr     // kernelParams: the address of params
 	params   [maxParamBytes / 8]uint64
 }
 
@@ -45,22 +47,32 @@ func (s *Stream) Device() *Device { return s.device }
 
 // Synchronize waits until all work in the stream has ended, and returns the error
 // of the first that failed.
-func (s *Stream) Synchronize() error { return s.device.call(fnStreamSynchronize, "", s.handle) }
+func (s *Stream) Synchronize() error {
+	return s.device.check(fnStreamSynchronize, "", s.invoke(fnStreamSynchronize, s.handle, 0, 0, 0))
+}
+
+// invoke calls a driver function of up to four arguments without an allocation;
+// a function takes those that it has and does not see the others.
+func (s *Stream) invoke(f function, a, b, c, d uintptr) Code {
+	args := s.scratch.args[:4]
+	args[0], args[1], args[2], args[3] = a, b, c, d
+	return s.device.invoke(f, args)
+}
 
 // Query reports whether all work in the stream has ended. It does not wait.
 func (s *Stream) Query() (done bool, err error) {
-	return s.device.done(fnStreamQuery, s.handle)
+	return s.device.done(fnStreamQuery, s.invoke(fnStreamQuery, s.handle, 0, 0, 0))
 }
 
 // Wait makes the work put into s from now on wait for e, as e was last recorded.
 // The calling goroutine does not wait.
 func (s *Stream) Wait(e *Event) error {
-	return s.device.call(fnStreamWaitEvent, "", s.handle, e.handle, 0)
+	return s.device.check(fnStreamWaitEvent, "", s.invoke(fnStreamWaitEvent, s.handle, e.args[0], 0, 0))
 }
 
 // Record makes e happen when the work now in s has ended.
 func (s *Stream) Record(e *Event) error {
-	return s.device.call(fnEventRecord, "", e.handle, s.handle)
+	return s.device.check(fnEventRecord, "", s.invoke(fnEventRecord, e.args[0], s.handle, 0, 0))
 }
 
 // Close waits for nothing: the driver releases the stream when its work has ended.
@@ -74,9 +86,9 @@ func (s *Stream) Close() error {
 	return s.device.call(fnStreamDestroy, "", handle)
 }
 
-// done calls a function that answers whether work has ended.
-func (d *Device) done(f function, handle uintptr) (bool, error) {
-	switch code := d.try(f, handle); code {
+// done is the answer of a function that says whether work has ended.
+func (d *Device) done(f function, code Code) (bool, error) {
+	switch code {
 	case Success:
 		return true, nil
 	case NotReady:

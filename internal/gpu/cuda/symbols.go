@@ -136,7 +136,7 @@ const (
 	fnStreamBeginCapture
 	// CUresult cuStreamEndCapture(CUstream hStream, CUgraph *phGraph).
 	fnStreamEndCapture
-	// CUresult cuGraphInstantiateWithFlags(CUgraphExec *phGraphExec, CUgraph hGraph, unsigned long long flags).
+	// CUresult cuGraphInstantiateWithFlags(CUgraphExec *phGraphExec, CUgraph hGraph, uint64_t flags).
 	fnGraphInstantiate
 	// CUresult cuGraphUpload(CUgraphExec hGraphExec, CUstream hStream).
 	fnGraphUpload
