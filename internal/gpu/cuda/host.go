@@ -59,6 +59,11 @@ func (d *Device) after(err error, undo function, arg uintptr) error {
 // Data is the memory. It is valid until Free, and must not be touched after.
 func (h HostBuffer[T]) Data() []T { return h.data }
 
+// Bytes is the same memory as bytes.
+func (h HostBuffer[T]) Bytes() []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(h.data))), h.SizeBytes())
+}
+
 // Len is the number of T's.
 func (h HostBuffer[T]) Len() int { return len(h.data) }
 
