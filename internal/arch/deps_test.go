@@ -21,9 +21,8 @@ var layers = [][]string{
 	1: {
 		"codec", "internal/score", "internal/topk", "internal/analysis",
 		"internal/corpus", "internal/reorder", "internal/sealed", "internal/latency", "internal/derived", "ciff", "trec",
-		"internal/gpu/intersect",
 	},
-	2: {"internal/postings", "internal/segment", "internal/impact", "internal/query", "internal/snippet", "internal/gpu/decode"},
+	2: {"internal/postings", "internal/segment", "internal/impact", "internal/query", "internal/snippet", "internal/gpu/decode", "internal/gpu/intersect", "internal/gpu/para"},
 	3: {"internal/traverse", "internal/saat", "internal/saat/genloops", "internal/index", "internal/interchange"},
 	4: {"internal/exec", "internal/collection"},
 	5: {"."},
@@ -47,6 +46,7 @@ var sideways = []struct{ from, to, why string }{
 	{"internal/simd/accumulate", "internal/simd", "kernels ask which instructions there are"},
 	{"internal/gpu/cuda", "internal/invariant", "a broken contract of the driver is a bug"},
 	{"internal/segment", "internal/postings", "a segment is made of posting lists"},
+	{"internal/gpu/para", "internal/gpu/intersect", "a batch is of lists as one query has them"},
 	{"internal/lab/experiments", "internal/lab", "experiments are written against the lab"},
 }
 

@@ -1,0 +1,149 @@
+// Searches of one thread in one uncompressed list: binary, interpolation, in a safe
+// range around a line, in a hash bucket, and in a bitmap with ranks. CPU reference:
+// package contraction (Ao et al., PVLDB 4(8), 2011, §4.2 to §4.4).
+
+#pragma once
+
+#include "cuda.cuh"
+
+// One list to be probed. Mirror of intersect.View. What a search does not need may be
+// null or 0.
+struct ListView {
+    const uint32_t* docIDs;  // [numPostings], rising
+    const uint32_t* table;   // hash segmentation: [numBuckets+1] starts, and the list's
+                             // length; bitmap: [numBuckets] pairs of bits and rank
+    uint64_t slope;          // of the line, in units of 2^-32
+    int64_t intercept;
+    uint32_t numPostings;
+    int32_t left;  // safe search range around the line
+    int32_t right;
+    uint32_t shift;  // of a DocID to its bucket
+    uint32_t numBuckets;
+    uint32_t isBitmap;  // whether table is one
+    uint32_t reserved[2];
+};
+
+// line_position returns about the index at which a line reaches x. It never falls as x
+// rises (contraction.Line.Position).
+__device__ __forceinline__ int64_t line_position(uint64_t slope, int64_t intercept, uint32_t x) {
+    const uint64_t divisor = max(slope >> 4, uint64_t{1});
+    return (static_cast<int64_t>(x) - intercept) * (int64_t{1} << 28) / static_cast<int64_t>(divisor);
+}
+
+// Left and right deviation of a list whose safe range is all of it.
+constexpr int32_t kNoRange = 0x7fffffff;
+
+// safe_range sets [lo, hi] to where the first element that is at least x lies, p being
+// the line's position of x (contraction.SafeRange.Range).
+__device__ __forceinline__ void safe_range(int64_t p, int32_t left, int32_t right, uint32_t n, uint32_t& lo,
+                                           uint32_t& hi) {
+    if (left == kNoRange) {
+        lo = 0;
+        hi = n;
+        return;
+    }
+    const int64_t length = n;
+    const int64_t from = max(min(p - left, length), int64_t{0});
+    const int64_t to = max(min(p + right + 1, length), from);
+    lo = static_cast<uint32_t>(from);
+    hi = static_cast<uint32_t>(to);
+}
+
+// lower_bound returns the first index in [lo, hi) whose element is at least x, hi if
+// there is none.
+__device__ __forceinline__ uint32_t lower_bound(const uint32_t* list, uint32_t lo, uint32_t hi, uint32_t x) {
+    while (lo < hi) {
+        const uint32_t mid = lo + (hi - lo) / 2;
+        if (__ldg(list + mid) < x) {
+            lo = mid + 1;
+        } else {
+            hi = mid;
+        }
+    }
+    return lo;
+}
+
+// is_at says whether element i of a list of n is x.
+__device__ __forceinline__ bool is_at(const uint32_t* list, uint32_t n, uint32_t i, uint32_t x) {
+    return i < n && __ldg(list + i) == x;
+}
+
+// Each search says whether x is in the list, and if so sets index to its place.
+
+struct BinarySearch {
+    __device__ __forceinline__ static bool find(const ListView& v, uint32_t x, uint32_t& index) {
+        index = lower_bound(v.docIDs, 0, v.numPostings, x);
+        return is_at(v.docIDs, v.numPostings, index, x);
+    }
+};
+
+// Interpolation search (Perl, Itai and Avni, CACM 21(7), 1978): each step looks where x
+// would lie if the rest of the list were evenly spread.
+struct InterpolationSearch {
+    __device__ __forceinline__ static bool find(const ListView& v, uint32_t x, uint32_t& index) {
+        if (v.numPostings == 0) {
+            return false;
+        }
+        uint32_t lo = 0;
+        uint32_t hi = v.numPostings - 1;
+        uint32_t first = __ldg(v.docIDs);
+        uint32_t last = __ldg(v.docIDs + hi);
+        if (x <= first || x >= last) {
+            index = x == first ? 0 : hi;
+            return x == first || x == last;
+        }
+        // Invariant: list[lo] < x < list[hi].
+        while (hi - lo > 1) {
+            const uint64_t rise = static_cast<uint64_t>(x - first) * (hi - lo);
+            const uint32_t step = static_cast<uint32_t>(rise / (last - first));
+            const uint32_t mid = max(lo + 1, min(lo + step, hi - 1));
+            const uint32_t docID = __ldg(v.docIDs + mid);
+            if (docID == x) {
+                index = mid;
+                return true;
+            }
+            if (docID < x) {
+                lo = mid;
+                first = docID;
+            } else {
+                hi = mid;
+                last = docID;
+            }
+        }
+        return false;
+    }
+};
+
+// Binary search of the safe range around the list's line (LR).
+struct LinearRegressionSearch {
+    __device__ __forceinline__ static bool find(const ListView& v, uint32_t x, uint32_t& index) {
+        uint32_t lo;
+        uint32_t hi;
+        const int64_t p = line_position(v.slope, v.intercept, x);
+        safe_range(p, v.left, v.right, v.numPostings, lo, hi);
+        index = lower_bound(v.docIDs, lo, hi, x);
+        return is_at(v.docIDs, v.numPostings, index, x);
+    }
+};
+
+// Binary search of x's hash bucket (HS), or one look into the bitmap where the list has
+// one: bit x%32 of word x/32 says whether x is in the list, and the rank beside it how
+// many DocIDs lie before that word.
+struct HashSearch {
+    __device__ __forceinline__ static bool find(const ListView& v, uint32_t x, uint32_t& index) {
+        const uint32_t bucket = x >> v.shift;
+        if (bucket >= v.numBuckets) {
+            return false;
+        }
+        if (v.isBitmap) {
+            const uint2 word = __ldg(reinterpret_cast<const uint2*>(v.table) + bucket);
+            const uint32_t bit = 1u << (x & 31);
+            index = word.y + static_cast<uint32_t>(__popc(word.x & (bit - 1)));
+            return (word.x & bit) != 0;
+        }
+        const uint32_t lo = __ldg(v.table + bucket);
+        const uint32_t hi = __ldg(v.table + bucket + 1);
+        index = lower_bound(v.docIDs, lo, hi, x);
+        return index < hi && __ldg(v.docIDs + index) == x;
+    }
+};

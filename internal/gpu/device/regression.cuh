@@ -1,0 +1,373 @@
+// Lists of the Regression codecs (lrc, lrcseg, seglrc, hs-lrc) as they lie in device
+// memory: the bytes that package codec wrote, beginning at an address that is a
+// multiple of 4 and padded to whole words. Any DocID can be computed alone, and lists
+// can be searched without decoding them (Ao et al., PVLDB 4(8), 2011, §5.2, §5.3 and
+// Appendix D). CPU reference: codec/lrc_list.go, lrc_deviations.go, lrc_search.go.
+//
+// Bytes are trusted: whoever uploads a list has decoded it once.
+
+#pragma once
+
+#include "cuda.cuh"
+#include "list_search.cuh"
+
+constexpr uint32_t kSchemeLRC = 0;
+constexpr uint32_t kSchemeLRCSeg = 1;
+constexpr uint32_t kSchemeSegLRC = 2;
+constexpr uint32_t kSchemeHSLRC = 3;
+
+// The flags of a width byte.
+constexpr uint32_t kRegressionExceptions = 0x80;
+constexpr uint32_t kRegressionWide = 0x40;
+constexpr uint32_t kRegressionWidthMask = 0x3f;
+
+// The header of exceptions: count u32, index width u8, high width u8.
+constexpr uint32_t kExceptionsHeader = 6;
+
+// A list in device memory. Mirror of intersect.Compressed and para's.
+struct RegressionList {
+    const uint32_t* words;  // the list's bytes, to whole words
+    uint32_t numPostings;
+    uint32_t reserved;
+};
+
+// A list seen through its header (codec/lrc_list.go has the format). Offsets are in
+// words from the list's start, those of widths and data in bytes.
+struct RegressionView {
+    const uint32_t* words;
+    uint64_t slope;  // of the list, in units of 2^-32; not of hs-lrc
+    uint32_t numPostings;
+    uint32_t numSegments;
+    uint32_t heads;  // of hs-lrc: the starts of the buckets, one more than segments
+    uint32_t offsets;
+    uint32_t cuts;
+    uint32_t slopes;
+    uint32_t widths;
+    uint32_t data;
+    uint32_t intercept;
+    uint32_t length;  // binary logarithm of a segment's DocIDs; of hs-lrc: the shift
+    int32_t left;     // safe search range (contraction.SafeRange); not of hs-lrc
+    int32_t right;
+};
+
+// One segment, ready to be decoded: DocID j of its is the high half of start + j*slope,
+// plus its deviation, modulo 2^32.
+struct RegressionSegment {
+    const uint32_t* words;  // of the deviations
+    uint32_t skew;          // bit of words at which they begin
+    uint32_t width;         // of the lows
+    uint32_t flags;
+    uint32_t begin;  // index of its first DocID in the list
+    uint32_t end;
+    uint64_t start;
+    uint64_t slope;
+};
+
+// The exceptions of a segment.
+struct RegressionExceptions {
+    const uint32_t* words;
+    uint32_t count;
+    uint32_t indexWidth;
+    uint32_t highWidth;
+    uint64_t indexes;  // bit of words at which they begin
+    uint64_t highs;
+};
+
+// regression_bits returns width bits, at most 32, from a bit of words on. It reads no
+// word that has none of them.
+__device__ __forceinline__ uint32_t regression_bits(const uint32_t* words, uint64_t bit, uint32_t width) {
+    if (width == 0) {
+        return 0;
+    }
+    const uint32_t* from = words + (bit >> 5);
+    const uint32_t shift = static_cast<uint32_t>(bit) & 31;
+    const uint32_t low = __ldg(from);
+    const uint32_t high = shift + width > 32 ? __ldg(from + 1) : 0;
+    return __funnelshift_r(low, high, shift) & (0xffffffffu >> (32 - width));
+}
+
+// regression_slope returns the slope of its stored form, of 26 significant bits and an
+// exponent (codec/lrc_slope.go).
+__device__ __forceinline__ uint64_t regression_slope(uint32_t packed) {
+    return static_cast<uint64_t>(packed & 0x3ffffff) << (packed >> 26);
+}
+
+// regression_view reads the header of a list.
+template <uint32_t Scheme>
+__device__ __forceinline__ RegressionView regression_view(const uint32_t* words, uint32_t n) {
+    RegressionView v;
+    v.words = words;
+    v.numPostings = n;
+    v.length = __ldg(words + 1) & 0xff;
+    const uint32_t third = __ldg(words + 2);
+    if (Scheme == kSchemeHSLRC) {
+        v.numSegments = third;
+        v.heads = 3;
+        v.offsets = v.heads + v.numSegments + 1;
+        v.slope = 0;
+        v.intercept = 0;
+        v.left = v.right = 0;
+    } else {
+        v.numSegments = ((n - 1) >> v.length) + 1;
+        v.heads = 6;
+        v.offsets = v.heads + v.numSegments;
+        v.slope = regression_slope(third);
+        v.intercept = __ldg(words + 3);
+        v.left = static_cast<int32_t>(__ldg(words + 4));
+        v.right = static_cast<int32_t>(__ldg(words + 5));
+    }
+    v.cuts = v.offsets + v.numSegments;
+    v.slopes = v.cuts + (Scheme == kSchemeLRC ? 0 : v.numSegments);
+    const uint32_t widths = v.slopes + (Scheme >= kSchemeSegLRC ? v.numSegments : 0);
+    v.widths = 4 * widths;
+    v.data = v.widths + v.numSegments;
+    return v;
+}
+
+// regression_word reads entry i of a table of u32.
+__device__ __forceinline__ uint32_t regression_word(const RegressionView& v, uint32_t table, uint32_t i) {
+    return __ldg(v.words + table + i);
+}
+
+// regression_byte reads byte i of a table of bytes.
+__device__ __forceinline__ uint32_t regression_byte(const RegressionView& v, uint32_t table, uint32_t i) {
+    const uint32_t at = table + i;
+    return __ldg(v.words + (at >> 2)) >> (8 * (at & 3)) & 0xff;
+}
+
+// regression_open makes segment i ready.
+template <uint32_t Scheme>
+__device__ __forceinline__ RegressionSegment regression_open(const RegressionView& v, uint32_t i) {
+    RegressionSegment s;
+    if (Scheme == kSchemeHSLRC) {
+        s.begin = regression_word(v, v.heads, i);
+        s.end = regression_word(v, v.heads, i + 1);
+    } else {
+        s.begin = i << v.length;
+        s.end = min(s.begin + (1u << v.length), v.numPostings);
+    }
+    const uint64_t data = static_cast<uint64_t>(v.data) + regression_word(v, v.offsets, i);
+    s.words = v.words + (data >> 2);
+    s.skew = 8 * (static_cast<uint32_t>(data) & 3);
+    const uint32_t w = regression_byte(v, v.widths, i);
+    s.width = w & kRegressionWidthMask;
+    s.flags = w & ~kRegressionWidthMask;
+    const uint32_t cut = Scheme == kSchemeLRC ? v.intercept : regression_word(v, v.cuts, i);
+    s.start = static_cast<uint64_t>(cut) << 32;
+    if (Scheme == kSchemeLRC || Scheme == kSchemeLRCSeg) {
+        s.slope = v.slope;
+        s.start += s.begin * v.slope;
+    } else {
+        s.slope = regression_slope(regression_word(v, v.slopes, i));
+    }
+    return s;
+}
+
+// regression_exceptions finds the exceptions of a segment that has the flag.
+__device__ __forceinline__ RegressionExceptions regression_exceptions(const RegressionSegment& s) {
+    const uint64_t lows = (static_cast<uint64_t>(s.end - s.begin) * s.width + 7) / 8;
+    uint64_t at = s.skew + 8 * lows;
+    RegressionExceptions e;
+    e.words = s.words;
+    e.count = regression_bits(s.words, at, 32);
+    e.indexWidth = regression_bits(s.words, at + 32, 8);
+    e.highWidth = regression_bits(s.words, at + 40, 8);
+    at += 8 * kExceptionsHeader;
+    e.indexes = at;
+    e.highs = at + (static_cast<uint64_t>(e.count) * e.indexWidth + 7) / 8 * 8;
+    return e;
+}
+
+// regression_exception_from returns the first exception whose index in the segment is
+// at least j.
+__device__ __forceinline__ uint32_t regression_exception_from(const RegressionExceptions& e, uint32_t j) {
+    uint32_t lo = 0;
+    uint32_t hi = e.count;
+    while (lo < hi) {
+        const uint32_t mid = (lo + hi) / 2;
+        const uint64_t bit = e.indexes + static_cast<uint64_t>(mid) * e.indexWidth;
+        if (regression_bits(e.words, bit, e.indexWidth) < j) {
+            lo = mid + 1;
+        } else {
+            hi = mid;
+        }
+    }
+    return lo;
+}
+
+// regression_low returns DocID j of a segment without the high bits of exceptions.
+__device__ __forceinline__ uint32_t regression_low(const RegressionSegment& s, uint32_t j) {
+    const uint64_t bit = static_cast<uint64_t>(j) * s.width + s.skew;
+    const uint32_t deviation = regression_bits(s.words, bit, s.width);
+    return static_cast<uint32_t>((s.start + j * s.slope) >> 32) + deviation;
+}
+
+// regression_at returns DocID j of a segment.
+__device__ __forceinline__ uint32_t regression_at(const RegressionSegment& s, uint32_t j) {
+    uint32_t docID = regression_low(s, j);
+    if (s.flags & kRegressionExceptions) {
+        const RegressionExceptions e = regression_exceptions(s);
+        const uint32_t k = regression_exception_from(e, j);
+        if (k < e.count) {
+            const uint64_t index = e.indexes + static_cast<uint64_t>(k) * e.indexWidth;
+            if (regression_bits(e.words, index, e.indexWidth) == j) {
+                const uint64_t high = e.highs + static_cast<uint64_t>(k) * e.highWidth;
+                docID += regression_bits(e.words, high, e.highWidth) << s.width;
+            }
+        }
+    }
+    return docID;
+}
+
+// regression_find returns the segment that DocID i of the list lies in: of buckets,
+// the last that begins at or before i.
+template <uint32_t Scheme>
+__device__ __forceinline__ uint32_t regression_find(const RegressionView& v, uint32_t i) {
+    if (Scheme != kSchemeHSLRC) {
+        return i >> v.length;
+    }
+    uint32_t lo = 0;
+    uint32_t hi = v.numSegments - 1;
+    while (lo < hi) {
+        const uint32_t mid = (lo + hi + 1) / 2;
+        if (regression_word(v, v.heads, mid) > i) {
+            hi = mid - 1;
+        } else {
+            lo = mid;
+        }
+    }
+    return lo;
+}
+
+// regression_find_warp returns, in every lane, the segment that DocID i of the list lies
+// in, the same i in all 32 lanes: of buckets, by comparing with 32 of them at a time.
+template <uint32_t Scheme>
+__device__ __forceinline__ uint32_t regression_find_warp(const RegressionView& v, uint32_t i) {
+    if (Scheme != kSchemeHSLRC) {
+        return i >> v.length;
+    }
+    const uint32_t lane = threadIdx.x & 31;
+    // Invariant: starts[lo] <= i, and starts[lo + size] > i or there is no such bucket.
+    uint32_t lo = 0;
+    uint32_t size = v.numSegments;
+    while (size > 1) {
+        const uint32_t step = (size + 31) / 32;
+        const uint32_t at = lane * step;
+        const bool reached = at < size && regression_word(v, v.heads, lo + at) <= i;
+        const uint32_t last = 31 - __clz(__ballot_sync(0xffffffffu, reached));
+        lo += last * step;
+        size = min(step, size - last * step);
+    }
+    return lo;
+}
+
+// regression_next returns the segment of DocID i of the list, given one at or before it.
+template <uint32_t Scheme>
+__device__ __forceinline__ uint32_t regression_next(const RegressionView& v, uint32_t segment, uint32_t i) {
+    if (Scheme != kSchemeHSLRC) {
+        return i >> v.length;
+    }
+    while (regression_word(v, v.heads, segment + 1) <= i) {
+        segment++;
+    }
+    return segment;
+}
+
+// regression_around narrows [lo, hi] to where the line of a segment and the width of
+// its deviations put the first DocID that is at least t above the intercept
+// (lrcSegment.around).
+__device__ __forceinline__ void regression_around(const RegressionSegment& s, int64_t t, uint32_t& lo, uint32_t& hi) {
+    const uint32_t count = s.end - s.begin;
+    uint32_t from = 0;
+    uint32_t to = 0;
+    if (t > 0) {
+        uint32_t width = s.width;
+        if (s.flags & kRegressionExceptions) {
+            width += regression_exceptions(s).highWidth;
+        }
+        const uint64_t divisor = s.slope >> 4;
+        const uint64_t q = (static_cast<uint64_t>(t) << 28) / max(divisor, uint64_t{1});
+        to = q < count ? static_cast<uint32_t>(q) + 1 : count;
+        const int64_t rest = t - ((int64_t{1} << width) - 1);
+        if (rest > 0) {
+            const uint64_t r = (static_cast<uint64_t>(rest) << 28) / (divisor + 1);
+            from = r < to ? static_cast<uint32_t>(r) : to;
+        }
+    }
+    // As lrcSegment's caller: both are clamped to the range that was known before.
+    const uint32_t newLo = max(lo, min(from, hi));
+    hi = min(hi, max(to, lo));
+    lo = newLo;
+}
+
+// regression_search says whether x is in the list, and if so sets index to its place.
+// The segment is found by its hash (hs-lrc) or by a binary search of the segments' first
+// DocIDs within the safe search range; then only DocIDs that a binary search in the
+// segment asks for are decoded (Ao et al., Algorithm 1, lines 4 to 6).
+template <uint32_t Scheme>
+__device__ __forceinline__ bool regression_search(const RegressionView& v, uint32_t x, uint32_t& index) {
+    uint32_t lo = 0;
+    uint32_t hi = v.numPostings;
+    uint32_t segment;
+    if (Scheme == kSchemeHSLRC) {
+        segment = x >> v.length;
+        if (segment >= v.numSegments) {
+            return false;
+        }
+    } else {
+        const int64_t p = line_position(v.slope, static_cast<int32_t>(v.intercept), x);
+        safe_range(p, v.left, v.right, v.numPostings, lo, hi);
+        if (lo >= v.numPostings) {
+            return false;
+        }
+        // The last segment in [first, last] that does not begin above x.
+        const int32_t first = static_cast<int32_t>(lo >> v.length);
+        int32_t a = first - 1;
+        int32_t b = static_cast<int32_t>(min(hi, v.numPostings - 1) >> v.length);
+        while (a < b) {
+            const int32_t mid = (a + b + 1) >> 1;
+            if (regression_word(v, v.heads, static_cast<uint32_t>(mid)) > x) {
+                b = mid - 1;
+            } else {
+                a = mid;
+            }
+        }
+        if (a < first) {
+            // x lies below the first head of the range: only a DocID at a head could
+            // be found here, and it would not be above x.
+            return false;
+        }
+        segment = static_cast<uint32_t>(a);
+    }
+    const RegressionSegment s = regression_open<Scheme>(v, segment);
+    if (s.begin == s.end) {
+        return false;
+    }
+    const uint32_t count = s.end - s.begin;
+    hi = min(hi > s.begin ? hi - s.begin : 0, count);
+    lo = min(lo > s.begin ? lo - s.begin : 0, hi);
+    if (Scheme >= kSchemeSegLRC && !(s.flags & kRegressionWide)) {
+        const int64_t t = static_cast<int64_t>(x) - static_cast<int32_t>(s.start >> 32);
+        regression_around(s, t, lo, hi);
+    }
+    while (lo < hi) {
+        const uint32_t mid = (lo + hi) / 2;
+        const uint32_t docID = regression_at(s, mid);
+        if (docID == x) {
+            index = s.begin + mid;
+            return true;
+        }
+        if (docID < x) {
+            lo = mid + 1;
+        } else {
+            hi = mid;
+        }
+    }
+    // The place is hi: [lo, hi) held elements below it only, and the one at hi may not
+    // have been compared yet.
+    if (lo < count && regression_at(s, lo) == x) {
+        index = s.begin + lo;
+        return true;
+    }
+    return false;
+}

@@ -1,0 +1,175 @@
+package intersect
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/contraction"
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+)
+
+// View is an uncompressed list as kernels probe it: ListView of
+// device/list_search.cuh.
+type View struct {
+	docIDs      cuda.Ptr[uint32]
+	table       cuda.Ptr[uint32]
+	slope       uint64
+	intercept   int64
+	numPostings uint32
+	left, right int32
+	shift       uint32
+	numBuckets  uint32
+	isBitmap    uint32
+	_           [2]uint32
+}
+
+// Len returns the number of DocIDs.
+func (v View) Len() int { return int(v.numPostings) }
+
+// Words is the View as 8 words of 64 bits, as it lies in device memory.
+func (v View) Words() [8]uint64 {
+	return [8]uint64{
+		uint64(v.docIDs), uint64(v.table), v.slope, uint64(v.intercept),
+		uint64(v.numPostings) | uint64(uint32(v.left))<<32,
+		uint64(uint32(v.right)) | uint64(v.shift)<<32,
+		uint64(v.numBuckets) | uint64(v.isBitmap)<<32,
+	}
+}
+
+// Contraction says what lies beside the DocIDs of a list to contract the range in
+// which it is searched.
+type Contraction struct {
+	// Line is for LinearRegression: a line and the safe search range around it.
+	Line bool
+	// BucketSize is for HashSegmentation: the DocIDs of a hash bucket, at most, on
+	// average. Ao et al. have 16 and 32 (HS16, HS32). 0: no buckets.
+	BucketSize int
+	// BitmapShare is the least share of the universe that a list must have to get,
+	// instead of buckets, a bitmap with ranks: for each 32 DocIDs their bits and how
+	// many DocIDs come before, 8 bytes. One access then finds a DocID and its place.
+	// 0: no bitmaps. (Ours. It is hash segmentation whose buckets are sets of bits.)
+	BitmapShare float64
+	// Universe is the number of documents, more than the last DocID: needed for
+	// buckets and bitmaps.
+	Universe int
+}
+
+// DefaultContraction is what the fastest search of Ao et al. §6.3 uses, HS16, with
+// bitmaps for lists that have at least every 64th document of numDocs: they take no
+// more than 4 times the DocIDs' bytes.
+func DefaultContraction(numDocs int) Contraction {
+	return Contraction{BucketSize: 16, BitmapShare: 1.0 / 64, Universe: numDocs}
+}
+
+// Contracted is an uncompressed list in device memory, with what contracts searches
+// in it. Whoever made it frees it.
+type Contracted struct {
+	DocIDs cuda.Buffer[uint32] // [n], strictly rising
+	table  cuda.Buffer[uint32]
+	view   View
+}
+
+// NewContracted copies a list to the device, with what c asks for: docIDs rise
+// strictly and lie below base.NoDocID and c.Universe. It waits for the copy.
+func NewContracted(s *cuda.Stream, d *cuda.Device, docIDs []uint32, c Contraction) (*Contracted, error) {
+	l := &Contracted{view: View{numPostings: uint32(len(docIDs))}}
+	if len(docIDs) == 0 {
+		return l, nil
+	}
+	if (c.BucketSize > 0 || c.BitmapShare > 0) && uint64(docIDs[len(docIDs)-1]) >= uint64(c.Universe) {
+		return nil, fmt.Errorf("intersect.NewContracted: DocID %d of %d documents: %w", docIDs[len(docIDs)-1], c.Universe, base.ErrBadInput)
+	}
+	if c.Line {
+		l.setLine(docIDs)
+	}
+	var err error
+	if l.DocIDs, err = uploaded(s, d, docIDs); err == nil {
+		l.view.docIDs = l.DocIDs.Ptr()
+		if table := l.tableOf(docIDs, c); table != nil {
+			if l.table, err = uploaded(s, d, table); err == nil {
+				l.view.table = l.table.Ptr()
+			}
+		}
+	}
+	if err = errors.Join(err, s.Synchronize()); err != nil {
+		return nil, errors.Join(fmt.Errorf("intersect.NewContracted: list of %d: %w", len(docIDs), err), l.Free())
+	}
+	return l, nil
+}
+
+// noRange is the left and right deviation of a list whose safe range is all of it,
+// because they would not fit.
+const noRange = 1<<31 - 1
+
+// setLine sets the safe search range of the list.
+func (l *Contracted) setLine(docIDs []uint32) {
+	safe := contraction.NewSafeRange(docIDs)
+	if max(safe.Left, safe.Right, -safe.Left, -safe.Right) >= noRange {
+		safe.Left, safe.Right = noRange, noRange
+	}
+	l.view.slope, l.view.intercept = safe.Slope, safe.Intercept
+	l.view.left, l.view.right = int32(safe.Left), int32(safe.Right)
+}
+
+// tableOf returns the table of buckets or the bitmap that c asks for, and sets the
+// fields of the view that go with it.
+func (l *Contracted) tableOf(docIDs []uint32, c Contraction) []uint32 {
+	v := &l.view
+	if c.BitmapShare > 0 && float64(len(docIDs)) >= c.BitmapShare*float64(c.Universe) {
+		v.shift, v.isBitmap = bitmapShift, 1
+		bitmap := bitmapOf(docIDs)
+		v.numBuckets = uint32(len(bitmap) / 2)
+		return bitmap
+	}
+	if c.BucketSize <= 0 {
+		return nil
+	}
+	b := contraction.NewBuckets(docIDs, uint64(c.Universe), c.BucketSize)
+	v.shift, v.numBuckets = uint32(b.Shift), uint32(len(b.Starts)-1)
+	return b.Starts
+}
+
+// bitmapShift is the binary logarithm of the DocIDs of a word of a bitmap.
+const bitmapShift = 5
+
+// bitmapOf returns, for each 32 DocIDs up to the last, their bits and the number of
+// DocIDs before them.
+func bitmapOf(docIDs []uint32) []uint32 {
+	words := make([]uint32, 2*(docIDs[len(docIDs)-1]>>bitmapShift+1))
+	for _, d := range docIDs {
+		words[2*(d>>bitmapShift)] |= 1 << (d & 31)
+	}
+	before := uint32(0)
+	for i := 1; i < len(words); i += 2 {
+		words[i] = before
+		before += uint32(bits.OnesCount32(words[i-1]))
+	}
+	return words
+}
+
+// uploaded returns a copy of data in device memory, on its way on the stream.
+func uploaded(s *cuda.Stream, d *cuda.Device, data []uint32) (cuda.Buffer[uint32], error) {
+	b, err := cuda.Alloc[uint32](d, len(data))
+	if err == nil {
+		err = cuda.CopyToDevice(s, b, data)
+	}
+	return b, err
+}
+
+// View returns the list for a kernel. It is valid until Free.
+func (l *Contracted) View() View { return l.view }
+
+// Len returns the number of DocIDs.
+func (l *Contracted) Len() int { return l.view.Len() }
+
+// SizeBytes is the device memory of the list with what contracts it.
+func (l *Contracted) SizeBytes() int64 { return l.DocIDs.SizeBytes() + l.table.SizeBytes() }
+
+// Free frees the memory, which nothing may use any more.
+func (l *Contracted) Free() error {
+	err := errors.Join(l.DocIDs.Free(), l.table.Free())
+	*l = Contracted{}
+	return err
+}
