@@ -44,189 +44,191 @@ constexpr uint32_t kTopKDigitBits = 8;
 constexpr uint32_t kTopKBuckets = 1U << kTopKDigitBits;
 
 struct BlockTopK {
-  uint64_t* keys;     // [capacity], shared memory
-  uint64_t threshold; // only keys above it are stored
-  uint64_t lowest;    // compact: the least key that is kept
-  uint32_t capacity;
-  uint32_t k;
-  uint32_t count;  // keys stored, plus pushes that failed
-  uint32_t kept;   // compact: keys stored so far
-  uint32_t bucket; // compact: the bucket of the k-th key,
-  uint32_t need;   // how many of its keys are among the best k,
-  uint32_t holds;  // and how many it has
-  uint32_t differ[2];
-  uint32_t buckets[kTopKBuckets];
+    uint64_t* keys;      // [capacity], shared memory
+    uint64_t threshold;  // only keys above it are stored
+    uint64_t lowest;     // compact: the least key that is kept
+    uint32_t capacity;
+    uint32_t k;
+    uint32_t count;   // keys stored, plus pushes that failed
+    uint32_t kept;    // compact: keys stored so far
+    uint32_t bucket;  // compact: the bucket of the k-th key,
+    uint32_t need;    // how many of its keys are among the best k,
+    uint32_t holds;   // and how many it has
+    uint32_t differ[2];
+    uint32_t buckets[kTopKBuckets];
 };
 
 // block_topk_init prepares an empty buffer. Keys that are not above threshold will
 // not be stored: for a score that k documents are known to reach, score << 32.
-__device__ inline void block_topk_init(BlockTopK& top, uint64_t* keys, uint32_t capacity,
-                                       uint32_t k, uint64_t threshold) {
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    top.keys = keys;
-    top.threshold = k > 0 ? threshold : ~static_cast<uint64_t>(0);
-    top.capacity = capacity;
-    top.k = k;
-    top.count = 0;
-  }
-  __syncthreads();
+__device__ inline void block_topk_init(BlockTopK& top, uint64_t* keys, uint32_t capacity, uint32_t k,
+                                       uint64_t threshold) {
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        top.keys = keys;
+        top.threshold = k > 0 ? threshold : ~static_cast<uint64_t>(0);
+        top.capacity = capacity;
+        top.k = k;
+        top.count = 0;
+    }
+    __syncthreads();
 }
 
 // block_topk_push: see the contract above.
 __device__ __forceinline__ uint32_t block_topk_push(BlockTopK& top, uint64_t key) {
-  if (key <= top.threshold) return 0;
-  uint32_t slot = atomicAdd(&top.count, 1U);
-  if (slot < top.capacity) top.keys[slot] = key;
-  return slot + 1;
+    if (key <= top.threshold) return 0;
+    uint32_t slot = atomicAdd(&top.count, 1U);
+    if (slot < top.capacity) top.keys[slot] = key;
+    return slot + 1;
 }
 
 // block_topk_differing returns the number of low bits that are not the same in all
 // of the first n > 0 keys. Result in all threads.
 __device__ inline uint32_t block_topk_differing(BlockTopK& top, uint32_t n) {
-  if (threadIdx.x < 2) top.differ[threadIdx.x] = 0;
-  __syncthreads();
-  uint64_t first = top.keys[0], differ = 0;
-  for (uint32_t i = threadIdx.x; i < n; i += blockDim.x) differ |= top.keys[i] ^ first;
-  uint32_t low = __reduce_or_sync(0xFFFFFFFFU, static_cast<uint32_t>(differ));
-  uint32_t high = __reduce_or_sync(0xFFFFFFFFU, static_cast<uint32_t>(differ >> 32));
-  if (threadIdx.x % 32 == 0) {
-    if (low) atomicOr(&top.differ[0], low);
-    if (high) atomicOr(&top.differ[1], high);
-  }
-  __syncthreads();
-  return top.differ[1] ? 64 - __clz(top.differ[1]) : 32 - __clz(top.differ[0]);
+    if (threadIdx.x < 2) top.differ[threadIdx.x] = 0;
+    __syncthreads();
+    uint64_t first = top.keys[0], differ = 0;
+    for (uint32_t i = threadIdx.x; i < n; i += blockDim.x) differ |= top.keys[i] ^ first;
+    uint32_t low = __reduce_or_sync(0xFFFFFFFFU, static_cast<uint32_t>(differ));
+    uint32_t high = __reduce_or_sync(0xFFFFFFFFU, static_cast<uint32_t>(differ >> 32));
+    if (threadIdx.x % 32 == 0) {
+        if (low) atomicOr(&top.differ[0], low);
+        if (high) atomicOr(&top.differ[1], high);
+    }
+    __syncthreads();
+    return top.differ[1] ? 64 - __clz(top.differ[1]) : 32 - __clz(top.differ[0]);
 }
 
-// warp_find_bucket finds the bucket of the wanted-th key from the top, of 256 buckets
-// with these counts, which add up to no less: one lane writes its number to bucket, how
-// many of its keys are among those wanted to need, and how many it has to holds.
-// By all lanes of one warp, behind a barrier after the counting.
-__device__ inline void warp_find_bucket(const uint32_t* counts, uint32_t wanted, uint32_t* bucket,
-                                        uint32_t* need, uint32_t* holds) {
-  const uint32_t perLane = kTopKBuckets / 32;
-  uint32_t lane = threadIdx.x % 32;
-  uint32_t top = kTopKBuckets - 1 - lane * perLane;
-  uint32_t sum = 0;
-  for (uint32_t i = 0; i < perLane; i++) sum += counts[top - i];
-  uint32_t upTo = sum;
-  for (uint32_t d = 1; d < 32; d *= 2) {
-    uint32_t other = __shfl_up_sync(0xFFFFFFFFU, upTo, d);
-    if (lane >= d) upTo += other;
-  }
-  uint32_t above = upTo - sum;
-  if (above < wanted && wanted <= upTo) {
-    uint32_t i = 0;
-    while (above + counts[top - i] < wanted) above += counts[top - i++];
-    *bucket = top - i;
-    *need = wanted - above;
-    *holds = counts[top - i];
-  }
+// warp_find_bucket finds the bucket of the wanted-th key from the top, of buckets with
+// these counts, which add up to no less: one lane writes its number to bucket, how many
+// of its keys are among those wanted to need, and how many it has to holds. By all
+// lanes of one warp, behind a barrier after the counting.
+template <uint32_t numBuckets>
+__device__ inline void warp_find_bucket(const uint32_t* counts, uint32_t wanted, uint32_t* bucket, uint32_t* need,
+                                        uint32_t* holds) {
+    constexpr uint32_t perLane = numBuckets / 32;
+    uint32_t lane = threadIdx.x % 32;
+    uint32_t top = numBuckets - 1 - lane * perLane;
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < perLane; i++) sum += counts[top - i];
+    uint32_t upTo = sum;
+    for (uint32_t d = 1; d < 32; d *= 2) {
+        uint32_t other = __shfl_up_sync(0xFFFFFFFFU, upTo, d);
+        if (lane >= d) upTo += other;
+    }
+    uint32_t above = upTo - sum;
+    if (above < wanted && wanted <= upTo) {
+        uint32_t i = 0;
+        while (above + counts[top - i] < wanted) above += counts[top - i++];
+        *bucket = top - i;
+        *need = wanted - above;
+        *holds = counts[top - i];
+    }
 }
 
 // block_topk_bound returns a number that exactly top.k of the first n > k keys
 // reach. Result in all threads.
 __device__ inline uint64_t block_topk_bound(BlockTopK& top, uint32_t n) {
-  uint32_t bits = block_topk_differing(top, n); // of the keys' ends, still open
-  uint64_t prefix = bits < 64 ? top.keys[0] >> bits : 0;
-  uint32_t wanted = top.k;
-  while (bits > 0) {
-    uint32_t width = min(bits, kTopKDigitBits);
-    uint32_t shift = bits - width;
-    for (uint32_t i = threadIdx.x; i < kTopKBuckets; i += blockDim.x) top.buckets[i] = 0;
-    __syncthreads();
-    for (uint32_t i = threadIdx.x; i < n; i += blockDim.x) {
-      uint64_t key = top.keys[i];
-      if (bits == 64 || key >> bits == prefix) {
-        atomicAdd(&top.buckets[static_cast<uint32_t>(key >> shift) & ((1U << width) - 1)], 1U);
-      }
+    uint32_t bits = block_topk_differing(top, n);  // of the keys' ends, still open
+    uint64_t prefix = bits < 64 ? top.keys[0] >> bits : 0;
+    uint32_t wanted = top.k;
+    while (bits > 0) {
+        uint32_t width = min(bits, kTopKDigitBits);
+        uint32_t shift = bits - width;
+        for (uint32_t i = threadIdx.x; i < kTopKBuckets; i += blockDim.x) top.buckets[i] = 0;
+        __syncthreads();
+        for (uint32_t i = threadIdx.x; i < n; i += blockDim.x) {
+            uint64_t key = top.keys[i];
+            if (bits == 64 || key >> bits == prefix) {
+                atomicAdd(&top.buckets[static_cast<uint32_t>(key >> shift) & ((1U << width) - 1)], 1U);
+            }
+        }
+        __syncthreads();
+        if (threadIdx.x < 32) {
+            warp_find_bucket<kTopKBuckets>(top.buckets, wanted, &top.bucket, &top.need, &top.holds);
+        }
+        __syncthreads();
+        prefix = prefix << width | top.bucket;
+        bits = shift;
+        wanted = top.need;
+        if (wanted == top.holds) break;  // all of the bucket
     }
-    __syncthreads();
-    if (threadIdx.x < 32) {
-      warp_find_bucket(top.buckets, wanted, &top.bucket, &top.need, &top.holds);
-    }
-    __syncthreads();
-    prefix = prefix << width | top.bucket;
-    bits = shift;
-    wanted = top.need;
-    if (wanted == top.holds) break; // all of the bucket
-  }
-  return prefix << bits;
+    return prefix << bits;
 }
 
 // block_topk_compact keeps the best k of the keys stored and forgets the others; if
 // there are k, the threshold becomes the k-th. Which slots the keys are in afterwards
 // is not said.
 __device__ inline void block_topk_compact(BlockTopK& top) {
-  __syncthreads();
-  uint32_t n = min(top.count, top.capacity);
-  __syncthreads();
-  if (n < top.k || n == 0) return; // all are kept: no push has failed
-  uint64_t bound = n > top.k ? block_topk_bound(top, n) : 0;
-  if (threadIdx.x == 0) {
-    top.kept = 0;
-    top.lowest = ~static_cast<uint64_t>(0);
-  }
-  uint64_t lowest = ~static_cast<uint64_t>(0);
-  for (uint32_t from = 0; from < n; from += blockDim.x) {
-    uint32_t i = from + threadIdx.x;
-    uint64_t key = i < n ? top.keys[i] : 0;
-    __syncthreads(); // slots below from + blockDim.x have been read
-    if (i < n && key >= bound) {
-      top.keys[atomicAdd(&top.kept, 1U)] = key;
-      lowest = min(lowest, key);
+    __syncthreads();
+    uint32_t n = min(top.count, top.capacity);
+    __syncthreads();
+    if (n < top.k || n == 0) return;  // all are kept: no push has failed
+    uint64_t bound = n > top.k ? block_topk_bound(top, n) : 0;
+    if (threadIdx.x == 0) {
+        top.kept = 0;
+        top.lowest = ~static_cast<uint64_t>(0);
     }
-  }
-  for (uint32_t d = 16; d > 0; d /= 2) {
-    lowest = min(lowest, __shfl_xor_sync(0xFFFFFFFFU, lowest, d));
-  }
-  if (threadIdx.x % 32 == 0) atomicMin(&top.lowest, lowest);
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    top.count = top.kept;
-    top.threshold = max(top.threshold, top.lowest);
-  }
-  __syncthreads();
+    uint64_t lowest = ~static_cast<uint64_t>(0);
+    for (uint32_t from = 0; from < n; from += blockDim.x) {
+        uint32_t i = from + threadIdx.x;
+        uint64_t key = i < n ? top.keys[i] : 0;
+        __syncthreads();  // slots below from + blockDim.x have been read
+        if (i < n && key >= bound) {
+            top.keys[atomicAdd(&top.kept, 1U)] = key;
+            lowest = min(lowest, key);
+        }
+    }
+    for (uint32_t d = 16; d > 0; d /= 2) {
+        lowest = min(lowest, __shfl_xor_sync(0xFFFFFFFFU, lowest, d));
+    }
+    if (threadIdx.x % 32 == 0) atomicMin(&top.lowest, lowest);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        top.count = top.kept;
+        top.threshold = max(top.threshold, top.lowest);
+    }
+    __syncthreads();
 }
 
 // block_sort_descending sorts n keys in shared memory, the greatest first. There is
 // room for n rounded up to a power of two; what is behind n is lost. By all threads;
 // it begins and ends with a barrier.
-__device__ inline void block_sort_descending(uint64_t* keys, uint32_t n) {
-  if (n < 2) {
-    __syncthreads();
-    return;
-  }
-  uint32_t padded = 2U << (31 - __clz(n - 1));
-  __syncthreads();
-  for (uint32_t i = n + threadIdx.x; i < padded; i += blockDim.x) keys[i] = 0;
-  __syncthreads();
-  // A warp's 32 pairs lie in 64 keys that are its own as long as strides are at most
-  // 32: only a step over a longer stride, and the one after it, wait for other warps.
-  uint32_t before = 64;
-  for (uint32_t size = 2; size <= padded; size *= 2) {
-    for (uint32_t stride = size / 2; stride > 0; stride /= 2) {
-      if (stride > 32 || before > 32) {
+template <typename Key>
+__device__ inline void block_sort_descending(Key* keys, uint32_t n) {
+    if (n < 2) {
         __syncthreads();
-      } else {
-        __syncwarp(0xFFFFFFFFU);
-      }
-      before = stride;
-      for (uint32_t i = threadIdx.x; i < padded / 2; i += blockDim.x) {
-        uint32_t at = 2 * i - (i & (stride - 1));
-        uint64_t a = keys[at], b = keys[at + stride];
-        if ((a < b) == ((at & size) == 0)) {
-          keys[at] = b;
-          keys[at + stride] = a;
-        }
-      }
+        return;
     }
-  }
-  __syncthreads();
+    uint32_t padded = 2U << (31 - __clz(n - 1));
+    __syncthreads();
+    for (uint32_t i = n + threadIdx.x; i < padded; i += blockDim.x) keys[i] = 0;
+    __syncthreads();
+    // A warp's 32 pairs lie in 64 keys that are its own as long as strides are at most
+    // 32: only a step over a longer stride, and the one after it, wait for other warps.
+    uint32_t before = 64;
+    for (uint32_t size = 2; size <= padded; size *= 2) {
+        for (uint32_t stride = size / 2; stride > 0; stride /= 2) {
+            if (stride > 32 || before > 32) {
+                __syncthreads();
+            } else {
+                __syncwarp(0xFFFFFFFFU);
+            }
+            before = stride;
+            for (uint32_t i = threadIdx.x; i < padded / 2; i += blockDim.x) {
+                uint32_t at = 2 * i - (i & (stride - 1));
+                Key a = keys[at], b = keys[at + stride];
+                if ((a < b) == ((at & size) == 0)) {
+                    keys[at] = b;
+                    keys[at + stride] = a;
+                }
+            }
+        }
+    }
+    __syncthreads();
 }
 
 // block_topk_sort leaves the best k of the keys stored, the greatest first.
 __device__ inline void block_topk_sort(BlockTopK& top) {
-  block_topk_compact(top);
-  block_sort_descending(top.keys, top.count);
+    block_topk_compact(top);
+    block_sort_descending(top.keys, top.count);
 }

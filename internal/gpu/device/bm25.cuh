@@ -16,21 +16,20 @@
 
 // Bm25Term is score.Term with the layout of the Go type scoring.Term.
 struct Bm25Term {
-  float weight;
-  float c0, c1;
-  uint32_t linear; // not 0: contributions do not depend on lengths
+    float weight;
+    float c0, c1;
+    uint32_t linear;  // not 0: contributions do not depend on lengths
 };
 
 // bm25_contribution returns the contribution of a posting: freq >= 1, and length,
 // the tokens of its document, which is of no account if the term is linear. It is
 // below 2^32 for every term that a query may have.
-__device__ __forceinline__ uint32_t bm25_contribution(const Bm25Term& term, uint32_t freq,
-                                                      uint32_t length) {
-  float f = static_cast<float>(freq);
-  float s = __fmul_rn(term.weight, f);
-  if (!term.linear) {
-    float k = __fadd_rn(term.c0, __fmul_rn(term.c1, static_cast<float>(length)));
-    s = __fdiv_rn(s, __fadd_rn(f, k));
-  }
-  return __float2uint_rz(__fadd_rn(s, 0.5F));
+__device__ __forceinline__ uint32_t bm25_contribution(const Bm25Term& term, uint32_t freq, uint32_t length) {
+    float f = static_cast<float>(freq);
+    float s = __fmul_rn(term.weight, f);
+    if (!term.linear) {
+        float k = __fadd_rn(term.c0, __fmul_rn(term.c1, static_cast<float>(length)));
+        s = __fdiv_rn(s, __fadd_rn(f, k));
+    }
+    return __float2uint_rz(__fadd_rn(s, 0.5F));
 }

@@ -13,13 +13,13 @@
 #include "cuda.cuh"
 
 __device__ __forceinline__ uint64_t hit_key(uint32_t score, uint32_t docID) {
-  return static_cast<uint64_t>(score) << 32 | static_cast<uint32_t>(~docID);
+    return static_cast<uint64_t>(score) << 32 | static_cast<uint32_t>(~docID);
 }
 
 __device__ __forceinline__ uint32_t hit_score(uint64_t key) {
-  return static_cast<uint32_t>(key >> 32);
+    return static_cast<uint32_t>(key >> 32);
 }
 
 __device__ __forceinline__ uint32_t hit_docID(uint64_t key) {
-  return ~static_cast<uint32_t>(key);
+    return ~static_cast<uint32_t>(key);
 }

@@ -1,0 +1,119 @@
+// Where the scores of a selection come from, and their keys.
+#pragma once
+
+#include "../device/cuda.cuh"
+#include "../device/hit_key.cuh"
+
+// SelectionSource has the layout of the Go type selection.source.
+struct SelectionSource {
+    const void* scores;         // [numScores]: uint32_t, or uint64_t sums with matches (package scoring) if wide
+    const uint32_t* docIDs;     // [numScores], distinct; null: document i has score i
+    const uint32_t* live;       // bit d % 32 of word d / 32: document d is not deleted; null: all live
+    const uint32_t* numScores;  // null: maxScores
+    const uint32_t* matches;    // nothing is done if *matches >= enough; null: always done
+    uint32_t enough;
+    uint32_t maxScores;
+    uint32_t base;          // added to DocIDs
+    uint32_t leastScore;    // documents that score less are left out
+    uint32_t leastMatches;  // wide: documents with fewer postings are left out
+    uint32_t reserved;
+};
+
+GRIFFIN_DEVICE bool is_skipped(const SelectionSource& source) {
+    return source.matches && *source.matches >= source.enough;
+}
+
+GRIFFIN_DEVICE uint32_t num_scores(const SelectionSource& source) {
+    return source.numScores ? min(*source.numScores, source.maxScores) : source.maxScores;
+}
+
+GRIFFIN_DEVICE bool is_live(const SelectionSource& source, uint32_t docID) {
+    return !source.live || (__ldg(source.live + docID / 32) >> docID % 32 & 1);
+}
+
+// Narrow keys are hit keys. Wide ones have a score of 48 bits above the 32 of the
+// DocID. Key 0 is no hit.
+typedef unsigned __int128 uint128_t;
+
+template <typename Key>
+GRIFFIN_DEVICE Key source_key(const SelectionSource& source, uint32_t i);
+
+template <>
+GRIFFIN_DEVICE uint64_t source_key<uint64_t>(const SelectionSource& source, uint32_t i) {
+    uint32_t score = static_cast<const uint32_t*>(source.scores)[i];
+    if (score < source.leastScore) return 0;
+    uint32_t docID = source.docIDs ? source.docIDs[i] : i;
+    return is_live(source, docID) ? hit_key(score, docID + source.base) : 0;
+}
+
+template <>
+GRIFFIN_DEVICE uint128_t source_key<uint128_t>(const SelectionSource& source, uint32_t i) {
+    uint64_t sum = static_cast<const uint64_t*>(source.scores)[i];
+    uint64_t score = sum & ((static_cast<uint64_t>(1) << 48) - 1);
+    if (sum >> 48 < source.leastMatches || score < source.leastScore) return 0;
+    uint32_t docID = source.docIDs ? source.docIDs[i] : i;
+    if (!is_live(source, docID)) return 0;
+    return static_cast<uint128_t>(score) << 32 | static_cast<uint32_t>(~(docID + source.base));
+}
+
+// shuffle_xor is __shfl_xor_sync of a whole warp for keys.
+GRIFFIN_DEVICE uint64_t shuffle_xor(uint64_t key, uint32_t lanes) {
+    return __shfl_xor_sync(0xFFFFFFFFU, key, lanes);
+}
+
+GRIFFIN_DEVICE uint128_t shuffle_xor(uint128_t key, uint32_t lanes) {
+    uint64_t low = shuffle_xor(static_cast<uint64_t>(key), lanes);
+    uint64_t high = shuffle_xor(static_cast<uint64_t>(key >> 64), lanes);
+    return static_cast<uint128_t>(high) << 64 | low;
+}
+
+// warp_max_key returns the greatest of a warp's keys. Result in all lanes.
+template <typename Key>
+GRIFFIN_DEVICE Key warp_max_key(Key key) {
+    for (uint32_t d = 16; d > 0; d /= 2) key = max(key, shuffle_xor(key, d));
+    return key;
+}
+
+template <typename Key>
+GRIFFIN_DEVICE Key warp_min_key(Key key) {
+    for (uint32_t d = 16; d > 0; d /= 2) key = min(key, shuffle_xor(key, d));
+    return key;
+}
+
+// load_key and store_key read and write keys that other blocks of the launch write and
+// read: in words that one access moves.
+GRIFFIN_DEVICE uint64_t load_key(const uint64_t* at) {
+    return ld_relaxed(at);
+}
+
+GRIFFIN_DEVICE void store_key(uint64_t* at, uint64_t key) {
+    st_relaxed(at, key);
+}
+
+GRIFFIN_DEVICE uint128_t load_key(const uint128_t* at) {
+    const uint64_t* words = reinterpret_cast<const uint64_t*>(at);
+    return static_cast<uint128_t>(ld_relaxed(words + 1)) << 64 | ld_relaxed(words);
+}
+
+GRIFFIN_DEVICE void store_key(uint128_t* at, uint128_t key) {
+    uint64_t* words = reinterpret_cast<uint64_t*>(at);
+    st_relaxed(words, static_cast<uint64_t>(key));
+    st_relaxed(words + 1, static_cast<uint64_t>(key >> 64));
+}
+
+// is_last_block counts the blocks that have called it, and tells all threads of the
+// last one so; it then sees what the others stored before, and the counter is 0 again.
+// By all threads of the block.
+__device__ inline bool is_last_block(uint32_t* counter) {
+    __shared__ uint32_t last;
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        last = atomicAdd(counter, 1U) == gridDim.x - 1;
+        if (last) st_relaxed(counter, 0U);
+    }
+    __syncthreads();
+    bool result = last;
+    __threadfence();
+    return result;
+}

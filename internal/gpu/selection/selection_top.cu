@@ -1,0 +1,177 @@
+#include "../device/block_topk.cuh"
+#include "../device/cuda.cuh"
+#include "selection.cuh"
+
+constexpr uint32_t kTopThreads = 512;
+constexpr uint32_t kTopWarps = kTopThreads / 32;
+constexpr uint32_t kTopCapacity = 4096;  // keys in shared memory: k and 4 of each thread
+constexpr uint32_t kChunkLen = 128;      // scores that a warp reads at once, 4 a lane
+
+struct SelectionTopParams {
+    SelectionSource source;
+    uint64_t* warpMaxima;   // [16 * gridDim.x]
+    uint64_t* blockMaxima;  // [gridDim.x]
+    uint64_t* bound;        // [1] which k keys reach; 0: fewer may do
+    uint64_t* gathered;     // keys that reach the bound: room for Scratch's bound on their number
+    uint64_t* out;          // [k]
+    uint32_t* numGathered;  // [1], 0 before the first launch
+    uint32_t* numBlocks;    // [1], 0 before the first launch
+    uint32_t k;
+    uint32_t reserved;
+};
+
+// best_of_stripe returns the greatest key of the warp's stripe that the lane has seen: of the
+// chunks of 128 scores that the warps of the grid take in turn. plain says that there are no
+// DocIDs, no deletions: scores, which begin at a multiple of 16 bytes, are all that is read,
+// 16 bytes a lane and four loads in flight.
+__device__ inline uint64_t best_of_stripe(const SelectionSource& source, bool plain) {
+    const uint32_t* scores = static_cast<const uint32_t*>(source.scores);
+    const uint32_t n = num_scores(source), lane = threadIdx.x % 32;
+    const uint64_t step = static_cast<uint64_t>(gridDim.x) * kTopWarps * kChunkLen;
+    uint64_t from = static_cast<uint64_t>(blockIdx.x * kTopWarps + threadIdx.x / 32) * kChunkLen;
+    uint64_t best = 0;
+    if (plain) {
+        const bool seen = from + kChunkLen <= n;
+        uint32_t score = 0, at = from + 4 * lane;
+        auto see = [&](uint32_t s, uint64_t i) {  // the first of equal scores has the lowest DocID
+            if (s > score) {
+                score = s;
+                at = i;
+            }
+        };
+        auto seeVector = [&](uint4 v, uint64_t i) {
+            see(v.x, i);
+            see(v.y, i + 1);
+            see(v.z, i + 2);
+            see(v.w, i + 3);
+        };
+        for (; from + 3 * step + kChunkLen <= n; from += 4 * step) {
+            const uint32_t* vectors = scores + from + 4 * lane;
+            uint4 v[4];
+#pragma unroll
+            for (uint32_t j = 0; j < 4; j++) v[j] = __ldg(reinterpret_cast<const uint4*>(vectors + j * step));
+#pragma unroll
+            for (uint32_t j = 0; j < 4; j++) seeVector(v[j], from + j * step + 4 * lane);
+        }
+        for (; from + kChunkLen <= n; from += step) {
+            seeVector(__ldg(reinterpret_cast<const uint4*>(scores + from + 4 * lane)), from + 4 * lane);
+        }
+        if (seen && score >= source.leastScore) best = hit_key(score, at + source.base);
+    }
+    for (; from < n; from += step) {
+        for (uint64_t i = from + lane; i < min(from + kChunkLen, static_cast<uint64_t>(n)); i += 32) {
+            best = max(best, source_key<uint64_t>(source, i));
+        }
+    }
+    return best;
+}
+
+// push_all pushes the keys load(0) to load(n - 1), but for those that are 0. By all threads of
+// the block.
+template <typename Load>
+__device__ inline void push_all(BlockTopK& top, uint32_t n, Load load) {
+    for (uint64_t from = 0; from < n; from += 4 * kTopThreads) {
+        uint64_t keys[4];
+#pragma unroll
+        for (uint32_t j = 0; j < 4; j++) {
+            uint64_t i = from + j * kTopThreads + threadIdx.x;
+            keys[j] = i < n ? load(i) : 0;
+        }
+        uint32_t pushed = 0;
+#pragma unroll
+        for (uint32_t j = 0; j < 4; j++) {
+            if (keys[j] != 0) pushed = max(pushed, block_topk_push(top, keys[j]));
+        }
+        if (__syncthreads_or(pushed > kTopCapacity - 4 * kTopThreads)) block_topk_compact(top);
+    }
+}
+
+// write_hits sorts the best k keys that were pushed and writes them, 0 behind the last.
+__device__ inline void write_hits(BlockTopK& top, uint64_t* out, uint32_t k) {
+    block_topk_sort(top);
+    for (uint32_t i = threadIdx.x; i < k; i += kTopThreads) out[i] = i < top.count ? top.keys[i] : 0;
+}
+
+// Ours, for one array of any length: the k-th greatest of the maxima of groups is reached by k
+// keys at least, so that what is below it need not be looked at again. A group is a warp's
+// stripe of the array; as stripes interleave, the best keys lie in different groups, however the
+// scores lie, and little more than k keys are left. The scores are read once, and k/8448 of them
+// again. The idea is that of the lowest level of ding09's heap (§8.2); we differ: no heap is
+// built on it.
+// Launches, in a stream: maxima, gather. Grid: as many blocks as run at once at most, the same
+// for both; block: 512; shared memory: 4096 keys. k at most 2048. out[0, k) are the best keys,
+// best first, 0 behind the last, by the last block.
+
+// selection_top_maxima: the maxima of warps and of blocks, and in the last block the bound.
+GRIFFIN_KERNEL(selection_top_maxima, SelectionTopParams, 512) {
+    if (is_skipped(p.source)) return;
+    __shared__ BlockTopK top;
+    __shared__ uint64_t warps[kTopWarps];
+    const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    uint64_t best = warp_max_key(best_of_stripe(p.source, !p.source.docIDs && !p.source.live));
+    if (lane == 0) {
+        warps[warp] = best;
+        store_key(&p.warpMaxima[blockIdx.x * kTopWarps + warp], best);
+    }
+    __syncthreads();
+    if (warp == 0) {
+        best = warp_max_key(warps[lane % kTopWarps]);
+        if (lane == 0) store_key(&p.blockMaxima[blockIdx.x], best);
+    }
+    if (!is_last_block(p.numBlocks)) return;
+    // Blocks are coarser groups, good enough where there are many for each of the k.
+    const bool coarse = gridDim.x >= 8 * p.k;
+    const uint64_t* maxima = coarse ? p.blockMaxima : p.warpMaxima;
+    block_topk_init(top, griffin_dynamic_shared<uint64_t>(), kTopCapacity, p.k, 0);
+    push_all(top, coarse ? gridDim.x : gridDim.x * kTopWarps, [&](uint64_t i) { return load_key(maxima + i); });
+    block_topk_compact(top);
+    if (threadIdx.x == 0) *p.bound = top.threshold;
+}
+
+// selection_top_gather: the keys that reach the bound, and in the last block the best k of them.
+GRIFFIN_KERNEL(selection_top_gather, SelectionTopParams, 512) {
+    if (is_skipped(p.source)) return;
+    __shared__ BlockTopK top;
+    const uint64_t bound = max(*p.bound, static_cast<uint64_t>(1));
+    const uint32_t n = num_scores(p.source), lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const uint64_t step = static_cast<uint64_t>(gridDim.x) * kTopWarps * kChunkLen;
+    // The block's warps share the chunks of each of its stripes.
+    for (uint32_t stripe = blockIdx.x * kTopWarps; stripe < (blockIdx.x + 1) * kTopWarps; stripe++) {
+        if (p.warpMaxima[stripe] < bound) continue;
+        for (uint64_t from = static_cast<uint64_t>(stripe) * kChunkLen + warp * step; from < n;
+             from += kTopWarps * step) {
+#pragma unroll
+            for (uint32_t j = 0; j < kChunkLen; j += 32) {
+                uint64_t i = from + j + lane;
+                uint64_t key = i < n ? source_key<uint64_t>(p.source, i) : 0;
+                if (key >= bound) store_key(&p.gathered[atomicAdd(p.numGathered, 1U)], key);
+            }
+        }
+    }
+    if (!is_last_block(p.numBlocks)) return;
+    const uint32_t numGathered = ld_relaxed(p.numGathered);
+    block_topk_init(top, griffin_dynamic_shared<uint64_t>(), kTopCapacity, p.k, 0);
+    push_all(top, numGathered, [&](uint64_t i) { return load_key(p.gathered + i); });
+    write_hits(top, p.out, p.k);
+    if (threadIdx.x == 0) *p.numGathered = 0;
+}
+
+struct SelectionArraysParams {
+    const SelectionSource* sources;  // [gridDim.x]
+    uint64_t* out;                   // [gridDim.x][k]
+    uint32_t k;
+    uint32_t reserved;
+};
+
+// selection_arrays: ours for many arrays at once, such as the segments of a batch of queries,
+// and for one that is short: a block reads an array and keeps the best k.
+// Grid: the arrays; block: 512; shared memory: 4096 keys. k at most 2048. out[a][0, k) are the
+// best keys of array a, best first, 0 behind the last, by block a.
+GRIFFIN_KERNEL(selection_arrays, SelectionArraysParams, 512) {
+    __shared__ BlockTopK top;
+    const SelectionSource source = p.sources[blockIdx.x];
+    if (is_skipped(source)) return;
+    block_topk_init(top, griffin_dynamic_shared<uint64_t>(), kTopCapacity, p.k, 0);
+    push_all(top, num_scores(source), [&](uint64_t i) { return source_key<uint64_t>(source, i); });
+    write_hits(top, p.out + static_cast<uint64_t>(blockIdx.x) * p.k, p.k);
+}
