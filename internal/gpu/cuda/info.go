@@ -53,7 +53,7 @@ func (i Info) Unusable() string {
 	switch {
 	case i.DriverVersion < minDriverVersion:
 		return fmt.Sprintf("the driver is for CUDA %s; the kernels (PTX 8.0) need %s or later",
-			version(i.DriverVersion), version(minDriverVersion))
+			Version(i.DriverVersion), Version(minDriverVersion))
 	case i.Major < minMajor:
 		return fmt.Sprintf("compute capability %d.%d; the kernels need %d.0 or later", i.Major, i.Minor, minMajor)
 	case i.WarpSize != 32:
@@ -66,11 +66,11 @@ func (i Info) Unusable() string {
 	return ""
 }
 
-// version writes 12040 as "12.4".
-func version(v int) string { return fmt.Sprintf("%d.%d", v/1000, v%1000/10) }
+// Version writes a CUDA version as the driver gives it, such as 12040: "12.4".
+func Version(v int) string { return fmt.Sprintf("%d.%d", v/1000, v%1000/10) }
 
-// Driver returns the CUDA version of the driver as text: "12.4".
-func (i Info) Driver() string { return version(i.DriverVersion) }
+// Driver is the driver's version as text.
+func (i Info) Driver() string { return Version(i.DriverVersion) }
 
 // Devices lists all devices of the library, the unusable ones too.
 func (l *Library) Devices() ([]Info, error) {

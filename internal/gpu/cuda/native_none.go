@@ -8,8 +8,12 @@ import (
 )
 
 // noDriver is why this build cannot load a driver: "" where it can.
-const noDriver = "this griffin was built without GPU support for " + runtime.GOOS + "/" + runtime.GOARCH +
-	" (it is there on linux/amd64 and linux/arm64, without the build tag nogpu)"
+var noDriver = "griffin was built without GPU support: " + func() string {
+	if runtime.GOOS == "linux" && (runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64") {
+		return "with the build tag nogpu"
+	}
+	return "there is none for " + runtime.GOOS + "/" + runtime.GOARCH
+}()
 
 func openNative(string) (uintptr, error) { return 0, errors.New(noDriver) }
 
