@@ -2,6 +2,7 @@ package decode
 
 import (
 	"fmt"
+	"math/bits"
 
 	"github.com/griffin-search/griffin/codec"
 )
@@ -18,6 +19,9 @@ type kind uint8
 const (
 	kindRaw kind = iota
 	kindSIMDBP
+	kindEF
+	kindParaPFor
+	kindPForDelta
 	numKinds
 )
 
@@ -50,19 +54,37 @@ type family struct {
 
 // families has what is known of each kind.
 var families = [numKinds]family{
-	kindRaw:    {"raw", "decode"},
-	kindSIMDBP: {"simdbp", "decode"},
+	kindRaw:       {"raw", "decode"},
+	kindSIMDBP:    {"simdbp", "decode"},
+	kindEF:        {"ef", "decode_ef"},
+	kindParaPFor:  {"parapfor", "decode_pfor"},
+	kindPForDelta: {"pfordelta", "decode_pfor"},
 }
 
 // CodecOf returns how the device decodes a codec, and whether it does.
 func CodecOf(c codec.Codec) (Codec, bool) {
-	switch c.(type) {
+	switch c := c.(type) {
 	case codec.Raw:
 		return Codec{kind: kindRaw}, true
 	case codec.SIMDBP:
 		return Codec{kind: kindSIMDBP}, true
+	case codec.EF:
+		return Codec{kind: kindEF}, true
+	case codec.ParaPFor:
+		return Codec{kind: kindParaPFor, option: segmentShift(c.Segment, 64)}, true
+	case codec.PForDelta:
+		return Codec{kind: kindPForDelta, option: segmentShift(c.Segment, codec.BlockLen)}, true
 	}
 	return Codec{}, false
+}
+
+// segmentShift returns the logarithm of the segment length that a codec uses for one
+// that it was given, of which 0 stands for def.
+func segmentShift(length, def int) uint32 {
+	if length == 0 {
+		length = def
+	}
+	return uint32(bits.Len(uint(min(max(length, 32), codec.BlockLen) - 1)))
 }
 
 // String returns the codec's name in the names of kernels.

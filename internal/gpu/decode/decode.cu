@@ -52,7 +52,7 @@ __device__ __forceinline__ void raw_tile(const DecodeTile& t) {
         const uint32_t at = 4 * decode_lane();
         uint4 v = make_uint4(bytes.word(at), bytes.word(at + 1), bytes.word(at + 2), bytes.word(at + 3));
         if constexpr (what == decodeGaps) {
-            v = decode_differences(v, decode_base(t, b));
+            v = decode_differences(v, decode_base(t, i));
         }
         decode_store(t, i, b.n, v);
     }

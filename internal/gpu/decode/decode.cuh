@@ -79,22 +79,22 @@ struct DecodeBytes {
 };
 
 // The blocks that one warp decodes, up to decodeTileBlocks of one list. Lane 4i + j has
-// word j of the directory entry of block i.
+// word j of the directory entry of block i, where j is 3 with the number of the block's
+// postings instead of its bound.
 struct DecodeTile {
     DecodeList list;
     uint32_t slot;    // number of the first block among those to decode
     uint32_t count;   // blocks
     uint32_t number;  // lane 4i + j: number of block i in the list
-    uint32_t entry;   // lane 4i + j: word j of the entry of block i
+    uint32_t entry;
 };
 
 // One block of a tile: what its directory entry says, the same in all lanes.
 struct DecodeBlock {
-    uint32_t first, last;  // DocIDs
-    uint32_t offset;       // bytes
+    uint32_t first;   // DocID
+    uint32_t offset;  // bytes
     uint32_t docWidth, freqWidth;
-    uint32_t number;  // in the list
-    uint32_t n;       // postings
+    uint32_t n;  // postings
 };
 
 // Returns the list of which the tile is: the last one with firstTile <= tile. All lanes
@@ -129,7 +129,11 @@ __device__ __forceinline__ bool decode_tile(const DecodeParams& p, DecodeTile& t
     t.count = min(p.tileBlocks, t.list.numBlocks - t.slot);
     const uint32_t i = min(decode_lane() / 4, t.count - 1);
     t.number = t.list.selected == nullptr ? t.slot + i : __ldg(t.list.selected + t.slot + i);
-    t.entry = __ldg(t.list.directory + size_t{4} * t.number + (decode_lane() & 3));
+    const uint32_t j = decode_lane() & 3;
+    t.entry = __ldg(t.list.directory + size_t{4} * t.number + j);
+    if (j == 3) {
+        t.entry = (t.entry & 0xffff0000u) | min(decodeBlockLen, t.list.numPostings - t.number * decodeBlockLen);
+    }
     return true;
 }
 
@@ -137,21 +141,31 @@ __device__ __forceinline__ bool decode_tile(const DecodeParams& p, DecodeTile& t
 __device__ __forceinline__ DecodeBlock decode_block(const DecodeTile& t, uint32_t i) {
     DecodeBlock b;
     b.first = __shfl_sync(decodeAllLanes, t.entry, 4 * i);
-    b.last = __shfl_sync(decodeAllLanes, t.entry, 4 * i + 1);
     b.offset = __shfl_sync(decodeAllLanes, t.entry, 4 * i + 2);
     const uint32_t widths = __shfl_sync(decodeAllLanes, t.entry, 4 * i + 3);
+    b.n = widths & 0xff;
     b.docWidth = widths >> 16 & 0xff;
     b.freqWidth = widths >> 24;
-    b.number = t.list.selected == nullptr ? t.slot + i : __shfl_sync(decodeAllLanes, t.number, 4 * i);
-    b.n = min(decodeBlockLen, t.list.numPostings - b.number * decodeBlockLen);
     return b;
 }
 
-// Returns the last DocID before a block, decodeNoBase before the first.
-__device__ __forceinline__ uint32_t decode_base(const DecodeTile& t, const DecodeBlock& b) {
-    return b.number == 0 ? decodeNoBase : __ldg(t.list.directory + size_t{4} * (b.number - 1) + 1);
+// Returns the last DocID of block i of a tile.
+__device__ __forceinline__ uint32_t decode_last(const DecodeTile& t, uint32_t i) {
+    return __shfl_sync(decodeAllLanes, t.entry, 4 * i + 1);
 }
 
+// Returns the number in the list of block i of a tile.
+__device__ __forceinline__ uint32_t decode_number(const DecodeTile& t, uint32_t i) {
+    return __shfl_sync(decodeAllLanes, t.number, 4 * i);
+}
+
+// Returns the last DocID before block i of a tile, decodeNoBase before the first.
+__device__ __forceinline__ uint32_t decode_base(const DecodeTile& t, uint32_t i) {
+    const uint32_t number = decode_number(t, i);
+    return number == 0 ? decodeNoBase : __ldg(t.list.directory + size_t{4} * (number - 1) + 1);
+}
+
+// Returns where a block begins.
 __device__ __forceinline__ DecodeBytes decode_bytes(const DecodeTile& t, const DecodeBlock& b) {
     return DecodeBytes{t.list.payload, t.list.payloadWords - 1, b.offset >> 2, (b.offset & 3) * 8};
 }
