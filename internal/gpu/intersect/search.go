@@ -50,8 +50,8 @@ func (a Search) Compressed() bool { return a >= LRC && a < NumSearches }
 // SearchOf returns the search in lists of a scheme.
 func SearchOf(s codec.Scheme) Search { return LRC + Search(s) }
 
-// suits says whether a search can run in the list.
-func (v View) suits(a Search) bool {
+// Suits says whether a search can run in the list.
+func (v View) Suits(a Search) bool {
 	switch {
 	case v.numPostings == 0:
 		return true
@@ -123,7 +123,7 @@ func NewOperands(s *cuda.Stream, d *cuda.Device, a Search, lists ...*Contracted)
 	var words []uint64
 	for _, i := range order {
 		v := lists[i].View()
-		if !v.suits(a) {
+		if !v.Suits(a) {
 			return nil, fmt.Errorf("intersect.NewOperands: list %d of %d has not what %s needs: %w", i, len(lists), a, base.ErrBadInput)
 		}
 		w := v.Words()

@@ -1,0 +1,72 @@
+package para
+
+import (
+	_ "embed" // the image
+	"fmt"
+
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	"github.com/griffin-search/griffin/internal/gpu/intersect"
+)
+
+//go:embed image/para.ptx
+var image []byte
+
+// How elements are cut, as in para.cu.
+const (
+	blockThreads = 256
+	blockWarps   = 8
+	tileElements = 128
+	blockSlots   = blockWarps * tileElements
+)
+
+// searchParams is ParaSearchParams of para.cu.
+type searchParams struct {
+	lists       cuda.Ptr[uint64]
+	queries     cuda.Ptr[uint64]
+	tiles       cuda.Ptr[uint64]
+	slots       cuda.Ptr[uint32]
+	tileBefore  cuda.Ptr[uint32]
+	blockBefore cuda.Ptr[uint32]
+	ticket      cuda.Ptr[uint32]
+	numTiles    uint32
+	_           uint32
+}
+
+// gatherParams is ParaGatherParams.
+type gatherParams struct {
+	queries     cuda.Ptr[uint64]
+	slots       cuda.Ptr[uint32]
+	tileBefore  cuda.Ptr[uint32]
+	blockBefore cuda.Ptr[uint32]
+	starts      cuda.Ptr[uint32]
+	docIDs      cuda.Ptr[uint32]
+	numQueries  uint32
+	numTiles    uint32
+	numBlocks   uint32
+	_           uint32
+}
+
+// Kernels is the kernels of this package on one device. It is safe for concurrent use.
+type Kernels struct {
+	device *cuda.Device
+	search [intersect.NumSearches]*cuda.Kernel
+	gather *cuda.Kernel
+}
+
+// Load loads the kernels onto a device.
+func Load(d *cuda.Device) (*Kernels, error) {
+	m, err := d.LoadModule("para", image)
+	if err != nil {
+		return nil, fmt.Errorf("kernels of para: %w", err)
+	}
+	k := &Kernels{device: d}
+	for a := range intersect.NumSearches {
+		if k.search[a], err = cuda.LoadKernel[searchParams](m, "para_search_"+a.String()); err != nil {
+			return nil, fmt.Errorf("kernels of para: %w", err)
+		}
+	}
+	if k.gather, err = cuda.LoadKernel[gatherParams](m, "para_gather"); err != nil {
+		return nil, fmt.Errorf("kernels of para: %w", err)
+	}
+	return k, nil
+}

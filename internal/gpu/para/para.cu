@@ -1,0 +1,373 @@
+#include "../device/cuda.cuh"
+#include "../device/list_search.cuh"
+#include "../device/regression.cuh"
+
+/*
+ * PARA: the intersections of a batch of queries in one launch (Ao et al., PVLDB 4(8), 2011, §4.1). The
+ * elements of all shortest lists are cut into tiles of 128, one for a warp; a tile is of one query.
+ *
+ * We differ from a thread per element: a thread has 4 elements in flight, and after each list a warp packs
+ * the elements that are left, so that few lanes idle in the lists after the second.
+ */
+constexpr uint32_t PARA_WARPS = 8;
+constexpr uint32_t PARA_ITEMS = 4;
+constexpr uint32_t PARA_TILE = 32 * PARA_ITEMS;
+constexpr uint32_t PARA_BLOCK = PARA_WARPS * PARA_TILE; /* elements of a block: its slots */
+
+/* One query. Mirrored by query words in layout.go. */
+struct ParaQuery {
+    uint32_t firstList; /* of its lists, which stand together, the shortest first */
+    uint32_t numLists;
+    uint32_t firstTile;
+    uint32_t reserved;
+};
+
+/* One tile. Mirrored by tile words in layout.go. */
+struct ParaTile {
+    uint32_t query;
+    uint32_t from; /* first element in the shortest list */
+};
+
+/* Mirrored by searchParams in launch.go. */
+struct ParaSearchParams {
+    const void* lists;        /* [lists of the batch] of ListView or RegressionList */
+    const ParaQuery* queries; /* [numQueries] */
+    const ParaTile* tiles;    /* [numTiles] */
+    uint32_t* slots;          /* [numBlocks][PARA_BLOCK]: matches of a block, first in its slots */
+    uint32_t* tileBefore;     /* [numTiles]: matches of the block before the tile's */
+    uint32_t* blockBefore;    /* [numBlocks + 1]: matches before the block's; the last is all */
+    uint32_t* ticket;         /* blocks that are done; 0 before and after */
+    uint32_t numTiles;
+    uint32_t reserved;
+};
+
+/* Mirrored by gatherParams in launch.go. */
+struct ParaGatherParams {
+    const ParaQuery* queries;
+    const uint32_t* slots;
+    const uint32_t* tileBefore;
+    const uint32_t* blockBefore;
+    uint32_t* starts; /* [numQueries + 1]: where the results of a query begin, and their number */
+    uint32_t* docIDs; /* results of all queries, one after the other; null: only starts are wanted */
+    uint32_t numQueries;
+    uint32_t numTiles;
+    uint32_t numBlocks;
+    uint32_t reserved;
+};
+
+/* How a warp reads a tile of an uncompressed list and searches 4 elements at once. */
+template <class Search>
+struct PlainBatch {
+    using List = ListView;
+    using View = const ListView&;
+    static constexpr bool together = true;
+
+    __device__ __forceinline__ static View view(const List& list) { return list; }
+
+    __device__ __forceinline__ static void read(View v, uint32_t from, uint32_t (&x)[PARA_ITEMS],
+                                                bool (&live)[PARA_ITEMS]) {
+        const uint32_t lane = threadIdx.x & 31;
+#pragma unroll
+        for (uint32_t k = 0; k < PARA_ITEMS; k++) {
+            const uint32_t i = from + k * 32 + lane;
+            live[k] = i < v.numPostings;
+            x[k] = live[k] ? __ldg(v.docIDs + i) : 0;
+        }
+    }
+
+    __device__ __forceinline__ static bool find(View v, uint32_t x) {
+        uint32_t index;
+        return Search::find(v, x, index);
+    }
+
+    __device__ __forceinline__ static void find_all(View v, const uint32_t (&x)[PARA_ITEMS], bool (&live)[PARA_ITEMS]) {
+#pragma unroll
+        for (uint32_t k = 0; k < PARA_ITEMS; k++) {
+            live[k] = live[k] && find(v, x[k]);
+        }
+    }
+};
+
+/* Hash segmentation with the loads of all items of a thread in flight together. */
+struct HashBatch : PlainBatch<HashSearch> {
+    __device__ __forceinline__ static void find_all(View v, const uint32_t (&x)[PARA_ITEMS], bool (&live)[PARA_ITEMS]) {
+        if (v.isBitmap) {
+            uint32_t words[PARA_ITEMS];
+#pragma unroll
+            for (uint32_t k = 0; k < PARA_ITEMS; k++) {
+                const uint32_t bucket = x[k] >> v.shift;
+                words[k] = live[k] && bucket < v.numBuckets ? __ldg(v.table + 2 * bucket) : 0;
+            }
+#pragma unroll
+            for (uint32_t k = 0; k < PARA_ITEMS; k++) {
+                live[k] = live[k] && (words[k] >> (x[k] & 31) & 1) != 0;
+            }
+            return;
+        }
+        uint32_t lo[PARA_ITEMS];
+        uint32_t hi[PARA_ITEMS];
+        uint32_t end[PARA_ITEMS];
+#pragma unroll
+        for (uint32_t k = 0; k < PARA_ITEMS; k++) {
+            const uint32_t bucket = x[k] >> v.shift;
+            const bool in = live[k] && bucket < v.numBuckets;
+            lo[k] = in ? __ldg(v.table + bucket) : 0;
+            hi[k] = in ? __ldg(v.table + bucket + 1) : 0;
+            end[k] = hi[k];
+        }
+        bool more = true;
+        while (more) {
+            uint32_t docID[PARA_ITEMS];
+#pragma unroll
+            for (uint32_t k = 0; k < PARA_ITEMS; k++) {
+                docID[k] = lo[k] < hi[k] ? __ldg(v.docIDs + (lo[k] + (hi[k] - lo[k]) / 2)) : 0;
+            }
+            more = false;
+#pragma unroll
+            for (uint32_t k = 0; k < PARA_ITEMS; k++) {
+                if (lo[k] < hi[k]) {
+                    const uint32_t mid = lo[k] + (hi[k] - lo[k]) / 2;
+                    if (docID[k] < x[k]) {
+                        lo[k] = mid + 1;
+                    } else {
+                        hi[k] = mid;
+                        lo[k] = docID[k] == x[k] ? mid : lo[k];
+                    }
+                    more = more || lo[k] < hi[k];
+                }
+            }
+        }
+#pragma unroll
+        for (uint32_t k = 0; k < PARA_ITEMS; k++) {
+            live[k] = lo[k] < end[k] && __ldg(v.docIDs + lo[k]) == x[k];
+        }
+    }
+};
+
+/*
+ * How a warp decodes a tile of a list of a Regression codec and searches in such lists. A search is long and
+ * takes many registers: one a thread is in flight.
+ */
+template <uint32_t Scheme>
+struct RegressionBatch {
+    using List = RegressionList;
+    using View = const RegressionView&;
+    static constexpr bool together = false;
+
+    __device__ __forceinline__ static RegressionView view(const List& list) {
+        return regression_view<Scheme>(list.words, list.numPostings);
+    }
+
+    __device__ __forceinline__ static uint32_t read(View v, uint32_t from, uint32_t* kept) {
+        const uint32_t lane = threadIdx.x & 31;
+        const uint32_t count = min(PARA_TILE, v.numPostings - from);
+        uint32_t segment = regression_find_warp<Scheme>(v, from);
+#pragma unroll 1
+        for (uint32_t i = lane; i < count; i += 32) {
+            segment = regression_next<Scheme>(v, segment, from + i);
+            const RegressionSegment s = regression_open<Scheme>(v, segment);
+            kept[i] = regression_at(s, from + i - s.begin);
+        }
+        return count;
+    }
+
+    __device__ __forceinline__ static bool find(View v, uint32_t x) {
+        uint32_t index;
+        return regression_search<Scheme>(v, x, index);
+    }
+};
+
+/* Keeps x where live, behind the count that kept has, in the order of lanes. Returns the new count. */
+__device__ __forceinline__ uint32_t para_keep(uint32_t* kept, uint32_t count, uint32_t x, bool live) {
+    const uint32_t lane = threadIdx.x & 31;
+    const uint32_t ballot = __ballot_sync(0xffffffffu, live);
+    if (live) {
+        kept[count + __popc(ballot & ((1u << lane) - 1))] = x;
+    }
+    return count + __popc(ballot);
+}
+
+/* Intersects one tile, by one warp. Leaves the matches in kept, rising, and returns their number. */
+template <class Batch>
+__device__ __forceinline__ uint32_t para_tile(const ParaSearchParams& p, const ParaTile& tile, uint32_t* kept) {
+    const uint32_t lane = threadIdx.x & 31;
+    const ParaQuery query = p.queries[tile.query];
+    const auto* lists = static_cast<const typename Batch::List*>(p.lists) + query.firstList;
+    uint32_t count = 0;
+    uint32_t next = 1; /* list to search in */
+    if constexpr (Batch::together) {
+        uint32_t x[PARA_ITEMS];
+        bool live[PARA_ITEMS];
+        Batch::read(Batch::view(lists[0]), tile.from, x, live);
+        if (query.numLists > 1) {
+            Batch::find_all(Batch::view(lists[1]), x, live);
+            next = 2;
+        }
+#pragma unroll
+        for (uint32_t k = 0; k < PARA_ITEMS; k++) {
+            count = para_keep(kept, count, x[k], live[k]);
+        }
+    } else {
+        count = Batch::read(Batch::view(lists[0]), tile.from, kept);
+    }
+#pragma unroll 1
+    for (uint32_t l = next; l < query.numLists && count > 0; l++) {
+        const auto& list = Batch::view(lists[l]);
+        uint32_t left = 0;
+#pragma unroll 1
+        for (uint32_t from = 0; from < count; from += 32) {
+            __syncwarp(); /* what was kept is written */
+            const uint32_t i = from + lane;
+            const uint32_t d = i < count ? kept[i] : 0;
+            const bool found = i < count && Batch::find(list, d);
+            /* The ballot in it comes after all reads: what is written lies at or before from + lane. */
+            left = para_keep(kept, left, d, found);
+        }
+        count = left;
+    }
+    __syncwarp();
+    return count;
+}
+
+/* Turns the counts of all blocks into sums before each, by the last block that is done. */
+__device__ __forceinline__ void para_scan_blocks(uint32_t* blockBefore, uint32_t numBlocks) {
+    __shared__ uint32_t sums[PARA_WARPS];
+    const uint32_t lane = threadIdx.x & 31;
+    const uint32_t warp = threadIdx.x >> 5;
+    uint32_t total = 0;
+    for (uint32_t base = 0; base < numBlocks; base += blockDim.x) {
+        const uint32_t i = base + threadIdx.x;
+        const uint32_t count = i < numBlocks ? ld_relaxed(&blockBefore[i]) : 0;
+        uint32_t sum = count;
+        for (uint32_t d = 1; d < 32; d *= 2) {
+            const uint32_t before = __shfl_up_sync(0xffffffffu, sum, d);
+            sum += lane >= d ? before : 0;
+        }
+        if (lane == 31) {
+            sums[warp] = sum;
+        }
+        __syncthreads();
+        uint32_t before = total + sum - count;
+        for (uint32_t w = 0; w < PARA_WARPS; w++) {
+            before += w < warp ? sums[w] : 0;
+            total += sums[w];
+        }
+        if (i < numBlocks) {
+            blockBefore[i] = before;
+        }
+        __syncthreads(); /* sums is used again */
+    }
+    if (threadIdx.x == 0) {
+        blockBefore[numBlocks] = total;
+    }
+}
+
+template <class Batch>
+__device__ __forceinline__ void para_search(const ParaSearchParams& p) {
+    __shared__ uint32_t kept[PARA_WARPS][PARA_TILE];
+    __shared__ uint32_t counts[PARA_WARPS];
+    __shared__ bool isLast;
+    const uint32_t lane = threadIdx.x & 31;
+    const uint32_t warp = threadIdx.x >> 5;
+    const uint32_t tile = blockIdx.x * PARA_WARPS + warp;
+    uint32_t count = 0;
+    if (tile < p.numTiles) {
+        count = para_tile<Batch>(p, p.tiles[tile], kept[warp]);
+    }
+    if (lane == 0) {
+        counts[warp] = count;
+    }
+    __syncthreads();
+    uint32_t before = 0;
+    uint32_t total = 0;
+    for (uint32_t w = 0; w < PARA_WARPS; w++) {
+        before += w < warp ? counts[w] : 0;
+        total += counts[w];
+    }
+    uint32_t* slots = p.slots + uint64_t(blockIdx.x) * PARA_BLOCK + before;
+    for (uint32_t i = lane; i < count; i += 32) {
+        slots[i] = kept[warp][i];
+    }
+    if (lane == 0 && tile < p.numTiles) {
+        p.tileBefore[tile] = before;
+    }
+    if (threadIdx.x == 0) {
+        st_relaxed(&p.blockBefore[blockIdx.x], total);
+        __threadfence();
+        isLast = atomicAdd(p.ticket, 1) == gridDim.x - 1;
+        __threadfence();
+    }
+    __syncthreads();
+    if (isLast) {
+        para_scan_blocks(p.blockBefore, gridDim.x);
+        if (threadIdx.x == 0) {
+            *p.ticket = 0;
+        }
+    }
+}
+
+/*
+ * para_search_*: grid: numTiles / 8 blocks, rounded up. Block: 256 threads; warp w of block b has tile
+ * 8b + w. Shared memory: 4.2 KiB. In: the batch (layout.go), ticket 0. Out: for each block its matches in
+ * its slots, and the tables from which para_gather finds where they belong; ticket is 0 again.
+ * Reference: the intersection of each query's lists by package contraction, codec.RegressionList.
+ * Ao et al. §4.2 to §4.4, Algorithm 1. Results do not depend on the order of blocks.
+ */
+GRIFFIN_KERNEL(para_search_binary, ParaSearchParams, 256) {
+    para_search<PlainBatch<BinarySearch>>(p);
+}
+GRIFFIN_KERNEL(para_search_interpolation, ParaSearchParams, 256) {
+    para_search<PlainBatch<InterpolationSearch>>(p);
+}
+GRIFFIN_KERNEL(para_search_lr, ParaSearchParams, 256) {
+    para_search<PlainBatch<LinearRegressionSearch>>(p);
+}
+GRIFFIN_KERNEL(para_search_hs, ParaSearchParams, 256) {
+    para_search<HashBatch>(p);
+}
+GRIFFIN_KERNEL(para_search_lrc, ParaSearchParams, 256) {
+    para_search<RegressionBatch<kSchemeLRC>>(p);
+}
+GRIFFIN_KERNEL(para_search_lrcseg, ParaSearchParams, 256) {
+    para_search<RegressionBatch<kSchemeLRCSeg>>(p);
+}
+GRIFFIN_KERNEL(para_search_seglrc, ParaSearchParams, 256) {
+    para_search<RegressionBatch<kSchemeSegLRC>>(p);
+}
+GRIFFIN_KERNEL(para_search_hslrc, ParaSearchParams, 256) {
+    para_search<RegressionBatch<kSchemeHSLRC>>(p);
+}
+
+/*
+ * para_gather: grid: any; block: 256 threads; a warp takes the slots of one block of para_search after
+ * another. In: what para_search left. Out: starts and docIDs, which may lie in page-locked host memory.
+ * Reference: as para_search. Ao et al. §4.1 ("scan" and "compaction").
+ */
+GRIFFIN_KERNEL(para_gather, ParaGatherParams, 256) {
+    const uint32_t lane = threadIdx.x & 31;
+    const uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x;
+    const uint32_t numThreads = gridDim.x * blockDim.x;
+    const uint32_t total = p.blockBefore[p.numBlocks];
+    if (thread == 0) {
+        p.starts[p.numQueries] = total;
+    }
+    for (uint32_t q = thread; q < p.numQueries; q += numThreads) {
+        const uint32_t tile = p.queries[q].firstTile;
+        uint32_t start = total;
+        if (tile < p.numTiles) {
+            start = p.blockBefore[tile / PARA_WARPS] + p.tileBefore[tile];
+        }
+        p.starts[q] = start;
+    }
+    if (p.docIDs == nullptr) {
+        return;
+    }
+    for (uint32_t b = thread / 32; b < p.numBlocks; b += numThreads / 32) {
+        const uint32_t to = p.blockBefore[b];
+        const uint32_t count = p.blockBefore[b + 1] - to;
+        const uint32_t* slots = p.slots + uint64_t(b) * PARA_BLOCK;
+        for (uint32_t i = lane; i < count; i += 32) {
+            p.docIDs[to + i] = slots[i];
+        }
+    }
+}
