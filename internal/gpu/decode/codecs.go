@@ -22,6 +22,12 @@ const (
 	kindEF
 	kindParaPFor
 	kindPForDelta
+	kindPForDeltaRec
+	kindRice
+	kindLRC
+	kindLRCSeg
+	kindSegLRC
+	kindHSLRC
 	numKinds
 )
 
@@ -54,11 +60,17 @@ type family struct {
 
 // families has what is known of each kind.
 var families = [numKinds]family{
-	kindRaw:       {"raw", "decode"},
-	kindSIMDBP:    {"simdbp", "decode"},
-	kindEF:        {"ef", "decode_ef"},
-	kindParaPFor:  {"parapfor", "decode_pfor"},
-	kindPForDelta: {"pfordelta", "decode_pfor"},
+	kindRaw:          {"raw", "decode"},
+	kindSIMDBP:       {"simdbp", "decode"},
+	kindEF:           {"ef", "decode_ef"},
+	kindParaPFor:     {"parapfor", "decode_pfor"},
+	kindPForDelta:    {"pfordelta", "decode_pfor"},
+	kindPForDeltaRec: {"rec", "decode_rec"},
+	kindRice:         {"rice", "decode_rice"},
+	kindLRC:          {"lrc", "decode_lrc"},
+	kindLRCSeg:       {"lrcseg", "decode_lrc"},
+	kindSegLRC:       {"seglrc", "decode_lrc"},
+	kindHSLRC:        {"hslrc", "decode_lrc"},
 }
 
 // CodecOf returns how the device decodes a codec, and whether it does.
@@ -74,8 +86,22 @@ func CodecOf(c codec.Codec) (Codec, bool) {
 		return Codec{kind: kindParaPFor, option: segmentShift(c.Segment, 64)}, true
 	case codec.PForDelta:
 		return Codec{kind: kindPForDelta, option: segmentShift(c.Segment, codec.BlockLen)}, true
+	case codec.Rice:
+		return Codec{kind: kindRice}, true
+	case codec.Regression:
+		return Codec{kind: kindLRC + kind(c.Scheme)}, true
+	case codec.PForDeltaRec:
+		return Codec{kind: kindPForDeltaRec, option: recDepth(c.Depth)}, true
 	}
 	return Codec{}, false
+}
+
+// recDepth returns the depth that codec.PForDeltaRec uses for one that it was given.
+func recDepth(depth int) uint32 {
+	if depth == 0 {
+		depth = 1
+	}
+	return uint32(min(max(depth, 0), 4))
 }
 
 // segmentShift returns the logarithm of the segment length that a codec uses for one

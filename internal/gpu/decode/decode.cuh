@@ -97,15 +97,17 @@ struct DecodeBlock {
     uint32_t n;  // postings
 };
 
-// Returns the list of which the tile is: the last one with firstTile <= tile. All lanes
-// look at once, so that up to 32 lists take one step and up to 1,024 two.
-__device__ __forceinline__ uint32_t decode_find_list(const DecodeParams& p, uint32_t tile) {
+// Returns the element of items, lists or what else has tiles, of which the tile is: the
+// last one with firstTile <= tile. All lanes look at once, so that up to 32 items take
+// one step and up to 1,024 two.
+template <class Item>
+__device__ __forceinline__ uint32_t decode_find(const Item* items, uint32_t numItems, uint32_t tile) {
     uint32_t from = 0;
-    uint32_t length = p.numLists;
+    uint32_t length = numItems;
     while (length > 1) {
         const uint32_t step = (length + 31) / 32;
         const uint32_t at = decode_lane() * step;
-        const bool below = at < length && __ldg(&p.lists[from + at].firstTile) <= tile;
+        const bool below = at < length && __ldg(&items[from + at].firstTile) <= tile;
         const uint32_t last = __popc(__ballot_sync(decodeAllLanes, below)) - 1;  // lane 0 is below
         from += last * step;
         length = min(step, length - last * step);
@@ -123,7 +125,7 @@ __device__ __forceinline__ bool decode_tile(const DecodeParams& p, DecodeTile& t
     if (p.lists == nullptr) {
         t.list = p.single;
     } else {
-        t.list = p.lists[decode_find_list(p, tile)];
+        t.list = p.lists[decode_find(p.lists, p.numLists, tile)];
     }
     t.slot = (tile - t.list.firstTile) * p.tileBlocks;
     t.count = min(p.tileBlocks, t.list.numBlocks - t.slot);

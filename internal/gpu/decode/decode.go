@@ -23,8 +23,10 @@ type params struct {
 // Kernels are the kernels of this package on one device. They are loaded as they are
 // first asked for.
 type Kernels struct {
-	device  *cuda.Device
-	kernels [numKinds][numWhat]atomic.Pointer[cuda.Kernel]
+	device    *cuda.Device
+	kernels   [numKinds][numWhat]atomic.Pointer[cuda.Kernel]
+	recArrays atomic.Pointer[cuda.Kernel]
+	at        [4]atomic.Pointer[cuda.Kernel] // random access, by codec.Scheme
 
 	mu      sync.Mutex
 	modules map[string]*cuda.Module // by image; guarded by mu

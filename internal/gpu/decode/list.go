@@ -23,7 +23,8 @@ type Source struct {
 	Payload cuda.Buffer[uint32]
 	// Directory has EntryWords words for each block of the list.
 	Directory cuda.Buffer[uint32]
-	// Side is what else the codec needs; see the codecs of lists in doc.go.
+	// Side is what else the codec needs, at a multiple of 16; see the codecs of lists in
+	// doc.go.
 	Side cuda.Buffer[uint32]
 	// NumPostings is the list's DocFreq, at least 1.
 	NumPostings int
@@ -56,8 +57,8 @@ func NewList(s Source, selected, out cuda.Buffer[uint32]) (List, error) {
 	if blocks == 0 || out.Len() < codec.BlockLen*blocks {
 		return List{}, fmt.Errorf("%d blocks to %d words: %w", blocks, out.Len(), ErrShape)
 	}
-	if s.Payload.Ptr()%16 != 0 || out.Ptr()%16 != 0 {
-		return List{}, fmt.Errorf("payload at %#x, output at %#x: %w", s.Payload.Ptr(), out.Ptr(), ErrShape)
+	if s.Payload.Ptr()%16 != 0 || out.Ptr()%16 != 0 || s.Side.Ptr()%16 != 0 {
+		return List{}, fmt.Errorf("payload at %#x, output at %#x, side at %#x: %w", s.Payload.Ptr(), out.Ptr(), s.Side.Ptr(), ErrShape)
 	}
 	return List{
 		payload: s.Payload.Ptr(), directory: s.Directory.Ptr(), selected: selected.Ptr(), out: out.Ptr(), side: s.Side.Ptr(),

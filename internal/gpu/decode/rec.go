@@ -1,0 +1,203 @@
+package decode
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/griffin-search/griffin/codec"
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+)
+
+// RecArray is an array that a list of codec pfordelta-rec is made of, as kernels read
+// it: mirror of RecArray in decode_rec.cu.
+type RecArray struct {
+	payload, offsets, uppers, out                                                      cuda.Ptr[uint32]
+	slots, starts, wholeOffsets, wholeUppers                                           uint64
+	n, exceptions, width, blockTiles, startStride, wholeSizes, firstTile, payloadWords uint32
+}
+
+// RecArrayWords is the size of a RecArray in words, and so the length of a list's
+// Source.Side.
+const RecArrayWords = 24
+
+// recParams is the mirror of DecodeRecParams.
+type recParams struct {
+	arrays              cuda.Ptr[RecArray]
+	numArrays, numTiles uint32
+}
+
+// Places in the encoding of a list: see codec.PForDeltaRec.
+const (
+	recHeader     = 8
+	recEntry      = 8
+	recStart      = 4
+	recWidthBits  = 63
+	recExceptions = 64
+)
+
+// RecArrays takes a list of several blocks of codec pfordelta-rec apart. s is the list,
+// whose Payload begins with the bytes of list on the device; list is at least all of its
+// DocIDs' encoding, which has been checked.
+//
+// The list's gaps are List: what Source.Side holds. The offsets and the upper bits
+// of its exceptions are arrays too, which may have exceptions again: Levels. To decode
+// the list, Levels[0] are decoded first, with DecodeArrays, then the others in order,
+// into the scratch that RecArrays was given, then the list itself (ding09, §6.2: "we
+// recursively decompress the two arrays").
+type RecArrays struct {
+	List   RecArray
+	Levels [][]RecArray
+}
+
+// RecScratch returns how many words of scratch the arrays of a list take.
+func RecScratch(list []byte, n int) (int, error) {
+	r, err := parseRec(list, n)
+	return r.scratch, err
+}
+
+// NewRecArrays takes a list apart. scratch has RecScratch words and lies at a multiple
+// of 16.
+func NewRecArrays(list []byte, s Source, scratch cuda.Buffer[uint32]) (RecArrays, error) {
+	r, err := parseRec(list, s.NumPostings)
+	if err != nil {
+		return RecArrays{}, err
+	}
+	if scratch.Len() < r.scratch || scratch.Ptr()%16 != 0 || uint64(s.Payload.Len()) > 1<<32-1 {
+		return RecArrays{}, fmt.Errorf("arrays of %d words in %d at %#x: %w", r.scratch, scratch.Len(), scratch.Ptr(), ErrShape)
+	}
+	place := func(a *RecArray) {
+		a.payload, a.payloadWords = s.Payload.Ptr(), uint32(s.Payload.Len())
+		for _, p := range []*cuda.Ptr[uint32]{&a.offsets, &a.uppers, &a.out} {
+			if *p != 0 { // a place in scratch, plus 1
+				*p = scratch.Ptr() + 4*(*p-1)
+			}
+		}
+	}
+	place(&r.List)
+	for _, level := range r.Levels {
+		for i := range level {
+			place(&level[i])
+		}
+	}
+	return r.RecArrays, nil
+}
+
+// recParser walks over the encoding of a list.
+type recParser struct {
+	RecArrays
+	list    []byte
+	at      int
+	block   int // values of a block
+	scratch int // words
+}
+
+func parseRec(list []byte, n int) (r recParser, err error) {
+	if len(list) < recHeader || n <= codec.BlockLen {
+		return r, fmt.Errorf("list of %d postings in %d bytes: %w", n, len(list), ErrShape)
+	}
+	r = recParser{list: list, at: recHeader, block: int(list[2]) * codec.BlockLen}
+	depth := int(list[1])
+	if r.block == 0 || depth > 4 {
+		return r, fmt.Errorf("list header % x: %w", list[:recHeader], ErrShape)
+	}
+	r.Levels = make([][]RecArray, depth)
+	r.List = RecArray{n: uint32(n), exceptions: binary.LittleEndian.Uint32(list[4:]), width: uint32(list[0]), blockTiles: uint32(list[2])}
+	r.List.startStride, r.List.starts = recEntry, uint64(r.at+recEntry/2)
+	r.at += (r.blocks(n) - 1) * recEntry
+	return r, r.body(&r.List, depth, list[3])
+}
+
+// blocks returns the number of blocks of n values.
+func (r *recParser) blocks(n int) int { return (n + r.block - 1) / r.block }
+
+// body goes over the slots of a and what is behind them.
+func (r *recParser) body(a *RecArray, depth int, sizes byte) error {
+	a.slots = uint64(r.at)
+	r.at += (int(a.n)*int(a.width) + 7) / 8
+	if a.exceptions == 0 {
+		return nil
+	}
+	if depth > 0 {
+		for _, decoded := range []*cuda.Ptr[uint32]{&a.offsets, &a.uppers} {
+			place, err := r.array(int(a.exceptions), depth-1)
+			if err != nil {
+				return err
+			}
+			*decoded = place
+		}
+		return nil
+	}
+	offset, upper := 1<<(sizes>>2), 1<<(sizes&3)
+	a.wholeSizes = uint32(offset | upper<<8)
+	a.wholeOffsets = uint64(r.at)
+	a.wholeUppers = uint64(r.at + offset*int(a.exceptions))
+	r.at += (offset + upper) * int(a.exceptions)
+	return nil
+}
+
+// array goes over an array of exceptions, and returns its place in the scratch, plus 1.
+func (r *recParser) array(n, depth int) (cuda.Ptr[uint32], error) {
+	if r.at >= len(r.list) {
+		return 0, fmt.Errorf("array at %d of %d bytes: %w", r.at, len(r.list), ErrShape)
+	}
+	first := r.list[r.at]
+	r.at++
+	a := RecArray{n: uint32(n), width: uint32(first & recWidthBits), blockTiles: uint32(r.block / codec.BlockLen), out: cuda.Ptr[uint32](r.scratch + 1)}
+	r.scratch += (n + 3) / 4 * 4
+	sizes := byte(0)
+	if first&recExceptions != 0 {
+		x, size := binary.Uvarint(r.list[r.at:])
+		if size <= 0 || x < 1 || x > uint64(n) {
+			return 0, fmt.Errorf("number of exceptions at byte %d: %w", r.at, ErrShape)
+		}
+		a.exceptions = uint32(x)
+		r.at += size
+		if depth == 0 {
+			if r.at >= len(r.list) {
+				return 0, fmt.Errorf("array at %d of %d bytes: %w", r.at, len(r.list), ErrShape)
+			}
+			sizes = r.list[r.at]
+			r.at++
+		}
+		a.startStride, a.starts = recStart, uint64(r.at)
+		r.at += (r.blocks(n) - 1) * recStart
+	}
+	if err := r.body(&a, depth, sizes); err != nil {
+		return 0, err
+	}
+	r.Levels[depth] = append(r.Levels[depth], a)
+	return a.out, nil
+}
+
+// PlanArrays cuts the arrays of one level, of one list or of many, into tiles, of which
+// each then knows its first. Afterwards they are copied to the device, for DecodeArrays.
+func PlanArrays(arrays []RecArray) Batch {
+	b := Batch{numLists: uint32(len(arrays)), tileBlocks: 1}
+	for i := range arrays {
+		arrays[i].firstTile = b.numTiles
+		b.numTiles += (arrays[i].n + codec.BlockLen - 1) / codec.BlockLen
+	}
+	return b
+}
+
+// DecodeArrays starts decoding the arrays of one level. arrays is what PlanArrays has
+// completed, on the device.
+func (k *Kernels) DecodeArrays(s *cuda.Stream, arrays cuda.Buffer[RecArray], b Batch) error {
+	if arrays.Len() < int(b.numLists) {
+		return fmt.Errorf("batch of %d arrays in a buffer of %d: %w", b.numLists, arrays.Len(), ErrShape)
+	}
+	kernel := k.recArrays.Load()
+	if kernel == nil {
+		loaded, err := load[recParams](k, "decode_rec", "decode_rec_arrays")
+		if err != nil {
+			return err
+		}
+		k.recArrays.Store(loaded)
+		kernel = loaded
+	}
+	if b.numTiles == 0 {
+		return nil
+	}
+	return cuda.Launch(s, kernel, cuda.D1(int((b.numTiles+warps-1)/warps)), cuda.D1(threads), 0,
+		&recParams{arrays: arrays.Ptr(), numArrays: b.numLists, numTiles: b.numTiles})
+}
