@@ -19,7 +19,7 @@ struct IntersectSlots {
     uint32_t* second;     // [numTiles][capacity]: position in B, or null where no positions are wanted
     uint32_t* counts;     // [numTiles]
     uint32_t* groupSums;  // [groups of 1 << groupShift tiles]: sums of counts, zero before; may be null
-    uint32_t* control;    // {numTiles, capacity}, from the finding kernel to intersect_gather
+    uint32_t* control;    // {numTiles, capacity, missing}, from the finding kernel to intersect_gather
     uint32_t groupShift;
     uint32_t reserved;
 };
@@ -51,23 +51,25 @@ GRIFFIN_DEVICE uint32_t intersect_warp_sums(uint32_t value) {
 }
 
 // Writes the matches of a search tile into its slots and records their number. All
-// INTERSECT_THREADS threads of the block call it; it takes 128 bytes of shared
-// memory. Item k of thread t is element k * INTERSECT_THREADS + t of the tile; first
-// and second are what its slots hold if it matches.
+// 1024 / ITEMS threads of the block call it; it takes 128 bytes of shared memory. Item
+// k of thread t is element k * (1024 / ITEMS) + t of the tile; first and second are
+// what its slots hold if it matches. Sets upTo to the number of matches in the tile up
+// to and including the item.
 //
 // The matches of one warp and one k stand together. There are 32 such runs, whose
 // lengths the first warp scans.
-GRIFFIN_DEVICE void intersect_emit(const IntersectSlots& slots, uint32_t tile, const bool (&match)[INTERSECT_ITEMS],
-                                   const uint32_t (&first)[INTERSECT_ITEMS],
-                                   const uint32_t (&second)[INTERSECT_ITEMS]) {
-    constexpr uint32_t warps = INTERSECT_THREADS / 32;
-    static_assert(warps * INTERSECT_ITEMS == 32, "one warp scans the runs");
+template <uint32_t ITEMS>
+GRIFFIN_DEVICE void intersect_emit(const IntersectSlots& slots, uint32_t tile, const bool (&match)[ITEMS],
+                                   const uint32_t (&first)[ITEMS], const uint32_t (&second)[ITEMS],
+                                   uint32_t (&upTo)[ITEMS]) {
+    constexpr uint32_t warps = INTERSECT_TILE / ITEMS / 32;
+    static_assert(warps * ITEMS == 32, "one warp scans the runs");
     __shared__ uint32_t runs[32];
     const uint32_t lane = threadIdx.x & 31;
     const uint32_t warp = threadIdx.x >> 5;
-    uint32_t ballots[INTERSECT_ITEMS];
+    uint32_t ballots[ITEMS];
 #pragma unroll
-    for (uint32_t k = 0; k < INTERSECT_ITEMS; k++) {
+    for (uint32_t k = 0; k < ITEMS; k++) {
         ballots[k] = __ballot_sync(0xffffffffu, match[k]);
         if (lane == 0) {
             runs[k * warps + warp] = __popc(ballots[k]);
@@ -85,14 +87,21 @@ GRIFFIN_DEVICE void intersect_emit(const IntersectSlots& slots, uint32_t tile, c
     __syncthreads();
     const uint64_t base = static_cast<uint64_t>(tile) * INTERSECT_TILE;
 #pragma unroll
-    for (uint32_t k = 0; k < INTERSECT_ITEMS; k++) {
+    for (uint32_t k = 0; k < ITEMS; k++) {
+        const uint32_t before = runs[k * warps + warp] + __popc(ballots[k] & ((1u << lane) - 1));
+        upTo[k] = before + match[k];
         if (match[k]) {
-            const uint64_t at = base + runs[k * warps + warp] + __popc(ballots[k] & ((1u << lane) - 1));
-            slots.first[at] = first[k];
+            slots.first[base + before] = first[k];
             if (slots.second != nullptr) {
-                slots.second[at] = second[k];
+                slots.second[base + before] = second[k];
             }
         }
     }
     __syncthreads();  // the next tile writes runs again
+}
+template <uint32_t ITEMS>
+GRIFFIN_DEVICE void intersect_emit(const IntersectSlots& slots, uint32_t tile, const bool (&match)[ITEMS],
+                                   const uint32_t (&first)[ITEMS], const uint32_t (&second)[ITEMS]) {
+    uint32_t upTo[ITEMS];
+    intersect_emit(slots, tile, match, first, second, upTo);
 }

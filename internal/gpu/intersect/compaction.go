@@ -30,6 +30,7 @@ type gatherParams struct {
 	positions   cuda.Ptr[uint32]
 	count       cuda.Ptr[uint32]
 	offsets     cuda.Ptr[uint32]
+	length      cuda.Ptr[uint32]
 	numPrior    uint32
 	priorStride uint32
 	stride      uint32

@@ -11,6 +11,7 @@ struct IntersectGatherParams {
     uint32_t* positions;     // [numPrior + 1 or 2][stride], or null: see below
     uint32_t* count;         // {matches}
     uint32_t* offsets;       // [numTiles]: matches before each tile, or null
+    uint32_t* length;        // {elements of the blocks that the matches are}, or null: they are none
     uint32_t numPrior;       // lists whose intersection A is; 0 if A is a list itself
     uint32_t priorStride;
     uint32_t stride;
@@ -72,6 +73,9 @@ GRIFFIN_KERNEL(intersect_gather, IntersectGatherParams, 256) {
     const uint32_t capacity = p.slots.control[1];
     if (numTiles == 0 && blockIdx.x == 0 && threadIdx.x == 0) {
         *p.count = 0;
+        if (p.length != nullptr) {
+            *p.length = 0;
+        }
     }
     for (uint32_t tile = blockIdx.x; tile < numTiles; tile += gridDim.x) {
         const uint32_t count = p.slots.counts[tile];
@@ -97,6 +101,9 @@ GRIFFIN_KERNEL(intersect_gather, IntersectGatherParams, 256) {
             }
             if (tile == numTiles - 1) {
                 *p.count = offset + count;
+                if (p.length != nullptr) {
+                    *p.length = ((offset + count) << p.blockShift) - p.slots.control[2];
+                }
             }
         }
         const uint64_t base = static_cast<uint64_t>(tile) * capacity;

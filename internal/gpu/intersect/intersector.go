@@ -4,12 +4,20 @@ import (
 	_ "embed" // the images
 	"fmt"
 
-	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
 //go:embed image/intersect_compact.ptx
 var compactImage []byte
+
+//go:embed image/intersect_merge.ptx
+var mergeImage []byte
+
+//go:embed image/intersect_find.ptx
+var findImage []byte
+
+//go:embed image/intersect_blocks.ptx
+var blocksImage []byte
 
 // Intersector is the kernels of this package on one device. It is safe for concurrent
 // use; a stream and a Workspace are each used by one goroutine at a time.
@@ -22,7 +30,10 @@ type Intersector struct {
 	Crossing int
 
 	kernels struct {
-		gather *cuda.Kernel
+		gather                                      *cuda.Kernel
+		merges                                      [2]mergeKernels // small, large
+		binary, pivots, find, probe                 *cuda.Kernel
+		selectByElement, selectByBlock, probeBlocks *cuda.Kernel
 	}
 }
 
@@ -36,6 +47,24 @@ func New(d *cuda.Device) (*Intersector, error) {
 	l := loader{device: d}
 	l.module("intersect_compact", compactImage)
 	k.gather = load[gatherParams](&l, "intersect_gather")
+	l.module("intersect_merge", mergeImage)
+	for i, items := range []int{smallItems, largeItems} {
+		k.merges[i] = mergeKernels{
+			items:     items,
+			partition: load[pairParams](&l, fmt.Sprintf("intersect_partition_%d", items)),
+			merge:     load[pairParams](&l, fmt.Sprintf("intersect_merge_%d", items)),
+			adaptive:  load[pairParams](&l, fmt.Sprintf("intersect_adaptive_%d", items)),
+		}
+	}
+	l.module("intersect_find", findImage)
+	k.binary = load[pairParams](&l, "intersect_binary")
+	k.pivots = load[pivotsParams](&l, "intersect_pivots")
+	k.find = load[pairParams](&l, "intersect_find")
+	k.probe = load[pairParams](&l, "intersect_probe")
+	l.module("intersect_blocks", blocksImage)
+	k.selectByElement = load[selectParams](&l, "intersect_select_by_element")
+	k.selectByBlock = load[selectParams](&l, "intersect_select_by_block")
+	k.probeBlocks = load[probeBlocksParams](&l, "intersect_probe_blocks")
 	if l.err != nil {
 		return nil, fmt.Errorf("kernels of intersect: %w", l.err)
 	}
@@ -70,21 +99,4 @@ func load[P any](l *loader, name string) *cuda.Kernel {
 // as keep the device busy, since a block goes on to further tiles.
 func (x *Intersector) grid(numTiles int) cuda.Dim {
 	return cuda.D1(max(1, min(numTiles, x.maxGrid)))
-}
-
-// check returns an error if lists and candidates do not go together: out must have
-// room for the shorter list, and for positions in numLists lists where it has any.
-func check(call string, a, b List, numLists int, out Candidates) error {
-	room := out.DocIDs.Len()
-	switch {
-	case a.bound()+b.bound() > MaxElements:
-		return fmt.Errorf("intersect.%s: lists of %d and %d elements, together more than %d: %w", call, a.bound(), b.bound(), MaxElements, base.ErrBadInput)
-	case room < min(a.bound(), b.bound()):
-		return fmt.Errorf("intersect.%s: room for %d candidates of lists of %d and %d: %w", call, room, a.bound(), b.bound(), base.ErrBadInput)
-	case out.Count.Len() != 1:
-		return fmt.Errorf("intersect.%s: candidates without a count: %w", call, base.ErrBadInput)
-	case !out.Positions.IsZero() && out.Positions.Len() < numLists*room:
-		return fmt.Errorf("intersect.%s: room for %d positions of %d candidates in %d lists: %w", call, out.Positions.Len(), room, numLists, base.ErrBadInput)
-	}
-	return nil
 }

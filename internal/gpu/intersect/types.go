@@ -56,11 +56,7 @@ func NewCandidates(d *cuda.Device, numLists, capacity int) (Candidates, error) {
 
 // Free frees the memory, which nothing may use any more.
 func (c *Candidates) Free() {
-	for _, b := range []*cuda.Buffer[uint32]{&c.DocIDs, &c.Positions, &c.Count} {
-		if !b.IsZero() {
-			b.Free()
-		}
-	}
+	free(&c.DocIDs, &c.Positions, &c.Count)
 	*c = Candidates{}
 }
 

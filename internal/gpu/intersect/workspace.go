@@ -37,11 +37,8 @@ func NewWorkspace(d *cuda.Device, shortest, longest int) (*Workspace, error) {
 		shortest: shortest, longest: longest,
 		tiles: max(1, tilesOf(both, mergeTile(smallItems)), tilesOf(longest, searchTile)),
 	}
-	slots := max(w.tiles*mergeSlots(smallItems), tilesOf(shortest, searchTile)*searchTile)
-	pivots := 0
-	for stride := searchTile; stride > 0; stride /= 2 {
-		pivots += shortest/searchTile + 2
-	}
+	slots := max(w.tiles*mergeSlots(smallItems), tilesOf(both, mergeTile(largeItems))*mergeSlots(largeItems),
+		tilesOf(shortest, searchTile)*searchTile, tilesOf(longest/2+1, searchTile)*searchTile)
 	for _, b := range []struct {
 		buffer *cuda.Buffer[uint32]
 		n      int
@@ -52,7 +49,7 @@ func NewWorkspace(d *cuda.Device, shortest, longest int) (*Workspace, error) {
 		{&w.groupSums, w.tiles},
 		{&w.control, controlWords},
 		{&w.bounds, w.tiles + 1},
-		{&w.pivots, pivots},
+		{&w.pivots, pivotsOf(shortest)},
 		{&w.ranks, max(1, shortest)},
 		{&w.offsets, w.tiles},
 	} {
@@ -67,23 +64,30 @@ func NewWorkspace(d *cuda.Device, shortest, longest int) (*Workspace, error) {
 
 // Free frees the memory, which nothing may use any more.
 func (w *Workspace) Free() {
-	for _, b := range []*cuda.Buffer[uint32]{
-		&w.first, &w.second, &w.counts, &w.groupSums, &w.control, &w.bounds, &w.pivots, &w.ranks, &w.offsets,
-	} {
-		if !b.IsZero() {
-			b.Free()
-		}
-	}
+	free(&w.first, &w.second, &w.counts, &w.groupSums, &w.control, &w.bounds, &w.pivots, &w.ranks, &w.offsets)
 	*w = Workspace{}
+}
+
+// free frees buffers and forgets them. It fails only on a device that has failed, whose
+// memory is gone with it.
+func free(buffers ...*cuda.Buffer[uint32]) {
+	for _, b := range buffers {
+		_ = b.Free()
+		*b = cuda.Buffer[uint32]{}
+	}
 }
 
 // holds returns an error if the workspace is too small for a call.
 func (w *Workspace) holds(tiles, slots int) error {
 	if tiles > w.tiles || slots > w.first.Len() {
-		return fmt.Errorf("workspace for lists of %d and %d elements: %d tiles of %d slots in all: %w",
-			w.shortest, w.longest, tiles, slots, base.ErrBadInput)
+		return w.tooSmall(fmt.Sprintf("%d tiles of %d slots in all", tiles, slots))
 	}
 	return nil
+}
+
+// tooSmall returns the error of a call that needs more than the workspace has.
+func (w *Workspace) tooSmall(need string) error {
+	return fmt.Errorf("workspace for lists of %d and %d elements: too small for %s: %w", w.shortest, w.longest, need, base.ErrBadInput)
 }
 
 // tilesOf returns how many tiles of a size n elements are cut into.

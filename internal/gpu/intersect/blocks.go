@@ -1,0 +1,193 @@
+package intersect
+
+import (
+	"fmt"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+)
+
+// Blocks is the directory of a list that is compressed in blocks.
+type Blocks struct {
+	// Firsts: the first DocID of each block, each Stride words behind the last:
+	// [(n-1)*Stride + 1 or more]uint32, rising.
+	Firsts cuda.Buffer[uint32]
+	Stride int
+	// Len is the number of elements of the list, at least 1. All blocks have
+	// 1<<BlockShift elements, but for the last, which has what remains.
+	Len        int
+	BlockShift int
+	// Decode puts into the stream the decoding of the blocks sel.Numbers[:sel.Count] of
+	// the list, of which the device knows the count: block Numbers[i] to
+	// dst[i<<BlockShift:].
+	Decode func(s *cuda.Stream, sel Selection, dst cuda.Buffer[uint32]) error
+}
+
+// NumBlocks returns the number of blocks.
+func (b *Blocks) NumBlocks() int { return tilesOf(b.Len, 1<<b.BlockShift) }
+
+// missing returns how many elements the last block has less than others.
+func (b *Blocks) missing() int { return b.NumBlocks()<<b.BlockShift - b.Len }
+
+func (b *Blocks) check(call string, a List) error {
+	switch {
+	case b.Len <= 0 || b.Stride <= 0 || b.BlockShift < 0 || b.BlockShift > 16 || b.Firsts.Len() < (b.NumBlocks()-1)*b.Stride+1:
+		return fmt.Errorf("intersect.%s: a directory of %d words, stride %d, for %d elements in blocks of 2^%d: %w", call, b.Firsts.Len(), b.Stride, b.Len, b.BlockShift, base.ErrBadInput)
+	case a.bound()+b.NumBlocks()<<b.BlockShift > MaxElements:
+		return fmt.Errorf("intersect.%s: lists of %d and %d elements, together more than %d: %w", call, a.bound(), b.Len, MaxElements, base.ErrBadInput)
+	}
+	return nil
+}
+
+// Selection is the blocks of a list that can hold elements of another, in device memory.
+type Selection struct {
+	Numbers cuda.Buffer[uint32] // [capacity], of which the first Count are set, rising
+	Count   cuda.Buffer[uint32] // one number
+	Len     cuda.Buffer[uint32] // one number: the elements of the selected blocks together
+}
+
+// NewSelection allocates a selection of at most capacity blocks.
+func NewSelection(d *cuda.Device, capacity int) (Selection, error) {
+	var sel Selection
+	var err error
+	if sel.Numbers, err = cuda.Alloc[uint32](d, max(1, capacity)); err == nil {
+		sel.Count, err = cuda.Alloc[uint32](d, 1)
+	}
+	if err == nil {
+		sel.Len, err = cuda.Alloc[uint32](d, 1)
+	}
+	if err != nil {
+		sel.Free()
+		return Selection{}, fmt.Errorf("selection of at most %d blocks: %w", capacity, err)
+	}
+	return sel, nil
+}
+
+// Free frees the memory, which nothing may use any more.
+func (sel *Selection) Free() {
+	free(&sel.Numbers, &sel.Count, &sel.Len)
+	*sel = Selection{}
+}
+
+// selectParams is IntersectSelectParams of intersect_blocks.cu.
+type selectParams struct {
+	slots        slotsParams
+	listA        cuda.Ptr[uint32]
+	lengthA      cuda.Ptr[uint32]
+	firsts       cuda.Ptr[uint32]
+	ranks        cuda.Ptr[uint32]
+	numA         uint32
+	numBlocks    uint32
+	firstsStride uint32
+	missing      uint32
+}
+
+// probeBlocksParams is IntersectProbeBlocksParams.
+type probeBlocksParams struct {
+	slots      slotsParams
+	listA      cuda.Ptr[uint32]
+	lengthA    cuda.Ptr[uint32]
+	ranks      cuda.Ptr[uint32]
+	offsets    cuda.Ptr[uint32]
+	blocks     cuda.Ptr[uint32]
+	decoded    cuda.Ptr[uint32]
+	numA       uint32
+	numBlocks  uint32
+	missing    uint32
+	blockShift uint32
+}
+
+// byElement says how blocks are selected: by a search for each element of A among the
+// blocks, or for each block in A, whichever has fewer.
+func (b *Blocks) byElement(a List) bool { return a.bound() <= b.NumBlocks() }
+
+// SelectBlocks selects the blocks of b that can hold elements of a: those between whose
+// first DocID and the next block's a has an element (Ding et al., WWW 2009, §8.1; PPoPP
+// 2018, §3.1.2). sel must have room for the blocks, or for as many as a has elements.
+// It puts two launches into s. The error is of the arguments (base.ErrBadInput) or of a
+// launch.
+//
+// We differ: where a has more elements than b has blocks, blocks are searched in a.
+func (x *Intersector) SelectBlocks(s *cuda.Stream, w *Workspace, a List, b *Blocks, sel Selection) error {
+	if err := b.check("SelectBlocks", a); err != nil {
+		return err
+	}
+	numBlocks := b.NumBlocks()
+	if room := min(a.bound(), numBlocks); sel.Numbers.Len() < room || sel.Count.Len() != 1 || sel.Len.Len() != 1 {
+		return fmt.Errorf("intersect.SelectBlocks: a selection with room for %d of %d blocks: %w", sel.Numbers.Len(), room, base.ErrBadInput)
+	}
+	kernel, numTiles := x.kernels.selectByBlock, tilesOf(numBlocks, searchTile)
+	if b.byElement(a) {
+		kernel, numTiles = x.kernels.selectByElement, tilesOf(a.bound(), searchTile)
+		if a.bound() > w.ranks.Len() {
+			return w.tooSmall(fmt.Sprintf("the blocks of %d elements", a.bound()))
+		}
+	}
+	slots, err := w.slots(s, numTiles, searchTile, false /* pairs */)
+	if err != nil {
+		return err
+	}
+	params := selectParams{
+		slots: slots,
+		listA: a.DocIDs.Ptr(), lengthA: a.Len.Ptr(), numA: uint32(a.bound()),
+		firsts: b.Firsts.Ptr(), firstsStride: uint32(b.Stride), numBlocks: uint32(numBlocks), missing: uint32(b.missing()),
+		ranks: w.ranks.Ptr(),
+	}
+	if err := cuda.Launch(s, kernel, x.grid(numTiles), cuda.D1(blockThreads), 0, &params); err != nil {
+		return err
+	}
+	return x.gather(s, numTiles, &gatherParams{
+		slots: slots, docIDs: sel.Numbers.Ptr(), count: sel.Count.Ptr(), length: sel.Len.Ptr(), offsets: w.offsets.Ptr(),
+		blockShift: uint32(b.BlockShift),
+	})
+}
+
+// IntersectBlocks intersects a with a compressed list: it selects the blocks that can
+// hold elements of a, has them decoded to decoded, and finds a in them: each element in
+// its block if b has more blocks than a has elements, and otherwise by MergePath with
+// all that is decoded. decoded must have room for the blocks that can be selected,
+// DecodedRoom(a, b). Positions are those in b itself. Out, errors and the stream rule
+// are as for MergePath.
+func (x *Intersector) IntersectBlocks(s *cuda.Stream, w *Workspace, a List, b *Blocks, sel Selection, decoded cuda.Buffer[uint32], out Candidates) error {
+	return x.intersectBlocks(s, w, &pair{call: "IntersectBlocks", a: a, out: out}, b, sel, decoded)
+}
+
+// DecodedRoom returns how many elements the blocks of b that a selects can have.
+func DecodedRoom(a List, b *Blocks) int { return min(a.bound(), b.NumBlocks()) << b.BlockShift }
+
+func (x *Intersector) intersectBlocks(s *cuda.Stream, w *Workspace, p *pair, b *Blocks, sel Selection, decoded cuda.Buffer[uint32]) error {
+	if err := x.SelectBlocks(s, w, p.a, b, sel); err != nil {
+		return err
+	}
+	room := DecodedRoom(p.a, b)
+	if decoded.Len() < room {
+		return fmt.Errorf("intersect.%s: room for %d of %d decoded elements: %w", p.call, decoded.Len(), room, base.ErrBadInput)
+	}
+	if err := b.Decode(s, sel, decoded); err != nil {
+		return err
+	}
+	p.b = List{DocIDs: decoded.Slice(0, min(room, b.Len)), Len: sel.Len}
+	p.selected, p.blockShift = sel.Numbers, b.BlockShift
+	if !b.byElement(p.a) {
+		return x.merge(s, w, p, never)
+	}
+	if err := p.check(); err != nil {
+		return err
+	}
+	numTiles := tilesOf(p.a.bound(), searchTile)
+	slots, err := w.slots(s, numTiles, searchTile, p.wantsPositions())
+	if err != nil {
+		return err
+	}
+	params := probeBlocksParams{
+		slots: slots,
+		listA: p.a.DocIDs.Ptr(), lengthA: p.a.Len.Ptr(), numA: uint32(p.a.bound()),
+		ranks: w.ranks.Ptr(), offsets: w.offsets.Ptr(), blocks: sel.Numbers.Ptr(), decoded: decoded.Ptr(),
+		numBlocks: uint32(b.NumBlocks()), missing: uint32(b.missing()), blockShift: uint32(b.BlockShift),
+	}
+	if err := cuda.Launch(s, x.kernels.probeBlocks, x.grid(numTiles), cuda.D1(blockThreads), 0, &params); err != nil {
+		return err
+	}
+	g := p.gathered(slots)
+	return x.gather(s, numTiles, &g)
+}
