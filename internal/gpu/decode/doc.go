@@ -18,6 +18,9 @@
 //	codec           source            shared bytes  reference          paper
 //	simdbp          decode.cu         0             codec.SIMDBP       DESIGN.md; ding09, §6.1
 //	raw             decode.cu         0             codec.Raw
+//	rice            decode_rice.cu    24,576        codec.Rice         ding09, §6.1
+//	lrc, lrcseg     decode_lrc.cu     0             codec.Regression   ao11, §5.2, §5.3
+//	seglrc, hslrc   decode_lrc.cu     0             codec.Regression   ao11, §5.2, §5.3
 //
 // DocIDs are summed up within each block from the first one, which the directory has
 // (localised prefix sums, Ding et al., WWW 2009, §6.1). Gaps are what lies between a
@@ -25,6 +28,9 @@
 //
 // The codecs that are not in the table (CodecOf says which) are decoded on the host,
 // and go to the device as raw or as plain numbers.
+//
+// The four Regression codecs have a kernel more, decode_CODEC_at: DocIDs at any
+// indexes, each computed alone (Kernels.At).
 //
 // # Trust
 //

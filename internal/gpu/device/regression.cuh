@@ -202,19 +202,40 @@ __device__ __forceinline__ uint32_t regression_low(const RegressionSegment& s, u
     return static_cast<uint32_t>((s.start + j * s.slope) >> 32) + deviation;
 }
 
+// regression_highs returns the high bits of exceptions, at their place, of DocIDs j to
+// j+3 of a segment of so many DocIDs that has the flag. It is not inlined: segments
+// with exceptions are rare, and the code is long.
+__device__ __noinline__ uint4 regression_highs(const uint32_t* words, uint32_t skew, uint32_t width, uint32_t length,
+                                               uint32_t j) {
+    RegressionSegment s;
+    s.words = words;
+    s.skew = skew;
+    s.width = width;
+    s.begin = 0;
+    s.end = length;
+    const RegressionExceptions e = regression_exceptions(s);
+    uint4 highs = make_uint4(0, 0, 0, 0);
+#pragma unroll 1
+    for (uint32_t k = regression_exception_from(e, j); k < e.count; k++) {
+        const uint64_t at = k;
+        const uint32_t index = regression_bits(e.words, e.indexes + at * e.indexWidth, e.indexWidth) - j;
+        if (index > 3) {
+            break;
+        }
+        const uint32_t high = regression_bits(e.words, e.highs + at * e.highWidth, e.highWidth) << width;
+        highs.x = index == 0 ? high : highs.x;
+        highs.y = index == 1 ? high : highs.y;
+        highs.z = index == 2 ? high : highs.z;
+        highs.w = index == 3 ? high : highs.w;
+    }
+    return highs;
+}
+
 // regression_at returns DocID j of a segment.
 __device__ __forceinline__ uint32_t regression_at(const RegressionSegment& s, uint32_t j) {
     uint32_t docID = regression_low(s, j);
     if (s.flags & kRegressionExceptions) {
-        const RegressionExceptions e = regression_exceptions(s);
-        const uint32_t k = regression_exception_from(e, j);
-        if (k < e.count) {
-            const uint64_t index = e.indexes + static_cast<uint64_t>(k) * e.indexWidth;
-            if (regression_bits(e.words, index, e.indexWidth) == j) {
-                const uint64_t high = e.highs + static_cast<uint64_t>(k) * e.highWidth;
-                docID += regression_bits(e.words, high, e.highWidth) << s.width;
-            }
-        }
+        docID += regression_highs(s.words, s.skew, s.width, s.end - s.begin, j).x;
     }
     return docID;
 }

@@ -1,0 +1,109 @@
+#include "decode.cuh"
+#include "unary.cuh"
+
+// Blocks whose loads are all asked for before the first is waited for.
+constexpr uint32_t riceInFlight = 4;
+
+// Unary parts of Rice have a zero bit where those of Elias-Fano have a one bit.
+__device__ __forceinline__ UnaryBits rice_unary(const DecodeBytes& src, uint32_t bit) {
+    const UnaryBits bits = unary_load(src, bit);
+    return UnaryBits{~bits.low, ~bits.high, bits.shift};
+}
+
+// Makes DocIDs or gaps of the two parts of gaps less one: the binary parts low, and of
+// the unary parts the one bits before each zero bit, high, which is a prefix sum
+// already (ding09, §6.1). The first DocID is the directory's.
+template <DecodeWhat what>
+__device__ __forceinline__ uint4 rice_finish(uint4 high, uint4 low, uint32_t width, uint32_t first) {
+    if constexpr (what == decodeDocIDs) {
+        const uint32_t xy = low.x + low.y;
+        const uint32_t xyz = xy + low.z;
+        const uint32_t all = xyz + low.w;
+        const uint32_t sum = decode_scan(all) - all + 4 * decode_lane();
+        const uint4 v = make_uint4(sum + low.x + (high.x << width), sum + xy + (high.y << width) + 1,
+                                   sum + xyz + (high.z << width) + 2, sum + all + (high.w << width) + 3);
+        return decode_plus(v, first - __shfl_sync(decodeAllLanes, v.x, 0));
+    }
+    const uint4 own = decode_differences(high, 0);
+    return make_uint4((own.x << width | low.x) + 1, (own.y << width | low.y) + 1, (own.z << width | low.z) + 1,
+                      (own.w << width | low.w) + 1);
+}
+
+template <DecodeWhat what>
+__device__ __forceinline__ void rice_tile(const DecodeTile& t, UnaryNumbers* numbers) {
+    for (uint32_t from = 0; from < t.count; from += riceInFlight) {
+        DecodeBlock blocks[riceInFlight];
+        DecodeBytes bytes[riceInFlight];
+        DecodeQuad quads[riceInFlight];
+        UnaryBits unary[riceInFlight];
+#pragma unroll
+        for (uint32_t k = 0; k < riceInFlight; k++) {
+            DecodeBlock& b = blocks[k];
+            b = decode_block(t, min(from + k, t.count - 1));
+            bytes[k] = decode_bytes(t, b);
+            quads[k] = decode_load_quad(bytes[k], b.docWidth);
+            unary[k] = rice_unary(bytes[k], b.n * b.docWidth);
+        }
+#pragma unroll
+        for (uint32_t k = 0; k < riceInFlight; k++) {
+            unary_find(numbers[k], unary[k]);
+        }
+        __syncwarp();
+#pragma unroll
+        for (uint32_t k = 0; k < riceInFlight; k++) {
+            const DecodeBlock& b = blocks[k];
+            if (from + k < t.count) {
+                const uint4 low = decode_quad(quads[k], bytes[k], b.docWidth);
+                const uint4 high = unary_numbers(numbers[k]);
+                decode_store(t, from + k, b.n, rice_finish<what>(high, low, b.docWidth, b.first));
+            }
+        }
+        __syncwarp();
+    }
+}
+
+/*
+ * Kernels of this file. Grid: a warp for each tile. Block: decodeThreads threads. Static
+ * shared memory: riceInFlight * 768 bytes a warp, for frequencies 768. Lane l of the
+ * tile's warp writes values 4l to 4l+3 of each block. CPU reference: codec.Rice.
+ */
+GRIFFIN_KERNEL(decode_rice_docids, DecodeParams, 256) {
+    __shared__ UnaryNumbers numbers[decodeWarps][riceInFlight];
+    DecodeTile t;
+    if (decode_tile(p, t)) {
+        rice_tile<decodeDocIDs>(t, numbers[threadIdx.x / 32]);
+    }
+}
+
+GRIFFIN_KERNEL(decode_rice_gaps, DecodeParams, 256) {
+    __shared__ UnaryNumbers numbers[decodeWarps][riceInFlight];
+    DecodeTile t;
+    if (decode_tile(p, t)) {
+        rice_tile<decodeGaps>(t, numbers[threadIdx.x / 32]);
+    }
+}
+
+// Frequencies lie behind the DocIDs, of which the last zero bit says where they end.
+GRIFFIN_KERNEL(decode_rice_freqs, DecodeParams, 256) {
+    __shared__ UnaryNumbers all[decodeWarps];
+    UnaryNumbers& numbers = all[threadIdx.x / 32];
+    DecodeTile t;
+    if (!decode_tile(p, t)) {
+        return;
+    }
+    for (uint32_t i = 0; i < t.count; i++) {
+        const DecodeBlock b = decode_block(t, i);
+        const DecodeBytes docs = decode_bytes(t, b);
+        unary_find(numbers, rice_unary(docs, b.n * b.docWidth));
+        __syncwarp();
+        const uint32_t docBits = b.n * b.docWidth + numbers.at[b.n - 1] + 1;
+        __syncwarp();
+        const DecodeBytes src = docs.behind((docBits + 7) / 8);
+        const uint4 low = decode_unpack(src, b.freqWidth);
+        unary_find(numbers, rice_unary(src, b.n * b.freqWidth));
+        __syncwarp();
+        const uint4 high = unary_numbers(numbers);
+        decode_store(t, i, b.n, rice_finish<decodeFreqs>(high, low, b.freqWidth, 0));
+        __syncwarp();
+    }
+}
