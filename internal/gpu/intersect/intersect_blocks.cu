@@ -33,7 +33,7 @@ GRIFFIN_DEVICE void intersect_note_missing(const IntersectSelectParams& p, uint3
 // numbers of selected blocks, rising; ranks; control[2]. CPU reference: a scan.
 GRIFFIN_KERNEL(intersect_select_by_element, IntersectSelectParams, 256) {
     __shared__ uint32_t upper[INTERSECT_UPPER];
-    const uint32_t na = p.lengthA != nullptr ? *p.lengthA : p.numA;
+    const uint32_t na = intersect_length(p.lengthA, p.numA);
     const uint32_t numTiles = intersect_tiles(na, INTERSECT_TILE);
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         intersect_begin(p.slots, numTiles, INTERSECT_TILE);
@@ -83,7 +83,7 @@ GRIFFIN_KERNEL(intersect_select_by_element, IntersectSelectParams, 256) {
 // Grid: any; tiles of 1,024 blocks of the list. Block and out as above, without ranks.
 GRIFFIN_KERNEL(intersect_select_by_block, IntersectSelectParams, 256) {
     __shared__ uint32_t upper[INTERSECT_UPPER];
-    const uint32_t na = p.lengthA != nullptr ? *p.lengthA : p.numA;
+    const uint32_t na = intersect_length(p.lengthA, p.numA);
     const uint32_t numTiles = na == 0 ? 0 : intersect_tiles(p.numBlocks, INTERSECT_TILE);
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         intersect_begin(p.slots, numTiles, INTERSECT_TILE);
@@ -140,7 +140,7 @@ struct IntersectProbeBlocksParams {
 // Block: 256 threads, 4 elements each. Shared memory: 128 bytes. Out: the slots of search
 // tiles; positions in B are places in decoded, which intersect_gather translates.
 GRIFFIN_KERNEL(intersect_probe_blocks, IntersectProbeBlocksParams, 256) {
-    const uint32_t na = p.lengthA != nullptr ? *p.lengthA : p.numA;
+    const uint32_t na = intersect_length(p.lengthA, p.numA);
     const uint32_t numTiles = intersect_tiles(na, INTERSECT_TILE);
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         intersect_begin(p.slots, numTiles, INTERSECT_TILE);

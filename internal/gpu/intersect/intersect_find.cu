@@ -28,8 +28,8 @@ struct IntersectPivotsParams {
 // One level of splitters. Grid: any. Block: any; a thread takes a splitter. No shared
 // memory. Out: ranks, splitter i's by its thread.
 GRIFFIN_KERNEL(intersect_pivots, IntersectPivotsParams, 256) {
-    const uint32_t na = p.lengthA != nullptr ? *p.lengthA : p.numA;
-    const uint32_t nb = p.lengthB != nullptr ? *p.lengthB : p.numB;
+    const uint32_t na = intersect_length(p.lengthA, p.numA);
+    const uint32_t nb = intersect_length(p.lengthB, p.numB);
     const uint32_t numPivots = intersect_tiles(na, p.stride);
     for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < numPivots; i += gridDim.x * blockDim.x) {
         const uint32_t x = __ldg(p.listA + static_cast<uint64_t>(i) * p.stride);
@@ -86,8 +86,8 @@ GRIFFIN_DEVICE void intersect_found(const IntersectPairParams& p, uint32_t tile,
 // CPU reference: contraction.Binary.
 GRIFFIN_KERNEL(intersect_find, IntersectPairParams, 256) {
     __shared__ __align__(16) uint32_t segment[INTERSECT_SEGMENT];
-    const uint32_t na = intersect_length_a(p);
-    const uint32_t nb = intersect_length_b(p);
+    const uint32_t na = intersect_length(p.lengthA, p.numA);
+    const uint32_t nb = intersect_length(p.lengthB, p.numB);
     const uint32_t numTiles = nb == 0 && p.ranks == nullptr ? 0 : intersect_tiles(na, INTERSECT_TILE);
     if (p.ranks == nullptr && blockIdx.x == 0 && threadIdx.x == 0) {
         intersect_begin(p.slots, numTiles, INTERSECT_TILE);
@@ -158,8 +158,8 @@ GRIFFIN_KERNEL(intersect_find, IntersectPairParams, 256) {
 // Grid: any. Block: 1,024 threads, an element each. Shared memory: 128 bytes. Out: as
 // intersect_find.
 GRIFFIN_KERNEL(intersect_binary, IntersectPairParams, 1024) {
-    const uint32_t na = intersect_length_a(p);
-    const uint32_t nb = intersect_length_b(p);
+    const uint32_t na = intersect_length(p.lengthA, p.numA);
+    const uint32_t nb = intersect_length(p.lengthB, p.numB);
     const uint32_t numTiles = nb == 0 && p.ranks == nullptr ? 0 : intersect_tiles(na, INTERSECT_TILE);
     if (p.ranks == nullptr && blockIdx.x == 0 && threadIdx.x == 0) {
         intersect_begin(p.slots, numTiles, INTERSECT_TILE);
@@ -189,8 +189,8 @@ GRIFFIN_KERNEL(intersect_binary, IntersectPairParams, 1024) {
 // elements each. Shared memory: 1.1 KiB, static. Out: the slots of search tiles.
 GRIFFIN_KERNEL(intersect_probe, IntersectPairParams, 256) {
     __shared__ uint32_t upper[INTERSECT_UPPER];
-    const uint32_t na = intersect_length_a(p);
-    const uint32_t nb = intersect_length_b(p);
+    const uint32_t na = intersect_length(p.lengthA, p.numA);
+    const uint32_t nb = intersect_length(p.lengthB, p.numB);
     const uint32_t numTiles = nb == 0 ? 0 : intersect_tiles(na, INTERSECT_TILE);
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         intersect_begin(p.slots, numTiles, INTERSECT_TILE);

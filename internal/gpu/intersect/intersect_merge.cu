@@ -10,8 +10,8 @@
 // where the pair is to be searched (crossing), nothing.
 template <uint32_t ITEMS>
 GRIFFIN_DEVICE void intersect_partition(const IntersectPairParams& p) {
-    const uint32_t na = intersect_length_a(p);
-    const uint32_t nb = intersect_length_b(p);
+    const uint32_t na = intersect_length(p.lengthA, p.numA);
+    const uint32_t nb = intersect_length(p.lengthB, p.numB);
     if (nb >= static_cast<uint64_t>(na) * p.crossing) {
         return;
     }
@@ -43,8 +43,8 @@ template <uint32_t ITEMS, bool ADAPTIVE>
 GRIFFIN_DEVICE void intersect_pair(const IntersectPairParams& p) {
     using Shape = MergeShape<ITEMS>;
     __shared__ __align__(16) uint32_t shared[Shape::sharedWords];
-    const uint32_t na = intersect_length_a(p);
-    const uint32_t nb = intersect_length_b(p);
+    const uint32_t na = intersect_length(p.lengthA, p.numA);
+    const uint32_t nb = intersect_length(p.lengthB, p.numB);
     const bool search = ADAPTIVE && nb >= static_cast<uint64_t>(na) * p.crossing;
     const bool empty = na == 0 || nb == 0;
     const uint32_t numTiles = empty    ? 0

@@ -20,12 +20,12 @@ struct IntersectPairParams {
     uint32_t reserved;
 };
 
-GRIFFIN_DEVICE uint32_t intersect_length_a(const IntersectPairParams& p) {
-    return p.lengthA != nullptr ? *p.lengthA : p.numA;
-}
-
-GRIFFIN_DEVICE uint32_t intersect_length_b(const IntersectPairParams& p) {
-    return p.lengthB != nullptr ? *p.lengthB : p.numB;
+// Returns the length of a list: what the device knows, or else n.
+GRIFFIN_DEVICE uint32_t intersect_length(const uint32_t* length, uint32_t n) {
+    if (length != nullptr) {
+        n = __ldg(length);
+    }
+    return n;
 }
 
 // Returns the number of tiles of a size that n elements fill.
