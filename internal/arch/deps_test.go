@@ -22,7 +22,7 @@ var layers = [][]string{
 		"codec", "internal/score", "internal/topk", "internal/analysis",
 		"internal/corpus", "internal/reorder", "internal/sealed", "internal/latency", "internal/derived", "ciff", "trec",
 	},
-	2: {"internal/postings", "internal/segment", "internal/impact", "internal/query", "internal/snippet", "internal/gpu/decode", "internal/gpu/intersect", "internal/gpu/para"},
+	2: {"internal/postings", "internal/segment", "internal/impact", "internal/query", "internal/snippet", "internal/gpu/decode", "internal/gpu/intersect", "internal/gpu/para", "internal/gpu/scoring", "internal/gpu/selection"},
 	3: {"internal/traverse", "internal/saat", "internal/saat/genloops", "internal/index", "internal/interchange"},
 	4: {"internal/exec", "internal/collection"},
 	5: {"."},

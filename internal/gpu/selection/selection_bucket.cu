@@ -43,7 +43,7 @@ GRIFFIN_DEVICE uint32_t num_bits(uint128_t key) {
 
 // block_extremes returns the greatest and the least key of a block's 256 threads, in all threads of its first warp.
 template <typename Key>
-__device__ inline void block_extremes(Key* greatest, Key* least) {
+GRIFFIN_DEVICE void block_extremes(Key* greatest, Key* least) {
     __shared__ Key warps[2][8];
     *greatest = warp_max_key(*greatest);
     *least = warp_min_key(*least);
@@ -58,7 +58,7 @@ __device__ inline void block_extremes(Key* greatest, Key* least) {
 }
 
 template <typename Key>
-__device__ inline void find_range(const SelectionBucketParams<Key>& p) {
+GRIFFIN_DEVICE void find_range(const SelectionBucketParams<Key>& p) {
     if (is_skipped(p.source)) return;
     uint32_t n = num_scores(p.source), threads = gridDim.x * blockDim.x, numKeys = 0;
     Key greatest = 0, least = ~static_cast<Key>(0);
@@ -96,7 +96,7 @@ __device__ inline void find_range(const SelectionBucketParams<Key>& p) {
 }
 
 template <typename Key>
-__device__ inline void count_buckets(const SelectionBucketParams<Key>& p) {
+GRIFFIN_DEVICE void count_buckets(const SelectionBucketParams<Key>& p) {
     if (is_skipped(p.source) || p.state->isDone) return;
     __shared__ uint32_t counts[kNumBuckets];
     for (uint32_t b = threadIdx.x; b < kNumBuckets; b += blockDim.x) counts[b] = 0;
@@ -130,7 +130,7 @@ __device__ inline void count_buckets(const SelectionBucketParams<Key>& p) {
 }
 
 template <typename Key>
-__device__ inline void gather_selected(const SelectionBucketParams<Key>& p) {
+GRIFFIN_DEVICE void gather_selected(const SelectionBucketParams<Key>& p) {
     if (is_skipped(p.source)) return;
     const Key low = p.state->low;
     const uint32_t n = num_scores(p.source), threads = gridDim.x * blockDim.x;
@@ -142,7 +142,7 @@ __device__ inline void gather_selected(const SelectionBucketParams<Key>& p) {
 
 // sort_selected sorts in dynamic shared memory: room for k keys rounded up to a power of two.
 template <typename Key>
-__device__ inline void sort_selected(const SelectionBucketParams<Key>& p) {
+GRIFFIN_DEVICE void sort_selected(const SelectionBucketParams<Key>& p) {
     if (is_skipped(p.source)) return;
     Key* keys = griffin_dynamic_shared<Key>();
     uint32_t n = p.state->numSelected;

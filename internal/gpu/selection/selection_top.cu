@@ -24,7 +24,7 @@ struct SelectionTopParams {
 // chunks of 128 scores that the warps of the grid take in turn. plain says that there are no
 // DocIDs, no deletions: scores, which begin at a multiple of 16 bytes, are all that is read,
 // 16 bytes a lane and four loads in flight.
-__device__ inline uint64_t best_of_stripe(const SelectionSource& source, bool plain) {
+GRIFFIN_DEVICE uint64_t best_of_stripe(const SelectionSource& source, bool plain) {
     const uint32_t* scores = static_cast<const uint32_t*>(source.scores);
     const uint32_t n = num_scores(source), lane = threadIdx.x % 32;
     const uint64_t step = static_cast<uint64_t>(gridDim.x) * kTopWarps * kChunkLen;
@@ -69,7 +69,7 @@ __device__ inline uint64_t best_of_stripe(const SelectionSource& source, bool pl
 // push_all pushes the keys load(0) to load(n - 1), but for those that are 0. By all threads of
 // the block.
 template <typename Load>
-__device__ inline void push_all(BlockTopK& top, uint32_t n, Load load) {
+GRIFFIN_DEVICE void push_all(BlockTopK& top, uint32_t n, Load load) {
     for (uint64_t from = 0; from < n; from += 4 * kTopThreads) {
         uint64_t keys[4];
 #pragma unroll
@@ -156,6 +156,29 @@ GRIFFIN_KERNEL(selection_top_gather, SelectionTopParams, 512) {
     if (threadIdx.x == 0) *p.numGathered = 0;
 }
 
+// select_one selects from one array by one block.
+GRIFFIN_DEVICE void select_one(const SelectionSource& source, uint64_t* out, uint32_t k) {
+    __shared__ BlockTopK top;
+    if (is_skipped(source)) return;
+    block_topk_init(top, griffin_dynamic_shared<uint64_t>(), kTopCapacity, k, 0);
+    push_all(top, num_scores(source), [&](uint64_t i) { return source_key<uint64_t>(source, i); });
+    write_hits(top, out, k);
+}
+
+struct SelectionOneParams {
+    SelectionSource source;
+    uint64_t* out;  // [k]
+    uint32_t k;
+    uint32_t reserved;
+};
+
+// selection_one: ours for an array that is short.
+// Grid: 1; block: 512; shared memory: 4096 keys. k at most 2048. out[0, k) are the best keys,
+// best first, 0 behind the last.
+GRIFFIN_KERNEL(selection_one, SelectionOneParams, 512) {
+    select_one(p.source, p.out, p.k);
+}
+
 struct SelectionArraysParams {
     const SelectionSource* sources;  // [gridDim.x]
     uint64_t* out;                   // [gridDim.x][k]
@@ -163,15 +186,11 @@ struct SelectionArraysParams {
     uint32_t reserved;
 };
 
-// selection_arrays: ours for many arrays at once, such as the segments of a batch of queries,
-// and for one that is short: a block reads an array and keeps the best k.
+// selection_arrays: the same for many arrays at once, such as the segments of a batch of
+// queries: a block for each.
 // Grid: the arrays; block: 512; shared memory: 4096 keys. k at most 2048. out[a][0, k) are the
 // best keys of array a, best first, 0 behind the last, by block a.
 GRIFFIN_KERNEL(selection_arrays, SelectionArraysParams, 512) {
-    __shared__ BlockTopK top;
     const SelectionSource source = p.sources[blockIdx.x];
-    if (is_skipped(source)) return;
-    block_topk_init(top, griffin_dynamic_shared<uint64_t>(), kTopCapacity, p.k, 0);
-    push_all(top, num_scores(source), [&](uint64_t i) { return source_key<uint64_t>(source, i); });
-    write_hits(top, p.out + static_cast<uint64_t>(blockIdx.x) * p.k, p.k);
+    select_one(source, p.out + static_cast<uint64_t>(blockIdx.x) * p.k, p.k);
 }

@@ -1,0 +1,71 @@
+package scoring
+
+import (
+	"fmt"
+
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+)
+
+// Candidates are the documents that are in all lists looked at so far.
+type Candidates struct {
+	DocIDs cuda.Buffer[uint32] // rising
+	// Count, if it is not the zero Buffer, holds how many there are, where only the device
+	// knows. More than DocIDs.Len() counts as so many.
+	Count cuda.Buffer[uint32]
+}
+
+type candidatesParams struct {
+	list             List
+	docIDs, from     cuda.Ptr[uint32]
+	before, sums     uint64 // addresses of either kind of sums
+	numCandidates    cuda.Ptr[uint32]
+	maxCandidates, _ uint32
+}
+
+// AddTerm starts scoring candidates for one term:
+//
+//	sums[i] = before[from[i]] + contribution of candidate i
+//
+// before holds the sums of the candidates before the last intersection, of which
+// candidate i was number from[i]. The zero Buffer for from says that candidate i was
+// number i, and for before that there are no sums yet. before and sums may be the same if
+// from is the zero Buffer.
+func AddTerm[S Sum](k *Kernels, s *cuda.Stream, l *List, c Candidates, from cuda.Buffer[uint32], before, sums cuda.Buffer[S]) error {
+	n := c.DocIDs.Len()
+	if sums.Len() < n || !from.IsZero() && (from.Len() < n || before.Ptr() == sums.Ptr()) {
+		return fmt.Errorf("%d candidates from %d places to %d sums: %w", n, from.Len(), sums.Len(), ErrShape)
+	}
+	if n == 0 {
+		return nil
+	}
+	p := candidatesParams{
+		list: *l, docIDs: c.DocIDs.Ptr(), from: from.Ptr(), before: uint64(before.Ptr()), sums: uint64(sums.Ptr()),
+		numCandidates: c.Count.Ptr(), maxCandidates: uint32(n),
+	}
+	return cuda.Launch(s, k.byWidth[widthOf[S]()].candidates, k.grid(n), cuda.D1(threads), 0, &p)
+}
+
+type queryParams struct {
+	lists                   cuda.Ptr[List]
+	docIDs                  cuda.Ptr[uint32]
+	sums                    uint64
+	numCandidates           cuda.Ptr[uint32]
+	maxCandidates, numLists uint32
+}
+
+// Score starts scoring candidates for all terms of a query at once: sums[i] becomes the
+// sum of the contributions of candidate i, whose posting in each list is Source.Postings[i].
+func Score[S Sum](k *Kernels, s *cuda.Stream, lists cuda.Buffer[List], c Candidates, sums cuda.Buffer[S]) error {
+	n := c.DocIDs.Len()
+	if sums.Len() < n || lists.Len() > MaxTerms {
+		return fmt.Errorf("%d candidates of %d lists to %d sums: %w", n, lists.Len(), sums.Len(), ErrShape)
+	}
+	if n == 0 {
+		return nil
+	}
+	p := queryParams{
+		lists: lists.Ptr(), docIDs: c.DocIDs.Ptr(), sums: uint64(sums.Ptr()),
+		numCandidates: c.Count.Ptr(), maxCandidates: uint32(n), numLists: uint32(lists.Len()),
+	}
+	return cuda.Launch(s, k.byWidth[widthOf[S]()].query, k.grid(n), cuda.D1(threads), 0, &p)
+}

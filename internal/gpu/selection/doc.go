@@ -1,0 +1,45 @@
+// Package selection finds the best k of an array of scores in device memory, in the one
+// order of results: score descending, then DocID ascending. All methods give the same
+// list, ties included, which is that of package topk.
+//
+// # Methods
+//
+// The papers' methods know only scores; here all of them compare keys, numbers that rise
+// with a hit's place in the order, so that there are no ties. A key is the score above
+// the inverted DocID (device/hit_key.cuh); scores of 2^32 and more, in wide sums, have
+// keys of 128 bits (Wide).
+//
+//	method   launches            shared bytes  paper
+//	Heap     2 to 4              0             ding09 §8.2: heap of degree 512
+//	Bucket   10                  8*k           griffin18 §3.1.3: bucketSelect (JEA 2012, §3.1)
+//	Radix    2 + 3 a digit       0             griffin18 §3.1.3: radixSort
+//	CPU      copy to the host    -             griffin18 §3.1.3: partial_sort
+//	Top      2, 1 if short       32768         ours
+//
+// Heap takes k maxima one after another from a tree of maxima of 512, and renews them on
+// the way. Bucket counts how many of the keys that are still open lie in each of 1024
+// buckets, until the k-th is known. Radix sorts all. CPU copies the scores to the host,
+// for package topk. Top needs little more than one reading: the k-th best of the maxima
+// of some thousand groups bounds the k-th best key, and what reaches it is put together by
+// one block (device/block_topk.cuh). Arrays does so with a block for each of many arrays.
+//
+// We differ: bucketSelect's buckets divide the range evenly, ours have widths that are
+// powers of two; it then looks for the k-th greatest value, and ours for a bound that
+// exactly k keys reach.
+//
+// # Kernels
+//
+//	kernel                   grid           block  reference: package topk
+//	selection_heap_level     groups/8       256
+//	selection_heap_extract   1              512
+//	selection_bucket_*       4 a processor  256    (sort: 1 block)
+//	selection_radix_*        4 a processor  256    (scan, first: 1 block)
+//	selection_top_*          4 a processor  512
+//	selection_arrays         arrays         512
+//	selection_count          8 a processor  256
+//
+// # Concurrency
+//
+// A Selector is safe for concurrent use. Calls start work in a stream, do not wait for it,
+// and allocate nothing; only CPU waits. A Scratch serves one stream at a time.
+package selection

@@ -1,0 +1,89 @@
+package selection
+
+import (
+	"fmt"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+)
+
+// Score is how a score lies in memory: 32 bits, or the wide sum of package scoring.
+type Score interface{ uint32 | uint64 }
+
+// Source is an array of scores in device memory, and what says which of them are hits.
+type Source[S Score] struct {
+	Scores cuda.Buffer[S] // at an address that is a multiple of 16
+	// DocIDs are those of the scores, no two alike, each below 2^32-1 with Base added. The
+	// zero Buffer: score i is that of document i, as with accumulators.
+	DocIDs cuda.Buffer[uint32]
+	// Live has bit d%32 of word d/32 set if document d is not deleted. The zero Buffer: all
+	// are live.
+	Live cuda.Buffer[uint32]
+	// Count, if it is not the zero Buffer, holds how many scores there are, where only the
+	// device knows. More than Scores.Len() counts as so many.
+	Count cuda.Buffer[uint32]
+	// Matches and Enough hold the selection back: if *Matches, written by work before, is at
+	// least Enough, nothing is done and the results stay as they are. The zero Buffer: never.
+	Matches cuda.Buffer[uint32]
+	Enough  uint32
+	// Base is added to DocIDs.
+	Base base.DocID
+	// LeastScore leaves out documents that score less. Narrow accumulators need 1: 0 is
+	// then a document without postings.
+	LeastScore uint32
+	// LeastPostings leaves out documents with fewer postings, where sums are wide: 1 for OR.
+	LeastPostings uint32
+}
+
+// Array is a Source of narrow scores as kernels read it.
+type Array struct {
+	scores                              uint64
+	docIDs, live, numScores, matches    cuda.Ptr[uint32]
+	enough, maxScores, base, leastScore uint32
+	leastMatches, _                     uint32
+}
+
+// NewArray returns a Source as kernels read it, for Selector.Arrays. The error wraps
+// ErrShape if its buffers do not fit together.
+func NewArray(s Source[uint32]) (Array, error) { return s.array() }
+
+func (s *Source[S]) array() (Array, error) {
+	n := s.Scores.Len()
+	if uint64(n) > 1<<32-1 || s.DocIDs.Len() != 0 && s.DocIDs.Len() < n || s.Scores.Ptr()%16 != 0 {
+		return Array{}, fmt.Errorf("%d scores at %#x with %d DocIDs: %w", n, s.Scores.Ptr(), s.DocIDs.Len(), ErrShape)
+	}
+	return Array{
+		scores: uint64(s.Scores.Ptr()), docIDs: s.DocIDs.Ptr(), live: s.Live.Ptr(), numScores: s.Count.Ptr(), matches: s.Matches.Ptr(),
+		enough: s.Enough, maxScores: uint32(n), base: uint32(s.Base), leastScore: s.LeastScore, leastMatches: s.LeastPostings,
+	}, nil
+}
+
+// Key is a hit as one number that rises with its place in the order of results: the
+// score above, ^DocID below. 0 is no hit.
+type Key uint64
+
+// WideKey is the same for scores that need more than 32 bits: the low and the high word
+// of a number of 128 bits.
+type WideKey [2]uint64
+
+// AppendHits appends the hits of keys, up to the first that is none, to dst.
+func AppendHits(dst []base.Hit, keys []Key) []base.Hit {
+	for _, k := range keys {
+		if k == 0 {
+			break
+		}
+		dst = append(dst, base.Hit{DocID: base.DocID(^uint32(k)), Score: base.Score(k >> 32)})
+	}
+	return dst
+}
+
+// AppendWideHits is AppendHits for wide keys.
+func AppendWideHits(dst []base.Hit, keys []WideKey) []base.Hit {
+	for _, k := range keys {
+		if k == (WideKey{}) {
+			break
+		}
+		dst = append(dst, base.Hit{DocID: base.DocID(^uint32(k[0])), Score: base.Score(k[1]<<32 | k[0]>>32)})
+	}
+	return dst
+}
