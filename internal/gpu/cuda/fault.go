@@ -22,6 +22,9 @@ type order struct {
 // with nil. Counting starts at 0 in each Faults.
 func (d *Device) InjectFaults(faults *Faults) { d.faults.Store(faults) }
 
+// InjectedFaults returns what InjectFaults set, or nil.
+func (d *Device) InjectedFaults() *Faults { return d.faults.Load() }
+
 // Fail orders that the nth call of a driver function from now on fails with code;
 // nth counts from 1, and 0 is every call. call is the exported name, such as
 // "cuMemAlloc_v2" (Functions lists them), or "" for any function. A code that is

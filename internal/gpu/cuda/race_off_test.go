@@ -2,4 +2,5 @@
 
 package cuda
 
-const raceEnabled = false
+// RaceEnabled says whether the race detector is on; race_on_test.go says why that matters.
+const RaceEnabled = false
