@@ -23,7 +23,7 @@ var layers = [][]string{
 		"internal/corpus", "internal/reorder", "internal/sealed", "internal/latency", "internal/derived", "ciff", "trec",
 	},
 	2: {"internal/postings", "internal/segment", "internal/impact", "internal/query", "internal/snippet", "internal/gpu/decode", "internal/gpu/intersect", "internal/gpu/para", "internal/gpu/scoring", "internal/gpu/selection"},
-	3: {"internal/traverse", "internal/saat", "internal/saat/genloops", "internal/index", "internal/interchange"},
+	3: {"internal/traverse", "internal/gpu/fastpath", "internal/saat", "internal/saat/genloops", "internal/index", "internal/interchange"},
 	4: {"internal/exec", "internal/collection"},
 	5: {"."},
 	6: {"internal/server", "internal/goldens", "internal/lab", "internal/lab/experiments"},

@@ -1,0 +1,422 @@
+/* What the blocks of the search kernels have in common: parameters, shared memory, thresholds, results. */
+#pragma once
+
+#include "../device/block_topk.cuh"
+#include "../device/hit_key.cuh"
+#include "fastpath.cuh"
+
+/* Mirrored by queryParams in params.go. */
+struct FastpathQuery {
+    const uint32_t* filter; /* bitmap of the documents that may match, or null */
+    uint32_t* docIDs;       /* of kFlagEmit */
+    uint32_t firstTerm, numTerms;
+    uint32_t k;
+    uint32_t flags;
+    uint32_t threshold;   /* scores below do not matter */
+    uint32_t bucketShift; /* buckets of scores are of 2^bucketShift, from threshold up */
+    uint32_t firstHit;    /* in hits */
+    uint32_t result;      /* in results */
+    uint32_t numDense;    /* terms [0, numDense) are dense: not of queries for fastpath_probe */
+    uint32_t padding[3];
+};
+static_assert(sizeof(FastpathQuery) == 64, "mirrored by queryParams");
+
+/* Mirrored by result in params.go; in page-locked memory of the host. */
+struct FastpathResult {
+    uint32_t numHits;
+    uint32_t done; /* the launch's number, written last */
+    uint64_t count;
+    uint32_t work[4]; /* kSupers to kRounds */
+};
+
+enum { kSupers, kRanges, kCandidates, kRounds, kNumWork };
+
+/* What the blocks of a query share, where there are several: splitState in params.go. All 0 between launches. */
+struct FastpathState {
+    uint32_t buckets[kNumBuckets];
+    uint32_t theta;
+    uint32_t done; /* blocks */
+    uint32_t numKeys;
+    uint32_t count;
+    uint32_t work[kNumWork];
+};
+
+/* Mirrored by searchParams in params.go. */
+struct FastpathSearch {
+    const FastpathQuery* queries;
+    const FastpathTerm* terms;
+    const uint32_t* order; /* [gridDim.x / splits]: the queries to answer */
+    FastpathResult* results;
+    uint64_t* hits;
+    const uint32_t* live;  /* bitmap, or null: all are */
+    FastpathState* states; /* by result; only if splits > 1 */
+    uint64_t* keys;        /* [keyStride] by result; only if splits > 1 */
+    uint32_t numDocs;
+    uint32_t splits;    /* blocks a query */
+    uint32_t maxTerms;  /* terms, */
+    uint32_t capacity;  /* keys, */
+    uint32_t window;    /* superblocks, and */
+    uint32_t listRoom;  /* ranges that there is shared memory for */
+    uint32_t launch;    /* for FastpathResult.done, or 0: not yet done */
+    uint32_t keyStride; /* keys of a query in keys */
+};
+
+/* A launch for one query, which travels with it: oneParams in params.go. */
+struct FastpathOne {
+    FastpathSearch search;
+    FastpathQuery query;
+    FastpathTerm terms[kMaxOneTerms];
+};
+
+/* Numbers that the threads of a block share. Those that are written and read between two barriers are only
+ * touched by atomics and ld_relaxed. */
+struct FastpathShared {
+    BlockTopK top;
+    FastpathQuery query;
+    uint32_t theta;
+    uint32_t listed; /* ranges collected; more than there is room for if some did not fit */
+    uint32_t sorted; /* what a sort found worth sorting */
+    uint32_t last;   /* whether this is the query's last block */
+    uint32_t numHits;
+    uint32_t work[kNumWork];
+    uint32_t count;
+    uint32_t counts[32]; /* of fastpath_count: by warp */
+};
+
+/* A block's view of its query and its shared memory. */
+struct FastpathBlock {
+    const FastpathSearch* search;
+    FastpathShared* shared;
+    FastpathState* state; /* null: the query has one block */
+    FastpathTerm* terms;
+    uint64_t* keys;
+    uint2* list;         /* [listRoom]: ranges with their bounds */
+    uint32_t* sums;      /* [kWarpSums], the warp's own. Invariant: all 0 */
+    uint32_t* buckets;   /* [kNumBuckets]: scores, if there is one block */
+    uint32_t* positions; /* [kNumBuckets]: of a sort */
+    uint16_t* listOrder; /* [listRoom] */
+    uint16_t* order;     /* [window]: superblocks */
+    uint8_t* levels;     /* [window]: their buckets + 1, or 0: not worth a look */
+    uint32_t split;
+    uint32_t lane, warp, numWarps;
+    uint32_t numTerms, numDense;
+    bool all; /* documents must hold all terms */
+};
+
+/* Copies the query and its terms to shared memory. Returns false if there is nothing to do for it. */
+__device__ __forceinline__ bool fastpath_begin(FastpathBlock& b, FastpathShared& shared, const FastpathSearch& search,
+                                               const FastpathQuery* query, const FastpathTerm* terms) {
+    b.search = &search;
+    b.shared = &shared;
+    b.lane = threadIdx.x % 32;
+    b.warp = threadIdx.x / 32;
+    b.numWarps = blockDim.x / 32;
+    b.split = blockIdx.x % search.splits;
+    auto* memory = griffin_dynamic_shared<unsigned char>();
+    b.keys = reinterpret_cast<uint64_t*>(memory);
+    memory += search.capacity * 8;
+    b.terms = reinterpret_cast<FastpathTerm*>(memory);
+    memory += search.maxTerms * sizeof(FastpathTerm);
+    b.list = reinterpret_cast<uint2*>(memory);
+    memory += search.listRoom * 8;
+    b.sums = reinterpret_cast<uint32_t*>(memory) + b.warp * kWarpSums;
+    memory += b.numWarps * kWarpSums * 4;
+    b.buckets = reinterpret_cast<uint32_t*>(memory);
+    memory += kNumBuckets * 4;
+    b.positions = reinterpret_cast<uint32_t*>(memory);
+    memory += kNumBuckets * 4;
+    b.listOrder = reinterpret_cast<uint16_t*>(memory);
+    memory += search.listRoom * 2;
+    b.order = reinterpret_cast<uint16_t*>(memory);
+    memory += search.window * 2;
+    b.levels = memory;
+
+    if (threadIdx.x == 0) {
+        shared.query = *query;
+        shared.theta = query->threshold;
+        shared.listed = 0;
+        shared.sorted = 0;
+        shared.count = 0;
+        for (uint32_t i = 0; i < kNumWork; i++) {
+            shared.work[i] = 0;
+        }
+        shared.numHits = (query->flags & kFlagRetry) != 0 ? ld_relaxed(&search.results[query->result].numHits) : 0;
+    }
+    for (uint32_t i = threadIdx.x; i < kNumBuckets; i += blockDim.x) {
+        b.buckets[i] = 0;
+    }
+    for (uint32_t i = b.lane; i < kWarpSums; i += 32) {
+        b.sums[i] = 0;
+    }
+    __syncthreads();
+    const FastpathQuery& q = shared.query;
+    b.numTerms = q.numTerms;
+    b.numDense = q.numDense;
+    b.all = (q.flags & kFlagAll) != 0;
+    b.state = search.splits > 1 ? search.states + q.result : nullptr;
+    const auto* from = reinterpret_cast<const uint4*>(terms + q.firstTerm);
+    auto* to = reinterpret_cast<uint4*>(b.terms);
+    for (uint32_t i = threadIdx.x; i < q.numTerms * (sizeof(FastpathTerm) / 16); i += blockDim.x) {
+        to[i] = from[i];
+    }
+    block_topk_init(shared.top, b.keys, search.capacity, q.k, 0); /* a barrier */
+    return shared.numHits < q.k || (q.flags & kFlagRetry) == 0;
+}
+
+/* The threshold, as far as this block knows. */
+__device__ __forceinline__ uint32_t fastpath_theta(const FastpathBlock& b) {
+    return ld_relaxed(&b.shared->theta);
+}
+
+/* Takes over the threshold of the query's other blocks. By a warp. */
+__device__ __forceinline__ void fastpath_hear(const FastpathBlock& b) {
+    if (b.state != nullptr && b.lane == 0) {
+        const uint32_t theta = ld_relaxed(&b.state->theta);
+        if (theta > ld_relaxed(&b.shared->theta)) {
+            atomicMax(&b.shared->theta, theta);
+        }
+    }
+}
+
+/* The bucket of a score or a bound of at least the query's threshold: greater for greater ones. */
+__device__ __forceinline__ uint32_t fastpath_bucket_of(const FastpathQuery& q, uint32_t score) {
+    return min((score - q.threshold) >> q.bucketShift, kNumBuckets - 1);
+}
+
+/* Raises the threshold to the greatest bucket border that k scores reach. By a warp. */
+__device__ __forceinline__ void fastpath_raise(const FastpathBlock& b) {
+    constexpr uint32_t perLane = kNumBuckets / 32;
+    const FastpathQuery& q = b.shared->query;
+    const uint32_t* buckets = b.state != nullptr ? b.state->buckets : b.buckets;
+    const uint32_t top = kNumBuckets - 1 - b.lane * perLane;
+    uint32_t counts[perLane];
+    uint32_t sum = 0;
+#pragma unroll
+    for (uint32_t i = 0; i < perLane; i++) {
+        counts[i] = ld_relaxed(buckets + top - i);
+        sum += counts[i];
+    }
+    uint32_t upTo = sum;
+#pragma unroll
+    for (uint32_t d = 1; d < 32; d *= 2) {
+        const uint32_t other = __shfl_up_sync(kAll, upTo, d);
+        upTo += b.lane >= d ? other : 0;
+    }
+    uint32_t above = upTo - sum;
+    if (above < q.k && q.k <= upTo) {
+        uint32_t bucket = top;
+#pragma unroll
+        for (uint32_t i = 0; i < perLane; i++) {
+            above += counts[i];
+            bucket -= above < q.k ? 1 : 0;
+        }
+        const uint32_t theta = q.threshold + (bucket << q.bucketShift);
+        if (theta > ld_relaxed(&b.shared->theta)) {
+            atomicMax(&b.shared->theta, theta);
+            if (b.state != nullptr) {
+                atomicMax(&b.state->theta, theta);
+            }
+        }
+    }
+}
+
+/* Offers the keys of a warp's lanes (0: none) to the block's best. Returns the key if there was no room for it:
+ * it is to be offered again after the next compaction. By a warp. */
+__device__ __forceinline__ uint64_t fastpath_offer(const FastpathBlock& b, uint64_t key) {
+    if (__ballot_sync(kAll, key != 0) == 0) {
+        return 0;
+    }
+    const FastpathQuery& q = b.shared->query;
+    bool counted = false;
+    if (key != 0 && hit_score(key) >= fastpath_theta(b)) {
+        const uint32_t pushed = block_topk_push(b.shared->top, key);
+        if (pushed > b.search->capacity) {
+            counted = false;
+        } else {
+            counted = pushed > 0;
+            if (counted) {
+                uint32_t* buckets = b.state != nullptr ? b.state->buckets : b.buckets;
+                atomicAdd(buckets + fastpath_bucket_of(q, hit_score(key)), 1U);
+            }
+            key = 0;
+        }
+    } else {
+        key = 0;
+    }
+    if (__ballot_sync(kAll, counted) != 0) {
+        fastpath_raise(b);
+    }
+    return key;
+}
+
+/* Compacts the block's best keys, if some did not fit. By all threads. */
+__device__ __forceinline__ bool fastpath_make_room(const FastpathBlock& b, uint64_t refused) {
+    if (__syncthreads_or(refused != 0) == 0) {
+        return false;
+    }
+    block_topk_compact(b.shared->top);
+    if (threadIdx.x == 0) {
+        atomicMax(&b.shared->theta, hit_score(b.shared->top.threshold));
+    }
+    __syncthreads();
+    return true;
+}
+
+/* Adds a warp's counts of work to the block's. */
+__device__ __forceinline__ void fastpath_worked(const FastpathBlock& b, uint32_t kind, uint32_t n) {
+    if (b.lane == 0 && n > 0) {
+        atomicAdd(b.shared->work + kind, n);
+    }
+}
+
+/* Sorts the best keys and cuts them to k. By all threads. */
+__device__ __forceinline__ void fastpath_sort(const FastpathBlock& b) {
+    BlockTopK& top = b.shared->top;
+    __syncthreads();
+    if (top.count > b.search->capacity || top.count > 256) {
+        block_topk_sort(top);
+        return;
+    }
+    block_sort_descending(top.keys, top.count);
+    if (threadIdx.x == 0) {
+        top.count = min(top.count, top.k);
+    }
+    __syncthreads();
+}
+
+/* Writes the hits and the numbers of a query. By all threads of its last block. */
+__device__ __forceinline__ void fastpath_write(const FastpathBlock& b) {
+    const FastpathQuery& q = b.shared->query;
+    const BlockTopK& top = b.shared->top;
+    for (uint32_t i = threadIdx.x; i < top.count; i += blockDim.x) {
+        b.search->hits[q.firstHit + i] = top.keys[i];
+    }
+    FastpathResult* r = b.search->results + q.result;
+    if (threadIdx.x < kNumWork) {
+        r->work[threadIdx.x] = b.state != nullptr ? b.state->work[threadIdx.x] : b.shared->work[threadIdx.x];
+    }
+    __threadfence_system();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        r->numHits = top.count;
+        __threadfence_system();
+        if (b.search->launch != 0) {
+            st_relaxed(&r->done, b.search->launch);
+        }
+    }
+}
+
+/* Says that a query that there was nothing to do for is done. By all threads. */
+__device__ __forceinline__ void fastpath_pass(const FastpathBlock& b) {
+    if (b.split == 0 && threadIdx.x == 0 && b.search->launch != 0) {
+        __threadfence_system();
+        st_relaxed(&b.search->results[b.shared->query.result].done, b.search->launch);
+    }
+}
+
+/* Gives what a block found to the query's last block: true in that one, which then has the best of all in top. */
+__device__ __forceinline__ bool fastpath_join(const FastpathBlock& b) {
+    BlockTopK& top = b.shared->top;
+    uint64_t* keys = b.search->keys + static_cast<uint64_t>(b.shared->query.result) * b.search->keyStride;
+    __syncthreads();
+    if (top.count > top.k) {
+        block_topk_compact(top);
+    }
+    const uint32_t theta = max(ld_relaxed(&b.state->theta), fastpath_theta(b));
+    for (uint32_t i = threadIdx.x; i < top.count; i += blockDim.x) {
+        if (hit_score(top.keys[i]) >= theta) {
+            keys[atomicAdd(&b.state->numKeys, 1U)] = top.keys[i];
+        }
+    }
+    if (threadIdx.x < kNumWork) {
+        atomicAdd(b.state->work + threadIdx.x, b.shared->work[threadIdx.x]);
+    }
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        b.shared->last = atomicAdd(&b.state->done, 1U) + 1 == b.search->splits ? 1 : 0;
+    }
+    __syncthreads();
+    if (b.shared->last == 0) {
+        return false;
+    }
+    __threadfence();
+    block_topk_init(top, top.keys, top.capacity, top.k, 0);
+    const uint32_t numKeys = ld_relaxed(&b.state->numKeys);
+    const uint32_t least = max(ld_relaxed(&b.state->theta), fastpath_theta(b));
+    for (uint32_t from = 0; from < numKeys; from += blockDim.x) {
+        const uint32_t i = from + threadIdx.x;
+        uint64_t key = i < numKeys ? __ldcg(keys + i) : 0;
+        if (hit_score(key) < least) {
+            key = 0;
+        }
+        do {
+            if (key != 0 && block_topk_push(top, key) <= top.capacity) {
+                key = 0;
+            }
+        } while (fastpath_make_room(b, key));
+    }
+    return true;
+}
+
+/* Ends the work on a query's best hits. By all threads. */
+__device__ __forceinline__ void fastpath_end(const FastpathBlock& b) {
+    if (b.state != nullptr && !fastpath_join(b)) {
+        return;
+    }
+    fastpath_sort(b);
+    fastpath_write(b);
+    if (b.state == nullptr) {
+        return;
+    }
+    __syncthreads();
+    auto* words = reinterpret_cast<uint32_t*>(b.state);
+    for (uint32_t i = threadIdx.x; i < sizeof(FastpathState) / 4; i += blockDim.x) {
+        words[i] = 0;
+    }
+}
+
+/* Exclusive sums of positions, from the last bucket down, in place; their total in shared.sorted. By all threads,
+ * behind a barrier; ends with one. */
+__device__ __forceinline__ void fastpath_scan(const FastpathBlock& b) {
+    constexpr uint32_t perLane = kNumBuckets / 32;
+    if (b.warp == 0) {
+        const uint32_t top = kNumBuckets - 1 - b.lane * perLane;
+        uint32_t counts[perLane];
+        uint32_t sum = 0;
+#pragma unroll
+        for (uint32_t i = 0; i < perLane; i++) {
+            counts[i] = b.positions[top - i];
+            sum += counts[i];
+        }
+        uint32_t upTo = sum;
+#pragma unroll
+        for (uint32_t d = 1; d < 32; d *= 2) {
+            const uint32_t other = __shfl_up_sync(kAll, upTo, d);
+            upTo += b.lane >= d ? other : 0;
+        }
+        uint32_t at = upTo - sum;
+#pragma unroll
+        for (uint32_t i = 0; i < perLane; i++) {
+            b.positions[top - i] = at;
+            at += counts[i];
+        }
+        if (b.lane == 31) {
+            b.shared->sorted = upTo;
+        }
+    }
+    __syncthreads();
+}
+
+/* Which of the documents of a range may be in an answer. */
+__device__ __forceinline__ uint32_t fastpath_allowed(const FastpathBlock& b, uint32_t range) {
+    const uint32_t* filter = b.shared->query.filter;
+    uint32_t bits = kAll;
+    if (b.search->live != nullptr) {
+        bits = b.search->live[range];
+    }
+    if (filter != nullptr) {
+        bits &= filter[range];
+    }
+    return bits;
+}

@@ -1,0 +1,16 @@
+/* Made by go generate from the constants of package fastpath. */
+#pragma once
+
+constexpr uint32_t kRangeDocs = 32;
+constexpr uint32_t kSuperRanges = 128;
+constexpr uint32_t kSuperDocs = 4096;
+constexpr uint32_t kLayoutUnit = 128;
+constexpr uint32_t kFreqEscape = 255;
+constexpr uint32_t kNumBuckets = 256;
+constexpr uint32_t kWarpSums = 128;
+constexpr uint32_t kFlagAll = 1;
+constexpr uint32_t kFlagRetry = 2;
+constexpr uint32_t kFlagCount = 4;
+constexpr uint32_t kFlagEmit = 8;
+constexpr uint32_t kMaxOneTerms = 38;
+constexpr uint32_t kFirstList = 256;

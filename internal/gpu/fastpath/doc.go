@@ -1,0 +1,51 @@
+// Package fastpath answers queries on a GPU from list images: posting lists laid
+// out for the device, with bounds for every range of 32 documents. One launch
+// answers a batch of queries, or one query on the whole device, exactly.
+//
+// It is for lists that are resident. It does not decode lists (package decode),
+// does not decide what is resident (package pipeline), and knows no segments: it
+// takes device buffers and numbers.
+//
+// # Main types
+//
+//   - [Shape] says how many bytes the image of a list takes; [Kernels.Build] makes
+//     the image on the device from decoded postings, [Encode] in memory.
+//   - [Batch] takes any number of queries of one [Segment] and answers them in one
+//     go, one thread block a query.
+//   - [Single] spreads one query over the whole device, for the least latency.
+//
+// # How a query is answered
+//
+// Documents are cut into ranges of 32 and superblocks of 128 ranges. An image holds
+// the greatest contribution of its postings a superblock and a range, in 255 steps,
+// rounded up. For an OR query a block sums the lists' bounds a superblock and
+// sorts the superblocks by them (counting sort in shared memory). Its warps then
+// take superblocks from the best down, sum the bounds of their ranges (four a lane)
+// and put those that can reach the threshold into a list; when it is full, it is
+// sorted too, and the warps score the ranges in it from the best down, one document
+// a lane. Only documents whose own bound, the sum of the postings' 8-bit
+// contributions, reaches the threshold are scored in full. Those enter the block's
+// top k (device/block_topk.cuh) and a histogram of scores from which the threshold
+// follows at once. The first threshold comes from the lists' k-th best postings.
+//
+// Block-max pruning over ranges: Mallia, Suel and Tonellotto, "Faster learned sparse
+// retrieval with block-max pruning", SIGIR 2024; superblocks: Carlson, Xie, He and
+// Yang, "Dynamic superblock pruning for fast learned sparse retrieval", SIGIR 2025.
+// We differ: on a GPU, for BM25 too, exact, with a bitmap and a rank directory in the
+// place of a forward index.
+//
+// For an AND query whose shortest list is sparse, each lane takes a posting of that
+// list and looks it up in the others, by bitmap and rank or by a hash directory (Ao et
+// al., "Efficient parallel lists intersection and index compression algorithms using
+// graphics processing units", VLDB 2011, §4.2.2). COUNT and intersection alone go by
+// bitmaps, without scores.
+//
+// # Concurrency
+//
+// Kernels may be used by several goroutines. A Batch or a Single belongs to one
+// goroutine at a time, and holds its memory from one use to the next: nothing is
+// allocated once it has served a batch as large. Images are read by any number of
+// launches; whoever owns their memory keeps it until those have ended.
+package fastpath
+
+//go:generate go test -run ^TestConstants$ -update .

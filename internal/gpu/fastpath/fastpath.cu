@@ -1,0 +1,47 @@
+#include "count.cuh"
+#include "ranges.cuh"
+
+/* The query of a block. */
+__device__ __forceinline__ const FastpathQuery* fastpath_query(const FastpathSearch& p) {
+    return p.queries + p.order[blockIdx.x / p.splits];
+}
+
+/*
+ * Finds the best hits of Or queries, and of And queries whose lists are all dense.
+ *
+ * Grid: splits blocks for each query. Block: 256 threads. Shared memory: sharedBytes (tuning.go). In: queries with
+ * their terms, and the images of the lists. Out: hits, best first, and results. Reference: package traverse,
+ * exhaustive-daat; which ranges are scored depends on the order in which warps run, the hits do not. See doc.go.
+ */
+GRIFFIN_KERNEL_BLOCKS(fastpath_ranges, FastpathSearch, 256, 4) {
+    fastpath_by_ranges(p, fastpath_query(p), p.terms);
+}
+
+/* As fastpath_ranges, for one query that comes with the launch. */
+GRIFFIN_KERNEL_BLOCKS(fastpath_ranges_one, FastpathOne, 256, 4) {
+    fastpath_by_ranges(p.search, &p.query, p.terms);
+}
+
+/*
+ * Finds the best hits of And queries whose shortest list, which is the first, is sparse.
+ *
+ * Grid, block, shared memory, in and out: as fastpath_ranges. Reference: package traverse, svs.
+ */
+GRIFFIN_KERNEL_BLOCKS(fastpath_probe, FastpathSearch, 256, 4) {
+    fastpath_by_probes(p, fastpath_query(p), p.terms);
+}
+
+/* As fastpath_probe, for one query that comes with the launch. */
+GRIFFIN_KERNEL_BLOCKS(fastpath_probe_one, FastpathOne, 256, 4) {
+    fastpath_by_probes(p.search, &p.query, p.terms);
+}
+
+/*
+ * Counts the documents that match, and writes the DocIDs of those of And queries, rising, where they are wanted.
+ *
+ * Grid, block, shared memory and in: as fastpath_ranges; And queries have their shortest list first. Out: results'
+ * counts, and docIDs, both written by the query's last block. Reference: package traverse, merge.
+ */
+GRIFFIN_KERNEL_BLOCKS(fastpath_count, FastpathSearch, 256, 4) {
+    fastpath_counting(p, fastpath_query(p), p.terms);
+}

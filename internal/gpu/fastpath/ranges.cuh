@@ -1,0 +1,360 @@
+/* The best hits by ranges of documents: Or queries, and And queries of dense lists. */
+#pragma once
+
+#include "block.cuh"
+
+/* Four ranges a lane of a superblock: sums of the lists' bounds, and which of them (bit i) may hold a hit. */
+struct FastpathBounds {
+    uint32_t sums[4];
+    uint32_t open;
+};
+
+/* The bytes of v that are not 0: 0x80 in each. */
+__device__ __forceinline__ uint32_t fastpath_nonzero(uint32_t v) {
+    return (((v & 0x7f7f7f7fU) + 0x7f7f7f7fU) | v) & 0x80808080U;
+}
+
+/* Adds the postings [from, to) of a sparse list that are in superblock super to the warp's sums: the greatest of
+ * each range, or where 32 postings end inside a range, of each part of it. By a warp. */
+__device__ __forceinline__ void fastpath_scatter(const FastpathBlock& b, const FastpathTerm& t, uint32_t super,
+                                                 uint32_t from, uint32_t to) {
+    const auto* docIDs = fastpath_part<uint32_t>(t, t.docIDs);
+    const auto* sat = fastpath_part<uint8_t>(t, t.sat);
+    for (uint32_t first = from; first < to; first += 32) {
+        const uint32_t i = first + b.lane;
+        const uint32_t docID = i < to ? docIDs[i] : 0;
+        uint32_t steps = i < to ? sat[i] : 0;
+        const bool in = i < to && docID / kSuperDocs == super;
+        const uint32_t range = in ? docID / kRangeDocs % kSuperRanges : kSuperRanges + b.lane;
+        const uint32_t before = __shfl_up_sync(kAll, range, 1);
+        if (__ballot_sync(kAll, b.lane > 0 && before == range) != 0) {
+#pragma unroll
+            for (uint32_t d = 1; d < 32; d *= 2) {
+                const uint32_t otherRange = __shfl_up_sync(kAll, range, d);
+                const uint32_t otherSteps = __shfl_up_sync(kAll, steps, d);
+                if (b.lane >= d && otherRange == range) {
+                    steps = max(steps, otherSteps);
+                }
+            }
+        }
+        const uint32_t after = __shfl_down_sync(kAll, range, 1);
+        if (in && (b.lane == 31 || after != range)) {
+            b.sums[range] += steps * t.step;
+        }
+        __syncwarp();
+    }
+}
+
+/* Adds the bounds of the sparse lists. By a warp. */
+__device__ __forceinline__ void fastpath_sparse_bounds(const FastpathBlock& b, uint32_t super, FastpathBounds& bounds) {
+    bool some = false;
+    for (uint32_t first = b.numDense; first < b.numTerms; first += 32) {
+        uint32_t from = 0, to = 0;
+        if (first + b.lane < b.numTerms) {
+            const FastpathTerm& t = b.terms[first + b.lane];
+            const auto* starts = fastpath_part<uint32_t>(t, t.starts);
+            constexpr uint32_t superShift = 31 - __builtin_clz(kSuperDocs);
+            const uint32_t numBuckets = ((b.search->numDocs - 1) >> t.shift) + 1;
+            if (t.shift <= superShift) {
+                const uint32_t bucket = super << (superShift - t.shift);
+                from = starts[bucket];
+                to = starts[min(bucket + (1U << (superShift - t.shift)), numBuckets)];
+            } else {
+                const uint32_t bucket = super >> (t.shift - superShift);
+                from = starts[bucket];
+                to = starts[bucket + 1];
+            }
+        }
+        for (uint32_t active = __ballot_sync(kAll, from < to); active != 0; active &= active - 1) {
+            const int l = __ffs(active) - 1;
+            const uint32_t f = __shfl_sync(kAll, from, l), e = __shfl_sync(kAll, to, l);
+            fastpath_scatter(b, b.terms[first + l], super, f, e);
+            some = true;
+        }
+    }
+    if (some) {
+        auto* mine = reinterpret_cast<uint4*>(b.sums) + b.lane;
+        const uint4 sums = *mine;
+        *mine = make_uint4(0, 0, 0, 0);
+        __syncwarp();
+        bounds.sums[0] += sums.x;
+        bounds.sums[1] += sums.y;
+        bounds.sums[2] += sums.z;
+        bounds.sums[3] += sums.w;
+    }
+}
+
+/* Sums the lists' bounds of the ranges of a superblock. By a warp; open is set where there are postings. */
+__device__ __forceinline__ FastpathBounds fastpath_bounds(const FastpathBlock& b, uint32_t super) {
+    FastpathBounds bounds = {{0, 0, 0, 0}, 0};
+    uint32_t every = kAll;
+#pragma unroll 4
+    for (uint32_t i = 0; i < b.numDense; i++) {
+        const FastpathTerm& t = b.terms[i];
+        const uint32_t v = fastpath_part<uint32_t>(t, t.rangeMax)[super * 32 + b.lane];
+        bounds.sums[0] += (v & 255) * t.step;
+        bounds.sums[1] += (v >> 8 & 255) * t.step;
+        bounds.sums[2] += (v >> 16 & 255) * t.step;
+        bounds.sums[3] += (v >> 24) * t.step;
+        every &= fastpath_nonzero(v);
+    }
+    if (b.numDense < b.numTerms) {
+        fastpath_sparse_bounds(b, super, bounds);
+    }
+#pragma unroll
+    for (uint32_t i = 0; i < 4; i++) {
+        const bool has = b.all ? (every >> (8 * i + 7) & 1) != 0 : bounds.sums[i] > 0;
+        bounds.open |= has ? 1U << i : 0;
+    }
+    return bounds;
+}
+
+/* Puts the open ranges that can reach the threshold into the block's list, and closes those and the ones that
+ * cannot. By a warp; afterwards ranges are open that there was no room for. */
+__device__ __forceinline__ void fastpath_list(const FastpathBlock& b, uint32_t super, FastpathBounds& bounds,
+                                              uint32_t room) {
+    const uint32_t theta = fastpath_theta(b);
+    uint32_t mine = 0;
+#pragma unroll
+    for (uint32_t i = 0; i < 4; i++) {
+        if (bounds.sums[i] < theta) {
+            bounds.open &= ~(1U << i);
+        }
+    }
+    mine = static_cast<uint32_t>(__popc(bounds.open));
+    if (__ballot_sync(kAll, mine > 0) == 0) {
+        return;
+    }
+    uint32_t upTo = mine;
+#pragma unroll
+    for (uint32_t d = 1; d < 32; d *= 2) {
+        const uint32_t other = __shfl_up_sync(kAll, upTo, d);
+        upTo += b.lane >= d ? other : 0;
+    }
+    uint32_t at = 0;
+    if (b.lane == 31) {
+        at = atomicAdd(&b.shared->listed, upTo);
+    }
+    at = __shfl_sync(kAll, at, 31) + upTo - mine;
+#pragma unroll
+    for (uint32_t i = 0; i < 4; i++) {
+        if ((bounds.open >> i & 1) != 0) {
+            if (at < room) {
+                b.list[at] = make_uint2((super * 32 + b.lane) * 4 + i, bounds.sums[i]);
+                bounds.open &= ~(1U << i);
+            }
+            at++;
+        }
+    }
+}
+
+/* Scores the documents of a range, one a lane. Returns the lane's key, or 0. By a warp. */
+__device__ __forceinline__ uint64_t fastpath_score(const FastpathBlock& b, uint32_t range, uint32_t& numCandidates) {
+    const uint32_t bit = 1U << b.lane, docID = range * kRangeDocs + b.lane;
+    uint32_t allowed = fastpath_allowed(b, range);
+    uint32_t bound = 0;
+    FastpathRange found = {0, 0};
+    uint32_t active = 0;
+    for (uint32_t first = 0; first < b.numTerms; first += 32) {
+        found = {0, 0};
+        const uint32_t numHere = min(b.numTerms - first, 32U);
+        if (b.lane < numHere) {
+            found = fastpath_range(b.terms[first + b.lane], range);
+        }
+        if (b.all) {
+            allowed &= __reduce_and_sync(kAll, b.lane < numHere ? found.bits : kAll);
+            if (allowed == 0) {
+                return 0;
+            }
+        }
+        active = __ballot_sync(kAll, found.bits != 0);
+        for (uint32_t left = active; left != 0; left &= left - 1) {
+            const int l = __ffs(left) - 1;
+            const uint32_t bits = __shfl_sync(kAll, found.bits, l), rank = __shfl_sync(kAll, found.rank, l);
+            const FastpathTerm& t = b.terms[first + l];
+            if ((bits & allowed & bit) != 0) {
+                const uint32_t posting = rank + static_cast<uint32_t>(__popc(bits & (bit - 1)));
+                bound += fastpath_part<uint8_t>(t, t.sat)[posting] * t.step;
+            }
+        }
+    }
+    const bool candidate = bound > 0 && bound >= fastpath_theta(b);
+    const uint32_t candidates = __ballot_sync(kAll, candidate);
+    if (candidates == 0) {
+        return 0;
+    }
+    numCandidates += static_cast<uint32_t>(__popc(candidates));
+    uint32_t score = 0;
+    for (uint32_t first = 0; first < b.numTerms; first += 32) {
+        if (b.numTerms > 32) { /* what was found is that of the last terms */
+            found = {0, 0};
+            if (first + b.lane < b.numTerms) {
+                found = fastpath_range(b.terms[first + b.lane], range);
+            }
+            active = __ballot_sync(kAll, found.bits != 0);
+        }
+        for (uint32_t left = active; left != 0; left &= left - 1) {
+            const int l = __ffs(left) - 1;
+            const uint32_t bits = __shfl_sync(kAll, found.bits, l), rank = __shfl_sync(kAll, found.rank, l);
+            if (candidate && (bits & bit) != 0) {
+                const uint32_t posting = rank + static_cast<uint32_t>(__popc(bits & (bit - 1)));
+                score += fastpath_contribution(b.terms[first + l], posting, docID);
+            }
+        }
+    }
+    return candidate ? hit_key(score, docID) : 0;
+}
+
+/* The superblocks of a window, from the most promising down, as positions in it in b.order; returns how many can
+ * reach the threshold. Superblock i of the block is i*splits + split. By all threads. */
+__device__ __forceinline__ uint32_t fastpath_order(const FastpathBlock& b, uint32_t window, uint32_t size) {
+    const FastpathQuery& q = b.shared->query;
+    const uint32_t splits = b.search->splits;
+    for (uint32_t i = threadIdx.x; i < kNumBuckets; i += blockDim.x) {
+        b.positions[i] = 0;
+    }
+    __syncthreads();
+    const uint32_t theta = fastpath_theta(b);
+    for (uint32_t i = threadIdx.x; i < size; i += blockDim.x) {
+        const uint64_t super = static_cast<uint64_t>(window + i) * splits + b.split;
+        uint32_t bound = 0;
+        bool every = true;
+#pragma unroll 4
+        for (uint32_t t = 0; t < b.numTerms; t++) {
+            const uint32_t steps = fastpath_part<uint8_t>(b.terms[t], b.terms[t].superMax)[super];
+            bound += steps * b.terms[t].step;
+            every &= steps > 0;
+        }
+        uint32_t level = 0;
+        if (bound > 0 && bound >= theta && (every || !b.all)) {
+            level = min(fastpath_bucket_of(q, bound), kNumBuckets - 2) + 1;
+            atomicAdd(b.positions + level, 1U);
+        }
+        b.levels[i] = static_cast<uint8_t>(level);
+    }
+    __syncthreads();
+    fastpath_scan(b);
+    for (uint32_t i = threadIdx.x; i < size; i += blockDim.x) {
+        const uint32_t level = b.levels[i];
+        if (level > 0) {
+            b.order[atomicAdd(b.positions + level, 1U)] = static_cast<uint16_t>(i);
+        }
+    }
+    __syncthreads();
+    return b.shared->sorted;
+}
+
+/* Sorts the ranges of the list by their bounds, from the best down, and leaves out those that cannot reach the
+ * threshold any more; returns how many are left, in listOrder. By all threads, behind a barrier. */
+__device__ __forceinline__ uint32_t fastpath_sort_list(const FastpathBlock& b, uint32_t size) {
+    const FastpathQuery& q = b.shared->query;
+    for (uint32_t i = threadIdx.x; i < kNumBuckets; i += blockDim.x) {
+        b.positions[i] = 0;
+    }
+    const uint32_t theta = fastpath_theta(b); /* nobody raises it now */
+    __syncthreads();
+    for (uint32_t i = threadIdx.x; i < size; i += blockDim.x) {
+        if (b.list[i].y >= theta) {
+            atomicAdd(b.positions + fastpath_bucket_of(q, b.list[i].y), 1U);
+        }
+    }
+    __syncthreads();
+    fastpath_scan(b);
+    for (uint32_t i = threadIdx.x; i < size; i += blockDim.x) {
+        if (b.list[i].y >= theta) {
+            b.listOrder[atomicAdd(b.positions + fastpath_bucket_of(q, b.list[i].y), 1U)] = static_cast<uint16_t>(i);
+        }
+    }
+    __syncthreads();
+    return b.shared->sorted;
+}
+
+/* Scores the ranges of the list. By all threads, behind a barrier; ends with one. */
+__device__ __forceinline__ void fastpath_score_list(const FastpathBlock& b, uint32_t size) {
+    const uint32_t count = fastpath_sort_list(b, size);
+    uint32_t at = b.warp, numRanges = 0, numCandidates = 0;
+    uint64_t key = 0;
+    do {
+        for (;;) {
+            key = fastpath_offer(b, key);
+            if (__ballot_sync(kAll, key != 0) != 0 || at >= count) {
+                break;
+            }
+            const uint2 entry = b.list[b.listOrder[at]];
+            at += b.numWarps;
+            fastpath_hear(b);
+            if (entry.y >= fastpath_theta(b)) {
+                key = fastpath_score(b, entry.x, numCandidates);
+                numRanges++;
+            }
+        }
+    } while (fastpath_make_room(b, key));
+    fastpath_worked(b, kRanges, numRanges);
+    fastpath_worked(b, kCandidates, numCandidates);
+}
+
+/* Finds the best hits in the block's superblocks from window to window + size. By all threads. */
+__device__ __forceinline__ void fastpath_window(const FastpathBlock& b, uint32_t window, uint32_t size) {
+    const FastpathQuery& q = b.shared->query;
+    const uint32_t count = fastpath_order(b, window, size);
+    uint32_t room = min(b.search->listRoom, kFirstList);
+    uint32_t at = b.warp, super = 0, numSupers = 0;
+    FastpathBounds bounds = {{0, 0, 0, 0}, 0};
+    bool more = true;
+    while (more) {
+        for (;;) {
+            if (__ballot_sync(kAll, bounds.open != 0) != 0) {
+                fastpath_list(b, super, bounds, room);
+                if (__ballot_sync(kAll, bounds.open != 0) != 0) {
+                    break; /* the list is full */
+                }
+            }
+            if (at >= count) {
+                break;
+            }
+            const uint32_t i = b.order[at];
+            at += b.numWarps;
+            fastpath_hear(b);
+            const uint32_t level = b.levels[i];
+            const uint64_t above = q.threshold + (static_cast<uint64_t>(level) << q.bucketShift);
+            if (level < kNumBuckets - 1 && above <= fastpath_theta(b)) {
+                at = count; /* nor can those behind it */
+                break;
+            }
+            super = (window + i) * b.search->splits + b.split;
+            bounds = fastpath_bounds(b, super);
+            numSupers++;
+        }
+        more = __syncthreads_or(bounds.open != 0 || at < count) != 0;
+        const uint32_t size = min(ld_relaxed(&b.shared->listed), room);
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            b.shared->listed = 0;
+            b.shared->work[kRounds]++;
+        }
+        if (size > 0) {
+            fastpath_score_list(b, size);
+        }
+        __syncthreads();
+        room = b.search->listRoom;
+    }
+    fastpath_worked(b, kSupers, numSupers);
+}
+
+/* Answers a query by ranges. By all threads of a block. */
+__device__ __forceinline__ void fastpath_by_ranges(const FastpathSearch& search, const FastpathQuery* query,
+                                                   const FastpathTerm* terms) {
+    __shared__ FastpathShared shared;
+    FastpathBlock b;
+    if (!fastpath_begin(b, shared, search, query, terms)) {
+        fastpath_pass(b);
+        return;
+    }
+    const uint32_t numSupers = (search.numDocs + kSuperDocs - 1) / kSuperDocs;
+    const uint32_t own = (numSupers + search.splits - 1 - b.split) / search.splits;
+    for (uint32_t window = 0; window < own; window += search.window) {
+        fastpath_window(b, window, min(own - window, search.window));
+    }
+    __syncthreads();
+    fastpath_end(b);
+}

@@ -1,0 +1,38 @@
+package fastpath
+
+// Launch policy. Measured on an H200 (docs/benchmarks/gpu-fastpath.md).
+const (
+	// threads is the number of threads of a block: 8 warps.
+	threads = 256
+	// maxWindow is how many superblocks a block sorts at a time.
+	maxWindow = 8192
+	// listRoom is how many ranges a block collects before it scores them.
+	listRoom = 1024
+	// firstList is how many it collects the first time, to have a threshold soon.
+	firstList = 256
+	// numBuckets is the number of buckets by which scores and bounds are sorted.
+	numBuckets = 256
+	// warpSums is the number of words of a warp's own shared memory: a bound a range.
+	warpSums = superRanges
+)
+
+// capacity is how many keys a block keeps: a power of two that is at least k and as
+// much again, so that compactions are rare.
+func capacity(k int) int {
+	c := 256 + threads
+	for c < k+2*threads {
+		c *= 2
+	}
+	return c
+}
+
+// sharedBytes is the dynamic shared memory of a block.
+func sharedBytes(terms, window, listRoom, capacity int) int {
+	return capacity*8 + // keys
+		terms*96 + // termParams
+		listRoom*8 + // ranges and their bounds
+		threads/32*warpSums*4 +
+		2*numBuckets*4 + // scores, and positions while sorting
+		listRoom*2 + // the order of the ranges
+		window*3 // the buckets and the order of superblocks
+}
