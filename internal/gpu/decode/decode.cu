@@ -32,11 +32,20 @@ __device__ __forceinline__ void simdbp_tile(const DecodeTile& t) {
             }
             quads[k] = decode_load_quad(bytes[k], widths[k]);
         }
+        // One after another, so that the sums of all blocks advance side by side.
+        uint4 v[simdbpInFlight];
+#pragma unroll
+        for (uint32_t k = 0; k < simdbpInFlight; k++) {
+            v[k] = decode_quad(quads[k], bytes[k], widths[k]);
+        }
+#pragma unroll
+        for (uint32_t k = 0; k < simdbpInFlight; k++) {
+            v[k] = simdbp_finish<what>(v[k], blocks[k]);
+        }
 #pragma unroll
         for (uint32_t k = 0; k < simdbpInFlight; k++) {
             if (from + k < t.count) {
-                const uint4 v = decode_quad(quads[k], bytes[k], widths[k]);
-                decode_store(t, from + k, blocks[k].n, simdbp_finish<what>(v, blocks[k]));
+                decode_store(t, from + k, blocks[k].n, v[k]);
             }
         }
     }

@@ -172,12 +172,24 @@ __device__ __forceinline__ DecodeBytes decode_bytes(const DecodeTile& t, const D
     return DecodeBytes{t.list.payload, t.list.payloadWords - 1, b.offset >> 2, (b.offset & 3) * 8};
 }
 
+// Writes four values to global memory, in one store. Saying that it is global keeps
+// the store apart from accesses to shared memory, so that those can pass it.
+__device__ __forceinline__ void decode_store_quad(uint32_t* out, uint4 v) {
+#ifdef GRIFFIN_EMULATOR
+    *reinterpret_cast<uint4*>(out) = v;
+#else
+    typedef uint32_t Quad __attribute__((ext_vector_type(4)));
+    typedef __attribute__((address_space(1))) Quad GlobalQuad;
+    *(GlobalQuad*)out = Quad{v.x, v.y, v.z, v.w};  // no other cast leads to an address space
+#endif
+}
+
 // Writes values 4*lane to 4*lane+3 of the n of block i of the tile.
 __device__ __forceinline__ void decode_store(const DecodeTile& t, uint32_t i, uint32_t n, uint4 v) {
     const uint32_t at = 4 * decode_lane();
     uint32_t* out = t.list.out + size_t{decodeBlockLen} * (t.slot + i) + at;
     if (at + 4 <= n) {
-        *reinterpret_cast<uint4*>(out) = v;
+        decode_store_quad(out, v);
         return;
     }
     if (at < n) {

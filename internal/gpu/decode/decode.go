@@ -26,6 +26,7 @@ type Kernels struct {
 	device    *cuda.Device
 	kernels   [numKinds][numWhat]atomic.Pointer[cuda.Kernel]
 	recArrays atomic.Pointer[cuda.Kernel]
+	scan      [3]atomic.Pointer[cuda.Kernel]
 	at        [4]atomic.Pointer[cuda.Kernel] // random access, by codec.Scheme
 
 	mu      sync.Mutex

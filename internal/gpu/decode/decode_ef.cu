@@ -44,21 +44,35 @@ __device__ __forceinline__ void ef_tile(const DecodeTile& t, UnaryNumbers* numbe
             quads[k] = decode_load_quad(bytes[k], width);
             unary[k] = unary_load(bytes[k], b.n * width);
         }
+        // One after another, so that the sums of all blocks advance side by side.
+        UnaryRank ranks[efInFlight];
 #pragma unroll
         for (uint32_t k = 0; k < efInFlight; k++) {
-            unary_find(numbers[k], unary[k]);
+            ranks[k] = unary_rank(unary[k]);
+        }
+#pragma unroll
+        for (uint32_t k = 0; k < efInFlight; k++) {
+            unary_scatter(numbers[k], ranks[k]);
+        }
+        uint4 v[efInFlight];
+#pragma unroll
+        for (uint32_t k = 0; k < efInFlight; k++) {
+            v[k] = decode_quad(quads[k], bytes[k], ef_low_width(blocks[k].docWidth));
         }
         __syncwarp();
 #pragma unroll
         for (uint32_t k = 0; k < efInFlight; k++) {
             const DecodeBlock& b = blocks[k];
+            v[k] = ef_join(unary_numbers(numbers[k]), v[k], ef_low_width(b.docWidth));
+            if (b.docWidth == 0) {
+                v[k] = make_uint4(0, 0, 0, 0);
+            }
+            v[k] = ef_finish<what>(v[k], b.first);
+        }
+#pragma unroll
+        for (uint32_t k = 0; k < efInFlight; k++) {
             if (from + k < t.count) {
-                const uint32_t width = ef_low_width(b.docWidth);
-                uint4 left = ef_join(unary_numbers(numbers[k]), decode_quad(quads[k], bytes[k], width), width);
-                if (b.docWidth == 0) {
-                    left = make_uint4(0, 0, 0, 0);
-                }
-                decode_store(t, from + k, b.n, ef_finish<what>(left, b.first));
+                decode_store(t, from + k, blocks[k].n, v[k]);
             }
         }
         __syncwarp();

@@ -173,8 +173,8 @@ __device__ __forceinline__ DecodeBytes rec_block(DecodeBytes src, uint32_t n, ui
     }
 }
 
-__device__ __forceinline__ DecodeBytes rec_block_of(uint32_t depth, const DecodeBytes& src, uint32_t n, uint32_t first,
-                                                    RecMemory& memory) {
+static __device__ __noinline__ DecodeBytes rec_block_of(uint32_t depth, const DecodeBytes& src, uint32_t n,
+                                                        uint32_t first, RecMemory& memory) {
     switch (depth) {
         case 0:
             return rec_block<0>(src, n, first, memory.values, memory.exceptions);

@@ -18,6 +18,10 @@
 //	codec           source            shared bytes  reference          paper
 //	simdbp          decode.cu         0             codec.SIMDBP       DESIGN.md; ding09, §6.1
 //	raw             decode.cu         0             codec.Raw
+//	ef              decode_ef.cu      24,576        codec.EF           griffin18, §3.1.1, Algorithm 1
+//	parapfor        decode_pfor.cu    8,192         codec.ParaPFor     ao11, App. D, Algorithm 2
+//	pfordelta       decode_pfor.cu    8,192         codec.PForDelta    griffin18, Figure 3
+//	pfordelta-rec   decode_rec.cu     36,864        codec.PForDeltaRec ding09, §6.2
 //	rice            decode_rice.cu    24,576        codec.Rice         ding09, §6.1
 //	lrc, lrcseg     decode_lrc.cu     0             codec.Regression   ao11, §5.2, §5.3
 //	seglrc, hslrc   decode_lrc.cu     0             codec.Regression   ao11, §5.2, §5.3
@@ -28,6 +32,9 @@
 //
 // The codecs that are not in the table (CodecOf says which) are decoded on the host,
 // and go to the device as raw or as plain numbers.
+//
+// Lists of several blocks of pfordelta-rec need more than their bytes: RecArrays. Sum is
+// a prefix sum over a whole list, to compare the localised ones with (decode_scan.cu).
 //
 // The four Regression codecs have a kernel more, decode_CODEC_at: DocIDs at any
 // indexes, each computed alone (Kernels.At).

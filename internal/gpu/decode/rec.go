@@ -20,6 +20,18 @@ type RecArray struct {
 // Source.Side.
 const RecArrayWords = 24
 
+// Words returns what Source.Side holds of the list's own array.
+func (a *RecArray) Words() []uint32 {
+	words := make([]uint32, 0, RecArrayWords)
+	for _, x := range []uint64{
+		uint64(a.payload), uint64(a.offsets), uint64(a.uppers), uint64(a.out),
+		a.slots, a.starts, a.wholeOffsets, a.wholeUppers,
+	} {
+		words = append(words, uint32(x), uint32(x>>32))
+	}
+	return append(words, a.n, a.exceptions, a.width, a.blockTiles, a.startStride, a.wholeSizes, a.firstTile, a.payloadWords)
+}
+
 // recParams is the mirror of DecodeRecParams.
 type recParams struct {
 	arrays              cuda.Ptr[RecArray]

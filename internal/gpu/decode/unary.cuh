@@ -26,21 +26,34 @@ __device__ __forceinline__ UnaryBits unary_load(const DecodeBytes& src, uint32_t
     return UnaryBits{src.word(at >> 5), src.word((at >> 5) + 1), at & 31};
 }
 
-// Writes the places of the one bits to numbers. Popcount and prefix sum are lines 2 and
-// 3 of Algorithm 1 (griffin18, §3.1.1). Its lines 4 to 9 then let a thread look for the
-// word and the bit of its value; here each lane takes its own 12 bits apart, which needs
-// no search and no table, and takes as long on any bits.
-__device__ __forceinline__ void unary_find(UnaryNumbers& numbers, const UnaryBits& bits) {
+// The lane's bits, and how many one bits come before them. Popcount and prefix sum are
+// lines 2 and 3 of Algorithm 1 (griffin18, §3.1.1).
+struct UnaryRank {
+    uint32_t bits, before;
+};
+
+__device__ __forceinline__ UnaryRank unary_rank(const UnaryBits& bits) {
     const uint32_t x = decode_funnel(bits.low, bits.high, bits.shift) & decode_mask(unaryLaneBits);
     const uint32_t ones = __popc(x);
-    uint16_t* out = numbers.at + (decode_scan(ones) - ones);
+    return UnaryRank{x, decode_scan(ones) - ones};
+}
+
+// Writes the places of the one bits to numbers. Lines 4 to 9 of Algorithm 1 let a thread
+// look for the word and the bit of its value; here each lane takes its own 12 bits apart,
+// which needs no search and no table, and takes as long on any bits.
+__device__ __forceinline__ void unary_scatter(UnaryNumbers& numbers, const UnaryRank& rank) {
+    uint16_t* out = numbers.at + rank.before;
 #pragma unroll
     for (uint32_t k = 0; k < unaryLaneBits; k++) {
-        if ((x & 1u << k) != 0) {
+        if ((rank.bits & 1u << k) != 0) {
             *out = static_cast<uint16_t>(unaryLaneBits * decode_lane() + k);
             out++;
         }
     }
+}
+
+__device__ __forceinline__ void unary_find(UnaryNumbers& numbers, const UnaryBits& bits) {
+    unary_scatter(numbers, unary_rank(bits));
 }
 
 // Returns numbers 4*lane to 4*lane+3: the zero bits before the one bits of these

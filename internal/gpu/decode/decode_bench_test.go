@@ -1,0 +1,230 @@
+package decode_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/griffin-search/griffin/codec"
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	"github.com/griffin-search/griffin/internal/gpu/decode"
+	"github.com/griffin-search/griffin/internal/gpu/gputest"
+)
+
+// benchLaunches is how many launches are timed together.
+const benchLaunches = 20
+
+// benchSize is the length of a list of n postings on a GPU; the emulator, where times
+// mean nothing, gets shorter ones.
+func benchSize(n int) int {
+	if gputest.OnGPU() {
+		return n
+	}
+	return min(n, 5000)
+}
+
+// benchList makes a list of n postings whose gaps are meanGap in the mean: the gaps of
+// documents drawn at random, with a burst of near ones now and then.
+func benchList(n, meanGap int, seed uint64) (docIDs, freqs []uint32) {
+	rng := rand.New(rand.NewPCG(seed, 9))
+	docIDs, freqs = make([]uint32, n), make([]uint32, n)
+	docID := ^uint32(0)
+	most := 2 * uint32(meanGap)
+	for i := range docIDs {
+		gap := uint32(1)
+		if rng.IntN(8) > 0 {
+			gap += rng.Uint32N(most - 1)
+		}
+		docID += gap
+		docIDs[i] = docID
+		freqs[i] = 1
+		if rng.IntN(3) == 0 {
+			freqs[i] += rng.Uint32N(6)
+		}
+	}
+	return docIDs, freqs
+}
+
+// read is how many bytes decoding a list must read: its directory, and its DocIDs or its
+// frequencies.
+func (l *hostList) read(w decode.What) int {
+	if w == decode.Freqs {
+		return l.freqBytes + 4*len(l.directory)
+	}
+	return len(l.payload) - l.freqBytes + 4*len(l.directory)
+}
+
+// BenchmarkDecode times whole lists to DocIDs (and gaps and frequencies of some), by the
+// device's clock: G ints/s, bytes of a posting on the device, and the bytes read and
+// written as a share of what a copy moves.
+func BenchmarkDecode(b *testing.B) {
+	codecs := []codec.Codec{
+		codec.SIMDBP{}, codec.EF{}, codec.ParaPFor{}, codec.PForDelta{}, codec.PForDeltaRec{}, codec.Raw{},
+	}
+	for _, c := range codecs {
+		for _, shape := range []struct{ n, gap, lists int }{
+			{10_000_000, 3, 1},
+			{10_000_000, 12, 1},
+			{10_000_000, 100, 1},
+			{10_000_000, 400, 1},
+			{10_000_000, 12, 8},
+			{1_000_000, 12, 1},
+			{1_000_000, 12, 64},
+			{100_000, 12, 1},
+			{10_000, 12, 1},
+			{1_000, 12, 1},
+		} {
+			whats := []decode.What{decode.DocIDs}
+			if shape.n == 10_000_000 && shape.gap == 12 && shape.lists == 1 {
+				whats = append(whats, decode.Gaps, decode.Freqs)
+			}
+			for _, w := range whats {
+				b.Run(fmt.Sprintf("codec=%s/n=%d/gap=%d/lists=%d/what=%v", c.Name(), shape.n, shape.gap, shape.lists, w), func(b *testing.B) {
+					benchDecode(b, c, w, shape.n, shape.gap, shape.lists)
+				})
+			}
+		}
+	}
+}
+
+func benchDecode(b *testing.B, c codec.Codec, w decode.What, n, gap, numLists int) {
+	r := newRig(b)
+	n = benchSize(n)
+	docIDs, freqs := benchList(n, gap, 1)
+	list := newHostList(c, "", docIDs, freqs)
+	lists := slices.Repeat([]*hostList{list}, numLists)
+	d := r.upload(lists)
+	levels := make([]decode.Batch, len(d.levels))
+	arrays := make([]cuda.Buffer[decode.RecArray], len(d.levels))
+	for i, level := range d.levels {
+		levels[i] = decode.PlanArrays(level)
+		arrays[i] = upload(r, level)
+	}
+	batch := decode.Plan(d.lists)
+	onDevice := upload(r, d.lists)
+	on, _ := decode.CodecOf(c)
+	launch := func() {
+		for i := range levels {
+			r.must(r.kernels.DecodeArrays(r.stream, arrays[i], levels[i]))
+		}
+		if numLists == 1 {
+			r.must(r.kernels.DecodeList(r.stream, on, w, d.lists[0]))
+			return
+		}
+		r.must(r.kernels.Decode(r.stream, on, w, onDevice, batch))
+	}
+	launch()
+	got := make([]uint32, d.out.Len())
+	r.must(cuda.FillWords(r.stream, d.out, canary))
+	launch()
+	r.must(cuda.CopyToHost(r.stream, got, d.out))
+	r.must(r.stream.Synchronize())
+	size := len(list.want[w])
+	for i := range lists {
+		compare(b, c, list, w, got[i*size:(i+1)*size])
+	}
+
+	took, launches := time.Duration(0), 0
+	for b.Loop() {
+		took += gputest.Elapsed(b, r.stream, func() {
+			for range benchLaunches {
+				launch()
+			}
+		})
+		launches += benchLaunches
+	}
+	seconds := took.Seconds() / float64(launches)
+	values := float64(n * numLists)
+	bytes := float64(numLists)*float64(list.read(w)) + 4*values
+	b.ReportMetric(values/seconds/1e9, "Gints/s")
+	b.ReportMetric(seconds*1e6, "µs/launch")
+	b.ReportMetric(float64(list.read(w))/float64(n), "bytes/posting")
+	b.ReportMetric(bytes/seconds/1e9, "GB/s")
+	b.ReportMetric(100*bytes/seconds/1e9/gputest.CopyBandwidth(b, r.device), "%copy")
+}
+
+// BenchmarkGriffin18Figure12 compares Para-EF on the device with PForDelta on one
+// processor of the host, decoding the same list (griffin18, Figure 12: up to 29.6
+// times). "resident" is the list decoded where it lies on the device; "copied" has its
+// bytes copied there from page-locked memory each time, and memory for the DocIDs
+// allocated and given back, as the paper counts.
+func BenchmarkGriffin18Figure12(b *testing.B) {
+	for _, n := range []int{1_000, 10_000, 100_000, 1_000_000, 10_000_000} {
+		for _, how := range []string{"resident", "copied"} {
+			b.Run(fmt.Sprintf("n=%d/list=%s", n, how), func(b *testing.B) {
+				benchFigure12(b, benchSize(n), how == "copied")
+			})
+		}
+	}
+}
+
+func benchFigure12(b *testing.B, n int, copied bool) {
+	r := newRig(b)
+	docIDs, freqs := benchList(n, 12, 1)
+	cpu := cpuPForDelta(b, docIDs, freqs)
+
+	list := newHostList(codec.EF{}, "", docIDs, freqs)
+	d := r.upload([]*hostList{list})
+	on, _ := decode.CodecOf(codec.EF{})
+	host, err := cuda.AllocHost[byte](r.device, len(list.payload)+4*len(list.directory))
+	r.must(err)
+	defer func() { r.must(host.Free()) }()
+	target := room[byte](r, len(host.Data()))
+	step := func() {
+		var room cuda.Buffer[uint32]
+		if copied {
+			r.must(cuda.CopyToDevice(r.stream, target, host.Data()))
+			if room, err = cuda.AllocAsync[uint32](r.stream, d.out.Len()); err != nil {
+				b.Fatal(err)
+			}
+		}
+		r.must(r.kernels.DecodeList(r.stream, on, decode.DocIDs, d.lists[0]))
+		if copied {
+			r.must(room.FreeAsync(r.stream))
+		}
+	}
+	step()
+	r.must(r.stream.Synchronize())
+	took, steps := time.Duration(0), 0
+	for b.Loop() {
+		took += gputest.Elapsed(b, r.stream, func() {
+			for range benchLaunches {
+				step()
+			}
+		})
+		steps += benchLaunches
+	}
+	gpu := took.Seconds() / float64(steps)
+	b.ReportMetric(cpu.Seconds()*1e6, "µs-CPU")
+	b.ReportMetric(gpu*1e6, "µs-GPU")
+	b.ReportMetric(cpu.Seconds()/gpu, "x-CPU-PForDelta")
+}
+
+// cpuPForDelta returns the time in which one processor decodes a list that PForDelta
+// encoded, the fastest of a few.
+func cpuPForDelta(b *testing.B, docIDs, freqs []uint32) time.Duration {
+	b.Helper()
+	c := codec.PForDelta{}
+	list := newHostList(c, "", docIDs, freqs)
+	out := make([]uint32, (len(docIDs)+codec.BlockLen-1)/codec.BlockLen*codec.BlockLen)
+	best := time.Duration(1<<63 - 1)
+	for range 5 {
+		start := time.Now()
+		base := codec.NoBase
+		for i := 0; i < len(docIDs); i += codec.BlockLen {
+			entry := list.directory[i/codec.BlockLen*decode.EntryWords:]
+			n := min(codec.BlockLen, len(docIDs)-i)
+			if _, err := c.DecodeDocIDs((*[codec.BlockLen]uint32)(out[i:]), list.payload[entry[2]:], base, n, uint8(entry[3]>>16)); err != nil {
+				b.Fatal(err)
+			}
+			base = entry[1]
+		}
+		best = min(best, time.Since(start))
+	}
+	if !slices.Equal(out[:len(docIDs)], docIDs) {
+		b.Fatal("PForDelta on the CPU decodes something else")
+	}
+	return best
+}

@@ -1,0 +1,345 @@
+package decode_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/griffin-search/griffin/codec"
+	"github.com/griffin-search/griffin/codec/codectest"
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	"github.com/griffin-search/griffin/internal/gpu/decode"
+	"github.com/griffin-search/griffin/internal/gpu/gputest"
+)
+
+// canary is what outputs hold before a kernel runs.
+const canary = 0xA5A5A5A5
+
+// hostList is a list as the postings file has it, and what it decodes to.
+type hostList struct {
+	name      string
+	payload   []byte // with zero bytes to a multiple of 4
+	directory []uint32
+	freqBytes int // of the payload
+	n         int
+	whole     codec.ListCodec // of the DocIDs, if they are encoded as one
+	selected  []uint32        // nil: all blocks
+	want      [3][]uint32     // by What: 128 words a block, canaries behind the last value
+}
+
+// put encodes blocks one behind the other. base is the DocID before the first.
+func (l *hostList) put(c codec.Codec, base uint32, docIDs, freqs []uint32) {
+	if len(docIDs) > codec.BlockLen {
+		l.whole, _ = c.(codec.ListCodec)
+	}
+	if l.whole != nil {
+		l.payload = l.whole.AppendList(l.payload, docIDs)
+	}
+	for from := 0; from < len(docIDs); from += codec.BlockLen {
+		to := min(from+codec.BlockLen, len(docIDs))
+		at, docWidth, freqWidth := uint32(len(l.payload)), uint8(0), uint8(0)
+		if l.whole == nil {
+			l.payload, docWidth = c.AppendDocIDs(l.payload, base, docIDs[from:to])
+		}
+		freqsAt := len(l.payload)
+		l.payload, freqWidth = c.AppendFreqs(l.payload, freqs[from:to])
+		l.freqBytes += len(l.payload) - freqsAt
+		bound := uint32(0xBEEF)
+		l.directory = append(l.directory, docIDs[from], docIDs[to-1], at, bound|uint32(docWidth)<<16|uint32(freqWidth)<<24)
+		for i := range codec.BlockLen {
+			gap := func(d, before uint32) uint32 { return d - before }
+			if from+i >= to {
+				for w := range l.want {
+					l.want[w] = append(l.want[w], canary)
+				}
+				continue
+			}
+			l.want[decode.DocIDs] = append(l.want[decode.DocIDs], docIDs[from+i])
+			l.want[decode.Gaps] = append(l.want[decode.Gaps], gap(docIDs[from+i], base))
+			l.want[decode.Freqs] = append(l.want[decode.Freqs], freqs[from+i])
+			base = docIDs[from+i]
+		}
+	}
+}
+
+// finish pads the payload to words.
+func (l *hostList) finish() *hostList {
+	l.payload = append(l.payload, make([]byte, -len(l.payload)&3)...)
+	if len(l.payload) == 0 {
+		l.payload = make([]byte, 4)
+	}
+	return l
+}
+
+// newHostList encodes a list.
+func newHostList(c codec.Codec, name string, docIDs, freqs []uint32) *hostList {
+	l := &hostList{name: name, n: len(docIDs)}
+	l.put(c, codec.NoBase, docIDs, freqs)
+	return l.finish()
+}
+
+// newBlockList encodes one block of a list: the second, of which the first is only an
+// entry, unless nothing is before it.
+func newBlockList(c codec.Codec, b codectest.Block) *hostList {
+	l := &hostList{name: b.Name, n: len(b.DocIDs)}
+	if b.Base != codec.NoBase {
+		l.directory = []uint32{0, b.Base, 0, 0}
+		l.n += codec.BlockLen
+		l.selected = []uint32{1}
+	}
+	l.put(c, b.Base, b.DocIDs, b.Freqs)
+	return l.finish()
+}
+
+// chosen returns the list with only some blocks asked for.
+func (l *hostList) chosen(blocks []uint32) *hostList {
+	out := *l
+	out.name += fmt.Sprintf("/blocks=%v", blocks)
+	out.selected = blocks
+	for w := range out.want {
+		out.want[w] = nil
+		for _, b := range blocks {
+			out.want[w] = append(out.want[w], l.want[w][b*codec.BlockLen:][:codec.BlockLen]...)
+		}
+	}
+	return &out
+}
+
+// rig is a device with what tests need on it.
+type rig struct {
+	t       testing.TB
+	device  *cuda.Device
+	stream  *cuda.Stream
+	kernels *decode.Kernels
+}
+
+func newRig(t testing.TB) *rig {
+	t.Helper()
+	r := &rig{t: t, device: gputest.Open(t)}
+	var err error
+	if r.stream, err = r.device.NewStream(); err != nil {
+		t.Fatal(err)
+	}
+	r.kernels = decode.New(r.device)
+	t.Cleanup(func() {
+		r.must(r.kernels.Close())
+		r.must(r.stream.Close())
+	})
+	return r
+}
+
+func (r *rig) must(err error) {
+	r.t.Helper()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// upload copies values to the device, where they stay until the test ends.
+func upload[T any](r *rig, values []T) cuda.Buffer[T] {
+	r.t.Helper()
+	b := room[T](r, len(values))
+	r.must(cuda.CopyToDevice(r.stream, b, values))
+	r.must(r.stream.Synchronize())
+	return b
+}
+
+// room allocates memory of n values until the test ends.
+func room[T any](r *rig, n int) cuda.Buffer[T] {
+	r.t.Helper()
+	b, err := cuda.Alloc[T](r.device, n)
+	r.must(err)
+	r.t.Cleanup(func() { r.must(b.Free()) })
+	return b
+}
+
+// deviceLists are lists on the device.
+type deviceLists struct {
+	lists  []decode.List
+	levels [][]decode.RecArray // of pfordelta-rec
+	out    cuda.Buffer[uint32]
+	blocks []int // of each list
+}
+
+// upload copies lists to the device, all payloads in one buffer, and all directories.
+func (r *rig) upload(lists []*hostList) *deviceLists {
+	r.t.Helper()
+	var payload, directory, selected []uint32
+	var payloadAt, directoryAt, selectedAt []int
+	d := &deviceLists{}
+	total := 0
+	for _, l := range lists {
+		payload = append(payload, make([]uint32, -len(payload)&3)...)
+		payloadAt, directoryAt, selectedAt = append(payloadAt, len(payload)), append(directoryAt, len(directory)), append(selectedAt, len(selected))
+		for i := 0; i < len(l.payload); i += 4 {
+			payload = append(payload, binary.LittleEndian.Uint32(l.payload[i:]))
+		}
+		directory = append(directory, l.directory...)
+		selected = append(selected, l.selected...)
+		d.blocks = append(d.blocks, len(l.want[0])/codec.BlockLen)
+		total += len(l.want[0])
+	}
+	p, dir, sel := upload(r, payload), upload(r, directory), upload(r, append(selected, 0))
+	d.out = room[uint32](r, total)
+	at := 0
+	for i, l := range lists {
+		words := len(l.payload) / 4
+		s := decode.Source{
+			Payload:     p.Slice(payloadAt[i], payloadAt[i]+words),
+			Directory:   dir.Slice(directoryAt[i], directoryAt[i]+len(l.directory)),
+			NumPostings: l.n,
+		}
+		r.side(d, l, &s)
+		var chosen cuda.Buffer[uint32]
+		if l.selected != nil {
+			chosen = sel.Slice(selectedAt[i], selectedAt[i]+len(l.selected))
+		}
+		size := d.blocks[i] * codec.BlockLen
+		list, err := decode.NewList(s, chosen, d.out.Slice(at, at+size))
+		r.must(err)
+		d.lists = append(d.lists, list)
+		at += size
+	}
+	return d
+}
+
+// check decodes the lists in one launch, and compares.
+func (r *rig) check(c codec.Codec, lists []*hostList) {
+	r.t.Helper()
+	on, ok := decode.CodecOf(c)
+	if !ok {
+		r.t.Fatalf("%s: not decoded on the device", c.Name())
+	}
+	d := r.upload(lists)
+	for _, level := range d.levels {
+		b := decode.PlanArrays(level)
+		r.must(r.kernels.DecodeArrays(r.stream, upload(r, level), b))
+	}
+	batch := decode.Plan(d.lists)
+	onDevice := upload(r, d.lists)
+	got := make([]uint32, d.out.Len())
+	for w := range decode.Freqs + 1 {
+		r.must(cuda.FillWords(r.stream, d.out, canary))
+		r.must(r.kernels.Decode(r.stream, on, w, onDevice, batch))
+		r.must(cuda.CopyToHost(r.stream, got, d.out))
+		r.must(r.stream.Synchronize())
+		rest := got
+		for i, l := range lists {
+			compare(r.t, c, l, w, rest[:d.blocks[i]*codec.BlockLen])
+			rest = rest[d.blocks[i]*codec.BlockLen:]
+		}
+	}
+	// One list alone takes another way to its kernel.
+	last := len(lists) - 1
+	out := d.out.Slice(d.out.Len()-d.blocks[last]*codec.BlockLen, d.out.Len())
+	r.must(cuda.FillWords(r.stream, out, canary))
+	r.must(r.kernels.DecodeList(r.stream, on, decode.DocIDs, d.lists[last]))
+	r.must(cuda.CopyToHost(r.stream, got[:out.Len()], out))
+	r.must(r.stream.Synchronize())
+	compare(r.t, c, lists[last], decode.DocIDs, got[:out.Len()])
+}
+
+func compare(t testing.TB, c codec.Codec, l *hostList, w decode.What, got []uint32) {
+	t.Helper()
+	want := l.want[w]
+	if slices.Equal(got, want) {
+		return
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Fatalf("%s: %s: %v: value %d of block %d is %d (%#x), want %d", c.Name(), l.name, w, i%codec.BlockLen, i/codec.BlockLen, got[i], got[i], want[i])
+		}
+	}
+}
+
+// blockCodecs are the codecs whose blocks stand alone.
+func blockCodecs() []codec.Codec {
+	return []codec.Codec{
+		codec.Raw{},
+		codec.SIMDBP{},
+		codec.EF{},
+		codec.ParaPFor{},
+		codec.ParaPFor{Segment: 32, Exceptions: 0.3},
+		codec.ParaPFor{Segment: 128},
+		codec.PForDelta{},
+		codec.PForDelta{Segment: 32},
+		codec.PForDelta{Plain: true},
+		codec.PForDelta{Segment: 64, Exceptions: 0.5},
+		codec.PForDeltaRec{Depth: codec.NoRecursion},
+		codec.PForDeltaRec{},
+		codec.PForDeltaRec{Depth: 4, Exceptions: 0.5},
+	}
+}
+
+// The conformance cases of codec.Codec: all widths, lengths and bases.
+func TestBlocks(t *testing.T) {
+	r := newRig(t)
+	blocks := codectest.Blocks()
+	for i, c := range blockCodecs() {
+		var lists []*hostList
+		for k, b := range blocks {
+			if _, whole := c.(codec.ListCodec); whole && b.Base != codec.NoBase {
+				continue // such codecs have blocks of DocIDs in lists of one block only
+			}
+			// Every codec meets every kind of case, the main ones every case.
+			if _, main := map[string]bool{"simdbp": true, "ef": true}[c.Name()]; main || k%4 == i%4 || len(b.DocIDs) == codec.BlockLen {
+				lists = append(lists, newBlockList(c, b))
+			}
+		}
+		r.check(c, lists)
+	}
+}
+
+// freqsFor returns frequencies of which most are small.
+func freqsFor(rng *rand.Rand, n int) []uint32 {
+	freqs := make([]uint32, n)
+	shape := rng.IntN(4)
+	for i := range freqs {
+		switch {
+		case shape == 0:
+			freqs[i] = 1
+		case shape == 1 && rng.IntN(9) > 0:
+			freqs[i] = 1
+		case rng.IntN(20) == 0:
+			freqs[i] = 1 + rng.Uint32N(3000)
+		default:
+			freqs[i] = 1 + rng.Uint32N(5)
+		}
+	}
+	return freqs
+}
+
+// listCodecs are the codecs of blocks that lists are tested with, and those of lists.
+func listCodecs() []codec.Codec {
+	return []codec.Codec{
+		codec.Raw{},
+		codec.SIMDBP{},
+		codec.EF{},
+		codec.ParaPFor{},
+		codec.PForDelta{},
+		codec.PForDeltaRec{},
+		codec.PForDeltaRec{Depth: codec.NoRecursion, Block: 128},
+		codec.PForDeltaRec{Depth: 4, Exceptions: 0.5, Block: 1280},
+	}
+}
+
+// The conformance cases of codec.ListCodec, whole and with some of their blocks.
+func TestLists(t *testing.T) {
+	r := newRig(t)
+	for _, c := range listCodecs() {
+		rng := rand.New(rand.NewPCG(5, 6))
+		var lists []*hostList
+		for _, l := range codectest.Lists() {
+			whole := newHostList(c, l.Name, l.DocIDs, freqsFor(rng, len(l.DocIDs)))
+			blocks := len(whole.want[0]) / codec.BlockLen
+			some := make([]uint32, 1+rng.IntN(12))
+			for i := range some {
+				some[i] = rng.Uint32N(uint32(blocks))
+			}
+			lists = append(lists, whole, whole.chosen(some))
+		}
+		r.check(c, lists)
+	}
+}

@@ -1,0 +1,53 @@
+package decode
+
+import (
+	"fmt"
+
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+)
+
+// scanTile is the number of values that a block of threads of a scan has.
+const scanTile = 16 * threads
+
+// scanParams is the mirror of DecodeScanParams.
+type scanParams struct {
+	values, sums        cuda.Ptr[uint32]
+	numValues, numTiles uint32
+}
+
+// ScanWords returns how many words of memory Sum needs for n values.
+func ScanWords(n int) int { return (n + scanTile - 1) / scanTile }
+
+// Sum starts making DocIDs of the gaps of a whole list, in place, in three launches: a
+// prefix sum over the list, not within blocks. It is there for comparison with the
+// localised sums of DocIDs (ding09, §6.1). values lies at a multiple of 16; sums has
+// ScanWords. It allocates nothing but at its first call.
+func (k *Kernels) Sum(s *cuda.Stream, values, sums cuda.Buffer[uint32]) error {
+	n := values.Len()
+	if sums.Len() < ScanWords(n) || values.Ptr()%16 != 0 || uint64(n) > 1<<32-1-scanTile {
+		return fmt.Errorf("scan of %d values at %#x with %d sums: %w", n, values.Ptr(), sums.Len(), ErrShape)
+	}
+	if n == 0 {
+		return nil
+	}
+	p := scanParams{values: values.Ptr(), sums: sums.Ptr(), numValues: uint32(n), numTiles: uint32(ScanWords(n))}
+	for i, name := range [...]string{"decode_scan_tiles", "decode_scan_sums", "decode_scan_docids"} {
+		kernel := k.scan[i].Load()
+		if kernel == nil {
+			loaded, err := load[scanParams](k, "decode_scan", name)
+			if err != nil {
+				return err
+			}
+			k.scan[i].Store(loaded)
+			kernel = loaded
+		}
+		grid := int(p.numTiles)
+		if i == 1 {
+			grid = 1
+		}
+		if err := cuda.Launch(s, kernel, cuda.D1(grid), cuda.D1(threads), 0, &p); err != nil {
+			return err
+		}
+	}
+	return nil
+}

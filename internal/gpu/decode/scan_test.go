@@ -1,0 +1,33 @@
+package decode_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	"github.com/griffin-search/griffin/internal/gpu/decode"
+)
+
+// A sum over a whole list gives the DocIDs that sums within its blocks give.
+func TestSum(t *testing.T) {
+	r := newRig(t)
+	rng := rand.New(rand.NewPCG(7, 8))
+	for _, n := range []int{1, 3, 4096, 4097, 12_290} {
+		gaps, want := make([]uint32, n), make([]uint32, n)
+		docID := ^uint32(0)
+		for i := range gaps {
+			gaps[i] = 1 + rng.Uint32N(1000)
+			docID += gaps[i]
+			want[i] = docID
+		}
+		values := upload(r, gaps)
+		r.must(r.kernels.Sum(r.stream, values, room[uint32](r, decode.ScanWords(n))))
+		got := make([]uint32, n)
+		r.must(cuda.CopyToHost(r.stream, got, values))
+		r.must(r.stream.Synchronize())
+		if !slices.Equal(got, want) {
+			t.Fatalf("%d gaps: the DocIDs are wrong", n)
+		}
+	}
+}
