@@ -2,6 +2,7 @@ package intersect
 
 import (
 	_ "embed" // the images
+	"errors"
 	"fmt"
 
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
@@ -24,6 +25,7 @@ var blocksImage []byte
 type Intersector struct {
 	device  *cuda.Device
 	maxGrid int
+	modules []*cuda.Module
 
 	// Crossing is the ratio of lengths from which on Adaptive searches instead of
 	// merging. It may be set before the first call.
@@ -65,23 +67,37 @@ func New(d *cuda.Device) (*Intersector, error) {
 	k.selectByElement = load[selectParams](&l, "intersect_select_by_element")
 	k.selectByBlock = load[selectParams](&l, "intersect_select_by_block")
 	k.probeBlocks = load[probeBlocksParams](&l, "intersect_probe_blocks")
+	x.modules = l.modules
 	if l.err != nil {
-		return nil, fmt.Errorf("kernels of intersect: %w", l.err)
+		return nil, errors.Join(fmt.Errorf("kernels of intersect: %w", l.err), x.Close())
 	}
 	return x, nil
 }
 
+// Close unloads the kernels. None of them may be running, nor be launched again.
+func (x *Intersector) Close() error {
+	var errs []error
+	for _, m := range x.modules {
+		errs = append(errs, m.Unload())
+	}
+	x.modules = nil
+	return errors.Join(errs...)
+}
+
 // loader loads modules and kernels until one fails.
 type loader struct {
-	device *cuda.Device
-	image  *cuda.Module
-	err    error
+	device  *cuda.Device
+	image   *cuda.Module
+	modules []*cuda.Module // all that were loaded
+	err     error
 }
 
 // module loads the image that the next kernels are in.
 func (l *loader) module(name string, image []byte) {
 	if l.err == nil {
-		l.image, l.err = l.device.LoadModule(name, image)
+		if l.image, l.err = l.device.LoadModule(name, image); l.err == nil {
+			l.modules = append(l.modules, l.image)
+		}
 	}
 }
 
