@@ -110,7 +110,7 @@ __device__ __forceinline__ uint4 ef_excess(const DecodeBytes& src, uint32_t n, u
 #pragma unroll
     for (uint32_t k = 0; k < 4; k++) {
         if (at + k < units) {
-            atomicAdd(counts + owners[k], 1u);
+            atomicAdd(counts + owners[k] % decodeBlockLen, 1u);
         }
     }
     __syncwarp();

@@ -52,7 +52,7 @@ struct PfordeltaKind {
         const uint32_t header = s.behind.number(0, 16);
         s.behind = s.behind.behind(2);
         s.first = header & 0xff;
-        s.exceptions = (header >> 8) + 1;
+        s.exceptions = min((header >> 8) + 1, n);
         s.valueSize = (1u << (widthByte >> 6)) / 2;
         s.size += 2 + s.exceptions * s.valueSize;
         return s;
@@ -102,7 +102,7 @@ __device__ __forceinline__ uint4 pfor_values(ParapforKind, const DecodeBytes& sr
         const DecodeBytes uppers = s.behind.behind(decode_packed_size(s.exceptions, s.indexWidth));
         for (uint32_t j = decode_lane(); j < s.exceptions; j += 32) {
             const uint32_t index = s.behind.number(j * s.indexWidth, s.indexWidth);
-            memory.values[from + index] = uppers.number(j * s.upperWidth, s.upperWidth) << s.width;
+            memory.values[(from + index) % decodeBlockLen] = uppers.number(j * s.upperWidth, s.upperWidth) << s.width;
         }
     });
     // Lane l's slots are 4l on in the block, and so many less in its segment.
@@ -140,6 +140,7 @@ __device__ __forceinline__ uint4 pfor_values(PfordeltaKind, const DecodeBytes& s
     __syncwarp();
     uint32_t place = begin + own.first;
     for (uint32_t k = 0; k < own.exceptions; k++) {
+        place %= decodeBlockLen;
         memory.places[begin + k] = place;
         place += memory.values[place] + 1;
     }

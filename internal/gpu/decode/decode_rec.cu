@@ -38,7 +38,7 @@ __device__ __forceinline__ uint32_t rec_start(const RecArray& a, uint32_t block)
     if (block * a.blockTiles * uint64_t{decodeBlockLen} >= a.n) {
         return a.exceptions;
     }
-    return rec_bytes(a, a.starts + uint64_t{a.startStride} * (block - 1)).number(0, 32);
+    return min(rec_bytes(a, a.starts + uint64_t{a.startStride} * (block - 1)).number(0, 32), a.exceptions);
 }
 
 // Returns number i of an array that was decoded, or is in whole numbers.
@@ -59,7 +59,7 @@ __device__ __forceinline__ uint4 rec_values(const RecArray& a, uint32_t tile, ui
     const uint32_t block = tile / a.blockTiles;
     const uint32_t begin = a.exceptions == 0 ? 0 : rec_start(a, block);
     const uint32_t end = a.exceptions == 0 ? 0 : rec_start(a, block + 1);
-    if (begin == end) {
+    if (begin >= end) {
         return low;
     }
     uint4* mine = reinterpret_cast<uint4*>(values + 4 * decode_lane());
@@ -145,6 +145,7 @@ __device__ __forceinline__ DecodeBytes rec_block(DecodeBytes src, uint32_t n, ui
         const bool two = (head & 0x80) != 0;
         exceptions = two ? (head & 0x7f) | (head >> 8 & 0xff) << 7 : head & 0x7f;
         sizes = two ? head >> 16 : head >> 8 & 0xff;
+        exceptions = min(exceptions, n);
         src = src.behind((two ? 2 : 1) + (depth == 0 ? 1 : 0));
     }
     *reinterpret_cast<uint4*>(values + 4 * decode_lane()) = decode_unpack(src, width);

@@ -41,10 +41,11 @@
 //
 // # Trust
 //
-// Kernels check nothing. Who brings a list to the device has checked on the host what
-// postings.Verify checks of a list: its checksums, its directory, and that its blocks
-// decode to rising DocIDs between First and Last. Reading stays within PayloadWords on
-// any bytes; results and shared memory do so on valid ones.
+// Kernels report no errors. Who brings a list to the device has verified its checksums
+// and checked its Meta and directory as postings.List does: what they decode to is
+// right if the codec's CPU decoder accepts the list. On any other bytes kernels
+// write nothing outside of the output, read nothing outside of PayloadWords, and come to
+// an end; what they write is then undefined. Numbers of selected blocks are trusted.
 //
 // # Concurrency
 //
