@@ -19,6 +19,7 @@ import (
 type Index struct {
 	ix  *index.Index
 	cfg config
+	gpu *exec.GPU // nil: the CPU alone
 
 	// scratches holds *scratch values that no search uses.
 	scratches sync.Pool
@@ -89,6 +90,9 @@ func newIndex(ix *index.Index, cfg config) (*Index, error) {
 		return nil, errors.Join(err, ix.Close())
 	}
 	g.scratches.Put(sc)
+	if err := g.openGPU(); err != nil {
+		return nil, errors.Join(err, ix.Close())
+	}
 	return g, nil
 }
 
@@ -114,7 +118,7 @@ func (ix *Index) Close() error {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
 	ix.closed = true
-	return errors.Join(ix.endWriter(), ix.ix.Close())
+	return errors.Join(ix.endWriter(), ix.gpu.Close(), ix.ix.Close())
 }
 
 // Add adds documents, replacing those with the same IDs. They are seen by

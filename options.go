@@ -3,11 +3,13 @@ package griffin
 import (
 	"fmt"
 
+	"github.com/griffin-search/griffin/internal/exec"
 	"github.com/griffin-search/griffin/internal/score"
 )
 
 // Option sets up an index for Create or Open. Options that say how an index is
-// made (all but WithBM25, WithMemory and WithThreads) are fixed by Create;
+// made (all but WithBM25, WithMemory, WithThreads, WithDevice and
+// WithGPUMemory) are fixed by Create;
 // Open ignores them.
 type Option func(*config)
 
@@ -21,6 +23,7 @@ type config struct {
 	bm25          *score.BM25
 	memoryBytes   int64
 	threads       int
+	gpu           exec.GPUOptions
 }
 
 func newConfig(opts []Option) (config, error) {
@@ -34,7 +37,7 @@ func newConfig(opts []Option) (config, error) {
 	if c.memoryBytes < 0 || c.threads < 0 {
 		return c, fmt.Errorf("memory of %d bytes, %d threads: neither can be negative: %w", c.memoryBytes, c.threads, ErrBadInput)
 	}
-	return c, nil
+	return c, c.gpu.Check()
 }
 
 // maxK1 bounds K1: with more, frequencies hardly saturate at all.

@@ -26,6 +26,7 @@ type searchConfig struct {
 	plainWords    bool
 	withoutFields bool
 	idsOnly       bool
+	cpu           bool
 }
 
 // DefaultK is how many hits a search gives if WithK does not say.
@@ -157,7 +158,9 @@ func (ix *Index) beginSearch(ctx context.Context, opts []SearchOption) (*search,
 		snapshot.Release()
 		return nil, err
 	}
-	return &search{snapshot: snapshot, searcher: exec.NewSearcher(snapshot, ix.cfg.bm25), sc: sc, config: c}, nil
+	searcher := exec.NewSearcher(snapshot, ix.cfg.bm25)
+	searcher.UseGPU(ix.gpu)
+	return &search{snapshot: snapshot, searcher: searcher, sc: sc, config: c}, nil
 }
 
 // prepare parses and plans, in the memory of the scratch. notes are the faults
@@ -196,7 +199,7 @@ func (s *search) prepare(text string) (plan *exec.Plan, notes []string, err erro
 	plan = &s.sc.plan
 	err = s.searcher.PrepareInto(plan, s.sc.exec, node, exec.Options{
 		Mode: s.config.mode, K: s.config.k + s.config.offset, Traversal: s.config.traversal,
-		Accumulators: s.config.accumulators, Budget: s.config.budget,
+		Accumulators: s.config.accumulators, Budget: s.config.budget, CPU: s.config.cpu,
 	})
 	if err != nil {
 		return nil, nil, err

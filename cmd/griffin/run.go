@@ -14,6 +14,7 @@ import (
 
 type runOptions struct {
 	rankingFlags
+	deviceFlags
 	topics  string
 	part    string
 	out     string
@@ -22,7 +23,7 @@ type runOptions struct {
 	rawTies bool
 	k1, b   float32
 
-	openOptions []griffin.Option
+	bm25 []griffin.Option
 }
 
 func newRunCommand(a *app) *cobra.Command {
@@ -43,7 +44,7 @@ scores are written apart by one unit in the last place; --raw-ties leaves them.`
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("k1") {
-				o.openOptions = []griffin.Option{griffin.WithBM25(o.k1, o.b)}
+				o.bm25 = []griffin.Option{griffin.WithBM25(o.k1, o.b)}
 			}
 			return a.run(cmd.Context(), o, args[0])
 		},
@@ -53,7 +54,8 @@ scores are written apart by one unit in the last place; --raw-ties leaves them.`
 	f.StringVar(&o.part, "part", "title", "part of TREC topics to search with: title, desc, title+desc")
 	f.StringVarP(&o.out, "out", "o", "-", "run file to write, - for standard output")
 	f.StringVar(&o.tag, "tag", "griffin", "name of the run, its last column")
-	o.register(f, 1000)
+	o.rankingFlags.register(f, 1000)
+	o.deviceFlags.register(f, "cpu")
 	f.BoolVar(&o.syntax, "syntax", false, "topics are queries with \"phrases\", +, -, and so on")
 	f.BoolVar(&o.rawTies, "raw-ties", false, "write tied scores as they are")
 	f.Float32Var(&o.k1, "k1", 0, "BM25's k1 (default: the index's)")
@@ -67,11 +69,14 @@ func (a *app) run(ctx context.Context, o runOptions, dir string) error {
 	if a.json && o.out == "-" {
 		return usagef("--json needs --out FILE: without it the run is on standard output")
 	}
-	mode, err := o.check(!o.syntax)
+	mode, err := o.rankingFlags.check(!o.syntax)
+	if err == nil {
+		err = o.deviceFlags.check()
+	}
 	if err != nil {
 		return err
 	}
-	if mode == griffin.ModeSaat && len(o.openOptions) > 0 {
+	if mode == griffin.ModeSaat && len(o.bm25) > 0 {
 		return usagef("--k1 and --b are those that impacts were computed with: griffin impacts INDEX --k1 K1 --b B makes them anew")
 	}
 	part, err := trec.ParseTopicPart(o.part)
@@ -82,7 +87,7 @@ func (a *app) run(ctx context.Context, o runOptions, dir string) error {
 	if err != nil {
 		return err
 	}
-	ix, err := griffin.Open(dir, o.openOptions...)
+	ix, err := griffin.Open(dir, append(o.openOptions(), o.bm25...)...)
 	if err != nil {
 		return badFlags(err)
 	}

@@ -15,6 +15,7 @@ import (
 
 type searchOptions struct {
 	rankingFlags
+	deviceFlags
 	offset    int
 	trace     bool
 	explain   string
@@ -37,12 +38,14 @@ Mode saat takes any, too, from impact-ordered lists: see griffin impacts --help.
   griffin search notes.idx '"rate limit" +http -draft' --k 20
   griffin search notes.idx 'title:parser error^2' --mode and --trace
   griffin search notes.idx rate limit --explain notes/http.md
-  griffin search notes.idx                      # a prompt`,
+  griffin search notes.idx                      # a prompt
+  griffin search notes.idx --device gpu --trace rate limit`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.search(cmd.Context(), o, args[0], args[1:]) },
 	}
 	f := c.Flags()
-	o.register(f, griffin.DefaultK)
+	o.rankingFlags.register(f, griffin.DefaultK)
+	o.deviceFlags.register(f, "cpu")
 	f.IntVar(&o.offset, "offset", 0, "leave out the best N hits, for further pages")
 	f.BoolVar(&o.trace, "trace", false, "show the steps, lists, blocks and times")
 	f.StringVar(&o.explain, "explain", "", "show every term's part of the score of the document with this `ID`")
@@ -51,7 +54,10 @@ Mode saat takes any, too, from impact-ordered lists: see griffin impacts --help.
 }
 
 func (a *app) search(ctx context.Context, o searchOptions, dir string, words []string) error {
-	mode, err := o.check(false /* plain */)
+	mode, err := o.rankingFlags.check(false /* plain */)
+	if err == nil {
+		err = o.deviceFlags.check()
+	}
 	switch {
 	case err != nil:
 		return err
@@ -60,7 +66,7 @@ func (a *app) search(ctx context.Context, o searchOptions, dir string, words []s
 	case o.explain != "" && len(words) == 0:
 		return usagef("--explain needs a query")
 	}
-	ix, err := griffin.Open(dir)
+	ix, err := griffin.Open(dir, o.openOptions()...)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/internal/exec"
 	"github.com/griffin-search/griffin/internal/server"
 )
 
@@ -20,6 +21,8 @@ type serveOptions struct {
 	maxK          int
 	maxQuery      int
 	maxConcurrent int
+	deviceFlags
+	resident residentFlag
 }
 
 func newServeCommand(a *app) *cobra.Command {
@@ -30,14 +33,18 @@ func newServeCommand(a *app) *cobra.Command {
 		Long: `Serve answers on --addr: the search page at /, JSON at
 /search?q=…&k=…&mode=…, the state at /healthz, Prometheus metrics at /metrics.
 It listens on this machine only unless --addr says otherwise: there is no log-in.
+If the machine has a GPU, queries run there (--device cpu: they do not).
 Ctrl-C lets running queries end, then stops.`,
 		Example: `  griffin serve notes.idx
   griffin serve --addr :8080 notes.idx       # for the whole network
+  griffin serve --resident notes.idx         # all posting lists in GPU memory first
   curl 'http://127.0.0.1:7280/search?q=rate+limit&k=5'`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.serve(cmd.Context(), o, args[0]) },
 	}
 	f := c.Flags()
+	o.register(f, "auto")
+	o.resident.register(f)
 	f.StringVar(&o.addr, "addr", "127.0.0.1:7280", "address to listen on; port 0 takes any free one")
 	f.DurationVar(&o.grace, "grace", 10*time.Second, "how long running requests may take when stopping")
 	f.DurationVar(&o.timeout, "timeout", server.DefaultTimeout, "longest time for one query")
@@ -51,11 +58,20 @@ func (a *app) serve(ctx context.Context, o serveOptions, dir string) error {
 	if o.maxK < 1 || o.maxQuery < 1 || o.maxConcurrent < 1 || o.timeout <= 0 || o.grace < 0 {
 		return usagef("--max-k, --max-query, --max-concurrent and --timeout must be more than 0, --grace not less")
 	}
-	ix, err := griffin.Open(dir)
+	if err := o.check(); err != nil {
+		return err
+	}
+	ix, err := griffin.Open(dir, o.openOptions()...)
 	if err != nil {
 		return err
 	}
 	defer ix.Close()
+	if err := a.warm(ctx, o.resident, false /* impacts */, func(ctx context.Context, w exec.WarmOptions) (lists, total int64, err error) {
+		r, err := ix.Warm(ctx, w)
+		return r.Lists, r.Total, err
+	}); err != nil {
+		return err
+	}
 	handler, err := server.New(server.Options{
 		Index: ix, Logger: slog.New(slog.NewTextHandler(a.err, nil)),
 		MaxK: o.maxK, MaxQueryBytes: o.maxQuery, Timeout: o.timeout, MaxConcurrent: o.maxConcurrent,

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/gpu/pipeline"
 	"github.com/griffin-search/griffin/internal/postings"
 	"github.com/griffin-search/griffin/internal/query"
 	"github.com/griffin-search/griffin/internal/saat"
@@ -26,6 +27,8 @@ type Options struct {
 	// bounds its work.
 	Accumulators string
 	Budget       saat.Budget
+	// CPU keeps the query off the Searcher's GPU.
+	CPU bool
 }
 
 // Plan is a query made ready for the segments of a snapshot: its lists are
@@ -42,9 +45,11 @@ type Plan struct {
 	lists    []postings.List // by segment, then term; empty where a segment has none
 	stages   []stage         // one, but for ModeAndOr
 	saat     impactQuery     // of ModeSaat, in the place of lists and legs
+	onCPU    string          // why the Searcher's GPU cannot run it; "": it can
 
-	memory planMemory
-	legs   arena[traverse.Leg]
+	memory  planMemory
+	legs    arena[traverse.Leg]
+	gpuLegs arena[pipeline.Leg]
 }
 
 // stage is one attempt at an answer.
@@ -60,6 +65,7 @@ type stage struct {
 	traversals []traverse.Traversal
 	main       traverse.Traversal // of the segment with the most postings
 	legs       []traverse.Leg
+	gpu        pipeline.Query // if the plan can run on a GPU
 }
 
 // treeTraversal is the name of what runs if a query is not flat.
@@ -103,7 +109,11 @@ func (s *Searcher) PrepareInto(p *Plan, sc *Scratch, q query.Node, opts Options)
 		return err
 	}
 	if opts.Mode == ModeSaat {
-		return p.prepareSaat(p.stages[0].root, opts)
+		if err := p.prepareSaat(p.stages[0].root, opts); err != nil {
+			return err
+		}
+		p.prepareGPU(opts)
+		return nil
 	}
 	if err := p.find(); err != nil {
 		return err
@@ -113,6 +123,7 @@ func (s *Searcher) PrepareInto(p *Plan, sc *Scratch, q query.Node, opts Options)
 			return err
 		}
 	}
+	p.prepareGPU(opts)
 	return nil
 }
 

@@ -40,7 +40,29 @@ func (p *Plan) RunTraced(ctx context.Context, sc *Scratch, dst []base.Hit, t *Tr
 	return p.run(ctx, sc, dst, t)
 }
 
+// run answers on a GPU if the searcher has one and the plan can, and else on the CPU.
 func (p *Plan) run(ctx context.Context, sc *Scratch, dst []base.Hit, trace *Trace) (a Answer, err error) {
+	g := p.searcher.gpu
+	if g == nil || p.k == 0 {
+		return p.runCPU(ctx, sc, dst, trace)
+	}
+	refusal := p.onCPU
+	if refusal == "" {
+		a.Hits = dst
+		refused, err := p.runGPU(ctx, sc, &a, trace)
+		if err != nil || refused == nil {
+			return a, err
+		}
+		refusal = refused.Error()
+	}
+	g.onCPU.Add(1)
+	if trace != nil {
+		trace.Notes = append(trace.Notes, "answered by the CPU: "+refusal)
+	}
+	return p.runCPU(ctx, sc, dst, trace)
+}
+
+func (p *Plan) runCPU(ctx context.Context, sc *Scratch, dst []base.Hit, trace *Trace) (a Answer, err error) {
 	if p.mode == ModeSaat {
 		return p.runSaat(ctx, sc, dst, trace)
 	}

@@ -20,6 +20,7 @@ type Searcher struct {
 	// so that lists get theirs from their frontiers.
 	ownBounds bool
 	fields    []string // by FieldID
+	gpu       *GPU     // nil: the CPU alone
 }
 
 // NewSearcher returns a Searcher that scores with bm25, or with the parameters
@@ -57,6 +58,7 @@ type Scratch struct {
 	queue    topk.Queue
 	pulse    pulse
 	saat     *saat.Engine // of ModeSaat; nil until it is asked for
+	gpu      gpuScratch
 }
 
 // NewScratch returns a Scratch for indexes with the analyzer of that name.

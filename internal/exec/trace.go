@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/griffin-search/griffin/internal/gpu/pipeline"
 )
 
 // Trace tells how a query was answered: what became of its words, then each
@@ -20,10 +22,10 @@ type Trace struct {
 // Step is one piece of the work, done by one processor.
 type Step struct {
 	// Name is "parse", "plan", "segment" (one segment searched), "impacts"
-	// (impact-ordered lists searched) or "fetch" (stored documents read and snippets
-	// made).
+	// (impact-ordered lists searched), "gpu" (all segments, or impact-ordered lists,
+	// searched by one device) or "fetch" (stored documents read and snippets made).
 	Name string `json:"name"`
-	// Processor that did it: "cpu".
+	// Processor that did it: "cpu", or a GPU such as "gpu0".
 	Processor string `json:"processor"`
 	// Segment is set for Name "segment", Traversal for "segment" and "impacts".
 	Segment   string `json:"segment,omitempty"`
@@ -34,7 +36,12 @@ type Step struct {
 	Lists []ListTrace `json:"lists,omitempty"`
 	Work
 	Took time.Duration `json:"took_ns"`
+	// Device is what a GPU did, for Name "gpu"; else nil.
+	Device *DeviceTrace `json:"device,omitempty"`
 }
+
+// DeviceTrace is what a GPU did in a step.
+type DeviceTrace = pipeline.DeviceTrace
 
 // ListTrace is one posting list of a step.
 type ListTrace struct {
@@ -112,6 +119,13 @@ func (s *Step) format(b *strings.Builder) {
 		fmt.Fprintf(b, "  %s %s: postings added %d, left out %d; blocks decoded %d", s.Mode,
 			s.Traversal, s.PostingsScored, s.PostingsLeft, s.BlocksDecoded)
 	}
+	if d := s.Device; d != nil {
+		fmt.Fprintf(b, "  %s: lists there %d, brought %d (%d bytes, %v); device %v; bytes to it %d, from it %d", s.Mode,
+			d.ListsHit, d.ListsMissed, d.ListBytes, d.Bringing.Round(100*time.Nanosecond), d.Took.Round(100*time.Nanosecond), d.BytesTo, d.BytesFrom)
+		for _, k := range d.Kernels {
+			fmt.Fprintf(b, "\n    %-24s %9d launched", k.Name, k.Launches)
+		}
+	}
 	b.WriteByte('\n')
 	for _, l := range s.Lists {
 		name := l.Term
@@ -123,9 +137,11 @@ func (s *Step) format(b *strings.Builder) {
 }
 
 // stepSegment is the name of a step that searched a segment, stepImpacts of one that
-// searched impact-ordered lists; cpu is their processor.
+// searched impact-ordered lists; cpu is their processor. stepGPU is the name of a
+// step of a GPU.
 const (
 	stepSegment = "segment"
 	stepImpacts = "impacts"
+	stepGPU     = "gpu"
 	cpu         = "cpu"
 )

@@ -12,6 +12,7 @@ type backend struct {
 	search   func(context.Context, searchRequest) (*griffin.Results, error)
 	document func(ctx context.Context, id string) (griffin.Document, bool, error)
 	stats    func() (griffin.Stats, error)
+	gpu      func() (stats griffin.GPUStats, used bool)
 }
 
 func indexBackend(ix *griffin.Index) backend {
@@ -21,6 +22,7 @@ func indexBackend(ix *griffin.Index) backend {
 		},
 		document: ix.Document,
 		stats:    ix.Stats,
+		gpu:      ix.GPUStats,
 	}
 }
 

@@ -27,7 +27,7 @@ var latencyBuckets = []float64{
 	10e-6, 20e-6, 50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 20e-3, 50e-3, .1, .2, .5, 1, 2, 5, 10,
 }
 
-func newMetrics(stats func() (griffin.Stats, error)) *metrics {
+func newMetrics(b backend) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -58,7 +58,8 @@ func newMetrics(stats func() (griffin.Stats, error)) *metrics {
 	}
 	m.registry.MustRegister(
 		m.requests, m.searches, m.latency, m.inFlight, m.panics, build,
-		indexCollector{stats},
+		indexCollector{b.stats},
+		gpuCollector{b.gpu},
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)

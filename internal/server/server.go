@@ -64,7 +64,7 @@ func newHandler(o Options, b backend) http.Handler {
 	o.MaxConcurrent = cmp.Or(o.MaxConcurrent, DefaultMaxConcurrent)
 	o.Logger = cmp.Or(o.Logger, slog.Default())
 	h := &handler{Options: o, backend: b, slots: make(chan struct{}, o.MaxConcurrent)}
-	h.metrics = newMetrics(b.stats)
+	h.metrics = newMetrics(b)
 
 	mux := http.NewServeMux()
 	route := func(pattern, name string, f http.HandlerFunc) {

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -45,6 +46,7 @@ func fakeBackend() backend {
 		stats: func() (griffin.Stats, error) {
 			return griffin.Stats{NumDocs: 3, Generation: 7, Segments: make([]griffin.SegmentStats, 2), SizeBytes: 4096}, nil
 		},
+		gpu: func() (stats griffin.GPUStats, used bool) { return stats, false },
 	}
 }
 
@@ -333,6 +335,37 @@ func TestMetrics(t *testing.T) {
 		`version="` + griffin.Version + `"`,
 		"go_goroutines",
 		"process_resident_memory_bytes",
+	} {
+		if !strings.Contains(metrics, want) {
+			t.Errorf("metrics lack %s", want)
+		}
+	}
+}
+
+// An index on a GPU has metrics of it; others have none.
+func TestMetricsOfGPU(t *testing.T) {
+	b := fakeBackend()
+	if metrics := get(t, newHandler(Options{Logger: quiet()}, b), "/metrics").Body.String(); strings.Contains(metrics, "gpu") {
+		t.Error("there are metrics of a GPU without one")
+	}
+	b.gpu = func() (s griffin.GPUStats, used bool) {
+		s.OnGPU, s.OnCPU = 5, 2
+		s.Devices = slices.Grow(s.Devices, 1)[:1]
+		d := &s.Devices[0]
+		d.Name, d.Hits, d.Misses, d.Evictions, d.SizeBytes, d.BytesUploaded, d.Errors, d.Lost = "gpu0", 11, 4, 3, 4096, 8192, 1, "gone"
+		return s, true
+	}
+	metrics := get(t, newHandler(Options{Logger: quiet()}, b), "/metrics").Body.String()
+	for _, want := range []string{
+		`griffin_queries_total{processor="gpu"} 5`,
+		`griffin_queries_total{processor="cpu"} 2`,
+		`griffin_gpu_list_hits_total{device="gpu0"} 11`,
+		`griffin_gpu_list_misses_total{device="gpu0"} 4`,
+		`griffin_gpu_list_evictions_total{device="gpu0"} 3`,
+		`griffin_gpu_list_bytes{device="gpu0"} 4096`,
+		`griffin_gpu_uploaded_bytes_total{device="gpu0"} 8192`,
+		`griffin_gpu_errors_total{device="gpu0"} 1`,
+		`griffin_gpu_lost{device="gpu0"} 1`,
 	} {
 		if !strings.Contains(metrics, want) {
 			t.Errorf("metrics lack %s", want)

@@ -1,0 +1,168 @@
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	"github.com/griffin-search/griffin/internal/gpu/decode"
+	"github.com/griffin-search/griffin/internal/gpu/fastpath"
+)
+
+// device is one GPU: its kernels, the lists that lie on it, and the lanes that
+// run queries.
+type device struct {
+	name     string
+	dev      *cuda.Device
+	fast     *fastpath.Kernels
+	decode   *decode.Kernels
+	cache    *cache
+	uploader *uploader
+	lanes    chan *lane
+	numLanes int
+
+	// slabs is the memory of the cache, by number. It grows with cache.mu held.
+	slabs     []cuda.Buffer[byte]
+	slabBytes [2]int64 // of main and of the reserve
+	limit     [2]int64
+
+	uploaded, queries, launches, errors atomic.Int64
+	failed                              atomic.Pointer[error] // why it is used no more
+}
+
+const (
+	// reserveShare of the memory is for lists that were not admitted.
+	reserveShare = 8
+	// slabUnit is how much memory is allocated at a time, at least.
+	slabUnit = 256 << 20
+)
+
+func openDevice(lib *cuda.Library, ordinal int, o Options) (_ *device, err error) {
+	dev, err := lib.Open(ordinal)
+	if err != nil {
+		return nil, err
+	}
+	d := &device{name: fmt.Sprintf("gpu%d", ordinal), dev: dev, lanes: make(chan *lane, o.Lanes)}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, d.close())
+		}
+	}()
+	dev.InjectFaults(o.Faults)
+	free, _, err := dev.MemInfo()
+	if err != nil {
+		return nil, err
+	}
+	limit := o.Memory.limit(free, o.IndexBytes)
+	d.limit[1] = limit / reserveShare
+	d.limit[0] = limit - d.limit[1]
+	d.cache = newCache(d.grow)
+	if d.fast, err = fastpath.Load(dev); err != nil {
+		return nil, err
+	}
+	d.decode = decode.New(dev)
+	if d.uploader, err = newUploader(d); err != nil {
+		return nil, err
+	}
+	for range o.Lanes {
+		l, err := newLane(d)
+		if err != nil {
+			return nil, err
+		}
+		d.lanes <- l
+		d.numLanes++
+	}
+	return d, nil
+}
+
+// grow makes a slab for the cache.
+func (d *device) grow(n int64, reserve bool) (slab int, size int64, ok bool) {
+	i := 0
+	if reserve {
+		i = 1
+	}
+	left := (d.limit[i] - d.slabBytes[i]) &^ (spaceAlign - 1)
+	size = min(max(n, slabUnit), left)
+	if size < n || d.lost() != nil {
+		return 0, 0, false
+	}
+	b, err := cuda.Alloc[byte](d.dev, int(size))
+	if err != nil {
+		d.note(err)
+		d.limit[i] = d.slabBytes[i] // others have the memory: make do with what there is
+		return 0, 0, false
+	}
+	d.slabs = append(d.slabs, b)
+	d.slabBytes[i] += size
+	return len(d.slabs) - 1, size, true
+}
+
+// memory returns the memory of an extent.
+func (d *device) memory(e extent) cuda.Buffer[byte] {
+	d.cache.mu.Lock()
+	defer d.cache.mu.Unlock()
+	return d.slabs[e.slab].Slice(int(e.offset), int(e.offset+e.size))
+}
+
+// note counts an error of the driver, and marks the device lost if it is of no
+// more use. It returns err.
+func (d *device) note(err error) error {
+	if err == nil {
+		return nil
+	}
+	d.errors.Add(1)
+	if lost := d.dev.Err(); lost != nil {
+		d.fail(lost)
+	}
+	return err
+}
+
+// fail makes the device one that is used no more.
+func (d *device) fail(err error) { d.failed.CompareAndSwap(nil, &err) }
+
+// lost returns why the device is used no more, nil if it is.
+func (d *device) lost() error {
+	if err := d.failed.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+func (d *device) stats() DeviceStats {
+	info := d.dev.Info()
+	s := DeviceStats{
+		Name: d.name, GPU: info.Name, Driver: info.Driver(), CacheStats: d.cache.snapshot(), LimitBytes: d.limit[0] + d.limit[1],
+		BytesUploaded: d.uploaded.Load(), Queries: d.queries.Load(), Launches: d.launches.Load(), Errors: d.errors.Load(),
+	}
+	if err := d.lost(); err != nil {
+		s.Lost = err.Error()
+	}
+	return s
+}
+
+// close frees everything. Errors of a device that is lost mean nothing.
+func (d *device) close() error {
+	var errs []error
+	for range d.numLanes {
+		errs = append(errs, (<-d.lanes).close())
+	}
+	if d.uploader != nil {
+		errs = append(errs, d.uploader.close())
+	}
+	for _, b := range d.slabs {
+		errs = append(errs, b.Free())
+	}
+	if d.decode != nil {
+		errs = append(errs, d.decode.Close())
+	}
+	if d.fast != nil {
+		errs = append(errs, d.fast.Close())
+	}
+	lost := d.dev.Err() != nil
+	err := d.dev.Close()
+	if lost {
+		return nil
+	}
+	return errors.Join(append(errs, err)...)
+}

@@ -1,0 +1,40 @@
+// Package pipeline decides what lies in the memory of the GPUs and runs flat
+// queries on it.
+//
+// An Engine opens devices and keeps posting lists on them as images of package
+// fastpath. Attach tells it of the segments of a commit and gives a View; View.Run
+// answers queries over it, one or many at a time, with the identical answer that
+// the CPU gives. Lists that a query needs and that are not there are brought: as
+// compressed bytes through page-locked memory, decoded by the device where package
+// decode can, else by the CPU. They stay as long as nothing of greater benefit per
+// byte needs the place (cache). View.Warm brings a whole index beforehand.
+//
+// It is not for what only the CPU can answer (phrases, trees, filters by words):
+// package exec knows which queries these are. It does not read dictionaries or
+// compute weights.
+//
+// # What runs where
+//
+// A device has lanes, each with a stream and the memory of a batch, so that
+// several runs compute at the same time, and one uploader with a stream of its
+// own: while it brings lists for one lane, the others compute. A run takes a lane,
+// pins the lists of its queries, waits (on the device) for those that are on their
+// way, and launches. If the lists of a batch do not fit into memory together, it
+// is answered in parts: while one is computed, the lists of the next are brought.
+//
+// With several devices each holds a range of the DocIDs of every segment; the
+// results are merged in the total order.
+//
+// # Failure
+//
+// No error of a device reaches a user: a query that a device could not answer has
+// Result.Err, and the CPU answers it. Memory that runs out ends with that query. A
+// device that is lost, or whose kernels die, is not used again; the Engine then
+// answers nothing, as each device holds a part of every segment.
+//
+// # Concurrency
+//
+// An Engine and a View are safe for concurrent use. A Query may be run by several
+// goroutines; a Result belongs to one run. On lists that are there a run allocates
+// no Go memory, nor any of the device, and takes no lock for longer than a look-up.
+package pipeline

@@ -1,0 +1,164 @@
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	"github.com/griffin-search/griffin/internal/gpu/fastpath"
+)
+
+// MaxK is the greatest K of a Query.
+const MaxK = fastpath.MaxK
+
+// Options say how an Engine is opened. The zero value asks for no device.
+type Options struct {
+	// Devices that queries may run on.
+	Devices Selection
+	// Memory that the images of posting lists may take on each device. Lengths of
+	// documents, bitmaps of deletions, and what decoding and batches need come on top.
+	Memory Memory
+	// IndexBytes is the size of the index's posting lists, of which Memory may be
+	// per cent.
+	IndexBytes int64
+	// Library is the path of the driver; "": where package cuda looks.
+	Library string
+	// Lanes is how many runs compute on a device at the same time; 0: DefaultLanes.
+	Lanes int
+	// Faults, if set, makes calls of the devices' driver fail: for tests.
+	Faults *cuda.Faults
+}
+
+// DefaultLanes is the number of lanes of a device: enough for one run to compute
+// while the lists of another are brought and the results of a third are read.
+const DefaultLanes = 4
+
+// Engine holds posting lists on GPUs and runs queries there (package comment).
+type Engine struct {
+	devices []*device
+
+	mu       sync.Mutex
+	nextPart uint32
+	parts    map[partKey]*part // of all Views; guarded by mu
+}
+
+// IsUnavailable reports whether err of Open says that there is no usable GPU.
+func IsUnavailable(err error) bool { return errors.Is(err, cuda.ErrUnavailable) }
+
+// Open opens the devices. If there is none, or not one that was named, the error
+// says why, and what was looked for (IsUnavailable). It takes a third of a second
+// where there is a driver, and next to nothing where there is none.
+func Open(o Options) (*Engine, error) {
+	lib, err := cuda.Load(o.Library)
+	if err != nil {
+		return nil, err
+	}
+	infos, err := lib.Devices()
+	if err != nil {
+		return nil, err
+	}
+	ordinals, err := choose(o.Devices, infos)
+	if err != nil {
+		return nil, err
+	}
+	if o.Lanes <= 0 {
+		o.Lanes = DefaultLanes
+	}
+	e := &Engine{parts: map[partKey]*part{}}
+	for _, n := range ordinals {
+		d, err := openDevice(lib, n, o)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("GPU %d: %w", n, err), e.Close())
+		}
+		e.devices = append(e.devices, d)
+	}
+	return e, nil
+}
+
+// choose returns the ordinals of the devices that a selection means.
+func choose(s Selection, infos []cuda.Info) (ordinals []int, err error) {
+	if len(s.Ordinals) > 0 {
+		for _, n := range s.Ordinals {
+			switch {
+			case n >= len(infos):
+				return nil, fmt.Errorf("there is no GPU %d: the driver knows %d: %w", n, len(infos), cuda.ErrUnavailable)
+			case infos[n].Unusable() != "":
+				return nil, fmt.Errorf("GPU %d (%s) cannot be used: %s: %w", n, infos[n].Name, infos[n].Unusable(), cuda.ErrUnavailable)
+			}
+		}
+		return s.Ordinals, nil
+	}
+	var reasons []string
+	for _, i := range infos {
+		if why := i.Unusable(); why != "" {
+			reasons = append(reasons, fmt.Sprintf("GPU %d (%s): %s", i.Ordinal, i.Name, why))
+			continue
+		}
+		ordinals = append(ordinals, i.Ordinal)
+	}
+	if len(ordinals) > 0 {
+		return ordinals, nil
+	}
+	if len(reasons) == 0 {
+		return nil, fmt.Errorf("the driver knows no GPU: %w", cuda.ErrUnavailable)
+	}
+	return nil, fmt.Errorf("none of %d GPUs can be used: %s: %w", len(infos), strings.Join(reasons, "; "), cuda.ErrUnavailable)
+}
+
+// Close gives the devices back. All Views are released before, and no run is
+// under way.
+func (e *Engine) Close() error {
+	var errs []error
+	for _, d := range e.devices {
+		errs = append(errs, d.close())
+	}
+	e.devices = nil
+	return errors.Join(errs...)
+}
+
+// Stats count what an Engine did since it was opened.
+type Stats struct {
+	Devices []DeviceStats `json:"devices"`
+}
+
+// DeviceStats count what a device did.
+type DeviceStats struct {
+	Name string `json:"name"` // "gpu0"
+	GPU  string `json:"gpu"`  // "NVIDIA H200"
+	// Driver is the CUDA version of the driver.
+	Driver string `json:"driver"`
+	CacheStats
+	// LimitBytes is how much lists may take.
+	LimitBytes int64 `json:"limit_bytes"`
+	// BytesUploaded counts what went to the device for lists: compressed, or plain
+	// where the CPU has decoded them.
+	BytesUploaded int64 `json:"bytes_uploaded"`
+	// Queries that the device had a part in, in so many Launches of batches.
+	Queries  int64 `json:"queries"`
+	Launches int64 `json:"launches"`
+	// Errors counts calls of the driver that failed. Lost says why the device is
+	// used no more, "" if it is.
+	Errors int64  `json:"errors"`
+	Lost   string `json:"lost,omitempty"`
+}
+
+// Stats returns the counts as of now.
+func (e *Engine) Stats() Stats {
+	var s Stats
+	for _, d := range e.devices {
+		s.Devices = append(s.Devices, d.stats())
+	}
+	return s
+}
+
+// lost returns why the Engine answers nothing any more, nil if it does.
+func (e *Engine) lost() error {
+	for _, d := range e.devices {
+		if err := d.lost(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

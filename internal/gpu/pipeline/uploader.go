@@ -1,0 +1,364 @@
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	"github.com/griffin-search/griffin/internal/gpu/decode"
+	"github.com/griffin-search/griffin/internal/gpu/fastpath"
+)
+
+// uploader brings what queries need to a device: lists, which it makes images of,
+// lengths and bitmaps. It has a stream of its own, so that lanes compute meanwhile;
+// they wait, on the device, for the event of what they need.
+//
+// What it copies goes through a ring of page-locked slots: while the device reads
+// one, the CPU fills the next. One goroutine at a time uses it, under mu.
+type uploader struct {
+	d *device
+
+	mu     sync.Mutex
+	stream *cuda.Stream
+	slots  [numSlots]slot
+	next   int
+	events [numEvents]*cuda.Event
+	event  int // of events, recorded last
+	used   bool
+
+	// Device memory for one list at a time, in the order of the stream.
+	payload, docIDs, freqs cuda.Buffer[uint32]
+
+	source source // of lists that the CPU decodes
+}
+
+const (
+	numSlots = 4
+	// slotWords is how much is copied at a time, 1 MiB: far more than what a copy
+	// costs beside its bytes, and little enough for the first one to begin soon.
+	slotWords = 1 << 18
+	// numEvents are the lists on their way whose lanes can wait for just them. An
+	// event that is recorded again means a later list of the same stream, so that who
+	// waits for it waits for more than he must, never for less.
+	numEvents = 32
+)
+
+// slot is a piece of page-locked memory and the event after which it is free again.
+type slot struct {
+	words cuda.HostBuffer[uint32]
+	free  *cuda.Event
+}
+
+func newUploader(d *device) (_ *uploader, err error) {
+	u := &uploader{d: d}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, u.close())
+		}
+	}()
+	if u.stream, err = d.dev.NewStream(); err != nil {
+		return nil, err
+	}
+	for i := range u.slots {
+		if u.slots[i].words, err = cuda.AllocHost[uint32](d.dev, slotWords); err != nil {
+			return nil, err
+		}
+		if u.slots[i].free, err = d.dev.NewEvent(false /* timing */); err != nil {
+			return nil, err
+		}
+	}
+	for i := range u.events {
+		if u.events[i], err = d.dev.NewEvent(false /* timing */); err != nil {
+			return nil, err
+		}
+	}
+	return u, nil
+}
+
+func (u *uploader) close() error {
+	var errs []error
+	if u.stream != nil {
+		errs = append(errs, u.stream.Synchronize(), u.stream.Close())
+	}
+	for _, b := range []cuda.Buffer[uint32]{u.payload, u.docIDs, u.freqs} {
+		errs = append(errs, b.Free())
+	}
+	for i := range u.slots {
+		errs = append(errs, u.slots[i].words.Free())
+		if u.slots[i].free != nil {
+			errs = append(errs, u.slots[i].free.Close())
+		}
+	}
+	for _, e := range u.events {
+		if e != nil {
+			errs = append(errs, e.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// slot returns the next slot, when the device has read what was in it.
+func (u *uploader) slot() (*slot, error) {
+	s := &u.slots[u.next]
+	u.next = (u.next + 1) % numSlots
+	return s, s.free.Synchronize()
+}
+
+// send copies the first n words of a slot to dst, in the order of the stream.
+func (u *uploader) send(s *slot, dst cuda.Buffer[uint32], n int) error {
+	if err := cuda.CopyToDevice(u.stream, dst, s.words.Data()[:n]); err != nil {
+		return err
+	}
+	u.d.uploaded.Add(int64(n) * 4)
+	return u.stream.Record(s.free)
+}
+
+// copyWords copies words of any memory to dst.
+func (u *uploader) copyWords(dst cuda.Buffer[uint32], words []uint32) error {
+	for at := 0; at < len(words); at += slotWords {
+		s, err := u.slot()
+		if err != nil {
+			return err
+		}
+		n := copy(s.words.Data(), words[at:])
+		if err := u.send(s, dst.Slice(at, at+n), n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyBytes copies bytes of any memory to dst, with zeros up to a whole word.
+func (u *uploader) copyBytes(dst cuda.Buffer[uint32], src []byte) error {
+	for at := 0; at < len(src); at += 4 * slotWords {
+		s, err := u.slot()
+		if err != nil {
+			return err
+		}
+		n := copy(s.words.Bytes(), src[at:])
+		words := (n + 3) / 4
+		clear(s.words.Bytes()[n : 4*words])
+		if err := u.send(s, dst.Slice(at/4, at/4+words), words); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// place returns device memory with the words in it, for all streams.
+func (u *uploader) place(words []uint32) (cuda.Buffer[uint32], error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	b, err := u.placeLocked(words)
+	if err == nil {
+		err = u.stream.Synchronize()
+	}
+	if err != nil {
+		return cuda.Buffer[uint32]{}, errors.Join(err, b.Free())
+	}
+	return b, nil
+}
+
+func (u *uploader) placeLocked(words []uint32) (cuda.Buffer[uint32], error) {
+	b, err := cuda.Alloc[uint32](u.d.dev, len(words))
+	if err != nil {
+		return b, err
+	}
+	return b, u.copyWords(b, words)
+}
+
+// lengths returns the lengths of the documents of a part in a field. Images and
+// queries read them; what makes the first image of the field comes behind them in
+// the stream.
+func (u *uploader) lengths(p *part, s *Segment, field base.FieldID) (cuda.Buffer[uint32], error) {
+	if p.ready[field].Load() {
+		return p.lengths[field], nil
+	}
+	b, err := u.placeLocked(s.Segment.Lengths(field)[p.from:p.to])
+	if err != nil {
+		return cuda.Buffer[uint32]{}, errors.Join(err, u.discard(b))
+	}
+	p.lengths[field] = b
+	p.ready[field].Store(true)
+	return b, nil
+}
+
+// discard frees memory that work of the stream may still write.
+func (u *uploader) discard(b cuda.Buffer[uint32]) error {
+	return errors.Join(u.stream.Synchronize(), b.Free())
+}
+
+// errNoRoom says that lists of other queries take the memory that a list needs.
+var errNoRoom = errors.New("GPU memory is full of lists that are in use")
+
+// errTooLarge says that a list does not fit into the memory that lists may take.
+var errTooLarge = errors.New("a posting list is larger than the GPU memory that lists may take")
+
+// bring returns the pinned entry of a list, and brings it if it is not there; evict
+// says that others may go for it. The error is errNoRoom if the memory is in use.
+func (u *uploader) bring(p *part, s *Segment, leg *Leg, k listKey, evict bool) (e *entry, brought bool, err error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if e := u.d.cache.find(k); e != nil {
+		return e, false, nil // another query has brought it
+	}
+	if err := u.source.open(p, s, leg); err != nil {
+		return nil, false, err
+	}
+	shape := u.source.shape(p, s, leg)
+	size := int64(spaceAlign)
+	if shape.DocFreq > 0 {
+		size = shape.SizeBytes()
+	}
+	if size > u.d.limit[0] {
+		return nil, false, fmt.Errorf("%d bytes of %d: %w", size, u.d.limit[0], errTooLarge)
+	}
+	e, placed := u.d.cache.acquire(k, size, evict)
+	switch placed {
+	case resident:
+		return e, false, nil
+	case refused:
+		return nil, false, errNoRoom
+	}
+	if shape.DocFreq > 0 {
+		if e.image, err = u.fill(e, p, s, leg, shape); err != nil {
+			// What was put into the stream may still write to the entry's memory.
+			return nil, false, errors.Join(err, u.abandon(e))
+		}
+	}
+	u.event = (u.event + 1) % numEvents
+	if err := u.stream.Record(u.events[u.event]); err != nil {
+		return nil, false, errors.Join(err, u.abandon(e))
+	}
+	e.ready = u.events[u.event]
+	u.d.cache.publish(e)
+	return e, true, nil
+}
+
+func (u *uploader) abandon(e *entry) error {
+	err := u.stream.Synchronize()
+	u.d.cache.abandon(e)
+	return err
+}
+
+// fill puts everything into the stream that makes the image of a list.
+func (u *uploader) fill(e *entry, p *part, s *Segment, leg *Leg, shape fastpath.Shape) (fastpath.Image, error) {
+	var lengths cuda.Buffer[uint32]
+	var err error
+	if !shape.Saturation.Linear {
+		if lengths, err = u.lengths(p, s, leg.Field); err != nil {
+			return fastpath.Image{}, err
+		}
+	}
+	n := shape.DocFreq
+	// Decoders write whole blocks.
+	if err := grow(u, &u.docIDs, roundBlocks(n)); err != nil {
+		return fastpath.Image{}, err
+	}
+	if err := grow(u, &u.freqs, roundBlocks(n)); err != nil {
+		return fastpath.Image{}, err
+	}
+	if c, ok := u.decodes(p, leg); ok {
+		err = u.decodeThere(c, leg)
+	} else {
+		err = u.decodeHere(n)
+	}
+	if err != nil {
+		return fastpath.Image{}, err
+	}
+	return u.d.fast.Build(u.stream, u.d.memory(e.extent), shape, u.docIDs.Slice(0, n), u.freqs.Slice(0, n), lengths)
+}
+
+// grow makes b hold at least n words. What it held is lost, and not needed: the
+// stream's work so far is waited for.
+func grow(u *uploader, b *cuda.Buffer[uint32], n int) error {
+	if b.Len() >= n {
+		return nil
+	}
+	old := *b
+	*b = cuda.Buffer[uint32]{}
+	if err := errors.Join(u.stream.Synchronize(), old.Free()); err != nil {
+		return err
+	}
+	var err error
+	*b, err = cuda.Alloc[uint32](u.d.dev, n+n/4)
+	return err
+}
+
+// decodes returns how the device decodes the list, if it can and that is worth it.
+func (u *uploader) decodes(p *part, leg *Leg) (decode.Codec, bool) {
+	// Shorter lists are decoded by the CPU in the time that a launch takes.
+	const least = 2048
+	if leg.List == nil || !p.whole || leg.DocFreq < least {
+		return decode.Codec{}, false
+	}
+	return decode.CodecOf(leg.List.Codec)
+}
+
+// decodeThere copies the compressed list, as it lies in the index's file, and
+// decodes it on the device.
+func (u *uploader) decodeThere(c decode.Codec, leg *Leg) error {
+	payload, directory := leg.List.Raw()
+	if err := checkDirectory(len(payload), directory); err != nil {
+		return err
+	}
+	// A multiple of 16 bytes, so that the directory behind is aligned.
+	words := (len(payload) + 15) / 16 * 4
+	if err := grow(u, &u.payload, words+len(directory)*decode.EntryWords); err != nil {
+		return err
+	}
+	if err := u.copyBytes(u.payload, payload); err != nil {
+		return err
+	}
+	dir := u.payload.Slice(words, words+len(directory)*decode.EntryWords)
+	if err := u.copyDirectory(dir, directory); err != nil {
+		return err
+	}
+	list, err := decode.NewList(decode.Source{
+		Payload: u.payload.Slice(0, (len(payload)+3)/4), Directory: dir, NumPostings: int(leg.DocFreq),
+	}, cuda.Buffer[uint32]{}, u.docIDs)
+	if err != nil {
+		return err
+	}
+	if err := u.d.decode.DecodeList(u.stream, c, decode.DocIDs, list); err != nil {
+		return err
+	}
+	freqs, err := decode.NewList(decode.Source{
+		Payload: u.payload.Slice(0, (len(payload)+3)/4), Directory: dir, NumPostings: int(leg.DocFreq),
+	}, cuda.Buffer[uint32]{}, u.freqs)
+	if err != nil {
+		return err
+	}
+	return u.d.decode.DecodeList(u.stream, c, decode.Freqs, freqs)
+}
+
+// decodeHere decodes the n postings of the source on the CPU and copies them plain.
+func (u *uploader) decodeHere(n int) error {
+	for at := 0; at < n; {
+		docIDs, err := u.slot()
+		if err != nil {
+			return err
+		}
+		freqs, err := u.slot()
+		if err != nil {
+			return err
+		}
+		got, err := u.source.next(docIDs.words.Data(), freqs.words.Data())
+		if err != nil {
+			return err
+		}
+		if got == 0 || at+got > n {
+			return fmt.Errorf("list of %d postings has %d: %w", n, at+got, base.ErrCorrupt)
+		}
+		if err := u.send(docIDs, u.docIDs.Slice(at, at+got), got); err != nil {
+			return err
+		}
+		if err := u.send(freqs, u.freqs.Slice(at, at+got), got); err != nil {
+			return err
+		}
+		at += got
+	}
+	return nil
+}

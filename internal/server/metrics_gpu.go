@@ -1,0 +1,67 @@
+package server
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/griffin-search/griffin"
+)
+
+// gpuCollector reads what the GPUs did once for each scrape. An index without a GPU
+// has none of its metrics.
+type gpuCollector struct {
+	stats func() (stats griffin.GPUStats, used bool)
+}
+
+var (
+	gpuQueriesDesc   = prometheus.NewDesc("griffin_queries_total", "Queries answered, by processor, of an index that has a GPU.", []string{"processor"}, nil)
+	gpuHitsDesc      = prometheus.NewDesc("griffin_gpu_list_hits_total", "Posting lists that were in the GPU's memory when a query asked for them.", []string{"device"}, nil)
+	gpuMissesDesc    = prometheus.NewDesc("griffin_gpu_list_misses_total", "Posting lists that had to be brought to the GPU.", []string{"device"}, nil)
+	gpuStreamedDesc  = prometheus.NewDesc("griffin_gpu_lists_streamed_total", "Posting lists that were brought and not kept.", []string{"device"}, nil)
+	gpuEvictionsDesc = prometheus.NewDesc("griffin_gpu_list_evictions_total", "Posting lists that made room for others.", []string{"device"}, nil)
+	gpuListsDesc     = prometheus.NewDesc("griffin_gpu_lists", "Posting lists in the GPU's memory.", []string{"device"}, nil)
+	gpuBytesDesc     = prometheus.NewDesc("griffin_gpu_list_bytes", "Bytes that posting lists take of the GPU's memory.", []string{"device"}, nil)
+	gpuLimitDesc     = prometheus.NewDesc("griffin_gpu_list_limit_bytes", "Bytes that posting lists may take of the GPU's memory.", []string{"device"}, nil)
+	gpuUploadedDesc  = prometheus.NewDesc("griffin_gpu_uploaded_bytes_total", "Bytes of posting lists sent to the GPU.", []string{"device"}, nil)
+	gpuErrorsDesc    = prometheus.NewDesc("griffin_gpu_errors_total", "Calls of the GPU's driver that failed; the CPU answered the queries.", []string{"device"}, nil)
+	gpuLostDesc      = prometheus.NewDesc("griffin_gpu_lost", "1 if the GPU failed and is used no more.", []string{"device"}, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (gpuCollector) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{
+		gpuQueriesDesc, gpuHitsDesc, gpuMissesDesc, gpuStreamedDesc, gpuEvictionsDesc, gpuListsDesc, gpuBytesDesc, gpuLimitDesc,
+		gpuUploadedDesc, gpuErrorsDesc, gpuLostDesc,
+	} {
+		ch <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c gpuCollector) Collect(ch chan<- prometheus.Metric) {
+	s, used := c.stats()
+	if !used {
+		return
+	}
+	send := func(d *prometheus.Desc, kind prometheus.ValueType, v int64, label string) {
+		ch <- prometheus.MustNewConstMetric(d, kind, float64(v), label)
+	}
+	send(gpuQueriesDesc, prometheus.CounterValue, s.OnCPU, "cpu")
+	send(gpuQueriesDesc, prometheus.CounterValue, s.OnGPU, "gpu")
+	for i := range s.Devices {
+		d := &s.Devices[i]
+		lost := int64(0)
+		if d.Lost != "" {
+			lost = 1
+		}
+		send(gpuHitsDesc, prometheus.CounterValue, d.Hits, d.Name)
+		send(gpuMissesDesc, prometheus.CounterValue, d.Misses, d.Name)
+		send(gpuStreamedDesc, prometheus.CounterValue, d.Streamed, d.Name)
+		send(gpuEvictionsDesc, prometheus.CounterValue, d.Evictions, d.Name)
+		send(gpuListsDesc, prometheus.GaugeValue, d.Lists, d.Name)
+		send(gpuBytesDesc, prometheus.GaugeValue, d.SizeBytes, d.Name)
+		send(gpuLimitDesc, prometheus.GaugeValue, d.LimitBytes, d.Name)
+		send(gpuUploadedDesc, prometheus.CounterValue, d.BytesUploaded, d.Name)
+		send(gpuErrorsDesc, prometheus.CounterValue, d.Errors, d.Name)
+		send(gpuLostDesc, prometheus.GaugeValue, lost, d.Name)
+	}
+}
