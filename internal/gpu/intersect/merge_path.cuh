@@ -39,8 +39,8 @@ GRIFFIN_DEVICE uint32_t intersect_diagonal(const uint32_t* a, uint32_t na, const
     return lo;
 }
 
-// A run of consecutive elements on its way to shared memory: element begin lies
-// `head` words behind the start of its first vector.
+// A run of consecutive elements on its way to shared memory, in vectors of 16 bytes:
+// element begin lies `head` words behind the start of the first.
 struct MergeRun {
     const uint32_t* list;
     uint32_t length;  // of the list
@@ -54,12 +54,13 @@ struct MergeRun {
         head = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(docIDs + from) >> 2) & 3;
         vectors = (head + to - from + 4) / 4;
     }
+    // Whether all of the vectors are in the list.
+    GRIFFIN_DEVICE bool whole() const { return begin >= head && begin - head + 4 * vectors <= length; }
+    // The first vector, where it is in the list.
+    GRIFFIN_DEVICE const uint4* start() const { return reinterpret_cast<const uint4*>(list + (begin - head)); }
     // Returns vector v, with all ones where the list has no element.
     GRIFFIN_DEVICE uint4 load(uint32_t v) const {
-        const uint32_t from = begin + 4 * v - head;  // wraps before the list: then it is above length
-        if (begin + 4 * v >= head && from + 4 <= length) {
-            return __ldg(reinterpret_cast<const uint4*>(list + from));
-        }
+        const uint32_t from = begin + 4 * v - head;  // before the list it wraps, and is above length
         uint4 x;
         x.x = from < length ? __ldg(list + from) : 0xffffffffu;
         x.y = from + 1 < length ? __ldg(list + (from + 1)) : 0xffffffffu;
@@ -68,6 +69,38 @@ struct MergeRun {
         return x;
     }
 };
+
+// Copies both runs of a tile to shared memory, B's behind A's. In all tiles but those at
+// the ends of the lists, a thread has all of its loads of 16 bytes in flight together.
+template <uint32_t ITEMS>
+GRIFFIN_DEVICE void intersect_merge_load(const MergeRun& a, const MergeRun& b, uint32_t* shared) {
+    constexpr uint32_t rounds = MergeShape<ITEMS>::rounds;
+    uint4* to = reinterpret_cast<uint4*>(shared);
+    const uint32_t vectors = a.vectors + b.vectors;
+    if (!a.whole() || !b.whole()) {
+        for (uint32_t v = threadIdx.x; v < vectors; v += INTERSECT_THREADS) {
+            to[v] = v < a.vectors ? a.load(v) : b.load(v - a.vectors);
+        }
+        return;
+    }
+    const uint4* startA = a.start();
+    const uint4* startB = b.start() - a.vectors;
+    uint4 loaded[rounds];
+#pragma unroll
+    for (uint32_t r = 0; r < rounds; r++) {
+        const uint32_t v = threadIdx.x + r * INTERSECT_THREADS;
+        if (v < vectors) {
+            loaded[r] = __ldg((v < a.vectors ? startA : startB) + v);
+        }
+    }
+#pragma unroll
+    for (uint32_t r = 0; r < rounds; r++) {
+        const uint32_t v = threadIdx.x + r * INTERSECT_THREADS;
+        if (v < vectors) {
+            to[v] = loaded[r];
+        }
+    }
+}
 
 // What one thread did along its part of the merge path, a bit a step.
 struct MergeSteps {
@@ -81,6 +114,7 @@ GRIFFIN_DEVICE MergeSteps intersect_merge_steps(const uint32_t* shared, uint32_t
     MergeSteps done = {0, 0};
     uint32_t a = shared[i];
     uint32_t b = shared[j];
+    const uint32_t both = i + j;
 #pragma unroll
     for (uint32_t k = 0; k < ITEMS; k++) {
         if (FULL || k < steps) {
@@ -88,8 +122,8 @@ GRIFFIN_DEVICE MergeSteps intersect_merge_steps(const uint32_t* shared, uint32_t
             done.taken |= take ? 1u << k : 0;
             done.found |= a == b ? 1u << k : 0;
             i += take;
-            j += !take;
-            const uint32_t next = shared[take ? i : j];
+            // Invariant: A's next element is shared[i], B's is shared[both + k + 1 - i].
+            const uint32_t next = shared[take ? i : both + k + 1 - i];
             a = take ? next : a;
             b = take ? b : next;
         }
@@ -128,23 +162,7 @@ GRIFFIN_DEVICE void intersect_merge_tile(const IntersectPairParams& p, uint32_t 
 
     const MergeRun runA(p.listA, na, a0, a1);
     const MergeRun runB(p.listB, nb, b0, b0 + tb);
-    uint4 loaded[Shape::rounds];
-#pragma unroll
-    for (uint32_t r = 0; r < Shape::rounds; r++) {
-        const uint32_t v = threadIdx.x + r * INTERSECT_THREADS;
-        if (v < runA.vectors) {
-            loaded[r] = runA.load(v);
-        } else if (v < runA.vectors + runB.vectors) {
-            loaded[r] = runB.load(v - runA.vectors);
-        }
-    }
-#pragma unroll
-    for (uint32_t r = 0; r < Shape::rounds; r++) {
-        const uint32_t v = threadIdx.x + r * INTERSECT_THREADS;
-        if (v < runA.vectors + runB.vectors) {
-            reinterpret_cast<uint4*>(shared)[v] = loaded[r];
-        }
-    }
+    intersect_merge_load<ITEMS>(runA, runB, shared);
     __syncthreads();
 
     const uint32_t atA = runA.head;
