@@ -30,6 +30,12 @@
 // [Intersector.ProbeBlocks] or [Intersector.MergeBlocks] (Ding et al. §8.1; PPoPP 2018
 // §3.1.2). [Intersector.All] intersects any number of lists, the shortest first.
 //
+// Any number of lists at once, a thread an element of the shortest, which it searches in
+// one list after the other: a [Searcher], with the searches of Ao et al. (PVLDB 4(8),
+// 2011, §4, §5.3) in lists that are [Contracted], plain DocIDs with a line, hash buckets
+// or a bitmap beside them, or [Compressed] by a Regression codec, of which only the DocIDs
+// that a search looks at are decoded. Package para does this for batches.
+//
 // A disjunction has no lists to merge: Ding et al. (§8.3) add every posting to an
 // accumulator of its document, which is package scoring.
 //
@@ -47,6 +53,8 @@
 //	intersect_probe            256    1,024 elements of A
 //	intersect_select           256    1,024 elements of A, or entries of the directory
 //	intersect_probe_blocks     256    1,024 elements of A
+//	intersect_search_<search>  256    1,024 elements of the shortest list
+//	intersect_place_<search>   256    256 matches
 //	intersect_gather           256    the matches of a tile
 //
 // Finding kernels leave matches by tile and intersect_gather puts them together:

@@ -2,6 +2,7 @@ package para
 
 import (
 	_ "embed" // the image
+	"errors"
 	"fmt"
 
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
@@ -49,6 +50,7 @@ type gatherParams struct {
 // Kernels is the kernels of this package on one device. It is safe for concurrent use.
 type Kernels struct {
 	device *cuda.Device
+	module *cuda.Module
 	search [intersect.NumSearches]*cuda.Kernel
 	gather *cuda.Kernel
 }
@@ -59,14 +61,23 @@ func Load(d *cuda.Device) (*Kernels, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kernels of para: %w", err)
 	}
-	k := &Kernels{device: d}
-	for a := range intersect.NumSearches {
-		if k.search[a], err = cuda.LoadKernel[searchParams](m, "para_search_"+a.String()); err != nil {
-			return nil, fmt.Errorf("kernels of para: %w", err)
-		}
-	}
-	if k.gather, err = cuda.LoadKernel[gatherParams](m, "para_gather"); err != nil {
-		return nil, fmt.Errorf("kernels of para: %w", err)
+	k := &Kernels{device: d, module: m}
+	if err := k.find(); err != nil {
+		return nil, errors.Join(fmt.Errorf("kernels of para: %w", err), k.Close())
 	}
 	return k, nil
 }
+
+// find finds the kernels in the module.
+func (k *Kernels) find() (err error) {
+	for a := range intersect.NumSearches {
+		if k.search[a], err = cuda.LoadKernel[searchParams](k.module, "para_search_"+a.String()); err != nil {
+			return err
+		}
+	}
+	k.gather, err = cuda.LoadKernel[gatherParams](k.module, "para_gather")
+	return err
+}
+
+// Close unloads the kernels. None of them may be running, nor be launched again.
+func (k *Kernels) Close() error { return k.module.Unload() }

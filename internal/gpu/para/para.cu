@@ -181,6 +181,7 @@ struct RegressionBatch {
 __device__ __forceinline__ uint32_t para_keep(uint32_t* kept, uint32_t count, uint32_t x, bool live) {
     const uint32_t lane = threadIdx.x & 31;
     const uint32_t ballot = __ballot_sync(0xffffffffu, live);
+    __syncwarp(); /* what lies there has been read */
     if (live) {
         kept[count + __popc(ballot & ((1u << lane) - 1))] = x;
     }
@@ -220,7 +221,6 @@ __device__ __forceinline__ uint32_t para_tile(const ParaSearchParams& p, const P
             const uint32_t i = from + lane;
             const uint32_t d = i < count ? kept[i] : 0;
             const bool found = i < count && Batch::find(list, d);
-            /* The ballot in it comes after all reads: what is written lies at or before from + lane. */
             left = para_keep(kept, left, d, found);
         }
         count = left;

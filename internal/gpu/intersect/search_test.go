@@ -1,0 +1,257 @@
+package intersect_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/griffin-search/griffin/codec"
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/contraction"
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	"github.com/griffin-search/griffin/internal/gpu/gputest"
+	"github.com/griffin-search/griffin/internal/gpu/intersect"
+	"github.com/griffin-search/griffin/internal/gpu/querytest"
+)
+
+// searchCase is lists to intersect.
+type searchCase struct {
+	name     string
+	lists    [][]uint32
+	universe int
+}
+
+// rising returns n numbers below universe, evenly spread at random.
+func rising(rng *rand.Rand, n, universe int) []uint32 {
+	set := make(map[uint32]bool, n)
+	for len(set) < n {
+		set[uint32(rng.Int64N(int64(universe)))] = true
+	}
+	out := make([]uint32, 0, n)
+	for d := range set {
+		out = append(out, d)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// clustered returns n numbers of which most follow the one before.
+func clustered(rng *rand.Rand, n int, most uint32) []uint32 {
+	out := make([]uint32, n)
+	d := uint32(0)
+	for i := range out {
+		d++
+		if rng.IntN(40) == 0 {
+			d += rng.Uint32N(most)
+		}
+		out[i] = d
+	}
+	return out
+}
+
+// searchCases are the lists on which each search is compared with a merge.
+func searchCases() []searchCase {
+	const last = int(base.NoDocID) // no DocID has this number
+	rng := rand.New(rand.NewPCG(11, 4))
+	dense := make([]uint32, 3000)
+	for i := range dense {
+		dense[i] = uint32(i)
+	}
+	outlier := append(slices.Clone(dense), uint32(last)-1)
+	even, odd := make([]uint32, 700), make([]uint32, 900)
+	for i := range even {
+		even[i] = uint32(2 * i)
+	}
+	for i := range odd {
+		odd[i] = uint32(2*i + 1)
+	}
+	long := rising(rng, 20_000, 1<<20)
+	return []searchCase{
+		{"one element", [][]uint32{{7}, {7}}, 8},
+		{"one that is missing", [][]uint32{{7}, {3, 9}}, 10},
+		{"an empty list", [][]uint32{{}, {3, 9}}, 10},
+		{"a list alone", [][]uint32{rising(rng, 1500, 1<<16)}, 1 << 16},
+		{"the same twice", [][]uint32{long[:5000], long[:5000]}, 1 << 20},
+		{"disjoint", [][]uint32{even, odd}, 1801},
+		{"every document", [][]uint32{rising(rng, 1025, 3000), dense}, 3000},
+		{"the last DocID", [][]uint32{{0, 5, uint32(last) - 1}, {5, 6, uint32(last) - 1}, outlier}, last},
+		{"one of many", [][]uint32{{long[12_345]}, long}, 1 << 20},
+		{"beyond the end", [][]uint32{{5, 1 << 20}, long[:100]}, 1<<20 + 1},
+		{"clusters", [][]uint32{clustered(rng, 3000, 2000), clustered(rng, 9000, 500), clustered(rng, 4000, 1000)}, 1 << 20},
+		{"ratios", [][]uint32{long, rising(rng, 300, 1<<20), rising(rng, 3000, 1<<20), long}, 1 << 20},
+		{"six lists", [][]uint32{
+			rising(rng, 4000, 1<<13), rising(rng, 5000, 1<<13), rising(rng, 6000, 1<<13),
+			rising(rng, 3000, 1<<13), rising(rng, 7000, 1<<13), rising(rng, 6500, 1<<13),
+		}, 1 << 13},
+	}
+}
+
+// plainContraction is what a search needs beside the DocIDs.
+func plainContraction(a intersect.Search, universe int) intersect.Contraction {
+	switch a {
+	case intersect.LinearRegression:
+		return intersect.Contraction{Line: true}
+	case intersect.HashSegmentation:
+		return intersect.Contraction{BucketSize: 16, Universe: universe}
+	}
+	return intersect.Contraction{}
+}
+
+// searching is what a test of searches works with.
+type searching struct {
+	device   *cuda.Device
+	stream   *cuda.Stream
+	searcher *intersect.Searcher
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func newSearching(t testing.TB) searching {
+	t.Helper()
+	d := gputest.Open(t)
+	x, err := intersect.New(d)
+	must(t, err)
+	r, err := intersect.NewSearcher(x)
+	must(t, err)
+	s, err := d.NewStream()
+	must(t, err)
+	t.Cleanup(func() { must(t, s.Close()) })
+	return searching{d, s, r}
+}
+
+// operands brings lists to the device for a search.
+func (e searching) operands(t testing.TB, a intersect.Search, c intersect.Contraction, lists [][]uint32) *intersect.Operands {
+	t.Helper()
+	var plain []*intersect.Contracted
+	var compressed []*intersect.Compressed
+	for _, l := range lists {
+		if !a.Compressed() {
+			p, err := intersect.NewContracted(e.stream, e.device, l, c)
+			must(t, err)
+			t.Cleanup(func() { must(t, p.Free()) })
+			plain = append(plain, p)
+			continue
+		}
+		k := codec.Regression{Scheme: codec.Scheme(a - intersect.LRC), SegmentLen: 64, Exceptions: codec.Share(len(lists)%2) * 0.1}
+		var bytes []byte
+		if len(l) > 0 {
+			bytes = k.AppendList(nil, l)
+		}
+		p, err := intersect.NewCompressed(e.stream, e.device, k, bytes, len(l))
+		must(t, err)
+		t.Cleanup(func() { must(t, p.Free()) })
+		compressed = append(compressed, p)
+	}
+	var o *intersect.Operands
+	var err error
+	if a.Compressed() {
+		o, err = intersect.NewCompressedOperands(e.stream, e.device, compressed...)
+	} else {
+		o, err = intersect.NewOperands(e.stream, e.device, a, plain...)
+	}
+	must(t, err)
+	t.Cleanup(func() { must(t, o.Free()) })
+	return o
+}
+
+// run intersects and returns DocIDs and their positions in each list, shortest first.
+func (e searching) run(t testing.TB, o *intersect.Operands) (docIDs []uint32, positions [][]uint32) {
+	t.Helper()
+	w, err := intersect.NewWorkspace(e.device, o.Shortest(), o.Shortest())
+	must(t, err)
+	defer w.Free()
+	out, err := intersect.NewCandidates(e.device, o.NumLists(), o.Shortest())
+	must(t, err)
+	defer out.Free()
+	must(t, e.searcher.Search(e.stream, w, o, out))
+	count := make([]uint32, 1)
+	must(t, cuda.CopyToHost(e.stream, count, out.Count))
+	must(t, e.stream.Synchronize())
+	docIDs = make([]uint32, count[0])
+	must(t, cuda.CopyToHost(e.stream, docIDs, out.DocIDs.Slice(0, len(docIDs))))
+	for l := range o.NumLists() {
+		row := make([]uint32, count[0])
+		must(t, cuda.CopyToHost(e.stream, row, out.Row(l).Slice(0, len(row))))
+		positions = append(positions, row)
+	}
+	must(t, e.stream.Synchronize())
+	return docIDs, positions
+}
+
+// checkSearch compares a search with a merge and with binary searches.
+func checkSearch(t *testing.T, e searching, a intersect.Search, c intersect.Contraction, lists [][]uint32) {
+	t.Helper()
+	docIDs, positions := e.run(t, e.operands(t, a, c, lists))
+	if want := querytest.Intersect(lists); !slices.Equal(docIDs, want) {
+		t.Fatalf("%d DocIDs %v, want %d: %v", len(docIDs), head(docIDs), len(want), head(want))
+	}
+	order := intersect.ByLength(len(lists), func(i int) int { return len(lists[i]) })
+	for row, l := range order {
+		for i, d := range docIDs {
+			if want := contraction.Binary(lists[l], 0, len(lists[l]), d); int(positions[row][i]) != want {
+				t.Fatalf("DocID %d is at %d of list %d, want %d", d, positions[row][i], l, want)
+			}
+		}
+	}
+}
+
+func head(docIDs []uint32) []uint32 { return docIDs[:min(8, len(docIDs))] }
+
+// TestSearches compares each search with a merge, on uncompressed and compressed lists.
+func TestSearches(t *testing.T) {
+	e := newSearching(t)
+	for a := range intersect.NumSearches {
+		for _, c := range searchCases() {
+			t.Run(fmt.Sprintf("%s/%s", a, c.name), func(t *testing.T) {
+				checkSearch(t, e, a, plainContraction(a, c.universe), c.lists)
+			})
+		}
+	}
+}
+
+// TestSearchInBitmaps compares hash segmentation with a bitmap in place of the buckets
+// of all lists, and of the longer ones, with a merge.
+func TestSearchInBitmaps(t *testing.T) {
+	e := newSearching(t)
+	for _, c := range searchCases() {
+		if c.universe > 1<<21 {
+			continue // a bitmap of all DocIDs that there are
+		}
+		for _, share := range []float64{1e-9, 1.0 / 8} {
+			t.Run(fmt.Sprintf("%s/%g", c.name, share), func(t *testing.T) {
+				contracted := intersect.Contraction{BucketSize: 16, BitmapShare: share, Universe: c.universe}
+				checkSearch(t, e, intersect.HashSegmentation, contracted, c.lists)
+			})
+		}
+	}
+}
+
+// TestSearchRefuses checks that wrong arguments are errors.
+func TestSearchRefuses(t *testing.T) {
+	e := newSearching(t)
+	l, err := intersect.NewContracted(e.stream, e.device, []uint32{1, 2, 3}, intersect.Contraction{})
+	must(t, err)
+	defer func() { must(t, l.Free()) }()
+	for _, a := range []intersect.Search{intersect.LinearRegression, intersect.HashSegmentation, intersect.LRC} {
+		if _, err := intersect.NewOperands(e.stream, e.device, a, l); err == nil {
+			t.Errorf("%s runs in a list without a line or buckets", a)
+		}
+	}
+	if _, err := intersect.NewOperands(e.stream, e.device, intersect.BinarySearch); err == nil {
+		t.Error("operands of no lists")
+	}
+	if _, err := intersect.NewContracted(e.stream, e.device, []uint32{9}, intersect.Contraction{BucketSize: 16, Universe: 9}); err == nil {
+		t.Error("DocID 9 of 9 documents")
+	}
+	damaged := codec.Regression{}.AppendList(nil, []uint32{3, 900, 901, 7000})
+	damaged[0]++
+	if _, err := intersect.NewCompressed(e.stream, e.device, codec.Regression{}, damaged, 4); err == nil {
+		t.Error("a damaged list goes to the device")
+	}
+}

@@ -1,0 +1,307 @@
+package para_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/griffin-search/griffin/codec"
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	"github.com/griffin-search/griffin/internal/gpu/gputest"
+	"github.com/griffin-search/griffin/internal/gpu/intersect"
+	"github.com/griffin-search/griffin/internal/gpu/para"
+	"github.com/griffin-search/griffin/internal/gpu/querytest"
+)
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// engine is what a test works with: kernels and a workload whose lists are on the
+// device.
+type engine struct {
+	device  *cuda.Device
+	stream  *cuda.Stream
+	kernels *para.Kernels
+}
+
+func newEngine(t testing.TB) engine {
+	t.Helper()
+	d := gputest.Open(t)
+	k, err := para.Load(d)
+	must(t, err)
+	s, err := d.NewStream()
+	must(t, err)
+	t.Cleanup(func() { must(t, s.Close()) })
+	return engine{d, s, k}
+}
+
+// lists is a workload's lists on the device, of either kind.
+type lists struct {
+	plain      []intersect.View
+	compressed []intersect.CompressedView
+	sizeBytes  int64
+
+	query           []intersect.View // of add
+	compressedQuery []intersect.CompressedView
+}
+
+// contractionOf is what a search needs, with bitmaps or not.
+func contractionOf(a intersect.Search, universe int, bitmaps bool) intersect.Contraction {
+	if bitmaps {
+		return intersect.DefaultContraction(universe)
+	}
+	return intersect.Contraction{Line: a == intersect.LinearRegression, BucketSize: 16, Universe: universe}
+}
+
+func (e engine) upload(t testing.TB, a intersect.Search, c intersect.Contraction, w *querytest.Workload) lists {
+	t.Helper()
+	var out lists
+	for _, l := range w.Lists {
+		if a.Compressed() {
+			k := codec.Regression{Scheme: codec.Scheme(a - intersect.LRC)}
+			var bytes []byte
+			if len(l) > 0 {
+				bytes = k.AppendList(nil, l)
+			}
+			p, err := intersect.NewCompressed(e.stream, e.device, k, bytes, len(l))
+			must(t, err)
+			t.Cleanup(func() { must(t, p.Free()) })
+			out.compressed = append(out.compressed, p.View())
+			out.sizeBytes += p.SizeBytes()
+			continue
+		}
+		p, err := intersect.NewContracted(e.stream, e.device, l, c)
+		must(t, err)
+		t.Cleanup(func() { must(t, p.Free()) })
+		out.plain = append(out.plain, p.View())
+		out.sizeBytes += p.SizeBytes()
+	}
+	return out
+}
+
+// add adds a query of numbers of lists to a batch.
+func (l *lists) add(b *para.Batch, query []int) error {
+	l.query, l.compressedQuery = l.query[:0], l.compressedQuery[:0]
+	for _, n := range query {
+		if l.compressed != nil {
+			l.compressedQuery = append(l.compressedQuery, l.compressed[n])
+		} else {
+			l.query = append(l.query, l.plain[n])
+		}
+	}
+	if l.compressed != nil {
+		return b.AddCompressed(l.compressedQuery...)
+	}
+	return b.Add(l.query...)
+}
+
+// edges are lists and queries that stretch the layout of a batch.
+func edges() *querytest.Workload {
+	rng := rand.New(rand.NewPCG(3, 5))
+	const universe = 1 << 16
+	random := func(n int) []uint32 {
+		set := make([]uint32, n)
+		for i := range set {
+			set[i] = rng.Uint32N(universe)
+		}
+		slices.Sort(set)
+		return slices.Compact(set)
+	}
+	every := make([]uint32, universe)
+	for i := range every {
+		every[i] = uint32(i)
+	}
+	w := &querytest.Workload{NumDocs: universe, Lists: [][]uint32{
+		0: {}, 1: {0}, 2: {universe - 1}, 3: every, 4: random(127), 5: every[:128], 6: every[:129],
+		7: random(3000), 8: random(9000), 9: random(30_000), 10: every[:1024], 11: every[1024:2048],
+	}}
+	w.Queries = [][]int{
+		{0}, {1}, {3, 0}, {1, 3}, {2, 3, 9}, {1, 2}, {4, 3}, {5, 6}, {6, 6}, {10, 11}, {0, 1, 2},
+		{7}, {8, 7}, {9, 8, 7}, {3, 9, 8, 7, 4}, {7, 7, 7, 7}, {3, 10, 9, 8}, {9, 9}, {0},
+	}
+	for range 30 {
+		q := make([]int, 1+rng.IntN(6))
+		for i := range q {
+			q[i] = 1 + rng.IntN(len(w.Lists)-1)
+		}
+		w.Queries = append(w.Queries, q)
+	}
+	return w
+}
+
+// checkBatches runs all queries of a workload in batches and compares them with a merge.
+func checkBatches(t *testing.T, e engine, b *para.Batch, l *lists, w *querytest.Workload) {
+	t.Helper()
+	for from := 0; from < len(w.Queries); {
+		to := from
+		for ; to < len(w.Queries) && !b.Full(); to++ {
+			must(t, l.add(b, w.Queries[to]))
+		}
+		must(t, b.Run(e.stream))
+		total := 0
+		for i, q := range w.Queries[from:to] {
+			want := w.Intersect(q)
+			total += len(want)
+			if b.Count(i) != len(want) {
+				t.Fatalf("query %d %v has %d DocIDs, want %d", from+i, q, b.Count(i), len(want))
+			}
+			if got := b.DocIDs(i); !slices.Equal(got, want) {
+				t.Fatalf("query %d %v: the DocIDs are not those of a merge", from+i, q)
+			}
+		}
+		if b.Total() != total {
+			t.Fatalf("%d DocIDs in all, want %d", b.Total(), total)
+		}
+		b.Reset()
+		from = to
+	}
+}
+
+// TestBatches compares each search, in batches of several sizes, with a merge.
+func TestBatches(t *testing.T) {
+	e := newEngine(t)
+	workloads := map[string]*querytest.Workload{"edges": edges(), "gov": querytest.Gov(5, 1<<14, 160, 60)}
+	for a := range intersect.NumSearches {
+		for name, w := range workloads {
+			t.Run(fmt.Sprintf("%s/%s", a, name), func(t *testing.T) {
+				l := e.upload(t, a, contractionOf(a, w.NumDocs, false), w)
+				for _, threshold := range []int{1, 1 << 13} {
+					b, err := e.kernels.NewBatch(para.Options{Threshold: threshold, Search: a})
+					must(t, err)
+					checkBatches(t, e, b, &l, w)
+					must(t, b.Close())
+				}
+			})
+		}
+	}
+}
+
+// TestBatchesWithBitmaps does so with bitmaps for the longer lists, and default options.
+func TestBatchesWithBitmaps(t *testing.T) {
+	e := newEngine(t)
+	for _, w := range []*querytest.Workload{edges(), querytest.Gov(6, 1<<15, 160, 40)} {
+		l := e.upload(t, intersect.HashSegmentation, contractionOf(intersect.HashSegmentation, w.NumDocs, true), w)
+		b, err := e.kernels.NewBatch(para.Options{Search: intersect.HashSegmentation})
+		must(t, err)
+		checkBatches(t, e, b, &l, w)
+		must(t, b.Close())
+	}
+}
+
+// TestEmptyBatch runs batches without queries, without elements, and counts alone.
+func TestEmptyBatch(t *testing.T) {
+	e := newEngine(t)
+	w := edges()
+	l := e.upload(t, intersect.BinarySearch, intersect.Contraction{}, w)
+	b, err := e.kernels.NewBatch(para.Options{CountOnly: true})
+	must(t, err)
+	defer func() { must(t, b.Close()) }()
+	must(t, b.Run(e.stream))
+	if b.Len() != 0 || b.Total() != 0 {
+		t.Errorf("an empty batch has %d queries and %d DocIDs", b.Len(), b.Total())
+	}
+	b.Reset()
+	for _, q := range [][]int{{0}, {0, 3}, {3, 0}} {
+		must(t, l.add(b, q))
+	}
+	must(t, b.Run(e.stream))
+	for i := range b.Len() {
+		if b.Count(i) != 0 {
+			t.Errorf("query %d has %d DocIDs", i, b.Count(i))
+		}
+	}
+	b.Reset()
+	for _, q := range w.Queries {
+		must(t, l.add(b, q))
+	}
+	must(t, b.Run(e.stream))
+	for i, q := range w.Queries {
+		if want := len(w.Intersect(q)); b.Count(i) != want {
+			t.Errorf("query %v counts %d DocIDs, want %d", q, b.Count(i), want)
+		}
+	}
+}
+
+// TestTwoBatches overlaps two batches on two streams.
+func TestTwoBatches(t *testing.T) {
+	e := newEngine(t)
+	other, err := e.device.NewStream()
+	must(t, err)
+	defer func() { must(t, other.Close()) }()
+	w := querytest.Gov(8, 1<<14, 160, 24)
+	l := e.upload(t, intersect.HashSegmentation, contractionOf(intersect.HashSegmentation, w.NumDocs, false), w)
+	var batches [2]*para.Batch
+	for i, s := range []*cuda.Stream{e.stream, other} {
+		b, err := e.kernels.NewBatch(para.Options{Search: intersect.HashSegmentation})
+		must(t, err)
+		defer func() { must(t, b.Close()) }()
+		for _, q := range w.Queries[12*i : 12*i+12] {
+			must(t, l.add(b, q))
+		}
+		must(t, b.Start(s))
+		batches[i] = b
+	}
+	for i, b := range batches {
+		must(t, b.Wait())
+		for j, q := range w.Queries[12*i : 12*i+12] {
+			if !slices.Equal(b.DocIDs(j), w.Intersect(q)) {
+				t.Errorf("batch %d, query %d: the DocIDs are not those of a merge", i, j)
+			}
+		}
+	}
+}
+
+// TestBatchRefuses checks that wrong use is an error.
+func TestBatchRefuses(t *testing.T) {
+	e := newEngine(t)
+	w := edges()
+	l := e.upload(t, intersect.BinarySearch, intersect.Contraction{}, w)
+	for _, o := range []para.Options{{Threshold: -1}, {Threshold: para.MaxThreshold + 1}, {Search: intersect.NumSearches}} {
+		if _, err := e.kernels.NewBatch(o); err == nil {
+			t.Errorf("a batch with %+v", o)
+		}
+	}
+	b, err := e.kernels.NewBatch(para.Options{})
+	must(t, err)
+	defer func() { must(t, b.Close()) }()
+	if b.Add() == nil || b.AddCompressed(intersect.CompressedView{}) == nil {
+		t.Error("a query of no lists, or of compressed ones for a search of plain ones, is added")
+	}
+	if b.Wait() == nil {
+		t.Error("a batch that was not started is waited for")
+	}
+	hashed, err := e.kernels.NewBatch(para.Options{Search: intersect.HashSegmentation})
+	must(t, err)
+	defer func() { must(t, hashed.Close()) }()
+	if l.add(hashed, []int{3, 9}) == nil {
+		t.Error("lists without buckets are added for hash segmentation")
+	}
+	must(t, l.add(b, []int{3, 9}))
+	must(t, b.Run(e.stream))
+	if l.add(b, []int{3}) == nil || b.Start(e.stream) == nil {
+		t.Error("a batch is used on after it was started")
+	}
+}
+
+// TestAddAllocatesNothing checks the path of a query in a batch that has grown.
+func TestAddAllocatesNothing(t *testing.T) {
+	e := newEngine(t)
+	w := edges()
+	l := e.upload(t, intersect.BinarySearch, intersect.Contraction{}, w)
+	b, err := e.kernels.NewBatch(para.Options{})
+	must(t, err)
+	defer func() { must(t, b.Close()) }()
+	query := []intersect.View{l.plain[9], l.plain[8], l.plain[7]}
+	for range 100 {
+		must(t, b.Add(query...))
+	}
+	b.Reset()
+	if n := testing.AllocsPerRun(50, func() { must(t, b.Add(query...)) }); n != 0 {
+		t.Errorf("Add allocates %.1f times", n)
+	}
+}
