@@ -12,6 +12,7 @@ struct DecodeList {
     const uint32_t* selected;   // [numBlocks] numbers of the blocks to decode, or null: all
     uint32_t* out;              // [numBlocks][128], 16-byte aligned
     const uint32_t* side;       // what else the codec needs, or null
+    const uint32_t* count;      // {blocks to decode}, if the device knows that they are fewer than numBlocks; or null
     uint32_t numPostings;
     uint32_t numBlocks;     // blocks to decode
     uint32_t firstTile;     // tiles of the lists before this one
@@ -128,7 +129,14 @@ __device__ __forceinline__ bool decode_tile(const DecodeParams& p, DecodeTile& t
         t.list = p.lists[decode_find(p.lists, p.numLists, tile)];
     }
     t.slot = (tile - t.list.firstTile) * p.tileBlocks;
-    t.count = min(p.tileBlocks, t.list.numBlocks - t.slot);
+    uint32_t numBlocks = t.list.numBlocks;
+    if (t.list.count != nullptr) {
+        numBlocks = min(numBlocks, __ldg(t.list.count));
+        if (t.slot >= numBlocks) {
+            return false;
+        }
+    }
+    t.count = min(p.tileBlocks, numBlocks - t.slot);
     const uint32_t i = min(decode_lane() / 4, t.count - 1);
     t.number = t.list.selected == nullptr ? t.slot + i : __ldg(t.list.selected + t.slot + i);
     const uint32_t j = decode_lane() & 3;

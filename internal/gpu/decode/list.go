@@ -36,7 +36,7 @@ func (s *Source) NumBlocks() int { return (s.NumPostings + codec.BlockLen - 1) /
 // List is a list of a batch as kernels read it: mirror of DecodeList. NewList makes it,
 // Plan completes it.
 type List struct {
-	payload, directory, selected, out, side         cuda.Ptr[uint32]
+	payload, directory, selected, out, side, count  cuda.Ptr[uint32]
 	numPostings, numBlocks, firstTile, payloadWords uint32
 }
 
@@ -66,6 +66,14 @@ func NewList(s Source, selected, out cuda.Buffer[uint32]) (List, error) {
 	}, nil
 }
 
+// Counted returns the list with the number of blocks to decode in device memory, read
+// when the kernel runs: the first *count of those selected are decoded, where that is
+// fewer than NewList was given. count is one number.
+func (l List) Counted(count cuda.Buffer[uint32]) List {
+	l.count = count.Ptr()
+	return l
+}
+
 // Batch is the shape of a batch of lists.
 type Batch struct {
 	numLists, numTiles, tileBlocks uint32
@@ -78,7 +86,12 @@ func Plan(lists []List) Batch {
 	for i := range lists {
 		blocks += uint64(lists[i].numBlocks)
 	}
-	b := Batch{numLists: uint32(len(lists)), tileBlocks: tileBlocks(blocks)}
+	return plan(lists, tileBlocks(blocks))
+}
+
+// plan is Plan with tiles of so many blocks.
+func plan(lists []List, tileBlocks uint32) Batch {
+	b := Batch{numLists: uint32(len(lists)), tileBlocks: tileBlocks}
 	for i := range lists {
 		lists[i].firstTile = b.numTiles
 		b.numTiles += (lists[i].numBlocks + b.tileBlocks - 1) / b.tileBlocks
