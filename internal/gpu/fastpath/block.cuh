@@ -103,7 +103,13 @@ struct FastpathBlock {
     bool all; /* documents must hold all terms */
 };
 
-/* Copies the query and its terms to shared memory. Returns false if there is nothing to do for it. */
+/* Where the terms are in shared memory: behind the keys. */
+__device__ __forceinline__ FastpathTerm* fastpath_terms(const FastpathSearch& search) {
+    return reinterpret_cast<FastpathTerm*>(griffin_dynamic_shared<uint64_t>() + search.capacity);
+}
+
+/* Copies the query and its terms (null: they are there already) to shared memory. Returns false if there is nothing to
+ * do for it. */
 __device__ __forceinline__ bool fastpath_begin(FastpathBlock& b, FastpathShared& shared, const FastpathSearch& search,
                                                const FastpathQuery* query, const FastpathTerm* terms) {
     b.search = &search;
@@ -115,7 +121,7 @@ __device__ __forceinline__ bool fastpath_begin(FastpathBlock& b, FastpathShared&
     auto* memory = griffin_dynamic_shared<unsigned char>();
     b.keys = reinterpret_cast<uint64_t*>(memory);
     memory += search.capacity * 8;
-    b.terms = reinterpret_cast<FastpathTerm*>(memory);
+    b.terms = fastpath_terms(search);
     memory += search.maxTerms * sizeof(FastpathTerm);
     b.list = reinterpret_cast<uint2*>(memory);
     memory += search.listRoom * 8;
@@ -154,28 +160,33 @@ __device__ __forceinline__ bool fastpath_begin(FastpathBlock& b, FastpathShared&
     b.numDense = q.numDense;
     b.all = (q.flags & kFlagAll) != 0;
     b.state = search.splits > 1 ? search.states + q.result : nullptr;
-    const auto* from = reinterpret_cast<const uint4*>(terms + q.firstTerm);
-    auto* to = reinterpret_cast<uint4*>(b.terms);
-    for (uint32_t i = threadIdx.x; i < q.numTerms * (sizeof(FastpathTerm) / 16); i += blockDim.x) {
-        to[i] = from[i];
+    if (terms != nullptr) {
+        const auto* from = reinterpret_cast<const uint4*>(terms + q.firstTerm);
+        auto* to = reinterpret_cast<uint4*>(b.terms);
+        for (uint32_t i = threadIdx.x; i < q.numTerms * (sizeof(FastpathTerm) / 16); i += blockDim.x) {
+            to[i] = from[i];
+        }
     }
     block_topk_init(shared.top, b.keys, search.capacity, q.k, 0); /* a barrier */
     return shared.numHits < q.k || (q.flags & kFlagRetry) == 0;
 }
 
-/* The threshold, as far as this block knows. */
+/* The threshold, as far as this block knows; lanes may see different ones. */
 __device__ __forceinline__ uint32_t fastpath_theta(const FastpathBlock& b) {
     return ld_relaxed(&b.shared->theta);
 }
 
-/* Takes over the threshold of the query's other blocks. By a warp. */
-__device__ __forceinline__ void fastpath_hear(const FastpathBlock& b) {
+/* The threshold, the same for all lanes, as far as any block of the query knows. By a warp. */
+__device__ __forceinline__ uint32_t fastpath_hear(const FastpathBlock& b) {
+    uint32_t theta = fastpath_theta(b);
     if (b.state != nullptr && b.lane == 0) {
-        const uint32_t theta = ld_relaxed(&b.state->theta);
-        if (theta > ld_relaxed(&b.shared->theta)) {
-            atomicMax(&b.shared->theta, theta);
+        const uint32_t heard = ld_relaxed(&b.state->theta);
+        if (heard > theta) {
+            atomicMax(&b.shared->theta, heard);
+            theta = heard;
         }
     }
+    return __shfl_sync(kAll, theta, 0);
 }
 
 /* The bucket of a score or a bound of at least the query's threshold: greater for greater ones. */

@@ -17,9 +17,32 @@ GRIFFIN_KERNEL_BLOCKS(fastpath_ranges, FastpathSearch, 256, 4) {
     fastpath_by_ranges(p, fastpath_query(p), p.terms);
 }
 
+/* Copies the query of a launch for one to shared memory, as far as the block needs it there. Parameters are best
+ * read by addresses that the compiler sees: a pointer to them would cost a copy in each thread's memory. */
+__device__ __forceinline__ void fastpath_unpack(const FastpathOne& p, FastpathSearch* search, FastpathQuery* query) {
+    constexpr uint32_t forSearch = sizeof(FastpathSearch) / 4, forQuery = sizeof(FastpathQuery) / 4;
+    const auto* from = reinterpret_cast<const uint32_t*>(&p);
+    auto* terms = reinterpret_cast<uint32_t*>(fastpath_terms(p.search));
+    const uint32_t numWords = forSearch + forQuery + p.query.numTerms * (sizeof(FastpathTerm) / 4);
+    for (uint32_t i = threadIdx.x; i < numWords; i += blockDim.x) {
+        const uint32_t word = from[i];
+        if (i < forSearch) {
+            reinterpret_cast<uint32_t*>(search)[i] = word;
+        } else if (i < forSearch + forQuery) {
+            reinterpret_cast<uint32_t*>(query)[i - forSearch] = word;
+        } else {
+            terms[i - forSearch - forQuery] = word;
+        }
+    }
+    __syncthreads();
+}
+
 /* As fastpath_ranges, for one query that comes with the launch. */
 GRIFFIN_KERNEL_BLOCKS(fastpath_ranges_one, FastpathOne, 256, 4) {
-    fastpath_by_ranges(p.search, &p.query, p.terms);
+    __shared__ FastpathSearch search;
+    __shared__ FastpathQuery query;
+    fastpath_unpack(p, &search, &query);
+    fastpath_by_ranges(search, &query, nullptr);
 }
 
 /*
@@ -33,7 +56,10 @@ GRIFFIN_KERNEL_BLOCKS(fastpath_probe, FastpathSearch, 256, 4) {
 
 /* As fastpath_probe, for one query that comes with the launch. */
 GRIFFIN_KERNEL_BLOCKS(fastpath_probe_one, FastpathOne, 256, 4) {
-    fastpath_by_probes(p.search, &p.query, p.terms);
+    __shared__ FastpathSearch search;
+    __shared__ FastpathQuery query;
+    fastpath_unpack(p, &search, &query);
+    fastpath_by_probes(search, &query, nullptr);
 }
 
 /*

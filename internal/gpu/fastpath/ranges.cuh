@@ -282,8 +282,7 @@ __device__ __forceinline__ void fastpath_score_list(const FastpathBlock& b, uint
             }
             const uint2 entry = b.list[b.listOrder[at]];
             at += b.numWarps;
-            fastpath_hear(b);
-            if (entry.y >= fastpath_theta(b)) {
+            if (entry.y >= fastpath_hear(b)) {
                 key = fastpath_score(b, entry.x, numCandidates);
                 numRanges++;
             }
@@ -314,10 +313,10 @@ __device__ __forceinline__ void fastpath_window(const FastpathBlock& b, uint32_t
             }
             const uint32_t i = b.order[at];
             at += b.numWarps;
-            fastpath_hear(b);
+            const uint32_t theta = fastpath_hear(b);
             const uint32_t level = b.levels[i];
             const uint64_t above = q.threshold + (static_cast<uint64_t>(level) << q.bucketShift);
-            if (level < kNumBuckets - 1 && above <= fastpath_theta(b)) {
+            if (level < kNumBuckets - 1 && above <= theta) {
                 at = count; /* nor can those behind it */
                 break;
             }

@@ -1,0 +1,222 @@
+package fastpath
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	"github.com/griffin-search/griffin/internal/score"
+)
+
+// limits are enough for the batches of the tests.
+var limits = Limits{Queries: 64, Terms: 4096, Hits: 64 * MaxK, DocIDs: 1 << 18}
+
+// randomQueries returns queries of all kinds.
+func randomQueries(tb testing.TB, rng *rand.Rand, c *collection, n int) []testQuery {
+	tb.Helper()
+	queries := make([]testQuery, n)
+	for i := range queries {
+		mode := Mode(rng.IntN(3))
+		k := []int{1, 10, 10, 100, 1000}[rng.IntN(5)]
+		terms := 1 + rng.IntN(min(6, len(c.lists)))
+		if rng.IntN(8) == 0 {
+			terms = len(c.lists)
+		}
+		boosts := map[int]float64{}
+		avgLen := c.sat.AvgLen
+		if rng.IntN(3) == 0 {
+			avgLen *= 0.5 + rng.Float64()
+			for l := range c.lists {
+				boosts[l] = 0.1 + 3*rng.Float64()
+			}
+		}
+		q := c.query(mode, k, boosts, avgLen, pick(rng, terms, len(c.lists))...)
+		if mode != AndOr {
+			q.gpu.Want = Want(rng.IntN(2)) * WantCount
+		}
+		if mode == And && rng.IntN(2) == 0 {
+			q.gpu.Want |= WantDocIDs
+		}
+		if q.gpu.Want != 0 && rng.IntN(3) == 0 {
+			q.gpu.K = 0
+		}
+		if rng.IntN(4) == 0 {
+			some := make([]uint64, (c.numDocs+63)/64)
+			for d := range c.numDocs {
+				if rng.IntN(4) > 0 {
+					some[d/64] |= 1 << (d % 64)
+				}
+			}
+			q.filter(tb, c, some)
+		}
+		queries[i] = q
+	}
+	return queries
+}
+
+// runBatch answers queries in one batch and compares.
+func runBatch(tb testing.TB, name string, c *collection, b *Batch, queries []testQuery) {
+	tb.Helper()
+	b.Reset(c.segment)
+	for i := range queries {
+		if n, err := b.Add(&queries[i].gpu); err != nil || n != i {
+			tb.Fatalf("%s: query %d is %d: %v", name, i, n, err)
+		}
+	}
+	must(tb, b.Launch(c.stream))
+	must(tb, b.Wait())
+	for i := range queries {
+		q := &queries[i]
+		what := fmt.Sprintf("%s: query %d (mode %d, k %d, %d terms, want %d)", name, i, q.gpu.Mode, q.gpu.K, len(q.gpu.Terms), q.gpu.Want)
+		q.compare(tb, what, c, b.AppendHits(nil, i), b.Count(i), func() cuda.Buffer[uint32] { return b.DocIDs(i) })
+	}
+}
+
+// Batches and single queries give what the exhaustive traversals of the CPU give.
+func TestRandomCollections(t *testing.T) {
+	d := open(t)
+	for _, tt := range []struct {
+		numDocs, lists, queries int
+		linear                  bool
+		maxFreq                 uint32
+		deleted                 float64
+	}{
+		{1, 2, 4, false, 3, 0},
+		{33, 4, 8, false, 3, 0},
+		{4097, 10, 12, false, 600, 0},
+		{20011, 20, 16, false, 40, 0},
+		{12345, 10, 12, false, 5, 0.3},
+		{9000, 45, 8, true, 255, 0},
+		{9000, 40, 6, true, 5000, 0.1},
+		{5000, 10, 8, true, 1, 0}, // all scores of a list tie
+	} {
+		name := fmt.Sprintf("docs=%d/lists=%d/linear=%v/deleted=%v", tt.numDocs, tt.lists, tt.linear, tt.deleted)
+		t.Run(name, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(uint64(tt.numDocs), uint64(tt.lists)))
+			c := randomCollection(t, rng, tt.numDocs, tt.lists, tt.linear, tt.maxFreq)
+			if tt.deleted > 0 {
+				c.deleteSome(rng, tt.deleted)
+			}
+			c.toDevice(t, d)
+			b, err := c.kernels.NewBatch(limits)
+			must(t, err)
+			defer func() { must(t, b.Close()) }()
+			s, err := c.kernels.NewSingle(1 << 18)
+			must(t, err)
+			defer func() { must(t, s.Close()) }()
+			queries := randomQueries(t, rng, c, tt.queries)
+			runBatch(t, "batch", c, b, queries)
+			for i := range queries {
+				q := &queries[i]
+				must(t, s.Search(c.stream, c.segment, &q.gpu))
+				what := fmt.Sprintf("single %d (mode %d, k %d, %d terms, want %d)", i, q.gpu.Mode, q.gpu.K, len(q.gpu.Terms), q.gpu.Want)
+				q.compare(t, what, c, s.AppendHits(nil), s.Count(), s.DocIDs)
+			}
+			must(t, c.stream.Synchronize())
+		})
+	}
+}
+
+// A threshold from other segments leaves out only what scores less.
+func TestThreshold(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	c := randomCollection(t, rng, 5000, 6, false, 9)
+	c.toDevice(t, open(t))
+	b, err := c.kernels.NewBatch(limits)
+	must(t, err)
+	defer func() { must(t, b.Close()) }()
+	q := c.query(Or, 10, nil, c.sat.AvgLen, 1, 2, 3)
+	hits, _ := q.want(t)
+	for _, n := range []int{10, 5, 1} {
+		q.gpu.Threshold = hits[n-1].Score
+		b.Reset(c.segment)
+		_, err := b.Add(&q.gpu)
+		must(t, err)
+		must(t, b.Launch(c.stream))
+		must(t, b.Wait())
+		got := b.AppendHits(nil, 0)
+		for i, h := range hits {
+			if h.Score < q.gpu.Threshold {
+				break
+			}
+			if i >= len(got) || got[i] != h {
+				t.Fatalf("threshold %d: %v, want %v", q.gpu.Threshold, got, hits)
+			}
+		}
+	}
+}
+
+// What the kernels cannot answer is refused, and leaves the batch as it was.
+func TestAddRefuses(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 8))
+	c := randomCollection(t, rng, 300, 4, false, 9)
+	c.toDevice(t, open(t))
+	b, err := c.kernels.NewBatch(Limits{Queries: 2, Terms: 5, Hits: 20})
+	must(t, err)
+	defer func() { must(t, b.Close()) }()
+	b.Reset(c.segment)
+	for _, tt := range []struct {
+		name string
+		edit func(q *Query)
+		want error
+	}{
+		{"k", func(q *Query) { q.K = MaxK + 1 }, ErrUnsuited},
+		{"score", func(q *Query) {
+			t := c.sat.NewTerm(22, 4000, c.sat.AvgLen)
+			q.Terms[0].Score, q.Terms[0].Scale = t, score.NewScale(t, 0, 0)
+		}, ErrUnsuited},
+		{"hits", func(q *Query) { q.K = 21 }, ErrFull},
+		{"no terms", func(q *Query) { q.Terms = nil }, base.ErrBadInput},
+		{"mode", func(q *Query) { q.Mode = 9 }, base.ErrBadInput},
+		{"image", func(q *Query) { q.Terms[0].Image = Image{} }, base.ErrBadInput},
+		{"lengths", func(q *Query) { q.Terms[0].Lengths = cuda.Buffer[uint32]{} }, base.ErrBadInput},
+		{"linear", func(q *Query) { q.Terms[0].Score.Linear = true }, base.ErrBadInput},
+		{"DocIDs", func(q *Query) { q.Want = WantDocIDs }, ErrUnsuited},
+	} {
+		q := c.query(Or, 10, nil, c.sat.AvgLen, 0, 1)
+		tt.edit(&q.gpu)
+		if _, err := b.Add(&q.gpu); !errors.Is(err, tt.want) {
+			t.Errorf("%s: %v, want %v", tt.name, err, tt.want)
+		}
+	}
+	q := c.query(Or, 10, nil, c.sat.AvgLen, 0, 1)
+	for i := range 3 {
+		_, err := b.Add(&q.gpu)
+		if i < 2 && err != nil || i == 2 && !errors.Is(err, ErrFull) {
+			t.Errorf("query %d: %v", i, err)
+		}
+	}
+	runBatch(t, "after refusals", c, b, []testQuery{q, q})
+}
+
+// Once a batch has served one as large, nothing is allocated.
+func TestQueriesDoNotAllocate(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 9))
+	c := randomCollection(t, rng, 100, 4, false, 9)
+	c.toDevice(t, open(t))
+	b, err := c.kernels.NewBatch(Limits{Queries: 4, Terms: 32, Hits: 40})
+	must(t, err)
+	defer func() { must(t, b.Close()) }()
+	s, err := c.kernels.NewSingle(0)
+	must(t, err)
+	defer func() { must(t, s.Close()) }()
+	q := c.query(AndOr, 10, nil, c.sat.AvgLen, 0, 1, 2)
+	hits := make([]base.Hit, 0, 10)
+	if n := testing.AllocsPerRun(2, func() {
+		b.Reset(c.segment)
+		for range 2 {
+			_, err := b.Add(&q.gpu)
+			must(t, err)
+		}
+		must(t, b.Launch(c.stream))
+		must(t, b.Wait())
+		hits = b.AppendHits(hits[:0], 1)
+		must(t, s.Search(c.stream, c.segment, &q.gpu))
+		hits = s.AppendHits(hits[:0])
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
