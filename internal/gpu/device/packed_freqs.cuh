@@ -31,13 +31,24 @@ __device__ __forceinline__ uint32_t packed_value(const uint32_t* words, uint32_t
     return width < 32 ? value & ((1U << width) - 1) : value;
 }
 
-// packed_freq returns the frequency of posting i < numPostings.
-__device__ __forceinline__ uint32_t packed_freq(const PackedFreqs& list, uint32_t i) {
-    if (list.plain) return __ldg(list.plain + i);
-    uint32_t block = i / 128;
-    uint4 entry = __ldg(list.directory + block);
-    uint32_t docWidth = entry.w >> 16 & 0xFF, freqWidth = entry.w >> 24;
-    uint32_t size = min(list.numPostings - block * 128, 128U);
-    uint32_t byte = entry.z + (size * docWidth + 7) / 8;
-    return packed_value(list.payload, byte, i % 128, freqWidth) + 1;
+// packed_freqs sets freqs to the frequencies of n postings, each below numPostings, with
+// the loads of all in flight together.
+template <uint32_t n>
+__device__ __forceinline__ void packed_freqs(const PackedFreqs& list, const uint32_t (&postings)[n],
+                                             uint32_t (&freqs)[n]) {
+    if (list.plain) {
+#pragma unroll
+        for (uint32_t j = 0; j < n; j++) freqs[j] = __ldg(list.plain + postings[j]);
+        return;
+    }
+    uint4 entries[n];
+#pragma unroll
+    for (uint32_t j = 0; j < n; j++) entries[j] = __ldg(list.directory + postings[j] / 128);
+#pragma unroll
+    for (uint32_t j = 0; j < n; j++) {
+        uint32_t docWidth = entries[j].w >> 16 & 0xFF, freqWidth = entries[j].w >> 24;
+        uint32_t size = min(list.numPostings - postings[j] / 128 * 128, 128U);
+        uint32_t byte = entries[j].z + (size * docWidth + 7) / 8;
+        freqs[j] = packed_value(list.payload, byte, postings[j] % 128, freqWidth) + 1;
+    }
 }

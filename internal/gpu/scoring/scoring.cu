@@ -26,9 +26,48 @@ struct ScoredList {
     Bm25Term term;
 };
 
-__device__ __forceinline__ uint32_t contribution_of(const ScoredList& list, uint32_t posting, uint32_t docID) {
-    uint32_t length = list.term.linear ? 0 : __ldg(list.lengths + docID);
-    return bm25_contribution(list.term, packed_freq(list.freqs, posting), length);
+// A thread takes kAtOnce elements at a time, with the loads of all in flight together: element j is i + j * threads.
+// Behind the last it takes that again, which costs a load but no branch.
+constexpr uint32_t kAtOnce = 4;
+
+GRIFFIN_DEVICE uint32_t num_threads() {
+    return gridDim.x * blockDim.x;
+}
+
+GRIFFIN_DEVICE uint32_t element_at(uint64_t i, uint32_t j, uint32_t n) {
+    return min(i + static_cast<uint64_t>(j) * num_threads(), static_cast<uint64_t>(n - 1));
+}
+
+GRIFFIN_DEVICE bool has_element(uint64_t i, uint32_t j, uint32_t n) {
+    return i + static_cast<uint64_t>(j) * num_threads() < n;
+}
+
+GRIFFIN_DEVICE uint64_t first_element() {
+    return blockIdx.x * blockDim.x + threadIdx.x;
+}
+
+GRIFFIN_DEVICE uint64_t next_elements(uint64_t i) {
+    return i + static_cast<uint64_t>(kAtOnce) * num_threads();
+}
+
+// contributions_of sets contributions to those of postings of the list in documents.
+GRIFFIN_DEVICE void contributions_of(const ScoredList& list, const uint32_t (&postings)[kAtOnce],
+                                     const uint32_t (&docIDs)[kAtOnce], uint32_t (&contributions)[kAtOnce]) {
+    uint32_t freqs[kAtOnce], lengths[kAtOnce];
+#pragma unroll
+    for (uint32_t j = 0; j < kAtOnce; j++) lengths[j] = list.term.linear ? 0 : __ldg(list.lengths + docIDs[j]);
+    packed_freqs(list.freqs, postings, freqs);
+#pragma unroll
+    for (uint32_t j = 0; j < kAtOnce; j++) contributions[j] = bm25_contribution(list.term, freqs[j], lengths[j]);
+}
+
+// postings_of sets postings to those of candidates of the list.
+GRIFFIN_DEVICE void postings_of(const ScoredList& list, const uint32_t (&candidates)[kAtOnce],
+                                uint32_t (&postings)[kAtOnce]) {
+#pragma unroll
+    for (uint32_t j = 0; j < kAtOnce; j++) {
+        postings[j] = list.postings ? __ldg(list.postings + candidates[j]) : candidates[j];
+    }
 }
 
 // Condition: a kernel does nothing if *matches >= enough. matches may be null.
@@ -51,9 +90,19 @@ struct ScoringContributionsParams {
 // Grid: any; block: 256; thread i of the grid takes postings i, i + threads, ...
 // CPU reference: score.Term.Score.
 GRIFFIN_KERNEL(scoring_contributions, ScoringContributionsParams, 256) {
-    uint32_t n = p.list.freqs.numPostings, threads = gridDim.x * blockDim.x;
-    for (uint64_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += threads) {
-        p.contributions[i] = contribution_of(p.list, i, p.list.term.linear ? 0 : p.list.docIDs[i]);
+    uint32_t n = p.list.freqs.numPostings;
+    for (uint64_t i = first_element(); i < n; i = next_elements(i)) {
+        uint32_t postings[kAtOnce], docIDs[kAtOnce], contributions[kAtOnce];
+#pragma unroll
+        for (uint32_t j = 0; j < kAtOnce; j++) {
+            postings[j] = element_at(i, j, n);
+            docIDs[j] = p.list.term.linear ? 0 : __ldg(p.list.docIDs + postings[j]);
+        }
+        contributions_of(p.list, postings, docIDs, contributions);
+#pragma unroll
+        for (uint32_t j = 0; j < kAtOnce; j++) {
+            if (has_element(i, j, n)) p.contributions[postings[j]] = contributions[j];
+        }
     }
 }
 
@@ -69,16 +118,25 @@ struct ScoringCandidatesParams {
 };
 
 template <typename Sum>
-__device__ __forceinline__ void score_candidates(const ScoringCandidatesParams& p) {
+GRIFFIN_DEVICE void score_candidates(const ScoringCandidatesParams& p) {
     const Sum* before = static_cast<const Sum*>(p.before);
     Sum* sums = static_cast<Sum*>(p.sums);
     uint32_t n = p.numCandidates ? min(*p.numCandidates, p.maxCandidates) : p.maxCandidates;
-    uint32_t threads = gridDim.x * blockDim.x;
-    for (uint64_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += threads) {
-        uint32_t posting = p.list.postings ? p.list.postings[i] : i;
-        Sum sum = to_sum<Sum>(contribution_of(p.list, posting, p.docIDs[i]));
-        if (before) sum += before[p.from ? p.from[i] : i];
-        sums[i] = sum;
+    for (uint64_t i = first_element(); i < n; i = next_elements(i)) {
+        uint32_t candidates[kAtOnce], postings[kAtOnce], docIDs[kAtOnce], contributions[kAtOnce];
+        Sum sum[kAtOnce];
+#pragma unroll
+        for (uint32_t j = 0; j < kAtOnce; j++) {
+            candidates[j] = element_at(i, j, n);
+            docIDs[j] = __ldg(p.docIDs + candidates[j]);
+            sum[j] = before ? before[p.from ? __ldg(p.from + candidates[j]) : candidates[j]] : 0;
+        }
+        postings_of(p.list, candidates, postings);
+        contributions_of(p.list, postings, docIDs, contributions);
+#pragma unroll
+        for (uint32_t j = 0; j < kAtOnce; j++) {
+            if (has_element(i, j, n)) sums[candidates[j]] = sum[j] + to_sum<Sum>(contributions[j]);
+        }
     }
 }
 
@@ -105,19 +163,27 @@ struct ScoringQueryParams {
 };
 
 template <typename Sum>
-__device__ __forceinline__ void score_query(const ScoringQueryParams& p) {
+GRIFFIN_DEVICE void score_query(const ScoringQueryParams& p) {
     Sum* sums = static_cast<Sum*>(p.sums);
     uint32_t n = p.numCandidates ? min(*p.numCandidates, p.maxCandidates) : p.maxCandidates;
-    uint32_t threads = gridDim.x * blockDim.x;
-    for (uint64_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += threads) {
-        uint32_t docID = p.docIDs[i];
-        Sum sum = 0;
-        for (uint32_t l = 0; l < p.numLists; l++) {
-            const ScoredList& list = p.lists[l];
-            uint32_t posting = list.postings ? list.postings[i] : i;
-            sum += to_sum<Sum>(contribution_of(list, posting, docID));
+    for (uint64_t i = first_element(); i < n; i = next_elements(i)) {
+        uint32_t candidates[kAtOnce], postings[kAtOnce], docIDs[kAtOnce], contributions[kAtOnce];
+        Sum sum[kAtOnce] = {};
+#pragma unroll
+        for (uint32_t j = 0; j < kAtOnce; j++) {
+            candidates[j] = element_at(i, j, n);
+            docIDs[j] = __ldg(p.docIDs + candidates[j]);
         }
-        sums[i] = sum;
+        for (uint32_t l = 0; l < p.numLists; l++) {
+            postings_of(p.lists[l], candidates, postings);
+            contributions_of(p.lists[l], postings, docIDs, contributions);
+#pragma unroll
+            for (uint32_t j = 0; j < kAtOnce; j++) sum[j] += to_sum<Sum>(contributions[j]);
+        }
+#pragma unroll
+        for (uint32_t j = 0; j < kAtOnce; j++) {
+            if (has_element(i, j, n)) sums[candidates[j]] = sum[j];
+        }
     }
 }
 
@@ -155,14 +221,33 @@ struct ScoringAccumulateParams {
     void* sums;  // [numDocs], by DocID
 };
 
-template <typename Sum>
-__device__ __forceinline__ void accumulate_list(const ScoringAccumulateParams& p) {
-    if (is_done(p.unless)) return;
-    Sum* sums = static_cast<Sum*>(p.sums);
-    uint32_t n = p.list.freqs.numPostings, threads = gridDim.x * blockDim.x;
-    for (uint64_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += threads) {
-        uint32_t docID = p.list.docIDs[i];
-        sums[docID] += to_sum<Sum>(contribution_of(p.list, i, docID));
+// accumulate adds the contributions of a list to sums; kAtomic says that other threads may
+// be adding to the same ones.
+template <bool kAtomic, typename Sum>
+GRIFFIN_DEVICE void accumulate(const ScoredList& list, Sum* sums) {
+    uint32_t n = list.freqs.numPostings;
+    for (uint64_t i = first_element(); i < n; i = next_elements(i)) {
+        uint32_t postings[kAtOnce], docIDs[kAtOnce], contributions[kAtOnce];
+        Sum before[kAtOnce];
+#pragma unroll
+        for (uint32_t j = 0; j < kAtOnce; j++) {
+            postings[j] = element_at(i, j, n);
+            docIDs[j] = __ldg(list.docIDs + postings[j]);
+        }
+#pragma unroll
+        for (uint32_t j = 0; j < kAtOnce; j++) {
+            if constexpr (!kAtomic) before[j] = has_element(i, j, n) ? sums[docIDs[j]] : 0;
+        }
+        contributions_of(list, postings, docIDs, contributions);
+#pragma unroll
+        for (uint32_t j = 0; j < kAtOnce; j++) {
+            if (!has_element(i, j, n)) continue;
+            if constexpr (kAtomic) {
+                atomicAdd(&sums[docIDs[j]], to_sum<Sum>(contributions[j]));
+            } else {
+                sums[docIDs[j]] = before[j] + to_sum<Sum>(contributions[j]);
+            }
+        }
     }
 }
 
@@ -173,11 +258,11 @@ __device__ __forceinline__ void accumulate_list(const ScoringAccumulateParams& p
 // Grid: any; block: 256; thread i of the grid takes postings i, i + threads, ...
 // CPU reference: traverse's exhaustive-taat.
 GRIFFIN_KERNEL(scoring_accumulate_narrow, ScoringAccumulateParams, 256) {
-    accumulate_list<uint32_t>(p);
+    if (!is_done(p.unless)) accumulate<false>(p.list, static_cast<uint32_t*>(p.sums));
 }
 
 GRIFFIN_KERNEL(scoring_accumulate_wide, ScoringAccumulateParams, 256) {
-    accumulate_list<uint64_t>(p);
+    if (!is_done(p.unless)) accumulate<false>(p.list, static_cast<uint64_t*>(p.sums));
 }
 
 struct ScoringAccumulateAllParams {
@@ -186,25 +271,13 @@ struct ScoringAccumulateAllParams {
     void* sums;               // [numDocs], by DocID
 };
 
-template <typename Sum>
-__device__ __forceinline__ void accumulate_all(const ScoringAccumulateAllParams& p) {
-    if (is_done(p.unless)) return;
-    Sum* sums = static_cast<Sum*>(p.sums);
-    const ScoredList list = p.lists[blockIdx.y];
-    uint32_t n = list.freqs.numPostings, threads = gridDim.x * blockDim.x;
-    for (uint64_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += threads) {
-        uint32_t docID = list.docIDs[i];
-        atomicAdd(&sums[docID], to_sum<Sum>(contribution_of(list, i, docID)));
-    }
-}
-
 // scoring_accumulate_all_narrow, _wide: the same for all lists of a query in one launch,
 // with atomic additions, whose order does not matter to integers.
 // Grid: x any, y the lists; block: 256; thread i of a row takes postings i, i + threads, ...
 GRIFFIN_KERNEL(scoring_accumulate_all_narrow, ScoringAccumulateAllParams, 256) {
-    accumulate_all<uint32_t>(p);
+    if (!is_done(p.unless)) accumulate<true>(p.lists[blockIdx.y], static_cast<uint32_t*>(p.sums));
 }
 
 GRIFFIN_KERNEL(scoring_accumulate_all_wide, ScoringAccumulateAllParams, 256) {
-    accumulate_all<uint64_t>(p);
+    if (!is_done(p.unless)) accumulate<true>(p.lists[blockIdx.y], static_cast<uint64_t*>(p.sums));
 }

@@ -56,7 +56,7 @@ GRIFFIN_KERNEL(selection_heap_extract, SelectionHeapExtractParams, 512) {
     if (is_skipped(p.source)) return;
     __shared__ uint32_t found;
     uint32_t numScores = num_scores(p.source), numTaken = 0;
-    uint64_t taken = ~static_cast<uint64_t>(0);
+    uint64_t taken = 0;
     for (; numTaken < p.k; numTaken++) {
         uint64_t members[kMaxLevels], places[kMaxLevels];
         // Down: the group of each level that the greatest key is in.
@@ -75,7 +75,7 @@ GRIFFIN_KERNEL(selection_heap_extract, SelectionHeapExtractParams, 512) {
         // The leaves: what is left of the group.
         uint64_t i = group * kGroupLen + threadIdx.x;
         uint64_t key = i < numScores ? source_key<uint64_t>(p.source, i) : 0;
-        if (p.numLevels == 0) best = block_max_key(key < taken ? key : 0);
+        if (p.numLevels == 0) best = block_max_key(numTaken == 0 || key < taken ? key : 0);
         if (best == 0) break;  // in all threads
         taken = best;
         if (threadIdx.x == 0) p.out[numTaken] = best;

@@ -1,0 +1,105 @@
+package scoring_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	"github.com/griffin-search/griffin/internal/gpu/gputest"
+	"github.com/griffin-search/griffin/internal/gpu/scoring"
+	"github.com/griffin-search/griffin/internal/score"
+)
+
+// benchShape is the size of the benchmarks: a list of postings among documents, and
+// how often each call is timed.
+type benchShape struct{ postings, docs, rounds int }
+
+func shapeOfBench() benchShape {
+	if gputest.OnGPU() {
+		return benchShape{10e6, 25.2e6, 20}
+	}
+	return benchShape{1000, 4000, 1}
+}
+
+// benchList returns a list of the shape, and the lengths of its documents.
+func benchList(s benchShape) (list postings, lengths []uint32) {
+	rng := rand.New(rand.NewPCG(11, 12))
+	list.term = score.DefaultBM25.NewTerm(5, 1, 100)
+	for d := range s.docs {
+		if len(list.docIDs) < s.postings && rng.IntN(s.docs-d) < s.postings-len(list.docIDs) {
+			list.docIDs = append(list.docIDs, uint32(d))
+			list.freqs = append(list.freqs, randomFreq(rng, 5))
+		}
+	}
+	lengths = make([]uint32, s.docs)
+	for i := range lengths {
+		lengths[i] = rng.Uint32N(1000)
+	}
+	return list, lengths
+}
+
+// BenchmarkScoring times the kernels over a list of 10 M postings of 25.2 M documents.
+// share-% is of the bandwidth of a copy, for the bytes that a posting or candidate needs:
+// 4 each for what is not packed, 5/8 for a packed frequency, and what is written.
+func BenchmarkScoring(tb *testing.B) {
+	shape := shapeOfBench()
+	host, hostLengths := benchList(shape)
+	for _, packed := range []bool{false, true} {
+		freqBytes := 4.0
+		if packed {
+			freqBytes = 5.0 / 8
+		}
+		b := newBench(tb)
+		lengths := upload(b, hostLengths)
+		source := host.source(b, packed, lengths)
+		list := b.list(source)
+		n := list.NumPostings()
+		out, sums := alloc[uint32](b, n), alloc[uint32](b, shape.docs)
+		b.must(scoring.Clear(b.kernels, b.stream, sums, scoring.Unless{}))
+		// Candidates: each tenth document of the list, in its posting of it.
+		var docIDs, places []uint32
+		for i := 0; i < n; i += 10 {
+			docIDs, places = append(docIDs, host.docIDs[i]), append(places, uint32(i))
+		}
+		source.Postings = upload(b, places)
+		candidateList := b.list(source)
+		candidates := scoring.Candidates{DocIDs: upload(b, docIDs)}
+		lists := upload(b, []scoring.List{list})
+		for _, bench := range []struct {
+			name  string
+			bytes float64
+			n     int
+			put   func() error
+		}{
+			{"contributions", 4 + 4 + freqBytes + 4, n, func() error { return b.kernels.Contributions(b.stream, &list, out) }},
+			{"accumulate", 4 + 4 + freqBytes + 8, n, func() error {
+				return scoring.Accumulate(b.kernels, b.stream, &list, sums, scoring.Unless{})
+			}},
+			{"accumulate-all", 4 + 4 + freqBytes + 8, n, func() error {
+				return scoring.AccumulateAll(b.kernels, b.stream, lists, n, sums, scoring.Unless{})
+			}},
+			{"candidates", 4 + 4 + 4 + freqBytes + 4, len(docIDs), func() error {
+				return scoring.AddTerm(b.kernels, b.stream, &candidateList, candidates, cuda.Buffer[uint32]{}, cuda.Buffer[uint32]{}, out)
+			}},
+		} {
+			tb.Run(fmt.Sprintf("%s/packed=%t", bench.name, packed), func(tb *testing.B) {
+				b.must(bench.put())
+				b.must(b.stream.Synchronize())
+				var took time.Duration
+				for tb.Loop() {
+					took += gputest.Elapsed(tb, b.stream, func() {
+						for range shape.rounds {
+							b.must(bench.put())
+						}
+					})
+				}
+				seconds := took.Seconds() / float64(tb.N*shape.rounds)
+				tb.ReportMetric(seconds*1e6, "us/run")
+				tb.ReportMetric(float64(bench.n)/seconds/1e9, "Gpostings/s")
+				tb.ReportMetric(100*bench.bytes*float64(bench.n)/seconds/1e9/gputest.CopyBandwidth(tb, b.device), "share-%")
+			})
+		}
+	}
+}

@@ -1,0 +1,270 @@
+package scoring_test
+
+import (
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/griffin-search/griffin/codec"
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	"github.com/griffin-search/griffin/internal/gpu/gputest"
+	"github.com/griffin-search/griffin/internal/gpu/scoring"
+	"github.com/griffin-search/griffin/internal/score"
+)
+
+// bench is a device with all that scoring needs.
+type bench struct {
+	testing.TB
+	device  *cuda.Device
+	stream  *cuda.Stream
+	kernels *scoring.Kernels
+}
+
+func newBench(t testing.TB) *bench {
+	t.Helper()
+	d := gputest.Open(t)
+	s, err := d.NewStream()
+	if err != nil {
+		t.Fatal(err)
+	}
+	kernels, err := scoring.New(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{TB: t, device: d, stream: s, kernels: kernels}
+	t.Cleanup(func() { b.must(kernels.Close()) })
+	t.Cleanup(func() { b.must(s.Close()) })
+	return b
+}
+
+func (b *bench) must(err error) {
+	b.Helper()
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+// alloc allocates n T's for the test.
+func alloc[T any](b *bench, n int) cuda.Buffer[T] {
+	b.Helper()
+	buffer, err := cuda.Alloc[T](b.device, n)
+	b.must(err)
+	b.Cleanup(func() { b.must(buffer.Free()) })
+	return buffer
+}
+
+// upload copies data to the device for the test.
+func upload[T any](b *bench, data []T) cuda.Buffer[T] {
+	b.Helper()
+	buffer := alloc[T](b, len(data))
+	b.must(cuda.CopyToDevice(b.stream, buffer, data))
+	return buffer
+}
+
+// download waits for the stream and returns what a buffer holds.
+func download[T any](b *bench, buffer cuda.Buffer[T]) []T {
+	b.Helper()
+	data := make([]T, buffer.Len())
+	b.must(cuda.CopyToHost(b.stream, data, buffer))
+	b.must(b.stream.Synchronize())
+	return data
+}
+
+// postings is a list on the host.
+type postings struct {
+	term          score.Term
+	docIDs, freqs []uint32
+}
+
+// randomTerm returns a scorer whose contributions stay below 2^32, with frequencies
+// below 2^14 if it is linear.
+func randomTerm(rng *rand.Rand) score.Term {
+	if rng.IntN(3) == 0 {
+		return score.NewLinearTerm(rng.Float64()*3, []float64{1, 100, 7.5}[rng.IntN(3)])
+	}
+	p := score.BM25{K1: rng.Float32() * 3, B: rng.Float32()}
+	switch rng.IntN(6) {
+	case 0:
+		p.K1 = 0
+	case 1:
+		p.B = 0
+	case 2:
+		p.B = 1
+	}
+	return p.NewTerm(rng.Float64()*22.2, math.Exp(rng.Float64()*6), math.Exp(rng.Float64()*8))
+}
+
+// randomFreq returns a frequency of up to bits bits.
+func randomFreq(rng *rand.Rand, bits int) uint32 {
+	return max(1, rng.Uint32()>>(32-bits)>>rng.IntN(bits))
+}
+
+// randomList returns a list of about n of numDocs documents.
+func randomList(rng *rand.Rand, n, numDocs int) postings {
+	l := postings{term: randomTerm(rng)}
+	bits := 1 + rng.IntN(14)
+	for d := range numDocs {
+		if rng.IntN(numDocs) < n {
+			l.docIDs = append(l.docIDs, uint32(d))
+			l.freqs = append(l.freqs, randomFreq(rng, bits))
+		}
+	}
+	if len(l.docIDs) == 0 {
+		l.docIDs, l.freqs = []uint32{uint32(rng.IntN(numDocs))}, []uint32{1}
+	}
+	return l
+}
+
+// pack encodes a list as the index does: blocks, and a directory of 4 words each.
+func (l *postings) pack() (payload, directory []uint32) {
+	var bytes []byte
+	last := codec.NoBase
+	for from := 0; from < len(l.docIDs); from += codec.BlockLen {
+		to := min(from+codec.BlockLen, len(l.docIDs))
+		offset := len(bytes)
+		var docWidth, freqWidth uint8
+		bytes, docWidth = codec.SIMDBP{}.AppendDocIDs(bytes, last, l.docIDs[from:to])
+		bytes, freqWidth = codec.SIMDBP{}.AppendFreqs(bytes, l.freqs[from:to])
+		last = l.docIDs[to-1]
+		directory = append(directory, l.docIDs[from], last, uint32(offset), 0xABCD|uint32(docWidth)<<16|uint32(freqWidth)<<24)
+	}
+	for len(bytes)%4 != 0 {
+		bytes = append(bytes, 0xFF)
+	}
+	for i := 0; i < len(bytes); i += 4 {
+		payload = append(payload, binary.LittleEndian.Uint32(bytes[i:]))
+	}
+	if len(payload) == 0 { // all widths are 0
+		payload = []uint32{0xFFFFFFFF}
+	}
+	return payload, directory
+}
+
+// source copies a list to the device, its frequencies packed or not.
+func (l *postings) source(b *bench, packed bool, lengths cuda.Buffer[uint32]) scoring.Source {
+	b.Helper()
+	s := scoring.Source{Term: l.term, DocIDs: upload(b, l.docIDs), Lengths: lengths}
+	var err error
+	if packed {
+		payload, directory := l.pack()
+		s.Freqs, err = scoring.PackedFreqs(upload(b, payload), upload(b, directory), len(l.docIDs))
+	} else {
+		s.Freqs, err = scoring.PlainFreqs(upload(b, l.freqs))
+	}
+	b.must(err)
+	return s
+}
+
+func (b *bench) list(s scoring.Source) scoring.List {
+	b.Helper()
+	l, err := scoring.NewList(s)
+	b.must(err)
+	return l
+}
+
+func randomLengths(rng *rand.Rand, n int) []uint32 {
+	lengths := make([]uint32, n)
+	for i := range lengths {
+		lengths[i] = rng.Uint32() >> (8 + rng.IntN(24))
+	}
+	return lengths
+}
+
+// The device computes the bits of score.Term.Score, for postings and parameters of any
+// magnitude.
+func TestContributions(t *testing.T) {
+	b := newBench(t)
+	rng := rand.New(rand.NewPCG(1, 2))
+	const n = 4096
+	terms := []score.Term{
+		score.DefaultBM25.NewTerm(score.IDF(1000, 10), 1, 100),
+		{Weight: 22.2 * 1000 * 65536}, // the greatest there is: C0, C1 0
+		{Weight: 0.25, C0: 1e-30, C1: 1e-38},
+		{Weight: 65535.5, C0: 0x1p-126, C1: 0x1p-149}, // not normal numbers
+		score.NewLinearTerm(1, 1),
+	}
+	for range 12 {
+		terms = append(terms, randomTerm(rng))
+	}
+	for _, term := range terms {
+		l := postings{term: term, docIDs: make([]uint32, n), freqs: make([]uint32, n)}
+		lengths := make([]uint32, n)
+		for i := range n {
+			l.docIDs[i] = uint32(i)
+			l.freqs[i] = randomFreq(rng, 32)
+			lengths[i] = rng.Uint32() >> rng.IntN(32)
+		}
+		copy(l.freqs, []uint32{3, 1, 2, 1<<24 + 1})
+		copy(lengths, []uint32{120, 0, math.MaxUint32, 1<<24 + 1})
+		if term.Linear { // so that no contribution passes 2^32
+			for i, f := range l.freqs {
+				l.freqs[i] = min(f, uint32(1<<31/term.Weight)+1)
+			}
+		}
+		list := b.list(l.source(b, false, upload(b, lengths)))
+		out := alloc[uint32](b, n)
+		b.must(b.kernels.Contributions(b.stream, &list, out))
+		for i, got := range download(b, out) {
+			if want := term.Score(l.freqs[i], lengths[i]); base.Score(got) != want {
+				t.Fatalf("%+v: freq %d, length %d: %d, want %d", term, l.freqs[i], lengths[i], got, want)
+			}
+		}
+	}
+}
+
+// Each width of packed frequencies, in full blocks and in short ones.
+func TestPackedFreqs(t *testing.T) {
+	b := newBench(t)
+	rng := rand.New(rand.NewPCG(3, 4))
+	unit := score.Term{Weight: 1, Linear: true}
+	for bits := 1; bits <= 24; bits++ { // frequencies up to 2^24 are their own contributions
+		n := 1 + rng.IntN(5*codec.BlockLen)
+		l := postings{term: unit, docIDs: make([]uint32, n), freqs: make([]uint32, n)}
+		for i := range n {
+			l.docIDs[i] = uint32(i)*uint32(bits) + rng.Uint32N(uint32(bits))
+			l.freqs[i] = 1 + rng.Uint32()>>(32-bits)/2
+		}
+		list := b.list(l.source(b, true, cuda.Buffer[uint32]{}))
+		out := alloc[uint32](b, n)
+		b.must(b.kernels.Contributions(b.stream, &list, out))
+		if got := download(b, out); !slices.Equal(got, l.freqs) {
+			t.Fatalf("%d bits, %d postings:\n got %v\nwant %v", bits, n, got, l.freqs)
+		}
+	}
+}
+
+func TestShapesAreChecked(t *testing.T) {
+	b := newBench(t)
+	words := alloc[uint32](b, 8)
+	if _, err := scoring.PackedFreqs(words, words, 128*2+1); err == nil {
+		t.Error("a short directory: no error")
+	}
+	if _, err := scoring.PlainFreqs(cuda.Buffer[uint32]{}); err == nil {
+		t.Error("no frequencies: no error")
+	}
+	freqs, err := scoring.PlainFreqs(words)
+	b.must(err)
+	if _, err := scoring.NewList(scoring.Source{Freqs: freqs}); err == nil {
+		t.Error("no lengths: no error")
+	}
+	if _, err := scoring.NewList(scoring.Source{Freqs: freqs, Lengths: words, DocIDs: words.Slice(0, 7)}); err == nil {
+		t.Error("few DocIDs: no error")
+	}
+	l := b.list(scoring.Source{Freqs: freqs, Lengths: words})
+	if err := b.kernels.Contributions(b.stream, &l, words); err == nil {
+		t.Error("no DocIDs: no error")
+	}
+	if err := scoring.Accumulate(b.kernels, b.stream, &l, words, scoring.Unless{}); err == nil {
+		t.Error("accumulating without DocIDs: no error")
+	}
+	if err := scoring.Clear(b.kernels, b.stream, words.Slice(0, 5), scoring.Unless{}); err == nil {
+		t.Error("accumulators of 20 bytes: no error")
+	}
+	c := scoring.Candidates{DocIDs: words}
+	if err := scoring.AddTerm(b.kernels, b.stream, &l, c, words, words, words); err == nil {
+		t.Error("sums in place from other places: no error")
+	}
+}

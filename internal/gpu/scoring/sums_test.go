@@ -1,0 +1,247 @@
+package scoring_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	"github.com/griffin-search/griffin/internal/gpu/scoring"
+	"github.com/griffin-search/griffin/internal/score"
+)
+
+// query is a few lists over documents.
+type query struct {
+	lengths []uint32
+	lists   []postings
+}
+
+func randomQuery(rng *rand.Rand, numDocs int) query {
+	q := query{lengths: randomLengths(rng, numDocs)}
+	for range 1 + rng.IntN(4) {
+		q.lists = append(q.lists, randomList(rng, 1+rng.IntN(numDocs), numDocs))
+	}
+	return q
+}
+
+// wide returns the sums of all documents, as wide ones.
+func (q *query) wide() []uint64 {
+	sums := make([]uint64, len(q.lengths))
+	for i := range q.lists {
+		l := &q.lists[i]
+		for j, d := range l.docIDs {
+			sums[d] += scoring.WideSum(l.term.Score(l.freqs[j], q.lengths[d]), 1)
+		}
+	}
+	return sums
+}
+
+// narrow returns the sums modulo 2^32, which is what narrow accumulators hold.
+func narrow(wide []uint64) []uint32 {
+	sums := make([]uint32, len(wide))
+	for i, w := range wide {
+		s, _ := scoring.SplitWide(w)
+		sums[i] = uint32(s)
+	}
+	return sums
+}
+
+// intersection returns the documents that are in all lists, and the numbers of their
+// postings in each list.
+func (q *query) intersection() (docIDs []uint32, of [][]uint32) {
+	docIDs = q.lists[0].docIDs
+	of = [][]uint32{make([]uint32, len(docIDs))}
+	for i := range docIDs {
+		of[0][i] = uint32(i)
+	}
+	for _, l := range q.lists[1:] {
+		var keep []uint32
+		next := make([][]uint32, len(of)+1)
+		for i, d := range docIDs {
+			if at, found := slices.BinarySearch(l.docIDs, d); found {
+				keep = append(keep, d)
+				for j := range of {
+					next[j] = append(next[j], of[j][i])
+				}
+				next[len(of)] = append(next[len(of)], uint32(at))
+			}
+		}
+		docIDs, of = keep, next
+	}
+	return docIDs, of
+}
+
+// Accumulators, list after list and all at once, hold what the postings add up to.
+func TestAccumulate(t *testing.T) {
+	testAccumulate(t, narrow)
+	testAccumulate(t, func(wide []uint64) []uint64 { return wide })
+}
+
+func testAccumulate[S scoring.Sum](t *testing.T, sums func(wide []uint64) []S) {
+	b := newBench(t)
+	rng := rand.New(rand.NewPCG(5, 6))
+	for round := range 10 {
+		numDocs := 4 * (1 + rng.IntN(1000))
+		q := randomQuery(rng, numDocs)
+		lengths := upload(b, q.lengths)
+		accumulators, all := alloc[S](b, numDocs), alloc[S](b, numDocs)
+		never := scoring.Unless{Matches: upload(b, []uint32{9}), Enough: 10}
+		b.must(scoring.Clear(b.kernels, b.stream, accumulators, never))
+		b.must(scoring.Clear(b.kernels, b.stream, all, scoring.Unless{}))
+		var lists []scoring.List
+		longest := 0
+		for i := range q.lists {
+			l := b.list(q.lists[i].source(b, rng.IntN(2) == 0, lengths))
+			b.must(scoring.Accumulate(b.kernels, b.stream, &l, accumulators, never))
+			lists, longest = append(lists, l), max(longest, l.NumPostings())
+		}
+		b.must(scoring.AccumulateAll(b.kernels, b.stream, upload(b, lists), longest, all, scoring.Unless{}))
+		want := sums(q.wide())
+		if got := download(b, accumulators); !slices.Equal(got, want) {
+			t.Fatalf("round %d, lists one by one: %s", round, difference(got, want))
+		}
+		if got := download(b, all); !slices.Equal(got, want) {
+			t.Fatalf("round %d, all lists: %s", round, difference(got, want))
+		}
+		// With matches enough nothing changes.
+		enough := scoring.Unless{Matches: upload(b, []uint32{10}), Enough: 10}
+		b.must(scoring.Clear(b.kernels, b.stream, all, enough))
+		b.must(scoring.Accumulate(b.kernels, b.stream, &lists[0], all, enough))
+		b.must(scoring.AccumulateAll(b.kernels, b.stream, upload(b, lists), longest, all, enough))
+		if got := download(b, all); !slices.Equal(got, want) {
+			t.Fatalf("round %d, matches enough: %s", round, difference(got, want))
+		}
+	}
+}
+
+// difference says where two slices of the same length differ first.
+func difference[T comparable](got, want []T) string {
+	for i := range want {
+		if got[i] != want[i] {
+			return fmt.Sprintf("%d: %v, want %v", i, got[i], want[i])
+		}
+	}
+	return "none"
+}
+
+// Candidates are scored term by term, along with intersections, and all at once.
+func TestCandidates(t *testing.T) {
+	testCandidates(t, narrow)
+	testCandidates(t, func(wide []uint64) []uint64 { return wide })
+}
+
+func testCandidates[S scoring.Sum](t *testing.T, sums func(wide []uint64) []S) {
+	b := newBench(t)
+	rng := rand.New(rand.NewPCG(7, 8))
+	for round := range 12 {
+		q := randomQuery(rng, 1+rng.IntN(3000))
+		docIDs, of := q.intersection()
+		byDoc := sums(q.wide())
+		want := make([]S, len(docIDs))
+		for i, d := range docIDs {
+			want[i] = byDoc[d]
+		}
+		lengths := upload(b, q.lengths)
+		candidates := scoring.Candidates{DocIDs: upload(b, docIDs)}
+		scores := alloc[S](b, len(docIDs))
+		var lists []scoring.List
+		for i := range q.lists {
+			s := q.lists[i].source(b, rng.IntN(2) == 0, lengths)
+			s.Postings = upload(b, of[i])
+			lists = append(lists, b.list(s))
+		}
+		b.must(scoring.Score(b.kernels, b.stream, upload(b, lists), candidates, scores))
+		if got := download(b, scores); !slices.Equal(got, want) {
+			t.Fatalf("round %d, all terms: %s", round, difference(got, want))
+		}
+		if got := termByTerm[S](b, &q, lengths, rng.IntN(2) == 0); !slices.Equal(got, want) {
+			t.Fatalf("round %d, term by term: %s", round, difference(got, want))
+		}
+	}
+}
+
+// termByTerm scores the candidates of a query as ding09 does: those of the first list,
+// then what the intersection with each next one has left of them. Their number is known
+// to the device alone if counted is set.
+func termByTerm[S scoring.Sum](b *bench, q *query, lengths cuda.Buffer[uint32], counted bool) []S {
+	b.Helper()
+	docIDs := q.lists[0].docIDs
+	var before cuda.Buffer[S]
+	for i := range q.lists {
+		s := q.lists[i].source(b, i%2 == 0, lengths)
+		var from cuda.Buffer[uint32]
+		if i > 0 {
+			var keep, places, postings []uint32
+			for j, d := range docIDs {
+				if at, found := slices.BinarySearch(q.lists[i].docIDs, d); found {
+					keep, places, postings = append(keep, d), append(places, uint32(j)), append(postings, uint32(at))
+				}
+			}
+			docIDs = keep
+			if len(docIDs) == 0 {
+				return []S{}
+			}
+			s.Postings, from = upload(b, postings), upload(b, places)
+		}
+		l := b.list(s)
+		c := scoring.Candidates{DocIDs: upload(b, docIDs)}
+		if counted {
+			c.DocIDs = upload(b, append(slices.Clone(docIDs), 0, 0, 0))
+			c.Count = upload(b, []uint32{uint32(len(docIDs))})
+			if i > 0 { // as long as the candidates may be
+				s.Postings, from = upload(b, append(download(b, s.Postings), 0, 0, 0)), upload(b, append(download(b, from), 0, 0, 0))
+				l = b.list(s)
+			}
+		}
+		sums := alloc[S](b, c.DocIDs.Len())
+		b.must(scoring.AddTerm(b.kernels, b.stream, &l, c, from, before, sums))
+		before = sums
+	}
+	return download(b, before.Slice(0, len(docIDs)))
+}
+
+func TestSumsOf(t *testing.T) {
+	bm25 := score.DefaultBM25.NewTerm(5, 1, 100)
+	tiny := score.DefaultBM25.NewTerm(0.00002, 1, 100)
+	for _, tt := range []struct {
+		name  string
+		terms []scoring.Bounded
+		want  scoring.Width
+	}{
+		{"none", nil, scoring.Narrow},
+		{"few", []scoring.Bounded{{bm25, 5 << 16}, {bm25, 5 << 16}}, scoring.Narrow},
+		{"up to 2^32-1", []scoring.Bounded{{bm25, 1 << 31}, {bm25, 1<<31 - 1}}, scoring.Narrow},
+		{"2^32", []scoring.Bounded{{bm25, 1 << 31}, {bm25, 1 << 31}}, scoring.Wide},
+		{"far above", []scoring.Bounded{{bm25, 1 << 63}, {bm25, 1 << 63}}, scoring.Wide},
+		{"contributions of 0", []scoring.Bounded{{bm25, 5 << 16}, {tiny, 2}}, scoring.Wide},
+	} {
+		if got := scoring.SumsOf(tt.terms, 1000); got != tt.want {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+// Where SumsOf says narrow, no contribution is 0 and no sum of the greatest overflows.
+func TestSumsOfIsRight(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	numNarrow := 0
+	for range 20000 {
+		term := randomTerm(rng)
+		term.Weight *= float32(rng.ExpFloat64()) * 0x1p-12
+		maxLength := rng.Uint32() >> rng.IntN(32)
+		if scoring.SumsOf([]scoring.Bounded{{Term: term, MaxScore: base.Score(term.Weight) + 1}}, maxLength) == scoring.Wide {
+			continue
+		}
+		numNarrow++
+		for range 20 {
+			if freq, length := randomFreq(rng, 16), rng.Uint32N(maxLength/2+1)*2; term.Score(freq, min(length, maxLength)) == 0 {
+				t.Fatalf("%+v: freq %d, length %d of at most %d: 0", term, freq, length, maxLength)
+			}
+		}
+	}
+	if numNarrow < 1000 {
+		t.Errorf("narrow for %d of 20000", numNarrow)
+	}
+}

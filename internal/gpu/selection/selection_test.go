@@ -1,0 +1,209 @@
+package selection_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	"github.com/griffin-search/griffin/internal/gpu/gputest"
+	"github.com/griffin-search/griffin/internal/gpu/selection"
+	"github.com/griffin-search/griffin/internal/topk"
+)
+
+// bench is a device with all that a selection needs.
+type bench struct {
+	testing.TB
+	device   *cuda.Device
+	stream   *cuda.Stream
+	selector *selection.Selector
+}
+
+func newBench(t testing.TB) *bench {
+	t.Helper()
+	d := gputest.Open(t)
+	s, err := d.NewStream()
+	if err != nil {
+		t.Fatal(err)
+	}
+	selector, err := selection.New(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{TB: t, device: d, stream: s, selector: selector}
+	t.Cleanup(func() { b.must(selector.Close()) })
+	t.Cleanup(func() { b.must(s.Close()) })
+	return b
+}
+
+func (b *bench) must(err error) {
+	b.Helper()
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+// alloc allocates n T's for the test.
+func alloc[T any](b *bench, n int) cuda.Buffer[T] {
+	b.Helper()
+	buffer, err := cuda.Alloc[T](b.device, n)
+	b.must(err)
+	b.Cleanup(func() { b.must(buffer.Free()) })
+	return buffer
+}
+
+// upload copies data to the device for the test.
+func upload[T any](b *bench, data []T) cuda.Buffer[T] {
+	b.Helper()
+	buffer := alloc[T](b, len(data))
+	b.must(cuda.CopyToDevice(b.stream, buffer, data))
+	return buffer
+}
+
+// download waits for the stream and returns what a buffer holds.
+func download[T any](b *bench, buffer cuda.Buffer[T]) []T {
+	b.Helper()
+	data := make([]T, buffer.Len())
+	b.must(cuda.CopyToHost(b.stream, data, buffer))
+	b.must(b.stream.Synchronize())
+	return data
+}
+
+// input is a Source on the host. docIDs and live may be nil.
+type input struct {
+	scores, docIDs, live []uint32
+	base                 base.DocID
+	least                uint32
+}
+
+// oracle returns the best k hits, of package topk.
+func (in *input) oracle(k int) []base.Hit {
+	var q topk.Queue
+	q.Reset(k)
+	for i, s := range in.scores {
+		d := uint32(i)
+		if in.docIDs != nil {
+			d = in.docIDs[i]
+		}
+		if s >= in.least && (in.live == nil || in.live[d/32]>>(d%32)&1 != 0) {
+			q.Add(base.Hit{DocID: base.DocID(d) + in.base, Score: base.Score(s)})
+		}
+	}
+	return q.AppendSorted(nil)
+}
+
+// source copies the input to the device.
+func (in *input) source(b *bench) selection.Source[uint32] {
+	s := selection.Source[uint32]{Scores: upload(b, in.scores), Base: in.base, LeastScore: in.least}
+	if in.docIDs != nil {
+		s.DocIDs = upload(b, in.docIDs)
+	}
+	if in.live != nil {
+		s.Live = upload(b, in.live)
+	}
+	return s
+}
+
+// scoresOf are the ways that scores may lie.
+var scoresOf = []struct {
+	name  string
+	score func(rng *rand.Rand, i, n int) uint32
+}{
+	{"random", func(rng *rand.Rand, _, _ int) uint32 { return rng.Uint32() }},
+	{"like BM25", func(rng *rand.Rand, _, _ int) uint32 { return uint32(rng.ExpFloat64() * 200000) }},
+	{"all alike", func(*rand.Rand, int, int) uint32 { return 12345 }},
+	{"three values", func(rng *rand.Rand, _, _ int) uint32 { return 1 + rng.Uint32N(3) }},
+	{"mostly none", func(rng *rand.Rand, _, _ int) uint32 { return max(rng.Uint32N(1000), 980) - 980 }},
+	{"rising", func(_ *rand.Rand, i, _ int) uint32 { return uint32(i) }},
+	{"falling", func(_ *rand.Rand, i, n int) uint32 { return uint32(n - i) }},
+	{"extremes", func(rng *rand.Rand, _, _ int) uint32 { return -rng.Uint32N(2) }},
+}
+
+// randomInput returns n scores; by turns they have DocIDs, deletions and a base.
+func randomInput(rng *rand.Rand, n int, score func(rng *rand.Rand, i, n int) uint32) input {
+	in := input{scores: make([]uint32, n)}
+	for i := range in.scores {
+		in.scores[i] = score(rng, i, n)
+	}
+	numDocs := n
+	if rng.IntN(2) == 0 {
+		numDocs = 3*n + 10
+		in.docIDs = make([]uint32, n)
+		for i, d := range rng.Perm(numDocs)[:n] {
+			in.docIDs[i] = uint32(d)
+		}
+		if rng.IntN(2) == 0 {
+			slices.Sort(in.docIDs)
+		}
+	}
+	if rng.IntN(2) == 0 {
+		in.live = make([]uint32, (numDocs+31)/32)
+		for i := range in.live {
+			in.live[i] = rng.Uint32() | rng.Uint32()
+		}
+	}
+	if rng.IntN(2) == 0 {
+		in.base = base.DocID(rng.Uint32N(math.MaxUint32 - uint32(numDocs)))
+	}
+	in.least = rng.Uint32N(2)
+	return in
+}
+
+// compare runs all methods on a source, and compares them with want.
+func (b *bench) compare(name string, source selection.Source[uint32], numDocs, k int, want []base.Hit) {
+	b.Helper()
+	scratch, err := b.selector.NewScratch(source.Scores.Len(), k, selection.Methods()...)
+	b.must(err)
+	out := alloc[selection.Key](b, k)
+	for _, m := range selection.Methods() {
+		if m == selection.Heap && k > heapK {
+			continue
+		}
+		b.must(cuda.Fill(b.stream, out, 0xAA))
+		for range 2 { // the second time with the scratch as the first has left it
+			b.must(b.selector.Select(b.stream, m, source, k, out, scratch))
+		}
+		keys := download(b, out)
+		if got := selection.AppendHits(nil, keys); !slices.Equal(got, want) {
+			b.Fatalf("%s k=%d %v:\n got %v\nwant %v", name, k, m, got, want)
+		}
+		if at := slices.IndexFunc(keys[len(want):], func(k selection.Key) bool { return k != 0 }); at >= 0 {
+			b.Fatalf("%s k=%d %v: key %d is not 0", name, k, m, len(want)+at)
+		}
+	}
+	cpu, err := selection.NewCPU(b.device, source.Scores.Len(), numDocs)
+	b.must(err)
+	got, err := cpu.AppendHits(nil, b.stream, source, k)
+	b.must(err)
+	if !slices.Equal(got, want) {
+		b.Fatalf("%s k=%d cpu:\n got %v\nwant %v", name, k, got, want)
+	}
+	b.must(cpu.Free())
+	b.must(scratch.Free())
+}
+
+// heapK bounds the k of the heap here, which takes one hit after another: on the
+// emulator that is slow.
+var heapK = 64
+
+func TestMethodsAgreeWithQueue(t *testing.T) {
+	b := newBench(t)
+	if gputest.OnGPU() {
+		heapK = selection.MaxK
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	shapes := []struct{ n, k int }{{0, 10}, {1, 1}, {2, 5}, {31, 31}, {128, 1}, {511, 10}, {513, 64}, {1000, 1000}, {3000, 100}, {20000, 10}}
+	if gputest.OnGPU() {
+		shapes = append(shapes, []struct{ n, k int }{{16384, 1000}, {16385, 1000}, {100000, 2048}, {300000, 1}, {1 << 20, 1000}, {3000001, 100}}...)
+	}
+	for _, kind := range scoresOf {
+		for _, shape := range shapes {
+			in := randomInput(rng, shape.n, kind.score)
+			name := fmt.Sprintf("%s n=%d docIDs=%t live=%t base=%d least=%d", kind.name, shape.n, in.docIDs != nil, in.live != nil, in.base, in.least)
+			b.compare(name, in.source(b), 32*len(in.live), shape.k, in.oracle(shape.k))
+		}
+	}
+}

@@ -1,0 +1,135 @@
+package selection_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	"github.com/griffin-search/griffin/internal/gpu/scoring"
+	"github.com/griffin-search/griffin/internal/gpu/selection"
+	"github.com/griffin-search/griffin/internal/topk"
+)
+
+// How many scores there are, and whether anything is to be done, may be known to the
+// device alone.
+func TestCountAndConditionOnDevice(t *testing.T) {
+	b := newBench(t)
+	rng := rand.New(rand.NewPCG(3, 4))
+	const k = 10
+	in := randomInput(rng, 2500, scoresOf[1].score)
+	source := in.source(b)
+	for _, n := range []uint32{0, 7, 2000, 2500, 3000} {
+		cut := in
+		cut.scores = in.scores[:min(int(n), len(in.scores))]
+		source.Count = upload(b, []uint32{n})
+		source.Matches, source.Enough = upload(b, []uint32{k - 1}), k
+		b.compare("counted", source, 32*len(in.live), k, cut.oracle(k))
+	}
+	scratch, err := b.selector.NewScratch(2500, k, selection.Methods()...)
+	b.must(err)
+	b.Cleanup(func() { b.must(scratch.Free()) })
+	source.Matches = upload(b, []uint32{k})
+	before := slices.Repeat([]selection.Key{7}, k)
+	for _, m := range selection.Methods() {
+		out := upload(b, before)
+		b.must(b.selector.Select(b.stream, m, source, k, out, scratch))
+		if got := download(b, out); !slices.Equal(got, before) {
+			t.Errorf("%v wrote %v where there were matches enough", m, got)
+		}
+	}
+}
+
+func TestArrays(t *testing.T) {
+	b := newBench(t)
+	rng := rand.New(rand.NewPCG(5, 6))
+	for _, k := range []int{1, 10, 1000, 2048} {
+		var inputs []input
+		var arrays []selection.Array
+		for _, n := range []int{0, 1, 300, 2049, 7000} {
+			in := randomInput(rng, n, scoresOf[rng.IntN(len(scoresOf))].score)
+			array, err := selection.NewArray(in.source(b))
+			b.must(err)
+			inputs, arrays = append(inputs, in), append(arrays, array)
+		}
+		out := alloc[selection.Key](b, k*len(arrays))
+		b.must(b.selector.Arrays(b.stream, upload(b, arrays), k, out))
+		keys := download(b, out)
+		for i := range inputs {
+			if got, want := selection.AppendHits(nil, keys[i*k:][:k]), inputs[i].oracle(k); !slices.Equal(got, want) {
+				t.Fatalf("k=%d array %d of %d scores:\n got %v\nwant %v", k, i, len(inputs[i].scores), got, want)
+			}
+		}
+	}
+}
+
+// Wide sums: scores of up to 48 bits, and documents with too few postings.
+func TestWide(t *testing.T) {
+	b := newBench(t)
+	rng := rand.New(rand.NewPCG(7, 8))
+	for _, bits := range []int{1, 8, 33, 48} {
+		for _, shape := range []struct{ n, k int }{{0, 1}, {1, 10}, {700, 1}, {2000, 100}} {
+			sums := make([]uint64, shape.n)
+			var q topk.Queue
+			q.Reset(shape.k)
+			count := uint32(0)
+			for i := range sums {
+				s, postings := base.Score(rng.Uint64()>>(64-bits)), rng.IntN(4)
+				sums[i] = scoring.WideSum(s, postings)
+				if postings >= 2 {
+					q.Add(base.Hit{DocID: base.DocID(i) + 5, Score: s})
+					count++
+				}
+			}
+			source := selection.Source[uint64]{Scores: upload(b, sums), Base: 5, LeastPostings: 2}
+			scratch, err := b.selector.NewScratch(shape.n, shape.k, selection.Bucket)
+			b.must(err)
+			out, counted := alloc[selection.WideKey](b, shape.k), upload(b, []uint32{0})
+			b.must(b.selector.Wide(b.stream, source, shape.k, out, scratch))
+			b.must(b.selector.CountWide(b.stream, source, counted))
+			if got, want := selection.AppendWideHits(nil, download(b, out)), q.AppendSorted(nil); !slices.Equal(got, want) {
+				t.Fatalf("%d bits n=%d k=%d:\n got %v\nwant %v", bits, shape.n, shape.k, got, want)
+			}
+			if got := download(b, counted)[0]; got != count {
+				t.Fatalf("counted %d hits, want %d", got, count)
+			}
+			b.must(scratch.Free())
+		}
+	}
+}
+
+func TestCount(t *testing.T) {
+	b := newBench(t)
+	rng := rand.New(rand.NewPCG(9, 10))
+	for _, n := range []int{0, 1, 5000} {
+		in := randomInput(rng, n, scoresOf[4].score)
+		count := upload(b, []uint32{3})
+		b.must(b.selector.Count(b.stream, in.source(b), count))
+		if got, want := int(download(b, count)[0])-3, len(in.oracle(n)); got != want {
+			t.Errorf("n=%d: counted %d, want %d", n, got, want)
+		}
+	}
+}
+
+func TestShapesAreChecked(t *testing.T) {
+	b := newBench(t)
+	scratch, err := b.selector.NewScratch(100, 10, selection.Top)
+	b.must(err)
+	defer func() { b.must(scratch.Free()) }()
+	scores, out := alloc[uint32](b, 200), alloc[selection.Key](b, 20)
+	source := selection.Source[uint32]{Scores: scores.Slice(0, 100)}
+	for what, err := range map[string]error{
+		"more scores": b.selector.Select(b.stream, selection.Top, selection.Source[uint32]{Scores: scores}, 10, out, scratch),
+		"greater k":   b.selector.Select(b.stream, selection.Top, source, 11, out, scratch),
+		"short out":   b.selector.Select(b.stream, selection.Top, source, 10, out.Slice(0, 9), scratch),
+		"method":      b.selector.Select(b.stream, selection.Heap, source, 10, out, scratch),
+		"few DocIDs":  b.selector.Select(b.stream, selection.Top, selection.Source[uint32]{Scores: source.Scores, DocIDs: scores.Slice(0, 9)}, 10, out, scratch),
+		"unaligned":   b.selector.Select(b.stream, selection.Top, selection.Source[uint32]{Scores: scores.Slice(1, 9)}, 10, out, scratch),
+		"arrays":      b.selector.Arrays(b.stream, cuda.Buffer[selection.Array]{}, selection.MaxK+1, out),
+	} {
+		if err == nil {
+			t.Errorf("%s: no error", what)
+		}
+	}
+}
