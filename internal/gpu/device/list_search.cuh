@@ -131,7 +131,7 @@ struct LinearRegressionSearch {
 // many DocIDs lie before that word.
 struct HashSearch {
     __device__ __forceinline__ static bool find(const ListView& v, uint32_t x, uint32_t& index) {
-        const uint32_t bucket = x >> v.shift;
+        const uint32_t bucket = shift_right(x, v.shift);  // by 32 where there is one
         if (bucket >= v.numBuckets) {
             return false;
         }

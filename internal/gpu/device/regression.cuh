@@ -331,7 +331,7 @@ __device__ __forceinline__ bool regression_search(const RegressionView& v, uint3
     uint32_t hi = v.numPostings;
     uint32_t segment;
     if (Scheme == kSchemeHSLRC) {
-        segment = x >> v.length;
+        segment = shift_right(x, v.length);
         if (segment >= v.numSegments) {
             return false;
         }

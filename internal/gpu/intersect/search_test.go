@@ -121,7 +121,10 @@ func newSearching(t testing.TB) searching {
 	must(t, err)
 	s, err := d.NewStream()
 	must(t, err)
-	t.Cleanup(func() { must(t, s.Close()) })
+	t.Cleanup(func() {
+		must(t, s.Close())
+		must(t, x.Close())
+	})
 	return searching{d, s, r}
 }
 

@@ -36,7 +36,10 @@ func newEngine(t testing.TB) engine {
 	must(t, err)
 	s, err := d.NewStream()
 	must(t, err)
-	t.Cleanup(func() { must(t, s.Close()) })
+	t.Cleanup(func() {
+		must(t, s.Close())
+		must(t, k.Close())
+	})
 	return engine{d, s, k}
 }
 

@@ -95,7 +95,7 @@ struct HashBatch : PlainBatch<HashSearch> {
             uint32_t words[PARA_ITEMS];
 #pragma unroll
             for (uint32_t k = 0; k < PARA_ITEMS; k++) {
-                const uint32_t bucket = x[k] >> v.shift;
+                const uint32_t bucket = shift_right(x[k], v.shift);
                 words[k] = live[k] && bucket < v.numBuckets ? __ldg(v.table + 2 * bucket) : 0;
             }
 #pragma unroll
@@ -109,7 +109,7 @@ struct HashBatch : PlainBatch<HashSearch> {
         uint32_t end[PARA_ITEMS];
 #pragma unroll
         for (uint32_t k = 0; k < PARA_ITEMS; k++) {
-            const uint32_t bucket = x[k] >> v.shift;
+            const uint32_t bucket = shift_right(x[k], v.shift);
             const bool in = live[k] && bucket < v.numBuckets;
             lo[k] = in ? __ldg(v.table + bucket) : 0;
             hi[k] = in ? __ldg(v.table + bucket + 1) : 0;
