@@ -39,22 +39,30 @@ type gatherParams struct {
 
 // slots returns the slots of a call with at most numTiles tiles of capacity matches
 // each, with room for positions in B where pairs is set, and clears the sums of groups
-// on the stream where they are needed.
+// on the stream where there are some.
 func (w *Workspace) slots(s *cuda.Stream, numTiles, capacity int, pairs bool) (slotsParams, error) {
-	if err := w.holds(numTiles, numTiles*capacity); err != nil {
-		return slotsParams{}, err
+	p, numGroups, err := w.unclearedSlots(numTiles, capacity, pairs)
+	if err != nil || numGroups == 0 {
+		return p, err
 	}
-	p := slotsParams{first: w.first.Ptr(), counts: w.counts.Ptr(), control: w.control.Ptr()}
+	return p, cuda.Fill(s, w.groupSums.Slice(0, numGroups), 0)
+}
+
+// unclearedSlots is slots without the clearing; it returns how many sums there are.
+func (w *Workspace) unclearedSlots(numTiles, capacity int, pairs bool) (p slotsParams, numGroups int, err error) {
+	if err := w.holds(numTiles, numTiles*capacity); err != nil {
+		return slotsParams{}, 0, err
+	}
+	p = slotsParams{first: w.first.Ptr(), counts: w.counts.Ptr(), control: w.control.Ptr()}
 	if pairs {
 		p.second = w.second.Ptr()
 	}
 	if numTiles <= tuning.ungroupedTiles {
-		return p, nil
+		return p, 0, nil
 	}
 	shift := groupShift(numTiles)
 	p.groupShift, p.groupSums = uint32(shift), w.groupSums.Ptr()
-	groups := (numTiles + 1<<shift - 1) >> shift
-	return p, cuda.Fill(s, w.groupSums.Slice(0, groups), 0)
+	return p, tilesOf(numTiles, 1<<shift), nil
 }
 
 // groupShift returns the log2 of the tiles of a group: about the root of all tiles, so

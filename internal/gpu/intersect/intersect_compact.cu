@@ -37,35 +37,80 @@ GRIFFIN_DEVICE uint32_t intersect_block_sum(uint32_t value, uint32_t* sums) {
     return sum;
 }
 
-// Writes match number `to`, which is at position `first` of A and `second` of B. The
-// rows of positions are those of the lists that A came from (A's own if it is a list
-// itself), then B's.
-GRIFFIN_DEVICE void intersect_write(const IntersectGatherParams& p, uint32_t to, uint32_t first, uint32_t second) {
-    if (p.blocks != nullptr) {
-        const uint32_t within = second & ((1u << p.blockShift) - 1);
-        second = (__ldg(&p.blocks[second >> p.blockShift]) << p.blockShift) + within;
+// Matches of a tile that a thread has in flight.
+constexpr uint32_t INTERSECT_GATHERED = 4;
+
+// Matches of a tile in the registers of a thread: those from + threadIdx.x, and so on
+// in steps of the block.
+struct GatherBatch {
+    uint32_t first[INTERSECT_GATHERED];
+    uint32_t second[INTERSECT_GATHERED];
+    uint32_t docID[INTERSECT_GATHERED];
+
+    GRIFFIN_DEVICE void load(const IntersectGatherParams& p, uint64_t base, uint32_t from, uint32_t count) {
+#pragma unroll
+        for (uint32_t k = 0; k < INTERSECT_GATHERED; k++) {
+            const uint32_t i = from + k * INTERSECT_THREADS + threadIdx.x;
+            if (i < count) {
+                first[k] = __ldg(&p.slots.first[base + i]);
+                if (p.positions != nullptr) {
+                    second[k] = __ldg(&p.slots.second[base + i]);
+                }
+            }
+        }
+#pragma unroll
+        for (uint32_t k = 0; k < INTERSECT_GATHERED; k++) {
+            const uint32_t i = from + k * INTERSECT_THREADS + threadIdx.x;
+            if (i < count) {
+                docID[k] = p.listA != nullptr ? __ldg(&p.listA[first[k]]) : first[k];
+            }
+        }
     }
-    uint32_t* row = p.positions + to;
-    if (p.numPrior == 0) {
-        *row = first;
-        row += p.stride;
+
+    // Writes the matches; the first of the tile is number `offset`.
+    GRIFFIN_DEVICE void store(const IntersectGatherParams& p, uint32_t offset, uint32_t from, uint32_t count) const {
+#pragma unroll
+        for (uint32_t k = 0; k < INTERSECT_GATHERED; k++) {
+            const uint32_t i = from + k * INTERSECT_THREADS + threadIdx.x;
+            if (i < count) {
+                p.docIDs[offset + i] = docID[k];
+                if (p.positions != nullptr) {
+                    place(p, offset + i, first[k], second[k]);
+                }
+            }
+        }
     }
-    for (uint32_t l = 0; l < p.numPrior; l++) {
-        *row = __ldg(&p.prior[static_cast<uint64_t>(l) * p.priorStride + first]);
-        row += p.stride;
+
+    // Writes the positions of match number `to`, which is at positions a and b of the
+    // lists: the rows of the lists that A came from (A's own if it is a list itself),
+    // then B's.
+    GRIFFIN_DEVICE static void place(const IntersectGatherParams& p, uint32_t to, uint32_t a, uint32_t b) {
+        if (p.blocks != nullptr) {
+            const uint32_t within = b & ((1u << p.blockShift) - 1);
+            b = (__ldg(&p.blocks[b >> p.blockShift]) << p.blockShift) + within;
+        }
+        uint32_t* row = p.positions + to;
+        if (p.numPrior == 0) {
+            *row = a;
+            row += p.stride;
+        }
+        for (uint32_t l = 0; l < p.numPrior; l++) {
+            *row = __ldg(&p.prior[static_cast<uint64_t>(l) * p.priorStride + a]);
+            row += p.stride;
+        }
+        *row = b;
     }
-    *row = second;
-}
+};
 
 // Copies the matches of all tiles to their places: the second half of compaction by
 // scan (Ding et al., WWW 2009, §6.1, for their decoder; they do not say how they
 // collect matches).
 //
 // Grid: any; block b takes tiles b, b + gridDim.x, and so on. Block: INTERSECT_THREADS
-// threads, one match each at a time. Shared memory: 32 bytes. In: slots as a finding
-// kernel left them. Out: docIDs and positions in rising order, and count, from thread 0
-// of the block that has the last tile. The offset of a tile is the sum of the groups
-// before its own and of the counts before it in its group.
+// threads. Shared memory: 32 bytes. In: slots as a finding kernel left them. Out: docIDs
+// and positions in rising order, and count, from thread 0 of the block that has the last
+// tile. The offset of a tile is the sum of the groups before its own and of the counts
+// before it in its group; it is added up while the first matches are on their way.
 // CPU reference: mergeLists in intersect_test.go.
 GRIFFIN_KERNEL(intersect_gather, IntersectGatherParams, 256) {
     __shared__ uint32_t sums[INTERSECT_THREADS / 32];
@@ -79,21 +124,21 @@ GRIFFIN_KERNEL(intersect_gather, IntersectGatherParams, 256) {
     }
     for (uint32_t tile = blockIdx.x; tile < numTiles; tile += gridDim.x) {
         const uint32_t count = p.slots.counts[tile];
-        if (count == 0 && tile != numTiles - 1 && p.offsets == nullptr) {
-            continue;
-        }
         uint32_t before = 0;
-        uint32_t from = 0;
+        uint32_t counted = 0;
         if (p.slots.groupSums != nullptr) {
             const uint32_t group = tile >> p.slots.groupShift;
             for (uint32_t g = threadIdx.x; g < group; g += INTERSECT_THREADS) {
                 before += p.slots.groupSums[g];
             }
-            from = group << p.slots.groupShift;
+            counted = group << p.slots.groupShift;
         }
-        for (uint32_t t = from + threadIdx.x; t < tile; t += INTERSECT_THREADS) {
+        for (uint32_t t = counted + threadIdx.x; t < tile; t += INTERSECT_THREADS) {
             before += p.slots.counts[t];
         }
+        const uint64_t base = static_cast<uint64_t>(tile) * capacity;
+        GatherBatch batch;
+        batch.load(p, base, 0, count);
         const uint32_t offset = intersect_block_sum(before, sums);
         if (threadIdx.x == 0) {
             if (p.offsets != nullptr) {
@@ -106,13 +151,11 @@ GRIFFIN_KERNEL(intersect_gather, IntersectGatherParams, 256) {
                 }
             }
         }
-        const uint64_t base = static_cast<uint64_t>(tile) * capacity;
-        for (uint32_t i = threadIdx.x; i < count; i += INTERSECT_THREADS) {
-            const uint32_t first = p.slots.first[base + i];
-            p.docIDs[offset + i] = p.listA != nullptr ? __ldg(&p.listA[first]) : first;
-            if (p.positions != nullptr) {
-                intersect_write(p, offset + i, first, p.slots.second[base + i]);
-            }
+        batch.store(p, offset, 0, count);
+        for (uint32_t from = INTERSECT_GATHERED * INTERSECT_THREADS; from < count;
+             from += INTERSECT_GATHERED * INTERSECT_THREADS) {
+            batch.load(p, base, from, count);
+            batch.store(p, offset, from, count);
         }
     }
 }

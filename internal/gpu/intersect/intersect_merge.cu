@@ -6,12 +6,17 @@
 // at 32 points at a time.
 //
 // Grid: any; warps take diagonals in turn. Block: 256 threads. No shared memory. Out:
-// bounds[t], how many elements of A come before tile t, for all tiles and for the end;
-// where the pair is to be searched (crossing), nothing.
+// bounds[t], how many elements of A come before tile t, for all tiles and for the end,
+// but not where the pair is to be searched (crossing); the sums of groups become zero.
 template <uint32_t ITEMS>
 GRIFFIN_DEVICE void intersect_partition(const IntersectPairParams& p) {
     const uint32_t na = intersect_length(p.lengthA, p.numA);
     const uint32_t nb = intersect_length(p.lengthB, p.numB);
+    if (p.slots.groupSums != nullptr) {
+        for (uint32_t g = blockIdx.x * blockDim.x + threadIdx.x; g < p.numGroups; g += gridDim.x * blockDim.x) {
+            p.slots.groupSums[g] = 0;
+        }
+    }
     if (nb >= static_cast<uint64_t>(na) * p.crossing) {
         return;
     }
@@ -79,7 +84,7 @@ GRIFFIN_KERNEL(intersect_partition_15, IntersectPairParams, 256) {
 GRIFFIN_KERNEL(intersect_merge_7, IntersectPairParams, 256) {
     intersect_pair<7, false>(p);
 }
-GRIFFIN_KERNEL(intersect_merge_15, IntersectPairParams, 256) {
+GRIFFIN_KERNEL_BLOCKS(intersect_merge_15, IntersectPairParams, 256, 6) {
     intersect_pair<15, false>(p);
 }
 GRIFFIN_KERNEL(intersect_adaptive_7, IntersectPairParams, 256) {

@@ -57,17 +57,21 @@ func (x *Intersector) merge(s *cuda.Stream, w *Workspace, p *pair, crossing int)
 		}
 		bound = max(bound, searches)
 	}
-	slots, err := w.slots(s, bound, mergeSlots(k.items), p.wantsPositions())
+	slots, numGroups, err := w.unclearedSlots(bound, mergeSlots(k.items), p.wantsPositions())
 	if err != nil {
 		return err
 	}
 	params := p.params(slots)
 	params.crossing = uint32(crossing)
-	if numTiles > tuning.partitionTiles {
-		params.bounds = w.bounds.Ptr()
-		if err := cuda.Launch(s, k.partition, x.grid(tilesOf(numTiles+1, blockThreads/32)), cuda.D1(blockThreads), 0, &params); err != nil {
-			return err
-		}
+	switch {
+	case numTiles > tuning.partitionTiles:
+		params.bounds, params.numGroups = w.bounds.Ptr(), uint32(numGroups)
+		err = cuda.Launch(s, k.partition, x.grid(tilesOf(numTiles+1, blockThreads/32)), cuda.D1(blockThreads), 0, &params)
+	case numGroups > 0:
+		err = cuda.Fill(s, w.groupSums.Slice(0, numGroups), 0)
+	}
+	if err != nil {
+		return err
 	}
 	if err := cuda.Launch(s, kernel, x.grid(bound), cuda.D1(blockThreads), 0, &params); err != nil {
 		return err

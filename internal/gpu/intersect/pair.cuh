@@ -16,8 +16,8 @@ struct IntersectPairParams {
     uint32_t* ranks;          // find: [numA], out; null: matches are wanted
     uint32_t numA;
     uint32_t numB;
-    uint32_t crossing;  // adaptive: ratio of lengths from which on A is searched in B
-    uint32_t reserved;
+    uint32_t crossing;   // adaptive: ratio of lengths from which on A is searched in B
+    uint32_t numGroups;  // merge: sums of groups that intersect_partition clears
 };
 
 // Returns the length of a list: what the device knows, or else n.

@@ -17,7 +17,7 @@ type pairParams struct {
 	ranks            cuda.Ptr[uint32]
 	numA, numB       uint32
 	crossing         uint32
-	_                uint32
+	numGroups        uint32
 }
 
 // never is a crossing that no two lists reach.

@@ -90,7 +90,8 @@ type placeParams struct {
 	stride    uint32
 }
 
-// NewSearcher loads the kernels of element-wise searches beside those of x.
+// NewSearcher loads the kernels of element-wise searches beside those of x, whose Close
+// unloads them too.
 func NewSearcher(x *Intersector) (*Searcher, error) {
 	r := &Searcher{x: x}
 	l := loader{device: x.device}
@@ -99,6 +100,7 @@ func NewSearcher(x *Intersector) (*Searcher, error) {
 		r.search[a] = load[searchParams](&l, "intersect_search_"+a.String())
 		r.place[a] = load[placeParams](&l, "intersect_place_"+a.String())
 	}
+	x.modules = append(x.modules, l.modules...)
 	if l.err != nil {
 		return nil, fmt.Errorf("kernels of searches: %w", l.err)
 	}

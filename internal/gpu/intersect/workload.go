@@ -36,10 +36,13 @@ func Time(s *cuda.Stream, rounds int, put func() error) (mean time.Duration, err
 		failed = put()
 	}
 	graph, err := s.EndCapture()
-	if err := errors.Join(failed, err); err != nil {
-		return 0, err
+	if err != nil {
+		return 0, errors.Join(failed, err)
 	}
 	defer func() { err = errors.Join(err, graph.Close()) }()
+	if failed != nil {
+		return 0, failed
+	}
 	run, err := graph.Instantiate()
 	if err != nil {
 		return 0, err

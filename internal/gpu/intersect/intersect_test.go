@@ -1,0 +1,368 @@
+package intersect
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/contraction"
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	"github.com/griffin-search/griffin/internal/gpu/gputest"
+)
+
+// rig is what a test works with: a device's kernels and a stream.
+type rig struct {
+	t testing.TB
+	d *cuda.Device
+	x *Intersector
+	s *cuda.Stream
+}
+
+func newRig(t testing.TB) *rig {
+	t.Helper()
+	r := &rig{t: t, d: gputest.Open(t)}
+	var err error
+	if r.x, err = New(r.d); err != nil {
+		t.Fatal(err)
+	}
+	if r.s, err = r.d.NewStream(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.must(errors.Join(r.s.Close(), r.x.Close())) })
+	return r
+}
+
+func (r *rig) must(err error) {
+	r.t.Helper()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// upload returns a copy of values in device memory that ends where they end and begins
+// `shift` words behind where it was allocated, freed with the test.
+func (r *rig) upload(values []uint32, shift int) cuda.Buffer[uint32] {
+	r.t.Helper()
+	b, err := cuda.Alloc[uint32](r.d, len(values)+shift)
+	r.must(err)
+	r.t.Cleanup(func() { r.must(b.Free()) })
+	part := b.Slice(shift, shift+len(values))
+	r.must(cuda.CopyToDevice(r.s, part, values))
+	return part
+}
+
+// download returns the first n elements of a buffer.
+func (r *rig) download(b cuda.Buffer[uint32], n int) []uint32 {
+	r.t.Helper()
+	out := make([]uint32, n)
+	r.must(cuda.CopyToHost(r.s, out, b.Slice(0, n)))
+	r.must(r.s.Synchronize())
+	return out
+}
+
+// candidates are what a Candidates holds, in host memory.
+type candidates struct {
+	docIDs    []uint32
+	positions [][]uint32
+}
+
+func (r *rig) candidates(c Candidates, numLists int) candidates {
+	r.t.Helper()
+	n := int(r.download(c.Count, 1)[0])
+	if n > c.DocIDs.Len() {
+		r.t.Fatalf("%d candidates in room for %d", n, c.DocIDs.Len())
+	}
+	out := candidates{docIDs: r.download(c.DocIDs, n)}
+	if !c.Positions.IsZero() {
+		for l := range numLists {
+			out.positions = append(out.positions, r.download(c.Row(l), n))
+		}
+	}
+	return out
+}
+
+func (c candidates) equal(o candidates) bool {
+	return slices.Equal(c.docIDs, o.docIDs) && slices.EqualFunc(c.positions, o.positions, slices.Equal[[]uint32])
+}
+
+// mergeLists is the CPU reference: the common elements of lists, and where they stand.
+func mergeLists(lists ...[]uint32) candidates {
+	c := candidates{positions: make([][]uint32, len(lists))}
+	at := make([]int, len(lists))
+	for i, x := range lists[0] {
+		at[0] = i
+		common := true
+		for l, list := range lists[1:] {
+			for at[l+1] < len(list) && list[at[l+1]] < x {
+				at[l+1]++
+			}
+			common = common && at[l+1] < len(list) && list[at[l+1]] == x
+		}
+		if common {
+			c.docIDs = append(c.docIDs, x)
+			for l := range lists {
+				c.positions[l] = append(c.positions[l], uint32(at[l]))
+			}
+		}
+	}
+	return c
+}
+
+// randomList returns n different numbers below limit, rising.
+func randomList(rng *rand.Rand, n int, limit uint32) []uint32 {
+	seen := make(map[uint32]bool, n)
+	out := make([]uint32, 0, n)
+	for len(out) < n {
+		if x := uint32(rng.Uint64N(uint64(limit))); !seen[x] {
+			seen[x] = true
+			out = append(out, x)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// rising returns n numbers from from on, each step above the last.
+func rising(n int, from, step uint32) []uint32 {
+	out := make([]uint32, n)
+	for i := range out {
+		out[i] = from + uint32(i)*step
+	}
+	return out
+}
+
+// highest is the highest DocID that a list can have.
+const highest = uint32(base.NoDocID) - 1
+
+// listPair is two lists to intersect, the shorter first.
+type listPair struct {
+	name string
+	a, b []uint32
+}
+
+// pairs returns the cases that every method is tested on.
+func pairs() []listPair {
+	rng := rand.New(rand.NewPCG(4, 9))
+	cases := []listPair{
+		{"both empty", nil, nil},
+		{"empty", nil, rising(3, 1, 2)},
+		{"one and the same", []uint32{7}, []uint32{7}},
+		{"one, not the same", []uint32{7}, []uint32{8}},
+		{"lowest and highest", []uint32{0, highest}, []uint32{0, 1, highest}},
+		{"one at the end", []uint32{highest}, append(rising(2000, 0, 3), highest)},
+		{"one past the end", []uint32{highest}, rising(2000, 0, 3)},
+		{"identical", rising(5000, 10, 3), rising(5000, 10, 3)},
+		{"identical, a tile", rising(1024, 0, 1), rising(1024, 0, 1)},
+		{"identical, two merge tiles", rising(1792, 1, 2), rising(1792, 1, 2)},
+		{"disjoint, before", rising(1500, 0, 1), rising(1700, 1500, 1)},
+		{"disjoint, behind", rising(1500, 1700, 1), rising(1700, 0, 1)},
+		{"interleaved", rising(1800, 0, 2), rising(1900, 1, 2)},
+		{"one in a hundred", rising(41, 0, 100), rising(4100, 0, 1)},
+		{"dense run within", rising(300, 4000, 1), rising(4000, 0, 2)},
+	}
+	for _, ratio := range []int{1, 2, 16, 130} {
+		n := 9001/(ratio+1) + 1
+		cases = append(cases, listPair{
+			fmt.Sprintf("random, ratio %d", ratio), randomList(rng, n, 20_000), randomList(rng, n*ratio+5, 20_000),
+		})
+	}
+	return append(cases, listPair{"random, all numbers", randomList(rng, 1111, highest), randomList(rng, 2222, highest)})
+}
+
+// withTuning runs do under a launch policy that a test changes.
+func withTuning(change func(), do func()) {
+	before := tuning
+	defer func() { tuning = before }()
+	change()
+	do()
+}
+
+// TestAllMethods holds every method against the merge of the lists, with positions and
+// without, with lengths known to the host or to the device, on lists that begin at any
+// word, and in the launches that long lists need.
+func TestAllMethods(t *testing.T) {
+	r := newRig(t)
+	w, err := NewWorkspace(r.d, 5000, 10_000)
+	r.must(err)
+	defer w.Free()
+	for _, long := range []bool{false, true} {
+		for i, c := range pairs() {
+			name := c.name
+			if long {
+				name += ", as if long"
+				if len(c.a) < 50 || len(c.b) < 1000 {
+					continue // one tile is one either way
+				}
+			}
+			t.Run(name, func(t *testing.T) {
+				r := &rig{t: t, d: r.d, x: r.x, s: r.s}
+				withTuning(func() {
+					if long {
+						tuning.ungroupedTiles, tuning.partitionTiles, tuning.smallMerge = 1, 0, i%2*1_000_000
+					}
+				}, func() { r.testMethods(w, c, i) })
+			})
+		}
+	}
+}
+
+func (r *rig) testMethods(w *Workspace, c listPair, variant int) {
+	a, b := List{DocIDs: r.upload(c.a, variant%4)}, List{DocIDs: r.upload(c.b, (variant/2)%4)}
+	if variant%3 == 1 { // both have room for more than they hold
+		a = List{DocIDs: r.upload(append(slices.Clone(c.a), 5, 5, 5, 5, 5), 0), Len: r.upload([]uint32{uint32(len(c.a))}, 0)}
+		b = List{DocIDs: r.upload(append(slices.Clone(c.b), 5, 5, 5), 0), Len: r.upload([]uint32{uint32(len(c.b))}, 0)}
+	}
+	want := mergeLists(c.a, c.b)
+	for _, numLists := range []int{2, 0} {
+		out, err := NewCandidates(r.d, numLists, min(a.bound(), b.bound()))
+		r.must(err)
+		for _, m := range Methods() {
+			r.must(m.Run(r.x, r.s, w, a, b, out))
+			got := r.candidates(out, numLists)
+			expected := want
+			if numLists == 0 {
+				expected.positions = nil
+			}
+			if !got.equal(expected) {
+				r.t.Errorf("%s, %d lists of positions: %s", m.Name, numLists, difference(got, expected))
+			}
+		}
+		out.Free()
+	}
+}
+
+// difference says where two results part.
+func difference(got, want candidates) string {
+	for i := range min(len(got.docIDs), len(want.docIDs)) {
+		if got.docIDs[i] != want.docIDs[i] {
+			return fmt.Sprintf("candidate %d is %d, want %d", i, got.docIDs[i], want.docIDs[i])
+		}
+		for l := range got.positions {
+			if got.positions[l][i] != want.positions[l][i] {
+				return fmt.Sprintf("candidate %d, %d, is at %d of list %d, want %d", i, got.docIDs[i], got.positions[l][i], l, want.positions[l][i])
+			}
+		}
+	}
+	return fmt.Sprintf("%d candidates, want %d", len(got.docIDs), len(want.docIDs))
+}
+
+// TestFarApart intersects lists whose lengths differ by up to 2^19.
+func TestFarApart(t *testing.T) {
+	r := newRig(t)
+	rng := rand.New(rand.NewPCG(1, 19))
+	long := rising(1<<19, 3, 7)
+	b := List{DocIDs: r.upload(long, 0)}
+	w, err := NewWorkspace(r.d, 64, len(long))
+	r.must(err)
+	defer w.Free()
+	for _, n := range []int{1, 2, 64} {
+		short := randomList(rng, n, 1<<22)
+		short[n/2] = long[len(long)-1-n] // one at least is in both
+		slices.Sort(short)
+		a := List{DocIDs: r.upload(short, 1)}
+		out, err := NewCandidates(r.d, 2, n)
+		r.must(err)
+		for _, m := range Methods() {
+			if m.Name == "merge-path" {
+				continue // the emulator would merge half a million elements
+			}
+			r.must(m.Run(r.x, r.s, w, a, b, out))
+			if got, want := r.candidates(out, 2), mergeLists(short, long); !got.equal(want) {
+				t.Errorf("%s, %d elements: %s", m.Name, n, difference(got, want))
+			}
+		}
+		out.Free()
+	}
+}
+
+// TestFind holds ranks against a binary search on the CPU.
+func TestFind(t *testing.T) {
+	r := newRig(t)
+	w, err := NewWorkspace(r.d, 5000, 10_000)
+	r.must(err)
+	defer w.Free()
+	for _, c := range pairs() {
+		a, b := List{DocIDs: r.upload(c.a, 0)}, List{DocIDs: r.upload(c.b, 3)}
+		ranks, err := cuda.Alloc[uint32](r.d, max(1, len(c.a)))
+		r.must(err)
+		for _, levels := range []int{0, 1, 4} {
+			r.must(r.x.Find(r.s, w, levels, a, b, ranks))
+			for i, got := range r.download(ranks, len(c.a)) {
+				if want := contraction.Binary(c.b, 0, len(c.b), c.a[i]); int(got) != want {
+					t.Fatalf("%s, %d levels: element %d, %d, is at %d, want %d", c.name, levels, i, c.a[i], got, want)
+				}
+			}
+		}
+		r.must(ranks.Free())
+	}
+}
+
+func TestStrides(t *testing.T) {
+	for _, n := range []int{0, 1, 1024, 1025, 5000, 1 << 20, 1<<20 + 1, 16_000_000, 1 << 32} {
+		for levels := 1; levels <= MaxLevels; levels++ {
+			room := 0
+			all := strides(n, levels)
+			for l, stride := range all {
+				if l > 0 && all[l-1]%stride != 0 {
+					t.Errorf("%d elements: stride %d is no multiple of %d", n, all[l-1], stride)
+				}
+				room += tilesOf(n, stride)
+			}
+			if all[levels-1] != searchTile || room > pivotsOf(n) {
+				t.Errorf("%d elements, %d levels: strides %d, %d splitters in room for %d", n, levels, all, room, pivotsOf(n))
+			}
+		}
+	}
+}
+
+// TestArguments wants an error, and no launch, for what does not go together.
+func TestArguments(t *testing.T) {
+	r := newRig(t)
+	w, err := NewWorkspace(r.d, 8, 1000)
+	r.must(err)
+	defer w.Free()
+	few := List{DocIDs: r.upload(rising(8, 0, 1), 0)}
+	many := List{DocIDs: r.upload(rising(6000, 0, 1), 0)}
+	room, err := NewCandidates(r.d, 2, 8)
+	r.must(err)
+	defer room.Free()
+	bare, err := NewCandidates(r.d, 0, 8)
+	r.must(err)
+	defer bare.Free()
+	short, err := NewCandidates(r.d, 2, 7)
+	r.must(err)
+	defer short.Free()
+	wide, err := NewCandidates(r.d, 2, 6000)
+	r.must(err)
+	defer wide.Free()
+	narrow := room
+	narrow.Positions = room.Positions.Slice(0, 8)
+	for _, c := range []struct {
+		name string
+		a, b List
+		out  Candidates
+	}{
+		{"room for one candidate too few", few, few, short},
+		{"room for positions in one list", few, few, narrow},
+		{"no count", few, few, Candidates{DocIDs: room.DocIDs}},
+		{"a workspace for shorter lists", many, many, wide},
+	} {
+		for _, m := range Methods() {
+			if err := m.Run(r.x, r.s, w, c.a, c.b, c.out); !errors.Is(err, base.ErrBadInput) {
+				t.Errorf("%s, %s: error %v", c.name, m.Name, err)
+			}
+		}
+	}
+	if err := r.x.MergeFind(r.s, w, MaxLevels+1, few, few, bare); !errors.Is(err, base.ErrBadInput) {
+		t.Errorf("too many levels: error %v", err)
+	}
+	if _, err := NewWorkspace(r.d, 2, 1); !errors.Is(err, base.ErrBadInput) {
+		t.Errorf("a shortest list that is longer than the longest: error %v", err)
+	}
+	if _, err := NewWorkspace(r.d, 1<<31, 1<<31); !errors.Is(err, base.ErrBadInput) {
+		t.Errorf("lists of more than MaxElements: error %v", err)
+	}
+}
