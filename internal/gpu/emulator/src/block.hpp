@@ -1,0 +1,108 @@
+// The running block: its threads as fibers, where they meet, and what order that
+// gives to their accesses.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "fiber.hpp"
+#include "kernel.hpp"
+
+namespace griffin::emulator {
+
+struct Dim {
+    uint32_t axis[3];
+    uint64_t volume() const { return uint64_t{axis[0]} * axis[1] * axis[2]; }
+};
+
+// A kernel with its arguments.
+struct Launch {
+    const Kernel* kernel;
+    Dim grid, block;
+    uint32_t sharedBytes;
+    const void* params;
+};
+
+constexpr uint32_t maxBlockThreads = 1024;
+constexpr uint32_t maxParamBytes = 4096;
+// The most dynamic shared memory of a block, as on compute capability 9.0.
+constexpr uint32_t maxSharedBytes = 227 << 10;
+
+struct Thread {
+    uint32_t index[3];
+    uint32_t number;  // within the block, x first
+    bool ended;
+    Stack* stack;  // while it is started and has not ended
+    // Where it waits, and what it brought and gets.
+    Collective waits;
+    uint32_t mask, source, width;
+    uint64_t value, result;
+    Place place;
+
+    uint32_t lane() const { return number & 31; }
+    uint32_t warp() const { return number >> 5; }
+};
+
+// Lanes of a warp that wait for the others of their mask.
+struct Meeting {
+    uint32_t mask, arrived;
+    Collective what;
+};
+
+struct Warp {
+    uint32_t lanes;  // that exist
+    uint32_t ready;  // started, waiting for nothing, not running
+    uint32_t ended;
+    uint32_t numMeetings;
+    Meeting meetings[32];
+    // The clock when all lanes last met, and when lanes a and b did: accesses of
+    // a before then are ordered before those of b after.
+    uint64_t met;
+    uint64_t metPair[32][32];
+};
+
+// The block that runs, and its launch. One at a time in the process.
+struct Block {
+    const Launch* launch;
+    uint64_t number;  // of the block in the grid
+    uint32_t index[3];
+    uint32_t numThreads, numWarps;
+    uint32_t started, endedThreads;
+    uint32_t readyWarps;
+    Thread* thread;  // that runs
+    Thread threads[maxBlockThreads];
+    Warp warps[maxBlockThreads / 32];
+    // The barrier of the block.
+    uint32_t arrived;
+    Collective barrier;
+    Place barrierPlace;
+    uint32_t votes;
+    int barrierResult;
+    // The clock rises whenever threads have met. Clocks of the launch's and the
+    // block's start, and of the block's last barrier.
+    uint64_t clock, launchStart, start, lastBarrier;
+    // Some thread made an atomic access to global memory: from then on the block
+    // may read what other blocks of the launch wrote.
+    bool acquired;
+};
+
+extern Block block;
+
+// Runs all blocks of a launch. Another code than success: it failed, and the report
+// says how.
+int runLaunch(const Launch& launch);
+
+// Whether what thread other of the block did at clock comes before what the
+// running thread does now.
+inline bool orderedBefore(uint64_t clock, uint32_t other) {
+    if (clock < block.lastBarrier || other == block.thread->number) return true;
+    if (other >> 5 != block.thread->warp()) return false;
+    const Warp& w = block.warps[other >> 5];
+    return clock < w.met || clock < w.metPair[other & 31][block.thread->lane()];
+}
+
+// Ends the launch with a report that begins with the kernel, block and thread,
+// from a running thread.
+[[noreturn]] void failThread(int code, const char* format, ...) __attribute__((format(printf, 2, 3)));
+
+}  // namespace griffin::emulator

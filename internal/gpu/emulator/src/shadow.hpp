@@ -1,0 +1,42 @@
+// What is known about every byte that kernels may access: whether it belongs to an
+// allocation, whether it was written, and who accessed it last.
+//
+//   arena   | device 0 | device 1 | device 2 | device 3 | page-locked host memory |
+//   written   a byte a byte of the devices' parts: 1 once it was written
+//   cells     16 bytes a word of the devices' parts: its last write and reads
+//
+// All three are address space; pages cost memory when they are touched.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernel.hpp"
+
+namespace griffin::emulator {
+
+constexpr int maxDevices = 4;
+constexpr size_t deviceSpan = size_t{4} << 30;
+constexpr size_t hostSpan = size_t{8} << 30;
+constexpr size_t devicesSpan = maxDevices * deviceSpan;
+constexpr size_t arenaSpan = devicesSpan + hostSpan;
+
+extern char* arena;
+extern uint8_t* written;
+
+// Maps the arena. False: no address space.
+bool mapArena();
+
+// The device whose memory running kernels may access.
+void useDevice(int device);
+
+// Marks device memory as written or not.
+void markWritten(const void* address, size_t bytes);
+void forgetWritten(const void* address, size_t bytes);
+// Copies the marks of one piece of device memory to another.
+void copyWritten(const void* target, const void* source, size_t bytes);
+
+// Where the dynamic shared memory of blocks is.
+void* sharedMemory();
+
+}  // namespace griffin::emulator

@@ -1,0 +1,255 @@
+package gputest
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+// The emulator is built from two kinds of source: itself, and the kernels. Into
+// the kernels the compiler puts a call before every load and store, and a call
+// where the behaviour of C++ would be undefined; the emulator answers them.
+// Kernels are compiled by clang as on the GPU, for its vectors and attributes.
+var (
+	compilers = []string{"clang++-19", "clang++-20", "clang++-21", "clang++-18", "clang++"}
+
+	bothFlags = []string{
+		"-std=c++17", "-O2", "-gline-tables-only", "-fPIC", "-fvisibility=hidden", "-fdeclspec", "-fno-exceptions",
+		"-Wall", "-Wextra", "-Werror", "-ffp-contract=off",
+	}
+	kernelFlags = []string{
+		"-DGRIFFIN_EMULATOR", "-fno-vectorize", "-fno-slp-vectorize",
+		// Kernels are static functions; not every object uses every one.
+		"-Wno-unused-function", "-Wno-unused-const-variable", "-Wno-unused-template",
+		"-fsanitize=thread", "-mllvm", "-tsan-instrument-func-entry-exit=0",
+		"-mllvm", "-tsan-distinguish-volatile=1", "-mllvm", "-tsan-instrument-read-before-write=1",
+		"-fsanitize=shift-exponent,array-bounds,integer-divide-by-zero,signed-integer-overflow,alignment,unreachable",
+	}
+)
+
+// unit is one object file of the library.
+type unit struct {
+	name   string // of the object
+	folder string // the family's, or the emulator's
+	source string // what the compiler reads
+	flags  []string
+	files  []string // whose text decides the object, the source's includes
+	object string
+	log    string // why it does not compile, or ""
+}
+
+func moduleRoot(directory string) (string, error) {
+	for at := directory; ; at = filepath.Dir(at) {
+		if _, err := os.Stat(filepath.Join(at, "go.mod")); err == nil {
+			return at, nil
+		}
+		if at == filepath.Dir(at) {
+			return "", fmt.Errorf("no go.mod above %s", directory)
+		}
+	}
+}
+
+// buildEmulator returns the path of the library with the kernels of all families,
+// built where it is not there yet. Several processes may call it at once. A family
+// that does not compile is an error for its own tests, and for all in continuous
+// integration; others do without it, so that work on one family does not stop
+// the tests of all.
+func buildEmulator(root, family string) (string, error) {
+	compiler, version, err := findCompiler()
+	if err != nil {
+		return "", err
+	}
+	directory := filepath.Join(root, ".build", "emulator")
+	if err := os.MkdirAll(directory, 0o755); err != nil {
+		return "", err
+	}
+	unlock, err := lockFile(filepath.Join(directory, "lock"))
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	units, err := findUnits(root)
+	if err != nil {
+		return "", err
+	}
+	for _, u := range units {
+		if err := u.hash(root, directory, version); err != nil {
+			return "", err
+		}
+	}
+	if err := compileAll(root, compiler, units); err != nil {
+		return "", err
+	}
+	sum := sha256.New()
+	var objects []string
+	for _, u := range units {
+		if u.log != "" {
+			if u.folder == family || u.folder == "emulator" || os.Getenv("CI") != "" {
+				return "", fmt.Errorf("%s does not compile for the host:\n%s", u.name, u.log)
+			}
+			fmt.Fprintf(os.Stderr, "gputest: without %s, which does not compile for the host\n", u.name)
+			continue
+		}
+		objects = append(objects, u.object)
+		sum.Write([]byte(u.object + "\n"))
+	}
+	library := filepath.Join(directory, "libgriffin-emulator-"+hex.EncodeToString(sum.Sum(nil))[:16]+".so")
+	if _, err := os.Stat(library); err == nil {
+		return library, nil
+	}
+	part := library + ".part"
+	arguments := append([]string{"-shared", "-Wl,-z,defs", "-o", part}, objects...)
+	if out, err := exec.Command(compiler, arguments...).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("linking the emulator: %w\n%s", err, out)
+	}
+	return library, os.Rename(part, library)
+}
+
+// findCompiler returns the C++ compiler and the first line of its version.
+func findCompiler() (compiler, version string, err error) {
+	names := compilers
+	if name := os.Getenv("GRIFFIN_CXX"); name != "" {
+		names = []string{name}
+	}
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil {
+			out, err := exec.Command(path, "--version").Output()
+			if err != nil {
+				return "", "", fmt.Errorf("%s --version: %w", path, err)
+			}
+			version, _, _ := strings.Cut(string(out), "\n")
+			return path, version, nil
+		}
+	}
+	return "", "", fmt.Errorf("no C++ compiler: install clang-19 and g++ (.ci/setup does), or set GRIFFIN_CXX; looked for %s",
+		strings.Join(names, ", "))
+}
+
+// lockFile waits for the lock and returns what releases it.
+func lockFile(path string) (func(), error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return func() { f.Close() }, nil // closing releases it
+}
+
+// findUnits lists the emulator's own sources and those of all kernels.
+func findUnits(root string) ([]*unit, error) {
+	gpu := filepath.Join(root, "internal", "gpu")
+	own, err := filepath.Glob(filepath.Join(gpu, "emulator", "src", "*.cpp"))
+	if err != nil {
+		return nil, err
+	}
+	kernels, err := filepath.Glob(filepath.Join(gpu, "*", "*.cu"))
+	if err != nil {
+		return nil, err
+	}
+	var units []*unit
+	for _, path := range own {
+		name := strings.TrimSuffix(filepath.Base(path), ".cpp")
+		units = append(units, &unit{
+			name: "emulator-" + name, folder: "emulator", flags: bothFlags, files: []string{path},
+			source: fmt.Sprintf("#include %q\n", path),
+		})
+	}
+	for _, path := range kernels {
+		folder := filepath.Base(filepath.Dir(path))
+		stem := strings.TrimSuffix(filepath.Base(path), ".cu")
+		device := filepath.Join(gpu, "emulator", "src", "device.hpp")
+		// A name space of its own keeps two kernels' types and functions of one name apart.
+		units = append(units, &unit{
+			name: folder + "-" + stem, folder: folder, flags: slices.Concat(bothFlags, kernelFlags), files: []string{device, path},
+			source: fmt.Sprintf("#include %q\nnamespace griffin_%s_%s {\n#include %q\n}\n", device, folder, stem, path),
+		})
+	}
+	return units, nil
+}
+
+var includeLine = regexp.MustCompile(`(?m)^\s*#\s*include\s+"([^"]+)"`)
+
+// hash finds the files that the unit includes and names the object by their text.
+func (u *unit) hash(root, directory, version string) error {
+	sum := sha256.New()
+	fmt.Fprintln(sum, version, u.flags, strings.ReplaceAll(u.source, root, ""))
+	seen := map[string]bool{}
+	for queue := u.files; len(queue) > 0; queue = queue[1:] {
+		path := filepath.Clean(queue[0])
+		if seen[path] {
+			continue
+		}
+		seen[path] = true
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(sum, strings.TrimPrefix(path, root), len(text))
+		sum.Write(text)
+		for _, m := range includeLine.FindAllSubmatch(text, -1) {
+			queue = append(queue, filepath.Join(filepath.Dir(path), string(m[1])))
+		}
+	}
+	u.object = filepath.Join(directory, u.name+"-"+hex.EncodeToString(sum.Sum(nil))[:16]+".o")
+	return nil
+}
+
+// compileAll makes the objects that are missing, as many at once as there are processors.
+func compileAll(root, compiler string, units []*unit) error {
+	slots := make(chan struct{}, runtime.NumCPU())
+	var wg sync.WaitGroup
+	var mutex sync.Mutex
+	var failure error
+	for _, u := range units {
+		if _, err := os.Stat(u.object); err == nil {
+			continue
+		}
+		if log, err := os.ReadFile(u.object + ".log"); err == nil {
+			u.log = string(log)
+			continue
+		}
+		wg.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			if err := u.compile(root, compiler); err != nil {
+				mutex.Lock()
+				failure = errors.Join(failure, err)
+				mutex.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	return failure
+}
+
+// compile makes the object, or the log of why there is none.
+func (u *unit) compile(root, compiler string) error {
+	part := u.object + ".part"
+	arguments := slices.Concat(u.flags, []string{"-ffile-prefix-map=" + root + "/=", "-x", "c++", "-c", "-o", part, "-"})
+	command := exec.Command(compiler, arguments...)
+	command.Stdin = strings.NewReader(u.source)
+	command.Dir = root
+	out, err := command.CombinedOutput()
+	if err == nil {
+		return os.Rename(part, u.object)
+	}
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		return err
+	}
+	u.log = string(bytes.TrimSpace(out))
+	return os.WriteFile(u.object+".log", []byte(u.log), 0o644)
+}

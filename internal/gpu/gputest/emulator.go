@@ -1,0 +1,158 @@
+package gputest
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/ebitengine/purego"
+
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+)
+
+// Config is how many devices are emulated, and how large each is.
+type Config struct {
+	Devices     int   // 0 to 4
+	MemoryBytes int64 // of each device, up to 4 GiB less 64 MiB
+}
+
+var defaultConfig = Config{Devices: 1, MemoryBytes: 1 << 30}
+
+// Configure sets up the emulator for the time of a test, which must not have opened
+// a device, and returns its driver. It is for tests that cannot run on a GPU of
+// any size: they run on the emulator even where OnGPU.
+func Configure(t testing.TB, c Config) *cuda.Library {
+	t.Helper()
+	e := emulated(t)
+	if code := e.configure(int32(c.Devices), uint64(c.MemoryBytes)); code != 0 {
+		t.Fatalf("gputest: the emulator cannot have %d devices of %d bytes", c.Devices, c.MemoryBytes)
+	}
+	t.Cleanup(func() { e.configure(int32(defaultConfig.Devices), uint64(defaultConfig.MemoryBytes)) })
+	library, err := cuda.Load(e.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return library
+}
+
+// OpenEmulated opens all devices of a configuration for the time of a test, as Open
+// does with one.
+func OpenEmulated(t testing.TB, c Config) []*cuda.Device {
+	t.Helper()
+	library := Configure(t, c)
+	devices := make([]*cuda.Device, c.Devices)
+	for i := range devices {
+		devices[i] = open(t, library, i)
+	}
+	return devices
+}
+
+// Lose takes the emulated device away while it works: the nth kernel that runs
+// from now on (from 1), and every later call, fail with code. The launch itself
+// has returned without an error by then. The device is well again once it is closed.
+// Lose does nothing to a real GPU; a test that needs it uses OpenEmulated.
+func Lose(t testing.TB, nth int, code cuda.Code) {
+	t.Helper()
+	e := emulated(t)
+	e.lose(uint64(nth), int32(code))
+	t.Cleanup(e.reset)
+}
+
+// Kernels returns how many kernels the emulator has run since the last Lose or the
+// end of the last test that called it.
+func Kernels(t testing.TB) int {
+	t.Helper()
+	return int(emulated(t).calls("launch"))
+}
+
+// Report returns what the emulator found wrong first since the last Report, and
+// forgets it; "" for nothing. Of a kernel it begins "kernel NAME, block (x,y,z),
+// thread (x,y,z): KIND: …" and names the line of the kernel's source; of a call
+// that was refused it says why.
+func Report(t testing.TB) string {
+	t.Helper()
+	report, note := emulated(t).takeReport(), emulated(t).takeNote()
+	if report == "" {
+		return note
+	}
+	return report
+}
+
+// emulator is the loaded library, and its functions beyond the driver's.
+type emulator struct {
+	path      string
+	report    func(buffer []byte, size uint64) uint64
+	note      func(buffer []byte, size uint64) uint64
+	configure func(count int32, bytes uint64) int32
+	inject    func(function string, call uint64, onwards int32, code int32)
+	lose      func(launch uint64, code int32)
+	reset     func()
+	calls     func(function string) uint64
+	textLock  sync.Mutex
+}
+
+var loadEmulator = sync.OnceValues(func() (*emulator, error) {
+	directory, err := os.Getwd() // go test runs in the folder of the package
+	if err != nil {
+		return nil, err
+	}
+	root, err := moduleRoot(directory)
+	if err != nil {
+		return nil, err
+	}
+	path, err := buildEmulator(root, filepath.Base(directory))
+	if err != nil {
+		return nil, err
+	}
+	handle, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL)
+	if err != nil {
+		return nil, err
+	}
+	e := &emulator{path: path}
+	purego.RegisterLibFunc(&e.report, handle, "griffin_emulator_take_report")
+	purego.RegisterLibFunc(&e.note, handle, "griffin_emulator_take_note")
+	purego.RegisterLibFunc(&e.configure, handle, "griffin_emulator_configure")
+	purego.RegisterLibFunc(&e.inject, handle, "griffin_emulator_inject")
+	purego.RegisterLibFunc(&e.lose, handle, "griffin_emulator_lose")
+	purego.RegisterLibFunc(&e.reset, handle, "griffin_emulator_reset")
+	purego.RegisterLibFunc(&e.calls, handle, "griffin_emulator_calls")
+	return e, nil
+})
+
+func emulated(t testing.TB) *emulator {
+	t.Helper()
+	e, err := loadEmulator()
+	if err != nil {
+		t.Fatalf("gputest: no emulator: %v", err)
+	}
+	return e
+}
+
+// takeReport returns and clears the report, with lines of source for places in code.
+func (e *emulator) takeReport() string {
+	return codePlace.ReplaceAllStringFunc(e.take(e.report), func(place string) string {
+		pc, err := strconv.ParseUint(codePlace.FindStringSubmatch(place)[1], 16, 64)
+		if err != nil {
+			return place
+		}
+		lines, err := sourceLines(e.path, pc)
+		if err != nil {
+			return place + " (" + err.Error() + ")"
+		}
+		return lines
+	})
+}
+
+// takeNote returns and clears what the emulator has to say about the call that it
+// refused last.
+func (e *emulator) takeNote() string { return e.take(e.note) }
+
+func (e *emulator) take(f func([]byte, uint64) uint64) string {
+	e.textLock.Lock()
+	defer e.textLock.Unlock()
+	buffer := make([]byte, 4096)
+	length := min(int(f(buffer, uint64(len(buffer)))), len(buffer)-1)
+	return string(buffer[:length])
+}

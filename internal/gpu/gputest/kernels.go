@@ -1,0 +1,61 @@
+package gputest
+
+import (
+	_ "embed" // the image below
+	"testing"
+
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+)
+
+//go:embed image/gputest.ptx
+var image []byte
+
+// Image is the PTX of the kernels below.
+func Image() []byte { return image }
+
+// The parameters of the kernels; the comments in gputest.cu say what they do.
+type (
+	// CopyParams are those of gputest_copy.
+	CopyParams struct {
+		Source, Target cuda.Ptr[[4]uint32]
+		NumQuads       uint32
+		_              uint32
+	}
+	// StoreParams are those of gputest_store.
+	StoreParams struct {
+		Target cuda.Ptr[uint32]
+		Value  uint32
+		_      uint32
+	}
+	// AddParams are those of gputest_add.
+	AddParams struct {
+		Source, Target cuda.Ptr[uint32]
+		NumWords       uint32
+		Addend         uint32
+	}
+	// ReverseParams are those of gputest_reverse.
+	ReverseParams struct {
+		Target   cuda.Ptr[uint32]
+		NumWords uint32
+		_        uint32
+	}
+)
+
+// Kernel loads one of the kernels for the time of a test; P is its parameters.
+func Kernel[P any](t testing.TB, d *cuda.Device, name string) *cuda.Kernel {
+	t.Helper()
+	m, err := d.LoadModule("gputest", image)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := m.Unload(); err != nil && d.Err() == nil {
+			t.Error(err)
+		}
+	})
+	k, err := cuda.LoadKernel[P](m, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}

@@ -1,0 +1,89 @@
+package gputest
+
+import (
+	"errors"
+	"os"
+	"sync"
+	"testing"
+
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+)
+
+// OnGPU reports whether tests run on a real GPU (GRIFFIN_REQUIRE_GPU=1) and not on
+// the emulator.
+func OnGPU() bool { return os.Getenv("GRIFFIN_REQUIRE_GPU") == "1" }
+
+// Open returns device 0, opened for this test and closed at its end. Whatever the
+// test made on the device and did not free is an error by then, and so is a report
+// of the emulator that the test has not read with Report.
+func Open(t testing.TB) *cuda.Device {
+	t.Helper()
+	return open(t, Library(t), 0)
+}
+
+// Library returns the driver that tests use. There are no devices in use yet.
+func Library(t testing.TB) *cuda.Library {
+	t.Helper()
+	if OnGPU() {
+		library, err := realLibrary()
+		if err != nil {
+			t.Fatalf("GRIFFIN_REQUIRE_GPU=1, but: %v", err)
+		}
+		return library
+	}
+	library, err := cuda.Load(emulated(t).path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return library
+}
+
+// realLibrary loads the driver and keeps its first device open, because a context
+// that everybody has closed takes long to make again.
+var realLibrary = sync.OnceValues(func() (*cuda.Library, error) {
+	library, err := cuda.Load("")
+	if err == nil {
+		_, err = library.Open(0)
+	}
+	return library, err
+})
+
+func open(t testing.TB, library *cuda.Library, ordinal int) *cuda.Device {
+	t.Helper()
+	d, err := library.Open(ordinal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	emulated := isEmulated(t, library)
+	t.Cleanup(func() {
+		// What is cheap may stay until the context goes, such as modules that a
+		// family loads once for a device.
+		if _, sizeBytes := d.Live(); sizeBytes > 0 && d.Err() == nil {
+			t.Errorf("device %d: %d bytes of memory are not freed", ordinal, sizeBytes)
+		}
+		if err := d.Close(); err != nil && !errors.Is(err, cuda.ErrMisuse) {
+			t.Error(err)
+		}
+		if emulated == nil {
+			return
+		}
+		if text := emulated.takeReport(); text != "" {
+			t.Errorf("the emulator reports: %s", text)
+		}
+		if text := emulated.takeNote(); text != "" && t.Failed() {
+			t.Logf("the emulator's note on the call that it refused last: %s", text)
+		}
+	})
+	return d
+}
+
+// isEmulated returns the emulator if library is its.
+func isEmulated(t testing.TB, library *cuda.Library) *emulator {
+	t.Helper()
+	if OnGPU() {
+		if e, err := loadEmulator(); err != nil || e.path != library.Path() {
+			return nil
+		}
+	}
+	return emulated(t)
+}
