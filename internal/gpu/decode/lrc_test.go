@@ -1,0 +1,159 @@
+package decode_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/griffin-search/griffin/codec"
+	"github.com/griffin-search/griffin/codec/codectest"
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	"github.com/griffin-search/griffin/internal/gpu/decode"
+)
+
+// regressions are the Regression codecs of all schemes, with the parameters that make
+// other code run: short segments and long ones, with and without exceptions.
+func regressions() []codec.Codec {
+	var out []codec.Codec
+	for _, s := range []codec.Scheme{codec.LRC, codec.LRCSeg, codec.SegLRC, codec.HSLRC} {
+		out = append(out,
+			codec.Regression{Scheme: s},
+			codec.Regression{Scheme: s, SegmentLen: 16, Exceptions: 0.2},
+			codec.Regression{Scheme: s, SegmentLen: 1 << 11, Exceptions: codec.SmallestSize},
+		)
+	}
+	return out
+}
+
+// TestRiceAndRegressionBlocks runs the conformance cases of codec.Codec: all widths,
+// lengths and bases for rice, lists of one block for the others.
+func TestRiceAndRegressionBlocks(t *testing.T) {
+	for _, c := range append(regressions(), codec.Rice{}) {
+		t.Run(c.Name(), func(t *testing.T) {
+			_, whole := c.(codec.ListCodec)
+			var lists []*hostList
+			for _, b := range codectest.Blocks() {
+				if !whole || b.Base == codec.NoBase {
+					lists = append(lists, newBlockList(c, b))
+				}
+			}
+			newRig(t).check(c, lists)
+		})
+	}
+}
+
+// TestRiceAndRegressionLists runs the conformance cases of codec.ListCodec, whole and
+// with some of their blocks, in any order and more than once.
+func TestRiceAndRegressionLists(t *testing.T) {
+	for _, c := range append(regressions(), codec.Rice{}) {
+		t.Run(c.Name(), func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(7, 8))
+			var lists []*hostList
+			for _, l := range codectest.Lists() {
+				whole := newHostList(c, l.Name, l.DocIDs, freqsFor(rng, len(l.DocIDs)))
+				some := make([]uint32, 1+rng.IntN(6))
+				for i := range some {
+					some[i] = rng.Uint32N(uint32(len(whole.want[0]) / codec.BlockLen))
+				}
+				lists = append(lists, whole.chosen(some), whole)
+			}
+			newRig(t).check(c, lists)
+		})
+	}
+}
+
+// TestAt decodes single DocIDs of the conformance lists, in any order.
+func TestAt(t *testing.T) {
+	r := newRig(t)
+	rng := rand.New(rand.NewPCG(9, 10))
+	for _, c := range regressions() {
+		for _, l := range codectest.Lists() {
+			n := len(l.DocIDs)
+			host := newHostList(c, l.Name, l.DocIDs, freqsFor(rng, n))
+			indexes := []uint32{0, uint32(n - 1), uint32(n / 2)}
+			for range min(n, 100) {
+				indexes = append(indexes, rng.Uint32N(uint32(n)))
+			}
+			s := decode.Source{Payload: upload(r, wordsOf(host.payload)), Directory: upload(r, host.directory), NumPostings: n}
+			out := room[uint32](r, len(indexes))
+			r.must(r.kernels.At(r.stream, c.(codec.Regression), s, upload(r, indexes), out))
+			got := make([]uint32, len(indexes))
+			r.must(cuda.CopyToHost(r.stream, got, out))
+			r.must(r.stream.Synchronize())
+			for i, at := range indexes {
+				if got[i] != l.DocIDs[at] {
+					t.Fatalf("%s: %s: DocID %d is %d, want %d", c.Name(), l.Name, at, got[i], l.DocIDs[at])
+				}
+			}
+		}
+	}
+}
+
+// wordsOf returns bytes, a multiple of 4, as little-endian words.
+func wordsOf(bytes []byte) []uint32 {
+	words := make([]uint32, len(bytes)/4)
+	for i, b := range bytes {
+		words[i/4] |= uint32(b) << (i % 4 * 8)
+	}
+	return words
+}
+
+// TestAtRefuses checks that buffers that do not fit are errors.
+func TestAtRefuses(t *testing.T) {
+	r := newRig(t)
+	host := newHostList(codec.Regression{}, "", []uint32{3, 5, 9}, []uint32{1, 1, 1})
+	s := decode.Source{Payload: upload(r, wordsOf(host.payload)), Directory: upload(r, host.directory), NumPostings: 3}
+	indexes := upload(r, []uint32{0, 1})
+	if r.kernels.At(r.stream, codec.Regression{}, s, indexes, indexes.Slice(0, 1)) == nil {
+		t.Error("two DocIDs go to one word")
+	}
+	if r.kernels.At(r.stream, codec.Regression{Scheme: 9}, s, indexes, room[uint32](r, 2)) == nil {
+		t.Error("a scheme that there is not is decoded")
+	}
+	s.Directory = s.Directory.Slice(0, 3)
+	if r.kernels.At(r.stream, codec.Regression{}, s, indexes, room[uint32](r, 2)) == nil {
+		t.Error("a list without a directory is decoded")
+	}
+}
+
+// BenchmarkDecodeRegression times rice and the Regression codecs as BenchmarkDecode does
+// the others (ao11, Figure 8). LRC suits lists that are linear: these are.
+func BenchmarkDecodeRegression(b *testing.B) {
+	codecs := []codec.Codec{codec.Rice{}}
+	for _, s := range []codec.Scheme{codec.LRC, codec.LRCSeg, codec.SegLRC, codec.HSLRC} {
+		codecs = append(codecs, codec.Regression{Scheme: s}, codec.Regression{Scheme: s, Exceptions: 0.1})
+	}
+	for _, c := range codecs {
+		for _, shape := range []struct{ n, gap, lists int }{{10_000_000, 12, 1}, {1_000_000, 12, 1}, {1_000_000, 12, 64}, {10_000, 100, 1}} {
+			b.Run(fmt.Sprintf("codec=%s/n=%d/gap=%d/lists=%d/what=docids", c.Name(), shape.n, shape.gap, shape.lists), func(b *testing.B) {
+				benchDecode(b, c, decode.DocIDs, shape.n, shape.gap, shape.lists)
+			})
+		}
+	}
+}
+
+// BenchmarkAt decodes DocIDs at random places of a list of 10 million.
+func BenchmarkAt(b *testing.B) {
+	n := benchSize(10_000_000)
+	docIDs, freqs := benchList(n, 12, 1)
+	for _, c := range regressions() {
+		if c.(codec.Regression).SegmentLen != 0 {
+			continue
+		}
+		b.Run("codec="+c.Name(), func(b *testing.B) {
+			r := newRig(b)
+			host := newHostList(c, "", docIDs, freqs)
+			s := decode.Source{Payload: upload(r, wordsOf(host.payload)), Directory: upload(r, host.directory), NumPostings: n}
+			rng := rand.New(rand.NewPCG(1, 2))
+			at := make([]uint32, benchSize(1<<20))
+			for i := range at {
+				at[i] = rng.Uint32N(uint32(n))
+			}
+			slices.Sort(at)
+			indexes, out := upload(r, at), room[uint32](r, len(at))
+			seconds := r.time(b, func() { r.must(r.kernels.At(r.stream, c.(codec.Regression), s, indexes, out)) })
+			b.ReportMetric(float64(len(at))/seconds/1e9, "Gints/s")
+		})
+	}
+}
