@@ -1,6 +1,7 @@
 package decode_test
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -126,6 +127,18 @@ func benchDecode(b *testing.B, c codec.Codec, w decode.What, n, gap, numLists in
 		compare(b, c, list, w, got[i*size:(i+1)*size])
 	}
 
+	seconds := r.time(b, launch)
+	values := float64(n * numLists)
+	bytes := float64(numLists)*float64(list.read(w)) + 4*values
+	b.ReportMetric(values/seconds/1e9, "Gints/s")
+	b.ReportMetric(seconds*1e6, "µs/launch")
+	b.ReportMetric(float64(list.read(w))/float64(n), "bytes/posting")
+	b.ReportMetric(bytes/seconds/1e9, "GB/s")
+	b.ReportMetric(100*bytes/seconds/1e9/gputest.CopyBandwidth(b, r.device), "%copy")
+}
+
+// time returns the seconds that a launch takes, the mean over all that the benchmark does.
+func (r *rig) time(b *testing.B, launch func()) float64 {
 	took, launches := time.Duration(0), 0
 	for b.Loop() {
 		took += gputest.Elapsed(b, r.stream, func() {
@@ -135,14 +148,65 @@ func benchDecode(b *testing.B, c codec.Codec, w decode.What, n, gap, numLists in
 		})
 		launches += benchLaunches
 	}
-	seconds := took.Seconds() / float64(launches)
-	values := float64(n * numLists)
-	bytes := float64(numLists)*float64(list.read(w)) + 4*values
-	b.ReportMetric(values/seconds/1e9, "Gints/s")
-	b.ReportMetric(seconds*1e6, "µs/launch")
-	b.ReportMetric(float64(list.read(w))/float64(n), "bytes/posting")
-	b.ReportMetric(bytes/seconds/1e9, "GB/s")
-	b.ReportMetric(100*bytes/seconds/1e9/gputest.CopyBandwidth(b, r.device), "%copy")
+	return took.Seconds() / float64(launches)
+}
+
+// BenchmarkTiles finds the number of blocks that a warp should decode, for tuning.go.
+func BenchmarkTiles(b *testing.B) {
+	n := benchSize(10_000_000)
+	docIDs, freqs := benchList(n, 12, 1)
+	for _, c := range []codec.Codec{codec.SIMDBP{}, codec.EF{}} {
+		for _, tile := range []int{1, 2, 4, 8} {
+			for _, numLists := range []int{1, 8} {
+				b.Run(fmt.Sprintf("codec=%s/tile=%d/lists=%d", c.Name(), tile, numLists), func(b *testing.B) {
+					r := newRig(b)
+					d := r.upload(slices.Repeat([]*hostList{newHostList(c, "", docIDs, freqs)}, numLists))
+					batch := decode.PlanTiles(d.lists, tile)
+					lists := upload(r, d.lists)
+					on, _ := decode.CodecOf(c)
+					seconds := r.time(b, func() { r.must(r.kernels.Decode(r.stream, on, decode.DocIDs, lists, batch)) })
+					registers, local, err := r.kernels.Registers(on, decode.DocIDs)
+					r.must(err)
+					b.ReportMetric(float64(n*numLists)/seconds/1e9, "Gints/s")
+					b.ReportMetric(float64(registers), "registers")
+					b.ReportMetric(float64(local), "local-bytes")
+				})
+			}
+		}
+	}
+}
+
+// BenchmarkSums compares what makes DocIDs of gaps less one: sums within blocks, which
+// the directory makes possible; a sum over the list afterwards; and none (ding09, Figure 4,
+// has the first and the last, for PForDelta of §6.2).
+func BenchmarkSums(b *testing.B) {
+	c := codec.PForDeltaRec{}
+	on, _ := decode.CodecOf(c)
+	for _, n := range []int{2_000, 8_000, 32_000, 128_000, 512_000, 2_048_000, 10_000_000} {
+		for _, how := range []string{"localised", "global", "none"} {
+			b.Run(fmt.Sprintf("n=%d/sums=%s", n, how), func(b *testing.B) {
+				r := newRig(b)
+				n := benchSize(n)
+				docIDs, freqs := benchList(n, 12, 1)
+				d := r.upload([]*hostList{newHostList(c, "", docIDs, freqs)})
+				arrays := upload(r, d.levels[0])
+				level := decode.PlanArrays(d.levels[0])
+				sums := room[uint32](r, decode.ScanWords(n))
+				what := decode.Gaps
+				if how == "localised" {
+					what = decode.DocIDs
+				}
+				seconds := r.time(b, func() {
+					r.must(r.kernels.DecodeArrays(r.stream, arrays, level))
+					r.must(r.kernels.DecodeList(r.stream, on, what, d.lists[0]))
+					if how == "global" {
+						r.must(r.kernels.Sum(r.stream, d.out.Slice(0, n), sums))
+					}
+				})
+				b.ReportMetric(float64(n)/seconds/1e9, "Gints/s")
+			})
+		}
+	}
 }
 
 // BenchmarkGriffin18Figure12 compares Para-EF on the device with PForDelta on one
@@ -166,37 +230,35 @@ func benchFigure12(b *testing.B, n int, copied bool) {
 	cpu := cpuPForDelta(b, docIDs, freqs)
 
 	list := newHostList(codec.EF{}, "", docIDs, freqs)
-	d := r.upload([]*hostList{list})
 	on, _ := decode.CodecOf(codec.EF{})
-	host, err := cuda.AllocHost[byte](r.device, len(list.payload)+4*len(list.directory))
+	words := len(list.payload) / 4
+	host, err := cuda.AllocHost[uint32](r.device, words+len(list.directory))
 	r.must(err)
 	defer func() { r.must(host.Free()) }()
-	target := room[byte](r, len(host.Data()))
+	for i := range words {
+		host.Data()[i] = binary.LittleEndian.Uint32(list.payload[4*i:])
+	}
+	copy(host.Data()[words:], list.directory)
+	bytes := upload(r, host.Data())
+	source := decode.Source{Payload: bytes.Slice(0, words), Directory: bytes.Slice(words, bytes.Len()), NumPostings: n}
+	out := room[uint32](r, len(list.want[decode.DocIDs]))
 	step := func() {
-		var room cuda.Buffer[uint32]
+		out := out
 		if copied {
-			r.must(cuda.CopyToDevice(r.stream, target, host.Data()))
-			if room, err = cuda.AllocAsync[uint32](r.stream, d.out.Len()); err != nil {
-				b.Fatal(err)
-			}
+			r.must(cuda.CopyToDevice(r.stream, bytes, host.Data()))
+			out, err = cuda.AllocAsync[uint32](r.stream, out.Len())
+			r.must(err)
 		}
-		r.must(r.kernels.DecodeList(r.stream, on, decode.DocIDs, d.lists[0]))
+		decoded, err := decode.NewList(source, cuda.Buffer[uint32]{}, out)
+		r.must(err)
+		r.must(r.kernels.DecodeList(r.stream, on, decode.DocIDs, decoded))
 		if copied {
-			r.must(room.FreeAsync(r.stream))
+			r.must(out.FreeAsync(r.stream))
 		}
 	}
 	step()
 	r.must(r.stream.Synchronize())
-	took, steps := time.Duration(0), 0
-	for b.Loop() {
-		took += gputest.Elapsed(b, r.stream, func() {
-			for range benchLaunches {
-				step()
-			}
-		})
-		steps += benchLaunches
-	}
-	gpu := took.Seconds() / float64(steps)
+	gpu := r.time(b, step)
 	b.ReportMetric(cpu.Seconds()*1e6, "µs-CPU")
 	b.ReportMetric(gpu*1e6, "µs-GPU")
 	b.ReportMetric(cpu.Seconds()/gpu, "x-CPU-PForDelta")

@@ -30,6 +30,10 @@ __device__ __forceinline__ uint4 ef_finish(uint4 left, uint32_t first) {
 // Para-EF: Liu, Wang and Swanson, PPoPP 2018, §3.1.1, Algorithm 1.
 template <DecodeWhat what>
 __device__ __forceinline__ void ef_tile(const DecodeTile& t, UnaryNumbers* numbers) {
+    for (uint32_t k = 0; k < efInFlight; k++) {
+        unary_clear(numbers[k]);
+    }
+    __syncwarp();
     for (uint32_t from = 0; from < t.count; from += efInFlight) {
         DecodeBlock blocks[efInFlight];
         DecodeBytes bytes[efInFlight];
@@ -173,6 +177,8 @@ GRIFFIN_KERNEL(decode_ef_freqs, DecodeParams, 256) {
     if (!decode_tile(p, t)) {
         return;
     }
+    unary_clear(numbers[warp]);
+    __syncwarp();
     for (uint32_t i = 0; i < t.count; i++) {
         const DecodeBlock b = decode_block(t, i);
         const DecodeBytes src = decode_bytes(t, b).behind(ef_docs_size(b, decode_last(t, i) - decode_base(t, i)));

@@ -5,6 +5,9 @@
 // there is no prefix sum. Lists of several blocks begin with all of their DocIDs, encoded
 // as one; a list of one block has a line of its own (codec/lrc_block.go).
 
+// Blocks whose loads are all asked for before the first is waited for.
+constexpr uint32_t lrcInFlight = 2;
+
 // A segment of one block, and where it ends in the payload.
 struct LrcBlock {
     RegressionSegment segment;
@@ -50,84 +53,143 @@ __device__ __forceinline__ LrcBlock lrc_open_block(const uint32_t* payload, uint
     return b;
 }
 
-// DocIDs j to j+3 of a segment, as many as it has.
-__device__ __forceinline__ uint4 lrc_quad(const RegressionSegment& s, uint32_t j) {
-    uint32_t v[4];
-    uint64_t at = s.start + j * s.slope;
-    uint64_t bit = static_cast<uint64_t>(j) * s.width + s.skew;
-    const uint32_t count = s.end - s.begin;
-#pragma unroll
-    for (uint32_t k = 0; k < 4; k++) {
-        v[k] = static_cast<uint32_t>(at >> 32) + (j + k < count ? regression_bits(s.words, bit, s.width) : 0);
-        at += s.slope;
-        bit += s.width;
-    }
-    if ((s.flags & kRegressionExceptions) && j < count) {
-        const uint4 highs = regression_highs(s.words, s.skew, s.width, count, j);
-        return make_uint4(v[0] + highs.x, v[1] + highs.y, v[2] + highs.z, v[3] + highs.w);
-    }
-    return make_uint4(v[0], v[1], v[2], v[3]);
+// Four DocIDs side by side of one segment, on their way: the words of their deviations.
+struct LrcQuad {
+    DecodeBytes src;
+    DecodeQuad words;
+    uint64_t line;  // of the first
+};
+
+// Loads what DocIDs j to j+3 of a segment need. Behind the end of a segment lies what
+// is not asked for; reading stays in the payload.
+__device__ __forceinline__ LrcQuad lrc_load(const DecodeList& list, const RegressionSegment& s, uint32_t j) {
+    const uint64_t bit = static_cast<uint64_t>(j) * s.width + s.skew;
+    LrcQuad q;
+    q.src.words = list.payload;
+    q.src.last = list.payloadWords - 1;
+    q.src.first = static_cast<uint32_t>(s.words - list.payload + (bit >> 5));
+    q.src.bit = 0;
+    q.words.bit = static_cast<uint32_t>(bit) & 31;
+    q.words.word[0] = q.src.word(0);
+    q.words.word[1] = q.src.word(1);
+    q.words.word[2] = s.width > 8 ? q.src.word(2) : 0;
+    q.line = s.start + j * s.slope;
+    return q;
 }
 
-// DocIDs i to i+3 of a list in buckets, as many as it has. segment is one at or before
-// that of i, and becomes that of the last.
-__device__ __forceinline__ uint4 lrc_quad_of_buckets(const RegressionView& v, uint32_t i, uint32_t& segment) {
-    uint32_t docIDs[4] = {0, 0, 0, 0};
-    RegressionSegment s;
-    s.end = 0;
-#pragma unroll
-    for (uint32_t k = 0; k < 4; k++) {
-        if (i + k < v.numPostings) {
-            if (i + k >= s.end) {
-                segment = regression_next<kSchemeHSLRC>(v, segment, i + k);
-                s = regression_open<kSchemeHSLRC>(v, segment);
-            }
-            docIDs[k] = regression_at(s, i + k - s.begin);
-        }
+// Returns the DocIDs of a quad: deviations above the line.
+__device__ __forceinline__ uint4 lrc_finish(const LrcQuad& q, const RegressionSegment& s, uint32_t j) {
+    uint4 v = decode_quad(q.words, q.src, s.width);
+    if ((s.flags & kRegressionExceptions) && j < s.end - s.begin) {
+        const uint4 highs = regression_highs(s.words, s.skew, s.width, s.end - s.begin, j);
+        v = make_uint4(v.x + highs.x, v.y + highs.y, v.z + highs.z, v.w + highs.w);
     }
-    return make_uint4(docIDs[0], docIDs[1], docIDs[2], docIDs[3]);
+    uint64_t line = q.line;
+    v.x += static_cast<uint32_t>(line >> 32);
+    line += s.slope;
+    v.y += static_cast<uint32_t>(line >> 32);
+    line += s.slope;
+    v.z += static_cast<uint32_t>(line >> 32);
+    line += s.slope;
+    v.w += static_cast<uint32_t>(line >> 32);
+    return v;
 }
 
 template <DecodeWhat what>
-__device__ __forceinline__ void lrc_store(const DecodeTile& t, uint32_t i, const DecodeBlock& b, uint4 docIDs) {
+__device__ __forceinline__ void lrc_store(const DecodeTile& t, uint32_t i, uint32_t n, uint4 docIDs) {
     if constexpr (what == decodeGaps) {
         docIDs = decode_differences(docIDs, decode_base(t, i));
     }
-    decode_store(t, i, b.n, docIDs);
+    decode_store(t, i, n, docIDs);
 }
 
+// A list of one block. A selection may name it more than once.
+template <DecodeWhat what>
+__device__ __forceinline__ void lrc_one_block(const DecodeTile& t) {
+    const DecodeBlock b = decode_block(t, 0);
+    const RegressionSegment s = lrc_open_block(t.list.payload, b.offset, b.n, b.docWidth).segment;
+    const uint32_t j = 4 * decode_lane();
+    const uint4 docIDs = lrc_finish(lrc_load(t.list, s, j), s, j);
+    for (uint32_t i = 0; i < t.count; i++) {
+        lrc_store<what>(t, i, b.n, docIDs);
+    }
+}
+
+// Segments of equal length, of 16 DocIDs at least: four side by side are of one.
 template <uint32_t Scheme, DecodeWhat what>
 __device__ __forceinline__ void lrc_tile(const DecodeTile& t) {
     if (t.list.numPostings <= decodeBlockLen) {
-        const DecodeBlock b = decode_block(t, 0);
-        const LrcBlock block = lrc_open_block(t.list.payload, b.offset, b.n, b.docWidth);
-        const uint4 docIDs = lrc_quad(block.segment, 4 * decode_lane());
-        for (uint32_t i = 0; i < t.count; i++) {  // a selection may name it more than once
-            lrc_store<what>(t, i, b, docIDs);
-        }
+        lrc_one_block<what>(t);
         return;
     }
     const RegressionView v = regression_view<Scheme>(t.list.payload, t.list.numPostings);
-    uint32_t segment = 0;
-    bool known = false;  // segment is at or before that of the next block
+    for (uint32_t from = 0; from < t.count; from += lrcInFlight) {
+        RegressionSegment segments[lrcInFlight];
+        uint32_t j[lrcInFlight];
+        LrcQuad quads[lrcInFlight];
+#pragma unroll
+        for (uint32_t k = 0; k < lrcInFlight; k++) {
+            const uint32_t block = decode_number(t, min(from + k, t.count - 1));
+            const uint32_t first = block * decodeBlockLen + 4 * decode_lane();
+            segments[k] = regression_open<Scheme>(v, min(first >> v.length, v.numSegments - 1));
+            j[k] = first - segments[k].begin;
+        }
+#pragma unroll
+        for (uint32_t k = 0; k < lrcInFlight; k++) {
+            quads[k] = lrc_load(t.list, segments[k], j[k]);
+        }
+#pragma unroll
+        for (uint32_t k = 0; k < lrcInFlight; k++) {
+            if (from + k < t.count) {
+                const DecodeBlock b = decode_block(t, from + k);
+                lrc_store<what>(t, from + k, b.n, lrc_finish(quads[k], segments[k], j[k]));
+            }
+        }
+    }
+}
+
+// Hash buckets, of any length: values lane, lane + 32 and so on are a lane's, each with
+// a bucket of its own.
+template <DecodeWhat what>
+__device__ __forceinline__ void lrc_tile_of_buckets(const DecodeTile& t) {
+    if (t.list.numPostings <= decodeBlockLen) {
+        lrc_one_block<what>(t);
+        return;
+    }
+    const RegressionView v = regression_view<kSchemeHSLRC>(t.list.payload, t.list.numPostings);
+    uint32_t bucket = 0;
     for (uint32_t i = 0; i < t.count; i++) {
         const DecodeBlock b = decode_block(t, i);
         const uint32_t first = decode_number(t, i) * decodeBlockLen;
-        const uint32_t from = first + 4 * decode_lane();
-        uint4 docIDs;
-        if constexpr (Scheme == kSchemeHSLRC) {
-            if (!known) {
-                segment = regression_find_warp<Scheme>(v, first);
-            }
-            docIDs = lrc_quad_of_buckets(v, from, segment);
-            segment = __shfl_sync(decodeAllLanes, segment, 31);
-            known = t.list.selected == nullptr;
-        } else {
-            // Segments are of 16 DocIDs at least: four side by side are of one.
-            const RegressionSegment s = regression_open<Scheme>(v, min(from >> v.length, v.numSegments - 1));
-            docIDs = lrc_quad(s, from - s.begin);
+        if (i == 0 || t.list.selected != nullptr) {
+            bucket = regression_find_warp<kSchemeHSLRC>(v, first);
         }
-        lrc_store<what>(t, i, b, docIDs);
+        uint32_t docIDs[4] = {0, 0, 0, 0};
+        uint32_t last = bucket;
+#pragma unroll
+        for (uint32_t k = 0; k < 4; k++) {
+            const uint32_t at = 32 * k + decode_lane();
+            if (at < b.n) {
+                last = regression_next<kSchemeHSLRC>(v, bucket, first + at);
+                const RegressionSegment s = regression_open<kSchemeHSLRC>(v, last);
+                docIDs[k] = regression_at(s, first + at - s.begin);
+            }
+        }
+        bucket = __shfl_sync(decodeAllLanes, last, 31);
+        uint32_t before = what == decodeGaps ? decode_base(t, i) : 0;
+        uint32_t* out = t.list.out + size_t{decodeBlockLen} * (t.slot + i) + decode_lane();
+#pragma unroll
+        for (uint32_t k = 0; k < 4; k++) {
+            uint32_t value = docIDs[k];
+            if constexpr (what == decodeGaps) {
+                const uint32_t left = __shfl_up_sync(decodeAllLanes, docIDs[k], 1);
+                value -= decode_lane() == 0 ? before : left;
+                before = __shfl_sync(decodeAllLanes, docIDs[k], 31);
+            }
+            if (32 * k + decode_lane() < b.n) {
+                out[32 * k] = value;
+            }
+        }
     }
 }
 
@@ -182,17 +244,17 @@ __device__ __forceinline__ void lrc_at(const DecodeAtParams& p) {
  * exceptions, of the segment's table and of the deviation). CPU reference:
  * codec.Regression.
  */
-#define DECODE_LRC_KERNELS(codec, Scheme)                        \
+#define DECODE_LRC_KERNELS(codec, Scheme, tile)                  \
     GRIFFIN_KERNEL(decode_##codec##_docids, DecodeParams, 256) { \
         DecodeTile t;                                            \
         if (decode_tile(p, t)) {                                 \
-            lrc_tile<Scheme, decodeDocIDs>(t);                   \
+            tile(decodeDocIDs);                                  \
         }                                                        \
     }                                                            \
     GRIFFIN_KERNEL(decode_##codec##_gaps, DecodeParams, 256) {   \
         DecodeTile t;                                            \
         if (decode_tile(p, t)) {                                 \
-            lrc_tile<Scheme, decodeGaps>(t);                     \
+            tile(decodeGaps);                                    \
         }                                                        \
     }                                                            \
     GRIFFIN_KERNEL(decode_##codec##_freqs, DecodeParams, 256) {  \
@@ -205,7 +267,12 @@ __device__ __forceinline__ void lrc_at(const DecodeAtParams& p) {
         lrc_at<Scheme>(p);                                       \
     }
 
-DECODE_LRC_KERNELS(lrc, kSchemeLRC)
-DECODE_LRC_KERNELS(lrcseg, kSchemeLRCSeg)
-DECODE_LRC_KERNELS(seglrc, kSchemeSegLRC)
-DECODE_LRC_KERNELS(hslrc, kSchemeHSLRC)
+#define DECODE_LRC(what) lrc_tile<kSchemeLRC, what>(t)
+#define DECODE_LRCSEG(what) lrc_tile<kSchemeLRCSeg, what>(t)
+#define DECODE_SEGLRC(what) lrc_tile<kSchemeSegLRC, what>(t)
+#define DECODE_HSLRC(what) lrc_tile_of_buckets<what>(t)
+
+DECODE_LRC_KERNELS(lrc, kSchemeLRC, DECODE_LRC)
+DECODE_LRC_KERNELS(lrcseg, kSchemeLRCSeg, DECODE_LRCSEG)
+DECODE_LRC_KERNELS(seglrc, kSchemeSegLRC, DECODE_SEGLRC)
+DECODE_LRC_KERNELS(hslrc, kSchemeHSLRC, DECODE_HSLRC)

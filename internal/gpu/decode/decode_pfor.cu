@@ -59,7 +59,8 @@ struct PfordeltaKind {
     }
 };
 
-// What a warp needs to put exceptions where they belong.
+// What a warp needs to put exceptions where they belong. Atomically, as damaged bytes
+// could send two to one place.
 struct PforMemory {
     uint32_t values[decodeBlockLen];
     uint32_t places[decodeBlockLen];
@@ -102,7 +103,8 @@ __device__ __forceinline__ uint4 pfor_values(ParapforKind, const DecodeBytes& sr
         const DecodeBytes uppers = s.behind.behind(decode_packed_size(s.exceptions, s.indexWidth));
         for (uint32_t j = decode_lane(); j < s.exceptions; j += 32) {
             const uint32_t index = s.behind.number(j * s.indexWidth, s.indexWidth);
-            memory.values[(from + index) % decodeBlockLen] = uppers.number(j * s.upperWidth, s.upperWidth) << s.width;
+            atomicOr(memory.values + (from + index) % decodeBlockLen, uppers.number(j * s.upperWidth, s.upperWidth)
+                                                                          << (s.width & 31));
         }
     });
     // Lane l's slots are 4l on in the block, and so many less in its segment.
@@ -152,7 +154,7 @@ __device__ __forceinline__ uint4 pfor_values(PfordeltaKind, const DecodeBytes& s
         values.first = __shfl_sync(decodeAllLanes, own.behind.first, segment);
         values.bit = __shfl_sync(decodeAllLanes, own.behind.bit, segment);
         for (uint32_t j = decode_lane(); j < exceptions; j += 32) {
-            memory.values[memory.places[(segment << shift) + j]] = values.number(8 * size * j, 8 * size);
+            atomicExch(memory.values + memory.places[(segment << shift) + j], values.number(8 * size * j, 8 * size));
         }
     }
     __syncwarp();

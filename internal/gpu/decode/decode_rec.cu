@@ -73,7 +73,7 @@ __device__ __forceinline__ uint4 rec_values(const RecArray& a, uint32_t tile, ui
         const uint32_t behind = before + decode_scan(step);
         const uint32_t place = behind - 1 - from;
         if (i < end && place < decodeBlockLen) {
-            values[place] = (rec_number(a, a.uppers, a.wholeUppers, a.wholeSizes >> 8, i) + 1) << a.width;
+            atomicOr(values + place, (rec_number(a, a.uppers, a.wholeUppers, a.wholeSizes >> 8, i) + 1) << a.width);
         }
         before = __shfl_sync(decodeAllLanes, behind, 31);
     }
@@ -125,7 +125,7 @@ __device__ __forceinline__ void rec_patch(uint32_t* values, uint32_t n, uint32_t
         const uint32_t i = e + decode_lane();
         const uint32_t behind = before + decode_scan(i < n ? offset(i) + 1 : 0);
         if (i < n) {
-            values[(behind - 1) % decodeBlockLen] += (upper(i) + 1) << width;
+            atomicAdd(values + (behind - 1) % decodeBlockLen, (upper(i) + 1) << (width & 31));
         }
         before = __shfl_sync(decodeAllLanes, behind, 31);
     }
@@ -137,7 +137,7 @@ __device__ __forceinline__ void rec_patch(uint32_t* values, uint32_t n, uint32_t
 template <uint32_t depth>
 __device__ __forceinline__ DecodeBytes rec_block(DecodeBytes src, uint32_t n, uint32_t first, uint32_t* values,
                                                  uint32_t (*memory)[2][decodeBlockLen]) {
-    const uint32_t width = first & (recExceptions - 1);
+    const uint32_t width = min(first & (recExceptions - 1), 32u);
     uint32_t exceptions = 0;
     uint32_t sizes = 0;
     if (first >= recExceptions) {
@@ -155,8 +155,8 @@ __device__ __forceinline__ DecodeBytes rec_block(DecodeBytes src, uint32_t n, ui
         return src;
     }
     if constexpr (depth == 0) {
-        const uint32_t offsetSize = 1u << (sizes >> 2);
-        const uint32_t upperSize = 1u << (sizes & 3);
+        const uint32_t offsetSize = 1u << min(sizes >> 2 & 3, 2u);
+        const uint32_t upperSize = 1u << min(sizes & 3, 2u);
         const DecodeBytes uppers = src.behind(exceptions * offsetSize);
         rec_patch(
             values, exceptions, width, [&](uint32_t i) { return src.number(8 * offsetSize * i, 8 * offsetSize); },

@@ -2,9 +2,11 @@ package decode_test
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/griffin-search/griffin/codec"
@@ -341,5 +343,118 @@ func TestLists(t *testing.T) {
 			lists = append(lists, whole, whole.chosen(some))
 		}
 		r.check(c, lists)
+	}
+}
+
+// Lists of random lengths with gaps and frequencies of several sizes in each.
+func TestRandomLists(t *testing.T) {
+	r := newRig(t)
+	for i, c := range listCodecs() {
+		rng := rand.New(rand.NewPCG(9, uint64(i)))
+		var lists []*hostList
+		for k := range 8 {
+			n := 1 + rng.IntN(1<<(4+k))
+			docIDs := make([]uint32, n)
+			docID, spread := ^uint32(0), 1
+			for j := range docIDs {
+				if rng.IntN(50) == 0 {
+					spread = rng.IntN(20)
+				}
+				docID += 1 + rng.Uint32N(1<<spread)
+				docIDs[j] = docID
+			}
+			lists = append(lists, newHostList(c, fmt.Sprintf("random %d of %d", k, n), docIDs, freqsFor(rng, n)))
+		}
+		r.check(c, lists)
+	}
+}
+
+// Bytes of any kind, under a directory that could be true, lead to no access outside of the list and of the output, which on
+// the emulator, and under compute-sanitizer, would be an error.
+func TestDamagedLists(t *testing.T) {
+	r := newRig(t)
+	rng := rand.New(rand.NewPCG(10, 11))
+	for _, c := range blockCodecs() {
+		on, _ := decode.CodecOf(c)
+		var lists []*hostList
+		for range 20 {
+			l := &hostList{n: 1 + rng.IntN(3*codec.BlockLen), payload: make([]byte, 4*(1+rng.IntN(300)))}
+			for i := range l.payload {
+				l.payload[i] = byte(rng.Uint32())
+			}
+			for i := 0; i < l.n; i += codec.BlockLen {
+				docWidth, freqWidth := rng.Uint32N(33), rng.Uint32N(33) // for any codec
+				if strings.HasPrefix(c.Name(), "p") {                   // with exceptions
+					docWidth, freqWidth = docWidth%32+64, freqWidth%32+64
+				}
+				l.directory = append(l.directory, rng.Uint32(), rng.Uint32(), rng.Uint32N(uint32(len(l.payload))), docWidth<<16|freqWidth<<24)
+				l.want[0] = append(l.want[0], make([]uint32, codec.BlockLen)...)
+			}
+			lists = append(lists, l)
+		}
+		d := r.upload(lists)
+		batch := decode.Plan(d.lists)
+		onDevice := upload(r, d.lists)
+		for w := range decode.Freqs + 1 {
+			r.must(r.kernels.Decode(r.stream, on, w, onDevice, batch))
+			r.must(r.stream.Synchronize())
+		}
+	}
+}
+
+func TestCodecOf(t *testing.T) {
+	for _, name := range []string{"pef", "newpfd", "vbyte", "qmx"} { // decoded on the host
+		c, err := codec.Lookup(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if on, ok := decode.CodecOf(c); ok {
+			t.Errorf("%s is decoded as %v", name, on)
+		}
+	}
+	for _, c := range blockCodecs() {
+		if _, ok := decode.CodecOf(c); !ok {
+			t.Errorf("%s is not decoded", c.Name())
+		}
+	}
+}
+
+func TestShapes(t *testing.T) {
+	r := newRig(t)
+	c, _ := decode.CodecOf(codec.SIMDBP{})
+	payload, directory, out := room[uint32](r, 100), room[uint32](r, 2*decode.EntryWords), room[uint32](r, 2*codec.BlockLen+4)
+	var all cuda.Buffer[uint32]
+	for name, f := range map[string]func() (decode.List, error){
+		"no postings": func() (decode.List, error) {
+			return decode.NewList(decode.Source{Payload: payload, Directory: directory}, all, out)
+		},
+		"short directory": func() (decode.List, error) {
+			return decode.NewList(decode.Source{Payload: payload, Directory: directory, NumPostings: 257}, all, out)
+		},
+		"no payload": func() (decode.List, error) {
+			return decode.NewList(decode.Source{Directory: directory, NumPostings: 9}, all, out)
+		},
+		"short output": func() (decode.List, error) {
+			return decode.NewList(decode.Source{Payload: payload, Directory: directory, NumPostings: 256}, all, out.Slice(0, 255))
+		},
+		"output not aligned": func() (decode.List, error) {
+			return decode.NewList(decode.Source{Payload: payload, Directory: directory, NumPostings: 256}, all, out.Slice(1, out.Len()))
+		},
+		"payload not aligned": func() (decode.List, error) {
+			return decode.NewList(decode.Source{Payload: payload.Slice(1, 100), Directory: directory, NumPostings: 256}, all, out)
+		},
+	} {
+		if _, err := f(); !errors.Is(err, decode.ErrShape) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := r.kernels.Decode(r.stream, c, decode.DocIDs, cuda.Buffer[decode.List]{}, decode.Plan(make([]decode.List, 1))); !errors.Is(err, decode.ErrShape) {
+		t.Errorf("a batch in no buffer: %v", err)
+	}
+	if err := r.kernels.Decode(r.stream, c, decode.Freqs+1, cuda.Buffer[decode.List]{}, decode.Plan(nil)); !errors.Is(err, decode.ErrShape) {
+		t.Errorf("a kernel that there is not: %v", err)
+	}
+	if err := r.kernels.Decode(r.stream, c, decode.DocIDs, cuda.Buffer[decode.List]{}, decode.Plan(nil)); err != nil {
+		t.Errorf("no lists: %v", err)
 	}
 }

@@ -42,8 +42,8 @@
 // # Trust
 //
 // Kernels report no errors. Who brings a list to the device has verified its checksums
-// and checked its Meta and directory as postings.List does: what they decode to is
-// right if the codec's CPU decoder accepts the list. On any other bytes kernels
+// and its directory, of which the width bytes are ones that the codec has. What kernels
+// write is right if the codec's CPU decoder accepts the list. On any other bytes they
 // write nothing outside of the output, read nothing outside of PayloadWords, and come to
 // an end; what they write is then undefined. Numbers of selected blocks are trusted.
 //

@@ -124,6 +124,9 @@ func (r *recParser) blocks(n int) int { return (n + r.block - 1) / r.block }
 
 // body goes over the slots of a and what is behind them.
 func (r *recParser) body(a *RecArray, depth int, sizes byte) error {
+	if a.width > 32 || a.width == 32 && a.exceptions > 0 {
+		return fmt.Errorf("%d slots of %d bits at byte %d: %w", a.n, a.width, r.at, ErrShape)
+	}
 	a.slots = uint64(r.at)
 	r.at += (int(a.n)*int(a.width) + 7) / 8
 	if a.exceptions == 0 {

@@ -15,6 +15,12 @@ struct __align__(16) UnaryNumbers {
     uint16_t at[unaryBits];
 };
 
+// Makes the numbers of a whole block known, so that lanes behind a shorter one may read
+// theirs. A __syncwarp must follow before unary_scatter.
+__device__ __forceinline__ void unary_clear(UnaryNumbers& numbers) {
+    *reinterpret_cast<uint2*>(numbers.at + 4 * decode_lane()) = make_uint2(0, 0);
+}
+
 // Two words that this lane's bits are in.
 struct UnaryBits {
     uint32_t low, high, shift;
