@@ -31,6 +31,10 @@ __device__ __forceinline__ uint4 rice_finish(uint4 high, uint4 low, uint32_t wid
 
 template <DecodeWhat what>
 __device__ __forceinline__ void rice_tile(const DecodeTile& t, UnaryNumbers* numbers) {
+    for (uint32_t k = 0; k < riceInFlight; k++) {
+        unary_clear(numbers[k]);
+    }
+    __syncwarp();
     for (uint32_t from = 0; from < t.count; from += riceInFlight) {
         DecodeBlock blocks[riceInFlight];
         DecodeBytes bytes[riceInFlight];
@@ -44,18 +48,30 @@ __device__ __forceinline__ void rice_tile(const DecodeTile& t, UnaryNumbers* num
             quads[k] = decode_load_quad(bytes[k], b.docWidth);
             unary[k] = rice_unary(bytes[k], b.n * b.docWidth);
         }
+        // One after another, so that the sums of all blocks advance side by side.
+        UnaryRank ranks[riceInFlight];
 #pragma unroll
         for (uint32_t k = 0; k < riceInFlight; k++) {
-            unary_find(numbers[k], unary[k]);
+            ranks[k] = unary_rank(unary[k]);
+        }
+#pragma unroll
+        for (uint32_t k = 0; k < riceInFlight; k++) {
+            unary_scatter(numbers[k], ranks[k]);
+        }
+        uint4 v[riceInFlight];
+#pragma unroll
+        for (uint32_t k = 0; k < riceInFlight; k++) {
+            v[k] = decode_quad(quads[k], bytes[k], blocks[k].docWidth);
         }
         __syncwarp();
 #pragma unroll
         for (uint32_t k = 0; k < riceInFlight; k++) {
-            const DecodeBlock& b = blocks[k];
+            v[k] = rice_finish<what>(unary_numbers(numbers[k]), v[k], blocks[k].docWidth, blocks[k].first);
+        }
+#pragma unroll
+        for (uint32_t k = 0; k < riceInFlight; k++) {
             if (from + k < t.count) {
-                const uint4 low = decode_quad(quads[k], bytes[k], b.docWidth);
-                const uint4 high = unary_numbers(numbers[k]);
-                decode_store(t, from + k, b.n, rice_finish<what>(high, low, b.docWidth, b.first));
+                decode_store(t, from + k, blocks[k].n, v[k]);
             }
         }
         __syncwarp();
@@ -91,6 +107,8 @@ GRIFFIN_KERNEL(decode_rice_freqs, DecodeParams, 256) {
     if (!decode_tile(p, t)) {
         return;
     }
+    unary_clear(numbers);
+    __syncwarp();
     for (uint32_t i = 0; i < t.count; i++) {
         const DecodeBlock b = decode_block(t, i);
         const DecodeBytes docs = decode_bytes(t, b);
