@@ -19,7 +19,8 @@
 //   of two, k <= capacity and k < 2^31. 8 bytes of shared memory a key.
 // - init, compact and sort are called by all threads together. Each begins and ends
 //   with a barrier. push is called by any threads, in any branch, between them.
-// - push returns 0 if the key is not above the threshold, and otherwise how many
+// - push (and push_warp, for all lanes of a warp together) returns 0 if the key is not above the threshold, and
+// otherwise how many
 //   keys have been pushed, this one included. If that is more than capacity, the key
 //   was NOT stored: the caller keeps it and pushes it again after the next compact.
 //   As the greatest of these numbers is some thread's, the barrier in the example
@@ -77,6 +78,20 @@ __device__ inline void block_topk_init(BlockTopK& top, uint64_t* keys, uint32_t 
 __device__ __forceinline__ uint32_t block_topk_push(BlockTopK& top, uint64_t key) {
     if (key <= top.threshold) return 0;
     uint32_t slot = atomicAdd(&top.count, 1U);
+    if (slot < top.capacity) top.keys[slot] = key;
+    return slot + 1;
+}
+
+// block_topk_push_warp is block_topk_push for all lanes of a warp together, each with a key, or with 0 for none. It
+// takes one atomic addition, which pays where several lanes have keys that are above the threshold.
+__device__ __forceinline__ uint32_t block_topk_push_warp(BlockTopK& top, uint64_t key) {
+    bool has = key > top.threshold;
+    uint32_t lanes = __ballot_sync(0xFFFFFFFFU, has);
+    if (lanes == 0) return 0;
+    uint32_t lane = threadIdx.x % 32, slot = 0;
+    if (lane == 0) slot = atomicAdd(&top.count, static_cast<uint32_t>(__popc(lanes)));
+    slot = __shfl_sync(0xFFFFFFFFU, slot, 0) + __popc(lanes & ((1U << lane) - 1));
+    if (!has) return 0;
     if (slot < top.capacity) top.keys[slot] = key;
     return slot + 1;
 }

@@ -103,7 +103,7 @@ func (s *Selector) radixSort(st *cuda.Stream, a Array, k int, out cuda.Buffer[Ke
 		if err := cuda.Launch(st, s.radixCount, grid, block, 0, &p); err != nil {
 			return err
 		}
-		if err := cuda.Launch(st, s.radixScan, one, block, 0, &p); err != nil {
+		if err := cuda.Launch(st, s.radixScan, one, cuda.D1(radixScanThreads), 0, &p); err != nil {
 			return err
 		}
 		if err := cuda.Launch(st, s.radixScatter, grid, block, 0, &p); err != nil {

@@ -27,33 +27,80 @@ GRIFFIN_DEVICE uint32_t num_scores(const SelectionSource& source) {
     return source.numScores ? min(*source.numScores, source.maxScores) : source.maxScores;
 }
 
-GRIFFIN_DEVICE bool is_live(const SelectionSource& source, uint32_t docID) {
-    return !source.live || (__ldg(source.live + docID / 32) >> docID % 32 & 1);
-}
-
 // Narrow keys are hit keys. Wide ones have a score of 48 bits above the 32 of the
 // DocID. Key 0 is no hit.
 typedef unsigned __int128 uint128_t;
 
+// ScoreOf is how the score of a key lies in memory.
 template <typename Key>
-GRIFFIN_DEVICE Key source_key(const SelectionSource& source, uint32_t i);
+struct ScoreOf;
 
 template <>
-GRIFFIN_DEVICE uint64_t source_key<uint64_t>(const SelectionSource& source, uint32_t i) {
-    uint32_t score = static_cast<const uint32_t*>(source.scores)[i];
-    if (score < source.leastScore) return 0;
-    uint32_t docID = source.docIDs ? source.docIDs[i] : i;
-    return is_live(source, docID) ? hit_key(score, docID + source.base) : 0;
+struct ScoreOf<uint64_t> {
+    typedef uint32_t type;
+};
+
+template <>
+struct ScoreOf<uint128_t> {
+    typedef uint64_t type;
+};
+
+// make_key returns the key of a score, 0 if it is left out for itself.
+GRIFFIN_DEVICE uint64_t make_key(const SelectionSource& source, uint32_t score, uint32_t docID) {
+    return score < source.leastScore ? 0 : hit_key(score, docID + source.base);
 }
 
-template <>
-GRIFFIN_DEVICE uint128_t source_key<uint128_t>(const SelectionSource& source, uint32_t i) {
-    uint64_t sum = static_cast<const uint64_t*>(source.scores)[i];
+GRIFFIN_DEVICE uint128_t make_key(const SelectionSource& source, uint64_t sum, uint32_t docID) {
     uint64_t score = sum & ((static_cast<uint64_t>(1) << 48) - 1);
     if (sum >> 48 < source.leastMatches || score < source.leastScore) return 0;
-    uint32_t docID = source.docIDs ? source.docIDs[i] : i;
-    if (!is_live(source, docID)) return 0;
     return static_cast<uint128_t>(score) << 32 | static_cast<uint32_t>(~(docID + source.base));
+}
+
+// source_keys sets key j to that of score first + j * step, 0 if there is none: count, above 0, is their number. The
+// loads of all are in flight together.
+template <uint32_t n, typename Key>
+GRIFFIN_DEVICE void source_keys(const SelectionSource& source, uint64_t first, uint64_t step, uint32_t count,
+                                Key (&keys)[n]) {
+    typedef typename ScoreOf<Key>::type Score;
+    Score scores[n];
+    uint32_t docIDs[n], live[n];
+#pragma unroll
+    for (uint32_t j = 0; j < n; j++) {
+        docIDs[j] = min(first + j * step, static_cast<uint64_t>(count - 1));
+        scores[j] = __ldg(static_cast<const Score*>(source.scores) + docIDs[j]);
+    }
+    if (source.docIDs) {
+#pragma unroll
+        for (uint32_t j = 0; j < n; j++) docIDs[j] = __ldg(source.docIDs + docIDs[j]);
+    }
+#pragma unroll
+    for (uint32_t j = 0; j < n; j++) {
+        keys[j] = first + j * step < count ? make_key(source, scores[j], docIDs[j]) : 0;
+    }
+    if (source.live) {
+#pragma unroll
+        for (uint32_t j = 0; j < n; j++) live[j] = __ldg(source.live + docIDs[j] / 32);
+#pragma unroll
+        for (uint32_t j = 0; j < n; j++) keys[j] = live[j] >> docIDs[j] % 32 & 1 ? keys[j] : 0;
+    }
+}
+
+// kAtOnce is how many keys a thread loads together.
+constexpr uint32_t kAtOnce = 4;
+
+// each_key calls visit with the keys of the scores that the thread takes of count: i, i + threads, and so on, for
+// thread i of a grid of so many.
+template <typename Key, typename Visit>
+GRIFFIN_DEVICE void each_key(const SelectionSource& source, uint32_t count, Visit visit) {
+    const uint64_t threads = static_cast<uint64_t>(gridDim.x) * blockDim.x;
+    for (uint64_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += kAtOnce * threads) {
+        Key keys[kAtOnce];
+        source_keys(source, i, threads, count, keys);
+#pragma unroll
+        for (uint32_t j = 0; j < kAtOnce; j++) {
+            if (keys[j] != 0) visit(keys[j]);
+        }
+    }
 }
 
 // shuffle_xor is __shfl_xor_sync of a whole warp for keys.

@@ -60,15 +60,13 @@ GRIFFIN_DEVICE void block_extremes(Key* greatest, Key* least) {
 template <typename Key>
 GRIFFIN_DEVICE void find_range(const SelectionBucketParams<Key>& p) {
     if (is_skipped(p.source)) return;
-    uint32_t n = num_scores(p.source), threads = gridDim.x * blockDim.x, numKeys = 0;
+    uint32_t numKeys = 0;
     Key greatest = 0, least = ~static_cast<Key>(0);
-    for (uint64_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += threads) {
-        Key key = source_key<Key>(p.source, i);
-        if (key == 0) continue;
+    each_key<Key>(p.source, num_scores(p.source), [&](Key key) {
         numKeys++;
         greatest = max(greatest, key);
         least = min(least, key);
-    }
+    });
     numKeys = __reduce_add_sync(0xFFFFFFFFU, numKeys);
     if (threadIdx.x % 32 == 0 && numKeys > 0) atomicAdd(&p.state->numKeys, numKeys);
     block_extremes(&greatest, &least);
@@ -103,12 +101,10 @@ GRIFFIN_DEVICE void count_buckets(const SelectionBucketParams<Key>& p) {
     __syncthreads();
     const Key low = p.state->low;
     const uint32_t bits = p.state->bits, shift = bits - min(bits, kBucketBits);
-    const uint32_t n = num_scores(p.source), threads = gridDim.x * blockDim.x;
-    for (uint64_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += threads) {
-        Key key = source_key<Key>(p.source, i);
+    each_key<Key>(p.source, num_scores(p.source), [&](Key key) {
         Key above = key - low;
         if (key >= low && num_bits(above) <= bits) atomicAdd(&counts[static_cast<uint32_t>(above >> shift)], 1U);
-    }
+    });
     __syncthreads();
     for (uint32_t b = threadIdx.x; b < kNumBuckets; b += blockDim.x) {
         if (counts[b] > 0) atomicAdd(&p.state->counts[b], counts[b]);
@@ -133,11 +129,9 @@ template <typename Key>
 GRIFFIN_DEVICE void gather_selected(const SelectionBucketParams<Key>& p) {
     if (is_skipped(p.source)) return;
     const Key low = p.state->low;
-    const uint32_t n = num_scores(p.source), threads = gridDim.x * blockDim.x;
-    for (uint64_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += threads) {
-        Key key = source_key<Key>(p.source, i);
+    each_key<Key>(p.source, num_scores(p.source), [&](Key key) {
         if (key >= low) p.selected[atomicAdd(&p.state->numSelected, 1U)] = key;
-    }
+    });
 }
 
 // sort_selected sorts in dynamic shared memory: room for k keys rounded up to a power of two.

@@ -7,12 +7,10 @@ struct SelectionCountParams {
 };
 
 template <typename Key>
-__device__ inline void count_hits(const SelectionCountParams& p) {
+GRIFFIN_DEVICE void count_hits(const SelectionCountParams& p) {
     if (is_skipped(p.source)) return;
-    uint32_t n = num_scores(p.source), threads = gridDim.x * blockDim.x, hits = 0;
-    for (uint64_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += threads) {
-        hits += source_key<Key>(p.source, i) != 0;
-    }
+    uint32_t hits = 0;
+    each_key<Key>(p.source, num_scores(p.source), [&](Key) { hits++; });
     hits = __reduce_add_sync(0xFFFFFFFFU, hits);
     if (threadIdx.x % 32 == 0 && hits > 0) atomicAdd(p.count, hits);
 }

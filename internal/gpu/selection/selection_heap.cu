@@ -20,10 +20,17 @@ GRIFFIN_KERNEL(selection_heap_level, SelectionHeapLevelParams, 256) {
     uint32_t group = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
     uint32_t n = p.below ? p.numBelow : num_scores(p.source);
     if (static_cast<uint64_t>(group) * kGroupLen >= p.numBelow) return;
-    uint64_t best = 0;
-    for (uint32_t j = threadIdx.x % 32; j < kGroupLen; j += 32) {
-        uint64_t i = static_cast<uint64_t>(group) * kGroupLen + j;
-        if (i < n) best = max(best, p.below ? p.below[i] : source_key<uint64_t>(p.source, i));
+    uint64_t best = 0, first = static_cast<uint64_t>(group) * kGroupLen + threadIdx.x % 32;
+    for (uint64_t i = first; i < n && i < first + kGroupLen; i += kAtOnce * 32) {
+        uint64_t keys[kAtOnce];
+        if (p.below) {
+#pragma unroll
+            for (uint32_t j = 0; j < kAtOnce; j++) keys[j] = i + j * 32 < n ? __ldg(p.below + i + j * 32) : 0;
+        } else {
+            source_keys(p.source, i, 32, n, keys);
+        }
+#pragma unroll
+        for (uint32_t j = 0; j < kAtOnce; j++) best = max(best, keys[j]);
     }
     best = warp_max_key(best);
     if (threadIdx.x % 32 == 0) p.maxima[group] = best;
@@ -74,7 +81,9 @@ GRIFFIN_KERNEL(selection_heap_extract, SelectionHeapExtractParams, 512) {
         }
         // The leaves: what is left of the group.
         uint64_t i = group * kGroupLen + threadIdx.x;
-        uint64_t key = i < numScores ? source_key<uint64_t>(p.source, i) : 0;
+        uint64_t leaf[1] = {0};
+        if (i < numScores) source_keys(p.source, i, 0, numScores, leaf);
+        const uint64_t key = leaf[0];
         if (p.numLevels == 0) best = block_max_key(numTaken == 0 || key < taken ? key : 0);
         if (best == 0) break;  // in all threads
         taken = best;

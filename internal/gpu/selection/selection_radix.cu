@@ -47,17 +47,23 @@ GRIFFIN_DEVICE uint32_t radix_passes(uint64_t differing, uint32_t digit) {
 // "Designing efficient sorting algorithms for manycore GPUs", IPDPS 2009: count, scan,
 // scatter). We differ: digits of 8 bits; a digit that all keys have alike has no pass.
 // Launches, in a stream: keys; for each digit count, scan, scatter; first.
-// Grid: numBlocks, scan and first 1; block: 256. out[0, k): best first, 0 behind the last.
+// Grid: numBlocks, scan and first 1; block: 256, scan 1024. out[0, k): best first, 0 behind the last.
 GRIFFIN_KERNEL(selection_radix_keys, SelectionRadixParams, 256) {
     if (is_skipped(p.source)) return;
     uint32_t first, last;
     radix_range(p, &first, &last);
     if (num_scores(p.source) == 0) return;
-    uint64_t some = source_key<uint64_t>(p.source, 0), differing = 0;
-    for (uint32_t i = first + threadIdx.x; i < last; i += blockDim.x) {
-        uint64_t key = source_key<uint64_t>(p.source, i);
-        differing |= key ^ some;
-        p.keys[0][i] = key;
+    uint64_t some[1], differing = 0;
+    source_keys(p.source, 0, 0, 1, some);
+    for (uint64_t i = first + threadIdx.x; i < last; i += kAtOnce * kRadixThreads) {
+        uint64_t keys[kAtOnce];
+        source_keys(p.source, i, kRadixThreads, last, keys);
+#pragma unroll
+        for (uint32_t j = 0; j < kAtOnce; j++) {
+            if (i + j * kRadixThreads >= last) continue;
+            differing |= keys[j] ^ some[0];
+            p.keys[0][i + j * kRadixThreads] = keys[j];
+        }
     }
     uint32_t low = __reduce_or_sync(0xFFFFFFFFU, static_cast<uint32_t>(differing));
     uint32_t high = __reduce_or_sync(0xFFFFFFFFU, static_cast<uint32_t>(differing >> 32));
@@ -80,40 +86,52 @@ GRIFFIN_KERNEL(selection_radix_count, SelectionRadixParams, 256) {
     p.counts[(kRadix - 1 - threadIdx.x) * p.numBlocks + blockIdx.x] = counts[threadIdx.x];
 }
 
-// block_scan_warps returns the sum of value over the threads before this one, of 256, and
-// the sum over all in total.
+// block_exclusive_sum returns the sum of value over the threads before this one, of 1024,
+// and adds the sum over all to total.
 __device__ inline uint32_t block_exclusive_sum(uint32_t value, uint32_t* total) {
-    __shared__ uint32_t warps[kRadixWarps];
-    uint32_t lane = threadIdx.x % 32, upTo = value;
-    for (uint32_t d = 1; d < 32; d *= 2) {
-        uint32_t other = __shfl_up_sync(0xFFFFFFFFU, upTo, d);
-        if (lane >= d) upTo += other;
-    }
+    __shared__ uint32_t warps[32];
+    const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    auto upTo = [lane](uint32_t sum) {
+        for (uint32_t d = 1; d < 32; d *= 2) {
+            uint32_t other = __shfl_up_sync(0xFFFFFFFFU, sum, d);
+            if (lane >= d) sum += other;
+        }
+        return sum;
+    };
+    uint32_t sum = upTo(value);
     __syncthreads();
-    if (lane == 31) warps[threadIdx.x / 32] = upTo;
+    if (lane == 31) warps[warp] = sum;
     __syncthreads();
-    uint32_t before = 0, all = 0;
-    for (uint32_t w = 0; w < kRadixWarps; w++) {
-        if (w < threadIdx.x / 32) before += warps[w];
-        all += warps[w];
-    }
-    *total = all;
-    return before + upTo - value;
+    uint32_t ofWarps = upTo(warps[lane]);
+    *total += __shfl_sync(0xFFFFFFFFU, ofWarps, 31);
+    uint32_t before = __shfl_sync(0xFFFFFFFFU, ofWarps, warp == 0 ? 0 : warp - 1);
+    return (warp == 0 ? 0 : before) + sum - value;
 }
 
-// selection_radix_scan: counts become the sums of all counts before them.
-GRIFFIN_KERNEL(selection_radix_scan, SelectionRadixParams, 256) {
+// selection_radix_scan: counts become the sums of all counts before them. A thread has 16 of
+// them at a time, in vectors of 4: there are a multiple of 256.
+GRIFFIN_KERNEL(selection_radix_scan, SelectionRadixParams, 1024) {
     if (is_skipped(p.source) || !radix_has_pass(*p.differing, p.digit)) return;
+    constexpr uint32_t kVectors = 4;
     uint32_t n = kRadix * p.numBlocks, before = 0;
-    // 4 counts a thread at a time: n is a multiple of 256.
-    for (uint32_t from = 0; from < n; from += 4 * kRadixThreads) {
-        uint32_t i = from + 4 * threadIdx.x, total;
-        uint4 v = make_uint4(0, 0, 0, 0);
-        uint4* at = reinterpret_cast<uint4*>(p.counts + i);
-        if (i < n) v = *at;
-        uint32_t sum = before + block_exclusive_sum(v.x + v.y + v.z + v.w, &total);
-        if (i < n) *at = make_uint4(sum, sum + v.x, sum + v.x + v.y, sum + v.x + v.y + v.z);
-        before += total;
+    for (uint32_t from = 0; from < n; from += 4 * kVectors * 1024) {
+        uint4* at = reinterpret_cast<uint4*>(p.counts + from) + kVectors * threadIdx.x;
+        uint4 v[kVectors];
+        uint32_t sum = 0;
+#pragma unroll
+        for (uint32_t j = 0; j < kVectors; j++) {
+            v[j] = from + 4 * (kVectors * threadIdx.x + j) < n ? at[j] : make_uint4(0, 0, 0, 0);
+            sum += v[j].x + v[j].y + v[j].z + v[j].w;
+        }
+        uint32_t total = before;
+        sum = before + block_exclusive_sum(sum, &total);
+#pragma unroll
+        for (uint32_t j = 0; j < kVectors; j++) {
+            if (from + 4 * (kVectors * threadIdx.x + j) >= n) continue;
+            at[j] = make_uint4(sum, sum + v[j].x, sum + v[j].x + v[j].y, sum + v[j].x + v[j].y + v[j].z);
+            sum += v[j].x + v[j].y + v[j].z + v[j].w;
+        }
+        before = total;
     }
 }
 

@@ -59,31 +59,40 @@ GRIFFIN_DEVICE uint64_t best_of_stripe(const SelectionSource& source, bool plain
         if (seen && score >= source.leastScore) best = hit_key(score, at + source.base);
     }
     for (; from < n; from += step) {
-        for (uint64_t i = from + lane; i < min(from + kChunkLen, static_cast<uint64_t>(n)); i += 32) {
-            best = max(best, source_key<uint64_t>(source, i));
-        }
+        uint64_t keys[kChunkLen / 32];
+        source_keys(source, from + lane, 32, n, keys);
+#pragma unroll
+        for (uint32_t j = 0; j < kChunkLen / 32; j++) best = max(best, keys[j]);
     }
     return best;
 }
 
-// push_all pushes the keys load(0) to load(n - 1), but for those that are 0. By all threads of
-// the block.
+// push_all pushes the keys numbered 0 to n - 1 but those that are 0: load sets keys to those
+// at i, i + 512, i + 1024 and i + 1536, 0 from n on. By all threads of the block.
 template <typename Load>
 GRIFFIN_DEVICE void push_all(BlockTopK& top, uint32_t n, Load load) {
-    for (uint64_t from = 0; from < n; from += 4 * kTopThreads) {
-        uint64_t keys[4];
+    uint64_t next[kAtOnce];
+    if (n > 0) load(static_cast<uint64_t>(threadIdx.x), next);
+    for (uint64_t from = 0; from < n; from += kAtOnce * kTopThreads) {
+        uint64_t keys[kAtOnce];
 #pragma unroll
-        for (uint32_t j = 0; j < 4; j++) {
-            uint64_t i = from + j * kTopThreads + threadIdx.x;
-            keys[j] = i < n ? load(i) : 0;
-        }
+        for (uint32_t j = 0; j < kAtOnce; j++) keys[j] = next[j];
+        if (from + kAtOnce * kTopThreads < n) load(from + kAtOnce * kTopThreads + threadIdx.x, next);
         uint32_t pushed = 0;
 #pragma unroll
-        for (uint32_t j = 0; j < 4; j++) {
-            if (keys[j] != 0) pushed = max(pushed, block_topk_push(top, keys[j]));
-        }
-        if (__syncthreads_or(pushed > kTopCapacity - 4 * kTopThreads)) block_topk_compact(top);
+        for (uint32_t j = 0; j < kAtOnce; j++) pushed = max(pushed, block_topk_push_warp(top, keys[j]));
+        if (__syncthreads_or(pushed > kTopCapacity - kAtOnce * kTopThreads)) block_topk_compact(top);
     }
+}
+
+// push_keys pushes n keys that this launch has written.
+GRIFFIN_DEVICE void push_keys(BlockTopK& top, const uint64_t* keys, uint32_t n) {
+    push_all(top, n, [=](uint64_t i, uint64_t(&to)[kAtOnce]) {
+#pragma unroll
+        for (uint32_t j = 0; j < kAtOnce; j++) {
+            to[j] = i + j * kTopThreads < n ? load_key(keys + i + j * kTopThreads) : 0;
+        }
+    });
 }
 
 // write_hits sorts the best k keys that were pushed and writes them, 0 behind the last.
@@ -123,7 +132,7 @@ GRIFFIN_KERNEL(selection_top_maxima, SelectionTopParams, 512) {
     const bool coarse = gridDim.x >= 8 * p.k;
     const uint64_t* maxima = coarse ? p.blockMaxima : p.warpMaxima;
     block_topk_init(top, griffin_dynamic_shared<uint64_t>(), kTopCapacity, p.k, 0);
-    push_all(top, coarse ? gridDim.x : gridDim.x * kTopWarps, [&](uint64_t i) { return load_key(maxima + i); });
+    push_keys(top, maxima, coarse ? gridDim.x : gridDim.x * kTopWarps);
     block_topk_compact(top);
     if (threadIdx.x == 0) *p.bound = top.threshold;
 }
@@ -136,22 +145,23 @@ GRIFFIN_KERNEL(selection_top_gather, SelectionTopParams, 512) {
     const uint32_t n = num_scores(p.source), lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const uint64_t step = static_cast<uint64_t>(gridDim.x) * kTopWarps * kChunkLen;
     // The block's warps share the chunks of each of its stripes.
-    for (uint32_t stripe = blockIdx.x * kTopWarps; stripe < (blockIdx.x + 1) * kTopWarps; stripe++) {
-        if (p.warpMaxima[stripe] < bound) continue;
+    const uint64_t best = lane < kTopWarps ? p.warpMaxima[blockIdx.x * kTopWarps + lane] : 0;
+    for (uint32_t left = __ballot_sync(0xFFFFFFFFU, best >= bound); left != 0; left &= left - 1) {
+        const uint32_t stripe = blockIdx.x * kTopWarps + __ffs(left) - 1;
         for (uint64_t from = static_cast<uint64_t>(stripe) * kChunkLen + warp * step; from < n;
              from += kTopWarps * step) {
+            uint64_t keys[kChunkLen / 32];
+            source_keys(p.source, from + lane, 32, n, keys);
 #pragma unroll
-            for (uint32_t j = 0; j < kChunkLen; j += 32) {
-                uint64_t i = from + j + lane;
-                uint64_t key = i < n ? source_key<uint64_t>(p.source, i) : 0;
-                if (key >= bound) store_key(&p.gathered[atomicAdd(p.numGathered, 1U)], key);
+            for (uint32_t j = 0; j < kChunkLen / 32; j++) {
+                if (keys[j] >= bound) store_key(&p.gathered[atomicAdd(p.numGathered, 1U)], keys[j]);
             }
         }
     }
     if (!is_last_block(p.numBlocks)) return;
     const uint32_t numGathered = ld_relaxed(p.numGathered);
     block_topk_init(top, griffin_dynamic_shared<uint64_t>(), kTopCapacity, p.k, 0);
-    push_all(top, numGathered, [&](uint64_t i) { return load_key(p.gathered + i); });
+    push_keys(top, p.gathered, numGathered);
     write_hits(top, p.out, p.k);
     if (threadIdx.x == 0) *p.numGathered = 0;
 }
@@ -161,7 +171,8 @@ GRIFFIN_DEVICE void select_one(const SelectionSource& source, uint64_t* out, uin
     __shared__ BlockTopK top;
     if (is_skipped(source)) return;
     block_topk_init(top, griffin_dynamic_shared<uint64_t>(), kTopCapacity, k, 0);
-    push_all(top, num_scores(source), [&](uint64_t i) { return source_key<uint64_t>(source, i); });
+    const uint32_t n = num_scores(source);
+    push_all(top, n, [&](uint64_t i, uint64_t(&to)[kAtOnce]) { source_keys(source, i, kTopThreads, n, to); });
     write_hits(top, out, k);
 }
 

@@ -18,16 +18,17 @@ const (
 	bucketPassesWide = (80 + bucketBits - 1) / bucketBits
 
 	// Radix sort.
-	radixThreads = 256
-	radixBlocks  = 4 // a multiprocessor
-	radix        = 256
-	radixDigits  = 8
-	radixTile    = 4096 // keys that a block sorts at once
+	radixThreads     = 256
+	radixScanThreads = 1024
+	radixBlocks      = 4 // a multiprocessor
+	radix            = 256
+	radixDigits      = 8
+	radixTile        = 4096 // keys that a block sorts at once
 
 	// Ours.
 	topThreads     = 512
 	topWarps       = topThreads / 32
-	topBlocks      = 4 // a multiprocessor
+	topBlocks      = 2 // a multiprocessor
 	topChunk       = 128
 	topCapacity    = 4096
 	topSharedBytes = 8 * topCapacity
