@@ -39,6 +39,9 @@ func (env *Env) Device() (*Device, string, error) {
 	return env.device, "", nil
 }
 
+// DeviceName is how the device was asked for: "gpu" or its number; "" or "cpu" for none.
+func (env *Env) DeviceName() string { return env.config.Device }
+
 // openDevice opens the device of a name: "gpu" for the first, or a number.
 func openDevice(name string) (*Device, error) {
 	ordinal := 0

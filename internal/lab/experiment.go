@@ -43,6 +43,7 @@ type Paper struct {
 var Papers = []Paper{
 	{"griffin18", "Liu, Wang, Swanson: Griffin: Uniting CPU and GPU in Information Retrieval Systems for Intra-Query Parallelism. PPoPP 2018"},
 	{"ding09", "Ding, He, Yan, Suel: Using Graphics Processors for High Performance IR Query Processing. WWW 2009"},
+	{"ding08", "Ding, He, Yan, Suel: Using Graphics Processors for High-Performance IR Query Processing. WWW 2008 (poster)"},
 	{"ao11", "N. Ao, F. Zhang, D. Wu, D. S. Stones, G. Wang, X. Liu, J. Liu, S. Lin: Efficient Parallel Lists Intersection and Index Compression Algorithms using Graphics Processing Units. PVLDB 4(8), 2011"},
 	{"saat", "Trotman, Crane: Micro and Macro Optimization of SaaT Search. Software: Practice and Experience, 2019"},
 }

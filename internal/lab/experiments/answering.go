@@ -3,6 +3,7 @@ package experiments
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/griffin-search/griffin/internal/base"
@@ -16,24 +17,30 @@ import (
 type answers struct {
 	times []time.Duration
 	hits  []int
+	found [][]base.Hit
 }
 
 // answer times queries on one thread, planning included. A first run warms up.
 func answer(ctx context.Context, env *lab.Env, c *lab.Collection, queries []lab.Query, runs int, o exec.Options) (*answers, error) {
+	return answerBy(ctx, env, c, c.Searcher, queries, runs, o)
+}
+
+// answerBy is answer by a searcher that is not the collection's own.
+func answerBy(ctx context.Context, env *lab.Env, c *lab.Collection, searcher *exec.Searcher, queries []lab.Query, runs int, o exec.Options) (*answers, error) {
 	scratch, err := exec.NewScratch(c.Snapshot.Options.Analyzer)
 	if err != nil {
 		return nil, err
 	}
 	var plan exec.Plan
 	hits := make([]base.Hit, 0, o.K)
-	a := &answers{times: make([]time.Duration, len(queries)), hits: make([]int, len(queries))}
+	a := &answers{times: make([]time.Duration, len(queries)), hits: make([]int, len(queries)), found: make([][]base.Hit, len(queries))}
 	for run := range runs + 1 {
 		for i, q := range queries {
 			if i%64 == 0 {
 				env.Progress(fmt.Sprintf("%s %s", o.Mode, o.Traversal), run*len(queries)+i, (runs+1)*len(queries))
 			}
 			start := time.Now()
-			if err := c.Searcher.PrepareInto(&plan, scratch, &query.Words{Text: q.Text, Boost: 1}, o); err != nil {
+			if err := searcher.PrepareInto(&plan, scratch, &query.Words{Text: q.Text, Boost: 1}, o); err != nil {
 				return nil, fmt.Errorf("query %s: %w", q.ID, err)
 			}
 			found, err := plan.Run(ctx, scratch, hits)
@@ -42,6 +49,9 @@ func answer(ctx context.Context, env *lab.Env, c *lab.Collection, queries []lab.
 			}
 			took := time.Since(start)
 			a.hits[i] = len(found.Hits)
+			if run == 0 {
+				a.found[i] = slices.Clone(found.Hits)
+			}
 			if run == 1 || run > 1 && took < a.times[i] {
 				a.times[i] = took
 			}
@@ -57,6 +67,16 @@ func (a *answers) milliseconds() float64 {
 		sum += t
 	}
 	return float64(sum.Nanoseconds()) / 1e6 / float64(len(a.times))
+}
+
+// same returns an error if another way found other hits of a query.
+func (a *answers) same(name string, found [][]base.Hit) error {
+	for i := range a.found {
+		if !slices.Equal(a.found[i], found[i]) {
+			return fmt.Errorf("%s: query %d has other hits than on the CPU", name, i)
+		}
+	}
+	return nil
 }
 
 // orElse is the mean time, in milliseconds, if a query that has fewer than k hits

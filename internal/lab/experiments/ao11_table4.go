@@ -113,14 +113,14 @@ func meanStages(ctx context.Context, lists *listCache, queries []lab.Query, n in
 		for x, next := range all[1:] {
 			ratios[x] += 100 * float64(len(result)) / float64(len(next)) / float64(len(queries))
 			lengths[x] += float64(len(result)) / 1000 / float64(len(queries))
-			result = intersect(result, next)
+			result = intersection(result, next)
 		}
 	}
 	return ratios, lengths, nil
 }
 
-// intersect returns what a and the longer b have in common, in a.
-func intersect(a, b []uint32) []uint32 {
+// intersection returns what a and the longer b have in common, in a.
+func intersection(a, b []uint32) []uint32 {
 	kept := a[:0]
 	at := 0
 	for _, d := range a {

@@ -16,11 +16,11 @@ func griffin18Fig13() lab.Experiment {
 			"search, on CPU and GPU. On the CPU merging is faster; the GPU's merge is up to 87 times as fast as the CPU's, its binary search up " +
 			"to 102 times, and its merge up to 2.29 times as fast as its binary search.",
 		Ours: "Pairs of lists of a collection like ClueWeb12 nearest to each length, uncompressed, on one core: a plain merge, a binary search in the " +
-			"longer list for each element of the shorter, and galloping.",
-		Differs: "The paper's times are in a figure without numbers; it does not say whether decompression is in them. Galloping is not in the paper. " +
-			"The GPU's columns join later.",
-		Budget: 2 * time.Minute,
-		Run:    runGriffin18Fig13,
+			"longer list for each element of the shorter, and galloping; on the GPU by MergePath, by the plain binary search (a parallel merge find " +
+			"without splitters) and by ours, whose upper levels are in shared memory. The second table goes on to lists of unlike lengths.",
+		Differs: "The paper's times are in a figure without numbers; it does not say whether decompression is in them. Galloping is not in the paper.",
+		Budget:  2 * time.Minute,
+		Run:     runGriffin18Fig13,
 	}
 }
 
@@ -47,9 +47,13 @@ func runGriffin18Fig13(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 	for _, m := range methods {
 		columns = append(columns, m.name)
 	}
-	t := lab.NewTable("Time of an intersection, µs", "elements", rows, append(columns, "binary to merge", "merge, GPU", "binary search, GPU"))
-	t.LeaveColumn(5, noGPU)
-	t.LeaveColumn(6, noGPU)
+	device, noDevice, err := env.Device()
+	if err != nil {
+		return nil, err
+	}
+	t := lab.NewTable("Time of an intersection, µs", "elements", rows,
+		append(columns, "binary to merge", "MergePath, GPU", "binary search, GPU", "Griffin's search, GPU", "GPU, binary to MergePath", "MergePath to merge, CPU"))
+	gpu := []lab.Series{{Name: "MergePath, GPU"}, {Name: "binary search, GPU"}, {Name: "Griffin's search, GPU"}}
 	figure := &lab.Figure{Title: "Time of an intersection", Kind: lab.Lines, LogX: true, LogY: true, X: "elements of a list", Y: "time, µs"}
 	figure.Series = make([]lab.Series, len(methods))
 	for row, l := range fig12Lengths {
@@ -73,8 +77,35 @@ func runGriffin18Fig13(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 			figure.Series[i].Points = append(figure.Series[i].Points, lab.Point{X: mean, Y: us})
 		}
 		t.Set(row, 4, times[1]/times[0])
+		if device == nil {
+			for column := 5; column < len(t.Columns); column++ {
+				t.Leave(row, column, noDevice)
+			}
+			continue
+		}
+		onDevice, err := deviceIntersectTimes(ctx, env, device, pairsOf(lists))
+		if err != nil {
+			return nil, err
+		}
+		for i, us := range onDevice {
+			t.Set(row, 5+i, us)
+			gpu[i].Points = append(gpu[i].Points, lab.Point{X: mean, Y: us})
+		}
+		t.Set(row, 8, onDevice[1]/onDevice[0])
+		t.Set(row, 9, times[0]/onDevice[0])
 	}
-	return &lab.Result{Tables: []*lab.Table{t}, Figures: []*lab.Figure{figure}}, nil
+	if device != nil {
+		figure.Series = append(figure.Series, gpu...)
+	}
+	ratios, crossing, err := deviceRatios(ctx, env, device, noDevice)
+	if err != nil {
+		return nil, err
+	}
+	r := &lab.Result{Tables: []*lab.Table{t, ratios}, Figures: []*lab.Figure{figure}}
+	if crossing != nil {
+		r.Figures = append(r.Figures, crossing)
+	}
+	return r, nil
 }
 
 // intersectTimes returns the mean time to intersect two lists, each with the one

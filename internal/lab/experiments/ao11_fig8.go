@@ -1,0 +1,81 @@
+package experiments
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/collection"
+	"github.com/griffin-search/griffin/internal/gpu/decode"
+	"github.com/griffin-search/griffin/internal/lab"
+)
+
+func ao11Fig8() lab.Experiment {
+	return lab.Experiment{
+		Name: "ao11-fig8", Paper: "ao11", Shows: "Fig. 8", Title: "Decompression speed on the GPU by share of exceptions",
+		Did: "The shortest lists of all queries on GOV were decompressed on the GPU with seven codecs, by the proportion of exceptions. " +
+			"LRC, LRCSeg and SegLRC are fastest; PFD and NewPFD depend on the exceptions, the others hardly.",
+		Ours: ao11Ours + " The shortest lists of 1,000 queries with 2 terms and more, in one launch, from and to device memory, to DocIDs; " +
+			"millions of integers a second.",
+		Differs: "The paper prints the figure without numbers. NewPFD has no kernel. Our kernel of PForDelta follows the linked exceptions of a block on one lane.",
+		Budget:  3 * time.Minute,
+		Run:     runAo11Fig8,
+	}
+}
+
+func runAo11Fig8(ctx context.Context, env *lab.Env) (*lab.Result, error) {
+	d, noDevice, err := env.Device()
+	if err != nil {
+		return nil, err
+	}
+	shares := ao11ShareSteps(env)
+	var rows, columns []string
+	for _, s := range shares {
+		rows = append(rows, fmt.Sprint(s))
+	}
+	for _, c := range ao11Codecs {
+		columns = append(columns, c.name)
+	}
+	t := lab.NewTable("Millions of integers a second", "share of exceptions", rows, columns)
+	r := &lab.Result{Tables: []*lab.Table{t}}
+	if d == nil {
+		for row := range rows {
+			t.LeaveRow(row, noDevice)
+		}
+		return r, nil
+	}
+	c, queries, err := gov(ctx, env, collection.Crawl)
+	if err != nil {
+		return nil, err
+	}
+	asked, err := askedOf(c, queries, lab.Pick(env, 1000, 20))
+	if err != nil {
+		return nil, err
+	}
+	var shortest [][]uint32
+	for _, lists := range asked {
+		shortest = append(shortest, lists[0])
+	}
+	figure := &lab.Figure{Title: t.Title, Kind: lab.Lines, X: t.RowHead, Y: "millions of integers a second"}
+	for column, k := range ao11Codecs {
+		series := lab.Series{Name: k.name}
+		for row, share := range shares {
+			env.Progress(k.name, column*len(shares)+row, len(shares)*len(columns))
+			if k.name == "NewPFD" {
+				t.Leave(row, column, noKernel)
+				continue
+			}
+			speed, err := decodeSpeed(ctx, env, d, fmt.Sprintf(k.spec, share), decode.DocIDs, shortest)
+			if err != nil {
+				return nil, err
+			}
+			t.Set(row, column, speed/1e6)
+			series.Points = append(series.Points, lab.Point{X: share, Y: speed / 1e6})
+		}
+		if len(series.Points) > 0 {
+			figure.Series = append(figure.Series, series)
+		}
+	}
+	r.Figures = []*lab.Figure{figure}
+	return r, nil
+}

@@ -1,0 +1,116 @@
+package experiments
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/gpu/decode"
+	"github.com/griffin-search/griffin/internal/lab"
+)
+
+func ding09Fig4() lab.Experiment {
+	return lab.Experiment{
+		Name: "ding09-fig4", Paper: "ding09", Shows: "Fig. 4", Title: "Decompression speed of PForDelta by length of list",
+		Did: "Lists of 1,000 queries on GOV2 in groups by length: millions of integers a second that PForDelta decompresses on the CPU (gaps), " +
+			"on the GPU to gaps, and on the GPU with the localised prefix sum, to DocIDs. The GPU loses on short lists and reaches 2.5 billion " +
+			"integers a second on long ones.",
+		Ours: "Lists of the 1,000 queries on a generated collection like GOV2, in the paper's groups: PForDelta on one core, to DocIDs; " +
+			"recursive PForDelta on the GPU, list after list with the launches of each, to gaps and to DocIDs; and all lists of a group together.",
+		Differs: "The paper's speeds are in a figure without numbers. Up to 60 lists a group. Our PForDelta on the CPU has no version that leaves gaps.",
+		Budget:  3 * time.Minute,
+		Run:     runDing09Fig4,
+	}
+}
+
+// fig4Thousands are the upper ends of the groups, in thousands.
+var fig4Thousands = []int{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192}
+
+func runDing09Fig4(ctx context.Context, env *lab.Env) (*lab.Result, error) {
+	c, queries, err := gov2(ctx, env)
+	if err != nil {
+		return nil, err
+	}
+	terms, err := byLength(c, queries)
+	if err != nil {
+		return nil, err
+	}
+	device, noDevice, err := env.Device()
+	if err != nil {
+		return nil, err
+	}
+	columns := []string{"mean length", "CPU", "GPU, gaps", "GPU+LPS, DocIDs", "GPU+LPS, all lists at once"}
+	var rows []string
+	for _, k := range fig4Thousands {
+		rows = append(rows, fmt.Sprintf("%d K", k))
+	}
+	t := lab.NewTable("Millions of integers a second", "up to", rows, columns)
+	series := make([]lab.Series, len(columns)-1)
+	for row, k := range fig4Thousands {
+		env.Progress("decompress", row, len(fig4Thousands))
+		// The middle of the group (k/2, k] in the logarithm.
+		lists, err := nearestLists(c, terms, k*707, lab.Pick(env, max(2, min(60, 20_000_000/(1000*k))), 2))
+		if err != nil {
+			return nil, err
+		}
+		times, err := decodeTimes(ctx, lists, lab.Pick(env, 3, 1), "pfordelta")
+		if err != nil {
+			return nil, err
+		}
+		mean := float64(count(lists)) / float64(len(lists))
+		speeds := []float64{mean / times[0]}
+		if device != nil {
+			if speeds, err = appendDeviceSpeeds(ctx, env, speeds, device, lists); err != nil {
+				return nil, err
+			}
+		}
+		t.Set(row, 0, mean)
+		for i := range series {
+			if i >= len(speeds) {
+				t.Leave(row, 1+i, noDevice)
+				continue
+			}
+			t.Set(row, 1+i, speeds[i])
+			series[i].Name = columns[1+i]
+			series[i].Points = append(series[i].Points, lab.Point{X: mean, Y: speeds[i]})
+		}
+	}
+	figure := &lab.Figure{Title: t.Title, Kind: lab.Lines, LogX: true, LogY: true, X: "elements of the list", Y: "millions of integers a second"}
+	for _, s := range series {
+		if len(s.Points) > 0 {
+			figure.Series = append(figure.Series, s)
+		}
+	}
+	return &lab.Result{Tables: []*lab.Table{t}, Figures: []*lab.Figure{figure}}, nil
+}
+
+// appendDeviceSpeeds appends the millions of integers a second that the device decodes
+// of lists one after another to gaps and to DocIDs, and of all together to DocIDs.
+func appendDeviceSpeeds(ctx context.Context, env *lab.Env, speeds []float64, d *lab.Device, lists [][]uint32) ([]float64, error) {
+	for _, what := range []decode.What{decode.Gaps, decode.DocIDs} {
+		var took time.Duration
+		for _, l := range lists {
+			alone, err := newDeviceLists(d, "pfordelta-rec", [][]uint32{l})
+			if err != nil {
+				return nil, err
+			}
+			t, repeat, err := alone.timeDecoding(ctx, env, what)
+			if err := firstError(err, alone.free()); err != nil {
+				return nil, err
+			}
+			took += t.Min / time.Duration(repeat)
+		}
+		speeds = append(speeds, float64(count(lists))/max(took.Seconds(), 1e-9)/1e6)
+	}
+	together, err := decodeSpeed(ctx, env, d, "pfordelta-rec", decode.DocIDs, lists)
+	return append(speeds, together/1e6), err
+}
+
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

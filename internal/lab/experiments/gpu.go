@@ -1,0 +1,54 @@
+package experiments
+
+import (
+	"errors"
+
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	"github.com/griffin-search/griffin/internal/lab"
+)
+
+// deviceMemory is what an experiment has on a device, to be freed together.
+type deviceMemory struct {
+	device *lab.Device
+	frees  []func() error
+}
+
+// free frees everything, the latest first.
+func (m *deviceMemory) free() error {
+	var errs []error
+	for i := range m.frees {
+		errs = append(errs, m.frees[len(m.frees)-1-i]())
+	}
+	m.frees = nil
+	return errors.Join(errs...)
+}
+
+// room allocates memory for n values, at least one.
+func room[T any](m *deviceMemory, n int) (cuda.Buffer[T], error) {
+	b, err := cuda.Alloc[T](m.device.Device, max(n, 1))
+	if err == nil {
+		m.frees = append(m.frees, b.Free)
+	}
+	return b, err
+}
+
+// upload copies values to the device, and waits for it.
+func upload[T any](m *deviceMemory, values []T) (cuda.Buffer[T], error) {
+	b, err := room[T](m, len(values))
+	if err == nil && len(values) > 0 {
+		if err = cuda.CopyToDevice(m.device.Stream, b, values); err == nil {
+			err = m.device.Stream.Synchronize()
+		}
+	}
+	return b, err
+}
+
+// download copies values from the device, and waits for it.
+func download[T any](m *deviceMemory, b cuda.Buffer[T]) ([]T, error) {
+	values := make([]T, b.Len())
+	err := cuda.CopyToHost(m.device.Stream, values, b)
+	if err == nil {
+		err = m.device.Stream.Synchronize()
+	}
+	return values, err
+}
