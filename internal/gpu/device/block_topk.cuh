@@ -16,7 +16,7 @@
 //
 // Contract:
 // - blockDim.x is a multiple of 32, the other dimensions are 1. capacity is a power
-//   of two, k <= capacity and k < 2^31. 8 bytes of shared memory a key.
+//   of two greater than k, which is below 2^31. 8 bytes of shared memory a key.
 // - init, compact and sort are called by all threads together. Each begins and ends
 //   with a barrier. push is called by any threads, in any branch, between them.
 // - push (and push_warp, for all lanes of a warp together) returns 0 if the key is not above the threshold, and

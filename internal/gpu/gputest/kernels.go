@@ -44,7 +44,13 @@ type (
 // Kernel loads one of the kernels for the time of a test; P is its parameters.
 func Kernel[P any](t testing.TB, d *cuda.Device, name string) *cuda.Kernel {
 	t.Helper()
-	m, err := d.LoadModule("gputest", image)
+	return kernel[P](t, d, "gputest", image, name)
+}
+
+// kernel loads a kernel of an image for the time of a test.
+func kernel[P any](t testing.TB, d *cuda.Device, module string, image []byte, name string) *cuda.Kernel {
+	t.Helper()
+	m, err := d.LoadModule(module, image)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,77 @@
+package selection_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	"github.com/griffin-search/griffin/internal/gpu/gputest"
+)
+
+// The buffer that kernels share (device/block_topk.cuh) keeps the best k of keys that
+// come in any order, in blocks of any size, with pushes that fail and are repeated.
+func TestBlockTopK(t *testing.T) {
+	b := newBench(t)
+	kernel := gputest.TopKKernel(t, b.device)
+	rng := rand.New(rand.NewPCG(13, 14))
+	for round := range 60 {
+		k := []int{1, 2, 10, 31, 32, 100, 255, 1000}[rng.IntN(8)]
+		capacity := 2
+		for capacity <= k || rng.IntN(2) == 0 && capacity < 4096 {
+			capacity *= 2
+		}
+		threads := 32 * (1 + rng.IntN(8))
+		keys := randomKeys(rng, rng.IntN(3000))
+		threshold := uint64(0)
+		if len(keys) > 0 && rng.IntN(3) == 0 {
+			threshold = keys[rng.IntN(len(keys))]
+		}
+		want := slices.DeleteFunc(slices.Clone(keys), func(key uint64) bool { return key <= threshold })
+		slices.Sort(want)
+		slices.Reverse(want)
+		want = want[:min(k, len(want))]
+
+		out, count := alloc[uint64](b, k), alloc[uint32](b, 1)
+		p := gputest.TopKParams{
+			Keys: upload(b, keys).Ptr(), Out: out.Ptr(), Count: count.Ptr(), Threshold: threshold,
+			NumKeys: uint32(len(keys)), Capacity: uint32(capacity), K: uint32(k), ByWarps: uint32(round % 2),
+		}
+		b.must(cuda.Launch(b.stream, kernel, cuda.D1(1), cuda.D1(threads), 8*capacity, &p))
+		n := int(download(b, count)[0])
+		if n > k {
+			t.Fatalf("%d keys of k=%d", n, k)
+		}
+		if got := download(b, out.Slice(0, n)); !slices.Equal(got, want) {
+			t.Fatalf("round %d, k=%d capacity=%d threads=%d keys=%d threshold=%#x:\n got %#x\nwant %#x", round, k, capacity, threads, len(keys), threshold, got, want)
+		}
+	}
+}
+
+// randomKeys returns n different keys above 0, by turns close together, far apart, or
+// different in few bits.
+func randomKeys(rng *rand.Rand, n int) []uint64 {
+	keys := make([]uint64, n)
+	switch rng.IntN(4) {
+	case 0: // all in a row
+		for i, j := range rng.Perm(n) {
+			keys[i] = 1<<40 + uint64(j)
+		}
+	case 1: // rising: each is better than all before it
+		for i := range keys {
+			keys[i] = uint64(i+1) << 33
+		}
+	case 2: // few scores, DocIDs of any size
+		for i := range keys {
+			keys[i] = rng.Uint64N(3)<<32 + uint64(i+1)*1e6
+		}
+	default: // any, the greatest number among them
+		for i := range keys {
+			keys[i] = rng.Uint64()<<12 | uint64(i+1)
+		}
+		if n > 0 {
+			keys[rng.IntN(n)] = ^uint64(0)
+		}
+	}
+	return keys
+}
