@@ -29,6 +29,9 @@ import (
 
 type benchOptions struct {
 	rankingFlags
+	deviceFlags
+	resident  residentFlag
+	batch     int
 	queries   string
 	latencies string
 	threads   int
@@ -50,17 +53,24 @@ work costs, and over all runs, which is what users feel. A query's time is plann
 (dictionary look-ups, weights) and the traversal with its top k; reading the text
 of the hits is not in it. --prepared leaves planning out too.
 
+With --batch N, queries are answered N at a time, on a GPU in as few launches as
+memory allows, and latencies are those of batches.
+
 Queries are TSV (id, tab, text), JSON lines or TREC topics; their text is plain
 words unless --syntax is given. Traversals:` + traversalNames(),
 		Example: `  griffin bench wiki.idx --queries tb05.tsv --mode or --k 10
   griffin bench wiki.idx --queries tb05.tsv --traversal exhaustive-daat --runs 1
-  griffin bench wiki.idx --queries tb05.tsv --threads 2 --latencies lat.tsv --json`,
+  griffin bench wiki.idx --queries tb05.tsv --threads 2 --latencies lat.tsv --json
+  griffin bench wiki.idx --queries tb05.tsv --device gpu --resident --batch 1000`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.bench(cmd.Context(), o, args[0]) },
 	}
 	f := c.Flags()
 	f.StringVar(&o.queries, "queries", "", "queries: TSV, JSON lines or TREC topics (required)")
-	o.register(f, griffin.DefaultK)
+	o.rankingFlags.register(f, griffin.DefaultK)
+	o.deviceFlags.register(f, "cpu")
+	o.resident.register(f)
+	f.IntVar(&o.batch, "batch", 1, "queries answered together")
 	f.IntVar(&o.threads, "threads", 1, "queries answered at the same time")
 	f.IntVar(&o.runs, "runs", 3, "times that each query is measured")
 	f.StringVar(&o.latencies, "latencies", "", "file for every measured time, TSV, for plotting")
@@ -99,6 +109,10 @@ type benchResult struct {
 	Latency benchLatency    `json:"latency_us"`
 	AllRuns latency.Summary `json:"all_runs"`
 	QPS     float64         `json:"qps"` // queries over the time of all runs
+	// Batch is set with --batch; then there are no latencies of queries. GPU is set
+	// if there is one.
+	Batch *batchResult `json:"batch,omitempty"`
+	GPU   *gpuResult   `json:"gpu,omitempty"`
 	// Work of one pass over the queries.
 	Work exec.Work `json:"work"`
 	// In mode saat, the bytes of lists that the queries read, those with the
@@ -147,6 +161,8 @@ type benchmark struct {
 	plans    []*exec.Plan // of each query, if options.prepared
 	recorder *latency.Recorder
 	began    time.Time
+	gpu      *exec.GPU     // nil: none
+	before   exec.GPUStats // as the measured part began
 
 	mu     sync.Mutex // guards what follows
 	result benchResult
@@ -160,7 +176,13 @@ func (a *app) bench(ctx context.Context, o benchOptions, dir string) error {
 	if _, ok := latency.ThreadTime(); o.cpuTime && !ok {
 		return usagef("--cpu-time: this system does not tell a thread's time")
 	}
-	mode, err := o.check(!o.syntax)
+	if o.batch < 1 || o.batch > 1 && (o.cpuTime || o.latencies != "") {
+		return usagef("--batch must be at least 1, and has neither --cpu-time nor --latencies")
+	}
+	mode, err := o.rankingFlags.check(!o.syntax)
+	if err == nil {
+		err = o.deviceFlags.check()
+	}
 	if err != nil {
 		return err
 	}
@@ -173,8 +195,13 @@ func (a *app) bench(ctx context.Context, o benchOptions, dir string) error {
 		return err
 	}
 	defer snapshot.Release()
+	gpu, err := exec.OpenGPU(o.deviceFlags.options(), exec.ListBytes(snapshot))
+	if err != nil {
+		return err
+	}
+	defer gpu.Close()
 	b := &benchmark{
-		options: o, searcher: exec.NewSearcher(snapshot, nil), weighted: snapshot.Options.Weighted(),
+		options: o, searcher: exec.NewSearcher(snapshot, nil), gpu: gpu, weighted: snapshot.Options.Weighted(),
 		exec: exec.Options{
 			Mode: mode, K: o.k, Traversal: o.traversal,
 			Accumulators: o.accumulators, Budget: saat.Budget{Postings: o.rho.postings, Time: o.rho.time},
@@ -186,8 +213,16 @@ func (a *app) bench(ctx context.Context, o benchOptions, dir string) error {
 			SIMD: simd.Current().String(), Machine: machine(), Go: runtime.Version(),
 		},
 	}
+	b.searcher.UseGPU(gpu)
 	if err := b.parse(topics); err != nil {
 		return err
+	}
+	if gpu != nil {
+		if err := a.warm(ctx, o.resident, mode == griffin.ModeSaat, func(ctx context.Context, w exec.WarmOptions) (lists, total int64, err error) {
+			return gpu.Warm(ctx, snapshot, w)
+		}); err != nil {
+			return err
+		}
 	}
 	if err := b.measure(ctx, snapshot.Options.Analyzer); err != nil {
 		return err
@@ -257,15 +292,13 @@ func (b *benchmark) measure(ctx context.Context, analyzer string) error {
 	defer stop()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	start := time.Now()
-	for run := range b.options.runs {
-		if err := b.pass(ctx, workers, run); err != nil {
-			return err
-		}
+	elapsed, err := b.run(ctx, workers, analyzer)
+	if err != nil {
+		return err
 	}
-	elapsed := time.Since(start)
 	runtime.ReadMemStats(&after)
 	total := float64(len(b.nodes) * b.options.runs)
+	b.endGPU(len(b.nodes) * b.options.runs)
 	r := &b.result
 	r.Traversal = strings.Join(slices.SortedFunc(maps.Keys(b.ran), func(x, y string) int {
 		return cmp.Or(cmp.Compare(b.ran[y], b.ran[x]), cmp.Compare(x, y))
@@ -277,6 +310,21 @@ func (b *benchmark) measure(ctx context.Context, analyzer string) error {
 	r.GCCycles = after.NumGC - before.NumGC
 	r.GCPause = time.Duration(after.PauseTotalNs - before.PauseTotalNs)
 	return nil
+}
+
+// run answers all queries as often as it was asked for, and returns the time of it.
+func (b *benchmark) run(ctx context.Context, workers []*benchWorker, analyzer string) (time.Duration, error) {
+	if b.options.batch > 1 {
+		return b.measureBatches(ctx, analyzer)
+	}
+	b.beginGPU()
+	start := time.Now()
+	for run := range b.options.runs {
+		if err := b.pass(ctx, workers, run); err != nil {
+			return 0, err
+		}
+	}
+	return time.Since(start), nil
 }
 
 // collectEvery runs the garbage collector at intervals, as the garbage of others
@@ -408,7 +456,6 @@ func (w *benchWorker) warmUp(ctx context.Context, count bool) error {
 }
 
 func (a *app) printBench(r *benchResult) {
-	st := a.style(a.out)
 	a.printf("%s, mode %s, traversal %s, k=%d, %s, %s",
 		plural(r.Queries, "query"), r.Mode, r.Traversal, r.K, plural(r.Threads, "thread"), plural(r.Runs, "run"))
 	if r.Prepared {
@@ -418,6 +465,23 @@ func (a *app) printBench(r *benchResult) {
 		a.printf(", processor time")
 	}
 	a.printf("\n%s\n\n", r.Machine)
+	if r.Batch == nil {
+		a.printLatencies(r)
+	}
+	perQuery := func(n int64) float64 { return float64(n) / float64(max(r.Queries, 1)) }
+	a.printf("%.0f queries/s; %s without a result\n", r.QPS, plural(r.NoResult, "query"))
+	a.printBatch(r)
+	a.printf("a query: %.0f postings decoded, %.0f scored; %.1f blocks decoded, %.1f skipped; %.1f allocations\n",
+		perQuery(r.Work.PostingsDecoded), perQuery(r.Work.PostingsScored), perQuery(r.Work.BlocksDecoded), perQuery(r.Work.BlocksSkipped), r.AllocsPerQuery)
+	if r.Bandwidth > 0 {
+		a.printf("%s can read %.1f GB/s from memory; lists are %.1f %% of it, with accumulators, cached or not, %.0f %%\n",
+			plural(r.Threads, "thread"), r.Bandwidth/1e9, 100*r.ListTraffic/r.Bandwidth, 100*r.Traffic/r.Bandwidth)
+	}
+	a.printf("garbage collector: %d cycles, %s of pauses in all\n", r.GCCycles, took(r.GCPause))
+}
+
+func (a *app) printLatencies(r *benchResult) {
+	st := a.style(a.out)
 	a.printf("%s%-26s %9s %9s %9s %9s %9s %9s%s\n", st.bold, "latency in µs", "mean", "p50", "p95", "p99", "p99.9", "max", st.reset)
 	for _, row := range []struct {
 		name string
@@ -429,13 +493,5 @@ func (a *app) printBench(r *benchResult) {
 		}
 		a.printf("\n")
 	}
-	perQuery := func(n int64) float64 { return float64(n) / float64(max(r.Queries, 1)) }
-	a.printf("\n%.0f queries/s; %s without a result\n", r.QPS, plural(r.NoResult, "query"))
-	a.printf("a query: %.0f postings decoded, %.0f scored; %.1f blocks decoded, %.1f skipped; %.1f allocations\n",
-		perQuery(r.Work.PostingsDecoded), perQuery(r.Work.PostingsScored), perQuery(r.Work.BlocksDecoded), perQuery(r.Work.BlocksSkipped), r.AllocsPerQuery)
-	if r.Bandwidth > 0 {
-		a.printf("%s can read %.1f GB/s from memory; lists are %.1f %% of it, with accumulators, cached or not, %.0f %%\n",
-			plural(r.Threads, "thread"), r.Bandwidth/1e9, 100*r.ListTraffic/r.Bandwidth, 100*r.Traffic/r.Bandwidth)
-	}
-	a.printf("garbage collector: %d cycles, %s of pauses in all\n", r.GCCycles, took(r.GCPause))
+	a.printf("\n")
 }

@@ -138,6 +138,15 @@ func (g *GPU) Stats() GPUStats {
 	return GPUStats{OnGPU: g.onGPU.Load(), OnCPU: g.onCPU.Load(), Stats: g.engine.Stats()}
 }
 
+// Since returns the counts without those of before, an earlier Stats of the same GPU.
+// What is there, and limits, are as of now.
+func (s GPUStats) Since(before *GPUStats) GPUStats {
+	s.OnGPU -= before.OnGPU
+	s.OnCPU -= before.OnCPU
+	s.Stats = s.Stats.Since(&before.Stats)
+	return s
+}
+
 // UseGPU lets the Searcher's plans run on g, which may be nil. It must be called
 // before the first Prepare.
 func (s *Searcher) UseGPU(g *GPU) { s.gpu = g }

@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"sync"
 	"time"
 	"unsafe"
 )
@@ -27,17 +28,32 @@ func (d *Device) NewEvent(timing bool) (*Event, error) {
 	return e, nil
 }
 
+// interval is where the driver puts a time, and the arguments of the call for it: on
+// the heap, where it does not move, and kept, so that none is allocated.
+type interval struct {
+	milliseconds float32
+	args         [3]uintptr
+}
+
+var intervals = sync.Pool{New: func() any {
+	i := new(interval)
+	i.args[0] = uintptr(unsafe.Pointer(&i.milliseconds))
+	return i
+}}
+
 // Elapsed is the device's time from one event to e, in steps of about half a
 // microsecond. Both must have timing and have happened (Synchronize).
 func (e *Event) Elapsed(from *Event) (time.Duration, error) {
 	if !e.timing || !from.timing {
 		return 0, misuse("Elapsed", "the event was made without timing")
 	}
-	milliseconds := new(float32)
-	if err := e.device.call(fnEventElapsedTime, "", uintptr(unsafe.Pointer(milliseconds)), from.args[0], e.args[0]); err != nil {
+	i := intervals.Get().(*interval)
+	defer intervals.Put(i)
+	i.args[1], i.args[2] = from.args[0], e.args[0]
+	if err := e.device.check(fnEventElapsedTime, "", e.device.invoke(fnEventElapsedTime, i.args[:])); err != nil {
 		return 0, err
 	}
-	return time.Duration(float64(*milliseconds) * float64(time.Millisecond)), nil
+	return time.Duration(float64(i.milliseconds) * float64(time.Millisecond)), nil
 }
 
 // Query reports whether e has happened. An event that was never recorded has.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 	"github.com/griffin-search/griffin/internal/gpu/decode"
@@ -27,8 +28,8 @@ type device struct {
 	slabBytes [2]int64 // of main and of the reserve
 	limit     [2]int64
 
-	uploaded, queries, launches, errors atomic.Int64
-	failed                              atomic.Pointer[error] // why it is used no more
+	uploaded, queries, launches, busy, errors atomic.Int64
+	failed                                    atomic.Pointer[error] // why it is used no more
 }
 
 const (
@@ -133,7 +134,7 @@ func (d *device) stats() DeviceStats {
 	info := d.dev.Info()
 	s := DeviceStats{
 		Name: d.name, GPU: info.Name, Driver: info.Driver(), CacheStats: d.cache.snapshot(), LimitBytes: d.limit[0] + d.limit[1],
-		BytesUploaded: d.uploaded.Load(), Queries: d.queries.Load(), Launches: d.launches.Load(), Errors: d.errors.Load(),
+		BytesUploaded: d.uploaded.Load(), Queries: d.queries.Load(), Launches: d.launches.Load(), Busy: time.Duration(d.busy.Load()), Errors: d.errors.Load(),
 	}
 	if err := d.lost(); err != nil {
 		s.Lost = err.Error()

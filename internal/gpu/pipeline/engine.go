@@ -3,8 +3,10 @@ package pipeline
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 	"github.com/griffin-search/griffin/internal/gpu/fastpath"
@@ -118,6 +120,10 @@ func (e *Engine) Close() error {
 	return errors.Join(errs...)
 }
 
+// Lanes is how many runs compute on a device at the same time. Each grows its memory
+// with the runs that it gets.
+func (e *Engine) Lanes() int { return e.devices[0].numLanes }
+
 // Stats count what an Engine did since it was opened.
 type Stats struct {
 	Devices []DeviceStats `json:"devices"`
@@ -138,6 +144,9 @@ type DeviceStats struct {
 	// Queries that the device had a part in, in so many Launches of batches.
 	Queries  int64 `json:"queries"`
 	Launches int64 `json:"launches"`
+	// Busy is the device's own time for the kernels of batches, and of single queries
+	// that were traced.
+	Busy time.Duration `json:"busy_ns"`
 	// Errors counts calls of the driver that failed. Lost says why the device is
 	// used no more, "" if it is.
 	Errors int64  `json:"errors"`
@@ -149,6 +158,26 @@ func (e *Engine) Stats() Stats {
 	var s Stats
 	for _, d := range e.devices {
 		s.Devices = append(s.Devices, d.stats())
+	}
+	return s
+}
+
+// Since returns the counts without those of before, an earlier Stats of the same
+// Engine. Lists, SizeBytes, LimitBytes and Lost are as of now.
+func (s Stats) Since(before *Stats) Stats {
+	s.Devices = slices.Clone(s.Devices)
+	for i := range min(len(s.Devices), len(before.Devices)) {
+		d, b := &s.Devices[i], &before.Devices[i]
+		d.Hits -= b.Hits
+		d.Misses -= b.Misses
+		d.Streamed -= b.Streamed
+		d.Evictions -= b.Evictions
+		d.Refused -= b.Refused
+		d.BytesUploaded -= b.BytesUploaded
+		d.Queries -= b.Queries
+		d.Launches -= b.Launches
+		d.Busy -= b.Busy
+		d.Errors -= b.Errors
 	}
 	return s
 }

@@ -203,6 +203,7 @@ func (l *lane) run(pieces []piece, queries []*Query, results []Result, traced bo
 			}
 		}
 	}
+	l.d.busy.Add(int64(l.counts.took))
 	l.d.cache.hits.Add(int64(l.counts.hit))
 	l.d.queries.Add(int64(len(queries)))
 	l.unpin(0)
@@ -299,6 +300,8 @@ func (l *lane) searchOne(p *piece, s int, q *Query, r *Result, traced bool) erro
 		if err := l.elapsed(); err != nil {
 			return err
 		}
+		l.single.Launches(l.count)
+		l.bytes(l.single.Bytes())
 	}
 	l.merged = l.single.AppendHits(l.merged[:0])
 	l.merge(r, q.K)
@@ -306,6 +309,23 @@ func (l *lane) searchOne(p *piece, s int, q *Query, r *Result, traced bool) erro
 		r.Matches += int64(l.single.Count())
 	}
 	return nil
+}
+
+// count counts the launch of a kernel.
+func (l *lane) count(kernel string) {
+	for i := range l.counts.kernels {
+		if l.counts.kernels[i].Name == kernel {
+			l.counts.kernels[i].Launches++
+			return
+		}
+	}
+	l.counts.kernels = append(l.counts.kernels, KernelTrace{Name: kernel, Launches: 1})
+}
+
+// bytes counts what went over the bus for queries and results.
+func (l *lane) bytes(to, from int64) {
+	l.counts.to += to
+	l.counts.from += from
 }
 
 // elapsed adds the time since begun to the counts.
@@ -340,7 +360,7 @@ func (l *lane) searchAll(p *piece, s int, queries []*Query, results []Result, tr
 		}
 		_, err = l.batch.Add(&query)
 		if errors.Is(err, fastpath.ErrFull) && l.batch.Len() > 0 {
-			if err := l.flush(queries, results); err != nil {
+			if err := l.flush(queries, results, traced); err != nil {
 				return err
 			}
 			l.batch.Reset(p.fast)
@@ -352,11 +372,11 @@ func (l *lane) searchAll(p *piece, s int, queries []*Query, results []Result, tr
 		}
 		l.numbers = append(l.numbers, i)
 	}
-	return l.flush(queries, results)
+	return l.flush(queries, results, traced)
 }
 
 // flush launches the batch and takes its results.
-func (l *lane) flush(queries []*Query, results []Result) error {
+func (l *lane) flush(queries []*Query, results []Result, traced bool) error {
 	if l.batch.Len() == 0 {
 		return nil
 	}
@@ -366,6 +386,10 @@ func (l *lane) flush(queries []*Query, results []Result) error {
 	l.d.launches.Add(1)
 	if err := l.batch.Wait(); err != nil {
 		return err
+	}
+	if traced {
+		l.batch.Launches(l.count)
+		l.bytes(l.batch.Bytes())
 	}
 	took, err := l.batch.Elapsed()
 	if err != nil {

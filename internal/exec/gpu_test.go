@@ -1,0 +1,413 @@
+package exec
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/gpu/gputest"
+	"github.com/griffin-search/griffin/internal/gpu/pipeline"
+	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/invariant"
+	"github.com/griffin-search/griffin/internal/query"
+	"github.com/griffin-search/griffin/internal/vfs"
+)
+
+// testMemory is enough for all lists of the tests' indexes, and small enough to be
+// had at once.
+const testMemory = 8 << 20
+
+// testGPU opens the tests' device, with the options that are not set filled in.
+func testGPU(t testing.TB, o pipeline.Options) *GPU {
+	t.Helper()
+	if o.Library == "" {
+		o.Library = gputest.Library(t).Path()
+	}
+	if o.Devices.CPU() {
+		o.Devices.Ordinals = []int{0}
+	}
+	if o.Memory == (pipeline.Memory{}) {
+		o.Memory.Bytes = testMemory
+	}
+	if o.Lanes == 0 {
+		o.Lanes = 2
+	}
+	e, err := pipeline.Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &GPU{engine: e}
+	t.Cleanup(func() {
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+		if !gputest.OnGPU() {
+			if report := gputest.Report(t); report != "" {
+				t.Errorf("the emulator reports: %s", report)
+			}
+		}
+	})
+	return g
+}
+
+// gpuPair is a snapshot's searchers, on the CPU alone and on a GPU.
+type gpuPair struct {
+	cpu, gpu *Searcher
+	sc       *Scratch
+}
+
+func newGPUPair(t testing.TB, snapshot *index.Snapshot, g *GPU) *gpuPair {
+	p := &gpuPair{cpu: NewSearcher(snapshot, nil), gpu: NewSearcher(snapshot, nil), sc: testScratch(t, snapshot.Options.Analyzer)}
+	p.gpu.UseGPU(g)
+	return p
+}
+
+// check answers a query on both and compares the answers.
+func (p *gpuPair) check(t *testing.T, q query.Node, o Options) Answer {
+	t.Helper()
+	want := answer(t, p.cpu, p.sc, q, o)
+	got := answer(t, p.gpu, p.sc, q, o)
+	if !slices.Equal(got.Hits, want.Hits) || got.Mode != want.Mode {
+		t.Fatalf("%s, %+v: mode %s, hits %v; the CPU has mode %s, %v", q, o, got.Mode, head(got.Hits), want.Mode, head(want.Hits))
+	}
+	return got
+}
+
+// checkBatch answers queries together, and one by one on the CPU.
+func (p *gpuPair) checkBatch(t *testing.T, queries []query.Node, o Options) {
+	t.Helper()
+	plans := make([]*Plan, len(queries))
+	answers := make([]Answer, len(queries))
+	for i, q := range queries {
+		var err error
+		if plans[i], err = p.gpu.Prepare(p.sc, q, o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := p.gpu.RunBatch(t.Context(), plans, p.sc, answers); err != nil {
+		t.Fatal(err)
+	}
+	for i, q := range queries {
+		want := answer(t, p.cpu, p.sc, q, o)
+		if !slices.Equal(answers[i].Hits, want.Hits) || answers[i].Mode != want.Mode {
+			t.Fatalf("%s, %+v, one of %d: mode %s, hits %v; the CPU has mode %s, %v", q, o, len(queries),
+				answers[i].Mode, head(answers[i].Hits), want.Mode, head(want.Hits))
+		}
+	}
+}
+
+func words(rng *rand.Rand, n int) query.Node {
+	return &query.Words{Text: randomWords(rng, n), Boost: 1}
+}
+
+// In every mode, for every k, over several segments with deletions, a GPU gives the
+// hits of the CPU, one query or many at a time; and it is the GPU that does.
+func TestGPUAgreement(t *testing.T) {
+	rng := rand.New(rand.NewPCG(11, 1))
+	ix := randomIndex(t, rng, 500, 3, true)
+	if _, err := ix.BuildImpacts(t.Context(), index.ImpactOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	g := testGPU(t, pipeline.Options{})
+	p := newGPUPair(t, testSnapshot(t, ix), g)
+	for _, mode := range []Mode{ModeOr, ModeAnd, ModeAndOr, ModeSaat} {
+		for _, k := range []int{1, 10, 100, 1000} {
+			p.check(t, words(rng, 1+rng.IntN(4)), Options{Mode: mode, K: k})
+			batch := make([]query.Node, 6)
+			for i := range batch {
+				batch[i] = words(rng, 1+rng.IntN(5))
+			}
+			p.checkBatch(t, batch, Options{Mode: mode, K: k})
+		}
+	}
+	if s := g.Stats(); s.OnGPU < 100 || s.OnCPU != 0 || s.Devices[0].Hits == 0 || s.Devices[0].Misses == 0 || s.Devices[0].Errors != 0 {
+		t.Errorf("%+v: want 112 queries on the GPU, none on the CPU, hits, misses and no errors", s)
+	}
+}
+
+// Queries that a GPU cannot answer run on the CPU, and the trace says why.
+func TestGPURefusals(t *testing.T) {
+	rng := rand.New(rand.NewPCG(12, 1))
+	g := testGPU(t, pipeline.Options{})
+	snapshot := testSnapshot(t, randomIndex(t, rng, 200, 1, false))
+	p := newGPUPair(t, snapshot, g)
+	own := snapshot.Options.BM25
+	own.K1++
+	other := NewSearcher(snapshot, &own)
+	other.UseGPU(g)
+	for _, c := range []struct {
+		query    string
+		searcher *Searcher
+		options  Options
+		reason   string
+	}{
+		{`"w1 w2"`, p.gpu, Options{K: 10}, cpuTree},
+		{"w1 -w2", p.gpu, Options{K: 10}, cpuExclusion},
+		{"+w1 w2", p.gpu, Options{K: 10}, cpuTree},
+		{"w1 w2", p.gpu, Options{K: 1001}, cpuK},
+		{"w1 w2", p.gpu, Options{K: 10, CPU: true}, cpuAsked},
+		{"w1 w2", p.gpu, Options{K: 10, Traversal: exhaustive}, cpuTraversal},
+		{"w1 w2", other, Options{K: 10}, cpuParameters},
+	} {
+		plan, err := c.searcher.Prepare(p.sc, parse(t, c.query), c.options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var trace Trace
+		if _, err := plan.RunTraced(t.Context(), p.sc, nil, &trace); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(trace.String(), "answered by the CPU: "+c.reason) || trace.Steps[0].Processor != cpu {
+			t.Errorf("%s with %+v: the trace lacks %q:\n%s", c.query, c.options, c.reason, &trace)
+		}
+	}
+	if s := g.Stats(); s.OnGPU != 0 || s.OnCPU != 7 {
+		t.Errorf("%d queries on the GPU, %d on the CPU; want 0 and 7", s.OnGPU, s.OnCPU)
+	}
+}
+
+func TestGPUTrace(t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 1))
+	p := newGPUPair(t, testSnapshot(t, randomIndex(t, rng, 300, 2, true)), testGPU(t, pipeline.Options{}))
+	plan, err := p.gpu.Prepare(p.sc, parse(t, "w1 w2 title:w3"), Options{K: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for run := range 2 {
+		var trace Trace
+		a, err := plan.RunTraced(t.Context(), p.sc, nil, &trace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(trace.Steps) != 1 || a.Traversal != gpuTraversal {
+			t.Fatalf("%s: %d steps, want 1:\n%s", a.Traversal, len(trace.Steps), &trace)
+		}
+		s := &trace.Steps[0]
+		d := s.Device
+		if s.Name != stepGPU || s.Processor != "gpu0" || len(s.Lists) != 3 || s.Lists[2].Field != "title" || s.Lists[0].DocFreq == 0 {
+			t.Errorf("run %d: step %+v", run, s)
+		}
+		if d.Took <= 0 || len(d.Kernels) == 0 || d.BytesTo == 0 || d.BytesFrom == 0 {
+			t.Errorf("run %d: device %+v: want time, kernels and bytes", run, d)
+		}
+		if missed := run == 0; missed != (d.ListsMissed > 0) || missed != (d.ListBytes > 0) || missed == (d.ListsHit > 0) {
+			t.Errorf("run %d: %d lists there, %d brought, %d bytes", run, d.ListsHit, d.ListsMissed, d.ListBytes)
+		}
+		if text := trace.String(); !strings.Contains(text, "lists there") || !strings.Contains(text, "launched") {
+			t.Errorf("run %d: the trace reads\n%s", run, text)
+		}
+	}
+}
+
+// frequentIndex returns an index whose lists are long enough for the device to
+// decode them, made with a codec.
+func frequentIndex(t testing.TB, codecName string, numDocs int) *index.Index {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(14, 2))
+	ix, err := index.Create(vfs.OS, filepath.Join(t.TempDir(), "index"), index.Options{Analyzer: "whitespace", Codec: codecName, NoStored: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ix.Close() })
+	w, err := ix.Writer(index.WriterOptions{Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	for i := range numDocs {
+		var text []string
+		for word := range 4 {
+			for range rng.IntN(3 + word) {
+				text = append(text, fmt.Sprint("w", word))
+			}
+		}
+		if i%701 == 0 { // frequencies of 255 and more
+			text = append(text, strings.Repeat("w1 ", 300+i/10))
+		}
+		if err := w.Add(&corpus.Document{ID: fmt.Sprint(i), Text: strings.Join(text, " ")}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return ix
+}
+
+// Lists of every codec, decoded by the device or by the CPU, give the CPU's hits.
+func TestGPUCodecs(t *testing.T) {
+	g := testGPU(t, pipeline.Options{})
+	names := []string{"simdbp", "ef", "rice", "vbyte", "lrc"}
+	if testing.Short() {
+		names = names[:2]
+	}
+	for _, name := range names {
+		t.Run("codec="+name, func(t *testing.T) {
+			p := newGPUPair(t, testSnapshot(t, frequentIndex(t, name, 4000)), g)
+			for _, mode := range []Mode{ModeOr, ModeAnd} {
+				p.check(t, parse(t, "w0 w1 w3"), Options{Mode: mode, K: 20})
+			}
+			p.check(t, parse(t, "w1"), Options{K: 10})
+		})
+	}
+	if s := g.Stats(); s.OnCPU != 0 {
+		t.Errorf("%d queries on the CPU", s.OnCPU)
+	}
+}
+
+// With memory for a few lists, lists come and go, and answers stay right.
+func TestGPUEviction(t *testing.T) {
+	rng := rand.New(rand.NewPCG(15, 1))
+	g := testGPU(t, pipeline.Options{Memory: pipeline.Memory{Bytes: 24 << 10}})
+	p := newGPUPair(t, testSnapshot(t, randomIndex(t, rng, 400, 2, true)), g)
+	for range 4 {
+		batch := make([]query.Node, 12)
+		for i := range batch {
+			batch[i] = words(rng, 1+rng.IntN(3))
+		}
+		p.checkBatch(t, batch, Options{K: 10})
+		p.check(t, words(rng, 3), Options{Mode: ModeAnd, K: 10})
+	}
+	s := g.Stats()
+	d := &s.Devices[0]
+	if d.Evictions == 0 || d.Hits == 0 || d.Misses == 0 || d.SizeBytes > 24<<10 || s.OnGPU < 30 || d.Errors != 0 {
+		t.Errorf("%+v: want evictions, hits and misses, and most of 52 queries on the GPU", s)
+	}
+}
+
+// With two devices each has a part of every segment; answers are merged.
+func TestGPUTwoDevices(t *testing.T) {
+	rng := rand.New(rand.NewPCG(16, 1))
+	library := gputest.Configure(t, gputest.Config{Devices: 2, MemoryBytes: 256 << 20})
+	g := testGPU(t, pipeline.Options{Library: library.Path(), Devices: pipeline.Selection{All: true}, Lanes: 1})
+	ix := randomIndex(t, rng, 500, 2, true)
+	if _, err := ix.BuildImpacts(t.Context(), index.ImpactOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	p := newGPUPair(t, testSnapshot(t, ix), g)
+	for _, mode := range []Mode{ModeOr, ModeAnd, ModeAndOr, ModeSaat} {
+		p.check(t, words(rng, 3), Options{Mode: mode, K: 10})
+		p.checkBatch(t, []query.Node{words(rng, 2), words(rng, 4), words(rng, 1)}, Options{Mode: mode, K: 30})
+	}
+	s := g.Stats()
+	if len(s.Devices) != 2 || s.Devices[0].Queries == 0 || s.Devices[1].Queries == 0 || s.OnCPU != 0 {
+		t.Errorf("%+v: want queries on both devices, none on the CPU", s)
+	}
+}
+
+// Searches at the same time, single and in batches, while memory is short and
+// commits change, give the CPU's hits.
+func TestGPUConcurrent(t *testing.T) {
+	rng := rand.New(rand.NewPCG(17, 1))
+	g := testGPU(t, pipeline.Options{Memory: pipeline.Memory{Bytes: 48 << 10}})
+	ix := randomIndex(t, rng, 300, 2, true)
+	first := newGPUPair(t, testSnapshot(t, ix), g)
+	w, err := ix.Writer(index.WriterOptions{Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if err := w.Delete("7"); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	second := newGPUPair(t, testSnapshot(t, ix), g)
+	var wg sync.WaitGroup
+	for i := range 4 {
+		wg.Go(func() {
+			rng := rand.New(rand.NewPCG(18, uint64(i)))
+			p := *first
+			if i%2 == 1 {
+				p = *second
+			}
+			p.sc = testScratch(t, "whitespace")
+			for range 3 {
+				p.check(t, words(rng, 1+rng.IntN(3)), Options{Mode: Mode(rng.IntN(3)), K: 10})
+				p.checkBatch(t, []query.Node{words(rng, 2), words(rng, 3)}, Options{K: 10})
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// Once lists are there and memory has grown, neither a query nor a batch allocates.
+func TestGPUDoesNotAllocate(t *testing.T) {
+	if raceEnabled || invariant.Enabled {
+		t.Skip("the race detector and invariants allocate")
+	}
+	rng := rand.New(rand.NewPCG(19, 1))
+	g := testGPU(t, pipeline.Options{})
+	s := NewSearcher(testSnapshot(t, randomIndex(t, rng, 200, 1, true)), nil)
+	s.UseGPU(g)
+	sc := testScratch(t, "whitespace")
+	ctx := context.Background()
+	plans, answers := make([]*Plan, 4), make([]Answer, 4)
+	for i := range plans {
+		var err error
+		if plans[i], err = s.Prepare(sc, words(rng, 2), Options{K: 10}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hits := make([]base.Hit, 0, 10)
+	for name, run := range map[string]func() error{
+		"one": func() error {
+			_, err := plans[0].Run(ctx, sc, hits)
+			return err
+		},
+		"batch": func() error { return s.RunBatch(ctx, plans, sc, answers) },
+	} {
+		for range 2 * g.engine.Lanes() { // each has to grow
+			if err := run(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := testing.AllocsPerRun(20, func() {
+			if err := run(); err != nil {
+				t.Fatal(err)
+			}
+		}); n > 0 {
+			t.Errorf("%s: %g allocations", name, n)
+		}
+	}
+	if s := g.Stats(); s.OnCPU != 0 {
+		t.Errorf("%d queries on the CPU", s.OnCPU)
+	}
+}
+
+// Warm brings all lists, so that no query misses any.
+func TestGPUWarm(t *testing.T) {
+	rng := rand.New(rand.NewPCG(20, 1))
+	g := testGPU(t, pipeline.Options{})
+	snapshot := testSnapshot(t, randomIndex(t, rng, 200, 2, false))
+	p := newGPUPair(t, snapshot, g)
+	var last int64
+	lists, total, err := g.Warm(t.Context(), snapshot, WarmOptions{Progress: func(done, total int64) {
+		if done < last || done > total {
+			t.Errorf("progress from %d to %d of %d", last, done, total)
+		}
+		last = done
+	}})
+	if err != nil || lists != total || lists == 0 || last == 0 {
+		t.Fatalf("%d of %d lists, %d postings, error %v", lists, total, last, err)
+	}
+	before := g.Stats().Devices[0].Misses
+	for range 5 {
+		p.check(t, words(rng, 3), Options{K: 10})
+	}
+	if s := g.Stats().Devices[0]; s.Misses != before || s.Hits == 0 || s.Lists != total {
+		t.Errorf("%+v: want %d lists, no more misses than %d", s, total, before)
+	}
+	few, _, err := g.Warm(t.Context(), snapshot, WarmOptions{MinDocFreq: 60})
+	if err != nil || few == 0 || few >= total {
+		t.Errorf("%d of %d lists have 60 documents or more; error %v", few, total, err)
+	}
+}

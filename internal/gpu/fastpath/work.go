@@ -1,0 +1,48 @@
+package fastpath
+
+// Launches calls visit with the name of each kernel that the last Launch has started,
+// in order.
+func (b *Batch) Launches(visit func(kernel string)) {
+	for kind, jobs := range b.jobs {
+		if len(jobs) > 0 {
+			visit(b.kernels.kernel(kind).Name())
+		}
+	}
+}
+
+// Launches calls visit with the name of each kernel that the last Search has started,
+// in order.
+func (s *Single) Launches(visit func(kernel string)) {
+	b := s.batch
+	for kind, jobs := range b.jobs {
+		if len(jobs) == 0 {
+			continue
+		}
+		kernel := b.kernels.kernelOne(kind)
+		if kernel == nil || b.queries.Data()[jobs[0].query].numTerms > maxOneTerms {
+			kernel = b.kernels.kernel(kind)
+		}
+		visit(kernel.Name())
+	}
+}
+
+// Bytes returns how many bytes the queries and their terms are, which the device reads
+// from the host's memory, and how many the results and hits, which it writes there.
+func (b *Batch) Bytes() (to, from int64) {
+	to = int64(b.numParams)*queryBytes + int64(b.numTerms)*termBytes
+	for i := range b.results.Data()[:b.numQueries] {
+		from += resultBytes + int64(b.results.Data()[i].numHits)*hitBytes
+	}
+	return to, from
+}
+
+// Bytes is that of Batch, for the last Search.
+func (s *Single) Bytes() (to, from int64) { return s.batch.Bytes() }
+
+// Sizes of what goes over the bus.
+const (
+	queryBytes  = 64
+	termBytes   = 96
+	resultBytes = 32
+	hitBytes    = 8
+)
