@@ -144,8 +144,14 @@ inline void accessCell(Cell& cell, uint64_t mask, const Check& c) {
                    !atomic(c.access)) {
             c.failBlocks("reads");
         }
+        auto writer = static_cast<uint32_t>(w >> 5 & 0x3ff);
+        bool mine = writer == self && w >> 16 >= block.lastBarrier;
+        if (mine && atomic(c.access) && !(w & 0x10)) {
+            cell.write |= mask;  // the plain write before says more
+            return;
+        }
         cell.write = now << 16 | uint64_t{self} << 5 | (atomic(c.access) ? 0x10 : 0) | mask;
-        if (w >> 16 == now && (w >> 5 & 0x3ff) == self && (w & 0x10) == (cell.write & 0x10)) cell.write |= w & 0xf;
+        if (mine && w >> 16 == now && (w & 0x10) == (cell.write & 0x10)) cell.write |= w & 0xf;
         return;
     }
     if (c.access != Access::read) return;
