@@ -61,7 +61,7 @@ var restricted = []struct {
 	{"C", nil, "Griffin builds without a C toolchain"},
 	{"unsafe", []string{"internal/gpu/cuda", "internal/index", "internal/postings", "internal/segment", "internal/vfs/vfstest"}, "views into mapped bytes stay below the planner, addresses for the GPU's driver in its package"},
 	{module + "/internal/gpu/cuda", []string{"internal/gpu", "internal/exec", "internal/lab"}, "only the planner and the experiments know that a GPU exists"},
-	{"github.com/ebitengine/purego", []string{"internal/gpu/cuda"}, "what is loaded at run time goes through one package"},
+	{"github.com/ebitengine/purego", []string{"internal/gpu/cuda", "internal/gpu/gputest"}, "what is loaded at run time goes through one package"},
 }
 
 // testSupport reports whether pkg exists for tests only: internal/arch,
