@@ -1,5 +1,5 @@
-// Searches of one thread in one uncompressed list: binary, interpolation, in a safe
-// range around a line, in a hash bucket, and in a bitmap with ranks. CPU reference:
+// Searches of one thread in one uncompressed list: binary in all of it, in a safe range
+// around a line or in a hash bucket; by interpolation; and in a bitmap with ranks. CPU reference:
 // package contraction (Ao et al., PVLDB 4(8), 2011, §4.2 to §4.4).
 
 #pragma once
@@ -49,31 +49,83 @@ __device__ __forceinline__ void safe_range(int64_t p, int32_t left, int32_t righ
     hi = static_cast<uint32_t>(to);
 }
 
-// lower_bound returns the first index in [lo, hi) whose element is at least x, hi if
-// there is none.
-__device__ __forceinline__ uint32_t lower_bound(const uint32_t* list, uint32_t lo, uint32_t hi, uint32_t x) {
+// Where a search looks for x: range sets [lo, hi), at most the list, such that x is in
+// there if it is in the list.
+
+struct WholeList {
+    static constexpr bool usesBitmap = false;
+    __device__ __forceinline__ static void range(const ListView& v, uint32_t, uint32_t& lo, uint32_t& hi) {
+        lo = 0;
+        hi = v.numPostings;
+    }
+};
+
+// The safe range around the list's line (LR).
+struct LineRange {
+    static constexpr bool usesBitmap = false;
+    __device__ __forceinline__ static void range(const ListView& v, uint32_t x, uint32_t& lo, uint32_t& hi) {
+        const int64_t p = line_position(v.slope, v.intercept, x);
+        safe_range(p, v.left, v.right, v.numPostings, lo, hi);
+    }
+};
+
+// x's hash bucket (HS), unless the list has a bitmap instead. No branch: what is not in
+// a bucket is looked for in none.
+struct BucketRange {
+    static constexpr bool usesBitmap = true;
+    __device__ __forceinline__ static void range(const ListView& v, uint32_t x, uint32_t& lo, uint32_t& hi) {
+        const uint32_t bucket = shift_right(x, v.shift);  // by 32 where there is one
+        const bool known = bucket < v.numBuckets;
+        const uint32_t* start = v.table + (known ? bucket : 0);
+        lo = __ldg(start);
+        hi = __ldg(start + 1);
+        hi = known ? hi : lo;
+    }
+};
+
+// find_in says whether x is in [lo, hi) of a list, by binary search, and if so sets
+// index to its place.
+__device__ __forceinline__ bool find_in(const uint32_t* docIDs, uint32_t lo, uint32_t hi, uint32_t x, uint32_t& index) {
+#pragma unroll 1
     while (lo < hi) {
         const uint32_t mid = lo + (hi - lo) / 2;
-        if (__ldg(list + mid) < x) {
-            lo = mid + 1;
-        } else {
-            hi = mid;
+        const uint32_t docID = __ldg(docIDs + mid);
+        if (docID == x) {
+            index = mid;
+            return true;
         }
+        lo = docID < x ? mid + 1 : lo;
+        hi = docID < x ? hi : mid;
     }
-    return lo;
+    return false;
 }
 
-// is_at says whether element i of a list of n is x.
-__device__ __forceinline__ bool is_at(const uint32_t* list, uint32_t n, uint32_t i, uint32_t x) {
-    return i < n && __ldg(list + i) == x;
+// find_bit says whether x is in a list by its bitmap, and sets index to its place: bit
+// x%32 of word x/32 says so, and the rank beside it how many DocIDs lie before the word.
+__device__ __forceinline__ bool find_bit(const ListView& v, uint32_t x, uint32_t& index) {
+    const uint32_t bucket = x >> 5;
+    const bool known = bucket < v.numBuckets;
+    const uint2 word = __ldg(reinterpret_cast<const uint2*>(v.table) + (known ? bucket : 0));
+    const uint32_t bit = 1u << (x & 31);
+    index = word.y + static_cast<uint32_t>(__popc(word.x & (bit - 1)));
+    return known && (word.x & bit) != 0;
 }
 
 // Each search says whether x is in the list, and if so sets index to its place.
 
-struct BinarySearch {
+template <class Range>
+struct RangeSearch {
     __device__ __forceinline__ static bool find(const ListView& v, uint32_t x, uint32_t& index) {
-        index = lower_bound(v.docIDs, 0, v.numPostings, x);
-        return is_at(v.docIDs, v.numPostings, index, x);
+        if (v.numPostings == 0) {
+            return false;
+        }
+        if (Range::usesBitmap && v.isBitmap) {
+            return find_bit(v, x, index);
+        }
+        uint32_t lo;
+        uint32_t hi;
+        Range::range(v, x, lo, hi);
+        return find_in(v.docIDs, lo, hi, x, index);
     }
 };
 
@@ -111,39 +163,5 @@ struct InterpolationSearch {
             }
         }
         return false;
-    }
-};
-
-// Binary search of the safe range around the list's line (LR).
-struct LinearRegressionSearch {
-    __device__ __forceinline__ static bool find(const ListView& v, uint32_t x, uint32_t& index) {
-        uint32_t lo;
-        uint32_t hi;
-        const int64_t p = line_position(v.slope, v.intercept, x);
-        safe_range(p, v.left, v.right, v.numPostings, lo, hi);
-        index = lower_bound(v.docIDs, lo, hi, x);
-        return is_at(v.docIDs, v.numPostings, index, x);
-    }
-};
-
-// Binary search of x's hash bucket (HS), or one look into the bitmap where the list has
-// one: bit x%32 of word x/32 says whether x is in the list, and the rank beside it how
-// many DocIDs lie before that word.
-struct HashSearch {
-    __device__ __forceinline__ static bool find(const ListView& v, uint32_t x, uint32_t& index) {
-        const uint32_t bucket = shift_right(x, v.shift);  // by 32 where there is one
-        if (bucket >= v.numBuckets) {
-            return false;
-        }
-        if (v.isBitmap) {
-            const uint2 word = __ldg(reinterpret_cast<const uint2*>(v.table) + bucket);
-            const uint32_t bit = 1u << (x & 31);
-            index = word.y + static_cast<uint32_t>(__popc(word.x & (bit - 1)));
-            return (word.x & bit) != 0;
-        }
-        const uint32_t lo = __ldg(v.table + bucket);
-        const uint32_t hi = __ldg(v.table + bucket + 1);
-        index = lower_bound(v.docIDs, lo, hi, x);
-        return index < hi && __ldg(v.docIDs + index) == x;
     }
 };

@@ -32,7 +32,7 @@ template <class Search>
 struct PlainLists {
     using List = ListView;
     using View = const ListView&;
-    __device__ static View view(const List& list) { return list; }
+    __device__ static ListView view(const List& list) { return list; }
     __device__ static uint32_t element(View v, uint32_t i) { return __ldg(v.docIDs + i); }
     __device__ static bool find(View v, uint32_t x, uint32_t& index) { return Search::find(v, x, index); }
 };
@@ -136,10 +136,10 @@ __device__ __forceinline__ void intersect_place(const IntersectPlaceParams& p) {
         intersect_place<__VA_ARGS__>(p);                                  \
     }
 
-INTERSECT_KERNELS(binary, PlainLists<BinarySearch>)
+INTERSECT_KERNELS(binary, PlainLists<RangeSearch<WholeList>>)
 INTERSECT_KERNELS(interpolation, PlainLists<InterpolationSearch>)
-INTERSECT_KERNELS(lr, PlainLists<LinearRegressionSearch>)
-INTERSECT_KERNELS(hs, PlainLists<HashSearch>)
+INTERSECT_KERNELS(lr, PlainLists<RangeSearch<LineRange>>)
+INTERSECT_KERNELS(hs, PlainLists<RangeSearch<BucketRange>>)
 INTERSECT_KERNELS(lrc, RegressionLists<kSchemeLRC>)
 INTERSECT_KERNELS(lrcseg, RegressionLists<kSchemeLRCSeg>)
 INTERSECT_KERNELS(seglrc, RegressionLists<kSchemeSegLRC>)

@@ -77,6 +77,7 @@ func searchCases() []searchCase {
 		{"every document", [][]uint32{rising(rng, 1025, 3000), dense}, 3000},
 		{"the last DocID", [][]uint32{{0, 5, uint32(last) - 1}, {5, 6, uint32(last) - 1}, outlier}, last},
 		{"one of many", [][]uint32{{long[12_345]}, long}, 1 << 20},
+		{"one of 2^19", [][]uint32{{spread(1<<19, 16)[300_000]}, spread(1<<19, 16)}, 1 << 23},
 		{"beyond the end", [][]uint32{{5, 1 << 20}, long[:100]}, 1<<20 + 1},
 		{"clusters", [][]uint32{clustered(rng, 3000, 2000), clustered(rng, 9000, 500), clustered(rng, 4000, 1000)}, 1 << 20},
 		{"ratios", [][]uint32{long, rising(rng, 300, 1<<20), rising(rng, 3000, 1<<20), long}, 1 << 20},

@@ -1,6 +1,7 @@
 package para_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -124,8 +125,25 @@ func edges() *querytest.Workload {
 		7: random(3000), 8: random(9000), 9: random(30_000), 10: every[:1024], 11: every[1024:2048],
 	}}
 	w.Queries = [][]int{
-		{0}, {1}, {3, 0}, {1, 3}, {2, 3, 9}, {1, 2}, {4, 3}, {5, 6}, {6, 6}, {10, 11}, {0, 1, 2},
-		{7}, {8, 7}, {9, 8, 7}, {3, 9, 8, 7, 4}, {7, 7, 7, 7}, {3, 10, 9, 8}, {9, 9}, {0},
+		{0},
+		{1},
+		{3, 0},
+		{1, 3},
+		{2, 3, 9},
+		{1, 2},
+		{4, 3},
+		{5, 6},
+		{6, 6},
+		{10, 11},
+		{0, 1, 2},
+		{7},
+		{8, 7},
+		{9, 8, 7},
+		{3, 9, 8, 7, 4},
+		{7, 7, 7, 7},
+		{3, 10, 9, 8},
+		{9, 9},
+		{0},
 	}
 	for range 30 {
 		q := make([]int, 1+rng.IntN(6))
@@ -288,6 +306,42 @@ func TestBatchRefuses(t *testing.T) {
 	must(t, b.Run(e.stream))
 	if l.add(b, []int{3}) == nil || b.Start(e.stream) == nil {
 		t.Error("a batch is used on after it was started")
+	}
+}
+
+// TestFaults lets each call of the driver fail once: the batch says so, and answers when it
+// is run again.
+func TestFaults(t *testing.T) {
+	e := newEngine(t)
+	w := edges()
+	l := e.upload(t, intersect.BinarySearch, intersect.Contraction{}, w)
+	failures := 0
+	for nth := 1; ; nth++ {
+		b, err := e.kernels.NewBatch(para.Options{})
+		must(t, err)
+		for _, q := range w.Queries {
+			must(t, l.add(b, q))
+		}
+		faults := &cuda.Faults{}
+		faults.Fail("", nth, cuda.OutOfMemory)
+		e.device.InjectFaults(faults)
+		err = b.Run(e.stream)
+		e.device.InjectFaults(nil)
+		if err == nil {
+			must(t, b.Close())
+			break // there are no more calls
+		}
+		failures++
+		if !errors.Is(err, cuda.ErrOutOfMemory) {
+			t.Fatalf("call %d: %v", nth, err)
+		}
+		must(t, e.stream.Synchronize())
+		b.Reset()
+		checkBatches(t, e, b, &l, w)
+		must(t, b.Close())
+	}
+	if failures < 10 {
+		t.Errorf("only %d calls could fail", failures)
 	}
 }
 

@@ -25,13 +25,14 @@ type memory struct {
 func (m *memory) hold(b *Batch, s *cuda.Stream) error {
 	d := b.kernels.device
 	if m.ticket.IsZero() {
-		var err error
-		if m.ticket, err = cuda.Alloc[uint32](d, 1); err != nil {
+		ticket, err := cuda.Alloc[uint32](d, 1)
+		if err != nil {
 			return err
 		}
-		if err := cuda.Fill(s, m.ticket, 0); err != nil {
-			return err
+		if err := cuda.Fill(s, ticket, 0); err != nil {
+			return errors.Join(err, ticket.Free())
 		}
+		m.ticket = ticket
 	}
 	blocks := b.numBlocks()
 	docIDs := 1

@@ -55,23 +55,22 @@ struct ParaGatherParams {
     uint32_t reserved;
 };
 
-/* How a warp reads a tile of an uncompressed list and searches 4 elements at once. */
+/* How a warp reads a tile of an uncompressed list and searches for elements. */
 template <class Search>
 struct PlainBatch {
     using List = ListView;
     using View = const ListView&;
     static constexpr bool together = true;
 
-    __device__ __forceinline__ static View view(const List& list) { return list; }
+    __device__ __forceinline__ static ListView view(const List& list) { return list; }
 
     __device__ __forceinline__ static void read(View v, uint32_t from, uint32_t (&x)[PARA_ITEMS],
                                                 bool (&live)[PARA_ITEMS]) {
-        const uint32_t lane = threadIdx.x & 31;
+        const uint32_t at = from + (threadIdx.x & 31);
 #pragma unroll
         for (uint32_t k = 0; k < PARA_ITEMS; k++) {
-            const uint32_t i = from + k * 32 + lane;
-            live[k] = i < v.numPostings;
-            x[k] = live[k] ? __ldg(v.docIDs + i) : 0;
+            live[k] = at + k * 32 < v.numPostings;
+            x[k] = __ldg(v.docIDs + min(at + k * 32, v.numPostings - 1));
         }
     }
 
@@ -88,58 +87,54 @@ struct PlainBatch {
     }
 };
 
-/* Hash segmentation with the loads of all items of a thread in flight together. */
-struct HashBatch : PlainBatch<HashSearch> {
-    __device__ __forceinline__ static void find_all(View v, const uint32_t (&x)[PARA_ITEMS], bool (&live)[PARA_ITEMS]) {
-        if (v.isBitmap) {
-            uint32_t words[PARA_ITEMS];
+/* Binary searches in a range of the list, with the loads of all items of a thread in flight together. */
+template <class Range>
+struct RangeBatch : PlainBatch<RangeSearch<Range>> {
+    __device__ __forceinline__ static void find_all(const ListView& v, const uint32_t (&x)[PARA_ITEMS],
+                                                    bool (&live)[PARA_ITEMS]) {
+        if (Range::usesBitmap && v.isBitmap) {
 #pragma unroll
             for (uint32_t k = 0; k < PARA_ITEMS; k++) {
-                const uint32_t bucket = shift_right(x[k], v.shift);
-                words[k] = live[k] && bucket < v.numBuckets ? __ldg(v.table + 2 * bucket) : 0;
-            }
-#pragma unroll
-            for (uint32_t k = 0; k < PARA_ITEMS; k++) {
-                live[k] = live[k] && (words[k] >> (x[k] & 31) & 1) != 0;
+                uint32_t index;
+                const bool found = find_bit(v, x[k], index);
+                live[k] = live[k] && found;
             }
             return;
         }
         uint32_t lo[PARA_ITEMS];
         uint32_t hi[PARA_ITEMS];
-        uint32_t end[PARA_ITEMS];
+        bool found[PARA_ITEMS];
 #pragma unroll
         for (uint32_t k = 0; k < PARA_ITEMS; k++) {
-            const uint32_t bucket = shift_right(x[k], v.shift);
-            const bool in = live[k] && bucket < v.numBuckets;
-            lo[k] = in ? __ldg(v.table + bucket) : 0;
-            hi[k] = in ? __ldg(v.table + bucket + 1) : 0;
-            end[k] = hi[k];
+            Range::range(v, x[k], lo[k], hi[k]);
+            hi[k] = live[k] ? hi[k] : lo[k];
+            found[k] = false;
         }
         bool more = true;
+#pragma unroll 1
         while (more) {
+            /* Items that are done read on where they are, so that no branch parts the loads. */
+            uint32_t mid[PARA_ITEMS];
             uint32_t docID[PARA_ITEMS];
 #pragma unroll
             for (uint32_t k = 0; k < PARA_ITEMS; k++) {
-                docID[k] = lo[k] < hi[k] ? __ldg(v.docIDs + (lo[k] + (hi[k] - lo[k]) / 2)) : 0;
+                mid[k] = lo[k] + (hi[k] - lo[k]) / 2;
+                docID[k] = __ldg(v.docIDs + min(mid[k], v.numPostings - 1));
             }
             more = false;
 #pragma unroll
             for (uint32_t k = 0; k < PARA_ITEMS; k++) {
-                if (lo[k] < hi[k]) {
-                    const uint32_t mid = lo[k] + (hi[k] - lo[k]) / 2;
-                    if (docID[k] < x[k]) {
-                        lo[k] = mid + 1;
-                    } else {
-                        hi[k] = mid;
-                        lo[k] = docID[k] == x[k] ? mid : lo[k];
-                    }
-                    more = more || lo[k] < hi[k];
-                }
+                const bool open = lo[k] < hi[k];
+                const bool below = docID[k] < x[k];
+                found[k] = found[k] || (open && docID[k] == x[k]);
+                lo[k] = open && below ? mid[k] + 1 : lo[k];
+                hi[k] = open && !below ? mid[k] : hi[k];
+                more = more || (lo[k] < hi[k] && !found[k]);
             }
         }
 #pragma unroll
         for (uint32_t k = 0; k < PARA_ITEMS; k++) {
-            live[k] = lo[k] < end[k] && __ldg(v.docIDs + lo[k]) == x[k];
+            live[k] = found[k];
         }
     }
 };
@@ -213,7 +208,7 @@ __device__ __forceinline__ uint32_t para_tile(const ParaSearchParams& p, const P
     }
 #pragma unroll 1
     for (uint32_t l = next; l < query.numLists && count > 0; l++) {
-        const auto& list = Batch::view(lists[l]);
+        const auto list = Batch::view(lists[l]);
         uint32_t left = 0;
 #pragma unroll 1
         for (uint32_t from = 0; from < count; from += 32) {
@@ -314,16 +309,16 @@ __device__ __forceinline__ void para_search(const ParaSearchParams& p) {
  * Ao et al. §4.2 to §4.4, Algorithm 1. Results do not depend on the order of blocks.
  */
 GRIFFIN_KERNEL(para_search_binary, ParaSearchParams, 256) {
-    para_search<PlainBatch<BinarySearch>>(p);
+    para_search<RangeBatch<WholeList>>(p);
 }
 GRIFFIN_KERNEL(para_search_interpolation, ParaSearchParams, 256) {
     para_search<PlainBatch<InterpolationSearch>>(p);
 }
 GRIFFIN_KERNEL(para_search_lr, ParaSearchParams, 256) {
-    para_search<PlainBatch<LinearRegressionSearch>>(p);
+    para_search<RangeBatch<LineRange>>(p);
 }
 GRIFFIN_KERNEL(para_search_hs, ParaSearchParams, 256) {
-    para_search<HashBatch>(p);
+    para_search<RangeBatch<BucketRange>>(p);
 }
 GRIFFIN_KERNEL(para_search_lrc, ParaSearchParams, 256) {
     para_search<RegressionBatch<kSchemeLRC>>(p);
