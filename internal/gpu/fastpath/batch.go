@@ -58,8 +58,8 @@ type Batch struct {
 	begun, ended   *cuda.Event
 }
 
-// emitted says where the DocIDs of a query are.
-type emitted struct{ from, room int }
+// emitted says where the DocIDs of a query are, and its first hit.
+type emitted struct{ from, room, firstHit int }
 
 // job is a query of a launch: its number in queries, and what it may cost.
 type job struct {
@@ -188,7 +188,7 @@ func (b *Batch) Add(q *Query) (int, error) {
 	}
 	i := b.numQueries
 	b.results.Data()[i] = result{}
-	b.emitted[i] = emitted{b.numDocIDs, room}
+	b.emitted[i] = emitted{b.numDocIDs, room, b.numHits}
 	switch q.Mode {
 	case Or:
 		b.add(q, jobRanges, 0)
@@ -362,14 +362,7 @@ func (b *Batch) Elapsed() (time.Duration, error) { return b.ended.Elapsed(b.begu
 
 // AppendHits appends the hits of query i to dst, best first.
 func (b *Batch) AppendHits(dst []base.Hit, i int) []base.Hit {
-	first := 0
-	for j := range b.queries.Data()[:b.numParams] {
-		if p := &b.queries.Data()[j]; int(p.result) == i {
-			first = int(p.firstHit)
-			break
-		}
-	}
-	for _, key := range b.hits.Data()[first:][:b.results.Data()[i].numHits] {
+	for _, key := range b.hits.Data()[b.emitted[i].firstHit:][:b.results.Data()[i].numHits] {
 		dst = append(dst, base.Hit{DocID: b.segment.Base + base.DocID(^uint32(key)), Score: base.Score(key >> 32)})
 	}
 	return dst
