@@ -118,6 +118,16 @@ func (c *Collection) Terms(text string) []string {
 	return terms
 }
 
+// Counts tells how often a text has each of its terms.
+func (c *Collection) Counts(text string) map[string]int {
+	c.tokens = c.analyzer.Tokens(c.tokens[:0], []byte(text))
+	counts := map[string]int{}
+	for _, t := range c.tokens {
+		counts[string(t.Term)]++
+	}
+	return counts
+}
+
 // Queries returns the first n queries of a log all of whose terms the collection
 // has; n = 0: all such.
 func (c *Collection) Queries(log []trec.Topic, n int) ([]Query, error) {

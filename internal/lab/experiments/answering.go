@@ -79,12 +79,12 @@ func (a *answers) same(name string, found [][]base.Hit) error {
 	return nil
 }
 
-// orElse is the mean time, in milliseconds, if a query that has fewer than k hits
+// orElse is the mean time, in milliseconds, if a query that has fewer than 10 hits
 // in a is answered by other as well: ding09's AND+OR.
-func (a *answers) orElse(other *answers, k int) float64 {
+func (a *answers) orElse(other *answers) float64 {
 	sum := a.milliseconds() * float64(len(a.times))
 	for i, t := range other.times {
-		if a.hits[i] < k {
+		if a.hits[i] < stagedK {
 			sum += float64(t.Nanoseconds()) / 1e6
 		}
 	}

@@ -31,9 +31,8 @@ func runDing09Table2(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 		return nil, err
 	}
 	queries = queries[:min(len(queries), lab.Pick(env, 300, 20))]
-	const k = 10
 	run := func(mode exec.Mode, traversal string, runs int) (*answers, error) {
-		return answer(ctx, env, c, queries, lab.Pick(env, runs, 1), exec.Options{Mode: mode, K: k, Traversal: traversal})
+		return answer(ctx, env, c, queries, lab.Pick(env, runs, 1), exec.Options{Mode: mode, K: stagedK, Traversal: traversal})
 	}
 	t := lab.NewTable("Milliseconds a query, top 10", "", []string{"CPU, as the paper", "CPU, Griffin", "GPU, as the paper", "GPU, Griffin"}, []string{"AND", "OR", "AND+OR"})
 	t.SetPapers(0, 8.71, 212.72, 23.85)
@@ -48,7 +47,7 @@ func runDing09Table2(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 	}
 	t.Set(0, 0, and.milliseconds())
 	t.Set(0, 1, or.milliseconds())
-	t.Set(0, 2, and.orElse(or, k))
+	t.Set(0, 2, and.orElse(or))
 	own := make([]float64, 3)
 	for column, mode := range []exec.Mode{exec.ModeAnd, exec.ModeOr, exec.ModeAndOr} {
 		a, err := run(mode, "", 3)
@@ -65,7 +64,7 @@ func runDing09Table2(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 	figure := &lab.Figure{
 		Title: "Milliseconds a query, top 10", Kind: lab.Bars, LogY: true, X: "mode", Y: "ms", Categories: t.Columns,
 		Series: []lab.Series{
-			{Name: "CPU, as the paper", Points: lab.Heights(and.milliseconds(), or.milliseconds(), and.orElse(or, k))},
+			{Name: "CPU, as the paper", Points: lab.Heights(and.milliseconds(), or.milliseconds(), and.orElse(or))},
 			{Name: "CPU, Griffin", Points: lab.Heights(own...)},
 			{Name: "CPU of the paper, 2009", Paper: true, Points: lab.Heights(8.71, 212.72, 23.85)},
 		},
@@ -74,14 +73,14 @@ func runDing09Table2(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 	ratios := lab.NewTable("How much dearer than AND", "", []string{"CPU, as the paper", "CPU, Griffin"}, []string{"OR", "AND+OR"})
 	ratios.SetPapers(0, 212.72/8.71, 23.85/8.71)
 	ratios.Set(0, 0, or.milliseconds()/and.milliseconds())
-	ratios.Set(0, 1, and.orElse(or, k)/and.milliseconds())
+	ratios.Set(0, 1, and.orElse(or)/and.milliseconds())
 	ratios.Set(1, 0, own[1]/own[0])
 	ratios.Set(1, 1, own[2]/own[0])
 	return &lab.Result{Tables: []*lab.Table{t, ratios}, Figures: []*lab.Figure{figure}}, nil
 }
 
-// deviceRows fills the rows of the GPU, and returns their bars. and and or are what
-// the CPU found.
+// deviceRows fills the rows of the GPU, and returns their bars, after a comparison with
+// what the CPU found.
 func deviceRows(ctx context.Context, env *lab.Env, t *lab.Table, c *lab.Collection, queries []lab.Query, and, or *answers) ([]lab.Series, error) {
 	d, noDevice, err := env.Device()
 	if err != nil {
@@ -131,7 +130,7 @@ func stagedAnswers(ctx context.Context, env *lab.Env, d *lab.Device, c *lab.Coll
 	if err = or.same("OR on the GPU", orTimes.hits); err != nil {
 		return nil, nil, nil, err
 	}
-	both := (&answers{times: andTimes.wall, hits: and.hits}).orElse(&answers{times: orTimes.wall}, stagedK)
+	both := (&answers{times: andTimes.wall, hits: and.hits}).orElse(&answers{times: orTimes.wall})
 	return []float64{andTimes.milliseconds(), orTimes.milliseconds(), both}, andTimes, orTimes, nil
 }
 

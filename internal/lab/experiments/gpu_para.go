@@ -53,7 +53,6 @@ type paraQueries struct {
 	kernels    *para.Kernels
 	plain      [][]intersect.View           // by query
 	compressed [][]intersect.CompressedView // by query
-	want       []int                        // elements of the intersections; nil: not known
 }
 
 // newParaQueries brings the lists of queries to the device.

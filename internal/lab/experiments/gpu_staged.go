@@ -39,7 +39,13 @@ const (
 type stagedList struct {
 	source decode.Source
 	freqs  scoring.Freqs
-	term   score.Term
+	idf    float64
+}
+
+// stagedLeg is a list of a query with its scorer.
+type stagedLeg struct {
+	*stagedList
+	term score.Term
 }
 
 // stagedEngine answers queries on a collection of one segment whose codec is simdbp.
@@ -189,8 +195,7 @@ func (e *stagedEngine) list(term string) (*stagedList, error) {
 	if l.freqs, err = scoring.PackedFreqs(l.source.Payload, l.source.Directory, l.source.NumPostings); err != nil {
 		return nil, err
 	}
-	field := &e.collection.Snapshot.Fields[0]
-	l.term = e.collection.Searcher.BM25().NewTerm(score.IDF(field.NumDocs, uint64(p.DocFreq)), 1, field.AvgLen())
+	l.idf = score.IDF(e.collection.Snapshot.Fields[0].NumDocs, uint64(p.DocFreq))
 	e.lists[term] = l
 	return l, nil
 }
@@ -230,14 +235,17 @@ func (e *stagedEngine) decodeAll(l *stagedList, out cuda.Buffer[uint32]) error {
 	return e.decoders.DecodeList(e.device.Stream, e.codec, decode.DocIDs, list)
 }
 
-// ofQuery returns the lists of a query, the shortest first.
-func (e *stagedEngine) ofQuery(q lab.Query) []*stagedList {
-	var lists []*stagedList
+// ofQuery returns the lists of a query, the shortest first. A word that the query has
+// twice counts twice.
+func (e *stagedEngine) ofQuery(q lab.Query) []stagedLeg {
+	counts := e.collection.Counts(q.Text)
+	var legs []stagedLeg
 	for _, t := range q.Terms {
-		lists = append(lists, e.lists[t])
+		l := e.lists[t]
+		legs = append(legs, stagedLeg{l, e.collection.Searcher.BM25().NewTerm(l.idf*float64(counts[t]), 1, e.collection.Snapshot.Fields[0].AvgLen())})
 	}
-	slices.SortStableFunc(lists, func(a, b *stagedList) int { return a.source.NumPostings - b.source.NumPostings })
-	return lists
+	slices.SortStableFunc(legs, func(a, b stagedLeg) int { return a.source.NumPostings - b.source.NumPostings })
+	return legs
 }
 
 // and answers a query with AND (ding09 §8.1, §8.2): the shortest list is decoded; of the others
@@ -250,7 +258,7 @@ func (e *stagedEngine) and(q lab.Query) error {
 		return err
 	}
 	n := lists[0].source.NumPostings
-	if err := e.decodeAll(lists[0], e.first); err != nil {
+	if err := e.decodeAll(lists[0].stagedList, e.first); err != nil {
 		return err
 	}
 	if err := e.mark(stageDecompression); err != nil {
@@ -258,7 +266,7 @@ func (e *stagedEngine) and(q lab.Query) error {
 	}
 	operands := []intersect.Operand{{List: intersect.List{DocIDs: e.first.Slice(0, n)}}}
 	for _, l := range lists[1:] {
-		operands = append(operands, intersect.Operand{Blocks: e.blocks(l)})
+		operands = append(operands, intersect.Operand{Blocks: e.blocks(l.stagedList)})
 	}
 	found := scoring.Candidates{DocIDs: e.first.Slice(0, n)}
 	if len(lists) > 1 {
@@ -331,7 +339,7 @@ func (e *stagedEngine) or(q lab.Query) error {
 	}
 	lists := e.ofQuery(q)
 	for i, l := range lists {
-		if err := e.decodeAll(l, e.others[i]); err != nil {
+		if err := e.decodeAll(l.stagedList, e.others[i]); err != nil {
 			return err
 		}
 	}

@@ -126,7 +126,7 @@ func runGriffin18Fig12(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 	}
 	figure.Series = series
 	if device != nil {
-		figure.Series = append(series, device12)
+		figure.Series = append(figure.Series, device12)
 	}
 	return &lab.Result{Tables: []*lab.Table{t}, Figures: []*lab.Figure{figure}}, nil
 }

@@ -1,0 +1,54 @@
+package experiments_test
+
+import (
+	"testing"
+
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	"github.com/griffin-search/griffin/internal/gpu/gputest"
+	"github.com/griffin-search/griffin/internal/lab"
+	"github.com/griffin-search/griffin/internal/lab/experiments"
+)
+
+// onDevice are the experiments that measure on a GPU.
+var onDevice = []string{
+	"griffin18-fig7", "griffin18-fig12", "griffin18-fig13",
+	"ding09-table1", "ding09-fig4", "ding09-fig6", "ding09-table2", "ding09-table3", "ding08-table1",
+	"ao11-table3", "ao11-fig5", "ao11-fig6", "ao11-fig8", "ao11-fig9b", "ao11-table7",
+}
+
+// With a GPU, or the emulator in its place, no cell of a GPU stays empty but those that
+// say why for good. Each experiment compares what the device finds with the CPU.
+func TestDeviceExperimentsFillTheirCells(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the emulator takes its time: run without -short")
+	}
+	library := gputest.Library(t)
+	t.Setenv(cuda.LibraryVariable, library.Path())
+	work := t.TempDir()
+	env := lab.NewEnv(lab.Config{Work: work, Seed: 1, Quick: true, Device: "gpu", Command: "test"})
+	t.Cleanup(env.Close)
+	chosen, err := lab.Select(experiments.All(), onDevice)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range chosen {
+		t.Run(e.Name, func(t *testing.T) {
+			r, err := env.Run(t.Context(), e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Provenance.GPU == "" {
+				t.Error("the record does not name the GPU")
+			}
+			for _, table := range r.Result.Tables {
+				for i, row := range table.Cells {
+					for j, c := range row {
+						if c.Absent == "Run without a GPU (--device gpu)." {
+							t.Errorf("table %q: row %q, column %q is empty", table.Title, table.Rows[i], table.Columns[j])
+						}
+					}
+				}
+			}
+		})
+	}
+}
