@@ -245,3 +245,30 @@ func TestSumsOfIsRight(t *testing.T) {
 		t.Errorf("narrow for %d of 20000", numNarrow)
 	}
 }
+
+// Starting to score allocates nothing.
+func TestScoringAllocatesNothing(t *testing.T) {
+	b := newBench(t)
+	rng := rand.New(rand.NewPCG(11, 12))
+	q := randomQuery(rng, 400)
+	l := b.list(q.lists[0].source(b, true, upload(b, q.lengths)))
+	n := l.NumPostings()
+	sums, accumulators := alloc[uint32](b, n), upload(b, make([]uint32, 400))
+	candidates := scoring.Candidates{DocIDs: upload(b, q.lists[0].docIDs)}
+	lists := upload(b, []scoring.List{l})
+	for name, put := range map[string]func() error{
+		"AddTerm": func() error {
+			return scoring.AddTerm(b.kernels, b.stream, &l, candidates, cuda.Buffer[uint32]{}, cuda.Buffer[uint32]{}, sums)
+		},
+		"Score":      func() error { return scoring.Score(b.kernels, b.stream, lists, candidates, sums) },
+		"Clear":      func() error { return scoring.Clear(b.kernels, b.stream, accumulators, scoring.Unless{}) },
+		"Accumulate": func() error { return scoring.Accumulate(b.kernels, b.stream, &l, accumulators, scoring.Unless{}) },
+		"AccumulateAll": func() error {
+			return scoring.AccumulateAll(b.kernels, b.stream, lists, n, accumulators, scoring.Unless{})
+		},
+	} {
+		if got := testing.AllocsPerRun(2, func() { b.must(put()) }); got != 0 {
+			t.Errorf("%s: %v allocations", name, got)
+		}
+	}
+}

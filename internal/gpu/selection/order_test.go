@@ -1,0 +1,204 @@
+package selection_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	"github.com/griffin-search/griffin/internal/gpu/scoring"
+	"github.com/griffin-search/griffin/internal/gpu/selection"
+	"github.com/griffin-search/griffin/internal/score"
+	"github.com/griffin-search/griffin/internal/topk"
+)
+
+// hits returns the best k of an input by a method.
+func (b *bench) hits(m selection.Method, in *input, k int) []base.Hit {
+	b.Helper()
+	scratch, err := b.selector.NewScratch(len(in.scores), k, m)
+	b.must(err)
+	out := alloc[selection.Key](b, k)
+	b.must(b.selector.Select(b.stream, m, in.source(b), k, out, scratch))
+	keys := download(b, out)
+	b.must(scratch.Free())
+	return selection.AppendHits(nil, keys)
+}
+
+// What must hold of any selection, whatever the oracle says: fewer are a prefix of more;
+// the order of the array does not matter; parts of the array, merged, give the whole; a
+// document that is worse than all hits changes nothing.
+func TestOrderRules(t *testing.T) {
+	b := newBench(t)
+	rng := rand.New(rand.NewPCG(15, 16))
+	for _, m := range selection.Methods() {
+		for _, kind := range scoresOf[1:4] {
+			const n, k = 900, 40
+			in := input{scores: make([]uint32, n), docIDs: make([]uint32, n), least: 1}
+			for i, d := range rng.Perm(3 * n)[:n] {
+				in.scores[i], in.docIDs[i] = kind.score(rng, i, n), uint32(d)
+			}
+			whole := b.hits(m, &in, k)
+			if more := b.hits(m, &in, k+1); !slices.Equal(whole, more[:min(k, len(more))]) {
+				t.Errorf("%v %s: %d hits are no prefix of %d", m, kind.name, k, k+1)
+			}
+			mixed := input{least: 1}
+			for _, i := range rng.Perm(n) {
+				mixed.scores, mixed.docIDs = append(mixed.scores, in.scores[i]), append(mixed.docIDs, in.docIDs[i])
+			}
+			if got := b.hits(m, &mixed, k); !slices.Equal(got, whole) {
+				t.Errorf("%v %s: another order of the array gives other hits", m, kind.name)
+			}
+			var q topk.Queue
+			q.Reset(k)
+			cut := rng.IntN(n)
+			for _, part := range []input{
+				{scores: in.scores[:cut], docIDs: in.docIDs[:cut], least: 1},
+				{scores: in.scores[cut:], docIDs: in.docIDs[cut:], least: 1},
+			} {
+				for _, h := range b.hits(m, &part, k) {
+					q.Add(h)
+				}
+			}
+			if got := q.AppendSorted(nil); !slices.Equal(got, whole) {
+				t.Errorf("%v %s: parts, merged, give other hits than the whole", m, kind.name)
+			}
+			if len(whole) < k {
+				continue
+			}
+			worst := whole[k-1]
+			in.scores, in.docIDs = append(in.scores, uint32(worst.Score)), append(in.docIDs, uint32(3*n))
+			if got := b.hits(m, &in, k); !slices.Equal(got, whole) {
+				t.Errorf("%v %s: a document that is worse than all hits is one", m, kind.name)
+			}
+		}
+	}
+}
+
+// AND, then OR if it has found fewer than k, without waiting for the device in between
+// (ding09 §8.3): the kernels of the OR find out for themselves whether there is work.
+func TestAndThenOr(t *testing.T) {
+	b := newBench(t)
+	scorer, err := scoring.New(b.device)
+	b.must(err)
+	defer func() { b.must(scorer.Close()) }()
+	rng := rand.New(rand.NewPCG(17, 18))
+	const k, numDocs = 10, 2000
+	ran := map[bool]int{}
+	for range 8 {
+		q := randomLists(b, rng, numDocs)
+		want, isAnd := q.oracle(k)
+		ran[isAnd]++
+		scratch, err := b.selector.NewScratch(numDocs, k, selection.Top)
+		b.must(err)
+		out, matches := alloc[selection.Key](b, k), upload(b, []uint32{0})
+		live := upload(b, q.live)
+
+		sums := alloc[uint32](b, len(q.both))
+		b.must(scoring.Score(scorer, b.stream, upload(b, q.candidateLists), scoring.Candidates{DocIDs: upload(b, q.both)}, sums))
+		and := selection.Source[uint32]{Scores: sums, DocIDs: upload(b, q.both), Live: live}
+		b.must(b.selector.Count(b.stream, and, matches))
+		b.must(b.selector.Select(b.stream, selection.Top, and, k, out, scratch))
+
+		unless := scoring.Unless{Matches: matches, Enough: k}
+		accumulators := alloc[uint32](b, numDocs)
+		b.must(scoring.Clear(scorer, b.stream, accumulators, unless))
+		b.must(scoring.AccumulateAll(scorer, b.stream, upload(b, q.lists), numDocs, accumulators, unless))
+		or := selection.Source[uint32]{Scores: accumulators, Live: live, LeastScore: 1, Matches: matches, Enough: k}
+		b.must(b.selector.Select(b.stream, selection.Top, or, k, out, scratch))
+		if got := selection.AppendHits(nil, download(b, out)); !slices.Equal(got, want) {
+			t.Fatalf("AND enough: %t\n got %v\nwant %v", isAnd, got, want)
+		}
+		b.must(scratch.Free())
+	}
+	if ran[true] == 0 || ran[false] == 0 {
+		t.Errorf("AND was enough %d times, and not %d times", ran[true], ran[false])
+	}
+}
+
+// twoLists is a query of two terms, on the host and on the device.
+type twoLists struct {
+	sums                  []base.Score // by document
+	matches               []int
+	both, live            []uint32
+	lists, candidateLists []scoring.List
+}
+
+func randomLists(b *bench, rng *rand.Rand, numDocs int) twoLists {
+	q := twoLists{sums: make([]base.Score, numDocs), matches: make([]int, numDocs), live: make([]uint32, (numDocs+31)/32)}
+	for i := range q.live {
+		q.live[i] = rng.Uint32() | 0xFFFF
+	}
+	lengths := make([]uint32, numDocs)
+	for i := range lengths {
+		lengths[i] = 1 + rng.Uint32N(500)
+	}
+	onDevice := upload(b, lengths)
+	number := [2][]uint32{make([]uint32, numDocs), make([]uint32, numDocs)} // of a document's posting
+	var sources [2]scoring.Source
+	for l := range sources {
+		term := score.DefaultBM25.NewTerm(1+5*rng.Float64(), 1, 250)
+		var docIDs, freqs []uint32
+		for d, every := 0, 2+rng.IntN(40); d < numDocs; d += 1 + rng.IntN(every) {
+			number[l][d] = uint32(len(docIDs))
+			docIDs, freqs = append(docIDs, uint32(d)), append(freqs, 1+rng.Uint32N(9))
+			q.sums[d] += term.Score(freqs[len(freqs)-1], lengths[d])
+			q.matches[d]++
+		}
+		plain, err := scoring.PlainFreqs(upload(b, freqs))
+		b.must(err)
+		sources[l] = scoring.Source{Term: term, Freqs: plain, DocIDs: upload(b, docIDs), Lengths: onDevice}
+	}
+	var places [2][]uint32
+	for d, n := range q.matches {
+		if n == 2 {
+			q.both = append(q.both, uint32(d))
+			places[0], places[1] = append(places[0], number[0][d]), append(places[1], number[1][d])
+		}
+	}
+	for l, s := range sources {
+		list, err := scoring.NewList(s)
+		b.must(err)
+		s.Postings = upload(b, places[l])
+		candidateList, err := scoring.NewList(s)
+		b.must(err)
+		q.lists, q.candidateLists = append(q.lists, list), append(q.candidateLists, candidateList)
+	}
+	return q
+}
+
+// oracle returns the hits, and whether they are those of AND.
+func (q *twoLists) oracle(k int) (hits []base.Hit, isAnd bool) {
+	for _, least := range []int{2, 1} {
+		var best topk.Queue
+		best.Reset(k)
+		for d, n := range q.matches {
+			if n >= least && q.live[d/32]>>(d%32)&1 != 0 {
+				best.Add(base.Hit{DocID: base.DocID(d), Score: q.sums[d]})
+			}
+		}
+		if hits = best.AppendSorted(nil); len(hits) == k || least == 1 {
+			return hits, least == 2
+		}
+	}
+	return nil, false // not reached
+}
+
+// Starting a selection allocates nothing.
+func TestSelectAllocatesNothing(t *testing.T) {
+	b := newBench(t)
+	source := selection.Source[uint32]{Scores: upload(b, make([]uint32, 600))}
+	scratch, err := b.selector.NewScratch(600, 10, selection.Methods()...)
+	b.must(err)
+	defer func() { b.must(scratch.Free()) }()
+	out := alloc[selection.Key](b, 10)
+	arrays := alloc[selection.Array](b, 0)
+	for _, m := range selection.Methods() {
+		if n := testing.AllocsPerRun(2, func() { b.must(b.selector.Select(b.stream, m, source, 10, out, scratch)) }); n != 0 {
+			t.Errorf("%v: %v allocations", m, n)
+		}
+	}
+	if n := testing.AllocsPerRun(2, func() { b.must(b.selector.Arrays(b.stream, arrays, 10, cuda.Buffer[selection.Key]{})) }); n != 0 {
+		t.Errorf("arrays: %v allocations", n)
+	}
+}
