@@ -12,39 +12,52 @@ struct ListView {
     const uint32_t* docIDs;  // [numPostings], rising
     const uint32_t* table;   // hash segmentation: [numBuckets+1] starts, and the list's
                              // length; bitmap: [numBuckets] pairs of bits and rank
-    uint64_t slope;          // of the line, in units of 2^-32
-    int64_t intercept;
+    int64_t intercept;       // of the line
     uint32_t numPostings;
     int32_t left;  // safe search range around the line
     int32_t right;
     uint32_t shift;  // of a DocID to its bucket
     uint32_t numBuckets;
     uint32_t isBitmap;  // whether table is one
-    uint32_t reserved[2];
+    float inverse;      // of the line's slope: line_inverse
+    uint32_t reserved[3];
 };
 
-// line_position returns about the index at which a line reaches x. It never falls as x
-// rises (contraction.Line.Position).
-__device__ __forceinline__ int64_t line_position(uint64_t slope, int64_t intercept, uint32_t x) {
-    const uint64_t divisor = max(slope >> 4, uint64_t{1});
-    return (static_cast<int64_t>(x) - intercept) * (int64_t{1} << 28) / static_cast<int64_t>(divisor);
+// line_inverse returns how many indexes a line of a slope, in units of 2^-32, takes to
+// rise by 1, rounded. The host computes the same for a ListView.
+__device__ __forceinline__ float line_inverse(uint64_t slope) {
+    return __fdiv_rn(4294967296.0F, static_cast<float>(max(slope, uint64_t{1})));
+}
+
+// line_position returns about the index at which a line reaches what lies rise above its
+// start, and margin how far off that may be, two of contraction.Line.Position's own
+// roundings included. A division of 64 bits would be exact, and take as long as reading
+// memory.
+__device__ __forceinline__ int64_t line_position(int64_t rise, float inverse, int64_t& margin) {
+    // Three roundings of 2^-24 each: less than 2^-22 of the result.
+    const float at = __fmul_rn(static_cast<float>(rise), inverse);
+    const int64_t p = static_cast<int64_t>(max(-1e15F, min(at, 1e15F)));
+    margin = 3 + ((p < 0 ? -p : p) >> 21);
+    return p;
 }
 
 // Left and right deviation of a list whose safe range is all of it.
 constexpr int32_t kNoRange = 0x7fffffff;
 
-// safe_range sets [lo, hi] to where the first element that is at least x lies, p being
-// the line's position of x (contraction.SafeRange.Range).
-__device__ __forceinline__ void safe_range(int64_t p, int32_t left, int32_t right, uint32_t n, uint32_t& lo,
-                                           uint32_t& hi) {
+// safe_range sets [lo, hi], at most the list of n, to where the first element lies that is
+// rise above the start of the line at least (contraction.SafeRange.Range, and the margin).
+__device__ __forceinline__ void safe_range(int64_t rise, float inverse, int32_t left, int32_t right, uint32_t n,
+                                           uint32_t& lo, uint32_t& hi) {
     if (left == kNoRange) {
         lo = 0;
         hi = n;
         return;
     }
+    int64_t margin;
+    const int64_t p = line_position(rise, inverse, margin);
     const int64_t length = n;
-    const int64_t from = max(min(p - left, length), int64_t{0});
-    const int64_t to = max(min(p + right + 1, length), from);
+    const int64_t from = max(min(p - left - margin, length), int64_t{0});
+    const int64_t to = max(min(p + right + 1 + margin, length), from);
     lo = static_cast<uint32_t>(from);
     hi = static_cast<uint32_t>(to);
 }
@@ -64,8 +77,7 @@ struct WholeList {
 struct LineRange {
     static constexpr bool usesBitmap = false;
     __device__ __forceinline__ static void range(const ListView& v, uint32_t x, uint32_t& lo, uint32_t& hi) {
-        const int64_t p = line_position(v.slope, v.intercept, x);
-        safe_range(p, v.left, v.right, v.numPostings, lo, hi);
+        safe_range(static_cast<int64_t>(x) - v.intercept, v.inverse, v.left, v.right, v.numPostings, lo, hi);
     }
 };
 

@@ -46,6 +46,7 @@ struct RegressionView {
     uint32_t data;
     uint32_t intercept;
     uint32_t length;  // binary logarithm of a segment's DocIDs; of hs-lrc: the shift
+    float inverse;    // of the slope: line_inverse
     int32_t left;     // safe search range (contraction.SafeRange); not of hs-lrc
     int32_t right;
 };
@@ -105,6 +106,7 @@ __device__ __forceinline__ RegressionView regression_view(const uint32_t* words,
         v.heads = 3;
         v.offsets = v.heads + v.numSegments + 1;
         v.slope = 0;
+        v.inverse = 0;
         v.intercept = 0;
         v.left = v.right = 0;
     } else {
@@ -112,6 +114,7 @@ __device__ __forceinline__ RegressionView regression_view(const uint32_t* words,
         v.heads = 6;
         v.offsets = v.heads + v.numSegments;
         v.slope = regression_slope(third);
+        v.inverse = line_inverse(v.slope);
         v.intercept = __ldg(words + 3);
         v.left = static_cast<int32_t>(__ldg(words + 4));
         v.right = static_cast<int32_t>(__ldg(words + 5));
@@ -295,30 +298,21 @@ __device__ __forceinline__ uint32_t regression_next(const RegressionView& v, uin
 }
 
 // regression_around narrows [lo, hi] to where the line of a segment and the width of
-// its deviations put the first DocID that is at least t above the intercept
-// (lrcSegment.around).
+// its deviations put the first DocID that is at least t above the intercept: a DocID
+// lies between the line and 2^width - 1 above (lrcSegment.around).
 __device__ __forceinline__ void regression_around(const RegressionSegment& s, int64_t t, uint32_t& lo, uint32_t& hi) {
-    const uint32_t count = s.end - s.begin;
-    uint32_t from = 0;
-    uint32_t to = 0;
-    if (t > 0) {
-        uint32_t width = s.width;
-        if (s.flags & kRegressionExceptions) {
-            width += regression_exceptions(s).highWidth;
-        }
-        const uint64_t divisor = s.slope >> 4;
-        const uint64_t q = (static_cast<uint64_t>(t) << 28) / max(divisor, uint64_t{1});
-        to = q < count ? static_cast<uint32_t>(q) + 1 : count;
-        const int64_t rest = t - ((int64_t{1} << width) - 1);
-        if (rest > 0) {
-            const uint64_t r = (static_cast<uint64_t>(rest) << 28) / (divisor + 1);
-            from = r < to ? static_cast<uint32_t>(r) : to;
-        }
+    uint32_t width = s.width;
+    if (s.flags & kRegressionExceptions) {
+        width += regression_exceptions(s).highWidth;
     }
-    // As lrcSegment's caller: both are clamped to the range that was known before.
-    const uint32_t newLo = max(lo, min(from, hi));
-    hi = min(hi, max(to, lo));
-    lo = newLo;
+    const float inverse = line_inverse(s.slope);
+    int64_t margin;
+    const int64_t to = line_position(t, inverse, margin) + 1 + margin;
+    const int64_t from = line_position(t - ((int64_t{1} << width) - 1), inverse, margin) - margin;
+    const int64_t low = lo;
+    const int64_t high = hi;
+    lo = static_cast<uint32_t>(max(low, min(from, high)));
+    hi = static_cast<uint32_t>(min(high, max(to, low)));
 }
 
 // regression_search says whether x is in the list, and if so sets index to its place.
@@ -336,8 +330,8 @@ __device__ __forceinline__ bool regression_search(const RegressionView& v, uint3
             return false;
         }
     } else {
-        const int64_t p = line_position(v.slope, static_cast<int32_t>(v.intercept), x);
-        safe_range(p, v.left, v.right, v.numPostings, lo, hi);
+        const int64_t rise = static_cast<int64_t>(x) - static_cast<int32_t>(v.intercept);
+        safe_range(rise, v.inverse, v.left, v.right, v.numPostings, lo, hi);
         if (lo >= v.numPostings) {
             return false;
         }

@@ -3,6 +3,7 @@ package intersect
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/bits"
 
 	"github.com/griffin-search/griffin/internal/base"
@@ -15,14 +16,14 @@ import (
 type View struct {
 	docIDs      cuda.Ptr[uint32]
 	table       cuda.Ptr[uint32]
-	slope       uint64
 	intercept   int64
 	numPostings uint32
 	left, right int32
 	shift       uint32
 	numBuckets  uint32
 	isBitmap    uint32
-	_           [2]uint32
+	inverse     float32
+	_           [3]uint32
 }
 
 // Len returns the number of DocIDs.
@@ -31,10 +32,11 @@ func (v View) Len() int { return int(v.numPostings) }
 // Words is the View as 8 words of 64 bits, as it lies in device memory.
 func (v View) Words() [8]uint64 {
 	return [8]uint64{
-		uint64(v.docIDs), uint64(v.table), v.slope, uint64(v.intercept),
+		uint64(v.docIDs), uint64(v.table), uint64(v.intercept),
 		uint64(v.numPostings) | uint64(uint32(v.left))<<32,
 		uint64(uint32(v.right)) | uint64(v.shift)<<32,
 		uint64(v.numBuckets) | uint64(v.isBitmap)<<32,
+		uint64(math.Float32bits(v.inverse)),
 	}
 }
 
@@ -109,7 +111,8 @@ func (l *Contracted) setLine(docIDs []uint32) {
 	if max(safe.Left, safe.Right, -safe.Left, -safe.Right) >= noRange {
 		safe.Left, safe.Right = noRange, noRange
 	}
-	l.view.slope, l.view.intercept = safe.Slope, safe.Intercept
+	l.view.intercept = safe.Intercept
+	l.view.inverse = 0x1p32 / float32(safe.Slope)
 	l.view.left, l.view.right = int32(safe.Left), int32(safe.Right)
 }
 

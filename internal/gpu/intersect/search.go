@@ -56,7 +56,7 @@ func (v View) Suits(a Search) bool {
 	case v.numPostings == 0:
 		return true
 	case a == LinearRegression:
-		return v.slope != 0
+		return v.inverse != 0
 	case a == HashSegmentation:
 		return v.table != 0
 	}
