@@ -1,6 +1,7 @@
 package decode_test
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -115,6 +116,7 @@ type rig struct {
 	device  *cuda.Device
 	stream  *cuda.Stream
 	kernels *decode.Kernels
+	tile    int // blocks of a tile; 0: as many as there can be
 }
 
 func newRig(t testing.TB) *rig {
@@ -219,7 +221,7 @@ func (r *rig) check(c codec.Codec, lists []*hostList) {
 		b := decode.PlanArrays(level)
 		r.must(r.kernels.DecodeArrays(r.stream, upload(r, level), b))
 	}
-	batch := decode.Plan(d.lists)
+	batch := decode.PlanTiles(d.lists, cmp.Or(r.tile, 8))
 	onDevice := upload(r, d.lists)
 	got := make([]uint32, d.out.Len())
 	for w := range decode.Freqs + 1 {
@@ -350,6 +352,7 @@ func TestLists(t *testing.T) {
 func TestRandomLists(t *testing.T) {
 	r := newRig(t)
 	for i, c := range listCodecs() {
+		r.tile = 1 + i%7
 		rng := rand.New(rand.NewPCG(9, uint64(i)))
 		var lists []*hostList
 		for k := range 8 {

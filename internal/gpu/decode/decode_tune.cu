@@ -1,0 +1,170 @@
+// Variants of two kernels, to find the best: how many blocks are in flight, and how many
+// blocks of threads a multiprocessor should hold.
+
+#include "ef.cuh"
+#include "simdbp.cuh"
+
+GRIFFIN_KERNEL_BLOCKS(decode_tune_simdbp_1_1, DecodeParams, 256, 1) {
+    DecodeTile t;
+    if (decode_tile(p, t)) {
+        simdbp_tile<decodeDocIDs, 1>(t);
+    }
+}
+
+GRIFFIN_KERNEL_BLOCKS(decode_tune_ef_1_1, DecodeParams, 256, 1) {
+    __shared__ UnaryNumbers numbers[decodeWarps][1];
+    DecodeTile t;
+    if (decode_tile(p, t)) {
+        ef_tile<decodeDocIDs, 1>(t, numbers[threadIdx.x / 32]);
+    }
+}
+
+GRIFFIN_KERNEL_BLOCKS(decode_tune_simdbp_1_4, DecodeParams, 256, 4) {
+    DecodeTile t;
+    if (decode_tile(p, t)) {
+        simdbp_tile<decodeDocIDs, 1>(t);
+    }
+}
+
+GRIFFIN_KERNEL_BLOCKS(decode_tune_ef_1_4, DecodeParams, 256, 4) {
+    __shared__ UnaryNumbers numbers[decodeWarps][1];
+    DecodeTile t;
+    if (decode_tile(p, t)) {
+        ef_tile<decodeDocIDs, 1>(t, numbers[threadIdx.x / 32]);
+    }
+}
+
+GRIFFIN_KERNEL_BLOCKS(decode_tune_simdbp_1_6, DecodeParams, 256, 6) {
+    DecodeTile t;
+    if (decode_tile(p, t)) {
+        simdbp_tile<decodeDocIDs, 1>(t);
+    }
+}
+
+GRIFFIN_KERNEL_BLOCKS(decode_tune_ef_1_6, DecodeParams, 256, 6) {
+    __shared__ UnaryNumbers numbers[decodeWarps][1];
+    DecodeTile t;
+    if (decode_tile(p, t)) {
+        ef_tile<decodeDocIDs, 1>(t, numbers[threadIdx.x / 32]);
+    }
+}
+
+GRIFFIN_KERNEL_BLOCKS(decode_tune_simdbp_1_8, DecodeParams, 256, 8) {
+    DecodeTile t;
+    if (decode_tile(p, t)) {
+        simdbp_tile<decodeDocIDs, 1>(t);
+    }
+}
+
+GRIFFIN_KERNEL_BLOCKS(decode_tune_ef_1_8, DecodeParams, 256, 8) {
+    __shared__ UnaryNumbers numbers[decodeWarps][1];
+    DecodeTile t;
+    if (decode_tile(p, t)) {
+        ef_tile<decodeDocIDs, 1>(t, numbers[threadIdx.x / 32]);
+    }
+}
+
+GRIFFIN_KERNEL_BLOCKS(decode_tune_simdbp_2_1, DecodeParams, 256, 1) {
+    DecodeTile t;
+    if (decode_tile(p, t)) {
+        simdbp_tile<decodeDocIDs, 2>(t);
+    }
+}
+
+GRIFFIN_KERNEL_BLOCKS(decode_tune_ef_2_1, DecodeParams, 256, 1) {
+    __shared__ UnaryNumbers numbers[decodeWarps][2];
+    DecodeTile t;
+    if (decode_tile(p, t)) {
+        ef_tile<decodeDocIDs, 2>(t, numbers[threadIdx.x / 32]);
+    }
+}
+
+GRIFFIN_KERNEL_BLOCKS(decode_tune_simdbp_2_4, DecodeParams, 256, 4) {
+    DecodeTile t;
+    if (decode_tile(p, t)) {
+        simdbp_tile<decodeDocIDs, 2>(t);
+    }
+}
+
+GRIFFIN_KERNEL_BLOCKS(decode_tune_ef_2_4, DecodeParams, 256, 4) {
+    __shared__ UnaryNumbers numbers[decodeWarps][2];
+    DecodeTile t;
+    if (decode_tile(p, t)) {
+        ef_tile<decodeDocIDs, 2>(t, numbers[threadIdx.x / 32]);
+    }
+}
+
+GRIFFIN_KERNEL_BLOCKS(decode_tune_simdbp_2_6, DecodeParams, 256, 6) {
+    DecodeTile t;
+    if (decode_tile(p, t)) {
+        simdbp_tile<decodeDocIDs, 2>(t);
+    }
+}
+
+GRIFFIN_KERNEL_BLOCKS(decode_tune_ef_2_6, DecodeParams, 256, 6) {
+    __shared__ UnaryNumbers numbers[decodeWarps][2];
+    DecodeTile t;
+    if (decode_tile(p, t)) {
+        ef_tile<decodeDocIDs, 2>(t, numbers[threadIdx.x / 32]);
+    }
+}
+
+GRIFFIN_KERNEL_BLOCKS(decode_tune_simdbp_2_8, DecodeParams, 256, 8) {
+    DecodeTile t;
+    if (decode_tile(p, t)) {
+        simdbp_tile<decodeDocIDs, 2>(t);
+    }
+}
+
+GRIFFIN_KERNEL_BLOCKS(decode_tune_ef_2_8, DecodeParams, 256, 8) {
+    __shared__ UnaryNumbers numbers[decodeWarps][2];
+    DecodeTile t;
+    if (decode_tile(p, t)) {
+        ef_tile<decodeDocIDs, 2>(t, numbers[threadIdx.x / 32]);
+    }
+}
+
+GRIFFIN_KERNEL_BLOCKS(decode_tune_simdbp_4_1, DecodeParams, 256, 1) {
+    DecodeTile t;
+    if (decode_tile(p, t)) {
+        simdbp_tile<decodeDocIDs, 4>(t);
+    }
+}
+
+GRIFFIN_KERNEL_BLOCKS(decode_tune_ef_4_1, DecodeParams, 256, 1) {
+    __shared__ UnaryNumbers numbers[decodeWarps][4];
+    DecodeTile t;
+    if (decode_tile(p, t)) {
+        ef_tile<decodeDocIDs, 4>(t, numbers[threadIdx.x / 32]);
+    }
+}
+
+GRIFFIN_KERNEL_BLOCKS(decode_tune_simdbp_4_4, DecodeParams, 256, 4) {
+    DecodeTile t;
+    if (decode_tile(p, t)) {
+        simdbp_tile<decodeDocIDs, 4>(t);
+    }
+}
+
+GRIFFIN_KERNEL_BLOCKS(decode_tune_ef_4_4, DecodeParams, 256, 4) {
+    __shared__ UnaryNumbers numbers[decodeWarps][4];
+    DecodeTile t;
+    if (decode_tile(p, t)) {
+        ef_tile<decodeDocIDs, 4>(t, numbers[threadIdx.x / 32]);
+    }
+}
+
+GRIFFIN_KERNEL_BLOCKS(decode_tune_simdbp_4_6, DecodeParams, 256, 6) {
+    DecodeTile t;
+    if (decode_tile(p, t)) {
+        simdbp_tile<decodeDocIDs, 4>(t);
+    }
+}
+
+GRIFFIN_KERNEL_BLOCKS(decode_tune_ef_4_6, DecodeParams, 256, 6) {
+    __shared__ UnaryNumbers numbers[decodeWarps][4];
+    DecodeTile t;
+    if (decode_tile(p, t)) {
+        ef_tile<decodeDocIDs, 4>(t, numbers[threadIdx.x / 32]);
+    }
+}
