@@ -171,19 +171,19 @@ func checkDirectory(payloadBytes int, directory []postings.BlockEntry) error {
 // copyDirectory copies a directory to dst as it lies in the index's file.
 func (u *uploader) copyDirectory(dst cuda.Buffer[uint32], directory []postings.BlockEntry) error {
 	for at := 0; at < len(directory); {
-		s, err := u.slot()
+		p, err := u.piece((len(directory) - at) * decode.EntryWords)
 		if err != nil {
 			return err
 		}
-		words := s.words.Data()
-		n := min(len(directory)-at, len(words)/decode.EntryWords)
+		words := p.data()
+		n := len(words) / decode.EntryWords
 		for i := range n {
 			e := &directory[at+i]
 			w := words[i*decode.EntryWords:][:decode.EntryWords]
 			w[0], w[1], w[2] = e.First, e.Last, e.Offset
 			w[3] = uint32(e.Bound) | uint32(e.DocWidth)<<16 | uint32(e.FreqWidth)<<24
 		}
-		if err := u.send(s, dst.Slice(at*decode.EntryWords, (at+n)*decode.EntryWords), n*decode.EntryWords); err != nil {
+		if err := u.send(&p, dst.Slice(at*decode.EntryWords, (at+n)*decode.EntryWords), n*decode.EntryWords); err != nil {
 			return err
 		}
 		at += n

@@ -16,17 +16,17 @@ import (
 // they wait, on the device, for the event of what they need.
 //
 // What it copies goes through a ring of page-locked slots: while the device reads
-// one, the CPU fills the next. One goroutine at a time uses it, under mu.
+// one, the CPU fills the next. Short pieces share a slot. One goroutine at a time uses
+// it, under mu.
 type uploader struct {
 	d *device
 
 	mu     sync.Mutex
 	stream *cuda.Stream
 	slots  [numSlots]slot
-	next   int
+	turn   int // of slots, being filled
 	events [numEvents]*cuda.Event
 	event  int // of events, recorded last
-	used   bool
 
 	// Device memory for one list at a time, in the order of the stream.
 	payload, docIDs, freqs cuda.Buffer[uint32]
@@ -35,7 +35,7 @@ type uploader struct {
 }
 
 const (
-	numSlots = 4
+	numSlots = 4 // at least 3: a list has two pieces at a time
 	// slotWords is how much is copied at a time, 1 MiB: far more than what a copy
 	// costs beside its bytes, and little enough for the first one to begin soon.
 	slotWords = 1 << 18
@@ -45,11 +45,22 @@ const (
 	numEvents = 32
 )
 
-// slot is a piece of page-locked memory and the event after which it is free again.
+// slot is page-locked memory, of which words up to used are taken, and the event after
+// which all of it is free again.
 type slot struct {
 	words cuda.HostBuffer[uint32]
+	used  int
 	free  *cuda.Event
 }
+
+// stretch is a part of a slot: words from at on.
+type stretch struct {
+	slot      *slot
+	at, words int
+}
+
+func (p *stretch) data() []uint32 { return p.slot.words.Data()[p.at:][:p.words] }
+func (p *stretch) bytes() []byte  { return p.slot.words.Bytes()[4*p.at:][:4*p.words] }
 
 func newUploader(d *device) (_ *uploader, err error) {
 	u := &uploader{d: d}
@@ -99,31 +110,42 @@ func (u *uploader) close() error {
 	return errors.Join(errs...)
 }
 
-// slot returns the next slot, when the device has read what was in it.
-func (u *uploader) slot() (*slot, error) {
-	s := &u.slots[u.next]
-	u.next = (u.next + 1) % numSlots
-	return s, s.free.Synchronize()
+// piece returns page-locked memory for up to n words, to be filled and sent before the
+// piece after the next is asked for. It waits until the device has read what was there.
+func (u *uploader) piece(n int) (stretch, error) {
+	n = min(n, slotWords)
+	s := &u.slots[u.turn]
+	if slotWords-s.used < n {
+		u.turn = (u.turn + 1) % numSlots
+		s = &u.slots[u.turn]
+		if err := s.free.Synchronize(); err != nil {
+			return stretch{}, err
+		}
+		s.used = 0
+	}
+	p := stretch{s, s.used, n}
+	s.used += (n + 3) &^ 3 // copies are fastest from multiples of 16 bytes
+	return p, nil
 }
 
-// send copies the first n words of a slot to dst, in the order of the stream.
-func (u *uploader) send(s *slot, dst cuda.Buffer[uint32], n int) error {
-	if err := cuda.CopyToDevice(u.stream, dst, s.words.Data()[:n]); err != nil {
+// send copies the first n words of a piece to dst, in the order of the stream.
+func (u *uploader) send(p *stretch, dst cuda.Buffer[uint32], n int) error {
+	if err := cuda.CopyToDevice(u.stream, dst, p.data()[:n]); err != nil {
 		return err
 	}
 	u.d.uploaded.Add(int64(n) * 4)
-	return u.stream.Record(s.free)
+	return u.stream.Record(p.slot.free)
 }
 
 // copyWords copies words of any memory to dst.
 func (u *uploader) copyWords(dst cuda.Buffer[uint32], words []uint32) error {
 	for at := 0; at < len(words); at += slotWords {
-		s, err := u.slot()
+		p, err := u.piece(len(words) - at)
 		if err != nil {
 			return err
 		}
-		n := copy(s.words.Data(), words[at:])
-		if err := u.send(s, dst.Slice(at, at+n), n); err != nil {
+		n := copy(p.data(), words[at:])
+		if err := u.send(&p, dst.Slice(at, at+n), n); err != nil {
 			return err
 		}
 	}
@@ -133,14 +155,13 @@ func (u *uploader) copyWords(dst cuda.Buffer[uint32], words []uint32) error {
 // copyBytes copies bytes of any memory to dst, with zeros up to a whole word.
 func (u *uploader) copyBytes(dst cuda.Buffer[uint32], src []byte) error {
 	for at := 0; at < len(src); at += 4 * slotWords {
-		s, err := u.slot()
+		p, err := u.piece((len(src) - at + 3) / 4)
 		if err != nil {
 			return err
 		}
-		n := copy(s.words.Bytes(), src[at:])
-		words := (n + 3) / 4
-		clear(s.words.Bytes()[n : 4*words])
-		if err := u.send(s, dst.Slice(at/4, at/4+words), words); err != nil {
+		n := copy(p.bytes(), src[at:])
+		clear(p.bytes()[n:])
+		if err := u.send(&p, dst.Slice(at/4, at/4+p.words), p.words); err != nil {
 			return err
 		}
 	}
@@ -337,25 +358,25 @@ func (u *uploader) decodeThere(c decode.Codec, leg *Leg) error {
 // decodeHere decodes the n postings of the source on the CPU and copies them plain.
 func (u *uploader) decodeHere(n int) error {
 	for at := 0; at < n; {
-		docIDs, err := u.slot()
+		docIDs, err := u.piece(roundBlocks(n - at))
 		if err != nil {
 			return err
 		}
-		freqs, err := u.slot()
+		freqs, err := u.piece(roundBlocks(n - at))
 		if err != nil {
 			return err
 		}
-		got, err := u.source.next(docIDs.words.Data(), freqs.words.Data())
+		got, err := u.source.next(docIDs.data(), freqs.data())
 		if err != nil {
 			return err
 		}
 		if got == 0 || at+got > n {
 			return fmt.Errorf("list of %d postings has %d: %w", n, at+got, base.ErrCorrupt)
 		}
-		if err := u.send(docIDs, u.docIDs.Slice(at, at+got), got); err != nil {
+		if err := u.send(&docIDs, u.docIDs.Slice(at, at+got), got); err != nil {
 			return err
 		}
-		if err := u.send(freqs, u.freqs.Slice(at, at+got), got); err != nil {
+		if err := u.send(&freqs, u.freqs.Slice(at, at+got), got); err != nil {
 			return err
 		}
 		at += got
