@@ -29,14 +29,18 @@
 //
 // # Kernels
 //
-//	kernel                   grid           block  reference: package topk
-//	selection_heap_level     groups/8       256
-//	selection_heap_extract   1              512
-//	selection_bucket_*       4 a processor  256    (sort: 1 block)
-//	selection_radix_*        4 a processor  256    (scan, first: 1 block)
-//	selection_top_*          4 a processor  512
-//	selection_arrays         arrays         512
-//	selection_count          8 a processor  256
+//	kernel                   grid                              block  reference: package topk
+//	selection_heap_level     groups/8                          256
+//	selection_heap_extract   1                                 512
+//	selection_bucket_*       4 a multiprocessor; sort: 1       256
+//	selection_radix_*        4 a multiprocessor; first: 1      256
+//	selection_radix_scan     1                                 1024
+//	selection_top_*          2 a multiprocessor                512
+//	selection_one            1                                 512
+//	selection_arrays         the arrays                        512
+//	selection_count*         8 a multiprocessor                256
+//
+// Each has a comment in its source: shapes, shared memory, which thread writes the result.
 //
 // # Concurrency
 //

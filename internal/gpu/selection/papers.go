@@ -59,7 +59,7 @@ type bucketParams struct {
 func (s *Selector) bucketSelect(st *cuda.Stream, kernels *bucketKernels, a Array, k int, out uint64, scratch *Scratch, size int) error {
 	p := bucketParams{source: a, state: scratch.state.Ptr(), extremes: uint64(scratch.extremes.Ptr()), selected: out, k: uint32(k)}
 	grid, block := cuda.D1(s.blocks(int(a.maxScores), bucketThreads, bucketBlocks)), cuda.D1(bucketThreads)
-	if err := cuda.Launch(st, kernels.rang, grid, block, 0, &p); err != nil {
+	if err := cuda.Launch(st, kernels.limits, grid, block, 0, &p); err != nil {
 		return err
 	}
 	passes := bucketPasses

@@ -51,7 +51,7 @@ type Selector struct {
 	count, countWide                                           *cuda.Kernel
 }
 
-type bucketKernels struct{ rang, count, gather, sort *cuda.Kernel }
+type bucketKernels struct{ limits, count, gather, sort *cuda.Kernel }
 
 // New loads the kernels.
 func New(d *cuda.Device) (*Selector, error) {
@@ -77,7 +77,7 @@ func (s *Selector) load() error {
 	loadKernel[heapLevelParams](&l, &s.heapLevel, "heap", "heap_level")
 	loadKernel[heapExtractParams](&l, &s.heapExtract, "heap", "heap_extract")
 	for suffix, b := range map[string]*bucketKernels{"": &s.bucket, "_wide": &s.bucketWide} {
-		loadKernel[bucketParams](&l, &b.rang, "bucket", "bucket_range"+suffix)
+		loadKernel[bucketParams](&l, &b.limits, "bucket", "bucket_range"+suffix)
 		loadKernel[bucketParams](&l, &b.count, "bucket", "bucket_count"+suffix)
 		loadKernel[bucketParams](&l, &b.gather, "bucket", "bucket_gather"+suffix)
 		loadKernel[bucketParams](&l, &b.sort, "bucket", "bucket_sort"+suffix)
