@@ -1,0 +1,27 @@
+// Sums, least and greatest values over the lanes of a warp, in every lane. All 32
+// lanes take part. Of 32 bits they are one instruction (__reduce_add_sync and others);
+// these are for 64 bits.
+#pragma once
+
+#include "cuda.cuh"
+
+template <class T>
+__device__ __forceinline__ T warp_sum(T value) {
+#pragma unroll
+    for (int d = 16; d > 0; d /= 2) value += __shfl_xor_sync(0xffffffffu, value, d);
+    return value;
+}
+
+template <class T>
+__device__ __forceinline__ T warp_min(T value) {
+#pragma unroll
+    for (int d = 16; d > 0; d /= 2) value = min(value, __shfl_xor_sync(0xffffffffu, value, d));
+    return value;
+}
+
+template <class T>
+__device__ __forceinline__ T warp_max(T value) {
+#pragma unroll
+    for (int d = 16; d > 0; d /= 2) value = max(value, __shfl_xor_sync(0xffffffffu, value, d));
+    return value;
+}

@@ -1,0 +1,39 @@
+// Sums and maxima over the lanes of a warp up to each. All 32 lanes take part; blocks
+// are one-dimensional. Hillis and Steele, CACM 29(12), 1986: five steps of shuffles.
+#pragma once
+
+#include "cuda.cuh"
+
+// Returns the sum of value over the lanes up to and with this one. T: a number of 32
+// or 64 bits.
+template <class T>
+__device__ __forceinline__ T warp_inclusive_sum(T value) {
+    const uint32_t lane = threadIdx.x & 31;
+#pragma unroll
+    for (uint32_t d = 1; d < 32; d *= 2) {
+        const T before = __shfl_up_sync(0xffffffffu, value, d);
+        value += lane >= d ? before : 0;
+    }
+    return value;
+}
+
+// Returns the sum of value over the lanes before this one, and sets total to that over
+// all, in every lane.
+template <class T>
+__device__ __forceinline__ T warp_exclusive_sum(T value, T& total) {
+    const T upTo = warp_inclusive_sum(value);
+    total = __shfl_sync(0xffffffffu, upTo, 31);
+    return upTo - value;
+}
+
+// Returns the greatest value of the lanes up to and with this one.
+template <class T>
+__device__ __forceinline__ T warp_inclusive_max(T value) {
+    const uint32_t lane = threadIdx.x & 31;
+#pragma unroll
+    for (uint32_t d = 1; d < 32; d *= 2) {
+        const T before = __shfl_up_sync(0xffffffffu, value, d);
+        value = lane >= d ? max(value, before) : value;
+    }
+    return value;
+}
