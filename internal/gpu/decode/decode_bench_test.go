@@ -54,6 +54,18 @@ var lastBenchList struct {
 	seed          uint64
 }
 
+// benchHostList encodes a list of benchList, or returns the last one again.
+func benchHostList(c codec.Codec, n, meanGap int) *hostList {
+	name := fmt.Sprint(c.Name(), n, meanGap)
+	if lastHostList == nil || lastHostList.name != name {
+		docIDs, freqs := benchList(n, meanGap, 1)
+		lastHostList = newHostList(c, name, docIDs, freqs)
+	}
+	return lastHostList
+}
+
+var lastHostList *hostList
+
 // read is how many bytes decoding a list must read: its directory, and its DocIDs or its
 // frequencies.
 func (l *hostList) read(w decode.What) int {
@@ -68,7 +80,7 @@ func (l *hostList) read(w decode.What) int {
 // written as a share of what a copy moves.
 func BenchmarkDecode(b *testing.B) {
 	type shape struct{ n, gap, lists int }
-	long := []shape{{10_000_000, 12, 1}, {10_000_000, 100, 1}, {10_000_000, 12, 8}}
+	long := []shape{{10_000_000, 12, 1}, {10_000_000, 12, 8}, {10_000_000, 100, 1}}
 	more := []shape{{10_000_000, 3, 1}, {10_000_000, 400, 1}, {1_000_000, 12, 1}, {1_000_000, 12, 64}, {100_000, 12, 1}, {10_000, 12, 1}, {1_000, 12, 1}}
 	for _, c := range []struct {
 		codec.Codec
@@ -101,8 +113,7 @@ func benchDecode(b *testing.B, c codec.Codec, w decode.What, n, gap, numLists in
 	if !gputest.OnGPU() {
 		numLists = min(numLists, 2)
 	}
-	docIDs, freqs := benchList(n, gap, 1)
-	list := newHostList(c, "", docIDs, freqs)
+	list := benchHostList(c, n, gap)
 	lists := slices.Repeat([]*hostList{list}, numLists)
 	d := r.upload(lists)
 	levels := make([]decode.Batch, len(d.levels))
@@ -162,13 +173,12 @@ func (r *rig) time(b *testing.B, launch func()) float64 {
 // BenchmarkTiles finds the number of blocks that a warp should decode, for tuning.go.
 func BenchmarkTiles(b *testing.B) {
 	n := benchSize(10_000_000)
-	docIDs, freqs := benchList(n, 12, 1)
 	for _, c := range []codec.Codec{codec.SIMDBP{}, codec.EF{}} {
 		for _, tile := range []int{1, 2, 4, 8} {
 			for _, numLists := range []int{1, 8} {
 				b.Run(fmt.Sprintf("codec=%s/tile=%d/lists=%d", c.Name(), tile, numLists), func(b *testing.B) {
 					r := newRig(b)
-					d := r.upload(slices.Repeat([]*hostList{newHostList(c, "", docIDs, freqs)}, numLists))
+					d := r.upload(slices.Repeat([]*hostList{benchHostList(c, n, 12)}, numLists))
 					batch := decode.PlanTiles(d.lists, tile)
 					lists := upload(r, d.lists)
 					on, _ := decode.CodecOf(c)
@@ -195,8 +205,7 @@ func BenchmarkSums(b *testing.B) {
 			b.Run(fmt.Sprintf("n=%d/sums=%s", n, how), func(b *testing.B) {
 				r := newRig(b)
 				n := benchSize(n)
-				docIDs, freqs := benchList(n, 12, 1)
-				d := r.upload([]*hostList{newHostList(c, "", docIDs, freqs)})
+				d := r.upload([]*hostList{benchHostList(c, n, 12)})
 				level := decode.PlanArrays(d.levels[0])
 				arrays := upload(r, d.levels[0])
 				sums := room[uint32](r, decode.ScanWords(n))

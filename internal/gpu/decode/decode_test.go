@@ -51,18 +51,16 @@ func (l *hostList) put(c codec.Codec, base uint32, docIDs, freqs []uint32) {
 		l.freqBytes += len(l.payload) - freqsAt
 		bound := uint32(0xBEEF)
 		l.directory = append(l.directory, docIDs[from], docIDs[to-1], at, bound|uint32(docWidth)<<16|uint32(freqWidth)<<24)
-		for i := range codec.BlockLen {
-			gap := func(d, before uint32) uint32 { return d - before }
-			if from+i >= to {
-				for w := range l.want {
-					l.want[w] = append(l.want[w], canary)
-				}
-				continue
-			}
-			l.want[decode.DocIDs] = append(l.want[decode.DocIDs], docIDs[from+i])
-			l.want[decode.Gaps] = append(l.want[decode.Gaps], gap(docIDs[from+i], base))
-			l.want[decode.Freqs] = append(l.want[decode.Freqs], freqs[from+i])
-			base = docIDs[from+i]
+		l.want[decode.DocIDs] = append(l.want[decode.DocIDs], docIDs[from:to]...)
+		l.want[decode.Freqs] = append(l.want[decode.Freqs], freqs[from:to]...)
+		for _, d := range docIDs[from:to] {
+			l.want[decode.Gaps] = append(l.want[decode.Gaps], d-base)
+			base = d
+		}
+	}
+	for w := range l.want {
+		for len(l.want[w])%codec.BlockLen != 0 {
+			l.want[w] = append(l.want[w], canary)
 		}
 	}
 }

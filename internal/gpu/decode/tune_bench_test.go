@@ -13,9 +13,8 @@ import (
 // BenchmarkTune prints the speed of the variants of simdbp and Para-EF.
 func BenchmarkTune(b *testing.B) {
 	n := benchSize(10_000_000)
-	docIDs, freqs := benchList(n, 12, 1)
 	for _, c := range []codec.Codec{codec.SIMDBP{}, codec.EF{}} {
-		list := newHostList(c, "", docIDs, freqs)
+		list := benchHostList(c, n, 12)
 		for _, numLists := range []int{1, 8} {
 			r := newRig(b)
 			d := r.upload(slices.Repeat([]*hostList{list}, numLists))
