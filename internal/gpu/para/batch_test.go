@@ -214,6 +214,18 @@ func TestBatchesWithBitmaps(t *testing.T) {
 	}
 }
 
+// TestManyBlocks has more blocks than the threads that sum their matches up.
+func TestManyBlocks(t *testing.T) {
+	e := newEngine(t)
+	w := edges()
+	w.Queries = [][]int{{3}, {7}, {3, 3}, {3}, {9, 3}, {3}, {3}, {1}}
+	l := e.upload(t, intersect.HashSegmentation, contractionOf(intersect.HashSegmentation, w.NumDocs, true), w)
+	b, err := e.kernels.NewBatch(para.Options{Search: intersect.HashSegmentation})
+	must(t, err)
+	defer func() { must(t, b.Close()) }()
+	checkBatches(t, e, b, &l, w)
+}
+
 // TestEmptyBatch runs batches without queries, without elements, and counts alone.
 func TestEmptyBatch(t *testing.T) {
 	e := newEngine(t)
