@@ -75,9 +75,10 @@ func (d *Device) Err() error {
 	return e
 }
 
-// Close waits for the device's work and releases the context. What was allocated
-// or created on the device and not freed is a misuse, reported after the release.
-// Close of a failed device releases it and returns no error of the driver.
+// Close waits for the device's work and releases the context. Memory that was
+// allocated and not freed is a misuse, reported after the release; modules,
+// streams, events and graphs go with the context. Close of a failed device
+// releases it and returns no error of the driver.
 func (d *Device) Close() error {
 	closed := &Error{Call: "close", Code: Misuse, Detail: d.name() + " is closed"}
 	err := d.Synchronize()
@@ -92,8 +93,8 @@ func (d *Device) Close() error {
 	if e := d.lib.check(fnPrimaryCtxRelease, d.name(), d.lib.call(fnPrimaryCtxRelease, d.handle)); e != nil && before == nil && err == nil {
 		err = e
 	}
-	if n, sizeBytes := d.Live(); before == nil && err == nil && n > 0 {
-		return misuse("close", "%s: %d objects (memory: %d bytes) are not freed", d.name(), n, sizeBytes)
+	if _, sizeBytes := d.Live(); before == nil && err == nil && sizeBytes > 0 {
+		return misuse("close", "%s: %d bytes of memory are not freed", d.name(), sizeBytes)
 	}
 	return err
 }

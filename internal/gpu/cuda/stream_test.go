@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
@@ -61,17 +62,27 @@ func TestEventsTellTime(t *testing.T) {
 	d := gputest.Open(t)
 	s := newStream(t, d)
 	b := alloc[uint32](t, d, 1<<12)
-	some := gputest.Elapsed(t, s, func() { must(t, cuda.FillWords(s, b, 1)) })
-	many := gputest.Elapsed(t, s, func() {
-		for range 200 {
+	events := [3]*cuda.Event{newEvent(t, d, true), newEvent(t, d, true), newEvent(t, d, true)}
+	start := time.Now()
+	for i, e := range events {
+		for range 100 * i {
 			must(t, cuda.FillWords(s, b, 1))
 		}
-	})
-	if some < 0 || many <= some {
-		t.Errorf("1 fill took %v, 200 took %v", some, many)
+		must(t, s.Record(e))
 	}
-	plain, timed := newEvent(t, d, false), newEvent(t, d, true)
-	wantMisuse(t, "Elapsed without timing", func() error { _, err := plain.Elapsed(timed); return err })
+	must(t, events[2].Synchronize())
+	wall := time.Since(start)
+	between := func(from, to int) time.Duration {
+		took, err := events[to].Elapsed(events[from])
+		must(t, err)
+		return took
+	}
+	first, second, both := between(0, 1), between(1, 2), between(0, 2)
+	if first <= 0 || second <= 0 || both > wall || (both-first-second).Abs() > 3*time.Microsecond {
+		t.Errorf("100 fills took %v, 200 more %v, all %v of %v on the clock", first, second, both, wall)
+	}
+	plain := newEvent(t, d, false)
+	wantMisuse(t, "Elapsed without timing", func() error { _, err := plain.Elapsed(events[0]); return err })
 }
 
 func TestManyGoroutines(t *testing.T) {
