@@ -80,7 +80,7 @@ func someOf(n int) []int {
 }
 
 // openAnew opens the device of Open once more, as a Device of its own that can
-// fail alone. What the test leaves on it, unless it has failed, is an error.
+// fail alone. What memory the test leaves on it, unless the device has failed, is an error.
 func openAnew(t *testing.T) *cuda.Device {
 	t.Helper()
 	shared := Open(t)
