@@ -57,14 +57,14 @@ func Lose(t testing.TB, nth int, code cuda.Code) {
 	t.Helper()
 	e := emulated(t)
 	e.lose(uint64(nth), int32(code))
-	t.Cleanup(e.reset)
+	t.Cleanup(func() { e.lose(0, 0) })
 }
 
-// Kernels returns how many kernels the emulator has run since the last Lose or the
-// end of the last test that called it.
-func Kernels(t testing.TB) int {
+// Launches returns how many kernels the emulator has run in this process, since the
+// last Lose if there was one.
+func Launches(t testing.TB) int {
 	t.Helper()
-	return int(emulated(t).calls("launch"))
+	return int(emulated(t).launches())
 }
 
 // Report returns what the emulator found wrong first since the last Report, and
@@ -86,10 +86,8 @@ type emulator struct {
 	report    func(buffer []byte, size uint64) uint64
 	note      func(buffer []byte, size uint64) uint64
 	configure func(count int32, bytes uint64) int32
-	inject    func(function string, call uint64, onwards int32, code int32)
 	lose      func(launch uint64, code int32)
-	reset     func()
-	calls     func(function string) uint64
+	launches  func() uint64
 	textLock  sync.Mutex
 }
 
@@ -114,10 +112,8 @@ var loadEmulator = sync.OnceValues(func() (*emulator, error) {
 	purego.RegisterLibFunc(&e.report, handle, "griffin_emulator_take_report")
 	purego.RegisterLibFunc(&e.note, handle, "griffin_emulator_take_note")
 	purego.RegisterLibFunc(&e.configure, handle, "griffin_emulator_configure")
-	purego.RegisterLibFunc(&e.inject, handle, "griffin_emulator_inject")
 	purego.RegisterLibFunc(&e.lose, handle, "griffin_emulator_lose")
-	purego.RegisterLibFunc(&e.reset, handle, "griffin_emulator_reset")
-	purego.RegisterLibFunc(&e.calls, handle, "griffin_emulator_calls")
+	purego.RegisterLibFunc(&e.launches, handle, "griffin_emulator_launches")
 	return e, nil
 })
 

@@ -1,5 +1,5 @@
 // The objects behind the driver's handles, and what every driver function does
-// first: take the lock, count the call, and fail if a test asked for that.
+// first: it takes the lock.
 //
 // Work on a stream is not done when it is enqueued but when somebody waits for it,
 // in the order of its streams and events. So a program that reads a result, or
@@ -70,24 +70,19 @@ extern size_t deviceBytes;
 Device* currentDevice();
 void setCurrentDevice(Device* device);
 
-// One call of a driver function.
+// One call of a driver function: it holds the lock of the whole emulator.
 class Call {
 public:
-    explicit Call(const char* function);
-    // Not success: the function must return this at once.
-    int result() const { return code; }
+    Call();
 
 private:
     std::lock_guard<std::recursive_mutex> lock;
-    int code;
 };
 
 // The beginning of a driver function, and of one that needs a working context.
-#define GRIFFIN_ENTER(function)                 \
-    ::griffin::emulator::Call call_(#function); \
-    if (call_.result() != success) return call_.result()
-#define GRIFFIN_ENTER_CONTEXT(function) \
-    GRIFFIN_ENTER(function);            \
+#define GRIFFIN_ENTER() ::griffin::emulator::Call call_
+#define GRIFFIN_ENTER_CONTEXT()         \
+    GRIFFIN_ENTER();                    \
     Device* device = currentDevice();   \
     if (!device) return invalidContext; \
     if (device->lost != success) return device->lost
@@ -104,7 +99,7 @@ Stream* streamOf(void* handle, Device* device);
 Event* eventOf(void* handle, Device* device);
 bool capturing(const Device* device);
 
-// Whether a test wants the device lost at this launch; counts launches.
+// The code that the device is lost with at this launch, or success; counts launches.
 int lostAtLaunch();
 
 // A misuse of the driver, kept as the note; returns code.

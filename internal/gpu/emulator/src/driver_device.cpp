@@ -122,7 +122,7 @@ void resetDevice(Device& d) {
 using namespace griffin::emulator;
 
 GRIFFIN_EXPORT int cuInit(unsigned flags) {
-    GRIFFIN_ENTER(cuInit);
+    GRIFFIN_ENTER();
     if (flags != 0) return invalidValue;
     static bool mapped = mapArena();
     if (!mapped) return outOfMemory;
@@ -131,13 +131,13 @@ GRIFFIN_EXPORT int cuInit(unsigned flags) {
 }
 
 GRIFFIN_EXPORT int cuDriverGetVersion(int* version) {
-    GRIFFIN_ENTER(cuDriverGetVersion);
+    GRIFFIN_ENTER();
     *version = 12040;
     return success;
 }
 
 GRIFFIN_EXPORT int cuGetErrorName(int code, const char** text) {
-    GRIFFIN_ENTER(cuGetErrorName);
+    GRIFFIN_ENTER();
     switch (code) {
         case success:
             *text = "CUDA_SUCCESS";
@@ -154,7 +154,7 @@ GRIFFIN_EXPORT int cuGetErrorName(int code, const char** text) {
 }
 
 GRIFFIN_EXPORT int cuGetErrorString(int code, const char** text) {
-    GRIFFIN_ENTER(cuGetErrorString);
+    GRIFFIN_ENTER();
     switch (code) {
         case success:
             *text = "no error";
@@ -171,27 +171,27 @@ GRIFFIN_EXPORT int cuGetErrorString(int code, const char** text) {
 }
 
 GRIFFIN_EXPORT int cuDeviceGetCount(int* count) {
-    GRIFFIN_ENTER(cuDeviceGetCount);
+    GRIFFIN_ENTER();
     *count = numDevices;
     return success;
 }
 
 GRIFFIN_EXPORT int cuDeviceGet(int* device, int ordinal) {
-    GRIFFIN_ENTER(cuDeviceGet);
+    GRIFFIN_ENTER();
     if (!deviceAt(ordinal)) return invalidDevice;
     *device = ordinal;
     return success;
 }
 
 GRIFFIN_EXPORT int cuDeviceGetName(char* name, int length, int device) {
-    GRIFFIN_ENTER(cuDeviceGetName);
+    GRIFFIN_ENTER();
     if (!deviceAt(device)) return invalidDevice;
     snprintf(name, static_cast<size_t>(length), "Griffin emulator");
     return success;
 }
 
 GRIFFIN_EXPORT int cuDeviceGetUuid_v2(void* uuid, int device) {
-    GRIFFIN_ENTER(cuDeviceGetUuid_v2);
+    GRIFFIN_ENTER();
     if (!deviceAt(device)) return invalidDevice;
     memset(uuid, 0, 16);
     memcpy(uuid, "emulator", 8);
@@ -200,28 +200,28 @@ GRIFFIN_EXPORT int cuDeviceGetUuid_v2(void* uuid, int device) {
 }
 
 GRIFFIN_EXPORT int cuDeviceGetPCIBusId(char* name, int length, int device) {
-    GRIFFIN_ENTER(cuDeviceGetPCIBusId);
+    GRIFFIN_ENTER();
     if (!deviceAt(device)) return invalidDevice;
     snprintf(name, static_cast<size_t>(length), "0000:%02x:00.0", device);
     return success;
 }
 
 GRIFFIN_EXPORT int cuDeviceTotalMem_v2(size_t* bytes, int device) {
-    GRIFFIN_ENTER(cuDeviceTotalMem_v2);
+    GRIFFIN_ENTER();
     if (!deviceAt(device)) return invalidDevice;
     *bytes = deviceBytes;
     return success;
 }
 
 GRIFFIN_EXPORT int cuDeviceGetAttribute(int* value, int number, int device) {
-    GRIFFIN_ENTER(cuDeviceGetAttribute);
+    GRIFFIN_ENTER();
     if (!deviceAt(device)) return invalidDevice;
     *value = number == 33 ? device : attribute(number);
     return success;
 }
 
 GRIFFIN_EXPORT int cuDevicePrimaryCtxRetain(void** context, int ordinal) {
-    GRIFFIN_ENTER(cuDevicePrimaryCtxRetain);
+    GRIFFIN_ENTER();
     Device* device = deviceAt(ordinal);
     if (!device) return invalidDevice;
     if (!arena) return notInitialized;
@@ -231,7 +231,7 @@ GRIFFIN_EXPORT int cuDevicePrimaryCtxRetain(void** context, int ordinal) {
 }
 
 GRIFFIN_EXPORT int cuDevicePrimaryCtxRelease_v2(int ordinal) {
-    GRIFFIN_ENTER(cuDevicePrimaryCtxRelease_v2);
+    GRIFFIN_ENTER();
     if (ordinal < 0 || ordinal >= maxDevices) return invalidDevice;
     Device& device = devices[ordinal];
     if (device.retained == 0) return invalidContext;
@@ -240,19 +240,19 @@ GRIFFIN_EXPORT int cuDevicePrimaryCtxRelease_v2(int ordinal) {
 }
 
 GRIFFIN_EXPORT int cuCtxSetCurrent(void* context) {
-    GRIFFIN_ENTER(cuCtxSetCurrent);
+    GRIFFIN_ENTER();
     setCurrentDevice(static_cast<Device*>(context));
     return success;
 }
 
 GRIFFIN_EXPORT int cuCtxSynchronize(void) {
-    GRIFFIN_ENTER_CONTEXT(cuCtxSynchronize);
+    GRIFFIN_ENTER_CONTEXT();
     if (capturing(device)) return captureUnsupported;
     return drainAll(device);
 }
 
 GRIFFIN_EXPORT int cuMemGetInfo_v2(size_t* free, size_t* total) {
-    GRIFFIN_ENTER_CONTEXT(cuMemGetInfo_v2);
+    GRIFFIN_ENTER_CONTEXT();
     size_t used = usedBytes(device->ordinal);
     *total = deviceBytes;
     *free = used < deviceBytes ? deviceBytes - used : 0;

@@ -117,7 +117,7 @@ int runOn(Device* device, Launch launch, const std::string& params) {
 using namespace griffin::emulator;
 
 GRIFFIN_EXPORT int cuModuleLoadDataEx(void** handle, const void* image, unsigned, int*, void**) {
-    GRIFFIN_ENTER_CONTEXT(cuModuleLoadDataEx);
+    GRIFFIN_ENTER_CONTEXT();
     auto module = std::make_unique<Module>();
     module->device = device->ordinal;
     module->ptx = static_cast<const char*>(image);
@@ -133,7 +133,7 @@ GRIFFIN_EXPORT int cuModuleLoadDataEx(void** handle, const void* image, unsigned
 }
 
 GRIFFIN_EXPORT int cuModuleUnload(void* handle) {
-    GRIFFIN_ENTER_CONTEXT(cuModuleUnload);
+    GRIFFIN_ENTER_CONTEXT();
     int code = drainAll(device);
     auto* module = static_cast<Module*>(handle);
     for (auto& [name, function] : module->functions) owners.erase(&function);
@@ -142,7 +142,7 @@ GRIFFIN_EXPORT int cuModuleUnload(void* handle) {
 }
 
 GRIFFIN_EXPORT int cuModuleGetFunction(void** handle, void* moduleHandle, const char* name) {
-    GRIFFIN_ENTER_CONTEXT(cuModuleGetFunction);
+    GRIFFIN_ENTER_CONTEXT();
     auto* module = static_cast<Module*>(moduleHandle);
     auto found = module->functions.find(name);
     if (found == module->functions.end()) {
@@ -154,7 +154,7 @@ GRIFFIN_EXPORT int cuModuleGetFunction(void** handle, void* moduleHandle, const 
 }
 
 GRIFFIN_EXPORT int cuFuncGetParamInfo(void* handle, size_t index, size_t* offset, size_t* bytes) {
-    GRIFFIN_ENTER_CONTEXT(cuFuncGetParamInfo);
+    GRIFFIN_ENTER_CONTEXT();
     if (index != 0) return invalidValue;
     *offset = 0;
     *bytes = static_cast<Function*>(handle)->kernel->paramBytes;
@@ -162,7 +162,7 @@ GRIFFIN_EXPORT int cuFuncGetParamInfo(void* handle, size_t index, size_t* offset
 }
 
 GRIFFIN_EXPORT int cuFuncGetAttribute(int* value, int number, void* handle) {
-    GRIFFIN_ENTER_CONTEXT(cuFuncGetAttribute);
+    GRIFFIN_ENTER_CONTEXT();
     auto* function = static_cast<Function*>(handle);
     switch (number) {
         case 0:
@@ -190,7 +190,7 @@ GRIFFIN_EXPORT int cuFuncGetAttribute(int* value, int number, void* handle) {
 }
 
 GRIFFIN_EXPORT int cuFuncSetAttribute(void* handle, int number, int value) {
-    GRIFFIN_ENTER_CONTEXT(cuFuncSetAttribute);
+    GRIFFIN_ENTER_CONTEXT();
     auto* function = static_cast<Function*>(handle);
     if (number == 8) {
         if (value < 0 || static_cast<uint32_t>(value) + function->staticShared > maxSharedBytes) return invalidValue;
@@ -200,7 +200,7 @@ GRIFFIN_EXPORT int cuFuncSetAttribute(void* handle, int number, int value) {
 }
 
 GRIFFIN_EXPORT int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void* handle, int threads, size_t dynamic) {
-    GRIFFIN_ENTER_CONTEXT(cuOccupancyMaxActiveBlocksPerMultiprocessor);
+    GRIFFIN_ENTER_CONTEXT();
     auto* function = static_cast<Function*>(handle);
     if (threads <= 0 || threads > static_cast<int>(function->kernel->maxThreads)) return invalidValue;
     size_t shared = dynamic + function->staticShared + (1 << 10);
@@ -213,7 +213,7 @@ GRIFFIN_EXPORT int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void
 GRIFFIN_EXPORT int cuLaunchKernel(void* handle, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX,
                                   unsigned blockY, unsigned blockZ, unsigned shared, void* streamHandle, void** params,
                                   void** extra) {
-    GRIFFIN_ENTER_CONTEXT(cuLaunchKernel);
+    GRIFFIN_ENTER_CONTEXT();
     Stream* stream = streamOf(streamHandle, device);
     auto* function = static_cast<Function*>(handle);
     auto owner = owners.find(function);

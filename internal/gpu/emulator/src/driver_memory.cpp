@@ -72,14 +72,14 @@ int fill(void* target, const void* pattern, size_t width, size_t count, Stream* 
 using namespace griffin::emulator;
 
 GRIFFIN_EXPORT int cuMemAlloc_v2(void** pointer, size_t bytes) {
-    GRIFFIN_ENTER_CONTEXT(cuMemAlloc_v2);
+    GRIFFIN_ENTER_CONTEXT();
     if (capturing(device)) return captureUnsupported;
     return allocateOn(device, pointer, bytes, "cuMemAlloc");
 }
 
 // The driver waits for the device before it frees.
 GRIFFIN_EXPORT int cuMemFree_v2(void* pointer) {
-    GRIFFIN_ENTER_CONTEXT(cuMemFree_v2);
+    GRIFFIN_ENTER_CONTEXT();
     if (capturing(device)) return captureUnsupported;
     int code = drainAll(device);
     if (code != success) return code;
@@ -88,7 +88,7 @@ GRIFFIN_EXPORT int cuMemFree_v2(void* pointer) {
 }
 
 GRIFFIN_EXPORT int cuMemAllocAsync(void** pointer, size_t bytes, void* handle) {
-    GRIFFIN_ENTER_CONTEXT(cuMemAllocAsync);
+    GRIFFIN_ENTER_CONTEXT();
     Stream* stream = streamOf(handle, device);
     if (!stream) return invalidHandle;
     if (stream->capture) return notSupported;
@@ -104,7 +104,7 @@ GRIFFIN_EXPORT int cuMemAllocAsync(void** pointer, size_t bytes, void* handle) {
 }
 
 GRIFFIN_EXPORT int cuMemFreeAsync(void* pointer, void* handle) {
-    GRIFFIN_ENTER_CONTEXT(cuMemFreeAsync);
+    GRIFFIN_ENTER_CONTEXT();
     Stream* stream = streamOf(handle, device);
     if (!stream) return invalidHandle;
     const Allocation* a = findAllocation(pointer);
@@ -121,14 +121,14 @@ GRIFFIN_EXPORT int cuMemFreeAsync(void* pointer, void* handle) {
 }
 
 GRIFFIN_EXPORT int cuDeviceGetDefaultMemPool(void** pool, int ordinal) {
-    GRIFFIN_ENTER(cuDeviceGetDefaultMemPool);
+    GRIFFIN_ENTER();
     if (ordinal < 0 || ordinal >= numDevices) return invalidDevice;
     *pool = &devices[ordinal];
     return success;
 }
 
 GRIFFIN_EXPORT int cuMemPoolSetAttribute(void* pool, int number, void* value) {
-    GRIFFIN_ENTER(cuMemPoolSetAttribute);
+    GRIFFIN_ENTER();
     auto* device = static_cast<Device*>(pool);
     if (number == 4) memcpy(&device->poolThreshold, value, 8);
     if (number == 6 || number == 8) device->poolHigh = device->poolReserved;
@@ -136,7 +136,7 @@ GRIFFIN_EXPORT int cuMemPoolSetAttribute(void* pool, int number, void* value) {
 }
 
 GRIFFIN_EXPORT int cuMemPoolGetAttribute(void* pool, int number, void* value) {
-    GRIFFIN_ENTER(cuMemPoolGetAttribute);
+    GRIFFIN_ENTER();
     auto* device = static_cast<Device*>(pool);
     uint64_t v = 0;
     if (number == 4) v = device->poolThreshold;
@@ -151,12 +151,12 @@ GRIFFIN_EXPORT int cuMemPoolGetAttribute(void* pool, int number, void* value) {
 }
 
 GRIFFIN_EXPORT int cuMemPoolTrimTo(void*, size_t) {
-    GRIFFIN_ENTER(cuMemPoolTrimTo);
+    GRIFFIN_ENTER();
     return success;
 }
 
 GRIFFIN_EXPORT int cuMemHostAlloc(void** pointer, size_t bytes, unsigned) {
-    GRIFFIN_ENTER_CONTEXT(cuMemHostAlloc);
+    GRIFFIN_ENTER_CONTEXT();
     if (bytes == 0) return invalidValue;
     char* at = allocate(-1, bytes, hostSpan, "cuMemHostAlloc");
     if (!at) return outOfMemory;
@@ -166,7 +166,7 @@ GRIFFIN_EXPORT int cuMemHostAlloc(void** pointer, size_t bytes, unsigned) {
 }
 
 GRIFFIN_EXPORT int cuMemFreeHost(void* pointer) {
-    GRIFFIN_ENTER_CONTEXT(cuMemFreeHost);
+    GRIFFIN_ENTER_CONTEXT();
     int code = drainAll(device);
     if (code != success) return code;
     return release(pointer, -1) ? int{success}
@@ -174,27 +174,27 @@ GRIFFIN_EXPORT int cuMemFreeHost(void* pointer) {
 }
 
 GRIFFIN_EXPORT int cuMemHostGetDevicePointer_v2(void** devicePointer, void* pointer, unsigned) {
-    GRIFFIN_ENTER_CONTEXT(cuMemHostGetDevicePointer_v2);
+    GRIFFIN_ENTER_CONTEXT();
     if (!pageLocked(pointer, 1)) return invalidValue;
     *devicePointer = pointer;
     return success;
 }
 
 GRIFFIN_EXPORT int cuMemHostRegister_v2(void* pointer, size_t bytes, unsigned) {
-    GRIFFIN_ENTER_CONTEXT(cuMemHostRegister_v2);
+    GRIFFIN_ENTER_CONTEXT();
     if (!pointer || bytes == 0) return invalidValue;
     return registerHost(pointer, bytes) ? success : alreadyRegistered;
 }
 
 GRIFFIN_EXPORT int cuMemHostUnregister(void* pointer) {
-    GRIFFIN_ENTER_CONTEXT(cuMemHostUnregister);
+    GRIFFIN_ENTER_CONTEXT();
     int code = drainAll(device);
     if (code != success) return code;
     return unregisterHost(pointer) ? success : notRegistered;
 }
 
 GRIFFIN_EXPORT int cuMemcpyHtoDAsync_v2(void* target, const void* source, size_t bytes, void* handle) {
-    GRIFFIN_ENTER_CONTEXT(cuMemcpyHtoDAsync_v2);
+    GRIFFIN_ENTER_CONTEXT();
     Stream* stream = streamOf(handle, device);
     if (!stream) return invalidHandle;
     if (bytes == 0) return success;
@@ -215,7 +215,7 @@ GRIFFIN_EXPORT int cuMemcpyHtoDAsync_v2(void* target, const void* source, size_t
 }
 
 GRIFFIN_EXPORT int cuMemcpyDtoHAsync_v2(void* target, const void* source, size_t bytes, void* handle) {
-    GRIFFIN_ENTER_CONTEXT(cuMemcpyDtoHAsync_v2);
+    GRIFFIN_ENTER_CONTEXT();
     Stream* stream = streamOf(handle, device);
     if (!stream) return invalidHandle;
     if (bytes == 0) return success;
@@ -227,7 +227,7 @@ GRIFFIN_EXPORT int cuMemcpyDtoHAsync_v2(void* target, const void* source, size_t
 }
 
 GRIFFIN_EXPORT int cuMemcpyDtoDAsync_v2(void* target, const void* source, size_t bytes, void* handle) {
-    GRIFFIN_ENTER_CONTEXT(cuMemcpyDtoDAsync_v2);
+    GRIFFIN_ENTER_CONTEXT();
     Stream* stream = streamOf(handle, device);
     if (!stream) return invalidHandle;
     if (bytes == 0) return success;
@@ -243,13 +243,13 @@ GRIFFIN_EXPORT int cuMemcpyDtoDAsync_v2(void* target, const void* source, size_t
 }
 
 GRIFFIN_EXPORT int cuMemsetD8Async(void* target, unsigned char value, size_t count, void* handle) {
-    GRIFFIN_ENTER_CONTEXT(cuMemsetD8Async);
+    GRIFFIN_ENTER_CONTEXT();
     Stream* stream = streamOf(handle, device);
     return stream ? fill(target, &value, 1, count, stream, device) : int{invalidHandle};
 }
 
 GRIFFIN_EXPORT int cuMemsetD32Async(void* target, unsigned value, size_t count, void* handle) {
-    GRIFFIN_ENTER_CONTEXT(cuMemsetD32Async);
+    GRIFFIN_ENTER_CONTEXT();
     Stream* stream = streamOf(handle, device);
     if (reinterpret_cast<uintptr_t>(target) & 3) return invalidValue;
     return stream ? fill(target, &value, 4, count, stream, device) : int{invalidHandle};

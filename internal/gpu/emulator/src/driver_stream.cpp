@@ -90,7 +90,7 @@ bool capturing(const Device* device) {
 using namespace griffin::emulator;
 
 GRIFFIN_EXPORT int cuStreamCreate(void** handle, unsigned) {
-    GRIFFIN_ENTER_CONTEXT(cuStreamCreate);
+    GRIFFIN_ENTER_CONTEXT();
     auto owned = std::make_unique<Stream>();
     owned->device = device->ordinal;
     *handle = owned.get();
@@ -100,7 +100,7 @@ GRIFFIN_EXPORT int cuStreamCreate(void** handle, unsigned) {
 
 // A stream's work is done before it goes, as the driver promises.
 GRIFFIN_EXPORT int cuStreamDestroy_v2(void* handle) {
-    GRIFFIN_ENTER_CONTEXT(cuStreamDestroy_v2);
+    GRIFFIN_ENTER_CONTEXT();
     if (!handle) return invalidHandle;
     Stream* stream = streamOf(handle, device);
     if (!stream) return invalidHandle;
@@ -113,7 +113,7 @@ GRIFFIN_EXPORT int cuStreamDestroy_v2(void* handle) {
 }
 
 GRIFFIN_EXPORT int cuStreamSynchronize(void* handle) {
-    GRIFFIN_ENTER_CONTEXT(cuStreamSynchronize);
+    GRIFFIN_ENTER_CONTEXT();
     Stream* stream = streamOf(handle, device);
     if (!stream) return invalidHandle;
     if (stream->capture) return captureUnsupported;
@@ -122,7 +122,7 @@ GRIFFIN_EXPORT int cuStreamSynchronize(void* handle) {
 
 // Each question lets the stream go on by one piece of work.
 GRIFFIN_EXPORT int cuStreamQuery(void* handle) {
-    GRIFFIN_ENTER_CONTEXT(cuStreamQuery);
+    GRIFFIN_ENTER_CONTEXT();
     Stream* stream = streamOf(handle, device);
     if (!stream) return invalidHandle;
     if (stream->capture) return captureUnsupported;
@@ -132,7 +132,7 @@ GRIFFIN_EXPORT int cuStreamQuery(void* handle) {
 }
 
 GRIFFIN_EXPORT int cuStreamWaitEvent(void* handle, void* eventHandle, unsigned) {
-    GRIFFIN_ENTER_CONTEXT(cuStreamWaitEvent);
+    GRIFFIN_ENTER_CONTEXT();
     Stream* stream = streamOf(handle, device);
     Event* event = eventOf(eventHandle, device);
     if (!stream || !event) return invalidHandle;
@@ -158,7 +158,7 @@ GRIFFIN_EXPORT int cuStreamWaitEvent(void* handle, void* eventHandle, unsigned) 
 }
 
 GRIFFIN_EXPORT int cuEventCreate(void** handle, unsigned flags) {
-    GRIFFIN_ENTER_CONTEXT(cuEventCreate);
+    GRIFFIN_ENTER_CONTEXT();
     auto owned = std::make_unique<Event>();
     owned->device = device->ordinal;
     owned->timing = !(flags & 2);
@@ -168,7 +168,7 @@ GRIFFIN_EXPORT int cuEventCreate(void** handle, unsigned flags) {
 }
 
 GRIFFIN_EXPORT int cuEventDestroy_v2(void* handle) {
-    GRIFFIN_ENTER_CONTEXT(cuEventDestroy_v2);
+    GRIFFIN_ENTER_CONTEXT();
     Event* event = eventOf(handle, device);
     if (!event) return invalidHandle;
     int code = drainEvent(event);
@@ -177,7 +177,7 @@ GRIFFIN_EXPORT int cuEventDestroy_v2(void* handle) {
 }
 
 GRIFFIN_EXPORT int cuEventRecord(void* handle, void* streamHandle) {
-    GRIFFIN_ENTER_CONTEXT(cuEventRecord);
+    GRIFFIN_ENTER_CONTEXT();
     Stream* stream = streamOf(streamHandle, device);
     Event* event = eventOf(handle, device);
     if (!stream || !event) return invalidHandle;
@@ -195,7 +195,7 @@ GRIFFIN_EXPORT int cuEventRecord(void* handle, void* streamHandle) {
 }
 
 GRIFFIN_EXPORT int cuEventQuery(void* handle) {
-    GRIFFIN_ENTER_CONTEXT(cuEventQuery);
+    GRIFFIN_ENTER_CONTEXT();
     Event* event = eventOf(handle, device);
     if (!event) return invalidHandle;
     if (event->captured) return captureUnsupported;
@@ -208,7 +208,7 @@ GRIFFIN_EXPORT int cuEventQuery(void* handle) {
 }
 
 GRIFFIN_EXPORT int cuEventSynchronize(void* handle) {
-    GRIFFIN_ENTER_CONTEXT(cuEventSynchronize);
+    GRIFFIN_ENTER_CONTEXT();
     Event* event = eventOf(handle, device);
     if (!event) return invalidHandle;
     if (event->captured) return captureUnsupported;
@@ -216,7 +216,7 @@ GRIFFIN_EXPORT int cuEventSynchronize(void* handle) {
 }
 
 GRIFFIN_EXPORT int cuEventElapsedTime(float* milliseconds, void* startHandle, void* endHandle) {
-    GRIFFIN_ENTER_CONTEXT(cuEventElapsedTime);
+    GRIFFIN_ENTER_CONTEXT();
     Event *start = eventOf(startHandle, device), *end = eventOf(endHandle, device);
     if (!start || !end || !start->timing || !end->timing) return invalidHandle;
     if (start->recorded == 0 || end->recorded == 0) return invalidHandle;
@@ -226,7 +226,7 @@ GRIFFIN_EXPORT int cuEventElapsedTime(float* milliseconds, void* startHandle, vo
 }
 
 GRIFFIN_EXPORT int cuStreamBeginCapture_v2(void* handle, int) {
-    GRIFFIN_ENTER_CONTEXT(cuStreamBeginCapture_v2);
+    GRIFFIN_ENTER_CONTEXT();
     Stream* stream = streamOf(handle, device);
     if (!stream || !handle) return invalidHandle;
     if (stream->capture) return invalidValue;
@@ -236,7 +236,7 @@ GRIFFIN_EXPORT int cuStreamBeginCapture_v2(void* handle, int) {
 }
 
 GRIFFIN_EXPORT int cuStreamEndCapture(void* handle, void** graph) {
-    GRIFFIN_ENTER_CONTEXT(cuStreamEndCapture);
+    GRIFFIN_ENTER_CONTEXT();
     Stream* stream = streamOf(handle, device);
     if (!stream) return invalidHandle;
     Graph* captured = stream->capture;
@@ -255,19 +255,19 @@ GRIFFIN_EXPORT int cuStreamEndCapture(void* handle, void** graph) {
 
 // A graph and what is made of it are both a Graph: works in an order.
 GRIFFIN_EXPORT int cuGraphInstantiateWithFlags(void** executable, void* graph, unsigned long long) {
-    GRIFFIN_ENTER_CONTEXT(cuGraphInstantiateWithFlags);
+    GRIFFIN_ENTER_CONTEXT();
     if (!graph) return invalidValue;
     *executable = new Graph(*static_cast<Graph*>(graph));
     return success;
 }
 
 GRIFFIN_EXPORT int cuGraphUpload(void* executable, void* handle) {
-    GRIFFIN_ENTER_CONTEXT(cuGraphUpload);
+    GRIFFIN_ENTER_CONTEXT();
     return executable && streamOf(handle, device) ? success : invalidHandle;
 }
 
 GRIFFIN_EXPORT int cuGraphLaunch(void* executable, void* handle) {
-    GRIFFIN_ENTER_CONTEXT(cuGraphLaunch);
+    GRIFFIN_ENTER_CONTEXT();
     Stream* stream = streamOf(handle, device);
     if (!stream || !executable) return invalidHandle;
     for (const Work& work : static_cast<Graph*>(executable)->works) {
@@ -278,13 +278,13 @@ GRIFFIN_EXPORT int cuGraphLaunch(void* executable, void* handle) {
 }
 
 GRIFFIN_EXPORT int cuGraphExecDestroy(void* executable) {
-    GRIFFIN_ENTER(cuGraphExecDestroy);
+    GRIFFIN_ENTER();
     delete static_cast<Graph*>(executable);
     return success;
 }
 
 GRIFFIN_EXPORT int cuGraphDestroy(void* graph) {
-    GRIFFIN_ENTER(cuGraphDestroy);
+    GRIFFIN_ENTER();
     delete static_cast<Graph*>(graph);
     return success;
 }

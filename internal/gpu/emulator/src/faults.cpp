@@ -1,12 +1,9 @@
-// What tests set: how many devices there are and how large, which calls fail, and
-// when a device is lost.
+// What tests set: how many devices there are and how large, and when one is lost.
 
 #include <cstdarg>
 #include <cstdio>
-#include <cstring>
 
 #include "driver.hpp"
-#include "memory.hpp"
 #include "report.hpp"
 #include "shadow.hpp"
 
@@ -18,42 +15,13 @@ size_t deviceBytes = size_t{1} << 30;
 
 namespace {
 
-struct Fault {
-    uint64_t first;  // call that fails, from 1, counted from when the fault was set
-    bool onwards;    // and all after it
-    int code;
-};
-
-struct Counter {
-    uint64_t calls = 0;       // since the last reset
-    uint64_t sinceFault = 0;  // since a fault was set
-    Fault fault{0, false, success};
-};
-
 std::recursive_mutex mutex;
-std::map<std::string, Counter> counters;
 uint64_t launches, loseAt;
 int loseCode;
-Counter everyFunction;
-
-int countCall(Counter& c) {
-    c.calls++;
-    c.sinceFault++;
-    bool fails =
-        c.fault.first != 0 && (c.fault.onwards ? c.sinceFault >= c.fault.first : c.sinceFault == c.fault.first);
-    return fails ? c.fault.code : success;
-}
 
 }  // namespace
 
-Call::Call(const char* function) : lock(mutex) {
-    code = countCall(counters[function]);
-    bool named = strcmp(function, "cuGetErrorName") == 0 || strcmp(function, "cuGetErrorString") == 0;
-    if (!named) {
-        int every = countCall(everyFunction);
-        if (code == success) code = every;
-    }
-}
+Call::Call() : lock(mutex) {}
 
 int lostAtLaunch() {
     launches++;
@@ -84,17 +52,8 @@ GRIFFIN_EXPORT int griffin_emulator_configure(int count, uint64_t bytes) {
     return success;
 }
 
-// Makes a call of a driver function fail with code: the call-th from now, and all
-// after it if onwards is not 0. function "" counts the calls of all functions.
-GRIFFIN_EXPORT void griffin_emulator_inject(const char* function, uint64_t call, int onwards, int code) {
-    std::lock_guard<std::recursive_mutex> lock(mutex);
-    Counter& c = *function ? counters[function] : everyFunction;
-    c.sinceFault = 0;
-    c.fault = Fault{call, onwards != 0, code};
-}
-
 // Loses the device at the launch-th kernel that runs from now on: that and all
-// later calls give code, until the device's primary context is released.
+// later calls give code, until the device's primary context is released. 0: at none.
 GRIFFIN_EXPORT void griffin_emulator_lose(uint64_t launch, int code) {
     std::lock_guard<std::recursive_mutex> lock(mutex);
     launches = 0;
@@ -102,27 +61,8 @@ GRIFFIN_EXPORT void griffin_emulator_lose(uint64_t launch, int code) {
     loseCode = code;
 }
 
-// Takes back all faults, and counts calls and launches from 0.
-GRIFFIN_EXPORT void griffin_emulator_reset(void) {
+// The kernels that have run, in all, since the last griffin_emulator_lose.
+GRIFFIN_EXPORT uint64_t griffin_emulator_launches(void) {
     std::lock_guard<std::recursive_mutex> lock(mutex);
-    counters.clear();
-    everyFunction = Counter();
-    launches = loseAt = 0;
-}
-
-// The calls of a driver function since the last reset, failed ones too; of all
-// functions for "", and of kernels that ran for "launch".
-GRIFFIN_EXPORT uint64_t griffin_emulator_calls(const char* function) {
-    std::lock_guard<std::recursive_mutex> lock(mutex);
-    if (!*function) return everyFunction.calls;
-    if (strcmp(function, "launch") == 0) return launches;
-    return counters[function].calls;
-}
-
-// The live allocations of all devices and of page-locked memory.
-GRIFFIN_EXPORT uint64_t griffin_emulator_allocations(void) {
-    std::lock_guard<std::recursive_mutex> lock(mutex);
-    uint64_t n = 0;
-    for (int i = -1; arena && i < maxDevices; i++) n += numAllocations(i);
-    return n;
+    return launches;
 }
