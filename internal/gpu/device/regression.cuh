@@ -10,6 +10,7 @@
 
 #include "cuda.cuh"
 #include "list_search.cuh"
+#include "unpack.cuh"
 
 constexpr uint32_t kSchemeLRC = 0;
 constexpr uint32_t kSchemeLRCSeg = 1;
@@ -73,19 +74,6 @@ struct RegressionExceptions {
     uint64_t indexes;  // bit of words at which they begin
     uint64_t highs;
 };
-
-// regression_bits returns width bits, at most 32, from a bit of words on. It reads no
-// word that has none of them.
-__device__ __forceinline__ uint32_t regression_bits(const uint32_t* words, uint64_t bit, uint32_t width) {
-    if (width == 0) {
-        return 0;
-    }
-    const uint32_t* from = words + (bit >> 5);
-    const uint32_t shift = static_cast<uint32_t>(bit) & 31;
-    const uint32_t low = __ldg(from);
-    const uint32_t high = shift + width > 32 ? __ldg(from + 1) : 0;
-    return __funnelshift_r(low, high, shift) & (0xffffffffu >> (32 - width));
-}
 
 // regression_slope returns the slope of its stored form, of 26 significant bits and an
 // exponent (codec/lrc_slope.go).
@@ -172,9 +160,9 @@ __device__ __forceinline__ RegressionExceptions regression_exceptions(const Regr
     uint64_t at = s.skew + 8 * lows;
     RegressionExceptions e;
     e.words = s.words;
-    e.count = regression_bits(s.words, at, 32);
-    e.indexWidth = regression_bits(s.words, at + 32, 8);
-    e.highWidth = regression_bits(s.words, at + 40, 8);
+    e.count = unpack_at(s.words, at, 32);
+    e.indexWidth = unpack_at(s.words, at + 32, 8);
+    e.highWidth = unpack_at(s.words, at + 40, 8);
     at += 8 * kExceptionsHeader;
     e.indexes = at;
     e.highs = at + (static_cast<uint64_t>(e.count) * e.indexWidth + 7) / 8 * 8;
@@ -189,7 +177,7 @@ __device__ __forceinline__ uint32_t regression_exception_from(const RegressionEx
     while (lo < hi) {
         const uint32_t mid = (lo + hi) / 2;
         const uint64_t bit = e.indexes + static_cast<uint64_t>(mid) * e.indexWidth;
-        if (regression_bits(e.words, bit, e.indexWidth) < j) {
+        if (unpack_at(e.words, bit, e.indexWidth) < j) {
             lo = mid + 1;
         } else {
             hi = mid;
@@ -201,7 +189,7 @@ __device__ __forceinline__ uint32_t regression_exception_from(const RegressionEx
 // regression_low returns DocID j of a segment without the high bits of exceptions.
 __device__ __forceinline__ uint32_t regression_low(const RegressionSegment& s, uint32_t j) {
     const uint64_t bit = static_cast<uint64_t>(j) * s.width + s.skew;
-    const uint32_t deviation = regression_bits(s.words, bit, s.width);
+    const uint32_t deviation = unpack_at(s.words, bit, s.width);
     return static_cast<uint32_t>((s.start + j * s.slope) >> 32) + deviation;
 }
 
@@ -221,11 +209,11 @@ __device__ __noinline__ uint4 regression_highs(const uint32_t* words, uint32_t s
 #pragma unroll 1
     for (uint32_t k = regression_exception_from(e, j); k < e.count; k++) {
         const uint64_t at = k;
-        const uint32_t index = regression_bits(e.words, e.indexes + at * e.indexWidth, e.indexWidth) - j;
+        const uint32_t index = unpack_at(e.words, e.indexes + at * e.indexWidth, e.indexWidth) - j;
         if (index > 3) {
             break;
         }
-        const uint32_t high = regression_bits(e.words, e.highs + at * e.highWidth, e.highWidth) << width;
+        const uint32_t high = unpack_at(e.words, e.highs + at * e.highWidth, e.highWidth) << width;
         highs.x = index == 0 ? high : highs.x;
         highs.y = index == 1 ? high : highs.y;
         highs.z = index == 2 ? high : highs.z;

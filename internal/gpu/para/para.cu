@@ -1,3 +1,5 @@
+#include "../device/bits.cuh"
+#include "../device/block_scan.cuh"
 #include "../device/cuda.cuh"
 #include "../device/list_search.cuh"
 #include "../device/regression.cuh"
@@ -174,11 +176,10 @@ struct RegressionBatch {
 
 /* Keeps x where live, behind the count that kept has, in the order of lanes. Returns the new count. */
 __device__ __forceinline__ uint32_t para_keep(uint32_t* kept, uint32_t count, uint32_t x, bool live) {
-    const uint32_t lane = threadIdx.x & 31;
     const uint32_t ballot = __ballot_sync(0xffffffffu, live);
     __syncwarp(); /* what lies there has been read */
     if (live) {
-        kept[count + __popc(ballot & ((1u << lane) - 1))] = x;
+        kept[count + __popc(ballot & lanes_before())] = x;
     }
     return count + __popc(ballot);
 }
@@ -226,31 +227,16 @@ __device__ __forceinline__ uint32_t para_tile(const ParaSearchParams& p, const P
 
 /* Turns the counts of all blocks into sums before each, by the last block that is done. */
 __device__ __forceinline__ void para_scan_blocks(uint32_t* blockBefore, uint32_t numBlocks) {
-    __shared__ uint32_t sums[PARA_WARPS];
-    const uint32_t lane = threadIdx.x & 31;
-    const uint32_t warp = threadIdx.x >> 5;
+    __shared__ uint32_t sums[32];
     uint32_t total = 0;
     for (uint32_t base = 0; base < numBlocks; base += blockDim.x) {
         const uint32_t i = base + threadIdx.x;
         const uint32_t count = i < numBlocks ? ld_relaxed(&blockBefore[i]) : 0;
-        uint32_t sum = count;
-        for (uint32_t d = 1; d < 32; d *= 2) {
-            const uint32_t before = __shfl_up_sync(0xffffffffu, sum, d);
-            sum += lane >= d ? before : 0;
-        }
-        if (lane == 31) {
-            sums[warp] = sum;
-        }
-        __syncthreads();
-        uint32_t before = total + sum - count;
-        for (uint32_t w = 0; w < PARA_WARPS; w++) {
-            before += w < warp ? sums[w] : 0;
-            total += sums[w];
-        }
+        const uint32_t earlier = total;
+        const uint32_t before = earlier + block_exclusive_sum(count, total, sums);
         if (i < numBlocks) {
             blockBefore[i] = before;
         }
-        __syncthreads(); /* sums is used again */
     }
     if (threadIdx.x == 0) {
         blockBefore[numBlocks] = total;
