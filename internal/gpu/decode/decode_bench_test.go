@@ -170,30 +170,6 @@ func (r *rig) time(b *testing.B, launch func()) float64 {
 	return took.Seconds() / float64(launches)
 }
 
-// BenchmarkTiles finds the number of blocks that a warp should decode, for tuning.go.
-func BenchmarkTiles(b *testing.B) {
-	n := benchSize(10_000_000)
-	for _, c := range []codec.Codec{codec.SIMDBP{}, codec.EF{}} {
-		for _, tile := range []int{1, 2, 4, 8} {
-			for _, numLists := range []int{1, 8} {
-				b.Run(fmt.Sprintf("codec=%s/tile=%d/lists=%d", c.Name(), tile, numLists), func(b *testing.B) {
-					r := newRig(b)
-					d := r.upload(slices.Repeat([]*hostList{benchHostList(c, n, 12)}, numLists))
-					batch := decode.PlanTiles(d.lists, tile)
-					lists := upload(r, d.lists)
-					on, _ := decode.CodecOf(c)
-					seconds := r.time(b, func() { r.must(r.kernels.Decode(r.stream, on, decode.DocIDs, lists, batch)) })
-					registers, local, err := r.kernels.Registers(on, decode.DocIDs)
-					r.must(err)
-					b.ReportMetric(float64(n*numLists)/seconds/1e9, "Gints/s")
-					b.ReportMetric(float64(registers), "registers")
-					b.ReportMetric(float64(local), "local-bytes")
-				})
-			}
-		}
-	}
-}
-
 // BenchmarkSums compares what makes DocIDs of gaps less one: sums within blocks, which
 // the directory makes possible; a sum over the list afterwards; and none (ding09, Figure 4,
 // has the first and the last, for PForDelta of §6.2).

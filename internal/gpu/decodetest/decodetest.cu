@@ -1,17 +1,22 @@
-// Variants of two kernels, to find the best: how many blocks are in flight, and how many
-// blocks of threads a multiprocessor should hold.
+#include "../decode/ef.cuh"
+#include "../decode/simdbp.cuh"
+#include "../device/cuda.cuh"
 
-#include "ef.cuh"
-#include "simdbp.cuh"
+/*
+ * Variants of decode_simdbp_docids and decode_ef_docids: NAME_F_M has F blocks of
+ * postings in flight, and registers for M blocks of threads on a multiprocessor. Grid,
+ * block, shapes and results are those of the kernels. Shared memory: F * 768 bytes a
+ * warp, ef only.
+ */
 
-GRIFFIN_KERNEL_BLOCKS(decode_tune_simdbp_1_1, DecodeParams, 256, 1) {
+GRIFFIN_KERNEL_BLOCKS(decodetest_simdbp_1_1, DecodeParams, 256, 1) {
     DecodeTile t;
     if (decode_tile(p, t)) {
         simdbp_tile<decodeDocIDs, 1>(t);
     }
 }
 
-GRIFFIN_KERNEL_BLOCKS(decode_tune_ef_1_1, DecodeParams, 256, 1) {
+GRIFFIN_KERNEL_BLOCKS(decodetest_ef_1_1, DecodeParams, 256, 1) {
     __shared__ UnaryNumbers numbers[decodeWarps][1];
     DecodeTile t;
     if (decode_tile(p, t)) {
@@ -19,14 +24,14 @@ GRIFFIN_KERNEL_BLOCKS(decode_tune_ef_1_1, DecodeParams, 256, 1) {
     }
 }
 
-GRIFFIN_KERNEL_BLOCKS(decode_tune_simdbp_1_4, DecodeParams, 256, 4) {
+GRIFFIN_KERNEL_BLOCKS(decodetest_simdbp_1_4, DecodeParams, 256, 4) {
     DecodeTile t;
     if (decode_tile(p, t)) {
         simdbp_tile<decodeDocIDs, 1>(t);
     }
 }
 
-GRIFFIN_KERNEL_BLOCKS(decode_tune_ef_1_4, DecodeParams, 256, 4) {
+GRIFFIN_KERNEL_BLOCKS(decodetest_ef_1_4, DecodeParams, 256, 4) {
     __shared__ UnaryNumbers numbers[decodeWarps][1];
     DecodeTile t;
     if (decode_tile(p, t)) {
@@ -34,14 +39,14 @@ GRIFFIN_KERNEL_BLOCKS(decode_tune_ef_1_4, DecodeParams, 256, 4) {
     }
 }
 
-GRIFFIN_KERNEL_BLOCKS(decode_tune_simdbp_1_6, DecodeParams, 256, 6) {
+GRIFFIN_KERNEL_BLOCKS(decodetest_simdbp_1_6, DecodeParams, 256, 6) {
     DecodeTile t;
     if (decode_tile(p, t)) {
         simdbp_tile<decodeDocIDs, 1>(t);
     }
 }
 
-GRIFFIN_KERNEL_BLOCKS(decode_tune_ef_1_6, DecodeParams, 256, 6) {
+GRIFFIN_KERNEL_BLOCKS(decodetest_ef_1_6, DecodeParams, 256, 6) {
     __shared__ UnaryNumbers numbers[decodeWarps][1];
     DecodeTile t;
     if (decode_tile(p, t)) {
@@ -49,14 +54,14 @@ GRIFFIN_KERNEL_BLOCKS(decode_tune_ef_1_6, DecodeParams, 256, 6) {
     }
 }
 
-GRIFFIN_KERNEL_BLOCKS(decode_tune_simdbp_1_8, DecodeParams, 256, 8) {
+GRIFFIN_KERNEL_BLOCKS(decodetest_simdbp_1_8, DecodeParams, 256, 8) {
     DecodeTile t;
     if (decode_tile(p, t)) {
         simdbp_tile<decodeDocIDs, 1>(t);
     }
 }
 
-GRIFFIN_KERNEL_BLOCKS(decode_tune_ef_1_8, DecodeParams, 256, 8) {
+GRIFFIN_KERNEL_BLOCKS(decodetest_ef_1_8, DecodeParams, 256, 8) {
     __shared__ UnaryNumbers numbers[decodeWarps][1];
     DecodeTile t;
     if (decode_tile(p, t)) {
@@ -64,14 +69,14 @@ GRIFFIN_KERNEL_BLOCKS(decode_tune_ef_1_8, DecodeParams, 256, 8) {
     }
 }
 
-GRIFFIN_KERNEL_BLOCKS(decode_tune_simdbp_2_1, DecodeParams, 256, 1) {
+GRIFFIN_KERNEL_BLOCKS(decodetest_simdbp_2_1, DecodeParams, 256, 1) {
     DecodeTile t;
     if (decode_tile(p, t)) {
         simdbp_tile<decodeDocIDs, 2>(t);
     }
 }
 
-GRIFFIN_KERNEL_BLOCKS(decode_tune_ef_2_1, DecodeParams, 256, 1) {
+GRIFFIN_KERNEL_BLOCKS(decodetest_ef_2_1, DecodeParams, 256, 1) {
     __shared__ UnaryNumbers numbers[decodeWarps][2];
     DecodeTile t;
     if (decode_tile(p, t)) {
@@ -79,14 +84,14 @@ GRIFFIN_KERNEL_BLOCKS(decode_tune_ef_2_1, DecodeParams, 256, 1) {
     }
 }
 
-GRIFFIN_KERNEL_BLOCKS(decode_tune_simdbp_2_4, DecodeParams, 256, 4) {
+GRIFFIN_KERNEL_BLOCKS(decodetest_simdbp_2_4, DecodeParams, 256, 4) {
     DecodeTile t;
     if (decode_tile(p, t)) {
         simdbp_tile<decodeDocIDs, 2>(t);
     }
 }
 
-GRIFFIN_KERNEL_BLOCKS(decode_tune_ef_2_4, DecodeParams, 256, 4) {
+GRIFFIN_KERNEL_BLOCKS(decodetest_ef_2_4, DecodeParams, 256, 4) {
     __shared__ UnaryNumbers numbers[decodeWarps][2];
     DecodeTile t;
     if (decode_tile(p, t)) {
@@ -94,14 +99,14 @@ GRIFFIN_KERNEL_BLOCKS(decode_tune_ef_2_4, DecodeParams, 256, 4) {
     }
 }
 
-GRIFFIN_KERNEL_BLOCKS(decode_tune_simdbp_2_6, DecodeParams, 256, 6) {
+GRIFFIN_KERNEL_BLOCKS(decodetest_simdbp_2_6, DecodeParams, 256, 6) {
     DecodeTile t;
     if (decode_tile(p, t)) {
         simdbp_tile<decodeDocIDs, 2>(t);
     }
 }
 
-GRIFFIN_KERNEL_BLOCKS(decode_tune_ef_2_6, DecodeParams, 256, 6) {
+GRIFFIN_KERNEL_BLOCKS(decodetest_ef_2_6, DecodeParams, 256, 6) {
     __shared__ UnaryNumbers numbers[decodeWarps][2];
     DecodeTile t;
     if (decode_tile(p, t)) {
@@ -109,14 +114,14 @@ GRIFFIN_KERNEL_BLOCKS(decode_tune_ef_2_6, DecodeParams, 256, 6) {
     }
 }
 
-GRIFFIN_KERNEL_BLOCKS(decode_tune_simdbp_2_8, DecodeParams, 256, 8) {
+GRIFFIN_KERNEL_BLOCKS(decodetest_simdbp_2_8, DecodeParams, 256, 8) {
     DecodeTile t;
     if (decode_tile(p, t)) {
         simdbp_tile<decodeDocIDs, 2>(t);
     }
 }
 
-GRIFFIN_KERNEL_BLOCKS(decode_tune_ef_2_8, DecodeParams, 256, 8) {
+GRIFFIN_KERNEL_BLOCKS(decodetest_ef_2_8, DecodeParams, 256, 8) {
     __shared__ UnaryNumbers numbers[decodeWarps][2];
     DecodeTile t;
     if (decode_tile(p, t)) {
@@ -124,14 +129,14 @@ GRIFFIN_KERNEL_BLOCKS(decode_tune_ef_2_8, DecodeParams, 256, 8) {
     }
 }
 
-GRIFFIN_KERNEL_BLOCKS(decode_tune_simdbp_4_1, DecodeParams, 256, 1) {
+GRIFFIN_KERNEL_BLOCKS(decodetest_simdbp_4_1, DecodeParams, 256, 1) {
     DecodeTile t;
     if (decode_tile(p, t)) {
         simdbp_tile<decodeDocIDs, 4>(t);
     }
 }
 
-GRIFFIN_KERNEL_BLOCKS(decode_tune_ef_4_1, DecodeParams, 256, 1) {
+GRIFFIN_KERNEL_BLOCKS(decodetest_ef_4_1, DecodeParams, 256, 1) {
     __shared__ UnaryNumbers numbers[decodeWarps][4];
     DecodeTile t;
     if (decode_tile(p, t)) {
@@ -139,14 +144,14 @@ GRIFFIN_KERNEL_BLOCKS(decode_tune_ef_4_1, DecodeParams, 256, 1) {
     }
 }
 
-GRIFFIN_KERNEL_BLOCKS(decode_tune_simdbp_4_4, DecodeParams, 256, 4) {
+GRIFFIN_KERNEL_BLOCKS(decodetest_simdbp_4_4, DecodeParams, 256, 4) {
     DecodeTile t;
     if (decode_tile(p, t)) {
         simdbp_tile<decodeDocIDs, 4>(t);
     }
 }
 
-GRIFFIN_KERNEL_BLOCKS(decode_tune_ef_4_4, DecodeParams, 256, 4) {
+GRIFFIN_KERNEL_BLOCKS(decodetest_ef_4_4, DecodeParams, 256, 4) {
     __shared__ UnaryNumbers numbers[decodeWarps][4];
     DecodeTile t;
     if (decode_tile(p, t)) {
@@ -154,14 +159,14 @@ GRIFFIN_KERNEL_BLOCKS(decode_tune_ef_4_4, DecodeParams, 256, 4) {
     }
 }
 
-GRIFFIN_KERNEL_BLOCKS(decode_tune_simdbp_4_6, DecodeParams, 256, 6) {
+GRIFFIN_KERNEL_BLOCKS(decodetest_simdbp_4_6, DecodeParams, 256, 6) {
     DecodeTile t;
     if (decode_tile(p, t)) {
         simdbp_tile<decodeDocIDs, 4>(t);
     }
 }
 
-GRIFFIN_KERNEL_BLOCKS(decode_tune_ef_4_6, DecodeParams, 256, 6) {
+GRIFFIN_KERNEL_BLOCKS(decodetest_ef_4_6, DecodeParams, 256, 6) {
     __shared__ UnaryNumbers numbers[decodeWarps][4];
     DecodeTile t;
     if (decode_tile(p, t)) {
