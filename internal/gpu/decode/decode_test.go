@@ -459,3 +459,20 @@ func TestShapes(t *testing.T) {
 		t.Errorf("no lists: %v", err)
 	}
 }
+
+// Queries launch without allocating.
+func TestAllocations(t *testing.T) {
+	r := newRig(t)
+	c, _ := decode.CodecOf(codec.SIMDBP{})
+	d := r.upload([]*hostList{newHostList(codec.SIMDBP{}, "", []uint32{1, 5, 6}, []uint32{1, 2, 3})})
+	batch := decode.Plan(d.lists)
+	lists := upload(r, d.lists)
+	r.must(r.kernels.Prepare(c))
+	if n := testing.AllocsPerRun(10, func() {
+		r.must(r.kernels.DecodeList(r.stream, c, decode.DocIDs, d.lists[0]))
+		r.must(r.kernels.Decode(r.stream, c, decode.Freqs, lists, batch))
+	}); n != 0 {
+		t.Errorf("%v allocations for two launches", n)
+	}
+	r.must(r.stream.Synchronize())
+}
