@@ -62,6 +62,7 @@ func blockPairs() []listPair {
 		{"few in many blocks", randomList(rng, 50, 1<<20), randomList(rng, 12_000, 1<<20)},
 		{"two tiles of elements", randomList(rng, 1500, 1<<16), randomList(rng, 9000, 1<<16)},
 		{"runs in few blocks", rising(400, 30_000, 1), randomList(rng, 9000, 1<<16)},
+		{"from the first of a block on", rising(300, 384, 1), rising(1024, 0, 1)},
 		{"one element", []uint32{12}, []uint32{12}},
 	}
 	return append(cases, listPair{"no element", nil, rising(300, 0, 1)})
@@ -70,6 +71,11 @@ func blockPairs() []listPair {
 // TestSelectBlocks holds the selection against a scan, from both sides.
 func TestSelectBlocks(t *testing.T) {
 	r := newRig(t)
+	r.testSelectBlocks(t)
+	r.asIfLong(smallItems, func() { r.testSelectBlocks(t) })
+}
+
+func (r *rig) testSelectBlocks(t *testing.T) {
 	w, err := NewWorkspace(r.d, 2000, 20_000)
 	r.must(err)
 	defer w.Free()
@@ -99,6 +105,11 @@ func TestSelectBlocks(t *testing.T) {
 // TestIntersectBlocks holds intersections with compressed lists against the merge.
 func TestIntersectBlocks(t *testing.T) {
 	r := newRig(t)
+	r.testIntersectBlocks(t)
+	r.asIfLong(smallItems, func() { r.testIntersectBlocks(t) })
+}
+
+func (r *rig) testIntersectBlocks(t *testing.T) {
 	w, err := NewWorkspace(r.d, 2000, 20_000)
 	r.must(err)
 	defer w.Free()

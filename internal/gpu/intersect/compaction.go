@@ -41,16 +41,17 @@ type gatherParams struct {
 // each, with room for positions in B where pairs is set, and clears the sums of groups
 // on the stream where there are some.
 func (w *Workspace) slots(s *cuda.Stream, numTiles, capacity int, pairs bool) (slotsParams, error) {
-	p, numGroups, err := w.unclearedSlots(numTiles, capacity, pairs)
+	p, numGroups, err := w.unclearedSlots(numTiles, numTiles*capacity, pairs)
 	if err != nil || numGroups == 0 {
 		return p, err
 	}
 	return p, cuda.Fill(s, w.groupSums.Slice(0, numGroups), 0)
 }
 
-// unclearedSlots is slots without the clearing; it returns how many sums there are.
-func (w *Workspace) unclearedSlots(numTiles, capacity int, pairs bool) (p slotsParams, numGroups int, err error) {
-	if err := w.holds(numTiles, numTiles*capacity); err != nil {
+// unclearedSlots is slots without the clearing, for numSlots in all; it returns how many
+// sums there are.
+func (w *Workspace) unclearedSlots(numTiles, numSlots int, pairs bool) (p slotsParams, numGroups int, err error) {
+	if err := w.holds(numTiles, numSlots); err != nil {
 		return slotsParams{}, 0, err
 	}
 	p = slotsParams{first: w.first.Ptr(), counts: w.counts.Ptr(), control: w.control.Ptr()}

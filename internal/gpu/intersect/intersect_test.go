@@ -172,11 +172,16 @@ func pairs() []listPair {
 	return append(cases, listPair{"random, all numbers", randomList(rng, 1111, highest), randomList(rng, 2222, highest)})
 }
 
-// withTuning runs do under a launch policy that a test changes.
-func withTuning(change func(), do func()) {
-	before := tuning
-	defer func() { tuning = before }()
-	change()
+// asIfLong runs do with launches as long lists need them: sums of groups, diagonals by a
+// kernel of their own, tiles of items elements a thread, and fewer blocks than tiles.
+func (r *rig) asIfLong(items int, do func()) {
+	policy, maxGrid := tuning, r.x.maxGrid
+	defer func() { tuning, r.x.maxGrid = policy, maxGrid }()
+	tuning.ungroupedTiles, tuning.partitionTiles, r.x.maxGrid = 1, 0, 2
+	tuning.smallMerge = MaxElements
+	if items == largeItems {
+		tuning.smallMerge = 0
+	}
 	do()
 }
 
@@ -199,11 +204,11 @@ func TestAllMethods(t *testing.T) {
 			}
 			t.Run(name, func(t *testing.T) {
 				r := &rig{t: t, d: r.d, x: r.x, s: r.s}
-				withTuning(func() {
-					if long {
-						tuning.ungroupedTiles, tuning.partitionTiles, tuning.smallMerge = 1, 0, i%2*1_000_000
-					}
-				}, func() { r.testMethods(w, c, i) })
+				if !long {
+					r.testMethods(w, c, i)
+					return
+				}
+				r.asIfLong([]int{smallItems, largeItems}[i%2], func() { r.testMethods(w, c, i) })
 			})
 		}
 	}
@@ -281,6 +286,11 @@ func TestFarApart(t *testing.T) {
 // TestFind holds ranks against a binary search on the CPU.
 func TestFind(t *testing.T) {
 	r := newRig(t)
+	r.testFind(t)
+	r.asIfLong(smallItems, func() { r.testFind(t) })
+}
+
+func (r *rig) testFind(t *testing.T) {
 	w, err := NewWorkspace(r.d, 5000, 10_000)
 	r.must(err)
 	defer w.Free()

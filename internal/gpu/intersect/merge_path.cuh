@@ -134,7 +134,8 @@ GRIFFIN_DEVICE MergeSteps intersect_merge_steps(const uint32_t* shared, uint32_t
 // Merges a tile: loads both runs with coalesced loads of 16 bytes, lets each thread find
 // its diagonal and merge its part from shared memory, and writes the matches to the
 // tile's slots. All INTERSECT_THREADS threads of the block call it, with
-// MergeShape::sharedWords words of shared memory, aligned to 16 bytes.
+// MergeShape::sharedWords words of shared memory, aligned to 16 bytes. The next tile may
+// follow at once: what it writes first, nothing here reads behind the last barrier.
 template <uint32_t ITEMS>
 GRIFFIN_DEVICE void intersect_merge_tile(const IntersectPairParams& p, uint32_t tile, uint32_t na, uint32_t nb,
                                          uint32_t* shared) {
@@ -222,5 +223,4 @@ GRIFFIN_DEVICE void intersect_merge_tile(const IntersectPairParams& p, uint32_t 
             p.slots.first[base + m] = match;
         }
     }
-    __syncthreads();  // the next tile overwrites shared memory
 }

@@ -48,16 +48,12 @@ func (x *Intersector) merge(s *cuda.Stream, w *Workspace, p *pair, crossing int)
 		k = &x.kernels.merges[1]
 	}
 	numTiles := tilesOf(n, mergeTile(k.items))
-	bound, kernel := numTiles, k.merge
+	bound, numSlots, kernel := numTiles, numTiles*mergeSlots(k.items), k.merge
 	if crossing != never {
-		kernel = k.adaptive
 		searches := tilesOf(p.a.bound(), searchTile)
-		if err := w.holds(searches, searches*searchTile); err != nil {
-			return err
-		}
-		bound = max(bound, searches)
+		bound, numSlots, kernel = max(bound, searches), max(numSlots, searches*searchTile), k.adaptive
 	}
-	slots, numGroups, err := w.unclearedSlots(bound, mergeSlots(k.items), p.wantsPositions())
+	slots, numGroups, err := w.unclearedSlots(bound, numSlots, p.wantsPositions())
 	if err != nil {
 		return err
 	}
