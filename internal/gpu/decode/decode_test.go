@@ -471,7 +471,7 @@ func TestAllocations(t *testing.T) {
 	if n := testing.AllocsPerRun(10, func() {
 		r.must(r.kernels.DecodeList(r.stream, c, decode.DocIDs, d.lists[0]))
 		r.must(r.kernels.Decode(r.stream, c, decode.Freqs, lists, batch))
-	}); n != 0 {
+	}); n != 0 && !raceEnabled {
 		t.Errorf("%v allocations for two launches", n)
 	}
 	r.must(r.stream.Synchronize())

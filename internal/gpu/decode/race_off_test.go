@@ -1,0 +1,6 @@
+//go:build !race
+
+package decode_test
+
+// raceEnabled says whether the race detector is on; race_on_test.go says why that matters.
+const raceEnabled = false
