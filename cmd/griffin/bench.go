@@ -106,8 +106,8 @@ type benchResult struct {
 	CPUTime   bool         `json:"cpu_time,omitempty"`
 	// Latency is of each query the least of its runs, with every sample in
 	// all_runs, which stands on its own as well.
-	Latency benchLatency    `json:"latency_us"`
-	AllRuns latency.Summary `json:"all_runs"`
+	Latency benchLatency    `json:"latency_us,omitzero"`
+	AllRuns latency.Summary `json:"all_runs,omitzero"`
 	QPS     float64         `json:"qps"` // queries over the time of all runs
 	// Batch is set with --batch; then there are no latencies of queries. GPU is set
 	// if there is one.
@@ -287,12 +287,19 @@ func (b *benchmark) measure(ctx context.Context, analyzer string) error {
 			return err
 		}
 	}
+	var batchWorkers []*batchWorker
+	if b.options.batch > 1 {
+		var err error
+		if batchWorkers, err = b.newBatchWorkers(ctx, analyzer); err != nil {
+			return err
+		}
+	}
 	runtime.GC()
 	stop := collectEvery(b.options.collect)
 	defer stop()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	elapsed, err := b.run(ctx, workers, analyzer)
+	elapsed, err := b.run(ctx, workers, batchWorkers)
 	if err != nil {
 		return err
 	}
@@ -303,8 +310,10 @@ func (b *benchmark) measure(ctx context.Context, analyzer string) error {
 	r.Traversal = strings.Join(slices.SortedFunc(maps.Keys(b.ran), func(x, y string) int {
 		return cmp.Or(cmp.Compare(b.ran[y], b.ran[x]), cmp.Compare(x, y))
 	}), ", ")
-	r.AllRuns = b.recorder.AllRuns()
-	r.Latency = benchLatency{Summary: b.recorder.MinPerQuery(), AllRuns: r.AllRuns}
+	if r.Batch == nil {
+		r.AllRuns = b.recorder.AllRuns()
+		r.Latency = benchLatency{Summary: b.recorder.MinPerQuery(), AllRuns: r.AllRuns}
+	}
 	r.QPS = total / elapsed.Seconds()
 	r.AllocsPerQuery = float64(after.Mallocs-before.Mallocs) / total
 	r.GCCycles = after.NumGC - before.NumGC
@@ -313,9 +322,9 @@ func (b *benchmark) measure(ctx context.Context, analyzer string) error {
 }
 
 // run answers all queries as often as it was asked for, and returns the time of it.
-func (b *benchmark) run(ctx context.Context, workers []*benchWorker, analyzer string) (time.Duration, error) {
-	if b.options.batch > 1 {
-		return b.measureBatches(ctx, analyzer)
+func (b *benchmark) run(ctx context.Context, workers []*benchWorker, batchWorkers []*batchWorker) (time.Duration, error) {
+	if batchWorkers != nil {
+		return b.measureBatches(ctx, batchWorkers)
 	}
 	b.beginGPU()
 	start := time.Now()

@@ -73,20 +73,30 @@ func (w *batchWorker) answer(ctx context.Context, from, to int) error {
 	return w.searcher.RunBatch(ctx, w.plans[:n], w.scratch, w.answers[:n])
 }
 
-// measureBatches times batches of all runs of the log, taken as one sequence. The
-// worker of each thread takes the next.
-func (b *benchmark) measureBatches(ctx context.Context, analyzer string) (time.Duration, error) {
+// newBatchWorkers returns a worker for each thread. Each has answered a batch as large
+// as there is, so that its memory has grown and lists have come.
+func (b *benchmark) newBatchWorkers(ctx context.Context, analyzer string) ([]*batchWorker, error) {
 	workers := make([]*batchWorker, b.options.threads)
 	for i := range workers {
 		var err error
 		if workers[i], err = b.newBatchWorker(analyzer); err != nil {
-			return 0, err
+			return nil, err
 		}
-		// Memory has to grow, and lists to come.
-		if err := workers[i].answer(ctx, 0, b.options.batch); err != nil {
-			return 0, err
+		for range warmBatches {
+			if err := workers[i].answer(ctx, 0, b.options.batch); err != nil {
+				return nil, err
+			}
 		}
 	}
+	return workers, nil
+}
+
+// warmBatches is how many batches make every lane of a GPU grow.
+const warmBatches = 4
+
+// measureBatches times batches of all runs of the log, taken as one sequence. The
+// worker of each thread takes the next.
+func (b *benchmark) measureBatches(ctx context.Context, workers []*batchWorker) (time.Duration, error) {
 	total := len(b.nodes) * b.options.runs
 	times := make([]time.Duration, (total+b.options.batch-1)/b.options.batch)
 	b.beginGPU()

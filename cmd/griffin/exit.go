@@ -7,6 +7,7 @@ import (
 
 	"github.com/griffin-search/griffin"
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/exec"
 	"github.com/griffin-search/griffin/trec"
 )
 
@@ -73,6 +74,8 @@ func hint(command string, err error) string {
 		return "wait until the other griffin that writes to this index has ended"
 	case errors.Is(err, griffin.ErrNoImpacts):
 		return "make them with: griffin impacts INDEX"
+	case exec.IsGPUUnavailable(err):
+		return "see what there is with: griffin devices"
 	case errors.Is(err, base.ErrVersion):
 		return "use the griffin that wrote the index, or a newer one"
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/internal/gpu/gputest"
 )
 
 func TestMain(m *testing.M) {
@@ -27,11 +28,13 @@ func TestMain(m *testing.M) {
 // TestScripts runs the command as users do: each file of testdata/script is a
 // session at a shell, with the files that it needs.
 func TestScripts(t *testing.T) {
+	library := gputest.Library(t).Path()
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, "cache"))
+			env.Setenv("TEST_CUDA_LIBRARY", library)
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector waits a second at the end of each process
 			return nil
 		},

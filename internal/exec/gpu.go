@@ -91,6 +91,9 @@ func OpenGPU(o GPUOptions, indexBytes int64) (*GPU, error) {
 	return &GPU{engine: e}, nil
 }
 
+// IsGPUUnavailable reports whether err of OpenGPU says that there is no usable GPU.
+func IsGPUUnavailable(err error) bool { return pipeline.IsUnavailable(err) }
+
 // Close gives the devices back, when the runs that are under way have ended. Later
 // ones go to the CPU. A nil GPU has nothing to give back; a second Close does nothing.
 func (g *GPU) Close() error {

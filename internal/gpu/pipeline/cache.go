@@ -58,9 +58,9 @@ func (e *entry) unpin() { e.refs.Add(-1) }
 // benefit per byte is greater than that of every list that would have to go for
 // it; other lists are streamed through a reserve of memory that all of them share.
 //
-// Ding, He, Yan and Suel, WWW 2009, §7, keep lists in GPU memory by least
-// frequent or recent use. We differ: sizes of lists differ by a factor of a
-// million, so benefits count by the byte, and there is admission (frequencies).
+// Ding, He, Yan and Suel, WWW 2009, §5, have such a cache in GPU memory, and leave
+// open which lists it keeps. Here benefits count by the byte, since sizes of lists
+// differ by a factor of a million, and there is admission (frequencies).
 //
 // It is safe for concurrent use.
 type cache struct {
