@@ -93,6 +93,9 @@ func (b Buffer[T]) free(s *Stream) error {
 	if b.ptr == 0 {
 		return nil
 	}
+	if s != nil && s.device != b.device {
+		return misuse("FreeAsync", "the buffer and the stream are of two devices")
+	}
 	if err := b.device.forget(uint64(b.ptr), deviceMemory); err != nil {
 		return err
 	}

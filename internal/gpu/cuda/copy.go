@@ -34,7 +34,10 @@ func CopyToHost[T any](s *Stream, dst []T, src Buffer[T]) error {
 // CopyDevice puts a copy of src to the first src.Len values of dst into s. The
 // two must not overlap.
 func CopyDevice[T any](s *Stream, dst, src Buffer[T]) error {
-	if err := s.checkCopy("CopyDevice", dst.device, dst.length, src.length); err != nil || src.length == 0 {
+	if err := s.checkCopy("CopyDevice", dst.device, dst.length, src.length); err != nil {
+		return err
+	}
+	if err := s.checkCopy("CopyDevice", src.device, 0, 0); err != nil || src.length == 0 {
 		return err
 	}
 	return s.copy(fnMemcpyDtoDAsync, uintptr(dst.ptr), uintptr(src.ptr), uintptr(src.SizeBytes()))
@@ -72,6 +75,7 @@ func (s *Stream) checkCopy(call string, d *Device, room, n int) error {
 func (s *Stream) copy(f function, to, from, n uintptr) error {
 	code := s.invoke(f, to, from, n, s.handle)
 	runtime.KeepAlive(s)
+	s.scratch.host = nil
 	if code == Success {
 		return nil
 	}

@@ -308,6 +308,32 @@ func TestElementsMustBePlain(t *testing.T) {
 	wantMisuse(t, "Alloc of a negative number", func() error { _, err := cuda.Alloc[uint8](d, -1); return err })
 }
 
+// TestTwoDevicesAreKeptApart runs on the emulator, which can have two.
+func TestTwoDevicesAreKeptApart(t *testing.T) {
+	if gputest.OnGPU() {
+		t.Skip("needs two small devices: the emulator's, elsewhere")
+	}
+	devices := gputest.OpenEmulated(t, gputest.Config{Devices: 2, MemoryBytes: 64 << 20})
+	s := newStream(t, devices[0])
+	mine, other := alloc[uint32](t, devices[0], 4), alloc[uint32](t, devices[1], 4)
+	k := gputest.Kernel[gputest.AddParams](t, devices[1], "gputest_add")
+	four := make([]uint32, 4)
+	for what, call := range map[string]func() error{
+		"Launch":       func() error { return cuda.Launch(s, k, cuda.D1(1), cuda.D1(1), 0, &gputest.AddParams{}) },
+		"CopyToDevice": func() error { return cuda.CopyToDevice(s, other, four) },
+		"CopyToHost":   func() error { return cuda.CopyToHost(s, four, other) },
+		"CopyDevice":   func() error { return cuda.CopyDevice(s, mine, other) },
+		"Fill":         func() error { return cuda.Fill(s, other, 1) },
+		"FillWords":    func() error { return cuda.FillWords(s, other, 1) },
+		"FreeAsync":    func() error { return other.FreeAsync(s) },
+	} {
+		wantMisuse(t, what+" across devices", call)
+	}
+	if infos, err := devices[0].Library().Devices(); err != nil || len(infos) != 2 || infos[0].UUID == infos[1].UUID {
+		t.Errorf("Devices = %+v, %v, want two", infos, err)
+	}
+}
+
 // TestCloseReportsWhatIsLeft opens the device once more, so that the Close is its own.
 func TestCloseReportsWhatIsLeft(t *testing.T) {
 	d, err := gputest.Open(t).Library().Open(0)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
+	"slices"
 	"sync"
 	"unsafe"
 )
@@ -30,7 +31,7 @@ type Module struct {
 // image does not compile, the error holds the compiler's messages.
 func (d *Device) LoadModule(name string, image []byte) (*Module, error) {
 	m := &Module{device: d, name: name}
-	text := append(bytes.TrimRight(image, "\x00"), 0)
+	text := append(slices.Clip(bytes.TrimRight(image, "\x00")), 0) // a copy
 	log := make([]byte, jitLogBytes)
 	options := []uint32{jitErrorLogBuffer, jitErrorLogBytes}
 	values := []uintptr{uintptr(unsafe.Pointer(&log[0])), uintptr(len(log))}

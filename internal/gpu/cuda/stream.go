@@ -19,7 +19,7 @@ type Stream struct {
 // where it does not move, and the stream's own, so that they allocate nothing.
 type scratch struct {
 	args     [11]uintptr    // of the driver function
-	host     unsafe.Pointer // the host memory of the last copy: makes it stay on the heap
+	host     unsafe.Pointer // the host memory of a copy, so that it is on the heap and stays
 	pointers [1]uintptr     // kernelParams: the address of params
 	params   [maxParamBytes / 8]uint64
 }
