@@ -12,7 +12,8 @@ import (
 )
 
 // BenchmarkBatch answers queries as those of GOV (1.05 M documents, shortest lists of
-// 8.4 K DocIDs in the mean) in batches. queries/s is by device time of the two kernels,
+// 8.4 K DocIDs in the mean) in batches. A probe is a search of one DocID in one list.
+// queries/s is by device time of the two kernels,
 // results written to page-locked host memory; wall-queries/s is all of it, by the clock, with
 // gathering, copies both ways, and two batches on two streams.
 func BenchmarkBatch(b *testing.B) {
@@ -46,14 +47,23 @@ func (e engine) benchmark(b *testing.B, name string, a intersect.Search, bitmaps
 	})
 }
 
+// countedQueries is how many queries of a batch have their probes counted; the others are
+// taken to have as many.
+const countedQueries = 200
+
 // benchmarkDevice launches one batch over and over.
 func (e engine) benchmarkDevice(b *testing.B, o para.Options, l *lists, w *querytest.Workload) {
 	batch, err := e.kernels.NewBatch(o)
 	must(b, err)
 	defer func() { must(b, batch.Close()) }()
+	probes := 0.0
 	for i := 0; !batch.Full(); i++ {
 		must(b, l.add(batch, w.Queries[i%len(w.Queries)]))
+		if i < countedQueries {
+			probes += float64(w.Probes(w.Queries[i%len(w.Queries)]))
+		}
 	}
+	probes *= float64(batch.Len()) / float64(min(batch.Len(), countedQueries))
 	must(b, batch.Run(e.stream))
 	const launches = 20
 	var took time.Duration
@@ -69,6 +79,7 @@ func (e engine) benchmarkDevice(b *testing.B, o para.Options, l *lists, w *query
 	seconds := took.Seconds()
 	b.ReportMetric(float64(rounds*batch.Len())/seconds, "queries/s")
 	b.ReportMetric(float64(rounds*batch.Elements())/seconds/1e9, "Gelements/s")
+	b.ReportMetric(float64(rounds)*probes/seconds/1e9, "Gprobes/s")
 	b.ReportMetric(seconds/float64(rounds)*1e6, "us/batch")
 	b.ReportMetric(float64(batch.Len()), "queries/batch")
 }

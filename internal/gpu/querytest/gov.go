@@ -174,6 +174,23 @@ func (w *Workload) Intersect(query []int) []uint32 {
 	return Intersect(lists)
 }
 
+// Probes returns how many searches in a list it takes to intersect a query element by
+// element: each of the shortest list in the next longer ones, up to where it is missing.
+func (w *Workload) Probes(query []int) int {
+	order := slices.Clone(query)
+	slices.SortStableFunc(order, func(a, b int) int { return len(w.Lists[a]) - len(w.Lists[b]) })
+	probes := 0
+	for _, d := range w.Lists[order[0]] {
+		for _, l := range order[1:] {
+			probes++
+			if _, found := slices.BinarySearch(w.Lists[l], d); !found {
+				break
+			}
+		}
+	}
+	return probes
+}
+
 // Intersect returns what all lists have, at least one list, by merging them pair by
 // pair.
 func Intersect(lists [][]uint32) []uint32 {

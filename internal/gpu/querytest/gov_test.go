@@ -62,3 +62,19 @@ func TestIntersect(t *testing.T) {
 		}
 	}
 }
+
+func TestProbes(t *testing.T) {
+	w := &Workload{Lists: [][]uint32{{1, 2, 3, 4, 5}, {2, 9}, {1, 2, 4}}}
+	for _, c := range []struct {
+		query []int
+		want  int
+	}{
+		{[]int{0}, 0},
+		{[]int{0, 1, 2}, 3}, // 2 in two lists, 9 in one
+		{[]int{2, 0}, 3},
+	} {
+		if got := w.Probes(c.query); got != c.want {
+			t.Errorf("%v takes %d probes, want %d", c.query, got, c.want)
+		}
+	}
+}
