@@ -91,7 +91,8 @@ func (x *Intersector) split(s *cuda.Stream, w *Workspace, levels int, p *pair) (
 		numA: uint32(p.a.bound()), numB: uint32(p.b.bound()),
 	}
 	from := 0
-	for _, stride := range strides(p.a.bound(), levels) {
+	all := strides(p.a.bound(), levels)
+	for _, stride := range all[:levels] {
 		numPivots := tilesOf(p.a.bound(), stride)
 		if numPivots == 0 {
 			return w.pivots.Ptr(), nil
@@ -109,13 +110,12 @@ func (x *Intersector) split(s *cuda.Stream, w *Workspace, levels int, p *pair) (
 	return params.ranks, nil
 }
 
-// strides returns the distances of splitters in a list of n elements, level by level:
-// the last is a search tile, and each level has as many times the splitters of the one
-// above as the first has splitters.
-func strides(n, levels int) []int {
+// strides returns the distances of splitters in a list of n elements, one a level: the
+// last is a search tile, and each level has as many times the splitters of the one above
+// as the first has splitters.
+func strides(n, levels int) (out [MaxLevels]int) {
 	numPivots := tilesOf(n, searchTile)
 	factor := 1 << ((bits.Len(uint(max(1, numPivots)-1)) + levels - 1) / levels)
-	out := make([]int, levels)
 	stride := searchTile
 	for l := levels - 1; l >= 0; l-- {
 		out[l] = stride

@@ -315,7 +315,7 @@ func TestStrides(t *testing.T) {
 		for levels := 1; levels <= MaxLevels; levels++ {
 			room := 0
 			all := strides(n, levels)
-			for l, stride := range all {
+			for l, stride := range all[:levels] {
 				if l > 0 && all[l-1]%stride != 0 {
 					t.Errorf("%d elements: stride %d is no multiple of %d", n, all[l-1], stride)
 				}
@@ -324,6 +324,39 @@ func TestStrides(t *testing.T) {
 			if all[levels-1] != searchTile || room > pivotsOf(n) {
 				t.Errorf("%d elements, %d levels: strides %d, %d splitters in room for %d", n, levels, all, room, pivotsOf(n))
 			}
+		}
+	}
+}
+
+// TestCallsDoNotAllocate counts allocations of the host in calls of all methods.
+func TestCallsDoNotAllocate(t *testing.T) {
+	r := newRig(t)
+	docIDs := rising(2000, 0, 3)
+	a := List{DocIDs: r.upload(docIDs, 0)}
+	unknown := List{DocIDs: a.DocIDs, Len: r.upload([]uint32{2000}, 0)}
+	c, err := NewChain(r.d, 3, 2000, 2000, 7)
+	r.must(err)
+	defer c.Free()
+	out, err := NewCandidates(r.d, 3, 2000)
+	r.must(err)
+	defer out.Free()
+	b := r.blocked(docIDs, 7, 1)
+	b.Decode = func(s *cuda.Stream, _ Selection, dst cuda.Buffer[uint32]) error {
+		return cuda.CopyDevice(s, dst, a.DocIDs)
+	}
+	lists := []Operand{{List: a}, {List: a}, {Blocks: b}}
+	calls := Methods()
+	for _, m := range Methods() {
+		calls = append(calls, Method{Name: m.Name + ", length on the device", Run: func(x *Intersector, s *cuda.Stream, w *Workspace, _, b List, out Candidates) error {
+			return m.Run(x, s, w, unknown, b, out)
+		}})
+	}
+	calls = append(calls, Method{Name: "all", Run: func(x *Intersector, s *cuda.Stream, _ *Workspace, _, _ List, out Candidates) error {
+		return x.All(s, c, lists, out)
+	}})
+	for _, m := range calls {
+		if n := testing.AllocsPerRun(3, func() { r.must(m.Run(r.x, r.s, c.workspace, a, a, out)) }); n != 0 {
+			t.Errorf("%s: %v allocations", m.Name, n)
 		}
 	}
 }
