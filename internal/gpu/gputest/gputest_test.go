@@ -1,6 +1,7 @@
 package gputest_test
 
 import (
+	"debug/elf"
 	"errors"
 	"runtime"
 	"slices"
@@ -226,5 +227,29 @@ func TestUseAfterFree(t *testing.T) {
 	}
 	if report := gputest.Report(t); !strings.Contains(report, "kernel gputest_add, block (0,0,0), thread (0,0,0): out of bounds: read of 4 bytes") {
 		t.Errorf("the report is %q", report)
+	}
+}
+
+// TestEveryDriverFunctionIsEmulated: the emulator exports what the driver's users call.
+func TestEveryDriverFunctionIsEmulated(t *testing.T) {
+	library := gputest.Configure(t, gputest.Config{Devices: 1, MemoryBytes: 1 << 20})
+	file, err := elf.Open(library.Path())
+	must(t, err)
+	defer file.Close()
+	symbols, err := file.DynamicSymbols()
+	must(t, err)
+	exported := map[string]bool{}
+	for _, s := range symbols {
+		exported[s.Name] = s.Section != elf.SHN_UNDEF
+	}
+	for _, name := range cuda.Functions() {
+		if !exported[name] {
+			t.Errorf("the emulator lacks %s", name)
+		}
+	}
+	for name := range exported {
+		if strings.HasPrefix(name, "__tsan") {
+			t.Errorf("the emulator exports %s, which could stand in for the race detector's", name)
+		}
 	}
 }
