@@ -123,7 +123,7 @@ func (x *Intersector) SelectBlocks(s *cuda.Stream, w *Workspace, a List, b *Bloc
 			return w.tooSmall(fmt.Sprintf("the blocks of %d elements", a.bound()))
 		}
 	}
-	slots, err := w.slots(s, numTiles, searchTile, false /* pairs */)
+	slots, err := w.slots(s, numTiles, false /* pairs */)
 	if err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (x *Intersector) intersectBlocks(s *cuda.Stream, w *Workspace, p *pair, b *
 		return err
 	}
 	numTiles := tilesOf(p.a.bound(), searchTile)
-	slots, err := w.slots(s, numTiles, searchTile, p.wantsPositions())
+	slots, err := w.slots(s, numTiles, p.wantsPositions())
 	if err != nil {
 		return err
 	}

@@ -37,19 +37,19 @@ type gatherParams struct {
 	blockShift  uint32
 }
 
-// slots returns the slots of a call with at most numTiles tiles of capacity matches
-// each, with room for positions in B where pairs is set, and clears the sums of groups
-// on the stream where there are some.
-func (w *Workspace) slots(s *cuda.Stream, numTiles, capacity int, pairs bool) (slotsParams, error) {
-	p, numGroups, err := w.unclearedSlots(numTiles, numTiles*capacity, pairs)
+// slots returns the slots of a call with at most numTiles search tiles, with room for
+// positions in B where pairs is set, and clears the sums of groups on the stream where
+// there are some.
+func (w *Workspace) slots(s *cuda.Stream, numTiles int, pairs bool) (slotsParams, error) {
+	p, numGroups, err := w.unclearedSlots(numTiles, numTiles*searchTile, pairs)
 	if err != nil || numGroups == 0 {
 		return p, err
 	}
 	return p, cuda.Fill(s, w.groupSums.Slice(0, numGroups), 0)
 }
 
-// unclearedSlots is slots without the clearing, for numSlots in all; it returns how many
-// sums there are.
+// unclearedSlots is slots for tiles of any kind, numSlots in all, without the clearing;
+// it returns how many sums there are.
 func (w *Workspace) unclearedSlots(numTiles, numSlots int, pairs bool) (p slotsParams, numGroups int, err error) {
 	if err := w.holds(numTiles, numSlots); err != nil {
 		return slotsParams{}, 0, err

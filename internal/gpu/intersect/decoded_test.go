@@ -16,7 +16,7 @@ func (r *rig) encoded(k *decode.Kernels, c codec.Codec, list []uint32) *Blocks {
 	r.t.Helper()
 	var payload []byte
 	var directory []uint32
-	base := uint32(codec.NoBase)
+	base := codec.NoBase
 	for from := 0; from < len(list); from += codec.BlockLen {
 		block := list[from:min(from+codec.BlockLen, len(list))]
 		at, width := uint32(len(payload)), uint8(0)

@@ -68,7 +68,7 @@ func (x *Intersector) MergeFind(s *cuda.Stream, w *Workspace, levels int, a, b L
 		return err
 	}
 	numTiles := tilesOf(a.bound(), searchTile)
-	slots, err := w.slots(s, numTiles, searchTile, p.wantsPositions())
+	slots, err := w.slots(s, numTiles, p.wantsPositions())
 	if err != nil {
 		return err
 	}

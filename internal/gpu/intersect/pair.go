@@ -115,7 +115,7 @@ func (x *Intersector) search(s *cuda.Stream, w *Workspace, p *pair, k *cuda.Kern
 		return err
 	}
 	numTiles := tilesOf(p.a.bound(), searchTile)
-	slots, err := w.slots(s, numTiles, searchTile, p.wantsPositions())
+	slots, err := w.slots(s, numTiles, p.wantsPositions())
 	if err != nil {
 		return err
 	}

@@ -210,7 +210,7 @@ func (r *Searcher) Search(s *cuda.Stream, w *Workspace, o *Operands, out Candida
 		return fmt.Errorf("intersect.Search: room for %d positions of %d candidates in %d lists: %w", out.Positions.Len(), room, o.numLists, base.ErrBadInput)
 	}
 	tiles := tilesOf(o.shortest, searchTile)
-	slots, err := w.slots(s, tiles, searchTile, false /* pairs */)
+	slots, err := w.slots(s, tiles, false /* pairs */)
 	if err != nil {
 		return fmt.Errorf("intersect.Search: %w", err)
 	}
