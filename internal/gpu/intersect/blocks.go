@@ -97,9 +97,10 @@ type probeBlocksParams struct {
 	blockShift uint32
 }
 
-// byElement says how blocks are selected: by a search for each element of A among the
-// blocks, or for each block in A, whichever has fewer.
-func (b *Blocks) byElement(a List) bool { return a.bound() <= b.NumBlocks() }
+// byElement says how blocks are selected and searched: by a search for each element of A
+// among the blocks and in its own, from the crossing on, or else by a search for each
+// block in A, and a merge.
+func (x *Intersector) byElement(a List, b *Blocks) bool { return b.Len >= x.Crossing*a.bound() }
 
 // SelectBlocks selects the blocks of b that can hold elements of a: those between whose
 // first DocID and the next block's a has an element (Ding et al., WWW 2009, §8.1; PPoPP
@@ -107,7 +108,8 @@ func (b *Blocks) byElement(a List) bool { return a.bound() <= b.NumBlocks() }
 // It puts two launches into s. The error is of the arguments (base.ErrBadInput) or of a
 // launch.
 //
-// We differ: where a has more elements than b has blocks, blocks are searched in a.
+// We differ: below the crossing, where a has about as many elements as b has blocks or
+// more, blocks are searched in a.
 func (x *Intersector) SelectBlocks(s *cuda.Stream, w *Workspace, a List, b *Blocks, sel Selection) error {
 	if err := b.check("SelectBlocks", a); err != nil {
 		return err
@@ -117,7 +119,7 @@ func (x *Intersector) SelectBlocks(s *cuda.Stream, w *Workspace, a List, b *Bloc
 		return fmt.Errorf("intersect.SelectBlocks: a selection with room for %d of %d blocks: %w", sel.Numbers.Len(), room, base.ErrBadInput)
 	}
 	kernel, numTiles := x.kernels.selectByBlock, tilesOf(numBlocks, searchTile)
-	if b.byElement(a) {
+	if x.byElement(a, b) {
 		kernel, numTiles = x.kernels.selectByElement, tilesOf(a.bound(), searchTile)
 		if a.bound() > w.ranks.Len() {
 			return w.tooSmall(fmt.Sprintf("the blocks of %d elements", a.bound()))
@@ -144,8 +146,8 @@ func (x *Intersector) SelectBlocks(s *cuda.Stream, w *Workspace, a List, b *Bloc
 
 // IntersectBlocks intersects a with a compressed list: it selects the blocks that can
 // hold elements of a, has them decoded to decoded, and finds a in them: each element in
-// its block if b has more blocks than a has elements, and otherwise by MergePath with
-// all that is decoded. decoded must have room for the blocks that can be selected,
+// its block if b has at least x.Crossing times the elements of a, and otherwise by
+// MergePath with all that is decoded. decoded must have room for the blocks that can be selected,
 // DecodedRoom(a, b). Positions are those in b itself. Out, errors and the stream rule
 // are as for MergePath.
 func (x *Intersector) IntersectBlocks(s *cuda.Stream, w *Workspace, a List, b *Blocks, sel Selection, decoded cuda.Buffer[uint32], out Candidates) error {
@@ -168,7 +170,7 @@ func (x *Intersector) intersectBlocks(s *cuda.Stream, w *Workspace, p *pair, b *
 	}
 	p.b = List{DocIDs: decoded.Slice(0, min(room, b.Len)), Len: sel.Len}
 	p.selected, p.blockShift = sel.Numbers, b.BlockShift
-	if !b.byElement(p.a) {
+	if !x.byElement(p.a, b) {
 		return x.merge(s, w, p, never)
 	}
 	if err := p.check(); err != nil {

@@ -14,6 +14,13 @@ import (
 // directory's entries begin with their first DocIDs, and which package decode decodes.
 func (r *rig) encoded(k *decode.Kernels, c codec.Codec, list []uint32) *Blocks {
 	r.t.Helper()
+	b, _ := r.encodedWhole(k, c, list)
+	return b
+}
+
+// encodedWhole is encoded, and how all blocks are decoded without a selection.
+func (r *rig) encodedWhole(k *decode.Kernels, c codec.Codec, list []uint32) (b *Blocks, whole func(dst cuda.Buffer[uint32]) error) {
+	r.t.Helper()
 	var payload []byte
 	var directory []uint32
 	base := codec.NoBase
@@ -34,6 +41,13 @@ func (r *rig) encoded(k *decode.Kernels, c codec.Codec, list []uint32) *Blocks {
 	if !ok {
 		r.t.Fatalf("no kernel decodes %T", c)
 	}
+	whole = func(dst cuda.Buffer[uint32]) error {
+		l, err := decode.NewList(source, cuda.Buffer[uint32]{}, dst)
+		if err != nil {
+			return err
+		}
+		return k.DecodeList(r.s, kernel, decode.DocIDs, l)
+	}
 	return &Blocks{
 		Firsts: source.Directory, Stride: decode.EntryWords, Len: len(list), BlockShift: 7,
 		Decode: func(s *cuda.Stream, sel Selection, dst cuda.Buffer[uint32]) error {
@@ -44,7 +58,7 @@ func (r *rig) encoded(k *decode.Kernels, c codec.Codec, list []uint32) *Blocks {
 			}
 			return k.DecodeList(s, kernel, decode.DocIDs, l.Counted(sel.Count))
 		},
-	}
+	}, whole
 }
 
 // TestDecodedBlocks intersects lists of codecs, of which package decode decodes the

@@ -5,6 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/griffin-search/griffin/codec"
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	"github.com/griffin-search/griffin/internal/gpu/decode"
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 )
 
@@ -14,6 +17,22 @@ const benchDocs = 25_200_000
 
 // benchRounds is how many intersections one measurement has.
 const benchRounds = 20
+
+// benchTime returns the device's mean time of what put puts into the stream, in seconds.
+func (r *rig) benchTime(b *testing.B, put func() error) float64 {
+	var took time.Duration
+	n := 0
+	for b.Loop() {
+		mean, err := Time(r.s, benchRounds, put)
+		if err != nil {
+			b.Fatal(err)
+		}
+		took += mean
+		n++
+	}
+	b.ReportMetric(0, "ns/op")
+	return took.Seconds() / float64(n)
+}
 
 // benchSizes returns the lengths of the longer list and the ratios to measure: few and
 // small ones on the emulator, whose times mean nothing.
@@ -51,29 +70,71 @@ func BenchmarkIntersect(b *testing.B) {
 				r.must(err)
 				for _, m := range Methods() {
 					b.Run(fmt.Sprintf("method=%s/na=%d/ratio=%d/positions=%t", m.Name, nb/ratio, ratio, positions > 0), func(b *testing.B) {
-						var took time.Duration
-						n := 0
-						for b.Loop() {
-							mean, err := Time(r.s, benchRounds, func() error { return m.Run(r.x, r.s, w, deviceA, deviceB, out) })
-							if err != nil {
-								b.Fatal(err)
-							}
-							took += mean
-							n++
-						}
-						seconds := took.Seconds() / float64(n)
+						seconds := r.benchTime(b, func() error { return m.Run(r.x, r.s, w, deviceA, deviceB, out) })
 						elements := float64(len(listA) + len(listB))
 						matches := float64(r.download(out.Count, 1)[0])
 						bytes := 4 * (elements + matches*float64(1+positions))
 						b.ReportMetric(seconds*1e6, "µs/intersection")
 						b.ReportMetric(elements/seconds/1e9, "Gelements/s")
 						b.ReportMetric(bytes/seconds/1e9/bandwidth*100, "%copy")
-						b.ReportMetric(0, "ns/op")
 					})
 				}
 				out.Free()
 			}
 			w.Free()
 		}
+	}
+}
+
+// BenchmarkIntersectBlocks measures intersections with a list of simdbp by the device's
+// clock, decoding, positions and compaction included: blocks selected and searched,
+// blocks selected and merged, or all blocks decoded and merged.
+func BenchmarkIntersectBlocks(b *testing.B) {
+	r := newRig(b)
+	k := decode.New(r.d)
+	b.Cleanup(func() { r.must(k.Close()) })
+	coder, err := codec.Lookup("simdbp")
+	r.must(err)
+	longest, ratios := benchSizes()
+	for _, nb := range longest {
+		listB := RandomList(2, nb, benchDocs)
+		blocks, whole := r.encodedWhole(k, coder, listB)
+		decoded, err := cuda.Alloc[uint32](r.d, blocks.NumBlocks()*codec.BlockLen)
+		r.must(err)
+		sel, err := NewSelection(r.d, blocks.NumBlocks())
+		r.must(err)
+		for _, ratio := range ratios {
+			if nb/ratio < 100 && ratio > 1 {
+				continue
+			}
+			a := List{DocIDs: r.upload(RandomList(1, nb/ratio, benchDocs), 0)}
+			w, err := NewWorkspace(r.d, a.bound(), max(a.bound(), len(listB)))
+			r.must(err)
+			out, err := NewCandidates(r.d, 2, a.bound())
+			r.must(err)
+			for _, how := range []struct {
+				name     string
+				crossing int // 0: without a selection
+			}{{"search", 1}, {"merge", never}, {"merge-all", 0}} {
+				b.Run(fmt.Sprintf("how=%s/na=%d/ratio=%d", how.name, nb/ratio, ratio), func(b *testing.B) {
+					r.x.Crossing = how.crossing
+					seconds := r.benchTime(b, func() error {
+						if how.crossing != 0 {
+							return r.x.IntersectBlocks(r.s, w, a, blocks, sel, decoded, out)
+						}
+						if err := whole(decoded); err != nil {
+							return err
+						}
+						return r.x.MergePath(r.s, w, a, List{DocIDs: decoded.Slice(0, len(listB))}, out)
+					})
+					b.ReportMetric(seconds*1e6, "µs/intersection")
+					b.ReportMetric(float64(a.bound()+len(listB))/seconds/1e9, "Gelements/s")
+				})
+			}
+			out.Free()
+			w.Free()
+		}
+		sel.Free()
+		r.must(decoded.Free())
 	}
 }

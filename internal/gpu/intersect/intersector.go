@@ -27,8 +27,8 @@ type Intersector struct {
 	maxGrid int
 	modules []*cuda.Module
 
-	// Crossing is the ratio of lengths from which on Adaptive searches instead of
-	// merging. It may be set before the first call.
+	// Crossing is the ratio of lengths from which on Adaptive, IntersectBlocks and All
+	// search instead of merging, at least 1. It may be set before the first call.
 	Crossing int
 
 	kernels struct {
