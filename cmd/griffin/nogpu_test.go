@@ -21,7 +21,7 @@ const maxStartUp = 5 * time.Millisecond
 func buildGriffin(t *testing.T, tags string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "griffin")
-	cmd := exec.Command("go", "build", "-trimpath", "-tags", tags, "-o", out, ".")
+	cmd := exec.Command("go", "build", "-tags", tags, "-o", out, ".")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if text, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build -tags %q: %v\n%s", tags, err, text)
