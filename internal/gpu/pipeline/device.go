@@ -90,7 +90,7 @@ func (d *device) grow(n int64, reserve bool) (slab int, size int64, ok bool) {
 	}
 	b, err := cuda.Alloc[byte](d.dev, int(size))
 	if err != nil {
-		d.note(err)
+		_ = d.note(err)
 		d.limit[i] = d.slabBytes[i] // others have the memory: make do with what there is
 		return 0, 0, false
 	}
@@ -160,10 +160,10 @@ func (d *device) close() error {
 	if d.fast != nil {
 		errs = append(errs, d.fast.Close())
 	}
-	lost := d.dev.Err() != nil
-	err := d.dev.Close()
-	if lost {
-		return nil
+	failed := d.dev.Err() // what is said of a failed device means nothing
+	errs = append(errs, d.dev.Close())
+	if errors.Is(failed, cuda.ErrDeviceLost) {
+		errs = nil
 	}
-	return errors.Join(append(errs, err)...)
+	return errors.Join(errs...)
 }

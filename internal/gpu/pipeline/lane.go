@@ -232,7 +232,7 @@ func (l *lane) search(pieces []piece, queries []*Query, results []Result, traced
 // query makes the query of a segment out of gathered query i; false if it matches
 // nothing there. It makes the stream wait for lists that are on their way.
 func (l *lane) query(p *piece, s, i int, q *Query, r *Result, out *fastpath.Query) (ok bool, err error) {
-	if l.first[i] < 0 || r.Err != nil {
+	if l.first[i] < 0 || r.refused() {
 		return false, nil
 	}
 	l.terms = l.terms[:0]

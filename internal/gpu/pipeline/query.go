@@ -56,6 +56,9 @@ type Result struct {
 	Err error
 }
 
+// refused reports whether the query is not to be answered here.
+func (r *Result) refused() bool { return r.Err != nil }
+
 // Trace tells what a run did on each device.
 type Trace struct {
 	Devices []DeviceTrace

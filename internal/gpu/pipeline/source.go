@@ -34,7 +34,7 @@ type source struct {
 
 // open makes the source that of a leg, and finds out how many postings it has in
 // the part. Errors wrap base.ErrCorrupt.
-func (s *source) open(p *part, seg *Segment, leg *Leg) error {
+func (s *source) open(p *part, leg *Leg) error {
 	s.list, s.from, s.to = leg.List, p.from, p.to
 	s.block, s.first, s.count = 0, 0, int(leg.DocFreq)
 	if leg.List == nil {
@@ -75,7 +75,7 @@ func (s *source) rank(doc uint32) (int, error) {
 }
 
 // shape returns the shape of the image.
-func (s *source) shape(p *part, seg *Segment, leg *Leg) fastpath.Shape {
+func (s *source) shape(p *part, leg *Leg) fastpath.Shape {
 	shape := fastpath.Shape{
 		NumDocs: int(p.to - p.from), DocFreq: s.count, Saturation: p.sat[leg.Field],
 	}

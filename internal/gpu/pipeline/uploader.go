@@ -225,10 +225,10 @@ func (u *uploader) bring(p *part, s *Segment, leg *Leg, k listKey, evict bool) (
 	if e := u.d.cache.find(k); e != nil {
 		return e, false, nil // another query has brought it
 	}
-	if err := u.source.open(p, s, leg); err != nil {
+	if err := u.source.open(p, leg); err != nil {
 		return nil, false, err
 	}
-	shape := u.source.shape(p, s, leg)
+	shape := u.source.shape(p, leg)
 	size := int64(spaceAlign)
 	if shape.DocFreq > 0 {
 		size = shape.SizeBytes()
