@@ -4,6 +4,7 @@
 #pragma once
 
 #include "../device/cuda.cuh"
+#include "../device/warp_scan.cuh"
 
 // One list of a batch. Mirror of List.
 struct DecodeList {
@@ -259,17 +260,6 @@ __device__ __forceinline__ uint4 decode_unpack(const DecodeBytes& src, uint32_t 
     return decode_quad(decode_load_quad(src, width), src, width);
 }
 
-// Returns the sum of v over the lanes up to this one.
-__device__ __forceinline__ uint32_t decode_scan(uint32_t v) {
-    const uint32_t lane = decode_lane();
-#pragma unroll
-    for (uint32_t d = 1; d < 32; d *= 2) {
-        const uint32_t below = __shfl_up_sync(decodeAllLanes, v, d);
-        v += lane >= d ? below : 0;
-    }
-    return v;
-}
-
 // Makes DocIDs of gaps less one: the localised prefix sum of ding09, §6.1. The first
 // gap of a block plays no part, because the directory has its first DocID.
 __device__ __forceinline__ uint4 decode_sum(uint4 gaps, uint32_t first) {
@@ -278,7 +268,7 @@ __device__ __forceinline__ uint4 decode_sum(uint4 gaps, uint32_t first) {
     const uint32_t xy = x + gaps.y;
     const uint32_t xyz = xy + gaps.z;
     const uint32_t all = xyz + gaps.w;
-    const uint32_t before = decode_scan(all) - all + first + 4 * lane;
+    const uint32_t before = warp_inclusive_sum(all) - all + first + 4 * lane;
     return make_uint4(before + x, before + xy + 1, before + xyz + 2, before + all + 3);
 }
 

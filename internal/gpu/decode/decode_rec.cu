@@ -70,7 +70,7 @@ __device__ __forceinline__ uint4 rec_values(const RecArray& a, uint32_t tile, ui
     for (uint32_t e = begin; e < end && before < from + decodeBlockLen; e += 32) {
         const uint32_t i = e + decode_lane();
         const uint32_t step = i < end ? rec_number(a, a.offsets, a.wholeOffsets, a.wholeSizes & 0xff, i) + 1 : 0;
-        const uint32_t behind = before + decode_scan(step);
+        const uint32_t behind = before + warp_inclusive_sum(step);
         const uint32_t place = behind - 1 - from;
         if (i < end && place < decodeBlockLen) {
             atomicOr(values + place, (rec_number(a, a.uppers, a.wholeUppers, a.wholeSizes >> 8, i) + 1) << a.width);
@@ -123,7 +123,7 @@ __device__ __forceinline__ void rec_patch(uint32_t* values, uint32_t n, uint32_t
     uint32_t before = 0;
     for (uint32_t e = 0; e < n; e += 32) {
         const uint32_t i = e + decode_lane();
-        const uint32_t behind = before + decode_scan(i < n ? offset(i) + 1 : 0);
+        const uint32_t behind = before + warp_inclusive_sum(i < n ? offset(i) + 1 : 0);
         if (i < n) {
             atomicAdd(values + (behind - 1) % decodeBlockLen, (upper(i) + 1) << (width & 31));
         }

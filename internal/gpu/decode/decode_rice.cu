@@ -19,7 +19,7 @@ __device__ __forceinline__ uint4 rice_finish(uint4 high, uint4 low, uint32_t wid
         const uint32_t xy = low.x + low.y;
         const uint32_t xyz = xy + low.z;
         const uint32_t all = xyz + low.w;
-        const uint32_t sum = decode_scan(all) - all + 4 * decode_lane();
+        const uint32_t sum = warp_inclusive_sum(all) - all + 4 * decode_lane();
         const uint4 v = make_uint4(sum + low.x + (high.x << width), sum + xy + (high.y << width) + 1,
                                    sum + xyz + (high.z << width) + 2, sum + all + (high.w << width) + 3);
         return decode_plus(v, first - __shfl_sync(decodeAllLanes, v.x, 0));

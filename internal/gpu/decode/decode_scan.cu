@@ -17,7 +17,7 @@ struct DecodeScanParams {
 // The sum of v over the threads of the block up to this one, and over all of them.
 __device__ __forceinline__ uint32_t scan_block(uint32_t v, uint32_t* sums, uint32_t& all) {
     const uint32_t warp = threadIdx.x / 32;
-    const uint32_t own = decode_scan(v);
+    const uint32_t own = warp_inclusive_sum(v);
     if (decode_lane() == 31) {
         sums[warp] = own;
     }

@@ -41,7 +41,7 @@ struct UnaryRank {
 __device__ __forceinline__ UnaryRank unary_rank(const UnaryBits& bits) {
     const uint32_t x = decode_funnel(bits.low, bits.high, bits.shift) & decode_mask(unaryLaneBits);
     const uint32_t ones = __popc(x);
-    return UnaryRank{x, decode_scan(ones) - ones};
+    return UnaryRank{x, warp_inclusive_sum(ones) - ones};
 }
 
 // Writes the places of the one bits to numbers. Lines 4 to 9 of Algorithm 1 let a thread

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "../device/cuda.cuh"
+#include "../device/warp_scan.cuh"
 
 // Threads of a block, and elements of A that a thread of a search tile takes.
 constexpr uint32_t INTERSECT_THREADS = 256;
@@ -39,17 +40,6 @@ GRIFFIN_DEVICE void intersect_count(const IntersectSlots& slots, uint32_t tile, 
     }
 }
 
-// Returns the sum of value over the lanes of the warp up to this one.
-GRIFFIN_DEVICE uint32_t intersect_warp_sums(uint32_t value) {
-    const uint32_t lane = threadIdx.x & 31;
-#pragma unroll
-    for (uint32_t d = 1; d < 32; d *= 2) {
-        const uint32_t before = __shfl_up_sync(0xffffffffu, value, d);
-        value += lane >= d ? before : 0;
-    }
-    return value;
-}
-
 // Writes the matches of a search tile into its slots and records their number. All
 // 1024 / ITEMS threads of the block call it; it takes 128 bytes of shared memory. Item
 // k of thread t is element k * (1024 / ITEMS) + t of the tile; first and second are
@@ -78,7 +68,7 @@ GRIFFIN_DEVICE void intersect_emit(const IntersectSlots& slots, uint32_t tile, c
     __syncthreads();
     if (warp == 0) {
         const uint32_t length = runs[lane];
-        const uint32_t sum = intersect_warp_sums(length);
+        const uint32_t sum = warp_inclusive_sum(length);
         runs[lane] = sum - length;
         if (lane == 31) {
             intersect_count(slots, tile, sum);

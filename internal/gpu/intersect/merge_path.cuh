@@ -189,7 +189,7 @@ GRIFFIN_DEVICE void intersect_merge_tile(const IntersectPairParams& p, uint32_t 
     }
 
     const uint32_t mine = __popc(done.found);
-    const uint32_t sum = intersect_warp_sums(mine);
+    const uint32_t sum = warp_inclusive_sum(mine);
     if (lane == 31) {
         warpSums[warp] = sum;
     }
