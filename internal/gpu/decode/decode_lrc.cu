@@ -8,17 +8,18 @@
 // Blocks whose loads are all asked for before the first is waited for.
 constexpr uint32_t lrcInFlight = 2;
 
-// A segment of one block, and where it ends in the payload.
+// A segment of one block, and the byte of the payload where it ends.
 struct LrcBlock {
     RegressionSegment segment;
-    uint64_t endBits;
+    uint32_t end;
 };
 
 // Returns the number in base 128 at a byte of words, and moves on behind it.
-__device__ __forceinline__ uint64_t lrc_varint(const uint32_t* words, uint32_t& byte) {
+__device__ __forceinline__ uint64_t lrc_varint(const RegressionWords& payload, uint32_t& byte) {
     uint64_t v = 0;
+#pragma unroll 1
     for (uint32_t shift = 0; shift < 64; shift += 7) {
-        const uint32_t b = __ldg(words + (byte >> 2)) >> (8 * (byte & 3)) & 0xff;
+        const uint32_t b = payload.byte(byte);
         byte++;
         v |= static_cast<uint64_t>(b & 0x7f) << shift;
         if (b < 0x80) {
@@ -29,7 +30,7 @@ __device__ __forceinline__ uint64_t lrc_varint(const uint32_t* words, uint32_t& 
 }
 
 // Opens the block of a list of one, of n DocIDs, at a byte of its payload.
-__device__ __forceinline__ LrcBlock lrc_open_block(const uint32_t* payload, uint32_t offset, uint32_t n,
+__device__ __forceinline__ LrcBlock lrc_open_block(const RegressionWords& payload, uint32_t offset, uint32_t n,
                                                    uint32_t widthByte) {
     constexpr uint32_t slopeShift = 24;
     uint32_t byte = offset;
@@ -38,19 +39,21 @@ __device__ __forceinline__ LrcBlock lrc_open_block(const uint32_t* payload, uint
     s.slope = n > 1 ? lrc_varint(payload, byte) << slopeShift : 0;
     const uint64_t cut = lrc_varint(payload, byte);
     s.start = ((cut >> 1) ^ (uint64_t{0} - (cut & 1))) << 32;  // zigzag
-    s.words = payload + (byte >> 2);
-    s.skew = 8 * (byte & 3);
-    s.width = widthByte & kRegressionWidthMask;
+    s.bits = static_cast<uint64_t>(byte) * 8;
+    s.width = min(widthByte & kRegressionWidthMask, 32U);
     s.flags = widthByte & ~kRegressionWidthMask;
     s.begin = 0;
     s.end = n;
-    b.endBits = static_cast<uint64_t>(byte) * 8 + (static_cast<uint64_t>(n) * s.width + 7) / 8 * 8;
+    b.end = byte + (n * s.width + 7) / 8;
     if (s.flags & kRegressionExceptions) {
-        const RegressionExceptions e = regression_exceptions(s);
-        const uint64_t end = e.highs + (static_cast<uint64_t>(e.count) * e.highWidth + 7) / 8 * 8;
-        b.endBits = static_cast<uint64_t>(byte >> 2) * 32 + end;
+        const RegressionExceptions e = regression_exceptions(payload, s.bits, s.width, n);
+        b.end = static_cast<uint32_t>(e.highs / 8) + (e.count * e.highWidth + 7) / 8;
     }
     return b;
+}
+
+__device__ __forceinline__ RegressionWords lrc_words(const DecodeList& list) {
+    return RegressionWords{list.payload, list.payloadWords - 1};
 }
 
 // Four DocIDs side by side of one segment, on their way: the words of their deviations.
@@ -63,12 +66,9 @@ struct LrcQuad {
 // Loads what DocIDs j to j+3 of a segment need. Behind the end of a segment lies what
 // is not asked for; reading stays in the payload.
 __device__ __forceinline__ LrcQuad lrc_load(const DecodeList& list, const RegressionSegment& s, uint32_t j) {
-    const uint64_t bit = static_cast<uint64_t>(j) * s.width + s.skew;
+    const uint64_t bit = s.bits + static_cast<uint64_t>(j) * s.width;
     LrcQuad q;
-    q.src.words = list.payload;
-    q.src.last = list.payloadWords - 1;
-    q.src.first = static_cast<uint32_t>(s.words - list.payload + (bit >> 5));
-    q.src.bit = 0;
+    q.src = DecodeBytes{list.payload, list.payloadWords - 1, static_cast<uint32_t>(bit >> 5), 0};
     q.words.bit = static_cast<uint32_t>(bit) & 31;
     q.words.word[0] = q.src.word(0);
     q.words.word[1] = q.src.word(1);
@@ -78,10 +78,11 @@ __device__ __forceinline__ LrcQuad lrc_load(const DecodeList& list, const Regres
 }
 
 // Returns the DocIDs of a quad: deviations above the line.
-__device__ __forceinline__ uint4 lrc_finish(const LrcQuad& q, const RegressionSegment& s, uint32_t j) {
+__device__ __forceinline__ uint4 lrc_finish(const DecodeList& list, const LrcQuad& q, const RegressionSegment& s,
+                                            uint32_t j) {
     uint4 v = decode_quad(q.words, q.src, s.width);
     if ((s.flags & kRegressionExceptions) && j < s.end - s.begin) {
-        const uint4 highs = regression_highs(s.words, s.skew, s.width, s.end - s.begin, j);
+        const uint4 highs = regression_highs(list.payload, list.payloadWords - 1, s.bits, s.width, s.end - s.begin, j);
         v = make_uint4(v.x + highs.x, v.y + highs.y, v.z + highs.z, v.w + highs.w);
     }
     uint64_t line = q.line;
@@ -107,9 +108,9 @@ __device__ __forceinline__ void lrc_store(const DecodeTile& t, uint32_t i, uint3
 template <DecodeWhat what>
 __device__ __forceinline__ void lrc_one_block(const DecodeTile& t) {
     const DecodeBlock b = decode_block(t, 0);
-    const RegressionSegment s = lrc_open_block(t.list.payload, b.offset, b.n, b.docWidth).segment;
+    const RegressionSegment s = lrc_open_block(lrc_words(t.list), b.offset, b.n, b.docWidth).segment;
     const uint32_t j = 4 * decode_lane();
-    const uint4 docIDs = lrc_finish(lrc_load(t.list, s, j), s, j);
+    const uint4 docIDs = lrc_finish(t.list, lrc_load(t.list, s, j), s, j);
     for (uint32_t i = 0; i < t.count; i++) {
         lrc_store<what>(t, i, b.n, docIDs);
     }
@@ -122,7 +123,7 @@ __device__ __forceinline__ void lrc_tile(const DecodeTile& t) {
         lrc_one_block<what>(t);
         return;
     }
-    const RegressionView v = regression_view<Scheme>(t.list.payload, t.list.numPostings);
+    const RegressionView v = regression_view<Scheme>(t.list.payload, t.list.payloadWords, t.list.numPostings);
     for (uint32_t from = 0; from < t.count; from += lrcInFlight) {
         RegressionSegment segments[lrcInFlight];
         uint32_t j[lrcInFlight];
@@ -131,7 +132,7 @@ __device__ __forceinline__ void lrc_tile(const DecodeTile& t) {
         for (uint32_t k = 0; k < lrcInFlight; k++) {
             const uint32_t block = decode_number(t, min(from + k, t.count - 1));
             const uint32_t first = block * decodeBlockLen + 4 * decode_lane();
-            segments[k] = regression_open<Scheme>(v, min(first >> v.length, v.numSegments - 1));
+            segments[k] = regression_open<Scheme>(v, regression_find<Scheme>(v, first));
             j[k] = first - segments[k].begin;
         }
 #pragma unroll
@@ -142,7 +143,7 @@ __device__ __forceinline__ void lrc_tile(const DecodeTile& t) {
         for (uint32_t k = 0; k < lrcInFlight; k++) {
             if (from + k < t.count) {
                 const DecodeBlock b = decode_block(t, from + k);
-                lrc_store<what>(t, from + k, b.n, lrc_finish(quads[k], segments[k], j[k]));
+                lrc_store<what>(t, from + k, b.n, lrc_finish(t.list, quads[k], segments[k], j[k]));
             }
         }
     }
@@ -156,7 +157,7 @@ __device__ __forceinline__ void lrc_tile_of_buckets(const DecodeTile& t) {
         lrc_one_block<what>(t);
         return;
     }
-    const RegressionView v = regression_view<kSchemeHSLRC>(t.list.payload, t.list.numPostings);
+    const RegressionView v = regression_view<kSchemeHSLRC>(t.list.payload, t.list.payloadWords, t.list.numPostings);
     uint32_t bucket = 0;
     for (uint32_t i = 0; i < t.count; i++) {
         const DecodeBlock b = decode_block(t, i);
@@ -172,7 +173,7 @@ __device__ __forceinline__ void lrc_tile_of_buckets(const DecodeTile& t) {
             if (at < b.n) {
                 last = regression_next<kSchemeHSLRC>(v, bucket, first + at);
                 const RegressionSegment s = regression_open<kSchemeHSLRC>(v, last);
-                docIDs[k] = regression_at(s, first + at - s.begin);
+                docIDs[k] = regression_at(v.list, s, first + at - s.begin);
             }
         }
         bucket = __shfl_sync(decodeAllLanes, last, 31);
@@ -199,8 +200,7 @@ __device__ __forceinline__ void lrc_freqs(const DecodeTile& t) {
         const DecodeBlock b = decode_block(t, i);
         DecodeBytes src = decode_bytes(t, b);
         if (t.list.numPostings <= decodeBlockLen) {
-            const uint64_t end = lrc_open_block(t.list.payload, b.offset, b.n, b.docWidth).endBits / 8;
-            src = src.behind(static_cast<uint32_t>(end) - b.offset);
+            src = src.behind(lrc_open_block(lrc_words(t.list), b.offset, b.n, b.docWidth).end - b.offset);
         }
         decode_store(t, i, b.n, decode_plus(decode_unpack(src, b.freqWidth), 1));
     }
@@ -214,6 +214,8 @@ struct DecodeAtParams {
     uint32_t* out;            // [count]
     uint32_t numPostings;
     uint32_t count;
+    uint32_t payloadWords;
+    uint32_t reserved;
 };
 
 template <uint32_t Scheme>
@@ -221,18 +223,19 @@ __device__ __forceinline__ void lrc_at(const DecodeAtParams& p) {
     const uint32_t stride = gridDim.x * blockDim.x;
     const uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x;
     if (p.numPostings <= decodeBlockLen) {
+        const RegressionWords payload{p.payload, p.payloadWords - 1};
         const uint32_t widths = __ldg(p.directory + 3);
-        const LrcBlock b = lrc_open_block(p.payload, __ldg(p.directory + 2), p.numPostings, widths >> 16 & 0xff);
+        const LrcBlock b = lrc_open_block(payload, __ldg(p.directory + 2), p.numPostings, widths >> 16 & 0xff);
         for (uint32_t i = thread; i < p.count; i += stride) {
-            p.out[i] = regression_at(b.segment, __ldg(p.indexes + i));
+            p.out[i] = regression_at(payload, b.segment, __ldg(p.indexes + i));
         }
         return;
     }
-    const RegressionView v = regression_view<Scheme>(p.payload, p.numPostings);
+    const RegressionView v = regression_view<Scheme>(p.payload, p.payloadWords, p.numPostings);
     for (uint32_t i = thread; i < p.count; i += stride) {
         const uint32_t index = __ldg(p.indexes + i);
         const RegressionSegment s = regression_open<Scheme>(v, regression_find<Scheme>(v, index));
-        p.out[i] = regression_at(s, index - s.begin);
+        p.out[i] = regression_at(v.list, s, index - s.begin);
     }
 }
 

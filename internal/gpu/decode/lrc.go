@@ -10,7 +10,8 @@ import (
 // atParams is the mirror of DecodeAtParams.
 type atParams struct {
 	payload, directory, indexes, out cuda.Ptr[uint32]
-	numPostings, count               uint32
+	numPostings, count, payloadWords uint32
+	_                                uint32
 }
 
 // At starts decoding single DocIDs of a list of a Regression codec, each alone: out[i]
@@ -21,7 +22,7 @@ type atParams struct {
 // Ao et al., PVLDB 4(8), 2011, §5.3. CPU reference: codec.Regression.DocIDAt.
 func (k *Kernels) At(s *cuda.Stream, c codec.Regression, l Source, indexes, out cuda.Buffer[uint32]) error {
 	n := indexes.Len()
-	if out.Len() < n || l.NumPostings < 1 || uint64(l.NumPostings) > 1<<32-1 || l.Directory.Len() < EntryWords*l.NumBlocks() {
+	if out.Len() < n || l.Payload.Len() == 0 || l.NumPostings < 1 || uint64(l.NumPostings) > 1<<32-1 || l.Directory.Len() < EntryWords*l.NumBlocks() {
 		return fmt.Errorf("%d DocIDs of a list of %d to %d words: %w", n, l.NumPostings, out.Len(), ErrShape)
 	}
 	kernel, err := k.atKernel(c.Scheme)
@@ -30,7 +31,7 @@ func (k *Kernels) At(s *cuda.Stream, c codec.Regression, l Source, indexes, out 
 	}
 	p := atParams{
 		payload: l.Payload.Ptr(), directory: l.Directory.Ptr(), indexes: indexes.Ptr(), out: out.Ptr(),
-		numPostings: uint32(l.NumPostings), count: uint32(n),
+		numPostings: uint32(l.NumPostings), count: uint32(n), payloadWords: uint32(l.Payload.Len()),
 	}
 	return cuda.Launch(s, kernel, cuda.D1((n+threads-1)/threads), cuda.D1(threads), 0, &p)
 }

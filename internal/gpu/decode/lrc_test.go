@@ -64,6 +64,35 @@ func TestRiceAndRegressionLists(t *testing.T) {
 	}
 }
 
+// TestDamagedRiceAndRegression decodes bytes of any kind, and lists with some bytes changed:
+// no access leaves the list or the output, and kernels come to an end.
+func TestDamagedRiceAndRegression(t *testing.T) {
+	r := newRig(t)
+	rng := rand.New(rand.NewPCG(12, 13))
+	for _, c := range append(regressions(), codec.Rice{}) {
+		on, _ := decode.CodecOf(c)
+		var lists []*hostList
+		for i := range 24 {
+			n := 1 + rng.IntN(5*codec.BlockLen)
+			docIDs, freqs := benchList(n, 20, uint64(i))
+			l := newHostList(c, "", docIDs, freqs)
+			for k := range l.payload {
+				if i%3 == 0 || rng.IntN(20) == 0 {
+					l.payload[k] = byte(rng.Uint32())
+				}
+			}
+			lists = append(lists, l)
+		}
+		d := r.upload(lists)
+		batch := decode.Plan(d.lists)
+		onDevice := upload(r, d.lists)
+		for w := range decode.Freqs + 1 {
+			r.must(r.kernels.Decode(r.stream, on, w, onDevice, batch))
+		}
+		r.must(r.stream.Synchronize())
+	}
+}
+
 // TestAt decodes single DocIDs of the conformance lists, in any order.
 func TestAt(t *testing.T) {
 	r := newRig(t)

@@ -4,13 +4,14 @@
 // can be searched without decoding them (Ao et al., PVLDB 4(8), 2011, §5.2, §5.3 and
 // Appendix D). CPU reference: codec/lrc_list.go, lrc_deviations.go, lrc_search.go.
 //
-// Bytes are trusted: whoever uploads a list has decoded it once.
+// On bytes that are no list, nothing is read outside of the list's words and everything
+// comes to an end; what is found then is undefined.
 
 #pragma once
 
+#include "bits.cuh"
 #include "cuda.cuh"
 #include "list_search.cuh"
-#include "unpack.cuh"
 
 constexpr uint32_t kSchemeLRC = 0;
 constexpr uint32_t kSchemeLRCSeg = 1;
@@ -29,13 +30,31 @@ constexpr uint32_t kExceptionsHeader = 6;
 struct RegressionList {
     const uint32_t* words;  // the list's bytes, to whole words
     uint32_t numPostings;
-    uint32_t reserved;
+    uint32_t numWords;  // that can be read, at least 1
+};
+
+// Words of a list, of which no index is read behind the last.
+struct RegressionWords {
+    const uint32_t* words;
+    uint32_t last;
+
+    __device__ __forceinline__ uint32_t word(uint64_t i) const { return __ldg(words + min(i, uint64_t{last})); }
+
+    // The number of width bits, at most 32, from a bit on.
+    __device__ __forceinline__ uint32_t number(uint64_t bit, uint32_t width) const {
+        const uint64_t at = bit >> 5;
+        const uint32_t low = word(at);
+        return __funnelshift_r(low, word(at + 1), static_cast<uint32_t>(bit) & 31) & low_bits(width);
+    }
+    __device__ __forceinline__ uint32_t byte(uint64_t i) const {
+        return word(i >> 2) >> (8 * (static_cast<uint32_t>(i) & 3)) & 0xff;
+    }
 };
 
 // A list seen through its header (codec/lrc_list.go has the format). Offsets are in
 // words from the list's start, those of widths and data in bytes.
 struct RegressionView {
-    const uint32_t* words;
+    RegressionWords list;
     uint64_t slope;  // of the list, in units of 2^-32; not of hs-lrc
     uint32_t numPostings;
     uint32_t numSegments;
@@ -55,9 +74,8 @@ struct RegressionView {
 // One segment, ready to be decoded: DocID j of its is the high half of start + j*slope,
 // plus its deviation, modulo 2^32.
 struct RegressionSegment {
-    const uint32_t* words;  // of the deviations
-    uint32_t skew;          // bit of words at which they begin
-    uint32_t width;         // of the lows
+    uint64_t bits;   // of the list at which the deviations begin
+    uint32_t width;  // of the lows, at most 32
     uint32_t flags;
     uint32_t begin;  // index of its first DocID in the list
     uint32_t end;
@@ -67,11 +85,10 @@ struct RegressionSegment {
 
 // The exceptions of a segment.
 struct RegressionExceptions {
-    const uint32_t* words;
     uint32_t count;
     uint32_t indexWidth;
     uint32_t highWidth;
-    uint64_t indexes;  // bit of words at which they begin
+    uint64_t indexes;  // bit of the list at which they begin
     uint64_t highs;
 };
 
@@ -81,16 +98,17 @@ __device__ __forceinline__ uint64_t regression_slope(uint32_t packed) {
     return static_cast<uint64_t>(packed & 0x3ffffff) << (packed >> 26);
 }
 
-// regression_view reads the header of a list.
+// regression_view reads the header of a list of n DocIDs, at least 1.
 template <uint32_t Scheme>
-__device__ __forceinline__ RegressionView regression_view(const uint32_t* words, uint32_t n) {
+__device__ __forceinline__ RegressionView regression_view(const uint32_t* words, uint32_t numWords, uint32_t n) {
     RegressionView v;
-    v.words = words;
+    v.list.words = words;
+    v.list.last = numWords - 1;
     v.numPostings = n;
-    v.length = __ldg(words + 1) & 0xff;
-    const uint32_t third = __ldg(words + 2);
+    v.length = v.list.word(1) & 0xff;
+    const uint32_t third = v.list.word(2);
     if (Scheme == kSchemeHSLRC) {
-        v.numSegments = third;
+        v.numSegments = max(1U, min(third, numWords));
         v.heads = 3;
         v.offsets = v.heads + v.numSegments + 1;
         v.slope = 0;
@@ -98,14 +116,14 @@ __device__ __forceinline__ RegressionView regression_view(const uint32_t* words,
         v.intercept = 0;
         v.left = v.right = 0;
     } else {
-        v.numSegments = ((n - 1) >> v.length) + 1;
+        v.numSegments = shift_right(n - 1, v.length) + 1;
         v.heads = 6;
         v.offsets = v.heads + v.numSegments;
         v.slope = regression_slope(third);
         v.inverse = line_inverse(v.slope);
-        v.intercept = __ldg(words + 3);
-        v.left = static_cast<int32_t>(__ldg(words + 4));
-        v.right = static_cast<int32_t>(__ldg(words + 5));
+        v.intercept = v.list.word(3);
+        v.left = static_cast<int32_t>(v.list.word(4));
+        v.right = static_cast<int32_t>(v.list.word(5));
     }
     v.cuts = v.offsets + v.numSegments;
     v.slopes = v.cuts + (Scheme == kSchemeLRC ? 0 : v.numSegments);
@@ -117,13 +135,7 @@ __device__ __forceinline__ RegressionView regression_view(const uint32_t* words,
 
 // regression_word reads entry i of a table of u32.
 __device__ __forceinline__ uint32_t regression_word(const RegressionView& v, uint32_t table, uint32_t i) {
-    return __ldg(v.words + table + i);
-}
-
-// regression_byte reads byte i of a table of bytes.
-__device__ __forceinline__ uint32_t regression_byte(const RegressionView& v, uint32_t table, uint32_t i) {
-    const uint32_t at = table + i;
-    return __ldg(v.words + (at >> 2)) >> (8 * (at & 3)) & 0xff;
+    return v.list.word(table + i);
 }
 
 // regression_open makes segment i ready.
@@ -134,14 +146,12 @@ __device__ __forceinline__ RegressionSegment regression_open(const RegressionVie
         s.begin = regression_word(v, v.heads, i);
         s.end = regression_word(v, v.heads, i + 1);
     } else {
-        s.begin = i << v.length;
-        s.end = min(s.begin + (1u << v.length), v.numPostings);
+        s.begin = shift_left(i, v.length);
+        s.end = s.begin + min(v.length < 32 ? 1U << v.length : v.numPostings, v.numPostings - s.begin);
     }
-    const uint64_t data = static_cast<uint64_t>(v.data) + regression_word(v, v.offsets, i);
-    s.words = v.words + (data >> 2);
-    s.skew = 8 * (static_cast<uint32_t>(data) & 3);
-    const uint32_t w = regression_byte(v, v.widths, i);
-    s.width = w & kRegressionWidthMask;
+    s.bits = 8 * (static_cast<uint64_t>(v.data) + regression_word(v, v.offsets, i));
+    const uint32_t w = v.list.byte(v.widths + i);
+    s.width = min(w & kRegressionWidthMask, 32U);
     s.flags = w & ~kRegressionWidthMask;
     const uint32_t cut = Scheme == kSchemeLRC ? v.intercept : regression_word(v, v.cuts, i);
     s.start = static_cast<uint64_t>(cut) << 32;
@@ -154,66 +164,52 @@ __device__ __forceinline__ RegressionSegment regression_open(const RegressionVie
     return s;
 }
 
-// regression_exceptions finds the exceptions of a segment that has the flag.
-__device__ __forceinline__ RegressionExceptions regression_exceptions(const RegressionSegment& s) {
-    const uint64_t lows = (static_cast<uint64_t>(s.end - s.begin) * s.width + 7) / 8;
-    uint64_t at = s.skew + 8 * lows;
+// regression_exceptions finds the exceptions of a segment of so many DocIDs that has the
+// flag.
+__device__ __forceinline__ RegressionExceptions regression_exceptions(const RegressionWords& list, uint64_t bits,
+                                                                      uint32_t width, uint32_t length) {
+    uint64_t at = bits + (static_cast<uint64_t>(length) * width + 7) / 8 * 8;
     RegressionExceptions e;
-    e.words = s.words;
-    e.count = unpack_at(s.words, at, 32);
-    e.indexWidth = unpack_at(s.words, at + 32, 8);
-    e.highWidth = unpack_at(s.words, at + 40, 8);
+    e.count = min(list.number(at, 32), length);
+    e.indexWidth = list.number(at + 32, 8);
+    e.highWidth = list.number(at + 40, 8);
     at += 8 * kExceptionsHeader;
     e.indexes = at;
     e.highs = at + (static_cast<uint64_t>(e.count) * e.indexWidth + 7) / 8 * 8;
     return e;
 }
 
-// regression_exception_from returns the first exception whose index in the segment is
-// at least j.
-__device__ __forceinline__ uint32_t regression_exception_from(const RegressionExceptions& e, uint32_t j) {
-    uint32_t lo = 0;
-    uint32_t hi = e.count;
-    while (lo < hi) {
-        const uint32_t mid = (lo + hi) / 2;
-        const uint64_t bit = e.indexes + static_cast<uint64_t>(mid) * e.indexWidth;
-        if (unpack_at(e.words, bit, e.indexWidth) < j) {
-            lo = mid + 1;
-        } else {
-            hi = mid;
-        }
-    }
-    return lo;
-}
-
 // regression_low returns DocID j of a segment without the high bits of exceptions.
-__device__ __forceinline__ uint32_t regression_low(const RegressionSegment& s, uint32_t j) {
-    const uint64_t bit = static_cast<uint64_t>(j) * s.width + s.skew;
-    const uint32_t deviation = unpack_at(s.words, bit, s.width);
+__device__ __forceinline__ uint32_t regression_low(const RegressionWords& list, const RegressionSegment& s,
+                                                   uint32_t j) {
+    const uint32_t deviation = list.number(s.bits + static_cast<uint64_t>(j) * s.width, s.width);
     return static_cast<uint32_t>((s.start + j * s.slope) >> 32) + deviation;
 }
 
 // regression_highs returns the high bits of exceptions, at their place, of DocIDs j to
 // j+3 of a segment of so many DocIDs that has the flag. It is not inlined: segments
 // with exceptions are rare, and the code is long.
-__device__ __noinline__ uint4 regression_highs(const uint32_t* words, uint32_t skew, uint32_t width, uint32_t length,
-                                               uint32_t j) {
-    RegressionSegment s;
-    s.words = words;
-    s.skew = skew;
-    s.width = width;
-    s.begin = 0;
-    s.end = length;
-    const RegressionExceptions e = regression_exceptions(s);
+__device__ __noinline__ uint4 regression_highs(const uint32_t* words, uint32_t last, uint64_t bits, uint32_t width,
+                                               uint32_t length, uint32_t j) {
+    const RegressionWords list{words, last};
+    const RegressionExceptions e = regression_exceptions(list, bits, width, length);
+    // The first exception whose index is at least j.
+    uint32_t from = 0;
+    uint32_t hi = e.count;
+    while (from < hi) {
+        const uint32_t mid = from + (hi - from) / 2;
+        if (list.number(e.indexes + static_cast<uint64_t>(mid) * e.indexWidth, e.indexWidth) < j) {
+            from = mid + 1;
+        } else {
+            hi = mid;
+        }
+    }
     uint4 highs = make_uint4(0, 0, 0, 0);
 #pragma unroll 1
-    for (uint32_t k = regression_exception_from(e, j); k < e.count; k++) {
+    for (uint32_t k = from; k < min(from + 4, e.count); k++) {
         const uint64_t at = k;
-        const uint32_t index = unpack_at(e.words, e.indexes + at * e.indexWidth, e.indexWidth) - j;
-        if (index > 3) {
-            break;
-        }
-        const uint32_t high = unpack_at(e.words, e.highs + at * e.highWidth, e.highWidth) << width;
+        const uint32_t index = list.number(e.indexes + at * e.indexWidth, e.indexWidth) - j;
+        const uint32_t high = shift_left(list.number(e.highs + at * e.highWidth, e.highWidth), width);
         highs.x = index == 0 ? high : highs.x;
         highs.y = index == 1 ? high : highs.y;
         highs.z = index == 2 ? high : highs.z;
@@ -223,10 +219,10 @@ __device__ __noinline__ uint4 regression_highs(const uint32_t* words, uint32_t s
 }
 
 // regression_at returns DocID j of a segment.
-__device__ __forceinline__ uint32_t regression_at(const RegressionSegment& s, uint32_t j) {
-    uint32_t docID = regression_low(s, j);
+__device__ __forceinline__ uint32_t regression_at(const RegressionWords& list, const RegressionSegment& s, uint32_t j) {
+    uint32_t docID = regression_low(list, s, j);
     if (s.flags & kRegressionExceptions) {
-        docID += regression_highs(s.words, s.skew, s.width, s.end - s.begin, j).x;
+        docID += regression_highs(list.words, list.last, s.bits, s.width, s.end - s.begin, j).x;
     }
     return docID;
 }
@@ -236,7 +232,7 @@ __device__ __forceinline__ uint32_t regression_at(const RegressionSegment& s, ui
 template <uint32_t Scheme>
 __device__ __forceinline__ uint32_t regression_find(const RegressionView& v, uint32_t i) {
     if (Scheme != kSchemeHSLRC) {
-        return i >> v.length;
+        return min(shift_right(i, v.length), v.numSegments - 1);
     }
     uint32_t lo = 0;
     uint32_t hi = v.numSegments - 1;
@@ -256,7 +252,7 @@ __device__ __forceinline__ uint32_t regression_find(const RegressionView& v, uin
 template <uint32_t Scheme>
 __device__ __forceinline__ uint32_t regression_find_warp(const RegressionView& v, uint32_t i) {
     if (Scheme != kSchemeHSLRC) {
-        return i >> v.length;
+        return min(shift_right(i, v.length), v.numSegments - 1);
     }
     const uint32_t lane = threadIdx.x & 31;
     // Invariant: starts[lo] <= i, and starts[lo + size] > i or there is no such bucket.
@@ -265,7 +261,7 @@ __device__ __forceinline__ uint32_t regression_find_warp(const RegressionView& v
     while (size > 1) {
         const uint32_t step = (size + 31) / 32;
         const uint32_t at = lane * step;
-        const bool reached = at < size && regression_word(v, v.heads, lo + at) <= i;
+        const bool reached = lane == 0 || (at < size && regression_word(v, v.heads, lo + at) <= i);
         const uint32_t last = 31 - __clz(__ballot_sync(0xffffffffu, reached));
         lo += last * step;
         size = min(step, size - last * step);
@@ -277,9 +273,9 @@ __device__ __forceinline__ uint32_t regression_find_warp(const RegressionView& v
 template <uint32_t Scheme>
 __device__ __forceinline__ uint32_t regression_next(const RegressionView& v, uint32_t segment, uint32_t i) {
     if (Scheme != kSchemeHSLRC) {
-        return i >> v.length;
+        return min(shift_right(i, v.length), v.numSegments - 1);
     }
-    while (regression_word(v, v.heads, segment + 1) <= i) {
+    while (segment + 1 < v.numSegments && regression_word(v, v.heads, segment + 1) <= i) {
         segment++;
     }
     return segment;
@@ -288,10 +284,11 @@ __device__ __forceinline__ uint32_t regression_next(const RegressionView& v, uin
 // regression_around narrows [lo, hi] to where the line of a segment and the width of
 // its deviations put the first DocID that is at least t above the intercept: a DocID
 // lies between the line and 2^width - 1 above (lrcSegment.around).
-__device__ __forceinline__ void regression_around(const RegressionSegment& s, int64_t t, uint32_t& lo, uint32_t& hi) {
+__device__ __forceinline__ void regression_around(const RegressionWords& list, const RegressionSegment& s, int64_t t,
+                                                  uint32_t& lo, uint32_t& hi) {
     uint32_t width = s.width;
     if (s.flags & kRegressionExceptions) {
-        width += regression_exceptions(s).highWidth;
+        width = min(width + regression_exceptions(list, s.bits, s.width, s.end - s.begin).highWidth, 32U);
     }
     const float inverse = line_inverse(s.slope);
     int64_t margin;
@@ -324,9 +321,9 @@ __device__ __forceinline__ bool regression_search(const RegressionView& v, uint3
             return false;
         }
         // The last segment in [first, last] that does not begin above x.
-        const int32_t first = static_cast<int32_t>(lo >> v.length);
+        const int32_t first = static_cast<int32_t>(shift_right(lo, v.length));
         int32_t a = first - 1;
-        int32_t b = static_cast<int32_t>(min(hi, v.numPostings - 1) >> v.length);
+        int32_t b = static_cast<int32_t>(shift_right(min(hi, v.numPostings - 1), v.length));
         while (a < b) {
             const int32_t mid = (a + b + 1) >> 1;
             if (regression_word(v, v.heads, static_cast<uint32_t>(mid)) > x) {
@@ -351,11 +348,11 @@ __device__ __forceinline__ bool regression_search(const RegressionView& v, uint3
     lo = min(lo > s.begin ? lo - s.begin : 0, hi);
     if (Scheme >= kSchemeSegLRC && !(s.flags & kRegressionWide)) {
         const int64_t t = static_cast<int64_t>(x) - static_cast<int32_t>(s.start >> 32);
-        regression_around(s, t, lo, hi);
+        regression_around(v.list, s, t, lo, hi);
     }
     while (lo < hi) {
         const uint32_t mid = (lo + hi) / 2;
-        const uint32_t docID = regression_at(s, mid);
+        const uint32_t docID = regression_at(v.list, s, mid);
         if (docID == x) {
             index = s.begin + mid;
             return true;
@@ -368,7 +365,7 @@ __device__ __forceinline__ bool regression_search(const RegressionView& v, uint3
     }
     // The place is hi: [lo, hi) held elements below it only, and the one at hi may not
     // have been compared yet.
-    if (lo < count && regression_at(s, lo) == x) {
+    if (lo < count && regression_at(v.list, s, lo) == x) {
         index = s.begin + lo;
         return true;
     }

@@ -14,7 +14,7 @@ import (
 type CompressedView struct {
 	words       cuda.Ptr[uint32]
 	numPostings uint32
-	_           uint32
+	numWords    uint32
 }
 
 // Len returns the number of DocIDs.
@@ -22,7 +22,7 @@ func (v CompressedView) Len() int { return int(v.numPostings) }
 
 // Words is the view as 2 words of 64 bits, as it lies in device memory.
 func (v CompressedView) Words() [2]uint64 {
-	return [2]uint64{uint64(v.words), uint64(v.numPostings)}
+	return [2]uint64{uint64(v.words), uint64(v.numPostings) | uint64(v.numWords)<<32}
 }
 
 // Compressed is a list of a Regression codec in device memory, the bytes of
@@ -59,7 +59,7 @@ func NewCompressed(s *cuda.Stream, d *cuda.Device, c codec.Regression, list []by
 	if err = errors.Join(err, s.Synchronize()); err != nil {
 		return nil, errors.Join(fmt.Errorf("intersect.NewCompressed: %w", err), l.Free())
 	}
-	l.view.words = l.Words.Ptr()
+	l.view.words, l.view.numWords = l.Words.Ptr(), uint32(len(words))
 	return l, nil
 }
 

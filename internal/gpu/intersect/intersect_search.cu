@@ -43,11 +43,11 @@ struct RegressionLists {
     using List = RegressionList;
     using View = const RegressionView&;
     __device__ static RegressionView view(const List& list) {
-        return regression_view<Scheme>(list.words, list.numPostings);
+        return regression_view<Scheme>(list.words, list.numWords, list.numPostings);
     }
     __device__ static uint32_t element(View v, uint32_t i) {
         const RegressionSegment s = regression_open<Scheme>(v, regression_find<Scheme>(v, i));
-        return regression_at(s, i - s.begin);
+        return regression_at(v.list, s, i - s.begin);
     }
     __device__ static bool find(View v, uint32_t x, uint32_t& index) { return regression_search<Scheme>(v, x, index); }
 };

@@ -152,7 +152,7 @@ struct RegressionBatch {
     static constexpr bool together = false;
 
     __device__ __forceinline__ static RegressionView view(const List& list) {
-        return regression_view<Scheme>(list.words, list.numPostings);
+        return regression_view<Scheme>(list.words, list.numWords, list.numPostings);
     }
 
     __device__ __forceinline__ static uint32_t read(View v, uint32_t from, uint32_t* kept) {
@@ -163,7 +163,7 @@ struct RegressionBatch {
         for (uint32_t i = lane; i < count; i += 32) {
             segment = regression_next<Scheme>(v, segment, from + i);
             const RegressionSegment s = regression_open<Scheme>(v, segment);
-            kept[i] = regression_at(s, from + i - s.begin);
+            kept[i] = regression_at(v.list, s, from + i - s.begin);
         }
         return count;
     }
