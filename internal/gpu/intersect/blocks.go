@@ -100,7 +100,7 @@ type probeBlocksParams struct {
 // byElement says how blocks are selected and searched: by a search for each element of A
 // among the blocks and in its own, from the crossing on, or else by a search for each
 // block in A, and a merge.
-func (x *Intersector) byElement(a List, b *Blocks) bool { return b.Len >= x.Crossing*a.bound() }
+func (x *Intersector) byElement(a List, b *Blocks) bool { return b.Len >= x.BlockCrossing*a.bound() }
 
 // SelectBlocks selects the blocks of b that can hold elements of a: those between whose
 // first DocID and the next block's a has an element (Ding et al., WWW 2009, §8.1; PPoPP
@@ -146,7 +146,7 @@ func (x *Intersector) SelectBlocks(s *cuda.Stream, w *Workspace, a List, b *Bloc
 
 // IntersectBlocks intersects a with a compressed list: it selects the blocks that can
 // hold elements of a, has them decoded to decoded, and finds a in them: each element in
-// its block if b has at least x.Crossing times the elements of a, and otherwise by
+// its block if b has at least x.BlockCrossing times the elements of a, and otherwise by
 // MergePath with all that is decoded. decoded must have room for the blocks that can be selected,
 // DecodedRoom(a, b). Positions are those in b itself. Out, errors and the stream rule
 // are as for MergePath.

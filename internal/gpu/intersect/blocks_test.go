@@ -72,7 +72,7 @@ func blockPairs() []listPair {
 func TestSelectBlocks(t *testing.T) {
 	r := newRig(t)
 	for _, crossing := range []int{1, never} {
-		r.x.Crossing = crossing
+		r.x.BlockCrossing = crossing
 		r.testSelectBlocks(t)
 		r.asIfLong(smallItems, func() { r.testSelectBlocks(t) })
 	}
@@ -91,7 +91,7 @@ func (r *rig) testSelectBlocks(t *testing.T) {
 			r.must(err)
 			r.must(r.x.SelectBlocks(r.s, w, a, b, sel))
 			if got := r.download(sel.Numbers, int(r.download(sel.Count, 1)[0])); !slices.Equal(got, want) {
-				t.Errorf("%s, blocks of %d, crossing %d: selected %d, want %d", c.name, 1<<shift, r.x.Crossing, got, want)
+				t.Errorf("%s, blocks of %d, crossing %d: selected %d, want %d", c.name, 1<<shift, r.x.BlockCrossing, got, want)
 			}
 			elements := len(want) << shift
 			if n := len(want); n > 0 && int(want[n-1]) == b.NumBlocks()-1 {
@@ -108,8 +108,8 @@ func (r *rig) testSelectBlocks(t *testing.T) {
 // TestIntersectBlocks holds intersections with compressed lists against the merge.
 func TestIntersectBlocks(t *testing.T) {
 	r := newRig(t)
-	for _, crossing := range []int{1, DefaultCrossing, never} {
-		r.x.Crossing = crossing
+	for _, crossing := range []int{1, DefaultBlockCrossing, never} {
+		r.x.BlockCrossing = crossing
 		r.testIntersectBlocks(t)
 		r.asIfLong(smallItems, func() { r.testIntersectBlocks(t) })
 	}
@@ -131,7 +131,7 @@ func (r *rig) testIntersectBlocks(t *testing.T) {
 			r.must(err)
 			r.must(r.x.IntersectBlocks(r.s, w, a, b, sel, decoded, out))
 			if got, want := r.candidates(out, 2), mergeLists(c.a, c.b); !got.equal(want) {
-				t.Errorf("%s, blocks of %d, crossing %d: %s", c.name, 1<<shift, r.x.Crossing, difference(got, want))
+				t.Errorf("%s, blocks of %d, crossing %d: %s", c.name, 1<<shift, r.x.BlockCrossing, difference(got, want))
 			}
 			out.Free()
 			sel.Free()

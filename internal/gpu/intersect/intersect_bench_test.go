@@ -117,7 +117,7 @@ func BenchmarkIntersectBlocks(b *testing.B) {
 				crossing int // 0: without a selection
 			}{{"search", 1}, {"merge", never}, {"merge-all", 0}} {
 				b.Run(fmt.Sprintf("how=%s/na=%d/ratio=%d", how.name, nb/ratio, ratio), func(b *testing.B) {
-					r.x.Crossing = how.crossing
+					r.x.BlockCrossing = how.crossing
 					seconds := r.benchTime(b, func() error {
 						if how.crossing != 0 {
 							return r.x.IntersectBlocks(r.s, w, a, blocks, sel, decoded, out)

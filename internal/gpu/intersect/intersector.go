@@ -27,9 +27,11 @@ type Intersector struct {
 	maxGrid int
 	modules []*cuda.Module
 
-	// Crossing is the ratio of lengths from which on Adaptive, IntersectBlocks and All
-	// search instead of merging, at least 1. It may be set before the first call.
-	Crossing int
+	// Crossing is the ratio of lengths from which on Adaptive and All search an
+	// uncompressed list instead of merging, BlockCrossing that from which on
+	// IntersectBlocks and All search a compressed one; both at least 1. They may be set
+	// before the first call.
+	Crossing, BlockCrossing int
 
 	kernels struct {
 		gather                                      *cuda.Kernel
@@ -43,7 +45,7 @@ type Intersector struct {
 func New(d *cuda.Device) (*Intersector, error) {
 	x := &Intersector{
 		device: d, maxGrid: d.Info().Multiprocessors * tuning.blocksPerMultiprocessor,
-		Crossing: DefaultCrossing,
+		Crossing: DefaultCrossing, BlockCrossing: DefaultBlockCrossing,
 	}
 	k := &x.kernels
 	l := loader{device: d}

@@ -1,9 +1,12 @@
 package intersect
 
-// DefaultCrossing is the ratio of lengths from which on each element of the shorter
-// list is searched in the longer one, below which the lists are merged: the elements
-// of a block, so that about every block of the longer list holds an element of the
-// shorter (PPoPP 2018, §3.2).
+// DefaultBlockCrossing is the ratio of lengths from which on each element of the shorter
+// list is searched among the blocks of the longer one and in its own: the elements of a
+// block, so that from there on some block holds no element of the shorter list (PPoPP
+// 2018, §3.2).
+const DefaultBlockCrossing = 128
+
+// DefaultCrossing is that ratio for uncompressed lists.
 const DefaultCrossing = 128
 
 // tuning is the launch policy, the same for all devices of compute capability 8.0 and
