@@ -24,6 +24,8 @@ type Results struct {
 	// Notes tell what of the query was left out and why: faults that were
 	// overlooked (WithLenientSyntax), words that the analyzer drops.
 	Notes []string `json:"notes,omitempty"`
+	// Matches is how many documents match, in Mode, if WithCount was given.
+	Matches int64 `json:"matches,omitempty"`
 	// NumDocs is how many documents were searched.
 	NumDocs int `json:"num_docs"`
 	// Took is the time of the whole search, snippets included.

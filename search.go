@@ -27,6 +27,7 @@ type searchConfig struct {
 	withoutFields bool
 	idsOnly       bool
 	cpu           bool
+	count         bool
 }
 
 // DefaultK is how many hits a search gives if WithK does not say.
@@ -76,6 +77,10 @@ func WithoutFields() SearchOption { return func(c *searchConfig) { c.withoutFiel
 
 // WithIDsOnly reads no stored documents: hits have an ID and a score.
 func WithIDsOnly() SearchOption { return func(c *searchConfig) { c.idsOnly = true } }
+
+// WithCount sets Results.Matches. It takes reading every posting of the query, which
+// finding the best hits does not.
+func WithCount() SearchOption { return func(c *searchConfig) { c.count = true } }
 
 // newSearchConfig applies options and checks them.
 func newSearchConfig(opts []SearchOption) (searchConfig, error) {
@@ -199,7 +204,7 @@ func (s *search) prepare(text string) (plan *exec.Plan, notes []string, err erro
 	plan = &s.sc.plan
 	err = s.searcher.PrepareInto(plan, s.sc.exec, node, exec.Options{
 		Mode: s.config.mode, K: s.config.k + s.config.offset, Traversal: s.config.traversal,
-		Accumulators: s.config.accumulators, Budget: s.config.budget, CPU: s.config.cpu,
+		Accumulators: s.config.accumulators, Budget: s.config.budget, Count: s.config.count, CPU: s.config.cpu,
 	})
 	if err != nil {
 		return nil, nil, err
@@ -232,7 +237,7 @@ func (s *search) run(ctx context.Context, text string) (*Results, error) {
 	}
 	return &Results{
 		Query: plan.Query().String(), Hits: hits, Mode: answer.Mode, Traversal: answer.Traversal, Notes: notes,
-		Missed: answer.Missed.Float64(), NumDocs: s.snapshot.NumLive, Trace: s.trace,
+		Missed: answer.Missed.Float64(), Matches: answer.Matches, NumDocs: s.snapshot.NumLive, Trace: s.trace,
 	}, nil
 }
 

@@ -18,6 +18,7 @@ type searchOptions struct {
 	deviceFlags
 	offset    int
 	trace     bool
+	count     bool
 	explain   string
 	noSnippet bool
 }
@@ -48,6 +49,7 @@ Mode saat takes any, too, from impact-ordered lists: see griffin impacts --help.
 	o.deviceFlags.register(f, "cpu")
 	f.IntVar(&o.offset, "offset", 0, "leave out the best N hits, for further pages")
 	f.BoolVar(&o.trace, "trace", false, "show the steps, lists, blocks and times")
+	f.BoolVar(&o.count, "count", false, "say how many documents match, in all")
 	f.StringVar(&o.explain, "explain", "", "show every term's part of the score of the document with this `ID`")
 	f.BoolVar(&o.noSnippet, "no-snippet", false, "show titles only")
 	return c
@@ -75,6 +77,9 @@ func (a *app) search(ctx context.Context, o searchOptions, dir string, words []s
 	opts := append(o.rankingFlags.searchOptions(mode), griffin.WithOffset(o.offset))
 	if o.trace {
 		opts = append(opts, griffin.WithTrace())
+	}
+	if o.count {
+		opts = append(opts, griffin.WithCount())
 	}
 	if !o.noSnippet {
 		opts = append(opts, griffin.WithSnippets())
@@ -112,6 +117,9 @@ func (a *app) printHits(r *griffin.Results) {
 	st := a.style(a.out)
 	for _, note := range r.Notes {
 		a.printf("%snote: %s%s\n", st.dim, note, st.reset)
+	}
+	if r.Matches > 0 {
+		a.printf("%s%s match%s\n", st.dim, plural(r.Matches, "document"), st.reset)
 	}
 	if len(r.Hits) == 0 && r.Missed > 0 {
 		a.printf("Nothing found in %s before the budget ended (%s); raise --rho.\n", plural(r.NumDocs, "document"), took(r.Took))

@@ -91,7 +91,7 @@ func (p *Plan) gpuStage(st *stage) string {
 		}
 	}
 	st.gpu = pipeline.Query{
-		Conjunctive: st.kind == traverse.And, K: p.k, Legs: legs, NumTerms: n,
+		Conjunctive: st.kind == traverse.And, K: p.k, Count: p.counts, Legs: legs, NumTerms: n,
 	}
 	return ""
 }
@@ -125,7 +125,7 @@ func (p *Plan) gpuImpacts(st *stage) string {
 		leg.ID, leg.Field = t.List.ID(), 0
 		leg.Term, leg.Scale = term, score.NewScale(term, 0, 0)
 	}
-	st.gpu = pipeline.Query{K: p.k, Legs: legs, NumTerms: n}
+	st.gpu = pipeline.Query{K: p.k, Count: p.counts, Legs: legs, NumTerms: n}
 	return ""
 }
 
@@ -176,7 +176,7 @@ func (p *Plan) runGPU(ctx context.Context, sc *Scratch, a *Answer, trace *Trace)
 
 // fill makes the answer of the result of a stage.
 func (p *Plan) fill(a *Answer, st *stage, r *pipeline.Result) {
-	a.Hits, a.Mode, a.Traversal = r.Hits, st.mode, gpuTraversal
+	a.Hits, a.Mode, a.Traversal, a.Matches = r.Hits, st.mode, gpuTraversal, r.Matches
 	if p.mode != ModeSaat {
 		return
 	}

@@ -2,7 +2,9 @@ package exec
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -74,8 +76,9 @@ func (p *gpuPair) check(t *testing.T, q query.Node, o Options) Answer {
 	t.Helper()
 	want := answer(t, p.cpu, p.sc, q, o)
 	got := answer(t, p.gpu, p.sc, q, o)
-	if !slices.Equal(got.Hits, want.Hits) || got.Mode != want.Mode {
-		t.Fatalf("%s, %+v: mode %s, hits %v; the CPU has mode %s, %v", q, o, got.Mode, head(got.Hits), want.Mode, head(want.Hits))
+	if !slices.Equal(got.Hits, want.Hits) || got.Mode != want.Mode || got.Matches != want.Matches {
+		t.Fatalf("%s, %+v: mode %s, %d matches, hits %v; the CPU has mode %s, %d, %v",
+			q, o, got.Mode, got.Matches, head(got.Hits), want.Mode, want.Matches, head(want.Hits))
 	}
 	return got
 }
@@ -96,9 +99,9 @@ func (p *gpuPair) checkBatch(t *testing.T, queries []query.Node, o Options) {
 	}
 	for i, q := range queries {
 		want := answer(t, p.cpu, p.sc, q, o)
-		if !slices.Equal(answers[i].Hits, want.Hits) || answers[i].Mode != want.Mode {
-			t.Fatalf("%s, %+v, one of %d: mode %s, hits %v; the CPU has mode %s, %v", q, o, len(queries),
-				answers[i].Mode, head(answers[i].Hits), want.Mode, head(want.Hits))
+		if !slices.Equal(answers[i].Hits, want.Hits) || answers[i].Mode != want.Mode || answers[i].Matches != want.Matches {
+			t.Fatalf("%s, %+v, one of %d: mode %s, %d matches, hits %v; the CPU has mode %s, %d, %v", q, o, len(queries),
+				answers[i].Mode, answers[i].Matches, head(answers[i].Hits), want.Mode, want.Matches, head(want.Hits))
 		}
 	}
 }
@@ -119,12 +122,12 @@ func TestGPUAgreement(t *testing.T) {
 	p := newGPUPair(t, testSnapshot(t, ix), g)
 	for _, mode := range []Mode{ModeOr, ModeAnd, ModeAndOr, ModeSaat} {
 		for _, k := range []int{1, 10, 100, 1000} {
-			p.check(t, words(rng, 1+rng.IntN(4)), Options{Mode: mode, K: k})
+			p.check(t, words(rng, 1+rng.IntN(4)), Options{Mode: mode, K: k, Count: k > 10})
 			batch := make([]query.Node, 6)
 			for i := range batch {
 				batch[i] = words(rng, 1+rng.IntN(5))
 			}
-			p.checkBatch(t, batch, Options{Mode: mode, K: k})
+			p.checkBatch(t, batch, Options{Mode: mode, K: k, Count: k == 10})
 		}
 	}
 	if s := g.Stats(); s.OnGPU < 100 || s.OnCPU != 0 || s.Devices[0].Hits == 0 || s.Devices[0].Misses == 0 || s.Devices[0].Errors != 0 {
@@ -293,7 +296,7 @@ func TestGPUTwoDevices(t *testing.T) {
 	}
 	p := newGPUPair(t, testSnapshot(t, ix), g)
 	for _, mode := range []Mode{ModeOr, ModeAnd, ModeAndOr, ModeSaat} {
-		p.check(t, words(rng, 3), Options{Mode: mode, K: 10})
+		p.check(t, words(rng, 3), Options{Mode: mode, K: 10, Count: true})
 		p.checkBatch(t, []query.Node{words(rng, 2), words(rng, 4), words(rng, 1)}, Options{Mode: mode, K: 30})
 	}
 	s := g.Stats()
@@ -409,5 +412,63 @@ func TestGPUWarm(t *testing.T) {
 	few, _, err := g.Warm(t.Context(), snapshot, WarmOptions{MinDocFreq: 60})
 	if err != nil || few == 0 || few >= total {
 		t.Errorf("%d of %d lists have 60 documents or more; error %v", few, total, err)
+	}
+}
+
+// weightedIndex returns an index of vectors whose weights are kept in steps of
+// 1/scale: with 100 they take two bytes on a GPU, with 1 one.
+func weightedIndex(t testing.TB, rng *rand.Rand, scale float64) *index.Index {
+	t.Helper()
+	ix, err := index.Create(vfs.OS, filepath.Join(t.TempDir(), "index"), index.Options{WeightScale: scale, NoStored: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ix.Close() })
+	w, err := ix.Writer(index.WriterOptions{Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	for i := range 600 {
+		var vector []corpus.TermWeight
+		for term := range 40 {
+			if rng.IntN(4) == 0 {
+				vector = append(vector, corpus.TermWeight{Term: fmt.Sprint("t", term), Weight: 1 + math.Round(rng.Float64()*200*scale)/scale})
+			}
+		}
+		if err := w.Add(&corpus.Document{ID: fmt.Sprint(i), Vector: vector}); err != nil {
+			t.Fatal(err)
+		}
+		if i == 400 {
+			if err := errors.Join(w.Delete("17"), w.Commit(t.Context())); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := w.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return ix
+}
+
+// Vectors of many terms, over an index of weights of one byte or two.
+func TestGPUWeights(t *testing.T) {
+	g := testGPU(t, pipeline.Options{})
+	for _, scale := range []float64{1, 100} {
+		rng := rand.New(rand.NewPCG(22, uint64(scale)))
+		p := newGPUPair(t, testSnapshot(t, weightedIndex(t, rng, scale)), g)
+		vector := func(n int) query.Node {
+			q := &query.Weights{}
+			for range n {
+				q.Terms = append(q.Terms, corpus.TermWeight{Term: fmt.Sprint("t", rng.IntN(40)), Weight: 0.5 + rng.Float64()*3})
+			}
+			return q
+		}
+		p.check(t, vector(25), Options{K: 10})
+		p.check(t, vector(2), Options{Mode: ModeAnd, K: 100})
+		p.checkBatch(t, []query.Node{vector(30), vector(1), vector(12)}, Options{K: 20})
+	}
+	if s := g.Stats(); s.OnCPU != 0 {
+		t.Errorf("%d queries on the CPU", s.OnCPU)
 	}
 }

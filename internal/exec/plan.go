@@ -27,6 +27,9 @@ type Options struct {
 	// bounds its work.
 	Accumulators string
 	Budget       saat.Budget
+	// Count asks for the exact number of documents that match, too: every posting is
+	// read then.
+	Count bool
 	// CPU keeps the query off the Searcher's GPU.
 	CPU bool
 }
@@ -39,6 +42,7 @@ type Plan struct {
 	query    query.Node
 	mode     Mode
 	k        int
+	counts   bool // Options.Count
 	notes    []string
 	terms    []term
 	docFreqs []uint64        // by term, over all segments
@@ -95,7 +99,7 @@ func (s *Searcher) PrepareInto(p *Plan, sc *Scratch, q query.Node, opts Options)
 	if opts.K < 0 {
 		return fmt.Errorf("k is %d: %w", opts.K, base.ErrBadInput)
 	}
-	p.searcher, p.query, p.mode, p.k = s, q, opts.Mode, opts.K
+	p.searcher, p.query, p.mode, p.k, p.counts = s, q, opts.Mode, opts.K, opts.Count
 	p.stages = p.stages[:0]
 	p.memory.reset()
 	p.legs.reset()

@@ -20,6 +20,8 @@ type Answer struct {
 	// Missed is the most by which the score of any document is too low because the
 	// budget of ModeSaat ended before all postings were processed; 0: it did not.
 	Missed base.Score
+	// Matches is the number of documents that match in Mode, if Options.Count.
+	Matches int64
 	// Work is what was done for it.
 	Work Work
 }
@@ -67,8 +69,9 @@ func (p *Plan) runCPU(ctx context.Context, sc *Scratch, dst []base.Hit, trace *T
 		return p.runSaat(ctx, sc, dst, trace)
 	}
 	room := min(p.k, p.searcher.snapshot.NumDocs) // no more can be found
+	var st *stage
 	for i := range p.stages {
-		st := &p.stages[i]
+		st = &p.stages[i]
 		a.Mode, a.Traversal = st.mode, st.name()
 		sc.queue.Reset(room)
 		if st.root != nil && p.k > 0 {
@@ -81,7 +84,10 @@ func (p *Plan) runCPU(ctx context.Context, sc *Scratch, dst []base.Hit, trace *T
 		}
 	}
 	a.Hits = sc.queue.AppendSorted(dst[:0])
-	return a, nil
+	if p.counts {
+		a.Matches, err = p.count(ctx, sc, st, &a.Work)
+	}
+	return a, err
 }
 
 // runStage searches all segments, in the order of their DocIDs, so that in each

@@ -122,6 +122,11 @@ func (p *Plan) runSaat(ctx context.Context, sc *Scratch, dst []base.Hit, trace *
 			BytesRead: r.Bytes, BytesMoved: r.Traffic(),
 		},
 	}
+	if p.counts {
+		if a.Matches, err = p.countImpacts(sc); err != nil {
+			return Answer{}, fmt.Errorf("query %s: %w", p.query, err)
+		}
+	}
 	if trace != nil {
 		trace.Steps = append(trace.Steps, p.stepSaat(&a, time.Since(began)))
 	}

@@ -59,6 +59,7 @@ type Scratch struct {
 	pulse    pulse
 	saat     *saat.Engine // of ModeSaat; nil until it is asked for
 	gpu      gpuScratch
+	counter  counter
 }
 
 // NewScratch returns a Scratch for indexes with the analyzer of that name.
