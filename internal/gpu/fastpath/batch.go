@@ -35,21 +35,21 @@ type Stats struct {
 type Batch struct {
 	kernels *Kernels
 	limits  Limits
-	splits  int // blocks a query
 	segment Segment
 
 	// Page-locked, and read and written by the kernels over the bus.
 	queries cuda.HostBuffer[queryParams]
 	terms   cuda.HostBuffer[termParams]
-	order   cuda.HostBuffer[uint32]
+	blocks  cuda.HostBuffer[blockParams]
 	results cuda.HostBuffer[result]
 	hits    cuda.HostBuffer[uint64]
 	// On the device.
 	docIDs cuda.Buffer[uint32]
-	states cuda.Buffer[splitState]
+	states cuda.Buffer[splitState] // all 0 between launches, unless failed
 	keys   cuda.Buffer[uint64]
+	failed bool
 
-	numQueries, numParams, numTerms, numHits, numDocIDs int
+	numQueries, numParams, numTerms, numHits, numDocIDs, numKeys int
 
 	maxTerms, maxK int // of one query
 	emitted        []emitted
@@ -61,10 +61,11 @@ type Batch struct {
 // emitted says where the DocIDs of a query are, and its first hit.
 type emitted struct{ from, room, firstHit int }
 
-// job is a query of a launch: its number in queries, and what it may cost.
+// job is a query of a launch: its number in queries, and what it may cost, in what
+// is worth a block.
 type job struct {
-	query uint32
-	cost  uint64
+	query, splits uint32
+	cost          uint64
 }
 
 // The launches of a batch, in order.
@@ -77,13 +78,11 @@ const (
 )
 
 // NewBatch allocates the memory of a batch.
-func (k *Kernels) NewBatch(limits Limits) (*Batch, error) { return k.newBatch(limits, 1) }
-
-func (k *Kernels) newBatch(limits Limits, splits int) (*Batch, error) {
+func (k *Kernels) NewBatch(limits Limits) (*Batch, error) {
 	if limits.Queries < 1 || limits.Terms < 1 || limits.Hits < 0 || limits.DocIDs < 0 {
 		return nil, fmt.Errorf("batch of %+v: %w", limits, base.ErrBadInput)
 	}
-	b := &Batch{kernels: k, limits: limits, splits: splits, emitted: make([]emitted, limits.Queries)}
+	b := &Batch{kernels: k, limits: limits, emitted: make([]emitted, limits.Queries), failed: true}
 	for i := range b.jobs {
 		b.jobs[i] = make([]job, 0, limits.Queries)
 	}
@@ -101,7 +100,7 @@ func (b *Batch) allocate() (err error) {
 	if b.terms, err = cuda.AllocHost[termParams](d, l.Terms); err != nil {
 		return err
 	}
-	if b.order, err = cuda.AllocHost[uint32](d, numJobs*l.Queries); err != nil {
+	if b.blocks, err = cuda.AllocHost[blockParams](d, numJobs*(l.Queries+b.kernels.spareBlocks())); err != nil {
 		return err
 	}
 	if b.results, err = cuda.AllocHost[result](d, l.Queries); err != nil {
@@ -113,38 +112,20 @@ func (b *Batch) allocate() (err error) {
 	if b.docIDs, err = cuda.Alloc[uint32](d, l.DocIDs); err != nil {
 		return err
 	}
+	if b.states, err = cuda.Alloc[splitState](d, l.Queries); err != nil {
+		return err
+	}
 	if b.begun, err = d.NewEvent(true); err != nil {
 		return err
 	}
-	if b.ended, err = d.NewEvent(true); err != nil {
-		return err
-	}
-	return b.allocateSplits()
-}
-
-// allocateSplits allocates what the blocks of a query share.
-func (b *Batch) allocateSplits() (err error) {
-	if b.splits == 1 {
-		return nil
-	}
-	d := b.kernels.device
-	if b.keys, err = cuda.Alloc[uint64](d, b.limits.Queries*b.splits*MaxK); err != nil {
-		return err
-	}
-	if b.states, err = cuda.Alloc[splitState](d, b.limits.Queries); err != nil {
-		return err
-	}
-	s, err := d.NewStream()
-	if err != nil {
-		return err
-	}
-	return errors.Join(cuda.Fill(s, b.states, 0), s.Synchronize(), s.Close())
+	b.ended, err = d.NewEvent(true)
+	return err
 }
 
 // Close frees the batch's memory. No launch may be under way.
 func (b *Batch) Close() error {
 	errs := []error{
-		b.queries.Free(), b.terms.Free(), b.order.Free(), b.results.Free(), b.hits.Free(),
+		b.queries.Free(), b.terms.Free(), b.blocks.Free(), b.results.Free(), b.hits.Free(),
 		b.docIDs.Free(), b.states.Free(), b.keys.Free(),
 	}
 	for _, e := range []*cuda.Event{b.begun, b.ended} {
@@ -243,16 +224,14 @@ func (b *Batch) add(q *Query, kind int, flags uint32) {
 	}
 	p.flags = flags
 	terms := b.terms.Data()[b.numTerms:][:len(q.Terms)]
-	most, cost := uint64(0), uint64(0)
+	most := uint64(0)
 	for i := range terms {
 		terms[i] = q.Terms[i].params()
 		most += uint64(terms[i].step) * math.MaxUint8
-		cost += uint64(terms[i].docFreq)
 		p.numDense += terms[i].dense
 	}
 	if kind == jobProbe || flags&(flagAll|flagCount) == flagAll|flagCount {
 		slices.SortFunc(terms, func(x, y termParams) int { return cmp.Compare(x.docFreq, y.docFreq) })
-		cost = uint64(terms[0].docFreq)
 	} else {
 		slices.SortFunc(terms, func(x, y termParams) int {
 			return cmp.Or(cmp.Compare(y.dense, x.dense), cmp.Compare(x.docFreq, y.docFreq))
@@ -261,16 +240,20 @@ func (b *Batch) add(q *Query, kind int, flags uint32) {
 	if most > uint64(p.threshold) {
 		p.bucketShift = uint32(max(bits.Len64(most-uint64(p.threshold))-bits.Len(numBuckets-1), 0))
 	}
-	b.queries.Data()[b.numParams] = p
-	j := job{uint32(b.numParams), cost}
 	if q.K > 0 {
-		b.jobs[kind] = append(b.jobs[kind], j)
+		b.addJob(kind, &p, cost(kind, &p, terms))
 	}
 	if q.Want != 0 {
-		b.jobs[jobCount] = append(b.jobs[jobCount], j)
+		b.addJob(jobCount, &p, b.countCost(&p, terms))
 	}
-	b.numParams++
 	b.numTerms += len(terms)
+}
+
+// addJob adds a job, which has parameters of its own.
+func (b *Batch) addJob(kind int, p *queryParams, cost uint64) {
+	b.queries.Data()[b.numParams] = *p
+	b.jobs[kind] = append(b.jobs[kind], job{uint32(b.numParams), 1, cost})
+	b.numParams++
 }
 
 // params returns the term as the kernels read it.
@@ -289,6 +272,10 @@ func (t *Term) params() termParams {
 // the images and bitmaps of the queries lie in must stay until Wait.
 func (b *Batch) Launch(s *cuda.Stream) error {
 	b.launches++
+	window := b.plan()
+	if err := b.prepare(s); err != nil {
+		return err
+	}
 	if err := s.Record(b.begun); err != nil {
 		return err
 	}
@@ -297,17 +284,49 @@ func (b *Batch) Launch(s *cuda.Stream) error {
 		if len(jobs) == 0 {
 			continue
 		}
-		slices.SortFunc(jobs, func(x, y job) int { return cmp.Or(cmp.Compare(y.cost, x.cost), cmp.Compare(x.query, y.query)) })
-		order := b.order.Data()[from:][:len(jobs)]
-		for i, j := range jobs {
-			order[i] = j.query
-		}
-		if err := b.launch(s, kind, from, len(jobs)); err != nil {
+		n := b.place(jobs, from)
+		p := b.params(window)
+		p.blocks = b.blocks.DevicePtr() + cuda.Ptr[blockParams](8*from)
+		if err := b.start(s, b.kernels.kernel(kind), n, &p); err != nil {
 			return fmt.Errorf("batch of %d queries: %w", b.numQueries, err)
 		}
-		from += len(jobs)
+		from += n
 	}
-	return s.Record(b.ended)
+	if err := s.Record(b.ended); err != nil {
+		return err
+	}
+	b.failed = false
+	return nil
+}
+
+// prepare makes room for the keys of the queries, and makes the states 0 if a launch
+// before has failed. Until the next one has not, they are not known to be.
+func (b *Batch) prepare(s *cuda.Stream) error {
+	if err := b.reserve(); err != nil {
+		return err
+	}
+	if b.failed {
+		if err := cuda.Fill(s, b.states, 0); err != nil {
+			return err
+		}
+	}
+	b.failed = true
+	return nil
+}
+
+// place writes the blocks of jobs, costly ones first, and returns how many there are.
+func (b *Batch) place(jobs []job, from int) int {
+	slices.SortFunc(jobs, func(x, y job) int {
+		return cmp.Or(cmp.Compare(y.cost, x.cost), cmp.Compare(x.query, y.query))
+	})
+	at := from
+	for _, j := range jobs {
+		for split := range j.splits {
+			b.blocks.Data()[at] = blockParams{j.query, split}
+			at++
+		}
+	}
+	return at - from
 }
 
 // kernel returns the kernel of a kind of job.
@@ -321,37 +340,24 @@ func (k *Kernels) kernel(kind int) *cuda.Kernel {
 	return k.ranges
 }
 
-// launch launches n jobs, at order[from:].
-func (b *Batch) launch(s *cuda.Stream, kind, from, n int) error {
-	p := b.params()
-	p.order = b.order.DevicePtr() + cuda.Ptr[uint32](4*from)
-	return b.start(s, b.kernels.kernel(kind), n*b.splits, &p)
-}
-
 // start starts a kernel.
 func (b *Batch) start(s *cuda.Stream, kernel *cuda.Kernel, blocks int, p *searchParams) error {
-	shared := b.sharedBytes(p)
+	shared := sharedBytes(int(p.maxTerms), int(p.window), int(p.listRoom), int(p.capacity))
 	if err := kernel.SetMaxShared(shared); err != nil {
 		return err
 	}
 	return cuda.Launch(s, kernel, cuda.D1(blocks), cuda.D1(threads), shared, p)
 }
 
-// params returns the parameters that all launches share.
-func (b *Batch) params() searchParams {
-	supers := numSupers(b.segment.NumDocs)
+// params returns the parameters that all launches share. window is the most
+// superblocks that a block has.
+func (b *Batch) params(window int) searchParams {
 	return searchParams{
 		queries: b.queries.DevicePtr(), terms: b.terms.DevicePtr(), results: b.results.DevicePtr(), hits: b.hits.DevicePtr(),
 		live: b.segment.Live.Ptr(), states: b.states.Ptr(), keys: b.keys.Ptr(),
-		numDocs: uint32(b.segment.NumDocs), splits: uint32(b.splits),
-		maxTerms: uint32(b.maxTerms), capacity: uint32(capacity(b.maxK)),
-		window:   uint32(min((supers+b.splits-1)/b.splits+15, maxWindow)) &^ 15,
-		listRoom: listRoom, launch: b.launches, keyStride: uint32(b.splits * MaxK),
+		numDocs: uint32(b.segment.NumDocs), maxTerms: uint32(b.maxTerms), capacity: uint32(capacity(b.maxK)),
+		window: uint32(min(window+15, maxWindow)) &^ 15, listRoom: listRoom,
 	}
-}
-
-func (b *Batch) sharedBytes(p *searchParams) int {
-	return sharedBytes(int(p.maxTerms), int(p.window), int(p.listRoom), int(p.capacity))
 }
 
 // Wait waits until the launch has ended. After an error the answers are not there.

@@ -17,7 +17,9 @@ struct FastpathQuery {
     uint32_t firstHit;    /* in hits */
     uint32_t result;      /* in results */
     uint32_t numDense;    /* terms [0, numDense) are dense: not of queries for fastpath_probe */
-    uint32_t padding[3];
+    uint32_t splits;      /* blocks that share the query */
+    uint32_t firstKey;    /* in keys, if there are several */
+    uint32_t padding;
 };
 static_assert(sizeof(FastpathQuery) == 64, "mirrored by queryParams");
 
@@ -45,20 +47,18 @@ struct FastpathState {
 struct FastpathSearch {
     const FastpathQuery* queries;
     const FastpathTerm* terms;
-    const uint32_t* order; /* [gridDim.x / splits]: the queries to answer */
+    const uint2* blocks; /* [gridDim.x]: {query, part of it}: blockParams in params.go */
     FastpathResult* results;
     uint64_t* hits;
     const uint32_t* live;  /* bitmap, or null: all are */
-    FastpathState* states; /* by result; only if splits > 1 */
-    uint64_t* keys;        /* [keyStride] by result; only if splits > 1 */
+    FastpathState* states; /* by result; only if a query has several blocks */
+    uint64_t* keys;        /* of queries that have several blocks: k for each */
     uint32_t numDocs;
-    uint32_t splits;    /* blocks a query */
-    uint32_t maxTerms;  /* terms, */
-    uint32_t capacity;  /* keys, */
-    uint32_t window;    /* superblocks, and */
-    uint32_t listRoom;  /* ranges that there is shared memory for */
-    uint32_t launch;    /* for FastpathResult.done, or 0: not yet done */
-    uint32_t keyStride; /* keys of a query in keys */
+    uint32_t maxTerms; /* terms, */
+    uint32_t capacity; /* keys, */
+    uint32_t window;   /* superblocks, and */
+    uint32_t listRoom; /* ranges that there is shared memory for */
+    uint32_t launch;   /* for FastpathResult.done, or 0: not yet done */
 };
 
 /* A launch for one query, which travels with it: oneParams in params.go. */
@@ -97,7 +97,7 @@ struct FastpathBlock {
     uint16_t* listOrder; /* [listRoom] */
     uint16_t* order;     /* [window]: superblocks */
     uint8_t* levels;     /* [window]: their buckets + 1, or 0: not worth a look */
-    uint32_t split;
+    uint32_t split, splits;
     uint32_t lane, warp, numWarps;
     uint32_t numTerms, numDense;
     bool all; /* documents must hold all terms */
@@ -111,13 +111,13 @@ __device__ __forceinline__ FastpathTerm* fastpath_terms(const FastpathSearch& se
 /* Copies the query and its terms (null: they are there already) to shared memory. Returns false if there is nothing to
  * do for it. */
 __device__ __forceinline__ bool fastpath_begin(FastpathBlock& b, FastpathShared& shared, const FastpathSearch& search,
-                                               const FastpathQuery* query, const FastpathTerm* terms) {
+                                               const FastpathQuery* query, const FastpathTerm* terms, uint32_t split) {
     b.search = &search;
     b.shared = &shared;
     b.lane = threadIdx.x % 32;
     b.warp = threadIdx.x / 32;
     b.numWarps = blockDim.x / 32;
-    b.split = blockIdx.x % search.splits;
+    b.split = split;
     auto* memory = griffin_dynamic_shared<unsigned char>();
     b.keys = reinterpret_cast<uint64_t*>(memory);
     memory += search.capacity * 8;
@@ -159,7 +159,8 @@ __device__ __forceinline__ bool fastpath_begin(FastpathBlock& b, FastpathShared&
     b.numTerms = q.numTerms;
     b.numDense = q.numDense;
     b.all = (q.flags & kFlagAll) != 0;
-    b.state = search.splits > 1 ? search.states + q.result : nullptr;
+    b.splits = q.splits;
+    b.state = q.splits > 1 ? search.states + q.result : nullptr;
     if (terms != nullptr) {
         const auto* from = reinterpret_cast<const uint4*>(terms + q.firstTerm);
         auto* to = reinterpret_cast<uint4*>(b.terms);
@@ -176,15 +177,19 @@ __device__ __forceinline__ uint32_t fastpath_theta(const FastpathBlock& b) {
     return ld_relaxed(&b.shared->theta);
 }
 
-/* The threshold, the same for all lanes, as far as any block of the query knows. By a warp. */
-__device__ __forceinline__ uint32_t fastpath_hear(const FastpathBlock& b) {
+/* The threshold of the query's other blocks. */
+__device__ __forceinline__ uint32_t fastpath_heard(const FastpathBlock& b) {
+    return b.state != nullptr ? ld_relaxed(&b.state->theta) : 0;
+}
+
+/* The threshold, the same for all lanes; heard is what the other blocks had. By a warp. */
+__device__ __forceinline__ uint32_t fastpath_hear(const FastpathBlock& b, uint32_t heard) {
     uint32_t theta = fastpath_theta(b);
-    if (b.state != nullptr && b.lane == 0) {
-        const uint32_t heard = ld_relaxed(&b.state->theta);
-        if (heard > theta) {
+    if (heard > theta) {
+        if (b.lane == 0) {
             atomicMax(&b.shared->theta, heard);
-            theta = heard;
         }
+        theta = heard;
     }
     return __shfl_sync(kAll, theta, 0);
 }
@@ -295,25 +300,30 @@ __device__ __forceinline__ void fastpath_sort(const FastpathBlock& b) {
     __syncthreads();
 }
 
-/* Writes the hits and the numbers of a query. By all threads of its last block. */
+/* Writes the hits and the numbers of a query. By all threads of its last block. What the host waits for is written
+ * last: one fence of the system, which takes microseconds, lies before it. */
 __device__ __forceinline__ void fastpath_write(const FastpathBlock& b) {
     const FastpathQuery& q = b.shared->query;
-    const BlockTopK& top = b.shared->top;
-    for (uint32_t i = threadIdx.x; i < top.count; i += blockDim.x) {
-        b.search->hits[q.firstHit + i] = top.keys[i];
-    }
+    const uint32_t count = b.shared->top.count;
     FastpathResult* r = b.search->results + q.result;
+    for (uint32_t i = threadIdx.x; i < count; i += blockDim.x) {
+        b.search->hits[q.firstHit + i] = b.keys[i];
+    }
     if (threadIdx.x < kNumWork) {
         r->work[threadIdx.x] = b.state != nullptr ? b.state->work[threadIdx.x] : b.shared->work[threadIdx.x];
     }
-    __threadfence_system();
+    if (threadIdx.x == 0) {
+        r->numHits = count;
+    }
+    if (b.search->launch == 0) {
+        return;
+    }
+    if (threadIdx.x < max(count, 32U)) {
+        __threadfence_system();
+    }
     __syncthreads();
     if (threadIdx.x == 0) {
-        r->numHits = top.count;
-        __threadfence_system();
-        if (b.search->launch != 0) {
-            st_relaxed(&r->done, b.search->launch);
-        }
+        st_relaxed(&r->done, b.search->launch);
     }
 }
 
@@ -328,7 +338,7 @@ __device__ __forceinline__ void fastpath_pass(const FastpathBlock& b) {
 /* Gives what a block found to the query's last block: true in that one, which then has the best of all in top. */
 __device__ __forceinline__ bool fastpath_join(const FastpathBlock& b) {
     BlockTopK& top = b.shared->top;
-    uint64_t* keys = b.search->keys + static_cast<uint64_t>(b.shared->query.result) * b.search->keyStride;
+    uint64_t* keys = b.search->keys + b.shared->query.firstKey;
     __syncthreads();
     if (top.count > top.k) {
         block_topk_compact(top);
@@ -345,7 +355,7 @@ __device__ __forceinline__ bool fastpath_join(const FastpathBlock& b) {
     __threadfence();
     __syncthreads();
     if (threadIdx.x == 0) {
-        b.shared->last = atomicAdd(&b.state->done, 1U) + 1 == b.search->splits ? 1 : 0;
+        b.shared->last = atomicAdd(&b.state->done, 1U) + 1 == b.splits ? 1 : 0;
     }
     __syncthreads();
     if (b.shared->last == 0) {

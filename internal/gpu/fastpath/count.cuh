@@ -84,7 +84,7 @@ __device__ __forceinline__ uint32_t fastpath_place(const FastpathBlock& b, uint3
 /* Counts by the postings of the shortest list. By all threads. */
 __device__ __forceinline__ uint32_t fastpath_count_probes(const FastpathBlock& b, bool emit) {
     const FastpathTerm& t = b.terms[0];
-    const uint32_t splits = emit ? 1 : b.search->splits, split = emit ? 0 : b.split;
+    const uint32_t splits = emit ? 1 : b.splits, split = emit ? 0 : b.split;
     const uint32_t stride = splits * blockDim.x;
     uint32_t count = 0, before = 0;
     for (uint32_t first = split * blockDim.x; first < t.docFreq; first += stride) {
@@ -108,7 +108,7 @@ __device__ __forceinline__ uint32_t fastpath_count_probes(const FastpathBlock& b
 
 /* Counts by bitmaps. By all threads. */
 __device__ __forceinline__ uint32_t fastpath_count_words(const FastpathBlock& b, bool emit) {
-    const uint32_t splits = emit ? 1 : b.search->splits, split = emit ? 0 : b.split;
+    const uint32_t splits = emit ? 1 : b.splits, split = emit ? 0 : b.split;
     const uint32_t numSupers = (b.search->numDocs + kSuperDocs - 1) / kSuperDocs;
     uint32_t count = 0, before = 0;
     for (uint32_t first = split * b.numWarps; first < numSupers; first += splits * b.numWarps) {
@@ -134,10 +134,10 @@ __device__ __forceinline__ uint32_t fastpath_count_words(const FastpathBlock& b,
 
 /* Counts the matches of a query. By all threads of a block. */
 __device__ __forceinline__ void fastpath_counting(const FastpathSearch& search, const FastpathQuery* query,
-                                                  const FastpathTerm* terms) {
+                                                  const FastpathTerm* terms, uint32_t split) {
     __shared__ FastpathShared shared;
     FastpathBlock b;
-    fastpath_begin(b, shared, search, query, terms);
+    fastpath_begin(b, shared, search, query, terms, split);
     const bool emit = (shared.query.flags & kFlagEmit) != 0;
     uint32_t count = 0;
     if (!emit || b.split == 0) {
@@ -155,7 +155,7 @@ __device__ __forceinline__ void fastpath_counting(const FastpathSearch& search, 
     if (b.state != nullptr) {
         atomicAdd(&b.state->count, total);
         __threadfence();
-        if (atomicAdd(&b.state->done, 1U) + 1 != search.splits) {
+        if (atomicAdd(&b.state->done, 1U) + 1 != b.splits) {
             return;
         }
         __threadfence();

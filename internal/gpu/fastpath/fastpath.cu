@@ -1,20 +1,16 @@
 #include "count.cuh"
 #include "ranges.cuh"
 
-/* The query of a block. */
-__device__ __forceinline__ const FastpathQuery* fastpath_query(const FastpathSearch& p) {
-    return p.queries + p.order[blockIdx.x / p.splits];
-}
-
 /*
  * Finds the best hits of Or queries, and of And queries whose lists are all dense.
  *
- * Grid: splits blocks for each query. Block: 256 threads. Shared memory: sharedBytes (tuning.go). In: queries with
+ * Grid: a block for each entry of blocks. Block: 256 threads. Shared memory: sharedBytes (tuning.go). In: queries with
  * their terms, and the images of the lists. Out: hits, best first, and results. Reference: package traverse,
  * exhaustive-daat; which ranges are scored depends on the order in which warps run, the hits do not. See doc.go.
  */
 GRIFFIN_KERNEL_BLOCKS(fastpath_ranges, FastpathSearch, 256, 4) {
-    fastpath_by_ranges(p, fastpath_query(p), p.terms);
+    const uint2 block = p.blocks[blockIdx.x];
+    fastpath_by_ranges(p, p.queries + block.x, p.terms, block.y);
 }
 
 /* Copies the query of a launch for one to shared memory, as far as the block needs it there. Parameters are best
@@ -42,7 +38,7 @@ GRIFFIN_KERNEL_BLOCKS(fastpath_ranges_one, FastpathOne, 256, 4) {
     __shared__ FastpathSearch search;
     __shared__ FastpathQuery query;
     fastpath_unpack(p, &search, &query);
-    fastpath_by_ranges(search, &query, nullptr);
+    fastpath_by_ranges(search, &query, nullptr, blockIdx.x);
 }
 
 /*
@@ -51,7 +47,8 @@ GRIFFIN_KERNEL_BLOCKS(fastpath_ranges_one, FastpathOne, 256, 4) {
  * Grid, block, shared memory, in and out: as fastpath_ranges. Reference: package traverse, svs.
  */
 GRIFFIN_KERNEL_BLOCKS(fastpath_probe, FastpathSearch, 256, 4) {
-    fastpath_by_probes(p, fastpath_query(p), p.terms);
+    const uint2 block = p.blocks[blockIdx.x];
+    fastpath_by_probes(p, p.queries + block.x, p.terms, block.y);
 }
 
 /* As fastpath_probe, for one query that comes with the launch. */
@@ -59,7 +56,7 @@ GRIFFIN_KERNEL_BLOCKS(fastpath_probe_one, FastpathOne, 256, 4) {
     __shared__ FastpathSearch search;
     __shared__ FastpathQuery query;
     fastpath_unpack(p, &search, &query);
-    fastpath_by_probes(search, &query, nullptr);
+    fastpath_by_probes(search, &query, nullptr, blockIdx.x);
 }
 
 /*
@@ -69,5 +66,6 @@ GRIFFIN_KERNEL_BLOCKS(fastpath_probe_one, FastpathOne, 256, 4) {
  * counts, and docIDs, both written by the query's last block. Reference: package traverse, merge.
  */
 GRIFFIN_KERNEL_BLOCKS(fastpath_count, FastpathSearch, 256, 4) {
-    fastpath_counting(p, fastpath_query(p), p.terms);
+    const uint2 block = p.blocks[blockIdx.x];
+    fastpath_counting(p, p.queries + block.x, p.terms, block.y);
 }

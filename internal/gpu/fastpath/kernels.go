@@ -26,12 +26,13 @@ type Kernels struct {
 	ranges, probe, count *cuda.Kernel
 	rangesOne, probeOne  *cuda.Kernel
 	fill                 *cuda.Kernel // of Build
-	multiprocessors      int
+	// resident is how many blocks run at a time.
+	resident int
 }
 
 // Load loads the kernels on a device.
 func Load(d *cuda.Device) (*Kernels, error) {
-	k := &Kernels{device: d, multiprocessors: d.Info().Multiprocessors}
+	k := &Kernels{device: d}
 	if err := k.load(); err != nil {
 		return nil, errors.Join(err, k.Close())
 	}
@@ -64,7 +65,9 @@ func (k *Kernels) load() error {
 			return err
 		}
 	}
-	return nil
+	n, err := k.ranges.BlocksPerMultiprocessor(threads, sharedBytes(8, 64, listRoom, capacity(10)))
+	k.resident = max(n*k.device.Info().Multiprocessors, 1)
+	return err
 }
 
 func (k *Kernels) module(name string, image []byte) (*cuda.Module, error) {

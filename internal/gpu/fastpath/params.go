@@ -39,7 +39,9 @@ type queryParams struct {
 	firstHit            uint32 // in hits
 	result              uint32 // its number in results
 	numDense            uint32 // terms [0, numDense) are dense, unless the query goes to probe
-	_                   [3]uint32
+	splits              uint32 // blocks that share the query
+	firstKey            uint32 // where they put what they find, in keys, if there are several
+	_                   uint32
 }
 
 // Flags of a query.
@@ -69,25 +71,26 @@ type splitState struct {
 	work    [4]uint32 // supers, ranges, candidates, rounds
 }
 
+// blockParams say what a block does: part split of the splits of a query.
+type blockParams struct{ query, split uint32 }
+
 // searchParams are the parameters of the search kernels.
 type searchParams struct {
 	queries cuda.Ptr[queryParams]
 	terms   cuda.Ptr[termParams]
-	order   cuda.Ptr[uint32] // [blocks / splits]: the queries to answer
+	blocks  cuda.Ptr[blockParams]
 	results cuda.Ptr[result]
 	hits    cuda.Ptr[uint64]
 	live    cuda.Ptr[uint32] // 0: all are
 	states  cuda.Ptr[splitState]
-	keys    cuda.Ptr[uint64] // [queries][splits*maxK] of splits
+	keys    cuda.Ptr[uint64] // of queries with several blocks
 
-	numDocs   uint32
-	splits    uint32 // blocks a query
-	maxTerms  uint32 // terms that shared memory has room for
-	capacity  uint32 // keys that it has room for
-	window    uint32 // superblocks that it has room for
-	listRoom  uint32 // ranges that it has room for
-	launch    uint32 // number of the launch, for result.done
-	keyStride uint32 // keys of a query in keys
+	numDocs  uint32
+	maxTerms uint32 // terms that shared memory has room for
+	capacity uint32 // keys that it has room for
+	window   uint32 // superblocks that it has room for
+	listRoom uint32 // ranges that it has room for
+	launch   uint32 // number of the launch, for result.done; 0: the answer is not yet whole
 }
 
 // maxOneTerms is the number of terms of a query that travels with the launch.

@@ -55,10 +55,10 @@ __device__ __forceinline__ uint64_t fastpath_probe_postings(const FastpathBlock&
 
 /* Answers a query by the postings of its shortest list. By all threads of a block. */
 __device__ __forceinline__ void fastpath_by_probes(const FastpathSearch& search, const FastpathQuery* query,
-                                                   const FastpathTerm* terms) {
+                                                   const FastpathTerm* terms, uint32_t split) {
     __shared__ FastpathShared shared;
     FastpathBlock b;
-    if (!fastpath_begin(b, shared, search, query, terms)) {
+    if (!fastpath_begin(b, shared, search, query, terms, split)) {
         fastpath_pass(b);
         return;
     }
@@ -67,16 +67,18 @@ __device__ __forceinline__ void fastpath_by_probes(const FastpathSearch& search,
         most += 255 * b.terms[i].step;
     }
     const uint32_t numGroups = (b.terms[0].docFreq + 31) / 32;
-    const uint32_t stride = search.splits * b.numWarps;
+    const uint32_t stride = b.splits * b.numWarps;
     uint32_t group = b.split * b.numWarps + b.warp, numLooked = 0, numCandidates = 0;
     uint64_t key = 0;
+    uint32_t heard = fastpath_heard(b);
     do {
         for (;;) {
             key = fastpath_offer(b, key);
             if (__ballot_sync(kAll, key != 0) != 0 || group >= numGroups) {
                 break;
             }
-            fastpath_hear(b);
+            fastpath_hear(b, heard);
+            heard = fastpath_heard(b);
             key = fastpath_probe_postings(b, group * 32 + b.lane, most, numCandidates);
             group += stride;
             numLooked++;

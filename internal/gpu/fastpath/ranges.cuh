@@ -209,7 +209,15 @@ __device__ __forceinline__ uint64_t fastpath_score(const FastpathBlock& b, uint3
  * reach the threshold. Superblock i of the block is i*splits + split. By all threads. */
 __device__ __forceinline__ uint32_t fastpath_order(const FastpathBlock& b, uint32_t window, uint32_t size) {
     const FastpathQuery& q = b.shared->query;
-    const uint32_t splits = b.search->splits;
+    const uint32_t splits = b.splits;
+    if (size <= 2 * b.numWarps) { /* all at once: sorting takes longer than it saves */
+        if (threadIdx.x < size) {
+            b.order[threadIdx.x] = static_cast<uint16_t>(threadIdx.x);
+            b.levels[threadIdx.x] = kNumBuckets - 1;
+        }
+        __syncthreads();
+        return size;
+    }
     for (uint32_t i = threadIdx.x; i < kNumBuckets; i += blockDim.x) {
         b.positions[i] = 0;
     }
@@ -248,6 +256,19 @@ __device__ __forceinline__ uint32_t fastpath_order(const FastpathBlock& b, uint3
  * threshold any more; returns how many are left, in listOrder. By all threads, behind a barrier. */
 __device__ __forceinline__ uint32_t fastpath_sort_list(const FastpathBlock& b, uint32_t size) {
     const FastpathQuery& q = b.shared->query;
+    if (size <= 64) { /* by counting which are before it */
+        if (threadIdx.x < size) {
+            const uint32_t own = b.list[threadIdx.x].y;
+            uint32_t rank = 0;
+            for (uint32_t i = 0; i < size; i++) {
+                const uint32_t other = b.list[i].y;
+                rank += other > own || (other == own && i < threadIdx.x) ? 1 : 0;
+            }
+            b.listOrder[rank] = static_cast<uint16_t>(threadIdx.x);
+        }
+        __syncthreads();
+        return size;
+    }
     for (uint32_t i = threadIdx.x; i < kNumBuckets; i += blockDim.x) {
         b.positions[i] = 0;
     }
@@ -274,6 +295,7 @@ __device__ __forceinline__ void fastpath_score_list(const FastpathBlock& b, uint
     const uint32_t count = fastpath_sort_list(b, size);
     uint32_t at = b.warp, numRanges = 0, numCandidates = 0;
     uint64_t key = 0;
+    uint32_t heard = fastpath_heard(b);
     do {
         for (;;) {
             key = fastpath_offer(b, key);
@@ -282,7 +304,9 @@ __device__ __forceinline__ void fastpath_score_list(const FastpathBlock& b, uint
             }
             const uint2 entry = b.list[b.listOrder[at]];
             at += b.numWarps;
-            if (entry.y >= fastpath_hear(b)) {
+            const uint32_t theta = fastpath_hear(b, heard);
+            heard = fastpath_heard(b); /* in flight while the range is scored */
+            if (entry.y >= theta) {
                 key = fastpath_score(b, entry.x, numCandidates);
                 numRanges++;
             }
@@ -300,6 +324,7 @@ __device__ __forceinline__ void fastpath_window(const FastpathBlock& b, uint32_t
     uint32_t at = b.warp, super = 0, numSupers = 0;
     FastpathBounds bounds = {{0, 0, 0, 0}, 0};
     bool more = true;
+    uint32_t heard = fastpath_heard(b);
     while (more) {
         for (;;) {
             if (__ballot_sync(kAll, bounds.open != 0) != 0) {
@@ -313,26 +338,27 @@ __device__ __forceinline__ void fastpath_window(const FastpathBlock& b, uint32_t
             }
             const uint32_t i = b.order[at];
             at += b.numWarps;
-            const uint32_t theta = fastpath_hear(b);
+            const uint32_t theta = fastpath_hear(b, heard);
+            heard = fastpath_heard(b);
             const uint32_t level = b.levels[i];
             const uint64_t above = q.threshold + (static_cast<uint64_t>(level) << q.bucketShift);
             if (level < kNumBuckets - 1 && above <= theta) {
                 at = count; /* nor can those behind it */
                 break;
             }
-            super = (window + i) * b.search->splits + b.split;
+            super = (window + i) * b.splits + b.split;
             bounds = fastpath_bounds(b, super);
             numSupers++;
         }
         more = __syncthreads_or(bounds.open != 0 || at < count) != 0;
-        const uint32_t size = min(ld_relaxed(&b.shared->listed), room);
+        const uint32_t listed = min(ld_relaxed(&b.shared->listed), room);
         __syncthreads();
         if (threadIdx.x == 0) {
             b.shared->listed = 0;
             b.shared->work[kRounds]++;
         }
-        if (size > 0) {
-            fastpath_score_list(b, size);
+        if (listed > 0) {
+            fastpath_score_list(b, listed);
         }
         __syncthreads();
         room = b.search->listRoom;
@@ -342,15 +368,15 @@ __device__ __forceinline__ void fastpath_window(const FastpathBlock& b, uint32_t
 
 /* Answers a query by ranges. By all threads of a block. */
 __device__ __forceinline__ void fastpath_by_ranges(const FastpathSearch& search, const FastpathQuery* query,
-                                                   const FastpathTerm* terms) {
+                                                   const FastpathTerm* terms, uint32_t split) {
     __shared__ FastpathShared shared;
     FastpathBlock b;
-    if (!fastpath_begin(b, shared, search, query, terms)) {
+    if (!fastpath_begin(b, shared, search, query, terms, split)) {
         fastpath_pass(b);
         return;
     }
     const uint32_t numSupers = (search.numDocs + kSuperDocs - 1) / kSuperDocs;
-    const uint32_t own = (numSupers + search.splits - 1 - b.split) / search.splits;
+    const uint32_t own = (numSupers + b.splits - 1 - b.split) / b.splits;
     for (uint32_t window = 0; window < own; window += search.window) {
         fastpath_window(b, window, min(own - window, search.window));
     }

@@ -16,6 +16,8 @@ type Single struct {
 	// wait is how long Search looks at the memory before it waits in the driver.
 	wait time.Duration
 	one  oneParams
+	// timed says that events are recorded around the launches.
+	timed bool
 }
 
 // singleWait is more than all but the longest queries take.
@@ -23,24 +25,11 @@ const singleWait = 5 * time.Millisecond
 
 // NewSingle allocates the memory for queries that ask for at most docIDs DocIDs.
 func (k *Kernels) NewSingle(docIDs int) (*Single, error) {
-	splits, err := k.singleBlocks()
-	if err != nil {
-		return nil, err
-	}
-	b, err := k.newBatch(Limits{Queries: 1, Terms: 2 * MaxTerms, Hits: MaxK, DocIDs: docIDs}, splits)
+	b, err := k.NewBatch(Limits{Queries: 1, Terms: 2 * MaxTerms, Hits: MaxK, DocIDs: docIDs})
 	if err != nil {
 		return nil, err
 	}
 	return &Single{batch: b, wait: singleWait}, nil
-}
-
-// singleBlocks is how many blocks run at a time.
-func (k *Kernels) singleBlocks() (int, error) {
-	n, err := k.rangesOne.BlocksPerMultiprocessor(threads, sharedBytes(8, 64, listRoom, capacity(10)))
-	if err != nil {
-		return 0, err
-	}
-	return max(n*k.multiprocessors, 1), nil
 }
 
 // Close frees the memory.
@@ -72,50 +61,94 @@ func (s *Single) DocIDs() cuda.Buffer[uint32] { return s.batch.DocIDs(0) }
 // Stats returns the work of the query.
 func (s *Single) Stats() Stats { return s.batch.Stats(0) }
 
+// SetTimed says whether the device's time is measured, which costs some microseconds.
+func (s *Single) SetTimed(timed bool) { s.timed = timed }
+
+// Elapsed is the device's time for the last query, if it is measured. It waits for
+// the end of the launch, which is later than the answer.
+func (s *Single) Elapsed() (time.Duration, error) {
+	if err := s.batch.Wait(); err != nil {
+		return 0, err
+	}
+	return s.batch.Elapsed()
+}
+
 // launch puts the query into the stream.
 func (s *Single) launch(stream *cuda.Stream) error {
 	b := s.batch
 	b.launches++
-	last := 0
-	for kind := range b.jobs {
-		if len(b.jobs[kind]) > 0 {
-			last = kind
-		}
-	}
-	for kind, jobs := range b.jobs {
-		if len(jobs) == 0 {
-			continue
-		}
-		if err := s.launchOne(stream, kind, kind == last); err != nil {
+	if s.timed {
+		if err := stream.Record(b.begun); err != nil {
 			return err
 		}
 	}
+	if err := s.launchJobs(stream); err != nil || !s.timed {
+		return err
+	}
+	return stream.Record(b.ended)
+}
+
+func (s *Single) launchJobs(stream *cuda.Stream) error {
+	b := s.batch
+	last, keys := 0, 0
+	for kind, jobs := range b.jobs {
+		for i := range jobs {
+			last = kind
+			jobs[i].splits = uint32(s.splits(kind, &jobs[i]))
+			keys = b.split(&b.queries.Data()[jobs[i].query], jobs[i].splits, keys)
+		}
+	}
+	if err := b.prepare(stream); err != nil {
+		return err
+	}
+	for kind, jobs := range b.jobs {
+		for i := range jobs {
+			if err := s.launchOne(stream, kind, &jobs[i], kind == last); err != nil {
+				return err
+			}
+		}
+	}
+	b.failed = false
 	return nil
 }
 
-// launchOne launches one job; the last one tells the host that all is done.
-func (s *Single) launchOne(stream *cuda.Stream, kind int, last bool) error {
+// splits is how many blocks a job gets: all that run at a time, if it has work for
+// them.
+func (s *Single) splits(kind int, j *job) int {
 	b := s.batch
-	p := b.params()
-	if !last {
-		p.launch = 0
+	n := b.maxSplits(&b.queries.Data()[j.query])
+	if kind == jobProbe {
+		n = int(min(j.cost*(probeBlock/threads/2), uint64(b.kernels.resident)))
 	}
-	i := b.jobs[kind][0].query
-	q := &b.queries.Data()[i]
+	return min(n, b.kernels.resident)
+}
+
+// launchOne launches a job; the last one tells the host that all is done.
+func (s *Single) launchOne(stream *cuda.Stream, kind int, j *job, last bool) error {
+	b := s.batch
+	supers := numSupers(b.segment.NumDocs)
+	p := b.params((supers + int(j.splits) - 1) / int(j.splits))
+	if last {
+		p.launch = b.launches
+	}
+	q := &b.queries.Data()[j.query]
 	kernel := b.kernels.kernelOne(kind)
 	if kernel == nil || q.numTerms > maxOneTerms {
-		b.order.Data()[kind] = i
-		p.order = b.order.DevicePtr() + cuda.Ptr[uint32](4*kind)
-		return b.start(stream, b.kernels.kernel(kind), b.splits, &p)
+		from := kind * (b.limits.Queries + b.kernels.spareBlocks())
+		for split := range j.splits {
+			b.blocks.Data()[from+int(split)] = blockParams{j.query, split}
+		}
+		p.blocks = b.blocks.DevicePtr() + cuda.Ptr[blockParams](8*from)
+		return b.start(stream, b.kernels.kernel(kind), int(j.splits), &p)
 	}
 	s.one.search, s.one.query = p, *q
 	copy(s.one.terms[:], b.terms.Data()[q.firstTerm:][:q.numTerms])
 	s.one.query.firstTerm = 0
-	shared := b.sharedBytes(&p)
+	shared := sharedBytes(int(p.maxTerms), int(p.window), int(p.listRoom), int(p.capacity))
 	if err := kernel.SetMaxShared(shared); err != nil {
 		return err
 	}
-	return cuda.Launch(stream, kernel, cuda.D1(b.splits), cuda.D1(threads), shared, &s.one)
+	return cuda.Launch(stream, kernel, cuda.D1(int(j.splits)), cuda.D1(threads), shared, &s.one)
 }
 
 // kernelOne returns the kernel of a kind of job that takes its query along, or nil.

@@ -16,11 +16,11 @@ const (
 	warpSums = superRanges
 )
 
-// capacity is how many keys a block keeps: a power of two that is at least k and as
-// much again, so that compactions are rare.
+// capacity is how many keys a block keeps: a power of two with room for those of a step
+// of all threads beyond the best k.
 func capacity(k int) int {
-	c := 256 + threads
-	for c < k+2*threads {
+	c := 2 * threads
+	for c < k+threads {
 		c *= 2
 	}
 	return c

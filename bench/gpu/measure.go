@@ -1,0 +1,455 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	"github.com/griffin-search/griffin/internal/gpu/fastpath"
+	"github.com/griffin-search/griffin/internal/score"
+	"github.com/griffin-search/griffin/internal/topk"
+	"github.com/griffin-search/griffin/internal/traverse"
+)
+
+// collectionStats are the figures of a collection.
+type collectionStats struct {
+	Name      string    `json:"name"`
+	Documents int       `json:"documents"`
+	Lists     int       `json:"lists"`
+	Postings  int64     `json:"postings"`
+	Images    int64     `json:"image_bytes"`
+	BuildGs   float64   `json:"build_gigapostings_s"`
+	Figures   []*figure `json:"figures"`
+}
+
+// figure is what was measured of one kind of query.
+type figure struct {
+	Query    string  `json:"query"` // such as "or k=10"
+	Postings float64 `json:"postings_per_query"`
+	Terms    float64 `json:"terms_per_query"`
+
+	Batches []batchFigure `json:"batches,omitempty"`
+
+	SingleP50  float64 `json:"single_p50_us"`
+	SingleP99  float64 `json:"single_p99_us"`
+	SingleDev  float64 `json:"single_device_p50_us"`
+	SingleMean float64 `json:"single_mean_us"`
+
+	CPUThread float64 `json:"cpu_thread_queries_s"`
+	CPUAll    float64 `json:"cpu_all_queries_s"`
+
+	Supers, Ranges, Candidates, Rounds float64 // means of a query in a batch
+	SingleRanges                       float64
+}
+
+type batchFigure struct {
+	Queries     int     `json:"queries"`
+	WallPerS    float64 `json:"wall_queries_s"`
+	DevicePerS  float64 `json:"device_queries_s"`
+	BytesPerS   float64 `json:"gb_s"`         // of images, as counted from the work done
+	CopyPercent float64 `json:"copy_percent"` // of the bandwidth of copies
+}
+
+// kindOfQuery is a kind of query that is measured.
+type kindOfQuery struct {
+	name    string
+	mode    fastpath.Mode
+	cpu     traverse.Mode
+	k       int
+	want    fastpath.Want
+	batches []int
+}
+
+var kinds = map[string][]kindOfQuery{
+	"gov2": {
+		{"or k=10", fastpath.Or, traverse.Or, 10, 0, []int{100, 1000, 10000}},
+		{"or k=100", fastpath.Or, traverse.Or, 100, 0, []int{1000}},
+		{"or k=1000", fastpath.Or, traverse.Or, 1000, 0, []int{1000}},
+		{"and k=10", fastpath.And, traverse.And, 10, 0, []int{100, 1000, 10000}},
+		{"and+or k=10", fastpath.AndOr, traverse.Or, 10, 0, []int{1000}},
+		{"or count", fastpath.Or, traverse.Or, 0, fastpath.WantCount, []int{1000}},
+	},
+	"gov": {
+		{"or k=10", fastpath.Or, traverse.Or, 10, 0, []int{1000, 10000}},
+		{"and k=10", fastpath.And, traverse.And, 10, 0, []int{1000, 10000}},
+		{"and count", fastpath.And, traverse.And, 0, fastpath.WantCount, []int{1000, 10000}},
+		{"and DocIDs", fastpath.And, traverse.And, 0, fastpath.WantDocIDs, []int{1000, 10000}},
+	},
+	"sparse": {
+		{"or k=10", fastpath.Or, traverse.Or, 10, 0, []int{500, 5000}},
+		{"or k=1000", fastpath.Or, traverse.Or, 1000, 0, []int{500}},
+	},
+}
+
+// target is a collection on a device.
+type target struct {
+	*bench
+	options *options
+	device  *cuda.Device
+	stream  *cuda.Stream
+	kernels *fastpath.Kernels
+	segment fastpath.Segment
+	lengths cuda.Buffer[uint32]
+	images  []fastpath.Image
+	data    []cuda.Buffer[byte]
+	stats   *collectionStats
+	copyGBs float64
+}
+
+func measure(ctx context.Context, o *options, d *cuda.Device, b *bench) (*collectionStats, error) {
+	t := &target{bench: b, options: o, device: d, segment: fastpath.Segment{NumDocs: b.numDocs}, stats: &collectionStats{Name: b.name, Documents: b.numDocs, Lists: len(b.lists)}}
+	var err error
+	if t.kernels, err = fastpath.Load(d); err != nil {
+		return nil, err
+	}
+	if t.stream, err = d.NewStream(); err != nil {
+		return nil, err
+	}
+	if err := t.upload(); err != nil {
+		return nil, err
+	}
+	for _, k := range kinds[b.name] {
+		f, err := t.measure(ctx, k)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", k.name, err)
+		}
+		t.stats.Figures = append(t.stats.Figures, f)
+	}
+	return t.stats, t.close()
+}
+
+func (t *target) close() error {
+	errs := []error{t.lengths.Free(), t.kernels.Close(), t.stream.Close()}
+	for _, b := range t.data {
+		errs = append(errs, b.Free())
+	}
+	return errors.Join(errs...)
+}
+
+// query returns a query for both engines.
+func (t *target) query(q *benchQuery, k kindOfQuery) (fastpath.Query, traverse.Query) {
+	gpu := fastpath.Query{Mode: k.mode, K: k.k, Want: k.want}
+	cpu := traverse.Query{NumDocs: t.numDocs}
+	for i, n := range q.lists {
+		l := &t.lists[n]
+		term := t.sat.NewTerm(score.IDF(uint64(t.numDocs), uint64(l.DocFreq)), 1, t.sat.AvgLen)
+		scale := score.NewScale(term, t.sat.AvgLen, t.sat.AvgLen)
+		if t.sat.Linear {
+			term = score.NewLinearTerm(q.weights[i], 1)
+			scale = score.NewScale(term, 0, 0)
+		}
+		gpu.Terms = append(gpu.Terms, fastpath.Term{Image: t.images[n], Lengths: t.lengths, Score: term, Scale: scale, Kth: l.Kth})
+		cpu.Legs = append(cpu.Legs, traverse.Leg{
+			List: l, Term: term, Scale: scale, Lengths: t.bench.lengths, MaxScore: scale.Upper(l.Max), Derived: t.derived.List(uint64(n)),
+		})
+	}
+	return gpu, cpu
+}
+
+func (t *target) measure(ctx context.Context, k kindOfQuery) (*figure, error) {
+	f := &figure{Query: k.name}
+	gpu := make([]fastpath.Query, len(t.queries))
+	cpu := make([]traverse.Query, len(t.queries))
+	docIDs := 0
+	for i := range t.queries {
+		gpu[i], cpu[i] = t.query(&t.queries[i], k)
+		least := t.numDocs
+		for _, n := range t.queries[i].lists {
+			f.Postings += float64(t.lists[n].DocFreq)
+			least = min(least, int(t.lists[n].DocFreq))
+		}
+		f.Terms += float64(len(t.queries[i].lists))
+		docIDs += least
+	}
+	n := float64(len(gpu))
+	f.Postings, f.Terms = f.Postings/n, f.Terms/n
+	if k.want&fastpath.WantDocIDs == 0 {
+		docIDs = 0
+	}
+	if k.k > 0 {
+		if err := t.cpu(ctx, f, k, gpu, cpu); err != nil {
+			return nil, err
+		}
+	}
+	for _, size := range k.batches {
+		if t.options.first > 0 {
+			size = min(size, t.options.first)
+		}
+		if err := t.batches(f, gpu, size, k.k, (docIDs+1)*(1+size/len(gpu))); err != nil {
+			return nil, err
+		}
+	}
+	if t.options.batches == 0 {
+		if err := t.singles(f, gpu); err != nil {
+			return nil, err
+		}
+	}
+	fmt.Printf("%-12s", k.name)
+	for _, b := range f.Batches {
+		fmt.Printf(" | %d: wall %.0f/s device %.0f/s", b.Queries, b.WallPerS, b.DevicePerS)
+	}
+	fmt.Printf(" | single p50 %.1f p99 %.1f mean %.1f device %.1f µs | cpu %.0f, all %.0f/s | supers %.0f ranges %.0f cand %.0f rounds %.1f single ranges %.0f\n",
+		f.SingleP50, f.SingleP99, f.SingleMean, f.SingleDev, f.CPUThread, f.CPUAll, f.Supers, f.Ranges, f.Candidates, f.Rounds, f.SingleRanges)
+	return f, nil
+}
+
+// cpu answers queries on the CPU, compares some, and times them.
+func (t *target) cpu(ctx context.Context, f *figure, k kindOfQuery, gpu []fastpath.Query, cpu []traverse.Query) error {
+	n := min(t.options.cpuQueries, len(cpu))
+	if n == 0 {
+		return nil
+	}
+	answer := func(s *traverse.Scratch, queue *topk.Queue, q *traverse.Query) error {
+		mode := k.cpu
+		if k.mode == fastpath.AndOr {
+			mode = traverse.And
+		}
+		for {
+			queue.Reset(k.k)
+			if err := traverse.Choose(mode, q.Legs, k.k).Run(ctx, s, q, queue); err != nil {
+				return err
+			}
+			if k.mode != fastpath.AndOr || mode == traverse.Or || queue.Len() == k.k {
+				return nil
+			}
+			mode = traverse.Or
+		}
+	}
+	want := make([][]base.Hit, n)
+	all := func(threads int, keep bool) (float64, error) {
+		var next atomic.Int64
+		var wg sync.WaitGroup
+		errs := make([]error, threads)
+		began := time.Now()
+		for w := range threads {
+			wg.Go(func() {
+				var s traverse.Scratch
+				var queue topk.Queue
+				for i := int(next.Add(1)) - 1; i < n && errs[w] == nil; i = int(next.Add(1)) - 1 {
+					errs[w] = answer(&s, &queue, &cpu[i])
+					if keep {
+						want[i] = queue.AppendSorted(nil)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		return float64(n) / time.Since(began).Seconds(), errors.Join(errs...)
+	}
+	var err error
+	if _, err = all(runtime.GOMAXPROCS(0), true); err != nil { // warm
+		return err
+	}
+	if t.options.batches == 0 {
+		if f.CPUThread, err = all(1, false); err != nil {
+			return err
+		}
+		if f.CPUAll, err = all(runtime.GOMAXPROCS(0), false); err != nil {
+			return err
+		}
+	}
+	return t.compare(gpu[:n], want)
+}
+
+// compare holds the device's hits against the CPU's.
+func (t *target) compare(queries []fastpath.Query, want [][]base.Hit) error {
+	b, err := t.batch(queries, len(queries), 0)
+	if err != nil {
+		return err
+	}
+	s, err := t.kernels.NewSingle(0)
+	if err != nil {
+		return err
+	}
+	if err := t.fill(b, queries, 0, len(queries)); err != nil {
+		return err
+	}
+	if err := errors.Join(b.Launch(t.stream), b.Wait()); err != nil {
+		return err
+	}
+	for i := range queries {
+		if got := b.AppendHits(nil, i); !slices.Equal(got, want[i]) {
+			return fmt.Errorf("query %d in a batch: %v, want %v", i, got, want[i])
+		}
+		if err := s.Search(t.stream, t.segment, &queries[i]); err != nil {
+			return err
+		}
+		if got := s.AppendHits(nil); !slices.Equal(got, want[i]) {
+			return fmt.Errorf("query %d alone: %v, want %v", i, got, want[i])
+		}
+	}
+	return errors.Join(b.Close(), s.Close())
+}
+
+// batch makes a batch with room for size queries.
+func (t *target) batch(queries []fastpath.Query, size, docIDs int) (*fastpath.Batch, error) {
+	terms, k := 0, 0
+	for i := range queries {
+		terms, k = max(terms, len(queries[i].Terms)), max(k, queries[i].K)
+	}
+	return t.kernels.NewBatch(fastpath.Limits{Queries: size, Terms: 2 * size * terms, Hits: size * k, DocIDs: docIDs})
+}
+
+// fill adds size queries from number from on, around.
+func (t *target) fill(b *fastpath.Batch, queries []fastpath.Query, from, size int) error {
+	b.Reset(t.segment)
+	for i := range size {
+		if _, err := b.Add(&queries[(from+i)%len(queries)]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// batches times batches of a size.
+func (t *target) batches(f *figure, queries []fastpath.Query, size, k, docIDs int) error {
+	var batches [2]*fastpath.Batch
+	var streams [2]*cuda.Stream
+	for i := range batches {
+		var err error
+		if batches[i], err = t.batch(queries, size, docIDs); err != nil {
+			return err
+		}
+		if streams[i], err = t.device.NewStream(); err != nil {
+			return err
+		}
+		if err := t.fill(batches[i], queries, 0, size); err != nil { // warm
+			return err
+		}
+		if err := errors.Join(batches[i].Launch(streams[i]), batches[i].Wait()); err != nil {
+			return err
+		}
+	}
+	figure := batchFigure{Queries: size}
+	work := [4]float64{}
+	for i := range size {
+		s := batches[0].Stats(i)
+		work[0] += float64(s.Supers) / float64(size)
+		work[1] += float64(s.Ranges) / float64(size)
+		work[2] += float64(s.Candidates) / float64(size)
+		work[3] += float64(s.Rounds) / float64(size)
+	}
+	f.Supers, f.Ranges, f.Candidates, f.Rounds = work[0], work[1], work[2], work[3]
+	var device time.Duration
+	var took []time.Duration
+	hits := make([]base.Hit, 0, k*size+1)
+	began := time.Now()
+	n := 0
+	limit := time.Duration(t.options.seconds * float64(time.Second))
+	for ; n < 2 || time.Since(began) < limit && (t.options.batches == 0 || n < t.options.batches); n++ {
+		b, s := batches[n%2], streams[n%2]
+		if n >= 2 {
+			if err := b.Wait(); err != nil {
+				return err
+			}
+			hits = hits[:0]
+			for i := range size {
+				hits = b.AppendHits(hits, i)
+			}
+		}
+		if err := t.fill(b, queries, n*size, size); err != nil {
+			return err
+		}
+		if err := b.Launch(s); err != nil {
+			return err
+		}
+	}
+	for i := range batches {
+		if err := batches[i].Wait(); err != nil {
+			return err
+		}
+	}
+	figure.WallPerS = float64(size*n) / time.Since(began).Seconds()
+	for i := range min(n, 20) { // one at a time, for the device's time
+		b, s := batches[0], streams[0]
+		if err := t.fill(b, queries, i*size, size); err != nil {
+			return err
+		}
+		if err := errors.Join(b.Launch(s), b.Wait()); err != nil {
+			return err
+		}
+		d, err := b.Elapsed()
+		if err != nil {
+			return err
+		}
+		took = append(took, d)
+	}
+	slices.Sort(took)
+	device = took[len(took)/2]
+	figure.DevicePerS = float64(size) / device.Seconds()
+	f.Batches = append(f.Batches, figure)
+	return errors.Join(batches[0].Close(), batches[1].Close(), streams[0].Close(), streams[1].Close())
+}
+
+// singles times queries one by one.
+func (t *target) singles(f *figure, queries []fastpath.Query) error {
+	most := 0
+	for i := range queries {
+		if queries[i].Want&fastpath.WantDocIDs != 0 {
+			for j := range queries[i].Terms {
+				s := queries[i].Terms[j].Image.Shape()
+				most = max(most, s.DocFreq)
+			}
+		}
+	}
+	s, err := t.kernels.NewSingle(most)
+	if err != nil {
+		return err
+	}
+	hits := make([]base.Hit, 0, fastpath.MaxK)
+	round := func(each func(i int, took time.Duration) error) error {
+		for i := range queries {
+			began := time.Now()
+			if err := s.Search(t.stream, t.segment, &queries[i]); err != nil {
+				return err
+			}
+			hits = s.AppendHits(hits[:0])
+			if err := each(i, time.Since(began)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	f.SingleRanges = 0
+	if err := round(func(int, time.Duration) error {
+		f.SingleRanges += float64(s.Stats().Ranges) / float64(len(queries))
+		return nil
+	}); err != nil {
+		return err
+	}
+	var took []float64
+	for range 3 {
+		if err := round(func(_ int, d time.Duration) error {
+			took = append(took, float64(d.Nanoseconds())/1e3)
+			f.SingleMean += took[len(took)-1]
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	f.SingleMean /= float64(len(took))
+	f.SingleP50, f.SingleP99 = quantile(took, 0.5), quantile(took, 0.99)
+	s.SetTimed(true)
+	took = took[:0]
+	if err := round(func(int, time.Duration) error {
+		d, err := s.Elapsed()
+		took = append(took, float64(d.Nanoseconds())/1e3)
+		return err
+	}); err != nil {
+		return err
+	}
+	f.SingleDev = quantile(took, 0.5)
+	return s.Close()
+}
+
+func quantile(v []float64, q float64) float64 {
+	slices.Sort(v)
+	return v[min(int(q*float64(len(v))), len(v)-1)]
+}
