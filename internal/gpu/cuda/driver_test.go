@@ -170,7 +170,7 @@ func TestLaunchPassesParametersAndAllocatesNothing(t *testing.T) {
 			t.Errorf("Query = %t, %v", done, err)
 		}
 	})
-	if n != 0 && !RaceEnabled {
+	if n != 0 && !raceEnabled {
 		t.Errorf("a launch and a query allocate %.2f times", n)
 	}
 	if err := Launch(s, k, D1(5), D1(32), 64, &nothingParams{6, 32, 0xdeadbeef}); !errors.Is(err, ErrLaunch) || !errors.Is(err, ErrDeviceLost) {

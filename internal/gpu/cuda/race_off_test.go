@@ -2,5 +2,5 @@
 
 package cuda
 
-// RaceEnabled says whether the race detector is on; race_on_test.go says why that matters.
-const RaceEnabled = false
+// raceEnabled says whether the race detector is on; race_on_test.go says why that matters.
+const raceEnabled = false

@@ -8,6 +8,7 @@ import (
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	"github.com/griffin-search/griffin/internal/gpu/gputest"
 	"github.com/griffin-search/griffin/internal/score"
 )
 
@@ -205,7 +206,7 @@ func TestQueriesDoNotAllocate(t *testing.T) {
 	defer func() { must(t, s.Close()) }()
 	q := c.query(AndOr, 10, nil, c.sat.AvgLen, 0, 1, 2)
 	hits := make([]base.Hit, 0, 10)
-	if n := testing.AllocsPerRun(2, func() {
+	if n := gputest.AllocsPerRun(2, func() {
 		b.Reset(c.segment)
 		for range 2 {
 			_, err := b.Add(&q.gpu)

@@ -177,7 +177,7 @@ func pairs() []listPair {
 func (r *rig) asIfLong(items int, do func()) {
 	policy, maxGrid := tuning, r.x.maxGrid
 	defer func() { tuning, r.x.maxGrid = policy, maxGrid }()
-	tuning.ungroupedTiles, tuning.partitionTiles, r.x.maxGrid = 1, 0, 2
+	tuning.ungroupedTiles, tuning.partitionTiles, tuning.fewElements, r.x.maxGrid = 1, 0, 50, 2
 	tuning.smallMerge = MaxElements
 	if items == largeItems {
 		tuning.smallMerge = 0
@@ -355,7 +355,7 @@ func TestCallsDoNotAllocate(t *testing.T) {
 		return x.All(s, c, lists, out)
 	}})
 	for _, m := range calls {
-		if n := testing.AllocsPerRun(3, func() { r.must(m.Run(r.x, r.s, c.workspace, a, a, out)) }); n != 0 {
+		if n := gputest.AllocsPerRun(3, func() { r.must(m.Run(r.x, r.s, c.workspace, a, a, out)) }); n != 0 {
 			t.Errorf("%s: %v allocations", m.Name, n)
 		}
 	}

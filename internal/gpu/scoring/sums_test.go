@@ -8,6 +8,7 @@ import (
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	"github.com/griffin-search/griffin/internal/gpu/gputest"
 	"github.com/griffin-search/griffin/internal/gpu/scoring"
 	"github.com/griffin-search/griffin/internal/score"
 )
@@ -267,7 +268,7 @@ func TestScoringAllocatesNothing(t *testing.T) {
 			return scoring.AccumulateAll(b.kernels, b.stream, lists, n, accumulators, scoring.Unless{})
 		},
 	} {
-		if got := testing.AllocsPerRun(2, func() { b.must(put()) }); got != 0 {
+		if got := gputest.AllocsPerRun(2, func() { b.must(put()) }); got != 0 {
 			t.Errorf("%s: %v allocations", name, got)
 		}
 	}

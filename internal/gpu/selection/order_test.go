@@ -7,6 +7,7 @@ import (
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	"github.com/griffin-search/griffin/internal/gpu/gputest"
 	"github.com/griffin-search/griffin/internal/gpu/scoring"
 	"github.com/griffin-search/griffin/internal/gpu/selection"
 	"github.com/griffin-search/griffin/internal/score"
@@ -194,11 +195,11 @@ func TestSelectAllocatesNothing(t *testing.T) {
 	out := alloc[selection.Key](b, 10)
 	arrays := alloc[selection.Array](b, 0)
 	for _, m := range selection.Methods() {
-		if n := testing.AllocsPerRun(2, func() { b.must(b.selector.Select(b.stream, m, source, 10, out, scratch)) }); n != 0 {
+		if n := gputest.AllocsPerRun(2, func() { b.must(b.selector.Select(b.stream, m, source, 10, out, scratch)) }); n != 0 {
 			t.Errorf("%v: %v allocations", m, n)
 		}
 	}
-	if n := testing.AllocsPerRun(2, func() { b.must(b.selector.Arrays(b.stream, arrays, 10, cuda.Buffer[selection.Key]{})) }); n != 0 {
+	if n := gputest.AllocsPerRun(2, func() { b.must(b.selector.Arrays(b.stream, arrays, 10, cuda.Buffer[selection.Key]{})) }); n != 0 {
 		t.Errorf("arrays: %v allocations", n)
 	}
 }
