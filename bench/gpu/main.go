@@ -51,6 +51,7 @@ type options struct {
 	seconds                     float64
 	cpuQueries                  int
 	batches, first              int
+	only                        string
 }
 
 func parseOptions(args []string) (o options, err error) {
@@ -64,6 +65,7 @@ func parseOptions(args []string) (o options, err error) {
 	flags.Float64Var(&o.seconds, "seconds", 0.5, "time for each figure")
 	flags.IntVar(&o.cpuQueries, "cpu", 200, "queries that the CPU answers, and that are compared")
 	flags.IntVar(&o.batches, "batches", 0, "only run each batch so many times, for a profiler")
+	flags.StringVar(&o.only, "only", "", "only the kinds of query whose names begin so")
 	flags.IntVar(&o.first, "first", 0, "only the first so many queries, in batches of at most as many")
 	if err := flags.Parse(args); err != nil {
 		return o, err

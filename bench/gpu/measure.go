@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -116,6 +117,9 @@ func measure(ctx context.Context, o *options, d *cuda.Device, b *bench) (*collec
 		return nil, err
 	}
 	for _, k := range kinds[b.name] {
+		if !strings.HasPrefix(k.name, o.only) {
+			continue
+		}
 		f, err := t.measure(ctx, k)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", k.name, err)
