@@ -8,6 +8,7 @@ import (
 const (
 	blockThreads = 256
 	searchTile   = 1024 // elements of A in a search tile, which are its slots too
+	fewTile      = 32   // those where 8 threads search an element
 )
 
 // slotsParams is IntersectSlots of compaction.cuh.
@@ -41,7 +42,12 @@ type gatherParams struct {
 // positions in B where pairs is set, and clears the sums of groups on the stream where
 // there are some.
 func (w *Workspace) slots(s *cuda.Stream, numTiles int, pairs bool) (slotsParams, error) {
-	p, numGroups, err := w.unclearedSlots(numTiles, numTiles*searchTile, pairs)
+	return w.slotsOf(s, numTiles, searchTile, pairs)
+}
+
+// slotsOf is slots for tiles of at most capacity matches.
+func (w *Workspace) slotsOf(s *cuda.Stream, numTiles, capacity int, pairs bool) (slotsParams, error) {
+	p, numGroups, err := w.unclearedSlots(numTiles, numTiles*capacity, pairs)
 	if err != nil || numGroups == 0 {
 		return p, err
 	}

@@ -52,6 +52,7 @@
 //	intersect_pivots              256  256 splitters of A
 //	intersect_find                256  1,024 elements of A
 //	intersect_probe               256  1,024 elements of A
+//	intersect_probe_few           256  32 elements of A
 //	intersect_select_by_element   256  1,024 elements of A
 //	intersect_select_by_block     256  1,024 blocks of B
 //	intersect_probe_blocks        256  1,024 elements of A

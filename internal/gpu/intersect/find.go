@@ -62,7 +62,7 @@ func (x *Intersector) MergeFind(s *cuda.Stream, w *Workspace, levels int, a, b L
 		return fmt.Errorf("intersect.MergeFind: %d levels: %w", levels, base.ErrBadInput)
 	}
 	if levels == 0 {
-		return x.search(s, w, p, x.kernels.binary, binaryThreads)
+		return x.search(s, w, p, x.kernels.binary, binaryThreads, searchTile)
 	}
 	if err := p.check(); err != nil {
 		return err

@@ -205,3 +205,70 @@ GRIFFIN_KERNEL(intersect_probe, IntersectPairParams, 256) {
         intersect_probe_tile(p, tile, na, levels);
     }
 }
+
+// Elements of A that a block searches with 8 threads each.
+constexpr uint32_t INTERSECT_FEW = INTERSECT_THREADS / 8;
+
+// A search of few elements, which would leave most of the device without work: 8 threads
+// look at 8 elements of B at a time, so that the range shrinks to a ninth with each load.
+//
+// Grid: any; block b takes tiles b, b + gridDim.x, and so on, of 32 elements of A. Block:
+// 256 threads. Shared memory: 1.1 KiB, static. Out: slots of 32 matches a tile.
+GRIFFIN_KERNEL(intersect_probe_few, IntersectPairParams, 256) {
+    __shared__ uint32_t upper[INTERSECT_UPPER];
+    __shared__ uint32_t counts[INTERSECT_THREADS / 32];
+    const uint32_t na = intersect_length(p.lengthA, p.numA);
+    const uint32_t nb = intersect_length(p.lengthB, p.numB);
+    const uint32_t numTiles = nb == 0 ? 0 : intersect_tiles(na, INTERSECT_FEW);
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        intersect_begin(p.slots, numTiles, INTERSECT_FEW);
+    }
+    if (blockIdx.x >= numTiles) {
+        return;
+    }
+    const UpperLevels levels = {p.listB, 1, nb, upper};
+    levels.load();
+    __syncthreads();
+    const uint32_t lane = threadIdx.x & 31;
+    const uint32_t warp = threadIdx.x >> 5;
+    for (uint32_t tile = blockIdx.x; tile < numTiles; tile += gridDim.x) {
+        const uint32_t i = tile * INTERSECT_FEW + threadIdx.x / 8;
+        const uint32_t x = i < na ? __ldg(p.listA + i) : 0;
+        uint32_t lo;
+        uint32_t hi;
+        levels.narrow(x, lo, hi);
+        while (__any_sync(0xffffffffu, lo < hi)) {
+            const uint32_t step = (hi - lo + 8) / 9;
+            const uint32_t at = lo + (lane % 8 + 1) * step - 1;
+            const bool below = lo < hi && at < hi && __ldg(p.listB + at) < x;
+            const uint32_t steps = __popc(__ballot_sync(0xffffffffu, below) >> (lane & 24) & 0xff);
+            if (lo < hi) {
+                lo += steps * step;
+                hi = min(hi, lo + step - 1);
+            }
+        }
+        const bool match = i < na && lo < nb && __ldg(p.listB + lo) == x;
+        const uint32_t matches = __ballot_sync(0xffffffffu, match && lane % 8 == 0);
+        if (lane == 0) {
+            counts[warp] = __popc(matches);
+        }
+        __syncthreads();
+        uint32_t before = __popc(matches & ((1u << lane) - 1));
+        uint32_t total = 0;
+        for (uint32_t w = 0; w < INTERSECT_THREADS / 32; w++) {
+            before += w < warp ? counts[w] : 0;
+            total += counts[w];
+        }
+        if (threadIdx.x == 0) {
+            intersect_count(p.slots, tile, total);
+        }
+        if (match && lane % 8 == 0) {
+            const uint64_t to = static_cast<uint64_t>(tile) * INTERSECT_FEW + before;
+            p.slots.first[to] = p.slots.second != nullptr ? i : x;
+            if (p.slots.second != nullptr) {
+                p.slots.second[to] = lo;
+            }
+        }
+        __syncthreads();  // the next tile writes counts again
+    }
+}

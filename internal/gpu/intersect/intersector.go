@@ -36,7 +36,7 @@ type Intersector struct {
 	kernels struct {
 		gather                                      *cuda.Kernel
 		merges                                      [2]mergeKernels // small, large
-		binary, pivots, find, probe                 *cuda.Kernel
+		binary, pivots, find, probe, probeFew       *cuda.Kernel
 		selectByElement, selectByBlock, probeBlocks *cuda.Kernel
 	}
 }
@@ -65,6 +65,7 @@ func New(d *cuda.Device) (*Intersector, error) {
 	k.pivots = load[pivotsParams](&l, "intersect_pivots")
 	k.find = load[pairParams](&l, "intersect_find")
 	k.probe = load[pairParams](&l, "intersect_probe")
+	k.probeFew = load[pairParams](&l, "intersect_probe_few")
 	l.module("intersect_blocks", blocksImage)
 	k.selectByElement = load[selectParams](&l, "intersect_select_by_element")
 	k.selectByBlock = load[selectParams](&l, "intersect_select_by_block")

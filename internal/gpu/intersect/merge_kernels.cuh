@@ -40,8 +40,8 @@ GRIFFIN_DEVICE void intersect_partition(const IntersectPairParams& p) {
 // intersect_merge_N, grid: any; block b takes tiles b, b + gridDim.x, and so on. Block:
 // 256 threads, N elements each. Shared memory: N = 7 10.8 KiB, N = 15 22.9 KiB, static.
 // In: both lists; bounds, or null. Out: slots of mergeSlots(N) matches, thread 0 of each
-// block their counts. Lists of all ones as DocID are not lists. Together they have at
-// most MaxElements.
+// block their counts. No DocID may be all ones; together the lists have at most
+// MaxElements.
 //
 // intersect_adaptive_N: the same, but a pair whose lengths differ by crossing or more is
 // searched, in tiles of 1,024 elements of A (intersect_probe_tile). The lengths are

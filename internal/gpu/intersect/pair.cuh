@@ -76,19 +76,24 @@ struct UpperLevels {
             upper[i] = __ldg(list + static_cast<uint64_t>(position(i)) * stride);
         }
     }
+    // Sets [lo, hi) to the part in which the first element that is at least x is, hi if
+    // there is none.
+    GRIFFIN_DEVICE void narrow(uint32_t x, uint32_t& lo, uint32_t& hi) const {
+        uint32_t part = 0;
+#pragma unroll
+        for (uint32_t step = (INTERSECT_UPPER + 1) / 2; step > 0; step /= 2) {
+            part += upper[part + step - 1] < x ? step : 0;
+        }
+        lo = part == 0 ? 0 : position(part - 1) + 1;
+        hi = part == INTERSECT_UPPER ? length : position(part);
+    }
     // Sets lo to the first element that is at least x, length if there is none.
     template <uint32_t ITEMS>
     GRIFFIN_DEVICE void lower_bounds(const uint32_t (&x)[ITEMS], uint32_t (&lo)[ITEMS]) const {
         uint32_t hi[ITEMS];
 #pragma unroll
         for (uint32_t k = 0; k < ITEMS; k++) {
-            uint32_t part = 0;
-#pragma unroll
-            for (uint32_t step = (INTERSECT_UPPER + 1) / 2; step > 0; step /= 2) {
-                part += upper[part + step - 1] < x[k] ? step : 0;
-            }
-            lo[k] = part == 0 ? 0 : position(part - 1) + 1;
-            hi[k] = part == INTERSECT_UPPER ? length : position(part);
+            narrow(x[k], lo[k], hi[k]);
         }
         intersect_lower_bounds(list, stride, length, length / 256 + 1, x, lo, hi);
     }

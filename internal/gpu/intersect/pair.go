@@ -96,26 +96,34 @@ func (x *Intersector) adaptive(s *cuda.Stream, w *Workspace, p *pair) error {
 	case p.a.onDevice() || p.b.onDevice():
 		return x.merge(s, w, p, x.Crossing)
 	case p.b.bound() >= x.Crossing*p.a.bound():
-		return x.search(s, w, p, x.kernels.probe, blockThreads)
+		return x.probe(s, w, p)
 	}
 	return x.merge(s, w, p, never)
 }
 
 // Probe intersects two lists by a binary search in B for each element of A. It differs
 // from the binary search of the papers (MergeFind with no levels) in that the upper
-// levels of the search are in shared memory and each thread does four at once. Out,
-// errors and the stream rule are as for MergePath.
+// levels of the search are in shared memory and each thread does four at once, or, where
+// A has few elements, eight threads do one. Out, errors and the stream rule are as for
+// MergePath.
 func (x *Intersector) Probe(s *cuda.Stream, w *Workspace, a, b List, out Candidates) error {
-	return x.search(s, w, &pair{call: "Probe", a: a, b: b, out: out}, x.kernels.probe, blockThreads)
+	return x.probe(s, w, &pair{call: "Probe", a: a, b: b, out: out})
 }
 
-// search runs a kernel of search tiles that needs nothing but the two lists.
-func (x *Intersector) search(s *cuda.Stream, w *Workspace, p *pair, k *cuda.Kernel, threads int) error {
+func (x *Intersector) probe(s *cuda.Stream, w *Workspace, p *pair) error {
+	if p.a.bound() <= tuning.fewElements {
+		return x.search(s, w, p, x.kernels.probeFew, blockThreads, fewTile)
+	}
+	return x.search(s, w, p, x.kernels.probe, blockThreads, searchTile)
+}
+
+// search runs a kernel that searches tiles of A and needs nothing but the two lists.
+func (x *Intersector) search(s *cuda.Stream, w *Workspace, p *pair, k *cuda.Kernel, threads, tile int) error {
 	if err := p.check(); err != nil {
 		return err
 	}
-	numTiles := tilesOf(p.a.bound(), searchTile)
-	slots, err := w.slots(s, numTiles, p.wantsPositions())
+	numTiles := tilesOf(p.a.bound(), tile)
+	slots, err := w.slotsOf(s, numTiles, tile, p.wantsPositions())
 	if err != nil {
 		return err
 	}

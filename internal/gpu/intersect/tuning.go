@@ -24,9 +24,12 @@ var tuning = struct {
 	// smallMerge is the number of elements of both lists up to which tiles have 7
 	// elements a thread rather than 15, so that short lists occupy more blocks.
 	smallMerge int
+	// fewElements is the number of elements of A up to which 8 threads search each.
+	fewElements int
 }{
 	blocksPerMultiprocessor: 16,
 	ungroupedTiles:          512,
 	partitionTiles:          512,
 	smallMerge:              1 << 19,
+	fewElements:             1 << 14,
 }

@@ -35,7 +35,7 @@ func NewWorkspace(d *cuda.Device, shortest, longest int) (*Workspace, error) {
 	both := shortest + longest
 	w := &Workspace{
 		shortest: shortest, longest: longest,
-		tiles: max(1, tilesOf(both, mergeTile(smallItems)), tilesOf(longest, searchTile)),
+		tiles: max(1, tilesOf(both, mergeTile(smallItems)), tilesOf(longest, searchTile), tilesOf(min(shortest, tuning.fewElements), fewTile)),
 	}
 	slots := max(w.tiles*mergeSlots(smallItems), tilesOf(both, mergeTile(largeItems))*mergeSlots(largeItems),
 		tilesOf(shortest, searchTile)*searchTile, tilesOf(longest/2+1, searchTile)*searchTile)
