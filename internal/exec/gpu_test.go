@@ -472,3 +472,25 @@ func TestGPUWeights(t *testing.T) {
 		t.Errorf("%d queries on the CPU", s.OnCPU)
 	}
 }
+
+// Batches that compete for memory wait for each other, and do not go to the CPU.
+func TestGPUWaitsForMemory(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 1))
+	g := testGPU(t, pipeline.Options{Memory: pipeline.Memory{Bytes: 12 << 10}, Lanes: 3})
+	p := newGPUPair(t, testSnapshot(t, randomIndex(t, rng, 300, 1, false)), g)
+	var wg sync.WaitGroup
+	for i := range 3 {
+		wg.Go(func() {
+			rng := rand.New(rand.NewPCG(24, uint64(i)))
+			p := *p
+			p.sc = testScratch(t, "whitespace")
+			for range 3 {
+				p.checkBatch(t, []query.Node{words(rng, 2), words(rng, 2), words(rng, 2), words(rng, 2)}, Options{K: 10})
+			}
+		})
+	}
+	wg.Wait()
+	if s := g.Stats(); s.OnGPU != 36 || s.Devices[0].Evictions == 0 || s.Devices[0].Refused == 0 {
+		t.Errorf("%+v: want 36 queries on the GPU, and memory that was short", s)
+	}
+}

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -22,6 +23,8 @@ type device struct {
 	uploader *uploader
 	lanes    chan *lane
 	numLanes int
+	holders  holders
+	waiting  sync.Mutex // of the run that waits for memory (shortage)
 
 	// slabs is the memory of the cache, by number. It grows with cache.mu held.
 	slabs     []cuda.Buffer[byte]

@@ -78,6 +78,8 @@ func (v *View) runAll(ctx context.Context, queries []*Query, results []Result, t
 func (v *View) runOn(ctx context.Context, i int, queries []*Query, results []Result, trace *Trace) error {
 	d, pieces := v.engine.devices[i], v.pieces[i]
 	var computing flight
+	var short shortage
+	defer short.end(d)
 	for from := 0; from < len(queries); {
 		if err := ctx.Err(); err != nil {
 			computing.wait()
@@ -85,20 +87,23 @@ func (v *View) runOn(ctx context.Context, i int, queries []*Query, results []Res
 		}
 		l := <-d.lanes
 		l.reset()
+		ended := d.holders.begin()
 		n, err := l.gather(v, pieces, queries[from:], results[from:])
 		if n == 0 && err != nil {
 			d.lanes <- l
-			if !computing.wait() { // no part of this run has the memory
+			if !short.wait(d, &computing, ended) {
 				results[from].Err = err
 				from++
 			}
 			continue
 		}
+		short.end(d)
 		part, out := queries[from:from+n], results[from:from+n]
 		if from == 0 && n == len(queries) {
 			l.run(pieces, part, out, trace != nil)
 			l.report(trace, i)
 			d.lanes <- l
+			d.holders.end()
 			return nil
 		}
 		computing.wait()
@@ -106,11 +111,37 @@ func (v *View) runOn(ctx context.Context, i int, queries []*Query, results []Res
 			l.run(pieces, part, out, trace != nil)
 			l.report(trace, i)
 			d.lanes <- l
+			d.holders.end()
 		})
 		from += n
 	}
 	computing.wait()
 	return nil
+}
+
+// shortage is the state of a run that finds no room for even one query. One run at a
+// time waits for memory, so that those that wait do not take it from each other.
+type shortage bool
+
+// wait is called after a gather that began when ended runs had ended, and found no
+// room. It returns true when the run is to try again, and false if nobody else has
+// lists pinned: then there will never be room.
+func (s *shortage) wait(d *device, computing *flight, ended uint64) bool {
+	d.holders.leave()
+	if !*s {
+		d.waiting.Lock()
+		*s = true
+		return true
+	}
+	return computing.wait() || d.holders.wait(ended)
+}
+
+// end lets another run wait.
+func (s *shortage) end(d *device) {
+	if *s {
+		d.waiting.Unlock()
+		*s = false
+	}
 }
 
 // flight is work that goes on beside a goroutine, one piece at a time.
