@@ -244,7 +244,7 @@ GRIFFIN_KERNEL(intersect_probe_few, IntersectPairParams, 256) {
             const uint32_t steps = __popc(__ballot_sync(0xffffffffu, below) >> (lane & 24) & 0xff);
             if (lo < hi) {
                 lo += steps * step;
-                hi = min(hi, lo + step - 1);
+                hi = steps < 8 ? min(hi, lo + step - 1) : hi;
             }
         }
         const bool match = i < na && lo < nb && __ldg(p.listB + lo) == x;
