@@ -13,6 +13,9 @@ TOOLS    := $(BIN)/golangci-lint $(BIN)/gofumpt $(BIN)/gotestsum
 # A tool that a test needs and does not find is a failure under make test, not a skip.
 TEST := GRIFFIN_REQUIRE_BROWSER=1 $(BIN)/gotestsum --format pkgname --format-hide-empty-pkg --
 
+# Packages whose kernels are tested once more under the address sanitizer.
+KERNEL_FAMILIES := decode devicetest fastpath intersect para scoring selection
+
 .PHONY: help
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +46,7 @@ unit: $(BIN)/gotestsum ## unit tests of all modules, invariants checked
 	$(TEST) -tags invariants ./...
 	$(TEST) -tags noasm ./codec/... ./internal/simd/... ./internal/traverse/...
 	$(TEST) -run Alloc ./internal/exec ./internal/saat ./internal/traverse
+	$(TEST) -short -exec '$(CURDIR)/.ci/asan' $(KERNEL_FAMILIES:%=./internal/gpu/%)
 	cd tools && go test ./...
 	$(MAKE) --no-print-directory -C bench/peers test
 

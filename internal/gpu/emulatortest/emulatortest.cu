@@ -232,7 +232,7 @@ GRIFFIN_KERNEL(emulatortest_index, FaultParams, 256) {
     p.other[threadIdx.x] = words[threadIdx.x] + local[words[threadIdx.x] % 8];
 }
 
-/* A thread's own arrays, passed on by address; there is no fault. */
+/* A thread's own array, passed on by address; with the fault it is read to one word past its end. */
 __device__ __noinline__ uint32_t emulatortest_sum(const uint32_t* words, uint32_t numWords) {
     uint32_t sum = 0;
     for (uint32_t i = 0; i < numWords; i++) sum += words[i];
@@ -242,5 +242,5 @@ GRIFFIN_KERNEL(emulatortest_local, FaultParams, 256) {
     uint32_t own[33] = {};
     for (uint32_t i = 0; i < 32; i++) own[(i * 7 + threadIdx.x) % 32] = p.data[i];
     __syncthreads();
-    p.other[threadIdx.x] = emulatortest_sum(own, 33);
+    p.other[threadIdx.x] = emulatortest_sum(own, 33 + p.fault);
 }

@@ -3,6 +3,8 @@ package emulatortest
 import (
 	_ "embed"
 	"errors"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -95,6 +97,32 @@ func TestActiveMask(t *testing.T) {
 	s := scene{kernel: "active_mask", blocks: 1, block: 32}
 	if err := s.run(t, d, load(t, d), 1); err != nil {
 		t.Fatal(err) // each lane shuffles with itself alone
+	}
+}
+
+// TestAddressSanitizer: what the checks of accesses cannot see, a thread's own array
+// read past its end, is found where kernels are built for the address sanitizer. That
+// ends the process, so the test runs itself in another one.
+func TestAddressSanitizer(t *testing.T) {
+	if testing.Short() || gputest.OnGPU() {
+		t.Skip("builds all kernels for the emulator once more")
+	}
+	if os.Getenv(gputest.BuildVariable) == "asan" {
+		d := gputest.Open(t)
+		m := load(t, d)
+		local := scene{kernel: "local", blocks: 1, block: 64}
+		if err := local.run(t, d, m, 0); err != nil {
+			t.Fatal(err)
+		}
+		t.Log("the right kernel is through")
+		t.Fatalf("the address sanitizer did not end the process: %v", local.run(t, d, m, 1))
+	}
+	child := exec.Command("../../../.ci/asan", os.Args[0], "-test.run=^TestAddressSanitizer$", "-test.v")
+	out, err := child.CombinedOutput()
+	for _, want := range []string{"AddressSanitizer: stack-buffer-overflow", "in griffin_emulatortest_emulatortest::emulatortest_sum", "emulatortest.cu:"} {
+		if err == nil || !strings.Contains(string(out), want) {
+			t.Fatalf("the child ended with %v and did not say %q:\n%s", err, want, out)
+		}
 	}
 }
 

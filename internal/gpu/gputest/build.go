@@ -32,11 +32,32 @@ var (
 		"-DGRIFFIN_EMULATOR", "-fno-vectorize", "-fno-slp-vectorize",
 		// Kernels are static functions; not every object uses every one.
 		"-Wno-unused-function", "-Wno-unused-const-variable", "-Wno-unused-template",
-		"-fsanitize=thread", "-mllvm", "-tsan-instrument-func-entry-exit=0",
-		"-mllvm", "-tsan-distinguish-volatile=1", "-mllvm", "-tsan-instrument-read-before-write=1",
 		"-fsanitize=shift-exponent,array-bounds,integer-divide-by-zero,signed-integer-overflow,alignment,unreachable",
 	}
+	checkedFlags = []string{
+		"-fsanitize=thread", "-mllvm", "-tsan-instrument-func-entry-exit=0",
+		"-mllvm", "-tsan-distinguish-volatile=1", "-mllvm", "-tsan-instrument-read-before-write=1",
+	}
+	addressFlags = []string{"-fsanitize=address"}
 )
+
+// BuildVariable is the environment variable that says how kernels are checked:
+// "checked", the default, or "asan", by the address sanitizer, for which the process
+// must have been started with its library (.ci/asan does).
+const BuildVariable = "GRIFFIN_EMULATOR"
+
+// variant returns the flags of the two kinds of source, and of the linker.
+func variant() (own, kernels, link []string, err error) {
+	switch how := os.Getenv(BuildVariable); how {
+	case "", "checked":
+		return bothFlags, slices.Concat(bothFlags, kernelFlags, checkedFlags), []string{"-Wl,-z,defs"}, nil
+	case "asan":
+		own = slices.Concat(bothFlags, addressFlags)
+		return own, slices.Concat(own, kernelFlags), nil, nil
+	default:
+		return nil, nil, nil, fmt.Errorf("%s=%s: want checked or asan", BuildVariable, how)
+	}
+}
 
 // unit is one object file of the library.
 type unit struct {
@@ -79,7 +100,11 @@ func buildEmulator(root, family string) (string, error) {
 		return "", err
 	}
 	defer unlock()
-	units, err := findUnits(root)
+	own, kernels, link, err := variant()
+	if err != nil {
+		return "", err
+	}
+	units, err := findUnits(root, own, kernels)
 	if err != nil {
 		return "", err
 	}
@@ -109,8 +134,8 @@ func buildEmulator(root, family string) (string, error) {
 		return library, nil
 	}
 	part := library + ".part"
-	arguments := append([]string{"-shared", "-Wl,-z,defs", "-o", part}, objects...)
-	if out, err := exec.Command(compiler, arguments...).CombinedOutput(); err != nil {
+	arguments := slices.Concat([]string{"-shared", "-o", part}, link, objects)
+	if out, err := compilerCommand(compiler, arguments).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("linking the emulator: %w\n%s", err, out)
 	}
 	return library, os.Rename(part, library)
@@ -124,7 +149,7 @@ func findCompiler() (compiler, version string, err error) {
 	}
 	for _, name := range names {
 		if path, err := exec.LookPath(name); err == nil {
-			out, err := exec.Command(path, "--version").Output()
+			out, err := compilerCommand(path, []string{"--version"}).Output()
 			if err != nil {
 				return "", "", fmt.Errorf("%s --version: %w", path, err)
 			}
@@ -134,6 +159,13 @@ func findCompiler() (compiler, version string, err error) {
 	}
 	return "", "", fmt.Errorf("no C++ compiler: install clang-19 and g++ (.ci/setup does), or set GRIFFIN_CXX; looked for %s",
 		strings.Join(names, ", "))
+}
+
+// compilerCommand runs the compiler without what this process was started with.
+func compilerCommand(compiler string, arguments []string) *exec.Cmd {
+	command := exec.Command(compiler, arguments...)
+	command.Env = append(os.Environ(), "LD_PRELOAD=")
+	return command
 }
 
 // lockFile waits for the lock and returns what releases it.
@@ -149,7 +181,7 @@ func lockFile(path string) (func(), error) {
 }
 
 // findUnits lists the emulator's own sources and those of all kernels.
-func findUnits(root string) ([]*unit, error) {
+func findUnits(root string, ownFlags, kernelFlags []string) ([]*unit, error) {
 	gpu := filepath.Join(root, "internal", "gpu")
 	own, err := filepath.Glob(filepath.Join(gpu, "emulator", "src", "*.cpp"))
 	if err != nil {
@@ -163,7 +195,7 @@ func findUnits(root string) ([]*unit, error) {
 	for _, path := range own {
 		name := strings.TrimSuffix(filepath.Base(path), ".cpp")
 		units = append(units, &unit{
-			name: "emulator-" + name, folder: "emulator", flags: bothFlags, files: []string{path},
+			name: "emulator-" + name, folder: "emulator", flags: ownFlags, files: []string{path},
 			source: fmt.Sprintf("#include %q\n", path),
 		})
 	}
@@ -173,7 +205,7 @@ func findUnits(root string) ([]*unit, error) {
 		device := filepath.Join(gpu, "emulator", "src", "device.hpp")
 		// A name space of its own keeps two kernels' types and functions of one name apart.
 		units = append(units, &unit{
-			name: folder + "-" + stem, folder: folder, flags: slices.Concat(bothFlags, kernelFlags), files: []string{device, path},
+			name: folder + "-" + stem, folder: folder, flags: kernelFlags, files: []string{device, path},
 			source: fmt.Sprintf("#include %q\nnamespace griffin_%s_%s {\n#include %q\n}\n", device, folder, stem, path),
 		})
 	}
@@ -239,7 +271,7 @@ func compileAll(root, compiler string, units []*unit) error {
 func (u *unit) compile(root, compiler string) error {
 	part := u.object + ".part"
 	arguments := slices.Concat(u.flags, []string{"-ffile-prefix-map=" + root + "/=", "-x", "c++", "-c", "-o", part, "-"})
-	command := exec.Command(compiler, arguments...)
+	command := compilerCommand(compiler, arguments)
 	command.Stdin = strings.NewReader(u.source)
 	command.Dir = root
 	out, err := command.CombinedOutput()

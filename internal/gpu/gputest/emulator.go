@@ -21,10 +21,13 @@ type Config struct {
 var defaultConfig = Config{Devices: 1, MemoryBytes: 1 << 30}
 
 // Configure sets up the emulator for the time of a test, which must not have opened
-// a device, and returns its driver. It is for tests that cannot run on a GPU of
-// any size: they run on the emulator even where OnGPU.
+// a device, and returns its driver. It is for tests that a real GPU cannot serve, so
+// that it skips them where OnGPU: they have run where there is none.
 func Configure(t testing.TB, c Config) *cuda.Library {
 	t.Helper()
+	if OnGPU() {
+		t.Skip("this test needs the emulator: several devices, small ones, or faults")
+	}
 	e := emulated(t)
 	if code := e.configure(int32(c.Devices), uint64(c.MemoryBytes)); code != 0 {
 		t.Fatalf("gputest: the emulator cannot have %d devices of %d bytes", c.Devices, c.MemoryBytes)
@@ -52,7 +55,7 @@ func OpenEmulated(t testing.TB, c Config) []*cuda.Device {
 // Lose takes the emulated device away while it works: the nth kernel that runs
 // from now on (from 1), and every later call, fail with code. The launch itself
 // has returned without an error by then. The device is well again once it is closed.
-// Lose does nothing to a real GPU; a test that needs it uses OpenEmulated.
+// A test that uses Lose opens its device by OpenEmulated.
 func Lose(t testing.TB, nth int, code cuda.Code) {
 	t.Helper()
 	e := emulated(t)

@@ -54,7 +54,6 @@ func open(t testing.TB, library *cuda.Library, ordinal int) *cuda.Device {
 	if err != nil {
 		t.Fatal(err)
 	}
-	emulated := isEmulated(t, library)
 	t.Cleanup(func() {
 		// What is cheap may stay until the context goes, such as modules that a
 		// family loads once for a device.
@@ -64,26 +63,16 @@ func open(t testing.TB, library *cuda.Library, ordinal int) *cuda.Device {
 		if err := d.Close(); err != nil && !errors.Is(err, cuda.ErrMisuse) {
 			t.Error(err)
 		}
-		if emulated == nil {
+		if OnGPU() {
 			return
 		}
-		if text := emulated.takeReport(); text != "" {
+		e := emulated(t)
+		if text := e.takeReport(); text != "" {
 			t.Errorf("the emulator reports: %s", text)
 		}
-		if text := emulated.takeNote(); text != "" && t.Failed() {
+		if text := e.takeNote(); text != "" && t.Failed() {
 			t.Logf("the emulator's note on the call that it refused last: %s", text)
 		}
 	})
 	return d
-}
-
-// isEmulated returns the emulator if library is its.
-func isEmulated(t testing.TB, library *cuda.Library) *emulator {
-	t.Helper()
-	if OnGPU() {
-		if e, err := loadEmulator(); err != nil || e.path != library.Path() {
-			return nil
-		}
-	}
-	return emulated(t)
 }

@@ -24,7 +24,7 @@ Block block;
 
 namespace {
 
-void* mainStack;  // where runBlock waits for its threads
+Stack mainStack;  // where runBlock waits for its threads
 int failure;      // code of the launch, if it failed
 alignas(16) char params[maxParamBytes];
 Stack* entering;  // the stack that threadMain begins on
@@ -51,15 +51,9 @@ void makeReady(Thread& t) {
     block.readyWarps |= 1u << t.warp();
 }
 
-[[noreturn]] void switchForGood(void* to) {
-    void* unused;
-    switchStack(&unused, to);
-    __builtin_unreachable();
-}
-
-void enterNewStack(void** from) {
+void enterNewStack(Stack& from) {
     entering = takeStack(threadMain);
-    switchStack(from, entering->pointer);
+    switchStack(from, *entering);
 }
 
 // Runs other threads until the running one, which waits, is ready and chosen. A
@@ -67,12 +61,12 @@ void enterNewStack(void** from) {
 void wait(Thread& t) {
     bool unstarted = block.started < block.numThreads;
     if (block.warps[t.warp()].ready == 0 && unstarted) {
-        enterNewStack(&t.stack->pointer);
+        enterNewStack(*t.stack);
         return;
     }
     if (Thread* next = nextReady(t.warp())) {
         block.thread = next;
-        switchStack(&t.stack->pointer, next->stack->pointer);
+        switchStack(*t.stack, *next->stack);
         return;
     }
     reportDeadlock();
@@ -91,6 +85,7 @@ void endThread(Thread& t) {
 // The life of a stack: it runs threads from their first instruction to their last,
 // one after the other, until another thread waits that can go on.
 void threadMain() {
+    arrive();
     Stack* mine = entering;
     for (;;) {
         Thread& t = block.threads[block.started++];
@@ -103,7 +98,7 @@ void threadMain() {
         if (Thread* next = nextReady(t.warp())) {
             freeStack(mine);
             block.thread = next;
-            switchForGood(next->stack->pointer);
+            switchForGood(*next->stack);
         }
         if (block.endedThreads < block.numThreads) reportDeadlock();
         freeStack(mine);
@@ -305,7 +300,8 @@ void runBlock(const Launch& launch, uint64_t number) {
         w.lanes = lanes >= 32 ? ~0u : (1u << lanes) - 1;
         w.ready = w.ended = w.numMeetings = 0;
     }
-    enterNewStack(&mainStack);
+    mainStack.bytes = 0;  // the calling thread may be another one than before
+    enterNewStack(mainStack);
 }
 
 }  // namespace

@@ -22,8 +22,13 @@
 #define __launch_bounds__(...)
 #define GRIFFIN_DEVICE inline
 
-// Shared memory of all kernels lies in one section: one block runs at a time.
+// Shared memory of all kernels lies in one section: one block runs at a time. The
+// address sanitizer puts its gaps around variables that are in no section.
+#if __has_feature(address_sanitizer)
+#define __shared__ static
+#else
 #define __shared__ static __attribute__((section("griffin_shared")))
+#endif
 
 #define GRIFFIN_KERNEL(name, Params, maxThreads)                                                            \
     static void griffin_body_##name(const Params& p);                                                       \

@@ -41,7 +41,7 @@ int copyToHost(void* target, const void* source, size_t bytes, const Device* dev
     if (!onDevice(source, bytes, device)) return outside("cuMemcpyDtoHAsync", "source", source, bytes);
     memcpy(target, source, bytes);
     const uint8_t* marks = written + (static_cast<const char*>(source) - arena);
-    if (!memchr(marks, 0, bytes)) return success;
+    if (!checked || !memchr(marks, 0, bytes)) return success;
     for (size_t i = 0; i < bytes; i++) {
         if (!marks[i]) static_cast<unsigned char*>(target)[i] = poison;
     }

@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-// void switchStack(void** from, void* to): the registers that a callee keeps go to
+// void griffin_switch_stack(void** from, void* to): the registers that a callee keeps go to
 // the old stack, and come from the new one.
 #if defined(__x86_64__)
 asm(R"(
@@ -78,10 +78,20 @@ constexpr size_t entryWord = 11;  // x30
 
 extern "C" void griffin_switch_stack(void** from, void* to);
 
+#if __has_feature(address_sanitizer)
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#else
+#define __sanitizer_start_switch_fiber(save, low, bytes)
+#define __sanitizer_finish_switch_fiber(save, low, bytes)
+#define ASAN_UNPOISON_MEMORY_REGION(low, bytes)
+#endif
+
 namespace griffin::emulator {
 
 namespace {
 Stack *freeStacks, *allStacks;
+Stack* left;  // the stack that was left last
 
 Stack* newStack() {
     size_t guard = static_cast<size_t>(sysconf(_SC_PAGESIZE));
@@ -91,6 +101,7 @@ Stack* newStack() {
     mprotect(memory, guard, PROT_NONE);
     auto* stack = new Stack();
     stack->low = static_cast<char*>(memory) + guard;
+    stack->bytes = stackBytes;
     stack->all = allStacks;
     allStacks = stack;
     return stack;
@@ -104,6 +115,7 @@ Stack* takeStack(void (*entry)()) {
     } else {
         stack = newStack();
     }
+    ASAN_UNPOISON_MEMORY_REGION(stack->low, stack->bytes);  // of a life that was given up
     // A function expects its return address 8 bytes off a multiple of 16.
     void** top = reinterpret_cast<void**>(stack->low + stackBytes) - 1;
     void** pointer = top - savedWords;
@@ -127,8 +139,30 @@ void freeAllStacks() {
     for (Stack* s = allStacks; s; s = s->all) freeStack(s);
 }
 
-void switchStack(void** from, void* to) {
-    griffin_switch_stack(from, to);
+void arrive() {
+    [[maybe_unused]] const void* low = nullptr;
+    [[maybe_unused]] size_t bytes = 0;
+    __sanitizer_finish_switch_fiber(nullptr, &low, &bytes);
+    if (left && left->bytes == 0 && low) {  // the thread's own stack
+        left->low = static_cast<char*>(const_cast<void*>(low));
+        left->bytes = bytes;
+    }
+}
+
+void switchStack(Stack& from, Stack& to) {
+    left = &from;
+    [[maybe_unused]] void* save = nullptr;
+    __sanitizer_start_switch_fiber(&save, to.low, to.bytes);
+    griffin_switch_stack(&from.pointer, to.pointer);
+    __sanitizer_finish_switch_fiber(save, nullptr, nullptr);
+}
+
+void switchForGood(Stack& to) {
+    void* pointer;
+    left = nullptr;
+    __sanitizer_start_switch_fiber(nullptr, to.low, to.bytes);
+    griffin_switch_stack(&pointer, to.pointer);
+    __builtin_unreachable();
 }
 
 }  // namespace griffin::emulator

@@ -8,11 +8,19 @@
 #include "report.hpp"
 #include "shadow.hpp"
 
+#if __has_feature(address_sanitizer)
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(low, bytes) ((void)(low))
+#define ASAN_UNPOISON_MEMORY_REGION(low, bytes) ((void)(low))
+#endif
+
 namespace griffin::emulator {
 
 namespace {
 
 constexpr size_t pageBytes = 4096;
+constexpr size_t gapBytes = 256;         // at least, on both sides of an allocation
 constexpr size_t largeBytes = 64 << 10;  // from here on memory is given back by the page
 
 // The part of the arena that belongs to one device, or to the host.
@@ -46,7 +54,7 @@ char* roundUp(char* address, size_t to) {
 
 // An address for bytes at or after from, with a gap on both sides; null: no room.
 char* findRoom(Part& p, char* from, size_t bytes) {
-    size_t unit = bytes >= largeBytes ? pageBytes : 256;
+    size_t unit = bytes >= largeBytes ? pageBytes : gapBytes;
     auto next = p.live.lower_bound(from);
     if (next != p.live.begin()) {
         const Allocation& before = std::prev(next)->second;
@@ -73,6 +81,9 @@ char* allocate(int device, size_t bytes, size_t limit, const char* made) {
     p.live[at] = Allocation{at, bytes, device, ++numMade, made};
     p.used += bytes;
     p.cursor = at + bytes;
+    ASAN_UNPOISON_MEMORY_REGION(at, bytes);
+    ASAN_POISON_MEMORY_REGION(at - gapBytes, gapBytes);
+    ASAN_POISON_MEMORY_REGION(at + bytes, gapBytes);
     return at;
 }
 
@@ -89,6 +100,7 @@ bool release(const void* address, int device) {
     } else {
         memset(a.low, 0xdd, a.bytes);
     }
+    ASAN_POISON_MEMORY_REGION(a.low, a.bytes);
     return true;
 }
 

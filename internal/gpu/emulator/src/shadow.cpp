@@ -263,7 +263,7 @@ void checkAligned(const Check& c, size_t size) {
 }
 
 inline void check(const Check& c) {
-    if (!block.thread) return;  // before any kernel runs
+    if (!checked || !block.thread) return;  // before any kernel runs
     if (c.address - usedLow < deviceSpan) return checkDevice(c);
     if (c.address - sharedLow < sharedSpan) return checkShared(c);
     checkOther(c);
