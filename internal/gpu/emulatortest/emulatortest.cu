@@ -244,3 +244,13 @@ GRIFFIN_KERNEL(emulatortest_local, FaultParams, 256) {
     __syncthreads();
     p.other[threadIdx.x] = emulatortest_sum(own, 33 + p.fault);
 }
+
+/* A thread that waits until another one has written; with the fault that comes after it. */
+GRIFFIN_KERNEL(emulatortest_spin, FaultParams, 256) {
+    if (p.fault && threadIdx.x == 0) {
+        while (ld_acquire(&p.data[1]) == 1) {
+        }
+    }
+    if (threadIdx.x == 32) st_release(&p.data[1], 7);
+    p.other[threadIdx.x] = threadIdx.x;
+}

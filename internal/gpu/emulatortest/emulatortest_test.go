@@ -56,6 +56,7 @@ var scenes = []scene{
 	{kernel: "vote_part", blocks: 1, block: 64, want: []string{"divergence", "waits in __ballot_sync of lanes 0xffffffff of warp 0"}},
 	{kernel: "mask_without_caller", blocks: 1, block: 64, want: []string{"thread (16,0,0): divergence: the lane is not among those of __shfl_xor_sync of lanes 0x0000ffff"}},
 	{kernel: "vote_kinds", blocks: 1, block: 32, want: []string{"divergence", "__any_sync", "__all_sync"}},
+	{kernel: "spin", blocks: 1, block: 64, want: []string{"thread (0,0,0): endless"}},
 	{kernel: "shift", blocks: 1, block: 64, want: []string{"thread (32,0,0): undefined behaviour: a shift"}},
 	{kernel: "index", blocks: 1, block: 64, want: []string{"thread (63,0,0): undefined behaviour: an array's index"}},
 }

@@ -91,6 +91,7 @@ void threadMain() {
         Thread& t = block.threads[block.started++];
         block.thread = &t;
         t.stack = mine;
+        block.spins = 0;
         block.launch->kernel->run(params);
         endThread(t);
         bool unstarted = block.started < block.numThreads;
@@ -255,6 +256,7 @@ void conclude(Warp& w, uint32_t warp, const Meeting& m) {
         }
     }
     block.clock++;
+    block.spins = 0;
     if (m.mask == w.lanes) {
         w.met = block.clock;
         return;
@@ -410,6 +412,7 @@ int meetBlock(Collective what, int predicate, Place place) {
     if (what == Collective::syncBlockAnd) block.barrierResult = block.votes == block.numThreads;
     block.arrived = block.votes = 0;
     block.lastBarrier = ++block.clock;
+    block.spins = 0;
     for (uint32_t i = 0; i < block.numThreads; i++) {
         if (i != t.number) makeReady(block.threads[i]);
     }

@@ -84,6 +84,7 @@ struct Block {
     // Some thread made an atomic access to global memory: from then on the block
     // may read what other blocks of the launch wrote.
     bool acquired;
+    uint64_t spins;  // atomic accesses since a thread began or threads met
 };
 
 extern Block block;

@@ -257,13 +257,24 @@ void checkOther(const Check& c) {
     c.fail(illegalAddress, c.address < 4096 ? "null pointer" : "out of bounds", c.place());
 }
 
-// True with an address that size divides.
+// Ends a kernel whose thread looks at memory again and again until another thread
+// changes it: none runs meanwhile here, and on a GPU there is no promise that it does.
+void countSpin(Access access) {
+    if (access == Access::read || access == Access::write || !block.thread) return;
+    constexpr uint64_t most = 1 << 26;
+    if (++block.spins > most) {
+        failThread(launchFailed, "endless: %llu atomic accesses since threads last met; does it wait for another?",
+                   static_cast<unsigned long long>(most));
+    }
+}
+
 void checkAligned(const Check& c, size_t size) {
     if (c.address & (size - 1)) c.fail(misalignedAddress, "misaligned", c.place());
 }
 
 inline void check(const Check& c) {
-    if (!checked || !block.thread) return;  // before any kernel runs
+    if (!checked || !block.thread) return;                     // before any kernel runs
+    if (c.access == Access::relaxedRead) countSpin(c.access);  // of a volatile word
     if (c.address - usedLow < deviceSpan) return checkDevice(c);
     if (c.address - sharedLow < sharedSpan) return checkShared(c);
     checkOther(c);
@@ -294,14 +305,13 @@ void markWritten(const void* address, size_t bytes) {
 void forgetWritten(const void* address, size_t bytes) {
     uint8_t* marks = written + (static_cast<const char*>(address) - arena);
     constexpr size_t page = 4096;
-    if (bytes < 16 * page) {
-        memset(marks, 0, bytes);
-    } else {  // large allocations begin at pages
-        size_t pages = bytes & ~(page - 1);
-        madvise(marks, pages, MADV_DONTNEED);
+    size_t pages = 0;
+    if (bytes >= 16 * page) {  // large allocations begin at pages
+        pages = bytes & ~(page - 1);
+        if (madvise(marks, pages, MADV_DONTNEED) != 0) pages = 0;  // larger pages than most have
         madvise(cells + (static_cast<const char*>(address) - arena) / 4, pages / 4 * sizeof(Cell), MADV_DONTNEED);
-        memset(marks + pages, 0, bytes - pages);
     }
+    memset(marks + pages, 0, bytes - pages);
 }
 
 void copyWritten(const void* target, const void* source, size_t bytes) {
@@ -318,6 +328,7 @@ void* dynamicShared() {
 }
 
 void checkAccess(const void* address, size_t bytes, Access access) {
+    countSpin(access);
     Check c{reinterpret_cast<uintptr_t>(address), bytes, access, __builtin_return_address(0)};
     if (block.thread && bytes <= 16) checkAligned(c, bytes);
     check(c);
