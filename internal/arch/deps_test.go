@@ -27,7 +27,7 @@ var layers = [][]string{
 	4: {"internal/exec", "internal/collection"},
 	5: {"."},
 	6: {"internal/server", "internal/goldens", "internal/lab", "internal/lab/experiments"},
-	7: {"bench/codecs", "bench/sizes", "bench/traversals", "cmd/griffin"},
+	7: {"bench/codecs", "bench/gpu", "bench/sizes", "bench/traversals", "cmd/griffin"},
 }
 
 // sideways lists the imports within one layer that are allowed, each with its
@@ -60,7 +60,7 @@ var restricted = []struct {
 }{
 	{"C", nil, "Griffin builds without a C toolchain"},
 	{"unsafe", []string{"internal/gpu/cuda", "internal/index", "internal/postings", "internal/segment", "internal/vfs/vfstest"}, "views into mapped bytes stay below the planner, addresses for the GPU's driver in its package"},
-	{module + "/internal/gpu/cuda", []string{"internal/gpu", "internal/exec", "internal/lab"}, "only the planner and the experiments know that a GPU exists"},
+	{module + "/internal/gpu/cuda", []string{"bench/gpu", "internal/gpu", "internal/exec", "internal/lab"}, "only the planner and the experiments know that a GPU exists"},
 	{"github.com/ebitengine/purego", []string{"internal/gpu/cuda", "internal/gpu/gputest"}, "what is loaded at run time goes through one package"},
 }
 
