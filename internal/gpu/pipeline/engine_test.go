@@ -1,0 +1,266 @@
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	"github.com/griffin-search/griffin/internal/gpu/gputest"
+	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/postings"
+	"github.com/griffin-search/griffin/internal/score"
+	"github.com/griffin-search/griffin/internal/vfs"
+)
+
+// usable describes a device that can be used.
+func usable(ordinal int) cuda.Info {
+	return cuda.Info{Ordinal: ordinal, Name: "good", Major: 9, WarpSize: 32, MappedHost: true, Pools: true, DriverVersion: 13000}
+}
+
+func TestChoose(t *testing.T) {
+	old := usable(1)
+	old.Major, old.Name = 7, "old"
+	infos := []cuda.Info{usable(0), old, usable(2)}
+	for _, c := range []struct {
+		selection Selection
+		infos     []cuda.Info
+		want      []int
+		reason    string
+	}{
+		{Selection{All: true}, infos, []int{0, 2}, ""},
+		{Selection{Auto: true}, infos, []int{0, 2}, ""},
+		{Selection{Ordinals: []int{2, 0}}, infos, []int{2, 0}, ""},
+		{Selection{Ordinals: []int{0, 1}}, infos, nil, "GPU 1 (old) cannot be used: compute capability 7.0"},
+		{Selection{Ordinals: []int{3}}, infos, nil, "there is no GPU 3: the driver knows 3"},
+		{Selection{All: true}, infos[1:2], nil, "none of 1 GPUs can be used: GPU 1 (old): compute capability 7.0"},
+		{Selection{Auto: true}, nil, nil, "the driver knows no GPU"},
+	} {
+		got, err := choose(c.selection, c.infos)
+		switch {
+		case c.reason == "":
+			if err != nil || !slices.Equal(got, c.want) {
+				t.Errorf("%+v: %v, error %v; want %v", c.selection, got, err, c.want)
+			}
+		case !IsUnavailable(err) || !strings.Contains(err.Error(), c.reason):
+			t.Errorf("%+v: %v, error %v; want %q", c.selection, got, err, c.reason)
+		}
+	}
+}
+
+// Shares of devices are all documents, none twice, and begin at words of bitmaps.
+func TestSplit(t *testing.T) {
+	for _, numDocs := range []int{0, 1, 63, 64, 65, 1000, 4096, 1_000_001} {
+		for devices := 1; devices <= 8; devices++ {
+			next := 0
+			for i := range devices {
+				from, to := split(numDocs, i, devices)
+				if from != next || to < from || from%docAlign != 0 && from != numDocs {
+					t.Fatalf("%d documents on %d devices: device %d has [%d, %d), want from %d on", numDocs, devices, i, from, to, next)
+				}
+				next = to
+			}
+			if next != numDocs {
+				t.Fatalf("%d documents on %d devices: %d are given out", numDocs, devices, next)
+			}
+		}
+	}
+}
+
+// Merging two rankings is ranking all of both.
+func TestMergeHits(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	before := func(a, b base.Hit) int {
+		if a.Before(b) {
+			return -1
+		}
+		return 1
+	}
+	for range 2000 {
+		k := 1 + rng.IntN(12)
+		var lists [2][]base.Hit
+		for i := range lists {
+			for range rng.IntN(k + 1) {
+				lists[i] = append(lists[i], base.Hit{DocID: base.DocID(rng.IntN(500) + 500*i), Score: base.Score(rng.IntN(6))})
+			}
+			slices.SortFunc(lists[i], before)
+			lists[i] = slices.Compact(lists[i])
+		}
+		want := slices.Concat(lists[0], lists[1])
+		slices.SortFunc(want, before)
+		want = want[:min(k, len(want))]
+		if got := mergeHits(slices.Clone(lists[0]), lists[1], k); !slices.Equal(got, want) {
+			t.Fatalf("the best %d of %v and %v: %v, want %v", k, lists[0], lists[1], got, want)
+		}
+	}
+}
+
+// testIndex returns a snapshot of one segment whose words w0, w1, … are in every
+// document, every second, every third, and so on.
+func testIndex(tb testing.TB, numDocs, numWords int) *index.Snapshot {
+	tb.Helper()
+	ix, err := index.Create(vfs.OS, filepath.Join(tb.TempDir(), "index"), index.Options{Analyzer: "whitespace", NoStored: true})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = ix.Close() })
+	w, err := ix.Writer(index.WriterOptions{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer w.Close()
+	var text []byte
+	for i := range numDocs {
+		text = text[:0]
+		for word := range numWords {
+			if i%(word+1) == 0 {
+				for range 1 + (i+word)%3 {
+					text = fmt.Appendf(text, "w%d ", word)
+				}
+			}
+		}
+		if err := w.Add(&corpus.Document{ID: fmt.Sprint(i), Text: string(text)}); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	if err := w.Commit(tb.Context()); err != nil {
+		tb.Fatal(err)
+	}
+	s, err := ix.Snapshot()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(s.Release)
+	return s
+}
+
+// attached returns an engine, and a View of a snapshot of one segment.
+func attached(tb testing.TB, s *index.Snapshot, o Options) (*Engine, *View) {
+	tb.Helper()
+	o.Library, o.Devices = gputest.Library(tb).Path(), Selection{Ordinals: []int{0}}
+	e, err := Open(o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return e, attach(tb, e, s)
+}
+
+func attach(tb testing.TB, e *Engine, s *index.Snapshot) *View {
+	tb.Helper()
+	v, err := e.Attach([]Segment{{Key: "a", NumDocs: s.NumDocs, Segment: s.Segments[0].Segment}})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return v
+}
+
+// testQuery asks for words of a testIndex.
+func testQuery(tb testing.TB, s *index.Snapshot, words ...string) *Query {
+	tb.Helper()
+	q := &Query{K: 5, Count: true, NumTerms: len(words), Legs: make([]Leg, len(words))}
+	seg := s.Segments[0].Segment
+	avg := s.Fields[0].AvgLen()
+	for i, word := range words {
+		leg := &q.Legs[i]
+		leg.List = new(postings.List)
+		found, err := seg.Find(0, []byte(word), leg.List)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		if !found {
+			continue
+		}
+		leg.DocFreq, leg.ID = leg.List.DocFreq, leg.List.FrontierOffset
+		leg.Term = s.Options.BM25.NewTerm(score.IDF(uint64(s.NumDocs), uint64(leg.DocFreq)), 1, avg)
+		leg.Scale = score.NewScale(leg.Term, avg, avg)
+	}
+	return q
+}
+
+// A View answers over its own segment; queries of another shape are refused, as all
+// are of an engine whose device is lost.
+func TestRun(t *testing.T) {
+	s := testIndex(t, 300, 6)
+	e, v := attached(t, s, Options{Memory: Memory{Bytes: 1 << 20}, Lanes: 1})
+	defer v.Release()
+	queries := []*Query{testQuery(t, s, "w1", "w2"), testQuery(t, s, "w2", "w4"), testQuery(t, s, "w5", "none")}
+	queries[1].Conjunctive = true
+	queries[2].Conjunctive = true
+	results := make([]Result, 3)
+	var trace Trace
+	if err := v.Run(t.Context(), queries, results, &trace); err != nil {
+		t.Fatal(err)
+	}
+	// w1: every 2nd of 300 documents; w2: every 3rd; w4: every 5th.
+	for i, want := range []int64{150 + 100 - 50, 20, 0} {
+		if r := &results[i]; r.Err != nil || r.Matches != want || len(r.Hits) != int(min(want, 5)) {
+			t.Errorf("query %d: %+v, want %d matches", i, r, want)
+		}
+	}
+	// A query that no document can match brings no list: 4 of w1, w2, w4.
+	if d := trace.Devices[0]; d.ListsMissed != 3 || d.ListsHit != 1 || d.Device != "gpu0" {
+		t.Errorf("%+v: want 3 lists brought, and 1 that was there then", d)
+	}
+	bad := testQuery(t, s, "w1")
+	bad.Legs = nil
+	if err := v.Run(t.Context(), []*Query{bad}, results[:1], nil); err != nil || results[0].Err == nil {
+		t.Errorf("a query without legs: error %v, result %+v", err, results[0])
+	}
+	lost := errors.New("lost")
+	e.devices[0].fail(lost)
+	if err := v.Run(t.Context(), queries, results, nil); err != nil || results[0].Err != lost || results[2].Err != lost { //nolint:errorlint // it is that one
+		t.Errorf("a lost device: error %v, results %+v", err, results)
+	}
+}
+
+// What a View was the last to have is freed with it; what another has stays.
+func TestRelease(t *testing.T) {
+	s := testIndex(t, 300, 4)
+	e, first := attached(t, s, Options{Memory: Memory{Bytes: 1 << 20}, Lanes: 1})
+	second := attach(t, e, s)
+	if lists, total, err := first.Warm(t.Context(), WarmOptions{}); err != nil || lists != 4 || total != 4 {
+		t.Fatalf("%d of %d lists, error %v", lists, total, err)
+	}
+	first.Release()
+	if n := e.Stats().Devices[0].Lists; n != 4 {
+		t.Errorf("%d lists are left while a View has them, want 4", n)
+	}
+	second.Release()
+	if st := e.Stats().Devices[0]; st.Lists != 0 || st.SizeBytes != 0 || len(e.parts) != 0 {
+		t.Errorf("%+v, %d parts: want nothing left", st, len(e.parts))
+	}
+}
+
+// BenchmarkBring brings lists to the device: compressed bytes through page-locked
+// memory, decoded there, made into images.
+func BenchmarkBring(b *testing.B) {
+	numDocs := 2000
+	if gputest.OnGPU() {
+		numDocs = 400_000
+	}
+	s := testIndex(b, numDocs, 12)
+	e, v := attached(b, s, Options{})
+	v.Release()
+	var numPostings int64
+	for b.Loop() {
+		v := attach(b, e, s)
+		if _, _, err := v.Warm(b.Context(), WarmOptions{Progress: func(_, total int64) { numPostings = total }}); err != nil {
+			b.Fatal(err)
+		}
+		v.Release()
+	}
+	seconds := b.Elapsed().Seconds()
+	b.ReportMetric(float64(numPostings)*float64(b.N)/seconds/1e9, "Gpostings/s")
+	b.ReportMetric(float64(e.Stats().Devices[0].BytesUploaded)/seconds/1e9, "GB/s-up")
+}
