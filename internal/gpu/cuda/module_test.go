@@ -15,8 +15,9 @@ func TestModuleErrors(t *testing.T) {
 	d := gputest.Open(t)
 	_, err := d.LoadModule("broken", bytes.Replace(gputest.Image(), []byte(".version"), []byte(".vision"), 1))
 	e := new(cuda.Error)
-	if !errors.As(err, &e) || e.Code != cuda.InvalidPTX || !strings.Contains(err.Error(), "cuModuleLoadDataEx broken: CUDA_ERROR_INVALID_PTX: ") {
-		t.Errorf("LoadModule of broken PTX = %v, want CUDA_ERROR_INVALID_PTX with the call and the module", err)
+	// Without its first line it is no PTX at all to some drivers.
+	if !errors.As(err, &e) || e.Code != cuda.InvalidPTX && e.Code != cuda.InvalidImage || !strings.Contains(err.Error(), "cuModuleLoadDataEx broken: CUDA_ERROR_INVALID_") {
+		t.Errorf("LoadModule of broken PTX = %v, want CUDA_ERROR_INVALID_PTX or _IMAGE with the call and the module", err)
 	}
 	m, err := d.LoadModule("gputest", gputest.Image())
 	must(t, err)
