@@ -37,14 +37,13 @@ func (r *rig) blocked(list []uint32, shift, stride int) *Blocks {
 // selectedBlocks is the CPU reference of block selection.
 func selectedBlocks(a, b []uint32, shift int) []uint32 {
 	var out []uint32
-	n := uint32(tilesOf(len(b), 1<<shift))
+	begun := uint32(0) // blocks that begin at or before x
 	for _, x := range a {
-		number := n // the last block that begins at or before x
-		for number > 0 && b[(number-1)<<shift] > x {
-			number--
+		for int(begun)<<shift < len(b) && b[begun<<shift] <= x {
+			begun++
 		}
-		if number > 0 && (len(out) == 0 || out[len(out)-1] != number-1) {
-			out = append(out, number-1)
+		if begun > 0 && (len(out) == 0 || out[len(out)-1] != begun-1) {
+			out = append(out, begun-1)
 		}
 	}
 	return out
