@@ -40,6 +40,8 @@ struct FastpathState {
     uint32_t done; /* blocks */
     uint32_t numKeys;
     uint32_t count;
+    uint32_t pushed; /* scores in buckets */
+    uint32_t padding;
     uint32_t work[kNumWork];
 };
 
@@ -177,19 +179,16 @@ __device__ __forceinline__ uint32_t fastpath_theta(const FastpathBlock& b) {
     return ld_relaxed(&b.shared->theta);
 }
 
-/* The threshold of the query's other blocks. */
-__device__ __forceinline__ uint32_t fastpath_heard(const FastpathBlock& b) {
-    return b.state != nullptr ? ld_relaxed(&b.state->theta) : 0;
-}
-
-/* The threshold, the same for all lanes; heard is what the other blocks had. By a warp. */
-__device__ __forceinline__ uint32_t fastpath_hear(const FastpathBlock& b, uint32_t heard) {
+/* The threshold, the same for all lanes. By a warp; the first one of a block also asks what the query's other blocks
+ * have come to. (If all did, thousands of loads would wait for each other at one address.) */
+__device__ __forceinline__ uint32_t fastpath_hear(const FastpathBlock& b) {
     uint32_t theta = fastpath_theta(b);
-    if (heard > theta) {
-        if (b.lane == 0) {
+    if (b.state != nullptr && b.warp == 0) {
+        const uint32_t heard = ld_relaxed(&b.state->theta);
+        if (heard > theta) {
             atomicMax(&b.shared->theta, heard);
+            theta = heard;
         }
-        theta = heard;
     }
     return __shfl_sync(kAll, theta, 0);
 }
@@ -204,13 +203,15 @@ __device__ __forceinline__ void fastpath_raise(const FastpathBlock& b) {
     constexpr uint32_t perLane = kNumBuckets / 32;
     const FastpathQuery& q = b.shared->query;
     const uint32_t* buckets = b.state != nullptr ? b.state->buckets : b.buckets;
-    const uint32_t top = kNumBuckets - 1 - b.lane * perLane;
+    const uint32_t first = kNumBuckets - (b.lane + 1) * perLane;
     uint32_t counts[perLane];
     uint32_t sum = 0;
 #pragma unroll
-    for (uint32_t i = 0; i < perLane; i++) {
-        counts[i] = ld_relaxed(buckets + top - i);
-        sum += counts[i];
+    for (uint32_t i = 0; i < perLane; i += 2) {
+        const uint64_t two = ld_relaxed(reinterpret_cast<const uint64_t*>(buckets + first + i));
+        counts[i] = static_cast<uint32_t>(two);
+        counts[i + 1] = static_cast<uint32_t>(two >> 32);
+        sum += counts[i] + counts[i + 1];
     }
     uint32_t upTo = sum;
 #pragma unroll
@@ -220,9 +221,9 @@ __device__ __forceinline__ void fastpath_raise(const FastpathBlock& b) {
     }
     uint32_t above = upTo - sum;
     if (above < q.k && q.k <= upTo) {
-        uint32_t bucket = top;
+        uint32_t bucket = first + perLane - 1;
 #pragma unroll
-        for (uint32_t i = 0; i < perLane; i++) {
+        for (uint32_t i = perLane; i-- > 0;) {
             above += counts[i];
             bucket -= above < q.k ? 1 : 0;
         }
@@ -236,30 +237,43 @@ __device__ __forceinline__ void fastpath_raise(const FastpathBlock& b) {
     }
 }
 
+/* Whether n more scores are a reason to raise the threshold. Where there are several blocks, not always: they would
+ * all read the same words. By a warp. */
+__device__ __forceinline__ bool fastpath_worth_raising(const FastpathBlock& b, uint32_t n) {
+    if (n == 0 || b.state == nullptr) {
+        return n > 0;
+    }
+    uint32_t before = 0;
+    if (b.lane == 0) {
+        before = atomicAdd(&b.state->pushed, n);
+    }
+    before = __shfl_sync(kAll, before, 0);
+    const uint32_t k = b.shared->query.k, after = before + n;
+    const uint32_t stride = max(k / 2, 4U);
+    return after >= k && (before < k || before / stride != after / stride);
+}
+
 /* Offers the keys of a warp's lanes (0: none) to the block's best. Returns the key if there was no room for it:
  * it is to be offered again after the next compaction. By a warp. */
 __device__ __forceinline__ uint64_t fastpath_offer(const FastpathBlock& b, uint64_t key) {
     if (__ballot_sync(kAll, key != 0) == 0) {
         return 0;
     }
-    const FastpathQuery& q = b.shared->query;
     bool counted = false;
     if (key != 0 && hit_score(key) >= fastpath_theta(b)) {
         const uint32_t pushed = block_topk_push(b.shared->top, key);
-        if (pushed > b.search->capacity) {
-            counted = false;
-        } else {
+        if (pushed <= b.search->capacity) {
             counted = pushed > 0;
             if (counted) {
                 uint32_t* buckets = b.state != nullptr ? b.state->buckets : b.buckets;
-                atomicAdd(buckets + fastpath_bucket_of(q, hit_score(key)), 1U);
+                atomicAdd(buckets + fastpath_bucket_of(b.shared->query, hit_score(key)), 1U);
             }
             key = 0;
         }
     } else {
         key = 0;
     }
-    if (__ballot_sync(kAll, counted) != 0) {
+    if (fastpath_worth_raising(b, static_cast<uint32_t>(__popc(__ballot_sync(kAll, counted))))) {
         fastpath_raise(b);
     }
     return key;

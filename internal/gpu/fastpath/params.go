@@ -68,6 +68,8 @@ type splitState struct {
 	done    uint32 // blocks
 	numKeys uint32
 	count   uint32
+	pushed  uint32 // scores in buckets
+	_       uint32
 	work    [4]uint32 // supers, ranges, candidates, rounds
 }
 

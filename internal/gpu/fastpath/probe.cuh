@@ -70,15 +70,13 @@ __device__ __forceinline__ void fastpath_by_probes(const FastpathSearch& search,
     const uint32_t stride = b.splits * b.numWarps;
     uint32_t group = b.split * b.numWarps + b.warp, numLooked = 0, numCandidates = 0;
     uint64_t key = 0;
-    uint32_t heard = fastpath_heard(b);
     do {
         for (;;) {
             key = fastpath_offer(b, key);
             if (__ballot_sync(kAll, key != 0) != 0 || group >= numGroups) {
                 break;
             }
-            fastpath_hear(b, heard);
-            heard = fastpath_heard(b);
+            fastpath_hear(b);
             key = fastpath_probe_postings(b, group * 32 + b.lane, most, numCandidates);
             group += stride;
             numLooked++;

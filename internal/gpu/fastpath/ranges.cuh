@@ -295,7 +295,6 @@ __device__ __forceinline__ void fastpath_score_list(const FastpathBlock& b, uint
     const uint32_t count = fastpath_sort_list(b, size);
     uint32_t at = b.warp, numRanges = 0, numCandidates = 0;
     uint64_t key = 0;
-    uint32_t heard = fastpath_heard(b);
     do {
         for (;;) {
             key = fastpath_offer(b, key);
@@ -304,9 +303,7 @@ __device__ __forceinline__ void fastpath_score_list(const FastpathBlock& b, uint
             }
             const uint2 entry = b.list[b.listOrder[at]];
             at += b.numWarps;
-            const uint32_t theta = fastpath_hear(b, heard);
-            heard = fastpath_heard(b); /* in flight while the range is scored */
-            if (entry.y >= theta) {
+            if (entry.y >= fastpath_hear(b)) {
                 key = fastpath_score(b, entry.x, numCandidates);
                 numRanges++;
             }
@@ -324,7 +321,6 @@ __device__ __forceinline__ void fastpath_window(const FastpathBlock& b, uint32_t
     uint32_t at = b.warp, super = 0, numSupers = 0;
     FastpathBounds bounds = {{0, 0, 0, 0}, 0};
     bool more = true;
-    uint32_t heard = fastpath_heard(b);
     while (more) {
         for (;;) {
             if (__ballot_sync(kAll, bounds.open != 0) != 0) {
@@ -338,8 +334,7 @@ __device__ __forceinline__ void fastpath_window(const FastpathBlock& b, uint32_t
             }
             const uint32_t i = b.order[at];
             at += b.numWarps;
-            const uint32_t theta = fastpath_hear(b, heard);
-            heard = fastpath_heard(b);
+            const uint32_t theta = fastpath_hear(b);
             const uint32_t level = b.levels[i];
             const uint64_t above = q.threshold + (static_cast<uint64_t>(level) << q.bucketShift);
             if (level < kNumBuckets - 1 && above <= theta) {
