@@ -25,9 +25,13 @@ type source struct {
 
 	docIDs, freqs [codec.BlockLen]uint32
 
-	// Of an impact-ordered list: DocID<<8 | impact, sorted, those of the part.
-	impacts  []uint64
-	at       int // of impacts, to be taken next
+	// Of an impact-ordered list, those of the part: DocID<<8 | impact, sorted, if it is
+	// sparse; else the impact of each document, 0 if it has none.
+	sorted  []uint64
+	byDoc   []uint8
+	isDense bool
+	at      int // of sorted or byDoc, to be taken next
+
 	buffer   []base.DocID
 	segments []impact.Segment
 }
@@ -92,12 +96,7 @@ func (s *source) shape(p *part, leg *Leg) fastpath.Shape {
 // there are or as fit; 0: there are no more.
 func (s *source) next(docIDs, freqs []uint32) (n int, err error) {
 	if s.list == nil {
-		n = min(len(s.impacts)-s.at, len(docIDs), len(freqs))
-		for i, v := range s.impacts[s.at : s.at+n] {
-			docIDs[i], freqs[i] = uint32(v>>8)-s.from, uint32(v&0xff)
-		}
-		s.at += n
-		return n, nil
+		return s.nextImpacts(docIDs, freqs), nil
 	}
 	for s.count > 0 && len(docIDs)-n >= codec.BlockLen {
 		size, err := s.list.DecodeDocIDs(s.block, &s.docIDs)
@@ -120,15 +119,22 @@ func (s *source) next(docIDs, freqs []uint32) (n int, err error) {
 	return n, nil
 }
 
-// openImpacts sorts the postings of an impact-ordered list by DocID.
+// denseImpacts: lists with at least a document in so many are put in order by an array
+// with a byte for each document, in about the time that sorting takes per posting of a
+// list that is as dense.
+const denseImpacts = 32
+
+// openImpacts puts the postings of an impact-ordered list in the order of DocIDs.
 func (s *source) openImpacts(p *part, l *impact.List) error {
 	var err error
 	if s.segments, err = l.AppendSegments(s.segments[:0]); err != nil {
 		return err
 	}
-	sorted := s.impacts[:0]
-	if cap(sorted) < int(l.DocFreq) {
-		sorted = make([]uint64, 0, l.DocFreq)
+	s.at, s.count, s.sorted = 0, 0, s.sorted[:0]
+	numDocs := int(p.to - p.from)
+	if s.isDense = int(l.DocFreq) >= numDocs/denseImpacts; s.isDense {
+		s.byDoc = slices.Grow(s.byDoc[:0], numDocs)[:numDocs]
+		clear(s.byDoc)
 	}
 	for i := range s.segments {
 		seg := &s.segments[i]
@@ -136,19 +142,51 @@ func (s *source) openImpacts(p *part, l *impact.List) error {
 			return err
 		}
 		for _, d := range s.buffer {
-			if uint32(d) >= p.from && uint32(d) < p.to {
-				sorted = append(sorted, uint64(d)<<8|uint64(seg.Impact))
+			if uint32(d) < p.from || uint32(d) >= p.to {
+				continue
 			}
+			s.count++
+			if !s.isDense {
+				s.sorted = append(s.sorted, uint64(d)<<8|uint64(seg.Impact))
+				continue
+			}
+			if s.byDoc[uint32(d)-p.from] != 0 {
+				return errTwice(uint32(d))
+			}
+			s.byDoc[uint32(d)-p.from] = seg.Impact
 		}
 	}
-	slices.Sort(sorted)
-	for i := 1; i < len(sorted); i++ {
-		if sorted[i]>>8 == sorted[i-1]>>8 {
-			return fmt.Errorf("document %d twice in an impact-ordered list: %w", sorted[i]>>8, base.ErrCorrupt)
+	slices.Sort(s.sorted)
+	for i := 1; i < len(s.sorted); i++ {
+		if s.sorted[i]>>8 == s.sorted[i-1]>>8 {
+			return errTwice(uint32(s.sorted[i] >> 8))
 		}
 	}
-	s.impacts, s.at, s.count = sorted, 0, len(sorted)
 	return nil
+}
+
+func errTwice(doc uint32) error {
+	return fmt.Errorf("document %d twice in an impact-ordered list: %w", doc, base.ErrCorrupt)
+}
+
+// nextImpacts is next for impact-ordered lists.
+func (s *source) nextImpacts(docIDs, freqs []uint32) (n int) {
+	room := min(len(docIDs), len(freqs))
+	if !s.isDense {
+		for ; n < room && s.at < len(s.sorted); n++ {
+			v := s.sorted[s.at]
+			docIDs[n], freqs[n] = uint32(v>>8)-s.from, uint32(v&0xff)
+			s.at++
+		}
+		return n
+	}
+	for ; n < room && s.at < len(s.byDoc); s.at++ {
+		if impact := s.byDoc[s.at]; impact != 0 {
+			docIDs[n], freqs[n] = uint32(s.at), uint32(impact)
+			n++
+		}
+	}
+	return n
 }
 
 // roundBlocks returns n rounded up to whole blocks.
