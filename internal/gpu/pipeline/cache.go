@@ -4,7 +4,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/griffin-search/griffin/internal/gpu/cuda"
 	"github.com/griffin-search/griffin/internal/gpu/fastpath"
 	"github.com/griffin-search/griffin/internal/invariant"
 )
@@ -25,7 +24,7 @@ type entry struct {
 	// replaced by the next one that is not.
 	streamed bool
 	image    fastpath.Image // zero if the part has no posting of the list
-	ready    *cuda.Event    // happens when the device has made the image
+	event    int            // of the uploader: happens when the device has made the image
 
 	refs   atomic.Int32 // queries that use it now; below 0: gone
 	uses   atomic.Uint32

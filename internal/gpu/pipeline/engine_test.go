@@ -12,6 +12,7 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	"github.com/griffin-search/griffin/internal/gpu/fastpath"
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 	"github.com/griffin-search/griffin/internal/index"
 	"github.com/griffin-search/griffin/internal/postings"
@@ -263,4 +264,45 @@ func BenchmarkBring(b *testing.B) {
 	seconds := b.Elapsed().Seconds()
 	b.ReportMetric(float64(numPostings)*float64(b.N)/seconds/1e9, "Gpostings/s")
 	b.ReportMetric(float64(e.Stats().Devices[0].BytesUploaded)/seconds/1e9, "GB/s-up")
+}
+
+// BenchmarkBatchOnHost does what a run does on the CPU for a query of a batch whose
+// lists are there: pins them, fills in the kernel's parameters, lets go.
+func BenchmarkBatchOnHost(b *testing.B) {
+	s := testIndex(b, 2000, 12)
+	e, v := attached(b, s, Options{Memory: Memory{Bytes: 8 << 20}, Lanes: 1})
+	defer v.Release()
+	rng := rand.New(rand.NewPCG(6, 6))
+	queries := make([]*Query, 1000)
+	for i := range queries {
+		queries[i] = testQuery(b, s, fmt.Sprint("w", rng.IntN(4)), fmt.Sprint("w", 4+rng.IntN(4)), fmt.Sprint("w", 8+rng.IntN(4)))
+		queries[i].Count = false
+	}
+	results := make([]Result, len(queries))
+	l := <-e.devices[0].lanes
+	defer func() { e.devices[0].lanes <- l }()
+	if err := l.reserve(queries); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		l.reset()
+		if n, err := l.gather(v, v.pieces[0], queries, results); n != len(queries) || err != nil {
+			b.Fatal(n, err)
+		}
+		l.batch.Reset(v.pieces[0][0].fast)
+		for i, q := range queries {
+			var query fastpath.Query
+			if ok, err := l.query(&v.pieces[0][0], 0, i, q, &results[i], &query); !ok || err != nil {
+				b.Fatal(ok, err)
+			}
+			if _, err := l.batch.Add(&query); err != nil {
+				b.Fatal(err)
+			}
+		}
+		for _, e := range l.entries {
+			e.loaded.Store(true)
+		}
+		l.unpin(0)
+	}
+	b.ReportMetric(b.Elapsed().Seconds()/float64(b.N)/float64(len(queries))*1e9, "ns/query")
 }

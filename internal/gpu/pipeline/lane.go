@@ -26,6 +26,7 @@ type lane struct {
 	// query is not to be answered here.
 	entries []*entry
 	first   []int
+	awaited uint32 // events of the uploader, a bit each
 
 	terms   []fastpath.Term
 	numbers []int // of the query, by number in the batch
@@ -85,7 +86,7 @@ func (l *lane) close() error {
 
 // reset forgets the queries of the run before.
 func (l *lane) reset() {
-	l.entries, l.first = l.entries[:0], l.first[:0]
+	l.entries, l.first, l.awaited = l.entries[:0], l.first[:0], 0
 	l.counts = laneCounts{kernels: l.counts.kernels[:0]}
 }
 
@@ -245,7 +246,7 @@ func (l *lane) query(p *piece, s, i int, q *Query, r *Result, out *fastpath.Quer
 			continue
 		}
 		if !e.loaded.Load() {
-			if err := l.stream.Wait(e.ready); err != nil {
+			if err := l.await(e); err != nil {
 				return false, err
 			}
 		}
@@ -273,6 +274,18 @@ func (l *lane) query(p *piece, s, i int, q *Query, r *Result, out *fastpath.Quer
 		out.Threshold = r.Hits[q.K-1].Score
 	}
 	return true, nil
+}
+
+// await makes the stream wait for a list that is on its way, once for each event: all
+// lists of the run were gathered before, so that what an event is recorded for later
+// does not matter.
+func (l *lane) await(e *entry) error {
+	bit := uint32(1) << e.event
+	if l.awaited&bit != 0 {
+		return nil
+	}
+	l.awaited |= bit
+	return l.stream.Wait(l.d.uploader.events[e.event])
 }
 
 // searchOne answers one query over a segment, on all of the device.

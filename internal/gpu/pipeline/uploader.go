@@ -39,9 +39,9 @@ const (
 	// slotWords is how much is copied at a time, 1 MiB: far more than what a copy
 	// costs beside its bytes, and little enough for the first one to begin soon.
 	slotWords = 1 << 18
-	// numEvents are the lists on their way whose lanes can wait for just them. An
-	// event that is recorded again means a later list of the same stream, so that who
-	// waits for it waits for more than he must, never for less.
+	// numEvents, as many as a word has bits, are the lists on their way whose lanes can
+	// wait for just them. An event that is recorded again means a later list of the
+	// same stream, so that who waits for it waits for more than he must, never for less.
 	numEvents = 32
 )
 
@@ -253,7 +253,7 @@ func (u *uploader) bring(p *part, s *Segment, leg *Leg, k listKey, evict bool) (
 	if err := u.stream.Record(u.events[u.event]); err != nil {
 		return nil, false, errors.Join(err, u.abandon(e))
 	}
-	e.ready = u.events[u.event]
+	e.event = u.event
 	u.d.cache.publish(e)
 	return e, true, nil
 }
