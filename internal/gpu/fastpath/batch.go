@@ -229,12 +229,13 @@ func (b *Batch) add(q *Query, kind int, flags uint32) {
 		terms[i] = q.Terms[i].params()
 		most += uint64(terms[i].step) * math.MaxUint8
 		p.numDense += terms[i].dense
+		p.numBounded += terms[i].bounded
 	}
 	if kind == jobProbe || flags&(flagAll|flagCount) == flagAll|flagCount {
 		slices.SortFunc(terms, func(x, y termParams) int { return cmp.Compare(x.docFreq, y.docFreq) })
 	} else {
 		slices.SortFunc(terms, func(x, y termParams) int {
-			return cmp.Or(cmp.Compare(y.dense, x.dense), cmp.Compare(x.docFreq, y.docFreq))
+			return cmp.Or(cmp.Compare(y.dense+y.bounded, x.dense+x.bounded), cmp.Compare(x.docFreq, y.docFreq))
 		})
 	}
 	if most > uint64(p.threshold) {
@@ -265,6 +266,7 @@ func (t *Term) params() termParams {
 		p.linear = 1
 	}
 	p.step = t.step()
+	p.satStep, p.maxStep = p.step, p.step
 	return p
 }
 

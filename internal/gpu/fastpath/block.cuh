@@ -19,7 +19,7 @@ struct FastpathQuery {
     uint32_t numDense;    /* terms [0, numDense) are dense: not of queries for fastpath_probe */
     uint32_t splits;      /* blocks that share the query */
     uint32_t firstKey;    /* in keys, if there are several */
-    uint32_t padding;
+    uint32_t numBounded;  /* terms [0, numBounded) have bounds of ranges */
 };
 static_assert(sizeof(FastpathQuery) == 64, "mirrored by queryParams");
 
@@ -101,7 +101,7 @@ struct FastpathBlock {
     uint8_t* levels;     /* [window]: their buckets + 1, or 0: not worth a look */
     uint32_t split, splits;
     uint32_t lane, warp, numWarps;
-    uint32_t numTerms, numDense;
+    uint32_t numTerms, numDense, numBounded;
     bool all; /* documents must hold all terms */
 };
 
@@ -160,6 +160,7 @@ __device__ __forceinline__ bool fastpath_begin(FastpathBlock& b, FastpathShared&
     const FastpathQuery& q = shared.query;
     b.numTerms = q.numTerms;
     b.numDense = q.numDense;
+    b.numBounded = q.numBounded;
     b.all = (q.flags & kFlagAll) != 0;
     b.splits = q.splits;
     b.state = q.splits > 1 ? search.states + q.result : nullptr;

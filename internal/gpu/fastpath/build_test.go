@@ -91,11 +91,15 @@ func (r *reader) check(tb testing.TB, name string, c *collection, l plainList) {
 		i, _ := slices.BinarySearch(l.docIDs, uint32(doc))
 		return uint32(i)
 	}
-	if r.shape.kind() == dense {
+	if r.shape.kind() != sparse {
 		for i, want := range rangeMax {
 			if got := r.byte(r.parts.rangeMax, i); got != want {
 				tb.Fatalf("%s: range %d has bound %d, want %d", name, i, got, want)
 			}
+		}
+	}
+	if r.shape.kind() == dense {
+		for i := range rangeMax {
 			if got := r.word(r.parts.rank, i); got != first(i*rangeDocs) {
 				tb.Fatalf("%s: range %d has rank %d, want %d", name, i, got, first(i*rangeDocs))
 			}

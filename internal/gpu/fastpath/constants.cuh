@@ -12,5 +12,5 @@ constexpr uint32_t kFlagAll = 1;
 constexpr uint32_t kFlagRetry = 2;
 constexpr uint32_t kFlagCount = 4;
 constexpr uint32_t kFlagEmit = 8;
-constexpr uint32_t kMaxOneTerms = 38;
+constexpr uint32_t kMaxOneTerms = 30;
 constexpr uint32_t kFirstList = 256;

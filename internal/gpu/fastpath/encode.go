@@ -41,9 +41,11 @@ func Encode(dst []byte, shape Shape, docIDs, freqs, lengths []uint32) ([]byte, e
 		e.image[int(e.parts.sat)*layoutUnit+i] = steps
 		raise(e.image, e.parts.superMax, int(d/superDocs), steps)
 		e.freq(i, freqs[i])
-		if shape.kind() == dense {
-			r := int(d / rangeDocs)
+		r := int(d / rangeDocs)
+		if shape.kind() != sparse {
 			raise(e.image, e.parts.rangeMax, r, steps)
+		}
+		if shape.kind() == dense {
 			e.set(e.parts.bitmap, r, e.get(e.parts.bitmap, r)|1<<(d%rangeDocs))
 		} else {
 			e.set(e.parts.docIDs, i, d)

@@ -9,6 +9,11 @@ constexpr uint32_t kAll = 0xffffffffU; /* lanes of a warp */
 
 /* A term of a query: termParams in params.go. */
 struct FastpathTerm {
+    /* What is read most, as 16 bytes each; steps are worth as much as step. */
+    const uint8_t* satAt;
+    uint32_t satStep, padding1;
+    const uint8_t* maxAt; /* rangeMax */
+    uint32_t maxStep, padding2;
     const uint8_t* image;
     const uint32_t* lengths; /* [numDocs]: tokens by document; not read if linear */
     Bm25Term score;
@@ -20,13 +25,26 @@ struct FastpathTerm {
     uint32_t starts, docIDs, sat, freq, escapes;
     uint32_t escapeMask; /* slots of escapes less 1, or 0: none */
     uint32_t freqBytes;  /* 0: sat holds frequencies */
-    uint32_t padding;
+    uint32_t bounded;    /* 1 if there is rangeMax */
 };
-static_assert(sizeof(FastpathTerm) == 96, "mirrored by termParams");
+static_assert(sizeof(FastpathTerm) == 128, "mirrored by termParams");
 
 template <class T>
 __device__ __forceinline__ const T* fastpath_part(const FastpathTerm& t, uint32_t part) {
     return reinterpret_cast<const T*>(t.image + static_cast<uint64_t>(part) * kLayoutUnit);
+}
+
+/* A pointer and the worth of a step, read at once. */
+template <class T>
+struct FastpathHot {
+    const T* at;
+    uint32_t step;
+};
+
+template <class T>
+__device__ __forceinline__ FastpathHot<T> fastpath_hot(const uint8_t* const* entry) {
+    const uint4 v = *reinterpret_cast<const uint4*>(entry);
+    return {reinterpret_cast<const T*>(static_cast<uint64_t>(v.y) << 32 | v.x), v.z};
 }
 
 /* Where the hash table of long frequencies begins to look for a posting: hash in encode.go. */

@@ -97,9 +97,11 @@ GRIFFIN_KERNEL(fastpath_build, FastpathBuildParams, 128) {
         } else if (t.freqBytes == 2) {
             fastpath_write<uint16_t>(t, t.freq)[i] = static_cast<uint16_t>(freq);
         }
-        if (t.dense != 0) {
-            const uint32_t range = docID / kRangeDocs % kSuperRanges;
+        const uint32_t range = docID / kRangeDocs % kSuperRanges;
+        if (t.bounded != 0) {
             atomicMax(maxima + range, steps);
+        }
+        if (t.dense != 0) {
             atomicOr(bits + range, 1U << docID % kRangeDocs);
         } else {
             fastpath_write<uint32_t>(t, t.docIDs)[i] = docID;
@@ -116,9 +118,11 @@ GRIFFIN_KERNEL(fastpath_build, FastpathBuildParams, 128) {
     if (last && threadIdx.x > 0 && threadIdx.x <= (~super & 3)) { /* up to a multiple of four */
         superMax[super + threadIdx.x] = 0;
     }
-    if (t.dense != 0) {
-        const uint32_t range = super * kSuperRanges + threadIdx.x;
+    const uint32_t range = super * kSuperRanges + threadIdx.x;
+    if (t.bounded != 0) {
         fastpath_write<uint8_t>(t, t.rangeMax)[range] = static_cast<uint8_t>(maxima[threadIdx.x]);
+    }
+    if (t.dense != 0) {
         fastpath_write<uint32_t>(t, t.bitmap)[range] = bits[threadIdx.x];
         uint32_t rank = from;
         for (uint32_t r = 0; r < threadIdx.x; r++) {

@@ -146,8 +146,13 @@ func (m *Image) params() termParams {
 		starts: m.parts.starts, docIDs: m.parts.docIDs, sat: m.parts.sat, freq: m.parts.freq, escapes: m.parts.escapes,
 		freqBytes: uint32(m.shape.freqBytes()),
 	}
-	if m.kind == dense {
-		t.dense = 1
+	t.satAt = m.data + cuda.Ptr[byte](m.parts.sat)*layoutUnit
+	t.maxAt = m.data + cuda.Ptr[byte](m.parts.rangeMax)*layoutUnit
+	switch m.kind {
+	case dense:
+		t.dense, t.bounded = 1, 1
+	case bounded:
+		t.bounded = 1
 	}
 	if n := m.shape.escapes(); n > 0 {
 		t.escapeMask = uint32(n - 1)

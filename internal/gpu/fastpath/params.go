@@ -5,8 +5,16 @@ import "github.com/griffin-search/griffin/internal/gpu/cuda"
 // The types of this file are mirrored in fastpath.cuh and fastpath_build.cu, field by
 // field.
 
-// termParams is a term as the kernels read it: 96 bytes.
+// termParams is a term as the kernels read it: 128 bytes.
 type termParams struct {
+	// What is read most, as 16 bytes each.
+	satAt   cuda.Ptr[byte] // sat
+	satStep uint32         // worth of a step of the 8-bit contributions
+	_       uint32
+	maxAt   cuda.Ptr[byte] // rangeMax
+	maxStep uint32         // as satStep
+	_       uint32
+
 	image   cuda.Ptr[byte]
 	lengths cuda.Ptr[uint32]
 
@@ -23,7 +31,7 @@ type termParams struct {
 
 	escapeMask uint32 // slots of the hash table less 1, 0 if there is none
 	freqBytes  uint32
-	_          uint32
+	bounded    uint32 // 1 if there is rangeMax
 }
 
 // queryParams is a query as the kernels read it: 64 bytes.
@@ -41,7 +49,7 @@ type queryParams struct {
 	numDense            uint32 // terms [0, numDense) are dense, unless the query goes to probe
 	splits              uint32 // blocks that share the query
 	firstKey            uint32 // where they put what they find, in keys, if there are several
-	_                   uint32
+	numBounded          uint32 // terms [0, numBounded) have bounds of ranges
 }
 
 // Flags of a query.
@@ -96,7 +104,7 @@ type searchParams struct {
 }
 
 // maxOneTerms is the number of terms of a query that travels with the launch.
-const maxOneTerms = 38
+const maxOneTerms = 30
 
 // oneParams are searchParams with the only query in them.
 type oneParams struct {

@@ -48,7 +48,7 @@ __device__ __forceinline__ void fastpath_scatter(const FastpathBlock& b, const F
 /* Adds the bounds of the sparse lists. By a warp. */
 __device__ __forceinline__ void fastpath_sparse_bounds(const FastpathBlock& b, uint32_t super, FastpathBounds& bounds) {
     bool some = false;
-    for (uint32_t first = b.numDense; first < b.numTerms; first += 32) {
+    for (uint32_t first = b.numBounded; first < b.numTerms; first += 32) {
         uint32_t from = 0, to = 0;
         if (first + b.lane < b.numTerms) {
             const FastpathTerm& t = b.terms[first + b.lane];
@@ -89,16 +89,18 @@ __device__ __forceinline__ FastpathBounds fastpath_bounds(const FastpathBlock& b
     FastpathBounds bounds = {{0, 0, 0, 0}, 0};
     uint32_t every = kAll;
 #pragma unroll 4
-    for (uint32_t i = 0; i < b.numDense; i++) {
-        const FastpathTerm& t = b.terms[i];
-        const uint32_t v = fastpath_part<uint32_t>(t, t.rangeMax)[super * 32 + b.lane];
-        bounds.sums[0] += (v & 255) * t.step;
-        bounds.sums[1] += (v >> 8 & 255) * t.step;
-        bounds.sums[2] += (v >> 16 & 255) * t.step;
-        bounds.sums[3] += (v >> 24) * t.step;
-        every &= fastpath_nonzero(v);
+    for (uint32_t i = 0; i < b.numBounded; i++) {
+        const FastpathHot<uint32_t> hot = fastpath_hot<uint32_t>(&b.terms[i].maxAt);
+        const uint32_t v = hot.at[super * 32 + b.lane];
+        bounds.sums[0] += (v & 255) * hot.step;
+        bounds.sums[1] += (v >> 8 & 255) * hot.step;
+        bounds.sums[2] += (v >> 16 & 255) * hot.step;
+        bounds.sums[3] += (v >> 24) * hot.step;
+        if (b.all) {
+            every &= fastpath_nonzero(v);
+        }
     }
-    if (b.numDense < b.numTerms) {
+    if (b.numBounded < b.numTerms) {
         fastpath_sparse_bounds(b, super, bounds);
     }
 #pragma unroll
@@ -148,59 +150,115 @@ __device__ __forceinline__ void fastpath_list(const FastpathBlock& b, uint32_t s
     }
 }
 
-/* Scores the documents of a range, one a lane. Returns the lane's key, or 0. By a warp. */
-__device__ __forceinline__ uint64_t fastpath_score(const FastpathBlock& b, uint32_t range, uint32_t& numCandidates) {
-    const uint32_t bit = 1U << b.lane, docID = range * kRangeDocs + b.lane;
-    uint32_t allowed = fastpath_allowed(b, range);
-    uint32_t bound = 0;
-    FastpathRange found = {0, 0};
-    uint32_t active = 0;
-    for (uint32_t first = 0; first < b.numTerms; first += 32) {
-        found = {0, 0};
-        const uint32_t numHere = min(b.numTerms - first, 32U);
-        if (b.lane < numHere) {
-            found = fastpath_range(b.terms[first + b.lane], range);
-        }
-        if (b.all) {
-            allowed &= __reduce_and_sync(kAll, b.lane < numHere ? found.bits : kAll);
-            if (allowed == 0) {
-                return 0;
-            }
-        }
-        active = __ballot_sync(kAll, found.bits != 0);
-        for (uint32_t left = active; left != 0; left &= left - 1) {
-            const int l = __ffs(left) - 1;
-            const uint32_t bits = __shfl_sync(kAll, found.bits, l), rank = __shfl_sync(kAll, found.rank, l);
-            const FastpathTerm& t = b.terms[first + l];
-            if ((bits & allowed & bit) != 0) {
-                const uint32_t posting = rank + static_cast<uint32_t>(__popc(bits & (bit - 1)));
-                bound += fastpath_part<uint8_t>(t, t.sat)[posting] * t.step;
-            }
+/* Some ranges that a warp scores one after the other, having looked them all up at once: lane i has range i / width and
+ * term i % width. */
+struct FastpathGroup {
+    uint32_t size, next; /* ranges, and the next to be scored */
+    uint32_t width;      /* lanes of a range: a power of two */
+    uint32_t range;      /* the lane's */
+    FastpathRange found; /* in the lane's list */
+    uint32_t active;     /* lanes with postings */
+};
+
+/* Looks up ranges of the list in the lists of terms [0, width). By a warp. */
+__device__ __forceinline__ void fastpath_look_up(const FastpathBlock& b, FastpathGroup& g, uint32_t first,
+                                                 uint32_t theta) {
+    const uint32_t slot = b.lane / g.width, term = b.lane % g.width;
+    g.next = 0;
+    g.found = {0, 0};
+    if (slot < g.size) {
+        const uint2 entry = b.list[b.listOrder[first + slot]];
+        g.range = entry.x;
+        if (entry.y >= theta && term < b.numTerms) {
+            g.found = fastpath_range(b.terms[term], entry.x);
         }
     }
-    const bool candidate = bound > 0 && bound >= fastpath_theta(b);
+    g.active = __ballot_sync(kAll, g.found.bits != 0);
+}
+
+/* The sum of the bounds of the postings of the lane's document that the group's lanes of a range have found; inAll
+ * keeps the bits of the documents that all of them have. By a warp. */
+__device__ __forceinline__ uint32_t fastpath_sum_bounds(const FastpathBlock& b, const FastpathGroup& g, uint32_t term,
+                                                        uint32_t active, uint32_t& inAll) {
+    const uint32_t bit = 1U << b.lane;
+    uint32_t bound = 0;
+    for (uint32_t left = active; left != 0; left &= left - 1) {
+        const int l = __ffs(left) - 1;
+        const uint32_t bits = __shfl_sync(kAll, g.found.bits, l), rank = __shfl_sync(kAll, g.found.rank, l);
+        inAll &= bits;
+        if ((bits & bit) != 0) {
+            const FastpathHot<uint8_t> hot = fastpath_hot<uint8_t>(&b.terms[term + (l & (g.width - 1))].satAt);
+            bound += hot.at[rank + static_cast<uint32_t>(__popc(bits & (bit - 1)))] * hot.step;
+        }
+    }
+    return bound;
+}
+
+/* The sum of the contributions of those postings. By a warp; of lanes that are candidates. */
+__device__ __forceinline__ uint32_t fastpath_sum_scores(const FastpathBlock& b, const FastpathGroup& g, uint32_t term,
+                                                        uint32_t active, uint32_t docID, bool candidate) {
+    const uint32_t bit = 1U << b.lane;
+    uint32_t score = 0;
+    for (uint32_t left = active; left != 0; left &= left - 1) {
+        const int l = __ffs(left) - 1;
+        const uint32_t bits = __shfl_sync(kAll, g.found.bits, l), rank = __shfl_sync(kAll, g.found.rank, l);
+        if (candidate && (bits & bit) != 0) {
+            const uint32_t posting = rank + static_cast<uint32_t>(__popc(bits & (bit - 1)));
+            score += fastpath_contribution(b.terms[term + (l & (g.width - 1))], posting, docID);
+        }
+    }
+    return score;
+}
+
+/* Looks up terms [first, first + 32) where there are more than 32. By a warp. */
+__device__ __forceinline__ void fastpath_look_up_more(const FastpathBlock& b, FastpathGroup& g, uint32_t first) {
+    g.found = {0, 0};
+    if (first + b.lane < b.numTerms) {
+        g.found = fastpath_range(b.terms[first + b.lane], g.range);
+    }
+    g.active = __ballot_sync(kAll, g.found.bits != 0);
+}
+
+/* Scores the documents of the group's next range, one a lane. Returns the lane's key, or 0. By a warp. */
+__device__ __forceinline__ uint64_t fastpath_score(const FastpathBlock& b, FastpathGroup& g, uint32_t& numCandidates) {
+    const uint32_t from = g.next * g.width;
+    const uint32_t lanes = g.width == 32 ? kAll : ((1U << g.width) - 1) << from;
+    const uint32_t range = __shfl_sync(kAll, g.range, static_cast<int>(from));
+    g.next++;
+    uint32_t active = g.active & lanes;
+    if (active == 0) {
+        return 0;
+    }
+    uint32_t inAll = kAll, numFound = static_cast<uint32_t>(__popc(active));
+    uint32_t bound = fastpath_sum_bounds(b, g, 0, active, inAll);
+    for (uint32_t first = 32; first < b.numTerms; first += 32) {
+        fastpath_look_up_more(b, g, first);
+        numFound += static_cast<uint32_t>(__popc(g.active));
+        bound += fastpath_sum_bounds(b, g, first, g.active, inAll);
+    }
+    bool candidate = bound > 0 && bound >= fastpath_theta(b);
+    if (b.all) {
+        candidate = candidate && numFound == b.numTerms && (inAll >> b.lane & 1) != 0;
+    }
+    if (__ballot_sync(kAll, candidate) == 0) {
+        return 0;
+    }
+    candidate = candidate && (fastpath_allowed(b, range) >> b.lane & 1) != 0;
     const uint32_t candidates = __ballot_sync(kAll, candidate);
     if (candidates == 0) {
         return 0;
     }
     numCandidates += static_cast<uint32_t>(__popc(candidates));
+    const uint32_t docID = range * kRangeDocs + b.lane;
     uint32_t score = 0;
-    for (uint32_t first = 0; first < b.numTerms; first += 32) {
-        if (b.numTerms > 32) { /* what was found is that of the last terms */
-            found = {0, 0};
-            if (first + b.lane < b.numTerms) {
-                found = fastpath_range(b.terms[first + b.lane], range);
-            }
-            active = __ballot_sync(kAll, found.bits != 0);
-        }
-        for (uint32_t left = active; left != 0; left &= left - 1) {
-            const int l = __ffs(left) - 1;
-            const uint32_t bits = __shfl_sync(kAll, found.bits, l), rank = __shfl_sync(kAll, found.rank, l);
-            if (candidate && (bits & bit) != 0) {
-                const uint32_t posting = rank + static_cast<uint32_t>(__popc(bits & (bit - 1)));
-                score += fastpath_contribution(b.terms[first + l], posting, docID);
-            }
-        }
+    if (b.numTerms > 32) { /* what the group has found is that of the last terms */
+        fastpath_look_up_more(b, g, 0);
+        active = g.active;
+    }
+    score = fastpath_sum_scores(b, g, 0, active, docID, candidate);
+    for (uint32_t first = 32; first < b.numTerms; first += 32) {
+        fastpath_look_up_more(b, g, first);
+        score += fastpath_sum_scores(b, g, first, g.active, docID, candidate);
     }
     return candidate ? hit_key(score, docID) : 0;
 }
@@ -293,20 +351,32 @@ __device__ __forceinline__ uint32_t fastpath_sort_list(const FastpathBlock& b, u
 /* Scores the ranges of the list. By all threads, behind a barrier; ends with one. */
 __device__ __forceinline__ void fastpath_score_list(const FastpathBlock& b, uint32_t size) {
     const uint32_t count = fastpath_sort_list(b, size);
-    uint32_t at = b.warp, numRanges = 0, numCandidates = 0;
+    FastpathGroup group;
+    group.width = b.numTerms > 16 ? 32 : b.numTerms > 1 ? 2U << (31 - __clz(b.numTerms - 1)) : 1;
+    const uint32_t most = max(min(32 / group.width, (count + b.numWarps - 1) / b.numWarps), 1U);
+    group.size = 0;
+    group.next = 0;
+    group.range = 0;
+    group.found = {0, 0};
+    group.active = 0;
+    uint32_t at = b.warp * most, numRanges = 0, numCandidates = 0;
     uint64_t key = 0;
     do {
         for (;;) {
             key = fastpath_offer(b, key);
-            if (__ballot_sync(kAll, key != 0) != 0 || at >= count) {
+            if (__ballot_sync(kAll, key != 0) != 0) {
                 break;
             }
-            const uint2 entry = b.list[b.listOrder[at]];
-            at += b.numWarps;
-            if (entry.y >= fastpath_hear(b)) {
-                key = fastpath_score(b, entry.x, numCandidates);
-                numRanges++;
+            if (group.next == group.size) {
+                if (at >= count) {
+                    break;
+                }
+                group.size = min(most, count - at);
+                fastpath_look_up(b, group, at, fastpath_hear(b));
+                at += b.numWarps * most;
+                numRanges += group.size;
             }
+            key = fastpath_score(b, group, numCandidates);
         }
     } while (fastpath_make_room(b, key));
     fastpath_worked(b, kRanges, numRanges);

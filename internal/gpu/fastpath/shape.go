@@ -17,8 +17,12 @@ const (
 	superDocs   = superRanges * rangeDocs // documents of a superblock
 )
 
-// denseShare: lists with at least a document in denseShare are dense.
-const denseShare = 128
+// Lists with at least a document in denseShare are dense, those with one in boundShare
+// have bounds of ranges.
+const (
+	denseShare = 128
+	boundShare = 1024
+)
 
 // freqEscape stands for frequencies of 255 and more in images of texts.
 const freqEscape = 255
@@ -29,8 +33,10 @@ type kind uint32
 const (
 	// sparse lists have DocIDs and a hash directory of them.
 	sparse kind = iota
-	// dense lists have bounds for ranges and, in the place of DocIDs, a bitmap
-	// and the rank of each range.
+	// bounded lists also have bounds of ranges.
+	bounded
+	// dense lists have bounds of ranges and, in the place of DocIDs, a bitmap and
+	// the rank of each range.
 	dense
 )
 
@@ -64,8 +70,11 @@ func numSupers(numDocs int) int { return (numDocs + superDocs - 1) / superDocs }
 
 // kind returns how the image is laid out.
 func (s *Shape) kind() kind {
-	if s.DocFreq >= (s.NumDocs+denseShare-1)/denseShare {
+	switch {
+	case s.DocFreq >= (s.NumDocs+denseShare-1)/denseShare:
 		return dense
+	case s.DocFreq >= (s.NumDocs+boundShare-1)/boundShare:
+		return bounded
 	}
 	return sparse
 }
@@ -124,7 +133,7 @@ func (s *Shape) unit() score.Bound {
 //	| [buckets + 1]  | [docFreq]        | [docFreq]  | [docFreq]        | [2^n]       |
 //	+----------------+------------------+------------+------------------+-------------+
 //
-// Dense lists have no starts and docIDs, sparse ones no rangeMax, bitmap and rank. freq
+// Dense lists have no starts and docIDs, others no bitmap and rank, sparse ones no rangeMax. freq
 // and escapes are there where they are needed; escapes is a hash table of
 // (posting+1)<<32 | freq. All numbers are little endian.
 type layout struct {
@@ -155,7 +164,7 @@ func (s *Shape) layout() layout {
 	}
 	k := s.kind()
 	l.superMax = part((supers+3)&^3, 1)
-	l.rangeMax = part(when(k == dense, supers*superRanges), 1)
+	l.rangeMax = part(when(k != sparse, supers*superRanges), 1)
 	l.bitmap = part(when(k == dense, supers*superRanges), 4)
 	l.rank = part(when(k == dense, supers*superRanges+1), 4)
 	l.starts = part(when(k != dense, s.numBuckets()+1), 4)

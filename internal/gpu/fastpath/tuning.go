@@ -29,7 +29,7 @@ func capacity(k int) int {
 // sharedBytes is the dynamic shared memory of a block.
 func sharedBytes(terms, window, listRoom, capacity int) int {
 	return capacity*8 + // keys
-		terms*96 + // termParams
+		terms*128 + // termParams
 		listRoom*8 + // ranges and their bounds
 		threads/32*warpSums*4 +
 		2*numBuckets*4 + // scores, and positions while sorting

@@ -42,7 +42,7 @@ func (s *Single) Bytes() (to, from int64) { return s.batch.Bytes() }
 // Sizes of what goes over the bus.
 const (
 	queryBytes  = 64
-	termBytes   = 96
+	termBytes   = 128
 	resultBytes = 32
 	hitBytes    = 8
 )
