@@ -6,8 +6,10 @@ package intersect
 // 2018, §3.2).
 const DefaultBlockCrossing = 128
 
-// DefaultCrossing is that ratio for uncompressed lists.
-const DefaultCrossing = 128
+// DefaultCrossing is that ratio for uncompressed lists. On an H200, of lists of 10
+// million, merging takes 43 µs and Probe 48 at a ratio of 4, 32 and 22 at 16, 29 and 15
+// at 64; of lists up to a million both take the time of their launches.
+const DefaultCrossing = 16
 
 // tuning is the launch policy, the same for all devices of compute capability 8.0 and
 // later.
