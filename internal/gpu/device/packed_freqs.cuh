@@ -15,7 +15,7 @@ struct PackedFreqs {
     const uint32_t* payload;  // words up to that with the last bit
     const uint4* directory;   // [ceil(numPostings / 128)]
     uint32_t numPostings;
-    uint32_t reserved;
+    uint32_t reserved;  // the host's
 };
 
 // packed_value returns value i of those of width bits, at most 32, that begin at a

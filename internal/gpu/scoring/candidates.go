@@ -14,6 +14,14 @@ type Candidates struct {
 	Count cuda.Buffer[uint32]
 }
 
+// check reports candidates that are too many for kernels, or for room for so many sums.
+func (c *Candidates) check(room int) error {
+	if n := c.DocIDs.Len(); n > room || uint64(n) > 1<<32-1 {
+		return fmt.Errorf("%d candidates to %d sums: %w", n, room, ErrShape)
+	}
+	return nil
+}
+
 type candidatesParams struct {
 	list             List
 	docIDs, from     cuda.Ptr[uint32]
@@ -32,8 +40,15 @@ type candidatesParams struct {
 // from is the zero Buffer.
 func AddTerm[S Sum](k *Kernels, s *cuda.Stream, l *List, c Candidates, from cuda.Buffer[uint32], before, sums cuda.Buffer[S]) error {
 	n := c.DocIDs.Len()
-	if sums.Len() < n || !from.IsZero() && (from.Len() < n || before.Ptr() == sums.Ptr()) {
-		return fmt.Errorf("%d candidates from %d places to %d sums: %w", n, from.Len(), sums.Len(), ErrShape)
+	if err := c.check(sums.Len()); err != nil {
+		return err
+	}
+	switch {
+	case from.IsZero() && !before.IsZero() && before.Len() < n,
+		!from.IsZero() && (from.Len() < n || before.Ptr() == sums.Ptr()):
+		return fmt.Errorf("%d candidates from %d places in %d sums: %w", n, from.Len(), before.Len(), ErrShape)
+	case n > int(l.freqs.numPlaces) && (l.postings != 0 || c.Count.IsZero()):
+		return fmt.Errorf("%d candidates of a list with postings of %d: %w", n, l.freqs.numPlaces, ErrShape)
 	}
 	if n == 0 {
 		return nil
@@ -57,8 +72,11 @@ type queryParams struct {
 // sum of the contributions of candidate i, whose posting in each list is Source.Postings[i].
 func Score[S Sum](k *Kernels, s *cuda.Stream, lists cuda.Buffer[List], c Candidates, sums cuda.Buffer[S]) error {
 	n := c.DocIDs.Len()
-	if sums.Len() < n || lists.Len() > MaxTerms {
-		return fmt.Errorf("%d candidates of %d lists to %d sums: %w", n, lists.Len(), sums.Len(), ErrShape)
+	if err := c.check(sums.Len()); err != nil {
+		return err
+	}
+	if lists.Len() > MaxTerms {
+		return fmt.Errorf("%d lists: %w", lists.Len(), ErrShape)
 	}
 	if n == 0 {
 		return nil

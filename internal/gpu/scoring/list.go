@@ -2,6 +2,7 @@ package scoring
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
@@ -29,7 +30,8 @@ func NewTerm(t score.Term) Term {
 // Freqs says where the frequencies of a list are.
 type Freqs struct {
 	plain, payload, directory cuda.Ptr[uint32]
-	numPostings, _            uint32
+	numPostings               uint32
+	numPlaces                 uint32 // of a List: candidates that it has postings for; kernels do not read it
 }
 
 // PlainFreqs are frequencies in an array: that of posting i is freqs[i].
@@ -44,7 +46,9 @@ func PlainFreqs(freqs cuda.Buffer[uint32]) (Freqs, error) {
 // decode takes it: payload is the list's blocks as they lie in the postings file, and
 // directory has 4 words a block, a postings.BlockEntry, at an address that is a multiple
 // of 16. It serves codecs that encode the DocIDs of a list as a whole as well, if they
-// pack its frequencies so: there a block is its frequencies.
+// pack its frequencies so and the list has several blocks: there a block is its
+// frequencies. Lists of one block of those codecs have their DocIDs before them, in
+// widths that mean something else: their frequencies are decoded, for PlainFreqs.
 func PackedFreqs(payload, directory cuda.Buffer[uint32], numPostings int) (Freqs, error) {
 	blocks := (numPostings + codec.BlockLen - 1) / codec.BlockLen
 	if numPostings < 1 || uint64(numPostings) > 1<<32-1 || directory.Len() < entryWords*blocks || directory.Ptr()%16 != 0 {
@@ -88,8 +92,13 @@ func NewList(s Source) (List, error) {
 	case s.Lengths.Len() == 0 && !s.Term.Linear:
 		return List{}, fmt.Errorf("no lengths of documents: %w", ErrShape)
 	}
+	freqs := s.Freqs
+	freqs.numPlaces = freqs.numPostings
+	if !s.Postings.IsZero() {
+		freqs.numPlaces = uint32(min(s.Postings.Len(), math.MaxUint32))
+	}
 	return List{
-		freqs: s.Freqs, docIDs: s.DocIDs.Ptr(), postings: s.Postings.Ptr(), lengths: s.Lengths.Ptr(),
+		freqs: freqs, docIDs: s.DocIDs.Ptr(), postings: s.Postings.Ptr(), lengths: s.Lengths.Ptr(),
 		term: NewTerm(s.Term),
 	}, nil
 }

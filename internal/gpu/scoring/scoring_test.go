@@ -264,6 +264,23 @@ func TestShapesAreChecked(t *testing.T) {
 		t.Error("accumulators of 20 bytes: no error")
 	}
 	c := scoring.Candidates{DocIDs: words}
+	none := cuda.Buffer[uint32]{}
+	if err := scoring.AddTerm(b.kernels, b.stream, &l, c, none, words.Slice(0, 7), words); err == nil {
+		t.Error("candidates without a sum before: no error")
+	}
+	if err := scoring.AddTerm(b.kernels, b.stream, &l, c, none, none, words.Slice(0, 7)); err == nil {
+		t.Error("few sums: no error")
+	}
+	short := b.list(scoring.Source{Freqs: freqs, Lengths: words, Postings: words.Slice(0, 7)})
+	if err := scoring.AddTerm(b.kernels, b.stream, &short, c, none, none, words); err == nil {
+		t.Error("candidates without a posting: no error")
+	}
+	few, err := scoring.PlainFreqs(words.Slice(0, 7))
+	b.must(err)
+	fewer := b.list(scoring.Source{Freqs: few, Lengths: words})
+	if err := scoring.AddTerm(b.kernels, b.stream, &fewer, c, none, none, words); err == nil {
+		t.Error("more candidates than postings, each its own: no error")
+	}
 	if err := scoring.AddTerm(b.kernels, b.stream, &l, c, words, words, words); err == nil {
 		t.Error("sums in place from other places: no error")
 	}
