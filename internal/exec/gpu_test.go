@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
@@ -247,9 +248,9 @@ func frequentIndex(t testing.TB, codecName string, numDocs int) *index.Index {
 // Lists of every codec, decoded by the device or by the CPU, give the CPU's hits.
 func TestGPUCodecs(t *testing.T) {
 	g := testGPU(t, pipeline.Options{})
-	names := []string{"simdbp", "ef", "rice", "vbyte", "lrc"}
+	names := codec.Names()
 	if testing.Short() {
-		names = names[:2]
+		names = []string{"simdbp", "ef"}
 	}
 	for _, name := range names {
 		t.Run("codec="+name, func(t *testing.T) {
@@ -299,6 +300,10 @@ func TestGPUTwoDevices(t *testing.T) {
 		p.check(t, words(rng, 3), Options{Mode: mode, K: 10, Count: true})
 		p.checkBatch(t, []query.Node{words(rng, 2), words(rng, 4), words(rng, 1)}, Options{Mode: mode, K: 30})
 	}
+	// Lists that devices decode, of which each takes its documents.
+	p = newGPUPair(t, testSnapshot(t, frequentIndex(t, "simdbp", 4000)), g)
+	p.check(t, parse(t, "w0 w1 w3"), Options{K: 20})
+	p.check(t, parse(t, "w0 w2"), Options{Mode: ModeAnd, K: 20, Count: true})
 	s := g.Stats()
 	if len(s.Devices) != 2 || s.Devices[0].Queries == 0 || s.Devices[1].Queries == 0 || s.OnCPU != 0 {
 		t.Errorf("%+v: want queries on both devices, none on the CPU", s)

@@ -19,6 +19,7 @@ type device struct {
 	dev      *cuda.Device
 	fast     *fastpath.Kernels
 	decode   *decode.Kernels
+	rebaser  *rebaser // nil if each device has whole segments
 	cache    *cache
 	uploader *uploader
 	lanes    chan *lane
@@ -42,7 +43,8 @@ const (
 	slabUnit = 256 << 20
 )
 
-func openDevice(lib *cuda.Library, ordinal int, o Options) (_ *device, err error) {
+// openDevice opens a device, one of several or the only one.
+func openDevice(lib *cuda.Library, ordinal int, o Options, several bool) (_ *device, err error) {
 	dev, err := lib.Open(ordinal)
 	if err != nil {
 		return nil, err
@@ -66,6 +68,11 @@ func openDevice(lib *cuda.Library, ordinal int, o Options) (_ *device, err error
 		return nil, err
 	}
 	d.decode = decode.New(dev)
+	if several {
+		if d.rebaser, err = newRebaser(dev); err != nil {
+			return nil, err
+		}
+	}
 	if d.uploader, err = newUploader(d); err != nil {
 		return nil, err
 	}
@@ -159,6 +166,9 @@ func (d *device) close() error {
 	}
 	if d.decode != nil {
 		errs = append(errs, d.decode.Close())
+	}
+	if d.rebaser != nil {
+		errs = append(errs, d.rebaser.close())
 	}
 	if d.fast != nil {
 		errs = append(errs, d.fast.Close())

@@ -23,7 +23,9 @@
 // is answered in parts: while one is computed, the lists of the next are brought.
 //
 // With several devices each holds a range of the DocIDs of every segment; the
-// results are merged in the total order.
+// results are merged in the total order. Each decodes whole lists and takes its range:
+// the package's one kernel, pipeline_rebase, makes the DocIDs of a segment those of the
+// range (a thread a DocID, blocks of 256, no shared memory; reference: source.next).
 //
 // # Failure
 //

@@ -70,7 +70,7 @@ func Open(o Options) (*Engine, error) {
 	}
 	e := &Engine{parts: map[partKey]*part{}}
 	for _, n := range ordinals {
-		d, err := openDevice(lib, n, o)
+		d, err := openDevice(lib, n, o, len(ordinals) > 1)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("GPU %d: %w", n, err), e.Close())
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 	"github.com/griffin-search/griffin/internal/gpu/decode"
@@ -273,23 +274,29 @@ func (u *uploader) fill(e *entry, p *part, s *Segment, leg *Leg, shape fastpath.
 			return fastpath.Image{}, err
 		}
 	}
+	// Decoders write whole blocks, of the whole list.
+	room := roundBlocks(int(leg.DocFreq))
+	if err := grow(u, &u.docIDs, room); err != nil {
+		return fastpath.Image{}, err
+	}
+	if err := grow(u, &u.freqs, room); err != nil {
+		return fastpath.Image{}, err
+	}
 	n := shape.DocFreq
-	// Decoders write whole blocks.
-	if err := grow(u, &u.docIDs, roundBlocks(n)); err != nil {
-		return fastpath.Image{}, err
-	}
-	if err := grow(u, &u.freqs, roundBlocks(n)); err != nil {
-		return fastpath.Image{}, err
-	}
-	if c, ok := u.decodes(p, leg); ok {
-		err = u.decodeThere(c, leg)
+	docIDs, freqs := u.docIDs.Slice(0, n), u.freqs.Slice(0, n)
+	if c, ok := decodes(leg); ok {
+		if err = u.decodeThere(c, leg); err == nil && !p.whole {
+			first := u.source.first
+			docIDs, freqs = u.docIDs.Slice(first, first+n), u.freqs.Slice(first, first+n)
+			err = u.d.rebaser.rebase(u.stream, docIDs, p.from)
+		}
 	} else {
 		err = u.decodeHere(n)
 	}
 	if err != nil {
 		return fastpath.Image{}, err
 	}
-	return u.d.fast.Build(u.stream, u.d.memory(e.extent), shape, u.docIDs.Slice(0, n), u.freqs.Slice(0, n), lengths)
+	return u.d.fast.Build(u.stream, u.d.memory(e.extent), shape, docIDs, freqs, lengths)
 }
 
 // grow makes b hold at least n words. What it held is lost, and not needed: the
@@ -309,10 +316,15 @@ func grow(u *uploader, b *cuda.Buffer[uint32], n int) error {
 }
 
 // decodes returns how the device decodes the list, if it can and that is worth it.
-func (u *uploader) decodes(p *part, leg *Leg) (decode.Codec, bool) {
+func decodes(leg *Leg) (decode.Codec, bool) {
 	// Shorter lists are decoded by the CPU in the time that a launch takes.
 	const least = 2048
-	if leg.List == nil || !p.whole || leg.DocFreq < least {
+	if leg.List == nil || leg.DocFreq < least {
+		return decode.Codec{}, false
+	}
+	// What the arrays of pfordelta-rec need beside their bytes is found by the CPU, in
+	// about the time that decoding takes it.
+	if _, recursive := leg.List.Codec.(codec.PForDeltaRec); recursive {
 		return decode.Codec{}, false
 	}
 	return decode.CodecOf(leg.List.Codec)
