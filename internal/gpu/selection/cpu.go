@@ -49,8 +49,13 @@ func (c *CPU) Free() error {
 	return errors.Join(errs...)
 }
 
-// AppendHits appends the best k hits of a source to dst. It waits for the stream.
+// AppendHits appends the best k hits of a source to dst. It waits for the stream. The
+// error wraps ErrShape if the source's buffers do not fit together, or are larger than
+// NewCPU was told.
 func (c *CPU) AppendHits(dst []base.Hit, st *cuda.Stream, source Source[uint32], k int) ([]base.Hit, error) {
+	if err := source.check(); err != nil {
+		return dst, err
+	}
 	if !source.Matches.IsZero() {
 		if matches, err := c.read(st, source.Matches); err != nil || matches >= source.Enough {
 			return dst, err
@@ -64,8 +69,8 @@ func (c *CPU) AppendHits(dst []base.Hit, st *cuda.Stream, source Source[uint32],
 		source.Scores = source.Scores.Slice(0, min(int(count), source.Scores.Len()))
 	}
 	n := source.Scores.Len()
-	if n > c.scores.Len() || source.Live.Len() > c.live.Len() {
-		return dst, fmt.Errorf("%d scores and %d words of documents, room for %d and %d: %w", n, source.Live.Len(), c.scores.Len(), c.live.Len(), ErrShape)
+	if k < 0 || n > c.scores.Len() || source.Live.Len() > c.live.Len() {
+		return dst, fmt.Errorf("k=%d of %d scores and %d words of documents, room for %d and %d: %w", k, n, source.Live.Len(), c.scores.Len(), c.live.Len(), ErrShape)
 	}
 	err := cuda.CopyToHost(st, c.scores.Data(), source.Scores)
 	if err == nil && !source.DocIDs.IsZero() {

@@ -10,7 +10,7 @@
 // keys of 128 bits (Wide).
 //
 //	method   launches            shared bytes  paper
-//	Heap     2 to 4              0             ding09 §8.2: heap of degree 512
+//	Heap     1 to 4              0             ding09 §8.2: heap of degree 512
 //	Bucket   10                  8*k           griffin18 §3.1.3: bucketSelect (JEA 2012, §3.1)
 //	Radix    2 + 3 a digit       0             griffin18 §3.1.3: radixSort
 //	CPU      copy to the host    -             griffin18 §3.1.3: partial_sort

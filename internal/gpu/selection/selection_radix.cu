@@ -1,4 +1,4 @@
-#include "../device/block_topk.cuh"
+#include "../device/block_scan.cuh"
 #include "../device/cuda.cuh"
 #include "selection.cuh"
 
@@ -79,33 +79,11 @@ GRIFFIN_KERNEL(selection_radix_count, SelectionRadixParams, 256) {
     radix_range(p, &first, &last);
     counts[threadIdx.x] = 0;
     __syncthreads();
-    for (uint32_t i = first + threadIdx.x; i < last; i += blockDim.x) {
+    for (uint64_t i = static_cast<uint64_t>(first) + threadIdx.x; i < last; i += blockDim.x) {
         atomicAdd(&counts[keys[i] >> p.digit * kRadixBits & (kRadix - 1)], 1U);
     }
     __syncthreads();
     p.counts[(kRadix - 1 - threadIdx.x) * p.numBlocks + blockIdx.x] = counts[threadIdx.x];
-}
-
-// block_exclusive_sum returns the sum of value over the threads before this one, of 1024,
-// and adds the sum over all to total.
-__device__ inline uint32_t block_exclusive_sum(uint32_t value, uint32_t* total) {
-    __shared__ uint32_t warps[32];
-    const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    auto upTo = [lane](uint32_t sum) {
-        for (uint32_t d = 1; d < 32; d *= 2) {
-            uint32_t other = __shfl_up_sync(0xFFFFFFFFU, sum, d);
-            if (lane >= d) sum += other;
-        }
-        return sum;
-    };
-    uint32_t sum = upTo(value);
-    __syncthreads();
-    if (lane == 31) warps[warp] = sum;
-    __syncthreads();
-    uint32_t ofWarps = upTo(warps[lane]);
-    *total += __shfl_sync(0xFFFFFFFFU, ofWarps, 31);
-    uint32_t before = __shfl_sync(0xFFFFFFFFU, ofWarps, warp == 0 ? 0 : warp - 1);
-    return (warp == 0 ? 0 : before) + sum - value;
 }
 
 // selection_radix_scan: counts become the sums of all counts before them. A thread has 16 of
@@ -113,6 +91,7 @@ __device__ inline uint32_t block_exclusive_sum(uint32_t value, uint32_t* total) 
 GRIFFIN_KERNEL(selection_radix_scan, SelectionRadixParams, 1024) {
     if (is_skipped(p.source) || !radix_has_pass(*p.differing, p.digit)) return;
     constexpr uint32_t kVectors = 4;
+    __shared__ uint32_t sums[32];
     uint32_t n = kRadix * p.numBlocks, before = 0;
     for (uint32_t from = 0; from < n; from += 4 * kVectors * 1024) {
         uint4* at = reinterpret_cast<uint4*>(p.counts + from) + kVectors * threadIdx.x;
@@ -124,7 +103,7 @@ GRIFFIN_KERNEL(selection_radix_scan, SelectionRadixParams, 1024) {
             sum += v[j].x + v[j].y + v[j].z + v[j].w;
         }
         uint32_t total = before;
-        sum = before + block_exclusive_sum(sum, &total);
+        sum = before + block_exclusive_sum(sum, total, sums);
 #pragma unroll
         for (uint32_t j = 0; j < kVectors; j++) {
             if (from + 4 * (kVectors * threadIdx.x + j) >= n) continue;
@@ -148,14 +127,14 @@ GRIFFIN_KERNEL(selection_radix_scatter, SelectionRadixParams, 256) {
     uint32_t first, last, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     radix_range(p, &first, &last);
     next[threadIdx.x] = p.counts[(kRadix - 1 - threadIdx.x) * p.numBlocks + blockIdx.x];
-    for (uint32_t tile = first; tile < last; tile += kTileLen) {
+    for (uint64_t tile = first; tile < last; tile += kTileLen) {
         for (uint32_t w = 0; w < kRadixWarps; w++) counts[w][threadIdx.x] = 0;
         __syncthreads();
         uint64_t mine[kPerLane];
         uint32_t ranks[kPerLane];
 #pragma unroll
         for (uint32_t r = 0; r < kPerLane; r++) {
-            uint32_t i = tile + (warp * kPerLane + r) * 32 + lane;
+            uint64_t i = tile + (warp * kPerLane + r) * 32 + lane;
             bool has = i < last;
             mine[r] = has ? keys[i] : 0;
             uint32_t digit = has ? mine[r] >> p.digit * kRadixBits & (kRadix - 1) : kRadix;
@@ -177,7 +156,7 @@ GRIFFIN_KERNEL(selection_radix_scatter, SelectionRadixParams, 256) {
         __syncthreads();
 #pragma unroll
         for (uint32_t r = 0; r < kPerLane; r++) {
-            uint32_t i = tile + (warp * kPerLane + r) * 32 + lane;
+            uint64_t i = tile + (warp * kPerLane + r) * 32 + lane;
             if (i < last) sorted[counts[warp][mine[r] >> p.digit * kRadixBits & (kRadix - 1)] + ranks[r]] = mine[r];
         }
         __syncthreads();

@@ -211,3 +211,21 @@ func TestMethodsAgreeWithQueue(t *testing.T) {
 		}
 	}
 }
+
+// Scores alone, without DocIDs and deletions, are read in vectors by Top: of equal scores
+// the lowest DocID is the best of its group too, or the group is not looked at again.
+func TestTopOfScoresAlone(t *testing.T) {
+	b := newBench(t)
+	rng := rand.New(rand.NewPCG(21, 22))
+	for _, kind := range scoresOf {
+		for _, shape := range []struct{ n, k int }{{16385, 10}, {20001, 3}, {33000, 1}} {
+			in := input{scores: make([]uint32, shape.n), base: 7, least: rng.Uint32N(3)}
+			for i := range in.scores {
+				in.scores[i] = kind.score(rng, i, shape.n)
+			}
+			if got, want := b.hits(selection.Top, &in, shape.k), in.oracle(shape.k); !slices.Equal(got, want) {
+				t.Errorf("%s n=%d least=%d:\n got %v\nwant %v", kind.name, shape.n, in.least, got, want)
+			}
+		}
+	}
+}

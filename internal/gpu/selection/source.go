@@ -48,14 +48,30 @@ type Array struct {
 func NewArray(s Source[uint32]) (Array, error) { return s.array() }
 
 func (s *Source[S]) array() (Array, error) {
-	n := s.Scores.Len()
-	if uint64(n) > 1<<32-1 || s.DocIDs.Len() != 0 && s.DocIDs.Len() < n || s.Scores.Ptr()%16 != 0 {
-		return Array{}, fmt.Errorf("%d scores at %#x with %d DocIDs: %w", n, s.Scores.Ptr(), s.DocIDs.Len(), ErrShape)
+	if err := s.check(); err != nil {
+		return Array{}, err
 	}
+	n := s.Scores.Len()
 	return Array{
 		scores: uint64(s.Scores.Ptr()), docIDs: s.DocIDs.Ptr(), live: s.Live.Ptr(), numScores: s.Count.Ptr(), matches: s.Matches.Ptr(),
 		enough: s.Enough, maxScores: uint32(n), base: uint32(s.Base), leastScore: s.LeastScore, leastMatches: s.LeastPostings,
 	}, nil
+}
+
+// check reports buffers that do not fit together.
+func (s *Source[S]) check() error {
+	n, byNumber := s.Scores.Len(), s.DocIDs.IsZero()
+	switch {
+	case uint64(n) > 1<<32-1 || s.Scores.Ptr()%16 != 0:
+		return fmt.Errorf("%d scores at %#x: %w", n, s.Scores.Ptr(), ErrShape)
+	case !byNumber && s.DocIDs.Len() < n:
+		return fmt.Errorf("%d scores with %d DocIDs: %w", n, s.DocIDs.Len(), ErrShape)
+	case byNumber && uint64(n)+uint64(s.Base) > 1<<32-1:
+		return fmt.Errorf("%d scores of documents from %d on: %w", n, s.Base, ErrShape)
+	case byNumber && !s.Live.IsZero() && 32*uint64(s.Live.Len()) < uint64(n):
+		return fmt.Errorf("%d scores with %d words of live documents: %w", n, s.Live.Len(), ErrShape)
+	}
+	return nil
 }
 
 // Key is a hit as one number that rises with its place in the order of results: the

@@ -1,6 +1,8 @@
 package selection_test
 
 import (
+	"errors"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -73,16 +75,16 @@ func TestWide(t *testing.T) {
 			sums := make([]uint64, shape.n)
 			var q topk.Queue
 			q.Reset(shape.k)
-			count := uint32(0)
+			count, least := uint32(0), uint32(rng.Uint64N(1<<min(bits, 32)))
 			for i := range sums {
 				s, postings := base.Score(rng.Uint64()>>(64-bits)), rng.IntN(4)
 				sums[i] = scoring.WideSum(s, postings)
-				if postings >= 2 {
+				if postings >= 2 && s >= base.Score(least) {
 					q.Add(base.Hit{DocID: base.DocID(i) + 5, Score: s})
 					count++
 				}
 			}
-			source := selection.Source[uint64]{Scores: upload(b, sums), Base: 5, LeastPostings: 2}
+			source := selection.Source[uint64]{Scores: upload(b, sums), Base: 5, LeastScore: least, LeastPostings: 2}
 			scratch, err := b.selector.NewScratch(shape.n, shape.k, selection.Bucket)
 			b.must(err)
 			out, counted := alloc[selection.WideKey](b, shape.k), upload(b, []uint32{0})
@@ -119,17 +121,32 @@ func TestShapesAreChecked(t *testing.T) {
 	defer func() { b.must(scratch.Free()) }()
 	scores, out := alloc[uint32](b, 200), alloc[selection.Key](b, 20)
 	source := selection.Source[uint32]{Scores: scores.Slice(0, 100)}
+	cpu, err := selection.NewCPU(b.device, 100, 100)
+	b.must(err)
+	defer func() { b.must(cpu.Free()) }()
+	onCPU := func(s selection.Source[uint32], k int) error {
+		_, err := cpu.AppendHits(nil, b.stream, s, k)
+		return err
+	}
+	fewLive := selection.Source[uint32]{Scores: source.Scores, Live: scores.Slice(0, 3)}
+	high := selection.Source[uint32]{Scores: source.Scores, Base: math.MaxUint32 - 99}
 	for what, err := range map[string]error{
-		"more scores": b.selector.Select(b.stream, selection.Top, selection.Source[uint32]{Scores: scores}, 10, out, scratch),
-		"greater k":   b.selector.Select(b.stream, selection.Top, source, 11, out, scratch),
-		"short out":   b.selector.Select(b.stream, selection.Top, source, 10, out.Slice(0, 9), scratch),
-		"method":      b.selector.Select(b.stream, selection.Heap, source, 10, out, scratch),
-		"few DocIDs":  b.selector.Select(b.stream, selection.Top, selection.Source[uint32]{Scores: source.Scores, DocIDs: scores.Slice(0, 9)}, 10, out, scratch),
-		"unaligned":   b.selector.Select(b.stream, selection.Top, selection.Source[uint32]{Scores: scores.Slice(1, 9)}, 10, out, scratch),
-		"arrays":      b.selector.Arrays(b.stream, cuda.Buffer[selection.Array]{}, selection.MaxK+1, out),
+		"more scores":      b.selector.Select(b.stream, selection.Top, selection.Source[uint32]{Scores: scores}, 10, out, scratch),
+		"greater k":        b.selector.Select(b.stream, selection.Top, source, 11, out, scratch),
+		"short out":        b.selector.Select(b.stream, selection.Top, source, 10, out.Slice(0, 9), scratch),
+		"method":           b.selector.Select(b.stream, selection.Heap, source, 10, out, scratch),
+		"few DocIDs":       b.selector.Select(b.stream, selection.Top, selection.Source[uint32]{Scores: source.Scores, DocIDs: scores.Slice(0, 9)}, 10, out, scratch),
+		"unaligned":        b.selector.Select(b.stream, selection.Top, selection.Source[uint32]{Scores: scores.Slice(1, 9)}, 10, out, scratch),
+		"few live":         b.selector.Select(b.stream, selection.Top, fewLive, 10, out, scratch),
+		"a high base":      b.selector.Select(b.stream, selection.Top, high, 10, out, scratch),
+		"cpu, few DocIDs":  onCPU(selection.Source[uint32]{Scores: source.Scores, DocIDs: scores.Slice(0, 9)}, 10),
+		"cpu, few live":    onCPU(fewLive, 10),
+		"cpu, more scores": onCPU(selection.Source[uint32]{Scores: scores}, 10),
+		"cpu, k below 0":   onCPU(source, -1),
+		"arrays":           b.selector.Arrays(b.stream, cuda.Buffer[selection.Array]{}, selection.MaxK+1, out),
 	} {
-		if err == nil {
-			t.Errorf("%s: no error", what)
+		if !errors.Is(err, selection.ErrShape) {
+			t.Errorf("%s: %v, want ErrShape", what, err)
 		}
 	}
 }
