@@ -15,10 +15,14 @@ type CompressedView struct {
 	words       cuda.Ptr[uint32]
 	numPostings uint32
 	numWords    uint32
+	scheme      codec.Scheme // the host's alone
 }
 
 // Len returns the number of DocIDs.
 func (v CompressedView) Len() int { return int(v.numPostings) }
+
+// Suits says whether a search can run in the list: it is the one of the list's codec.
+func (v CompressedView) Suits(a Search) bool { return v.numPostings == 0 || a == SearchOf(v.scheme) }
 
 // Words is the view as 2 words of 64 bits, as it lies in device memory.
 func (v CompressedView) Words() [2]uint64 {
@@ -40,7 +44,7 @@ func NewCompressed(s *cuda.Stream, d *cuda.Device, c codec.Regression, list []by
 	if n < 0 || n > MaxElements {
 		return nil, fmt.Errorf("intersect.NewCompressed: list of %d: %w", n, base.ErrBadInput)
 	}
-	l := &Compressed{Scheme: c.Scheme, view: CompressedView{numPostings: uint32(n)}}
+	l := &Compressed{Scheme: c.Scheme, view: CompressedView{numPostings: uint32(n), scheme: c.Scheme}}
 	if n == 0 {
 		return l, nil
 	}

@@ -90,6 +90,11 @@ func (b *Batch) AddCompressed(lists ...intersect.CompressedView) error {
 	if len(lists) == 0 || !b.options.Search.Compressed() {
 		return fmt.Errorf("para.Batch.AddCompressed: %d lists for %s: %w", len(lists), b.options.Search, base.ErrBadInput)
 	}
+	for i := range lists {
+		if !lists[i].Suits(b.options.Search) {
+			return fmt.Errorf("para.Batch.AddCompressed: list %d of %d is of another codec than %s: %w", i, len(lists), b.options.Search, base.ErrBadInput)
+		}
+	}
 	return add(b, lists, func(c *content, v *intersect.CompressedView) {
 		w := v.Words()
 		c.lists = append(c.lists, w[:]...)
@@ -105,25 +110,30 @@ func (b *Batch) Run(s *cuda.Stream) error {
 }
 
 // Start copies the batch to the device and launches it on the stream. It does not
-// wait; nothing may be added until Wait and Reset.
+// wait unless it fails, and then for what it has put into the stream, so that the batch
+// may be filled anew; otherwise nothing may be added until Wait and Reset.
 func (b *Batch) Start(s *cuda.Stream) error {
 	if b.started {
 		return fmt.Errorf("para.Batch.Start: started before: %w", base.ErrBadInput)
 	}
-	if err := b.memory.hold(b, s); err != nil {
-		return fmt.Errorf("para: batch of %d queries: %w", b.Len(), err)
-	}
-	if err := b.upload(s); err != nil {
-		return fmt.Errorf("para: batch of %d queries: %w", b.Len(), err)
-	}
-	if err := b.Launch(s); err != nil {
-		return fmt.Errorf("para: batch of %d queries: %w", b.Len(), err)
-	}
-	if err := s.Record(b.done); err != nil {
-		return fmt.Errorf("para: batch of %d queries: %w", b.Len(), err)
+	if err := b.start(s); err != nil {
+		return fmt.Errorf("para: batch of %d queries: %w", b.Len(), errors.Join(err, s.Synchronize()))
 	}
 	b.started = true
 	return nil
+}
+
+func (b *Batch) start(s *cuda.Stream) error {
+	if err := b.memory.hold(b, s); err != nil {
+		return err
+	}
+	if err := b.upload(s); err != nil {
+		return err
+	}
+	if err := b.Launch(s); err != nil {
+		return err
+	}
+	return s.Record(b.done)
 }
 
 // Launch launches the two kernels again, for a batch that Start has copied to the
@@ -172,7 +182,8 @@ func (b *Batch) Count(i int) int {
 	return int(starts[i+1] - starts[i])
 }
 
-// DocIDs returns the DocIDs of query i, rising, after Wait. They are valid until Reset.
+// DocIDs returns the DocIDs of query i, rising, after Wait: of a batch that does not
+// count only. They are valid until Reset.
 func (b *Batch) DocIDs(i int) []uint32 {
 	starts := b.memory.starts.Data()[:b.Len()+1]
 	return b.memory.docIDs.Data()[starts[i]:starts[i+1]:starts[i+1]]

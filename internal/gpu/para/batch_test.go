@@ -311,6 +311,13 @@ func TestBatchRefuses(t *testing.T) {
 	hashed, err := e.kernels.NewBatch(para.Options{Search: intersect.HashSegmentation})
 	must(t, err)
 	defer func() { must(t, hashed.Close()) }()
+	compressed, err := e.kernels.NewBatch(para.Options{Search: intersect.SegLRC})
+	must(t, err)
+	defer func() { must(t, compressed.Close()) }()
+	other := e.upload(t, intersect.HSLRC, intersect.Contraction{}, &querytest.Workload{Lists: [][]uint32{{1, 2, 3}}})
+	if other.add(compressed, []int{0}) == nil {
+		t.Error("a list of hs-lrc is added for searches in seglrc")
+	}
 	if l.add(hashed, []int{3, 9}) == nil {
 		t.Error("lists without buckets are added for hash segmentation")
 	}
@@ -337,7 +344,11 @@ func TestFaults(t *testing.T) {
 		faults := &cuda.Faults{}
 		faults.Fail("", nth, cuda.OutOfMemory)
 		e.device.InjectFaults(faults)
-		err = b.Run(e.stream)
+		err = b.Start(e.stream)
+		waiting := err == nil
+		if waiting {
+			err = b.Wait()
+		}
 		e.device.InjectFaults(nil)
 		if err == nil {
 			must(t, b.Close())
@@ -347,7 +358,9 @@ func TestFaults(t *testing.T) {
 		if !errors.Is(err, cuda.ErrOutOfMemory) {
 			t.Fatalf("call %d: %v", nth, err)
 		}
-		must(t, e.stream.Synchronize())
+		if waiting {
+			must(t, e.stream.Synchronize())
+		}
 		b.Reset()
 		checkBatches(t, e, b, &l, w)
 		must(t, b.Close())
