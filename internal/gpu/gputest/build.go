@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // The emulator is built from two kinds of source: itself, and the kernels. Into
@@ -138,7 +139,28 @@ func buildEmulator(root, family string) (string, error) {
 	if out, err := compilerCommand(compiler, arguments).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("linking the emulator: %w\n%s", err, out)
 	}
-	return library, os.Rename(part, library)
+	if err := os.Rename(part, library); err != nil {
+		return "", err
+	}
+	return library, pruneOld(directory) // after linking, which may have used old objects
+}
+
+// pruneOld removes what was built long ago. What is needed after all is built again.
+func pruneOld(directory string) error {
+	entries, err := os.ReadDir(directory)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if err == nil && entry.Name() != "lock" && time.Since(info.ModTime()) > 14*24*time.Hour {
+			err = os.Remove(filepath.Join(directory, entry.Name()))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // findCompiler returns the C++ compiler and the first line of its version.

@@ -166,18 +166,14 @@ void reportDeadlock() {
     fail(launchFailed, text);
 }
 
-// Gives each lane of the meeting what it asked for.
-void conclude(Warp& w, uint32_t warp, const Meeting& m) {
-    Thread* lanes = &block.threads[warp * 32];
-    uint64_t all = 0;
-    auto first = static_cast<uint32_t>(__builtin_ctz(m.mask));
-    uint64_t low = lanes[first].value, high = low;
-    auto lowSigned = static_cast<int32_t>(low), highSigned = lowSigned;
-    uint64_t sum = 0, any = 0, every = ~uint64_t{0}, parity = 0;
-    for (uint32_t rest = m.mask; rest; rest &= rest - 1) {
-        auto lane = static_cast<uint32_t>(__builtin_ctz(rest));
-        uint64_t v = lanes[lane].value;
-        all |= (v & 1) << lane;
+// What the values of a meeting's lanes come to.
+struct Tally {
+    uint32_t votes = 0;  // lanes whose value is odd
+    uint64_t low = ~uint64_t{0}, high = 0, sum = 0, any = 0, every = ~uint64_t{0}, parity = 0;
+    int32_t lowSigned = INT32_MAX, highSigned = INT32_MIN;
+
+    void add(uint32_t lane, uint64_t v) {
+        votes |= static_cast<uint32_t>(v & 1) << lane;
         low = v < low ? v : low;
         high = v > high ? v : high;
         auto s = static_cast<int32_t>(v);
@@ -188,73 +184,84 @@ void conclude(Warp& w, uint32_t warp, const Meeting& m) {
         every &= v;
         parity ^= v;
     }
-    for (uint32_t rest = m.mask; rest; rest &= rest - 1) {
-        auto lane = static_cast<uint32_t>(__builtin_ctz(rest));
-        Thread& t = lanes[lane];
+
+    // What every lane gets; of what each gets something else, 0.
+    uint64_t result(const Meeting& m) const {
         switch (m.what) {
             case Collective::all:
-                t.result = all == m.mask;
-                break;
+                return votes == m.mask;
             case Collective::any:
-                t.result = all != 0;
-                break;
+                return votes != 0;
             case Collective::ballot:
-                t.result = all;
-                break;
+                return votes;
             case Collective::reduceAdd:
-                t.result = static_cast<uint32_t>(sum);
-                break;
+                return static_cast<uint32_t>(sum);
             case Collective::reduceMin:
-                t.result = low;
-                break;
+                return low;
             case Collective::reduceMax:
-                t.result = high;
-                break;
+                return high;
             case Collective::reduceMinSigned:
-                t.result = static_cast<uint32_t>(lowSigned);
-                break;
+                return static_cast<uint32_t>(lowSigned);
             case Collective::reduceMaxSigned:
-                t.result = static_cast<uint32_t>(highSigned);
-                break;
+                return static_cast<uint32_t>(highSigned);
             case Collective::reduceOr:
-                t.result = any;
-                break;
+                return any;
             case Collective::reduceAnd:
-                t.result = every;
-                break;
+                return every;
             case Collective::reduceXor:
-                t.result = parity;
-                break;
-            case Collective::matchAny: {
-                uint32_t same = 0;
-                for (uint32_t others = m.mask; others; others &= others - 1) {
-                    auto other = static_cast<uint32_t>(__builtin_ctz(others));
-                    if (lanes[other].value == t.value) same |= 1u << other;
-                }
-                t.result = same;
-                break;
-            }
-            case Collective::shuffle:
-            case Collective::shuffleUp:
-            case Collective::shuffleDown:
-            case Collective::shuffleXor: {
-                uint32_t begin = lane & ~(t.width - 1), end = begin + t.width - 1;
-                int64_t from = lane;
-                if (m.what == Collective::shuffle) from = begin | (t.source & (t.width - 1));
-                if (m.what == Collective::shuffleUp) from = int64_t{lane} - t.source;
-                if (m.what == Collective::shuffleDown) from = int64_t{lane} + t.source;
-                if (m.what == Collective::shuffleXor) from = lane ^ t.source;
-                bool inside = from <= end && (from >= begin || m.what == Collective::shuffleXor);
-                if (!inside) from = lane;
-                // What a lane outside the mask would give is undefined.
-                bool taken = from < 32 && (m.mask >> from & 1);
-                t.result = taken ? lanes[from].value : 0xdeadbeefdeadbeef;
-                break;
-            }
+                return parity;
             default:
-                break;
+                return 0;
         }
     }
+};
+
+bool isShuffle(Collective what) {
+    return what >= Collective::shuffle && what <= Collective::shuffleXor;
+}
+
+// The value that a lane gets from a shuffle.
+uint64_t shuffled(const Thread* lanes, uint32_t lane, const Meeting& m) {
+    const Thread& t = lanes[lane];
+    uint32_t begin = lane & ~(t.width - 1), end = begin + t.width - 1;
+    int64_t from = begin | (t.source & (t.width - 1));
+    if (m.what == Collective::shuffleUp) from = int64_t{lane} - t.source;
+    if (m.what == Collective::shuffleDown) from = int64_t{lane} + t.source;
+    if (m.what == Collective::shuffleXor) from = lane ^ t.source;
+    bool inside = from <= end && (from >= begin || m.what == Collective::shuffleXor);
+    if (!inside) from = lane;
+    // What a lane outside the mask would give is undefined.
+    return from < 32 && (m.mask >> from & 1) ? lanes[from].value : 0xdeadbeefdeadbeef;
+}
+
+uint32_t lanesOfValue(const Thread* lanes, uint64_t value, const Meeting& m) {
+    uint32_t same = 0;
+    for (uint32_t rest = m.mask; rest; rest &= rest - 1) {
+        auto lane = static_cast<uint32_t>(__builtin_ctz(rest));
+        if (lanes[lane].value == value) same |= 1u << lane;
+    }
+    return same;
+}
+
+// Gives each lane of the meeting what it asked for.
+void giveResults(const Meeting& m, Thread* lanes) {
+    Tally tally;
+    for (uint32_t rest = m.mask; rest; rest &= rest - 1) {
+        auto lane = static_cast<uint32_t>(__builtin_ctz(rest));
+        tally.add(lane, lanes[lane].value);
+    }
+    uint64_t same = tally.result(m);
+    for (uint32_t rest = m.mask; rest; rest &= rest - 1) {
+        auto lane = static_cast<uint32_t>(__builtin_ctz(rest));
+        uint64_t result = same;
+        if (isShuffle(m.what)) result = shuffled(lanes, lane, m);
+        if (m.what == Collective::matchAny) result = lanesOfValue(lanes, lanes[lane].value, m);
+        lanes[lane].result = result;
+    }
+}
+
+// Orders what the lanes of the meeting did before it before what they do after it.
+void order(const Meeting& m, Warp& w) {
     block.clock++;
     block.spins = 0;
     if (m.mask == w.lanes) {
@@ -380,7 +387,8 @@ uint64_t meetWarp(Collective what, uint32_t mask, uint64_t value, uint32_t sourc
         wait(t);
         return t.result;
     }
-    conclude(w, t.warp(), m);
+    giveResults(m, &block.threads[t.warp() * 32]);
+    order(m, w);
     w.meetings[i] = w.meetings[--w.numMeetings];
     for (uint32_t rest = mask & ~bit; rest; rest &= rest - 1) {
         makeReady(block.threads[t.warp() * 32 + static_cast<uint32_t>(__builtin_ctz(rest))]);
