@@ -35,15 +35,18 @@ func newLabGenerateCommand(a *app) *cobra.Command {
 		Long: `Generate makes an index of up to tens of millions of documents, composed of those
 of a real one so that terms co-occur as they do there. It keeps the terms of the
 queries that it draws from a log, and writes them beside the index, to
-INDEX.queries.tsv. What is published of the collection stands in the report beside
-what was reached. The same index, log and seed make the same collection.
+INDEX.queries.tsv. Of learned sparse models documents and queries are vectors of
+weights, with all their terms. What is published of the collection stands in the
+report beside what was reached. The same index, log and seed make the same
+collection.
 
 Collections:
 ` + describedPresets() + `
 Orders: crawl (sites, each with its topics), rank (by a rank of sites and chance) and
 random; all three have the same documents.`,
 		Example: "  griffin lab generate --like gov2 --from wiki.idx --queries tb05.tsv --out gov2.idx\n" +
-			"  griffin lab generate --like gov --order random --docs 100000 --from wiki.idx --queries tb06.tsv --out govr.idx",
+			"  griffin lab generate --like gov --order random --docs 100000 --from wiki.idx --queries tb06.tsv --out govr.idx\n" +
+			"  griffin lab generate --like splade --from wiki.idx --queries tb06.tsv --out splade.idx",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.labGenerate(cmd.Context(), o) },
 	}
@@ -136,5 +139,7 @@ func (a *app) printGenerated(out, queries string, r *collection.Report, elapsed 
 		}
 		a.printf("%-32s %14s %14.4f %14.4f\n", count(c.From)+" to "+to, count(c.Lists), c.Ratio, c.R2)
 	}
-	a.printf("\na document is made of %.1f of the source's, with %.0f %% of their postings: %.0f tokens\n", r.Span, 100*r.Keep, r.MeanLength)
+	if r.Span > 0 {
+		a.printf("\na document is made of %.1f of the source's, with %.0f %% of their postings: %.0f tokens\n", r.Span, 100*r.Keep, r.MeanLength)
+	}
 }

@@ -1,6 +1,7 @@
 package collection
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"sync"
@@ -68,14 +69,29 @@ func (c *chunk) run(term int) []byte {
 	return c.data[from:c.ends[term]]
 }
 
+// maker makes documents. It is for one goroutine.
+type maker interface {
+	// compose makes document g, whose first source document is start. It is valid
+	// until the next one is made, and depends on nothing that was made before.
+	compose(g, start uint32) *document
+}
+
+// document is a document that was made.
+type document struct {
+	terms  []uint32 // each once, in no order
+	freqs  []uint8  // at least 1
+	length uint32   // in tokens
+}
+
 // chunker composes chunks. It is for one goroutine.
 type chunker struct {
-	*composer
+	maker
 	docFreqs []uint32 // of all chunks that it composed, by term
 
 	entries []uint64 // term << 32 | document in the chunk << 8 | frequency
 	sorted  []uint32 // without the term
 	starts  []uint32 // by term
+	packed  []byte
 }
 
 // compose makes the chunk of the documents from first on, and their lengths.
@@ -85,10 +101,10 @@ func (c *chunker) chunk(p *plan, first int, lengths []uint32) chunk {
 	n := min(chunkDocs, p.numDocs()-first)
 	for i := range n {
 		g := p.at(first + i)
-		c.compose(g, p.starts[g])
-		lengths[first+i] = c.length
-		for j, t := range c.terms {
-			c.entries = append(c.entries, uint64(t)<<32|uint64(i)<<8|uint64(c.freqs[j]))
+		d := c.compose(g, p.starts[g])
+		lengths[first+i] = d.length
+		for j, t := range d.terms {
+			c.entries = append(c.entries, uint64(t)<<32|uint64(i)<<8|uint64(d.freqs[j]))
 			c.starts[t+1]++
 		}
 	}
@@ -110,38 +126,37 @@ func (c *chunker) chunk(p *plan, first int, lengths []uint32) chunk {
 
 // pack encodes what chunk has sorted; starts[t] is the end of term t.
 func (c *chunker) pack() chunk {
-	out := chunk{data: make([]byte, 0, len(c.sorted)*5/4), ends: make([]uint32, len(c.docFreqs))}
+	out := chunk{ends: make([]uint32, len(c.docFreqs))}
+	c.packed = c.packed[:0]
 	from := uint32(0)
 	for t := range c.docFreqs {
 		next := uint32(0)
 		for _, e := range c.sorted[from:c.starts[t]] {
 			doc := e >> 8
-			out.data = appendPosting(out.data, doc-next, uint8(e))
+			c.packed = appendPosting(c.packed, doc-next, uint8(e))
 			next = doc + 1
 		}
 		from = c.starts[t]
-		out.ends[t] = uint32(len(out.data))
+		out.ends[t] = uint32(len(c.packed))
 	}
+	out.data = bytes.Clone(c.packed)
 	return out
 }
 
-// composeAll makes all chunks, with the lengths of all documents and lists.
-func composeAll(ctx context.Context, o *Options, f *forward, p *plan, how composition, progress func(done, total int64)) (*source, error) {
-	n := p.numDocs()
+// composeAll makes all chunks, with the lengths of all documents and lists. Each
+// goroutine has a maker of its own.
+func composeAll(ctx context.Context, o *Options, v *vocabulary, p *plan, newMaker func() maker, progress func(done, total int64)) (*source, error) {
+	n, numTerms := p.numDocs(), len(v.terms)
 	s := &source{
-		prefix: o.Like.Name, lengths: make([]uint32, n),
-		chunks: make([]chunk, (n+chunkDocs-1)/chunkDocs), docFreqs: make([]uint32, f.numTerms),
+		prefix: o.Like.Name, terms: v.terms, lengths: make([]uint32, n),
+		chunks: make([]chunk, (n+chunkDocs-1)/chunkDocs), docFreqs: make([]uint32, numTerms),
 	}
-	quantiles := newSpans(how.span)
 	var next, done atomic.Int64
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	for range o.Threads {
 		wg.Go(func() {
-			c := &chunker{
-				composer: newComposer(f, p, o.Seed, quantiles, how.keep),
-				docFreqs: make([]uint32, f.numTerms), starts: make([]uint32, f.numTerms+1),
-			}
+			c := &chunker{maker: newMaker(), docFreqs: make([]uint32, numTerms), starts: make([]uint32, numTerms+1)}
 			for i := int(next.Add(1)) - 1; i < len(s.chunks) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
 				s.chunks[i] = c.chunk(p, i*chunkDocs, s.lengths)
 				mu.Lock()

@@ -68,10 +68,7 @@ type composer struct {
 	// times dense (by chapter; a part of 2^31).
 	keep, dense []uint64
 
-	// The document composed last.
-	terms  []uint32
-	freqs  []uint8
-	length uint32
+	document // the one composed last
 
 	seen  []uint32 // by term: document + 1 of this composer
 	where []uint32 // by term: place in terms
@@ -104,9 +101,10 @@ var (
 	alteredBelow = threshold(altered)
 )
 
-// compose makes document g, whose first source document is start: its terms in no
-// order, their frequencies and its length in tokens.
-func (c *composer) compose(g, start uint32) {
+var _ maker = (*composer)(nil)
+
+// compose implements maker.
+func (c *composer) compose(g, start uint32) *document {
 	rng := newStream(c.seed, streamDocument, uint64(g))
 	c.gather(&rng, int(start))
 	dense := c.dense[start/chapterDocs]
@@ -130,6 +128,7 @@ func (c *composer) compose(g, start uint32) {
 	}
 	c.terms, c.freqs = c.terms[:kept], c.freqs[:kept]
 	c.length = max(c.length, tokens)
+	return &c.document
 }
 
 // gather puts the terms of the source documents together.

@@ -11,7 +11,8 @@ import (
 )
 
 // forward is the source by documents, restricted to the terms of a vocabulary.
-// Document d has the terms terms[starts[d]:starts[d+1]], rising, with freqs.
+// Document d has the terms terms[starts[d]:starts[d+1]], with freqs. A term stands
+// there for each word that becomes it.
 type forward struct {
 	starts   []uint32 // [numDocs+1]
 	terms    []uint32
@@ -21,6 +22,15 @@ type forward struct {
 }
 
 func (f *forward) numDocs() int { return len(f.lengths) }
+
+// docFreqs returns the number of times that each term stands in a document.
+func (f *forward) docFreqs() []uint32 {
+	df := make([]uint32, f.numTerms)
+	for _, t := range f.terms {
+		df[t]++
+	}
+	return df
+}
 
 // maxSourcePostings is what starts can count.
 const maxSourcePostings = 1<<32 - 1
@@ -37,18 +47,18 @@ func newForward(ctx context.Context, source *index.Snapshot, v *vocabulary, prog
 		f.lengths = append(f.lengths, s.Lengths(0)...)
 	}
 	total := int64(0)
-	steps := 2 * int64(len(v.terms))
+	steps := 2 * int64(len(v.words))
 	count := func(_ uint32, docIDs, _ []uint32) {
 		for _, d := range docIDs {
 			f.starts[d+1]++
 		}
 		total += int64(len(docIDs))
 	}
-	if err := eachPosting(ctx, source, v, count, func(t int) { progress(int64(t), steps) }); err != nil {
+	if err := eachPosting(ctx, source, v.words, count, func(word int) { progress(int64(word), steps) }); err != nil {
 		return nil, err
 	}
 	if total > maxSourcePostings {
-		return nil, fmt.Errorf("the source has %d postings of the log's terms, at most %d can be used: %w", total, int64(maxSourcePostings), base.ErrBadInput)
+		return nil, fmt.Errorf("the source has %d postings to be read, at most %d can be used: %w", total, int64(maxSourcePostings), base.ErrBadInput)
 	}
 	for d := range n {
 		f.starts[d+1] += f.starts[d]
@@ -63,25 +73,25 @@ func newForward(ctx context.Context, source *index.Snapshot, v *vocabulary, prog
 			next[d] = at + 1
 		}
 	}
-	err := eachPosting(ctx, source, v, fill, func(t int) { progress(int64(len(v.terms)+t), steps) })
+	err := eachPosting(ctx, source, v.words, fill, func(word int) { progress(int64(len(v.words)+word), steps) })
 	return f, err
 }
 
-// eachPosting calls do with every block of postings of every term, in order; the
-// DocIDs are those of the index.
-func eachPosting(ctx context.Context, source *index.Snapshot, v *vocabulary, do func(term uint32, docIDs, freqs []uint32), progress func(term int)) error {
+// eachPosting calls do with every block of postings of every word, in order, and
+// each term that the word becomes; the DocIDs are those of the index.
+func eachPosting(ctx context.Context, source *index.Snapshot, words []word, do func(term uint32, docIDs, freqs []uint32), progress func(word int)) error {
 	var docIDs, freqs [codec.BlockLen]uint32
 	var l postings.List
-	for t, term := range v.terms {
-		if t%256 == 0 {
+	for w := range words {
+		if w%256 == 0 {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			progress(t)
+			progress(w)
 		}
 		for i := range source.Segments {
 			s := &source.Segments[i]
-			found, err := s.Find(0, []byte(term), &l)
+			found, err := s.Find(0, []byte(words[w].text), &l)
 			if err != nil {
 				return err
 			}
@@ -94,13 +104,15 @@ func eachPosting(ctx context.Context, source *index.Snapshot, v *vocabulary, do 
 					err = l.DecodeFreqs(b, size, &freqs)
 				}
 				if err != nil {
-					return fmt.Errorf("term %q: %w", term, err)
+					return fmt.Errorf("term %q: %w", words[w].text, err)
 				}
 				n := l.BlockSize(b)
 				for j := range docIDs[:n] {
 					docIDs[j] += uint32(s.Base)
 				}
-				do(uint32(t), docIDs[:n], freqs[:n])
+				for _, term := range words[w].terms {
+					do(term, docIDs[:n], freqs[:n])
+				}
 			}
 		}
 	}

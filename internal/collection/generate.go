@@ -60,7 +60,8 @@ func (o *Options) phase(name string) func(done, total int64) {
 
 // Generate makes an index in the folder dir that is as o says, out of the terms
 // and documents of source and the queries of log, and reports what it has come to.
-// The index has the analyzer of source, no stored documents and one segment.
+// The index has the analyzer of source, or is one of weights, no stored documents
+// and one segment.
 //
 // The error wraps base.ErrExists or base.ErrBadInput as index.Create says,
 // base.ErrBadInput if no query of the log can be answered from source or o asks for
@@ -70,22 +71,17 @@ func Generate(ctx context.Context, fs vfs.FS, dir string, source *index.Snapshot
 	if err := o.fill(); err != nil {
 		return nil, err
 	}
-	ix, err := index.Create(fs, dir, index.Options{
-		Analyzer: source.Options.Analyzer, Codec: o.Codec, BM25: source.Options.BM25, NoStored: true, Fields: []string{},
-	})
+	ix, err := index.Create(fs, dir, o.indexOptions(source))
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, ix.Close()) }()
-	queries, v, err := drawQueries(source, log, &o)
-	if err != nil {
-		return nil, err
+	compose := composeTexts
+	if o.Like.Vectors.MeanTerms > 0 {
+		compose = composeVectors
 	}
-	made, how, err := compose(ctx, source, queries, v, &o)
+	made, report, err := compose(ctx, source, log, &o)
 	if err != nil {
-		return nil, err
-	}
-	if report, err = newReport(ctx, &o, queries, made, how); err != nil {
 		return nil, err
 	}
 	writing := o.phase("write")
@@ -96,25 +92,53 @@ func Generate(ctx context.Context, fs vfs.FS, dir string, source *index.Snapshot
 	return report, err
 }
 
-// compose makes the collection in memory.
-func compose(ctx context.Context, from *index.Snapshot, queries []Query, v *vocabulary, o *Options) (*source, composition, error) {
-	var how composition
+func (o *Options) indexOptions(source *index.Snapshot) index.Options {
+	to := index.Options{Codec: o.Codec, NoStored: true, Fields: []string{}}
+	if o.Like.Vectors.MeanTerms > 0 {
+		to.WeightScale = weightScale
+	} else {
+		to.Analyzer, to.BM25 = source.Options.Analyzer, source.Options.BM25
+	}
+	return to
+}
+
+// composeTexts makes a collection of texts in memory, and the report on it.
+func composeTexts(ctx context.Context, from *index.Snapshot, log []trec.Topic, o *Options) (*source, *Report, error) {
+	queries, v, err := drawQueries(from, log, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	f, p, err := layOut(ctx, from, v, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	how, err := calibrate(ctx, o, f, p, queries, o.phase("calibrate"))
+	if err != nil {
+		return nil, nil, err
+	}
+	quantiles := newSpans(how.span)
+	made, err := composeAll(ctx, o, v, p, func() maker { return newComposer(f, p, o.Seed, quantiles, how.keep) }, o.phase("compose"))
+	if err != nil {
+		return nil, nil, err
+	}
+	report, err := newReport(ctx, o, queries, made)
+	if err != nil {
+		return nil, nil, err
+	}
+	report.Span, report.Keep = how.span, how.kept
+	report.addTermShares(o.Like.TermShares)
+	return made, report, nil
+}
+
+// layOut reads the source and plans what stands where.
+func layOut(ctx context.Context, from *index.Snapshot, v *vocabulary, o *Options) (*forward, *plan, error) {
 	f, err := newForward(ctx, from, v, o.phase("read the source"))
 	if err != nil {
-		return nil, how, err
+		return nil, nil, err
 	}
 	topics, err := topicOrder(ctx, f, o.Threads, o.phase("find topics"))
 	if err != nil {
-		return nil, how, err
+		return nil, nil, err
 	}
-	p := newPlan(o, f, topics)
-	if how, err = calibrate(ctx, o, f, p, queries, o.phase("calibrate")); err != nil {
-		return nil, how, err
-	}
-	made, err := composeAll(ctx, o, f, p, how, o.phase("compose"))
-	if err != nil {
-		return nil, how, err
-	}
-	made.terms = v.terms
-	return made, how, nil
+	return f, newPlan(o, f, topics), nil
 }

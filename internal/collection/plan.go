@@ -11,8 +11,9 @@ import (
 // document starts[g] on; DocID i is document at(i).
 type plan struct {
 	starts []uint32
-	order  []uint32 // by DocID; nil: crawl order
-	shifts []int16  // of the quantiles of lengths, by chapter
+	order  []uint32     // by DocID; nil: crawl order
+	topics []base.DocID // chapters in topic order
+	shifts []int16      // of the quantiles of lengths, by chapter
 	// dense is the part of the postings of the densest documents, by chapter, that
 	// those have which start in it: at most 1.
 	dense []float64
@@ -37,7 +38,7 @@ const siteSpread = 1.5
 
 // newPlan lays out o.NumDocs documents. topics are the chapters in topic order.
 func newPlan(o *Options, f *forward, topics []base.DocID) *plan {
-	p := &plan{starts: make([]uint32, o.NumDocs), shifts: lengthShifts(o, topics), dense: densities(o, topics)}
+	p := &plan{starts: make([]uint32, o.NumDocs), topics: topics, shifts: lengthShifts(o, topics), dense: densities(o, topics)}
 	// The share of the collection that a site has does not depend on its size.
 	numSites := min(max(1, o.Like.Sites), max(1, o.NumDocs/8))
 	bounds := siteBounds(o.Seed, numSites, o.NumDocs)

@@ -15,48 +15,65 @@ import (
 // Query is a query that was drawn from the log.
 type Query struct {
 	ID    string
-	Text  string
+	Text  string   // of a collection of vectors: a vector, as query.ParseWeights takes it
 	Terms []uint32 // numbers of its terms, each once
 }
 
-// vocabulary numbers the terms of queries in the order of their bytes.
+// vocabulary are the terms of a collection and the words of the source that they
+// come from.
 type vocabulary struct {
-	terms []string
-	ids   map[string]uint32
+	terms []string // in the order of their bytes
+	words []word
+}
+
+// word is a term of the source, and the numbers of the terms that it becomes.
+type word struct {
+	text  string
+	terms []uint32
 }
 
 // drawQueries draws queries, all of whose terms the source has, and returns them
 // in the order of the log.
 func drawQueries(source *index.Snapshot, log []trec.Topic, o *Options) ([]Query, *vocabulary, error) {
-	candidates, err := answerable(source, log, o.Like.Together)
+	chosen, err := drawCandidates(source, log, o)
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(candidates) == 0 {
-		return nil, nil, fmt.Errorf("no query of the log has terms that all occur in the source: %w", base.ErrBadInput)
-	}
-	chosen := choose(candidates, o)
-	v := &vocabulary{ids: map[string]uint32{}}
+	v := &vocabulary{}
+	ids := map[string]uint32{}
 	for _, c := range chosen {
 		for _, t := range c.terms {
-			if _, ok := v.ids[t]; !ok {
-				v.ids[t] = 0
+			if _, ok := ids[t]; !ok {
+				ids[t] = 0
 				v.terms = append(v.terms, t)
 			}
 		}
 	}
 	slices.Sort(v.terms)
 	for i, t := range v.terms {
-		v.ids[t] = uint32(i)
+		ids[t] = uint32(i)
+		v.words = append(v.words, word{t, []uint32{uint32(i)}})
 	}
 	queries := make([]Query, len(chosen))
 	for i, c := range chosen {
 		queries[i] = Query{ID: c.topic.ID, Text: c.topic.Title}
 		for _, t := range c.terms {
-			queries[i].Terms = append(queries[i].Terms, v.ids[t])
+			queries[i].Terms = append(queries[i].Terms, ids[t])
 		}
 	}
 	return queries, v, nil
+}
+
+// drawCandidates draws queries, all of whose terms the source has.
+func drawCandidates(source *index.Snapshot, log []trec.Topic, o *Options) ([]candidate, error) {
+	candidates, err := answerable(source, log, o.Like.Together)
+	if err != nil {
+		return nil, err
+	}
+	if len(candidates) == 0 {
+		return nil, fmt.Errorf("no query of the log has terms that all occur in the source: %w", base.ErrBadInput)
+	}
+	return choose(candidates, o), nil
 }
 
 // candidate is a query that may be drawn.

@@ -36,6 +36,8 @@ const (
 	streamDensity
 	streamShuffle
 	streamQueries
+	streamPieces  // what a word becomes
+	streamVectors // how a query is expanded
 )
 
 func (s *stream) next() uint64 {

@@ -19,11 +19,11 @@ type Report struct {
 	NumTerms    int    `json:"terms"`
 	NumPostings int64  `json:"postings"`
 	// Span is the mean number of source documents in one; Keep is the part of their
-	// postings that were kept.
-	Span float64 `json:"span"`
-	Keep float64 `json:"keep"`
+	// postings that were kept. Both are 0 for vectors.
+	Span float64 `json:"span,omitempty"`
+	Keep float64 `json:"keep,omitempty"`
 	// MeanLength is the mean number of tokens of a document, words outside the log
-	// included.
+	// included; of vectors the sum of the weights.
 	MeanLength float64 `json:"mean_length"`
 	// Reached are the numbers that are published, as published and as reached.
 	Reached []Statistic `json:"reached"`
@@ -55,10 +55,9 @@ type ListClass struct {
 // griffin18 Fig. 10.
 var classBounds = []int{1, 1_000, 10_000, 100_000, 1_000_000, 10_000_000}
 
-func newReport(ctx context.Context, o *Options, queries []Query, s *source, how composition) (*Report, error) {
+func newReport(ctx context.Context, o *Options, queries []Query, s *source) (*Report, error) {
 	r := &Report{
-		Like: o.Like.Name, Order: o.Order, Seed: o.Seed, NumDocs: s.NumDocs(), NumQueries: len(queries),
-		Span: how.span, Keep: how.kept, Queries: queries,
+		Like: o.Like.Name, Order: o.Order, Seed: o.Seed, NumDocs: s.NumDocs(), NumQueries: len(queries), Queries: queries,
 	}
 	for _, df := range s.docFreqs {
 		r.NumPostings += int64(df)
@@ -84,14 +83,18 @@ func newReport(ctx context.Context, o *Options, queries []Query, s *source, how 
 		}
 		r.TermShares[n-1] += 1 / float64(len(queries))
 	}
-	for n := 1; n <= len(r.TermShares); n++ {
-		if share, ok := o.Like.TermShares[n]; ok {
-			r.Reached = append(r.Reached, Statistic{fmt.Sprintf("share of queries of %d terms", n), share, r.TermShares[n-1]})
-		}
-	}
 	var err error
 	r.Lists, err = classify(ctx, s, o.Threads, o.phase("look at the lists"))
 	return r, err
+}
+
+// addTermShares adds the published shares of queries by number of terms.
+func (r *Report) addTermShares(published map[int]float64) {
+	for n := 1; n <= len(r.TermShares); n++ {
+		if share, ok := published[n]; ok {
+			r.Reached = append(r.Reached, Statistic{fmt.Sprintf("share of queries of %d terms", n), share, r.TermShares[n-1]})
+		}
+	}
 }
 
 // classify counts lists by length and measures how linear they are.

@@ -1,0 +1,96 @@
+package collection
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/griffin-search/griffin/internal/index"
+)
+
+// A model's vocabulary has the frequent words of a language, and pieces of which it
+// puts the others together. Which pieces a word falls into does not matter here, so
+// it is drawn: rarer words become maxPieces pieces.
+const (
+	// pieceShare is the part of the vocabulary that pieces are (assumed).
+	pieceShare = 1. / 8
+	maxPieces  = 2
+)
+
+// readWords returns the words of the source in the order of their bytes, with the
+// numbers of documents that have them.
+func readWords(ctx context.Context, source *index.Snapshot) (words []string, docFreqs []uint32, err error) {
+	counts := map[string]uint32{}
+	for i := range source.Segments {
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err
+		}
+		terms := source.Segments[i].Terms(0, nil)
+		for terms.Next() {
+			m, err := terms.Meta()
+			if err != nil {
+				return nil, nil, err
+			}
+			counts[string(terms.Term())] += m.DocFreq
+		}
+		if err := terms.Err(); err != nil {
+			return nil, nil, err
+		}
+	}
+	words = make([]string, 0, len(counts))
+	for w := range counts {
+		words = append(words, w)
+	}
+	slices.Sort(words)
+	docFreqs = make([]uint32, len(words))
+	for i, w := range words {
+		docFreqs[i] = counts[w]
+	}
+	return words, docFreqs, nil
+}
+
+// newPieces makes a vocabulary of at most size terms out of all words of the source:
+// the most frequent words as they are and, if there are more of them, pieces.
+func newPieces(words []string, docFreqs []uint32, size int, seed uint64) *vocabulary {
+	numWhole, numPieces := len(words), 0
+	if len(words) > size {
+		numPieces = max(1, int(pieceShare*float64(size)))
+		numWhole = size - numPieces
+	}
+	byFreq := make([]int, len(words))
+	for i := range byFreq {
+		byFreq[i] = i
+	}
+	slices.SortFunc(byFreq, func(a, b int) int { return cmp.Or(cmp.Compare(docFreqs[b], docFreqs[a]), a-b) })
+	// A piece is no word of the source: no analyzer lets # through.
+	v := &vocabulary{terms: make([]string, 0, numWhole+numPieces), words: make([]word, len(words))}
+	for i := range numPieces {
+		v.terms = append(v.terms, fmt.Sprintf("##%04x", i))
+	}
+	for _, i := range byFreq[:numWhole] {
+		v.terms = append(v.terms, words[i])
+	}
+	slices.Sort(v.terms)
+	number := make(map[string]uint32, len(v.terms))
+	for i, t := range v.terms {
+		number[t] = uint32(i)
+	}
+	for i, text := range words {
+		v.words[i].text = text
+		if t, ok := number[text]; ok {
+			v.words[i].terms = []uint32{t}
+			continue
+		}
+		rng := newStream(seed, streamPieces, uint64(i))
+		for range maxPieces {
+			// Pieces are of unlike frequency, as words are (assumed).
+			u := rng.float()
+			t := number[fmt.Sprintf("##%04x", int(u*u*float64(numPieces)))]
+			if !slices.Contains(v.words[i].terms, t) {
+				v.words[i].terms = append(v.words[i].terms, t)
+			}
+		}
+	}
+	return v
+}
