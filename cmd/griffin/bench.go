@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -282,10 +283,8 @@ func (b *benchmark) measure(ctx context.Context, analyzer string) error {
 			b.plans = append(b.plans, plan)
 		}
 	}
-	for _, w := range workers { // each worker's scratch has to grow
-		if err := w.warmUp(ctx, w == workers[0]); err != nil {
-			return err
-		}
+	if err := warmUp(ctx, workers); err != nil {
+		return err
 	}
 	var batchWorkers []*batchWorker
 	if b.options.batch > 1 {
@@ -440,6 +439,21 @@ func (b *benchmark) now() time.Duration {
 		return d
 	}
 	return time.Since(b.began)
+}
+
+// warmUp answers every query with each worker, whose scratch has to grow: with the
+// first, which counts, then with the others at the same time.
+func warmUp(ctx context.Context, workers []*benchWorker) error {
+	if err := workers[0].warmUp(ctx, true /* count */); err != nil {
+		return err
+	}
+	var wg sync.WaitGroup
+	errs := make([]error, len(workers))
+	for i, w := range workers[1:] {
+		wg.Go(func() { errs[i] = w.warmUp(ctx, false /* count */) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
 }
 
 // warmUp answers every query once, so that files and scratch memory are warm;
