@@ -289,7 +289,10 @@ func TestGPUEviction(t *testing.T) {
 // With two devices each has a part of every segment; answers are merged.
 func TestGPUTwoDevices(t *testing.T) {
 	rng := rand.New(rand.NewPCG(16, 1))
-	library := gputest.Configure(t, gputest.Config{Devices: 2, MemoryBytes: 256 << 20})
+	library := gputest.Library(t)
+	if infos, err := library.Devices(); err != nil || !gputest.OnGPU() || len(infos) < 2 {
+		library = gputest.Configure(t, gputest.Config{Devices: 2, MemoryBytes: 256 << 20})
+	}
 	g := testGPU(t, pipeline.Options{Library: library.Path(), Devices: pipeline.Selection{All: true}, Lanes: 1})
 	ix := randomIndex(t, rng, 500, 2, true)
 	if _, err := ix.BuildImpacts(t.Context(), index.ImpactOptions{}); err != nil {
@@ -305,7 +308,7 @@ func TestGPUTwoDevices(t *testing.T) {
 	p.check(t, parse(t, "w0 w1 w3"), Options{K: 20})
 	p.check(t, parse(t, "w0 w2"), Options{Mode: ModeAnd, K: 20, Count: true})
 	s := g.Stats()
-	if len(s.Devices) != 2 || s.Devices[0].Queries == 0 || s.Devices[1].Queries == 0 || s.OnCPU != 0 {
+	if len(s.Devices) < 2 || s.Devices[0].Queries == 0 || s.Devices[1].Queries == 0 || s.OnCPU != 0 {
 		t.Errorf("%+v: want queries on both devices, none on the CPU", s)
 	}
 }

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -240,6 +241,44 @@ func TestRelease(t *testing.T) {
 	second.Release()
 	if st := e.Stats().Devices[0]; st.Lists != 0 || st.SizeBytes != 0 || len(e.parts) != 0 {
 		t.Errorf("%+v, %d parts: want nothing left", st, len(e.parts))
+	}
+}
+
+// Bytes and words of every length, longer than a group of slots and shorter than a
+// word, arrive as they are, with zeros behind.
+func TestCopies(t *testing.T) {
+	s := testIndex(t, 64, 1)
+	e, v := attached(t, s, Options{Memory: Memory{Bytes: 1 << 20}, Lanes: 1})
+	v.Release()
+	u := e.devices[0].uploader
+	const slotBytes = 4 * slotWords
+	rng := rand.New(rand.NewPCG(7, 7))
+	src := make([]byte, (copiers+1)*slotBytes+5)
+	for i := range src {
+		src[i] = byte(rng.Uint32())
+	}
+	dst, err := cuda.Alloc[uint32](e.devices[0].dev, len(src)/4+1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dst.Free()
+	back, err := cuda.AllocHost[uint32](e.devices[0].dev, dst.Len())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer back.Free()
+	for _, n := range []int{1, 3, 4, 5, 4096, slotBytes - 1, slotBytes, slotBytes + 2, len(src), 7} {
+		u.mu.Lock()
+		words := (n + 3) / 4
+		err := errors.Join(u.copyBytes(dst, src[:n]), cuda.CopyToHost(u.stream, back.Data()[:words], dst.Slice(0, words)), u.stream.Synchronize())
+		u.mu.Unlock()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := back.Bytes()[:4*words]
+		if !bytes.Equal(got[:n], src[:n]) || slices.Max(append(got[n:], 0)) != 0 {
+			t.Errorf("%d bytes arrived otherwise", n)
+		}
 	}
 }
 

@@ -36,7 +36,10 @@ type uploader struct {
 }
 
 const (
-	numSlots = 4 // at least 3: a list has two pieces at a time
+	numSlots = 8
+	// copiers is how many pieces are filled at the same time: fewer than there are
+	// slots, so that the device reads those of before meanwhile.
+	copiers = 4
 	// slotWords is how much is copied at a time, 1 MiB: far more than what a copy
 	// costs beside its bytes, and little enough for the first one to begin soon.
 	slotWords = 1 << 18
@@ -111,8 +114,8 @@ func (u *uploader) close() error {
 	return errors.Join(errs...)
 }
 
-// piece returns page-locked memory for up to n words, to be filled and sent before the
-// piece after the next is asked for. It waits until the device has read what was there.
+// piece returns page-locked memory for up to n words, to be filled and sent before as
+// many further pieces as there are copiers are asked for. It waits until the device has read what was there.
 func (u *uploader) piece(n int) (stretch, error) {
 	n = min(n, slotWords)
 	s := &u.slots[u.turn]
@@ -153,20 +156,45 @@ func (u *uploader) copyWords(dst cuda.Buffer[uint32], words []uint32) error {
 	return nil
 }
 
-// copyBytes copies bytes of any memory to dst, with zeros up to a whole word.
+// copyBytes copies bytes of any memory to dst, with zeros up to a whole word. Several
+// goroutines fill slots at the same time: one reads memory at a fifth of the speed of
+// the bus to a device.
 func (u *uploader) copyBytes(dst cuda.Buffer[uint32], src []byte) error {
-	for at := 0; at < len(src); at += 4 * slotWords {
-		p, err := u.piece((len(src) - at + 3) / 4)
-		if err != nil {
-			return err
+	var pieces [copiers]stretch
+	for at := 0; at < len(src); {
+		var wg sync.WaitGroup
+		n, from := 0, at
+		for ; n < copiers && at < len(src); n++ {
+			p, err := u.piece((len(src) - at + 3) / 4)
+			if err != nil {
+				wg.Wait()
+				return err
+			}
+			pieces[n] = p
+			part := src[at:min(at+4*p.words, len(src))]
+			at += len(part)
+			if at == len(src) { // the last, or the only one
+				p.fill(part)
+			} else {
+				wg.Go(func() { p.fill(part) })
+			}
 		}
-		n := copy(p.bytes(), src[at:])
-		clear(p.bytes()[n:])
-		if err := u.send(&p, dst.Slice(at/4, at/4+p.words), p.words); err != nil {
-			return err
+		wg.Wait()
+		for i := range pieces[:n] {
+			p := &pieces[i]
+			if err := u.send(p, dst.Slice(from/4, from/4+p.words), p.words); err != nil {
+				return err
+			}
+			from += 4 * p.words
 		}
 	}
 	return nil
+}
+
+// fill copies bytes to the piece, and zeros to its rest.
+func (p *stretch) fill(src []byte) {
+	n := copy(p.bytes(), src)
+	clear(p.bytes()[n:])
 }
 
 // place returns device memory with the words in it, for all streams.
