@@ -39,7 +39,7 @@
 // which the keys differ. The sort is bitonic (Batcher, AFIPS 1968).
 #pragma once
 
-#include "cuda.cuh"
+#include "warp_reduce.cuh"
 
 constexpr uint32_t kTopKDigitBits = 8;
 constexpr uint32_t kTopKBuckets = 1U << kTopKDigitBits;
@@ -193,9 +193,7 @@ __device__ inline void block_topk_compact(BlockTopK& top) {
             lowest = min(lowest, key);
         }
     }
-    for (uint32_t d = 16; d > 0; d /= 2) {
-        lowest = min(lowest, __shfl_xor_sync(0xFFFFFFFFU, lowest, d));
-    }
+    lowest = warp_min(lowest);
     if (threadIdx.x % 32 == 0) atomicMin(&top.lowest, lowest);
     __syncthreads();
     if (threadIdx.x == 0) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "cuda.cuh"
+#include "unpack.cuh"
 
 // PackedFreqs has the layout of the Go type scoring.Freqs. With plain the frequency of
 // posting i is plain[i]. Without it payload and directory are those of the list
@@ -17,19 +18,6 @@ struct PackedFreqs {
     uint32_t numPostings;
     uint32_t reserved;  // the host's
 };
-
-// packed_value returns value i of those of width bits, at most 32, that begin at a
-// byte of words.
-__device__ __forceinline__ uint32_t packed_value(const uint32_t* words, uint32_t byte, uint32_t i, uint32_t width) {
-    if (width == 0) return 0;
-    uint64_t bit = static_cast<uint64_t>(byte) * 8 + i * width;
-    uint32_t shift = static_cast<uint32_t>(bit) & 31;
-    const uint32_t* word = words + (bit >> 5);
-    uint32_t low = __ldg(word);
-    uint32_t high = shift + width > 32 ? __ldg(word + 1) : 0;
-    uint32_t value = __funnelshift_r(low, high, shift);
-    return width < 32 ? value & ((1U << width) - 1) : value;
-}
 
 // packed_freqs sets freqs to the frequencies of n postings, each below numPostings, with
 // the loads of all in flight together.
@@ -49,6 +37,6 @@ __device__ __forceinline__ void packed_freqs(const PackedFreqs& list, const uint
         uint32_t docWidth = entries[j].w >> 16 & 0xFF, freqWidth = entries[j].w >> 24;
         uint32_t size = min(list.numPostings - postings[j] / 128 * 128, 128U);
         uint32_t byte = entries[j].z + (size * docWidth + 7) / 8;
-        freqs[j] = packed_value(list.payload, byte, postings[j] % 128, freqWidth) + 1;
+        freqs[j] = unpack_at(list.payload, uint64_t{byte} * 8 + postings[j] % 128 * freqWidth, freqWidth) + 1;
     }
 }

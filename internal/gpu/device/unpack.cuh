@@ -1,4 +1,5 @@
-// Numbers of a fixed width, packed one after the other from the lowest bit of words.
+// Numbers of a fixed width, packed one after the other from the lowest bit of words
+// that nothing writes meanwhile.
 #pragma once
 
 #include "bits.cuh"
@@ -10,6 +11,7 @@ __device__ __forceinline__ uint32_t unpack_at(const uint32_t* words, uint64_t bi
     if (width == 0) return 0;
     const uint32_t* word = words + (bit >> 5);
     const uint32_t shift = static_cast<uint32_t>(bit) & 31;
-    const uint32_t high = shift + width > 32 ? word[1] : 0;
-    return __funnelshift_r(word[0], high, shift) & low_bits(width);
+    const uint32_t low = __ldg(word);
+    const uint32_t high = shift + width > 32 ? __ldg(word + 1) : 0;
+    return __funnelshift_r(low, high, shift) & low_bits(width);
 }

@@ -1,3 +1,4 @@
+#include "../device/block_reduce.cuh"
 #include "../device/cuda.cuh"
 #include "compaction.cuh"
 
@@ -17,25 +18,6 @@ struct IntersectGatherParams {
     uint32_t stride;
     uint32_t blockShift;  // log2 of the elements of a block of B
 };
-
-// Returns the sum of value over the block, in every thread. sums: a word a warp.
-GRIFFIN_DEVICE uint32_t intersect_block_sum(uint32_t value, uint32_t* sums) {
-#pragma unroll
-    for (uint32_t d = 16; d > 0; d /= 2) {
-        value += __shfl_xor_sync(0xffffffffu, value, d);
-    }
-    if ((threadIdx.x & 31) == 0) {
-        sums[threadIdx.x >> 5] = value;
-    }
-    __syncthreads();
-    uint32_t sum = 0;
-#pragma unroll
-    for (uint32_t w = 0; w < INTERSECT_THREADS / 32; w++) {
-        sum += sums[w];
-    }
-    __syncthreads();
-    return sum;
-}
 
 // Matches of a tile that a thread has in flight.
 constexpr uint32_t INTERSECT_GATHERED = 4;
@@ -139,7 +121,7 @@ GRIFFIN_KERNEL(intersect_gather, IntersectGatherParams, 256) {
         const uint64_t base = static_cast<uint64_t>(tile) * capacity;
         GatherBatch batch;
         batch.load(p, base, 0, count);
-        const uint32_t offset = intersect_block_sum(before, sums);
+        const uint32_t offset = block_sum(before, sums);
         if (threadIdx.x == 0) {
             if (p.offsets != nullptr) {
                 p.offsets[tile] = offset;
