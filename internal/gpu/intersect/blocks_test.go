@@ -139,6 +139,28 @@ func (r *rig) testIntersectBlocks(t *testing.T) {
 	}
 }
 
+// TestAllOfSmallBlocks intersects with lists in smaller blocks than the chain is made for.
+func TestAllOfSmallBlocks(t *testing.T) {
+	r := newRig(t)
+	c, err := NewChain(r.d, 3, 200, 2000, 7)
+	r.must(err)
+	defer c.Free()
+	out, err := NewCandidates(r.d, 3, 200)
+	r.must(err)
+	defer out.Free()
+	a, b := rising(200, 0, 10), rising(2000, 0, 1)
+	for shift := range 8 {
+		blocks := r.blocked(b, shift, 4)
+		for _, crossing := range []int{1, never} {
+			r.x.BlockCrossing = crossing
+			r.must(r.x.All(r.s, c, []Operand{{List: List{DocIDs: r.upload(a, 0)}}, {Blocks: blocks}, {Blocks: blocks}}, out))
+			if got, want := r.candidates(out, 3), mergeLists(a, b, b); !got.equal(want) {
+				t.Errorf("blocks of %d, crossing %d: %s", 1<<shift, crossing, difference(got, want))
+			}
+		}
+	}
+}
+
 // TestAll intersects two to five lists, some of them compressed, some results empty.
 func TestAll(t *testing.T) {
 	r := newRig(t)

@@ -45,8 +45,8 @@ func NewChain(d *cuda.Device, numLists, shortest, longest, blockShift int) (*Cha
 			c.intermediate[i], err = NewCandidates(d, max(2, numLists-1), shortest)
 		}
 	}
-	if err == nil {
-		c.selection, err = NewSelection(d, min(shortest, tilesOf(longest, 1<<blockShift)))
+	if err == nil { // smaller blocks are more, down to one for each element
+		c.selection, err = NewSelection(d, min(shortest, longest))
 	}
 	if err == nil {
 		c.decoded, err = cuda.Alloc[uint32](d, max(1, min(shortest, tilesOf(longest, 1<<blockShift))<<blockShift))

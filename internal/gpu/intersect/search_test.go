@@ -79,6 +79,7 @@ func searchCases() []searchCase {
 		{"one of many", [][]uint32{{long[12_345]}, long}, 1 << 20},
 		{"one of 2^19", [][]uint32{{spread(1<<19, 16)[300_000]}, spread(1<<19, 16)}, 1 << 23},
 		{"beyond the end", [][]uint32{{5, 1 << 20}, long[:100]}, 1<<20 + 1},
+		{"beyond the end, with bits of the first 32", [][]uint32{{0, 5, 1 << 20, 1<<20 + 5}, {0, 5, 99, 100, 101}}, 1<<20 + 6},
 		{"clusters", [][]uint32{clustered(rng, 3000, 2000), clustered(rng, 9000, 500), clustered(rng, 4000, 1000)}, 1 << 20},
 		{"ratios", [][]uint32{long, rising(rng, 300, 1<<20), rising(rng, 3000, 1<<20), long}, 1 << 20},
 		{"six lists", [][]uint32{
