@@ -22,8 +22,9 @@ type atParams struct {
 // Ao et al., PVLDB 4(8), 2011, §5.3. CPU reference: codec.Regression.DocIDAt.
 func (k *Kernels) At(s *cuda.Stream, c codec.Regression, l Source, indexes, out cuda.Buffer[uint32]) error {
 	n := indexes.Len()
-	if out.Len() < n || l.Payload.Len() == 0 || l.NumPostings < 1 || uint64(l.NumPostings) > 1<<32-1 || l.Directory.Len() < EntryWords*l.NumBlocks() {
-		return fmt.Errorf("%d DocIDs of a list of %d to %d words: %w", n, l.NumPostings, out.Len(), ErrShape)
+	if out.Len() < n || uint64(n) > 1<<32-1 || l.Payload.Len() == 0 || uint64(l.Payload.Len()) > 1<<32-1 ||
+		l.NumPostings < 1 || uint64(l.NumPostings) > 1<<32-1 || l.Directory.Len() < EntryWords*l.NumBlocks() {
+		return fmt.Errorf("%d DocIDs of a list of %d in %d words to %d words: %w", n, l.NumPostings, l.Payload.Len(), out.Len(), ErrShape)
 	}
 	kernel, err := k.atKernel(c.Scheme)
 	if err != nil || n == 0 {
