@@ -3,6 +3,7 @@
 
 #include "../device/block_topk.cuh"
 #include "../device/hit_key.cuh"
+#include "../device/warp_scan.cuh"
 #include "fastpath.cuh"
 
 /* Mirrored by queryParams in params.go. */
@@ -214,12 +215,7 @@ __device__ __forceinline__ void fastpath_raise(const FastpathBlock& b) {
         counts[i + 1] = static_cast<uint32_t>(two >> 32);
         sum += counts[i] + counts[i + 1];
     }
-    uint32_t upTo = sum;
-#pragma unroll
-    for (uint32_t d = 1; d < 32; d *= 2) {
-        const uint32_t other = __shfl_up_sync(kAll, upTo, d);
-        upTo += b.lane >= d ? other : 0;
-    }
+    const uint32_t upTo = warp_inclusive_sum(sum);
     uint32_t above = upTo - sum;
     if (above < q.k && q.k <= upTo) {
         uint32_t bucket = first + perLane - 1;
@@ -425,12 +421,7 @@ __device__ __forceinline__ void fastpath_scan(const FastpathBlock& b) {
             counts[i] = b.positions[top - i];
             sum += counts[i];
         }
-        uint32_t upTo = sum;
-#pragma unroll
-        for (uint32_t d = 1; d < 32; d *= 2) {
-            const uint32_t other = __shfl_up_sync(kAll, upTo, d);
-            upTo += b.lane >= d ? other : 0;
-        }
+        const uint32_t upTo = warp_inclusive_sum(sum);
         uint32_t at = upTo - sum;
 #pragma unroll
         for (uint32_t i = 0; i < perLane; i++) {

@@ -61,12 +61,7 @@ __device__ __forceinline__ uint32_t fastpath_emit(uint32_t* docIDs, uint32_t at,
 /* Where a lane's matches go, if each lane has mine of them: behind those of the lanes, warps and rounds before it.
  * By all threads; a barrier. */
 __device__ __forceinline__ uint32_t fastpath_place(const FastpathBlock& b, uint32_t mine, uint32_t& before) {
-    uint32_t upTo = mine;
-#pragma unroll
-    for (uint32_t d = 1; d < 32; d *= 2) {
-        const uint32_t other = __shfl_up_sync(kAll, upTo, d);
-        upTo += b.lane >= d ? other : 0;
-    }
+    const uint32_t upTo = warp_inclusive_sum(mine);
     __syncthreads();
     if (b.lane == 31) {
         b.shared->counts[b.warp] = upTo;

@@ -127,12 +127,7 @@ __device__ __forceinline__ void fastpath_list(const FastpathBlock& b, uint32_t s
     if (__ballot_sync(kAll, mine > 0) == 0) {
         return;
     }
-    uint32_t upTo = mine;
-#pragma unroll
-    for (uint32_t d = 1; d < 32; d *= 2) {
-        const uint32_t other = __shfl_up_sync(kAll, upTo, d);
-        upTo += b.lane >= d ? other : 0;
-    }
+    const uint32_t upTo = warp_inclusive_sum(mine);
     uint32_t at = 0;
     if (b.lane == 31) {
         at = atomicAdd(&b.shared->listed, upTo);
