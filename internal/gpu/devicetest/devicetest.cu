@@ -2,6 +2,7 @@
 #include "../device/block_reduce.cuh"
 #include "../device/block_scan.cuh"
 #include "../device/cuda.cuh"
+#include "../device/list_search.cuh"
 #include "../device/unpack.cuh"
 #include "../device/warp_reduce.cuh"
 #include "../device/warp_scan.cuh"
@@ -201,6 +202,17 @@ GRIFFIN_KERNEL(devicetest_atomics, DeviceTestParams, 256) {
 GRIFFIN_KERNEL(devicetest_unpack, DeviceTestParams, 256) {
     const uint32_t i = threadIdx.x, width = p.b[0];
     p.out[i] = unpack_at(p.a, uint64_t{i} * width, width);
+}
+
+/* a is x; b is a slope, 26 bits and how far they are shifted, and its low bits an intercept. */
+GRIFFIN_KERNEL(devicetest_lines, DeviceTestParams, 256) {
+    const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x, b = p.b[i];
+    const uint64_t slope = max(uint64_t{b & 0x3ffffff} << (b >> 26), uint64_t{1} << 32);
+    const int64_t rise = static_cast<int64_t>(p.a[i]) - static_cast<int32_t>(b << 12);
+    int64_t margin;
+    Results r = results(p);
+    r.put64(static_cast<uint64_t>(line_position(rise, line_inverse(slope), margin)));
+    r.put64(static_cast<uint64_t>(margin));
 }
 
 /* Loads and stores of every width, and vectors. */

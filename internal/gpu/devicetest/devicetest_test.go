@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/griffin-search/griffin/internal/contraction"
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 )
@@ -213,6 +214,22 @@ func TestUnpack(t *testing.T) {
 		got := r.run("unpack", 1, 0, words, []uint32{width}, make([]uint32, blockThreads))
 		if !slices.Equal(got, values) {
 			t.Errorf("width %d: got %v, want %v", width, got, values)
+		}
+	}
+}
+
+// A position on a line is off by no more than the margin that comes with it, on lines of
+// any slope, and the margin is no more than it says.
+func TestLines(t *testing.T) {
+	const n = 32 * blockThreads
+	a, b := random(8, n), random(9, n)
+	got := newRig(t).run("lines", n/blockThreads, 0, a, b, make([]uint32, 4*n))
+	result := func(f, i int) int { return int(uint64(got[(f+1)*n+i])<<32 | uint64(got[f*n+i])) }
+	for i := range n {
+		line := contraction.Line{Slope: max(uint64(b[i]&0x3ffffff)<<(b[i]>>26), 1<<32), Intercept: int64(int32(b[i] << 12))}
+		position, margin, want := result(0, i), result(2, i), line.Position(a[i])
+		if off := max(position-want, want-position); off > margin || margin > 3+off+max(want, -want)>>20 {
+			t.Fatalf("%d on %+v: at %d, want %d with a margin of %d", a[i], line, position, want, margin)
 		}
 	}
 }
