@@ -344,7 +344,7 @@ func (k *Kernels) kernel(kind int) *cuda.Kernel {
 
 // start starts a kernel.
 func (b *Batch) start(s *cuda.Stream, kernel *cuda.Kernel, blocks int, p *searchParams) error {
-	shared := sharedBytes(int(p.maxTerms), int(p.window), int(p.listRoom), int(p.capacity))
+	shared := sharedBytes(int(p.maxTerms), int(p.window), int(p.capacity))
 	if err := kernel.SetMaxShared(shared); err != nil {
 		return err
 	}
@@ -358,7 +358,7 @@ func (b *Batch) params(window int) searchParams {
 		queries: b.queries.DevicePtr(), terms: b.terms.DevicePtr(), results: b.results.DevicePtr(), hits: b.hits.DevicePtr(),
 		live: b.segment.Live.Ptr(), states: b.states.Ptr(), keys: b.keys.Ptr(),
 		numDocs: uint32(b.segment.NumDocs), maxTerms: uint32(b.maxTerms), capacity: uint32(capacity(b.maxK)),
-		window: uint32(min(window+15, maxWindow)) &^ 15, listRoom: listRoom,
+		window: uint32(min(window+15, maxWindow)) &^ 15,
 	}
 }
 

@@ -59,9 +59,9 @@ struct FastpathSearch {
     uint32_t numDocs;
     uint32_t maxTerms; /* terms, */
     uint32_t capacity; /* keys, */
-    uint32_t window;   /* superblocks, and */
-    uint32_t listRoom; /* ranges that there is shared memory for */
-    uint32_t launch;   /* for FastpathResult.done, or 0: not yet done */
+    uint32_t window;   /* superblocks that there is shared memory for */
+    uint32_t padding;
+    uint32_t launch; /* for FastpathResult.done, or 0: not yet done */
 };
 
 /* A launch for one query, which travels with it: oneParams in params.go. */
@@ -84,6 +84,12 @@ struct FastpathShared {
     uint32_t work[kNumWork];
     uint32_t count;
     uint32_t counts[32]; /* of fastpath_count: by warp */
+    uint32_t padding[2];
+    uint32_t buckets[kNumBuckets];       /* scores, if there is one block */
+    uint32_t positions[kNumBuckets];     /* of a sort */
+    uint32_t sums[kNumWarps][kWarpSums]; /* by warp. Invariant: all 0 */
+    uint2 list[kListRoom];               /* ranges with their bounds */
+    uint16_t listOrder[kListRoom];
 };
 
 /* A block's view of its query and its shared memory. */
@@ -93,13 +99,8 @@ struct FastpathBlock {
     FastpathState* state; /* null: the query has one block */
     FastpathTerm* terms;
     uint64_t* keys;
-    uint2* list;         /* [listRoom]: ranges with their bounds */
-    uint32_t* sums;      /* [kWarpSums], the warp's own. Invariant: all 0 */
-    uint32_t* buckets;   /* [kNumBuckets]: scores, if there is one block */
-    uint32_t* positions; /* [kNumBuckets]: of a sort */
-    uint16_t* listOrder; /* [listRoom] */
-    uint16_t* order;     /* [window]: superblocks */
-    uint8_t* levels;     /* [window]: their buckets + 1, or 0: not worth a look */
+    uint16_t* order; /* [window]: superblocks */
+    uint8_t* levels; /* [window]: their buckets + 1, or 0: not worth a look */
     uint32_t split, splits;
     uint32_t lane, warp, numWarps;
     uint32_t numTerms, numDense, numBounded;
@@ -126,16 +127,6 @@ __device__ __forceinline__ bool fastpath_begin(FastpathBlock& b, FastpathShared&
     memory += search.capacity * 8;
     b.terms = fastpath_terms(search);
     memory += search.maxTerms * sizeof(FastpathTerm);
-    b.list = reinterpret_cast<uint2*>(memory);
-    memory += search.listRoom * 8;
-    b.sums = reinterpret_cast<uint32_t*>(memory) + b.warp * kWarpSums;
-    memory += b.numWarps * kWarpSums * 4;
-    b.buckets = reinterpret_cast<uint32_t*>(memory);
-    memory += kNumBuckets * 4;
-    b.positions = reinterpret_cast<uint32_t*>(memory);
-    memory += kNumBuckets * 4;
-    b.listOrder = reinterpret_cast<uint16_t*>(memory);
-    memory += search.listRoom * 2;
     b.order = reinterpret_cast<uint16_t*>(memory);
     memory += search.window * 2;
     b.levels = memory;
@@ -152,10 +143,10 @@ __device__ __forceinline__ bool fastpath_begin(FastpathBlock& b, FastpathShared&
         shared.numHits = (query->flags & kFlagRetry) != 0 ? ld_relaxed(&search.results[query->result].numHits) : 0;
     }
     for (uint32_t i = threadIdx.x; i < kNumBuckets; i += blockDim.x) {
-        b.buckets[i] = 0;
+        shared.buckets[i] = 0;
     }
     for (uint32_t i = b.lane; i < kWarpSums; i += 32) {
-        b.sums[i] = 0;
+        shared.sums[b.warp][i] = 0;
     }
     __syncthreads();
     const FastpathQuery& q = shared.query;
@@ -204,7 +195,7 @@ __device__ __forceinline__ uint32_t fastpath_bucket_of(const FastpathQuery& q, u
 __device__ __forceinline__ void fastpath_raise(const FastpathBlock& b) {
     constexpr uint32_t perLane = kNumBuckets / 32;
     const FastpathQuery& q = b.shared->query;
-    const uint32_t* buckets = b.state != nullptr ? b.state->buckets : b.buckets;
+    const uint32_t* buckets = b.state != nullptr ? b.state->buckets : b.shared->buckets;
     const uint32_t first = kNumBuckets - (b.lane + 1) * perLane;
     uint32_t counts[perLane];
     uint32_t sum = 0;
@@ -262,7 +253,7 @@ __device__ __forceinline__ uint64_t fastpath_offer(const FastpathBlock& b, uint6
         if (pushed <= b.search->capacity) {
             counted = pushed > 0;
             if (counted) {
-                uint32_t* buckets = b.state != nullptr ? b.state->buckets : b.buckets;
+                uint32_t* buckets = b.state != nullptr ? b.state->buckets : b.shared->buckets;
                 atomicAdd(buckets + fastpath_bucket_of(b.shared->query, hit_score(key)), 1U);
             }
             key = 0;
@@ -418,14 +409,14 @@ __device__ __forceinline__ void fastpath_scan(const FastpathBlock& b) {
         uint32_t sum = 0;
 #pragma unroll
         for (uint32_t i = 0; i < perLane; i++) {
-            counts[i] = b.positions[top - i];
+            counts[i] = b.shared->positions[top - i];
             sum += counts[i];
         }
         const uint32_t upTo = warp_inclusive_sum(sum);
         uint32_t at = upTo - sum;
 #pragma unroll
         for (uint32_t i = 0; i < perLane; i++) {
-            b.positions[top - i] = at;
+            b.shared->positions[top - i] = at;
             at += counts[i];
         }
         if (b.lane == 31) {

@@ -31,6 +31,9 @@ func TestConstants(t *testing.T) {
 		{"kFlagEmit", flagEmit},
 		{"kMaxOneTerms", maxOneTerms},
 		{"kFirstList", firstList},
+		{"kListRoom", listRoom},
+		{"kNumWarps", threads / 32},
+		{"kInFlight", inFlight},
 	} {
 		fmt.Fprintf(&b, "constexpr uint32_t %s = %d;\n", c.name, c.value)
 	}

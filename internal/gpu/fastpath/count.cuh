@@ -28,13 +28,13 @@ __device__ __forceinline__ uint4 fastpath_matches(const FastpathBlock& b, uint32
         for (uint32_t j = starts[static_cast<uint32_t>(first) >> t.shift] + b.lane; j < to; j += 32) {
             const uint32_t docID = docIDs[j];
             if (docID / kSuperDocs == super) {
-                atomicOr(b.sums + docID / kRangeDocs % kSuperRanges, 1U << docID % kRangeDocs);
+                atomicOr(b.shared->sums[b.warp] + docID / kRangeDocs % kSuperRanges, 1U << docID % kRangeDocs);
             }
         }
     }
     if (b.numDense < b.numTerms) {
         __syncwarp();
-        auto* mine = reinterpret_cast<uint4*>(b.sums) + b.lane;
+        auto* mine = reinterpret_cast<uint4*>(b.shared->sums[b.warp]) + b.lane;
         const uint4 w = *mine;
         *mine = make_uint4(0, 0, 0, 0);
         __syncwarp();

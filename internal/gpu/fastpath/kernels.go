@@ -65,7 +65,7 @@ func (k *Kernels) load() error {
 			return err
 		}
 	}
-	n, err := k.ranges.BlocksPerMultiprocessor(threads, sharedBytes(8, 64, listRoom, capacity(10)))
+	n, err := k.ranges.BlocksPerMultiprocessor(threads, sharedBytes(8, 64, capacity(10)))
 	k.resident = max(n*k.device.Info().Multiprocessors, 1)
 	return err
 }

@@ -39,7 +39,7 @@ __device__ __forceinline__ void fastpath_scatter(const FastpathBlock& b, const F
         }
         const uint32_t after = __shfl_down_sync(kAll, range, 1);
         if (in && (b.lane == 31 || after != range)) {
-            b.sums[range] += steps * t.step;
+            b.shared->sums[b.warp][range] += steps * t.step;
         }
         __syncwarp();
     }
@@ -73,7 +73,7 @@ __device__ __forceinline__ void fastpath_sparse_bounds(const FastpathBlock& b, u
         }
     }
     if (some) {
-        auto* mine = reinterpret_cast<uint4*>(b.sums) + b.lane;
+        auto* mine = reinterpret_cast<uint4*>(b.shared->sums[b.warp]) + b.lane;
         const uint4 sums = *mine;
         *mine = make_uint4(0, 0, 0, 0);
         __syncwarp();
@@ -88,16 +88,27 @@ __device__ __forceinline__ void fastpath_sparse_bounds(const FastpathBlock& b, u
 __device__ __forceinline__ FastpathBounds fastpath_bounds(const FastpathBlock& b, uint32_t super) {
     FastpathBounds bounds = {{0, 0, 0, 0}, 0};
     uint32_t every = kAll;
-#pragma unroll 4
-    for (uint32_t i = 0; i < b.numBounded; i++) {
-        const FastpathHot<uint32_t> hot = fastpath_hot<uint32_t>(&b.terms[i].maxAt);
-        const uint32_t v = hot.at[super * 32 + b.lane];
-        bounds.sums[0] += (v & 255) * hot.step;
-        bounds.sums[1] += (v >> 8 & 255) * hot.step;
-        bounds.sums[2] += (v >> 16 & 255) * hot.step;
-        bounds.sums[3] += (v >> 24) * hot.step;
-        if (b.all) {
-            every &= fastpath_nonzero(v);
+    for (uint32_t first = 0; first < b.numBounded; first += kInFlight) {
+        uint32_t v[kInFlight], step[kInFlight];
+#pragma unroll
+        for (uint32_t i = 0; i < kInFlight; i++) {
+            v[i] = kAll;
+            step[i] = 0;
+            if (first + i < b.numBounded) {
+                const FastpathHot<uint32_t> hot = fastpath_hot<uint32_t>(&b.terms[first + i].maxAt);
+                v[i] = hot.at[super * 32 + b.lane];
+                step[i] = hot.step;
+            }
+        }
+#pragma unroll
+        for (uint32_t i = 0; i < kInFlight; i++) {
+            bounds.sums[0] += (v[i] & 255) * step[i];
+            bounds.sums[1] += (v[i] >> 8 & 255) * step[i];
+            bounds.sums[2] += (v[i] >> 16 & 255) * step[i];
+            bounds.sums[3] += (v[i] >> 24) * step[i];
+            if (b.all) {
+                every &= fastpath_nonzero(v[i]);
+            }
         }
     }
     if (b.numBounded < b.numTerms) {
@@ -137,7 +148,7 @@ __device__ __forceinline__ void fastpath_list(const FastpathBlock& b, uint32_t s
     for (uint32_t i = 0; i < 4; i++) {
         if ((bounds.open >> i & 1) != 0) {
             if (at < room) {
-                b.list[at] = make_uint2((super * 32 + b.lane) * 4 + i, bounds.sums[i]);
+                b.shared->list[at] = make_uint2((super * 32 + b.lane) * 4 + i, bounds.sums[i]);
                 bounds.open &= ~(1U << i);
             }
             at++;
@@ -150,7 +161,8 @@ __device__ __forceinline__ void fastpath_list(const FastpathBlock& b, uint32_t s
 struct FastpathGroup {
     uint32_t size, next; /* ranges, and the next to be scored */
     uint32_t width;      /* lanes of a range: a power of two */
-    uint32_t range;      /* the lane's */
+    uint32_t range;      /* the lane's, */
+    uint32_t bound;      /* and its bound */
     FastpathRange found; /* in the lane's list */
     uint32_t active;     /* lanes with postings */
 };
@@ -162,8 +174,9 @@ __device__ __forceinline__ void fastpath_look_up(const FastpathBlock& b, Fastpat
     g.next = 0;
     g.found = {0, 0};
     if (slot < g.size) {
-        const uint2 entry = b.list[b.listOrder[first + slot]];
+        const uint2 entry = b.shared->list[b.shared->listOrder[first + slot]];
         g.range = entry.x;
+        g.bound = entry.y;
         if (entry.y >= theta && term < b.numTerms) {
             g.found = fastpath_range(b.terms[term], entry.x);
         }
@@ -171,22 +184,45 @@ __device__ __forceinline__ void fastpath_look_up(const FastpathBlock& b, Fastpat
     g.active = __ballot_sync(kAll, g.found.bits != 0);
 }
 
-/* The sum of the bounds of the postings of the lane's document that the group's lanes of a range have found; inAll
- * keeps the bits of the documents that all of them have. By a warp. */
+/* The sum of the bounds of the postings of the lane's document that the group's lanes of a range have found, of
+ * documents in allowed. Some loads are in flight at a time. By a warp. */
 __device__ __forceinline__ uint32_t fastpath_sum_bounds(const FastpathBlock& b, const FastpathGroup& g, uint32_t term,
-                                                        uint32_t active, uint32_t& inAll) {
+                                                        uint32_t active, uint32_t allowed) {
     const uint32_t bit = 1U << b.lane;
+    const bool mine = (allowed & bit) != 0;
     uint32_t bound = 0;
-    for (uint32_t left = active; left != 0; left &= left - 1) {
-        const int l = __ffs(left) - 1;
-        const uint32_t bits = __shfl_sync(kAll, g.found.bits, l), rank = __shfl_sync(kAll, g.found.rank, l);
-        inAll &= bits;
-        if ((bits & bit) != 0) {
-            const FastpathHot<uint8_t> hot = fastpath_hot<uint8_t>(&b.terms[term + (l & (g.width - 1))].satAt);
-            bound += hot.at[rank + static_cast<uint32_t>(__popc(bits & (bit - 1)))] * hot.step;
+    while (active != 0) {
+        uint32_t steps[kInFlight], worth[kInFlight];
+#pragma unroll
+        for (uint32_t i = 0; i < kInFlight; i++) {
+            steps[i] = 0;
+            worth[i] = 0;
+            if (active != 0) {
+                const int l = __ffs(active) - 1;
+                active &= active - 1;
+                const uint32_t bits = __shfl_sync(kAll, g.found.bits, l), rank = __shfl_sync(kAll, g.found.rank, l);
+                const FastpathHot<uint8_t> hot = fastpath_hot<uint8_t>(&b.terms[term + (l & (g.width - 1))].satAt);
+                worth[i] = hot.step;
+                if (mine && (bits & bit) != 0) {
+                    steps[i] = hot.at[rank + static_cast<uint32_t>(__popc(bits & (bit - 1)))];
+                }
+            }
+        }
+#pragma unroll
+        for (uint32_t i = 0; i < kInFlight; i++) {
+            bound += steps[i] * worth[i];
         }
     }
     return bound;
+}
+
+/* The documents of a range that all of the group's lanes of it have found. By a warp. */
+__device__ __forceinline__ uint32_t fastpath_in_all(const FastpathGroup& g, uint32_t active) {
+    uint32_t bits = kAll;
+    for (; active != 0; active &= active - 1) {
+        bits &= __shfl_sync(kAll, g.found.bits, __ffs(active) - 1);
+    }
+    return bits;
 }
 
 /* The sum of the contributions of those postings. By a warp; of lanes that are candidates. */
@@ -215,26 +251,36 @@ __device__ __forceinline__ void fastpath_look_up_more(const FastpathBlock& b, Fa
 }
 
 /* Scores the documents of the group's next range, one a lane. Returns the lane's key, or 0. By a warp. */
-__device__ __forceinline__ uint64_t fastpath_score(const FastpathBlock& b, FastpathGroup& g, uint32_t& numCandidates) {
+__device__ __forceinline__ uint64_t fastpath_score(const FastpathBlock& b, FastpathGroup& g, uint32_t& numRanges,
+                                                   uint32_t& numCandidates) {
     const uint32_t from = g.next * g.width;
     const uint32_t lanes = g.width == 32 ? kAll : ((1U << g.width) - 1) << from;
     const uint32_t range = __shfl_sync(kAll, g.range, static_cast<int>(from));
+    const uint32_t most = __shfl_sync(kAll, g.bound, static_cast<int>(from));
     g.next++;
     uint32_t active = g.active & lanes;
-    if (active == 0) {
+    if (active == 0 || __ballot_sync(kAll, most >= fastpath_theta(b)) == 0) {
         return 0;
     }
-    uint32_t inAll = kAll, numFound = static_cast<uint32_t>(__popc(active));
-    uint32_t bound = fastpath_sum_bounds(b, g, 0, active, inAll);
+    numRanges++;
+    uint32_t allowed = kAll;
+    if (b.all) {
+        const uint32_t numFound = static_cast<uint32_t>(__popc(active));
+        allowed = numFound == min(b.numTerms, 32U) ? fastpath_in_all(g, active) : 0;
+        if (allowed == 0) {
+            return 0;
+        }
+    }
+    uint32_t bound = fastpath_sum_bounds(b, g, 0, active, allowed);
     for (uint32_t first = 32; first < b.numTerms; first += 32) {
         fastpath_look_up_more(b, g, first);
-        numFound += static_cast<uint32_t>(__popc(g.active));
-        bound += fastpath_sum_bounds(b, g, first, g.active, inAll);
+        if (b.all) {
+            const uint32_t numFound = static_cast<uint32_t>(__popc(g.active));
+            allowed &= numFound == min(b.numTerms - first, 32U) ? fastpath_in_all(g, g.active) : 0;
+        }
+        bound += fastpath_sum_bounds(b, g, first, g.active, allowed);
     }
-    bool candidate = bound > 0 && bound >= fastpath_theta(b);
-    if (b.all) {
-        candidate = candidate && numFound == b.numTerms && (inAll >> b.lane & 1) != 0;
-    }
+    bool candidate = bound > 0 && bound >= fastpath_theta(b) && (allowed >> b.lane & 1) != 0;
     if (__ballot_sync(kAll, candidate) == 0) {
         return 0;
     }
@@ -272,7 +318,7 @@ __device__ __forceinline__ uint32_t fastpath_order(const FastpathBlock& b, uint3
         return size;
     }
     for (uint32_t i = threadIdx.x; i < kNumBuckets; i += blockDim.x) {
-        b.positions[i] = 0;
+        b.shared->positions[i] = 0;
     }
     __syncthreads();
     const uint32_t theta = fastpath_theta(b);
@@ -280,16 +326,27 @@ __device__ __forceinline__ uint32_t fastpath_order(const FastpathBlock& b, uint3
         const uint64_t super = static_cast<uint64_t>(window + i) * splits + b.split;
         uint32_t bound = 0;
         bool every = true;
-#pragma unroll 4
-        for (uint32_t t = 0; t < b.numTerms; t++) {
-            const uint32_t steps = fastpath_part<uint8_t>(b.terms[t], b.terms[t].superMax)[super];
-            bound += steps * b.terms[t].step;
-            every &= steps > 0;
+        for (uint32_t first = 0; first < b.numTerms; first += kInFlight) {
+            uint32_t steps[kInFlight];
+#pragma unroll
+            for (uint32_t t = 0; t < kInFlight; t++) {
+                steps[t] = 0;
+                if (first + t < b.numTerms) {
+                    steps[t] = fastpath_part<uint8_t>(b.terms[first + t], b.terms[first + t].superMax)[super];
+                }
+            }
+#pragma unroll
+            for (uint32_t t = 0; t < kInFlight; t++) {
+                if (first + t < b.numTerms) {
+                    bound += steps[t] * b.terms[first + t].step;
+                    every &= steps[t] > 0;
+                }
+            }
         }
         uint32_t level = 0;
         if (bound > 0 && bound >= theta && (every || !b.all)) {
             level = min(fastpath_bucket_of(q, bound), kNumBuckets - 2) + 1;
-            atomicAdd(b.positions + level, 1U);
+            atomicAdd(b.shared->positions + level, 1U);
         }
         b.levels[i] = static_cast<uint8_t>(level);
     }
@@ -298,7 +355,7 @@ __device__ __forceinline__ uint32_t fastpath_order(const FastpathBlock& b, uint3
     for (uint32_t i = threadIdx.x; i < size; i += blockDim.x) {
         const uint32_t level = b.levels[i];
         if (level > 0) {
-            b.order[atomicAdd(b.positions + level, 1U)] = static_cast<uint16_t>(i);
+            b.order[atomicAdd(b.shared->positions + level, 1U)] = static_cast<uint16_t>(i);
         }
     }
     __syncthreads();
@@ -311,32 +368,33 @@ __device__ __forceinline__ uint32_t fastpath_sort_list(const FastpathBlock& b, u
     const FastpathQuery& q = b.shared->query;
     if (size <= 64) { /* by counting which are before it */
         if (threadIdx.x < size) {
-            const uint32_t own = b.list[threadIdx.x].y;
+            const uint32_t own = b.shared->list[threadIdx.x].y;
             uint32_t rank = 0;
             for (uint32_t i = 0; i < size; i++) {
-                const uint32_t other = b.list[i].y;
+                const uint32_t other = b.shared->list[i].y;
                 rank += other > own || (other == own && i < threadIdx.x) ? 1 : 0;
             }
-            b.listOrder[rank] = static_cast<uint16_t>(threadIdx.x);
+            b.shared->listOrder[rank] = static_cast<uint16_t>(threadIdx.x);
         }
         __syncthreads();
         return size;
     }
     for (uint32_t i = threadIdx.x; i < kNumBuckets; i += blockDim.x) {
-        b.positions[i] = 0;
+        b.shared->positions[i] = 0;
     }
     const uint32_t theta = fastpath_theta(b); /* nobody raises it now */
     __syncthreads();
     for (uint32_t i = threadIdx.x; i < size; i += blockDim.x) {
-        if (b.list[i].y >= theta) {
-            atomicAdd(b.positions + fastpath_bucket_of(q, b.list[i].y), 1U);
+        if (b.shared->list[i].y >= theta) {
+            atomicAdd(b.shared->positions + fastpath_bucket_of(q, b.shared->list[i].y), 1U);
         }
     }
     __syncthreads();
     fastpath_scan(b);
     for (uint32_t i = threadIdx.x; i < size; i += blockDim.x) {
-        if (b.list[i].y >= theta) {
-            b.listOrder[atomicAdd(b.positions + fastpath_bucket_of(q, b.list[i].y), 1U)] = static_cast<uint16_t>(i);
+        if (b.shared->list[i].y >= theta) {
+            b.shared->listOrder[atomicAdd(b.shared->positions + fastpath_bucket_of(q, b.shared->list[i].y), 1U)] =
+                static_cast<uint16_t>(i);
         }
     }
     __syncthreads();
@@ -344,17 +402,20 @@ __device__ __forceinline__ uint32_t fastpath_sort_list(const FastpathBlock& b, u
 }
 
 /* Scores the ranges of the list. By all threads, behind a barrier; ends with one. */
-__device__ __forceinline__ void fastpath_score_list(const FastpathBlock& b, uint32_t size) {
-    const uint32_t count = fastpath_sort_list(b, size);
+__device__ __forceinline__ void fastpath_score_list(const FastpathBlock& b, uint32_t listed) {
+    const uint32_t count = fastpath_sort_list(b, listed);
     FastpathGroup group;
     group.width = b.numTerms > 16 ? 32 : b.numTerms > 1 ? 2U << (31 - __clz(b.numTerms - 1)) : 1;
     const uint32_t most = max(min(32 / group.width, (count + b.numWarps - 1) / b.numWarps), 1U);
+    /* Where other blocks have as good ranges, the best of each are scored first, for the sake of the threshold. */
+    uint32_t size = b.state != nullptr ? 1 : most, from = 0;
     group.size = 0;
     group.next = 0;
     group.range = 0;
+    group.bound = 0;
     group.found = {0, 0};
     group.active = 0;
-    uint32_t at = b.warp * most, numRanges = 0, numCandidates = 0;
+    uint32_t numRanges = 0, numCandidates = 0;
     uint64_t key = 0;
     do {
         for (;;) {
@@ -363,15 +424,16 @@ __device__ __forceinline__ void fastpath_score_list(const FastpathBlock& b, uint
                 break;
             }
             if (group.next == group.size) {
+                const uint32_t at = from + b.warp * size;
                 if (at >= count) {
                     break;
                 }
-                group.size = min(most, count - at);
+                group.size = min(size, count - at);
                 fastpath_look_up(b, group, at, fastpath_hear(b));
-                at += b.numWarps * most;
-                numRanges += group.size;
+                from += b.numWarps * size;
+                size = most;
             }
-            key = fastpath_score(b, group, numCandidates);
+            key = fastpath_score(b, group, numRanges, numCandidates);
         }
     } while (fastpath_make_room(b, key));
     fastpath_worked(b, kRanges, numRanges);
@@ -382,7 +444,7 @@ __device__ __forceinline__ void fastpath_score_list(const FastpathBlock& b, uint
 __device__ __forceinline__ void fastpath_window(const FastpathBlock& b, uint32_t window, uint32_t size) {
     const FastpathQuery& q = b.shared->query;
     const uint32_t count = fastpath_order(b, window, size);
-    uint32_t room = min(b.search->listRoom, kFirstList);
+    uint32_t room = kFirstList;
     uint32_t at = b.warp, super = 0, numSupers = 0;
     FastpathBounds bounds = {{0, 0, 0, 0}, 0};
     bool more = true;
@@ -421,7 +483,7 @@ __device__ __forceinline__ void fastpath_window(const FastpathBlock& b, uint32_t
             fastpath_score_list(b, listed);
         }
         __syncthreads();
-        room = b.search->listRoom;
+        room = kListRoom;
     }
     fastpath_worked(b, kSupers, numSupers);
 }

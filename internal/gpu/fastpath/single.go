@@ -144,7 +144,7 @@ func (s *Single) launchOne(stream *cuda.Stream, kind int, j *job, last bool) err
 	s.one.search, s.one.query = p, *q
 	copy(s.one.terms[:], b.terms.Data()[q.firstTerm:][:q.numTerms])
 	s.one.query.firstTerm = 0
-	shared := sharedBytes(int(p.maxTerms), int(p.window), int(p.listRoom), int(p.capacity))
+	shared := sharedBytes(int(p.maxTerms), int(p.window), int(p.capacity))
 	if err := kernel.SetMaxShared(shared); err != nil {
 		return err
 	}

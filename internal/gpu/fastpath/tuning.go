@@ -12,6 +12,8 @@ const (
 	firstList = 256
 	// numBuckets is the number of buckets by which scores and bounds are sorted.
 	numBuckets = 256
+	// inFlight is how many loads a lane has under way at a time.
+	inFlight = 4
 	// warpSums is the number of words of a warp's own shared memory: a bound a range.
 	warpSums = superRanges
 )
@@ -27,12 +29,8 @@ func capacity(k int) int {
 }
 
 // sharedBytes is the dynamic shared memory of a block.
-func sharedBytes(terms, window, listRoom, capacity int) int {
+func sharedBytes(terms, window, capacity int) int {
 	return capacity*8 + // keys
 		terms*128 + // termParams
-		listRoom*8 + // ranges and their bounds
-		threads/32*warpSums*4 +
-		2*numBuckets*4 + // scores, and positions while sorting
-		listRoom*2 + // the order of the ranges
 		window*3 // the buckets and the order of superblocks
 }
