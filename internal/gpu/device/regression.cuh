@@ -26,7 +26,7 @@ constexpr uint32_t kRegressionWidthMask = 0x3f;
 // The header of exceptions: count u32, index width u8, high width u8.
 constexpr uint32_t kExceptionsHeader = 6;
 
-// A list in device memory. Mirror of intersect.Compressed and para's.
+// A list in device memory. Mirror of intersect.CompressedView.Words.
 struct RegressionList {
     const uint32_t* words;  // the list's bytes, to whole words
     uint32_t numPostings;

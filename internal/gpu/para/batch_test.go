@@ -371,8 +371,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestAddAllocatesNothing checks the path of a query in a batch that has grown.
-func TestAddAllocatesNothing(t *testing.T) {
+// TestBatchAllocatesNothing checks the path of queries in a batch that has grown.
+func TestBatchAllocatesNothing(t *testing.T) {
 	e := newEngine(t)
 	w := edges()
 	l := e.upload(t, intersect.BinarySearch, intersect.Contraction{}, w)
@@ -386,5 +386,17 @@ func TestAddAllocatesNothing(t *testing.T) {
 	b.Reset()
 	if n := testing.AllocsPerRun(50, func() { must(t, b.Add(query...)) }); n != 0 {
 		t.Errorf("Add allocates %.1f times", n)
+	}
+	answer := func() {
+		b.Reset()
+		must(t, b.Add(query...))
+		must(t, b.Run(e.stream))
+		if got := b.Count(0); got != len(b.DocIDs(0)) {
+			t.Errorf("%d DocIDs, and a count of %d", len(b.DocIDs(0)), got)
+		}
+	}
+	answer()
+	if n := gputest.AllocsPerRun(5, answer); n != 0 {
+		t.Errorf("a batch allocates %.1f times", n)
 	}
 }

@@ -30,7 +30,7 @@ struct ParaTile {
     uint32_t from; /* first element in the shortest list */
 };
 
-/* Mirrored by searchParams in launch.go. */
+/* Mirrored by searchParams in kernels.go. */
 struct ParaSearchParams {
     const void* lists;        /* [lists of the batch] of ListView or RegressionList */
     const ParaQuery* queries; /* [numQueries] */
@@ -43,7 +43,7 @@ struct ParaSearchParams {
     uint32_t reserved;
 };
 
-/* Mirrored by gatherParams in launch.go. */
+/* Mirrored by gatherParams in kernels.go. */
 struct ParaGatherParams {
     const ParaQuery* queries;
     const uint32_t* slots;

@@ -212,6 +212,35 @@ func TestMethodsAgreeWithQueue(t *testing.T) {
 	}
 }
 
+// Top's two launches with a number of scores, and a condition, that the device alone knows.
+func TestTopCountedOnDevice(t *testing.T) {
+	b := newBench(t)
+	rng := rand.New(rand.NewPCG(23, 24))
+	const n, k = 20001, 12
+	scratch, err := b.selector.NewScratch(n, k, selection.Top)
+	b.must(err)
+	defer func() { b.must(scratch.Free()) }()
+	in := input{scores: make([]uint32, n), least: 1}
+	for i := range in.scores {
+		in.scores[i] = scoresOf[1].score(rng, i, n)
+	}
+	out, scores := alloc[selection.Key](b, k), upload(b, in.scores)
+	for _, count := range []uint32{0, 5, 127, 2048, 16512, n, n + 9} {
+		source := selection.Source[uint32]{Scores: scores, LeastScore: 1, Count: upload(b, []uint32{count}), Matches: upload(b, []uint32{k - 1}), Enough: k}
+		cut := input{scores: in.scores[:min(count, n)], least: 1}
+		want := cut.oracle(k)
+		b.must(b.selector.Select(b.stream, selection.Top, source, k, out, scratch))
+		if got := selection.AppendHits(nil, download(b, out)); !slices.Equal(got, want) {
+			t.Fatalf("count %d:\n got %v\nwant %v", count, got, want)
+		}
+		source.Enough, source.Count = k-1, upload(b, []uint32{1}) // matches enough
+		b.must(b.selector.Select(b.stream, selection.Top, source, k, out, scratch))
+		if got := selection.AppendHits(nil, download(b, out)); !slices.Equal(got, want) {
+			t.Fatalf("count %d, matches enough: wrote %v", count, got)
+		}
+	}
+}
+
 // Scores alone, without DocIDs and deletions, are read in vectors by Top: of equal scores
 // the lowest DocID is the best of its group too, or the group is not looked at again.
 func TestTopOfScoresAlone(t *testing.T) {
