@@ -406,7 +406,7 @@ int meetBlock(Collective what, int predicate, Place place) {
         block.barrier = what;
         block.barrierPlace = place;
     } else if (what != block.barrier || place.line != block.barrierPlace.line ||
-               strcmp(place.file, block.barrierPlace.file) != 0) {
+               (place.file != block.barrierPlace.file && strcmp(place.file, block.barrierPlace.file) != 0)) {
         reportDeadlock();
     }
     block.arrived++;

@@ -205,6 +205,11 @@ bool allWritten(const uint8_t* marks, size_t bytes) {
         memcpy(v, marks, 16);
         return (v[0] & v[1]) == 0x0101010101010101u;
     }
+    if (bytes == 8) {
+        uint64_t v;
+        memcpy(&v, marks, 8);
+        return v == 0x0101010101010101u;
+    }
     return memchr(marks, 0, bytes) == nullptr;
 }
 
