@@ -254,6 +254,40 @@ func difference(got, want candidates) string {
 	return fmt.Sprintf("%d candidates, want %d", len(got.docIDs), len(want.docIDs))
 }
 
+// TestCrossing looks at the tiles that Adaptive leaves where the device alone knows how long
+// the lists are: those of a search from the crossing on, and of a merge below it.
+func TestCrossing(t *testing.T) {
+	r := newRig(t)
+	w, err := NewWorkspace(r.d, 100, 2000)
+	r.must(err)
+	defer w.Free()
+	out, err := NewCandidates(r.d, 0, 100)
+	r.must(err)
+	defer out.Free()
+	r.x.Crossing = 10
+	short, long := rising(100, 0, 30), rising(2000, 0, 1)
+	for _, c := range []struct{ na, nb, slots int }{
+		{100, 1000, searchTile},
+		{100, 999, mergeSlots(smallItems)},
+		{100, 2000, searchTile},
+		{99, 989, mergeSlots(smallItems)},
+		{1, 10, searchTile},
+		{1, 9, mergeSlots(smallItems)},
+	} {
+		a := List{DocIDs: r.upload(short, 0), Len: r.upload([]uint32{uint32(c.na)}, 0)}
+		b := List{DocIDs: r.upload(long, 0), Len: r.upload([]uint32{uint32(c.nb)}, 0)}
+		r.must(r.x.Adaptive(r.s, w, a, b, out))
+		want := mergeLists(short[:c.na], long[:c.nb])
+		want.positions = nil
+		if got := r.candidates(out, 0); !got.equal(want) {
+			t.Errorf("lists of %d and %d: %s", c.na, c.nb, difference(got, want))
+		}
+		if slots := r.download(w.control, controlWords)[1]; int(slots) != c.slots {
+			t.Errorf("lists of %d and %d: tiles have %d slots, want %d", c.na, c.nb, slots, c.slots)
+		}
+	}
+}
+
 // TestFarApart intersects lists whose lengths differ by up to 2^19.
 func TestFarApart(t *testing.T) {
 	r := newRig(t)
