@@ -1,6 +1,7 @@
 package selection_test
 
 import (
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -183,6 +184,45 @@ func (q *twoLists) oracle(k int) (hits []base.Hit, isAnd bool) {
 		}
 	}
 	return nil, false // not reached
+}
+
+// A selection of which a launch has failed leaves its scratch fit for the next.
+func TestSelectAfterFaults(t *testing.T) {
+	b := newBench(t)
+	rng := rand.New(rand.NewPCG(19, 20))
+	const k = 10
+	for _, m := range selection.Methods() {
+		in := input{scores: make([]uint32, 700), least: 1}
+		if m == selection.Top {
+			in.scores = make([]uint32, 16385)
+		}
+		for i := range in.scores {
+			in.scores[i] = scoresOf[1].score(rng, i, len(in.scores))
+		}
+		source, want := in.source(b), in.oracle(k)
+		scratch, err := b.selector.NewScratch(len(in.scores), k, m)
+		b.must(err)
+		out := alloc[selection.Key](b, k)
+		failed := 0
+		for err := cuda.ErrOutOfMemory; err != nil; failed++ {
+			faults := &cuda.Faults{}
+			faults.Fail("cuLaunchKernel", failed+1, cuda.OutOfMemory)
+			b.device.InjectFaults(faults)
+			err = b.selector.Select(b.stream, m, source, k, out, scratch)
+			b.device.InjectFaults(nil)
+			if err != nil && !errors.Is(err, cuda.ErrOutOfMemory) {
+				t.Fatalf("%v: %v", m, err)
+			}
+			b.must(b.selector.Select(b.stream, m, source, k, out, scratch))
+			if got := selection.AppendHits(nil, download(b, out)); !slices.Equal(got, want) {
+				t.Fatalf("%v after launch %d has failed:\n got %v\nwant %v", m, failed+1, got, want)
+			}
+		}
+		if failed < 3 { // the last time there is no such launch
+			t.Errorf("%v: only %d launches could fail", m, failed-1)
+		}
+		b.must(scratch.Free())
+	}
 }
 
 // Starting a selection allocates nothing.
