@@ -24,7 +24,9 @@ type entry struct {
 	// replaced by the next one that is not.
 	streamed bool
 	image    fastpath.Image // zero if the part has no posting of the list
-	event    int            // of the uploader: happens when the device has made the image
+	// The uploader, by its lane, and which of its events happens when the device has made
+	// the image; lane is -1 before.
+	lane, event int
 
 	refs   atomic.Int32 // queries that use it now; below 0: gone
 	uses   atomic.Uint32
@@ -67,9 +69,14 @@ type cache struct {
 	// its number and size; false if there is to be no more memory. It is called with
 	// mu held.
 	grow func(n int64, reserve bool) (slab int, size int64, ok bool)
+	// settle waits until the device has made the image of an entry, so that its memory
+	// can be another's. It is called with mu held, for entries that are not loaded.
+	settle func(e *entry)
 
 	mu          sync.Mutex
 	entries     map[listKey]*entry
+	claims      map[listKey]struct{} // lists that runs are bringing
+	unclaimed   sync.Cond            // of mu
 	frequencies frequencies
 	main        space
 	reserve     space
@@ -100,8 +107,12 @@ type CacheStats struct {
 // trackedLists is how many lists' uses are counted.
 const trackedLists = 1 << 20
 
-func newCache(grow func(n int64, reserve bool) (int, int64, bool)) *cache {
-	return &cache{grow: grow, entries: map[listKey]*entry{}, frequencies: newFrequencies(trackedLists)}
+func newCache(grow func(n int64, reserve bool) (int, int64, bool), settle func(*entry)) *cache {
+	c := &cache{
+		grow: grow, settle: settle, entries: map[listKey]*entry{}, claims: map[listKey]struct{}{}, frequencies: newFrequencies(trackedLists),
+	}
+	c.unclaimed.L = &c.mu
+	return c
 }
 
 // loadCost is what bringing a list of so many bytes costs, in nanoseconds: copies
@@ -118,15 +129,6 @@ func density(frequency float64, sizeBytes int64) float64 {
 	return frequency * loadCost(sizeBytes) / float64(sizeBytes)
 }
 
-// placement is what became of a request for a list.
-type placement uint8
-
-const (
-	resident placement = iota // it is there, or on its way
-	absent                    // there is room now, and the caller must bring it
-	refused                   // there is no room while others use it
-)
-
 // find returns the pinned entry of a list, nil if it is not there.
 func (c *cache) find(k listKey) *entry {
 	c.mu.Lock()
@@ -142,24 +144,46 @@ func (c *cache) findLocked(k listKey) *entry {
 	return e
 }
 
-// acquire returns the pinned entry of a list whose image takes size bytes; evict
-// says that others may go for it. If it is absent, the caller must fill entry.image and then call publish or abandon;
-// until then nobody else sees the entry, so that only one goroutine at a time
-// may be at it: the one that holds the uploader.
-func (c *cache) acquire(k listKey, size int64, evict bool) (*entry, placement) {
+// claim returns the pinned entry of a list, or nil: then the caller is the one to bring
+// it, and must call unclaim when it has or cannot. Others that want it wait until then.
+func (c *cache) claim(k listKey) *entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if e := c.findLocked(k); e != nil {
-		return e, resident
+	for {
+		if e := c.findLocked(k); e != nil {
+			return e
+		}
+		if _, taken := c.claims[k]; !taken {
+			c.claims[k] = struct{}{}
+			return nil
+		}
+		c.unclaimed.Wait()
 	}
+}
+
+// unclaim ends a claim.
+func (c *cache) unclaim(k listKey) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.claims, k)
+	c.unclaimed.Broadcast()
+}
+
+// acquire returns a new entry, pinned, with memory for the image of a list that the
+// caller has claimed; evict says that others may go for it. nil: there is no room while
+// others use it. The caller must fill in the entry and then call publish or abandon;
+// until then nobody else sees it.
+func (c *cache) acquire(k listKey, size int64, evict bool) *entry {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	n, halved := c.frequencies.add(k, 1)
 	if halved {
 		c.age()
 	}
-	e := &entry{key: k, frequency: float64(n), at: -1}
+	e := &entry{key: k, frequency: float64(n), at: -1, lane: -1}
 	if !c.place(e, roundUp(size), evict) {
 		c.stats.Refused++
-		return nil, refused
+		return nil
 	}
 	e.refs.Store(1)
 	e.density = density(e.frequency, e.extent.size)
@@ -169,7 +193,7 @@ func (c *cache) acquire(k listKey, size int64, evict bool) (*entry, placement) {
 	}
 	c.stats.SizeBytes += e.extent.size
 	c.stats.Lists++
-	return e, absent
+	return e
 }
 
 // publish lets others find the entry.
@@ -197,6 +221,9 @@ const gone = -1 << 30
 
 // release gives the memory of an entry back.
 func (c *cache) release(e *entry) {
+	if !e.loaded.Load() && e.lane >= 0 {
+		c.settle(e)
+	}
 	if e.streamed {
 		c.reserve.give(e.extent)
 	} else {

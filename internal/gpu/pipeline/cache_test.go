@@ -22,7 +22,29 @@ func testCache(mainBytes, reserveBytes int64) *cache {
 		left[i] = 0
 		slabs++
 		return slabs - 1, size, true
-	})
+	}, func(*entry) {})
+}
+
+// placement is what became of a request for a list.
+type placement uint8
+
+const (
+	resident placement = iota // it is there
+	absent                    // there is room now
+	refused                   // there is no room
+)
+
+// request asks for a list as an uploader does: an absent one is to be published.
+func request(c *cache, k listKey, size int64, evict bool) (*entry, placement) {
+	if e := c.claim(k); e != nil {
+		return e, resident
+	}
+	defer c.unclaim(k)
+	e := c.acquire(k, size, evict)
+	if e == nil {
+		return nil, refused
+	}
+	return e, absent
 }
 
 func key(list uint64) listKey { return listKey{part: 1, list: list} }
@@ -34,7 +56,7 @@ func ask(t *testing.T, c *cache, list uint64, size int64) placement {
 		e.unpin()
 		return resident
 	}
-	e, placed := c.acquire(key(list), size, true)
+	e, placed := request(c, key(list), size, true)
 	if placed == absent {
 		c.publish(e)
 	}
@@ -105,14 +127,14 @@ func TestCachePins(t *testing.T) {
 	c := testCache(4*1024, 1024)
 	var pinned []*entry
 	for i := range uint64(5) {
-		e, placed := c.acquire(key(i), 1024, true)
+		e, placed := request(c, key(i), 1024, true)
 		if placed != absent {
 			t.Fatalf("list %d: %d", i, placed)
 		}
 		c.publish(e)
 		pinned = append(pinned, e)
 	}
-	if _, placed := c.acquire(key(9), 1024, true); placed != refused {
+	if _, placed := request(c, key(9), 1024, true); placed != refused {
 		t.Errorf("a list got room among others that are all in use: %d", placed)
 	}
 	for _, e := range pinned {
@@ -134,14 +156,14 @@ func TestCachePins(t *testing.T) {
 func TestCacheWarm(t *testing.T) {
 	c := testCache(4*1024, 1024)
 	for i := range uint64(4) {
-		e, placed := c.acquire(key(i), 1024, false)
+		e, placed := request(c, key(i), 1024, false)
 		if placed != absent {
 			t.Fatalf("list %d: %d", i, placed)
 		}
 		c.publish(e)
 		e.unpin()
 	}
-	if _, placed := c.acquire(key(9), 1024, false); placed != refused {
+	if _, placed := request(c, key(9), 1024, false); placed != refused {
 		t.Errorf("list 9: %d, want refused", placed)
 	}
 	if s := c.snapshot(); s.Evictions != 0 || s.Lists != 4 {
@@ -164,7 +186,7 @@ func TestCacheRandom(t *testing.T) {
 		e := c.find(k)
 		if e == nil {
 			var placed placement
-			if e, placed = c.acquire(k, size, rng.IntN(8) > 0); placed == absent {
+			if e, placed = request(c, k, size, rng.IntN(8) > 0); placed == absent {
 				if rng.IntN(20) == 0 {
 					c.abandon(e)
 					e = nil

@@ -15,17 +15,17 @@ import (
 // device is one GPU: its kernels, the lists that lie on it, and the lanes that
 // run queries.
 type device struct {
-	name     string
-	dev      *cuda.Device
-	fast     *fastpath.Kernels
-	decode   *decode.Kernels
-	rebaser  *rebaser // nil if each device has whole segments
-	cache    *cache
-	uploader *uploader
-	lanes    chan *lane
-	numLanes int
-	holders  holders
-	waiting  sync.Mutex // of the run that waits for memory (shortage)
+	name      string
+	dev       *cuda.Device
+	fast      *fastpath.Kernels
+	decode    *decode.Kernels
+	rebaser   *rebaser // nil if each device has whole segments
+	cache     *cache
+	uploaders []*uploader // by lane
+	lanes     chan *lane
+	numLanes  int
+	holders   holders
+	waiting   sync.Mutex // of the run that waits for memory (shortage)
 
 	// slabs is the memory of the cache, by number. It grows with cache.mu held.
 	slabs     []cuda.Buffer[byte]
@@ -63,7 +63,7 @@ func openDevice(lib *cuda.Library, ordinal int, o Options, several bool) (_ *dev
 	limit := o.Memory.limit(free, o.IndexBytes)
 	d.limit[1] = limit / reserveShare
 	d.limit[0] = limit - d.limit[1]
-	d.cache = newCache(d.grow)
+	d.cache = newCache(d.grow, d.settle)
 	if d.fast, err = fastpath.Load(dev); err != nil {
 		return nil, err
 	}
@@ -73,14 +73,12 @@ func openDevice(lib *cuda.Library, ordinal int, o Options, several bool) (_ *dev
 			return nil, err
 		}
 	}
-	if d.uploader, err = newUploader(d); err != nil {
-		return nil, err
-	}
-	for range o.Lanes {
-		l, err := newLane(d)
+	for i := range o.Lanes {
+		l, err := newLane(d, i)
 		if err != nil {
 			return nil, err
 		}
+		d.uploaders = append(d.uploaders, l.uploader)
 		d.lanes <- l
 		d.numLanes++
 	}
@@ -107,6 +105,12 @@ func (d *device) grow(n int64, reserve bool) (slab int, size int64, ok bool) {
 	d.slabs = append(d.slabs, b)
 	d.slabBytes[i] += size
 	return len(d.slabs) - 1, size, true
+}
+
+// settle waits until the image of a list is made, or the device has failed.
+func (d *device) settle(e *entry) {
+	_ = d.note(d.uploaders[e.lane].events[e.event].Synchronize())
+	e.loaded.Store(true)
 }
 
 // memory returns the memory of an extent.
@@ -157,9 +161,6 @@ func (d *device) close() error {
 	var errs []error
 	for range d.numLanes {
 		errs = append(errs, (<-d.lanes).close())
-	}
-	if d.uploader != nil {
-		errs = append(errs, d.uploader.close())
 	}
 	for _, b := range d.slabs {
 		errs = append(errs, b.Free())

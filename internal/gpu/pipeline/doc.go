@@ -15,11 +15,12 @@
 //
 // # What runs where
 //
-// A device has lanes, each with a stream and the memory of a batch, so that
-// several runs compute at the same time, and one uploader with a stream of its
-// own: while it brings lists for one lane, the others compute. A run takes a lane,
-// pins the lists of its queries, waits (on the device) for those that are on their
-// way, and launches. If the lists of a batch do not fit into memory together, it
+// A device has lanes, each with a stream and the memory of a batch, so that several
+// runs compute at the same time, and an uploader with a stream of its own: while it
+// brings lists for one lane, the others compute. A list is brought by one lane only;
+// others that want it wait. A run takes a lane, pins the lists of its queries, brings
+// those that are not there, waits (on the device) for those that are on their way, and
+// launches. If the lists of a batch do not fit into memory together, it
 // is answered in parts: while one is computed, the lists of the next are brought.
 //
 // With several devices each holds a range of the DocIDs of every segment; the

@@ -250,7 +250,7 @@ func TestCopies(t *testing.T) {
 	s := testIndex(t, 64, 1)
 	e, v := attached(t, s, Options{Memory: Memory{Bytes: 1 << 20}, Lanes: 1})
 	v.Release()
-	u := e.devices[0].uploader
+	u := e.devices[0].uploaders[0]
 	const slotBytes = 4 * slotWords
 	rng := rand.New(rand.NewPCG(7, 7))
 	src := make([]byte, (copiers+1)*slotBytes+5)
@@ -268,10 +268,8 @@ func TestCopies(t *testing.T) {
 	}
 	defer back.Free()
 	for _, n := range []int{1, 3, 4, 5, 4096, slotBytes - 1, slotBytes, slotBytes + 2, len(src), 7} {
-		u.mu.Lock()
 		words := (n + 3) / 4
 		err := errors.Join(u.copyBytes(dst, src[:n]), cuda.CopyToHost(u.stream, back.Data()[:words], dst.Slice(0, words)), u.stream.Synchronize())
-		u.mu.Unlock()
 		if err != nil {
 			t.Fatal(err)
 		}

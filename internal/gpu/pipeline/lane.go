@@ -15,6 +15,7 @@ import (
 // belongs to one run at a time and keeps its memory from run to run.
 type lane struct {
 	d            *device
+	uploader     *uploader
 	stream       *cuda.Stream
 	single       *fastpath.Single
 	batch        *fastpath.Batch // nil until the first batch
@@ -26,7 +27,7 @@ type lane struct {
 	// query is not to be answered here.
 	entries []*entry
 	first   []int
-	awaited uint32 // events of the uploader, a bit each
+	awaited []uint32 // events, a bit each, by lane of the uploader
 
 	terms   []fastpath.Term
 	numbers []int // of the query, by number in the batch
@@ -45,8 +46,8 @@ type laneCounts struct {
 	to, from    int64
 }
 
-func newLane(d *device) (_ *lane, err error) {
-	l := &lane{d: d}
+func newLane(d *device, number int) (_ *lane, err error) {
+	l := &lane{d: d, awaited: make([]uint32, cap(d.lanes))}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, l.close())
@@ -61,12 +62,18 @@ func newLane(d *device) (_ *lane, err error) {
 	if l.ended, err = d.dev.NewEvent(true /* timing */); err != nil {
 		return nil, err
 	}
-	l.single, err = d.fast.NewSingle(0)
+	if l.single, err = d.fast.NewSingle(0); err != nil {
+		return nil, err
+	}
+	l.uploader, err = newUploader(d, number)
 	return l, err
 }
 
 func (l *lane) close() error {
 	var errs []error
+	if l.uploader != nil {
+		errs = append(errs, l.uploader.close())
+	}
 	if l.stream != nil {
 		errs = append(errs, l.stream.Synchronize(), l.stream.Close())
 	}
@@ -86,7 +93,8 @@ func (l *lane) close() error {
 
 // reset forgets the queries of the run before.
 func (l *lane) reset() {
-	l.entries, l.first, l.awaited = l.entries[:0], l.first[:0], 0
+	l.entries, l.first = l.entries[:0], l.first[:0]
+	clear(l.awaited)
 	l.counts = laneCounts{kernels: l.counts.kernels[:0]}
 }
 
@@ -160,14 +168,14 @@ func (l *lane) list(v *View, p *part, s int, leg *Leg) (*entry, error) {
 		leg.cached.Store(e)
 		return e, nil
 	}
-	began, before := time.Now(), l.d.uploaded.Load()
-	e, brought, err := l.d.uploader.bring(p, &v.segments[s], leg, k, true /* evict */)
+	began, before := time.Now(), l.uploader.bytes
+	e, brought, err := l.uploader.bring(p, &v.segments[s], leg, k, true /* evict */)
 	if err != nil {
 		return nil, err
 	}
 	if brought {
 		l.counts.missed++
-		l.counts.listBytes += l.d.uploaded.Load() - before
+		l.counts.listBytes += l.uploader.bytes - before
 	} else {
 		l.counts.hit++
 	}
@@ -281,11 +289,11 @@ func (l *lane) query(p *piece, s, i int, q *Query, r *Result, out *fastpath.Quer
 // does not matter.
 func (l *lane) await(e *entry) error {
 	bit := uint32(1) << e.event
-	if l.awaited&bit != 0 {
+	if l.awaited[e.lane]&bit != 0 {
 		return nil
 	}
-	l.awaited |= bit
-	return l.stream.Wait(l.d.uploader.events[e.event])
+	l.awaited[e.lane] |= bit
+	return l.stream.Wait(l.d.uploaders[e.lane].events[e.event])
 }
 
 // searchOne answers one query over a segment, on all of the device.

@@ -13,17 +13,18 @@ import (
 )
 
 // uploader brings what queries need to a device: lists, which it makes images of,
-// lengths and bitmaps. It has a stream of its own, so that lanes compute meanwhile;
-// they wait, on the device, for the event of what they need.
+// lengths and bitmaps. Each lane has one, with a stream of its own, so that a lane
+// computes while lists are brought for its next queries; lanes wait, on the device, for
+// the event of what they need, whoever brings it.
 //
 // What it copies goes through a ring of page-locked slots: while the device reads
-// one, the CPU fills the next. Short pieces share a slot. One goroutine at a time uses
-// it, under mu.
+// one, the CPU fills the next. Short pieces share a slot. It belongs to the run that has
+// the lane.
 type uploader struct {
-	d *device
-
-	mu     sync.Mutex
+	d      *device
+	number int // of the lane
 	stream *cuda.Stream
+	bytes  int64 // sent so far
 	slots  [numSlots]slot
 	turn   int // of slots, being filled
 	events [numEvents]*cuda.Event
@@ -66,8 +67,8 @@ type stretch struct {
 func (p *stretch) data() []uint32 { return p.slot.words.Data()[p.at:][:p.words] }
 func (p *stretch) bytes() []byte  { return p.slot.words.Bytes()[4*p.at:][:4*p.words] }
 
-func newUploader(d *device) (_ *uploader, err error) {
-	u := &uploader{d: d}
+func newUploader(d *device, number int) (_ *uploader, err error) {
+	u := &uploader{d: d, number: number}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, u.close())
@@ -115,7 +116,8 @@ func (u *uploader) close() error {
 }
 
 // piece returns page-locked memory for up to n words, to be filled and sent before as
-// many further pieces as there are copiers are asked for. It waits until the device has read what was there.
+// many further pieces as there are copiers are asked for. It waits until the device has
+// read what was there.
 func (u *uploader) piece(n int) (stretch, error) {
 	n = min(n, slotWords)
 	s := &u.slots[u.turn]
@@ -138,6 +140,7 @@ func (u *uploader) send(p *stretch, dst cuda.Buffer[uint32], n int) error {
 		return err
 	}
 	u.d.uploaded.Add(int64(n) * 4)
+	u.bytes += int64(n) * 4
 	return u.stream.Record(p.slot.free)
 }
 
@@ -199,45 +202,34 @@ func (p *stretch) fill(src []byte) {
 
 // place returns device memory with the words in it, for all streams.
 func (u *uploader) place(words []uint32) (cuda.Buffer[uint32], error) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	b, err := u.placeLocked(words)
-	if err == nil {
-		err = u.stream.Synchronize()
-	}
+	b, err := cuda.Alloc[uint32](u.d.dev, len(words))
 	if err != nil {
+		return b, err
+	}
+	if err := errors.Join(u.copyWords(b, words), u.stream.Synchronize()); err != nil {
 		return cuda.Buffer[uint32]{}, errors.Join(err, b.Free())
 	}
 	return b, nil
 }
 
-func (u *uploader) placeLocked(words []uint32) (cuda.Buffer[uint32], error) {
-	b, err := cuda.Alloc[uint32](u.d.dev, len(words))
-	if err != nil {
-		return b, err
-	}
-	return b, u.copyWords(b, words)
-}
-
-// lengths returns the lengths of the documents of a part in a field. Images and
-// queries read them; what makes the first image of the field comes behind them in
-// the stream.
+// lengths returns the lengths of the documents of a part in a field, which images are
+// made with and queries read.
 func (u *uploader) lengths(p *part, s *Segment, field base.FieldID) (cuda.Buffer[uint32], error) {
 	if p.ready[field].Load() {
 		return p.lengths[field], nil
 	}
-	b, err := u.placeLocked(s.Segment.Lengths(field)[p.from:p.to])
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ready[field].Load() {
+		return p.lengths[field], nil
+	}
+	b, err := u.place(s.Segment.Lengths(field)[p.from:p.to])
 	if err != nil {
-		return cuda.Buffer[uint32]{}, errors.Join(err, u.discard(b))
+		return b, err
 	}
 	p.lengths[field] = b
 	p.ready[field].Store(true)
 	return b, nil
-}
-
-// discard frees memory that work of the stream may still write.
-func (u *uploader) discard(b cuda.Buffer[uint32]) error {
-	return errors.Join(u.stream.Synchronize(), b.Free())
 }
 
 // errNoRoom says that lists of other queries take the memory that a list needs.
@@ -249,11 +241,10 @@ var errTooLarge = errors.New("a posting list is larger than the GPU memory that 
 // bring returns the pinned entry of a list, and brings it if it is not there; evict
 // says that others may go for it. The error is errNoRoom if the memory is in use.
 func (u *uploader) bring(p *part, s *Segment, leg *Leg, k listKey, evict bool) (e *entry, brought bool, err error) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if e := u.d.cache.find(k); e != nil {
-		return e, false, nil // another query has brought it
+	if e := u.d.cache.claim(k); e != nil {
+		return e, false, nil // another run has brought it
 	}
+	defer u.d.cache.unclaim(k)
 	if err := u.source.open(p, leg); err != nil {
 		return nil, false, err
 	}
@@ -265,11 +256,7 @@ func (u *uploader) bring(p *part, s *Segment, leg *Leg, k listKey, evict bool) (
 	if size > u.d.limit[0] {
 		return nil, false, fmt.Errorf("%d bytes of %d: %w", size, u.d.limit[0], errTooLarge)
 	}
-	e, placed := u.d.cache.acquire(k, size, evict)
-	switch placed {
-	case resident:
-		return e, false, nil
-	case refused:
+	if e = u.d.cache.acquire(k, size, evict); e == nil {
 		return nil, false, errNoRoom
 	}
 	if shape.DocFreq > 0 {
@@ -282,7 +269,7 @@ func (u *uploader) bring(p *part, s *Segment, leg *Leg, k listKey, evict bool) (
 	if err := u.stream.Record(u.events[u.event]); err != nil {
 		return nil, false, errors.Join(err, u.abandon(e))
 	}
-	e.event = u.event
+	e.lane, e.event = u.number, u.event
 	u.d.cache.publish(e)
 	return e, true, nil
 }

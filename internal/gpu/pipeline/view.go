@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"sync"
 	"sync/atomic"
 
 	"github.com/griffin-search/griffin/internal/base"
@@ -57,7 +58,8 @@ type part struct {
 	from, to uint32 // DocIDs of the segment
 	whole    bool   // they are all that it has
 	sat      []score.Saturation
-	lengths  []cuda.Buffer[uint32] // by field; guarded by uploader.mu until they are there
+	mu       sync.Mutex            // guards lengths until they are ready
+	lengths  []cuda.Buffer[uint32] // by field
 	ready    []atomic.Bool         // lengths, by field
 	views    int                   // that have it; guarded by Engine.mu
 }
@@ -106,7 +108,10 @@ func (p *piece) fill(e *Engine, d *device, s *Segment, from, to int) error {
 		words[i] = uint32(s.Live[from/64+i/2] >> (32 * (i % 2)))
 	}
 	var err error
-	if p.live, err = d.uploader.place(words); err != nil {
+	l := <-d.lanes
+	p.live, err = l.uploader.place(words)
+	d.lanes <- l
+	if err != nil {
 		return d.note(err)
 	}
 	p.fast.Live = p.live

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/impact"
@@ -31,57 +32,96 @@ type warmList struct {
 
 // Warm brings lists to the devices, those with the most documents first, until all
 // are there or memory is full. It returns how many are there, and how many there are.
-// Errors are ctx's, a device's, or wrap base.ErrCorrupt.
+// Queries can run meanwhile: it leaves them a lane. Errors are ctx's, a device's, or
+// wrap base.ErrCorrupt.
 func (v *View) Warm(ctx context.Context, o WarmOptions) (lists, total int64, err error) {
 	wanted, err := v.wanted(ctx, o)
 	if err != nil {
 		return 0, 0, err
 	}
-	numPostings, done := int64(0), int64(0)
+	w := warming{view: v, options: o, wanted: wanted}
 	for i := range wanted {
-		numPostings += int64(wanted[i].docFreq)
+		w.postings += int64(wanted[i].docFreq)
 	}
-	full := 0 // lists in a row for which there was no room
-	for i := range wanted {
-		if err := ctx.Err(); err != nil {
-			return lists, int64(len(wanted)), err
-		}
-		w := &wanted[i]
-		switch err := v.warm(w); {
-		case errors.Is(err, errNoRoom), errors.Is(err, errTooLarge):
-			full++
-		case err != nil:
-			return lists, int64(len(wanted)), fmt.Errorf("term %q: %w", w.term, err)
-		default:
-			lists++
-			full = 0
-		}
-		done += int64(w.docFreq)
-		if o.Progress != nil && (i%256 == 0 || i == len(wanted)-1) {
-			o.Progress(done, numPostings)
-		}
-		if full == manyRefusals {
-			break
+	var wg sync.WaitGroup
+	for range max(v.engine.Lanes()-1, 1) {
+		wg.Go(func() { w.work(ctx) })
+	}
+	wg.Wait()
+	return w.lists, int64(len(wanted)), w.err
+}
+
+// warming is a Warm on its way.
+type warming struct {
+	view     *View
+	options  WarmOptions
+	wanted   []warmList
+	postings int64 // of all
+
+	mu    sync.Mutex // guards what follows
+	next  int        // of wanted
+	done  int64      // postings of those before
+	lists int64      // that are there
+	full  int        // in a row for which there was no room
+	err   error
+}
+
+// take returns the next list, nil if there is none to be brought any more.
+func (w *warming) take(ctx context.Context) *warmList {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err == nil {
+		w.err = ctx.Err()
+	}
+	if w.err != nil || w.next == len(w.wanted) || w.full >= manyRefusals {
+		return nil
+	}
+	l := &w.wanted[w.next]
+	w.next++
+	w.done += int64(l.docFreq)
+	if w.options.Progress != nil && (w.next%256 == 0 || w.next == len(w.wanted)) {
+		w.options.Progress(w.done, w.postings)
+	}
+	return l
+}
+
+// finish notes what became of a list.
+func (w *warming) finish(l *warmList, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case errors.Is(err, errNoRoom), errors.Is(err, errTooLarge):
+		w.full++
+	case err == nil:
+		w.lists++
+		w.full = 0
+	case w.err == nil:
+		w.err = fmt.Errorf("term %q: %w", l.term, err)
+	}
+}
+
+// work brings lists, by a lane of each device.
+func (w *warming) work(ctx context.Context) {
+	devices := w.view.engine.devices
+	lanes := make([]*lane, len(devices))
+	for i, d := range devices {
+		lanes[i] = <-d.lanes
+	}
+	for l := w.take(ctx); l != nil; l = w.take(ctx) {
+		w.finish(l, w.view.warm(l, lanes))
+	}
+	for i, d := range devices {
+		err := lanes[i].uploader.stream.Synchronize()
+		d.lanes <- lanes[i]
+		if err != nil {
+			w.finish(&warmList{}, d.note(err))
 		}
 	}
-	for _, d := range v.engine.devices {
-		if err := d.uploader.drain(); err != nil {
-			return lists, int64(len(wanted)), d.note(err)
-		}
-	}
-	return lists, int64(len(wanted)), nil
 }
 
 // manyRefusals is for how many lists in a row there has to be no room until Warm
 // takes the memory for full: shorter ones may fit where longer ones did not.
 const manyRefusals = 256
-
-// drain waits until all that was brought is there.
-func (u *uploader) drain() error {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return u.stream.Synchronize()
-}
 
 // wanted lists what Warm brings, longest first.
 func (v *View) wanted(ctx context.Context, o WarmOptions) ([]warmList, error) {
@@ -124,8 +164,8 @@ func (v *View) wanted(ctx context.Context, o WarmOptions) ([]warmList, error) {
 	return wanted, nil
 }
 
-// warm brings a list to all devices.
-func (v *View) warm(w *warmList) error {
+// warm brings a list to all devices, by a lane of each.
+func (v *View) warm(w *warmList, lanes []*lane) error {
 	s := &v.segments[w.segment]
 	leg := Leg{DocFreq: w.docFreq, Field: w.field}
 	if s.Impacts != nil {
@@ -143,7 +183,7 @@ func (v *View) warm(w *warmList) error {
 			continue
 		}
 		k := listKey{part: p.id, impacts: leg.Impacts != nil, list: leg.ID}
-		e, _, err := v.engine.devices[i].uploader.bring(p, s, &leg, k, false /* evict */)
+		e, _, err := lanes[i].uploader.bring(p, s, &leg, k, false /* evict */)
 		switch {
 		case errors.Is(err, errNoRoom), errors.Is(err, errTooLarge):
 			return err
