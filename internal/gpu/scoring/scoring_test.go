@@ -118,18 +118,25 @@ func randomList(rng *rand.Rand, n, numDocs int) postings {
 	return l
 }
 
-// pack encodes a list as the index does: blocks, and a directory of 4 words each.
+// pack encodes a list as the index does: blocks, and a directory of 4 words each. A list
+// without DocIDs has them encoded as a whole, before its blocks.
 func (l *postings) pack() (payload, directory []uint32) {
 	var bytes []byte
+	if len(l.docIDs) == 0 {
+		bytes = append(bytes, 0xAA, 0xBB, 0xCC)
+	}
 	last := codec.NoBase
-	for from := 0; from < len(l.docIDs); from += codec.BlockLen {
-		to := min(from+codec.BlockLen, len(l.docIDs))
+	for from := 0; from < len(l.freqs); from += codec.BlockLen {
+		to := min(from+codec.BlockLen, len(l.freqs))
 		offset := len(bytes)
+		var first uint32
 		var docWidth, freqWidth uint8
-		bytes, docWidth = codec.SIMDBP{}.AppendDocIDs(bytes, last, l.docIDs[from:to])
+		if len(l.docIDs) > 0 {
+			bytes, docWidth = codec.SIMDBP{}.AppendDocIDs(bytes, last, l.docIDs[from:to])
+			first, last = l.docIDs[from], l.docIDs[to-1]
+		}
 		bytes, freqWidth = codec.SIMDBP{}.AppendFreqs(bytes, l.freqs[from:to])
-		last = l.docIDs[to-1]
-		directory = append(directory, l.docIDs[from], last, uint32(offset), 0xABCD|uint32(docWidth)<<16|uint32(freqWidth)<<24)
+		directory = append(directory, first, last, uint32(offset), 0xABCD|uint32(docWidth)<<16|uint32(freqWidth)<<24)
 	}
 	for len(bytes)%4 != 0 {
 		bytes = append(bytes, 0xFF)
@@ -232,6 +239,16 @@ func TestPackedFreqs(t *testing.T) {
 		b.must(b.kernels.Contributions(b.stream, &list, out))
 		if got := download(b, out); !slices.Equal(got, l.freqs) {
 			t.Fatalf("%d bits, %d postings:\n got %v\nwant %v", bits, n, got, l.freqs)
+		}
+		// As the codecs of lists have them: no DocIDs, blocks behind those of the list.
+		l.docIDs = l.docIDs[:0]
+		payload, directory := l.pack()
+		freqs, err := scoring.PackedFreqs(upload(b, payload), upload(b, directory), n)
+		b.must(err)
+		list = b.list(scoring.Source{Term: unit, Freqs: freqs})
+		b.must(b.kernels.Contributions(b.stream, &list, out))
+		if got := download(b, out); !slices.Equal(got, l.freqs) {
+			t.Fatalf("%d bits, %d postings without DocIDs:\n got %v\nwant %v", bits, n, got, l.freqs)
 		}
 	}
 }

@@ -220,7 +220,7 @@ func TestTopCountedOnDevice(t *testing.T) {
 	scratch, err := b.selector.NewScratch(n, k, selection.Top)
 	b.must(err)
 	defer func() { b.must(scratch.Free()) }()
-	in := input{scores: make([]uint32, n), least: 1}
+	in := input{scores: make([]uint32, n)}
 	for i := range in.scores {
 		in.scores[i] = scoresOf[1].score(rng, i, n)
 	}
