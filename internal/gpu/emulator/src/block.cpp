@@ -288,7 +288,6 @@ Dim unflatten(uint64_t number, const Dim& size) {
 
 void runBlock(const Launch& launch, uint64_t number) {
     Dim index = unflatten(number, launch.grid);
-    block.number = number;
     memcpy(block.index, index.axis, sizeof block.index);
     block.numThreads = static_cast<uint32_t>(launch.block.volume());
     block.numWarps = (block.numThreads + 31) / 32;

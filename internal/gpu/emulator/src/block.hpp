@@ -64,7 +64,6 @@ struct Warp {
 // The block that runs, and its launch. One at a time in the process.
 struct Block {
     const Launch* launch;
-    uint64_t number;  // of the block in the grid
     uint32_t index[3];
     uint32_t numThreads, numWarps;
     uint32_t started, endedThreads;

@@ -42,7 +42,6 @@ using Work = std::function<int()>;
 struct Graph {
     int device;
     std::vector<Work> works;
-    bool open = true;
 };
 
 struct Stream {

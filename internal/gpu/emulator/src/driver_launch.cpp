@@ -64,6 +64,12 @@ int readEntry(Module& m, size_t from) {
     size_t next = ptx.find(".entry ", from);
     if (next == std::string::npos) next = ptx.size();
     const Kernel* kernel = findKernel(name);
+    for (const Kernel* k = kernel ? kernel->next : nullptr; k; k = k->next) {
+        if (name == k->name) {
+            return misuse(invalidPtx, "kernel %s is defined at %s:%d and at %s:%d", k->name, k->file, k->line,
+                          kernel->file, kernel->line);
+        }
+    }
     if (!kernel) return success;  // not compiled for the host: found missing when it is asked for
     uint32_t paramBytes = numberAfter(ptx, name + "_param_0[", from, next, 0);
     if (paramBytes != kernel->paramBytes) {

@@ -248,7 +248,6 @@ GRIFFIN_EXPORT int cuStreamEndCapture(void* handle, void** graph) {
         if (event->captured == captured) event->captured = nullptr;
     }
     stream->origin = false;
-    captured->open = false;
     *graph = captured;
     return success;
 }

@@ -72,6 +72,5 @@ uint32_t activeMask();
 // Checks an access of bytes at address by the running thread, as the checks that
 // the compiler puts in for plain accesses do.
 void checkAccess(const void* address, size_t bytes, Access access);
-[[noreturn]] void failKernel(Place place, const char* text);
 
 }  // namespace griffin::emulator

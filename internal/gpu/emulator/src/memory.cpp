@@ -112,10 +112,6 @@ void releaseAll(int device) {
 size_t usedBytes(int device) {
     return part(device).used;
 }
-size_t numAllocations(int device) {
-    return part(device).live.size();
-}
-
 const Allocation* findAllocation(const void* address) {
     auto offset = static_cast<size_t>(static_cast<const char*>(address) - arena);
     if (offset >= arenaSpan) return nullptr;

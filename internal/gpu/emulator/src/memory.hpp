@@ -28,7 +28,6 @@ char* allocate(int device, size_t bytes, size_t limit, const char* made);
 bool release(const void* address, int device);
 void releaseAll(int device);
 size_t usedBytes(int device);
-size_t numAllocations(int device);
 
 // The live allocation that address lies in, or null.
 const Allocation* findAllocation(const void* address);

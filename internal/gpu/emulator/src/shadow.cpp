@@ -324,10 +324,6 @@ void copyWritten(const void* target, const void* source, size_t bytes) {
             bytes);
 }
 
-void* sharedMemory() {
-    return dynamicBytes;
-}
-
 void* dynamicShared() {
     return dynamicBytes;
 }

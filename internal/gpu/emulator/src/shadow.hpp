@@ -41,7 +41,4 @@ void forgetWritten(const void* address, size_t bytes);
 // Copies the marks of one piece of device memory to another.
 void copyWritten(const void* target, const void* source, size_t bytes);
 
-// Where the dynamic shared memory of blocks is.
-void* sharedMemory();
-
 }  // namespace griffin::emulator
