@@ -49,6 +49,8 @@ type Batch struct {
 	keys   cuda.Buffer[uint64]
 	failed bool
 
+	sorted []uint64 // scratch of sortTerms
+
 	numQueries, numParams, numTerms, numHits, numDocIDs, numKeys int
 
 	maxTerms, maxK int // of one query
@@ -82,7 +84,7 @@ func (k *Kernels) NewBatch(limits Limits) (*Batch, error) {
 	if limits.Queries < 1 || limits.Terms < 1 || limits.Hits < 0 || limits.DocIDs < 0 {
 		return nil, fmt.Errorf("batch of %+v: %w", limits, base.ErrBadInput)
 	}
-	b := &Batch{kernels: k, limits: limits, emitted: make([]emitted, limits.Queries), failed: true}
+	b := &Batch{kernels: k, limits: limits, emitted: make([]emitted, limits.Queries), failed: true, sorted: make([]uint64, 0, MaxTerms)}
 	for i := range b.jobs {
 		b.jobs[i] = make([]job, 0, limits.Queries)
 	}
@@ -225,18 +227,11 @@ func (b *Batch) add(q *Query, kind int, flags uint32) {
 	p.flags = flags
 	terms := b.terms.Data()[b.numTerms:][:len(q.Terms)]
 	most := uint64(0)
-	for i := range terms {
-		terms[i] = q.Terms[i].params()
+	for i, t := range b.sortTerms(q, kind == jobProbe || flags&(flagAll|flagCount) == flagAll|flagCount) {
+		q.Terms[uint16(t)].put(&terms[i])
 		most += uint64(terms[i].step) * math.MaxUint8
 		p.numDense += terms[i].dense
 		p.numBounded += terms[i].bounded
-	}
-	if kind == jobProbe || flags&(flagAll|flagCount) == flagAll|flagCount {
-		slices.SortFunc(terms, func(x, y termParams) int { return cmp.Compare(x.docFreq, y.docFreq) })
-	} else {
-		slices.SortFunc(terms, func(x, y termParams) int {
-			return cmp.Or(cmp.Compare(y.dense+y.bounded, x.dense+x.bounded), cmp.Compare(x.docFreq, y.docFreq))
-		})
 	}
 	if most > uint64(p.threshold) {
 		p.bucketShift = uint32(max(bits.Len64(most-uint64(p.threshold))-bits.Len(numBuckets-1), 0))
@@ -257,9 +252,25 @@ func (b *Batch) addJob(kind int, p *queryParams, cost uint64) {
 	b.numParams++
 }
 
-// params returns the term as the kernels read it.
-func (t *Term) params() termParams {
-	p := t.Image.params()
+// sortTerms returns the numbers of the terms, in the low 16 bits: from the shortest list
+// up, or dense ones first and then those with bounds of ranges.
+func (b *Batch) sortTerms(q *Query, byLength bool) []uint64 {
+	b.sorted = b.sorted[:0]
+	for i := range q.Terms {
+		m := &q.Terms[i].Image
+		key := uint64(m.shape.DocFreq)<<16 | uint64(i)
+		if !byLength {
+			key |= uint64(dense-m.kind) << 48
+		}
+		b.sorted = append(b.sorted, key)
+	}
+	slices.Sort(b.sorted)
+	return b.sorted
+}
+
+// put writes the term as the kernels read it.
+func (t *Term) put(p *termParams) {
+	*p = t.Image.term
 	p.lengths = t.Lengths.Ptr()
 	p.weight, p.c0, p.c1 = t.Score.Weight, t.Score.C0, t.Score.C1
 	if t.Score.Linear {
@@ -267,7 +278,6 @@ func (t *Term) params() termParams {
 	}
 	p.step = t.step()
 	p.satStep, p.maxStep = p.step, p.step
-	return p
 }
 
 // Launch puts the queries into a stream, all in one launch if they are all Or. What
@@ -319,7 +329,10 @@ func (b *Batch) prepare(s *cuda.Stream) error {
 // place writes the blocks of jobs, costly ones first, and returns how many there are.
 func (b *Batch) place(jobs []job, from int) int {
 	slices.SortFunc(jobs, func(x, y job) int {
-		return cmp.Or(cmp.Compare(y.cost, x.cost), cmp.Compare(x.query, y.query))
+		if x.cost != y.cost {
+			return cmp.Compare(y.cost, x.cost)
+		}
+		return int(x.query) - int(y.query)
 	})
 	at := from
 	for _, j := range jobs {

@@ -55,7 +55,7 @@ func (r *reader) check(tb testing.TB, name string, c *collection, l plainList) {
 	tb.Helper()
 	superMax := make([]uint32, numSupers(c.numDocs))
 	rangeMax := make([]uint32, len(superMax)*superRanges)
-	step := Term{Image: Image{shape: r.shape}, Scale: score.NewScale(score.DefaultBM25.NewTerm(3, 1, c.sat.AvgLen), c.sat.AvgLen, c.sat.AvgLen)}
+	step := Term{Image: Image{shape: r.shape, unit: r.shape.unit()}, Scale: score.NewScale(score.DefaultBM25.NewTerm(3, 1, c.sat.AvgLen), c.sat.AvgLen, c.sat.AvgLen)}
 	term := score.DefaultBM25.NewTerm(3, 1, c.sat.AvgLen)
 	if c.sat.Linear {
 		term = score.NewLinearTerm(3, 1)

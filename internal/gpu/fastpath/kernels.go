@@ -104,14 +104,14 @@ func (k *Kernels) Build(s *cuda.Stream, data cuda.Buffer[byte], shape Shape, doc
 		return Image{}, err
 	}
 	if shape.escapes() > 0 {
-		from := int(m.parts.escapes) * layoutUnit
+		from := int(m.term.escapes) * layoutUnit
 		if err := cuda.Fill(s, data.Slice(from, from+shape.escapes()*8), 0); err != nil {
 			return Image{}, err
 		}
 	}
 	p := buildParams{
 		docIDs: docIDs.Ptr(), freqs: freqs.Ptr(), lengths: lengths.Ptr(),
-		term: m.params(), numDocs: uint32(shape.NumDocs), max: uint32(shape.Max),
+		term: m.term, numDocs: uint32(shape.NumDocs), max: uint32(shape.Max),
 	}
 	p.c0, p.c1, p.perUnit = shape.saturation()
 	if shape.Saturation.Linear {
@@ -136,26 +136,4 @@ func (s *Shape) saturation() (c0, c1, perUnit float32) {
 	const slack = 1 + 1.0/(1<<20)
 	perUnit = float32(float64(score.MaxBound) / float64(s.Max) * math.MaxUint8 * slack)
 	return float32(k1 * (1 - b)), float32(k1 * b / avg), perUnit
-}
-
-// params returns the parts of termParams that are the image's.
-func (m *Image) params() termParams {
-	t := termParams{
-		image: m.data, docFreq: uint32(m.shape.DocFreq), bucketShift: uint32(m.shape.bucketShift()),
-		superMax: m.parts.superMax, rangeMax: m.parts.rangeMax, bitmap: m.parts.bitmap, rank: m.parts.rank,
-		starts: m.parts.starts, docIDs: m.parts.docIDs, sat: m.parts.sat, freq: m.parts.freq, escapes: m.parts.escapes,
-		freqBytes: uint32(m.shape.freqBytes()),
-	}
-	t.satAt = m.data + cuda.Ptr[byte](m.parts.sat)*layoutUnit
-	t.maxAt = m.data + cuda.Ptr[byte](m.parts.rangeMax)*layoutUnit
-	switch m.kind {
-	case dense:
-		t.dense, t.bounded = 1, 1
-	case bounded:
-		t.bounded = 1
-	}
-	if n := m.shape.escapes(); n > 0 {
-		t.escapeMask = uint32(n - 1)
-	}
-	return t
 }

@@ -138,7 +138,7 @@ func (q *Query) check(seg *Segment) error {
 // most up*b + 1 (score.Scale), where Upper(unit) > up*unit. So s*Upper(unit)/255 is
 // too little by 1 at most.
 func (t *Term) step() uint32 {
-	step := (uint64(t.Scale.Upper(t.Image.shape.unit()))+math.MaxUint8-1)/math.MaxUint8 + 1
+	step := (uint64(t.Scale.Upper(t.Image.unit))+math.MaxUint8-1)/math.MaxUint8 + 1
 	return uint32(min(step, math.MaxUint32))
 }
 

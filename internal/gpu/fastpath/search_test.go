@@ -221,3 +221,22 @@ func TestQueriesDoNotAllocate(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// BenchmarkAdd times what the host does for a query of a batch.
+func BenchmarkAdd(b *testing.B) {
+	rng := rand.New(rand.NewPCG(10, 10))
+	c := randomCollection(b, rng, 3000, 6, false, 9)
+	c.toDevice(b, open(b))
+	batch, err := c.kernels.NewBatch(Limits{Queries: 1000, Terms: 4000, Hits: 10000})
+	must(b, err)
+	defer func() { must(b, batch.Close()) }()
+	q := c.query(Or, 10, nil, c.sat.AvgLen, 1, 2, 3, 4)
+	for b.Loop() {
+		batch.Reset(c.segment)
+		for range 1000 {
+			_, err := batch.Add(&q.gpu)
+			must(b, err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/query")
+}
