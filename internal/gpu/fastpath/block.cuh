@@ -37,12 +37,11 @@ enum { kSupers, kRanges, kCandidates, kRounds, kNumWork };
 /* What the blocks of a query share, where there are several: splitState in params.go. All 0 between launches. */
 struct FastpathState {
     uint32_t buckets[kNumBuckets];
-    uint32_t theta;
-    uint32_t done; /* blocks */
+    uint32_t thetas[kNumWarps][32]; /* a copy of the threshold for each warp of a block, 128 bytes apart */
+    uint32_t done;                  /* blocks */
     uint32_t numKeys;
     uint32_t count;
     uint32_t pushed; /* scores in buckets */
-    uint32_t padding;
     uint32_t work[kNumWork];
 };
 
@@ -172,14 +171,16 @@ __device__ __forceinline__ uint32_t fastpath_theta(const FastpathBlock& b) {
     return ld_relaxed(&b.shared->theta);
 }
 
-/* The threshold, the same for all lanes. By a warp; the first one of a block also asks what the query's other blocks
- * have come to. (If all did, thousands of loads would wait for each other at one address.) */
+/* The threshold, the same for all lanes, as far as any block of the query has come. By a warp. (Each warp of a block
+ * asks at an address of its own: at one address, thousands of loads would wait for each other.) */
 __device__ __forceinline__ uint32_t fastpath_hear(const FastpathBlock& b) {
     uint32_t theta = fastpath_theta(b);
-    if (b.state != nullptr && b.warp == 0) {
-        const uint32_t heard = ld_relaxed(&b.state->theta);
+    if (b.state != nullptr) {
+        const uint32_t heard = ld_relaxed(b.state->thetas[b.warp]);
         if (heard > theta) {
-            atomicMax(&b.shared->theta, heard);
+            if (b.lane == 0) {
+                atomicMax(&b.shared->theta, heard);
+            }
             theta = heard;
         }
     }
@@ -208,19 +209,27 @@ __device__ __forceinline__ void fastpath_raise(const FastpathBlock& b) {
     }
     const uint32_t upTo = warp_inclusive_sum(sum);
     uint32_t above = upTo - sum;
-    if (above < q.k && q.k <= upTo) {
+    const uint32_t found = __ballot_sync(kAll, above < q.k && q.k <= upTo);
+    if (found == 0) {
+        return;
+    }
+    uint32_t theta = 0;
+    if ((found >> b.lane & 1) != 0) {
         uint32_t bucket = first + perLane - 1;
 #pragma unroll
         for (uint32_t i = perLane; i-- > 0;) {
             above += counts[i];
             bucket -= above < q.k ? 1 : 0;
         }
-        const uint32_t theta = q.threshold + (bucket << q.bucketShift);
-        if (theta > ld_relaxed(&b.shared->theta)) {
+        theta = q.threshold + (bucket << q.bucketShift);
+    }
+    theta = __shfl_sync(kAll, theta, __ffs(found) - 1);
+    if (theta > fastpath_theta(b)) {
+        if (b.lane == 0) {
             atomicMax(&b.shared->theta, theta);
-            if (b.state != nullptr) {
-                atomicMax(&b.state->theta, theta);
-            }
+        }
+        if (b.state != nullptr && b.lane < kNumWarps) {
+            atomicMax(b.state->thetas[b.lane], theta);
         }
     }
 }
@@ -287,29 +296,29 @@ __device__ __forceinline__ void fastpath_worked(const FastpathBlock& b, uint32_t
     }
 }
 
-/* Sorts the best keys and cuts them to k. By all threads. */
-__device__ __forceinline__ void fastpath_sort(const FastpathBlock& b) {
-    BlockTopK& top = b.shared->top;
-    __syncthreads();
-    if (top.count > b.search->capacity || top.count > 256) {
-        block_topk_sort(top);
-        return;
-    }
-    block_sort_descending(top.keys, top.count);
-    if (threadIdx.x == 0) {
-        top.count = min(top.count, top.k);
-    }
-    __syncthreads();
-}
-
 /* Writes the hits and the numbers of a query. By all threads of its last block. What the host waits for is written
  * last: one fence of the system, which takes microseconds, lies before it. */
 __device__ __forceinline__ void fastpath_write(const FastpathBlock& b) {
     const FastpathQuery& q = b.shared->query;
-    const uint32_t count = b.shared->top.count;
     FastpathResult* r = b.search->results + q.result;
-    for (uint32_t i = threadIdx.x; i < count; i += blockDim.x) {
-        b.search->hits[q.firstHit + i] = b.keys[i];
+    __syncthreads();
+    uint32_t count = b.shared->top.count;
+    if (count <= blockDim.x) { /* each key finds its place by counting those before it */
+        const uint64_t key = threadIdx.x < count ? b.keys[threadIdx.x] : 0;
+        uint32_t rank = 0;
+        for (uint32_t i = 0; i < count; i++) {
+            rank += b.keys[i] > key ? 1 : 0;
+        }
+        if (threadIdx.x < count && rank < q.k) {
+            b.search->hits[q.firstHit + rank] = key;
+        }
+        count = min(count, q.k);
+    } else {
+        block_topk_sort(b.shared->top);
+        count = b.shared->top.count;
+        for (uint32_t i = threadIdx.x; i < count; i += blockDim.x) {
+            b.search->hits[q.firstHit + i] = b.keys[i];
+        }
     }
     if (threadIdx.x < kNumWork) {
         r->work[threadIdx.x] = b.state != nullptr ? b.state->work[threadIdx.x] : b.shared->work[threadIdx.x];
@@ -320,9 +329,7 @@ __device__ __forceinline__ void fastpath_write(const FastpathBlock& b) {
     if (b.search->launch == 0) {
         return;
     }
-    if (threadIdx.x < max(count, 32U)) {
-        __threadfence_system();
-    }
+    __threadfence_system();
     __syncthreads();
     if (threadIdx.x == 0) {
         st_relaxed(&r->done, b.search->launch);
@@ -345,7 +352,7 @@ __device__ __forceinline__ bool fastpath_join(const FastpathBlock& b) {
     if (top.count > top.k) {
         block_topk_compact(top);
     }
-    const uint32_t theta = max(ld_relaxed(&b.state->theta), fastpath_theta(b));
+    const uint32_t theta = max(ld_relaxed(b.state->thetas[0]), fastpath_theta(b));
     for (uint32_t i = threadIdx.x; i < top.count; i += blockDim.x) {
         if (hit_score(top.keys[i]) >= theta) {
             keys[atomicAdd(&b.state->numKeys, 1U)] = top.keys[i];
@@ -364,15 +371,21 @@ __device__ __forceinline__ bool fastpath_join(const FastpathBlock& b) {
         return false;
     }
     __threadfence();
-    block_topk_init(top, top.keys, top.capacity, top.k, 0);
     const uint32_t numKeys = ld_relaxed(&b.state->numKeys);
-    const uint32_t least = max(ld_relaxed(&b.state->theta), fastpath_theta(b));
+    block_topk_init(top, top.keys, top.capacity, top.k, 0);
+    if (numKeys <= top.capacity) {
+        for (uint32_t i = threadIdx.x; i < numKeys; i += blockDim.x) {
+            top.keys[i] = __ldcg(keys + i);
+        }
+        if (threadIdx.x == 0) {
+            top.count = numKeys;
+        }
+        __syncthreads();
+        return true;
+    }
     for (uint32_t from = 0; from < numKeys; from += blockDim.x) {
         const uint32_t i = from + threadIdx.x;
         uint64_t key = i < numKeys ? __ldcg(keys + i) : 0;
-        if (hit_score(key) < least) {
-            key = 0;
-        }
         do {
             if (key != 0 && block_topk_push(top, key) <= top.capacity) {
                 key = 0;
@@ -387,7 +400,6 @@ __device__ __forceinline__ void fastpath_end(const FastpathBlock& b) {
     if (b.state != nullptr && !fastpath_join(b)) {
         return;
     }
-    fastpath_sort(b);
     fastpath_write(b);
     if (b.state == nullptr) {
         return;

@@ -72,12 +72,11 @@ type result struct {
 // splitState is what the blocks of a query share where there are several.
 type splitState struct {
 	buckets [numBuckets]uint32 // scores, by bucket
-	theta   uint32
+	thetas  [threads / 32][32]uint32
 	done    uint32 // blocks
 	numKeys uint32
 	count   uint32
-	pushed  uint32 // scores in buckets
-	_       uint32
+	pushed  uint32    // scores in buckets
 	work    [4]uint32 // supers, ranges, candidates, rounds
 }
 
