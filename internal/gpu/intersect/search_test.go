@@ -260,3 +260,35 @@ func TestSearchRefuses(t *testing.T) {
 		t.Error("a damaged list goes to the device")
 	}
 }
+
+// TestSearchInDamaged searches lists of which words in device memory have been changed, as
+// none may be: no access leaves the lists, and kernels come to an end.
+func TestSearchInDamaged(t *testing.T) {
+	e := newSearching(t)
+	rng := rand.New(rand.NewPCG(31, 32))
+	for a := intersect.LRC; a < intersect.NumSearches; a++ {
+		for round := range 12 {
+			k := codec.Regression{Scheme: codec.Scheme(a - intersect.LRC), SegmentLen: 16, Exceptions: codec.Share(round%2) * 0.2}
+			var lists []*intersect.Compressed
+			for _, n := range []int{200, 900} {
+				l, err := intersect.NewCompressed(e.stream, e.device, k, k.AppendList(nil, rising(rng, n, 1<<14)), n)
+				must(t, err)
+				t.Cleanup(func() { must(t, l.Free()) })
+				words := make([]uint32, l.Words.Len())
+				must(t, cuda.CopyToHost(e.stream, words, l.Words))
+				must(t, e.stream.Synchronize())
+				for i := range words {
+					if round >= 8 || i < 6 && i == round-2 || rng.IntN(30) == 0 {
+						words[i] = rng.Uint32() >> rng.IntN(32)
+					}
+				}
+				must(t, cuda.CopyToDevice(e.stream, l.Words, words))
+				lists = append(lists, l)
+			}
+			o, err := intersect.NewCompressedOperands(e.stream, e.device, lists...)
+			must(t, err)
+			e.run(t, o)
+			must(t, o.Free())
+		}
+	}
+}
