@@ -494,8 +494,12 @@ func (a *app) printBench(r *benchResult) {
 	perQuery := func(n int64) float64 { return float64(n) / float64(max(r.Queries, 1)) }
 	a.printf("%.0f queries/s; %s without a result\n", r.QPS, plural(r.NoResult, "query"))
 	a.printBatch(r)
-	a.printf("a query: %.0f postings decoded, %.0f scored; %.1f blocks decoded, %.1f skipped; %.1f allocations\n",
-		perQuery(r.Work.PostingsDecoded), perQuery(r.Work.PostingsScored), perQuery(r.Work.BlocksDecoded), perQuery(r.Work.BlocksSkipped), r.AllocsPerQuery)
+	a.printf("a query: ")
+	if r.Work != (exec.Work{}) { // a GPU does not count it
+		a.printf("%.0f postings decoded, %.0f scored; %.1f blocks decoded, %.1f skipped; ",
+			perQuery(r.Work.PostingsDecoded), perQuery(r.Work.PostingsScored), perQuery(r.Work.BlocksDecoded), perQuery(r.Work.BlocksSkipped))
+	}
+	a.printf("%.1f allocations\n", r.AllocsPerQuery)
 	if r.Bandwidth > 0 {
 		a.printf("%s can read %.1f GB/s from memory; lists are %.1f %% of it, with accumulators, cached or not, %.0f %%\n",
 			plural(r.Threads, "thread"), r.Bandwidth/1e9, 100*r.ListTraffic/r.Bandwidth, 100*r.Traffic/r.Bandwidth)
