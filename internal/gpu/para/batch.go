@@ -19,7 +19,9 @@ const MaxThreshold = 1 << 28
 // Options says what a batch is to be.
 type Options struct {
 	// Threshold is the sum of the lengths of shortest lists from which on a batch is
-	// full. 0: DefaultThreshold.
+	// full. 0: DefaultThreshold. It bounds memory as well: a shortest list takes at
+	// least a warp's tile of 128 elements, so that a batch of short ones is full when its
+	// tiles have 16 elements of the threshold each.
 	Threshold int
 	// Search is how elements are found in the other lists of their query.
 	Search intersect.Search
@@ -59,8 +61,13 @@ func (k *Kernels) NewBatch(o Options) (*Batch, error) {
 	return b, nil
 }
 
+// leastPerTile is how many elements a tile has in the mean, at least, when a batch is full.
+const leastPerTile = 16
+
 // Full reports whether the batch has reached its threshold. More may still be added.
-func (b *Batch) Full() bool { return b.elements >= b.options.Threshold }
+func (b *Batch) Full() bool {
+	return b.elements >= b.options.Threshold || leastPerTile*len(b.tiles) >= b.options.Threshold
+}
 
 // Len returns the number of queries.
 func (b *Batch) Len() int { return b.numQueries() }

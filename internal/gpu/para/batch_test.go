@@ -260,6 +260,39 @@ func TestEmptyBatch(t *testing.T) {
 	}
 }
 
+// TestFull counts the queries that a batch takes: by the elements of their shortest lists,
+// and where those are short by their tiles, so that memory is bounded too.
+func TestFull(t *testing.T) {
+	e := newEngine(t)
+	w := edges()
+	l := e.upload(t, intersect.BinarySearch, intersect.Contraction{}, w)
+	for _, c := range []struct {
+		query   []int
+		queries int
+	}{
+		{[]int{3, 5}, 32},  // 128 elements each
+		{[]int{6}, 32},     // 129
+		{[]int{4, 3}, 0},   // 127 or so, by elements
+		{[]int{1, 3}, 256}, // 1: 16 count
+	} {
+		b, err := e.kernels.NewBatch(para.Options{Threshold: 4096})
+		must(t, err)
+		n := 0
+		for ; !b.Full(); n++ {
+			must(t, l.add(b, c.query))
+		}
+		want := c.queries
+		if want == 0 {
+			shortest := len(w.Lists[c.query[0]])
+			want = (4096 + shortest - 1) / shortest
+		}
+		if n != want {
+			t.Errorf("%d queries of %v fill a batch, want %d", n, c.query, want)
+		}
+		must(t, b.Close())
+	}
+}
+
 // TestTwoBatches overlaps two batches on two streams.
 func TestTwoBatches(t *testing.T) {
 	e := newEngine(t)
