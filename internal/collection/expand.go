@@ -25,8 +25,10 @@ const (
 	// one that expansion draws. A term drawn twice gets both.
 	saidActivation  = 1.4
 	drawnActivation = 0.22
-	// askedActivation is that of a term that the query has itself.
-	askedActivation = 2.5
+	// askedActivation is that of a term that the query has itself, and addedActivation
+	// that of one that its expansion draws: a query's weight is on few terms.
+	askedActivation = 3.5
+	addedActivation = 0.15
 	// noiseSpread is the standard deviation of an activation's logarithm.
 	noiseSpread = 0.7
 	// middlingIDF is the idf of a term whose activations are neither raised nor
@@ -107,7 +109,7 @@ func (e *expander) compose(g, start uint32) *document {
 	e.begin()
 	e.say(&rng, start, int(saidMost*float64(size)))
 	e.relate(&rng, start)
-	e.expand(&rng, size)
+	e.expand(&rng, size, drawnActivation)
 	e.weigh()
 	return &e.document
 }
@@ -174,7 +176,7 @@ func (e *expander) relate(rng *stream, passage uint32) {
 }
 
 // expand draws terms of the relatives until the vector has size terms.
-func (e *expander) expand(rng *stream, size int) {
+func (e *expander) expand(rng *stream, size int, activation float32) {
 	for range maxDraws * size {
 		if len(e.terms) >= size {
 			return
@@ -188,7 +190,7 @@ func (e *expander) expand(rng *stream, size int) {
 		const placeBits = 28
 		t := e.f.terms[from+uint32((r>>4&(1<<placeBits-1))*uint64(to-from)>>placeBits)]
 		if r>>32 < e.keep[t] {
-			e.add(rng, t, drawnActivation)
+			e.add(rng, t, activation)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/griffin-search/griffin/internal/analysis"
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/index"
 	"github.com/griffin-search/griffin/internal/postings"
 	"github.com/griffin-search/griffin/trec"
@@ -17,6 +18,8 @@ type Query struct {
 	ID    string
 	Text  string   // of a collection of vectors: a vector, as query.ParseWeights takes it
 	Terms []uint32 // numbers of its terms, each once
+
+	weights []corpus.TermWeight // of a vector
 }
 
 // vocabulary are the terms of a collection and the words of the source that they

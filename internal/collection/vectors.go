@@ -107,13 +107,13 @@ func (e *expander) queries(all []asked, v *vocabulary, o *Options) []Query {
 		}
 		e.relate(&rng, q.fit)
 		e.relatives[0], e.relatives[1] = q.fit, q.fit
-		e.expand(&rng, size)
+		e.expand(&rng, size, addedActivation)
 		vector := make([]corpus.TermWeight, len(e.terms))
 		for j, t := range e.terms {
 			const hundredth = 100
 			vector[j] = corpus.TermWeight{Term: v.terms[t], Weight: max(1, math.Round(weight(e.activations[j])*hundredth)) / hundredth}
 		}
-		queries[i] = Query{ID: q.id, Text: (&query.Weights{Terms: vector}).String(), Terms: slices.Clone(e.terms)}
+		queries[i] = Query{ID: q.id, Text: (&query.Weights{Terms: vector}).String(), Terms: slices.Clone(e.terms), weights: vector}
 	}
 	return queries
 }
@@ -228,7 +228,28 @@ func (r *Report) addVectors(o *Options, s *vectorSample) {
 		Statistic{"mean weight, of 255", 0, r.MeanLength * float64(r.NumDocs) / float64(r.NumPostings)},
 		Statistic{"median weight, of 255", 0, float64(s.medianWeight())},
 		Statistic{"share of a document's 50 heaviest", 0, s.heaviest},
+		Statistic{"share of a query's 10 heaviest", 0, heaviestOfQueries(r.Queries)},
 	)
+}
+
+// heaviestOfQueries is the share that the 10 greatest weights of a query have of all,
+// in the mean.
+func heaviestOfQueries(queries []Query) float64 {
+	const most = 10
+	mean := 0.0
+	for i := range queries {
+		weights := make([]float64, len(queries[i].weights))
+		all := 0.0
+		for j, t := range queries[i].weights {
+			weights[j] = t.Weight
+			all += t.Weight
+		}
+		slices.Sort(weights)
+		for _, w := range weights[max(0, len(weights)-most):] {
+			mean += w / all / float64(len(queries))
+		}
+	}
+	return mean
 }
 
 func (s *vectorSample) medianWeight() int {
