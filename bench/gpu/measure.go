@@ -101,7 +101,6 @@ type target struct {
 	images  []fastpath.Image
 	data    []cuda.Buffer[byte]
 	stats   *collectionStats
-	copyGBs float64
 }
 
 func measure(ctx context.Context, o *options, d *cuda.Device, b *bench) (*collectionStats, error) {

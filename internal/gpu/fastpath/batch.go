@@ -371,7 +371,7 @@ func (b *Batch) params(window int) searchParams {
 		queries: b.queries.DevicePtr(), terms: b.terms.DevicePtr(), results: b.results.DevicePtr(), hits: b.hits.DevicePtr(),
 		live: b.segment.Live.Ptr(), states: b.states.Ptr(), keys: b.keys.Ptr(),
 		numDocs: uint32(b.segment.NumDocs), maxTerms: uint32(b.maxTerms), capacity: uint32(capacity(b.maxK)),
-		window: uint32(min(window+15, maxWindow)) &^ 15,
+		window: uint32(min(window+15, b.kernels.maxWindow)) &^ 15,
 	}
 }
 

@@ -26,13 +26,14 @@ type Kernels struct {
 	ranges, probe, count *cuda.Kernel
 	rangesOne, probeOne  *cuda.Kernel
 	fill                 *cuda.Kernel // of Build
+	maxWindow            int          // superblocks that a block sorts at a time
 	// resident is how many blocks run at a time.
 	resident int
 }
 
 // Load loads the kernels on a device.
 func Load(d *cuda.Device) (*Kernels, error) {
-	k := &Kernels{device: d}
+	k := &Kernels{device: d, maxWindow: maxWindow}
 	if err := k.load(); err != nil {
 		return nil, errors.Join(err, k.Close())
 	}

@@ -70,6 +70,8 @@ type result struct {
 }
 
 // splitState is what the blocks of a query share where there are several.
+//
+//nolint:unused // only the kernels touch the fields
 type splitState struct {
 	buckets [numBuckets]uint32 // scores, by bucket
 	thetas  [threads / 32][32]uint32

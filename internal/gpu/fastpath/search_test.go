@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 	"github.com/griffin-search/griffin/internal/score"
+	"github.com/griffin-search/griffin/internal/topk"
 )
 
 // limits are enough for the batches of the tests.
@@ -84,15 +86,18 @@ func TestRandomCollections(t *testing.T) {
 		linear                  bool
 		maxFreq                 uint32
 		deleted                 float64
+		window                  int
 	}{
-		{1, 2, 4, false, 3, 0},
-		{33, 4, 8, false, 3, 0},
-		{4097, 10, 12, false, 600, 0},
-		{20011, 20, 16, false, 40, 0},
-		{12345, 10, 12, false, 5, 0.3},
-		{9000, 45, 8, true, 255, 0},
-		{9000, 40, 6, true, 5000, 0.1},
-		{5000, 10, 8, true, 1, 0}, // all scores of a list tie
+		{1, 2, 4, false, 3, 0, 0},
+		{33, 4, 8, false, 3, 0, 0},
+		{4097, 10, 12, false, 600, 0, 0},
+		{20011, 20, 16, false, 40, 0, 0},
+		{12345, 10, 12, false, 5, 0.3, 0},
+		{9000, 45, 8, true, 255, 0, 0},
+		{9000, 40, 6, true, 5000, 0.1, 0},
+		{5000, 10, 8, true, 1, 0, 0},     // all scores of a list tie
+		{131101, 8, 10, false, 9, 0, 16}, // two windows and a document, and lists of ranges that are full
+		{70000, 36, 4, true, 255, 0, 0},  // more terms than a warp has lanes, and than travel with a launch
 	} {
 		name := fmt.Sprintf("docs=%d/lists=%d/linear=%v/deleted=%v", tt.numDocs, tt.lists, tt.linear, tt.deleted)
 		t.Run(name, func(t *testing.T) {
@@ -102,6 +107,9 @@ func TestRandomCollections(t *testing.T) {
 				c.deleteSome(rng, tt.deleted)
 			}
 			c.toDevice(t, d)
+			if tt.window > 0 {
+				c.kernels.maxWindow = tt.window
+			}
 			b, err := c.kernels.NewBatch(limits)
 			must(t, err)
 			defer func() { must(t, b.Close()) }()
@@ -239,4 +247,54 @@ func BenchmarkAdd(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/query")
+}
+
+// Segments are searched one after the other, each with the threshold of those before
+// it, and give the hits that one search of all gives.
+func TestSegments(t *testing.T) {
+	d := open(t)
+	rng := rand.New(rand.NewPCG(11, 11))
+	var parts []*collection
+	next := base.DocID(0)
+	for _, numDocs := range []int{5000, 31, 7001} {
+		c := randomCollection(t, rng, numDocs, 8, false, 7)
+		c.base = next
+		next += base.DocID(numDocs)
+		c.toDevice(t, d)
+		parts = append(parts, c)
+	}
+	for _, mode := range []Mode{Or, And} {
+		for _, k := range []int{1, 10, 100} {
+			lists := pick(rng, 3, 8)
+			var want, got []base.Hit
+			var queue topk.Queue
+			queue.Reset(k)
+			for _, c := range parts {
+				q := c.query(mode, k, nil, c.sat.AvgLen, lists...)
+				hits, _ := q.want(t)
+				want = append(want, hits...)
+				if need := queue.Need(); need > 0 {
+					q.gpu.Threshold = need - 1
+				}
+				s, err := c.kernels.NewSingle(0)
+				must(t, err)
+				must(t, s.Search(c.stream, c.segment, &q.gpu))
+				for _, h := range s.AppendHits(nil) {
+					queue.Add(h)
+				}
+				must(t, c.stream.Synchronize())
+				must(t, s.Close())
+			}
+			got = queue.AppendSorted(nil)
+			slices.SortFunc(want, func(x, y base.Hit) int {
+				if x.Before(y) {
+					return -1
+				}
+				return 1
+			})
+			if want = want[:min(k, len(want))]; !slices.Equal(got, want) {
+				t.Errorf("mode %d, k %d: %v, want %v", mode, k, got, want)
+			}
+		}
+	}
 }
