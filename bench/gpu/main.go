@@ -122,7 +122,7 @@ func run(ctx context.Context, args []string) error {
 		}
 		fmt.Printf("\n%s: %d documents, %d lists, %d queries in %.1f s\n", name, c.numDocs, len(c.lists), len(c.queries), time.Since(began).Seconds())
 		began = time.Now()
-		stats, err := measure(ctx, &o, device, c)
+		stats, err := measure(ctx, &o, device, r.CopyGBs, c)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}

@@ -101,10 +101,11 @@ type target struct {
 	images  []fastpath.Image
 	data    []cuda.Buffer[byte]
 	stats   *collectionStats
+	copyGBs float64
 }
 
-func measure(ctx context.Context, o *options, d *cuda.Device, b *bench) (*collectionStats, error) {
-	t := &target{bench: b, options: o, device: d, segment: fastpath.Segment{NumDocs: b.numDocs}, stats: &collectionStats{Name: b.name, Documents: b.numDocs, Lists: len(b.lists)}}
+func measure(ctx context.Context, o *options, d *cuda.Device, copyGBs float64, b *bench) (*collectionStats, error) {
+	t := &target{copyGBs: copyGBs, bench: b, options: o, device: d, segment: fastpath.Segment{NumDocs: b.numDocs}, stats: &collectionStats{Name: b.name, Documents: b.numDocs, Lists: len(b.lists)}}
 	var err error
 	if t.kernels, err = fastpath.Load(d); err != nil {
 		return nil, err
@@ -332,8 +333,10 @@ func (t *target) batches(f *figure, queries []fastpath.Query, size, k, docIDs in
 	}
 	figure := batchFigure{Queries: size}
 	work := [4]float64{}
+	bytes := 0.0
 	for i := range size {
 		s := batches[0].Stats(i)
+		bytes += t.bytes(&queries[i%len(queries)], s) / float64(size)
 		work[0] += float64(s.Supers) / float64(size)
 		work[1] += float64(s.Ranges) / float64(size)
 		work[2] += float64(s.Candidates) / float64(size)
@@ -387,8 +390,30 @@ func (t *target) batches(f *figure, queries []fastpath.Query, size, k, docIDs in
 	slices.Sort(took)
 	device = took[len(took)/2]
 	figure.DevicePerS = float64(size) / device.Seconds()
+	if k > 0 {
+		figure.BytesPerS = figure.DevicePerS * bytes / 1e9
+		figure.CopyPercent = 100 * figure.BytesPerS / t.copyGBs
+	}
 	f.Batches = append(f.Batches, figure)
 	return errors.Join(batches[0].Close(), batches[1].Close(), streams[0].Close(), streams[1].Close())
+}
+
+// bytes is what a query reads of images at least, as counted from its work: the bounds
+// of all superblocks, those of the ranges of the ones that were looked at, and sectors
+// of 32 bytes for what is read here and there: three a list and range, two a list and
+// candidate. And queries by probes: two a list and posting of the shortest.
+func (t *target) bytes(q *fastpath.Query, s fastpath.Stats) float64 {
+	const sector = 32
+	terms, bounded := float64(len(q.Terms)), 0.0
+	for i := range q.Terms {
+		if shape := q.Terms[i].Image.Shape(); shape.DocFreq*1024 >= shape.NumDocs {
+			bounded++
+		}
+	}
+	if s.Ranges == 0 && q.Mode != fastpath.Or {
+		return float64(s.Supers) * 32 * (5 + 2*sector*(terms-1))
+	}
+	return float64(t.numDocs)/4096*terms + float64(s.Supers)*128*bounded + float64(s.Ranges)*3*sector*terms + float64(s.Candidates)*2*sector*terms
 }
 
 // singles times queries one by one.
