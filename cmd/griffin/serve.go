@@ -72,6 +72,11 @@ func (a *app) serve(ctx context.Context, o serveOptions, dir string) error {
 	}); err != nil {
 		return err
 	}
+	if s, used := ix.GPUStats(); used {
+		for i := range s.Devices {
+			a.notef("queries run on %s (%s); posting lists may take %s of it", s.Devices[i].Name, s.Devices[i].GPU, sizeOf(s.Devices[i].LimitBytes))
+		}
+	}
 	handler, err := server.New(server.Options{
 		Index: ix, Logger: slog.New(slog.NewTextHandler(a.err, nil)),
 		MaxK: o.maxK, MaxQueryBytes: o.maxQuery, Timeout: o.timeout, MaxConcurrent: o.maxConcurrent,

@@ -69,7 +69,8 @@ func ListBytes(snapshot *index.Snapshot) int64 {
 }
 
 // OpenGPU returns a GPU for an index whose posting lists take indexBytes. It is
-// nil, without an error, if no GPU was asked for, or "auto" found none. The error
+// nil, without an error, if no GPU was asked for, or "auto" found none that opens. The
+// error
 // wraps base.ErrBadInput if an option cannot be read; if a GPU was asked for and
 // there is none, it says what was looked for.
 func OpenGPU(o GPUOptions, indexBytes int64) (*GPU, error) {
@@ -83,7 +84,7 @@ func OpenGPU(o GPUOptions, indexBytes int64) (*GPU, error) {
 	}
 	e, err := pipeline.Open(pipeline.Options{Devices: selection, Memory: memory, IndexBytes: indexBytes})
 	if err != nil {
-		if selection.Auto && pipeline.IsUnavailable(err) {
+		if selection.Auto { // a GPU that does not open is none that can be used
 			return nil, nil
 		}
 		return nil, fmt.Errorf("device %s: %w", o.Device, err)

@@ -181,6 +181,14 @@ func TestOpenGPU(t *testing.T) {
 	if _, err := OpenGPU(GPUOptions{Device: "1"}, 1); !errors.Is(err, cuda.ErrUnavailable) || !strings.Contains(fmt.Sprint(err), "there is no GPU 1") {
 		t.Errorf("device 1 of 1: error %v", err)
 	}
+	gputest.Configure(t, gputest.Config{Devices: 1, MemoryBytes: 8 << 10})
+	if _, err := OpenGPU(GPUOptions{Device: "gpu"}, 1); !errors.Is(err, cuda.ErrOutOfMemory) {
+		t.Errorf("a device with too little memory: error %v", err)
+	}
+	if g, err := OpenGPU(GPUOptions{Device: "auto"}, 1); g != nil || err != nil {
+		t.Errorf("auto, of a device with too little memory: %v, error %v; want neither", g, err)
+	}
+	gputest.Configure(t, gputest.Config{Devices: 1, MemoryBytes: 256 << 20})
 	g, err := OpenGPU(GPUOptions{Device: "auto", Memory: "1MiB"}, 1)
 	if err != nil || g == nil {
 		t.Fatalf("auto with a GPU: %v, error %v", g, err)
