@@ -70,7 +70,7 @@ var presets = []Preset{
 		Span: 1.5, Sites: 2000, Breadth: 0.01, LengthSpread: 0.1, RankSite: 0.5, RankLength: 0.25,
 	},
 	{
-		Name: "splade", Says: "the MS MARCO passages as SPLADE's vectors: 8,841,823 documents of 119 weights and queries of 43 in the mean (Bruch and others, SIGIR 2024, Table 1); 1.14 of a query's terms in a document, the sparsest of the published models (NAVER LABS Europe)",
+		Name: "splade", Says: "the MS MARCO passages as SPLADE's vectors: 8,841,823 documents of 119 weights and queries of 43 in the mean (Bruch and others, SIGIR 2024); 1.14 of a query's terms in a document (FLOPS of SPLADE-max, NAVER LABS Europe)",
 		NumDocs: 8_841_823, NumQueries: 1000, MeanPostings: 1.14 * 8_841_823,
 		Vectors: VectorShape{Vocabulary: 30_522, MeanTerms: 119, MeanQuery: 43, LeastQuery: 25, MostQuery: 45},
 		Sites:   2000, Breadth: 0.01, LengthSpread: 0.1, RankSite: 0.5, RankLength: 0.25,
