@@ -68,11 +68,10 @@ func ListBytes(snapshot *index.Snapshot) int64 {
 	return n
 }
 
-// OpenGPU returns a GPU for an index whose posting lists take indexBytes. It is
-// nil, without an error, if no GPU was asked for, or "auto" found none that opens. The
-// error
-// wraps base.ErrBadInput if an option cannot be read; if a GPU was asked for and
-// there is none, it says what was looked for.
+// OpenGPU returns a GPU for an index whose posting lists take indexBytes. It is nil,
+// without an error, if no GPU was asked for, or "auto" found none that opens. The error
+// wraps base.ErrBadInput if an option cannot be read; if a GPU was asked for and there is
+// none, it says what was looked for.
 func OpenGPU(o GPUOptions, indexBytes int64) (*GPU, error) {
 	selection, err := pipeline.ParseSelection(o.Device)
 	if err != nil {
