@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 )
@@ -81,4 +82,100 @@ func conjunction(t *testing.T, d *cuda.Device, a, b []uint32) (got candidates, e
 	}
 	r := &rig{t: t, d: d, x: x, s: s}
 	return r.candidates(out, len(lists)), nil
+}
+
+// TestSearchFaults does so for element-wise searches, in lists of both kinds.
+func TestSearchFaults(t *testing.T) {
+	first, second := rising(300, 0, 3), rising(700, 0, 2)
+	want := mergeLists(first, second)
+	for _, a := range []Search{HashSegmentation, SegLRC} {
+		run := func(t *testing.T, d *cuda.Device) {
+			got, err := searched(t, d, a, first, second)
+			var driver *cuda.Error
+			switch {
+			case errors.As(err, &driver):
+				if !driver.CPUValid() {
+					t.Errorf("the CPU may not answer after %v", err)
+				}
+			case err != nil:
+				t.Errorf("error %v, which is none of the driver", err)
+			case !got.equal(want):
+				t.Error(difference(got, want))
+			}
+		}
+		gputest.EachFault(t, cuda.OutOfMemory, []string{"cuMemAlloc_v2", "cuModuleLoadDataEx", "cuMemcpyHtoDAsync_v2", "cuLaunchKernel"}, run)
+	}
+}
+
+// searched intersects two lists by a search on a device, and frees what it took.
+func searched(t *testing.T, d *cuda.Device, a Search, first, second []uint32) (got candidates, err error) {
+	var frees []func() error
+	defer func() {
+		for i := range frees {
+			err = errors.Join(err, frees[len(frees)-1-i]())
+		}
+	}()
+	x, err := New(d)
+	if err != nil {
+		return got, err
+	}
+	frees = append(frees, x.Close)
+	searcher, err := NewSearcher(x)
+	if err != nil {
+		return got, err
+	}
+	s, err := d.NewStream()
+	if err != nil {
+		return got, err
+	}
+	frees = append(frees, s.Close)
+	o, lists, err := operandsOf(d, s, a, first, second)
+	frees = append(frees, lists...)
+	if err != nil {
+		return got, err
+	}
+	frees = append(frees, o.Free)
+	w, err := NewWorkspace(d, len(first), len(first))
+	if err != nil {
+		return got, err
+	}
+	frees = append(frees, func() error { w.Free(); return nil })
+	out, err := NewCandidates(d, 2, len(first))
+	if err != nil {
+		return got, err
+	}
+	frees = append(frees, func() error { out.Free(); return nil })
+	if err := errors.Join(searcher.Search(s, w, o, out), s.Synchronize()); err != nil {
+		return got, err
+	}
+	r := &rig{t: t, d: d, x: x, s: s}
+	return r.candidates(out, 2), nil
+}
+
+// operandsOf brings lists to the device, and returns what frees them too.
+func operandsOf(d *cuda.Device, s *cuda.Stream, a Search, lists ...[]uint32) (o *Operands, frees []func() error, err error) {
+	var plain []*Contracted
+	var compressed []*Compressed
+	for _, docIDs := range lists {
+		if !a.Compressed() {
+			l, err := NewContracted(s, d, docIDs, Contraction{BucketSize: 16, Universe: 2000})
+			if err != nil {
+				return nil, frees, err
+			}
+			plain, frees = append(plain, l), append(frees, l.Free)
+			continue
+		}
+		k := codec.Regression{Scheme: codec.Scheme(a - LRC)}
+		l, err := NewCompressed(s, d, k, k.AppendList(nil, docIDs), len(docIDs))
+		if err != nil {
+			return nil, frees, err
+		}
+		compressed, frees = append(compressed, l), append(frees, l.Free)
+	}
+	if a.Compressed() {
+		o, err = NewCompressedOperands(s, d, compressed...)
+	} else {
+		o, err = NewOperands(s, d, a, plain...)
+	}
+	return o, frees, err
 }
