@@ -43,15 +43,28 @@ func (p *gpuPair) compareLog(t *testing.T, texts []string, modes []Mode, size, a
 			for from := 0; from < len(texts); from += size {
 				var batch []query.Node
 				for _, text := range texts[from:min(from+size, len(texts))] {
-					batch = append(batch, &query.Words{Text: text, Boost: 1})
+					batch = append(batch, logQuery(t, text))
 				}
 				p.checkBatch(t, batch, Options{Mode: mode, K: k})
 			}
 			for _, text := range texts[i*alone : min((i+1)*alone, len(texts))] {
-				p.check(t, &query.Words{Text: text, Boost: 1}, Options{Mode: mode, K: k})
+				p.check(t, logQuery(t, text), Options{Mode: mode, K: k})
 			}
 		}
 	}
+}
+
+// logQuery returns a query of a log: words, or a vector.
+func logQuery(t *testing.T, text string) query.Node {
+	t.Helper()
+	if !query.IsWeights(text) {
+		return &query.Words{Text: text, Boost: 1}
+	}
+	w, err := query.ParseWeights(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
 }
 
 // A judged collection and a slice of the wiki passages, with real words and real
@@ -149,7 +162,7 @@ func TestGPUQueryLog(t *testing.T) {
 			}
 			g := testGPU(t, pipeline.Options{Memory: m, IndexBytes: ListBytes(snapshot)})
 			p := newGPUPair(t, snapshot, g)
-			p.compareLog(t, texts, []Mode{ModeOr, ModeAnd, ModeAndOr}, 500, 50)
+			p.compareLog(t, texts, []Mode{ModeOr, ModeAnd, ModeAndOr}, 500, min(50, len(texts)/3))
 			s := g.Stats()
 			t.Logf("%+v", s)
 			if s.Devices[0].Errors != 0 || s.OnCPU > s.OnGPU/10 {
