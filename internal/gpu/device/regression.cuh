@@ -350,6 +350,7 @@ __device__ __forceinline__ bool regression_search(const RegressionView& v, uint3
         const int64_t t = static_cast<int64_t>(x) - static_cast<int32_t>(s.start >> 32);
         regression_around(v.list, s, t, lo, hi);
     }
+    // If x is in the list, it is in [lo, hi): ranges have their last place in them, and a margin.
     while (lo < hi) {
         const uint32_t mid = (lo + hi) / 2;
         const uint32_t docID = regression_at(v.list, s, mid);
@@ -362,12 +363,6 @@ __device__ __forceinline__ bool regression_search(const RegressionView& v, uint3
         } else {
             hi = mid;
         }
-    }
-    // The place is hi: [lo, hi) held elements below it only, and the one at hi may not
-    // have been compared yet.
-    if (lo < count && regression_at(v.list, s, lo) == x) {
-        index = s.begin + lo;
-        return true;
     }
     return false;
 }
