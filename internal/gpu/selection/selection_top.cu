@@ -103,9 +103,10 @@ __device__ inline void write_hits(BlockTopK& top, uint64_t* out, uint32_t k) {
 
 // Ours, for one array of any length: the k-th greatest of the maxima of groups is reached by k
 // keys at least, so that what is below it need not be looked at again. A group is a warp's
-// stripe of the array; as stripes interleave, the best keys lie in different groups, however the
-// scores lie, and little more than k keys are left. The scores are read once, and k/8448 of them
-// again. The idea is that of the lowest level of ding09's heap (§8.2); we differ: no heap is
+// stripe of the array; as stripes interleave, the best keys of a run of documents lie in different
+// groups, and little more than k keys are left. (Scores that are good at the stripes' distance
+// only can leave k whole stripes: that is right too, and slow.) The scores are read once, and
+// k/8448 of them again on an H200. The idea is that of the lowest level of ding09's heap (§8.2); we differ: no heap is
 // built on it.
 // Launches, in a stream: maxima, gather. Grid: as many blocks as run at once at most, the same
 // for both; block: 512; shared memory: 4096 keys. k at most 2048. out[0, k) are the best keys,
