@@ -21,7 +21,9 @@ const MaxTerms = 512
 type Mode uint8
 
 // The modes: documents that hold any, or all, of the terms; or all, and if that gives
-// fewer than K hits, the answer of Or in its place (Ding et al., WWW 2009, §8.3).
+// fewer than K hits in this segment, the answer of Or in its place (Ding et al., WWW
+// 2009, §8.3). Whether a search of several segments has enough is for the caller to
+// see: there, And and Or are two queries.
 const (
 	Or Mode = iota
 	And
