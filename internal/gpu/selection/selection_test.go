@@ -241,6 +241,26 @@ func TestTopCountedOnDevice(t *testing.T) {
 	}
 }
 
+// The most that can be left of groups: k-1 whole stripes, as the emulator's grid cuts them,
+// and the best of another.
+func TestTopOfWholeStripes(t *testing.T) {
+	b := newBench(t)
+	const n, k, stripeLen, stripes = 2 * 128 * 128, 40, 128, 128
+	in := input{scores: make([]uint32, n)}
+	for i := range in.scores {
+		switch stripe := i / stripeLen % stripes; {
+		case stripe < k-1:
+			in.scores[i] = 9
+		case stripe == k-1:
+			in.scores[i] = 8
+		}
+	}
+	in.scores[n-1] = 10 // in no stripe that is whole
+	if got, want := b.hits(selection.Top, &in, k), in.oracle(k); !slices.Equal(got, want) {
+		t.Errorf("got %v\nwant %v", got, want)
+	}
+}
+
 // Scores alone, without DocIDs and deletions, are read in vectors by Top: of equal scores
 // the lowest DocID is the best of its group too, or the group is not looked at again.
 func TestTopOfScoresAlone(t *testing.T) {
