@@ -56,21 +56,22 @@ func (w What) String() string {
 type family struct {
 	name  string // the kernels are decode_NAME_WHAT
 	image string // the stem of the file in image
+	one   bool   // there is a kernel for single lists, decode_NAME_WHAT_one
 }
 
 // families has what is known of each kind.
 var families = [numKinds]family{
-	kindRaw:          {"raw", "decode"},
-	kindSIMDBP:       {"simdbp", "decode"},
-	kindEF:           {"ef", "decode_ef"},
-	kindParaPFor:     {"parapfor", "decode_pfor"},
-	kindPForDelta:    {"pfordelta", "decode_pfor"},
-	kindPForDeltaRec: {"rec", "decode_rec"},
-	kindRice:         {"rice", "decode_rice"},
-	kindLRC:          {"lrc", "decode_lrc"},
-	kindLRCSeg:       {"lrcseg", "decode_lrc"},
-	kindSegLRC:       {"seglrc", "decode_lrc"},
-	kindHSLRC:        {"hslrc", "decode_lrc"},
+	kindRaw:          {"raw", "decode", false},
+	kindSIMDBP:       {"simdbp", "decode", true},
+	kindEF:           {"ef", "decode_ef", true},
+	kindParaPFor:     {"parapfor", "decode_pfor", false},
+	kindPForDelta:    {"pfordelta", "decode_pfor", false},
+	kindPForDeltaRec: {"rec", "decode_rec", false},
+	kindRice:         {"rice", "decode_rice", false},
+	kindLRC:          {"lrc", "decode_lrc", false},
+	kindLRCSeg:       {"lrcseg", "decode_lrc", false},
+	kindSegLRC:       {"seglrc", "decode_lrc", false},
+	kindHSLRC:        {"hslrc", "decode_lrc", false},
 }
 
 // CodecOf returns how the device decodes a codec, and whether it does.

@@ -18,24 +18,23 @@ __device__ __forceinline__ void raw_tile(const DecodeTile& t) {
 }
 
 /*
- * Kernels of this file. Grid: a warp for each tile. Block: decodeThreads threads. No
- * shared memory. Lane l of the tile's warp writes values 4l to 4l+3 of each block.
- * CPU reference: codec.SIMDBP and codec.Raw. Localised prefix sums and gaps alone: Ding
- * et al., WWW 2009, §6.1 and Figure 4.
+ * Kernels of this file, and decode_simdbp_*_one for launches of a single list. Grid: a
+ * warp for each tile. Block: decodeThreads threads, 12 of them on a multiprocessor: 40
+ * registers a thread. No shared memory. Lane l of the tile's warp writes values 4l to
+ * 4l+3 of each block. CPU reference: codec.SIMDBP and codec.Raw. Localised prefix sums and
+ * gaps alone: Ding et al., WWW 2009, §6.1 and Figure 4.
  */
-#define DECODE_KERNELS(codec)                                    \
-    GRIFFIN_KERNEL(decode_##codec##_docids, DecodeParams, 256) { \
-        DecodeTile t;                                            \
-        if (decode_tile(p, t)) codec##_tile<decodeDocIDs>(t);    \
-    }                                                            \
-    GRIFFIN_KERNEL(decode_##codec##_gaps, DecodeParams, 256) {   \
-        DecodeTile t;                                            \
-        if (decode_tile(p, t)) codec##_tile<decodeGaps>(t);      \
-    }                                                            \
-    GRIFFIN_KERNEL(decode_##codec##_freqs, DecodeParams, 256) {  \
-        DecodeTile t;                                            \
-        if (decode_tile(p, t)) codec##_tile<decodeFreqs>(t);     \
+#define DECODE_KERNEL(name, one, tile)                                      \
+    GRIFFIN_KERNEL_BLOCKS(decode_##name, DecodeParams, decodeThreads, 12) { \
+        decode_tiles<one>(p, [&](const DecodeTile& t) { tile(t); });        \
     }
 
-DECODE_KERNELS(simdbp)
-DECODE_KERNELS(raw)
+DECODE_KERNEL(simdbp_docids, false, simdbp_tile<decodeDocIDs>)
+DECODE_KERNEL(simdbp_gaps, false, simdbp_tile<decodeGaps>)
+DECODE_KERNEL(simdbp_freqs, false, simdbp_tile<decodeFreqs>)
+DECODE_KERNEL(simdbp_docids_one, true, simdbp_tile<decodeDocIDs>)
+DECODE_KERNEL(simdbp_gaps_one, true, simdbp_tile<decodeGaps>)
+DECODE_KERNEL(simdbp_freqs_one, true, simdbp_tile<decodeFreqs>)
+DECODE_KERNEL(raw_docids, false, raw_tile<decodeDocIDs>)
+DECODE_KERNEL(raw_gaps, false, raw_tile<decodeGaps>)
+DECODE_KERNEL(raw_freqs, false, raw_tile<decodeFreqs>)

@@ -30,12 +30,13 @@ struct DecodeParams {
     uint32_t option;      // of the codec
 };
 
-constexpr uint32_t decodeThreads = 256;
+constexpr uint32_t decodeThreads = 128;
 constexpr uint32_t decodeWarps = decodeThreads / 32;
 constexpr uint32_t decodeBlockLen = 128;
 constexpr uint32_t decodeTileBlocks = 8;  // 8 entries of 4 words are a word a lane
 constexpr uint32_t decodeNoBase = 0xffffffffu;
 constexpr uint32_t decodeAllLanes = 0xffffffffu;
+constexpr uint32_t decodeInsideWords = 288;  // more than two arrays of 33 bits a value, and a unary part
 
 // What a kernel writes.
 enum DecodeWhat { decodeDocIDs, decodeGaps, decodeFreqs };
@@ -58,6 +59,7 @@ __device__ __forceinline__ uint32_t decode_mask(uint32_t width) {
 // b / 32. Reading behind the payload gives its last word: what lies there is asked for
 // where a block ends in mid-word, and not used.
 struct DecodeBytes {
+    static constexpr bool inside = false;
     const uint32_t* words;
     uint32_t last;   // last word of the payload
     uint32_t first;  // word in which the place is
@@ -80,9 +82,24 @@ struct DecodeBytes {
     }
 };
 
-// The blocks that one warp decodes, up to decodeTileBlocks of one list. Lane 4i + j has
-// word j of the directory entry of block i, where j is 3 with the number of the block's
-// postings instead of its bound.
+// A place in a payload behind which all that is asked for is in the payload, as
+// decode_inside says: no word has to be compared with the last.
+struct DecodeInside {
+    static constexpr bool inside = true;
+    const uint32_t* words;
+    uint32_t bit;  // of the first, a multiple of 8 below 32
+
+    __device__ __forceinline__ uint32_t word(uint32_t i) const { return __ldg(words + i); }
+    __device__ __forceinline__ DecodeInside behind(uint32_t bytes) const {
+        const uint32_t at = bit + 8 * bytes;
+        return DecodeInside{words + (at >> 5), at & 31};
+    }
+};
+
+// The blocks that one warp decodes, up to decodeTileBlocks of one list. Lane
+// 4i + j has word j of the directory entry of block i, but where j is 1 the last DocID of
+// the block before, decodeNoBase before the first, and where j is 3 the number of the
+// block's postings instead of its bound.
 struct DecodeTile {
     DecodeList list;
     uint32_t slot;    // number of the first block among those to decode
@@ -117,14 +134,16 @@ __device__ __forceinline__ uint32_t decode_find(const Item* items, uint32_t numI
     return from;
 }
 
-// Finds the warp's tile, and loads its directory entries, which it does in one access
-// of 128 bytes. False if the warp has none.
+// Finds the warp's tile, and loads its directory entries, in one access of 128 bytes.
+// False if the warp has none. one says that the launch has a single list, of which
+// nothing then takes registers.
+template <bool one>
 __device__ __forceinline__ bool decode_tile(const DecodeParams& p, DecodeTile& t) {
     const uint32_t tile = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
     if (tile >= p.numTiles) {
         return false;
     }
-    if (p.lists == nullptr) {
+    if (one || p.lists == nullptr) {
         t.list = p.single;
     } else {
         t.list = p.lists[decode_find(p.lists, p.numLists, tile)];
@@ -141,11 +160,23 @@ __device__ __forceinline__ bool decode_tile(const DecodeParams& p, DecodeTile& t
     const uint32_t i = min(decode_lane() / 4, t.count - 1);
     t.number = t.list.selected == nullptr ? t.slot + i : __ldg(t.list.selected + t.slot + i);
     const uint32_t j = decode_lane() & 3;
-    t.entry = __ldg(t.list.directory + size_t{4} * t.number + j);
+    t.entry = decodeNoBase;
+    if (j != 1 || t.number > 0) {
+        t.entry = __ldg(t.list.directory + size_t{4} * (t.number - (j == 1)) + j);
+    }
     if (j == 3) {
         t.entry = (t.entry & 0xffff0000u) | min(decodeBlockLen, t.list.numPostings - t.number * decodeBlockLen);
     }
     return true;
+}
+
+// Calls each for the warp's tile, if it has one.
+template <bool one = false, class Each>
+__device__ __forceinline__ void decode_tiles(const DecodeParams& p, Each each) {
+    DecodeTile t;
+    if (decode_tile<one>(p, t)) {
+        each(t);
+    }
 }
 
 // Returns block i of a tile.
@@ -160,9 +191,34 @@ __device__ __forceinline__ DecodeBlock decode_block(const DecodeTile& t, uint32_
     return b;
 }
 
-// Returns the last DocID of block i of a tile.
-__device__ __forceinline__ uint32_t decode_last(const DecodeTile& t, uint32_t i) {
-    return __shfl_sync(decodeAllLanes, t.entry, 4 * i + 1);
+// Says whether the tile's blocks are all full, of widths that there are, and so far from
+// the payload's end that DecodeInside can be read: all tiles of a long list but the last.
+template <DecodeWhat what>
+__device__ __forceinline__ bool decode_inside(const DecodeTile& t) {
+    constexpr uint32_t widest = 33;  // a width byte may be one more than the width
+    const uint32_t j = decode_lane() & 3;
+    const bool full = (t.entry & 0xffff) == decodeBlockLen && (t.entry >> 16 & 0xff) <= widest &&
+                      (what != decodeFreqs || t.entry >> 24 <= widest);
+    const bool before =
+        t.list.payloadWords >= decodeInsideWords && t.entry >> 2 <= t.list.payloadWords - decodeInsideWords;
+    return __all_sync(decodeAllLanes, (full || j != 3) && (before || j != 2));
+}
+
+// Asks for the bytes of a tile's blocks to come nearer, all at once: loads of one block
+// after the other then wait less. Blocks of a selection can be anywhere, and are left out.
+__device__ __forceinline__ void decode_prefetch([[maybe_unused]] const DecodeTile& t) {
+#ifndef GRIFFIN_EMULATOR
+    constexpr uint32_t sectorWords = 8;  // what a load fetches at least
+    if (t.list.selected == nullptr) {
+        const uint32_t begin = __shfl_sync(decodeAllLanes, t.entry, 2) >> 2;
+        const uint32_t end = (__shfl_sync(decodeAllLanes, t.entry, 30) >> 2) + 32;  // of a short last block
+        const uint32_t stop = min(min(end, begin + decodeTileBlocks * decodeInsideWords), t.list.payloadWords);
+#pragma unroll 1
+        for (uint32_t at = begin + sectorWords * decode_lane(); at < stop; at += 32 * sectorWords) {
+            asm volatile("prefetch.global.L1 [%0];" ::"l"(t.list.payload + at));
+        }
+    }
+#endif
 }
 
 // Returns the number in the list of block i of a tile.
@@ -172,13 +228,21 @@ __device__ __forceinline__ uint32_t decode_number(const DecodeTile& t, uint32_t 
 
 // Returns the last DocID before block i of a tile, decodeNoBase before the first.
 __device__ __forceinline__ uint32_t decode_base(const DecodeTile& t, uint32_t i) {
-    const uint32_t number = decode_number(t, i);
-    return number == 0 ? decodeNoBase : __ldg(t.list.directory + size_t{4} * (number - 1) + 1);
+    return __shfl_sync(decodeAllLanes, t.entry, 4 * i + 1);
+}
+
+// Returns the last DocID of block i of a tile.
+__device__ __forceinline__ uint32_t decode_last(const DecodeTile& t, uint32_t i) {
+    return __ldg(t.list.directory + size_t{4} * decode_number(t, i) + 1);
 }
 
 // Returns where a block begins.
 __device__ __forceinline__ DecodeBytes decode_bytes(const DecodeTile& t, const DecodeBlock& b) {
     return DecodeBytes{t.list.payload, t.list.payloadWords - 1, b.offset >> 2, (b.offset & 3) * 8};
+}
+
+__device__ __forceinline__ DecodeInside decode_bytes_inside(const DecodeTile& t, const DecodeBlock& b) {
+    return DecodeInside{t.list.payload + (b.offset >> 2), (b.offset & 3) * 8};
 }
 
 // Writes four values to global memory, in one store. Saying that it is global keeps
@@ -193,10 +257,15 @@ __device__ __forceinline__ void decode_store_quad(uint32_t* out, uint4 v) {
 #endif
 }
 
+// Returns where values 4*lane to 4*lane+3 of block i of the tile belong.
+__device__ __forceinline__ uint32_t* decode_out(const DecodeTile& t, uint32_t i) {
+    return t.list.out + size_t{decodeBlockLen} * (t.slot + i) + 4 * decode_lane();
+}
+
 // Writes values 4*lane to 4*lane+3 of the n of block i of the tile.
 __device__ __forceinline__ void decode_store(const DecodeTile& t, uint32_t i, uint32_t n, uint4 v) {
     const uint32_t at = 4 * decode_lane();
-    uint32_t* out = t.list.out + size_t{decodeBlockLen} * (t.slot + i) + at;
+    uint32_t* out = decode_out(t, i);
     if (at + 4 <= n) {
         decode_store_quad(out, v);
         return;
@@ -219,45 +288,79 @@ struct DecodeQuad {
     uint32_t bit;  // at which they begin, from src on
 };
 
-// Loads the first words of numbers 4*lane to 4*lane+3 of those at src. All loads of
+// Loads the first words of numbers first to first+3 of those at src. All loads of
 // several blocks can be asked for before the first is waited for.
-__device__ __forceinline__ DecodeQuad decode_load_quad(const DecodeBytes& src, uint32_t width) {
+template <class Bytes>
+__device__ __forceinline__ DecodeQuad decode_load_quad(const Bytes& src, uint32_t width, uint32_t first) {
     DecodeQuad q;
-    q.bit = src.bit + 4 * decode_lane() * width;
+    q.bit = src.bit + first * width;
     const uint32_t at = q.bit >> 5;
     q.word[0] = src.word(at);
     q.word[1] = src.word(at + 1);
-    q.word[2] = width > 8 ? src.word(at + 2) : 0;
+    q.word[2] = Bytes::inside || width > 8 ? src.word(at + 2) : 0;
     return q;
 }
 
-// Takes the four numbers out of the words. The width is the same in all lanes, so that
-// the branches do not part them.
-__device__ __forceinline__ uint4 decode_quad(const DecodeQuad& q, const DecodeBytes& src, uint32_t width) {
+// Takes the four numbers out of the words. word returns others of those at src, and is
+// called by all lanes or by none. Where the width is the same in all lanes, the
+// branches do not part them.
+template <class Word>
+__device__ __forceinline__ uint4 decode_quad_of(const DecodeQuad& q, uint32_t width, Word word) {
     const uint32_t mask = decode_mask(width);
-    const uint32_t shift = q.bit & 31;
-    const uint32_t w0 = decode_funnel(q.word[0], q.word[1], shift);
+    const uint32_t shift = q.bit;
+    const uint32_t w0 = __funnelshift_r(q.word[0], q.word[1], shift);
     if (width <= 8) {  // 4 numbers in 32 bits
         const uint32_t two = w0 >> (2 * width & 31);
         return make_uint4(w0 & mask, w0 >> width & mask, two & mask, two >> width & mask);
     }
-    const uint32_t w1 = decode_funnel(q.word[1], q.word[2], shift);
+    const uint32_t w1 = __funnelshift_r(q.word[1], q.word[2], shift);
     if (width <= 16) {  // in 64
         return make_uint4(w0 & mask, decode_funnel(w0, w1, width) & mask, decode_funnel(w0, w1, 2 * width) & mask,
                           decode_funnel(w0, w1, 3 * width) & mask);
     }
     const uint32_t at = q.bit >> 5;
-    const uint32_t word3 = src.word(at + 3);
-    const uint32_t w2 = decode_funnel(q.word[2], word3, shift);
-    const uint32_t w3 = decode_funnel(word3, src.word(at + 4), shift);
+    const uint32_t word3 = word(at + 3);
+    const uint32_t w2 = __funnelshift_r(q.word[2], word3, shift);
+    const uint32_t w3 = __funnelshift_r(word3, word(at + 4), shift);
     const uint32_t third = 3 * width - 32;  // 19 to 64 behind w1
     return make_uint4(w0 & mask, decode_funnel(w0, w1, width) & mask, decode_funnel(w1, w2, 2 * width - 32) & mask,
                       (third < 32 ? decode_funnel(w1, w2, third) : decode_funnel(w2, w3, third - 32)) & mask);
 }
 
-// Numbers 4*lane to 4*lane+3 of those at src, of width bits each.
-__device__ __forceinline__ uint4 decode_unpack(const DecodeBytes& src, uint32_t width) {
-    return decode_quad(decode_load_quad(src, width), src, width);
+template <class Bytes>
+__device__ __forceinline__ uint4 decode_quad(const DecodeQuad& q, const Bytes& src, uint32_t width) {
+    return decode_quad_of(q, width, [&](uint32_t i) { return src.word(i); });
+}
+
+// Numbers first to first+3 of those at src, of width bits each.
+template <class Bytes>
+__device__ __forceinline__ uint4 decode_unpack(const Bytes& src, uint32_t width, uint32_t first) {
+    return decode_quad(decode_load_quad(src, width, first), src, width);
+}
+
+// Numbers 4*lane to 4*lane+3.
+template <class Bytes>
+__device__ __forceinline__ uint4 decode_unpack(const Bytes& src, uint32_t width) {
+    return decode_unpack(src, width, 4 * decode_lane());
+}
+
+// As warp_inclusive_sum, with the shuffles' own word on whether there is a lane so far
+// below, which saves a comparison and a choice a step.
+__device__ __forceinline__ uint32_t decode_inclusive_sum(uint32_t value) {
+#ifdef GRIFFIN_EMULATOR
+    return warp_inclusive_sum(value);
+#else
+#pragma unroll
+    for (uint32_t d = 1; d < 32; d *= 2) {
+        asm volatile(
+            "{ .reg .b32 below; .reg .pred is;\n\t"
+            "shfl.sync.up.b32 below|is, %0, %1, 0, 0xffffffff;\n\t"
+            "@is add.u32 %0, %0, below; }"
+            : "+r"(value)
+            : "r"(d));
+    }
+    return value;
+#endif
 }
 
 // Makes DocIDs of gaps less one: the localised prefix sum of ding09, §6.1. The first
@@ -268,7 +371,7 @@ __device__ __forceinline__ uint4 decode_sum(uint4 gaps, uint32_t first) {
     const uint32_t xy = x + gaps.y;
     const uint32_t xyz = xy + gaps.z;
     const uint32_t all = xyz + gaps.w;
-    const uint32_t before = warp_inclusive_sum(all) - all + first + 4 * lane;
+    const uint32_t before = decode_inclusive_sum(all) - all + first + 4 * lane;
     return make_uint4(before + x, before + xy + 1, before + xyz + 2, before + all + 3);
 }
 

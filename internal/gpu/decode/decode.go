@@ -24,7 +24,7 @@ type params struct {
 // first asked for.
 type Kernels struct {
 	device    *cuda.Device
-	kernels   [numKinds][numWhat]atomic.Pointer[cuda.Kernel]
+	kernels   [numKinds][numWhat][2]atomic.Pointer[cuda.Kernel] // of batches, and of single lists
 	recArrays atomic.Pointer[cuda.Kernel]
 	scan      [3]atomic.Pointer[cuda.Kernel]
 	at        [4]atomic.Pointer[cuda.Kernel] // random access, by codec.Scheme
@@ -41,27 +41,33 @@ func New(d *cuda.Device) *Kernels {
 // Prepare loads the kernels of a codec, so that the first list does not wait for it.
 func (k *Kernels) Prepare(c Codec) error {
 	for w := range numWhat {
-		if _, err := k.kernel(c, w); err != nil {
-			return err
+		for _, one := range []bool{false, true} {
+			if _, err := k.kernel(c, w, one); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// kernel returns a kernel and loads it if it is not.
-func (k *Kernels) kernel(c Codec, w What) (*cuda.Kernel, error) {
+// kernel returns a kernel, for a single list or for a batch, and loads it if it is not.
+func (k *Kernels) kernel(c Codec, w What, one bool) (*cuda.Kernel, error) {
 	if c.kind >= numKinds || w >= numWhat {
 		return nil, fmt.Errorf("no kernel of codec %d for %v: %w", c.kind, w, ErrShape)
 	}
-	if loaded := k.kernels[c.kind][w].Load(); loaded != nil {
+	f := families[c.kind]
+	slot, end := &k.kernels[c.kind][w][0], ""
+	if one && f.one {
+		slot, end = &k.kernels[c.kind][w][1], "_one"
+	}
+	if loaded := slot.Load(); loaded != nil {
 		return loaded, nil
 	}
-	f := families[c.kind]
-	loaded, err := load[params](k, f.image, "decode_"+f.name+"_"+w.String())
+	loaded, err := load[params](k, f.image, "decode_"+f.name+"_"+w.String()+end)
 	if err != nil {
 		return nil, err
 	}
-	k.kernels[c.kind][w].Store(loaded)
+	slot.Store(loaded)
 	return loaded, nil
 }
 
@@ -112,7 +118,7 @@ func (k *Kernels) DecodeList(s *cuda.Stream, c Codec, w What, l List) error {
 }
 
 func (k *Kernels) launch(s *cuda.Stream, c Codec, w What, p params) error {
-	kernel, err := k.kernel(c, w)
+	kernel, err := k.kernel(c, w, p.lists == 0)
 	if err != nil || p.numTiles == 0 {
 		return err
 	}

@@ -2,8 +2,10 @@ package decode_test
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"testing"
 	"time"
@@ -149,11 +151,63 @@ func benchDecode(b *testing.B, c codec.Codec, w decode.What, n, gap, numLists in
 	seconds := r.time(b, launch)
 	values := float64(n * numLists)
 	bytes := float64(numLists)*float64(list.read(w)) + 4*values
+	copied := gputest.CopyBandwidth(b, r.device)
 	b.ReportMetric(values/seconds/1e9, "Gints/s")
 	b.ReportMetric(seconds*1e6, "µs/launch")
 	b.ReportMetric(float64(list.read(w))/float64(n), "bytes/posting")
 	b.ReportMetric(bytes/seconds/1e9, "GB/s")
-	b.ReportMetric(100*bytes/seconds/1e9/gputest.CopyBandwidth(b, r.device), "%copy")
+	b.ReportMetric(100*bytes/seconds/1e9/copied, "%copy")
+	record(b, r.device, benchResult{
+		Codec: c.Name(), What: w.String(), Postings: n, MeanGap: gap, Lists: numLists,
+		Gints: values / seconds / 1e9, Micros: seconds * 1e6, BytesRead: float64(list.read(w)) / float64(n), OfCopy: bytes / seconds / 1e9 / copied,
+	})
+}
+
+// benchFile is what BenchmarkDecode and BenchmarkDecodeRegression write to the file that
+// the environment variable GRIFFIN_DECODE_JSON names, if it does: docs/benchmarks/gpu-decode.json.
+type benchFile struct {
+	Time    string        `json:"time"`
+	Commit  string        `json:"commit"` // GRIFFIN_COMMIT
+	Device  string        `json:"device"`
+	CopyGBs float64       `json:"copy_gb_per_s"`
+	Results []benchResult `json:"results"`
+}
+
+// benchResult is one line of the table.
+type benchResult struct {
+	Codec     string  `json:"codec"`
+	What      string  `json:"what"`
+	Postings  int     `json:"postings"`
+	MeanGap   int     `json:"mean_gap"`
+	Lists     int     `json:"lists"`
+	Gints     float64 `json:"gints_per_s"`
+	Micros    float64 `json:"us"`
+	BytesRead float64 `json:"bytes_read_per_posting"`
+	OfCopy    float64 `json:"of_copy"`
+}
+
+var recorded benchFile
+
+// record adds a result to the file. It writes all of it each time, so that a run that
+// is cut short leaves what it has measured. The last of the runs of a benchmark counts.
+func record(b *testing.B, d *cuda.Device, result benchResult) {
+	path := os.Getenv("GRIFFIN_DECODE_JSON")
+	if path == "" {
+		return
+	}
+	f := &recorded
+	f.Time, f.Commit = time.Now().UTC().Format(time.RFC3339), os.Getenv("GRIFFIN_COMMIT")
+	f.Device, f.CopyGBs = d.Info().Name, gputest.CopyBandwidth(b, d)
+	key := func(r benchResult) string { return fmt.Sprint(r.Codec, r.What, r.Postings, r.MeanGap, r.Lists) }
+	f.Results = slices.DeleteFunc(f.Results, func(r benchResult) bool { return key(r) == key(result) })
+	f.Results = append(f.Results, result)
+	text, err := json.MarshalIndent(f, "", " ")
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := os.WriteFile(path, append(text, '\n'), 0o644); err != nil {
+		b.Fatal(err)
+	}
 }
 
 // time returns the seconds that a launch takes, the mean over all that the benchmark does.

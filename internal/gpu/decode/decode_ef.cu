@@ -10,7 +10,7 @@ constexpr uint32_t efExcess = 128;
 // Decodes n numbers that do not fall, with width low bits each.
 __device__ __forceinline__ uint4 ef_numbers(const DecodeBytes& src, uint32_t n, uint32_t width, UnaryNumbers& numbers) {
     const uint4 low = decode_unpack(src, width);
-    unary_find(numbers, unary_load(src, n * width));
+    unary_find(numbers, unary_load(src, 0, n * width));
     __syncwarp();
     const uint4 all = ef_join(unary_numbers(numbers), low, width);
     __syncwarp();
@@ -67,40 +67,40 @@ __device__ __forceinline__ uint32_t ef_docs_size(const DecodeBlock& b, uint32_t 
     return (b.n * width + b.n + ((range - b.n) >> width) + 7) / 8;
 }
 
-/*
- * Kernels of this file. Grid: a warp for each tile. Block: decodeThreads threads. Static
- * shared memory: efInFlight * 768 bytes a warp, for frequencies 768 + 512. Lane l of
- * the tile's warp writes values 4l to 4l+3 of each block. CPU reference: codec.EF.
- */
-GRIFFIN_KERNEL(decode_ef_docids, DecodeParams, 256) {
-    __shared__ UnaryNumbers numbers[decodeWarps][efInFlight];
-    DecodeTile t;
-    if (decode_tile(p, t)) {
-        ef_tile<decodeDocIDs>(t, numbers[threadIdx.x / 32]);
-    }
-}
-
-GRIFFIN_KERNEL(decode_ef_gaps, DecodeParams, 256) {
-    __shared__ UnaryNumbers numbers[decodeWarps][efInFlight];
-    DecodeTile t;
-    if (decode_tile(p, t)) {
-        ef_tile<decodeGaps>(t, numbers[threadIdx.x / 32]);
-    }
-}
-
-GRIFFIN_KERNEL(decode_ef_freqs, DecodeParams, 256) {
-    __shared__ UnaryNumbers numbers[decodeWarps];
-    __shared__ __align__(16) uint32_t counts[decodeWarps][decodeBlockLen];
-    const uint32_t warp = threadIdx.x / 32;
-    DecodeTile t;
-    if (!decode_tile(p, t)) {
-        return;
-    }
-    unary_clear(numbers[warp]);
+// Frequencies of a tile's blocks, which lie behind their DocIDs.
+__device__ __forceinline__ void ef_freqs_tile(const DecodeTile& t, UnaryNumbers& numbers, uint32_t* counts) {
+    unary_clear(numbers);
     __syncwarp();
     for (uint32_t i = 0; i < t.count; i++) {
         const DecodeBlock b = decode_block(t, i);
         const DecodeBytes src = decode_bytes(t, b).behind(ef_docs_size(b, decode_last(t, i) - decode_base(t, i)));
-        decode_store(t, i, b.n, ef_freqs(src, b.n, b.freqWidth, numbers[warp], counts[warp]));
+        decode_store(t, i, b.n, ef_freqs(src, b.n, b.freqWidth, numbers, counts));
     }
 }
+
+/*
+ * Kernels of this file, and decode_ef_*_one for launches of a single list. Grid: a warp
+ * for each tile. Block: decodeThreads threads, 12 of them on a multiprocessor: 40
+ * registers a thread (of frequencies, 10 and 48). Static shared memory: efInFlight * 384
+ * bytes a warp, for frequencies 384 + 512. Lane l of the tile's warp writes values 4l to
+ * 4l+3 of each block. CPU reference: codec.EF.
+ */
+#define DECODE_EF_KERNEL(name, one, what)                                                                \
+    GRIFFIN_KERNEL_BLOCKS(decode_ef_##name, DecodeParams, decodeThreads, 12) {                           \
+        __shared__ UnaryNumbers numbers[decodeWarps][efInFlight];                                        \
+        decode_tiles<one>(p, [&](const DecodeTile& t) { ef_tile<what>(t, numbers[threadIdx.x / 32]); }); \
+    }
+#define DECODE_EF_FREQS(name, one)                                                                         \
+    GRIFFIN_KERNEL_BLOCKS(decode_ef_##name, DecodeParams, decodeThreads, 10) {                             \
+        __shared__ UnaryNumbers numbers[decodeWarps];                                                      \
+        __shared__ __align__(16) uint32_t counts[decodeWarps][decodeBlockLen];                             \
+        const uint32_t warp = threadIdx.x / 32;                                                            \
+        decode_tiles<one>(p, [&](const DecodeTile& t) { ef_freqs_tile(t, numbers[warp], counts[warp]); }); \
+    }
+
+DECODE_EF_KERNEL(docids, false, decodeDocIDs)
+DECODE_EF_KERNEL(gaps, false, decodeGaps)
+DECODE_EF_FREQS(freqs, false)
+DECODE_EF_KERNEL(docids_one, true, decodeDocIDs)
+DECODE_EF_KERNEL(gaps_one, true, decodeGaps)
+DECODE_EF_FREQS(freqs_one, true)

@@ -149,8 +149,8 @@ __device__ __forceinline__ void lrc_tile(const DecodeTile& t) {
     }
 }
 
-// Hash buckets, of any length: values lane, lane + 32 and so on are a lane's, each with
-// a bucket of its own.
+// Hash buckets, of any length: a lane opens that of its first value, and others only where
+// its four values do not lie in one.
 template <DecodeWhat what>
 __device__ __forceinline__ void lrc_tile_of_buckets(const DecodeTile& t) {
     if (t.list.numPostings <= decodeBlockLen) {
@@ -165,32 +165,22 @@ __device__ __forceinline__ void lrc_tile_of_buckets(const DecodeTile& t) {
         if (i == 0 || t.list.selected != nullptr) {
             bucket = regression_find_warp<kSchemeHSLRC>(v, first);
         }
-        uint32_t docIDs[4] = {0, 0, 0, 0};
-        uint32_t last = bucket;
+        const uint32_t last = first + b.n - 1;
+        uint32_t index = min(first + 4 * decode_lane(), last);
+        bucket = regression_next<kSchemeHSLRC>(v, bucket, index);
+        RegressionSegment s = regression_open<kSchemeHSLRC>(v, bucket);
+        uint32_t docIDs[4];
 #pragma unroll
         for (uint32_t k = 0; k < 4; k++) {
-            const uint32_t at = 32 * k + decode_lane();
-            if (at < b.n) {
-                last = regression_next<kSchemeHSLRC>(v, bucket, first + at);
-                const RegressionSegment s = regression_open<kSchemeHSLRC>(v, last);
-                docIDs[k] = regression_at(v.list, s, first + at - s.begin);
+            if (index >= s.end) {
+                bucket = regression_next<kSchemeHSLRC>(v, bucket, index);
+                s = regression_open<kSchemeHSLRC>(v, bucket);
             }
+            docIDs[k] = regression_at(v.list, s, index - s.begin);
+            index = min(index + 1, last);
         }
-        bucket = __shfl_sync(decodeAllLanes, last, 31);
-        uint32_t before = what == decodeGaps ? decode_base(t, i) : 0;
-        uint32_t* out = t.list.out + size_t{decodeBlockLen} * (t.slot + i) + decode_lane();
-#pragma unroll
-        for (uint32_t k = 0; k < 4; k++) {
-            uint32_t value = docIDs[k];
-            if constexpr (what == decodeGaps) {
-                const uint32_t left = __shfl_up_sync(decodeAllLanes, docIDs[k], 1);
-                value -= decode_lane() == 0 ? before : left;
-                before = __shfl_sync(decodeAllLanes, docIDs[k], 31);
-            }
-            if (32 * k + decode_lane() < b.n) {
-                out[32 * k] = value;
-            }
-        }
+        bucket = __shfl_sync(decodeAllLanes, bucket, 31);
+        lrc_store<what>(t, i, b.n, make_uint4(docIDs[0], docIDs[1], docIDs[2], docIDs[3]));
     }
 }
 
@@ -247,33 +237,24 @@ __device__ __forceinline__ void lrc_at(const DecodeAtParams& p) {
  * exceptions, of the segment's table and of the deviation). CPU reference:
  * codec.Regression.
  */
-#define DECODE_LRC_KERNELS(codec, Scheme, tile)                  \
-    GRIFFIN_KERNEL(decode_##codec##_docids, DecodeParams, 256) { \
-        DecodeTile t;                                            \
-        if (decode_tile(p, t)) {                                 \
-            tile(decodeDocIDs);                                  \
-        }                                                        \
-    }                                                            \
-    GRIFFIN_KERNEL(decode_##codec##_gaps, DecodeParams, 256) {   \
-        DecodeTile t;                                            \
-        if (decode_tile(p, t)) {                                 \
-            tile(decodeGaps);                                    \
-        }                                                        \
-    }                                                            \
-    GRIFFIN_KERNEL(decode_##codec##_freqs, DecodeParams, 256) {  \
-        DecodeTile t;                                            \
-        if (decode_tile(p, t)) {                                 \
-            lrc_freqs(t);                                        \
-        }                                                        \
-    }                                                            \
-    GRIFFIN_KERNEL(decode_##codec##_at, DecodeAtParams, 256) {   \
-        lrc_at<Scheme>(p);                                       \
+#define DECODE_LRC_KERNELS(codec, Scheme, tile)                            \
+    GRIFFIN_KERNEL(decode_##codec##_docids, DecodeParams, decodeThreads) { \
+        decode_tiles(p, tile(decodeDocIDs));                               \
+    }                                                                      \
+    GRIFFIN_KERNEL(decode_##codec##_gaps, DecodeParams, decodeThreads) {   \
+        decode_tiles(p, tile(decodeGaps));                                 \
+    }                                                                      \
+    GRIFFIN_KERNEL(decode_##codec##_freqs, DecodeParams, decodeThreads) {  \
+        decode_tiles(p, [&](const DecodeTile& t) { lrc_freqs(t); });       \
+    }                                                                      \
+    GRIFFIN_KERNEL(decode_##codec##_at, DecodeAtParams, decodeThreads) {   \
+        lrc_at<Scheme>(p);                                                 \
     }
 
-#define DECODE_LRC(what) lrc_tile<kSchemeLRC, what>(t)
-#define DECODE_LRCSEG(what) lrc_tile<kSchemeLRCSeg, what>(t)
-#define DECODE_SEGLRC(what) lrc_tile<kSchemeSegLRC, what>(t)
-#define DECODE_HSLRC(what) lrc_tile_of_buckets<what>(t)
+#define DECODE_LRC(what) [&](const DecodeTile& t) { lrc_tile<kSchemeLRC, what>(t); }
+#define DECODE_LRCSEG(what) [&](const DecodeTile& t) { lrc_tile<kSchemeLRCSeg, what>(t); }
+#define DECODE_SEGLRC(what) [&](const DecodeTile& t) { lrc_tile<kSchemeSegLRC, what>(t); }
+#define DECODE_HSLRC(what) [&](const DecodeTile& t) { lrc_tile_of_buckets<what>(t); }
 
 DECODE_LRC_KERNELS(lrc, kSchemeLRC, DECODE_LRC)
 DECODE_LRC_KERNELS(lrcseg, kSchemeLRCSeg, DECODE_LRCSEG)

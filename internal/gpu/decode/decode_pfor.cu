@@ -109,8 +109,7 @@ __device__ __forceinline__ uint4 pfor_values(ParapforKind, const DecodeBytes& sr
     });
     // Lane l's slots are 4l on in the block, and so many less in its segment.
     const uint32_t i = 4 * decode_lane() & ((1u << shift) - 1);
-    const uint4 low = make_uint4(slots.number(i * width, width), slots.number((i + 1) * width, width),
-                                 slots.number((i + 2) * width, width), slots.number((i + 3) * width, width));
+    const uint4 low = decode_unpack(slots, min(width, 32u), i);
     __syncwarp();
     const uint4 upper = *mine;
     __syncwarp();
@@ -136,9 +135,7 @@ __device__ __forceinline__ uint4 pfor_values(PfordeltaKind, const DecodeBytes& s
         }
     });
     const uint32_t i = 4 * decode_lane() & ((1u << shift) - 1);
-    const uint32_t width = slots.width;
-    *mine = make_uint4(slots.slots.number(i * width, width), slots.slots.number((i + 1) * width, width),
-                       slots.slots.number((i + 2) * width, width), slots.slots.number((i + 3) * width, width));
+    *mine = decode_unpack(slots.slots, min(slots.width, 32u), i);
     __syncwarp();
     uint32_t place = begin + own.first;
     for (uint32_t k = 0; k < own.exceptions; k++) {
@@ -183,13 +180,10 @@ __device__ __forceinline__ void pfor_tile(const DecodeTile& t, uint32_t shift, P
  * segment length. Lane l of the tile's warp writes values 4l to 4l+3 of each block. CPU
  * reference: codec.ParaPFor and codec.PForDelta.
  */
-#define PFOR_KERNEL(codec, Kind, name, what)                              \
-    GRIFFIN_KERNEL(decode_##codec##_##name, DecodeParams, 256) {          \
-        __shared__ __align__(16) PforMemory memory[decodeWarps];          \
-        DecodeTile t;                                                     \
-        if (decode_tile(p, t)) {                                          \
-            pfor_tile<Kind, what>(t, p.option, memory[threadIdx.x / 32]); \
-        }                                                                 \
+#define PFOR_KERNEL(codec, Kind, name, what)                                                                         \
+    GRIFFIN_KERNEL(decode_##codec##_##name, DecodeParams, decodeThreads) {                                           \
+        __shared__ __align__(16) PforMemory memory[decodeWarps];                                                     \
+        decode_tiles(p, [&](const DecodeTile& t) { pfor_tile<Kind, what>(t, p.option, memory[threadIdx.x / 32]); }); \
     }
 
 PFOR_KERNEL(parapfor, ParapforKind, docids, decodeDocIDs)

@@ -89,7 +89,7 @@ __device__ __forceinline__ uint4 rec_values(const RecArray& a, uint32_t tile, ui
  * 512 bytes a warp. Lane l of a warp writes values 4l to 4l+3 of its tile, and those
  * behind the array's end up to a multiple of 4. CPU reference: codec.PForDeltaRec.
  */
-GRIFFIN_KERNEL(decode_rec_arrays, DecodeRecParams, 256) {
+GRIFFIN_KERNEL(decode_rec_arrays, DecodeRecParams, decodeThreads) {
     __shared__ __align__(16) uint32_t values[decodeWarps][decodeBlockLen];
     const uint32_t tile = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
     if (tile >= p.numTiles) {
@@ -213,42 +213,31 @@ __device__ __forceinline__ void rec_tile(const DecodeTile& t, RecMemory& memory,
     }
 }
 
+// Frequencies, which lie behind the gaps of a list of one block.
+__device__ __forceinline__ void rec_freqs_tile(const DecodeTile& t, RecMemory& memory, uint32_t depth) {
+    for (uint32_t i = 0; i < t.count; i++) {
+        const DecodeBlock b = decode_block(t, i);
+        DecodeBytes src = decode_bytes(t, b);
+        if (t.list.side == nullptr) {
+            src = rec_block_of(depth, src, b.n, b.docWidth, memory);
+        }
+        rec_block_of(depth, src, b.n, b.freqWidth, memory);
+        decode_store(t, i, b.n, decode_plus(rec_result(memory), 1));
+    }
+}
+
 /*
  * The other kernels of this file. Grid: a warp for each tile. Block: decodeThreads threads. Static
  * shared memory: 4,608 bytes a warp. DecodeParams.option is the depth of blocks. Lane l
  * of the tile's warp writes values 4l to 4l+3 of each block. CPU reference:
  * codec.PForDeltaRec.
  */
-GRIFFIN_KERNEL(decode_rec_docids, DecodeParams, 256) {
-    __shared__ __align__(16) RecMemory memory[decodeWarps];
-    DecodeTile t;
-    if (decode_tile(p, t)) {
-        rec_tile<decodeDocIDs>(t, memory[threadIdx.x / 32], p.option);
+#define DECODE_REC_KERNEL(name, tile)                                                               \
+    GRIFFIN_KERNEL_BLOCKS(decode_rec_##name, DecodeParams, decodeThreads, 8) {                      \
+        __shared__ __align__(16) RecMemory memory[decodeWarps];                                     \
+        decode_tiles(p, [&](const DecodeTile& t) { tile(t, memory[threadIdx.x / 32], p.option); }); \
     }
-}
 
-GRIFFIN_KERNEL(decode_rec_gaps, DecodeParams, 256) {
-    __shared__ __align__(16) RecMemory memory[decodeWarps];
-    DecodeTile t;
-    if (decode_tile(p, t)) {
-        rec_tile<decodeGaps>(t, memory[threadIdx.x / 32], p.option);
-    }
-}
-
-GRIFFIN_KERNEL(decode_rec_freqs, DecodeParams, 256) {
-    __shared__ __align__(16) RecMemory memory[decodeWarps];
-    RecMemory& own = memory[threadIdx.x / 32];
-    DecodeTile t;
-    if (!decode_tile(p, t)) {
-        return;
-    }
-    for (uint32_t i = 0; i < t.count; i++) {
-        const DecodeBlock b = decode_block(t, i);
-        DecodeBytes src = decode_bytes(t, b);
-        if (t.list.side == nullptr) {
-            src = rec_block_of(p.option, src, b.n, b.docWidth, own);
-        }
-        rec_block_of(p.option, src, b.n, b.freqWidth, own);
-        decode_store(t, i, b.n, decode_plus(rec_result(own), 1));
-    }
-}
+DECODE_REC_KERNEL(docids, rec_tile<decodeDocIDs>)
+DECODE_REC_KERNEL(gaps, rec_tile<decodeGaps>)
+DECODE_REC_KERNEL(freqs, rec_freqs_tile)

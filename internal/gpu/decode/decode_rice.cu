@@ -2,11 +2,11 @@
 #include "unary.cuh"
 
 // Blocks whose loads are all asked for before the first is waited for.
-constexpr uint32_t riceInFlight = 4;
+constexpr uint32_t riceInFlight = 2;
 
 // Unary parts of Rice have a zero bit where those of Elias-Fano have a one bit.
 __device__ __forceinline__ UnaryBits rice_unary(const DecodeBytes& src, uint32_t bit) {
-    const UnaryBits bits = unary_load(src, bit);
+    const UnaryBits bits = unary_load(src, 0, bit);
     return UnaryBits{~bits.low, ~bits.high, bits.shift};
 }
 
@@ -30,7 +30,8 @@ __device__ __forceinline__ uint4 rice_finish(uint4 high, uint4 low, uint32_t wid
 }
 
 template <DecodeWhat what>
-__device__ __forceinline__ void rice_tile(const DecodeTile& t, UnaryNumbers* numbers) {
+__device__ __forceinline__ void rice_tile(const DecodeTile& t, UnaryNumbers& first) {
+    UnaryNumbers* numbers = &first;
     for (uint32_t k = 0; k < riceInFlight; k++) {
         unary_clear(numbers[k]);
     }
@@ -45,7 +46,7 @@ __device__ __forceinline__ void rice_tile(const DecodeTile& t, UnaryNumbers* num
             DecodeBlock& b = blocks[k];
             b = decode_block(t, min(from + k, t.count - 1));
             bytes[k] = decode_bytes(t, b);
-            quads[k] = decode_load_quad(bytes[k], b.docWidth);
+            quads[k] = decode_load_quad(bytes[k], b.docWidth, 4 * decode_lane());
             unary[k] = rice_unary(bytes[k], b.n * b.docWidth);
         }
         // One after another, so that the sums of all blocks advance side by side.
@@ -78,35 +79,8 @@ __device__ __forceinline__ void rice_tile(const DecodeTile& t, UnaryNumbers* num
     }
 }
 
-/*
- * Kernels of this file. Grid: a warp for each tile. Block: decodeThreads threads. Static
- * shared memory: riceInFlight * 768 bytes a warp, for frequencies 768. Lane l of the
- * tile's warp writes values 4l to 4l+3 of each block. CPU reference: codec.Rice.
- */
-GRIFFIN_KERNEL(decode_rice_docids, DecodeParams, 256) {
-    __shared__ UnaryNumbers numbers[decodeWarps][riceInFlight];
-    DecodeTile t;
-    if (decode_tile(p, t)) {
-        rice_tile<decodeDocIDs>(t, numbers[threadIdx.x / 32]);
-    }
-}
-
-GRIFFIN_KERNEL(decode_rice_gaps, DecodeParams, 256) {
-    __shared__ UnaryNumbers numbers[decodeWarps][riceInFlight];
-    DecodeTile t;
-    if (decode_tile(p, t)) {
-        rice_tile<decodeGaps>(t, numbers[threadIdx.x / 32]);
-    }
-}
-
 // Frequencies lie behind the DocIDs, of which the last zero bit says where they end.
-GRIFFIN_KERNEL(decode_rice_freqs, DecodeParams, 256) {
-    __shared__ UnaryNumbers all[decodeWarps];
-    UnaryNumbers& numbers = all[threadIdx.x / 32];
-    DecodeTile t;
-    if (!decode_tile(p, t)) {
-        return;
-    }
+__device__ __forceinline__ void rice_freqs_tile(const DecodeTile& t, UnaryNumbers& numbers) {
     unary_clear(numbers);
     __syncwarp();
     for (uint32_t i = 0; i < t.count; i++) {
@@ -114,7 +88,7 @@ GRIFFIN_KERNEL(decode_rice_freqs, DecodeParams, 256) {
         const DecodeBytes docs = decode_bytes(t, b);
         unary_find(numbers, rice_unary(docs, b.n * b.docWidth));
         __syncwarp();
-        const uint32_t docBits = b.n * b.docWidth + numbers.at[b.n - 1] + 1;
+        const uint32_t docBits = b.n * (b.docWidth + 1) + numbers.zeros[b.n - 1];
         __syncwarp();
         const DecodeBytes src = docs.behind((docBits + 7) / 8);
         const uint4 low = decode_unpack(src, b.freqWidth);
@@ -125,3 +99,18 @@ GRIFFIN_KERNEL(decode_rice_freqs, DecodeParams, 256) {
         __syncwarp();
     }
 }
+
+/*
+ * Kernels of this file. Grid: a warp for each tile. Block: decodeThreads threads. Static
+ * shared memory: riceInFlight * 384 bytes a warp, for frequencies 384. Lane l of the
+ * tile's warp writes values 4l to 4l+3 of each block. CPU reference: codec.Rice.
+ */
+#define DECODE_RICE_KERNEL(name, inFlight, tile)                                            \
+    GRIFFIN_KERNEL_BLOCKS(decode_rice_##name, DecodeParams, decodeThreads, 10) {            \
+        __shared__ UnaryNumbers numbers[decodeWarps][inFlight];                             \
+        decode_tiles(p, [&](const DecodeTile& t) { tile(t, *numbers[threadIdx.x / 32]); }); \
+    }
+
+DECODE_RICE_KERNEL(docids, riceInFlight, rice_tile<decodeDocIDs>)
+DECODE_RICE_KERNEL(gaps, riceInFlight, rice_tile<decodeGaps>)
+DECODE_RICE_KERNEL(freqs, 1, rice_freqs_tile)

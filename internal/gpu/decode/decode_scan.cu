@@ -52,10 +52,10 @@ __device__ __forceinline__ uint4 scan_load(const DecodeScanParams& p, uint32_t a
 }
 
 /*
- * Adds up the gaps of each tile of 16 * 256 values. Grid: a block for each tile. Block:
- * decodeThreads threads. Static shared memory: 32 bytes. Thread 0 writes the sum.
+ * Adds up the gaps of each tile of 16 * decodeThreads values. Grid: a block for each tile. Block:
+ * decodeThreads threads. Static shared memory: 16 bytes. Thread 0 writes the sum.
  */
-GRIFFIN_KERNEL(decode_scan_tiles, DecodeScanParams, 256) {
+GRIFFIN_KERNEL(decode_scan_tiles, DecodeScanParams, decodeThreads) {
     __shared__ uint32_t sums[decodeWarps];
     uint32_t sum = 0;
 #pragma unroll
@@ -72,9 +72,9 @@ GRIFFIN_KERNEL(decode_scan_tiles, DecodeScanParams, 256) {
 
 /*
  * Makes of the sums of the tiles those of all tiles before each. Grid: one block. Block:
- * decodeThreads threads. Static shared memory: 32 bytes. Each thread writes its own.
+ * decodeThreads threads. Static shared memory: 16 bytes. Each thread writes its own.
  */
-GRIFFIN_KERNEL(decode_scan_sums, DecodeScanParams, 256) {
+GRIFFIN_KERNEL(decode_scan_sums, DecodeScanParams, decodeThreads) {
     __shared__ uint32_t sums[decodeWarps];
     uint32_t before = 0;
     for (uint32_t from = 0; from < p.numTiles; from += decodeThreads) {
@@ -93,7 +93,7 @@ GRIFFIN_KERNEL(decode_scan_sums, DecodeScanParams, 256) {
  * Makes DocIDs of gaps, the first of which counts from -1. Grid, block and shared memory
  * are those of decode_scan_tiles. Each thread writes the values that it reads.
  */
-GRIFFIN_KERNEL(decode_scan_docids, DecodeScanParams, 256) {
+GRIFFIN_KERNEL(decode_scan_docids, DecodeScanParams, decodeThreads) {
     __shared__ uint32_t sums[decodeWarps];
     uint32_t before = p.sums[blockIdx.x] - 1;
 #pragma unroll

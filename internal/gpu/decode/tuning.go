@@ -2,17 +2,18 @@ package decode
 
 const (
 	// threads of a block, and the warps that they are.
-	threads = 256
+	threads = 128
 	warps   = threads / 32
-	// residentWarps is about how many warps of these kernels an H200 holds at a time: 132
-	// multiprocessors, 32 each.
-	residentWarps = 132 * 32
+	// residentWarps is how many warps of the kernels of simdbp and ef an H200 holds at a
+	// time: 132 multiprocessors, 48 each.
+	residentWarps = 132 * 48
 )
 
 // tilePolicy says from how many blocks on a warp decodes how many, one after another.
-// More share what it costs to find them, and are loaded side by side; fewer fill the
-// device sooner and leave less of it idle at the end. It is made for an H200
-// (capability 9.0); elsewhere it is only less good.
+// More share what it costs to find them, about as much as decoding one, and are loaded
+// side by side; fewer fill the device sooner and leave less of it idle at the end. It
+// is made for an H200 (capability 9.0; docs/benchmarks/gpu-decode.md), where 8 are the
+// best for 80 million values and 4 for 10 million; elsewhere it is only less good.
 var tilePolicy = []struct {
 	blocks     uint64
 	tileBlocks uint32

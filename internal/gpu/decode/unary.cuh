@@ -9,27 +9,30 @@
 constexpr uint32_t unaryLaneBits = 12;
 constexpr uint32_t unaryBits = 32 * unaryLaneBits;
 
-// Where a warp turns the bits of a unary part into numbers: the place in the part of
-// each one bit, in order. Bits behind the part make places behind its own.
+// Where a warp turns the bits of a unary part into numbers: how many zero bits are before
+// each one bit, in order. Parts of less than 3n bits have less than 2n of them, so that
+// a byte is enough. Bits behind the part make numbers behind its own.
 struct __align__(16) UnaryNumbers {
-    uint16_t at[unaryBits];
+    uint8_t zeros[unaryBits];
 };
 
 // Makes the numbers of a whole block known, so that lanes behind a shorter one may read
 // theirs. A __syncwarp must follow before unary_scatter.
 __device__ __forceinline__ void unary_clear(UnaryNumbers& numbers) {
-    *reinterpret_cast<uint2*>(numbers.at + 4 * decode_lane()) = make_uint2(0, 0);
+    *reinterpret_cast<uint32_t*>(numbers.zeros + 4 * decode_lane()) = 0;
 }
 
 // Two words that this lane's bits are in.
 struct UnaryBits {
-    uint32_t low, high, shift;
+    uint32_t low, high, shift;  // from bit shift of low on, modulo 32
 };
 
-// Loads the lane's bits of the unary part that begins at a bit of src.
-__device__ __forceinline__ UnaryBits unary_load(const DecodeBytes& src, uint32_t bit) {
+// Loads the lane's bits of the unary part that begins at bit 32 * word of src, and so
+// many bits more.
+template <class Bytes>
+__device__ __forceinline__ UnaryBits unary_load(const Bytes& src, uint32_t word, uint32_t bit) {
     const uint32_t at = src.bit + bit + unaryLaneBits * decode_lane();
-    return UnaryBits{src.word(at >> 5), src.word((at >> 5) + 1), at & 31};
+    return UnaryBits{src.word(word + (at >> 5)), src.word(word + (at >> 5) + 1), at};
 }
 
 // The lane's bits, and how many one bits come before them. Popcount and prefix sum are
@@ -38,25 +41,75 @@ struct UnaryRank {
     uint32_t bits, before;
 };
 
-__device__ __forceinline__ UnaryRank unary_rank(const UnaryBits& bits) {
-    const uint32_t x = decode_funnel(bits.low, bits.high, bits.shift) & decode_mask(unaryLaneBits);
-    const uint32_t ones = __popc(x);
-    return UnaryRank{x, warp_inclusive_sum(ones) - ones};
+__device__ __forceinline__ uint32_t unary_lane_bits(const UnaryBits& bits) {
+    return __funnelshift_r(bits.low, bits.high, bits.shift) & decode_mask(unaryLaneBits);
 }
 
-// Writes the places of the one bits to numbers. Lines 4 to 9 of Algorithm 1 let a thread
-// look for the word and the bit of its value; here each lane takes its own 12 bits apart,
-// which needs no search and no table, and takes as long on any bits.
+__device__ __forceinline__ UnaryRank unary_rank(const UnaryBits& bits) {
+    const uint32_t x = unary_lane_bits(bits);
+    const uint32_t ones = __popc(x);
+    return UnaryRank{x, decode_inclusive_sum(ones) - ones};
+}
+
+// Two at a time, in one prefix sum: neither is above 384.
+__device__ __forceinline__ void unary_rank_two(const UnaryBits& a, const UnaryBits& b, UnaryRank& ra, UnaryRank& rb) {
+    ra.bits = unary_lane_bits(a);
+    rb.bits = unary_lane_bits(b);
+    const uint32_t ones = __popc(ra.bits) + (__popc(rb.bits) << 16);
+    const uint32_t before = decode_inclusive_sum(ones) - ones;
+    ra.before = before & 0xffff;
+    rb.before = before >> 16;
+}
+
+// Writes the zero bits before each of the lane's one bits to numbers. Lines 4 to 9 of
+// Algorithm 1 let a thread look for the word and the bit of its value; here each lane takes
+// its own 12 bits apart, which needs no search and no table, and takes as long on any
+// bits: three instructions a bit, none of them a branch.
+#ifdef GRIFFIN_EMULATOR
 __device__ __forceinline__ void unary_scatter(UnaryNumbers& numbers, const UnaryRank& rank) {
-    uint16_t* out = numbers.at + rank.before;
-#pragma unroll
+    uint32_t zeros = unaryLaneBits * decode_lane() - rank.before;
+    uint8_t* out = numbers.zeros + rank.before;
     for (uint32_t k = 0; k < unaryLaneBits; k++) {
         if ((rank.bits & 1u << k) != 0) {
-            *out = static_cast<uint16_t>(unaryLaneBits * decode_lane() + k);
-            out++;
+            *out++ = static_cast<uint8_t>(zeros);
+        } else {
+            zeros++;
         }
     }
 }
+#else
+// clang-format off
+#define UNARY_TEST(i, bit)                   \
+    "and.b32 t, %1, " #bit ";\n\t"           \
+    "setp.ne.u32 p" #i ", t, 0;\n\t"
+#define UNARY_STEP(i, k)                     \
+    "sub.u32 z, %2, %0;\n\t"                 \
+    "add.u32 z, z, " #k ";\n\t"              \
+    "@p" #i " st.shared.u8 [%0], z;\n\t"     \
+    "@p" #i " add.u32 %0, %0, 1;\n\t"
+__device__ __forceinline__ void unary_scatter(UnaryNumbers& numbers, const UnaryRank& rank) {
+    typedef __attribute__((address_space(3))) uint8_t SharedByte;
+    const uint32_t begin = static_cast<uint32_t>(reinterpret_cast<uintptr_t>((SharedByte*)numbers.zeros));
+    uint32_t out = begin + rank.before;
+    // The zero bits before a bit are its place less the one bits before it.
+    asm volatile("{ .reg .b32 t, z; .reg .pred p<6>;\n\t"
+                 UNARY_TEST(0, 1) UNARY_TEST(1, 2) UNARY_TEST(2, 4)
+                 UNARY_TEST(3, 8) UNARY_TEST(4, 16) UNARY_TEST(5, 32)
+                 UNARY_STEP(0, 0) UNARY_STEP(1, 1) UNARY_STEP(2, 2)
+                 UNARY_STEP(3, 3) UNARY_STEP(4, 4) UNARY_STEP(5, 5)
+                 UNARY_TEST(0, 64) UNARY_TEST(1, 128) UNARY_TEST(2, 256)
+                 UNARY_TEST(3, 512) UNARY_TEST(4, 1024) UNARY_TEST(5, 2048)
+                 UNARY_STEP(0, 6) UNARY_STEP(1, 7) UNARY_STEP(2, 8)
+                 UNARY_STEP(3, 9) UNARY_STEP(4, 10) UNARY_STEP(5, 11)
+                 "}"
+                 : "+r"(out)
+                 : "r"(rank.bits), "r"(begin + unaryLaneBits * decode_lane())
+                 : "memory");
+}
+#undef UNARY_TEST
+#undef UNARY_STEP
+// clang-format on
+#endif
 
 __device__ __forceinline__ void unary_find(UnaryNumbers& numbers, const UnaryBits& bits) {
     unary_scatter(numbers, unary_rank(bits));
@@ -65,8 +118,6 @@ __device__ __forceinline__ void unary_find(UnaryNumbers& numbers, const UnaryBit
 // Returns numbers 4*lane to 4*lane+3: the zero bits before the one bits of these
 // numbers. All lanes have been through unary_find and a __syncwarp since.
 __device__ __forceinline__ uint4 unary_numbers(const UnaryNumbers& numbers) {
-    const uint32_t i = 4 * decode_lane();
-    const uint2 four = *reinterpret_cast<const uint2*>(numbers.at + i);
-    return make_uint4((four.x & 0xffff) - i, (four.x >> 16) - (i + 1), (four.y & 0xffff) - (i + 2),
-                      (four.y >> 16) - (i + 3));
+    const uint32_t zeros = *reinterpret_cast<const uint32_t*>(numbers.zeros + 4 * decode_lane());
+    return make_uint4(zeros & 0xff, zeros >> 8 & 0xff, zeros >> 16 & 0xff, zeros >> 24);
 }

@@ -12,4 +12,4 @@ var Image []byte
 
 // Variants are the ends of the names of the kernels, decodetest_simdbp_… and
 // decodetest_ef_….
-var Variants = []string{"1_1", "1_4", "1_6", "1_8", "2_1", "2_4", "2_6", "2_8", "4_1", "4_4", "4_6"}
+var Variants = []string{"1_12", "1_16", "2_8", "2_10", "2_12", "2_16", "4_8", "4_10"}
