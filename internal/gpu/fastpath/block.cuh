@@ -59,12 +59,12 @@ struct FastpathSearch {
     uint32_t maxTerms; /* terms, */
     uint32_t capacity; /* keys, */
     uint32_t window;   /* superblocks that there is shared memory for */
-    uint32_t padding;
+    uint32_t padding[3];
     uint32_t launch; /* for FastpathResult.done, or 0: not yet done */
 };
 
 /* A launch for one query, which travels with it: oneParams in params.go. */
-struct FastpathOne {
+struct __align__(16) FastpathOne {
     FastpathSearch search;
     FastpathQuery query;
     FastpathTerm terms[kMaxOneTerms];

@@ -16,18 +16,18 @@ GRIFFIN_KERNEL_BLOCKS(fastpath_ranges, FastpathSearch, 256, 4) {
 /* Copies the query of a launch for one to shared memory, as far as the block needs it there. Parameters are best
  * read by addresses that the compiler sees: a pointer to them would cost a copy in each thread's memory. */
 __device__ __forceinline__ void fastpath_unpack(const FastpathOne& p, FastpathSearch* search, FastpathQuery* query) {
-    constexpr uint32_t forSearch = sizeof(FastpathSearch) / 4, forQuery = sizeof(FastpathQuery) / 4;
-    const auto* from = reinterpret_cast<const uint32_t*>(&p);
-    auto* terms = reinterpret_cast<uint32_t*>(fastpath_terms(p.search));
-    const uint32_t numWords = forSearch + forQuery + p.query.numTerms * (sizeof(FastpathTerm) / 4);
-    for (uint32_t i = threadIdx.x; i < numWords; i += blockDim.x) {
-        const uint32_t word = from[i];
+    constexpr uint32_t forSearch = sizeof(FastpathSearch) / 16, forQuery = sizeof(FastpathQuery) / 16;
+    const auto* from = reinterpret_cast<const uint4*>(&p);
+    auto* terms = reinterpret_cast<uint4*>(fastpath_terms(p.search));
+    const uint32_t size = forSearch + forQuery + p.query.numTerms * (sizeof(FastpathTerm) / 16);
+    for (uint32_t i = threadIdx.x; i < size; i += blockDim.x) {
+        const uint4 part = from[i];
         if (i < forSearch) {
-            reinterpret_cast<uint32_t*>(search)[i] = word;
+            reinterpret_cast<uint4*>(search)[i] = part;
         } else if (i < forSearch + forQuery) {
-            reinterpret_cast<uint32_t*>(query)[i - forSearch] = word;
+            reinterpret_cast<uint4*>(query)[i - forSearch] = part;
         } else {
-            terms[i - forSearch - forQuery] = word;
+            terms[i - forSearch - forQuery] = part;
         }
     }
     __syncthreads();
@@ -35,8 +35,8 @@ __device__ __forceinline__ void fastpath_unpack(const FastpathOne& p, FastpathSe
 
 /* As fastpath_ranges, for one query that comes with the launch. */
 GRIFFIN_KERNEL_BLOCKS(fastpath_ranges_one, FastpathOne, 256, 4) {
-    __shared__ FastpathSearch search;
-    __shared__ FastpathQuery query;
+    __shared__ __align__(16) FastpathSearch search;
+    __shared__ __align__(16) FastpathQuery query;
     fastpath_unpack(p, &search, &query);
     fastpath_by_ranges(search, &query, nullptr, blockIdx.x);
 }
@@ -53,8 +53,8 @@ GRIFFIN_KERNEL_BLOCKS(fastpath_probe, FastpathSearch, 256, 4) {
 
 /* As fastpath_probe, for one query that comes with the launch. */
 GRIFFIN_KERNEL_BLOCKS(fastpath_probe_one, FastpathOne, 256, 4) {
-    __shared__ FastpathSearch search;
-    __shared__ FastpathQuery query;
+    __shared__ __align__(16) FastpathSearch search;
+    __shared__ __align__(16) FastpathQuery query;
     fastpath_unpack(p, &search, &query);
     fastpath_by_probes(search, &query, nullptr, blockIdx.x);
 }

@@ -100,7 +100,7 @@ type searchParams struct {
 	maxTerms uint32 // terms that shared memory has room for
 	capacity uint32 // keys that it has room for
 	window   uint32 // superblocks that it has room for
-	_        uint32
+	_        [3]uint32
 	launch   uint32 // number of the launch, for result.done; 0: the answer is not yet whole
 }
 
