@@ -244,6 +244,36 @@ func TestRelease(t *testing.T) {
 	}
 }
 
+// A run that needs a list no more does not wait for it, and leaves others to wait.
+func TestRunAwaits(t *testing.T) {
+	s := testIndex(t, 65, 8)
+	library := gputest.Configure(t, gputest.Config{Devices: 2, MemoryBytes: 256 << 20})
+	e, err := Open(Options{Library: library.Path(), Devices: Selection{All: true}, Memory: Memory{Bytes: 1 << 20}, Lanes: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	v := attach(t, e, s)
+	defer v.Release()
+	// The second device has document 64, which w0 is in, but not w2.
+	q := testQuery(t, s, "w2", "w0")
+	q.Conjunctive = true
+	results := make([]Result, 1)
+	if err := v.Run(t.Context(), []*Query{q}, results, nil); err != nil || results[0].Err != nil || results[0].Matches != 22 {
+		t.Fatalf("error %v, %+v; want 22 matches", err, results[0])
+	}
+	for i, want := range []bool{true, false} {
+		list := e.devices[i].cache.find(listKey{part: v.pieces[i][0].part.id, list: q.Legs[1].ID})
+		if list == nil {
+			t.Fatalf("GPU %d does not have w0", i)
+		}
+		if list.loaded.Load() != want {
+			t.Errorf("GPU %d: w0 is taken for made: %t, want %t", i, !want, want)
+		}
+		list.unpin()
+	}
+}
+
 // Bytes and words of every length, longer than a group of slots and shorter than a
 // word, arrive as they are, with zeros behind.
 func TestCopies(t *testing.T) {

@@ -207,7 +207,7 @@ func (l *lane) run(pieces []piece, queries []*Query, results []Result, traced bo
 		_ = l.stream.Synchronize() // nothing may read lists that are let go of
 	} else {
 		for _, e := range l.entries {
-			if e != nil {
+			if e != nil && l.awaited[e.lane]&(1<<e.event) != 0 {
 				e.loaded.Store(true)
 			}
 		}
