@@ -30,6 +30,7 @@ func (s *Searcher) RunBatch(ctx context.Context, plans []*Plan, sc *Scratch, ans
 	}
 	for i, p := range plans {
 		if answers[i].Traversal == gpuTraversal {
+			s.gpu.onGPU.Add(1)
 			continue
 		}
 		a, err := p.runCPU(ctx, sc, answers[i].Hits, nil)
@@ -73,9 +74,6 @@ func (s *Searcher) runBatchGPU(ctx context.Context, plans []*Plan, sc *Scratch, 
 			if r.Err != nil {
 				answers[i].Traversal = ""
 				continue
-			}
-			if stage == 0 {
-				s.gpu.onGPU.Add(1)
 			}
 			p.fill(&answers[i], &p.stages[stage], r)
 		}

@@ -53,6 +53,8 @@ func (p *Plan) prepareGPU(opts Options) {
 // gpuRefusal returns why no query with such options runs on a GPU, "" if one may.
 func (p *Plan) gpuRefusal(opts Options) string {
 	switch {
+	case p.k == 0:
+		return cpuNothing
 	case opts.CPU:
 		return cpuAsked
 	case opts.Traversal != "":
