@@ -312,7 +312,10 @@ func (e *stagedEngine) blocks(l *stagedList) *intersect.Blocks {
 			if err := e.mark(stageIntersection); err != nil {
 				return err
 			}
-			list, err := decode.NewList(l.source, sel.Numbers, dst)
+			// dst has room for all blocks that can be selected, sel for as many as the
+			// longest list has.
+			numbers := sel.Numbers.Slice(0, min(sel.Numbers.Len(), dst.Len()/codec.BlockLen))
+			list, err := decode.NewList(l.source, numbers, dst)
 			if err != nil {
 				return err
 			}
