@@ -96,9 +96,11 @@ func TestLimit(t *testing.T) {
 	if c.Stats().Entries == 0 {
 		t.Error("a structure that is not kept drove others out")
 	}
-	for _, e := range c.clock {
-		if c.clock[e.at] != e || c.entries[e.key] != e {
-			t.Error("clock and map disagree")
+	for which := range c.clocks {
+		for _, e := range c.clocks[which].entries {
+			if c.clocks[which].entries[e.at] != e || e.clock != which || c.entries[e.key] != e {
+				t.Error("clock and map disagree")
+			}
 		}
 	}
 }
@@ -230,25 +232,128 @@ func BenchmarkGet(b *testing.B) {
 	}
 }
 
+func getSpare(t testing.TB, l List, n uint64, size int64) (kept bool) {
+	v, err := numbers.GetIfRoom(l, 0, size, func() (*number, int64, error) { return &number{n}, size, nil })
+	if err != nil || v != nil && v.n != n {
+		t.Errorf("GetIfRoom: %v, %v, want %d", v, err, n)
+	}
+	return v != nil
+}
+
 func TestGetIfRoom(t *testing.T) {
 	c := NewCache(4 * (1000 + entryOverhead))
 	s := c.NewSegment()
-	get := func(list uint64) *number {
-		v, err := numbers.GetIfRoom(s.List(list), 0, 1000, func() (*number, int64, error) { return &number{list}, 1000, nil })
-		if err != nil {
-			t.Fatal(err)
+	for list := range uint64(6) {
+		if kept := getSpare(t, s.List(list), list, 1000); kept != (list < 4) {
+			t.Errorf("list %d: kept: %t; there is room for four", list, kept)
 		}
-		return v
 	}
+	if !getSpare(t, s.List(1), 1, 1000) {
+		t.Error("what is kept is not given")
+	}
+	// Needed structures take the place of spare ones, and not the other way round.
+	for list := uint64(10); list < 13; list++ {
+		get(t, numbers, s.List(list), 0, list, 1000)
+	}
+	spares := 0
 	for list := range uint64(4) {
-		if v := get(list); (v != nil) != (list < 2) {
-			t.Errorf("list %d: %v; two take half of the cache", list, v)
+		if numbers.Keeps(s.List(list), 0) {
+			spares++
 		}
 	}
-	if v := get(1); v == nil || v.n != 1 {
-		t.Errorf("what is kept is not given: %v", v)
+	if spares != 1 {
+		t.Errorf("%d spare structures are kept beside three, want 1", spares)
+	}
+	if getSpare(t, s.List(20), 20, 1000) {
+		t.Error("a spare structure has found room in a full cache")
+	}
+	for list := uint64(10); list < 13; list++ {
+		if !numbers.Keeps(s.List(list), 0) {
+			t.Errorf("list %d is lost", list)
+		}
 	}
 	if v, err := numbers.GetIfRoom(List{}, 0, 1, nil); v != nil || err != nil {
 		t.Errorf("zero List: %v, %v", v, err)
+	}
+}
+
+func TestRoom(t *testing.T) {
+	c := NewCache(4 * (1000 + entryOverhead))
+	s := c.NewSegment()
+	get(t, numbers, s.List(0), 0, 0, 1000)
+	if l := s.List(1); !l.Room(3, 3000) || l.Room(3, 3001) || l.Room(4, 3000) || (List{}).Room(0, 0) {
+		t.Error("wrong about the room beside one of four")
+	}
+	if !numbers.Keeps(s.List(0), 0) || numbers.Keeps(s.List(0), 1) || numbers.Keeps(s.List(1), 0) ||
+		texts.Keeps(s.List(0), 0) || numbers.Keeps(List{}, 0) {
+		t.Error("wrong about what is kept")
+	}
+	if s.List(1).Room(1000, 1e9); !numbers.Keeps(s.List(0), 0) {
+		t.Error("what can never be kept has driven out another")
+	}
+	// Who asks in vain often enough finds the room of what nobody uses.
+	for asked := 0; !s.List(1).Room(4, 4000); asked++ {
+		if asked > 2*patience {
+			t.Fatal("no room is made")
+		}
+	}
+	if c.Stats() != (Stats{}) {
+		t.Errorf("room for all beside %+v", c.Stats())
+	}
+}
+
+// Structures asked for in turn, several times more than can be kept, do not drive
+// each other out: as many as can be are there each time.
+func TestTurns(t *testing.T) {
+	const kept = 20
+	c := NewCache(kept * (100 + entryOverhead))
+	s := c.NewSegment()
+	for round := range 50 {
+		found := 0
+		for list := range uint64(5 * kept) {
+			if !get(t, numbers, s.List(list), 0, list, 100) {
+				found++
+			}
+		}
+		if round > 0 && found < kept*9/10 {
+			t.Errorf("round %d: %d were kept, want almost %d", round, found, kept)
+		}
+	}
+	// Others that are asked for from now on take the room.
+	for range 2 * 2 * patience {
+		for list := uint64(1000); list < 1000+kept; list++ {
+			get(t, numbers, s.List(list), 0, list, 100)
+		}
+	}
+	found := 0
+	for list := uint64(1000); list < 1000+kept; list++ {
+		if numbers.Keeps(s.List(list), 0) {
+			found++
+		}
+	}
+	if found < kept*9/10 {
+		t.Errorf("%d of %d that are asked for now are kept", found, kept)
+	}
+}
+
+func TestSetLimit(t *testing.T) {
+	c := NewCache(0)
+	s := c.NewSegment()
+	for range 2 {
+		if !get(t, numbers, s.List(0), 0, 0, 100) {
+			t.Error("kept in no room")
+		}
+	}
+	c.SetLimit(4 * (100 + entryOverhead))
+	get(t, numbers, s.List(0), 0, 0, 100)
+	getSpare(t, s.List(1), 1, 100)
+	get(t, numbers, s.List(2), 0, 2, 100)
+	c.SetLimit(2 * (100 + entryOverhead))
+	if !numbers.Keeps(s.List(0), 0) || numbers.Keeps(s.List(1), 0) || !numbers.Keeps(s.List(2), 0) {
+		t.Error("the spare structure is to be dropped, and no other")
+	}
+	c.SetLimit(0)
+	if c.Stats() != (Stats{}) {
+		t.Errorf("with a limit of 0: %+v", c.Stats())
 	}
 }

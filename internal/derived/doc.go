@@ -22,10 +22,14 @@
 // Where the structure is there, Get takes a read lock and one look-up in a map
 // (about 30 ns) and allocates nothing, so call it once a list and query, not in
 // loops. Where it is not, one goroutine builds it and others that ask for the
-// same wait. When the limit is passed, structures that were not asked for lately
-// (second chance, in the order of a clock) are dropped; queries that hold one
-// keep it alive. One that is larger than the whole limit is built for each query
-// anew.
+// same wait.
+//
+// When the limit is reached, what is kept stays kept and what is new is built
+// for each query anew, so that a log whose structures do not fit does not have
+// all of them made again and again. Room comes slowly, from structures that were
+// not asked for during many such refusals (second chance, in the order of a
+// clock). An algorithm that is of use only with its structures at hand finds out
+// first: [Kind.Keeps] tells of one, [List.Room] of all that are missing.
 //
 // # Rules
 //

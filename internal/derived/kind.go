@@ -23,12 +23,39 @@ func (k *Kind[T]) Name() string { return k.name }
 //
 // With the zero List, Get only calls build.
 func (k *Kind[T]) Get(l List, param uint64, build func() (value *T, sizeBytes int64, err error)) (*T, error) {
+	return k.get(l, param, needed, build)
+}
+
+// GetIfRoom is Get for structures that a query can do without, at a cost, such as
+// copies of postings: where it is not kept, it is built only if there is room for
+// sizeBytes, about what it will hold; and it is dropped when Get needs the room.
+// Without room, and with the zero List, the result is nil.
+func (k *Kind[T]) GetIfRoom(l List, param uint64, sizeBytes int64, build func() (value *T, sizeBytes int64, err error)) (*T, error) {
+	if l.segment == nil || !k.Keeps(l, param) && !l.Room(1, sizeBytes) {
+		return nil, nil
+	}
+	return k.get(l, param, spare, build)
+}
+
+// Keeps reports whether the structure is kept, or is being built by someone.
+func (k *Kind[T]) Keeps(l List, param uint64) bool {
+	if l.segment == nil {
+		return false
+	}
+	c := l.segment.cache
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.entries[key{kind: &k.kind, segment: l.segment.id, list: l.id, param: param}] != nil
+}
+
+// get is Get, for the clock of the given number.
+func (k *Kind[T]) get(l List, param uint64, which int, build func() (value *T, sizeBytes int64, err error)) (*T, error) {
 	if l.segment == nil {
 		value, _, err := build()
 		return value, err
 	}
 	c := l.segment.cache
-	e, mine := c.find(l.segment, key{kind: &k.kind, segment: l.segment.id, list: l.id, param: param})
+	e, mine := c.find(l.segment, key{kind: &k.kind, segment: l.segment.id, list: l.id, param: param}, which)
 	if mine {
 		return k.build(l.segment, e, build)
 	}
@@ -42,25 +69,6 @@ func (k *Kind[T]) Get(l List, param uint64, build func() (value *T, sizeBytes in
 		e.used.Store(true)
 	}
 	return e.value.(*T), nil
-}
-
-// GetIfRoom is Get for structures that a query can do without, at a cost, such as
-// copies of postings: where it is not kept, it is built only if sizeBytes, about
-// what it will hold, leave half of the cache to others. Else, and with the zero
-// List, the result is nil.
-func (k *Kind[T]) GetIfRoom(l List, param uint64, sizeBytes int64, build func() (value *T, sizeBytes int64, err error)) (*T, error) {
-	if l.segment == nil {
-		return nil, nil
-	}
-	c := l.segment.cache
-	c.mu.RLock()
-	_, known := c.entries[key{kind: &k.kind, segment: l.segment.id, list: l.id, param: param}]
-	room := c.size+sizeBytes+entryOverhead <= c.limit/2
-	c.mu.RUnlock()
-	if !known && !room {
-		return nil, nil
-	}
-	return k.Get(l, param, build)
 }
 
 // errPanicked is what others get that wait for a structure whose build panics.
