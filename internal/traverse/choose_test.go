@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/griffin-search/griffin/codec"
+	"github.com/griffin-search/griffin/internal/derived"
 	"github.com/griffin-search/griffin/internal/postings"
 	"github.com/griffin-search/griffin/internal/traverse"
 )
@@ -52,9 +54,63 @@ func TestChooseForWeights(t *testing.T) {
 		{traverse.Or, []uint32{3000, 4000, 5000, 6000}, 257, "block-max-maxscore"},
 		{traverse.Or, []uint32{3000, 4000, 5000, 0}, 10, "block-max-maxscore"},
 	} {
-		if got := traverse.Choose(tt.mode, legsOf(tt.docFreqs, true), tt.k).Name(); got != tt.want {
+		legs := legsOf(tt.docFreqs, true)
+		keep(legs, derived.DefaultLimit)
+		if got := traverse.Choose(tt.mode, legs, tt.k).Name(); got != tt.want {
 			t.Errorf("%s of %v, k=%d: %s, want %s", tt.mode, tt.docFreqs, tt.k, got, tt.want)
 		}
+		if n := testing.AllocsPerRun(10, func() { traverse.Choose(tt.mode, legs, tt.k) }); n != 0 {
+			t.Errorf("%v allocations", n)
+		}
+	}
+}
+
+// keep gives the legs a cache of their own.
+func keep(legs []traverse.Leg, limitBytes int64) *derived.Cache {
+	c := derived.NewCache(limitBytes)
+	s := c.NewSegment()
+	for i := range legs {
+		legs[i].Derived = s.List(uint64(i))
+	}
+	return c
+}
+
+// Without room for what block-max-pruning derives from the lists, it is not
+// chosen; with just enough it is, runs, and keeps no more than was foreseen.
+func TestChooseWhatStays(t *testing.T) {
+	const numDocs = 100_000
+	x := oneSegment(numDocs, nil)
+	x.linear = true
+	for _, step := range []int{1, 2, 10, 30, 100, 700} {
+		x.terms = append(x.terms, x.term(2))
+		x.segments[0].lists = append(x.segments[0].lists, listOf(step/2, step, numDocs/step, func(i int) uint32 { return uint32(i*7%200 + 1) }))
+	}
+	x.write(t, codec.SIMDBP{})
+	queries := x.queries(t)
+	legs := queries[0].Legs
+	for i := range legs {
+		legs[i].Derived = derived.List{}
+	}
+	choose := func() string { return traverse.Choose(traverse.Or, legs, 10).Name() }
+	if got := choose(); got != "block-max-maxscore" {
+		t.Errorf("nothing is kept: %s", got)
+	}
+	least, most := int64(0), int64(derived.DefaultLimit)
+	for most-least > 1 {
+		limit := (least + most) / 2
+		if keep(legs, limit); choose() == "block-max-pruning" {
+			most = limit
+		} else {
+			least = limit
+		}
+	}
+	c := keep(legs, most)
+	run(t, traverse.Choose(traverse.Or, legs, 10), new(traverse.Scratch), queries, 10)
+	if got := c.Stats(); got.Entries != 2*len(legs) || got.SizeBytes > most || got.SizeBytes < most*2/3 {
+		t.Errorf("%+v is kept, foreseen were %d bytes of %d structures", got, most, 2*len(legs))
+	}
+	if got := choose(); got != "block-max-pruning" {
+		t.Errorf("all is kept: %s", got)
 	}
 }
 

@@ -52,6 +52,48 @@ func (l *legState) openRanges(numDocs int) (*rangeBounds, error) {
 	})
 }
 
+// rangesStay reports whether what blockMaxPruning derives from the lists is kept,
+// or will be: the bounds and the copies of the postings.
+func rangesStay(legs []Leg) bool {
+	missing, sizeBytes := 0, int64(0)
+	var handle derived.List
+	for i := range legs {
+		leg := &legs[i]
+		if leg.List.DocFreq == 0 {
+			continue
+		}
+		boundsBytes, postingsBytes := rangeBytes(int(leg.List.DocFreq), len(leg.Lengths))
+		if !rangeBoundsOf.Keeps(leg.Derived, leg.saturationKey()) {
+			missing++
+			sizeBytes += boundsBytes
+		}
+		if !rangePostingsOf.Keeps(leg.Derived, 0) {
+			missing++
+			sizeBytes += postingsBytes
+		}
+		handle = leg.Derived
+	}
+	return missing == 0 || handle.Room(missing, sizeBytes)
+}
+
+// rangeBytes returns how many bytes the rangeBounds and the rangePostings of a
+// list hold at most.
+func rangeBytes(docFreq, numDocs int) (bounds, copied int64) {
+	numRanges := (numDocs + rangeDocs - 1) / rangeDocs
+	numSupers := (numRanges + rangesPerSuper - 1) / rangesPerSuper
+	entries := min(docFreq, numRanges)
+	bounds = int64(2*entries + 4*(numSupers+1))
+	if bounds >= int64(numRanges) {
+		entries = numSupers * rangesPerSuper
+		bounds = int64(entries)
+	}
+	return int64(numSupers) + bounds, copyBytes(docFreq, entries)
+}
+
+// copyBytes returns how many bytes rangePostings hold of postings in so many
+// entries of bounds.
+func copyBytes(numPostings, entries int) int64 { return 3*int64(numPostings) + 4*int64(entries+1) }
+
 // newRangeBounds reads the list.
 func newRangeBounds(l *postings.List, t score.Term, lengths []uint32, numDocs int) (*rangeBounds, error) {
 	numRanges := (numDocs + rangeDocs - 1) / rangeDocs
@@ -127,9 +169,12 @@ var rangePostingsOf = derived.NewKind[rangePostings]("range postings")
 // openPostings returns a copy of the leg's postings; nil if there is no room for
 // it, or a frequency is too large.
 func (l *legState) openPostings(bounds *rangeBounds) (*rangePostings, error) {
-	sizeBytes := 3*int64(l.List.DocFreq) + 4*int64(len(bounds.bounds)+1)
+	sizeBytes := copyBytes(int(l.List.DocFreq), len(bounds.bounds))
 	p, err := rangePostingsOf.GetIfRoom(l.Derived, 0, sizeBytes, func() (*rangePostings, int64, error) {
 		p, err := newRangePostings(l.List, bounds)
+		if p.starts == nil {
+			return p, 0, err
+		}
 		return p, sizeBytes, err
 	})
 	if p == nil || p.starts == nil {

@@ -54,7 +54,7 @@ func (l *legState) openVariable(numDocs int) error {
 }
 
 // saturationKey is the part of the term's parameters that its bounds depend on.
-func (l *legState) saturationKey() uint64 {
+func (l *Leg) saturationKey() uint64 {
 	if l.Term.Linear {
 		return math.MaxUint64 // not the bits of two finite numbers
 	}
