@@ -196,6 +196,7 @@ func TestErrors(t *testing.T) {
 		"codec":            {create(WithCodec("morse")), ErrBadInput},
 		"BM25":             {create(WithBM25(1, 2)), ErrBadInput},
 		"memory":           {create(WithMemory(-1)), ErrBadInput},
+		"cache":            {create(WithCache(-1)), ErrBadInput},
 		"syntax":           {search("(cat"), ErrBadInput},
 		"phrase":           {search(`"a cat sat"`), ErrBadInput}, // no positions
 		"k":                {search("cat", WithK(0)), ErrBadInput},

@@ -84,6 +84,7 @@ func Open(dir string, opts ...Option) (*Index, error) {
 // newIndex makes the first scratch, so that an analyzer which this program
 // does not have is an error now and not in every search.
 func newIndex(ix *index.Index, cfg config) (*Index, error) {
+	ix.SetCache(cfg.cacheBytes)
 	g := &Index{ix: ix, cfg: cfg}
 	sc, err := g.newScratch()
 	if err != nil {

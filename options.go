@@ -3,14 +3,14 @@ package griffin
 import (
 	"fmt"
 
+	"github.com/griffin-search/griffin/internal/derived"
 	"github.com/griffin-search/griffin/internal/exec"
 	"github.com/griffin-search/griffin/internal/score"
 )
 
 // Option sets up an index for Create or Open. Options that say how an index is
-// made (all but WithBM25, WithMemory, WithThreads, WithDevice and
-// WithGPUMemory) are fixed by Create;
-// Open ignores them.
+// made (all but WithBM25, WithMemory, WithThreads, WithCache,
+// WithDevice and WithGPUMemory) are fixed by Create; Open ignores them.
 type Option func(*config)
 
 type config struct {
@@ -23,11 +23,12 @@ type config struct {
 	bm25          *score.BM25
 	memoryBytes   int64
 	threads       int
+	cacheBytes    int64
 	gpu           exec.GPUOptions
 }
 
 func newConfig(opts []Option) (config, error) {
-	var c config
+	c := config{cacheBytes: derived.DefaultLimit}
 	for _, o := range opts {
 		o(&c)
 	}
@@ -36,6 +37,9 @@ func newConfig(opts []Option) (config, error) {
 	}
 	if c.memoryBytes < 0 || c.threads < 0 {
 		return c, fmt.Errorf("memory of %d bytes, %d threads: neither can be negative: %w", c.memoryBytes, c.threads, ErrBadInput)
+	}
+	if c.cacheBytes < 0 {
+		return c, fmt.Errorf("cache of %d bytes: it cannot be negative: %w", c.cacheBytes, ErrBadInput)
 	}
 	return c, c.gpu.Check()
 }
@@ -81,6 +85,12 @@ func WithBM25(k1, b float32) Option {
 // WithMemory bounds the memory that IndexFiles and Add use, in bytes. The
 // default is 1 GiB.
 func WithMemory(sizeBytes int64) Option { return func(c *config) { c.memoryBytes = sizeBytes } }
+
+// WithCache bounds the memory of what traversals compute from posting lists and
+// keep for later queries, such as the bounds and postings by range of
+// block-max-pruning, in bytes. The default is 512 MiB; 0 keeps nothing. Posting
+// lists are not in it: they are mapped files.
+func WithCache(sizeBytes int64) Option { return func(c *config) { c.cacheBytes = sizeBytes } }
 
 // WithThreads sets how many processors indexing uses; 0, the default, is all.
 func WithThreads(n int) Option { return func(c *config) { c.threads = n } }

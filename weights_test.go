@@ -38,6 +38,56 @@ func jsonVector(v map[string]float64) string {
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
+// Only where the cache holds what block-max-pruning derives from lists, queries of
+// several weights run on it; answers are the same.
+func TestCacheDecidesTraversal(t *testing.T) {
+	ctx, rng := context.Background(), rand.New(rand.NewPCG(3, 4))
+	dir := filepath.Join(t.TempDir(), "index")
+	ix, err := griffin.Create(dir, griffin.WithWeights(100))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3000 {
+		if err := ix.Add(ctx, griffin.Document{ID: fmt.Sprint(i), Vector: randomVector(rng, 40)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(ix.Commit(ctx), ix.Close()); err != nil {
+		t.Fatal(err)
+	}
+	query := jsonVector(randomVector(rng, 25))
+	var want []griffin.Hit
+	for _, test := range []struct {
+		traversal string
+		opts      []griffin.Option
+	}{
+		{"block-max-pruning", nil},
+		{"block-max-maxscore", []griffin.Option{griffin.WithCache(0)}},
+		{"block-max-maxscore", []griffin.Option{griffin.WithCache(4096)}},
+		{"block-max-pruning", []griffin.Option{griffin.WithCache(1 << 20)}},
+	} {
+		ix, err := griffin.Open(dir, test.opts...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			r, err := ix.Search(ctx, query)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want == nil {
+				want = r.Hits
+			}
+			if r.Traversal != test.traversal || !slices.EqualFunc(r.Hits, want, func(a, b griffin.Hit) bool { return a.ID == b.ID && a.Score == b.Score }) {
+				t.Errorf("%d hits by %s, want %d by %s", len(r.Hits), r.Traversal, len(want), test.traversal)
+			}
+		}
+		if err := ix.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // The answers to weighted queries are the dot products, for every traversal,
 // with several segments and deleted documents.
 func TestWeightsAgainstDotProduct(t *testing.T) {

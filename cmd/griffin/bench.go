@@ -31,6 +31,7 @@ import (
 type benchOptions struct {
 	rankingFlags
 	deviceFlags
+	cache     cacheFlag
 	resident  residentFlag
 	batch     int
 	queries   string
@@ -70,6 +71,7 @@ words unless --syntax is given. Traversals:` + traversalNames(),
 	f.StringVar(&o.queries, "queries", "", "queries: TSV, JSON lines or TREC topics (required)")
 	o.rankingFlags.register(f, griffin.DefaultK)
 	o.deviceFlags.register(f, "cpu")
+	o.cache.register(f)
 	o.resident.register(f)
 	f.IntVar(&o.batch, "batch", 1, "queries answered together")
 	f.IntVar(&o.threads, "threads", 1, "queries answered at the same time")
@@ -191,7 +193,7 @@ func (a *app) bench(ctx context.Context, o benchOptions, dir string) error {
 	if err != nil {
 		return err
 	}
-	snapshot, err := openSnapshot(dir)
+	snapshot, err := openSnapshotWithCache(dir, int64(o.cache.limit))
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,6 +16,7 @@ import (
 type runOptions struct {
 	rankingFlags
 	deviceFlags
+	cache   cacheFlag
 	topics  string
 	part    string
 	out     string
@@ -56,6 +58,7 @@ scores are written apart by one unit in the last place; --raw-ties leaves them.`
 	f.StringVar(&o.tag, "tag", "griffin", "name of the run, its last column")
 	o.rankingFlags.register(f, 1000)
 	o.deviceFlags.register(f, "cpu")
+	o.cache.register(f)
 	f.BoolVar(&o.syntax, "syntax", false, "topics are queries with \"phrases\", +, -, and so on")
 	f.BoolVar(&o.rawTies, "raw-ties", false, "write tied scores as they are")
 	f.Float32Var(&o.k1, "k1", 0, "BM25's k1 (default: the index's)")
@@ -87,7 +90,7 @@ func (a *app) run(ctx context.Context, o runOptions, dir string) error {
 	if err != nil {
 		return err
 	}
-	ix, err := griffin.Open(dir, append(o.openOptions(), o.bm25...)...)
+	ix, err := griffin.Open(dir, slices.Concat(o.openOptions(), o.bm25, []griffin.Option{o.cache.option()})...)
 	if err != nil {
 		return badFlags(err)
 	}

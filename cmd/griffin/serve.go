@@ -22,6 +22,7 @@ type serveOptions struct {
 	maxQuery      int
 	maxConcurrent int
 	deviceFlags
+	cache    cacheFlag
 	resident residentFlag
 }
 
@@ -44,6 +45,7 @@ Ctrl-C lets running queries end, then stops.`,
 	}
 	f := c.Flags()
 	o.register(f, "auto")
+	o.cache.register(f)
 	o.resident.register(f)
 	f.StringVar(&o.addr, "addr", "127.0.0.1:7280", "address to listen on; port 0 takes any free one")
 	f.DurationVar(&o.grace, "grace", 10*time.Second, "how long running requests may take when stopping")
@@ -61,7 +63,7 @@ func (a *app) serve(ctx context.Context, o serveOptions, dir string) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	ix, err := griffin.Open(dir, o.openOptions()...)
+	ix, err := griffin.Open(dir, append(o.openOptions(), o.cache.option())...)
 	if err != nil {
 		return err
 	}

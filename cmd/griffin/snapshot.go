@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 
+	"github.com/griffin-search/griffin/internal/derived"
 	"github.com/griffin-search/griffin/internal/index"
 	"github.com/griffin-search/griffin/internal/vfs"
 )
@@ -10,10 +11,16 @@ import (
 // openSnapshot returns the last commit of the index in dir, for the commands
 // that work below the package griffin. It is to be released.
 func openSnapshot(dir string) (*index.Snapshot, error) {
+	return openSnapshotWithCache(dir, derived.DefaultLimit)
+}
+
+// openSnapshotWithCache is openSnapshot with memory for what traversals keep.
+func openSnapshotWithCache(dir string, cacheBytes int64) (*index.Snapshot, error) {
 	ix, err := index.Open(vfs.OS, dir)
 	if err != nil {
 		return nil, err
 	}
+	ix.SetCache(cacheBytes)
 	snapshot, err := ix.Snapshot()
 	return snapshot, errors.Join(err, ix.Close()) // a snapshot outlives its index
 }

@@ -100,6 +100,10 @@ func Open(fsys vfs.FS, dir string) (*Index, error) {
 	return ix, nil
 }
 
+// SetCache bounds the memory of what traversals compute from lists and keep, in
+// bytes, instead of derived.DefaultLimit; with 0 nothing is kept.
+func (ix *Index) SetCache(limitBytes int64) { ix.derived.SetLimit(limitBytes) }
+
 // Dir is the folder of the index.
 func (ix *Index) Dir() string { return ix.dir }
 
