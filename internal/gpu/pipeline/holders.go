@@ -9,10 +9,10 @@ type holders struct {
 	mu    sync.Mutex
 	ended sync.Cond // of mu; L is set by the first that waits
 	n     int
-	count uint64 // of those that have ended
+	count uint64 // of those that have let go of their lists
 }
 
-// begin notes a run that is about to pin lists, and returns how many have ended.
+// begin notes a run that is about to pin lists, and returns how many have let go of theirs.
 func (h *holders) begin() (count uint64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -31,24 +31,20 @@ func (h *holders) end() {
 	}
 }
 
-// leave notes that a run has pinned none.
-func (h *holders) leave() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.n--
-	if h.n == 0 && h.ended.L != nil {
-		h.ended.Broadcast()
-	}
-}
+// leave notes that a run for which there was no room has let go of what it had pinned
+// until then, for which others may have found none.
+func (h *holders) leave() { h.end() }
 
-// wait waits until a run has ended after count had, and reports whether one has: false
-// if there is none that could.
+// wait is called by a run that has left, with what begin returned. It waits until another
+// one has let go of its lists since then, and reports whether one has: false if there is
+// none that could.
 func (h *holders) wait(count uint64) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.ended.L = &h.mu
-	for h.count == count && h.n > 0 {
+	own := count + 1
+	for h.count == own && h.n > 0 {
 		h.ended.Wait()
 	}
-	return h.count != count
+	return h.count != own
 }
