@@ -301,8 +301,8 @@ func (u *unit) compile(root, compiler string) error {
 		return os.Rename(part, u.object)
 	}
 	var exit *exec.ExitError
-	if !errors.As(err, &exit) {
-		return err
+	if !errors.As(err, &exit) || !exit.Exited() { // it has not come to a verdict
+		return fmt.Errorf("compiling %s: %w", u.name, err)
 	}
 	u.log = string(bytes.TrimSpace(out))
 	return os.WriteFile(u.object+".log", []byte(u.log), 0o644)

@@ -121,6 +121,23 @@ func TestOneFamilyThatDoesNotCompile(t *testing.T) {
 	}
 }
 
+// TestCompilerIsStopped: a compiler that is killed, for want of memory or with the test,
+// has said nothing about the kernel: the next build tries again.
+func TestCompilerIsStopped(t *testing.T) {
+	root := tree(t, map[string]string{"killed": "#!/bin/sh\nkill -9 $$\n"})
+	compiler := filepath.Join(root, "killed")
+	if err := os.Chmod(compiler, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	u := &unit{name: "a-a", object: filepath.Join(root, "a.o")}
+	if err := u.compile(root, compiler); err == nil || !strings.Contains(err.Error(), "compiling a-a: signal: killed") {
+		t.Errorf("error %v, want that the compiler was killed", err)
+	}
+	if _, err := os.Stat(u.object + ".log"); err == nil || u.log != "" {
+		t.Errorf("it is kept that the kernel does not compile: %q", u.log)
+	}
+}
+
 func TestNoCompiler(t *testing.T) {
 	t.Setenv("GRIFFIN_CXX", "no-such-compiler")
 	_, err := buildEmulator(tree(t, small), "a")
