@@ -34,12 +34,13 @@ func griffinProcess(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// A server answers over HTTP and ends in order, with exit code 0, when it is
-// interrupted.
+// A server tells where queries run, answers over HTTP and ends in order, with exit
+// code 0, when it is interrupted.
 func TestServeProcess(t *testing.T) {
 	dir := t.TempDir()
 	makeIndex(t, filepath.Join(dir, "x.idx"))
 	cmd := griffinProcess(t, "serve", "--addr", "127.0.0.1:0", filepath.Join(dir, "x.idx"))
+	cmd.Env = append(cmd.Env, "GRIFFIN_CUDA_LIBRARY=/nowhere/libcuda.so.1")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -72,6 +73,9 @@ func TestServeProcess(t *testing.T) {
 	}
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("after an interrupt: %v\n%s", err, &errOut)
+	}
+	if !strings.Contains(errOut.String(), "queries run on the CPU") {
+		t.Errorf("standard error does not say where queries run:\n%s", &errOut)
 	}
 }
 
