@@ -261,25 +261,34 @@ func (p *pruning) accumulateCopy(l *prunedLeg, s int, ranges uint64) {
 // addRange adds up the postings of range r of superblock s, which are those of
 // entry i of the copy.
 func (p *pruning) addRange(l *prunedLeg, s, r, i int) {
-	from, to := l.copied.starts[i], l.copied.starts[i+1]
+	from, to := l.copied.entry(s, i)
 	at := l.copied.at[from:to]
-	freqs := l.copied.freqs[from:to][:len(at)]
 	accs := (*[rangeDocs]base.Score)(p.accs[r*rangeDocs:])
-	touched := uint64(0)
-	if t := l.Term; t.Linear {
+	lengths := l.Lengths[s*superDocs+r*rangeDocs:]
+	if l.copied.small != nil {
+		p.touched[r] |= addPostings(accs, l.Term, at, l.copied.small[from:to], lengths)
+	} else {
+		p.touched[r] |= addPostings(accs, l.Term, at, l.copied.large[from:to], lengths)
+	}
+	p.stats.PostingsScored += int64(len(at))
+}
+
+// addPostings adds the scores of postings to the accumulators of their range, and
+// returns which documents of it they are of.
+func addPostings[F uint8 | uint16](accs *[rangeDocs]base.Score, t score.Term, at []uint8, freqs []F, lengths []uint32) (touched uint64) {
+	freqs = freqs[:len(at)]
+	if t.Linear {
 		for j, a := range at {
 			accs[a%rangeDocs] += t.Score(uint32(freqs[j]), 0)
 			touched |= 1 << (a % rangeDocs)
 		}
-	} else {
-		lengths := l.Lengths[s*superDocs+r*rangeDocs:]
-		for j, a := range at {
-			accs[a%rangeDocs] += t.Score(uint32(freqs[j]), lengths[a])
-			touched |= 1 << (a % rangeDocs)
-		}
+		return touched
 	}
-	p.touched[r] |= touched
-	p.stats.PostingsScored += int64(len(at))
+	for j, a := range at {
+		accs[a%rangeDocs] += t.Score(uint32(freqs[j]), lengths[a])
+		touched |= 1 << (a % rangeDocs)
+	}
+	return touched
 }
 
 // rewind places the cursor before the first posting again.

@@ -1,8 +1,6 @@
 package traverse
 
 import (
-	"math"
-
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/derived"
 	"github.com/griffin-search/griffin/internal/postings"
@@ -35,6 +33,7 @@ type rangeBounds struct {
 	bounds  []uint8
 	numbers []uint8 // range modulo rangesPerSuper
 	starts  []uint32
+	maxFreq uint32
 }
 
 // rangeBoundsOf are the range bounds of a list, by the parameters of the term's
@@ -52,52 +51,11 @@ func (l *legState) openRanges(numDocs int) (*rangeBounds, error) {
 	})
 }
 
-// rangesStay reports whether what blockMaxPruning derives from the lists is kept,
-// or will be: the bounds and the copies of the postings.
-func rangesStay(legs []Leg) bool {
-	missing, sizeBytes := 0, int64(0)
-	var handle derived.List
-	for i := range legs {
-		leg := &legs[i]
-		if leg.List.DocFreq == 0 {
-			continue
-		}
-		boundsBytes, postingsBytes := rangeBytes(int(leg.List.DocFreq), len(leg.Lengths))
-		if !rangeBoundsOf.Keeps(leg.Derived, leg.saturationKey()) {
-			missing++
-			sizeBytes += boundsBytes
-		}
-		if !rangePostingsOf.Keeps(leg.Derived, 0) {
-			missing++
-			sizeBytes += postingsBytes
-		}
-		handle = leg.Derived
-	}
-	return missing == 0 || handle.Room(missing, sizeBytes)
-}
-
-// rangeBytes returns how many bytes the rangeBounds and the rangePostings of a
-// list hold at most.
-func rangeBytes(docFreq, numDocs int) (bounds, copied int64) {
-	numRanges := (numDocs + rangeDocs - 1) / rangeDocs
-	numSupers := (numRanges + rangesPerSuper - 1) / rangesPerSuper
-	entries := min(docFreq, numRanges)
-	bounds = int64(2*entries + 4*(numSupers+1))
-	if bounds >= int64(numRanges) {
-		entries = numSupers * rangesPerSuper
-		bounds = int64(entries)
-	}
-	return int64(numSupers) + bounds, copyBytes(docFreq, entries)
-}
-
-// copyBytes returns how many bytes rangePostings hold of postings in so many
-// entries of bounds.
-func copyBytes(numPostings, entries int) int64 { return 3*int64(numPostings) + 4*int64(entries+1) }
-
 // newRangeBounds reads the list.
 func newRangeBounds(l *postings.List, t score.Term, lengths []uint32, numDocs int) (*rangeBounds, error) {
 	numRanges := (numDocs + rangeDocs - 1) / rangeDocs
 	full := make([]score.Bound, numRanges)
+	maxFreq := uint32(0)
 	var c postings.Cursor
 	c.Reset(l, nil)
 	for c.NextBlock() != base.NoDocID {
@@ -108,6 +66,7 @@ func newRangeBounds(l *postings.List, t score.Term, lengths []uint32, numDocs in
 		for i, d := range c.BlockDocIDs() {
 			r := d / rangeDocs
 			full[r] = max(full[r], t.Bound(freqs[i], lengths[d]), 1)
+			maxFreq = max(maxFreq, freqs[i])
 		}
 	}
 	if err := c.Err(); err != nil {
@@ -121,7 +80,7 @@ func newRangeBounds(l *postings.List, t score.Term, lengths []uint32, numDocs in
 			used++
 		}
 	}
-	r := &rangeBounds{step: score.Bound((int(most) + 254) / 255)}
+	r := &rangeBounds{step: score.Bound((int(most) + 254) / 255), maxFreq: maxFreq}
 	numSupers := (numRanges + rangesPerSuper - 1) / rangesPerSuper
 	r.supers = make([]uint8, numSupers)
 	sparse := 2*used+4*(numSupers+1) < numRanges
@@ -151,71 +110,6 @@ func newRangeBounds(l *postings.List, t score.Term, lengths []uint32, numDocs in
 		r.starts = append(r.starts, uint32(len(r.bounds)))
 	}
 	return r, nil
-}
-
-// rangePostings are the postings of a list that has rangeBounds, uncompressed and
-// found without a search: those of entry i of rangeBounds.bounds are starts[i] to
-// starts[i+1]. It is what the paper calls the forward index of a block, list by
-// list.
-type rangePostings struct {
-	starts []uint32
-	at     []uint8  // DocID modulo rangeDocs
-	freqs  []uint16 // lists with greater ones have no copy
-}
-
-// rangePostingsOf are kept as long as they leave room in the cache.
-var rangePostingsOf = derived.NewKind[rangePostings]("range postings")
-
-// openPostings returns a copy of the leg's postings; nil if there is no room for
-// it, or a frequency is too large.
-func (l *legState) openPostings(bounds *rangeBounds) (*rangePostings, error) {
-	sizeBytes := copyBytes(int(l.List.DocFreq), len(bounds.bounds))
-	p, err := rangePostingsOf.GetIfRoom(l.Derived, 0, sizeBytes, func() (*rangePostings, int64, error) {
-		p, err := newRangePostings(l.List, bounds)
-		if p.starts == nil {
-			return p, 0, err
-		}
-		return p, sizeBytes, err
-	})
-	if p == nil || p.starts == nil {
-		return nil, err
-	}
-	return p, err
-}
-
-// newRangePostings reads the list; the result is empty if a frequency is too
-// large.
-func newRangePostings(l *postings.List, bounds *rangeBounds) (*rangePostings, error) {
-	p := &rangePostings{
-		starts: make([]uint32, 0, len(bounds.bounds)+1),
-		at:     make([]uint8, 0, l.DocFreq), freqs: make([]uint16, 0, l.DocFreq),
-	}
-	var c postings.Cursor
-	c.Reset(l, nil)
-	current := -1 // range of the last posting
-	for c.NextBlock() != base.NoDocID {
-		freqs := c.BlockFreqs()
-		if freqs == nil {
-			break
-		}
-		for i, d := range c.BlockDocIDs() {
-			if r := int(d / rangeDocs); r != current {
-				// A sparse list has an entry for this range, a dense one for each.
-				for first := true; first || bounds.numbers == nil && len(p.starts) <= r; first = false {
-					p.starts = append(p.starts, uint32(len(p.at)))
-				}
-				current = r
-			}
-			if freqs[i] > math.MaxUint16 {
-				return new(rangePostings), nil
-			}
-			p.at, p.freqs = append(p.at, uint8(d%rangeDocs)), append(p.freqs, uint16(freqs[i]))
-		}
-	}
-	for len(p.starts) < len(bounds.bounds)+1 {
-		p.starts = append(p.starts, uint32(len(p.at)))
-	}
-	return p, c.Err()
 }
 
 // add adds the list's bounds in the ranges of superblock s, each times unit, to

@@ -1,0 +1,154 @@
+package traverse
+
+import (
+	"math"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/derived"
+	"github.com/griffin-search/griffin/internal/postings"
+)
+
+// supersPerBase is the number of superblocks of which rangePostings have one
+// whole offset: so many that the offsets among them differ by less than 2^16.
+const supersPerBase = 16
+
+// rangePostings are the postings of a list that has rangeBounds, uncompressed and
+// found without a search. It is what the paper calls the forward index of a block,
+// list by list.
+type rangePostings struct {
+	// starts are the low 16 bits of the offsets in at where the postings of the
+	// entries of rangeBounds.bounds begin, and where the last ends. bases are the
+	// whole offsets where those of every supersPerBase-th superblock begin.
+	starts []uint16
+	bases  []uint32
+	at     []uint8 // DocID modulo rangeDocs
+	// The frequencies of at: small if all fit, else large. A list with greater ones
+	// has no copy.
+	small []uint8
+	large []uint16
+}
+
+// rangePostingsOf are kept as long as they leave room in the cache.
+var rangePostingsOf = derived.NewKind[rangePostings]("range postings")
+
+// rangesStay reports whether what blockMaxPruning derives from the lists, which are
+// of weights, is kept or will be: the bounds and the copies of the postings.
+func rangesStay(legs []Leg) bool {
+	missing, sizeBytes := 0, int64(0)
+	var handle derived.List
+	for i := range legs {
+		leg := &legs[i]
+		if leg.List.DocFreq == 0 {
+			continue
+		}
+		// Of linear terms the bound is the frequency.
+		boundsBytes, postingsBytes := rangeBytes(int(leg.List.DocFreq), uint32(leg.List.Max), len(leg.Lengths))
+		if !rangeBoundsOf.Keeps(leg.Derived, leg.saturationKey()) {
+			missing++
+			sizeBytes += boundsBytes
+		}
+		if !rangePostingsOf.Keeps(leg.Derived, 0) {
+			missing++
+			sizeBytes += postingsBytes
+		}
+		handle = leg.Derived
+	}
+	return missing == 0 || handle.Room(missing, sizeBytes)
+}
+
+// rangeBytes returns how many bytes the rangeBounds and the rangePostings of a
+// list hold at most.
+func rangeBytes(docFreq int, maxFreq uint32, numDocs int) (bounds, copied int64) {
+	numRanges := (numDocs + rangeDocs - 1) / rangeDocs
+	numSupers := (numRanges + rangesPerSuper - 1) / rangesPerSuper
+	entries := min(docFreq, numRanges)
+	bounds = int64(2*entries + 4*(numSupers+1))
+	if bounds >= int64(numRanges) {
+		entries = numSupers * rangesPerSuper
+		bounds = int64(entries)
+	}
+	return int64(numSupers) + bounds, copyBytes(docFreq, entries, numSupers, maxFreq)
+}
+
+// copyBytes returns how many bytes rangePostings hold of postings in so many
+// entries of bounds; 0 if there are none because of a frequency.
+func copyBytes(numPostings, entries, numSupers int, maxFreq uint32) int64 {
+	freqBytes := int64(1)
+	switch {
+	case maxFreq > math.MaxUint16:
+		return 0
+	case maxFreq > math.MaxUint8:
+		freqBytes = 2
+	}
+	return (1+freqBytes)*int64(numPostings) + 2*int64(entries+1) + 4*int64((numSupers+supersPerBase-1)/supersPerBase)
+}
+
+// openPostings returns a copy of the leg's postings; nil if there is no room for
+// it, or a frequency is too large.
+func (l *legState) openPostings(bounds *rangeBounds) (*rangePostings, error) {
+	sizeBytes := copyBytes(int(l.List.DocFreq), len(bounds.bounds), len(bounds.supers), bounds.maxFreq)
+	if sizeBytes == 0 {
+		return nil, nil
+	}
+	return rangePostingsOf.GetIfRoom(l.Derived, 0, sizeBytes, func() (*rangePostings, int64, error) {
+		p, err := newRangePostings(l.List, bounds)
+		return p, sizeBytes, err
+	})
+}
+
+// newRangePostings reads the list, whose frequencies must be within 16 bits.
+func newRangePostings(l *postings.List, bounds *rangeBounds) (*rangePostings, error) {
+	p := &rangePostings{
+		starts: make([]uint16, 0, len(bounds.bounds)+1),
+		bases:  make([]uint32, (len(bounds.supers)+supersPerBase-1)/supersPerBase),
+		at:     make([]uint8, 0, l.DocFreq),
+	}
+	small := bounds.maxFreq <= math.MaxUint8
+	if small {
+		p.small = make([]uint8, 0, l.DocFreq)
+	} else {
+		p.large = make([]uint16, 0, l.DocFreq)
+	}
+	var c postings.Cursor
+	c.Reset(l, nil)
+	current, based := -1, 0 // range of the last posting; bases that are set
+	for c.NextBlock() != base.NoDocID {
+		freqs := c.BlockFreqs()
+		if freqs == nil {
+			break
+		}
+		for i, d := range c.BlockDocIDs() {
+			if r := int(d / rangeDocs); r != current {
+				for ; based <= r/(rangesPerSuper*supersPerBase); based++ {
+					p.bases[based] = uint32(len(p.at))
+				}
+				// A sparse list has an entry for this range, a dense one for each.
+				for first := true; first || bounds.numbers == nil && len(p.starts) <= r; first = false {
+					p.starts = append(p.starts, uint16(len(p.at)))
+				}
+				current = r
+			}
+			p.at = append(p.at, uint8(d%rangeDocs))
+			if small {
+				p.small = append(p.small, uint8(freqs[i]))
+			} else {
+				p.large = append(p.large, uint16(freqs[i]))
+			}
+		}
+	}
+	for ; based < len(p.bases); based++ {
+		p.bases[based] = uint32(len(p.at))
+	}
+	for len(p.starts) < len(bounds.bounds)+1 {
+		p.starts = append(p.starts, uint16(len(p.at)))
+	}
+	return p, c.Err()
+}
+
+// entry returns where the postings of entry i of the bounds, one of superblock s,
+// begin and end.
+func (p *rangePostings) entry(s, i int) (from, to int) {
+	near := p.bases[s/supersPerBase]
+	from = int(near) + int(p.starts[i]-uint16(near)) // modulo 2^16
+	return from, from + int(p.starts[i+1]-p.starts[i])
+}
