@@ -20,6 +20,10 @@ type GPU struct {
 
 	onGPU, onCPU atomic.Int64 // queries
 
+	idle      int           // CPUs that answer queries of batches while the GPU brings lists
+	slots     chan struct{} // taken by each query that a gpuShare answers
+	scratches sync.Pool     // of those
+
 	runs   sync.WaitGroup // that have a view
 	mu     sync.Mutex
 	closed bool
@@ -88,7 +92,13 @@ func OpenGPU(o GPUOptions, indexBytes int64) (*GPU, error) {
 		}
 		return nil, fmt.Errorf("device %s: %w", o.Device, err)
 	}
-	return &GPU{engine: e}, nil
+	return newGPU(e), nil
+}
+
+// newGPU returns a GPU of an engine.
+func newGPU(e *pipeline.Engine) *GPU {
+	n := idleCPUs()
+	return &GPU{engine: e, idle: n, slots: make(chan struct{}, n)}
 }
 
 // IsGPUUnavailable reports whether err of OpenGPU says that there is no usable GPU.

@@ -9,7 +9,8 @@ import (
 )
 
 // RunBatch answers many plans of one mode of the Searcher, in as few launches as
-// memory allows where there is a GPU, and else one after another. Answer i is that
+// memory allows where there is a GPU, and else one after another. If the lists of a
+// batch do not fit into the GPU's memory, idle CPUs answer queries of it meanwhile. Answer i is that
 // of plan i; its hits are appended to those of answers[i].Hits[:0], so that
 // answers can be used again. It allocates nothing on a GPU once sc and the
 // answers have served a batch as large and all lists are there.
@@ -24,29 +25,46 @@ func (s *Searcher) RunBatch(ctx context.Context, plans []*Plan, sc *Scratch, ans
 		answers[i] = Answer{Hits: answers[i].Hits[:0]}
 	}
 	if s.gpu != nil && len(plans) > 0 {
-		if err := s.runBatchGPU(ctx, plans, sc, answers); err != nil {
-			return err
-		}
+		return s.runBatchGPU(ctx, plans, sc, answers)
 	}
 	for i, p := range plans {
-		if answers[i].Traversal == gpuTraversal {
-			s.gpu.onGPU.Add(1)
-			continue
-		}
 		a, err := p.runCPU(ctx, sc, answers[i].Hits, nil)
 		if err != nil {
 			return err
 		}
 		answers[i] = a
-		if s.gpu != nil {
-			s.gpu.onCPU.Add(1)
-		}
 	}
 	return nil
 }
 
-// runBatchGPU answers what it can of a batch; the others have no Traversal then.
+// runBatchGPU answers a batch where there is a GPU: what the GPU cannot answer, or does
+// not get to because lists have to be brought for it, is answered by CPUs that are idle.
 func (s *Searcher) runBatchGPU(ctx context.Context, plans []*Plan, sc *Scratch, answers []Answer) error {
+	share := &sc.gpu.share
+	share.reset(ctx, s.gpu, plans, answers)
+	err := s.askGPU(ctx, plans, sc, answers)
+	if err == nil {
+		share.rest()
+	}
+	if failed := share.wait(); err == nil {
+		err = failed
+	}
+	if err != nil {
+		return err
+	}
+	onGPU := 0
+	for i := range answers {
+		if answers[i].Traversal == gpuTraversal {
+			onGPU++
+		}
+	}
+	s.gpu.onGPU.Add(int64(onGPU))
+	s.gpu.onCPU.Add(int64(len(answers) - onGPU))
+	return nil
+}
+
+// askGPU lets the GPU answer what it can of a batch; the share has the others.
+func (s *Searcher) askGPU(ctx context.Context, plans []*Plan, sc *Scratch, answers []Answer) error {
 	view, refused := s.gpu.begin(s.snapshot, plans[0].mode == ModeSaat)
 	if refused != nil {
 		return nil // the CPU answers; Stats count it
@@ -56,7 +74,7 @@ func (s *Searcher) runBatchGPU(ctx context.Context, plans []*Plan, sc *Scratch, 
 	for stage := range 2 { // of ModeAndOr
 		b.queries, b.results, b.plans = b.queries[:0], b.results[:0], b.plans[:0]
 		for i, p := range plans {
-			if p.onCPU != "" || stage >= len(p.stages) || stage > 0 && (answers[i].Traversal == "" || len(answers[i].Hits) == p.k) {
+			if p.onCPU != "" || stage >= len(p.stages) || stage > 0 && (answers[i].Traversal != gpuTraversal || len(answers[i].Hits) == p.k) {
 				continue
 			}
 			b.queries = append(b.queries, &p.stages[stage].gpu)
@@ -66,16 +84,23 @@ func (s *Searcher) runBatchGPU(ctx context.Context, plans []*Plan, sc *Scratch, 
 		if len(b.queries) == 0 {
 			return nil
 		}
-		if err := view.Run(ctx, b.queries, b.results, nil); err != nil {
+		b.share.stage(b.plans)
+		if err := view.Run(ctx, b.queries, b.results, &b.share, nil); err != nil {
+			return err
+		}
+		// Those that the share has taken are its own until it ends.
+		if err := b.share.wait(); err != nil {
 			return err
 		}
 		for j, i := range b.plans {
 			p, r := plans[i], &b.results[j]
-			if r.Err != nil {
+			switch {
+			case b.share.answered(i):
+			case r.Err != nil:
 				answers[i].Traversal = ""
-				continue
+			default:
+				p.fill(&answers[i], &p.stages[stage], r)
 			}
-			p.fill(&answers[i], &p.stages[stage], r)
 		}
 	}
 	return nil

@@ -49,7 +49,7 @@ func (w *faultWork) run(t *testing.T, faults *cuda.Faults) (stats GPUStats, call
 		}
 		return stats, nil, false
 	}
-	g := &GPU{engine: e}
+	g := newGPU(e)
 	s, sc := NewSearcher(w.snapshot, nil), testScratch(t, "whitespace")
 	s.UseGPU(g)
 	plans, answers := make([]*Plan, len(w.queries)), make([]Answer, len(w.queries))

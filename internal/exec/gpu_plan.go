@@ -137,6 +137,7 @@ type gpuScratch struct {
 	results []pipeline.Result
 	plans   []int // of each query
 	trace   pipeline.Trace
+	share   gpuShare
 }
 
 // runGPU answers the plan on a GPU. refused, if not nil, says why it was not.
@@ -157,7 +158,7 @@ func (p *Plan) runGPU(ctx context.Context, sc *Scratch, a *Answer, trace *Trace)
 		if trace != nil {
 			began, steps = time.Now(), &s.trace
 		}
-		if err := view.Run(ctx, s.queries, s.results, steps); err != nil {
+		if err := view.Run(ctx, s.queries, s.results, nil, steps); err != nil {
 			return nil, err
 		}
 		r := &s.results[0]

@@ -47,7 +47,7 @@ func testGPU(t testing.TB, o pipeline.Options) *GPU {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &GPU{engine: e}
+	g := newGPU(e)
 	t.Cleanup(func() {
 		if err := g.Close(); err != nil {
 			t.Error(err)
@@ -313,6 +313,7 @@ func TestGPUCodecs(t *testing.T) {
 func TestGPUEviction(t *testing.T) {
 	rng := rand.New(rand.NewPCG(15, 1))
 	g := testGPU(t, pipeline.Options{Memory: pipeline.Memory{Bytes: 24 << 10}})
+	g.idle = 0
 	p := newGPUPair(t, testSnapshot(t, randomIndex(t, rng, 400, 2, true)), g)
 	for range 4 {
 		batch := make([]query.Node, 12)
@@ -528,6 +529,7 @@ func TestGPUWeights(t *testing.T) {
 func TestGPUWaitsForMemory(t *testing.T) {
 	rng := rand.New(rand.NewPCG(23, 1))
 	g := testGPU(t, pipeline.Options{Memory: pipeline.Memory{Bytes: 12 << 10}, Lanes: 3})
+	g.idle = 0
 	p := newGPUPair(t, testSnapshot(t, randomIndex(t, rng, 300, 1, false)), g)
 	var wg sync.WaitGroup
 	for i := range 3 {

@@ -23,6 +23,7 @@ type entry struct {
 	// streamed says that the list was not admitted: it lies in the reserve, to be
 	// replaced by the next one that is not.
 	streamed bool
+	again    bool           // it was asked for before
 	image    fastpath.Image // zero if the part has no posting of the list
 	// The uploader, by its lane, and which of its events happens when the device has made
 	// the image; lane is -1 before.
@@ -180,7 +181,7 @@ func (c *cache) acquire(k listKey, size int64, evict bool) *entry {
 	if halved {
 		c.age()
 	}
-	e := &entry{key: k, frequency: float64(n), at: -1, lane: -1}
+	e := &entry{key: k, frequency: float64(n), again: n > 1, at: -1, lane: -1}
 	if !c.place(e, roundUp(size), evict) {
 		c.stats.Refused++
 		return nil

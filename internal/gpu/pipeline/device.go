@@ -21,11 +21,13 @@ type device struct {
 	decode    *decode.Kernels
 	rebaser   *rebaser // nil if each device has whole segments
 	cache     *cache
+	mirror    *mirror
 	uploaders []*uploader // by lane
 	lanes     chan *lane
 	numLanes  int
 	holders   holders
-	waiting   sync.Mutex // of the run that waits for memory (shortage)
+	tight     atomic.Bool // a batch did not fit into memory
+	waiting   sync.Mutex  // of the run that waits for memory (shortage)
 
 	// slabs is the memory of the cache, by number. It grows with cache.mu held.
 	slabs     []cuda.Buffer[byte]
@@ -43,8 +45,8 @@ const (
 	slabUnit = 256 << 20
 )
 
-// openDevice opens a device, one of several or the only one.
-func openDevice(lib *cuda.Library, ordinal int, o Options, several bool) (_ *device, err error) {
+// openDevice opens one of so many devices.
+func openDevice(lib *cuda.Library, ordinal int, o Options, devices int) (_ *device, err error) {
 	dev, err := lib.Open(ordinal)
 	if err != nil {
 		return nil, err
@@ -64,11 +66,12 @@ func openDevice(lib *cuda.Library, ordinal int, o Options, several bool) (_ *dev
 	d.limit[1] = limit / reserveShare
 	d.limit[0] = limit - d.limit[1]
 	d.cache = newCache(d.grow, d.settle)
+	d.mirror = newMirror(dev, mirrorLimit/int64(devices))
 	if d.fast, err = fastpath.Load(dev); err != nil {
 		return nil, err
 	}
 	d.decode = decode.New(dev)
-	if several {
+	if devices > 1 {
 		if d.rebaser, err = newRebaser(dev); err != nil {
 			return nil, err
 		}
@@ -148,7 +151,7 @@ func (d *device) stats() DeviceStats {
 	info := d.dev.Info()
 	s := DeviceStats{
 		Name: d.name, GPU: info.Name, Driver: info.Driver(), CacheStats: d.cache.snapshot(), LimitBytes: d.limit[0] + d.limit[1],
-		BytesUploaded: d.uploaded.Load(), Queries: d.queries.Load(), Launches: d.launches.Load(), Busy: time.Duration(d.busy.Load()), Errors: d.errors.Load(),
+		MirrorBytes: d.mirror.sizeBytes(), BytesUploaded: d.uploaded.Load(), Queries: d.queries.Load(), Launches: d.launches.Load(), Busy: time.Duration(d.busy.Load()), Errors: d.errors.Load(),
 	}
 	if err := d.lost(); err != nil {
 		s.Lost = err.Error()
@@ -164,6 +167,9 @@ func (d *device) close() error {
 	}
 	for _, b := range d.slabs {
 		errs = append(errs, b.Free())
+	}
+	if d.mirror != nil {
+		errs = append(errs, d.mirror.close())
 	}
 	if d.decode != nil {
 		errs = append(errs, d.decode.Close())

@@ -20,8 +20,13 @@
 // brings lists for one lane, the others compute. A list is brought by one lane only;
 // others that want it wait. A run takes a lane, pins the lists of its queries, brings
 // those that are not there, waits (on the device) for those that are on their way, and
-// launches. If the lists of a batch do not fit into memory together, it
-// is answered in parts: while one is computed, the lists of the next are brought.
+// launches.
+//
+// If the lists of a batch do not fit into memory together, it is answered in parts, as
+// many at a time as there are lanes: while some compute, the lists of others are brought.
+// Queries that share long lists come in the same part or one after the other (parts), and
+// Others, CPUs in package exec, answer those that the devices do not get to. Lists that
+// are brought again come from page-locked memory (mirror), without the CPU.
 //
 // With several devices each holds a range of the DocIDs of every segment; the
 // results are merged in the total order. Each decodes whole lists and takes its range:

@@ -70,7 +70,7 @@ func Open(o Options) (*Engine, error) {
 	}
 	e := &Engine{parts: map[partKey]*part{}}
 	for _, n := range ordinals {
-		d, err := openDevice(lib, n, o, len(ordinals) > 1)
+		d, err := openDevice(lib, n, o, len(ordinals))
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("GPU %d: %w", n, err), e.Close())
 		}
@@ -138,6 +138,9 @@ type DeviceStats struct {
 	CacheStats
 	// LimitBytes is how much lists may take.
 	LimitBytes int64 `json:"limit_bytes"`
+	// MirrorBytes is how much page-locked memory of the host holds lists that had to
+	// be brought more than once.
+	MirrorBytes int64 `json:"mirror_bytes"`
 	// BytesUploaded counts what went to the device for lists: compressed, or plain
 	// where the CPU has decoded them.
 	BytesUploaded int64 `json:"bytes_uploaded"`

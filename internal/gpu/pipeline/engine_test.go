@@ -201,7 +201,7 @@ func TestRun(t *testing.T) {
 	queries[2].Conjunctive = true
 	results := make([]Result, 3)
 	var trace Trace
-	if err := v.Run(t.Context(), queries, results, &trace); err != nil {
+	if err := v.Run(t.Context(), queries, results, nil, &trace); err != nil {
 		t.Fatal(err)
 	}
 	// w1: every 2nd of 300 documents; w2: every 3rd; w4: every 5th.
@@ -216,12 +216,12 @@ func TestRun(t *testing.T) {
 	}
 	bad := testQuery(t, s, "w1")
 	bad.Legs = nil
-	if err := v.Run(t.Context(), []*Query{bad}, results[:1], nil); err != nil || results[0].Err == nil {
+	if err := v.Run(t.Context(), []*Query{bad}, results[:1], nil, nil); err != nil || results[0].Err == nil {
 		t.Errorf("a query without legs: error %v, result %+v", err, results[0])
 	}
 	lost := errors.New("lost")
 	e.devices[0].fail(lost)
-	if err := v.Run(t.Context(), queries, results, nil); err != nil || results[0].Err != lost || results[2].Err != lost { //nolint:errorlint // it is that one
+	if err := v.Run(t.Context(), queries, results, nil, nil); err != nil || results[0].Err != lost || results[2].Err != lost { //nolint:errorlint // it is that one
 		t.Errorf("a lost device: error %v, results %+v", err, results)
 	}
 }
@@ -259,7 +259,7 @@ func TestRunAwaits(t *testing.T) {
 	q := testQuery(t, s, "w2", "w0")
 	q.Conjunctive = true
 	results := make([]Result, 1)
-	if err := v.Run(t.Context(), []*Query{q}, results, nil); err != nil || results[0].Err != nil || results[0].Matches != 22 {
+	if err := v.Run(t.Context(), []*Query{q}, results, nil, nil); err != nil || results[0].Err != nil || results[0].Matches != 22 {
 		t.Fatalf("error %v, %+v; want 22 matches", err, results[0])
 	}
 	for i, want := range []bool{true, false} {

@@ -34,6 +34,7 @@ type lane struct {
 	merged  []base.Hit
 
 	counts laneCounts
+	wasted int // lists brought for a query for which there was no room in the end
 }
 
 // laneCounts is what a run tells a Trace.
@@ -95,7 +96,7 @@ func (l *lane) close() error {
 func (l *lane) reset() {
 	l.entries, l.first = l.entries[:0], l.first[:0]
 	clear(l.awaited)
-	l.counts = laneCounts{kernels: l.counts.kernels[:0]}
+	l.counts, l.wasted = laneCounts{kernels: l.counts.kernels[:0]}, 0
 }
 
 // gather pins the lists of queries, in their order, and brings those that are not
@@ -104,13 +105,15 @@ func (l *lane) reset() {
 // errNoRoom if not even the first had room.
 func (l *lane) gather(v *View, pieces []piece, queries []*Query, results []Result) (n int, err error) {
 	for i, q := range queries {
-		start := len(l.entries)
+		start, before := len(l.entries), l.counts
 		switch err := l.pin(v, pieces, q); {
 		case err == nil:
 			l.first = append(l.first, start)
 			continue
 		case errors.Is(err, errNoRoom):
 			l.unpin(start)
+			l.counts.hit = before.hit
+			l.wasted += l.counts.missed - before.missed
 			return i, err
 		default:
 			l.unpin(start)
@@ -194,9 +197,10 @@ func (l *lane) unpin(start int) {
 	l.entries = l.entries[:start]
 }
 
-// run answers the queries that were gathered, and lets go of their lists.
-func (l *lane) run(pieces []piece, queries []*Query, results []Result, traced bool) {
-	err := l.search(pieces, queries, results, traced)
+// run answers the queries that were gathered, few of them one by one and more in a
+// batch, and lets go of their lists.
+func (l *lane) run(pieces []piece, queries []*Query, results []Result, few int, traced bool) {
+	err := l.search(pieces, queries, results, few, traced)
 	if err != nil {
 		_ = l.d.note(err)
 		for i := range results {
@@ -220,14 +224,17 @@ func (l *lane) run(pieces []piece, queries []*Query, results []Result, traced bo
 
 // search takes one segment after another, so that the threshold reached in one
 // prunes in the next.
-func (l *lane) search(pieces []piece, queries []*Query, results []Result, traced bool) error {
+func (l *lane) search(pieces []piece, queries []*Query, results []Result, few int, traced bool) error {
 	for s := range pieces {
 		if pieces[s].part == nil {
 			continue
 		}
 		var err error
-		if len(queries) == 1 {
-			err = l.searchOne(&pieces[s], s, queries[0], &results[0], traced)
+		if len(queries) <= few {
+			timed := traced || len(queries) > 1
+			for i := 0; i < len(queries) && err == nil; i++ {
+				err = l.searchOne(&pieces[s], s, i, queries[i], &results[i], timed)
+			}
 		} else {
 			err = l.searchAll(&pieces[s], s, queries, results, traced)
 		}
@@ -296,14 +303,14 @@ func (l *lane) await(e *entry) error {
 	return l.stream.Wait(l.d.uploaders[e.lane].events[e.event])
 }
 
-// searchOne answers one query over a segment, on all of the device.
-func (l *lane) searchOne(p *piece, s int, q *Query, r *Result, traced bool) error {
+// searchOne answers gathered query i over a segment, on all of the device.
+func (l *lane) searchOne(p *piece, s, i int, q *Query, r *Result, timed bool) error {
 	var query fastpath.Query
-	ok, err := l.query(p, s, 0, q, r, &query)
+	ok, err := l.query(p, s, i, q, r, &query)
 	if err != nil || !ok {
 		return err
 	}
-	if traced {
+	if timed {
 		if err := l.stream.Record(l.begun); err != nil {
 			return err
 		}
@@ -317,7 +324,7 @@ func (l *lane) searchOne(p *piece, s int, q *Query, r *Result, traced bool) erro
 		return err
 	}
 	l.d.launches.Add(1)
-	if traced {
+	if timed {
 		if err := l.elapsed(); err != nil {
 			return err
 		}

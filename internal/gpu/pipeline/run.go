@@ -10,9 +10,10 @@ import (
 // Run answers queries; result i is that of query i, its Hits appended to Hits[:0] as
 // given. One query is answered in the least time, many in as few launches as memory
 // allows. What cannot be answered has Result.Err, and is for the CPU; the error of Run
-// itself is the context's only. trace, if not nil, is filled; measuring costs the run
+// itself is the context's only. others, if not nil, may take queries of a batch that does
+// not fit into the devices' memory. trace, if not nil, is filled; measuring costs the run
 // some microseconds.
-func (v *View) Run(ctx context.Context, queries []*Query, results []Result, trace *Trace) error {
+func (v *View) Run(ctx context.Context, queries []*Query, results []Result, others Others, trace *Trace) error {
 	for i := range results {
 		results[i] = Result{Hits: results[i].Hits[:0]}
 	}
@@ -24,9 +25,9 @@ func (v *View) Run(ctx context.Context, queries []*Query, results []Result, trac
 		return ctx.Err()
 	}
 	if len(v.engine.devices) == 1 {
-		return v.runOn(ctx, 0, queries, results, trace)
+		return v.runOn(ctx, 0, queries, results, others, trace)
 	}
-	return v.runAll(ctx, queries, results, trace)
+	return v.runAll(ctx, queries, results, others, trace)
 }
 
 // check returns why no query can be answered, and sets the Err of those that are of
@@ -50,14 +51,14 @@ func fail(results []Result, err error) {
 }
 
 // runAll answers queries on all devices, each of which has a part of every segment.
-func (v *View) runAll(ctx context.Context, queries []*Query, results []Result, trace *Trace) error {
+func (v *View) runAll(ctx context.Context, queries []*Query, results []Result, others Others, trace *Trace) error {
 	n := len(v.engine.devices)
 	parts := make([][]Result, n)
 	errs := make([]error, n)
 	var wg sync.WaitGroup
 	for i := range n {
 		parts[i] = make([]Result, len(queries))
-		wg.Go(func() { errs[i] = v.runOn(ctx, i, queries, parts[i], trace) })
+		wg.Go(func() { errs[i] = v.runOn(ctx, i, queries, parts[i], others, trace) })
 	}
 	wg.Wait()
 	if err := errors.Join(errs...); err != nil {
@@ -74,49 +75,41 @@ func (v *View) runAll(ctx context.Context, queries []*Query, results []Result, t
 }
 
 // runOn answers queries on device i: all at once if their lists have room, and else
-// in parts, of which one computes while the lists of the next are brought.
-func (v *View) runOn(ctx context.Context, i int, queries []*Query, results []Result, trace *Trace) error {
-	d, pieces := v.engine.devices[i], v.pieces[i]
-	var computing flight
-	var short shortage
-	defer short.end(d)
-	for from := 0; from < len(queries); {
-		if err := ctx.Err(); err != nil {
-			computing.wait()
-			return err
-		}
-		l := <-d.lanes
-		l.reset()
-		ended := d.holders.begin()
-		n, err := l.gather(v, pieces, queries[from:], results[from:])
-		if n == 0 && err != nil {
-			d.lanes <- l
-			if !short.wait(d, &computing, ended) {
-				results[from].Err = err
-				from++
-			}
-			continue
-		}
-		short.end(d)
-		part, out := queries[from:from+n], results[from:from+n]
-		if from == 0 && n == len(queries) {
-			l.run(pieces, part, out, trace != nil)
-			l.report(trace, i)
-			d.lanes <- l
-			d.holders.end()
+// in parts.
+func (v *View) runOn(ctx context.Context, i int, queries []*Query, results []Result, others Others, trace *Trace) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	d := v.engine.devices[i]
+	if !d.tight.Load() || v.fits(i, queries) {
+		if v.runWhole(i, queries, results, trace) {
 			return nil
 		}
-		computing.wait()
-		computing.start(func() {
-			l.run(pieces, part, out, trace != nil)
-			l.report(trace, i)
-			d.lanes <- l
-			d.holders.end()
-		})
-		from += n
+		d.tight.Store(true)
 	}
-	computing.wait()
-	return nil
+	p := parts{view: v, device: i, queries: queries, results: results, others: others, trace: trace}
+	return p.run(ctx)
+}
+
+// runWhole answers queries on device i, if their lists have room together.
+func (v *View) runWhole(i int, queries []*Query, results []Result, trace *Trace) bool {
+	d, pieces := v.engine.devices[i], v.pieces[i]
+	l := <-d.lanes
+	l.reset()
+	d.holders.begin()
+	n, _ := l.gather(v, pieces, queries, results)
+	if n == len(queries) {
+		l.run(pieces, queries, results, 1, trace != nil)
+		l.report(trace, i)
+	} else {
+		l.unpin(0)
+		for j := range results[:n] { // they are asked for again
+			results[j].Err = nil
+		}
+	}
+	d.lanes <- l
+	d.holders.end()
+	return n == len(queries)
 }
 
 // shortage is the state of a run that finds no room for even one query. One run at a
@@ -126,14 +119,14 @@ type shortage bool
 // wait is called after a gather that began when ended runs had ended, and found no
 // room. It returns true when the run is to try again, and false if nobody else has
 // lists pinned: then there will never be room.
-func (s *shortage) wait(d *device, computing *flight, ended uint64) bool {
+func (s *shortage) wait(d *device, ended uint64) bool {
 	d.holders.leave()
 	if !*s {
 		d.waiting.Lock()
 		*s = true
 		return true
 	}
-	return computing.wait() || d.holders.wait(ended)
+	return d.holders.wait(ended)
 }
 
 // end lets another run wait.
@@ -142,28 +135,6 @@ func (s *shortage) end(d *device) {
 		d.waiting.Unlock()
 		*s = false
 	}
-}
-
-// flight is work that goes on beside a goroutine, one piece at a time.
-type flight struct{ done chan struct{} } // nil: nothing does
-
-func (f *flight) start(work func()) {
-	done := make(chan struct{})
-	f.done = done
-	go func() {
-		defer close(done)
-		work()
-	}()
-}
-
-// wait waits for the work and reports whether there was any.
-func (f *flight) wait() bool {
-	if f.done == nil {
-		return false
-	}
-	<-f.done
-	f.done = nil
-	return true
 }
 
 // report adds what a lane did to the trace of device i.

@@ -206,6 +206,16 @@ func checkDirectory(payloadBytes int, directory []postings.BlockEntry) error {
 	return nil
 }
 
+// directoryWords writes a directory to words as it lies in the index's file.
+func directoryWords(words []uint32, directory []postings.BlockEntry) {
+	for i := range directory {
+		e := &directory[i]
+		w := words[i*decode.EntryWords:][:decode.EntryWords]
+		w[0], w[1], w[2] = e.First, e.Last, e.Offset
+		w[3] = uint32(e.Bound) | uint32(e.DocWidth)<<16 | uint32(e.FreqWidth)<<24
+	}
+}
+
 // copyDirectory copies a directory to dst as it lies in the index's file.
 func (u *uploader) copyDirectory(dst cuda.Buffer[uint32], directory []postings.BlockEntry) error {
 	for at := 0; at < len(directory); {
@@ -215,12 +225,7 @@ func (u *uploader) copyDirectory(dst cuda.Buffer[uint32], directory []postings.B
 		}
 		words := p.data()
 		n := len(words) / decode.EntryWords
-		for i := range n {
-			e := &directory[at+i]
-			w := words[i*decode.EntryWords:][:decode.EntryWords]
-			w[0], w[1], w[2] = e.First, e.Last, e.Offset
-			w[3] = uint32(e.Bound) | uint32(e.DocWidth)<<16 | uint32(e.FreqWidth)<<24
-		}
+		directoryWords(words, directory[at:at+n])
 		if err := u.send(&p, dst.Slice(at*decode.EntryWords, (at+n)*decode.EntryWords), n*decode.EntryWords); err != nil {
 			return err
 		}

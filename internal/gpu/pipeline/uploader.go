@@ -10,6 +10,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 	"github.com/griffin-search/griffin/internal/gpu/decode"
 	"github.com/griffin-search/griffin/internal/gpu/fastpath"
+	"github.com/griffin-search/griffin/internal/postings"
 )
 
 // uploader brings what queries need to a device: lists, which it makes images of,
@@ -25,6 +26,7 @@ type uploader struct {
 	number int // of the lane
 	stream *cuda.Stream
 	bytes  int64 // sent so far
+	made   int64 // of images so far
 	slots  [numSlots]slot
 	turn   int // of slots, being filled
 	events [numEvents]*cuda.Event
@@ -139,8 +141,7 @@ func (u *uploader) send(p *stretch, dst cuda.Buffer[uint32], n int) error {
 	if err := cuda.CopyToDevice(u.stream, dst, p.data()[:n]); err != nil {
 		return err
 	}
-	u.d.uploaded.Add(int64(n) * 4)
-	u.bytes += int64(n) * 4
+	u.count(n)
 	return u.stream.Record(p.slot.free)
 }
 
@@ -270,6 +271,7 @@ func (u *uploader) bring(p *part, s *Segment, leg *Leg, k listKey, evict bool) (
 		return nil, false, errors.Join(err, u.abandon(e))
 	}
 	e.lane, e.event = u.number, u.event
+	u.made += e.extent.size
 	u.d.cache.publish(e)
 	return e, true, nil
 }
@@ -300,7 +302,7 @@ func (u *uploader) fill(e *entry, p *part, s *Segment, leg *Leg, shape fastpath.
 	n := shape.DocFreq
 	docIDs, freqs := u.docIDs.Slice(0, n), u.freqs.Slice(0, n)
 	if c, ok := decodes(leg); ok {
-		if err = u.decodeThere(c, leg); err == nil && !p.whole {
+		if err = u.decodeThere(e, c, leg); err == nil && !p.whole {
 			first := u.source.first
 			docIDs, freqs = u.docIDs.Slice(first, first+n), u.freqs.Slice(first, first+n)
 			err = u.d.rebaser.rebase(u.stream, docIDs, p.from)
@@ -347,21 +349,15 @@ func decodes(leg *Leg) (decode.Codec, bool) {
 
 // decodeThere copies the compressed list, as it lies in the index's file, and
 // decodes it on the device.
-func (u *uploader) decodeThere(c decode.Codec, leg *Leg) error {
+func (u *uploader) decodeThere(e *entry, c decode.Codec, leg *Leg) error {
 	payload, directory := leg.List.Raw()
-	if err := checkDirectory(len(payload), directory); err != nil {
-		return err
-	}
 	// A multiple of 16 bytes, so that the directory behind is aligned.
 	words := (len(payload) + 15) / 16 * 4
 	if err := grow(u, &u.payload, words+len(directory)*decode.EntryWords); err != nil {
 		return err
 	}
-	if err := u.copyBytes(u.payload, payload); err != nil {
-		return err
-	}
 	dir := u.payload.Slice(words, words+len(directory)*decode.EntryWords)
-	if err := u.copyDirectory(dir, directory); err != nil {
+	if err := u.copyList(e, dir, payload, directory); err != nil {
 		return err
 	}
 	list, err := decode.NewList(decode.Source{
@@ -380,6 +376,41 @@ func (u *uploader) decodeThere(c decode.Codec, leg *Leg) error {
 		return err
 	}
 	return u.d.decode.DecodeList(u.stream, c, decode.Freqs, freqs)
+}
+
+// copyList copies a list's payload to the start of u.payload and its directory to dir,
+// out of the mirror if it is there, and puts it there if it was brought before.
+func (u *uploader) copyList(e *entry, dir cuda.Buffer[uint32], payload []byte, directory []postings.BlockEntry) error {
+	at := (len(payload) + 15) / 16 * 4 // of the directory
+	words := u.d.mirror.find(e.key)
+	if words == nil {
+		if err := checkDirectory(len(payload), directory); err != nil {
+			return err
+		}
+		var room []byte
+		if e.again {
+			words, room = u.d.mirror.add(e.key, at+len(directory)*decode.EntryWords)
+		}
+		if words == nil {
+			if err := u.copyBytes(u.payload, payload); err != nil {
+				return err
+			}
+			return u.copyDirectory(dir, directory)
+		}
+		clear(room[copy(room, payload):][:4*at-len(payload)])
+		directoryWords(words[at:], directory)
+	}
+	if err := cuda.CopyToDevice(u.stream, u.payload, words); err != nil {
+		return err
+	}
+	u.count(len(words))
+	return nil
+}
+
+// count counts words that were sent.
+func (u *uploader) count(words int) {
+	u.d.uploaded.Add(int64(words) * 4)
+	u.bytes += int64(words) * 4
 }
 
 // decodeHere decodes the n postings of the source on the CPU and copies them plain.
