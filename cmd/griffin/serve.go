@@ -56,6 +56,17 @@ Ctrl-C lets running queries end, then stops.`,
 	return c
 }
 
+// noteDevices says where queries run, unless the CPU was asked for.
+func (a *app) noteDevices(ix *griffin.Index, asked string) {
+	s, used := ix.GPUStats()
+	if !used && asked == "auto" {
+		a.notef("queries run on the CPU; why not on a GPU: griffin devices")
+	}
+	for i := range s.Devices {
+		a.notef("queries run on %s (%s); posting lists may take %s of it", s.Devices[i].Name, s.Devices[i].GPU, sizeOf(s.Devices[i].LimitBytes))
+	}
+}
+
 func (a *app) serve(ctx context.Context, o serveOptions, dir string) error {
 	if o.maxK < 1 || o.maxQuery < 1 || o.maxConcurrent < 1 || o.timeout <= 0 || o.grace < 0 {
 		return usagef("--max-k, --max-query, --max-concurrent and --timeout must be more than 0, --grace not less")
@@ -74,11 +85,7 @@ func (a *app) serve(ctx context.Context, o serveOptions, dir string) error {
 	}); err != nil {
 		return err
 	}
-	if s, used := ix.GPUStats(); used {
-		for i := range s.Devices {
-			a.notef("queries run on %s (%s); posting lists may take %s of it", s.Devices[i].Name, s.Devices[i].GPU, sizeOf(s.Devices[i].LimitBytes))
-		}
-	}
+	a.noteDevices(ix, o.device)
 	handler, err := server.New(server.Options{
 		Index: ix, Logger: slog.New(slog.NewTextHandler(a.err, nil)),
 		MaxK: o.maxK, MaxQueryBytes: o.maxQuery, Timeout: o.timeout, MaxConcurrent: o.maxConcurrent,
