@@ -202,16 +202,18 @@ func (c *sparseCollection) queries(tb testing.TB, n int) []query.Node {
 	return out
 }
 
-// BenchmarkLearnedSparse times every or-traversal on weights as learned sparse
-// models give them, 20 terms a query, and compares the answers.
+// BenchmarkLearnedSparse times every or-traversal, and the planner's choice, on
+// weights as learned sparse models give them, 20 terms a query, and compares the
+// answers.
 func BenchmarkLearnedSparse(b *testing.B) {
 	c := newSparseCollection(b, 750_000)
 	queries := c.queries(b, 100)
 	s := NewSearcher(c.snapshot(b), nil)
 	for _, k := range []int{10, 1000} {
 		var want [][]base.Hit
-		for _, name := range append([]string{"exhaustive-taat"}, traverse.Names(traverse.Or)...) {
-			b.Run(fmt.Sprintf("k=%d/traversal=%s", k, name), func(b *testing.B) {
+		names := append([]string{"exhaustive-taat"}, traverse.Names(traverse.Or)...)
+		for _, name := range append(names, "") {
+			b.Run(fmt.Sprintf("k=%d/traversal=%s", k, cmp.Or(name, "planner")), func(b *testing.B) {
 				hits := benchSparse(b, s, queries, Options{K: k, Traversal: name})
 				if want == nil {
 					want = hits

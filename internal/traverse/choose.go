@@ -3,7 +3,7 @@ package traverse
 // Choose returns the traversal that is expected to answer a query of a mode over
 // a segment first, from the lengths of its lists and what is kept beside them. It
 // allocates nothing and takes a few nanoseconds a leg, with weights from outside
-// about a hundred.
+// about fifty.
 //
 // What it knows was measured on the Wikipedia passages, with 334 queries of the
 // two TREC Terabyte logs in all traversals (docs/benchmarks/traversals.md):
