@@ -124,6 +124,7 @@ func TestImages(t *testing.T) {
 				maxFreq = 2000
 			}
 			c := randomCollection(t, rng, numDocs, len(densities), linear > 0, maxFreq)
+			c.filled = true
 			c.toDevice(t, d)
 			for i, l := range c.plain {
 				name := fmt.Sprintf("docs=%d/linear=%d/list=%d", numDocs, linear, i)

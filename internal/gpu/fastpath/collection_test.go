@@ -35,6 +35,9 @@ type collection struct {
 	onGPU   cuda.Buffer[uint32] // lengths
 	data    []cuda.Buffer[byte]
 	images  []Image
+	// filled says that what lies between the parts of an image is written too: it is
+	// going to be copied whole.
+	filled bool
 }
 
 // density says how a random list lies in its segment.
@@ -205,6 +208,9 @@ func (c *collection) toDevice(tb testing.TB, d *cuda.Device) {
 		data, err := cuda.Alloc[byte](d, int(c.shape(i).SizeBytes()))
 		must(tb, err)
 		tb.Cleanup(func() { must(tb, data.Free()) })
+		if c.filled {
+			must(tb, cuda.Fill(c.stream, data, 0xA5))
+		}
 		m, err := c.kernels.Build(c.stream, data, c.shape(i), uploaded(tb, c.stream, l.docIDs), uploaded(tb, c.stream, l.freqs), c.onGPU)
 		must(tb, err)
 		must(tb, c.stream.Synchronize())
