@@ -32,7 +32,7 @@ type device struct {
 	// slabs is the memory of the cache, by number. It grows with cache.mu held.
 	slabs     []cuda.Buffer[byte]
 	slabBytes [2]int64 // of main and of the reserve
-	limit     [2]int64
+	limit     [2]atomic.Int64
 
 	uploaded, queries, launches, busy, errors atomic.Int64
 	failed                                    atomic.Pointer[error] // why it is used no more
@@ -63,8 +63,8 @@ func openDevice(lib *cuda.Library, ordinal int, o Options, devices int) (_ *devi
 		return nil, err
 	}
 	limit := o.Memory.limit(free, o.IndexBytes)
-	d.limit[1] = limit / reserveShare
-	d.limit[0] = limit - d.limit[1]
+	d.limit[1].Store(limit / reserveShare)
+	d.limit[0].Store(limit - limit/reserveShare)
 	d.cache = newCache(d.grow, d.settle)
 	d.mirror = newMirror(dev, mirrorLimit/int64(devices))
 	if d.fast, err = fastpath.Load(dev); err != nil {
@@ -94,7 +94,7 @@ func (d *device) grow(n int64, reserve bool) (slab int, size int64, ok bool) {
 	if reserve {
 		i = 1
 	}
-	left := (d.limit[i] - d.slabBytes[i]) &^ (spaceAlign - 1)
+	left := (d.limit[i].Load() - d.slabBytes[i]) &^ (spaceAlign - 1)
 	size = min(max(n, slabUnit), left)
 	if size < n || d.lost() != nil {
 		return 0, 0, false
@@ -102,7 +102,9 @@ func (d *device) grow(n int64, reserve bool) (slab int, size int64, ok bool) {
 	b, err := cuda.Alloc[byte](d.dev, int(size))
 	if err != nil {
 		_ = d.note(err)
-		d.limit[i] = d.slabBytes[i] // others have the memory: make do with what there is
+		if d.slabBytes[i] > 0 { // others have the memory: make do with what there is
+			d.limit[i].Store(d.slabBytes[i])
+		}
 		return 0, 0, false
 	}
 	d.slabs = append(d.slabs, b)
@@ -123,11 +125,12 @@ func (d *device) memory(e extent) cuda.Buffer[byte] {
 	return d.slabs[e.slab].Slice(int(e.offset), int(e.offset+e.size))
 }
 
-// note counts an error of the driver, and marks the device lost if it is of no
-// more use. It returns err.
+// note counts an error if it is one of the driver, and marks the device lost if it is
+// of no more use. It returns err.
 func (d *device) note(err error) error {
-	if err == nil {
-		return nil
+	var call *cuda.Error
+	if !errors.As(err, &call) {
+		return err
 	}
 	d.errors.Add(1)
 	if lost := d.dev.Err(); lost != nil {
@@ -150,7 +153,7 @@ func (d *device) lost() error {
 func (d *device) stats() DeviceStats {
 	info := d.dev.Info()
 	s := DeviceStats{
-		Name: d.name, GPU: info.Name, Driver: info.Driver(), CacheStats: d.cache.snapshot(), LimitBytes: d.limit[0] + d.limit[1],
+		Name: d.name, GPU: info.Name, Driver: info.Driver(), CacheStats: d.cache.snapshot(), LimitBytes: d.limit[0].Load() + d.limit[1].Load(),
 		MirrorBytes: d.mirror.sizeBytes(), BytesUploaded: d.uploaded.Load(), Queries: d.queries.Load(), Launches: d.launches.Load(), Busy: time.Duration(d.busy.Load()), Errors: d.errors.Load(),
 	}
 	if err := d.lost(); err != nil {

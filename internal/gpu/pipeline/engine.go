@@ -39,7 +39,7 @@ const DefaultLanes = 4
 
 // Engine holds posting lists on GPUs and runs queries there (package comment).
 type Engine struct {
-	devices []*device
+	devices []*device // set by Close with mu held
 
 	mu       sync.Mutex
 	nextPart uint32
@@ -50,7 +50,8 @@ type Engine struct {
 func IsUnavailable(err error) bool { return errors.Is(err, cuda.ErrUnavailable) }
 
 // Open opens the devices. If there is none, or not one that was named, the error
-// says why, and what was looked for (IsUnavailable). It takes a third of a second
+// says why, and what was looked for (IsUnavailable). With Selection.Auto, those that
+// do not open are left out, if any does. It takes a third of a second
 // where there is a driver, and next to nothing where there is none.
 func Open(o Options) (*Engine, error) {
 	lib, err := cuda.Load(o.Library)
@@ -69,12 +70,20 @@ func Open(o Options) (*Engine, error) {
 		o.Lanes = DefaultLanes
 	}
 	e := &Engine{parts: map[partKey]*part{}}
+	var errs []error
 	for _, n := range ordinals {
 		d, err := openDevice(lib, n, o, len(ordinals))
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("GPU %d: %w", n, err), e.Close())
+		if err == nil {
+			e.devices = append(e.devices, d)
+			continue
 		}
-		e.devices = append(e.devices, d)
+		errs = append(errs, fmt.Errorf("GPU %d: %w", n, err))
+		if !o.Devices.Auto {
+			break
+		}
+	}
+	if len(errs) > 0 && (!o.Devices.Auto || len(e.devices) == 0) {
+		return nil, errors.Join(append(errs, e.Close())...)
 	}
 	return e, nil
 }
@@ -112,11 +121,14 @@ func choose(s Selection, infos []cuda.Info) (ordinals []int, err error) {
 // Close gives the devices back. All Views are released before, and no run is
 // under way.
 func (e *Engine) Close() error {
+	e.mu.Lock()
+	devices := e.devices
+	e.devices = nil
+	e.mu.Unlock()
 	var errs []error
-	for _, d := range e.devices {
+	for _, d := range devices {
 		errs = append(errs, d.close())
 	}
-	e.devices = nil
 	return errors.Join(errs...)
 }
 
@@ -156,10 +168,13 @@ type DeviceStats struct {
 	Lost   string `json:"lost,omitempty"`
 }
 
-// Stats returns the counts as of now.
+// Stats returns the counts as of now, of no device after Close.
 func (e *Engine) Stats() Stats {
+	e.mu.Lock()
+	devices := e.devices
+	e.mu.Unlock()
 	var s Stats
-	for _, d := range e.devices {
+	for _, d := range devices {
 		s.Devices = append(s.Devices, d.stats())
 	}
 	return s

@@ -140,7 +140,7 @@ func (p *parts) take() int {
 // there is none for a first query.
 func (p *parts) gather(l *lane, pieces []piece, w *batchPart) error {
 	w.numbers, w.queries, w.results = w.numbers[:0], w.queries[:0], w.results[:0]
-	enough := l.uploader.made + l.d.limit[0]/partShare
+	enough := l.uploader.made + max(l.d.limit[0].Load()/partShare, 1)
 	for len(w.numbers) < partQueries && l.uploader.made < enough {
 		i := w.first
 		if w.first = -1; i < 0 {
@@ -164,11 +164,11 @@ func (p *parts) gather(l *lane, pieces []piece, w *batchPart) error {
 }
 
 // sort sets the order in which queries are answered, and returns those whose lists do
-// not fit into memory, those with most bytes last. Queries that take a CPU long come first, as those gain most; among
-// them those with the same longest lists follow each other, so that lists are there when
-// they are asked for again.
+// not fit into memory, those with most bytes last. Queries that take a CPU long come
+// first, as those gain most; among them those with the same longest lists follow each
+// other, so that lists are there when they are asked for again.
 func (p *parts) sort() (left []int) {
-	limit := p.view.engine.devices[p.device].limit[0]
+	limit := p.view.engine.devices[p.device].limit[0].Load()
 	keys := make([]sortKey, 0, len(p.queries))
 	size := map[int]int64{} // of those left
 	for i, q := range p.queries {
@@ -236,7 +236,7 @@ func cost(q *Query) int {
 
 // fits reports whether the lists of queries may fit into a device's memory together.
 func (v *View) fits(device int, queries []*Query) bool {
-	left := v.engine.devices[device].limit[0]
+	left := v.engine.devices[device].limit[0].Load()
 	seen := make(map[listKey]struct{})
 	for _, q := range queries {
 		for j := range q.Legs {

@@ -254,8 +254,8 @@ func (u *uploader) bring(p *part, s *Segment, leg *Leg, k listKey, evict bool) (
 	if shape.DocFreq > 0 {
 		size = shape.SizeBytes()
 	}
-	if size > u.d.limit[0] {
-		return nil, false, fmt.Errorf("%d bytes of %d: %w", size, u.d.limit[0], errTooLarge)
+	if limit := u.d.limit[0].Load(); size > limit {
+		return nil, false, fmt.Errorf("%d bytes of %d: %w", size, limit, errTooLarge)
 	}
 	if e = u.d.cache.acquire(k, size, evict); e == nil {
 		return nil, false, errNoRoom
