@@ -16,7 +16,7 @@ const (
 	// what can be kept, each that is kept is used between two looks and so stays:
 	// with one look a structure, a log of queries whose structures do not quite fit
 	// would find each of them dropped just before it is needed again.
-	patience = 16
+	patience = 64
 )
 
 // Cache holds derived structures of any number of segments.
