@@ -277,6 +277,40 @@ func TestRunAwaits(t *testing.T) {
 	}
 }
 
+// noOthers take all that is left to them, and so may be writing to its hits.
+type noOthers struct{ left []int }
+
+func (o *noOthers) Begin(_, left []int) { o.left = left }
+func (*noOthers) Take(int) bool         { return false }
+
+// Hits of a query that others have taken are theirs, though one of two devices has
+// answered it.
+func TestRunLeavesHits(t *testing.T) {
+	s := testIndex(t, 300, 6)
+	library := gputest.Configure(t, gputest.Config{Devices: 2, MemoryBytes: 256 << 20})
+	e, err := Open(Options{Library: library.Path(), Devices: Selection{All: true}, Memory: Memory{Bytes: 1 << 20}, Lanes: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	v := attach(t, e, s)
+	defer v.Release()
+	e.devices[1].tight.Store(true)
+	e.devices[1].limit[0].Store(0)
+	theirs := base.Hit{DocID: 7, Score: 7}
+	hits := []base.Hit{theirs}
+	results := []Result{{Hits: hits}}
+	q := testQuery(t, s, "w1")
+	q.K = 1
+	var o noOthers
+	if err := v.Run(t.Context(), []*Query{q}, results, &o, nil); err != nil || results[0].Err == nil || len(o.left) != 1 {
+		t.Fatalf("error %v, %+v, %v left; want one query left", err, results[0], o.left)
+	}
+	if hits[0] != theirs {
+		t.Errorf("hits of others were overwritten: %v", hits)
+	}
+}
+
 // Counts may be read while lists find no memory, and while the Engine is being closed.
 func TestStatsMeanwhile(t *testing.T) {
 	s := testIndex(t, 300, 6)

@@ -67,8 +67,14 @@ func (v *View) runAll(ctx context.Context, queries []*Query, results []Result, o
 	for i, q := range queries {
 		r := &results[i]
 		for d := range n {
+			r.Err = errors.Join(r.Err, parts[d][i].Err)
+		}
+		if r.Err != nil {
+			continue // its hits may be the others' by now
+		}
+		for d := range n {
 			p := &parts[d][i]
-			r.Hits, r.Matches, r.Err = mergeHits(r.Hits, p.Hits, q.K), r.Matches+p.Matches, errors.Join(r.Err, p.Err)
+			r.Hits, r.Matches = mergeHits(r.Hits, p.Hits, q.K), r.Matches+p.Matches
 		}
 	}
 	return nil
