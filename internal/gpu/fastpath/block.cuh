@@ -82,12 +82,11 @@ struct FastpathShared {
     uint32_t numHits;
     uint32_t work[kNumWork];
     uint32_t count;
-    uint32_t counts[32]; /* of fastpath_count: by warp */
-    uint32_t padding[2];
-    uint32_t buckets[kNumBuckets];       /* scores, if there is one block */
-    uint32_t positions[kNumBuckets];     /* of a sort */
-    uint32_t sums[kNumWarps][kWarpSums]; /* by warp. Invariant: all 0 */
-    uint2 list[kListRoom];               /* ranges with their bounds */
+    uint32_t counts[32];                               /* of fastpath_count: by warp */
+    __align__(16) uint32_t buckets[kNumBuckets];       /* scores, if there is one block */
+    uint32_t positions[kNumBuckets];                   /* of a sort */
+    __align__(16) uint32_t sums[kNumWarps][kWarpSums]; /* by warp. Invariant: all 0 */
+    uint2 list[kListRoom];                             /* ranges with their bounds */
     uint16_t listOrder[kListRoom];
 };
 
@@ -349,10 +348,15 @@ __device__ __forceinline__ bool fastpath_join(const FastpathBlock& b) {
     BlockTopK& top = b.shared->top;
     uint64_t* keys = b.search->keys + b.shared->query.firstKey;
     __syncthreads();
-    if (top.count > top.k) {
+    const uint32_t theta = max(ld_relaxed(b.state->thetas[0]), fastpath_theta(b));
+    uint32_t numGood = 0;
+    for (uint32_t from = 0; from < top.count; from += blockDim.x) {
+        const uint32_t i = from + threadIdx.x;
+        numGood += static_cast<uint32_t>(__syncthreads_count(i < top.count && hit_score(top.keys[i]) >= theta));
+    }
+    if (numGood > top.k) { /* there is room for k keys of each block */
         block_topk_compact(top);
     }
-    const uint32_t theta = max(ld_relaxed(b.state->thetas[0]), fastpath_theta(b));
     for (uint32_t i = threadIdx.x; i < top.count; i += blockDim.x) {
         if (hit_score(top.keys[i]) >= theta) {
             keys[atomicAdd(&b.state->numKeys, 1U)] = top.keys[i];

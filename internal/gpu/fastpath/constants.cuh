@@ -14,6 +14,6 @@ constexpr uint32_t kFlagCount = 4;
 constexpr uint32_t kFlagEmit = 8;
 constexpr uint32_t kMaxOneTerms = 30;
 constexpr uint32_t kFirstList = 256;
-constexpr uint32_t kListRoom = 1024;
+constexpr uint32_t kListRoom = 512;
 constexpr uint32_t kNumWarps = 8;
 constexpr uint32_t kInFlight = 4;

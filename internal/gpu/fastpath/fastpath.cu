@@ -34,7 +34,7 @@ __device__ __forceinline__ void fastpath_unpack(const FastpathOne& p, FastpathSe
 }
 
 /* As fastpath_ranges, for one query that comes with the launch. */
-GRIFFIN_KERNEL_BLOCKS(fastpath_ranges_one, FastpathOne, 256, 4) {
+GRIFFIN_KERNEL_BLOCKS(fastpath_ranges_one, FastpathOne, 256, 3) {
     __shared__ __align__(16) FastpathSearch search;
     __shared__ __align__(16) FastpathQuery query;
     fastpath_unpack(p, &search, &query);

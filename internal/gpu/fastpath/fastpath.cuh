@@ -52,18 +52,26 @@ __device__ __forceinline__ uint32_t fastpath_hash(uint32_t posting, uint32_t mas
     return (posting * 2654435761U >> 7) & mask;
 }
 
-/* The frequency of a posting. */
-__device__ __forceinline__ uint32_t fastpath_freq(const FastpathTerm& t, uint32_t posting) {
-    if (t.freqBytes == 0) {
-        return fastpath_part<uint8_t>(t, t.sat)[posting];
+/* A posting's frequency as it is stored, and the length of its document: what a contribution needs of memory. */
+struct FastpathStored {
+    uint32_t freq, length;
+};
+
+__device__ __forceinline__ FastpathStored fastpath_stored(const FastpathTerm& t, uint32_t posting, uint32_t docID) {
+    FastpathStored s;
+    if (t.freqBytes == 1) {
+        s.freq = fastpath_part<uint8_t>(t, t.freq)[posting];
+    } else if (t.freqBytes == 0) {
+        s.freq = t.satAt[posting];
+    } else {
+        s.freq = fastpath_part<uint16_t>(t, t.freq)[posting];
     }
-    if (t.freqBytes == 2) {
-        return fastpath_part<uint16_t>(t, t.freq)[posting];
-    }
-    const uint32_t freq = fastpath_part<uint8_t>(t, t.freq)[posting];
-    if (freq < kFreqEscape) {
-        return freq;
-    }
+    s.length = t.score.linear != 0 ? 0 : t.lengths[docID];
+    return s;
+}
+
+/* The frequency of a posting of which the table of long ones must tell it. */
+__device__ __forceinline__ uint32_t fastpath_long_freq(const FastpathTerm& t, uint32_t posting) {
     const auto* slots = fastpath_part<uint2>(t, t.escapes); /* {freq, posting + 1} */
     for (uint32_t i = fastpath_hash(posting, t.escapeMask);; i = (i + 1) & t.escapeMask) {
         const uint2 slot = slots[i];
@@ -74,9 +82,11 @@ __device__ __forceinline__ uint32_t fastpath_freq(const FastpathTerm& t, uint32_
 }
 
 /* The contribution of a posting to its document's score. */
-__device__ __forceinline__ uint32_t fastpath_contribution(const FastpathTerm& t, uint32_t posting, uint32_t docID) {
-    const uint32_t length = t.score.linear != 0 ? 0 : t.lengths[docID];
-    return bm25_contribution(t.score, fastpath_freq(t, posting), length);
+__device__ __forceinline__ uint32_t fastpath_contribution(const FastpathTerm& t, uint32_t posting, FastpathStored s) {
+    if (t.freqBytes == 1 && s.freq == kFreqEscape) {
+        s.freq = fastpath_long_freq(t, posting);
+    }
+    return bm25_contribution(t.score, s.freq, s.length);
 }
 
 /* The postings of a sparse list in the bucket that holds docID. */

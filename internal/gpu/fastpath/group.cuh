@@ -78,12 +78,30 @@ __device__ __forceinline__ uint32_t fastpath_sum_scores(const FastpathBlock& b, 
                                                         uint32_t active, uint32_t docID, bool candidate) {
     const uint32_t bit = 1U << b.lane;
     uint32_t score = 0;
-    for (uint32_t left = active; left != 0; left &= left - 1) {
-        const int l = __ffs(left) - 1;
-        const uint32_t bits = __shfl_sync(kAll, g.found.bits, l), rank = __shfl_sync(kAll, g.found.rank, l);
-        if (candidate && (bits & bit) != 0) {
-            const uint32_t posting = rank + static_cast<uint32_t>(__popc(bits & (bit - 1)));
-            score += fastpath_contribution(b.terms[term + (l & (g.width - 1))], posting, docID);
+    while (active != 0) {
+        FastpathStored stored[kInFlight];
+        uint32_t postings[kInFlight], terms[kInFlight];
+#pragma unroll
+        for (uint32_t i = 0; i < kInFlight; i++) {
+            postings[i] = kNoPosting;
+            terms[i] = 0;
+            stored[i] = {0, 0};
+            if (active != 0) {
+                const int l = __ffs(active) - 1;
+                active &= active - 1;
+                const uint32_t bits = __shfl_sync(kAll, g.found.bits, l), rank = __shfl_sync(kAll, g.found.rank, l);
+                terms[i] = term + (l & (g.width - 1));
+                if (candidate && (bits & bit) != 0) {
+                    postings[i] = rank + static_cast<uint32_t>(__popc(bits & (bit - 1)));
+                    stored[i] = fastpath_stored(b.terms[terms[i]], postings[i], docID);
+                }
+            }
+        }
+#pragma unroll
+        for (uint32_t i = 0; i < kInFlight; i++) {
+            if (postings[i] != kNoPosting) {
+                score += fastpath_contribution(b.terms[terms[i]], postings[i], stored[i]);
+            }
         }
     }
     return score;

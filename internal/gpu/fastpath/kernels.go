@@ -27,8 +27,8 @@ type Kernels struct {
 	rangesOne, probeOne  *cuda.Kernel
 	fill                 *cuda.Kernel // of Build
 	maxWindow            int          // superblocks that a block sorts at a time
-	// resident is how many blocks run at a time.
-	resident int
+	// How many blocks run at a time: of batches, and of a single query.
+	resident, residentOne int
 }
 
 // Load loads the kernels on a device.
@@ -66,9 +66,18 @@ func (k *Kernels) load() error {
 			return err
 		}
 	}
-	n, err := k.ranges.BlocksPerMultiprocessor(threads, sharedBytes(8, 64, capacity(10)))
-	k.resident = max(n*k.device.Info().Multiprocessors, 1)
-	return err
+	shared := sharedBytes(8, 64, capacity(10))
+	for _, e := range []struct {
+		kernel *cuda.Kernel
+		blocks *int
+	}{{k.ranges, &k.resident}, {k.rangesOne, &k.residentOne}} {
+		n, err := e.kernel.BlocksPerMultiprocessor(threads, shared)
+		if err != nil {
+			return err
+		}
+		*e.blocks = max(n*k.device.Info().Multiprocessors, 1)
+	}
+	return nil
 }
 
 func (k *Kernels) module(name string, image []byte) (*cuda.Module, error) {

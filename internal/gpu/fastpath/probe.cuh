@@ -105,9 +105,10 @@ __device__ __forceinline__ uint64_t fastpath_probe_postings(const FastpathBlock&
     if (!alive) {
         return 0;
     }
-    uint32_t score = fastpath_contribution(t, posting, docID);
+    uint32_t score = fastpath_contribution(t, posting, fastpath_stored(t, posting, docID));
     for (uint32_t i = 1; i < b.numTerms; i++) {
-        score += fastpath_contribution(b.terms[i], fastpath_find(b.terms[i], docID), docID);
+        const uint32_t other = fastpath_find(b.terms[i], docID);
+        score += fastpath_contribution(b.terms[i], other, fastpath_stored(b.terms[i], other, docID));
     }
     return hit_key(score, docID);
 }

@@ -218,7 +218,7 @@ __device__ __forceinline__ uint32_t fastpath_order(const FastpathBlock& b, uint3
  * threshold any more; returns how many are left, in listOrder. By all threads, behind a barrier. */
 __device__ __forceinline__ uint32_t fastpath_sort_list(const FastpathBlock& b, uint32_t size) {
     const FastpathQuery& q = b.shared->query;
-    if (size <= 64) { /* by counting which are before it */
+    if (size <= (b.state != nullptr ? blockDim.x : 64)) { /* by counting which are before it */
         if (threadIdx.x < size) {
             const uint32_t own = b.shared->list[threadIdx.x].y;
             uint32_t rank = 0;
@@ -281,7 +281,7 @@ __device__ __forceinline__ void fastpath_score_list(const FastpathBlock& b, uint
                     break;
                 }
                 group.size = min(size, count - at);
-                fastpath_look_up(b, group, at, fastpath_hear(b));
+                fastpath_look_up(b, group, at, from == 0 ? 0 : fastpath_hear(b));
                 from += b.numWarps * size;
                 size = most;
             }
@@ -299,7 +299,7 @@ __device__ __forceinline__ void fastpath_window(const FastpathBlock& b, uint32_t
     uint32_t room = kFirstList;
     uint32_t at = b.warp, super = 0, numSupers = 0;
     FastpathBounds bounds = {{0, 0, 0, 0}, 0};
-    bool more = true;
+    bool more = true, first = true;
     while (more) {
         for (;;) {
             if (__ballot_sync(kAll, bounds.open != 0) != 0) {
@@ -313,7 +313,8 @@ __device__ __forceinline__ void fastpath_window(const FastpathBlock& b, uint32_t
             }
             const uint32_t i = b.order[at];
             at += b.numWarps;
-            const uint32_t theta = fastpath_hear(b);
+            /* At first there is nothing to hear yet. */
+            const uint32_t theta = first ? q.threshold : fastpath_hear(b);
             const uint32_t level = b.levels[i];
             const uint64_t above = q.threshold + (static_cast<uint64_t>(level) << q.bucketShift);
             if (level < kNumBuckets - 1 && above <= theta) {
@@ -336,6 +337,7 @@ __device__ __forceinline__ void fastpath_window(const FastpathBlock& b, uint32_t
         }
         __syncthreads();
         room = kListRoom;
+        first = false;
     }
     fastpath_worked(b, kSupers, numSupers);
 }

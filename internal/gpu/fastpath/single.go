@@ -118,9 +118,9 @@ func (s *Single) splits(kind int, j *job) int {
 	b := s.batch
 	n := b.maxSplits(&b.queries.Data()[j.query])
 	if kind == jobProbe {
-		n = int(min(j.cost*(probeBlock/threads/2), uint64(b.kernels.resident)))
+		n = int(min(j.cost*(probeBlock/threads/2), uint64(b.kernels.residentOne)))
 	}
-	return min(n, b.kernels.resident)
+	return min(n, b.kernels.residentOne)
 }
 
 // launchOne launches a job; the last one tells the host that all is done.

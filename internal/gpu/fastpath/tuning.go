@@ -7,7 +7,7 @@ const (
 	// maxWindow is how many superblocks a block sorts at a time.
 	maxWindow = 8192
 	// listRoom is how many ranges a block collects before it scores them.
-	listRoom = 1024
+	listRoom = 512
 	// firstList is how many it collects the first time, to have a threshold soon.
 	firstList = 256
 	// numBuckets is the number of buckets by which scores and bounds are sorted.
