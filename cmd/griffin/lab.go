@@ -103,14 +103,20 @@ func (a *app) labEnv(o *labOptions, command string, bar *progress) (*lab.Env, er
 	if o.quick {
 		work = filepath.Join(work, "quick")
 	}
-	return lab.NewEnv(lab.Config{
+	env := lab.NewEnv(lab.Config{
 		Data: o.data, Work: work, Index: o.index, Device: o.device, Seed: o.seed, Quick: o.quick, Command: command,
 		Progress: func(phase string, done, total int64) {
 			if phase != "" {
 				bar.show(phase, done, total, command)
 			}
 		},
-	}), nil
+	})
+	// A GPU that cannot be had is not to be found out after minutes of making collections.
+	if _, _, err := env.Device(); err != nil {
+		env.Close()
+		return nil, badFlags(err)
+	}
+	return env, nil
 }
 
 func newLabRunCommand(a *app) *cobra.Command {
