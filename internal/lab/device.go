@@ -36,6 +36,7 @@ func (env *Env) Device() (*Device, string, error) {
 		}
 		env.device = d
 	}
+	env.onDevice = true
 	return env.device, "", nil
 }
 

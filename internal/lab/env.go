@@ -47,6 +47,7 @@ type Env struct {
 	open     map[string]*Collection
 	logs     map[string][]trec.Topic
 	device   *Device
+	onDevice bool // the experiment uses it
 	watch    *stopwatch
 	prepared time.Duration
 	used     []string

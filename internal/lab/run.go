@@ -55,7 +55,7 @@ func (env *Env) run(ctx context.Context, e Experiment) (*Record, error) {
 		cancel(fmt.Errorf("%w: %v", ErrOverBudget, e.Budget))
 	})
 	defer env.watch.alarm.Stop()
-	env.prepared, env.used = 0, nil
+	env.prepared, env.used, env.onDevice = 0, nil, false
 	before := load()
 	result, err := e.Run(ctx, env)
 	env.watch.pause()
@@ -77,7 +77,7 @@ func (env *Env) run(ctx context.Context, e Experiment) (*Record, error) {
 	}
 	p := &r.Provenance
 	p.Load = before
-	if env.device != nil {
+	if env.onDevice {
 		info := env.device.Info()
 		p.GPU = fmt.Sprintf("%s, driver for CUDA %s", info.Name, info.Driver())
 	}

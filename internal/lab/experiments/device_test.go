@@ -16,6 +16,29 @@ var onDevice = []string{
 	"ao11-table3", "ao11-fig5", "ao11-fig6", "ao11-fig8", "ao11-fig9b", "ao11-table7",
 }
 
+// A record names the GPU if the experiment measured on it, and not because there is one.
+func TestOnlyDeviceExperimentsNameTheGPU(t *testing.T) {
+	t.Setenv(cuda.LibraryVariable, gputest.Library(t).Path())
+	env := lab.NewEnv(lab.Config{Work: t.TempDir(), Seed: 1, Quick: true, Device: "gpu", Command: "test"})
+	t.Cleanup(env.Close)
+	if _, _, err := env.Device(); err != nil {
+		t.Fatal(err)
+	}
+	chosen, err := lab.Select(experiments.All(), []string{"griffin18-fig11", "griffin18-fig13"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range chosen {
+		r, err := env.Run(t.Context(), e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if named, want := r.Provenance.GPU != "", e.Name == "griffin18-fig13"; named != want {
+			t.Errorf("%s names the GPU: %t, want %t (%q)", e.Name, named, want, r.Provenance.GPU)
+		}
+	}
+}
+
 // With a GPU, or the emulator in its place, no cell of a GPU stays empty but those that
 // say why for good. Each experiment compares what the device finds with the CPU.
 func TestDeviceExperimentsFillTheirCells(t *testing.T) {
