@@ -66,7 +66,7 @@ func openDevice(lib *cuda.Library, ordinal int, o Options, devices int) (_ *devi
 	d.limit[1].Store(limit / reserveShare)
 	d.limit[0].Store(limit - limit/reserveShare)
 	d.cache = newCache(d.grow, d.settle)
-	d.mirror = newMirror(dev, mirrorLimit/int64(devices))
+	d.mirror = newMirror(dev, mirrorLimit/int64(devices), d.note)
 	if d.fast, err = fastpath.Load(dev); err != nil {
 		return nil, err
 	}

@@ -14,7 +14,8 @@ import (
 // concurrent use.
 type mirror struct {
 	device *cuda.Device
-	limit  int64 // bytes of all slabs
+	note   func(error) error // counts errors of the driver
+	limit  int64             // bytes of all slabs
 
 	mu        sync.Mutex // guards what follows
 	slabs     []cuda.HostBuffer[uint32]
@@ -36,8 +37,8 @@ const (
 	mirrorSlab = 64 << 20
 )
 
-func newMirror(d *cuda.Device, limit int64) *mirror {
-	return &mirror{device: d, limit: limit, lists: map[listKey]mirrored{}}
+func newMirror(d *cuda.Device, limit int64, note func(error) error) *mirror {
+	return &mirror{device: d, note: note, limit: limit, lists: map[listKey]mirrored{}}
 }
 
 // find returns the words of a list, nil if it is not there. They stay as they are until
@@ -79,6 +80,7 @@ func (m *mirror) grow(size int64) bool {
 	}
 	b, err := cuda.AllocHost[uint32](m.device, int(n/4))
 	if err != nil {
+		_ = m.note(err)
 		m.limit = m.slabBytes // the system has no more: make do with what there is
 		return false
 	}

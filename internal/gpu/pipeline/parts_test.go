@@ -1,0 +1,112 @@
+package pipeline
+
+import (
+	"slices"
+	"sync"
+	"testing"
+)
+
+// A mirror gives room up to its limit, keeps what is there, and drops parts.
+func TestMirror(t *testing.T) {
+	s := testIndex(t, 64, 1)
+	e, v := attached(t, s, Options{Memory: Memory{Bytes: 1 << 20}, Lanes: 1})
+	v.Release()
+	m := newMirror(e.devices[0].dev, 4096, e.devices[0].note)
+	defer func() {
+		if err := m.close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	first, second := listKey{part: 1, list: 1}, listKey{part: 2, list: 1}
+	if m.find(first) != nil {
+		t.Error("a list is there that was not added")
+	}
+	for i, k := range []listKey{first, second} {
+		words, room := m.add(k, 500)
+		if len(words) != 500 || len(room) != 2000 {
+			t.Fatalf("%d words, %d bytes, want 500 and as many bytes", len(words), len(room))
+		}
+		for j := range words {
+			words[j] = uint32(1000*i + j)
+		}
+	}
+	if words, _ := m.add(listKey{part: 3}, 100); words != nil {
+		t.Error("there is room beyond the limit")
+	}
+	if got := m.find(second); len(got) != 500 || got[0] != 1000 || got[499] != 1499 {
+		t.Errorf("the second list is another: %d words", len(got))
+	}
+	m.drop(1)
+	if m.find(first) != nil || m.find(second) == nil || m.sizeBytes() != 2048 {
+		t.Errorf("after a part was dropped %d bytes are taken, want those of the other", m.sizeBytes())
+	}
+	if words, _ := m.add(listKey{part: 3}, 512); words == nil {
+		t.Error("what was dropped gave no room")
+	}
+}
+
+// testOthers take the query with a number, and note what they are told.
+type testOthers struct {
+	mu          sync.Mutex
+	query       int
+	order, left []int
+}
+
+func (o *testOthers) Begin(order, left []int) {
+	o.order, o.left = slices.Clone(order), slices.Clone(left)
+}
+
+func (o *testOthers) Take(query int) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return query != o.query
+}
+
+// A batch that does not fit is answered in parts, the costly queries first and those of
+// the same longest list after each other; what has no room at all, or others take, has
+// an error, and lists that come back come from the mirror.
+func TestParts(t *testing.T) {
+	s := testIndex(t, 12_000, 4)
+	e, v := attached(t, s, Options{Memory: Memory{Bytes: 72 << 10}, Lanes: 2})
+	defer v.Release()
+	d := e.devices[0]
+	queries := []*Query{
+		testQuery(t, s, "w3"), testQuery(t, s, "w0", "w3"), testQuery(t, s, "w2", "w1"), testQuery(t, s, "w0", "w1", "w2", "w3"),
+		testQuery(t, s, "w2"), testQuery(t, s, "w0", "w2"), testQuery(t, s, "w1"), testQuery(t, s, "w3", "w2"),
+	}
+	whole := int64(0)
+	for j := range queries[3].Legs {
+		whole += v.imageBytes(0, 0, &queries[3].Legs[j])
+	}
+	if whole <= d.limit[0].Load() {
+		t.Fatalf("the lists take %d bytes of %d: they fit", whole, d.limit[0].Load())
+	}
+	results := make([]Result, len(queries))
+	others := &testOthers{query: 6}
+	for range 3 {
+		if err := v.Run(t.Context(), queries, results, others, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !slices.Equal(others.left, []int{3}) || len(others.order) != 7 || slices.Contains(others.order, 3) {
+		t.Errorf("left %v, order %v: want query 3 left alone", others.left, others.order)
+	}
+	at := func(query int) int { return slices.Index(others.order, query) }
+	if at(1)-at(5) != 1 && at(5)-at(1) != 1 || at(0) < at(5) {
+		t.Errorf("order %v: want queries 1 and 5 after each other, and before query 0", others.order)
+	}
+	for i, want := range []int64{3000, 12000, 8000, 0, 4000, 12000, 0, 6000} {
+		r := &results[i]
+		if want == 0 {
+			if r.Err == nil {
+				t.Errorf("query %d was answered", i)
+			}
+		} else if r.Err != nil || r.Matches != want {
+			t.Errorf("query %d: %d matches, error %v, want %d", i, r.Matches, r.Err, want)
+		}
+	}
+	st := e.Stats().Devices[0]
+	if st.MirrorBytes == 0 || st.Evictions == 0 || st.Hits == 0 || st.Misses == 0 || st.Queries != 3*6 || st.Errors != 0 {
+		t.Errorf("%+v: want lists that come and go, some of them from the mirror", st)
+	}
+}
