@@ -14,8 +14,8 @@ import (
 func WithDevice(device string) Option { return func(c *config) { c.gpu.Device = device } }
 
 // WithGPUMemory bounds what posting lists take of each GPU's memory: bytes, with a
-// unit if need be ("40GiB"), or per cent of the size of the index's posting lists
-// ("10%"). The default is most of what is free. With less than the lists that are
+// unit if need be ("40GiB"), or per cent of the size that the index's posting lists have
+// when it is opened ("10%"; none of a new index). The default is most of what is free. With less than the lists that are
 // asked for, those of the greatest benefit stay, and others come and go.
 func WithGPUMemory(size string) Option { return func(c *config) { c.gpu.Memory = size } }
 
