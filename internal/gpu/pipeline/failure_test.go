@@ -1,0 +1,185 @@
+package pipeline
+
+import (
+	"errors"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	"github.com/griffin-search/griffin/internal/gpu/gputest"
+)
+
+// A run that needs a list no more does not wait for it, and leaves others to wait.
+func TestRunAwaits(t *testing.T) {
+	s := testIndex(t, 65, 8)
+	library := gputest.Configure(t, gputest.Config{Devices: 2, MemoryBytes: 256 << 20})
+	e, err := Open(Options{Library: library.Path(), Devices: Selection{All: true}, Memory: Memory{Bytes: 1 << 20}, Lanes: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	v := attach(t, e, s)
+	defer v.Release()
+	// The second device has document 64, which w0 is in, but not w2.
+	q := testQuery(t, s, "w2", "w0")
+	q.Conjunctive = true
+	results := make([]Result, 1)
+	if err := v.Run(t.Context(), []*Query{q}, results, nil, nil); err != nil || results[0].Err != nil || results[0].Matches != 22 {
+		t.Fatalf("error %v, %+v; want 22 matches", err, results[0])
+	}
+	for i, want := range []bool{true, false} {
+		list := e.devices[i].cache.find(listKey{part: v.pieces[i][0].part.id, list: q.Legs[1].ID})
+		if list == nil {
+			t.Fatalf("GPU %d does not have w0", i)
+		}
+		if list.loaded.Load() != want {
+			t.Errorf("GPU %d: w0 is taken for made: %t, want %t", i, !want, want)
+		}
+		list.unpin()
+	}
+}
+
+// noOthers take all that is left to them, and so may be writing to its hits.
+type noOthers struct{ left []int }
+
+func (o *noOthers) Begin(_, left []int) { o.left = left }
+func (*noOthers) Take(int) bool         { return false }
+
+// Hits of a query that others have taken are theirs, though one of two devices has
+// answered it.
+func TestRunLeavesHits(t *testing.T) {
+	s := testIndex(t, 300, 6)
+	library := gputest.Configure(t, gputest.Config{Devices: 2, MemoryBytes: 256 << 20})
+	e, err := Open(Options{Library: library.Path(), Devices: Selection{All: true}, Memory: Memory{Bytes: 1 << 20}, Lanes: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	v := attach(t, e, s)
+	defer v.Release()
+	e.devices[1].tight.Store(true)
+	e.devices[1].limit[0].Store(0)
+	theirs := base.Hit{DocID: 7, Score: 7}
+	hits := []base.Hit{theirs}
+	results := []Result{{Hits: hits}}
+	q := testQuery(t, s, "w1")
+	q.K = 1
+	var o noOthers
+	if err := v.Run(t.Context(), []*Query{q}, results, &o, nil); err != nil || results[0].Err == nil || len(o.left) != 1 {
+		t.Fatalf("error %v, %+v, %v left; want one query left", err, results[0], o.left)
+	}
+	if hits[0] != theirs {
+		t.Errorf("hits of others were overwritten: %v", hits)
+	}
+}
+
+// Counts may be read while lists find no memory, and while the Engine is being closed.
+func TestStatsMeanwhile(t *testing.T) {
+	s := testIndex(t, 300, 6)
+	var faults cuda.Faults
+	e, err := Open(Options{
+		Library: gputest.Library(t).Path(), Devices: Selection{Ordinals: []int{0}}, Memory: Memory{Bytes: 1 << 20}, Lanes: 2, Faults: &faults,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := attach(t, e, s)
+	faults.Fail("cuMemAlloc_v2", 0, cuda.OutOfMemory)
+	var wg sync.WaitGroup
+	stop := make(chan struct{})
+	wg.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				_ = e.Stats()
+			}
+		}
+	})
+	for range 2 {
+		wg.Go(func() {
+			results := make([]Result, 1)
+			if err := v.Run(t.Context(), []*Query{testQuery(t, s, "w1", "w2")}, results, nil, nil); err != nil || results[0].Err == nil {
+				t.Errorf("without memory: error %v, %+v", err, results[0])
+			}
+		})
+	}
+	for e.Stats().Devices[0].Errors == 0 {
+		runtime.Gosched()
+	}
+	time.AfterFunc(20*time.Millisecond, func() { close(stop) })
+	wg.Wait()
+	v.Release()
+	wg.Go(func() { _ = e.Stats() })
+	if err := e.Close(); err != nil {
+		t.Error(err)
+	}
+	wg.Wait()
+}
+
+// Lists that find no memory at first find it when there is some. Only calls of the driver
+// count as its errors.
+func TestRunErrors(t *testing.T) {
+	s := testIndex(t, 300, 6)
+	run := func(v *View) error {
+		results := make([]Result, 1)
+		if err := v.Run(t.Context(), []*Query{testQuery(t, s, "w1")}, results, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		return results[0].Err
+	}
+	var faults cuda.Faults
+	e, v := attached(t, s, Options{Memory: Memory{Bytes: 1 << 20}, Lanes: 1, Faults: &faults})
+	defer v.Release()
+	last := faults.Calls()["cuMemAlloc_v2"]
+	for nth := range 8 { // main memory, the reserve, and so on, twice
+		faults.Fail("cuMemAlloc_v2", nth+1, cuda.OutOfMemory)
+	}
+	if err := run(v); err == nil || e.Stats().Devices[0].Errors == 0 || faults.Calls()["cuMemAlloc_v2"] == last {
+		t.Errorf("without memory: error %v, %+v", err, e.Stats())
+	}
+	for faults.Calls()["cuMemAlloc_v2"] < last+8 {
+		_ = run(v)
+	}
+	if err := run(v); err != nil {
+		t.Errorf("with memory: error %v, %+v", err, e.Stats())
+	}
+	e, v = attached(t, s, Options{Memory: Memory{Bytes: 300}, Lanes: 1})
+	defer v.Release()
+	if err := run(v); !errors.Is(err, errTooLarge) || e.Stats().Devices[0].Errors != 0 {
+		t.Errorf("a list that is too large: error %v, %+v; want no error of the driver", err, e.Stats())
+	}
+}
+
+// With "auto" a GPU that does not open is left out; by its number, or with "gpu", it
+// is an error.
+func TestOpenSome(t *testing.T) {
+	library := gputest.Configure(t, gputest.Config{Devices: 2, MemoryBytes: 256 << 20})
+	open := func(s Selection) (int, error) {
+		// The first device's first event cannot be made.
+		var faults cuda.Faults
+		faults.Fail("cuEventCreate", 1, cuda.OutOfMemory)
+		e, err := Open(Options{Library: library.Path(), Devices: s, Memory: Memory{Bytes: 1 << 20}, Lanes: 1, Faults: &faults})
+		if err != nil {
+			return 0, err
+		}
+		defer e.Close()
+		if e.devices[0].name != "gpu1" {
+			t.Errorf("%s: %s was opened, want gpu1", s, e.devices[0].name)
+		}
+		return len(e.devices), nil
+	}
+	if n, err := open(Selection{Auto: true}); n != 1 || err != nil {
+		t.Errorf("auto: %d devices, error %v; want 1", n, err)
+	}
+	for _, s := range []Selection{{All: true}, {Ordinals: []int{0, 1}}} {
+		if _, err := open(s); !errors.Is(err, cuda.ErrOutOfMemory) || !strings.Contains(err.Error(), "GPU 0") {
+			t.Errorf("%s: error %v; want that of GPU 0", s, err)
+		}
+	}
+}
