@@ -15,7 +15,6 @@ import (
 	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
-	"github.com/griffin-search/griffin/internal/gpu/cuda"
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 	"github.com/griffin-search/griffin/internal/gpu/pipeline"
 	"github.com/griffin-search/griffin/internal/index"
@@ -134,48 +133,6 @@ func TestGPUAgreement(t *testing.T) {
 	}
 	if s := g.Stats(); s.OnGPU < 100 || s.OnCPU != 0 || s.Devices[0].Hits == 0 || s.Devices[0].Misses == 0 || s.Devices[0].Errors != 0 {
 		t.Errorf("%+v: want 112 queries on the GPU, none on the CPU, hits, misses and no errors", s)
-	}
-}
-
-// A plan that asks for no hits keeps no other of its batch off a GPU, and each query
-// counts for one processor, in whichever stage it went to the CPU.
-func TestGPUBatchCounts(t *testing.T) {
-	rng := rand.New(rand.NewPCG(13, 1))
-	var faults cuda.Faults
-	g := testGPU(t, pipeline.Options{Faults: &faults})
-	p := newGPUPair(t, testSnapshot(t, randomIndex(t, rng, 200, 1, false)), g)
-	run := func(mode Mode, ks ...int) GPUStats {
-		t.Helper()
-		before := g.Stats()
-		plans, answers := make([]*Plan, len(ks)), make([]Answer, len(ks))
-		for i, k := range ks {
-			var err error
-			if plans[i], err = p.gpu.Prepare(p.sc, parse(t, "w1 w30"), Options{Mode: mode, K: k, Count: true}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := p.gpu.RunBatch(t.Context(), plans, p.sc, answers); err != nil {
-			t.Fatal(err)
-		}
-		for i, k := range ks {
-			want := answer(t, p.cpu, p.sc, parse(t, "w1 w30"), Options{Mode: mode, K: k, Count: true})
-			if !slices.Equal(answers[i].Hits, want.Hits) || answers[i].Matches != want.Matches {
-				t.Errorf("mode %s, k %d: %d matches, hits %v; the CPU has %d, %v", mode, k, answers[i].Matches, answers[i].Hits, want.Matches, want.Hits)
-			}
-		}
-		return g.Stats().Since(&before)
-	}
-	if s := run(ModeOr, 5, 0, 5); s.OnGPU != 2 || s.OnCPU != 1 {
-		t.Errorf("%d queries on the GPU, %d on the CPU; want 2, and the one for no hits", s.OnGPU, s.OnCPU)
-	}
-	const launch = "cuLaunchKernel"
-	launches := faults.Calls()[launch]
-	if s := run(ModeAndOr, 100, 100); s.OnGPU != 2 || s.OnCPU != 0 || s.Devices[0].Launches != 2 {
-		t.Fatalf("%+v: want 2 queries on the GPU in 2 launches", s)
-	}
-	faults.Fail(launch, faults.Calls()[launch]-launches, cuda.LaunchOutOfResources)
-	if s := run(ModeAndOr, 100, 100); s.OnGPU != 0 || s.OnCPU != 2 {
-		t.Errorf("%d queries on the GPU, %d on the CPU; want 2 on the CPU, since the last launch failed", s.OnGPU, s.OnCPU)
 	}
 }
 
