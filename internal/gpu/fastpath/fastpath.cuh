@@ -89,6 +89,15 @@ __device__ __forceinline__ uint32_t fastpath_contribution(const FastpathTerm& t,
     return bm25_contribution(t.score, s.freq, s.length);
 }
 
+/* Begins to bring a line of device memory into the caches. */
+__device__ __forceinline__ void fastpath_prefetch(const void* address) {
+#ifdef GRIFFIN_EMULATOR
+    static_cast<void>(address);
+#else
+    asm volatile("prefetch.global.L1 [%0];" ::"l"(address));
+#endif
+}
+
 /* The postings of a sparse list in the bucket that holds docID. */
 __device__ __forceinline__ uint2 fastpath_bucket(const FastpathTerm& t, uint32_t docID) {
     const auto* starts = fastpath_part<uint32_t>(t, t.starts) + (docID >> t.shift);

@@ -27,6 +27,9 @@ __device__ __forceinline__ void fastpath_look_up(const FastpathBlock& b, Fastpat
         g.bound = entry.y;
         if (entry.y >= theta && term < b.numTerms) {
             g.found = fastpath_range(b.terms[term], entry.x);
+            if (g.found.bits != 0) { /* brings the line that sum_bounds will want */
+                fastpath_prefetch(b.terms[term].satAt + g.found.rank);
+            }
         }
     }
     g.active = __ballot_sync(kAll, g.found.bits != 0);

@@ -218,7 +218,7 @@ __device__ __forceinline__ uint32_t fastpath_order(const FastpathBlock& b, uint3
  * threshold any more; returns how many are left, in listOrder. By all threads, behind a barrier. */
 __device__ __forceinline__ uint32_t fastpath_sort_list(const FastpathBlock& b, uint32_t size) {
     const FastpathQuery& q = b.shared->query;
-    if (size <= (b.state != nullptr ? blockDim.x : 64)) { /* by counting which are before it */
+    if (size <= 64) { /* by counting which are before it */
         if (threadIdx.x < size) {
             const uint32_t own = b.shared->list[threadIdx.x].y;
             uint32_t rank = 0;
