@@ -46,8 +46,12 @@ type figure struct {
 	CPUThread float64 `json:"cpu_thread_queries_s"`
 	CPUAll    float64 `json:"cpu_all_queries_s"`
 
-	Supers, Ranges, Candidates, Rounds float64 // means of a query in a batch
-	SingleRanges                       float64
+	// Means of a query in a batch, and alone.
+	Supers       float64 `json:"supers"`
+	Ranges       float64 `json:"ranges"`
+	Candidates   float64 `json:"candidates"`
+	Rounds       float64 `json:"rounds"`
+	SingleRanges float64 `json:"single_ranges"`
 }
 
 type batchFigure struct {
