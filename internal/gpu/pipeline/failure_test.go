@@ -156,6 +156,19 @@ func TestRunErrors(t *testing.T) {
 	}
 }
 
+// For Warm, memory that the driver does not have is memory that is full: no error.
+func TestWarmWithoutMemory(t *testing.T) {
+	s := testIndex(t, 300, 6)
+	var faults cuda.Faults
+	e, v := attached(t, s, Options{Memory: Memory{Bytes: 1 << 20}, Lanes: 1, Faults: &faults})
+	defer v.Release()
+	faults.Fail("cuMemAlloc_v2", 2, cuda.OutOfMemory) // the first is for lists
+	lists, total, err := v.Warm(t.Context(), WarmOptions{})
+	if err != nil || lists != total-1 || e.Stats().Devices[0].Errors != 1 {
+		t.Errorf("%d of %d lists, error %v, %+v; want all but one", lists, total, err, e.Stats())
+	}
+}
+
 // With "auto" a GPU that does not open is left out; by its number, or with "gpu", it
 // is an error.
 func TestOpenSome(t *testing.T) {

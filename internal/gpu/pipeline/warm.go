@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
 	"github.com/griffin-search/griffin/internal/impact"
 	"github.com/griffin-search/griffin/internal/postings"
 )
@@ -90,7 +91,7 @@ func (w *warming) finish(l *warmList, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
-	case errors.Is(err, errNoRoom), errors.Is(err, errTooLarge):
+	case errors.Is(err, errNoRoom), errors.Is(err, errTooLarge), errors.Is(err, cuda.ErrOutOfMemory):
 		w.full++
 	case err == nil:
 		w.lists++
