@@ -347,8 +347,6 @@ func (t *target) batches(f *figure, queries []fastpath.Query, size, k, docIDs in
 		work[3] += float64(s.Rounds) / float64(size)
 	}
 	f.Supers, f.Ranges, f.Candidates, f.Rounds = work[0], work[1], work[2], work[3]
-	var device time.Duration
-	var took []time.Duration
 	hits := make([]base.Hit, 0, k*size+1)
 	began := time.Now()
 	n := 0
@@ -377,22 +375,10 @@ func (t *target) batches(f *figure, queries []fastpath.Query, size, k, docIDs in
 		}
 	}
 	figure.WallPerS = float64(size*n) / time.Since(began).Seconds()
-	for i := range min(n, 20) { // one at a time, for the device's time
-		b, s := batches[0], streams[0]
-		if err := t.fill(b, queries, i*size, size); err != nil {
-			return err
-		}
-		if err := errors.Join(b.Launch(s), b.Wait()); err != nil {
-			return err
-		}
-		d, err := b.Elapsed()
-		if err != nil {
-			return err
-		}
-		took = append(took, d)
+	device, err := t.deviceTime(batches[0], streams[0], queries, size, min(n, 20))
+	if err != nil {
+		return err
 	}
-	slices.Sort(took)
-	device = took[len(took)/2]
 	figure.DevicePerS = float64(size) / device.Seconds()
 	if k > 0 {
 		figure.BytesPerS = figure.DevicePerS * bytes / 1e9
@@ -400,6 +386,26 @@ func (t *target) batches(f *figure, queries []fastpath.Query, size, k, docIDs in
 	}
 	f.Batches = append(f.Batches, figure)
 	return errors.Join(batches[0].Close(), batches[1].Close(), streams[0].Close(), streams[1].Close())
+}
+
+// deviceTime is the device's time for a batch: the median of some, one at a time.
+func (t *target) deviceTime(b *fastpath.Batch, s *cuda.Stream, queries []fastpath.Query, size, times int) (time.Duration, error) {
+	var took []time.Duration
+	for i := range times {
+		if err := t.fill(b, queries, i*size, size); err != nil {
+			return 0, err
+		}
+		if err := errors.Join(b.Launch(s), b.Wait()); err != nil {
+			return 0, err
+		}
+		d, err := b.Elapsed()
+		if err != nil {
+			return 0, err
+		}
+		took = append(took, d)
+	}
+	slices.Sort(took)
+	return took[len(took)/2], nil
 }
 
 // bytes is what a query reads of images at least, as counted from its work: the bounds
