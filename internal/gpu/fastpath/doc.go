@@ -11,7 +11,7 @@
 //   - [Shape] says how many bytes the image of a list takes; [Kernels.Build] makes
 //     the image on the device from decoded postings, [Encode] in memory.
 //   - [Batch] takes any number of queries of one [Segment] and answers them in one
-//     go, one thread block a query.
+//     go, one thread block a query, or several where a query would hold up the rest.
 //   - [Single] spreads one query over the whole device, for the least latency.
 //
 // # How a query is answered
@@ -27,6 +27,8 @@
 // contributions, reaches the threshold are scored in full. Those enter the block's
 // top k (device/block_topk.cuh) and a histogram of scores from which the threshold
 // follows at once. The first threshold comes from the lists' k-th best postings.
+// Blocks that share a query share the histogram and the threshold in device memory,
+// and the last of them to end selects from what all have found.
 //
 // Block-max pruning over ranges: Mallia, Suel and Tonellotto, "Faster learned sparse
 // retrieval with block-max pruning", SIGIR 2024; superblocks: Carlson, Xie, He and
@@ -39,6 +41,18 @@
 // al., "Efficient parallel lists intersection and index compression algorithms using
 // graphics processing units", VLDB 2011, §4.2.2). COUNT and intersection alone go by
 // bitmaps, without scores.
+//
+// # Kernels
+//
+//	fastpath_build                   a block a superblock of a list: Encode
+//	fastpath_ranges, _ranges_one     Or, And of dense lists: ranges.cuh, group.cuh
+//	fastpath_probe, _probe_one       And with a sparse list: probe.cuh
+//	fastpath_count                   counts and DocIDs: count.cuh
+//
+// Blocks have 256 threads (fastpath_build: 128), 12 KiB of static shared memory and as
+// much dynamic as sharedBytes says: 23 KiB for 25 million documents and top-10. The
+// forms called one take the query with the launch. Reference of all searches:
+// package traverse, exhaustive-daat.
 //
 // # Concurrency
 //
