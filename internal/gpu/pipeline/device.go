@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -123,6 +124,16 @@ func (d *device) memory(e extent) cuda.Buffer[byte] {
 	d.cache.mu.Lock()
 	defer d.cache.mu.Unlock()
 	return d.slabs[e.slab].Slice(int(e.offset), int(e.offset+e.size))
+}
+
+// lane waits for a lane, which is to be put back; nil if the context ends before.
+func (d *device) lane(ctx context.Context) *lane {
+	select {
+	case l := <-d.lanes:
+		return l
+	case <-ctx.Done():
+		return nil
+	}
 }
 
 // note counts an error if it is one of the driver, and marks the device lost if it is

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"context"
 	"errors"
 	"runtime"
 	"strings"
@@ -153,6 +154,31 @@ func TestRunErrors(t *testing.T) {
 	defer v.Release()
 	if err := run(v); !errors.Is(err, errTooLarge) || e.Stats().Devices[0].Errors != 0 {
 		t.Errorf("a list that is too large: error %v, %+v; want no error of the driver", err, e.Stats())
+	}
+}
+
+// A run whose context ends while all lanes are taken, by Warm for one, waits no longer.
+func TestRunWaitsForALane(t *testing.T) {
+	s := testIndex(t, 300, 6)
+	e, v := attached(t, s, Options{Memory: Memory{Bytes: 1 << 20}, Lanes: 1})
+	defer v.Release()
+	l := <-e.devices[0].lanes
+	late := time.AfterFunc(10*time.Second, func() { e.devices[0].lanes <- l }) // so that a failure ends
+	for _, tight := range []bool{false, true} {
+		e.devices[0].tight.Store(tight)
+		limit := e.devices[0].limit[0].Swap(1 << 10) // parts, if it is tight
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		began := time.Now()
+		results := make([]Result, 1)
+		err := v.Run(ctx, []*Query{testQuery(t, s, "w0", "w1", "w2")}, results, nil, nil)
+		if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 5*time.Second {
+			t.Errorf("tight %t: error %v after %v", tight, err, time.Since(began))
+		}
+		e.devices[0].limit[0].Store(limit)
+	}
+	if late.Stop() {
+		e.devices[0].lanes <- l
 	}
 }
 

@@ -76,7 +76,10 @@ func (p *parts) work(ctx context.Context) {
 	var short shortage
 	defer short.end(d)
 	for ctx.Err() == nil {
-		l := <-d.lanes
+		l := d.lane(ctx)
+		if l == nil {
+			return
+		}
 		l.reset()
 		ended := d.holders.begin()
 		err := p.gather(l, pieces, &w)

@@ -88,8 +88,8 @@ func (v *View) runOn(ctx context.Context, i int, queries []*Query, results []Res
 	}
 	d := v.engine.devices[i]
 	if !d.tight.Load() || v.fits(i, queries) {
-		if v.runWhole(i, queries, results, trace) {
-			return nil
+		if whole, err := v.runWhole(ctx, i, queries, results, trace); whole || err != nil {
+			return err
 		}
 		d.tight.Store(true)
 	}
@@ -97,10 +97,14 @@ func (v *View) runOn(ctx context.Context, i int, queries []*Query, results []Res
 	return p.run(ctx)
 }
 
-// runWhole answers queries on device i, if their lists have room together.
-func (v *View) runWhole(i int, queries []*Query, results []Result, trace *Trace) bool {
+// runWhole answers queries on device i, if their lists have room together. The error is
+// the context's.
+func (v *View) runWhole(ctx context.Context, i int, queries []*Query, results []Result, trace *Trace) (whole bool, err error) {
 	d, pieces := v.engine.devices[i], v.pieces[i]
-	l := <-d.lanes
+	l := d.lane(ctx)
+	if l == nil {
+		return false, ctx.Err()
+	}
 	l.reset()
 	d.holders.begin()
 	n, _ := l.gather(v, pieces, queries, results)
@@ -115,7 +119,7 @@ func (v *View) runWhole(i int, queries []*Query, results []Result, trace *Trace)
 	}
 	d.lanes <- l
 	d.holders.end()
-	return n == len(queries)
+	return n == len(queries), nil
 }
 
 // shortage is the state of a run that finds no room for even one query. One run at a
