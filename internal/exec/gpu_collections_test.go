@@ -165,8 +165,9 @@ func TestGPUQueryLog(t *testing.T) {
 			p.compareLog(t, texts, []Mode{ModeOr, ModeAnd, ModeAndOr}, 500, min(50, len(texts)/3))
 			s := g.Stats()
 			t.Logf("%+v", s)
-			if s.Devices[0].Errors != 0 || s.OnCPU > s.OnGPU/10 {
-				t.Errorf("%+v: want nearly all queries on the GPU, and no error", s)
+			// With little memory the CPUs take what the GPU does not get to.
+			if s.Devices[0].Errors != 0 || s.OnGPU == 0 || memory == "" && s.OnCPU > s.OnGPU/10 {
+				t.Errorf("%+v: want queries on the GPU, nearly all where it holds all lists, and no error", s)
 			}
 		})
 	}
