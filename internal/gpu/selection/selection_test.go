@@ -191,18 +191,19 @@ func (b *bench) compare(name string, source selection.Source[uint32], numDocs, k
 var heapK = 20
 
 func TestMethodsAgreeWithQueue(t *testing.T) {
+	large := gputest.OnGPU() && !testing.Short() // the sanitizer runs short ones
 	b := newBench(t)
-	if gputest.OnGPU() {
+	if large {
 		heapK = selection.MaxK
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
 	shapes := []struct{ n, k int }{{0, 10}, {1, 1}, {2, 5}, {128, 1}, {511, 10}, {513, 20}, {1000, 1000}, {3000, 100}, {20000, 1}, {20000, 10}, {17000, 300}}
-	if gputest.OnGPU() {
+	if large {
 		shapes = append(shapes, []struct{ n, k int }{{16384, 1000}, {16385, 1000}, {100000, 2048}, {300000, 1}, {1 << 20, 1000}, {3000001, 100}}...)
 	}
 	for i, kind := range scoresOf {
 		for _, shape := range shapes {
-			if shape.n > 10000 && i%2 == 1 && !gputest.OnGPU() {
+			if shape.n > 10000 && i%2 == 1 && !large {
 				continue // for time's sake
 			}
 			in := randomInput(rng, shape.n, kind.score)
