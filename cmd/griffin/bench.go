@@ -184,7 +184,7 @@ func (a *app) bench(ctx context.Context, o benchOptions, dir string) error {
 	}
 	mode, err := o.rankingFlags.check(!o.syntax)
 	if err == nil {
-		err = o.deviceFlags.check()
+		err = errors.Join(o.deviceFlags.check(), o.resident.check(&o.deviceFlags))
 	}
 	if err != nil {
 		return err

@@ -43,7 +43,17 @@ func (r *residentFlag) register(f *pflag.FlagSet) {
 // warmer is an Index or a GPU with a snapshot.
 type warmer func(ctx context.Context, o exec.WarmOptions) (lists, total int64, err error)
 
-// warm brings lists to the GPUs with a progress bar.
+// check returns a usage error if lists are to be brought to GPUs where the flags want
+// none.
+func (r residentFlag) check(d *deviceFlags) error {
+	if r.minDocFreq > 0 && (d.device == "" || d.device == "cpu") {
+		return usagef("--resident brings posting lists to a GPU: name one with --device gpu")
+	}
+	return nil
+}
+
+// warm brings lists to the GPUs with a progress bar. A GPU that fails at it is no error:
+// the CPU answers where it cannot.
 func (a *app) warm(ctx context.Context, r residentFlag, impacts bool, warm warmer) error {
 	if r.minDocFreq == 0 {
 		return nil
@@ -53,6 +63,10 @@ func (a *app) warm(ctx context.Context, r residentFlag, impacts bool, warm warme
 		MinDocFreq: r.minDocFreq, Impacts: impacts, Progress: bar.items("resident", "postings"),
 	})
 	bar.close()
+	if exec.IsGPUError(err) {
+		a.notef("posting lists were not all brought to the GPU, the CPU answers where it cannot: %v", err)
+		return nil
+	}
 	if err == nil && lists < total {
 		a.notef("%s of %s are resident: GPU memory is full", count(lists), plural(total, "posting list"))
 	}

@@ -71,7 +71,7 @@ func (a *app) serve(ctx context.Context, o serveOptions, dir string) error {
 	if o.maxK < 1 || o.maxQuery < 1 || o.maxConcurrent < 1 || o.timeout <= 0 || o.grace < 0 {
 		return usagef("--max-k, --max-query, --max-concurrent and --timeout must be more than 0, --grace not less")
 	}
-	if err := o.check(); err != nil {
+	if err := errors.Join(o.check(), o.resident.check(&o.deviceFlags)); err != nil {
 		return err
 	}
 	ix, err := griffin.Open(dir, append(o.openOptions(), o.cache.option())...)

@@ -104,6 +104,10 @@ func newGPU(e *pipeline.Engine) *GPU {
 // IsGPUUnavailable reports whether err of OpenGPU says that there is no usable GPU.
 func IsGPUUnavailable(err error) bool { return pipeline.IsUnavailable(err) }
 
+// IsGPUError reports whether err, of Warm, is of a GPU or its driver: queries are
+// answered all the same.
+func IsGPUError(err error) bool { return pipeline.IsDeviceError(err) }
+
 // Close gives the devices back, when the runs that are under way have ended. Later
 // ones go to the CPU. A nil GPU has nothing to give back; a second Close does nothing.
 func (g *GPU) Close() error {

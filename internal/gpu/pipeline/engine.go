@@ -49,6 +49,13 @@ type Engine struct {
 // IsUnavailable reports whether err of Open says that there is no usable GPU.
 func IsUnavailable(err error) bool { return errors.Is(err, cuda.ErrUnavailable) }
 
+// IsDeviceError reports whether err is of a GPU or its driver, so that the CPU can do
+// the same work.
+func IsDeviceError(err error) bool {
+	var e *cuda.Error
+	return errors.As(err, &e) && e.CPUValid()
+}
+
 // Open opens the devices. If there is none, or not one that was named, the error
 // says why, and what was looked for (IsUnavailable). With Selection.Auto, those that
 // do not open are left out, if any does. It takes a third of a second
