@@ -21,6 +21,7 @@ var (
 	gpuListsDesc     = prometheus.NewDesc("griffin_gpu_lists", "Posting lists in the GPU's memory.", []string{"device"}, nil)
 	gpuBytesDesc     = prometheus.NewDesc("griffin_gpu_list_bytes", "Bytes that posting lists take of the GPU's memory.", []string{"device"}, nil)
 	gpuLimitDesc     = prometheus.NewDesc("griffin_gpu_list_limit_bytes", "Bytes that posting lists may take of the GPU's memory.", []string{"device"}, nil)
+	gpuMirrorDesc    = prometheus.NewDesc("griffin_gpu_mirror_bytes", "Bytes of page-locked memory of the host with posting lists that had to be brought again.", []string{"device"}, nil)
 	gpuUploadedDesc  = prometheus.NewDesc("griffin_gpu_uploaded_bytes_total", "Bytes of posting lists sent to the GPU.", []string{"device"}, nil)
 	gpuErrorsDesc    = prometheus.NewDesc("griffin_gpu_errors_total", "Calls of the GPU's driver that failed; the CPU answered the queries.", []string{"device"}, nil)
 	gpuLostDesc      = prometheus.NewDesc("griffin_gpu_lost", "1 if the GPU failed and is used no more.", []string{"device"}, nil)
@@ -30,7 +31,7 @@ var (
 func (gpuCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		gpuQueriesDesc, gpuHitsDesc, gpuMissesDesc, gpuStreamedDesc, gpuEvictionsDesc, gpuListsDesc, gpuBytesDesc, gpuLimitDesc,
-		gpuUploadedDesc, gpuErrorsDesc, gpuLostDesc,
+		gpuMirrorDesc, gpuUploadedDesc, gpuErrorsDesc, gpuLostDesc,
 	} {
 		ch <- d
 	}
@@ -60,6 +61,7 @@ func (c gpuCollector) Collect(ch chan<- prometheus.Metric) {
 		send(gpuListsDesc, prometheus.GaugeValue, d.Lists, d.Name)
 		send(gpuBytesDesc, prometheus.GaugeValue, d.SizeBytes, d.Name)
 		send(gpuLimitDesc, prometheus.GaugeValue, d.LimitBytes, d.Name)
+		send(gpuMirrorDesc, prometheus.GaugeValue, d.MirrorBytes, d.Name)
 		send(gpuUploadedDesc, prometheus.CounterValue, d.BytesUploaded, d.Name)
 		send(gpuErrorsDesc, prometheus.CounterValue, d.Errors, d.Name)
 		send(gpuLostDesc, prometheus.GaugeValue, lost, d.Name)

@@ -352,7 +352,7 @@ func TestMetricsOfGPU(t *testing.T) {
 		s.OnGPU, s.OnCPU = 5, 2
 		s.Devices = slices.Grow(s.Devices, 1)[:1]
 		d := &s.Devices[0]
-		d.Name, d.Hits, d.Misses, d.Evictions, d.SizeBytes, d.BytesUploaded, d.Errors, d.Lost = "gpu0", 11, 4, 3, 4096, 8192, 1, "gone"
+		d.Name, d.Hits, d.Misses, d.Evictions, d.SizeBytes, d.MirrorBytes, d.BytesUploaded, d.Errors, d.Lost = "gpu0", 11, 4, 3, 4096, 512, 8192, 1, "gone"
 		return s, true
 	}
 	metrics := get(t, newHandler(Options{Logger: quiet()}, b), "/metrics").Body.String()
@@ -363,6 +363,7 @@ func TestMetricsOfGPU(t *testing.T) {
 		`griffin_gpu_list_misses_total{device="gpu0"} 4`,
 		`griffin_gpu_list_evictions_total{device="gpu0"} 3`,
 		`griffin_gpu_list_bytes{device="gpu0"} 4096`,
+		`griffin_gpu_mirror_bytes{device="gpu0"} 512`,
 		`griffin_gpu_uploaded_bytes_total{device="gpu0"} 8192`,
 		`griffin_gpu_errors_total{device="gpu0"} 1`,
 		`griffin_gpu_lost{device="gpu0"} 1`,
