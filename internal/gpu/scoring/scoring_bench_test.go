@@ -52,53 +52,53 @@ func BenchmarkScoring(tb *testing.B) {
 			freqBytes = 5.0 / 8
 		}
 		b := newBench(tb)
-		lengths := upload(b, hostLengths)
+		lengths := gputest.Upload(b.Session, hostLengths)
 		source := host.source(b, packed, lengths)
 		list := b.list(source)
 		n := list.NumPostings()
-		out, sums := alloc[uint32](b, n), alloc[uint32](b, shape.docs)
-		b.must(scoring.Clear(b.kernels, b.stream, sums, scoring.Unless{}))
+		out, sums := gputest.Alloc[uint32](b.Session, n), gputest.Alloc[uint32](b.Session, shape.docs)
+		b.Must(scoring.Clear(b.kernels, b.Stream, sums, scoring.Unless{}))
 		// Candidates: each tenth document of the list, in its posting of it.
 		var docIDs, places []uint32
 		for i := 0; i < n; i += 10 {
 			docIDs, places = append(docIDs, host.docIDs[i]), append(places, uint32(i))
 		}
-		source.Postings = upload(b, places)
+		source.Postings = gputest.Upload(b.Session, places)
 		candidateList := b.list(source)
-		candidates := scoring.Candidates{DocIDs: upload(b, docIDs)}
-		lists := upload(b, []scoring.List{list})
+		candidates := scoring.Candidates{DocIDs: gputest.Upload(b.Session, docIDs)}
+		lists := gputest.Upload(b.Session, []scoring.List{list})
 		for _, bench := range []struct {
 			name  string
 			bytes float64
 			n     int
 			put   func() error
 		}{
-			{"contributions", 4 + 4 + freqBytes + 4, n, func() error { return b.kernels.Contributions(b.stream, &list, out) }},
+			{"contributions", 4 + 4 + freqBytes + 4, n, func() error { return b.kernels.Contributions(b.Stream, &list, out) }},
 			{"accumulate", 4 + 4 + freqBytes + 8, n, func() error {
-				return scoring.Accumulate(b.kernels, b.stream, &list, sums, scoring.Unless{})
+				return scoring.Accumulate(b.kernels, b.Stream, &list, sums, scoring.Unless{})
 			}},
 			{"accumulate-all", 4 + 4 + freqBytes + 8, n, func() error {
-				return scoring.AccumulateAll(b.kernels, b.stream, lists, n, sums, scoring.Unless{})
+				return scoring.AccumulateAll(b.kernels, b.Stream, lists, n, sums, scoring.Unless{})
 			}},
 			{"candidates", 4 + 4 + 4 + freqBytes + 4, len(docIDs), func() error {
-				return scoring.AddTerm(b.kernels, b.stream, &candidateList, candidates, cuda.Buffer[uint32]{}, cuda.Buffer[uint32]{}, out)
+				return scoring.AddTerm(b.kernels, b.Stream, &candidateList, candidates, cuda.Buffer[uint32]{}, cuda.Buffer[uint32]{}, out)
 			}},
 		} {
 			tb.Run(fmt.Sprintf("%s/packed=%t", bench.name, packed), func(tb *testing.B) {
-				b.must(bench.put())
-				b.must(b.stream.Synchronize())
+				b.Must(bench.put())
+				b.Must(b.Stream.Synchronize())
 				var took time.Duration
 				for tb.Loop() {
-					took += gputest.Elapsed(tb, b.stream, func() {
+					took += gputest.Elapsed(tb, b.Stream, func() {
 						for range shape.rounds {
-							b.must(bench.put())
+							b.Must(bench.put())
 						}
 					})
 				}
 				seconds := took.Seconds() / float64(tb.N*shape.rounds)
 				tb.ReportMetric(seconds*1e6, "us/run")
 				tb.ReportMetric(float64(bench.n)/seconds/1e9, "Gpostings/s")
-				tb.ReportMetric(100*bench.bytes*float64(bench.n)/seconds/1e9/gputest.CopyBandwidth(tb, b.device), "share-%")
+				tb.ReportMetric(100*bench.bytes*float64(bench.n)/seconds/1e9/gputest.CopyBandwidth(tb, b.Device), "share-%")
 			})
 		}
 	}

@@ -17,60 +17,17 @@ import (
 
 // bench is a device with all that scoring needs.
 type bench struct {
-	testing.TB
-	device  *cuda.Device
-	stream  *cuda.Stream
+	*gputest.Session
 	kernels *scoring.Kernels
 }
 
 func newBench(t testing.TB) *bench {
 	t.Helper()
-	d := gputest.Open(t)
-	s, err := d.NewStream()
-	if err != nil {
-		t.Fatal(err)
-	}
-	kernels, err := scoring.New(d)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := &bench{TB: t, device: d, stream: s, kernels: kernels}
-	t.Cleanup(func() { b.must(kernels.Close()) })
-	t.Cleanup(func() { b.must(s.Close()) })
-	return b
-}
-
-func (b *bench) must(err error) {
-	b.Helper()
-	if err != nil {
-		b.Fatal(err)
-	}
-}
-
-// alloc allocates n T's for the test.
-func alloc[T any](b *bench, n int) cuda.Buffer[T] {
-	b.Helper()
-	buffer, err := cuda.Alloc[T](b.device, n)
-	b.must(err)
-	b.Cleanup(func() { b.must(buffer.Free()) })
-	return buffer
-}
-
-// upload copies data to the device for the test.
-func upload[T any](b *bench, data []T) cuda.Buffer[T] {
-	b.Helper()
-	buffer := alloc[T](b, len(data))
-	b.must(cuda.CopyToDevice(b.stream, buffer, data))
-	return buffer
-}
-
-// download waits for the stream and returns what a buffer holds.
-func download[T any](b *bench, buffer cuda.Buffer[T]) []T {
-	b.Helper()
-	data := make([]T, buffer.Len())
-	b.must(cuda.CopyToHost(b.stream, data, buffer))
-	b.must(b.stream.Synchronize())
-	return data
+	s := gputest.NewSession(t)
+	kernels, err := scoring.New(s.Device)
+	s.Must(err)
+	t.Cleanup(func() { s.Must(kernels.Close()) })
+	return &bench{Session: s, kernels: kernels}
 }
 
 // postings is a list on the host.
@@ -153,22 +110,22 @@ func (l *postings) pack() (payload, directory []uint32) {
 // source copies a list to the device, its frequencies packed or not.
 func (l *postings) source(b *bench, packed bool, lengths cuda.Buffer[uint32]) scoring.Source {
 	b.Helper()
-	s := scoring.Source{Term: l.term, DocIDs: upload(b, l.docIDs), Lengths: lengths}
+	s := scoring.Source{Term: l.term, DocIDs: gputest.Upload(b.Session, l.docIDs), Lengths: lengths}
 	var err error
 	if packed {
 		payload, directory := l.pack()
-		s.Freqs, err = scoring.PackedFreqs(upload(b, payload), upload(b, directory), len(l.docIDs))
+		s.Freqs, err = scoring.PackedFreqs(gputest.Upload(b.Session, payload), gputest.Upload(b.Session, directory), len(l.docIDs))
 	} else {
-		s.Freqs, err = scoring.PlainFreqs(upload(b, l.freqs))
+		s.Freqs, err = scoring.PlainFreqs(gputest.Upload(b.Session, l.freqs))
 	}
-	b.must(err)
+	b.Must(err)
 	return s
 }
 
 func (b *bench) list(s scoring.Source) scoring.List {
 	b.Helper()
 	l, err := scoring.NewList(s)
-	b.must(err)
+	b.Must(err)
 	return l
 }
 
@@ -211,10 +168,10 @@ func TestContributions(t *testing.T) {
 				l.freqs[i] = min(f, uint32(1<<31/term.Weight)+1)
 			}
 		}
-		list := b.list(l.source(b, false, upload(b, lengths)))
-		out := alloc[uint32](b, n)
-		b.must(b.kernels.Contributions(b.stream, &list, out))
-		for i, got := range download(b, out) {
+		list := b.list(l.source(b, false, gputest.Upload(b.Session, lengths)))
+		out := gputest.Alloc[uint32](b.Session, n)
+		b.Must(b.kernels.Contributions(b.Stream, &list, out))
+		for i, got := range gputest.Download(b.Session, out) {
 			if want := term.Score(l.freqs[i], lengths[i]); base.Score(got) != want {
 				t.Fatalf("%+v: freq %d, length %d: %d, want %d", term, l.freqs[i], lengths[i], got, want)
 			}
@@ -235,19 +192,19 @@ func TestPackedFreqs(t *testing.T) {
 			l.freqs[i] = 1 + rng.Uint32()>>(32-bits)/2
 		}
 		list := b.list(l.source(b, true, cuda.Buffer[uint32]{}))
-		out := alloc[uint32](b, n)
-		b.must(b.kernels.Contributions(b.stream, &list, out))
-		if got := download(b, out); !slices.Equal(got, l.freqs) {
+		out := gputest.Alloc[uint32](b.Session, n)
+		b.Must(b.kernels.Contributions(b.Stream, &list, out))
+		if got := gputest.Download(b.Session, out); !slices.Equal(got, l.freqs) {
 			t.Fatalf("%d bits, %d postings:\n got %v\nwant %v", bits, n, got, l.freqs)
 		}
 		// As the codecs of lists have them: no DocIDs, blocks behind those of the list.
 		l.docIDs = l.docIDs[:0]
 		payload, directory := l.pack()
-		freqs, err := scoring.PackedFreqs(upload(b, payload), upload(b, directory), n)
-		b.must(err)
+		freqs, err := scoring.PackedFreqs(gputest.Upload(b.Session, payload), gputest.Upload(b.Session, directory), n)
+		b.Must(err)
 		list = b.list(scoring.Source{Term: unit, Freqs: freqs})
-		b.must(b.kernels.Contributions(b.stream, &list, out))
-		if got := download(b, out); !slices.Equal(got, l.freqs) {
+		b.Must(b.kernels.Contributions(b.Stream, &list, out))
+		if got := gputest.Download(b.Session, out); !slices.Equal(got, l.freqs) {
 			t.Fatalf("%d bits, %d postings without DocIDs:\n got %v\nwant %v", bits, n, got, l.freqs)
 		}
 	}
@@ -255,7 +212,7 @@ func TestPackedFreqs(t *testing.T) {
 
 func TestShapesAreChecked(t *testing.T) {
 	b := newBench(t)
-	words := alloc[uint32](b, 8)
+	words := gputest.Alloc[uint32](b.Session, 8)
 	if _, err := scoring.PackedFreqs(words, words, 128*2+1); err == nil {
 		t.Error("a short directory: no error")
 	}
@@ -263,7 +220,7 @@ func TestShapesAreChecked(t *testing.T) {
 		t.Error("no frequencies: no error")
 	}
 	freqs, err := scoring.PlainFreqs(words)
-	b.must(err)
+	b.Must(err)
 	if _, err := scoring.NewList(scoring.Source{Freqs: freqs}); err == nil {
 		t.Error("no lengths: no error")
 	}
@@ -271,34 +228,34 @@ func TestShapesAreChecked(t *testing.T) {
 		t.Error("few DocIDs: no error")
 	}
 	l := b.list(scoring.Source{Freqs: freqs, Lengths: words})
-	if err := b.kernels.Contributions(b.stream, &l, words); err == nil {
+	if err := b.kernels.Contributions(b.Stream, &l, words); err == nil {
 		t.Error("no DocIDs: no error")
 	}
-	if err := scoring.Accumulate(b.kernels, b.stream, &l, words, scoring.Unless{}); err == nil {
+	if err := scoring.Accumulate(b.kernels, b.Stream, &l, words, scoring.Unless{}); err == nil {
 		t.Error("accumulating without DocIDs: no error")
 	}
-	if err := scoring.Clear(b.kernels, b.stream, words.Slice(0, 5), scoring.Unless{}); err == nil {
+	if err := scoring.Clear(b.kernels, b.Stream, words.Slice(0, 5), scoring.Unless{}); err == nil {
 		t.Error("accumulators of 20 bytes: no error")
 	}
 	c := scoring.Candidates{DocIDs: words}
 	none := cuda.Buffer[uint32]{}
-	if err := scoring.AddTerm(b.kernels, b.stream, &l, c, none, words.Slice(0, 7), words); err == nil {
+	if err := scoring.AddTerm(b.kernels, b.Stream, &l, c, none, words.Slice(0, 7), words); err == nil {
 		t.Error("candidates without a sum before: no error")
 	}
-	if err := scoring.AddTerm(b.kernels, b.stream, &l, c, none, none, words.Slice(0, 7)); err == nil {
+	if err := scoring.AddTerm(b.kernels, b.Stream, &l, c, none, none, words.Slice(0, 7)); err == nil {
 		t.Error("few sums: no error")
 	}
 	short := b.list(scoring.Source{Freqs: freqs, Lengths: words, Postings: words.Slice(0, 7)})
-	if err := scoring.AddTerm(b.kernels, b.stream, &short, c, none, none, words); err == nil {
+	if err := scoring.AddTerm(b.kernels, b.Stream, &short, c, none, none, words); err == nil {
 		t.Error("candidates without a posting: no error")
 	}
 	few, err := scoring.PlainFreqs(words.Slice(0, 7))
-	b.must(err)
+	b.Must(err)
 	fewer := b.list(scoring.Source{Freqs: few, Lengths: words})
-	if err := scoring.AddTerm(b.kernels, b.stream, &fewer, c, none, none, words); err == nil {
+	if err := scoring.AddTerm(b.kernels, b.Stream, &fewer, c, none, none, words); err == nil {
 		t.Error("more candidates than postings, each its own: no error")
 	}
-	if err := scoring.AddTerm(b.kernels, b.stream, &l, c, words, words, words); err == nil {
+	if err := scoring.AddTerm(b.kernels, b.Stream, &l, c, words, words, words); err == nil {
 		t.Error("sums in place from other places: no error")
 	}
 }

@@ -86,32 +86,32 @@ func testAccumulate[S scoring.Sum](t *testing.T, sums func(wide []uint64) []S) {
 	for round := range 10 {
 		numDocs := 4 * (1 + rng.IntN(1000))
 		q := randomQuery(rng, numDocs)
-		lengths := upload(b, q.lengths)
-		accumulators, all := alloc[S](b, numDocs), alloc[S](b, numDocs)
-		never := scoring.Unless{Matches: upload(b, []uint32{9}), Enough: 10}
-		b.must(scoring.Clear(b.kernels, b.stream, accumulators, never))
-		b.must(scoring.Clear(b.kernels, b.stream, all, scoring.Unless{}))
+		lengths := gputest.Upload(b.Session, q.lengths)
+		accumulators, all := gputest.Alloc[S](b.Session, numDocs), gputest.Alloc[S](b.Session, numDocs)
+		never := scoring.Unless{Matches: gputest.Upload(b.Session, []uint32{9}), Enough: 10}
+		b.Must(scoring.Clear(b.kernels, b.Stream, accumulators, never))
+		b.Must(scoring.Clear(b.kernels, b.Stream, all, scoring.Unless{}))
 		var lists []scoring.List
 		longest := 0
 		for i := range q.lists {
 			l := b.list(q.lists[i].source(b, rng.IntN(2) == 0, lengths))
-			b.must(scoring.Accumulate(b.kernels, b.stream, &l, accumulators, never))
+			b.Must(scoring.Accumulate(b.kernels, b.Stream, &l, accumulators, never))
 			lists, longest = append(lists, l), max(longest, l.NumPostings())
 		}
-		b.must(scoring.AccumulateAll(b.kernels, b.stream, upload(b, lists), longest, all, scoring.Unless{}))
+		b.Must(scoring.AccumulateAll(b.kernels, b.Stream, gputest.Upload(b.Session, lists), longest, all, scoring.Unless{}))
 		want := sums(q.wide())
-		if got := download(b, accumulators); !slices.Equal(got, want) {
+		if got := gputest.Download(b.Session, accumulators); !slices.Equal(got, want) {
 			t.Fatalf("round %d, lists one by one: %s", round, difference(got, want))
 		}
-		if got := download(b, all); !slices.Equal(got, want) {
+		if got := gputest.Download(b.Session, all); !slices.Equal(got, want) {
 			t.Fatalf("round %d, all lists: %s", round, difference(got, want))
 		}
 		// With matches enough nothing changes.
-		enough := scoring.Unless{Matches: upload(b, []uint32{10}), Enough: 10}
-		b.must(scoring.Clear(b.kernels, b.stream, all, enough))
-		b.must(scoring.Accumulate(b.kernels, b.stream, &lists[0], all, enough))
-		b.must(scoring.AccumulateAll(b.kernels, b.stream, upload(b, lists), longest, all, enough))
-		if got := download(b, all); !slices.Equal(got, want) {
+		enough := scoring.Unless{Matches: gputest.Upload(b.Session, []uint32{10}), Enough: 10}
+		b.Must(scoring.Clear(b.kernels, b.Stream, all, enough))
+		b.Must(scoring.Accumulate(b.kernels, b.Stream, &lists[0], all, enough))
+		b.Must(scoring.AccumulateAll(b.kernels, b.Stream, gputest.Upload(b.Session, lists), longest, all, enough))
+		if got := gputest.Download(b.Session, all); !slices.Equal(got, want) {
 			t.Fatalf("round %d, matches enough: %s", round, difference(got, want))
 		}
 	}
@@ -144,25 +144,25 @@ func testCandidates[S scoring.Sum](t *testing.T, sums func(wide []uint64) []S) {
 		for i, d := range docIDs {
 			want[i] = byDoc[d]
 		}
-		lengths := upload(b, q.lengths)
-		candidates := scoring.Candidates{DocIDs: upload(b, docIDs)}
-		scores := alloc[S](b, len(docIDs))
+		lengths := gputest.Upload(b.Session, q.lengths)
+		candidates := scoring.Candidates{DocIDs: gputest.Upload(b.Session, docIDs)}
+		scores := gputest.Alloc[S](b.Session, len(docIDs))
 		var lists []scoring.List
 		for i := range q.lists {
 			s := q.lists[i].source(b, rng.IntN(2) == 0, lengths)
-			s.Postings = upload(b, of[i])
+			s.Postings = gputest.Upload(b.Session, of[i])
 			lists = append(lists, b.list(s))
 		}
-		b.must(scoring.Score(b.kernels, b.stream, upload(b, lists), candidates, scores))
-		if got := download(b, scores); !slices.Equal(got, want) {
+		b.Must(scoring.Score(b.kernels, b.Stream, gputest.Upload(b.Session, lists), candidates, scores))
+		if got := gputest.Download(b.Session, scores); !slices.Equal(got, want) {
 			t.Fatalf("round %d, all terms: %s", round, difference(got, want))
 		}
 		if n := len(docIDs) / 2; len(docIDs) > 0 { // the device says that there are fewer
-			b.must(cuda.Fill(b.stream, scores, 0xAA))
-			unset := download(b, scores)[n:]
-			candidates.Count = upload(b, []uint32{uint32(n)})
-			b.must(scoring.Score(b.kernels, b.stream, upload(b, lists), candidates, scores))
-			if got, counted := download(b, scores), slices.Concat(want[:n], unset); !slices.Equal(got, counted) {
+			b.Must(cuda.Fill(b.Stream, scores, 0xAA))
+			unset := gputest.Download(b.Session, scores)[n:]
+			candidates.Count = gputest.Upload(b.Session, []uint32{uint32(n)})
+			b.Must(scoring.Score(b.kernels, b.Stream, gputest.Upload(b.Session, lists), candidates, scores))
+			if got, counted := gputest.Download(b.Session, scores), slices.Concat(want[:n], unset); !slices.Equal(got, counted) {
 				t.Fatalf("round %d, the first %d of %d: %s", round, n, len(want), difference(got, counted))
 			}
 		}
@@ -193,23 +193,23 @@ func termByTerm[S scoring.Sum](b *bench, q *query, lengths cuda.Buffer[uint32], 
 			if len(docIDs) == 0 {
 				return []S{}
 			}
-			s.Postings, from = upload(b, postings), upload(b, places)
+			s.Postings, from = gputest.Upload(b.Session, postings), gputest.Upload(b.Session, places)
 		}
 		l := b.list(s)
-		c := scoring.Candidates{DocIDs: upload(b, docIDs)}
+		c := scoring.Candidates{DocIDs: gputest.Upload(b.Session, docIDs)}
 		if counted {
-			c.DocIDs = upload(b, append(slices.Clone(docIDs), 0, 0, 0))
-			c.Count = upload(b, []uint32{uint32(len(docIDs))})
+			c.DocIDs = gputest.Upload(b.Session, append(slices.Clone(docIDs), 0, 0, 0))
+			c.Count = gputest.Upload(b.Session, []uint32{uint32(len(docIDs))})
 			if i > 0 { // as long as the candidates may be
-				s.Postings, from = upload(b, append(download(b, s.Postings), 0, 0, 0)), upload(b, append(download(b, from), 0, 0, 0))
+				s.Postings, from = gputest.Upload(b.Session, append(gputest.Download(b.Session, s.Postings), 0, 0, 0)), gputest.Upload(b.Session, append(gputest.Download(b.Session, from), 0, 0, 0))
 				l = b.list(s)
 			}
 		}
-		sums := alloc[S](b, c.DocIDs.Len())
-		b.must(scoring.AddTerm(b.kernels, b.stream, &l, c, from, before, sums))
+		sums := gputest.Alloc[S](b.Session, c.DocIDs.Len())
+		b.Must(scoring.AddTerm(b.kernels, b.Stream, &l, c, from, before, sums))
 		before = sums
 	}
-	return download(b, before.Slice(0, len(docIDs)))
+	return gputest.Download(b.Session, before.Slice(0, len(docIDs)))
 }
 
 func TestSumsOf(t *testing.T) {
@@ -261,23 +261,23 @@ func TestScoringAllocatesNothing(t *testing.T) {
 	b := newBench(t)
 	rng := rand.New(rand.NewPCG(11, 12))
 	q := randomQuery(rng, 400)
-	l := b.list(q.lists[0].source(b, true, upload(b, q.lengths)))
+	l := b.list(q.lists[0].source(b, true, gputest.Upload(b.Session, q.lengths)))
 	n := l.NumPostings()
-	sums, accumulators := alloc[uint32](b, n), upload(b, make([]uint32, 400))
-	candidates := scoring.Candidates{DocIDs: upload(b, q.lists[0].docIDs)}
-	lists := upload(b, []scoring.List{l})
+	sums, accumulators := gputest.Alloc[uint32](b.Session, n), gputest.Upload(b.Session, make([]uint32, 400))
+	candidates := scoring.Candidates{DocIDs: gputest.Upload(b.Session, q.lists[0].docIDs)}
+	lists := gputest.Upload(b.Session, []scoring.List{l})
 	for name, put := range map[string]func() error{
 		"AddTerm": func() error {
-			return scoring.AddTerm(b.kernels, b.stream, &l, candidates, cuda.Buffer[uint32]{}, cuda.Buffer[uint32]{}, sums)
+			return scoring.AddTerm(b.kernels, b.Stream, &l, candidates, cuda.Buffer[uint32]{}, cuda.Buffer[uint32]{}, sums)
 		},
-		"Score":      func() error { return scoring.Score(b.kernels, b.stream, lists, candidates, sums) },
-		"Clear":      func() error { return scoring.Clear(b.kernels, b.stream, accumulators, scoring.Unless{}) },
-		"Accumulate": func() error { return scoring.Accumulate(b.kernels, b.stream, &l, accumulators, scoring.Unless{}) },
+		"Score":      func() error { return scoring.Score(b.kernels, b.Stream, lists, candidates, sums) },
+		"Clear":      func() error { return scoring.Clear(b.kernels, b.Stream, accumulators, scoring.Unless{}) },
+		"Accumulate": func() error { return scoring.Accumulate(b.kernels, b.Stream, &l, accumulators, scoring.Unless{}) },
 		"AccumulateAll": func() error {
-			return scoring.AccumulateAll(b.kernels, b.stream, lists, n, accumulators, scoring.Unless{})
+			return scoring.AccumulateAll(b.kernels, b.Stream, lists, n, accumulators, scoring.Unless{})
 		},
 	} {
-		if got := gputest.AllocsPerRun(2, func() { b.must(put()) }); got != 0 {
+		if got := gputest.AllocsPerRun(2, func() { b.Must(put()) }); got != 0 {
 			t.Errorf("%s: %v allocations", name, got)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 // come in any order, in blocks of any size, with pushes that fail and are repeated.
 func TestBlockTopK(t *testing.T) {
 	b := newBench(t)
-	kernel := gputest.TopKKernel(t, b.device)
+	kernel := gputest.TopKKernel(t, b.Device)
 	rng := rand.New(rand.NewPCG(13, 14))
 	for round := range 60 {
 		k := []int{1, 2, 10, 31, 32, 100, 255, 1000}[rng.IntN(8)]
@@ -32,17 +32,17 @@ func TestBlockTopK(t *testing.T) {
 		slices.Reverse(want)
 		want = want[:min(k, len(want))]
 
-		out, count := alloc[uint64](b, k), alloc[uint32](b, 1)
+		out, count := gputest.Alloc[uint64](b.Session, k), gputest.Alloc[uint32](b.Session, 1)
 		p := gputest.TopKParams{
-			Keys: upload(b, keys).Ptr(), Out: out.Ptr(), Count: count.Ptr(), Threshold: threshold,
+			Keys: gputest.Upload(b.Session, keys).Ptr(), Out: out.Ptr(), Count: count.Ptr(), Threshold: threshold,
 			NumKeys: uint32(len(keys)), Capacity: uint32(capacity), K: uint32(k), ByWarps: uint32(round % 2),
 		}
-		b.must(cuda.Launch(b.stream, kernel, cuda.D1(1), cuda.D1(threads), 8*capacity, &p))
-		n := int(download(b, count)[0])
+		b.Must(cuda.Launch(b.Stream, kernel, cuda.D1(1), cuda.D1(threads), 8*capacity, &p))
+		n := int(gputest.Download(b.Session, count)[0])
 		if n > k {
 			t.Fatalf("%d keys of k=%d", n, k)
 		}
-		if got := download(b, out.Slice(0, n)); !slices.Equal(got, want) {
+		if got := gputest.Download(b.Session, out.Slice(0, n)); !slices.Equal(got, want) {
 			t.Fatalf("round %d, k=%d capacity=%d threads=%d keys=%d threshold=%#x:\n got %#x\nwant %#x", round, k, capacity, threads, len(keys), threshold, got, want)
 		}
 	}

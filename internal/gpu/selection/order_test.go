@@ -19,11 +19,11 @@ import (
 func (b *bench) hits(m selection.Method, in *input, k int) []base.Hit {
 	b.Helper()
 	scratch, err := b.selector.NewScratch(len(in.scores), k, m)
-	b.must(err)
-	out := alloc[selection.Key](b, k)
-	b.must(b.selector.Select(b.stream, m, in.source(b), k, out, scratch))
-	keys := download(b, out)
-	b.must(scratch.Free())
+	b.Must(err)
+	out := gputest.Alloc[selection.Key](b.Session, k)
+	b.Must(b.selector.Select(b.Stream, m, in.source(b), k, out, scratch))
+	keys := gputest.Download(b.Session, out)
+	b.Must(scratch.Free())
 	return selection.AppendHits(nil, keys)
 }
 
@@ -81,9 +81,9 @@ func TestOrderRules(t *testing.T) {
 // (ding09 §8.3): the kernels of the OR find out for themselves whether there is work.
 func TestAndThenOr(t *testing.T) {
 	b := newBench(t)
-	scorer, err := scoring.New(b.device)
-	b.must(err)
-	defer func() { b.must(scorer.Close()) }()
+	scorer, err := scoring.New(b.Device)
+	b.Must(err)
+	defer func() { b.Must(scorer.Close()) }()
 	rng := rand.New(rand.NewPCG(17, 18))
 	const k, numDocs = 10, 2000
 	ran := map[bool]int{}
@@ -92,26 +92,26 @@ func TestAndThenOr(t *testing.T) {
 		want, isAnd := q.oracle(k)
 		ran[isAnd]++
 		scratch, err := b.selector.NewScratch(numDocs, k, selection.Top)
-		b.must(err)
-		out, matches := alloc[selection.Key](b, k), upload(b, []uint32{0})
-		live := upload(b, q.live)
+		b.Must(err)
+		out, matches := gputest.Alloc[selection.Key](b.Session, k), gputest.Upload(b.Session, []uint32{0})
+		live := gputest.Upload(b.Session, q.live)
 
-		sums := alloc[uint32](b, len(q.both))
-		b.must(scoring.Score(scorer, b.stream, upload(b, q.candidateLists), scoring.Candidates{DocIDs: upload(b, q.both)}, sums))
-		and := selection.Source[uint32]{Scores: sums, DocIDs: upload(b, q.both), Live: live}
-		b.must(b.selector.Count(b.stream, and, matches))
-		b.must(b.selector.Select(b.stream, selection.Top, and, k, out, scratch))
+		sums := gputest.Alloc[uint32](b.Session, len(q.both))
+		b.Must(scoring.Score(scorer, b.Stream, gputest.Upload(b.Session, q.candidateLists), scoring.Candidates{DocIDs: gputest.Upload(b.Session, q.both)}, sums))
+		and := selection.Source[uint32]{Scores: sums, DocIDs: gputest.Upload(b.Session, q.both), Live: live}
+		b.Must(b.selector.Count(b.Stream, and, matches))
+		b.Must(b.selector.Select(b.Stream, selection.Top, and, k, out, scratch))
 
 		unless := scoring.Unless{Matches: matches, Enough: k}
-		accumulators := alloc[uint32](b, numDocs)
-		b.must(scoring.Clear(scorer, b.stream, accumulators, unless))
-		b.must(scoring.AccumulateAll(scorer, b.stream, upload(b, q.lists), numDocs, accumulators, unless))
+		accumulators := gputest.Alloc[uint32](b.Session, numDocs)
+		b.Must(scoring.Clear(scorer, b.Stream, accumulators, unless))
+		b.Must(scoring.AccumulateAll(scorer, b.Stream, gputest.Upload(b.Session, q.lists), numDocs, accumulators, unless))
 		or := selection.Source[uint32]{Scores: accumulators, Live: live, LeastScore: 1, Matches: matches, Enough: k}
-		b.must(b.selector.Select(b.stream, selection.Top, or, k, out, scratch))
-		if got := selection.AppendHits(nil, download(b, out)); !slices.Equal(got, want) {
+		b.Must(b.selector.Select(b.Stream, selection.Top, or, k, out, scratch))
+		if got := selection.AppendHits(nil, gputest.Download(b.Session, out)); !slices.Equal(got, want) {
 			t.Fatalf("AND enough: %t\n got %v\nwant %v", isAnd, got, want)
 		}
-		b.must(scratch.Free())
+		b.Must(scratch.Free())
 	}
 	if ran[true] == 0 || ran[false] == 0 {
 		t.Errorf("AND was enough %d times, and not %d times", ran[true], ran[false])
@@ -135,7 +135,7 @@ func randomLists(b *bench, rng *rand.Rand, numDocs int) twoLists {
 	for i := range lengths {
 		lengths[i] = 1 + rng.Uint32N(500)
 	}
-	onDevice := upload(b, lengths)
+	onDevice := gputest.Upload(b.Session, lengths)
 	number := [2][]uint32{make([]uint32, numDocs), make([]uint32, numDocs)} // of a document's posting
 	var sources [2]scoring.Source
 	for l := range sources {
@@ -147,9 +147,9 @@ func randomLists(b *bench, rng *rand.Rand, numDocs int) twoLists {
 			q.sums[d] += term.Score(freqs[len(freqs)-1], lengths[d])
 			q.matches[d]++
 		}
-		plain, err := scoring.PlainFreqs(upload(b, freqs))
-		b.must(err)
-		sources[l] = scoring.Source{Term: term, Freqs: plain, DocIDs: upload(b, docIDs), Lengths: onDevice}
+		plain, err := scoring.PlainFreqs(gputest.Upload(b.Session, freqs))
+		b.Must(err)
+		sources[l] = scoring.Source{Term: term, Freqs: plain, DocIDs: gputest.Upload(b.Session, docIDs), Lengths: onDevice}
 	}
 	var places [2][]uint32
 	for d, n := range q.matches {
@@ -160,10 +160,10 @@ func randomLists(b *bench, rng *rand.Rand, numDocs int) twoLists {
 	}
 	for l, s := range sources {
 		list, err := scoring.NewList(s)
-		b.must(err)
-		s.Postings = upload(b, places[l])
+		b.Must(err)
+		s.Postings = gputest.Upload(b.Session, places[l])
 		candidateList, err := scoring.NewList(s)
-		b.must(err)
+		b.Must(err)
 		q.lists, q.candidateLists = append(q.lists, list), append(q.candidateLists, candidateList)
 	}
 	return q
@@ -201,45 +201,45 @@ func TestSelectAfterFaults(t *testing.T) {
 		}
 		source, want := in.source(b), in.oracle(k)
 		scratch, err := b.selector.NewScratch(len(in.scores), k, m)
-		b.must(err)
-		out := alloc[selection.Key](b, k)
+		b.Must(err)
+		out := gputest.Alloc[selection.Key](b.Session, k)
 		failed := 0
 		for err := cuda.ErrOutOfMemory; err != nil; failed++ {
 			faults := &cuda.Faults{}
 			faults.Fail("cuLaunchKernel", failed+1, cuda.OutOfMemory)
-			b.device.InjectFaults(faults)
-			err = b.selector.Select(b.stream, m, source, k, out, scratch)
-			b.device.InjectFaults(nil)
+			b.Device.InjectFaults(faults)
+			err = b.selector.Select(b.Stream, m, source, k, out, scratch)
+			b.Device.InjectFaults(nil)
 			if err != nil && !errors.Is(err, cuda.ErrOutOfMemory) {
 				t.Fatalf("%v: %v", m, err)
 			}
-			b.must(b.selector.Select(b.stream, m, source, k, out, scratch))
-			if got := selection.AppendHits(nil, download(b, out)); !slices.Equal(got, want) {
+			b.Must(b.selector.Select(b.Stream, m, source, k, out, scratch))
+			if got := selection.AppendHits(nil, gputest.Download(b.Session, out)); !slices.Equal(got, want) {
 				t.Fatalf("%v after launch %d has failed:\n got %v\nwant %v", m, failed+1, got, want)
 			}
 		}
 		if failed < 3 { // the last time there is no such launch
 			t.Errorf("%v: only %d launches could fail", m, failed-1)
 		}
-		b.must(scratch.Free())
+		b.Must(scratch.Free())
 	}
 }
 
 // Starting a selection allocates nothing.
 func TestSelectAllocatesNothing(t *testing.T) {
 	b := newBench(t)
-	source := selection.Source[uint32]{Scores: upload(b, make([]uint32, 600))}
+	source := selection.Source[uint32]{Scores: gputest.Upload(b.Session, make([]uint32, 600))}
 	scratch, err := b.selector.NewScratch(600, 10, selection.Methods()...)
-	b.must(err)
-	defer func() { b.must(scratch.Free()) }()
-	out := alloc[selection.Key](b, 10)
-	arrays := alloc[selection.Array](b, 0)
+	b.Must(err)
+	defer func() { b.Must(scratch.Free()) }()
+	out := gputest.Alloc[selection.Key](b.Session, 10)
+	arrays := gputest.Alloc[selection.Array](b.Session, 0)
 	for _, m := range selection.Methods() {
-		if n := gputest.AllocsPerRun(2, func() { b.must(b.selector.Select(b.stream, m, source, 10, out, scratch)) }); n != 0 {
+		if n := gputest.AllocsPerRun(2, func() { b.Must(b.selector.Select(b.Stream, m, source, 10, out, scratch)) }); n != 0 {
 			t.Errorf("%v: %v allocations", m, n)
 		}
 	}
-	if n := gputest.AllocsPerRun(2, func() { b.must(b.selector.Arrays(b.stream, arrays, 10, cuda.Buffer[selection.Key]{})) }); n != 0 {
+	if n := gputest.AllocsPerRun(2, func() { b.Must(b.selector.Arrays(b.Stream, arrays, 10, cuda.Buffer[selection.Key]{})) }); n != 0 {
 		t.Errorf("arrays: %v allocations", n)
 	}
 }

@@ -48,42 +48,42 @@ func benchmarkScores(n int) []uint32 {
 
 func benchmarkSelect(tb *testing.B, m selection.Method, n, k int) {
 	b := newBench(tb)
-	source := selection.Source[uint32]{Scores: upload(b, benchmarkScores(n))}
+	source := selection.Source[uint32]{Scores: gputest.Upload(b.Session, benchmarkScores(n))}
 	scratch, err := b.selector.NewScratch(n, k, m)
-	b.must(err)
-	defer func() { b.must(scratch.Free()) }()
-	out := alloc[selection.Key](b, k)
-	b.must(b.selector.Select(b.stream, m, source, k, out, scratch))
-	b.must(b.stream.Synchronize())
+	b.Must(err)
+	defer func() { b.Must(scratch.Free()) }()
+	out := gputest.Alloc[selection.Key](b.Session, k)
+	b.Must(b.selector.Select(b.Stream, m, source, k, out, scratch))
+	b.Must(b.Stream.Synchronize())
 	times := rounds
 	if !gputest.OnGPU() {
 		times = 1
 	}
 	var took time.Duration
 	for tb.Loop() {
-		took += gputest.Elapsed(tb, b.stream, func() {
+		took += gputest.Elapsed(tb, b.Stream, func() {
 			for range times {
-				b.must(b.selector.Select(b.stream, m, source, k, out, scratch))
+				b.Must(b.selector.Select(b.Stream, m, source, k, out, scratch))
 			}
 		})
 	}
-	report(tb, b.device, took, tb.N*times, 4*n, n)
+	report(tb, b.Device, took, tb.N*times, 4*n, n)
 }
 
 func benchmarkCPU(tb *testing.B, n, k int) {
 	b := newBench(tb)
-	source := selection.Source[uint32]{Scores: upload(b, benchmarkScores(n))}
-	cpu, err := selection.NewCPU(b.device, n, 0)
-	b.must(err)
-	defer func() { b.must(cpu.Free()) }()
+	source := selection.Source[uint32]{Scores: gputest.Upload(b.Session, benchmarkScores(n))}
+	cpu, err := selection.NewCPU(b.Device, n, 0)
+	b.Must(err)
+	defer func() { b.Must(cpu.Free()) }()
 	var hits []base.Hit
-	b.must(b.stream.Synchronize())
+	b.Must(b.Stream.Synchronize())
 	start := time.Now()
 	for tb.Loop() {
-		hits, err = cpu.AppendHits(hits[:0], b.stream, source, k)
-		b.must(err)
+		hits, err = cpu.AppendHits(hits[:0], b.Stream, source, k)
+		b.Must(err)
 	}
-	report(tb, b.device, time.Since(start), tb.N, 4*n, n)
+	report(tb, b.Device, time.Since(start), tb.N, 4*n, n)
 }
 
 // report reports runs that took so long together, each over so many bytes and elements.
@@ -103,21 +103,21 @@ func BenchmarkArrays(tb *testing.B) {
 		}
 		tb.Run(fmt.Sprintf("arrays=%d/n=%d/k=%d", shape.arrays, shape.n, shape.k), func(tb *testing.B) {
 			b := newBench(tb)
-			scores := upload(b, benchmarkScores(shape.arrays*shape.n))
+			scores := gputest.Upload(b.Session, benchmarkScores(shape.arrays*shape.n))
 			arrays := make([]selection.Array, shape.arrays)
 			for i := range arrays {
 				var err error
 				arrays[i], err = selection.NewArray(selection.Source[uint32]{Scores: scores.Slice(i*shape.n, (i+1)*shape.n)})
-				b.must(err)
+				b.Must(err)
 			}
-			onDevice, out := upload(b, arrays), alloc[selection.Key](b, shape.arrays*shape.k)
-			b.must(b.stream.Synchronize())
+			onDevice, out := gputest.Upload(b.Session, arrays), gputest.Alloc[selection.Key](b.Session, shape.arrays*shape.k)
+			b.Must(b.Stream.Synchronize())
 			var took time.Duration
 			for tb.Loop() {
-				took += gputest.Elapsed(tb, b.stream, func() { b.must(b.selector.Arrays(b.stream, onDevice, shape.k, out)) })
+				took += gputest.Elapsed(tb, b.Stream, func() { b.Must(b.selector.Arrays(b.Stream, onDevice, shape.k, out)) })
 			}
 			n := shape.arrays * shape.n
-			report(tb, b.device, took, tb.N, 4*n, n)
+			report(tb, b.Device, took, tb.N, 4*n, n)
 		})
 	}
 }

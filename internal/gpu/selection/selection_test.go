@@ -16,60 +16,17 @@ import (
 
 // bench is a device with all that a selection needs.
 type bench struct {
-	testing.TB
-	device   *cuda.Device
-	stream   *cuda.Stream
+	*gputest.Session
 	selector *selection.Selector
 }
 
 func newBench(t testing.TB) *bench {
 	t.Helper()
-	d := gputest.Open(t)
-	s, err := d.NewStream()
-	if err != nil {
-		t.Fatal(err)
-	}
-	selector, err := selection.New(d)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := &bench{TB: t, device: d, stream: s, selector: selector}
-	t.Cleanup(func() { b.must(selector.Close()) })
-	t.Cleanup(func() { b.must(s.Close()) })
-	return b
-}
-
-func (b *bench) must(err error) {
-	b.Helper()
-	if err != nil {
-		b.Fatal(err)
-	}
-}
-
-// alloc allocates n T's for the test.
-func alloc[T any](b *bench, n int) cuda.Buffer[T] {
-	b.Helper()
-	buffer, err := cuda.Alloc[T](b.device, n)
-	b.must(err)
-	b.Cleanup(func() { b.must(buffer.Free()) })
-	return buffer
-}
-
-// upload copies data to the device for the test.
-func upload[T any](b *bench, data []T) cuda.Buffer[T] {
-	b.Helper()
-	buffer := alloc[T](b, len(data))
-	b.must(cuda.CopyToDevice(b.stream, buffer, data))
-	return buffer
-}
-
-// download waits for the stream and returns what a buffer holds.
-func download[T any](b *bench, buffer cuda.Buffer[T]) []T {
-	b.Helper()
-	data := make([]T, buffer.Len())
-	b.must(cuda.CopyToHost(b.stream, data, buffer))
-	b.must(b.stream.Synchronize())
-	return data
+	s := gputest.NewSession(t)
+	selector, err := selection.New(s.Device)
+	s.Must(err)
+	t.Cleanup(func() { s.Must(selector.Close()) })
+	return &bench{Session: s, selector: selector}
 }
 
 // input is a Source on the host. docIDs and live may be nil.
@@ -97,12 +54,12 @@ func (in *input) oracle(k int) []base.Hit {
 
 // source copies the input to the device.
 func (in *input) source(b *bench) selection.Source[uint32] {
-	s := selection.Source[uint32]{Scores: upload(b, in.scores), Base: in.base, LeastScore: in.least}
+	s := selection.Source[uint32]{Scores: gputest.Upload(b.Session, in.scores), Base: in.base, LeastScore: in.least}
 	if in.docIDs != nil {
-		s.DocIDs = upload(b, in.docIDs)
+		s.DocIDs = gputest.Upload(b.Session, in.docIDs)
 	}
 	if in.live != nil {
-		s.Live = upload(b, in.live)
+		s.Live = gputest.Upload(b.Session, in.live)
 	}
 	return s
 }
@@ -157,17 +114,17 @@ func randomInput(rng *rand.Rand, n int, score func(rng *rand.Rand, i, n int) uin
 func (b *bench) compare(name string, source selection.Source[uint32], numDocs, k int, want []base.Hit) {
 	b.Helper()
 	scratch, err := b.selector.NewScratch(source.Scores.Len(), k, selection.Methods()...)
-	b.must(err)
-	out := alloc[selection.Key](b, k)
+	b.Must(err)
+	out := gputest.Alloc[selection.Key](b.Session, k)
 	for _, m := range selection.Methods() {
 		if m == selection.Heap && k > heapK {
 			continue
 		}
-		b.must(cuda.Fill(b.stream, out, 0xAA))
+		b.Must(cuda.Fill(b.Stream, out, 0xAA))
 		for range 2 { // the second time with the scratch as the first has left it
-			b.must(b.selector.Select(b.stream, m, source, k, out, scratch))
+			b.Must(b.selector.Select(b.Stream, m, source, k, out, scratch))
 		}
-		keys := download(b, out)
+		keys := gputest.Download(b.Session, out)
 		if got := selection.AppendHits(nil, keys); !slices.Equal(got, want) {
 			b.Fatalf("%s k=%d %v:\n got %v\nwant %v", name, k, m, got, want)
 		}
@@ -175,15 +132,15 @@ func (b *bench) compare(name string, source selection.Source[uint32], numDocs, k
 			b.Fatalf("%s k=%d %v: key %d is not 0", name, k, m, len(want)+at)
 		}
 	}
-	cpu, err := selection.NewCPU(b.device, source.Scores.Len(), numDocs)
-	b.must(err)
-	got, err := cpu.AppendHits(nil, b.stream, source, k)
-	b.must(err)
+	cpu, err := selection.NewCPU(b.Device, source.Scores.Len(), numDocs)
+	b.Must(err)
+	got, err := cpu.AppendHits(nil, b.Stream, source, k)
+	b.Must(err)
 	if !slices.Equal(got, want) {
 		b.Fatalf("%s k=%d cpu:\n got %v\nwant %v", name, k, got, want)
 	}
-	b.must(cpu.Free())
-	b.must(scratch.Free())
+	b.Must(cpu.Free())
+	b.Must(scratch.Free())
 }
 
 // heapK bounds the k of the heap here, which takes one hit after another: on the
@@ -219,24 +176,24 @@ func TestTopCountedOnDevice(t *testing.T) {
 	rng := rand.New(rand.NewPCG(23, 24))
 	const n, k = 20001, 12
 	scratch, err := b.selector.NewScratch(n, k, selection.Top)
-	b.must(err)
-	defer func() { b.must(scratch.Free()) }()
+	b.Must(err)
+	defer func() { b.Must(scratch.Free()) }()
 	in := input{scores: make([]uint32, n)}
 	for i := range in.scores {
 		in.scores[i] = scoresOf[1].score(rng, i, n)
 	}
-	out, scores := alloc[selection.Key](b, k), upload(b, in.scores)
+	out, scores := gputest.Alloc[selection.Key](b.Session, k), gputest.Upload(b.Session, in.scores)
 	for _, count := range []uint32{0, 5, 127, 2048, 16512, n, n + 9} {
-		source := selection.Source[uint32]{Scores: scores, LeastScore: 1, Count: upload(b, []uint32{count}), Matches: upload(b, []uint32{k - 1}), Enough: k}
+		source := selection.Source[uint32]{Scores: scores, LeastScore: 1, Count: gputest.Upload(b.Session, []uint32{count}), Matches: gputest.Upload(b.Session, []uint32{k - 1}), Enough: k}
 		cut := input{scores: in.scores[:min(count, n)], least: 1}
 		want := cut.oracle(k)
-		b.must(b.selector.Select(b.stream, selection.Top, source, k, out, scratch))
-		if got := selection.AppendHits(nil, download(b, out)); !slices.Equal(got, want) {
+		b.Must(b.selector.Select(b.Stream, selection.Top, source, k, out, scratch))
+		if got := selection.AppendHits(nil, gputest.Download(b.Session, out)); !slices.Equal(got, want) {
 			t.Fatalf("count %d:\n got %v\nwant %v", count, got, want)
 		}
-		source.Enough, source.Count = k-1, upload(b, []uint32{1}) // matches enough
-		b.must(b.selector.Select(b.stream, selection.Top, source, k, out, scratch))
-		if got := selection.AppendHits(nil, download(b, out)); !slices.Equal(got, want) {
+		source.Enough, source.Count = k-1, gputest.Upload(b.Session, []uint32{1}) // matches enough
+		b.Must(b.selector.Select(b.Stream, selection.Top, source, k, out, scratch))
+		if got := selection.AppendHits(nil, gputest.Download(b.Session, out)); !slices.Equal(got, want) {
 			t.Fatalf("count %d, matches enough: wrote %v", count, got)
 		}
 	}

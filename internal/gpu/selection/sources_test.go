@@ -9,6 +9,7 @@ import (
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	"github.com/griffin-search/griffin/internal/gpu/gputest"
 	"github.com/griffin-search/griffin/internal/gpu/scoring"
 	"github.com/griffin-search/griffin/internal/gpu/selection"
 	"github.com/griffin-search/griffin/internal/topk"
@@ -25,19 +26,19 @@ func TestCountAndConditionOnDevice(t *testing.T) {
 	for _, n := range []uint32{0, 7, 2000, 2500, 3000} {
 		cut := in
 		cut.scores = in.scores[:min(int(n), len(in.scores))]
-		source.Count = upload(b, []uint32{n})
-		source.Matches, source.Enough = upload(b, []uint32{k - 1}), k
+		source.Count = gputest.Upload(b.Session, []uint32{n})
+		source.Matches, source.Enough = gputest.Upload(b.Session, []uint32{k - 1}), k
 		b.compare("counted", source, 32*len(in.live), k, cut.oracle(k))
 	}
 	scratch, err := b.selector.NewScratch(2500, k, selection.Methods()...)
-	b.must(err)
-	b.Cleanup(func() { b.must(scratch.Free()) })
-	source.Matches = upload(b, []uint32{k})
+	b.Must(err)
+	b.Cleanup(func() { b.Must(scratch.Free()) })
+	source.Matches = gputest.Upload(b.Session, []uint32{k})
 	before := slices.Repeat([]selection.Key{7}, k)
 	for _, m := range selection.Methods() {
-		out := upload(b, before)
-		b.must(b.selector.Select(b.stream, m, source, k, out, scratch))
-		if got := download(b, out); !slices.Equal(got, before) {
+		out := gputest.Upload(b.Session, before)
+		b.Must(b.selector.Select(b.Stream, m, source, k, out, scratch))
+		if got := gputest.Download(b.Session, out); !slices.Equal(got, before) {
 			t.Errorf("%v wrote %v where there were matches enough", m, got)
 		}
 	}
@@ -52,12 +53,12 @@ func TestArrays(t *testing.T) {
 		for _, n := range []int{0, 1, 300, 2049, 7000} {
 			in := randomInput(rng, n, scoresOf[rng.IntN(len(scoresOf))].score)
 			array, err := selection.NewArray(in.source(b))
-			b.must(err)
+			b.Must(err)
 			inputs, arrays = append(inputs, in), append(arrays, array)
 		}
-		out := alloc[selection.Key](b, k*len(arrays))
-		b.must(b.selector.Arrays(b.stream, upload(b, arrays), k, out))
-		keys := download(b, out)
+		out := gputest.Alloc[selection.Key](b.Session, k*len(arrays))
+		b.Must(b.selector.Arrays(b.Stream, gputest.Upload(b.Session, arrays), k, out))
+		keys := gputest.Download(b.Session, out)
 		for i := range inputs {
 			if got, want := selection.AppendHits(nil, keys[i*k:][:k]), inputs[i].oracle(k); !slices.Equal(got, want) {
 				t.Fatalf("k=%d array %d of %d scores:\n got %v\nwant %v", k, i, len(inputs[i].scores), got, want)
@@ -84,19 +85,19 @@ func TestWide(t *testing.T) {
 					count++
 				}
 			}
-			source := selection.Source[uint64]{Scores: upload(b, sums), Base: 5, LeastScore: least, LeastPostings: 2}
+			source := selection.Source[uint64]{Scores: gputest.Upload(b.Session, sums), Base: 5, LeastScore: least, LeastPostings: 2}
 			scratch, err := b.selector.NewScratch(shape.n, shape.k, selection.Bucket)
-			b.must(err)
-			out, counted := alloc[selection.WideKey](b, shape.k), upload(b, []uint32{0})
-			b.must(b.selector.Wide(b.stream, source, shape.k, out, scratch))
-			b.must(b.selector.CountWide(b.stream, source, counted))
-			if got, want := selection.AppendWideHits(nil, download(b, out)), q.AppendSorted(nil); !slices.Equal(got, want) {
+			b.Must(err)
+			out, counted := gputest.Alloc[selection.WideKey](b.Session, shape.k), gputest.Upload(b.Session, []uint32{0})
+			b.Must(b.selector.Wide(b.Stream, source, shape.k, out, scratch))
+			b.Must(b.selector.CountWide(b.Stream, source, counted))
+			if got, want := selection.AppendWideHits(nil, gputest.Download(b.Session, out)), q.AppendSorted(nil); !slices.Equal(got, want) {
 				t.Fatalf("%d bits n=%d k=%d:\n got %v\nwant %v", bits, shape.n, shape.k, got, want)
 			}
-			if got := download(b, counted)[0]; got != count {
+			if got := gputest.Download(b.Session, counted)[0]; got != count {
 				t.Fatalf("counted %d hits, want %d", got, count)
 			}
-			b.must(scratch.Free())
+			b.Must(scratch.Free())
 		}
 	}
 }
@@ -106,9 +107,9 @@ func TestCount(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	for _, n := range []int{0, 1, 5000} {
 		in := randomInput(rng, n, scoresOf[4].score)
-		count := upload(b, []uint32{3})
-		b.must(b.selector.Count(b.stream, in.source(b), count))
-		if got, want := int(download(b, count)[0])-3, len(in.oracle(n)); got != want {
+		count := gputest.Upload(b.Session, []uint32{3})
+		b.Must(b.selector.Count(b.Stream, in.source(b), count))
+		if got, want := int(gputest.Download(b.Session, count)[0])-3, len(in.oracle(n)); got != want {
 			t.Errorf("n=%d: counted %d, want %d", n, got, want)
 		}
 	}
@@ -117,33 +118,33 @@ func TestCount(t *testing.T) {
 func TestShapesAreChecked(t *testing.T) {
 	b := newBench(t)
 	scratch, err := b.selector.NewScratch(100, 10, selection.Top)
-	b.must(err)
-	defer func() { b.must(scratch.Free()) }()
-	scores, out := alloc[uint32](b, 200), alloc[selection.Key](b, 20)
+	b.Must(err)
+	defer func() { b.Must(scratch.Free()) }()
+	scores, out := gputest.Alloc[uint32](b.Session, 200), gputest.Alloc[selection.Key](b.Session, 20)
 	source := selection.Source[uint32]{Scores: scores.Slice(0, 100)}
-	cpu, err := selection.NewCPU(b.device, 100, 100)
-	b.must(err)
-	defer func() { b.must(cpu.Free()) }()
+	cpu, err := selection.NewCPU(b.Device, 100, 100)
+	b.Must(err)
+	defer func() { b.Must(cpu.Free()) }()
 	onCPU := func(s selection.Source[uint32], k int) error {
-		_, err := cpu.AppendHits(nil, b.stream, s, k)
+		_, err := cpu.AppendHits(nil, b.Stream, s, k)
 		return err
 	}
 	fewLive := selection.Source[uint32]{Scores: source.Scores, Live: scores.Slice(0, 3)}
 	high := selection.Source[uint32]{Scores: source.Scores, Base: math.MaxUint32 - 99}
 	for what, err := range map[string]error{
-		"more scores":      b.selector.Select(b.stream, selection.Top, selection.Source[uint32]{Scores: scores}, 10, out, scratch),
-		"greater k":        b.selector.Select(b.stream, selection.Top, source, 11, out, scratch),
-		"short out":        b.selector.Select(b.stream, selection.Top, source, 10, out.Slice(0, 9), scratch),
-		"method":           b.selector.Select(b.stream, selection.Heap, source, 10, out, scratch),
-		"few DocIDs":       b.selector.Select(b.stream, selection.Top, selection.Source[uint32]{Scores: source.Scores, DocIDs: scores.Slice(0, 9)}, 10, out, scratch),
-		"unaligned":        b.selector.Select(b.stream, selection.Top, selection.Source[uint32]{Scores: scores.Slice(1, 9)}, 10, out, scratch),
-		"few live":         b.selector.Select(b.stream, selection.Top, fewLive, 10, out, scratch),
-		"a high base":      b.selector.Select(b.stream, selection.Top, high, 10, out, scratch),
+		"more scores":      b.selector.Select(b.Stream, selection.Top, selection.Source[uint32]{Scores: scores}, 10, out, scratch),
+		"greater k":        b.selector.Select(b.Stream, selection.Top, source, 11, out, scratch),
+		"short out":        b.selector.Select(b.Stream, selection.Top, source, 10, out.Slice(0, 9), scratch),
+		"method":           b.selector.Select(b.Stream, selection.Heap, source, 10, out, scratch),
+		"few DocIDs":       b.selector.Select(b.Stream, selection.Top, selection.Source[uint32]{Scores: source.Scores, DocIDs: scores.Slice(0, 9)}, 10, out, scratch),
+		"unaligned":        b.selector.Select(b.Stream, selection.Top, selection.Source[uint32]{Scores: scores.Slice(1, 9)}, 10, out, scratch),
+		"few live":         b.selector.Select(b.Stream, selection.Top, fewLive, 10, out, scratch),
+		"a high base":      b.selector.Select(b.Stream, selection.Top, high, 10, out, scratch),
 		"cpu, few DocIDs":  onCPU(selection.Source[uint32]{Scores: source.Scores, DocIDs: scores.Slice(0, 9)}, 10),
 		"cpu, few live":    onCPU(fewLive, 10),
 		"cpu, more scores": onCPU(selection.Source[uint32]{Scores: scores}, 10),
 		"cpu, k below 0":   onCPU(source, -1),
-		"arrays":           b.selector.Arrays(b.stream, cuda.Buffer[selection.Array]{}, selection.MaxK+1, out),
+		"arrays":           b.selector.Arrays(b.Stream, cuda.Buffer[selection.Array]{}, selection.MaxK+1, out),
 	} {
 		if !errors.Is(err, selection.ErrShape) {
 			t.Errorf("%s: %v, want ErrShape", what, err)
