@@ -7,7 +7,8 @@
 //
 // It is not for the product: nothing but tests and benchmarks imports it.
 //
-// Besides Open: Fail and EachFault make calls of the driver fail, on any machine;
+// Besides Open: NewSession adds a stream, with Alloc, Upload and Download for memory that
+// lasts as long as the test; Fail and EachFault make calls of the driver fail, on any machine;
 // OpenEmulated gives several devices, or small ones; Lose loses an emulated device
 // while it works; Report reads what the emulator found wrong, for tests that
 // expect it. A report that no test expects fails the test that was running.
