@@ -58,10 +58,12 @@ func TestNoGPUBuild(t *testing.T) {
 		t.Errorf("griffin devices = %s, %v, want that it was built without GPU support", text, err)
 	}
 
-	const runs = 60
+	// What else the machine does only ever adds to a run, so the best of many runs
+	// comes down to the start itself: a busy machine needs more of them.
 	times := map[string][]time.Duration{}
-	for range runs { // in turns, so that what else runs slows both alike
-		for _, binary := range []string{without, with} {
+	more := func() time.Duration { return slices.Min(times[with]) - slices.Min(times[without]) }
+	for begin := time.Now(); len(times[with]) < 60 || more() > maxStartUp && time.Since(begin) < time.Minute; {
+		for _, binary := range []string{without, with} { // in turns, so that what else runs slows both alike
 			start := time.Now()
 			if err := exec.Command(binary, "version").Run(); err != nil {
 				t.Fatal(err)
@@ -71,10 +73,10 @@ func TestNoGPUBuild(t *testing.T) {
 	}
 	for binary, name := range map[string]string{without: "nogpu", with: "default"} {
 		slices.Sort(times[binary])
-		t.Logf("griffin version, %-7s  best %.1f ms, median %.1f ms", name, ms(times[binary][0]), ms(times[binary][runs/2]))
+		runs := len(times[binary])
+		t.Logf("griffin version, %-7s  best %.1f ms, median %.1f ms of %d", name, ms(times[binary][0]), ms(times[binary][runs/2]), runs)
 	}
-	// The best run is the one that nothing else disturbed.
-	if more := times[with][0] - times[without][0]; more > maxStartUp {
+	if more := more(); more > maxStartUp {
 		t.Errorf("with GPU support a command starts %v later, want at most %v", more, maxStartUp)
 	}
 }
