@@ -1,0 +1,119 @@
+package cost
+
+import "math"
+
+// maxBasis is the most quantities that a kind's model has.
+const maxBasis = 7
+
+// basis fills x with the quantities of a kind whose sum, each times its coefficient,
+// is the time in nanoseconds, and returns how many there are. All are >= 0.
+func basis(k Kind, f *Features, x *[maxBasis]float64) int {
+	switch k {
+	case CPUOr, CPUTree, CPUImpacts:
+		essential, tight := f.essential()
+		x[0], x[1], x[2], x[3], x[4] = 1, float64(f.Lists), essential, tight, float64(f.Sum)
+		x[5], x[6] = float64(f.Sum-f.Longest), float64(min(int64(f.K), f.Sum))
+		return 7
+	case CPUAnd:
+		x[0], x[1], x[2] = 1, float64(f.Lists), float64(f.Shortest)
+		x[3] = probes(f.Shortest, f.Second)
+		x[4] = probes(f.Shortest, f.Longest) * float64(max(f.Lists-2, 0))
+		x[5] = touched(f.Shortest, f.Second)
+		x[6] = touched(f.Shortest, f.Longest) * float64(max(f.Lists-2, 0))
+		return 7
+	case CPUBegin:
+		x[0], x[1] = 1, float64(f.Shortest)
+		return 2
+	case CPUIntersect:
+		x[0], x[1], x[2], x[3] = 1, float64(f.Candidates), probes(f.Candidates, f.Longest), touched(f.Candidates, f.Longest)
+		return 4
+	case CPUSelect:
+		x[0], x[1], x[2] = 1, float64(f.Candidates), float64(min(int64(f.K), f.Candidates))
+		return 3
+	case GPUImagesOr, GPUImpacts:
+		x[0], x[1], x[2], x[3], x[4] = 1, float64(f.Lists), float64(f.Sum), float64(f.K), float64(max(f.Batch, 1))
+		return 5
+	case GPUImagesAnd:
+		x[0], x[1], x[2], x[3], x[4] = 1, float64(f.Lists), float64(f.Shortest), probes(f.Shortest, f.Longest), float64(max(f.Batch, 1))
+		return 5
+	case GPUDirectOr, GPUDirectAnd:
+		x[0], x[1], x[2], x[3], x[4], x[5] = 1, float64(f.Lists), float64(f.Sum), float64(f.Blocks), float64(f.BytesBus), float64(f.K)
+		return 6
+	case GPUIntersect:
+		begin := max(f.Candidates, f.Shortest)
+		x[0], x[1], x[2], x[3], x[4] = 1, float64(f.Lists), float64(begin), float64(f.Blocks), float64(f.BytesBus)
+		return 5
+	case BringImages, BringHost, BringDevice:
+		x[0], x[1], x[2], x[3], x[4] = 1, float64(f.Lists), float64(f.BytesBus), float64(f.BytesFile), float64(f.Sum)
+		return 5
+	}
+	return 0
+}
+
+// essential returns Essential and Tight with what stands for them if they are not known.
+func (f *Features) essential() (essential, tight float64) {
+	e := f.Essential
+	if e == 0 {
+		e = f.Sum
+	}
+	t := f.Tight
+	if t == 0 {
+		t = e
+	}
+	return float64(e), float64(t)
+}
+
+// vector fills in the features of a kind's tree. The first of whole queries are those
+// of TreeFeatures.
+func vector(k Kind, f *Features, v *Vector) {
+	switch k {
+	case CPUOr, CPUTree, CPUImpacts:
+		essential, tight := f.essential()
+		*v = Vector{float64(f.Shortest), float64(f.Second), float64(f.Sum), float64(f.Lists), float64(f.Longest), essential, tight, float64(f.K)}
+	case CPUAnd, GPUImagesOr, GPUImagesAnd, GPUImpacts, GPUDirectOr, GPUDirectAnd:
+		*v = Vector{float64(f.Shortest), float64(f.Second), float64(f.Sum), float64(f.Lists), float64(f.Longest), float64(f.Blocks), float64(f.BytesBus), float64(f.K)}
+	default:
+		*v = Vector{float64(f.Candidates), float64(f.Shortest), float64(f.Longest), float64(f.Lists), float64(f.Blocks), float64(f.BytesBus), float64(f.BytesFile), float64(f.Sum)}
+	}
+}
+
+// probes is the number of steps in which each of n elements is found in a list of m by
+// galloping: n*log2(1 + m/n).
+func probes(n, m int64) float64 {
+	if n == 0 {
+		return 0
+	}
+	return float64(n) * log2(1+float64(m)/float64(n))
+}
+
+// blockSize is the number of postings of a block of a list.
+const blockSize = 128
+
+// touched is how many of the b blocks of a list of m elements n elements fall in that
+// lie in it evenly: b*(1 - exp(-n/b)).
+func touched(n, m int64) float64 {
+	b := float64((m + blockSize - 1) / blockSize)
+	if b == 0 {
+		return 0
+	}
+	return b * (1 - exp2(-math.Log2E*float64(n)/b))
+}
+
+// log2 is the binary logarithm of x >= 1 to within 0.001: the exponent, and the fraction
+// f, in [0, 1), bent. It is continuous, rises, is exact for powers of two, and costs
+// a nanosecond, a tenth of math.Log2.
+func log2(x float64) float64 {
+	bits := math.Float64bits(x)
+	exponent := float64(int(bits>>52) - 1023)
+	f := math.Float64frombits(bits&(1<<52-1)|1023<<52) - 1
+	return exponent + f + (0.422-0.157*f)*f*(1-f)
+}
+
+// exp2 is 2 to the power of x to within 0.02 %, for x within 1022 of 0; beyond, x counts as
+// that. It is continuous, rises, and costs a nanosecond, a tenth of math.Exp2.
+func exp2(x float64) float64 {
+	x = min(max(x, -1022), 1022)
+	floor := math.Floor(x)
+	f := x - floor
+	return math.Float64frombits(uint64(int64(floor)+1023)<<52) * (1 + f - (0.3045+0.078*f)*f*(1-f))
+}

@@ -1,0 +1,66 @@
+package cost
+
+import (
+	"math"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/vfs"
+)
+
+// However large the coefficients that a file may have, and the work: a prediction is a
+// time that others can be added to.
+func TestPredictionsAreBounded(t *testing.T) {
+	m := New(here)
+	next := *m.fitted.Load()
+	for k := range next.coefficients {
+		for i := range next.coefficients[k] {
+			next.coefficients[k][i] = maxCoefficient
+		}
+	}
+	m.fitted.Store(&next)
+	most := int64(1) << 40
+	f := Features{Lists: 1 << 20, K: 1 << 20, Shortest: most, Second: most, Longest: most, Sum: most, Essential: most, Tight: most, Candidates: most, Blocks: most, BytesBus: most, BytesFile: most, Batch: 1 << 20}
+	for k := range NumKinds {
+		for range 50 {
+			m.Observe(k, &f, math.MaxInt64)
+		}
+		if took := m.Predict(k, &f); took < time.Hour || took > time.Duration(maxSample) {
+			t.Errorf("%v: %v: want up to %v", k, took, time.Duration(maxSample))
+		}
+	}
+}
+
+// What a calibration finds on a machine so slow that work takes seconds can be read again.
+func TestSlowMachineIsKept(t *testing.T) {
+	m := New(here)
+	var samples []Measured
+	for i := range 40 {
+		samples = append(samples, Measured{CPUBegin, Features{Shortest: 1}, time.Duration(20+i%3) * time.Second})
+	}
+	m.Calibrate(samples)
+	path := filepath.Join(t.TempDir(), FileName)
+	if err := m.Save(vfs.OS, path); err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := Load(vfs.OS, path, here)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, loaded, m)
+	if took := loaded.Predict(CPUBegin, &Features{Shortest: 1}); took < 15*time.Second || took > 30*time.Second {
+		t.Errorf("predicted %v, want about 21 s", took)
+	}
+}
+
+// A machine stays the same, whatever of it a program uses for the moment: griffin serve
+// changes that once its index is open.
+func TestMachineStaysTheSame(t *testing.T) {
+	before := Here(nil)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 3))
+	if after := Here(nil); !after.Equal(before) {
+		t.Errorf("%+v, was %+v", after, before)
+	}
+}

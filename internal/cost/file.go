@@ -1,0 +1,261 @@
+package cost
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/vfs"
+)
+
+// FileName is the name of the file of models in the folder of an index.
+const FileName = "costs.json"
+
+// IsTemp reports whether a file of that name is one that Save makes and renames. One
+// that an interrupted Save left may be removed.
+func IsTemp(name string) bool {
+	random, ok := strings.CutPrefix(strings.TrimSuffix(name, tempSuffix), FileName+".")
+	return ok && len(random) == 2*randomBytes && strings.HasSuffix(name, tempSuffix)
+}
+
+const randomBytes = 8
+
+const tempSuffix = ".tmp"
+
+// ErrForeign says that a file has no model of the machine.
+var ErrForeign = errors.New("not measured on this machine")
+
+// fileVersion is the version of the format. It changes when a kind's basis or the
+// features of trees do, since coefficients then mean something else.
+//
+//	1  first
+const fileVersion = 1
+
+const (
+	// maxFileBytes bounds what is read; a model takes some 100 KiB with four trees.
+	maxFileBytes = 64 << 20
+	// maxMachines is how many machines a file keeps models of, those saved last.
+	maxMachines = 8
+)
+
+// file is what a file holds.
+type file struct {
+	Format int     `json:"format"`
+	Models []saved `json:"models"` // the one saved last first
+}
+
+// saved is the model of a machine. Kinds that are left out are as they were built in.
+type saved struct {
+	Machine Machine              `json:"machine"`
+	Kinds   map[string]savedKind `json:"kinds"`
+	Trees   map[string]*Tree     `json:"trees,omitempty"`
+}
+
+type savedKind struct {
+	Coefficients []float64      `json:"ns"`
+	Tree         *Tree          `json:"tree,omitempty"`
+	Samples      int            `json:"samples"`
+	Error        float64        `json:"mean_relative_error"`
+	Corrections  []savedClasses `json:"corrections,omitempty"`
+}
+
+type savedClasses struct {
+	Class int     `json:"class"`
+	Log   float64 `json:"log"`
+}
+
+// Load reads the model of a machine from a file. The error wraps fs.ErrNotExist if there
+// is no file, base.ErrVersion if it is of another version of the format, base.ErrCorrupt if
+// it cannot be read, and ErrForeign if it has no model of the machine. None of them is a
+// reason not to search: New will do, or a calibration.
+func Load(fsys vfs.FS, path string, machine Machine) (*Model, error) {
+	f, err := readFile(fsys, path)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(f.Models, func(s saved) bool { return s.Machine.Equal(machine) })
+	if i < 0 {
+		return nil, fmt.Errorf("%s: %w", path, ErrForeign)
+	}
+	m, err := f.Models[i].model()
+	if err != nil {
+		return nil, fmt.Errorf("%s: model %d: %w", path, i, err)
+	}
+	return m, nil
+}
+
+func readFile(fsys vfs.FS, path string) (*file, error) {
+	in, err := fsys.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(in, maxFileBytes))
+	if err := errors.Join(err, in.Close()); err != nil {
+		return nil, err
+	}
+	f, err := parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return f, nil
+}
+
+// parse reads a file. The models in it are not checked yet.
+func parse(data []byte) (*file, error) {
+	var f file
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	if err := decoder.Decode(&f); err != nil {
+		return nil, fmt.Errorf("%w: %w", err, base.ErrCorrupt)
+	}
+	if f.Format != fileVersion {
+		return nil, fmt.Errorf("format %d, not %d: %w", f.Format, fileVersion, base.ErrVersion)
+	}
+	return &f, nil
+}
+
+// model checks what was read and makes a Model of it.
+func (s *saved) model() (*Model, error) {
+	m := New(s.Machine)
+	next := *m.fitted.Load()
+	for name, of := range s.Kinds {
+		k, ok := ParseKind(name)
+		if !ok {
+			return nil, fmt.Errorf("kind %q: there is none: %w", name, base.ErrCorrupt)
+		}
+		var x [maxBasis]float64
+		if n := basis(k, &Features{}, &x); len(of.Coefficients) != n {
+			return nil, fmt.Errorf("%s: %d coefficients, not %d: %w", k, len(of.Coefficients), n, base.ErrCorrupt)
+		}
+		for i, c := range of.Coefficients {
+			if !(c >= 0 && c <= maxCoefficient) {
+				return nil, fmt.Errorf("%s: coefficient %d is %g: %w", k, i, c, base.ErrCorrupt)
+			}
+			if of.Samples > 0 { // else they are those built in, then
+				next.coefficients[k][i] = c
+			}
+		}
+		if of.Samples < 0 || !(of.Error >= 0 && of.Error <= math.MaxFloat32) {
+			return nil, fmt.Errorf("%s: %d samples, error %g: %w", k, of.Samples, of.Error, base.ErrCorrupt)
+		}
+		if next.samples[k] = of.Samples; of.Samples > 0 {
+			next.fitErrors[k] = of.Error
+		}
+		if of.Tree != nil {
+			if err := of.Tree.check(); err != nil {
+				return nil, fmt.Errorf("%s: %w", k, err)
+			}
+			if of.Samples > 0 {
+				next.own[k] = of.Tree
+			}
+		}
+		for _, c := range of.Corrections {
+			if c.Class < 0 || c.Class >= NumClasses || !(math.Abs(c.Log) <= maxCorrection) {
+				return nil, fmt.Errorf("%s: class %d, correction %g: %w", k, c.Class, c.Log, base.ErrCorrupt)
+			}
+			m.cells[k][c.Class].set(c.Log)
+		}
+	}
+	for name, t := range s.Trees {
+		place := next.trees.named(name)
+		if place == nil || t == nil {
+			return nil, fmt.Errorf("tree %q: there is none: %w", name, base.ErrCorrupt)
+		}
+		if err := t.check(); err != nil {
+			return nil, fmt.Errorf("tree %s: %w", name, err)
+		}
+		*place = t
+	}
+	m.fitted.Store(&next)
+	return m, nil
+}
+
+// maxCoefficient is the longest time that is measured for each unit, in nanoseconds.
+const maxCoefficient = maxSample
+
+// save returns what is to be written of the model.
+func (m *Model) save() saved {
+	now := m.fitted.Load()
+	s := saved{Machine: m.machine, Kinds: map[string]savedKind{}, Trees: map[string]*Tree{}}
+	for k := range NumKinds {
+		var x [maxBasis]float64
+		n := basis(k, &Features{}, &x)
+		of := savedKind{Coefficients: now.coefficients[k][:n], Tree: now.own[k], Samples: now.samples[k], Error: now.fitErrors[k]}
+		for i := range m.cells[k] {
+			c := &m.cells[k][i]
+			c.mu.Lock()
+			if c.log != 0 {
+				of.Corrections = append(of.Corrections, savedClasses{i, c.log})
+			}
+			c.mu.Unlock()
+		}
+		if of.Samples > 0 || len(of.Corrections) > 0 {
+			s.Kinds[k.String()] = of
+		}
+	}
+	for _, name := range treeNames {
+		if t := *now.trees.named(name); t != nil {
+			s.Trees[name] = t
+		}
+	}
+	return s
+}
+
+// Save writes the model to a file, atomically, and keeps those of other machines that
+// the file has. The error is that of the file system, which may not let it. Of two
+// processes that save at the same time, one may lose what it wrote.
+func (m *Model) Save(fsys vfs.FS, path string) error {
+	seen := m.seen.Load()
+	f, err := readFile(fsys, path)
+	if err != nil {
+		f = &file{} // what cannot be read is replaced
+	}
+	others := slices.DeleteFunc(f.Models, func(s saved) bool { return s.Machine.Equal(m.machine) })
+	f.Format = fileVersion
+	f.Models = append([]saved{m.save()}, others[:min(len(others), maxMachines-1)]...)
+	data, err := json.MarshalIndent(f, "", " ")
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	var random [randomBytes]byte
+	_, _ = rand.Read(random[:]) // never fails
+	temp := path + "." + hex.EncodeToString(random[:]) + tempSuffix
+	err = write(fsys, temp, append(data, '\n'))
+	if err == nil {
+		err = fsys.Rename(temp, path)
+	}
+	if err != nil {
+		removed := fsys.Remove(temp)
+		if errors.Is(removed, fs.ErrNotExist) {
+			removed = nil
+		}
+		return errors.Join(err, removed)
+	}
+	m.saved.Store(seen)
+	return fsys.SyncDir(filepath.Dir(path))
+}
+
+// write writes and syncs a file.
+func write(fsys vfs.FS, name string, data []byte) error {
+	f, err := fsys.Create(name)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// Unsaved returns how many observations were made since the model was saved or loaded.
+func (m *Model) Unsaved() uint64 { return m.seen.Load() - m.saved.Load() }

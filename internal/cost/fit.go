@@ -1,0 +1,289 @@
+package cost
+
+import (
+	"math"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Measured is a piece of work that was measured.
+type Measured struct {
+	Kind     Kind
+	Features Features
+	Took     time.Duration // > 0
+}
+
+const (
+	// minSamples is how many samples a kind must have to be fitted, for each coefficient.
+	minSamples = 3
+	// treeSamples is how many a kind must have to get a tree, and treePays the part of
+	// the linear model's error that the tree's must not pass for that.
+	treeSamples = 100
+	treePays    = 0.85
+	// folds is in how many parts samples are divided, to fit to all but one and to
+	// measure the error on that one.
+	folds = 5
+)
+
+// treeOptions are those of trees over features of a kind. Leaves of few samples would
+// follow what disturbed them.
+var treeOptions = TreeOptions{MinLeaf: 6}
+
+// Fit tells how a kind was fitted.
+type Fit struct {
+	Kind    Kind `json:"-"`
+	Samples int  `json:"samples"`
+	// Error is the mean of |predicted-took|/took over samples, each predicted by a model
+	// that was fitted without it.
+	Error float64 `json:"mean_relative_error"`
+	// Leaves of the tree; 0: the model is linear.
+	Leaves int `json:"leaves,omitempty"`
+}
+
+// Calibrate fits the model of each kind that has enough samples; the others keep
+// theirs. A kind gets linear coefficients and, where that is clearly better, a tree for
+// what is not a batch.
+// What was observed of a kind that is fitted is forgotten. It may be called while the
+// model is in use. Samples that
+// belong together, such as those of one query, are to be neighbours; else the order
+// is to be random.
+func (m *Model) Calibrate(samples []Measured) {
+	var byKind [NumKinds][]Measured
+	for _, s := range samples {
+		if s.Kind < NumKinds && s.Took > 0 && s.Took < maxSample {
+			byKind[s.Kind] = append(byKind[s.Kind], s)
+		}
+	}
+	m.changing.Lock()
+	defer m.changing.Unlock()
+	next := *m.fitted.Load()
+	var done [NumKinds]bool
+	var all sync.WaitGroup
+	for k := range byKind {
+		all.Go(func() { done[k] = next.fit(Kind(k), byKind[k]) })
+	}
+	all.Wait()
+	m.fitted.Store(&next)
+	for k := range m.cells {
+		for i := range m.cells[k] {
+			if done[k] {
+				m.cells[k][i].forget()
+			}
+		}
+	}
+}
+
+// fit fits a kind to samples of it, and reports whether there were enough. It may be
+// called for several kinds at the same time.
+func (f *fitted) fit(k Kind, samples []Measured) bool {
+	c, ok := fitLinear(k, samples)
+	if !ok {
+		return false
+	}
+	f.coefficients[k], f.samples[k], f.own[k] = c, len(samples), nil
+	f.fitErrors[k] = crossValidate(samples, fitOnlyLinear)
+	single := slices.DeleteFunc(samples, func(s Measured) bool { return s.Features.Batch > 1 })
+	if len(single) < treeSamples {
+		return true
+	}
+	if err := crossValidate(single, fitTree); err < treePays*crossValidate(single, fitOnlyLinear) {
+		if t, err := Train(treeSamplesOf(single), treeOptions); err == nil {
+			f.own[k] = t
+		}
+		f.fitErrors[k] = err
+	}
+	return true
+}
+
+// Fits tells of each kind that was calibrated how well.
+func (m *Model) Fits() []Fit {
+	now := m.fitted.Load()
+	var fits []Fit
+	for k := range NumKinds {
+		if now.samples[k] == 0 {
+			continue
+		}
+		f := Fit{Kind: k, Samples: now.samples[k], Error: now.fitErrors[k]}
+		if t := now.own[k]; t != nil {
+			f.Leaves = t.NumLeaves()
+		}
+		fits = append(fits, f)
+	}
+	return fits
+}
+
+// Calibrated reports whether anything was measured.
+func (m *Model) Calibrated() bool {
+	return m.fitted.Load().samples != [NumKinds]int{}
+}
+
+func (c *cell) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.n, c.relative, c.bias = 0, 0, 0
+	c.set(0)
+}
+
+// predictor predicts a time in nanoseconds.
+type predictor func(f *Features) float64
+
+// crossValidate returns the mean relative error over all samples, which are of one
+// kind, each predicted by what fit makes of those in the other folds. Neighbours are in
+// the same fold: they may be of the same query.
+func crossValidate(samples []Measured, fit func(k Kind, samples []Measured) predictor) float64 {
+	k, sum := samples[0].Kind, 0.0
+	for fold := range folds {
+		from, to := fold*len(samples)/folds, (fold+1)*len(samples)/folds
+		p := fit(k, slices.Concat(samples[:from], samples[to:]))
+		for i := range samples[from:to] {
+			s := &samples[from+i]
+			sum += math.Abs(p(&s.Features)-float64(s.Took)) / float64(s.Took)
+		}
+	}
+	return sum / float64(len(samples))
+}
+
+func fitOnlyLinear(k Kind, samples []Measured) predictor {
+	c, _ := fitLinear(k, samples)
+	return func(f *Features) float64 { return predictLinear(k, f, &c) }
+}
+
+func fitTree(k Kind, samples []Measured) predictor {
+	t, err := Train(treeSamplesOf(samples), treeOptions)
+	if err != nil {
+		return func(*Features) float64 { return math.Inf(1) }
+	}
+	return func(f *Features) float64 {
+		var v Vector
+		vector(k, f, &v)
+		return t.Predict(v)
+	}
+}
+
+func treeSamplesOf(samples []Measured) []Sample {
+	of := make([]Sample, len(samples))
+	for i := range samples {
+		vector(samples[i].Kind, &samples[i].Features, &of[i].X)
+		of[i].Y = float64(samples[i].Took)
+	}
+	return of
+}
+
+// fitLinear fits coefficients. ok is false if there are too few samples.
+func fitLinear(k Kind, samples []Measured) (c [maxBasis]float64, ok bool) {
+	var x [maxBasis]float64
+	n := basis(k, &Features{}, &x)
+	if len(samples) == 0 {
+		return c, false
+	}
+	rows := make([][maxBasis]float64, len(samples))
+	for i := range samples {
+		basis(k, &samples[i].Features, &rows[i])
+		for j := range n {
+			rows[i][j] /= float64(samples[i].Took)
+		}
+	}
+	return leastRelativeSquares(rows, n), len(samples) >= minSamples*n
+}
+
+// Rounds of reweighting, and the relative residual from which on a sample counts less:
+// Huber's weights. Work that was interrupted is an outlier.
+const (
+	rounds   = 12
+	residual = 0.3
+)
+
+// leastRelativeSquares returns the coefficients c >= 0 of least sum of (row*c - 1)²,
+// robust against outliers. Rows are quantities divided by the time: [len(rows)][n].
+func leastRelativeSquares(rows [][maxBasis]float64, n int) (c [maxBasis]float64) {
+	weights := make([]float64, len(rows))
+	for i := range weights {
+		weights[i] = 1
+	}
+	for range rounds {
+		c = nonNegative(rows, weights, n)
+		for i := range rows {
+			r := -1.0
+			for j := range n {
+				r += rows[i][j] * c[j]
+			}
+			weights[i] = residual / max(residual, math.Abs(r))
+		}
+	}
+	center(rows, &c, n)
+	return c
+}
+
+// center multiplies coefficients so that as many predictions are too high as too low.
+// Least relative squares are too low where the model does not describe all of the time,
+// since a prediction that is too high by a factor costs more than one too low.
+func center(rows [][maxBasis]float64, c *[maxBasis]float64, n int) {
+	ratios := make([]float64, len(rows)) // predicted/took
+	for i := range rows {
+		for j := range n {
+			ratios[i] += rows[i][j] * c[j]
+		}
+	}
+	slices.Sort(ratios)
+	median := ratios[len(ratios)/2]
+	if median <= 0 {
+		return
+	}
+	for j := range n {
+		c[j] = min(c[j]/median, maxCoefficient)
+	}
+}
+
+// nonNegative returns the c >= 0 of least sum of weight*(row*c - 1)², by coordinate
+// descent: the function is convex, and each step goes to its least value along one
+// coordinate.
+func nonNegative(rows [][maxBasis]float64, weights []float64, n int) (c [maxBasis]float64) {
+	var gram [maxBasis][maxBasis]float64
+	var target, scale [maxBasis]float64
+	for i := range rows {
+		for j := range n {
+			v := weights[i] * rows[i][j]
+			target[j] += v
+			for l := range n {
+				gram[j][l] += v * rows[i][l]
+			}
+		}
+	}
+	// In units in which the diagonal is 1.
+	for j := range n {
+		if gram[j][j] > 0 {
+			scale[j] = 1 / math.Sqrt(gram[j][j])
+		}
+	}
+	for j := range n {
+		target[j] *= scale[j]
+		for l := range n {
+			gram[j][l] *= scale[j] * scale[l]
+		}
+	}
+	const sweeps, enough = 20000, 1e-12
+	for range sweeps {
+		moved, largest := 0.0, 0.0
+		for j := range n {
+			if scale[j] == 0 {
+				continue
+			}
+			gradient := -target[j]
+			for l := range n {
+				gradient += gram[j][l] * c[l]
+			}
+			next := max(c[j]-gradient, 0)
+			moved = max(moved, math.Abs(next-c[j]))
+			largest = max(largest, next)
+			c[j] = next
+		}
+		if moved <= enough*largest {
+			break
+		}
+	}
+	for j := range n {
+		c[j] *= scale[j]
+	}
+	return c
+}

@@ -1,0 +1,39 @@
+package cost
+
+import (
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// Machine is what measured times hold for.
+type Machine struct {
+	CPU   string   `json:"cpu"`
+	Cores int      `json:"cores"` // that the process may run on
+	GPUs  []string `json:"gpus"`  // each with its driver's version
+}
+
+// Here returns the machine that the program runs on, with the GPUs that it uses.
+func Here(gpus []string) Machine {
+	return Machine{CPU: processor(), Cores: runtime.NumCPU(), GPUs: gpus}
+}
+
+// Equal reports whether both are the same.
+func (m Machine) Equal(o Machine) bool {
+	return m.CPU == o.CPU && m.Cores == o.Cores && slices.Equal(m.GPUs, o.GPUs)
+}
+
+// processor returns the model of the first processor, or the architecture.
+func processor() string {
+	info, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return runtime.GOARCH
+	}
+	for line := range strings.Lines(string(info)) {
+		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return runtime.GOARCH
+}

@@ -1,0 +1,24 @@
+package cost
+
+// priors are coefficients in nanoseconds by kind, in the order of basis: those of a
+// server of 2024 (16 cores at 3 GHz; a GPU behind PCIe 5 of 16 lanes, 55 GB/s from
+// page-locked memory; launch and wait 9 µs). They serve until a machine is calibrated,
+// and for kinds that calibration had no samples of.
+var priors = [NumKinds][maxBasis]float64{
+	CPUOr:        {600, 400, 0.3, 2, 0.02, 0.05, 5},
+	CPUAnd:       {500, 150, 0.3, 2, 0.03, 10},
+	CPUTree:      {2000, 1000, 5, 5, 2, 0, 10},
+	CPUImpacts:   {20000, 500, 0, 0, 0.5, 0, 5},
+	CPUBegin:     {400, 1.5},
+	CPUIntersect: {400, 2, 0.6, 60},
+	CPUSelect:    {200, 1, 5},
+	GPUImagesOr:  {11000, 1000, 0.01, 5, 200},
+	GPUImagesAnd: {10500, 800, 0.01, 0.004, 200},
+	GPUImpacts:   {13000, 1000, 0.01, 5, 200},
+	GPUDirectOr:  {16000, 2000, 0.01, 0.2, 0.019, 5},
+	GPUDirectAnd: {15000, 2000, 0.002, 0.2, 0.019, 5},
+	GPUIntersect: {16000, 2500, 0.3, 0.2, 0.019},
+	BringImages:  {40000, 8000, 0.019, 0.15, 0.05},
+	BringHost:    {2000, 1000, 0, 0.12, 0},
+	BringDevice:  {12000, 2000, 0.019, 0.14, 0},
+}

@@ -1,0 +1,99 @@
+package cost
+
+import "math"
+
+// regress returns the linear model of the used features with the least sum of squared
+// residuals over cases, of which there is at least one. Features that are the sum of
+// others, or the same in all cases, get no slope.
+func regress(cases []treeCase, used [MaxTreeFeatures]bool) linear {
+	const most = MaxTreeFeatures
+	var features [most]int
+	n := 0
+	for i, u := range used {
+		if u {
+			features[n] = i
+			n++
+		}
+	}
+	// Around the means, so that the intercept is no unknown.
+	var mean [most]float64
+	meanY := 0.0
+	for i := range cases {
+		for j, f := range features[:n] {
+			mean[j] += cases[i].x[f]
+		}
+		meanY += cases[i].y
+	}
+	for j := range n {
+		mean[j] /= float64(len(cases))
+	}
+	meanY /= float64(len(cases))
+	var a [most][most]float64
+	var b [most]float64
+	for i := range cases {
+		var d [most]float64
+		for j, f := range features[:n] {
+			d[j] = cases[i].x[f] - mean[j]
+		}
+		for j := range n {
+			b[j] += d[j] * (cases[i].y - meanY)
+			for l := range j + 1 {
+				a[j][l] += d[j] * d[l]
+			}
+		}
+	}
+	slopes := solve(&a, b, n)
+	model := linear{Intercept: meanY}
+	for j, f := range features[:n] {
+		model.Slopes[f] = slopes[j]
+		model.Intercept -= slopes[j] * mean[j]
+	}
+	return model
+}
+
+// solve returns the x of a*x = b for the first n rows of a, which is symmetric, positive
+// semidefinite and given by its lower triangle, by Cholesky's decomposition. Where a
+// row is one of those before it, but for rounding, x is 0.
+func solve(a *[MaxTreeFeatures][MaxTreeFeatures]float64, b [MaxTreeFeatures]float64, n int) (x [MaxTreeFeatures]float64) {
+	const tolerance = 1e-9
+	var low [MaxTreeFeatures][MaxTreeFeatures]float64
+	var depends [MaxTreeFeatures]bool
+	for j := range n {
+		rest := a[j][j]
+		for l := range j {
+			sum := a[j][l]
+			for m := range l {
+				sum -= low[j][m] * low[l][m]
+			}
+			if !depends[l] {
+				low[j][l] = sum / low[l][l]
+			}
+			rest -= low[j][l] * low[j][l]
+		}
+		if depends[j] = rest <= tolerance*a[j][j]; !depends[j] {
+			low[j][j] = math.Sqrt(rest)
+		}
+	}
+	var y [MaxTreeFeatures]float64
+	for j := range n {
+		if depends[j] {
+			continue
+		}
+		sum := b[j]
+		for l := range j {
+			sum -= low[j][l] * y[l]
+		}
+		y[j] = sum / low[j][j]
+	}
+	for j := n - 1; j >= 0; j-- {
+		if depends[j] {
+			continue
+		}
+		sum := y[j]
+		for l := j + 1; l < n; l++ {
+			sum -= low[l][j] * x[l]
+		}
+		x[j] = sum / low[j][j]
+	}
+	return x
+}

@@ -1,0 +1,301 @@
+package cost
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/griffin-search/griffin/internal/base"
+)
+
+// Sample is a query that was measured.
+type Sample struct {
+	X Vector
+	Y float64 // its time in nanoseconds, >= 1
+}
+
+// TreeOptions say how a Tree is trained. The zero value is right.
+type TreeOptions struct {
+	// MinLeaf is the least number of samples of a leaf; 0: 4.
+	MinLeaf int
+	// MinSpread is the part of the deviation of all samples at which a node is not split
+	// any more; 0: 0.05.
+	MinSpread float64
+	// Smoothing is how many samples the model of a node counts as when those below it
+	// are drawn near to it; 0: 15, negative: they are not.
+	Smoothing float64
+	// Unpruned keeps subtrees that are no better than a single model.
+	Unpruned bool
+}
+
+func (o TreeOptions) withDefaults() TreeOptions {
+	if o.MinLeaf <= 0 {
+		o.MinLeaf = 4
+	}
+	if o.MinSpread <= 0 {
+		o.MinSpread = 0.05
+	}
+	if o.Smoothing == 0 {
+		o.Smoothing = 15
+	}
+	o.Smoothing = max(o.Smoothing, 0)
+	return o
+}
+
+// Train makes a model tree: M5 (Quinlan, Learning with Continuous Classes, AI 1992) as
+// Wang and Witten describe it (Induction of Model Trees for Predicting Continuous
+// Classes, ECML 1997). Nodes are split where the deviation of the times is reduced most
+// (bestSplit); each gets a linear model of the features that the tree below it
+// compares, without those that do not pay (simplify); a subtree that is expected to be
+// no better than its root's model is pruned; and models are smoothed along the path
+// from the root, which here is done once, in the leaves' models. It is deterministic.
+//
+// We differ: Ding et al. use M5Rules, which takes the best leaf of one tree after another
+// as a rule; we keep the tree. Features and times are logarithms, so that what is made
+// small is the relative error, which is what is reported, and for sparse data of values
+// that are not known we have no use.
+//
+// The error wraps base.ErrBadInput if there are no samples or one is not a number.
+func Train(samples []Sample, o TreeOptions) (*Tree, error) {
+	if len(samples) == 0 {
+		return nil, fmt.Errorf("train a tree: no samples: %w", base.ErrBadInput)
+	}
+	g := grower{options: o.withDefaults(), cases: make([]treeCase, len(samples))}
+	t := &Tree{Samples: len(samples), Least: math.Inf(1)}
+	for i, s := range samples {
+		for _, v := range s.X {
+			if !(v >= 0 && v < math.MaxInt64) {
+				return nil, fmt.Errorf("train a tree: sample %d: feature %g: %w", i, v, base.ErrBadInput)
+			}
+		}
+		if !(s.Y >= 1 && s.Y < maxSample) {
+			return nil, fmt.Errorf("train a tree: sample %d: time %g: %w", i, s.Y, base.ErrBadInput)
+		}
+		g.cases[i] = treeCase{s.X, math.Log2(s.Y), i}
+		g.cases[i].x.takeLogarithms()
+		t.Least, t.Most = min(t.Least, s.Y/reach), max(t.Most, s.Y*reach)
+	}
+	g.spread = deviation(g.cases)
+	root := g.grow(g.cases)
+	root.smooth(g.options.Smoothing, nil)
+	t.add(root)
+	return t, nil
+}
+
+// maxSample is the longest time of a Sample: three hours.
+const maxSample = 1e13
+
+// treeCase is a Sample in logarithms, with its place among the samples.
+type treeCase struct {
+	x     Vector
+	y     float64
+	place int
+}
+
+// grower makes a tree of cases.
+type grower struct {
+	options TreeOptions
+	spread  float64 // deviation of all
+	cases   []treeCase
+}
+
+// branch is a node while the tree grows.
+type branch struct {
+	n           int
+	model       linear
+	used        [MaxTreeFeatures]bool // features compared here or below
+	err         float64               // expected of the subtree
+	split       split
+	left, right *branch // nil of a leaf
+}
+
+// grow makes the subtree of cases, whose order it changes.
+func (g *grower) grow(cases []treeCase) *branch {
+	b := &branch{n: len(cases)}
+	if s, ok := g.split(cases); ok {
+		slices.SortFunc(cases, byFeature(s.feature))
+		b.split = s
+		b.left, b.right = g.grow(cases[:s.n]), g.grow(cases[s.n:])
+		b.used[s.feature] = true
+		for i := range b.used {
+			b.used[i] = b.used[i] || b.left.used[i] || b.right.used[i]
+		}
+	}
+	var err float64
+	b.model, err = simplify(cases, b.used)
+	if b.left == nil {
+		b.err = err
+		return b
+	}
+	b.err = (float64(b.left.n)*b.left.err + float64(b.right.n)*b.right.err) / float64(b.n)
+	if err <= b.err && !g.options.Unpruned {
+		b.left, b.right, b.err = nil, nil, err
+	}
+	return b
+}
+
+// split returns how cases are split, and whether they are.
+func (g *grower) split(cases []treeCase) (split, bool) {
+	if len(cases) < 2*g.options.MinLeaf || deviation(cases) <= g.options.MinSpread*g.spread {
+		return split{}, false
+	}
+	return bestSplit(cases, g.options.MinLeaf)
+}
+
+// split cuts cases in the order of a feature: the first n are up to the threshold.
+type split struct {
+	feature   int
+	threshold float64
+	n         int
+}
+
+// bestSplit returns the split of the greatest reduction of the deviation,
+//
+//	SDR = sd(T) - sum over both parts of |Ti|/|T| * sd(Ti),
+//
+// with at least minLeaf cases in each part, and of several the one of the first feature
+// and the least threshold. ok is false if none reduces it. It changes the order of cases.
+func bestSplit(cases []treeCase, minLeaf int) (best split, ok bool) {
+	var whole moments
+	for i := range cases {
+		whole.add(cases[i].y, 1)
+	}
+	least := whole.n * whole.deviation() * (1 - 1e-9) // what is but rounding is no reduction
+	for feature := range MaxTreeFeatures {
+		slices.SortFunc(cases, byFeature(feature))
+		var left moments
+		right := whole
+		for i := range len(cases) - minLeaf {
+			left.add(cases[i].y, 1)
+			right.add(cases[i].y, -1)
+			from, to := cases[i].x[feature], cases[i+1].x[feature]
+			if i+1 < minLeaf || from == to {
+				continue
+			}
+			if d := left.n*left.deviation() + right.n*right.deviation(); d < least {
+				middle := from + (to-from)/2
+				if middle >= to { // they are neighbours
+					middle = from
+				}
+				least, ok = d, true
+				best = split{feature, middle, i + 1}
+			}
+		}
+	}
+	return best, ok
+}
+
+// byFeature orders cases by a feature, and those that are equal by their places, so that
+// the tree does not depend on the order before.
+func byFeature(feature int) func(a, b treeCase) int {
+	return func(a, b treeCase) int {
+		return cmp.Or(cmp.Compare(a.x[feature], b.x[feature]), cmp.Compare(a.place, b.place))
+	}
+}
+
+// moments are the sums that a deviation is computed of.
+type moments struct{ n, sum, squares float64 }
+
+func (m *moments) add(y, times float64) {
+	m.n += times
+	m.sum += times * y
+	m.squares += times * y * y
+}
+
+func (m *moments) deviation() float64 {
+	if m.n <= 0 {
+		return 0
+	}
+	mean := m.sum / m.n
+	return math.Sqrt(max(m.squares/m.n-mean*mean, 0))
+}
+
+func deviation(cases []treeCase) float64 {
+	var m moments
+	for i := range cases {
+		m.add(cases[i].y, 1)
+	}
+	return m.deviation()
+}
+
+// simplify fits a linear model of the features that are used, and leaves one feature
+// after another out as long as the expected error does not rise. It returns that error.
+func simplify(cases []treeCase, used [MaxTreeFeatures]bool) (linear, float64) {
+	model, err := estimate(cases, used)
+	for {
+		best := -1
+		for i := range used {
+			if !used[i] {
+				continue
+			}
+			used[i] = false
+			without, e := estimate(cases, used)
+			used[i] = true
+			if e <= err {
+				best, model, err = i, without, e
+			}
+		}
+		if best < 0 {
+			return model, err
+		}
+		used[best] = false
+	}
+}
+
+// estimate fits a linear model and returns it with its expected error: the mean
+// absolute residual times (n+v)/(n-v) for v parameters and n cases, since on cases that
+// it has not seen a model of many parameters does worse.
+func estimate(cases []treeCase, used [MaxTreeFeatures]bool) (linear, float64) {
+	model := regress(cases, used)
+	sum, v := 0.0, 1
+	for i := range cases {
+		sum += math.Abs(model.value(&cases[i].x) - cases[i].y)
+	}
+	for _, u := range used {
+		if u {
+			v++
+		}
+	}
+	n := len(cases)
+	if n <= v {
+		return model, math.Inf(1)
+	}
+	return model, sum / float64(n) * float64(n+v) / float64(n-v)
+}
+
+// smooth draws the model of each leaf near to those above it. A prediction p of a node
+// with n cases becomes (n*p + k*q)/(n+k), with q that of the node above; as models are
+// linear, so is what becomes of a leaf's on the way to the root. path is from the root to b.
+func (b *branch) smooth(k float64, path []*branch) {
+	if b.left != nil {
+		path = append(path, b)
+		b.left.smooth(k, path)
+		b.right.smooth(k, path)
+		return
+	}
+	below := b.n
+	for _, above := range slices.Backward(path) {
+		weight := float64(below) / (float64(below) + k)
+		b.model.Intercept = weight*b.model.Intercept + (1-weight)*above.model.Intercept
+		for i := range b.model.Slopes {
+			b.model.Slopes[i] = weight*b.model.Slopes[i] + (1-weight)*above.model.Slopes[i]
+		}
+		below = above.n
+	}
+}
+
+// add appends the nodes of a subtree and returns the place of its root.
+func (t *Tree) add(b *branch) int {
+	at := len(t.Nodes)
+	t.Nodes = append(t.Nodes, treeNode{})
+	if b.left == nil {
+		model := b.model
+		t.Nodes[at].Model = &model
+		return at
+	}
+	left := t.add(b.left)
+	right := t.add(b.right)
+	t.Nodes[at] = treeNode{Feature: b.split.feature, Threshold: b.split.threshold, Left: left, Right: right}
+	return at
+}
