@@ -1,0 +1,88 @@
+package sched
+
+import "time"
+
+// gathering returns until when an idle lane waits for more jobs to share a
+// launch with; a time that is not after now says that it does not wait.
+//
+// PolicyBatch is Ao et al., VLDB 2011, §4.1: a batch starts when the sum over its
+// queries of the length of the shortest list reaches c, the computational
+// threshold. They assume heavy traffic; here Window bounds the wait, so that the
+// last queries are answered too. The other policies wait only if Options.Window
+// asks for it, and while jobs arrive more often than once a window.
+func (s *Scheduler) gathering(now time.Duration, p Place) time.Duration {
+	st := &s.places[p]
+	if p != GPU || s.o.Window == 0 || st.urgent.len() > 0 || st.queue.len() == 0 || st.queue.len() >= s.o.MaxBatch {
+		return now
+	}
+	if s.o.Policy == PolicyBatch {
+		if st.work >= s.o.Work {
+			return now
+		}
+	} else if !s.dense() {
+		return now
+	}
+	until := Never
+	for _, j := range st.queue.jobs {
+		if j.solo {
+			return now
+		}
+		until = min(until, j.since+s.o.Window, s.urgentAt(j))
+	}
+	return until
+}
+
+// dense says whether another job for the GPU may be expected within the window.
+func (s *Scheduler) dense() bool { return s.gap < s.o.Window }
+
+// gather predicts how long a job waits at an idle lane for others, where the policy
+// has a choice: for the window, or half of it if others wait there already.
+func (s *Scheduler) gather() time.Duration {
+	switch {
+	case s.o.Policy == PolicyBatch || !s.dense():
+		return 0
+	case s.places[GPU].queue.len() > 0:
+		return s.o.Window / 2
+	}
+	return s.o.Window
+}
+
+// fill adds to the leader at dst[from] the jobs that share its launch, in their
+// order, and returns with them how long the batch is predicted to take: what each
+// adds, and the most that one takes beside that. It adds none that would make one
+// of them miss its deadline.
+func (s *Scheduler) fill(now time.Duration, dst []*Job, from int) ([]*Job, time.Duration) {
+	st := &s.places[GPU]
+	leader := dst[from]
+	adds, beside, deadline := leader.adds(GPU), leader.beside(), leader.Deadline
+	for len(dst)-from < s.o.MaxBatch {
+		j := st.urgent.first()
+		if j == nil {
+			j = st.queue.first()
+		}
+		if j == nil {
+			if j = s.open.first(); j != nil && (!j.can(GPU) || j.adds(GPU) > j.Cost[CPU]) {
+				j = nil
+			}
+		}
+		stolen := false
+		if j == nil && s.steals() && s.o.MaxBatch > 1 {
+			j, _ = s.steal(now, GPU, adds+beside)
+			stolen = j != nil
+		}
+		if j == nil || j.solo {
+			break
+		}
+		moreBeside, sooner := max(beside, j.beside()), min(deadline, j.Deadline)
+		if !s.o.RunLate && plus(now+adds+j.adds(GPU), moreBeside) > sooner {
+			break
+		}
+		s.take(j)
+		if j.Stolen = stolen; stolen {
+			s.counts.stolen++
+		}
+		dst = append(dst, j)
+		adds, beside, deadline = adds+j.adds(GPU), moreBeside, sooner
+	}
+	return dst, adds + beside
+}

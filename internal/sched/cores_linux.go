@@ -1,0 +1,61 @@
+package sched
+
+import (
+	"runtime"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// cores are the processors that threads are bound to, each to one that no other
+// thread of the pool is bound to.
+type cores struct {
+	mu   sync.Mutex
+	free []int
+	all  unix.CPUSet // what this process may run on
+}
+
+// newCores returns n of the processors that this process may run on, or as many
+// as there are; nil if they cannot be told.
+func newCores(n int) *cores {
+	c := new(cores)
+	if unix.SchedGetaffinity(0, &c.all) != nil {
+		return nil
+	}
+	for i := 0; i < len(c.all)*64 && len(c.free) < n; i++ {
+		if c.all.IsSet(i) {
+			c.free = append(c.free, i)
+		}
+	}
+	return c
+}
+
+// pin binds the thread of the calling goroutine to a processor, -1 if none is
+// free. unpin gives it back.
+func (c *cores) pin() int {
+	c.mu.Lock()
+	last := len(c.free) - 1
+	if last < 0 {
+		c.mu.Unlock()
+		return -1
+	}
+	core := c.free[last]
+	c.free = c.free[:last]
+	c.mu.Unlock()
+	runtime.LockOSThread()
+	var set unix.CPUSet
+	set.Set(core)
+	_ = unix.SchedSetaffinity(0, &set) // unpinned, it is only slower
+	return core
+}
+
+func (c *cores) unpin(core int) {
+	if core < 0 {
+		return
+	}
+	_ = unix.SchedSetaffinity(0, &c.all)
+	runtime.UnlockOSThread()
+	c.mu.Lock()
+	c.free = append(c.free, core)
+	c.mu.Unlock()
+}

@@ -1,0 +1,94 @@
+package sched
+
+import "time"
+
+// Kinds of heaps: a job is in at most one of each kind.
+const (
+	inQueue = 0 // what is to run next
+	inWatch = 1 // what is to be looked at again at a time
+)
+
+// jobHeap is a binary heap of jobs by their key of a kind, then by arrival. Jobs
+// know their index, so that any may be removed.
+type jobHeap struct {
+	kind int
+	jobs []*Job
+}
+
+func (h *jobHeap) len() int { return len(h.jobs) }
+
+// first returns the least job, nil if there is none.
+func (h *jobHeap) first() *Job {
+	if len(h.jobs) == 0 {
+		return nil
+	}
+	return h.jobs[0]
+}
+
+func (h *jobHeap) less(a, b *Job) bool {
+	if a.key[h.kind] != b.key[h.kind] {
+		return a.key[h.kind] < b.key[h.kind]
+	}
+	return a.seq < b.seq
+}
+
+func (h *jobHeap) push(j *Job, key time.Duration) {
+	j.key[h.kind] = key
+	h.jobs = append(h.jobs, j)
+	h.up(len(h.jobs)-1, j)
+}
+
+// remove takes the job out.
+func (h *jobHeap) remove(j *Job) {
+	i := int(j.index[h.kind])
+	j.index[h.kind] = -1
+	last := len(h.jobs) - 1
+	moved := h.jobs[last]
+	h.jobs[last] = nil
+	h.jobs = h.jobs[:last]
+	if i == last {
+		return
+	}
+	if i > 0 && h.less(moved, h.jobs[(i-1)/2]) {
+		h.up(i, moved)
+		return
+	}
+	h.down(i, moved)
+}
+
+// up puts j at i or above.
+func (h *jobHeap) up(i int, j *Job) {
+	for i > 0 {
+		parent := (i - 1) / 2
+		if !h.less(j, h.jobs[parent]) {
+			break
+		}
+		h.set(i, h.jobs[parent])
+		i = parent
+	}
+	h.set(i, j)
+}
+
+// down puts j at i or below.
+func (h *jobHeap) down(i int, j *Job) {
+	for {
+		child := 2*i + 1
+		if child >= len(h.jobs) {
+			break
+		}
+		if child+1 < len(h.jobs) && h.less(h.jobs[child+1], h.jobs[child]) {
+			child++
+		}
+		if !h.less(h.jobs[child], j) {
+			break
+		}
+		h.set(i, h.jobs[child])
+		i = child
+	}
+	h.set(i, j)
+}
+
+func (h *jobHeap) set(i int, j *Job) {
+	h.jobs[i] = j
+	j.index[h.kind] = int32(i)
+}

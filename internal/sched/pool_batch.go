@@ -1,0 +1,84 @@
+package sched
+
+import (
+	"context"
+	"errors"
+)
+
+// errLeader is the outcome of the others when the work of a leader panics.
+var errLeader = errors.New("the work that led the batch panicked")
+
+// lead runs the batch that the job leads and tells the others how theirs ended. It
+// returns what run returns.
+func (p *Pool) lead(ctx context.Context, j *Job) (again bool, err error) {
+	b := j.task.batch
+	returned := false
+	defer func() {
+		if !returned {
+			for i := range b.outcomes {
+				b.outcomes[i] = errLeader
+			}
+			p.mu.Lock()
+			p.finishBatch(j, b)
+			p.mu.Unlock()
+		}
+	}()
+	j.task.work.RunBatch(context.WithoutCancel(ctx), b.works, b.outcomes)
+	returned = true
+	err = b.outcomes[0]
+	p.mu.Lock()
+	if p.finishBatch(j, b) {
+		return true, nil
+	}
+	p.mu.Unlock()
+	return false, err
+}
+
+// finishBatch gives the lane back, lets those whose place failed wait for the
+// other, tells the rest their outcome, and says whether the leader waits again.
+// The lock is held.
+func (p *Pool) finishBatch(leader *Job, b *batch) (again bool) {
+	now := p.Now()
+	at := leader.Place
+	failed := 0
+	var lost error
+	for _, err := range b.outcomes {
+		if errors.Is(err, ErrFailed) {
+			failed++
+		}
+		if errors.Is(err, ErrLost) {
+			lost = err
+		}
+	}
+	if lost != nil {
+		p.lose(now, at)
+	}
+	took := now - leader.Began
+	if failed > 0 {
+		took = 0
+	}
+	p.s.Done(now, at, b.jobs, took)
+	for i, j := range b.jobs {
+		err := b.outcomes[i]
+		if errors.Is(err, ErrFailed) && j != leader && j.task.gone != nil {
+			err = j.task.gone
+		}
+		if errors.Is(err, ErrFailed) && p.s.retry(now, at, j) {
+			j.task.verdict = undecided
+			again = again || j == leader
+			continue
+		}
+		if j != leader {
+			p.tell(j, nil, ended, err)
+		}
+	}
+	clear(b.jobs)
+	clear(b.works)
+	clear(b.outcomes)
+	b.jobs, b.works, b.outcomes = b.jobs[:0], b.works[:0], b.outcomes[:0]
+	p.spare = append(p.spare, b)
+	if !again {
+		p.dispatch(now, leader)
+	}
+	return again
+}

@@ -1,0 +1,286 @@
+package sched
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestPoolDeviceFailsInMidBatch checks that no job is lost and none runs twice
+// when a GPU fails under a batch, for some or for good.
+func TestPoolDeviceFailsInMidBatch(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPool(t, Options{Policy: PolicyGPU, CPUs: 2, Lanes: 1, MaxBatch: 4})
+			var group sync.WaitGroup
+			errBad := errors.New("bad query")
+			works := make([]*sleeper, 12)
+			for i := range works {
+				w := &sleeper{takes: both(3*ms, 2*ms), batched: ms}
+				w.outcome = func(at Place) error {
+					switch {
+					case at == CPU, i == 0: // the batch after it fails
+						return nil
+					case i%4 == 3:
+						return errBad // the work's own fault: it is not tried again
+					case lost:
+						return fmt.Errorf("device 0: %w", ErrLost)
+					case i%2 == 1:
+						return fmt.Errorf("device 0: %w", ErrFailed)
+					}
+					return nil
+				}
+				works[i] = w
+				group.Go(func() {
+					err := p.Do(t.Context(), w.job(), w)
+					if bad := errors.Is(err, errBad); !bad && err != nil {
+						t.Errorf("job %d: %v", i, err)
+					} else if bad && i%4 != 3 {
+						t.Errorf("job %d has the outcome of another", i)
+					}
+				})
+				synctest.Wait()
+			}
+			only := &sleeper{takes: both(Never, 50*ms), batched: ms} // it waits longest
+			group.Go(func() {                                        // it can run on the GPU only
+				if err := p.Do(t.Context(), only.job(), only); lost != errors.Is(err, ErrNoPlace) || !lost && err != nil {
+					t.Errorf("the GPU's own job: %v", err)
+				}
+			})
+			group.Wait()
+			for i, w := range works {
+				if n := w.ran.Load(); n != 1 && i%4 != 3 {
+					t.Errorf("job %d ran %d times", i, n)
+				}
+				if i%4 != 3 && i > 0 && lost && w.at != CPU {
+					t.Errorf("job %d ran at the %s", i, w.at)
+				}
+			}
+			if got := p.Wait(GPU) == Never; got != lost {
+				t.Errorf("the GPU is lost: %v, want %v", got, lost)
+			}
+			p.Regain(GPU)
+			again := &sleeper{takes: both(Never, ms), batched: ms}
+			if err := p.Do(t.Context(), again.job(), again); err != nil || again.at != GPU {
+				t.Errorf("after it came back: %v at %s", err, again.at)
+			}
+			checkIdle(t, p)
+		})
+	}
+}
+
+// TestPoolCancelInBatch checks that a job whose caller leaves while a batch runs it
+// stays until the batch has ended, and is not tried again where that failed.
+func TestPoolCancelInBatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(t, Options{Policy: PolicyGPU, CPUs: 1, Lanes: 1})
+		var group sync.WaitGroup
+		start := time.Now()
+		works := make([]*sleeper, 3)
+		for i := range works {
+			w := &sleeper{takes: both(50*ms, 10*ms), batched: 10 * ms}
+			w.outcome = func(at Place) error {
+				if at == GPU && i == 2 {
+					return ErrFailed
+				}
+				return nil
+			}
+			works[i] = w
+			ctx := t.Context()
+			if i > 0 { // the leader, whose batch goes on, and the other
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithCancel(ctx)
+				time.AfterFunc(15*ms, cancel)
+			}
+			j := w.job()
+			group.Go(func() {
+				err := p.Do(ctx, j, w)
+				if i == 2 && (!errors.Is(err, context.Canceled) || time.Since(start) != 30*ms) || i < 2 && err != nil {
+					t.Errorf("job %d: %v after %v", i, err, time.Since(start))
+				}
+			})
+			synctest.Wait()
+		}
+		group.Wait()
+		if n := works[2].ran.Load(); n != 0 {
+			t.Errorf("the job that left ran %d times", n)
+		}
+		checkIdle(t, p)
+	})
+}
+
+// TestPoolLose checks that what waits for a place goes to the other when it is
+// lost.
+func TestPoolLose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(t, Options{Policy: PolicyGPU, CPUs: 1, Lanes: 1, MaxBatch: 1})
+		var group sync.WaitGroup
+		for i := range 4 {
+			w := &sleeper{takes: both(ms, 10*ms)}
+			group.Go(func() {
+				if err := p.Do(t.Context(), w.job(), w); err != nil || (w.at == GPU) != (i == 0) {
+					t.Errorf("job %d: %v at %s", i, err, w.at)
+				}
+			})
+			synctest.Wait()
+		}
+		p.Lose(GPU)
+		group.Wait()
+		checkIdle(t, p)
+	})
+}
+
+// switcher is work that changes its place in the middle.
+type switcher struct {
+	sleeper
+	p       *Pool
+	j       *Job
+	to      Place
+	visited []Place
+}
+
+func (s *switcher) Run(ctx context.Context, at Place) error {
+	s.visited = append(s.visited, at)
+	s.watch.enter(at)
+	time.Sleep(s.takes[at])
+	s.watch.leave(at)
+	if err := s.p.Switch(ctx, s.j, s.to); err != nil {
+		return err
+	}
+	s.visited = append(s.visited, s.j.Place)
+	s.watch.enter(s.to)
+	defer s.watch.leave(s.to)
+	time.Sleep(s.takes[s.to])
+	return nil
+}
+
+func TestPoolSwitch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(t, Options{Policy: PolicyRatio, CPUs: 1, Lanes: 1})
+		var watch watcher
+		var group sync.WaitGroup
+		for i := range 6 {
+			s := &switcher{sleeper: sleeper{takes: both(3*ms, 2*ms), watch: &watch}, p: p, to: CPU}
+			s.j = s.job()
+			s.j.Alone = true
+			group.Go(func() {
+				if err := p.Do(t.Context(), s.j, s); err != nil {
+					t.Error(err)
+				}
+				if !slices.Equal(s.visited, []Place{GPU, CPU}) || s.j.Moves != 1 || s.j.Place != CPU {
+					t.Errorf("job %d: visited %v, %+v", i, s.visited, s.j)
+				}
+			})
+			synctest.Wait()
+		}
+		start := time.Now()
+		group.Wait()
+		// While one is on the CPU the next is on the GPU: 2 + 6*3 ms.
+		if d := time.Since(start); d != 20*ms {
+			t.Errorf("all took %v, want 20 ms", d)
+		}
+		if c, g := watch.most[CPU].Load(), watch.most[GPU].Load(); c != 1 || g != 1 {
+			t.Errorf("%d CPUs and %d lanes ran at once", c, g)
+		}
+		checkIdle(t, p)
+	})
+}
+
+// TestPoolSwitchEnds checks what a Switch returns that does not get a server.
+func TestPoolSwitchEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(t, Options{Policy: PolicyRatio, CPUs: 1, Lanes: 1})
+		long := &sleeper{takes: both(100*ms, Never)}
+		var group sync.WaitGroup
+		group.Go(func() { _ = p.Do(t.Context(), long.job(), long) })
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), 10*ms)
+		defer cancel()
+		s := &switcher{sleeper: sleeper{takes: both(ms, 2*ms)}, p: p, to: CPU}
+		s.j = s.job()
+		if err := p.Do(ctx, s.j, s); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("switch in vain: %v", err)
+		}
+		p.Lose(CPU)
+		s.visited = nil
+		err := p.Do(t.Context(), s.j, s)
+		if !errors.Is(err, ErrNoPlace) || !slices.Equal(s.visited, []Place{GPU}) {
+			t.Errorf("switch to a lost place: %v, visited %v", err, s.visited)
+		}
+		group.Wait()
+		checkIdle(t, p)
+	})
+}
+
+// panicker is work that panics.
+type panicker struct{}
+
+func (w *panicker) Run(context.Context, Place) error          { panic("run") }
+func (w *panicker) RunBatch(context.Context, []Work, []error) { panic("batch") }
+
+func TestPoolPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(t, Options{Policy: PolicyGPU, CPUs: 1, Lanes: 1})
+		var group sync.WaitGroup
+		do := func(w Work, check func(recovered any, err error)) {
+			group.Go(func() {
+				var err error
+				defer func() { check(recover(), err) }()
+				err = p.Do(t.Context(), &Job{Cost: both(Never, 5*ms), Batched: ms}, w)
+			})
+			synctest.Wait()
+		}
+		do(new(panicker), func(r any, _ error) {
+			if r != "run" {
+				t.Errorf("recovered %v", r)
+			}
+		})
+		checkIdle(t, p)
+		do(&sleeper{takes: both(Never, 5*ms)}, func(_ any, err error) {
+			if err != nil {
+				t.Error(err)
+			}
+		})
+		do(new(panicker), func(r any, _ error) {
+			if r != "batch" {
+				t.Errorf("recovered %v", r)
+			}
+		})
+		do(&sleeper{batched: ms}, func(_ any, err error) {
+			if !errors.Is(err, errLeader) {
+				t.Errorf("the other of the batch: %v", err)
+			}
+		})
+		group.Wait()
+		checkIdle(t, p)
+	})
+}
+
+// TestPoolSwitchOfNoPlace checks that work whose server was given up for one of a place
+// that is then lost, and that can go on nowhere, is not told that it still has one.
+func TestPoolSwitchOfNoPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(t, Options{Policy: PolicyRatio, CPUs: 1, Lanes: 1})
+		long := &sleeper{takes: both(100*ms, Never)}
+		var group sync.WaitGroup
+		group.Go(func() { _ = p.Do(t.Context(), long.job(), long) })
+		synctest.Wait()
+		s := &switcher{sleeper: sleeper{takes: both(ms, 2*ms)}, p: p, to: CPU}
+		s.j = s.job()
+		group.Go(func() {
+			if err := p.Do(t.Context(), s.j, s); err == nil || errors.Is(err, ErrNoPlace) {
+				t.Errorf("switched to a place that was lost, from one that was lost: %v", err)
+			}
+		})
+		time.Sleep(10 * ms)
+		p.Lose(GPU)
+		p.Lose(CPU)
+		group.Wait()
+		checkIdle(t, p)
+	})
+}

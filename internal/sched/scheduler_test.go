@@ -1,0 +1,533 @@
+package sched
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/base"
+)
+
+const us = time.Microsecond
+
+func newScheduler(t testing.TB, o Options) *Scheduler {
+	t.Helper()
+	s, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// arrive brings a job that must be admitted.
+func arrive(t *testing.T, s *Scheduler, now time.Duration, cpu, gpu time.Duration) *Job {
+	t.Helper()
+	j := &Job{Cost: both(cpu, gpu)}
+	if err := s.Arrive(now, j); err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+// next returns what a place starts.
+func next(s *Scheduler, now time.Duration, p Place) []*Job {
+	jobs, _ := s.Next(now, p, nil)
+	return jobs
+}
+
+func TestParsePolicy(t *testing.T) {
+	for _, p := range Policies() {
+		if got, err := ParsePolicy(string(p)); got != p || err != nil {
+			t.Errorf("%s: %s, %v", p, got, err)
+		}
+	}
+	if got, err := ParsePolicy(""); got != PolicyCost || err != nil {
+		t.Errorf("the default is %s, %v", got, err)
+	}
+	if _, err := ParsePolicy("best"); !errors.Is(err, base.ErrBadInput) || !strings.Contains(err.Error(), "cpu, gpu, ratio, query, batch, cost") {
+		t.Errorf("best: %v", err)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	for name, o := range map[string]Options{
+		"policy":     {Policy: "best"},
+		"no servers": {CPUs: -1},
+		"lanes":      {Lanes: -1},
+		"too many":   {CPUs: 1 << 20},
+		"window":     {Window: -1},
+		"deadline":   {Deadline: -1},
+		"threshold":  {Threshold: -0.1},
+		"batch":      {MaxBatch: -1},
+		"urgent":     {Urgent: 1.1},
+	} {
+		if _, err := New(o); !errors.Is(err, base.ErrBadInput) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := NewPool(o); !errors.Is(err, base.ErrBadInput) {
+			t.Errorf("%s: pool: %v", name, err)
+		}
+	}
+}
+
+// TestGroups checks the paper's example: 20 % faster on the GPU.
+func TestGroups(t *testing.T) {
+	g := newGroups(0.2)
+	for _, c := range []struct {
+		cpu, gpu time.Duration
+		place    Place
+		group    group
+	}{
+		{120, 100, GPU, own},
+		{119, 100, GPU, open},
+		{100, 100, GPU, open},
+		{100, 119, CPU, open},
+		{100, 120, CPU, own},
+	} {
+		if p, gr := g.of(&Job{Cost: both(c.cpu, c.gpu)}); p != c.place || gr != c.group {
+			t.Errorf("%d on the CPU and %d on the GPU: %s, group %d", c.cpu, c.gpu, p, gr)
+		}
+	}
+}
+
+func TestGroupsAdapt(t *testing.T) {
+	g := newGroups(0.2)
+	for range 3 {
+		g.adapt(ms, 10*ms) // the GPU has too much: fewer jobs are its own
+	}
+	if got := g.at; got[GPU] <= 0.35 || got[CPU] >= 0.12 {
+		t.Errorf("after a queue at the GPU: %v", got)
+	}
+	if p, gr := g.of(&Job{Cost: both(130, 100)}); p != GPU || gr != open {
+		t.Errorf("a job 30 %% faster on the GPU is in group %d of the %s", gr, p)
+	}
+	for range 1000 {
+		g.adapt(ms, 10*ms)
+	}
+	if got := g.at; got[GPU] != 0.2*adaptCeiling || got[CPU] != 0.2*adaptFloor {
+		t.Errorf("at the end: %v", got)
+	}
+	for range 100 {
+		g.adapt(0, 50*us) // next to no queue
+	}
+	if got := g.at; got[GPU] > 0.201 || got[CPU] < 0.199 {
+		t.Errorf("when the queues are alike again: %v", got)
+	}
+	for range 3 {
+		g.adapt(10*ms, ms)
+	}
+	if got := g.at; got[CPU] <= 0.35 || got[GPU] >= 0.12 {
+		t.Errorf("after a queue at the CPU: %v", got)
+	}
+}
+
+// TestGroupsAdaptToLoad checks that the scheduler feeds its groups: jobs that all
+// are a little faster on the GPU come faster than it can take.
+func TestGroupsAdaptToLoad(t *testing.T) {
+	s := newScheduler(t, Options{Policy: PolicyQuery, CPUs: 1, Lanes: 1, MaxBatch: 1})
+	for i := range 200 {
+		arrive(t, s, time.Duration(i)*us, 5*ms, 4*ms)
+	}
+	if got := s.Stats(0).Thresholds; got[GPU] <= got[CPU] || got[GPU] < 0.25 {
+		t.Errorf("thresholds %v", got)
+	}
+	if s.Stats(0).Open == 0 {
+		t.Error("no job is in the third group")
+	}
+}
+
+// TestThirdGroupGoesToTheIdle checks ding09's order: the place's own group, then
+// the oldest of the third, then the other's.
+func TestThirdGroupGoesToTheIdle(t *testing.T) {
+	s := newScheduler(t, Options{Policy: PolicyQuery, CPUs: 1, Lanes: 1, MaxBatch: 1})
+	gpu := []*Job{arrive(t, s, 0, 9*ms, ms), arrive(t, s, 0, 9*ms, 5*ms), arrive(t, s, 0, 9*ms, 5*ms), arrive(t, s, 0, 9*ms, 5*ms)}
+	if got := next(s, 0, GPU); !slices.Equal(got, gpu[:1]) {
+		t.Fatal("the GPU does not begin with its own")
+	}
+	third := []*Job{arrive(t, s, 1, 2*ms, 2*ms), arrive(t, s, 2, ms, ms)}
+	cpu := arrive(t, s, 3, ms, 9*ms)
+	want := []*Job{cpu, third[0], third[1]}
+	for i, j := range want {
+		if got := next(s, 4, CPU); len(got) != 1 || got[0] != j {
+			t.Fatalf("run %d of the CPU is not job %d", i, j.seq)
+		}
+		s.Done(4, CPU, []*Job{j}, 0)
+	}
+	// The last of the GPU's three ends there at 1 + 3*5 ms, here at 9.
+	if got := next(s, 4, CPU); len(got) != 1 || !slices.Contains(gpu[1:], got[0]) || !got[0].Stolen {
+		t.Fatal("the idle CPU does not steal")
+	}
+}
+
+// TestThirdGroupIsPatient checks that a job of the third group joins a place when
+// it has waited its stretch, however busy both are.
+func TestThirdGroupIsPatient(t *testing.T) {
+	s := newScheduler(t, Options{Policy: PolicyQuery, CPUs: 1, Lanes: 1, MaxBatch: 1, MaxQueue: -1, Stretch: 4})
+	arrive(t, s, 0, ms, 9*ms)
+	next(s, 0, CPU)
+	arrive(t, s, 0, 9*ms, ms)
+	next(s, 0, GPU)
+	third := arrive(t, s, 0, 3*ms, 3*ms)
+	for now := ms; ; now += ms {
+		if now > 20*ms {
+			t.Fatal("it waits for ever")
+		}
+		for _, p := range []Place{CPU, GPU} {
+			for _, r := range s.places[p].runs {
+				if r.jobs == 0 {
+					t.Fatalf("the %s is idle at %v", p, now)
+				}
+			}
+		}
+		// Each place always has a job of its own that is smaller.
+		arrive(t, s, now-us, ms, 9*ms)
+		arrive(t, s, now-us, 9*ms, ms)
+		for _, p := range []Place{CPU, GPU} {
+			s.end1(now, p)
+			if got := next(s, now, p); got[0] == third {
+				if now < 12*ms {
+					t.Errorf("it began at %v, before those that were the place's own", now)
+				}
+				return
+			}
+		}
+	}
+}
+
+// end1 ends the one run of a place, for tests.
+func (s *Scheduler) end1(now time.Duration, p Place) {
+	st := &s.places[p]
+	for i := range st.runs {
+		if st.runs[i].jobs > 0 {
+			j := &Job{state: running, Place: p, server: int32(i)}
+			s.Done(now, p, []*Job{j}, 0)
+		}
+	}
+}
+
+// TestCostChooses checks the least predicted end, idle and under load.
+func TestCostChooses(t *testing.T) {
+	s := newScheduler(t, Options{CPUs: 1, Lanes: 1})
+	small := arrive(t, s, 0, 20*us, 40*us)
+	if got := next(s, 0, CPU); !slices.Equal(got, []*Job{small}) {
+		t.Error("a small job does not begin on the CPU")
+	}
+	large := arrive(t, s, 0, 3*ms, 100*us)
+	if got := next(s, 0, GPU); !slices.Equal(got, []*Job{large}) {
+		t.Error("a large job does not begin on the GPU")
+	}
+	// On the CPU it would end after 20 + 30 µs, on the GPU after 100 + 40.
+	if j := arrive(t, s, 0, 30*us, 40*us); j.aimed != CPU {
+		t.Error("waits for the GPU, where it ends later")
+	}
+	// On the CPU after 50 + 200 µs, on the GPU after 100 + 40.
+	if j := arrive(t, s, 0, 200*us, 40*us); j.aimed != GPU {
+		t.Error("waits for the CPU, where it ends later")
+	}
+	if got := s.Wait(0, CPU); got != 50*us {
+		t.Errorf("the CPU's wait is %v, want 50 µs", got)
+	}
+	if got := s.Wait(10*us, GPU); got != 130*us {
+		t.Errorf("the GPU's wait is %v, want 90 + 40 µs", got)
+	}
+}
+
+// TestCostGoesElsewhereForDeadlines checks that a job which cannot end in time at
+// its place is not shed where it can at the other.
+func TestCostGoesElsewhereForDeadlines(t *testing.T) {
+	s := newScheduler(t, Options{Policy: PolicyQuery, CPUs: 1, Lanes: 1, Deadline: 10 * ms})
+	arrive(t, s, 0, Never, 6*ms)
+	next(s, 0, GPU)
+	if j := arrive(t, s, 0, 9*ms, 5*ms); j.aimed != CPU || j.group != own {
+		t.Error("waits for the GPU, where it ends too late")
+	}
+}
+
+func TestUrgentOnItsPlace(t *testing.T) {
+	s := newScheduler(t, Options{Policy: PolicyCost, CPUs: 1, Lanes: 1, MaxBatch: 1, Deadline: 100 * ms})
+	arrive(t, s, 0, Never, 30*ms)
+	next(s, 0, GPU)
+	old := arrive(t, s, 0, Never, 20*ms)
+	small := arrive(t, s, ms, Never, ms)
+	s.end1(60*ms, GPU)
+	if got := next(s, 60*ms, GPU); len(got) != 1 || got[0] != old {
+		t.Errorf("a small job goes before one that has used half of its time: %v", got[0] == small)
+	}
+}
+
+// TestRetryAfter checks that a job which was shed is admitted when the time is over
+// that it was told, if nothing else came, and not long before.
+func TestRetryAfter(t *testing.T) {
+	random := rand.New(rand.NewPCG(9, 9))
+	for range 300 {
+		s := newScheduler(t, Options{Policy: PolicyCPU, CPUs: 1, Stretch: -1, MaxQueue: -1, Deadline: 20 * ms})
+		var shed *Overload
+		var last *Job
+		for shed == nil {
+			last = &Job{Cost: both(time.Duration(1+random.IntN(6000))*us, Never)}
+			_ = errors.As(s.Arrive(0, last), &shed)
+		}
+		if shed.Reason != TooLate {
+			t.Fatal(shed)
+		}
+		var run []*Job
+		at := time.Duration(0)
+		runUntil := func(now time.Duration) { // every job takes as long as predicted
+			for {
+				if len(run) == 0 {
+					if run = next(s, at, CPU); len(run) == 0 {
+						return
+					}
+				}
+				end := run[0].Began + run[0].Cost[CPU]
+				if end > now {
+					return
+				}
+				at = end
+				s.Done(at, CPU, run, run[0].Cost[CPU])
+				run = nil
+			}
+		}
+		after := shed.RetryAfter
+		if early := after - 2*ms; early > 0 {
+			runUntil(early)
+			if err := s.Arrive(early, last); !errors.As(err, &shed) {
+				t.Fatalf("admitted 2 ms before %v: %v", after, err)
+			}
+		}
+		runUntil(after + us)
+		if err := s.Arrive(after+us, last); err != nil {
+			t.Fatalf("shed again after %v: %v", after, err)
+		}
+	}
+}
+
+// TestSlowdown checks that predictions of waits learn how wrong predictions of runs
+// are.
+func TestSlowdown(t *testing.T) {
+	s := newScheduler(t, Options{Policy: PolicyCPU, CPUs: 1})
+	now := time.Duration(0)
+	for range 400 {
+		j := arrive(t, s, now, ms, Never)
+		next(s, now, CPU)
+		now += 2 * ms
+		s.Done(now, CPU, []*Job{j}, 2*ms)
+	}
+	arrive(t, s, now, ms, Never)
+	next(s, now, CPU)
+	if got := s.Wait(now, CPU); got < 19*ms/10 || got > 21*ms/10 {
+		t.Errorf("the wait for a run of 1 ms that takes 2 is %v", got)
+	}
+}
+
+// TestFillKeepsDeadlines checks that no job joins a batch that then ends too late
+// for one of them.
+func TestFillKeepsDeadlines(t *testing.T) {
+	s := newScheduler(t, Options{Policy: PolicyGPU, CPUs: -1, Lanes: 1, Deadline: 10 * ms})
+	var jobs []*Job
+	for range 6 {
+		j := &Job{Cost: both(Never, 4*ms), Batched: 3 * ms}
+		if err := s.Arrive(0, j); err != nil {
+			break
+		}
+		jobs = append(jobs, j)
+	}
+	if got := next(s, 0, GPU); len(got) != 3 || got[0].Batch != 3 { // 1 + 3*3 ms
+		t.Errorf("a batch of %d of %d", len(got), len(jobs))
+	}
+}
+
+// TestWaitOfServers works an example: two servers that go on for 4 and 8 ms, and
+// 6 ms of work that waits.
+func TestWaitOfServers(t *testing.T) {
+	s := newScheduler(t, Options{Policy: PolicyCPU, CPUs: 2, Stretch: -1})
+	if got := s.Wait(0, CPU); got != 0 {
+		t.Errorf("idle: %v", got)
+	}
+	arrive(t, s, 0, 4*ms, Never)
+	arrive(t, s, 0, 8*ms, Never)
+	next(s, 0, CPU)
+	next(s, 0, CPU)
+	if got := s.Wait(0, CPU); got != 4*ms {
+		t.Errorf("busy: %v, want 4 ms", got)
+	}
+	arrive(t, s, 0, 6*ms, Never)
+	if got := s.Wait(0, CPU); got != 9*ms {
+		t.Errorf("with a queue: %v, want (4 + 8 + 6)/2 ms", got)
+	}
+	if got := s.Wait(ms, CPU); got != 8*ms {
+		t.Errorf("a millisecond later: %v, want (3 + 7 + 6)/2 ms", got)
+	}
+	// The first has taken four times as long as predicted.
+	if got := s.Wait(16*ms, CPU); got != 5*ms {
+		t.Errorf("overdue: %v, want (2 + 2 + 6)/2 ms", got)
+	}
+	if got := s.Wait(0, GPU); got != Never {
+		t.Errorf("of a place without servers: %v", got)
+	}
+}
+
+// TestHopelessDoNotOvertake checks that jobs which are run though their deadline
+// cannot be met do not go before those that came earlier.
+func TestHopelessDoNotOvertake(t *testing.T) {
+	s := newScheduler(t, Options{Policy: PolicyCPU, CPUs: 1, RunLate: true, Urgent: 1})
+	first := arrive(t, s, 0, us, Never)
+	j := &Job{Cost: both(100*ms, Never), Within: 10 * ms}
+	if err := s.Arrive(10*us, j); err != nil {
+		t.Fatal(err)
+	}
+	if got := next(s, 20*us, CPU); got[0] != first {
+		t.Error("a job that is too late goes before one that came earlier")
+	}
+}
+
+// TestCostCountsTheWindow checks that a job does not go to an idle GPU to wait there
+// for others when the CPU ends it sooner.
+func TestCostCountsTheWindow(t *testing.T) {
+	s := newScheduler(t, Options{CPUs: 8, Lanes: 1, Window: ms})
+	for i := range 100 { // they come every 10 µs, for the GPU
+		now := time.Duration(i) * 10 * us
+		arrive(t, s, now, 50*ms, 20*us)
+		if jobs := next(s, now, GPU); jobs != nil {
+			s.Done(now, GPU, jobs, 0)
+		}
+	}
+	if j := arrive(t, s, ms, 100*us, 20*us); j.aimed != CPU {
+		t.Error("a job of 100 µs on an idle CPU waits up to 1 ms for others at the GPU")
+	}
+	if j := arrive(t, s, ms, 2*ms, 20*us); j.aimed != GPU {
+		t.Error("a job of 2 ms does not wait for others at the GPU")
+	}
+}
+
+// TestThirdGroupCountsInWaits checks that what waits for either place is in the predicted
+// waits, so that jobs that cannot end in time behind it are shed when they arrive.
+func TestThirdGroupCountsInWaits(t *testing.T) {
+	s := newScheduler(t, Options{Policy: PolicyQuery, CPUs: 1, Lanes: 1, MaxBatch: 1})
+	arrive(t, s, 0, 10*ms, 90*ms)
+	next(s, 0, CPU)
+	arrive(t, s, 0, 90*ms, 10*ms)
+	next(s, 0, GPU)
+	var third []*Job
+	for range 20 {
+		third = append(third, arrive(t, s, 0, 10*ms, 10*ms))
+	}
+	for _, p := range []Place{CPU, GPU} {
+		if w := s.Wait(0, p); w < 90*ms || w > 130*ms {
+			t.Errorf("the wait for the %s is %v behind 20 jobs of 10 ms on two processors: want 110 ms", p, w)
+		}
+	}
+	var overload *Overload
+	if err := s.Arrive(0, &Job{Cost: both(10*ms, 10*ms), Within: 50 * ms}); !errors.As(err, &overload) || overload.Reason != TooLate {
+		t.Errorf("a job that has half of the time it needs: %v", err)
+	}
+	for _, j := range third {
+		if !s.Cancel(0, j) {
+			t.Fatal("a job that waits is not cancelled")
+		}
+	}
+	for _, p := range []Place{CPU, GPU} {
+		if w := s.Wait(0, p); w != 10*ms {
+			t.Errorf("the wait for the %s is %v behind nothing but what runs: want 10 ms", p, w)
+		}
+	}
+}
+
+// TestPassedOverWakesTheOther checks that a job which is too late for one place is begun
+// at the other, which is idle and was asked before it.
+func TestPassedOverWakesTheOther(t *testing.T) {
+	s := newScheduler(t, Options{CPUs: 1, Lanes: 1, MaxBatch: 1})
+	busy := arrive(t, s, 0, Never, ms)
+	next(s, 0, GPU)
+	// More jobs of the GPU alone than an idle CPU looks at, then one for both.
+	only := make([]*Job, stealScan)
+	for i := range only {
+		only[i] = &Job{Cost: both(Never, ms), Within: 40 * ms}
+		if err := s.Arrive(0, only[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	other := arrive(t, s, 0, 200*ms, Never)
+	next(s, 0, CPU)
+	j := &Job{Cost: both(10*ms, 30*ms), Within: 75 * ms}
+	if err := s.Arrive(0, j); err != nil {
+		t.Fatal(err)
+	}
+	if j.aimed != GPU {
+		t.Fatal("the job does not wait for the GPU")
+	}
+	s.Done(20*ms, CPU, []*Job{other}, 0)
+	now := 60 * ms // the GPU's run took far longer than predicted
+	s.Done(now, GPU, []*Job{busy}, 0)
+	for range 3 {
+		wakes := false
+		for _, p := range []Place{CPU, GPU} {
+			for {
+				jobs, wake := s.Next(now, p, nil)
+				if len(jobs) == 0 {
+					wakes = wakes || wake <= now
+					break
+				}
+				if jobs[0] == j && p == CPU {
+					return
+				}
+			}
+		}
+		if !wakes {
+			t.Fatalf("the job waits for the %s, which is idle, and nobody is told to ask again", j.aimed)
+		}
+	}
+	t.Fatal("the job is not begun")
+}
+
+// TestNoPlaceIsNotCounted checks that the counts add up when a job can run nowhere.
+func TestNoPlaceIsNotCounted(t *testing.T) {
+	s := newScheduler(t, Options{CPUs: 1})
+	if err := s.Arrive(0, &Job{Cost: both(Never, ms)}); !errors.Is(err, ErrNoPlace) {
+		t.Fatal(err)
+	}
+	if st := s.Stats(0); st.Arrived != 0 {
+		t.Errorf("%d arrived, and nothing of it waits, runs, ended or was shed", st.Arrived)
+	}
+}
+
+// TestWrongPredictionsAreFoundOut checks that jobs which are predicted to take longer than
+// they may, on a machine that is idle, are tried now and then: what is never run is never
+// measured, and would be shed for ever. What takes as long as predicted hardly takes time
+// from others.
+func TestWrongPredictionsAreFoundOut(t *testing.T) {
+	for _, c := range []struct {
+		takes    time.Duration
+		low, top int // jobs that run, of 1,000 in 10 s
+	}{{2 * ms, 100, 350}, {40 * ms, 5, 20}} {
+		s := newScheduler(t, Options{Policy: PolicyCPU, CPUs: 2, Deadline: 10 * ms})
+		ran := 0
+		var running *Job
+		for now := time.Duration(0); now < 10*time.Second; now += 10 * ms {
+			if running != nil && now >= running.Began+c.takes {
+				s.Done(running.Began+c.takes, CPU, []*Job{running}, c.takes)
+				running = nil
+			}
+			j := &Job{Cost: both(40*ms, Never)}
+			if err := s.Arrive(now, j); err != nil {
+				continue
+			}
+			if got := next(s, now, CPU); len(got) != 1 || got[0] != j || running != nil {
+				t.Fatalf("at %v: a job that is tried does not begin at once, or not by itself", now)
+			}
+			running = j
+			ran++
+		}
+		if ran < c.low || ran > c.top {
+			t.Errorf("jobs of %v: %d of 1000 were run, want %d to %d", c.takes, ran, c.low, c.top)
+		}
+	}
+	// What is predicted to take so much longer that no prediction is so wrong, is not.
+	s := newScheduler(t, Options{Policy: PolicyCPU, CPUs: 1})
+	if err := s.Arrive(0, &Job{Cost: both(time.Second, Never), Within: ms}); err == nil {
+		t.Error("a job of 1 s is begun that has 1 ms")
+	}
+}

@@ -1,0 +1,103 @@
+package simulation
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/base"
+)
+
+// Arrival is a query of the log that comes at a time.
+type Arrival struct {
+	At    time.Duration
+	Query int // in Options.Queries
+}
+
+// Poisson returns n arrivals at a rate, in queries a second, as a Poisson process
+// has them: intervals are independent and exponential. Queries are drawn from
+// numQueries at random.
+func Poisson(rate float64, n, numQueries int, seed uint64) []Arrival {
+	random := rand.New(rand.NewPCG(seed, 0x706f6973736f6e))
+	arrivals := make([]Arrival, n)
+	at := 0.0
+	for i := range arrivals {
+		at += random.ExpFloat64() / rate
+		arrivals[i] = Arrival{At: time.Duration(at * float64(time.Second)), Query: random.IntN(numQueries)}
+	}
+	return arrivals
+}
+
+// longest bounds the span of a recorded log, in seconds: 30 years.
+const longest = 1e9
+
+// ReadArrivals reads a recorded log to be replayed: a line is an arrival, its
+// time in seconds, tab, the id of its query; without id the queries follow each
+// other. Times are from the first on, and rise. The error wraps
+// base.ErrBadInput and names the line.
+func ReadArrivals(r io.Reader, queries []Query) ([]Arrival, error) {
+	byID := make(map[string]int, len(queries))
+	for i := range queries {
+		byID[queries[i].ID] = i
+	}
+	var arrivals []Arrival
+	first := 0.0
+	lines := bufio.NewScanner(r)
+	for number := 1; lines.Scan(); number++ {
+		line := strings.TrimRight(lines.Text(), "\r")
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		seconds, id, named := strings.Cut(line, "\t")
+		at, err := strconv.ParseFloat(seconds, 64)
+		if len(arrivals) == 0 {
+			first = at
+		}
+		if err != nil || !(math.Abs(at-first) < longest) {
+			return nil, fmt.Errorf("%w: line %d: %q is no time in seconds", base.ErrBadInput, number, seconds)
+		}
+		a := Arrival{At: time.Duration((at - first) * float64(time.Second)), Query: len(arrivals) % len(queries)}
+		if named {
+			q, ok := byID[id]
+			if !ok {
+				return nil, fmt.Errorf("%w: line %d: query %q has no costs", base.ErrBadInput, number, id)
+			}
+			a.Query = q
+		}
+		if len(arrivals) > 0 && a.At < arrivals[len(arrivals)-1].At {
+			return nil, fmt.Errorf("%w: line %d: earlier than the line before", base.ErrBadInput, number)
+		}
+		arrivals = append(arrivals, a)
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("read arrivals: %w", err)
+	}
+	if len(arrivals) == 0 {
+		return nil, fmt.Errorf("%w: no arrivals", base.ErrBadInput)
+	}
+	return arrivals, nil
+}
+
+// Rate returns the mean rate of arrivals, in queries a second; 0 if all come at
+// once.
+func Rate(arrivals []Arrival) float64 {
+	if len(arrivals) == 0 || arrivals[len(arrivals)-1].At == 0 {
+		return 0
+	}
+	return float64(len(arrivals)) / arrivals[len(arrivals)-1].At.Seconds()
+}
+
+// Scale returns the arrivals at another mean rate: all times are multiplied.
+func Scale(arrivals []Arrival, rate float64) []Arrival {
+	factor := Rate(arrivals) / rate
+	scaled := make([]Arrival, len(arrivals))
+	for i, a := range arrivals {
+		scaled[i] = Arrival{At: time.Duration(float64(a.At) * factor), Query: a.Query}
+	}
+	return scaled
+}

@@ -1,0 +1,79 @@
+package simulation
+
+import (
+	"testing"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/latency"
+	"github.com/griffin-search/griffin/internal/sched"
+)
+
+// TestRecovers checks that three seconds at twice the load that both processors
+// sustain are shed cleanly, with predictions that miss by 30 %, and that a second
+// later latencies are those of a machine that never was overloaded.
+func TestRecovers(t *testing.T) {
+	const deadline = 20 * time.Millisecond
+	queries := mixed(1000, 8)
+	for _, policy := range []sched.Policy{sched.PolicyCPU, sched.PolicyQuery, sched.PolicyCost} {
+		o := Options{
+			Queries: queries, Error: 0.3, Seed: 2,
+			Sched: sched.Options{Policy: policy, CPUs: 4, Lanes: 1, Deadline: deadline},
+		}
+		sustained, err := FailedRate(t.Context(), o, Load{Arrivals: 20_000, Seed: 3}, func(r *Result) bool {
+			return r.Missed+r.Shed <= r.Arrivals/50
+		})
+		if err != nil || sustained == 0 {
+			t.Fatalf("%s sustains %v, %v", policy, sustained, err)
+		}
+		calm := observe(t, o, Poisson(0.7*sustained, int(3*sustained), len(queries), 5), 0)
+		arrivals := Poisson(2*sustained, int(6*sustained), len(queries), 4) // three seconds
+		end := arrivals[len(arrivals)-1].At
+		for _, a := range Poisson(0.7*sustained, int(3*sustained), len(queries), 5) {
+			a.At += end
+			arrivals = append(arrivals, a)
+		}
+		storm := observe(t, o, arrivals[:int(6*sustained)], 0)
+		after := observe(t, o, arrivals, end+time.Second)
+		t.Logf("%s sustains %.0f/s; p99 calm %v, overloaded %v, after %v; shed %.1f %%, %.1f %%, %.1f %%; goodput overloaded %.0f/s",
+			policy, sustained, calm.p99, storm.p99, after.p99, 100*calm.shed, 100*storm.shed, 100*after.shed, storm.goodput)
+		if storm.goodput < 0.9*sustained {
+			t.Errorf("%s: goodput falls from %v to %v a second", policy, sustained, storm.goodput)
+		}
+		if storm.p99 > deadline*5/4 || storm.shed < 0.05 {
+			t.Errorf("%s: overloaded, p99 is %v and %.1f %% are shed", policy, storm.p99, 100*storm.shed)
+		}
+		if after.p99 > calm.p99*5/4 || after.shed > calm.shed+0.01 {
+			t.Errorf("%s: a second later p99 is %v and %.1f %% are shed, want %v and %.1f %%", policy, after.p99, 100*after.shed, calm.p99, 100*calm.shed)
+		}
+	}
+}
+
+type observed struct {
+	p99     time.Duration
+	shed    float64 // share
+	goodput float64 // in time, a second
+}
+
+// observe runs arrivals and looks at those from a time on.
+func observe(t *testing.T, o Options, arrivals []Arrival, from time.Duration) observed {
+	t.Helper()
+	var latencies []time.Duration
+	shed, inTime := 0, 0
+	o.Each = func(out *Outcome) {
+		switch {
+		case out.Arrived < from:
+		case out.Shed != nil:
+			shed++
+		default:
+			latencies = append(latencies, out.Ended-out.Arrived)
+			if !out.Missed {
+				inTime++
+			}
+		}
+	}
+	if _, err := Run(t.Context(), o, arrivals); err != nil {
+		t.Fatal(err)
+	}
+	span := (arrivals[len(arrivals)-1].At - from).Seconds()
+	return observed{latency.Summarize(latencies).P99, float64(shed) / float64(shed+len(latencies)), float64(inTime) / span}
+}

@@ -1,0 +1,106 @@
+package sched
+
+import (
+	"math/bits"
+	"time"
+)
+
+// Stats is what a scheduler did so far, and how it stands.
+type Stats struct {
+	Places [NumPlaces]PlaceStats `json:"places"`
+	// Open is how many jobs wait for either place (PolicyQuery).
+	Open int `json:"open"`
+	// Arrived is how many jobs came that a place can run; each was shed at once (QueueFull, TooLate),
+	// waits, runs, or is one of Ended, Cancelled and Shed[Expired].
+	Arrived   int64 `json:"arrived"`
+	Ended     int64 `json:"ended"`
+	Cancelled int64 `json:"cancelled"`
+	// Shed counts by Reason.
+	Shed [numReasons]int64 `json:"shed"`
+	// Stolen counts jobs that ran where they were not to run at first; Moved
+	// changes of place in mid-job; Failed jobs whose run failed at a place.
+	Stolen int64 `json:"stolen"`
+	Moved  int64 `json:"moved"`
+	Failed int64 `json:"failed"`
+	// Thresholds are those of the groups, by place (PolicyQuery).
+	Thresholds [NumPlaces]float64 `json:"thresholds"`
+}
+
+// PlaceStats is one place of Stats.
+type PlaceStats struct {
+	Lost        bool          `json:"lost"`
+	Servers     int           `json:"servers"`
+	Running     int           `json:"running"` // servers that run something
+	Queued      int           `json:"queued"`  // jobs
+	Wait        time.Duration `json:"wait_ns"`
+	Busy        time.Duration `json:"busy_ns"` // sum over servers, of runs that have ended
+	Runs        int64         `json:"runs"`
+	Batches     int64         `json:"batches"` // runs of more than one job
+	Jobs        int64         `json:"jobs"`
+	QueueTime   time.Duration `json:"queue_time_ns"` // sum over jobs
+	LongestWait time.Duration `json:"longest_wait_ns"`
+	// Waits counts jobs by the time that they waited before a run: Waits[i] those that
+	// waited less than WaitBound(i), but not less than WaitBound(i-1).
+	Waits    [NumWaits]int64 `json:"waits"`
+	Slowdown float64         `json:"slowdown"` // measured over predicted time of runs, a moving mean
+}
+
+// counts are the counters of Stats.
+type counts struct {
+	arrived, ended, cancelled int64
+	shed                      [numReasons]int64
+	stolen, moved, failed     int64
+	busy                      [NumPlaces]time.Duration
+	runs, batches, jobs       [NumPlaces]int64
+	queued, longest           [NumPlaces]time.Duration
+	waits                     [NumPlaces][NumWaits]int64
+}
+
+// NumWaits is the number of classes of waits.
+const NumWaits = 26
+
+// WaitBound returns the time that waits of a class are below: 1 µs, 2 µs, 4 µs and so
+// on to 16.8 s, and Never for the last class.
+func WaitBound(class int) time.Duration {
+	if class >= NumWaits-1 {
+		return Never
+	}
+	return time.Microsecond << class
+}
+
+// waitClass returns the class of a wait: 0 µs is in class 0, 3 µs (2 bits) in class 2.
+func waitClass(d time.Duration) int {
+	return min(bits.Len64(uint64(max(d, 0)/time.Microsecond)), NumWaits-1)
+}
+
+// began counts a run.
+func (c *counts) began(p Place, batch []*Job) {
+	c.runs[p]++
+	c.jobs[p] += int64(len(batch))
+	if len(batch) > 1 {
+		c.batches[p]++
+	}
+	for _, j := range batch {
+		c.queued[p] += j.Began - j.since
+		c.longest[p] = max(c.longest[p], j.Began-j.since)
+		c.waits[p][waitClass(j.Began-j.since)]++
+	}
+}
+
+// Stats returns what was done by now.
+func (s *Scheduler) Stats(now time.Duration) Stats {
+	c := &s.counts
+	stats := Stats{
+		Open: s.open.len(), Arrived: c.arrived, Ended: c.ended, Cancelled: c.cancelled, Shed: c.shed,
+		Stolen: c.stolen, Moved: c.moved, Failed: c.failed, Thresholds: s.groups.at,
+	}
+	for p := range s.places {
+		st := &s.places[p]
+		stats.Places[p] = PlaceStats{
+			Lost: st.lost, Servers: len(st.runs), Running: len(st.runs) - len(st.idle), Queued: st.queued(),
+			Wait: s.Wait(now, Place(p)), Busy: c.busy[p], Runs: c.runs[p], Batches: c.batches[p], Jobs: c.jobs[p],
+			QueueTime: c.queued[p], LongestWait: c.longest[p], Waits: c.waits[p], Slowdown: st.slowdown,
+		}
+	}
+	return stats
+}

@@ -1,0 +1,21 @@
+package sched
+
+import (
+	"testing"
+	"time"
+)
+
+// The classes of waits do not overlap and leave nothing out.
+func TestWaitClasses(t *testing.T) {
+	for class := range NumWaits {
+		if class > 0 && waitClass(WaitBound(class-1)) != class {
+			t.Errorf("a wait of %v is in class %d, want %d", WaitBound(class-1), waitClass(WaitBound(class-1)), class)
+		}
+		if below := WaitBound(class) - 1; waitClass(below) != class {
+			t.Errorf("a wait of %v is in class %d, want %d", below, waitClass(below), class)
+		}
+	}
+	if waitClass(-5) != 0 || waitClass(3*time.Microsecond) != 2 {
+		t.Error("the classes of -5 ns and 3 µs are not 0 and 2")
+	}
+}
