@@ -93,7 +93,7 @@ func TestQuantilePanics(t *testing.T) {
 func TestSummarize(t *testing.T) {
 	samples := []time.Duration{40, 15, 50, 20, 36}
 	got := Summarize(samples)
-	want := Summary{Count: 5, Mean: 32, P50: 36, P95: 50, P99: 50, P999: 50, Max: 50} // mean 161/5 = 32.2
+	want := Summary{Count: 5, Mean: 32, P50: 36, P90: 50, P95: 50, P99: 50, P999: 50, Max: 50} // mean 161/5 = 32.2
 	if got != want {
 		t.Errorf("Summarize = %+v, want %+v", got, want)
 	}
@@ -172,12 +172,12 @@ func TestRecordAllocatesNothing(t *testing.T) {
 }
 
 func TestSummaryJSON(t *testing.T) {
-	s := Summary{Mean: 1500, P50: 1000, P95: 2000, P99: 3000, P999: 4000, Max: 5001}
+	s := Summary{Mean: 1500, P50: 1000, P90: 1500, P95: 2000, P99: 3000, P999: 4000, Max: 5001}
 	data, err := json.Marshal(s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = `{"mean":1.5,"p50":1,"p95":2,"p99":3,"p999":4,"max":5.001}`
+	const want = `{"mean":1.5,"p50":1,"p90":1.5,"p95":2,"p99":3,"p999":4,"max":5.001}`
 	if string(data) != want {
 		t.Errorf("JSON %s, want %s", data, want)
 	}

@@ -11,9 +11,9 @@ import (
 // Summary is what a benchmark prints of its samples. The zero value is the
 // summary of no samples.
 type Summary struct {
-	Count                    int
-	Mean                     time.Duration // rounded to the nearest nanosecond
-	P50, P95, P99, P999, Max time.Duration
+	Count                         int
+	Mean                          time.Duration // rounded to the nearest nanosecond
+	P50, P90, P95, P99, P999, Max time.Duration
 }
 
 // Summarize computes the figures of samples in any order, which it leaves as
@@ -32,6 +32,7 @@ func Summarize(samples []time.Duration) Summary {
 		Count: len(sorted),
 		Mean:  time.Duration(math.Round(sum / float64(len(sorted)))),
 		P50:   Quantile(sorted, 50, 100),
+		P90:   Quantile(sorted, 90, 100),
 		P95:   Quantile(sorted, 95, 100),
 		P99:   Quantile(sorted, 99, 100),
 		P999:  Quantile(sorted, 999, 1000),
@@ -62,11 +63,11 @@ func Quantile(sorted []time.Duration, num, den int) time.Duration {
 	return sorted[max(rank, 1)-1]
 }
 
-// MarshalJSON gives {"mean": 12.3, "p50": …, "p95": …, "p99": …, "p999": …,
-// "max": …} in microseconds, the latency_us of griffin bench.
+// MarshalJSON gives {"mean": 12.3, "p50": …, "p90": …, "p95": …, "p99": …,
+// "p999": …, "max": …} in microseconds, the latency_us of griffin bench.
 func (s Summary) MarshalJSON() ([]byte, error) {
 	return json.Marshal(summaryJSON{
-		micros(s.Mean), micros(s.P50), micros(s.P95), micros(s.P99), micros(s.P999), micros(s.Max),
+		micros(s.Mean), micros(s.P50), micros(s.P90), micros(s.P95), micros(s.P99), micros(s.P999), micros(s.Max),
 	})
 }
 
@@ -76,7 +77,7 @@ func (s *Summary) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &j); err != nil {
 		return err
 	}
-	s.Mean, s.P50, s.P95 = fromMicros(j.Mean), fromMicros(j.P50), fromMicros(j.P95)
+	s.Mean, s.P50, s.P90, s.P95 = fromMicros(j.Mean), fromMicros(j.P50), fromMicros(j.P90), fromMicros(j.P95)
 	s.P99, s.P999, s.Max = fromMicros(j.P99), fromMicros(j.P999), fromMicros(j.Max)
 	return nil
 }
@@ -84,6 +85,7 @@ func (s *Summary) UnmarshalJSON(data []byte) error {
 type summaryJSON struct {
 	Mean float64 `json:"mean"`
 	P50  float64 `json:"p50"`
+	P90  float64 `json:"p90"`
 	P95  float64 `json:"p95"`
 	P99  float64 `json:"p99"`
 	P999 float64 `json:"p999"`
