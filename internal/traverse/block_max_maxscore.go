@@ -7,7 +7,6 @@ import (
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/invariant"
-	"github.com/griffin-search/griffin/internal/postings"
 	"github.com/griffin-search/griffin/internal/score"
 	"github.com/griffin-search/griffin/internal/simd/scoring"
 	"github.com/griffin-search/griffin/internal/topk"
@@ -419,13 +418,8 @@ func (q *Query) narrow() bool {
 // kthScore returns a score that at least k documents reach by this leg alone; 0
 // if that is not known.
 func (l *legState) kthScore(q *Query, k int) base.Score {
-	if q.Live != nil || l.Bounds != nil || k == 0 { // deleted documents may be among the best
+	if q.Live != nil || k == 0 { // deleted documents may be among the best
 		return 0
 	}
-	for i, n := range postings.Kth {
-		if n >= k && l.List.Kth[i] > 0 {
-			return l.Scale.Lower(l.List.Kth[i])
-		}
-	}
-	return 0
+	return l.kth(k)
 }

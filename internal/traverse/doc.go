@@ -31,6 +31,9 @@
 //	block-max-maxscore            56      236         124      526
 //	svs                           12       15          16       18
 //
+// Begin, Intersect and Finish are a conjunction in pieces, list by list, for queries of
+// which other processors do a part: what is left of it after a piece are Candidates.
+//
 // What a query means (analysis, idf, boosts, which segments) is decided above;
 // phrases and nested queries are evaluated there too. Traversals have no state
 // and may be used concurrently, each run with its own Scratch and Queue.

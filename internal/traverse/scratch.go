@@ -27,6 +27,7 @@ type Scratch struct {
 	contracted   *contracted     // linear-regression, hash-segmentation, interpolation
 	intersection *intersection   // svs
 	pruning      *pruning        // block-max-pruning
+	stepper      *stepper        // steps
 }
 
 // legState is a leg while it is traversed.

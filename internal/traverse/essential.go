@@ -1,0 +1,58 @@
+package traverse
+
+import (
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/postings"
+)
+
+// Essential returns how many postings a query for any of the legs has to look at, if
+// its threshold were what the lists know of their k-th best contribution: the length of
+// MaxScore's essential lists (Strohman, Turtle and Croft, SIGIR 2005, §3.1). It is a
+// measure of the work of an OR before any of it is done. live is Query.Live. It
+// allocates nothing, and takes time in the square of the number of legs.
+func Essential(legs []Leg, k int, live []uint64) int64 {
+	return EssentialAt(legs, k, live, 1)
+}
+
+// EssentialAt is Essential at a threshold that is factor times as high.
+func EssentialAt(legs []Leg, k int, live []uint64, factor float64) int64 {
+	var threshold base.Score
+	if live == nil && k > 0 {
+		for i := range legs {
+			threshold = max(threshold, legs[i].kth(k))
+		}
+	}
+	threshold = base.Score(float64(threshold) * factor)
+	sum := int64(0)
+	for i := range legs {
+		l := &legs[i]
+		if l.List.DocFreq == 0 {
+			continue
+		}
+		// The bound of l and of all lists before it in the order of MaxScores.
+		bound := base.Score(0)
+		for j := range legs {
+			if o := &legs[j]; o.MaxScore < l.MaxScore || o.MaxScore == l.MaxScore && j <= i {
+				bound += o.MaxScore
+			}
+		}
+		if bound >= threshold {
+			sum += int64(l.List.DocFreq)
+		}
+	}
+	return sum
+}
+
+// kth returns a score that at least k documents of the list reach by it alone, if none
+// is deleted; 0 if that is not known.
+func (l *Leg) kth(k int) base.Score {
+	if l.Bounds != nil {
+		return 0
+	}
+	for i, n := range postings.Kth {
+		if n >= k && l.List.Kth[i] > 0 {
+			return l.Scale.Lower(l.List.Kth[i])
+		}
+	}
+	return 0
+}

@@ -1,0 +1,306 @@
+package traverse
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/griffin-search/griffin/codec"
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/simd/scoring"
+	"github.com/griffin-search/griffin/internal/topk"
+)
+
+// Candidates are what is left of a conjunction after some of its lists: the live
+// documents of a segment that are in all of them, by rising DocID, each with the sum
+// of the lists' contributions so far. DocIDs and Scores are of the same length.
+//
+// They are what goes from one processor to another between the steps of a query
+// (griffin18, PPoPP 2018, §3.2, the intermediate results that migrate).
+type Candidates struct {
+	DocIDs, Scores []uint32
+}
+
+// Len is how many there are.
+func (c *Candidates) Len() int { return len(c.DocIDs) }
+
+// Reset empties c, and keeps its memory.
+func (c *Candidates) Reset() { c.DocIDs, c.Scores = c.DocIDs[:0], c.Scores[:0] }
+
+// grow makes room for n more.
+func (c *Candidates) grow(n int) {
+	c.DocIDs, c.Scores = slices.Grow(c.DocIDs, n), slices.Grow(c.Scores, n)
+}
+
+// The steps of a conjunction. Begin, any number of Intersect and Finish, whose
+// queries have each list once, give what a Traversal of And gives for the query of
+// all lists, whatever their order; it is the least work if the lists' lengths rise.
+// Queries are as for a Traversal, and the sum of the MaxScores of all lists together
+// must be below 2^32. Steps add to s.Stats and allocate nothing once s, and the
+// candidates, have served as large ones. Errors are those of Traversal.Run; after one
+// the candidates mean nothing.
+
+// Begin sets c to the documents that are in all lists of q, of which there is at least
+// one: those of the first are looked up in the second, those found in the third, and
+// so on, a block of the first list at a time. Nothing is pruned.
+func Begin(ctx context.Context, s *Scratch, q *Query, c *Candidates) error {
+	c.Reset()
+	x, err := s.step(q)
+	if err != nil || x == nil {
+		return err
+	}
+	p := poll{ctx: ctx}
+	first := &x.legs[0]
+	cur := &first.cursor
+	for cur.NextBlock() != base.NoDocID {
+		x.beginBlock(first, c)
+		if err := p.after(codec.BlockLen * len(x.legs)); err != nil {
+			return s.close(err)
+		}
+	}
+	s.Stats.Candidates += int64(c.Len())
+	return s.close(nil)
+}
+
+// Intersect drops from c what is not in all lists of q, and adds the lists'
+// contributions to the rest. Nothing is pruned.
+func Intersect(ctx context.Context, s *Scratch, q *Query, c *Candidates) error {
+	if err := c.check(q); err != nil {
+		return err
+	}
+	x, err := s.step(q)
+	if err != nil || x == nil {
+		c.Reset()
+		return err
+	}
+	p := poll{ctx: ctx}
+	kept := 0
+	for from := 0; from < c.Len(); from += stepLen {
+		part := c.slice(from, min(from+stepLen, c.Len()))
+		n := x.apply(0, &part, 0)
+		copy(c.DocIDs[kept:], part.DocIDs[:n])
+		copy(c.Scores[kept:], part.Scores[:n])
+		kept += n
+		if err := p.after(stepLen); err != nil {
+			return s.close(err)
+		}
+	}
+	*c = c.slice(0, kept)
+	s.Stats.Candidates += int64(kept)
+	return s.close(nil)
+}
+
+// Finish intersects c with all lists of q, of which there may be none, and adds what is
+// left to the queue, or at least what belongs to its best k. It leaves in c some of the
+// documents, in all lists. With all set it adds every one, prunes nothing, and leaves
+// in c exactly those that match.
+func Finish(ctx context.Context, s *Scratch, q *Query, c *Candidates, queue *topk.Queue, all bool) error {
+	if err := c.check(q); err != nil {
+		return err
+	}
+	x, err := s.step(q)
+	if err != nil || x == nil {
+		c.Reset()
+		return err
+	}
+	var bounds base.Score // of all lists
+	for i := range x.legs {
+		bounds += x.legs[i].MaxScore
+	}
+	p := poll{ctx: ctx}
+	kept := 0
+	for from := 0; from < c.Len(); from += stepLen {
+		part := c.slice(from, min(from+stepLen, c.Len()))
+		need := base.Score(0)
+		if !all {
+			need = max(q.Threshold, queue.Need())
+		}
+		n := x.apply(need, &part, bounds)
+		for i, d := range part.DocIDs[:n] {
+			if sum := base.Score(part.Scores[i]); q.live(d) {
+				if sum >= need {
+					queue.Add(base.Hit{DocID: q.Base + base.DocID(d), Score: sum})
+				}
+				c.DocIDs[kept], c.Scores[kept] = d, part.Scores[i]
+				kept++
+			}
+		}
+		if err := p.after(stepLen); err != nil {
+			return s.close(err)
+		}
+	}
+	*c = c.slice(0, kept)
+	s.Stats.Candidates += int64(kept)
+	return s.close(nil)
+}
+
+// stepLen is how many candidates go through the lists at a time: their blocks' bytes
+// are asked for together.
+const stepLen = 4 * codec.BlockLen
+
+// slice returns the candidates numbered [from, to).
+func (c *Candidates) slice(from, to int) Candidates {
+	return Candidates{DocIDs: c.DocIDs[from:to], Scores: c.Scores[from:to]}
+}
+
+// check returns an error if the candidates are not of the query's segment.
+func (c *Candidates) check(q *Query) error {
+	if len(c.DocIDs) != len(c.Scores) {
+		return fmt.Errorf("%d candidates with %d scores: %w", len(c.DocIDs), len(c.Scores), base.ErrCorrupt)
+	}
+	if n := len(c.DocIDs); n > 0 && int64(c.DocIDs[n-1]) >= int64(q.NumDocs) {
+		return fmt.Errorf("candidate %d of %d documents: %w", c.DocIDs[n-1], q.NumDocs, base.ErrCorrupt)
+	}
+	return nil
+}
+
+// stepper is the state of a step. Its memory is kept.
+type stepper struct {
+	q     *Query
+	stats *Stats
+	legs  []legState
+
+	scores  [codec.BlockLen]uint32
+	lookups [codec.BlockLen]lookup
+	matches
+}
+
+// step opens the query's lists, and returns nil if one is empty.
+func (s *Scratch) step(q *Query) (*stepper, error) {
+	if err := q.check(); err != nil {
+		return nil, err
+	}
+	for i := range q.Legs {
+		if q.Legs[i].List.DocFreq == 0 {
+			return nil, nil
+		}
+	}
+	if s.stepper == nil {
+		s.stepper = new(stepper)
+	}
+	x := s.stepper
+	x.q, x.stats = q, &s.Stats
+	x.legs = s.open(q)
+	return x, nil
+}
+
+// beginBlock appends to c what is in all lists of the current block of the first.
+func (x *stepper) beginBlock(first *legState, c *Candidates) {
+	cur := &first.cursor
+	docIDs := cur.BlockDocIDs()
+	c.grow(len(docIDs))
+	at := c.Len()
+	part := Candidates{DocIDs: c.DocIDs[at : at+len(docIDs)], Scores: c.Scores[at : at+len(docIDs)]}
+	n := 0
+	for _, d := range docIDs {
+		part.DocIDs[n], part.Scores[n] = d, 0
+		if x.q.live(d) {
+			n++
+		}
+	}
+	part = part.slice(0, n)
+	for i := 1; i < len(x.legs) && n > 0; i++ {
+		n = x.intersect(&x.legs[i], &part, 0)
+		part = part.slice(0, n)
+	}
+	if n == 0 {
+		return
+	}
+	// The first list's contributions last: of what is left only.
+	_, found := scoring.Match(&x.of, &x.at, part.DocIDs, cur.Block(), uint32(cur.BlockLastDocID()))
+	x.score(first, found, x.scores[:found])
+	for i, s := range x.scores[:found] {
+		part.Scores[i] += s
+	}
+	x.stats.PostingsScored += int64(found)
+	*c = c.slice(0, at+n)
+}
+
+// apply intersects some candidates with all lists, dropping those that cannot reach
+// need; bounds is the sum of the lists' MaxScores. It returns how many are left,
+// which are the first.
+func (x *stepper) apply(need base.Score, part *Candidates, bounds base.Score) int {
+	own := *part
+	for i := range x.legs {
+		l := &x.legs[i]
+		least := base.Score(0)
+		if bounds -= min(l.MaxScore, bounds); need > bounds {
+			least = need - bounds
+		}
+		own = own.slice(0, x.intersect(l, &own, least))
+		if own.Len() == 0 {
+			break
+		}
+	}
+	return own.Len()
+}
+
+// intersect drops candidates that are not in a list, adds its contributions to the
+// others, and returns how many are left, which are the first. A block is not decoded
+// for a candidate whose sum with the block's bound is below least: it is dropped.
+func (x *stepper) intersect(l *legState, c *Candidates, least base.Score) (kept int) {
+	cur := &l.cursor
+	n := c.Len()
+	for next := 0; next < n; {
+		var lookups []lookup
+		lookups, next = x.find(l, c, next, least)
+		for _, g := range lookups {
+			if block := int(g.block); block != cur.BlockIndex() && cur.LoadBlock(block) == base.NoDocID {
+				return kept // the cursor has an error
+			}
+			last := uint32(cur.BlockLastDocID())
+			for i := int(g.from); i < n; {
+				looked, found := scoring.Match(&x.of, &x.at, c.DocIDs[i:n], cur.Block(), last)
+				if found > 0 {
+					x.score(l, found, x.scores[:found])
+				}
+				for m, of := range x.of[:found] {
+					from := i + int(of)
+					c.DocIDs[kept], c.Scores[kept] = c.DocIDs[from], c.Scores[from]+x.scores[m]
+					kept++
+				}
+				x.stats.PostingsScored += int64(found)
+				if i += looked; looked < codec.BlockLen {
+					break
+				}
+			}
+		}
+	}
+	return kept
+}
+
+// find returns the blocks of a list that candidates from index from on may be in, up
+// to a number of them, and the index of the first candidate that it did not look at.
+// It begins to load the blocks' bytes.
+func (x *stepper) find(l *legState, c *Candidates, from int, least base.Score) (lookups []lookup, next int) {
+	cur := &l.cursor
+	docIDs := c.DocIDs
+	n, j := 0, from
+	for j < len(docIDs) && n < len(x.lookups) {
+		b, first, last, ok := cur.ShallowNextGEQ(base.DocID(docIDs[j]))
+		if !ok {
+			return x.lookups[:n], len(docIDs)
+		}
+		if first > base.DocID(docIDs[j]) || least > 0 && base.Score(c.Scores[j])+l.upper(b) < least {
+			j++
+			continue
+		}
+		block := cur.ShallowBlock()
+		if block != cur.BlockIndex() {
+			cur.Prefetch(block)
+		}
+		x.lookups[n] = lookup{block: uint32(block), from: uint32(j)}
+		n++
+		for j++; j+behind <= len(docIDs); { // past the candidates in the block
+			next := docIDs[j : j+behind : j+behind]
+			in := atMost(next[0], last) + atMost(next[1], last) + atMost(next[2], last) + atMost(next[3], last)
+			j += in
+			if in < behind {
+				break
+			}
+		}
+		for ; j < len(docIDs) && base.DocID(docIDs[j]) <= last; j++ {
+		}
+	}
+	return x.lookups[:n], j
+}
