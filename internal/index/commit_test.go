@@ -15,6 +15,7 @@ import (
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/cost"
 	"github.com/griffin-search/griffin/internal/vfs"
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
@@ -270,6 +271,28 @@ func TestCreateKeepsForeignFolders(t *testing.T) {
 		if _, err := Create(vfs.OS, dir, Options{}); !errors.Is(err, base.ErrBadInput) {
 			t.Errorf("folder with a folder %s: error %v, want ErrBadInput", name, err)
 		}
+	}
+}
+
+// TestCostsStay: what was measured on machines belongs to no commit and stays, but for
+// the leftover of who was interrupted while saving it.
+func TestCostsStay(t *testing.T) {
+	ix := create(t, vfs.OS, Options{})
+	w := newWriter(t, ix)
+	check(t, w.Commit(t.Context()))
+	check(t, w.Close())
+	left := cost.FileName + ".0123456789abcdef.tmp"
+	for _, name := range []string{cost.FileName, left, cost.FileName + ".bak"} {
+		check(t, os.WriteFile(filepath.Join(ix.Dir(), name), []byte("{}"), 0o644))
+	}
+	w = newWriter(t, ix)
+	addAll(t, w, []corpus.Document{{ID: "a", Text: "b"}})
+	check(t, w.Commit(t.Context()))
+	check(t, w.Close())
+	names, err := vfs.OS.ReadDir(ix.Dir())
+	check(t, err)
+	if !slices.Contains(names, cost.FileName) || !slices.Contains(names, cost.FileName+".bak") || slices.Contains(names, left) {
+		t.Errorf("the folder has %v", names)
 	}
 }
 

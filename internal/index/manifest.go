@@ -15,6 +15,7 @@ import (
 	"syscall"
 
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/cost"
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
@@ -168,10 +169,13 @@ func (m *manifest) names() map[string]bool {
 	return names
 }
 
-// ours tells whether a name in an index folder is one that a writer makes.
+// ours tells whether a name in an index folder is one that a writer makes, or a leftover
+// of who saved models of costs. These models themselves (cost.FileName) stay: they are of
+// machines, not of a commit.
 func ours(name string) bool {
 	return name == manifestName || name == manifestTemp || name == lockName || name == tempName ||
-		segmentPattern.MatchString(name) || livePattern.MatchString(name) || name == impactsTemp || impactsPattern.MatchString(name)
+		segmentPattern.MatchString(name) || livePattern.MatchString(name) || name == impactsTemp || impactsPattern.MatchString(name) ||
+		cost.IsTemp(name)
 }
 
 // loadManifest reads the manifest of an index folder. The error wraps

@@ -19,6 +19,10 @@ type Snapshot struct {
 	Segments []View
 	// Generation counts the commits of the index; 0: nothing was committed yet.
 	Generation uint64
+	// Serial numbers the snapshots of this process, from 1, in the order in which they
+	// were made. What was computed from one snapshot holds for no other: one with the
+	// same Generation may have other impact-ordered lists.
+	Serial uint64
 	// Options are those that the index was made with.
 	Options Options
 	// Fields are the statistics of the indexed fields, by base.FieldID.
@@ -35,6 +39,9 @@ type Snapshot struct {
 	openingImpacts sync.Mutex
 	impacts        atomic.Pointer[impact.Index] // nil: not opened
 }
+
+// serials is the last Serial that was given.
+var serials atomic.Uint64
 
 // View is one segment of a Snapshot.
 type View struct {
@@ -85,7 +92,7 @@ func (o *openSegment) release() {
 // newSnapshot opens what m names, and shares what former, a snapshot of the same
 // index that the caller holds, or nil, has open.
 func (ix *Index) newSnapshot(m *manifest, former *Snapshot) (*Snapshot, error) {
-	s := &Snapshot{Generation: m.Generation, Options: m.Options, index: ix, indexID: m.ID}
+	s := &Snapshot{Generation: m.Generation, Serial: serials.Add(1), Options: m.Options, index: ix, indexID: m.ID}
 	s.references.Store(1)
 	s.Fields = make([]FieldStats, 1+len(m.Options.Fields))
 	for i, name := range m.Options.Fields {
@@ -168,6 +175,13 @@ func checkSegment(m *manifest, ms *manifestSegment, seg *segment.Segment) error 
 		return fmt.Errorf("its metadata contradict the manifest: %w", base.ErrCorrupt)
 	}
 	return nil
+}
+
+// Retain adds a reference to a snapshot that the caller has not given back, to be
+// released, too, and returns it.
+func (s *Snapshot) Retain() *Snapshot {
+	s.references.Add(1)
+	return s
 }
 
 // Release gives the snapshot back; it must not be used afterwards.
