@@ -117,6 +117,11 @@ func (b Buffer[T]) Slice(from, to int) Buffer[T] {
 	return b
 }
 
+// Bytes is the same memory as bytes. It must not be freed.
+func (b Buffer[T]) Bytes() Buffer[byte] {
+	return Buffer[byte]{device: b.device, ptr: Ptr[byte](b.ptr), length: int(b.SizeBytes()), part: true}
+}
+
 // Ptr is the device address, for a kernel's parameters.
 func (b Buffer[T]) Ptr() Ptr[T] { return b.ptr }
 

@@ -26,16 +26,19 @@ struct DecodeParams {
     DecodeList single;
     uint32_t numLists;
     uint32_t numTiles;
-    uint32_t tileBlocks;  // blocks of a tile, 1 to decodeTileBlocks
+    uint32_t tileBlocks;  // blocks of a tile, 1 to decodeTileBlocks; of a single list of Para-EF, even, to efTileBlocks
     uint32_t option;      // of the codec
+    uint32_t longerTiles;  // of a single list of Para-EF: tiles with decodeLonger blocks more, the first ones
 };
 
 constexpr uint32_t decodeThreads = 128;
 constexpr uint32_t decodeWarps = decodeThreads / 32;
 constexpr uint32_t decodeBlockLen = 128;
 constexpr uint32_t decodeTileBlocks = 8;  // 8 entries of 4 words are a word a lane
+constexpr uint32_t decodeLonger = 2;      // blocks that some tiles have more than others
 constexpr uint32_t decodeNoBase = 0xffffffffu;
 constexpr uint32_t decodeAllLanes = 0xffffffffu;
+constexpr uint32_t decodeSectorWords = 8;    // what a load fetches at least
 constexpr uint32_t decodeInsideWords = 288;  // more than two arrays of 33 bits a value, and a unary part
 
 // What a kernel writes.
@@ -134,21 +137,28 @@ __device__ __forceinline__ uint32_t decode_find(const Item* items, uint32_t numI
     return from;
 }
 
-// Finds the warp's tile, and loads its directory entries, in one access of 128 bytes.
-// False if the warp has none. one says that the launch has a single list, of which
-// nothing then takes registers.
-template <bool one>
-__device__ __forceinline__ bool decode_tile(const DecodeParams& p, DecodeTile& t) {
-    const uint32_t tile = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
-    if (tile >= p.numTiles) {
+// Finds the list and the blocks of the warp's tile. False if the warp has none. one says
+// that the launch has a single list, of which nothing then takes registers; even, that
+// its first longerTiles tiles have decodeLonger blocks more. The last tile begins first: the
+// blocks at a payload's end take longest.
+template <bool one, bool even = false>
+__device__ __forceinline__ bool decode_place(const DecodeParams& p, DecodeTile& t) {
+    const uint32_t warp = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+    if (warp >= p.numTiles) {
         return false;
     }
+    const uint32_t tile = p.numTiles - 1 - warp;
     if (one || p.lists == nullptr) {
         t.list = p.single;
     } else {
         t.list = p.lists[decode_find(p.lists, p.numLists, tile)];
     }
-    t.slot = (tile - t.list.firstTile) * p.tileBlocks;
+    uint32_t tileBlocks = p.tileBlocks;
+    t.slot = (tile - t.list.firstTile) * tileBlocks;
+    if constexpr (even) {
+        t.slot += decodeLonger * min(tile, p.longerTiles);
+        tileBlocks += tile < p.longerTiles ? decodeLonger : 0;
+    }
     uint32_t numBlocks = t.list.numBlocks;
     if (t.list.count != nullptr) {
         numBlocks = min(numBlocks, __ldg(t.list.count));
@@ -156,7 +166,17 @@ __device__ __forceinline__ bool decode_tile(const DecodeParams& p, DecodeTile& t
             return false;
         }
     }
-    t.count = min(p.tileBlocks, numBlocks - t.slot);
+    t.count = min(tileBlocks, numBlocks - t.slot);
+    return true;
+}
+
+// Finds the warp's tile, and loads its directory entries, in one access of 128 bytes.
+// False if the warp has none.
+template <bool one>
+__device__ __forceinline__ bool decode_tile(const DecodeParams& p, DecodeTile& t) {
+    if (!decode_place<one>(p, t)) {
+        return false;
+    }
     const uint32_t i = min(decode_lane() / 4, t.count - 1);
     t.number = t.list.selected == nullptr ? t.slot + i : __ldg(t.list.selected + t.slot + i);
     const uint32_t j = decode_lane() & 3;
@@ -205,20 +225,25 @@ __device__ __forceinline__ bool decode_inside(const DecodeTile& t) {
 }
 
 // Asks for the bytes of a tile's blocks to come nearer, all at once: loads of one block
-// after the other then wait less. Blocks of a selection can be anywhere, and are left out.
-__device__ __forceinline__ void decode_prefetch([[maybe_unused]] const DecodeTile& t) {
+// after the other then wait less. first and last are the offsets of two blocks, in bytes.
+// Blocks of a selection can be anywhere, and are left out.
+__device__ __forceinline__ void decode_prefetch([[maybe_unused]] const DecodeTile& t, [[maybe_unused]] uint32_t first,
+                                                [[maybe_unused]] uint32_t last) {
 #ifndef GRIFFIN_EMULATOR
-    constexpr uint32_t sectorWords = 8;  // what a load fetches at least
     if (t.list.selected == nullptr) {
-        const uint32_t begin = __shfl_sync(decodeAllLanes, t.entry, 2) >> 2;
-        const uint32_t end = (__shfl_sync(decodeAllLanes, t.entry, 30) >> 2) + 32;  // of a short last block
+        const uint32_t begin = first >> 2;
+        const uint32_t end = (last >> 2) + 32;  // of a short last block
         const uint32_t stop = min(min(end, begin + decodeTileBlocks * decodeInsideWords), t.list.payloadWords);
 #pragma unroll 1
-        for (uint32_t at = begin + sectorWords * decode_lane(); at < stop; at += 32 * sectorWords) {
+        for (uint32_t at = begin + decodeSectorWords * decode_lane(); at < stop; at += 32 * decodeSectorWords) {
             asm volatile("prefetch.global.L1 [%0];" ::"l"(t.list.payload + at));
         }
     }
 #endif
+}
+
+__device__ __forceinline__ void decode_prefetch(const DecodeTile& t) {
+    decode_prefetch(t, __shfl_sync(decodeAllLanes, t.entry, 2), __shfl_sync(decodeAllLanes, t.entry, 30));
 }
 
 // Returns the number in the list of block i of a tile.
@@ -289,16 +314,25 @@ struct DecodeQuad {
 };
 
 // Loads the first words of numbers first to first+3 of those at src. All loads of
-// several blocks can be asked for before the first is waited for.
-template <class Bytes>
+// several blocks can be asked for before the first is waited for. narrow says that the
+// width is at most 8, where two words are enough.
+template <bool narrow = false, class Bytes>
 __device__ __forceinline__ DecodeQuad decode_load_quad(const Bytes& src, uint32_t width, uint32_t first) {
     DecodeQuad q;
     q.bit = src.bit + first * width;
     const uint32_t at = q.bit >> 5;
     q.word[0] = src.word(at);
     q.word[1] = src.word(at + 1);
-    q.word[2] = Bytes::inside || width > 8 ? src.word(at + 2) : 0;
+    q.word[2] = !narrow && (Bytes::inside || width > 8) ? src.word(at + 2) : 0;
     return q;
+}
+
+// Takes four numbers out of the words that are known to have at most 8 bits.
+__device__ __forceinline__ uint4 decode_quad_narrow(const DecodeQuad& q, uint32_t width) {
+    const uint32_t mask = decode_mask(width);
+    const uint32_t w = __funnelshift_r(q.word[0], q.word[1], q.bit);
+    const uint32_t two = w >> 2 * width;
+    return make_uint4(w & mask, w >> width & mask, two & mask, two >> width & mask);
 }
 
 // Takes the four numbers out of the words. word returns others of those at src, and is

@@ -18,6 +18,8 @@ type params struct {
 	lists                                  cuda.Ptr[List]
 	single                                 List
 	numLists, numTiles, tileBlocks, option uint32
+	longerTiles                            uint32
+	_                                      uint32
 }
 
 // Kernels are the kernels of this package on one device. They are loaded as they are
@@ -112,9 +114,15 @@ func (k *Kernels) Decode(s *cuda.Stream, c Codec, w What, lists cuda.Buffer[List
 
 // DecodeList starts decoding one list. Nothing has to be copied for it.
 func (k *Kernels) DecodeList(s *cuda.Stream, c Codec, w What, l List) error {
-	blocks := tileBlocks(uint64(l.numBlocks))
 	l.firstTile = 0
-	return k.launch(s, c, w, params{single: l, numLists: 1, numTiles: (l.numBlocks + blocks - 1) / blocks, tileBlocks: blocks})
+	p := params{single: l, numLists: 1}
+	if c.kind == kindEF && w != Freqs {
+		p.numTiles, p.tileBlocks, p.longerTiles = evenTiles(l.numBlocks)
+	} else {
+		p.tileBlocks = tileBlocks(uint64(l.numBlocks))
+		p.numTiles = (l.numBlocks + p.tileBlocks - 1) / p.tileBlocks
+	}
+	return k.launch(s, c, w, p)
 }
 
 func (k *Kernels) launch(s *cuda.Stream, c Codec, w What, p params) error {

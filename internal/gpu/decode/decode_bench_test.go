@@ -152,14 +152,17 @@ func benchDecode(b *testing.B, c codec.Codec, w decode.What, n, gap, numLists in
 	values := float64(n * numLists)
 	bytes := float64(numLists)*float64(list.read(w)) + 4*values
 	copied := gputest.CopyBandwidth(b, r.device)
+	same := gputest.SameCopyBandwidth(b, r.device, int(bytes), benchLaunches)
 	b.ReportMetric(values/seconds/1e9, "Gints/s")
 	b.ReportMetric(seconds*1e6, "µs/launch")
 	b.ReportMetric(float64(list.read(w))/float64(n), "bytes/posting")
 	b.ReportMetric(bytes/seconds/1e9, "GB/s")
 	b.ReportMetric(100*bytes/seconds/1e9/copied, "%copy")
+	b.ReportMetric(100*bytes/seconds/1e9/same, "%samecopy")
 	record(b, r.device, benchResult{
 		Codec: c.Name(), What: w.String(), Postings: n, MeanGap: gap, Lists: numLists,
 		Gints: values / seconds / 1e9, Micros: seconds * 1e6, BytesRead: float64(list.read(w)) / float64(n), OfCopy: bytes / seconds / 1e9 / copied,
+		OfSameCopy: bytes / seconds / 1e9 / same,
 	})
 }
 
@@ -184,6 +187,8 @@ type benchResult struct {
 	Micros    float64 `json:"us"`
 	BytesRead float64 `json:"bytes_read_per_posting"`
 	OfCopy    float64 `json:"of_copy"`
+	// OfSameCopy is the share of what copies of as many bytes move, timed likewise.
+	OfSameCopy float64 `json:"of_same_copy,omitempty"`
 }
 
 var recorded benchFile

@@ -80,15 +80,17 @@ __device__ __forceinline__ void ef_freqs_tile(const DecodeTile& t, UnaryNumbers&
 
 /*
  * Kernels of this file, and decode_ef_*_one for launches of a single list. Grid: a warp
- * for each tile. Block: decodeThreads threads, 12 of them on a multiprocessor: 40
- * registers a thread (of frequencies, 10 and 48). Static shared memory: efInFlight * 384
- * bytes a warp, for frequencies 384 + 512. Lane l of the tile's warp writes values 4l to
- * 4l+3 of each block. CPU reference: codec.EF.
+ * for each tile. Block: decodeThreads threads, 10 of them on a multiprocessor: 48
+ * registers a thread. Static shared memory: 1,088 bytes a warp, for frequencies 384 + 512.
+ * Lane l of the tile's warp writes values 4l to 4l+3 of each block. CPU reference: codec.EF.
  */
-#define DECODE_EF_KERNEL(name, one, what)                                                                \
-    GRIFFIN_KERNEL_BLOCKS(decode_ef_##name, DecodeParams, decodeThreads, 12) {                           \
-        __shared__ UnaryNumbers numbers[decodeWarps][efInFlight];                                        \
-        decode_tiles<one>(p, [&](const DecodeTile& t) { ef_tile<what>(t, numbers[threadIdx.x / 32]); }); \
+#define DECODE_EF_KERNEL(name, one, what)                                      \
+    GRIFFIN_KERNEL_BLOCKS(decode_ef_##name, DecodeParams, decodeThreads, 10) { \
+        __shared__ EfRoom rooms[decodeWarps];                                  \
+        DecodeTile t;                                                          \
+        if (decode_place<one, one>(p, t)) {                                    \
+            ef_tile<what, one>(t, rooms[threadIdx.x / 32]);                    \
+        }                                                                      \
     }
 #define DECODE_EF_FREQS(name, one)                                                                         \
     GRIFFIN_KERNEL_BLOCKS(decode_ef_##name, DecodeParams, decodeThreads, 10) {                             \

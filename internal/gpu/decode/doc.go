@@ -5,7 +5,8 @@
 // A list on the device is its blocks and its directory as package postings lays them
 // out: BlockEntry is 4 words. Lists of one block have no directory there; who copies
 // them makes one of one entry, from the Meta. Plan cuts the lists of a batch into tiles
-// of up to 8 blocks; a warp decodes a tile, one or a few blocks at a time, and writes value i of
+// of up to 8 blocks (DecodeList one list of Para-EF into longer ones, of up to 16, as many as
+// the device runs at a time); a warp decodes a tile, one or a few blocks at a time, and writes value i of
 // block s of those asked for to word 128*s + i of the list's output. Words behind the
 // last value of a list are not written.
 //
@@ -20,7 +21,7 @@
 //	codec           source            shared bytes  reference          paper
 //	simdbp          decode.cu         0             codec.SIMDBP       DESIGN.md; ding09, §6.1
 //	raw             decode.cu         0             codec.Raw
-//	ef              decode_ef.cu      3,584         codec.EF           griffin18, §3.1.1, Algorithm 1
+//	ef              decode_ef.cu      4,352         codec.EF           griffin18, §3.1.1, Algorithm 1
 //	parapfor        decode_pfor.cu    4,096         codec.ParaPFor     ao11, App. D, Algorithm 2
 //	pfordelta       decode_pfor.cu    4,096         codec.PForDelta    griffin18, Figure 3
 //	pfordelta-rec   decode_rec.cu     18,432        codec.PForDeltaRec ding09, §6.2
@@ -49,7 +50,7 @@
 // not at the payload's end, which all but the last are, are read without a comparison
 // (DecodeInside); several blocks share a prefix sum where its numbers are small; and the
 // bits of a unary part are taken apart where they lie, not looked for. Registers are held
-// to 40, so that 48 warps of a multiprocessor take turns waiting for memory.
+// to 40 or 48, so that 48 or 40 warps of a multiprocessor take turns waiting for memory.
 //
 // # Trust
 //

@@ -16,3 +16,31 @@ func Variant(m *cuda.Module, name string) (kernel *cuda.Kernel, launch func(s *c
 		return cuda.Launch(s, kernel, cuda.D1(int((p.numTiles+warps-1)/warps)), cuda.D1(threads), 0, &p)
 	}, nil
 }
+
+// EFTileBlocks is the most blocks of a tile of DocIDs of Para-EF.
+const EFTileBlocks = efTileBlocks
+
+// EvenTiles is how DecodeList cuts a list of Para-EF into tiles.
+func EvenTiles(blocks uint32) (numTiles, tileBlocks, longerTiles uint32) { return evenTiles(blocks) }
+
+// DecodeTiles is DecodeList of Para-EF with up to so many tiles.
+func (k *Kernels) DecodeTiles(s *cuda.Stream, w What, l List, most int) error {
+	return k.launch(s, Codec{kind: kindEF}, w, single(l, uint32(most)))
+}
+
+// SingleVariant is Variant of a kernel for single lists, cut into up to so many tiles.
+func SingleVariant(m *cuda.Module, name string) (kernel *cuda.Kernel, launch func(s *cuda.Stream, l List, most int) error, err error) {
+	if kernel, err = cuda.LoadKernel[params](m, name); err != nil {
+		return nil, nil, err
+	}
+	return kernel, func(s *cuda.Stream, l List, most int) error {
+		p := single(l, uint32(most))
+		return cuda.Launch(s, kernel, cuda.D1(int((p.numTiles+warps-1)/warps)), cuda.D1(threads), 0, &p)
+	}, nil
+}
+
+func single(l List, most uint32) params {
+	p := params{single: l, numLists: 1}
+	p.numTiles, p.tileBlocks, p.longerTiles = even(l.numBlocks, most)
+	return p
+}

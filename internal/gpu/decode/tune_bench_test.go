@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/griffin-search/griffin/codec"
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
 	"github.com/griffin-search/griffin/internal/gpu/decode"
 	"github.com/griffin-search/griffin/internal/gpu/decodetest"
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
@@ -14,36 +15,67 @@ import (
 // BenchmarkTune prints the speed of the variants of simdbp and Para-EF.
 func BenchmarkTune(b *testing.B) {
 	n := benchSize(10_000_000)
-	tiles, rounds := []int{1, 2, 4, 8}, 20
-	if !gputest.OnGPU() {
-		tiles, rounds = []int{8}, 1
+	r := newRig(b)
+	module, err := r.device.LoadModule("decodetest", decodetest.Image)
+	r.must(err)
+	b.Cleanup(func() { r.must(module.Unload()) })
+	for _, gap := range []int{12, 3, 100} {
+		tuneEF(b, r, module, benchHostList(codec.EF{}, n, gap), gap)
 	}
-	for _, c := range []codec.Codec{codec.SIMDBP{}, codec.EF{}} {
-		list := benchHostList(c, n, 12)
-		for _, numLists := range []int{1, 8} {
-			r := newRig(b)
-			module, err := r.device.LoadModule("decodetest", decodetest.Image)
+	for _, numLists := range []int{1, 8} {
+		tuneSIMDBP(b, r, module, benchHostList(codec.SIMDBP{}, n, 12), numLists)
+	}
+}
+
+func tuneSIMDBP(b *testing.B, r *rig, module *cuda.Module, list *hostList, numLists int) {
+	d := r.upload(slices.Repeat([]*hostList{list}, numLists))
+	tiles := []int{1, 2, 4, 8}
+	if !gputest.OnGPU() {
+		tiles = tiles[3:]
+	}
+	for _, tile := range tiles {
+		batch := decode.PlanTiles(d.lists, tile)
+		lists := upload(r, d.lists)
+		for _, name := range decodetest.Variants {
+			kernel, launch, err := decode.Variant(module, "decodetest_simdbp_"+name)
 			r.must(err)
-			b.Cleanup(func() { r.must(module.Unload()) })
-			d := r.upload(slices.Repeat([]*hostList{list}, numLists))
-			for _, tile := range tiles {
-				batch := decode.PlanTiles(d.lists, tile)
-				lists := upload(r, d.lists)
-				for _, name := range decodetest.Variants {
-					kernel, launch, err := decode.Variant(module, "decodetest_"+c.Name()+"_"+name)
-					r.must(err)
-					r.must(launch(r.stream, lists, batch))
-					took := gputest.Elapsed(b, r.stream, func() {
-						for range rounds {
-							r.must(launch(r.stream, lists, batch))
-						}
-					})
-					seconds := took.Seconds() / float64(rounds)
-					bytes := float64(numLists) * (float64(list.read(decode.DocIDs)) + 4*float64(n))
-					fmt.Printf("tune %s lists=%d tile=%d variant=%s: %.0f Gints/s, %.1f us, %.0f%% of copy, %d registers, %d local\n",
-						c.Name(), numLists, tile, name, float64(n*numLists)/seconds/1e9, seconds*1e6, 100*bytes/seconds/1e9/gputest.CopyBandwidth(b, r.device), kernel.Registers(), kernel.LocalBytes())
-				}
-			}
+			tuned(b, r, list, numLists, fmt.Sprintf("simdbp lists=%d tile=%d variant=%s", numLists, tile, name), kernel,
+				func() error { return launch(r.stream, lists, batch) })
 		}
 	}
+}
+
+func tuneEF(b *testing.B, r *rig, module *cuda.Module, list *hostList, gap int) {
+	d := r.upload([]*hostList{list})
+	for _, blocks := range decodetest.EFBlocks {
+		kernel, launch, err := decode.SingleVariant(module, fmt.Sprintf("decodetest_ef_%d", blocks))
+		r.must(err)
+		wave := r.device.Info().Multiprocessors * 4 * blocks
+		for _, waves := range []float64{0.9, 1, 1.5, 2, 3} {
+			tiles := int(waves * float64(wave))
+			if list.n > tiles*decode.EFTileBlocks*codec.BlockLen {
+				continue
+			}
+			tuned(b, r, list, 1, fmt.Sprintf("ef gap=%d waves=%.2f variant=%d", gap, waves, blocks), kernel,
+				func() error { return launch(r.stream, d.lists[0], tiles) })
+		}
+	}
+}
+
+// tuned prints the speed of one variant.
+func tuned(b *testing.B, r *rig, list *hostList, numLists int, name string, kernel *cuda.Kernel, launch func() error) {
+	r.must(launch())
+	rounds := 5 * benchLaunches
+	if !gputest.OnGPU() {
+		rounds = 1
+	}
+	took := gputest.Elapsed(b, r.stream, func() {
+		for range 5 * rounds {
+			r.must(launch())
+		}
+	})
+	seconds, values := took.Seconds()/float64(rounds), float64(list.n*numLists)
+	bytes := float64(numLists*list.read(decode.DocIDs)) + 4*values
+	fmt.Printf("tune %s: %.0f Gints/s, %.1f us, %.0f%% of copy, %d registers, %d local\n",
+		name, values/seconds/1e9, seconds*1e6, 100*bytes/seconds/1e9/gputest.CopyBandwidth(b, r.device), kernel.Registers(), kernel.LocalBytes())
 }

@@ -45,20 +45,27 @@ __device__ __forceinline__ uint32_t unary_lane_bits(const UnaryBits& bits) {
     return __funnelshift_r(bits.low, bits.high, bits.shift) & decode_mask(unaryLaneBits);
 }
 
+// The rank of a lane's bits. Behind the last number there are none: what lies there would be
+// written where other lanes write, 128 bytes further on, which takes shared memory a
+// second turn for each.
+__device__ __forceinline__ UnaryRank unary_ranked(uint32_t bits, uint32_t before) {
+    return UnaryRank{before < decodeBlockLen ? bits : 0, before};
+}
+
 __device__ __forceinline__ UnaryRank unary_rank(const UnaryBits& bits) {
     const uint32_t x = unary_lane_bits(bits);
     const uint32_t ones = __popc(x);
-    return UnaryRank{x, decode_inclusive_sum(ones) - ones};
+    return unary_ranked(x, decode_inclusive_sum(ones) - ones);
 }
 
 // Two at a time, in one prefix sum: neither is above 384.
 __device__ __forceinline__ void unary_rank_two(const UnaryBits& a, const UnaryBits& b, UnaryRank& ra, UnaryRank& rb) {
-    ra.bits = unary_lane_bits(a);
-    rb.bits = unary_lane_bits(b);
-    const uint32_t ones = __popc(ra.bits) + (__popc(rb.bits) << 16);
+    const uint32_t x = unary_lane_bits(a);
+    const uint32_t y = unary_lane_bits(b);
+    const uint32_t ones = __popc(x) + (__popc(y) << 16);
     const uint32_t before = decode_inclusive_sum(ones) - ones;
-    ra.before = before & 0xffff;
-    rb.before = before >> 16;
+    ra = unary_ranked(x, before & 0xffff);
+    rb = unary_ranked(y, before >> 16);
 }
 
 // Writes the zero bits before each of the lane's one bits to numbers. Lines 4 to 9 of
@@ -115,9 +122,14 @@ __device__ __forceinline__ void unary_find(UnaryNumbers& numbers, const UnaryBit
     unary_scatter(numbers, unary_rank(bits));
 }
 
+// Returns numbers 4*lane to 4*lane+3, a byte each.
+__device__ __forceinline__ uint32_t unary_bytes(const UnaryNumbers& numbers) {
+    return *reinterpret_cast<const uint32_t*>(numbers.zeros + 4 * decode_lane());
+}
+
 // Returns numbers 4*lane to 4*lane+3: the zero bits before the one bits of these
 // numbers. All lanes have been through unary_find and a __syncwarp since.
 __device__ __forceinline__ uint4 unary_numbers(const UnaryNumbers& numbers) {
-    const uint32_t zeros = *reinterpret_cast<const uint32_t*>(numbers.zeros + 4 * decode_lane());
+    const uint32_t zeros = unary_bytes(numbers);
     return make_uint4(zeros & 0xff, zeros >> 8 & 0xff, zeros >> 16 & 0xff, zeros >> 24);
 }

@@ -3,25 +3,37 @@
 #include "../device/cuda.cuh"
 
 /*
- * Variants of decode_simdbp_docids and decode_ef_docids: NAME_F_M has F blocks of
- * postings in flight, and registers for M blocks of threads on a multiprocessor. Grid,
- * block, shapes and results are those of the kernels. Shared memory: F * 384 bytes a
- * warp, ef only.
+ * Variants of decode_simdbp_docids: NAME_F_M has F blocks of postings in flight, and
+ * registers for M blocks of threads on a multiprocessor. Grid, block, shapes and results are
+ * those of the kernel. No shared memory.
  */
-#define DECODETEST_VARIANT(F, M)                                                                               \
-    GRIFFIN_KERNEL_BLOCKS(decodetest_simdbp_##F##_##M, DecodeParams, decodeThreads, M) {                       \
-        decode_tiles(p, [&](const DecodeTile& t) { simdbp_tile<decodeDocIDs, F>(t); });                        \
-    }                                                                                                          \
-    GRIFFIN_KERNEL_BLOCKS(decodetest_ef_##F##_##M, DecodeParams, decodeThreads, M) {                           \
-        __shared__ UnaryNumbers numbers[decodeWarps][F];                                                       \
-        decode_tiles(p, [&](const DecodeTile& t) { ef_tile<decodeDocIDs, F>(t, numbers[threadIdx.x / 32]); }); \
+#define DECODETEST_SIMDBP(F, M)                                                          \
+    GRIFFIN_KERNEL_BLOCKS(decodetest_simdbp_##F##_##M, DecodeParams, decodeThreads, M) { \
+        decode_tiles(p, [&](const DecodeTile& t) { simdbp_tile<decodeDocIDs, F>(t); });  \
     }
 
-DECODETEST_VARIANT(1, 12)
-DECODETEST_VARIANT(1, 16)
-DECODETEST_VARIANT(2, 8)
-DECODETEST_VARIANT(2, 10)
-DECODETEST_VARIANT(2, 12)
-DECODETEST_VARIANT(2, 16)
-DECODETEST_VARIANT(4, 8)
-DECODETEST_VARIANT(4, 10)
+/*
+ * Variants of decode_ef_docids_one: NAME_M has registers for M blocks of threads on a
+ * multiprocessor. Grid, block, shapes, shared memory and results are those of the kernel.
+ */
+#define DECODETEST_EF(M)                                                       \
+    GRIFFIN_KERNEL_BLOCKS(decodetest_ef_##M, DecodeParams, decodeThreads, M) { \
+        __shared__ EfRoom rooms[decodeWarps];                                  \
+        DecodeTile t;                                                          \
+        if (decode_place<true, true>(p, t)) {                                  \
+            ef_tile<decodeDocIDs, true>(t, rooms[threadIdx.x / 32]);           \
+        }                                                                      \
+    }
+
+DECODETEST_SIMDBP(1, 12)
+DECODETEST_SIMDBP(1, 16)
+DECODETEST_SIMDBP(2, 8)
+DECODETEST_SIMDBP(2, 10)
+DECODETEST_SIMDBP(2, 12)
+DECODETEST_SIMDBP(2, 16)
+DECODETEST_SIMDBP(4, 8)
+DECODETEST_SIMDBP(4, 10)
+DECODETEST_EF(8)
+DECODETEST_EF(10)
+DECODETEST_EF(12)
+DECODETEST_EF(16)

@@ -21,8 +21,9 @@
 //
 // Conventions beyond CUDA's: ld_relaxed, ld_acquire, st_relaxed and st_release read
 // and write words that other threads write meanwhile (plain accesses to such words
-// are data races, and the emulator says so); griffin_dynamic_shared<T>() is the
-// launch's dynamic shared memory, aligned to 16 bytes.
+// are data races, and the emulator says so), st_relaxed_system words that the host
+// looks at; griffin_dynamic_shared<T>() is the launch's dynamic shared memory, aligned
+// to 16 bytes.
 #pragma once
 
 #ifdef GRIFFIN_EMULATOR

@@ -59,6 +59,7 @@ GRIFFIN_DEVICE T atomicCAS(T* address, typename griffin_same<T>::type expected, 
 
 // Reads and writes of words that other threads of the device access meanwhile.
 // ld_acquire sees all that was written before the st_release that it reads from.
+// st_relaxed_system is for words that the host looks at while the kernel runs.
 #define GRIFFIN_ORDERED(load, order)                                                                \
     template <class T>                                                                              \
     GRIFFIN_DEVICE T load(const T* address) {                                                       \
@@ -77,20 +78,21 @@ GRIFFIN_ORDERED(ld_relaxed, "relaxed")
 GRIFFIN_ORDERED(ld_acquire, "acquire")
 #undef GRIFFIN_ORDERED
 
-#define GRIFFIN_ORDERED(store, order)                                                            \
-    template <class T>                                                                           \
-    GRIFFIN_DEVICE void store(T* address, typename griffin_same<T>::type value) {                \
-        static_assert(sizeof(T) == 4 || sizeof(T) == 8, #store " takes 32 or 64 bits");          \
-        if constexpr (sizeof(T) == 4) {                                                          \
-            uint32_t bits = __builtin_bit_cast(uint32_t, value);                                 \
-            asm volatile("st." order ".gpu.u32 [%0], %1;" ::"l"(address), "r"(bits) : "memory"); \
-        } else {                                                                                 \
-            unsigned long long bits = __builtin_bit_cast(unsigned long long, value);             \
-            asm volatile("st." order ".gpu.u64 [%0], %1;" ::"l"(address), "l"(bits) : "memory"); \
-        }                                                                                        \
+#define GRIFFIN_ORDERED(store, order, scope)                                                       \
+    template <class T>                                                                             \
+    GRIFFIN_DEVICE void store(T* address, typename griffin_same<T>::type value) {                  \
+        static_assert(sizeof(T) == 4 || sizeof(T) == 8, #store " takes 32 or 64 bits");            \
+        if constexpr (sizeof(T) == 4) {                                                            \
+            uint32_t bits = __builtin_bit_cast(uint32_t, value);                                   \
+            asm volatile("st." order scope ".u32 [%0], %1;" ::"l"(address), "r"(bits) : "memory"); \
+        } else {                                                                                   \
+            unsigned long long bits = __builtin_bit_cast(unsigned long long, value);               \
+            asm volatile("st." order scope ".u64 [%0], %1;" ::"l"(address), "l"(bits) : "memory"); \
+        }                                                                                          \
     }
-GRIFFIN_ORDERED(st_relaxed, "relaxed")
-GRIFFIN_ORDERED(st_release, "release")
+GRIFFIN_ORDERED(st_relaxed, "relaxed", ".gpu")
+GRIFFIN_ORDERED(st_relaxed_system, "relaxed", ".sys")
+GRIFFIN_ORDERED(st_release, "release", ".gpu")
 #undef GRIFFIN_ORDERED
 
 // Loads and stores of global memory with a hint for the caches: __ldg through the

@@ -41,6 +41,20 @@ func CopyBandwidth(t testing.TB, d *cuda.Device) float64 {
 	return v
 }
 
+// SameCopyBandwidth is CopyBandwidth of copies that read and write totalBytes in all,
+// each, and follow each other rounds times: what a kernel that moves as much is to be
+// compared with, if it is timed so. Of less than some 100 MB the second-level cache keeps
+// a part, and what lies between two launches counts. On the emulator, little is copied
+// instead.
+func SameCopyBandwidth(t testing.TB, d *cuda.Device, totalBytes, rounds int) float64 {
+	t.Helper()
+	if !OnGPU() {
+		totalBytes, rounds = 2*emulatorBytes, emulatorRounds
+	}
+	size := max(totalBytes/2/16*16, 16)
+	return max(kernelCopyBandwidth(t, d, size, rounds), driverCopyBandwidth(t, d, size, rounds))
+}
+
 // copySize is how much is copied how often.
 func copySize() (sizeBytes, rounds int) {
 	if OnGPU() {
@@ -52,8 +66,14 @@ func copySize() (sizeBytes, rounds int) {
 // KernelCopyBandwidth is CopyBandwidth of the kernel gputest_copy.
 func KernelCopyBandwidth(t testing.TB, d *cuda.Device) float64 {
 	t.Helper()
+	sizeBytes, rounds := copySize()
+	return kernelCopyBandwidth(t, d, sizeBytes, rounds)
+}
+
+func kernelCopyBandwidth(t testing.TB, d *cuda.Device, sizeBytes, rounds int) float64 {
+	t.Helper()
 	k := Kernel[CopyParams](t, d, "gputest_copy")
-	return copyBandwidth(t, d, func(s *cuda.Stream, dst, src cuda.Buffer[[4]uint32]) error {
+	return copyBandwidth(t, d, sizeBytes, rounds, func(s *cuda.Stream, dst, src cuda.Buffer[[4]uint32]) error {
 		blocks := min(d.Info().Multiprocessors*copyBlocksPerMP, (src.Len()+copyThreads-1)/copyThreads)
 		return cuda.Launch(s, k, cuda.D1(blocks), cuda.D1(copyThreads), 0,
 			&CopyParams{Source: src.Ptr(), Target: dst.Ptr(), NumQuads: uint32(src.Len())})
@@ -63,12 +83,17 @@ func KernelCopyBandwidth(t testing.TB, d *cuda.Device) float64 {
 // DriverCopyBandwidth is CopyBandwidth of the driver's copy within the device.
 func DriverCopyBandwidth(t testing.TB, d *cuda.Device) float64 {
 	t.Helper()
-	return copyBandwidth(t, d, cuda.CopyDevice[[4]uint32])
+	sizeBytes, rounds := copySize()
+	return driverCopyBandwidth(t, d, sizeBytes, rounds)
 }
 
-func copyBandwidth(t testing.TB, d *cuda.Device, put func(s *cuda.Stream, dst, src cuda.Buffer[[4]uint32]) error) float64 {
+func driverCopyBandwidth(t testing.TB, d *cuda.Device, sizeBytes, rounds int) float64 {
 	t.Helper()
-	sizeBytes, rounds := copySize()
+	return copyBandwidth(t, d, sizeBytes, rounds, cuda.CopyDevice[[4]uint32])
+}
+
+func copyBandwidth(t testing.TB, d *cuda.Device, sizeBytes, rounds int, put func(s *cuda.Stream, dst, src cuda.Buffer[[4]uint32]) error) float64 {
+	t.Helper()
 	must := func(err error) {
 		t.Helper()
 		if err != nil {

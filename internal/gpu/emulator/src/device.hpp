@@ -396,6 +396,7 @@ GRIFFIN_LOAD(__ldcg, read)
         griffin_store<T>(address, value);                                                          \
     }
 GRIFFIN_STORE(st_relaxed, relaxedWrite)
+GRIFFIN_STORE(st_relaxed_system, relaxedWrite)
 GRIFFIN_STORE(st_release, relaxedWrite)
 GRIFFIN_STORE(__stcs, write)
 #undef GRIFFIN_STORE
