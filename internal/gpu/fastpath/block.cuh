@@ -38,11 +38,12 @@ enum { kSupers, kRanges, kCandidates, kRounds, kNumWork };
 struct FastpathState {
     uint32_t buckets[kNumBuckets];
     uint32_t thetas[kNumWarps][32]; /* a copy of the threshold for each warp of a block, 128 bytes apart */
-    uint32_t done;                  /* blocks */
-    uint32_t numKeys;
+    uint64_t joined;                /* blocks that have put their keys there, and those keys << 32 */
+    uint32_t done;                  /* blocks of fastpath_count */
     uint32_t count;
     uint32_t pushed; /* scores in buckets */
     uint32_t work[kNumWork];
+    uint32_t padding;
 };
 
 /* Mirrored by searchParams in params.go. */
@@ -55,20 +56,26 @@ struct FastpathSearch {
     const uint32_t* live;  /* bitmap, or null: all are */
     FastpathState* states; /* by result; only if a query has several blocks */
     uint64_t* keys;        /* of queries that have several blocks: k for each */
+    /* Of a query on its own, in page-locked memory of the host, or null: kAnswerHead + 2*k words of an answer, each
+     * with the launch's number above, so that the host sees of each whether it is there. */
+    uint64_t* answer;
     uint32_t numDocs;
     uint32_t maxTerms; /* terms, */
     uint32_t capacity; /* keys, */
     uint32_t window;   /* superblocks that there is shared memory for */
-    uint32_t padding[3];
+    uint32_t padding;
     uint32_t launch; /* for FastpathResult.done, or 0: not yet done */
 };
 
-/* A launch for one query, which travels with it: oneParams in params.go. */
-struct __align__(16) FastpathOne {
+/* A launch for one query, which travels with it: oneParams and fewParams in params.go. */
+template <uint32_t maxTerms>
+struct __align__(16) FastpathAlone {
     FastpathSearch search;
     FastpathQuery query;
-    FastpathTerm terms[kMaxOneTerms];
+    FastpathTerm terms[maxTerms];
 };
+using FastpathOne = FastpathAlone<kMaxOneTerms>;
+using FastpathFew = FastpathAlone<kMaxFewTerms>;
 
 /* Numbers that the threads of a block share. Those that are written and read between two barriers are only
  * touched by atomics and ld_relaxed. */
@@ -76,10 +83,10 @@ struct FastpathShared {
     BlockTopK top;
     FastpathQuery query;
     uint32_t theta;
-    uint32_t listed; /* ranges collected; more than there is room for if some did not fit */
-    uint32_t sorted; /* what a sort found worth sorting */
-    uint32_t last;   /* whether this is the query's last block */
-    uint32_t numHits;
+    uint32_t listed;  /* ranges collected; more than there is room for if some did not fit */
+    uint32_t sorted;  /* what a sort found worth sorting */
+    uint32_t last;    /* whether this is the query's last block */
+    uint32_t numHits; /* of the query so far; in its last block, of the keys of all */
     uint32_t work[kNumWork];
     uint32_t count;
     uint32_t counts[32];                               /* of fastpath_count: by warp */
@@ -99,6 +106,8 @@ struct FastpathBlock {
     uint64_t* keys;
     uint16_t* order; /* [window]: superblocks */
     uint8_t* levels; /* [window]: their buckets + 1, or 0: not worth a look */
+    uint32_t* sums;  /* [kWarpSums]: the warp's. Invariant: all 0 */
+    uint32_t numDocs;
     uint32_t split, splits;
     uint32_t lane, warp, numWarps;
     uint32_t numTerms, numDense, numBounded;
@@ -120,6 +129,8 @@ __device__ __forceinline__ bool fastpath_begin(FastpathBlock& b, FastpathShared&
     b.warp = threadIdx.x / 32;
     b.numWarps = blockDim.x / 32;
     b.split = split;
+    b.sums = shared.sums[b.warp];
+    b.numDocs = search.numDocs;
     auto* memory = griffin_dynamic_shared<unsigned char>();
     b.keys = reinterpret_cast<uint64_t*>(memory);
     memory += search.capacity * 8;
@@ -191,43 +202,50 @@ __device__ __forceinline__ uint32_t fastpath_bucket_of(const FastpathQuery& q, u
     return min((score - q.threshold) >> q.bucketShift, kNumBuckets - 1);
 }
 
-/* Raises the threshold to the greatest bucket border that k scores reach. By a warp. */
+/* Raises the threshold to the greatest bucket border that k scores reach. By a warp. (A lane has two buckets of each
+ * quarter: neighbours read neighbouring words. Hundreds of blocks that read the same lines wait for each other, by what
+ * they touch of them.) */
 __device__ __forceinline__ void fastpath_raise(const FastpathBlock& b) {
-    constexpr uint32_t perLane = kNumBuckets / 32;
+    constexpr uint32_t numParts = kNumBuckets / 64;
     const FastpathQuery& q = b.shared->query;
     const uint32_t* buckets = b.state != nullptr ? b.state->buckets : b.shared->buckets;
-    const uint32_t first = kNumBuckets - (b.lane + 1) * perLane;
-    uint32_t counts[perLane];
-    uint32_t sum = 0;
+    const uint32_t published = b.state != nullptr ? ld_relaxed(b.state->thetas[b.warp]) : 0;
+    uint64_t counts[numParts];
 #pragma unroll
-    for (uint32_t i = 0; i < perLane; i += 2) {
-        const uint64_t two = ld_relaxed(reinterpret_cast<const uint64_t*>(buckets + first + i));
-        counts[i] = static_cast<uint32_t>(two);
-        counts[i + 1] = static_cast<uint32_t>(two >> 32);
-        sum += counts[i] + counts[i + 1];
+    for (uint32_t i = 0; i < numParts; i++) {
+        counts[i] = ld_relaxed(reinterpret_cast<const uint64_t*>(buckets) + i * 32 + b.lane);
     }
-    const uint32_t upTo = warp_inclusive_sum(sum);
-    uint32_t above = upTo - sum;
-    const uint32_t found = __ballot_sync(kAll, above < q.k && q.k <= upTo);
-    if (found == 0) {
+    uint32_t above = 0, part = numParts;
+    uint64_t own = 0;
+#pragma unroll
+    for (uint32_t i = numParts; i-- > 0;) {
+        const uint32_t sum =
+            __reduce_add_sync(kAll, static_cast<uint32_t>(counts[i]) + static_cast<uint32_t>(counts[i] >> 32));
+        if (part == numParts) {
+            if (above + sum >= q.k) {
+                part = i;
+                own = counts[i];
+            } else {
+                above += sum;
+            }
+        }
+    }
+    if (part == numParts) {
         return;
     }
-    uint32_t theta = 0;
-    if ((found >> b.lane & 1) != 0) {
-        uint32_t bucket = first + perLane - 1;
-#pragma unroll
-        for (uint32_t i = perLane; i-- > 0;) {
-            above += counts[i];
-            bucket -= above < q.k ? 1 : 0;
-        }
-        theta = q.threshold + (bucket << q.bucketShift);
-    }
-    theta = __shfl_sync(kAll, theta, __ffs(found) - 1);
+    /* From the greatest down: lane 31 has the part's last two buckets. */
+    const auto low = static_cast<uint32_t>(own), high = static_cast<uint32_t>(own >> 32);
+    const uint32_t mirrored = __shfl_sync(kAll, low + high, static_cast<int>(31 - b.lane));
+    const uint32_t upTo = above + warp_inclusive_sum(mirrored);
+    const uint32_t l = 31 - (static_cast<uint32_t>(__ffs(__ballot_sync(kAll, upTo >= q.k))) - 1);
+    const uint32_t before = __shfl_sync(kAll, upTo - mirrored, static_cast<int>(31 - l));
+    const uint32_t bucket = part * 64 + l * 2 + (before + __shfl_sync(kAll, high, static_cast<int>(l)) >= q.k ? 1 : 0);
+    const uint32_t theta = q.threshold + (bucket << q.bucketShift);
     if (theta > fastpath_theta(b)) {
         if (b.lane == 0) {
             atomicMax(&b.shared->theta, theta);
         }
-        if (b.state != nullptr && b.lane < kNumWarps) {
+        if (b.state != nullptr && theta > published && b.lane < kNumWarps) {
             atomicMax(b.state->thetas[b.lane], theta);
         }
     }
@@ -251,7 +269,7 @@ __device__ __forceinline__ bool fastpath_worth_raising(const FastpathBlock& b, u
 
 /* Offers the keys of a warp's lanes (0: none) to the block's best. Returns the key if there was no room for it:
  * it is to be offered again after the next compaction. By a warp. */
-__device__ __forceinline__ uint64_t fastpath_offer(const FastpathBlock& b, uint64_t key) {
+__device__ __forceinline__ uint64_t fastpath_offer(const FastpathBlock& b, uint64_t key, bool raises = true) {
     if (__ballot_sync(kAll, key != 0) == 0) {
         return 0;
     }
@@ -269,7 +287,7 @@ __device__ __forceinline__ uint64_t fastpath_offer(const FastpathBlock& b, uint6
     } else {
         key = 0;
     }
-    if (fastpath_worth_raising(b, static_cast<uint32_t>(__popc(__ballot_sync(kAll, counted))))) {
+    if (raises && fastpath_worth_raising(b, static_cast<uint32_t>(__popc(__ballot_sync(kAll, counted))))) {
         fastpath_raise(b);
     }
     return key;
@@ -292,126 +310,6 @@ __device__ __forceinline__ bool fastpath_make_room(const FastpathBlock& b, uint6
 __device__ __forceinline__ void fastpath_worked(const FastpathBlock& b, uint32_t kind, uint32_t n) {
     if (b.lane == 0 && n > 0) {
         atomicAdd(b.shared->work + kind, n);
-    }
-}
-
-/* Writes the hits and the numbers of a query. By all threads of its last block. What the host waits for is written
- * last: one fence of the system, which takes microseconds, lies before it. */
-__device__ __forceinline__ void fastpath_write(const FastpathBlock& b) {
-    const FastpathQuery& q = b.shared->query;
-    FastpathResult* r = b.search->results + q.result;
-    __syncthreads();
-    uint32_t count = b.shared->top.count;
-    if (count <= blockDim.x) { /* each key finds its place by counting those before it */
-        const uint64_t key = threadIdx.x < count ? b.keys[threadIdx.x] : 0;
-        uint32_t rank = 0;
-        for (uint32_t i = 0; i < count; i++) {
-            rank += b.keys[i] > key ? 1 : 0;
-        }
-        if (threadIdx.x < count && rank < q.k) {
-            b.search->hits[q.firstHit + rank] = key;
-        }
-        count = min(count, q.k);
-    } else {
-        block_topk_sort(b.shared->top);
-        count = b.shared->top.count;
-        for (uint32_t i = threadIdx.x; i < count; i += blockDim.x) {
-            b.search->hits[q.firstHit + i] = b.keys[i];
-        }
-    }
-    if (threadIdx.x < kNumWork) {
-        r->work[threadIdx.x] = b.state != nullptr ? b.state->work[threadIdx.x] : b.shared->work[threadIdx.x];
-    }
-    if (threadIdx.x == 0) {
-        r->numHits = count;
-    }
-    if (b.search->launch == 0) {
-        return;
-    }
-    __threadfence_system();
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        st_relaxed(&r->done, b.search->launch);
-    }
-}
-
-/* Says that a query that there was nothing to do for is done. By all threads. */
-__device__ __forceinline__ void fastpath_pass(const FastpathBlock& b) {
-    if (b.split == 0 && threadIdx.x == 0 && b.search->launch != 0) {
-        __threadfence_system();
-        st_relaxed(&b.search->results[b.shared->query.result].done, b.search->launch);
-    }
-}
-
-/* Gives what a block found to the query's last block: true in that one, which then has the best of all in top. */
-__device__ __forceinline__ bool fastpath_join(const FastpathBlock& b) {
-    BlockTopK& top = b.shared->top;
-    uint64_t* keys = b.search->keys + b.shared->query.firstKey;
-    __syncthreads();
-    const uint32_t theta = max(ld_relaxed(b.state->thetas[0]), fastpath_theta(b));
-    uint32_t numGood = 0;
-    for (uint32_t from = 0; from < top.count; from += blockDim.x) {
-        const uint32_t i = from + threadIdx.x;
-        numGood += static_cast<uint32_t>(__syncthreads_count(i < top.count && hit_score(top.keys[i]) >= theta));
-    }
-    if (numGood > top.k) { /* there is room for k keys of each block */
-        block_topk_compact(top);
-    }
-    for (uint32_t i = threadIdx.x; i < top.count; i += blockDim.x) {
-        if (hit_score(top.keys[i]) >= theta) {
-            keys[atomicAdd(&b.state->numKeys, 1U)] = top.keys[i];
-        }
-    }
-    if (threadIdx.x < kNumWork) {
-        atomicAdd(b.state->work + threadIdx.x, b.shared->work[threadIdx.x]);
-    }
-    __threadfence();
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        b.shared->last = atomicAdd(&b.state->done, 1U) + 1 == b.splits ? 1 : 0;
-    }
-    __syncthreads();
-    if (b.shared->last == 0) {
-        return false;
-    }
-    __threadfence();
-    const uint32_t numKeys = ld_relaxed(&b.state->numKeys);
-    block_topk_init(top, top.keys, top.capacity, top.k, 0);
-    if (numKeys <= top.capacity) {
-        for (uint32_t i = threadIdx.x; i < numKeys; i += blockDim.x) {
-            top.keys[i] = __ldcg(keys + i);
-        }
-        if (threadIdx.x == 0) {
-            top.count = numKeys;
-        }
-        __syncthreads();
-        return true;
-    }
-    for (uint32_t from = 0; from < numKeys; from += blockDim.x) {
-        const uint32_t i = from + threadIdx.x;
-        uint64_t key = i < numKeys ? __ldcg(keys + i) : 0;
-        do {
-            if (key != 0 && block_topk_push(top, key) <= top.capacity) {
-                key = 0;
-            }
-        } while (fastpath_make_room(b, key));
-    }
-    return true;
-}
-
-/* Ends the work on a query's best hits. By all threads. */
-__device__ __forceinline__ void fastpath_end(const FastpathBlock& b) {
-    if (b.state != nullptr && !fastpath_join(b)) {
-        return;
-    }
-    fastpath_write(b);
-    if (b.state == nullptr) {
-        return;
-    }
-    __syncthreads();
-    auto* words = reinterpret_cast<uint32_t*>(b.state);
-    for (uint32_t i = threadIdx.x; i < sizeof(FastpathState) / 4; i += blockDim.x) {
-        words[i] = 0;
     }
 }
 

@@ -30,10 +30,14 @@ func TestConstants(t *testing.T) {
 		{"kFlagCount", flagCount},
 		{"kFlagEmit", flagEmit},
 		{"kMaxOneTerms", maxOneTerms},
+		{"kMaxFewTerms", maxFewTerms},
+		{"kAnswerHead", answerHead},
 		{"kFirstList", firstList},
 		{"kListRoom", listRoom},
 		{"kNumWarps", threads / 32},
 		{"kInFlight", inFlight},
+		{"kUnitRanges", unitRanges},
+		{"kOpenHits", openHits},
 	} {
 		fmt.Fprintf(&b, "constexpr uint32_t %s = %d;\n", c.name, c.value)
 	}

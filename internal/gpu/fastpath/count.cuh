@@ -161,6 +161,6 @@ __device__ __forceinline__ void fastpath_counting(const FastpathSearch& search, 
     r->count = total;
     __threadfence_system();
     if (search.launch != 0) {
-        st_relaxed(&r->done, search.launch);
+        st_relaxed_system(&r->done, search.launch);
     }
 }

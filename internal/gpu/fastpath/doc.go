@@ -30,6 +30,13 @@
 // Blocks that share a query share the histogram and the threshold in device memory,
 // and the last of them to end selects from what all have found.
 //
+// A query on its own has all blocks that run at a time. They sum the bounds of all
+// ranges, 32 ranges of each 396th unit a block (of 3 blocks on 132 multiprocessors), so
+// that what lies together in the collection goes to many of them. Each warp then
+// scores the best range that it has, every document of it in full, and the best scores
+// of all warps give the threshold behind which few other ranges are left. The hits go
+// to the host as words that say by themselves which launch they are of: no fence.
+//
 // Block-max pruning over ranges: Mallia, Suel and Tonellotto, "Faster learned sparse
 // retrieval with block-max pruning", SIGIR 2024; superblocks: Carlson, Xie, He and
 // Yang, "Dynamic superblock pruning for fast learned sparse retrieval", SIGIR 2025.
@@ -45,13 +52,15 @@
 // # Kernels
 //
 //	fastpath_build                   a block a superblock of a list: Encode
-//	fastpath_ranges, _ranges_one     Or, And of dense lists: ranges.cuh, group.cuh
+//	fastpath_ranges                  Or, And of dense lists: ranges.cuh, group.cuh
+//	fastpath_ranges_one, _ranges_few the same, one query: alone.cuh, group.cuh
 //	fastpath_probe, _probe_one       And with a sparse list: probe.cuh
 //	fastpath_count                   counts and DocIDs: count.cuh
 //
-// Blocks have 256 threads (fastpath_build: 128), 12 KiB of static shared memory and as
-// much dynamic as sharedBytes says: 23 KiB for 25 million documents and top-10. The
-// forms called one take the query with the launch. Reference of all searches:
+// Blocks have 256 threads (fastpath_build: 128), 12 KiB of static shared memory (21 for
+// a query on its own) and as much dynamic as sharedBytes says: 23 KiB for 25 million
+// documents and top-10. The forms called one take the query with the launch, up to 30
+// terms, and few up to 8: shorter parameters arrive sooner. Reference of all searches:
 // package traverse, exhaustive-daat.
 //
 // # Concurrency

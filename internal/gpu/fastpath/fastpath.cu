@@ -1,3 +1,4 @@
+#include "alone.cuh"
 #include "count.cuh"
 #include "ranges.cuh"
 
@@ -33,12 +34,18 @@ __device__ __forceinline__ void fastpath_unpack(const FastpathOne& p, FastpathSe
     __syncthreads();
 }
 
-/* As fastpath_ranges, for one query that comes with the launch. */
+/* As fastpath_ranges, for one query that comes with the launch: see alone.cuh. */
 GRIFFIN_KERNEL_BLOCKS(fastpath_ranges_one, FastpathOne, 256, 3) {
     __shared__ __align__(16) FastpathSearch search;
-    __shared__ __align__(16) FastpathQuery query;
-    fastpath_unpack(p, &search, &query);
-    fastpath_by_ranges(search, &query, nullptr, blockIdx.x);
+    __shared__ FastpathShared shared;
+    fastpath_alone(p, search, shared);
+}
+
+/* As fastpath_ranges_one, for a query of few terms. */
+GRIFFIN_KERNEL_BLOCKS(fastpath_ranges_few, FastpathFew, 256, 3) {
+    __shared__ __align__(16) FastpathSearch search;
+    __shared__ FastpathShared shared;
+    fastpath_alone(p, search, shared);
 }
 
 /*

@@ -2,7 +2,7 @@
  * with a document a lane. */
 #pragma once
 
-#include "block.cuh"
+#include "results.cuh"
 
 /* Some ranges that a warp scores one after the other, having looked them all up at once: lane i has range i / width and
  * term i % width. */
@@ -15,9 +15,10 @@ struct FastpathGroup {
     uint32_t active;     /* lanes with postings */
 };
 
-/* Looks up ranges of the list in the lists of terms [0, width). By a warp. */
+/* Looks up ranges of the list in the lists of terms [0, width); ahead brings all lines that may be wanted. By a warp.
+ */
 __device__ __forceinline__ void fastpath_look_up(const FastpathBlock& b, FastpathGroup& g, uint32_t first,
-                                                 uint32_t theta) {
+                                                 uint32_t theta, bool ahead = false) {
     const uint32_t slot = b.lane / g.width, term = b.lane % g.width;
     g.next = 0;
     g.found = {0, 0};
@@ -26,9 +27,16 @@ __device__ __forceinline__ void fastpath_look_up(const FastpathBlock& b, Fastpat
         g.range = entry.x;
         g.bound = entry.y;
         if (entry.y >= theta && term < b.numTerms) {
-            g.found = fastpath_range(b.terms[term], entry.x);
+            const FastpathTerm& t = b.terms[term];
+            if (ahead && term == 0 && t.score.linear == 0) {
+                fastpath_prefetch(t.lengths + entry.x * kRangeDocs);
+            }
+            g.found = fastpath_range(t, entry.x);
             if (g.found.bits != 0) { /* brings the line that sum_bounds will want */
-                fastpath_prefetch(b.terms[term].satAt + g.found.rank);
+                fastpath_prefetch(t.satAt + g.found.rank);
+                if (ahead && t.freqBytes != 0) {
+                    fastpath_prefetch(fastpath_part<uint8_t>(t, t.freq) + g.found.rank * t.freqBytes);
+                }
             }
         }
     }

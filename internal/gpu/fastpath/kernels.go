@@ -21,12 +21,12 @@ type Kernels struct {
 	device  *cuda.Device
 	modules []*cuda.Module
 
-	// Top k by ranges, by the postings of the shortest list, and counts; one is
-	// the first two's twin for a query that travels with the launch.
-	ranges, probe, count *cuda.Kernel
-	rangesOne, probeOne  *cuda.Kernel
-	fill                 *cuda.Kernel // of Build
-	maxWindow            int          // superblocks that a block sorts at a time
+	// Top k by ranges, by the postings of the shortest list, and counts; one and few
+	// are for a query that travels with the launch.
+	ranges, probe, count           *cuda.Kernel
+	rangesOne, rangesFew, probeOne *cuda.Kernel
+	fill                           *cuda.Kernel // of Build
+	maxWindow                      int          // superblocks that a block sorts at a time
 	// How many blocks run at a time: of batches, and of a single query.
 	resident, residentOne int
 }
@@ -59,6 +59,7 @@ func (k *Kernels) load() error {
 		{&k.probe, search, "fastpath_probe", cuda.LoadKernel[searchParams]},
 		{&k.count, search, "fastpath_count", cuda.LoadKernel[searchParams]},
 		{&k.rangesOne, search, "fastpath_ranges_one", cuda.LoadKernel[oneParams]},
+		{&k.rangesFew, search, "fastpath_ranges_few", cuda.LoadKernel[fewParams]},
 		{&k.probeOne, search, "fastpath_probe_one", cuda.LoadKernel[oneParams]},
 		{&k.fill, build, "fastpath_build", cuda.LoadKernel[buildParams]},
 	} {

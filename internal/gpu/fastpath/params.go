@@ -75,11 +75,12 @@ type result struct {
 type splitState struct {
 	buckets [numBuckets]uint32 // scores, by bucket
 	thetas  [threads / 32][32]uint32
-	done    uint32 // blocks
-	numKeys uint32
+	joined  uint64 // blocks that have put their keys there, and those keys << 32
+	done    uint32 // blocks of fastpath_count
 	count   uint32
 	pushed  uint32    // scores in buckets
 	work    [4]uint32 // supers, ranges, candidates, rounds
+	_       uint32
 }
 
 // blockParams say what a block does: part split of the splits of a query.
@@ -95,23 +96,39 @@ type searchParams struct {
 	live    cuda.Ptr[uint32] // 0: all are
 	states  cuda.Ptr[splitState]
 	keys    cuda.Ptr[uint64] // of queries with several blocks
+	answer  cuda.Ptr[uint64] // of a query on its own, or 0: results and hits are written
 
 	numDocs  uint32
 	maxTerms uint32 // terms that shared memory has room for
 	capacity uint32 // keys that it has room for
 	window   uint32 // superblocks that it has room for
-	_        [3]uint32
+	_        uint32
 	launch   uint32 // number of the launch, for result.done; 0: the answer is not yet whole
 }
 
+// answerHead is how many words of an answer lie before those of the hits, two each: the
+// number of hits, and the work.
+const answerHead = 5
+
 // maxOneTerms is the number of terms of a query that travels with the launch.
 const maxOneTerms = 30
+
+// maxFewTerms is that of a query with few terms: parameters of 1 KB are on their way for
+// a microsecond less than 4 KB.
+const maxFewTerms = 8
 
 // oneParams are searchParams with the only query in them.
 type oneParams struct {
 	search searchParams
 	query  queryParams
 	terms  [maxOneTerms]termParams
+}
+
+// fewParams are oneParams for few terms.
+type fewParams struct {
+	search searchParams
+	query  queryParams
+	terms  [maxFewTerms]termParams
 }
 
 // buildParams are the parameters of the building kernel.

@@ -14,18 +14,18 @@ __device__ __forceinline__ uint32_t fastpath_nonzero(uint32_t v) {
     return (((v & 0x7f7f7f7fU) + 0x7f7f7f7fU) | v) & 0x80808080U;
 }
 
-/* Adds the postings [from, to) of a sparse list that are in superblock super to the warp's sums: the greatest of
- * each range, or where 32 postings end inside a range, of each part of it. By a warp. */
-__device__ __forceinline__ void fastpath_scatter(const FastpathBlock& b, const FastpathTerm& t, uint32_t super,
-                                                 uint32_t from, uint32_t to) {
+/* Adds the postings [from, to) of a sparse list that are in the ranges [first, first + numRanges) to sums: the greatest
+ * of each range, or where 32 postings end inside a range, of each part of it. By a warp. */
+__device__ __forceinline__ void fastpath_scatter(const FastpathBlock& b, const FastpathTerm& t, uint32_t first,
+                                                 uint32_t numRanges, uint32_t* sums, uint32_t from, uint32_t to) {
     const auto* docIDs = fastpath_part<uint32_t>(t, t.docIDs);
     const auto* sat = fastpath_part<uint8_t>(t, t.sat);
-    for (uint32_t first = from; first < to; first += 32) {
-        const uint32_t i = first + b.lane;
-        const uint32_t docID = i < to ? docIDs[i] : 0;
+    for (uint32_t next = from; next < to; next += 32) {
+        const uint32_t i = next + b.lane;
+        uint32_t range = i < to ? docIDs[i] / kRangeDocs - first : numRanges;
         uint32_t steps = i < to ? sat[i] : 0;
-        const bool in = i < to && docID / kSuperDocs == super;
-        const uint32_t range = in ? docID / kRangeDocs % kSuperRanges : kSuperRanges + b.lane;
+        const bool in = range < numRanges;
+        range = in ? range : kSuperRanges + b.lane;
         const uint32_t before = __shfl_up_sync(kAll, range, 1);
         if (__ballot_sync(kAll, b.lane > 0 && before == range) != 0) {
 #pragma unroll
@@ -39,7 +39,7 @@ __device__ __forceinline__ void fastpath_scatter(const FastpathBlock& b, const F
         }
         const uint32_t after = __shfl_down_sync(kAll, range, 1);
         if (in && (b.lane == 31 || after != range)) {
-            b.shared->sums[b.warp][range] += steps * t.step;
+            sums[range] += steps * t.step;
         }
         __syncwarp();
     }
@@ -54,7 +54,7 @@ __device__ __forceinline__ void fastpath_sparse_bounds(const FastpathBlock& b, u
             const FastpathTerm& t = b.terms[first + b.lane];
             const auto* starts = fastpath_part<uint32_t>(t, t.starts);
             constexpr uint32_t superShift = 31 - __builtin_clz(kSuperDocs);
-            const uint32_t numBuckets = ((b.search->numDocs - 1) >> t.shift) + 1;
+            const uint32_t numBuckets = ((b.numDocs - 1) >> t.shift) + 1;
             if (t.shift <= superShift) {
                 const uint32_t bucket = super << (superShift - t.shift);
                 from = starts[bucket];
@@ -68,12 +68,12 @@ __device__ __forceinline__ void fastpath_sparse_bounds(const FastpathBlock& b, u
         for (uint32_t active = __ballot_sync(kAll, from < to); active != 0; active &= active - 1) {
             const int l = __ffs(active) - 1;
             const uint32_t f = __shfl_sync(kAll, from, l), e = __shfl_sync(kAll, to, l);
-            fastpath_scatter(b, b.terms[first + l], super, f, e);
+            fastpath_scatter(b, b.terms[first + l], super * kSuperRanges, kSuperRanges, b.sums, f, e);
             some = true;
         }
     }
     if (some) {
-        auto* mine = reinterpret_cast<uint4*>(b.shared->sums[b.warp]) + b.lane;
+        auto* mine = reinterpret_cast<uint4*>(b.sums) + b.lane;
         const uint4 sums = *mine;
         *mine = make_uint4(0, 0, 0, 0);
         __syncwarp();
@@ -216,8 +216,16 @@ __device__ __forceinline__ uint32_t fastpath_order(const FastpathBlock& b, uint3
 
 /* Sorts the ranges of the list by their bounds, from the best down, and leaves out those that cannot reach the
  * threshold any more; returns how many are left, in listOrder. By all threads, behind a barrier. */
+template <bool alone = false>
 __device__ __forceinline__ uint32_t fastpath_sort_list(const FastpathBlock& b, uint32_t size) {
     const FastpathQuery& q = b.shared->query;
+    if (alone && size <= 64) { /* they are looked up at the same time: the order does not matter */
+        if (threadIdx.x < size) {
+            b.shared->listOrder[threadIdx.x] = static_cast<uint16_t>(threadIdx.x);
+        }
+        __syncthreads();
+        return size;
+    }
     if (size <= 64) { /* by counting which are before it */
         if (threadIdx.x < size) {
             const uint32_t own = b.shared->list[threadIdx.x].y;
@@ -253,14 +261,17 @@ __device__ __forceinline__ uint32_t fastpath_sort_list(const FastpathBlock& b, u
     return b.shared->sorted;
 }
 
-/* Scores the ranges of the list. By all threads, behind a barrier; ends with one. */
-__device__ __forceinline__ void fastpath_score_list(const FastpathBlock& b, uint32_t listed) {
-    const uint32_t count = fastpath_sort_list(b, listed);
+/* Scores the ranges of the list. By all threads, behind a barrier; ends with one. alone: of a query on its own; opened,
+ * the same for all threads: its threshold comes from the best ranges of all blocks, and few scores more will raise it.
+ */
+template <bool alone = false>
+__device__ __forceinline__ void fastpath_score_list(const FastpathBlock& b, uint32_t listed, bool opened = false) {
+    const uint32_t count = fastpath_sort_list<alone>(b, listed);
     FastpathGroup group;
     group.width = b.numTerms > 16 ? 32 : b.numTerms > 1 ? 2U << (31 - __clz(b.numTerms - 1)) : 1;
     const uint32_t most = max(min(32 / group.width, (count + b.numWarps - 1) / b.numWarps), 1U);
     /* Where other blocks have as good ranges, the best of each are scored first, for the sake of the threshold. */
-    uint32_t size = b.state != nullptr ? 1 : most, from = 0;
+    uint32_t size = !opened && b.state != nullptr ? 1 : most, from = 0;
     group.size = 0;
     group.next = 0;
     group.range = 0;
@@ -269,9 +280,10 @@ __device__ __forceinline__ void fastpath_score_list(const FastpathBlock& b, uint
     group.active = 0;
     uint32_t numRanges = 0, numCandidates = 0;
     uint64_t key = 0;
+    const bool raises = !alone || !opened || count > 64;
     do {
         for (;;) {
-            key = fastpath_offer(b, key);
+            key = fastpath_offer(b, key, raises);
             if (__ballot_sync(kAll, key != 0) != 0) {
                 break;
             }
@@ -281,11 +293,16 @@ __device__ __forceinline__ void fastpath_score_list(const FastpathBlock& b, uint
                     break;
                 }
                 group.size = min(size, count - at);
-                fastpath_look_up(b, group, at, from == 0 ? 0 : fastpath_hear(b));
+                fastpath_look_up(b, group, at, from == 0 ? 0 : fastpath_hear(b), alone && opened);
                 from += b.numWarps * size;
                 size = most;
             }
+            /* What the other blocks have come to: it arrives while this range is scored. */
+            const uint32_t heard = alone && b.state != nullptr ? ld_relaxed(b.state->thetas[b.warp]) : 0;
             key = fastpath_score(b, group, numRanges, numCandidates);
+            if (alone && b.lane == 0 && heard > fastpath_theta(b)) {
+                atomicMax(&b.shared->theta, heard);
+            }
         }
     } while (fastpath_make_room(b, key));
     fastpath_worked(b, kRanges, numRanges);

@@ -109,6 +109,7 @@ func TestRandomCollections(t *testing.T) {
 			c.toDevice(t, d)
 			if tt.window > 0 {
 				c.kernels.maxWindow = tt.window
+				c.kernels.residentOne = 2 // two windows of a single query, too
 			}
 			b, err := c.kernels.NewBatch(limits)
 			must(t, err)
@@ -126,6 +127,33 @@ func TestRandomCollections(t *testing.T) {
 			}
 			must(t, c.stream.Synchronize())
 		})
+	}
+}
+
+// Sparse lists whose postings lie together, more in a unit of ranges than a lane adds by
+// itself, several in a range and several lists in one range.
+func TestSparseClusters(t *testing.T) {
+	const numDocs = 140_000 // lists of fewer than 137 postings are sparse
+	rng := rand.New(rand.NewPCG(11, 11))
+	lists := make([]plainList, 7)
+	for i := range lists[:6] { // from 1 to 126 postings, 1 to 6 documents apart
+		for doc, n := 70_000+10*i, 0; n < 1+25*i; n++ {
+			lists[i].docIDs, lists[i].freqs = append(lists[i].docIDs, uint32(doc)), append(lists[i].freqs, 1+rng.Uint32N(9))
+			doc += 1 + rng.IntN(i+1)
+		}
+	}
+	lists[6] = randomList(rng, numDocs, density{0.01, false}, 9)
+	c := newCollection(t, rng, numDocs, false, 9, lists)
+	c.toDevice(t, open(t))
+	s, err := c.kernels.NewSingle(0)
+	must(t, err)
+	defer func() { must(t, s.Close()) }()
+	for _, terms := range [][]int{{5}, {4, 5}, {0, 1, 2, 3, 4, 5}, {0, 1, 2, 3, 4, 5, 6}, {3, 6}} {
+		for _, k := range []int{1, 10, 200} {
+			q := c.query(Or, k, nil, c.sat.AvgLen, terms...)
+			must(t, s.Search(c.stream, c.segment, &q.gpu))
+			q.compare(t, fmt.Sprintf("terms %v, k %d", terms, k), c, s.AppendHits(nil), 0, nil)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package fastpath
 
 import (
+	"errors"
 	"sync/atomic"
 	"time"
 
@@ -16,6 +17,12 @@ type Single struct {
 	// wait is how long Search looks at the memory before it waits in the driver.
 	wait time.Duration
 	one  oneParams
+	few  fewParams
+	// answer is what queries by ranges write: answerHead words, and two for each hit.
+	answer cuda.HostBuffer[uint64]
+	// retried is the stream of the last query, if that was AndOr: its last launch may have
+	// nothing to do, says so, and still has blocks to begin, which read the query's result.
+	retried *cuda.Stream
 	// timed says that events are recorded around the launches.
 	timed bool
 }
@@ -29,19 +36,36 @@ func (k *Kernels) NewSingle(docIDs int) (*Single, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Single{batch: b, wait: singleWait}, nil
+	s := &Single{batch: b, wait: singleWait}
+	if s.answer, err = cuda.AllocHost[uint64](k.device, answerHead+2*MaxK); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	clear(s.answer.Data()) // it may have been that of another Single, with the same launches
+	return s, nil
 }
 
 // Close frees the memory.
-func (s *Single) Close() error { return s.batch.Close() }
+func (s *Single) Close() error { return errors.Join(s.batch.Close(), s.answer.Free()) }
 
 // Search answers a query over a segment, in a stream that it has for itself, and
 // returns when the answer is there. Errors are those of Batch.Add and of the device.
 func (s *Single) Search(stream *cuda.Stream, segment Segment, q *Query) error {
 	b := s.batch
+	if s.retried != nil {
+		if err := s.retried.Synchronize(); err != nil {
+			return err
+		}
+		s.retried = nil
+	}
 	b.Reset(segment)
 	if _, err := b.Add(q); err != nil {
 		return err
+	}
+	if q.K == 0 && q.Want == 0 {
+		return nil // nothing is asked for
+	}
+	if q.Mode == AndOr {
+		s.retried = stream
 	}
 	if err := s.launch(stream); err != nil {
 		return err
@@ -77,6 +101,10 @@ func (s *Single) Elapsed() (time.Duration, error) {
 func (s *Single) launch(stream *cuda.Stream) error {
 	b := s.batch
 	b.launches++
+	if b.launches == 0 { // what done is before the first; words of the launches before are forgotten
+		b.launches++
+		clear(s.answer.Data())
+	}
 	if s.timed {
 		if err := stream.Record(b.begun); err != nil {
 			return err
@@ -132,8 +160,8 @@ func (s *Single) launchOne(stream *cuda.Stream, kind int, j *job, last bool) err
 		p.launch = b.launches
 	}
 	q := &b.queries.Data()[j.query]
-	kernel := b.kernels.kernelOne(kind)
-	if kernel == nil || q.numTerms > maxOneTerms {
+	kernel := b.kernels.kernelOne(kind, q)
+	if kernel == nil {
 		from := kind * (b.limits.Queries + b.kernels.spareBlocks())
 		for split := range j.splits {
 			b.blocks.Data()[from+int(split)] = blockParams{j.query, split}
@@ -141,25 +169,43 @@ func (s *Single) launchOne(stream *cuda.Stream, kind int, j *job, last bool) err
 		p.blocks = b.blocks.DevicePtr() + cuda.Ptr[blockParams](8*from)
 		return b.start(stream, b.kernels.kernel(kind), int(j.splits), &p)
 	}
-	s.one.search, s.one.query = p, *q
-	copy(s.one.terms[:], b.terms.Data()[q.firstTerm:][:q.numTerms])
-	s.one.query.firstTerm = 0
+	if kind != jobProbe {
+		p.window, p.answer = 0, s.answer.DevicePtr()
+	}
+	terms := b.terms.Data()[q.firstTerm:][:q.numTerms]
+	if kernel == b.kernels.rangesFew {
+		copy(s.few.terms[:], terms)
+		return launchAlone(stream, kernel, int(j.splits), &s.few, &s.few.search, &s.few.query, &p, q)
+	}
+	copy(s.one.terms[:], terms)
+	return launchAlone(stream, kernel, int(j.splits), &s.one, &s.one.search, &s.one.query, &p, q)
+}
+
+// launchAlone launches a query whose parameters all, which hold search and query, have
+// their terms already.
+func launchAlone[P any](stream *cuda.Stream, kernel *cuda.Kernel, blocks int, all *P, search *searchParams, query *queryParams, p *searchParams, q *queryParams) error {
+	*search, *query = *p, *q
+	query.firstTerm = 0
 	shared := sharedBytes(int(p.maxTerms), int(p.window), int(p.capacity))
 	if err := kernel.SetMaxShared(shared); err != nil {
 		return err
 	}
-	return cuda.Launch(stream, kernel, cuda.D1(int(j.splits)), cuda.D1(threads), shared, &s.one)
+	return cuda.Launch(stream, kernel, cuda.D1(blocks), cuda.D1(threads), shared, all)
 }
 
-// kernelOne returns the kernel of a kind of job that takes its query along, or nil.
-func (k *Kernels) kernelOne(kind int) *cuda.Kernel {
-	switch kind {
-	case jobProbe:
+// kernelOne returns the kernel that takes a query of a kind of job along, or nil.
+func (k *Kernels) kernelOne(kind int, q *queryParams) *cuda.Kernel {
+	switch {
+	case q.numTerms > maxOneTerms:
+		return nil
+	case kind == jobProbe:
 		return k.probeOne
-	case jobRanges, jobRetry:
-		return k.rangesOne
+	case kind != jobRanges && kind != jobRetry:
+		return nil
+	case q.numTerms <= maxFewTerms:
+		return k.rangesFew
 	}
-	return nil
+	return k.rangesOne
 }
 
 // await waits for the answer.
@@ -167,12 +213,59 @@ func (s *Single) await(stream *cuda.Stream) error {
 	done := &s.batch.results.Data()[0].done
 	for start := time.Now(); ; {
 		for range 256 {
-			if atomic.LoadUint32(done) == s.batch.launches {
+			if atomic.LoadUint32(done) == s.batch.launches || s.arrived() {
 				return nil
 			}
 		}
 		if time.Since(start) > s.wait {
-			return stream.Synchronize()
+			return s.synchronized(stream, done)
 		}
 	}
+}
+
+// synchronized waits in the driver.
+func (s *Single) synchronized(stream *cuda.Stream, done *uint32) error {
+	if err := stream.Synchronize(); err != nil {
+		return err
+	}
+	if atomic.LoadUint32(done) == s.batch.launches || s.arrived() {
+		return nil
+	}
+	return errors.New("fastpath: a launch has ended without an answer")
+}
+
+// arrived returns whether all words of an answer are there. If so, it puts them where
+// the hits of a batch are.
+func (s *Single) arrived() bool {
+	words, launch := s.answer.Data(), s.batch.launches
+	n, ok := word(&words[0], launch)
+	if !ok {
+		return false
+	}
+	r := &s.batch.results.Data()[0]
+	for i, to := range []*uint32{&r.supers, &r.ranges, &r.candidates, &r.rounds} {
+		if *to, ok = word(&words[1+i], launch); !ok {
+			return false
+		}
+	}
+	hits := s.batch.hits.Data()
+	for i := range int(n) {
+		score, ok := word(&words[answerHead+2*i], launch)
+		if !ok {
+			return false
+		}
+		low, ok := word(&words[answerHead+2*i+1], launch)
+		if !ok {
+			return false
+		}
+		hits[i] = uint64(score)<<32 | uint64(low)
+	}
+	r.numHits = n
+	return true
+}
+
+// word returns a word of an answer, and whether it is that of a launch.
+func word(w *uint64, launch uint32) (uint32, bool) {
+	v := atomic.LoadUint64(w)
+	return uint32(v), uint32(v>>32) == launch
 }

@@ -14,6 +14,12 @@ const (
 	numBuckets = 256
 	// inFlight is how many loads a lane has under way at a time.
 	inFlight = 4
+	// unitRanges is how many ranges, side by side, a block of a query on its own takes
+	// at a time.
+	unitRanges = 32
+	// openHits is for how many hits at most such a query's threshold comes from the best
+	// range of each warp.
+	openHits = 128
 	// warpSums is the number of words of a warp's own shared memory: a bound a range.
 	warpSums = superRanges
 )

@@ -18,8 +18,8 @@ func (s *Single) Launches(visit func(kernel string)) {
 		if len(jobs) == 0 {
 			continue
 		}
-		kernel := b.kernels.kernelOne(kind)
-		if kernel == nil || b.queries.Data()[jobs[0].query].numTerms > maxOneTerms {
+		kernel := b.kernels.kernelOne(kind, &b.queries.Data()[jobs[0].query])
+		if kernel == nil {
 			kernel = b.kernels.kernel(kind)
 		}
 		visit(kernel.Name())

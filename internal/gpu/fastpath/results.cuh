@@ -1,0 +1,169 @@
+/* How the blocks of a query bring together what they have found, and how it goes to the host. */
+#pragma once
+
+#include "block.cuh"
+
+/* Writes the answer to a query on its own; keys [0, count) are in b.keys, sorted or not. Each word goes its own way to
+ * the host: nothing has to wait until others are there. By all threads. */
+__device__ __forceinline__ void fastpath_answer(const FastpathBlock& b, uint32_t count, bool sorted) {
+    const uint64_t tag = static_cast<uint64_t>(b.search->launch) << 32;
+    uint64_t* answer = b.search->answer;
+    if (threadIdx.x < kNumWork) {
+        st_relaxed_system(answer + 1 + threadIdx.x, tag | b.shared->work[threadIdx.x]);
+    }
+    const uint32_t k = min(count, b.shared->query.k);
+    if (threadIdx.x == 0) {
+        st_relaxed_system(answer, tag | k);
+    }
+    for (uint32_t i = threadIdx.x; i < count; i += blockDim.x) {
+        const uint64_t key = b.keys[i];
+        uint32_t rank = i;
+        if (!sorted) { /* by counting those before it */
+            rank = 0;
+            for (uint32_t j = 0; j < count; j++) {
+                rank += b.keys[j] > key ? 1 : 0;
+            }
+        }
+        if (rank < k) {
+            st_relaxed_system(answer + kAnswerHead + 2 * rank, tag | key >> 32);
+            st_relaxed_system(answer + kAnswerHead + 2 * rank + 1, tag | static_cast<uint32_t>(key));
+        }
+    }
+}
+
+/* Writes the hits and the numbers of a query. By all threads of its last block. What the host waits for is written
+ * last: one fence of the system, which takes microseconds, lies before it. */
+__device__ __forceinline__ void fastpath_write(const FastpathBlock& b) {
+    const FastpathQuery& q = b.shared->query;
+    FastpathResult* r = b.search->results + q.result;
+    __syncthreads();
+    uint32_t count = b.shared->top.count;
+    if (b.search->answer != nullptr && b.search->launch != 0) {
+        const bool sorted = count > blockDim.x;
+        if (sorted) {
+            block_topk_sort(b.shared->top);
+            count = b.shared->top.count;
+        }
+        fastpath_answer(b, count, sorted);
+        return;
+    }
+    if (count <= blockDim.x) { /* each key finds its place by counting those before it */
+        const uint64_t key = threadIdx.x < count ? b.keys[threadIdx.x] : 0;
+        uint32_t rank = 0;
+        for (uint32_t i = 0; i < count; i++) {
+            rank += b.keys[i] > key ? 1 : 0;
+        }
+        if (threadIdx.x < count && rank < q.k) {
+            b.search->hits[q.firstHit + rank] = key;
+        }
+        count = min(count, q.k);
+    } else {
+        block_topk_sort(b.shared->top);
+        count = b.shared->top.count;
+        for (uint32_t i = threadIdx.x; i < count; i += blockDim.x) {
+            b.search->hits[q.firstHit + i] = b.keys[i];
+        }
+    }
+    if (threadIdx.x < kNumWork) {
+        r->work[threadIdx.x] = b.shared->work[threadIdx.x];
+    }
+    if (threadIdx.x == 0) {
+        r->numHits = count;
+    }
+    if (b.search->launch == 0) {
+        return;
+    }
+    __threadfence_system();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        st_relaxed_system(&r->done, b.search->launch);
+    }
+}
+
+/* Says that a query that there was nothing to do for is done. By all threads. */
+__device__ __forceinline__ void fastpath_pass(const FastpathBlock& b) {
+    if (b.split == 0 && threadIdx.x == 0 && b.search->launch != 0) {
+        __threadfence_system();
+        st_relaxed_system(&b.search->results[b.shared->query.result].done, b.search->launch);
+    }
+}
+
+/* Gives what a block found to the query's last block: true in that one, which then has the best of all in top. */
+__device__ __forceinline__ bool fastpath_join(const FastpathBlock& b) {
+    BlockTopK& top = b.shared->top;
+    uint64_t* keys = b.search->keys + b.shared->query.firstKey;
+    const uint32_t heard = ld_relaxed(b.state->thetas[b.warp]);
+    __syncthreads();
+    if (top.count > 0) {
+        const uint32_t theta = max(__shfl_sync(kAll, heard, 0), fastpath_theta(b));
+        uint32_t numGood = 0;
+        for (uint32_t from = 0; top.count > top.k && from < top.count; from += blockDim.x) {
+            const uint32_t i = from + threadIdx.x;
+            numGood += static_cast<uint32_t>(__syncthreads_count(i < top.count && hit_score(top.keys[i]) >= theta));
+        }
+        if (numGood > top.k) { /* there is room for k keys of each block */
+            block_topk_compact(top);
+        }
+        for (uint32_t i = threadIdx.x; i < top.count; i += blockDim.x) {
+            if (hit_score(top.keys[i]) >= theta) {
+                keys[atomicAdd(&b.state->joined, uint64_t{1} << 32) >> 32] = top.keys[i];
+            }
+        }
+    }
+    if (threadIdx.x < kNumWork && b.shared->work[threadIdx.x] > 0) {
+        atomicAdd(b.state->work + threadIdx.x, b.shared->work[threadIdx.x]);
+    }
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        const uint64_t before = atomicAdd(&b.state->joined, uint64_t{1});
+        b.shared->last = static_cast<uint32_t>(before) + 1 == b.splits ? 1 : 0;
+        b.shared->numHits = static_cast<uint32_t>(before >> 32);
+    }
+    __syncthreads();
+    if (b.shared->last == 0) {
+        return false;
+    }
+    __threadfence();
+    const uint32_t numKeys = b.shared->numHits;
+    if (threadIdx.x < kNumWork) {
+        b.shared->work[threadIdx.x] = ld_relaxed(b.state->work + threadIdx.x);
+    }
+    block_topk_init(top, top.keys, top.capacity, top.k, 0);
+    if (numKeys <= top.capacity) {
+        for (uint32_t i = threadIdx.x; i < numKeys; i += blockDim.x) {
+            top.keys[i] = __ldcg(keys + i);
+        }
+        if (threadIdx.x == 0) {
+            top.count = numKeys;
+        }
+        __syncthreads();
+        return true;
+    }
+    for (uint32_t from = 0; from < numKeys; from += blockDim.x) {
+        const uint32_t i = from + threadIdx.x;
+        uint64_t key = i < numKeys ? __ldcg(keys + i) : 0;
+        do {
+            if (key != 0 && block_topk_push(top, key) <= top.capacity) {
+                key = 0;
+            }
+        } while (fastpath_make_room(b, key));
+    }
+    return true;
+}
+
+/* Ends the work on a query's best hits. By all threads. */
+__device__ __forceinline__ void fastpath_end(const FastpathBlock& b) {
+    if (b.state != nullptr && !fastpath_join(b)) {
+        return;
+    }
+    fastpath_write(b);
+    if (b.state == nullptr) {
+        return;
+    }
+    __syncthreads();
+    auto* words = reinterpret_cast<uint32_t*>(b.state);
+    for (uint32_t i = threadIdx.x; i < sizeof(FastpathState) / 4; i += blockDim.x) {
+        words[i] = 0;
+    }
+}
