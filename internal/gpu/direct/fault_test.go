@@ -1,0 +1,80 @@
+package direct
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	"github.com/griffin-search/griffin/internal/gpu/gputest"
+)
+
+// Each driver call of a runner and a query fails in turn: the answer is right, or there
+// is an error of the driver and all memory is freed.
+func TestFaults(t *testing.T) {
+	run := func(t *testing.T, d *cuda.Device) {
+		rng := rand.New(rand.NewPCG(12, 12))
+		s, err := d.NewStream()
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := &collection{Session: &gputest.Session{TB: t, Device: d, Stream: s}}
+		c.invert(rng, 300, false, []plainList{randomList(rng, 300, 1, 9), randomList(rng, 300, 2, 9)})
+		// What is the test's own does not fail.
+		faults := d.InjectedFaults()
+		d.InjectFaults(nil)
+		c.upload(onHost)
+		d.InjectFaults(faults)
+		q := c.query(false, 10, 1, c.sat.AvgLen, onHost, 0, 1)
+		hits, err := c.runAnew(&q.gpu)
+		d.InjectFaults(nil)
+		var driver *cuda.Error
+		switch {
+		case errors.As(err, &driver):
+			if !driver.CPUValid() {
+				t.Errorf("the CPU may not answer after %v", err)
+			}
+		case err != nil:
+			t.Errorf("error %v, which is none of the driver", err)
+		case !slices.Equal(hits, q.matches(t)[:10]):
+			t.Errorf("hits %v", hits)
+		}
+		if err := s.Close(); err != nil && d.Err() == nil {
+			t.Error(err)
+		}
+	}
+	gputest.EachFault(t, cuda.OutOfMemory, []string{"cuMemAlloc_v2", "cuMemHostAlloc", "cuModuleLoadDataEx", "cuLaunchKernel", "cuMemsetD8Async"}, run)
+}
+
+// runAnew answers a query with kernels and a runner of its own.
+func (c *collection) runAnew(q *Query) (hits []base.Hit, err error) {
+	k, err := New(c.Device)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, k.Close()) }()
+	r, err := k.NewRunner(Limits{Candidates: 10})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	hits, _, err = r.Run(c.Stream, c.segment, q, nil, nil)
+	return hits, err
+}
+
+// After a launch that the driver refuses the next query is answered.
+func TestRefusedLaunch(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 9))
+	c := randomCollection(t, rng, 300, 4, false, 9, 0)
+	q := c.query(false, 10, 1, c.sat.AvgLen, onHost, 0, 1)
+	for nth := 1; nth <= 2; nth++ { // the copy of directories, the search
+		gputest.Fail(t, c.Device, "cuLaunchKernel", nth, cuda.OutOfMemory)
+		if _, _, err := c.runner.Run(c.Stream, c.segment, &q.gpu, nil, nil); !errors.Is(err, cuda.ErrOutOfMemory) {
+			t.Errorf("launch %d: %v", nth, err)
+		}
+		c.check("after", q, q.matches(t))
+		c.Device.InjectFaults(nil)
+	}
+}

@@ -1,0 +1,229 @@
+package direct
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	"github.com/griffin-search/griffin/internal/gpu/decode"
+	"github.com/griffin-search/griffin/internal/gpu/fastpath"
+)
+
+// Limits is how much a Runner has room for from the start. It makes more as a query
+// needs it, for which it waits for the device.
+type Limits struct {
+	// Blocks of the lists of a query whose directories are in host memory.
+	Blocks int
+	// Candidates that a query begins or may end with: those of From, or else the
+	// DocFreq of the first list.
+	Candidates int
+}
+
+// Runner runs one query at a time, and has the memory for it. It belongs to one
+// goroutine at a time. Nothing is allocated once it has served a query as large.
+type Runner struct {
+	kernels *Kernels
+	// wait is how long Finish looks at the memory before it waits in the driver.
+	wait time.Duration
+
+	// Page-locked, and read and written by the kernels over the bus.
+	result cuda.HostBuffer[result]
+	hits   cuda.HostBuffer[uint64]
+	from   cuda.HostBuffer[uint32] // DocIDs, then scores, of the candidates to begin with
+	out    cuda.HostBuffer[uint32] // DocIDs, scores, and counts by group of those that are left
+	// On the device.
+	state       cuda.Buffer[state] // all 0 between launches, unless failed
+	keys        cuda.Buffer[uint64]
+	directories cuda.Buffer[uint32]
+
+	params   searchParams
+	copies   copyParams
+	stream   *cuda.Stream // of the query under way, or nil
+	searched *kernel      // what the last query was launched with
+	base     base.DocID
+	count    bool
+	launches uint32
+	failed   bool
+}
+
+// runnerWait is more than all but the longest queries take.
+const runnerWait = 5 * time.Millisecond
+
+// NewRunner allocates the memory of a Runner.
+func (k *Kernels) NewRunner(limits Limits) (*Runner, error) {
+	if limits.Blocks < 0 || limits.Candidates < 0 {
+		return nil, fmt.Errorf("runner of %+v: %w", limits, base.ErrBadInput)
+	}
+	r := &Runner{kernels: k, wait: runnerWait, failed: true}
+	if err := r.allocate(limits); err != nil {
+		return nil, errors.Join(fmt.Errorf("runner of %+v: %w", limits, err), r.Close())
+	}
+	return r, nil
+}
+
+func (r *Runner) allocate(limits Limits) (err error) {
+	d := r.kernels.device
+	if r.result, err = cuda.AllocHost[result](d, 1); err != nil {
+		return err
+	}
+	if r.hits, err = cuda.AllocHost[uint64](d, MaxK); err != nil {
+		return err
+	}
+	if r.state, err = cuda.Alloc[state](d, 1); err != nil {
+		return err
+	}
+	if err = growDevice(d, &r.keys, 100*r.most()); err != nil {
+		return err
+	}
+	if err = growDevice(d, &r.directories, limits.Blocks*decode.EntryWords); err != nil {
+		return err
+	}
+	if err = growHost(d, &r.from, 2*limits.Candidates); err != nil {
+		return err
+	}
+	return growHost(d, &r.out, outWords(limits.Candidates, minGroup))
+}
+
+// most is how many blocks a launch that gives hits has at most.
+func (r *Runner) most() int {
+	return max(r.kernels.anyScored.resident[0], r.kernels.all.resident[0])
+}
+
+// outWords is the room that candidates take in groups.
+func outWords(candidates, groupSize int) int {
+	groups := (candidates + groupSize - 1) / groupSize
+	return groups * (2*groupSize + 1)
+}
+
+// growDevice makes b hold n values, which it had not room for. What it held is lost.
+func growDevice[T any](d *cuda.Device, b *cuda.Buffer[T], n int) (err error) {
+	if n <= b.Len() {
+		return nil
+	}
+	old := *b
+	*b = cuda.Buffer[T]{}
+	if err := old.Free(); err != nil {
+		return err
+	}
+	*b, err = cuda.Alloc[T](d, n+n/4)
+	return err
+}
+
+func growHost[T any](d *cuda.Device, b *cuda.HostBuffer[T], n int) (err error) {
+	if n <= b.Len() {
+		return nil
+	}
+	old := *b
+	*b = cuda.HostBuffer[T]{}
+	if err := old.Free(); err != nil {
+		return err
+	}
+	*b, err = cuda.AllocHost[T](d, n+n/4)
+	return err
+}
+
+// Close frees the memory. No query may be under way.
+func (r *Runner) Close() error {
+	return errors.Join(
+		r.result.Free(), r.hits.Free(), r.from.Free(), r.out.Free(),
+		r.state.Free(), r.keys.Free(), r.directories.Free(),
+	)
+}
+
+// Run answers a query over a segment, in a stream that it has for itself: it appends
+// the best K hits to dst, best first, sets matches to the number of documents that
+// match, if q.Count, and out, if not nil, to the candidates that are left if q.K is 0
+// and q is Conjunctive, and else to none, in the memory that out has. Errors wrap ErrUnsuited or base.ErrBadInput, or are the
+// device's; after one out means nothing.
+func (r *Runner) Run(s *cuda.Stream, seg fastpath.Segment, q *Query, dst []base.Hit, out *Candidates) (hits []base.Hit, matches int64, err error) {
+	if err := r.begin(s, seg, q, q.K == 0 && q.Conjunctive && out != nil); err != nil {
+		return dst, 0, err
+	}
+	return r.Finish(dst, out)
+}
+
+// Finish waits for the query of Start and returns what Run does. The launch may still
+// be ending when the answer is there: memory that it uses is free once the stream has
+// ended.
+func (r *Runner) Finish(dst []base.Hit, out *Candidates) (hits []base.Hit, matches int64, err error) {
+	if r.stream == nil {
+		return dst, 0, fmt.Errorf("no query is under way: %w", base.ErrBadInput)
+	}
+	stream := r.stream
+	r.stream = nil
+	if err := r.await(stream); err != nil {
+		r.failed = true
+		return dst, 0, err
+	}
+	answer := &r.result.Data()[0]
+	for _, key := range r.hits.Data()[:answer.numHits] {
+		dst = append(dst, base.Hit{DocID: r.base + base.DocID(^uint32(key)), Score: base.Score(key >> 32)})
+	}
+	if r.count {
+		matches = int64(answer.count)
+	}
+	if out != nil {
+		r.gather(out)
+	}
+	return dst, matches, nil
+}
+
+// gather sets out to the candidates that the groups have left.
+func (r *Runner) gather(out *Candidates) {
+	out.DocIDs, out.Scores = out.DocIDs[:0], out.Scores[:0]
+	if r.params.outDocIDs == 0 {
+		return
+	}
+	size, groups := int(r.params.groupSize), int(r.params.numGroups)
+	words := r.out.Data()
+	for g, n := range words[2*groups*size:][:groups] {
+		out.DocIDs = append(out.DocIDs, words[g*size:][:n]...)
+		out.Scores = append(out.Scores, words[(groups+g)*size:][:n]...)
+	}
+}
+
+// Stats returns the work of the last query, after Finish.
+func (r *Runner) Stats() Stats {
+	w := &r.result.Data()[0].work
+	return Stats{Blocks: int64(w[0]), Bytes: int64(w[1]) * 16, Ranges: int64(w[2])}
+}
+
+// Launches calls visit with the name of each kernel that the last query has started, in
+// order.
+func (r *Runner) Launches(visit func(kernel string)) {
+	if r.copies.numCopies > 0 {
+		visit(r.kernels.copy.Name())
+	}
+	if r.searched != nil {
+		visit(r.searched.Name())
+	}
+}
+
+// await waits for the answer.
+func (r *Runner) await(stream *cuda.Stream) error {
+	done := &r.result.Data()[0].done
+	for start := time.Now(); ; {
+		for range 256 {
+			if atomic.LoadUint32(done) == r.launches {
+				return nil
+			}
+		}
+		if time.Since(start) > r.wait {
+			return r.synchronized(stream, done)
+		}
+	}
+}
+
+// synchronized waits in the driver.
+func (r *Runner) synchronized(stream *cuda.Stream, done *uint32) error {
+	if err := stream.Synchronize(); err != nil {
+		return err
+	}
+	if atomic.LoadUint32(done) != r.launches {
+		return errors.New("direct: a launch has ended without an answer")
+	}
+	return nil
+}
