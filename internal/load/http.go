@@ -1,0 +1,104 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// HTTP is a server that griffin serve runs. It implements Target.
+type HTTP struct {
+	client *http.Client
+	base   string
+	urls   []string
+}
+
+var _ Target = (*HTTP)(nil)
+
+// maxErrorBytes is how much of the answer of a fault is kept.
+const maxErrorBytes = 300
+
+// idleTime is how long a connection is kept that is not used: less than griffin serve
+// does (a minute), so that none is used in the moment that the server closes it.
+const idleTime = 30 * time.Second
+
+// NewHTTP returns the server at address ("http://host:port"; a path in front of /search
+// may follow), to be asked queries with the given parameters beside q. Connections are
+// kept, up to connections of them; they count in the latency if they have to be made.
+func NewHTTP(address string, queries []string, parameters url.Values, connections int) (*HTTP, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, fmt.Errorf("load: address: %w", err)
+	}
+	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" {
+		return nil, fmt.Errorf("load: address %q is not of the form http://host:port", address)
+	}
+	h := &HTTP{base: strings.TrimSuffix(u.String(), "/")}
+	for _, q := range queries {
+		values := url.Values{"q": {q}}
+		for name, v := range parameters {
+			values[name] = v
+		}
+		h.urls = append(h.urls, h.base+"/search?"+values.Encode())
+	}
+	h.client = &http.Client{
+		Transport: &http.Transport{
+			MaxIdleConns: connections, MaxIdleConnsPerHost: connections, IdleConnTimeout: idleTime, DisableCompression: true,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return h, nil
+}
+
+// Do implements Target.
+func (h *HTTP) Do(ctx context.Context, query int) (Outcome, error) {
+	status, body, err := h.get(ctx, h.urls[query], maxErrorBytes)
+	if err != nil {
+		var where *url.Error
+		if errors.As(err, &where) { // the address has the query in it, and would make each fault one of its own
+			err = where.Err
+		}
+		return Failed, err
+	}
+	switch status {
+	case http.StatusOK:
+		return Answered, nil
+	case http.StatusTooManyRequests:
+		return Limited, statusError(status, body)
+	case http.StatusServiceUnavailable:
+		return Overloaded, statusError(status, body)
+	case http.StatusGatewayTimeout:
+		return Expired, statusError(status, body)
+	}
+	return Failed, statusError(status, body)
+}
+
+func statusError(status int, body []byte) error {
+	return fmt.Errorf("status %d: %s", status, strings.TrimSpace(string(body)))
+}
+
+// get reads what is at an address, to the end, and keeps at most limit bytes of it.
+func (h *HTTP) get(ctx context.Context, address string, limit int64) (status int, body []byte, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
+	if err != nil {
+		return 0, nil, err
+	}
+	response, err := h.client.Do(request)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer response.Body.Close()
+	body, err = io.ReadAll(io.LimitReader(response.Body, limit))
+	if err == nil {
+		_, err = io.Copy(io.Discard, response.Body)
+	}
+	return response.StatusCode, body, err
+}
+
+// Close drops the connections.
+func (h *HTTP) Close() { h.client.CloseIdleConnections() }

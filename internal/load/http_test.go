@@ -1,0 +1,90 @@
+package load
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestHTTP(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/at/metrics" {
+			_, _ = w.Write([]byte("# HELP go_goroutines Number.\ngo_goroutines 12\ngriffin_gpu_memory_used_bytes{device=\"gpu 0\"} 1e3\n" +
+				"griffin_gpu_memory_used_bytes{device=\"gpu 1\"} 5\ngriffin_process_anonymous_bytes 4096\nother{a=\"b\"} x\n"))
+			return
+		}
+		if r.URL.Path != "/at/search" || r.URL.Query().Get("k") != "5" {
+			t.Errorf("asked for %s", r.URL)
+		}
+		switch r.URL.Query().Get("q") {
+		case "ok":
+		case "limited":
+			w.WriteHeader(http.StatusTooManyRequests)
+		case "full":
+			w.WriteHeader(http.StatusServiceUnavailable)
+		case "late":
+			w.WriteHeader(http.StatusGatewayTimeout)
+		case "slow":
+			<-r.Context().Done()
+		default:
+			http.Error(w, "it broke", http.StatusInternalServerError)
+		}
+	}))
+	defer server.Close()
+	queries := []string{"ok", "limited", "full", "late", "slow", "a+b & c"}
+	h, err := NewHTTP(server.URL+"/at/", queries, url.Values{"k": {"5"}}, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	for i, want := range []Outcome{Answered, Limited, Overloaded, Expired, Failed, Failed} {
+		ctx, cancel := context.WithCancel(t.Context())
+		if queries[i] == "slow" {
+			time.AfterFunc(200*time.Millisecond, cancel)
+		}
+		got, err := h.Do(ctx, i)
+		cancel()
+		if got != want || (err == nil) != (want == Answered) {
+			t.Errorf("query %q: %v, %v; want %v", queries[i], got, err, want)
+		}
+		if i == 5 && !strings.Contains(err.Error(), "it broke") {
+			t.Errorf("the error does not say what the server said: %v", err)
+		}
+	}
+	r, err := h.Read(t.Context())
+	if want := (Reading{Goroutines: 12, DeviceBytes: 1005, HostBytes: 4096}); err != nil || r != want {
+		t.Errorf("reading %+v, %v; want %+v", r, err, want)
+	}
+	for _, bad := range []string{"", "localhost:80", "ftp://x", "http://", "http://x/?a=b", ":"} {
+		if _, err := NewHTTP(bad, queries, nil, 1); err == nil {
+			t.Errorf("address %q is taken", bad)
+		}
+	}
+}
+
+func TestBadMetrics(t *testing.T) {
+	for _, text := range []string{"", "other 1\n", "go_goroutines many\n"} {
+		if r, err := parseMetrics(text); err == nil {
+			t.Errorf("%q gives %+v", text, r)
+		}
+	}
+}
+
+// The texts of faults do not differ by query, so that those of one cause count as one.
+func TestFaultsOfHTTP(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	server.Close()
+	h, err := NewHTTP(server.URL, []string{"a", "b"}, nil, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := h.Do(t.Context(), 0)
+	other, err2 := h.Do(t.Context(), 1)
+	if o != Failed || other != Failed || err.Error() != err2.Error() || !strings.Contains(err.Error(), "refused") {
+		t.Errorf("%v %v, %v %v", o, err, other, err2)
+	}
+}

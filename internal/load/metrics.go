@@ -1,0 +1,79 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// Reading is the state of a process at one time.
+type Reading struct {
+	// HostBytes is the process's own memory, mapped files left out; HeapBytes what the
+	// Go heap holds.
+	HostBytes int64 `json:"host_bytes"`
+	HeapBytes int64 `json:"heap_bytes"`
+	// PinnedBytes is page-locked memory of the host, DeviceBytes the memory of all GPUs
+	// that is in use.
+	PinnedBytes int64 `json:"pinned_bytes"`
+	DeviceBytes int64 `json:"device_bytes"`
+	Goroutines  int64 `json:"goroutines"`
+	// Errors that the process has counted for itself: failed calls of the GPU's driver,
+	// panics.
+	Errors int64 `json:"errors"`
+}
+
+// maxMetricsBytes is how much of a server's metrics is read.
+const maxMetricsBytes = 4 << 20
+
+// metricFields says which metric of a server goes where. The samples of one name are
+// added up, over their labels.
+var metricFields = map[string]func(*Reading) *int64{
+	"griffin_process_anonymous_bytes": func(r *Reading) *int64 { return &r.HostBytes },
+	"go_memstats_heap_inuse_bytes":    func(r *Reading) *int64 { return &r.HeapBytes },
+	"griffin_gpu_host_bytes":          func(r *Reading) *int64 { return &r.PinnedBytes },
+	"griffin_gpu_memory_used_bytes":   func(r *Reading) *int64 { return &r.DeviceBytes },
+	"go_goroutines":                   func(r *Reading) *int64 { return &r.Goroutines },
+	"griffin_gpu_errors_total":        func(r *Reading) *int64 { return &r.Errors },
+	"griffin_gpu_lost":                func(r *Reading) *int64 { return &r.Errors },
+	"griffin_http_panics_total":       func(r *Reading) *int64 { return &r.Errors },
+}
+
+// Read reads the metrics of the server.
+func (h *HTTP) Read(ctx context.Context) (Reading, error) {
+	status, body, err := h.get(ctx, h.base+"/metrics", maxMetricsBytes)
+	if err != nil {
+		return Reading{}, err
+	}
+	if status != http.StatusOK {
+		return Reading{}, statusError(status, body[:min(len(body), maxErrorBytes)])
+	}
+	return parseMetrics(string(body))
+}
+
+// parseMetrics reads the text format of Prometheus, as far as it is needed here: lines
+// of a name, labels in braces or none, and a number.
+func parseMetrics(text string) (Reading, error) {
+	var r Reading
+	for line := range strings.Lines(text) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		name, labels, labelled := strings.Cut(name, "{")
+		field := metricFields[name]
+		if field == nil {
+			continue
+		}
+		if labelled { // a label may have a blank in it
+			_, value, _ = strings.Cut(labels+" "+value, "} ")
+		}
+		v, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			return Reading{}, fmt.Errorf("load: metric %s: %w", name, err)
+		}
+		*field(&r) += int64(v)
+	}
+	if r.Goroutines == 0 {
+		return Reading{}, fmt.Errorf("load: the metrics of the server do not tell its goroutines")
+	}
+	return r, nil
+}

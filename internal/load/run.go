@@ -1,0 +1,256 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/latency"
+)
+
+// Options say how load is put on a target. Zero values are defaults.
+type Options struct {
+	// Queries is how many different queries there are: they are asked in turn.
+	Queries int
+	// Rate is how many queries arrive in a second, on average.
+	Rate     float64
+	Arrivals Arrivals // default Poisson
+	Seed     uint64   // of Poisson arrivals
+	// Warmup is how long queries arrive that are not counted, Duration how long those
+	// that are.
+	Warmup, Duration time.Duration
+	// Bound is within what an answer is good, from the time its query was to arrive. 0:
+	// any time. Share of all queries is to be good for the rate to hold; default 0.99.
+	Bound time.Duration
+	Share float64
+	// CutShort ends the run once it is decided that the rate does not hold.
+	CutShort bool
+	// Timeout is how long to wait for an answer. Default 10 s.
+	Timeout time.Duration
+	// MaxOutstanding is how many queries may be out at the same time; more are counted
+	// as Unsent. Default 10,000.
+	MaxOutstanding int
+	// Watch, if not nil, is called every Every (default 1 s) with the counts so far,
+	// warm-up left out: Took is 0 while it lasts.
+	Watch func(Point)
+	Every time.Duration
+	// Sleep waits. Default: the operating system, as precisely as it can. In virtual time
+	// (testing/synctest), whose clock that does not move, it is time.Sleep.
+	Sleep func(time.Duration)
+}
+
+// defaults.
+const (
+	defaultShare       = 0.99
+	defaultTimeout     = 10 * time.Second
+	defaultOutstanding = 10_000
+	defaultEvery       = time.Second
+	// lookAround is how often the generator looks whether it is to end.
+	lookAround = 100 * time.Millisecond
+	maxFaults  = 5
+)
+
+func (o *Options) check() error {
+	if o.Queries < 1 || !(o.Rate > 0) || o.Rate > 1e7 || o.Duration <= 0 || o.Warmup < 0 {
+		return fmt.Errorf("load: %d queries at a rate of %g for %v after %v", o.Queries, o.Rate, o.Duration, o.Warmup)
+	}
+	if o.Arrivals == "" {
+		o.Arrivals = Poisson
+	}
+	if o.Share == 0 {
+		o.Share = defaultShare
+	}
+	if o.Timeout == 0 {
+		o.Timeout = defaultTimeout
+	}
+	if o.MaxOutstanding == 0 {
+		o.MaxOutstanding = defaultOutstanding
+	}
+	if o.Every == 0 {
+		o.Every = defaultEvery
+	}
+	return nil
+}
+
+// most returns how many queries will arrive at most, warm-up left out: of Poisson arrivals
+// five standard deviations above the mean, which 1 run of a million passes.
+func (o *Options) most() float64 {
+	mean := o.Rate * o.Duration.Seconds()
+	if o.Arrivals == Constant {
+		return mean + 1
+	}
+	return mean + 5*math.Sqrt(mean) + 1
+}
+
+// run is a measurement at one rate.
+type run struct {
+	Options
+	target  Target
+	ctx     context.Context    //nolint:containedctx // of the queries, which end before Run does
+	cancel  context.CancelFunc // of ctx
+	began   time.Time          // of the warm-up
+	out     atomic.Int64       // queries that are out
+	queries sync.WaitGroup
+
+	sent     atomic.Int64
+	outcomes [numOutcomes]atomic.Int64
+	good     atomic.Int64
+	bad      atomic.Int64 // outcomes that are not good
+	lastGood atomic.Int64 // time from began at which the last good answer came
+	latency  latency.Histogram
+	lag      latency.Histogram
+
+	mu     sync.Mutex
+	faults []string
+}
+
+// Run puts load on target and waits for the last answer. If ctx ends it returns what
+// was measured so far and ctx's error; queries that are out then are not counted.
+func Run(ctx context.Context, target Target, o Options) (Point, error) {
+	if err := o.check(); err != nil {
+		return Point{}, err
+	}
+	r := &run{Options: o, target: target}
+	r.ctx, r.cancel = context.WithCancel(ctx)
+	defer r.cancel()
+	stop := r.watch()
+	defer stop()
+	pace := newPacer(o.Sleep)
+	defer pace.end()
+	r.began = time.Now()
+	arrivals := newClock(o.Arrivals, o.Rate, o.Seed)
+	allowed := (1 - o.Share) * o.most()
+	end, cut := o.Warmup+o.Duration, false
+	for i := 0; ; i++ {
+		at := arrivals.next()
+		if at >= end || !pace.until(r.ctx, r.began.Add(at)) {
+			break
+		}
+		if o.CutShort && float64(r.bad.Load()) > allowed {
+			cut = true
+			break
+		}
+		r.issue(i%o.Queries, at)
+	}
+	if took := time.Since(r.began); cut || ctx.Err() != nil {
+		end = min(end, took)
+		r.cancel()
+	}
+	r.queries.Wait()
+	p := r.point(end - o.Warmup)
+	p.Cut = cut
+	p.Holds = !cut && ctx.Err() == nil && p.Sent > 0 && float64(p.Good) >= o.Share*float64(p.Sent)
+	return p, ctx.Err()
+}
+
+// issue asks a query that was to arrive at a time from the beginning.
+func (r *run) issue(query int, at time.Duration) {
+	counted := at >= r.Warmup
+	if counted {
+		r.sent.Add(1)
+		r.lag.Record(time.Since(r.began) - at)
+	}
+	if r.out.Add(1) > int64(r.MaxOutstanding) {
+		r.out.Add(-1)
+		if counted {
+			r.count(Unsent, 0, fmt.Errorf("%d queries are out already", r.MaxOutstanding))
+		}
+		return
+	}
+	r.queries.Go(func() {
+		defer r.out.Add(-1)
+		o, took, err := r.ask(query, at)
+		if counted && r.ctx.Err() == nil {
+			r.count(o, took, err)
+		}
+	})
+}
+
+// ask asks a query and waits for what comes of it.
+func (r *run) ask(query int, at time.Duration) (Outcome, time.Duration, error) {
+	ctx, cancel := context.WithTimeout(r.ctx, r.Timeout)
+	defer cancel()
+	o, err := r.target.Do(ctx, query)
+	if o == Failed && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		o = Unanswered
+	}
+	return o, time.Since(r.began) - at, err
+}
+
+// count adds an outcome to the figures.
+func (r *run) count(o Outcome, took time.Duration, err error) {
+	r.outcomes[o].Add(1)
+	if o != Answered {
+		r.bad.Add(1)
+		if err != nil && !o.Shed() {
+			r.fault(err.Error())
+		}
+		return
+	}
+	r.latency.Record(took)
+	if r.Bound > 0 && took > r.Bound {
+		r.bad.Add(1)
+		return
+	}
+	r.good.Add(1)
+	now := int64(time.Since(r.began))
+	for old := r.lastGood.Load(); now > old && !r.lastGood.CompareAndSwap(old, now); old = r.lastGood.Load() {
+	}
+}
+
+func (r *run) fault(text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.faults) < maxFaults && !slices.Contains(r.faults, text) {
+		r.faults = append(r.faults, text)
+	}
+}
+
+// point returns the figures as of now, of queries that arrived within took.
+func (r *run) point(took time.Duration) Point {
+	n := func(o Outcome) int64 { return r.outcomes[o].Load() }
+	p := Point{
+		Rate: r.Rate, Took: max(took, 0), Sent: r.sent.Load(), Good: r.good.Load(),
+		Answered: n(Answered), Limited: n(Limited), Overloaded: n(Overloaded), Expired: n(Expired),
+		Unanswered: n(Unanswered), Unsent: n(Unsent), Failed: n(Failed),
+		Latency: r.latency.Summary(), Lag: r.lag.Summary(),
+	}
+	if until := max(p.Took, time.Duration(r.lastGood.Load())-r.Warmup); until > 0 {
+		p.Goodput = float64(p.Good) / until.Seconds()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p.Faults = slices.Clone(r.faults)
+	return p
+}
+
+// watch calls Watch at intervals until the function that it returns is called.
+func (r *run) watch() (stop func()) {
+	if r.Watch == nil {
+		return func() {}
+	}
+	done := make(chan struct{})
+	var watching sync.WaitGroup
+	ticker := time.NewTicker(r.Every)
+	began := time.Now()
+	watching.Go(func() {
+		for {
+			select {
+			case <-ticker.C:
+				r.Watch(r.point(min(time.Since(began)-r.Warmup, r.Duration)))
+			case <-done:
+				return
+			}
+		}
+	})
+	return func() {
+		ticker.Stop()
+		close(done)
+		watching.Wait()
+	}
+}

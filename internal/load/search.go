@@ -1,0 +1,123 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+)
+
+// Sweep measures at each of several rates, one after another, and calls each (if not
+// nil) after each of them. If ctx ends it returns what there is, the point that was cut
+// short included if queries were counted in it, and ctx's error.
+func Sweep(ctx context.Context, target Target, o Options, rates []float64, each func(Point)) ([]Point, error) {
+	var points []Point
+	for _, rate := range rates {
+		o.Rate = rate
+		p, err := Run(ctx, target, o)
+		if err == nil || p.Sent > 0 {
+			points = append(points, p)
+			if each != nil {
+				each(p)
+			}
+		}
+		if err != nil {
+			return points, err
+		}
+	}
+	return points, nil
+}
+
+// SearchOptions say how the highest rate is looked for.
+type SearchOptions struct {
+	// Start is the rate to begin with, and Max one that is not passed.
+	Start, Max float64
+	// Precision is by how much, in parts of it, the rate found may be lower than one that
+	// does not hold. Default 0.05.
+	Precision float64
+}
+
+const (
+	defaultPrecision = 0.05
+	// maxHalvings of the first rate are tried for one that holds.
+	maxHalvings = 12
+)
+
+// Search looks for the highest rate that holds: at which the share o.Share of all
+// queries is answered within o.Bound, both of which must be set. It doubles the rate
+// while it holds, and then halves the gap, in proportion, between the highest rate that
+// held and the lowest that did not. highest is 0 if none held.
+//
+// Whether a rate near the limit holds is a matter of luck in a short run: Duration
+// should have at least some thousand queries. A rate is measured once.
+func Search(ctx context.Context, target Target, o Options, s SearchOptions, each func(Point)) (highest float64, points []Point, err error) {
+	if s.Precision == 0 {
+		s.Precision = defaultPrecision
+	}
+	if o.Bound <= 0 || !(s.Start > 0) || s.Max < s.Start || !(s.Precision > 0) {
+		return 0, nil, fmt.Errorf("load: search from a rate of %g to %g within %v to %g", s.Start, s.Max, o.Bound, s.Precision)
+	}
+	o.CutShort = true
+	measure := func(rate float64) (holds bool, err error) {
+		got, err := Sweep(ctx, target, o, []float64{rate}, each)
+		points = append(points, got...)
+		if err != nil {
+			return false, err
+		}
+		return got[0].Holds, nil
+	}
+	low, high := 0.0, math.Inf(1)
+	for rate, halvings := s.Start, 0; ; {
+		holds, err := measure(rate)
+		if err != nil {
+			return low, points, err
+		}
+		if holds {
+			low = rate
+		} else {
+			high = rate
+		}
+		switch {
+		case low >= s.Max, low > 0 && high <= low*(1+s.Precision), low == 0 && halvings == maxHalvings:
+			return low, points, nil
+		case low == 0:
+			halvings++
+			rate /= 2
+		case math.IsInf(high, 1):
+			rate = min(2*rate, s.Max)
+		default:
+			rate = math.Sqrt(low * high)
+		}
+	}
+}
+
+// errNoTarget says that nothing answers at all.
+var errNoTarget = errors.New("load: no query was answered")
+
+// Probe asks every so often one query until one is answered: a server that is starting is
+// waited for. After limit it asks no more; what it has asked it waits for, as the first query
+// may be slow. The error says what came of the last.
+func Probe(ctx context.Context, target Target, limit time.Duration) error {
+	began := time.Now()
+	for {
+		o, err := askOnce(ctx, target)
+		if o == Answered || o.Shed() {
+			return nil
+		}
+		if ctx.Err() != nil || time.Since(began)+lookAround > limit {
+			return errors.Join(errNoTarget, err)
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(errNoTarget, ctx.Err())
+		case <-time.After(lookAround):
+		}
+	}
+}
+
+func askOnce(ctx context.Context, target Target) (Outcome, error) {
+	ctx, cancel := context.WithTimeout(ctx, defaultTimeout)
+	defer cancel()
+	return target.Do(ctx, 0)
+}

@@ -1,0 +1,136 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Search finds the rate at which the 99th percentile of a station passes the bound;
+// whether each rate on the way held is what Lindley's recursion says.
+func TestSearch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const service, bound = time.Millisecond, 10 * time.Millisecond
+		o := Options{Queries: 1, Arrivals: Poisson, Seed: 3, Duration: 6 * time.Second, Bound: bound, Sleep: time.Sleep}
+		holds := func(rate float64) bool {
+			o := o
+			o.Rate = rate
+			good := 0
+			all := lindley(o, service)
+			for _, d := range all {
+				if d <= bound {
+					good++
+				}
+			}
+			return float64(good) >= 0.99*float64(len(all))
+		}
+		highest, points, err := Search(t.Context(), station(service), o, SearchOptions{Start: 100, Max: 1e6}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range points {
+			if p.Holds != holds(p.Rate) {
+				t.Errorf("rate %.1f: holds=%t", p.Rate, p.Holds)
+			}
+		}
+		// In theory about 800: there the wait has an exponential tail of mean 2.3 ms.
+		if highest < 700 || highest > 900 || !holds(highest) {
+			t.Errorf("highest rate %.1f", highest)
+		}
+		last := points[len(points)-1]
+		if n := len(points); n > 14 {
+			t.Errorf("%d points, the last of a rate of %.1f", n, last.Rate)
+		}
+	})
+}
+
+// A run is cut short only where it cannot hold any more, however many queries come by
+// chance: here each has as many bad answers as the share allows.
+func TestCutShortIsCertain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for seed := range uint64(20) {
+			o := Options{Queries: 1 << 30, Rate: 1000, Seed: seed, Duration: 2 * time.Second, Bound: time.Second, Share: 0.5, CutShort: true, Sleep: time.Sleep}
+			sent := 0
+			for c := newClock(Poisson, o.Rate, seed); c.next() < o.Duration; sent++ {
+			}
+			p, err := Run(t.Context(), targetFunc(func(_ context.Context, query int) (Outcome, error) {
+				if query < sent/2 {
+					return Overloaded, nil
+				}
+				return Answered, nil
+			}), o)
+			if err != nil || p.Cut || !p.Holds {
+				t.Errorf("seed %d: of %d queries %d are answered; cut=%t, holds=%t, %v", seed, sent, p.Answered, p.Cut, p.Holds, err)
+			}
+		}
+	})
+}
+
+func TestSearchEnds(t *testing.T) {
+	always := targetFunc(func(context.Context, int) (Outcome, error) { return Answered, nil })
+	never := targetFunc(func(context.Context, int) (Outcome, error) { return Overloaded, errors.New("full") })
+	o := Options{Queries: 1, Duration: time.Second, Bound: time.Second, Sleep: time.Sleep}
+	synctest.Test(t, func(t *testing.T) {
+		highest, points, err := Search(t.Context(), always, o, SearchOptions{Start: 100, Max: 700}, nil)
+		if err != nil || highest != 700 || len(points) != 4 {
+			t.Errorf("highest %v of %d points, %v", highest, len(points), err)
+		}
+		highest, points, err = Search(t.Context(), never, o, SearchOptions{Start: 4096, Max: 1e4}, nil)
+		if err != nil || highest != 0 || len(points) != maxHalvings+1 || !points[0].Cut {
+			t.Errorf("highest %v of %d points, %v", highest, len(points), err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 2500*time.Millisecond)
+		defer cancel()
+		highest, points, err = Search(ctx, always, o, SearchOptions{Start: 100, Max: 1e5}, nil)
+		if !errors.Is(err, context.DeadlineExceeded) || highest != 200 || len(points) != 3 {
+			t.Errorf("highest %v of %d points, %v", highest, len(points), err)
+		}
+	})
+	if _, _, err := Search(t.Context(), always, Options{}, SearchOptions{Start: 1, Max: 2}, nil); err == nil {
+		t.Error("a search without a bound is taken")
+	}
+}
+
+func TestSweepAndProbe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		starting := targetFunc(func(context.Context, int) (Outcome, error) {
+			if asked++; asked < 4 {
+				return Failed, errors.New("connection refused")
+			}
+			return Answered, nil
+		})
+		if err := Probe(t.Context(), starting, time.Minute); err != nil || asked != 4 {
+			t.Errorf("%d asked, %v", asked, err)
+		}
+		asked = -1000
+		if err := Probe(t.Context(), starting, time.Second); err == nil || !strings.Contains(err.Error(), "refused") {
+			t.Errorf("error %v", err)
+		}
+		slow := targetFunc(func(ctx context.Context, _ int) (Outcome, error) {
+			select {
+			case <-time.After(3 * time.Second):
+				return Answered, nil
+			case <-ctx.Done():
+				return Failed, ctx.Err()
+			}
+		})
+		if err := Probe(t.Context(), slow, 10*time.Millisecond); err != nil {
+			t.Errorf("a first query that is slow: %v", err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := Probe(ctx, slow, time.Minute); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("interrupted: %v", err)
+		}
+		var seen []float64
+		points, err := Sweep(t.Context(), station(time.Millisecond), Options{Queries: 1, Duration: time.Second, Sleep: time.Sleep},
+			[]float64{10, 20}, func(p Point) { seen = append(seen, p.Rate) })
+		if err != nil || len(points) != 2 || len(seen) != 2 || seen[1] != 20 {
+			t.Errorf("%d points, %v, %v", len(points), seen, err)
+		}
+	})
+}

@@ -1,0 +1,160 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Sample is one of the readings of a soak, with the counts of the load up to then.
+type Sample struct {
+	At time.Duration `json:"at_ns"` // from the beginning of the measured part
+	Reading
+	Answered int64 `json:"answered"`
+	Shed     int64 `json:"shed"`
+	Faulty   int64 `json:"faulty"`
+}
+
+// Growth is how one quantity of the readings developed. Its medians over the first
+// quarter of the samples and over the last are compared: a single reading depends on
+// where the garbage collector just is.
+type Growth struct {
+	Name    string `json:"name"`
+	First   int64  `json:"first"`
+	Last    int64  `json:"last"`
+	Allowed int64  `json:"allowed"`  // that Last may be above First
+	PerHour int64  `json:"per_hour"` // at this pace
+	Grew    bool   `json:"grew"`
+}
+
+// Verdict is what is made of a soak.
+type Verdict struct {
+	Passed  bool     `json:"passed"`
+	Reasons []string `json:"reasons,omitempty"` // why not
+	Growth  []Growth `json:"growth"`
+}
+
+// minSamples is how many a verdict needs.
+const minSamples = 8
+
+// quantities are what must not grow, each with the growth that is noise: a share of the
+// first median, and at least so much.
+var quantities = []struct {
+	name  string
+	of    func(*Reading) int64
+	share float64
+	least int64
+}{
+	{"host memory", func(r *Reading) int64 { return r.HostBytes }, 0.05, 32 << 20},
+	{"heap", func(r *Reading) int64 { return r.HeapBytes }, 0.10, 32 << 20},
+	{"page-locked memory", func(r *Reading) int64 { return r.PinnedBytes }, 0.01, 16 << 20},
+	{"device memory", func(r *Reading) int64 { return r.DeviceBytes }, 0.01, 16 << 20},
+	{"goroutines", func(r *Reading) int64 { return r.Goroutines }, 0.25, 32},
+}
+
+// maxSoakShed is the share of queries that a service may turn away in a soak, which is
+// below its capacity: arrivals bunch up.
+const maxSoakShed = 0.001
+
+// Soak puts load on target for long and reads the state of the process before it, and at
+// each o.Every, with read. A reading that fails, or takes longer than o.Timeout, is a
+// reason of the verdict. Caches are to be full when the warm-up ends: what they take after
+// that is growth. Errors that the process counts are of the warm-up, too. If ctx ends, it
+// returns what there is, and ctx's error.
+func Soak(ctx context.Context, target Target, o Options, read func(context.Context) (Reading, error), each func(Sample)) (Point, []Sample, Verdict, error) {
+	if err := o.check(); err != nil {
+		return Point{}, nil, Verdict{}, err
+	}
+	var mu sync.Mutex // readings may outlast their interval, but watch calls one at a time
+	var samples []Sample
+	readInTime := func() (Reading, error) {
+		ctx, cancel := context.WithTimeout(ctx, o.Timeout)
+		defer cancel()
+		return read(ctx)
+	}
+	before, first := readInTime()
+	if first != nil {
+		first = fmt.Errorf("the state before it could not be read: %w", first)
+	}
+	o.Watch = func(p Point) {
+		if p.Took <= 0 {
+			return
+		}
+		r, err := readInTime()
+		mu.Lock()
+		defer mu.Unlock()
+		if err != nil {
+			if first == nil && ctx.Err() == nil {
+				first = fmt.Errorf("the state at %v could not be read: %w", p.Took, err)
+			}
+			return
+		}
+		s := Sample{At: p.Took, Reading: r, Answered: p.Answered, Shed: p.Shed(), Faulty: p.Faulty()}
+		samples = append(samples, s)
+		if each != nil {
+			each(s)
+		}
+	}
+	p, err := Run(ctx, target, o)
+	mu.Lock()
+	defer mu.Unlock()
+	v := judge(&p, before, samples)
+	if first != nil {
+		v.fail("%v", first)
+	}
+	return p, samples, v, err
+}
+
+// judge makes a verdict. before is the state before the warm-up.
+func judge(p *Point, before Reading, samples []Sample) Verdict {
+	v := Verdict{Passed: true}
+	if n := p.Faulty(); n > 0 {
+		v.fail("%d queries failed", n)
+	}
+	if n := p.Shed(); float64(n) > maxSoakShed*float64(p.Sent) {
+		v.fail("%d of %d queries were turned away", n, p.Sent)
+	}
+	if p.Answered == 0 {
+		v.fail("no query was answered")
+	}
+	if len(samples) < minSamples {
+		v.fail("%d samples are too few to tell whether anything grows: %d are needed", len(samples), minSamples)
+		return v
+	}
+	if n := samples[len(samples)-1].Errors - before.Errors; n > 0 {
+		v.fail("the process counts %d errors", n)
+	}
+	quarter := len(samples) / 4
+	began, ended := samples[:quarter], samples[len(samples)-quarter:]
+	hours := (ended[0].At - began[0].At).Hours()
+	for _, q := range quantities {
+		g := Growth{Name: q.name, First: median(began, q.of), Last: median(ended, q.of)}
+		g.Allowed = max(q.least, int64(q.share*float64(g.First)))
+		g.Grew = g.Last-g.First > g.Allowed
+		if hours > 0 {
+			g.PerHour = int64(float64(g.Last-g.First) / hours)
+		}
+		if g.Grew {
+			v.fail("%s grew from %d to %d", g.Name, g.First, g.Last)
+		}
+		v.Growth = append(v.Growth, g)
+	}
+	return v
+}
+
+func (v *Verdict) fail(format string, args ...any) {
+	v.Passed = false
+	v.Reasons = append(v.Reasons, fmt.Sprintf(format, args...))
+}
+
+// median of a quantity, the upper one of two.
+func median(samples []Sample, of func(*Reading) int64) int64 {
+	values := make([]int64, len(samples))
+	for i := range samples {
+		values[i] = of(&samples[i].Reading)
+	}
+	slices.Sort(values)
+	return values[len(values)/2]
+}
