@@ -13,6 +13,14 @@ import (
 // fetch reads what the caller gets to see of hits.
 func (s *search) fetch(ctx context.Context, plan *exec.Plan, hits []base.Hit) ([]Hit, error) {
 	out := make([]Hit, len(hits))
+	if s.reading != nil && len(hits) > 0 && !s.config.idsOnly {
+		select {
+		case s.reading <- struct{}{}:
+			defer func() { <-s.reading }()
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 	var maker *snippet.Maker
 	if s.config.snippetLength > 0 && len(hits) > 0 {
 		maker = s.snippetMaker(plan)

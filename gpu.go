@@ -2,8 +2,10 @@ package griffin
 
 import (
 	"context"
+	"errors"
 
 	"github.com/griffin-search/griffin/internal/exec"
+	"github.com/griffin-search/griffin/internal/vfs"
 )
 
 // WithDevice chooses where searches of this Index run: "cpu" (the default); "gpu",
@@ -19,6 +21,11 @@ func WithDevice(device string) Option { return func(c *config) { c.gpu.Device = 
 // asked for, those of the greatest benefit stay, and others come and go.
 func WithGPUMemory(size string) Option { return func(c *config) { c.gpu.Memory = size } }
 
+// WithGPUHostMemory bounds the page-locked memory of the host that posting lists may take,
+// from where GPUs read what they have no room for: bytes or per cent as WithGPUMemory, or
+// "0" for none. The default is half of the memory that is available.
+func WithGPUHostMemory(size string) Option { return func(c *config) { c.gpu.HostMemory = size } }
+
 // WithCPU keeps one search off the GPUs.
 func WithCPU() SearchOption { return func(c *searchConfig) { c.cpu = true } }
 
@@ -26,7 +33,10 @@ func WithCPU() SearchOption { return func(c *searchConfig) { c.cpu = true } }
 type GPUStats = exec.GPUStats
 
 // GPUStats returns the counts as of now. used is false if the Index has no GPU.
-func (ix *Index) GPUStats() (stats GPUStats, used bool) { return ix.gpu.Stats(), ix.gpu != nil }
+func (ix *Index) GPUStats() (stats GPUStats, used bool) {
+	g := ix.dispatcher.GPU()
+	return g.Stats(), g != nil
+}
 
 // WarmOptions say which posting lists Warm brings to the GPUs.
 type WarmOptions = exec.WarmOptions
@@ -42,7 +52,8 @@ type WarmReport struct {
 // are there or memory is full, so that no search has to wait for them. Without a GPU
 // it does nothing.
 func (ix *Index) Warm(ctx context.Context, o WarmOptions) (WarmReport, error) {
-	if ix.gpu == nil {
+	g := ix.dispatcher.GPU()
+	if g == nil {
 		return WarmReport{}, nil
 	}
 	snapshot, err := ix.ix.Snapshot()
@@ -50,17 +61,30 @@ func (ix *Index) Warm(ctx context.Context, o WarmOptions) (WarmReport, error) {
 		return WarmReport{}, err
 	}
 	defer snapshot.Release()
-	lists, total, err := ix.gpu.Warm(ctx, snapshot, o)
+	lists, total, err := g.Warm(ctx, snapshot, o)
 	return WarmReport{Lists: lists, Total: total}, err
 }
 
-// openGPU opens the GPUs that the options ask for.
-func (ix *Index) openGPU() error {
+// openDispatcher opens the GPUs that the options ask for, and what decides what runs
+// there.
+func (ix *Index) openDispatcher() error {
 	snapshot, err := ix.ix.Snapshot()
 	if err != nil {
 		return err
 	}
 	defer snapshot.Release()
-	ix.gpu, err = exec.OpenGPU(ix.cfg.gpu, exec.ListBytes(snapshot))
-	return err
+	g, err := exec.OpenGPU(ix.cfg.gpu, exec.ListBytes(snapshot))
+	if err != nil {
+		return err
+	}
+	dispatch := ix.cfg.dispatch
+	measured := dispatch.LoadCosts(vfs.OS, ix.ix.Dir(), g)
+	if ix.dispatcher, err = exec.NewDispatcher(g, dispatch); err != nil {
+		return errors.Join(err, g.Close())
+	}
+	ix.uncalibrated.Store(!measured && ix.dispatcher.Calibrates(snapshot))
+	if !ix.Calibrated() && !ix.cfg.withoutCalibration {
+		_ = ix.Calibrate(context.Background(), nil) // built-in times do, too
+	}
+	return nil
 }

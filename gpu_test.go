@@ -22,7 +22,7 @@ func TestIndexOnGPU(t *testing.T) {
 	t.Setenv(libraryVariable, gputest.Library(t).Path())
 	ctx := t.Context()
 	dir := filepath.Join(t.TempDir(), "index")
-	ix, err := griffin.Create(dir, griffin.WithDevice("0"), griffin.WithGPUMemory("4MiB"))
+	ix, err := griffin.Create(dir, griffin.WithDevice("0"), griffin.WithGPUMemory("4MiB"), griffin.WithPolicy("gpu"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,10 +1,13 @@
 package griffin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
@@ -17,9 +20,16 @@ import (
 // Index is an index in a folder, made by Create or Open and given back with
 // Close. All methods may be called by any number of goroutines at the same time.
 type Index struct {
-	ix  *index.Index
-	cfg config
-	gpu *exec.GPU // nil: the CPU alone
+	ix         *index.Index
+	cfg        config
+	dispatcher *exec.Dispatcher
+	// uncalibrated says that the times of searches are not known, but worth to be.
+	uncalibrated atomic.Bool
+
+	results *exec.ResultCache // nil: answers are not kept
+	// reading has room for the searches that may read documents at the same time; nil: any
+	// number may.
+	reading chan struct{}
 
 	// scratches holds *scratch values that no search uses.
 	scratches sync.Pool
@@ -85,13 +95,16 @@ func Open(dir string, opts ...Option) (*Index, error) {
 // does not have is an error now and not in every search.
 func newIndex(ix *index.Index, cfg config) (*Index, error) {
 	ix.SetCache(cfg.cacheBytes)
-	g := &Index{ix: ix, cfg: cfg}
+	g := &Index{ix: ix, cfg: cfg, results: exec.NewResultCache(cfg.resultBytes)}
+	if cfg.dispatch.Admit {
+		g.reading = make(chan struct{}, cmp.Or(cfg.dispatch.CPUs, runtime.GOMAXPROCS(0)))
+	}
 	sc, err := g.newScratch()
 	if err != nil {
 		return nil, errors.Join(err, ix.Close())
 	}
 	g.scratches.Put(sc)
-	if err := g.openGPU(); err != nil {
+	if err := g.openDispatcher(); err != nil {
 		return nil, errors.Join(err, ix.Close())
 	}
 	return g, nil
@@ -118,8 +131,11 @@ func (ix *Index) scratch() (*scratch, error) {
 func (ix *Index) Close() error {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
+	if !ix.closed {
+		ix.saveCosts()
+	}
 	ix.closed = true
-	return errors.Join(ix.endWriter(), ix.gpu.Close(), ix.ix.Close())
+	return errors.Join(ix.endWriter(), ix.dispatcher.Close(), ix.ix.Close())
 }
 
 // Add adds documents, replacing those with the same IDs. They are seen by

@@ -1,6 +1,7 @@
 package griffin
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/griffin-search/griffin/internal/derived"
@@ -9,8 +10,9 @@ import (
 )
 
 // Option sets up an index for Create or Open. Options that say how an index is
-// made (all but WithBM25, WithMemory, WithThreads, WithCache,
-// WithDevice and WithGPUMemory) are fixed by Create; Open ignores them.
+// made (all but WithBM25, WithMemory, WithThreads, WithCache, WithResultCache, WithDevice,
+// WithGPUMemory, WithGPUHostMemory, WithoutCalibration and those about policies) are fixed
+// by Create; Open ignores them.
 type Option func(*config)
 
 type config struct {
@@ -24,7 +26,11 @@ type config struct {
 	memoryBytes   int64
 	threads       int
 	cacheBytes    int64
+	resultBytes   int64
 	gpu           exec.GPUOptions
+
+	withoutCalibration bool
+	dispatch           exec.DispatchOptions
 }
 
 func newConfig(opts []Option) (config, error) {
@@ -41,7 +47,10 @@ func newConfig(opts []Option) (config, error) {
 	if c.cacheBytes < 0 {
 		return c, fmt.Errorf("cache of %d bytes: it cannot be negative: %w", c.cacheBytes, ErrBadInput)
 	}
-	return c, c.gpu.Check()
+	if c.resultBytes < 0 {
+		return c, fmt.Errorf("result cache of %d bytes: it cannot be negative: %w", c.resultBytes, ErrBadInput)
+	}
+	return c, errors.Join(c.gpu.Check(), c.dispatch.Check())
 }
 
 // maxK1 bounds K1: with more, frequencies hardly saturate at all.

@@ -16,7 +16,8 @@ type Results struct {
 	Hits []Hit `json:"hits"`
 	// Mode that the hits are of: of ModeAndOr, the one that gave them.
 	Mode Mode `json:"mode"`
-	// Traversal names the algorithm that found them; of ModeSaat, the accumulators.
+	// Traversal names the algorithm that found them; of ModeSaat, the accumulators; "gpu"
+	// if a GPU did, "steps" if the CPU took a conjunction over from it or ended one in steps.
 	Traversal string `json:"traversal"`
 	// Missed is the most by which any score is too low because the budget of
 	// ModeSaat ended (WithBudget); 0 if it did not.
@@ -28,6 +29,8 @@ type Results struct {
 	Matches int64 `json:"matches,omitempty"`
 	// NumDocs is how many documents were searched.
 	NumDocs int `json:"num_docs"`
+	// Cached says that the hits come from the cache of answers (WithResultCache).
+	Cached bool `json:"cached,omitempty"`
 	// Took is the time of the whole search, snippets included.
 	Took time.Duration `json:"took_ns"`
 	// Trace is set if WithTrace was given.
@@ -128,15 +131,19 @@ type Trace = exec.Trace
 
 // TraceStep is one piece of the work:
 //
-//	Name      string      // "parse", "plan", "segment", "impacts" or "fetch"
-//	Processor string      // that did it: "cpu"
+//	Name      string      // "parse", "plan", "wait" (for a processor), "segment", "impacts",
+//	                      // "gpu", "intersect" (some lists of a conjunction) or "fetch"
+//	Processor string      // that did it: "cpu", or a GPU such as "gpu0"
 //	Segment   string      // of a "segment" step: which
-//	Traversal string      // of a "segment" step: the algorithm
+//	Traversal string      // the algorithm, of a step that searches
 //	Lists     []TraceList // posting lists read
+//	Start     time.Duration // since the query came
 //	Took      time.Duration
+//	Predicted time.Duration // what was expected of it; 0: nothing
 //
-// and its Mode (of ModeAndOr, the one tried) and the counts PostingsDecoded,
-// PostingsScored, BlocksDecoded and BlocksSkipped.
+// and its Mode (of ModeAndOr, the one tried), the counts PostingsDecoded,
+// PostingsScored, BlocksDecoded and BlocksSkipped, how many queries shared it (Batch),
+// what went over the bus (BusBytes), and what a GPU did (Device).
 type TraceStep = exec.Step
 
 // TraceList is a posting list that a step read: Field, Term, DocFreq (its

@@ -27,6 +27,7 @@ type searchConfig struct {
 	withoutFields bool
 	idsOnly       bool
 	cpu           bool
+	policy        exec.Policy
 	count         bool
 }
 
@@ -110,6 +111,7 @@ func (ix *Index) Search(ctx context.Context, query string, opts ...SearchOption)
 		return nil, err
 	}
 	defer s.snapshot.Release()
+	s.began = began
 	r, err := s.run(ctx, query)
 	ix.scratches.Put(s.sc) // not deferred: what a panic leaves behind must not serve another search
 	if err != nil {
@@ -142,7 +144,10 @@ type search struct {
 	searcher *exec.Searcher
 	sc       *scratch
 	config   searchConfig
+	began    time.Time
 	trace    *Trace
+	caching  bool          // the Index keeps answers
+	reading  chan struct{} // Index.reading
 }
 
 // beginSearch takes a snapshot and a scratch, which the caller gives back.
@@ -164,13 +169,15 @@ func (ix *Index) beginSearch(ctx context.Context, opts []SearchOption) (*search,
 		return nil, err
 	}
 	searcher := exec.NewSearcher(snapshot, ix.cfg.bm25)
-	searcher.UseGPU(ix.gpu)
-	return &search{snapshot: snapshot, searcher: searcher, sc: sc, config: c}, nil
+	searcher.Use(ix.dispatcher)
+	searcher.UseResults(ix.results)
+	return &search{snapshot: snapshot, searcher: searcher, sc: sc, config: c, caching: ix.results != nil, reading: ix.reading}, nil
 }
 
 // prepare parses and plans, in the memory of the scratch. notes are the faults
-// that lenient syntax overlooks, then the plan's.
-func (s *search) prepare(text string) (plan *exec.Plan, notes []string, err error) {
+// that lenient syntax overlooks, then the plan's. With cached, the plan's answer may come
+// from the cache of answers.
+func (s *search) prepare(text string, cached bool) (plan *exec.Plan, notes []string, err error) {
 	began := time.Now()
 	var node query.Node
 	if !s.snapshot.Options.Weighted() && query.IsWeights(text) {
@@ -197,14 +204,15 @@ func (s *search) prepare(text string) (plan *exec.Plan, notes []string, err erro
 		}
 	}
 	if s.config.trace {
-		s.trace = &Trace{Query: node.String(), Mode: s.config.mode}
+		s.trace = &Trace{Query: node.String(), Mode: s.config.mode, Began: s.began}
 		s.trace.AddStep("parse", time.Since(began))
 		began = time.Now()
 	}
 	plan = &s.sc.plan
 	err = s.searcher.PrepareInto(plan, s.sc.exec, node, exec.Options{
 		Mode: s.config.mode, K: s.config.k + s.config.offset, Traversal: s.config.traversal,
-		Accumulators: s.config.accumulators, Budget: s.config.budget, Count: s.config.count, CPU: s.config.cpu,
+		Accumulators: s.config.accumulators, Budget: s.config.budget, Count: s.config.count, CPU: s.config.cpu, Policy: s.config.policy,
+		Cached: cached,
 	})
 	if err != nil {
 		return nil, nil, err
@@ -212,13 +220,16 @@ func (s *search) prepare(text string) (plan *exec.Plan, notes []string, err erro
 	notes = append(notes, plan.Notes()...)
 	if s.trace != nil {
 		s.trace.Notes = notes
+		if s.caching {
+			s.trace.Notes = append(s.trace.Notes[:len(notes):len(notes)], "run, and not answered from the result cache, for the sake of the trace")
+		}
 		s.trace.AddStep("plan", time.Since(began))
 	}
 	return plan, notes, nil
 }
 
 func (s *search) run(ctx context.Context, text string) (*Results, error) {
-	plan, notes, err := s.prepare(text)
+	plan, notes, err := s.prepare(text, !s.config.trace /* cached */)
 	if err != nil {
 		return nil, err
 	}
@@ -237,7 +248,7 @@ func (s *search) run(ctx context.Context, text string) (*Results, error) {
 	}
 	return &Results{
 		Query: plan.Query().String(), Hits: hits, Mode: answer.Mode, Traversal: answer.Traversal, Notes: notes,
-		Missed: answer.Missed.Float64(), Matches: answer.Matches, NumDocs: s.snapshot.NumLive, Trace: s.trace,
+		Missed: answer.Missed.Float64(), Matches: answer.Matches, NumDocs: s.snapshot.NumLive, Cached: answer.Cached, Trace: s.trace,
 	}, nil
 }
 
@@ -249,7 +260,7 @@ func (s *search) explain(ctx context.Context, text, id string) (e Explanation, e
 	if !found {
 		return e, fmt.Errorf("explain: the index has no document %q: %w", id, ErrBadInput)
 	}
-	plan, notes, err := s.prepare(text)
+	plan, notes, err := s.prepare(text, false /* cached */)
 	if err != nil {
 		return e, err
 	}

@@ -11,6 +11,13 @@
 // conjunction.go, disjunction.go). Explain tells how one document's score came
 // about.
 //
+// Where there is a GPU, or limits are asked for, a Dispatcher says where and when
+// (dispatcher.go): a placedRun takes a plan stage by stage, and a conjunction in pieces,
+// list by list, whose candidates go from one processor to the other (placed.go,
+// steps.go); before each piece the policy predicts what all that is left would take
+// (place.go, outlook.go), and afterwards the model learns what it took (observe.go).
+// Lists that were missed are brought beside queries (feed.go).
+//
 // It does not parse (package query), does not read stored documents (the root
 // package does), and knows nothing of files.
 //
@@ -33,5 +40,6 @@
 // # Concurrency
 //
 // A Searcher is safe for concurrent use. A Plan is read-only once prepared and
-// may be run by several goroutines, each with its own Scratch.
+// may be run by several goroutines, each with its own Scratch. A Dispatcher is safe for
+// concurrent use and is shared by the Searchers of an index.
 package exec

@@ -11,6 +11,9 @@ import (
 // scores. Of ModeAndOr it explains the attempt that Run takes its hits from,
 // and to know which that is, runs the query.
 func (p *Plan) Explain(ctx context.Context, sc *Scratch, segment int, doc base.DocID) (Explanation, error) {
+	if len(p.key) > 0 {
+		return Explanation{}, errCached
+	}
 	views := p.searcher.snapshot.Segments
 	if segment < 0 || segment >= len(views) || int64(doc) >= int64(views[segment].NumDocs()) {
 		return Explanation{}, fmt.Errorf("document %d of segment %d: %w", doc, segment, base.ErrBadInput)

@@ -6,17 +6,21 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
+	"github.com/griffin-search/griffin/internal/cost"
 	"github.com/griffin-search/griffin/internal/gpu/pipeline"
 	"github.com/griffin-search/griffin/internal/index"
 )
 
 // GPU answers flat queries of one index on one or more GPUs. The Searchers of
-// the index's snapshots share it (Searcher.UseGPU); what it cannot answer, or may
+// the index's snapshots share it (Searcher.Use); what it cannot answer, or may
 // not, goes to the CPU, which gives the identical answer. It is safe for
 // concurrent use until Close.
 type GPU struct {
 	engine *pipeline.Engine
+	lanes  int         // of the engine
+	alone  *Dispatcher // of Searcher.UseGPU
 
 	onGPU, onCPU atomic.Int64 // queries
 
@@ -46,6 +50,9 @@ type GPUOptions struct {
 	// Memory that posting lists may take on each: "" (most of what is free), bytes
 	// such as "40GiB", or per cent of the index such as "10%".
 	Memory string
+	// HostMemory is the page-locked memory that compressed posting lists may take: ""
+	// (half of what is available), "0" (none), or as Memory.
+	HostMemory string
 }
 
 // Check returns an error that wraps base.ErrBadInput if an option cannot be read. It
@@ -54,6 +61,9 @@ func (o GPUOptions) Check() error {
 	_, err := pipeline.ParseSelection(o.Device)
 	if err == nil {
 		_, err = pipeline.ParseMemory(o.Memory)
+	}
+	if err == nil {
+		_, err = pipeline.ParseHostMemory(o.HostMemory)
 	}
 	return err
 }
@@ -82,10 +92,14 @@ func OpenGPU(o GPUOptions, indexBytes int64) (*GPU, error) {
 		return nil, err
 	}
 	memory, err := pipeline.ParseMemory(o.Memory)
+	if err != nil {
+		return nil, err
+	}
+	host, err := pipeline.ParseHostMemory(o.HostMemory)
 	if err != nil || selection.CPU() {
 		return nil, err
 	}
-	e, err := pipeline.Open(pipeline.Options{Devices: selection, Memory: memory, IndexBytes: indexBytes})
+	e, err := pipeline.Open(pipeline.Options{Devices: selection, Memory: memory, HostMemory: host, IndexBytes: indexBytes})
 	if err != nil {
 		if selection.Auto { // a GPU that does not open is none that can be used
 			return nil, nil
@@ -98,7 +112,9 @@ func OpenGPU(o GPUOptions, indexBytes int64) (*GPU, error) {
 // newGPU returns a GPU of an engine.
 func newGPU(e *pipeline.Engine) *GPU {
 	n := idleCPUs()
-	return &GPU{engine: e, idle: n, slots: make(chan struct{}, n)}
+	g := &GPU{engine: e, lanes: e.Lanes(), idle: n, slots: make(chan struct{}, n)}
+	g.alone = &Dispatcher{gpu: g, policy: PolicyGPU, ratio: DefaultRatio, costs: cost.New(cost.Machine{}), start: time.Now()}
+	return g
 }
 
 // IsGPUUnavailable reports whether err of OpenGPU says that there is no usable GPU.
@@ -164,9 +180,12 @@ func (s GPUStats) Since(before *GPUStats) GPUStats {
 	return s
 }
 
-// UseGPU lets the Searcher's plans run on g, which may be nil. It must be called
-// before the first Prepare.
-func (s *Searcher) UseGPU(g *GPU) { s.gpu = g }
+// lost reports whether the devices are not used any more, though they are not closed.
+func (g *GPU) lost() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return !g.closed && g.engine.Lost() != nil
+}
 
 // errGPUClosed says why a plan runs on the CPU after Close.
 var errGPUClosed = errors.New("the index is being closed")

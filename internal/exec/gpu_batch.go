@@ -6,6 +6,7 @@ import (
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/gpu/pipeline"
+	"github.com/griffin-search/griffin/internal/sched"
 )
 
 // RunBatch answers many plans of one mode of the Searcher, in as few launches as
@@ -19,12 +20,15 @@ func (s *Searcher) RunBatch(ctx context.Context, plans []*Plan, sc *Scratch, ans
 		return fmt.Errorf("%d plans, but %d answers: %w", len(plans), len(answers), base.ErrBadInput)
 	}
 	for i, p := range plans {
+		if len(p.key) > 0 {
+			return fmt.Errorf("plan %d of %d: %w", i, len(plans), errCached)
+		}
 		if p.searcher != s || p.mode != plans[0].mode {
 			return fmt.Errorf("plan %d of %d is of another searcher or mode: %w", i, len(plans), base.ErrBadInput)
 		}
 		answers[i] = Answer{Hits: answers[i].Hits[:0]}
 	}
-	if s.gpu != nil && len(plans) > 0 {
+	if d := s.dispatcher; d.GPU() != nil && d.policy != PolicyCPU && len(plans) > 0 {
 		return s.runBatchGPU(ctx, plans, sc, answers)
 	}
 	for i, p := range plans {
@@ -41,7 +45,7 @@ func (s *Searcher) RunBatch(ctx context.Context, plans []*Plan, sc *Scratch, ans
 // not get to because lists have to be brought for it, is answered by CPUs that are idle.
 func (s *Searcher) runBatchGPU(ctx context.Context, plans []*Plan, sc *Scratch, answers []Answer) error {
 	share := &sc.gpu.share
-	share.reset(ctx, s.gpu, plans, answers)
+	share.reset(ctx, s.dispatcher.gpu, plans, answers)
 	err := s.askGPU(ctx, plans, sc, answers)
 	if err == nil {
 		share.rest()
@@ -58,18 +62,20 @@ func (s *Searcher) runBatchGPU(ctx context.Context, plans []*Plan, sc *Scratch, 
 			onGPU++
 		}
 	}
-	s.gpu.onGPU.Add(int64(onGPU))
-	s.gpu.onCPU.Add(int64(len(answers) - onGPU))
+	s.dispatcher.steps[sched.GPU].Add(int64(onGPU))
+	s.dispatcher.steps[sched.CPU].Add(int64(len(answers) - onGPU))
+	s.dispatcher.gpu.onGPU.Add(int64(onGPU))
+	s.dispatcher.gpu.onCPU.Add(int64(len(answers) - onGPU))
 	return nil
 }
 
 // askGPU lets the GPU answer what it can of a batch; the share has the others.
 func (s *Searcher) askGPU(ctx context.Context, plans []*Plan, sc *Scratch, answers []Answer) error {
-	view, refused := s.gpu.begin(s.snapshot, plans[0].mode == ModeSaat)
+	view, refused := s.dispatcher.gpu.begin(s.snapshot, plans[0].mode == ModeSaat)
 	if refused != nil {
 		return nil // the CPU answers; Stats count it
 	}
-	defer s.gpu.end(view)
+	defer s.dispatcher.gpu.end(view)
 	b := &sc.gpu
 	for stage := range 2 { // of ModeAndOr
 		b.queries, b.results, b.plans = b.queries[:0], b.results[:0], b.plans[:0]

@@ -1,10 +1,7 @@
 package exec
 
 import (
-	"context"
 	"math"
-	"slices"
-	"time"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/gpu/pipeline"
@@ -36,11 +33,15 @@ const maxGPUScore = math.MaxUint32 / 2
 // prepareGPU finds out whether the plan can run on a GPU and, if so, makes the
 // queries of its stages.
 func (p *Plan) prepareGPU(opts Options) {
-	if p.searcher.gpu == nil {
+	d := p.searcher.dispatcher
+	if !d.active() {
 		return
 	}
 	p.gpuLegs.reset()
 	p.onCPU = p.gpuRefusal(opts)
+	for i := range p.stages {
+		p.arrange(&p.stages[i])
+	}
 	for i := 0; i < len(p.stages) && p.onCPU == ""; i++ {
 		if st := &p.stages[i]; p.mode == ModeSaat {
 			p.onCPU = p.gpuImpacts(st)
@@ -57,6 +58,8 @@ func (p *Plan) gpuRefusal(opts Options) string {
 		return cpuNothing
 	case opts.CPU:
 		return cpuAsked
+	case p.searcher.dispatcher.gpu == nil:
+		return cpuNoGPU
 	case opts.Traversal != "":
 		return cpuTraversal
 	case p.searcher.ownBounds && p.mode != ModeSaat:
@@ -67,6 +70,26 @@ func (p *Plan) gpuRefusal(opts Options) string {
 		return cpuBudget
 	}
 	return ""
+}
+
+// arrange puts the leaves of a flat stage in the order of the lengths of their lists.
+func (p *Plan) arrange(st *stage) {
+	st.order = st.order[:0]
+	if !st.flat || p.mode == ModeSaat {
+		return
+	}
+	st.order = p.memory.numbers.take(len(st.leaves))
+	for i := range st.order {
+		st.order[i] = i
+		for j := i; j > 0 && p.leafDocFreq(st, st.order[j]) < p.leafDocFreq(st, st.order[j-1]); j-- {
+			st.order[j], st.order[j-1] = st.order[j-1], st.order[j]
+		}
+	}
+}
+
+// leafDocFreq is the length of a leaf's list, over all segments.
+func (p *Plan) leafDocFreq(st *stage, leafIndex int) uint64 {
+	return p.docFreqs[st.leaves[leafIndex].(*leaf).terms[0]]
 }
 
 // gpuStage makes the stage's query for a GPU, or returns why it has none.
@@ -83,10 +106,10 @@ func (p *Plan) gpuStage(st *stage) string {
 	legs := p.gpuLegs.take(n * segments)
 	for i := range segments {
 		var sum base.Score
-		for j := range n {
-			from := &st.segmentLegs(i)[j]
+		for j, of := range st.order {
+			from := &st.segmentLegs(i)[of]
 			sum += from.MaxScore
-			p.gpuLeg(&legs[i*n+j], from, p.terms[st.leaves[j].(*leaf).terms[0]].field)
+			p.gpuLeg(&legs[i*n+j], from, p.terms[st.leaves[of].(*leaf).terms[0]].field)
 		}
 		if sum > maxGPUScore {
 			return cpuWide
@@ -136,45 +159,7 @@ type gpuScratch struct {
 	queries []*pipeline.Query
 	results []pipeline.Result
 	plans   []int // of each query
-	trace   pipeline.Trace
 	share   gpuShare
-}
-
-// runGPU answers the plan on a GPU. refused, if not nil, says why it was not.
-func (p *Plan) runGPU(ctx context.Context, sc *Scratch, a *Answer, trace *Trace) (refused, err error) {
-	g := p.searcher.gpu
-	view, refused := g.begin(p.searcher.snapshot, p.mode == ModeSaat)
-	if refused != nil {
-		return refused, nil
-	}
-	defer g.end(view)
-	s := &sc.gpu
-	for i := range p.stages {
-		st := &p.stages[i]
-		s.queries = append(s.queries[:0], &st.gpu)
-		s.results = append(s.results[:0], pipeline.Result{Hits: a.Hits[:0]})
-		var began time.Time
-		var steps *pipeline.Trace
-		if trace != nil {
-			began, steps = time.Now(), &s.trace
-		}
-		if err := view.Run(ctx, s.queries, s.results, nil, steps); err != nil {
-			return nil, err
-		}
-		r := &s.results[0]
-		if r.Err != nil {
-			return r.Err, nil
-		}
-		if trace != nil {
-			trace.Steps = p.gpuSteps(trace.Steps, st, &s.trace, time.Since(began))
-		}
-		p.fill(a, st, r)
-		if len(a.Hits) == p.k {
-			break
-		}
-	}
-	g.onGPU.Add(1)
-	return nil, nil
 }
 
 // fill makes the answer of the result of a stage.
@@ -190,25 +175,6 @@ func (p *Plan) fill(a *Answer, st *stage, r *pipeline.Result) {
 	}
 }
 
-// gpuSteps appends a step for each device that had a part in a stage.
-func (p *Plan) gpuSteps(steps []Step, st *stage, t *pipeline.Trace, took time.Duration) []Step {
-	for i := range t.Devices {
-		d := &t.Devices[i]
-		mode := st.mode
-		if p.mode == ModeSaat {
-			mode = ModeSaat
-		}
-		own := *d // the trace's memory is the scratch's
-		own.Kernels = slices.Clone(d.Kernels)
-		step := Step{Name: stepGPU, Processor: d.Device, Traversal: gpuTraversal, Mode: mode, Device: &own, Took: took}
-		if i == 0 {
-			step.Lists = p.gpuLists(st)
-		}
-		steps = append(steps, step)
-	}
-	return steps
-}
-
 // gpuLists describes the lists that a stage's query reads, over all segments.
 func (p *Plan) gpuLists(st *stage) []ListTrace {
 	lists := make([]ListTrace, st.gpu.NumTerms)
@@ -216,7 +182,7 @@ func (p *Plan) gpuLists(st *stage) []ListTrace {
 		if p.mode == ModeSaat {
 			lists[j].Term = string(p.terms[p.saat.terms[j]].bytes)
 		} else {
-			l := st.leaves[j].(*leaf)
+			l := st.leaves[st.order[j]].(*leaf)
 			lists[j].Field, lists[j].Term = p.searcher.fields[l.field], string(p.terms[l.terms[0]].bytes)
 		}
 		for i := j; i < len(st.gpu.Legs); i += st.gpu.NumTerms {

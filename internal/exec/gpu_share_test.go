@@ -52,7 +52,7 @@ func TestGPUShare(t *testing.T) {
 	queries += 24
 	s := g.Stats()
 	d := &s.Devices[0]
-	if s.OnGPU == 0 || s.OnGPU+s.OnCPU != int64(queries) || d.Errors != 0 || d.MirrorBytes == 0 || d.Misses == 0 || d.SizeBytes > d.LimitBytes {
+	if s.OnGPU == 0 || s.OnGPU+s.OnCPU != int64(queries) || d.Errors != 0 || d.Host.SizeBytes == 0 || d.Misses == 0 || d.SizeBytes > d.LimitBytes {
 		t.Errorf("%+v: want %d queries, some of them on the GPU, and lists in page-locked memory", s, queries)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

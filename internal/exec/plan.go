@@ -32,6 +32,16 @@ type Options struct {
 	Count bool
 	// CPU keeps the query off the Searcher's GPU.
 	CPU bool
+	// Cached lets Run take the answer from the Searcher's ResultCache, and leave it
+	// there. It has no effect where an answer depends on how it is found, or the query
+	// says how: with a Budget, a Traversal, Accumulators, CPU or a Policy. A plan that was made
+	// so can be run, by itself and without a trace, and no more.
+	Cached bool
+	// Policy chooses the places of the query's steps ("": the Dispatcher's). Those that
+	// gather or group queries (query, batch) do so only if they are the Dispatcher's.
+	Policy Policy
+	// Placement, if not nil, takes the place of the policy.
+	Placement *Placement
 }
 
 // Plan is a query made ready for the segments of a snapshot: its lists are
@@ -50,6 +60,11 @@ type Plan struct {
 	stages   []stage         // one, but for ModeAndOr
 	saat     impactQuery     // of ModeSaat, in the place of lists and legs
 	onCPU    string          // why the Searcher's GPU cannot run it; "": it can
+	policy   Policy          // "": the Dispatcher's
+	// placement takes the place of the policy, if not nil.
+	placement *Placement
+	key       []byte       // of its answer in the Searcher's ResultCache; empty: it is not cached
+	cached    *resultEntry // the answer, if it was there; then lists, legs and so on are not set
 
 	memory  planMemory
 	legs    arena[traverse.Leg]
@@ -69,7 +84,10 @@ type stage struct {
 	traversals []traverse.Traversal
 	main       traverse.Traversal // of the segment with the most postings
 	legs       []traverse.Leg
-	gpu        pipeline.Query // if the plan can run on a GPU
+	// order has the leaves by rising length of their lists over all segments, as the
+	// legs of gpu; of a Searcher with an active Dispatcher.
+	order []int
+	gpu   pipeline.Query // if the plan can run on a GPU
 }
 
 // treeTraversal is the name of what runs if a query is not flat.
@@ -99,8 +117,18 @@ func (s *Searcher) PrepareInto(p *Plan, sc *Scratch, q query.Node, opts Options)
 	if opts.K < 0 {
 		return fmt.Errorf("k is %d: %w", opts.K, base.ErrBadInput)
 	}
-	p.searcher, p.query, p.mode, p.k, p.counts = s, q, opts.Mode, opts.K, opts.Count
-	p.stages = p.stages[:0]
+	if opts.Policy != "" {
+		if _, err := ParsePolicy(string(opts.Policy)); err != nil {
+			return err
+		}
+	}
+	if opts.Placement != nil {
+		if err := opts.Placement.check(s.dispatcher); err != nil {
+			return err
+		}
+	}
+	p.searcher, p.query, p.mode, p.k, p.counts, p.policy, p.placement = s, q, opts.Mode, opts.K, opts.Count, opts.Policy, opts.Placement
+	p.stages, p.key, p.cached = p.stages[:0], p.key[:0], nil
 	p.memory.reset()
 	p.legs.reset()
 	c := &sc.compiler
@@ -111,6 +139,9 @@ func (s *Searcher) PrepareInto(p *Plan, sc *Scratch, q query.Node, opts Options)
 	c.memory, c.terms, c.notes = nil, nil, nil // the plan's own
 	if err != nil {
 		return err
+	}
+	if opts.cacheable() && s.results != nil && p.findAnswer(sc, &opts) {
+		return nil
 	}
 	if opts.Mode == ModeSaat {
 		if err := p.prepareSaat(p.stages[0].root, opts); err != nil {
@@ -133,6 +164,10 @@ func (s *Searcher) PrepareInto(p *Plan, sc *Scratch, q query.Node, opts Options)
 
 // Query returns the query as it was given.
 func (p *Plan) Query() query.Node { return p.query }
+
+// DocFreqs returns the number of documents of each term of the query, over all segments.
+// It is the plan's own.
+func (p *Plan) DocFreqs() []uint64 { return p.docFreqs }
 
 // Notes tell what of the query was left out, and why.
 func (p *Plan) Notes() []string { return p.notes }

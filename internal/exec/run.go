@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/sched"
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
@@ -22,8 +23,13 @@ type Answer struct {
 	Missed base.Score
 	// Matches is the number of documents that match in Mode, if Options.Count.
 	Matches int64
-	// Work is what was done for it.
-	Work Work
+	// Migrations is how often the query went from one processor to another, StepsAt how
+	// many steps ran at each place; zero without a Dispatcher.
+	Migrations int
+	StepsAt    [sched.NumPlaces]int
+	// Work is what was done for it, nothing if it is Cached: from a ResultCache.
+	Work   Work
+	Cached bool
 }
 
 // Run answers the query. The hits are appended to dst[:0]. It allocates nothing
@@ -34,32 +40,32 @@ type Answer struct {
 // If the context ends the error is the context's; if a list is found to be
 // damaged it wraps base.ErrCorrupt.
 func (p *Plan) Run(ctx context.Context, sc *Scratch, dst []base.Hit) (Answer, error) {
+	if p.cached != nil {
+		return p.cached.appendTo(dst), nil
+	}
+	if len(p.key) > 0 {
+		return p.searcher.results.answer(ctx, p, dst, func() (Answer, error) { return p.run(ctx, sc, dst, nil) })
+	}
 	return p.run(ctx, sc, dst, nil)
 }
 
-// RunTraced is Run, and adds a step to the trace for each segment.
+// RunTraced is Run, and adds a step to the trace for each segment. With a nil trace it
+// is Run.
 func (p *Plan) RunTraced(ctx context.Context, sc *Scratch, dst []base.Hit, t *Trace) (Answer, error) {
+	if t == nil {
+		return p.Run(ctx, sc, dst)
+	}
+	if len(p.key) > 0 {
+		return Answer{}, errCached
+	}
 	return p.run(ctx, sc, dst, t)
 }
 
-// run answers on a GPU if the searcher has one and the plan can, and else on the CPU.
-func (p *Plan) run(ctx context.Context, sc *Scratch, dst []base.Hit, trace *Trace) (a Answer, err error) {
-	g := p.searcher.gpu
-	if g == nil || p.k == 0 {
-		return p.runCPU(ctx, sc, dst, trace)
-	}
-	refusal := p.onCPU
-	if refusal == "" {
-		a.Hits = dst
-		refused, err := p.runGPU(ctx, sc, &a, trace)
-		if err != nil || refused == nil {
-			return a, err
-		}
-		refusal = refused.Error()
-	}
-	g.onCPU.Add(1)
-	if trace != nil {
-		trace.Notes = append(trace.Notes, "answered by the CPU: "+refusal)
+// run answers where the Searcher's Dispatcher says, if it has anything to say.
+func (p *Plan) run(ctx context.Context, sc *Scratch, dst []base.Hit, trace *Trace) (Answer, error) {
+	trace.begin()
+	if d := p.searcher.dispatcher; d.active() {
+		return d.run(ctx, p, sc, dst, trace)
 	}
 	return p.runCPU(ctx, sc, dst, trace)
 }
@@ -118,7 +124,7 @@ func (p *Plan) runStage(ctx context.Context, sc *Scratch, st *stage, w *Work, tr
 		}
 		w.Add(work)
 		if trace != nil {
-			trace.Steps = append(trace.Steps, p.step(st, i, name, work, time.Since(began)))
+			trace.add(began, p.step(st, i, name, work))
 		}
 	}
 	return nil
@@ -178,10 +184,10 @@ func (p *Plan) runTree(ctx context.Context, sc *Scratch, st *stage, segment int)
 }
 
 // step describes the search of a segment.
-func (p *Plan) step(st *stage, segment int, traversal string, work Work, took time.Duration) Step {
+func (p *Plan) step(st *stage, segment int, traversal string, work Work) Step {
 	s := Step{
 		Name: stepSegment, Processor: cpu, Segment: p.searcher.snapshot.Segments[segment].Name,
-		Traversal: traversal, Mode: st.mode, Work: work, Took: took,
+		Traversal: traversal, Mode: st.mode, Work: work,
 	}
 	seen := make([]bool, len(p.terms))
 	walkLeaves(st.root, false, func(l *leaf, _ bool) {

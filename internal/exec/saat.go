@@ -128,14 +128,14 @@ func (p *Plan) runSaat(ctx context.Context, sc *Scratch, dst []base.Hit, trace *
 		}
 	}
 	if trace != nil {
-		trace.Steps = append(trace.Steps, p.stepSaat(&a, time.Since(began)))
+		trace.add(began, p.stepSaat(&a))
 	}
 	return a, nil
 }
 
 // stepSaat describes the search of the impact-ordered lists.
-func (p *Plan) stepSaat(a *Answer, took time.Duration) Step {
-	step := Step{Name: stepImpacts, Processor: cpu, Traversal: a.Traversal, Mode: a.Mode, Work: a.Work, Took: took}
+func (p *Plan) stepSaat(a *Answer) Step {
+	step := Step{Name: stepImpacts, Processor: cpu, Traversal: a.Traversal, Mode: a.Mode, Work: a.Work}
 	for i, t := range p.saat.terms {
 		l := &p.saat.query.Terms[i].List
 		step.Lists = append(step.Lists, ListTrace{Term: string(p.terms[t].bytes), DocFreq: l.DocFreq, Blocks: l.NumSegments()})

@@ -20,7 +20,9 @@ type Searcher struct {
 	// so that lists get theirs from their frontiers.
 	ownBounds bool
 	fields    []string // by FieldID
-	gpu       *GPU     // nil: the CPU alone
+	// dispatcher says where plans run; nil: on the CPU.
+	dispatcher *Dispatcher
+	results    *ResultCache // nil: none
 }
 
 // NewSearcher returns a Searcher that scores with bm25, or with the parameters
@@ -38,6 +40,11 @@ func NewSearcher(snapshot *index.Snapshot, bm25 *score.BM25) *Searcher {
 	}
 	return s
 }
+
+// UseResults lets the Searcher's plans that ask for it (Options.Cached) take their
+// answers from c, which is of the index of the Searcher, or nil. It must be called
+// before the first Prepare.
+func (s *Searcher) UseResults(c *ResultCache) { s.results = c }
 
 // Fields returns the names that a query may have before a colon, the default
 // field's ("") first. The slice must not be changed.
@@ -59,7 +66,9 @@ type Scratch struct {
 	pulse    pulse
 	saat     *saat.Engine // of ModeSaat; nil until it is asked for
 	gpu      gpuScratch
+	placed   placedRun
 	counter  counter
+	keys     keyBuilder
 }
 
 // NewScratch returns a Scratch for indexes with the analyzer of that name.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/griffin-search/griffin/internal/gpu/pipeline"
+	"github.com/griffin-search/griffin/internal/sched"
 )
 
 // Trace tells how a query was answered: what became of its words, then each
@@ -14,19 +15,27 @@ type Trace struct {
 	// Query is the canonical text of the parsed query.
 	Query string `json:"query"`
 	Mode  Mode   `json:"mode"`
-	// Notes say what the planner left out, and why.
+	// Policy chose the places of the steps; "" where there was nothing to choose.
+	Policy Policy `json:"policy,omitempty"`
+	// Notes say what the planner left out, and why; and why the policy chose what it did.
 	Notes []string `json:"notes,omitempty"`
 	Steps []Step   `json:"steps"`
+	// Migrations is how often the query went from one processor to another.
+	Migrations int `json:"migrations,omitempty"`
+	// Began is when the query came. Steps are on a line with it.
+	Began time.Time `json:"-"`
 }
 
 // Step is one piece of the work, done by one processor.
 type Step struct {
-	// Name is "parse", "plan", "segment" (one segment searched), "impacts"
-	// (impact-ordered lists searched), "gpu" (all segments, or impact-ordered lists,
-	// searched by one device) or "fetch" (stored documents read and snippets made).
+	// Name is "parse", "plan", "wait" (for a processor), "segment" (one segment searched),
+	// "impacts" (impact-ordered lists searched), "gpu" (all segments, or impact-ordered
+	// lists, searched by one device), "intersect" (some lists of a conjunction, in all
+	// segments) or "fetch" (stored documents read and snippets made).
 	Name string `json:"name"`
-	// Processor that did it: "cpu", or a GPU such as "gpu0".
-	Processor string `json:"processor"`
+	// Processor that did it: "cpu", or a GPU such as "gpu0". Place is its kind.
+	Processor string      `json:"processor"`
+	Place     sched.Place `json:"place"`
 	// Segment is set for Name "segment", Traversal for "segment" and "impacts".
 	Segment   string `json:"segment,omitempty"`
 	Traversal string `json:"traversal,omitempty"`
@@ -34,8 +43,20 @@ type Step struct {
 	Mode Mode `json:"mode"`
 	// Lists that the step read.
 	Lists []ListTrace `json:"lists,omitempty"`
+	// Candidates that an "intersect" began with (0: with its first list), and how many
+	// were Left, or are hits.
+	Candidates int64 `json:"candidates,omitempty"`
+	Left       int64 `json:"left,omitempty"`
+	// Batch is how many queries shared the step; 0: none did.
+	Batch int `json:"batch,omitempty"`
 	Work
-	Took time.Duration `json:"took_ns"`
+	// Start is when the step began, after the query came, Took how long it took, and
+	// Predicted what was expected of it, or of all steps of a stage at its first; 0: nothing.
+	Start     time.Duration `json:"start_ns"`
+	Took      time.Duration `json:"took_ns"`
+	Predicted time.Duration `json:"predicted_ns,omitempty"`
+	// BusBytes went over the bus between the CPU and a GPU.
+	BusBytes int64 `json:"bus_bytes,omitempty"`
 	// Device is what a GPU did, for Name "gpu"; else nil.
 	Device *DeviceTrace `json:"device,omitempty"`
 }
@@ -80,9 +101,24 @@ func (w *Work) Add(o Work) {
 	w.BytesMoved += o.BytesMoved
 }
 
-// AddStep adds a step of the given name, done by the CPU, that is not about a segment.
+// begin notes when the query came, if nobody did before. t may be nil.
+func (t *Trace) begin() {
+	if t != nil && t.Began.IsZero() {
+		t.Began = time.Now()
+	}
+}
+
+// add adds a step that began at a time and ends now.
+func (t *Trace) add(began time.Time, s Step) {
+	s.Start, s.Took = max(began.Sub(t.Began), 0), time.Since(began)
+	t.Steps = append(t.Steps, s)
+}
+
+// AddStep adds a step of the given name, done by the CPU and ended now, that is not
+// about a segment.
 func (t *Trace) AddStep(name string, took time.Duration) {
-	t.Steps = append(t.Steps, Step{Name: name, Processor: cpu, Mode: t.Mode, Took: took})
+	t.begin()
+	t.add(time.Now().Add(-took), Step{Name: name, Processor: cpu, Mode: t.Mode})
 }
 
 // Total returns the work of all steps.
@@ -104,14 +140,30 @@ func (t *Trace) String() string {
 	for i := range t.Steps {
 		t.Steps[i].format(&b)
 	}
+	if t.Migrations > 0 {
+		fmt.Fprintf(&b, "migrations: %d\n", t.Migrations)
+	}
 	return b.String()
 }
 
 func (s *Step) format(b *strings.Builder) {
-	fmt.Fprintf(b, "%-8s %-4s %10v", s.Name, s.Processor, s.Took.Round(100*time.Nanosecond))
+	fmt.Fprintf(b, "%-9s %-4s %10v", s.Name, s.Processor, s.Took.Round(100*time.Nanosecond))
+	if s.Predicted > 0 {
+		fmt.Fprintf(b, " (predicted %v)", s.Predicted.Round(100*time.Nanosecond))
+	}
 	if s.Name == stepSegment {
 		fmt.Fprintf(b, "  %s %s %s: postings decoded %d, scored %d; blocks decoded %d, skipped %d", s.Segment, s.Mode,
 			s.Traversal, s.PostingsDecoded, s.PostingsScored, s.BlocksDecoded, s.BlocksSkipped)
+	}
+	if s.Name == stepIntersect {
+		from := "first list"
+		if s.Candidates > 0 {
+			from = fmt.Sprintf("%d candidates", s.Candidates)
+		}
+		fmt.Fprintf(b, "  %s: from %s to %d", s.Mode, from, s.Left)
+		if s.Device == nil {
+			fmt.Fprintf(b, "; postings decoded %d, scored %d; blocks decoded %d, skipped %d", s.PostingsDecoded, s.PostingsScored, s.BlocksDecoded, s.BlocksSkipped)
+		}
 	}
 	blocks := "blocks"
 	if s.Name == stepImpacts {
@@ -119,12 +171,11 @@ func (s *Step) format(b *strings.Builder) {
 		fmt.Fprintf(b, "  %s %s: postings added %d, left out %d; blocks decoded %d", s.Mode,
 			s.Traversal, s.PostingsScored, s.PostingsLeft, s.BlocksDecoded)
 	}
-	if d := s.Device; d != nil {
-		fmt.Fprintf(b, "  %s: lists there %d, brought %d (%d bytes, %v); device %v; bytes to it %d, from it %d", s.Mode,
-			d.ListsHit, d.ListsMissed, d.ListBytes, d.Bringing.Round(100*time.Nanosecond), d.Took.Round(100*time.Nanosecond), d.BytesTo, d.BytesFrom)
-		for _, k := range d.Kernels {
-			fmt.Fprintf(b, "\n    %-24s %9d launched", k.Name, k.Launches)
-		}
+	if s.Device != nil {
+		s.formatDevice(b)
+	}
+	if s.Batch > 0 {
+		fmt.Fprintf(b, "  %s: with %d more in a launch", s.Mode, s.Batch-1)
 	}
 	b.WriteByte('\n')
 	for _, l := range s.Lists {
@@ -136,12 +187,32 @@ func (s *Step) format(b *strings.Builder) {
 	}
 }
 
+// formatDevice tells what a GPU did.
+func (s *Step) formatDevice(b *strings.Builder) {
+	d := s.Device
+	if s.Name == stepIntersect {
+		b.WriteString("; ")
+	} else {
+		fmt.Fprintf(b, "  %s: ", s.Mode)
+	}
+	fmt.Fprintf(b, "lists there %d, brought %d (%d bytes, %v); device %v; bytes to it %d, from it %d",
+		d.ListsHit, d.ListsMissed, d.ListBytes, d.Bringing.Round(100*time.Nanosecond), d.Took.Round(100*time.Nanosecond), d.BytesTo, d.BytesFrom)
+	if d.BytesInPlace > 0 {
+		fmt.Fprintf(b, "; %d bytes of lists read where they lie", d.BytesInPlace)
+	}
+	for _, k := range d.Kernels {
+		fmt.Fprintf(b, "\n    %-24s %9d launched", k.Name, k.Launches)
+	}
+}
+
 // stepSegment is the name of a step that searched a segment, stepImpacts of one that
 // searched impact-ordered lists; cpu is their processor. stepGPU is the name of a
-// step of a GPU.
+// step of a GPU, stepIntersect of a part of a conjunction, stepWait of time in a queue.
 const (
-	stepSegment = "segment"
-	stepImpacts = "impacts"
-	stepGPU     = "gpu"
-	cpu         = "cpu"
+	stepSegment   = "segment"
+	stepImpacts   = "impacts"
+	stepGPU       = "gpu"
+	stepIntersect = "intersect"
+	stepWait      = "wait"
+	cpu           = "cpu"
 )

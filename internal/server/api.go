@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"html"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -20,6 +21,7 @@ type searchResponse struct {
 	TookMicros int64          `json:"took_us"`
 	Hits       []hitResponse  `json:"hits"`             // never null
 	Missed     float64        `json:"missed,omitempty"` // griffin.Results.Missed
+	Cached     bool           `json:"cached,omitempty"` // griffin.Results.Cached
 	Notes      []string       `json:"notes,omitempty"`
 	Trace      *griffin.Trace `json:"trace,omitempty"`
 }
@@ -43,7 +45,7 @@ func (h *handler) search(w http.ResponseWriter, r *http.Request) {
 	}
 	var results *griffin.Results
 	if apiErr == nil {
-		results, apiErr = h.run(r.Context(), req)
+		results, apiErr = h.run(r, req)
 	}
 	if apiErr != nil {
 		h.fail(w, apiErr)
@@ -51,7 +53,7 @@ func (h *handler) search(w http.ResponseWriter, r *http.Request) {
 	}
 	response := searchResponse{
 		Query: results.Query, Mode: results.Mode, K: req.K, Offset: req.Offset, TookMicros: results.Took.Microseconds(),
-		Hits: make([]hitResponse, len(results.Hits)), Missed: results.Missed, Notes: results.Notes, Trace: results.Trace,
+		Hits: make([]hitResponse, len(results.Hits)), Missed: results.Missed, Cached: results.Cached, Notes: results.Notes, Trace: results.Trace,
 	}
 	for i, hit := range results.Hits {
 		response.Hits[i] = hitResponse{
@@ -91,8 +93,8 @@ func announce(w http.ResponseWriter, e *apiError) bool {
 			sw.status = statusClientGone
 		}
 		return false
-	case http.StatusServiceUnavailable:
-		w.Header().Set("Retry-After", "1")
+	case http.StatusServiceUnavailable, http.StatusTooManyRequests, http.StatusGatewayTimeout:
+		w.Header().Set("Retry-After", strconv.FormatInt(int64(max(math.Ceil(e.retryAfter.Seconds()), 1)), 10))
 	}
 	return true
 }

@@ -13,6 +13,8 @@ type backend struct {
 	document func(ctx context.Context, id string) (griffin.Document, bool, error)
 	stats    func() (griffin.Stats, error)
 	gpu      func() (stats griffin.GPUStats, used bool)
+	dispatch func() griffin.DispatchStats
+	results  func() (stats griffin.ResultCacheStats, used bool)
 }
 
 func indexBackend(ix *griffin.Index) backend {
@@ -23,6 +25,8 @@ func indexBackend(ix *griffin.Index) backend {
 		document: ix.Document,
 		stats:    ix.Stats,
 		gpu:      ix.GPUStats,
+		dispatch: ix.DispatchStats,
+		results:  ix.ResultCacheStats,
 	}
 }
 

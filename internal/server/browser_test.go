@@ -2,9 +2,11 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"math"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -71,6 +73,11 @@ func serveIndex(t *testing.T, ix *griffin.Index) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return serveHandler(t, h)
+}
+
+func serveHandler(t *testing.T, h http.Handler) string {
+	t.Helper()
 	srv := httptest.NewServer(h)
 	t.Cleanup(srv.Close)
 	return srv.URL
@@ -383,7 +390,11 @@ func axText(v *accessibility.Value) string {
 	if v == nil {
 		return ""
 	}
-	return strings.Trim(string(v.Value), `"`)
+	var text string
+	if json.Unmarshal([]byte(v.Value), &text) != nil { // a number
+		return string(v.Value)
+	}
+	return text
 }
 
 // contrastScript returns for each element with text of its own the colours of

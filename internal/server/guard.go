@@ -11,11 +11,8 @@ import (
 	"time"
 
 	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/internal/sched"
 )
-
-// queueWait is how long a search waits for a free slot before it is refused:
-// long enough to ride out a burst, short enough that nobody waits in vain.
-const queueWait = 100 * time.Millisecond
 
 // statusClientGone is what the metrics count for a client that left before
 // its answer (nginx's number); nobody receives it.
@@ -91,53 +88,63 @@ func secure(header http.Header) {
 	header.Set("Cache-Control", "no-store")
 }
 
-// run answers a search within the limits of time and concurrency.
-func (h *handler) run(ctx context.Context, req searchRequest) (*griffin.Results, *apiError) {
-	ctx, cancel := context.WithTimeout(ctx, h.Timeout)
-	defer cancel()
-	if apiErr := h.acquire(ctx); apiErr != nil {
-		h.metrics.searches.WithLabelValues(req.Mode.String(), apiErr.Code).Inc()
-		return nil, apiErr
+// run answers a search, if it may begin, within the limit of time.
+func (h *handler) run(r *http.Request, req searchRequest) (*griffin.Results, *apiError) {
+	count := func(result string) { h.metrics.searches.WithLabelValues(req.Mode.String(), result).Inc() }
+	budget := cmp.Or(req.Timeout, h.Timeout)
+	admitted, refused := h.entry.enter(clientOf(r), budget)
+	if refused != nil {
+		count(refused.Code)
+		return nil, refused
 	}
-	defer func() { <-h.slots }()
-
+	answered, shed := false, false
+	defer func() { h.entry.leave(admitted, answered, shed) }()
+	ctx, cancel := context.WithTimeout(r.Context(), budget)
+	defer cancel()
 	results, err := h.backend.search(ctx, req)
 	if err != nil {
-		apiErr := h.explain(err)
-		h.metrics.searches.WithLabelValues(req.Mode.String(), apiErr.Code).Inc()
+		var overload *griffin.Overload
+		shed = errors.As(err, &overload)
+		apiErr := h.explain(ended(r, err), budget)
+		count(apiErr.Code)
 		return nil, apiErr
 	}
-	h.metrics.searches.WithLabelValues(req.Mode.String(), "ok").Inc()
+	answered = true
+	count("ok")
 	h.metrics.latency.WithLabelValues(req.Mode.String()).Observe(results.Took.Seconds())
 	return results, nil
 }
 
-func (h *handler) acquire(ctx context.Context) *apiError {
-	select {
-	case h.slots <- struct{}{}:
-		return nil
-	default:
+// ended returns the error of a request, ErrClosed if it was cancelled since the server
+// stops: the client is there, and must not take silence for an answer.
+func ended(r *http.Request, err error) error {
+	if errors.Is(err, context.Canceled) && errors.Is(context.Cause(r.Context()), errStopping) {
+		return griffin.ErrClosed
 	}
-	wait := time.NewTimer(queueWait)
-	defer wait.Stop()
-	select {
-	case h.slots <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return h.explain(ctx.Err())
-	case <-wait.C:
-		return &apiError{
-			Status: http.StatusServiceUnavailable, Code: "overloaded",
-			Message: fmt.Sprintf("%d searches are running already; try again in a moment", h.MaxConcurrent),
-		}
-	}
+	return err
 }
 
-// explain turns the error of a search into what the client is told. Causes
-// inside the server are logged and not told.
-func (h *handler) explain(err error) *apiError {
+// explain turns the error of a search that had budget into what the client is told.
+// Causes inside the server are logged and not told.
+func (h *handler) explain(err error, budget time.Duration) *apiError {
 	var syntax *griffin.QueryError
+	var overload *griffin.Overload
 	switch {
+	case errors.As(err, &overload) && overload.Reason == sched.Expired:
+		return &apiError{
+			Status: http.StatusGatewayTimeout, Code: "timeout", retryAfter: overload.RetryAfter,
+			Message: fmt.Sprintf("the search waited for a processor until there was no time left of its %v", budget),
+		}
+	case errors.As(err, &overload) && overload.Reason == sched.TooLate: // be it that the server is idle
+		return &apiError{
+			Status: http.StatusServiceUnavailable, Code: "overloaded", retryAfter: overload.RetryAfter,
+			Message: fmt.Sprintf("the search is not expected to end within %v, or what the server allows; give it more time, or try again when there is less to do", budget),
+		}
+	case errors.As(err, &overload):
+		return &apiError{
+			Status: http.StatusServiceUnavailable, Code: "overloaded", retryAfter: overload.RetryAfter,
+			Message: fmt.Sprintf("the server is too busy: %v; try again in a moment", overload.Reason),
+		}
 	case errors.As(err, &syntax):
 		e := &apiError{Status: http.StatusBadRequest, Code: "query_syntax", Message: syntax.Reason}
 		if syntax.Text != "" { // else of no certain place
@@ -154,7 +161,7 @@ func (h *handler) explain(err error) *apiError {
 	case errors.Is(err, context.DeadlineExceeded):
 		return &apiError{
 			Status: http.StatusGatewayTimeout, Code: "timeout",
-			Message: fmt.Sprintf("the search took longer than %v and was given up", h.Timeout),
+			Message: fmt.Sprintf("the search took longer than %v and was given up", budget),
 		}
 	case errors.Is(err, context.Canceled):
 		return &apiError{Status: statusClientGone, Code: "client_gone", Message: "the client left"}

@@ -22,9 +22,9 @@ type metrics struct {
 	panics   prometheus.Counter
 }
 
-// latencyBuckets go from 10 µs to 10 s, three in each decade.
+// latencyBuckets go from 10 µs to 100 s, above MaxTimeout, three in each decade.
 var latencyBuckets = []float64{
-	10e-6, 20e-6, 50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 20e-3, 50e-3, .1, .2, .5, 1, 2, 5, 10,
+	10e-6, 20e-6, 50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 20e-3, 50e-3, .1, .2, .5, 1, 2, 5, 10, 20, 50, 100,
 }
 
 func newMetrics(b backend) *metrics {
@@ -34,7 +34,7 @@ func newMetrics(b backend) *metrics {
 			Name: "griffin_http_requests_total", Help: "HTTP requests answered, by route and status code.",
 		}, []string{"route", "code"}),
 		searches: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "griffin_searches_total", Help: "Searches run, by mode and result (ok, or the error's code).",
+			Name: "griffin_searches_total", Help: "Searches by mode and result: ok, or the error's code, those of searches that were refused among them.",
 		}, []string{"mode", "result"}),
 		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "griffin_search_duration_seconds", Help: "Time of successful searches, snippets included, by mode.",
@@ -60,6 +60,9 @@ func newMetrics(b backend) *metrics {
 		m.requests, m.searches, m.latency, m.inFlight, m.panics, build,
 		indexCollector{b.stats},
 		gpuCollector{b.gpu},
+		dispatchCollector{b.dispatch},
+		resultCollector{b.results},
+		processCollector{},
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)

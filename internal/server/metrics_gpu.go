@@ -21,7 +21,12 @@ var (
 	gpuListsDesc     = prometheus.NewDesc("griffin_gpu_lists", "Posting lists in the GPU's memory.", []string{"device"}, nil)
 	gpuBytesDesc     = prometheus.NewDesc("griffin_gpu_list_bytes", "Bytes that posting lists take of the GPU's memory.", []string{"device"}, nil)
 	gpuLimitDesc     = prometheus.NewDesc("griffin_gpu_list_limit_bytes", "Bytes that posting lists may take of the GPU's memory.", []string{"device"}, nil)
-	gpuMirrorDesc    = prometheus.NewDesc("griffin_gpu_mirror_bytes", "Bytes of page-locked memory of the host with posting lists that had to be brought again.", []string{"device"}, nil)
+	gpuUsedDesc      = prometheus.NewDesc("griffin_gpu_memory_used_bytes", "Bytes of the GPU's memory in use, by whatever process.", []string{"device"}, nil)
+	gpuHostDesc      = prometheus.NewDesc("griffin_gpu_host_bytes", "Bytes of page-locked memory of the host that hold posting lists.", []string{"device"}, nil)
+	gpuHostLimitDesc = prometheus.NewDesc("griffin_gpu_host_limit_bytes", "Bytes of page-locked memory of the host that posting lists may take.", []string{"device"}, nil)
+	gpuAskedDesc     = prometheus.NewDesc("griffin_gpu_lists_asked_total", "Posting lists that queries asked for, by the form that they had then.", []string{"device", "form"}, nil)
+	gpuDirectDesc    = prometheus.NewDesc("griffin_gpu_direct_queries_total", "Queries answered from compressed lists.", []string{"device"}, nil)
+	gpuInPlaceDesc   = prometheus.NewDesc("griffin_gpu_in_place_bytes_total", "Bytes of posting lists that the GPU read in the host's memory.", []string{"device"}, nil)
 	gpuUploadedDesc  = prometheus.NewDesc("griffin_gpu_uploaded_bytes_total", "Bytes of posting lists sent to the GPU.", []string{"device"}, nil)
 	gpuErrorsDesc    = prometheus.NewDesc("griffin_gpu_errors_total", "Calls of the GPU's driver that failed; the CPU answered the queries.", []string{"device"}, nil)
 	gpuLostDesc      = prometheus.NewDesc("griffin_gpu_lost", "1 if the GPU failed and is used no more.", []string{"device"}, nil)
@@ -31,7 +36,7 @@ var (
 func (gpuCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		gpuQueriesDesc, gpuHitsDesc, gpuMissesDesc, gpuStreamedDesc, gpuEvictionsDesc, gpuListsDesc, gpuBytesDesc, gpuLimitDesc,
-		gpuMirrorDesc, gpuUploadedDesc, gpuErrorsDesc, gpuLostDesc,
+		gpuUsedDesc, gpuHostDesc, gpuHostLimitDesc, gpuAskedDesc, gpuDirectDesc, gpuInPlaceDesc, gpuUploadedDesc, gpuErrorsDesc, gpuLostDesc,
 	} {
 		ch <- d
 	}
@@ -43,8 +48,8 @@ func (c gpuCollector) Collect(ch chan<- prometheus.Metric) {
 	if !used {
 		return
 	}
-	send := func(d *prometheus.Desc, kind prometheus.ValueType, v int64, label string) {
-		ch <- prometheus.MustNewConstMetric(d, kind, float64(v), label)
+	send := func(d *prometheus.Desc, kind prometheus.ValueType, v int64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, kind, float64(v), labels...)
 	}
 	send(gpuQueriesDesc, prometheus.CounterValue, s.OnCPU, "cpu")
 	send(gpuQueriesDesc, prometheus.CounterValue, s.OnGPU, "gpu")
@@ -61,7 +66,15 @@ func (c gpuCollector) Collect(ch chan<- prometheus.Metric) {
 		send(gpuListsDesc, prometheus.GaugeValue, d.Lists, d.Name)
 		send(gpuBytesDesc, prometheus.GaugeValue, d.SizeBytes, d.Name)
 		send(gpuLimitDesc, prometheus.GaugeValue, d.LimitBytes, d.Name)
-		send(gpuMirrorDesc, prometheus.GaugeValue, d.MirrorBytes, d.Name)
+		send(gpuUsedDesc, prometheus.GaugeValue, d.UsedBytes, d.Name)
+		send(gpuHostDesc, prometheus.GaugeValue, d.Host.SizeBytes, d.Name)
+		send(gpuHostLimitDesc, prometheus.GaugeValue, d.Host.LimitBytes, d.Name)
+		send(gpuAskedDesc, prometheus.CounterValue, d.Asked.File, d.Name, "file")
+		send(gpuAskedDesc, prometheus.CounterValue, d.Asked.Host, d.Name, "host")
+		send(gpuAskedDesc, prometheus.CounterValue, d.Asked.Device, d.Name, "device")
+		send(gpuAskedDesc, prometheus.CounterValue, d.Asked.Image, d.Name, "image")
+		send(gpuDirectDesc, prometheus.CounterValue, d.Direct, d.Name)
+		send(gpuInPlaceDesc, prometheus.CounterValue, d.BytesInPlace, d.Name)
 		send(gpuUploadedDesc, prometheus.CounterValue, d.BytesUploaded, d.Name)
 		send(gpuErrorsDesc, prometheus.CounterValue, d.Errors, d.Name)
 		send(gpuLostDesc, prometheus.GaugeValue, lost, d.Name)

@@ -40,6 +40,7 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"took":  formatDuration,
 	"count": formatCount,
 	"add":   func(a, b int) int { return a + b },
+	"chart": newTimeline,
 }).Parse(pageSource))
 
 // pageData is what page.html shows.
@@ -74,7 +75,7 @@ func (h *handler) page(w http.ResponseWriter, r *http.Request) {
 	data := h.newPage(req)
 	if apiErr == nil && strings.TrimSpace(req.Text) != "" {
 		data.Title = req.Text + " – Griffin"
-		data.Results, apiErr = h.run(r.Context(), req)
+		data.Results, apiErr = h.run(r, req)
 	}
 	if apiErr != nil {
 		data.Title, data.Error = "Error – Griffin", apiErr
@@ -131,7 +132,7 @@ func (h *handler) document(w http.ResponseWriter, r *http.Request) {
 	doc, found, err := h.backend.document(ctx, id)
 	switch {
 	case err != nil:
-		data.Error = h.explain(err)
+		data.Error = h.explain(ended(r, err), h.Timeout)
 	case !found:
 		data.Error = &apiError{Status: http.StatusNotFound, Code: "not_found", Message: fmt.Sprintf("the index has no document %.100q", id)}
 	default:
@@ -177,6 +178,9 @@ func address(path string, req searchRequest) string {
 	}
 	if req.Rho > 0 {
 		values.Set("rho", strconv.Itoa(req.Rho))
+	}
+	if req.Timeout > 0 {
+		values.Set("timeout", req.Timeout.String())
 	}
 	if req.Trace {
 		values.Set("trace", "1")

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/griffin-search/griffin"
@@ -19,12 +20,13 @@ type searchRequest struct {
 	K, Offset int
 	Mode      griffin.Mode
 	Trace     bool
-	Lenient   bool // make the best of faults in Text
-	Rho       int  // of mode saat: the most postings to process; 0: all
+	Lenient   bool          // make the best of faults in Text
+	Rho       int           // of mode saat: the most postings to process; 0: all
+	Timeout   time.Duration // 0: Options.Timeout
 }
 
 // parameters are the names that a search understands.
-var parameters = []string{"q", "k", "offset", "mode", "trace", "rho"}
+var parameters = []string{"q", "k", "offset", "mode", "trace", "rho", "timeout"}
 
 // parseRequest reads the parameters of a search. A parameter that is not
 // known is an error if strict, since a misspelt one would go unnoticed. After
@@ -68,6 +70,9 @@ func (h *handler) parseRequest(r *http.Request, strict bool) (searchRequest, *ap
 	if req.Rho > 0 && req.Mode != griffin.ModeSaat {
 		return req, badParameter("rho is for mode saat")
 	}
+	if req.Timeout, apiErr = h.timeoutParameter(values); apiErr != nil {
+		return req, apiErr
+	}
 	trace, apiErr := intParameter(values, "trace", 0, 0, 1)
 	req.Trace = trace == 1
 	return req, apiErr
@@ -84,6 +89,19 @@ func intParameter(values url.Values, name string, missing, lowest, highest int) 
 		return missing, badParameter("%s %.40q is not a number from %d to %d", name, text, lowest, highest)
 	}
 	return v, nil
+}
+
+// timeoutParameter reads the time limit of a request; 0: it has none of its own.
+func (h *handler) timeoutParameter(values url.Values) (time.Duration, *apiError) {
+	text := values.Get("timeout")
+	if text == "" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 || d > h.Timeout {
+		return 0, badParameter("timeout %.40q is not a time such as 50ms, of at most %v", text, h.Timeout)
+	}
+	return d, nil
 }
 
 func (h *handler) checkText(text string) *apiError {
@@ -105,6 +123,8 @@ type apiError struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 	Offset  *int   `json:"offset,omitempty"` // byte of q where it goes wrong
+
+	retryAfter time.Duration // of statuses 429, 503 and 504; at least 1 s is told
 }
 
 func badParameter(format string, args ...any) *apiError {

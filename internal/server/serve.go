@@ -21,11 +21,14 @@ type limits struct {
 var defaultLimits = limits{
 	readHeader:  5 * time.Second,
 	read:        10 * time.Second,
-	write:       2 * time.Minute, // above every sensible Options.Timeout, and enough for a slow reader
+	write:       MaxTimeout + 30*time.Second,
 	idle:        time.Minute,
 	headerBytes: 32 << 10,
-	connections: 1024,
+	connections: 4096, // above Options.MaxConcurrent: what is refused wants to be told
 }
+
+// errStopping is why requests are cancelled whose clients have not gone.
+var errStopping = errors.New("the server is stopping")
 
 // Serve answers requests on listener until ctx ends. Then it accepts no more,
 // lets the requests that are being answered end for at most grace, cancels
@@ -37,8 +40,8 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, gra
 
 func serve(ctx context.Context, listener net.Listener, handler http.Handler, grace time.Duration, l limits) error {
 	// Requests outlive ctx by up to grace: they end with requestCtx.
-	requestCtx, cancelRequests := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancelRequests()
+	requestCtx, cancelRequests := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancelRequests(errStopping)
 	srv := &http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: l.readHeader,
@@ -59,7 +62,7 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler, gra
 	graceCtx, cancelGrace := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancelGrace()
 	err := srv.Shutdown(graceCtx)
-	cancelRequests()
+	cancelRequests(errStopping)
 	if errors.Is(err, context.DeadlineExceeded) {
 		return errors.Join(fmt.Errorf("server: requests were still running after %v and were cut off", grace), srv.Close())
 	}

@@ -3,8 +3,10 @@ package server
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
+	"runtime"
 	"time"
 
 	"github.com/griffin-search/griffin"
@@ -14,9 +16,13 @@ import (
 const (
 	DefaultMaxQueryBytes = 4096
 	DefaultMaxK          = 1000
-	DefaultMaxConcurrent = 32
+	DefaultMaxConcurrent = 1024
 	DefaultTimeout       = 10 * time.Second
 )
+
+// MaxTimeout is the longest Options.Timeout: Serve gives a request half a minute more to be
+// answered, to a slow reader too.
+const MaxTimeout = 90 * time.Second
 
 // Options says what to serve and within which limits. The zero value of each
 // limit is its default.
@@ -28,11 +34,19 @@ type Options struct {
 	// MaxK bounds how many results a request may ask for. Default
 	// DefaultMaxK.
 	MaxK int
-	// Timeout bounds the time of one search. Default DefaultTimeout.
+	// Timeout bounds the time of one search, which a request may shorten for itself.
+	// Default DefaultTimeout, at most MaxTimeout.
 	Timeout time.Duration
-	// MaxConcurrent bounds how many searches run at the same time; more wait a
-	// moment and are then refused. Default DefaultMaxConcurrent.
+	// MaxConcurrent bounds how many searches run or wait at the same time; more are
+	// refused, and so are those that would not be answered in time. Default
+	// DefaultMaxConcurrent.
 	MaxConcurrent int
+	// Processors is how many processors searches have, for the estimate of the time that
+	// one will take. Default GOMAXPROCS.
+	Processors int
+	// PerClient bounds how many searches of one client (an address) run or wait at the
+	// same time. Default any number.
+	PerClient int
 	// Logger gets failures and panics, not single requests. Default slog.Default().
 	Logger *slog.Logger
 }
@@ -42,30 +56,40 @@ type handler struct {
 	Options
 	backend backend
 	metrics *metrics
-	slots   chan struct{} // one taken for each running search
+	entry   *admission
 }
 
 // New returns the handler of all routes. It is an error if there is no index or
-// a limit is negative.
+// a limit is negative or above what it can be.
 func New(o Options) (http.Handler, error) {
 	if o.Index == nil {
 		return nil, errors.New("server: no index")
 	}
-	if min(o.MaxQueryBytes, o.MaxK, o.MaxConcurrent) < 0 || o.Timeout < 0 {
+	if min(o.MaxQueryBytes, o.MaxK, o.MaxConcurrent, o.PerClient, o.Processors) < 0 || o.Timeout < 0 {
 		return nil, errors.New("server: a limit is negative")
+	}
+	if o.Timeout > MaxTimeout {
+		return nil, fmt.Errorf("server: a timeout of %v is above %v", o.Timeout, MaxTimeout)
 	}
 	return newHandler(o, indexBackend(o.Index)), nil
 }
 
-func newHandler(o Options, b backend) http.Handler {
+func newHandler(o Options, b backend) http.Handler { return makeHandler(o, b).routes() }
+
+func makeHandler(o Options, b backend) *handler {
 	o.MaxQueryBytes = cmp.Or(o.MaxQueryBytes, DefaultMaxQueryBytes)
 	o.MaxK = cmp.Or(o.MaxK, DefaultMaxK)
 	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
 	o.MaxConcurrent = cmp.Or(o.MaxConcurrent, DefaultMaxConcurrent)
+	o.Processors = cmp.Or(o.Processors, runtime.GOMAXPROCS(0))
 	o.Logger = cmp.Or(o.Logger, slog.Default())
-	h := &handler{Options: o, backend: b, slots: make(chan struct{}, o.MaxConcurrent)}
+	h := &handler{Options: o, backend: b, entry: newAdmission(&o)}
 	h.metrics = newMetrics(b)
+	return h
+}
 
+// routes returns the handler of all routes.
+func (h *handler) routes() http.Handler {
 	mux := http.NewServeMux()
 	route := func(pattern, name string, f http.HandlerFunc) {
 		mux.Handle(pattern, h.guard(name, f))

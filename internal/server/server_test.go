@@ -352,7 +352,8 @@ func TestMetricsOfGPU(t *testing.T) {
 		s.OnGPU, s.OnCPU = 5, 2
 		s.Devices = slices.Grow(s.Devices, 1)[:1]
 		d := &s.Devices[0]
-		d.Name, d.Hits, d.Misses, d.Evictions, d.SizeBytes, d.MirrorBytes, d.BytesUploaded, d.Errors, d.Lost = "gpu0", 11, 4, 3, 4096, 512, 8192, 1, "gone"
+		d.Name, d.Hits, d.Misses, d.Evictions, d.SizeBytes, d.Host.SizeBytes, d.BytesUploaded, d.Errors, d.Lost = "gpu0", 11, 4, 3, 4096, 512, 8192, 1, "gone"
+		d.Asked.Host, d.Asked.Image, d.Direct, d.BytesInPlace, d.Host.LimitBytes = 4, 11, 2, 300, 1024
 		return s, true
 	}
 	metrics := get(t, newHandler(Options{Logger: quiet()}, b), "/metrics").Body.String()
@@ -363,7 +364,12 @@ func TestMetricsOfGPU(t *testing.T) {
 		`griffin_gpu_list_misses_total{device="gpu0"} 4`,
 		`griffin_gpu_list_evictions_total{device="gpu0"} 3`,
 		`griffin_gpu_list_bytes{device="gpu0"} 4096`,
-		`griffin_gpu_mirror_bytes{device="gpu0"} 512`,
+		`griffin_gpu_host_bytes{device="gpu0"} 512`,
+		`griffin_gpu_host_limit_bytes{device="gpu0"} 1024`,
+		`griffin_gpu_lists_asked_total{device="gpu0",form="host"} 4`,
+		`griffin_gpu_lists_asked_total{device="gpu0",form="image"} 11`,
+		`griffin_gpu_direct_queries_total{device="gpu0"} 2`,
+		`griffin_gpu_in_place_bytes_total{device="gpu0"} 300`,
 		`griffin_gpu_uploaded_bytes_total{device="gpu0"} 8192`,
 		`griffin_gpu_errors_total{device="gpu0"} 1`,
 		`griffin_gpu_lost{device="gpu0"} 1`,
@@ -427,6 +433,7 @@ func TestNewRefuses(t *testing.T) {
 		"negative k":       {Index: &griffin.Index{}, MaxK: -1},
 		"negative slots":   {Index: &griffin.Index{}, MaxConcurrent: -1},
 		"negative timeout": {Index: &griffin.Index{}, Timeout: -1},
+		"long timeout":     {Index: &griffin.Index{}, Timeout: MaxTimeout + 1},
 	} {
 		if _, err := New(o); err == nil {
 			t.Errorf("%s: New returned no error", name)

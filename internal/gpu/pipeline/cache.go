@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"math"
 	"sync"
 	"sync/atomic"
 
@@ -8,15 +9,7 @@ import (
 	"github.com/griffin-search/griffin/internal/invariant"
 )
 
-// listKey identifies a list's image: a part of a segment (part.id) and a list in
-// it, by the offset that is its own in the segment's or the impacts' file.
-type listKey struct {
-	part    uint32
-	impacts bool
-	list    uint64
-}
-
-// entry is a list that is on the device or on its way there.
+// entry is what a memory holds of a list, or is on its way there.
 type entry struct {
 	key    listKey
 	extent extent
@@ -24,15 +17,22 @@ type entry struct {
 	// replaced by the next one that is not.
 	streamed bool
 	again    bool           // it was asked for before
-	image    fastpath.Image // zero if the part has no posting of the list
+	image    fastpath.Image // of kindImage; zero if the part has no posting of the list
+	packed   packed         // where the compressed list is, or its directory; of other kinds
 	// The uploader, by its lane, and which of its events happens when the device has made
-	// the image; lane is -1 before.
+	// the entry; lane is -1 before, and of kindHost.
 	lane, event int
 
 	refs   atomic.Int32 // queries that use it now; below 0: gone
 	uses   atomic.Uint32
 	loaded atomic.Bool // the device has finished making it
+	// readers has a bit for each lane whose uploader has copied from it; reads counts the
+	// runs that have read it in place, and tried is how many they were when it was last
+	// tried to promote it (all kindHost).
+	readers      atomic.Uint64
+	reads, tried atomic.Uint32
 
+	gain      float64 // what a use saves, in nanoseconds
 	frequency float64 // guarded by cache.mu, as what follows
 	density   float64
 	at        int // in cache.heap; -1: not in it
@@ -54,11 +54,11 @@ func (e *entry) pin() bool {
 
 func (e *entry) unpin() { e.refs.Add(-1) }
 
-// cache says which lists are on a device, and where. Memory that is short goes to
-// the lists with the greatest benefit per byte: how often a list is asked for,
-// times what it costs to bring it, over its size. A list is admitted if its
-// benefit per byte is greater than that of every list that would have to go for
-// it; other lists are streamed through a reserve of memory that all of them share.
+// cache says which lists are in a memory, of a device or page-locked, and where. Memory
+// that is short goes to what has the greatest benefit per byte: how often it is asked
+// for, times what a use saves (gain.go), over its size. Something is admitted if its
+// benefit per byte is greater than that of all that would have to go for it; what is
+// needed all the same is streamed through a reserve of memory that all of it shares.
 //
 // Ding, He, Yan and Suel, WWW 2009, §5, have such a cache in GPU memory, and leave
 // open which lists it keeps. Here benefits count by the byte, since sizes of lists
@@ -70,12 +70,12 @@ type cache struct {
 	// its number and size; false if there is to be no more memory. It is called with
 	// mu held.
 	grow func(n int64, reserve bool) (slab int, size int64, ok bool)
-	// settle waits until the device has made the image of an entry, so that its memory
-	// can be another's. It is called with mu held, for entries that are not loaded.
-	settle func(e *entry)
+	// settle waits until no device writes or reads an entry that nobody has pinned, so
+	// that its memory can be another's. It is called with mu held.
+	settle  func(e *entry)
+	records *records // of the entries that are published
 
 	mu          sync.Mutex
-	entries     map[listKey]*entry
 	claims      map[listKey]struct{} // lists that runs are bringing
 	unclaimed   sync.Cond            // of mu
 	frequencies frequencies
@@ -84,65 +84,65 @@ type cache struct {
 	heap        entryHeap // of those in main, least density first; densities may have grown since
 	streamed    []*entry  // of those in the reserve, oldest first
 	stats       CacheStats
+	spare       *entry // of an acquire for which there was no room
+	// Scratch of evict.
+	victims, others []*entry
+	trial           space
 
-	hits atomic.Int64 // of stats; counted by runs
+	used   atomic.Int64 // bytes of main; changed with mu held
+	hits   atomic.Int64 // of stats; counted by runs, as misses is
+	misses atomic.Int64
 }
 
 // CacheStats count what a cache did since it was made.
 type CacheStats struct {
 	// Hits counts lists that were there when a query asked for them, Misses those
-	// that had to be brought.
+	// that had to be brought, or read over the bus.
 	Hits   int64 `json:"hits"`
 	Misses int64 `json:"misses"`
-	// Streamed counts misses that were not admitted, Evictions lists that went to
-	// make room, Refused those for which there was none: their queries went to the
-	// CPU or waited for others.
+	// Streamed counts misses that were not admitted, Evictions lists (or directories)
+	// that went to make room, Refused those for which there was none: their queries went
+	// to the CPU or waited for others.
 	Streamed  int64 `json:"streamed"`
 	Evictions int64 `json:"evictions"`
 	Refused   int64 `json:"refused"`
-	// Lists that are there now, and the bytes that they take.
-	Lists     int64 `json:"lists"`
-	SizeBytes int64 `json:"size_bytes"`
+	// Lists are there now, Compressed of them not as images; Directories of compressed
+	// lists are there on their own. SizeBytes is what all that takes.
+	Lists       int64 `json:"lists"`
+	Compressed  int64 `json:"compressed"`
+	Directories int64 `json:"directories"`
+	SizeBytes   int64 `json:"size_bytes"`
+}
+
+// count counts n more entries of a kind.
+func (s *CacheStats) count(k kind, n int64) {
+	switch k {
+	case kindDirectory:
+		s.Directories += n
+		return
+	case kindPacked, kindHost:
+		s.Compressed += n
+	}
+	s.Lists += n
 }
 
 // trackedLists is how many lists' uses are counted.
 const trackedLists = 1 << 20
 
-func newCache(grow func(n int64, reserve bool) (int, int64, bool), settle func(*entry)) *cache {
+func newCache(records *records, grow func(n int64, reserve bool) (int, int64, bool), settle func(*entry)) *cache {
 	c := &cache{
-		grow: grow, settle: settle, entries: map[listKey]*entry{}, claims: map[listKey]struct{}{}, frequencies: newFrequencies(trackedLists),
+		grow: grow, settle: settle, records: records, claims: map[listKey]struct{}{}, frequencies: newFrequencies(trackedLists),
 	}
 	c.unclaimed.L = &c.mu
 	return c
 }
 
-// loadCost is what bringing a list of so many bytes costs, in nanoseconds: copies
-// and launches, and bytes over a bus.
-func loadCost(sizeBytes int64) float64 {
-	const (
-		fixed = 20_000
-		bus   = 20 // bytes a nanosecond
-	)
-	return fixed + float64(sizeBytes)/bus
-}
-
-func density(frequency float64, sizeBytes int64) float64 {
-	return frequency * loadCost(sizeBytes) / float64(sizeBytes)
-}
-
 // find returns the pinned entry of a list, nil if it is not there.
 func (c *cache) find(k listKey) *entry {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.findLocked(k)
-}
-
-func (c *cache) findLocked(k listKey) *entry {
-	e := c.entries[k]
-	if e == nil || !e.pin() {
-		return nil
+	if r := c.records.find(k.name()); r != nil {
+		return r.pinned(k.kind)
 	}
-	return e
+	return nil
 }
 
 // claim returns the pinned entry of a list, or nil: then the caller is the one to bring
@@ -151,7 +151,7 @@ func (c *cache) claim(k listKey) *entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for {
-		if e := c.findLocked(k); e != nil {
+		if e := c.find(k); e != nil {
 			return e
 		}
 		if _, taken := c.claims[k]; !taken {
@@ -162,6 +162,21 @@ func (c *cache) claim(k listKey) *entry {
 	}
 }
 
+// tryClaim claims a list that is not there and that nobody else brings; false: it is, or
+// somebody does.
+func (c *cache) tryClaim(k listKey) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, taken := c.claims[k]; taken {
+		return false
+	}
+	if r := c.records.find(k.name()); r != nil && r.there(k.kind) {
+		return false
+	}
+	c.claims[k] = struct{}{}
+	return true
+}
+
 // unclaim ends a claim.
 func (c *cache) unclaim(k listKey) {
 	c.mu.Lock()
@@ -170,30 +185,50 @@ func (c *cache) unclaim(k listKey) {
 	c.unclaimed.Broadcast()
 }
 
-// acquire returns a new entry, pinned, with memory for the image of a list that the
-// caller has claimed; evict says that others may go for it. nil: there is no room while
-// others use it. The caller must fill in the entry and then call publish or abandon;
-// until then nobody else sees it.
-func (c *cache) acquire(k listKey, size int64, evict bool) *entry {
+// admission says what may go for something new.
+type admission uint8
+
+const (
+	// ifFree lets nothing go.
+	ifFree admission = iota
+	// ifBetter lets go what has less benefit per byte.
+	ifBetter
+	// always lets go whatever is not in use, if it must.
+	always
+)
+
+// acquire returns a new entry, pinned, with memory for what the caller has claimed, which
+// was asked for so many times since the last acquire, and of which a use saves gain
+// nanoseconds. nil: there is no room, while others use it if that matters. The caller must
+// fill in the entry and then call publish or abandon; until then nobody else sees it.
+func (c *cache) acquire(k listKey, size int64, uses uint32, gain float64, a admission) *entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	n, halved := c.frequencies.add(k, 1)
+	n, halved := c.frequencies.add(k, uses)
 	if halved {
 		c.age()
 	}
-	e := &entry{key: k, frequency: float64(n), again: n > 1, at: -1, lane: -1}
-	if !c.place(e, roundUp(size), evict) {
-		c.stats.Refused++
+	e := c.spare
+	if c.spare = nil; e == nil {
+		e = new(entry)
+	}
+	e.key, e.gain, e.frequency, e.again, e.at, e.lane = k, gain, float64(n), n > 1, -1, -1
+	if !c.place(e, roundUp(size), a) {
+		e.streamed = false
+		c.spare = e
+		if a != ifBetter {
+			c.stats.Refused++
+		}
 		return nil
 	}
 	e.refs.Store(1)
-	e.density = density(e.frequency, e.extent.size)
-	c.stats.Misses++
+	e.density = e.densityAt(e.frequency, e.extent.size)
 	if e.streamed {
 		c.stats.Streamed++
 	}
+	c.used.Store(c.main.used)
 	c.stats.SizeBytes += e.extent.size
-	c.stats.Lists++
+	c.stats.count(k.kind, 1)
 	return e
 }
 
@@ -201,7 +236,7 @@ func (c *cache) acquire(k listKey, size int64, evict bool) *entry {
 func (c *cache) publish(e *entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.entries[e.key] = e
+	c.records.add(e)
 	if e.streamed {
 		c.streamed = append(c.streamed, e)
 	} else {
@@ -222,31 +257,35 @@ const gone = -1 << 30
 
 // release gives the memory of an entry back.
 func (c *cache) release(e *entry) {
-	if !e.loaded.Load() && e.lane >= 0 {
-		c.settle(e)
-	}
+	c.settle(e)
 	if e.streamed {
 		c.reserve.give(e.extent)
 	} else {
 		c.main.give(e.extent)
 	}
+	c.used.Store(c.main.used)
 	c.stats.SizeBytes -= e.extent.size
-	c.stats.Lists--
-	if c.entries[e.key] == e {
-		delete(c.entries, e.key)
-	}
+	c.stats.count(e.key.kind, -1)
+	c.records.remove(e)
 }
 
 // place finds memory for e, and makes some free for it if need be.
-func (c *cache) place(e *entry, size int64, evict bool) bool {
+func (c *cache) place(e *entry, size int64, a admission) bool {
 	var ok bool
-	if e.extent, ok = c.take(&c.main, size, false); ok || !evict {
+	if e.extent, ok = c.take(&c.main, size, false); ok || a == ifFree {
 		return ok
 	}
-	if c.evict(size, density(e.frequency, size)) {
+	most := fewVictims
+	if a == always {
+		most = math.MaxInt
+	}
+	if c.evict(size, e.densityAt(e.frequency, size), most) {
 		if e.extent, ok = c.main.take(size); ok {
 			return true
 		}
+	}
+	if a == ifBetter {
+		return false
 	}
 	e.streamed = true
 	if e.extent, ok = c.take(&c.reserve, size, true); ok {
@@ -267,12 +306,25 @@ func (c *cache) place(e *entry, size int64, evict bool) bool {
 	}
 	// Too large for the reserve, or others use it: then whatever is not in use goes.
 	e.streamed = false
-	if !c.evict(size, everything) {
+	if !c.evict(size, everything, math.MaxInt) {
 		return false
 	}
 	e.extent, ok = c.main.take(size)
 	return ok
 }
+
+// densityAt is the benefit per byte.
+func (e *entry) densityAt(frequency float64, size int64) float64 {
+	return frequency * e.gain / float64(size)
+}
+
+// room returns how many bytes of main may still be taken of so many, without anything
+// having to go.
+func (c *cache) room(limit int64) int64 { return limit - c.used.Load() }
+
+// fewVictims is how many entries go at most for one that is not needed at once: that it is
+// looked for holds up others.
+const fewVictims = 64
 
 // everything is a density that no list has.
 const everything = 1e300
@@ -290,21 +342,21 @@ func (c *cache) take(s *space, size int64, reserve bool) (extent, bool) {
 	return s.take(size)
 }
 
-// evict drops lists of less than a density, least first, until main has a piece of
-// size bytes; if there are not enough of them, or they are in use, it drops none
+// evict drops up to most lists of less than a density, least first, until main has a piece
+// of size bytes; if there are not enough of them, or they are in use, it drops none
 // and returns false. (Where free memory is in pieces, it may have to drop more
 // than size bytes.)
-func (c *cache) evict(size int64, limit float64) bool {
-	var victims, others []*entry
+func (c *cache) evict(size int64, limit float64, most int) bool {
+	victims, others := c.victims[:0], c.others[:0]
 	found := false
-	var trial space
-	for len(c.heap) > 0 && !found {
+	trial := &c.trial
+	for len(c.heap) > 0 && !found && len(victims) < most {
 		e := c.heap.pop()
-		if now := density(e.frequency+float64(e.uses.Load()), e.extent.size); now > e.density {
+		if now := e.densityAt(e.frequency+float64(e.uses.Load()), e.extent.size); now > e.density {
 			// It was used since: its place in the heap is another one.
 			n, _ := c.frequencies.add(e.key, e.uses.Swap(0))
 			e.frequency = float64(n)
-			e.density = density(e.frequency, e.extent.size)
+			e.density = e.densityAt(e.frequency, e.extent.size)
 			c.heap.push(e)
 			continue
 		}
@@ -316,8 +368,8 @@ func (c *cache) evict(size int64, limit float64) bool {
 			others = append(others, e)
 			continue
 		}
-		if victims == nil {
-			trial = space{free: append([]extent(nil), c.main.free...)}
+		if len(victims) == 0 {
+			trial.free = append(trial.free[:0], c.main.free...)
 		}
 		victims = append(victims, e)
 		trial.insert(e.extent)
@@ -335,6 +387,9 @@ func (c *cache) evict(size int64, limit float64) bool {
 		e.refs.Store(0)
 		c.heap.push(e)
 	}
+	clear(victims)
+	clear(others)
+	c.victims, c.others = victims[:0], others[:0]
 	return found
 }
 
@@ -342,7 +397,7 @@ func (c *cache) evict(size int64, limit float64) bool {
 func (c *cache) age() {
 	for _, e := range c.heap {
 		e.frequency /= 2
-		e.density = density(e.frequency, e.extent.size)
+		e.density = e.densityAt(e.frequency, e.extent.size)
 	}
 	c.heap.init()
 }
@@ -387,6 +442,6 @@ func (c *cache) snapshot() CacheStats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.stats
-	s.Hits = c.hits.Load()
+	s.Hits, s.Misses = c.hits.Load(), c.misses.Load()
 	return s
 }

@@ -10,7 +10,7 @@ import (
 func testCache(mainBytes, reserveBytes int64) *cache {
 	left := [2]int64{mainBytes, reserveBytes}
 	slabs := 0
-	return newCache(func(n int64, reserve bool) (int, int64, bool) {
+	return newCache(newRecords(), func(n int64, reserve bool) (int, int64, bool) {
 		i := 0
 		if reserve {
 			i = 1
@@ -40,7 +40,11 @@ func request(c *cache, k listKey, size int64, evict bool) (*entry, placement) {
 		return e, resident
 	}
 	defer c.unclaim(k)
-	e := c.acquire(k, size, evict)
+	a := ifFree
+	if evict {
+		a = always
+	}
+	e := c.acquire(k, size, 1, imageGain(size, false /* direct */), a)
 	if e == nil {
 		return nil, refused
 	}
@@ -218,8 +222,8 @@ func TestCacheRandom(t *testing.T) {
 		c.drop(part)
 	}
 	checkCache(t, c, mainBytes, reserveBytes)
-	if s := c.snapshot(); s.SizeBytes != 0 || s.Lists != 0 || len(c.entries) != 0 || s.Evictions < 100 || s.Streamed < 100 {
-		t.Errorf("%+v, %d entries: want nothing left after much coming and going", s, len(c.entries))
+	if s := c.snapshot(); s.SizeBytes != 0 || s.Lists != 0 || len(c.records.m) != 0 || s.Evictions < 100 || s.Streamed < 100 {
+		t.Errorf("%+v, %d entries: want nothing left after much coming and going", s, len(c.records.m))
 	}
 }
 
@@ -227,7 +231,8 @@ func checkCache(t *testing.T, c *cache, mainBytes, reserveBytes int64) {
 	t.Helper()
 	used := [2]int64{}
 	var all []*entry
-	for _, e := range c.entries {
+	for _, r := range c.records.m {
+		e := r.held[kindImage].Load()
 		i := 0
 		if e.streamed {
 			i = 1

@@ -10,6 +10,7 @@ import (
 
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 	"github.com/griffin-search/griffin/internal/gpu/decode"
+	"github.com/griffin-search/griffin/internal/gpu/direct"
 	"github.com/griffin-search/griffin/internal/gpu/fastpath"
 )
 
@@ -19,10 +20,12 @@ type device struct {
 	name      string
 	dev       *cuda.Device
 	fast      *fastpath.Kernels
+	direct    *direct.Kernels
 	decode    *decode.Kernels
 	rebaser   *rebaser // nil if each device has whole segments
+	records   *records
 	cache     *cache
-	mirror    *mirror
+	host      *hostMemory
 	uploaders []*uploader // by lane
 	lanes     chan *lane
 	numLanes  int
@@ -31,12 +34,14 @@ type device struct {
 	waiting   sync.Mutex  // of the run that waits for memory (shortage)
 
 	// slabs is the memory of the cache, by number. It grows with cache.mu held.
-	slabs     []cuda.Buffer[byte]
+	slabs     []cuda.Buffer[uint32]
 	slabBytes [2]int64 // of main and of the reserve
 	limit     [2]atomic.Int64
 
-	uploaded, queries, launches, busy, errors atomic.Int64
-	failed                                    atomic.Pointer[error] // why it is used no more
+	uploaded, inPlace, queries, directs, steps, launches, busy, errors atomic.Int64
+
+	asked  formCounts
+	failed atomic.Pointer[error] // why it is used no more
 }
 
 const (
@@ -66,9 +71,13 @@ func openDevice(lib *cuda.Library, ordinal int, o Options, devices int) (_ *devi
 	limit := o.Memory.limit(free, o.IndexBytes)
 	d.limit[1].Store(limit / reserveShare)
 	d.limit[0].Store(limit - limit/reserveShare)
-	d.cache = newCache(d.grow, d.settle)
-	d.mirror = newMirror(dev, mirrorLimit/int64(devices), d.note)
+	d.records = newRecords()
+	d.cache = newCache(d.records, d.grow, d.settle)
+	d.host = newHostMemory(dev, d.records, o.HostMemory.limit(hostAvailable(), o.IndexBytes)/int64(devices), d.note, d.settleHost)
 	if d.fast, err = fastpath.Load(dev); err != nil {
+		return nil, err
+	}
+	if d.direct, err = direct.New(dev); err != nil {
 		return nil, err
 	}
 	d.decode = decode.New(dev)
@@ -100,7 +109,7 @@ func (d *device) grow(n int64, reserve bool) (slab int, size int64, ok bool) {
 	if size < n || d.lost() != nil {
 		return 0, 0, false
 	}
-	b, err := cuda.Alloc[byte](d.dev, int(size))
+	b, err := cuda.Alloc[uint32](d.dev, int(size/4))
 	if err != nil {
 		_ = d.note(err)
 		if d.slabBytes[i] > 0 { // others have the memory: make do with what there is
@@ -113,18 +122,37 @@ func (d *device) grow(n int64, reserve bool) (slab int, size int64, ok bool) {
 	return len(d.slabs) - 1, size, true
 }
 
-// settle waits until the image of a list is made, or the device has failed.
+// settle waits until an entry of the device is made, or the device has failed.
 func (d *device) settle(e *entry) {
+	if e.loaded.Load() || e.lane < 0 {
+		return
+	}
 	_ = d.note(d.uploaders[e.lane].events[e.event].Synchronize())
 	e.loaded.Store(true)
 }
 
+// settleHost waits until nothing copies from a page-locked list.
+func (d *device) settleHost(e *entry) {
+	readers := e.readers.Load()
+	if readers == 0 {
+		return
+	}
+	for i, u := range d.uploaders {
+		if readers&(1<<(i%64)) != 0 {
+			_ = d.note(u.events[u.event.Load()].Synchronize())
+		}
+	}
+}
+
 // memory returns the memory of an extent.
-func (d *device) memory(e extent) cuda.Buffer[byte] {
+func (d *device) memory(e extent) cuda.Buffer[uint32] {
 	d.cache.mu.Lock()
 	defer d.cache.mu.Unlock()
-	return d.slabs[e.slab].Slice(int(e.offset), int(e.offset+e.size))
+	return d.slabs[e.slab].Slice(int(e.offset/4), int((e.offset+e.size)/4))
 }
+
+// room is how much memory images may take without anything having to go.
+func (d *device) room() int64 { return d.cache.room(d.limit[0].Load()) }
 
 // lane waits for a lane, which is to be put back; nil if the context ends before.
 func (d *device) lane(ctx context.Context) *lane {
@@ -165,10 +193,13 @@ func (d *device) stats() DeviceStats {
 	info := d.dev.Info()
 	s := DeviceStats{
 		Name: d.name, GPU: info.Name, Driver: info.Driver(), CacheStats: d.cache.snapshot(), LimitBytes: d.limit[0].Load() + d.limit[1].Load(),
-		MirrorBytes: d.mirror.sizeBytes(), BytesUploaded: d.uploaded.Load(), Queries: d.queries.Load(), Launches: d.launches.Load(), Busy: time.Duration(d.busy.Load()), Errors: d.errors.Load(),
+		Host: d.host.stats(), Asked: d.asked.stats(), BytesUploaded: d.uploaded.Load(), BytesInPlace: d.inPlace.Load(),
+		Direct: d.directs.Load(), Steps: d.steps.Load(), Queries: d.queries.Load(), Launches: d.launches.Load(), Busy: time.Duration(d.busy.Load()), Errors: d.errors.Load(),
 	}
 	if err := d.lost(); err != nil {
 		s.Lost = err.Error()
+	} else if free, total, err := d.dev.MemInfo(); err == nil {
+		s.UsedBytes = int64(total - free)
 	}
 	return s
 }
@@ -182,8 +213,11 @@ func (d *device) close() error {
 	for _, b := range d.slabs {
 		errs = append(errs, b.Free())
 	}
-	if d.mirror != nil {
-		errs = append(errs, d.mirror.close())
+	if d.host != nil {
+		errs = append(errs, d.host.close())
+	}
+	if d.direct != nil {
+		errs = append(errs, d.direct.Close())
 	}
 	if d.decode != nil {
 		errs = append(errs, d.decode.Close())

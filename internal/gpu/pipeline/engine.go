@@ -22,8 +22,11 @@ type Options struct {
 	// Memory that the images of posting lists may take on each device. Lengths of
 	// documents, bitmaps of deletions, and what decoding and batches need come on top.
 	Memory Memory
-	// IndexBytes is the size of the index's posting lists, of which Memory may be
-	// per cent.
+	// HostMemory is the page-locked memory of the host that compressed lists may take,
+	// for all devices together.
+	HostMemory HostMemory
+	// IndexBytes is the size of the index's posting lists, of which Memory and
+	// HostMemory may be per cent.
 	IndexBytes int64
 	// Library is the path of the driver; "": where package cuda looks.
 	Library string
@@ -155,14 +158,24 @@ type DeviceStats struct {
 	// Driver is the CUDA version of the driver.
 	Driver string `json:"driver"`
 	CacheStats
+	// UsedBytes is how much of the device's memory is in use, by whatever process; 0 if
+	// the driver does not tell.
+	UsedBytes int64 `json:"used_bytes"`
 	// LimitBytes is how much lists may take.
 	LimitBytes int64 `json:"limit_bytes"`
-	// MirrorBytes is how much page-locked memory of the host holds lists that had to
-	// be brought more than once.
-	MirrorBytes int64 `json:"mirror_bytes"`
+	// Host is the page-locked memory with compressed lists.
+	Host HostStats `json:"host"`
+	// Asked counts the lists that queries asked for, by their form then.
+	Asked FormStats `json:"asked"`
 	// BytesUploaded counts what went to the device for lists: compressed, or plain
-	// where the CPU has decoded them.
+	// where the CPU has decoded them. BytesInPlace is what direct runs have read of
+	// page-locked lists over the bus.
 	BytesUploaded int64 `json:"bytes_uploaded"`
+	BytesInPlace  int64 `json:"bytes_in_place"`
+	// Direct counts those of the Queries that were answered from compressed lists, and
+	// Steps the runs of Intersect.
+	Direct int64 `json:"direct"`
+	Steps  int64 `json:"steps"`
 	// Queries that the device had a part in, in so many Launches of batches.
 	Queries  int64 `json:"queries"`
 	Launches int64 `json:"launches"`
@@ -196,6 +209,11 @@ func (s Stats) Since(before *Stats) Stats {
 		d.Hits -= b.Hits
 		d.Misses -= b.Misses
 		d.Streamed -= b.Streamed
+		d.Host = d.Host.since(&b.Host)
+		d.Asked = d.Asked.since(&b.Asked)
+		d.BytesInPlace -= b.BytesInPlace
+		d.Direct -= b.Direct
+		d.Steps -= b.Steps
 		d.Evictions -= b.Evictions
 		d.Refused -= b.Refused
 		d.BytesUploaded -= b.BytesUploaded
@@ -207,8 +225,9 @@ func (s Stats) Since(before *Stats) Stats {
 	return s
 }
 
-// lost returns why the Engine answers nothing any more, nil if it does.
-func (e *Engine) lost() error {
+// Lost returns why the Engine answers nothing any more, nil if it does. It takes no
+// lock, and must not be called after Close.
+func (e *Engine) Lost() error {
 	for _, d := range e.devices {
 		if err := d.lost(); err != nil {
 			return err

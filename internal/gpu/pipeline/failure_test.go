@@ -11,7 +11,9 @@ import (
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	"github.com/griffin-search/griffin/internal/gpu/direct"
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
+	"github.com/griffin-search/griffin/internal/score"
 )
 
 // A run that needs a list no more does not wait for it, and leaves others to wait.
@@ -129,7 +131,9 @@ func TestRunErrors(t *testing.T) {
 	s := testIndex(t, 300, 6)
 	run := func(v *View) error {
 		results := make([]Result, 1)
-		if err := v.Run(t.Context(), []*Query{testQuery(t, s, "w1")}, results, nil, nil); err != nil {
+		q := testQuery(t, s, "w1")
+		q.Path = PathImages
+		if err := v.Run(t.Context(), []*Query{q}, results, nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		return results[0].Err
@@ -220,5 +224,26 @@ func TestOpenSome(t *testing.T) {
 		if _, err := open(s); !errors.Is(err, cuda.ErrOutOfMemory) || !strings.Contains(err.Error(), "GPU 0") {
 			t.Errorf("%s: error %v; want that of GPU 0", s, err)
 		}
+	}
+}
+
+// Lists of a query that turns out not to be one for package direct are counted once, as
+// what is found when it goes by images.
+func TestCountedOnce(t *testing.T) {
+	c := newCollection(t, 2400, 1, "")
+	e := open(t, Options{Memory: Memory{Bytes: 1 << 20}, Lanes: 1})
+	v := c.attach(t, e)
+	defer v.Release()
+	q := c.query(t, false, 3, 0)
+	leg := &q.Legs[0]
+	leg.Term = c.snapshot.Options.BM25.NewTerm(22, 4000, c.snapshot.Fields[0].AvgLen()) // scores may pass 32 bits
+	leg.Scale = score.NewScale(leg.Term, 0, 0)
+	q.Path = PathDirect
+	var r [1]Result
+	if err := v.Run(t.Context(), []*Query{q}, r[:], nil, nil); err != nil || !errors.Is(r[0].Err, direct.ErrUnsuited) {
+		t.Fatal(err, r[0].Err)
+	}
+	if s := e.Stats().Devices[0]; s.Asked.File+s.Asked.Host+s.Asked.Device+s.Asked.Image != 2 || s.Hits+s.Misses != 2 {
+		t.Errorf("asked for %+v, %d hits and %d misses; want 2 lists", s.Asked, s.Hits, s.Misses)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	"github.com/griffin-search/griffin/internal/gpu/direct"
 	"github.com/griffin-search/griffin/internal/gpu/fastpath"
 )
 
@@ -19,6 +20,7 @@ type lane struct {
 	stream       *cuda.Stream
 	single       *fastpath.Single
 	batch        *fastpath.Batch // nil until the first batch
+	runner       *direct.Runner
 	limits       fastpath.Limits // of batch
 	begun, ended *cuda.Event     // of a traced run
 
@@ -28,6 +30,13 @@ type lane struct {
 	entries []*entry
 	first   []int
 	awaited []uint32 // events, a bit each, by lane of the uploader
+
+	// Of a direct run, by segment, then term.
+	ask    directAsk
+	held   []held
+	asked  direct.Query
+	lists  []direct.List // of a segment
+	onHost []bool        // lists, by number
 
 	terms   []fastpath.Term
 	numbers []int // of the query, by number in the batch
@@ -40,7 +49,10 @@ type lane struct {
 // laneCounts is what a run tells a Trace.
 type laneCounts struct {
 	hit, missed int
-	listBytes   int64
+	asked       FormStats
+	listBytes   int64 // sent to the device
+	locked      int64 // bytes copied to page-locked memory
+	inPlace     int64 // bytes read there
 	bringing    time.Duration
 	took        time.Duration
 	kernels     []KernelTrace
@@ -89,6 +101,9 @@ func (l *lane) close() error {
 	if l.batch != nil {
 		errs = append(errs, l.batch.Close())
 	}
+	if l.runner != nil {
+		errs = append(errs, l.runner.Close())
+	}
 	return errors.Join(errs...)
 }
 
@@ -112,7 +127,7 @@ func (l *lane) gather(v *View, pieces []piece, queries []*Query, results []Resul
 			continue
 		case errors.Is(err, errNoRoom):
 			l.unpin(start)
-			l.counts.hit = before.hit
+			l.counts.hit, l.counts.asked.Image = before.hit, before.asked.Image
 			l.wasted += l.counts.missed - before.missed
 			return i, err
 		default:
@@ -159,31 +174,30 @@ func lacksOne(legs []Leg) bool {
 	return false
 }
 
-// list returns the pinned entry of a leg's list.
+// list returns the pinned entry of the image of a leg's list.
 func (l *lane) list(v *View, p *part, s int, leg *Leg) (*entry, error) {
-	k := listKey{part: p.id, impacts: leg.Impacts != nil, list: leg.ID}
-	if e := leg.cached.Load(); e != nil && e.key == k && e.pin() {
-		l.counts.hit++
-		return e, nil
+	known := l.d.records.ofLeg(leg, p.id)
+	if known != nil {
+		if e := known.pinned(kindImage); e != nil {
+			l.counts.hit++
+			l.counts.asked.Image++
+			return e, nil
+		}
 	}
-	if e := l.d.cache.find(k); e != nil {
-		l.counts.hit++
-		leg.cached.Store(e)
-		return e, nil
-	}
-	began, before := time.Now(), l.uploader.bytes
-	e, brought, err := l.uploader.bring(p, &v.segments[s], leg, k, true /* evict */)
+	began, before, form := time.Now(), l.uploader.bytes, known.compressed()
+	e, brought, err := l.uploader.bringImage(p, &v.segments[s], leg, always)
 	if err != nil {
 		return nil, err
 	}
 	if brought {
 		l.counts.missed++
+		l.counts.asked.add(form, 1)
 		l.counts.listBytes += l.uploader.bytes - before
 	} else {
 		l.counts.hit++
+		l.counts.asked.Image++
 	}
 	l.counts.bringing += time.Since(began)
-	leg.cached.Store(e)
 	return e, nil
 }
 
@@ -218,6 +232,7 @@ func (l *lane) run(pieces []piece, queries []*Query, results []Result, few int, 
 	}
 	l.d.busy.Add(int64(l.counts.took))
 	l.d.cache.hits.Add(int64(l.counts.hit))
+	l.d.asked.add(&l.counts.asked)
 	l.d.queries.Add(int64(len(queries)))
 	l.unpin(0)
 }

@@ -13,7 +13,7 @@ import (
 // that would be idle otherwise. Methods may be called by several goroutines.
 type Others interface {
 	// Begin is called, at most once a device, when the lists of a batch turn out not to
-	// fit into a device's memory together. Devices take queries, by their numbers in the
+	// fit into a device's memory together, or are read where they lie. Devices take queries, by their numbers in the
 	// batch, in this order: the costly ones first. What a device cannot hold the lists
 	// of is left to the others, the costliest last.
 	Begin(order, left []int)
@@ -159,7 +159,9 @@ func (p *parts) gather(l *lane, pieces []piece, w *batchPart) error {
 			w.brought += l.wasted - wasted
 			return err
 		}
-		l.counts.hit -= min(w.brought, l.counts.hit-hits)
+		again := min(w.brought, l.counts.hit-hits)
+		l.counts.hit -= again
+		l.counts.asked.Image -= int64(again)
 		w.brought = 0
 		w.numbers, w.queries, w.results = append(w.numbers, i), append(w.queries, p.queries[i]), append(w.results, one[0])
 	}
@@ -264,7 +266,6 @@ func (v *View) imageBytes(device, segment int, leg *Leg) int64 {
 		return 0
 	}
 	share := float64(p.to-p.from) / float64(v.segments[segment].NumDocs)
-	s := source{count: max(int(share*float64(leg.DocFreq)), 1)}
-	shape := s.shape(p, leg)
+	shape := imageShape(p, leg, max(int(share*float64(leg.DocFreq)), 1))
 	return roundUp(shape.SizeBytes())
 }

@@ -6,45 +6,6 @@ import (
 	"testing"
 )
 
-// A mirror gives room up to its limit, keeps what is there, and drops parts.
-func TestMirror(t *testing.T) {
-	s := testIndex(t, 64, 1)
-	e, v := attached(t, s, Options{Memory: Memory{Bytes: 1 << 20}, Lanes: 1})
-	v.Release()
-	m := newMirror(e.devices[0].dev, 4096, e.devices[0].note)
-	defer func() {
-		if err := m.close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	first, second := listKey{part: 1, list: 1}, listKey{part: 2, list: 1}
-	if m.find(first) != nil {
-		t.Error("a list is there that was not added")
-	}
-	for i, k := range []listKey{first, second} {
-		words, room := m.add(k, 500)
-		if len(words) != 500 || len(room) != 2000 {
-			t.Fatalf("%d words, %d bytes, want 500 and as many bytes", len(words), len(room))
-		}
-		for j := range words {
-			words[j] = uint32(1000*i + j)
-		}
-	}
-	if words, _ := m.add(listKey{part: 3}, 100); words != nil {
-		t.Error("there is room beyond the limit")
-	}
-	if got := m.find(second); len(got) != 500 || got[0] != 1000 || got[499] != 1499 {
-		t.Errorf("the second list is another: %d words", len(got))
-	}
-	m.drop(1)
-	if m.find(first) != nil || m.find(second) == nil || m.sizeBytes() != 2048 {
-		t.Errorf("after a part was dropped %d bytes are taken, want those of the other", m.sizeBytes())
-	}
-	if words, _ := m.add(listKey{part: 3}, 512); words == nil {
-		t.Error("what was dropped gave no room")
-	}
-}
-
 // testOthers take the query with a number, and note what they are told.
 type testOthers struct {
 	mu          sync.Mutex
@@ -64,7 +25,7 @@ func (o *testOthers) Take(query int) bool {
 
 // A batch that does not fit is answered in parts, the costly queries first and those of
 // the same longest list after each other; what has no room at all, or others take, has
-// an error, and lists that come back come from the mirror.
+// an error, and lists that come back come from page-locked memory.
 func TestParts(t *testing.T) {
 	s := testIndex(t, 12_000, 4)
 	e, v := attached(t, s, Options{Memory: Memory{Bytes: 72 << 10}, Lanes: 2})
@@ -73,6 +34,9 @@ func TestParts(t *testing.T) {
 	queries := []*Query{
 		testQuery(t, s, "w3"), testQuery(t, s, "w0", "w3"), testQuery(t, s, "w2", "w1"), testQuery(t, s, "w0", "w1", "w2", "w3"),
 		testQuery(t, s, "w2"), testQuery(t, s, "w0", "w2"), testQuery(t, s, "w1"), testQuery(t, s, "w3", "w2"),
+	}
+	for _, q := range queries {
+		q.Path = PathImages
 	}
 	whole := int64(0)
 	for j := range queries[3].Legs {
@@ -106,7 +70,7 @@ func TestParts(t *testing.T) {
 		}
 	}
 	st := e.Stats().Devices[0]
-	if st.MirrorBytes == 0 || st.Evictions == 0 || st.Hits == 0 || st.Misses == 0 || st.Queries != 3*6 || st.Errors != 0 {
-		t.Errorf("%+v: want lists that come and go, some of them from the mirror", st)
+	if st.Host.SizeBytes == 0 || st.Evictions == 0 || st.Hits == 0 || st.Misses == 0 || st.Queries != 3*6 || st.Errors != 0 {
+		t.Errorf("%+v: want lists that come and go, some of them from page-locked memory", st)
 	}
 }

@@ -26,8 +26,13 @@ type Leg struct {
 	// Scale turns the list's Bounds into scores of Term.
 	Scale score.Scale
 
-	// cached is where the list was last, to be found without the map.
-	cached atomic.Pointer[entry]
+	// record was the list's, to be found without the map.
+	record atomic.Pointer[record]
+}
+
+// key returns the key of the leg's list in a part.
+func (l *Leg) key(part uint32) listKey {
+	return listKey{part: part, impacts: l.Impacts != nil, list: l.ID}
 }
 
 // Query is a flat query over all segments of a View. Any number of runs may use
@@ -43,6 +48,8 @@ type Query struct {
 	// [numSegments][NumTerms].
 	Legs     []Leg
 	NumTerms int
+	// Path says how the query is to be answered. It does not change the answer.
+	Path Path
 }
 
 // Result is what became of a Query.
@@ -69,12 +76,18 @@ type DeviceTrace struct {
 	Device string `json:"device"` // "gpu0"
 	// Kernels that answered the queries, in the order of their first launch.
 	Kernels []KernelTrace `json:"kernels"`
-	// ListsHit were there, ListsMissed were brought: ListBytes, compressed or plain,
-	// in the time Bringing, as the CPU saw it.
+	// ListsHit were there, ListsMissed were brought, or read over the bus. ListBytes were
+	// sent to the device, compressed or plain, and BytesLocked copied from the index's
+	// file to page-locked memory, in the time Bringing, as the CPU saw it.
 	ListsHit    int           `json:"lists_hit"`
 	ListsMissed int           `json:"lists_missed"`
 	ListBytes   int64         `json:"list_bytes"`
+	BytesLocked int64         `json:"bytes_locked"`
 	Bringing    time.Duration `json:"bringing_ns"`
+	// Forms counts the lists by their form before.
+	Forms FormStats `json:"forms"`
+	// BytesInPlace is what kernels have read of page-locked lists over the bus.
+	BytesInPlace int64 `json:"bytes_in_place"`
 	// BytesTo and BytesFrom went over the bus for queries and results.
 	BytesTo   int64 `json:"bytes_to"`
 	BytesFrom int64 `json:"bytes_from"`

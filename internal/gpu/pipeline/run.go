@@ -41,7 +41,7 @@ func (v *View) check(queries []*Query, results []Result) error {
 			return fmt.Errorf("query %d: k %d, %d legs of %d terms over %d segments", i, q.K, len(q.Legs), q.NumTerms, len(v.segments))
 		}
 	}
-	return v.engine.lost()
+	return v.engine.Lost()
 }
 
 func fail(results []Result, err error) {
@@ -80,12 +80,29 @@ func (v *View) runAll(ctx context.Context, queries []*Query, results []Result, o
 	return nil
 }
 
-// runOn answers queries on device i: all at once if their lists have room, and else
-// in parts.
+// runOn answers queries on device i, each by the path that is its own.
 func (v *View) runOn(ctx context.Context, i int, queries []*Query, results []Result, others Others, trace *Trace) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	direct := 0
+	for _, q := range queries {
+		if v.pathOn(i, q, len(queries)) == PathDirect {
+			direct++
+		}
+	}
+	switch direct {
+	case 0:
+		return v.runImages(ctx, i, queries, results, others, trace)
+	case len(queries):
+		return v.runDirect(ctx, i, queries, results, others, trace)
+	}
+	return v.runSplit(ctx, i, queries, results, others, trace)
+}
+
+// runImages answers queries on device i by images: all at once if they have room, and
+// else in parts.
+func (v *View) runImages(ctx context.Context, i int, queries []*Query, results []Result, others Others, trace *Trace) error {
 	d := v.engine.devices[i]
 	if !d.tight.Load() || v.fits(i, queries) {
 		if whole, err := v.runWhole(ctx, i, queries, results, trace); whole || err != nil {
@@ -160,6 +177,9 @@ func (l *lane) report(trace *Trace, i int) {
 	t.Bringing += c.bringing
 	t.BytesTo += c.to
 	t.BytesFrom += c.from
+	t.BytesInPlace += c.inPlace
+	t.BytesLocked += c.locked
+	t.Forms = t.Forms.plus(&c.asked)
 	t.Took += c.took
 	for _, k := range c.kernels {
 		t.add(k)
@@ -175,4 +195,24 @@ func (t *DeviceTrace) add(k KernelTrace) {
 		}
 	}
 	t.Kernels = append(t.Kernels, k)
+}
+
+// merge adds what another part of the run did on the device.
+func (t *DeviceTrace) merge(o *DeviceTrace) {
+	if o.Device != "" {
+		t.Device = o.Device
+	}
+	t.ListsHit += o.ListsHit
+	t.ListsMissed += o.ListsMissed
+	t.Forms = t.Forms.plus(&o.Forms)
+	t.ListBytes += o.ListBytes
+	t.BytesInPlace += o.BytesInPlace
+	t.BytesLocked += o.BytesLocked
+	t.Bringing += o.Bringing
+	t.BytesTo += o.BytesTo
+	t.BytesFrom += o.BytesFrom
+	t.Took += o.Took
+	for _, k := range o.Kernels {
+		t.add(k)
+	}
 }

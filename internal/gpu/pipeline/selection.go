@@ -83,8 +83,11 @@ var memoryUnits = map[byte]int64{'k': 1 << 10, 'm': 1 << 20, 'g': 1 << 30, 't': 
 // ParseMemory reads "" (most of what is free), per cent of the index ("10%"), or
 // bytes, with a binary unit if need be ("2000000000", "512MiB", "40G"). The error
 // wraps base.ErrBadInput.
-func ParseMemory(text string) (Memory, error) {
-	bad := fmt.Errorf("GPU memory %q: want bytes such as 40GiB, or per cent of the index such as 10%%: %w", text, base.ErrBadInput)
+func ParseMemory(text string) (Memory, error) { return parseMemory("GPU memory", text) }
+
+// parseMemory is ParseMemory for what errors call so.
+func parseMemory(what, text string) (Memory, error) {
+	bad := fmt.Errorf("%s %q: want bytes such as 40GiB, or per cent of the index such as 10%%: %w", what, text, base.ErrBadInput)
 	if text == "" {
 		return Memory{}, nil
 	}

@@ -78,10 +78,10 @@ func (s *source) rank(doc uint32) (int, error) {
 	return i*codec.BlockLen + j, nil
 }
 
-// shape returns the shape of the image.
-func (s *source) shape(p *part, leg *Leg) fastpath.Shape {
+// imageShape returns the shape of the image of a list with so many postings in a part.
+func imageShape(p *part, leg *Leg, count int) fastpath.Shape {
 	shape := fastpath.Shape{
-		NumDocs: int(p.to - p.from), DocFreq: s.count, Saturation: p.sat[leg.Field],
+		NumDocs: int(p.to - p.from), DocFreq: count, Saturation: p.sat[leg.Field],
 	}
 	if leg.List != nil {
 		// Of a part: more than its own, which is as good a bound.

@@ -2,15 +2,11 @@ package pipeline
 
 import (
 	"errors"
-	"fmt"
 	"sync"
+	"sync/atomic"
 
-	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
-	"github.com/griffin-search/griffin/internal/gpu/decode"
-	"github.com/griffin-search/griffin/internal/gpu/fastpath"
-	"github.com/griffin-search/griffin/internal/postings"
 )
 
 // uploader brings what queries need to a device: lists, which it makes images of,
@@ -25,12 +21,13 @@ type uploader struct {
 	d      *device
 	number int // of the lane
 	stream *cuda.Stream
-	bytes  int64 // sent so far
-	made   int64 // of images so far
+	bytes  int64    // sent so far
+	made   int64    // of images so far
+	lists  []*entry // of page-locked memory, pinned, that are being copied; released by sent
 	slots  [numSlots]slot
 	turn   int // of slots, being filled
 	events [numEvents]*cuda.Event
-	event  int // of events, recorded last
+	event  atomic.Int32 // of events, recorded last; written by whom the uploader belongs to
 
 	// Device memory for one list at a time, in the order of the stream.
 	payload, docIDs, freqs cuda.Buffer[uint32]
@@ -233,211 +230,8 @@ func (u *uploader) lengths(p *part, s *Segment, field base.FieldID) (cuda.Buffer
 	return b, nil
 }
 
-// errNoRoom says that lists of other queries take the memory that a list needs.
-var errNoRoom = errors.New("GPU memory is full of lists that are in use")
-
-// errTooLarge says that a list does not fit into the memory that lists may take.
-var errTooLarge = errors.New("a posting list is larger than the GPU memory that lists may take")
-
-// bring returns the pinned entry of a list, and brings it if it is not there; evict
-// says that others may go for it. The error is errNoRoom if the memory is in use.
-func (u *uploader) bring(p *part, s *Segment, leg *Leg, k listKey, evict bool) (e *entry, brought bool, err error) {
-	if e := u.d.cache.claim(k); e != nil {
-		return e, false, nil // another run has brought it
-	}
-	defer u.d.cache.unclaim(k)
-	if err := u.source.open(p, leg); err != nil {
-		return nil, false, err
-	}
-	shape := u.source.shape(p, leg)
-	size := int64(spaceAlign)
-	if shape.DocFreq > 0 {
-		size = shape.SizeBytes()
-	}
-	if limit := u.d.limit[0].Load(); size > limit {
-		return nil, false, fmt.Errorf("%d bytes of %d: %w", size, limit, errTooLarge)
-	}
-	if e = u.d.cache.acquire(k, size, evict); e == nil {
-		return nil, false, errNoRoom
-	}
-	if shape.DocFreq > 0 {
-		if e.image, err = u.fill(e, p, s, leg, shape); err != nil {
-			// What was put into the stream may still write to the entry's memory.
-			return nil, false, errors.Join(err, u.abandon(e))
-		}
-	}
-	u.event = (u.event + 1) % numEvents
-	if err := u.stream.Record(u.events[u.event]); err != nil {
-		return nil, false, errors.Join(err, u.abandon(e))
-	}
-	e.lane, e.event = u.number, u.event
-	u.made += e.extent.size
-	u.d.cache.publish(e)
-	return e, true, nil
-}
-
-func (u *uploader) abandon(e *entry) error {
-	err := u.stream.Synchronize()
-	u.d.cache.abandon(e)
-	return err
-}
-
-// fill puts everything into the stream that makes the image of a list.
-func (u *uploader) fill(e *entry, p *part, s *Segment, leg *Leg, shape fastpath.Shape) (fastpath.Image, error) {
-	var lengths cuda.Buffer[uint32]
-	var err error
-	if !shape.Saturation.Linear {
-		if lengths, err = u.lengths(p, s, leg.Field); err != nil {
-			return fastpath.Image{}, err
-		}
-	}
-	// Decoders write whole blocks, of the whole list.
-	room := roundBlocks(int(leg.DocFreq))
-	if err := grow(u, &u.docIDs, room); err != nil {
-		return fastpath.Image{}, err
-	}
-	if err := grow(u, &u.freqs, room); err != nil {
-		return fastpath.Image{}, err
-	}
-	n := shape.DocFreq
-	docIDs, freqs := u.docIDs.Slice(0, n), u.freqs.Slice(0, n)
-	if c, ok := decodes(leg); ok {
-		if err = u.decodeThere(e, c, leg); err == nil && !p.whole {
-			first := u.source.first
-			docIDs, freqs = u.docIDs.Slice(first, first+n), u.freqs.Slice(first, first+n)
-			err = u.d.rebaser.rebase(u.stream, docIDs, p.from)
-		}
-	} else {
-		err = u.decodeHere(n)
-	}
-	if err != nil {
-		return fastpath.Image{}, err
-	}
-	return u.d.fast.Build(u.stream, u.d.memory(e.extent), shape, docIDs, freqs, lengths)
-}
-
-// grow makes b hold at least n words. What it held is lost, and not needed: the
-// stream's work so far is waited for.
-func grow(u *uploader, b *cuda.Buffer[uint32], n int) error {
-	if b.Len() >= n {
-		return nil
-	}
-	old := *b
-	*b = cuda.Buffer[uint32]{}
-	if err := errors.Join(u.stream.Synchronize(), old.Free()); err != nil {
-		return err
-	}
-	var err error
-	*b, err = cuda.Alloc[uint32](u.d.dev, n+n/4)
-	return err
-}
-
-// decodes returns how the device decodes the list, if it can and that is worth it.
-func decodes(leg *Leg) (decode.Codec, bool) {
-	// Shorter lists are decoded by the CPU in the time that a launch takes.
-	const least = 2048
-	if leg.List == nil || leg.DocFreq < least {
-		return decode.Codec{}, false
-	}
-	// What the arrays of pfordelta-rec need beside their bytes is found by the CPU, in
-	// about the time that decoding takes it.
-	if _, recursive := leg.List.Codec.(codec.PForDeltaRec); recursive {
-		return decode.Codec{}, false
-	}
-	return decode.CodecOf(leg.List.Codec)
-}
-
-// decodeThere copies the compressed list, as it lies in the index's file, and
-// decodes it on the device.
-func (u *uploader) decodeThere(e *entry, c decode.Codec, leg *Leg) error {
-	payload, directory := leg.List.Raw()
-	// A multiple of 16 bytes, so that the directory behind is aligned.
-	words := (len(payload) + 15) / 16 * 4
-	if err := grow(u, &u.payload, words+len(directory)*decode.EntryWords); err != nil {
-		return err
-	}
-	dir := u.payload.Slice(words, words+len(directory)*decode.EntryWords)
-	if err := u.copyList(e, dir, payload, directory); err != nil {
-		return err
-	}
-	list, err := decode.NewList(decode.Source{
-		Payload: u.payload.Slice(0, (len(payload)+3)/4), Directory: dir, NumPostings: int(leg.DocFreq),
-	}, cuda.Buffer[uint32]{}, u.docIDs)
-	if err != nil {
-		return err
-	}
-	if err := u.d.decode.DecodeList(u.stream, c, decode.DocIDs, list); err != nil {
-		return err
-	}
-	freqs, err := decode.NewList(decode.Source{
-		Payload: u.payload.Slice(0, (len(payload)+3)/4), Directory: dir, NumPostings: int(leg.DocFreq),
-	}, cuda.Buffer[uint32]{}, u.freqs)
-	if err != nil {
-		return err
-	}
-	return u.d.decode.DecodeList(u.stream, c, decode.Freqs, freqs)
-}
-
-// copyList copies a list's payload to the start of u.payload and its directory to dir,
-// out of the mirror if it is there, and puts it there if it was brought before.
-func (u *uploader) copyList(e *entry, dir cuda.Buffer[uint32], payload []byte, directory []postings.BlockEntry) error {
-	at := (len(payload) + 15) / 16 * 4 // of the directory
-	words := u.d.mirror.find(e.key)
-	if words == nil {
-		if err := checkDirectory(len(payload), directory); err != nil {
-			return err
-		}
-		var room []byte
-		if e.again {
-			words, room = u.d.mirror.add(e.key, at+len(directory)*decode.EntryWords)
-		}
-		if words == nil {
-			if err := u.copyBytes(u.payload, payload); err != nil {
-				return err
-			}
-			return u.copyDirectory(dir, directory)
-		}
-		clear(room[copy(room, payload):][:4*at-len(payload)])
-		directoryWords(words[at:], directory)
-	}
-	if err := cuda.CopyToDevice(u.stream, u.payload, words); err != nil {
-		return err
-	}
-	u.count(len(words))
-	return nil
-}
-
 // count counts words that were sent.
 func (u *uploader) count(words int) {
 	u.d.uploaded.Add(int64(words) * 4)
 	u.bytes += int64(words) * 4
-}
-
-// decodeHere decodes the n postings of the source on the CPU and copies them plain.
-func (u *uploader) decodeHere(n int) error {
-	for at := 0; at < n; {
-		docIDs, err := u.piece(roundBlocks(n - at))
-		if err != nil {
-			return err
-		}
-		freqs, err := u.piece(roundBlocks(n - at))
-		if err != nil {
-			return err
-		}
-		got, err := u.source.next(docIDs.data(), freqs.data())
-		if err != nil {
-			return err
-		}
-		if got == 0 || at+got > n {
-			return fmt.Errorf("list of %d postings has %d: %w", n, at+got, base.ErrCorrupt)
-		}
-		if err := u.send(&docIDs, u.docIDs.Slice(at, at+got), got); err != nil {
-			return err
-		}
-		if err := u.send(&freqs, u.freqs.Slice(at, at+got), got); err != nil {
-			return err
-		}
-		at += got
-	}
-	return nil
 }

@@ -189,7 +189,7 @@ func (v *View) Release() {
 func (p *part) drop() {
 	d := p.key.device
 	d.cache.drop(p.id)
-	d.mirror.drop(p.id)
+	d.host.cache.drop(p.id)
 	for _, b := range p.lengths {
 		_ = d.note(b.Free())
 	}

@@ -1,0 +1,44 @@
+package griffin
+
+import (
+	"context"
+
+	"github.com/griffin-search/griffin/internal/exec"
+	"github.com/griffin-search/griffin/internal/vfs"
+)
+
+// WithoutCalibration keeps Create and Open from measuring what searches take on this
+// machine. They do so the first time that an index is opened with a GPU, in less than
+// ten seconds, and keep the result in the folder of the index. Without it, and without a
+// measurement of before, where searches run is decided by built-in times, which are
+// corrected by what is observed.
+func WithoutCalibration() Option { return func(c *config) { c.withoutCalibration = true } }
+
+// Calibrated reports whether an Index with a GPU was measured on this machine, or is not
+// worth it. Calibrate does it.
+func (ix *Index) Calibrated() bool { return !ix.uncalibrated.Load() }
+
+// Calibrate measures what searches take on the processors of this machine, in less than
+// ten seconds, and decides with that where they run. progress, if not nil, is called now
+// and then with queries. The result is kept in the folder of the index, if that can be
+// written to. Searches may go on meanwhile. If the context ends, all stays as it was.
+func (ix *Index) Calibrate(ctx context.Context, progress func(done, total int64)) error {
+	snapshot, err := ix.ix.Snapshot()
+	if err != nil {
+		return err
+	}
+	defer snapshot.Release()
+	if err := ix.dispatcher.Calibrate(ctx, snapshot, exec.CalibrateOptions{Progress: progress}); err != nil {
+		return err
+	}
+	ix.uncalibrated.Store(false)
+	_ = ix.dispatcher.SaveCosts(vfs.OS, ix.ix.Dir()) // the folder may be read-only
+	return nil
+}
+
+// saveCosts keeps what was learnt of the times of searches, if it is worth it.
+func (ix *Index) saveCosts() {
+	if ix.dispatcher.CostsChanged() {
+		_ = ix.dispatcher.SaveCosts(vfs.OS, ix.ix.Dir()) // the folder may be read-only
+	}
+}

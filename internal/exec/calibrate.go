@@ -1,0 +1,143 @@
+package exec
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/cost"
+	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/query"
+	"github.com/griffin-search/griffin/internal/vfs"
+)
+
+const (
+	// calibrationTime bounds the measurements of a calibration; fitting comes after it.
+	calibrationTime = 7 * time.Second
+	// calibrationQueries is how many queries are enough.
+	calibrationQueries = 4000
+	// leastListBytes is the size of posting lists below which an index is not worth to be
+	// measured: every query is answered in the time of a launch.
+	leastListBytes = 1 << 20
+)
+
+// LoadCosts sets Costs to the model of this machine with g that is saved in the folder of
+// an index, and reports whether it was measured. If there is none that can be read, or
+// nothing to decide, it is one of built-in times. g may be nil.
+func (o *DispatchOptions) LoadCosts(fsys vfs.FS, dir string, g *GPU) (measured bool) {
+	machine := g.machine()
+	if g != nil || o.limited() {
+		if m, err := cost.Load(fsys, filepath.Join(dir, cost.FileName), machine); err == nil {
+			o.Costs = m
+			return m.Calibrated()
+		}
+	}
+	o.Costs = cost.New(machine)
+	return false
+}
+
+// machine describes the processors. g may be nil.
+func (g *GPU) machine() cost.Machine {
+	if g == nil {
+		return cost.Here(nil)
+	}
+	var gpus []string
+	for _, d := range g.Stats().Devices {
+		gpus = append(gpus, fmt.Sprintf("%s, CUDA %s", d.GPU, d.Driver))
+	}
+	return cost.Here(gpus)
+}
+
+// CalibrateOptions say how a calibration is done. The zero value is right.
+type CalibrateOptions struct {
+	// Limit bounds the time, but for that of the last query and of fitting; 0: 7 s.
+	Limit time.Duration
+	// Progress, if set, is called after each query with those done and in all. If the
+	// time ends first, those done are fewer.
+	Progress func(done, total int64)
+}
+
+// Calibrates reports whether the times of queries of a snapshot are worth to be
+// measured: there is a GPU, the policy predicts, and the index has lists that are not
+// short.
+func (d *Dispatcher) Calibrates(snapshot *index.Snapshot) bool {
+	predicts := d.policy == PolicyCost || d.policy == PolicyQuery
+	return d.gpu != nil && predicts && ListBytes(snapshot) >= leastListBytes
+}
+
+// Calibrate measures what queries take on the CPU and, if there is one, on the GPU, and
+// fits the Dispatcher's predictions to that. The queries are of terms of the index,
+// of all sizes; lists that they need are brought to the GPU. Others may run meanwhile,
+// but are measured with them. Whatever a GPU fails at is left out. If the context ends
+// before, nothing is changed.
+func (d *Dispatcher) Calibrate(ctx context.Context, snapshot *index.Snapshot, o CalibrateOptions) error {
+	began := time.Now()
+	if o.Limit <= 0 {
+		o.Limit = calibrationTime
+	}
+	rng := rand.New(rand.NewPCG(uint64(snapshot.NumDocs), snapshot.Generation)) // the same index, the same queries
+	terms, err := sampleTerms(ctx, snapshot, rng)
+	if err != nil || len(terms.full) == 0 {
+		return err
+	}
+	m, err := newMeasurer(d, snapshot)
+	if err != nil {
+		return err
+	}
+	_, err = snapshot.Impacts()
+	impacts := err == nil
+	for i := range calibrationQueries {
+		if time.Since(began) > o.Limit {
+			break
+		}
+		q, options := terms.random(impacts)
+		p, err := m.searcher.Prepare(m.sc, q, options)
+		if err == nil {
+			_, err = m.measure(ctx, p)
+		}
+		if err != nil {
+			return err
+		}
+		if o.Progress != nil {
+			o.Progress(int64(i+1), calibrationQueries)
+		}
+	}
+	d.costs.Calibrate(m.samples)
+	return nil
+}
+
+// random returns a query and how it is to be asked. Most are ORs, whose times are the
+// hardest to tell, since they are pruned.
+func (s *termSample) random(impacts bool) (q query.Node, o Options) {
+	numTerms := [...]int{1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 5, 6}
+	ks := [...]int{10, 10, 10, 100, 1000}
+	n := numTerms[s.rng.IntN(len(numTerms))]
+	o = Options{Mode: ModeOr, K: ks[s.rng.IntN(len(ks))]}
+	switch s.rng.IntN(10) {
+	case 0, 1, 2, 3:
+		o.Mode, n = ModeAnd, max(n, 2)
+	case 4:
+		if impacts {
+			o.Mode = ModeSaat
+		}
+	}
+	return s.query(n), o
+}
+
+// SaveCosts saves the predictions to the folder of an index, with what was learnt since
+// they were loaded. The error is of the file system; the folder may be one that cannot
+// be written to.
+func (d *Dispatcher) SaveCosts(fsys vfs.FS, dir string) error {
+	return d.costs.Save(fsys, filepath.Join(dir, cost.FileName))
+}
+
+// worthSaving is how many observations are.
+const worthSaving = 1000
+
+// CostsChanged reports whether so much was learnt since the predictions were loaded or
+// saved that it is worth to be saved.
+func (d *Dispatcher) CostsChanged() bool {
+	return d != nil && d.gpu != nil && d.costs.Calibrated() && d.costs.Unsaved() >= worthSaving
+}

@@ -1,0 +1,327 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/cost"
+	"github.com/griffin-search/griffin/internal/gpu/pipeline"
+	"github.com/griffin-search/griffin/internal/query"
+	"github.com/griffin-search/griffin/internal/vfs"
+)
+
+// testDispatcher returns a Dispatcher of a GPU that the test closes, or of none.
+func testDispatcher(t testing.TB, g *GPU, o DispatchOptions) *Dispatcher {
+	t.Helper()
+	d, err := NewDispatcher(g, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// A measurer runs a conjunction whole and in steps at every place there is, and what it
+// notes of each has the features that the policy cost predicts it by.
+func TestMeasureConjunction(t *testing.T) {
+	rng := rand.New(rand.NewPCG(91, 1))
+	snapshot := testSnapshot(t, randomIndex(t, rng, 400, 2, true))
+	d := testDispatcher(t, testGPU(t, pipeline.Options{}), DispatchOptions{})
+	m, err := newMeasurer(d, snapshot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := m.searcher.Prepare(m.sc, &query.Words{Text: "w1 w2 w3", Boost: 1}, Options{Mode: ModeAnd, K: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := m.measure(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.kind != [...]cost.Kind{cost.CPUAnd, cost.GPUImagesAnd} || w.took[0] <= 0 || w.took[1] <= 0 {
+		t.Errorf("the whole: %+v", w)
+	}
+	seen := map[cost.Kind]int{}
+	for i := range m.samples {
+		s := &m.samples[i]
+		seen[s.Kind]++
+		if s.Took <= 0 {
+			t.Errorf("%+v", s)
+		}
+		f := &s.Features
+		var wrong bool
+		switch s.Kind {
+		case cost.CPUAnd, cost.GPUImagesAnd:
+			wrong = f.Lists != 3 || f.Shortest == 0 || f.Second < f.Shortest || f.Longest < f.Second || f.Sum != f.Shortest+f.Second+f.Longest || f.K != 10
+		case cost.CPUBegin:
+			wrong = f.Shortest == 0
+		case cost.CPUIntersect:
+			wrong = f.Candidates == 0 || f.Longest == 0
+		case cost.GPUIntersect, cost.GPUDirectAnd:
+			wrong = f.Blocks == 0 || f.Lists == 0
+		}
+		if wrong {
+			t.Errorf("%v: %+v", s.Kind, f)
+		}
+	}
+	for _, k := range []cost.Kind{
+		cost.CPUAnd, cost.CPUBegin, cost.CPUIntersect, cost.GPUImagesAnd, cost.GPUDirectAnd, cost.GPUIntersect,
+	} {
+		if seen[k] == 0 {
+			t.Errorf("nothing of %v among %v", k, seen)
+		}
+	}
+	if seen[cost.CPUOr]+seen[cost.GPUImagesOr]+seen[cost.GPUDirectOr] > 0 {
+		t.Errorf("an OR was measured: %v", seen)
+	}
+}
+
+// Batches are measured when enough queries have come, as what they are together.
+func TestMeasureBatch(t *testing.T) {
+	rng := rand.New(rand.NewPCG(91, 2))
+	snapshot := testSnapshot(t, randomIndex(t, rng, 100, 1, false))
+	m, err := newMeasurer(testDispatcher(t, testGPU(t, pipeline.Options{}), DispatchOptions{}), snapshot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := int64(0)
+	for i := range batchMeasured {
+		p, err := m.searcher.Prepare(m.sc, &query.Words{Text: []string{"w1 w2", "w3"}[i%2], Boost: 1}, Options{K: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := m.measure(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	batches := 0
+	for i := range m.samples {
+		s := &m.samples[i]
+		if s.Kind != cost.GPUImagesOr {
+			continue
+		}
+		if f := &s.Features; f.Batch > 1 {
+			batches++
+			if f.Batch != batchMeasured || f.Lists != batchMeasured/2*3 || f.Sum != sum {
+				t.Errorf("%+v, of %d postings", f, sum)
+			}
+		} else {
+			sum += f.Sum
+		}
+	}
+	if batches != 1 {
+		t.Errorf("%d batches", batches)
+	}
+}
+
+// A calibration fits the kinds that it has measured, within its time, and leaves the
+// answers as they are. Without documents there is nothing to do.
+func TestCalibrate(t *testing.T) {
+	rng := rand.New(rand.NewPCG(91, 3))
+	ix := randomIndex(t, rng, 300, 1, false)
+	g := testGPU(t, pipeline.Options{})
+	for _, gpu := range []*GPU{nil, g} {
+		d := testDispatcher(t, gpu, DispatchOptions{})
+		var done, total int64
+		began := time.Now()
+		if err := d.Calibrate(t.Context(), testSnapshot(t, ix), CalibrateOptions{
+			Limit: 2 * time.Second, Progress: func(n, of int64) { done, total = n, of },
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took > 20*time.Second {
+			t.Errorf("it took %v", took)
+		}
+		if done < 1 || done > total || total != calibrationQueries {
+			t.Errorf("progress: %d of %d", done, total)
+		}
+		if !d.Costs().Calibrated() {
+			t.Errorf("not calibrated by %d queries", done)
+		}
+		if d.Calibrates(testSnapshot(t, ix)) {
+			t.Error("an index of few postings is worth to be measured")
+		}
+	}
+	newGPUPair(t, testSnapshot(t, ix), g).check(t, words(rng, 3), Options{K: 10})
+
+	empty := randomIndex(t, rng, 1, 1, false)
+	d := testDispatcher(t, nil, DispatchOptions{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := d.Calibrate(ctx, testSnapshot(t, empty), CalibrateOptions{}); !errors.Is(err, context.Canceled) || d.Costs().Calibrated() {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// What was measured is loaded again for the same machine, and by who has something to
+// decide only. A file that is damaged, and a folder that is not there, are no errors.
+func TestLoadCosts(t *testing.T) {
+	dir := t.TempDir()
+	o := DispatchOptions{Admit: true}
+	if o.LoadCosts(vfs.OS, dir, nil) || o.Costs == nil {
+		t.Error("an empty folder")
+	}
+	d := testDispatcher(t, nil, o)
+	f := cost.Features{Shortest: 100}
+	var samples []cost.Measured
+	for i := range 50 {
+		samples = append(samples, cost.Measured{Kind: cost.CPUBegin, Features: cost.Features{Shortest: int64(i)}, Took: time.Duration(5000 + 10*i)})
+	}
+	d.Costs().Calibrate(samples)
+	if err := d.SaveCosts(vfs.OS, dir); err != nil {
+		t.Fatal(err)
+	}
+	if !o.LoadCosts(vfs.OS, dir, nil) || o.Costs.Predict(cost.CPUBegin, &f) != d.Costs().Predict(cost.CPUBegin, &f) {
+		t.Error("what was saved is not loaded")
+	}
+	if o = (DispatchOptions{}); o.LoadCosts(vfs.OS, dir, nil) || o.Costs == nil {
+		t.Error("it was loaded where there is nothing to decide")
+	}
+	if o = (DispatchOptions{Admit: true}); o.LoadCosts(vfs.OS, filepath.Join(dir, "missing"), nil) || o.Costs == nil {
+		t.Error("a missing folder")
+	}
+	if err := os.WriteFile(filepath.Join(dir, cost.FileName), []byte("{"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if o.LoadCosts(vfs.OS, dir, nil) || o.Costs == nil {
+		t.Error("a damaged file")
+	}
+	if err := d.SaveCosts(vfs.OS, filepath.Join(dir, "missing")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("saved in a missing folder: %v", err)
+	}
+}
+
+// Training makes a tree for each mode on the CPU, tests it on the other queries, and lets
+// the policy query predict by it.
+func TestTrain(t *testing.T) {
+	rng := rand.New(rand.NewPCG(91, 4))
+	snapshot := testSnapshot(t, randomIndex(t, rng, 300, 1, false))
+	d := testDispatcher(t, nil, DispatchOptions{})
+	var queries []query.Node
+	for range 80 {
+		queries = append(queries, words(rng, 2+rng.IntN(2)))
+	}
+	report, err := d.Train(t.Context(), snapshot, queries, TrainOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.Queries != 80 || report.Train != 60 || len(report.Trees) != 2 {
+		t.Fatalf("%+v", report)
+	}
+	for i, tree := range report.Trees {
+		if tree.Processor != "cpu" || tree.Mode != []Mode{ModeOr, ModeAnd}[i] || tree.Queries < fewQueries || tree.Queries+tree.Tested > 160 /* of one word, an AND is an OR */ || tree.Leaves < 1 || !(tree.Error > 0) || !(tree.Model > 0) {
+			t.Errorf("%+v", tree)
+		}
+	}
+	if trees := d.Costs().Trees(); trees.CPUOr == nil || trees.CPUAnd == nil || trees.GPUOr != nil || trees.GPUAnd != nil {
+		t.Errorf("%+v", trees)
+	}
+	if _, err := d.Train(t.Context(), snapshot, queries[:fewQueries], TrainOptions{}); !errors.Is(err, base.ErrBadInput) {
+		t.Errorf("of too few queries: %v", err)
+	}
+}
+
+// Terms come from all strata, are those of the index with the length that the stratum
+// says, and are the same for the same seed.
+func TestSampleTerms(t *testing.T) {
+	rng := rand.New(rand.NewPCG(91, 5))
+	snapshot := testSnapshot(t, randomIndex(t, rng, 500, 2, false))
+	sample := func() *termSample {
+		s, err := sampleTerms(t.Context(), snapshot, rand.New(rand.NewPCG(1, 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	s, again := sample(), sample()
+	if len(s.full) < 2 {
+		t.Fatalf("strata %v", s.full)
+	}
+	largest := &snapshot.Segments[0]
+	for i := range snapshot.Segments {
+		if v := &snapshot.Segments[i]; v.NumDocs() > largest.NumDocs() {
+			largest = v
+		}
+	}
+	want := map[int]int{} // terms by stratum
+	it := largest.Terms(0, nil)
+	for it.Next() {
+		if meta, err := it.Meta(); err != nil {
+			t.Fatal(err)
+		} else if len(it.Term()) > 1 { // shorter ones are not sampled
+			bits := 0
+			for n := meta.DocFreq; n > 0; n /= 2 {
+				bits++
+			}
+			want[bits]++
+			if n := len(s.strata[bits]); n == 0 {
+				t.Errorf("%s of %d documents: its stratum is empty", it.Term(), meta.DocFreq)
+			}
+		}
+	}
+	for i := range s.strata {
+		if got := len(s.strata[i]); got != min(want[i], perStratum) || s.seen[i] != want[i] {
+			t.Errorf("stratum %d has %d terms of %d, want %d", i, got, s.seen[i], want[i])
+		}
+		if !slices.EqualFunc(s.strata[i], again.strata[i], slices.Equal[[]byte]) {
+			t.Errorf("stratum %d differs with the same seed", i)
+		}
+	}
+}
+
+// A batch whose images do not fit together says nothing of one whose images are there.
+func TestMeasureBatchWithoutRoom(t *testing.T) {
+	snapshot := testSnapshot(t, frequentIndex(t, "ef", 4000)) // a codec of which the GPU needs images
+	for _, c := range []struct {
+		memory  int64
+		batches bool
+	}{{testMemory, true}, {20 << 10, false}} {
+		g := testGPU(t, pipeline.Options{Memory: pipeline.Memory{Bytes: c.memory}})
+		m, err := newMeasurer(testDispatcher(t, g, DispatchOptions{}), snapshot)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range batchMeasured {
+			p, err := m.searcher.Prepare(m.sc, &query.Words{Text: fmt.Sprint("w", i%4), Boost: 1}, Options{K: 10})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := m.measure(t.Context(), p); err != nil {
+				t.Fatal(err)
+			}
+		}
+		batches := slices.ContainsFunc(m.samples, func(s cost.Measured) bool { return s.Features.Batch > 1 })
+		if batches != c.batches {
+			t.Errorf("memory of %d: batches were measured %v, want %v", c.memory, batches, c.batches)
+		}
+	}
+}
+
+// A GPU that is closed, as an index may be while it is calibrated, is not measured.
+func TestCalibrateClosedGPU(t *testing.T) {
+	g := testGPU(t, pipeline.Options{})
+	d := testDispatcher(t, g, DispatchOptions{})
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Calibrate(t.Context(), testSnapshot(t, frequentIndex(t, "simdbp", 300)), CalibrateOptions{Limit: 200 * time.Millisecond}); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range d.Costs().Fits() {
+		if f.Kind >= cost.GPUImagesOr {
+			t.Errorf("%+v of a GPU that is closed", f)
+		}
+	}
+	if g.lost() {
+		t.Error("a GPU that was closed counts as lost")
+	}
+}

@@ -1,0 +1,91 @@
+package exec
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/cost"
+	"github.com/griffin-search/griffin/internal/gpu/pipeline"
+)
+
+// A query whose lists would take too long to bring runs without, and they come for the
+// next one, which is answered from images.
+func TestFeed(t *testing.T) {
+	g := testGPU(t, pipeline.Options{})
+	snapshot := testSnapshot(t, spacedIndex(t, 50000, 2, 3, 5, 7))
+	p, d := dispatched(t, snapshot, g, DispatchOptions{})
+	run := func(text string) *Trace {
+		q := parse(t, text)
+		plan, err := p.gpu.Prepare(p.sc, q, Options{K: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var trace Trace
+		a, err := plan.RunTraced(t.Context(), p.sc, nil, &trace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := answer(t, p.cpu, p.sc, q, Options{K: 10}); !slices.Equal(a.Hits, want.Hits) {
+			t.Fatalf("%s: hits %v; the CPU has %v", text, a.Hits, want.Hits)
+		}
+		return &trace
+	}
+	if first := run("e2 e3 e5 e7").String(); strings.Contains(first, "(images)") {
+		t.Fatalf("the first query was to run by images, of which there is none:\n%s", first)
+	}
+	for deadline := time.Now().Add(10 * time.Second); d.Stats().Fed == 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("nothing was brought: %+v", d.Stats())
+		}
+	}
+	next := run("e2 e3 e5 e7")
+	if last := &next.Steps[len(next.Steps)-1]; !strings.Contains(next.String(), "(images)") || last.Device == nil || last.Device.ListsMissed > 0 {
+		t.Errorf("the next query did not run by images:\n%s", next)
+	}
+	// A short query is not worth it.
+	run("e7")
+	if s := d.Stats(); s.Fed != 1 {
+		t.Errorf("%d queries were fed", s.Fed)
+	}
+}
+
+// Closing while lists are being brought waits for that, and ends it for good.
+func TestFeedIsClosed(t *testing.T) {
+	snapshot := testSnapshot(t, spacedIndex(t, 50000, 2, 3, 5, 7))
+	for range 3 {
+		g := testGPU(t, pipeline.Options{})
+		p, d := dispatched(t, snapshot, g, DispatchOptions{})
+		p.check(t, parse(t, "e2 e3 e5 e7"), Options{K: 10})
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for deadline := time.Now().Add(10 * time.Second); d.feeder.busy.Load(); time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatal("something is still being brought")
+			}
+		}
+		if after := p.check(t, parse(t, "e2 e3 e5 e7"), Options{K: 10}); after.Traversal == gpuTraversal {
+			t.Error("a query ran on a GPU that is closed")
+		}
+	}
+}
+
+// Queries have little time; bringing lists for later ones has as much as it takes.
+func TestFeedHasNoDeadline(t *testing.T) {
+	g := testGPU(t, pipeline.Options{})
+	snapshot := testSnapshot(t, spacedIndex(t, 50000, 2, 3, 5, 7))
+	p, d := dispatched(t, snapshot, g, DispatchOptions{Deadline: 500 * time.Millisecond})
+	var slow []cost.Measured // a bus so slow that it is predicted to take minutes
+	for i := range 40 {
+		slow = append(slow, cost.Measured{Kind: cost.BringImages, Features: cost.Features{Lists: 1 + i%4}, Took: time.Minute})
+	}
+	d.Costs().Calibrate(slow)
+	p.check(t, parse(t, "e2 e3 e5 e7"), Options{K: 10})
+	for deadline := time.Now().Add(10 * time.Second); d.Stats().Fed == 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("nothing was brought: %+v, pool %+v", d.Stats(), d.Stats().Pool)
+		}
+	}
+}

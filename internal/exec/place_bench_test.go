@@ -1,0 +1,59 @@
+package exec
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/cost"
+	"github.com/griffin-search/griffin/internal/gpu/pipeline"
+)
+
+// slowCPU tells a Dispatcher that its CPU takes tens of microseconds for anything.
+func slowCPU(d *Dispatcher) {
+	var samples []cost.Measured
+	for i := range 400 {
+		n := int64(10 + i*i)
+		f := cost.Features{Lists: 1 + i%6, K: 10, Shortest: n, Second: n * 2, Longest: n * 3, Sum: n * 6, Essential: n + n/int64(1+i%5), Tight: n, Batch: 1}
+		samples = append(samples, cost.Measured{Kind: cost.CPUOr, Features: f, Took: time.Duration(2000 + 40*f.Essential + f.Tight*f.Tight/5000)})
+		samples = append(samples, cost.Measured{Kind: cost.CPUAnd, Features: f, Took: time.Duration(3000 + 50*n + n*n/50000)})
+	}
+	d.Costs().Calibrate(samples)
+}
+
+// Deciding takes less than a microsecond where lists are there, and allocates nothing. What
+// cost takes more than gpu is the weighing.
+func BenchmarkDecide(b *testing.B) {
+	for _, there := range []bool{true, false} {
+		o := pipeline.Options{}
+		if !there {
+			o.Memory.Bytes = 1 << 16
+		}
+		g := testGPU(b, o)
+		snapshot := testSnapshot(b, spacedIndex(b, 30000, 2, 3, 4, 5, 6, 7))
+		if _, _, err := g.Warm(b.Context(), snapshot, WarmOptions{}); err != nil {
+			b.Fatal(err)
+		}
+		p, d := dispatched(b, snapshot, g, DispatchOptions{CPUs: 1})
+		slowCPU(d)
+		for _, mode := range []Mode{ModeAnd, ModeOr} {
+			for _, terms := range []int{1, 2, 4, 6} {
+				for _, policy := range []Policy{PolicyGPU, PolicyCost} {
+					plan, err := p.gpu.Prepare(p.sc, parse(b, "e2 e3 e4 e5 e6 e7"[:3*terms-1]), Options{Mode: mode, K: 10, Policy: policy})
+					if err != nil {
+						b.Fatal(err)
+					}
+					b.Run(fmt.Sprintf("images=%v/mode=%s/terms=%d/policy=%s", there, mode, terms, policy), func(b *testing.B) {
+						b.ReportAllocs()
+						r := &p.sc.placed
+						for b.Loop() {
+							r.begin(d, plan, p.sc, nil, nil)
+							r.decide()
+							r.end()
+						}
+					})
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package exec
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/gpu/pipeline"
+	"github.com/griffin-search/griffin/internal/sched"
+)
+
+// traceWait adds the time in the queue to the trace.
+func (r *placedRun) traceWait() {
+	if r.trace == nil || r.asked.IsZero() {
+		return
+	}
+	if r.job.Queued > 0 {
+		r.trace.add(time.Now().Add(-r.job.Queued), Step{Name: stepWait, Processor: r.job.Place.String(), Place: r.job.Place, Mode: r.trace.Mode})
+	}
+	r.asked = time.Time{}
+}
+
+// traceStep adds a step that began at a time.
+func (r *placedRun) traceStep(began time.Time, s Step) { r.trace.add(began, s) }
+
+// deviceTrace is what a run on the GPU is to fill, nil if nobody looks at it.
+func (r *placedRun) deviceTrace() *pipeline.Trace {
+	if r.trace == nil {
+		return nil
+	}
+	return &r.device
+}
+
+// traceGPU adds a step for each device that had a part in a piece.
+func (r *placedRun) traceGPU(began time.Time, st *stage, s Step) {
+	s.Mode = st.mode
+	if r.plan.mode == ModeSaat {
+		s.Mode = ModeSaat
+	}
+	for i := range r.device.Devices {
+		d := &r.device.Devices[i]
+		own := *d // the trace's memory is the scratch's
+		own.Kernels = slices.Clone(d.Kernels)
+		step := s
+		step.Processor, step.Device = d.Device, &own
+		step.BusBytes = own.ListBytes + own.BytesInPlace + own.BytesTo + own.BytesFrom
+		if i > 0 {
+			step.Lists = nil
+		}
+		r.trace.add(began, step)
+	}
+}
+
+// traceBatch adds the step of a query that was answered with others, from a time on.
+func (r *placedRun) traceBatch(began time.Time, size int) {
+	r.traceWait()
+	st := &r.plan.stages[r.stage]
+	r.trace.add(began, Step{
+		Name: stepGPU, Processor: sched.GPU.String(), Place: sched.GPU, Traversal: gpuTraversal, Mode: r.answer.Mode, Batch: size,
+		Predicted: r.batched, Lists: r.plan.gpuLists(st),
+	})
+}
+
+// lists describes the lists numbered [from, to) of a stage, over all segments.
+func (r *placedRun) lists(st *stage, from, to int) []ListTrace {
+	return r.plan.gpuLists(st)[from:to]
+}
+
+// noteChoice says what the policy weighed.
+func (r *placedRun) noteChoice() {
+	if r.refusal != "" {
+		if r.pos == 0 && r.stage == 0 && r.d.gpu != nil && r.refusal != "" && r.plan.onCPU != "" {
+			r.trace.Notes = append(r.trace.Notes, "answered by the CPU: "+r.refusal)
+		}
+		return
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, %s", r.policy(), r.plan.stages[r.stage].mode)
+	if r.pos > 0 {
+		fmt.Fprintf(&b, ", %d candidates after %d lists", r.have.Len(), r.pos)
+	}
+	b.WriteString(": ")
+	for at := range sched.Place(sched.NumPlaces) {
+		c := &r.choices[at]
+		if at > 0 {
+			b.WriteString("; ")
+		}
+		switch {
+		case c.total >= unwanted:
+			fmt.Fprintf(&b, "not on the %s", at)
+		case c.to < len(r.lengths):
+			fmt.Fprintf(&b, "%v if begun on the %s with %d of %d lists", c.total.Round(100*time.Nanosecond), at, c.to-r.pos, len(r.lengths)-r.pos)
+		default:
+			fmt.Fprintf(&b, "%v on the %s", c.total.Round(100*time.Nanosecond), at)
+			if c.path != pipeline.PathAuto {
+				fmt.Fprintf(&b, " (%s)", c.path)
+			}
+		}
+	}
+	r.trace.Notes = append(r.trace.Notes, b.String())
+}

@@ -1,0 +1,205 @@
+package pipeline
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/griffin-search/griffin/codec"
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/postings"
+	"github.com/griffin-search/griffin/internal/score"
+	"github.com/griffin-search/griffin/internal/vfs"
+)
+
+// collection is an index of several segments, with deleted documents, and the Segments
+// that it is to a View.
+type collection struct {
+	snapshot *index.Snapshot
+	segments []Segment
+}
+
+// numWords are the words of a collection: r0 is in nearly all documents, and each next
+// in about two thirds as many as the one before.
+const numWords = 12
+
+// newCollection makes one of so many documents and commits, in a codec.
+func newCollection(tb testing.TB, numDocs, commits int, codecName string) *collection {
+	tb.Helper()
+	rng := rand.New(rand.NewPCG(3, uint64(numDocs)))
+	return newCollectionOf(tb, rng, numDocs, commits, codecName, func(int) string { return collectionText(rng) })
+}
+
+// newCollectionOf makes one of the texts that text returns.
+func newCollectionOf(tb testing.TB, rng *rand.Rand, numDocs, commits int, codecName string, text func(doc int) string) *collection {
+	tb.Helper()
+	ix, err := index.Create(vfs.OS, filepath.Join(tb.TempDir(), "index"), index.Options{Analyzer: "whitespace", NoStored: true, Codec: codecName})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = ix.Close() })
+	w, err := ix.Writer(index.WriterOptions{Threads: 1})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer w.Close()
+	for i := range numDocs {
+		if err := w.Add(&corpus.Document{ID: fmt.Sprint(i), Text: text(i)}); err != nil {
+			tb.Fatal(err)
+		}
+		if (i+1)%(numDocs/commits) != 0 {
+			continue
+		}
+		if commits > 1 {
+			for range 20 {
+				if err := w.Delete(fmt.Sprint(rng.IntN(i))); err != nil {
+					tb.Fatal(err)
+				}
+			}
+		}
+		if err := w.Commit(tb.Context()); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	s, err := ix.Snapshot()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(s.Release)
+	c := &collection{snapshot: s}
+	for i := range s.Segments {
+		v := &s.Segments[i]
+		c.segments = append(c.segments, Segment{Key: v.Name, NumDocs: v.NumDocs(), Base: v.Base, Live: v.Live.Words(), Segment: v.Segment})
+	}
+	if len(c.segments) != commits {
+		tb.Fatalf("%d segments of %d commits", len(c.segments), commits)
+	}
+	return c
+}
+
+func collectionText(rng *rand.Rand) string {
+	var text strings.Builder
+	share := 0.95
+	for word := range numWords {
+		if rng.Float64() < share {
+			for range 1 + rng.IntN(4) {
+				fmt.Fprintf(&text, "r%d ", word)
+			}
+		}
+		share *= 0.66
+	}
+	return text.String()
+}
+
+// attach makes a View of the collection.
+func (c *collection) attach(tb testing.TB, e *Engine) *View {
+	tb.Helper()
+	v, err := e.Attach(c.segments)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return v
+}
+
+// query asks for words, which are given the rarest first.
+func (c *collection) query(tb testing.TB, conjunctive bool, words ...int) *Query {
+	tb.Helper()
+	n := len(words)
+	q := &Query{K: 10, Conjunctive: conjunctive, Count: true, NumTerms: n, Legs: make([]Leg, n*len(c.segments))}
+	avg := c.snapshot.Fields[0].AvgLen()
+	for j, word := range words {
+		docFreq := uint32(0)
+		for s := range c.segments {
+			leg := &q.Legs[s*n+j]
+			leg.List = new(postings.List)
+			if _, err := c.segments[s].Segment.Find(0, fmt.Appendf(nil, "r%d", word), leg.List); err != nil {
+				tb.Fatal(err)
+			}
+			leg.DocFreq, leg.ID = leg.List.DocFreq, leg.List.FrontierOffset
+			docFreq += leg.DocFreq
+		}
+		for s := range c.segments {
+			leg := &q.Legs[s*n+j]
+			leg.Term = c.snapshot.Options.BM25.NewTerm(score.IDF(uint64(c.snapshot.NumDocs), uint64(docFreq)), 1, avg)
+			leg.Scale = score.NewScale(leg.Term, c.segments[s].Segment.Meta().Fields[0].AvgLen, avg)
+		}
+	}
+	return q
+}
+
+// oracle answers a query by decoding all of its lists: the best hits, or all candidates
+// by segment.
+func (c *collection) oracle(tb testing.TB, q *Query) (hits []base.Hit, candidates *Candidates) {
+	tb.Helper()
+	candidates = new(Candidates)
+	candidates.Reset(len(c.segments))
+	for s := range c.segments {
+		seg := &c.segments[s]
+		sums, counts := make([]base.Score, seg.NumDocs), make([]int, seg.NumDocs)
+		for j := range q.NumTerms {
+			addPostings(tb, &q.Legs[s*q.NumTerms+j], seg.Segment.Lengths(0), sums, counts)
+		}
+		for d := range seg.NumDocs {
+			dead := seg.Live != nil && seg.Live[d/64]>>(d%64)&1 == 0
+			if dead || counts[d] == 0 || q.Conjunctive && counts[d] < q.NumTerms {
+				continue
+			}
+			hits = append(hits, base.Hit{DocID: seg.Base + base.DocID(d), Score: sums[d]})
+			to := &candidates.Segments[s]
+			to.DocIDs, to.Scores = append(to.DocIDs, uint32(d)), append(to.Scores, uint32(sums[d]))
+		}
+	}
+	slices.SortFunc(hits, func(a, b base.Hit) int {
+		if a.Before(b) {
+			return -1
+		}
+		return 1
+	})
+	return hits[:min(q.K, len(hits))], candidates
+}
+
+func addPostings(tb testing.TB, leg *Leg, lengths []uint32, sums []base.Score, counts []int) {
+	tb.Helper()
+	if leg.DocFreq == 0 {
+		return
+	}
+	var docIDs, freqs [codec.BlockLen]uint32
+	for i := range leg.List.NumBlocks() {
+		size, err := leg.List.DecodeDocIDs(i, &docIDs)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		if err := leg.List.DecodeFreqs(i, size, &freqs); err != nil {
+			tb.Fatal(err)
+		}
+		for j := range leg.List.BlockSize(i) {
+			sums[docIDs[j]] += leg.Term.Score(freqs[j], lengths[docIDs[j]])
+			counts[docIDs[j]]++
+		}
+	}
+}
+
+// check runs a query and compares the answer with the oracle's.
+func (c *collection) check(tb testing.TB, v *View, q *Query, trace *Trace) {
+	tb.Helper()
+	results := make([]Result, 1)
+	if err := v.Run(tb.Context(), []*Query{q}, results, nil, trace); err != nil {
+		tb.Fatal(err)
+	}
+	c.compare(tb, q, &results[0])
+}
+
+// compare compares a result with the oracle's.
+func (c *collection) compare(tb testing.TB, q *Query, r *Result) {
+	tb.Helper()
+	want, candidates := c.oracle(tb, q)
+	if r.Err != nil || !slices.Equal(r.Hits, want) || q.Count && r.Matches != int64(candidates.Len()) {
+		tb.Errorf("%d terms, conjunctive %t, path %s: error %v, %d matches, hits %v;\nwant %d, %v",
+			q.NumTerms, q.Conjunctive, q.Path, r.Err, r.Matches, r.Hits, candidates.Len(), want)
+	}
+}

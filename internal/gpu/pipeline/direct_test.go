@@ -1,0 +1,500 @@
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	"github.com/griffin-search/griffin/internal/gpu/gputest"
+)
+
+// open opens an engine on one device.
+func open(tb testing.TB, o Options) *Engine {
+	tb.Helper()
+	o.Library, o.Devices = gputest.Library(tb).Path(), Selection{Ordinals: []int{0}}
+	e, err := Open(o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { closeEngine(tb, e) })
+	return e
+}
+
+// closeEngine closes an engine, which reports what memory is not freed; the emulator
+// reports what kernels did that they must not.
+func closeEngine(tb testing.TB, e *Engine) {
+	tb.Helper()
+	if err := e.Close(); err != nil {
+		tb.Error(err)
+	}
+	if gputest.OnGPU() {
+		return
+	}
+	if report := gputest.Report(tb); strings.HasPrefix(report, "kernel ") {
+		tb.Errorf("the emulator reports: %s", report)
+	}
+}
+
+// queries are of all shapes: of one word and of many, with one that no document has.
+func (c *collection) queries(tb testing.TB) []*Query {
+	tb.Helper()
+	var queries []*Query
+	for _, words := range [][]int{{3}, {11}, {9, 2}, {5, 4}, {7, 3, 0}, {10, 8, 6, 4, 2, 0}, {1, 99}} {
+		for _, conjunctive := range []bool{false, true} {
+			queries = append(queries, c.query(tb, conjunctive, words...))
+		}
+	}
+	return queries
+}
+
+// Wherever lists lie, a query has the oracle's answer by either path: images that are
+// brought, lists that are in the file, page-locked, or on the device, all or some.
+func TestPaths(t *testing.T) {
+	c := newCollection(t, 1000, 2, "")
+	for name, o := range map[string]Options{
+		"room":           {Memory: Memory{Bytes: 4 << 20}},
+		"tight":          {Memory: Memory{Bytes: 4 << 10}},
+		"nothing":        {Memory: Memory{Bytes: 512}},
+		"no host memory": {Memory: Memory{Bytes: 24 << 10}, HostMemory: HostMemory{None: true}},
+		"little of both": {Memory: Memory{Bytes: 4 << 10}, HostMemory: HostMemory{Memory: Memory{Bytes: 6 << 10}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o.Lanes = 2
+			e := open(t, o)
+			v := c.attach(t, e)
+			defer v.Release()
+			for again := range 2 {
+				for _, q := range c.queries(t) {
+					for q.Path = range PathDirect + 1 {
+						if again > 0 && q.Path == PathImages {
+							continue
+						}
+						if name == "room" || q.Path == PathDirect {
+							c.check(t, v, q, nil)
+							continue
+						}
+						var r [1]Result // what has no room has an error, and nothing else is wrong
+						if err := v.Run(t.Context(), []*Query{q}, r[:], nil, nil); err != nil {
+							t.Fatal(err)
+						}
+						if r[0].Err == nil {
+							c.compare(t, q, &r[0])
+						} else if !errors.Is(r[0].Err, errTooLarge) && !errors.Is(r[0].Err, errNoRoom) {
+							t.Error(r[0].Err)
+						}
+					}
+				}
+			}
+			s := e.Stats().Devices[0]
+			if s.Direct == 0 || s.Errors != 0 || s.SizeBytes > s.LimitBytes || s.Host.SizeBytes > s.Host.LimitBytes {
+				t.Errorf("%+v: want direct runs without errors, within the limits", s)
+			}
+		})
+	}
+}
+
+// What is counted is where lists were: the first run of a query copies them from the
+// file, the second reads them over the bus or finds them on the device.
+func TestDirectCounts(t *testing.T) {
+	c := newCollection(t, 2000, 1, "")
+	e := open(t, Options{Memory: Memory{Bytes: 900}, Lanes: 1})
+	v := c.attach(t, e)
+	defer v.Release()
+	q := c.query(t, true, 8, 1)
+	q.Path = PathDirect
+	var traces [3]Trace
+	for i := range traces {
+		c.check(t, v, q, &traces[i])
+	}
+	first, last := traces[0].Devices[0], traces[2].Devices[0]
+	size := q.Legs[0].sizeBytes() + q.Legs[1].sizeBytes()
+	if first.Forms != (FormStats{File: 2}) || first.ListsMissed != 2 || first.BytesLocked < size || first.BytesInPlace == 0 || first.Bringing == 0 {
+		t.Errorf("first run: %+v, want 2 lists of the file, %d bytes", first, size)
+	}
+	// r8 has room on the device, r1 has not, but its directory has.
+	if last.Forms != (FormStats{Host: 1, Device: 1}) || last.ListsHit != 1 || last.BytesLocked != 0 || last.BytesInPlace == 0 || last.BytesInPlace > size {
+		t.Errorf("last run: %+v, want a list on the device and a page-locked one", last)
+	}
+	if !slices.Contains(last.Kernels, KernelTrace{"direct_all", 1}) || last.Took <= 0 {
+		t.Errorf("last run: %+v, want its kernels, and their time", last)
+	}
+	s := e.Stats().Devices[0]
+	if s.Asked != (FormStats{File: 2, Host: 3, Device: 1}) && s.Asked != (FormStats{File: 2, Host: 2, Device: 2}) {
+		t.Errorf("asked for %+v", s.Asked)
+	}
+	if s.Direct != 3 || s.Queries != 3 || s.Lists != 1 || s.Compressed != 1 || s.Directories != 1 || s.Host.Lists != 2 || s.Hits+s.Misses != 6 || s.BytesInPlace == 0 {
+		t.Errorf("%+v: want 3 direct runs, one list and a directory on the device, two lists page-locked", s)
+	}
+	if d := e.Stats().Since(&Stats{Devices: []DeviceStats{s}}).Devices[0]; d.Direct != 0 || d.Asked != (FormStats{}) || d.Host.Filled != 0 || d.BytesInPlace != 0 || d.Host.Lists != 2 {
+		t.Errorf("%+v since then, want nothing but what is there", d)
+	}
+}
+
+// A list for which there is no room on the device is tried to be promoted after twice as
+// many uses each time, all of which count, and promoted when there is room.
+func TestPromote(t *testing.T) {
+	c := newCollection(t, 600, 1, "")
+	e := open(t, Options{Memory: Memory{Bytes: 300}, Lanes: 1})
+	v := c.attach(t, e)
+	defer v.Release()
+	d := e.devices[0]
+	taken := d.cache.acquire(key(1), 256, 1, 1e9, always)
+	if taken == nil {
+		t.Fatal("no room")
+	}
+	d.cache.publish(taken)
+	q := c.query(t, false, 3)
+	q.Path = PathDirect
+	k := q.Legs[0].key(v.pieces[0][0].part.id)
+	results := make([]Result, 1)
+	counts := map[int]uint32{1: 1, 2: 2, 3: 2, 4: 4, 15: 8, 16: 16, 32: 32, 63: 32, 64: 64, 95: 64, 96: 96}
+	for run := 1; run <= 100; run++ {
+		if err := v.Run(t.Context(), []*Query{q}, results, nil, nil); err != nil || results[0].Err != nil {
+			t.Fatal(err, results[0].Err)
+		}
+		if want, ok := counts[run]; ok && d.cache.frequencies.counts[k.of(kindPacked)] != want {
+			t.Errorf("after %d runs %d uses are counted, want %d", run, d.cache.frequencies.counts[k.of(kindPacked)], want)
+		}
+	}
+	taken.unpin()
+	taken.gain, taken.density = 0, 0
+	for range 40 {
+		if err := v.Run(t.Context(), []*Query{q}, results, nil, nil); err != nil || results[0].Err != nil {
+			t.Fatal(err, results[0].Err)
+		}
+	}
+	if s := e.Stats().Devices[0]; s.Compressed != 1 || s.Evictions != 1 || s.Asked.Device == 0 {
+		t.Errorf("%+v: want the list on the device in the place of another", s)
+	}
+}
+
+// Locate tells the form of each list as it changes, and what running would move.
+func TestLocate(t *testing.T) {
+	c := newCollection(t, 2000, 2, "")
+	e := open(t, Options{Memory: Memory{Bytes: 1 << 20}, Lanes: 1})
+	v := c.attach(t, e)
+	defer v.Release()
+	d := e.devices[0]
+	q := c.query(t, true, 9, 1)
+	var size int64
+	for i := range q.Legs {
+		size += q.Legs[i].sizeBytes()
+	}
+	want := func(when string, forms, compressed [4]Form, image, host, file int64, path Path) {
+		t.Helper()
+		var l Located
+		v.Locate(q, &l)
+		if [4]Form(l.Forms) != forms || [4]Form(l.Compressed) != compressed || l.BytesImage != image || l.BytesHost != host || l.BytesFile != file || l.Path != path || !l.Direct {
+			t.Errorf("%s: %+v,\nwant forms %v, %v, bytes %d, %d, %d, path %s", when, l, forms, compressed, image, host, file, path)
+		}
+	}
+	leg := func(i int) *Leg { return &q.Legs[i] }
+	part := func(i int) *part { return v.pieces[0][i/2].part }
+	const file, host, device, image = FormFile, FormHost, FormDevice, FormImage
+	want("at first", [4]Form{}, [4]Form{}, size, size, size, PathImages)
+	limit := d.limit[0].Swap(0)
+	want("without room", [4]Form{}, [4]Form{}, size, size, size, PathDirect)
+	d.limit[0].Store(limit)
+	lane := <-d.lanes
+	for _, i := range []int{1, 2} {
+		h, err := lane.compressed(part(i), leg(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer h.unpin()
+		if i == 2 {
+			if done, err := lane.uploader.promote(h.host, leg(i).DocFreq, kindPacked, 1, ifFree); !done || err != nil {
+				t.Fatal(done, err)
+			}
+		}
+	}
+	s1, s2 := leg(1).sizeBytes(), leg(2).sizeBytes()
+	want("page-locked", [4]Form{file, host, device, file}, [4]Form{file, host, device, file}, size, size-s2, size-s1-s2, PathImages)
+	e3, _, err := lane.uploader.bringImage(part(3), &v.segments[1], leg(3), ifFree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e3.unpin()
+	d.lanes <- lane
+	want("an image", [4]Form{file, host, device, image}, [4]Form{file, host, device, file}, size-leg(3).sizeBytes(), size-s2, size-s1-s2, PathImages)
+	c.check(t, v, q, nil)
+	want("all images", [4]Form{image, image, image, image}, [4]Form{file, host, device, file}, 0, size-s2, size-s1-s2, PathImages)
+	d.limit[0].Store(0)
+	want("all images, no more room", [4]Form{image, image, image, image}, [4]Form{file, host, device, file}, 0, size-s2, size-s1-s2, PathImages)
+	d.limit[0].Store(limit)
+	var l Located
+	v.Locate(q, &l)
+	if n := gputest.AllocsPerRun(100, func() { v.Locate(q, &l) }); n != 0 {
+		t.Errorf("Locate allocates %g times", n)
+	}
+	q.Path = PathDirect
+	if v.Locate(q, &l); l.Path != PathDirect {
+		t.Errorf("path %s, want the one that was asked for", l.Path)
+	}
+	none := c.query(t, true, 99, 1)
+	if v.Locate(none, &l); l.BytesImage != 0 || l.BytesHost != 0 || l.Forms[0] != image {
+		t.Errorf("%+v: a conjunction with a word that is nowhere reads nothing", l)
+	}
+	d.fail(errors.New("lost"))
+	if v.Locate(q, &l); l.Direct || len(l.Forms) != 4 {
+		t.Errorf("%+v of a lost device", l)
+	}
+}
+
+// Lists of another codec, and those that several devices share, go by images, which
+// Locate tells; Intersect leaves them to the CPU.
+func TestNotDirect(t *testing.T) {
+	check := func(t *testing.T, c *collection, e *Engine) {
+		t.Helper()
+		v := c.attach(t, e)
+		defer v.Release()
+		for _, q := range c.queries(t) {
+			q.Path = PathDirect
+			c.check(t, v, q, nil)
+			var l Located
+			if v.Locate(q, &l); l.Direct || l.Path != PathImages {
+				t.Errorf("%+v: want images", l)
+			}
+		}
+		q := c.query(t, true, 6, 3)
+		s := Step{Legs: q.Legs, NumTerms: 2, K: 10}
+		if err := v.Intersect(t.Context(), &s, nil); err != nil || !errors.Is(s.Result.Err, errNotDirect) {
+			t.Errorf("Intersect: error %v, result %+v", err, s.Result)
+		}
+		for i, d := range e.Stats().Devices {
+			if d.Direct != 0 || d.Queries == 0 {
+				t.Errorf("GPU %d: %+v, want runs by images", i, d)
+			}
+		}
+	}
+	t.Run("codec", func(t *testing.T) {
+		check(t, newCollection(t, 600, 1, "ef"), open(t, Options{Memory: Memory{Bytes: 1 << 20}, Lanes: 1}))
+	})
+	t.Run("devices", func(t *testing.T) {
+		library := gputest.Configure(t, gputest.Config{Devices: 2, MemoryBytes: 256 << 20})
+		e, err := Open(Options{Library: library.Path(), Devices: Selection{All: true}, Memory: Memory{Bytes: 1 << 20}, Lanes: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer e.Close()
+		check(t, newCollection(t, 600, 1, ""), e)
+	})
+}
+
+// A batch whose queries take different paths has the answers, the counts and the trace of
+// both; those that others take are theirs.
+func TestBatchOfPaths(t *testing.T) {
+	c := newCollection(t, 1200, 2, "")
+	e := open(t, Options{Memory: Memory{Bytes: 1 << 20}, Lanes: 3})
+	v := c.attach(t, e)
+	defer v.Release()
+	queries := c.queries(t)
+	for i, q := range queries {
+		q.Path = Path(i % 3)
+	}
+	results := make([]Result, len(queries))
+	var trace Trace
+	if err := v.Run(t.Context(), queries, results, nil, &trace); err != nil {
+		t.Fatal(err)
+	}
+	for i, q := range queries {
+		c.compare(t, q, &results[i])
+	}
+	d := trace.Devices[0]
+	if s := e.Stats().Devices[0]; s.Direct != int64(len(queries)/3) || s.Queries != int64(len(queries)) || d.Forms != s.Asked || d.Device != "gpu0" || d.BytesInPlace != s.BytesInPlace {
+		t.Errorf("%+v, trace %+v: want a third of the queries direct", s, d)
+	}
+	var o testOthers
+	o.query = 4
+	s := subset{numbers: []int{7, 4, 1}}
+	some := s.others(&o)
+	some.Begin([]int{2, 0}, []int{1})
+	if fmt.Sprint(o.order, o.left) != "[1 7] [4]" || some.Take(1) || !some.Take(0) {
+		t.Errorf("others were told of %v and %v", o.order, o.left)
+	}
+}
+
+// A batch from compressed lists is for others, too: what they take has an error, and the
+// rest the answers.
+func TestDirectBatch(t *testing.T) {
+	c := newCollection(t, 600, 1, "")
+	e := open(t, Options{Memory: Memory{Bytes: 4 << 10}, Lanes: 2})
+	v := c.attach(t, e)
+	defer v.Release()
+	queries := c.queries(t)
+	for _, q := range queries {
+		q.Path = PathDirect
+	}
+	results := make([]Result, len(queries))
+	others := &testOthers{query: 5}
+	if err := v.Run(t.Context(), queries, results, others, nil); err != nil {
+		t.Fatal(err)
+	}
+	for i, q := range queries {
+		if i == others.query {
+			if !errors.Is(results[i].Err, errLeft) {
+				t.Errorf("query %d: %+v, want it left to others", i, results[i])
+			}
+			continue
+		}
+		c.compare(t, q, &results[i])
+	}
+	if len(others.order) != len(queries) || len(others.left) != 0 || !slices.IsSortedFunc(others.order, func(a, b int) int { return cost(queries[b]) - cost(queries[a]) }) {
+		t.Errorf("order %v, left %v: want all queries, the costly ones first", others.order, others.left)
+	}
+}
+
+// Many runs at the same time, in memory where lists come and go, by all paths and in
+// steps, give the oracle's answers; nothing is left in use.
+func TestDirectTogether(t *testing.T) {
+	c := newCollection(t, 2000, 2, "")
+	e := open(t, Options{Memory: Memory{Bytes: 4 << 10}, HostMemory: HostMemory{Memory: Memory{Bytes: 6 << 10}}, Lanes: 3})
+	v := c.attach(t, e)
+	queries := c.queries(t)
+	var wg sync.WaitGroup
+	for worker := range 4 {
+		wg.Go(func() {
+			rng := rand.New(rand.NewPCG(11, uint64(worker)))
+			for range 30 {
+				own := *queries[rng.IntN(len(queries))]
+				q := &own
+				if q.Conjunctive && q.NumTerms > 1 && rng.IntN(2) == 0 {
+					c.intersect(t, v, q, splitOf(rng, q.NumTerms), false)
+					continue
+				}
+				q.Path = PathDirect
+				results := make([]Result, 1)
+				if err := v.Run(t.Context(), []*Query{q}, results, nil, nil); err != nil {
+					t.Error(err)
+				}
+				if r := &results[0]; r.Err == nil {
+					c.compare(t, q, r)
+				} else if !errors.Is(r.Err, errNoRoom) && !errors.Is(r.Err, errTooLarge) {
+					t.Error(r.Err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	s := e.Stats().Devices[0]
+	if s.Evictions == 0 || s.Host.Evictions == 0 || s.Errors != 0 || s.SizeBytes > s.LimitBytes || s.Host.SizeBytes > s.Host.LimitBytes {
+		t.Errorf("%+v: want lists that come and go, within the limits", s)
+	}
+	v.Release() // which checks that nothing is pinned
+	if s := e.Stats().Devices[0]; s.Lists+s.Directories+s.Host.Lists != 0 || len(e.devices[0].records.m) != 0 {
+		t.Errorf("%+v: want nothing left", s)
+	}
+}
+
+// Once lists are there, wherever, runs and steps allocate nothing, neither of Go nor of
+// the driver.
+func TestDirectDoesNotAllocate(t *testing.T) {
+	c := newCollection(t, 1500, 2, "")
+	var faults cuda.Faults
+	e := open(t, Options{Memory: Memory{Bytes: 1200}, Lanes: 1, Faults: &faults})
+	v := c.attach(t, e)
+	defer v.Release()
+	q := c.query(t, true, 7, 2, 0)
+	q.Path = PathDirect
+	or := c.query(t, false, 7, 2, 0)
+	or.Path = PathDirect
+	asked, results := []*Query{q}, make([]Result, 1)
+	first, second := Step{Legs: q.Legs, NumTerms: 3, First: 0, End: 2}, Step{Legs: q.Legs, NumTerms: 3, First: 2, End: 3, K: 10}
+	run := func() {
+		for _, one := range []*Query{q, or} {
+			asked[0] = one
+			if err := v.Run(t.Context(), asked, results, nil, nil); err != nil || results[0].Err != nil {
+				t.Fatal(err, results[0].Err)
+			}
+		}
+		for _, s := range []*Step{&first, &second} {
+			if err := v.Intersect(t.Context(), s, nil); err != nil || s.Result.Err != nil {
+				t.Fatal(err, s.Result.Err)
+			}
+			second.From = &first.Out
+		}
+	}
+	for range 3 {
+		run()
+	}
+	before := faults.Calls()
+	if n := gputest.AllocsPerRun(10, run); n != 0 {
+		t.Errorf("%g allocations", n)
+	}
+	for call, n := range faults.Calls() {
+		if n != before[call] && (call == "cuMemAlloc_v2" || call == "cuMemHostAlloc" || call == "cuMemFree_v2" || call == "cuEventCreate") {
+			t.Errorf("%s was called %d times", call, n-before[call])
+		}
+	}
+}
+
+// Whichever call of the driver fails, a direct run or a step has the answer or an error
+// in its result, and later ones have the answer; nothing is left in use.
+func TestDirectFaults(t *testing.T) {
+	c := newCollection(t, 900, 1, "")
+	q := c.query(t, true, 5, 2, 0)
+	or := c.query(t, false, 5, 2, 0)
+	run := func(t *testing.T, faults *cuda.Faults, begin, end func()) (errs int) {
+		t.Helper()
+		e, err := Open(Options{Library: gputest.Library(t).Path(), Devices: Selection{Ordinals: []int{0}}, Memory: Memory{Bytes: 1200}, Lanes: 1, Faults: faults})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer closeEngine(t, e)
+		v, err := e.Attach(c.segments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		begin()
+		for range 2 {
+			for _, one := range []*Query{q, or} {
+				one.Path = PathDirect
+				results := make([]Result, 1)
+				if err := v.Run(t.Context(), []*Query{one}, results, nil, &Trace{}); err != nil {
+					t.Fatal(err)
+				}
+				if results[0].Err != nil {
+					errs++
+				} else {
+					c.compare(t, one, &results[0])
+				}
+			}
+			errs += c.intersect(t, v, q, []int{1, 2, 3}, true)
+		}
+		end()
+		v.Release()
+		if s := e.Stats().Devices[0]; s.Lists+s.Directories+s.Host.Lists != 0 {
+			t.Errorf("%+v: want nothing left", s)
+		}
+		return errs
+	}
+	var counting cuda.Faults
+	var before, calls map[string]int
+	if n := run(t, &counting, func() { before = counting.Calls() }, func() { calls = counting.Calls() }); n != 0 {
+		t.Fatalf("%d errors without a fault", n)
+	}
+	failed := 0
+	for call, n := range calls {
+		for nth := before[call] + 1; nth <= n; nth += 1 + n/8 {
+			var faults cuda.Faults
+			failed += run(t, &faults, func() { faults.Fail(call, nth-before[call], cuda.OutOfMemory) }, func() {})
+			if t.Failed() {
+				t.Fatalf("when call %d of %s failed", nth, call)
+			}
+		}
+	}
+	if failed == 0 {
+		t.Error("no fault had an effect")
+	}
+	for nth := range 3 { // the device is lost, and nothing is answered from then on
+		var faults cuda.Faults
+		if n := run(t, &faults, func() { faults.Fail("cuLaunchKernel", nth+1, cuda.LaunchFailed) }, func() {}); n < 6-nth {
+			t.Errorf("launch %d loses the device: %d errors of 6", nth+1, n)
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package pipeline
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// HostMemory says how much page-locked memory of the host compressed lists may take: as
+// Memory, or none; the zero value: half of what is available.
+type HostMemory struct {
+	Memory
+	None bool
+}
+
+// ParseHostMemory reads what ParseMemory reads ("": half of what is available), or "0"
+// for none. The error wraps base.ErrBadInput.
+func ParseHostMemory(text string) (HostMemory, error) {
+	if text == "0" {
+		return HostMemory{None: true}, nil
+	}
+	m, err := parseMemory("page-locked memory", text)
+	return HostMemory{Memory: m}, err
+}
+
+// limit returns the bytes that lists may take on a host with so much memory available;
+// indexBytes is the size of the index's posting lists. Page-locked memory cannot be
+// swapped out, and the page cache has the index, too: so a quarter is always left.
+func (m HostMemory) limit(available, indexBytes int64) int64 {
+	most := available / 4 * 3
+	switch {
+	case m.None:
+		return 0
+	case m.Bytes > 0:
+		return min(m.Bytes, most)
+	case m.Percent > 0:
+		return min(int64(m.Percent/100*float64(indexBytes)), most)
+	}
+	return available / 2
+}
+
+// hostAvailable returns how much memory of the host may be taken: what the system says
+// is available, or what the control group of the process, or one around it, has left if that
+// is less.
+func hostAvailable() int64 { return available(os.ReadFile) }
+
+// available is hostAvailable, of files that read reads. Where none of them can be read it
+// is fallbackMemory.
+func available(read func(name string) ([]byte, error)) int64 {
+	n := int64(math.MaxInt64)
+	if text, err := read("/proc/meminfo"); err == nil {
+		if kib, ok := field(text, "MemAvailable:"); ok {
+			n = kib << 10
+		}
+	}
+	version2, version1 := groups(read)
+	for _, dir := range version2 {
+		n = min(n, left(read, dir+"/memory.max", dir+"/memory.current", dir+"/memory.stat", "inactive_file "))
+	}
+	for _, dir := range version1 {
+		n = min(n, left(read, dir+"/memory.limit_in_bytes", dir+"/memory.usage_in_bytes", dir+"/memory.stat", "total_inactive_file "))
+	}
+	if n == math.MaxInt64 {
+		return fallbackMemory
+	}
+	return n
+}
+
+// groups returns the directories of the control groups that the process is in, and of
+// those around them: of version 2 of the system's interface, and of version 1.
+func groups(read func(name string) ([]byte, error)) (version2, version1 []string) {
+	const root2, root1 = "/sys/fs/cgroup", "/sys/fs/cgroup/memory"
+	version2, version1 = []string{root2}, []string{root1}
+	text, err := read("/proc/self/cgroup")
+	if err != nil {
+		return version2, version1
+	}
+	for line := range strings.Lines(string(text)) { // number:controllers:path
+		_, line, _ = strings.Cut(strings.TrimSpace(line), ":")
+		controllers, group, ok := strings.Cut(line, ":")
+		if !ok {
+			continue
+		}
+		of2, of1 := controllers == "", slices.Contains(strings.Split(controllers, ","), "memory")
+		for dir := path.Clean("/" + group); dir != "/"; dir = path.Dir(dir) {
+			if of2 {
+				version2 = append(version2, root2+dir)
+			} else if of1 {
+				version1 = append(version1, root1+dir)
+			}
+		}
+	}
+	return version2, version1
+}
+
+// left returns how many bytes a control group may still take, what it has of files and
+// could let go of included; math.MaxInt64: it has no limit.
+func left(read func(name string) ([]byte, error), limit, used, stat, reclaimable string) int64 {
+	most, ok := number(read, limit)
+	if !ok {
+		return math.MaxInt64
+	}
+	taken, _ := number(read, used)
+	if text, err := read(stat); err == nil {
+		cached, _ := field(text, reclaimable)
+		taken -= min(cached, taken)
+	}
+	return max(most-taken, 0)
+}
+
+// fallbackMemory is taken for available where the system does not say.
+const fallbackMemory = 2 << 30
+
+// field returns the number behind a name at the start of a line.
+func field(text []byte, name string) (int64, bool) {
+	for line := range bytes.Lines(text) {
+		if rest, ok := bytes.CutPrefix(line, []byte(name)); ok {
+			words := bytes.Fields(rest)
+			if len(words) == 0 {
+				return 0, false
+			}
+			n, err := strconv.ParseInt(string(words[0]), 10, 64)
+			return n, err == nil
+		}
+	}
+	return 0, false
+}
+
+// number returns the number that a file holds; false if there is none ("max").
+func number(read func(name string) ([]byte, error), name string) (int64, bool) {
+	text, err := read(name)
+	if err != nil {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(string(bytes.TrimSpace(text)), 10, 64)
+	return n, err == nil
+}

@@ -1,0 +1,87 @@
+package server
+
+import (
+	"strings"
+	"time"
+
+	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/internal/timeline"
+)
+
+// The places of a timeline's parts in its SVG, in its units, which are pixels where there
+// is room.
+const (
+	chartWidth  = 720
+	chartTop    = 24 // of the first row
+	chartRow    = 20
+	chartLabels = 52  // where labels begin, after the names of lanes
+	chartFrom   = 140 // where the axis of time begins
+	chartTo     = 610
+	leastBar    = 1.5 // is to be seen
+)
+
+// timelineSVG is what page.html draws of a timeline.
+type timelineSVG struct {
+	Width, Height, Top, From, To, Labels, Times int
+	End                                         string // of the axis
+	Middle                                      string
+	MiddleAt                                    int
+	Rows                                        []timelineRow
+	Description                                 string // all rows, as sentences
+}
+
+// timelineRow is a step.
+type timelineRow struct {
+	Y           int // its upper edge
+	Text        int // the base line of its text
+	Bar, Thin   int // the upper edges of its bars
+	Lane, Label string
+	Kind        timeline.Kind
+	Within      bool
+	X, Width    float64
+	Took        string
+	Predicted   float64 // the width of the thin bar; 0: none
+	Description string
+}
+
+// newTimeline returns the timeline of a trace, nil if there is nothing to draw.
+func newTimeline(t *griffin.Trace) *timelineSVG {
+	c := timeline.Of(t)
+	if c == nil {
+		return nil
+	}
+	const bar, thin, text = 4, 15, 13 // down from the upper edge of a row
+	s := &timelineSVG{
+		Width: chartWidth, Top: chartTop, From: chartFrom, To: chartTo, Labels: chartLabels, Times: chartTo + 8,
+		End: timeline.Time(c.End), Middle: timeline.Time(c.End / 2), MiddleAt: (chartFrom + chartTo) / 2,
+	}
+	scale := func(d time.Duration) float64 { return (chartTo - chartFrom) * float64(d) / float64(c.End) }
+	y := chartTop
+	var sentences []string
+	for i := range c.Lanes {
+		lane := &c.Lanes[i]
+		name := lane.Name
+		for j := range lane.Bars {
+			b := &lane.Bars[j]
+			r := timelineRow{
+				Y: y, Text: y + text, Bar: y + bar, Thin: y + thin, Lane: name, Label: b.Label, Kind: lane.Kind, Within: b.Within,
+				X: min(chartFrom+scale(b.Start), chartTo-leastBar), Width: max(scale(b.Took), leastBar),
+				Took: timeline.Time(b.Took), Description: b.Describe(lane),
+			}
+			if b.Within {
+				r.Took = "within"
+			}
+			if b.Predicted > 0 {
+				r.Predicted = max(scale(b.Predicted), leastBar)
+				r.Took += " (" + timeline.Time(b.Predicted) + ")"
+			}
+			s.Rows = append(s.Rows, r)
+			sentences = append(sentences, r.Description)
+			name = ""
+			y += chartRow
+		}
+	}
+	s.Height = y + chartRow/4
+	s.Description = strings.Join(sentences, "; ") + "."
+	return s
+}

@@ -1,0 +1,70 @@
+package griffin
+
+import (
+	"time"
+
+	"github.com/griffin-search/griffin/internal/exec"
+	"github.com/griffin-search/griffin/internal/sched"
+)
+
+// PolicyInfo is a policy, which chooses where the steps of a search run, and what it
+// does in a line.
+type PolicyInfo = exec.PolicyInfo
+
+// Policies returns all policies, the default last. All give the same answer.
+func Policies() []PolicyInfo { return exec.Policies() }
+
+// WithPolicy chooses by name where the steps of searches run on an Index with a GPU:
+// "cost", the default, puts each where it is predicted to end first. Policies lists the
+// others.
+func WithPolicy(name string) Option {
+	return func(c *config) { c.dispatch.Policy = exec.Policy(name) }
+}
+
+// WithRatio sets the ratio of the policy "ratio": lists are intersected on the GPU while
+// the next is less than so many times as long as what is left. The default is 128.
+func WithRatio(ratio float64) Option { return func(c *config) { c.dispatch.Ratio = ratio } }
+
+// WithDeadline gives every search the time d. One that cannot end by then is not begun:
+// its error is an *Overload. A context's deadline is one, too.
+func WithDeadline(d time.Duration) Option { return func(c *config) { c.dispatch.Deadline = d } }
+
+// WithConcurrency bounds how many searches run on the CPU at the same time, and how many
+// more may wait for a processor; what comes on top gets an *Overload. 0 is the default
+// of either: as many as there are processors, and 1024. As many as may run may read
+// documents and make snippets at the same time. Without it, and without a GPU, nothing
+// waits.
+//
+// A program in which searches keep all processors busy answers nothing else meanwhile: the
+// Go runtime lets goroutines run to their end, or for 10 ms, before others begin, also
+// those that take requests from the network. Set GOMAXPROCS, after the Index is open, to
+// more than twice the number of processors, as griffin serve does: then the system shares
+// the processors out. The garbage collector takes its share of GOMAXPROCS: set GOGC to 200
+// with it.
+func WithConcurrency(running, waiting int) Option {
+	return func(c *config) { c.dispatch.CPUs, c.dispatch.MaxQueue, c.dispatch.Admit = running, waiting, true }
+}
+
+// WithPinnedThreads binds threads that run long searches on the CPU to processors of their
+// own, on Linux, where there are queues: with a GPU or WithConcurrency.
+func WithPinnedThreads() Option { return func(c *config) { c.dispatch.Pin = true } }
+
+// WithBatchWindow lets a search wait at an idle GPU for up to d for others to share a
+// launch with, if others may be expected. The default is 0: searches share a launch if
+// they came while the GPU was busy.
+func WithBatchWindow(d time.Duration) Option { return func(c *config) { c.dispatch.Window = d } }
+
+// WithSearchPolicy chooses where the steps of one search run.
+func WithSearchPolicy(name string) SearchOption {
+	return func(c *searchConfig) { c.policy = exec.Policy(name) }
+}
+
+// Overload is the error of a search that was not begun because too many wait, or
+// because it could not end by its deadline.
+type Overload = sched.Overload
+
+// DispatchStats count where the steps of searches ran and how long they waited.
+type DispatchStats = exec.DispatchStats
+
+// DispatchStats returns the counts as of now.
+func (ix *Index) DispatchStats() DispatchStats { return ix.dispatcher.Stats() }
