@@ -1,0 +1,362 @@
+package regret
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/exec"
+	"github.com/griffin-search/griffin/internal/query"
+	"github.com/griffin-search/griffin/internal/sched"
+)
+
+// Query is a query of the log.
+type Query struct {
+	ID   string
+	Node query.Node
+}
+
+// Options say what is measured.
+type Options struct {
+	// Searcher answers, through a Dispatcher of exec.PolicyCost if there is more than
+	// the CPU to choose. Analyzer is its index's.
+	Searcher *exec.Searcher
+	Analyzer string
+	// Exec has Mode, K and what else is the same for all.
+	Exec exec.Options
+	// Policies are measured in this order, each as a Variant of its name.
+	Policies []exec.Policy
+	// Others are measured, too.
+	Others []Variant
+	// Oracle asks for the best placement of each query in hindsight.
+	Oracle bool
+	// Rounds is how often each query is measured in each way, at least 2;
+	// 0: DefaultRounds.
+	Rounds int
+	// Batch is how many queries are answered together on the GPU to find out what a query
+	// takes of a batch; 0: none.
+	Batch int
+	// Progress, if set, is told how many passes over the log of how many have ended.
+	Progress func(done, total int)
+}
+
+// DefaultRounds is enough for a median that a disturbance does not move.
+const DefaultRounds = 5
+
+// Variant is a way to answer the queries beside the policies.
+type Variant struct {
+	Name string
+	// Searcher may be of another index of the same documents, in the same order.
+	Searcher *exec.Searcher
+	Exec     exec.Options
+}
+
+// Measured are the times of a log.
+type Measured struct {
+	Mode    exec.Mode
+	K       int
+	Rounds  int
+	Queries []Measurement
+	// Names of the variants: the policies, then the others.
+	Names []string
+	// GPUBatch is how many queries were answered together, 0: that was not measured.
+	GPUBatch int
+
+	oracle   bool
+	policies int // of Names
+}
+
+// Measurement is one query's.
+type Measurement struct {
+	ID string
+	// DocFreqs of its terms, rising.
+	DocFreqs []uint64
+	// Hits that it has, up to K.
+	Hits int
+	// Took holds, by variant, then round, how long it took.
+	Took [][]time.Duration
+	// Share is what it adds to a batch on the GPU.
+	Share time.Duration
+	// Ran tells, by variant, where its steps ran in the last round.
+	Ran []Places
+
+	placements []exec.Placement
+	placed     [][]time.Duration // by placement, then round
+	hits       []base.Hit
+}
+
+// Places is where a query ran.
+type Places struct {
+	CPU, GPU   bool
+	Migrations int
+}
+
+// pass is one way to answer all queries: a variant, or placement number n of each.
+type pass struct {
+	Variant
+	variant   int
+	placement int // -1: a variant
+}
+
+// Measure measures queries. A query that gives another answer in one way than in
+// another is an error, as is a context that ends.
+func Measure(ctx context.Context, queries []Query, o Options) (*Measured, error) {
+	o.Rounds = cmp.Or(o.Rounds, DefaultRounds)
+	if o.Rounds < 2 {
+		return nil, fmt.Errorf("%d rounds: at least 2 are needed: %w", o.Rounds, base.ErrBadInput)
+	}
+	sc, err := exec.NewScratch(o.Analyzer)
+	if err != nil {
+		return nil, err
+	}
+	m := &measuring{Options: o, sc: sc, queries: queries, hits: make([]base.Hit, 0, o.Exec.K)}
+	m.result = &Measured{Mode: o.Exec.Mode, K: o.Exec.K, Rounds: o.Rounds, oracle: o.Oracle, policies: len(o.Policies)}
+	passes, err := m.prepare(ctx)
+	if err != nil {
+		return nil, err
+	}
+	total := len(passes) * (o.Rounds + 1)
+	for round := -1; round < o.Rounds; round++ { // the first warms up
+		for i := range passes {
+			// No pass always comes after the same one, which left caches and clocks to it.
+			if err := m.pass(ctx, &passes[(i+(round+1)*stride)%len(passes)], round); err != nil {
+				return nil, err
+			}
+			if o.Progress != nil {
+				o.Progress((round+1)*len(passes)+i+1, total)
+			}
+		}
+	}
+	if o.Batch > 0 {
+		if err := m.shares(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return m.result, nil
+}
+
+// measuring is a Measure under way.
+type measuring struct {
+	Options
+	sc      *exec.Scratch
+	plan    exec.Plan
+	queries []Query
+	hits    []base.Hit
+	result  *Measured
+}
+
+// prepare makes room for the times, and finds out all ways to answer.
+func (m *measuring) prepare(ctx context.Context) ([]pass, error) {
+	var passes []pass
+	for i, p := range m.Policies {
+		e := m.Exec
+		e.Policy = p
+		passes = append(passes, pass{Variant{string(p), m.Searcher, e}, i, -1})
+	}
+	for _, v := range m.Others {
+		passes = append(passes, pass{v, len(passes), -1})
+	}
+	for _, p := range passes {
+		m.result.Names = append(m.result.Names, p.Name)
+	}
+	most := 0
+	for i := range m.queries {
+		q := &m.queries[i]
+		if err := m.Searcher.PrepareInto(&m.plan, m.sc, q.Node, m.Exec); err != nil {
+			return nil, fmt.Errorf("query %s: %w", q.ID, err)
+		}
+		t := Measurement{ID: q.ID, DocFreqs: slices.Sorted(slices.Values(m.plan.DocFreqs())), Took: make([][]time.Duration, len(passes)), Ran: make([]Places, len(passes))}
+		for j := range t.Took {
+			t.Took[j] = make([]time.Duration, m.Rounds)
+		}
+		answer, err := m.plan.Run(ctx, m.sc, m.hits)
+		if err != nil {
+			return nil, fmt.Errorf("query %s: %w", q.ID, err)
+		}
+		t.Hits, t.hits = len(answer.Hits), slices.Clone(answer.Hits)
+		if m.Oracle {
+			t.placements = m.plan.Placements()
+			t.placed = make([][]time.Duration, len(t.placements))
+			for j := range t.placed {
+				t.placed[j] = make([]time.Duration, m.Rounds)
+			}
+			most = max(most, len(t.placements))
+		}
+		m.result.Queries = append(m.result.Queries, t)
+	}
+	for n := range most {
+		passes = append(passes, pass{Variant{"oracle", m.Searcher, m.Exec}, -1, n})
+	}
+	return passes, nil
+}
+
+// stride is by how many passes each round begins later than the one before.
+const stride = 3
+
+// rehearsal is how long queries are answered before a pass without being timed. A GPU that
+// was idle for a second, while a pass ran on the CPU, takes some ten milliseconds to
+// come back to its clock, which may be all that a pass of its own takes.
+const rehearsal = 60 * time.Millisecond
+
+// rehearse answers the first queries as the pass will.
+func (m *measuring) rehearse(ctx context.Context, p *pass, round int) error {
+	for began := time.Now(); ; {
+		answered := false
+		for i := range m.queries {
+			o := p.Exec
+			if t := &m.result.Queries[i]; p.placement >= 0 {
+				if p.placement >= len(t.placements) || t.placed[p.placement] == nil || round > 0 && m.isHopeless(t, p.placement) {
+					continue
+				}
+				o.Placement = &t.placements[p.placement]
+			}
+			if _, err := m.answer(ctx, p.Searcher, m.queries[i].Node, o); err != nil {
+				return fmt.Errorf("query %s, %s: %w", m.queries[i].ID, p.Name, err)
+			}
+			answered = true
+			if time.Since(began) > rehearsal {
+				return nil
+			}
+		}
+		if !answered {
+			return nil
+		}
+	}
+}
+
+// hopeless is how many times the least time of a query so far a placement may take
+// before it is not measured any more.
+const hopeless = 4
+
+// pass answers all queries in one way, and compares the answers. Round -1 is not timed.
+func (m *measuring) pass(ctx context.Context, p *pass, round int) error {
+	runtime.GC()
+	if round >= 0 {
+		if err := m.rehearse(ctx, p, round); err != nil {
+			return err
+		}
+	}
+	for i := range m.queries {
+		t := &m.result.Queries[i]
+		o := p.Exec
+		if p.placement >= 0 {
+			if p.placement >= len(t.placements) || round > 0 && m.isHopeless(t, p.placement) {
+				continue
+			}
+			o.Placement = &t.placements[p.placement]
+		}
+		began := time.Now()
+		answer, err := m.answer(ctx, p.Searcher, m.queries[i].Node, o)
+		took := time.Since(began)
+		if err == nil && !slices.Equal(answer.Hits, t.hits) {
+			err = errors.New("the answer is not the one that it had before")
+		}
+		if err != nil {
+			return fmt.Errorf("query %s, %s: %w", m.queries[i].ID, p.describe(t), err)
+		}
+		switch {
+		case p.placement >= 0 && round < 0:
+			if !ranAs(&answer, o.Placement) {
+				t.placed[p.placement] = nil // it cannot
+			}
+		case p.placement >= 0 && t.placed[p.placement] != nil:
+			t.placed[p.placement][round] = took
+		case p.placement < 0 && round >= 0:
+			t.Took[p.variant][round] = took
+			t.Ran[p.variant] = Places{CPU: answer.StepsAt[sched.CPU] > 0, GPU: answer.StepsAt[sched.GPU] > 0, Migrations: answer.Migrations}
+		}
+	}
+	return nil
+}
+
+func (p *pass) describe(t *Measurement) string {
+	if p.placement >= 0 {
+		return t.placements[p.placement].String()
+	}
+	return p.Name
+}
+
+// ranAs reports whether a query ran as a placement says: where it begins at least.
+func ranAs(a *exec.Answer, p *exec.Placement) bool {
+	if p.First == sched.GPU || p.Lists > 0 && a.Migrations > 0 {
+		return a.StepsAt[sched.GPU] > 0
+	}
+	return p.Lists > 0 || p.First == sched.CPU
+}
+
+// isHopeless reports whether a placement, or all there are, took far too long in the
+// first round.
+func (m *measuring) isHopeless(t *Measurement, placement int) bool {
+	times := t.placed[placement]
+	if times == nil {
+		return true
+	}
+	least := time.Duration(0)
+	for _, other := range t.placed {
+		if other != nil && other[0] > 0 && (least == 0 || other[0] < least) {
+			least = other[0]
+		}
+	}
+	return times[0] == 0 || times[0] > hopeless*least
+}
+
+func (m *measuring) answer(ctx context.Context, s *exec.Searcher, node query.Node, o exec.Options) (exec.Answer, error) {
+	if err := s.PrepareInto(&m.plan, m.sc, node, o); err != nil {
+		return exec.Answer{}, err
+	}
+	return m.plan.Run(ctx, m.sc, m.hits)
+}
+
+// shares measures batches on the GPU, and gives each query of a batch the part that it
+// has of the times alone.
+func (m *measuring) shares(ctx context.Context) error {
+	gpu := slices.Index(m.Policies, exec.PolicyGPU)
+	if gpu < 0 {
+		return errors.New("shares of a batch need policy gpu among those that are measured")
+	}
+	m.result.GPUBatch = m.Batch
+	o := m.Exec
+	o.Policy = exec.PolicyGPU
+	for from := 0; from < len(m.queries); from += m.Batch {
+		to := min(from+m.Batch, len(m.queries))
+		plans, answers := make([]*exec.Plan, to-from), make([]exec.Answer, to-from)
+		alone := time.Duration(0)
+		for i := range plans {
+			p, err := m.Searcher.Prepare(m.sc, m.queries[from+i].Node, o)
+			if err != nil {
+				return fmt.Errorf("query %s: %w", m.queries[from+i].ID, err)
+			}
+			plans[i] = p
+			alone += median(m.result.Queries[from+i].Took[gpu])
+		}
+		least := time.Duration(0)
+		for range m.Rounds {
+			began := time.Now()
+			if err := m.Searcher.RunBatch(ctx, plans, m.sc, answers); err != nil {
+				return err
+			}
+			if took := time.Since(began); least == 0 || took < least {
+				least = took
+			}
+		}
+		for i := from; i < to; i++ {
+			t := &m.result.Queries[i]
+			t.Share = time.Duration(float64(least) * float64(median(t.Took[gpu])) / float64(max(alone, 1)))
+		}
+	}
+	return nil
+}
+
+// median returns the middle one of times, the lower of two; 0 of none.
+func median(times []time.Duration) time.Duration {
+	if len(times) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(times))
+	return sorted[(len(sorted)-1)/2]
+}

@@ -1,0 +1,180 @@
+package regret
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/exec"
+	"github.com/griffin-search/griffin/internal/gpu/gputest"
+	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/query"
+	"github.com/griffin-search/griffin/internal/vfs"
+)
+
+const us = time.Microsecond
+
+// rounds repeats a time.
+func rounds(d time.Duration) []time.Duration { return []time.Duration{d, d, d, d} }
+
+// Figures worked by hand: two queries under three policies, and placements of which
+// one was given up, one cannot be, and one is better by chance in the even rounds only.
+func TestReport(t *testing.T) {
+	m := &Measured{
+		Rounds: 4, Names: []string{"cpu", "gpu", "cost", "baseline"}, policies: 3, oracle: true,
+		Queries: []Measurement{
+			{
+				DocFreqs: []uint64{10, 400},
+				Took:     [][]time.Duration{rounds(10 * us), rounds(30 * us), rounds(11 * us), rounds(50 * us)},
+				Ran:      []Places{{CPU: true}, {GPU: true}, {CPU: true}, {}},
+				placed:   [][]time.Duration{rounds(10 * us), nil, {8 * us, 0, 0, 0}},
+			},
+			{
+				DocFreqs: []uint64{2000, 2000, 90000},
+				Took:     [][]time.Duration{rounds(90 * us), rounds(30 * us), {24 * us, 28 * us, 24 * us, 28 * us}, rounds(150 * us)},
+				Ran:      []Places{{CPU: true}, {GPU: true}, {CPU: true, GPU: true, Migrations: 1}, {}},
+				placed:   [][]time.Duration{rounds(90 * us), {20 * us, 22 * us, 20 * us, 22 * us}},
+			},
+		},
+	}
+	r := m.Report()
+	want := map[string]float64{"cpu": 50, "gpu": 30, "cost": 17.5, "baseline": 100, Oracle: 16}
+	for name, mean := range want {
+		if f := r.find(name); f == nil || f.Latency.Mean != mean {
+			t.Errorf("%s: %+v: want a mean of %g µs", name, f, mean)
+		}
+	}
+	cost := r.find("cost")
+	if got := cost.OverCPU.Mean; math.Abs(got-50/17.5) > 1e-9 {
+		t.Errorf("cost is %g times as fast as cpu, want %g", got, 50/17.5)
+	}
+	if got, want := cost.OverGPU.Max, 30.0/24; got != want {
+		t.Errorf("cost is %g times as fast as gpu at the maximum, want %g", got, want)
+	}
+	// By the odd rounds: (11+28) against (10+22).
+	if got, want := *cost.Regret, 39.0/32-1; math.Abs(got-want) > 1e-9 {
+		t.Errorf("regret %g, want %g", got, want)
+	}
+	// The worst class of cost has query 1: 11 µs, the CPU 10.
+	if math.Abs(*cost.Excess-0.1) > 1e-9 || cost.Worst != "terms 2 (1)" {
+		t.Errorf("excess %g in class %q, want 0.1 in terms 2 (1)", *cost.Excess, cost.Worst)
+	}
+	if cost.OnCPU != 0.5 || cost.OnBoth != 0.5 || cost.OnGPU != 0 || cost.Migrations != 0.5 {
+		t.Errorf("%+v: want half on the CPU, half on both", cost)
+	}
+	if r.find("baseline").Regret != nil || r.find("baseline").Excess != nil {
+		t.Error("the baseline is no policy: it has no regret")
+	}
+	var classes []string
+	for _, c := range r.Classes {
+		classes = append(classes, c.By+" "+c.Name)
+	}
+	if want := []string{"terms 2", "terms 3", "shortest list 1-999", "shortest list 1K-9K", "ratio [1,16)", "ratio [32,64)"}; !slices.Equal(classes, want) {
+		t.Errorf("classes %q, want %q", classes, want)
+	}
+}
+
+func TestRatioClasses(t *testing.T) {
+	for ratio, want := range map[uint64]string{1: "[1,16)", 15: "[1,16)", 16: "[16,32)", 127: "[64,128)", 128: "[128,256)", 511: "[256,512)", 1023: "[512,1024)", 1024: "1024+", 1 << 20: "1024+"} {
+		if got := ratioClass([]uint64{3, 3 * ratio}); got != want {
+			t.Errorf("ratio %d is in class %s, want %s", ratio, got, want)
+		}
+	}
+	if got := ratioClass([]uint64{3}); got != "none" {
+		t.Errorf("one list is in class %s", got)
+	}
+}
+
+// A log on a small index and an emulated GPU: all policies and placements answer alike,
+// and the figures are those of what ran.
+func TestMeasure(t *testing.T) {
+	t.Setenv("GRIFFIN_CUDA_LIBRARY", gputest.Library(t).Path())
+	rng := rand.New(rand.NewPCG(1, 2))
+	snapshot := smallIndex(t, rng)
+	g, err := exec.OpenGPU(exec.GPUOptions{Device: "gpu", Memory: "64MiB"}, exec.ListBytes(snapshot))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	d, err := exec.NewDispatcher(g, exec.DispatchOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := exec.NewSearcher(snapshot, nil)
+	s.Use(d)
+	var queries []Query
+	for i := range 4 {
+		text := strings.Join([]string{word(rng), word(rng), word(rng)}, " ")
+		queries = append(queries, Query{ID: fmt.Sprint(i), Node: &query.Words{Text: text, Boost: 1}})
+	}
+	passes := 0
+	m, err := Measure(t.Context(), queries, Options{
+		Searcher: s, Analyzer: "whitespace", Exec: exec.Options{Mode: exec.ModeAnd, K: 10},
+		Policies: []exec.Policy{exec.PolicyCPU, exec.PolicyGPU, exec.PolicyCost},
+		Others:   []Variant{{Name: "svs-binary", Searcher: s, Exec: exec.Options{Mode: exec.ModeAnd, K: 10, Traversal: "svs-binary"}}},
+		Oracle:   true, Rounds: 2, Batch: 3, Progress: func(int, int) { passes++ },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := m.Report()
+	cpu, gpu := r.find("cpu"), r.find("gpu")
+	if cpu.OnCPU != 1 || gpu.OnGPU != 1 {
+		t.Errorf("cpu %+v, gpu %+v: want all queries where the policy says", cpu, gpu)
+	}
+	if o := r.find(Oracle); o == nil || o.Latency.Mean <= 0 || passes == 0 {
+		t.Errorf("oracle %+v, %d passes", o, passes)
+	}
+	for i := range m.Queries {
+		q := &m.Queries[i]
+		if q.Share <= 0 {
+			t.Errorf("query %s: share %v of a batch", q.ID, q.Share)
+		}
+		if len(q.DocFreqs) > 1 && len(q.placements) < 4 {
+			t.Errorf("query %s of %d terms: placements %v", q.ID, len(q.DocFreqs), q.placements)
+		}
+	}
+	costs, err := m.Costs()
+	if err != nil || len(costs) != len(queries) || costs[0].CPU <= 0 || costs[0].GPU <= 0 || costs[0].Batched <= 0 {
+		t.Errorf("costs %+v, %v", costs, err)
+	}
+}
+
+func word(rng *rand.Rand) string { return fmt.Sprint("w", rng.IntN(8)) }
+
+func smallIndex(t *testing.T, rng *rand.Rand) *index.Snapshot {
+	ix, err := index.Create(vfs.OS, filepath.Join(t.TempDir(), "index"), index.Options{Analyzer: "whitespace"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ix.Close() })
+	w, err := ix.Writer(index.WriterOptions{Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 400 {
+		d := corpus.Document{ID: fmt.Sprint(i)}
+		for range 4 {
+			d.Text += " " + word(rng)
+		}
+		if err := w.Add(&d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	snapshot, err := ix.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(snapshot.Release)
+	return snapshot
+}
