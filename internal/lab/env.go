@@ -51,11 +51,12 @@ type Env struct {
 	watch    *stopwatch
 	prepared time.Duration
 	used     []string
+	shared   map[string]any
 }
 
 // NewEnv returns an Env, to be closed.
 func NewEnv(c Config) *Env {
-	return &Env{Quick: c.Quick, Seed: c.Seed, config: c, open: map[string]*Collection{}, logs: map[string][]trec.Topic{}}
+	return &Env{Quick: c.Quick, Seed: c.Seed, config: c, open: map[string]*Collection{}, logs: map[string][]trec.Topic{}, shared: map[string]any{}}
 }
 
 // Close closes all collections, which stay in Config.Work, and the device.
@@ -75,6 +76,20 @@ func (env *Env) Progress(phase string, done, total int) {
 	if env.config.Progress != nil {
 		env.config.Progress(phase, int64(done), int64(total))
 	}
+}
+
+// Shared returns what measure returned when it was first called for the key: experiments
+// that show the same measurements in several ways measure once. What an experiment opens
+// it opens itself before, so that its record names it. An error is not kept.
+func Shared[T any](env *Env, key string, measure func() (T, error)) (T, error) {
+	if v, ok := env.shared[key].(T); ok {
+		return v, nil
+	}
+	v, err := measure()
+	if err == nil {
+		env.shared[key] = v
+	}
+	return v, err
 }
 
 // Pick returns full, or quick if the experiment is to do as little as possible.

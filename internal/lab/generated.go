@@ -23,6 +23,17 @@ type Spec struct {
 	Log     string // TB05 or TB06
 	Docs    int    // 0: as many as published
 	Queries int    // drawn from the log; 0: as many as published
+	Codec   string // of the posting lists; "": the default
+}
+
+// content is what the documents and queries depend on: the fields of a Spec but for its
+// codec.
+type content struct {
+	Like    string
+	Order   collection.Order
+	Log     string
+	Docs    int
+	Queries int
 }
 
 // Sizes of generated collections at Quick.
@@ -50,8 +61,12 @@ func (env *Env) Generated(ctx context.Context, s Spec) (*Collection, []Query, er
 		return nil, nil, err
 	}
 	// Whatever changes the collection changes its name.
-	sum := crc32.ChecksumIEEE(fmt.Appendf(nil, "%+v %+v %d %s %d", like, s, env.Seed, source.Name, source.Snapshot.Fields[0].NumPostings))
+	same := content{s.Like, s.Order, s.Log, s.Docs, s.Queries}
+	sum := crc32.ChecksumIEEE(fmt.Appendf(nil, "%+v %+v %d %s %d", like, same, env.Seed, source.Name, source.Snapshot.Fields[0].NumPostings))
 	name := fmt.Sprintf("%s-%s-%d-%08x", s.Like, s.Order, s.Docs, sum)
+	if s.Codec != "" {
+		name += "-" + s.Codec
+	}
 	queriesPath := filepath.Join(env.config.Work, name+".queries.tsv")
 	if _, err := os.Stat(queriesPath); errors.Is(err, fs.ErrNotExist) {
 		// The queries are written last: without them the index is not to be used.
@@ -65,7 +80,7 @@ func (env *Env) Generated(ctx context.Context, s Spec) (*Collection, []Query, er
 			return err
 		}
 		report, err := collection.Generate(ctx, vfs.OS, dir, source.Snapshot, log, collection.Options{
-			Like: like, Order: s.Order, Seed: env.Seed, NumDocs: s.Docs, NumQueries: s.Queries,
+			Like: like, Order: s.Order, Seed: env.Seed, NumDocs: s.Docs, NumQueries: s.Queries, Codec: s.Codec,
 			Progress: func(phase string, done, total int64) {
 				if env.config.Progress != nil {
 					env.config.Progress(name+": "+phase, done, total)

@@ -1,0 +1,255 @@
+package experiments
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/cost"
+	"github.com/griffin-search/griffin/internal/exec"
+	"github.com/griffin-search/griffin/internal/lab"
+	"github.com/griffin-search/griffin/internal/regret"
+	"github.com/griffin-search/griffin/internal/sched"
+	"github.com/griffin-search/griffin/internal/sched/simulation"
+)
+
+func ding09Fig7() lab.Experiment {
+	return lab.Experiment{
+		Name: "ding09-fig7", Paper: "ding09", Shows: "Fig. 7, §9", Title: "Scheduling on CPU and GPU",
+		Did: "A simulation: AND queries with their measured times arrive at random, and must end within 500 ms; the average delay over the rate of arrivals, up to the rate at which a query is late. " +
+			"Four ways: GPU only, CPU only, the better of both but one query at a time, and both in parallel, in three groups with stealing. Both in parallel sustain more than 300 " +
+			"queries/s, the CPU alone less than 100. Times are predicted from 4 features by model trees (M5 rules) trained on 3,000 other queries, with mean relative errors of " +
+			"22 % for the GPU and 20 % for the CPU.",
+		Ours: "The same on a collection like GOV2, with the times of Griffin's engines: the best traversal on one core, and resident lists on one GPU. Trees (M5') are trained on 3,000 queries and tested on 1,000 others, which " +
+			"are simulated with what the trees predict. The scheduler is the one that `griffin serve` runs, in virtual time. The other panels have shorter deadlines, as our queries are faster, and 16 cores.",
+		Differs: "Policy `query`, without batches. Queries are of the log of 2006, of all numbers of terms. Each rate has 50,000 arrivals. The paper's rates are bounds: \"beyond 300\", \"less than 100\".",
+		Budget:  3 * time.Minute,
+		Run:     runDing09Fig7,
+	}
+}
+
+// The paper's numbers.
+const (
+	ding09ErrorGPU, ding09ErrorCPU = 22, 20
+	ding09RateBoth, ding09RateCPU  = 300, 100
+)
+
+// fig7Panels are what is simulated.
+var fig7Panels = []struct {
+	name     string
+	deadline time.Duration
+	cpus     int
+}{
+	{"500 ms, one core", simulation.Ding09Deadline, 1},
+	{"100 ms, one core", 100 * time.Millisecond, 1},
+	{"100 ms, 16 cores", 100 * time.Millisecond, 16},
+	{"20 ms, 16 cores", 20 * time.Millisecond, 16},
+}
+
+func runDing09Fig7(ctx context.Context, env *lab.Env) (*lab.Result, error) {
+	log, noDevice, err := fig7Measure(ctx, env)
+	if err != nil {
+		return nil, err
+	}
+	train, test := log.halves()
+	errorsTable, predicted, err := fig7Trees(train, test, log.device, noDevice)
+	if err != nil {
+		return nil, err
+	}
+	r := &lab.Result{}
+	var names []string
+	for _, c := range simulation.Ding09(test.costs, 0, 0, env.Seed) {
+		names = append(names, c.Name)
+	}
+	var columns []string
+	for _, p := range fig7Panels {
+		columns = append(columns, p.name)
+	}
+	fails := lab.NewTable("Rate at which a query is late, queries/s", "", names, columns)
+	fails.SetPaper(1, 0, ding09RateCPU)
+	fails.SetPaper(3, 0, ding09RateBoth)
+	load := simulation.Load{Arrivals: lab.Pick(env, 50_000, 300), Seed: env.Seed}
+	for column, p := range fig7Panels {
+		figure := &lab.Figure{Title: "Average delay: " + p.name, Kind: lab.Lines, LogY: true, X: "arrivals, queries/s", Y: "average delay, ms"}
+		for row, c := range simulation.Ding09(test.costs, p.deadline, 0, env.Seed) {
+			if !log.device && c.Name != "CPU only" {
+				fails.Leave(row, column, noDevice)
+				continue
+			}
+			env.Progress("simulate", column*len(names)+row, len(fig7Panels)*len(names))
+			c.Options.Predicted, c.Options.Sched.CPUs = predicted, p.cpus
+			rate, series, err := fig7Delay(ctx, c, load)
+			switch {
+			case err != nil:
+				return nil, fmt.Errorf("%s: %w", c.Name, err)
+			case rate == 0:
+				fails.SetText(row, column, "one alone is late")
+			case rate > fig7Most:
+				fails.SetText(row, column, "none is late")
+			default:
+				fails.Set(row, column, rate)
+			}
+			if len(series.Points) > 0 {
+				figure.Series = append(figure.Series, series)
+			}
+		}
+		if len(figure.Series) > 0 {
+			r.Figures = append(r.Figures, figure)
+		}
+	}
+	r.Tables = []*lab.Table{fails, errorsTable}
+	return r, nil
+}
+
+// fig7Most is a rate that no machine sustains: where no query is late at it, there are
+// too few for the deadline.
+const fig7Most = 1e8
+
+// fig7Delay returns the rate at which a configuration fails, 0 if at every one, and the
+// delays below it.
+func fig7Delay(ctx context.Context, c simulation.Configuration, load simulation.Load) (float64, lab.Series, error) {
+	series := lab.Series{Name: c.Name}
+	rate, err := simulation.FailedRate(ctx, c.Options, load, func(r *simulation.Result) bool { return !r.Failed() })
+	if err != nil {
+		return 0, series, err
+	}
+	if rate == 0 || rate > fig7Most {
+		return rate, series, nil
+	}
+	const points = 12
+	for i := range points {
+		at := rate * (float64(i) + 0.99) / points
+		result, err := simulation.At(ctx, c.Options, load, at)
+		if err != nil {
+			return 0, series, err
+		}
+		if ms := result.Latency.Mean.Seconds() * 1000; ms > 0 {
+			series.Points = append(series.Points, lab.Point{X: at, Y: ms})
+		}
+	}
+	return rate, series, nil
+}
+
+// fig7Log are queries with their times.
+type fig7Log struct {
+	costs    []simulation.Query
+	features []cost.Vector
+	device   bool // there are times of the GPU
+}
+
+// fig7Measure measures the queries on the CPU and, if there is one, on the GPU.
+func fig7Measure(ctx context.Context, env *lab.Env) (log *fig7Log, noDevice string, err error) {
+	d, noDevice, err := env.Device()
+	if err != nil {
+		return nil, "", err
+	}
+	c, queries, err := policyLog(ctx, env, "")
+	if err != nil {
+		return nil, "", err
+	}
+	searcher, policies := c.Searcher, []exec.Policy{exec.PolicyCPU}
+	if d != nil {
+		e, err := openEngine(ctx, env, c, "", true /* warm */, false /* calibrate */)
+		if err != nil {
+			return nil, "", err
+		}
+		defer func() { err = errors.Join(err, e.dispatcher.Close()) }()
+		searcher, policies = e.searcher, append(policies, exec.PolicyGPU)
+	}
+	m, err := regret.Measure(ctx, asNodes(queries), regret.Options{
+		Searcher: searcher, Analyzer: c.Snapshot.Options.Analyzer, Exec: exec.Options{Mode: exec.ModeAnd, K: stagedK, Policy: exec.PolicyCPU},
+		Policies: policies, Rounds: lab.Pick(env, 3, 2),
+		Progress: func(done, total int) { env.Progress("measure", done, total) },
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	log = &fig7Log{device: d != nil}
+	cpu, gpu := m.Medians(0), []time.Duration(nil)
+	if d != nil {
+		gpu = m.Medians(1)
+	}
+	for i := range m.Queries {
+		q := simulation.Query{ID: m.Queries[i].ID, CPU: cpu[i], GPU: sched.Never}
+		if d != nil {
+			q.GPU = gpu[i]
+		}
+		log.costs = append(log.costs, q)
+		log.features = append(log.features, fig7Features(m.Queries[i].DocFreqs))
+	}
+	return log, noDevice, nil
+}
+
+// fig7Features are the paper's, of the lengths of lists, which rise.
+func fig7Features(docFreqs []uint64) cost.Vector {
+	f := cost.Features{Lists: len(docFreqs)}
+	for i, n := range docFreqs {
+		switch i {
+		case 0:
+			f.Shortest = int64(n)
+		case 1:
+			f.Second = int64(n)
+		}
+		f.Sum += int64(n)
+	}
+	return cost.TreeFeatures(&f)
+}
+
+// halves returns what trees are trained on, and the other queries.
+func (l *fig7Log) halves() (train, test *fig7Log) {
+	train, test = &fig7Log{device: l.device}, &fig7Log{device: l.device}
+	test.costs, train.costs = every4th(l.costs)
+	test.features, train.features = every4th(l.features)
+	return train, test
+}
+
+// samples returns the times on a processor, for a tree.
+func (l *fig7Log) samples(at sched.Place) []cost.Sample {
+	s := make([]cost.Sample, len(l.costs))
+	for i, q := range l.costs {
+		s[i] = cost.Sample{X: l.features[i], Y: float64([sched.NumPlaces]time.Duration{q.CPU, q.GPU}[at])}
+	}
+	return s
+}
+
+// fig7Trees trains a tree for each processor, tells how far off it is for the test
+// queries, and predicts these.
+func fig7Trees(train, test *fig7Log, device bool, noDevice string) (*lab.Table, []simulation.Query, error) {
+	t := lab.NewTable("Prediction of times by model trees", "", []string{"GPU", "CPU"}, []string{"mean relative error, %", "trained on", "tested on", "leaves", "mean time, µs"})
+	t.SetPaper(0, 0, ding09ErrorGPU)
+	t.SetPaper(1, 0, ding09ErrorCPU)
+	for row, papers := range [][2]float64{{3000, 1000}, {3000, 1000}} {
+		t.SetPaper(row, 1, papers[0])
+		t.SetPaper(row, 2, papers[1])
+	}
+	predicted := make([]simulation.Query, len(test.costs))
+	copy(predicted, test.costs)
+	for row, at := range []sched.Place{sched.GPU, sched.CPU} {
+		if at == sched.GPU && !device {
+			t.LeaveRow(row, noDevice)
+			continue
+		}
+		samples := test.samples(at)
+		tree, err := cost.Train(train.samples(at), cost.TreeOptions{})
+		if err != nil {
+			return nil, nil, err
+		}
+		sum := 0.0
+		for i := range samples {
+			took := max(time.Duration(tree.Predict(samples[i].X)), 1)
+			if at == sched.GPU {
+				predicted[i].GPU = took
+			} else {
+				predicted[i].CPU = took
+			}
+			sum += samples[i].Y / float64(time.Microsecond)
+		}
+		for column, v := range []float64{
+			100 * tree.MeanRelativeError(samples), float64(len(train.costs)), float64(len(test.costs)), float64(tree.NumLeaves()), sum / float64(len(samples)),
+		} {
+			t.Set(row, column, v)
+		}
+	}
+	return t, predicted, nil
+}

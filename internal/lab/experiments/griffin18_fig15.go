@@ -1,0 +1,120 @@
+package experiments
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/lab"
+)
+
+func griffin18Fig15() lab.Experiment {
+	return lab.Experiment{
+		Name: "griffin18-fig15", Paper: "griffin18", Shows: "Fig. 15", Title: "Tail latency",
+		Did: "The 80th, 90th, 95th, 99th and 99.9th percentiles of the latencies of queries with the CPU alone and with Griffin, which is 6.6, 8.3, 10.4, 16.1 and 26.8 times as " +
+			"fast there.",
+		Ours: "The percentiles of griffin18-fig14's measurements, in both of its settings: of the CPU alone by Griffin's best traversal, and by a baseline of the " +
+			"paper's kind, of the GPU alone, and of Griffin with the policies `ratio` (the paper's) and `cost`.",
+		Differs: "1,000 queries, each the median of 3 rounds: the 99.9th percentile is the slowest query but one. The paper ran 10,000.",
+		Budget:  6 * time.Minute,
+		Run:     runGriffin18Fig15,
+	}
+}
+
+// fig15Percentiles are the paper's, and how many times as fast as the CPU Griffin is there.
+var fig15Percentiles = []struct {
+	name  string
+	part  float64
+	paper float64
+}{{"80", 0.8, 6.6}, {"90", 0.9, 8.3}, {"95", 0.95, 10.4}, {"99", 0.99, 16.1}, {"99.9", 0.999, 26.8}}
+
+// fig15Ratios are the columns of ratios: the first is of the second, both of fig14Variants.
+var fig15Ratios = []struct {
+	name   string
+	of, to int
+	paper  bool
+}{
+	{"CPU, the paper's kind, to cost", 0, 4, true},
+	{"CPU, ours, to cost", 1, 4, true},
+	{"CPU, ours, to ratio 128", 1, 3, true},
+	{"GPU to cost", 2, 4, false},
+}
+
+func runGriffin18Fig15(ctx context.Context, env *lab.Env) (*lab.Result, error) {
+	runs, device, noDevice, err := griffin18Runs(ctx, env)
+	if err != nil {
+		return nil, err
+	}
+	var rows, columns []string
+	for _, p := range fig15Percentiles {
+		rows = append(rows, p.name)
+	}
+	for _, v := range fig14Variants {
+		columns = append(columns, v.name)
+	}
+	for _, x := range fig15Ratios {
+		columns = append(columns, x.name)
+	}
+	r := &lab.Result{}
+	for i, s := range settings {
+		t := lab.NewTable("Latency of an AND query, µs: "+s.name, "percentile", rows, columns)
+		f := &lab.Figure{Title: t.Title, Kind: lab.Bars, LogY: true, X: "percentile", Y: "latency, µs", Categories: rows}
+		speed := &lab.Figure{Title: "How many times as fast as the CPU: " + s.name, Kind: lab.Bars, LogY: true, X: "percentile", Y: "times", Categories: rows}
+		fig15Fill(t, f, speed, runs, i, noDevice)
+		r.Tables = append(r.Tables, t)
+		if device || i == 0 {
+			r.Figures = append(r.Figures, f)
+		}
+		if device {
+			r.Figures = append(r.Figures, speed)
+		}
+	}
+	if len(runs.all[0].Queries) < 1000 {
+		r.Notes = append(r.Notes, fmt.Sprintf("Of %d queries.", len(runs.all[0].Queries)))
+	}
+	return r, nil
+}
+
+// fig15Fill fills the table and the figures of a setting.
+func fig15Fill(t *lab.Table, f, speed *lab.Figure, runs *policyRuns, setting int, noDevice string) {
+	values := make([][]float64, len(fig14Variants))
+	for v, variant := range fig14Variants {
+		us := runs.medians(setting, variant.variant)
+		if us == nil {
+			continue
+		}
+		slices.Sort(us)
+		for _, p := range fig15Percentiles {
+			values[v] = append(values[v], us[max(int(math.Ceil(p.part*float64(len(us))))-1, 0)])
+		}
+		f.Series = append(f.Series, lab.Series{Name: variant.name, Points: lab.Heights(values[v]...)})
+	}
+	for row := range fig15Percentiles {
+		for v, variant := range fig14Variants {
+			setOr(t, row, v, values[v], row, runs.reason(setting, variant.variant, noDevice))
+		}
+	}
+	var papers []float64
+	for j, x := range fig15Ratios {
+		column := len(fig14Variants) + j
+		var times []float64
+		for row, p := range fig15Percentiles {
+			if x.paper {
+				t.SetPaper(row, column, p.paper)
+			}
+			if values[x.of] != nil && values[x.to] != nil {
+				times = append(times, values[x.of][row]/values[x.to][row])
+			}
+			setOr(t, row, column, times, row, noDevice)
+			if j == 0 {
+				papers = append(papers, p.paper)
+			}
+		}
+		if times != nil && x.paper {
+			speed.Series = append(speed.Series, lab.Series{Name: x.name, Points: lab.Heights(times...)})
+		}
+	}
+	speed.Series = append(speed.Series, lab.Series{Name: "the paper", Paper: true, Points: lab.Heights(papers...)})
+}

@@ -1,0 +1,284 @@
+package experiments
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/exec"
+	"github.com/griffin-search/griffin/internal/gpu/pipeline"
+	"github.com/griffin-search/griffin/internal/lab"
+	"github.com/griffin-search/griffin/internal/query"
+	"github.com/griffin-search/griffin/internal/regret"
+	"github.com/griffin-search/griffin/internal/sched"
+)
+
+func griffin18Fig8() lab.Experiment {
+	return lab.Experiment{
+		Name: "griffin18-fig8", Paper: "griffin18", Shows: "Fig. 8", Title: "Where CPU and GPU cross",
+		Did: "100 pairs of lists from each of 7 groups by the ratio of their lengths, the longer with 1 to 2 million elements: the time to intersect them on the CPU and on " +
+			"Griffin-GPU, transfers included. Both fall as the ratio grows, the CPU's faster: the GPU wins below a ratio of 128, the CPU above.",
+		Ours: "Up to 100 pairs a group of a collection like GOV2, as AND queries of two terms for the best 10, one at a time, planning included: on one CPU thread by Griffin's best traversal, and by " +
+			"a baseline of the paper's kind (PForDelta, skip pointers and binary search); on the GPU from compressed lists in page-locked host memory, of which the kernel reads the blocks " +
+			"that it needs over the bus, and from images in device memory.",
+		Differs: "The paper's times are in a figure without numbers; its GPU gets whole lists. Ours score and select in the same time. " +
+			"Device memory is limited to 1 % of the index for lists in host memory; what was read over the bus is in the table.",
+		Budget: 3 * time.Minute,
+		Run:    runGriffin18Fig8,
+	}
+}
+
+// fig8Groups are the paper's groups: ratios from one bound to the next.
+var fig8Groups = []int{1, 16, 32, 64, 128, 256, 512, 1024}
+
+// fig8Variants are the ways to answer; the first two are of the CPU.
+var fig8Variants = []string{"CPU, ours", "CPU, the paper's kind", "GPU, lists in host memory", "GPU, images"}
+
+// paperCrossing is the ratio from which on the paper's CPU is the faster one.
+const paperCrossing = 128
+
+func runGriffin18Fig8(ctx context.Context, env *lab.Env) (_ *lab.Result, err error) {
+	d, noDevice, err := env.Device()
+	if err != nil {
+		return nil, err
+	}
+	c, queries, err := policyLog(ctx, env, "")
+	if err != nil {
+		return nil, err
+	}
+	other, _, err := policyLog(ctx, env, "pfordelta")
+	if err != nil {
+		return nil, err
+	}
+	groups, err := fig8Pairs(env, c, queries)
+	if err != nil {
+		return nil, err
+	}
+	f := &fig8{env: env, c: c, columns: 2}
+	ways := []regret.Variant{{
+		Name: fig8Variants[1], Searcher: other.Searcher, Exec: exec.Options{Mode: exec.ModeAnd, K: stagedK, Traversal: "svs-binary"},
+	}}
+	searcher := c.Searcher
+	if d != nil {
+		host, err := openEngine(ctx, env, c, "1%", false /* warm */, false /* calibrate */)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, host.dispatcher.Close()) }()
+		images, err := openEngine(ctx, env, c, lab.Pick(env, "20GiB", "1GiB"), false /* warm */, false /* calibrate */)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, images.dispatcher.Close()) }()
+		f.columns, f.host, searcher = 4, host.searcher, host.searcher
+		ways = append(ways, onGPU(fig8Variants[2], host.searcher, pipeline.PathDirect), onGPU(fig8Variants[3], images.searcher, pipeline.PathImages))
+	}
+	for i := range groups {
+		env.Progress("ratios", i, len(groups))
+		if err := f.measure(ctx, searcher, ways, groups[i]); err != nil {
+			return nil, fmt.Errorf("ratios from %d: %w", fig8Groups[i], err)
+		}
+	}
+	return f.result(groups, noDevice), nil
+}
+
+// onGPU answers whole queries on the GPU by a path.
+func onGPU(name string, s *exec.Searcher, path pipeline.Path) regret.Variant {
+	return regret.Variant{Name: name, Searcher: s, Exec: exec.Options{Mode: exec.ModeAnd, K: stagedK, Placement: fig8Placement(path)}}
+}
+
+func fig8Placement(path pipeline.Path) *exec.Placement {
+	return &exec.Placement{First: sched.GPU, Path: path, Or: sched.GPU, OrPath: path}
+}
+
+// fig8Pairs returns pairs of terms by group of ratios, as queries.
+func fig8Pairs(env *lab.Env, c *lab.Collection, queries []lab.Query) ([][]lab.Query, error) {
+	terms, err := byLength(c, queries)
+	if err != nil {
+		return nil, err
+	}
+	from, to := lab.Pick(env, 1_000_000, c.NumDocs()/12), lab.Pick(env, 2_000_000, c.NumDocs())
+	groups := make([][]lab.Query, len(fig8Groups)-1)
+	rng := rand.New(rand.NewPCG(env.Seed, 8))
+	most := lab.Pick(env, 100, 2)
+	for g := range groups {
+		seen := 0
+		for _, long := range terms {
+			if long.n < from || long.n >= to {
+				continue
+			}
+			for _, short := range terms {
+				if short.n*fig8Groups[g] > long.n || short.n*fig8Groups[g+1] <= long.n || short.term == long.term {
+					continue
+				}
+				// Each pair is equally likely to be among those that are kept.
+				seen++
+				q := lab.Query{ID: short.term + " " + long.term, Text: short.term + " " + long.term, Terms: []string{short.term, long.term}}
+				if len(groups[g]) < most {
+					groups[g] = append(groups[g], q)
+				} else if at := rng.IntN(seen); at < most {
+					groups[g][at] = q
+				}
+			}
+		}
+	}
+	return groups, nil
+}
+
+// fig8 is the experiment under way.
+type fig8 struct {
+	env     *lab.Env
+	c       *lab.Collection
+	columns int            // variants that are measured
+	host    *exec.Searcher // with lists in host memory; nil without a GPU
+
+	us  [][]float64 // mean microseconds by group, then variant; nil of a group without pairs
+	bus []float64   // KB a query, by group
+}
+
+// measure measures a group.
+func (f *fig8) measure(ctx context.Context, searcher *exec.Searcher, ways []regret.Variant, pairs []lab.Query) error {
+	if len(pairs) == 0 {
+		f.us, f.bus = append(f.us, nil), append(f.bus, 0)
+		return nil
+	}
+	m, err := regret.Measure(ctx, asNodes(pairs), regret.Options{
+		Searcher: searcher, Analyzer: f.c.Snapshot.Options.Analyzer, Exec: exec.Options{Mode: exec.ModeAnd, K: stagedK},
+		Policies: []exec.Policy{exec.PolicyCPU}, Others: ways, Rounds: lab.Pick(f.env, 4, 2),
+	})
+	if err != nil {
+		return err
+	}
+	us := make([]float64, len(m.Names))
+	for v := range us {
+		for _, d := range m.Medians(v) {
+			us[v] += float64(d) / float64(time.Microsecond) / float64(len(pairs))
+		}
+	}
+	for v := 2; v < len(us); v++ {
+		for i := range m.Queries {
+			if !m.Queries[i].Ran[v].GPU {
+				return fmt.Errorf("query %s: %s: it ran on the CPU", m.Queries[i].ID, m.Names[v])
+			}
+		}
+	}
+	kilobytes := 0.0
+	if f.host != nil {
+		if kilobytes, err = f.overBus(ctx, pairs); err != nil {
+			return err
+		}
+	}
+	f.us, f.bus = append(f.us, us), append(f.bus, kilobytes)
+	return nil
+}
+
+// overBus returns how many kilobytes of lists queries read over the bus in the mean.
+func (f *fig8) overBus(ctx context.Context, pairs []lab.Query) (float64, error) {
+	sc, err := exec.NewScratch(f.c.Snapshot.Options.Analyzer)
+	if err != nil {
+		return 0, err
+	}
+	bytes := int64(0)
+	for _, q := range pairs {
+		p, err := f.host.Prepare(sc, &query.Words{Text: q.Text, Boost: 1}, exec.Options{Mode: exec.ModeAnd, K: stagedK, Placement: fig8Placement(pipeline.PathDirect)})
+		if err != nil {
+			return 0, err
+		}
+		var trace exec.Trace
+		if _, err := p.RunTraced(ctx, sc, make([]base.Hit, 0, stagedK), &trace); err != nil {
+			return 0, err
+		}
+		if len(trace.Steps) == 0 {
+			return 0, errors.New("a query leaves no trace")
+		}
+		for i := range trace.Steps {
+			if d := trace.Steps[i].Device; d != nil {
+				bytes += d.BytesInPlace + d.ListBytes
+			}
+		}
+	}
+	return float64(bytes) / 1000 / float64(len(pairs)), nil
+}
+
+// result makes the table and the figure.
+func (f *fig8) result(groups [][]lab.Query, noDevice string) *lab.Result {
+	var rows []string
+	for g := range groups {
+		rows = append(rows, fmt.Sprintf("[%d,%d)", fig8Groups[g], fig8Groups[g+1]))
+	}
+	gpu, host := len(fig8Variants)+1, fig8Variants[2]
+	t := lab.NewTable("Time to intersect a pair of lists, µs", "ratio of lengths", rows,
+		append(append([]string{"pairs"}, fig8Variants...), "KB over the bus", "CPU, ours, to "+host, "CPU, the paper's kind, to "+host))
+	figure := &lab.Figure{Title: t.Title, Kind: lab.Lines, LogX: true, LogY: true, X: "ratio of lengths, from", Y: "time, µs", Series: make([]lab.Series, f.columns)}
+	for row := range rows {
+		t.Set(row, 0, float64(len(groups[row])))
+		us := f.us[row]
+		if us == nil {
+			for column := 1; column < len(t.Columns); column++ {
+				t.Leave(row, column, "The collection has no such lists.")
+			}
+			continue
+		}
+		for v := range fig8Variants {
+			if v >= f.columns {
+				t.Leave(row, 1+v, noDevice)
+				continue
+			}
+			t.Set(row, 1+v, us[v])
+			figure.Series[v].Name = fig8Variants[v]
+			figure.Series[v].Points = append(figure.Series[v].Points, lab.Point{X: float64(fig8Groups[row]), Y: us[v]})
+		}
+		if f.host == nil {
+			for column := gpu; column < len(t.Columns); column++ {
+				t.Leave(row, column, noDevice)
+			}
+			continue
+		}
+		t.Set(row, gpu, f.bus[row])
+		t.Set(row, gpu+1, us[0]/us[2])
+		t.Set(row, gpu+2, us[1]/us[2])
+	}
+	return &lab.Result{Tables: []*lab.Table{t, f.crossings(noDevice)}, Figures: []*lab.Figure{figure}}
+}
+
+// crossings tells from which ratio on the CPU is the faster one.
+func (f *fig8) crossings(noDevice string) *lab.Table {
+	t := lab.NewTable("Ratio of lengths from which on the CPU is faster", "", fig8Variants[:2], fig8Variants[2:])
+	for cpu := range t.Rows {
+		for column := range t.Columns {
+			if cpu == 1 && column == 0 {
+				t.SetPaper(cpu, column, paperCrossing)
+			}
+			if f.host == nil {
+				t.Leave(cpu, column, noDevice)
+				continue
+			}
+			from := crossing(f.us, cpu, 2+column)
+			if from == 0 {
+				t.SetText(cpu, column, fmt.Sprintf("none below %d", fig8Groups[len(fig8Groups)-1]))
+				continue
+			}
+			t.Set(cpu, column, float64(from))
+		}
+	}
+	return t
+}
+
+// crossing returns the least ratio from which on the CPU is faster in every group; 0:
+// there is none.
+func crossing(us [][]float64, cpu, gpu int) int {
+	from := 0
+	for g := len(us) - 1; g >= 0; g-- {
+		if us[g] == nil {
+			continue
+		}
+		if us[g][cpu] >= us[g][gpu] {
+			break
+		}
+		from = fig8Groups[g]
+	}
+	return from
+}
