@@ -59,11 +59,15 @@ With --batch N, queries are answered N at a time, on a GPU in as few launches as
 memory allows, and latencies are those of batches.
 
 Queries are TSV (id, tab, text), JSON lines or TREC topics; their text is plain
-words unless --syntax is given. Traversals:` + traversalNames(),
+words unless --syntax is given. Traversals:` + traversalNames() + `
+
+Where there is a GPU, --policy says where the steps of queries run; the answers are
+the same. A batch (--batch) goes to the GPU with any policy but cpu. Policies:` + policyNames(),
 		Example: `  griffin bench wiki.idx --queries tb05.tsv --mode or --k 10
   griffin bench wiki.idx --queries tb05.tsv --traversal exhaustive-daat --runs 1
   griffin bench wiki.idx --queries tb05.tsv --threads 2 --latencies lat.tsv --json
-  griffin bench wiki.idx --queries tb05.tsv --device gpu --resident --batch 1000`,
+  griffin bench wiki.idx --queries tb05.tsv --device gpu --resident --batch 1000
+  griffin bench wiki.idx --queries tb05.tsv --device gpu --gpu-memory 10% --policy ratio --mode and`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.bench(cmd.Context(), o, args[0]) },
 	}
@@ -116,6 +120,8 @@ type benchResult struct {
 	// if there is one.
 	Batch *batchResult `json:"batch,omitempty"`
 	GPU   *gpuResult   `json:"gpu,omitempty"`
+	// Dispatch tells where the steps of queries ran, warm-up included, if there is a GPU.
+	Dispatch *exec.DispatchStats `json:"dispatch,omitempty"`
 	// Work of one pass over the queries.
 	Work exec.Work `json:"work"`
 	// In mode saat, the bytes of lists that the queries read, those with the
@@ -167,6 +173,8 @@ type benchmark struct {
 	gpu      *exec.GPU     // nil: none
 	before   exec.GPUStats // as the measured part began
 
+	dispatcher *exec.Dispatcher
+
 	mu     sync.Mutex // guards what follows
 	result benchResult
 	ran    map[string]int // queries by the name of their traversal
@@ -216,7 +224,10 @@ func (a *app) bench(ctx context.Context, o benchOptions, dir string) error {
 			SIMD: simd.Current().String(), Machine: machine(), Go: runtime.Version(),
 		},
 	}
-	b.searcher.UseGPU(gpu)
+	if b.dispatcher, err = a.newDispatcher(ctx, &o.deviceFlags, dir, snapshot, gpu); err != nil {
+		return err
+	}
+	b.searcher.Use(b.dispatcher)
 	if err := b.parse(topics); err != nil {
 		return err
 	}

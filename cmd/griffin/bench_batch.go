@@ -147,6 +147,8 @@ func (b *benchmark) endGPU(queries int) {
 		r.DeviceQPS = float64(queries) / r.DeviceTime.Seconds()
 	}
 	b.result.GPU = r
+	d := b.dispatcher.Stats()
+	b.result.Dispatch = &d
 }
 
 // printBatch prints what a benchmark of batches, or on GPUs, adds.
@@ -158,6 +160,8 @@ func (a *app) printBatch(r *benchResult) {
 	if g == nil {
 		return
 	}
+	d := r.Dispatch
+	a.printf("policy %s: steps on the CPU %s, on GPUs %s, with the warm-up; %s\n", d.Policy, count(d.CPUSteps), count(d.GPUSteps), plural(d.Migrations, "migration"))
 	a.printf("queries on GPUs %s, on the CPU %s; lists that were there %.1f %%\n", count(g.OnGPU), count(g.OnCPU), 100*g.HitRate)
 	if g.DeviceTime > 0 {
 		a.printf("device time %s: %.0f queries/s\n", took(g.DeviceTime), g.DeviceQPS)

@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -13,23 +16,55 @@ import (
 type deviceFlags struct {
 	device string
 	memory string
+	host   string
+	policy string
+	ratio  float64
+
+	noCalibrate bool
 }
 
 func (d *deviceFlags) register(f *pflag.FlagSet, device string) {
 	f.StringVar(&d.device, "device", device, "where queries run: cpu, gpu (all there are), auto (those, if any), or their `NUMBERS`, as 0,1 (see griffin devices)")
+	d.registerMemory(f)
+	f.StringVar(&d.policy, "policy", "", "where the steps of queries run: `NAME` of a policy, cost unless told otherwise (see griffin bench --help)")
+	f.BoolVar(&d.noCalibrate, "no-calibrate", false, "do not measure what queries take when an index is first used with a GPU on this machine")
+	f.Float64Var(&d.ratio, "ratio", exec.DefaultRatio, "of policy ratio: up to how many times as long the next list may be, to stay on the GPU")
+}
+
+// registerMemory adds the flags that say how much memory posting lists may take.
+func (d *deviceFlags) registerMemory(f *pflag.FlagSet) {
 	f.StringVar(&d.memory, "gpu-memory", "", "most `MEMORY` of each GPU for posting lists: 40GiB, or 10% of the index (default: most of what is free)")
+	f.StringVar(&d.host, "gpu-host-memory", "", "most page-locked `MEMORY` of the host for posting lists that GPUs have no room for: 40GiB, 100% of the index, or 0 (default: half of what is available)")
 }
 
 // check returns a usage error if a flag cannot be read.
-func (d *deviceFlags) check() error { return badFlags(d.options().Check()) }
-
-func (d *deviceFlags) options() exec.GPUOptions {
-	return exec.GPUOptions{Device: d.device, Memory: d.memory}
+func (d *deviceFlags) check() error {
+	dispatch := d.dispatch()
+	return badFlags(errors.Join(d.options().Check(), dispatch.Check()))
 }
 
-// openOptions returns the options that the flags stand for.
+// dispatch says how places are chosen.
+func (d *deviceFlags) dispatch() exec.DispatchOptions {
+	return exec.DispatchOptions{Policy: exec.Policy(d.policy), Ratio: d.ratio}
+}
+
+// policyNames lists the policies, one a line, for a help text.
+func policyNames() string {
+	var b strings.Builder
+	for _, p := range griffin.Policies() {
+		fmt.Fprintf(&b, "\n  %-6s %s", p.Name, p.Doc)
+	}
+	return b.String()
+}
+
+func (d *deviceFlags) options() exec.GPUOptions {
+	return exec.GPUOptions{Device: d.device, Memory: d.memory, HostMemory: d.host}
+}
+
+// openOptions returns the options that the flags stand for. calibrateIndex does what
+// Open then leaves out.
 func (d *deviceFlags) openOptions() []griffin.Option {
-	return []griffin.Option{griffin.WithDevice(d.device), griffin.WithGPUMemory(d.memory)}
+	return []griffin.Option{griffin.WithDevice(d.device), griffin.WithGPUMemory(d.memory), griffin.WithGPUHostMemory(d.host), griffin.WithPolicy(d.policy), griffin.WithRatio(d.ratio), griffin.WithoutCalibration()}
 }
 
 // residentFlag asks for lists to be brought to the GPUs beforehand.

@@ -82,3 +82,6 @@ func took(d time.Duration) string {
 	}
 	return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
 }
+
+// percentOf formats a part of one as per cent.
+func percentOf(part float64) string { return fmt.Sprintf("%.1f %%", 100*part) }

@@ -29,7 +29,7 @@ keeps them for the next time.`,
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	c.AddCommand(newLabListCommand(a), newLabRunCommand(a), newLabReportCommand(a), newLabGenerateCommand(a))
+	c.AddCommand(newLabListCommand(a), newLabRunCommand(a), newLabReportCommand(a), newLabGenerateCommand(a), newLabSimulateCommand(a))
 	return c
 }
 

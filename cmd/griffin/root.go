@@ -50,7 +50,7 @@ search it from the command line, in the browser or from Go.`,
 		}
 	}
 	add("use", newDemoCommand(a), newIndexCommand(a), newSearchCommand(a), newServeCommand(a))
-	add("measure", newRunCommand(a), newEvalCommand(a), newBenchCommand(a), newCIFFCommand(a), newLabCommand(a))
+	add("measure", newRunCommand(a), newEvalCommand(a), newBenchCommand(a), newPoliciesCommand(a), newLoadCommand(a), newTrainCommand(a), newCIFFCommand(a), newLabCommand(a))
 	add("care", newImpactsCommand(a), newVerifyCommand(a), newStatsCommand(a), newDevicesCommand(a), newVersionCommand(a))
 	wrapUsage(root)
 	return root

@@ -95,6 +95,9 @@ func (a *app) run(ctx context.Context, o runOptions, dir string) error {
 		return badFlags(err)
 	}
 	defer ix.Close()
+	if err := a.calibrateIndex(ctx, &o.deviceFlags, ix); err != nil {
+		return err
+	}
 
 	opts := append(o.rankingFlags.searchOptions(mode), griffin.WithIDsOnly())
 	if !o.syntax {

@@ -73,6 +73,9 @@ func (a *app) search(ctx context.Context, o searchOptions, dir string, words []s
 		return err
 	}
 	defer ix.Close()
+	if err := a.calibrateIndex(ctx, &o.deviceFlags, ix); err != nil {
+		return err
+	}
 
 	opts := append(o.rankingFlags.searchOptions(mode), griffin.WithOffset(o.offset))
 	if o.trace {
@@ -109,6 +112,7 @@ func (a *app) answer(ctx context.Context, ix *griffin.Index, query string, opts 
 	a.printHits(results)
 	if results.Trace != nil {
 		a.printf("\n%s", results.Trace)
+		a.printTimeline(results.Trace)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -21,10 +22,17 @@ type serveOptions struct {
 	maxK          int
 	maxQuery      int
 	maxConcurrent int
+	perClient     int
 	deviceFlags
-	cache    cacheFlag
-	resident residentFlag
+	cache     cacheFlag
+	resident  residentFlag
+	admission admissionFlags
+	results   resultCacheFlag
 }
+
+// serveResultCache is how much memory answers may take in a server, if it is not told
+// otherwise: those of some hundred thousand queries.
+const serveResultCache = 64 << 20
 
 func newServeCommand(a *app) *cobra.Command {
 	var o serveOptions
@@ -34,7 +42,12 @@ func newServeCommand(a *app) *cobra.Command {
 		Long: `Serve answers on --addr: the search page at /, JSON at
 /search?q=…&k=…&mode=…, the state at /healthz, Prometheus metrics at /metrics.
 It listens on this machine only unless --addr says otherwise: there is no log-in.
-If the machine has a GPU, queries run there (--device cpu: they do not).
+If the machine has a GPU, queries run there too, as --policy says (--device cpu: they
+do not).
+
+A search that would not be answered within its time limit (--timeout, or ?timeout= of
+the request) is refused at once with status 503, and one for which too many of the same
+client are running (--per-client) with 429, so that what is answered is answered in time.
 Ctrl-C lets running queries end, then stops.`,
 		Example: `  griffin serve notes.idx
   griffin serve --addr :8080 notes.idx       # for the whole network
@@ -47,12 +60,15 @@ Ctrl-C lets running queries end, then stops.`,
 	o.register(f, "auto")
 	o.cache.register(f)
 	o.resident.register(f)
+	o.admission.register(f)
+	o.results.register(f, serveResultCache)
 	f.StringVar(&o.addr, "addr", "127.0.0.1:7280", "address to listen on; port 0 takes any free one")
 	f.DurationVar(&o.grace, "grace", 10*time.Second, "how long running requests may take when stopping")
-	f.DurationVar(&o.timeout, "timeout", server.DefaultTimeout, "longest time for one query")
+	f.DurationVar(&o.timeout, "timeout", server.DefaultTimeout, "longest time for one query, at most 90s; a request may ask for less")
 	f.IntVar(&o.maxK, "max-k", server.DefaultMaxK, "largest k of a request")
 	f.IntVar(&o.maxQuery, "max-query", server.DefaultMaxQueryBytes, "longest query in bytes")
-	f.IntVar(&o.maxConcurrent, "max-concurrent", server.DefaultMaxConcurrent, "queries answered at the same time; more get 503")
+	f.IntVar(&o.maxConcurrent, "max-concurrent", server.DefaultMaxConcurrent, "searches that run or wait at the same time; more get 503")
+	f.IntVar(&o.perClient, "per-client", 0, "searches of one client (an address) at the same time; more get 429 (default: any number)")
 	return c
 }
 
@@ -68,17 +84,23 @@ func (a *app) noteDevices(ix *griffin.Index, asked string) {
 }
 
 func (a *app) serve(ctx context.Context, o serveOptions, dir string) error {
-	if o.maxK < 1 || o.maxQuery < 1 || o.maxConcurrent < 1 || o.timeout <= 0 || o.grace < 0 {
-		return usagef("--max-k, --max-query, --max-concurrent and --timeout must be more than 0, --grace not less")
+	if o.maxK < 1 || o.maxQuery < 1 || o.maxConcurrent < 1 || o.timeout <= 0 || o.grace < 0 || o.perClient < 0 {
+		return usagef("--max-k, --max-query, --max-concurrent and --timeout must be more than 0, --grace and --per-client not less")
 	}
-	if err := errors.Join(o.check(), o.resident.check(&o.deviceFlags)); err != nil {
+	if o.timeout > server.MaxTimeout {
+		return usagef("--timeout %v: must be at most %v", o.timeout, server.MaxTimeout)
+	}
+	if err := errors.Join(o.check(), o.resident.check(&o.deviceFlags), o.admission.check()); err != nil {
 		return err
 	}
-	ix, err := griffin.Open(dir, append(o.openOptions(), o.cache.option())...)
+	ix, err := griffin.Open(dir, append(o.openOptions(), append(o.admission.options(), o.cache.option(), o.results.option())...)...)
 	if err != nil {
 		return err
 	}
 	defer ix.Close()
+	if err := a.calibrateIndex(ctx, &o.deviceFlags, ix); err != nil {
+		return err
+	}
 	if err := a.warm(ctx, o.resident, false /* impacts */, func(ctx context.Context, w exec.WarmOptions) (lists, total int64, err error) {
 		r, err := ix.Warm(ctx, w)
 		return r.Lists, r.Total, err
@@ -86,9 +108,11 @@ func (a *app) serve(ctx context.Context, o serveOptions, dir string) error {
 		return err
 	}
 	a.noteDevices(ix, o.device)
+	processors := shareProcessors()
 	handler, err := server.New(server.Options{
 		Index: ix, Logger: slog.New(slog.NewTextHandler(a.err, nil)),
-		MaxK: o.maxK, MaxQueryBytes: o.maxQuery, Timeout: o.timeout, MaxConcurrent: o.maxConcurrent,
+		MaxK: o.maxK, MaxQueryBytes: o.maxQuery, Timeout: o.timeout, MaxConcurrent: o.maxConcurrent, PerClient: o.perClient,
+		Processors: min(cmp.Or(o.admission.cpus, processors), processors),
 	})
 	if err != nil {
 		return err

@@ -71,8 +71,11 @@ func (a *app) notef(format string, args ...any) {
 }
 
 // printJSON writes v as one indented JSON document.
-func (a *app) printJSON(v any) error {
-	enc := json.NewEncoder(a.out)
+func (a *app) printJSON(v any) error { return writeJSON(a.out, v) }
+
+// writeJSON writes v for people to read and machines to parse.
+func writeJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)
 	return enc.Encode(v)

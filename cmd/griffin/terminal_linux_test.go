@@ -158,6 +158,28 @@ func TestPrompt(t *testing.T) {
 	}
 }
 
+// At a terminal the timeline of --trace is as wide as that.
+func TestTimelineWidth(t *testing.T) {
+	index := filepath.Join(t.TempDir(), "x.idx")
+	makeIndex(t, index)
+	c := newConsole(t, griffinProcess(t, "search", index, "alpha", "--trace", "--color", "never"))
+	if code := c.exitCode(); code != exitOK {
+		t.Fatalf("exit code %d\n%q", code, c.screen())
+	}
+	_, text, found := strings.Cut(c.screen(), "├")
+	axis, _, end := strings.Cut(text, "┤")
+	if !found || !end {
+		t.Fatalf("no axis:\n%s", c.screen())
+	}
+	// Of 99 columns: 4 and a blank, "predicted" and a blank, a blank and 8 for a time, 2 ends.
+	if want := strings.Repeat("─", 99-4-1-9-1-1-8-2); axis != want {
+		t.Errorf("the axis is %q, want %q", axis, want)
+	}
+	if !strings.Contains(c.screen(), "█") {
+		t.Errorf("no bars:\n%s", c.screen())
+	}
+}
+
 // At a terminal long work shows a bar, which Ctrl-C removes with all the rest.
 func TestProgressBarInterrupted(t *testing.T) {
 	dir := t.TempDir()

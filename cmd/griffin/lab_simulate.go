@@ -1,0 +1,389 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/griffin-search/griffin/internal/lab"
+	"github.com/griffin-search/griffin/internal/sched"
+	"github.com/griffin-search/griffin/internal/sched/simulation"
+)
+
+type labSimulateOptions struct {
+	costs     string
+	predicted string
+	arrivals  string
+	policies  []string
+	rates     string
+	find      bool
+	ding09    bool
+	p99       time.Duration
+	out       string
+	queries   int
+	relative  float64
+	seed      uint64
+	sched     sched.Options
+	fifo      bool
+}
+
+func newLabSimulateCommand(a *app) *cobra.Command {
+	var o labSimulateOptions
+	c := &cobra.Command{
+		Use:   "simulate --costs FILE",
+		Short: "Run a query log through a policy on paper, at any rate of arrivals",
+		Long: `Simulate runs the scheduler in virtual time: queries arrive at random (a Poisson
+process) or as recorded, wait, and run for as long as they were measured to take on each
+processor. Nothing slows the arrivals down, and latency counts from the arrival. It shows
+what each policy does at each rate, and at which rate it fails: ` + "`failed`" + ` counts queries
+that were shed or missed their deadline.
+
+FILE has a line for each query, with tabs: its id, microseconds on the CPU, on the GPU,
+and added to a batch on the GPU, and the postings of its shortest list; the last two may be
+left out, and - stands for a processor that cannot run it.
+
+Policies: cpu, gpu, ratio, query, batch, cost. With --ding09 it runs instead the four
+configurations of Ding et al. (WWW 2009, Fig. 7): GPU only, CPU only, the better of both
+one query at a time, and both in parallel, on one processor and one GPU.`,
+		Example: "  griffin lab simulate --costs costs.tsv --rates 1000:20000:1000 --deadline 10ms --cpus 16\n" +
+			"  griffin lab simulate --costs costs.tsv --policies cpu,cost --find --p99 10ms --cpus 16 --lanes 2\n" +
+			"  griffin lab simulate --costs costs.tsv --ding09 --error 0.22 --rates 50:500:50 --out fig7.svg\n" +
+			"  griffin lab simulate --costs costs.tsv --arrivals log.tsv --rates 0",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.labSimulate(cmd.Context(), &o) },
+	}
+	o.register(c.Flags())
+	_ = c.MarkFlagRequired("costs")
+	c.MarkFlagsMutuallyExclusive("ding09", "policies")
+	c.MarkFlagsMutuallyExclusive("predicted", "error")
+	c.MarkFlagsMutuallyExclusive("find", "rates")
+	c.MarkFlagsMutuallyExclusive("find", "out")
+	for _, fixed := range []string{"cpus", "lanes", "window", "max-queue", "work", "run-late", "fifo"} {
+		c.MarkFlagsMutuallyExclusive("ding09", fixed)
+	}
+	return c
+}
+
+func (o *labSimulateOptions) register(f *pflag.FlagSet) {
+	f.StringVar(&o.costs, "costs", "", "measured times of queries, TSV; - is standard input (required)")
+	f.StringVar(&o.predicted, "predicted", "", "times that the scheduler sees in the place of the measured ones, of the same queries, in the same form")
+	f.StringVar(&o.arrivals, "arrivals", "", "recorded arrivals to replay: seconds, tab, id of the query (default: at random)")
+	f.StringSliceVar(&o.policies, "policies", []string{"cpu", "gpu", "query", "cost"}, "policies to compare")
+	f.BoolVar(&o.ding09, "ding09", false, "run the configurations of Ding et al. (WWW 2009, Fig. 7)")
+	f.StringVar(&o.rates, "rates", "", "arrivals a second: 100,200 or FROM:TO:STEP; 0 is as recorded (default: from a tenth to twice what the CPUs can do)")
+	f.BoolVar(&o.find, "find", false, "search for the rate at which each fails, in the place of --rates")
+	f.DurationVar(&o.p99, "p99", 0, "with --find: it fails when the 99th percentile passes this, or queries are shed (default: when one query fails)")
+	f.IntVar(&o.queries, "queries", 100_000, "arrivals a rate")
+	f.Float64Var(&o.relative, "error", 0, "mean relative error of predicted times: 0.2 is 20 %")
+	f.Uint64Var(&o.seed, "seed", 1, "seed of arrivals and errors")
+	f.IntVar(&o.sched.CPUs, "cpus", 1, "processors")
+	f.IntVar(&o.sched.Lanes, "lanes", 1, "lanes of GPUs: batches that run at once")
+	f.DurationVar(&o.sched.Deadline, "deadline", 0, "time that a query has; 0: none (--ding09: 500ms)")
+	f.DurationVar(&o.sched.Window, "window", 0, "time that a query may wait at an idle GPU for others")
+	f.IntVar(&o.sched.MaxBatch, "max-batch", 0, "queries that share a launch (default 256; --ding09: 1)")
+	f.IntVar(&o.sched.MaxQueue, "max-queue", 0, "queries that may wait, -1 for any number (default 1024)")
+	f.Int64Var(&o.sched.Work, "work", 0, "computational threshold of policy batch, in postings (default 1 M)")
+	f.BoolVar(&o.sched.RunLate, "run-late", false, "run queries that cannot end in time, in the place of shedding them")
+	f.BoolVar(&o.fifo, "fifo", false, "first come, first served")
+	f.StringVarP(&o.out, "out", "o", "", "file to draw latency over rate in, SVG")
+}
+
+// simulated is what one policy or configuration did.
+type simulated struct {
+	Name    string               `json:"name"`
+	Results []*simulation.Result `json:"results,omitempty"`
+	// FailedRate is the least rate at which it fails (--find).
+	FailedRate float64 `json:"failed_rate,omitempty"`
+}
+
+func (a *app) labSimulate(ctx context.Context, o *labSimulateOptions) error {
+	queries, err := readFile(ctx, a.in, o.costs, simulation.ReadCosts)
+	if err != nil {
+		return err
+	}
+	load := simulation.Load{Arrivals: o.queries, Seed: o.seed}
+	if o.arrivals != "" {
+		load.Replay, err = readFile(ctx, a.in, o.arrivals, func(r io.Reader) ([]simulation.Arrival, error) {
+			return simulation.ReadArrivals(r, queries)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	runs, err := o.configurations(queries)
+	if err != nil {
+		return err
+	}
+	if o.predicted != "" {
+		predicted, err := readFile(ctx, a.in, o.predicted, simulation.ReadCosts)
+		if err != nil {
+			return err
+		}
+		for i := range runs {
+			runs[i].Options.Predicted = predicted
+		}
+	}
+	var rates []float64
+	if !o.find {
+		if rates, err = o.parseRates(queries, &load); err != nil {
+			return err
+		}
+	}
+	start := time.Now()
+	results, err := a.simulateAll(ctx, o, runs, load, rates)
+	if err != nil {
+		return badFlags(err)
+	}
+	if o.out != "" {
+		if err := a.drawSimulated(o, results); err != nil {
+			return err
+		}
+	}
+	if a.json {
+		return a.printJSON(map[string]any{"queries": len(queries), "runs": results, "took_ns": time.Since(start)})
+	}
+	numArrivals := load.Arrivals
+	if load.Replay != nil {
+		numArrivals = len(load.Replay)
+	}
+	a.printf("%s", simulatedTable(o, numArrivals, len(queries), results).Text())
+	if o.out != "" {
+		a.printf("→ %s\n", o.out)
+	}
+	return nil
+}
+
+// configurations returns what the flags ask for.
+func (o *labSimulateOptions) configurations(queries []simulation.Query) ([]simulation.Configuration, error) {
+	if o.fifo {
+		o.sched.Stretch = -1
+	}
+	if o.sched.CPUs == 0 { // to sched that is the default
+		o.sched.CPUs = -1
+	}
+	if o.ding09 {
+		runs := simulation.Ding09(queries, o.sched.Deadline, o.relative, o.seed)
+		for i := range runs {
+			if s := &runs[i].Options.Sched; o.sched.MaxBatch > 0 {
+				s.MaxBatch = o.sched.MaxBatch
+			}
+		}
+		return runs, nil
+	}
+	runs := make([]simulation.Configuration, 0, len(o.policies))
+	for _, name := range o.policies {
+		policy, err := sched.ParsePolicy(name)
+		if err != nil {
+			return nil, badFlags(err)
+		}
+		s := o.sched
+		s.Policy = policy
+		runs = append(runs, simulation.Configuration{Name: name, Options: simulation.Options{
+			Sched: s, Queries: queries, Error: o.relative, Seed: o.seed,
+		}})
+	}
+	return runs, nil
+}
+
+// parseRates reads --rates.
+func (o *labSimulateOptions) parseRates(queries []simulation.Query, load *simulation.Load) ([]float64, error) {
+	number := func(s string) (float64, error) {
+		v, err := strconv.ParseFloat(s, 64)
+		if err != nil || !(v >= 0) || math.IsInf(v, 0) {
+			return 0, usagef("--rates: %q is no rate", s)
+		}
+		if v == 0 {
+			if v = simulation.Rate(load.Replay); v == 0 {
+				return 0, usagef("--rates 0 wants --arrivals of more than one moment")
+			}
+		}
+		return v, nil
+	}
+	if o.rates == "" {
+		return defaultRates(queries, o.sched.CPUs), nil
+	}
+	if ends := strings.Split(o.rates, ":"); len(ends) > 1 {
+		var v [3]float64
+		if len(ends) != len(v) {
+			return nil, usagef("--rates %s: want FROM:TO:STEP", o.rates)
+		}
+		for i := range v {
+			var err error
+			if v[i], err = number(ends[i]); err != nil {
+				return nil, err
+			}
+		}
+		const most = 10_000
+		if v[1] < v[0] || (v[1]-v[0])/v[2] > most {
+			return nil, usagef("--rates %s: want FROM:TO:STEP, of at most %d rates", o.rates, most)
+		}
+		var rates []float64
+		for i := 0; v[0]+float64(i)*v[2] <= v[1]*(1+1e-9); i++ {
+			rates = append(rates, v[0]+float64(i)*v[2])
+		}
+		return rates, nil
+	}
+	var rates []float64
+	for s := range strings.SplitSeq(o.rates, ",") {
+		v, err := number(strings.TrimSpace(s))
+		if err != nil {
+			return nil, err
+		}
+		rates = append(rates, v)
+	}
+	return rates, nil
+}
+
+// defaultRates are rates around what the CPUs, or without them one lane, can do.
+func defaultRates(queries []simulation.Query, cpus int) []float64 {
+	var sum time.Duration
+	n := 0
+	for i := range queries {
+		d := queries[i].CPU
+		if cpus <= 0 {
+			d = queries[i].GPU
+		}
+		if d != sched.Never {
+			sum += d
+			n++
+		}
+	}
+	if n == 0 {
+		return []float64{1}
+	}
+	capacity := float64(max(cpus, 1)) * float64(n) / sum.Seconds()
+	var rates []float64
+	for _, part := range []float64{0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 1, 1.2, 1.5, 2} {
+		rates = append(rates, roundTo2Digits(part*capacity))
+	}
+	return rates
+}
+
+// roundTo2Digits rounds a positive number to two significant digits.
+func roundTo2Digits(v float64) float64 {
+	unit := math.Pow(10, math.Floor(math.Log10(v))-1)
+	return math.Round(v/unit) * unit
+}
+
+// simulateAll runs every configuration at every rate, or searches for the rate at
+// which it fails.
+func (a *app) simulateAll(ctx context.Context, o *labSimulateOptions, runs []simulation.Configuration, load simulation.Load, rates []float64) ([]simulated, error) {
+	bar := a.newProgress()
+	defer bar.close()
+	accept := func(r *simulation.Result) bool { return !r.Failed() }
+	if o.p99 > 0 {
+		accept = func(r *simulation.Result) bool { return r.Shed == 0 && r.Latency.P99 <= o.p99 }
+	}
+	results := make([]simulated, len(runs))
+	for i, run := range runs {
+		results[i].Name = run.Name
+		if o.find {
+			bar.show(run.Name, int64(i), int64(len(runs)), "simulate")
+			var err error
+			if results[i].FailedRate, err = simulation.FailedRate(ctx, run.Options, load, accept); err != nil {
+				return nil, err
+			}
+			if results[i].FailedRate == simulation.HighestRate {
+				a.notef("%s fails at no rate: say with --deadline or --p99 what is too late", run.Name)
+			}
+			continue
+		}
+		for j, rate := range rates {
+			bar.show(run.Name, int64(j), int64(len(rates)), "simulate")
+			r, err := simulation.At(ctx, run.Options, load, rate)
+			if err != nil {
+				return nil, err
+			}
+			results[i].Results = append(results[i].Results, r)
+		}
+	}
+	return results, nil
+}
+
+// simulatedTable shows what came out: a row for each run and rate, or for each run
+// with --find.
+func simulatedTable(o *labSimulateOptions, numArrivals, numQueries int, runs []simulated) *lab.Table {
+	title := fmt.Sprintf("%s of %s", plural(numArrivals, "arrival"), plural(numQueries, "query"))
+	if o.find {
+		names := make([]string, len(runs))
+		for i := range runs {
+			names[i] = runs[i].Name
+		}
+		t := lab.NewTable(title, "run", names, []string{"fails at, queries/s"})
+		for i := range runs {
+			t.Set(i, 0, runs[i].FailedRate)
+		}
+		return t
+	}
+	columns := []string{"rate, 1/s", "mean, ms", "p50", "p95", "p99", "p99.9", "failed, %", "goodput, 1/s", "CPU busy, %", "GPU busy, %", "on GPU, %", "batch", "stolen, %"}
+	var names []string
+	for i := range runs {
+		for range runs[i].Results {
+			names = append(names, runs[i].Name)
+		}
+	}
+	t := lab.NewTable(title, "run", names, columns)
+	row := 0
+	for i := range runs {
+		for _, r := range runs[i].Results {
+			percent := func(n int) float64 { return 100 * float64(n) / float64(r.Arrivals) }
+			ms := func(d time.Duration) float64 { return d.Seconds() * 1000 }
+			l := &r.Latency
+			for column, v := range []float64{
+				r.Rate, ms(l.Mean), ms(l.P50), ms(l.P95), ms(l.P99), ms(l.P999), percent(r.Missed + r.Shed), r.Goodput,
+				100 * r.Busy[sched.CPU], 100 * r.Busy[sched.GPU], 100 * r.Share[sched.GPU], r.Batch, percent(r.Stolen),
+			} {
+				t.Set(row, column, v)
+			}
+			row++
+		}
+	}
+	return t
+}
+
+// drawSimulated draws the mean latency over the rate, as ding09 Fig. 7 does, as far
+// as no query fails; where a bound on p99 is given, the 99th percentile.
+func (a *app) drawSimulated(o *labSimulateOptions, runs []simulated) error {
+	f := lab.Figure{Title: "Simulated queries", Kind: lab.Lines, X: "arrivals, queries/s", Y: "mean latency, ms", LogY: true}
+	if o.p99 > 0 {
+		f.Y = "99th percentile of latency, ms"
+	}
+	for i := range runs {
+		s := lab.Series{Name: runs[i].Name}
+		for _, r := range runs[i].Results {
+			if o.p99 == 0 && r.Failed() {
+				break
+			}
+			l := r.Latency.Mean
+			if o.p99 > 0 {
+				l = r.Latency.P99
+			}
+			if l > 0 && r.Rate > 0 {
+				s.Points = append(s.Points, lab.Point{X: r.Rate, Y: l.Seconds() * 1000})
+			}
+		}
+		if len(s.Points) == 0 {
+			a.notef("not drawn, because queries fail at the first rate: %s", s.Name)
+			continue
+		}
+		f.Series = append(f.Series, s)
+	}
+	if len(f.Series) == 0 {
+		return usagef("nothing to draw: every run failed at its first rate")
+	}
+	svg, err := f.SVG()
+	if err != nil {
+		return err
+	}
+	return a.writeFile(o.out, func(w io.Writer) error {
+		_, err := w.Write(svg)
+		return err
+	})
+}

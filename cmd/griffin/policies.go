@@ -1,0 +1,286 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/internal/exec"
+	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/regret"
+	"github.com/griffin-search/griffin/internal/sched/simulation"
+	"github.com/griffin-search/griffin/trec"
+)
+
+type policiesOptions struct {
+	rankingFlags
+	devices       deviceFlags
+	cache         cacheFlag
+	resident      residentFlag
+	queries       string
+	policies      []string
+	baseline      string
+	costs, report string
+	oracle, whole bool
+	classes       bool
+	rounds, batch int
+	limit         int
+}
+
+func newPoliciesCommand(a *app) *cobra.Command {
+	var o policiesOptions
+	c := &cobra.Command{
+		Use:   "policies INDEX --queries FILE",
+		Short: "Compare the policies that choose between CPU and GPU on a query log",
+		Long: `Policies answers every query of a file under each policy, one at a time, --rounds
+times after a warm-up, compares the answers, and prints latencies in microseconds over
+the queries' medians, how many times as fast as the CPU and the GPU alone that is, and
+the class of queries in which a policy loses most to the better of both. A query's time
+is planning and running it; reading the text of the hits is not in it.
+
+--oracle measures every placement of a query's steps, too: what the best one takes in
+hindsight is what a policy could reach; what it takes more is its regret. It is chosen
+by one half of the rounds and measured by the other.
+
+--baseline names an index of the same documents with the codec pfordelta, to be searched
+as griffin18's CPU does: small versus small, pairwise, with skip pointers (svs-binary).
+
+--costs writes what each query takes, for griffin lab simulate. Policies:` + policyNames(),
+		Example: `  griffin policies gov2.idx --queries tb06.tsv --mode and --device gpu --resident
+  griffin policies gov2.idx --queries tb06.tsv --mode or --device gpu --gpu-memory 10% --oracle --classes
+  griffin policies gov2.idx --queries tb06.tsv --device gpu --costs costs.tsv && griffin lab simulate --costs costs.tsv`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.policies(cmd.Context(), o, args[0]) },
+	}
+	f := c.Flags()
+	f.StringVar(&o.queries, "queries", "", "queries: TSV, JSON lines or TREC topics, of plain words (required)")
+	o.rankingFlags.register(f, griffin.DefaultK)
+	f.StringVar(&o.devices.device, "device", "auto", "GPU to use: gpu (all there are), auto (those, if any), cpu (none), or their `NUMBERS`")
+	o.devices.registerMemory(f)
+	o.cache.register(f)
+	o.resident.register(f)
+	f.StringSliceVar(&o.policies, "policies", []string{"cpu", "gpu", "ratio", "query", "cost"}, "which, in their order")
+	f.StringVar(&o.baseline, "baseline", "", "`INDEX` of the same documents for a baseline as in griffin18")
+	f.StringVar(&o.costs, "costs", "", "`FILE` for what each query takes, TSV")
+	f.StringVar(&o.report, "report", "", "`FILE` for all figures, JSON, beside the table")
+	f.BoolVar(&o.oracle, "oracle", false, "measure the best placement in hindsight, and the regret of each policy")
+	f.BoolVar(&o.whole, "whole-lists", false, "measure the GPU alone with all lists brought to it whole, too, as the GPU engines of the papers have it")
+	f.BoolVar(&o.classes, "classes", false, "print the means of all classes of queries")
+	f.BoolVar(&o.devices.noCalibrate, "no-calibrate", false, "do not measure what queries take when an index is first used with a GPU on this machine")
+	f.Float64Var(&o.devices.ratio, "ratio", exec.DefaultRatio, "of policy ratio: up to how many times as long the next list may be, to stay on the GPU")
+	f.IntVar(&o.rounds, "rounds", regret.DefaultRounds, "times that each query is measured in each way")
+	f.IntVar(&o.batch, "batch", 64, "queries answered together, for --costs")
+	f.IntVar(&o.limit, "limit", 0, "take only the first queries of the file (0: all)")
+	_ = c.MarkFlagRequired("queries")
+	return c
+}
+
+// policiesResult is what "griffin policies --json" prints.
+type policiesResult struct {
+	Index    string              `json:"index"`
+	Machine  string              `json:"machine"`
+	Go       string              `json:"go"`
+	GPU      *gpuResult          `json:"gpu,omitempty"`
+	Dispatch *exec.DispatchStats `json:"dispatch,omitempty"`
+	*regret.Report
+}
+
+func (a *app) policies(ctx context.Context, o policiesOptions, dir string) error {
+	mode, err := o.rankingFlags.check(true /* plain words */)
+	device := &o.devices
+	if err == nil {
+		err = errors.Join(device.check(), o.resident.check(device))
+	}
+	if err != nil {
+		return err
+	}
+	policies, err := o.check()
+	if err != nil {
+		return err
+	}
+	topics, err := readFile(ctx, a.in, o.queries, trec.ReadTopics)
+	if err != nil {
+		return err
+	}
+	if o.limit > 0 && o.limit < len(topics) {
+		topics = topics[:o.limit]
+	}
+	snapshot, err := openSnapshotWithCache(dir, int64(o.cache.limit))
+	if err != nil {
+		return err
+	}
+	defer snapshot.Release()
+	gpu, err := exec.OpenGPU(device.options(), exec.ListBytes(snapshot))
+	if err != nil {
+		return err
+	}
+	d, err := a.newDispatcher(ctx, device, dir, snapshot, gpu)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if gpu == nil {
+		a.notef("there is no GPU: every policy runs on the CPU")
+	} else if err := a.warm(ctx, o.resident, mode == griffin.ModeSaat, func(ctx context.Context, w exec.WarmOptions) (lists, total int64, err error) {
+		return gpu.Warm(ctx, snapshot, w)
+	}); err != nil {
+		return err
+	}
+	m, err := a.measurePolicies(ctx, &o, policies, topics, snapshot, d, mode)
+	if err != nil {
+		return err
+	}
+	if o.costs != "" {
+		costs, err := m.Costs()
+		if err != nil {
+			return err
+		}
+		if err := a.writeFile(o.costs, func(w io.Writer) error { return simulation.WriteCosts(w, costs) }); err != nil {
+			return err
+		}
+	}
+	stats := d.Stats()
+	r := policiesResult{Index: filepath.Base(dir), Machine: machine(), Go: runtime.Version(), Dispatch: &stats, Report: m.Report()}
+	if gpu != nil {
+		s := gpu.Stats()
+		r.GPU = &gpuResult{GPUStats: s}
+	}
+	if o.report != "" {
+		if err := a.writeFile(o.report, func(w io.Writer) error { return writeJSON(w, &r) }); err != nil {
+			return err
+		}
+	}
+	if a.json {
+		return a.printJSON(&r)
+	}
+	a.printPolicies(r.Report, o.classes)
+	return nil
+}
+
+// check returns the policies that are asked for.
+func (o *policiesOptions) check() ([]exec.Policy, error) {
+	var policies []exec.Policy
+	for _, name := range o.policies {
+		p, err := exec.ParsePolicy(name)
+		if err != nil {
+			return nil, badFlags(err)
+		}
+		if slices.Contains(policies, p) {
+			return nil, usagef("--policies has %s twice", p)
+		}
+		policies = append(policies, p)
+	}
+	if len(policies) == 0 {
+		return nil, usagef("--policies names none")
+	}
+	if o.rounds < 2 {
+		return nil, usagef("--rounds must be at least 2")
+	}
+	if o.costs == "" {
+		o.batch = 0
+	} else if o.batch < 1 || !slices.Contains(policies, exec.PolicyCPU) || !slices.Contains(policies, exec.PolicyGPU) {
+		return nil, usagef("--costs needs --batch of 1 or more, and policies cpu and gpu")
+	}
+	return policies, nil
+}
+
+// measurePolicies measures the queries, with a progress bar.
+func (a *app) measurePolicies(ctx context.Context, o *policiesOptions, policies []exec.Policy, topics []trec.Topic, snapshot *index.Snapshot, d *exec.Dispatcher, mode exec.Mode) (*regret.Measured, error) {
+	s := exec.NewSearcher(snapshot, nil)
+	s.Use(d)
+	options := regret.Options{
+		Searcher: s, Analyzer: snapshot.Options.Analyzer, Exec: exec.Options{Mode: mode, K: o.k}, Policies: policies,
+		Oracle: o.oracle && d.GPU() != nil, Rounds: o.rounds, Batch: o.batch,
+	}
+	if o.baseline != "" {
+		other, err := openSnapshotWithCache(o.baseline, int64(o.cache.limit))
+		if err != nil {
+			return nil, err
+		}
+		defer other.Release()
+		options.Others = []regret.Variant{{
+			Name: "baseline", Searcher: exec.NewSearcher(other, nil), Exec: exec.Options{Mode: mode, K: o.k, Traversal: baselineTraversal(mode)},
+		}}
+	}
+	if o.whole && d.GPU() != nil {
+		options.Others = append(options.Others, regret.Variant{Name: "gpu whole", Searcher: s, Exec: exec.Options{Mode: mode, K: o.k, Placement: exec.WholeLists()}})
+	}
+	nodes, err := queriesOf(topics, snapshot.Options.Weighted())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", o.queries, err)
+	}
+	queries := make([]regret.Query, len(topics))
+	for i, t := range topics {
+		queries[i] = regret.Query{ID: t.ID, Node: nodes[i]}
+	}
+	bar := a.newProgress()
+	defer bar.close()
+	progress := bar.items("measure", "passes")
+	options.Progress = func(done, total int) { progress(int64(done), int64(total)) }
+	return regret.Measure(ctx, queries, options)
+}
+
+// baselineTraversal is what stands for the CPU engines of the papers: griffin18's for
+// AND, ding09's (DAAT without pruning) for OR.
+func baselineTraversal(mode exec.Mode) string {
+	if mode == exec.ModeOr {
+		return "exhaustive-daat"
+	}
+	return "svs-binary"
+}
+
+func (a *app) printPolicies(r *regret.Report, classes bool) {
+	st := a.style(a.out)
+	a.printf("%s, mode %s, k=%d, %s; µs over the queries' medians\n\n", plural(r.Queries, "query"), r.Mode, r.K, plural(r.Rounds, "round"))
+	a.printf("%s%-10s %9s %9s %9s %9s %9s %8s %8s %8s %7s %7s  %s%s\n", st.bold, "policy", "mean", "p50", "p95", "p99", "p99.9",
+		"x cpu", "x gpu", "regret", "on gpu", "on both", "worst class against the better of cpu and gpu (least times)", st.reset)
+	for i := range r.Variants {
+		f := &r.Variants[i]
+		l := &f.Latency
+		a.printf("%-10s %9.1f %9.1f %9.1f %9.1f %9.1f %8s %8s %8s %6.0f%% %6.0f%%  %s\n", f.Name, l.Mean, l.P50, l.P95, l.P99, l.P999,
+			times(f.OverCPU), times(f.OverGPU), percentMore(f.Regret), 100*f.OnGPU, 100*f.OnBoth, worst(f))
+	}
+	if !classes {
+		return
+	}
+	a.printf("\n%sclass%s\n", st.bold, st.reset)
+	for _, c := range r.Classes {
+		var b strings.Builder
+		for i := range r.Variants {
+			if mean, ok := c.Mean[r.Variants[i].Name]; ok {
+				fmt.Fprintf(&b, "  %s %.1f", r.Variants[i].Name, mean)
+			}
+		}
+		a.printf("%-24s %6d queries%s\n", c.By+" "+c.Name, c.Queries, b.String())
+	}
+}
+
+func times(p *regret.Percentiles) string {
+	if p == nil {
+		return ""
+	}
+	return fmt.Sprintf("%.2f", p.Mean)
+}
+
+func percentMore(v *float64) string {
+	if v == nil {
+		return ""
+	}
+	return fmt.Sprintf("%+.1f%%", 100**v)
+}
+
+func worst(f *regret.Figures) string {
+	if f.Excess == nil {
+		return ""
+	}
+	return cmp.Or(percentMore(f.Excess)+" in "+f.Worst, "")
+}
