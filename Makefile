@@ -14,7 +14,7 @@ TOOLS    := $(BIN)/golangci-lint $(BIN)/gofumpt $(BIN)/gotestsum
 TEST := GRIFFIN_REQUIRE_BROWSER=1 $(BIN)/gotestsum --format pkgname --format-hide-empty-pkg --
 
 # Packages whose kernels are tested once more under the address sanitizer.
-KERNEL_FAMILIES := decode devicetest fastpath intersect para pipeline scoring selection
+KERNEL_FAMILIES := decode devicetest direct fastpath intersect para pipeline scoring selection
 
 .PHONY: help
 help: ## list the targets
