@@ -17,6 +17,9 @@
 // from the call to the hits in the caller's memory. The CPU answers the same queries
 // with the traversal that the planner would choose, on one thread and on all. Before
 // anything is timed, answers are compared: a difference is an error.
+//
+// With -direct, single queries run on compressed lists where they lie (internal/gpu/direct),
+// in device memory and in page-locked host memory, and are compared in the same way.
 package main
 
 import (
@@ -52,6 +55,7 @@ type options struct {
 	cpuQueries                  int
 	batches, first              int
 	only                        string
+	direct                      bool
 }
 
 func parseOptions(args []string) (o options, err error) {
@@ -66,6 +70,7 @@ func parseOptions(args []string) (o options, err error) {
 	flags.IntVar(&o.cpuQueries, "cpu", 200, "queries that the CPU answers, and that are compared")
 	flags.IntVar(&o.batches, "batches", 0, "only run each batch so many times, for a profiler")
 	flags.StringVar(&o.only, "only", "", "only the kinds of query whose names begin so")
+	flags.BoolVar(&o.direct, "direct", false, "measure queries on compressed lists where they lie in place of the fast path")
 	flags.IntVar(&o.first, "first", 0, "only the first so many queries, in batches of at most as many")
 	if err := flags.Parse(args); err != nil {
 		return o, err
@@ -122,7 +127,13 @@ func run(ctx context.Context, args []string) error {
 		}
 		fmt.Printf("\n%s: %d documents, %d lists, %d queries in %.1f s\n", name, c.numDocs, len(c.lists), len(c.queries), time.Since(began).Seconds())
 		began = time.Now()
-		stats, err := measure(ctx, &o, device, r.CopyGBs, c)
+		var stats *collectionStats
+		if o.direct {
+			stats = &collectionStats{Name: c.name, Documents: c.numDocs, Lists: len(c.lists)}
+			stats.Direct, err = measureDirect(ctx, &o, device, c)
+		} else {
+			stats, err = measure(ctx, &o, device, r.CopyGBs, c)
+		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}

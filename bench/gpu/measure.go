@@ -27,7 +27,9 @@ type collectionStats struct {
 	Postings  int64     `json:"postings"`
 	Images    int64     `json:"image_bytes"`
 	BuildGs   float64   `json:"build_gigapostings_s"`
-	Figures   []*figure `json:"figures"`
+	Figures   []*figure `json:"figures,omitempty"`
+
+	Direct []*directFigure `json:"direct,omitempty"`
 }
 
 // figure is what was measured of one kind of query.

@@ -1,0 +1,290 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	gpudecode "github.com/griffin-search/griffin/internal/gpu/decode"
+	"github.com/griffin-search/griffin/internal/gpu/direct"
+	"github.com/griffin-search/griffin/internal/gpu/fastpath"
+	"github.com/griffin-search/griffin/internal/postings"
+	"github.com/griffin-search/griffin/internal/score"
+	"github.com/griffin-search/griffin/internal/topk"
+	"github.com/griffin-search/griffin/internal/traverse"
+)
+
+// directFigure is what was measured of one kind of query on compressed lists that lie
+// in one place.
+type directFigure struct {
+	Query string `json:"query"` // such as "or k=10"
+	Place string `json:"place"` // of payloads and directories
+	// Times of a query alone, in microseconds, and the CPU's on one thread.
+	P50  float64 `json:"p50_us"`
+	P99  float64 `json:"p99_us"`
+	Mean float64 `json:"mean_us"`
+	CPU  float64 `json:"cpu_mean_us"`
+	// Means of a query: its postings, the blocks that were decoded, and bytes read.
+	Postings float64 `json:"postings"`
+	Blocks   float64 `json:"blocks"`
+	Bytes    float64 `json:"bytes"`
+	GBs      float64 `json:"gb_s"`
+}
+
+// directKinds are the kinds of query that are measured.
+var directKinds = []struct {
+	name  string
+	mode  traverse.Mode
+	k     int
+	count bool
+}{
+	{"or k=10", traverse.Or, 10, false},
+	{"or k=1000", traverse.Or, 1000, false},
+	{"or count", traverse.Or, 0, true},
+	{"and k=10", traverse.And, 10, false},
+	{"and k=1000", traverse.And, 1000, false},
+	{"and candidates", traverse.And, 0, false},
+}
+
+// directPlaces say where payloads and directories lie.
+var directPlaces = []struct {
+	name               string
+	payload, directory bool // on the host
+}{
+	{"device", false, false},
+	{"host, directories on the device", true, false},
+	{"host", true, true},
+}
+
+// directTarget is a collection with compressed lists on a device and in page-locked
+// memory.
+type directTarget struct {
+	*bench
+	options *options
+	stream  *cuda.Stream
+	runner  *direct.Runner
+	lengths cuda.Buffer[uint32]
+	host    cuda.HostBuffer[uint32]
+	device  cuda.Buffer[uint32]
+	at      []listWords
+}
+
+// listWords are the words of a list in either memory.
+type listWords struct{ payload, directory int }
+
+// measureDirect times queries on compressed lists where they lie.
+func measureDirect(ctx context.Context, o *options, d *cuda.Device, b *bench) (figures []*directFigure, err error) {
+	t := &directTarget{bench: b, options: o}
+	kernels, err := direct.New(d)
+	if err != nil {
+		return nil, err
+	}
+	if t.runner, err = kernels.NewRunner(direct.Limits{}); err != nil {
+		return nil, err
+	}
+	if t.stream, err = d.NewStream(); err != nil {
+		return nil, err
+	}
+	if err := t.place(d); err != nil {
+		return nil, err
+	}
+	for i := range directKinds {
+		some, err := t.measure(ctx, i)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", directKinds[i].name, err)
+		}
+		figures = append(figures, some...)
+	}
+	return figures, errors.Join(t.runner.Close(), kernels.Close(), t.stream.Close(), t.lengths.Free(), t.host.Free(), t.device.Free())
+}
+
+// place copies the lists to page-locked memory and to the device.
+func (t *directTarget) place(d *cuda.Device) (err error) {
+	used := make([]bool, len(t.lists))
+	for i := range t.queries {
+		for _, n := range t.queries[i].lists {
+			used[n] = true
+		}
+	}
+	t.at = make([]listWords, len(t.lists))
+	words := 0
+	for i := range t.lists {
+		if !used[i] {
+			continue
+		}
+		payload, directory := t.lists[i].Raw()
+		t.at[i] = listWords{words, words + (len(payload)+15)/16*4}
+		words = t.at[i].directory + len(directory)*gpudecode.EntryWords
+	}
+	if t.host, err = cuda.AllocHost[uint32](d, words); err != nil {
+		return err
+	}
+	for i := range t.lists {
+		if !used[i] {
+			continue
+		}
+		payload, directory := t.lists[i].Raw()
+		to := t.host.Bytes()[4*t.at[i].payload:]
+		clear(to[copy(to, payload):][:4*(t.at[i].directory-t.at[i].payload)-len(payload)])
+		to = t.host.Bytes()[4*t.at[i].directory:]
+		for j := range directory {
+			putEntry(to[16*j:], &directory[j])
+		}
+	}
+	if t.device, err = cuda.Alloc[uint32](d, words); err != nil {
+		return err
+	}
+	if t.lengths, err = cuda.Alloc[uint32](d, t.numDocs); err != nil {
+		return err
+	}
+	fmt.Printf("%s: %.2f GB of compressed lists\n", t.name, float64(words)*4/1e9)
+	return errors.Join(
+		cuda.CopyToDevice(t.stream, t.device, t.host.Data()),
+		cuda.CopyToDevice(t.stream, t.lengths, t.bench.lengths),
+		t.stream.Synchronize())
+}
+
+// putEntry writes a directory entry as it lies in the file.
+func putEntry(to []byte, e *postings.BlockEntry) {
+	binary.LittleEndian.PutUint32(to, e.First)
+	binary.LittleEndian.PutUint32(to[4:], e.Last)
+	binary.LittleEndian.PutUint32(to[8:], e.Offset)
+	binary.LittleEndian.PutUint32(to[12:], uint32(e.Bound)|uint32(e.DocWidth)<<16|uint32(e.FreqWidth)<<24)
+}
+
+// query returns query i for both engines.
+func (t *directTarget) query(i, kind, place int) (gpu direct.Query, cpu traverse.Query) {
+	k, p := &directKinds[kind], &directPlaces[place]
+	gpu = direct.Query{Conjunctive: k.mode == traverse.And, K: k.k, Count: k.count}
+	cpu = traverse.Query{NumDocs: t.numDocs}
+	lists := slices.Clone(t.queries[i].lists)
+	slices.SortFunc(lists, func(x, y int) int { return cmp.Compare(t.lists[x].DocFreq, t.lists[y].DocFreq) })
+	for _, n := range lists {
+		l := &t.lists[n]
+		term := t.sat.NewTerm(score.IDF(uint64(t.numDocs), uint64(l.DocFreq)), 1, t.sat.AvgLen)
+		scale := score.NewScale(term, t.sat.AvgLen, t.sat.AvgLen)
+		at := t.at[n]
+		on := direct.List{
+			Payload:         t.device.Ptr() + cuda.Ptr[uint32](4*at.payload),
+			Directory:       t.device.Ptr() + cuda.Ptr[uint32](4*at.directory),
+			DirectoryOnHost: p.directory,
+			NumBlocks:       uint32(l.NumBlocks()), DocFreq: l.DocFreq,
+			Lengths: t.lengths.Ptr(), Score: term, Scale: scale, Max: l.Max, Kth: l.Kth,
+		}
+		if p.payload {
+			on.Payload = t.host.DevicePtr() + cuda.Ptr[uint32](4*at.payload)
+		}
+		if p.directory {
+			on.Directory = t.host.DevicePtr() + cuda.Ptr[uint32](4*at.directory)
+		}
+		gpu.Lists = append(gpu.Lists, on)
+		cpu.Legs = append(cpu.Legs, traverse.Leg{
+			List: l, Term: term, Scale: scale, Lengths: t.bench.lengths, MaxScore: scale.Upper(l.Max), Derived: t.derived.List(uint64(n)),
+		})
+	}
+	return gpu, cpu
+}
+
+// timed is what a query took, and did.
+type timed struct {
+	postings float64
+	took     float64
+	stats    direct.Stats
+}
+
+// measure times one kind of query in all places.
+func (t *directTarget) measure(ctx context.Context, kind int) ([]*directFigure, error) {
+	k := &directKinds[kind]
+	want, cpu, err := t.cpu(ctx, kind)
+	if err != nil {
+		return nil, err
+	}
+	var figures []*directFigure
+	var hits []base.Hit
+	var out direct.Candidates
+	segment := fastpath.Segment{NumDocs: t.numDocs}
+	for place := range directPlaces {
+		f := &directFigure{Query: k.name, Place: directPlaces[place].name, CPU: cpu}
+		var all []timed
+		for i := range t.queries {
+			q, _ := t.query(i, kind, place)
+			var best timed
+			for _, l := range q.Lists {
+				best.postings += float64(l.DocFreq)
+			}
+			for round := range 3 { // the first warms
+				began := time.Now()
+				if hits, _, err = t.runner.Run(t.stream, segment, &q, hits[:0], &out); err != nil {
+					return nil, fmt.Errorf("query %d: %w", i, err)
+				}
+				took := float64(time.Since(began).Nanoseconds()) / 1e3
+				if round == 1 || round > 1 && took < best.took {
+					best.took = took
+				}
+			}
+			if k.k > 0 && i < len(want) && !slices.Equal(hits, want[i]) {
+				return nil, fmt.Errorf("query %d in %s: %v, the CPU says %v", i, f.Place, hits, want[i])
+			}
+			best.stats = t.runner.Stats()
+			all = append(all, best)
+		}
+		f.summarise(all)
+		figures = append(figures, f)
+		fmt.Printf("%-15s %-32s mean %7.1f p50 %6.1f p99 %7.1f µs | cpu %7.1f µs | %.2f M postings, %6.0f blocks, %.2f MB a query, %.1f GB/s\n",
+			f.Query, f.Place, f.Mean, f.P50, f.P99, f.CPU, f.Postings/1e6, f.Blocks, f.Bytes/1e6, f.GBs)
+		for _, at := range []float64{0.1, 0.25, 0.5, 0.75, 0.9, 0.99} {
+			q := all[int(at*float64(len(all)-1))]
+			fmt.Printf("    at %4.2f: %7.1f µs: %8.0f postings, %6d blocks, %8d bytes, %d ranges\n", at, q.took, q.postings, q.stats.Blocks, q.stats.Bytes, q.stats.Ranges)
+		}
+	}
+	return figures, nil
+}
+
+// summarise fills the figure, and sorts what queries took.
+func (f *directFigure) summarise(all []timed) {
+	slices.SortFunc(all, func(x, y timed) int { return cmp.Compare(x.took, y.took) })
+	n := float64(len(all))
+	for _, q := range all {
+		f.Mean += q.took / n
+		f.Postings += q.postings / n
+		f.Blocks += float64(q.stats.Blocks) / n
+		f.Bytes += float64(q.stats.Bytes) / n
+	}
+	f.P50, f.P99 = all[len(all)/2].took, all[len(all)*99/100].took
+	f.GBs = f.Bytes / f.Mean / 1e3
+}
+
+// cpu answers the first queries on one thread: the answers, and the mean time in
+// microseconds.
+func (t *directTarget) cpu(ctx context.Context, kind int) (want [][]base.Hit, mean float64, err error) {
+	k := &directKinds[kind]
+	n := min(t.options.cpuQueries, len(t.queries))
+	if k.k == 0 || n == 0 {
+		return nil, 0, nil
+	}
+	var s traverse.Scratch
+	var queue topk.Queue
+	for i := range n {
+		_, q := t.query(i, kind, 0)
+		var best time.Duration
+		for round := range 2 {
+			queue.Reset(k.k)
+			began := time.Now()
+			if err := traverse.Choose(k.mode, q.Legs, k.k).Run(ctx, &s, &q, &queue); err != nil {
+				return nil, 0, err
+			}
+			if took := time.Since(began); round == 0 || took < best {
+				best = took
+			}
+		}
+		mean += float64(best.Nanoseconds()) / 1e3 / float64(n)
+		want = append(want, queue.AppendSorted(nil))
+	}
+	return want, mean, nil
+}
