@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -31,6 +33,7 @@ type loadOptions struct {
 	seed      uint64
 	soak      bool
 	every     time.Duration
+	readings  string
 	svg       string
 	inProcess inProcessFlags
 }
@@ -89,6 +92,7 @@ func (o *loadOptions) register(f *pflag.FlagSet) {
 	f.Uint64Var(&o.seed, "seed", 1, "seed of random arrivals")
 	f.BoolVar(&o.soak, "soak", false, "watch memory and goroutines, and fail if they grow")
 	f.DurationVar(&o.every, "every", 0, "how often to look at them (default: a hundred times, but not more than once a second)")
+	f.StringVar(&o.readings, "readings", "", "with --soak, `FILE` to which each look adds a line of JSON at once, so that what ends early leaves them")
 	f.StringVar(&o.svg, "svg", "", "file to draw the result in")
 	o.inProcess.register(f)
 }
@@ -118,6 +122,9 @@ func (o *loadOptions) check() (load.Options, griffin.Mode, error) {
 	}
 	if n := len(o.rates); n == 0 || n > 1 && (o.soak || o.p99 > 0) || o.p99 > 0 && !(o.maxRate >= o.rates[0]) {
 		return lo, 0, usagef("--soak and --p99 begin with one --rate, which is not above --max-rate")
+	}
+	if o.readings != "" && !o.soak {
+		return lo, 0, usagef("--readings is of --soak")
 	}
 	if o.p99 > 0 {
 		lo.Bound = o.p99
@@ -217,13 +224,19 @@ func (a *app) measureLoad(ctx context.Context, o *loadOptions, lo load.Options, 
 		lo.Rate = rate
 		var p load.Point
 		var v load.Verdict
+		var readings *readingsFile
+		if readings, err = createReadings(o.readings); err != nil {
+			return err
+		}
 		p, r.Samples, v, err = load.Soak(ctx, t, lo, t.read, func(s load.Sample) {
+			readings.add(&s)
 			bar.show("soak", int64(s.At), int64(lo.Duration), fmt.Sprintf("%s answered, %s not, host %s, device %s",
 				count(s.Answered), count(s.Shed+s.Faulty), sizeOf(s.HostBytes), sizeOf(s.DeviceBytes)))
 		})
 		if p.Sent > 0 {
 			r.Points, r.Verdict = []load.Point{p}, &v
 		}
+		err = errors.Join(err, readings.close())
 	case o.p99 > 0:
 		lo.Watch = watch
 		var highest float64
@@ -234,4 +247,37 @@ func (a *app) measureLoad(ctx context.Context, o *loadOptions, lo load.Options, 
 		r.Points, err = load.Sweep(ctx, t, lo, o.rates, each)
 	}
 	return err
+}
+
+// readingsFile gets the readings of a soak as they come; nil keeps none.
+type readingsFile struct {
+	file *os.File
+	err  error // the first one
+}
+
+func createReadings(path string) (*readingsFile, error) {
+	if path == "" {
+		return nil, nil
+	}
+	f, err := os.Create(path)
+	return &readingsFile{file: f}, err
+}
+
+// add writes a reading as a line, to the file system at once.
+func (r *readingsFile) add(s *load.Sample) {
+	if r == nil || r.err != nil {
+		return
+	}
+	line, err := json.Marshal(s)
+	if err == nil {
+		_, err = r.file.Write(append(line, '\n'))
+	}
+	r.err = err
+}
+
+func (r *readingsFile) close() error {
+	if r == nil {
+		return nil
+	}
+	return errors.Join(r.err, r.file.Close())
 }

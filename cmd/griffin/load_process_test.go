@@ -26,7 +26,7 @@ func TestInterruptedLoad(t *testing.T) {
 	args := []string{"load", filepath.Join(dir, "x.idx"), "--queries", queries, "--rate", "200", "--warmup", "0s", "--for", "1h", "--json"}
 	for _, soak := range []bool{false, true} {
 		if soak {
-			args = append(args, "--soak", "--every", "50ms")
+			args = append(args, "--soak", "--every", "50ms", "--readings", filepath.Join(dir, "soak.jsonl"))
 		}
 		var err error
 		for _, after := range []time.Duration{time.Second, 5 * time.Second, 20 * time.Second} {
@@ -38,6 +38,9 @@ func TestInterruptedLoad(t *testing.T) {
 		if err != nil {
 			t.Errorf("soak=%t: %v", soak, err)
 		}
+	}
+	if lines, err := os.ReadFile(filepath.Join(dir, "soak.jsonl")); err != nil || !bytes.HasSuffix(lines, []byte("}\n")) {
+		t.Errorf("readings %q, %v", lines, err)
 	}
 }
 
