@@ -1,0 +1,345 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// fakeGriffin stands for the binary in a bundle: it does what a file of the name of its
+// command says, if there is one, and notes its arguments.
+const fakeGriffin = `#!/usr/bin/env bash
+echo "$*" >>"$FAKE/griffin.log"
+case "$1 $2" in
+"devices --json") echo '{"devices": []}' ;;
+"lab generate")
+	while [ $# -gt 0 ]; do [ "$1" != --out ] || out=$2; shift; done
+	[ ! -e "$FAKE/generate-fails" ] || { echo "no room"; exit 1; }
+	mkdir -p "$out"; printf '1\talpha\n' >"$out.queries.tsv" ;;
+*) [ ! -e "$FAKE/$1" ] || . "$FAKE/$1" ;;
+esac
+`
+
+// fakeSanitizer notes its arguments, and finds an error where a file says so.
+const fakeSanitizer = `#!/usr/bin/env bash
+echo "$*" >>"$FAKE/sanitizer.log"
+[ ! -e "$FAKE/finds" ] || case "$*" in *"$(cat "$FAKE/finds")"*) echo "ERROR SUMMARY: 1 error"; exit 86 ;; esac
+echo "ERROR SUMMARY: 0 errors"
+`
+
+// script runs bench/gpu/run with a bundle of stand-ins.
+type script struct {
+	t                      *testing.T
+	bundle, work, out, bin string
+}
+
+func newScript(t *testing.T) *script {
+	t.Helper()
+	for _, tool := range []string{"bash", "tar", "xz", "timeout", "setsid"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skip(err)
+		}
+	}
+	dir := t.TempDir()
+	s := &script{t, filepath.Join(dir, "bundle"), filepath.Join(dir, "work"), filepath.Join(dir, "out"), filepath.Join(dir, "fake")}
+	parts := filepath.Join(dir, "parts")
+	s.write(filepath.Join(parts, "bin/griffin"), fakeGriffin)
+	for _, p := range []string{"internal_gpu_decode", "internal_gpu_scoring", "internal_exec"} {
+		s.write(filepath.Join(parts, "tests", p+".test"), "#!/usr/bin/env bash\necho \"$0 $*\" >>\"$FAKE/tests.log\"\n")
+	}
+	s.write(filepath.Join(parts, "bundle.json"), `{"commit": "c0ffee"}`)
+	s.write(filepath.Join(s.bin, "compute-sanitizer"), fakeSanitizer)
+	s.write(filepath.Join(s.bin, "nvidia-smi"), "#!/usr/bin/env bash\necho no GPU\n")
+	text, err := os.ReadFile("run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.write(filepath.Join(s.bundle, "run"), string(text))
+	if out, err := exec.Command("tar", "-C", parts, "-cJf", filepath.Join(s.bundle, "bundle.tar.xz"), "bin", "tests", "bundle.json").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return s
+}
+
+func (s *script) write(path, text string) {
+	s.t.Helper()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o755)); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// fake says what a command of griffin does, as a script.
+func (s *script) fake(command, text string) { s.write(filepath.Join(s.bin, command), text) }
+
+func (s *script) command(env []string, args ...string) *exec.Cmd {
+	c := exec.CommandContext(s.t.Context(), "bash", append([]string{filepath.Join(s.bundle, "run")}, args...)...)
+	c.Dir = "../.."
+	c.Env = append(os.Environ(), append(env, "WORK="+s.work, "OUT="+s.out, "FAKE="+s.bin, "PATH="+s.bin+":"+os.Getenv("PATH"))...)
+	return c
+}
+
+// run runs the script to its end and returns what it said and its exit status.
+func (s *script) run(env []string, args ...string) (string, int) {
+	s.t.Helper()
+	out, err := s.command(env, args...).CombinedOutput()
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return string(out), 0
+	case errors.As(err, &exit):
+		return string(out), exit.ExitCode()
+	}
+	s.t.Fatal(err)
+	return "", 0
+}
+
+// log returns what was noted.
+func (s *script) log(name string) string {
+	text, _ := os.ReadFile(filepath.Join(s.bin, name)) // "" if nothing was noted
+	return string(text)
+}
+
+// results returns the files that came back.
+func (s *script) results() map[string]string {
+	s.t.Helper()
+	f, err := os.Open(filepath.Join(s.out, "results.tgz"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	files := map[string]string{}
+	for r := tar.NewReader(z); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return files
+		}
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		text, err := io.ReadAll(r)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		files[strings.TrimPrefix(h.Name, "./")] = string(text)
+	}
+}
+
+// Every test program under compute-sanitizer has the time that is given, less what it needs
+// to say where it hangs, and an error that one finds is the script's.
+func TestRunSanitize(t *testing.T) {
+	s := newScript(t)
+	if out, rc := s.run([]string{"SANITIZE_SECONDS=900"}, "sanitize"); rc != 0 {
+		t.Fatalf("exit %d: %s", rc, out)
+	}
+	lines := strings.Split(strings.TrimSpace(s.log("sanitizer.log")), "\n")
+	if len(lines) != 6 {
+		t.Errorf("%d runs, want 3 tools on 2 packages: %q", len(lines), lines)
+	}
+	for _, l := range lines {
+		if !strings.Contains(l, "-test.timeout 895s") {
+			t.Errorf("%q: want a timeout of 895 s", l)
+		}
+	}
+	s.write(filepath.Join(s.bin, "finds"), "racecheck")
+	for range 5 { // the last run to end, or not
+		if out, rc := s.run([]string{"ONLY=scoring"}, "sanitize"); rc != 1 || !strings.Contains(out, "racecheck internal_gpu_scoring: exit 86") {
+			t.Errorf("exit %d: %s", rc, out)
+		}
+	}
+}
+
+func TestRunTestTimeout(t *testing.T) {
+	s := newScript(t)
+	if out, rc := s.run([]string{"TEST_SECONDS=300", "ONLY=decode"}, "tests"); rc != 0 {
+		t.Fatalf("exit %d: %s", rc, out)
+	}
+	if l := s.log("tests.log"); !strings.Contains(l, "-test.timeout 295s") {
+		t.Errorf("%q: want a timeout of 295 s", l)
+	}
+}
+
+// A part that fails, or says something beside its result, leaves the results of the others
+// whole; what a part says after its result is not in the file of all.
+func TestRunKeepsOtherResults(t *testing.T) {
+	s := newScript(t)
+	s.fake("load", `case "$*" in
+*"--device cpu"*) printf '{\n  "highest_rate": 12.5\n}\n'; echo "a note" >&2 ;;
+*10ms*) printf '{\n  "highest_rate": 4000.7\n}\n{\n  "error": {}\n}\n'; exit 1 ;;
+*50ms*) printf '{\n  "highest_rate": ' ; exit 1 ;;
+*) printf '{\n  "points": []\n}\n' ;;
+esac
+`)
+	out, rc := s.run(nil, "load")
+	if rc != 1 || !strings.Contains(out, "10ms: CPU 12 queries/s, both 4000") {
+		t.Errorf("exit %d: %s", rc, out)
+	}
+	if l := s.log("griffin.log"); !strings.Contains(l, "--rate 2000,8000,2000") {
+		t.Errorf("no overload at 2000, 8000 and 2000 in %s", l)
+	}
+	var all struct {
+		Machine map[string]any
+		Runs    map[string]map[string]any
+	}
+	files := s.results()
+	if err := json.Unmarshal([]byte(files["load.json"]), &all); err != nil {
+		t.Fatalf("%v in %s", err, files["load.json"])
+	}
+	if len(all.Runs) != 4 || all.Runs["load-cost-10ms"]["highest_rate"] != 4000.7 || all.Runs["load-overload"] == nil || all.Machine["bundle"] == nil {
+		t.Errorf("%+v", all)
+	}
+	if files["load-cost-50ms.part"] == "" || files["load-cpu-10ms.txt"] != "a note\n" {
+		t.Errorf("files %q", files)
+	}
+}
+
+// Without a rate to begin with, overload and soak say so.
+func TestRunWithoutRate(t *testing.T) {
+	s := newScript(t)
+	s.fake("load", `printf '{\n  "highest_rate": 0\n}\n'`)
+	if out, rc := s.run(nil, "load", "soak"); rc != 1 || !strings.Contains(out, "overload: load found no rate") || !strings.Contains(out, "soak: give SOAK_RATE") {
+		t.Errorf("exit %d: %s", rc, out)
+	}
+}
+
+// A collection that cannot be made is told, and the steps after it run.
+func TestRunGoesOn(t *testing.T) {
+	s := newScript(t)
+	s.fake("generate-fails", "")
+	out, rc := s.run(nil, "memory", "kernels")
+	if !strings.Contains(out, "collection gov2-tb06-simdbp was not generated: no room") || !strings.Contains(out, "bench-internal_gpu_decode: exit 0") {
+		t.Errorf("exit %d: %s", rc, out)
+	}
+	if out, rc := s.run(nil, "memory", "everythin"); rc != 2 || !strings.Contains(out, "no step everythin") || strings.Contains(out, "engine-") {
+		t.Errorf("exit %d: %s", rc, out)
+	}
+}
+
+// Each experiment of placing has a process of its own, and pages of all records are made
+// though one fails.
+func TestRunPlacing(t *testing.T) {
+	s := newScript(t)
+	s.fake("lab", `while [ $# -gt 0 ]; do [ "$1" != --out ] || mkdir -p "$2"; case "$1" in *-fig8) echo "it broke" >&2; exit 1 ;; esac; shift; done`)
+	out, rc := s.run(nil, "placing")
+	if rc != 1 || !strings.Contains(out, "it broke") || !strings.Contains(out, "placing-fig7: exit 0") {
+		t.Errorf("exit %d: %s", rc, out)
+	}
+	if l := s.log("griffin.log"); !strings.Contains(l, "lab report --render") || strings.Count(l, "lab run ") != 3 {
+		t.Error(l)
+	}
+}
+
+// What is killed in the middle of a part leaves the results so far.
+func TestRunTerminated(t *testing.T) {
+	s := newScript(t)
+	s.fake("load", `trap 'printf "{\n  \"cut\": true\n}\n"; exit 130' TERM
+echo $$ >"$FAKE/at"
+for ((i = 0; i < 3000; i++)); do sleep 0.1; done`)
+	c := s.command([]string{"SOAK_RATE=5"}, "soak")
+	var out bytes.Buffer
+	c.Stdout, c.Stderr = &out, &out
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s.until(func() bool { return s.log("at") != "" })
+	if err := c.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Wait(); err == nil || c.ProcessState.ExitCode() != 143 {
+		t.Errorf("%v: %s", err, &out)
+	}
+	if got := s.results()["load-soak.part"]; !strings.Contains(got, "cut") {
+		t.Errorf("what the soak had is %q", got)
+	}
+}
+
+// until waits until f, or the test's end.
+func (s *script) until(f func() bool) {
+	s.t.Helper()
+	for !f() {
+		if s.t.Context().Err() != nil {
+			s.t.Fatal("it did not come")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// Steps in a session of their own outlast the call that starts them: a later call tells how
+// far they have come and brings the results, and one more brings their end.
+func TestRunStartAndWait(t *testing.T) {
+	s := newScript(t)
+	// It soaks until the test lets it end.
+	s.fake("load", `while [ $# -gt 0 ]; do [ "$1" != --readings ] || readings=$2; shift; done
+echo '{"at_ns": 1}' >"$readings"
+while [ ! -e "$FAKE/enough" ]; do sleep 0.05; done
+echo '{"at_ns": 2}' >>"$readings"
+printf '{\n  "verdict": {"passed": true}\n}\n'`)
+	if out, rc := s.run(nil, "wait"); rc != 1 || !strings.Contains(out, "nothing was started") {
+		t.Errorf("exit %d: %s", rc, out)
+	}
+	if out, rc := s.run(nil, "start", "soack"); rc != 2 {
+		t.Errorf("exit %d: %s", rc, out)
+	}
+	if out, rc := s.run([]string{"SOAK_RATE=5", "SOAK_SECONDS=1800"}, "start", "info", "soak"); rc != 0 || !strings.Contains(out, "started: info soak") {
+		t.Fatalf("exit %d: %s", rc, out)
+	}
+	defer s.run(nil, "stop")
+	s.until(func() bool { return strings.Contains(s.log("griffin.log"), "--soak") })
+	for _, args := range [][]string{{"start", "info"}, {"kernels"}} {
+		if out, rc := s.run(nil, args...); rc != 1 || !strings.Contains(out, "steps are under way: info soak") {
+			t.Errorf("%q beside others: exit %d: %s", args, rc, out)
+		}
+	}
+	s.until(func() bool {
+		_, rc := s.run([]string{"WAIT_SECONDS=0"}, "wait")
+		if rc != 75 {
+			t.Fatalf("exit %d while it goes on", rc)
+		}
+		return s.results()["soak.jsonl"] == "{\"at_ns\": 1}\n"
+	})
+	s.fake("enough", "")
+	out, rc := s.run(nil, "wait")
+	if rc != 0 || !strings.Contains(out, "load-soak: exit 0") || !strings.Contains(out, "ended: info soak, exit 0") || strings.Contains(out, "bundle") {
+		t.Errorf("exit %d: %s: want what was said since the last call", rc, out)
+	}
+	files := s.results()
+	if !strings.Contains(files["load.json"], `"load-soak": {`) || files["machine.json"] == "" || files["soak.jsonl"] != "{\"at_ns\": 1}\n{\"at_ns\": 2}\n" {
+		t.Errorf("files %q", files)
+	}
+	// The time of the soak, its warm-up, and what comes before.
+	if l := s.log("griffin.log"); !strings.Contains(l, "--for 1800s") {
+		t.Errorf("no soak of 1800 s in %s", l)
+	}
+	if out, rc := s.run([]string{"ONLY=decode"}, "kernels"); rc != 0 {
+		t.Errorf("after the end: exit %d: %s", rc, out)
+	}
+}
+
+// Steps that are stopped leave what they have.
+func TestRunStop(t *testing.T) {
+	s := newScript(t)
+	s.fake("load", `trap 'echo cut; exit 130' TERM
+touch "$FAKE/at"
+for ((i = 0; i < 3000; i++)); do sleep 0.1; done`)
+	if out, rc := s.run([]string{"SOAK_RATE=5"}, "start", "soak"); rc != 0 {
+		t.Fatalf("exit %d: %s", rc, out)
+	}
+	s.until(func() bool { _, err := os.Stat(filepath.Join(s.bin, "at")); return err == nil })
+	out, rc := s.run(nil, "stop")
+	if rc != 143 || !strings.Contains(out, "ended: soak, exit 143") || s.results()["load-soak.part"] != "cut\n" {
+		t.Errorf("exit %d: %s", rc, out)
+	}
+}
