@@ -1,7 +1,6 @@
 package cost
 
 import (
-	"bytes"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
@@ -27,6 +26,10 @@ func IsTemp(name string) bool {
 	random, ok := strings.CutPrefix(strings.TrimSuffix(name, tempSuffix), FileName+".")
 	return ok && len(random) == 2*randomBytes && strings.HasSuffix(name, tempSuffix)
 }
+
+// OldName is the name that Save gives to a file that it cannot read, in the place of one
+// of that name: of a later version, or damaged.
+const OldName = FileName + ".old"
 
 const randomBytes = 8
 
@@ -113,8 +116,7 @@ func readFile(fsys vfs.FS, path string) (*file, error) {
 // parse reads a file. The models in it are not checked yet.
 func parse(data []byte) (*file, error) {
 	var f file
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	if err := decoder.Decode(&f); err != nil {
+	if err := json.Unmarshal(data, &f); err != nil {
 		return nil, fmt.Errorf("%w: %w", err, base.ErrCorrupt)
 	}
 	if f.Format != fileVersion {
@@ -211,13 +213,19 @@ func (m *Model) save() saved {
 }
 
 // Save writes the model to a file, atomically, and keeps those of other machines that
-// the file has. The error is that of the file system, which may not let it. Of two
+// the file has. A file that is damaged, or of another version, may have models that
+// somebody can make use of: it is renamed to OldName. The error is that of the file system,
+// which may not let it; where it does not let the file be read, it stays as it is. Of two
 // processes that save at the same time, one may lose what it wrote.
 func (m *Model) Save(fsys vfs.FS, path string) error {
 	seen := m.seen.Load()
 	f, err := readFile(fsys, path)
-	if err != nil {
-		f = &file{} // what cannot be read is replaced
+	unreadable := errors.Is(err, base.ErrCorrupt) || errors.Is(err, base.ErrVersion)
+	switch {
+	case unreadable || errors.Is(err, fs.ErrNotExist):
+		f = &file{}
+	case err != nil:
+		return err
 	}
 	others := slices.DeleteFunc(f.Models, func(s saved) bool { return s.Machine.Equal(m.machine) })
 	f.Format = fileVersion
@@ -230,6 +238,9 @@ func (m *Model) Save(fsys vfs.FS, path string) error {
 	_, _ = rand.Read(random[:]) // never fails
 	temp := path + "." + hex.EncodeToString(random[:]) + tempSuffix
 	err = write(fsys, temp, append(data, '\n'))
+	if err == nil && unreadable {
+		err = fsys.Rename(path, filepath.Join(filepath.Dir(path), OldName))
+	}
 	if err == nil {
 		err = fsys.Rename(temp, path)
 	}

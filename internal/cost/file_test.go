@@ -135,7 +135,7 @@ func TestHere(t *testing.T) {
 }
 
 // Files that were damaged, cut off, or made by others are an error that says what they
-// are, and Save replaces them.
+// are, and Save puts them aside, as they are.
 func TestLoadDamaged(t *testing.T) {
 	valid := encoded(t)
 	for _, c := range []struct {
@@ -144,6 +144,7 @@ func TestLoadDamaged(t *testing.T) {
 	}{
 		{"nothing", string(valid), "", base.ErrCorrupt},
 		{"no JSON", string(valid), "costs", base.ErrCorrupt},
+		{"more than one object", string(valid), string(valid) + "{", base.ErrCorrupt},
 		{"another format", `"format": 1`, `"format": 2`, base.ErrVersion},
 		{"no format", `"format": 1,`, ``, base.ErrVersion},
 		{"another processor", `"a processor"`, `"another"`, ErrForeign},
@@ -181,6 +182,13 @@ func TestLoadDamaged(t *testing.T) {
 		if _, err := Load(disk, "x/"+FileName, here); err != nil {
 			t.Errorf("%s: load what was saved over it: %v", c.name, err)
 		}
+		old := ""
+		if _, err := parse([]byte(damaged)); err != nil { // as a whole
+			old = damaged
+		}
+		if got := string(disk.Get("x/" + OldName)); got != old {
+			t.Errorf("%s: %s has %.100q, want %.100q", c.name, OldName, got, old)
+		}
 	}
 	if _, err := Load(vfs.OS, filepath.Join(t.TempDir(), FileName), here); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no file: %v", err)
@@ -197,28 +205,31 @@ func encoded(t testing.TB) []byte {
 	return disk.Get(FileName)
 }
 
-// Whatever fails while a file is saved, the file is the former or the new one, and
-// nothing else is left, unless it cannot be removed.
+// Whatever fails while a file is saved, the file is the former or the new one, with the
+// model of another machine, and nothing else is left, unless it cannot be removed.
 func TestSaveIsAtomic(t *testing.T) {
 	former := encoded(t)
 	m := calibrated(t)
-	for n := 1; ; n++ {
-		disk := vfstest.NewMem()
-		disk.Set("x/"+FileName, former)
-		faulty := vfstest.NewFaulty(disk, vfstest.Plan{FailAt: n})
-		err := m.Save(faulty, "x/"+FileName)
-		if faulty.Ops() < n {
-			if err != nil {
-				t.Errorf("without a fault: %v", err)
+	m.machine.Cores++
+	for _, once := range []bool{false, true} {
+		for n := 1; ; n++ {
+			disk := vfstest.NewMem()
+			disk.Set("x/"+FileName, former)
+			faulty := vfstest.NewFaulty(disk, vfstest.Plan{FailAt: n, Once: once})
+			err := m.Save(faulty, "x/"+FileName)
+			if faulty.Ops() < n {
+				if err != nil {
+					t.Errorf("without a fault: %v", err)
+				}
+				break
 			}
-			return
-		}
-		if _, err := Load(disk, "x/"+FileName, here); err != nil {
-			t.Fatalf("operation %d failed: %v", n, err)
-		}
-		for _, name := range disk.Names() {
-			if base := filepath.Base(name); base != FileName && !IsTemp(base) {
-				t.Errorf("operation %d failed: %s is left", n, name)
+			if _, err := Load(disk, "x/"+FileName, here); err != nil {
+				t.Fatalf("operation %d failed, once: %t: %v", n, once, err)
+			}
+			for _, name := range disk.Names() {
+				if base := filepath.Base(name); base != FileName && !IsTemp(base) {
+					t.Errorf("operation %d failed: %s is left", n, name)
+				}
 			}
 		}
 	}

@@ -42,6 +42,12 @@ func regress(cases []treeCase, used [MaxTreeFeatures]bool) linear {
 			}
 		}
 	}
+	for j := range n {
+		// The mean of equal numbers is not always that number: what is left is rounding.
+		if rounding := nothing * mean[j]; a[j][j] <= float64(len(cases))*rounding*rounding {
+			a[j][j] = 0
+		}
+	}
 	slopes := solve(&a, b, n)
 	model := linear{Intercept: meanY}
 	for j, f := range features[:n] {
@@ -50,6 +56,9 @@ func regress(cases []treeCase, used [MaxTreeFeatures]bool) linear {
 	}
 	return model
 }
+
+// nothing is what part of their mean numbers may be off it that count as equal.
+const nothing = 1e-12
 
 // solve returns the x of a*x = b for the first n rows of a, which is symmetric, positive
 // semidefinite and given by its lower triangle, by Cholesky's decomposition. Where a

@@ -137,7 +137,7 @@ func TestRegress(t *testing.T) {
 		cases := randomCases(rng, 10+rng.IntN(50))
 		for i := range cases {
 			cases[i].x[4] = cases[i].x[0] + 2*cases[i].x[1] // depends
-			cases[i].x[5] = 7                               // does not vary
+			cases[i].x[5] = 7.0 / 3                         // does not vary
 		}
 		used := [MaxTreeFeatures]bool{true, true, false, true, true, true}
 		l := regress(cases, used)
