@@ -2,12 +2,9 @@
 #pragma once
 
 #include "../decode/decode.cuh"
-#include "../device/block_topk.cuh"
+#include "../device/block_best.cuh"
 #include "../device/bm25.cuh"
-#include "../device/hit_key.cuh"
 #include "constants.cuh"
-
-constexpr uint32_t kAll = 0xffffffffU; /* lanes of a warp */
 
 /* A list of a query: listParams in params.go. */
 struct DirectList {

@@ -53,18 +53,9 @@ __device__ __forceinline__ uint32_t direct_theta(const DirectBlock& b) {
     return ld_relaxed(&b.shared->theta);
 }
 
-/* The threshold, the same for all lanes, as far as any block has come. By a warp. (Each warp of a block asks at an
- * address of its own: at one address, thousands of loads would wait for each other.) */
+/* The threshold, the same for all lanes, as far as any block has come. By a warp. */
 __device__ __forceinline__ uint32_t direct_hear(const DirectBlock& b) {
-    uint32_t theta = direct_theta(b);
-    const uint32_t heard = ld_relaxed(b.state->thetas[b.warp]);
-    if (heard > theta) {
-        if (b.lane == 0) {
-            atomicMax(&b.shared->theta, heard);
-        }
-        theta = heard;
-    }
-    return __shfl_sync(kAll, theta, 0);
+    return __shfl_sync(kAll, warp_hear(&b.shared->theta, direct_theta(b), b.state->thetas[b.warp], b.lane), 0);
 }
 
 /* The greatest bucket border that k of the scores in buckets reach, or 0; the same in all lanes. By a warp. */
@@ -100,7 +91,7 @@ __device__ __forceinline__ uint32_t direct_border(const DirectBlock& b, const ui
 
 /* The bucket of a score of at least the query's threshold. */
 __device__ __forceinline__ uint32_t direct_bucket(const DirectSearch& q, uint32_t score) {
-    return min((score - q.threshold) >> q.bucketShift, kNumBuckets - 1);
+    return score_bucket<kNumBuckets>(score - q.threshold, q.bucketShift);
 }
 
 /* Counts a score in the block's own buckets, if it reaches the threshold. Returns whether it does. */
@@ -159,15 +150,7 @@ __device__ __forceinline__ uint64_t direct_offer(const DirectBlock& b, uint64_t 
 
 /* Compacts the block's best keys, if some did not fit. By all threads. */
 __device__ __forceinline__ bool direct_make_room(const DirectBlock& b, uint64_t refused) {
-    if (__syncthreads_or(refused != 0) == 0) {
-        return false;
-    }
-    block_topk_compact(b.shared->top);
-    if (threadIdx.x == 0) {
-        atomicMax(&b.shared->theta, hit_score(b.shared->top.threshold));
-    }
-    __syncthreads();
-    return true;
+    return block_make_room(b.shared->top, &b.shared->theta, refused);
 }
 
 /* Offers the keys that next() gives, one by one, until it gives 0; some says whether a thread has counted their scores
@@ -192,9 +175,7 @@ __device__ __forceinline__ void direct_offer_all(const DirectBlock& b, bool some
 
 /* Adds a warp's counts of work to the block's. */
 __device__ __forceinline__ void direct_worked(const DirectBlock& b, uint32_t kind, uint32_t n) {
-    if (b.lane == 0 && n > 0) {
-        atomicAdd(b.shared->work + kind, n);
-    }
+    warp_count_work(b.shared->work + kind, n, b.lane);
 }
 
 /* Gives what a block found to the launch's last block: true in that one, which then has the best of all in top. */
@@ -240,15 +221,7 @@ __device__ __forceinline__ bool direct_join(const DirectBlock& b) {
     __threadfence();
     const uint32_t numKeys = ld_relaxed(&b.state->numKeys);
     block_topk_init(top, top.keys, top.capacity, top.k, 0);
-    for (uint32_t from = 0; from < numKeys; from += blockDim.x) {
-        const uint32_t i = from + threadIdx.x;
-        uint64_t key = i < numKeys ? __ldcg(q.keys + i) : 0;
-        do {
-            if (key != 0 && block_topk_push(top, key) <= top.capacity) {
-                key = 0;
-            }
-        } while (direct_make_room(b, key));
-    }
+    block_take(top, &b.shared->theta, numKeys, [&](uint32_t i) { return __ldcg(q.keys + i); });
     return true;
 }
 
@@ -256,24 +229,8 @@ __device__ __forceinline__ bool direct_join(const DirectBlock& b) {
 __device__ __forceinline__ void direct_write_hits(const DirectBlock& b) {
     const DirectSearch& q = b.shared->search;
     __syncthreads();
-    uint32_t count = b.shared->top.count;
-    if (count <= blockDim.x) { /* each key finds its place by counting those before it */
-        const uint64_t key = threadIdx.x < count ? b.keys[threadIdx.x] : 0;
-        uint32_t rank = 0;
-        for (uint32_t i = 0; i < count; i++) {
-            rank += b.keys[i] > key ? 1 : 0;
-        }
-        if (threadIdx.x < count && rank < q.k) {
-            q.hits[rank] = key;
-        }
-        count = min(count, q.k);
-    } else {
-        block_topk_sort(b.shared->top);
-        count = b.shared->top.count;
-        for (uint32_t i = threadIdx.x; i < count; i += blockDim.x) {
-            q.hits[i] = b.keys[i];
-        }
-    }
+    const uint32_t count =
+        block_write_hits(b.shared->top, b.keys, q.k, [&](uint32_t i, uint64_t key) { q.hits[i] = key; });
     if (threadIdx.x == 0) {
         q.result->numHits = count;
     }
@@ -300,8 +257,5 @@ __device__ __forceinline__ void direct_end(const DirectBlock& b) {
     if (threadIdx.x == 0) {
         st_relaxed_system(&q.result->done, q.launch);
     }
-    auto* words = reinterpret_cast<uint32_t*>(b.state);
-    for (uint32_t i = threadIdx.x; i < sizeof(DirectState) / 4; i += blockDim.x) {
-        words[i] = 0;
-    }
+    block_clear(b.state);
 }

@@ -197,30 +197,6 @@ __device__ __forceinline__ uint64_t fastpath_score_best(const FastpathBlock& b, 
     return candidate ? hit_key(score, docID) : 0;
 }
 
-/* Puts open ranges into the block's list, as far as there is room, and closes those. By a warp. */
-__device__ __forceinline__ void fastpath_list_portion(const FastpathBlock& b, FastpathPortion& portion) {
-    const auto mine = static_cast<uint32_t>(__popc(portion.open));
-    if (__ballot_sync(kAll, mine > 0) == 0) {
-        return;
-    }
-    const uint32_t upTo = warp_inclusive_sum(mine);
-    uint32_t at = 0;
-    if (b.lane == 31) {
-        at = atomicAdd(&b.shared->listed, upTo);
-    }
-    at = __shfl_sync(kAll, at, 31) + upTo - mine;
-#pragma unroll
-    for (uint32_t i = 0; i < 8; i++) {
-        if ((portion.open >> i & 1) != 0) {
-            if (at < kListRoom) {
-                b.shared->list[at] = make_uint2(portion.firsts[i / 4] + i % 4, portion.sums[i]);
-                portion.open &= ~(1U << i);
-            }
-            at++;
-        }
-    }
-}
-
 /* Copies the query of a launch for one to shared memory and prepares the block; ends without a barrier. Each warp
  * reads its own lines of the parameters: those are not in the caches yet, and a warp waits for one after the other. */
 template <class Params>
@@ -315,7 +291,8 @@ __device__ __forceinline__ void fastpath_score_portion(const FastpathBlock& b, F
     }
     for (;; opened = true) {
         fastpath_close(portion, fastpath_hear(b));
-        fastpath_list_portion(b, portion);
+        fastpath_list_open<8>(b, portion.open, portion.sums, kListRoom,
+                              [&](uint32_t i) { return portion.firsts[i / 4] + i % 4; });
         const bool more = __syncthreads_or(portion.open != 0) != 0;
         const uint32_t listed = min(ld_relaxed(&b.shared->listed), kListRoom);
         if (listed == 0) {

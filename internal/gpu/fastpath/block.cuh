@@ -1,8 +1,6 @@
 /* What the blocks of the search kernels have in common: parameters, shared memory, thresholds, results. */
 #pragma once
 
-#include "../device/block_topk.cuh"
-#include "../device/hit_key.cuh"
 #include "../device/warp_scan.cuh"
 #include "fastpath.cuh"
 
@@ -181,25 +179,18 @@ __device__ __forceinline__ uint32_t fastpath_theta(const FastpathBlock& b) {
     return ld_relaxed(&b.shared->theta);
 }
 
-/* The threshold, the same for all lanes, as far as any block of the query has come. By a warp. (Each warp of a block
- * asks at an address of its own: at one address, thousands of loads would wait for each other.) */
+/* The threshold, the same for all lanes, as far as any block of the query has come. By a warp. */
 __device__ __forceinline__ uint32_t fastpath_hear(const FastpathBlock& b) {
     uint32_t theta = fastpath_theta(b);
     if (b.state != nullptr) {
-        const uint32_t heard = ld_relaxed(b.state->thetas[b.warp]);
-        if (heard > theta) {
-            if (b.lane == 0) {
-                atomicMax(&b.shared->theta, heard);
-            }
-            theta = heard;
-        }
+        theta = warp_hear(&b.shared->theta, theta, b.state->thetas[b.warp], b.lane);
     }
     return __shfl_sync(kAll, theta, 0);
 }
 
 /* The bucket of a score or a bound of at least the query's threshold: greater for greater ones. */
 __device__ __forceinline__ uint32_t fastpath_bucket_of(const FastpathQuery& q, uint32_t score) {
-    return min((score - q.threshold) >> q.bucketShift, kNumBuckets - 1);
+    return score_bucket<kNumBuckets>(score - q.threshold, q.bucketShift);
 }
 
 /* Raises the threshold to the greatest bucket border that k scores reach. By a warp. (A lane has two buckets of each
@@ -295,22 +286,12 @@ __device__ __forceinline__ uint64_t fastpath_offer(const FastpathBlock& b, uint6
 
 /* Compacts the block's best keys, if some did not fit. By all threads. */
 __device__ __forceinline__ bool fastpath_make_room(const FastpathBlock& b, uint64_t refused) {
-    if (__syncthreads_or(refused != 0) == 0) {
-        return false;
-    }
-    block_topk_compact(b.shared->top);
-    if (threadIdx.x == 0) {
-        atomicMax(&b.shared->theta, hit_score(b.shared->top.threshold));
-    }
-    __syncthreads();
-    return true;
+    return block_make_room(b.shared->top, &b.shared->theta, refused);
 }
 
 /* Adds a warp's counts of work to the block's. */
 __device__ __forceinline__ void fastpath_worked(const FastpathBlock& b, uint32_t kind, uint32_t n) {
-    if (b.lane == 0 && n > 0) {
-        atomicAdd(b.shared->work + kind, n);
-    }
+    warp_count_work(b.shared->work + kind, n, b.lane);
 }
 
 /* Exclusive sums of positions, from the last bucket down, in place; their total in shared.sorted. By all threads,

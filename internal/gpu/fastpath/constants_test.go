@@ -2,56 +2,35 @@ package fastpath
 
 import (
 	"flag"
-	"fmt"
-	"os"
-	"strings"
 	"testing"
+
+	"github.com/griffin-search/griffin/internal/gpu/gputest"
 )
 
 var update = flag.Bool("update", false, "write constants.cuh")
 
 // constants.cuh says what this package's constants say.
 func TestConstants(t *testing.T) {
-	var b strings.Builder
-	b.WriteString("/* Made by go generate from the constants of package fastpath. */\n#pragma once\n\n")
-	for _, c := range []struct {
-		name  string
-		value int
-	}{
-		{"kRangeDocs", rangeDocs},
-		{"kSuperRanges", superRanges},
-		{"kSuperDocs", superDocs},
-		{"kLayoutUnit", layoutUnit},
-		{"kFreqEscape", freqEscape},
-		{"kNumBuckets", numBuckets},
-		{"kWarpSums", warpSums},
-		{"kFlagAll", flagAll},
-		{"kFlagRetry", flagRetry},
-		{"kFlagCount", flagCount},
-		{"kFlagEmit", flagEmit},
-		{"kMaxOneTerms", maxOneTerms},
-		{"kMaxFewTerms", maxFewTerms},
-		{"kAnswerHead", answerHead},
-		{"kFirstList", firstList},
-		{"kListRoom", listRoom},
-		{"kNumWarps", threads / 32},
-		{"kInFlight", inFlight},
-		{"kUnitRanges", unitRanges},
-		{"kOpenHits", openHits},
-	} {
-		fmt.Fprintf(&b, "constexpr uint32_t %s = %d;\n", c.name, c.value)
-	}
-	const name = "constants.cuh"
-	if *update {
-		if err := os.WriteFile(name, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(got) != b.String() {
-		t.Errorf("%s is not what the constants say: go generate", name)
-	}
+	gputest.CheckConstants(t, *update, "fastpath", []gputest.Constant{
+		{Name: "kRangeDocs", Value: rangeDocs},
+		{Name: "kSuperRanges", Value: superRanges},
+		{Name: "kSuperDocs", Value: superDocs},
+		{Name: "kLayoutUnit", Value: layoutUnit},
+		{Name: "kFreqEscape", Value: freqEscape},
+		{Name: "kNumBuckets", Value: numBuckets},
+		{Name: "kWarpSums", Value: warpSums},
+		{Name: "kFlagAll", Value: flagAll},
+		{Name: "kFlagRetry", Value: flagRetry},
+		{Name: "kFlagCount", Value: flagCount},
+		{Name: "kFlagEmit", Value: flagEmit},
+		{Name: "kMaxOneTerms", Value: maxOneTerms},
+		{Name: "kMaxFewTerms", Value: maxFewTerms},
+		{Name: "kAnswerHead", Value: answerHead},
+		{Name: "kFirstList", Value: firstList},
+		{Name: "kListRoom", Value: listRoom},
+		{Name: "kNumWarps", Value: threads / 32},
+		{Name: "kInFlight", Value: inFlight},
+		{Name: "kUnitRanges", Value: unitRanges},
+		{Name: "kOpenHits", Value: openHits},
+	})
 }

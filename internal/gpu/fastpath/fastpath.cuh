@@ -1,11 +1,9 @@
 /* List images and queries as the kernels of package fastpath read them. */
 #pragma once
 
+#include "../device/block_best.cuh"
 #include "../device/bm25.cuh"
-#include "../device/cuda.cuh"
 #include "constants.cuh"
-
-constexpr uint32_t kAll = 0xffffffffU; /* lanes of a warp */
 
 /* A term of a query: termParams in params.go. */
 struct FastpathTerm {

@@ -122,19 +122,12 @@ __device__ __forceinline__ FastpathBounds fastpath_bounds(const FastpathBlock& b
     return bounds;
 }
 
-/* Puts the open ranges that can reach the threshold into the block's list, and closes those and the ones that
- * cannot. By a warp; afterwards ranges are open that there was no room for. */
-__device__ __forceinline__ void fastpath_list(const FastpathBlock& b, uint32_t super, FastpathBounds& bounds,
-                                              uint32_t room) {
-    const uint32_t theta = fastpath_theta(b);
-    uint32_t mine = 0;
-#pragma unroll
-    for (uint32_t i = 0; i < 4; i++) {
-        if (bounds.sums[i] < theta) {
-            bounds.open &= ~(1U << i);
-        }
-    }
-    mine = static_cast<uint32_t>(__popc(bounds.open));
+/* Puts a lane's open ranges (bit i: rangeOf(i), with the bound sums[i]) into the block's list, as far as there is room,
+ * and closes those. By a warp. */
+template <uint32_t n, class RangeOf>
+__device__ __forceinline__ void fastpath_list_open(const FastpathBlock& b, uint32_t& open, const uint32_t (&sums)[n],
+                                                   uint32_t room, RangeOf rangeOf) {
+    const auto mine = static_cast<uint32_t>(__popc(open));
     if (__ballot_sync(kAll, mine > 0) == 0) {
         return;
     }
@@ -145,15 +138,30 @@ __device__ __forceinline__ void fastpath_list(const FastpathBlock& b, uint32_t s
     }
     at = __shfl_sync(kAll, at, 31) + upTo - mine;
 #pragma unroll
-    for (uint32_t i = 0; i < 4; i++) {
-        if ((bounds.open >> i & 1) != 0) {
+    for (uint32_t i = 0; i < n; i++) {
+        if ((open >> i & 1) != 0) {
             if (at < room) {
-                b.shared->list[at] = make_uint2((super * 32 + b.lane) * 4 + i, bounds.sums[i]);
-                bounds.open &= ~(1U << i);
+                b.shared->list[at] = make_uint2(rangeOf(i), sums[i]);
+                open &= ~(1U << i);
             }
             at++;
         }
     }
+}
+
+/* Puts the open ranges that can reach the threshold into the block's list, and closes those and the ones that
+ * cannot. By a warp; afterwards ranges are open that there was no room for. */
+__device__ __forceinline__ void fastpath_list(const FastpathBlock& b, uint32_t super, FastpathBounds& bounds,
+                                              uint32_t room) {
+    const uint32_t theta = fastpath_theta(b);
+#pragma unroll
+    for (uint32_t i = 0; i < 4; i++) {
+        if (bounds.sums[i] < theta) {
+            bounds.open &= ~(1U << i);
+        }
+    }
+    fastpath_list_open<4>(b, bounds.open, bounds.sums, room,
+                          [lane = b.lane, super](uint32_t i) { return (super * 32 + lane) * 4 + i; });
 }
 
 /* The superblocks of a window, from the most promising down, as positions in it in b.order; returns how many can

@@ -47,23 +47,9 @@ __device__ __forceinline__ void fastpath_write(const FastpathBlock& b) {
         fastpath_answer(b, count, sorted);
         return;
     }
-    if (count <= blockDim.x) { /* each key finds its place by counting those before it */
-        const uint64_t key = threadIdx.x < count ? b.keys[threadIdx.x] : 0;
-        uint32_t rank = 0;
-        for (uint32_t i = 0; i < count; i++) {
-            rank += b.keys[i] > key ? 1 : 0;
-        }
-        if (threadIdx.x < count && rank < q.k) {
-            b.search->hits[q.firstHit + rank] = key;
-        }
-        count = min(count, q.k);
-    } else {
-        block_topk_sort(b.shared->top);
-        count = b.shared->top.count;
-        for (uint32_t i = threadIdx.x; i < count; i += blockDim.x) {
-            b.search->hits[q.firstHit + i] = b.keys[i];
-        }
-    }
+    const FastpathSearch* search = b.search;
+    count = block_write_hits(b.shared->top, b.keys, q.k,
+                             [search, &q](uint32_t i, uint64_t key) { search->hits[q.firstHit + i] = key; });
     if (threadIdx.x < kNumWork) {
         r->work[threadIdx.x] = b.shared->work[threadIdx.x];
     }
@@ -140,15 +126,7 @@ __device__ __forceinline__ bool fastpath_join(const FastpathBlock& b) {
         __syncthreads();
         return true;
     }
-    for (uint32_t from = 0; from < numKeys; from += blockDim.x) {
-        const uint32_t i = from + threadIdx.x;
-        uint64_t key = i < numKeys ? __ldcg(keys + i) : 0;
-        do {
-            if (key != 0 && block_topk_push(top, key) <= top.capacity) {
-                key = 0;
-            }
-        } while (fastpath_make_room(b, key));
-    }
+    block_take(top, &b.shared->theta, numKeys, [&](uint32_t i) { return __ldcg(keys + i); });
     return true;
 }
 
@@ -162,8 +140,5 @@ __device__ __forceinline__ void fastpath_end(const FastpathBlock& b) {
         return;
     }
     __syncthreads();
-    auto* words = reinterpret_cast<uint32_t*>(b.state);
-    for (uint32_t i = threadIdx.x; i < sizeof(FastpathState) / 4; i += blockDim.x) {
-        words[i] = 0;
-    }
+    block_clear(b.state);
 }
