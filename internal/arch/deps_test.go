@@ -14,7 +14,7 @@ import (
 // Changing this table is a design decision: say why in the commit.
 var layers = [][]string{
 	0: {
-		"internal/base", "internal/invariant", "internal/vfs",
+		"internal/base", "internal/footprint", "internal/invariant", "internal/vfs",
 		"internal/simd", "internal/simd/bitpack", "internal/simd/bitpack/genunpack", "internal/simd/eliasfano", "internal/simd/line", "internal/simd/pfor", "internal/simd/qmx", "internal/simd/scoring", "internal/simd/accumulate", "internal/contraction",
 		"internal/gpu/cuda",
 	},

@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/griffin-search/griffin"
-	"github.com/griffin-search/griffin/internal/load"
+	"github.com/griffin-search/griffin/internal/footprint"
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
@@ -175,7 +175,7 @@ func (processCollector) Describe(ch chan<- *prometheus.Desc) { ch <- anonymousDe
 
 // Collect implements prometheus.Collector.
 func (processCollector) Collect(ch chan<- prometheus.Metric) {
-	if n, ok := load.AnonymousBytes(); ok {
+	if n, ok := footprint.AnonymousBytes(); ok {
 		ch <- prometheus.MustNewConstMetric(anonymousDesc, prometheus.GaugeValue, float64(n))
 	}
 }

@@ -1,0 +1,39 @@
+package footprint
+
+import (
+	"math"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// AnonymousBytes returns how much memory this process has in use that is no file's: the
+// pages of a mapped index come and go as the system likes. ok is false where the system
+// does not tell. It reads a small file of the system's, in microseconds.
+func AnonymousBytes() (sizeBytes int64, ok bool) {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0, false
+	}
+	return anonymousBytes(string(status))
+}
+
+// anonymousBytes finds the number in a file such as /proc/self/status.
+func anonymousBytes(status string) (sizeBytes int64, ok bool) {
+	for line := range strings.Lines(status) {
+		value, is := strings.CutPrefix(line, "RssAnon:")
+		if !is {
+			continue
+		}
+		kib, is := strings.CutSuffix(strings.TrimSpace(value), " kB")
+		if !is {
+			return 0, false
+		}
+		n, err := strconv.ParseInt(kib, 10, 64)
+		if err != nil || n < 0 || n > math.MaxInt64>>10 {
+			return 0, false
+		}
+		return n << 10, true
+	}
+	return 0, false
+}
