@@ -132,7 +132,8 @@ type Trace = exec.Trace
 // TraceStep is one piece of the work:
 //
 //	Name      string      // "parse", "plan", "wait" (for a processor), "segment", "impacts",
-//	                      // "gpu", "intersect" (some lists of a conjunction) or "fetch"
+//	                      // "gpu", "intersect" (some lists of a conjunction), "given up"
+//	                      // (by the CPU, for a GPU to do) or "fetch"
 //	Processor string      // that did it: "cpu", or a GPU such as "gpu0"
 //	Segment   string      // of a "segment" step: which
 //	Traversal string      // the algorithm, of a step that searches

@@ -32,6 +32,8 @@ type Dispatcher struct {
 	expect     selectivity
 	steps      [sched.NumPlaces]atomic.Int64 // that ran
 	migrations atomic.Int64
+	abandoned  atomic.Int64
+	patience   float64 // defaultPatience, but in tests; 0: without end
 
 	// choose, if set, takes the place of the policy, to test any placement there can be:
 	// it returns where the lists from pos on of n run next, and up to which.
@@ -88,7 +90,7 @@ func NewDispatcher(g *GPU, o DispatchOptions) (*Dispatcher, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
-	d := &Dispatcher{gpu: g, costs: o.Costs, ratio: o.Ratio, start: time.Now()}
+	d := &Dispatcher{gpu: g, costs: o.Costs, ratio: o.Ratio, patience: defaultPatience, start: time.Now()}
 	d.policy, _ = ParsePolicy(string(o.Policy))
 	if d.ratio == 0 {
 		d.ratio = DefaultRatio
@@ -144,6 +146,8 @@ type DispatchStats struct {
 	CPUSteps   int64 `json:"cpu_steps"`
 	GPUSteps   int64 `json:"gpu_steps"`
 	Migrations int64 `json:"migrations"`
+	// Abandoned counts steps that the CPU gave up since the GPU would have ended long before.
+	Abandoned int64 `json:"given_up"`
 	// Fed counts queries that ran without images of their lists, which were then brought.
 	Fed int64 `json:"fed"`
 	// Errors are those of the predictions, by kind of work and class of size.
@@ -155,7 +159,7 @@ type DispatchStats struct {
 // Stats returns the counts as of now.
 func (d *Dispatcher) Stats() DispatchStats {
 	s := DispatchStats{
-		Policy: d.policy, CPUSteps: d.steps[sched.CPU].Load(), GPUSteps: d.steps[sched.GPU].Load(), Migrations: d.migrations.Load(), Fed: d.feeder.fed.Load(),
+		Policy: d.policy, CPUSteps: d.steps[sched.CPU].Load(), GPUSteps: d.steps[sched.GPU].Load(), Migrations: d.migrations.Load(), Abandoned: d.abandoned.Load(), Fed: d.feeder.fed.Load(),
 		Errors: d.costs.Errors(),
 	}
 	if d.pool != nil {

@@ -51,6 +51,7 @@ func newMeasurer(d *Dispatcher, snapshot *index.Snapshot) (*measurer, error) {
 	if m.d, err = NewDispatcher(d.gpu, DispatchOptions{Policy: PolicyCost, Admit: true}); err != nil {
 		return nil, err
 	}
+	m.d.patience = 0
 	m.searcher.Use(m.d)
 	return m, nil
 }

@@ -33,6 +33,8 @@ func (r *placedRun) decide() {
 		r.choosePlain(sched.CPU)
 	case policy == PolicyRatio && r.splits():
 		r.chooseByRatio()
+	case r.abandoned:
+		r.chooseAfterAbandoned()
 	case policy == PolicyCost:
 		r.chooseByCost()
 	case policy == PolicyQuery:

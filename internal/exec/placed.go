@@ -44,6 +44,11 @@ type placedRun struct {
 	choices [sched.NumPlaces]choice
 	batched time.Duration
 
+	// patience is the context of the CPU where the GPU could take over; abandoned: it did,
+	// in this stage.
+	patience  patience
+	abandoned bool
+
 	ticks   uint           // counts pieces that are not all timed
 	legs    []traverse.Leg // of a step on the CPU
 	query   pipeline.Query
@@ -92,7 +97,7 @@ func (c *choice) add(k cost.Kind, f *cost.Features, took time.Duration) {
 func (r *placedRun) begin(d *Dispatcher, p *Plan, sc *Scratch, dst []base.Hit, trace *Trace) {
 	r.d, r.plan, r.sc, r.trace, r.dst = d, p, sc, trace, dst
 	r.answer = Answer{}
-	r.stage, r.pos, r.have, r.moved = 0, 0, nil, false
+	r.stage, r.pos, r.have, r.moved, r.abandoned = 0, 0, nil, false, false
 	r.refusal = p.onCPU
 	if d.gpu == nil {
 		r.refusal = cpuNoGPU
@@ -109,7 +114,7 @@ func (r *placedRun) end() {
 		r.view = nil
 	}
 	r.d, r.plan, r.sc, r.trace, r.dst, r.answer.Hits = nil, nil, nil, nil, nil, nil
-	r.query = pipeline.Query{}
+	r.query, r.patience = pipeline.Query{}, patience{}
 	for i := range r.steps {
 		s := &r.steps[i]
 		s.Legs, s.From, s.Result = nil, nil, pipeline.Result{}
@@ -229,6 +234,10 @@ func (r *placedRun) advance(ctx context.Context, at sched.Place) (done bool, err
 	} else {
 		err = r.onCPU(ctx, c, began)
 	}
+	if errors.Is(err, errImpatient) {
+		r.abandon(c)
+		return false, nil
+	}
 	if err != nil {
 		if !began.IsZero() && ctx.Err() != nil {
 			r.givenUp(c, time.Since(began))
@@ -271,7 +280,7 @@ func (r *placedRun) endStage(at sched.Place) (done bool) {
 	}
 	r.dst = r.answer.Hits[:0]
 	r.stage++
-	r.pos, r.have = 0, nil
+	r.pos, r.have, r.abandoned = 0, nil, false
 	return false
 }
 

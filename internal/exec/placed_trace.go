@@ -62,6 +62,19 @@ func (r *placedRun) traceBatch(began time.Time, size int) {
 	})
 }
 
+// traceAbandoned adds the step of what the CPU gave up, in the place of the segments that
+// it had searched since a time.
+func (r *placedRun) traceAbandoned(began time.Time, c *choice) {
+	st, t := &r.plan.stages[r.stage], r.trace
+	s := Step{Name: stepAbandoned, Processor: cpu, Place: sched.CPU, Traversal: st.name(), Mode: st.mode, Predicted: c.took}
+	n := len(t.Steps)
+	for ; n > 0 && t.Steps[n-1].Name == stepSegment && t.Steps[n-1].Start >= began.Sub(t.Began); n-- {
+		s.Work.Add(t.Steps[n-1].Work)
+	}
+	t.Steps = t.Steps[:n]
+	t.add(began, s)
+}
+
 // lists describes the lists numbered [from, to) of a stage, over all segments.
 func (r *placedRun) lists(st *stage, from, to int) []ListTrace {
 	return r.plan.gpuLists(st)[from:to]

@@ -20,7 +20,7 @@ const cpuNoGPU = "there is no GPU"
 // or some lists of a conjunction.
 func (r *placedRun) onCPU(ctx context.Context, c *choice, began time.Time) error {
 	if r.pos == 0 && c.to == len(r.lengths) {
-		return r.wholeOnCPU(ctx, c)
+		return r.wholeOnCPU(r.patient(ctx), c)
 	}
 	p, st := r.plan, &r.plan.stages[r.stage]
 	if r.have == nil {

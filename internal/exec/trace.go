@@ -31,7 +31,8 @@ type Step struct {
 	// Name is "parse", "plan", "wait" (for a processor), "segment" (one segment searched),
 	// "impacts" (impact-ordered lists searched), "gpu" (all segments, or impact-ordered
 	// lists, searched by one device), "intersect" (some lists of a conjunction, in all
-	// segments) or "fetch" (stored documents read and snippets made).
+	// segments), "given up" (what the CPU left to the GPU when it took too long) or
+	// "fetch" (stored documents read and snippets made).
 	Name string `json:"name"`
 	// Processor that did it: "cpu", or a GPU such as "gpu0". Place is its kind.
 	Processor string      `json:"processor"`
@@ -151,6 +152,9 @@ func (s *Step) format(b *strings.Builder) {
 	if s.Predicted > 0 {
 		fmt.Fprintf(b, " (predicted %v)", s.Predicted.Round(100*time.Nanosecond))
 	}
+	if s.Name == stepAbandoned {
+		fmt.Fprintf(b, "  %s %s, for a GPU to do: postings decoded %d, scored %d", s.Mode, s.Traversal, s.PostingsDecoded, s.PostingsScored)
+	}
 	if s.Name == stepSegment {
 		fmt.Fprintf(b, "  %s %s %s: postings decoded %d, scored %d; blocks decoded %d, skipped %d", s.Segment, s.Mode,
 			s.Traversal, s.PostingsDecoded, s.PostingsScored, s.BlocksDecoded, s.BlocksSkipped)
@@ -207,12 +211,14 @@ func (s *Step) formatDevice(b *strings.Builder) {
 
 // stepSegment is the name of a step that searched a segment, stepImpacts of one that
 // searched impact-ordered lists; cpu is their processor. stepGPU is the name of a
-// step of a GPU, stepIntersect of a part of a conjunction, stepWait of time in a queue.
+// step of a GPU, stepIntersect of a part of a conjunction, stepWait of time in a queue,
+// stepAbandoned of what the CPU gave up for the GPU to do.
 const (
 	stepSegment   = "segment"
 	stepImpacts   = "impacts"
 	stepGPU       = "gpu"
 	stepIntersect = "intersect"
 	stepWait      = "wait"
+	stepAbandoned = "given up"
 	cpu           = "cpu"
 )
