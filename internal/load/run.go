@@ -158,7 +158,7 @@ func (r *run) issue(query int, at time.Duration) {
 	if r.out.Add(1) > int64(r.MaxOutstanding) {
 		r.out.Add(-1)
 		if counted {
-			r.count(Unsent, 0, fmt.Errorf("%d queries are out already", r.MaxOutstanding))
+			r.count(Unsent, 0, fmt.Errorf("not sent, since %d queries wait for an answer already", r.MaxOutstanding))
 		}
 		return
 	}

@@ -1,16 +1,19 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 )
 
 // Sweep measures at each of several rates, one after another, and calls each (if not
 // nil) after each of them. If ctx ends it returns what there is, the point that was cut
-// short included if queries were counted in it, and ctx's error.
+// short included if queries were counted in it, and ctx's error. A rate at which all
+// queries failed is the last: nothing answers any more, which is an error, too.
 func Sweep(ctx context.Context, target Target, o Options, rates []float64, each func(Point)) ([]Point, error) {
 	var points []Point
 	for _, rate := range rates {
@@ -21,6 +24,9 @@ func Sweep(ctx context.Context, target Target, o Options, rates []float64, each 
 			if each != nil {
 				each(p)
 			}
+		}
+		if err == nil && p.Failed > 0 && p.Failed == p.Sent {
+			err = fmt.Errorf("%w at %.6g/s: %s", errNoTarget, rate, strings.Join(p.Faults, "; "))
 		}
 		if err != nil {
 			return points, err
@@ -93,7 +99,7 @@ func Search(ctx context.Context, target Target, o Options, s SearchOptions, each
 }
 
 // errNoTarget says that nothing answers at all.
-var errNoTarget = errors.New("load: no query was answered")
+var errNoTarget = errors.New("no query was answered")
 
 // Probe asks every so often one query until one is answered: a server that is starting is
 // waited for. After limit it asks no more; what it has asked it waits for, as the first query
@@ -106,11 +112,11 @@ func Probe(ctx context.Context, target Target, limit time.Duration) error {
 			return nil
 		}
 		if ctx.Err() != nil || time.Since(began)+lookAround > limit {
-			return errors.Join(errNoTarget, err)
+			return fmt.Errorf("%w: %w", errNoTarget, cmp.Or(err, context.DeadlineExceeded))
 		}
 		select {
 		case <-ctx.Done():
-			return errors.Join(errNoTarget, ctx.Err())
+			return fmt.Errorf("%w: %w", errNoTarget, ctx.Err())
 		case <-time.After(lookAround):
 		}
 	}

@@ -132,5 +132,18 @@ func TestSweepAndProbe(t *testing.T) {
 		if err != nil || len(points) != 2 || len(seen) != 2 || seen[1] != 20 {
 			t.Errorf("%d points, %v, %v", len(points), seen, err)
 		}
+
+		// Of a service that has gone, the first rate without an answer is the last.
+		answers := 15
+		goes := targetFunc(func(context.Context, int) (Outcome, error) {
+			if answers--; answers < 0 {
+				return Failed, errors.New("connection refused")
+			}
+			return Answered, nil
+		})
+		points, err = Sweep(t.Context(), goes, Options{Queries: 1, Arrivals: Constant, Duration: time.Second, Sleep: time.Sleep}, []float64{10, 11, 12, 13}, nil)
+		if err == nil || !strings.Contains(err.Error(), "no query was answered at 12/s: connection refused") || len(points) != 3 {
+			t.Errorf("gone: %d points, %v", len(points), err)
+		}
 	})
 }

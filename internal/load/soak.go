@@ -36,8 +36,8 @@ type Verdict struct {
 	Growth  []Growth `json:"growth"`
 }
 
-// minSamples is how many a verdict needs.
-const minSamples = 8
+// MinSamples is how many a verdict needs.
+const MinSamples = 8
 
 // quantities are what must not grow, each with the growth that is noise: a share of the
 // first median, and at least so much.
@@ -119,8 +119,8 @@ func judge(p *Point, before Reading, samples []Sample) Verdict {
 	if p.Answered == 0 {
 		v.fail("no query was answered")
 	}
-	if len(samples) < minSamples {
-		v.fail("%d samples are too few to tell whether anything grows: %d are needed", len(samples), minSamples)
+	if len(samples) < MinSamples {
+		v.fail("%d samples are too few to tell whether anything grows: %d are needed", len(samples), MinSamples)
 		return v
 	}
 	if n := samples[len(samples)-1].Errors - before.Errors; n > 0 {

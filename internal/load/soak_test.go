@@ -112,11 +112,11 @@ func TestSoakCountsEarlyErrors(t *testing.T) {
 }
 
 func TestShortSoak(t *testing.T) {
-	v := judge(&Point{Sent: 5, Answered: 5}, Reading{}, make([]Sample, minSamples-1))
+	v := judge(&Point{Sent: 5, Answered: 5}, Reading{}, make([]Sample, MinSamples-1))
 	if v.Passed || len(v.Growth) > 0 || !strings.Contains(v.Reasons[0], "too few") {
 		t.Errorf("%+v", v)
 	}
-	if v := judge(&Point{}, Reading{}, make([]Sample, minSamples)); v.Passed {
+	if v := judge(&Point{}, Reading{}, make([]Sample, MinSamples)); v.Passed {
 		t.Error("a soak without an answer has passed")
 	}
 }
