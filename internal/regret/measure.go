@@ -104,7 +104,8 @@ type pass struct {
 }
 
 // Measure measures queries. A query that gives another answer in one way than in
-// another is an error, as is a context that ends.
+// another is an error. If ctx ends, it returns ctx's error, and what was measured in the
+// rounds that were complete, if there are two or more, else nil.
 func Measure(ctx context.Context, queries []Query, o Options) (*Measured, error) {
 	o.Rounds = cmp.Or(o.Rounds, DefaultRounds)
 	if o.Rounds < 2 {
@@ -125,6 +126,9 @@ func Measure(ctx context.Context, queries []Query, o Options) (*Measured, error)
 		for i := range passes {
 			// No pass always comes after the same one, which left caches and clocks to it.
 			if err := m.pass(ctx, &passes[(i+(round+1)*stride)%len(passes)], round); err != nil {
+				if ctx.Err() != nil && round >= 2 {
+					return m.result.first(round), err
+				}
 				return nil, err
 			}
 			if o.Progress != nil {
@@ -133,11 +137,27 @@ func Measure(ctx context.Context, queries []Query, o Options) (*Measured, error)
 		}
 	}
 	if o.Batch > 0 {
-		if err := m.shares(ctx); err != nil {
+		if err := m.shares(ctx); ctx.Err() != nil {
+			return m.result, err
+		} else if err != nil {
 			return nil, err
 		}
 	}
 	return m.result, nil
+}
+
+// first returns what was measured in the first rounds.
+func (m *Measured) first(rounds int) *Measured {
+	m.Rounds = rounds
+	for i := range m.Queries {
+		q := &m.Queries[i]
+		for _, times := range [][][]time.Duration{q.Took, q.placed} {
+			for j := range times {
+				times[j] = times[j][:min(rounds, len(times[j]))]
+			}
+		}
+	}
+	return m
 }
 
 // measuring is a Measure under way.
@@ -233,6 +253,9 @@ func (m *measuring) rehearse(ctx context.Context, p *pass, round int) error {
 // before it is not measured any more.
 const hopeless = 4
 
+// errOtherAnswer is of an index that should have the same documents.
+var errOtherAnswer = fmt.Errorf("its answer is another than that of the index it stands beside: it must hold the same documents in the same order: %w", base.ErrBadInput)
+
 // pass answers all queries in one way, and compares the answers. Round -1 is not timed.
 func (m *measuring) pass(ctx context.Context, p *pass, round int) error {
 	runtime.GC()
@@ -255,6 +278,9 @@ func (m *measuring) pass(ctx context.Context, p *pass, round int) error {
 		took := time.Since(began)
 		if err == nil && !slices.Equal(answer.Hits, t.hits) {
 			err = errors.New("the answer is not the one that it had before")
+			if p.Searcher != m.Searcher {
+				err = errOtherAnswer
+			}
 		}
 		if err != nil {
 			return fmt.Errorf("query %s, %s: %w", m.queries[i].ID, p.describe(t), err)

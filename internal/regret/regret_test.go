@@ -1,6 +1,8 @@
 package regret
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -143,6 +145,38 @@ func TestMeasure(t *testing.T) {
 	costs, err := m.Costs()
 	if err != nil || len(costs) != len(queries) || costs[0].CPU <= 0 || costs[0].GPU <= 0 || costs[0].Batched <= 0 {
 		t.Errorf("costs %+v, %v", costs, err)
+	}
+}
+
+// A measurement that is interrupted has the rounds that were complete.
+func TestInterruptedMeasure(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	snapshot := smallIndex(t, rng)
+	s := exec.NewSearcher(snapshot, nil)
+	queries := []Query{{ID: "1", Node: &query.Words{Text: word(rng), Boost: 1}}}
+	const passes = 2
+	for done, want := range map[int]int{1: 0, 3*passes - 1: 0, 3 * passes: 2, 4*passes + 1: 3} { // the first round warms up
+		ctx, cancel := context.WithCancel(t.Context())
+		m, err := Measure(ctx, queries, Options{
+			Searcher: s, Analyzer: "whitespace", Exec: exec.Options{Mode: exec.ModeOr, K: 10},
+			Policies: []exec.Policy{exec.PolicyCPU, exec.PolicyCost}, Rounds: 1000,
+			Progress: func(now, _ int) {
+				if now == done {
+					cancel()
+				}
+			},
+		})
+		cancel()
+		if !errors.Is(err, context.Canceled) || (m != nil) != (want > 0) {
+			t.Errorf("after %d passes: %+v, %v", done, m, err)
+			continue
+		}
+		if m == nil {
+			continue
+		}
+		if r := m.Report(); r.Rounds != want || len(m.Queries[0].Took[0]) != want || r.find("cpu").Latency.Mean <= 0 {
+			t.Errorf("after %d passes: %d rounds, want %d", done, r.Rounds, want)
+		}
 	}
 }
 

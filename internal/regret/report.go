@@ -53,7 +53,7 @@ type Percentiles struct {
 	P90  float64 `json:"p90"`
 	P95  float64 `json:"p95"`
 	P99  float64 `json:"p99"`
-	P999 float64 `json:"p99.9"`
+	P999 float64 `json:"p999"`
 	Max  float64 `json:"max"`
 }
 
