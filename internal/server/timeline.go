@@ -3,6 +3,7 @@ package server
 import (
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/griffin-search/griffin"
 	"github.com/griffin-search/griffin/internal/timeline"
@@ -16,7 +17,9 @@ const (
 	chartRow    = 20
 	chartLabels = 52  // where labels begin, after the names of lanes
 	chartFrom   = 140 // where the axis of time begins
-	chartTo     = 610
+	chartTo     = 610 // and where it ends, or before that if times need the room
+	chartGap    = 8   // between it and them
+	chartGlyph  = 7   // the width of a character of theirs
 	leastBar    = 1.5 // is to be seen
 )
 
@@ -51,11 +54,12 @@ func newTimeline(t *griffin.Trace) *timelineSVG {
 		return nil
 	}
 	const bar, thin, text = 4, 15, 13 // down from the upper edge of a row
+	end := chartEnd(c)
 	s := &timelineSVG{
-		Width: chartWidth, Top: chartTop, From: chartFrom, To: chartTo, Labels: chartLabels, Times: chartTo + 8,
-		End: timeline.Time(c.End), Middle: timeline.Time(c.End / 2), MiddleAt: (chartFrom + chartTo) / 2,
+		Width: chartWidth, Top: chartTop, From: chartFrom, To: end, Labels: chartLabels, Times: end + chartGap,
+		End: timeline.Time(c.End), Middle: timeline.Time(c.End / 2), MiddleAt: (chartFrom + end) / 2,
 	}
-	scale := func(d time.Duration) float64 { return (chartTo - chartFrom) * float64(d) / float64(c.End) }
+	scale := func(d time.Duration) float64 { return float64(end-chartFrom) * float64(d) / float64(c.End) }
 	y := chartTop
 	var sentences []string
 	for i := range c.Lanes {
@@ -65,15 +69,11 @@ func newTimeline(t *griffin.Trace) *timelineSVG {
 			b := &lane.Bars[j]
 			r := timelineRow{
 				Y: y, Text: y + text, Bar: y + bar, Thin: y + thin, Lane: name, Label: b.Label, Kind: lane.Kind, Within: b.Within,
-				X: min(chartFrom+scale(b.Start), chartTo-leastBar), Width: max(scale(b.Took), leastBar),
-				Took: timeline.Time(b.Took), Description: b.Describe(lane),
-			}
-			if b.Within {
-				r.Took = "within"
+				X: min(chartFrom+scale(b.Start), float64(end)-leastBar), Width: max(scale(b.Took), leastBar),
+				Took: barTimes(b), Description: b.Describe(lane),
 			}
 			if b.Predicted > 0 {
 				r.Predicted = max(scale(b.Predicted), leastBar)
-				r.Took += " (" + timeline.Time(b.Predicted) + ")"
 			}
 			s.Rows = append(s.Rows, r)
 			sentences = append(sentences, r.Description)
@@ -84,4 +84,27 @@ func newTimeline(t *griffin.Trace) *timelineSVG {
 	s.Height = y + chartRow/4
 	s.Description = strings.Join(sentences, "; ") + "."
 	return s
+}
+
+// barTimes is what stands beside a bar: what it took, and what was predicted.
+func barTimes(b *timeline.Bar) string {
+	took := timeline.Time(b.Took)
+	if b.Within {
+		took = "within"
+	}
+	if b.Predicted > 0 {
+		took += " (" + timeline.Time(b.Predicted) + ")"
+	}
+	return took
+}
+
+// chartEnd returns where the axis of time ends, so that what stands beside it has room.
+func chartEnd(c *timeline.Chart) int {
+	longest := 0
+	for i := range c.Lanes {
+		for j := range c.Lanes[i].Bars {
+			longest = max(longest, utf8.RuneCountInString(barTimes(&c.Lanes[i].Bars[j])))
+		}
+	}
+	return min(chartTo, chartWidth-chartGap-chartGlyph*longest)
 }

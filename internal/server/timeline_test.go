@@ -68,6 +68,27 @@ func TestTimelineOnPage(t *testing.T) {
 	}
 }
 
+// Times have room beside the bars, however long they are.
+func TestTimesBesideBars(t *testing.T) {
+	const us = time.Microsecond
+	s := newTimeline(&griffin.Trace{Steps: []griffin.TraceStep{
+		{Name: "plan", Processor: "cpu", Took: 52 * us},
+		{Name: "gpu", Processor: "gpu0", Start: 52 * us, Took: 34_200 * us, Predicted: 13_300 * time.Nanosecond},
+	}})
+	if got := s.Rows[1].Took; got != "34.2 ms (13.3 µs)" {
+		t.Fatalf("the time is %q", got)
+	}
+	const glyph = 7 // as wide as a digit of a common typeface is at most in 12 pixels, rounded down
+	if room := s.Width - s.Times; room < glyph*len([]rune(s.Rows[1].Took)) {
+		t.Errorf("%d pixels for %q", room, s.Rows[1].Took)
+	}
+	for _, r := range s.Rows {
+		if r.X+r.Width > float64(s.To)+leastBar {
+			t.Errorf("a bar from %v, %v wide, ends behind the axis at %d", r.X, r.Width, s.To)
+		}
+	}
+}
+
 // The JSON API has the whole trace, for who wants to draw.
 func TestTraceInJSON(t *testing.T) {
 	h := newHandler(Options{Logger: quiet()}, tracedBackend())
