@@ -197,6 +197,9 @@ func (a *app) bench(ctx context.Context, o benchOptions, dir string) error {
 	if err != nil {
 		return err
 	}
+	if err := checkOutputs(o.latencies); err != nil {
+		return err
+	}
 	topics, err := readFile(ctx, a.in, o.queries, trec.ReadTopics)
 	if err != nil {
 		return err

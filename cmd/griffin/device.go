@@ -24,7 +24,7 @@ type deviceFlags struct {
 }
 
 func (d *deviceFlags) register(f *pflag.FlagSet, device string) {
-	f.StringVar(&d.device, "device", device, "where queries run: cpu, gpu (all there are), auto (those, if any), or their `NUMBERS`, as 0,1 (see griffin devices)")
+	f.StringVar(&d.device, "device", device, "where queries run: `DEVICE` is cpu, gpu (all there are), auto (those, if any), or their numbers, as 0,1 (see griffin devices)")
 	d.registerMemory(f)
 	f.StringVar(&d.policy, "policy", "", "where the steps of queries run: `NAME` of a policy, cost unless told otherwise (see griffin bench --help)")
 	f.BoolVar(&d.noCalibrate, "no-calibrate", false, "do not measure what queries take when an index is first used with a GPU on this machine")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"syscall"
 
 	"github.com/griffin-search/griffin"
 	"github.com/griffin-search/griffin/internal/base"
@@ -74,6 +75,10 @@ func hint(command string, err error) string {
 		return "wait until the other griffin that writes to this index has ended"
 	case errors.Is(err, griffin.ErrNoImpacts):
 		return "make them with: griffin impacts INDEX"
+	case errors.Is(err, syscall.EADDRINUSE):
+		return "something listens there already: name another address with --addr; port 0 takes any free one"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "start a server with: griffin serve INDEX"
 	case exec.IsGPUUnavailable(err):
 		return "see what there is with: griffin devices"
 	case errors.Is(err, base.ErrVersion):

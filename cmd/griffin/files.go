@@ -96,6 +96,36 @@ func (a *app) writeFile(path string, write func(io.Writer) error) (err error) {
 	return os.Rename(f.Name(), path)
 }
 
+// checkOutputs returns an error if one of the files could not be written by writeFile, so
+// that this is not found out after the work whose result they are to hold. "" is no file.
+func checkOutputs(paths ...string) error {
+	for _, path := range paths {
+		if path == "" || path == "-" {
+			continue
+		}
+		if target, err := filepath.EvalSymlinks(path); err == nil {
+			path = target
+		}
+		info, err := os.Stat(path)
+		switch {
+		case err == nil && info.IsDir():
+			return &fs.PathError{Op: "create", Path: path, Err: errors.New("it is a folder")}
+		case err == nil && !info.Mode().IsRegular():
+			continue
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
+			return err
+		}
+		f, err := createBeside(path, 0o600)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(f.Close(), os.Remove(f.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // overwrite writes to what is at path: a device, a pipe.
 func overwrite(path string, write func(io.Writer) error) error {
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)

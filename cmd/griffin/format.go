@@ -2,8 +2,11 @@ package main
 
 import (
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // joinWrapped joins names with spaces and breaks lines at 70 columns, further
@@ -81,6 +84,56 @@ func took(d time.Duration) string {
 		return fmt.Sprintf("%.1f s", d.Seconds())
 	}
 	return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
+}
+
+// rateOf formats a rate for people: 100, 118.921, 2,500,000.
+func rateOf(perSecond float64) string {
+	if perSecond >= 1e5 {
+		return count(int64(math.Round(perSecond)))
+	}
+	return strconv.FormatFloat(perSecond, 'g', 6, 64)
+}
+
+// threeDigits formats a number that is not negative to three digits, or more if it is
+// large: 0, 0.0832, 12.3, 1,234.
+func threeDigits(v float64) string {
+	digits := 2
+	for w := v; w >= 10 && digits > 0; w /= 10 {
+		digits--
+	}
+	if v < 1 && v > 0 {
+		digits = 2 - int(math.Floor(math.Log10(v)))
+	}
+	if s := strconv.FormatFloat(v, 'f', min(digits, 6), 64); v > 0 && v < 1000 {
+		return s
+	}
+	return count(int64(math.Round(v)))
+}
+
+// alignRight sets the cells of rows below each other, each column as wide as its widest
+// cell and at least as the given width, with a blank between them.
+func alignRight(rows [][]string, least int) []string {
+	var widths []int
+	for _, row := range rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, least)
+			}
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	lines := make([]string, len(rows))
+	for i, row := range rows {
+		var b strings.Builder
+		for j, cell := range row {
+			if j > 0 {
+				b.WriteByte(' ')
+			}
+			b.WriteString(strings.Repeat(" ", widths[j]-utf8.RuneCountInString(cell)) + cell)
+		}
+		lines[i] = b.String()
+	}
+	return lines
 }
 
 // percentOf formats a part of one as per cent.

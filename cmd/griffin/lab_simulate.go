@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -72,12 +73,12 @@ one query at a time, and both in parallel, on one processor and one GPU.`,
 }
 
 func (o *labSimulateOptions) register(f *pflag.FlagSet) {
-	f.StringVar(&o.costs, "costs", "", "measured times of queries, TSV; - is standard input (required)")
-	f.StringVar(&o.predicted, "predicted", "", "times that the scheduler sees in the place of the measured ones, of the same queries, in the same form")
-	f.StringVar(&o.arrivals, "arrivals", "", "recorded arrivals to replay: seconds, tab, id of the query (default: at random)")
+	f.StringVar(&o.costs, "costs", "", "`FILE` of measured times of queries, TSV; - is standard input (required)")
+	f.StringVar(&o.predicted, "predicted", "", "`FILE` of times that the scheduler sees in the place of the measured ones, of the same queries, in the same form")
+	f.StringVar(&o.arrivals, "arrivals", "", "`FILE` of recorded arrivals to replay: seconds, tab, id of the query (default: at random)")
 	f.StringSliceVar(&o.policies, "policies", []string{"cpu", "gpu", "query", "cost"}, "policies to compare")
 	f.BoolVar(&o.ding09, "ding09", false, "run the configurations of Ding et al. (WWW 2009, Fig. 7)")
-	f.StringVar(&o.rates, "rates", "", "arrivals a second: 100,200 or FROM:TO:STEP; 0 is as recorded (default: from a tenth to twice what the CPUs can do)")
+	f.StringVar(&o.rates, "rates", "", "`RATES` of arrivals a second: 100,200 or FROM:TO:STEP; 0 is as recorded (default: from a tenth to twice what the CPUs can do)")
 	f.BoolVar(&o.find, "find", false, "search for the rate at which each fails, in the place of --rates")
 	f.DurationVar(&o.p99, "p99", 0, "with --find: it fails when the 99th percentile passes this, or queries are shed (default: when one query fails)")
 	f.IntVar(&o.queries, "queries", 100_000, "arrivals a rate")
@@ -92,7 +93,7 @@ func (o *labSimulateOptions) register(f *pflag.FlagSet) {
 	f.Int64Var(&o.sched.Work, "work", 0, "computational threshold of policy batch, in postings (default 1 M)")
 	f.BoolVar(&o.sched.RunLate, "run-late", false, "run queries that cannot end in time, in the place of shedding them")
 	f.BoolVar(&o.fifo, "fifo", false, "first come, first served")
-	f.StringVarP(&o.out, "out", "o", "", "file to draw latency over rate in, SVG")
+	f.StringVarP(&o.out, "out", "o", "", "`FILE` to draw latency over rate in, SVG")
 }
 
 // simulated is what one policy or configuration did.
@@ -104,6 +105,9 @@ type simulated struct {
 }
 
 func (a *app) labSimulate(ctx context.Context, o *labSimulateOptions) error {
+	if err := o.check(); err != nil {
+		return err
+	}
 	queries, err := readFile(ctx, a.in, o.costs, simulation.ReadCosts)
 	if err != nil {
 		return err
@@ -160,6 +164,26 @@ func (a *app) labSimulate(ctx context.Context, o *labSimulateOptions) error {
 	return nil
 }
 
+// check returns an error for values that flags cannot have.
+func (o *labSimulateOptions) check() error {
+	switch {
+	case o.queries < 1:
+		return usagef("--queries %d: must be at least 1", o.queries)
+	case o.sched.CPUs < 0 || o.sched.Lanes < 0 || o.sched.MaxBatch < 0 || o.sched.Work < 0:
+		return usagef("--cpus, --lanes, --max-batch and --work cannot be negative")
+	case o.sched.Deadline < 0 || o.sched.Window < 0 || o.p99 < 0:
+		return usagef("--deadline, --window and --p99 cannot be negative")
+	case len(o.policies) == 0:
+		return usagef("--policies names none")
+	}
+	for i, name := range o.policies {
+		if slices.Contains(o.policies[:i], name) {
+			return usagef("--policies has %s twice", name)
+		}
+	}
+	return checkOutputs(o.out)
+}
+
 // configurations returns what the flags ask for.
 func (o *labSimulateOptions) configurations(queries []simulation.Query) ([]simulation.Configuration, error) {
 	if o.fifo {
@@ -213,6 +237,9 @@ func (o *labSimulateOptions) parseRates(queries []simulation.Query, load *simula
 		var v [3]float64
 		if len(ends) != len(v) {
 			return nil, usagef("--rates %s: want FROM:TO:STEP", o.rates)
+		}
+		if step, err := strconv.ParseFloat(ends[2], 64); err == nil && step == 0 {
+			return nil, usagef("--rates %s: the step is 0", o.rates)
 		}
 		for i := range v {
 			var err error

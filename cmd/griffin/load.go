@@ -63,6 +63,11 @@ measurement and shows what there is.`,
   griffin load http://127.0.0.1:7280 --queries tb06.tsv --soak --for 30m --rate 800`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, of := range [][2]string{{"every", "soak"}, {"max-rate", "p99"}} {
+				if cmd.Flags().Changed(of[0]) && !cmd.Flags().Changed(of[1]) {
+					return usagef("--%s is of --%s, which is not given", of[0], of[1])
+				}
+			}
 			if given := o.inProcess.given(cmd.Flags()); isAddress(args[0]) && len(given) > 0 {
 				return usagef("%s: of an index in this process, and %s is a server: give them to griffin serve", strings.Join(given, ", "), args[0])
 			}
@@ -91,9 +96,9 @@ func (o *loadOptions) register(f *pflag.FlagSet) {
 	f.StringVar(&o.arrivals, "arrivals", string(load.Poisson), "distances between queries: poisson (random) or constant")
 	f.Uint64Var(&o.seed, "seed", 1, "seed of random arrivals")
 	f.BoolVar(&o.soak, "soak", false, "watch memory and goroutines, and fail if they grow")
-	f.DurationVar(&o.every, "every", 0, "how often to look at them (default: a hundred times, but not more than once a second)")
+	f.DurationVar(&o.every, "every", 0, "with --soak, how often to look at them (default: a hundred times, but not more than once a second)")
 	f.StringVar(&o.readings, "readings", "", "with --soak, `FILE` to which each look adds a line of JSON at once, so that what ends early leaves them")
-	f.StringVar(&o.svg, "svg", "", "file to draw the result in")
+	f.StringVar(&o.svg, "svg", "", "`FILE` to draw the result in")
 	o.inProcess.register(f)
 }
 
@@ -133,6 +138,10 @@ func (o *loadOptions) check() (load.Options, griffin.Mode, error) {
 		const readings = 100
 		lo.Every = max(o.duration/readings, time.Second)
 	}
+	if n := int64(o.duration / lo.Every); o.soak && n <= load.MinSamples {
+		return lo, 0, usagef("--soak reads every %v, %s in --for %v: give it time for more than %d, or a shorter --every",
+			lo.Every, plural(n, "time"), o.duration, load.MinSamples)
+	}
 	mode, err := griffin.ParseMode(o.modeName)
 	return lo, mode, errors.Join(err, o.inProcess.check())
 }
@@ -158,11 +167,16 @@ type loadResult struct {
 	GPU         *griffin.GPUStats         `json:"gpu,omitempty"`
 	ResultCache *griffin.ResultCacheStats `json:"result_cache,omitempty"`
 	Machine     string                    `json:"machine"` // that the load came from
+	// Error says why there is not more, or that the soak failed.
+	Error *jsonError `json:"error,omitempty"`
 }
 
 func (a *app) load(ctx context.Context, o *loadOptions, target string) error {
 	lo, mode, err := o.check()
 	if err != nil {
+		return err
+	}
+	if err := checkOutputs(o.svg, o.readings); err != nil {
 		return err
 	}
 	topics, err := readFile(ctx, a.in, o.queries, trec.ReadTopics)
@@ -189,6 +203,9 @@ func (a *app) load(ctx context.Context, o *loadOptions, target string) error {
 	bar := a.newProgress()
 	err = a.measureLoad(ctx, o, lo, t, r, bar)
 	bar.close()
+	if err != nil && ctx.Err() == nil {
+		err = fmt.Errorf("%s: %w", target, err)
+	}
 	if len(r.Points) == 0 {
 		return err
 	}
@@ -200,6 +217,10 @@ func (a *app) load(ctx context.Context, o *loadOptions, target string) error {
 		err = errors.Join(err, a.drawLoad(o.svg, r))
 	}
 	if a.json {
+		if err != nil {
+			e := newJSONError("griffin load", err)
+			r.Error, err = &e, toldError{err}
+		}
 		return errors.Join(a.printJSON(r), err)
 	}
 	a.printLoad(r)

@@ -64,12 +64,12 @@ func interruptLoad(cmd *exec.Cmd, after time.Duration, soak bool) error {
 	var r struct {
 		Points  []load.Point
 		Samples []load.Sample
+		Error   jsonError
 	}
-	// What an error adds to the output comes after the result.
-	if err := json.NewDecoder(&out).Decode(&r); err != nil {
+	if err := json.Unmarshal(out.Bytes(), &r); err != nil { // one document, error and all
 		return err
 	}
-	if len(r.Points) != 1 || r.Points[0].Answered == 0 || r.Points[0].Faulty() != 0 || r.Points[0].Took > time.Minute || soak != (len(r.Samples) > 0) {
+	if r.Error.ExitCode != exitInterrupted || len(r.Points) != 1 || r.Points[0].Answered == 0 || r.Points[0].Faulty() != 0 || r.Points[0].Took > time.Minute || soak != (len(r.Samples) > 0) {
 		return fmt.Errorf("%+v, %d samples", r.Points, len(r.Samples))
 	}
 	return nil

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"io"
 	"slices"
 	"time"
@@ -15,24 +16,30 @@ import (
 func (a *app) printLoad(r *loadResult) {
 	st := a.style(a.out)
 	a.printf("%s of %s, mode %s, k=%d, %s arrivals\n%s\n\n", plural(r.Queries, "query"), r.Target, r.Mode, r.K, r.Arrivals, r.Machine)
-	a.printf("%s%10s %10s %8s %8s %8s %8s %8s %8s  %7s %7s %7s %7s%s\n", st.bold,
-		"rate/s", "goodput/s", "p50", "p90", "p95", "p99", "p99.9", "max", "429", "503", "504", "faults", st.reset)
+	rows := [][]string{{"rate/s", "goodput/s", "p50", "p90", "p95", "p99", "p99.9", "max", "429", "503", "504", "faults"}}
 	for i := range r.Points {
 		p := &r.Points[i]
-		a.printf("%10.6g %10.1f", p.Rate, p.Goodput)
+		row := []string{rateOf(p.Rate), fmt.Sprintf("%.1f", p.Goodput)}
 		l := &p.Latency
 		for _, d := range []time.Duration{l.P50, l.P90, l.P95, l.P99, l.P999, l.Max} {
-			a.printf(" %8.3g", milliseconds(d))
+			row = append(row, threeDigits(milliseconds(d)))
 		}
-		a.printf("  %7s %7s %7s %7s%s\n", count(p.Limited), count(p.Overloaded), count(p.Expired), count(p.Faulty()), remark(r, p))
+		rows = append(rows, append(row, count(p.Limited), count(p.Overloaded), count(p.Expired), count(p.Faulty())))
+	}
+	for i, line := range alignRight(rows, 5) {
+		if i == 0 {
+			a.printf("%s%s%s\n", st.bold, line, st.reset)
+			continue
+		}
+		a.printf("%s%s\n", line, remark(r, &r.Points[i-1]))
 	}
 	for i := range r.Points {
 		p := &r.Points[i]
 		for _, f := range p.Faults {
-			a.printf("at %.6g/s: %s\n", p.Rate, oneLine(f))
+			a.printf("at %s/s: %s\n", rateOf(p.Rate), oneLine(f))
 		}
 		if late := p.Lag.P99; late > time.Millisecond && late > p.Latency.P99/2 {
-			a.printf("at %.6g/s the load itself came late: 1 of 100 queries by %s or more\n", p.Rate, took(late))
+			a.printf("at %s/s the load itself came late: 1 of 100 queries by %s or more\n", rateOf(p.Rate), took(late))
 		}
 	}
 	a.printDispatched(r)
@@ -41,7 +48,7 @@ func (a *app) printLoad(r *loadResult) {
 		if *r.Highest == 0 {
 			a.printf("\n99 %% of queries within %s: at no rate that was tried\n", took(bound))
 		} else {
-			a.printf("\n99 %% of queries within %s: up to %s%.6g queries/s%s\n", took(bound), st.bold, *r.Highest, st.reset)
+			a.printf("\n99 %% of queries within %s: up to %s%s queries/s%s\n", took(bound), st.bold, rateOf(*r.Highest), st.reset)
 		}
 	}
 	a.printVerdict(r)
@@ -66,11 +73,13 @@ func (a *app) printDispatched(r *loadResult) {
 func remark(r *loadResult, p *load.Point) string {
 	switch {
 	case p.Cut:
-		return "  does not hold (ended early)"
+		return "  fails (ended early)"
+	case r.Error != nil && p == &r.Points[len(r.Points)-1]:
+		return ""
 	case r.BoundMicros > 0 && p.Holds:
 		return "  holds"
 	case r.BoundMicros > 0:
-		return "  does not hold"
+		return "  fails"
 	}
 	return ""
 }
@@ -81,7 +90,17 @@ func (a *app) printVerdict(r *loadResult) {
 	if v == nil {
 		return
 	}
-	a.printf("\n%-20s %12s %12s %12s\n", "over "+took(r.Points[0].Took), "first", "last", "an hour")
+	if len(v.Growth) == 0 {
+		return
+	}
+	// In less time noise would be blown up to much in an hour.
+	const forPace = 10 * time.Minute
+	pace := r.Points[0].Took >= forPace
+	a.printf("\n%-20s %12s %12s", "over "+took(r.Points[0].Took), "first", "last")
+	if pace {
+		a.printf(" %12s", "an hour")
+	}
+	a.printf("\n")
 	for _, g := range v.Growth {
 		amount := func(n int64) string { return count(n) }
 		if g.Name != "goroutines" {
@@ -96,7 +115,11 @@ func (a *app) printVerdict(r *loadResult) {
 		if g.Grew {
 			grew = "  grows"
 		}
-		a.printf("%-20s %12s %12s %12s%s\n", g.Name, amount(g.First), amount(g.Last), amount(g.PerHour), grew)
+		a.printf("%-20s %12s %12s", g.Name, amount(g.First), amount(g.Last))
+		if pace {
+			a.printf(" %12s", amount(g.PerHour))
+		}
+		a.printf("%s\n", grew)
 	}
 	if v.Passed {
 		a.printf("passed: nothing grows, nothing failed\n")
@@ -120,10 +143,14 @@ func (a *app) drawLoad(path string, r *loadResult) error {
 	if err != nil {
 		return err
 	}
-	return a.writeFile(path, func(w io.Writer) error {
+	if err := a.writeFile(path, func(w io.Writer) error {
 		_, err := w.Write(svg)
 		return err
-	})
+	}); err != nil {
+		return err
+	}
+	a.notef("→ %s", path)
+	return nil
 }
 
 // loadFigure draws percentiles over the rate, of points that were measured to their end.
@@ -150,9 +177,9 @@ func loadFigure(r *loadResult) lab.Figure {
 	}
 	if n := len(f.Series); n > 0 && r.BoundMicros > 0 {
 		bound := milliseconds(time.Duration(r.BoundMicros) * time.Microsecond)
-		points := f.Series[0].Points
+		sorted := byRate(r.Points) // with those that were ended early: they are above the highest rate
 		f.Series = append(f.Series, lab.Series{
-			Name: "bound", Paper: true, Points: []lab.Point{{X: points[0].X, Y: bound}, {X: points[len(points)-1].X, Y: bound}},
+			Name: "bound", Paper: true, Points: []lab.Point{{X: sorted[0].Rate, Y: bound}, {X: sorted[len(sorted)-1].Rate, Y: bound}},
 		})
 	}
 	return f
@@ -161,6 +188,10 @@ func loadFigure(r *loadResult) lab.Figure {
 // soakFigure draws what the process had in use, each in parts of its first sample.
 func soakFigure(samples []load.Sample) lab.Figure {
 	f := lab.Figure{Title: "A process under load", Kind: lab.Lines, X: "time, minutes", Y: "of what it had at first"}
+	unit := time.Minute
+	if n := len(samples); n > 0 && samples[n-1].At < 5*time.Minute {
+		f.X, unit = "time, seconds", time.Second
+	}
 	for _, line := range []struct {
 		name string
 		of   func(*load.Sample) int64
@@ -177,7 +208,7 @@ func soakFigure(samples []load.Sample) lab.Figure {
 		s := lab.Series{Name: line.name}
 		for i := range samples {
 			s.Points = append(s.Points, lab.Point{
-				X: samples[i].At.Minutes(), Y: float64(line.of(&samples[i])) / float64(line.of(&samples[0])),
+				X: float64(samples[i].At) / float64(unit), Y: float64(line.of(&samples[i])) / float64(line.of(&samples[0])),
 			})
 		}
 		f.Series = append(f.Series, s)

@@ -3,7 +3,10 @@ package main
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"net"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
 
@@ -68,6 +71,11 @@ func isAddress(target string) bool {
 func (a *app) loadTarget(ctx context.Context, o *loadOptions, name string, texts []string, mode griffin.Mode) (loadTarget, error) {
 	if isAddress(name) {
 		return o.httpTarget(name, texts, mode)
+	}
+	if host, _, err := net.SplitHostPort(strings.TrimSuffix(name, "/")); err == nil && host != "" {
+		if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
+			return nil, usagef("%s: there is no such index; the address of a server begins with http://: http://%s", name, name)
+		}
 	}
 	p := &o.inProcess
 	ix, err := griffin.Open(name, append(p.openOptions(), append(p.admission.options(), p.cache.option(), p.results.option())...)...)

@@ -64,7 +64,7 @@ as griffin18's CPU does: small versus small, pairwise, with skip pointers (svs-b
 	f := c.Flags()
 	f.StringVar(&o.queries, "queries", "", "queries: TSV, JSON lines or TREC topics, of plain words (required)")
 	o.rankingFlags.register(f, griffin.DefaultK)
-	f.StringVar(&o.devices.device, "device", "auto", "GPU to use: gpu (all there are), auto (those, if any), cpu (none), or their `NUMBERS`")
+	f.StringVar(&o.devices.device, "device", "auto", "GPU to use: `DEVICE` is gpu (all there are), auto (those, if any), cpu (none), or their numbers, as 0,1")
 	o.devices.registerMemory(f)
 	o.cache.register(f)
 	o.resident.register(f)
@@ -92,6 +92,8 @@ type policiesResult struct {
 	GPU      *gpuResult          `json:"gpu,omitempty"`
 	Dispatch *exec.DispatchStats `json:"dispatch,omitempty"`
 	*regret.Report
+	// Error says why fewer rounds were measured than were asked for.
+	Error *jsonError `json:"error,omitempty"`
 }
 
 func (a *app) policies(ctx context.Context, o policiesOptions, dir string) error {
@@ -105,6 +107,9 @@ func (a *app) policies(ctx context.Context, o policiesOptions, dir string) error
 	}
 	policies, err := o.check()
 	if err != nil {
+		return err
+	}
+	if err := checkOutputs(o.costs, o.report); err != nil {
 		return err
 	}
 	topics, err := readFile(ctx, a.in, o.queries, trec.ReadTopics)
@@ -135,11 +140,11 @@ func (a *app) policies(ctx context.Context, o policiesOptions, dir string) error
 	}); err != nil {
 		return err
 	}
-	m, err := a.measurePolicies(ctx, &o, policies, topics, snapshot, d, mode)
-	if err != nil {
-		return err
+	m, interrupted := a.measurePolicies(ctx, &o, policies, topics, snapshot, d, mode)
+	if m == nil {
+		return interrupted
 	}
-	if o.costs != "" {
+	if o.costs != "" && interrupted == nil {
 		costs, err := m.Costs()
 		if err != nil {
 			return err
@@ -150,6 +155,10 @@ func (a *app) policies(ctx context.Context, o policiesOptions, dir string) error
 	}
 	stats := d.Stats()
 	r := policiesResult{Index: filepath.Base(dir), Machine: machine(), Go: runtime.Version(), Dispatch: &stats, Report: m.Report()}
+	if interrupted != nil {
+		e := newJSONError("griffin policies", interrupted)
+		r.Error, interrupted = &e, toldError{interrupted}
+	}
 	if gpu != nil {
 		s := gpu.Stats()
 		r.GPU = &gpuResult{GPUStats: s}
@@ -160,10 +169,10 @@ func (a *app) policies(ctx context.Context, o policiesOptions, dir string) error
 		}
 	}
 	if a.json {
-		return a.printJSON(&r)
+		return errors.Join(a.printJSON(&r), interrupted)
 	}
 	a.printPolicies(r.Report, o.classes)
-	return nil
+	return interrupted
 }
 
 // check returns the policies that are asked for.
@@ -182,8 +191,8 @@ func (o *policiesOptions) check() ([]exec.Policy, error) {
 	if len(policies) == 0 {
 		return nil, usagef("--policies names none")
 	}
-	if o.rounds < 2 {
-		return nil, usagef("--rounds must be at least 2")
+	if o.rounds < 2 || o.limit < 0 {
+		return nil, usagef("--rounds must be at least 2, --limit not negative")
 	}
 	if o.costs == "" {
 		o.batch = 0
@@ -241,27 +250,81 @@ func baselineTraversal(mode exec.Mode) string {
 func (a *app) printPolicies(r *regret.Report, classes bool) {
 	st := a.style(a.out)
 	a.printf("%s, mode %s, k=%d, %s; µs over the queries' medians\n\n", plural(r.Queries, "query"), r.Mode, r.K, plural(r.Rounds, "round"))
-	a.printf("%s%-10s %9s %9s %9s %9s %9s %8s %8s %8s %7s %7s  %s%s\n", st.bold, "policy", "mean", "p50", "p95", "p99", "p99.9",
-		"x cpu", "x gpu", "regret", "on gpu", "on both", "worst class against the better of cpu and gpu (least times)", st.reset)
+	rows := [][]string{{"mean", "p50", "p95", "p99", "p99.9", "x cpu", "x gpu", "regret", "on gpu", "on both"}}
+	onGPU := slices.ContainsFunc(r.Variants, func(f regret.Figures) bool { return f.OnGPU > 0 })
 	for i := range r.Variants {
 		f := &r.Variants[i]
 		l := &f.Latency
-		a.printf("%-10s %9.1f %9.1f %9.1f %9.1f %9.1f %8s %8s %8s %6.0f%% %6.0f%%  %s\n", f.Name, l.Mean, l.P50, l.P95, l.P99, l.P999,
-			times(f.OverCPU), times(f.OverGPU), percentMore(f.Regret), 100*f.OnGPU, 100*f.OnBoth, worst(f))
-	}
-	if !classes {
-		return
-	}
-	a.printf("\n%sclass%s\n", st.bold, st.reset)
-	for _, c := range r.Classes {
-		var b strings.Builder
-		for i := range r.Variants {
-			if mean, ok := c.Mean[r.Variants[i].Name]; ok {
-				fmt.Fprintf(&b, "  %s %.1f", r.Variants[i].Name, mean)
-			}
+		var row []string
+		for _, v := range []float64{l.Mean, l.P50, l.P95, l.P99, l.P999} {
+			row = append(row, fmt.Sprintf("%.1f", v))
 		}
-		a.printf("%-24s %6d queries%s\n", c.By+" "+c.Name, c.Queries, b.String())
+		row = append(row, times(f.OverCPU), times(f.OverGPU), percentMore(f.Regret))
+		if onGPU {
+			row = append(row, fmt.Sprintf("%.0f%%", 100*f.OnGPU), fmt.Sprintf("%.0f%%", 100*f.OnBoth))
+		} else {
+			row = append(row, "", "")
+		}
+		rows = append(rows, row)
 	}
+	head := ""
+	if slices.ContainsFunc(r.Variants, func(f regret.Figures) bool { return f.Excess != nil }) {
+		head = "  worst class"
+	}
+	for i, line := range alignRight(withContent(rows), 7) {
+		if i == 0 {
+			a.printf("%s%-10s %s%s%s\n", st.bold, "policy", line, head, st.reset)
+			continue
+		}
+		f := &r.Variants[i-1]
+		a.printf("%s\n", strings.TrimRight(fmt.Sprintf("%-10s %s  %s", f.Name, line, worst(f)), " "))
+	}
+	if classes {
+		a.printClasses(r)
+	}
+}
+
+// printClasses prints the means of all classes of queries, a column a policy.
+func (a *app) printClasses(r *regret.Report) {
+	st := a.style(a.out)
+	rows := [][]string{{"queries"}}
+	for i := range r.Variants {
+		rows[0] = append(rows[0], r.Variants[i].Name)
+	}
+	for _, c := range r.Classes {
+		row := []string{count(c.Queries)}
+		for i := range r.Variants {
+			cell := ""
+			if mean, ok := c.Mean[r.Variants[i].Name]; ok {
+				cell = fmt.Sprintf("%.1f", mean)
+			}
+			row = append(row, cell)
+		}
+		rows = append(rows, row)
+	}
+	a.printf("\nmeans over the queries' least times, µs\n")
+	for i, line := range alignRight(rows, 7) {
+		if i == 0 {
+			a.printf("%s%-24s %s%s\n", st.bold, "class", line, st.reset)
+			continue
+		}
+		c := &r.Classes[i-1]
+		a.printf("%-24s %s\n", c.By+" "+c.Name, line)
+	}
+}
+
+// withContent returns rows without the columns that have a head and nothing else.
+func withContent(rows [][]string) [][]string {
+	kept := make([][]string, len(rows))
+	for j := range rows[0] {
+		if !slices.ContainsFunc(rows[1:], func(row []string) bool { return row[j] != "" }) {
+			continue
+		}
+		for i, row := range rows {
+			kept[i] = append(kept[i], row[j])
+		}
+	}
+	return kept
 }
 
 func times(p *regret.Percentiles) string {

@@ -31,7 +31,7 @@ search it from the command line, in the browser or from Go.`,
 	flags.BoolVar(&a.json, "json", false, "write the result as JSON, for machines")
 	flags.BoolVarP(&a.quiet, "quiet", "q", false, "no progress bar and no notes")
 	flags.StringVar(&a.color, "color", "auto", "colour the output: auto, always or never")
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{flagError(err)} })
 	root.PersistentPreRunE = func(*cobra.Command, []string) error {
 		if err := simd.Check(); err != nil {
 			return usageError{err}
@@ -71,7 +71,7 @@ func wrapUsage(c *cobra.Command) {
 			}
 		}
 		if err != nil {
-			return usageError{err}
+			return usageError{flagError(err)}
 		}
 		return nil
 	}

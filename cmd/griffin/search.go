@@ -123,7 +123,11 @@ func (a *app) printHits(r *griffin.Results) {
 		a.printf("%snote: %s%s\n", st.dim, note, st.reset)
 	}
 	if r.Matches > 0 {
-		a.printf("%s%s match%s\n", st.dim, plural(r.Matches, "document"), st.reset)
+		verb := "match"
+		if r.Matches == 1 {
+			verb = "matches"
+		}
+		a.printf("%s%s %s%s\n", st.dim, plural(r.Matches, "document"), verb, st.reset)
 	}
 	if len(r.Hits) == 0 && r.Missed > 0 {
 		a.printf("Nothing found in %s before the budget ended (%s); raise --rho.\n", plural(r.NumDocs, "document"), took(r.Took))

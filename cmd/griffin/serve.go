@@ -93,6 +93,9 @@ func (a *app) serve(ctx context.Context, o serveOptions, dir string) error {
 	if err := errors.Join(o.check(), o.resident.check(&o.deviceFlags), o.admission.check()); err != nil {
 		return err
 	}
+	if _, port, err := net.SplitHostPort(o.addr); err != nil || port == "" {
+		return usagef("--addr %q: want HOST:PORT, such as 127.0.0.1:7280, or :8080 for the whole network", o.addr)
+	}
 	ix, err := griffin.Open(dir, append(o.openOptions(), append(o.admission.options(), o.cache.option(), o.results.option())...)...)
 	if err != nil {
 		return err

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"golang.org/x/term"
 
 	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/internal/base"
 )
 
 // terminal is where a command reads and writes.
@@ -101,26 +103,51 @@ type jsonError struct {
 	Offset   *int   `json:"offset,omitempty"` // byte of the query at which it goes wrong
 }
 
+// newJSONError describes the error of a command.
+func newJSONError(command string, err error) jsonError {
+	e := jsonError{Message: message(err), ExitCode: exitCode(err), Hint: hint(command, err)}
+	if e.ExitCode == exitInterrupted {
+		e.Message = "interrupted"
+	}
+	var q *griffin.QueryError
+	if errors.As(err, &q) && q.Text != "" { // else of no certain place
+		e.Offset = &q.Offset
+	}
+	return e
+}
+
+// message is the text of an error without the name of the kind "bad input", by which
+// errors.Is tells it, and which tells a user nothing.
+func message(err error) string {
+	kind := base.ErrBadInput.Error()
+	if !errors.Is(err, base.ErrBadInput) || err.Error() == kind {
+		return err.Error()
+	}
+	text := strings.ReplaceAll(err.Error(), ": "+kind+"\n", "\n")
+	return strings.ReplaceAll(strings.TrimSuffix(text, ": "+kind), kind+": ", "")
+}
+
+// toldError is an error that is part of the JSON that a command has written.
+type toldError struct{ error }
+
+func (e toldError) Unwrap() error { return e.error }
+
 // printError writes an error to standard error, with the place in the query that
 // it is about and a hint, and with --json to standard output too.
 func (a *app) printError(command string, err error) {
-	e := jsonError{Message: err.Error(), ExitCode: exitCode(err), Hint: hint(command, err)}
-	if e.ExitCode == exitInterrupted {
-		e.Message = "interrupted"
-		if isTerminal(a.err) {
-			fmt.Fprint(a.err, "\r") // over the ^C that the terminal wrote
-		}
+	e := newJSONError(command, err)
+	if e.ExitCode == exitInterrupted && isTerminal(a.err) {
+		fmt.Fprint(a.err, "\r") // over the ^C that the terminal wrote
 	}
 	fmt.Fprintln(a.err, "griffin:", e.Message)
 	var q *griffin.QueryError
 	if errors.As(err, &q) && q.Text != "" { // else of no certain place
-		e.Offset = &q.Offset
 		fmt.Fprintln(a.err, q.Caret())
 	}
 	if e.Hint != "" {
 		fmt.Fprintln(a.err, "  →", e.Hint)
 	}
-	if a.json {
+	if told := (toldError{}); a.json && !errors.As(err, &told) {
 		_ = a.printJSON(map[string]jsonError{"error": e}) // there is no other way to tell
 	}
 }

@@ -46,9 +46,9 @@ the --gpu-memory and --gpu-host-memory that queries will have: the times of a GP
 	}
 	f := c.Flags()
 	f.StringVar(&o.queries, "queries", "", "queries: TSV, JSON lines or TREC topics (required)")
-	f.IntVar(&o.train, "train", 0, "queries to train on; the others test (default: 3000, but at most three quarters)")
+	f.IntVar(&o.train, "train", 0, "queries to train on, at least 20; the others test (default: 3000, but at most three quarters)")
 	f.IntVarP(&o.k, "k", "k", griffin.DefaultK, "hits for each query")
-	f.StringVar(&o.device, "device", "auto", "processors to learn of: cpu alone, gpu, auto, or `NUMBERS` of GPUs")
+	f.StringVar(&o.device, "device", "auto", "processors to learn of: `DEVICE` is cpu (alone), gpu (all there are), auto (those, if any), or their numbers, as 0,1")
 	o.registerMemory(f)
 	_ = c.MarkFlagRequired("queries")
 	return c
@@ -104,6 +104,9 @@ func (a *app) train(ctx context.Context, o trainOptions, dir string) error {
 	bar := a.newProgress()
 	report, err := d.Train(ctx, snapshot, queries, exec.TrainOptions{K: o.k, Train: o.train, Progress: bar.items("measure", "queries")})
 	bar.close()
+	if errors.Is(err, griffin.ErrBadInput) {
+		return fmt.Errorf("%s: %w", o.queries, err)
+	}
 	if err != nil {
 		return err
 	}
