@@ -39,9 +39,10 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"exitcode": exitCodeCommand,
-			"json":     jsonCommand,
-			"flip":     flipCommand,
+			"exitcode":   exitCodeCommand,
+			"eventually": eventuallyCommand,
+			"json":       jsonCommand,
+			"flip":       flipCommand,
 		},
 	})
 }
@@ -61,6 +62,19 @@ func exitCodeCommand(ts *testscript.TestScript, _ bool, args []string) {
 	if got != want {
 		ts.Fatalf("%v: exit code %d, want %d", args[1:], got, want)
 	}
+}
+
+// eventuallyCommand runs a command that measures until it succeeds, for a machine that
+// does other things in the meantime: eventually griffin load x.idx --soak.
+func eventuallyCommand(ts *testscript.TestScript, _ bool, args []string) {
+	const attempts = 10
+	var err error
+	for range attempts {
+		if err = ts.Exec(args[0], args[1:]...); err == nil {
+			return
+		}
+	}
+	ts.Fatalf("%v, %d times: %v", args, attempts, err)
 }
 
 func asExit(err error, target **exec.ExitError) bool {

@@ -13,12 +13,31 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/griffin-search/griffin"
 )
+
+// patience is how long tests wait for what must come, be the machine as slow and as busy
+// as it may: only a test that fails takes so long.
+const patience = 3 * time.Minute
+
+// waitUntil waits until a condition holds. What it returns until then says why not.
+func waitUntil(t *testing.T, holds func() error) {
+	t.Helper()
+	for began := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+		err := holds()
+		if err == nil {
+			return
+		}
+		if time.Since(began) > patience {
+			t.Fatal(err)
+		}
+	}
+}
 
 // griffinProcess returns the command as a process of its own, to be signalled.
 func griffinProcess(t *testing.T, args ...string) *exec.Cmd {
@@ -58,7 +77,7 @@ func TestServeProcess(t *testing.T) {
 	_, url, _ := strings.Cut(line, "on http://")
 	url, _, _ = strings.Cut(url, "/")
 
-	client := http.Client{Timeout: 10 * time.Second}
+	client := http.Client{Timeout: patience}
 	response, err := client.Get("http://" + url + "/search?q=alpha")
 	if err != nil {
 		t.Fatal(err)
@@ -101,8 +120,14 @@ func TestInterruptedIndex(t *testing.T) {
 			}
 			ctx, stop := context.WithCancel(context.Background())
 			fed := make(chan struct{})
-			go func() { defer close(fed); feed(ctx, in) }()
-			time.Sleep(300 * time.Millisecond)
+			counted := &countedWriter{WriteCloser: in}
+			go func() { defer close(fed); feed(ctx, counted) }()
+			waitUntil(t, func() error { // more than a pipe holds: the build is under way
+				if n := counted.written.Load(); n < 1<<20 {
+					return fmt.Errorf("%d bytes were read", n)
+				}
+				return nil
+			})
 			if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 				t.Fatal(err)
 			}
@@ -126,6 +151,18 @@ func feed(ctx context.Context, in io.WriteCloser) {
 			return
 		}
 	}
+}
+
+// countedWriter counts the bytes that were written to a file.
+type countedWriter struct {
+	io.WriteCloser
+	written atomic.Int64
+}
+
+func (w *countedWriter) Write(p []byte) (int, error) {
+	n, err := w.WriteCloser.Write(p)
+	w.written.Add(int64(n))
+	return n, err
 }
 
 // checkLeft checks that dir holds nothing, or nothing but the index of makeIndex.

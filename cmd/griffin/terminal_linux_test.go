@@ -8,11 +8,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -22,6 +22,7 @@ type console struct {
 	t    *testing.T
 	cmd  *exec.Cmd
 	keys *os.File
+	name string // of the terminal
 
 	mu   sync.Mutex
 	seen bytes.Buffer
@@ -50,7 +51,8 @@ func newConsole(t *testing.T, cmd *exec.Cmd) *console {
 	if err != nil {
 		t.Fatal(err)
 	}
-	screen, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
+	name := fmt.Sprintf("/dev/pts/%d", number)
+	screen, err := os.OpenFile(name, os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +64,7 @@ func newConsole(t *testing.T, cmd *exec.Cmd) *console {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
-	c := &console{t: t, cmd: cmd, keys: keys, done: make(chan struct{})}
+	c := &console{t: t, cmd: cmd, keys: keys, name: name, done: make(chan struct{})}
 	go c.watch()
 	return c
 }
@@ -87,16 +89,32 @@ func (c *console) screen() string {
 	return c.seen.String()
 }
 
-// waitFor waits until the text has been written n times.
-func (c *console) waitFor(text string, n int) {
+// waitFor waits until the text has been written.
+func (c *console) waitFor(text string) {
 	c.t.Helper()
-	for range 1000 {
-		if strings.Count(c.screen(), text) >= n {
-			return
+	waitUntil(c.t, func() error {
+		if screen := c.screen(); !strings.Contains(screen, text) {
+			return fmt.Errorf("%q is not there:\n%q", text, screen)
 		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	c.t.Fatalf("%q is not there %d times:\n%q", text, n, c.screen())
+		return nil
+	})
+}
+
+// waitUntilRead waits until the command has read all that was typed.
+func (c *console) waitUntilRead() {
+	c.t.Helper()
+	waitUntil(c.t, func() error {
+		f, err := os.OpenFile(c.name, os.O_RDWR|syscall.O_NOCTTY, 0)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		n, err := unix.IoctlGetInt(int(f.Fd()), unix.TIOCINQ)
+		if n > 0 {
+			err = fmt.Errorf("%d bytes are not read", n)
+		}
+		return err
+	})
 }
 
 func (c *console) press(keys string) {
@@ -132,14 +150,14 @@ func TestPrompt(t *testing.T) {
 		cmd := griffinProcess(t, "search", index)
 		cmd.Env = append(cmd.Env, "XDG_CACHE_HOME="+dir)
 		c := newConsole(t, cmd)
-		c.waitFor("griffin> ", 1)
+		c.waitFor("griffin> ")
 		return c
 	}
 	c := prompt()
 	c.press("alphxa" + keyLeft + keyBackspace + "\r")
-	c.waitFor("1 hit of 1 document", 1)
+	c.waitFor("1 hit of 1 document")
 	c.press("(alpha\r")
-	c.waitFor("is not closed", 1)
+	c.waitFor("is not closed")
 	c.press(keyCtrlD)
 	if code := c.exitCode(); code != exitOK {
 		t.Errorf("after Ctrl-D: exit code %d", code)
@@ -151,8 +169,10 @@ func TestPrompt(t *testing.T) {
 
 	c = prompt()
 	c.press(keyUp + keyUp + "\r")
-	c.waitFor("1 hit of 1 document", 1)
-	c.press("half a que" + keyCtrlC)
+	c.waitFor("1 hit of 1 document")
+	c.press("half a que")
+	c.waitFor("half a que") // before, Ctrl-C might still be for the search
+	c.press(keyCtrlC)
 	if code := c.exitCode(); code != exitInterrupted {
 		t.Errorf("after Ctrl-C: exit code %d, want %d", code, exitInterrupted)
 	}
@@ -194,7 +214,7 @@ func TestProgressBarInterrupted(t *testing.T) {
 	fed := make(chan struct{})
 	go func() { defer close(fed); feed(t.Context(), feedFile) }()
 	c := newConsole(t, griffinProcess(t, "index", "--format", "jsonl", "--out", filepath.Join(dir, "x.idx"), fifo))
-	c.waitFor("MB/s", 1)
+	c.waitFor("MB/s")
 	c.press(keyCtrlC)
 	if code := c.exitCode(); code != exitInterrupted {
 		t.Errorf("exit code %d, want %d\n%q", code, exitInterrupted, c.screen())
@@ -217,10 +237,29 @@ func TestInterruptedInput(t *testing.T) {
 	cmd := griffinProcess(t, "run", index, "--topics", "-")
 	c := newConsole(t, cmd)
 	c.press("1\talpha\n")
-	c.waitFor("alpha", 1)
-	time.Sleep(100 * time.Millisecond) // the signal handler is not to be seen from here
+	c.waitFor("alpha") // the terminal has it; that the command reads, it knows what to do with a signal
+	c.waitUntilRead()
 	c.press(keyCtrlC)
 	if code := c.exitCode(); code != exitInterrupted {
 		t.Errorf("exit code %d, want %d\n%q", code, exitInterrupted, c.screen())
+	}
+}
+
+// Load on an index in the process, too, ends with Ctrl-C and shows what there is.
+func TestInterruptedLoadInProcess(t *testing.T) {
+	dir := t.TempDir()
+	index, queries := filepath.Join(dir, "x.idx"), filepath.Join(dir, "log.tsv")
+	makeIndex(t, index)
+	if err := os.WriteFile(queries, []byte("1\talpha\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := newConsole(t, griffinProcess(t, "load", index, "--queries", queries, "--rate", "200", "--warmup", "0s", "--for", "1h", "--soak", "--every", "50ms", "--wait", patience.String()))
+	c.waitFor(" answered")
+	c.press(keyCtrlC)
+	if code := c.exitCode(); code != exitInterrupted {
+		t.Errorf("exit code %d, want %d\n%q", code, exitInterrupted, c.screen())
+	}
+	if _, shown, _ := strings.Cut(c.screen(), "goodput/s"); !regexp.MustCompile(`(?m)^ +200 `).MatchString(shown) {
+		t.Errorf("what there is is not shown:\n%s", c.screen())
 	}
 }
