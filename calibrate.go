@@ -14,6 +14,9 @@ import (
 // corrected by what is observed.
 func WithoutCalibration() Option { return func(c *config) { c.withoutCalibration = true } }
 
+// calibration is how Calibrate measures; tests make it short.
+var calibration exec.CalibrateOptions
+
 // Calibrated reports whether an Index with a GPU was measured on this machine, or is not
 // worth it. Calibrate does it.
 func (ix *Index) Calibrated() bool { return !ix.uncalibrated.Load() }
@@ -28,7 +31,9 @@ func (ix *Index) Calibrate(ctx context.Context, progress func(done, total int64)
 		return err
 	}
 	defer snapshot.Release()
-	if err := ix.dispatcher.Calibrate(ctx, snapshot, exec.CalibrateOptions{Progress: progress}); err != nil {
+	o := calibration
+	o.Progress = progress
+	if err := ix.dispatcher.Calibrate(ctx, snapshot, o); err != nil {
 		return err
 	}
 	ix.uncalibrated.Store(false)

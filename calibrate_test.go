@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/griffin-search/griffin"
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
@@ -19,6 +18,7 @@ import (
 // is no GPU or no long list, opening it measures nothing; a file that is damaged is no
 // error.
 func TestCalibrate(t *testing.T) {
+	griffin.ShortCalibration(t, 200)
 	ctx := t.Context()
 	dir := filepath.Join(t.TempDir(), "index")
 	file := filepath.Join(dir, "costs.json")
@@ -83,12 +83,12 @@ func TestCalibrate(t *testing.T) {
 	}
 }
 
-// An index with long lists is measured when it is first opened with a GPU, in less than
-// ten seconds and what a query takes, and not again.
+// An index with long lists is measured when it is first opened with a GPU, and not again.
 func TestOpenCalibrates(t *testing.T) {
 	if testing.Short() {
-		t.Skip("measures for seconds: left out with -short")
+		t.Skip("indexes 20,000 documents: left out with -short")
 	}
+	griffin.ShortCalibration(t, 30)
 	t.Setenv(libraryVariable, gputest.Library(t).Path())
 	ctx := t.Context()
 	dir := filepath.Join(t.TempDir(), "index")
@@ -111,29 +111,28 @@ func TestOpenCalibrates(t *testing.T) {
 		t.Fatal(err)
 	}
 	device := []griffin.Option{griffin.WithDevice("0"), griffin.WithGPUMemory("64MiB"), griffin.WithGPUHostMemory("64MiB")}
-	open := func(opts ...griffin.Option) (calibrated bool, took time.Duration) {
+	open := func(opts ...griffin.Option) (calibrated bool) {
 		t.Helper()
-		began := time.Now()
 		ix, err := griffin.Open(dir, append(opts, device...)...)
 		if err != nil {
 			t.Fatal(err)
 		}
-		calibrated, took = ix.Calibrated(), time.Since(began)
+		calibrated = ix.Calibrated()
 		if err := ix.Close(); err != nil {
 			t.Fatal(err)
 		}
-		return calibrated, took
+		return calibrated
 	}
-	if calibrated, _ := open(griffin.WithoutCalibration()); calibrated {
+	if open(griffin.WithoutCalibration()) {
 		t.Error("it was measured though the option says not to")
 	}
-	if calibrated, took := open(); !calibrated || took > 30*time.Second {
-		t.Errorf("calibrated %v, in %v", calibrated, took)
+	if !open() {
+		t.Error("it was not measured")
 	}
 	if _, err := os.Stat(filepath.Join(dir, "costs.json")); err != nil {
 		t.Error(err)
 	}
-	if calibrated, _ := open(griffin.WithoutCalibration()); !calibrated {
+	if !open(griffin.WithoutCalibration()) {
 		t.Error("what was measured is not kept")
 	}
 }

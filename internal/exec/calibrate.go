@@ -54,6 +54,8 @@ func (g *GPU) machine() cost.Machine {
 type CalibrateOptions struct {
 	// Limit bounds the time, but for that of the last query and of fitting; 0: 7 s.
 	Limit time.Duration
+	// Queries bounds how many there are; 0: 4000.
+	Queries int
 	// Progress, if set, is called after each query with those done and in all. If the
 	// time ends first, those done are fewer.
 	Progress func(done, total int64)
@@ -77,6 +79,9 @@ func (d *Dispatcher) Calibrate(ctx context.Context, snapshot *index.Snapshot, o 
 	if o.Limit <= 0 {
 		o.Limit = calibrationTime
 	}
+	if o.Queries <= 0 {
+		o.Queries = calibrationQueries
+	}
 	rng := rand.New(rand.NewPCG(uint64(snapshot.NumDocs), snapshot.Generation)) // the same index, the same queries
 	terms, err := sampleTerms(ctx, snapshot, rng)
 	if err != nil || len(terms.full) == 0 {
@@ -88,7 +93,7 @@ func (d *Dispatcher) Calibrate(ctx context.Context, snapshot *index.Snapshot, o 
 	}
 	_, err = snapshot.Impacts()
 	impacts := err == nil
-	for i := range calibrationQueries {
+	for i := range o.Queries {
 		if time.Since(began) > o.Limit {
 			break
 		}
@@ -101,7 +106,7 @@ func (d *Dispatcher) Calibrate(ctx context.Context, snapshot *index.Snapshot, o 
 			return err
 		}
 		if o.Progress != nil {
-			o.Progress(int64(i+1), calibrationQueries)
+			o.Progress(int64(i+1), int64(o.Queries))
 		}
 	}
 	d.costs.Calibrate(m.samples)

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +10,34 @@ import (
 	"github.com/griffin-search/griffin/internal/cost"
 	"github.com/griffin-search/griffin/internal/gpu/pipeline"
 )
+
+// patience is how long tests wait for what must come, be the machine as slow and as busy
+// as it may: only a test that fails takes so long.
+const patience = 3 * time.Minute
+
+// waitUntil waits until a condition holds, and fails with what told returns if it does not.
+func waitUntil(t *testing.T, holds func() bool, told func() string) {
+	t.Helper()
+	for began := time.Now(); !holds(); time.Sleep(time.Millisecond) {
+		if time.Since(began) > patience {
+			t.Fatal(told())
+		}
+	}
+}
+
+// waitUntilFed waits until lists were brought for a query.
+func waitUntilFed(t *testing.T, d *Dispatcher) {
+	t.Helper()
+	waitUntil(t, func() bool { return d.Stats().Fed > 0 }, func() string {
+		return fmt.Sprintf("nothing was brought: %+v, pool %+v", d.Stats(), d.Stats().Pool)
+	})
+}
+
+// waitUntilRested waits until no lists are being brought.
+func waitUntilRested(t *testing.T, d *Dispatcher) {
+	t.Helper()
+	waitUntil(t, func() bool { return !d.feeder.busy.Load() }, func() string { return "something is still being brought" })
+}
 
 // A query whose lists would take too long to bring runs without, and they come for the
 // next one, which is answered from images.
@@ -35,11 +64,7 @@ func TestFeed(t *testing.T) {
 	if first := run("e2 e3 e5 e7").String(); strings.Contains(first, "(images)") {
 		t.Fatalf("the first query was to run by images, of which there is none:\n%s", first)
 	}
-	for deadline := time.Now().Add(10 * time.Second); d.Stats().Fed == 0; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("nothing was brought: %+v", d.Stats())
-		}
-	}
+	waitUntilFed(t, d)
 	next := run("e2 e3 e5 e7")
 	if last := &next.Steps[len(next.Steps)-1]; !strings.Contains(next.String(), "(images)") || last.Device == nil || last.Device.ListsMissed > 0 {
 		t.Errorf("the next query did not run by images:\n%s", next)
@@ -61,11 +86,7 @@ func TestFeedIsClosed(t *testing.T) {
 		if err := d.Close(); err != nil {
 			t.Fatal(err)
 		}
-		for deadline := time.Now().Add(10 * time.Second); d.feeder.busy.Load(); time.Sleep(time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatal("something is still being brought")
-			}
-		}
+		waitUntilRested(t, d)
 		if after := p.check(t, parse(t, "e2 e3 e5 e7"), Options{K: 10}); after.Traversal == gpuTraversal {
 			t.Error("a query ran on a GPU that is closed")
 		}
@@ -76,16 +97,12 @@ func TestFeedIsClosed(t *testing.T) {
 func TestFeedHasNoDeadline(t *testing.T) {
 	g := testGPU(t, pipeline.Options{})
 	snapshot := testSnapshot(t, spacedIndex(t, 50000, 2, 3, 5, 7))
-	p, d := dispatched(t, snapshot, g, DispatchOptions{Deadline: 500 * time.Millisecond})
-	var slow []cost.Measured // a bus so slow that it is predicted to take minutes
+	p, d := dispatched(t, snapshot, g, DispatchOptions{Deadline: patience})
+	var slow []cost.Measured // a bus so slow that it is predicted to take hours
 	for i := range 40 {
-		slow = append(slow, cost.Measured{Kind: cost.BringImages, Features: cost.Features{Lists: 1 + i%4}, Took: time.Minute})
+		slow = append(slow, cost.Measured{Kind: cost.BringImages, Features: cost.Features{Lists: 1 + i%4}, Took: time.Hour})
 	}
 	d.Costs().Calibrate(slow)
 	p.check(t, parse(t, "e2 e3 e5 e7"), Options{K: 10})
-	for deadline := time.Now().Add(10 * time.Second); d.Stats().Fed == 0; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("nothing was brought: %+v, pool %+v", d.Stats(), d.Stats().Pool)
-		}
-	}
+	waitUntilFed(t, d)
 }

@@ -402,7 +402,8 @@ func TestResultCacheConcurrent(t *testing.T) {
 		if err := errors.Join(w.Add(&corpus.Document{ID: fmt.Sprint("n", i), Text: randomWords(rng, 30)}), w.Commit(t.Context())); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(5 * time.Millisecond)
+		before := c.Stats().Hits
+		waitUntil(t, func() bool { return c.Stats().Hits > before || stop.Load() }, func() string { return "nothing is found in the cache" })
 	}
 	stop.Store(true)
 	wg.Wait()
