@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -151,22 +152,26 @@ func TestPForDeltaRecDepthCostsLittle(t *testing.T) {
 	for i := range docIDs {
 		docIDs[i] = uint32(i+1) * 50
 	}
-	least := func(depth int) time.Duration {
+	took := func(depth int) time.Duration {
 		c := codec.PForDeltaRec{Exceptions: 1, Depth: depth, Block: 4096}
 		list := c.AppendList(nil, docIDs)
-		best := time.Hour
-		for range 5 {
-			var block [codec.BlockLen]uint32
-			begin := time.Now()
-			n, err := c.DecodeBlock(&block, list, len(docIDs), 31)
-			best = min(best, time.Since(begin))
-			if err != nil || !slices.Equal(block[:n], docIDs[31*codec.BlockLen:]) {
-				t.Fatalf("depth %d: %v", depth, err)
-			}
+		var block [codec.BlockLen]uint32
+		begin := time.Now()
+		n, err := c.DecodeBlock(&block, list, len(docIDs), 31)
+		took := time.Since(begin)
+		if err != nil || !slices.Equal(block[:n], docIDs[31*codec.BlockLen:]) {
+			t.Fatalf("depth %d: %v", depth, err)
 		}
-		return best
+		return took
 	}
-	if flat, deep := least(codec.NoRecursion), least(4); deep > 500*flat {
+	// What else the machine does only ever adds to a time, so the least of many comes down
+	// to the time itself.
+	const attempts = 100
+	flat, deep := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64)
+	for attempt := 0; attempt < 5 || attempt < attempts && deep > 500*flat; attempt++ {
+		flat, deep = min(flat, took(codec.NoRecursion)), min(deep, took(4))
+	}
+	if deep > 500*flat {
 		t.Errorf("a block takes %v at depth 4, %v at depth 0", deep, flat)
 	}
 }

@@ -1,13 +1,17 @@
 package index
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -15,6 +19,7 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/vfs"
+	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
 // The crash tests run this test binary as a child that writes to an index, and
@@ -39,18 +44,33 @@ func TestMain(m *testing.M) {
 	os.Exit(1)
 }
 
+// What a child says on standard output: a byte before each operation on files, and one
+// when it has done all that it has to.
+const (
+	crashOperation = '.'
+	crashDone      = '!'
+)
+
+func crashSay(what byte) { _, _ = os.Stdout.Write([]byte{what}) }
+
+// crashFS is the file system of a child.
+func crashFS() vfs.FS {
+	return vfstest.NewFaulty(vfs.OS, vfstest.Plan{Before: func() { crashSay(crashOperation) }})
+}
+
 func crashDocs() []corpus.Document { return randomDocs(40, 1500, true) }
 
 // crashBuild builds an index once, in little memory, and waits to be killed.
 func crashBuild(dir string) error {
-	ix, err := Create(vfs.OS, dir, Options{Positions: true})
+	ix, err := Create(crashFS(), dir, Options{Positions: true})
 	if err != nil {
 		return err
 	}
 	if _, err := ix.Build(context.Background(), &memoryReader{docs: crashDocs(), batch: 50}, BuildOptions{MemoryBytes: minMemoryBytes}); err != nil {
 		return err
 	}
-	time.Sleep(time.Minute)
+	crashSay(crashDone)
+	_, _ = io.Copy(io.Discard, os.Stdin)
 	return errors.New("nobody killed the child")
 }
 
@@ -66,9 +86,10 @@ func crashChange(docs []corpus.Document, generation uint64) (add []corpus.Docume
 // crashCommits commits one change after another until it is killed.
 func crashCommits(dir string) error {
 	docs := randomDocs(42, 300, false)
-	ix, err := Open(vfs.OS, dir)
+	fsys := crashFS()
+	ix, err := Open(fsys, dir)
 	if errors.Is(err, base.ErrNotIndex) {
-		ix, err = Create(vfs.OS, dir, Options{})
+		ix, err = Create(fsys, dir, Options{})
 	}
 	if err != nil {
 		return err
@@ -89,8 +110,9 @@ func crashCommits(dir string) error {
 	}
 }
 
-// killed runs a child and kills it (SIGKILL) after a delay.
-func killed(t *testing.T, mode, dir string, delay time.Duration) {
+// killed runs a child and kills it (SIGKILL) after so many operations on files and a
+// moment, or when it has done all. It returns how many operations there were until then.
+func killed(t *testing.T, rng *rand.Rand, mode, dir string, after int) (operations int) {
 	t.Helper()
 	exe, err := os.Executable()
 	check(t, err)
@@ -98,12 +120,31 @@ func killed(t *testing.T, mode, dir string, delay time.Duration) {
 	cmd := exec.Command(exe)
 	cmd.Env = append(os.Environ(), crashModeEnv+"="+mode, crashDirEnv+"="+dir)
 	cmd.Stderr = &output
+	in, err := cmd.StdinPipe() // ends with this process, so that the child does, too
+	check(t, err)
+	defer in.Close()
+	out, err := cmd.StdoutPipe()
+	check(t, err)
 	check(t, cmd.Start())
-	time.Sleep(delay)
+	said := bufio.NewReader(out)
+	for operations < after {
+		what, err := said.ReadByte()
+		if err != nil {
+			break // it ended by itself, which is told below
+		}
+		if what == crashDone {
+			break
+		}
+		operations++
+	}
+	for range rng.IntN(10_000) { // less than an operation takes, or a few
+		runtime.Gosched()
+	}
 	check(t, cmd.Process.Kill())
 	if err := cmd.Wait(); err == nil || len(output) > 0 {
 		t.Fatalf("child ended by itself (%v): %s", err, output)
 	}
+	return operations
 }
 
 // childOutput collects what a child says.
@@ -114,29 +155,39 @@ func (b *childOutput) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-const crashes = 25 // of each kind
+const (
+	crashes            = 25  // of each kind
+	maxCrashOperations = 500 // of a child that commits: some commits
+)
 
-// TestKillBuild kills a first build at random moments: it leaves no index or
-// the whole one.
+// TestKillBuild kills a first build after any number of operations: it leaves no index
+// or the whole one.
 func TestKillBuild(t *testing.T) {
 	want := expect(t, crashDocs(), Options{Positions: true})
 	rng := rand.New(rand.NewPCG(43, uint64(time.Now().UnixNano())))
 	dir := filepath.Join(t.TempDir(), "index")
-	none, whole := 0, 0
-	longest := 400 * time.Millisecond
+	none, whole, all := 0, 0, 0
 	for i := range crashes {
-		delay := time.Duration(rng.Int64N(int64(longest)))
-		if i == crashes-1 {
-			delay = 2 * longest // let it end once
+		after := math.MaxInt // the first ends, and tells how many operations there are
+		switch {
+		case i == 1:
+			after = 1
+		case i > 1 && i%2 == 0: // about the commit
+			after = all - rng.IntN(min(all, 12))
+		case i > 1:
+			after = 1 + rng.IntN(all)
 		}
-		killed(t, "build", dir, delay)
+		operations := killed(t, rng, "build", dir, after)
+		if i == 0 {
+			all = operations
+		}
 		ix, err := Open(vfs.OS, dir)
 		if errors.Is(err, base.ErrNotIndex) {
 			none++
 			continue // the next child starts among the leftovers
 		}
 		if err != nil {
-			t.Fatalf("killed after %v: %v", delay, err)
+			t.Fatalf("killed after %d of %d operations: %v", operations, all, err)
 		}
 		whole++
 		verify(t, ix)
@@ -144,10 +195,13 @@ func TestKillBuild(t *testing.T) {
 		check(t, ix.Close())
 		check(t, os.RemoveAll(dir))
 	}
-	t.Logf("%d times no index, %d times the whole", none, whole)
+	if none == 0 || whole == 0 {
+		t.Errorf("%d times no index, %d times the whole: want some of each", none, whole)
+	}
+	t.Logf("%d times no index, %d times the whole, which takes %d operations", none, whole, all)
 }
 
-// TestKillCommits kills a writer at random moments, again and again on the same
+// TestKillCommits kills a writer after any number of operations, again and again on the same
 // index: it always holds exactly the commits up to its generation.
 func TestKillCommits(t *testing.T) {
 	docs := randomDocs(42, 300, false)
@@ -156,14 +210,13 @@ func TestKillCommits(t *testing.T) {
 	var m model
 	generation := uint64(0)
 	for range crashes {
-		delay := time.Duration(rng.Int64N(int64(200 * time.Millisecond)))
-		killed(t, "commit", dir, delay)
+		operations := killed(t, rng, "commit", dir, 1+rng.IntN(maxCrashOperations))
 		ix, err := Open(vfs.OS, dir)
 		if errors.Is(err, base.ErrNotIndex) && generation == 0 {
 			continue
 		}
 		if err != nil {
-			t.Fatalf("generation %d, killed after %v: %v", generation, delay, err)
+			t.Fatalf("generation %d, killed after %d operations: %v", generation, operations, err)
 		}
 		s, err := ix.Snapshot()
 		check(t, err)

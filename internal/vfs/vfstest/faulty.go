@@ -26,6 +26,8 @@ type Plan struct {
 	// DiskBytes is how many bytes may be written in all before the disk is
 	// full (the error is ENOSPC); 0: no limit.
 	DiskBytes int64
+	// Before, if not nil, is called before each operation, one at a time.
+	Before func()
 }
 
 // Faulty is a file system whose operations fail as planned.
@@ -55,6 +57,9 @@ func (f *Faulty) op(what, name string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.ops++
+	if f.plan.Before != nil {
+		f.plan.Before()
+	}
 	if n := f.plan.FailAt; n > 0 && (f.ops == n || f.ops > n && !f.plan.Once) {
 		return fmt.Errorf("%s %s: operation %d: %w", what, name, f.ops, ErrInjected)
 	}
