@@ -11,7 +11,8 @@ FUZZTIME ?= 5s
 TOOLS    := $(BIN)/golangci-lint $(BIN)/gofumpt $(BIN)/gotestsum
 
 # A tool that a test needs and does not find is a failure under make test, not a skip.
-TEST := GRIFFIN_REQUIRE_BROWSER=1 $(BIN)/gotestsum --format pkgname --format-hide-empty-pkg --
+# Without a limit of its own go test ends a package after 10 minutes, which a slow machine may need.
+TEST := GRIFFIN_REQUIRE_BROWSER=1 $(BIN)/gotestsum --format pkgname --format-hide-empty-pkg -- -timeout 30m
 
 # Packages whose kernels are tested once more under the address sanitizer.
 KERNEL_FAMILIES := decode devicetest direct fastpath intersect para pipeline scoring selection

@@ -116,7 +116,7 @@ func (r reader) shell(b block) {
 var makeTarget = regexp.MustCompile(`(?m)^([a-z-]+):.*## `)
 
 func (r reader) run(line string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	words := strings.Fields(line)
 	switch {
