@@ -136,7 +136,7 @@ func TestCalibrate(t *testing.T) {
 		if err := d.Calibrate(t.Context(), testSnapshot(t, ix), o); err != nil || done != 0 || d.Costs().Calibrated() {
 			t.Errorf("without time: %d queries, %v", done, err)
 		}
-		o.Limit, o.Queries = patience, 40
+		o.Limit, o.Queries = longWait, 40
 		if err := d.Calibrate(t.Context(), testSnapshot(t, ix), o); err != nil {
 			t.Fatal(err)
 		}

@@ -116,7 +116,7 @@ func TestClientsThatLeave(t *testing.T) {
 			for c := range clients {
 				wg.Go(func() {
 					l := leaver{snapshots, d, results, rand.New(rand.NewPCG(45, uint64(c))), testScratch(t, "whitespace"), &answered, &left, &shed}
-					for n := 0; n < queries || !enough() && time.Since(began) < patience; n++ {
+					for n := 0; n < queries || !enough() && time.Since(began) < longWait; n++ {
 						if err := l.ask(); err != nil {
 							t.Error(err)
 							return
@@ -149,7 +149,7 @@ func TestClientsThatLeave(t *testing.T) {
 			go func() { closed <- d.Close() }()
 			select {
 			case <-closed: // a device that is lost gives nothing back
-			case <-time.After(patience):
+			case <-time.After(longWait):
 				t.Fatal("a view was not given back: Close waits for it")
 			}
 		})

@@ -11,15 +11,15 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/pipeline"
 )
 
-// patience is how long tests wait for what must come, be the machine as slow and as busy
+// longWait is how long tests wait for what must come, be the machine as slow and as busy
 // as it may: only a test that fails takes so long.
-const patience = 3 * time.Minute
+const longWait = 3 * time.Minute
 
 // waitUntil waits until a condition holds, and fails with what told returns if it does not.
 func waitUntil(t *testing.T, holds func() bool, told func() string) {
 	t.Helper()
 	for began := time.Now(); !holds(); time.Sleep(time.Millisecond) {
-		if time.Since(began) > patience {
+		if time.Since(began) > longWait {
 			t.Fatal(told())
 		}
 	}
@@ -97,7 +97,7 @@ func TestFeedIsClosed(t *testing.T) {
 func TestFeedHasNoDeadline(t *testing.T) {
 	g := testGPU(t, pipeline.Options{})
 	snapshot := testSnapshot(t, spacedIndex(t, 50000, 2, 3, 5, 7))
-	p, d := dispatched(t, snapshot, g, DispatchOptions{Deadline: patience})
+	p, d := dispatched(t, snapshot, g, DispatchOptions{Deadline: longWait})
 	var slow []cost.Measured // a bus so slow that it is predicted to take hours
 	for i := range 40 {
 		slow = append(slow, cost.Measured{Kind: cost.BringImages, Features: cost.Features{Lists: 1 + i%4}, Took: time.Hour})
