@@ -40,6 +40,7 @@ func (u *uploader) bringImage(p *part, s *Segment, leg *Leg, a admission) (e *en
 	if e = u.d.cache.acquire(k, size, 1, imageGain(size, u.d.readsDirectly(p, leg)), a); e == nil {
 		return nil, false, errNoRoom
 	}
+	u.making = e
 	u.d.cache.misses.Add(1)
 	if shape.DocFreq > 0 {
 		if e.image, err = u.fill(e, p, s, leg, shape); err != nil {
@@ -73,6 +74,7 @@ func (u *uploader) bringPacked(p *part, leg *Leg, a admission) (*entry, error) {
 	if e == nil {
 		return nil, errNoRoom
 	}
+	u.making = e
 	memory := u.d.memory(e.extent)
 	e.packed = packed{payload: memory.Ptr(), directory: memory.Slice(shape.payload, shape.words).Ptr()}
 	// What is behind the payload up to a multiple of 16 bytes is read, too.
@@ -117,6 +119,7 @@ func (u *uploader) promote(host *entry, docFreq uint32, what kind, uses uint32, 
 	if e == nil {
 		return false, nil
 	}
+	u.making = e
 	memory := u.d.memory(e.extent)
 	e.packed.directory = memory.Ptr()
 	if what == kindPacked {
@@ -142,15 +145,19 @@ func (u *uploader) finish(e *entry) error {
 	u.event.Store(next)
 	u.sent()
 	e.lane, e.event = u.number, int(next)
+	u.making = nil
 	u.d.cache.publish(e)
 	return nil
 }
 
-// abandon gives up an entry of the device.
+// abandon gives up an entry of the device, if it is not nil, and lists that are being
+// copied.
 func (u *uploader) abandon(e *entry) error {
 	err := u.stream.Synchronize()
 	u.sent()
-	u.d.cache.abandon(e)
+	if u.making = nil; e != nil {
+		u.d.cache.abandon(e)
+	}
 	return err
 }
 

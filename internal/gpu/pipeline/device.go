@@ -154,6 +154,19 @@ func (d *device) memory(e extent) cuda.Buffer[uint32] {
 // room is how much memory images may take without anything having to go.
 func (d *device) room() int64 { return d.cache.room(d.limit[0].Load()) }
 
+// put puts a lane back, without anything that it should not hold any more.
+func (d *device) put(l *lane) {
+	defer func() { d.lanes <- l }()
+	l.salvage()
+}
+
+// place returns memory with words in it, for all streams. It waits for a lane.
+func (d *device) place(words []uint32) (cuda.Buffer[uint32], error) {
+	l := <-d.lanes
+	defer d.put(l)
+	return l.uploader.place(words)
+}
+
 // lane waits for a lane, which is to be put back; nil if the context ends before.
 func (d *device) lane(ctx context.Context) *lane {
 	select {

@@ -146,7 +146,14 @@ func (d *device) keep(k listKey, payload []byte, directory []postings.BlockEntry
 	if e == nil {
 		return nil
 	}
+	filled := false
+	defer func() {
+		if !filled { // it panics
+			c.abandon(e)
+		}
+	}()
 	fillPacked(e.packed.words, d.host.bytes(e), payload, directory)
+	filled = true
 	c.publish(e)
 	d.host.filled.Add(1)
 	d.host.filledBytes.Add(int64(len(e.packed.words)) * 4)

@@ -61,6 +61,9 @@
 // device that is lost, or whose kernels die, is not used again; the Engine then
 // answers nothing, as each device holds a part of every segment.
 //
+// A panic, which is a bug, goes on where the run was asked for, from whatever goroutine. By
+// then the run has given back its lane, its lists and the memory of what it was bringing.
+//
 // # Concurrency
 //
 // An Engine and a View are safe for concurrent use. A Query may be run by several

@@ -31,11 +31,8 @@ func (h *holders) end() {
 	}
 }
 
-// leave notes that a run for which there was no room has let go of what it had pinned
-// until then, for which others may have found none.
-func (h *holders) leave() { h.end() }
-
-// wait is called by a run that has left, with what begin returned. It waits until another
+// wait is called by a run for which there was no room and that has ended, since others may
+// have found none for what it had pinned until then, with what begin returned. It waits until another
 // one has let go of its lists since then, and reports whether one has: false if there is
 // none that could.
 func (h *holders) wait(count uint64) bool {

@@ -8,23 +8,23 @@ import "testing"
 func TestHolders(t *testing.T) {
 	var h holders
 	ended := h.begin()
-	h.leave()
+	h.end()
 	if h.wait(ended) {
 		t.Error("a run that is alone waits for another")
 	}
-	for name, other := range map[string]func(){"ended": h.end, "left": h.leave} {
+	for name, other := range map[string]func(){"ended": h.end, "left": h.end} {
 		ended = h.begin()
 		h.begin()
 		other()
-		h.leave()
+		h.end()
 		if !h.wait(ended) {
 			t.Errorf("another run has %s while one found no room, and it gives up", name)
 		}
 	}
 	ended = h.begin()
 	h.begin()
-	h.leave()
-	go h.leave()
+	h.end()
+	go h.end()
 	if !h.wait(ended) {
 		t.Error("another run lets go of lists while one waits, and it gives up")
 	}

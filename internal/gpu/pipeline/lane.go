@@ -107,6 +107,35 @@ func (l *lane) close() error {
 	return errors.Join(errs...)
 }
 
+// enter begins a run on the lane, which leave ends. ended is how many runs have let go of
+// their lists until then.
+func (l *lane) enter() (ended uint64) {
+	l.reset()
+	return l.d.holders.begin()
+}
+
+// leave gives the lane of a run back. It is to be deferred: a run that panics must not
+// keep the lane, or lists.
+func (l *lane) leave() {
+	defer l.d.holders.end()
+	l.d.put(l)
+}
+
+// salvage lets go of what a run that panicked holds; others hold nothing by now.
+func (l *lane) salvage() {
+	u := l.uploader
+	if len(l.entries) == 0 && len(l.held) == 0 && u.making == nil && len(u.lists) == 0 {
+		return
+	}
+	_ = l.d.note(l.stream.Synchronize()) // nothing may read lists that are let go of
+	if u.making != nil || len(u.lists) > 0 {
+		_ = l.d.note(u.abandon(u.making))
+	}
+	l.unpin(0)
+	l.release()
+	l.ask = directAsk{}
+}
+
 // reset forgets the queries of the run before.
 func (l *lane) reset() {
 	l.entries, l.first = l.entries[:0], l.first[:0]

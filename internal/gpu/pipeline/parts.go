@@ -7,6 +7,8 @@ import (
 	"math/bits"
 	"slices"
 	"sync"
+
+	"github.com/griffin-search/griffin/internal/invariant"
 )
 
 // Others are who answers queries of a batch that the devices do not get to: processors
@@ -61,49 +63,54 @@ func (p *parts) run(ctx context.Context) error {
 	for _, i := range left {
 		p.results[i].Err = errTooLarge
 	}
-	var wg sync.WaitGroup
+	var group invariant.Group
 	for range p.view.engine.devices[p.device].numLanes {
-		wg.Go(func() { p.work(ctx) })
+		group.Go(func() { p.work(ctx) })
 	}
-	wg.Wait()
+	group.Wait()
 	return ctx.Err()
 }
 
 // work answers one part after another.
 func (p *parts) work(ctx context.Context) {
-	d, pieces := p.view.engine.devices[p.device], p.view.pieces[p.device]
+	d := p.view.engine.devices[p.device]
 	w := batchPart{first: -1}
 	var short shortage
 	defer short.end(d)
 	for ctx.Err() == nil {
-		l := d.lane(ctx)
-		if l == nil {
+		ended, err := p.answer(ctx, &w, &short)
+		switch {
+		case len(w.numbers) > 0:
+		case err == nil:
 			return
+		case !short.wait(d, ended):
+			p.results[w.first].Err = err
+			w.first = -1
 		}
-		l.reset()
-		ended := d.holders.begin()
-		err := p.gather(l, pieces, &w)
-		if len(w.numbers) == 0 {
-			d.lanes <- l
-			if err == nil {
-				d.holders.leave()
-				return
-			}
-			if !short.wait(d, ended) {
-				p.results[w.first].Err = err
-				w.first = -1
-			}
-			continue
-		}
-		short.end(d)
-		l.run(pieces, w.queries, w.results, fewQueries, p.trace != nil)
-		for j, i := range w.numbers {
-			p.results[i] = w.results[j]
-		}
-		p.report(l)
-		d.lanes <- l
-		d.holders.end()
 	}
+}
+
+// answer answers the next part, which it makes w; w has no queries if there is none any
+// more or, the error being errNoRoom, no room for it. ended is what holders.begin said.
+func (p *parts) answer(ctx context.Context, w *batchPart, short *shortage) (ended uint64, err error) {
+	d, pieces := p.view.engine.devices[p.device], p.view.pieces[p.device]
+	w.reset()
+	l := d.lane(ctx)
+	if l == nil {
+		return 0, nil
+	}
+	ended = l.enter()
+	defer l.leave()
+	if err = p.gather(l, pieces, w); len(w.numbers) == 0 {
+		return ended, err
+	}
+	short.end(d)
+	l.run(pieces, w.queries, w.results, fewQueries, p.trace != nil)
+	for j, i := range w.numbers {
+		p.results[i] = w.results[j]
+	}
+	p.report(l)
+	return ended, nil
 }
 
 // report adds what a lane did to the trace.
@@ -123,6 +130,10 @@ type batchPart struct {
 	first, brought int
 }
 
+func (w *batchPart) reset() {
+	w.numbers, w.queries, w.results = w.numbers[:0], w.queries[:0], w.results[:0]
+}
+
 // take returns the number of the next query that is to be answered here, -1 if there
 // is none.
 func (p *parts) take() int {
@@ -139,10 +150,9 @@ func (p *parts) take() int {
 	return -1
 }
 
-// gather makes w the next part, and pins and brings its lists. The error is errNoRoom if
-// there is none for a first query.
+// gather fills w, which is empty, with the next part, and pins and brings its lists. The
+// error is errNoRoom if there is none for a first query.
 func (p *parts) gather(l *lane, pieces []piece, w *batchPart) error {
-	w.numbers, w.queries, w.results = w.numbers[:0], w.queries[:0], w.results[:0]
 	enough := l.uploader.made + max(l.d.limit[0].Load()/partShare, 1)
 	for len(w.numbers) < partQueries && l.uploader.made < enough {
 		i := w.first

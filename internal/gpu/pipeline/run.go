@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+
+	"github.com/griffin-search/griffin/internal/invariant"
 )
 
 // Run answers queries; result i is that of query i, its Hits appended to Hits[:0] as
@@ -55,12 +56,12 @@ func (v *View) runAll(ctx context.Context, queries []*Query, results []Result, o
 	n := len(v.engine.devices)
 	parts := make([][]Result, n)
 	errs := make([]error, n)
-	var wg sync.WaitGroup
+	var group invariant.Group
 	for i := range n {
 		parts[i] = make([]Result, len(queries))
-		wg.Go(func() { errs[i] = v.runOn(ctx, i, queries, parts[i], others, trace) })
+		group.Go(func() { errs[i] = v.runOn(ctx, i, queries, parts[i], others, trace) })
 	}
-	wg.Wait()
+	group.Wait()
 	if err := errors.Join(errs...); err != nil {
 		return ctx.Err()
 	}
@@ -122,8 +123,8 @@ func (v *View) runWhole(ctx context.Context, i int, queries []*Query, results []
 	if l == nil {
 		return false, ctx.Err()
 	}
-	l.reset()
-	d.holders.begin()
+	l.enter()
+	defer l.leave()
 	n, _ := l.gather(v, pieces, queries, results)
 	if n == len(queries) {
 		l.run(pieces, queries, results, 1, trace != nil)
@@ -134,8 +135,6 @@ func (v *View) runWhole(ctx context.Context, i int, queries []*Query, results []
 			results[j].Err = nil
 		}
 	}
-	d.lanes <- l
-	d.holders.end()
 	return n == len(queries), nil
 }
 
@@ -143,11 +142,10 @@ func (v *View) runWhole(ctx context.Context, i int, queries []*Query, results []
 // time waits for memory, so that those that wait do not take it from each other.
 type shortage bool
 
-// wait is called after a gather that began when ended runs had ended, and found no
-// room. It returns true when the run is to try again, and false if nobody else has
+// wait is called after a gather that began when ended runs had ended, found no room, and
+// has given its lane back. It returns true when the run is to try again, and false if nobody else has
 // lists pinned: then there will never be room.
 func (s *shortage) wait(d *device, ended uint64) bool {
-	d.holders.leave()
 	if !*s {
 		d.waiting.Lock()
 		*s = true

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/griffin-search/griffin/internal/gpu/direct"
+	"github.com/griffin-search/griffin/internal/invariant"
 )
 
 // pathOn returns how one of so many queries is answered on a device.
@@ -65,13 +66,15 @@ func (v *View) runSplit(ctx context.Context, i int, queries []*Query, results []
 			traces[j] = &Trace{Devices: make([]DeviceTrace, len(trace.Devices))}
 		}
 	}
-	var wg sync.WaitGroup
+	var group invariant.Group
 	var errs [2]error
-	wg.Go(func() {
+	group.Go(func() {
 		errs[0] = v.runDirect(ctx, i, parts[1].queries, parts[1].results, nil, traces[1])
 	})
-	errs[1] = v.runImages(ctx, i, parts[0].queries, parts[0].results, parts[0].others(others), traces[0])
-	wg.Wait()
+	group.Go(func() {
+		errs[1] = v.runImages(ctx, i, parts[0].queries, parts[0].results, parts[0].others(others), traces[0])
+	})
+	group.Wait()
 	for j := range parts {
 		parts[j].give(results)
 		if trace != nil {
@@ -152,12 +155,12 @@ func (v *View) runDirect(ctx context.Context, i int, queries []*Query, results [
 	if others != nil {
 		others.Begin(order, nil)
 	}
-	var wg sync.WaitGroup
+	var group invariant.Group
 	var next atomic.Int64
 	var mu sync.Mutex // of the trace and rest
 	var rest subset
 	for range min(len(order), v.engine.devices[i].numLanes) {
-		wg.Go(func() {
+		group.Go(func() {
 			for n := int(next.Add(1)) - 1; n < len(order) && ctx.Err() == nil; n = int(next.Add(1)) - 1 {
 				j := order[n]
 				if others != nil && !others.Take(j) {
@@ -172,7 +175,7 @@ func (v *View) runDirect(ctx context.Context, i int, queries []*Query, results [
 			}
 		})
 	}
-	wg.Wait()
+	group.Wait()
 	if len(rest.queries) == 0 || ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -204,6 +207,8 @@ func (v *View) runOneDirect(ctx context.Context, i int, q *Query, r *Result, tra
 	if l == nil {
 		return false, ctx.Err()
 	}
+	l.enter()
+	defer l.leave()
 	l.ask = directAsk{terms: q.terms(), k: q.K, count: q.Count, traced: trace != nil}
 	err = l.runDirect(v, v.pieces[i], r)
 	if again = unanswered(err); again {
@@ -217,7 +222,6 @@ func (v *View) runOneDirect(ctx context.Context, i int, q *Query, r *Result, tra
 		defer mu.Unlock()
 	}
 	l.report(trace, i)
-	d.lanes <- l
 	return again, nil
 }
 
@@ -240,9 +244,6 @@ type directAsk struct {
 // after another, so that the threshold reached in one prunes in the next, and lets go of
 // the lists, of which it promotes some. What fails is in r.Err, too.
 func (l *lane) runDirect(v *View, pieces []piece, r *Result) error {
-	l.reset()
-	l.d.holders.begin()
-	defer l.d.holders.end()
 	err := l.searchDirect(v, pieces, r)
 	if err != nil {
 		_ = l.stream.Synchronize() // nothing may read lists that are let go of

@@ -114,6 +114,8 @@ func (v *View) Intersect(ctx context.Context, s *Step, trace *Trace) error {
 	if l == nil {
 		return ctx.Err()
 	}
+	l.enter()
+	defer l.leave()
 	l.ask = directAsk{terms: t, k: s.K, count: s.Count, from: s.From, traced: trace != nil}
 	if s.K == 0 {
 		l.ask.to = &s.Out
@@ -121,7 +123,6 @@ func (v *View) Intersect(ctx context.Context, s *Step, trace *Trace) error {
 	_ = l.runDirect(v, v.pieces[0], &s.Result) // it is in the Result
 	d.steps.Add(1)
 	l.report(trace, 0)
-	d.lanes <- l
 	if s.K == 0 && s.Result.Err == nil {
 		s.Result.Matches = int64(s.Out.Len())
 	}

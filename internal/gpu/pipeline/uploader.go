@@ -23,6 +23,7 @@ type uploader struct {
 	stream *cuda.Stream
 	bytes  int64    // sent so far
 	made   int64    // of images so far
+	making *entry   // that was acquired and is neither published nor abandoned; nil: none
 	lists  []*entry // of page-locked memory, pinned, that are being copied; released by sent
 	slots  [numSlots]slot
 	turn   int // of slots, being filled

@@ -79,6 +79,12 @@ func split(numDocs, i, n int) (from, to int) {
 func (e *Engine) Attach(segments []Segment) (*View, error) {
 	v := &View{engine: e, segments: segments}
 	v.references.Store(1)
+	attached := false
+	defer func() {
+		if !attached { // or panicked
+			v.Release()
+		}
+	}()
 	for i, d := range e.devices {
 		pieces := make([]piece, len(segments))
 		v.pieces = append(v.pieces, pieces)
@@ -88,11 +94,11 @@ func (e *Engine) Attach(segments []Segment) (*View, error) {
 				continue
 			}
 			if err := pieces[j].fill(e, d, &segments[j], from, to); err != nil {
-				v.Release()
 				return nil, err
 			}
 		}
 	}
+	attached = true
 	return v, nil
 }
 
@@ -108,10 +114,7 @@ func (p *piece) fill(e *Engine, d *device, s *Segment, from, to int) error {
 		words[i] = uint32(s.Live[from/64+i/2] >> (32 * (i % 2)))
 	}
 	var err error
-	l := <-d.lanes
-	p.live, err = l.uploader.place(words)
-	d.lanes <- l
-	if err != nil {
+	if p.live, err = d.place(words); err != nil {
 		return d.note(err)
 	}
 	p.fast.Live = p.live

@@ -11,6 +11,7 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 	"github.com/griffin-search/griffin/internal/impact"
+	"github.com/griffin-search/griffin/internal/invariant"
 	"github.com/griffin-search/griffin/internal/postings"
 )
 
@@ -159,11 +160,11 @@ type warming struct {
 func (w *warming) pass(ctx context.Context) {
 	before := w.done
 	w.next, w.full = 0, 0
-	var wg sync.WaitGroup
+	var group invariant.Group
 	for range max(w.view.engine.Lanes()-1, 1) {
-		wg.Go(func() { w.work(ctx) })
+		group.Go(func() { w.work(ctx) })
 	}
-	wg.Wait()
+	group.Wait()
 	w.done = before + w.postings
 	if w.options.Progress != nil && w.err == nil {
 		w.options.Progress(w.done, w.total)
@@ -212,15 +213,14 @@ func (w *warming) work(ctx context.Context) {
 	lanes := make([]*lane, len(devices))
 	for i, d := range devices {
 		lanes[i] = <-d.lanes
+		defer d.put(lanes[i])
 	}
 	for l := w.take(ctx); l != nil; l = w.take(ctx) {
 		there, err := w.view.warm(l, lanes)
 		w.finish(l, there, err)
 	}
 	for i, d := range devices {
-		err := lanes[i].uploader.stream.Synchronize()
-		d.lanes <- lanes[i]
-		if err != nil {
+		if err := lanes[i].uploader.stream.Synchronize(); err != nil {
 			w.finish(&warmList{}, false, d.note(err))
 		}
 	}
