@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync/atomic"
 	"time"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/cost"
 	"github.com/griffin-search/griffin/internal/gpu/pipeline"
+	"github.com/griffin-search/griffin/internal/invariant"
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
@@ -33,11 +35,14 @@ type Dispatcher struct {
 	steps      [sched.NumPlaces]atomic.Int64 // that ran
 	migrations atomic.Int64
 	abandoned  atomic.Int64
+	bugs       atomic.Int64
 	patience   float64 // defaultPatience, but in tests; 0: without end
 
 	// choose, if set, takes the place of the policy, to test any placement there can be:
 	// it returns where the lists from pos on of n run next, and up to which.
 	choose func(pos, n int) (at sched.Place, to int)
+	// onBug, if set, is told of bugs, to test what becomes of them.
+	onBug func(*invariant.Caught)
 }
 
 // DispatchOptions configure a Dispatcher. The zero value of each field is its default.
@@ -150,6 +155,9 @@ type DispatchStats struct {
 	Abandoned int64 `json:"given_up"`
 	// Fed counts queries that ran without images of their lists, which were then brought.
 	Fed int64 `json:"fed"`
+	// Bugs counts panics of work that no query waits for. The log, slog.Default, has their
+	// stacks.
+	Bugs int64 `json:"bugs,omitempty"`
 	// Errors are those of the predictions, by kind of work and class of size.
 	Errors []cost.ClassError `json:"prediction_errors,omitempty"`
 	// Pool tells of queues; nil if there are none.
@@ -160,13 +168,27 @@ type DispatchStats struct {
 func (d *Dispatcher) Stats() DispatchStats {
 	s := DispatchStats{
 		Policy: d.policy, CPUSteps: d.steps[sched.CPU].Load(), GPUSteps: d.steps[sched.GPU].Load(), Migrations: d.migrations.Load(), Abandoned: d.abandoned.Load(), Fed: d.feeder.fed.Load(),
-		Errors: d.costs.Errors(),
+		Bugs: d.bugs.Load(), Errors: d.costs.Errors(),
 	}
 	if d.pool != nil {
 		p := d.pool.Stats()
 		s.Pool = &p
 	}
 	return s
+}
+
+// reportBug tells of a panic of work that no query waits for: in builds that check
+// invariants it goes on, and ends the process.
+func (d *Dispatcher) reportBug(doing string, c *invariant.Caught) {
+	d.bugs.Add(1)
+	switch {
+	case d.onBug != nil:
+		d.onBug(c)
+	case invariant.Enabled:
+		panic(c)
+	default:
+		slog.Error("griffin: a bug while "+doing+"; queries are answered all the same", "panic", c.Value, "stack", string(c.Stack))
+	}
 }
 
 // Use lets the Searcher's plans run where d says. It must be called before the first

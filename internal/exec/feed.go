@@ -8,6 +8,7 @@ import (
 	"github.com/griffin-search/griffin/internal/cost"
 	"github.com/griffin-search/griffin/internal/gpu/pipeline"
 	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/invariant"
 	"github.com/griffin-search/griffin/internal/postings"
 	"github.com/griffin-search/griffin/internal/sched"
 )
@@ -73,15 +74,7 @@ func (r *placedRun) wishFor(there time.Duration) {
 func (w *wish) fulfil() {
 	f := &w.d.feeder
 	began := time.Now()
-	var err error
-	if w.d.pool == nil {
-		err = w.Run(context.Background(), sched.GPU)
-	} else {
-		j := sched.Job{Alone: true, Within: sched.Never}
-		j.Cost[sched.CPU] = sched.Never
-		j.Cost[sched.GPU] = w.d.costs.Predict(cost.BringImages, &w.features)
-		err = w.d.pool.Do(context.Background(), &j, w)
-	}
+	err := w.ask()
 	wait := time.Since(began) // so that no more than half of the time goes into it
 	if err != nil || !w.done {
 		wait = pause
@@ -91,6 +84,24 @@ func (w *wish) fulfil() {
 	f.next.Store(int64(time.Since(w.d.start) + wait))
 	w.snapshot.Release()
 	f.busy.Store(false)
+}
+
+// ask has the query answered on the GPU. A bug is an error: nobody waits for the answer.
+func (w *wish) ask() (err error) {
+	defer func() {
+		if bug := recover(); bug != nil {
+			c := invariant.Catch(bug)
+			err = c
+			w.d.reportBug("bringing lists to a GPU", c)
+		}
+	}()
+	if w.d.pool == nil {
+		return w.Run(context.Background(), sched.GPU)
+	}
+	j := sched.Job{Alone: true, Within: sched.Never}
+	j.Cost[sched.CPU] = sched.Never
+	j.Cost[sched.GPU] = w.d.costs.Predict(cost.BringImages, &w.features)
+	return w.d.pool.Do(context.Background(), &j, w)
 }
 
 // Run implements sched.Work: it answers the query, for which lists have to come.

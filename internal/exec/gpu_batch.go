@@ -46,11 +46,18 @@ func (s *Searcher) RunBatch(ctx context.Context, plans []*Plan, sc *Scratch, ans
 func (s *Searcher) runBatchGPU(ctx context.Context, plans []*Plan, sc *Scratch, answers []Answer) error {
 	share := &sc.gpu.share
 	share.reset(ctx, s.dispatcher.gpu, plans, answers)
+	ended := false
+	defer func() {
+		if !ended { // it panics, and nobody may write to answers after that
+			share.abandon()
+		}
+	}()
 	err := s.askGPU(ctx, plans, sc, answers)
 	if err == nil {
 		share.rest()
 	}
-	if failed := share.wait(); err == nil {
+	failed := share.wait()
+	if ended = true; err == nil {
 		err = failed
 	}
 	if err != nil {

@@ -2,9 +2,12 @@ package exec
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"sync"
 	"sync/atomic"
+
+	"github.com/griffin-search/griffin/internal/invariant"
 )
 
 // gpuShare lets CPUs that are idle answer queries of a batch beside a GPU. The GPU takes
@@ -18,7 +21,7 @@ type gpuShare struct {
 	owners  []atomic.Uint32 // by plan
 	numbers []int           // plan of each query that the GPU was asked
 
-	workers sync.WaitGroup
+	workers invariant.Group
 	mu      sync.Mutex // guards what follows
 	left    []int      // plans for the CPUs only, the costliest last
 	order   []int      // queries; those from the end on are the CPUs'
@@ -133,22 +136,35 @@ func (s *gpuShare) work() {
 	if sc == nil {
 		sc = new(Scratch) // it plans nothing, and so needs no analyzer
 	}
-	defer s.gpu.scratches.Put(sc)
-	for {
-		s.gpu.slots <- struct{}{}
-		i := s.take()
-		if i < 0 {
-			<-s.gpu.slots
-			return
-		}
-		a, err := s.plans[i].runCPU(s.ctx, sc, s.answers[i].Hits, nil)
-		<-s.gpu.slots
-		if err != nil {
-			s.fail(err)
-			return
-		}
-		s.answers[i] = a
+	for s.answer(sc) {
 	}
+	s.gpu.scratches.Put(sc) // not deferred: what a panic leaves behind must not serve another
+}
+
+// answer answers the next plan; more: there may be another.
+func (s *gpuShare) answer(sc *Scratch) (more bool) {
+	s.gpu.slots <- struct{}{}
+	defer func() { <-s.gpu.slots }()
+	i := s.take()
+	if i < 0 {
+		return false
+	}
+	a, err := s.plans[i].runCPU(s.ctx, sc, s.answers[i].Hits, nil)
+	if err != nil {
+		s.fail(err)
+		return false
+	}
+	s.answers[i] = a
+	return true
+}
+
+// errAbandoned ends the share of a batch that panicked.
+var errAbandoned = errors.New("the batch is given up")
+
+// abandon ends the CPUs' part of a batch whose answers nobody waits for any more.
+func (s *gpuShare) abandon() {
+	s.fail(errAbandoned)
+	_ = s.wait()
 }
 
 // fail ends the batch with an error.

@@ -31,6 +31,7 @@ type placedRun struct {
 	pos   int
 	last  sched.Place
 	moved bool // last is set
+	torn  bool // a batch that it was in panicked, and left it anywhere
 	have  *pipeline.Candidates
 	steps [2]pipeline.Step // the candidates of one become those of the other
 
@@ -96,8 +97,7 @@ func (c *choice) add(k cost.Kind, f *cost.Features, took time.Duration) {
 // begin makes r a run of a plan.
 func (r *placedRun) begin(d *Dispatcher, p *Plan, sc *Scratch, dst []base.Hit, trace *Trace) {
 	r.d, r.plan, r.sc, r.trace, r.dst = d, p, sc, trace, dst
-	r.answer = Answer{}
-	r.stage, r.pos, r.have, r.moved, r.abandoned = 0, 0, nil, false, false
+	r.rewind()
 	r.refusal = p.onCPU
 	if d.gpu == nil {
 		r.refusal = cpuNoGPU
@@ -105,6 +105,21 @@ func (r *placedRun) begin(d *Dispatcher, p *Plan, sc *Scratch, dst []base.Hit, t
 	if trace != nil {
 		trace.Policy = r.policy()
 	}
+}
+
+// rewind puts r before its first piece.
+func (r *placedRun) rewind() {
+	r.stage, r.pos, r.have, r.moved, r.torn, r.abandoned = 0, 0, nil, false, false, false
+	r.answer = Answer{}
+}
+
+// restart makes r, whose batch panicked, begin again.
+func (r *placedRun) restart() {
+	r.rewind()
+	if r.trace != nil {
+		r.trace.Notes = append(r.trace.Notes, "begun again: the batch that it was in met a bug")
+	}
+	r.decide()
 }
 
 // end forgets what the run was of, and gives back what it has of the GPU.
@@ -150,6 +165,9 @@ func (r *placedRun) result(err error) (Answer, error) {
 // Run implements sched.Work: it answers what is left of the plan, beginning at a place.
 func (r *placedRun) Run(ctx context.Context, at sched.Place) error {
 	r.traceWait()
+	if r.torn {
+		r.restart()
+	}
 	for {
 		done, err := r.advance(ctx, at)
 		if done || err != nil {

@@ -11,8 +11,14 @@ import (
 
 // RunBatch implements sched.Work: it answers stages of several runs together on the
 // GPU. What it does not answer gets an outcome that wraps sched.ErrFailed; the CPU
-// continues it where it is.
+// continues it where it is. If it panics, all runs begin again when they are run.
 func (r *placedRun) RunBatch(ctx context.Context, all []sched.Work, outcomes []error) {
+	done := false
+	defer func() {
+		if !done {
+			tear(all)
+		}
+	}()
 	began := time.Now()
 	b := &r.group
 	b.reset()
@@ -38,6 +44,14 @@ func (r *placedRun) RunBatch(ctx context.Context, all []sched.Work, outcomes []e
 		if o := w.(*placedRun); o.trace != nil && outcomes[i] == nil {
 			o.traceBatch(began, len(all))
 		}
+	}
+	done = true
+}
+
+// tear notes that runs may be anywhere.
+func tear(all []sched.Work) {
+	for _, w := range all {
+		w.(*placedRun).torn = true
 	}
 }
 

@@ -18,7 +18,9 @@ type Work interface {
 	// leader, all[0] is its own. It sets the outcome of each, as Run would return
 	// it: outcomes[i] is that of all[i], nil at first. ctx has the values of the
 	// leader's and is never cancelled, for the others' sake. all and outcomes are
-	// the pool's again when it returns.
+	// the pool's again when it returns. If it panics, the panic goes on in the leader's
+	// Do, and the pool calls Run of each of the others, whatever its outcome: that must
+	// do all of the work again.
 	RunBatch(ctx context.Context, all []Work, outcomes []error)
 }
 
@@ -271,7 +273,7 @@ func (p *Pool) run(ctx context.Context, j *Job) (again bool, err error) {
 	defer func() {
 		if !returned {
 			p.mu.Lock()
-			p.finish(j, nil)
+			p.giveUp(j)
 			p.mu.Unlock()
 		}
 	}()
@@ -302,6 +304,16 @@ func (p *Pool) unpin(j *Job) {
 		j.task.pinned = false
 		p.cores.unpin(j.task.core)
 	}
+}
+
+// giveUp gives the server of a job back whose work panicked. The lock is held.
+func (p *Pool) giveUp(j *Job) {
+	if j.state != running { // it had none, after a Switch in vain
+		return
+	}
+	now := p.Now()
+	p.s.Done(now, j.Place, append(p.one[:0], j), 0)
+	p.dispatch(now, j)
 }
 
 // finish gives the server of a job back that ran by itself and says whether the

@@ -3,13 +3,17 @@ package sched
 import (
 	"context"
 	"errors"
+	"fmt"
+	"time"
 )
 
-// errLeader is the outcome of the others when the work of a leader panics.
-var errLeader = errors.New("the work that led the batch panicked")
+// errLeader is the outcome of the others when the work of a leader panics, where they can
+// run nowhere any more.
+var errLeader = fmt.Errorf("the work that led the batch panicked: %w", ErrFailed)
 
 // lead runs the batch that the job leads and tells the others how theirs ended. It
-// returns what run returns.
+// returns what run returns. If the work panics, the panic goes on, and the others are run
+// again: which of them it was that the work panicked over, is not known.
 func (p *Pool) lead(ctx context.Context, j *Job) (again bool, err error) {
 	b := j.task.batch
 	returned := false
@@ -18,8 +22,9 @@ func (p *Pool) lead(ctx context.Context, j *Job) (again bool, err error) {
 			for i := range b.outcomes {
 				b.outcomes[i] = errLeader
 			}
+			b.outcomes[0] = nil // it has ended
 			p.mu.Lock()
-			p.finishBatch(j, b)
+			p.finishBatch(j, b, p.s.rerun)
 			p.mu.Unlock()
 		}
 	}()
@@ -27,17 +32,17 @@ func (p *Pool) lead(ctx context.Context, j *Job) (again bool, err error) {
 	returned = true
 	err = b.outcomes[0]
 	p.mu.Lock()
-	if p.finishBatch(j, b) {
+	if p.finishBatch(j, b, p.s.retry) {
 		return true, nil
 	}
 	p.mu.Unlock()
 	return false, err
 }
 
-// finishBatch gives the lane back, lets those whose place failed wait for the
-// other, tells the rest their outcome, and says whether the leader waits again.
-// The lock is held.
-func (p *Pool) finishBatch(leader *Job, b *batch) (again bool) {
+// finishBatch gives the lane back, lets those whose outcome is ErrFailed wait again, if
+// again finds a place for them, tells the rest their outcome, and says whether the leader
+// waits again. The lock is held.
+func (p *Pool) finishBatch(leader *Job, b *batch, again func(time.Duration, Place, *Job) bool) (waits bool) {
 	now := p.Now()
 	at := leader.Place
 	failed := 0
@@ -63,9 +68,9 @@ func (p *Pool) finishBatch(leader *Job, b *batch) (again bool) {
 		if errors.Is(err, ErrFailed) && j != leader && j.task.gone != nil {
 			err = j.task.gone
 		}
-		if errors.Is(err, ErrFailed) && p.s.retry(now, at, j) {
+		if errors.Is(err, ErrFailed) && again(now, at, j) {
 			j.task.verdict = undecided
-			again = again || j == leader
+			waits = waits || j == leader
 			continue
 		}
 		if j != leader {
@@ -77,8 +82,8 @@ func (p *Pool) finishBatch(leader *Job, b *batch) (again bool) {
 	clear(b.outcomes)
 	b.jobs, b.works, b.outcomes = b.jobs[:0], b.works[:0], b.outcomes[:0]
 	p.spare = append(p.spare, b)
-	if !again {
+	if !waits {
 		p.dispatch(now, leader)
 	}
-	return again
+	return waits
 }

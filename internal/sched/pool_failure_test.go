@@ -218,10 +218,13 @@ func TestPoolSwitchEnds(t *testing.T) {
 }
 
 // panicker is work that panics.
-type panicker struct{}
+type panicker struct{ after time.Duration }
 
-func (w *panicker) Run(context.Context, Place) error          { panic("run") }
-func (w *panicker) RunBatch(context.Context, []Work, []error) { panic("batch") }
+func (w *panicker) Run(context.Context, Place) error { panic("run") }
+func (w *panicker) RunBatch(context.Context, []Work, []error) {
+	time.Sleep(w.after)
+	panic("batch")
+}
 
 func TestPoolPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -252,11 +255,75 @@ func TestPoolPanics(t *testing.T) {
 			}
 		})
 		do(&sleeper{batched: ms}, func(_ any, err error) {
-			if !errors.Is(err, errLeader) {
+			if err != nil { // it has led itself
 				t.Errorf("the other of the batch: %v", err)
 			}
 		})
 		group.Wait()
+		checkIdle(t, p)
+	})
+}
+
+// TestPoolLeaderPanics checks that each job of a batch whose leader panics is run again,
+// and once: on the CPU, or by itself on the GPU if it can run nowhere else. A job whose
+// caller left meanwhile is not.
+func TestPoolLeaderPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(t, Options{Policy: PolicyGPU, CPUs: 2, Lanes: 1})
+		var group sync.WaitGroup
+		first := &sleeper{takes: both(Never, 5*ms)}
+		group.Go(func() { _ = p.Do(t.Context(), first.job(), first) })
+		synctest.Wait()
+		group.Go(func() {
+			defer func() {
+				if r := recover(); r != "batch" {
+					t.Errorf("the leader: recovered %v", r)
+				}
+			}()
+			w := &panicker{after: 2 * ms}
+			_ = p.Do(t.Context(), &Job{Cost: both(9*ms, ms), Batched: ms}, w)
+		})
+		synctest.Wait()
+		const others = 6
+		var works [others]*sleeper
+		var jobs [others]*Job
+		for i := range works {
+			w := &sleeper{takes: both(9*ms, 5*ms), batched: ms}
+			if i%3 == 2 {
+				w.takes[CPU] = Never
+			}
+			ctx := t.Context()
+			if i == 1 {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithCancel(ctx)
+				time.AfterFunc(6*ms, cancel) // while the batch runs
+			}
+			works[i], jobs[i] = w, w.job()
+			group.Go(func() {
+				err := p.Do(ctx, jobs[i], w)
+				if left := i == 1; left != errors.Is(err, context.Canceled) || !left && err != nil {
+					t.Errorf("job %d: %v", i, err)
+				}
+			})
+			synctest.Wait()
+		}
+		group.Wait()
+		for i, w := range works {
+			want, at := int32(1), CPU
+			switch {
+			case i == 1:
+				want = 0
+			case i%3 == 2:
+				at = GPU
+			}
+			if n := w.ran.Load(); n != want || n > 0 && (w.at != at || jobs[i].Place != at || jobs[i].Batch != 1) {
+				t.Errorf("job %d ran %d times, last at the %s in a batch of %d; want %d, at the %s", i, n, w.at, jobs[i].Batch, want, at)
+			}
+		}
+		// All but the panic took as long as predicted: nothing else was learnt.
+		if s := p.Stats(); s.Arrived != others+2 || s.Ended != s.Arrived || s.Places[GPU].Slowdown != 1 {
+			t.Errorf("%+v", s)
+		}
 		checkIdle(t, p)
 	})
 }

@@ -355,6 +355,22 @@ func (s *Scheduler) retry(now time.Duration, p Place, j *Job) bool {
 	return true
 }
 
+// rerun lets a job whose run at p was counted as done, though the work of another broke it
+// off, wait again: at the other place or, if it cannot run there, at p by itself. false if
+// it can run nowhere.
+func (s *Scheduler) rerun(now time.Duration, p Place, j *Job) bool {
+	if s.retry(now, p, j) {
+		return true
+	}
+	if !s.present(j, p) {
+		return false
+	}
+	s.counts.ended--
+	j.solo = true
+	s.enqueue(now, j, p, own)
+	return true
+}
+
 // Lose takes a place away until Regain. What waits for it waits for the other;
 // jobs that can run nowhere now are appended to dst and have ended. What runs at
 // p goes on until Done or Fail.
