@@ -24,9 +24,15 @@ import (
 // The queue of the index's scheduler, behind it, orders searches, and refuses those that
 // cannot end in time by predictions for each. It does not see what this does: the time to
 // read documents, make snippets and write answers.
+//
+// Requests for documents have an admission of their own, so that neither they nor searches
+// fill up what the others may have. Both count on all processors: what the others take of
+// them shows in the time that a request takes. What is said here of searches holds there of
+// requests for documents.
 type admission struct {
-	limit      int // searches at the same time
-	perClient  int // searches of one client; 0: any number
+	what       string // is admitted, in the plural
+	limit      int    // searches at the same time
+	perClient  int    // searches of one client; 0: any number
 	processors float64
 
 	mu      sync.Mutex
@@ -44,10 +50,10 @@ const (
 	admissionWeight = 1.0 / 16
 )
 
-// newAdmission returns the admission of options with their defaults.
-func newAdmission(o *Options) *admission {
+// newAdmission returns the admission of what is named, by options with their defaults.
+func newAdmission(what string, o *Options) *admission {
 	return &admission{
-		limit: o.MaxConcurrent, perClient: o.PerClient, processors: float64(o.Processors), clients: map[netip.Addr]int{},
+		what: what, limit: o.MaxConcurrent, perClient: o.PerClient, processors: float64(o.Processors), clients: map[netip.Addr]int{},
 	}
 }
 
@@ -65,13 +71,13 @@ func (a *admission) enter(client netip.Addr, budget time.Duration) (ticket, *api
 	if a.perClient > 0 && a.clients[client] >= a.perClient {
 		return ticket{}, &apiError{
 			Status: http.StatusTooManyRequests, Code: "too_many", retryAfter: a.spent(a.perClient),
-			Message: fmt.Sprintf("%d searches of yours are running already; wait for one of them", a.perClient),
+			Message: fmt.Sprintf("%d %s of yours are running already; wait for one of them", a.perClient, a.what),
 		}
 	}
 	if a.running >= a.limit {
 		return ticket{}, &apiError{
 			Status: http.StatusServiceUnavailable, Code: "overloaded", retryAfter: a.spent(a.running) / 2,
-			Message: fmt.Sprintf("%d searches are running already; try again in a moment", a.limit),
+			Message: fmt.Sprintf("%d %s are running already; try again in a moment", a.limit, a.what),
 		}
 	}
 	allowed := time.Duration(admissionShare * float64(budget))

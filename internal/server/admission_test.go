@@ -60,9 +60,9 @@ func TestOverloadInVirtualTime(t *testing.T) {
 	for _, admit := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			h := makeHandler(Options{Logger: quiet(), Timeout: limit, MaxConcurrent: 1 << 20}, station(processors, service))
-			h.entry.processors = processors
+			h.searches.processors = processors
 			if !admit {
-				h.entry.processors = 1e9 // so that any number of searches are few
+				h.searches.processors = 1e9 // so that any number of searches are few
 			}
 			o := load.Options{Queries: 1, Seed: 5, Warmup: time.Second, Duration: 10 * time.Second, Bound: limit, Sleep: time.Sleep}
 			points, err := load.Sweep(t.Context(), handlerTarget{h.routes(), "/search?q=a"}, o, []float64{capacity / 2, 2 * capacity, capacity / 2}, nil)
@@ -107,7 +107,7 @@ func TestEstimateOfWhatEnds(t *testing.T) {
 			learnt := func(d time.Duration, err error) float64 {
 				takes, outcome = d, err
 				get(t, h.routes(), "/search?q=a")
-				return h.entry.cost
+				return h.searches.cost
 			}
 			if cost := learnt(service, nil); cost != service.Seconds() {
 				t.Fatalf("%s: it begins with %v s", name, cost)
@@ -115,11 +115,11 @@ func TestEstimateOfWhatEnds(t *testing.T) {
 			if cost := learnt(service/100, c.err); (cost < service.Seconds()) != c.fewer {
 				t.Errorf("%s: after a short one %v s", name, cost)
 			}
-			if before := h.entry.cost; (learnt(service*2, c.err) > before) != c.more {
-				t.Errorf("%s: after a long one %v s, before %v s", name, h.entry.cost, before)
+			if before := h.searches.cost; (learnt(service*2, c.err) > before) != c.more {
+				t.Errorf("%s: after a long one %v s, before %v s", name, h.searches.cost, before)
 			}
-			if h.entry.running != 0 {
-				t.Errorf("%s: %d searches are left", name, h.entry.running)
+			if h.searches.running != 0 {
+				t.Errorf("%s: %d searches are left", name, h.searches.running)
 			}
 		})
 	}
@@ -151,7 +151,7 @@ func TestCancelledByStop(t *testing.T) {
 
 // When to come back is told from what was measured.
 func TestRetryAfter(t *testing.T) {
-	a := newAdmission(&Options{MaxConcurrent: 5, PerClient: 4, Processors: 2})
+	a := newAdmission("searches", &Options{MaxConcurrent: 5, PerClient: 4, Processors: 2})
 	a.cost = 6 // seconds: each search here adds 3 s to what one spends here
 	one, other := netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2")
 	for range 4 {
@@ -219,7 +219,7 @@ func TestPerClient(t *testing.T) {
 	if code := ask("10.0.0.1:4").Code; code != http.StatusOK {
 		t.Errorf("afterwards: status %d", code)
 	}
-	if entry := made.entry; entry.running != 0 || len(entry.clients) != 0 {
+	if entry := made.searches; entry.running != 0 || len(entry.clients) != 0 {
 		t.Errorf("%d searches of %v are left", entry.running, entry.clients)
 	}
 }
@@ -253,7 +253,7 @@ func TestShedByScheduler(t *testing.T) {
 		if code := errorOf(t, w).Code; w.Code != want || w.Header().Get("Retry-After") != "3" || code != map[int]string{503: "overloaded", 504: "timeout"}[want] {
 			t.Errorf("%v: status %d, code %s, Retry-After %q", reason, w.Code, code, w.Header().Get("Retry-After"))
 		}
-		if h.entry.cost != 0 {
+		if h.searches.cost != 0 {
 			t.Error("a search that was refused counts as a fast one")
 		}
 	}

@@ -9,8 +9,8 @@
 //
 // New makes the handler, Serve runs it on a listener and ends gracefully.
 // Every request is bounded: its size, the number of results, the time that it
-// may take, how many run at once; what would not be answered in time is refused at once
-// (admission.go). What a client sends ends in an answer with
+// may take, how many run at once; what would not be answered in time, searches and requests
+// for documents, is refused at once (admission.go). What a client sends ends in an answer with
 // a proper status, never in a panic that others notice.
 //
 // It is not a gateway: there are no users and no TLS, and a client is an address. Put

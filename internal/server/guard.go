@@ -92,20 +92,20 @@ func secure(header http.Header) {
 func (h *handler) run(r *http.Request, req searchRequest) (*griffin.Results, *apiError) {
 	count := func(result string) { h.metrics.searches.WithLabelValues(req.Mode.String(), result).Inc() }
 	budget := cmp.Or(req.Timeout, h.Timeout)
-	admitted, refused := h.entry.enter(clientOf(r), budget)
+	admitted, refused := h.searches.enter(clientOf(r), budget)
 	if refused != nil {
 		count(refused.Code)
 		return nil, refused
 	}
 	answered, shed := false, false
-	defer func() { h.entry.leave(admitted, answered, shed) }()
+	defer func() { h.searches.leave(admitted, answered, shed) }()
 	ctx, cancel := context.WithTimeout(r.Context(), budget)
 	defer cancel()
 	results, err := h.backend.search(ctx, req)
 	if err != nil {
 		var overload *griffin.Overload
 		shed = errors.As(err, &overload)
-		apiErr := h.explain(ended(r, err), budget)
+		apiErr := h.explain("search", ended(r, err), budget)
 		count(apiErr.Code)
 		return nil, apiErr
 	}
@@ -124,21 +124,21 @@ func ended(r *http.Request, err error) error {
 	return err
 }
 
-// explain turns the error of a search that had budget into what the client is told.
-// Causes inside the server are logged and not told.
-func (h *handler) explain(err error, budget time.Duration) *apiError {
+// explain turns the error of what was asked for, a search for one, that had budget into
+// what the client is told. Causes inside the server are logged and not told.
+func (h *handler) explain(asked string, err error, budget time.Duration) *apiError {
 	var syntax *griffin.QueryError
 	var overload *griffin.Overload
 	switch {
 	case errors.As(err, &overload) && overload.Reason == sched.Expired:
 		return &apiError{
 			Status: http.StatusGatewayTimeout, Code: "timeout", retryAfter: overload.RetryAfter,
-			Message: fmt.Sprintf("the search waited for a processor until there was no time left of its %v", budget),
+			Message: fmt.Sprintf("the %s waited for a processor until there was no time left of its %v", asked, budget),
 		}
 	case errors.As(err, &overload) && overload.Reason == sched.TooLate: // be it that the server is idle
 		return &apiError{
 			Status: http.StatusServiceUnavailable, Code: "overloaded", retryAfter: overload.RetryAfter,
-			Message: fmt.Sprintf("the search is not expected to end within %v, or what the server allows; give it more time, or try again when there is less to do", budget),
+			Message: fmt.Sprintf("the %s is not expected to end within %v, or what the server allows; give it more time, or try again when there is less to do", asked, budget),
 		}
 	case errors.As(err, &overload):
 		return &apiError{
@@ -161,13 +161,13 @@ func (h *handler) explain(err error, budget time.Duration) *apiError {
 	case errors.Is(err, context.DeadlineExceeded):
 		return &apiError{
 			Status: http.StatusGatewayTimeout, Code: "timeout",
-			Message: fmt.Sprintf("the search took longer than %v and was given up", budget),
+			Message: fmt.Sprintf("the %s took longer than %v and was given up", asked, budget),
 		}
 	case errors.Is(err, context.Canceled):
 		return &apiError{Status: statusClientGone, Code: "client_gone", Message: "the client left"}
 	case errors.Is(err, griffin.ErrClosed):
 		return &apiError{Status: http.StatusServiceUnavailable, Code: "closing", Message: "the server is stopping"}
 	}
-	h.Logger.Error("search failed", "error", err)
-	return &apiError{Status: http.StatusInternalServerError, Code: "internal", Message: "the search failed; the server's log says why"}
+	h.Logger.Error(asked+" failed", "error", err)
+	return &apiError{Status: http.StatusInternalServerError, Code: "internal", Message: "the " + asked + " failed; the server's log says why"}
 }

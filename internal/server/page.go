@@ -126,21 +126,54 @@ func (h *handler) newPage(req searchRequest) *pageData {
 // document serves /document?id=: one document as it is stored.
 func (h *handler) document(w http.ResponseWriter, r *http.Request) {
 	data := h.newPage(searchRequest{})
-	id := r.URL.Query().Get("id")
+	body, apiErr := h.documentPage(r, data)
+	if apiErr != nil {
+		data.Error = apiErr
+		h.writePage(w, data)
+		return
+	}
+	writeBody(w, http.StatusOK, pageType, body)
+}
+
+// documentPage makes the page of the document that is asked for, if it may begin, within
+// the limit of time. Sending it is not part of that: a reader may be slow.
+func (h *handler) documentPage(r *http.Request, data *pageData) ([]byte, *apiError) {
+	const asked = "request for a document"
+	admitted, refused := h.documents.enter(clientOf(r), h.Timeout)
+	if refused != nil {
+		return nil, refused
+	}
+	answered := false
+	defer func() { h.documents.leave(admitted, answered, false /* shed */) }()
 	ctx, cancel := context.WithTimeout(r.Context(), h.Timeout)
 	defer cancel()
-	doc, found, err := h.backend.document(ctx, id)
-	switch {
-	case err != nil:
-		data.Error = h.explain(ended(r, err), h.Timeout)
-	case !found:
-		data.Error = &apiError{Status: http.StatusNotFound, Code: "not_found", Message: fmt.Sprintf("the index has no document %.100q", id)}
-	default:
-		data.Document = &doc
-		data.Title = cmp.Or(doc.Title, doc.ID) + " – Griffin"
+	select {
+	case h.reading <- struct{}{}:
+		defer func() { <-h.reading }()
+	case <-ctx.Done():
+		return nil, h.explain(asked, ended(r, ctx.Err()), h.Timeout)
 	}
-	h.writePage(w, data)
+	id := r.URL.Query().Get("id")
+	doc, found, err := h.backend.document(ctx, id)
+	if err != nil {
+		return nil, h.explain(asked, ended(r, err), h.Timeout)
+	}
+	answered = true
+	if !found {
+		return nil, &apiError{Status: http.StatusNotFound, Code: "not_found", Message: fmt.Sprintf("the index has no document %.100q", id)}
+	}
+	data.Document = &doc
+	data.Title = cmp.Or(doc.Title, doc.ID) + " – Griffin"
+	var body bytes.Buffer
+	if err := pageTemplate.Execute(&body, data); err != nil {
+		data.Document = nil
+		return nil, h.explain(asked, err, h.Timeout)
+	}
+	return body.Bytes(), nil
 }
+
+// pageType is the type of pages.
+const pageType = "text/html; charset=utf-8"
 
 func (h *handler) writePage(w http.ResponseWriter, data *pageData) {
 	status := http.StatusOK
@@ -156,7 +189,7 @@ func (h *handler) writePage(w http.ResponseWriter, data *pageData) {
 		http.Error(w, "the page cannot be rendered", http.StatusInternalServerError)
 		return
 	}
-	writeBody(w, status, "text/html; charset=utf-8", body.Bytes())
+	writeBody(w, status, pageType, body.Bytes())
 }
 
 func icon(w http.ResponseWriter, _ *http.Request) {

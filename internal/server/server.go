@@ -34,18 +34,20 @@ type Options struct {
 	// MaxK bounds how many results a request may ask for. Default
 	// DefaultMaxK.
 	MaxK int
-	// Timeout bounds the time of one search, which a request may shorten for itself.
+	// Timeout bounds the time of one search, which a request may shorten for itself, and
+	// that of a request for a document.
 	// Default DefaultTimeout, at most MaxTimeout.
 	Timeout time.Duration
-	// MaxConcurrent bounds how many searches run or wait at the same time; more are
-	// refused, and so are those that would not be answered in time. Default
-	// DefaultMaxConcurrent.
+	// MaxConcurrent bounds how many searches run or wait at the same time, and how many
+	// requests for documents beside them; more are refused, and so are those that would
+	// not be answered in time. Default DefaultMaxConcurrent.
 	MaxConcurrent int
 	// Processors is how many processors searches have, for the estimate of the time that
-	// one will take. Default GOMAXPROCS.
+	// one will take. As many requests for documents run at the same time. Default
+	// GOMAXPROCS.
 	Processors int
 	// PerClient bounds how many searches of one client (an address) run or wait at the
-	// same time. Default any number.
+	// same time, and how many of its requests for documents. Default any number.
 	PerClient int
 	// Logger gets failures and panics, not single requests. Default slog.Default().
 	Logger *slog.Logger
@@ -54,9 +56,11 @@ type Options struct {
 // handler is what the routes share.
 type handler struct {
 	Options
-	backend backend
-	metrics *metrics
-	entry   *admission
+	backend   backend
+	metrics   *metrics
+	searches  *admission
+	documents *admission
+	reading   chan struct{} // has room for the requests for documents that run
 }
 
 // New returns the handler of all routes. It is an error if there is no index or
@@ -83,7 +87,10 @@ func makeHandler(o Options, b backend) *handler {
 	o.MaxConcurrent = cmp.Or(o.MaxConcurrent, DefaultMaxConcurrent)
 	o.Processors = cmp.Or(o.Processors, runtime.GOMAXPROCS(0))
 	o.Logger = cmp.Or(o.Logger, slog.Default())
-	h := &handler{Options: o, backend: b, entry: newAdmission(&o)}
+	h := &handler{
+		Options: o, backend: b, searches: newAdmission("searches", &o), documents: newAdmission("requests for documents", &o),
+		reading: make(chan struct{}, o.Processors),
+	}
 	h.metrics = newMetrics(b)
 	return h
 }
