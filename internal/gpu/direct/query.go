@@ -19,10 +19,6 @@ const MaxK = fastpath.MaxK
 // MaxLists is the greatest number of lists of a query: they travel with the launch.
 const MaxLists = 40
 
-// maxDocs is so far below 2^32 that the kernels can count a few blocks for each thread
-// further than the documents go.
-const maxDocs = 1<<32 - 1<<16
-
 // ErrUnsuited says that the kernels cannot answer the query (too many lists, hits or
 // documents, or scores that may pass 32 bits): the CPU can.
 var ErrUnsuited = fastpath.ErrUnsuited
@@ -115,7 +111,7 @@ func (q *Query) check(seg *fastpath.Segment) (most base.Score, err error) {
 		return 0, fmt.Errorf("k %d, %d lists, %d documents: %w", q.K, len(q.Lists), seg.NumDocs, base.ErrBadInput)
 	case q.K > MaxK:
 		return 0, fmt.Errorf("%d hits: %w", q.K, ErrUnsuited)
-	case int64(seg.NumDocs) > maxDocs:
+	case int64(seg.NumDocs) > fastpath.MaxDocs:
 		return 0, fmt.Errorf("%d documents: %w", seg.NumDocs, ErrUnsuited)
 	case len(q.Lists) > MaxLists:
 		return 0, fmt.Errorf("%d lists: %w", len(q.Lists), ErrUnsuited)

@@ -97,6 +97,10 @@ var (
 // maxThreshold is the highest threshold that is not more than any score.
 const maxThreshold = math.MaxUint32
 
+// MaxDocs is the greatest number of documents of a segment: so far below 2^32 that the
+// kernels can count some superblocks, or postings for each thread, further than it goes.
+const MaxDocs = 1<<32 - 1<<16
+
 // check returns what is wrong with the query, or keeps it off the GPU.
 func (q *Query) check(seg *Segment) error {
 	switch {
@@ -110,6 +114,10 @@ func (q *Query) check(seg *Segment) error {
 		return fmt.Errorf("DocIDs of a query that is not And: %w", ErrUnsuited)
 	case q.Mode == AndOr && q.Want != 0:
 		return fmt.Errorf("count of a query that is And or Or: %w", ErrUnsuited)
+	case int64(seg.NumDocs) > MaxDocs:
+		return fmt.Errorf("%d documents: %w", seg.NumDocs, ErrUnsuited)
+	case !seg.Live.IsZero() && seg.Live.Len() < (seg.NumDocs+31)/32:
+		return fmt.Errorf("bitmap of %d words for %d documents: %w", seg.Live.Len(), seg.NumDocs, base.ErrBadInput)
 	case !q.Filter.IsZero() && q.Filter.Len() < (seg.NumDocs+31)/32:
 		return fmt.Errorf("filter of %d words for %d documents: %w", q.Filter.Len(), seg.NumDocs, base.ErrBadInput)
 	}
@@ -125,12 +133,23 @@ func (q *Query) check(seg *Segment) error {
 		if t.Score.Linear != t.Image.shape.Saturation.Linear {
 			return fmt.Errorf("term %d: weights and frequencies mixed up: %w", i, base.ErrBadInput)
 		}
-		sum += uint64(t.step()) * math.MaxUint8
+		sum += t.most()
 	}
 	if sum > math.MaxUint32 {
-		return fmt.Errorf("scores of up to 2^32 or more: %w", ErrUnsuited)
+		return fmt.Errorf("scores or bounds of up to 2^32 or more: %w", ErrUnsuited)
 	}
 	return nil
+}
+
+// most is what the term adds to the bound of a range at most: 255 steps, and twice that
+// if the list is sparse, because the kernels add a range in two parts where 32 of its
+// postings end inside it.
+func (t *Term) most() uint64 {
+	most := uint64(t.step()) * math.MaxUint8
+	if t.Image.kind == sparse {
+		most *= 2
+	}
+	return most
 }
 
 // step is what a step of the image's 8-bit contributions is worth at most: s steps

@@ -220,6 +220,11 @@ func TestAddRefuses(t *testing.T) {
 		}
 	}
 	q := c.query(Or, 10, nil, c.sat.AvgLen, 0, 1)
+	b.Reset(Segment{NumDocs: c.numDocs, Live: uploaded(t, c.stream, make([]uint32, 300/32))})
+	if _, err := b.Add(&q.gpu); !errors.Is(err, base.ErrBadInput) {
+		t.Errorf("a bitmap that is too short: %v", err)
+	}
+	b.Reset(c.segment)
 	for i := range 3 {
 		_, err := b.Add(&q.gpu)
 		if i < 2 && err != nil || i == 2 && !errors.Is(err, ErrFull) {

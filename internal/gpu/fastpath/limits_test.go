@@ -1,0 +1,117 @@
+package fastpath
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/score"
+)
+
+// Queries whose scores come near to 2^32 are answered or refused, by sums of bounds too:
+// a range of a sparse list counts twice where 32 postings end inside it.
+func TestWeightsAtTheLimit(t *testing.T) {
+	const numDocs, first = 140_000, 70_000
+	var l plainList
+	for doc := range uint32(64) {
+		l.docIDs, l.freqs = append(l.docIDs, first+doc), append(l.freqs, 1)
+	}
+	l.freqs[3] = 200                    // alone in its range
+	l.freqs[20], l.freqs[40] = 255, 255 // in one range, on either side of the border of 32 postings
+	c := newCollection(t, rand.New(rand.NewPCG(15, 15)), numDocs, true, 255, []plainList{l})
+	c.toDevice(t, open(t))
+	if k := c.images[0].kind; k != sparse {
+		t.Fatalf("the list is of kind %d", k)
+	}
+	b, err := c.kernels.NewBatch(limits)
+	must(t, err)
+	defer func() { must(t, b.Close()) }()
+	s, err := c.kernels.NewSingle(0)
+	must(t, err)
+	defer func() { must(t, s.Close()) }()
+	answered, refused := 0, 0
+	for boost := 100.0; boost < 300; boost += 10 {
+		q := c.query(Or, 1, map[int]float64{0: boost}, 0, 0)
+		err := s.Search(c.stream, c.segment, &q.gpu)
+		if errors.Is(err, ErrUnsuited) {
+			refused++
+			continue
+		}
+		must(t, err)
+		answered++
+		name := fmt.Sprintf("boost %v", boost)
+		q.compare(t, name, c, s.AppendHits(nil), 0, nil)
+		runBatch(t, name, c, b, []testQuery{q})
+	}
+	if answered == 0 || refused == 0 {
+		t.Errorf("%d queries answered, %d refused", answered, refused)
+	}
+}
+
+// The first and the last document of segments of all sizes are found.
+func TestSegmentSizes(t *testing.T) {
+	d := open(t)
+	kernels, err := Load(d)
+	must(t, err)
+	stream, err := d.NewStream()
+	must(t, err)
+	defer func() { must(t, stream.Close()); must(t, kernels.Close()) }()
+	b, err := kernels.NewBatch(limits)
+	must(t, err)
+	defer func() { must(t, b.Close()) }()
+	s, err := kernels.NewSingle(0)
+	must(t, err)
+	defer func() { must(t, s.Close()) }()
+	for _, numDocs := range []int{1, superDocs, superDocs + 1, 1 << 31, MaxDocs, MaxDocs + 1, base.MaxDocs} {
+		docIDs := slices.Compact([]uint32{0, uint32(numDocs - 1)})
+		freqs := []uint32{1, 2}[:len(docIDs)]
+		shape := Shape{
+			NumDocs: numDocs, DocFreq: len(docIDs), CollFreq: uint64(len(docIDs)) * 2,
+			Saturation: score.Saturation{BM25: score.DefaultBM25, Linear: true}, Max: 2,
+		}
+		encoded, err := Encode(nil, shape, docIDs, freqs, nil)
+		must(t, err)
+		data := uploaded(t, stream, encoded)
+		image, err := NewImage(data, shape)
+		must(t, err)
+		term := Term{Image: image, Score: score.NewLinearTerm(1, 1)}
+		term.Scale = score.NewScale(term.Score, 0, 0)
+		var want []base.Hit
+		for i, doc := range docIDs {
+			want = append(want, base.Hit{DocID: base.DocID(doc), Score: term.Score.Score(freqs[i], 0)})
+		}
+		slices.Reverse(want)
+		// All superblocks are looked at, or the postings of one list and the bucket of another.
+		for _, q := range []Query{
+			{Mode: Or, K: 10, Terms: []Term{term}},
+			{Mode: And, K: 10, Want: WantCount, Terms: []Term{term, term}},
+		} {
+			b.Reset(Segment{NumDocs: numDocs})
+			if _, err := b.Add(&q); err != nil {
+				if numDocs <= MaxDocs || !errors.Is(err, ErrUnsuited) {
+					t.Errorf("%d documents, mode %d: %v", numDocs, q.Mode, err)
+				}
+				continue
+			}
+			must(t, b.Launch(stream))
+			must(t, b.Wait())
+			got := b.AppendHits(nil, 0)
+			for i := range got {
+				got[i].Score /= base.Score(len(q.Terms))
+			}
+			if !slices.Equal(got, want) || q.Want != 0 && b.Count(0) != uint64(len(want)) {
+				t.Errorf("%d documents, mode %d: %v, %d matches, want %v", numDocs, q.Mode, got, b.Count(0), want)
+			}
+			if q.Mode == And || numDocs == 1<<31 || testing.Short() && numDocs > 1<<20 {
+				continue // of no use, or seconds on the emulator
+			}
+			must(t, s.Search(stream, Segment{NumDocs: numDocs}, &q))
+			if got := s.AppendHits(nil); !slices.Equal(got, want) {
+				t.Errorf("%d documents, a single query: %v, want %v", numDocs, got, want)
+			}
+		}
+	}
+}
