@@ -8,6 +8,7 @@ import (
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	"github.com/griffin-search/griffin/internal/gpu/decode"
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 )
 
@@ -76,5 +77,30 @@ func TestRefusedLaunch(t *testing.T) {
 		}
 		c.check("after", q, q.matches(t))
 		c.Device.InjectFaults(nil)
+	}
+}
+
+// The copy of directories has ended when an error of the launch behind it is there: the
+// memory that lists lie in is the caller's again.
+func TestRefusedSearch(t *testing.T) {
+	rng := rand.New(rand.NewPCG(16, 16))
+	c := randomCollection(t, rng, 300, 4, false, 9, 0)
+	q := c.query(false, 10, 1, c.sat.AvgLen, onHost, 0)
+	list := &q.gpu.Lists[0]
+	directory, err := cuda.AllocHost[uint32](c.Device, int(list.NumBlocks)*decode.EntryWords)
+	c.Must(err)
+	defer func() { c.Must(directory.Free()) }()
+	for i := range directory.Data() {
+		directory.Data()[i] = uint32(i)
+	}
+	list.Directory = directory.DevicePtr()
+	want := slices.Clone(directory.Data())
+	gputest.Fail(t, c.Device, "cuLaunchKernel", 2, cuda.OutOfMemory)
+	if _, _, err := c.runner.Run(c.Stream, c.segment, &q.gpu, nil, nil); !errors.Is(err, cuda.ErrOutOfMemory) {
+		t.Errorf("%v", err)
+	}
+	clear(directory.Data())
+	if got := gputest.Download(c.Session, c.runner.directories.Slice(0, len(want))); !slices.Equal(got, want) {
+		t.Errorf("copied %v, want %v", got, want)
 	}
 }

@@ -1,6 +1,7 @@
 package direct
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/bits"
@@ -45,8 +46,8 @@ func (r *Runner) begin(s *cuda.Stream, seg fastpath.Segment, q *Query, gather bo
 	if err := r.placeLists(s, q); err != nil {
 		return err
 	}
-	if err := r.launch(s, q, gather); err != nil {
-		return err
+	if err := r.launch(s, q, gather); err != nil { // directories may be being copied
+		return errors.Join(err, s.Synchronize())
 	}
 	r.failed, r.stream = false, s
 	return nil

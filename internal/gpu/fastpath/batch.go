@@ -281,10 +281,27 @@ func (t *Term) put(p *termParams) {
 }
 
 // Launch puts the queries into a stream, all in one launch if they are all Or. What
-// the images and bitmaps of the queries lie in must stay until Wait.
+// the images and bitmaps of the queries lie in must stay until Wait. After an error
+// nothing is under way.
 func (b *Batch) Launch(s *cuda.Stream) error {
+	if err := b.launch(s); err != nil {
+		return abandon(s, err)
+	}
+	return nil
+}
+
+// abandon waits for what was put into a stream before err: it reads and writes the
+// memory that the next queries use. It returns err.
+func abandon(s *cuda.Stream, err error) error {
+	if failed := s.Synchronize(); failed != nil {
+		return errors.Join(err, failed)
+	}
+	return err
+}
+
+func (b *Batch) launch(s *cuda.Stream) error {
 	b.launches++
-	window := b.plan()
+	supers := b.plan()
 	if err := b.prepare(s); err != nil {
 		return err
 	}
@@ -297,7 +314,7 @@ func (b *Batch) Launch(s *cuda.Stream) error {
 			continue
 		}
 		n := b.place(jobs, from)
-		p := b.params(window)
+		p := b.params(supers)
 		p.blocks = b.blocks.DevicePtr() + cuda.Ptr[blockParams](8*from)
 		if err := b.start(s, b.kernels.kernel(kind), n, &p); err != nil {
 			return fmt.Errorf("batch of %d queries: %w", b.numQueries, err)

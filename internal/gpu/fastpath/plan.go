@@ -39,7 +39,7 @@ func (b *Batch) countCost(p *queryParams, terms []termParams) uint64 {
 // plan decides how many blocks each query gets, and returns the most superblocks that
 // one of them has. Where there are many queries, most get one, and only those that
 // would hold up the others get more.
-func (b *Batch) plan() (window int) {
+func (b *Batch) plan() (most int) {
 	supers := numSupers(b.segment.NumDocs)
 	least, keys := uint32(supers), 0
 	for _, jobs := range b.jobs {

@@ -68,7 +68,7 @@ func (s *Single) Search(stream *cuda.Stream, segment Segment, q *Query) error {
 		s.retried = stream
 	}
 	if err := s.launch(stream); err != nil {
-		return err
+		return abandon(stream, err)
 	}
 	return s.await(stream)
 }
