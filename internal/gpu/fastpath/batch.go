@@ -165,6 +165,13 @@ func (b *Batch) Add(q *Query) (int, error) {
 	if q.Want&WantDocIDs != 0 {
 		room = shortest
 	}
+	if sharedBytes(len(q.Terms), minWindow, capacity(q.K)) > b.kernels.shared {
+		return 0, fmt.Errorf("shared memory for %d terms and %d hits: %w", len(q.Terms), q.K, ErrUnsuited)
+	}
+	maxTerms, maxK := max(b.maxTerms, len(q.Terms)), max(b.maxK, q.K)
+	if sharedBytes(maxTerms, minWindow, capacity(maxK)) > b.kernels.shared {
+		return 0, ErrFull // beside others; in another batch there is room
+	}
 	if b.numQueries == b.limits.Queries || b.numTerms+numTerms > b.limits.Terms ||
 		b.numHits+q.K > b.limits.Hits || b.numDocIDs+room > b.limits.DocIDs {
 		return 0, ErrFull
@@ -184,7 +191,7 @@ func (b *Batch) Add(q *Query) (int, error) {
 	b.numQueries++
 	b.numHits += q.K
 	b.numDocIDs += room
-	b.maxTerms, b.maxK = max(b.maxTerms, len(q.Terms)), max(b.maxK, q.K)
+	b.maxTerms, b.maxK = maxTerms, maxK
 	return i, nil
 }
 
@@ -381,14 +388,15 @@ func (b *Batch) start(s *cuda.Stream, kernel *cuda.Kernel, blocks int, p *search
 	return cuda.Launch(s, kernel, cuda.D1(blocks), cuda.D1(threads), shared, p)
 }
 
-// params returns the parameters that all launches share. window is the most
+// params returns the parameters that all launches share. supers is the most
 // superblocks that a block has.
-func (b *Batch) params(window int) searchParams {
+func (b *Batch) params(supers int) searchParams {
+	keys := capacity(b.maxK)
 	return searchParams{
 		queries: b.queries.DevicePtr(), terms: b.terms.DevicePtr(), results: b.results.DevicePtr(), hits: b.hits.DevicePtr(),
 		live: b.segment.Live.Ptr(), states: b.states.Ptr(), keys: b.keys.Ptr(),
-		numDocs: uint32(b.segment.NumDocs), maxTerms: uint32(b.maxTerms), capacity: uint32(capacity(b.maxK)),
-		window: uint32(min(window+15, b.kernels.maxWindow)) &^ 15,
+		numDocs: uint32(b.segment.NumDocs), maxTerms: uint32(b.maxTerms), capacity: uint32(keys),
+		window: uint32(b.kernels.windowFor(supers, b.maxTerms, keys)),
 	}
 }
 

@@ -27,6 +27,7 @@ type Kernels struct {
 	rangesOne, rangesFew, probeOne *cuda.Kernel
 	fill                           *cuda.Kernel // of Build
 	maxWindow                      int          // superblocks that a block sorts at a time
+	shared                         int          // dynamic shared memory that a block of any may have
 	// How many blocks run at a time: of batches, and of a single query.
 	resident, residentOne int
 }
@@ -66,6 +67,10 @@ func (k *Kernels) load() error {
 		if *e.kernel, err = e.load(e.module, e.name); err != nil {
 			return err
 		}
+	}
+	k.shared = math.MaxInt
+	for _, kernel := range []*cuda.Kernel{k.ranges, k.probe, k.count, k.rangesOne, k.rangesFew, k.probeOne} {
+		k.shared = min(k.shared, k.device.Info().MaxSharedBytes-kernel.SharedBytes())
 	}
 	shared := sharedBytes(8, 64, capacity(10))
 	for _, e := range []struct {

@@ -115,3 +115,34 @@ func TestSegmentSizes(t *testing.T) {
 		}
 	}
 }
+
+// Where shared memory is short, blocks sort fewer superblocks at a time; what does not
+// fit even so is refused, or goes to another batch.
+func TestLittleSharedMemory(t *testing.T) {
+	rng := rand.New(rand.NewPCG(17, 17))
+	c := randomCollection(t, rng, 40*superDocs, 6, false, 9)
+	c.toDevice(t, open(t))
+	b, err := c.kernels.NewBatch(limits)
+	must(t, err)
+	defer func() { must(t, b.Close()) }()
+	few, many := c.query(Or, 10, nil, c.sat.AvgLen, 0), c.query(Or, 10, nil, c.sat.AvgLen, 1, 2, 3, 4, 5)
+	best := c.query(Or, 300, nil, c.sat.AvgLen, 0)
+	c.kernels.shared = sharedBytes(5, minWindow+1, capacity(10))
+	if w := c.kernels.windowFor(40, 5, capacity(10)); w != minWindow {
+		t.Errorf("windows of %d superblocks", w)
+	}
+	runBatch(t, "small windows", c, b, []testQuery{few, many})
+	b.Reset(c.segment)
+	if _, err := b.Add(&best.gpu); !errors.Is(err, ErrUnsuited) {
+		t.Errorf("k 300: %v", err)
+	}
+	c.kernels.shared = sharedBytes(1, minWindow, capacity(300))
+	for i, want := range []error{ErrFull, nil} { // the hits of one, and the terms of the other
+		b.Reset(c.segment)
+		_, err := b.Add(&[]testQuery{many, few}[i].gpu)
+		must(t, err)
+		if _, err := b.Add(&best.gpu); !errors.Is(err, want) {
+			t.Errorf("with %d terms and k 300: %v, want %v", len([]testQuery{many, few}[i].gpu.Terms), err, want)
+		}
+	}
+}

@@ -6,6 +6,8 @@ const (
 	threads = 256
 	// maxWindow is how many superblocks a block sorts at a time.
 	maxWindow = 8192
+	// minWindow is the least, of which others are multiples.
+	minWindow = 16
 	// listRoom is how many ranges a block collects before it scores them.
 	listRoom = 512
 	// firstList is how many it collects the first time, to have a threshold soon.
@@ -34,9 +36,20 @@ func capacity(k int) int {
 	return c
 }
 
+// windowFor is how many superblocks a block sorts at a time that has so many in all, and
+// shared memory for so many terms and keys: as many as there is room for, up to maxWindow.
+func (k *Kernels) windowFor(supers, terms, capacity int) int {
+	room := (k.shared - sharedBytes(terms, 0, capacity)) / windowBytes
+	return min(supers+minWindow-1, k.maxWindow, room) &^ (minWindow - 1)
+}
+
+// windowBytes is the shared memory of a superblock of a window: its bucket and its place
+// in the order.
+const windowBytes = 3
+
 // sharedBytes is the dynamic shared memory of a block.
 func sharedBytes(terms, window, capacity int) int {
 	return capacity*8 + // keys
 		terms*128 + // termParams
-		window*3 // the buckets and the order of superblocks
+		window*windowBytes
 }
