@@ -97,7 +97,10 @@ func (d *Dispatcher) Calibrate(ctx context.Context, snapshot *index.Snapshot, o 
 		if time.Since(began) > o.Limit {
 			break
 		}
-		q, options := terms.random(impacts)
+		q, options, err := terms.random(impacts)
+		if err != nil {
+			return err
+		}
 		p, err := m.searcher.Prepare(m.sc, q, options)
 		if err == nil {
 			_, err = m.measure(ctx, p)
@@ -115,7 +118,7 @@ func (d *Dispatcher) Calibrate(ctx context.Context, snapshot *index.Snapshot, o 
 
 // random returns a query and how it is to be asked. Most are ORs, whose times are the
 // hardest to tell, since they are pruned.
-func (s *termSample) random(impacts bool) (q query.Node, o Options) {
+func (s *termSample) random(impacts bool) (q query.Node, o Options, err error) {
 	numTerms := [...]int{1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 5, 6}
 	ks := [...]int{10, 10, 10, 100, 1000}
 	n := numTerms[s.rng.IntN(len(numTerms))]
@@ -128,7 +131,8 @@ func (s *termSample) random(impacts bool) (q query.Node, o Options) {
 			o.Mode = ModeSaat
 		}
 	}
-	return s.query(n), o
+	q, err = s.query(n)
+	return q, o, err
 }
 
 // SaveCosts saves the predictions to the folder of an index, with what was learnt since

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -273,6 +275,48 @@ func TestSampleTerms(t *testing.T) {
 		}
 		if !slices.EqualFunc(s.strata[i], again.strata[i], slices.Equal[[]byte]) {
 			t.Errorf("stratum %d differs with the same seed", i)
+		}
+	}
+}
+
+// Terms that are sampled together are different, and all in one document; a query has as
+// many terms as it is to have, where no document has so many, too.
+func TestSampleTogether(t *testing.T) {
+	rng := rand.New(rand.NewPCG(91, 6))
+	snapshot := testSnapshot(t, randomIndex(t, rng, 300, 1, false))
+	s, err := sampleTerms(t.Context(), snapshot, rng)
+	if err != nil {
+		t.Fatal(err)
+	}
+	searcher, sc := NewSearcher(snapshot, nil), testScratch(t, snapshot.Options.Analyzer)
+	found := 0
+	for range 50 {
+		terms, err := s.together(4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := string(bytes.Join(terms, []byte(" ")))
+		if a := answer(t, searcher, sc, &query.Words{Text: text, Boost: 1}, Options{Mode: ModeAnd, K: 1}); len(a.Hits) == 0 {
+			t.Errorf("no document has all of %q", text)
+		}
+		slices.SortFunc(terms, bytes.Compare)
+		if len(slices.CompactFunc(terms, bytes.Equal)) != len(terms) {
+			t.Errorf("a term comes twice in %q", text)
+		}
+		if len(terms) == 4 {
+			found++
+		}
+	}
+	if found < 10 {
+		t.Errorf("%d of 50 times four terms were found", found)
+	}
+	for n := 1; n < 20; n++ {
+		q, err := s.query(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(strings.Fields(q.(*query.Words).Text)); got != n {
+			t.Errorf("%d terms, want %d", got, n)
 		}
 	}
 }

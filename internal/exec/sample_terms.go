@@ -1,14 +1,17 @@
 package exec
 
 import (
+	"bytes"
 	"context"
 	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"time"
 
+	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/postings"
 	"github.com/griffin-search/griffin/internal/query"
 )
 
@@ -17,6 +20,9 @@ import (
 type termSample struct {
 	weighted bool
 	rng      *rand.Rand
+	segment  *index.View // that they are of: the largest
+	list     postings.List
+	cursor   postings.Cursor
 	// strata holds, by the number of bits of the length, up to perStratum terms.
 	strata [bits.UintSize][][]byte
 	seen   [bits.UintSize]int
@@ -30,6 +36,8 @@ const (
 	// samplingTime bounds the reading of dictionaries, which goes through some three
 	// million terms in a second.
 	samplingTime = time.Second
+	// tries is how many terms are looked for in a document to find those of a query.
+	tries = 60
 )
 
 // sampleTerms samples terms of a snapshot, evenly from each stratum. It reads the
@@ -46,6 +54,7 @@ func sampleTerms(ctx context.Context, snapshot *index.Snapshot, rng *rand.Rand) 
 			largest = v
 		}
 	}
+	s.segment = largest
 	// Terms with the same first two bytes are a piece.
 	prefixes := rng.Perm(1 << 16)
 	began := time.Now()
@@ -90,19 +99,65 @@ func (s *termSample) add(term []byte, docFreq uint32) {
 	}
 }
 
-// query makes a query of n terms, each of a stratum that is as likely as any other, so
-// that all sizes, and all ratios of sizes, come up.
-func (s *termSample) query(n int) query.Node {
-	text := ""
-	var terms []corpus.TermWeight
-	for range n {
-		stratum := s.strata[s.full[s.rng.IntN(len(s.full))]]
-		term := string(stratum[s.rng.IntN(len(stratum))])
-		text += term + " "
-		terms = append(terms, corpus.TermWeight{Term: term, Weight: 1 + float64(s.rng.IntN(100))/100})
+// any returns a term of a stratum that is as likely as any other.
+func (s *termSample) any() []byte {
+	stratum := s.strata[s.full[s.rng.IntN(len(s.full))]]
+	return stratum[s.rng.IntN(len(stratum))]
+}
+
+// query makes a query of n terms. In one half each comes of a stratum that is as
+// likely as any other, so that all sizes, and all ratios of sizes, come up. In the other
+// they are together in a document, as the words of what is asked are: an OR has a higher
+// threshold then, and takes less time than one of any words.
+func (s *termSample) query(n int) (query.Node, error) {
+	var terms [][]byte
+	if s.rng.IntN(2) == 0 {
+		var err error
+		if terms, err = s.together(n); err != nil {
+			return nil, err
+		}
 	}
-	if s.weighted {
-		return &query.Weights{Terms: terms}
+	for len(terms) < n {
+		terms = append(terms, s.any())
 	}
-	return &query.Words{Text: text, Boost: 1}
+	if !s.weighted {
+		return &query.Words{Text: string(bytes.Join(terms, []byte(" "))), Boost: 1}, nil
+	}
+	weights := &query.Weights{}
+	for _, t := range terms {
+		weights.Terms = append(weights.Terms, corpus.TermWeight{Term: string(t), Weight: 1 + float64(s.rng.IntN(100))/100})
+	}
+	return weights, nil
+}
+
+// together returns up to n terms of one document, less if no more are found soon.
+func (s *termSample) together(n int) ([][]byte, error) {
+	terms := [][]byte{s.any()}
+	doc, err := s.next(terms[0], base.DocID(s.rng.IntN(max(s.segment.NumDocs(), 1))))
+	if doc >= base.DocID(s.segment.NumDocs()) && err == nil {
+		doc, err = s.next(terms[0], 0)
+	}
+	for i := 0; i < tries && len(terms) < n && err == nil; i++ {
+		t := s.any()
+		if slices.ContainsFunc(terms, func(u []byte) bool { return bytes.Equal(t, u) }) {
+			continue
+		}
+		var at base.DocID
+		if at, err = s.next(t, doc); at == doc && err == nil {
+			terms = append(terms, t)
+		}
+	}
+	return terms, err
+}
+
+// next returns the first document of a term from one on, or one past the last of the segment.
+func (s *termSample) next(term []byte, from base.DocID) (base.DocID, error) {
+	end := base.DocID(s.segment.NumDocs())
+	found, err := s.segment.Find(0, term, &s.list)
+	if err != nil || !found {
+		return end, err
+	}
+	s.cursor.Reset(&s.list, nil)
+	doc := s.cursor.NextGEQ(from)
+	return min(doc, end), s.cursor.Err()
 }
