@@ -31,9 +31,10 @@ func WithDeadline(d time.Duration) Option { return func(c *config) { c.dispatch.
 
 // WithConcurrency bounds how many searches run on the CPU at the same time, and how many
 // more may wait for a processor; what comes on top gets an *Overload. 0 is the default
-// of either: as many as there are processors, and 1024. As many as may run may read
-// documents and make snippets at the same time. Without it, and without a GPU, nothing
-// waits.
+// of either: as many as there are processors, and 64 for each of those that run, so that
+// none waits much longer than so many searches take (with a GPU, 256 for each of its lanes
+// on top; at most 1024). As many as may run may read documents and make snippets at the
+// same time. Without it, and without a GPU, nothing waits.
 //
 // A program in which searches keep all processors busy answers nothing else meanwhile: the
 // Go runtime lets goroutines run to their end, or for 10 ms, before others begin, also

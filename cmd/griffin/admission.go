@@ -20,9 +20,19 @@ type admissionFlags struct {
 	window   time.Duration
 }
 
-func (d *admissionFlags) register(f *pflag.FlagSet) {
+// serveQueue is how many searches of a server may wait: the time limit that each has bounds
+// how long.
+const serveQueue = 1024
+
+// register registers the flags; queue is how many searches may wait by default, 0: as many as
+// griffin.WithConcurrency says.
+func (d *admissionFlags) register(f *pflag.FlagSet, queue int) {
 	f.IntVar(&d.cpus, "cpus", 0, "searches that run on the CPU at the same time (default: as many as there are processors)")
-	f.IntVar(&d.queue, "queue", 0, "searches that may wait for a processor; more are turned away (default 1024)")
+	usage := "searches that may wait for a processor; more are turned away"
+	if queue == 0 {
+		usage += " (default 64 a processor)"
+	}
+	f.IntVar(&d.queue, "queue", queue, usage)
 	f.DurationVar(&d.deadline, "deadline", 0, "turn searches away that cannot be answered within this `TIME` (default: none)")
 	f.BoolVar(&d.pin, "pin", false, "bind long searches on the CPU to a processor each (Linux)")
 	f.DurationVar(&d.window, "window", 0, "how long a search may wait at an idle GPU for others to share a launch with")

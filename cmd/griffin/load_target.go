@@ -42,7 +42,7 @@ func (p *inProcessFlags) register(f *pflag.FlagSet) {
 	p.deviceFlags.register(f, "cpu")
 	p.cache.register(f)
 	p.resident.register(f)
-	p.admission.register(f)
+	p.admission.register(f, 0)
 	p.results.register(f, 0)
 }
 

@@ -60,7 +60,7 @@ Ctrl-C lets running queries end, then stops.`,
 	o.register(f, "auto")
 	o.cache.register(f)
 	o.resident.register(f)
-	o.admission.register(f)
+	o.admission.register(f, serveQueue)
 	o.results.register(f, serveResultCache)
 	f.StringVar(&o.addr, "addr", "127.0.0.1:7280", "address to listen on; port 0 takes any free one")
 	f.DurationVar(&o.grace, "grace", 10*time.Second, "how long running requests may take when stopping")

@@ -54,7 +54,8 @@ type DispatchOptions struct {
 	// CPUs is how many queries run on the CPU at once; default GOMAXPROCS.
 	CPUs int
 	// MaxQueue is how many queries may wait; more are shed with a *sched.Overload.
-	// Default sched.DefaultMaxQueue; negative: any number.
+	// Default that of sched.Options: 64 for each of the CPUs, and more with a GPU, but at
+	// most 1024; negative: any number.
 	MaxQueue int
 	// Deadline is the time that a query has from its arrival; one that cannot be
 	// answered by then is shed. Default none.

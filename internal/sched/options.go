@@ -49,9 +49,15 @@ const (
 	DefaultThreshold = 0.2     // ding09 §9: "20% faster on GPU than on CPU"
 	DefaultWork      = 1 << 20 // ao11 §6.1: 1M, where 91,382 queries/s were reached
 	DefaultMaxBatch  = 256
-	DefaultMaxQueue  = 1024
-	DefaultStretch   = 4
-	DefaultUrgent    = 0.5
+	// DefaultDepth is how many jobs may wait for each CPU. First come, first served, none
+	// then waits longer than so many jobs take, whatever they take and however many CPUs
+	// there are: 128 jobs of 20 µs are 1.3 ms of two CPUs, where 1,024 are 10 ms.
+	DefaultDepth = 64
+	// DefaultMaxQueue is how many may wait at most if nothing is said: as many as for 16
+	// CPUs.
+	DefaultMaxQueue = 1024
+	DefaultStretch  = 4
+	DefaultUrgent   = 0.5
 	// DefaultGather is how long PolicyBatch gathers at most.
 	DefaultGather = 10 * time.Millisecond
 )
@@ -66,8 +72,9 @@ type Options struct {
 	// Lanes is how many jobs or batches run on GPUs at once; default 0: there is
 	// no GPU.
 	Lanes int
-	// MaxQueue is how many jobs may wait; more are shed. Default 1024; negative:
-	// any number.
+	// MaxQueue is how many jobs may wait; more are shed. Default DefaultDepth for each CPU,
+	// and MaxBatch for each lane if that is more, but at most DefaultMaxQueue; negative: any
+	// number.
 	MaxQueue int
 	// Deadline is the time that a job has from its arrival, if it does not say
 	// (Job.Within); default none.
@@ -108,7 +115,6 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	o.Policy = policy
 	setDefault(&o.CPUs, runtime.GOMAXPROCS(0))
-	setDefault(&o.MaxQueue, DefaultMaxQueue)
 	setDefault(&o.MaxBatch, DefaultMaxBatch)
 	setDefault(&o.Threshold, DefaultThreshold)
 	setDefault(&o.Work, DefaultWork)
@@ -119,6 +125,7 @@ func (o Options) withDefaults() (Options, error) {
 		setDefault(&o.Window, DefaultGather)
 	}
 	o.CPUs, o.Stretch = max(o.CPUs, 0), max(o.Stretch, 0)
+	setDefault(&o.MaxQueue, min(DefaultDepth*o.CPUs+max(DefaultDepth, o.MaxBatch)*max(o.Lanes, 0), DefaultMaxQueue))
 	switch {
 	case o.Lanes < 0 || o.Lanes > maxServers || o.CPUs > maxServers:
 		return o, fmt.Errorf("%w: %d CPUs and %d lanes: at most %d each", base.ErrBadInput, o.CPUs, o.Lanes, maxServers)

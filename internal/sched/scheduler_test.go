@@ -127,7 +127,7 @@ func TestGroupsAdapt(t *testing.T) {
 // TestGroupsAdaptToLoad checks that the scheduler feeds its groups: jobs that all
 // are a little faster on the GPU come faster than it can take.
 func TestGroupsAdaptToLoad(t *testing.T) {
-	s := newScheduler(t, Options{Policy: PolicyQuery, CPUs: 1, Lanes: 1, MaxBatch: 1})
+	s := newScheduler(t, Options{Policy: PolicyQuery, CPUs: 1, Lanes: 1, MaxBatch: 1, MaxQueue: -1})
 	for i := range 200 {
 		arrive(t, s, time.Duration(i)*us, 5*ms, 4*ms)
 	}
@@ -529,5 +529,41 @@ func TestWrongPredictionsAreFoundOut(t *testing.T) {
 	s := newScheduler(t, Options{Policy: PolicyCPU, CPUs: 1})
 	if err := s.Arrive(0, &Job{Cost: both(time.Second, Never), Within: ms}); err == nil {
 		t.Error("a job of 1 s is begun that has 1 ms")
+	}
+}
+
+// TestQueueDefaults checks how many jobs may wait if nothing is said about it.
+func TestQueueDefaults(t *testing.T) {
+	for name, c := range map[string]struct {
+		o       Options
+		waiting int
+	}{
+		"CPUs":                {Options{CPUs: 2}, 2 * DefaultDepth},
+		"many CPUs":           {Options{CPUs: 64}, DefaultMaxQueue},
+		"a lane":              {Options{CPUs: 2, Lanes: 1}, 2*DefaultDepth + DefaultMaxBatch},
+		"a lane, one by one":  {Options{CPUs: 2, Lanes: 1, MaxBatch: 1}, 3 * DefaultDepth},
+		"a lane, and no CPU":  {Options{CPUs: -1, Lanes: 1, MaxBatch: 1}, DefaultDepth},
+		"deadlines":           {Options{CPUs: 2, Deadline: time.Hour}, 2 * DefaultDepth},
+		"so many asked for":   {Options{CPUs: 2, MaxQueue: 500}, 500},
+		"no bound asked for":  {Options{CPUs: 2, MaxQueue: -1}, 4000},
+		"the smallest number": {Options{CPUs: 2, MaxQueue: 1}, 1},
+	} {
+		s := newScheduler(t, c.o)
+		waiting := 0
+		for waiting < 4000 {
+			err := s.Arrive(0, &Job{Cost: both(ms, ms)})
+			if o := (*Overload)(nil); errors.As(err, &o) && o.Reason == QueueFull {
+				break
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			for p := range Place(NumPlaces) {
+				s.Next(0, p, nil)
+			}
+			waiting = s.Queued()
+		}
+		if waiting != c.waiting {
+			t.Errorf("%s: %d may wait, want %d", name, waiting, c.waiting)
+		}
 	}
 }

@@ -77,3 +77,32 @@ func observe(t *testing.T, o Options, arrivals []Arrival, from time.Duration) ob
 	span := (arrivals[len(arrivals)-1].At - from).Seconds()
 	return observed{latency.Summarize(latencies).P99, float64(shed) / float64(shed+len(latencies)), float64(inTime) / span}
 }
+
+// TestOverloadByDefault checks that jobs that nothing but the queue sheds, as there is no
+// deadline, do not wait longer than its default depth lets them, on machines of all sizes,
+// with jobs of all lengths, and that as much is done as can be. In a queue of 1,024 the
+// shortest would all take more than 10 ms on two processors.
+func TestOverloadByDefault(t *testing.T) {
+	for _, cpus := range []int{1, 2, 16} {
+		for _, takes := range []time.Duration{20 * time.Microsecond, time.Millisecond, 50 * time.Millisecond} {
+			capacity := float64(cpus) / takes.Seconds()
+			query := Query{CPU: takes, GPU: sched.Never}
+			o := Options{Queries: []Query{query}, Sched: sched.Options{Policy: sched.PolicyCPU, CPUs: cpus}}
+			arrivals := Poisson(2*capacity, 50_000, 1, 6)
+			end := arrivals[len(arrivals)-1].At
+			for _, a := range Poisson(0.7*capacity, 20_000, 1, 7) {
+				a.At += end
+				arrivals = append(arrivals, a)
+			}
+			storm := observe(t, o, arrivals[:50_000], 0)
+			after := observe(t, o, arrivals, end+4*sched.DefaultDepth*takes) // what waits is done beside what comes, of which there is 0.7
+			if most := (sched.DefaultDepth + 2) * takes; storm.p99 > most || storm.p99 < most/2 {
+				t.Errorf("%d CPUs, jobs of %v: at twice the capacity p99 is %v, want at most %v", cpus, takes, storm.p99, most)
+			}
+			if storm.goodput < 0.97*capacity || after.shed > 0 || after.p99 > 12*takes {
+				t.Errorf("%d CPUs, jobs of %v: %.0f are done a second of %.0f; afterwards %.2f %% are shed, p99 is %v",
+					cpus, takes, storm.goodput, capacity, 100*after.shed, after.p99)
+			}
+		}
+	}
+}
