@@ -23,8 +23,8 @@ func ding09Fig7() lab.Experiment {
 			"22 % for the GPU and 20 % for the CPU.",
 		Ours: "The same on a collection like GOV2, with the times of Griffin's engines: the best traversal on one core, and resident lists on one GPU. Trees (M5') are trained on 3,000 queries and tested on 1,000 others, which " +
 			"are simulated with what the trees predict. The scheduler is the one that `griffin serve` runs, in virtual time. The other panels have shorter deadlines, as our queries are faster, and 16 cores.",
-		Differs: "Policy `query`, without batches. Queries are of the log of 2006, of all numbers of terms. Each rate has 50,000 arrivals. The paper's rates are bounds: \"beyond 300\", \"less than 100\".",
-		Budget:  3 * time.Minute,
+		Differs: "Policy `query`, without batches. Queries are of the log of 2006, of all numbers of terms. Each rate has 50,000 arrivals, or as many as come in 40 times the deadline if that is more: in a shorter run the queue of a rate that cannot be sustained has not grown to the deadline yet. The paper's rates are bounds: \"beyond 300\", \"less than 100\".",
+		Budget:  6 * time.Minute,
 		Run:     runDing09Fig7,
 	}
 }
@@ -71,6 +71,7 @@ func runDing09Fig7(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 	fails.SetPaper(3, 0, ding09RateBoth)
 	load := simulation.Load{Arrivals: lab.Pick(env, 50_000, 300), Seed: env.Seed}
 	for column, p := range fig7Panels {
+		load.Span = lab.Pick(env, fig7Spans*p.deadline, 0)
 		figure := &lab.Figure{Title: "Average delay: " + p.name, Kind: lab.Lines, LogY: true, X: "arrivals, queries/s", Y: "average delay, ms"}
 		for row, c := range simulation.Ding09(test.costs, p.deadline, 0, env.Seed) {
 			if !log.device && c.Name != "CPU only" {
@@ -101,6 +102,10 @@ func runDing09Fig7(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 	r.Tables = []*lab.Table{fails, errorsTable}
 	return r, nil
 }
+
+// fig7Spans is how many times the deadline queries arrive at least. So a rate that is more than
+// a fortieth too high makes the last queries late.
+const fig7Spans = 40
 
 // fig7Most is a rate that no machine sustains: where no query is late at it, there are
 // too few for the deadline.

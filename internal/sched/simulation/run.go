@@ -135,7 +135,7 @@ type machine struct {
 	missed, shed       int
 	stolen             int
 	ran                [sched.NumPlaces]int
-	runs               [sched.NumPlaces]int
+	runs, together     [sched.NumPlaces]int // runs, and the queries in them
 	busy               [sched.NumPlaces]time.Duration
 	servers            [sched.NumPlaces]int
 	started            time.Duration // when the warm-up ended
@@ -242,8 +242,9 @@ func (m *machine) dispatch() {
 				break
 			}
 			took := m.takes(p, jobs)
-			m.runs[p]++
 			if m.counts(jobs[0]) {
+				m.runs[p]++
+				m.together[p] += len(jobs)
 				m.busy[p] += took
 			}
 			m.ends.push(m.now+took, p, jobs)
@@ -355,8 +356,8 @@ func (m *machine) result() *Result {
 			}
 		}
 	}
-	if stats := m.s.Stats(m.now).Places[sched.GPU]; stats.Runs > 0 {
-		r.Batch = float64(stats.Jobs) / float64(stats.Runs)
+	if runs := m.runs[sched.GPU]; runs > 0 {
+		r.Batch = float64(m.together[sched.GPU]) / float64(runs)
 	}
 	return r
 }

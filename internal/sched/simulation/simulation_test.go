@@ -331,3 +331,37 @@ func BenchmarkRun(b *testing.B) {
 		})
 	}
 }
+
+// A rate that cannot be sustained is found though the deadline is thousands of times what a
+// query takes, if the arrivals are long against the deadline, and not if they are short.
+func TestFailedRateOfLongDeadline(t *testing.T) {
+	const quick, deadline = 20 * time.Microsecond, 50 * time.Millisecond
+	o := Options{
+		Queries: []Query{{CPU: quick, GPU: sched.Never}},
+		Sched:   sched.Options{Policy: sched.PolicyCPU, CPUs: 1, MaxQueue: -1, Deadline: deadline, RunLate: true},
+	}
+	for span, want := range map[time.Duration]float64{
+		// 5,000 arrivals are 100 ms of work: the last is late where they come within 50 ms.
+		0: 2, 40 * deadline: 1,
+	} {
+		rate, err := FailedRate(t.Context(), o, Load{Arrivals: 5000, Seed: 1, Span: span}, func(r *Result) bool { return !r.Failed() })
+		if part := rate * quick.Seconds(); err != nil || math.Abs(part/want-1) > 0.05 {
+			t.Errorf("arrivals over %v: failed at %.3f of what the processor can do, want %g (%v)", span, part, want, err)
+		}
+	}
+}
+
+// The mean of batches leaves the warm-up out, as all figures do.
+func TestBatchWithoutWarmup(t *testing.T) {
+	o := Options{
+		Queries: []Query{{GPU: time.Millisecond, Batched: time.Microsecond, CPU: sched.Never}},
+		Sched:   sched.Options{Policy: sched.PolicyGPU, CPUs: -1, Lanes: 1},
+		Warmup:  3,
+	}
+	// Three alone, then one, and behind it two together.
+	arrivals := []Arrival{{At: 0}, {At: 10 * time.Millisecond}, {At: 20 * time.Millisecond}, {At: 30 * time.Millisecond}, {At: 30*time.Millisecond + 1}, {At: 30*time.Millisecond + 2}}
+	r, err := Run(t.Context(), o, arrivals)
+	if err != nil || r.Batch != 1.5 {
+		t.Errorf("batches of %v, %v; want 1.5", r.Batch, err)
+	}
+}

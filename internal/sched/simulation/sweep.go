@@ -3,14 +3,21 @@ package simulation
 import (
 	"context"
 	"fmt"
+	"math"
+	"time"
 
 	"github.com/griffin-search/griffin/internal/base"
 )
 
 // Load says which arrivals a rate is simulated with.
 type Load struct {
-	// Arrivals is how many there are.
+	// Arrivals is how many there are at least.
 	Arrivals int
+	// Span is how long Poisson arrivals come at least, up to MaxArrivals of them. Of a rate
+	// that a machine cannot sustain the queue grows only as long as queries arrive: by a
+	// second in a hundred seconds if the rate is a hundredth too high. A run that is not
+	// long against a deadline ends before a query misses it, at rates that fail. 0: any.
+	Span time.Duration
 	// Seed is that of Poisson arrivals.
 	Seed uint64
 	// Replay, if it is not nil, is a recorded log that is scaled to the rate, in
@@ -23,8 +30,12 @@ func (l *Load) at(rate float64, numQueries int) []Arrival {
 	if l.Replay != nil {
 		return Scale(l.Replay, rate)
 	}
-	return Poisson(rate, l.Arrivals, numQueries, l.Seed)
+	n := max(float64(l.Arrivals), min(math.Ceil(rate*l.Span.Seconds()), MaxArrivals))
+	return Poisson(rate, int(n), numQueries, l.Seed)
 }
+
+// MaxArrivals is the most arrivals that a Span asks for.
+const MaxArrivals = 5_000_000
 
 // slowest is the rate at which the arrivals take as long as times can be told.
 func (l *Load) slowest() float64 { return float64(max(len(l.Replay), l.Arrivals)) / longest }
