@@ -41,7 +41,7 @@ func TestReport(t *testing.T) {
 				DocFreqs: []uint64{2000, 2000, 90000},
 				Took:     [][]time.Duration{rounds(90 * us), rounds(30 * us), {24 * us, 28 * us, 24 * us, 28 * us}, rounds(150 * us)},
 				Ran:      []Places{{CPU: true}, {GPU: true}, {CPU: true, GPU: true, Migrations: 1}, {}},
-				placed:   [][]time.Duration{rounds(90 * us), {20 * us, 22 * us, 20 * us, 22 * us}},
+				placed:   [][]time.Duration{rounds(90 * us), {20 * us, 22 * us, 20 * us, 22 * us}, {26 * us, 18 * us, 26 * us, 18 * us}},
 			},
 		},
 	}
@@ -62,6 +62,10 @@ func TestReport(t *testing.T) {
 	// By the odd rounds: (11+28) against (10+22).
 	if got, want := *cost.Regret, 39.0/32-1; math.Abs(got-want) > 1e-9 {
 		t.Errorf("regret %g, want %g", got, want)
+	}
+	// And against the least of the odd rounds: (11+28) against (10+18).
+	if got, want := *cost.RegretAtMost, 39.0/28-1; math.Abs(got-want) > 1e-9 {
+		t.Errorf("regret at most %g, want %g", got, want)
 	}
 	// The worst class of cost has query 1: 11 µs, the CPU 10.
 	if math.Abs(*cost.Excess-0.1) > 1e-9 || cost.Worst != "terms 2 (1)" {
