@@ -48,11 +48,15 @@ const (
 )
 
 func runGriffin18Fig14(ctx context.Context, env *lab.Env) (*lab.Result, error) {
-	runs, device, noDevice, err := griffin18Runs(ctx, env)
+	runs, device, noDevice, err := griffin18Runs(ctx, env, false /* hindsight */)
 	if err != nil {
 		return nil, err
 	}
-	r := &lab.Result{}
+	return fig14Result(runs, device, noDevice), nil
+}
+
+func fig14Result(runs *policyRuns, device bool, noDevice string) *lab.Result {
+	r := &lab.Result{Notes: runs.notes()}
 	for i, s := range settings {
 		t, f := fig14Of(runs, i, s.name, device, noDevice)
 		r.Tables = append(r.Tables, t)
@@ -63,7 +67,7 @@ func runGriffin18Fig14(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 			r.Notes = append(r.Notes, onGPUNote(runs.whole[i], s.name))
 		}
 	}
-	return r, nil
+	return r
 }
 
 // onGPUNote tells how many queries the GPU answered with whole lists.
@@ -124,9 +128,12 @@ func fig14Of(runs *policyRuns, i int, name string, device bool, noDevice string)
 			if x.hasPaper && row >= len(groups) {
 				t.SetPaper(row, column, x.paper)
 			}
-			if means[x.of] == nil || means[x.to] == nil {
+			switch {
+			case means[x.of] == nil:
 				t.Leave(row, column, runs.reason(i, fig14Variants[x.of].variant, noDevice))
-			} else {
+			case means[x.to] == nil:
+				t.Leave(row, column, runs.reason(i, fig14Variants[x.to].variant, noDevice))
+			default:
 				t.Set(row, column, means[x.of][row]/means[x.to][row])
 			}
 		}
@@ -178,8 +185,8 @@ func withTotals(groups [][]int, names []string) [][]int {
 	return append(slices.Clone(groups), several, all)
 }
 
-func pick(values []float64, members []int) []float64 {
-	var some []float64
+func pick[T any](values []T, members []int) []T {
+	var some []T
 	for _, i := range members {
 		some = append(some, values[i])
 	}

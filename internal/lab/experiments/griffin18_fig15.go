@@ -3,7 +3,6 @@ package experiments
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -26,9 +25,9 @@ func griffin18Fig15() lab.Experiment {
 // fig15Percentiles are the paper's, and how many times as fast as the CPU Griffin is there.
 var fig15Percentiles = []struct {
 	name  string
-	part  float64
+	num   int // of a thousand
 	paper float64
-}{{"80", 0.8, 6.6}, {"90", 0.9, 8.3}, {"95", 0.95, 10.4}, {"99", 0.99, 16.1}, {"99.9", 0.999, 26.8}}
+}{{"80", 800, 6.6}, {"90", 900, 8.3}, {"95", 950, 10.4}, {"99", 990, 16.1}, {"99.9", 999, 26.8}}
 
 // fig15Ratios are the columns of ratios: the first is of the second, both of fig14Variants.
 var fig15Ratios = []struct {
@@ -43,10 +42,14 @@ var fig15Ratios = []struct {
 }
 
 func runGriffin18Fig15(ctx context.Context, env *lab.Env) (*lab.Result, error) {
-	runs, device, noDevice, err := griffin18Runs(ctx, env)
+	runs, device, noDevice, err := griffin18Runs(ctx, env, false /* hindsight */)
 	if err != nil {
 		return nil, err
 	}
+	return fig15Result(runs, device, noDevice), nil
+}
+
+func fig15Result(runs *policyRuns, device bool, noDevice string) *lab.Result {
 	var rows, columns []string
 	for _, p := range fig15Percentiles {
 		rows = append(rows, p.name)
@@ -57,7 +60,7 @@ func runGriffin18Fig15(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 	for _, x := range fig15Ratios {
 		columns = append(columns, x.name)
 	}
-	r := &lab.Result{}
+	r := &lab.Result{Notes: runs.notes()}
 	for i, s := range settings {
 		t := lab.NewTable("Latency of an AND query, µs: "+s.name, "percentile", rows, columns)
 		f := &lab.Figure{Title: t.Title, Kind: lab.Bars, LogY: true, X: "percentile", Y: "latency, µs", Categories: rows}
@@ -67,14 +70,14 @@ func runGriffin18Fig15(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 		if device || i == 0 {
 			r.Figures = append(r.Figures, f)
 		}
-		if device {
+		if device && len(speed.Series) > 1 { // not the paper's alone
 			r.Figures = append(r.Figures, speed)
 		}
 	}
 	if len(runs.all[0].Queries) < 1000 {
 		r.Notes = append(r.Notes, fmt.Sprintf("Of %d queries.", len(runs.all[0].Queries)))
 	}
-	return r, nil
+	return r
 }
 
 // fig15Fill fills the table and the figures of a setting.
@@ -87,7 +90,7 @@ func fig15Fill(t *lab.Table, f, speed *lab.Figure, runs *policyRuns, setting int
 		}
 		slices.Sort(us)
 		for _, p := range fig15Percentiles {
-			values[v] = append(values[v], us[max(int(math.Ceil(p.part*float64(len(us))))-1, 0)])
+			values[v] = append(values[v], nearestRank(us, p.num))
 		}
 		f.Series = append(f.Series, lab.Series{Name: variant.name, Points: lab.Heights(values[v]...)})
 	}
@@ -107,7 +110,11 @@ func fig15Fill(t *lab.Table, f, speed *lab.Figure, runs *policyRuns, setting int
 			if values[x.of] != nil && values[x.to] != nil {
 				times = append(times, values[x.of][row]/values[x.to][row])
 			}
-			setOr(t, row, column, times, row, noDevice)
+			missing := fig14Variants[x.of].variant
+			if values[x.of] != nil {
+				missing = fig14Variants[x.to].variant
+			}
+			setOr(t, row, column, times, row, runs.reason(setting, missing, noDevice))
 			if j == 0 {
 				papers = append(papers, p.paper)
 			}
@@ -117,4 +124,11 @@ func fig15Fill(t *lab.Table, f, speed *lab.Figure, runs *policyRuns, setting int
 		}
 	}
 	speed.Series = append(speed.Series, lab.Series{Name: "the paper", Paper: true, Points: lab.Heights(papers...)})
+}
+
+// nearestRank is the quantile of num thousandths of rising values, as package latency
+// defines it: the value of rank ceil(n*num/1000), from 1.
+func nearestRank(sorted []float64, num int) float64 {
+	const den = 1000
+	return sorted[max((len(sorted)*num+den-1)/den, 1)-1]
 }

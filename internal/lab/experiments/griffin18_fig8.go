@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/griffin-search/griffin/internal/base"
@@ -135,16 +137,19 @@ type fig8 struct {
 	columns int            // variants that are measured
 	host    *exec.Searcher // with lists in host memory; nil without a GPU
 
-	us  [][]float64 // mean microseconds by group, then variant; nil of a group without pairs
-	bus []float64   // KB a query, by group
+	us    [][]float64 // mean microseconds by group, then variant; nil of a group without pairs
+	bus   []float64   // KB a query, by group
+	pairs []int       // that count, by group
+	fell  []string    // what did not run where it was to, and does not count
 }
 
 // measure measures a group.
 func (f *fig8) measure(ctx context.Context, searcher *exec.Searcher, ways []regret.Variant, pairs []lab.Query) error {
+	f.us, f.bus, f.pairs = append(f.us, nil), append(f.bus, 0), append(f.pairs, 0)
 	if len(pairs) == 0 {
-		f.us, f.bus = append(f.us, nil), append(f.bus, 0)
 		return nil
 	}
+	g := len(f.us) - 1
 	m, err := regret.Measure(ctx, asNodes(pairs), regret.Options{
 		Searcher: searcher, Analyzer: f.c.Snapshot.Options.Analyzer, Exec: exec.Options{Mode: exec.ModeAnd, K: stagedK},
 		Policies: []exec.Policy{exec.PolicyCPU}, Others: ways, Rounds: lab.Pick(f.env, 4, 2),
@@ -152,27 +157,37 @@ func (f *fig8) measure(ctx context.Context, searcher *exec.Searcher, ways []regr
 	if err != nil {
 		return err
 	}
-	us := make([]float64, len(m.Names))
-	for v := range us {
-		for _, d := range m.Medians(v) {
-			us[v] += float64(d) / float64(time.Microsecond) / float64(len(pairs))
-		}
-	}
-	for v := 2; v < len(us); v++ {
-		for i := range m.Queries {
-			if !m.Queries[i].Ran[v].GPU {
-				return fmt.Errorf("query %s: %s: it ran on the CPU", m.Queries[i].ID, m.Names[v])
-			}
-		}
-	}
-	kilobytes := 0.0
+	var counted []int
+	f.us[g], counted = f.means(m)
+	f.pairs[g] = len(counted)
 	if f.host != nil {
-		if kilobytes, err = f.overBus(ctx, pairs); err != nil {
-			return err
+		f.bus[g], err = f.overBus(ctx, pick(pairs, counted))
+	}
+	return err
+}
+
+// means returns the mean times of the pairs that ran where they were to in every variant, and
+// which pairs these are; nil if none did.
+func (f *fig8) means(m *regret.Measured) (us []float64, counted []int) {
+	for i := range m.Queries {
+		fell := slices.IndexFunc(m.Queries[i].Ran[min(2, len(m.Names)):], func(p regret.Places) bool { return !p.GPU })
+		if fell < 0 {
+			counted = append(counted, i)
+		} else {
+			f.fell = append(f.fell, fmt.Sprintf("%s (%s)", m.Queries[i].ID, m.Names[2+fell]))
 		}
 	}
-	f.us, f.bus = append(f.us, us), append(f.bus, kilobytes)
-	return nil
+	if len(counted) == 0 {
+		return nil, nil
+	}
+	us = make([]float64, len(m.Names))
+	for v := range us {
+		medians := m.Medians(v)
+		for _, i := range counted {
+			us[v] += float64(medians[i]) / float64(time.Microsecond) / float64(len(counted))
+		}
+	}
+	return us, counted
 }
 
 // overBus returns how many kilobytes of lists queries read over the bus in the mean.
@@ -214,11 +229,15 @@ func (f *fig8) result(groups [][]lab.Query, noDevice string) *lab.Result {
 		append(append([]string{"pairs"}, fig8Variants...), "KB over the bus", "CPU, ours, to "+host, "CPU, the paper's kind, to "+host))
 	figure := &lab.Figure{Title: t.Title, Kind: lab.Lines, LogX: true, LogY: true, X: "ratio of lengths, from", Y: "time, µs", Series: make([]lab.Series, f.columns)}
 	for row := range rows {
-		t.Set(row, 0, float64(len(groups[row])))
+		t.Set(row, 0, float64(f.pairs[row]))
 		us := f.us[row]
 		if us == nil {
+			reason := "The collection has no such lists."
+			if len(groups[row]) > 0 {
+				reason = "None of its pairs ran where it was to."
+			}
 			for column := 1; column < len(t.Columns); column++ {
-				t.Leave(row, column, "The collection has no such lists.")
+				t.Leave(row, column, reason)
 			}
 			continue
 		}
@@ -241,7 +260,11 @@ func (f *fig8) result(groups [][]lab.Query, noDevice string) *lab.Result {
 		t.Set(row, gpu+1, us[0]/us[2])
 		t.Set(row, gpu+2, us[1]/us[2])
 	}
-	return &lab.Result{Tables: []*lab.Table{t, f.crossings(noDevice)}, Figures: []*lab.Figure{figure}}
+	r := &lab.Result{Tables: []*lab.Table{t, f.crossings(noDevice)}, Figures: []*lab.Figure{figure}}
+	if n := len(f.fell); n > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("Of the pairs, %d do not count, as the CPU answered them where the GPU was to: %s.", n, strings.Join(f.fell[:min(n, 5)], ", ")))
+	}
+	return r
 }
 
 // crossings tells from which ratio on the CPU is the faster one.

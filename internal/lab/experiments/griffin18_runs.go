@@ -97,24 +97,37 @@ func openEngine(ctx context.Context, env *lab.Env, c *lab.Collection, memory str
 	return e, nil
 }
 
-// policyRuns are the measurements of the three experiments.
+// policyRuns are the measurements of the three experiments, by setting. Where one is missing,
+// failed says why.
 type policyRuns struct {
-	// all has, by setting, every query under each policy, and the baseline in the first.
-	// Without a GPU there is the first only, with policy cpu.
+	// all has every query under each policy, and the baseline in the first. Without a GPU
+	// there is the first only, with policy cpu.
 	all []*regret.Measured
-	// hindsight has, by setting, some of the queries, with the oracle; empty without a GPU.
+	// hindsight has some of the queries, with the oracle; none without a GPU, and where it
+	// was not asked for.
 	hindsight []*regret.Measured
-	// whole has, by setting, the GPU alone with lists that are brought whole; nil where
-	// they are there, and without a GPU.
+	// whole has the GPU alone with lists that are brought whole; none where they are there,
+	// and without a GPU.
 	whole []*regret.Measured
+	// failed is why a measurement is missing that could have been made, in the order above.
+	failed [3][]string
 }
+
+// The measurements of policyRuns.failed.
+const (
+	partAll = iota
+	partHindsight
+	partWhole
+)
 
 // griffin18Policies are those that are measured, beside cpu.
 var griffin18Policies = []exec.Policy{exec.PolicyCPU, exec.PolicyGPU, exec.PolicyRatio, exec.PolicyQuery, exec.PolicyCost}
 
-// griffin18Runs measures, or returns what was measured. device says whether there is a
-// GPU; it is nil without the reason why not.
-func griffin18Runs(ctx context.Context, env *lab.Env) (r *policyRuns, device bool, reason string, err error) {
+// griffin18Runs measures, or returns what was measured; hindsight asks for the oracle, too.
+// Each measurement is made and kept on its own: what another experiment, or one that ran
+// out of its time, has made is not made again, and one that fails leaves the others. device
+// says whether there is a GPU; if not, reason tells why not.
+func griffin18Runs(ctx context.Context, env *lab.Env, hindsight bool) (r *policyRuns, device bool, reason string, err error) {
 	d, reason, err := env.Device()
 	if err != nil {
 		return nil, false, "", err
@@ -129,67 +142,99 @@ func griffin18Runs(ctx context.Context, env *lab.Env) (r *policyRuns, device boo
 	}
 	measured, _ := every4th(queries)
 	measured = lab.Pick(env, measured, measured[:8])
-	r, err = lab.Shared(env, "griffin18 policies", func() (*policyRuns, error) {
-		baseline := regret.Variant{
-			Name: baselineName, Searcher: other.Searcher, Exec: exec.Options{Mode: exec.ModeAnd, K: stagedK, Traversal: "svs-binary"},
+	m := &policyMeasuring{env: env, c: c, queries: measured}
+	baseline := regret.Variant{
+		Name: baselineName, Searcher: other.Searcher, Exec: exec.Options{Mode: exec.ModeAnd, K: stagedK, Traversal: "svs-binary"},
+	}
+	r = &policyRuns{}
+	if d == nil {
+		m.o = regret.Options{Policies: []exec.Policy{exec.PolicyCPU}, Others: []regret.Variant{baseline}, Rounds: lab.Pick(env, 3, 2)}
+		all, err := lab.Shared(env, "griffin18 without a GPU", func() (*regret.Measured, error) { return m.on(ctx, c.Searcher, "policies") })
+		r.all = []*regret.Measured{all}
+		return r, false, reason, err
+	}
+	for i, s := range settings {
+		if err := r.measure(ctx, m, i, s, baseline, hindsight); err != nil {
+			return nil, true, "", err
 		}
-		if d == nil {
-			m, err := regret.Measure(ctx, asNodes(measured), regret.Options{
-				Searcher: c.Searcher, Analyzer: c.Snapshot.Options.Analyzer, Exec: exec.Options{Mode: exec.ModeAnd, K: stagedK},
-				Policies: []exec.Policy{exec.PolicyCPU}, Others: []regret.Variant{baseline}, Rounds: lab.Pick(env, 3, 2),
-				Progress: func(done, total int) { env.Progress("policies", done, total) },
-			})
-			return &policyRuns{all: []*regret.Measured{m}}, err
-		}
-		runs := &policyRuns{}
-		for i, s := range settings {
-			var others []regret.Variant
-			if i == 0 { // it has nothing to do with the GPU
-				others = []regret.Variant{baseline}
-			}
-			if err := runs.measure(ctx, env, c, measured, s, others); err != nil {
-				return nil, fmt.Errorf("%s: %w", s.name, err)
-			}
-		}
-		return runs, nil
-	})
-	return r, d != nil, reason, err
+	}
+	if r.all[0] == nil {
+		return nil, true, "", fmt.Errorf("%s: %s", settings[0].name, r.failed[partAll][0])
+	}
+	return r, true, "", nil
 }
 
-// measure adds the measurements of a setting.
-func (r *policyRuns) measure(ctx context.Context, env *lab.Env, c *lab.Collection, queries []lab.Query, s setting, others []regret.Variant) (err error) {
-	e, err := openEngine(ctx, env, c, s.memory, true /* warm */, true /* calibrate */)
-	if err != nil {
+// measure adds the measurements of a setting. The error is that of ctx.
+func (r *policyRuns) measure(ctx context.Context, m *policyMeasuring, i int, s setting, baseline regret.Variant, hindsight bool) error {
+	var others []regret.Variant
+	if i == 0 { // it has nothing to do with the GPU
+		others = []regret.Variant{baseline}
+	}
+	add := func(part int, to *[]*regret.Measured, wanted bool, queries []lab.Query, what string, o regret.Options) error {
+		var measured *regret.Measured
+		var err error
+		if wanted {
+			own := *m
+			own.queries, own.o = queries, o
+			measured, err = own.inSetting(ctx, s, what)
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		reason := ""
+		if err != nil {
+			reason = "It failed: " + err.Error() + "."
+		}
+		*to, r.failed[part] = append(*to, measured), append(r.failed[part], reason)
+		return nil
+	}
+	if err := add(partAll, &r.all, true, m.queries, "policies", regret.Options{
+		Policies: griffin18Policies, Others: others, Rounds: lab.Pick(m.env, 3, 2),
+	}); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, e.dispatcher.Close()) }()
-	o := regret.Options{
-		Searcher: e.searcher, Analyzer: c.Snapshot.Options.Analyzer, Exec: exec.Options{Mode: exec.ModeAnd, K: stagedK},
-		Policies: griffin18Policies, Others: others, Rounds: lab.Pick(env, 3, 2),
-		Progress: func(done, total int) { env.Progress(s.name, done, total) },
-	}
-	m, err := regret.Measure(ctx, asNodes(queries), o)
-	if err != nil {
+	if err := add(partHindsight, &r.hindsight, hindsight, lab.Pick(m.env, spread(m.queries, 330), m.queries[:4]), "every placement", regret.Options{
+		Policies: griffin18Policies, Oracle: true, Rounds: lab.Pick(m.env, 4, 2),
+	}); err != nil {
 		return err
 	}
-	r.all = append(r.all, m)
-	o.Others, o.Oracle, o.Rounds = nil, true, lab.Pick(env, 4, 2)
-	o.Progress = func(done, total int) { env.Progress(s.name+", every placement", done, total) }
-	if m, err = regret.Measure(ctx, asNodes(lab.Pick(env, spread(queries, 330), queries[:4])), o); err != nil {
-		return err
-	}
-	r.hindsight = append(r.hindsight, m)
-	m = nil
-	if s.memory != "" { // it comes last, as it leaves the GPU with lists that nobody else wants
-		o.Policies, o.Oracle, o.Rounds = nil, false, 2
-		o.Others = []regret.Variant{{Name: wholeName, Searcher: e.searcher, Exec: exec.Options{Mode: exec.ModeAnd, K: stagedK, Placement: exec.WholeLists()}}}
-		o.Progress = func(done, total int) { env.Progress(s.name+", whole lists", done, total) }
-		if m, err = regret.Measure(ctx, asNodes(queries), o); err != nil {
-			return err
+	return add(partWhole, &r.whole, s.memory != "", m.queries, "whole lists", regret.Options{
+		Others: []regret.Variant{{Name: wholeName, Exec: exec.Options{Mode: exec.ModeAnd, K: stagedK, Placement: exec.WholeLists()}}}, Rounds: 2,
+	})
+}
+
+// policyMeasuring is one of the measurements under way.
+type policyMeasuring struct {
+	env     *lab.Env
+	c       *lab.Collection
+	queries []lab.Query
+	o       regret.Options
+}
+
+// inSetting makes a measurement in a setting, or returns it if it was made. It has the GPU for
+// itself: what one leaves there is not what the next one wants.
+func (m *policyMeasuring) inSetting(ctx context.Context, s setting, what string) (*regret.Measured, error) {
+	return lab.Shared(m.env, "griffin18 "+s.name+", "+what, func() (measured *regret.Measured, err error) {
+		e, err := openEngine(ctx, m.env, m.c, s.memory, true /* warm */, len(m.o.Policies) > 0 /* calibrate */)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, e.dispatcher.Close()) }()
+		return m.on(ctx, e.searcher, s.name+", "+what)
+	})
+}
+
+// on makes the measurement with a searcher.
+func (m *policyMeasuring) on(ctx context.Context, s *exec.Searcher, phase string) (*regret.Measured, error) {
+	o := m.o
+	o.Searcher, o.Analyzer, o.Exec = s, m.c.Snapshot.Options.Analyzer, exec.Options{Mode: exec.ModeAnd, K: stagedK}
+	for i := range o.Others {
+		if o.Others[i].Searcher == nil {
+			o.Others[i].Searcher = s
 		}
 	}
-	r.whole = append(r.whole, m)
-	return nil
+	o.Progress = func(done, total int) { m.env.Progress(phase, done, total) }
+	return regret.Measure(ctx, asNodes(m.queries), o)
 }
 
 // medians returns the median time of each query in microseconds under a variant of a
@@ -212,10 +257,29 @@ func (r *policyRuns) medians(setting int, variant string) []float64 {
 
 // reason says why a variant was not measured in a setting.
 func (r *policyRuns) reason(setting int, variant, noDevice string) string {
-	if variant == wholeName && setting < len(r.whole) {
-		return "The lists are there: it is the GPU alone."
+	part := partAll
+	if variant == wholeName {
+		part = partWhole
 	}
-	return noDevice
+	if setting >= len(r.failed[part]) {
+		return noDevice
+	}
+	if failed := r.failed[part][setting]; failed != "" {
+		return failed
+	}
+	return "The lists are there: it is the GPU alone."
+}
+
+// notes name what failed.
+func (r *policyRuns) notes() (notes []string) {
+	for part, what := range []string{"policies", "every placement", "whole lists"} {
+		for i, failed := range r.failed[part] {
+			if failed != "" {
+				notes = append(notes, fmt.Sprintf("%s, %s: %s", settings[i].name, what, failed))
+			}
+		}
+	}
+	return notes
 }
 
 func mediansOf(m *regret.Measured, variant string) []float64 {
