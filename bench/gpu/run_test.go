@@ -343,3 +343,28 @@ for ((i = 0; i < 3000; i++)); do sleep 0.1; done`)
 		t.Errorf("exit %d: %s", rc, out)
 	}
 }
+
+// What is killed outright leaves the results so far, of the part under way too.
+func TestRunKilled(t *testing.T) {
+	s := newScript(t)
+	s.fake("load", `while [ $# -gt 0 ]; do [ "$1" != --readings ] || echo '{"at_ns": 1}' >"$2"; shift; done
+echo $$ >"$FAKE/at"
+while [ ! -e "$FAKE/enough" ]; do sleep 0.05; done`)
+	defer s.fake("enough", "")
+	c := s.command([]string{"SOAK_RATE=5", "PACK_SECONDS=0.1"}, "soak")
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // to kill what it packs with, too
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s.until(func() bool {
+		_, err := os.Stat(filepath.Join(s.out, "results.tgz"))
+		return err == nil && s.results()["soak.jsonl"] != ""
+	})
+	if err := syscall.Kill(-c.Process.Pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Wait() // killed
+	if got := s.results()["soak.jsonl"]; got != "{\"at_ns\": 1}\n" {
+		t.Errorf("readings %q", got)
+	}
+}
