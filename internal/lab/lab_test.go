@@ -320,3 +320,32 @@ func TestGeneratedIsKept(t *testing.T) {
 		t.Error("without its queries it was not made again")
 	}
 }
+
+// Every axis has round numbers, and at least two, so that its scale can be read.
+func TestTicks(t *testing.T) {
+	for _, c := range []struct {
+		low, high float64
+		log       bool
+		want      string
+	}{
+		{1, 1000, true, "1 10 100 1000"},
+		{8, 60, true, "10 20 50"},
+		{8.2, 8.75, true, "8.2 8.3 8.4 8.5 8.6 8.7"},
+		{0, 0.19, false, "0 0.05 0.1 0.15"},
+		{-0.4, 0.4, false, "-0.4 -0.3 -0.2 -0.1 0 0.1 0.2 0.3 0.4"},
+		{100, 800, false, "100 200 300 400 500 600 700 800"},
+		{0, 2_500_000, false, "0 500 K 1 M 1.5 M 2 M 2.5 M"},
+		{99, 101, false, "99 99.5 100 100.5 101"},
+		{7, 7, false, "7"},
+	} {
+		var labels []string
+		for _, m := range (ticks{log: c.log}).Ticks(c.low, c.high) {
+			if m.Label != "" {
+				labels = append(labels, m.Label)
+			}
+		}
+		if got := strings.Join(labels, " "); got != c.want {
+			t.Errorf("from %g to %g, log=%t: %s; want %s", c.low, c.high, c.log, got, c.want)
+		}
+	}
+}

@@ -255,21 +255,16 @@ func (b *bars) Plot(c draw.Canvas, p *plot.Plot) {
 }
 
 // ticks marks an axis: powers of ten on a logarithmic one, round numbers on a
-// linear one, written short (10 K, 2.5 M).
+// linear one and where that has fewer than two such, written short (10 K, 2.5 M).
 type ticks struct{ log bool }
 
 // Ticks implements plot.Ticker.
 func (t ticks) Ticks(low, high float64) []plot.Tick {
 	if !t.log {
-		marks := plot.DefaultTicks{}.Ticks(low, high)
-		for i := range marks {
-			if marks[i].Label != "" {
-				marks[i].Label = short(marks[i].Value)
-			}
-		}
-		return marks
+		return evenTicks(low, high)
 	}
 	var marks []plot.Tick
+	labels := 0
 	narrow := high/low < 100
 	for e := math.Floor(math.Log10(low)); e <= math.Ceil(math.Log10(high)); e++ {
 		for m := 1.0; m < 10; m++ {
@@ -280,9 +275,34 @@ func (t ticks) Ticks(low, high float64) []plot.Tick {
 			label := ""
 			if m == 1 || narrow && (m == 2 || m == 5) {
 				label = short(v)
+				labels++
 			}
 			marks = append(marks, plot.Tick{Value: v, Label: label})
 		}
+	}
+	if labels < 2 { // they would not tell the scale
+		return evenTicks(low, high)
+	}
+	return marks
+}
+
+// evenTicks marks at most nine multiples of 1, 2 or 5 times a power of ten.
+func evenTicks(low, high float64) []plot.Tick {
+	const most = 8.0
+	if !(high > low) {
+		return []plot.Tick{{Value: low, Label: short(low)}}
+	}
+	unit := math.Pow(10, math.Floor(math.Log10((high-low)/most)))
+	step := unit
+	for _, m := range []float64{2, 5, 10} {
+		if (high-low)/step > most {
+			step = m * unit
+		}
+	}
+	var marks []plot.Tick
+	for i := math.Ceil(low/step - 1e-9); i*step <= high+1e-9*step; i++ {
+		v := i*step + 0 // not -0
+		marks = append(marks, plot.Tick{Value: v, Label: short(v)})
 	}
 	return marks
 }
