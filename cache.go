@@ -11,8 +11,9 @@ import "github.com/griffin-search/griffin/internal/exec"
 // default, 0, keeps nothing.
 func WithResultCache(sizeBytes int64) Option { return func(c *config) { c.resultBytes = sizeBytes } }
 
-// ResultCacheStats tell what the cache of answers did since an Index was opened, and
-// what it holds.
+// ResultCacheStats tell what the cache of answers did since an Index was opened (Hits, Waits
+// for an equal search that ran, Misses, Evictions, Invalidations by commits), and what it
+// holds (Entries, SizeBytes of at most LimitBytes).
 type ResultCacheStats = exec.ResultCacheStats
 
 // ResultCacheStats returns the counts as of now. used is false if the Index keeps no

@@ -9,9 +9,8 @@ import (
 
 // WithoutCalibration keeps Create and Open from measuring what searches take on this
 // machine. They do so the first time that an index is opened with a GPU, in less than
-// ten seconds, and keep the result in the folder of the index. Without it, and without a
-// measurement of before, where searches run is decided by built-in times, which are
-// corrected by what is observed.
+// ten seconds, and keep the result in the folder of the index. Where nothing was measured
+// before, built-in times then decide where searches run, corrected by what is observed.
 func WithoutCalibration() Option { return func(c *config) { c.withoutCalibration = true } }
 
 // calibration is how Calibrate measures; tests make it short.

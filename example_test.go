@@ -9,18 +9,19 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/griffin-search/griffin"
 )
 
-// library makes a small index for the examples, with positions, and returns it
-// with a function that removes it.
-func library() (ix *griffin.Index, remove func()) {
+// library makes a small index for the examples, with positions and further options, and
+// returns it with a function that removes it.
+func library(opts ...griffin.Option) (ix *griffin.Index, remove func()) {
 	dir, err := os.MkdirTemp("", "griffin-example")
 	if err != nil {
 		log.Fatal(err)
 	}
-	ix, err = griffin.Create(filepath.Join(dir, "library"), griffin.WithPositions(), griffin.WithFields("title", "author"))
+	ix, err = griffin.Create(filepath.Join(dir, "library"), append(opts, griffin.WithPositions(), griffin.WithFields("title", "author"))...)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -300,4 +301,85 @@ func ExampleIndex_BuildImpacts() {
 	}
 	fmt.Println(r.Hits[0].ID, "by", r.Traversal)
 	// Output: around by windowed
+}
+
+// A server bounds what runs and what waits, and says when to come again.
+func ExampleWithConcurrency() {
+	ix, remove := library(griffin.WithConcurrency(2, 100), griffin.WithDeadline(time.Minute))
+	defer remove()
+	r, err := ix.Search(context.Background(), "world")
+	var overload *griffin.Overload
+	switch {
+	case errors.As(err, &overload) && overload.Reason == griffin.ReasonQueueFull:
+		fmt.Println("too many at once, try again in", overload.RetryAfter)
+	case errors.As(err, &overload):
+		fmt.Println("no time for it, try again in", overload.RetryAfter)
+	case err != nil:
+		log.Fatal(err)
+	default:
+		printHits(r)
+	}
+	// Output:
+	// 1. Around the World in Eighty Days (0.094)
+	// 2. Twenty Thousand Leagues Under the Seas (0.073)
+	// 3. Moby-Dick (0.065)
+}
+
+// The second search means the same as the first, and gets its answer.
+func ExampleWithResultCache() {
+	ix, remove := library(griffin.WithResultCache(1 << 20))
+	defer remove()
+	for _, query := range []string{"world sea", "Seas worlds"} {
+		if _, err := ix.Search(context.Background(), query); err != nil {
+			log.Fatal(err)
+		}
+	}
+	if s, used := ix.ResultCacheStats(); used {
+		fmt.Println(s.Misses, "run,", s.Hits, "found")
+	}
+	// Output: 1 run, 1 found
+}
+
+// On a machine with a GPU, conjunctions go to the CPU where that is faster.
+func ExampleWithPolicy() {
+	ix, err := griffin.Open("books.idx", griffin.WithDevice("auto"), griffin.WithGPUMemory("8GiB"), griffin.WithPolicy("cost"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer ix.Close()
+	if _, err := ix.Search(context.Background(), "sea world", griffin.WithMode(griffin.ModeAnd)); err != nil {
+		log.Fatal(err)
+	}
+	s := ix.DispatchStats()
+	fmt.Println(s.CPUSteps, "steps on the CPU,", s.GPUSteps, "on the GPU,", s.Migrations, "migrations")
+}
+
+func ExamplePolicies() {
+	for _, p := range griffin.Policies() {
+		fmt.Println(p.Name)
+	}
+	// Output:
+	// cpu
+	// gpu
+	// ratio
+	// query
+	// batch
+	// cost
+}
+
+func ExampleWithTrace() {
+	ix, remove := library()
+	defer remove()
+	r, err := ix.Search(context.Background(), "sea world", griffin.WithTrace())
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, s := range r.Trace.Steps {
+		fmt.Println(s.Name, "on the", s.Processor) // s.Start and s.Took say when
+	}
+	// Output:
+	// parse on the cpu
+	// plan on the cpu
+	// segment on the cpu
+	// fetch on the cpu
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
-// PolicyInfo is a policy, which chooses where the steps of a search run, and what it
-// does in a line.
+// PolicyInfo is a policy, which chooses where the steps of a search run: Name, and in Doc
+// what it does, in a line.
 type PolicyInfo = exec.PolicyInfo
 
 // Policies returns all policies, the default last. All give the same answer.
@@ -26,7 +26,8 @@ func WithPolicy(name string) Option {
 func WithRatio(ratio float64) Option { return func(c *config) { c.dispatch.Ratio = ratio } }
 
 // WithDeadline gives every search the time d. One that cannot end by then is not begun:
-// its error is an *Overload. A context's deadline is one, too.
+// its error is an *Overload. Where there are queues, with this, WithConcurrency or a GPU, the
+// deadline of a context is one, too.
 func WithDeadline(d time.Duration) Option { return func(c *config) { c.dispatch.Deadline = d } }
 
 // WithConcurrency bounds how many searches run on the CPU at the same time, and how many
@@ -34,7 +35,7 @@ func WithDeadline(d time.Duration) Option { return func(c *config) { c.dispatch.
 // of either: as many as there are processors, and 64 for each of those that run, so that
 // none waits much longer than so many searches take (with a GPU, 256 for each of its lanes
 // on top; at most 1024). As many as may run may read documents and make snippets at the
-// same time. Without it, and without a GPU, nothing waits.
+// same time. Without it, WithDeadline and a GPU nothing waits.
 //
 // A program in which searches keep all processors busy answers nothing else meanwhile: the
 // Go runtime lets goroutines run to their end, or for 10 ms, before others begin, also
@@ -47,7 +48,7 @@ func WithConcurrency(running, waiting int) Option {
 }
 
 // WithPinnedThreads binds threads that run long searches on the CPU to processors of their
-// own, on Linux, where there are queues: with a GPU or WithConcurrency.
+// own, on Linux, where there are queues: with WithConcurrency, WithDeadline or a GPU.
 func WithPinnedThreads() Option { return func(c *config) { c.dispatch.Pin = true } }
 
 // WithBatchWindow lets a search wait at an idle GPU for up to d for others to share a
@@ -61,10 +62,26 @@ func WithSearchPolicy(name string) SearchOption {
 }
 
 // Overload is the error of a search that was not begun because too many wait, or
-// because it could not end by its deadline.
+// because it could not end by its deadline. Reason says which, and RetryAfter after what
+// time one like it would most likely be let in, if nothing else came; it is more than 0.
 type Overload = sched.Overload
 
-// DispatchStats count where the steps of searches ran and how long they waited.
+// OverloadReason is why a search was not begun.
+type OverloadReason = sched.Reason
+
+// The reasons of an Overload.
+const (
+	// ReasonQueueFull says that as many searches wait as may (WithConcurrency).
+	ReasonQueueFull = sched.QueueFull
+	// ReasonTooLate says that the search was not predicted to end by its deadline.
+	ReasonTooLate = sched.TooLate
+	// ReasonExpired says that it waited until it could not end by its deadline any more.
+	ReasonExpired = sched.Expired
+)
+
+// DispatchStats count where the steps of searches ran: CPUSteps, GPUSteps, and
+// Migrations between the two. Pool tells of queues (nil: there are none), Errors how far off
+// predictions were.
 type DispatchStats = exec.DispatchStats
 
 // DispatchStats returns the counts as of now.
