@@ -96,6 +96,13 @@ func (o *labSimulateOptions) register(f *pflag.FlagSet) {
 	f.StringVarP(&o.out, "out", "o", "", "`FILE` to draw latency over rate in, SVG")
 }
 
+// simulateResult is what "griffin lab simulate --json" prints.
+type simulateResult struct {
+	Queries int           `json:"queries"`
+	Runs    []simulated   `json:"runs"`
+	Took    time.Duration `json:"took_ns"`
+}
+
 // simulated is what one policy or configuration did.
 type simulated struct {
 	Name    string               `json:"name"`
@@ -151,7 +158,7 @@ func (a *app) labSimulate(ctx context.Context, o *labSimulateOptions) error {
 		}
 	}
 	if a.json {
-		return a.printJSON(map[string]any{"queries": len(queries), "runs": results, "took_ns": time.Since(start)})
+		return a.printJSON(simulateResult{Queries: len(queries), Runs: results, Took: time.Since(start)})
 	}
 	numArrivals := load.Arrivals
 	if load.Replay != nil {

@@ -303,7 +303,7 @@ func (a *app) printClasses(r *regret.Report) {
 		rows = append(rows, row)
 	}
 	a.printf("\nmeans over the queries' least times, µs\n")
-	for i, line := range alignRight(rows, 7) {
+	for i, line := range alignRight(withContent(rows), 7) {
 		if i == 0 {
 			a.printf("%s%-24s %s%s\n", st.bold, "class", line, st.reset)
 			continue

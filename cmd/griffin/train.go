@@ -149,7 +149,11 @@ func (a *app) printTrained(r *trainResult) {
 		if t.Mode == griffin.ModeAnd {
 			paper = percentOf(r.Paper[t.Processor])
 		}
-		a.printf("%-4s %-4s %8d %8d %7d %9s %9s %9s\n", t.Processor, t.Mode, t.Queries, t.Tested, t.Leaves, percentOf(t.Error), percentOf(t.Model), paper)
+		tree, model := percentOf(t.Error), percentOf(t.Model)
+		if t.Tested == 0 {
+			tree, model = "-", "-"
+		}
+		a.printf("%-4s %-4s %8d %8d %7d %9s %9s %9s\n", t.Processor, t.Mode, t.Queries, t.Tested, t.Leaves, tree, model, paper)
 	}
 	if !slices.ContainsFunc(r.Trees, func(t exec.TrainedTree) bool { return t.Processor == "gpu" }) {
 		a.printf("\nno GPU was used: only the CPU is known\n")
