@@ -1,25 +1,19 @@
 package direct
 
 import (
-	"bytes"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
-	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 	"github.com/griffin-search/griffin/internal/gpu/decode"
 	"github.com/griffin-search/griffin/internal/gpu/fastpath"
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
+	"github.com/griffin-search/griffin/internal/gpu/querytest"
 	"github.com/griffin-search/griffin/internal/postings"
-	"github.com/griffin-search/griffin/internal/score"
-	"github.com/griffin-search/griffin/internal/topk"
 	"github.com/griffin-search/griffin/internal/traverse"
 )
-
-// plainList is a posting list as it is decoded.
-type plainList struct{ docIDs, freqs []uint32 }
 
 // place is where a list lies.
 type place int
@@ -36,11 +30,7 @@ func (p place) String() string { return [...]string{"device", "host", "payload-h
 // collection is a segment in memory and on a device.
 type collection struct {
 	*gputest.Session
-	numDocs int
-	sat     score.Saturation
-	lengths []uint32
-	live    []uint64 // nil: all
-	lists   []postings.List
+	*querytest.Collection
 
 	kernels *Kernels
 	runner  *Runner
@@ -50,41 +40,17 @@ type collection struct {
 }
 
 // newCollection inverts lists: of texts, or of weights.
-func newCollection(t testing.TB, rng *rand.Rand, numDocs int, linear bool, lists []plainList) *collection {
+func newCollection(t testing.TB, rng *rand.Rand, numDocs int, linear bool, lists []querytest.List) *collection {
 	t.Helper()
-	c := &collection{Session: gputest.NewSession(t)}
-	c.invert(rng, numDocs, linear, lists)
-	return c
+	return collectionOn(gputest.NewSession(t), rng, numDocs, linear, lists)
 }
 
-// invert makes the lists in memory.
-func (c *collection) invert(rng *rand.Rand, numDocs int, linear bool, lists []plainList) {
-	c.Helper()
-	c.numDocs, c.lengths = numDocs, make([]uint32, numDocs)
-	total := 0
-	for i := range c.lengths {
-		c.lengths[i] = 10 + rng.Uint32N(300)
-		if rng.IntN(100) == 0 {
-			c.lengths[i] *= 50
-		}
-		total += int(c.lengths[i])
-	}
-	c.sat = score.Saturation{BM25: score.DefaultBM25, AvgLen: float64(total) / float64(numDocs), Linear: linear}
-	var p, f bytes.Buffer
-	w := postings.NewWriter(postings.Options{Codec: codec.SIMDBP{}, Saturation: c.sat}, &p, nil, &f)
-	metas := make([]postings.Meta, len(lists))
-	for i, l := range lists {
-		w.Begin(c.lengths)
-		c.Must(w.AddBlock(l.docIDs, l.freqs, nil))
-		m, err := w.Finish()
-		c.Must(err)
-		metas[i] = m
-	}
-	c.lists = make([]postings.List, len(lists))
-	for i := range lists {
-		c.Must(c.lists[i].Open(metas[i], codec.SIMDBP{}, p.Bytes(), nil, f.Bytes()))
-	}
-	c.segment = fastpath.Segment{NumDocs: numDocs, Base: base.DocID(rng.IntN(1000))}
+// collectionOn is newCollection on a device that is there.
+func collectionOn(s *gputest.Session, rng *rand.Rand, numDocs int, linear bool, lists []querytest.List) *collection {
+	s.Helper()
+	c := &collection{Session: s, Collection: querytest.NewCollection(s, rng, numDocs, linear, lists)}
+	c.segment = fastpath.Segment{NumDocs: numDocs, Base: c.Base}
+	return c
 }
 
 // toDevice loads the kernels and places all lists.
@@ -102,17 +68,13 @@ func (c *collection) toDevice(places ...place) {
 // upload puts all lists at places.
 func (c *collection) upload(places ...place) {
 	c.Helper()
-	c.onGPU = gputest.Upload(c.Session, c.lengths)
-	if c.live != nil {
-		words := make([]uint32, (c.numDocs+31)/32)
-		for i := range words {
-			words[i] = uint32(c.live[i/2] >> (i % 2 * 32))
-		}
-		c.segment.Live = gputest.Upload(c.Session, words)
+	c.onGPU = gputest.Upload(c.Session, c.Lengths)
+	if c.Live != nil {
+		c.segment.Live = gputest.Upload(c.Session, querytest.Words(c.Live, c.NumDocs))
 	}
-	for i := range c.lists {
+	for i := range c.Lists {
 		for _, p := range places {
-			c.placed[p] = append(c.placed[p], c.put(&c.lists[i], p))
+			c.placed[p] = append(c.placed[p], c.put(&c.Lists[i], p))
 		}
 	}
 	c.Must(c.Stream.Synchronize())
@@ -164,19 +126,13 @@ type testQuery struct {
 // the mean length is avgLen now.
 func (c *collection) query(conjunctive bool, k int, boost, avgLen float64, p place, lists ...int) *testQuery {
 	lists = slices.Clone(lists)
-	slices.SortStableFunc(lists, func(x, y int) int { return int(c.lists[x].DocFreq) - int(c.lists[y].DocFreq) })
-	q := &testQuery{cpu: traverse.Query{NumDocs: c.numDocs, Live: c.live, Base: c.segment.Base}, gpu: Query{Conjunctive: conjunctive, K: k}}
+	slices.SortStableFunc(lists, func(x, y int) int { return int(c.Lists[x].DocFreq) - int(c.Lists[y].DocFreq) })
+	q := &testQuery{cpu: traverse.Query{NumDocs: c.NumDocs, Live: c.Live, Base: c.segment.Base}, gpu: Query{Conjunctive: conjunctive, K: k}}
 	for _, i := range lists {
-		l := &c.lists[i]
-		t := c.sat.NewTerm(score.IDF(uint64(c.numDocs), uint64(l.DocFreq)), boost, avgLen)
-		scale := score.NewScale(t, c.sat.AvgLen, avgLen)
-		if c.sat.Linear {
-			t = score.NewLinearTerm(boost, 1)
-			scale = score.NewScale(t, 0, 0)
-		}
-		q.cpu.Legs = append(q.cpu.Legs, traverse.Leg{List: l, Term: t, Scale: scale, Lengths: c.lengths, MaxScore: scale.Upper(l.Max)})
+		leg := c.Leg(i, boost, avgLen)
+		q.cpu.Legs = append(q.cpu.Legs, leg)
 		placed := c.placed[p][i]
-		placed.Lengths, placed.Score, placed.Scale = c.onGPU.Ptr(), t, scale
+		placed.Lengths, placed.Score, placed.Scale = c.onGPU.Ptr(), leg.Term, leg.Scale
 		q.gpu.Lists = append(q.gpu.Lists, placed)
 	}
 	return q
@@ -190,16 +146,7 @@ func (q *testQuery) matches(t testing.TB) []base.Hit {
 	if q.gpu.Conjunctive {
 		mode = traverse.And
 	}
-	exhaustive, err := traverse.Lookup(mode, "exhaustive-daat")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var queue topk.Queue
-	queue.Reset(q.cpu.NumDocs)
-	if err := exhaustive.Run(t.Context(), new(traverse.Scratch), &q.cpu, &queue); err != nil {
-		t.Fatal(err)
-	}
-	return queue.AppendSorted(nil)
+	return querytest.Matches(t, mode, &q.cpu)
 }
 
 // candidates are hits as candidates of a segment.
@@ -223,13 +170,8 @@ func (c *collection) check(name string, q *testQuery, matches []base.Hit) {
 		c.Fatalf("%s: %v", name, err)
 	}
 	want := matches[:min(q.gpu.K, len(matches))]
-	if !slices.Equal(hits, want) {
-		for i := range max(len(hits), len(want)) {
-			if i >= len(hits) || i >= len(want) || hits[i] != want[i] {
-				c.Fatalf("%s: %d hits, want %d of %d; from hit %d on %v, want %v", name, len(hits), len(want), len(matches), i,
-					hits[min(i, len(hits)):min(len(hits), i+3)], want[min(i, len(want)):min(len(want), i+3)])
-			}
-		}
+	if diff := querytest.Diff(hits, want); diff != "" {
+		c.Fatalf("%s: of %d: %s", name, len(matches), diff)
 	}
 	if wantCount := len(matches); q.gpu.Count && count != int64(wantCount) {
 		c.Fatalf("%s: counts %d, want %d", name, count, wantCount)

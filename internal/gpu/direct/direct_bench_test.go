@@ -42,7 +42,7 @@ func BenchmarkQueries(b *testing.B) {
 					lists[j] %= 20
 				}
 				slices.Sort(lists)
-				queries[i] = c.query(kind.conjunctive, kind.k, 1, c.sat.AvgLen, p, slices.Compact(lists)...)
+				queries[i] = c.query(kind.conjunctive, kind.k, 1, c.Saturation.AvgLen, p, slices.Compact(lists)...)
 				queries[i].gpu.Count = kind.count
 				if i < sample {
 					c.check(kind.name, queries[i], queries[i].matches(b))

@@ -11,6 +11,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 	"github.com/griffin-search/griffin/internal/gpu/fastpath"
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
+	"github.com/griffin-search/griffin/internal/gpu/querytest"
 	"github.com/griffin-search/griffin/internal/score"
 )
 
@@ -18,8 +19,8 @@ import (
 var shares = []float64{1, 0.5, 0.1, 0.1, 0.02, 0.006, 0.006, 0.001, 0.001, 0}
 
 // randomList returns a list of a share of the documents, every other one in clusters.
-func randomList(rng *rand.Rand, numDocs, i int, maxFreq uint32) plainList {
-	var l plainList
+func randomList(rng *rand.Rand, numDocs, i int, maxFreq uint32) querytest.List {
+	var l querytest.List
 	share := shares[i%len(shares)]
 	clustered, in := i%2 == 1 && share < 0.5, false
 	for d := range numDocs {
@@ -36,12 +37,12 @@ func randomList(rng *rand.Rand, numDocs, i int, maxFreq uint32) plainList {
 		if rng.Float64() >= p {
 			continue
 		}
-		l.docIDs = append(l.docIDs, uint32(d))
+		l.DocIDs = append(l.DocIDs, uint32(d))
 	}
-	if len(l.docIDs) == 0 {
-		l.docIDs = append(l.docIDs, rng.Uint32N(uint32(numDocs)))
+	if len(l.DocIDs) == 0 {
+		l.DocIDs = append(l.DocIDs, rng.Uint32N(uint32(numDocs)))
 	}
-	for range l.docIDs {
+	for range l.DocIDs {
 		f := uint32(1)
 		for f < maxFreq && rng.IntN(3) == 0 {
 			f++
@@ -49,7 +50,7 @@ func randomList(rng *rand.Rand, numDocs, i int, maxFreq uint32) plainList {
 		if rng.IntN(200) == 0 {
 			f = 1 + rng.Uint32N(maxFreq)
 		}
-		l.freqs = append(l.freqs, f)
+		l.Freqs = append(l.Freqs, f)
 	}
 	return l
 }
@@ -57,18 +58,13 @@ func randomList(rng *rand.Rand, numDocs, i int, maxFreq uint32) plainList {
 // randomCollection has lists of all shares.
 func randomCollection(t testing.TB, rng *rand.Rand, numDocs, numLists int, linear bool, maxFreq uint32, deleted float64) *collection {
 	t.Helper()
-	lists := make([]plainList, numLists)
+	lists := make([]querytest.List, numLists)
 	for i := range lists {
 		lists[i] = randomList(rng, numDocs, i, maxFreq)
 	}
 	c := newCollection(t, rng, numDocs, linear, lists)
 	if deleted > 0 {
-		c.live = make([]uint64, (numDocs+63)/64)
-		for d := range numDocs {
-			if rng.Float64() >= deleted {
-				c.live[d/64] |= 1 << (d % 64)
-			}
-		}
+		c.DeleteSome(rng, deleted)
 	}
 	c.toDevice(onDevice, onHost, payloadOnHost)
 	return c
@@ -129,7 +125,7 @@ func TestRandomCollections(t *testing.T) {
 				k := []int{1, 10, 10, 100, 1000}[rng.IntN(5)]
 				n := 1 + rng.IntN(min(6, tt.lists))
 				conjunctive := i%2 == 0
-				boost, avgLen := 1.0, c.sat.AvgLen
+				boost, avgLen := 1.0, c.Saturation.AvgLen
 				if rng.IntN(3) == 0 {
 					boost, avgLen = 0.1+3*rng.Float64(), avgLen*(0.5+rng.Float64())
 				}
@@ -145,24 +141,24 @@ func TestRandomCollections(t *testing.T) {
 // Lists that the kernels could trip over.
 func TestAdversarialLists(t *testing.T) {
 	const numDocs = 40000
-	every := func(from, to, step int) plainList {
-		var l plainList
+	every := func(from, to, step int) querytest.List {
+		var l querytest.List
 		for d := from; d < to; d += step {
-			l.docIDs, l.freqs = append(l.docIDs, uint32(d)), append(l.freqs, uint32(1+d%7))
+			l.DocIDs, l.Freqs = append(l.DocIDs, uint32(d)), append(l.Freqs, uint32(1+d%7))
 		}
 		return l
 	}
-	one := func(docIDs ...uint32) plainList {
-		l := plainList{docIDs: docIDs}
+	one := func(docIDs ...uint32) querytest.List {
+		l := querytest.List{DocIDs: docIDs}
 		for i := range docIDs {
-			l.freqs = append(l.freqs, uint32(1+i))
+			l.Freqs = append(l.Freqs, uint32(1+i))
 		}
 		return l
 	}
 	long := every(0, 256, 2)
-	long.freqs[3], long.freqs[127] = 1<<31, 1<<25 // wide frequencies
+	long.Freqs[3], long.Freqs[127] = 1<<31, 1<<25 // wide frequencies
 	far := one(0, 1, numDocs-1)
-	lists := []plainList{
+	lists := []querytest.List{
 		0: every(0, numDocs, 1),
 		1: every(0, 8192, 64),        // a whole block in a range
 		2: every(8191, 8191+129, 1),  // over a border of ranges, a block and a posting
@@ -192,21 +188,21 @@ func TestAdversarialLists(t *testing.T) {
 		{10, []int{4, 1}}, // with nothing in both
 		{1, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}},
 	} {
-		q := c.query(i%2 == 0, tt.k, 1, c.sat.AvgLen, place(i%2), tt.lists...)
+		q := c.query(i%2 == 0, tt.k, 1, c.Saturation.AvgLen, place(i%2), tt.lists...)
 		c.variants(rng, fmt.Sprintf("lists %v, conjunctive %v", tt.lists, i%2 == 0), q)
-		q = c.query(i%2 == 1, tt.k, 1, c.sat.AvgLen, place(i%2), tt.lists...)
+		q = c.query(i%2 == 1, tt.k, 1, c.Saturation.AvgLen, place(i%2), tt.lists...)
 		matches := q.matches(t)
 		c.check(fmt.Sprintf("lists %v, conjunctive %v", tt.lists, i%2 == 1), q, matches)
 	}
 	// A list twice, as a query may have it; and more lists than are pending at a time.
-	q := c.query(true, 10, 1, c.sat.AvgLen, onHost, 3, 3, 0, 0, 0, 0, 0)
+	q := c.query(true, 10, 1, c.Saturation.AvgLen, onHost, 3, 3, 0, 0, 0, 0, 0)
 	c.variants(rng, "lists twice", q)
 }
 
 // Weights so small that contributions are 0 match all the same.
 func TestContributionsOfZero(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
-	lists := []plainList{randomList(rng, 10000, 2, 4), randomList(rng, 10000, 3, 4)}
+	lists := []querytest.List{randomList(rng, 10000, 2, 4), randomList(rng, 10000, 3, 4)}
 	c := newCollection(t, rng, 10000, true, lists)
 	c.toDevice(onDevice)
 	for _, conjunctive := range []bool{false, true} {
@@ -221,9 +217,9 @@ func TestEveryK(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	c := randomCollection(t, rng, 9000, 5, false, 9, 0.1)
 	for _, conjunctive := range []bool{false, true} {
-		q := c.query(conjunctive, 1, 1, c.sat.AvgLen, payloadOnHost, 1, 2, 4)
+		q := c.query(conjunctive, 1, 1, c.Saturation.AvgLen, payloadOnHost, 1, 2, 4)
 		if conjunctive {
-			q = c.query(conjunctive, 1, 1, c.sat.AvgLen, payloadOnHost, 0, 1)
+			q = c.query(conjunctive, 1, 1, c.Saturation.AvgLen, payloadOnHost, 0, 1)
 		}
 		matches := q.matches(t)
 		for _, k := range []int{1, 2, 9, 31, 200, 255, 256, 257, 511, 768, 769, 999, 1000} {
@@ -246,8 +242,8 @@ func TestManyGroups(t *testing.T) {
 			k.resident[i] = 2 + i
 		}
 	}
-	c.variants(rng, "all", c.query(true, 100, 1, c.sat.AvgLen, onHost, 0, 1, 2))
-	c.variants(rng, "any", c.query(false, 100, 1, c.sat.AvgLen, onHost, 1, 2, 3))
+	c.variants(rng, "all", c.query(true, 100, 1, c.Saturation.AvgLen, onHost, 0, 1, 2))
+	c.variants(rng, "any", c.query(false, 100, 1, c.Saturation.AvgLen, onHost, 1, 2, 3))
 }
 
 // Long lists with few candidates far apart, and more ranges than a block of threads
@@ -255,9 +251,9 @@ func TestManyGroups(t *testing.T) {
 func TestFarApart(t *testing.T) {
 	rng := rand.New(rand.NewPCG(14, 14))
 	const numDocs = 100_000
-	lists := []plainList{randomList(rng, numDocs, 0, 4), {}, randomList(rng, numDocs, 2, 4)}
+	lists := []querytest.List{randomList(rng, numDocs, 0, 4), {}, randomList(rng, numDocs, 2, 4)}
 	for d := uint32(7); d < numDocs; d += 9001 {
-		lists[1].docIDs, lists[1].freqs = append(lists[1].docIDs, d), append(lists[1].freqs, d%5+1)
+		lists[1].DocIDs, lists[1].Freqs = append(lists[1].DocIDs, d), append(lists[1].Freqs, d%5+1)
 	}
 	c := newCollection(t, rng, numDocs, false, lists)
 	c.toDevice(onHost)
@@ -265,7 +261,7 @@ func TestFarApart(t *testing.T) {
 		c.kernels.anyScored.resident[i], c.kernels.anyCount.resident[i] = 1, 1
 	}
 	for _, conjunctive := range []bool{true, false} {
-		q := c.query(conjunctive, 10, 1, c.sat.AvgLen, onHost, 0, 1, 2)
+		q := c.query(conjunctive, 10, 1, c.Saturation.AvgLen, onHost, 0, 1, 2)
 		c.variants(rng, fmt.Sprintf("conjunctive %v", conjunctive), q)
 	}
 }
@@ -275,7 +271,7 @@ func TestNoCandidates(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	c := randomCollection(t, rng, 300, 2, false, 9, 0)
 	for _, k := range []int{0, 10} {
-		q := c.query(true, k, 1, c.sat.AvgLen, onDevice, 0)
+		q := c.query(true, k, 1, c.Saturation.AvgLen, onDevice, 0)
 		q.gpu.From = &Candidates{}
 		c.check("no candidates", q, nil)
 	}
@@ -293,7 +289,7 @@ func TestRefuses(t *testing.T) {
 		{"k", func(q *Query) { q.K = MaxK + 1 }, ErrUnsuited},
 		{"lists", func(q *Query) { q.Lists = make([]List, MaxLists+1) }, ErrUnsuited},
 		{"score", func(q *Query) {
-			t := c.sat.NewTerm(22, 4000, c.sat.AvgLen)
+			t := c.Saturation.NewTerm(22, 4000, c.Saturation.AvgLen)
 			q.Lists[0].Score, q.Lists[0].Scale = t, score.NewScale(t, 0, 0)
 		}, ErrUnsuited},
 		{"no lists", func(q *Query) { q.Lists = nil }, base.ErrBadInput},
@@ -308,20 +304,20 @@ func TestRefuses(t *testing.T) {
 		{"candidate outside", func(q *Query) { q.From = &Candidates{DocIDs: []uint32{300}, Scores: []uint32{1}} }, base.ErrBadInput},
 		{"candidates of any", func(q *Query) { q.Conjunctive, q.From = false, &Candidates{} }, base.ErrBadInput},
 	} {
-		q := c.query(true, 10, 1, c.sat.AvgLen, onDevice, 0, 1)
+		q := c.query(true, 10, 1, c.Saturation.AvgLen, onDevice, 0, 1)
 		tt.edit(&q.gpu)
 		if _, _, err := c.runner.Run(c.Stream, c.segment, &q.gpu, nil, nil); !errors.Is(err, tt.want) {
 			t.Errorf("%s: %v, want %v", tt.name, err, tt.want)
 		}
 	}
-	all := c.query(true, 10, 1, c.sat.AvgLen, onDevice, 0, 1)
+	all := c.query(true, 10, 1, c.Saturation.AvgLen, onDevice, 0, 1)
 	if _, _, err := c.runner.Run(c.Stream, fastpath.Segment{NumDocs: base.MaxDocs}, &all.gpu, nil, nil); !errors.Is(err, ErrUnsuited) {
 		t.Errorf("%d documents: %v", int64(base.MaxDocs), err)
 	}
 	if _, _, err := c.runner.Finish(nil, nil); !errors.Is(err, base.ErrBadInput) {
 		t.Errorf("Finish without Start: %v", err)
 	}
-	q := c.query(true, 10, 1, c.sat.AvgLen, onDevice, 0, 1)
+	q := c.query(true, 10, 1, c.Saturation.AvgLen, onDevice, 0, 1)
 	c.check("after refusals", q, q.matches(t))
 }
 
@@ -357,8 +353,8 @@ func TestWorth(t *testing.T) {
 func TestQueriesDoNotAllocate(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 11))
 	c := randomCollection(t, rng, 300, 4, false, 9, 0)
-	anyOf := c.query(false, 10, 1, c.sat.AvgLen, onHost, 0, 1, 2)
-	all := c.query(true, 0, 1, c.sat.AvgLen, onHost, 0, 1)
+	anyOf := c.query(false, 10, 1, c.Saturation.AvgLen, onHost, 0, 1, 2)
+	all := c.query(true, 0, 1, c.Saturation.AvgLen, onHost, 0, 1)
 	all.gpu.From = candidates(all.matches(t), c.segment.Base)
 	var out Candidates
 	hits := make([]base.Hit, 0, 10)
@@ -376,18 +372,18 @@ func TestQueriesDoNotAllocate(t *testing.T) {
 // A block that begins below 2^32 bytes may end above.
 func TestLongPayload(t *testing.T) {
 	rng := rand.New(rand.NewPCG(15, 15))
-	var list plainList
+	var list querytest.List
 	for d := uint32(1); d < 9000; d += 90 + d%7 {
-		list.docIDs, list.freqs = append(list.docIDs, d), append(list.freqs, 1+d%5)
+		list.DocIDs, list.Freqs = append(list.DocIDs, d), append(list.Freqs, 1+d%5)
 	}
-	c := newCollection(t, rng, 9000, false, []plainList{list})
+	c := newCollection(t, rng, 9000, false, []querytest.List{list})
 	c.toDevice(onHost)
 	placed := &c.placed[onHost][0]
-	entry := *c.lists[0].Block(0)
+	entry := *c.Lists[0].Block(0)
 	entry.Offset = 1<<32 - 16
 	placed.Payload -= cuda.Ptr[uint32](entry.Offset)
 	placed.Directory = c.host([]uint32{entry.First, entry.Last, entry.Offset, uint32(entry.Bound) | uint32(entry.DocWidth)<<16 | uint32(entry.FreqWidth)<<24})
 	for _, conjunctive := range []bool{true, false} {
-		c.variants(rng, "long payload", c.query(conjunctive, 10, 1, c.sat.AvgLen, onHost, 0))
+		c.variants(rng, "long payload", c.query(conjunctive, 10, 1, c.Saturation.AvgLen, onHost, 0))
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 	"github.com/griffin-search/griffin/internal/gpu/decode"
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
+	"github.com/griffin-search/griffin/internal/gpu/querytest"
 )
 
 // Each driver call of a runner and a query fails in turn: the answer is right, or there
@@ -21,14 +22,14 @@ func TestFaults(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := &collection{Session: &gputest.Session{TB: t, Device: d, Stream: s}}
-		c.invert(rng, 300, false, []plainList{randomList(rng, 300, 1, 9), randomList(rng, 300, 2, 9)})
+		lists := []querytest.List{randomList(rng, 300, 1, 9), randomList(rng, 300, 2, 9)}
+		c := collectionOn(&gputest.Session{TB: t, Device: d, Stream: s}, rng, 300, false, lists)
 		// What is the test's own does not fail.
 		faults := d.InjectedFaults()
 		d.InjectFaults(nil)
 		c.upload(onHost)
 		d.InjectFaults(faults)
-		q := c.query(false, 10, 1, c.sat.AvgLen, onHost, 0, 1)
+		q := c.query(false, 10, 1, c.Saturation.AvgLen, onHost, 0, 1)
 		hits, err := c.runAnew(&q.gpu)
 		d.InjectFaults(nil)
 		var driver *cuda.Error
@@ -69,7 +70,7 @@ func (c *collection) runAnew(q *Query) (hits []base.Hit, err error) {
 func TestRefusedLaunch(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 9))
 	c := randomCollection(t, rng, 300, 4, false, 9, 0)
-	q := c.query(false, 10, 1, c.sat.AvgLen, onHost, 0, 1)
+	q := c.query(false, 10, 1, c.Saturation.AvgLen, onHost, 0, 1)
 	for nth := 1; nth <= 2; nth++ { // the copy of directories, the search
 		gputest.Fail(t, c.Device, "cuLaunchKernel", nth, cuda.OutOfMemory)
 		if _, _, err := c.runner.Run(c.Stream, c.segment, &q.gpu, nil, nil); !errors.Is(err, cuda.ErrOutOfMemory) {
@@ -85,7 +86,7 @@ func TestRefusedLaunch(t *testing.T) {
 func TestRefusedSearch(t *testing.T) {
 	rng := rand.New(rand.NewPCG(16, 16))
 	c := randomCollection(t, rng, 300, 4, false, 9, 0)
-	q := c.query(false, 10, 1, c.sat.AvgLen, onHost, 0)
+	q := c.query(false, 10, 1, c.Saturation.AvgLen, onHost, 0)
 	list := &q.gpu.Lists[0]
 	directory, err := cuda.AllocHost[uint32](c.Device, int(list.NumBlocks)*decode.EntryWords)
 	c.Must(err)

@@ -3,6 +3,7 @@ package direct
 import (
 	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -10,21 +11,22 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/gpu/fastpath"
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
+	"github.com/griffin-search/griffin/internal/gpu/querytest"
 	"github.com/griffin-search/griffin/internal/postings"
 	"github.com/griffin-search/griffin/internal/score"
 )
 
 // The first and the last documents of segments of all sizes are found.
 func TestSegmentSizes(t *testing.T) {
-	c := &collection{Session: gputest.NewSession(t), lengths: []uint32{1}, sat: score.Saturation{BM25: score.DefaultBM25, Linear: true}}
+	c := newCollection(t, rand.New(rand.NewPCG(17, 17)), 1, true, nil)
 	c.toDevice()
 	for _, numDocs := range []int{1, 127, 128, 129, rangeDocs, rangeDocs + 1, 1 << 31, fastpath.MaxDocs} {
-		var l plainList
+		var l querytest.List
 		for d := range min(numDocs, 128) { // with the last one, a block or one and a posting
-			l.docIDs, l.freqs = append(l.docIDs, uint32(d)), append(l.freqs, 1)
+			l.DocIDs, l.Freqs = append(l.DocIDs, uint32(d)), append(l.Freqs, 1)
 		}
 		if numDocs > 128 {
-			l.docIDs, l.freqs = append(l.docIDs, uint32(numDocs-1)), append(l.freqs, 2)
+			l.DocIDs, l.Freqs = append(l.DocIDs, uint32(numDocs-1)), append(l.Freqs, 2)
 		}
 		list := c.open(&l)
 		for _, conjunctive := range []bool{true, false} {
@@ -33,15 +35,10 @@ func TestSegmentSizes(t *testing.T) {
 			}
 			q := &testQuery{gpu: Query{Conjunctive: conjunctive, K: 3, Lists: []List{list, list}}}
 			var want []base.Hit
-			for i, d := range l.docIDs {
-				want = append(want, base.Hit{DocID: base.DocID(d), Score: 2 * list.Score.Score(l.freqs[i], 0)})
+			for i, d := range l.DocIDs {
+				want = append(want, base.Hit{DocID: base.DocID(d), Score: 2 * list.Score.Score(l.Freqs[i], 0)})
 			}
-			slices.SortFunc(want, func(x, y base.Hit) int {
-				if x.Before(y) {
-					return -1
-				}
-				return 1
-			})
+			querytest.SortHits(want)
 			for _, k := range []int{3, 0} {
 				q.gpu.K, q.gpu.Count = k, k == 0
 				c.segment = fastpath.Segment{NumDocs: numDocs}
@@ -53,16 +50,16 @@ func TestSegmentSizes(t *testing.T) {
 
 // open places a list of weights on the device. A posting behind the first block is alone
 // in its block, which is moved to where the posting is.
-func (c *collection) open(l *plainList) List {
+func (c *collection) open(l *querytest.List) List {
 	c.Helper()
-	docIDs := slices.Clone(l.docIDs)
+	docIDs := slices.Clone(l.DocIDs)
 	if len(docIDs) > codec.BlockLen {
 		docIDs[codec.BlockLen] = codec.BlockLen
 	}
 	var p, f bytes.Buffer
-	w := postings.NewWriter(postings.Options{Codec: codec.SIMDBP{}, Saturation: c.sat}, &p, nil, &f)
+	w := postings.NewWriter(postings.Options{Codec: codec.SIMDBP{}, Saturation: c.Saturation}, &p, nil, &f)
 	w.Begin(make([]uint32, codec.BlockLen+1))
-	c.Must(w.AddBlock(docIDs, l.freqs, nil))
+	c.Must(w.AddBlock(docIDs, l.Freqs, nil))
 	m, err := w.Finish()
 	c.Must(err)
 	var list postings.List
@@ -72,7 +69,7 @@ func (c *collection) open(l *plainList) List {
 	for i := range int(placed.NumBlocks) {
 		e := *list.Block(i)
 		if i > 0 {
-			e.First, e.Last = l.docIDs[codec.BlockLen], l.docIDs[codec.BlockLen]
+			e.First, e.Last = l.DocIDs[codec.BlockLen], l.DocIDs[codec.BlockLen]
 		}
 		entries = append(entries, e.First, e.Last, e.Offset, uint32(e.Bound)|uint32(e.DocWidth)<<16|uint32(e.FreqWidth)<<24)
 	}

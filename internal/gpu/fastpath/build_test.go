@@ -9,7 +9,8 @@ import (
 	"testing"
 
 	"github.com/griffin-search/griffin/internal/base"
-	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	"github.com/griffin-search/griffin/internal/gpu/gputest"
+	"github.com/griffin-search/griffin/internal/gpu/querytest"
 	"github.com/griffin-search/griffin/internal/score"
 )
 
@@ -51,24 +52,24 @@ func (r *reader) freq(i int) uint32 {
 }
 
 // check holds an image against the list.
-func (r *reader) check(tb testing.TB, name string, c *collection, l plainList) {
+func (r *reader) check(tb testing.TB, name string, c *collection, l querytest.List) {
 	tb.Helper()
-	superMax := make([]uint32, numSupers(c.numDocs))
+	superMax := make([]uint32, numSupers(c.NumDocs))
 	rangeMax := make([]uint32, len(superMax)*superRanges)
-	step := Term{Image: Image{shape: r.shape, unit: r.shape.unit()}, Scale: score.NewScale(score.DefaultBM25.NewTerm(3, 1, c.sat.AvgLen), c.sat.AvgLen, c.sat.AvgLen)}
-	term := score.DefaultBM25.NewTerm(3, 1, c.sat.AvgLen)
-	if c.sat.Linear {
+	step := Term{Image: Image{shape: r.shape, unit: r.shape.unit()}, Scale: score.NewScale(score.DefaultBM25.NewTerm(3, 1, c.Saturation.AvgLen), c.Saturation.AvgLen, c.Saturation.AvgLen)}
+	term := score.DefaultBM25.NewTerm(3, 1, c.Saturation.AvgLen)
+	if c.Saturation.Linear {
 		term = score.NewLinearTerm(3, 1)
 		step.Scale = score.NewScale(term, 0, 0)
 	}
-	for i, d := range l.docIDs {
+	for i, d := range l.DocIDs {
 		steps := r.byte(r.parts.sat, i)
 		superMax[d/superDocs] = max(superMax[d/superDocs], steps)
 		rangeMax[d/rangeDocs] = max(rangeMax[d/rangeDocs], steps)
-		if got := r.freq(i); got != l.freqs[i] {
-			tb.Fatalf("%s: posting %d has frequency %d, want %d", name, i, got, l.freqs[i])
+		if got := r.freq(i); got != l.Freqs[i] {
+			tb.Fatalf("%s: posting %d has frequency %d, want %d", name, i, got, l.Freqs[i])
 		}
-		if s := term.Score(l.freqs[i], c.lengths[d]); uint64(steps)*uint64(step.step()) < uint64(s) {
+		if s := term.Score(l.Freqs[i], c.Lengths[d]); uint64(steps)*uint64(step.step()) < uint64(s) {
 			tb.Fatalf("%s: posting %d, of %d steps of %d, scores %d", name, i, steps, step.step(), s)
 		} else if slack := uint64(steps)*uint64(step.step()) - uint64(s); slack > 2*uint64(step.step()) {
 			tb.Fatalf("%s: posting %d, of %d steps of %d, scores only %d", name, i, steps, step.step(), s)
@@ -88,7 +89,7 @@ func (r *reader) check(tb testing.TB, name string, c *collection, l plainList) {
 		}
 	}
 	first := func(doc int) uint32 {
-		i, _ := slices.BinarySearch(l.docIDs, uint32(doc))
+		i, _ := slices.BinarySearch(l.DocIDs, uint32(doc))
 		return uint32(i)
 	}
 	if r.shape.kind() != sparse {
@@ -115,7 +116,6 @@ func (r *reader) check(tb testing.TB, name string, c *collection, l plainList) {
 
 // Images of Encode and Build hold their lists, and are the same where they are read.
 func TestImages(t *testing.T) {
-	d := open(t)
 	for seed, numDocs := range []int{1, 31, 4096, 9001} {
 		for _, linear := range []uint32{0, 255, 4000} {
 			rng := rand.New(rand.NewPCG(uint64(seed), uint64(linear)))
@@ -125,31 +125,23 @@ func TestImages(t *testing.T) {
 			}
 			c := randomCollection(t, rng, numDocs, len(densities), linear > 0, maxFreq)
 			c.filled = true
-			c.toDevice(t, d)
-			for i, l := range c.plain {
+			c.toDevice()
+			for i, l := range c.Plain {
 				name := fmt.Sprintf("docs=%d/linear=%d/list=%d", numDocs, linear, i)
 				shape := c.shape(i)
-				encoded, err := Encode(nil, shape, l.docIDs, l.freqs, c.lengths)
+				encoded, err := Encode(nil, shape, l.DocIDs, l.Freqs, c.Lengths)
 				must(t, err)
 				r := reader{shape, shape.layout(), encoded}
 				r.check(t, name+"/encoded", c, l)
-				built := make([]byte, shape.SizeBytes())
-				must(t, cuda.CopyToHost(c.stream, built, imageBytes(t, c, i)))
-				must(t, c.stream.Synchronize())
+				built := gputest.Download(c.Session, c.data[i])
 				(&reader{shape, shape.layout(), built}).check(t, name+"/built", c, l)
 				from := int(r.parts.sat) * layoutUnit
-				if !slices.Equal(encoded[from:from+len(l.docIDs)], built[from:from+len(l.docIDs)]) {
+				if !slices.Equal(encoded[from:from+len(l.DocIDs)], built[from:from+len(l.DocIDs)]) {
 					t.Errorf("%s: the device's steps are not the CPU's", name)
 				}
 			}
 		}
 	}
-}
-
-// imageBytes is the memory of image i.
-func imageBytes(tb testing.TB, c *collection, i int) cuda.Buffer[byte] {
-	tb.Helper()
-	return c.data[i]
 }
 
 func TestShapesThatAreNone(t *testing.T) {

@@ -15,35 +15,35 @@ import (
 func TestRefusedLaunch(t *testing.T) {
 	rng := rand.New(rand.NewPCG(16, 16))
 	c := randomCollection(t, rng, 3000, 4, false, 9)
-	c.toDevice(t, open(t))
+	c.toDevice()
 	b, err := c.kernels.NewBatch(limits)
 	must(t, err)
 	defer func() { must(t, b.Close()) }()
 	s, err := c.kernels.NewSingle(0)
 	must(t, err)
 	defer func() { must(t, s.Close()) }()
-	q := c.query(Or, 10, nil, c.sat.AvgLen, 1)
+	q := c.query(Or, 10, nil, c.Saturation.AvgLen, 1)
 	q.gpu.Want = WantCount
-	more := c.query(Or, 10, nil, c.sat.AvgLen, 0, 1, 2, 3) // which a launch for q has no room for
-	count := c.query(Or, 0, nil, c.sat.AvgLen, 0, 1)
+	more := c.query(Or, 10, nil, c.Saturation.AvgLen, 0, 1, 2, 3) // which a launch for q has no room for
+	count := c.query(Or, 0, nil, c.Saturation.AvgLen, 0, 1)
 	count.gpu.Want = WantCount
 	for nth := 1; nth <= 2; nth++ { // hits, then their number
 		t.Run(fmt.Sprintf("single/%d", nth), func(t *testing.T) {
-			gputest.Fail(t, c.stream.Device(), "cuLaunchKernel", nth, cuda.OutOfMemory)
-			if err := s.Search(c.stream, c.segment, &q.gpu); !errors.Is(err, cuda.ErrOutOfMemory) {
+			gputest.Fail(t, c.Device, "cuLaunchKernel", nth, cuda.OutOfMemory)
+			if err := s.Search(c.Stream, c.segment, &q.gpu); !errors.Is(err, cuda.ErrOutOfMemory) {
 				t.Errorf("%v", err)
 			}
-			must(t, s.Search(c.stream, c.segment, &count.gpu))
+			must(t, s.Search(c.Stream, c.segment, &count.gpu))
 			count.compare(t, "single", c, s.AppendHits(nil), s.Count(), nil)
-			must(t, s.Search(c.stream, c.segment, &q.gpu))
+			must(t, s.Search(c.Stream, c.segment, &q.gpu))
 			q.compare(t, "single", c, s.AppendHits(nil), s.Count(), nil)
 		})
 		t.Run(fmt.Sprintf("batch/%d", nth), func(t *testing.T) {
-			gputest.Fail(t, c.stream.Device(), "cuLaunchKernel", nth, cuda.OutOfMemory)
+			gputest.Fail(t, c.Device, "cuLaunchKernel", nth, cuda.OutOfMemory)
 			b.Reset(c.segment)
 			_, err := b.Add(&q.gpu)
 			must(t, err)
-			if err := b.Launch(c.stream); !errors.Is(err, cuda.ErrOutOfMemory) {
+			if err := b.Launch(c.Stream); !errors.Is(err, cuda.ErrOutOfMemory) {
 				t.Errorf("%v", err)
 			}
 			runBatch(t, "batch", c, b, []testQuery{more, count})

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/gpu/gputest"
+	"github.com/griffin-search/griffin/internal/gpu/querytest"
 	"github.com/griffin-search/griffin/internal/score"
 )
 
@@ -15,14 +17,14 @@ import (
 // a range of a sparse list counts twice where 32 postings end inside it.
 func TestWeightsAtTheLimit(t *testing.T) {
 	const numDocs, first = 140_000, 70_000
-	var l plainList
+	var l querytest.List
 	for doc := range uint32(64) {
-		l.docIDs, l.freqs = append(l.docIDs, first+doc), append(l.freqs, 1)
+		l.DocIDs, l.Freqs = append(l.DocIDs, first+doc), append(l.Freqs, 1)
 	}
-	l.freqs[3] = 200                    // alone in its range
-	l.freqs[20], l.freqs[40] = 255, 255 // in one range, on either side of the border of 32 postings
-	c := newCollection(t, rand.New(rand.NewPCG(15, 15)), numDocs, true, 255, []plainList{l})
-	c.toDevice(t, open(t))
+	l.Freqs[3] = 200                    // alone in its range
+	l.Freqs[20], l.Freqs[40] = 255, 255 // in one range, on either side of the border of 32 postings
+	c := newCollection(t, rand.New(rand.NewPCG(15, 15)), numDocs, true, []querytest.List{l})
+	c.toDevice()
 	if k := c.images[0].kind; k != sparse {
 		t.Fatalf("the list is of kind %d", k)
 	}
@@ -35,7 +37,7 @@ func TestWeightsAtTheLimit(t *testing.T) {
 	answered, refused := 0, 0
 	for boost := 100.0; boost < 300; boost += 10 {
 		q := c.query(Or, 1, map[int]float64{0: boost}, 0, 0)
-		err := s.Search(c.stream, c.segment, &q.gpu)
+		err := s.Search(c.Stream, c.segment, &q.gpu)
 		if errors.Is(err, ErrUnsuited) {
 			refused++
 			continue
@@ -53,12 +55,11 @@ func TestWeightsAtTheLimit(t *testing.T) {
 
 // The first and the last document of segments of all sizes are found.
 func TestSegmentSizes(t *testing.T) {
-	d := open(t)
-	kernels, err := Load(d)
+	session := gputest.NewSession(t)
+	stream := session.Stream
+	kernels, err := Load(session.Device)
 	must(t, err)
-	stream, err := d.NewStream()
-	must(t, err)
-	defer func() { must(t, stream.Close()); must(t, kernels.Close()) }()
+	defer func() { must(t, kernels.Close()) }()
 	b, err := kernels.NewBatch(limits)
 	must(t, err)
 	defer func() { must(t, b.Close()) }()
@@ -74,7 +75,7 @@ func TestSegmentSizes(t *testing.T) {
 		}
 		encoded, err := Encode(nil, shape, docIDs, freqs, nil)
 		must(t, err)
-		data := uploaded(t, stream, encoded)
+		data := gputest.Upload(session, encoded)
 		image, err := NewImage(data, shape)
 		must(t, err)
 		term := Term{Image: image, Score: score.NewLinearTerm(1, 1)}
@@ -121,12 +122,12 @@ func TestSegmentSizes(t *testing.T) {
 func TestLittleSharedMemory(t *testing.T) {
 	rng := rand.New(rand.NewPCG(17, 17))
 	c := randomCollection(t, rng, 40*superDocs, 6, false, 9)
-	c.toDevice(t, open(t))
+	c.toDevice()
 	b, err := c.kernels.NewBatch(limits)
 	must(t, err)
 	defer func() { must(t, b.Close()) }()
-	few, many := c.query(Or, 10, nil, c.sat.AvgLen, 0), c.query(Or, 10, nil, c.sat.AvgLen, 1, 2, 3, 4, 5)
-	best := c.query(Or, 300, nil, c.sat.AvgLen, 0)
+	few, many := c.query(Or, 10, nil, c.Saturation.AvgLen, 0), c.query(Or, 10, nil, c.Saturation.AvgLen, 1, 2, 3, 4, 5)
+	best := c.query(Or, 300, nil, c.Saturation.AvgLen, 0)
 	c.kernels.shared = sharedBytes(5, minWindow+1, capacity(10))
 	if w := c.kernels.windowFor(40, 5, capacity(10)); w != minWindow {
 		t.Errorf("windows of %d superblocks", w)

@@ -22,7 +22,7 @@ func BenchmarkSearch(b *testing.B) {
 	}
 	rng := rand.New(rand.NewPCG(12, 12))
 	c := randomCollection(b, rng, numDocs, 40, false, 50)
-	c.toDevice(b, open(b))
+	c.toDevice()
 	for _, kind := range []struct {
 		name string
 		mode Mode
@@ -43,7 +43,7 @@ func BenchmarkSearch(b *testing.B) {
 			for j := range lists {
 				lists[j] += 2 * (1 + lists[j]/8)
 			}
-			queries[i] = c.query(kind.mode, kind.k, nil, c.sat.AvgLen, lists...)
+			queries[i] = c.query(kind.mode, kind.k, nil, c.Saturation.AvgLen, lists...)
 			queries[i].gpu.Want = kind.want
 		}
 		batch, err := c.kernels.NewBatch(Limits{Queries: numQueries, Terms: 8 * numQueries, Hits: numQueries * kind.k})
@@ -63,7 +63,7 @@ func benchBatch(b *testing.B, c *collection, batch *Batch, queries []testQuery) 
 			_, err := batch.Add(&queries[i].gpu)
 			must(b, err)
 		}
-		must(b, batch.Launch(c.stream))
+		must(b, batch.Launch(c.Stream))
 		must(b, batch.Wait())
 		took, err := batch.Elapsed()
 		must(b, err)
@@ -83,12 +83,12 @@ func benchSingle(b *testing.B, c *collection, queries []testQuery) {
 	for b.Loop() {
 		for i := range queries[:min(len(queries), 200)] {
 			began := time.Now()
-			must(b, s.Search(c.stream, c.segment, &queries[i].gpu))
+			must(b, s.Search(c.Stream, c.segment, &queries[i].gpu))
 			hits = s.AppendHits(hits[:0])
 			took = append(took, time.Since(began))
 		}
 	}
-	must(b, c.stream.Synchronize())
+	must(b, c.Stream.Synchronize())
 	slices.Sort(took)
 	b.ReportMetric(float64(took[len(took)/2].Nanoseconds())/1e3, "p50-µs")
 	b.ReportMetric(float64(took[len(took)*99/100].Nanoseconds())/1e3, "p99-µs")

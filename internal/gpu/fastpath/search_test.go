@@ -10,6 +10,7 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
+	"github.com/griffin-search/griffin/internal/gpu/querytest"
 	"github.com/griffin-search/griffin/internal/score"
 	"github.com/griffin-search/griffin/internal/topk"
 )
@@ -24,19 +25,19 @@ func randomQueries(tb testing.TB, rng *rand.Rand, c *collection, n int) []testQu
 	for i := range queries {
 		mode := Mode(rng.IntN(3))
 		k := []int{1, 10, 10, 100, 1000}[rng.IntN(5)]
-		terms := 1 + rng.IntN(min(6, len(c.lists)))
+		terms := 1 + rng.IntN(min(6, len(c.Lists)))
 		if rng.IntN(8) == 0 {
-			terms = len(c.lists)
+			terms = len(c.Lists)
 		}
 		boosts := map[int]float64{}
-		avgLen := c.sat.AvgLen
+		avgLen := c.Saturation.AvgLen
 		if rng.IntN(3) == 0 {
 			avgLen *= 0.5 + rng.Float64()
-			for l := range c.lists {
+			for l := range c.Lists {
 				boosts[l] = 0.1 + 3*rng.Float64()
 			}
 		}
-		q := c.query(mode, k, boosts, avgLen, pick(rng, terms, len(c.lists))...)
+		q := c.query(mode, k, boosts, avgLen, pick(rng, terms, len(c.Lists))...)
 		if mode != AndOr {
 			q.gpu.Want = Want(rng.IntN(2)) * WantCount
 		}
@@ -47,13 +48,13 @@ func randomQueries(tb testing.TB, rng *rand.Rand, c *collection, n int) []testQu
 			q.gpu.K = 0
 		}
 		if rng.IntN(4) == 0 {
-			some := make([]uint64, (c.numDocs+63)/64)
-			for d := range c.numDocs {
+			some := make([]uint64, (c.NumDocs+63)/64)
+			for d := range c.NumDocs {
 				if rng.IntN(4) > 0 {
 					some[d/64] |= 1 << (d % 64)
 				}
 			}
-			q.filter(tb, c, some)
+			q.filter(c, some)
 		}
 		queries[i] = q
 	}
@@ -69,7 +70,7 @@ func runBatch(tb testing.TB, name string, c *collection, b *Batch, queries []tes
 			tb.Fatalf("%s: query %d is %d: %v", name, i, n, err)
 		}
 	}
-	must(tb, b.Launch(c.stream))
+	must(tb, b.Launch(c.Stream))
 	must(tb, b.Wait())
 	for i := range queries {
 		q := &queries[i]
@@ -80,7 +81,6 @@ func runBatch(tb testing.TB, name string, c *collection, b *Batch, queries []tes
 
 // Batches and single queries give what the exhaustive traversals of the CPU give.
 func TestRandomCollections(t *testing.T) {
-	d := open(t)
 	for _, tt := range []struct {
 		numDocs, lists, queries int
 		linear                  bool
@@ -104,9 +104,9 @@ func TestRandomCollections(t *testing.T) {
 			rng := rand.New(rand.NewPCG(uint64(tt.numDocs), uint64(tt.lists)))
 			c := randomCollection(t, rng, tt.numDocs, tt.lists, tt.linear, tt.maxFreq)
 			if tt.deleted > 0 {
-				c.deleteSome(rng, tt.deleted)
+				c.DeleteSome(rng, tt.deleted)
 			}
-			c.toDevice(t, d)
+			c.toDevice()
 			if tt.window > 0 {
 				c.kernels.maxWindow = tt.window
 				c.kernels.residentOne = 2 // two windows of a single query, too
@@ -121,11 +121,11 @@ func TestRandomCollections(t *testing.T) {
 			runBatch(t, "batch", c, b, queries)
 			for i := range queries {
 				q := &queries[i]
-				must(t, s.Search(c.stream, c.segment, &q.gpu))
+				must(t, s.Search(c.Stream, c.segment, &q.gpu))
 				what := fmt.Sprintf("single %d (mode %d, k %d, %d terms, want %d)", i, q.gpu.Mode, q.gpu.K, len(q.gpu.Terms), q.gpu.Want)
 				q.compare(t, what, c, s.AppendHits(nil), s.Count(), s.DocIDs)
 			}
-			must(t, c.stream.Synchronize())
+			must(t, c.Stream.Synchronize())
 		})
 	}
 }
@@ -135,23 +135,23 @@ func TestRandomCollections(t *testing.T) {
 func TestSparseClusters(t *testing.T) {
 	const numDocs = 140_000 // lists of fewer than 137 postings are sparse
 	rng := rand.New(rand.NewPCG(11, 11))
-	lists := make([]plainList, 7)
+	lists := make([]querytest.List, 7)
 	for i := range lists[:6] { // from 1 to 126 postings, 1 to 6 documents apart
 		for doc, n := 70_000+10*i, 0; n < 1+25*i; n++ {
-			lists[i].docIDs, lists[i].freqs = append(lists[i].docIDs, uint32(doc)), append(lists[i].freqs, 1+rng.Uint32N(9))
+			lists[i].DocIDs, lists[i].Freqs = append(lists[i].DocIDs, uint32(doc)), append(lists[i].Freqs, 1+rng.Uint32N(9))
 			doc += 1 + rng.IntN(i+1)
 		}
 	}
 	lists[6] = randomList(rng, numDocs, density{0.01, false}, 9)
-	c := newCollection(t, rng, numDocs, false, 9, lists)
-	c.toDevice(t, open(t))
+	c := newCollection(t, rng, numDocs, false, lists)
+	c.toDevice()
 	s, err := c.kernels.NewSingle(0)
 	must(t, err)
 	defer func() { must(t, s.Close()) }()
 	for _, terms := range [][]int{{5}, {4, 5}, {0, 1, 2, 3, 4, 5}, {0, 1, 2, 3, 4, 5, 6}, {3, 6}} {
 		for _, k := range []int{1, 10, 200} {
-			q := c.query(Or, k, nil, c.sat.AvgLen, terms...)
-			must(t, s.Search(c.stream, c.segment, &q.gpu))
+			q := c.query(Or, k, nil, c.Saturation.AvgLen, terms...)
+			must(t, s.Search(c.Stream, c.segment, &q.gpu))
 			q.compare(t, fmt.Sprintf("terms %v, k %d", terms, k), c, s.AppendHits(nil), 0, nil)
 		}
 	}
@@ -161,18 +161,18 @@ func TestSparseClusters(t *testing.T) {
 func TestThreshold(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	c := randomCollection(t, rng, 5000, 6, false, 9)
-	c.toDevice(t, open(t))
+	c.toDevice()
 	b, err := c.kernels.NewBatch(limits)
 	must(t, err)
 	defer func() { must(t, b.Close()) }()
-	q := c.query(Or, 10, nil, c.sat.AvgLen, 1, 2, 3)
+	q := c.query(Or, 10, nil, c.Saturation.AvgLen, 1, 2, 3)
 	hits, _ := q.want(t)
 	for _, n := range []int{10, 5, 1} {
 		q.gpu.Threshold = hits[n-1].Score
 		b.Reset(c.segment)
 		_, err := b.Add(&q.gpu)
 		must(t, err)
-		must(t, b.Launch(c.stream))
+		must(t, b.Launch(c.Stream))
 		must(t, b.Wait())
 		got := b.AppendHits(nil, 0)
 		for i, h := range hits {
@@ -190,7 +190,7 @@ func TestThreshold(t *testing.T) {
 func TestAddRefuses(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 8))
 	c := randomCollection(t, rng, 300, 4, false, 9)
-	c.toDevice(t, open(t))
+	c.toDevice()
 	b, err := c.kernels.NewBatch(Limits{Queries: 2, Terms: 5, Hits: 20})
 	must(t, err)
 	defer func() { must(t, b.Close()) }()
@@ -202,7 +202,7 @@ func TestAddRefuses(t *testing.T) {
 	}{
 		{"k", func(q *Query) { q.K = MaxK + 1 }, ErrUnsuited},
 		{"score", func(q *Query) {
-			t := c.sat.NewTerm(22, 4000, c.sat.AvgLen)
+			t := c.Saturation.NewTerm(22, 4000, c.Saturation.AvgLen)
 			q.Terms[0].Score, q.Terms[0].Scale = t, score.NewScale(t, 0, 0)
 		}, ErrUnsuited},
 		{"hits", func(q *Query) { q.K = 21 }, ErrFull},
@@ -213,14 +213,14 @@ func TestAddRefuses(t *testing.T) {
 		{"linear", func(q *Query) { q.Terms[0].Score.Linear = true }, base.ErrBadInput},
 		{"DocIDs", func(q *Query) { q.Want = WantDocIDs }, ErrUnsuited},
 	} {
-		q := c.query(Or, 10, nil, c.sat.AvgLen, 0, 1)
+		q := c.query(Or, 10, nil, c.Saturation.AvgLen, 0, 1)
 		tt.edit(&q.gpu)
 		if _, err := b.Add(&q.gpu); !errors.Is(err, tt.want) {
 			t.Errorf("%s: %v, want %v", tt.name, err, tt.want)
 		}
 	}
-	q := c.query(Or, 10, nil, c.sat.AvgLen, 0, 1)
-	b.Reset(Segment{NumDocs: c.numDocs, Live: uploaded(t, c.stream, make([]uint32, 300/32))})
+	q := c.query(Or, 10, nil, c.Saturation.AvgLen, 0, 1)
+	b.Reset(Segment{NumDocs: c.NumDocs, Live: gputest.Upload(c.Session, make([]uint32, 300/32))})
 	if _, err := b.Add(&q.gpu); !errors.Is(err, base.ErrBadInput) {
 		t.Errorf("a bitmap that is too short: %v", err)
 	}
@@ -238,14 +238,14 @@ func TestAddRefuses(t *testing.T) {
 func TestQueriesDoNotAllocate(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 9))
 	c := randomCollection(t, rng, 100, 4, false, 9)
-	c.toDevice(t, open(t))
+	c.toDevice()
 	b, err := c.kernels.NewBatch(Limits{Queries: 4, Terms: 32, Hits: 40})
 	must(t, err)
 	defer func() { must(t, b.Close()) }()
 	s, err := c.kernels.NewSingle(0)
 	must(t, err)
 	defer func() { must(t, s.Close()) }()
-	q := c.query(AndOr, 10, nil, c.sat.AvgLen, 0, 1, 2)
+	q := c.query(AndOr, 10, nil, c.Saturation.AvgLen, 0, 1, 2)
 	hits := make([]base.Hit, 0, 10)
 	if n := gputest.AllocsPerRun(2, func() {
 		b.Reset(c.segment)
@@ -253,10 +253,10 @@ func TestQueriesDoNotAllocate(t *testing.T) {
 			_, err := b.Add(&q.gpu)
 			must(t, err)
 		}
-		must(t, b.Launch(c.stream))
+		must(t, b.Launch(c.Stream))
 		must(t, b.Wait())
 		hits = b.AppendHits(hits[:0], 1)
-		must(t, s.Search(c.stream, c.segment, &q.gpu))
+		must(t, s.Search(c.Stream, c.segment, &q.gpu))
 		hits = s.AppendHits(hits[:0])
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
@@ -267,11 +267,11 @@ func TestQueriesDoNotAllocate(t *testing.T) {
 func BenchmarkAdd(b *testing.B) {
 	rng := rand.New(rand.NewPCG(10, 10))
 	c := randomCollection(b, rng, 3000, 6, false, 9)
-	c.toDevice(b, open(b))
+	c.toDevice()
 	batch, err := c.kernels.NewBatch(Limits{Queries: 1000, Terms: 4000, Hits: 10000})
 	must(b, err)
 	defer func() { must(b, batch.Close()) }()
-	q := c.query(Or, 10, nil, c.sat.AvgLen, 1, 2, 3, 4)
+	q := c.query(Or, 10, nil, c.Saturation.AvgLen, 1, 2, 3, 4)
 	for b.Loop() {
 		batch.Reset(c.segment)
 		for range 1000 {
@@ -285,15 +285,14 @@ func BenchmarkAdd(b *testing.B) {
 // Segments are searched one after the other, each with the threshold of those before
 // it, and give the hits that one search of all gives.
 func TestSegments(t *testing.T) {
-	d := open(t)
 	rng := rand.New(rand.NewPCG(11, 11))
 	var parts []*collection
 	next := base.DocID(0)
 	for _, numDocs := range []int{5000, 31, 7001} {
 		c := randomCollection(t, rng, numDocs, 8, false, 7)
-		c.base = next
+		c.Base = next
 		next += base.DocID(numDocs)
-		c.toDevice(t, d)
+		c.toDevice()
 		parts = append(parts, c)
 	}
 	for _, mode := range []Mode{Or, And} {
@@ -303,7 +302,7 @@ func TestSegments(t *testing.T) {
 			var queue topk.Queue
 			queue.Reset(k)
 			for _, c := range parts {
-				q := c.query(mode, k, nil, c.sat.AvgLen, lists...)
+				q := c.query(mode, k, nil, c.Saturation.AvgLen, lists...)
 				hits, _ := q.want(t)
 				want = append(want, hits...)
 				if need := queue.Need(); need > 0 {
@@ -311,20 +310,15 @@ func TestSegments(t *testing.T) {
 				}
 				s, err := c.kernels.NewSingle(0)
 				must(t, err)
-				must(t, s.Search(c.stream, c.segment, &q.gpu))
+				must(t, s.Search(c.Stream, c.segment, &q.gpu))
 				for _, h := range s.AppendHits(nil) {
 					queue.Add(h)
 				}
-				must(t, c.stream.Synchronize())
+				must(t, c.Stream.Synchronize())
 				must(t, s.Close())
 			}
 			got = queue.AppendSorted(nil)
-			slices.SortFunc(want, func(x, y base.Hit) int {
-				if x.Before(y) {
-					return -1
-				}
-				return 1
-			})
+			querytest.SortHits(want)
 			if want = want[:min(k, len(want))]; !slices.Equal(got, want) {
 				t.Errorf("mode %d, k %d: %v, want %v", mode, k, got, want)
 			}

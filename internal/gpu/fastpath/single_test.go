@@ -17,7 +17,7 @@ import (
 func TestSingleAnswers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(12, 12))
 	c := randomCollection(t, rng, 3000, 4, false, 9)
-	c.toDevice(t, open(t))
+	c.toDevice()
 	s, err := c.kernels.NewSingle(0)
 	must(t, err)
 	defer func() { must(t, s.Close()) }()
@@ -26,8 +26,8 @@ func TestSingleAnswers(t *testing.T) {
 	}
 	search := func(k int, terms ...int) {
 		t.Helper()
-		q := c.query(Or, k, nil, c.sat.AvgLen, terms...)
-		must(t, s.Search(c.stream, c.segment, &q.gpu))
+		q := c.query(Or, k, nil, c.Saturation.AvgLen, terms...)
+		must(t, s.Search(c.Stream, c.segment, &q.gpu))
 		q.compare(t, "single", c, s.AppendHits(nil), 0, nil)
 	}
 	search(300, 1, 2)
@@ -43,8 +43,8 @@ func TestSingleAnswers(t *testing.T) {
 			t.Fatalf("word %d of hits is still that of launch %d", 2*10+i, w>>32)
 		}
 	}
-	q := c.query(Or, 0, nil, c.sat.AvgLen, 1)
-	must(t, s.Search(c.stream, c.segment, &q.gpu))
+	q := c.query(Or, 0, nil, c.Saturation.AvgLen, 1)
+	must(t, s.Search(c.Stream, c.segment, &q.gpu))
 	if len(s.AppendHits(nil)) > 0 {
 		t.Error("hits that were not asked for")
 	}
@@ -54,16 +54,16 @@ func TestSingleAnswers(t *testing.T) {
 func TestSingleWithoutAnswer(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 13))
 	c := randomCollection(t, rng, 300, 4, false, 9)
-	c.toDevice(t, open(t))
+	c.toDevice()
 	s, err := c.kernels.NewSingle(0)
 	must(t, err)
 	defer func() { must(t, s.Close()) }()
 	s.wait = time.Microsecond
-	q := c.query(Or, 10, nil, c.sat.AvgLen, 1)
-	must(t, s.Search(c.stream, c.segment, &q.gpu))
+	q := c.query(Or, 10, nil, c.Saturation.AvgLen, 1)
+	must(t, s.Search(c.Stream, c.segment, &q.gpu))
 	s.batch.launches++ // as if it were another's
 	s.batch.results.Data()[0].done = 0
-	if err := s.await(c.stream); err == nil {
+	if err := s.await(c.Stream); err == nil {
 		t.Error("no error")
 	}
 }
@@ -73,8 +73,7 @@ func TestSingleWithoutAnswer(t *testing.T) {
 func TestSingleRetried(t *testing.T) {
 	rng := rand.New(rand.NewPCG(14, 14))
 	c := randomCollection(t, rng, 3000, 4, false, 9)
-	d := open(t)
-	c.toDevice(t, d)
+	c.toDevice()
 	s, err := c.kernels.NewSingle(0)
 	must(t, err)
 	defer func() { must(t, s.Close()) }()
@@ -83,12 +82,12 @@ func TestSingleRetried(t *testing.T) {
 		s.wait, answer = time.Minute, 0
 	}
 	var faults cuda.Faults
-	d.InjectFaults(&faults)
-	defer d.InjectFaults(nil)
+	c.Device.InjectFaults(&faults)
+	defer c.Device.InjectFaults(nil)
 	for i, mode := range []Mode{Or, AndOr, Or, And, AndOr, AndOr} {
 		before := faults.Calls()["cuStreamSynchronize"]
-		q := c.query(mode, 10, nil, c.sat.AvgLen, 0, 1)
-		must(t, s.Search(c.stream, c.segment, &q.gpu))
+		q := c.query(mode, 10, nil, c.Saturation.AvgLen, 0, 1)
+		must(t, s.Search(c.Stream, c.segment, &q.gpu))
 		q.compare(t, "single", c, s.AppendHits(nil), 0, nil)
 		want := answer
 		if i == 2 || i == 5 { // behind AndOr

@@ -1,0 +1,134 @@
+package querytest
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/griffin-search/griffin/codec"
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/postings"
+	"github.com/griffin-search/griffin/internal/score"
+	"github.com/griffin-search/griffin/internal/topk"
+	"github.com/griffin-search/griffin/internal/traverse"
+)
+
+// List is a posting list as it is decoded.
+type List struct{ DocIDs, Freqs []uint32 }
+
+// Collection is a segment in memory, to be searched by the CPU and by a GPU.
+type Collection struct {
+	NumDocs    int
+	Base       base.DocID
+	Saturation score.Saturation
+	Lengths    []uint32 // of documents
+	Live       []uint64 // bitmap of the documents that are not deleted, or nil: all are
+	Plain      []List
+	Lists      []postings.List // those of Plain, encoded with simdbp
+}
+
+// NewCollection inverts lists, of texts or, if linear, of weights, with random lengths of
+// documents.
+func NewCollection(t testing.TB, rng *rand.Rand, numDocs int, linear bool, lists []List) *Collection {
+	t.Helper()
+	c := &Collection{NumDocs: numDocs, Base: base.DocID(rng.IntN(1000)), Lengths: make([]uint32, numDocs), Plain: lists}
+	total := 0
+	for i := range c.Lengths {
+		c.Lengths[i] = 10 + rng.Uint32N(300)
+		if rng.IntN(100) == 0 {
+			c.Lengths[i] *= 50
+		}
+		total += int(c.Lengths[i])
+	}
+	c.Saturation = score.Saturation{BM25: score.DefaultBM25, AvgLen: float64(total) / float64(numDocs), Linear: linear}
+	var p, f bytes.Buffer
+	w := postings.NewWriter(postings.Options{Codec: codec.SIMDBP{}, Saturation: c.Saturation}, &p, nil, &f)
+	metas := make([]postings.Meta, len(lists))
+	for i, l := range lists {
+		w.Begin(c.Lengths)
+		must(t, w.AddBlock(l.DocIDs, l.Freqs, nil))
+		m, err := w.Finish()
+		must(t, err)
+		metas[i] = m
+	}
+	c.Lists = make([]postings.List, len(lists))
+	for i := range lists {
+		must(t, c.Lists[i].Open(metas[i], codec.SIMDBP{}, p.Bytes(), nil, f.Bytes()))
+	}
+	return c
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// DeleteSome marks a part of the documents as deleted.
+func (c *Collection) DeleteSome(rng *rand.Rand, part float64) {
+	c.Live = make([]uint64, (c.NumDocs+63)/64)
+	for d := range c.NumDocs {
+		if rng.Float64() >= part {
+			c.Live[d/64] |= 1 << (d % 64)
+		}
+	}
+}
+
+// Leg returns the leg of list i in a query, in which it has a boost and the mean length is
+// avgLen.
+func (c *Collection) Leg(i int, boost, avgLen float64) traverse.Leg {
+	l := &c.Lists[i]
+	t := c.Saturation.NewTerm(score.IDF(uint64(c.NumDocs), uint64(l.DocFreq)), boost, avgLen)
+	scale := score.NewScale(t, c.Saturation.AvgLen, avgLen)
+	if c.Saturation.Linear {
+		t = score.NewLinearTerm(boost, 1)
+		scale = score.NewScale(t, 0, 0)
+	}
+	return traverse.Leg{List: l, Term: t, Scale: scale, Lengths: c.Lengths, MaxScore: scale.Upper(l.Max)}
+}
+
+// Matches are all documents that match a query, by the total order of hits, as the
+// exhaustive traversal finds them.
+func Matches(t testing.TB, mode traverse.Mode, q *traverse.Query) []base.Hit {
+	t.Helper()
+	exhaustive, err := traverse.Lookup(mode, "exhaustive-daat")
+	must(t, err)
+	var queue topk.Queue
+	queue.Reset(q.NumDocs)
+	must(t, exhaustive.Run(t.Context(), new(traverse.Scratch), q, &queue))
+	return queue.AppendSorted(nil)
+}
+
+// Diff says where hits begin to be others than those wanted; "" if they are the same.
+func Diff(got, want []base.Hit) string {
+	i := 0
+	for i < min(len(got), len(want)) && got[i] == want[i] {
+		i++
+	}
+	if i == len(got) && i == len(want) {
+		return ""
+	}
+	return fmt.Sprintf("%d hits, want %d; from hit %d on %v, want %v", len(got), len(want), i, got[i:min(len(got), i+3)], want[i:min(len(want), i+3)])
+}
+
+// SortHits sorts hits by the total order.
+func SortHits(hits []base.Hit) {
+	slices.SortFunc(hits, func(x, y base.Hit) int {
+		if x.Before(y) {
+			return -1
+		}
+		return 1
+	})
+}
+
+// Words returns a bitmap of documents as a device has it.
+func Words(bitmap []uint64, numDocs int) []uint32 {
+	w := make([]uint32, (numDocs+31)/32)
+	for i := range w {
+		w[i] = uint32(bitmap[i/2] >> (i % 2 * 32))
+	}
+	return w
+}
