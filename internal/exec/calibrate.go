@@ -83,7 +83,7 @@ func (d *Dispatcher) Calibrate(ctx context.Context, snapshot *index.Snapshot, o 
 		o.Queries = calibrationQueries
 	}
 	rng := rand.New(rand.NewPCG(uint64(snapshot.NumDocs), snapshot.Generation)) // the same index, the same queries
-	terms, err := sampleTerms(ctx, snapshot, rng)
+	terms, err := sampleTerms(ctx, snapshot, rng, samplingTime)
 	if err != nil || len(terms.full) == 0 {
 		return err
 	}

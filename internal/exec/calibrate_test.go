@@ -237,7 +237,7 @@ func TestSampleTerms(t *testing.T) {
 	rng := rand.New(rand.NewPCG(91, 5))
 	snapshot := testSnapshot(t, randomIndex(t, rng, 500, 2, false))
 	sample := func() *termSample {
-		s, err := sampleTerms(t.Context(), snapshot, rand.New(rand.NewPCG(1, 1)))
+		s, err := sampleTerms(t.Context(), snapshot, rand.New(rand.NewPCG(1, 1)), longWait)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -277,6 +277,11 @@ func TestSampleTerms(t *testing.T) {
 			t.Errorf("stratum %d differs with the same seed", i)
 		}
 	}
+	// Without time there are some all the same.
+	hurried, err := sampleTerms(t.Context(), snapshot, rand.New(rand.NewPCG(1, 1)), 0)
+	if err != nil || len(hurried.full) == 0 {
+		t.Errorf("strata %v, %v", hurried.full, err)
+	}
 }
 
 // Terms that are sampled together are different, and all in one document; a query has as
@@ -284,7 +289,7 @@ func TestSampleTerms(t *testing.T) {
 func TestSampleTogether(t *testing.T) {
 	rng := rand.New(rand.NewPCG(91, 6))
 	snapshot := testSnapshot(t, randomIndex(t, rng, 300, 1, false))
-	s, err := sampleTerms(t.Context(), snapshot, rng)
+	s, err := sampleTerms(t.Context(), snapshot, rng, longWait)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,8 +42,8 @@ const (
 
 // sampleTerms samples terms of a snapshot, evenly from each stratum. It reads the
 // dictionary of the largest segment, in pieces of a random order until they or the time
-// end.
-func sampleTerms(ctx context.Context, snapshot *index.Snapshot, rng *rand.Rand) (*termSample, error) {
+// end; but until there is a term, whatever the time.
+func sampleTerms(ctx context.Context, snapshot *index.Snapshot, rng *rand.Rand, limit time.Duration) (*termSample, error) {
 	s := &termSample{weighted: snapshot.Options.Weighted(), rng: rng}
 	if len(snapshot.Segments) == 0 {
 		return s, nil
@@ -57,9 +57,9 @@ func sampleTerms(ctx context.Context, snapshot *index.Snapshot, rng *rand.Rand) 
 	s.segment = largest
 	// Terms with the same first two bytes are a piece.
 	prefixes := rng.Perm(1 << 16)
-	began := time.Now()
+	began, found := time.Now(), false
 	for i, p := range prefixes {
-		if i%256 == 0 && (ctx.Err() != nil || time.Since(began) > samplingTime) {
+		if i%256 == 0 && (ctx.Err() != nil || found && time.Since(began) > limit) {
 			break
 		}
 		it := largest.Terms(0, []byte{byte(p >> 8), byte(p)})
@@ -69,7 +69,8 @@ func sampleTerms(ctx context.Context, snapshot *index.Snapshot, rng *rand.Rand) 
 				return nil, err
 			}
 			s.add(it.Term(), m.DocFreq)
-			if n%4096 == 0 && time.Since(began) > samplingTime {
+			found = true
+			if n%4096 == 0 && time.Since(began) > limit {
 				break
 			}
 		}
