@@ -122,27 +122,27 @@ func benchDecode(b *testing.B, c codec.Codec, w decode.What, n, gap, numLists in
 	arrays := make([]cuda.Buffer[decode.RecArray], len(d.levels))
 	for i, level := range d.levels {
 		levels[i] = decode.PlanArrays(level)
-		arrays[i] = upload(r, level)
+		arrays[i] = gputest.Upload(r.Session, level)
 	}
 	batch := decode.Plan(d.lists)
-	onDevice := upload(r, d.lists)
+	onDevice := gputest.Upload(r.Session, d.lists)
 	on, _ := decode.CodecOf(c)
 	launch := func() {
 		for i := range levels {
-			r.must(r.kernels.DecodeArrays(r.stream, arrays[i], levels[i]))
+			r.Must(r.kernels.DecodeArrays(r.Stream, arrays[i], levels[i]))
 		}
 		if numLists == 1 {
-			r.must(r.kernels.DecodeList(r.stream, on, w, d.lists[0]))
+			r.Must(r.kernels.DecodeList(r.Stream, on, w, d.lists[0]))
 			return
 		}
-		r.must(r.kernels.Decode(r.stream, on, w, onDevice, batch))
+		r.Must(r.kernels.Decode(r.Stream, on, w, onDevice, batch))
 	}
 	launch()
 	got := make([]uint32, d.out.Len())
-	r.must(cuda.FillWords(r.stream, d.out, canary))
+	r.Must(cuda.FillWords(r.Stream, d.out, canary))
 	launch()
-	r.must(cuda.CopyToHost(r.stream, got, d.out))
-	r.must(r.stream.Synchronize())
+	r.Must(cuda.CopyToHost(r.Stream, got, d.out))
+	r.Must(r.Stream.Synchronize())
 	size := len(list.want[w])
 	for i := range lists {
 		compare(b, c, list, w, got[i*size:(i+1)*size])
@@ -151,15 +151,15 @@ func benchDecode(b *testing.B, c codec.Codec, w decode.What, n, gap, numLists in
 	seconds := r.time(b, launch)
 	values := float64(n * numLists)
 	bytes := float64(numLists)*float64(list.read(w)) + 4*values
-	copied := gputest.CopyBandwidth(b, r.device)
-	same := gputest.SameCopyBandwidth(b, r.device, int(bytes), benchLaunches)
+	copied := gputest.CopyBandwidth(b, r.Device)
+	same := gputest.SameCopyBandwidth(b, r.Device, int(bytes), benchLaunches)
 	b.ReportMetric(values/seconds/1e9, "Gints/s")
 	b.ReportMetric(seconds*1e6, "µs/launch")
 	b.ReportMetric(float64(list.read(w))/float64(n), "bytes/posting")
 	b.ReportMetric(bytes/seconds/1e9, "GB/s")
 	b.ReportMetric(100*bytes/seconds/1e9/copied, "%copy")
 	b.ReportMetric(100*bytes/seconds/1e9/same, "%samecopy")
-	record(b, r.device, benchResult{
+	record(b, r.Device, benchResult{
 		Codec: c.Name(), What: w.String(), Postings: n, MeanGap: gap, Lists: numLists,
 		Gints: values / seconds / 1e9, Micros: seconds * 1e6, BytesRead: float64(list.read(w)) / float64(n), OfCopy: bytes / seconds / 1e9 / copied,
 		OfSameCopy: bytes / seconds / 1e9 / same,
@@ -219,7 +219,7 @@ func record(b *testing.B, d *cuda.Device, result benchResult) {
 func (r *rig) time(b *testing.B, launch func()) float64 {
 	took, launches := time.Duration(0), 0
 	for b.Loop() {
-		took += gputest.Elapsed(b, r.stream, func() {
+		took += gputest.Elapsed(b, r.Stream, func() {
 			for range benchLaunches {
 				launch()
 			}
@@ -242,17 +242,17 @@ func BenchmarkSums(b *testing.B) {
 				n := benchSize(n)
 				d := r.upload([]*hostList{benchHostList(c, n, 12)})
 				level := decode.PlanArrays(d.levels[0])
-				arrays := upload(r, d.levels[0])
-				sums := room[uint32](r, decode.ScanWords(n))
+				arrays := gputest.Upload(r.Session, d.levels[0])
+				sums := gputest.Alloc[uint32](r.Session, decode.ScanWords(n))
 				what := decode.Gaps
 				if how == "localised" {
 					what = decode.DocIDs
 				}
 				seconds := r.time(b, func() {
-					r.must(r.kernels.DecodeArrays(r.stream, arrays, level))
-					r.must(r.kernels.DecodeList(r.stream, on, what, d.lists[0]))
+					r.Must(r.kernels.DecodeArrays(r.Stream, arrays, level))
+					r.Must(r.kernels.DecodeList(r.Stream, on, what, d.lists[0]))
 					if how == "global" {
-						r.must(r.kernels.Sum(r.stream, d.out.Slice(0, n), sums))
+						r.Must(r.kernels.Sum(r.Stream, d.out.Slice(0, n), sums))
 					}
 				})
 				b.ReportMetric(float64(n)/seconds/1e9, "Gints/s")
@@ -284,32 +284,32 @@ func benchFigure12(b *testing.B, n int, copied bool) {
 	list := newHostList(codec.EF{}, "", docIDs, freqs)
 	on, _ := decode.CodecOf(codec.EF{})
 	words := len(list.payload) / 4
-	host, err := cuda.AllocHost[uint32](r.device, words+len(list.directory))
-	r.must(err)
-	defer func() { r.must(host.Free()) }()
+	host, err := cuda.AllocHost[uint32](r.Device, words+len(list.directory))
+	r.Must(err)
+	defer func() { r.Must(host.Free()) }()
 	for i := range words {
 		host.Data()[i] = binary.LittleEndian.Uint32(list.payload[4*i:])
 	}
 	copy(host.Data()[words:], list.directory)
-	bytes := upload(r, host.Data())
+	bytes := gputest.Upload(r.Session, host.Data())
 	source := decode.Source{Payload: bytes.Slice(0, words), Directory: bytes.Slice(words, bytes.Len()), NumPostings: n}
-	out := room[uint32](r, len(list.want[decode.DocIDs]))
+	out := gputest.Alloc[uint32](r.Session, len(list.want[decode.DocIDs]))
 	step := func() {
 		out := out
 		if copied {
-			r.must(cuda.CopyToDevice(r.stream, bytes, host.Data()))
-			out, err = cuda.AllocAsync[uint32](r.stream, out.Len())
-			r.must(err)
+			r.Must(cuda.CopyToDevice(r.Stream, bytes, host.Data()))
+			out, err = cuda.AllocAsync[uint32](r.Stream, out.Len())
+			r.Must(err)
 		}
 		decoded, err := decode.NewList(source, cuda.Buffer[uint32]{}, out)
-		r.must(err)
-		r.must(r.kernels.DecodeList(r.stream, on, decode.DocIDs, decoded))
+		r.Must(err)
+		r.Must(r.kernels.DecodeList(r.Stream, on, decode.DocIDs, decoded))
 		if copied {
-			r.must(out.FreeAsync(r.stream))
+			r.Must(out.FreeAsync(r.Stream))
 		}
 	}
 	step()
-	r.must(r.stream.Synchronize())
+	r.Must(r.Stream.Synchronize())
 	gpu := r.time(b, step)
 	b.ReportMetric(cpu.Seconds()*1e6, "µs-CPU")
 	b.ReportMetric(gpu*1e6, "µs-GPU")

@@ -110,51 +110,17 @@ func (l *hostList) chosen(blocks []uint32) *hostList {
 
 // rig is a device with what tests need on it.
 type rig struct {
-	t       testing.TB
-	device  *cuda.Device
-	stream  *cuda.Stream
+	*gputest.Session
 	kernels *decode.Kernels
 	tile    int // blocks of a tile; 0: as many as there can be
 }
 
 func newRig(t testing.TB) *rig {
 	t.Helper()
-	r := &rig{t: t, device: gputest.Open(t)}
-	var err error
-	if r.stream, err = r.device.NewStream(); err != nil {
-		t.Fatal(err)
-	}
-	r.kernels = decode.New(r.device)
-	t.Cleanup(func() {
-		r.must(r.kernels.Close())
-		r.must(r.stream.Close())
-	})
+	r := &rig{Session: gputest.NewSession(t)}
+	r.kernels = decode.New(r.Device)
+	t.Cleanup(func() { r.Must(r.kernels.Close()) })
 	return r
-}
-
-func (r *rig) must(err error) {
-	r.t.Helper()
-	if err != nil {
-		r.t.Fatal(err)
-	}
-}
-
-// upload copies values to the device, where they stay until the test ends.
-func upload[T any](r *rig, values []T) cuda.Buffer[T] {
-	r.t.Helper()
-	b := room[T](r, len(values))
-	r.must(cuda.CopyToDevice(r.stream, b, values))
-	r.must(r.stream.Synchronize())
-	return b
-}
-
-// room allocates memory of n values until the test ends.
-func room[T any](r *rig, n int) cuda.Buffer[T] {
-	r.t.Helper()
-	b, err := cuda.Alloc[T](r.device, n)
-	r.must(err)
-	r.t.Cleanup(func() { r.must(b.Free()) })
-	return b
 }
 
 // deviceLists are lists on the device.
@@ -167,7 +133,7 @@ type deviceLists struct {
 
 // upload copies lists to the device, all payloads in one buffer, and all directories.
 func (r *rig) upload(lists []*hostList) *deviceLists {
-	r.t.Helper()
+	r.Helper()
 	var payload, directory, selected []uint32
 	var payloadAt, directoryAt, selectedAt []int
 	d := &deviceLists{}
@@ -183,8 +149,8 @@ func (r *rig) upload(lists []*hostList) *deviceLists {
 		d.blocks = append(d.blocks, len(l.want[0])/codec.BlockLen)
 		total += len(l.want[0])
 	}
-	p, dir, sel := upload(r, payload), upload(r, directory), upload(r, append(selected, 0))
-	d.out = room[uint32](r, total)
+	p, dir, sel := gputest.Upload(r.Session, payload), gputest.Upload(r.Session, directory), gputest.Upload(r.Session, append(selected, 0))
+	d.out = gputest.Alloc[uint32](r.Session, total)
 	at := 0
 	for i, l := range lists {
 		words := len(l.payload) / 4
@@ -200,7 +166,7 @@ func (r *rig) upload(lists []*hostList) *deviceLists {
 		}
 		size := d.blocks[i] * codec.BlockLen
 		list, err := decode.NewList(s, chosen, d.out.Slice(at, at+size))
-		r.must(err)
+		r.Must(err)
 		d.lists = append(d.lists, list)
 		at += size
 	}
@@ -209,27 +175,27 @@ func (r *rig) upload(lists []*hostList) *deviceLists {
 
 // check decodes the lists in one launch, and compares.
 func (r *rig) check(c codec.Codec, lists []*hostList) {
-	r.t.Helper()
+	r.Helper()
 	on, ok := decode.CodecOf(c)
 	if !ok {
-		r.t.Fatalf("%s: not decoded on the device", c.Name())
+		r.Fatalf("%s: not decoded on the device", c.Name())
 	}
 	d := r.upload(lists)
 	for _, level := range d.levels {
 		b := decode.PlanArrays(level)
-		r.must(r.kernels.DecodeArrays(r.stream, upload(r, level), b))
+		r.Must(r.kernels.DecodeArrays(r.Stream, gputest.Upload(r.Session, level), b))
 	}
 	batch := decode.PlanTiles(d.lists, cmp.Or(r.tile, 8))
-	onDevice := upload(r, d.lists)
+	onDevice := gputest.Upload(r.Session, d.lists)
 	got := make([]uint32, d.out.Len())
 	for w := range decode.Freqs + 1 {
-		r.must(cuda.FillWords(r.stream, d.out, canary))
-		r.must(r.kernels.Decode(r.stream, on, w, onDevice, batch))
-		r.must(cuda.CopyToHost(r.stream, got, d.out))
-		r.must(r.stream.Synchronize())
+		r.Must(cuda.FillWords(r.Stream, d.out, canary))
+		r.Must(r.kernels.Decode(r.Stream, on, w, onDevice, batch))
+		r.Must(cuda.CopyToHost(r.Stream, got, d.out))
+		r.Must(r.Stream.Synchronize())
 		rest := got
 		for i, l := range lists {
-			compare(r.t, c, l, w, rest[:d.blocks[i]*codec.BlockLen])
+			compare(r, c, l, w, rest[:d.blocks[i]*codec.BlockLen])
 			rest = rest[d.blocks[i]*codec.BlockLen:]
 		}
 	}
@@ -237,11 +203,11 @@ func (r *rig) check(c codec.Codec, lists []*hostList) {
 	last := len(lists) - 1
 	out := d.out.Slice(d.out.Len()-d.blocks[last]*codec.BlockLen, d.out.Len())
 	for w := range decode.Freqs + 1 {
-		r.must(cuda.FillWords(r.stream, out, canary))
-		r.must(r.kernels.DecodeList(r.stream, on, w, d.lists[last]))
-		r.must(cuda.CopyToHost(r.stream, got[:out.Len()], out))
-		r.must(r.stream.Synchronize())
-		compare(r.t, c, lists[last], w, got[:out.Len()])
+		r.Must(cuda.FillWords(r.Stream, out, canary))
+		r.Must(r.kernels.DecodeList(r.Stream, on, w, d.lists[last]))
+		r.Must(cuda.CopyToHost(r.Stream, got[:out.Len()], out))
+		r.Must(r.Stream.Synchronize())
+		compare(r, c, lists[last], w, got[:out.Len()])
 	}
 }
 
@@ -401,10 +367,10 @@ func TestDamagedLists(t *testing.T) {
 			}
 			d := r.upload([]*hostList{l}) // alone, so that its ends are those of what is allocated
 			batch := decode.PlanTiles(d.lists, 1+k%3)
-			onDevice := upload(r, d.lists)
+			onDevice := gputest.Upload(r.Session, d.lists)
 			for w := range decode.Freqs + 1 {
-				r.must(r.kernels.Decode(r.stream, on, w, onDevice, batch))
-				r.must(r.stream.Synchronize())
+				r.Must(r.kernels.Decode(r.Stream, on, w, onDevice, batch))
+				r.Must(r.Stream.Synchronize())
 			}
 		}
 	}
@@ -430,7 +396,7 @@ func TestCodecOf(t *testing.T) {
 func TestShapes(t *testing.T) {
 	r := newRig(t)
 	c, _ := decode.CodecOf(codec.SIMDBP{})
-	payload, directory, out := room[uint32](r, 100), room[uint32](r, 2*decode.EntryWords), room[uint32](r, 2*codec.BlockLen+4)
+	payload, directory, out := gputest.Alloc[uint32](r.Session, 100), gputest.Alloc[uint32](r.Session, 2*decode.EntryWords), gputest.Alloc[uint32](r.Session, 2*codec.BlockLen+4)
 	var all cuda.Buffer[uint32]
 	for name, f := range map[string]func() (decode.List, error){
 		"no postings": func() (decode.List, error) {
@@ -456,13 +422,13 @@ func TestShapes(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := r.kernels.Decode(r.stream, c, decode.DocIDs, cuda.Buffer[decode.List]{}, decode.Plan(make([]decode.List, 1))); !errors.Is(err, decode.ErrShape) {
+	if err := r.kernels.Decode(r.Stream, c, decode.DocIDs, cuda.Buffer[decode.List]{}, decode.Plan(make([]decode.List, 1))); !errors.Is(err, decode.ErrShape) {
 		t.Errorf("a batch in no buffer: %v", err)
 	}
-	if err := r.kernels.Decode(r.stream, c, decode.Freqs+1, cuda.Buffer[decode.List]{}, decode.Plan(nil)); !errors.Is(err, decode.ErrShape) {
+	if err := r.kernels.Decode(r.Stream, c, decode.Freqs+1, cuda.Buffer[decode.List]{}, decode.Plan(nil)); !errors.Is(err, decode.ErrShape) {
 		t.Errorf("a kernel that there is not: %v", err)
 	}
-	if err := r.kernels.Decode(r.stream, c, decode.DocIDs, cuda.Buffer[decode.List]{}, decode.Plan(nil)); err != nil {
+	if err := r.kernels.Decode(r.Stream, c, decode.DocIDs, cuda.Buffer[decode.List]{}, decode.Plan(nil)); err != nil {
 		t.Errorf("no lists: %v", err)
 	}
 }
@@ -473,13 +439,13 @@ func TestAllocations(t *testing.T) {
 	c, _ := decode.CodecOf(codec.SIMDBP{})
 	d := r.upload([]*hostList{newHostList(codec.SIMDBP{}, "", []uint32{1, 5, 6}, []uint32{1, 2, 3})})
 	batch := decode.Plan(d.lists)
-	lists := upload(r, d.lists)
-	r.must(r.kernels.Prepare(c))
+	lists := gputest.Upload(r.Session, d.lists)
+	r.Must(r.kernels.Prepare(c))
 	if n := testing.AllocsPerRun(10, func() {
-		r.must(r.kernels.DecodeList(r.stream, c, decode.DocIDs, d.lists[0]))
-		r.must(r.kernels.Decode(r.stream, c, decode.Freqs, lists, batch))
+		r.Must(r.kernels.DecodeList(r.Stream, c, decode.DocIDs, d.lists[0]))
+		r.Must(r.kernels.Decode(r.Stream, c, decode.Freqs, lists, batch))
 	}); n != 0 && !raceEnabled {
 		t.Errorf("%v allocations for two launches", n)
 	}
-	r.must(r.stream.Synchronize())
+	r.Must(r.Stream.Synchronize())
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/griffin-search/griffin/codec/codectest"
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 	"github.com/griffin-search/griffin/internal/gpu/decode"
+	"github.com/griffin-search/griffin/internal/gpu/gputest"
 )
 
 // regressions are the Regression codecs of all schemes, with the parameters that make
@@ -85,11 +86,11 @@ func TestDamagedRiceAndRegression(t *testing.T) {
 		}
 		d := r.upload(lists)
 		batch := decode.Plan(d.lists)
-		onDevice := upload(r, d.lists)
+		onDevice := gputest.Upload(r.Session, d.lists)
 		for w := range decode.Freqs + 1 {
-			r.must(r.kernels.Decode(r.stream, on, w, onDevice, batch))
+			r.Must(r.kernels.Decode(r.Stream, on, w, onDevice, batch))
 		}
-		r.must(r.stream.Synchronize())
+		r.Must(r.Stream.Synchronize())
 	}
 }
 
@@ -105,12 +106,12 @@ func TestAt(t *testing.T) {
 			for range min(n, 100) {
 				indexes = append(indexes, rng.Uint32N(uint32(n)))
 			}
-			s := decode.Source{Payload: upload(r, wordsOf(host.payload)), Directory: upload(r, host.directory), NumPostings: n}
-			out := room[uint32](r, len(indexes))
-			r.must(r.kernels.At(r.stream, c.(codec.Regression), s, upload(r, indexes), out))
+			s := decode.Source{Payload: gputest.Upload(r.Session, wordsOf(host.payload)), Directory: gputest.Upload(r.Session, host.directory), NumPostings: n}
+			out := gputest.Alloc[uint32](r.Session, len(indexes))
+			r.Must(r.kernels.At(r.Stream, c.(codec.Regression), s, gputest.Upload(r.Session, indexes), out))
 			got := make([]uint32, len(indexes))
-			r.must(cuda.CopyToHost(r.stream, got, out))
-			r.must(r.stream.Synchronize())
+			r.Must(cuda.CopyToHost(r.Stream, got, out))
+			r.Must(r.Stream.Synchronize())
 			for i, at := range indexes {
 				if got[i] != l.DocIDs[at] {
 					t.Fatalf("%s: %s: DocID %d is %d, want %d", c.Name(), l.Name, at, got[i], l.DocIDs[at])
@@ -133,16 +134,16 @@ func wordsOf(bytes []byte) []uint32 {
 func TestAtRefuses(t *testing.T) {
 	r := newRig(t)
 	host := newHostList(codec.Regression{}, "", []uint32{3, 5, 9}, []uint32{1, 1, 1})
-	s := decode.Source{Payload: upload(r, wordsOf(host.payload)), Directory: upload(r, host.directory), NumPostings: 3}
-	indexes := upload(r, []uint32{0, 1})
-	if r.kernels.At(r.stream, codec.Regression{}, s, indexes, indexes.Slice(0, 1)) == nil {
+	s := decode.Source{Payload: gputest.Upload(r.Session, wordsOf(host.payload)), Directory: gputest.Upload(r.Session, host.directory), NumPostings: 3}
+	indexes := gputest.Upload(r.Session, []uint32{0, 1})
+	if r.kernels.At(r.Stream, codec.Regression{}, s, indexes, indexes.Slice(0, 1)) == nil {
 		t.Error("two DocIDs go to one word")
 	}
-	if r.kernels.At(r.stream, codec.Regression{Scheme: 9}, s, indexes, room[uint32](r, 2)) == nil {
+	if r.kernels.At(r.Stream, codec.Regression{Scheme: 9}, s, indexes, gputest.Alloc[uint32](r.Session, 2)) == nil {
 		t.Error("a scheme that there is not is decoded")
 	}
 	s.Directory = s.Directory.Slice(0, 3)
-	if r.kernels.At(r.stream, codec.Regression{}, s, indexes, room[uint32](r, 2)) == nil {
+	if r.kernels.At(r.Stream, codec.Regression{}, s, indexes, gputest.Alloc[uint32](r.Session, 2)) == nil {
 		t.Error("a list without a directory is decoded")
 	}
 }
@@ -174,15 +175,15 @@ func BenchmarkAt(b *testing.B) {
 		b.Run("codec="+c.Name(), func(b *testing.B) {
 			r := newRig(b)
 			host := newHostList(c, "", docIDs, freqs)
-			s := decode.Source{Payload: upload(r, wordsOf(host.payload)), Directory: upload(r, host.directory), NumPostings: n}
+			s := decode.Source{Payload: gputest.Upload(r.Session, wordsOf(host.payload)), Directory: gputest.Upload(r.Session, host.directory), NumPostings: n}
 			rng := rand.New(rand.NewPCG(1, 2))
 			at := make([]uint32, benchSize(1<<20))
 			for i := range at {
 				at[i] = rng.Uint32N(uint32(n))
 			}
 			slices.Sort(at)
-			indexes, out := upload(r, at), room[uint32](r, len(at))
-			seconds := r.time(b, func() { r.must(r.kernels.At(r.stream, c.(codec.Regression), s, indexes, out)) })
+			indexes, out := gputest.Upload(r.Session, at), gputest.Alloc[uint32](r.Session, len(at))
+			seconds := r.time(b, func() { r.Must(r.kernels.At(r.Stream, c.(codec.Regression), s, indexes, out)) })
 			b.ReportMetric(float64(len(at))/seconds/1e9, "Gints/s")
 		})
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 	"github.com/griffin-search/griffin/internal/gpu/decode"
+	"github.com/griffin-search/griffin/internal/gpu/gputest"
 )
 
 // A sum over a whole list gives the DocIDs that sums within its blocks give.
@@ -21,11 +22,11 @@ func TestSum(t *testing.T) {
 			docID += gaps[i]
 			want[i] = docID
 		}
-		values := upload(r, gaps)
-		r.must(r.kernels.Sum(r.stream, values, room[uint32](r, decode.ScanWords(n))))
+		values := gputest.Upload(r.Session, gaps)
+		r.Must(r.kernels.Sum(r.Stream, values, gputest.Alloc[uint32](r.Session, decode.ScanWords(n))))
 		got := make([]uint32, n)
-		r.must(cuda.CopyToHost(r.stream, got, values))
-		r.must(r.stream.Synchronize())
+		r.Must(cuda.CopyToHost(r.Stream, got, values))
+		r.Must(r.Stream.Synchronize())
 		if !slices.Equal(got, want) {
 			t.Fatalf("%d gaps: the DocIDs are wrong", n)
 		}

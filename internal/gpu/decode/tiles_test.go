@@ -56,14 +56,14 @@ func TestTiles(t *testing.T) {
 
 // checkTiles decodes a list in up to so many tiles, and compares.
 func (r *rig) checkTiles(list *hostList, most int) {
-	r.t.Helper()
+	r.Helper()
 	d := r.upload([]*hostList{list})
 	got := make([]uint32, d.out.Len())
 	for _, w := range []decode.What{decode.DocIDs, decode.Gaps} {
-		r.must(cuda.FillWords(r.stream, d.out, canary))
-		r.must(r.kernels.DecodeTiles(r.stream, w, d.lists[0], most))
-		r.must(cuda.CopyToHost(r.stream, got, d.out))
-		r.must(r.stream.Synchronize())
-		compare(r.t, codec.EF{}, list, w, got)
+		r.Must(cuda.FillWords(r.Stream, d.out, canary))
+		r.Must(r.kernels.DecodeTiles(r.Stream, w, d.lists[0], most))
+		r.Must(cuda.CopyToHost(r.Stream, got, d.out))
+		r.Must(r.Stream.Synchronize())
+		compare(r, codec.EF{}, list, w, got)
 	}
 }

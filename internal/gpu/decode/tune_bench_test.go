@@ -16,9 +16,9 @@ import (
 func BenchmarkTune(b *testing.B) {
 	n := benchSize(10_000_000)
 	r := newRig(b)
-	module, err := r.device.LoadModule("decodetest", decodetest.Image)
-	r.must(err)
-	b.Cleanup(func() { r.must(module.Unload()) })
+	module, err := r.Device.LoadModule("decodetest", decodetest.Image)
+	r.Must(err)
+	b.Cleanup(func() { r.Must(module.Unload()) })
 	for _, gap := range []int{12, 3, 100} {
 		tuneEF(b, r, module, benchHostList(codec.EF{}, n, gap), gap)
 	}
@@ -35,12 +35,12 @@ func tuneSIMDBP(b *testing.B, r *rig, module *cuda.Module, list *hostList, numLi
 	}
 	for _, tile := range tiles {
 		batch := decode.PlanTiles(d.lists, tile)
-		lists := upload(r, d.lists)
+		lists := gputest.Upload(r.Session, d.lists)
 		for _, name := range decodetest.Variants {
 			kernel, launch, err := decode.Variant(module, "decodetest_simdbp_"+name)
-			r.must(err)
+			r.Must(err)
 			tuned(b, r, list, numLists, fmt.Sprintf("simdbp lists=%d tile=%d variant=%s", numLists, tile, name), kernel,
-				func() error { return launch(r.stream, lists, batch) })
+				func() error { return launch(r.Stream, lists, batch) })
 		}
 	}
 }
@@ -49,33 +49,33 @@ func tuneEF(b *testing.B, r *rig, module *cuda.Module, list *hostList, gap int) 
 	d := r.upload([]*hostList{list})
 	for _, blocks := range decodetest.EFBlocks {
 		kernel, launch, err := decode.SingleVariant(module, fmt.Sprintf("decodetest_ef_%d", blocks))
-		r.must(err)
-		wave := r.device.Info().Multiprocessors * 4 * blocks
+		r.Must(err)
+		wave := r.Device.Info().Multiprocessors * 4 * blocks
 		for _, waves := range []float64{0.9, 1, 1.5, 2, 3} {
 			tiles := int(waves * float64(wave))
 			if list.n > tiles*decode.EFTileBlocks*codec.BlockLen {
 				continue
 			}
 			tuned(b, r, list, 1, fmt.Sprintf("ef gap=%d waves=%.2f variant=%d", gap, waves, blocks), kernel,
-				func() error { return launch(r.stream, d.lists[0], tiles) })
+				func() error { return launch(r.Stream, d.lists[0], tiles) })
 		}
 	}
 }
 
 // tuned prints the speed of one variant.
 func tuned(b *testing.B, r *rig, list *hostList, numLists int, name string, kernel *cuda.Kernel, launch func() error) {
-	r.must(launch())
+	r.Must(launch())
 	rounds := 5 * benchLaunches
 	if !gputest.OnGPU() {
 		rounds = 1
 	}
-	took := gputest.Elapsed(b, r.stream, func() {
+	took := gputest.Elapsed(b, r.Stream, func() {
 		for range 5 * rounds {
-			r.must(launch())
+			r.Must(launch())
 		}
 	})
 	seconds, values := took.Seconds()/float64(rounds), float64(list.n*numLists)
 	bytes := float64(numLists*list.read(decode.DocIDs)) + 4*values
 	fmt.Printf("tune %s: %.0f Gints/s, %.1f us, %.0f%% of copy, %d registers, %d local\n",
-		name, values/seconds/1e9, seconds*1e6, 100*bytes/seconds/1e9/gputest.CopyBandwidth(b, r.device), kernel.Registers(), kernel.LocalBytes())
+		name, values/seconds/1e9, seconds*1e6, 100*bytes/seconds/1e9/gputest.CopyBandwidth(b, r.Device), kernel.Registers(), kernel.LocalBytes())
 }

@@ -78,17 +78,17 @@ func TestSelectBlocks(t *testing.T) {
 }
 
 func (r *rig) testSelectBlocks(t *testing.T) {
-	w, err := NewWorkspace(r.d, 2000, 20_000)
-	r.must(err)
+	w, err := NewWorkspace(r.Device, 2000, 20_000)
+	r.Must(err)
 	defer w.Free()
 	for i, c := range blockPairs() {
 		for _, shift := range []int{2, 7} {
 			want := selectedBlocks(c.a, c.b, shift)
 			b := r.blocked(c.b, shift, 1+i%2*3)
 			a := List{DocIDs: r.upload(c.a, i%4)}
-			sel, err := NewSelection(r.d, b.NumBlocks())
-			r.must(err)
-			r.must(r.x.SelectBlocks(r.s, w, a, b, sel))
+			sel, err := NewSelection(r.Device, b.NumBlocks())
+			r.Must(err)
+			r.Must(r.x.SelectBlocks(r.Stream, w, a, b, sel))
 			if got := r.download(sel.Numbers, int(r.download(sel.Count, 1)[0])); !slices.Equal(got, want) {
 				t.Errorf("%s, blocks of %d, crossing %d: selected %d, want %d", c.name, 1<<shift, r.x.BlockCrossing, got, want)
 			}
@@ -115,26 +115,26 @@ func TestIntersectBlocks(t *testing.T) {
 }
 
 func (r *rig) testIntersectBlocks(t *testing.T) {
-	w, err := NewWorkspace(r.d, 2000, 20_000)
-	r.must(err)
+	w, err := NewWorkspace(r.Device, 2000, 20_000)
+	r.Must(err)
 	defer w.Free()
 	for i, c := range blockPairs() {
 		for _, shift := range []int{2, 7} {
 			b := r.blocked(c.b, shift, 1+i%2*3)
 			a := List{DocIDs: r.upload(append(slices.Clone(c.a), 1, 1), 0), Len: r.upload([]uint32{uint32(len(c.a))}, 0)}
-			sel, err := NewSelection(r.d, b.NumBlocks())
-			r.must(err)
-			decoded, err := cuda.Alloc[uint32](r.d, DecodedRoom(a, b))
-			r.must(err)
-			out, err := NewCandidates(r.d, 2, a.bound())
-			r.must(err)
-			r.must(r.x.IntersectBlocks(r.s, w, a, b, sel, decoded, out))
+			sel, err := NewSelection(r.Device, b.NumBlocks())
+			r.Must(err)
+			decoded, err := cuda.Alloc[uint32](r.Device, DecodedRoom(a, b))
+			r.Must(err)
+			out, err := NewCandidates(r.Device, 2, a.bound())
+			r.Must(err)
+			r.Must(r.x.IntersectBlocks(r.Stream, w, a, b, sel, decoded, out))
 			if got, want := r.candidates(out, 2), mergeLists(c.a, c.b); !got.equal(want) {
 				t.Errorf("%s, blocks of %d, crossing %d: %s", c.name, 1<<shift, r.x.BlockCrossing, difference(got, want))
 			}
 			out.Free()
 			sel.Free()
-			r.must(decoded.Free())
+			r.Must(decoded.Free())
 		}
 	}
 }
@@ -142,18 +142,18 @@ func (r *rig) testIntersectBlocks(t *testing.T) {
 // TestAllOfSmallBlocks intersects with lists in smaller blocks than the chain is made for.
 func TestAllOfSmallBlocks(t *testing.T) {
 	r := newRig(t)
-	c, err := NewChain(r.d, 3, 200, 2000, 7)
-	r.must(err)
+	c, err := NewChain(r.Device, 3, 200, 2000, 7)
+	r.Must(err)
 	defer c.Free()
-	out, err := NewCandidates(r.d, 3, 200)
-	r.must(err)
+	out, err := NewCandidates(r.Device, 3, 200)
+	r.Must(err)
 	defer out.Free()
 	a, b := rising(200, 0, 10), rising(2000, 0, 1)
 	for shift := range 8 {
 		blocks := r.blocked(b, shift, 4)
 		for _, crossing := range []int{1, never} {
 			r.x.BlockCrossing = crossing
-			r.must(r.x.All(r.s, c, []Operand{{List: List{DocIDs: r.upload(a, 0)}}, {Blocks: blocks}, {Blocks: blocks}}, out))
+			r.Must(r.x.All(r.Stream, c, []Operand{{List: List{DocIDs: r.upload(a, 0)}}, {Blocks: blocks}, {Blocks: blocks}}, out))
 			if got, want := r.candidates(out, 3), mergeLists(a, b, b); !got.equal(want) {
 				t.Errorf("blocks of %d, crossing %d: %s", 1<<shift, crossing, difference(got, want))
 			}
@@ -166,8 +166,8 @@ func TestAll(t *testing.T) {
 	r := newRig(t)
 	rng := rand.New(rand.NewPCG(5, 5))
 	const shift = 5
-	c, err := NewChain(r.d, 5, 1200, 8000, shift)
-	r.must(err)
+	c, err := NewChain(r.Device, 5, 1200, 8000, shift)
+	r.Must(err)
 	defer c.Free()
 	for numLists := 2; numLists <= 5; numLists++ {
 		for variant := range 4 {
@@ -188,9 +188,9 @@ func TestAll(t *testing.T) {
 				}
 			}
 			for _, rows := range []int{numLists, 0} {
-				out, err := NewCandidates(r.d, rows, len(plain[0]))
-				r.must(err)
-				r.must(r.x.All(r.s, c, operands, out))
+				out, err := NewCandidates(r.Device, rows, len(plain[0]))
+				r.Must(err)
+				r.Must(r.x.All(r.Stream, c, operands, out))
 				want := mergeLists(plain...)
 				if rows == 0 {
 					want.positions = nil
@@ -206,23 +206,23 @@ func TestAll(t *testing.T) {
 
 func TestBlockArguments(t *testing.T) {
 	r := newRig(t)
-	w, err := NewWorkspace(r.d, 8, 1000)
-	r.must(err)
+	w, err := NewWorkspace(r.Device, 8, 1000)
+	r.Must(err)
 	defer w.Free()
 	a := List{DocIDs: r.upload(rising(8, 0, 1), 0)}
 	good := r.blocked(rising(1000, 0, 1), 7, 1)
-	sel, err := NewSelection(r.d, 8)
-	r.must(err)
+	sel, err := NewSelection(r.Device, 8)
+	r.Must(err)
 	defer sel.Free()
-	out, err := NewCandidates(r.d, 2, 8)
-	r.must(err)
+	out, err := NewCandidates(r.Device, 2, 8)
+	r.Must(err)
 	defer out.Free()
-	small, err := NewSelection(r.d, 7)
-	r.must(err)
+	small, err := NewSelection(r.Device, 7)
+	r.Must(err)
 	defer small.Free()
-	decoded, err := cuda.Alloc[uint32](r.d, 8<<7-1)
-	r.must(err)
-	defer func() { r.must(decoded.Free()) }()
+	decoded, err := cuda.Alloc[uint32](r.Device, 8<<7-1)
+	r.Must(err)
+	defer func() { r.Must(decoded.Free()) }()
 	changed := func(change func(b *Blocks)) *Blocks {
 		b := *good
 		change(&b)
@@ -239,23 +239,23 @@ func TestBlockArguments(t *testing.T) {
 		{"a selection that is too small", good, small},
 		{"room to decode that is too small", good, sel},
 	} {
-		if err := r.x.IntersectBlocks(r.s, w, a, c.b, c.sel, decoded, out); !errors.Is(err, base.ErrBadInput) {
+		if err := r.x.IntersectBlocks(r.Stream, w, a, c.b, c.sel, decoded, out); !errors.Is(err, base.ErrBadInput) {
 			t.Errorf("%s: error %v", c.name, err)
 		}
 	}
-	chain, err := NewChain(r.d, 3, 8, 1000, 7)
-	r.must(err)
+	chain, err := NewChain(r.Device, 3, 8, 1000, 7)
+	r.Must(err)
 	defer chain.Free()
 	for n, lists := range map[int][]Operand{
 		1: {{List: a}},
 		2: {{Blocks: good}, {List: a}},
 		4: {{List: a}, {List: a}, {List: a}, {List: a}},
 	} {
-		if err := r.x.All(r.s, chain, lists, out); !errors.Is(err, base.ErrBadInput) {
+		if err := r.x.All(r.Stream, chain, lists, out); !errors.Is(err, base.ErrBadInput) {
 			t.Errorf("%d lists: error %v", n, err)
 		}
 	}
-	if err := errors.Join(r.s.Synchronize(), r.d.Err()); err != nil {
+	if err := errors.Join(r.Stream.Synchronize(), r.Device.Err()); err != nil {
 		t.Error(fmt.Errorf("after errors of arguments: %w", err))
 	}
 }

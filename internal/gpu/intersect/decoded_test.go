@@ -13,14 +13,14 @@ import (
 // encoded returns list compressed by a codec in blocks of codec.BlockLen, whose
 // directory's entries begin with their first DocIDs, and which package decode decodes.
 func (r *rig) encoded(k *decode.Kernels, c codec.Codec, list []uint32) *Blocks {
-	r.t.Helper()
+	r.Helper()
 	b, _ := r.encodedWhole(k, c, list)
 	return b
 }
 
 // encodedWhole is encoded, and how all blocks are decoded without a selection.
 func (r *rig) encodedWhole(k *decode.Kernels, c codec.Codec, list []uint32) (b *Blocks, whole func(dst cuda.Buffer[uint32]) error) {
-	r.t.Helper()
+	r.Helper()
 	var payload []byte
 	var directory []uint32
 	base := codec.NoBase
@@ -39,14 +39,14 @@ func (r *rig) encodedWhole(k *decode.Kernels, c codec.Codec, list []uint32) (b *
 	source := decode.Source{Payload: r.upload(words, 0), Directory: r.upload(directory, 0), NumPostings: len(list)}
 	kernel, ok := decode.CodecOf(c)
 	if !ok {
-		r.t.Fatalf("no kernel decodes %T", c)
+		r.Fatalf("no kernel decodes %T", c)
 	}
 	whole = func(dst cuda.Buffer[uint32]) error {
 		l, err := decode.NewList(source, cuda.Buffer[uint32]{}, dst)
 		if err != nil {
 			return err
 		}
-		return k.DecodeList(r.s, kernel, decode.DocIDs, l)
+		return k.DecodeList(r.Stream, kernel, decode.DocIDs, l)
 	}
 	return &Blocks{
 		Firsts: source.Directory, Stride: decode.EntryWords, Len: len(list), BlockShift: 7,
@@ -65,25 +65,25 @@ func (r *rig) encodedWhole(k *decode.Kernels, c codec.Codec, list []uint32) (b *
 // selected blocks, without a word to the host in between.
 func TestDecodedBlocks(t *testing.T) {
 	r := newRig(t)
-	k := decode.New(r.d)
-	t.Cleanup(func() { r.must(k.Close()) })
+	k := decode.New(r.Device)
+	t.Cleanup(func() { r.Must(k.Close()) })
 	rng := rand.New(rand.NewPCG(2, 18))
 	const numDocs = 60_000
 	short, middle, long := randomList(rng, 90, numDocs), randomList(rng, 3000, numDocs), randomList(rng, 20_000, numDocs)
-	c, err := NewChain(r.d, 3, len(middle), len(long), 7)
-	r.must(err)
+	c, err := NewChain(r.Device, 3, len(middle), len(long), 7)
+	r.Must(err)
 	defer c.Free()
 	for _, name := range []string{"simdbp", "ef"} {
 		coder, err := codec.Lookup(name)
-		r.must(err)
+		r.Must(err)
 		for _, lists := range [][][]uint32{{short, long}, {middle, long}, {short, middle, long}} {
 			operands := []Operand{{List: List{DocIDs: r.upload(lists[0], 0)}}}
 			for _, list := range lists[1:] {
 				operands = append(operands, Operand{Blocks: r.encoded(k, coder, list)})
 			}
-			out, err := NewCandidates(r.d, len(lists), len(lists[0]))
-			r.must(err)
-			r.must(r.x.All(r.s, c, operands, out))
+			out, err := NewCandidates(r.Device, len(lists), len(lists[0]))
+			r.Must(err)
+			r.Must(r.x.All(r.Stream, c, operands, out))
 			if got, want := r.candidates(out, len(lists)), mergeLists(lists...); !got.equal(want) {
 				t.Errorf("%s, %d lists, the first of %d: %s", name, len(lists), len(lists[0]), difference(got, want))
 			}

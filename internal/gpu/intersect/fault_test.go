@@ -80,7 +80,7 @@ func conjunction(t *testing.T, d *cuda.Device, a, b []uint32) (got candidates, e
 	if err := s.Synchronize(); err != nil {
 		return got, err
 	}
-	r := &rig{t: t, d: d, x: x, s: s}
+	r := &rig{&gputest.Session{TB: t, Device: d, Stream: s}, x}
 	return r.candidates(out, len(lists)), nil
 }
 
@@ -148,7 +148,7 @@ func searched(t *testing.T, d *cuda.Device, a Search, first, second []uint32) (g
 	if err := errors.Join(searcher.Search(s, w, o, out), s.Synchronize()); err != nil {
 		return got, err
 	}
-	r := &rig{t: t, d: d, x: x, s: s}
+	r := &rig{&gputest.Session{TB: t, Device: d, Stream: s}, x}
 	return r.candidates(out, 2), nil
 }
 

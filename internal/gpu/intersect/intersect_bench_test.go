@@ -23,7 +23,7 @@ func (r *rig) benchTime(b *testing.B, put func() error) float64 {
 	var took time.Duration
 	n := 0
 	for b.Loop() {
-		mean, err := Time(r.s, benchRounds, put)
+		mean, err := Time(r.Stream, benchRounds, put)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -49,7 +49,7 @@ func benchSizes() (longest, ratios []int) {
 // that skips elements has more of either than a copy can.
 func BenchmarkIntersect(b *testing.B) {
 	r := newRig(b)
-	bandwidth := gputest.CopyBandwidth(b, r.d)
+	bandwidth := gputest.CopyBandwidth(b, r.Device)
 	longest, ratios := benchSizes()
 	for _, nb := range longest {
 		listB := RandomList(2, nb, benchDocs)
@@ -60,17 +60,17 @@ func BenchmarkIntersect(b *testing.B) {
 			}
 			listA := RandomList(1, nb/ratio, benchDocs)
 			deviceA := List{DocIDs: r.upload(listA, 0)}
-			w, err := NewWorkspace(r.d, len(listA), max(len(listA), len(listB)))
-			r.must(err)
+			w, err := NewWorkspace(r.Device, len(listA), max(len(listA), len(listB)))
+			r.Must(err)
 			for _, positions := range []int{0, 2} {
 				if positions > 0 && ratio != 1 && ratio != 16 {
 					continue
 				}
-				out, err := NewCandidates(r.d, positions, len(listA))
-				r.must(err)
+				out, err := NewCandidates(r.Device, positions, len(listA))
+				r.Must(err)
 				for _, m := range Methods() {
 					b.Run(fmt.Sprintf("method=%s/na=%d/ratio=%d/positions=%t", m.Name, nb/ratio, ratio, positions > 0), func(b *testing.B) {
-						seconds := r.benchTime(b, func() error { return m.Run(r.x, r.s, w, deviceA, deviceB, out) })
+						seconds := r.benchTime(b, func() error { return m.Run(r.x, r.Stream, w, deviceA, deviceB, out) })
 						elements := float64(len(listA) + len(listB))
 						matches := float64(r.download(out.Count, 1)[0])
 						bytes := 4 * (elements + matches*float64(1+positions))
@@ -91,27 +91,27 @@ func BenchmarkIntersect(b *testing.B) {
 // blocks selected and merged, or all blocks decoded and merged.
 func BenchmarkIntersectBlocks(b *testing.B) {
 	r := newRig(b)
-	k := decode.New(r.d)
-	b.Cleanup(func() { r.must(k.Close()) })
+	k := decode.New(r.Device)
+	b.Cleanup(func() { r.Must(k.Close()) })
 	coder, err := codec.Lookup("simdbp")
-	r.must(err)
+	r.Must(err)
 	longest, ratios := benchSizes()
 	for _, nb := range longest {
 		listB := RandomList(2, nb, benchDocs)
 		blocks, whole := r.encodedWhole(k, coder, listB)
-		decoded, err := cuda.Alloc[uint32](r.d, blocks.NumBlocks()*codec.BlockLen)
-		r.must(err)
-		sel, err := NewSelection(r.d, blocks.NumBlocks())
-		r.must(err)
+		decoded, err := cuda.Alloc[uint32](r.Device, blocks.NumBlocks()*codec.BlockLen)
+		r.Must(err)
+		sel, err := NewSelection(r.Device, blocks.NumBlocks())
+		r.Must(err)
 		for _, ratio := range ratios {
 			if nb/ratio < 100 && ratio > 1 {
 				continue
 			}
 			a := List{DocIDs: r.upload(RandomList(1, nb/ratio, benchDocs), 0)}
-			w, err := NewWorkspace(r.d, a.bound(), max(a.bound(), len(listB)))
-			r.must(err)
-			out, err := NewCandidates(r.d, 2, a.bound())
-			r.must(err)
+			w, err := NewWorkspace(r.Device, a.bound(), max(a.bound(), len(listB)))
+			r.Must(err)
+			out, err := NewCandidates(r.Device, 2, a.bound())
+			r.Must(err)
 			for _, how := range []struct {
 				name     string
 				crossing int // 0: without a selection
@@ -120,12 +120,12 @@ func BenchmarkIntersectBlocks(b *testing.B) {
 					r.x.BlockCrossing = how.crossing
 					seconds := r.benchTime(b, func() error {
 						if how.crossing != 0 {
-							return r.x.IntersectBlocks(r.s, w, a, blocks, sel, decoded, out)
+							return r.x.IntersectBlocks(r.Stream, w, a, blocks, sel, decoded, out)
 						}
 						if err := whole(decoded); err != nil {
 							return err
 						}
-						return r.x.MergePath(r.s, w, a, List{DocIDs: decoded.Slice(0, len(listB))}, out)
+						return r.x.MergePath(r.Stream, w, a, List{DocIDs: decoded.Slice(0, len(listB))}, out)
 					})
 					b.ReportMetric(seconds*1e6, "µs/intersection")
 					b.ReportMetric(float64(a.bound()+len(listB))/seconds/1e9, "Gelements/s")
@@ -135,6 +135,6 @@ func BenchmarkIntersectBlocks(b *testing.B) {
 			w.Free()
 		}
 		sel.Free()
-		r.must(decoded.Free())
+		r.Must(decoded.Free())
 	}
 }

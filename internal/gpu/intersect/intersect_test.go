@@ -15,52 +15,33 @@ import (
 
 // rig is what a test works with: a device's kernels and a stream.
 type rig struct {
-	t testing.TB
-	d *cuda.Device
+	*gputest.Session
 	x *Intersector
-	s *cuda.Stream
 }
 
 func newRig(t testing.TB) *rig {
 	t.Helper()
-	r := &rig{t: t, d: gputest.Open(t)}
+	r := &rig{Session: gputest.NewSession(t)}
 	var err error
-	if r.x, err = New(r.d); err != nil {
-		t.Fatal(err)
-	}
-	if r.s, err = r.d.NewStream(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { r.must(errors.Join(r.s.Close(), r.x.Close())) })
+	r.x, err = New(r.Device)
+	r.Must(err)
+	t.Cleanup(func() { r.Must(r.x.Close()) })
 	return r
-}
-
-func (r *rig) must(err error) {
-	r.t.Helper()
-	if err != nil {
-		r.t.Fatal(err)
-	}
 }
 
 // upload returns a copy of values in device memory that ends where they end and begins
 // `shift` words behind where it was allocated, freed with the test.
 func (r *rig) upload(values []uint32, shift int) cuda.Buffer[uint32] {
-	r.t.Helper()
-	b, err := cuda.Alloc[uint32](r.d, len(values)+shift)
-	r.must(err)
-	r.t.Cleanup(func() { r.must(b.Free()) })
-	part := b.Slice(shift, shift+len(values))
-	r.must(cuda.CopyToDevice(r.s, part, values))
+	r.Helper()
+	part := gputest.Alloc[uint32](r.Session, len(values)+shift).Slice(shift, shift+len(values))
+	r.Must(cuda.CopyToDevice(r.Stream, part, values))
 	return part
 }
 
 // download returns the first n elements of a buffer.
 func (r *rig) download(b cuda.Buffer[uint32], n int) []uint32 {
-	r.t.Helper()
-	out := make([]uint32, n)
-	r.must(cuda.CopyToHost(r.s, out, b.Slice(0, n)))
-	r.must(r.s.Synchronize())
-	return out
+	r.Helper()
+	return gputest.Download(r.Session, b.Slice(0, n))
 }
 
 // candidates are what a Candidates holds, in host memory.
@@ -70,10 +51,10 @@ type candidates struct {
 }
 
 func (r *rig) candidates(c Candidates, numLists int) candidates {
-	r.t.Helper()
+	r.Helper()
 	n := int(r.download(c.Count, 1)[0])
 	if n > c.DocIDs.Len() {
-		r.t.Fatalf("%d candidates in room for %d", n, c.DocIDs.Len())
+		r.Fatalf("%d candidates in room for %d", n, c.DocIDs.Len())
 	}
 	out := candidates{docIDs: r.download(c.DocIDs, n)}
 	if !c.Positions.IsZero() {
@@ -190,8 +171,8 @@ func (r *rig) asIfLong(items int, do func()) {
 // word, and in the launches that long lists need.
 func TestAllMethods(t *testing.T) {
 	r := newRig(t)
-	w, err := NewWorkspace(r.d, 5000, 10_000)
-	r.must(err)
+	w, err := NewWorkspace(r.Device, 5000, 10_000)
+	r.Must(err)
 	defer w.Free()
 	for _, long := range []bool{false, true} {
 		for i, c := range pairs() {
@@ -203,7 +184,7 @@ func TestAllMethods(t *testing.T) {
 				}
 			}
 			t.Run(name, func(t *testing.T) {
-				r := &rig{t: t, d: r.d, x: r.x, s: r.s}
+				r := &rig{&gputest.Session{TB: t, Device: r.Device, Stream: r.Stream}, r.x}
 				if !long {
 					r.testMethods(w, c, i)
 					return
@@ -222,17 +203,17 @@ func (r *rig) testMethods(w *Workspace, c listPair, variant int) {
 	}
 	want := mergeLists(c.a, c.b)
 	for _, numLists := range []int{2, 0} {
-		out, err := NewCandidates(r.d, numLists, min(a.bound(), b.bound()))
-		r.must(err)
+		out, err := NewCandidates(r.Device, numLists, min(a.bound(), b.bound()))
+		r.Must(err)
 		for _, m := range Methods() {
-			r.must(m.Run(r.x, r.s, w, a, b, out))
+			r.Must(m.Run(r.x, r.Stream, w, a, b, out))
 			got := r.candidates(out, numLists)
 			expected := want
 			if numLists == 0 {
 				expected.positions = nil
 			}
 			if !got.equal(expected) {
-				r.t.Errorf("%s, %d lists of positions: %s", m.Name, numLists, difference(got, expected))
+				r.Errorf("%s, %d lists of positions: %s", m.Name, numLists, difference(got, expected))
 			}
 		}
 		out.Free()
@@ -258,11 +239,11 @@ func difference(got, want candidates) string {
 // the lists are: those of a search from the crossing on, and of a merge below it.
 func TestCrossing(t *testing.T) {
 	r := newRig(t)
-	w, err := NewWorkspace(r.d, 100, 2000)
-	r.must(err)
+	w, err := NewWorkspace(r.Device, 100, 2000)
+	r.Must(err)
 	defer w.Free()
-	out, err := NewCandidates(r.d, 0, 100)
-	r.must(err)
+	out, err := NewCandidates(r.Device, 0, 100)
+	r.Must(err)
 	defer out.Free()
 	r.x.Crossing = 10
 	short, long := rising(100, 0, 30), rising(2000, 0, 1)
@@ -276,7 +257,7 @@ func TestCrossing(t *testing.T) {
 	} {
 		a := List{DocIDs: r.upload(short, 0), Len: r.upload([]uint32{uint32(c.na)}, 0)}
 		b := List{DocIDs: r.upload(long, 0), Len: r.upload([]uint32{uint32(c.nb)}, 0)}
-		r.must(r.x.Adaptive(r.s, w, a, b, out))
+		r.Must(r.x.Adaptive(r.Stream, w, a, b, out))
 		want := mergeLists(short[:c.na], long[:c.nb])
 		want.positions = nil
 		if got := r.candidates(out, 0); !got.equal(want) {
@@ -294,21 +275,21 @@ func TestFarApart(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 19))
 	long := rising(1<<19, 3, 7)
 	b := List{DocIDs: r.upload(long, 0)}
-	w, err := NewWorkspace(r.d, 64, len(long))
-	r.must(err)
+	w, err := NewWorkspace(r.Device, 64, len(long))
+	r.Must(err)
 	defer w.Free()
 	for _, n := range []int{1, 2, 64} {
 		short := randomList(rng, n, 1<<22)
 		short[n/2] = long[len(long)-1-n] // one at least is in both
 		slices.Sort(short)
 		a := List{DocIDs: r.upload(short, 1)}
-		out, err := NewCandidates(r.d, 2, n)
-		r.must(err)
+		out, err := NewCandidates(r.Device, 2, n)
+		r.Must(err)
 		for _, m := range Methods() {
 			if m.Name == "merge-path" {
 				continue // the emulator would merge half a million elements
 			}
-			r.must(m.Run(r.x, r.s, w, a, b, out))
+			r.Must(m.Run(r.x, r.Stream, w, a, b, out))
 			if got, want := r.candidates(out, 2), mergeLists(short, long); !got.equal(want) {
 				t.Errorf("%s, %d elements: %s", m.Name, n, difference(got, want))
 			}
@@ -325,22 +306,22 @@ func TestFind(t *testing.T) {
 }
 
 func (r *rig) testFind(t *testing.T) {
-	w, err := NewWorkspace(r.d, 5000, 10_000)
-	r.must(err)
+	w, err := NewWorkspace(r.Device, 5000, 10_000)
+	r.Must(err)
 	defer w.Free()
 	for _, c := range pairs() {
 		a, b := List{DocIDs: r.upload(c.a, 0)}, List{DocIDs: r.upload(c.b, 3)}
-		ranks, err := cuda.Alloc[uint32](r.d, max(1, len(c.a)))
-		r.must(err)
+		ranks, err := cuda.Alloc[uint32](r.Device, max(1, len(c.a)))
+		r.Must(err)
 		for _, levels := range []int{0, 1, 4} {
-			r.must(r.x.Find(r.s, w, levels, a, b, ranks))
+			r.Must(r.x.Find(r.Stream, w, levels, a, b, ranks))
 			for i, got := range r.download(ranks, len(c.a)) {
 				if want := contraction.Binary(c.b, 0, len(c.b), c.a[i]); int(got) != want {
 					t.Fatalf("%s, %d levels: element %d, %d, is at %d, want %d", c.name, levels, i, c.a[i], got, want)
 				}
 			}
 		}
-		r.must(ranks.Free())
+		r.Must(ranks.Free())
 	}
 }
 
@@ -368,11 +349,11 @@ func TestCallsDoNotAllocate(t *testing.T) {
 	docIDs := rising(2000, 0, 3)
 	a := List{DocIDs: r.upload(docIDs, 0)}
 	unknown := List{DocIDs: a.DocIDs, Len: r.upload([]uint32{2000}, 0)}
-	c, err := NewChain(r.d, 3, 2000, 2000, 7)
-	r.must(err)
+	c, err := NewChain(r.Device, 3, 2000, 2000, 7)
+	r.Must(err)
 	defer c.Free()
-	out, err := NewCandidates(r.d, 3, 2000)
-	r.must(err)
+	out, err := NewCandidates(r.Device, 3, 2000)
+	r.Must(err)
 	defer out.Free()
 	b := r.blocked(docIDs, 7, 1)
 	b.Decode = func(s *cuda.Stream, _ Selection, dst cuda.Buffer[uint32]) error {
@@ -389,7 +370,7 @@ func TestCallsDoNotAllocate(t *testing.T) {
 		return x.All(s, c, lists, out)
 	}})
 	for _, m := range calls {
-		if n := gputest.AllocsPerRun(3, func() { r.must(m.Run(r.x, r.s, c.workspace, a, a, out)) }); n != 0 {
+		if n := gputest.AllocsPerRun(3, func() { r.Must(m.Run(r.x, r.Stream, c.workspace, a, a, out)) }); n != 0 {
 			t.Errorf("%s: %v allocations", m.Name, n)
 		}
 	}
@@ -398,22 +379,22 @@ func TestCallsDoNotAllocate(t *testing.T) {
 // TestArguments wants an error, and no launch, for what does not go together.
 func TestArguments(t *testing.T) {
 	r := newRig(t)
-	w, err := NewWorkspace(r.d, 8, 1000)
-	r.must(err)
+	w, err := NewWorkspace(r.Device, 8, 1000)
+	r.Must(err)
 	defer w.Free()
 	few := List{DocIDs: r.upload(rising(8, 0, 1), 0)}
 	many := List{DocIDs: r.upload(rising(6000, 0, 1), 0)}
-	room, err := NewCandidates(r.d, 2, 8)
-	r.must(err)
+	room, err := NewCandidates(r.Device, 2, 8)
+	r.Must(err)
 	defer room.Free()
-	bare, err := NewCandidates(r.d, 0, 8)
-	r.must(err)
+	bare, err := NewCandidates(r.Device, 0, 8)
+	r.Must(err)
 	defer bare.Free()
-	short, err := NewCandidates(r.d, 2, 7)
-	r.must(err)
+	short, err := NewCandidates(r.Device, 2, 7)
+	r.Must(err)
 	defer short.Free()
-	wide, err := NewCandidates(r.d, 2, 6000)
-	r.must(err)
+	wide, err := NewCandidates(r.Device, 2, 6000)
+	r.Must(err)
 	defer wide.Free()
 	narrow := room
 	narrow.Positions = room.Positions.Slice(0, 8)
@@ -428,18 +409,18 @@ func TestArguments(t *testing.T) {
 		{"a workspace for shorter lists", many, many, wide},
 	} {
 		for _, m := range Methods() {
-			if err := m.Run(r.x, r.s, w, c.a, c.b, c.out); !errors.Is(err, base.ErrBadInput) {
+			if err := m.Run(r.x, r.Stream, w, c.a, c.b, c.out); !errors.Is(err, base.ErrBadInput) {
 				t.Errorf("%s, %s: error %v", c.name, m.Name, err)
 			}
 		}
 	}
-	if err := r.x.MergeFind(r.s, w, MaxLevels+1, few, few, bare); !errors.Is(err, base.ErrBadInput) {
+	if err := r.x.MergeFind(r.Stream, w, MaxLevels+1, few, few, bare); !errors.Is(err, base.ErrBadInput) {
 		t.Errorf("too many levels: error %v", err)
 	}
-	if _, err := NewWorkspace(r.d, 2, 1); !errors.Is(err, base.ErrBadInput) {
+	if _, err := NewWorkspace(r.Device, 2, 1); !errors.Is(err, base.ErrBadInput) {
 		t.Errorf("a shortest list that is longer than the longest: error %v", err)
 	}
-	if _, err := NewWorkspace(r.d, 1<<31, 1<<31); !errors.Is(err, base.ErrBadInput) {
+	if _, err := NewWorkspace(r.Device, 1<<31, 1<<31); !errors.Is(err, base.ErrBadInput) {
 		t.Errorf("lists of more than MaxElements: error %v", err)
 	}
 }

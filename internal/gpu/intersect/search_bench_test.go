@@ -39,18 +39,18 @@ func (e searching) benchmark(b *testing.B, a intersect.Search, c intersect.Contr
 		operands = append(operands, o)
 		elements += o.Shortest()
 	}
-	space, err := intersect.NewWorkspace(e.device, w.NumDocs, w.NumDocs)
+	space, err := intersect.NewWorkspace(e.Device, w.NumDocs, w.NumDocs)
 	must(b, err)
 	defer space.Free()
-	out, err := intersect.NewCandidates(e.device, 0, w.NumDocs)
+	out, err := intersect.NewCandidates(e.Device, 0, w.NumDocs)
 	must(b, err)
 	defer out.Free()
 	var took time.Duration
 	rounds := 0
 	for b.Loop() {
-		took += gputest.Elapsed(b, e.stream, func() {
+		took += gputest.Elapsed(b, e.Stream, func() {
 			for _, o := range operands {
-				must(b, e.searcher.Search(e.stream, space, o, out))
+				must(b, e.searcher.Search(e.Stream, space, o, out))
 			}
 		})
 		rounds++
@@ -71,18 +71,18 @@ func BenchmarkProbes(b *testing.B) {
 	for a := range intersect.NumSearches {
 		b.Run(fmt.Sprintf("search=%s/ratio=8", a), func(b *testing.B) {
 			o := e.operands(b, a, plainContraction(a, 16*long+16), lists)
-			space, err := intersect.NewWorkspace(e.device, short, short)
+			space, err := intersect.NewWorkspace(e.Device, short, short)
 			must(b, err)
 			defer space.Free()
-			out, err := intersect.NewCandidates(e.device, 0, short)
+			out, err := intersect.NewCandidates(e.Device, 0, short)
 			must(b, err)
 			defer out.Free()
 			var took time.Duration
 			rounds := 0
 			for b.Loop() {
-				took += gputest.Elapsed(b, e.stream, func() {
+				took += gputest.Elapsed(b, e.Stream, func() {
 					for range 10 {
-						must(b, e.searcher.Search(e.stream, space, o, out))
+						must(b, e.searcher.Search(e.Stream, space, o, out))
 					}
 				})
 				rounds += 10

@@ -102,8 +102,7 @@ func plainContraction(a intersect.Search, universe int) intersect.Contraction {
 
 // searching is what a test of searches works with.
 type searching struct {
-	device   *cuda.Device
-	stream   *cuda.Stream
+	*gputest.Session
 	searcher *intersect.Searcher
 }
 
@@ -116,18 +115,13 @@ func must(t testing.TB, err error) {
 
 func newSearching(t testing.TB) searching {
 	t.Helper()
-	d := gputest.Open(t)
-	x, err := intersect.New(d)
+	e := searching{Session: gputest.NewSession(t)}
+	x, err := intersect.New(e.Device)
 	must(t, err)
-	r, err := intersect.NewSearcher(x)
+	t.Cleanup(func() { must(t, x.Close()) })
+	e.searcher, err = intersect.NewSearcher(x)
 	must(t, err)
-	s, err := d.NewStream()
-	must(t, err)
-	t.Cleanup(func() {
-		must(t, s.Close())
-		must(t, x.Close())
-	})
-	return searching{d, s, r}
+	return e
 }
 
 // operands brings lists to the device for a search.
@@ -137,7 +131,7 @@ func (e searching) operands(t testing.TB, a intersect.Search, c intersect.Contra
 	var compressed []*intersect.Compressed
 	for _, l := range lists {
 		if !a.Compressed() {
-			p, err := intersect.NewContracted(e.stream, e.device, l, c)
+			p, err := intersect.NewContracted(e.Stream, e.Device, l, c)
 			must(t, err)
 			t.Cleanup(func() { must(t, p.Free()) })
 			plain = append(plain, p)
@@ -148,7 +142,7 @@ func (e searching) operands(t testing.TB, a intersect.Search, c intersect.Contra
 		if len(l) > 0 {
 			bytes = k.AppendList(nil, l)
 		}
-		p, err := intersect.NewCompressed(e.stream, e.device, k, bytes, len(l))
+		p, err := intersect.NewCompressed(e.Stream, e.Device, k, bytes, len(l))
 		must(t, err)
 		t.Cleanup(func() { must(t, p.Free()) })
 		compressed = append(compressed, p)
@@ -156,9 +150,9 @@ func (e searching) operands(t testing.TB, a intersect.Search, c intersect.Contra
 	var o *intersect.Operands
 	var err error
 	if a.Compressed() {
-		o, err = intersect.NewCompressedOperands(e.stream, e.device, compressed...)
+		o, err = intersect.NewCompressedOperands(e.Stream, e.Device, compressed...)
 	} else {
-		o, err = intersect.NewOperands(e.stream, e.device, a, plain...)
+		o, err = intersect.NewOperands(e.Stream, e.Device, a, plain...)
 	}
 	must(t, err)
 	t.Cleanup(func() { must(t, o.Free()) })
@@ -168,24 +162,18 @@ func (e searching) operands(t testing.TB, a intersect.Search, c intersect.Contra
 // run intersects and returns DocIDs and their positions in each list, shortest first.
 func (e searching) run(t testing.TB, o *intersect.Operands) (docIDs []uint32, positions [][]uint32) {
 	t.Helper()
-	w, err := intersect.NewWorkspace(e.device, o.Shortest(), o.Shortest())
+	w, err := intersect.NewWorkspace(e.Device, o.Shortest(), o.Shortest())
 	must(t, err)
 	defer w.Free()
-	out, err := intersect.NewCandidates(e.device, o.NumLists(), o.Shortest())
+	out, err := intersect.NewCandidates(e.Device, o.NumLists(), o.Shortest())
 	must(t, err)
 	defer out.Free()
-	must(t, e.searcher.Search(e.stream, w, o, out))
-	count := make([]uint32, 1)
-	must(t, cuda.CopyToHost(e.stream, count, out.Count))
-	must(t, e.stream.Synchronize())
-	docIDs = make([]uint32, count[0])
-	must(t, cuda.CopyToHost(e.stream, docIDs, out.DocIDs.Slice(0, len(docIDs))))
+	must(t, e.searcher.Search(e.Stream, w, o, out))
+	count := int(gputest.Download(e.Session, out.Count)[0])
+	docIDs = gputest.Download(e.Session, out.DocIDs.Slice(0, count))
 	for l := range o.NumLists() {
-		row := make([]uint32, count[0])
-		must(t, cuda.CopyToHost(e.stream, row, out.Row(l).Slice(0, len(row))))
-		positions = append(positions, row)
+		positions = append(positions, gputest.Download(e.Session, out.Row(l).Slice(0, count)))
 	}
-	must(t, e.stream.Synchronize())
 	return docIDs, positions
 }
 
@@ -240,23 +228,23 @@ func TestSearchInBitmaps(t *testing.T) {
 // TestSearchRefuses checks that wrong arguments are errors.
 func TestSearchRefuses(t *testing.T) {
 	e := newSearching(t)
-	l, err := intersect.NewContracted(e.stream, e.device, []uint32{1, 2, 3}, intersect.Contraction{})
+	l, err := intersect.NewContracted(e.Stream, e.Device, []uint32{1, 2, 3}, intersect.Contraction{})
 	must(t, err)
 	defer func() { must(t, l.Free()) }()
 	for _, a := range []intersect.Search{intersect.LinearRegression, intersect.HashSegmentation, intersect.LRC} {
-		if _, err := intersect.NewOperands(e.stream, e.device, a, l); err == nil {
+		if _, err := intersect.NewOperands(e.Stream, e.Device, a, l); err == nil {
 			t.Errorf("%s runs in a list without a line or buckets", a)
 		}
 	}
-	if _, err := intersect.NewOperands(e.stream, e.device, intersect.BinarySearch); err == nil {
+	if _, err := intersect.NewOperands(e.Stream, e.Device, intersect.BinarySearch); err == nil {
 		t.Error("operands of no lists")
 	}
-	if _, err := intersect.NewContracted(e.stream, e.device, []uint32{9}, intersect.Contraction{BucketSize: 16, Universe: 9}); err == nil {
+	if _, err := intersect.NewContracted(e.Stream, e.Device, []uint32{9}, intersect.Contraction{BucketSize: 16, Universe: 9}); err == nil {
 		t.Error("DocID 9 of 9 documents")
 	}
 	damaged := codec.Regression{}.AppendList(nil, []uint32{3, 900, 901, 7000})
 	damaged[0]++
-	if _, err := intersect.NewCompressed(e.stream, e.device, codec.Regression{}, damaged, 4); err == nil {
+	if _, err := intersect.NewCompressed(e.Stream, e.Device, codec.Regression{}, damaged, 4); err == nil {
 		t.Error("a damaged list goes to the device")
 	}
 }
@@ -271,21 +259,21 @@ func TestSearchInDamaged(t *testing.T) {
 			k := codec.Regression{Scheme: codec.Scheme(a - intersect.LRC), SegmentLen: 16, Exceptions: codec.Share(round%2) * 0.2}
 			var lists []*intersect.Compressed
 			for _, n := range []int{200, 900} {
-				l, err := intersect.NewCompressed(e.stream, e.device, k, k.AppendList(nil, rising(rng, n, 1<<14)), n)
+				l, err := intersect.NewCompressed(e.Stream, e.Device, k, k.AppendList(nil, rising(rng, n, 1<<14)), n)
 				must(t, err)
 				t.Cleanup(func() { must(t, l.Free()) })
 				words := make([]uint32, l.Words.Len())
-				must(t, cuda.CopyToHost(e.stream, words, l.Words))
-				must(t, e.stream.Synchronize())
+				must(t, cuda.CopyToHost(e.Stream, words, l.Words))
+				must(t, e.Stream.Synchronize())
 				for i := range words {
 					if round >= 8 || i < 6 && i == round-2 || rng.IntN(30) == 0 {
 						words[i] = rng.Uint32() >> rng.IntN(32)
 					}
 				}
-				must(t, cuda.CopyToDevice(e.stream, l.Words, words))
+				must(t, cuda.CopyToDevice(e.Stream, l.Words, words))
 				lists = append(lists, l)
 			}
-			o, err := intersect.NewCompressedOperands(e.stream, e.device, lists...)
+			o, err := intersect.NewCompressedOperands(e.Stream, e.Device, lists...)
 			must(t, err)
 			e.run(t, o)
 			must(t, o.Free())

@@ -28,18 +28,18 @@ func TestTime(t *testing.T) {
 	r := newRig(t)
 	docIDs := rising(1000, 0, 3)
 	a := List{DocIDs: r.upload(docIDs, 0)}
-	w, err := NewWorkspace(r.d, 1000, 1000)
-	r.must(err)
+	w, err := NewWorkspace(r.Device, 1000, 1000)
+	r.Must(err)
 	defer w.Free()
-	out, err := NewCandidates(r.d, 2, 1000)
-	r.must(err)
+	out, err := NewCandidates(r.Device, 2, 1000)
+	r.Must(err)
 	defer out.Free()
-	_, err = Time(r.s, 2, func() error { return r.x.MergePath(r.s, w, a, a, out) })
-	r.must(err)
+	_, err = Time(r.Stream, 2, func() error { return r.x.MergePath(r.Stream, w, a, a, out) })
+	r.Must(err)
 	if got, want := r.candidates(out, 2), mergeLists(docIDs, docIDs); !got.equal(want) {
 		t.Errorf("after Time: %s", difference(got, want))
 	}
-	if _, err := Time(r.s, 1, func() error { return r.x.MergePath(r.s, w, a, a, Candidates{}) }); err == nil {
+	if _, err := Time(r.Stream, 1, func() error { return r.x.MergePath(r.Stream, w, a, a, Candidates{}) }); err == nil {
 		t.Error("the error of what is timed is lost")
 	}
 }
