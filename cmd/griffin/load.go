@@ -193,6 +193,11 @@ func (a *app) load(ctx context.Context, o *loadOptions, target string) error {
 		return err
 	}
 	defer t.close()
+	if it, ok := t.(*indexTarget); ok && o.syntax {
+		if err := it.check(topics); err != nil {
+			return fmt.Errorf("%s: %w", o.queries, err)
+		}
+	}
 	if err := load.Probe(ctx, t, o.timeout); err != nil {
 		return fmt.Errorf("%s: %w", target, err)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net"
 	"net/url"
@@ -17,6 +18,7 @@ import (
 	"github.com/griffin-search/griffin/internal/load"
 	"github.com/griffin-search/griffin/internal/query"
 	"github.com/griffin-search/griffin/internal/sched"
+	"github.com/griffin-search/griffin/trec"
 )
 
 // loadTarget is what load is put on.
@@ -144,6 +146,30 @@ type indexTarget struct {
 	ix      *griffin.Index
 	texts   []string
 	options []griffin.SearchOption
+}
+
+// check returns the first fault of the queries, which is better told before the load than
+// counted in it.
+func (t *indexTarget) check(topics []trec.Topic) error {
+	stats, err := t.ix.Stats()
+	if err != nil {
+		return err
+	}
+	var fields []string
+	for i := range stats.Fields {
+		if name := stats.Fields[i].Name; name != "" { // else the default field
+			fields = append(fields, name)
+		}
+	}
+	for _, topic := range topics {
+		if query.IsWeights(topic.Title) {
+			continue
+		}
+		if _, err := query.Parse(topic.Title, fields); err != nil {
+			return fmt.Errorf("query %s: %w", topic.ID, err)
+		}
+	}
+	return nil
 }
 
 // Do implements load.Target.

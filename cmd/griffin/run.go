@@ -117,7 +117,7 @@ func (a *app) run(ctx context.Context, o runOptions, dir string) error {
 		for _, t := range topics {
 			results, err := ix.Search(ctx, t.Text(part), opts...)
 			if err != nil {
-				return fmt.Errorf("topic %s: %w", t.ID, err)
+				return fmt.Errorf("%s: topic %s: %w", o.topics, t.ID, err)
 			}
 			entries := make([]trec.RunEntry, len(results.Hits))
 			for i, h := range results.Hits {

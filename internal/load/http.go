@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -78,7 +79,17 @@ func (h *HTTP) Do(ctx context.Context, query int) (Outcome, error) {
 	return Failed, statusError(status, body)
 }
 
+// statusError is a fault with what the server says of it: the message of its JSON, or the
+// whole.
 func statusError(status int, body []byte) error {
+	var said struct {
+		Error struct {
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	if json.Unmarshal(body, &said) == nil && said.Error.Message != "" {
+		return fmt.Errorf("status %d: %s", status, said.Error.Message)
+	}
 	return fmt.Errorf("status %d: %s", status, strings.TrimSpace(string(body)))
 }
 

@@ -88,3 +88,17 @@ func TestFaultsOfHTTP(t *testing.T) {
 		t.Errorf("%v %v, %v %v", o, err, other, err2)
 	}
 }
+
+// Of what a server says of a fault, its message is told.
+func TestStatusError(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"error":{"code":"query_syntax","message":"quote is not closed","offset":0}}`: "status 400: quote is not closed",
+		"it broke\n":             "status 400: it broke",
+		`{"error":{"code":"quer`: `status 400: {"error":{"code":"quer`,
+		`{"other":1}`:            `status 400: {"other":1}`,
+	} {
+		if got := statusError(400, []byte(body)).Error(); got != want {
+			t.Errorf("%s: %q, want %q", body, got, want)
+		}
+	}
+}
