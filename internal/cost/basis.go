@@ -9,6 +9,11 @@ const maxBasis = 7
 // is the time in nanoseconds, and returns how many there are. All are >= 0.
 func basis(k Kind, f *Features, x *[maxBasis]float64) int {
 	switch k {
+	case CPUTerm:
+		// The best are in few blocks, whose bounds are looked at one and all.
+		k := min(int64(f.K), f.Sum)
+		x[0], x[1], x[2], x[3] = 1, float64(f.Sum), float64(k), touched(k, f.Sum)
+		return 4
 	case CPUOr, CPUTree, CPUImpacts:
 		essential, tight := f.essential()
 		x[0], x[1], x[2], x[3], x[4] = 1, float64(f.Lists), essential, tight, float64(f.Sum)
@@ -67,7 +72,7 @@ func (f *Features) essential() (essential, tight float64) {
 // of TreeFeatures.
 func vector(k Kind, f *Features, v *Vector) {
 	switch k {
-	case CPUOr, CPUTree, CPUImpacts:
+	case CPUTerm, CPUOr, CPUTree, CPUImpacts:
 		essential, tight := f.essential()
 		*v = Vector{float64(f.Shortest), float64(f.Second), float64(f.Sum), float64(f.Lists), float64(f.Longest), essential, tight, float64(f.K)}
 	case CPUAnd, GPUImagesOr, GPUImagesAnd, GPUImpacts, GPUDirectOr, GPUDirectAnd:

@@ -1,8 +1,12 @@
 package cost
 
 import (
+	"encoding/json"
+	"errors"
 	"math"
 	"testing"
+
+	"github.com/griffin-search/griffin/internal/base"
 )
 
 // log2 and exp2 are as near as they say, rise, and are continuous where the exponent
@@ -79,6 +83,10 @@ func TestKinds(t *testing.T) {
 		if got, ok := ParseKind(k.String()); !ok || got != k {
 			t.Errorf("%v: read back as %v, %v", k, got, ok)
 		}
+		var back Kind
+		if data, err := json.Marshal(k); err != nil || json.Unmarshal(data, &back) != nil || back != k || string(data) != `"`+k.String()+`"` {
+			t.Errorf("%v: as JSON %s, %v, read back as %v", k, data, err, back)
+		}
 		var x [maxBasis]float64
 		n := basis(k, &f, &x)
 		if n < 2 || n > maxBasis || x[0] != 1 {
@@ -102,7 +110,11 @@ func TestKinds(t *testing.T) {
 	if _, ok := ParseKind("gpu-or"); ok {
 		t.Error("there is a kind gpu-or")
 	}
-	if s := NumKinds.String(); s != "kind 16" {
+	var none Kind
+	if err := json.Unmarshal([]byte(`"gpu-or"`), &none); !errors.Is(err, base.ErrBadInput) {
+		t.Errorf("a kind gpu-or was read: %v", err)
+	}
+	if s := NumKinds.String(); s != "kind 17" {
 		t.Errorf("kind beyond the last: %q", s)
 	}
 }

@@ -1,6 +1,10 @@
 package cost
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/griffin-search/griffin/internal/base"
+)
 
 // Kind is a kind of work at a place. Each has its own linear model over quantities
 // that its time depends on (basis.go); what a caller must fill in of Features is told
@@ -10,7 +14,8 @@ type Kind uint8
 // Whole queries on one thread of the CPU, by the traversal that is chosen for them:
 // Lists, Shortest, Second, Longest, Sum, Essential and K.
 const (
-	CPUOr      Kind = iota // any of the terms, pruned
+	CPUTerm    Kind = iota // a single term, pruned
+	CPUOr                  // any of several terms, pruned
 	CPUAnd                 // all of the terms
 	CPUTree                // phrases, groups, exclusions: iterators, document at a time
 	CPUImpacts             // impact-ordered lists, score at a time
@@ -56,7 +61,7 @@ const (
 )
 
 var kindNames = [NumKinds]string{
-	"cpu-or", "cpu-and", "cpu-tree", "cpu-impacts", "cpu-begin", "cpu-intersect", "cpu-select",
+	"cpu-term", "cpu-or", "cpu-and", "cpu-tree", "cpu-impacts", "cpu-begin", "cpu-intersect", "cpu-select",
 	"gpu-images-or", "gpu-images-and", "gpu-impacts", "gpu-direct-or", "gpu-direct-and", "gpu-intersect",
 	"bring-images", "bring-host", "bring-device",
 }
@@ -67,6 +72,18 @@ func (k Kind) String() string {
 		return kindNames[k]
 	}
 	return fmt.Sprintf("kind %d", uint8(k))
+}
+
+// MarshalText implements encoding.TextMarshaler: a kind is told by its name.
+func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (k *Kind) UnmarshalText(name []byte) error {
+	var ok bool
+	if *k, ok = ParseKind(string(name)); !ok {
+		return fmt.Errorf("there is no kind of work %q: %w", name, base.ErrBadInput)
+	}
+	return nil
 }
 
 // ParseKind returns the kind of a name, and whether there is one.

@@ -5,6 +5,7 @@ package cost
 // page-locked memory; launch and wait 9 µs). They serve until a machine is calibrated,
 // and for kinds that calibration had no samples of.
 var priors = [NumKinds][maxBasis]float64{
+	CPUTerm:      {1800, 0.09, 45, 850},
 	CPUOr:        {600, 400, 0.3, 2, 0.02, 0.05, 5},
 	CPUAnd:       {500, 150, 0.3, 2, 0.03, 10},
 	CPUTree:      {2000, 1000, 5, 5, 2, 0, 10},

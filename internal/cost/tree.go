@@ -30,7 +30,7 @@ func (t *Trees) named(name string) **Tree {
 // of returns the tree for whole queries of a kind, nil if there is none.
 func (t *Trees) of(k Kind) *Tree {
 	switch k {
-	case CPUOr:
+	case CPUTerm, CPUOr:
 		return t.CPUOr
 	case CPUAnd:
 		return t.CPUAnd
@@ -54,8 +54,8 @@ func (m *Model) SetTrees(t Trees) {
 	m.fitted.Store(&next)
 }
 
-// PredictTree returns what the tree for a whole query says, of kind CPUOr, CPUAnd,
-// GPUImagesOr, GPUImagesAnd, GPUDirectOr or GPUDirectAnd; without a tree it is Predict.
+// PredictTree returns what the tree for a whole query says, of kind CPUTerm, CPUOr,
+// CPUAnd, GPUImagesOr, GPUImagesAnd, GPUDirectOr or GPUDirectAnd; without a tree it is Predict.
 func (m *Model) PredictTree(k Kind, f *Features) time.Duration {
 	t := m.fitted.Load().trees.of(k)
 	if t == nil {

@@ -125,6 +125,24 @@ func TestMeasureBatch(t *testing.T) {
 	}
 }
 
+// A single term is a kind of its own, in every mode: its best are found in few blocks.
+func TestMeasureTerm(t *testing.T) {
+	snapshot := testSnapshot(t, randomIndex(t, rand.New(rand.NewPCG(91, 7)), 300, 2, true))
+	for _, mode := range []Mode{ModeOr, ModeAnd, ModeAndOr} {
+		m, err := newMeasurer(testDispatcher(t, nil, DispatchOptions{}), snapshot)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := m.searcher.Prepare(m.sc, &query.Words{Text: "w3", Boost: 1}, Options{Mode: mode, K: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w, err := m.measure(t.Context(), p); err != nil || w.kind[0] != cost.CPUTerm || len(m.samples) != 1 || m.samples[0].Kind != cost.CPUTerm {
+			t.Errorf("mode %s: %+v, %v; samples %+v", mode, w, err, m.samples)
+		}
+	}
+}
+
 // A calibration fits the kinds that it has measured, and leaves the answers as they are.
 // When its time has ended it goes on no longer. Without documents there is nothing to do.
 func TestCalibrate(t *testing.T) {

@@ -125,6 +125,8 @@ func (r *placedRun) kind(at sched.Place) cost.Kind {
 		return cost.CPUTree
 	case conjunctive:
 		return cost.CPUAnd
+	case len(r.lengths) == 1:
+		return cost.CPUTerm
 	}
 	return cost.CPUOr
 }

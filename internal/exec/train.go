@@ -121,7 +121,7 @@ type treeSet struct {
 // at returns the set that a kind of whole queries belongs to, nil if it has none.
 func (t *training) at(k cost.Kind) *treeSet {
 	switch k {
-	case cost.CPUOr:
+	case cost.CPUTerm, cost.CPUOr:
 		return &t.sets[sched.CPU][0]
 	case cost.CPUAnd:
 		return &t.sets[sched.CPU][1]
