@@ -28,9 +28,9 @@ type Work interface {
 // has no goroutines: work runs on the goroutine that brings it, when its turn has
 // come; a leader runs its batch. For any number of goroutines.
 type Pool struct {
-	start time.Time
-	cores *cores    // nil: threads are not pinned
-	bells sync.Pool // of chan struct{}
+	start   time.Time
+	cores   *cores    // nil: threads are not pinned
+	waiters sync.Pool // of *waiter
 
 	mu     sync.Mutex
 	s      *Scheduler
@@ -51,6 +51,12 @@ type task struct {
 	gone    error // why its context ended while others ran it
 	core    int   // that its thread is bound to, if it is pinned
 	pinned  bool
+}
+
+// waiter is what a goroutine waits with.
+type waiter struct {
+	bell chan struct{}
+	late *time.Timer // nil until it is needed
 }
 
 // verdict says what a job that waited does next. Guarded by Pool.mu until the
@@ -136,21 +142,38 @@ func (p *Pool) Do(ctx context.Context, j *Job, w Work) error {
 }
 
 // await unlocks the pool and waits until the job, for which nothing more is
-// dispatched, has a verdict. An error is that of ctx: the job has been
-// cancelled.
+// dispatched, has a verdict. An error says that it has none: that of ctx, the job having
+// been cancelled, or *Overload, since its deadline came too near.
 func (p *Pool) await(ctx context.Context, j *Job) error {
 	t := &j.task
 	if t.verdict != undecided {
 		p.mu.Unlock()
 		return nil
 	}
-	bell, ok := p.bells.Get().(chan struct{})
+	w, ok := p.waiters.Get().(*waiter)
 	if !ok {
-		bell = make(chan struct{}, 1)
+		w = &waiter{bell: make(chan struct{}, 1)}
 	}
-	defer p.bells.Put(bell)
+	defer p.waiters.Put(w)
+	bell := w.bell
 	t.bell = bell
+	late := w.lateAfter(p.s.lastStart(j), p.Now())
 	p.mu.Unlock()
+	for late != nil {
+		select {
+		case <-bell:
+			w.late.Stop()
+			return nil
+		case <-late:
+			if overload := p.expire(j); overload != nil {
+				return overload
+			}
+			late = nil // a batch runs it
+		case <-ctx.Done():
+			w.late.Stop()
+			late = nil
+		}
+	}
 	select {
 	case <-bell:
 		return nil
@@ -167,6 +190,33 @@ func (p *Pool) await(ctx context.Context, j *Job) error {
 	p.mu.Unlock()
 	<-bell // it has a server, or is in a batch that runs
 	return nil
+}
+
+// lateAfter returns a channel on which something comes when it is later than last, nil if
+// that is never.
+func (w *waiter) lateAfter(last, now time.Duration) <-chan time.Time {
+	if last == Never {
+		return nil
+	}
+	if w.late == nil {
+		w.late = time.NewTimer(last - now + 1)
+	} else {
+		w.late.Reset(last - now + 1)
+	}
+	return w.late.C
+}
+
+// expire sheds a job that waits and cannot end by its deadline any more; nil: it does not
+// wait.
+func (p *Pool) expire(j *Job) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.Now()
+	if j.task.verdict != undecided || !p.s.Expire(now, j) {
+		return nil
+	}
+	p.dispatch(now, nil)
+	return &Overload{Reason: Expired, RetryAfter: p.retryAfter(now)}
 }
 
 // dispatch gives work to idle servers until there is none for them. self is the

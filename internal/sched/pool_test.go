@@ -575,3 +575,53 @@ func TestPoolDoesNotAllocate(t *testing.T) {
 		}
 	}
 }
+
+// TestPoolExpiresInTime checks that a job whose deadline comes too near while all servers are busy
+// for longer than predicted is told at once, not when a server is idle again; and that one
+// which runs, or may be late, is let alone.
+func TestPoolExpiresInTime(t *testing.T) {
+	for _, runLate := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPool(t, Options{Policy: PolicyGPU, CPUs: -1, Lanes: 1, Deadline: 20 * ms, RunLate: runLate})
+			var group sync.WaitGroup
+			do := func(j *Job, w Work, check func(err error, after time.Duration)) {
+				start := time.Now()
+				group.Go(func() { check(p.Do(t.Context(), j, w), time.Since(start)) })
+				synctest.Wait()
+			}
+			ran := func(err error, after time.Duration) {
+				if err != nil {
+					t.Errorf("after %v: %v", after, err)
+				}
+			}
+			long := &sleeper{takes: both(Never, 100*ms)}
+			do(&Job{Cost: both(Never, 5*ms)}, long, ran)
+			short := &sleeper{takes: both(Never, 3*ms), batched: ms}
+			do(short.job(), short, func(err error, after time.Duration) {
+				if runLate {
+					ran(err, after)
+					return
+				}
+				var o *Overload
+				if !errors.As(err, &o) || o.Reason != Expired || o.RetryAfter <= 0 || after != 17*ms+1 {
+					t.Errorf("after %v: %v; want that it expired after 17 ms", after, err)
+				}
+			})
+			patient := &sleeper{takes: both(Never, 3*ms), batched: ms}
+			j := patient.job()
+			j.Within = Never
+			do(j, patient, ran)
+			time.Sleep(95 * ms)
+			batched := &sleeper{takes: both(Never, 30*ms), batched: 30 * ms} // longer than predicted
+			do(&Job{Cost: both(Never, 3*ms), Batched: ms}, batched, ran)
+			group.Wait()
+			if s := p.Stats(); !runLate && (s.Shed[Expired] != 1 || s.Ended != 3) || s.Places[GPU].Batches != 1 {
+				t.Errorf("%+v", s)
+			}
+			if short.ran.Load() == 1 != runLate || patient.ran.Load() != 1 || batched.ran.Load() != 1 {
+				t.Error("not what should have run has")
+			}
+			checkIdle(t, p)
+		})
+	}
+}

@@ -9,7 +9,7 @@ import (
 // Scheduler decides which job runs next and where. It has no clock: now is the
 // time of the driver's clock, never less than in the call before. Every job that
 // Arrive admits comes out exactly once: of Next, and then goes back by Done, Fail
-// or Switch, or of Expired, or of Cancel. Not for several goroutines at once.
+// or Switch, or of Expired, or of Expire or Cancel. Not for several goroutines at once.
 type Scheduler struct {
 	o       Options
 	places  [NumPlaces]station
@@ -410,6 +410,37 @@ func (s *Scheduler) Cancel(now time.Duration, j *Job) bool {
 	j.state = idle
 	j.Queued += now - j.since
 	s.counts.cancelled++
+	return true
+}
+
+// lastStart is when a job that waits has to begin at the latest, so that it is not shed:
+// Never if it is not, whatever the time.
+func (s *Scheduler) lastStart(j *Job) time.Duration {
+	if s.o.RunLate || j.Deadline == Never || j.Moves > 0 || j.trial {
+		return Never
+	}
+	cost := Never
+	for p := range Place(NumPlaces) {
+		if s.present(j, p) {
+			cost = min(cost, j.Cost[p])
+		}
+	}
+	if cost == Never {
+		return Never
+	}
+	return j.Deadline - cost
+}
+
+// Expire takes a job out that waits and that cannot end by its deadline any more, and says
+// whether it did. Next passes such jobs over, too, but only where a server is idle.
+func (s *Scheduler) Expire(now time.Duration, j *Job) bool {
+	if j.state != waiting || now <= s.lastStart(j) {
+		return false
+	}
+	s.take(j)
+	j.state = idle
+	j.Queued += now - j.since
+	s.counts.shed[Expired]++
 	return true
 }
 
