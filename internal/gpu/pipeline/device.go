@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -30,8 +29,8 @@ type device struct {
 	lanes     chan *lane
 	numLanes  int
 	holders   holders
-	tight     atomic.Bool // a batch did not fit into memory
-	waiting   sync.Mutex  // of the run that waits for memory (shortage)
+	tight     atomic.Bool   // a batch did not fit into memory
+	waiting   chan struct{} // taken by the run that waits for memory (shortage)
 
 	// slabs is the memory of the cache, by number. It grows with cache.mu held.
 	slabs     []cuda.Buffer[uint32]
@@ -57,7 +56,7 @@ func openDevice(lib *cuda.Library, ordinal int, o Options, devices int) (_ *devi
 	if err != nil {
 		return nil, err
 	}
-	d := &device{name: fmt.Sprintf("gpu%d", ordinal), dev: dev, lanes: make(chan *lane, o.Lanes)}
+	d := &device{name: fmt.Sprintf("gpu%d", ordinal), dev: dev, lanes: make(chan *lane, o.Lanes), waiting: make(chan struct{}, 1)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.close())

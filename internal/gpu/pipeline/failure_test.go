@@ -247,3 +247,49 @@ func TestCountedOnce(t *testing.T) {
 		t.Errorf("asked for %+v, %d hits and %d misses; want 2 lists", s.Asked, s.Hits, s.Misses)
 	}
 }
+
+// Runs for which others hold all memory wait for it as long as their contexts: both the one
+// whose turn it is, and those behind it.
+func TestRunWaitsForMemory(t *testing.T) {
+	s := testIndex(t, 12_000, 4)
+	e, v := attached(t, s, Options{Memory: Memory{Bytes: 72 << 10}, Lanes: 3})
+	defer v.Release()
+	d := e.devices[0]
+	d.tight.Store(true)
+	holder := <-d.lanes
+	holder.enter()
+	defer holder.leave()
+	if _, err := holder.gather(v, v.pieces[0], []*Query{testQuery(t, s, "w1", "w2", "w3")}, make([]Result, 1)); err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	ctx, cancel := context.WithCancel(t.Context())
+	for range 2 {
+		wg.Go(func() {
+			q := testQuery(t, s, "w0")
+			q.Path = PathImages
+			if err := v.Run(ctx, []*Query{q}, make([]Result, 1), nil, nil); !errors.Is(err, context.Canceled) {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+	waits := func() bool {
+		d.holders.mu.Lock()
+		defer d.holders.mu.Unlock()
+		return d.holders.ended != nil
+	}
+	for !waits() {
+		time.Sleep(time.Millisecond)
+	}
+	cancel()
+	ended := make(chan struct{})
+	go func() { wg.Wait(); close(ended) }()
+	select {
+	case <-ended:
+	case <-time.After(time.Minute):
+		t.Fatal("a run waits for memory though its context has ended")
+	}
+	if len(d.waiting) != 0 {
+		t.Error("nobody waits, and nobody may")
+	}
+}

@@ -1,13 +1,16 @@
 package pipeline
 
-import "sync"
+import (
+	"context"
+	"sync"
+)
 
 // holders are the runs that have lists of a device pinned, so that one for which there
 // is no room can wait for one of them to end. The zero value has none. Safe for
 // concurrent use.
 type holders struct {
 	mu    sync.Mutex
-	ended sync.Cond // of mu; L is set by the first that waits
+	ended chan struct{} // closed when the next one ends; nil: nobody waits for that
 	n     int
 	count uint64 // of those that have let go of their lists
 }
@@ -26,22 +29,32 @@ func (h *holders) end() {
 	defer h.mu.Unlock()
 	h.n--
 	h.count++
-	if h.ended.L != nil {
-		h.ended.Broadcast()
+	if h.ended != nil {
+		close(h.ended)
+		h.ended = nil
 	}
 }
 
 // wait is called by a run for which there was no room and that has ended, since others may
-// have found none for what it had pinned until then, with what begin returned. It waits until another
-// one has let go of its lists since then, and reports whether one has: false if there is
-// none that could.
-func (h *holders) wait(count uint64) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.ended.L = &h.mu
-	own := count + 1
-	for h.count == own && h.n > 0 {
-		h.ended.Wait()
+// have found none for what it had pinned until then, with what begin returned. It waits
+// until another one has let go of its lists since then, or ctx ends, and reports whether
+// it may try again: not if there is none that could let go of any.
+func (h *holders) wait(ctx context.Context, count uint64) bool {
+	for own := count + 1; ; {
+		h.mu.Lock()
+		if h.count != own || h.n == 0 {
+			defer h.mu.Unlock()
+			return h.count != own
+		}
+		if h.ended == nil {
+			h.ended = make(chan struct{})
+		}
+		ended := h.ended
+		h.mu.Unlock()
+		select {
+		case <-ended:
+		case <-ctx.Done():
+			return true
+		}
 	}
-	return h.count != own
 }

@@ -83,7 +83,7 @@ func (p *parts) work(ctx context.Context) {
 		case len(w.numbers) > 0:
 		case err == nil:
 			return
-		case !short.wait(d, ended):
+		case !short.wait(ctx, d, ended):
 			p.results[w.first].Err = err
 			w.first = -1
 		}

@@ -143,21 +143,24 @@ func (v *View) runWhole(ctx context.Context, i int, queries []*Query, results []
 type shortage bool
 
 // wait is called after a gather that began when ended runs had ended, found no room, and
-// has given its lane back. It returns true when the run is to try again, and false if nobody else has
-// lists pinned: then there will never be room.
-func (s *shortage) wait(d *device, ended uint64) bool {
-	if !*s {
-		d.waiting.Lock()
-		*s = true
-		return true
+// has given its lane back. It returns true when the run is to try again, or its context has
+// ended, and false if nobody else has lists pinned: then there will never be room.
+func (s *shortage) wait(ctx context.Context, d *device, ended uint64) bool {
+	if *s {
+		return d.holders.wait(ctx, ended)
 	}
-	return d.holders.wait(ended)
+	select {
+	case d.waiting <- struct{}{}:
+		*s = true
+	case <-ctx.Done():
+	}
+	return true
 }
 
 // end lets another run wait.
 func (s *shortage) end(d *device) {
 	if *s {
-		d.waiting.Unlock()
+		<-d.waiting
 		*s = false
 	}
 }
