@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -13,15 +12,14 @@ import (
 	"time"
 
 	"github.com/griffin-search/griffin/internal/base"
-	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 	"github.com/griffin-search/griffin/internal/gpu/pipeline"
 	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/index/indextest"
 	"github.com/griffin-search/griffin/internal/invariant"
 	"github.com/griffin-search/griffin/internal/query"
 	"github.com/griffin-search/griffin/internal/sched"
-	"github.com/griffin-search/griffin/internal/vfs"
 )
 
 // dispatched returns a snapshot's searchers, on the CPU alone and through a Dispatcher.
@@ -262,31 +260,17 @@ func TestPolicyOfOneQueryKeepsItsDeadline(t *testing.T) {
 // spacedIndex has words of which word "e<n>" is in every n-th document.
 func spacedIndex(t testing.TB, numDocs int, every ...int) *index.Index {
 	t.Helper()
-	ix, err := index.Create(vfs.OS, filepath.Join(t.TempDir(), "index"), index.Options{Analyzer: "whitespace", NoStored: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = ix.Close() })
-	w, err := ix.Writer(index.WriterOptions{Threads: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	for i := range numDocs {
-		var text []string
-		for _, n := range every {
-			if i%n == 0 {
-				text = append(text, fmt.Sprint("e", n))
+	return indextest.Write(t, index.Options{Analyzer: "whitespace", NoStored: true}, func(w *indextest.Writer) {
+		for i := range numDocs {
+			var text []string
+			for _, n := range every {
+				if i%n == 0 {
+					text = append(text, fmt.Sprint("e", n))
+				}
 			}
+			w.AddText(i, strings.Join(text, " "))
 		}
-		if err := w.Add(&corpus.Document{ID: fmt.Sprint(i), Text: strings.Join(text, " ")}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Commit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	return ix
+	})
 }
 
 // The rule of griffin18: on the GPU while the next list is less than the ratio times as

@@ -2,11 +2,9 @@ package exec
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -18,9 +16,9 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 	"github.com/griffin-search/griffin/internal/gpu/pipeline"
 	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/index/indextest"
 	"github.com/griffin-search/griffin/internal/invariant"
 	"github.com/griffin-search/griffin/internal/query"
-	"github.com/griffin-search/griffin/internal/vfs"
 )
 
 // testMemory is enough for all lists of the tests' indexes, and small enough to be
@@ -215,34 +213,20 @@ func TestGPUTrace(t *testing.T) {
 func frequentIndex(t testing.TB, codecName string, numDocs int) *index.Index {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(14, 2))
-	ix, err := index.Create(vfs.OS, filepath.Join(t.TempDir(), "index"), index.Options{Analyzer: "whitespace", Codec: codecName, NoStored: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = ix.Close() })
-	w, err := ix.Writer(index.WriterOptions{Threads: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	for i := range numDocs {
-		var text []string
-		for word := range 4 {
-			for range rng.IntN(3 + word) {
-				text = append(text, fmt.Sprint("w", word))
+	return indextest.Write(t, index.Options{Analyzer: "whitespace", Codec: codecName, NoStored: true}, func(w *indextest.Writer) {
+		for i := range numDocs {
+			var text []string
+			for word := range 4 {
+				for range rng.IntN(3 + word) {
+					text = append(text, fmt.Sprint("w", word))
+				}
 			}
+			if i%701 == 0 { // frequencies of 255 and more
+				text = append(text, strings.Repeat("w1 ", 300+i/10))
+			}
+			w.AddText(i, strings.Join(text, " "))
 		}
-		if i%701 == 0 { // frequencies of 255 and more
-			text = append(text, strings.Repeat("w1 ", 300+i/10))
-		}
-		if err := w.Add(&corpus.Document{ID: fmt.Sprint(i), Text: strings.Join(text, " ")}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Commit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	return ix
+	})
 }
 
 // Lists of every codec, decoded by the device or by the CPU, give the CPU's hits.
@@ -428,36 +412,21 @@ func TestGPUWarm(t *testing.T) {
 // 1/scale: with 100 they take two bytes on a GPU, with 1 one.
 func weightedIndex(t testing.TB, rng *rand.Rand, scale float64) *index.Index {
 	t.Helper()
-	ix, err := index.Create(vfs.OS, filepath.Join(t.TempDir(), "index"), index.Options{WeightScale: scale, NoStored: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = ix.Close() })
-	w, err := ix.Writer(index.WriterOptions{Threads: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	for i := range 600 {
-		var vector []corpus.TermWeight
-		for term := range 40 {
-			if rng.IntN(4) == 0 {
-				vector = append(vector, corpus.TermWeight{Term: fmt.Sprint("t", term), Weight: 1 + math.Round(rng.Float64()*200*scale)/scale})
+	return indextest.Write(t, index.Options{WeightScale: scale, NoStored: true}, func(w *indextest.Writer) {
+		for i := range 600 {
+			var vector []corpus.TermWeight
+			for term := range 40 {
+				if rng.IntN(4) == 0 {
+					vector = append(vector, corpus.TermWeight{Term: fmt.Sprint("t", term), Weight: 1 + math.Round(rng.Float64()*200*scale)/scale})
+				}
+			}
+			w.Add(&corpus.Document{ID: fmt.Sprint(i), Vector: vector})
+			if i == 400 {
+				w.Delete(17)
+				w.Commit()
 			}
 		}
-		if err := w.Add(&corpus.Document{ID: fmt.Sprint(i), Vector: vector}); err != nil {
-			t.Fatal(err)
-		}
-		if i == 400 {
-			if err := errors.Join(w.Delete("17"), w.Commit(t.Context())); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	if err := w.Commit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	return ix
+	})
 }
 
 // Vectors of many terms, over an index of weights of one byte or two.

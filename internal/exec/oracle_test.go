@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,10 +12,10 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/index/indextest"
 	"github.com/griffin-search/griffin/internal/query"
 	"github.com/griffin-search/griffin/internal/score"
 	"github.com/griffin-search/griffin/internal/segment"
-	"github.com/griffin-search/griffin/internal/vfs"
 )
 
 // oracle answers queries by looking through the stored texts of a snapshot. It
@@ -225,41 +224,26 @@ func randomWords(rng *rand.Rand, n int) string {
 // randomIndex makes an index of some segments, with deleted and replaced
 // documents.
 func randomIndex(t testing.TB, rng *rand.Rand, numDocs, commits int, deletes bool) *index.Index {
-	ix, err := index.Create(vfs.OS, filepath.Join(t.TempDir(), "index"), index.Options{Analyzer: "whitespace", Positions: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = ix.Close() })
-	w, err := ix.Writer(index.WriterOptions{Threads: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	added := 0
-	for c := range commits {
-		for ; added < numDocs*(c+1)/commits; added++ {
-			d := corpus.Document{
-				ID: fmt.Sprint(added), Title: randomWords(rng, rng.IntN(4)), Text: randomWords(rng, rng.IntN(60)),
+	return indextest.Write(t, index.Options{Analyzer: "whitespace", Positions: true}, func(w *indextest.Writer) {
+		added := 0
+		for c := range commits {
+			for ; added < numDocs*(c+1)/commits; added++ {
+				d := corpus.Document{
+					ID: fmt.Sprint(added), Title: randomWords(rng, rng.IntN(4)), Text: randomWords(rng, rng.IntN(60)),
+				}
+				if deletes && rng.IntN(20) == 0 {
+					d.ID = fmt.Sprint(rng.IntN(added + 1))
+				}
+				w.Add(&d)
 			}
-			if deletes && rng.IntN(20) == 0 {
-				d.ID = fmt.Sprint(rng.IntN(added + 1))
-			}
-			if err := w.Add(&d); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if deletes {
-			for range numDocs / commits / 20 {
-				if err := w.Delete(fmt.Sprint(rng.IntN(added))); err != nil {
-					t.Fatal(err)
+			if deletes {
+				for range numDocs / commits / 20 {
+					w.Delete(rng.IntN(added))
 				}
 			}
+			w.Commit()
 		}
-		if err := w.Commit(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return ix
+	})
 }
 
 // reorderedIndex makes an index whose documents were renumbered by recursive
@@ -273,11 +257,7 @@ func reorderedIndex(t testing.TB, rng *rand.Rand, numDocs int) *index.Index {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ix, err := index.Create(vfs.OS, filepath.Join(t.TempDir(), "index"), index.Options{Analyzer: "whitespace", Positions: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = ix.Close() })
+	ix := indextest.Create(t, index.Options{Analyzer: "whitespace", Positions: true})
 	if _, err := ix.Build(t.Context(), reader, index.BuildOptions{Reorder: index.ReorderBP}); err != nil {
 		t.Fatal(err)
 	}
@@ -321,14 +301,7 @@ func randomNode(rng *rand.Rand, depth int) query.Node {
 	return b
 }
 
-func testSnapshot(t testing.TB, ix *index.Index) *index.Snapshot {
-	s, err := ix.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Release)
-	return s
-}
+func testSnapshot(t testing.TB, ix *index.Index) *index.Snapshot { return indextest.Snapshot(t, ix) }
 
 func testScratch(t testing.TB, analyzer string) *Scratch {
 	sc, err := NewScratch(analyzer)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"sync"
@@ -18,10 +17,10 @@ import (
 	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/impact"
 	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/index/indextest"
 	"github.com/griffin-search/griffin/internal/invariant"
 	"github.com/griffin-search/griffin/internal/query"
 	"github.com/griffin-search/griffin/internal/saat"
-	"github.com/griffin-search/griffin/internal/vfs"
 )
 
 // shuffled returns a tree that means the same: the clauses of its groups are in another
@@ -220,25 +219,11 @@ func TestResultKeys(t *testing.T) {
 // englishIndex makes an index that stems.
 func englishIndex(t testing.TB, docs []corpus.Document) *index.Index {
 	t.Helper()
-	ix, err := index.Create(vfs.OS, filepath.Join(t.TempDir(), "index"), index.Options{Analyzer: "english", Positions: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = ix.Close() })
-	w, err := ix.Writer(index.WriterOptions{Threads: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	for i := range docs {
-		if err := w.Add(&docs[i]); err != nil {
-			t.Fatal(err)
+	return indextest.Write(t, index.Options{Analyzer: "english", Positions: true}, func(w *indextest.Writer) {
+		for i := range docs {
+			w.Add(&docs[i])
 		}
-	}
-	if err := w.Commit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	return ix
+	})
 }
 
 // cachedPlan returns a plan with a key, that is not run.

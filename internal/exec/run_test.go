@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,9 +13,9 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/index/indextest"
 	"github.com/griffin-search/griffin/internal/invariant"
 	"github.com/griffin-search/griffin/internal/query"
-	"github.com/griffin-search/griffin/internal/vfs"
 )
 
 // Every traversal, by name, gives the hits of the default one, and the names
@@ -122,27 +121,14 @@ func TestMetamorphic(t *testing.T) {
 }
 
 func indexOf(t testing.TB, docs []corpus.Document, commits int) *index.Index {
-	ix, err := index.Create(vfs.OS, filepath.Join(t.TempDir(), "index"), index.Options{Analyzer: "whitespace", Positions: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = ix.Close() })
-	w, err := ix.Writer(index.WriterOptions{Threads: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	for c := range commits {
-		for i := len(docs) * c / commits; i < len(docs)*(c+1)/commits; i++ {
-			if err := w.Add(&docs[i]); err != nil {
-				t.Fatal(err)
+	return indextest.Write(t, index.Options{Analyzer: "whitespace", Positions: true}, func(w *indextest.Writer) {
+		for c := range commits {
+			for i := len(docs) * c / commits; i < len(docs)*(c+1)/commits; i++ {
+				w.Add(&docs[i])
 			}
+			w.Commit()
 		}
-		if err := w.Commit(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return ix
+	})
 }
 
 // Planning a flat query into the memory of a former plan allocates nothing.
@@ -354,11 +340,7 @@ func TestHugeK(t *testing.T) {
 
 // Without segments, without words, and with K 0 there are no hits and no error.
 func TestNothing(t *testing.T) {
-	ix, err := index.Create(vfs.OS, filepath.Join(t.TempDir(), "index"), index.Options{Analyzer: "whitespace"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ix.Close()
+	ix := indextest.Create(t, index.Options{Analyzer: "whitespace"})
 	sc := testScratch(t, "whitespace")
 	empty := NewSearcher(testSnapshot(t, ix), nil)
 	full := NewSearcher(testSnapshot(t, indexOf(t, []corpus.Document{{ID: "1", Text: "a"}}, 1)), nil)

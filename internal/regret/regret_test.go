@@ -6,18 +6,16 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/exec"
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/index/indextest"
 	"github.com/griffin-search/griffin/internal/query"
-	"github.com/griffin-search/griffin/internal/vfs"
 )
 
 const us = time.Microsecond
@@ -187,32 +185,14 @@ func TestInterruptedMeasure(t *testing.T) {
 func word(rng *rand.Rand) string { return fmt.Sprint("w", rng.IntN(8)) }
 
 func smallIndex(t *testing.T, rng *rand.Rand) *index.Snapshot {
-	ix, err := index.Create(vfs.OS, filepath.Join(t.TempDir(), "index"), index.Options{Analyzer: "whitespace"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = ix.Close() })
-	w, err := ix.Writer(index.WriterOptions{Threads: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range 400 {
-		d := corpus.Document{ID: fmt.Sprint(i)}
-		for range 4 {
-			d.Text += " " + word(rng)
+	ix := indextest.Write(t, index.Options{Analyzer: "whitespace"}, func(w *indextest.Writer) {
+		for i := range 400 {
+			text := ""
+			for range 4 {
+				text += " " + word(rng)
+			}
+			w.AddText(i, text)
 		}
-		if err := w.Add(&d); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Commit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	w.Close()
-	snapshot, err := ix.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(snapshot.Release)
-	return snapshot
+	})
+	return indextest.Snapshot(t, ix)
 }

@@ -3,18 +3,16 @@ package pipeline
 import (
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/base"
-	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/index/indextest"
 	"github.com/griffin-search/griffin/internal/postings"
 	"github.com/griffin-search/griffin/internal/score"
-	"github.com/griffin-search/griffin/internal/vfs"
 )
 
 // collection is an index of several segments, with deleted documents, and the Segments
@@ -38,39 +36,21 @@ func newCollection(tb testing.TB, numDocs, commits int, codecName string) *colle
 // newCollectionOf makes one of the texts that text returns.
 func newCollectionOf(tb testing.TB, rng *rand.Rand, numDocs, commits int, codecName string, text func(doc int) string) *collection {
 	tb.Helper()
-	ix, err := index.Create(vfs.OS, filepath.Join(tb.TempDir(), "index"), index.Options{Analyzer: "whitespace", NoStored: true, Codec: codecName})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = ix.Close() })
-	w, err := ix.Writer(index.WriterOptions{Threads: 1})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer w.Close()
-	for i := range numDocs {
-		if err := w.Add(&corpus.Document{ID: fmt.Sprint(i), Text: text(i)}); err != nil {
-			tb.Fatal(err)
-		}
-		if (i+1)%(numDocs/commits) != 0 {
-			continue
-		}
-		if commits > 1 {
-			for range 20 {
-				if err := w.Delete(fmt.Sprint(rng.IntN(i))); err != nil {
-					tb.Fatal(err)
+	ix := indextest.Write(tb, index.Options{Analyzer: "whitespace", NoStored: true, Codec: codecName}, func(w *indextest.Writer) {
+		for i := range numDocs {
+			w.AddText(i, text(i))
+			if (i+1)%(numDocs/commits) != 0 {
+				continue
+			}
+			if commits > 1 {
+				for range 20 {
+					w.Delete(rng.IntN(i))
 				}
 			}
+			w.Commit()
 		}
-		if err := w.Commit(tb.Context()); err != nil {
-			tb.Fatal(err)
-		}
-	}
-	s, err := ix.Snapshot()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(s.Release)
+	})
+	s := indextest.Snapshot(tb, ix)
 	c := &collection{snapshot: s}
 	for i := range s.Segments {
 		v := &s.Segments[i]

@@ -5,20 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/griffin-search/griffin/internal/base"
-	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 	"github.com/griffin-search/griffin/internal/gpu/fastpath"
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/index/indextest"
 	"github.com/griffin-search/griffin/internal/postings"
 	"github.com/griffin-search/griffin/internal/score"
-	"github.com/griffin-search/griffin/internal/vfs"
 )
 
 // usable describes a device that can be used.
@@ -107,39 +105,21 @@ func TestMergeHits(t *testing.T) {
 // document, every second, every third, and so on.
 func testIndex(tb testing.TB, numDocs, numWords int) *index.Snapshot {
 	tb.Helper()
-	ix, err := index.Create(vfs.OS, filepath.Join(tb.TempDir(), "index"), index.Options{Analyzer: "whitespace", NoStored: true})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = ix.Close() })
-	w, err := ix.Writer(index.WriterOptions{})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer w.Close()
-	var text []byte
-	for i := range numDocs {
-		text = text[:0]
-		for word := range numWords {
-			if i%(word+1) == 0 {
-				for range 1 + (i+word)%3 {
-					text = fmt.Appendf(text, "w%d ", word)
+	ix := indextest.Write(tb, index.Options{Analyzer: "whitespace", NoStored: true}, func(w *indextest.Writer) {
+		var text []byte
+		for i := range numDocs {
+			text = text[:0]
+			for word := range numWords {
+				if i%(word+1) == 0 {
+					for range 1 + (i+word)%3 {
+						text = fmt.Appendf(text, "w%d ", word)
+					}
 				}
 			}
+			w.AddText(i, string(text))
 		}
-		if err := w.Add(&corpus.Document{ID: fmt.Sprint(i), Text: string(text)}); err != nil {
-			tb.Fatal(err)
-		}
-	}
-	if err := w.Commit(tb.Context()); err != nil {
-		tb.Fatal(err)
-	}
-	s, err := ix.Snapshot()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(s.Release)
-	return s
+	})
+	return indextest.Snapshot(tb, ix)
 }
 
 // attached returns an engine, and a View of a snapshot of one segment.

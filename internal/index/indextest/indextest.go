@@ -1,0 +1,80 @@
+package indextest
+
+import (
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/vfs"
+)
+
+// Create makes an empty index.
+func Create(t testing.TB, o index.Options) *index.Index {
+	t.Helper()
+	ix, err := index.Create(vfs.OS, filepath.Join(t.TempDir(), "index"), o)
+	must(t, err)
+	t.Cleanup(func() { _ = ix.Close() })
+	return ix
+}
+
+// Write makes an index, calls fill to write to it by one thread, and commits.
+func Write(t testing.TB, o index.Options, fill func(w *Writer)) *index.Index {
+	t.Helper()
+	ix := Create(t, o)
+	w, err := ix.Writer(index.WriterOptions{Threads: 1})
+	must(t, err)
+	defer w.Close()
+	to := &Writer{t, w}
+	fill(to)
+	to.Commit()
+	return ix
+}
+
+// Snapshot pins the last commit of an index.
+func Snapshot(t testing.TB, ix *index.Index) *index.Snapshot {
+	t.Helper()
+	s, err := ix.Snapshot()
+	must(t, err)
+	t.Cleanup(s.Release)
+	return s
+}
+
+// Writer is an index.Writer whose errors end the test.
+type Writer struct {
+	t testing.TB
+	w *index.Writer
+}
+
+// Add adds a document, or replaces that with its id.
+func (w *Writer) Add(d *corpus.Document) {
+	w.t.Helper()
+	must(w.t, w.w.Add(d))
+}
+
+// AddText adds a document of a text, whose id is a number.
+func (w *Writer) AddText(id int, text string) {
+	w.t.Helper()
+	w.Add(&corpus.Document{ID: strconv.Itoa(id), Text: text})
+}
+
+// Delete deletes the document with an id, if there is one.
+func (w *Writer) Delete(id int) {
+	w.t.Helper()
+	must(w.t, w.w.Delete(strconv.Itoa(id)))
+}
+
+// Commit commits what has been written since the last one, if there is anything, as a
+// segment.
+func (w *Writer) Commit() {
+	w.t.Helper()
+	must(w.t, w.w.Commit(w.t.Context()))
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
