@@ -67,6 +67,8 @@ func hint(command string, err error) string {
 		return "see: " + command + " --help"
 	case errors.Is(err, base.ErrNotIndex):
 		return "build one with: griffin index --out INDEX PATH…"
+	case errors.Is(err, base.ErrExists) && command != "griffin index":
+		return "build it anew with --replace"
 	case errors.Is(err, base.ErrExists):
 		return "add to it with --update, or build it anew with --replace"
 	case errors.Is(err, base.ErrCorrupt):

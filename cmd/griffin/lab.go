@@ -144,14 +144,34 @@ func (a *app) labRun(ctx context.Context, o labOptions, out string, names []stri
 	if err != nil {
 		return badFlags(err)
 	}
+	if out != "" {
+		if err := checkReport(out); err != nil {
+			return err
+		}
+	}
 	records, err := a.runExperiments(ctx, o, chosen, out, "griffin lab run "+strings.Join(names, " "), nil)
 	if a.json {
-		return errors.Join(err, a.printJSON(records))
+		if len(records) > 0 && err != nil {
+			err = toldError{err} // on standard error alone: the records are the document
+		}
+		if len(records) == 0 && err != nil {
+			return err
+		}
+		return errors.Join(a.printJSON(records), err)
 	}
 	for _, r := range records {
 		a.printf("%s\n", a.labRecord(r))
 	}
 	return err
+}
+
+// checkReport makes the folder of a report, and returns an error if files cannot be written
+// there: that is not to be found out after minutes of measuring.
+func checkReport(out string) error {
+	if err := os.MkdirAll(out, 0o777); err != nil {
+		return err
+	}
+	return checkOutputs(filepath.Join(out, "README.md"))
 }
 
 // runExperiments runs experiments one after another, keeps their records in the
@@ -252,6 +272,9 @@ func (a *app) labReport(ctx context.Context, o labOptions, out string, names []s
 			return missing && !errors.Is(err, fs.ErrNotExist)
 		}
 		command := strings.TrimSpace("griffin lab report " + strings.Join(names, " "))
+		if err := checkReport(out); err != nil {
+			return err
+		}
 		if _, failed = a.runExperiments(ctx, o, chosen, out, command, skip); ctx.Err() != nil {
 			return failed
 		}
@@ -264,7 +287,12 @@ func (a *app) labReport(ctx context.Context, o labOptions, out string, names []s
 		return err
 	}
 	if a.json {
-		return errors.Join(failed, a.printJSON(map[string]any{"out": out, "experiments": len(records), "took_ns": time.Since(start)}))
+		result := map[string]any{"out": out, "experiments": len(records), "took_ns": time.Since(start)}
+		if failed != nil {
+			result["error"] = newJSONError("griffin lab report", failed)
+			failed = toldError{failed}
+		}
+		return errors.Join(a.printJSON(result), failed)
 	}
 	a.printf("%s in %s → %s\n", plural(len(records), "experiment"), took(time.Since(start)), filepath.Join(out, "README.md"))
 	if without := withoutRecord(all, records); len(without) > 0 {
