@@ -52,6 +52,11 @@ func runDing09Fig7(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	return fig7Result(ctx, env, log, noDevice)
+}
+
+// fig7Result trains trees, and simulates.
+func fig7Result(ctx context.Context, env *lab.Env, log *fig7Log, noDevice string) (*lab.Result, error) {
 	train, test := log.halves()
 	errorsTable, predicted, err := fig7Trees(train, test, log.device, noDevice)
 	if err != nil {
