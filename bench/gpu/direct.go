@@ -256,7 +256,7 @@ func (f *directFigure) summarise(all []timed) {
 		f.Blocks += float64(q.stats.Blocks) / n
 		f.Bytes += float64(q.stats.Bytes) / n
 	}
-	f.P50, f.P99 = all[len(all)/2].took, all[len(all)*99/100].took
+	f.P50, f.P99 = all[rank(len(all), 0.5)].took, all[rank(len(all), 0.99)].took
 	f.GBs = f.Bytes / f.Mean / 1e3
 }
 

@@ -116,40 +116,59 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	fmt.Printf("%s, %d processors, copies %.0f GB/s\n", r.Device, r.Processors, r.CopyGBs)
+	return r.each(&o, func(name string) (*collectionStats, error) {
+		return measureCollection(ctx, &o, device, r.CopyGBs, name)
+	})
+}
+
+// each measures the collections, and writes the result after each, so that one that fails, or
+// ends the program, leaves the others'.
+func (r *result) each(o *options, measure func(name string) (*collectionStats, error)) error {
+	var errs []error
 	for _, name := range o.collections {
-		began := time.Now()
-		c, err := open(ctx, &o, name)
+		stats, err := measure(name)
 		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			errs = append(errs, fmt.Errorf("%s: %w", name, err))
+			fmt.Printf("%s failed: %v\n", name, err)
+			continue
 		}
-		if o.first > 0 {
-			c.queries = c.queries[:min(o.first, len(c.queries))]
-		}
-		fmt.Printf("\n%s: %d documents, %d lists, %d queries in %.1f s\n", name, c.numDocs, len(c.lists), len(c.queries), time.Since(began).Seconds())
-		began = time.Now()
-		var stats *collectionStats
-		if o.direct {
-			stats = &collectionStats{Name: c.name, Documents: c.numDocs, Lists: len(c.lists)}
-			stats.Direct, err = measureDirect(ctx, &o, device, c)
-		} else {
-			stats, err = measure(ctx, &o, device, r.CopyGBs, c)
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		fmt.Printf("%s took %.1f s\n", name, time.Since(began).Seconds())
 		r.Collections = append(r.Collections, stats)
-		c.close()
-		runtime.GC()
+		if o.json == "" {
+			continue
+		}
+		data, err := json.MarshalIndent(r, "", "  ")
+		if err == nil {
+			err = os.WriteFile(o.json, append(data, '\n'), 0o644)
+		}
+		errs = append(errs, err)
 	}
-	if o.json == "" {
-		return nil
-	}
-	data, err := json.MarshalIndent(r, "", "  ")
+	return errors.Join(errs...)
+}
+
+// measureCollection makes or opens a collection, and measures it.
+func measureCollection(ctx context.Context, o *options, device *cuda.Device, copyGBs float64, name string) (stats *collectionStats, err error) {
+	began := time.Now()
+	c, err := open(ctx, o, name)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return os.WriteFile(o.json, append(data, '\n'), 0o644)
+	defer runtime.GC()
+	defer c.close()
+	if o.first > 0 {
+		c.queries = c.queries[:min(o.first, len(c.queries))]
+	}
+	fmt.Printf("\n%s: %d documents, %d lists, %d queries in %.1f s\n", name, c.numDocs, len(c.lists), len(c.queries), time.Since(began).Seconds())
+	began = time.Now()
+	if o.direct {
+		stats = &collectionStats{Name: c.name, Documents: c.numDocs, Lists: len(c.lists)}
+		stats.Direct, err = measureDirect(ctx, o, device, c)
+	} else {
+		stats, err = measure(ctx, o, device, copyGBs, c)
+	}
+	if err == nil {
+		fmt.Printf("%s took %.1f s\n", name, time.Since(began).Seconds())
+	}
+	return stats, err
 }
 
 // copyBandwidth is what copies in device memory move, bytes read and written, in GB/s.

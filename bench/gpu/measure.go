@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"strings"
@@ -489,7 +490,13 @@ func (t *target) singles(f *figure, queries []fastpath.Query) error {
 	return s.Close()
 }
 
+// quantile sorts v and returns the value of nearest rank: the one of rank ceil(q*len(v)), from 1.
 func quantile(v []float64, q float64) float64 {
 	slices.Sort(v)
-	return v[min(int(q*float64(len(v))), len(v)-1)]
+	return v[rank(len(v), q)]
+}
+
+// rank is the index of a quantile in n sorted values, n > 0.
+func rank(n int, q float64) int {
+	return min(max(int(math.Ceil(q*float64(n)))-1, 0), n-1)
 }

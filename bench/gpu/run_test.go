@@ -240,7 +240,7 @@ func TestRunPlacing(t *testing.T) {
 	if rc != 1 || !strings.Contains(out, "it broke") || !strings.Contains(out, "placing-fig7: exit 0") {
 		t.Errorf("exit %d: %s", rc, out)
 	}
-	if l := s.log("griffin.log"); !strings.Contains(l, "lab report --render") || strings.Count(l, "lab run ") != 3 {
+	if l := s.log("griffin.log"); !strings.Contains(l, "lab report -q --render") || strings.Count(l, "lab run ") != 3 {
 		t.Error(l)
 	}
 }
