@@ -237,7 +237,7 @@ func (a *app) measureLoad(ctx context.Context, o *loadOptions, lo load.Options, 
 	whole := lo.Warmup + lo.Duration
 	began, rate := time.Now(), o.rates[0]
 	watch := func(p load.Point) {
-		status := fmt.Sprintf("%.6g/s: %s answered, p99 %s", p.Rate, count(p.Answered), took(p.Latency.P99))
+		status := fmt.Sprintf("%s/s: %s answered, p99 %s", rateOf(p.Rate), count(p.Answered), took(p.Latency.P99))
 		if n := p.Shed() + p.Faulty(); n > 0 {
 			status += fmt.Sprintf(", %s not", count(n))
 		}

@@ -150,10 +150,16 @@ func Run(ctx context.Context, target Target, o Options) (Point, error) {
 
 // issue asks a query that was to arrive at a time from the beginning.
 func (r *run) issue(query int, at time.Duration) {
-	counted := at >= r.Warmup
+	counted, late := at >= r.Warmup, time.Since(r.began)-at
 	if counted {
 		r.sent.Add(1)
-		r.lag.Record(time.Since(r.began) - at)
+		r.lag.Record(late)
+	}
+	if late > r.Timeout { // else a rate that nobody can make is not over when its time is
+		if counted {
+			r.count(Unsent, 0, fmt.Errorf("not sent, since their time was more than %v ago", r.Timeout))
+		}
+		return
 	}
 	if r.out.Add(1) > int64(r.MaxOutstanding) {
 		r.out.Add(-1)

@@ -165,6 +165,25 @@ func TestMaxOutstanding(t *testing.T) {
 	})
 }
 
+// A generator that falls behind by more than the time that queries have gives up those that
+// it is too late for, and sends the others.
+func TestLateGenerator(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stalls := 20 * time.Second
+		p, err := Run(t.Context(), station(time.Microsecond), Options{
+			Queries: 1, Rate: 10, Arrivals: Constant, Duration: 30 * time.Second, Timeout: 5 * time.Second,
+			Sleep: func(d time.Duration) {
+				time.Sleep(d + stalls)
+				stalls = 0
+			},
+		})
+		// Of those of the first 20 seconds the last 5 are sent, at once.
+		if err != nil || p.Unsent < 149 || p.Unsent > 151 || p.Answered != p.Sent-p.Unsent || p.Sent != 299 {
+			t.Errorf("sent %d, unsent %d, answered %d, %v", p.Sent, p.Unsent, p.Answered, err)
+		}
+	})
+}
+
 // An interrupt gives what there is at once, and counts nothing that it cut off.
 func TestInterrupt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

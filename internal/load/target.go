@@ -26,7 +26,8 @@ const (
 	Expired
 	// Unanswered says that no answer came within Options.Timeout.
 	Unanswered
-	// Unsent says that the generator had Options.MaxOutstanding queries out already.
+	// Unsent says that the generator had Options.MaxOutstanding queries out already, or
+	// was late by more than Options.Timeout.
 	Unsent
 	// Failed is every other end.
 	Failed
