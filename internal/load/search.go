@@ -48,6 +48,8 @@ const (
 	defaultPrecision = 0.05
 	// maxHalvings of the first rate are tried for one that holds.
 	maxHalvings = 12
+	// maxStretch is how many times as long as Duration a rate is measured at most.
+	maxStretch = 10
 )
 
 // Search looks for the highest rate that holds: at which the share o.Share of all
@@ -56,7 +58,9 @@ const (
 // held and the lowest that did not. highest is 0 if none held.
 //
 // Whether a rate near the limit holds is a matter of luck in a short run: Duration
-// should have at least some thousand queries. A rate is measured once.
+// should have at least some thousand queries. A rate is measured once, for longer than
+// Duration if in that time fewer queries came than show a share at all: 100 for 99 %. A rate
+// that would need more than 10 times Duration for that is not tried.
 func Search(ctx context.Context, target Target, o Options, s SearchOptions, each func(Point)) (highest float64, points []Point, err error) {
 	if s.Precision == 0 {
 		s.Precision = defaultPrecision
@@ -65,7 +69,13 @@ func Search(ctx context.Context, target Target, o Options, s SearchOptions, each
 		return 0, nil, fmt.Errorf("load: search from a rate of %g to %g within %v to %g", s.Start, s.Max, o.Bound, s.Precision)
 	}
 	o.CutShort = true
+	shortest, needed := o.Duration, 1.0 // time, and queries
+	if share := cmp.Or(o.Share, defaultShare); share < 1 {
+		needed = 1 / (1 - share)
+	}
+	long := func(rate float64) time.Duration { return time.Duration(needed / rate * float64(time.Second)) }
 	measure := func(rate float64) (holds bool, err error) {
+		o.Duration = max(shortest, min(long(rate), maxStretch*shortest))
 		got, err := Sweep(ctx, target, o, []float64{rate}, each)
 		points = append(points, got...)
 		if err != nil {
@@ -85,7 +95,7 @@ func Search(ctx context.Context, target Target, o Options, s SearchOptions, each
 			high = rate
 		}
 		switch {
-		case low >= s.Max, low > 0 && high <= low*(1+s.Precision), low == 0 && halvings == maxHalvings:
+		case low >= s.Max, low > 0 && high <= low*(1+s.Precision), low == 0 && (halvings == maxHalvings || long(rate/2) > maxStretch*shortest):
 			return low, points, nil
 		case low == 0:
 			halvings++

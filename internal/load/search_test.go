@@ -78,7 +78,7 @@ func TestSearchEnds(t *testing.T) {
 		if err != nil || highest != 700 || len(points) != 4 {
 			t.Errorf("highest %v of %d points, %v", highest, len(points), err)
 		}
-		highest, points, err = Search(t.Context(), never, o, SearchOptions{Start: 4096, Max: 1e4}, nil)
+		highest, points, err = Search(t.Context(), never, o, SearchOptions{Start: 1 << 17, Max: 1 << 18}, nil)
 		if err != nil || highest != 0 || len(points) != maxHalvings+1 || !points[0].Cut {
 			t.Errorf("highest %v of %d points, %v", highest, len(points), err)
 		}
@@ -92,6 +92,24 @@ func TestSearchEnds(t *testing.T) {
 	if _, _, err := Search(t.Context(), always, Options{}, SearchOptions{Start: 1, Max: 2}, nil); err == nil {
 		t.Error("a search without a bound is taken")
 	}
+}
+
+// A rate at which so few queries come that none of them is a slow one does not hold for that;
+// one that would take too long to tell is not tried: 100 queries, in 10 seconds, are 10 a second.
+func TestSearchWantsQueries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slowAtTimes := targetFunc(func(_ context.Context, query int) (Outcome, error) {
+			if query%40 == 39 {
+				time.Sleep(time.Second)
+			}
+			return Answered, nil
+		})
+		o := Options{Queries: 1 << 30, Arrivals: Constant, Duration: time.Second, Bound: 10 * time.Millisecond, Sleep: time.Sleep}
+		highest, points, err := Search(t.Context(), slowAtTimes, o, SearchOptions{Start: 32, Max: 1e4}, nil)
+		if err != nil || highest != 0 || len(points) != 2 || points[1].Rate != 16 {
+			t.Errorf("rate %v of %d points holds though one query in 40 is late (%v)", highest, len(points), err)
+		}
+	})
 }
 
 func TestSweepAndProbe(t *testing.T) {
