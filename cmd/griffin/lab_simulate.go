@@ -107,8 +107,9 @@ type simulateResult struct {
 type simulated struct {
 	Name    string               `json:"name"`
 	Results []*simulation.Result `json:"results,omitempty"`
-	// FailedRate is the least rate at which it fails (--find).
-	FailedRate float64 `json:"failed_rate,omitempty"`
+	// FailedRate is the least rate at which it fails (--find): 0 if it does at any, nil if
+	// at none.
+	FailedRate *float64 `json:"failed_rate,omitempty"`
 }
 
 func (a *app) labSimulate(ctx context.Context, o *labSimulateOptions) error {
@@ -320,13 +321,15 @@ func (a *app) simulateAll(ctx context.Context, o *labSimulateOptions, runs []sim
 		results[i].Name = run.Name
 		if o.find {
 			bar.show(run.Name, int64(i), int64(len(runs)), "simulate")
-			var err error
-			if results[i].FailedRate, err = simulation.FailedRate(ctx, run.Options, load, accept); err != nil {
+			rate, err := simulation.FailedRate(ctx, run.Options, load, accept)
+			if err != nil {
 				return nil, err
 			}
-			if results[i].FailedRate == simulation.HighestRate {
-				a.notef("%s fails at no rate: say with --deadline or --p99 what is too late", run.Name)
+			if rate < simulation.HighestRate {
+				results[i].FailedRate = &rate
+				continue
 			}
+			a.notef("%s fails at no rate: say with --deadline or --p99 what is too late", run.Name)
 			continue
 		}
 		for j, rate := range rates {
@@ -352,7 +355,14 @@ func simulatedTable(o *labSimulateOptions, numArrivals, numQueries int, runs []s
 		}
 		t := lab.NewTable(title, "run", names, []string{"fails at, queries/s"})
 		for i := range runs {
-			t.Set(i, 0, runs[i].FailedRate)
+			switch rate := runs[i].FailedRate; {
+			case rate == nil:
+				t.SetText(i, 0, "no rate")
+			case *rate == 0:
+				t.SetText(i, 0, "any rate")
+			default:
+				t.Set(i, 0, *rate)
+			}
 		}
 		return t
 	}

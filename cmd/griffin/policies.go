@@ -70,8 +70,8 @@ as griffin18's CPU does: small versus small, pairwise, with skip pointers (svs-b
 	o.resident.register(f)
 	f.StringSliceVar(&o.policies, "policies", []string{"cpu", "gpu", "ratio", "query", "cost"}, "which, in their order")
 	f.StringVar(&o.baseline, "baseline", "", "`INDEX` of the same documents for a baseline as in griffin18")
-	f.StringVar(&o.costs, "costs", "", "`FILE` for what each query takes, TSV")
-	f.StringVar(&o.report, "report", "", "`FILE` for all figures, JSON, beside the table")
+	f.StringVar(&o.costs, "costs", "", "`FILE` for what each query takes, TSV; - is standard output, without the table")
+	f.StringVar(&o.report, "report", "", "`FILE` for all figures, JSON, beside the table; - is standard output, without it")
 	f.BoolVar(&o.oracle, "oracle", false, "measure the best placement in hindsight, and the regret of each policy")
 	f.BoolVar(&o.whole, "whole-lists", false, "measure the GPU alone with all lists brought to it whole, too, as the GPU engines of the papers have it")
 	f.BoolVar(&o.classes, "classes", false, "print the means of all classes of queries")
@@ -111,6 +111,10 @@ func (a *app) policies(ctx context.Context, o policiesOptions, dir string) error
 	}
 	if err := checkOutputs(o.costs, o.report); err != nil {
 		return err
+	}
+	toOutput := o.costs == "-" || o.report == "-" // in the place of the table
+	if toOutput && (a.json || o.costs == o.report) {
+		return usagef("of --costs -, --report - and --json only one can go to standard output")
 	}
 	topics, err := readFile(ctx, a.in, o.queries, trec.ReadTopics)
 	if err != nil {
@@ -171,7 +175,9 @@ func (a *app) policies(ctx context.Context, o policiesOptions, dir string) error
 	if a.json {
 		return errors.Join(a.printJSON(&r), interrupted)
 	}
-	a.printPolicies(r.Report, o.classes)
+	if !toOutput {
+		a.printPolicies(r.Report, o.classes)
+	}
 	return interrupted
 }
 
