@@ -124,8 +124,7 @@ func Measure(ctx context.Context, queries []Query, o Options) (*Measured, error)
 	total := len(passes) * (o.Rounds + 1)
 	for round := -1; round < o.Rounds; round++ { // the first warms up
 		for i := range passes {
-			// No pass always comes after the same one, which left caches and clocks to it.
-			if err := m.pass(ctx, &passes[(i+(round+1)*stride)%len(passes)], round); err != nil {
+			if err := m.pass(ctx, &passes[place(i, round+1, len(passes))], round); err != nil {
 				if ctx.Err() != nil && round >= 2 {
 					return m.result.first(round), err
 				}
@@ -215,8 +214,18 @@ func (m *measuring) prepare(ctx context.Context) ([]pass, error) {
 	return passes, nil
 }
 
-// stride is by how many passes each round begins later than the one before.
-const stride = 3
+// place returns which of n passes is number i of a round. A pass leaves caches and clocks to
+// the one after it, so that none is to come after the same one in each round: rounds are rows
+// of a square (Williams, Experimental designs balanced for the estimation of residual effects
+// of treatments, 1949), 0, 1, n-1, 2, n-2 and so on, each row one further. If n is even, no
+// two of n rows have the same one before any pass.
+func place(i, round, n int) int {
+	at := i / 2 // of even i: from the end
+	if i%2 == 1 {
+		at = n - (i+1)/2
+	}
+	return (n - at + round) % n
+}
 
 // rehearsal is how long queries are answered before a pass without being timed. A GPU that
 // was idle for a second, while a pass ran on the CPU, takes some ten milliseconds to

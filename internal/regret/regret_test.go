@@ -196,3 +196,35 @@ func smallIndex(t *testing.T, rng *rand.Rand) *index.Snapshot {
 	})
 	return indextest.Snapshot(t, ix)
 }
+
+// A round has every pass once, and no pass comes after the same one in every round.
+func TestPlace(t *testing.T) {
+	for n := 1; n <= 40; n++ {
+		before := make([]map[int]int, n) // of a pass: how often each comes right before it
+		for i := range before {
+			before[i] = map[int]int{}
+		}
+		const rounds = 4
+		for round := range rounds {
+			seen, last := make([]bool, n), -1
+			for i := range n {
+				p := place(i, round, n)
+				if seen[p] {
+					t.Fatalf("round %d of %d passes has %d twice", round, n, p)
+				}
+				seen[p] = true
+				if last >= 0 {
+					before[p][last]++
+				}
+				last = p
+			}
+		}
+		for p, others := range before {
+			for other, times := range others {
+				if n > 3 && times == rounds || n >= rounds && n%2 == 0 && times > 1 {
+					t.Errorf("of %d passes %d comes after %d in %d of %d rounds", n, p, other, times, rounds)
+				}
+			}
+		}
+	}
+}
