@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/griffin-search/griffin/internal/cost"
 	"github.com/griffin-search/griffin/internal/simd"
 )
 
@@ -37,24 +37,8 @@ type machine struct {
 func newResult(o options) *result {
 	return &result{
 		Time: time.Now().UTC().Format(time.RFC3339), Command: command(), Commit: o.commit,
-		Machine: machine{CPU: cpuModel(), CPUs: runtime.NumCPU(), SIMD: simd.Detected().String(), OS: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version()},
+		Machine: machine{CPU: cost.Processor(), CPUs: runtime.NumCPU(), SIMD: simd.Detected().String(), OS: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version()},
 	}
-}
-
-// cpuModel reads the processor's name where Linux tells it.
-func cpuModel() string {
-	f, err := os.Open("/proc/cpuinfo")
-	if err != nil {
-		return "unknown CPU"
-	}
-	defer f.Close()
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		key, value, ok := strings.Cut(lines.Text(), ":")
-		if ok && strings.TrimSpace(key) == "model name" {
-			return strings.TrimSpace(value)
-		}
-	}
-	return "unknown CPU"
 }
 
 // bar is a speed that a codec has to reach with AVX-512, to DocIDs, on average over

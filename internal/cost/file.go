@@ -237,7 +237,7 @@ func (m *Model) Save(fsys vfs.FS, path string) error {
 	var random [randomBytes]byte
 	_, _ = rand.Read(random[:]) // never fails
 	temp := path + "." + hex.EncodeToString(random[:]) + tempSuffix
-	err = write(fsys, temp, append(data, '\n'))
+	err = vfs.WriteFile(fsys, temp, append(data, '\n'))
 	if err == nil && unreadable {
 		err = fsys.Rename(path, filepath.Join(filepath.Dir(path), OldName))
 	}
@@ -253,19 +253,6 @@ func (m *Model) Save(fsys vfs.FS, path string) error {
 	}
 	m.saved.Store(seen)
 	return fsys.SyncDir(filepath.Dir(path))
-}
-
-// write writes and syncs a file.
-func write(fsys vfs.FS, name string, data []byte) error {
-	f, err := fsys.Create(name)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	return errors.Join(err, f.Close())
 }
 
 // Unsaved returns how many observations were made since the model was saved or loaded.

@@ -16,7 +16,7 @@ type Machine struct {
 
 // Here returns the machine that the program runs on, with the GPUs that it uses.
 func Here(gpus []string) Machine {
-	return Machine{CPU: processor(), Cores: runtime.NumCPU(), GPUs: gpus}
+	return Machine{CPU: Processor(), Cores: runtime.NumCPU(), GPUs: gpus}
 }
 
 // Equal reports whether both are the same.
@@ -24,8 +24,9 @@ func (m Machine) Equal(o Machine) bool {
 	return m.CPU == o.CPU && m.Cores == o.Cores && slices.Equal(m.GPUs, o.GPUs)
 }
 
-// processor returns the model of the first processor, or the architecture.
-func processor() string {
+// Processor returns the model of the first processor, or the architecture where the system
+// does not tell.
+func Processor() string {
 	info, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {
 		return runtime.GOARCH

@@ -218,26 +218,13 @@ func (m *manifest) save(fsys vfs.FS, dir string) (renamed bool, err error) {
 		return false, err
 	}
 	temp := filepath.Join(dir, manifestTemp)
-	if err := writeFile(fsys, temp, data); err != nil {
+	if err := vfs.WriteFile(fsys, temp, data); err != nil {
 		return false, errors.Join(fmt.Errorf("write %s: %w", temp, err), ignoreMissing(fsys.Remove(temp)))
 	}
 	if err := fsys.Rename(temp, filepath.Join(dir, manifestName)); err != nil {
 		return false, errors.Join(err, ignoreMissing(fsys.Remove(temp)))
 	}
 	return true, fsys.SyncDir(dir)
-}
-
-// writeFile writes and syncs a file.
-func writeFile(fsys vfs.FS, name string, data []byte) error {
-	f, err := fsys.Create(name)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	return errors.Join(err, f.Close())
 }
 
 func ignoreMissing(err error) error {

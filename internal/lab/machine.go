@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/griffin-search/griffin/internal/cost"
 	"github.com/griffin-search/griffin/internal/simd"
 )
 
@@ -17,7 +18,7 @@ import (
 // program.
 func here() Provenance {
 	return Provenance{
-		CPU:      processor(),
+		CPU:      cost.Processor(),
 		Cores:    runtime.GOMAXPROCS(0),
 		SIMD:     simd.Current().String(),
 		Platform: runtime.GOOS + "/" + runtime.GOARCH,
@@ -25,20 +26,6 @@ func here() Provenance {
 		Commit:   commit(),
 		Date:     time.Now().UTC().Truncate(time.Second),
 	}
-}
-
-// processor returns the model of the first processor, or the architecture.
-func processor() string {
-	info, err := os.ReadFile("/proc/cpuinfo")
-	if err != nil {
-		return runtime.GOARCH
-	}
-	for line := range strings.Lines(string(info)) {
-		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
-			return strings.TrimSpace(value)
-		}
-	}
-	return runtime.GOARCH
 }
 
 // load returns the load of the machine in the last minute, 0 if it is not known.

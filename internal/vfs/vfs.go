@@ -1,6 +1,9 @@
 package vfs
 
-import "io"
+import (
+	"errors"
+	"io"
+)
 
 // FS is a file system. Names are paths in the form of package filepath.
 // Errors wrap those of package io/fs (fs.ErrNotExist, fs.ErrPermission) and
@@ -69,4 +72,18 @@ func (m *Mapping) Close() error {
 		return nil
 	}
 	return release(data)
+}
+
+// WriteFile makes a file of data, over any that has the name, and syncs it. After an error
+// there may be a part of it. That the file has the name is durable after SyncDir.
+func WriteFile(fsys FS, name string, data []byte) error {
+	f, err := fsys.Create(name)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
 }

@@ -32,15 +32,30 @@ func TestAllImplementations(t *testing.T) {
 
 func write(t *testing.T, fsys vfs.FS, name, content string) {
 	t.Helper()
-	f, err := fsys.Create(name)
-	if err != nil {
+	if err := vfs.WriteFile(fsys, name, []byte(content)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.WriteString(f, content); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
-		t.Fatal(err)
+}
+
+// Each operation of WriteFile may fail: then it does, and the file is closed. That it syncs
+// the file is among them.
+func TestWriteFileFails(t *testing.T) {
+	ops := 0
+	for n := 0; ; n++ {
+		fsys := vfstest.NewFaulty(vfstest.NewMem(), vfstest.Plan{FailAt: n, Once: true})
+		err := vfs.WriteFile(fsys, "f", []byte("content"))
+		if n == 0 {
+			if ops = fsys.Ops(); err != nil || ops != 4 { // create, write, sync, close
+				t.Fatalf("%d operations, %v", ops, err)
+			}
+			continue
+		}
+		if n > ops {
+			return
+		}
+		if err == nil {
+			t.Errorf("no error where operation %d fails", n)
+		}
 	}
 }
 
@@ -172,7 +187,7 @@ func TestFaultyFailsAsPlanned(t *testing.T) {
 	}
 	for n := 1; n <= whole.Ops(); n++ {
 		failed := 0
-		for _, err := range ops(vfstest.NewFaulty(vfstest.NewMem(), vfstest.Plan{FailAt: n})) {
+		for _, err := range ops(vfstest.NewFaulty(vfstest.NewMem(), vfstest.Plan{FailAt: n, Once: true})) {
 			if errors.Is(err, vfstest.ErrInjected) {
 				failed++
 			} else if failed > 0 {
