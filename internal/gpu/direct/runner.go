@@ -75,16 +75,16 @@ func (r *Runner) allocate(limits Limits) (err error) {
 	if r.state, err = cuda.Alloc[state](d, 1); err != nil {
 		return err
 	}
-	if err = growDevice(d, &r.keys, 100*r.most()); err != nil {
+	if err = cuda.Grow(d, &r.keys, 100*r.most(), cuda.Alloc[uint64]); err != nil {
 		return err
 	}
-	if err = growDevice(d, &r.directories, limits.Blocks*decode.EntryWords); err != nil {
+	if err = cuda.Grow(d, &r.directories, limits.Blocks*decode.EntryWords, cuda.Alloc[uint32]); err != nil {
 		return err
 	}
-	if err = growHost(d, &r.from, 2*limits.Candidates); err != nil {
+	if err = cuda.Grow(d, &r.from, 2*limits.Candidates, cuda.AllocHost[uint32]); err != nil {
 		return err
 	}
-	return growHost(d, &r.out, outWords(limits.Candidates, minGroup))
+	return cuda.Grow(d, &r.out, outWords(limits.Candidates, minGroup), cuda.AllocHost[uint32])
 }
 
 // most is how many blocks a launch that gives hits has at most.
@@ -96,33 +96,6 @@ func (r *Runner) most() int {
 func outWords(candidates, groupSize int) int {
 	groups := (candidates + groupSize - 1) / groupSize
 	return groups * (2*groupSize + 1)
-}
-
-// growDevice makes b hold n values, which it had not room for. What it held is lost.
-func growDevice[T any](d *cuda.Device, b *cuda.Buffer[T], n int) (err error) {
-	if n <= b.Len() {
-		return nil
-	}
-	old := *b
-	*b = cuda.Buffer[T]{}
-	if err := old.Free(); err != nil {
-		return err
-	}
-	*b, err = cuda.Alloc[T](d, n+n/4)
-	return err
-}
-
-func growHost[T any](d *cuda.Device, b *cuda.HostBuffer[T], n int) (err error) {
-	if n <= b.Len() {
-		return nil
-	}
-	old := *b
-	*b = cuda.HostBuffer[T]{}
-	if err := old.Free(); err != nil {
-		return err
-	}
-	*b, err = cuda.AllocHost[T](d, n+n/4)
-	return err
 }
 
 // Close frees the memory. No query may be under way.

@@ -84,7 +84,7 @@ func (r *Runner) placeLists(s *cuda.Stream, q *Query) error {
 		if err := s.Synchronize(); err != nil {
 			return err
 		}
-		if err := growDevice(r.kernels.device, &r.directories, n); err != nil {
+		if err := cuda.Grow(r.kernels.device, &r.directories, n, cuda.Alloc[uint32]); err != nil {
 			return err
 		}
 	}
@@ -183,7 +183,7 @@ func (r *Runner) takeFrom(s *cuda.Stream, from *Candidates) error {
 		if err := s.Synchronize(); err != nil {
 			return err
 		}
-		if err := growHost(r.kernels.device, &r.from, 2*n); err != nil {
+		if err := cuda.Grow(r.kernels.device, &r.from, 2*n, cuda.AllocHost[uint32]); err != nil {
 			return err
 		}
 	}
@@ -202,7 +202,7 @@ func (r *Runner) makeOut(s *cuda.Stream, n, size int) error {
 	if err := s.Synchronize(); err != nil {
 		return err
 	}
-	return growHost(r.kernels.device, &r.out, outWords(n, size))
+	return cuda.Grow(r.kernels.device, &r.out, outWords(n, size), cuda.AllocHost[uint32])
 }
 
 // start starts a search kernel on so many blocks.
@@ -211,7 +211,7 @@ func (r *Runner) start(s *cuda.Stream, k *kernel, blocks int) error {
 		if err := s.Synchronize(); err != nil {
 			return err
 		}
-		if err := growDevice(r.kernels.device, &r.keys, n); err != nil {
+		if err := cuda.Grow(r.kernels.device, &r.keys, n, cuda.Alloc[uint64]); err != nil {
 			return err
 		}
 	}

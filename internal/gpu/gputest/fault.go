@@ -1,6 +1,7 @@
 package gputest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -66,6 +67,23 @@ func EachFault(t *testing.T, code cuda.Code, functions []string, run func(t *tes
 			})
 		}
 	}
+}
+
+// Survived reports whether a run of EachFault has an answer, which is to be right: err is
+// what it returned. An error that is none of the driver's, or behind which the CPU may not
+// answer, is one of the test.
+func Survived(t testing.TB, err error) bool {
+	t.Helper()
+	var driver *cuda.Error
+	switch {
+	case err == nil:
+		return true
+	case !errors.As(err, &driver):
+		t.Errorf("error %v, which is none of the driver", err)
+	case !driver.CPUValid():
+		t.Errorf("the CPU may not answer after %v", err)
+	}
+	return false
 }
 
 // someOf returns which of n calls fail.

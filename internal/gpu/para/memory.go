@@ -40,41 +40,14 @@ func (m *memory) hold(b *Batch, s *cuda.Stream) error {
 		docIDs = b.elements
 	}
 	return errors.Join(
-		growHost(d, &m.host, b.words()),
-		grow(d, &m.device, b.words()),
-		grow(d, &m.slots, blocks*blockSlots),
-		grow(d, &m.tileBefore, len(b.tiles)),
-		grow(d, &m.blockBefore, blocks+1),
-		growHost(d, &m.starts, b.Len()+1),
-		growHost(d, &m.docIDs, docIDs),
+		cuda.Grow(d, &m.host, b.words(), cuda.AllocHost[uint64]),
+		cuda.Grow(d, &m.device, b.words(), cuda.Alloc[uint64]),
+		cuda.Grow(d, &m.slots, blocks*blockSlots, cuda.Alloc[uint32]),
+		cuda.Grow(d, &m.tileBefore, len(b.tiles), cuda.Alloc[uint32]),
+		cuda.Grow(d, &m.blockBefore, blocks+1, cuda.Alloc[uint32]),
+		cuda.Grow(d, &m.starts, b.Len()+1, cuda.AllocHost[uint32]),
+		cuda.Grow(d, &m.docIDs, docIDs, cuda.AllocHost[uint32]),
 	)
-}
-
-// grow makes buf hold at least n, with a quarter more so that batches of about the
-// same size do not make it grow again. What it held is lost.
-func grow[T any](d *cuda.Device, buf *cuda.Buffer[T], n int) error {
-	if buf.Len() >= n {
-		return nil
-	}
-	if err := buf.Free(); err != nil {
-		return err
-	}
-	var err error
-	*buf, err = cuda.Alloc[T](d, n+n/4)
-	return err
-}
-
-// growHost is grow for page-locked memory.
-func growHost[T any](d *cuda.Device, buf *cuda.HostBuffer[T], n int) error {
-	if buf.Len() >= n {
-		return nil
-	}
-	if err := buf.Free(); err != nil {
-		return err
-	}
-	var err error
-	*buf, err = cuda.AllocHost[T](d, n+n/4)
-	return err
 }
 
 // upload copies the content to the device.
