@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 	"github.com/griffin-search/griffin/internal/gpu/pipeline"
 	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/invariant"
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
@@ -27,7 +29,7 @@ type leaver struct {
 	rng       *rand.Rand
 	sc        *Scratch
 
-	answered, left, shed *atomic.Int64
+	answered, left, shed, panicked *atomic.Int64
 }
 
 // ask asks one query, and compares the answer, if it gets one, with the CPU's.
@@ -64,7 +66,18 @@ func (l *leaver) ask() error {
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(l.rng.IntN(10000))*time.Microsecond)
 		defer cancel()
 	}
-	got, err := plan.Run(ctx, l.sc, nil)
+	if l.rng.IntN(12) == 0 && plan.onCPU == "" && plan.cached == nil {
+		plan.poison(0)
+	}
+	var got Answer
+	if bug := caught(func() { got, err = plan.Run(ctx, l.sc, nil) }); bug != nil {
+		if !strings.Contains(bug.Error(), poisoned) {
+			return bug
+		}
+		l.panicked.Add(1)
+		l.sc, err = NewScratch("whitespace")
+		return err
+	}
 	var overload *sched.Overload
 	switch {
 	case errors.As(err, &overload):
@@ -83,7 +96,7 @@ func (l *leaver) ask() error {
 
 // Clients that leave at any moment, while they wait, run, lead a batch or follow one, take
 // no slot, no view and no answer with them; with a device that fails now and then, or is
-// lost, too.
+// lost, and with queries that panic there, too.
 func TestClientsThatLeave(t *testing.T) {
 	rng := rand.New(rand.NewPCG(44, 1))
 	snapshots := []*index.Snapshot{
@@ -107,15 +120,18 @@ func TestClientsThatLeave(t *testing.T) {
 				faults.Fail("cuLaunchKernel", 20+30*i, cuda.LaunchOutOfResources)
 			}
 			faults.Fail("cuEventRecord", 200, cuda.IllegalAddress)
-			var answered, left, shed atomic.Int64
+			var answered, left, shed, panicked, bugs atomic.Int64
+			d.onBug = func(*invariant.Caught) { bugs.Add(1) }
 			results := NewResultCache(1 << 16)
 			var wg sync.WaitGroup
 			const clients, queries = 10, 20
-			enough := func() bool { return answered.Load() >= clients*queries/5 && left.Load() > 0 && shed.Load() > 0 }
+			enough := func() bool {
+				return answered.Load() >= clients*queries/5 && left.Load() > 0 && shed.Load() > 0 && panicked.Load() > 0
+			}
 			began := time.Now()
 			for c := range clients {
 				wg.Go(func() {
-					l := leaver{snapshots, d, results, rand.New(rand.NewPCG(45, uint64(c))), testScratch(t, "whitespace"), &answered, &left, &shed}
+					l := leaver{snapshots, d, results, rand.New(rand.NewPCG(45, uint64(c))), testScratch(t, "whitespace"), &answered, &left, &shed, &panicked}
 					for n := 0; n < queries || !enough() && time.Since(began) < longWait; n++ {
 						if err := l.ask(); err != nil {
 							t.Error(err)
@@ -126,9 +142,12 @@ func TestClientsThatLeave(t *testing.T) {
 			}
 			wg.Wait()
 			if !enough() {
-				t.Errorf("%d answered, %d left, %d shed: want some of each", answered.Load(), left.Load(), shed.Load())
+				t.Errorf("%d answered, %d left, %d shed, %d panicked: want some of each", answered.Load(), left.Load(), shed.Load(), panicked.Load())
 			}
 			waitUntilRested(t, d)
+			if n := d.Stats().Bugs; n != bugs.Load() {
+				t.Errorf("%d bugs were reported, and %d counted", bugs.Load(), n)
+			}
 			if n := d.Stats().GPUSteps; policy == PolicyBatch && n == 0 {
 				t.Error("the GPU answered nothing")
 			}

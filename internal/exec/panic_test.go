@@ -14,6 +14,9 @@ import (
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
+// poisoned is in what the GPU's code says of a plan that was poisoned.
+const poisoned = "index out of range [99]"
+
 // poison makes a stage of a plan one over which the GPU's code panics. The CPU's does not.
 func (p *Plan) poison(stage int) {
 	for i := range p.stages[stage].gpu.Legs {
@@ -70,7 +73,7 @@ func TestQueryPanics(t *testing.T) {
 				}
 				plan.poison(0)
 				c := caught(func() { _, _ = plan.Run(t.Context(), testScratch(t, "whitespace"), nil) })
-				if c == nil || !strings.Contains(c.Error(), "index out of range [99]") || !strings.Contains(c.Error(), "internal/gpu/pipeline") {
+				if c == nil || !strings.Contains(c.Error(), poisoned) || !strings.Contains(c.Error(), "internal/gpu/pipeline") {
 					t.Fatalf("it panics with %v", c)
 				}
 				if a := p.check(t, parse(t, "w2 w3"), Options{K: 10}); a.Traversal != gpuTraversal {
@@ -99,7 +102,7 @@ func TestBatchPanics(t *testing.T) {
 	g := testGPU(t, pipeline.Options{Lanes: 1})
 	snapshot := testSnapshot(t, frequentIndex(t, "simdbp", 600))
 	_, d := dispatched(t, snapshot, g, DispatchOptions{Policy: PolicyGPU, CPUs: 1})
-	for poisoned := range 3 { // the leader is one of them
+	for which := range 3 { // the leader is one of them
 		door := &gate{make(chan struct{}), make(chan struct{})}
 		var wg sync.WaitGroup
 		wg.Go(func() {
@@ -121,7 +124,7 @@ func TestBatchPanics(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if i == 4*poisoned {
+			if i == 4*which {
 				plan.poison(0)
 			}
 			wg.Go(func() {
@@ -150,7 +153,7 @@ func TestBatchPanics(t *testing.T) {
 				failed++
 			}
 		}
-		if s := d.Stats().Pool; failed != 1 || s.Places[sched.GPU].Batches != batches+1 || s.Failed != int64((poisoned+1)*(len(bugs)-1)) {
+		if s := d.Stats().Pool; failed != 1 || s.Places[sched.GPU].Batches != batches+1 || s.Failed != int64((which+1)*(len(bugs)-1)) {
 			t.Errorf("%d queries panicked, %d batches, %d ran again: want one, one, and the others", failed, s.Places[sched.GPU].Batches-batches, s.Failed)
 		}
 	}
@@ -205,7 +208,7 @@ func TestFeedPanics(t *testing.T) {
 	}
 	d.feeder.busy.Store(true)
 	go w.fulfil()
-	if bug := <-reported; !strings.Contains(bug.Error(), "index out of range [99]") || !strings.Contains(bug.Error(), "pipeline") {
+	if bug := <-reported; !strings.Contains(bug.Error(), poisoned) || !strings.Contains(bug.Error(), "pipeline") {
 		t.Errorf("reported: %v", bug)
 	}
 	for d.feeder.busy.Load() {
