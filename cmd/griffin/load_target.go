@@ -189,6 +189,7 @@ func (t *indexTarget) Do(ctx context.Context, query int) (load.Outcome, error) {
 
 func (t *indexTarget) read(context.Context) (load.Reading, error) {
 	r := load.ReadProcess()
+	r.Errors += t.ix.DispatchStats().Bugs
 	s, _ := t.ix.GPUStats()
 	for i := range s.Devices {
 		d := &s.Devices[i]

@@ -38,6 +38,7 @@ var metricFields = map[string]func(*Reading) *int64{
 	"griffin_gpu_errors_total":        func(r *Reading) *int64 { return &r.Errors },
 	"griffin_gpu_lost":                func(r *Reading) *int64 { return &r.Errors },
 	"griffin_http_panics_total":       func(r *Reading) *int64 { return &r.Errors },
+	"griffin_bugs_total":              func(r *Reading) *int64 { return &r.Errors },
 }
 
 // Read reads the metrics of the server.

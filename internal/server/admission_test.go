@@ -328,7 +328,9 @@ func TestMetricsOfDispatcher(t *testing.T) {
 
 // The metrics of a server tell a soak what it wants to know.
 func TestMetricsForSoak(t *testing.T) {
-	srv := httptest.NewServer(newHandler(Options{Logger: quiet()}, fakeBackend()))
+	b := fakeBackend()
+	b.dispatch = func() griffin.DispatchStats { return griffin.DispatchStats{Bugs: 3} }
+	srv := httptest.NewServer(newHandler(Options{Logger: quiet()}, b))
 	defer srv.Close()
 	h, err := load.NewHTTP(srv.URL, []string{"a"}, url.Values{"k": {strconv.Itoa(3)}}, 4)
 	if err != nil {
@@ -338,7 +340,7 @@ func TestMetricsForSoak(t *testing.T) {
 	if o, err := h.Do(t.Context(), 0); o != load.Answered {
 		t.Fatalf("%v, %v", o, err)
 	}
-	if r, err := h.Read(t.Context()); err != nil || r.Goroutines < 2 || r.HeapBytes == 0 || r.HostBytes == 0 {
+	if r, err := h.Read(t.Context()); err != nil || r.Goroutines < 2 || r.HeapBytes == 0 || r.HostBytes == 0 || r.Errors != 3 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
