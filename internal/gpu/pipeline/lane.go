@@ -134,6 +134,14 @@ func (l *lane) salvage() {
 	l.unpin(0)
 	l.release()
 	l.ask = directAsk{}
+	if l.batch != nil { // it may be in the middle of something; the next run makes another
+		_ = l.d.note(l.batch.Close())
+		l.batch, l.limits = nil, fastpath.Limits{}
+	}
+	if l.runner != nil {
+		_ = l.d.note(l.runner.Close())
+		l.runner = nil
+	}
 }
 
 // reset forgets the queries of the run before.

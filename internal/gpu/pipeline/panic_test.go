@@ -122,6 +122,13 @@ func TestRunPanics(t *testing.T) {
 				if bug := panics(t, func() error { return test.run(v) }); !strings.Contains(bug.Error(), test.stack) {
 					t.Errorf("the panic does not come from %s: %v", test.stack, bug)
 				}
+				for range d.numLanes {
+					l := <-d.lanes
+					if len(l.entries)+len(l.held)+len(l.uploader.lists) != 0 || l.uploader.making != nil {
+						t.Errorf("a lane holds %d images, %d compressed lists, %d that are sent; it makes %v", len(l.entries), len(l.held), len(l.uploader.lists), l.uploader.making)
+					}
+					d.lanes <- l
+				}
 				if n := len(d.lanes); n != d.numLanes || d.holders.n != 0 {
 					t.Fatalf("%d of %d lanes are there, %d runs hold lists", n, d.numLanes, d.holders.n)
 				}
