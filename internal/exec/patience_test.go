@@ -101,6 +101,10 @@ func TestAbandonForNothing(t *testing.T) {
 		faults.Fail("cuLaunchKernel", 1, code)
 		for i := range 3 {
 			p.check(t, frequentWords(rng, 3), Options{Mode: []Mode{ModeAnd, ModeAndOr, ModeOr}[i], K: 10, Count: true})
+			// It comes back with what it takes there, not behind all others.
+			if j := &p.sc.placed.job; i == 0 && (j.Place != sched.CPU || j.Cost[sched.CPU] >= unwanted) {
+				t.Errorf("%v: at the %s, which is to take %v", code, j.Place, j.Cost[sched.CPU])
+			}
 		}
 		s := d.Stats()
 		if s.Abandoned < 1 || s.Pool.Failed < 1 || s.Pool.Ended != 3 {

@@ -218,6 +218,9 @@ func (r *placedRun) refuse(err error) error {
 		r.trace.Notes = append(r.trace.Notes, "answered by the CPU: "+r.refusal)
 	}
 	r.choosePlain(sched.CPU)
+	if r.abandoned { // the CPU was made as good as impossible; the run would wait there behind all others
+		r.job.Cost[sched.CPU] = r.choices[sched.CPU].total
+	}
 	if r.d.gpu.lost() {
 		return sched.ErrLost
 	}
