@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -25,6 +26,7 @@ case "$1 $2" in
 "lab generate")
 	while [ $# -gt 0 ]; do [ "$1" != --out ] || out=$2; shift; done
 	[ ! -e "$FAKE/generate-fails" ] || { echo "no room"; exit 1; }
+	[ ! -e "$FAKE/generate-waits" ] || { echo $$ >"$FAKE/at"; for ((i = 0; i < 3000; i++)); do sleep 0.1; done; }
 	mkdir -p "$out"; printf '1\talpha\n' >"$out.queries.tsv" ;;
 *) [ ! -e "$FAKE/$1" ] || . "$FAKE/$1" ;;
 esac
@@ -345,6 +347,21 @@ for ((i = 0; i < 3000; i++)); do sleep 0.1; done`)
 	if rc != 143 || !strings.Contains(out, "ended: soak, exit 143") || s.results()["load-soak.part"] != "cut\n" {
 		t.Errorf("exit %d: %s", rc, out)
 	}
+}
+
+// Steps that are stopped while they make a collection leave nothing that goes on.
+func TestRunStopGenerating(t *testing.T) {
+	s := newScript(t)
+	s.fake("generate-waits", "")
+	if out, rc := s.run([]string{"SOAK_RATE=5"}, "start", "soak"); rc != 0 {
+		t.Fatalf("exit %d: %s", rc, out)
+	}
+	var pid int
+	s.until(func() bool { n, _ := fmt.Sscan(s.log("at"), &pid); return n == 1 })
+	if out, rc := s.run(nil, "stop"); rc != 143 || !strings.Contains(out, "ended: soak, exit 143") {
+		t.Errorf("exit %d: %s", rc, out)
+	}
+	s.until(func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) })
 }
 
 // What is killed outright leaves the results so far, of the part under way too.
