@@ -39,6 +39,9 @@ func (d *deviceFlags) registerMemory(f *pflag.FlagSet) {
 
 // check returns a usage error if a flag cannot be read.
 func (d *deviceFlags) check() error {
+	if d.ratio == 0 { // to exec that is the default
+		return usagef("--ratio 0: must be more than 0; --policy cpu keeps all steps on the CPU")
+	}
 	dispatch := d.dispatch()
 	return badFlags(errors.Join(d.options().Check(), dispatch.Check()))
 }

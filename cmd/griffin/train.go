@@ -50,6 +50,7 @@ the --gpu-memory and --gpu-host-memory that queries will have: the times of a GP
 	f.IntVarP(&o.k, "k", "k", griffin.DefaultK, "hits for each query")
 	f.StringVar(&o.device, "device", "auto", "processors to learn of: `DEVICE` is cpu (alone), gpu (all there are), auto (those, if any), or their numbers, as 0,1")
 	o.registerMemory(f)
+	o.ratio = exec.DefaultRatio // there is no flag
 	_ = c.MarkFlagRequired("queries")
 	return c
 }
