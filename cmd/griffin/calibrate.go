@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/internal/cost"
 	"github.com/griffin-search/griffin/internal/exec"
 	"github.com/griffin-search/griffin/internal/index"
 	"github.com/griffin-search/griffin/internal/vfs"
@@ -24,6 +25,7 @@ func (a *app) calibrateIndex(ctx context.Context, d *deviceFlags, ix *griffin.In
 func (a *app) newDispatcher(ctx context.Context, flags *deviceFlags, dir string, snapshot *index.Snapshot, gpu *exec.GPU) (*exec.Dispatcher, error) {
 	o := flags.dispatch()
 	measured := o.LoadCosts(vfs.OS, dir, gpu)
+	a.noteCosts(&o)
 	d, err := exec.NewDispatcher(gpu, o)
 	if err != nil || measured || flags.noCalibrate || !d.Calibrates(snapshot) {
 		return d, err
@@ -35,6 +37,13 @@ func (a *app) newDispatcher(ctx context.Context, flags *deviceFlags, dir string,
 		}
 		return err
 	})
+}
+
+// noteCosts tells that what was known of the times of queries cannot be read.
+func (a *app) noteCosts(o *exec.DispatchOptions) {
+	if o.CostsErr != nil {
+		a.notef("what queries take is not known, as it cannot be read (%v); the file is kept as %s when a new one is written", o.CostsErr, cost.OldName)
+	}
 }
 
 // calibrate calls measure with a progress bar. That it fails is no error, but the end of

@@ -92,6 +92,7 @@ func (a *app) train(ctx context.Context, o trainOptions, dir string) error {
 	}
 	dispatch := exec.DispatchOptions{Admit: true} // what is known is to be kept, without a GPU too
 	dispatch.LoadCosts(vfs.OS, dir, gpu)
+	a.noteCosts(&dispatch)
 	d, err := exec.NewDispatcher(gpu, dispatch)
 	if err != nil {
 		return errors.Join(err, gpu.Close())

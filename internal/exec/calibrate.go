@@ -2,7 +2,9 @@ package exec
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"path/filepath"
 	"time"
@@ -28,10 +30,15 @@ const (
 // nothing to decide, it is one of built-in times. g may be nil.
 func (o *DispatchOptions) LoadCosts(fsys vfs.FS, dir string, g *GPU) (measured bool) {
 	machine := g.machine()
+	o.CostsErr = nil
 	if g != nil || o.limited() {
-		if m, err := cost.Load(fsys, filepath.Join(dir, cost.FileName), machine); err == nil {
+		m, err := cost.Load(fsys, filepath.Join(dir, cost.FileName), machine)
+		if err == nil {
 			o.Costs = m
 			return m.Calibrated()
+		}
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, cost.ErrForeign) {
+			o.CostsErr = err
 		}
 	}
 	o.Costs = cost.New(machine)

@@ -205,14 +205,14 @@ func TestLoadCosts(t *testing.T) {
 	if o = (DispatchOptions{}); o.LoadCosts(vfs.OS, dir, nil) || o.Costs == nil {
 		t.Error("it was loaded where there is nothing to decide")
 	}
-	if o = (DispatchOptions{Admit: true}); o.LoadCosts(vfs.OS, filepath.Join(dir, "missing"), nil) || o.Costs == nil {
+	if o = (DispatchOptions{Admit: true}); o.LoadCosts(vfs.OS, filepath.Join(dir, "missing"), nil) || o.Costs == nil || o.CostsErr != nil {
 		t.Error("a missing folder")
 	}
 	if err := os.WriteFile(filepath.Join(dir, cost.FileName), []byte("{"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if o.LoadCosts(vfs.OS, dir, nil) || o.Costs == nil {
-		t.Error("a damaged file")
+	if o.LoadCosts(vfs.OS, dir, nil) || o.Costs == nil || !errors.Is(o.CostsErr, base.ErrCorrupt) {
+		t.Errorf("a damaged file: %v", o.CostsErr)
 	}
 	if err := d.SaveCosts(vfs.OS, filepath.Join(dir, "missing")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("saved in a missing folder: %v", err)

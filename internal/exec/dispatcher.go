@@ -70,6 +70,9 @@ type DispatchOptions struct {
 	Admit bool
 	// Costs predicts; nil: a model that was not calibrated.
 	Costs *cost.Model
+	// CostsErr is set by LoadCosts: why a file that is there is of no use on any machine, such
+	// as that it is damaged. It hinders nothing.
+	CostsErr error
 }
 
 // limited reports whether limits are asked for.
