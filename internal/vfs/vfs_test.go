@@ -187,7 +187,7 @@ func TestFaultyFailsAsPlanned(t *testing.T) {
 	}
 	for n := 1; n <= whole.Ops(); n++ {
 		failed := 0
-		for _, err := range ops(vfstest.NewFaulty(vfstest.NewMem(), vfstest.Plan{FailAt: n, Once: true})) {
+		for _, err := range ops(vfstest.NewFaulty(vfstest.NewMem(), vfstest.Plan{FailAt: n})) {
 			if errors.Is(err, vfstest.ErrInjected) {
 				failed++
 			} else if failed > 0 {
