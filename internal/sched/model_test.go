@@ -254,12 +254,17 @@ func (m *model) step() {
 			}
 		}
 	case n < 16:
-		if jobs := m.takeRun(p); jobs != nil {
+		if jobs := m.takeRun(p); len(jobs) > 1 && m.random.IntN(2) == 0 {
+			m.breakOff(p, jobs)
+		} else if jobs != nil {
 			nowhere := m.s.Fail(m.now, p, jobs, nil)
 			m.requeued(jobs, nowhere, false, "failed")
 		}
 	case n < 17:
 		if j := m.anyWaiting(); j != nil {
+			if m.expires(j) {
+				break
+			}
 			if !m.s.Cancel(m.now, j) || m.s.Cancel(m.now, j) {
 				m.fatalf("cancel of a waiting job")
 			}
@@ -271,6 +276,23 @@ func (m *model) step() {
 		m.loseOrRegain(p)
 	}
 	m.dispatch()
+}
+
+// expires asks whether a job that waits has expired, and checks that it has if so, and only
+// then.
+func (m *model) expires(j *Job) bool {
+	late := !m.s.o.RunLate && j.Moves == 0 && !j.trial && j.Deadline != Never
+	for p := range Place(NumPlaces) {
+		late = late && (!m.s.present(j, p) || plus(m.now, j.Cost[p]) > j.Deadline)
+	}
+	expired := m.s.Expire(m.now, j)
+	if expired != late || expired && m.s.Expire(m.now, j) {
+		m.fatalf("expired: %v, want %v: %+v", expired, late, j)
+	}
+	if expired {
+		m.end(j, true, Expired.String())
+	}
+	return expired
 }
 
 func (m *model) takeRun(p Place) []*Job {
@@ -302,6 +324,21 @@ func (m *model) requeued(jobs, nowhere []*Job, waiting bool, how string) {
 		m.jobs[j].waiting = true
 		m.seen[how]++
 	}
+}
+
+// breakOff ends a batch whose leader panics.
+func (m *model) breakOff(p Place, jobs []*Job) {
+	m.s.Done(m.now, p, jobs, 0)
+	m.end(jobs[0], false, "panicked")
+	var nowhere []*Job
+	for _, j := range jobs[1:] {
+		if !m.s.rerun(m.now, p, j) {
+			nowhere = append(nowhere, j)
+		} else if j.aimed == p && !j.solo {
+			m.fatalf("it may be in a batch again: %+v", j)
+		}
+	}
+	m.requeued(jobs[1:], nowhere, false, "broken off")
 }
 
 // move switches a job that runs by itself.
@@ -477,7 +514,7 @@ func TestModel(t *testing.T) {
 		}
 	}
 	t.Log(seen)
-	for _, what := range []string{"done", "batch", "stolen", "moved", "failed", "failed for good", "cancelled", "lost its place", "lost its place for good", QueueFull.String(), TooLate.String(), Expired.String()} {
+	for _, what := range []string{"done", "batch", "stolen", "moved", "panicked", "broken off", "failed", "failed for good", "cancelled", "lost its place", "lost its place for good", QueueFull.String(), TooLate.String(), Expired.String()} {
 		if seen[what] < 20 {
 			t.Errorf("%q happened %d times: the test does not test it", what, seen[what])
 		}
