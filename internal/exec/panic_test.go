@@ -1,8 +1,10 @@
 package exec
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -219,6 +221,23 @@ func TestFeedPanics(t *testing.T) {
 	}
 	p.check(t, q, Options{K: 10, Policy: PolicyGPU})
 	checkClose(t, d)
+}
+
+// A bug that no query waits for ends the process where invariants are checked, and else is
+// logged with its stack.
+func TestReportBug(t *testing.T) {
+	var log bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	defer slog.SetDefault(before)
+	d := new(Dispatcher)
+	bug := caught(func() { d.reportBug("testing", caught(func() { panic("broken") })) })
+	if (bug != nil) != invariant.Enabled || d.bugs.Load() != 1 {
+		t.Errorf("it panics with %v, %d are counted", bug, d.bugs.Load())
+	}
+	if text := log.String(); !invariant.Enabled && (!strings.Contains(text, "panic=broken") || !strings.Contains(text, "TestReportBug")) {
+		t.Errorf("logged: %s", text)
+	}
 }
 
 // panickingContext panics when a CPU that shares a batch asks it.
