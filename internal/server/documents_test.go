@@ -32,7 +32,7 @@ func fakeDocument(f func(context.Context) error) backend {
 func TestDocumentsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		running, most := 0, 0
-		wait := func(ctx context.Context) error { // synctest runs one goroutine at a time between waits
+		wait := func(ctx context.Context) error { // one at a time, if they are bounded
 			running++
 			most = max(most, running)
 			defer func() { running-- }()
