@@ -369,8 +369,7 @@ func TestRunKilled(t *testing.T) {
 	s := newScript(t)
 	s.fake("load", `while [ $# -gt 0 ]; do [ "$1" != --readings ] || echo '{"at_ns": 1}' >"$2"; shift; done
 echo $$ >"$FAKE/at"
-while [ ! -e "$FAKE/enough" ]; do sleep 0.05; done`)
-	defer s.fake("enough", "")
+for ((i = 0; i < 3000; i++)); do sleep 0.1; done`)
 	c := s.command([]string{"SOAK_RATE=5", "PACK_SECONDS=0.1"}, "soak")
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // to kill what it packs with, too
 	if err := c.Start(); err != nil {
@@ -378,12 +377,16 @@ while [ ! -e "$FAKE/enough" ]; do sleep 0.05; done`)
 	}
 	s.until(func() bool {
 		_, err := os.Stat(filepath.Join(s.out, "results.tgz"))
-		return err == nil && s.results()["soak.jsonl"] != ""
+		return err == nil && strings.HasSuffix(s.log("at"), "\n") && s.results()["soak.jsonl"] != ""
 	})
 	if err := syscall.Kill(-c.Process.Pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	_ = c.Wait() // killed
+	var left int // what it ran is in a group of its own
+	if _, err := fmt.Sscan(s.log("at"), &left); err != nil || syscall.Kill(left, syscall.SIGKILL) != nil {
+		t.Errorf("griffin, process %d, is not there any more (%v)", left, err)
+	}
 	if got := s.results()["soak.jsonl"]; got != "{\"at_ns\": 1}\n" {
 		t.Errorf("readings %q", got)
 	}
