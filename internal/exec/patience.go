@@ -97,7 +97,6 @@ func (r *placedRun) patienceFor(asked *bool) time.Duration {
 func (r *placedRun) abandon(c *choice) {
 	r.abandoned = true
 	r.d.abandoned.Add(1)
-	r.job.Cost[sched.CPU] = unwanted // else the pool would have it back at once
 	began := r.patience.began
 	r.givenUp(c, time.Since(began))
 	if r.trace != nil {
@@ -106,15 +105,23 @@ func (r *placedRun) abandon(c *choice) {
 	r.arrive(sched.CPU)
 }
 
+// muchLonger is how many times as long as it has taken already, and as the GPU takes, a query
+// that was given up is reckoned to take on the CPU: it is not taken back unless the GPU's
+// queue becomes that long.
+const muchLonger = 4
+
 // chooseAfterAbandoned has the GPU do what the CPU gave up, unless it fails.
 func (r *placedRun) chooseAfterAbandoned() {
-	r.choices[sched.CPU] = r.boundOnCPU()
-	r.choices[sched.CPU].total = unwanted
-	r.choices[sched.GPU] = choice{total: sched.Never}
+	cpu, gpu := &r.choices[sched.CPU], &r.choices[sched.GPU]
+	*cpu, *gpu = r.boundOnCPU(), choice{total: sched.Never}
 	if r.locate() {
 		r.wholeByCost()
 	}
-	if r.choices[sched.GPU].total == sched.Never {
+	wait := r.wait(sched.GPU)
+	if gpu.total == sched.Never || wait == sched.Never {
 		r.choosePlain(sched.CPU)
+	} else {
+		cpu.total = muchLonger * max(time.Since(r.patience.began), gpu.total+wait)
 	}
+	r.job.Cost[sched.CPU] = cpu.total // what it was would have the pool bring it back at once
 }
