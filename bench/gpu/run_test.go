@@ -271,14 +271,16 @@ for ((i = 0; i < 3000; i++)); do sleep 0.1; done`)
 	}
 }
 
-// until waits until f, or the test's end.
+// patience is how long a test waits for what must come: only one that fails takes so long.
+const patience = 3 * time.Minute
+
+// until waits until f.
 func (s *script) until(f func() bool) {
 	s.t.Helper()
-	for !f() {
-		if s.t.Context().Err() != nil {
+	for began := time.Now(); !f(); time.Sleep(10 * time.Millisecond) {
+		if time.Since(began) > patience {
 			s.t.Fatal("it did not come")
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 }
 
@@ -330,6 +332,35 @@ printf '{\n  "verdict": {"passed": true}\n}\n'`)
 	}
 	if out, rc := s.run([]string{"ONLY=decode"}, "kernels"); rc != 0 {
 		t.Errorf("after the end: exit %d: %s", rc, out)
+	}
+}
+
+// Steps that end while their results are brought are not told to have ended before all is
+// brought.
+func TestRunEndsWhileBrought(t *testing.T) {
+	s := newScript(t)
+	s.fake("load", `while [ ! -e "$FAKE/enough" ]; do sleep 0.05; done
+printf '{\n  "verdict": {"passed": true}\n}\n'`)
+	// When wait has packed, the steps end before it goes on.
+	tar, err := exec.LookPath("tar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.fake("tar", fmt.Sprintf(`#!/usr/bin/env bash
+%s "$@" || exit
+[ -z "${END_THEM-}" ] || { touch "$FAKE/enough"; while [ ! -s "$WORK/started/rc" ]; do sleep 0.05; done; }
+`, tar))
+	if out, rc := s.run([]string{"SOAK_RATE=5"}, "start", "soak"); rc != 0 {
+		t.Fatalf("exit %d: %s", rc, out)
+	}
+	defer s.run(nil, "stop")
+	s.until(func() bool { return strings.Contains(s.log("griffin.log"), "--soak") })
+	if out, rc := s.run([]string{"END_THEM=1", "WAIT_SECONDS=0"}, "wait"); rc != 75 && s.results()["load-soak.json"] == "" {
+		t.Errorf("exit %d without the result: %s", rc, out)
+	}
+	out, rc := s.run(nil, "wait")
+	if rc != 0 || !strings.Contains(out, "load-soak: exit 0") || s.results()["load-soak.json"] == "" {
+		t.Errorf("exit %d: %s", rc, out)
 	}
 }
 
