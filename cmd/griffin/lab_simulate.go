@@ -89,7 +89,7 @@ func (o *labSimulateOptions) register(f *pflag.FlagSet) {
 	f.DurationVar(&o.sched.Deadline, "deadline", 0, "time that a query has; 0: none (--ding09: 500ms)")
 	f.DurationVar(&o.sched.Window, "window", 0, "time that a query may wait at an idle GPU for others")
 	f.IntVar(&o.sched.MaxBatch, "max-batch", 0, "queries that share a launch (default 256; --ding09: 1)")
-	f.IntVar(&o.sched.MaxQueue, "max-queue", 0, "queries that may wait, -1 for any number (default 64 a CPU, a batch a lane)")
+	f.IntVar(&o.sched.MaxQueue, "max-queue", 0, "queries that may wait, -1 for any number (default 64 a CPU and a batch a lane, at most 1024)")
 	f.Int64Var(&o.sched.Work, "work", 0, "computational threshold of policy batch, in postings (default 1 M)")
 	f.BoolVar(&o.sched.RunLate, "run-late", false, "run queries that cannot end in time, in the place of shedding them")
 	f.BoolVar(&o.fifo, "fifo", false, "first come, first served")

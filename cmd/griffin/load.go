@@ -131,6 +131,9 @@ func (o *loadOptions) check() (load.Options, griffin.Mode, error) {
 	if o.readings != "" && !o.soak {
 		return lo, 0, usagef("--readings is of --soak")
 	}
+	if o.readings == "-" {
+		return lo, 0, usagef("--readings -: want a file, as standard output has the result")
+	}
 	if o.p99 > 0 {
 		lo.Bound = o.p99
 	}
@@ -169,6 +172,8 @@ type loadResult struct {
 	Machine     string                    `json:"machine"` // that the load came from
 	// Error says why there is not more, or that the soak failed.
 	Error *jsonError `json:"error,omitempty"`
+
+	interrupted bool // in the last point
 }
 
 func (a *app) load(ctx context.Context, o *loadOptions, target string) error {
@@ -208,7 +213,8 @@ func (a *app) load(ctx context.Context, o *loadOptions, target string) error {
 	bar := a.newProgress()
 	err = a.measureLoad(ctx, o, lo, t, r, bar)
 	bar.close()
-	if err != nil && ctx.Err() == nil {
+	r.interrupted = ctx.Err() != nil
+	if err != nil && !r.interrupted {
 		err = fmt.Errorf("%s: %w", target, err)
 	}
 	if len(r.Points) == 0 {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -94,5 +95,34 @@ func TestInterruptedLoad(t *testing.T) {
 				t.Errorf("readings %q, %v", lines, err)
 			}
 		})
+	}
+}
+
+// A rate that was being tried when a search for the highest was interrupted has not failed.
+func TestInterruptedSearchForRate(t *testing.T) {
+	queries := filepath.Join(t.TempDir(), "log.tsv")
+	if err := os.WriteFile(queries, []byte("1\talpha\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	server := newCountingServer(t)
+	cmd := griffinProcess(t, "load", server.URL, "--queries", queries, "--p99", patience.String(), "--rate", "200", "--warmup", "0s", "--for", "1h", "--wait", patience.String())
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	waitUntil(t, func() error {
+		if n := server.searches.Load(); n < 100 {
+			return fmt.Errorf("%d searches came", n)
+		}
+		return nil
+	})
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // its exit code is tested above
+	if text := out.String(); !strings.Contains(text, "goodput/s") || strings.Contains(text, "fails") || strings.Contains(text, "holds") {
+		t.Errorf("shown:\n%s", text)
 	}
 }

@@ -74,10 +74,10 @@ func remark(r *loadResult, p *load.Point) string {
 	switch {
 	case p.Cut:
 		return "  fails (ended early)"
-	case r.Error != nil && p == &r.Points[len(r.Points)-1]:
-		return ""
 	case r.BoundMicros > 0 && p.Holds:
 		return "  holds"
+	case r.interrupted && p == &r.Points[len(r.Points)-1]:
+		return ""
 	case r.BoundMicros > 0:
 		return "  fails"
 	}

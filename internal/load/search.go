@@ -60,7 +60,7 @@ const (
 // Whether a rate near the limit holds is a matter of luck in a short run: Duration
 // should have at least some thousand queries. A rate is measured once, for longer than
 // Duration if in that time fewer queries came than show a share at all: 100 for 99 %. A rate
-// that would need more than 10 times Duration for that is not tried.
+// below the first that would need more than 10 times Duration for that is not tried.
 func Search(ctx context.Context, target Target, o Options, s SearchOptions, each func(Point)) (highest float64, points []Point, err error) {
 	if s.Precision == 0 {
 		s.Precision = defaultPrecision
