@@ -80,8 +80,10 @@ const (
 )
 
 // DispatchStats count where the steps of searches ran: CPUSteps, GPUSteps, and
-// Migrations between the two. Pool tells of queues (nil: there are none), Errors how far off
-// predictions were.
+// Migrations between the two. GivenUp are those that a CPU gave up since a GPU would have
+// ended long before, Fed searches whose lists were brought to the GPU after they ran, Bugs
+// panics of work that no search waits for. Pool tells of queues (nil: there are none), Errors
+// how far off predictions were.
 type DispatchStats = exec.DispatchStats
 
 // DispatchStats returns the counts as of now.

@@ -155,8 +155,8 @@ type DispatchStats struct {
 	CPUSteps   int64 `json:"cpu_steps"`
 	GPUSteps   int64 `json:"gpu_steps"`
 	Migrations int64 `json:"migrations"`
-	// Abandoned counts steps that the CPU gave up since the GPU would have ended long before.
-	Abandoned int64 `json:"given_up"`
+	// GivenUp counts steps that the CPU gave up since the GPU would have ended long before.
+	GivenUp int64 `json:"given_up"`
 	// Fed counts queries that ran without images of their lists, which were then brought.
 	Fed int64 `json:"fed"`
 	// Bugs counts panics of work that no query waits for. The log, slog.Default, has their
@@ -171,7 +171,7 @@ type DispatchStats struct {
 // Stats returns the counts as of now.
 func (d *Dispatcher) Stats() DispatchStats {
 	s := DispatchStats{
-		Policy: d.policy, CPUSteps: d.steps[sched.CPU].Load(), GPUSteps: d.steps[sched.GPU].Load(), Migrations: d.migrations.Load(), Abandoned: d.abandoned.Load(), Fed: d.feeder.fed.Load(),
+		Policy: d.policy, CPUSteps: d.steps[sched.CPU].Load(), GPUSteps: d.steps[sched.GPU].Load(), Migrations: d.migrations.Load(), GivenUp: d.abandoned.Load(), Fed: d.feeder.fed.Load(),
 		Bugs: d.bugs.Load(), Errors: d.costs.Errors(),
 	}
 	if d.pool != nil {

@@ -32,7 +32,7 @@ func TestAbandon(t *testing.T) {
 		before := d.Stats()
 		a := p.check(t, frequentWords(rng, 1+rng.IntN(4)), Options{Mode: []Mode{ModeAnd, ModeAndOr, ModeOr}[i%3], K: []int{1, 10, 1000}[rng.IntN(3)], Count: i%2 == 0})
 		after := d.Stats()
-		given := after.Abandoned - before.Abandoned
+		given := after.GivenUp - before.GivenUp
 		if given < 1 || a.Migrations < 1 || a.StepsAt[sched.CPU] < int(given) || a.StepsAt[sched.GPU] < int(given) {
 			t.Errorf("query %d: %d given up, %d migrations, steps %v: want each begun on the CPU and done on the GPU", i, given, a.Migrations, a.StepsAt)
 		}
@@ -78,8 +78,8 @@ func TestNotAbandoned(t *testing.T) {
 		for i := range 6 {
 			p.check(t, frequentWords(rng, 3), Options{Mode: []Mode{ModeAnd, ModeAndOr, ModeOr}[i%3], K: 10})
 		}
-		if s := d.Stats(); s.Abandoned != 0 {
-			t.Errorf("%s: %d given up", c.name, s.Abandoned)
+		if s := d.Stats(); s.GivenUp != 0 {
+			t.Errorf("%s: %d given up", c.name, s.GivenUp)
 		}
 	}
 }
@@ -107,8 +107,8 @@ func TestAbandonForNothing(t *testing.T) {
 			}
 		}
 		s := d.Stats()
-		if s.Abandoned < 1 || s.Pool.Failed < 1 || s.Pool.Ended != 3 {
-			t.Errorf("%v: %d given up; pool %+v", code, s.Abandoned, s.Pool)
+		if s.GivenUp < 1 || s.Pool.Failed < 1 || s.Pool.Ended != 3 {
+			t.Errorf("%v: %d given up; pool %+v", code, s.GivenUp, s.Pool)
 		}
 		_ = d.Close() // it may be lost
 	}

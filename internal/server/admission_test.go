@@ -300,7 +300,7 @@ func TestMetricsOfDispatcher(t *testing.T) {
 		p.Servers, p.Running, p.Queued, p.Wait, p.Batches, p.Jobs, p.QueueTime = 2, 1, 5, 3*time.Millisecond, 11, 40, 4*time.Second
 		p.Waits[0], p.Waits[2], p.Waits[sched.NumWaits-1] = 30, 9, 1
 		return griffin.DispatchStats{
-			Policy: "cost", CPUSteps: 100, GPUSteps: 50, Migrations: 12, Abandoned: 7, Bugs: 13, Pool: pool,
+			Policy: "cost", CPUSteps: 100, GPUSteps: 50, Migrations: 12, GivenUp: 7, Bugs: 13, Pool: pool,
 			Errors: []cost.ClassError{{Kind: cost.CPUOr, From: 100 * time.Microsecond, Count: 4, Mean: 0.25, Bias: -0.125}},
 		}
 	}
