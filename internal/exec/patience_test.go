@@ -50,8 +50,8 @@ func TestAbandon(t *testing.T) {
 		t.Fatal(err)
 	}
 	steps := slices.DeleteFunc(trace.Steps, func(s Step) bool { return s.Name == stepWait })
-	if len(steps) != 2 || steps[0].Name != stepAbandoned || steps[0].Processor != cpu || steps[0].Predicted == 0 || steps[1].Place != sched.GPU || trace.Migrations != 1 {
-		t.Errorf("want what was given up, then the GPU:\n%s", &trace)
+	if len(steps) != 2 || steps[0].Name != stepAbandoned || steps[0].Processor != cpu || steps[0].Predicted == 0 || steps[1].Place != sched.GPU || trace.Migrations != 1 || steps[0].PostingsDecoded == 0 {
+		t.Errorf("want what was given up, with its work, then the GPU:\n%s", &trace)
 	}
 }
 

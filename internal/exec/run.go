@@ -116,15 +116,15 @@ func (p *Plan) runStage(ctx context.Context, sc *Scratch, st *stage, w *Work, tr
 		} else {
 			work, err = p.runTree(ctx, sc, st, i)
 		}
+		w.Add(work) // of what is given up, too
+		if trace != nil {
+			trace.add(began, p.step(st, i, name, work))
+		}
 		if err != nil {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
 			return fmt.Errorf("segment %s: query %s: %w", p.searcher.snapshot.Segments[i].Name, p.query, err)
-		}
-		w.Add(work)
-		if trace != nil {
-			trace.add(began, p.step(st, i, name, work))
 		}
 	}
 	return nil
