@@ -101,9 +101,10 @@ func TestAbandonForNothing(t *testing.T) {
 		faults.Fail("cuLaunchKernel", 1, code)
 		for i := range 3 {
 			p.check(t, frequentWords(rng, 3), Options{Mode: []Mode{ModeAnd, ModeAndOr, ModeOr}[i], K: 10, Count: true})
-			// It comes back with what it takes there, not behind all others.
-			if j := &p.sc.placed.job; i == 0 && (j.Place != sched.CPU || j.Cost[sched.CPU] >= unwanted) {
-				t.Errorf("%v: at the %s, which is to take %v", code, j.Place, j.Cost[sched.CPU])
+			// It comes back with what it is predicted to take there, not with what it was
+			// reckoned to so that it would stay away.
+			if r := &p.sc.placed; i == 0 && (r.job.Place != sched.CPU || r.job.Cost[sched.CPU] != r.choices[sched.CPU].total) {
+				t.Errorf("%v: at the %s, which is to take %v, not %v", code, r.job.Place, r.job.Cost[sched.CPU], r.choices[sched.CPU].total)
 			}
 		}
 		s := d.Stats()
@@ -111,6 +112,29 @@ func TestAbandonForNothing(t *testing.T) {
 			t.Errorf("%v: %d given up; pool %+v", code, s.GivenUp, s.Pool)
 		}
 		_ = d.Close() // it may be lost
+	}
+}
+
+// Of a run that has moved, in whichever stage, the pool is told what the CPU is to take of
+// what the GPU fails at: what it knew was of when the run came, or reckoned.
+func TestRefusedAfterMove(t *testing.T) {
+	p, d := dispatched(t, testSnapshot(t, spacedIndex(t, 100, 2, 3)), testGPU(t, pipeline.Options{}), DispatchOptions{})
+	plan, err := p.gpu.Prepare(p.sc, parse(t, "e2 e3"), Options{K: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, moves := range []int{0, 1} {
+		r := &p.sc.placed
+		r.begin(d, plan, p.sc, nil, nil)
+		r.decide()
+		r.job.Moves, r.job.Cost[sched.CPU] = moves, unwanted
+		if err := r.refuse(errors.New("no")); !errors.Is(err, sched.ErrFailed) {
+			t.Errorf("%d moves: %v", moves, err)
+		}
+		if told := r.job.Cost[sched.CPU] == r.choices[sched.CPU].total; told != (moves > 0) {
+			t.Errorf("%d moves: the CPU is to take %v; the pool knows of %v", moves, r.choices[sched.CPU].total, r.job.Cost[sched.CPU])
+		}
+		r.end()
 	}
 }
 

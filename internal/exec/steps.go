@@ -218,7 +218,7 @@ func (r *placedRun) refuse(err error) error {
 		r.trace.Notes = append(r.trace.Notes, "answered by the CPU: "+r.refusal)
 	}
 	r.choosePlain(sched.CPU)
-	if r.abandoned { // the CPU was made as good as impossible; the run would wait there behind all others
+	if r.job.Moves > 0 { // what it came with, or was reckoned to when it was given up, is of no use now
 		r.job.Cost[sched.CPU] = r.choices[sched.CPU].total
 	}
 	if r.d.gpu.lost() {
