@@ -157,8 +157,9 @@ func (p *Pool) await(ctx context.Context, j *Job) error {
 	defer p.waiters.Put(w)
 	bell := w.bell
 	t.bell = bell
-	late := w.lateAfter(p.s.lastStart(j), p.Now())
+	last, now := p.s.lastStart(j), p.Now()
 	p.mu.Unlock()
+	late := w.lateAfter(last, now)
 	for late != nil {
 		select {
 		case <-bell:
@@ -180,7 +181,7 @@ func (p *Pool) await(ctx context.Context, j *Job) error {
 	case <-ctx.Done():
 	}
 	p.mu.Lock()
-	now := p.Now()
+	now = p.Now()
 	if t.verdict == undecided && p.s.Cancel(now, j) {
 		p.dispatch(now, nil)
 		p.mu.Unlock()
