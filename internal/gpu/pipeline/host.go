@@ -2,12 +2,12 @@ package pipeline
 
 import (
 	"errors"
-	"sync"
 	"sync/atomic"
 
 	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 	"github.com/griffin-search/griffin/internal/gpu/decode"
+	"github.com/griffin-search/griffin/internal/invariant"
 	"github.com/griffin-search/griffin/internal/postings"
 )
 
@@ -128,10 +128,10 @@ func copyWide(dst, src []byte) {
 		return
 	}
 	share := max((len(src)+copiers-1)/copiers, most)
-	var wg sync.WaitGroup
+	var group invariant.Group
 	for at := 0; at < len(src); at += share {
 		part := src[at:min(at+share, len(src))]
-		wg.Go(func() { copy(dst[at:], part) })
+		group.Go(func() { copy(dst[at:], part) })
 	}
-	wg.Wait()
+	group.Wait()
 }

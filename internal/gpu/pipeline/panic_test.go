@@ -188,3 +188,11 @@ func TestAttachPanics(t *testing.T) {
 		t.Error("a runtime error is not one")
 	}
 }
+
+// A panic of a goroutine that copies a part of a list goes on where the copy was asked for.
+func TestCopyPanics(t *testing.T) {
+	src := make([]byte, 3<<20)
+	if bug := panics(t, func() error { copyWide(make([]byte, 1<<20), src); return nil }); !strings.Contains(bug.Error(), "out of range") {
+		t.Errorf("it panics with %v", bug)
+	}
+}

@@ -2,11 +2,11 @@ package pipeline
 
 import (
 	"errors"
-	"sync"
 	"sync/atomic"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	"github.com/griffin-search/griffin/internal/invariant"
 )
 
 // uploader brings what queries need to a device: lists, which it makes images of,
@@ -164,12 +164,12 @@ func (u *uploader) copyWords(dst cuda.Buffer[uint32], words []uint32) error {
 func (u *uploader) copyBytes(dst cuda.Buffer[uint32], src []byte) error {
 	var pieces [copiers]stretch
 	for at := 0; at < len(src); {
-		var wg sync.WaitGroup
+		var group invariant.Group
 		n, from := 0, at
 		for ; n < copiers && at < len(src); n++ {
 			p, err := u.piece((len(src) - at + 3) / 4)
 			if err != nil {
-				wg.Wait()
+				group.Wait()
 				return err
 			}
 			pieces[n] = p
@@ -178,10 +178,10 @@ func (u *uploader) copyBytes(dst cuda.Buffer[uint32], src []byte) error {
 			if at == len(src) { // the last, or the only one
 				p.fill(part)
 			} else {
-				wg.Go(func() { p.fill(part) })
+				group.Go(func() { p.fill(part) })
 			}
 		}
-		wg.Wait()
+		group.Wait()
 		for i := range pieces[:n] {
 			p := &pieces[i]
 			if err := u.send(p, dst.Slice(from/4, from/4+p.words), p.words); err != nil {
