@@ -42,7 +42,8 @@ var ErrForeign = errors.New("not measured on this machine")
 // features of trees do, since coefficients then mean something else.
 //
 //	1  first
-const fileVersion = 1
+//	2  queries of a single term are a kind of their own
+const fileVersion = 2
 
 const (
 	// maxFileBytes bounds what is read; a model takes some 100 KiB with four trees.

@@ -145,8 +145,8 @@ func TestLoadDamaged(t *testing.T) {
 		{"nothing", string(valid), "", base.ErrCorrupt},
 		{"no JSON", string(valid), "costs", base.ErrCorrupt},
 		{"more than one object", string(valid), string(valid) + "{", base.ErrCorrupt},
-		{"another format", `"format": 1`, `"format": 2`, base.ErrVersion},
-		{"no format", `"format": 1,`, ``, base.ErrVersion},
+		{"another format", `"format": 2`, `"format": 3`, base.ErrVersion},
+		{"no format", `"format": 2,`, ``, base.ErrVersion},
 		{"another processor", `"a processor"`, `"another"`, ErrForeign},
 		{"no models", `"models": [`, `"models": [],"x": [`, ErrForeign},
 		{"an unknown kind", `"cpu-and"`, `"cpu-xor"`, base.ErrCorrupt},
@@ -271,7 +271,7 @@ func FuzzLoad(f *testing.F) {
 	valid := encoded(f)
 	f.Add(valid)
 	f.Add(valid[:len(valid)/2])
-	f.Add([]byte(`{"format":1,"models":[{"machine":{"cpu":"a processor","cores":16,"gpus":["a GPU, CUDA 13.0"]},"kinds":{"cpu-and":{"ns":[1,2,3,4,5,6],"samples":9,"mean_relative_error":0.1,"corrections":[{"class":3,"log":-1}]}},
+	f.Add([]byte(`{"format":2,"models":[{"machine":{"cpu":"a processor","cores":16,"gpus":["a GPU, CUDA 13.0"]},"kinds":{"cpu-and":{"ns":[1,2,3,4,5,6],"samples":9,"mean_relative_error":0.1,"corrections":[{"class":3,"log":-1}]}},
 		"trees":{"gpu-or":{"nodes":[{"feature":3,"threshold":2,"left":1,"right":2},{"model":{"intercept":3,"slopes":[1,0,0,0,0,0,0,0]}},{"model":{"intercept":1,"slopes":[0,0,0,0,0,0,0,-9]}}],"samples":9,"least_ns":1,"most_ns":1000}}}]}`))
 	features := Features{Lists: 3, K: 10, Shortest: 100, Second: 1000, Longest: 9000, Sum: 10100, Candidates: 50}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -306,7 +306,7 @@ func FuzzLoad(f *testing.F) {
 // The file can be read by others: it is JSON, indented, of one object.
 func TestFileIsJSON(t *testing.T) {
 	data := encoded(t)
-	if !json.Valid(data) || !bytes.HasPrefix(data, []byte("{\n \"format\": 1,\n")) || !bytes.HasSuffix(data, []byte("}\n")) {
+	if !json.Valid(data) || !bytes.HasPrefix(data, []byte("{\n \"format\": 2,\n")) || !bytes.HasSuffix(data, []byte("}\n")) {
 		t.Errorf("%.200s", data)
 	}
 }

@@ -30,8 +30,8 @@ func TestSegmentSizes(t *testing.T) {
 		}
 		list := c.open(&l)
 		for _, conjunctive := range []bool{true, false} {
-			if !conjunctive && numDocs > 1<<20 && !gputest.OnGPU() {
-				continue // half a million ranges take the emulator half a minute
+			if !conjunctive && numDocs > 1<<20 && (testing.Short() || !gputest.OnGPU()) {
+				continue // half a million ranges take the emulator half a minute, and a sanitizer longer
 			}
 			q := &testQuery{gpu: Query{Conjunctive: conjunctive, K: 3, Lists: []List{list, list}}}
 			var want []base.Hit
