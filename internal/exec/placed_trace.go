@@ -100,6 +100,8 @@ func (r *placedRun) noteChoice() {
 			b.WriteString("; ")
 		}
 		switch {
+		case at == sched.CPU && r.abandoned && r.choices[sched.GPU].total != sched.Never:
+			b.WriteString("given up on the cpu")
 		case c.total >= unwanted:
 			fmt.Fprintf(&b, "not on the %s", at)
 		case c.to < len(r.lengths):
