@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -52,6 +53,9 @@ func TestAbandon(t *testing.T) {
 	steps := slices.DeleteFunc(trace.Steps, func(s Step) bool { return s.Name == stepWait })
 	if len(steps) != 2 || steps[0].Name != stepAbandoned || steps[0].Processor != cpu || steps[0].Predicted == 0 || steps[1].Place != sched.GPU || trace.Migrations != 1 || steps[0].PostingsDecoded == 0 {
 		t.Errorf("want what was given up, with its work, then the GPU:\n%s", &trace)
+	}
+	if notes := strings.Join(trace.Notes, "\n"); !strings.Contains(notes, "cost, or: given up on the cpu; ") {
+		t.Errorf("notes:\n%s", notes)
 	}
 }
 
