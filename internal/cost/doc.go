@@ -5,8 +5,8 @@
 // quantities that the time is made of (launches, postings, blocks, bytes over the bus),
 // fitted to samples that were measured on the machine (Model.Calibrate), and a correction
 // for each class of size that follows what is observed (Model.Observe). For whole queries
-// it may have model trees, too (Train), over the features of Ding et al. A Model is kept
-// in a file (Load, Save) that holds for one machine.
+// it may have model trees, too (Train), over the features of Ding et al. A Model is of
+// one machine, and kept in a file with those of others (Load, Save).
 //
 // It is not for deciding: that takes queues, deadlines and batches into account and is
 // done by its callers. It knows no index, no query and no device.

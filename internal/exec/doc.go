@@ -15,7 +15,8 @@
 // (dispatcher.go): a placedRun takes a plan stage by stage, and a conjunction in pieces,
 // list by list, whose candidates go from one processor to the other (placed.go,
 // steps.go); before each piece the policy predicts what all that is left would take
-// (place.go, outlook.go), and afterwards the model learns what it took (observe.go).
+// (place.go, outlook.go), and afterwards the model learns what it took (observe.go). What
+// takes the CPU much longer than it would take the GPU goes there (patience.go).
 // Lists that were missed are brought beside queries (feed.go).
 //
 // It does not parse (package query), does not read stored documents (the root

@@ -9,14 +9,15 @@ import (
 )
 
 // defaultPatience is how many times as long as the GPU is predicted to take, with its
-// queue, a query may take on the CPU before it is given up there and goes to the GPU. What
-// a pruned OR takes scatters by tens of times about any prediction, so that a
-// few queries would be as slow as the CPU is at its worst.
+// queue, a query may take on the CPU before it is given up there and goes to the GPU: now
+// and then a pruned OR takes a hundred times what was predicted.
 //
-// On 1,000 queries of the Terabyte track of 2006 over a collection like GOV2, timed on a CPU and
-// predicted by trees of the lengths of their lists, against a GPU that takes
-// 16 µs + 2 µs a list + 0.04 ns a posting: with no limit one query of 30 ms put the mean from
-// 172 µs (all on the GPU) up to 202; limits of 2, 1, 0.5 and 0.3 gave 168.7, 168.9, 171.4 and 171.9.
+// It was chosen on paper, not on a GPU: 1,000 queries of the Terabyte track of 2006 as ORs over
+// a collection like GOV2, timed on a CPU, against a GPU that takes 16 µs + 2 µs a list +
+// 0.04 ns a posting, 172 µs on the mean. By a model's prediction (boosted trees over features
+// as CPUOr has, times doubt) with no limit the mean was 202 µs, for one query of
+// 30 ms; limits of 2, 1, 0.5 and 0.3 gave 168.7, 168.9, 171.4 and 171.9. By a calibrated
+// cost.Model nothing so far off came to the CPU: 169.3 without a limit and with those of 2 and 1.
 const defaultPatience = 2
 
 // errImpatient ends a piece on the CPU that the GPU does anew.
