@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -77,7 +78,7 @@ func BenchmarkPin(b *testing.B) {
 func benchmarkPin(b *testing.B, postings int) {
 	data := make([]uint32, 4*postings)
 	latencies := [2][]time.Duration{}
-	pools := [2]*Pool{newPool(b, Options{Policy: PolicyCPU, CPUs: 2}), newPool(b, Options{Policy: PolicyCPU, CPUs: 2, Pin: true})}
+	pools := [2]*Pool{newPool(b, Options{Policy: PolicyCPU, CPUs: runtime.NumCPU(), MaxQueue: -1}), newPool(b, Options{Policy: PolicyCPU, CPUs: runtime.NumCPU(), MaxQueue: -1, Pin: true})}
 	alone := &scan{data: data, n: postings}
 	_ = alone.Run(b.Context(), CPU)
 	start := time.Now()
