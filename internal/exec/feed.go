@@ -41,14 +41,18 @@ type wish struct {
 
 var _ sched.Work = (*wish)(nil)
 
-// wishFor has the lists of the run's stage brought, if the GPU, which lacks some, would
-// take a certain time with them.
-func (r *placedRun) wishFor(there time.Duration) {
+// wishFor has the lists of the run's stage brought that the GPU lacks, if it would be
+// worth it.
+func (r *placedRun) wishFor() {
 	f := &r.d.feeder
 	l := &r.located
 	images := l.BytesImage > 0 && l.ImageRoom
 	copies := l.BytesFile > 0 && l.Direct
-	if !images && !copies || r.plan.mode == ModeSaat || worth*float64(there) > float64(min(r.choices[sched.CPU].total, r.choices[sched.GPU].total)) {
+	if !images && !copies || r.plan.mode == ModeSaat {
+		return
+	}
+	there := r.d.costs.Predict(r.kind(sched.GPU), &r.whole)
+	if worth*float64(there) > float64(min(r.choices[sched.CPU].total, r.choices[sched.GPU].total)) {
 		return
 	}
 	if time.Since(r.d.start) < time.Duration(f.next.Load()) || !f.busy.CompareAndSwap(false, true) {

@@ -101,7 +101,9 @@ func (m *measurer) measure(ctx context.Context, p *Plan) (w whole, err error) {
 	}
 	w.features = cost.TreeFeatures(&r.whole)
 	w.kind[sched.CPU] = r.kind(sched.CPU)
-	if w.took[sched.CPU], err = m.repeat(ctx, r, sched.CPU, r.wholeOn(sched.CPU)); err != nil {
+	var onCPU choice
+	r.wholeOn(&onCPU, sched.CPU)
+	if w.took[sched.CPU], err = m.repeat(ctx, r, sched.CPU, onCPU); err != nil {
 		return w, err
 	}
 	if r.refusal == "" {
@@ -147,13 +149,14 @@ func (m *measurer) onGPU(ctx context.Context, r *placedRun, w *whole) error {
 	if !r.located.Direct || r.plan.mode == ModeSaat {
 		return nil
 	}
-	c := r.wholeDirect()
+	var c, again choice
+	r.wholeDirect(&c)
 	first, err := m.once(ctx, r, sched.GPU, c)
 	if err != nil {
 		return gpuError(err)
 	}
 	r.view.Locate(q, &r.located)
-	again := r.wholeDirect() // nothing is to be brought any more
+	r.wholeDirect(&again) // nothing is to be brought any more
 	took, err := m.repeat(ctx, r, sched.GPU, again)
 	if err != nil {
 		return gpuError(err)

@@ -114,13 +114,14 @@ const muchLonger = 4
 // chooseAfterAbandoned has the GPU do what the CPU gave up, unless it fails.
 func (r *placedRun) chooseAfterAbandoned() {
 	cpu, gpu := &r.choices[sched.CPU], &r.choices[sched.GPU]
-	*cpu, *gpu = r.boundOnCPU(), choice{total: sched.Never}
+	r.boundOnCPU(cpu)
+	gpu.never()
 	if r.locate() {
 		r.wholeByCost()
 	}
 	wait := r.wait(sched.GPU)
 	if gpu.total == sched.Never || wait == sched.Never {
-		r.choosePlain(sched.CPU)
+		r.chooseCPU()
 	} else {
 		cpu.total = muchLonger * max(time.Since(r.patience.began), gpu.total+wait)
 	}

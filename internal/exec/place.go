@@ -30,7 +30,7 @@ func (r *placedRun) decide() {
 	case r.plan.placement != nil && r.refusal == "":
 		r.chooseGiven()
 	case r.refusal != "", policy == PolicyCPU:
-		r.choosePlain(sched.CPU)
+		r.chooseCPU()
 	case policy == PolicyRatio && r.splits():
 		r.chooseByRatio()
 	case r.abandoned:
@@ -43,8 +43,8 @@ func (r *placedRun) decide() {
 		if r.d.gpu.lost() {
 			r.weigh()
 		}
-		r.choosePlain(sched.GPU)
-		r.choices[sched.CPU] = r.boundOnCPU()
+		r.wholeOn(&r.choices[sched.GPU], sched.GPU)
+		r.boundOnCPU(&r.choices[sched.CPU])
 		r.batchedBy(r.choices[sched.GPU].took)
 	}
 	if r.trace != nil {
@@ -59,25 +59,25 @@ func (p *Plan) splits(st *stage) bool {
 	return p.mode != ModeSaat && st.flat && st.kind == traverse.And && len(st.order) > 1
 }
 
-// choosePlain has all that is left run at a place.
-func (r *placedRun) choosePlain(at sched.Place) {
-	r.choices[at] = r.wholeOn(at)
-	r.choices[1-at] = choice{total: sched.Never}
+// chooseCPU has all that is left run on the CPU.
+func (r *placedRun) chooseCPU() {
+	r.wholeOn(&r.choices[sched.CPU], sched.CPU)
+	r.choices[sched.GPU].never()
 }
 
 // wholeOn predicts all that is left of the stage at a place, on the GPU by the path that
 // it takes by itself.
-func (r *placedRun) wholeOn(at sched.Place) choice {
-	c := choice{to: len(r.lengths)}
+func (r *placedRun) wholeOn(c *choice, at sched.Place) {
+	c.begin(len(r.lengths), pipeline.PathAuto)
 	if r.pos > 0 {
 		r.expect()
 		if at == sched.CPU {
-			r.onCPUFrom(&c, r.pos, len(r.lengths))
+			r.onCPUFrom(c, r.pos, len(r.lengths))
 		} else {
 			f, _ := r.directFeatures(r.pos, len(r.lengths))
 			c.add(cost.GPUIntersect, &f, r.d.costs.Predict(cost.GPUIntersect, &f))
 		}
-		return c
+		return
 	}
 	if at == sched.CPU {
 		r.weigh()
@@ -86,18 +86,17 @@ func (r *placedRun) wholeOn(at sched.Place) choice {
 	}
 	k := r.kind(at)
 	c.add(k, &r.whole, r.predict(k, &r.whole))
-	return c
 }
 
 // boundOnCPU is wholeOn of the CPU or less, without looking at what is hard to know. If
 // it is less, nothing is learnt from the time that it takes.
-func (r *placedRun) boundOnCPU() choice {
+func (r *placedRun) boundOnCPU(c *choice) {
 	if r.pos > 0 || r.isWeighed {
-		return r.wholeOn(sched.CPU)
+		r.wholeOn(c, sched.CPU)
+		return
 	}
 	f := r.bounded()
-	took := r.d.costs.Predict(r.kind(sched.CPU), &f)
-	return choice{to: len(r.lengths), took: took, total: took}
+	c.is(len(r.lengths), pipeline.PathAuto, r.d.costs.Predict(r.kind(sched.CPU), &f))
 }
 
 // predict is by trees for PolicyQuery, and else by the linear models.
@@ -167,7 +166,7 @@ func (r *placedRun) selection() time.Duration {
 // chooseWhole offers the whole query at either place (ding09 §9).
 func (r *placedRun) chooseWhole() {
 	for at := range sched.Place(sched.NumPlaces) {
-		r.choices[at] = r.wholeOn(at)
+		r.wholeOn(&r.choices[at], at)
 	}
 	r.batchedBy(r.choices[sched.GPU].took)
 }
@@ -182,23 +181,22 @@ func (r *placedRun) chooseByRatio() {
 		left = int64(r.have.Len())
 	}
 	if r.pos > 0 && r.last == sched.CPU || float64(r.lengths[next]) >= r.d.ratio*float64(left) {
-		r.choosePlain(sched.CPU)
+		r.chooseCPU()
 		return
 	}
 	if !r.isLocated && !r.locate() {
-		r.choosePlain(sched.CPU)
+		r.chooseCPU()
 		return
 	}
 	r.expect()
-	c := choice{to: next + 1}
-	if n == 2 || !r.located.Direct && r.pos == 0 {
-		c = r.wholeOn(sched.GPU)
+	if c := &r.choices[sched.GPU]; n == 2 || !r.located.Direct && r.pos == 0 {
+		r.wholeOn(c, sched.GPU)
 	} else {
+		c.begin(next+1, pipeline.PathAuto)
 		f, _ := r.directFeatures(r.pos, next+1)
 		c.add(cost.GPUIntersect, &f, r.d.costs.Predict(cost.GPUIntersect, &f))
 	}
-	r.choices[sched.GPU] = c
-	r.choices[sched.CPU] = r.wholeOn(sched.CPU)
+	r.wholeOn(&r.choices[sched.CPU], sched.CPU)
 }
 
 // chooseAny is what tests choose.
@@ -208,8 +206,8 @@ func (r *placedRun) chooseAny() {
 	if !r.splits() {
 		to = n
 	}
-	r.choices[at] = choice{to: to, took: 1, total: 1}
-	if r.choices[1-at] = (choice{to: n, total: unwanted}); r.refusal != "" {
+	r.choices[at].is(to, pipeline.PathAuto, 1)
+	if r.choices[1-at].is(n, pipeline.PathAuto, unwanted); r.refusal != "" {
 		r.choices[1-at].total = sched.Never
 	}
 }
@@ -227,12 +225,18 @@ const clearly = 1.5
 // of 2006, against GPUs that take 20 to 70 µs.
 const doubt = 1.1
 
-// doubted is a choice on the CPU with what it will take on the mean.
-func (r *placedRun) doubted(c choice) choice {
+// doubted makes the total of a choice on the CPU what it will take on the mean.
+func (r *placedRun) doubted(c *choice) {
 	if r.pos == 0 {
 		c.total = time.Duration(doubt * float64(c.total))
 	}
-	return c
+}
+
+// doubtedOnCPU is wholeOn of the CPU, doubted.
+func (r *placedRun) doubtedOnCPU() {
+	c := &r.choices[sched.CPU]
+	r.wholeOn(c, sched.CPU)
+	r.doubted(c)
 }
 
 // chooseByCost predicts the ways there are: all that is left on one processor, by images
@@ -243,29 +247,30 @@ func (r *placedRun) doubted(c choice) choice {
 // where the GPU is clearly faster.
 func (r *placedRun) chooseByCost() {
 	cpu, gpu := &r.choices[sched.CPU], &r.choices[sched.GPU]
-	*cpu = r.doubted(r.boundOnCPU())
-	*gpu = choice{total: sched.Never}
+	r.boundOnCPU(cpu)
+	r.doubted(cpu)
+	gpu.never()
 	bounded := r.pos == 0 && !r.isWeighed
 	least := r.leastOnGPU(cpu.total)
 	if bounded && float64(cpu.total) < clearly*float64(least) {
-		*cpu = r.doubted(r.wholeOn(sched.CPU))
+		r.doubtedOnCPU()
 		bounded = false
 	}
 	if cpu.total < least && r.wait(sched.CPU) < quick || !r.locate() {
 		if bounded {
-			*cpu = r.doubted(r.wholeOn(sched.CPU))
+			r.doubtedOnCPU()
 		}
 		return
 	}
 	r.wholeByCost()
 	if bounded && (float64(cpu.total) < clearly*float64(gpu.total) || r.wait(sched.GPU) > 0) {
-		*cpu = r.doubted(r.wholeOn(sched.CPU))
+		r.doubtedOnCPU()
 	}
-	if r.located.Direct && (r.pos > 0 || r.located.BytesImage > 0) && r.splits() {
+	if r.maySplit() {
 		r.splitByCost()
 	}
-	if r.pos == 0 && (r.located.BytesImage > 0 || r.located.BytesFile > 0) {
-		r.wishFor(r.d.costs.Predict(r.kind(sched.GPU), &r.whole))
+	if r.pos == 0 {
+		r.wishFor()
 	}
 }
 
@@ -308,47 +313,50 @@ func (r *placedRun) wholeByCost() {
 	if r.pos > 0 {
 		if r.located.Direct {
 			r.expect()
-			*gpu = choice{to: n, path: pipeline.PathDirect}
+			gpu.begin(n, pipeline.PathDirect)
 			r.onGPUFrom(gpu, r.pos, n)
 		}
 		return
 	}
-	if r.located.BytesImage == 0 || r.located.ImageRoom || !r.located.Direct {
-		c := choice{to: n, path: pipeline.PathImages}
+	images := r.located.BytesImage == 0 || r.located.ImageRoom || !r.located.Direct
+	if images {
+		gpu.begin(n, pipeline.PathImages)
 		if b := r.bringing(); b.Lists > 0 {
-			c.add(cost.BringImages, &b, r.d.costs.Predict(cost.BringImages, &b))
+			gpu.add(cost.BringImages, &b, r.d.costs.Predict(cost.BringImages, &b))
 		}
 		k := r.kind(sched.GPU)
 		took := r.d.costs.Predict(k, &r.whole)
-		if c.took == 0 {
+		if gpu.took == 0 {
 			r.batchedBy(took)
 		}
-		c.add(k, &r.whole, took)
-		*gpu = c
+		gpu.add(k, &r.whole, took)
 	}
 	if !r.located.Direct || r.located.BytesImage == 0 {
 		return
 	}
-	if c := r.wholeDirect(); c.total < gpu.total {
-		*gpu = c
+	if !images {
+		r.wholeDirect(gpu)
+		return
+	}
+	if r.wholeDirect(&r.other); r.other.total < gpu.total {
+		*gpu = r.other
 		r.batched = 0
 	}
 }
 
 // wholeDirect predicts all of the stage on the GPU by lists where they lie.
-func (r *placedRun) wholeDirect() choice {
-	c := choice{to: len(r.lengths), path: pipeline.PathDirect}
+func (r *placedRun) wholeDirect(c *choice) {
+	c.begin(len(r.lengths), pipeline.PathDirect)
 	if r.splits() {
 		r.expect()
-		r.onGPUFrom(&c, 0, len(r.lengths))
-		return c
+		r.onGPUFrom(c, 0, len(r.lengths))
+		return
 	}
 	f := r.whole
 	f.BytesBus = r.located.BytesHost
 	f.Blocks = (f.Sum + codec.BlockLen - 1) / codec.BlockLen
-	r.bringFiles(&c, r.located.BytesFile)
+	r.bringFiles(c, r.located.BytesFile)
 	c.add(cost.GPUDirectOr, &f, r.d.costs.Predict(cost.GPUDirectOr, &f))
-	return c
 }
 
 // onGPUFrom adds to c what the lists [from, to) of a conjunction take on the GPU

@@ -43,6 +43,7 @@ type placedRun struct {
 	// What the policy knows, and what it has chosen: the next piece at each place.
 	outlook
 	choices [sched.NumPlaces]choice
+	other   choice // that is weighed against one of them
 	batched time.Duration
 
 	// patience is the context of the CPU where the GPU could take over; abandoned: it did,
@@ -61,7 +62,8 @@ type placedRun struct {
 
 var _ sched.Work = (*placedRun)(nil)
 
-// choice is a piece of a stage at a place: the lists up to to, which may be all.
+// choice is a piece of a stage at a place: the lists up to to, which may be all. It is
+// large: functions fill it in where it lies.
 type choice struct {
 	to   int
 	path pipeline.Path
@@ -83,6 +85,24 @@ type part struct {
 // maxParts is how many predictions of a piece are remembered, to be compared with what
 // it takes.
 const maxParts = 3
+
+// begin makes c the piece up to a list by a path, of which nothing is predicted yet. It
+// leaves the memory of parts as it is.
+func (c *choice) begin(to int, path pipeline.Path) {
+	c.to, c.path, c.took, c.total, c.guessed, c.numParts = to, path, 0, 0, false, 0
+}
+
+// is makes c the piece up to a list that takes so long.
+func (c *choice) is(to int, path pipeline.Path, took time.Duration) {
+	c.begin(to, path)
+	c.took, c.total = took, took
+}
+
+// never makes c a piece that cannot be.
+func (c *choice) never() {
+	c.begin(0, pipeline.PathAuto)
+	c.total = sched.Never
+}
 
 // add adds a prediction to the piece.
 func (c *choice) add(k cost.Kind, f *cost.Features, took time.Duration) {
@@ -240,7 +260,7 @@ func (r *placedRun) pays() float64 {
 func (r *placedRun) advance(ctx context.Context, at sched.Place) (done bool, err error) {
 	c := &r.choices[at]
 	if c.total == sched.Never { // the pool knows better than the policy: on the CPU all can be done
-		r.choosePlain(sched.CPU)
+		r.chooseCPU()
 		at, c = sched.CPU, &r.choices[sched.CPU]
 	}
 	began, from := time.Time{}, r.pos

@@ -112,6 +112,6 @@ func (r *placedRun) chooseGiven() {
 	if at == sched.CPU {
 		path = pipeline.PathAuto
 	}
-	r.choices[at] = choice{to: to, path: path, took: 1, total: 1}
-	r.choices[1-at] = choice{to: n, took: unwanted, total: unwanted}
+	r.choices[at].is(to, path, 1)
+	r.choices[1-at].is(n, pipeline.PathAuto, unwanted)
 }

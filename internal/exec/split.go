@@ -16,20 +16,32 @@ const (
 	// splitLaunches is how many times as long as a launch the best whole must take for
 	// splits to be looked at.
 	splitLaunches = 2
+	// splitWithin is how many times as long as the GPU the CPU may take for all of it: the
+	// part that must be taken off the GPU for a split to pay would take the CPU as long as
+	// the GPU takes for all, if parts are in like proportion on both.
+	splitWithin = 1 / (1 - splitPays)
 )
 
-// splitByCost looks for something that is clearly better than all on one processor:
-// the first lists on one, the rest on the other. Pieces only add up, so it stops in
-// each direction where those on the CPU and a launch are already too long.
+// maySplit reports whether a split is worth being looked for.
+func (r *placedRun) maySplit() bool {
+	return r.located.Direct && (r.pos > 0 || r.located.BytesImage > 0) && r.splits() &&
+		float64(r.choices[sched.CPU].total) < splitWithin*float64(r.choices[sched.GPU].total)
+}
+
+// splitByCost looks for something that is clearly better than all on one processor, which
+// wholeByCost has predicted: the first lists on one, the rest on the other. Pieces only add
+// up, so it stops in each direction where those on the CPU and a launch are already too long.
 func (r *placedRun) splitByCost() {
 	n, from := len(r.lengths), r.pos
 	cpu, gpu := &r.choices[sched.CPU], &r.choices[sched.GPU]
-	launch := r.d.costs.Predict(cost.GPUIntersect, &cost.Features{Lists: 1, Batch: 1})
-	best := min(cpu.total, gpu.total)
-	if n-from < 2 || best < splitLaunches*launch {
+	if n-from < 2 {
 		return
 	}
-	r.expect()
+	launch := r.d.costs.Predict(cost.GPUIntersect, &cost.Features{Lists: 1, Batch: 1})
+	best := min(cpu.total, gpu.total)
+	if best < splitLaunches*launch {
+		return
+	}
 	limit := time.Duration(splitPays * float64(best))
 	cut, least := 0, limit
 	took := time.Duration(0) // of the lists before to, on the CPU
@@ -42,10 +54,9 @@ func (r *placedRun) splitByCost() {
 		}
 	}
 	if cut > 0 {
-		c := choice{to: cut}
-		r.onCPUFrom(&c, from, cut)
-		c.total = least
-		*cpu = c
+		cpu.begin(cut, pipeline.PathAuto)
+		r.onCPUFrom(cpu, from, cut)
+		cpu.total = least
 	}
 	cut, least = 0, limit
 	took = r.selection() // and the lists from to on, on the CPU
@@ -58,16 +69,15 @@ func (r *placedRun) splitByCost() {
 		}
 	}
 	if cut > 0 {
-		c := r.piece(from, cut)
-		c.path, c.total = pipeline.PathDirect, least
-		*gpu = c
+		*gpu = *r.piece(from, cut)
+		gpu.total = least
 		r.batched = 0
 	}
 }
 
-// piece predicts the lists [from, to) on the GPU.
-func (r *placedRun) piece(from, to int) choice {
-	c := choice{to: to}
-	r.onGPUFrom(&c, from, to)
-	return c
+// piece predicts the lists [from, to) on the GPU, until the next is.
+func (r *placedRun) piece(from, to int) *choice {
+	r.other.begin(to, pipeline.PathDirect)
+	r.onGPUFrom(&r.other, from, to)
+	return &r.other
 }

@@ -68,8 +68,8 @@ func TestBestSplit(t *testing.T) {
 		r := &p.sc.placed
 		r.begin(d, plan, p.sc, nil, nil)
 		r.look()
-		r.choices[sched.CPU] = r.wholeOn(sched.CPU)
-		r.choices[sched.GPU] = choice{total: sched.Never}
+		r.wholeOn(&r.choices[sched.CPU], sched.CPU)
+		r.choices[sched.GPU].never()
 		if !r.locate() || !r.located.Direct {
 			t.Fatalf("%+v: want lists that the GPU reads where they lie", r.located)
 		}
@@ -143,5 +143,41 @@ func TestLearnsOfWhatRan(t *testing.T) {
 		if s := d.Stats(); learnt != c.learns || s.GPUSteps == 0 {
 			t.Errorf("policy %s: learnt of the GPU %v, want %v; %d steps there", c.policy, learnt, c.learns, s.GPUSteps)
 		}
+	}
+}
+
+// Where the CPU takes many times as long as the GPU, no part of the work is better done
+// there, and nobody looks for one.
+func TestMaySplit(t *testing.T) {
+	g := testGPU(t, pipeline.Options{Memory: pipeline.Memory{Bytes: 1 << 15}})
+	snapshot := testSnapshot(t, spacedIndex(t, 6000, 2, 3, 5))
+	p, d := dispatched(t, snapshot, g, DispatchOptions{})
+	for _, c := range []struct {
+		mode     Mode
+		cpu, gpu int // µs
+		want     bool
+	}{
+		{ModeAnd, 100, 100, true},
+		{ModeAnd, 100, 1000, true},
+		{ModeAnd, 1000, 100, false},
+		{ModeAnd, 490, 100, true},
+		{ModeOr, 100, 100, false},
+	} {
+		plan, err := p.gpu.Prepare(p.sc, parse(t, "e2 e3 e5"), Options{Mode: c.mode, K: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &p.sc.placed
+		r.begin(d, plan, p.sc, nil, nil)
+		r.look()
+		if !r.locate() || !r.located.Direct || r.located.BytesImage == 0 {
+			t.Fatalf("%+v: want lists that the GPU reads where they lie", r.located)
+		}
+		r.choices[sched.CPU].is(3, pipeline.PathAuto, time.Duration(c.cpu)*time.Microsecond)
+		r.choices[sched.GPU].is(3, pipeline.PathDirect, time.Duration(c.gpu)*time.Microsecond)
+		if got := r.maySplit(); got != c.want {
+			t.Errorf("%s, %v µs on the CPU, %v on the GPU: %v, want %v", c.mode, c.cpu, c.gpu, got, c.want)
+		}
+		r.end()
 	}
 }

@@ -217,7 +217,7 @@ func (r *placedRun) refuse(err error) error {
 	if r.trace != nil {
 		r.trace.Notes = append(r.trace.Notes, "answered by the CPU: "+r.refusal)
 	}
-	r.choosePlain(sched.CPU)
+	r.chooseCPU()
 	if r.job.Moves > 0 { // what it came with, or was reckoned to when it was given up, is of no use now
 		r.job.Cost[sched.CPU] = r.choices[sched.CPU].total
 	}

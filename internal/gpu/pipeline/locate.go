@@ -103,7 +103,7 @@ func (v *View) Locate(q *Query, l *Located) {
 func (v *View) locate(device int, q *Query, worst *Located) Located {
 	var l Located
 	d := v.engine.devices[device]
-	var images int64 // that are missing
+	room := d.room() // less the images that are missing
 	for s := range v.pieces[device] {
 		p := v.pieces[device][s].part
 		legs := q.Legs[s*q.NumTerms : (s+1)*q.NumTerms]
@@ -121,7 +121,9 @@ func (v *View) locate(device int, q *Query, worst *Located) Located {
 			if known == nil || !known.there(kindImage) {
 				worst.Forms[at] = min(worst.Forms[at], compressed)
 				l.BytesImage += leg.sizeBytes()
-				images += v.imageBytes(device, s, leg)
+				if room >= 0 {
+					room -= v.imageBytes(device, s, leg)
+				}
 			}
 			switch compressed {
 			case FormFile:
@@ -132,7 +134,7 @@ func (v *View) locate(device int, q *Query, worst *Located) Located {
 			}
 		}
 	}
-	l.ImageRoom = images <= d.room()
+	l.ImageRoom = l.BytesImage == 0 || room >= 0
 	return l
 }
 

@@ -24,16 +24,16 @@ func (v *View) pathOn(device int, q *Query, queries int) Path {
 	if q.Path == PathDirect {
 		return PathDirect
 	}
-	missing := v.missing(device, &t)
-	if missing == 0 || missing <= v.engine.devices[device].room() {
+	if v.imageRoom(device, &t) {
 		return PathImages
 	}
 	return PathDirect
 }
 
-// missing returns about what the images take that a query lacks on a device.
-func (v *View) missing(device int, t *terms) (sizeBytes int64) {
+// imageRoom reports whether the images that a query lacks on a device, if any, have room.
+func (v *View) imageRoom(device int, t *terms) bool {
 	d := v.engine.devices[device]
+	room := d.room()
 	for s := range v.pieces[device] {
 		p := v.pieces[device][s].part
 		if p == nil || t.none(s) {
@@ -45,12 +45,15 @@ func (v *View) missing(device int, t *terms) (sizeBytes int64) {
 			if leg.DocFreq == 0 {
 				continue
 			}
-			if known := d.records.ofLeg(leg, p.id); known == nil || !known.there(kindImage) {
-				sizeBytes += v.imageBytes(device, s, leg)
+			if known := d.records.ofLeg(leg, p.id); known != nil && known.there(kindImage) {
+				continue
+			}
+			if room -= v.imageBytes(device, s, leg); room < 0 {
+				return false
 			}
 		}
 	}
-	return sizeBytes
+	return true
 }
 
 // runSplit answers queries on device i: some of them from compressed lists (direct), and
