@@ -106,7 +106,7 @@ func (a *app) warm(ctx context.Context, r residentFlag, impacts bool, warm warme
 		return nil
 	}
 	if err == nil && lists < total {
-		a.notef("%s of %s are resident: GPU memory is full", count(lists), plural(total, "posting list"))
+		a.notef("%s of %s are resident, and GPU memory is full: queries bring the others, or read them where they lie", count(lists), plural(total, "posting list"))
 	}
 	return err
 }
