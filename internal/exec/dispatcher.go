@@ -34,7 +34,7 @@ type Dispatcher struct {
 	expect     selectivity
 	steps      [sched.NumPlaces]atomic.Int64 // that ran
 	migrations atomic.Int64
-	abandoned  atomic.Int64
+	givenUp    atomic.Int64
 	bugs       atomic.Int64
 	patience   float64 // defaultPatience, but in tests; 0: without end
 
@@ -171,7 +171,7 @@ type DispatchStats struct {
 // Stats returns the counts as of now.
 func (d *Dispatcher) Stats() DispatchStats {
 	s := DispatchStats{
-		Policy: d.policy, CPUSteps: d.steps[sched.CPU].Load(), GPUSteps: d.steps[sched.GPU].Load(), Migrations: d.migrations.Load(), GivenUp: d.abandoned.Load(), Fed: d.feeder.fed.Load(),
+		Policy: d.policy, CPUSteps: d.steps[sched.CPU].Load(), GPUSteps: d.steps[sched.GPU].Load(), Migrations: d.migrations.Load(), GivenUp: d.givenUp.Load(), Fed: d.feeder.fed.Load(),
 		Bugs: d.bugs.Load(), Errors: d.costs.Errors(),
 	}
 	if d.pool != nil {

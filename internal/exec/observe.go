@@ -26,8 +26,8 @@ func (r *placedRun) observe(c *choice, from int, took time.Duration) {
 	}
 }
 
-// givenUp tells the model of a piece whose context ended: it takes longer than that.
-func (r *placedRun) givenUp(c *choice, after time.Duration) {
+// tookLonger tells the model of a piece whose context ended: it takes longer than that.
+func (r *placedRun) tookLonger(c *choice, after time.Duration) {
 	if after > c.took {
 		r.learn(c, after)
 	}

@@ -38,7 +38,7 @@ type patience struct {
 // patient returns the context of a piece on the CPU: ctx itself if there is nowhere else
 // to go, or if the run has been given up once.
 func (r *placedRun) patient(ctx context.Context) context.Context {
-	if r.d.patience == 0 || r.policy() != PolicyCost || r.refusal != "" || r.plan.placement != nil || r.d.choose != nil || r.abandoned || r.plan.mode == ModeSaat {
+	if r.d.patience == 0 || r.policy() != PolicyCost || r.refusal != "" || r.plan.placement != nil || r.d.choose != nil || r.gaveUp || r.plan.mode == ModeSaat {
 		return ctx
 	}
 	r.patience = patience{Context: ctx, run: r}
@@ -94,14 +94,14 @@ func (r *placedRun) patienceFor(asked *bool) time.Duration {
 	return time.Duration(r.d.patience * float64(gpu.total+wait))
 }
 
-// abandon notes that the CPU has given up the piece c.
-func (r *placedRun) abandon(c *choice) {
-	r.abandoned = true
-	r.d.abandoned.Add(1)
+// giveUp notes that the CPU has given up the piece c.
+func (r *placedRun) giveUp(c *choice) {
+	r.gaveUp = true
+	r.d.givenUp.Add(1)
 	began := r.patience.began
-	r.givenUp(c, time.Since(began))
+	r.tookLonger(c, time.Since(began))
 	if r.trace != nil {
-		r.traceAbandoned(began, c)
+		r.traceGivenUp(began, c)
 	}
 	r.arrive(sched.CPU)
 }
@@ -111,8 +111,8 @@ func (r *placedRun) abandon(c *choice) {
 // queue becomes that long.
 const muchLonger = 4
 
-// chooseAfterAbandoned has the GPU do what the CPU gave up, unless it fails.
-func (r *placedRun) chooseAfterAbandoned() {
+// chooseAfterGivingUp has the GPU do what the CPU gave up, unless it fails.
+func (r *placedRun) chooseAfterGivingUp() {
 	cpu, gpu := &r.choices[sched.CPU], &r.choices[sched.GPU]
 	r.boundOnCPU(cpu)
 	gpu.never()

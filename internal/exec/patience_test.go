@@ -20,7 +20,7 @@ const none = 1e-12
 
 // What the CPU gives up, in whichever mode, the GPU answers as the CPU would have, and the
 // trace, the answer and the counts tell.
-func TestAbandon(t *testing.T) {
+func TestGivenUp(t *testing.T) {
 	rng := rand.New(rand.NewPCG(71, 1))
 	g := testGPU(t, pipeline.Options{})
 	p, d := dispatched(t, testSnapshot(t, randomIndex(t, rng, 300, 3, true)), g, DispatchOptions{CPUs: 1})
@@ -51,7 +51,7 @@ func TestAbandon(t *testing.T) {
 		t.Fatal(err)
 	}
 	steps := slices.DeleteFunc(trace.Steps, func(s Step) bool { return s.Name == stepWait })
-	if len(steps) != 2 || steps[0].Name != stepAbandoned || steps[0].Processor != cpu || steps[0].Predicted == 0 || steps[1].Place != sched.GPU || trace.Migrations != 1 || steps[0].PostingsDecoded == 0 {
+	if len(steps) != 2 || steps[0].Name != stepGivenUp || steps[0].Processor != cpu || steps[0].Predicted == 0 || steps[1].Place != sched.GPU || trace.Migrations != 1 || steps[0].PostingsDecoded == 0 {
 		t.Errorf("want what was given up, with its work, then the GPU:\n%s", &trace)
 	}
 	if notes := strings.Join(trace.Notes, "\n"); !strings.Contains(notes, "cost, or: given up on the cpu; ") {
@@ -60,7 +60,7 @@ func TestAbandon(t *testing.T) {
 }
 
 // Who has patience, nowhere to go, or another policy stays.
-func TestNotAbandoned(t *testing.T) {
+func TestNotGivenUp(t *testing.T) {
 	rng := rand.New(rand.NewPCG(72, 1))
 	snapshot := testSnapshot(t, randomIndex(t, rng, 300, 3, true))
 	g := testGPU(t, pipeline.Options{})
@@ -89,7 +89,7 @@ func TestNotAbandoned(t *testing.T) {
 }
 
 // If the GPU does not do what the CPU gave up, the CPU does it after all.
-func TestAbandonForNothing(t *testing.T) {
+func TestGivenUpForNothing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(73, 1))
 	snapshot := testSnapshot(t, randomIndex(t, rng, 300, 3, true))
 	for _, code := range []cuda.Code{cuda.LaunchOutOfResources, cuda.IllegalAddress} {

@@ -33,8 +33,8 @@ func (r *placedRun) decide() {
 		r.chooseCPU()
 	case policy == PolicyRatio && r.splits():
 		r.chooseByRatio()
-	case r.abandoned:
-		r.chooseAfterAbandoned()
+	case r.gaveUp:
+		r.chooseAfterGivingUp()
 	case policy == PolicyCost:
 		r.chooseByCost()
 	case policy == PolicyQuery:

@@ -46,10 +46,10 @@ type placedRun struct {
 	other   choice // that is weighed against one of them
 	batched time.Duration
 
-	// patience is the context of the CPU where the GPU could take over; abandoned: it did,
+	// patience is the context of the CPU where the GPU could take over; gaveUp: it did,
 	// in this stage.
-	patience  patience
-	abandoned bool
+	patience patience
+	gaveUp   bool
 
 	ticks   uint           // counts pieces that are not all timed
 	legs    []traverse.Leg // of a step on the CPU
@@ -129,7 +129,7 @@ func (r *placedRun) begin(d *Dispatcher, p *Plan, sc *Scratch, dst []base.Hit, t
 
 // rewind puts r before its first piece.
 func (r *placedRun) rewind() {
-	r.stage, r.pos, r.have, r.moved, r.torn, r.abandoned = 0, 0, nil, false, false, false
+	r.stage, r.pos, r.have, r.moved, r.torn, r.gaveUp = 0, 0, nil, false, false, false
 	r.answer = Answer{}
 }
 
@@ -273,12 +273,12 @@ func (r *placedRun) advance(ctx context.Context, at sched.Place) (done bool, err
 		err = r.onCPU(ctx, c, began)
 	}
 	if errors.Is(err, errImpatient) {
-		r.abandon(c)
+		r.giveUp(c)
 		return false, nil
 	}
 	if err != nil {
 		if !began.IsZero() && ctx.Err() != nil {
-			r.givenUp(c, time.Since(began))
+			r.tookLonger(c, time.Since(began))
 		}
 		return false, err
 	}
@@ -318,7 +318,7 @@ func (r *placedRun) endStage(at sched.Place) (done bool) {
 	}
 	r.dst = r.answer.Hits[:0]
 	r.stage++
-	r.pos, r.have, r.abandoned = 0, nil, false
+	r.pos, r.have, r.gaveUp = 0, nil, false
 	return false
 }
 

@@ -62,11 +62,11 @@ func (r *placedRun) traceBatch(began time.Time, size int) {
 	})
 }
 
-// traceAbandoned adds the step of what the CPU gave up, in the place of the segments that
+// traceGivenUp adds the step of what the CPU gave up, in the place of the segments that
 // it had searched since a time.
-func (r *placedRun) traceAbandoned(began time.Time, c *choice) {
+func (r *placedRun) traceGivenUp(began time.Time, c *choice) {
 	st, t := &r.plan.stages[r.stage], r.trace
-	s := Step{Name: stepAbandoned, Processor: cpu, Place: sched.CPU, Traversal: st.name(), Mode: st.mode, Predicted: c.took}
+	s := Step{Name: stepGivenUp, Processor: cpu, Place: sched.CPU, Traversal: st.name(), Mode: st.mode, Predicted: c.took}
 	n := len(t.Steps)
 	for ; n > 0 && t.Steps[n-1].Name == stepSegment && t.Steps[n-1].Start >= began.Sub(t.Began); n-- {
 		s.Work.Add(t.Steps[n-1].Work)
@@ -100,7 +100,7 @@ func (r *placedRun) noteChoice() {
 			b.WriteString("; ")
 		}
 		switch {
-		case at == sched.CPU && r.abandoned && r.choices[sched.GPU].total != sched.Never:
+		case at == sched.CPU && r.gaveUp && r.choices[sched.GPU].total != sched.Never:
 			b.WriteString("given up on the cpu")
 		case c.total >= unwanted:
 			fmt.Fprintf(&b, "not on the %s", at)

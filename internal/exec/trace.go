@@ -152,7 +152,7 @@ func (s *Step) format(b *strings.Builder) {
 	if s.Predicted > 0 {
 		fmt.Fprintf(b, " (predicted %v)", s.Predicted.Round(100*time.Nanosecond))
 	}
-	if s.Name == stepAbandoned {
+	if s.Name == stepGivenUp {
 		fmt.Fprintf(b, "  %s %s, for a GPU to do: postings decoded %d, scored %d", s.Mode, s.Traversal, s.PostingsDecoded, s.PostingsScored)
 	}
 	if s.Name == stepSegment {
@@ -212,13 +212,13 @@ func (s *Step) formatDevice(b *strings.Builder) {
 // stepSegment is the name of a step that searched a segment, stepImpacts of one that
 // searched impact-ordered lists; cpu is their processor. stepGPU is the name of a
 // step of a GPU, stepIntersect of a part of a conjunction, stepWait of time in a queue,
-// stepAbandoned of what the CPU gave up for the GPU to do.
+// stepGivenUp of what the CPU gave up for the GPU to do.
 const (
 	stepSegment   = "segment"
 	stepImpacts   = "impacts"
 	stepGPU       = "gpu"
 	stepIntersect = "intersect"
 	stepWait      = "wait"
-	stepAbandoned = "given up"
+	stepGivenUp   = "given up"
 	cpu           = "cpu"
 )
