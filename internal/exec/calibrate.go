@@ -7,10 +7,12 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"github.com/griffin-search/griffin/internal/cost"
 	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/invariant"
 	"github.com/griffin-search/griffin/internal/query"
 	"github.com/griffin-search/griffin/internal/vfs"
 )
@@ -63,9 +65,21 @@ type CalibrateOptions struct {
 	Limit time.Duration
 	// Queries bounds how many there are; 0: 4000.
 	Queries int
-	// Progress, if set, is called after each query with those done and in all. If the
-	// time ends first, those done are fewer.
+	// Helpers is how many more goroutines measure queries, on the CPU alone: on large indexes
+	// there would be too few of them. 0: one for each four processors, four at most;
+	// negative: none.
+	Helpers int
+	// Progress, if set, is called after each query, but for those of helpers, with those done
+	// and in all. If the time ends first, those done are fewer.
 	Progress func(done, total int64)
+}
+
+// helpers is how many there are to be.
+func (o *CalibrateOptions) helpers() int {
+	if o.Helpers != 0 {
+		return max(o.Helpers, 0)
+	}
+	return min(runtime.GOMAXPROCS(0)/4, 4)
 }
 
 // Calibrates reports whether the times of queries of a snapshot are worth to be
@@ -94,33 +108,78 @@ func (d *Dispatcher) Calibrate(ctx context.Context, snapshot *index.Snapshot, o 
 	if err != nil || len(terms.full) == 0 {
 		return err
 	}
-	m, err := newMeasurer(d, snapshot)
-	if err != nil {
-		return err
-	}
 	_, err = snapshot.Impacts()
-	impacts := err == nil
+	all := make([]calibrating, 1+o.helpers())
+	for i := range all {
+		c := &all[i]
+		c.terms, c.impacts = *terms, err == nil
+		g := d.gpu
+		if i > 0 {
+			g = nil
+			c.terms.rng = rand.New(rand.NewPCG(rng.Uint64(), uint64(i)))
+		}
+		if c.m, c.err = newMeasurer(g, snapshot); c.err != nil {
+			return c.err
+		}
+	}
+	var group invariant.Group
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	for i := range all[1:] {
+		group.Go(func() {
+			c := &all[1+i]
+			for c.err == nil && time.Since(began) <= o.Limit {
+				c.err = c.query(ctx)
+			}
+			if ctx.Err() != nil {
+				c.err = nil // the first says why
+			}
+		})
+	}
+	first := &all[0]
 	for i := range o.Queries {
 		if time.Since(began) > o.Limit {
 			break
 		}
-		q, options, err := terms.random(impacts)
-		if err != nil {
-			return err
-		}
-		p, err := m.searcher.Prepare(m.sc, q, options)
-		if err == nil {
-			_, err = m.measure(ctx, p)
-		}
-		if err != nil {
-			return err
+		if first.err = first.query(ctx); first.err != nil {
+			break
 		}
 		if o.Progress != nil {
 			o.Progress(int64(i+1), int64(o.Queries))
 		}
 	}
-	d.costs.Calibrate(m.samples)
+	stop()
+	group.Wait()
+	var samples []cost.Measured
+	for i := range all {
+		if all[i].err != nil {
+			return all[i].err
+		}
+		samples = append(samples, all[i].m.samples...)
+	}
+	d.costs.Calibrate(samples)
 	return nil
+}
+
+// calibrating is one goroutine's part of a calibration.
+type calibrating struct {
+	m       *measurer
+	terms   termSample
+	impacts bool // there are some
+	err     error
+}
+
+// query measures one.
+func (c *calibrating) query(ctx context.Context) error {
+	q, options, err := c.terms.random(c.impacts)
+	if err != nil {
+		return err
+	}
+	p, err := c.m.searcher.Prepare(c.m.sc, q, options)
+	if err == nil {
+		_, err = c.m.measure(ctx, p)
+	}
+	return err
 }
 
 // random returns a query and how it is to be asked. Most are ORs, whose times are the

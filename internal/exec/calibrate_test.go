@@ -37,7 +37,7 @@ func TestMeasureConjunction(t *testing.T) {
 	rng := rand.New(rand.NewPCG(91, 1))
 	snapshot := testSnapshot(t, randomIndex(t, rng, 400, 2, true))
 	d := testDispatcher(t, testGPU(t, pipeline.Options{}), DispatchOptions{})
-	m, err := newMeasurer(d, snapshot)
+	m, err := newMeasurer(d.gpu, snapshot)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestMeasureConjunction(t *testing.T) {
 func TestMeasureBatch(t *testing.T) {
 	rng := rand.New(rand.NewPCG(91, 2))
 	snapshot := testSnapshot(t, randomIndex(t, rng, 100, 1, false))
-	m, err := newMeasurer(testDispatcher(t, testGPU(t, pipeline.Options{}), DispatchOptions{}), snapshot)
+	m, err := newMeasurer(testGPU(t, pipeline.Options{}), snapshot)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestMeasureBatch(t *testing.T) {
 func TestMeasureTerm(t *testing.T) {
 	snapshot := testSnapshot(t, randomIndex(t, rand.New(rand.NewPCG(91, 7)), 300, 2, true))
 	for _, mode := range []Mode{ModeOr, ModeAnd, ModeAndOr} {
-		m, err := newMeasurer(testDispatcher(t, nil, DispatchOptions{}), snapshot)
+		m, err := newMeasurer(nil, snapshot)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,10 +149,10 @@ func TestCalibrate(t *testing.T) {
 	rng := rand.New(rand.NewPCG(91, 3))
 	ix := randomIndex(t, rng, 300, 1, false)
 	g := testGPU(t, pipeline.Options{})
-	for _, gpu := range []*GPU{nil, g} {
+	for i, gpu := range []*GPU{nil, g, nil, g} {
 		d := testDispatcher(t, gpu, DispatchOptions{})
 		var done, total int64
-		o := CalibrateOptions{Limit: 1, Progress: func(n, of int64) { done, total = n, of }}
+		o := CalibrateOptions{Limit: 1, Helpers: [...]int{-1, -1, 2, 2}[i], Progress: func(n, of int64) { done, total = n, of }}
 		if err := d.Calibrate(t.Context(), testSnapshot(t, ix), o); err != nil || done != 0 || d.Costs().Calibrated() {
 			t.Errorf("without time: %d queries, %v", done, err)
 		}
@@ -177,6 +177,37 @@ func TestCalibrate(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := d.Calibrate(ctx, testSnapshot(t, empty), CalibrateOptions{}); !errors.Is(err, context.Canceled) || d.Costs().Calibrated() {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// Helpers measure queries of their own, and what they meet ends the calibration.
+func TestCalibrateHelpers(t *testing.T) {
+	snapshot := testSnapshot(t, randomIndex(t, rand.New(rand.NewPCG(91, 4)), 300, 1, false))
+	samples := func(helpers int) (n int) {
+		d := testDispatcher(t, nil, DispatchOptions{})
+		o := CalibrateOptions{Limit: longWait, Queries: 60, Helpers: helpers}
+		var most int
+		o.Progress = func(done, _ int64) {
+			if helpers > 0 && done == 30 {
+				time.Sleep(200 * time.Millisecond) // so that they come to something
+			}
+		}
+		if err := d.Calibrate(t.Context(), snapshot, o); err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range d.Costs().Fits() {
+			most = max(most, f.Samples)
+		}
+		return most
+	}
+	if alone, helped := samples(-1), samples(3); helped <= alone {
+		t.Errorf("%d samples alone, %d with helpers", alone, helped)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	d := testDispatcher(t, nil, DispatchOptions{})
+	o := CalibrateOptions{Limit: longWait, Helpers: 2, Progress: func(done, _ int64) { cancel() }}
+	if err := d.Calibrate(ctx, snapshot, o); !errors.Is(err, context.Canceled) || d.Costs().Calibrated() {
 		t.Errorf("cancelled: %v", err)
 	}
 }
@@ -352,7 +383,7 @@ func TestMeasureBatchWithoutRoom(t *testing.T) {
 		batches bool
 	}{{testMemory, true}, {20 << 10, false}} {
 		g := testGPU(t, pipeline.Options{Memory: pipeline.Memory{Bytes: c.memory}})
-		m, err := newMeasurer(testDispatcher(t, g, DispatchOptions{}), snapshot)
+		m, err := newMeasurer(g, snapshot)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -37,8 +37,9 @@ type batchOf struct {
 	features cost.Features
 }
 
-// newMeasurer returns a measurer for a snapshot, on the GPU of d if it has one.
-func newMeasurer(d *Dispatcher, snapshot *index.Snapshot) (*measurer, error) {
+// newMeasurer returns a measurer for a snapshot, on the CPU and on a GPU, if that is not
+// nil.
+func newMeasurer(g *GPU, snapshot *index.Snapshot) (*measurer, error) {
 	sc, err := NewScratch(snapshot.Options.Analyzer)
 	if err != nil {
 		return nil, err
@@ -48,7 +49,7 @@ func newMeasurer(d *Dispatcher, snapshot *index.Snapshot) (*measurer, error) {
 		m.others[i] = byte(i) // else all of it would be one page of zeros
 	}
 	// Admit has plans made ready for places, without a GPU too.
-	if m.d, err = NewDispatcher(d.gpu, DispatchOptions{Policy: PolicyCost, Admit: true}); err != nil {
+	if m.d, err = NewDispatcher(g, DispatchOptions{Policy: PolicyCost, Admit: true}); err != nil {
 		return nil, err
 	}
 	m.d.patience = 0

@@ -57,7 +57,7 @@ func (d *Dispatcher) Train(ctx context.Context, snapshot *index.Snapshot, querie
 	if o.K <= 0 {
 		o.K = 10
 	}
-	m, err := newMeasurer(d, snapshot)
+	m, err := newMeasurer(d.gpu, snapshot)
 	if err != nil {
 		return TrainReport{}, err
 	}
