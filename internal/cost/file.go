@@ -152,6 +152,7 @@ func (s *saved) model() (*Model, error) {
 		}
 		if next.samples[k] = of.Samples; of.Samples > 0 {
 			next.fitErrors[k] = of.Error
+			m.scatters[k].reset(fitScatter(of.Error))
 		}
 		if of.Tree != nil {
 			if err := of.Tree.check(); err != nil {

@@ -71,6 +71,9 @@ func (m *Model) Calibrate(samples []Measured) {
 				m.cells[k][i].forget()
 			}
 		}
+		if done[k] {
+			m.scatters[k].reset(fitScatter(next.fitErrors[k]))
+		}
 	}
 }
 

@@ -14,6 +14,7 @@ type Model struct {
 	fitted   atomic.Pointer[fitted]
 	changing sync.Mutex // held by who replaces fitted
 	cells    [NumKinds][NumClasses]cell
+	scatters [NumKinds]scatter
 	// seen counts observations; each looks after the cell whose turn it is.
 	seen  atomic.Uint64
 	saved atomic.Uint64 // seen when the model was saved or loaded
@@ -23,7 +24,7 @@ type Model struct {
 type fitted struct {
 	coefficients [NumKinds][maxBasis]float64
 	samples      [NumKinds]int     // that the coefficients are of; 0: the prior's
-	fitErrors    [NumKinds]float64 // mean relative error, of samples that were left out
+	fitErrors    [NumKinds]float64 // mean relative error, of samples that were left out; 0: not known
 	// own trees take the place of coefficients where they are clearly better.
 	own   [NumKinds]*Tree
 	trees Trees // for PredictTree
@@ -150,6 +151,7 @@ func (m *Model) Observe(k Kind, f *Features, took time.Duration) {
 	c.relative += math.Abs(difference)
 	c.bias += difference
 	step := math.Log(float64(took) / predicted)
+	m.scatters[k].observe(step, now)
 	step = min(max(step, -maxStep), maxStep) * max(decay, 1/float64(c.n+1))
 	step /= part*part + (1-part)*(1-part) // so that both together go all of it
 	c.last = now
@@ -162,9 +164,13 @@ func (m *Model) Observe(k Kind, f *Features, took time.Duration) {
 	}
 }
 
-// age halves the correction of one cell, in turn, if it was not observed for long.
+// age halves the correction of one cell, in turn, if it was not observed for long, and
+// with the first of a kind what its times scatter by.
 func (m *Model) age(now uint64) {
 	i := now % (uint64(NumKinds) * NumClasses)
+	if k := i / NumClasses; i%NumClasses == 0 {
+		m.scatters[k].fade(fitScatter(m.fitted.Load().fitErrors[k]), now)
+	}
 	c := &m.cells[i/NumClasses][i%NumClasses]
 	if c.bits.Load() == 0 || !c.mu.TryLock() {
 		return

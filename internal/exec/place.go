@@ -219,16 +219,11 @@ const quick = 8 * time.Microsecond
 // for that not to be predicted any better.
 const clearly = 1.5
 
-// doubt is what predictions for the CPU are multiplied with before they are compared. They
-// are medians, about which times scatter by 40 %, those of the GPU by 10 %: the mean is
-// greater. Of 0.8 to 1.6, 1.1 lost least over 1,000 queries of the log of the Terabyte track
-// of 2006, against GPUs that take 20 to 70 µs.
-const doubt = 1.1
-
-// doubted makes the total of a choice on the CPU what it will take on the mean.
+// doubted makes the total of a choice on the CPU what it will take on the mean: times scatter
+// about predictions, those of the CPU by 40 % and more, those of the GPU by 10 %.
 func (r *placedRun) doubted(c *choice) {
 	if r.pos == 0 {
-		c.total = time.Duration(doubt * float64(c.total))
+		c.total = time.Duration(r.d.costs.Doubt(r.kind(sched.CPU)) * float64(c.total))
 	}
 }
 

@@ -1,0 +1,79 @@
+package cost
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// observed returns a model that was told n times of work that took what was predicted,
+// times e to a normal number of a standard deviation.
+func observed(t *testing.T, n int, deviation float64) *Model {
+	t.Helper()
+	m := New(Machine{})
+	f := sized(t, 50_000)
+	rng := rand.New(rand.NewPCG(3, 14))
+	for range n {
+		m.Observe(GPUDirectOr, &f, time.Duration(50_000*math.Exp(deviation*rng.NormFloat64())))
+	}
+	return m
+}
+
+// The mean of times whose logarithms are normal is e to half of their variance times the
+// median.
+func TestDoubt(t *testing.T) {
+	if got := New(Machine{}).Doubt(GPUDirectOr); got != leastDoubt {
+		t.Errorf("nothing observed: %g, want %g", got, leastDoubt)
+	}
+	for _, c := range []struct{ deviation, least, most float64 }{
+		{0, leastDoubt, leastDoubt},
+		{0.2, leastDoubt, leastDoubt},
+		{0.8, 1.2, 1.6},
+		{1.2, 1.5, 2.6},
+		{9, 4, math.Exp(maxScatter * maxScatter / 2)},
+	} {
+		m := observed(t, 1000, c.deviation)
+		if got := m.Doubt(GPUDirectOr); !(got >= c.least && got <= c.most) {
+			t.Errorf("standard deviation %g: %g, want %g to %g", c.deviation, got, c.least, c.most)
+		}
+		if got := m.Doubt(CPUOr); got != leastDoubt {
+			t.Errorf("another kind: %g, want %g", got, leastDoubt)
+		}
+	}
+}
+
+// What is doubted is not chosen, so nothing more is heard of it.
+func TestDoubtFades(t *testing.T) {
+	m := observed(t, 1000, 1.5)
+	before := m.Doubt(GPUDirectOr)
+	f := Features{Lists: 1, Shortest: 1000, Sum: 1000}
+	for range 20 * maxAge {
+		m.Observe(CPUAnd, &f, 10*time.Microsecond)
+	}
+	if got := m.Doubt(GPUDirectOr); before < 1.5 || got != leastDoubt {
+		t.Errorf("%g, and %g after long; want %g in the end", before, got, leastDoubt)
+	}
+}
+
+// A fit that is far off on samples that it has not seen is doubted from the start, also
+// when it is read from a file.
+func TestDoubtOfFit(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 71))
+	var samples []Measured
+	for range 90 { // too few for a tree
+		n := 1 + rng.Int64N(100_000)
+		took := 1000 + 5*float64(n)*math.Exp(1.5*rng.NormFloat64())
+		samples = append(samples, Measured{CPUBegin, Features{Shortest: n}, time.Duration(took)})
+	}
+	m := New(Machine{})
+	m.Calibrate(samples)
+	got, err := m.Doubt(CPUBegin), m.fitted.Load().fitErrors[CPUBegin]
+	if err < 1 || got < 1.2 || got != math.Exp(fitScatter(err)/2) {
+		t.Errorf("mean relative error %g: doubt %g", err, got)
+	}
+	saved := m.save()
+	if read, err := saved.model(); err != nil || read.Doubt(CPUBegin) != got {
+		t.Errorf("read: %v, doubt %g, want %g", err, read.Doubt(CPUBegin), got)
+	}
+}
