@@ -12,7 +12,9 @@ import (
 // queue, a query may take on the CPU before it is given up there and goes to the GPU: now
 // and then a pruned OR takes a hundred times what was predicted.
 //
-// It was chosen on paper, not on a GPU: 1,000 queries of the Terabyte track of 2006 as ORs over
+// On an H200 hardly any query is given up, but on one of eleven combinations of collection, log
+// and mode, whose ORs were predicted badly (docs/benchmarks/one-engine.md). Its value was
+// chosen on paper: 1,000 queries of the Terabyte track of 2006 as ORs over
 // a collection like GOV2, timed on a CPU, against a GPU that takes 16 µs + 2 µs a list +
 // 0.04 ns a posting, 172 µs on the mean. By a model's prediction (boosted trees over features
 // as CPUOr has, times doubt) with no limit the mean was 202 µs, for one query of
