@@ -17,7 +17,7 @@ import (
 // chosen on paper: 1,000 queries of the Terabyte track of 2006 as ORs over
 // a collection like GOV2, timed on a CPU, against a GPU that takes 16 µs + 2 µs a list +
 // 0.04 ns a posting, 172 µs on the mean. By a model's prediction (boosted trees over features
-// as CPUOr has, times doubt) with no limit the mean was 202 µs, for one query of
+// as CPUOr has, times 1.1) with no limit the mean was 202 µs, for one query of
 // 30 ms; limits of 2, 1, 0.5 and 0.3 gave 168.7, 168.9, 171.4 and 171.9. By a calibrated
 // cost.Model nothing so far off came to the CPU: 169.3 without a limit and with those of 2 and 1.
 const defaultPatience = 2
