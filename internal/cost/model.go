@@ -169,7 +169,7 @@ func (m *Model) Observe(k Kind, f *Features, took time.Duration) {
 func (m *Model) age(now uint64) {
 	i := now % (uint64(NumKinds) * NumClasses)
 	if k := i / NumClasses; i%NumClasses == 0 {
-		m.scatters[k].fade(fitScatter(m.fitted.Load().fitErrors[k]), now)
+		m.scatters[k].fade(now)
 	}
 	c := &m.cells[i/NumClasses][i%NumClasses]
 	if c.bits.Load() == 0 || !c.mu.TryLock() {

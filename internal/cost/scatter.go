@@ -6,15 +6,17 @@ import (
 	"sync/atomic"
 )
 
-// scatter is how far times of a kind are from what is predicted: the mean square of the
-// logarithm of their ratio. Its zero value is as it is before anything was measured.
+// scatter is how far times of a kind are from what is predicted: the variance of the
+// logarithm of their ratio. (What all of them are off by is corrected by class.) Its zero
+// value is as it is before anything was measured.
 type scatter struct {
 	// bits of the doubt that follows as a float64; 0: leastDoubt.
 	bits atomic.Uint64
 
 	mu     sync.Mutex // guards what follows
-	square float64
-	last   uint64 // the value of Model.seen when it changed
+	mean   float64    // moving, of the logarithms,
+	square float64    // and of their squares
+	last   uint64     // the value of Model.seen when they changed
 }
 
 const (
@@ -22,16 +24,19 @@ const (
 	// least over 1,000 queries of the log of the Terabyte track of 2006, against GPUs that
 	// take 20 to 70 µs.
 	leastDoubt = 1.1
+	// mostDoubt is for a kind that little is known of: what would be faster by that and more is
+	// tried nevertheless.
+	mostDoubt = 3
 	// scatterDecay is the weight of an observation, maxScatter the most that the logarithm
 	// of one ratio counts as.
 	scatterDecay = 1.0 / 64
 	maxScatter   = 2
 )
 
-// Doubt returns what a prediction of a kind is to be multiplied with where a wrong one is
-// dear: predictions are medians, and the mean of times that scatter about them is greater,
-// by e to half of the mean square of the logarithms if those are normal. It begins with
-// what the fit was off by, follows what is observed, and takes a nanosecond.
+// Doubt returns what a prediction of a kind is to be multiplied with, between 1.1 and 3, where
+// a wrong one is dear: predictions are medians, and the mean of times that scatter about them is
+// greater, by e to half of the variance of the logarithms if those are normal. It begins
+// with what the fit was off by, follows what is observed, and takes a nanosecond.
 func (m *Model) Doubt(k Kind) float64 {
 	if bits := m.scatters[k].bits.Load(); bits != 0 {
 		return math.Float64frombits(bits)
@@ -52,21 +57,21 @@ func (s *scatter) observe(log float64, now uint64) {
 		return
 	}
 	defer s.mu.Unlock()
-	log = min(math.Abs(log), maxScatter)
+	log = min(max(log, -maxScatter), maxScatter)
 	s.last = now
-	s.set(s.square + scatterDecay*(log*log-s.square))
+	s.set(s.mean+scatterDecay*(log-s.mean), s.square+scatterDecay*(log*log-s.square))
 }
 
-// fade goes half of the way back to what a fit had, if nothing was observed for long: what
-// is doubted is not chosen, and would never be trusted again.
-func (s *scatter) fade(fit float64, now uint64) {
+// fade halves it if nothing was observed for long: what is doubted is not chosen, and would
+// never be trusted again.
+func (s *scatter) fade(now uint64) {
 	if s.bits.Load() == 0 || !s.mu.TryLock() {
 		return
 	}
 	defer s.mu.Unlock()
 	if now > s.last+maxAge {
 		s.last = now
-		s.set((s.square + fit) / 2)
+		s.set(0, (s.square-s.mean*s.mean)/2)
 	}
 }
 
@@ -74,11 +79,12 @@ func (s *scatter) fade(fit float64, now uint64) {
 func (s *scatter) reset(fit float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.set(fit)
+	s.set(0, fit)
 }
 
-// set changes the mean square. s.mu is held.
-func (s *scatter) set(square float64) {
-	s.square = square
-	s.bits.Store(math.Float64bits(max(math.Exp(square/2), leastDoubt)))
+// set changes the means. s.mu is held.
+func (s *scatter) set(mean, square float64) {
+	s.mean, s.square = mean, square
+	doubt := math.Exp(max(square-mean*mean, 0) / 2)
+	s.bits.Store(math.Float64bits(min(max(doubt, leastDoubt), mostDoubt)))
 }

@@ -31,7 +31,7 @@ func TestDoubt(t *testing.T) {
 		{0.2, leastDoubt, leastDoubt},
 		{0.8, 1.2, 1.6},
 		{1.2, 1.5, 2.6},
-		{9, 4, math.Exp(maxScatter * maxScatter / 2)},
+		{9, mostDoubt, mostDoubt},
 	} {
 		m := observed(t, 1000, c.deviation)
 		if got := m.Doubt(GPUDirectOr); !(got >= c.least && got <= c.most) {
@@ -40,6 +40,21 @@ func TestDoubt(t *testing.T) {
 		if got := m.Doubt(CPUOr); got != leastDoubt {
 			t.Errorf("another kind: %g, want %g", got, leastDoubt)
 		}
+	}
+}
+
+// Times that are all off by as much do not scatter: that is corrected.
+func TestDoubtOfBias(t *testing.T) {
+	m := New(Machine{})
+	f := sized(t, 50_000)
+	for i := range 1000 {
+		m.Observe(GPUDirectOr, &f, 5*time.Microsecond)
+		if got := m.Doubt(GPUDirectOr); got > 1.5 {
+			t.Fatalf("after %d times of a tenth: %g", i+1, got)
+		}
+	}
+	if got := m.Doubt(GPUDirectOr); got != leastDoubt {
+		t.Errorf("in the end %g, want %g", got, leastDoubt)
 	}
 }
 
@@ -69,7 +84,7 @@ func TestDoubtOfFit(t *testing.T) {
 	m := New(Machine{})
 	m.Calibrate(samples)
 	got, err := m.Doubt(CPUBegin), m.fitted.Load().fitErrors[CPUBegin]
-	if err < 1 || got < 1.2 || got != math.Exp(fitScatter(err)/2) {
+	if err < 1 || got < 1.2 || got != min(math.Exp(fitScatter(err)/2), mostDoubt) {
 		t.Errorf("mean relative error %g: doubt %g", err, got)
 	}
 	saved := m.save()

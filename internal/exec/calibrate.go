@@ -65,9 +65,9 @@ type CalibrateOptions struct {
 	Limit time.Duration
 	// Queries bounds how many there are; 0: 4000.
 	Queries int
-	// Helpers is how many more goroutines measure queries, on the CPU alone: on large indexes
-	// there would be too few of them. 0: one for each four processors, four at most;
-	// negative: none.
+	// Helpers is how many more goroutines measure queries, on the CPU alone, as many again
+	// in all: on large indexes there would be too few of them. 0: one for each four
+	// processors, four at most; negative: none.
 	Helpers int
 	// Progress, if set, is called after each query, but for those of helpers, with those done
 	// and in all. If the time ends first, those done are fewer.
@@ -116,29 +116,40 @@ func (d *Dispatcher) Calibrate(ctx context.Context, snapshot *index.Snapshot, o 
 		g := d.gpu
 		if i > 0 {
 			g = nil
-			c.terms.rng = rand.New(rand.NewPCG(rng.Uint64(), uint64(i)))
+			c.terms.rng = rand.New(rand.NewPCG(uint64(snapshot.NumDocs)+uint64(i)<<32, snapshot.Generation))
 		}
 		if c.m, c.err = newMeasurer(g, snapshot); c.err != nil {
 			return c.err
 		}
 	}
 	var group invariant.Group
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
+	helping, stop := context.WithCancel(ctx)
+	ended := func() { // also if the first panics: who called gives the snapshot back
+		stop()
+		group.Wait()
+	}
+	defer ended()
 	for i := range all[1:] {
 		group.Go(func() {
 			c := &all[1+i]
-			for c.err == nil && time.Since(began) <= o.Limit {
-				c.err = c.query(ctx)
+			for range o.Queries / len(all[1:]) {
+				if c.err != nil || helping.Err() != nil || time.Since(began) > o.Limit {
+					break
+				}
+				c.err = c.query(helping)
 			}
-			if ctx.Err() != nil {
+			if errors.Is(c.err, context.Canceled) || errors.Is(c.err, context.DeadlineExceeded) {
 				c.err = nil // the first says why
+			}
+			if c.err != nil {
+				stop()
 			}
 		})
 	}
 	first := &all[0]
 	for i := range o.Queries {
-		if time.Since(began) > o.Limit {
+		if time.Since(began) > o.Limit || helping.Err() != nil {
+			first.err = ctx.Err()
 			break
 		}
 		if first.err = first.query(ctx); first.err != nil {
@@ -148,8 +159,7 @@ func (d *Dispatcher) Calibrate(ctx context.Context, snapshot *index.Snapshot, o 
 			o.Progress(int64(i+1), int64(o.Queries))
 		}
 	}
-	stop()
-	group.Wait()
+	ended()
 	var samples []cost.Measured
 	for i := range all {
 		if all[i].err != nil {

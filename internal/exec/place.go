@@ -219,8 +219,9 @@ const quick = 8 * time.Microsecond
 // for that not to be predicted any better.
 const clearly = 1.5
 
-// doubted makes the total of a choice on the CPU what it will take on the mean: times scatter
-// about predictions, those of the CPU by 40 % and more, those of the GPU by 10 %.
+// doubted makes the total of a choice of all of a stage on the CPU what it will take on the
+// mean: times scatter about predictions, those of the CPU by 40 % and more, those of the GPU
+// by 10 %. Pieces of a stage are compared as they are predicted.
 func (r *placedRun) doubted(c *choice) {
 	if r.pos == 0 {
 		c.total = time.Duration(r.d.costs.Doubt(r.kind(sched.CPU)) * float64(c.total))

@@ -16,16 +16,17 @@ const (
 	// splitLaunches is how many times as long as a launch the best whole must take for
 	// splits to be looked at.
 	splitLaunches = 2
-	// splitWithin is how many times as long as the GPU the CPU may take for all of it: the
-	// part that must be taken off the GPU for a split to pay would take the CPU as long as
-	// the GPU takes for all, if parts are in like proportion on both.
+	// splitWithin is how many times as long as the GPU the CPU may take for all of it. It is a
+	// rule of thumb: of work that takes the CPU five times as long, the fifth that must be
+	// taken off the GPU for a split to pay takes the CPU as long as the GPU takes for all,
+	// unless the CPU is far better at that part.
 	splitWithin = 1 / (1 - splitPays)
 )
 
 // maySplit reports whether a split is worth being looked for.
 func (r *placedRun) maySplit() bool {
 	return r.located.Direct && (r.pos > 0 || r.located.BytesImage > 0) && r.splits() &&
-		float64(r.choices[sched.CPU].total) < splitWithin*float64(r.choices[sched.GPU].total)
+		float64(r.choices[sched.CPU].took) < splitWithin*float64(r.choices[sched.GPU].total)
 }
 
 // splitByCost looks for something that is clearly better than all on one processor, which
@@ -38,7 +39,7 @@ func (r *placedRun) splitByCost() {
 		return
 	}
 	launch := r.d.costs.Predict(cost.GPUIntersect, &cost.Features{Lists: 1, Batch: 1})
-	best := min(cpu.total, gpu.total)
+	best := min(cpu.took, gpu.total) // took, as pieces are not doubted
 	if best < splitLaunches*launch {
 		return
 	}

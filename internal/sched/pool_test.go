@@ -358,7 +358,7 @@ func TestPoolContextDeadline(t *testing.T) {
 		p := newPool(t, Options{Policy: PolicyCPU, CPUs: 1})
 		ctx, cancel := context.WithTimeout(t.Context(), 5*ms)
 		defer cancel()
-		w := &sleeper{takes: both(200*ms, Never)}
+		w := &sleeper{takes: both(400*ms, Never)}
 		j := w.job()
 		var shed *Overload
 		if err := p.Do(ctx, j, w); !errors.As(err, &shed) || shed.Reason != TooLate {

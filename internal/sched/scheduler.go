@@ -103,8 +103,8 @@ const (
 	// one has to wait.
 	trialPause = 16
 	// trialReach is how many times as long as a prediction the time to the deadline may
-	// be wrong: costs are corrected by up to that.
-	trialReach = 20
+	// be wrong: costs are corrected by up to 20, and doubted by up to 3.
+	trialReach = 60
 )
 
 // tries says whether a job is to be run though it is predicted to be too late: on a place
