@@ -181,7 +181,7 @@ func TestCalibrate(t *testing.T) {
 	}
 }
 
-// Helpers measure queries of their own, and what they meet ends the calibration.
+// Helpers measure queries of their own, and end with a calibration that is cancelled.
 func TestCalibrateHelpers(t *testing.T) {
 	snapshot := testSnapshot(t, randomIndex(t, rand.New(rand.NewPCG(91, 4)), 300, 1, false))
 	samples := func(helpers int) (n int) {
