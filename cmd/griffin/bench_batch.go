@@ -124,6 +124,20 @@ func (b *benchmark) measureBatches(ctx context.Context, workers []*batchWorker) 
 	return elapsed, nil
 }
 
+// newGPUResult returns what is printed of counts.
+func newGPUResult(s exec.GPUStats) *gpuResult {
+	r := &gpuResult{GPUStats: s}
+	var hits, misses int64
+	for i := range s.Devices {
+		hits += s.Devices[i].Hits
+		misses += s.Devices[i].Misses
+	}
+	if hits+misses > 0 {
+		r.HitRate = float64(hits) / float64(hits+misses)
+	}
+	return r
+}
+
 // beginGPU notes what the GPUs have done so far.
 func (b *benchmark) beginGPU() { b.before = b.gpu.Stats() }
 
@@ -132,16 +146,9 @@ func (b *benchmark) endGPU(queries int) {
 	if b.gpu == nil {
 		return
 	}
-	r := &gpuResult{GPUStats: b.gpu.Stats().Since(&b.before)}
-	var hits, misses int64
+	r := newGPUResult(b.gpu.Stats().Since(&b.before))
 	for i := range r.Devices {
-		d := &r.Devices[i]
-		hits += d.Hits
-		misses += d.Misses
-		r.DeviceTime = max(r.DeviceTime, d.Busy)
-	}
-	if hits+misses > 0 {
-		r.HitRate = float64(hits) / float64(hits+misses)
+		r.DeviceTime = max(r.DeviceTime, r.Devices[i].Busy)
 	}
 	if r.DeviceTime > 0 {
 		r.DeviceQPS = float64(queries) / r.DeviceTime.Seconds()

@@ -6,6 +6,7 @@ import (
 	"os"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -73,8 +74,8 @@ func checkSection(t *testing.T, name, text string, keys map[string]bool) {
 	}
 	leaves := map[string]bool{}
 	for key := range keys {
-		first, _, nested := strings.Cut(key, ".")
-		if nested && (first == "dispatch" || first == "gpu" || first == "error") {
+		within := strings.Split(key, ".")
+		if slices.ContainsFunc(within[:len(within)-1], func(part string) bool { return part == "dispatch" || part == "gpu" || part == "error" }) {
 			continue // described on their own
 		}
 		leaves[lastOf(key)] = true

@@ -30,6 +30,7 @@ type policiesOptions struct {
 	policies      []string
 	baseline      string
 	costs, report string
+	times         string
 	oracle, whole bool
 	classes       bool
 	rounds, batch int
@@ -51,10 +52,14 @@ is planning and running it; reading the text of the hits is not in it.
 hindsight is what a policy could reach; what it takes more is its regret. It is chosen
 by one half of the rounds and measured by the other.
 
+With --gpu-memory each policy that has a GPU takes so much of it for lists of its own, and
+the oracle, too: what one policy leaves there would serve the next, or be in its way.
+
 --baseline names an index of the same documents with the codec pfordelta, to be searched
 as griffin18's CPU does: small versus small, pairwise, with skip pointers (svs-binary).
 
---costs writes what each query takes, for griffin lab simulate. Policies:` + policyNames(),
+--costs writes what each query takes, for griffin lab simulate, --times every time that was
+measured. Policies:` + policyNames(),
 		Example: `  griffin policies gov2.idx --queries tb06.tsv --mode and --device gpu --resident
   griffin policies gov2.idx --queries tb06.tsv --mode or --device gpu --gpu-memory 10% --oracle --classes
   griffin policies gov2.idx --queries tb06.tsv --device gpu --costs costs.tsv && griffin lab simulate --costs costs.tsv`,
@@ -72,6 +77,7 @@ as griffin18's CPU does: small versus small, pairwise, with skip pointers (svs-b
 	f.StringVar(&o.baseline, "baseline", "", "`INDEX` of the same documents for a baseline as in griffin18")
 	f.StringVar(&o.costs, "costs", "", "`FILE` for what each query takes, TSV; - is standard output, without the table")
 	f.StringVar(&o.report, "report", "", "`FILE` for all figures, JSON, beside the table; - is standard output, without it")
+	f.StringVar(&o.times, "times", "", "`FILE` for every time that was measured, TSV; - is standard output, without the table")
 	f.BoolVar(&o.oracle, "oracle", false, "measure the best placement in hindsight, and the regret of each policy")
 	f.BoolVar(&o.whole, "whole-lists", false, "measure the GPU alone with all lists brought to it whole, too, as the GPU engines of the papers have it")
 	f.BoolVar(&o.classes, "classes", false, "print the means of all classes of queries")
@@ -91,9 +97,17 @@ type policiesResult struct {
 	Go       string              `json:"go"`
 	GPU      *gpuResult          `json:"gpu,omitempty"`
 	Dispatch *exec.DispatchStats `json:"dispatch,omitempty"`
+	// Own are GPU and Dispatch of each policy that had GPU memory of its own.
+	Own map[exec.Policy]ownResult `json:"by_policy,omitempty"`
 	*regret.Report
 	// Error says why fewer rounds were measured than were asked for.
 	Error *jsonError `json:"error,omitempty"`
+}
+
+// ownResult tells of a policy that had GPU memory of its own.
+type ownResult struct {
+	GPU      *gpuResult         `json:"gpu"`
+	Dispatch exec.DispatchStats `json:"dispatch"`
 }
 
 func (a *app) policies(ctx context.Context, o policiesOptions, dir string) error {
@@ -109,12 +123,9 @@ func (a *app) policies(ctx context.Context, o policiesOptions, dir string) error
 	if err != nil {
 		return err
 	}
-	if err := checkOutputs(o.costs, o.report); err != nil {
+	toOutput, err := o.checkOutputs(a.json)
+	if err != nil {
 		return err
-	}
-	toOutput := o.costs == "-" || o.report == "-" // in the place of the table
-	if toOutput && (a.json || o.costs == o.report) {
-		return usagef("of --costs -, --report - and --json only one can go to standard output")
 	}
 	topics, err := readFile(ctx, a.in, o.queries, trec.ReadTopics)
 	if err != nil {
@@ -128,7 +139,7 @@ func (a *app) policies(ctx context.Context, o policiesOptions, dir string) error
 		return err
 	}
 	defer snapshot.Release()
-	gpu, err := exec.OpenGPU(device.options(), exec.ListBytes(snapshot))
+	gpu, err := exec.OpenGPU(o.deviceOptions(policies), exec.ListBytes(snapshot))
 	if err != nil {
 		return err
 	}
@@ -139,33 +150,25 @@ func (a *app) policies(ctx context.Context, o policiesOptions, dir string) error
 	defer d.Close()
 	if gpu == nil {
 		a.notef("there is no GPU: every policy runs on the CPU")
-	} else if err := a.warm(ctx, o.resident, mode == griffin.ModeSaat, func(ctx context.Context, w exec.WarmOptions) (lists, total int64, err error) {
-		return gpu.Warm(ctx, snapshot, w)
-	}); err != nil {
+	} else if err := a.warmGPU(ctx, o.resident, mode == griffin.ModeSaat, gpu, snapshot); err != nil {
 		return err
 	}
-	m, interrupted := a.measurePolicies(ctx, &o, policies, topics, snapshot, d, mode)
+	p := policyMeasuring{policiesOptions: &o, policies: policies, snapshot: snapshot, dispatcher: d, mode: mode}
+	m, interrupted := a.measurePolicies(ctx, &p, topics)
 	if m == nil {
 		return interrupted
 	}
-	if o.costs != "" && interrupted == nil {
-		costs, err := m.Costs()
-		if err != nil {
-			return err
-		}
-		if err := a.writeFile(o.costs, func(w io.Writer) error { return simulation.WriteCosts(w, costs) }); err != nil {
-			return err
-		}
+	if err := a.writeTimes(&o, m, interrupted == nil); err != nil {
+		return err
 	}
 	stats := d.Stats()
-	r := policiesResult{Index: filepath.Base(dir), Machine: machine(), Go: runtime.Version(), Dispatch: &stats, Report: m.Report()}
+	r := policiesResult{Index: filepath.Base(dir), Machine: machine(), Go: runtime.Version(), Dispatch: &stats, Own: p.own, Report: m.Report()}
 	if interrupted != nil {
 		e := newJSONError("griffin policies", interrupted)
 		r.Error, interrupted = &e, toldError{interrupted}
 	}
 	if gpu != nil {
-		s := gpu.Stats()
-		r.GPU = &gpuResult{GPUStats: s}
+		r.GPU = newGPUResult(gpu.Stats())
 	}
 	if o.report != "" {
 		if err := a.writeFile(o.report, func(w io.Writer) error { return writeJSON(w, &r) }); err != nil {
@@ -179,6 +182,39 @@ func (a *app) policies(ctx context.Context, o policiesOptions, dir string) error
 		a.printPolicies(r.Report, o.classes)
 	}
 	return interrupted
+}
+
+// checkOutputs returns an error if a file cannot be written, or if several of them, or one and
+// asJSON, are standard output; else it reports whether one goes there in the place of the table.
+func (o *policiesOptions) checkOutputs(asJSON bool) (toOutput bool, err error) {
+	for _, path := range []string{o.costs, o.report, o.times} {
+		if path != "-" {
+			continue
+		}
+		if toOutput || asJSON {
+			return false, usagef("of --costs -, --report -, --times - and --json only one can go to standard output")
+		}
+		toOutput = true
+	}
+	return toOutput, checkOutputs(o.costs, o.report, o.times)
+}
+
+// writeTimes writes the files of what each query takes; complete says that all was measured,
+// which costs need.
+func (a *app) writeTimes(o *policiesOptions, m *regret.Measured, complete bool) error {
+	if o.costs != "" && complete {
+		costs, err := m.Costs()
+		if err != nil {
+			return err
+		}
+		if err := a.writeFile(o.costs, func(w io.Writer) error { return simulation.WriteCosts(w, costs) }); err != nil {
+			return err
+		}
+	}
+	if o.times == "" {
+		return nil
+	}
+	return a.writeFile(o.times, m.WriteTimes)
 }
 
 // check returns the policies that are asked for.
@@ -208,13 +244,71 @@ func (o *policiesOptions) check() ([]exec.Policy, error) {
 	return policies, nil
 }
 
+// ownMemory reports whether each policy is to have GPU memory of its own: where there is as
+// much as there is, each cannot have it all.
+func (o *policiesOptions) ownMemory() bool { return o.devices.memory != "" }
+
+// deviceOptions are those of a GPU of one policy's, or of all.
+func (o *policiesOptions) deviceOptions(policies []exec.Policy) exec.GPUOptions {
+	d := o.devices.options()
+	if o.ownMemory() {
+		d.Share = 1 + len(policies)
+	}
+	return d
+}
+
+// warmGPU is warm of a GPU.
+func (a *app) warmGPU(ctx context.Context, r residentFlag, impacts bool, gpu *exec.GPU, snapshot *index.Snapshot) error {
+	return a.warm(ctx, r, impacts, func(ctx context.Context, w exec.WarmOptions) (lists, total int64, err error) {
+		return gpu.Warm(ctx, snapshot, w)
+	})
+}
+
+// policyMeasuring is a measurement of policies.
+type policyMeasuring struct {
+	*policiesOptions
+	policies   []exec.Policy
+	snapshot   *index.Snapshot
+	dispatcher *exec.Dispatcher
+	mode       exec.Mode
+	own        map[exec.Policy]ownResult // of those whose searchers were closed
+}
+
+// ownSearcher opens the searcher of a policy that has a GPU's memory of its own.
+func (a *app) ownSearcher(ctx context.Context, m *policyMeasuring, p exec.Policy) (regret.OwnSearcher, error) {
+	gpu, err := exec.OpenGPU(m.deviceOptions(m.policies), exec.ListBytes(m.snapshot))
+	if err != nil {
+		return regret.OwnSearcher{}, err
+	}
+	o := m.devices.dispatch()
+	o.Costs = m.dispatcher.Costs()
+	d, err := exec.NewDispatcher(gpu, o)
+	if err != nil {
+		return regret.OwnSearcher{}, errors.Join(err, gpu.Close())
+	}
+	if err := a.warmGPU(ctx, m.resident, m.mode == griffin.ModeSaat, gpu, m.snapshot); err != nil {
+		return regret.OwnSearcher{}, errors.Join(err, d.Close())
+	}
+	s := exec.NewSearcher(m.snapshot, nil)
+	s.Use(d)
+	return regret.OwnSearcher{Searcher: s, Close: func() error {
+		m.own[p] = ownResult{GPU: newGPUResult(gpu.Stats()), Dispatch: d.Stats()}
+		return d.Close()
+	}}, nil
+}
+
 // measurePolicies measures the queries, with a progress bar.
-func (a *app) measurePolicies(ctx context.Context, o *policiesOptions, policies []exec.Policy, topics []trec.Topic, snapshot *index.Snapshot, d *exec.Dispatcher, mode exec.Mode) (*regret.Measured, error) {
+func (a *app) measurePolicies(ctx context.Context, m *policyMeasuring, topics []trec.Topic) (*regret.Measured, error) {
+	o, snapshot, d, mode := m.policiesOptions, m.snapshot, m.dispatcher, m.mode
 	s := exec.NewSearcher(snapshot, nil)
 	s.Use(d)
 	options := regret.Options{
-		Searcher: s, Analyzer: snapshot.Options.Analyzer, Exec: exec.Options{Mode: mode, K: o.k}, Policies: policies,
+		Searcher: s, Analyzer: snapshot.Options.Analyzer, Exec: exec.Options{Mode: mode, K: o.k}, Policies: m.policies,
 		Oracle: o.oracle && d.GPU() != nil, Rounds: o.rounds, Batch: o.batch,
+	}
+	if d.GPU() != nil && o.ownMemory() {
+		m.own = map[exec.Policy]ownResult{}
+		options.Own = func(ctx context.Context, p exec.Policy) (regret.OwnSearcher, error) { return a.ownSearcher(ctx, m, p) }
 	}
 	if o.baseline != "" {
 		other, err := openSnapshotWithCache(o.baseline, int64(o.cache.limit))

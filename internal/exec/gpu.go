@@ -51,8 +51,10 @@ type GPUOptions struct {
 	// such as "40GiB", or per cent of the index such as "10%".
 	Memory string
 	// HostMemory is the page-locked memory that compressed posting lists may take: ""
-	// (half of what is available), "0" (none), or as Memory.
+	// (half of what is available), "0" (none), or as Memory. What is available is that of as
+	// many GPUs of the process as Share it; 0: 1.
 	HostMemory string
+	Share      int
 }
 
 // Check returns an error that wraps base.ErrBadInput if an option cannot be read. It
@@ -99,6 +101,7 @@ func OpenGPU(o GPUOptions, indexBytes int64) (*GPU, error) {
 	if err != nil || selection.CPU() {
 		return nil, err
 	}
+	host.Share = o.Share
 	e, err := pipeline.Open(pipeline.Options{Devices: selection, Memory: memory, HostMemory: host, IndexBytes: indexBytes})
 	if err != nil {
 		if selection.Auto { // a GPU that does not open is none that can be used

@@ -31,6 +31,10 @@ type Options struct {
 	Exec exec.Options
 	// Policies are measured in this order, each as a Variant of its name.
 	Policies []exec.Policy
+	// Own, if set, opens a Searcher that answers as Searcher does, but whose GPU is another
+	// one, or has memory of its own for lists: each of the Policies but cpu gets one. Where
+	// memory is short, what one policy leaves there would serve, or hinder, the next.
+	Own func(context.Context, exec.Policy) (OwnSearcher, error)
 	// Others are measured, too.
 	Others []Variant
 	// Oracle asks for the best placement of each query in hindsight.
@@ -43,6 +47,12 @@ type Options struct {
 	Batch int
 	// Progress, if set, is told how many passes over the log of how many have ended.
 	Progress func(done, total int)
+}
+
+// OwnSearcher is a Searcher of one policy's, to be closed once that is measured.
+type OwnSearcher struct {
+	*exec.Searcher
+	Close func() error
 }
 
 // DefaultRounds is enough for a median that a disturbance does not move.
@@ -82,8 +92,8 @@ type Measurement struct {
 	Took [][]time.Duration
 	// Share is what it adds to a batch on the GPU.
 	Share time.Duration
-	// Ran tells, by variant, where its steps ran in the last round.
-	Ran []Places
+	// Ran tells, by variant, then round, where its steps ran.
+	Ran [][]Places
 
 	placements []exec.Placement
 	placed     [][]time.Duration // by placement, then round
@@ -106,7 +116,7 @@ type pass struct {
 // Measure measures queries. A query that gives another answer in one way than in
 // another is an error. If ctx ends, it returns ctx's error, and what was measured in the
 // rounds that were complete, if there are two or more, else nil.
-func Measure(ctx context.Context, queries []Query, o Options) (*Measured, error) {
+func Measure(ctx context.Context, queries []Query, o Options) (measured *Measured, err error) {
 	o.Rounds = cmp.Or(o.Rounds, DefaultRounds)
 	if o.Rounds < 2 {
 		return nil, fmt.Errorf("%d rounds: at least 2 are needed: %w", o.Rounds, base.ErrBadInput)
@@ -117,6 +127,7 @@ func Measure(ctx context.Context, queries []Query, o Options) (*Measured, error)
 	}
 	m := &measuring{Options: o, sc: sc, queries: queries, hits: make([]base.Hit, 0, o.Exec.K)}
 	m.result = &Measured{Mode: o.Exec.Mode, K: o.Exec.K, Rounds: o.Rounds, oracle: o.Oracle, policies: len(o.Policies)}
+	defer func() { err = errors.Join(err, m.close()) }()
 	passes, err := m.prepare(ctx)
 	if err != nil {
 		return nil, err
@@ -155,6 +166,9 @@ func (m *Measured) first(rounds int) *Measured {
 				times[j] = times[j][:min(rounds, len(times[j]))]
 			}
 		}
+		for j := range q.Ran {
+			q.Ran[j] = q.Ran[j][:rounds]
+		}
 	}
 	return m
 }
@@ -167,15 +181,55 @@ type measuring struct {
 	queries []Query
 	hits    []base.Hit
 	result  *Measured
+	own     map[exec.Policy]OwnSearcher
+}
+
+// close closes the policies' own searchers.
+func (m *measuring) close() error {
+	var errs []error
+	for _, s := range m.own {
+		errs = append(errs, s.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// searcher returns that of a policy: its own, if it has one.
+func (m *measuring) searcher(p exec.Policy) *exec.Searcher {
+	if s, ok := m.own[p]; ok {
+		return s.Searcher
+	}
+	return m.Searcher
+}
+
+// open opens the searchers that policies have of their own.
+func (m *measuring) open(ctx context.Context) error {
+	m.own = map[exec.Policy]OwnSearcher{}
+	if m.Own == nil {
+		return nil
+	}
+	for _, p := range m.Policies {
+		if p == exec.PolicyCPU {
+			continue
+		}
+		s, err := m.Own(ctx, p)
+		if err != nil {
+			return fmt.Errorf("policy %s: %w", p, err)
+		}
+		m.own[p] = s
+	}
+	return nil
 }
 
 // prepare makes room for the times, and finds out all ways to answer.
 func (m *measuring) prepare(ctx context.Context) ([]pass, error) {
+	if err := m.open(ctx); err != nil {
+		return nil, err
+	}
 	var passes []pass
 	for i, p := range m.Policies {
 		e := m.Exec
 		e.Policy = p
-		passes = append(passes, pass{Variant{string(p), m.Searcher, e}, i, -1})
+		passes = append(passes, pass{Variant{string(p), m.searcher(p), e}, i, -1})
 	}
 	for _, v := range m.Others {
 		passes = append(passes, pass{v, len(passes), -1})
@@ -189,9 +243,9 @@ func (m *measuring) prepare(ctx context.Context) ([]pass, error) {
 		if err := m.Searcher.PrepareInto(&m.plan, m.sc, q.Node, m.Exec); err != nil {
 			return nil, fmt.Errorf("query %s: %w", q.ID, err)
 		}
-		t := Measurement{ID: q.ID, DocFreqs: slices.Sorted(slices.Values(m.plan.DocFreqs())), Took: make([][]time.Duration, len(passes)), Ran: make([]Places, len(passes))}
+		t := Measurement{ID: q.ID, DocFreqs: slices.Sorted(slices.Values(m.plan.DocFreqs())), Took: make([][]time.Duration, len(passes)), Ran: make([][]Places, len(passes))}
 		for j := range t.Took {
-			t.Took[j] = make([]time.Duration, m.Rounds)
+			t.Took[j], t.Ran[j] = make([]time.Duration, m.Rounds), make([]Places, m.Rounds)
 		}
 		answer, err := m.plan.Run(ctx, m.sc, m.hits)
 		if err != nil {
@@ -287,7 +341,7 @@ func (m *measuring) pass(ctx context.Context, p *pass, round int) error {
 		took := time.Since(began)
 		if err == nil && !slices.Equal(answer.Hits, t.hits) {
 			err = errors.New("the answer is not the one that it had before")
-			if p.Searcher != m.Searcher {
+			if p.variant >= len(m.Policies) && p.Searcher != m.Searcher {
 				err = errOtherAnswer
 			}
 		}
@@ -303,7 +357,7 @@ func (m *measuring) pass(ctx context.Context, p *pass, round int) error {
 			t.placed[p.placement][round] = took
 		case p.placement < 0 && round >= 0:
 			t.Took[p.variant][round] = took
-			t.Ran[p.variant] = Places{CPU: answer.StepsAt[sched.CPU] > 0, GPU: answer.StepsAt[sched.GPU] > 0, Migrations: answer.Migrations}
+			t.Ran[p.variant][round] = Places{CPU: answer.StepsAt[sched.CPU] > 0 || answer.StepsAt[sched.GPU] == 0, GPU: answer.StepsAt[sched.GPU] > 0, Migrations: answer.Migrations}
 		}
 	}
 	return nil
@@ -355,6 +409,7 @@ func (m *measuring) shares(ctx context.Context) error {
 		return errors.New("shares of a batch need policy gpu among those that are measured")
 	}
 	m.result.GPUBatch = m.Batch
+	searcher := m.searcher(exec.PolicyGPU)
 	o := m.Exec
 	o.Policy = exec.PolicyGPU
 	for from := 0; from < len(m.queries); from += m.Batch {
@@ -362,7 +417,7 @@ func (m *measuring) shares(ctx context.Context) error {
 		plans, answers := make([]*exec.Plan, to-from), make([]exec.Answer, to-from)
 		alone := time.Duration(0)
 		for i := range plans {
-			p, err := m.Searcher.Prepare(m.sc, m.queries[from+i].Node, o)
+			p, err := searcher.Prepare(m.sc, m.queries[from+i].Node, o)
 			if err != nil {
 				return fmt.Errorf("query %s: %w", m.queries[from+i].ID, err)
 			}
@@ -372,7 +427,7 @@ func (m *measuring) shares(ctx context.Context) error {
 		least := time.Duration(0)
 		for range m.Rounds {
 			began := time.Now()
-			if err := m.Searcher.RunBatch(ctx, plans, m.sc, answers); err != nil {
+			if err := searcher.RunBatch(ctx, plans, m.sc, answers); err != nil {
 				return err
 			}
 			if took := time.Since(began); least == 0 || took < least {

@@ -32,13 +32,13 @@ func TestReport(t *testing.T) {
 			{
 				DocFreqs: []uint64{10, 400},
 				Took:     [][]time.Duration{rounds(10 * us), rounds(30 * us), rounds(11 * us), rounds(50 * us)},
-				Ran:      []Places{{CPU: true}, {GPU: true}, {CPU: true}, {}},
+				Ran:      [][]Places{{{CPU: true}}, {{GPU: true}}, {{CPU: true}}, {{}}},
 				placed:   [][]time.Duration{rounds(10 * us), nil, {8 * us, 0, 0, 0}},
 			},
 			{
 				DocFreqs: []uint64{2000, 2000, 90000},
 				Took:     [][]time.Duration{rounds(90 * us), rounds(30 * us), {24 * us, 28 * us, 24 * us, 28 * us}, rounds(150 * us)},
-				Ran:      []Places{{CPU: true}, {GPU: true}, {CPU: true, GPU: true, Migrations: 1}, {}},
+				Ran:      [][]Places{{{CPU: true}}, {{GPU: true}}, {{CPU: true, GPU: true, Migrations: 1}}, {{}}},
 				placed:   [][]time.Duration{rounds(90 * us), {20 * us, 22 * us, 20 * us, 22 * us}, {26 * us, 18 * us, 26 * us, 18 * us}},
 			},
 		},
@@ -117,15 +117,38 @@ func TestMeasure(t *testing.T) {
 		text := strings.Join([]string{word(rng), word(rng), word(rng)}, " ")
 		queries = append(queries, Query{ID: fmt.Sprint(i), Node: &query.Words{Text: text, Boost: 1}})
 	}
-	passes := 0
+	passes, opened, closed := 0, []exec.Policy(nil), 0
+	own := func(_ context.Context, p exec.Policy) (OwnSearcher, error) {
+		g, err := exec.OpenGPU(exec.GPUOptions{Device: "gpu", Memory: "64MiB", Share: 3}, exec.ListBytes(snapshot))
+		if err != nil {
+			return OwnSearcher{}, err
+		}
+		d, err := exec.NewDispatcher(g, exec.DispatchOptions{})
+		if err != nil {
+			return OwnSearcher{}, errors.Join(err, g.Close())
+		}
+		s := exec.NewSearcher(snapshot, nil)
+		s.Use(d)
+		opened = append(opened, p)
+		return OwnSearcher{s, func() error {
+			closed++
+			if n := g.Stats().OnGPU; p == exec.PolicyGPU && n == 0 {
+				t.Errorf("policy %s ran nothing on its own GPU", p)
+			}
+			return d.Close()
+		}}, nil
+	}
 	m, err := Measure(t.Context(), queries, Options{
 		Searcher: s, Analyzer: "whitespace", Exec: exec.Options{Mode: exec.ModeAnd, K: 10},
 		Policies: []exec.Policy{exec.PolicyCPU, exec.PolicyGPU, exec.PolicyCost},
 		Others:   []Variant{{Name: "svs-binary", Searcher: s, Exec: exec.Options{Mode: exec.ModeAnd, K: 10, Traversal: "svs-binary"}}},
-		Oracle:   true, Rounds: 2, Batch: 3, Progress: func(int, int) { passes++ },
+		Own:      own, Oracle: true, Rounds: 2, Batch: 3, Progress: func(int, int) { passes++ },
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if want := []exec.Policy{exec.PolicyGPU, exec.PolicyCost}; !slices.Equal(opened, want) || closed != len(want) {
+		t.Errorf("opened GPUs of %v, closed %d, want those of %v", opened, closed, want)
 	}
 	r := m.Report()
 	cpu, gpu := r.find("cpu"), r.find("gpu")
@@ -142,6 +165,15 @@ func TestMeasure(t *testing.T) {
 		}
 		if len(q.DocFreqs) > 1 && len(q.placements) < 4 {
 			t.Errorf("query %s of %d terms: placements %v", q.ID, len(q.DocFreqs), q.placements)
+		}
+	}
+	var times strings.Builder
+	if err := m.WriteTimes(&times); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{timesHeader, "\tcost\t0\t", "\tgpu\t1\t", "\toracle: cpu\t0\t", "\tgpu\n"} {
+		if !strings.Contains(times.String(), want) {
+			t.Errorf("times have no %q:\n%s", want, times.String())
 		}
 	}
 	costs, err := m.Costs()

@@ -41,7 +41,7 @@ type Figures struct {
 	// class of queries that is the worst for it, Worst: 0.03 is 3 %, negative is less.
 	Excess *float64 `json:"excess,omitempty"`
 	Worst  string   `json:"worst_class,omitempty"`
-	// Shares of the queries that ran on one processor, and on both; Migrations a query.
+	// Shares of the runs on one processor, and on both; Migrations a query.
 	OnCPU      float64 `json:"on_cpu"`
 	OnGPU      float64 `json:"on_gpu"`
 	OnBoth     float64 `json:"on_both"`
@@ -95,21 +95,23 @@ func (m *Measured) Report() *Report {
 // ran fills what f says of all runs of a variant.
 func (f *Figures) ran(m *Measured, variant int) {
 	var all []time.Duration
-	var both, gpu, migrations int
+	var runs, both, gpu, migrations int
 	for i := range m.Queries {
 		q := &m.Queries[i]
 		all = append(all, q.Took[variant]...)
-		p := &q.Ran[variant]
-		migrations += p.Migrations
-		switch {
-		case p.CPU && p.GPU:
-			both++
-		case p.GPU:
-			gpu++
+		for _, p := range q.Ran[variant] {
+			runs++
+			migrations += p.Migrations
+			switch {
+			case p.CPU && p.GPU:
+				both++
+			case p.GPU:
+				gpu++
+			}
 		}
 	}
-	n := float64(max(len(m.Queries), 1))
-	f.OnCPU, f.OnGPU, f.OnBoth = float64(len(m.Queries)-gpu-both)/n, float64(gpu)/n, float64(both)/n
+	n := float64(max(runs, 1))
+	f.OnCPU, f.OnGPU, f.OnBoth = float64(runs-gpu-both)/n, float64(gpu)/n, float64(both)/n
 	f.Migrations = float64(migrations) / n
 	s := latency.Summarize(all)
 	f.AllRuns = &s

@@ -11,10 +11,12 @@ import (
 )
 
 // HostMemory says how much page-locked memory of the host compressed lists may take: as
-// Memory, or none; the zero value: half of what is available.
+// Memory, or none; the zero value: half of what is available, or of the part of it that each
+// has of so many engines that Share it.
 type HostMemory struct {
 	Memory
-	None bool
+	None  bool
+	Share int // 0: 1
 }
 
 // ParseHostMemory reads what ParseMemory reads ("": half of what is available), or "0"
@@ -31,6 +33,7 @@ func ParseHostMemory(text string) (HostMemory, error) {
 // indexBytes is the size of the index's posting lists. Page-locked memory cannot be
 // swapped out, and the page cache has the index, too: so a quarter is always left.
 func (m HostMemory) limit(available, indexBytes int64) int64 {
+	available /= int64(max(m.Share, 1))
 	most := available / 4 * 3
 	switch {
 	case m.None:

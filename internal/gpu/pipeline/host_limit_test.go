@@ -35,6 +35,8 @@ func TestHostMemoryLimit(t *testing.T) {
 		{HostMemory{Memory: Memory{Bytes: 5000}}, 750},
 		{HostMemory{Memory: Memory{Percent: 50}}, 200},
 		{HostMemory{Memory: Memory{Percent: 900}}, 750},
+		{HostMemory{Share: 5}, 100},
+		{HostMemory{Memory: Memory{Bytes: 600}, Share: 5}, 150},
 	} {
 		if got := c.memory.limit(available, index); got != c.want {
 			t.Errorf("%+v: limit %d, want %d", c.memory, got, c.want)

@@ -74,7 +74,7 @@ func fig14Result(runs *policyRuns, device bool, noDevice string) *lab.Result {
 func onGPUNote(m *regret.Measured, name string) string {
 	n := 0
 	for i := range m.Queries {
-		if m.Queries[i].Ran[0].GPU {
+		if slices.ContainsFunc(m.Queries[i].Ran[0], func(p regret.Places) bool { return p.GPU }) {
 			n++
 		}
 	}

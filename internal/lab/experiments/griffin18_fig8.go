@@ -170,7 +170,9 @@ func (f *fig8) measure(ctx context.Context, searcher *exec.Searcher, ways []regr
 // which pairs these are; nil if none did.
 func (f *fig8) means(m *regret.Measured) (us []float64, counted []int) {
 	for i := range m.Queries {
-		fell := slices.IndexFunc(m.Queries[i].Ran[min(2, len(m.Names)):], func(p regret.Places) bool { return !p.GPU })
+		fell := slices.IndexFunc(m.Queries[i].Ran[min(2, len(m.Names)):], func(rounds []regret.Places) bool {
+			return slices.ContainsFunc(rounds, func(p regret.Places) bool { return !p.GPU })
+		})
 		if fell < 0 {
 			counted = append(counted, i)
 		} else {

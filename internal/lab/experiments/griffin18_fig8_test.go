@@ -15,7 +15,7 @@ import (
 func TestFig8LeavesOutWhatFellBack(t *testing.T) {
 	m := &regret.Measured{Rounds: 1, Names: fig8Variants}
 	for i := range 3 {
-		q := regret.Measurement{ID: fmt.Sprint("pair", i), Ran: []regret.Places{{CPU: true}, {CPU: true}, {GPU: true}, {GPU: i != 1, CPU: i == 1}}}
+		q := regret.Measurement{ID: fmt.Sprint("pair", i), Ran: [][]regret.Places{{{CPU: true}}, {{CPU: true}}, {{GPU: true}}, {{GPU: i != 1, CPU: i == 1}}}}
 		for v := range fig8Variants {
 			q.Took = append(q.Took, []time.Duration{time.Duration(100*i+v) * time.Microsecond})
 		}
