@@ -202,11 +202,22 @@ func (r *placedRun) Run(ctx context.Context, at sched.Place) error {
 			at = to
 			continue
 		}
-		r.job.Cost[to] = r.choices[to].total
+		r.reckon(at)
 		if err := r.d.pool.Switch(ctx, &r.job, to); err != nil && !errors.Is(err, sched.ErrNoPlace) {
 			return err
 		}
 		at = r.job.Place
+	}
+}
+
+// reckon tells the pool what the rest takes, as chosen last, of a run that leaves a place. By
+// what an earlier piece was to take there, an idle processor might take it back at once.
+func (r *placedRun) reckon(leaves sched.Place) {
+	for at := range r.choices {
+		r.job.Cost[at] = r.choices[at].total
+	}
+	if r.policy() != r.d.policy { // whose places are not the pool's to choose
+		r.job.Cost[leaves] = sched.Never
 	}
 }
 

@@ -57,8 +57,9 @@ func (e *entry) unpin() { e.refs.Add(-1) }
 // cache says which lists are in a memory, of a device or page-locked, and where. Memory
 // that is short goes to what has the greatest benefit per byte: how often it is asked
 // for, times what a use saves (gain.go), over its size. Something is admitted if its
-// benefit per byte is greater than that of all that would have to go for it; what is
-// needed all the same is streamed through a reserve of memory that all of it shares.
+// benefit per byte is greater than that of each that would have to go for it, and its
+// benefit than theirs in all; what is needed all the same is streamed through a reserve of
+// memory that all of it shares.
 //
 // Ding, He, Yan and Suel, WWW 2009, §5, have such a cache in GPU memory, and leave
 // open which lists it keeps. Here benefits count by the byte, since sizes of lists
@@ -344,11 +345,11 @@ func (c *cache) take(s *space, size int64, reserve bool) (extent, bool) {
 
 // evict drops up to most lists of less than a density, least first, until main has a piece
 // of size bytes; if there are not enough of them, or they are in use, it drops none
-// and returns false. (Where free memory is in pieces, it may have to drop more
-// than size bytes.)
+// and returns false. Where free memory is in pieces, it may have to drop more
+// than size bytes; but not what is worth more in all than size bytes of that density.
 func (c *cache) evict(size int64, limit float64, most int) bool {
 	victims, others := c.victims[:0], c.others[:0]
-	found := false
+	found, lost := false, 0.0
 	trial := &c.trial
 	for len(c.heap) > 0 && !found && len(victims) < most {
 		e := c.heap.pop()
@@ -372,6 +373,9 @@ func (c *cache) evict(size int64, limit float64, most int) bool {
 			trial.free = append(trial.free[:0], c.main.free...)
 		}
 		victims = append(victims, e)
+		if lost += e.density * float64(e.extent.size); lost > limit*float64(size) {
+			break
+		}
 		trial.insert(e.extent)
 		_, found = trial.largest(size)
 	}

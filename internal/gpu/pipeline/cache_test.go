@@ -125,6 +125,31 @@ func TestCacheEvictsByBenefitPerByte(t *testing.T) {
 	}
 }
 
+// What comes is worth more by the byte than each that would have to go, but not than all of
+// them: where free memory is in pieces, they are many.
+func TestCacheEvictsNotWhatIsWorthMoreInAll(t *testing.T) {
+	const numLists, size = 32, 1024
+	for _, c := range []struct {
+		uses uint32
+		want bool
+	}{{2, false}, {20, true}} {
+		cache := testCache(numLists*size, 0)
+		for i := range uint64(numLists) {
+			gain := 900.0 // the first to go
+			if i%4 == 0 {
+				gain = 1000
+			}
+			e := cache.acquire(key(i), size, 1, gain, ifFree)
+			cache.publish(e)
+			e.unpin()
+		}
+		e := cache.acquire(key(100), 4*size, c.uses, 2200, ifBetter)
+		if (e != nil) != c.want {
+			t.Errorf("%d uses: admitted %v, want %v", c.uses, e != nil, c.want)
+		}
+	}
+}
+
 // A list in use is never moved or replaced, and what does not fit beside those in use
 // is refused.
 func TestCachePins(t *testing.T) {

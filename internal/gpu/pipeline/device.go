@@ -44,6 +44,9 @@ type device struct {
 }
 
 const (
+	// imageSlack is the part of the memory that images leave free which queries can do
+	// without: one in so many (device.room).
+	imageSlack = 8
 	// reserveShare of the memory is for lists that were not admitted.
 	reserveShare = 8
 	// slabUnit is how much memory is allocated at a time, at least.
@@ -150,8 +153,13 @@ func (d *device) memory(e extent) cuda.Buffer[uint32] {
 	return d.slabs[e.slab].Slice(int(e.offset/4), int((e.offset+e.size)/4))
 }
 
-// room is how much memory images may take without anything having to go.
-func (d *device) room() int64 { return d.cache.room(d.limit[0].Load()) }
+// room is how much memory images may take without anything having to go, for queries that
+// can do without them: not all that is free. What an eviction leaves beside what it was for
+// would be filled with images, which the next compressed lists drive out again.
+func (d *device) room() int64 {
+	limit := d.limit[0].Load()
+	return d.cache.room(limit - limit/imageSlack)
+}
 
 // put puts a lane back, without anything that it should not hold any more.
 func (d *device) put(l *lane) {

@@ -33,8 +33,8 @@ type Path uint8
 
 // The paths.
 const (
-	// PathAuto takes images where those that are missing have room without others
-	// having to go, and for batches; else the compressed lists, if the query allows it.
+	// PathAuto takes images where those that are missing have room (Located.ImageRoom),
+	// and for batches; else the compressed lists, if the query allows it.
 	PathAuto Path = iota
 	// PathImages brings the images that are missing, in the place of others if need be.
 	PathImages
@@ -62,7 +62,7 @@ type Located struct {
 	Forms      []Form
 	Compressed []Form
 	// BytesImage is what a run by images brings: the lists that have none. ImageRoom
-	// says that all of these images have room without others having to go.
+	// says that all of these images have room without others having to go, and some is left.
 	BytesImage int64
 	ImageRoom  bool
 	// BytesHost is what a direct run reads over the bus, if it needs all blocks: the

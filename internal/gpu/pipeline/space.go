@@ -17,15 +17,21 @@ type extent struct {
 	offset, size int64
 }
 
-// space hands out extents of a number of slabs and takes them back: first the
-// smallest free piece that is large enough, so that large ones stay whole. It
-// knows nothing of the memory itself. It is for one goroutine at a time.
+// space hands out extents of a number of slabs and takes them back: small ones from one
+// end, large ones from the other, so that what makes room for a large one is mostly large
+// itself, and not many small ones with others between them. It knows nothing of the
+// memory itself. It is for one goroutine at a time.
 type space struct {
 	// free holds what is not taken, by slab and offset. Invariant: no two pieces
 	// of a slab touch.
 	free []extent
 	used int64
 }
+
+// largeExtent is from when on an extent is large. Of 32, 64, 256 and 1024 KiB, it left least
+// to be read over the bus by 300 ORs of the Terabyte track of 2006 on a collection like GOV2,
+// with memory of a tenth of it, in a model of nothing but this cache.
+const largeExtent = 256 << 10
 
 // roundUp returns the size that an extent of n bytes takes.
 func roundUp(n int64) int64 { return (n + spaceAlign - 1) &^ (spaceAlign - 1) }
@@ -39,24 +45,27 @@ func (s *space) addSlab(slab int, size int64) {
 // if no free piece is large enough.
 func (s *space) take(n int64) (extent, bool) {
 	n = roundUp(n)
-	best := -1
-	for i := range s.free {
-		if s.free[i].size >= n && (best < 0 || s.free[i].size < s.free[best].size) {
-			best = i
-			if s.free[i].size == n {
-				break
-			}
+	i, large := 0, n >= largeExtent
+	if large {
+		for i = len(s.free) - 1; i >= 0 && s.free[i].size < n; i-- {
+		}
+	} else {
+		for i < len(s.free) && s.free[i].size < n {
+			i++
 		}
 	}
-	if best < 0 {
+	if i < 0 || i == len(s.free) {
 		return extent{}, false
 	}
-	f := &s.free[best]
+	f := &s.free[i]
 	taken := extent{f.slab, f.offset, n}
-	f.offset += n
-	f.size -= n
+	if f.size -= n; large {
+		taken.offset += f.size
+	} else {
+		f.offset += n
+	}
 	if f.size == 0 {
-		s.free = slices.Delete(s.free, best, best+1)
+		s.free = slices.Delete(s.free, i, i+1)
 	}
 	s.used += n
 	return taken, true

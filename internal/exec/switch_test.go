@@ -1,0 +1,43 @@
+package exec
+
+import (
+	"testing"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/cost"
+	"github.com/griffin-search/griffin/internal/gpu/pipeline"
+	"github.com/griffin-search/griffin/internal/sched"
+)
+
+// What goes on elsewhere stays there: what an earlier stage was to take where it was is no
+// reason for an idle processor to take it back.
+func TestStagesStayWhereTheyGo(t *testing.T) {
+	g := testGPU(t, pipeline.Options{})
+	snapshot := testSnapshot(t, spacedIndex(t, 30000, 2, 3, 7001, 9001))
+	if _, _, err := g.Warm(t.Context(), snapshot, WarmOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, policy := range []Policy{PolicyCost, PolicyQuery} { // the pool's
+		p, d := dispatched(t, snapshot, g, DispatchOptions{Policy: policy})
+		d.patience = 0
+		var samples []cost.Measured
+		for i := range 400 {
+			n := int64(10 + i*i)
+			f := cost.Features{Lists: 1 + i%6, K: 10, Shortest: n, Second: n * 2, Longest: n * 3, Sum: n * 6, Essential: n, Tight: n, Batch: 1}
+			for kind, took := range map[cost.Kind]time.Duration{
+				cost.CPUAnd: time.Microsecond, cost.CPUBegin: time.Microsecond, cost.CPUIntersect: time.Microsecond, cost.CPUSelect: time.Microsecond,
+				cost.CPUOr: time.Second, cost.GPUImagesOr: 50 * time.Microsecond, cost.GPUImagesAnd: 50 * time.Microsecond,
+			} {
+				samples = append(samples, cost.Measured{Kind: kind, Features: f, Took: took})
+			}
+		}
+		d.Costs().Calibrate(samples)
+		a := p.check(t, parse(t, "e2 e7001 e9001"), Options{Mode: ModeAndOr, K: 10, Policy: PolicyCost})
+		if a.StepsAt != [sched.NumPlaces]int{sched.CPU: 1, sched.GPU: 1} {
+			t.Errorf("pool of policy %s: steps at %v, want the AND on the CPU and the OR on the GPU", policy, a.StepsAt)
+		}
+		if s := d.Stats().Pool; s.Stolen != 0 {
+			t.Errorf("pool of policy %s: %d stolen", policy, s.Stolen)
+		}
+	}
+}
