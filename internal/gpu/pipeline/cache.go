@@ -83,10 +83,11 @@ type cache struct {
 	main        space
 	reserve     space
 	heap        entryHeap // of those in main, least density first; densities may have grown since
+	stretches   stretches // of heap
 	streamed    []*entry  // of those in the reserve, oldest first
 	stats       CacheStats
 	spare       *entry // of an acquire for which there was no room
-	// Scratch of evict.
+	// Scratch of evict and dropAll.
 	victims, others []*entry
 	trial           space
 
@@ -242,6 +243,7 @@ func (c *cache) publish(e *entry) {
 		c.streamed = append(c.streamed, e)
 	} else {
 		c.heap.push(e)
+		c.stretches.add(e)
 	}
 }
 
@@ -263,6 +265,7 @@ func (c *cache) release(e *entry) {
 		c.reserve.give(e.extent)
 	} else {
 		c.main.give(e.extent)
+		c.stretches.remove(e)
 	}
 	c.used.Store(c.main.used)
 	c.stats.SizeBytes -= e.extent.size
@@ -280,7 +283,7 @@ func (c *cache) place(e *entry, size int64, a admission) bool {
 	if a == always {
 		most = math.MaxInt
 	}
-	if c.evict(size, e.densityAt(e.frequency, size), most) {
+	if limit := e.densityAt(e.frequency, size); c.evictStretch(size, limit) || c.evict(size, limit, most) {
 		if e.extent, ok = c.main.take(size); ok {
 			return true
 		}
@@ -377,7 +380,7 @@ func (c *cache) evict(size int64, limit float64, most int) bool {
 			break
 		}
 		trial.insert(e.extent)
-		_, found = trial.largest(size)
+		found = trial.fits(size)
 	}
 	for _, e := range others {
 		c.heap.push(e)
@@ -404,6 +407,7 @@ func (c *cache) age() {
 		e.density = e.densityAt(e.frequency, e.extent.size)
 	}
 	c.heap.init()
+	c.stretches.set(c.heap)
 }
 
 // drop lets go of all lists of a part, which no query uses.

@@ -272,6 +272,14 @@ func checkCache(t *testing.T, c *cache, mainBytes, reserveBytes int64) {
 			}
 		}
 	}
+	for i, p := range c.stretches.places {
+		if p.e.extent != p.extent || p.e.at < 0 || i > 0 && c.stretches.places[i-1].compare(p.extent) >= 0 {
+			t.Fatalf("place %d: %+v of %+v", i, p, p.e)
+		}
+	}
+	if len(c.stretches.places) != len(c.heap) {
+		t.Fatalf("%d places of %d entries", len(c.stretches.places), len(c.heap))
+	}
 	if used[0] != c.main.used || used[1] != c.reserve.used || used[0] > mainBytes || used[1] > reserveBytes ||
 		used[0]+used[1] != c.snapshot().SizeBytes || len(all) != len(c.heap)+len(c.streamed) || int64(len(all)) != c.snapshot().Lists {
 		t.Fatalf("lists take %v bytes; main has %d used, the reserve %d, stats %+v, %d lists in the heap, %d streamed",

@@ -17,21 +17,15 @@ type extent struct {
 	offset, size int64
 }
 
-// space hands out extents of a number of slabs and takes them back: small ones from one
-// end, large ones from the other, so that what makes room for a large one is mostly large
-// itself, and not many small ones with others between them. It knows nothing of the
-// memory itself. It is for one goroutine at a time.
+// space hands out extents of a number of slabs and takes them back: first the
+// smallest free piece that is large enough, so that large ones stay whole. It
+// knows nothing of the memory itself. It is for one goroutine at a time.
 type space struct {
 	// free holds what is not taken, by slab and offset. Invariant: no two pieces
 	// of a slab touch.
 	free []extent
 	used int64
 }
-
-// largeExtent is from when on an extent is large. Of 32, 64, 256 and 1024 KiB, it left least
-// to be read over the bus by 300 ORs of the Terabyte track of 2006 on a collection like GOV2,
-// with memory of a tenth of it, in a model of nothing but this cache.
-const largeExtent = 256 << 10
 
 // roundUp returns the size that an extent of n bytes takes.
 func roundUp(n int64) int64 { return (n + spaceAlign - 1) &^ (spaceAlign - 1) }
@@ -45,27 +39,24 @@ func (s *space) addSlab(slab int, size int64) {
 // if no free piece is large enough.
 func (s *space) take(n int64) (extent, bool) {
 	n = roundUp(n)
-	i, large := 0, n >= largeExtent
-	if large {
-		for i = len(s.free) - 1; i >= 0 && s.free[i].size < n; i-- {
-		}
-	} else {
-		for i < len(s.free) && s.free[i].size < n {
-			i++
+	best := -1
+	for i := range s.free {
+		if s.free[i].size >= n && (best < 0 || s.free[i].size < s.free[best].size) {
+			best = i
+			if s.free[i].size == n {
+				break
+			}
 		}
 	}
-	if i < 0 || i == len(s.free) {
+	if best < 0 {
 		return extent{}, false
 	}
-	f := &s.free[i]
+	f := &s.free[best]
 	taken := extent{f.slab, f.offset, n}
-	if f.size -= n; large {
-		taken.offset += f.size
-	} else {
-		f.offset += n
-	}
+	f.offset += n
+	f.size -= n
 	if f.size == 0 {
-		s.free = slices.Delete(s.free, i, i+1)
+		s.free = slices.Delete(s.free, best, best+1)
 	}
 	s.used += n
 	return taken, true
@@ -79,9 +70,7 @@ func (s *space) give(e extent) {
 
 // insert adds a free piece and joins it with those that it touches.
 func (s *space) insert(e extent) {
-	i, found := slices.BinarySearchFunc(s.free, e, func(a, b extent) int {
-		return cmp.Or(cmp.Compare(a.slab, b.slab), cmp.Compare(a.offset, b.offset))
-	})
+	i, found := slices.BinarySearchFunc(s.free, e, extent.compare)
 	invariant.Check(!found, "extent %+v is free already", e)
 	if i > 0 && touches(s.free[i-1], e) {
 		s.free[i-1].size += e.size
@@ -98,14 +87,14 @@ func (s *space) insert(e extent) {
 	s.free = slices.Insert(s.free, i, e)
 }
 
+// compare orders extents by slab, then offset.
+func (e extent) compare(other extent) int {
+	return cmp.Or(cmp.Compare(e.slab, other.slab), cmp.Compare(e.offset, other.offset))
+}
+
 func touches(a, b extent) bool { return a.slab == b.slab && a.offset+a.size == b.offset }
 
-// largest returns a free piece of at least n bytes, without taking it.
-func (s *space) largest(n int64) (extent, bool) {
-	for _, f := range s.free {
-		if f.size >= n {
-			return f, true
-		}
-	}
-	return extent{}, false
+// fits reports whether a free piece has n bytes.
+func (s *space) fits(n int64) bool {
+	return slices.ContainsFunc(s.free, func(f extent) bool { return f.size >= n })
 }

@@ -56,33 +56,18 @@ func TestSpace(t *testing.T) {
 	}
 }
 
-// Small pieces come from one end and large ones from the other, of all slabs.
-func TestSpaceEnds(t *testing.T) {
+// A piece is taken from the smallest hole that holds it.
+func TestSpaceBestFit(t *testing.T) {
 	var s space
-	s.addSlab(0, 2*largeExtent)
-	s.addSlab(1, 3*largeExtent)
-	for i, c := range []struct {
-		size int64
-		want extent
-	}{
-		{spaceAlign, extent{0, 0, spaceAlign}},
-		{largeExtent, extent{1, 2 * largeExtent, largeExtent}},
-		{2 * spaceAlign, extent{0, spaceAlign, 2 * spaceAlign}},
-		{2 * largeExtent, extent{1, 0, 2 * largeExtent}},
-		{largeExtent, extent{0, largeExtent, largeExtent}},
-		{largeExtent - 3*spaceAlign, extent{0, 3 * spaceAlign, largeExtent - 3*spaceAlign}},
-	} {
-		if got, ok := s.take(c.size); !ok || got != c.want {
-			t.Errorf("piece %d of %d bytes: got %+v, want %+v", i, c.size, got, c.want)
-		}
+	s.addSlab(0, 16*spaceAlign)
+	var e [16]extent
+	for i := range e {
+		e[i], _ = s.take(spaceAlign)
 	}
-	if got, ok := s.take(1); ok {
-		t.Errorf("got %+v of nothing", got)
+	for _, i := range []int{1, 2, 3, 5, 6, 9} { // holes of 3, 2 and 1
+		s.give(e[i])
 	}
-	for _, e := range []extent{{0, spaceAlign, 2 * spaceAlign}, {1, 0, 2 * largeExtent}} { // holes of 2 and many
-		s.give(e)
-	}
-	if got, ok := s.take(3 * spaceAlign); !ok || got.slab != 1 || got.offset != 0 {
-		t.Errorf("got %+v, want the start of the hole that is large enough", got)
+	if got, ok := s.take(2 * spaceAlign); !ok || got.offset != 5*spaceAlign {
+		t.Errorf("got %+v, want the hole of 2 at 5", got)
 	}
 }
