@@ -11,7 +11,9 @@
 // The least of many noisy times is too small. So the oracle chooses a query's
 // placement by the even rounds, and what it takes is told by the odd ones; for its
 // regret the policies are measured by the odd rounds, too. The policies themselves are
-// among what it may choose, each as a placement. Where noise makes it choose wrongly it takes
+// among what it may choose, each as a placement; those that have GPU memory of their own are
+// run with the oracle's, too, and their regret is of these runs: what lies in a cache is no
+// merit of a policy. Where noise makes it choose wrongly it takes
 // too much, and regrets are too small; so they are told as well against the least that the odd
 // rounds measured, which is too little.
 //

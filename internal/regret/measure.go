@@ -97,6 +97,9 @@ type Measurement struct {
 
 	placements []exec.Placement
 	placed     [][]time.Duration // by placement, then round
+	// beside holds, by policy, then round, what it takes with the oracle's Searcher; nil of
+	// one that has no other.
+	beside [][]time.Duration
 	hits       []base.Hit
 }
 
@@ -106,11 +109,13 @@ type Places struct {
 	Migrations int
 }
 
-// pass is one way to answer all queries: a variant, or placement number n of each.
+// pass is one way to answer all queries: a variant, placement number n of each, or a policy
+// with the Searcher of those.
 type pass struct {
 	Variant
-	variant   int
-	placement int // -1: a variant
+	variant   int // -1: a placement
+	placement int // -1: none
+	beside    bool
 }
 
 // Measure measures queries. A query that gives another answer in one way than in
@@ -161,7 +166,7 @@ func (m *Measured) first(rounds int) *Measured {
 	m.Rounds = rounds
 	for i := range m.Queries {
 		q := &m.Queries[i]
-		for _, times := range [][][]time.Duration{q.Took, q.placed} {
+		for _, times := range [][][]time.Duration{q.Took, q.placed, q.beside} {
 			for j := range times {
 				times[j] = times[j][:min(rounds, len(times[j]))]
 			}
@@ -229,10 +234,10 @@ func (m *measuring) prepare(ctx context.Context) ([]pass, error) {
 	for i, p := range m.Policies {
 		e := m.Exec
 		e.Policy = p
-		passes = append(passes, pass{Variant{string(p), m.searcher(p), e}, i, -1})
+		passes = append(passes, pass{Variant{string(p), m.searcher(p), e}, i, -1, false})
 	}
 	for _, v := range m.Others {
-		passes = append(passes, pass{v, len(passes), -1})
+		passes = append(passes, pass{v, len(passes), -1, false})
 	}
 	for _, p := range passes {
 		m.result.Names = append(m.result.Names, p.Name)
@@ -263,9 +268,29 @@ func (m *measuring) prepare(ctx context.Context) ([]pass, error) {
 		m.result.Queries = append(m.result.Queries, t)
 	}
 	for n := range most {
-		passes = append(passes, pass{Variant{"oracle", m.Searcher, m.Exec}, -1, n})
+		passes = append(passes, pass{Variant{Oracle, m.Searcher, m.Exec}, -1, n, false})
 	}
-	return passes, nil
+	return append(passes, m.besides(passes)...), nil
+}
+
+// besides returns the passes of policies that have a Searcher of their own with that of the
+// oracle, if there is one: what lies in a cache is to make no difference between it and them.
+func (m *measuring) besides(passes []pass) []pass {
+	var more []pass
+	for i := range m.Policies {
+		if p := passes[i]; m.Oracle && p.Searcher != m.Searcher {
+			p.Searcher, p.beside = m.Searcher, true
+			more = append(more, p)
+		}
+	}
+	for i := range m.result.Queries {
+		t := &m.result.Queries[i]
+		t.beside = make([][]time.Duration, len(m.Policies))
+		for _, p := range more {
+			t.beside[p.variant] = make([]time.Duration, m.Rounds)
+		}
+	}
+	return more
 }
 
 // place returns which of n passes is number i of a round. A pass leaves caches and clocks to
@@ -355,7 +380,9 @@ func (m *measuring) pass(ctx context.Context, p *pass, round int) error {
 			}
 		case p.placement >= 0 && t.placed[p.placement] != nil:
 			t.placed[p.placement][round] = took
-		case p.placement < 0 && round >= 0:
+		case p.beside && round >= 0:
+			t.beside[p.variant][round] = took
+		case p.variant >= 0 && round >= 0:
 			t.Took[p.variant][round] = took
 			t.Ran[p.variant][round] = Places{CPU: answer.StepsAt[sched.CPU] > 0 || answer.StepsAt[sched.GPU] == 0, GPU: answer.StepsAt[sched.GPU] > 0, Migrations: answer.Migrations}
 		}

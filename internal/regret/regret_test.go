@@ -84,6 +84,26 @@ func TestReport(t *testing.T) {
 	}
 }
 
+// Policies that have GPU memory of their own are compared with the oracle by how they ran in its.
+func TestRegretWithOracle(t *testing.T) {
+	m := &Measured{
+		Rounds: 4, Names: []string{"cpu", "gpu", "cost"}, policies: 3, oracle: true,
+		Queries: []Measurement{{
+			DocFreqs: []uint64{10}, Took: [][]time.Duration{rounds(90 * us), rounds(30 * us), rounds(18 * us)}, Ran: make([][]Places, 3),
+			beside: [][]time.Duration{nil, rounds(20 * us), rounds(24 * us)}, placed: [][]time.Duration{rounds(22 * us)},
+		}},
+	}
+	r := m.Report()
+	if o := r.find(Oracle); o.Latency.Mean != 20 {
+		t.Errorf("oracle %g µs, want 20", o.Latency.Mean)
+	}
+	for name, want := range map[string][2]float64{"cpu": {90, 3.5}, "gpu": {30, 0}, "cost": {18, 0.2}} {
+		if f := r.find(name); f.Latency.Mean != want[0] || math.Abs(*f.Regret-want[1]) > 1e-9 {
+			t.Errorf("%s: %g µs, regret %g; want %g", name, f.Latency.Mean, *f.Regret, want)
+		}
+	}
+}
+
 func TestRatioClasses(t *testing.T) {
 	for ratio, want := range map[uint64]string{1: "[1,16)", 15: "[1,16)", 16: "[16,32)", 127: "[64,128)", 128: "[128,256)", 511: "[256,512)", 1023: "[512,1024)", 1024: "1024+", 1 << 20: "1024+"} {
 		if got := ratioClass([]uint64{3, 3 * ratio}); got != want {
@@ -171,7 +191,7 @@ func TestMeasure(t *testing.T) {
 	if err := m.WriteTimes(&times); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{timesHeader, "\tcost\t0\t", "\tgpu\t1\t", "\toracle: cpu\t0\t", "\tgpu\n"} {
+	for _, want := range []string{timesHeader, "\tcost\t0\t", "\tgpu\t1\t", "\toracle: cost\t1\t", "\toracle: cpu\t0\t", "\tgpu\n"} {
 		if !strings.Contains(times.String(), want) {
 			t.Errorf("times have no %q:\n%s", want, times.String())
 		}

@@ -146,7 +146,7 @@ func (r *Report) addOracle(m *Measured) {
 		sum += oracle[i]
 		least += lucky
 		for v := range m.Names {
-			sums[v] += median(every2nd(m.Queries[i].Took[v], 1))
+			sums[v] += median(every2nd(m.Queries[i].withOracle(v), 1))
 		}
 	}
 	for v := range m.policies {
@@ -161,7 +161,11 @@ func (r *Report) addOracle(m *Measured) {
 // measured by the odd ones. lucky is the least that the odd rounds measured of any.
 func (t *Measurement) oracle(policies int) (took, lucky time.Duration) {
 	best, lucky := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64)
-	for _, times := range slices.Concat(t.placed, t.Took[:policies]) {
+	ways := slices.Clone(t.placed)
+	for v := range policies {
+		ways = append(ways, t.withOracle(v))
+	}
+	for _, times := range ways {
 		if times == nil || slices.Contains(times, 0) { // it cannot, or was given up
 			continue
 		}
@@ -172,6 +176,15 @@ func (t *Measurement) oracle(policies int) (took, lucky time.Duration) {
 		}
 	}
 	return took, lucky
+}
+
+// withOracle returns the times of a variant, by round, with the oracle's Searcher, if it is a
+// policy that has another.
+func (t *Measurement) withOracle(variant int) []time.Duration {
+	if variant < len(t.beside) && t.beside[variant] != nil {
+		return t.beside[variant]
+	}
+	return t.Took[variant]
 }
 
 // every2nd returns the times of the rounds from, from+2 and so on.

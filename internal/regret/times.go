@@ -14,9 +14,9 @@ const timesHeader = "query\tdoc_freqs\tway\tround\tus\tran"
 
 // WriteTimes writes every time that was measured as tab-separated values, for whoever wants
 // other figures than those of a Report: the query, how many documents have each of its terms, the
-// way it was answered in (a variant's name, or "oracle: " and a placement), the round, the
-// microseconds, and where it ran ("cpu", "gpu" or "both"; "-" of a placement). Placements
-// that cannot be or were given up are left out.
+// way it was answered in (a variant's name, or "oracle: " and a placement, or a policy that has a
+// Searcher of its own), the round, the microseconds, and where it ran ("cpu", "gpu" or "both";
+// "-" with the oracle). Placements that cannot be or were given up are left out.
 func (m *Measured) WriteTimes(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintln(b, timesHeader)
@@ -32,6 +32,11 @@ func (m *Measured) WriteTimes(w io.Writer) error {
 		for v, times := range q.Took {
 			for round, took := range times {
 				line(m.Names[v], round, took, q.Ran[v][round].String())
+			}
+		}
+		for v, times := range q.beside {
+			for round, took := range times {
+				line(Oracle+": "+m.Names[v], round, took, "-")
 			}
 		}
 		for j, times := range q.placed {
