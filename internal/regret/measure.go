@@ -100,7 +100,7 @@ type Measurement struct {
 	// beside holds, by policy, then round, what it takes with the oracle's Searcher; nil of
 	// one that has no other.
 	beside [][]time.Duration
-	hits       []base.Hit
+	hits   []base.Hit
 }
 
 // Places is where a query ran.
