@@ -235,9 +235,7 @@ func (a *app) bench(ctx context.Context, o benchOptions, dir string) error {
 		return err
 	}
 	if gpu != nil {
-		if err := a.warm(ctx, o.resident, mode == griffin.ModeSaat, func(ctx context.Context, w exec.WarmOptions) (lists, total int64, err error) {
-			return gpu.Warm(ctx, snapshot, w)
-		}); err != nil {
+		if err := a.warm(ctx, o.resident, mode == griffin.ModeSaat, warmerOf(gpu, snapshot)); err != nil {
 			return err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/griffin-search/griffin"
 	"github.com/griffin-search/griffin/internal/exec"
+	"github.com/griffin-search/griffin/internal/index"
 )
 
 // deviceFlags say where queries run.
@@ -81,6 +82,13 @@ func (r *residentFlag) register(f *pflag.FlagSet) {
 // warmer is an Index or a GPU with a snapshot.
 type warmer func(ctx context.Context, o exec.WarmOptions) (lists, total int64, err error)
 
+// warmerOf returns the warmer of a GPU with a snapshot.
+func warmerOf(gpu *exec.GPU, snapshot *index.Snapshot) warmer {
+	return func(ctx context.Context, w exec.WarmOptions) (lists, total int64, err error) {
+		return gpu.Warm(ctx, snapshot, w)
+	}
+}
+
 // check returns a usage error if lists are to be brought to GPUs where the flags want
 // none.
 func (r residentFlag) check(d *deviceFlags) error {
@@ -93,14 +101,7 @@ func (r residentFlag) check(d *deviceFlags) error {
 // warm brings lists to the GPUs with a progress bar. A GPU that fails at it is no error:
 // the CPU answers where it cannot.
 func (a *app) warm(ctx context.Context, r residentFlag, impacts bool, warm warmer) error {
-	if r.minDocFreq == 0 {
-		return nil
-	}
-	bar := a.newProgress()
-	lists, total, err := warm(ctx, exec.WarmOptions{
-		MinDocFreq: r.minDocFreq, Impacts: impacts, Progress: bar.items("resident", "postings"),
-	})
-	bar.close()
+	lists, total, err := a.bring(ctx, r, impacts, warm)
 	if exec.IsGPUError(err) {
 		a.notef("posting lists were not all brought to the GPU, the CPU answers where it cannot: %v", err)
 		return nil
@@ -109,4 +110,17 @@ func (a *app) warm(ctx context.Context, r residentFlag, impacts bool, warm warme
 		a.notef("%s of %s are resident, and GPU memory is full: queries bring the others, or read them where they lie", count(lists), plural(total, "posting list"))
 	}
 	return err
+}
+
+// bring is warm without a word about what is not there: it returns how many lists are, of how
+// many.
+func (a *app) bring(ctx context.Context, r residentFlag, impacts bool, warm warmer) (lists, total int64, err error) {
+	if r.minDocFreq == 0 {
+		return 0, 0, nil
+	}
+	bar := a.newProgress()
+	defer bar.close()
+	return warm(ctx, exec.WarmOptions{
+		MinDocFreq: r.minDocFreq, Impacts: impacts, Progress: bar.items("resident", "postings"),
+	})
 }

@@ -150,7 +150,7 @@ func (a *app) policies(ctx context.Context, o policiesOptions, dir string) error
 	defer d.Close()
 	if gpu == nil {
 		a.notef("there is no GPU: every policy runs on the CPU")
-	} else if err := a.warmGPU(ctx, o.resident, mode == griffin.ModeSaat, gpu, snapshot); err != nil {
+	} else if err := a.warm(ctx, o.resident, mode == griffin.ModeSaat, warmerOf(gpu, snapshot)); err != nil {
 		return err
 	}
 	p := policyMeasuring{policiesOptions: &o, policies: policies, snapshot: snapshot, dispatcher: d, mode: mode}
@@ -257,13 +257,6 @@ func (o *policiesOptions) deviceOptions(policies []exec.Policy) exec.GPUOptions 
 	return d
 }
 
-// warmGPU is warm of a GPU.
-func (a *app) warmGPU(ctx context.Context, r residentFlag, impacts bool, gpu *exec.GPU, snapshot *index.Snapshot) error {
-	return a.warm(ctx, r, impacts, func(ctx context.Context, w exec.WarmOptions) (lists, total int64, err error) {
-		return gpu.Warm(ctx, snapshot, w)
-	})
-}
-
 // policyMeasuring is a measurement of policies.
 type policyMeasuring struct {
 	*policiesOptions
@@ -286,7 +279,8 @@ func (a *app) ownSearcher(ctx context.Context, m *policyMeasuring, p exec.Policy
 	if err != nil {
 		return regret.OwnSearcher{}, errors.Join(err, gpu.Close())
 	}
-	if err := a.warmGPU(ctx, m.resident, m.mode == griffin.ModeSaat, gpu, m.snapshot); err != nil {
+	// What is to say of it was said of the first GPU.
+	if _, _, err := a.bring(ctx, m.resident, m.mode == griffin.ModeSaat, warmerOf(gpu, m.snapshot)); err != nil && !exec.IsGPUError(err) {
 		return regret.OwnSearcher{}, errors.Join(err, d.Close())
 	}
 	s := exec.NewSearcher(m.snapshot, nil)
