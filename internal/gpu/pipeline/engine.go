@@ -44,9 +44,8 @@ const DefaultLanes = 4
 type Engine struct {
 	devices []*device // set by Close with mu held
 
-	mu       sync.Mutex
-	nextPart uint32
-	parts    map[partKey]*part // of all Views; guarded by mu
+	mu    sync.Mutex
+	parts map[partKey]*part // of all Views; guarded by mu
 }
 
 // IsUnavailable reports whether err of Open says that there is no usable GPU.

@@ -128,8 +128,7 @@ func (e *Engine) part(d *device, s *Segment, from, to int) *part {
 	k := partKey{s.Key, d}
 	p := e.parts[k]
 	if p == nil {
-		e.nextPart++
-		p = &part{id: e.nextPart, key: k, from: uint32(from), to: uint32(to), whole: to-from == s.NumDocs}
+		p = &part{id: lastPart.Add(1), key: k, from: uint32(from), to: uint32(to), whole: to-from == s.NumDocs}
 		p.sat = saturations(s)
 		p.lengths = make([]cuda.Buffer[uint32], len(p.sat))
 		p.ready = make([]atomic.Bool, len(p.sat))
@@ -197,3 +196,7 @@ func (p *part) drop() {
 		_ = d.note(b.Free())
 	}
 }
+
+// lastPart numbers the parts of all engines: a Leg that engines are asked about by turns
+// remembers a record by the part's number.
+var lastPart atomic.Uint32
