@@ -273,6 +273,9 @@ func (a *app) ownSearcher(ctx context.Context, m *policyMeasuring, p exec.Policy
 	if err != nil {
 		return regret.OwnSearcher{}, err
 	}
+	if gpu == nil {
+		return regret.OwnSearcher{}, errors.New("the GPU cannot be opened once more, for memory of its own: say --device gpu to see why")
+	}
 	o := m.devices.dispatch()
 	o.Costs = m.dispatcher.Costs()
 	d, err := exec.NewDispatcher(gpu, o)

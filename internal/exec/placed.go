@@ -202,7 +202,7 @@ func (r *placedRun) Run(ctx context.Context, at sched.Place) error {
 			at = to
 			continue
 		}
-		r.reckon(at)
+		r.reckon()
 		if err := r.d.pool.Switch(ctx, &r.job, to); err != nil && !errors.Is(err, sched.ErrNoPlace) {
 			return err
 		}
@@ -212,12 +212,9 @@ func (r *placedRun) Run(ctx context.Context, at sched.Place) error {
 
 // reckon tells the pool what the rest takes, as chosen last, of a run that leaves a place. By
 // what an earlier piece was to take there, an idle processor might take it back at once.
-func (r *placedRun) reckon(leaves sched.Place) {
+func (r *placedRun) reckon() {
 	for at := range r.choices {
 		r.job.Cost[at] = r.choices[at].total
-	}
-	if r.policy() != r.d.policy { // whose places are not the pool's to choose
-		r.job.Cost[leaves] = sched.Never
 	}
 }
 

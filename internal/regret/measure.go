@@ -132,7 +132,11 @@ func Measure(ctx context.Context, queries []Query, o Options) (measured *Measure
 	}
 	m := &measuring{Options: o, sc: sc, queries: queries, hits: make([]base.Hit, 0, o.Exec.K)}
 	m.result = &Measured{Mode: o.Exec.Mode, K: o.Exec.K, Rounds: o.Rounds, oracle: o.Oracle, policies: len(o.Policies)}
-	defer func() { err = errors.Join(err, m.close()) }()
+	defer func() {
+		if closing := m.close(); closing != nil {
+			measured, err = nil, errors.Join(err, closing)
+		}
+	}()
 	passes, err := m.prepare(ctx)
 	if err != nil {
 		return nil, err

@@ -57,8 +57,7 @@ func (e *entry) unpin() { e.refs.Add(-1) }
 // cache says which lists are in a memory, of a device or page-locked, and where. Memory
 // that is short goes to what has the greatest benefit per byte: how often it is asked
 // for, times what a use saves (gain.go), over its size. Something is admitted if its
-// benefit per byte is greater than that of each that would have to go for it, and its
-// benefit than theirs in all; what is needed all the same is streamed through a reserve of
+// benefit is greater than that of all that would have to go for it; what is needed all the same is streamed through a reserve of
 // memory that all of it shares.
 //
 // Ding, He, Yan and Suel, WWW 2009, §5, have such a cache in GPU memory, and leave
@@ -368,6 +367,13 @@ func (c *cache) evict(size int64, limit float64, most int) bool {
 			others = append(others, e)
 			break
 		}
+		worth := e.density * float64(e.extent.size)
+		if lost+worth > limit*float64(size) { // a smaller one may do
+			if others = append(others, e); len(others) > fewVictims {
+				break
+			}
+			continue
+		}
 		if !e.refs.CompareAndSwap(0, gone) {
 			others = append(others, e)
 			continue
@@ -376,9 +382,7 @@ func (c *cache) evict(size int64, limit float64, most int) bool {
 			trial.free = append(trial.free[:0], c.main.free...)
 		}
 		victims = append(victims, e)
-		if lost += e.density * float64(e.extent.size); lost > limit*float64(size) {
-			break
-		}
+		lost += worth
 		trial.insert(e.extent)
 		found = trial.fits(size)
 	}
@@ -414,6 +418,7 @@ func (c *cache) age() {
 func (c *cache) drop(part uint32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.stretches.places = nil
 	for i := len(c.heap) - 1; i >= 0; i-- {
 		if e := c.heap[i]; e.key.part == part {
 			c.let(e)
@@ -425,6 +430,7 @@ func (c *cache) drop(part uint32) {
 		e.at = i
 	}
 	c.heap.init()
+	c.stretches.set(c.heap)
 	kept := c.streamed[:0]
 	for _, e := range c.streamed {
 		if e.key.part == part {

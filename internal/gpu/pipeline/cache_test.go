@@ -150,6 +150,31 @@ func TestCacheEvictsNotWhatIsWorthMoreInAll(t *testing.T) {
 	}
 }
 
+// A large list that is worth more than what comes does not keep small ones of less worth from
+// going.
+func TestCacheEvictsPastALargeList(t *testing.T) {
+	const size = 1024
+	c := testCache(1<<20+64*size, 0)
+	put := func(list uint64, sizeBytes int64, density float64) bool {
+		e := c.acquire(key(list), sizeBytes, 1, density*float64(sizeBytes), ifBetter)
+		if e == nil {
+			return false
+		}
+		c.publish(e)
+		e.unpin()
+		return true
+	}
+	put(0, 1<<20, 0.5)
+	for i := range uint64(64) {
+		put(1+i, size, 0.6)
+	}
+	for i := range uint64(64) {
+		if !put(100+i, size, 10) {
+			t.Fatalf("list %d has no room", i)
+		}
+	}
+}
+
 // A list in use is never moved or replaced, and what does not fit beside those in use
 // is refused.
 func TestCachePins(t *testing.T) {

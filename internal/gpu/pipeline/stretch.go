@@ -6,12 +6,13 @@ const (
 	// stretchBytes is from how many bytes on evictStretch looks for room: smaller pieces are
 	// found without.
 	stretchBytes = 64 << 10
-	// stretchEntries is up to how many entries it looks at, with mu held: they take some tens of
-	// microseconds. Where there are more, memory is large beside a list.
-	stretchEntries = 1 << 14
-	// stretchTries is how often it looks again, after lists were worth more by now than when
-	// they came.
-	stretchTries = 8
+	// stretchEntries is up to how many entries it looks at, with mu held: a look takes some tens
+	// of microseconds. Where there are more, memory is large beside a list.
+	stretchEntries = 1 << 13
+	// stretchTries is how often it looks, again after lists were worth more by now than when
+	// they came; stretchVictims is how many it drops at most.
+	stretchTries   = 3
+	stretchVictims = 512
 )
 
 // stretches are the entries of a memory in the order in which they lie, for evictStretch, as
@@ -81,7 +82,7 @@ func (c *cache) evictStretch(size int64, limit float64) bool {
 	}
 	for range stretchTries {
 		from, to := s.least(size, limit*float64(size), c.main.free)
-		if from == to {
+		if from == to || to-from > stretchVictims {
 			return false
 		}
 		worth := 0.0
@@ -139,7 +140,7 @@ func (s *stretches) least(size int64, most float64, free []extent) (from, to int
 	return from, to
 }
 
-// dropAll drops entries, or none if one is in use; false: none were dropped.
+// dropAll drops the entries of some places, or none if one is in use; false: none were dropped.
 func (c *cache) dropAll(places []place) bool {
 	entries := c.victims[:0]
 	defer func() {
@@ -155,6 +156,10 @@ func (c *cache) dropAll(places []place) bool {
 			return false
 		}
 		entries = append(entries, e)
+	}
+	if len(entries) > 0 {
+		at, _ := slices.BinarySearchFunc(c.stretches.places, entries[0].extent, place.compare)
+		c.stretches.places = slices.Delete(c.stretches.places, at, at+len(entries))
 	}
 	for _, e := range entries {
 		c.heap.remove(e.at)
