@@ -127,5 +127,4 @@ func (r *placedRun) chooseAfterGivingUp() {
 	} else {
 		cpu.total = muchLonger * max(time.Since(r.patience.began), gpu.total+wait)
 	}
-	r.job.Cost[sched.CPU] = cpu.total // what it was would have the pool bring it back at once
 }

@@ -57,8 +57,8 @@ func (e *entry) unpin() { e.refs.Add(-1) }
 // cache says which lists are in a memory, of a device or page-locked, and where. Memory
 // that is short goes to what has the greatest benefit per byte: how often it is asked
 // for, times what a use saves (gain.go), over its size. Something is admitted if its
-// benefit is greater than that of all that would have to go for it; what is needed all the same is streamed through a reserve of
-// memory that all of it shares.
+// benefit is greater than that of all that would have to go for it; what is needed all the
+// same is streamed through a reserve of memory that all of it shares.
 //
 // Ding, He, Yan and Suel, WWW 2009, §5, have such a cache in GPU memory, and leave
 // open which lists it keeps. Here benefits count by the byte, since sizes of lists
