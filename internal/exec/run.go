@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/griffin-search/griffin/internal/base"
@@ -138,14 +139,29 @@ func (p *Plan) runFlat(ctx context.Context, sc *Scratch, st *stage, segment int)
 		return w, err
 	}
 	sc.query = traverse.Query{Legs: st.segmentLegs(segment), NumDocs: view.NumDocs(), Live: live, Base: view.Base}
-	sc.flat.Stats = traverse.Stats{}
-	err = st.traversals[segment].Run(ctx, &sc.flat, &sc.query, &sc.queue)
-	s := sc.flat.Stats
-	w.Add(Work{
-		PostingsDecoded: s.PostingsDecoded, PostingsScored: s.PostingsScored,
-		BlocksDecoded: s.BlocksDecoded, BlocksSkipped: s.BlocksSkipped,
-	})
+	memory := takeTraversalMemory()
+	err = st.traversals[segment].Run(ctx, memory, &sc.query, &sc.queue)
+	putTraversalMemory(memory, &w)
 	return w, err
+}
+
+// traversalMemory is what no traversal uses. Searches take a quarter of a MiB and more of
+// it.
+var traversalMemory = sync.Pool{New: func() any { return new(traverse.Scratch) }}
+
+// takeTraversalMemory returns memory for a traversal, to be put back unless that panics.
+func takeTraversalMemory() *traverse.Scratch {
+	return traversalMemory.Get().(*traverse.Scratch)
+}
+
+// putTraversalMemory puts it back, and adds to w what was done with it.
+func putTraversalMemory(s *traverse.Scratch, w *Work) {
+	w.Add(Work{
+		PostingsDecoded: s.Stats.PostingsDecoded, PostingsScored: s.Stats.PostingsScored,
+		BlocksDecoded: s.Stats.BlocksDecoded, BlocksSkipped: s.Stats.BlocksSkipped,
+	})
+	s.Forget()
+	traversalMemory.Put(s)
 }
 
 // runTree evaluates the stage's tree on a segment, document at a time.

@@ -55,10 +55,10 @@ func (s *Searcher) BM25() score.BM25 { return s.bm25 }
 
 // Scratch is the memory that planning and running a query need. It grows to
 // what the largest query needs and is kept by its owner: one goroutine at a
-// time may use it, for any Searcher of indexes with its analyzer.
+// time may use it, for any Searcher of indexes with its analyzer. Traversals
+// have theirs of a pool, only while they run: as many queries wait as arrive.
 type Scratch struct {
 	compiler compiler
-	flat     traverse.Scratch
 	query    traverse.Query
 	mask     mask
 	tree     treeBuilder

@@ -71,21 +71,17 @@ func (r *placedRun) segmentOnCPU(ctx context.Context, st *stage, segment, to int
 	}
 	c := (*traverse.Candidates)(&r.have.Segments[segment])
 	sc.query = traverse.Query{Legs: r.legs, NumDocs: view.NumDocs(), Live: view.Live.Words(), Base: view.Base}
-	sc.flat.Stats = traverse.Stats{}
+	memory := takeTraversalMemory()
 	var err error
 	switch {
 	case to == len(r.lengths):
-		err = traverse.Finish(ctx, &sc.flat, &sc.query, c, &sc.queue, p.counts)
+		err = traverse.Finish(ctx, memory, &sc.query, c, &sc.queue, p.counts)
 	case r.pos == 0:
-		err = traverse.Begin(ctx, &sc.flat, &sc.query, c)
+		err = traverse.Begin(ctx, memory, &sc.query, c)
 	default:
-		err = traverse.Intersect(ctx, &sc.flat, &sc.query, c)
+		err = traverse.Intersect(ctx, memory, &sc.query, c)
 	}
-	s := sc.flat.Stats
-	w.Add(Work{
-		PostingsDecoded: s.PostingsDecoded, PostingsScored: s.PostingsScored,
-		BlocksDecoded: s.BlocksDecoded, BlocksSkipped: s.BlocksSkipped,
-	})
+	putTraversalMemory(memory, w)
 	return err
 }
 

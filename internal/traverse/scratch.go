@@ -13,7 +13,7 @@ import (
 // Scratch is the memory that a run needs beside the query: cursors (1 KiB
 // each) and accumulators. It is kept by its owner and used by one run at a time.
 type Scratch struct {
-	// Stats is added to by each run, and reset by the owner.
+	// Stats is added to by each run, and zeroed by the owner, or by Forget.
 	Stats Stats
 
 	legs         []legState
@@ -65,6 +65,15 @@ func (s *Scratch) open(q *Query) []legState {
 		l.cursor.Reset(l.List, l.Bounds)
 	}
 	return s.legs
+}
+
+// Forget zeroes s.Stats and lets go of the legs of the last run. Its memory stays for the
+// next one, whoever's that is.
+func (s *Scratch) Forget() {
+	s.Stats = Stats{}
+	for i := range s.legs {
+		s.legs[i].Leg, s.legs[i].variable = nil, nil
+	}
 }
 
 // close adds the cursors' counters to s.Stats and returns the error of a cursor,
