@@ -46,13 +46,12 @@ var _ sched.Work = (*wish)(nil)
 func (r *placedRun) wishFor() {
 	f := &r.d.feeder
 	l := &r.located
-	images := l.BytesImage > 0 && l.ImageRoom
+	images := l.ImageRoom
 	copies := l.BytesFile > 0 && l.Direct
-	if !images && !copies || r.plan.mode == ModeSaat {
+	if l.BytesImage == 0 || !images && !copies || r.plan.mode == ModeSaat {
 		return
 	}
-	there := r.d.costs.Predict(r.kind(sched.GPU), &r.whole)
-	if worth*float64(there) > float64(min(r.choices[sched.CPU].total, r.choices[sched.GPU].total)) {
+	if worth*float64(r.withImages()) > float64(min(r.choices[sched.CPU].total, r.choices[sched.GPU].total)) {
 		return
 	}
 	if time.Since(r.d.start) < time.Duration(f.next.Load()) || !f.busy.CompareAndSwap(false, true) {

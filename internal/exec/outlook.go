@@ -3,10 +3,12 @@ package exec
 import (
 	"math"
 	"sync/atomic"
+	"time"
 
 	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/cost"
 	"github.com/griffin-search/griffin/internal/gpu/pipeline"
+	"github.com/griffin-search/griffin/internal/sched"
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
@@ -25,16 +27,19 @@ type outlook struct {
 	// lie, if isSummed.
 	upTo     []reading
 	isSummed bool
-	// located says where the lists are, if isLocated.
+	// located says where the lists are, if isLocated; where all have images, it may say no more
+	// than that.
 	located   pipeline.Located
 	isLocated bool
+	// byImages is what withImages has predicted, 0: nothing yet.
+	byImages time.Duration
 }
 
 // look fills the outlook of the run's stage.
 func (r *placedRun) look() {
 	p, st := r.plan, &r.plan.stages[r.stage]
 	o := &r.outlook
-	o.lengths, o.expected, o.isSummed = o.lengths[:0], o.expected[:0], false
+	o.lengths, o.expected, o.isSummed, o.byImages = o.lengths[:0], o.expected[:0], false, 0
 	o.located, o.isLocated = pipeline.Located{Forms: o.located.Forms[:0], Compressed: o.located.Compressed[:0]}, false
 	switch {
 	case p.mode == ModeSaat:
@@ -98,6 +103,29 @@ func (r *placedRun) locate() bool {
 	r.view.Locate(&r.plan.stages[r.stage].gpu, &r.located)
 	r.isLocated, r.isSummed = true, false
 	return true
+}
+
+// locateWhole is locate for who needs no compressed lists where all have images.
+func (r *placedRun) locateWhole() bool {
+	if err := r.attach(); err != nil {
+		r.refusal = err.Error()
+		return false
+	}
+	if r.pos > 0 || !r.view.HasImages(&r.plan.stages[r.stage].gpu) {
+		return r.locate()
+	}
+	o := &r.outlook
+	o.located = pipeline.Located{Forms: o.located.Forms[:0], Compressed: o.located.Compressed[:0], ImageRoom: true, Path: pipeline.PathImages}
+	o.isLocated, o.isSummed = true, false
+	return true
+}
+
+// withImages predicts the whole stage on a GPU that has images of all lists.
+func (r *placedRun) withImages() time.Duration {
+	if r.byImages == 0 {
+		r.byImages = max(r.d.costs.Predict(r.kind(sched.GPU), &r.whole), 1)
+	}
+	return r.byImages
 }
 
 // manyPostings is from how many on it is worth to know how many are essential.

@@ -252,14 +252,14 @@ func (r *placedRun) chooseByCost() {
 		r.doubtedOnCPU()
 		bounded = false
 	}
-	if cpu.total < least && r.wait(sched.CPU) < quick || !r.locate() {
+	if cpu.total < least && r.wait(sched.CPU) < quick || !r.locateWhole() {
 		if bounded {
 			r.doubtedOnCPU()
 		}
 		return
 	}
 	r.wholeByCost()
-	if bounded && (float64(cpu.total) < clearly*float64(gpu.total) || r.wait(sched.GPU) > 0) {
+	if bounded && (float64(cpu.total) < clearly*float64(gpu.total) || !r.isFree(sched.GPU)) {
 		r.doubtedOnCPU()
 	}
 	if r.maySplit() {
@@ -277,13 +277,12 @@ func (r *placedRun) leastOnGPU(onCPU time.Duration) time.Duration {
 	if r.pos > 0 {
 		return quick
 	}
-	images := r.kind(sched.GPU)
-	least := max(r.d.costs.Predict(images, &r.whole), quick)
+	least := max(r.withImages(), quick)
 	if clearly*float64(least) <= float64(onCPU) {
 		return least
 	}
 	direct, f := cost.GPUDirectOr, r.whole
-	switch images {
+	switch r.kind(sched.GPU) {
 	case cost.GPUImagesAnd:
 		direct, f.Blocks = cost.GPUDirectAnd, (f.Shortest+codec.BlockLen-1)/codec.BlockLen
 	case cost.GPUImagesOr:
@@ -301,6 +300,9 @@ func (r *placedRun) wait(at sched.Place) time.Duration {
 	}
 	return r.d.pool.Wait(at)
 }
+
+// isFree reports whether a query would not wait for a place.
+func (r *placedRun) isFree(at sched.Place) bool { return r.d.pool == nil || r.d.pool.Free(at) }
 
 // wholeByCost predicts all that is left on the GPU.
 func (r *placedRun) wholeByCost() {
@@ -320,12 +322,11 @@ func (r *placedRun) wholeByCost() {
 		if b := r.bringing(); b.Lists > 0 {
 			gpu.add(cost.BringImages, &b, r.d.costs.Predict(cost.BringImages, &b))
 		}
-		k := r.kind(sched.GPU)
-		took := r.d.costs.Predict(k, &r.whole)
+		took := r.withImages()
 		if gpu.took == 0 {
 			r.batchedBy(took)
 		}
-		gpu.add(k, &r.whole, took)
+		gpu.add(r.kind(sched.GPU), &r.whole, took)
 	}
 	if !r.located.Direct || r.located.BytesImage == 0 {
 		return

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -25,34 +26,62 @@ func slowCPU(d *Dispatcher) {
 // cost takes more than gpu is the weighing.
 func BenchmarkDecide(b *testing.B) {
 	for _, there := range []bool{true, false} {
-		o := pipeline.Options{}
-		if !there {
-			o.Memory.Bytes = 1 << 16
+		benchmarkDecisions(b, there, fmt.Sprintf("images=%v", there), func(b *testing.B, decide func()) {
+			b.ReportAllocs()
+			for b.Loop() {
+				decide()
+			}
+		})
+	}
+}
+
+// The median of decisions between which other work fills the caches of a processor.
+func BenchmarkDecideCold(b *testing.B) {
+	other := make([]byte, 3<<20)
+	benchmarkDecisions(b, true, "images=true", func(b *testing.B, decide func()) {
+		var took []time.Duration
+		for b.Loop() {
+			for i := 0; i < len(other); i += 64 {
+				other[i]++
+			}
+			began := time.Now()
+			decide()
+			took = append(took, time.Since(began))
 		}
-		g := testGPU(b, o)
-		snapshot := testSnapshot(b, spacedIndex(b, 30000, 2, 3, 4, 5, 6, 7))
-		if _, _, err := g.Warm(b.Context(), snapshot, WarmOptions{}); err != nil {
-			b.Fatal(err)
-		}
-		p, d := dispatched(b, snapshot, g, DispatchOptions{CPUs: 1})
-		slowCPU(d)
-		for _, mode := range []Mode{ModeAnd, ModeOr} {
-			for _, terms := range []int{1, 2, 4, 6} {
-				for _, policy := range []Policy{PolicyGPU, PolicyCost} {
-					plan, err := p.gpu.Prepare(p.sc, parse(b, "e2 e3 e4 e5 e6 e7"[:3*terms-1]), Options{Mode: mode, K: 10, Policy: policy})
-					if err != nil {
-						b.Fatal(err)
-					}
-					b.Run(fmt.Sprintf("images=%v/mode=%s/terms=%d/policy=%s", there, mode, terms, policy), func(b *testing.B) {
-						b.ReportAllocs()
-						r := &p.sc.placed
-						for b.Loop() {
-							r.begin(d, plan, p.sc, nil, nil)
-							r.decide()
-							r.end()
-						}
-					})
+		slices.Sort(took)
+		b.ReportMetric(float64(took[len(took)/2]), "median-ns")
+	})
+}
+
+// benchmarkDecisions has decisions measured about queries whose lists have images, or no
+// room for them.
+func benchmarkDecisions(b *testing.B, there bool, name string, measure func(b *testing.B, decide func())) {
+	o := pipeline.Options{}
+	if !there {
+		o.Memory.Bytes = 1 << 16
+	}
+	g := testGPU(b, o)
+	snapshot := testSnapshot(b, spacedIndex(b, 30000, 2, 3, 4, 5, 6, 7))
+	if _, _, err := g.Warm(b.Context(), snapshot, WarmOptions{}); err != nil {
+		b.Fatal(err)
+	}
+	p, d := dispatched(b, snapshot, g, DispatchOptions{CPUs: 1})
+	slowCPU(d)
+	for _, mode := range []Mode{ModeAnd, ModeOr} {
+		for _, terms := range []int{1, 2, 4, 6} {
+			for _, policy := range []Policy{PolicyGPU, PolicyCost} {
+				plan, err := p.gpu.Prepare(p.sc, parse(b, "e2 e3 e4 e5 e6 e7"[:3*terms-1]), Options{Mode: mode, K: 10, Policy: policy})
+				if err != nil {
+					b.Fatal(err)
 				}
+				b.Run(fmt.Sprintf("%s/mode=%s/terms=%d/policy=%s", name, mode, terms, policy), func(b *testing.B) {
+					r := &p.sc.placed
+					measure(b, func() {
+						r.begin(d, plan, p.sc, nil, nil)
+						r.decide()
+						r.end()
+					})
+				})
 			}
 		}
 	}

@@ -420,6 +420,10 @@ func (m *model) audit() {
 		if stats.Places[p].Running != len(m.runs[p]) || len(st.idle)+len(m.runs[p]) != len(st.runs) {
 			m.fatalf("%s: %d servers run, want %d", Place(p), stats.Places[p].Running, len(m.runs[p]))
 		}
+		waits := st.queued() + m.s.open.len()
+		if got, want := st.free.Load(), !m.s.Lost(Place(p)) && waits == 0 && len(m.runs[p]) < len(st.runs); got != want || got && m.s.Wait(m.now, Place(p)) != 0 {
+			m.fatalf("%s: free %v with %d waiting; a job would wait %v", Place(p), got, waits, m.s.Wait(m.now, Place(p)))
+		}
 		for _, jobs := range m.runs[p] {
 			running += len(jobs)
 		}

@@ -466,6 +466,10 @@ func (p *Pool) Wait(at Place) time.Duration {
 	return p.s.Wait(p.Now(), at)
 }
 
+// Free reports whether a job that arrived now would not wait for a server, or may say that
+// it would while jobs wait which it would overtake. Unlike Wait, it takes no lock.
+func (p *Pool) Free(at Place) bool { return p.s.places[at].free.Load() }
+
 // Stats returns what was done so far.
 func (p *Pool) Stats() Stats {
 	p.mu.Lock()

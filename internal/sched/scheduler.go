@@ -33,8 +33,8 @@ func New(o Options) (*Scheduler, error) {
 		return nil, err
 	}
 	s := &Scheduler{o: o, open: jobHeap{kind: inQueue}, watch: jobHeap{kind: inWatch}, gap: 16 * o.Window, one: make([]*Job, 0, 1)}
-	s.places[CPU] = newStation(CPU, o.CPUs, o.Stretch == 0)
-	s.places[GPU] = newStation(GPU, o.Lanes, o.Stretch == 0)
+	s.places[CPU].open(CPU, o.CPUs, o.Stretch == 0)
+	s.places[GPU].open(GPU, o.Lanes, o.Stretch == 0)
 	s.groups = newGroups(o.Threshold)
 	return s, nil
 }
@@ -376,7 +376,7 @@ func (s *Scheduler) rerun(now time.Duration, p Place, j *Job) bool {
 // p goes on until Done or Fail.
 func (s *Scheduler) Lose(now time.Duration, p Place, dst []*Job) []*Job {
 	st := &s.places[p]
-	st.lost = true
+	st.setLost(true)
 	for _, h := range []*jobHeap{&st.urgent, &st.queue, &s.open} {
 		var moving []*Job
 		for _, j := range h.jobs {
@@ -395,7 +395,7 @@ func (s *Scheduler) Lose(now time.Duration, p Place, dst []*Job) []*Job {
 }
 
 // Regain gives a place back that was lost. A place without servers stays lost.
-func (s *Scheduler) Regain(p Place) { s.places[p].lost = len(s.places[p].runs) == 0 }
+func (s *Scheduler) Regain(p Place) { s.places[p].setLost(len(s.places[p].runs) == 0) }
 
 // Lost says whether a place is lost or has no servers.
 func (s *Scheduler) Lost(p Place) bool { return s.places[p].lost }

@@ -2,6 +2,7 @@ package sched
 
 import (
 	"math/bits"
+	"sync/atomic"
 	"time"
 )
 
@@ -19,6 +20,9 @@ type station struct {
 	classes  [numClasses]time.Duration // what the others add, by size
 	work     int64                     // sum of Job.Work of them
 	slowdown float64                   // measured over predicted time, a moving mean
+
+	// free says, to who has no lock, whether a server is idle and no job waits.
+	free atomic.Bool
 }
 
 // run is what a server does.
@@ -35,16 +39,25 @@ func classOf(d time.Duration) int {
 	return min(bits.Len64(uint64(d)>>10), numClasses-1)
 }
 
-func newStation(p Place, servers int, inOrder bool) station {
-	st := station{
-		place: p, inOrder: inOrder, lost: servers == 0, slowdown: 1, runs: make([]run, servers), idle: make([]int32, servers),
-		queue: jobHeap{kind: inQueue}, urgent: jobHeap{kind: inQueue},
-	}
+// open makes st, which is zero, the station of a place.
+func (st *station) open(p Place, servers int, inOrder bool) {
+	st.place, st.inOrder, st.slowdown = p, inOrder, 1
+	st.runs, st.idle = make([]run, servers), make([]int32, servers)
+	st.queue, st.urgent = jobHeap{kind: inQueue}, jobHeap{kind: inQueue}
 	for i := range st.idle {
 		st.idle[i] = int32(servers - 1 - i)
 	}
-	return st
+	st.setLost(servers == 0)
 }
+
+// setLost says whether the place is lost.
+func (st *station) setLost(lost bool) {
+	st.lost = lost
+	st.changed()
+}
+
+// changed brings free up to date.
+func (st *station) changed() { st.free.Store(!st.lost && st.waiting == 0 && len(st.idle) > 0) }
 
 func (st *station) queued() int { return st.queue.len() + st.urgent.len() }
 
@@ -64,6 +77,7 @@ func (st *station) account(j *Job, sign int) {
 		st.classes[classOf(all)] += adds
 	}
 	st.work += int64(sign) * j.Work
+	st.changed()
 }
 
 // longest bounds costs in sums.
@@ -140,6 +154,7 @@ func (st *station) begin(now, predicted time.Duration, jobs int) int32 {
 	server := st.idle[last]
 	st.idle = st.idle[:last]
 	st.runs[server] = run{jobs: jobs, start: now, until: plus(now, min(predicted, longest))}
+	st.changed()
 	return server
 }
 
@@ -153,4 +168,5 @@ func (st *station) end(server int32, took time.Duration) {
 	}
 	*r = run{}
 	st.idle = append(st.idle, server)
+	st.changed()
 }

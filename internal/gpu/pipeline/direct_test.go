@@ -192,6 +192,9 @@ func TestLocate(t *testing.T) {
 		if [4]Form(l.Forms) != forms || [4]Form(l.Compressed) != compressed || l.BytesImage != image || l.BytesHost != host || l.BytesFile != file || l.Path != path || !l.Direct {
 			t.Errorf("%s: %+v,\nwant forms %v, %v, bytes %d, %d, %d, path %s", when, l, forms, compressed, image, host, file, path)
 		}
+		if got := v.HasImages(q); got != (image == 0) {
+			t.Errorf("%s: has images: %v, and %d bytes have none", when, got, image)
+		}
 	}
 	leg := func(i int) *Leg { return &q.Legs[i] }
 	part := func(i int) *part { return v.pieces[0][i/2].part }
@@ -229,8 +232,8 @@ func TestLocate(t *testing.T) {
 	d.limit[0].Store(limit)
 	var l Located
 	v.Locate(q, &l)
-	if n := gputest.AllocsPerRun(100, func() { v.Locate(q, &l) }); n != 0 {
-		t.Errorf("Locate allocates %g times", n)
+	if n := gputest.AllocsPerRun(100, func() { v.Locate(q, &l); v.HasImages(q) }); n != 0 {
+		t.Errorf("Locate and HasImages allocate %g times", n)
 	}
 	q.Path = PathDirect
 	if v.Locate(q, &l); l.Path != PathDirect {
@@ -240,9 +243,12 @@ func TestLocate(t *testing.T) {
 	if v.Locate(none, &l); l.BytesImage != 0 || l.BytesHost != 0 || l.Forms[0] != image {
 		t.Errorf("%+v: a conjunction with a word that is nowhere reads nothing", l)
 	}
+	if !v.HasImages(none) {
+		t.Error("a conjunction with a word that is nowhere needs no image")
+	}
 	d.fail(errors.New("lost"))
-	if v.Locate(q, &l); l.Direct || len(l.Forms) != 4 {
-		t.Errorf("%+v of a lost device", l)
+	if v.Locate(q, &l); l.Direct || len(l.Forms) != 4 || v.HasImages(q) {
+		t.Errorf("%+v of a lost device, has images: %v", l, v.HasImages(q))
 	}
 }
 
@@ -257,8 +263,8 @@ func TestNotDirect(t *testing.T) {
 			q.Path = PathDirect
 			c.check(t, v, q, nil)
 			var l Located
-			if v.Locate(q, &l); l.Direct || l.Path != PathImages {
-				t.Errorf("%+v: want images", l)
+			if v.Locate(q, &l); l.Direct || l.Path != PathImages || v.HasImages(q) != (l.BytesImage == 0) {
+				t.Errorf("%+v: want images; has them: %v", l, v.HasImages(q))
 			}
 		}
 		q := c.query(t, true, 6, 3)

@@ -98,6 +98,30 @@ func (v *View) Locate(q *Query, l *Located) {
 	l.Path = l.path(q.Path, 1)
 }
 
+// HasImages reports whether all lists of a query have images on every device that needs
+// them. It is the part of Locate that a query needs whose lists do: it does not look at the
+// compressed ones.
+func (v *View) HasImages(q *Query) bool {
+	if q.NumTerms == 0 || len(q.Legs) != q.NumTerms*len(v.segments) || v.engine.Lost() != nil {
+		return false
+	}
+	for i, d := range v.engine.devices {
+		for s := range v.pieces[i] {
+			p := v.pieces[i][s].part
+			legs := q.Legs[s*q.NumTerms : (s+1)*q.NumTerms]
+			if p == nil || q.Conjunctive && lacksOne(legs) {
+				continue
+			}
+			for j := range legs {
+				if leg := &legs[j]; leg.DocFreq > 0 && !d.records.ofLeg(leg, p.id).there(kindImage) {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
 // locate is Locate for a device, but for Direct and Path; of the forms of worst it makes
 // the worst.
 func (v *View) locate(device int, q *Query, worst *Located) Located {
@@ -118,7 +142,7 @@ func (v *View) locate(device int, q *Query, worst *Located) Located {
 			known := d.records.ofLeg(leg, p.id)
 			compressed, at := known.compressed(), s*q.NumTerms+j
 			worst.Compressed[at] = min(worst.Compressed[at], compressed)
-			if known == nil || !known.there(kindImage) {
+			if !known.there(kindImage) {
 				worst.Forms[at] = min(worst.Forms[at], compressed)
 				l.BytesImage += leg.sizeBytes()
 				if room >= 0 {

@@ -65,8 +65,6 @@ func (r *record) pinned(k kind) *entry {
 // compressed returns the fastest form of the compressed list; r may be nil.
 func (r *record) compressed() Form {
 	switch {
-	case r == nil:
-		return FormFile
 	case r.there(kindPacked):
 		return FormDevice
 	case r.there(kindHost):
@@ -75,8 +73,11 @@ func (r *record) compressed() Form {
 	return FormFile
 }
 
-// there reports whether something is held of the list.
+// there reports whether something is held of the list; r may be nil.
 func (r *record) there(k kind) bool {
+	if r == nil {
+		return false
+	}
 	e := r.held[k].Load()
 	return e != nil && e.refs.Load() >= 0
 }

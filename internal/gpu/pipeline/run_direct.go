@@ -45,7 +45,7 @@ func (v *View) imageRoom(device int, t *terms) bool {
 			if leg.DocFreq == 0 {
 				continue
 			}
-			if known := d.records.ofLeg(leg, p.id); known != nil && known.there(kindImage) {
+			if d.records.ofLeg(leg, p.id).there(kindImage) {
 				continue
 			}
 			if room -= v.imageBytes(device, s, leg); room < 0 {
