@@ -70,7 +70,8 @@ func (u *uploader) bringPacked(p *part, leg *Leg, a admission) (*entry, error) {
 	if limit := u.d.limit[0].Load(); size > limit {
 		return nil, fmt.Errorf("%d bytes of %d: %w", size, limit, errTooLarge)
 	}
-	e := u.d.cache.acquire(k, size, 1, packedGain(size), a)
+	directoryBytes := 4 * int64(directoryLen(leg.DocFreq))
+	e := u.d.cache.acquire(k, size, 1, packedGain(size-directoryBytes, directoryBytes, usualShare), a)
 	if e == nil {
 		return nil, errNoRoom
 	}
@@ -96,28 +97,28 @@ func (u *uploader) bringPacked(p *part, leg *Leg, a admission) (*entry, error) {
 
 // promote copies a page-locked list, which the caller has pinned and which was read so many
 // times, or its directory, to the device, if nobody else does and it is worth more there
-// than what would have to go (a). It reports whether it did; it does not wait.
-func (u *uploader) promote(host *entry, docFreq uint32, what kind, uses uint32, a admission) (bool, error) {
+// than what would have to go (a). It returns what is there then, not pinned, or nil; it does
+// not wait.
+func (u *uploader) promote(host *entry, docFreq uint32, what kind, uses uint32, a admission) (*entry, error) {
 	k := host.key.of(what)
 	if !u.d.cache.tryClaim(k) {
-		return false, nil
+		return nil, nil
 	}
 	defer u.d.cache.unclaim(k)
 	words := host.packed.words
 	payload := len(words) - directoryLen(docFreq)
-	size := int64(len(words)) * 4
-	gain := packedGain(size)
+	size, directoryBytes := int64(len(words))*4, int64(len(words)-payload)*4
+	gain := packedGain(size-directoryBytes, directoryBytes, host.share())
 	if what == kindDirectory {
-		words = words[payload:]
-		size = int64(len(words)) * 4
+		words, size = words[payload:], directoryBytes
 		gain = directoryGain(size)
 	}
 	if size > u.d.limit[0].Load() {
-		return false, nil
+		return nil, nil
 	}
 	e := u.d.cache.acquire(k, size, uses, gain, a)
 	if e == nil {
-		return false, nil
+		return nil, nil
 	}
 	u.making = e
 	memory := u.d.memory(e.extent)
@@ -127,13 +128,13 @@ func (u *uploader) promote(host *entry, docFreq uint32, what kind, uses uint32, 
 	}
 	host.refs.Add(1) // copyPacked gives it back
 	if err := u.copyPacked(memory, host, words); err != nil {
-		return false, errors.Join(err, u.abandon(e))
+		return nil, errors.Join(err, u.abandon(e))
 	}
 	if err := u.finish(e); err != nil {
-		return false, err
+		return nil, err
 	}
 	e.unpin()
-	return true, nil
+	return e, nil
 }
 
 // finish publishes an entry of the device once all that makes it is in the stream.

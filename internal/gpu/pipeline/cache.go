@@ -27,10 +27,12 @@ type entry struct {
 	uses   atomic.Uint32
 	loaded atomic.Bool // the device has finished making it
 	// readers has a bit for each lane whose uploader has copied from it; reads counts the
-	// runs that have read it in place, and tried is how many they were when it was last
-	// tried to promote it (all kindHost).
+	// runs that have read it in place, shares sums up the share of its blocks that each was to
+	// read, in parts of wholeShare, and tried is what reads was when it was last tried to
+	// promote it (all kindHost).
 	readers      atomic.Uint64
 	reads, tried atomic.Uint32
+	shares       atomic.Uint64
 
 	gain      float64 // what a use saves, in nanoseconds
 	frequency float64 // guarded by cache.mu, as what follows
@@ -53,6 +55,18 @@ func (e *entry) pin() bool {
 }
 
 func (e *entry) unpin() { e.refs.Add(-1) }
+
+// wholeShare is a share of 1 in entry.shares.
+const wholeShare = 1 << 20
+
+// share is the mean of the shares that were read of a list in page-locked memory.
+func (e *entry) share() float64 {
+	n := e.reads.Load()
+	if n == 0 {
+		return usualShare
+	}
+	return min(float64(e.shares.Load())/wholeShare/float64(n), 1)
+}
 
 // cache says which lists are in a memory, of a device or page-locked, and where. Memory
 // that is short goes to what has the greatest benefit per byte: how often it is asked

@@ -25,7 +25,8 @@ type device struct {
 	records   *records
 	cache     *cache
 	host      *hostMemory
-	uploaders []*uploader // by lane
+	uploaders []*uploader // by lane, then the promoter's
+	promoter  *promoter
 	lanes     chan *lane
 	numLanes  int
 	holders   holders
@@ -97,7 +98,8 @@ func openDevice(lib *cuda.Library, ordinal int, o Options, devices int) (_ *devi
 		d.lanes <- l
 		d.numLanes++
 	}
-	return d, nil
+	d.promoter, err = newPromoter(d)
+	return d, err
 }
 
 // grow makes a slab for the cache.
@@ -227,6 +229,9 @@ func (d *device) stats() DeviceStats {
 // close frees everything. Errors of a device that is lost mean nothing.
 func (d *device) close() error {
 	var errs []error
+	if d.promoter != nil {
+		errs = append(errs, d.promoter.close())
+	}
 	for range d.numLanes {
 		errs = append(errs, (<-d.lanes).close())
 	}

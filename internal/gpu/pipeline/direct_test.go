@@ -157,6 +157,7 @@ func TestPromote(t *testing.T) {
 		if err := v.Run(t.Context(), []*Query{q}, results, nil, nil); err != nil || results[0].Err != nil {
 			t.Fatal(err, results[0].Err)
 		}
+		e.waitForPromoters()
 		if want, ok := counts[run]; ok && d.cache.frequencies.counts[k.of(kindPacked)] != want {
 			t.Errorf("after %d runs %d uses are counted, want %d", run, d.cache.frequencies.counts[k.of(kindPacked)], want)
 		}
@@ -167,6 +168,7 @@ func TestPromote(t *testing.T) {
 		if err := v.Run(t.Context(), []*Query{q}, results, nil, nil); err != nil || results[0].Err != nil {
 			t.Fatal(err, results[0].Err)
 		}
+		e.waitForPromoters()
 	}
 	if s := e.Stats().Devices[0]; s.Compressed != 1 || s.Evictions != 1 || s.Asked.Device == 0 {
 		t.Errorf("%+v: want the list on the device in the place of another", s)
@@ -211,8 +213,8 @@ func TestLocate(t *testing.T) {
 		}
 		defer h.unpin()
 		if i == 2 {
-			if done, err := lane.uploader.promote(h.host, leg(i).DocFreq, kindPacked, 1, ifFree); !done || err != nil {
-				t.Fatal(done, err)
+			if e, err := lane.uploader.promote(h.host, leg(i).DocFreq, kindPacked, 1, ifFree); e == nil || err != nil {
+				t.Fatal(e, err)
 			}
 		}
 	}
@@ -469,8 +471,10 @@ func TestDirectFaults(t *testing.T) {
 				} else {
 					c.compare(t, one, &results[0])
 				}
+				e.waitForPromoters()
 			}
 			errs += c.intersect(t, v, q, []int{1, 2, 3}, true)
+			e.waitForPromoters()
 		}
 		end()
 		v.Release()

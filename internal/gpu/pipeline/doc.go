@@ -43,8 +43,8 @@
 //
 // As long as the images that a query lacks have room, it is answered by them. Else it is
 // answered by package direct (PathAuto): its lists are copied from the index's file to
-// page-locked memory, once, and read there over the bus; behind it, those that are worth
-// the device's memory by now are copied there, or their directories are (promote). Images
+// page-locked memory, once, and read there over the bus; beside the queries, those that are
+// worth the device's memory by now are copied there, or their directories are (promoter). Images
 // are then for batches only. Lists that package direct cannot read, of another codec than
 // simdbp or of impacts, are always used as images; so are all where several devices share
 // the segments, since a compressed list cannot be cut at a document.
@@ -69,5 +69,5 @@
 // An Engine and a View are safe for concurrent use. A Query may be run by several
 // goroutines; a Result and a Step belong to one run. On lists that are there a run
 // allocates no Go memory, nor any of the device, and takes no lock for longer than a
-// look-up, or than it takes to find that nothing is to be promoted.
+// look-up.
 package pipeline

@@ -136,6 +136,9 @@ func (e *Engine) Close() error {
 	e.mu.Unlock()
 	var errs []error
 	for _, d := range devices {
+		d.promoter.stop() // it has Views, which are of all devices
+	}
+	for _, d := range devices {
 		errs = append(errs, d.close())
 	}
 	return errors.Join(errs...)

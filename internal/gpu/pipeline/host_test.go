@@ -61,11 +61,11 @@ func TestHostMemory(t *testing.T) {
 func packedOnDevice(t *testing.T, d *device, host *entry, docFreq uint32, what kind) {
 	t.Helper()
 	u := d.uploaders[0]
-	if done, err := u.promote(host, docFreq, what, 1, ifFree); !done || err != nil {
-		t.Fatalf("promoted: %t, error %v", done, err)
+	if e, err := u.promote(host, docFreq, what, 1, ifFree); e == nil || err != nil {
+		t.Fatalf("promoted: %v, error %v", e, err)
 	}
-	if done, err := u.promote(host, docFreq, what, 1, ifFree); done || err != nil {
-		t.Errorf("promoted twice: %t, error %v", done, err)
+	if e, err := u.promote(host, docFreq, what, 1, ifFree); e != nil || err != nil {
+		t.Errorf("promoted twice: %v, error %v", e, err)
 	}
 	e := d.cache.find(host.key.of(what))
 	if e == nil {
@@ -99,7 +99,7 @@ func TestGains(t *testing.T) {
 	for _, packedBytes := range []int64{1 << 16, 1 << 20, 1 << 24} {
 		image, directory := 9*packedBytes, packedBytes/12
 		perByte := []float64{
-			directoryGain(directory) / float64(directory), packedGain(packedBytes) / float64(packedBytes), imageGain(image, true) / float64(image),
+			directoryGain(directory) / float64(directory), packedGain(packedBytes-directory, directory, usualShare) / float64(packedBytes), imageGain(image, true) / float64(image),
 		}
 		if !slices.IsSortedFunc(perByte, func(a, b float64) int {
 			if a > b {

@@ -29,7 +29,7 @@ type lane struct {
 	// query is not to be answered here.
 	entries []*entry
 	first   []int
-	awaited []uint32 // events, a bit each, by lane of the uploader
+	awaited []uint32 // events, a bit each, by number of the uploader
 
 	// Of a direct run, by segment, then term.
 	ask    directAsk
@@ -60,7 +60,7 @@ type laneCounts struct {
 }
 
 func newLane(d *device, number int) (_ *lane, err error) {
-	l := &lane{d: d, awaited: make([]uint32, cap(d.lanes))}
+	l := &lane{d: d, awaited: make([]uint32, cap(d.lanes)+1)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, l.close())

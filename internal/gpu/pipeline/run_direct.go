@@ -245,14 +245,14 @@ type directAsk struct {
 
 // runDirect does what l.ask says: it pins the lists, asks package direct in one segment
 // after another, so that the threshold reached in one prunes in the next, and lets go of
-// the lists, of which it promotes some. What fails is in r.Err, too.
+// the lists, of which it wishes some were on the device. What fails is in r.Err, too.
 func (l *lane) runDirect(v *View, pieces []piece, r *Result) error {
 	err := l.searchDirect(v, pieces, r)
 	if err != nil {
 		_ = l.stream.Synchronize() // nothing may read lists that are let go of
 		r.Err = l.d.note(err)
-	} else if failed := l.settled(); failed != nil {
-		_ = l.d.note(failed) // the answer is there all the same
+	} else {
+		l.settled(v)
 	}
 	l.release()
 	l.ask = directAsk{}
@@ -361,56 +361,50 @@ func candidateBytes(c *direct.Candidates) int64 {
 const hitBytes = 8
 
 // settled notes, at the end of a run, that what its stream has waited for is there, and
-// promotes lists that it has read in page-locked memory.
-func (l *lane) settled() error {
+// wishes that lists which it has read in page-locked memory were on the device.
+func (l *lane) settled(v *View) {
 	n := l.ask.terms.len()
-	left := int64(promoteBytes)
+	var s shares
 	for i := range l.held {
-		h := &l.held[i]
+		if i%n == 0 {
+			s = l.sharesOf(v, i/n)
+		}
+		h, docFreq := &l.held[i], l.ask.terms.of(i / n)[i%n].DocFreq
+		share := s.next(int64(docFreq))
 		for _, e := range [...]*entry{h.packed, h.directory} {
 			if e != nil && l.awaited[e.lane]&(1<<e.event) != 0 {
 				e.loaded.Store(true)
 			}
 		}
-		if h.host == nil || left <= 0 {
-			continue
+		if h.host != nil {
+			l.wish(v, h.host, docFreq, share)
 		}
-		sent, err := l.promote(h, l.ask.terms.of(i / n)[i%n].DocFreq)
-		if err != nil {
-			return err
-		}
-		left -= sent
 	}
-	return nil
 }
 
-// promote copies a list that was read in page-locked memory to the device if it is worth
-// it by now, or else its directory. It returns how many bytes that is.
-func (l *lane) promote(h *held, docFreq uint32) (sizeBytes int64, err error) {
-	reads, tried := h.host.reads.Add(1), h.host.tried.Load()
-	if reads-tried < min(tried, promoteEvery) || !h.host.tried.CompareAndSwap(tried, reads) {
-		return 0, nil
+// sharesOf returns the shares of the lists that the lane was asked to read in a segment.
+func (l *lane) sharesOf(v *View, segment int) shares {
+	s := newShares(l.ask.terms.conjunctive, v.segments[segment].NumDocs)
+	if l.ask.from != nil {
+		s.left = float64(len(l.ask.from.Segments[segment].DocIDs))
 	}
-	uses := reads - tried
-	done, err := l.uploader.promote(h.host, docFreq, kindPacked, uses, ifBetter)
-	if done || err != nil {
-		return 4 * int64(len(h.host.packed.words)), err
-	}
-	if h.directory == nil {
-		if done, err = l.uploader.promote(h.host, docFreq, kindDirectory, uses, ifBetter); done {
-			sizeBytes = 4 * int64(directoryLen(docFreq))
-		}
-	}
-	return sizeBytes, err
+	return s
 }
 
-// promoteEvery is after how many further uses it is tried again to promote a list, at
+// wish counts that a share of a page-locked list was read, and wishes now and then that it
+// were on the device.
+func (l *lane) wish(v *View, host *entry, docFreq uint32, share float64) {
+	host.shares.Add(uint64(share * wholeShare))
+	reads, tried := host.reads.Add(1), host.tried.Load()
+	if reads-tried < min(tried, wishEvery) || !host.tried.CompareAndSwap(tried, reads) {
+		return
+	}
+	l.d.promoter.wish(v, host, docFreq, reads-tried)
+}
+
+// wishEvery is after how many further uses it is tried again to promote a list, at
 // most: twice as many as the time before until then.
-const promoteEvery = 32
-
-// promoteBytes is about how much a run has copied to the device for later ones: what the
-// bus takes as long for as for a direct run.
-const promoteBytes = 8 << 20
+const wishEvery = 32
 
 // inPlace returns how much of the payloads that the last query read lay in page-locked
 // memory: package direct counts all that it reads, so in proportion to the lists there.

@@ -16,10 +16,10 @@ import (
 //
 // What it copies goes through a ring of page-locked slots: while the device reads
 // one, the CPU fills the next. Short pieces share a slot. It belongs to the run that has
-// the lane.
+// the lane, or to the promoter.
 type uploader struct {
 	d      *device
-	number int // of the lane
+	number int // of the lane; the promoter's comes after them
 	stream *cuda.Stream
 	bytes  int64    // sent so far
 	made   int64    // of images so far
