@@ -166,7 +166,8 @@ func (m *maxScore) run(ctx context.Context) error {
 			m.scoreSeveral(essential, lo, hi)
 		}
 		m.finish()
-		if err := p.after(int(m.stats.PostingsScored-scored) + 64); err != nil {
+		// In each list a block may have been decoded for a few candidates.
+		if err := p.after(int(m.stats.PostingsScored-scored) + 64*(1+len(m.legs))); err != nil {
 			return err
 		}
 	}

@@ -54,7 +54,7 @@ func Begin(ctx context.Context, s *Scratch, q *Query, c *Candidates) error {
 	cur := &first.cursor
 	for cur.NextBlock() != base.NoDocID {
 		x.beginBlock(first, c)
-		if err := p.after(codec.BlockLen * len(x.legs)); err != nil {
+		if err := p.after(codec.BlockLen + x.read()); err != nil {
 			return s.close(err)
 		}
 	}
@@ -81,7 +81,7 @@ func Intersect(ctx context.Context, s *Scratch, q *Query, c *Candidates) error {
 		copy(c.DocIDs[kept:], part.DocIDs[:n])
 		copy(c.Scores[kept:], part.Scores[:n])
 		kept += n
-		if err := p.after(stepLen); err != nil {
+		if err := p.after(stepLen + x.read()); err != nil {
 			return s.close(err)
 		}
 	}
@@ -125,7 +125,7 @@ func Finish(ctx context.Context, s *Scratch, q *Query, c *Candidates, queue *top
 				kept++
 			}
 		}
-		if err := p.after(stepLen); err != nil {
+		if err := p.after(stepLen + x.read()); err != nil {
 			return s.close(err)
 		}
 	}
@@ -162,6 +162,7 @@ type stepper struct {
 
 	scores  [codec.BlockLen]uint32
 	lookups [codec.BlockLen]lookup
+	looked  int // blocks, since read was asked
 	matches
 }
 
@@ -179,9 +180,16 @@ func (s *Scratch) step(q *Query) (*stepper, error) {
 		s.stepper = new(stepper)
 	}
 	x := s.stepper
-	x.q, x.stats = q, &s.Stats
+	x.q, x.stats, x.looked = q, &s.Stats, 0
 	x.legs = s.open(q)
 	return x, nil
+}
+
+// read is how many postings were in the blocks that were looked at since it was asked last.
+func (x *stepper) read() int {
+	n := x.looked * codec.BlockLen
+	x.looked = 0
+	return n
 }
 
 // beginBlock appends to c what is in all lists of the current block of the first.
@@ -244,6 +252,7 @@ func (x *stepper) intersect(l *legState, c *Candidates, least base.Score) (kept 
 	for next := 0; next < n; {
 		var lookups []lookup
 		lookups, next = x.find(l, c, next, least)
+		x.looked += len(lookups)
 		for _, g := range lookups {
 			if block := int(g.block); block != cur.BlockIndex() && cur.LoadBlock(block) == base.NoDocID {
 				return kept // the cursor has an error

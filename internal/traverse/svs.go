@@ -55,6 +55,7 @@ type intersection struct {
 	at     [codec.BlockLen]uint8
 
 	lookups     [codec.BlockLen]lookup
+	looked      int                   // blocks of the other lists, since the context was counted for
 	of, matchAt [codec.BlockLen]uint8 // matches in a block: the candidate, the posting
 
 	// Frequencies in the other lists, by number of the leg less one, then position in
@@ -106,6 +107,7 @@ func (x *intersection) run(ctx context.Context, legs []legState) error {
 		x.need = max(x.need, x.legs[0].kthScore(x.q, x.queue.K()))
 	}
 	p := poll{ctx: ctx}
+	x.looked = 0
 	first := x.legs[0]
 	for lo := base.DocID(0); ; {
 		lo = x.nextBlock(lo)
@@ -122,9 +124,10 @@ func (x *intersection) run(ctx context.Context, legs []legState) error {
 			return nil
 		}
 		lo = first.last + 1
-		if err := p.after(2 * codec.BlockLen); err != nil {
+		if err := p.after((2 + x.looked) * codec.BlockLen); err != nil {
 			return err
 		}
+		x.looked = 0
 	}
 }
 
@@ -230,7 +233,9 @@ func (x *intersection) apply(i int) {
 		}
 	}
 	kept := 0
-	for _, g := range x.find(l, least) {
+	lookups := x.find(l, least)
+	x.looked += len(lookups)
+	for _, g := range lookups {
 		if block := int(g.block); block != c.BlockIndex() && c.LoadBlock(block) == base.NoDocID {
 			break
 		}

@@ -1,0 +1,82 @@
+package traverse_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/griffin-search/griffin/codec"
+	"github.com/griffin-search/griffin/internal/postings"
+	"github.com/griffin-search/griffin/internal/postings/postingstest"
+	"github.com/griffin-search/griffin/internal/score"
+	"github.com/griffin-search/griffin/internal/topk"
+	"github.com/griffin-search/griffin/internal/traverse"
+)
+
+// looks counts how often a context is looked at.
+type looks struct {
+	context.Context
+	n int
+}
+
+func (l *looks) Err() error {
+	l.n++
+	return nil
+}
+
+// Conjunctions look at their context as often as blocks are decoded, not as there are
+// candidates: whoever waits for a GPU instead does not wait for a millisecond.
+func TestConjunctionsLookAtContext(t *testing.T) {
+	const numDocs, candidates = 400_000, 1000
+	var lists [][]postingstest.Posting
+	for _, step := range []int{numDocs / candidates, 2, 2} {
+		var list []postingstest.Posting
+		for d := 0; d < numDocs; d += step {
+			list = append(list, postingstest.Posting{DocID: uint32(d), Freq: 1})
+		}
+		lists = append(lists, list)
+	}
+	lengths := make([]uint32, numDocs)
+	opts := postings.Options{Codec: codec.SIMDBP{}, Saturation: score.Saturation{BM25: indexBM25, AvgLen: indexAvgLen}}
+	index := postingstest.Write(t, opts, lengths, 128, lists...)
+	q := traverse.Query{NumDocs: numDocs}
+	for i := range lists {
+		term := indexBM25.NewTerm(1, 1, indexAvgLen)
+		leg := traverse.Leg{List: index.Open(t, i), Term: term, Lengths: lengths, Scale: score.NewScale(term, indexAvgLen, indexAvgLen)}
+		leg.MaxScore = leg.Scale.Upper(leg.List.Max)
+		q.Legs = append(q.Legs, leg)
+	}
+	rest := q
+	rest.Legs = q.Legs[1:]
+	svs, err := traverse.Lookup(traverse.And, "svs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var queue topk.Queue
+	queue.Reset(candidates)
+	given := traverse.Candidates{Scores: make([]uint32, candidates)}
+	for _, p := range lists[0] {
+		given.DocIDs = append(given.DocIDs, p.DocID)
+	}
+	for _, tt := range []struct {
+		name string
+		part int // candidates that go through the lists between two looks
+		run  func(ctx context.Context, s *traverse.Scratch) error
+	}{
+		{"svs", codec.BlockLen, func(ctx context.Context, s *traverse.Scratch) error { return svs.Run(ctx, s, &q, &queue) }},
+		{"Begin", codec.BlockLen, func(ctx context.Context, s *traverse.Scratch) error {
+			return traverse.Begin(ctx, s, &q, new(traverse.Candidates))
+		}},
+		{"Intersect", 4 * codec.BlockLen, func(ctx context.Context, s *traverse.Scratch) error {
+			return traverse.Intersect(ctx, s, &rest, &given)
+		}},
+	} {
+		var s traverse.Scratch
+		ctx := &looks{Context: t.Context()}
+		if err := tt.run(ctx, &s); err != nil {
+			t.Fatal(err)
+		}
+		if most := int64(128 + 2*tt.part); s.Stats.BlocksDecoded < candidates || s.Stats.BlocksDecoded > most*int64(ctx.n) {
+			t.Errorf("%s: %d blocks are decoded with %d looks, want a look each %d", tt.name, s.Stats.BlocksDecoded, ctx.n, most)
+		}
+	}
+}
