@@ -156,6 +156,7 @@ func (m *measurer) onGPU(ctx context.Context, r *placedRun, w *whole) error {
 	if err != nil {
 		return gpuError(err)
 	}
+	r.view.WaitForPromotions()
 	r.view.Locate(q, &r.located)
 	r.wholeDirect(&again) // nothing is to be brought any more
 	took, err := m.repeat(ctx, r, sched.GPU, again)
@@ -262,6 +263,7 @@ func (m *measurer) stepOnGPU(ctx context.Context, r *placedRun, to int) error {
 		return nil // the whole
 	}
 	for i := range 1 + times {
+		r.view.WaitForPromotions()
 		r.view.Locate(&r.plan.stages[0].gpu, &r.located)
 		r.expect()
 		c := choice{to: to, path: pipeline.PathDirect}

@@ -67,12 +67,15 @@ func (s *Scratch) open(q *Query) []legState {
 	return s.legs
 }
 
-// Forget zeroes s.Stats and lets go of the legs of the last run. Its memory stays for the
-// next one, whoever's that is.
+// Forget zeroes s.Stats and lets go of the last run's query. Its memory stays for the next
+// one, whoever's that is; cursors keep pointing to the lists until then.
 func (s *Scratch) Forget() {
 	s.Stats = Stats{}
 	for i := range s.legs {
 		s.legs[i].Leg, s.legs[i].variable = nil, nil
+	}
+	if s.stepper != nil {
+		s.stepper.q = nil
 	}
 }
 

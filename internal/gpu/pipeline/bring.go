@@ -97,8 +97,8 @@ func (u *uploader) bringPacked(p *part, leg *Leg, a admission) (*entry, error) {
 
 // promote copies a page-locked list, which the caller has pinned and which was read so many
 // times, or its directory, to the device, if nobody else does and it is worth more there
-// than what would have to go (a). It returns what is there then, not pinned, or nil; it does
-// not wait.
+// than what would have to go (a). It returns what is there then, pinned, or nil; it does not
+// wait.
 func (u *uploader) promote(host *entry, docFreq uint32, what kind, uses uint32, a admission) (*entry, error) {
 	k := host.key.of(what)
 	if !u.d.cache.tryClaim(k) {
@@ -133,8 +133,16 @@ func (u *uploader) promote(host *entry, docFreq uint32, what kind, uses uint32, 
 	if err := u.finish(e); err != nil {
 		return nil, err
 	}
-	e.unpin()
 	return e, nil
+}
+
+// promoteFree is promote where there is room.
+func (u *uploader) promoteFree(host *entry, docFreq uint32, what kind) error {
+	e, err := u.promote(host, docFreq, what, 1, ifFree)
+	if e != nil {
+		e.unpin()
+	}
+	return err
 }
 
 // finish publishes an entry of the device once all that makes it is in the stream.

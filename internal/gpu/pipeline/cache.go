@@ -19,14 +19,14 @@ type entry struct {
 	again    bool           // it was asked for before
 	image    fastpath.Image // of kindImage; zero if the part has no posting of the list
 	packed   packed         // where the compressed list is, or its directory; of other kinds
-	// The uploader, by its lane, and which of its events happens when the device has made
-	// the entry; lane is -1 before, and of kindHost.
+	// The uploader, by its number, which is that of its lane or comes after them, and which of
+	// its events happens when the device has made the entry; lane is -1 before, and of kindHost.
 	lane, event int
 
 	refs   atomic.Int32 // queries that use it now; below 0: gone
 	uses   atomic.Uint32
 	loaded atomic.Bool // the device has finished making it
-	// readers has a bit for each lane whose uploader has copied from it; reads counts the
+	// readers has a bit for each uploader that has copied from it; reads counts the
 	// runs that have read it in place, shares sums up the share of its blocks that each was to
 	// read, in parts of wholeShare, and tried is what reads was when it was last tried to
 	// promote it (all kindHost).

@@ -130,7 +130,7 @@ func (c modelCache) read(u modelUse) float64 {
 	l.reads++
 	l.readShare += u.share
 	uses := l.reads - l.tried
-	if uses < min(l.tried, wishEvery) {
+	if uses < min(l.tried, promoteEvery) {
 		return ns
 	}
 	l.tried = l.reads

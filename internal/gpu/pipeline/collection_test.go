@@ -172,15 +172,7 @@ func (c *collection) check(tb testing.TB, v *View, q *Query, trace *Trace) {
 		tb.Fatal(err)
 	}
 	c.compare(tb, q, &results[0])
-	v.engine.waitForPromoters()
-}
-
-// waitForPromoters waits until all lists are on the devices that runs so far have wished there,
-// and are worth it.
-func (e *Engine) waitForPromoters() {
-	for _, d := range e.devices {
-		d.promoter.wait()
-	}
+	v.WaitForPromotions()
 }
 
 // compare compares a result with the oracle's.

@@ -73,7 +73,7 @@ func BenchmarkPaths(b *testing.B) {
 	q := c.query(b, true, 8, 4, 1)
 	for i := range q.Legs {
 		host := d.records.ofLeg(&q.Legs[i], v.pieces[0][0].part.id).pinned(kindHost)
-		if _, err := d.uploaders[0].promote(host, q.Legs[i].DocFreq, kindPacked, 1, ifFree); err != nil {
+		if err := d.uploaders[0].promoteFree(host, q.Legs[i].DocFreq, kindPacked); err != nil {
 			b.Fatal(err)
 		}
 		host.unpin()

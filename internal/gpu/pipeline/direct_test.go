@@ -157,7 +157,7 @@ func TestPromote(t *testing.T) {
 		if err := v.Run(t.Context(), []*Query{q}, results, nil, nil); err != nil || results[0].Err != nil {
 			t.Fatal(err, results[0].Err)
 		}
-		e.waitForPromoters()
+		v.WaitForPromotions()
 		if want, ok := counts[run]; ok && d.cache.frequencies.counts[k.of(kindPacked)] != want {
 			t.Errorf("after %d runs %d uses are counted, want %d", run, d.cache.frequencies.counts[k.of(kindPacked)], want)
 		}
@@ -168,7 +168,7 @@ func TestPromote(t *testing.T) {
 		if err := v.Run(t.Context(), []*Query{q}, results, nil, nil); err != nil || results[0].Err != nil {
 			t.Fatal(err, results[0].Err)
 		}
-		e.waitForPromoters()
+		v.WaitForPromotions()
 	}
 	if s := e.Stats().Devices[0]; s.Compressed != 1 || s.Evictions != 1 || s.Asked.Device == 0 {
 		t.Errorf("%+v: want the list on the device in the place of another", s)
@@ -213,8 +213,8 @@ func TestLocate(t *testing.T) {
 		}
 		defer h.unpin()
 		if i == 2 {
-			if e, err := lane.uploader.promote(h.host, leg(i).DocFreq, kindPacked, 1, ifFree); e == nil || err != nil {
-				t.Fatal(e, err)
+			if err := lane.uploader.promoteFree(h.host, leg(i).DocFreq, kindPacked); err != nil {
+				t.Fatal(err)
 			}
 		}
 	}
@@ -393,6 +393,7 @@ func TestDirectTogether(t *testing.T) {
 	if s.Evictions == 0 || s.Host.Evictions == 0 || s.Errors != 0 || s.SizeBytes > s.LimitBytes || s.Host.SizeBytes > s.Host.LimitBytes {
 		t.Errorf("%+v: want lists that come and go, within the limits", s)
 	}
+	v.WaitForPromotions()
 	v.Release() // which checks that nothing is pinned
 	if s := e.Stats().Devices[0]; s.Lists+s.Directories+s.Host.Lists != 0 || len(e.devices[0].records.m) != 0 {
 		t.Errorf("%+v: want nothing left", s)
@@ -471,10 +472,10 @@ func TestDirectFaults(t *testing.T) {
 				} else {
 					c.compare(t, one, &results[0])
 				}
-				e.waitForPromoters()
+				v.WaitForPromotions()
 			}
 			errs += c.intersect(t, v, q, []int{1, 2, 3}, true)
-			e.waitForPromoters()
+			v.WaitForPromotions()
 		}
 		end()
 		v.Release()

@@ -62,7 +62,8 @@
 // answers nothing, as each device holds a part of every segment.
 //
 // A panic, which is a bug, goes on where the run was asked for, from whatever goroutine. By
-// then the run has given back its lane, its lists and the memory of what it was bringing.
+// then the run has given back its lane, its lists and the memory of what it was bringing. One of
+// the promoter is logged, and nothing is promoted any more.
 //
 // # Concurrency
 //

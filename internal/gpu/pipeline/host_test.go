@@ -61,9 +61,11 @@ func TestHostMemory(t *testing.T) {
 func packedOnDevice(t *testing.T, d *device, host *entry, docFreq uint32, what kind) {
 	t.Helper()
 	u := d.uploaders[0]
-	if e, err := u.promote(host, docFreq, what, 1, ifFree); e == nil || err != nil {
-		t.Fatalf("promoted: %v, error %v", e, err)
+	made, err := u.promote(host, docFreq, what, 1, ifFree)
+	if made == nil || err != nil {
+		t.Fatalf("promoted: %v, error %v", made, err)
 	}
+	made.unpin()
 	if e, err := u.promote(host, docFreq, what, 1, ifFree); e != nil || err != nil {
 		t.Errorf("promoted twice: %v, error %v", e, err)
 	}

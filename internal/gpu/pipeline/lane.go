@@ -78,7 +78,7 @@ func newLane(d *device, number int) (_ *lane, err error) {
 	if l.single, err = d.fast.NewSingle(0); err != nil {
 		return nil, err
 	}
-	l.uploader, err = newUploader(d, number)
+	l.uploader, err = newUploader(d, number, true /* slots */)
 	return l, err
 }
 

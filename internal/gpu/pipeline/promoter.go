@@ -17,47 +17,51 @@ type promoter struct {
 
 	mu      sync.Mutex // guards stopped and left, and sending against closing
 	stopped bool
-	left    int // wishes that have not ended
+	left    int // promotions that have not ended
 	none    sync.Cond
-	wishes  chan wish
+	queue   chan promotion
 	ended   chan struct{}
 	// onBug, if set, is told of a panic, for tests.
 	onBug func(*invariant.Caught)
 }
 
-// wish is a list to be promoted. It has the list pinned, and the View that has its part.
-type wish struct {
+// promotion is a list to be promoted, which need not be there any more. It has the View that
+// has its part.
+type promotion struct {
 	view    *View
-	host    *entry
+	host    listKey // of kindHost
 	docFreq uint32
-	uses    uint32 // since it was wished for last
+	uses    uint32 // since it was asked for last
 }
 
-// maxWishes is how many wait. Others are not remembered: they will come again.
-const maxWishes = 64
+// maxPromotions is how many wait. Others are not remembered: they will come again.
+const maxPromotions = 64
 
 func newPromoter(d *device) (*promoter, error) {
-	u, err := newUploader(d, len(d.uploaders))
+	u, err := newUploader(d, len(d.uploaders), false /* slots */)
 	if err != nil {
 		return nil, err
 	}
 	d.uploaders = append(d.uploaders, u)
-	p := &promoter{d: d, u: u, wishes: make(chan wish, maxWishes), ended: make(chan struct{})}
+	p := &promoter{d: d, u: u, queue: make(chan promotion, maxPromotions), ended: make(chan struct{})}
 	p.none.L = &p.mu
 	go p.run()
 	return p, nil
 }
 
-// wish asks for a list, which the caller has pinned, unless too many wait.
-func (p *promoter) wish(v *View, host *entry, docFreq, uses uint32) {
+// ask asks for a list of a View; false: too many wait.
+func (p *promoter) ask(v *View, host listKey, docFreq, uses uint32) bool {
+	if len(p.queue) == cap(p.queue) {
+		return false
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.stopped || len(p.wishes) == cap(p.wishes) {
-		return
+	if p.stopped || len(p.queue) == cap(p.queue) {
+		return false
 	}
-	host.refs.Add(1)
 	p.left++
-	p.wishes <- wish{v.Retain(), host, docFreq, uses}
+	p.queue <- promotion{v.Retain(), host, docFreq, uses}
+	return true
 }
 
 // stop ends the promoter, which lets go of what it has. It may be called again.
@@ -65,7 +69,7 @@ func (p *promoter) stop() {
 	p.mu.Lock()
 	if !p.stopped {
 		p.stopped = true
-		close(p.wishes)
+		close(p.queue)
 	}
 	p.mu.Unlock()
 	<-p.ended
@@ -80,15 +84,14 @@ func (p *promoter) close() error {
 func (p *promoter) run() {
 	defer close(p.ended)
 	broken := false
-	for w := range p.wishes {
+	for ask := range p.queue {
 		if !broken && !p.stops() && p.d.lost() == nil {
-			if bug := p.fulfil(&w); bug != nil {
+			if bug := p.fulfil(&ask); bug != nil {
 				broken = true
 				p.report(bug)
 			}
 		}
-		w.host.unpin()
-		w.view.Release()
+		ask.view.Release()
 		p.mu.Lock()
 		if p.left--; p.left == 0 {
 			p.none.Broadcast()
@@ -97,7 +100,7 @@ func (p *promoter) run() {
 	}
 }
 
-// wait waits until no wishes are left.
+// wait waits until no promotion is left.
 func (p *promoter) wait() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -114,7 +117,14 @@ func (p *promoter) stops() bool {
 
 // fulfil promotes a list, or else its directory. Errors are noted of the device: they are no
 // query's. It returns a panic, after which nothing is promoted any more.
-func (p *promoter) fulfil(w *wish) (bug *invariant.Caught) {
+func (p *promoter) fulfil(ask *promotion) (bug *invariant.Caught) {
+	p.d.holders.begin()
+	defer p.d.holders.end()
+	host := p.d.host.cache.find(ask.host)
+	if host == nil {
+		return nil
+	}
+	defer host.unpin()
 	defer func() {
 		if value := recover(); value != nil {
 			bug = invariant.Catch(value)
@@ -122,24 +132,25 @@ func (p *promoter) fulfil(w *wish) (bug *invariant.Caught) {
 			p.u.making = nil
 		}
 	}()
-	e, err := p.u.promote(w.host, w.docFreq, kindPacked, w.uses, ifBetter)
-	if e == nil && err == nil && !p.hasDirectory(w) {
-		e, err = p.u.promote(w.host, w.docFreq, kindDirectory, w.uses, ifBetter)
-	}
-	if e != nil && err == nil {
-		if err = p.u.stream.Synchronize(); err == nil {
-			e.loaded.Store(true) // nobody has to wait for it any more
+	for _, what := range []kind{kindPacked, kindDirectory} {
+		if p.d.records.find(ask.host.name()).there(what) {
+			return nil // an earlier one has brought it
+		}
+		e, err := p.u.promote(host, ask.docFreq, what, ask.uses, ifBetter)
+		if e != nil {
+			if err = p.u.stream.Synchronize(); err == nil {
+				e.loaded.Store(true) // nobody has to wait for it any more
+			}
+			e.unpin()
+		}
+		if err != nil {
+			_ = p.d.note(err)
+		}
+		if e != nil || err != nil {
+			return nil
 		}
 	}
-	if err != nil {
-		_ = p.d.note(err)
-	}
 	return nil
-}
-
-// hasDirectory reports whether the list's directory is on the device.
-func (p *promoter) hasDirectory(w *wish) bool {
-	return p.d.records.find(w.host.key.name()).there(kindDirectory)
 }
 
 // report tells of a panic: in builds that check invariants it goes on, and ends the process.

@@ -245,7 +245,7 @@ type directAsk struct {
 
 // runDirect does what l.ask says: it pins the lists, asks package direct in one segment
 // after another, so that the threshold reached in one prunes in the next, and lets go of
-// the lists, of which it wishes some were on the device. What fails is in r.Err, too.
+// the lists, and asks for some to be promoted. What fails is in r.Err, too.
 func (l *lane) runDirect(v *View, pieces []piece, r *Result) error {
 	err := l.searchDirect(v, pieces, r)
 	if err != nil {
@@ -361,7 +361,7 @@ func candidateBytes(c *direct.Candidates) int64 {
 const hitBytes = 8
 
 // settled notes, at the end of a run, that what its stream has waited for is there, and
-// wishes that lists which it has read in page-locked memory were on the device.
+// asks for lists that it has read in page-locked memory to be promoted.
 func (l *lane) settled(v *View) {
 	n := l.ask.terms.len()
 	var s shares
@@ -377,7 +377,7 @@ func (l *lane) settled(v *View) {
 			}
 		}
 		if h.host != nil {
-			l.wish(v, h.host, docFreq, share)
+			l.readInPlace(v, h.host, docFreq, share)
 		}
 	}
 }
@@ -391,20 +391,22 @@ func (l *lane) sharesOf(v *View, segment int) shares {
 	return s
 }
 
-// wish counts that a share of a page-locked list was read, and wishes now and then that it
-// were on the device.
-func (l *lane) wish(v *View, host *entry, docFreq uint32, share float64) {
+// readInPlace counts that a share of a page-locked list was read, and now and then asks for it
+// to be promoted.
+func (l *lane) readInPlace(v *View, host *entry, docFreq uint32, share float64) {
 	host.shares.Add(uint64(share * wholeShare))
 	reads, tried := host.reads.Add(1), host.tried.Load()
-	if reads-tried < min(tried, wishEvery) || !host.tried.CompareAndSwap(tried, reads) {
+	if reads-tried < min(tried, promoteEvery) || !host.tried.CompareAndSwap(tried, reads) {
 		return
 	}
-	l.d.promoter.wish(v, host, docFreq, reads-tried)
+	if !l.d.promoter.ask(v, host.key, docFreq, reads-tried) {
+		host.tried.CompareAndSwap(reads, tried) // these uses count with the next ones
+	}
 }
 
-// wishEvery is after how many further uses it is tried again to promote a list, at
+// promoteEvery is after how many further uses it is tried again to promote a list, at
 // most: twice as many as the time before until then.
-const wishEvery = 32
+const promoteEvery = 32
 
 // inPlace returns how much of the payloads that the last query read lay in page-locked
 // memory: package direct counts all that it reads, so in proportion to the lists there.

@@ -67,7 +67,8 @@ type stretch struct {
 func (p *stretch) data() []uint32 { return p.slot.words.Data()[p.at:][:p.words] }
 func (p *stretch) bytes() []byte  { return p.slot.words.Bytes()[4*p.at:][:4*p.words] }
 
-func newUploader(d *device, number int) (_ *uploader, err error) {
+// newUploader returns an uploader; without slots it copies page-locked lists only.
+func newUploader(d *device, number int, slots bool) (_ *uploader, err error) {
 	u := &uploader{d: d, number: number}
 	defer func() {
 		if err != nil {
@@ -78,6 +79,9 @@ func newUploader(d *device, number int) (_ *uploader, err error) {
 		return nil, err
 	}
 	for i := range u.slots {
+		if !slots {
+			break
+		}
 		if u.slots[i].words, err = cuda.AllocHost[uint32](d.dev, slotWords); err != nil {
 			return nil, err
 		}

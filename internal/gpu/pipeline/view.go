@@ -158,7 +158,8 @@ func (v *View) Retain() *View {
 }
 
 // Release gives a reference back. With the last one, what only this View had goes:
-// bitmaps, and the lists of segments that no other View has. A nil View has none.
+// bitmaps, and the lists of segments that no other View has; the promoter may have that one
+// for a moment longer than its users. A nil View has none.
 func (v *View) Release() {
 	if v == nil || v.references.Add(-1) > 0 {
 		return
@@ -183,6 +184,15 @@ func (v *View) Release() {
 				p.part.drop()
 			}
 		}
+	}
+}
+
+// WaitForPromotions waits until all lists are promoted that runs so far have asked for, on all
+// devices, and those that are not worth it are left: what Locate says then stays so until the
+// next run.
+func (v *View) WaitForPromotions() {
+	for _, d := range v.engine.devices {
+		d.promoter.wait()
 	}
 }
 

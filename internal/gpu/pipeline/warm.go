@@ -352,12 +352,12 @@ func (l *lane) warm(p *part, s *Segment, leg *Leg, a action) (there bool, err er
 	defer host.unpin()
 	switch a {
 	case locksAndPacks:
-		if _, err := l.uploader.promote(host, leg.DocFreq, kindPacked, 1, ifFree); err != nil {
+		if err := l.uploader.promoteFree(host, leg.DocFreq, kindPacked); err != nil {
 			return false, err
 		}
 		return l.d.records.ofLeg(leg, p.id).compressed() == FormDevice, nil
 	case locksAndDirects:
-		_, err = l.uploader.promote(host, leg.DocFreq, kindDirectory, 1, ifFree)
+		err = l.uploader.promoteFree(host, leg.DocFreq, kindDirectory)
 	}
 	return false, err
 }
