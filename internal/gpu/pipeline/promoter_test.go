@@ -44,6 +44,17 @@ func hostOf(t *testing.T, v *View, q *Query, leg int) *entry {
 	return e
 }
 
+// pageLocked returns a query of one word whose list is page-locked, and not on the device.
+func (c *collection) pageLocked(t *testing.T, v *View, word int) (*Query, *entry) {
+	t.Helper()
+	d := v.engine.devices[0]
+	limit := d.limit[0].Swap(0) // nothing is promoted
+	defer d.limit[0].Store(limit)
+	q := c.directly(t, false, word)
+	c.check(t, v, q, nil)
+	return q, hostOf(t, v, q, 0)
+}
+
 // Queries do not wait for lists to be promoted, however many they ask for; those are there
 // later, and nothing else: of a list that was asked for again meanwhile no directory.
 func TestPromoterIsBeside(t *testing.T) {
@@ -160,15 +171,12 @@ func TestPromotersStop(t *testing.T) {
 	}
 	v := c.attach(t, e)
 	d := e.devices[0]
-	d.limit[0].Store(0) // nothing is promoted
-	q := c.directly(t, false, 3)
-	c.check(t, v, q, nil)
-	host := hostOf(t, v, q, 0).key
+	q, host := c.pageLocked(t, v, 3)
 	func() {
 		d.cache.mu.Lock()
 		defer d.cache.mu.Unlock()
 		asked := 0
-		for d.promoter.ask(v, host, q.Legs[0].DocFreq, 1) {
+		for d.promoter.ask(v, host.key, q.Legs[0].DocFreq, 1) {
 			asked++
 		}
 		if asked < maxPromotions || asked > maxPromotions+1 {
@@ -179,7 +187,7 @@ func TestPromotersStop(t *testing.T) {
 		for !d.promoter.stops() {
 			time.Sleep(time.Millisecond)
 		}
-		if d.promoter.ask(v, host, q.Legs[0].DocFreq, 1) {
+		if d.promoter.ask(v, host.key, q.Legs[0].DocFreq, 1) {
 			t.Error("a promoter that stops takes more")
 		}
 	}()
@@ -197,11 +205,7 @@ func TestPromoterPanics(t *testing.T) {
 	v := c.attach(t, e)
 	defer v.Release()
 	d := e.devices[0]
-	limit := d.limit[0].Swap(0) // nothing is promoted
-	q := c.directly(t, false, 3)
-	c.check(t, v, q, nil)
-	d.limit[0].Store(limit)
-	host := hostOf(t, v, q, 0)
+	q, host := c.pageLocked(t, v, 3)
 	var bug *invariant.Caught
 	d.promoter.onBug = func(c *invariant.Caught) { bug = c }
 	const tooMany = 1 << 20 // the directory would be longer than the list
@@ -228,16 +232,12 @@ func TestRunWaitsForPromoter(t *testing.T) {
 	v := c.attach(t, e)
 	defer v.Release()
 	d := e.devices[0]
-	limit := d.limit[0].Swap(0) // nothing is promoted
-	q := c.directly(t, false, 3)
-	c.check(t, v, q, nil)
-	d.limit[0].Store(limit)
-	host := hostOf(t, v, q, 0).key
+	q, host := c.pageLocked(t, v, 3)
 	count := d.holders.begin() // as a run that has found no room
 	func() {
 		d.cache.mu.Lock() // the promoter holds something
 		defer d.cache.mu.Unlock()
-		d.promoter.ask(v, host, q.Legs[0].DocFreq, 1)
+		d.promoter.ask(v, host.key, q.Legs[0].DocFreq, 1)
 		for n := 0; n < 2; time.Sleep(time.Millisecond) {
 			d.holders.mu.Lock()
 			n = d.holders.n
