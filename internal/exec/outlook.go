@@ -94,10 +94,18 @@ func (r *placedRun) bounded() cost.Features {
 	return f
 }
 
+// hasView attaches the run to the GPU; false, and why not is noted, if it is not to be had.
+func (r *placedRun) hasView() bool {
+	err := r.attach()
+	if err != nil {
+		r.refusal = err.Error()
+	}
+	return err == nil
+}
+
 // locate finds out where the lists are; false if the GPU is not to be had.
 func (r *placedRun) locate() bool {
-	if err := r.attach(); err != nil {
-		r.refusal = err.Error()
+	if !r.hasView() {
 		return false
 	}
 	r.view.Locate(&r.plan.stages[r.stage].gpu, &r.located)
@@ -107,11 +115,7 @@ func (r *placedRun) locate() bool {
 
 // locateWhole is locate for who needs no compressed lists where all have images.
 func (r *placedRun) locateWhole() bool {
-	if err := r.attach(); err != nil {
-		r.refusal = err.Error()
-		return false
-	}
-	if r.pos > 0 || !r.view.HasImages(&r.plan.stages[r.stage].gpu) {
+	if r.pos > 0 || !r.hasView() || !r.view.HasImages(&r.plan.stages[r.stage].gpu) {
 		return r.locate()
 	}
 	o := &r.outlook

@@ -34,9 +34,10 @@ type Answer struct {
 }
 
 // Run answers the query. The hits are appended to dst[:0]. It allocates nothing
-// once sc has served a query as large and dst has room for the hits (but for
-// trees with BM25 parameters that are not the index's, whose bounds are computed
-// in every run).
+// once sc has served a query as large, as many have run at a time, and dst has room for
+// the hits (but for trees with BM25 parameters that are not the index's, whose bounds are
+// computed in every run; and the garbage collector may take the memory of traversals that
+// nobody used for a while).
 //
 // If the context ends the error is the context's; if a list is found to be
 // damaged it wraps base.ErrCorrupt.
@@ -145,8 +146,8 @@ func (p *Plan) runFlat(ctx context.Context, sc *Scratch, st *stage, segment int)
 	return w, err
 }
 
-// traversalMemory is what no traversal uses. Searches take a quarter of a MiB and more of
-// it.
+// traversalMemory is what no traversal uses: a quarter of a MiB each, once all traversals
+// have run in it.
 var traversalMemory = sync.Pool{New: func() any { return new(traverse.Scratch) }}
 
 // takeTraversalMemory returns memory for a traversal, to be put back unless that panics.

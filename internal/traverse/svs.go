@@ -55,7 +55,7 @@ type intersection struct {
 	at     [codec.BlockLen]uint8
 
 	lookups     [codec.BlockLen]lookup
-	looked      int                   // blocks of the other lists, since the context was counted for
+	looked      int                   // blocks of the other lists, since run counted them for the context
 	of, matchAt [codec.BlockLen]uint8 // matches in a block: the candidate, the posting
 
 	// Frequencies in the other lists, by number of the leg less one, then position in

@@ -70,8 +70,8 @@ func newShares(conjunctive bool, numDocs int) shares {
 // usualShare is of an OR, which skips blocks, and of what is not known.
 const usualShare = 0.5
 
-// together is how many times as often as by chance a document with the terms so far has the
-// next one, too.
+// together is about how many times as often as by chance a document with the terms so far has
+// the next one, too: e^0.75 and less, by the logs that package exec begins with.
 const together = 2
 
 // next returns the share of the next list, which has so many postings. Of a conjunction the

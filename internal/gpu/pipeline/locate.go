@@ -98,9 +98,8 @@ func (v *View) Locate(q *Query, l *Located) {
 	l.Path = l.path(q.Path, 1)
 }
 
-// HasImages reports whether all lists of a query have images on every device that needs
-// them. It is the part of Locate that a query needs whose lists do: it does not look at the
-// compressed ones.
+// HasImages reports whether all lists of a query have images, on every device that needs
+// them. It is Locate for who does not ask about compressed lists, in less time.
 func (v *View) HasImages(q *Query) bool {
 	if q.NumTerms == 0 || len(q.Legs) != q.NumTerms*len(v.segments) || v.engine.Lost() != nil {
 		return false

@@ -129,7 +129,6 @@ func (p *promoter) fulfil(ask *promotion) (bug *invariant.Caught) {
 		if value := recover(); value != nil {
 			bug = invariant.Catch(value)
 			_ = p.d.note(p.u.abandon(p.u.making))
-			p.u.making = nil
 		}
 	}()
 	for _, what := range []kind{kindPacked, kindDirectory} {
