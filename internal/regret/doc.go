@@ -13,7 +13,8 @@
 // regret the policies are measured by the odd rounds, too. The policies themselves are
 // among what it may choose, each as a placement; those that have GPU memory of their own are
 // run with the oracle's, too, and their regret is of these runs: what lies in a cache is no
-// merit of a policy. Where noise makes it choose wrongly it takes
+// merit of a policy. So that it is none of a placement either, all of the log is answered on the
+// GPU before each pass there. Where noise makes the oracle choose wrongly it takes
 // too much, and regrets are too small; so they are told as well against the least that the odd
 // rounds measured, which is too little.
 //

@@ -315,30 +315,43 @@ func place(i, round, n int) int {
 // come back to its clock, which may be all that a pass of its own takes.
 const rehearsal = 60 * time.Millisecond
 
-// rehearse answers the first queries as the pass will.
-func (m *measuring) rehearse(ctx context.Context, p *pass, round int) error {
-	for began := time.Now(); ; {
-		answered := false
-		for i := range m.queries {
-			o := p.Exec
-			if t := &m.result.Queries[i]; p.placement >= 0 {
-				if p.placement >= len(t.placements) || t.placed[p.placement] == nil || round > 0 && m.isHopeless(t, p.placement) {
-					continue
-				}
-				o.Placement = &t.placements[p.placement]
+// rehearse answers the first queries of a pass as it will. Where policies have GPU memory of their
+// own, a pass with the oracle's is preceded by all queries of the log on the GPU instead: the few
+// of a placement, answered again and again, would find all their lists in a cache that has a part
+// of them otherwise.
+func (m *measuring) rehearse(ctx context.Context, p *pass, queries []int) error {
+	refills := len(m.own) > 0 && (p.placement >= 0 || p.beside)
+	if refills {
+		p = &pass{Variant: Variant{string(exec.PolicyGPU), p.Searcher, m.Exec}, placement: -1}
+		p.Exec.Policy = exec.PolicyGPU
+		queries = m.answeredIn(p, 0)
+	}
+	for began := time.Now(); time.Since(began) < rehearsal; {
+		for _, i := range queries {
+			if _, err := m.answer(ctx, p, i); err != nil {
+				return err
 			}
-			if _, err := m.answer(ctx, p.Searcher, m.queries[i].Node, o); err != nil {
-				return fmt.Errorf("query %s, %s: %w", m.queries[i].ID, p.Name, err)
+			if !refills && time.Since(began) >= rehearsal {
+				break
 			}
-			answered = true
-			if time.Since(began) > rehearsal {
-				return nil
-			}
-		}
-		if !answered {
-			return nil
 		}
 	}
+	return nil
+}
+
+// answeredIn returns the numbers of the queries that a pass answers in a round.
+func (m *measuring) answeredIn(p *pass, round int) []int {
+	var queries []int
+	for i := range m.result.Queries {
+		t := &m.result.Queries[i]
+		switch {
+		case p.placement < 0 || round < 0 && p.placement < len(t.placements):
+		case p.placement >= len(t.placements) || t.placed[p.placement] == nil, round > 0 && m.isHopeless(t, p.placement):
+			continue
+		}
+		queries = append(queries, i)
+	}
+	return queries
 }
 
 // hopeless is how many times the least time of a query so far a placement may take
@@ -351,38 +364,33 @@ var errOtherAnswer = fmt.Errorf("its answer is another than that of the index it
 // pass answers all queries in one way, and compares the answers. Round -1 is not timed.
 func (m *measuring) pass(ctx context.Context, p *pass, round int) error {
 	runtime.GC()
-	if round >= 0 {
-		if err := m.rehearse(ctx, p, round); err != nil {
+	queries := m.answeredIn(p, round)
+	if round >= 0 && len(queries) > 0 {
+		if err := m.rehearse(ctx, p, queries); err != nil {
 			return err
 		}
 	}
-	for i := range m.queries {
+	for _, i := range queries {
 		t := &m.result.Queries[i]
-		o := p.Exec
-		if p.placement >= 0 {
-			if p.placement >= len(t.placements) || round > 0 && m.isHopeless(t, p.placement) {
-				continue
-			}
-			o.Placement = &t.placements[p.placement]
-		}
 		began := time.Now()
-		answer, err := m.answer(ctx, p.Searcher, m.queries[i].Node, o)
+		answer, err := m.answer(ctx, p, i)
 		took := time.Since(began)
-		if err == nil && !slices.Equal(answer.Hits, t.hits) {
+		if err != nil {
+			return err
+		}
+		if !slices.Equal(answer.Hits, t.hits) {
 			err = errors.New("the answer is not the one that it had before")
 			if p.variant >= len(m.Policies) && p.Searcher != m.Searcher {
 				err = errOtherAnswer
 			}
-		}
-		if err != nil {
-			return fmt.Errorf("query %s, %s: %w", m.queries[i].ID, p.describe(t), err)
+			return fmt.Errorf("query %s, %s: %w", t.ID, p.describe(t), err)
 		}
 		switch {
 		case p.placement >= 0 && round < 0:
-			if !ranAs(&answer, o.Placement) {
+			if !ranAs(&answer, &t.placements[p.placement]) {
 				t.placed[p.placement] = nil // it cannot
 			}
-		case p.placement >= 0 && t.placed[p.placement] != nil:
+		case p.placement >= 0:
 			t.placed[p.placement][round] = took
 		case p.beside && round >= 0:
 			t.beside[p.variant][round] = took
@@ -425,11 +433,19 @@ func (m *measuring) isHopeless(t *Measurement, placement int) bool {
 	return times[0] == 0 || times[0] > hopeless*least
 }
 
-func (m *measuring) answer(ctx context.Context, s *exec.Searcher, node query.Node, o exec.Options) (exec.Answer, error) {
-	if err := s.PrepareInto(&m.plan, m.sc, node, o); err != nil {
-		return exec.Answer{}, err
+// answer answers query number i as a pass does.
+func (m *measuring) answer(ctx context.Context, p *pass, i int) (answer exec.Answer, err error) {
+	t, o := &m.result.Queries[i], p.Exec
+	if p.placement >= 0 {
+		o.Placement = &t.placements[p.placement]
 	}
-	return m.plan.Run(ctx, m.sc, m.hits)
+	if err = p.Searcher.PrepareInto(&m.plan, m.sc, m.queries[i].Node, o); err == nil {
+		answer, err = m.plan.Run(ctx, m.sc, m.hits)
+	}
+	if err != nil {
+		return exec.Answer{}, fmt.Errorf("query %s, %s: %w", t.ID, p.describe(t), err)
+	}
+	return answer, nil
 }
 
 // shares measures batches on the GPU, and gives each query of a batch the part that it

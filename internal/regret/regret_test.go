@@ -16,6 +16,7 @@ import (
 	"github.com/griffin-search/griffin/internal/index"
 	"github.com/griffin-search/griffin/internal/index/indextest"
 	"github.com/griffin-search/griffin/internal/query"
+	"github.com/griffin-search/griffin/internal/sched"
 )
 
 const us = time.Microsecond
@@ -115,28 +116,80 @@ func TestRatioClasses(t *testing.T) {
 	}
 }
 
-// A log on a small index and an emulated GPU: all policies and placements answer alike,
-// and the figures are those of what ran.
-func TestMeasure(t *testing.T) {
-	t.Setenv("GRIFFIN_CUDA_LIBRARY", gputest.Library(t).Path())
-	rng := rand.New(rand.NewPCG(1, 2))
-	snapshot := smallIndex(t, rng)
+// gpuSearcher returns one whose queries run where policies say, and the emulated GPU.
+func gpuSearcher(t *testing.T, snapshot *index.Snapshot) (*exec.Searcher, *exec.GPU) {
+	t.Helper()
 	g, err := exec.OpenGPU(exec.GPUOptions{Device: "gpu", Memory: "64MiB"}, exec.ListBytes(snapshot))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer g.Close()
+	t.Cleanup(func() { g.Close() })
 	d, err := exec.NewDispatcher(g, exec.DispatchOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := exec.NewSearcher(snapshot, nil)
 	s.Use(d)
+	return s, g
+}
+
+// someQueries returns n of three terms.
+func someQueries(rng *rand.Rand, n int) []Query {
 	var queries []Query
-	for i := range 4 {
+	for i := range n {
 		text := strings.Join([]string{word(rng), word(rng), word(rng)}, " ")
 		queries = append(queries, Query{ID: fmt.Sprint(i), Node: &query.Words{Text: text, Boost: 1}})
 	}
+	return queries
+}
+
+// Before a pass with the oracle's GPU memory all queries are answered there, whatever the pass
+// answers and where: it is to find there what the log wishes for, not what it did itself.
+func TestRehearseRefills(t *testing.T) {
+	t.Setenv("GRIFFIN_CUDA_LIBRARY", gputest.Library(t).Path())
+	rng := rand.New(rand.NewPCG(3, 4))
+	s, g := gpuSearcher(t, smallIndex(t, rng))
+	sc, err := exec.NewScratch("whitespace")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &measuring{
+		Options: Options{Searcher: s, Exec: exec.Options{Mode: exec.ModeAnd, K: 10}, Policies: []exec.Policy{exec.PolicyCPU}, Oracle: true, Rounds: 2},
+		sc:      sc, queries: someQueries(rng, 4), result: &Measured{Rounds: 2},
+	}
+	passes, err := m.prepare(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The second query alone, on the CPU.
+	alone := passes[slices.IndexFunc(passes, func(p pass) bool { return p.placement >= 0 })]
+	if first := m.result.Queries[1].placements[alone.placement].First; first != sched.CPU {
+		t.Fatalf("the first placement begins on the %v, want the CPU", first)
+	}
+	for _, own := range []bool{false, true} {
+		m.own = nil
+		if own {
+			m.own = map[exec.Policy]OwnSearcher{exec.PolicyCost: {}}
+		}
+		before := g.Stats().OnGPU
+		if err := m.rehearse(t.Context(), &alone, []int{1}); err != nil {
+			t.Fatal(err)
+		}
+		n := int(g.Stats().OnGPU - before)
+		if own && (n == 0 || n%len(m.queries) != 0) || !own && n != 0 {
+			t.Errorf("GPU memory of their own %v: %d of %d queries on the GPU", own, n, len(m.queries))
+		}
+	}
+}
+
+// A log on a small index and an emulated GPU: all policies and placements answer alike,
+// and the figures are those of what ran.
+func TestMeasure(t *testing.T) {
+	t.Setenv("GRIFFIN_CUDA_LIBRARY", gputest.Library(t).Path())
+	rng := rand.New(rand.NewPCG(1, 2))
+	snapshot := smallIndex(t, rng)
+	s, _ := gpuSearcher(t, snapshot)
+	queries := someQueries(rng, 4)
 	passes, opened, closed := 0, []exec.Policy(nil), 0
 	own := func(_ context.Context, p exec.Policy) (OwnSearcher, error) {
 		g, err := exec.OpenGPU(exec.GPUOptions{Device: "gpu", Memory: "64MiB", Share: 3}, exec.ListBytes(snapshot))
