@@ -12,9 +12,8 @@ import (
 // queue, a query may take on the CPU before it is given up there and goes to the GPU: now
 // and then a pruned OR takes a hundred times what was predicted.
 //
-// On an H200 hardly any query was given up, one at a time, but on one of eleven combinations of collection, log
-// and mode, whose ORs were predicted badly (docs/benchmarks/one-engine.md); ANDs did not look at
-// the time often enough then. Its value was
+// On an H200, one query at a time, 0 to 11 of some 2,500 to 6,400 were given up, by collection, log,
+// mode and where lists lay (docs/benchmarks/one-engine.md). Its value was
 // chosen on paper: 1,000 queries of the Terabyte track of 2006 as ORs over
 // a collection like GOV2, timed on a CPU, against a GPU that takes 16 µs + 2 µs a list +
 // 0.04 ns a posting, 172 µs on the mean. By a model's prediction (boosted trees over features
