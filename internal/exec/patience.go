@@ -12,7 +12,7 @@ import (
 // queue, a query may take on the CPU before it is given up there and goes to the GPU: now
 // and then a pruned OR takes a hundred times what was predicted.
 //
-// On an H200, one query at a time, 0 to 11 of some 2,500 to 6,400 were given up, by collection, log,
+// On an H200, one query at a time, 0 to 11 of a run of thousands were given up, by collection, log,
 // mode and where lists lay (docs/benchmarks/one-engine.md). Its value was
 // chosen on paper: 1,000 queries of the Terabyte track of 2006 as ORs over
 // a collection like GOV2, timed on a CPU, against a GPU that takes 16 µs + 2 µs a list +
