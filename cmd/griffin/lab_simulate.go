@@ -43,8 +43,10 @@ func newLabSimulateCommand(a *app) *cobra.Command {
 		Long: `Simulate runs the scheduler in virtual time: queries arrive at random (a Poisson
 process) or as recorded, wait, and run for as long as they were measured to take on each
 processor. Nothing slows the arrivals down, and latency counts from the arrival. It shows
-what each policy does at each rate, and at which rate it fails: ` + "`failed`" + ` counts queries
-that were shed or missed their deadline.
+what each policy does at each rate: ` + "`failed`" + ` counts queries that were shed or missed
+their deadline. With --find it searches for the highest rate that each sustains. A rate that is
+a little too high fails only once its queue has grown, so arrivals then come for 200 times the
+deadline (or --p99) at least.
 
 FILE has a line for each query, with tabs: its id, microseconds on the CPU, on the GPU,
 and added to a batch on the GPU, and the postings of its shortest list; the last two may be
@@ -79,9 +81,9 @@ func (o *labSimulateOptions) register(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.policies, "policies", []string{"cpu", "gpu", "query", "cost"}, "policies to compare")
 	f.BoolVar(&o.ding09, "ding09", false, "run the configurations of Ding et al. (WWW 2009, Fig. 7)")
 	f.StringVar(&o.rates, "rates", "", "`RATES` of arrivals a second: 100,200 or FROM:TO:STEP; 0 is as recorded (default: from a tenth to twice what the CPUs can do)")
-	f.BoolVar(&o.find, "find", false, "search for the rate at which each fails, in the place of --rates")
-	f.DurationVar(&o.p99, "p99", 0, "with --find: it fails when the 99th percentile passes this, or queries are shed (default: when one query fails)")
-	f.IntVar(&o.queries, "queries", 100_000, "arrivals a rate")
+	f.BoolVar(&o.find, "find", false, "search for the highest rate that each sustains, in the place of --rates")
+	f.DurationVar(&o.p99, "p99", 0, "with --find: a rate is sustained while the 99th percentile is within this and none is shed (default: while no query fails)")
+	f.IntVar(&o.queries, "queries", 100_000, "arrivals a rate; with --find at least")
 	f.Float64Var(&o.relative, "error", 0, "mean relative error of predicted times: 0.2 is 20 %")
 	f.Uint64Var(&o.seed, "seed", 1, "seed of arrivals and errors")
 	f.IntVar(&o.sched.CPUs, "cpus", 1, "processors")
@@ -107,9 +109,9 @@ type simulateResult struct {
 type simulated struct {
 	Name    string               `json:"name"`
 	Results []*simulation.Result `json:"results,omitempty"`
-	// FailedRate is the least rate at which it fails (--find): 0 if it does at any, nil if
-	// at none.
-	FailedRate *float64 `json:"failed_rate,omitempty"`
+	// SustainedRate is the highest rate at which it does not fail (--find): 0 if it does at any,
+	// nil if at none.
+	SustainedRate *float64 `json:"sustained_rate,omitempty"`
 }
 
 func (a *app) labSimulate(ctx context.Context, o *labSimulateOptions) error {
@@ -132,6 +134,9 @@ func (a *app) labSimulate(ctx context.Context, o *labSimulateOptions) error {
 	runs, err := o.configurations(queries)
 	if err != nil {
 		return err
+	}
+	if o.find {
+		load.Span = simulation.SpanFor(max(runs[0].Options.Sched.Deadline, o.p99))
 	}
 	if o.predicted != "" {
 		predicted, err := readFile(ctx, a.in, o.predicted, simulation.ReadCosts)
@@ -307,8 +312,8 @@ func roundTo2Digits(v float64) float64 {
 	return math.Round(v/unit) * unit
 }
 
-// simulateAll runs every configuration at every rate, or searches for the rate at
-// which it fails.
+// simulateAll runs every configuration at every rate, or searches for the highest rate that
+// it sustains.
 func (a *app) simulateAll(ctx context.Context, o *labSimulateOptions, runs []simulation.Configuration, load simulation.Load, rates []float64) ([]simulated, error) {
 	bar := a.newProgress()
 	defer bar.close()
@@ -321,12 +326,16 @@ func (a *app) simulateAll(ctx context.Context, o *labSimulateOptions, runs []sim
 		results[i].Name = run.Name
 		if o.find {
 			bar.show(run.Name, int64(i), int64(len(runs)), "simulate")
-			rate, err := simulation.FailedRate(ctx, run.Options, load, accept)
+			run.Options.UntilFailed = o.p99 == 0
+			rate, err := simulation.SustainedRate(ctx, run.Options, load, accept)
 			if err != nil {
 				return nil, err
 			}
 			if rate < simulation.HighestRate {
-				results[i].FailedRate = &rate
+				results[i].SustainedRate = &rate
+				if load.Cut(rate) {
+					a.notef("%s: what is sustained may be less than %.0f queries/s: only %d arrivals were run, fewer than come in 200 times the deadline", run.Name, rate, simulation.MaxArrivals)
+				}
 				continue
 			}
 			a.notef("%s fails at no rate: say with --deadline or --p99 what is too late", run.Name)
@@ -349,17 +358,18 @@ func (a *app) simulateAll(ctx context.Context, o *labSimulateOptions, runs []sim
 func simulatedTable(o *labSimulateOptions, numArrivals, numQueries int, runs []simulated) *lab.Table {
 	title := fmt.Sprintf("%s of %s", plural(numArrivals, "arrival"), plural(numQueries, "query"))
 	if o.find {
+		title = fmt.Sprintf("at least %s", title)
 		names := make([]string, len(runs))
 		for i := range runs {
 			names[i] = runs[i].Name
 		}
-		t := lab.NewTable(title, "run", names, []string{"fails at, queries/s"})
+		t := lab.NewTable(title, "run", names, []string{"sustains, queries/s"})
 		for i := range runs {
-			switch rate := runs[i].FailedRate; {
+			switch rate := runs[i].SustainedRate; {
 			case rate == nil:
-				t.SetText(i, 0, "no rate")
-			case *rate == 0:
 				t.SetText(i, 0, "any rate")
+			case *rate == 0:
+				t.SetText(i, 0, "no rate")
 			default:
 				t.Set(i, 0, *rate)
 			}

@@ -19,7 +19,7 @@ func TestRecovers(t *testing.T) {
 			Queries: queries, Error: 0.3, Seed: 2,
 			Sched: sched.Options{Policy: policy, CPUs: 4, Lanes: 1, Deadline: deadline},
 		}
-		sustained, err := FailedRate(t.Context(), o, Load{Arrivals: 20_000, Seed: 3}, func(r *Result) bool {
+		sustained, err := SustainedRate(t.Context(), o, Load{Arrivals: 20_000, Seed: 3}, func(r *Result) bool {
 			return r.Missed+r.Shed <= r.Arrivals/50
 		})
 		if err != nil || sustained == 0 {

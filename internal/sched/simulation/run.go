@@ -30,6 +30,9 @@ type Options struct {
 	OneAtATime bool
 	// Warmup is how many arrivals at the start do not count in the result.
 	Warmup int
+	// UntilFailed ends the run with the first query that counts and misses its deadline or is not
+	// run, where only Failed matters.
+	UntilFailed bool
 	// Each, if it is not nil, is told how each arrival ended, in the order of
 	// ends. The outcome is reused.
 	Each func(*Outcome)
@@ -193,7 +196,7 @@ func (m *machine) run(ctx context.Context) error {
 		}
 		ending := m.ends.first()
 		at := min(arrives, ending, m.wake[sched.CPU], m.wake[sched.GPU])
-		if at == sched.Never {
+		if at == sched.Never || m.o.UntilFailed && m.missed+m.shed > 0 {
 			return nil
 		}
 		m.now = max(m.now, at)

@@ -34,6 +34,14 @@ func (l *Load) at(rate float64, numQueries int) []Arrival {
 	return Poisson(rate, int(n), numQueries, l.Seed)
 }
 
+// SpanFor returns the Span in which the queue of a rate that is a part in 200 too high grows to
+// a deadline.
+func SpanFor(deadline time.Duration) time.Duration { return 200 * deadline }
+
+// Cut reports whether the arrivals of a rate do not come for all of Span, since they would be more
+// than MaxArrivals.
+func (l *Load) Cut(rate float64) bool { return l.Replay == nil && rate*l.Span.Seconds() > MaxArrivals }
+
 // MaxArrivals is the most arrivals that a Span asks for.
 const MaxArrivals = 5_000_000
 
@@ -65,17 +73,18 @@ func Sweep(ctx context.Context, o Options, l Load, rates []float64) ([]*Result, 
 	return results, nil
 }
 
-// HighestRate is the highest rate that FailedRate tries: more than any machine sustains.
+// HighestRate is the highest rate that SustainedRate tries: more than any machine sustains.
 const HighestRate = 1 << 30
 
 // lowestRate is the lowest: it fails for no query that can be answered in time at all.
 const lowestRate = 1.0 / 1024
 
-// FailedRate returns the least rate, to a part in a hundred, at which accept does
-// not accept the result, as far as doubling and halving finds it: ding09 counts a
-// run as failed if a query misses its deadline, so that accept is !Failed. It
-// returns 0 if every rate is refused and HighestRate if none is.
-func FailedRate(ctx context.Context, o Options, l Load, accept func(*Result) bool) (float64, error) {
+// SustainedRate returns the highest rate, to a part in a hundred, at which accept accepts
+// the result, as far as doubling and halving finds it: ding09 counts a run as failed if a
+// query misses its deadline, so that accept is !Failed. It returns 0 if every rate is
+// refused and HighestRate if none is. With the Span of SpanFor it is at most a part in 200
+// above what can be sustained for good.
+func SustainedRate(ctx context.Context, o Options, l Load, accept func(*Result) bool) (float64, error) {
 	good, bad := 0.0, 0.0
 	for rate := 1.0; bad == 0 || good == 0; {
 		r, err := At(ctx, o, l, rate)
@@ -108,5 +117,5 @@ func FailedRate(ctx context.Context, o Options, l Load, accept func(*Result) boo
 			bad = middle
 		}
 	}
-	return bad, nil
+	return good, nil
 }
