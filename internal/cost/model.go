@@ -85,7 +85,8 @@ func predictLinear(k Kind, f *Features, c *[maxBasis]float64) float64 {
 	return min(max(sum, 1), maxSample)
 }
 
-// Corrections of a cell.
+// Corrections of a cell. The constants are chosen, not measured: so many observations as make
+// a correction, against noise, and no more than come in seconds under load, so that it follows.
 const (
 	// decay is the weight of one observation, once there were as many as 1/decay.
 	decay = 1.0 / 32

@@ -27,7 +27,8 @@ const (
 	// mostDoubt is for a kind that little is known of: what would be faster by that and more is
 	// tried nevertheless.
 	mostDoubt = 3
-	// scatterDecay is the weight of an observation, maxScatter the most that the logarithm
+	// scatterDecay is the weight of an observation, half of a correction's, as a variance needs
+	// more of them than a mean (chosen, not measured), maxScatter the most that the logarithm
 	// of one ratio counts as.
 	scatterDecay = 1.0 / 64
 	maxScatter   = 2
