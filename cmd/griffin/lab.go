@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -90,6 +91,25 @@ func (o *labOptions) register(f *pflag.FlagSet) {
 	f.BoolVar(&o.quick, "quick", false, "toy collections: only to see that an experiment works")
 }
 
+// command is what measures the experiments of these names again, for their records: with what
+// changes numbers, but for folders, which are elsewhere on other machines.
+func (o *labOptions) command(verb string, names []string) string {
+	words := append([]string{"griffin lab", verb}, names...)
+	if o.index != "" {
+		words = append(words, "--index", filepath.Base(o.index))
+	}
+	if o.device != "cpu" {
+		words = append(words, "--device", o.device)
+	}
+	if o.seed != 1 {
+		words = append(words, "--seed", strconv.FormatUint(o.seed, 10))
+	}
+	if o.quick {
+		words = append(words, "--quick")
+	}
+	return strings.Join(words, " ")
+}
+
 // labEnv makes the environment of experiments. It is to be closed before bar is.
 func (a *app) labEnv(o *labOptions, command string, bar *progress) (*lab.Env, error) {
 	if o.work == "" {
@@ -149,7 +169,7 @@ func (a *app) labRun(ctx context.Context, o labOptions, out string, names []stri
 			return err
 		}
 	}
-	records, err := a.runExperiments(ctx, o, chosen, out, "griffin lab run "+strings.Join(names, " "), nil)
+	records, err := a.runExperiments(ctx, o, chosen, out, o.command("run", names), nil)
 	if a.json {
 		if len(records) > 0 && err != nil {
 			err = toldError{err} // on standard error alone: the records are the document
@@ -271,7 +291,7 @@ func (a *app) labReport(ctx context.Context, o labOptions, out string, names []s
 			_, err := store.Load(name)
 			return missing && !errors.Is(err, fs.ErrNotExist)
 		}
-		command := strings.TrimSpace("griffin lab report " + strings.Join(names, " "))
+		command := o.command("report", names)
 		if err := checkReport(out); err != nil {
 			return err
 		}
