@@ -156,37 +156,47 @@ func fig7Measure(ctx context.Context, env *lab.Env) (log *fig7Log, noDevice stri
 	if err != nil {
 		return nil, "", err
 	}
-	searcher, policies := c.Searcher, []exec.Policy{exec.PolicyCPU}
+	searcher := c.Searcher
 	if d != nil {
-		e, err := openEngine(ctx, env, c, "", true /* warm */, false /* calibrate */)
+		e, err := openEngine(ctx, env, c, engineOptions{warm: true})
 		if err != nil {
 			return nil, "", err
 		}
 		defer func() { err = errors.Join(err, e.dispatcher.Close()) }()
-		searcher, policies = e.searcher, append(policies, exec.PolicyGPU)
+		searcher = e.searcher
+	}
+	log, err = timeLog(ctx, env, c, searcher, queries, "measure", lab.Pick(env, 3, 2), d != nil)
+	return log, noDevice, err
+}
+
+// timeLog measures conjunctions on the CPU and, if there is a device, on the GPU.
+func timeLog(ctx context.Context, env *lab.Env, c *lab.Collection, searcher *exec.Searcher, queries []lab.Query, phase string, rounds int, device bool) (*fig7Log, error) {
+	policies := []exec.Policy{exec.PolicyCPU}
+	if device {
+		policies = append(policies, exec.PolicyGPU)
 	}
 	m, err := regret.Measure(ctx, asNodes(queries), regret.Options{
 		Searcher: searcher, Analyzer: c.Snapshot.Options.Analyzer, Exec: exec.Options{Mode: exec.ModeAnd, K: stagedK, Policy: exec.PolicyCPU},
-		Policies: policies, Rounds: lab.Pick(env, 3, 2),
-		Progress: func(done, total int) { env.Progress("measure", done, total) },
+		Policies: policies, Rounds: rounds,
+		Progress: func(done, total int) { env.Progress(phase, done, total) },
 	})
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	log = &fig7Log{device: d != nil}
+	log := &fig7Log{device: device}
 	cpu, gpu := m.Medians(0), []time.Duration(nil)
-	if d != nil {
+	if device {
 		gpu = m.Medians(1)
 	}
 	for i := range m.Queries {
 		q := simulation.Query{ID: m.Queries[i].ID, CPU: cpu[i], GPU: sched.Never}
-		if d != nil {
+		if device {
 			q.GPU = gpu[i]
 		}
 		log.costs = append(log.costs, q)
 		log.features = append(log.features, fig7Features(m.Queries[i].DocFreqs))
 	}
-	return log, noDevice, nil
+	return log, nil
 }
 
 // fig7Features are the paper's, of the lengths of lists, which rise.

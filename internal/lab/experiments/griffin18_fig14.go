@@ -8,7 +8,6 @@ import (
 
 	"github.com/griffin-search/griffin/internal/exec"
 	"github.com/griffin-search/griffin/internal/lab"
-	"github.com/griffin-search/griffin/internal/regret"
 )
 
 func griffin18Fig14() lab.Experiment {
@@ -21,10 +20,9 @@ func griffin18Fig14() lab.Experiment {
 			"the two shortest lists first, skip pointers and binary search, one thread). Then the policies `gpu`, `ratio` (the paper's) and `cost` (Griffin's default), " +
 			"once with all lists of 1,000 postings and more on the GPU, and once with them in page-locked host memory and device memory of a tenth of the index. There `gpu` reads the blocks that " +
 			"it needs over the bus; with whole lists it brings all of each, as the paper's does.",
-		Differs: "1,000 queries, each the median of 3 rounds after one to warm up; the paper ran 10,000. Its latencies are in a figure without numbers; " +
-			"its speed-ups, of the whole log, stand beside both of our CPU engines. The paper's lists are moved for each query.",
-		Budget: 6 * time.Minute,
-		Run:    runGriffin18Fig14,
+		Differs: griffin18RunsDiffer + " The paper's latencies are in a figure without numbers; its speed-ups, of the whole log, stand beside both of our CPU engines.",
+		Budget:  6 * time.Minute,
+		Run:     runGriffin18Fig14,
 	}
 }
 
@@ -56,29 +54,30 @@ func runGriffin18Fig14(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 }
 
 func fig14Result(runs *policyRuns, device bool, noDevice string) *lab.Result {
-	r := &lab.Result{Notes: runs.notes()}
+	r := &lab.Result{Notes: append(runs.notes(), runs.wholeNotes()...)}
 	for i, s := range settings {
 		t, f := fig14Of(runs, i, s.name, device, noDevice)
 		r.Tables = append(r.Tables, t)
 		if f != nil {
 			r.Figures = append(r.Figures, f)
 		}
-		if i < len(runs.whole) && runs.whole[i] != nil {
-			r.Notes = append(r.Notes, onGPUNote(runs.whole[i], s.name))
-		}
 	}
 	return r
 }
 
-// onGPUNote tells how many queries the GPU answered with whole lists.
-func onGPUNote(m *regret.Measured, name string) string {
-	n := 0
-	for i := range m.Queries {
-		if slices.ContainsFunc(m.Queries[i].Ran[0], func(p regret.Places) bool { return p.GPU }) {
-			n++
+// wholeNotes tell how many queries the GPU answered with whole lists.
+func (r *policyRuns) wholeNotes() (notes []string) {
+	for i, m := range r.whole {
+		if m == nil {
+			continue
+		}
+		all := numbers(m.Queries)
+		if n := len(r.counted(i, wholeName, all)); n < len(all) {
+			notes = append(notes, fmt.Sprintf("%s: with whole lists the GPU answered %d of %d queries; the lists of the others have no room there as images, and the CPU answered them: "+
+				"they do not count in that column, nor in the ratio of it.", settings[i].name, n, len(all)))
 		}
 	}
-	return fmt.Sprintf("%s: with whole lists the GPU answered %d of %d queries; the lists of the others have no room there as images, and the CPU answered them.", name, n, len(m.Queries))
+	return notes
 }
 
 // fig14Of returns the table of a setting, and its figure if there is something new in it.
@@ -106,51 +105,63 @@ func fig14Of(runs *policyRuns, i int, name string, device bool, noDevice string)
 	}
 	t := lab.NewTable("Mean latency of an AND query, µs: "+name, "terms", append(names, fig14Totals...), columns)
 	f := &lab.Figure{Title: t.Title, Kind: lab.Bars, LogY: true, X: "terms", Y: "mean latency, µs", Categories: t.Rows}
-	means := make([][]float64, len(fig14Variants)) // by variant, then row; nil: not measured
+	rows := withTotals(groups, names)
+	us := make([][]float64, len(fig14Variants)) // by variant, then query; nil: not measured
 	for v, variant := range fig14Variants {
-		us := runs.medians(i, variant.variant)
-		for _, members := range withTotals(groups, names) {
-			if us != nil {
-				means[v] = append(means[v], mean(pick(us, members)))
+		us[v] = runs.medians(i, variant.variant)
+		var heights []lab.Point
+		for row, members := range rows {
+			if mean, ok := meanOf(us[v], runs.counted(i, variant.variant, members)); ok {
+				heights = append(heights, lab.Point{X: float64(row), Y: mean})
 			}
 		}
-		if us != nil {
-			f.Series = append(f.Series, lab.Series{Name: variant.name, Points: lab.Heights(means[v]...)})
+		if len(heights) == len(rows) { // a bar for each
+			f.Series = append(f.Series, lab.Series{Name: variant.name, Points: heights})
 		}
 	}
-	for row, members := range withTotals(groups, names) {
+	for row, members := range rows {
 		t.Set(row, 0, float64(len(members)))
 		for v, variant := range fig14Variants {
-			setOr(t, row, 1+v, means[v], row, runs.reason(i, variant.variant, noDevice))
+			mean, ok := meanOf(us[v], runs.counted(i, variant.variant, members))
+			setIf(t, row, 1+v, mean, ok, runs.reason(i, variant.variant, noDevice))
 		}
 		for j, x := range ratios {
 			column := 1 + len(fig14Variants) + j
 			if x.hasPaper && row >= len(groups) {
 				t.SetPaper(row, column, x.paper)
 			}
-			switch {
-			case means[x.of] == nil:
-				t.Leave(row, column, runs.reason(i, fig14Variants[x.of].variant, noDevice))
-			case means[x.to] == nil:
-				t.Leave(row, column, runs.reason(i, fig14Variants[x.to].variant, noDevice))
-			default:
-				t.Set(row, column, means[x.of][row]/means[x.to][row])
+			missing := fig14Variants[x.of].variant
+			counted := runs.counted(i, missing, members)
+			of, ok := meanOf(us[x.of], counted)
+			to, both := meanOf(us[x.to], counted)
+			if ok && !both {
+				missing = fig14Variants[x.to].variant
 			}
+			setIf(t, row, column, of/to, ok && both, runs.reason(i, missing, noDevice))
 		}
 	}
-	if !device && i > 0 {
+	if !device && i > 0 || len(f.Series) == 0 {
 		return t, nil
 	}
 	return t, f
 }
 
-// setOr fills a cell with a value, or leaves it out where there are none.
-func setOr(t *lab.Table, row, column int, values []float64, i int, reason string) {
-	if values == nil {
+// meanOf returns the mean of some queries' times; false if they were not measured, or none is
+// there.
+func meanOf(us []float64, members []int) (float64, bool) {
+	if us == nil || len(members) == 0 {
+		return 0, false
+	}
+	return mean(pick(us, members)), true
+}
+
+// setIf fills a cell with a value, or leaves it out where there is none.
+func setIf(t *lab.Table, row, column int, value float64, ok bool, reason string) {
+	if !ok {
 		t.Leave(row, column, reason)
 		return
 	}
-	t.Set(row, column, values[i])
+	t.Set(row, column, value)
 }
 
 // fig14Groups returns which queries are in each group that has some, and its name.
@@ -183,6 +194,15 @@ func withTotals(groups [][]int, names []string) [][]int {
 		}
 	}
 	return append(slices.Clone(groups), several, all)
+}
+
+// numbers returns 0, 1 and so on, as many as there are values.
+func numbers[T any](values []T) []int {
+	n := make([]int, len(values))
+	for i := range n {
+		n[i] = i
+	}
+	return n
 }
 
 func pick[T any](values []T, members []int) []T {

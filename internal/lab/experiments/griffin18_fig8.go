@@ -65,12 +65,12 @@ func runGriffin18Fig8(ctx context.Context, env *lab.Env) (_ *lab.Result, err err
 	}}
 	searcher := c.Searcher
 	if d != nil {
-		host, err := openEngine(ctx, env, c, "1%", false /* warm */, false /* calibrate */)
+		host, err := openEngine(ctx, env, c, engineOptions{memory: "1%"})
 		if err != nil {
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, host.dispatcher.Close()) }()
-		images, err := openEngine(ctx, env, c, lab.Pick(env, "20GiB", "1GiB"), false /* warm */, false /* calibrate */)
+		images, err := openEngine(ctx, env, c, engineOptions{memory: lab.Pick(env, "20GiB", "1GiB")})
 		if err != nil {
 			return nil, err
 		}

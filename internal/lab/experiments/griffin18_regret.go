@@ -18,13 +18,14 @@ func griffin18Regret() lab.Experiment {
 		Name: "griffin18-regret", Paper: "griffin18", Shows: "§3.2, regret", Title: "What the policies lose to the best placement in hindsight",
 		Did: "Griffin decides by one ratio of lengths, 128, whether the next step runs on the GPU. The paper shows where the processors cross for a single " +
 			"intersection, and not what the rule loses to the best choice for each query.",
-		Ours: "The queries of griffin18-fig14 in both of its settings: every placement of a query's steps is measured (whole on the CPU, on the GPU by images, " +
-			"on the GPU from compressed lists; in two pieces at every list, both ways). The oracle takes the best one by the even rounds, and is measured by the odd " +
-			"ones, so that it does not profit from luck. The regret of a policy is how much more than the oracle it takes on average; \"at most\" is against an oracle that is chosen and measured by the same rounds, which does profit: " +
-			"what is between both is noise. " +
+		Ours: "The queries of griffin18-fig14 in both of its settings: each query runs under each policy, and in placements of its steps (whole on the CPU, on the GPU by images, " +
+			"on the GPU from compressed lists; in two pieces at every list, both ways). The oracle takes of all of these the one whose slower even round is the least, and is measured by the odd " +
+			"rounds, so that it does not profit from luck. The regret of a policy is how much more than the oracle it takes on average, by the odd rounds, too, and where memory is short in the oracle's memory. " +
+			"Where noise makes the oracle choose wrongly its regret is too small, even negative; \"at most\" is against an oracle that is chosen by the rounds that measure it, which is too much: " +
+			"the true one lies between. The means are the policies' by all rounds and in their own memory, the oracle's by the odd ones in its. " +
 			"The second tables have Griffin's policy `cost` by classes of queries, and how much more than the better of `cpu` and `gpu` alone it takes.",
-		Differs: "Not in the paper. 330 queries in 4 rounds for the oracle; classes are of 1,000 queries in 3 rounds, over the least time of each. `query` has no trees of this log and takes the " +
-			"predictions of `cost` for whole queries.",
+		Differs: "Not in the paper. 330 queries in 4 rounds for the oracle, whose placements have at most two pieces, and are left out once one took more than four times what another did; " +
+			"classes are of 1,000 queries in 3 rounds, over the least time of each. `query` predicts with model trees trained on 3,000 other queries in the same setting.",
 		Budget: 6 * time.Minute,
 		Run:    runGriffin18Regret,
 	}

@@ -8,14 +8,21 @@ import (
 	"time"
 
 	"github.com/griffin-search/griffin/internal/collection"
+	"github.com/griffin-search/griffin/internal/cost"
 	"github.com/griffin-search/griffin/internal/exec"
 	"github.com/griffin-search/griffin/internal/lab"
 	"github.com/griffin-search/griffin/internal/query"
 	"github.com/griffin-search/griffin/internal/regret"
+	"github.com/griffin-search/griffin/internal/sched"
 )
 
 // This file measures the queries that griffin18-fig14, griffin18-fig15 and
 // griffin18-regret show, once for all three.
+
+// griffin18RunsDiffer is how these measurements differ from the paper's.
+const griffin18RunsDiffer = "The collection is like GOV2 and the queries are of TREC 2006; [one engine](../benchmarks/one-engine.md) has a collection like ClueWeb12, and the queries of 2005. " +
+	"1,000 queries, each the median of 3 rounds after one to warm up; the paper ran 10,000. The paper's lists are moved for each query; here what was read often stays in the tenth, of which each policy has one of its own. " +
+	"With `ratio` candidates return to the host after each intersection, and the paper keeps them on the GPU ([divergence](../divergence.md))."
 
 // baselineName is the variant that stands for griffin18's CPU engine: PForDelta, two
 // lists at a time with skip pointers and binary search, one thread.
@@ -73,22 +80,31 @@ type policyEngine struct {
 	searcher   *exec.Searcher
 }
 
-// openEngine opens the GPU for a collection; calibrate asks for measured predictions.
-func openEngine(ctx context.Context, env *lab.Env, c *lab.Collection, memory string, warm, calibrate bool) (e *policyEngine, err error) {
+// engineOptions say how openEngine opens a GPU.
+type engineOptions struct {
+	memory    string      // for lists; "": most of what is free
+	share     int         // GPUs of the process that page-locked memory is shared with; 0: none
+	warm      bool        // bring lists
+	calibrate bool        // measure what predictions are made of
+	costs     *cost.Model // of another engine, to predict with; nil: its own
+}
+
+// openEngine opens the GPU for a collection.
+func openEngine(ctx context.Context, env *lab.Env, c *lab.Collection, o engineOptions) (e *policyEngine, err error) {
 	e = &policyEngine{searcher: exec.NewSearcher(c.Snapshot, nil)}
-	if e.gpu, err = exec.OpenGPU(exec.GPUOptions{Device: env.DeviceName(), Memory: memory}, exec.ListBytes(c.Snapshot)); err != nil {
+	if e.gpu, err = exec.OpenGPU(exec.GPUOptions{Device: env.DeviceName(), Memory: o.memory, Share: o.share}, exec.ListBytes(c.Snapshot)); err != nil {
 		return nil, err
 	}
-	if e.dispatcher, err = exec.NewDispatcher(e.gpu, exec.DispatchOptions{}); err != nil {
+	if e.dispatcher, err = exec.NewDispatcher(e.gpu, exec.DispatchOptions{Costs: o.costs}); err != nil {
 		return nil, errors.Join(err, e.gpu.Close())
 	}
 	e.searcher.Use(e.dispatcher)
-	if warm {
+	if o.warm {
 		_, _, err = e.gpu.Warm(ctx, c.Snapshot, exec.WarmOptions{MinDocFreq: lab.Pick(env, uint32(resides), 0), Progress: func(done, total int64) {
 			env.Progress("warm", int(done), int(total))
 		}})
 	}
-	if err == nil && calibrate {
+	if err == nil && o.calibrate {
 		err = e.dispatcher.Calibrate(ctx, c.Snapshot, exec.CalibrateOptions{Limit: lab.Pick(env, 0, 200*time.Millisecond)})
 	}
 	if err != nil {
@@ -100,8 +116,8 @@ func openEngine(ctx context.Context, env *lab.Env, c *lab.Collection, memory str
 // policyRuns are the measurements of the three experiments, by setting. Where one is missing,
 // failed says why.
 type policyRuns struct {
-	// all has every query under each policy, and the baseline in the first. Without a GPU
-	// there is the first only, with policy cpu.
+	// all has every query under each policy, and the baseline. Without a GPU there is the
+	// first only, with policy cpu.
 	all []*regret.Measured
 	// hindsight has some of the queries, with the oracle; none without a GPU, and where it
 	// was not asked for.
@@ -140,9 +156,9 @@ func griffin18Runs(ctx context.Context, env *lab.Env, hindsight bool) (r *policy
 	if err != nil {
 		return nil, false, "", err
 	}
-	measured, _ := every4th(queries)
-	measured = lab.Pick(env, measured, measured[:8])
-	m := &policyMeasuring{env: env, c: c, queries: measured}
+	measured, others := every4th(queries)
+	measured, others = lab.Pick(env, measured, measured[:8]), lab.Pick(env, others, others[:min(len(others), 24)])
+	m := &policyMeasuring{env: env, c: c, queries: measured, others: others}
 	baseline := regret.Variant{
 		Name: baselineName, Searcher: other.Searcher, Exec: exec.Options{Mode: exec.ModeAnd, K: stagedK, Traversal: "svs-binary"},
 	}
@@ -153,8 +169,8 @@ func griffin18Runs(ctx context.Context, env *lab.Env, hindsight bool) (r *policy
 		r.all = []*regret.Measured{all}
 		return r, false, reason, err
 	}
-	for i, s := range settings {
-		if err := r.measure(ctx, m, i, s, baseline, hindsight); err != nil {
+	for _, s := range settings {
+		if err := r.measure(ctx, m, s, baseline, hindsight); err != nil {
 			return nil, true, "", err
 		}
 	}
@@ -165,11 +181,7 @@ func griffin18Runs(ctx context.Context, env *lab.Env, hindsight bool) (r *policy
 }
 
 // measure adds the measurements of a setting. The error is that of ctx.
-func (r *policyRuns) measure(ctx context.Context, m *policyMeasuring, i int, s setting, baseline regret.Variant, hindsight bool) error {
-	var others []regret.Variant
-	if i == 0 { // it has nothing to do with the GPU
-		others = []regret.Variant{baseline}
-	}
+func (r *policyRuns) measure(ctx context.Context, m *policyMeasuring, s setting, baseline regret.Variant, hindsight bool) error {
 	add := func(part int, to *[]*regret.Measured, wanted bool, queries []lab.Query, what string, o regret.Options) error {
 		var measured *regret.Measured
 		var err error
@@ -189,7 +201,7 @@ func (r *policyRuns) measure(ctx context.Context, m *policyMeasuring, i int, s s
 		return nil
 	}
 	if err := add(partAll, &r.all, true, m.queries, "policies", regret.Options{
-		Policies: griffin18Policies, Others: others, Rounds: lab.Pick(m.env, 3, 2),
+		Policies: griffin18Policies, Others: []regret.Variant{baseline}, Rounds: lab.Pick(m.env, 3, 2),
 	}); err != nil {
 		return err
 	}
@@ -199,7 +211,7 @@ func (r *policyRuns) measure(ctx context.Context, m *policyMeasuring, i int, s s
 		return err
 	}
 	return add(partWhole, &r.whole, s.memory != "", m.queries, "whole lists", regret.Options{
-		Others: []regret.Variant{{Name: wholeName, Exec: exec.Options{Mode: exec.ModeAnd, K: stagedK, Placement: exec.WholeLists()}}}, Rounds: 2,
+		Others: []regret.Variant{{Name: wholeName, Exec: exec.Options{Mode: exec.ModeAnd, K: stagedK, Placement: exec.WholeLists()}}}, Rounds: lab.Pick(m.env, 3, 2),
 	})
 }
 
@@ -208,19 +220,63 @@ type policyMeasuring struct {
 	env     *lab.Env
 	c       *lab.Collection
 	queries []lab.Query
+	others  []lab.Query // that the trees of policy query are trained on
 	o       regret.Options
 }
 
 // inSetting makes a measurement in a setting, or returns it if it was made. It has the GPU for
-// itself: what one leaves there is not what the next one wants.
+// itself: what one leaves there is not what the next one wants. Where memory is short each
+// policy has a GPU of its own, for the same reason.
 func (m *policyMeasuring) inSetting(ctx context.Context, s setting, what string) (*regret.Measured, error) {
 	return lab.Shared(m.env, "griffin18 "+s.name+", "+what, func() (measured *regret.Measured, err error) {
-		e, err := openEngine(ctx, m.env, m.c, s.memory, true /* warm */, len(m.o.Policies) > 0 /* calibrate */)
+		o := engineOptions{memory: s.memory, warm: true}
+		var trees cost.Trees
+		if o.calibrate = len(m.o.Policies) > 0; o.calibrate {
+			if trees, err = m.trees(ctx, s); err != nil {
+				return nil, err
+			}
+			if s.memory != "" {
+				o.share = len(m.o.Policies) // all but cpu, and the oracle's
+			}
+		}
+		e, err := openEngine(ctx, m.env, m.c, o)
 		if err != nil {
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, e.dispatcher.Close()) }()
-		return m.on(ctx, e.searcher, s.name+", "+what)
+		e.dispatcher.Costs().SetTrees(trees)
+		own := *m
+		if o.share > 0 {
+			o.calibrate, o.costs = false, e.dispatcher.Costs()
+			own.o.Own = func(ctx context.Context, _ exec.Policy) (regret.OwnSearcher, error) {
+				e, err := openEngine(ctx, m.env, m.c, o)
+				if err != nil {
+					return regret.OwnSearcher{}, err
+				}
+				return regret.OwnSearcher{Searcher: e.searcher, Close: e.dispatcher.Close}, nil
+			}
+		}
+		return own.on(ctx, e.searcher, s.name+", "+what)
+	})
+}
+
+// trees trains the trees of policy query for conjunctions in a setting, on other queries than
+// those that are measured, or returns them if they were trained.
+func (m *policyMeasuring) trees(ctx context.Context, s setting) (cost.Trees, error) {
+	return lab.Shared(m.env, "griffin18 "+s.name+", trees", func() (trees cost.Trees, err error) {
+		e, err := openEngine(ctx, m.env, m.c, engineOptions{memory: s.memory, warm: true})
+		if err != nil {
+			return cost.Trees{}, err
+		}
+		defer func() { err = errors.Join(err, e.dispatcher.Close()) }()
+		log, err := timeLog(ctx, m.env, m.c, e.searcher, m.others, s.name+", trees", 2, true /* device */)
+		if err != nil {
+			return cost.Trees{}, err
+		}
+		if trees.CPUAnd, err = cost.Train(log.samples(sched.CPU), cost.TreeOptions{}); err == nil {
+			trees.GPUAnd, err = cost.Train(log.samples(sched.GPU), cost.TreeOptions{})
+		}
+		return trees, err
 	})
 }
 
@@ -237,14 +293,27 @@ func (m *policyMeasuring) on(ctx context.Context, s *exec.Searcher, phase string
 	return regret.Measure(ctx, asNodes(m.queries), o)
 }
 
+// counted returns which of some queries count for a variant of a setting: of whole lists those
+// that the GPU answered in every round.
+func (r *policyRuns) counted(setting int, variant string, members []int) []int {
+	if variant != wholeName || setting >= len(r.whole) || r.whole[setting] == nil {
+		return members
+	}
+	var counted []int
+	for _, i := range members {
+		if !slices.ContainsFunc(r.whole[setting].Queries[i].Ran[0], func(p regret.Places) bool { return p.CPU }) {
+			counted = append(counted, i)
+		}
+	}
+	return counted
+}
+
 // medians returns the median time of each query in microseconds under a variant of a
-// setting; nil if it was not measured there. The baseline counts for both.
+// setting; nil if it was not measured there.
 func (r *policyRuns) medians(setting int, variant string) []float64 {
 	of := r.all
 	switch variant {
-	case baselineName:
-		setting = 0
-	case string(exec.PolicyCPU):
+	case baselineName, string(exec.PolicyCPU):
 		setting = min(setting, len(of)-1) // without a GPU there is one
 	case wholeName:
 		of = r.whole
@@ -266,6 +335,9 @@ func (r *policyRuns) reason(setting int, variant, noDevice string) string {
 	}
 	if failed := r.failed[part][setting]; failed != "" {
 		return failed
+	}
+	if part == partWhole && r.whole[setting] != nil {
+		return "The GPU answered none of these in every round: their lists have no room there as images."
 	}
 	return "The lists are there: it is the GPU alone."
 }

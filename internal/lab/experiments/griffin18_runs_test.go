@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/griffin-search/griffin/internal/cost"
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 	"github.com/griffin-search/griffin/internal/lab"
@@ -50,6 +52,20 @@ func TestGriffin18RunsAreKept(t *testing.T) {
 	if _, _, _, err := griffin18Runs(t.Context(), env, false /* hindsight */); err != nil || phases != nil {
 		t.Errorf("%q: measured a third time (%v)", phases, err)
 	}
+	for i, s := range settings {
+		// Only policies that have memory of their own run with the oracle's, too.
+		var times strings.Builder
+		if err := runs.hindsight[i].WriteTimes(&times); err != nil {
+			t.Fatal(err)
+		}
+		if own := strings.Contains(times.String(), "\toracle: cost\t"); own != (s.memory != "") {
+			t.Errorf("%s: each policy has memory of its own: %v", s.name, own)
+		}
+		trees, err := lab.Shared(env, "griffin18 "+s.name+", trees", func() (cost.Trees, error) { return cost.Trees{}, errors.New("not trained") })
+		if err != nil || trees.CPUAnd == nil || trees.GPUAnd == nil {
+			t.Errorf("%s: trees for conjunctions %+v (%v)", s.name, trees, err)
+		}
+	}
 	of := [...]string{partAll: "policies", partHindsight: "every placement", partWhole: "whole lists"}
 	for part := range of {
 		for i := range settings {
@@ -74,6 +90,50 @@ func TestGriffin18RunsAreKept(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Queries that the CPU answered do not count as the GPU's with whole lists, neither in the mean
+// and the percentiles nor in what it is compared with.
+func TestWholeListsCountOnTheGPU(t *testing.T) {
+	const us = time.Microsecond
+	gpu, cpu := regret.Places{GPU: true}, regret.Places{CPU: true}
+	measured := func(names []string, took [][]time.Duration, ran []regret.Places) *regret.Measured {
+		m := &regret.Measured{Rounds: 1, Names: names}
+		for i := range ran {
+			q := regret.Measurement{DocFreqs: []uint64{1, 2}, Ran: [][]regret.Places{{ran[i]}}}
+			for _, of := range took {
+				q.Took = append(q.Took, []time.Duration{of[i]})
+			}
+			m.Queries = append(m.Queries, q)
+		}
+		return m
+	}
+	all := measured([]string{"cost"}, [][]time.Duration{{10 * us, 30 * us, 500 * us}}, []regret.Places{gpu, gpu, gpu})
+	runs := &policyRuns{all: []*regret.Measured{all, all}, whole: []*regret.Measured{nil, measured([]string{wholeName}, [][]time.Duration{{40 * us, 80 * us, 9000 * us}}, []regret.Places{gpu, gpu, cpu})}}
+	for i := range runs.failed {
+		runs.failed[i] = make([]string, len(settings))
+	}
+	table, _ := fig14Of(runs, 1, settings[1].name, true, "")
+	fifteen := fig15Result(runs, true, "").Tables[1]
+	for _, c := range []struct {
+		table       *lab.Table
+		row, column string
+		want        float64
+	}{
+		{table, "all", "queries", 3},
+		{table, "all", "Griffin, cost", 180},
+		{table, "all", "GPU alone, whole lists", 60},
+		{table, "all", "GPU, whole lists, to cost", 3},
+		{fifteen, "99.9", "GPU alone, whole lists", 80},
+	} {
+		cell := c.table.Cells[slices.Index(c.table.Rows, c.row)][slices.Index(c.table.Columns, c.column)]
+		if cell.Ours == nil || *cell.Ours != c.want {
+			t.Errorf("%s, %s: %+v, want %g", c.row, c.column, cell, c.want)
+		}
+	}
+	if notes := runs.wholeNotes(); len(notes) != 1 || !strings.Contains(notes[0], "the GPU answered 2 of 3 queries") {
+		t.Errorf("notes %q", notes)
 	}
 }
 
