@@ -66,11 +66,14 @@ type saved struct {
 }
 
 type savedKind struct {
-	Coefficients []float64      `json:"ns"`
-	Tree         *Tree          `json:"tree,omitempty"`
-	Samples      int            `json:"samples"`
-	Error        float64        `json:"mean_relative_error"`
-	Corrections  []savedClasses `json:"corrections,omitempty"`
+	Coefficients []float64 `json:"ns"`
+	Tree         *Tree     `json:"tree,omitempty"`
+	Samples      int       `json:"samples"`
+	Error        float64   `json:"mean_relative_error"`
+	// Variance of the logarithm of times over predictions, as it was observed; nil: what the fit
+	// was off by.
+	Variance    *float64       `json:"variance,omitempty"`
+	Corrections []savedClasses `json:"corrections,omitempty"`
 }
 
 type savedClasses struct {
@@ -152,7 +155,13 @@ func (s *saved) model() (*Model, error) {
 		}
 		if next.samples[k] = of.Samples; of.Samples > 0 {
 			next.fitErrors[k] = of.Error
-			m.scatters[k].reset(fitScatter(of.Error))
+			m.scatters[k].reset(fitScatter(of.Error), false)
+		}
+		if v := of.Variance; v != nil {
+			if !(*v >= 0 && *v <= maxScatter*maxScatter) {
+				return nil, fmt.Errorf("%s: variance %g: %w", k, *v, base.ErrCorrupt)
+			}
+			m.scatters[k].reset(*v, true)
 		}
 		if of.Tree != nil {
 			if err := of.Tree.check(); err != nil {
@@ -202,7 +211,8 @@ func (m *Model) save() saved {
 			}
 			c.mu.Unlock()
 		}
-		if of.Samples > 0 || len(of.Corrections) > 0 {
+		of.Variance = m.scatters[k].observed()
+		if of.Samples > 0 || len(of.Corrections) > 0 || of.Variance != nil {
 			s.Kinds[k.String()] = of
 		}
 	}

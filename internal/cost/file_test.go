@@ -163,6 +163,8 @@ func TestLoadDamaged(t *testing.T) {
 		{"no nodes", `"nodes": [`, `"nodes": [], "x": [`, base.ErrCorrupt},
 		{"no bounds", `"least_ns": `, `"least": `, base.ErrCorrupt},
 		{"bounds the wrong way", `"least_ns": `, `"least_ns": 9e9`, base.ErrCorrupt},
+		{"a negative variance", `"variance": `, `"variance": -1`, base.ErrCorrupt},
+		{"a huge variance", `"variance": `, `"variance": 99`, base.ErrCorrupt},
 		{"negative samples", `"samples": `, `"samples": -`, base.ErrCorrupt},
 	} {
 		damaged := strings.Replace(string(valid), c.from, c.to, 1)

@@ -72,7 +72,7 @@ func (m *Model) Calibrate(samples []Measured) {
 			}
 		}
 		if done[k] {
-			m.scatters[k].reset(fitScatter(next.fitErrors[k]))
+			m.scatters[k].reset(fitScatter(next.fitErrors[k]), false)
 		}
 	}
 }

@@ -17,6 +17,7 @@ type scatter struct {
 	mean   float64    // moving, of the logarithms,
 	square float64    // and of their squares
 	last   uint64     // the value of Model.seen when they changed
+	seen   bool       // they are of times that were observed, not of the fit alone
 }
 
 const (
@@ -59,7 +60,7 @@ func (s *scatter) observe(log float64, now uint64) {
 	}
 	defer s.mu.Unlock()
 	log = min(max(log, -maxScatter), maxScatter)
-	s.last = now
+	s.last, s.seen = now, true
 	s.set(s.mean+scatterDecay*(log-s.mean), s.square+scatterDecay*(log*log-s.square))
 }
 
@@ -76,11 +77,23 @@ func (s *scatter) fade(now uint64) {
 	}
 }
 
-// reset makes it that of a fit.
-func (s *scatter) reset(fit float64) {
+// reset makes it a variance: that of a fit, or one that was observed.
+func (s *scatter) reset(variance float64, seen bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.set(0, fit)
+	s.seen = seen
+	s.set(0, variance)
+}
+
+// observed returns the variance if it is of times that were observed, else nil.
+func (s *scatter) observed() *float64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.seen {
+		return nil
+	}
+	variance := min(max(s.square-s.mean*s.mean, 0), maxScatter*maxScatter)
+	return &variance
 }
 
 // set changes the means. s.mu is held.

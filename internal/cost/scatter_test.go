@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
 // observed returns a model that was told n times of work that took what was predicted,
@@ -55,6 +57,29 @@ func TestDoubtOfBias(t *testing.T) {
 	}
 	if got := m.Doubt(GPUDirectOr); got != leastDoubt {
 		t.Errorf("in the end %g, want %g", got, leastDoubt)
+	}
+}
+
+// What was observed is known after a restart, and after another, and is not what the fit was off by.
+func TestDoubtIsSaved(t *testing.T) {
+	m := observed(t, 1000, 1.2)
+	disk := vfstest.NewMem()
+	for range 2 {
+		want := m.Doubt(GPUDirectOr)
+		if err := m.Save(disk, FileName); err != nil {
+			t.Fatal(err)
+		}
+		loaded, err := Load(disk, FileName, Machine{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := loaded.Doubt(GPUDirectOr); want == leastDoubt || math.Abs(got-want) > 1e-9 {
+			t.Fatalf("doubt %g after it was loaded, %g before", got, want)
+		}
+		if got := loaded.Doubt(CPUOr); got != leastDoubt {
+			t.Fatalf("another kind: %g, want %g", got, leastDoubt)
+		}
+		m = loaded
 	}
 }
 
