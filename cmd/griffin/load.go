@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -55,8 +56,8 @@ server at intervals, and fails if they grow or any query fails.
 
 A table has a line a rate: latencies in ms; goodput, the answers a second that came
 in time; queries turned away (429: more than the client's share, 503: overloaded,
-504: past the deadline); faults, all other ends without an answer. Ctrl-C ends a
-measurement and shows what there is.`,
+504: past the deadline); faults, all other ends without an answer. Where there are any at
+a --rate, the exit code is 1. Ctrl-C ends a measurement and shows what there is.`,
 		Example: `  griffin load http://127.0.0.1:7280 --queries tb06.tsv --rate 100,200,400 --for 30s
   griffin load http://127.0.0.1:7280 --queries tb06.tsv --p99 10ms --rate 1000 --svg load.svg
   griffin load wiki.idx --queries tb06.tsv --device gpu --resident --p99 10ms
@@ -160,7 +161,7 @@ type loadResult struct {
 	// BoundMicros is within what an answer is good; 0: any time.
 	BoundMicros int64        `json:"bound_us,omitempty"`
 	Points      []load.Point `json:"points"`
-	// Highest rate that was found, with --p99; 0: none held.
+	// Highest rate that was found, with --p99, of the arrivals as they were drawn; 0: none held.
 	Highest *float64 `json:"highest_rate,omitempty"`
 	// Of --soak.
 	Samples []load.Sample `json:"samples,omitempty"`
@@ -170,7 +171,7 @@ type loadResult struct {
 	GPU         *griffin.GPUStats         `json:"gpu,omitempty"`
 	ResultCache *griffin.ResultCacheStats `json:"result_cache,omitempty"`
 	Machine     string                    `json:"machine"` // that the load came from
-	// Error says why there is not more, or that the soak failed.
+	// Error says why there is not more, how many queries came to nothing, or that the soak failed.
 	Error *jsonError `json:"error,omitempty"`
 
 	interrupted bool // in the last point
@@ -203,7 +204,7 @@ func (a *app) load(ctx context.Context, o *loadOptions, target string) error {
 			return fmt.Errorf("%s: %w", o.queries, err)
 		}
 	}
-	if err := load.Probe(ctx, t, o.timeout); err != nil {
+	if err := load.Probe(ctx, t, lo.Queries, o.timeout); err != nil {
 		return fmt.Errorf("%s: %w", target, err)
 	}
 	r := &loadResult{
@@ -271,14 +272,37 @@ func (a *app) measureLoad(ctx context.Context, o *loadOptions, lo load.Options, 
 		err = errors.Join(err, readings.close())
 	case o.p99 > 0:
 		lo.Watch = watch
-		var highest float64
+		var highest *load.Point
 		highest, r.Points, err = load.Search(ctx, t, lo, load.SearchOptions{Start: rate, Max: o.maxRate}, each)
-		r.Highest = &highest
+		if r.Highest = new(float64); highest != nil {
+			*r.Highest = highest.ArrivalRate
+		}
 	default:
 		lo.Watch = watch
 		r.Points, err = load.Sweep(ctx, t, lo, o.rates, each)
+		if err == nil {
+			err = faults(r.Points)
+		}
 	}
 	return err
+}
+
+// faults returns an error if queries came to nothing that were not turned away.
+func faults(points []load.Point) error {
+	var sent, faulty int64
+	var first string
+	for i := range points {
+		p := &points[i]
+		sent += p.Sent
+		faulty += p.Faulty()
+		if first == "" && len(p.Faults) > 0 {
+			first = p.Faults[0]
+		}
+	}
+	if faulty == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s of %s came to nothing: %s", count(faulty), plural(sent, "query"), cmp.Or(oneLine(first), "no answer"))
 }
 
 // readingsFile gets the readings of a soak as they come; nil keeps none.

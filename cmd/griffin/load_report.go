@@ -16,10 +16,10 @@ import (
 func (a *app) printLoad(r *loadResult) {
 	st := a.style(a.out)
 	a.printf("%s of %s, mode %s, k=%d, %s arrivals\n%s\n\n", plural(r.Queries, "query"), r.Target, r.Mode, r.K, r.Arrivals, r.Machine)
-	rows := [][]string{{"rate/s", "goodput/s", "p50", "p90", "p95", "p99", "p99.9", "max", "429", "503", "504", "faults"}}
+	rows := [][]string{{"rate/s", "came/s", "goodput/s", "p50", "p90", "p95", "p99", "p99.9", "max", "429", "503", "504", "faults"}}
 	for i := range r.Points {
 		p := &r.Points[i]
-		row := []string{rateOf(p.Rate), fmt.Sprintf("%.1f", p.Goodput)}
+		row := []string{rateOf(p.Rate), fmt.Sprintf("%.1f", p.ArrivalRate), fmt.Sprintf("%.1f", p.Goodput)}
 		l := &p.Latency
 		for _, d := range []time.Duration{l.P50, l.P90, l.P95, l.P99, l.P999, l.Max} {
 			row = append(row, threeDigits(milliseconds(d)))
@@ -168,7 +168,7 @@ func loadFigure(r *loadResult) lab.Figure {
 		s := lab.Series{Name: line.name}
 		for _, p := range byRate(r.Points) {
 			if v := line.of(p); v > 0 && !p.Cut {
-				s.Points = append(s.Points, lab.Point{X: p.Rate, Y: milliseconds(v)})
+				s.Points = append(s.Points, lab.Point{X: p.ArrivalRate, Y: milliseconds(v)})
 			}
 		}
 		if len(s.Points) > 0 {
@@ -179,7 +179,7 @@ func loadFigure(r *loadResult) lab.Figure {
 		bound := milliseconds(time.Duration(r.BoundMicros) * time.Microsecond)
 		sorted := byRate(r.Points) // with those that were ended early: they are above the highest rate
 		f.Series = append(f.Series, lab.Series{
-			Name: "bound", Paper: true, Points: []lab.Point{{X: sorted[0].Rate, Y: bound}, {X: sorted[len(sorted)-1].Rate, Y: bound}},
+			Name: "bound", Paper: true, Points: []lab.Point{{X: sorted[0].ArrivalRate, Y: bound}, {X: sorted[len(sorted)-1].ArrivalRate, Y: bound}},
 		})
 	}
 	return f
@@ -216,12 +216,12 @@ func soakFigure(samples []load.Sample) lab.Figure {
 	return f
 }
 
-// byRate returns points by rising rate.
+// byRate returns points by rising rate of their arrivals.
 func byRate(points []load.Point) []*load.Point {
 	sorted := make([]*load.Point, len(points))
 	for i := range points {
 		sorted[i] = &points[i]
 	}
-	slices.SortStableFunc(sorted, func(x, y *load.Point) int { return cmp.Compare(x.Rate, y.Rate) })
+	slices.SortStableFunc(sorted, func(x, y *load.Point) int { return cmp.Compare(x.ArrivalRate, y.ArrivalRate) })
 	return sorted
 }

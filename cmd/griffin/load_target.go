@@ -183,6 +183,8 @@ func (t *indexTarget) Do(ctx context.Context, query int) (load.Outcome, error) {
 		return load.Expired, err
 	case errors.As(err, &overload):
 		return load.Overloaded, err
+	case errors.Is(err, griffin.ErrBadInput): // which mode saat without its lists is, too
+		return load.Failed, &load.Refusal{Err: err, OfQuery: !errors.Is(err, griffin.ErrNoImpacts)}
 	}
 	return load.Failed, err
 }

@@ -8,8 +8,11 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/griffin-search/griffin/internal/base"
 )
 
 // HTTP is a server that griffin serve runs. It implements Target.
@@ -21,8 +24,12 @@ type HTTP struct {
 
 var _ Target = (*HTTP)(nil)
 
-// maxErrorBytes is how much of the answer of a fault is kept.
-const maxErrorBytes = 300
+// maxAnswerBytes is how much of the answer of a fault is read, and maxErrorBytes how much of
+// what it says is kept.
+const (
+	maxAnswerBytes = 4 << 10
+	maxErrorBytes  = 300
+)
 
 // idleTime is how long a connection is kept that is not used: less than griffin serve
 // does (a minute), so that none is used in the moment that the server closes it.
@@ -58,7 +65,7 @@ func NewHTTP(address string, queries []string, parameters url.Values, connection
 
 // Do implements Target.
 func (h *HTTP) Do(ctx context.Context, query int) (Outcome, error) {
-	status, body, err := h.get(ctx, h.urls[query], maxErrorBytes)
+	status, body, err := h.get(ctx, h.urls[query], maxAnswerBytes)
 	if err != nil {
 		var where *url.Error
 		if errors.As(err, &where) { // the address has the query in it, and would make each fault one of its own
@@ -80,17 +87,41 @@ func (h *HTTP) Do(ctx context.Context, query int) (Outcome, error) {
 }
 
 // statusError is a fault with what the server says of it: the message of its JSON, or the
-// whole.
+// whole. It wraps base.ErrBadInput if the server says that the request is at fault (400, 414),
+// and is a *Refusal of all statuses from 400 to 499 but those of what may pass: 408, 425, 429.
 func statusError(status int, body []byte) error {
 	var said struct {
 		Error struct {
+			Code    string `json:"code"`
 			Message string `json:"message"`
 		} `json:"error"`
 	}
+	e := &httpError{status: status, message: strings.TrimSpace(string(body))}
 	if json.Unmarshal(body, &said) == nil && said.Error.Message != "" {
-		return fmt.Errorf("status %d: %s", status, said.Error.Message)
+		e.message = said.Error.Message
 	}
-	return fmt.Errorf("status %d: %s", status, strings.TrimSpace(string(body)))
+	e.message = strings.ToValidUTF8(e.message[:min(len(e.message), maxErrorBytes)], "")
+	switch {
+	case status < 400, status >= 500, status == http.StatusRequestTimeout, status == http.StatusTooEarly, status == http.StatusTooManyRequests:
+		return e
+	}
+	return &Refusal{Err: e, OfQuery: slices.Contains(faultsOfQueries, said.Error.Code)}
+}
+
+// faultsOfQueries are the codes with which griffin serve refuses a query for its text.
+var faultsOfQueries = []string{"query_syntax", "bad_query", "query_too_long"}
+
+// httpError is an answer that is none to the query.
+type httpError struct {
+	status  int
+	message string
+}
+
+func (e *httpError) Error() string { return fmt.Sprintf("status %d: %s", e.status, e.message) }
+
+// Is reports whether the error is of a kind.
+func (e *httpError) Is(kind error) bool {
+	return kind == base.ErrBadInput && (e.status == http.StatusBadRequest || e.status == http.StatusRequestURITooLong)
 }
 
 // get reads what is at an address, to the end, and keeps at most limit bytes of it.

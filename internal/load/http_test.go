@@ -2,12 +2,16 @@ package load
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/griffin-search/griffin/internal/base"
 )
 
 func TestHTTP(t *testing.T) {
@@ -86,6 +90,35 @@ func TestFaultsOfHTTP(t *testing.T) {
 	other, err2 := h.Do(t.Context(), 1)
 	if o != Failed || other != Failed || err.Error() != err2.Error() || !strings.Contains(err.Error(), "refused") {
 		t.Errorf("%v %v, %v %v", o, err, other, err2)
+	}
+}
+
+// Only what asking again may change is no refusal; what the query is at fault for is told apart.
+func TestRefusals(t *testing.T) {
+	said := func(code string) string { return fmt.Sprintf(`{"error":{"code":%q,"message":"m"}}`, code) }
+	for _, c := range []struct {
+		status           int
+		body             string
+		refused, ofQuery bool
+		badInput         bool
+	}{
+		{400, said("query_syntax"), true, true, true},
+		{400, said("bad_query"), true, true, true},
+		{414, said("query_too_long"), true, true, true},
+		{400, said("bad_parameter"), true, false, true},
+		{400, said("no_impacts"), true, false, true},
+		{404, "not found", true, false, false},
+		{302, "", false, false, false},
+		{408, "", false, false, false},
+		{429, said("too_many_requests"), false, false, false},
+		{500, said("internal"), false, false, false},
+		{503, said("overloaded"), false, false, false},
+	} {
+		err := statusError(c.status, []byte(c.body))
+		var r *Refusal
+		if refused := errors.As(err, &r); refused != c.refused || refused && r.OfQuery != c.ofQuery || errors.Is(err, base.ErrBadInput) != c.badInput {
+			t.Errorf("%d %s: %#v", c.status, c.body, err)
+		}
 	}
 }
 

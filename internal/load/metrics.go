@@ -48,7 +48,7 @@ func (h *HTTP) Read(ctx context.Context) (Reading, error) {
 		return Reading{}, err
 	}
 	if status != http.StatusOK {
-		return Reading{}, statusError(status, body[:min(len(body), maxErrorBytes)])
+		return Reading{}, statusError(status, body[:min(len(body), maxAnswerBytes)])
 	}
 	return parseMetrics(string(body))
 }

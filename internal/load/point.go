@@ -12,6 +12,9 @@ type Point struct {
 	// arrived that are counted here: Options.Duration, or less if it was cut short.
 	Rate float64       `json:"rate"`
 	Took time.Duration `json:"took_ns"`
+	// ArrivalRate is that of the arrivals as they were drawn: Sent in Took where they are
+	// random, a little more or less than Rate, which it is where they are Constant.
+	ArrivalRate float64 `json:"arrival_rate"`
 	// Sent counts the queries that arrived; those that came to nothing are among them.
 	Sent int64 `json:"sent"`
 	// By outcome; together they are Sent, less those that were out as the run was cut

@@ -226,6 +226,12 @@ func (r *run) point(took time.Duration) Point {
 		Unanswered: n(Unanswered), Unsent: n(Unsent), Failed: n(Failed),
 		Latency: r.latency.Summary(), Lag: r.lag.Summary(),
 	}
+	switch {
+	case r.Arrivals == Constant: // the beginning and the end of a run cut a distance each
+		p.ArrivalRate = r.Rate
+	case p.Took > 0:
+		p.ArrivalRate = float64(p.Sent) / p.Took.Seconds()
+	}
 	if until := max(p.Took, time.Duration(r.lastGood.Load())-r.Warmup); until > 0 {
 		p.Goodput = float64(p.Good) / until.Seconds()
 	}

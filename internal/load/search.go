@@ -25,7 +25,7 @@ func Sweep(ctx context.Context, target Target, o Options, rates []float64, each 
 				each(p)
 			}
 		}
-		if err == nil && p.Failed > 0 && p.Failed == p.Sent {
+		if err == nil && p.Failed > 0 && p.Answered+p.Shed()+p.Unanswered == 0 {
 			err = fmt.Errorf("%w at %.6g/s: %s", errNoTarget, rate, strings.Join(p.Faults, "; "))
 		}
 		if err != nil {
@@ -55,18 +55,20 @@ const (
 // Search looks for the highest rate that holds: at which the share o.Share of all
 // queries is answered within o.Bound, both of which must be set. It doubles the rate
 // while it holds, and then halves the gap, in proportion, between the highest rate that
-// held and the lowest that did not. highest is 0 if none held.
+// held and the lowest that did not. highest is the point of the highest that held, nil if
+// none did: its Rate is what was asked for, its ArrivalRate what it bore. As all rates have
+// the same Seed, their arrivals are by chance all a little more, or less, than was asked for.
 //
 // Whether a rate near the limit holds is a matter of luck in a short run: Duration
 // should have at least some thousand queries. A rate is measured once, for longer than
 // Duration if in that time fewer queries came than show a share at all: 100 for 99 %. A rate
 // below the first that would need more than 10 times Duration for that is not tried.
-func Search(ctx context.Context, target Target, o Options, s SearchOptions, each func(Point)) (highest float64, points []Point, err error) {
+func Search(ctx context.Context, target Target, o Options, s SearchOptions, each func(Point)) (highest *Point, points []Point, err error) {
 	if s.Precision == 0 {
 		s.Precision = defaultPrecision
 	}
 	if o.Bound <= 0 || !(s.Start > 0) || s.Max < s.Start || !(s.Precision > 0) {
-		return 0, nil, fmt.Errorf("load: search from a rate of %g to %g within %v to %g", s.Start, s.Max, o.Bound, s.Precision)
+		return nil, nil, fmt.Errorf("load: search from a rate of %g to %g within %v to %g", s.Start, s.Max, o.Bound, s.Precision)
 	}
 	o.CutShort = true
 	shortest, needed := o.Duration, 1.0 // time, and queries
@@ -87,16 +89,16 @@ func Search(ctx context.Context, target Target, o Options, s SearchOptions, each
 	for rate, halvings := s.Start, 0; ; {
 		holds, err := measure(rate)
 		if err != nil {
-			return low, points, err
+			return highest, points, err
 		}
 		if holds {
-			low = rate
+			low, highest = rate, &points[len(points)-1]
 		} else {
 			high = rate
 		}
 		switch {
 		case low >= s.Max, low > 0 && high <= low*(1+s.Precision), low == 0 && (halvings == maxHalvings || long(rate/2) > maxStretch*shortest):
-			return low, points, nil
+			return highest, points, nil
 		case low == 0:
 			halvings++
 			rate /= 2
@@ -111,29 +113,47 @@ func Search(ctx context.Context, target Target, o Options, s SearchOptions, each
 // errNoTarget says that nothing answers at all.
 var errNoTarget = errors.New("no query was answered")
 
-// Probe asks every so often one query until one is answered: a server that is starting is
-// waited for. After limit it asks no more; what it has asked it waits for, as the first query
-// may be slow. The error says what came of the last.
-func Probe(ctx context.Context, target Target, limit time.Duration) error {
-	began := time.Now()
-	for {
-		o, err := askOnce(ctx, target)
+// Probe asks every so often a query, of which there are so many, until one is answered or
+// turned away: a server that is starting is waited for, up to limit. A query that is refused is
+// not asked again, but the next one is: whether one of the queries is faulty is no matter of the
+// load's beginning. If all are, or what is refused is no fault of a query, Probe ends at once. The
+// error says what came of it.
+func Probe(ctx context.Context, target Target, queries int, limit time.Duration) error {
+	inTime, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	var refused, failed error // the first and the last
+	for query := 0; query < queries; {
+		o, err := target.Do(inTime, query)
 		if o == Answered || o.Shed() {
 			return nil
 		}
-		if ctx.Err() != nil || time.Since(began)+lookAround > limit {
-			return fmt.Errorf("%w: %w", errNoTarget, cmp.Or(err, context.DeadlineExceeded))
+		var refusal *Refusal
+		switch {
+		case errors.As(err, &refusal) && !refusal.OfQuery:
+			return fmt.Errorf("%w: %w", errNoTarget, err)
+		case refusal != nil:
+			refused = cmp.Or(refused, err)
+			query++
+			continue
+		case inTime.Err() == nil: // else it is the end of the time that is the error
+			failed = err
 		}
 		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%w: %w", errNoTarget, ctx.Err())
+		case <-inTime.Done():
+			return noAnswer(ctx, limit, cmp.Or(failed, refused))
 		case <-time.After(lookAround):
 		}
 	}
+	return fmt.Errorf("%w: %w", errNoTarget, refused)
 }
 
-func askOnce(ctx context.Context, target Target) (Outcome, error) {
-	ctx, cancel := context.WithTimeout(ctx, defaultTimeout)
-	defer cancel()
-	return target.Do(ctx, 0)
+// noAnswer is the error where limit has passed, or ctx has ended before.
+func noAnswer(ctx context.Context, limit time.Duration, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("%w: %w", errNoTarget, ctx.Err())
+	case err == nil:
+		return fmt.Errorf("%w within %v", errNoTarget, limit)
+	}
+	return fmt.Errorf("%w: %w", errNoTarget, err)
 }

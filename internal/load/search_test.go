@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -37,8 +38,8 @@ func TestSearch(t *testing.T) {
 			}
 		}
 		// In theory about 800: there the wait has an exponential tail of mean 2.3 ms.
-		if highest < 700 || highest > 900 || !holds(highest) {
-			t.Errorf("highest rate %.1f", highest)
+		if highest == nil || highest.Rate < 700 || highest.Rate > 900 || !highest.Holds || !holds(highest.Rate) {
+			t.Errorf("highest rate %+v", highest)
 		}
 		last := points[len(points)-1]
 		if n := len(points); n > 14 {
@@ -75,17 +76,17 @@ func TestSearchEnds(t *testing.T) {
 	o := Options{Queries: 1, Duration: time.Second, Bound: time.Second, Sleep: time.Sleep}
 	synctest.Test(t, func(t *testing.T) {
 		highest, points, err := Search(t.Context(), always, o, SearchOptions{Start: 100, Max: 700}, nil)
-		if err != nil || highest != 700 || len(points) != 4 {
+		if err != nil || highest == nil || highest.Rate != 700 || len(points) != 4 {
 			t.Errorf("highest %v of %d points, %v", highest, len(points), err)
 		}
 		highest, points, err = Search(t.Context(), never, o, SearchOptions{Start: 1 << 17, Max: 1 << 18}, nil)
-		if err != nil || highest != 0 || len(points) != maxHalvings+1 || !points[0].Cut {
+		if err != nil || highest != nil || len(points) != maxHalvings+1 || !points[0].Cut {
 			t.Errorf("highest %v of %d points, %v", highest, len(points), err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 2500*time.Millisecond)
 		defer cancel()
 		highest, points, err = Search(ctx, always, o, SearchOptions{Start: 100, Max: 1e5}, nil)
-		if !errors.Is(err, context.DeadlineExceeded) || highest != 200 || len(points) != 3 {
+		if !errors.Is(err, context.DeadlineExceeded) || highest == nil || highest.Rate != 200 || len(points) != 3 {
 			t.Errorf("highest %v of %d points, %v", highest, len(points), err)
 		}
 	})
@@ -106,8 +107,89 @@ func TestSearchWantsQueries(t *testing.T) {
 		})
 		o := Options{Queries: 1 << 30, Arrivals: Constant, Duration: time.Second, Bound: 10 * time.Millisecond, Sleep: time.Sleep}
 		highest, points, err := Search(t.Context(), slowAtTimes, o, SearchOptions{Start: 32, Max: 1e4}, nil)
-		if err != nil || highest != 0 || len(points) != 2 || points[1].Rate != 16 {
+		if err != nil || highest != nil || len(points) != 2 || points[1].Rate != 16 {
 			t.Errorf("rate %v of %d points holds though one query in 40 is late (%v)", highest, len(points), err)
+		}
+	})
+}
+
+// The rate of a point is the one asked for beside that of the arrivals as they were drawn: what
+// a target answered, all of it, in time.
+func TestArrivalRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		always := targetFunc(func(context.Context, int) (Outcome, error) { return Answered, nil })
+		for seed := range uint64(5) {
+			o := Options{Queries: 1, Seed: seed, Warmup: time.Second, Duration: 2 * time.Second, Bound: time.Second, Sleep: time.Sleep}
+			highest, _, err := Search(t.Context(), always, o, SearchOptions{Start: 50, Max: 400}, nil)
+			if err != nil || highest == nil || highest.Rate != 400 {
+				t.Fatalf("%+v, %v", highest, err)
+			}
+			drawn := 0
+			for c := newClock(Poisson, 400, seed); ; {
+				at := c.next()
+				if at >= o.Warmup+o.Duration {
+					break
+				}
+				if at >= o.Warmup {
+					drawn++
+				}
+			}
+			if want := float64(drawn) / 2; highest.ArrivalRate != want || highest.Goodput != want {
+				t.Errorf("seed %d: %v arrived, %v good; %v were drawn", seed, highest.ArrivalRate, highest.Goodput, want)
+			}
+		}
+		p, err := Run(t.Context(), always, Options{Queries: 1, Rate: 70, Arrivals: Constant, Duration: 100 * time.Millisecond, Sleep: time.Sleep})
+		if err != nil || p.ArrivalRate != 70 || p.Sent != 6 {
+			t.Errorf("%+v, %v", p, err)
+		}
+	})
+}
+
+// What asking again does not change ends the probe at once; a query that is at fault does not,
+// wherever it stands.
+func TestProbeOfRefusals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		refuses := func(good int, ofQuery bool) Target {
+			asked = 0
+			return targetFunc(func(_ context.Context, query int) (Outcome, error) {
+				if asked++; query == good {
+					return Answered, nil
+				}
+				return Failed, fmt.Errorf("query %d: %w", query, &Refusal{Err: errBadQuery, OfQuery: ofQuery})
+			})
+		}
+		began := time.Now()
+		for good := range 3 {
+			if err := Probe(t.Context(), refuses(good, true), 3, time.Minute); err != nil || asked != good+1 {
+				t.Errorf("query %d is good: %d asked, %v", good, asked, err)
+			}
+		}
+		if err := Probe(t.Context(), refuses(3, true), 3, time.Minute); !errors.Is(err, errBadQuery) || asked != 3 || !strings.Contains(err.Error(), "query 0") {
+			t.Errorf("none is good: %d asked, %v", asked, err)
+		}
+		if err := Probe(t.Context(), refuses(1, false), 3, time.Minute); !errors.Is(err, errBadQuery) || asked != 1 {
+			t.Errorf("all are refused: %d asked, %v", asked, err)
+		}
+		if took := time.Since(began); took != 0 {
+			t.Errorf("it took %v", took)
+		}
+	})
+}
+
+var errBadQuery = errors.New("bad query")
+
+// A target that never answers is waited for no longer than the limit.
+func TestProbeOfSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		silent := targetFunc(func(ctx context.Context, _ int) (Outcome, error) {
+			<-ctx.Done()
+			return Failed, ctx.Err()
+		})
+		err := Probe(t.Context(), silent, 1, 2*time.Second)
+		if took := time.Since(began); took != 2*time.Second || err == nil || err.Error() != "no query was answered within 2s" {
+			t.Errorf("after %v: %v", took, err)
 		}
 	})
 }
@@ -121,11 +203,11 @@ func TestSweepAndProbe(t *testing.T) {
 			}
 			return Answered, nil
 		})
-		if err := Probe(t.Context(), starting, time.Minute); err != nil || asked != 4 {
+		if err := Probe(t.Context(), starting, 1, time.Minute); err != nil || asked != 4 {
 			t.Errorf("%d asked, %v", asked, err)
 		}
 		asked = -1000
-		if err := Probe(t.Context(), starting, time.Second); err == nil || !strings.Contains(err.Error(), "refused") {
+		if err := Probe(t.Context(), starting, 1, time.Second); err == nil || !strings.Contains(err.Error(), "refused") {
 			t.Errorf("error %v", err)
 		}
 		slow := targetFunc(func(ctx context.Context, _ int) (Outcome, error) {
@@ -136,12 +218,12 @@ func TestSweepAndProbe(t *testing.T) {
 				return Failed, ctx.Err()
 			}
 		})
-		if err := Probe(t.Context(), slow, 10*time.Millisecond); err != nil {
+		if err := Probe(t.Context(), slow, 1, 4*time.Second); err != nil {
 			t.Errorf("a first query that is slow: %v", err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := Probe(ctx, slow, time.Minute); !errors.Is(err, context.DeadlineExceeded) {
+		if err := Probe(ctx, slow, 1, time.Minute); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("interrupted: %v", err)
 		}
 		var seen []float64

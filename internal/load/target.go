@@ -6,9 +6,22 @@ import "context"
 type Target interface {
 	// Do asks query number query, from 0, and waits for the answer, an end without one,
 	// or the end of ctx, soon after which it returns. err tells of an Outcome other than
-	// Answered what happened.
+	// Answered what happened; it wraps a *Refusal if asking again would change nothing.
 	Do(ctx context.Context, query int) (o Outcome, err error)
 }
+
+// Refusal is the error of a query that fails as often as it is asked.
+type Refusal struct {
+	Err error
+	// OfQuery says that the query is at fault: others may be answered. Else all are refused.
+	OfQuery bool
+}
+
+// Error implements error.
+func (r *Refusal) Error() string { return r.Err.Error() }
+
+// Unwrap returns Err.
+func (r *Refusal) Unwrap() error { return r.Err }
 
 // Outcome is what came of a query.
 type Outcome uint8
