@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/griffin-search/griffin"
 	"github.com/griffin-search/griffin/internal/lab"
 	"github.com/griffin-search/griffin/internal/sched"
 	"github.com/griffin-search/griffin/internal/sched/simulation"
@@ -82,7 +83,7 @@ func (o *labSimulateOptions) register(f *pflag.FlagSet) {
 	f.BoolVar(&o.ding09, "ding09", false, "run the configurations of Ding et al. (WWW 2009, Fig. 7)")
 	f.StringVar(&o.rates, "rates", "", "`RATES` of arrivals a second: 100,200 or FROM:TO:STEP; 0 is as recorded (default: from a tenth to twice what the CPUs can do)")
 	f.BoolVar(&o.find, "find", false, "search for the highest rate that each sustains, in the place of --rates")
-	f.DurationVar(&o.p99, "p99", 0, "with --find: a rate is sustained while the 99th percentile is within this and none is shed (default: while no query fails)")
+	f.DurationVar(&o.p99, "p99", 0, "with --find: a rate is sustained while the 99th percentile is within this `TIME` and none is shed (default: while no query fails); with --out: draw the 99th percentile in the place of the mean")
 	f.IntVar(&o.queries, "queries", 100_000, "arrivals a rate; with --find at least")
 	f.Float64Var(&o.relative, "error", 0, "mean relative error of predicted times: 0.2 is 20 %")
 	f.Uint64Var(&o.seed, "seed", 1, "seed of arrivals and errors")
@@ -129,6 +130,9 @@ func (a *app) labSimulate(ctx context.Context, o *labSimulateOptions) error {
 		})
 		if err != nil {
 			return err
+		}
+		if simulation.Rate(load.Replay) == 0 {
+			return fmt.Errorf("%s: %w: all arrivals are of one moment, and so have no rate", o.arrivals, griffin.ErrBadInput)
 		}
 	}
 	runs, err := o.configurations(queries)
@@ -186,6 +190,10 @@ func (o *labSimulateOptions) check() error {
 		return usagef("--cpus, --lanes, --max-batch and --work cannot be negative")
 	case o.sched.Deadline < 0 || o.sched.Window < 0 || o.p99 < 0:
 		return usagef("--deadline, --window and --p99 cannot be negative")
+	case o.sched.MaxQueue < -1:
+		return usagef("--max-queue %d: must be at least -1, which is any number", o.sched.MaxQueue)
+	case o.p99 > 0 && !o.find && o.out == "":
+		return usagef("--p99 is of --find, or of the figure of --out: neither is given")
 	case len(o.policies) == 0:
 		return usagef("--policies names none")
 	}
@@ -236,9 +244,12 @@ func (o *labSimulateOptions) parseRates(queries []simulation.Query, load *simula
 		if err != nil || !(v >= 0) || math.IsInf(v, 0) {
 			return 0, usagef("--rates: %q is no rate", s)
 		}
+		if v > simulation.HighestRate {
+			return 0, usagef("--rates: %s is more than %s a second, of which arrivals can be told apart", s, count(int64(simulation.HighestRate)))
+		}
 		if v == 0 {
 			if v = simulation.Rate(load.Replay); v == 0 {
-				return 0, usagef("--rates 0 wants --arrivals of more than one moment")
+				return 0, usagef("--rates 0 wants --arrivals")
 			}
 		}
 		return v, nil
@@ -298,7 +309,7 @@ func defaultRates(queries []simulation.Query, cpus int) []float64 {
 	if n == 0 {
 		return []float64{1}
 	}
-	capacity := float64(max(cpus, 1)) * float64(n) / sum.Seconds()
+	capacity := min(float64(max(cpus, 1))*float64(n)/sum.Seconds(), simulation.HighestRate/4)
 	var rates []float64
 	for _, part := range []float64{0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 1, 1.2, 1.5, 2} {
 		rates = append(rates, roundTo2Digits(part*capacity))

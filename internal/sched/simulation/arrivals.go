@@ -83,16 +83,17 @@ func ReadArrivals(r io.Reader, queries []Query) ([]Arrival, error) {
 	return arrivals, nil
 }
 
-// Rate returns the mean rate of arrivals, in queries a second; 0 if all come at
-// once.
+// Rate returns the mean rate of arrivals, in queries a second: one less than there are over
+// the time from the first to the last. It is 0 if all come at once.
 func Rate(arrivals []Arrival) float64 {
-	if len(arrivals) == 0 || arrivals[len(arrivals)-1].At == 0 {
+	if len(arrivals) == 0 || arrivals[len(arrivals)-1].At == arrivals[0].At {
 		return 0
 	}
-	return float64(len(arrivals)) / arrivals[len(arrivals)-1].At.Seconds()
+	return float64(len(arrivals)-1) / (arrivals[len(arrivals)-1].At - arrivals[0].At).Seconds()
 }
 
-// Scale returns the arrivals at another mean rate: all times are multiplied.
+// Scale returns the arrivals at another mean rate: all times are multiplied. The arrivals have
+// a rate, which is not 0.
 func Scale(arrivals []Arrival, rate float64) []Arrival {
 	factor := Rate(arrivals) / rate
 	scaled := make([]Arrival, len(arrivals))

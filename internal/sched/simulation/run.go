@@ -54,7 +54,7 @@ type Outcome struct {
 
 // Result is what came out, without the warm-up.
 type Result struct {
-	// Rate is that of the arrivals, in queries a second.
+	// Rate is that of the arrivals, in queries a second, as Rate tells it.
 	Rate     float64 `json:"rate"`
 	Arrivals int     `json:"arrivals"`
 	// Latency is from the arrival to the end, of queries that were run.
@@ -337,13 +337,9 @@ func (m *machine) tally(out *Outcome) {
 }
 
 func (m *machine) result() *Result {
-	counted := m.arrivals[m.o.Warmup:]
 	r := &Result{
-		Arrivals: m.numCounted, Latency: latency.Summarize(m.latencies),
+		Rate: Rate(m.arrivals[m.o.Warmup:]), Arrivals: m.numCounted, Latency: latency.Summarize(m.latencies),
 		Missed: m.missed, Shed: m.shed, Stolen: m.stolen, Last: m.last,
-	}
-	if span := counted[len(counted)-1].At - m.started; span > 0 {
-		r.Rate = float64(len(counted)-1) / span.Seconds()
 	}
 	if n := len(m.latencies); n > 0 {
 		r.MeanWait = m.waited / time.Duration(n)

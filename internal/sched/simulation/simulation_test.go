@@ -131,6 +131,32 @@ func TestPoisson(t *testing.T) {
 	}
 }
 
+// The rate of a log is the same when it is read, scaled and told with a result: three arrivals
+// in a second are two a second, as there are two distances between them.
+func TestRateOfReplay(t *testing.T) {
+	log := []Arrival{{At: 0}, {At: 250 * time.Millisecond}, {At: time.Second}}
+	if got := Rate(log); got != 2 {
+		t.Errorf("rate %v", got)
+	}
+	o := Options{Sched: sched.Options{Policy: sched.PolicyCPU, CPUs: 1}, Queries: []Query{{CPU: time.Microsecond, GPU: sched.Never}}}
+	for _, rate := range []float64{2, 100} {
+		r, err := At(t.Context(), o, Load{Replay: log}, rate)
+		if err != nil || math.Abs(r.Rate-rate) > 1e-6*rate {
+			t.Errorf("at %v: %+v, %v", rate, r, err)
+		}
+	}
+	for _, l := range []Load{{Replay: log[:1]}, {Replay: []Arrival{{}, {}, {}}}} {
+		if r, err := At(t.Context(), o, l, 100); !errors.Is(err, base.ErrBadInput) {
+			t.Errorf("arrivals of one moment: %+v, %v", r, err)
+		}
+	}
+	for _, rate := range []float64{HighestRate * 1.01, 1e300, math.Inf(1)} {
+		if r, err := At(t.Context(), o, Load{Arrivals: 10}, rate); !errors.Is(err, base.ErrBadInput) {
+			t.Errorf("a rate of %v: %+v, %v", rate, r, err)
+		}
+	}
+}
+
 func TestReadArrivals(t *testing.T) {
 	queries := []Query{{ID: "a"}, {ID: "b"}}
 	got, err := ReadArrivals(strings.NewReader("# log\n100\tb\n100.25\n\n101\ta\n"), queries)

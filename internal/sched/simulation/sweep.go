@@ -48,10 +48,16 @@ const MaxArrivals = 5_000_000
 // slowest is the rate at which the arrivals take as long as times can be told.
 func (l *Load) slowest() float64 { return float64(max(len(l.Replay), l.Arrivals)) / longest }
 
-// At simulates one rate, in queries a second. Errors are those of Run.
+// At simulates one rate, in queries a second, up to HighestRate. Errors are those of Run.
 func At(ctx context.Context, o Options, l Load, rate float64) (*Result, error) {
 	if !(rate > 0) || l.Replay == nil && l.Arrivals <= 0 || len(o.Queries) == 0 {
 		return nil, fmt.Errorf("%w: simulation of %d arrivals at a rate of %v", base.ErrBadInput, l.Arrivals, rate)
+	}
+	if rate > HighestRate { // arrivals would be less than a nanosecond apart
+		return nil, fmt.Errorf("%w: a rate of %v: at most %d queries a second can be told apart", base.ErrBadInput, rate, HighestRate)
+	}
+	if l.Replay != nil && Rate(l.Replay) == 0 {
+		return nil, fmt.Errorf("%w: recorded arrivals of one moment have no rate", base.ErrBadInput)
 	}
 	if rate <= l.slowest() {
 		return nil, fmt.Errorf("%w: the arrivals take more than 30 years at a rate of %v: simulate fewer, or more a second", base.ErrBadInput, rate)
