@@ -68,7 +68,11 @@ func (a *app) search(ctx context.Context, o searchOptions, dir string, words []s
 	case o.explain != "" && len(words) == 0:
 		return usagef("--explain needs a query")
 	}
-	ix, err := griffin.Open(dir, o.openOptions()...)
+	open := o.openOptions()
+	if o.trace { // a trace has predictions where there are queues: without a GPU, if they are asked for
+		open = append(open, griffin.WithConcurrency(0, 0))
+	}
+	ix, err := griffin.Open(dir, open...)
 	if err != nil {
 		return err
 	}
