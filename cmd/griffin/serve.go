@@ -12,6 +12,7 @@ import (
 
 	"github.com/griffin-search/griffin"
 	"github.com/griffin-search/griffin/internal/exec"
+	"github.com/griffin-search/griffin/internal/query"
 	"github.com/griffin-search/griffin/internal/server"
 )
 
@@ -23,6 +24,7 @@ type serveOptions struct {
 	maxQuery      int
 	maxConcurrent int
 	perClient     int
+	maxWait       time.Duration
 	deviceFlags
 	cache     cacheFlag
 	resident  residentFlag
@@ -46,8 +48,9 @@ If the machine has a GPU, queries run there too, as --policy says (--device cpu:
 do not).
 
 A search that would not be answered within its time limit (--timeout, or ?timeout= of
-the request) is refused at once with status 503, and one for which too many of the same
-client are running (--per-client) with 429, so that what is answered is answered in time.
+the request), or for which it would have to wait too long (--max-wait), is refused at once with
+status 503, and one for which too many of the same client are running (--per-client) with 429,
+so that what is answered is answered in time, and a burst is over when it is over.
 Ctrl-C lets running queries end, then stops.`,
 		Example: `  griffin serve notes.idx
   griffin serve --addr :8080 notes.idx       # for the whole network
@@ -65,8 +68,9 @@ Ctrl-C lets running queries end, then stops.`,
 	f.StringVar(&o.addr, "addr", "127.0.0.1:7280", "address to listen on; port 0 takes any free one")
 	f.DurationVar(&o.grace, "grace", 10*time.Second, "how long running requests may take when stopping")
 	f.DurationVar(&o.timeout, "timeout", server.DefaultTimeout, "longest time for one query, at most 90s; a request may ask for less")
+	f.DurationVar(&o.maxWait, "max-wait", server.DefaultMaxWait, "a search that is expected to take longer, with those that wait before it, gets 503")
 	f.IntVar(&o.maxK, "max-k", server.DefaultMaxK, "largest k of a request")
-	f.IntVar(&o.maxQuery, "max-query", server.DefaultMaxQueryBytes, "longest query in bytes")
+	f.IntVar(&o.maxQuery, "max-query", server.DefaultMaxQueryBytes, "longest query in bytes, at most 16384")
 	f.IntVar(&o.maxConcurrent, "max-concurrent", server.DefaultMaxConcurrent, "searches that run or wait at the same time; more get 503")
 	f.IntVar(&o.perClient, "per-client", 0, "searches of one client (an address) at the same time; more get 429 (default: any number)")
 	return c
@@ -84,8 +88,11 @@ func (a *app) noteDevices(ix *griffin.Index, asked string) {
 }
 
 func (a *app) serve(ctx context.Context, o serveOptions, dir string) error {
-	if o.maxK < 1 || o.maxQuery < 1 || o.maxConcurrent < 1 || o.timeout <= 0 || o.grace < 0 || o.perClient < 0 {
-		return usagef("--max-k, --max-query, --max-concurrent and --timeout must be more than 0, --grace and --per-client not less")
+	if o.maxK < 1 || o.maxQuery < 1 || o.maxConcurrent < 1 || o.timeout <= 0 || o.maxWait <= 0 || o.admission.queue == 0 || o.grace < 0 || o.perClient < 0 {
+		return usagef("--max-k, --max-query, --max-concurrent, --queue, --timeout and --max-wait must be more than 0, --grace and --per-client not less")
+	}
+	if o.maxQuery > query.MaxBytes {
+		return usagef("--max-query %d: must be at most %d", o.maxQuery, query.MaxBytes)
 	}
 	if o.timeout > server.MaxTimeout {
 		return usagef("--timeout %v: must be at most %v", o.timeout, server.MaxTimeout)
@@ -114,7 +121,7 @@ func (a *app) serve(ctx context.Context, o serveOptions, dir string) error {
 	processors := shareProcessors()
 	handler, err := server.New(server.Options{
 		Index: ix, Logger: slog.New(slog.NewTextHandler(a.err, nil)),
-		MaxK: o.maxK, MaxQueryBytes: o.maxQuery, Timeout: o.timeout, MaxConcurrent: o.maxConcurrent, PerClient: o.perClient,
+		MaxK: o.maxK, MaxQueryBytes: o.maxQuery, Timeout: o.timeout, MaxConcurrent: o.maxConcurrent, PerClient: o.perClient, MaxWait: o.maxWait,
 		Processors: min(cmp.Or(o.admission.cpus, processors), processors),
 	})
 	if err != nil {

@@ -17,7 +17,8 @@ import (
 // It knows how many searches are running, those included that wait for a processor, and
 // estimates how long one of them takes of a processor. By Little's law the time that a
 // search spends here is the number of searches here times that, over the number of
-// processors. A search that would spend more than half of its time limit here is refused:
+// processors. A search that would spend more than half of its time limit here, or more than
+// Options.MaxWait, is refused:
 // half, since some take longer than the mean. One that finds few others is never refused,
 // so that a wrong estimate corrects itself.
 //
@@ -33,6 +34,7 @@ type admission struct {
 	what       string // is admitted, in the plural
 	limit      int    // searches at the same time
 	perClient  int    // searches of one client; 0: any number
+	maxWait    time.Duration
 	processors float64
 
 	mu      sync.Mutex
@@ -53,7 +55,7 @@ const (
 // newAdmission returns the admission of what is named, by options with their defaults.
 func newAdmission(what string, o *Options) *admission {
 	return &admission{
-		what: what, limit: o.MaxConcurrent, perClient: o.PerClient, processors: float64(o.Processors), clients: map[netip.Addr]int{},
+		what: what, limit: o.MaxConcurrent, perClient: o.PerClient, maxWait: o.MaxWait, processors: float64(o.Processors), clients: map[netip.Addr]int{},
 	}
 }
 
@@ -80,12 +82,14 @@ func (a *admission) enter(client netip.Addr, budget time.Duration) (ticket, *api
 			Message: fmt.Sprintf("%d %s are running already; try again in a moment", a.limit, a.what),
 		}
 	}
-	allowed := time.Duration(admissionShare * float64(budget))
+	within := time.Duration(admissionShare * float64(budget))
+	allowed := min(within, a.maxWait)
 	if spent := a.spent(a.running + 1); float64(a.running) >= admissionFew*a.processors && spent > allowed {
-		return ticket{}, &apiError{
-			Status: http.StatusServiceUnavailable, Code: "overloaded", retryAfter: spent - allowed,
-			Message: fmt.Sprintf("the server is too busy to answer within %v; try again in a moment", budget),
+		message := fmt.Sprintf("the server is too busy to answer within %v; try again in a moment", budget)
+		if allowed < within {
+			message = fmt.Sprintf("the server is too busy: there are %s for more than %v; try again in a moment", a.what, allowed)
 		}
+		return ticket{}, &apiError{Status: http.StatusServiceUnavailable, Code: "overloaded", retryAfter: spent - allowed, Message: message}
 	}
 	a.running++
 	if a.perClient > 0 {

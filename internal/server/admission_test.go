@@ -7,8 +7,10 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -86,6 +88,64 @@ func TestOverloadInVirtualTime(t *testing.T) {
 	}
 }
 
+// With the default limits, and arrivals that never pause: ten seconds at twice what the server can
+// do, and from a second later on it is as before. In the ten it does what it can.
+func TestBurstIsOverInASecond(t *testing.T) {
+	const processors, service, capacity = 2, 10 * time.Millisecond, 200
+	const calm, burst = 5 * time.Second, 10 * time.Second
+	synctest.Test(t, func(t *testing.T) {
+		made := makeHandler(Options{Logger: quiet()}, station(processors, service))
+		made.searches.processors = processors
+		target := handlerTarget{made.routes(), "/search?q=a"}
+		var mu sync.Mutex
+		var before, within, after []time.Duration // of what was answered
+		refused := 0
+		var asked sync.WaitGroup
+		defer asked.Wait()
+		ask := func(to *[]time.Duration) {
+			began := time.Now()
+			outcome, err := target.Do(t.Context(), 0)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case outcome == load.Answered:
+				*to = append(*to, time.Since(began))
+			case outcome != load.Overloaded:
+				t.Errorf("%v, %v", outcome, err)
+			case to != &within:
+				refused++
+			}
+		}
+		arrive := func(rate float64, during time.Duration, to *[]time.Duration) {
+			pause := time.Duration(float64(time.Second) / rate)
+			for began := time.Now(); time.Since(began) < during; time.Sleep(pause) {
+				asked.Go(func() { ask(to) })
+			}
+		}
+		var between []time.Duration // the second after
+		arrive(capacity/2, calm, &before)
+		arrive(2*capacity, burst, &within)
+		arrive(capacity/2, time.Second, &between)
+		mu.Lock()
+		refused = 0
+		mu.Unlock()
+		arrive(capacity/2, calm, &after)
+		asked.Wait()
+		if want := int(calm.Seconds() * capacity / 2); len(before) != want || len(after) != want || refused > 0 {
+			t.Errorf("answered %d before and %d after, %d refused; want all %d", len(before), len(after), refused, want)
+		}
+		if was, is := slices.Max(before), slices.Max(after); is > 2*was {
+			t.Errorf("from a second after the burst on the longest took %v, before it %v", is, was)
+		}
+		if least := int(0.9 * capacity * burst.Seconds()); len(within) < least {
+			t.Errorf("answered %d in the burst, want %d at least", len(within), least)
+		}
+		if longest := slices.Max(within); longest > 2*DefaultMaxWait {
+			t.Errorf("in the burst one took %v, with %v to wait", longest, DefaultMaxWait)
+		}
+	})
+}
+
 // What a search takes is learnt of those that end. One that is broken off takes at least
 // as long as it ran: clients that leave, short limits and queries that cannot be read do
 // not make a slow server seem fast.
@@ -151,7 +211,7 @@ func TestCancelledByStop(t *testing.T) {
 
 // When to come back is told from what was measured.
 func TestRetryAfter(t *testing.T) {
-	a := newAdmission("searches", &Options{MaxConcurrent: 5, PerClient: 4, Processors: 2})
+	a := newAdmission("searches", &Options{MaxConcurrent: 5, PerClient: 4, Processors: 2, MaxWait: time.Hour})
 	a.cost = 6 // seconds: each search here adds 3 s to what one spends here
 	one, other := netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2")
 	for range 4 {

@@ -14,6 +14,7 @@ import (
 // limits bounds what one connection may cost.
 type limits struct {
 	readHeader, read, write, idle time.Duration
+	told                          time.Duration // to answer requests that are cut off
 	headerBytes                   int
 	connections                   int
 }
@@ -23,6 +24,7 @@ var defaultLimits = limits{
 	read:        10 * time.Second,
 	write:       MaxTimeout + 30*time.Second,
 	idle:        time.Minute,
+	told:        time.Second,
 	headerBytes: 32 << 10,
 	connections: 4096, // above Options.MaxConcurrent: what is refused wants to be told
 }
@@ -59,15 +61,25 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler, gra
 		return fmt.Errorf("server: %w", err)
 	case <-ctx.Done():
 	}
-	graceCtx, cancelGrace := context.WithTimeout(context.WithoutCancel(ctx), grace)
-	defer cancelGrace()
-	err := srv.Shutdown(graceCtx)
+	err := shutdown(ctx, srv, grace)
 	cancelRequests(errStopping)
 	if errors.Is(err, context.DeadlineExceeded) {
-		return errors.Join(fmt.Errorf("server: requests were still running after %v and were cut off", grace), srv.Close())
+		// They end now, and say so: a client would take silence for an answer.
+		err = fmt.Errorf("server: requests were still running after %v and were cut off", grace)
+		if shutdown(ctx, srv, l.told) != nil {
+			err = errors.Join(err, srv.Close())
+		}
+		return err
 	}
 	if err != nil {
 		return fmt.Errorf("server: stopping: %w", err)
 	}
 	return nil
+}
+
+// shutdown waits for requests for at most grace, though ctx has ended.
+func shutdown(ctx context.Context, srv *http.Server, grace time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	return srv.Shutdown(ctx)
 }

@@ -110,15 +110,59 @@ func TestServeDrainsUnderLoad(t *testing.T) {
 }
 
 func TestServeCutsOffAfterGrace(t *testing.T) {
-	started := make(chan struct{})
-	h := newHandler(Options{Logger: quiet()}, fakeSearch(func(ctx context.Context, _ searchRequest) (*griffin.Results, error) {
-		close(started)
+	const clients = 50
+	var started sync.WaitGroup
+	started.Add(clients)
+	h := newHandler(Options{Logger: quiet(), MaxWait: patience, Timeout: MaxTimeout}, fakeSearch(func(ctx context.Context, _ searchRequest) (*griffin.Results, error) {
+		started.Done()
 		<-ctx.Done() // ends when the server gives up on it, long before Timeout
 		return nil, ctx.Err()
 	}))
-	r := start(t, h, 50*time.Millisecond, defaultLimits)
+	l := defaultLimits
+	l.told = patience
+	r := start(t, h, 50*time.Millisecond, l)
+	answers := make(chan string, clients)
+	for range clients {
+		go func() {
+			resp, err := http.Get("http://" + r.addr + "/search?q=a")
+			if err != nil {
+				answers <- err.Error()
+				return
+			}
+			defer resp.Body.Close()
+			body, err := io.ReadAll(resp.Body)
+			if err != nil || resp.StatusCode != http.StatusServiceUnavailable || !strings.Contains(string(body), `"closing"`) {
+				answers <- fmt.Sprintf("%s, %s, %v", resp.Status, body, err)
+				return
+			}
+			answers <- ""
+		}()
+	}
+	started.Wait()
+	r.stop()
+	if err := r.wait(t); err == nil || !strings.Contains(err.Error(), "cut off") {
+		t.Errorf("got %v, want an error about requests that were cut off", err)
+	}
+	for range clients {
+		if got := <-answers; got != "" {
+			t.Errorf("a client that was cut off got: %s", got)
+		}
+	}
+}
+
+// Requests that do not end although they are cancelled do not keep the server.
+func TestServeClosesOnRequestsThatGoOn(t *testing.T) {
+	started, release := make(chan struct{}), make(chan struct{})
+	defer close(release)
+	h := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		close(started)
+		<-release
+	})
+	l := defaultLimits
+	l.told = 20 * time.Millisecond
+	r := start(t, h, 20*time.Millisecond, l)
 	go func() {
-		if resp, err := http.Get("http://" + r.addr + "/search?q=a"); err == nil {
+		if resp, err := http.Get("http://" + r.addr + "/"); err == nil {
 			resp.Body.Close()
 		}
 	}()

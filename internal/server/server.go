@@ -18,6 +18,9 @@ const (
 	DefaultMaxK          = 1000
 	DefaultMaxConcurrent = 1024
 	DefaultTimeout       = 10 * time.Second
+	// DefaultMaxWait: where half of what a server can do is asked for after a burst, what
+	// waits from it is done within a second.
+	DefaultMaxWait = 500 * time.Millisecond
 )
 
 // MaxTimeout is the longest Options.Timeout: Serve gives a request half a minute more to be
@@ -42,6 +45,10 @@ type Options struct {
 	// requests for documents beside them; more are refused, and so are those that would
 	// not be answered in time. Default DefaultMaxConcurrent.
 	MaxConcurrent int
+	// MaxWait bounds how long a search may be expected to take with all that wait before it: what
+	// comes then is refused, since a longer queue delays all that come after a burst and
+	// answers no more of them. Default DefaultMaxWait.
+	MaxWait time.Duration
 	// Processors is how many processors searches have, for the estimate of the time that
 	// one will take. As many requests for documents run at the same time. Default
 	// GOMAXPROCS.
@@ -69,7 +76,7 @@ func New(o Options) (http.Handler, error) {
 	if o.Index == nil {
 		return nil, errors.New("server: no index")
 	}
-	if min(o.MaxQueryBytes, o.MaxK, o.MaxConcurrent, o.PerClient, o.Processors) < 0 || o.Timeout < 0 {
+	if min(o.MaxQueryBytes, o.MaxK, o.MaxConcurrent, o.PerClient, o.Processors) < 0 || min(o.Timeout, o.MaxWait) < 0 {
 		return nil, errors.New("server: a limit is negative")
 	}
 	if o.Timeout > MaxTimeout {
@@ -84,6 +91,7 @@ func makeHandler(o Options, b backend) *handler {
 	o.MaxQueryBytes = cmp.Or(o.MaxQueryBytes, DefaultMaxQueryBytes)
 	o.MaxK = cmp.Or(o.MaxK, DefaultMaxK)
 	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
+	o.MaxWait = cmp.Or(o.MaxWait, DefaultMaxWait)
 	o.MaxConcurrent = cmp.Or(o.MaxConcurrent, DefaultMaxConcurrent)
 	o.Processors = cmp.Or(o.Processors, runtime.GOMAXPROCS(0))
 	o.Logger = cmp.Or(o.Logger, slog.Default())
