@@ -129,8 +129,11 @@ func (a *admission) leave(t ticket, answered, shed bool) {
 // clientOf returns what a client is told apart by: its address, of IPv6 the network of
 // 64 bits, since one client has as many addresses in it as it likes. The zero Addr is
 // one of all whose address is not known.
-func clientOf(r *http.Request) netip.Addr {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
+func clientOf(r *http.Request) netip.Addr { return clientAt(r.RemoteAddr) }
+
+// clientAt is clientOf of an address with a port.
+func clientAt(address string) netip.Addr {
+	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return netip.Addr{}
 	}

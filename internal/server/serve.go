@@ -7,8 +7,6 @@ import (
 	"net"
 	"net/http"
 	"time"
-
-	"golang.org/x/net/netutil"
 )
 
 // limits bounds what one connection may cost.
@@ -44,7 +42,9 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler, gra
 	// Requests outlive ctx by up to grace: they end with requestCtx.
 	requestCtx, cancelRequests := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancelRequests(errStopping)
+	open := newConnections(listener, l.connections)
 	srv := &http.Server{
+		ConnState:         open.state,
 		Handler:           handler,
 		ReadHeaderTimeout: l.readHeader,
 		ReadTimeout:       l.read,
@@ -54,7 +54,7 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler, gra
 		BaseContext:       func(net.Listener) context.Context { return requestCtx },
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- srv.Serve(netutil.LimitListener(listener, l.connections)) }()
+	go func() { failed <- srv.Serve(open) }()
 
 	select {
 	case err := <-failed:

@@ -1,0 +1,118 @@
+package server
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+
+	"golang.org/x/net/netutil"
+)
+
+// connections accepts at most limit connections, and of one client at most a quarter of them, so
+// that no client locks the others out: what is more is closed at once. While there are few left
+// none stays idle: its client opens another one when it has something to ask. Clients on this
+// machine have no share, since a reverse proxy is one.
+type connections struct {
+	net.Listener // that of netutil, which waits at the limit
+	limit        int
+
+	mu      sync.Mutex
+	open    int
+	clients map[netip.Addr]int
+	idle    map[net.Conn]struct{}
+}
+
+// clientShare is the part of all connections that one client may have: a fourth.
+const clientShare = 4
+
+// newConnections returns the connections of a listener.
+func newConnections(l net.Listener, limit int) *connections {
+	return &connections{Listener: netutil.LimitListener(l, limit), limit: limit, clients: map[netip.Addr]int{}, idle: map[net.Conn]struct{}{}}
+}
+
+// Accept waits for a connection of a client that may have one more.
+func (l *connections) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if counted := l.admit(c); counted != nil {
+			return counted, nil
+		}
+		_ = c.Close() // nothing was said on it
+	}
+}
+
+// admit counts a connection, or returns nil if its client has its share.
+func (l *connections) admit(c net.Conn) net.Conn {
+	client := clientAt(c.RemoteAddr().String())
+	if tcp, ok := c.RemoteAddr().(*net.TCPAddr); ok && tcp.IP.IsLoopback() {
+		client = netip.Addr{}
+	}
+	l.mu.Lock()
+	if client.IsValid() && l.clients[client] >= max(l.limit/clientShare, 1) {
+		l.mu.Unlock()
+		return nil
+	}
+	l.open++
+	if client.IsValid() {
+		l.clients[client]++
+	}
+	var idle []net.Conn
+	if l.crowded() {
+		for c := range l.idle {
+			idle = append(idle, c)
+		}
+	}
+	l.mu.Unlock()
+	for _, c := range idle {
+		_ = c.Close()
+	}
+	return &countedConn{Conn: c, of: l, client: client}
+}
+
+// crowded reports whether connections are few. l.mu is held.
+func (l *connections) crowded() bool { return l.open >= l.limit-l.limit/clientShare }
+
+// state is told what becomes of connections.
+func (l *connections) state(c net.Conn, s http.ConnState) {
+	l.mu.Lock()
+	closes := false
+	if s == http.StateIdle {
+		l.idle[c] = struct{}{}
+		closes = l.crowded()
+	} else {
+		delete(l.idle, c)
+	}
+	l.mu.Unlock()
+	if closes {
+		_ = c.Close()
+	}
+}
+
+// left counts a connection that was closed.
+func (l *connections) left(client netip.Addr) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.open--
+	if client.IsValid() {
+		if l.clients[client]--; l.clients[client] == 0 {
+			delete(l.clients, client)
+		}
+	}
+}
+
+// countedConn is a connection that counts until it is closed.
+type countedConn struct {
+	net.Conn
+	of     *connections
+	client netip.Addr // invalid: it has no share
+	once   sync.Once
+}
+
+func (c *countedConn) Close() error {
+	c.once.Do(func() { c.of.left(c.client) })
+	return c.Conn.Close()
+}
