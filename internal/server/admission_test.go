@@ -245,6 +245,26 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
+// What admission counts is in the metrics.
+func TestMetricsOfAdmission(t *testing.T) {
+	h := makeHandler(Options{Logger: quiet(), Processors: 2}, fakeBackend())
+	h.searches.cost = 0.25
+	for range 3 {
+		if _, refused := h.searches.enter(netip.Addr{}, time.Minute); refused != nil {
+			t.Fatal(refused)
+		}
+	}
+	metrics := get(t, h.routes(), "/metrics").Body.String()
+	for _, want := range []string{
+		`griffin_admitted_requests{of="searches"} 3`, `griffin_admitted_requests{of="documents"} 0`,
+		`griffin_request_processor_seconds{of="searches"} 0.25`, `griffin_request_expected_seconds{of="searches"} 0.5`,
+	} {
+		if !strings.Contains(metrics, want+"\n") {
+			t.Errorf("metrics lack %s", want)
+		}
+	}
+}
+
 // A client has its share, and one client's searches are no other's.
 func TestPerClient(t *testing.T) {
 	release, begun := make(chan struct{}), make(chan struct{}, 4)

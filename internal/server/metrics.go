@@ -22,6 +22,34 @@ type metrics struct {
 	panics   prometheus.Counter
 }
 
+// admissionCollector tells what admissions count, by what they admit.
+type admissionCollector map[string]*admission
+
+var (
+	admittedDesc = prometheus.NewDesc("griffin_admitted_requests", "Searches and requests for documents that run or wait.", []string{"of"}, nil)
+	costDesc     = prometheus.NewDesc("griffin_request_processor_seconds", "Time of a processor that one is estimated to take.", []string{"of"}, nil)
+	spentDesc    = prometheus.NewDesc("griffin_request_expected_seconds", "How long one that comes now is estimated to take, with those that were admitted before; above --max-wait it is refused.", []string{"of"}, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (c admissionCollector) Describe(ch chan<- *prometheus.Desc) {
+	ch <- admittedDesc
+	ch <- costDesc
+	ch <- spentDesc
+}
+
+// Collect implements prometheus.Collector.
+func (c admissionCollector) Collect(ch chan<- prometheus.Metric) {
+	for of, a := range c {
+		a.mu.Lock()
+		running, cost, spent := a.running, a.cost, a.spent(a.running+1)
+		a.mu.Unlock()
+		ch <- prometheus.MustNewConstMetric(admittedDesc, prometheus.GaugeValue, float64(running), of)
+		ch <- prometheus.MustNewConstMetric(costDesc, prometheus.GaugeValue, cost, of)
+		ch <- prometheus.MustNewConstMetric(spentDesc, prometheus.GaugeValue, spent.Seconds(), of)
+	}
+}
+
 // latencyBuckets go from 10 µs to 100 s, above MaxTimeout, three in each decade.
 var latencyBuckets = []float64{
 	10e-6, 20e-6, 50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 20e-3, 50e-3, .1, .2, .5, 1, 2, 5, 10, 20, 50, 100,

@@ -100,6 +100,7 @@ func makeHandler(o Options, b backend) *handler {
 		reading: make(chan struct{}, o.Processors),
 	}
 	h.metrics = newMetrics(b)
+	h.metrics.registry.MustRegister(admissionCollector{"searches": h.searches, "documents": h.documents})
 	return h
 }
 
