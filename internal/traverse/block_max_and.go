@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/topk"
 )
@@ -68,6 +69,10 @@ func (b blockMaxAnd) run(ctx context.Context, s *Scratch, q *Query, queue *topk.
 		case bound < need:
 			doc = end + 1
 			continue
+		}
+		// Each list may decode a block to get there.
+		if err := p.after(len(lists) * codec.BlockLen); err != nil {
+			return err
 		}
 		if next := meet(lists, doc); next > doc {
 			doc = next

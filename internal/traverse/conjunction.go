@@ -74,9 +74,10 @@ func (x *conjunction) run(ctx context.Context, s *Scratch, q *Query, queue *topk
 			x.at[i] = uint8(i)
 		}
 		clear(x.sums[:x.n])
-		read := s.Stats.PostingsScored
+		looked := 1 // blocks, at most
 		for _, l := range x.legs[1:] {
 			x.kept = 0
+			looked += x.n
 			find(x, l)
 			x.n = x.kept
 			s.Stats.PostingsScored += int64(x.n)
@@ -85,7 +86,7 @@ func (x *conjunction) run(ctx context.Context, s *Scratch, q *Query, queue *topk
 			}
 		}
 		x.finish(s, q, queue)
-		if err := p.after(int(s.Stats.PostingsScored-read) + codec.BlockLen); err != nil {
+		if err := p.after(looked * codec.BlockLen); err != nil {
 			return err
 		}
 	}

@@ -47,12 +47,17 @@ func TestConjunctionsLookAtContext(t *testing.T) {
 	}
 	rest := q
 	rest.Legs = q.Legs[1:]
-	svs, err := traverse.Lookup(traverse.And, "svs")
-	if err != nil {
-		t.Fatal(err)
+	named := func(name string) func(ctx context.Context, s *traverse.Scratch) error {
+		traversal, err := traverse.Lookup(traverse.And, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return func(ctx context.Context, s *traverse.Scratch) error {
+			var queue topk.Queue
+			queue.Reset(candidates)
+			return traversal.Run(ctx, s, &q, &queue)
+		}
 	}
-	var queue topk.Queue
-	queue.Reset(candidates)
 	given := traverse.Candidates{Scores: make([]uint32, candidates)}
 	for _, p := range lists[0] {
 		given.DocIDs = append(given.DocIDs, p.DocID)
@@ -62,7 +67,9 @@ func TestConjunctionsLookAtContext(t *testing.T) {
 		part int // candidates that go through the lists between two looks
 		run  func(ctx context.Context, s *traverse.Scratch) error
 	}{
-		{"svs", codec.BlockLen, func(ctx context.Context, s *traverse.Scratch) error { return svs.Run(ctx, s, &q, &queue) }},
+		{"svs", codec.BlockLen, named("svs")},
+		{"svs-binary", codec.BlockLen, named("svs-binary")},
+		{"block-max-and", codec.BlockLen, named("block-max-and")},
 		{"Begin", codec.BlockLen, func(ctx context.Context, s *traverse.Scratch) error {
 			return traverse.Begin(ctx, s, &q, new(traverse.Candidates))
 		}},
