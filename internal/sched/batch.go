@@ -28,6 +28,9 @@ func (s *Scheduler) gathering(now time.Duration, p Place) time.Duration {
 			return now
 		}
 		until = min(until, j.since+s.o.Window, s.urgentAt(j))
+		if s.lastStart(j) != Never {
+			until = min(until, j.Deadline-j.Cost[GPU])
+		}
 	}
 	return until
 }

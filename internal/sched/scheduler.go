@@ -70,7 +70,7 @@ func (s *Scheduler) arrive(now time.Duration, j *Job, within time.Duration, atOn
 		return false, ErrNoPlace
 	}
 	s.counts.arrived++
-	if s.o.MaxQueue >= 0 && s.Queued() >= s.o.MaxQueue && plus(now, j.Cost[p]) < end {
+	if s.o.MaxQueue >= 0 && s.Queued() >= s.o.MaxQueue && s.waits(now, j, p, g) {
 		return false, s.shed(QueueFull, (end-now)/2)
 	}
 	if j.trial = false; !s.o.RunLate && end > j.Deadline {
@@ -88,6 +88,17 @@ func (s *Scheduler) arrive(now time.Duration, j *Job, within time.Duration, atOn
 	}
 	s.enqueue(now, j, p, g)
 	return false, nil
+}
+
+// waits says whether a job that arrives now is predicted to wait: in the third group, wherever
+// it can run.
+func (s *Scheduler) waits(now time.Duration, j *Job, p Place, g group) bool {
+	for q := range Place(NumPlaces) {
+		if (q == p || g == open) && s.present(j, q) && s.end(now, j, q) == plus(now, j.Cost[q]) {
+			return false
+		}
+	}
+	return true
 }
 
 // free says whether a place has an idle server and nothing to run on it.

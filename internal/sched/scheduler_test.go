@@ -340,6 +340,48 @@ func TestFillKeepsDeadlines(t *testing.T) {
 	}
 }
 
+// An idle lane that waits for others begins a job in time for its deadline, by a policy that
+// gathers always and by one that does while jobs arrive often.
+func TestGatheringKeepsDeadlines(t *testing.T) {
+	s := newScheduler(t, Options{Policy: PolicyBatch, CPUs: 1, Lanes: 1, Window: 50 * ms, Work: 1 << 30})
+	j := &Job{Cost: both(Never, 8*ms), Within: 10 * ms}
+	if err := s.Arrive(0, j); err != nil {
+		t.Fatal(err)
+	}
+	if got, wake := s.Next(0, GPU, nil); len(got) != 0 || wake > 2*ms {
+		t.Errorf("%d jobs begin; to be asked again at %v, want 2 ms at the latest", len(got), wake)
+	}
+	if got := next(s, 2*ms, GPU); len(got) != 1 || len(s.Expired(nil)) != 0 {
+		t.Errorf("%d jobs begin when the last has to", len(got))
+	}
+}
+
+// A full queue is none for what finds an idle server: in the third group on either place.
+func TestFullQueueAndIdleServer(t *testing.T) {
+	for _, policy := range []Policy{PolicyQuery, PolicyCost} {
+		s := newScheduler(t, Options{Policy: policy, CPUs: 1, Lanes: 1, MaxQueue: 1})
+		for range 2 { // one runs, one waits
+			if err := s.Arrive(0, &Job{Cost: both(Never, 10*ms)}); err != nil {
+				t.Fatal(err)
+			}
+			next(s, 0, GPU)
+		}
+		if s.Queued() != 1 {
+			t.Fatalf("%d jobs wait", s.Queued())
+		}
+		if err := s.Arrive(0, &Job{Cost: both(11*ms, 10*ms)}); err != nil {
+			t.Errorf("%s: with an idle CPU: %v", policy, err)
+		}
+		if got := next(s, 0, CPU); len(got) != 1 {
+			t.Errorf("%s: the CPU begins %d jobs", policy, len(got))
+		}
+		var full *Overload
+		if err := s.Arrive(0, &Job{Cost: both(11*ms, 10*ms)}); !errors.As(err, &full) || full.Reason != QueueFull {
+			t.Errorf("%s: with none idle: %v, want that the queue is full", policy, err)
+		}
+	}
+}
+
 // TestWaitOfServers works an example: two servers that go on for 4 and 8 ms, and
 // 6 ms of work that waits.
 func TestWaitOfServers(t *testing.T) {
