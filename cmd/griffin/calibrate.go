@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/cost"
 	"github.com/griffin-search/griffin/internal/exec"
 	"github.com/griffin-search/griffin/internal/index"
@@ -41,8 +43,12 @@ func (a *app) newDispatcher(ctx context.Context, flags *deviceFlags, dir string,
 
 // noteCosts tells that what was known of the times of queries cannot be read.
 func (a *app) noteCosts(o *exec.DispatchOptions) {
-	if o.CostsErr != nil {
-		a.notef("what queries take is not known, as it cannot be read (%v); the file is kept as %s when a new one is written", o.CostsErr, cost.OldName)
+	switch err := o.CostsErr; {
+	case err == nil:
+	case errors.Is(err, base.ErrCorrupt) || errors.Is(err, base.ErrVersion):
+		a.notef("what queries take is not known, as it cannot be read (%v); the file is kept as %s when a new one is written", err, cost.OldName)
+	default:
+		a.notef("what queries take is not known, as it cannot be read, and will not be kept (%v): mend or remove the file", err)
 	}
 }
 

@@ -40,8 +40,8 @@ func (d *deviceFlags) registerMemory(f *pflag.FlagSet) {
 
 // check returns a usage error if a flag cannot be read.
 func (d *deviceFlags) check() error {
-	if d.ratio == 0 { // to exec that is the default
-		return usagef("--ratio 0: must be more than 0; --policy cpu keeps all steps on the CPU")
+	if !(d.ratio > 0) { // 0 is the default to exec
+		return usagef("--ratio %v: must be more than 0; --policy cpu keeps all steps on the CPU", d.ratio)
 	}
 	dispatch := d.dispatch()
 	return badFlags(errors.Join(d.options().Check(), dispatch.Check()))

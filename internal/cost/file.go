@@ -225,7 +225,7 @@ func (m *Model) save() saved {
 }
 
 // Save writes the model to a file, atomically, and keeps those of other machines that
-// the file has. A file that is damaged, or of another version, may have models that
+// the file has. A file that is damaged, if only in the model of this machine, or of another version, may have models that
 // somebody can make use of: it is renamed to OldName. The error is that of the file system,
 // which may not let it; where it does not let the file be read, it stays as it is. Of two
 // processes that save at the same time, one may lose what it wrote.
@@ -238,6 +238,13 @@ func (m *Model) Save(fsys vfs.FS, path string) error {
 		f = &file{}
 	case err != nil:
 		return err
+	}
+	for i := range f.Models { // what Load would read, and cannot, may be mended by somebody
+		if s := &f.Models[i]; s.Machine.Equal(m.machine) {
+			_, err := s.model()
+			unreadable = unreadable || err != nil
+			break
+		}
 	}
 	others := slices.DeleteFunc(f.Models, func(s saved) bool { return s.Machine.Equal(m.machine) })
 	f.Format = fileVersion
