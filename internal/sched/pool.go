@@ -55,6 +55,7 @@ type task struct {
 
 // waiter is what a goroutine waits with.
 type waiter struct {
+	// bell is rung with a verdict, and to tell that a job which a batch ran waits again.
 	bell chan struct{}
 	late *time.Timer // nil until it is needed
 }
@@ -152,45 +153,64 @@ func (p *Pool) await(ctx context.Context, j *Job) error {
 	}
 	w, ok := p.waiters.Get().(*waiter)
 	if !ok {
-		w = &waiter{bell: make(chan struct{}, 1)}
+		w = &waiter{bell: make(chan struct{}, numRings)}
 	}
 	defer p.waiters.Put(w)
-	bell := w.bell
-	t.bell = bell
-	last, now := p.s.lastStart(j), p.Now()
+	t.bell = w.bell
+	last, now, gone := p.s.lastStart(j), p.Now(), ctx.Done()
 	p.mu.Unlock()
-	late := w.lateAfter(last, now)
-	for late != nil {
+	for {
 		select {
-		case <-bell:
-			w.late.Stop()
-			return nil
-		case <-late:
+		case <-w.bell:
+			w.stop()
+			p.mu.Lock()
+			if t.verdict != undecided {
+				p.mu.Unlock()
+				w.hush()
+				return nil
+			}
+			last, now = p.s.lastStart(j), p.Now() // the batch that ran it failed
+			p.mu.Unlock()
+		case <-w.lateAfter(last, now):
 			if overload := p.expire(j); overload != nil {
+				w.hush()
 				return overload
 			}
-			late = nil // a batch runs it
-		case <-ctx.Done():
-			w.late.Stop()
-			late = nil
+			last = Never // a batch runs it
+		case <-gone:
+			w.stop()
+			p.mu.Lock()
+			at := p.Now()
+			if t.verdict == undecided && p.s.Cancel(at, j) {
+				p.dispatch(at, nil)
+				p.mu.Unlock()
+				w.hush()
+				return ctx.Err()
+			}
+			t.gone = ctx.Err()
+			p.mu.Unlock()
+			last, gone = Never, nil // it has a server, or is in a batch that runs
 		}
 	}
+}
+
+// numRings is how often a bell may be rung before it is heard: once to wait again, and once with
+// a verdict.
+const numRings = 2
+
+// stop stops the timer.
+func (w *waiter) stop() {
+	if w.late != nil {
+		w.late.Stop()
+	}
+}
+
+// hush forgets what was not heard: nobody rings any more.
+func (w *waiter) hush() {
 	select {
-	case <-bell:
-		return nil
-	case <-ctx.Done():
+	case <-w.bell:
+	default:
 	}
-	p.mu.Lock()
-	now = p.Now()
-	if t.verdict == undecided && p.s.Cancel(now, j) {
-		p.dispatch(now, nil)
-		p.mu.Unlock()
-		return ctx.Err()
-	}
-	t.gone = ctx.Err()
-	p.mu.Unlock()
-	<-bell // it has a server, or is in a batch that runs
-	return nil
 }
 
 // lateAfter returns a channel on which something comes when it is later than last, nil if
@@ -273,6 +293,13 @@ func (p *Pool) tell(j, self *Job, v verdict, outcome error) {
 		return
 	}
 	t.bell <- struct{}{}
+}
+
+// ring tells a job that it waits again, if that is not on its way to it already.
+func (t *task) ring() {
+	if len(t.bell) == 0 {
+		t.bell <- struct{}{}
+	}
 }
 
 // setTimer has tick called after d.

@@ -70,7 +70,11 @@ func (p *Pool) finishBatch(leader *Job, b *batch, again func(time.Duration, Plac
 		}
 		if errors.Is(err, ErrFailed) && again(now, at, j) {
 			j.task.verdict = undecided
-			waits = waits || j == leader
+			if j == leader {
+				waits = true
+			} else {
+				j.task.ring()
+			}
 			continue
 		}
 		if j != leader {

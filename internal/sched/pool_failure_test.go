@@ -74,6 +74,59 @@ func TestPoolDeviceFailsInMidBatch(t *testing.T) {
 	}
 }
 
+// Jobs of a batch that failed after their deadlines are told so at once, the leader and the
+// others, though all servers are busy for long; those that have time left wait again until it is
+// too late, or a server is idle.
+func TestPoolDeadlinesAfterFailedBatch(t *testing.T) {
+	for _, c := range []struct{ within, after time.Duration }{
+		{50 * ms, 102 * ms},    // the batch ends 102 ms after they came
+		{200 * ms, 180*ms + 1}, // 20 ms are left for the CPU then
+		{20 * time.Second, 0},  // the CPU is idle before
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPool(t, Options{Policy: PolicyGPU, CPUs: 1, Lanes: 1, MaxBatch: 4})
+			var group sync.WaitGroup
+			do := func(w *sleeper, within time.Duration, cost [NumPlaces]time.Duration, ended func(err error, after time.Duration)) {
+				start := time.Now()
+				group.Go(func() {
+					ended(p.Do(t.Context(), &Job{Cost: cost, Batched: ms, Within: within}, w), time.Since(start))
+				})
+				synctest.Wait()
+			}
+			fine := func(err error, _ time.Duration) {
+				if err != nil {
+					t.Error(err)
+				}
+			}
+			do(&sleeper{takes: both(10*time.Second, Never)}, Never, both(10*time.Second, Never), fine)
+			do(&sleeper{takes: both(Never, 2*ms)}, Never, both(Never, 2*ms), fine)
+			for i := range 3 {
+				fails := &sleeper{takes: both(20*ms, 5*ms), batched: 100 * ms / 3, outcome: func(at Place) error {
+					if at == GPU {
+						return ErrFailed
+					}
+					return nil
+				}}
+				do(fails, c.within, both(20*ms, 5*ms), func(err error, after time.Duration) {
+					if c.after == 0 {
+						fine(err, after)
+						return
+					}
+					var late *Overload
+					if !errors.As(err, &late) || late.Reason != Expired || after < c.after-ms || after > c.after+ms {
+						t.Errorf("job %d, within %v: %v after %v, want that it expired after %v", i, c.within, err, after, c.after)
+					}
+				})
+			}
+			group.Wait()
+			if s := p.Stats(); s.Places[GPU].Batches != 1 {
+				t.Errorf("%d batches: the test shows nothing", s.Places[GPU].Batches)
+			}
+			checkIdle(t, p)
+		})
+	}
+}
+
 // TestPoolCancelInBatch checks that a job whose caller leaves while a batch runs it
 // stays until the batch has ended, and is not tried again where that failed.
 func TestPoolCancelInBatch(t *testing.T) {
