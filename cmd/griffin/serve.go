@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"time"
@@ -70,7 +71,7 @@ Ctrl-C lets running queries end, then stops.`,
 	f.DurationVar(&o.timeout, "timeout", server.DefaultTimeout, "longest time for one query, at most 90s; a request may ask for less")
 	f.DurationVar(&o.maxWait, "max-wait", server.DefaultMaxWait, "a search that is expected to take longer, with those that wait before it, gets 503")
 	f.IntVar(&o.maxK, "max-k", server.DefaultMaxK, "largest k of a request")
-	f.IntVar(&o.maxQuery, "max-query", server.DefaultMaxQueryBytes, "longest query in bytes, at most 16384")
+	f.IntVar(&o.maxQuery, "max-query", server.DefaultMaxQueryBytes, fmt.Sprintf("longest query in bytes, at most %d", query.MaxBytes))
 	f.IntVar(&o.maxConcurrent, "max-concurrent", server.DefaultMaxConcurrent, "searches that run or wait at the same time; more get 503")
 	f.IntVar(&o.perClient, "per-client", 0, "searches of one client (an address) at the same time; more get 429 (default: any number)")
 	return c

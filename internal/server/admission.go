@@ -17,10 +17,10 @@ import (
 // It knows how many searches are running, those included that wait for a processor, and
 // estimates how long one of them takes of a processor. By Little's law the time that a
 // search spends here is the number of searches here times that, over the number of
-// processors. A search that would spend more than half of its time limit here, or more than
-// Options.MaxWait, is refused:
-// half, since some take longer than the mean. One that finds few others is never refused,
-// so that a wrong estimate corrects itself.
+// processors. A search that would spend more than half of its time limit here is refused (half,
+// since some take longer than the mean), and so is one that would spend more than
+// Options.MaxWait. One that finds few others is never refused, so that a wrong estimate
+// corrects itself.
 //
 // The queue of the index's scheduler, behind it, orders searches, and refuses those that
 // cannot end in time by predictions for each. It does not see what this does: the time to
@@ -87,7 +87,7 @@ func (a *admission) enter(client netip.Addr, budget time.Duration) (ticket, *api
 	if spent := a.spent(a.running + 1); float64(a.running) >= admissionFew*a.processors && spent > allowed {
 		message := fmt.Sprintf("the server is too busy to answer within %v; try again in a moment", budget)
 		if allowed < within {
-			message = fmt.Sprintf("the server is too busy: there are %s for more than %v; try again in a moment", a.what, allowed)
+			message = fmt.Sprintf("the server is too busy: it has %s for more than %v before this one; try again in a moment", a.what, allowed)
 		}
 		return ticket{}, &apiError{Status: http.StatusServiceUnavailable, Code: "overloaded", retryAfter: spent - allowed, Message: message}
 	}

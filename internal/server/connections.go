@@ -47,9 +47,9 @@ func (l *connections) Accept() (net.Conn, error) {
 
 // admit counts a connection, or returns nil if its client has its share.
 func (l *connections) admit(c net.Conn) net.Conn {
-	client := clientAt(c.RemoteAddr().String())
-	if tcp, ok := c.RemoteAddr().(*net.TCPAddr); ok && tcp.IP.IsLoopback() {
-		client = netip.Addr{}
+	var client netip.Addr // the zero one has no share
+	if tcp, ok := c.RemoteAddr().(*net.TCPAddr); !ok || !tcp.IP.IsLoopback() {
+		client = clientAt(c.RemoteAddr().String())
 	}
 	l.mu.Lock()
 	if client.IsValid() && l.clients[client] >= max(l.limit/clientShare, 1) {

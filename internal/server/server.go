@@ -45,8 +45,8 @@ type Options struct {
 	// requests for documents beside them; more are refused, and so are those that would
 	// not be answered in time. Default DefaultMaxConcurrent.
 	MaxConcurrent int
-	// MaxWait bounds how long a search may be expected to take with all that wait before it: what
-	// comes then is refused, since a longer queue delays all that come after a burst and
+	// MaxWait bounds how long a search may be expected to take with all that wait before it, and
+	// a request for a document beside them: what comes then is refused, since a longer queue delays all that come after a burst and
 	// answers no more of them. Default DefaultMaxWait.
 	MaxWait time.Duration
 	// Processors is how many processors searches have, for the estimate of the time that
