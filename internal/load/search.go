@@ -92,7 +92,8 @@ func Search(ctx context.Context, target Target, o Options, s SearchOptions, each
 			return highest, points, err
 		}
 		if holds {
-			low, highest = rate, &points[len(points)-1]
+			held := points[len(points)-1]
+			low, highest = rate, &held
 		} else {
 			high = rate
 		}
