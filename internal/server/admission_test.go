@@ -381,14 +381,15 @@ func TestMetricsOfDispatcher(t *testing.T) {
 		p.Waits[0], p.Waits[2], p.Waits[sched.NumWaits-1] = 30, 9, 1
 		return griffin.DispatchStats{
 			Policy: "cost", CPUSteps: 100, GPUSteps: 50, Migrations: 12, GivenUp: 7, Bugs: 13, Pool: pool,
-			Errors: []cost.ClassError{{Kind: cost.CPUOr, From: 100 * time.Microsecond, Count: 4, Mean: 0.25, Bias: -0.125}},
+			Errors: []cost.ClassError{{Kind: cost.CPUOr, From: 100 * time.Microsecond, Count: 4, Mean: 0.25, Bias: -0.125, Correction: 1.5}},
 		}
 	}
 	metrics := get(t, newHandler(Options{Logger: quiet()}, b), "/metrics").Body.String()
 	kind := `{from="100µs",kind="` + cost.CPUOr.String() + `"}`
 	for _, want := range []string{
 		`griffin_steps_total{processor="cpu"} 100`, `griffin_steps_total{processor="gpu"} 50`, "griffin_migrations_total 12", "griffin_given_up_total 7", "griffin_bugs_total 13", `griffin_policy_info{policy="cost"} 1`,
-		"griffin_predictions_total" + kind + " 4", "griffin_prediction_relative_error" + kind + " 0.25", "griffin_prediction_relative_bias" + kind + " -0.125",
+		"griffin_prediction_relative_error_count" + kind + " 4", "griffin_prediction_relative_error_sum" + kind + " 1",
+		"griffin_prediction_relative_bias" + kind + " -0.125", "griffin_prediction_correction" + kind + " 1.5",
 		`griffin_shed_total{reason="queue_full"} 7`, `griffin_shed_total{reason="too_late"} 8`, `griffin_shed_total{reason="expired"} 9`,
 		"griffin_stolen_total 3", "griffin_failed_over_total 1", "griffin_cancelled_total 2", `griffin_queued_queries{processor="any"} 6`,
 		`griffin_queued_queries{processor="gpu"} 5`, `griffin_expected_wait_seconds{processor="gpu"} 0.003`, `griffin_batches_total{processor="gpu"} 11`,

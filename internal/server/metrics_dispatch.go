@@ -24,9 +24,9 @@ var (
 	bugsDesc       = prometheus.NewDesc("griffin_bugs_total", "Panics of work that no query waits for; the log has their stacks.", nil, nil)
 	policyDesc     = prometheus.NewDesc("griffin_policy_info", "Always 1; the label is the policy that chooses processors.", []string{"policy"}, nil)
 
-	predictedDesc   = prometheus.NewDesc("griffin_predictions_total", "Predictions of the time of work that were compared with the time taken, by kind of work and the time predicted, from so much on.", []string{"kind", "from"}, nil)
-	predictErrDesc  = prometheus.NewDesc("griffin_prediction_relative_error", "Mean of |predicted - taken| / taken.", []string{"kind", "from"}, nil)
-	predictBiasDesc = prometheus.NewDesc("griffin_prediction_relative_bias", "Mean of (predicted - taken) / taken.", []string{"kind", "from"}, nil)
+	predictErrDesc  = prometheus.NewDesc("griffin_prediction_relative_error", "|predicted - taken| / taken of the time of work, by kind of work and the time predicted, from so much on.", []string{"kind", "from"}, nil)
+	predictBiasDesc = prometheus.NewDesc("griffin_prediction_relative_bias", "Mean of (predicted - taken) / taken since the start.", []string{"kind", "from"}, nil)
+	correctionDesc  = prometheus.NewDesc("griffin_prediction_correction", "What predictions are multiplied with now, learnt from those before.", []string{"kind", "from"}, nil)
 
 	queueTimeDesc   = prometheus.NewDesc("griffin_queue_seconds", "Time that queries waited for a processor.", []string{"processor"}, nil)
 	queuedDesc      = prometheus.NewDesc("griffin_queued_queries", "Queries that wait for a processor; for either: any.", []string{"processor"}, nil)
@@ -48,7 +48,7 @@ var (
 // Describe implements prometheus.Collector.
 func (dispatchCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		stepsDesc, migrationsDesc, givenUpDesc, bugsDesc, policyDesc, predictedDesc, predictErrDesc, predictBiasDesc, queueTimeDesc, queuedDesc, runningDesc, serversDesc,
+		stepsDesc, migrationsDesc, givenUpDesc, bugsDesc, policyDesc, predictErrDesc, predictBiasDesc, correctionDesc, queueTimeDesc, queuedDesc, runningDesc, serversDesc,
 		waitDesc, busyDesc, slowdownDesc, launchesDesc, batchesDesc, jobsDesc, shedDesc, stolenDesc, failedOverDesc, cancelledDesc,
 	} {
 		ch <- d
@@ -79,9 +79,9 @@ func (c dispatchCollector) Collect(ch chan<- prometheus.Metric) {
 	for i := range s.Errors {
 		e := &s.Errors[i]
 		kind, from := fmt.Sprint(e.Kind), e.From.String()
-		send(predictedDesc, prometheus.CounterValue, float64(e.Count), kind, from)
-		send(predictErrDesc, prometheus.GaugeValue, e.Mean, kind, from)
+		ch <- prometheus.MustNewConstSummary(predictErrDesc, uint64(e.Count), e.Mean*float64(e.Count), nil, kind, from)
 		send(predictBiasDesc, prometheus.GaugeValue, e.Bias, kind, from)
+		send(correctionDesc, prometheus.GaugeValue, e.Correction, kind, from)
 	}
 	if s.Pool == nil {
 		return

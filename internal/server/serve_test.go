@@ -287,6 +287,39 @@ func TestMalformedRequests(t *testing.T) {
 	resp.Body.Close()
 }
 
+// TestHeaderLimit asks with headers around the limit: net/http lets a request have 4 KiB more
+// than MaxHeaderBytes.
+func TestHeaderLimit(t *testing.T) {
+	r := start(t, newHandler(Options{Logger: quiet()}, fakeBackend()), time.Second, defaultLimits)
+	limit := defaultLimits.headerBytes + 4<<10
+	if limit != 36<<10 {
+		t.Errorf("the limit is %d bytes, docs/guides/serving.md says 36 KiB", limit)
+	}
+	for size, want := range map[int]int{limit: http.StatusOK, limit + 1: http.StatusRequestHeaderFieldsTooLarge} {
+		request := "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX: \r\n\r\n"
+		request = strings.Replace(request, "X: ", "X: "+strings.Repeat("a", size-len(request)), 1)
+		conn, err := net.Dial("tcp", r.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(conn, request); err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatalf("a header of %d bytes: %v", size, err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("a header of %d bytes: code %d, want %d", size, resp.StatusCode, want)
+		}
+	}
+}
+
 func TestConnectionsAreBounded(t *testing.T) {
 	l := shortLimits()
 	l.connections = 2
