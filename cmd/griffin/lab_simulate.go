@@ -44,8 +44,10 @@ func newLabSimulateCommand(a *app) *cobra.Command {
 		Long: `Simulate runs the scheduler in virtual time: queries arrive at random (a Poisson
 process) or as recorded, wait, and run for as long as they were measured to take on each
 processor. Nothing slows the arrivals down, and latency counts from the arrival. It shows
-what each policy does at each rate: ` + "`failed`" + ` counts queries that were shed or missed
-their deadline. With --find it searches for the highest rate that each sustains. A rate that is
+what each policy does at each rate: latencies in ms; ` + "`failed`" + `, the queries that were shed or
+missed their deadline, and ` + "`good/s`" + `, those a second that were in time; how busy ` + "`cpu`" + ` and ` + "`gpu`" + ` are; how many
+queries ran ` + "`on gpu`" + `, in batches of what size, and how many were ` + "`stolen`" + ` by the other processor.
+With --find it searches for the highest rate that each sustains. A rate that is
 a little too high fails only once its queue has grown, so arrivals then come for 200 times the
 deadline (or --p99) at least.
 
@@ -312,14 +314,17 @@ func defaultRates(queries []simulation.Query, cpus int) []float64 {
 	capacity := min(float64(max(cpus, 1))*float64(n)/sum.Seconds(), simulation.HighestRate/4)
 	var rates []float64
 	for _, part := range []float64{0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 1, 1.2, 1.5, 2} {
-		rates = append(rates, roundTo2Digits(part*capacity))
+		rates = append(rates, roundTo(2, part*capacity))
 	}
 	return rates
 }
 
-// roundTo2Digits rounds a positive number to two significant digits.
-func roundTo2Digits(v float64) float64 {
-	unit := math.Pow(10, math.Floor(math.Log10(v))-1)
+// roundTo rounds a number that is not negative to so many significant digits.
+func roundTo(digits int, v float64) float64 {
+	if v == 0 {
+		return 0
+	}
+	unit := math.Pow10(int(math.Floor(math.Log10(v))) - digits + 1)
 	return math.Round(v/unit) * unit
 }
 
@@ -387,7 +392,7 @@ func simulatedTable(o *labSimulateOptions, numArrivals, numQueries int, runs []s
 		}
 		return t
 	}
-	columns := []string{"rate, 1/s", "mean, ms", "p50", "p95", "p99", "p99.9", "failed, %", "goodput, 1/s", "CPU busy, %", "GPU busy, %", "on GPU, %", "batch", "stolen, %"}
+	columns := []string{"rate/s", "mean ms", "p50", "p95", "p99", "p99.9", "failed %", "good/s", "cpu %", "gpu %", "on gpu %", "batch", "stolen %"}
 	var names []string
 	for i := range runs {
 		for range runs[i].Results {
@@ -405,6 +410,9 @@ func simulatedTable(o *labSimulateOptions, numArrivals, numQueries int, runs []s
 				r.Rate, ms(l.Mean), ms(l.P50), ms(l.P95), ms(l.P99), ms(l.P999), percent(r.Missed + r.Shed), r.Goodput,
 				100 * r.Busy[sched.CPU], 100 * r.Busy[sched.GPU], 100 * r.Share[sched.GPU], r.Batch, percent(r.Stolen),
 			} {
+				if column != 0 { // the rate: as drawn
+					v = roundTo(3, v)
+				}
 				t.Set(row, column, v)
 			}
 			row++
