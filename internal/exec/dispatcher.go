@@ -222,9 +222,6 @@ func (d *Dispatcher) run(ctx context.Context, p *Plan, sc *Scratch, dst []base.H
 		}
 		return r.result(err)
 	}
-	if trace != nil {
-		r.asked = time.Now()
-	}
 	own := r.policy() != d.policy
 	r.offer(own)
 	err := d.pool.Do(ctx, &r.job, r)
@@ -248,6 +245,6 @@ func (r *placedRun) offer(own bool) {
 	if own {
 		j.Cost[1-r.first()] = sched.Never
 	}
-	j.Batched, j.Work, j.Within = r.batched, r.work(), 0
+	j.Batched, j.Work, j.Within, r.waited = r.batched, r.work(), 0, 0
 	j.Alone = gpu.to < len(r.lengths) || gpu.path == pipeline.PathDirect
 }

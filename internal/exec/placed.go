@@ -15,12 +15,12 @@ import (
 // placedRun is a run of a plan whose steps have places. It implements sched.Work: it
 // may be continued at another place wherever it was left. Its memory is a Scratch's.
 type placedRun struct {
-	d     *Dispatcher
-	plan  *Plan
-	sc    *Scratch
-	trace *Trace
-	job   sched.Job
-	asked time.Time // when it was given to the pool, if it is traced
+	d      *Dispatcher
+	plan   *Plan
+	sc     *Scratch
+	trace  *Trace
+	job    sched.Job
+	waited time.Duration // of what the job waited, what the trace has
 
 	answer Answer
 	dst    []base.Hit
@@ -206,6 +206,7 @@ func (r *placedRun) Run(ctx context.Context, at sched.Place) error {
 		if err := r.d.pool.Switch(ctx, &r.job, to); err != nil && !errors.Is(err, sched.ErrNoPlace) {
 			return err
 		}
+		r.traceWait()
 		at = r.job.Place
 	}
 }

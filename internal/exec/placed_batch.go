@@ -24,6 +24,7 @@ func (r *placedRun) RunBatch(ctx context.Context, all []sched.Work, outcomes []e
 	b.reset()
 	for i, w := range all {
 		o := w.(*placedRun)
+		o.traceWait()
 		if err := o.attach(); err != nil {
 			outcomes[i] = o.refuse(err)
 			continue

@@ -99,7 +99,7 @@ func TestBatchOfRunsFails(t *testing.T) {
 func TestDeviceLostUnderLoad(t *testing.T) {
 	rng := rand.New(rand.NewPCG(42, 1))
 	snapshot := testSnapshot(t, randomIndex(t, rng, 300, 2, true))
-	for _, policy := range []Policy{PolicyGPU, PolicyBatch, PolicyRatio} {
+	for _, policy := range []Policy{PolicyGPU, PolicyBatch, PolicyRatio, PolicyQuery, PolicyCost} {
 		t.Run("policy="+string(policy), func(t *testing.T) {
 			var faults cuda.Faults
 			e, err := pipeline.Open(pipeline.Options{
@@ -110,6 +110,7 @@ func TestDeviceLostUnderLoad(t *testing.T) {
 			}
 			g := newGPU(e)
 			_, d := dispatched(t, snapshot, g, DispatchOptions{Policy: policy, CPUs: 2, MaxQueue: -1})
+			uselessCPU(d)
 			if _, _, err := g.Warm(t.Context(), snapshot, WarmOptions{}); err != nil {
 				t.Fatal(err)
 			}

@@ -10,15 +10,18 @@ import (
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
-// traceWait adds the time in the queue to the trace.
+// traceWait adds the wait for the processor that the run was given last, if it waited.
 func (r *placedRun) traceWait() {
-	if r.trace == nil || r.asked.IsZero() {
+	if r.trace == nil || r.d.pool == nil {
 		return
 	}
-	if r.job.Queued > 0 {
-		r.trace.add(time.Now().Add(-r.job.Queued), Step{Name: stepWait, Processor: r.job.Place.String(), Place: r.job.Place, Mode: r.trace.Mode})
+	j := &r.job
+	waited := j.Queued - r.waited
+	r.waited = j.Queued
+	if waited <= 0 {
+		return
 	}
-	r.asked = time.Time{}
+	r.trace.addFor(r.d.pool.TimeOf(j.Began-waited), waited, Step{Name: stepWait, Processor: j.Place.String(), Place: j.Place, Mode: r.trace.Mode})
 }
 
 // traceStep adds a step that began at a time.
@@ -54,7 +57,6 @@ func (r *placedRun) traceGPU(began time.Time, st *stage, s Step) {
 
 // traceBatch adds the step of a query that was answered with others, from a time on.
 func (r *placedRun) traceBatch(began time.Time, size int) {
-	r.traceWait()
 	st := &r.plan.stages[r.stage]
 	r.trace.add(began, Step{
 		Name: stepGPU, Processor: sched.GPU.String(), Place: sched.GPU, Traversal: gpuTraversal, Mode: r.answer.Mode, Batch: size,

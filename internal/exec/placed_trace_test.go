@@ -2,9 +2,13 @@ package exec
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
 	"github.com/griffin-search/griffin/internal/gpu/pipeline"
 	"github.com/griffin-search/griffin/internal/sched"
 )
@@ -57,5 +61,132 @@ func TestPlacedTrace(t *testing.T) {
 	var back Trace
 	if err := json.Unmarshal(data, &back); err != nil || back.Steps[1].Place != sched.GPU || back.Steps[2].Start != last.Start || back.Migrations != 1 {
 		t.Errorf("error %v, back from JSON:\n%s", err, &back)
+	}
+}
+
+// shut keeps a place, of which there is one server, busy until the function that it returns is
+// called.
+func shut(t *testing.T, d *Dispatcher, at sched.Place, wg *sync.WaitGroup) (open func()) {
+	t.Helper()
+	door := &gate{make(chan struct{}), make(chan struct{})}
+	wg.Go(func() {
+		j := sched.Job{Alone: true, Cost: [sched.NumPlaces]time.Duration{sched.Never, sched.Never}}
+		j.Cost[at] = time.Millisecond
+		if err := d.pool.Do(t.Context(), &j, door); err != nil {
+			t.Error(err)
+		}
+	})
+	<-door.entered
+	return func() { close(door.open) }
+}
+
+// queued waits until so many queries wait for a place.
+func queued(d *Dispatcher, at sched.Place, n int) {
+	for d.Stats().Pool.Places[at].Queued < n {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// checkWaits checks that the steps of a query follow one another, and that those in which it
+// waited are all of its waits. It returns them.
+func checkWaits(t *testing.T, trace *Trace, r *placedRun) (waits []*Step) {
+	t.Helper()
+	var sum, end time.Duration
+	for i := range trace.Steps {
+		s := &trace.Steps[i]
+		if s.Start < end {
+			t.Errorf("step %d begins at %v, while the one before goes on to %v:\n%s", i, s.Start, end, trace)
+		}
+		end = s.Start + s.Took
+		if s.Name == stepWait {
+			waits, sum = append(waits, s), sum+s.Took
+		}
+	}
+	if sum != r.job.Queued {
+		t.Errorf("the waits take %v, and the query waited for %v:\n%s", sum, r.job.Queued, trace)
+	}
+	return waits
+}
+
+// The wait of a query that is answered in a batch ends before the batch begins; what fails in
+// the batch waits a second time.
+func TestTraceWaitsInBatch(t *testing.T) {
+	for _, fails := range []bool{false, true} {
+		t.Run(fmt.Sprintf("fails=%t", fails), func(t *testing.T) {
+			var faults cuda.Faults
+			g := testGPU(t, pipeline.Options{Lanes: 1, Faults: &faults})
+			snapshot := testSnapshot(t, frequentIndex(t, "simdbp", 600))
+			_, d := dispatched(t, snapshot, g, DispatchOptions{Policy: PolicyGPU, CPUs: 1})
+			var wg sync.WaitGroup
+			open := shut(t, d, sched.GPU, &wg)
+			var scs [4]*Scratch
+			var traces [len(scs)]Trace
+			for i := range scs {
+				scs[i] = testScratch(t, "whitespace")
+				p := &gpuPair{gpu: NewSearcher(snapshot, nil)}
+				p.gpu.Use(d)
+				plan, err := p.gpu.Prepare(scs[i], parse(t, fmt.Sprintf("w%d w%d", i, i+1)), Options{Mode: ModeOr, K: 10})
+				if err != nil {
+					t.Fatal(err)
+				}
+				wg.Go(func() {
+					if _, err := plan.RunTraced(t.Context(), scs[i], nil, &traces[i]); err != nil {
+						t.Errorf("query %d: %v", i, err)
+					}
+				})
+			}
+			queued(d, sched.GPU, len(scs))
+			if fails {
+				faults.Fail("cuLaunchKernel", 1, cuda.LaunchOutOfResources)
+				openCPU := shut(t, d, sched.CPU, &wg)
+				open()
+				queued(d, sched.CPU, 1)
+				openCPU()
+			} else {
+				open()
+			}
+			wg.Wait()
+			twice := 0
+			for i := range traces {
+				waits := checkWaits(t, &traces[i], &scs[i].placed)
+				if len(waits) == 0 || waits[0].Place != sched.GPU || waits[0].Processor != "gpu" {
+					t.Fatalf("query %d: %d waits, the first not for the GPU:\n%s", i, len(waits), &traces[i])
+				}
+				if len(waits) == 2 && waits[1].Place == sched.CPU {
+					twice++
+				}
+				if last := traces[i].Steps[len(traces[i].Steps)-1]; !fails && (len(waits) != 1 || last.Batch != len(scs)) {
+					t.Errorf("query %d: %d waits, and a batch of %d:\n%s", i, len(waits), last.Batch, &traces[i])
+				}
+			}
+			if fails != (twice > 0) {
+				t.Errorf("%d queries waited for the CPU after the GPU", twice)
+			}
+		})
+	}
+}
+
+// A query that changes the processor waits for the other one, and its trace says so.
+func TestTraceWaitsOfMigration(t *testing.T) {
+	g := testGPU(t, pipeline.Options{})
+	p, d := dispatched(t, testSnapshot(t, spacedIndex(t, 9000, 2, 7, 300)), g, DispatchOptions{Policy: PolicyRatio, CPUs: 1})
+	plan, err := p.gpu.Prepare(p.sc, parse(t, "e300 e7 e2"), Options{Mode: ModeAnd, K: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	open := shut(t, d, sched.CPU, &wg)
+	var trace Trace
+	wg.Go(func() {
+		if _, err := plan.RunTraced(t.Context(), p.sc, nil, &trace); err != nil {
+			t.Error(err)
+		}
+	})
+	queued(d, sched.CPU, 1)
+	open()
+	wg.Wait()
+	waits := checkWaits(t, &trace, &p.sc.placed)
+	if n := len(trace.Steps); trace.Migrations != 1 || n < 3 || len(waits) == 0 || waits[len(waits)-1] != &trace.Steps[n-2] || trace.Steps[n-2].Place != sched.CPU || trace.Steps[n-3].Place != sched.GPU {
+		t.Errorf("want a step on the GPU, a wait for the CPU, and a step there:\n%s", &trace)
 	}
 }

@@ -11,21 +11,34 @@ import (
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
-// slowOrs tells a Dispatcher that its CPU takes a microsecond for an AND, and a second for an
-// OR, and its GPU 50 µs for either.
-func slowOrs(d *Dispatcher) {
+// tell has a Dispatcher predict so long for all work of some kinds.
+func tell(d *Dispatcher, took map[cost.Kind]time.Duration) {
 	var samples []cost.Measured
 	for i := range 400 {
 		n := int64(10 + i*i)
 		f := cost.Features{Lists: 1 + i%6, K: 10, Shortest: n, Second: n * 2, Longest: n * 3, Sum: n * 6, Essential: n, Tight: n, Batch: 1}
-		for kind, took := range map[cost.Kind]time.Duration{
-			cost.CPUAnd: time.Microsecond, cost.CPUBegin: time.Microsecond, cost.CPUIntersect: time.Microsecond, cost.CPUSelect: time.Microsecond,
-			cost.CPUOr: time.Second, cost.GPUImagesOr: 50 * time.Microsecond, cost.GPUImagesAnd: 50 * time.Microsecond,
-		} {
+		for kind, took := range took {
 			samples = append(samples, cost.Measured{Kind: kind, Features: f, Took: took})
 		}
 	}
 	d.Costs().Calibrate(samples)
+}
+
+// slowOrs tells a Dispatcher that its CPU takes a microsecond for an AND, and a second for an
+// OR, and its GPU 50 µs for either.
+func slowOrs(d *Dispatcher) {
+	tell(d, map[cost.Kind]time.Duration{
+		cost.CPUAnd: time.Microsecond, cost.CPUBegin: time.Microsecond, cost.CPUIntersect: time.Microsecond, cost.CPUSelect: time.Microsecond,
+		cost.CPUOr: time.Second, cost.GPUImagesOr: 50 * time.Microsecond, cost.GPUImagesAnd: 50 * time.Microsecond,
+	})
+}
+
+// uselessCPU tells a Dispatcher that its CPU takes a second for what its GPU does in 50 µs.
+func uselessCPU(d *Dispatcher) {
+	tell(d, map[cost.Kind]time.Duration{
+		cost.CPUAnd: time.Second, cost.CPUBegin: time.Second, cost.CPUIntersect: time.Second, cost.CPUSelect: time.Second, cost.CPUTerm: time.Second,
+		cost.CPUOr: time.Second, cost.GPUImagesOr: 50 * time.Microsecond, cost.GPUImagesAnd: 50 * time.Microsecond,
+	})
 }
 
 // What goes on elsewhere stays there: what an earlier stage was to take where it was is no

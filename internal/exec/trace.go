@@ -111,7 +111,12 @@ func (t *Trace) begin() {
 
 // add adds a step that began at a time and ends now.
 func (t *Trace) add(began time.Time, s Step) {
-	s.Start, s.Took = max(began.Sub(t.Began), 0), time.Since(began)
+	t.addFor(began, time.Since(began), s)
+}
+
+// addFor adds a step that began at a time and took so long.
+func (t *Trace) addFor(began time.Time, took time.Duration, s Step) {
+	s.Start, s.Took = max(began.Sub(t.Began), 0), took
 	t.Steps = append(t.Steps, s)
 }
 

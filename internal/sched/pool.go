@@ -94,6 +94,9 @@ func NewPool(o Options) (*Pool, error) {
 // Job.Deadline.
 func (p *Pool) Now() time.Duration { return time.Since(p.start) }
 
+// TimeOf returns when the pool's clock showed at.
+func (p *Pool) TimeOf(at time.Duration) time.Time { return p.start.Add(at) }
+
 // Options returns the options with the defaults filled in.
 func (p *Pool) Options() Options { return p.s.o }
 
