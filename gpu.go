@@ -78,11 +78,10 @@ func (ix *Index) openDispatcher() error {
 		return err
 	}
 	dispatch := ix.cfg.dispatch
-	measured := dispatch.LoadCosts(vfs.OS, ix.ix.Dir(), g)
+	ix.measured.Store(dispatch.LoadCosts(vfs.OS, ix.ix.Dir(), g))
 	if ix.dispatcher, err = exec.NewDispatcher(g, dispatch); err != nil {
 		return errors.Join(err, g.Close())
 	}
-	ix.uncalibrated.Store(!measured && ix.dispatcher.Calibrates(snapshot))
 	if !ix.Calibrated() && !ix.cfg.withoutCalibration {
 		_ = ix.Calibrate(context.Background(), nil) // built-in times do, too
 	}

@@ -23,8 +23,7 @@ type Index struct {
 	ix         *index.Index
 	cfg        config
 	dispatcher *exec.Dispatcher
-	// uncalibrated says that the times of searches are not known, but worth to be.
-	uncalibrated atomic.Bool
+	measured   atomic.Bool // the times of searches, on this machine
 
 	results *exec.ResultCache // nil: answers are not kept
 	// reading has room for the searches that may read documents at the same time; nil: any
