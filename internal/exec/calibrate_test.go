@@ -18,6 +18,7 @@ import (
 	"github.com/griffin-search/griffin/internal/cost"
 	"github.com/griffin-search/griffin/internal/gpu/pipeline"
 	"github.com/griffin-search/griffin/internal/query"
+	"github.com/griffin-search/griffin/internal/sched"
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
@@ -258,7 +259,7 @@ func TestTrain(t *testing.T) {
 	d := testDispatcher(t, nil, DispatchOptions{})
 	var queries []query.Node
 	for range 80 {
-		queries = append(queries, words(rng, 2+rng.IntN(2)))
+		queries = append(queries, words(rng, 1+rng.IntN(3)))
 	}
 	report, err := d.Train(t.Context(), snapshot, queries, TrainOptions{})
 	if err != nil {
@@ -268,7 +269,7 @@ func TestTrain(t *testing.T) {
 		t.Fatalf("%+v", report)
 	}
 	for i, tree := range report.Trees {
-		if tree.Processor != "cpu" || tree.Mode != []Mode{ModeOr, ModeAnd}[i] || tree.Queries < fewQueries || tree.Queries+tree.Tested > 160 /* of one word, an AND is an OR */ || tree.Leaves < 1 || !(tree.Error > 0) || !(tree.Model > 0) {
+		if tree.Processor != "cpu" || tree.Mode != []Mode{ModeOr, ModeAnd}[i] || tree.Queries < fewQueries || tree.Queries+tree.Tested > 80-20*i /* of one word, an AND is an OR, and measured once */ || tree.Leaves < 1 || !(tree.Error > 0) || !(tree.Model > 0) {
 			t.Errorf("%+v", tree)
 		}
 	}
@@ -277,6 +278,26 @@ func TestTrain(t *testing.T) {
 	}
 	if _, err := d.Train(t.Context(), snapshot, queries[:fewQueries], TrainOptions{}); !errors.Is(err, base.ErrBadInput) {
 		t.Errorf("of too few queries: %v", err)
+	}
+}
+
+// The model is tested by the same times as the tree: of a query that was measured in two ways on
+// the GPU, by those of one.
+func TestTrainComparesTheSame(t *testing.T) {
+	m := cost.New(cost.Machine{})
+	f := cost.Features{Lists: 2, K: 10, Shortest: 1000, Second: 2000, Longest: 2000, Sum: 3000}
+	predicted := m.Predict(cost.GPUImagesAnd, &f)
+	w := whole{kind: [sched.NumPlaces]cost.Kind{sched.CPU: cost.CPUAnd, sched.GPU: cost.GPUImagesAnd}}
+	w.took[sched.CPU], w.took[sched.GPU] = time.Hour, 2*predicted
+	var tr training
+	tr.compare(m, &w, []cost.Measured{
+		{Kind: cost.GPUImagesAnd, Features: f, Took: 2 * predicted},
+		{Kind: cost.GPUImagesAnd, Features: f, Took: 9 * predicted},
+		{Kind: cost.GPUDirectAnd, Features: f, Took: predicted},
+		{Kind: cost.CPUAnd, Features: f, Took: time.Minute},
+	})
+	if gpu, cpu := &tr.sets[sched.GPU][1], &tr.sets[sched.CPU][1]; gpu.compared != 1 || gpu.errors != 0.5 || cpu.compared != 0 {
+		t.Errorf("%d of the GPU compared, with an error of %g, %d of the CPU; want one, 0.5, none", gpu.compared, gpu.errors, cpu.compared)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/griffin-search/griffin/internal/index"
 	"github.com/griffin-search/griffin/internal/query"
 	"github.com/griffin-search/griffin/internal/sched"
+	"github.com/griffin-search/griffin/internal/traverse"
 )
 
 // TrainOptions say how Train trains.
@@ -41,8 +42,8 @@ type TrainedTree struct {
 	Tested    int     `json:"tested"`
 	Leaves    int     `json:"leaves"`
 	Error     float64 `json:"mean_relative_error"`
-	// Model is the error of the policy cost's model of the same work, fitted to the same
-	// queries.
+	// Model is the error of the policy cost's model of the same work, by the same times, fitted
+	// to the same queries.
 	Model float64 `json:"model_mean_relative_error"`
 }
 
@@ -81,6 +82,9 @@ func (d *Dispatcher) Train(ctx context.Context, snapshot *index.Snapshot, querie
 			if err != nil {
 				return report, err
 			}
+			if mode == ModeAnd && p.stages[0].kind != traverse.And {
+				continue // of one word, an AND is the OR that was measured
+			}
 			from := len(m.samples)
 			w, err := m.measure(ctx, p)
 			if err != nil {
@@ -88,7 +92,7 @@ func (d *Dispatcher) Train(ctx context.Context, snapshot *index.Snapshot, querie
 			}
 			t.add(&w, i < report.Train)
 			if i >= report.Train {
-				t.compare(d.costs, m.samples[from:])
+				t.compare(d.costs, &w, m.samples[from:])
 			}
 		}
 		if o.Progress != nil {
@@ -146,13 +150,16 @@ func (t *training) add(w *whole, train bool) {
 	}
 }
 
-// compare notes how far off the model is for whole queries.
-func (t *training) compare(m *cost.Model, samples []cost.Measured) {
+// compare notes how far off the model is for a whole query, by the samples of the times that
+// trees are tested with.
+func (t *training) compare(m *cost.Model, w *whole, samples []cost.Measured) {
 	for i := range samples {
 		x := &samples[i]
-		if s := t.at(x.Kind); s != nil && x.Features.Batch <= 1 {
-			s.errors += math.Abs(float64(m.Predict(x.Kind, &x.Features)-x.Took)) / float64(x.Took)
-			s.compared++
+		for at, took := range w.took {
+			if s := t.at(x.Kind); s != nil && x.Kind == w.kind[at] && x.Took == took && x.Features.Batch <= 1 {
+				s.errors += math.Abs(float64(m.Predict(x.Kind, &x.Features)-x.Took)) / float64(x.Took)
+				s.compared++
+			}
 		}
 	}
 }
