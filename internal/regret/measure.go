@@ -360,6 +360,9 @@ func (m *measuring) answeredIn(p *pass, round int) []int {
 // enough to leave out most placements of long queries on the CPU.
 const hopeless = 4
 
+// errNewAnswer is of a query whose answer depends on where it runs, which is a bug.
+var errNewAnswer = errors.New("the answer is not the one that it had before")
+
 // errOtherAnswer is of an index that should have the same documents.
 var errOtherAnswer = fmt.Errorf("its answer is another than that of the index it stands beside: it must hold the same documents in the same order: %w", base.ErrBadInput)
 
@@ -381,7 +384,7 @@ func (m *measuring) pass(ctx context.Context, p *pass, round int) error {
 			return err
 		}
 		if !slices.Equal(answer.Hits, t.hits) {
-			err = errors.New("the answer is not the one that it had before")
+			err = errNewAnswer
 			if p.variant >= len(m.Policies) && p.Searcher != m.Searcher {
 				err = errOtherAnswer
 			}
@@ -450,8 +453,8 @@ func (m *measuring) answer(ctx context.Context, p *pass, i int) (answer exec.Ans
 	return answer, nil
 }
 
-// shares measures batches on the GPU, and gives each query of a batch the part that it
-// has of the times alone.
+// shares measures batches on the GPU, compares their answers, and gives each query of a batch the
+// part that it has of the times alone.
 func (m *measuring) shares(ctx context.Context) error {
 	gpu := slices.Index(m.Policies, exec.PolicyGPU)
 	if gpu < 0 {
@@ -481,6 +484,11 @@ func (m *measuring) shares(ctx context.Context) error {
 			}
 			if took := time.Since(began); least == 0 || took < least {
 				least = took
+			}
+			for i := range answers {
+				if t := &m.result.Queries[from+i]; !slices.Equal(answers[i].Hits, t.hits) {
+					return fmt.Errorf("query %s, in a batch of %d on the GPU: %w", t.ID, len(answers), errNewAnswer)
+				}
 			}
 		}
 		for i := from; i < to; i++ {

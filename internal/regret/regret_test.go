@@ -143,9 +143,9 @@ func someQueries(rng *rand.Rand, n int) []Query {
 	return queries
 }
 
-// Before a pass with the oracle's GPU memory all queries are answered there, whatever the pass
-// answers and where: it is to find there what the log wishes for, not what it did itself.
-func TestRehearseRefills(t *testing.T) {
+// measuringOnGPU returns a Measure of four queries on the emulated GPU that is about to begin.
+func measuringOnGPU(t *testing.T, policies ...exec.Policy) (m *measuring, passes []pass, g *exec.GPU) {
+	t.Helper()
 	t.Setenv("GRIFFIN_CUDA_LIBRARY", gputest.Library(t).Path())
 	rng := rand.New(rand.NewPCG(3, 4))
 	s, g := gpuSearcher(t, smallIndex(t, rng))
@@ -153,14 +153,36 @@ func TestRehearseRefills(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &measuring{
-		Options: Options{Searcher: s, Exec: exec.Options{Mode: exec.ModeAnd, K: 10}, Policies: []exec.Policy{exec.PolicyCPU}, Oracle: true, Rounds: 2},
+	m = &measuring{
+		Options: Options{Searcher: s, Exec: exec.Options{Mode: exec.ModeAnd, K: 10}, Policies: policies, Oracle: true, Rounds: 2, Batch: 3},
 		sc:      sc, queries: someQueries(rng, 4), result: &Measured{Rounds: 2},
 	}
-	passes, err := m.prepare(t.Context())
-	if err != nil {
+	if passes, err = m.prepare(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	return m, passes, g
+}
+
+// The answers of batches, too, are compared with those that the queries had before.
+func TestSharesCompareAnswers(t *testing.T) {
+	m, _, _ := measuringOnGPU(t, exec.PolicyGPU)
+	if err := m.shares(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	before := m.result.Queries[3].hits
+	if len(before) == 0 {
+		t.Fatal("the last query finds nothing")
+	}
+	m.result.Queries[3].hits = before[1:]
+	if err := m.shares(t.Context()); !errors.Is(err, errNewAnswer) || !strings.Contains(err.Error(), "query 3, in a batch of 1") {
+		t.Errorf("another answer in a batch: %v", err)
+	}
+}
+
+// Before a pass with the oracle's GPU memory all queries are answered there, whatever the pass
+// answers and where: it is to find there what the log wishes for, not what it did itself.
+func TestRehearseRefills(t *testing.T) {
+	m, passes, g := measuringOnGPU(t, exec.PolicyCPU)
 	// The second query alone, on the CPU.
 	alone := passes[slices.IndexFunc(passes, func(p pass) bool { return p.placement >= 0 })]
 	if first := m.result.Queries[1].placements[alone.placement].First; first != sched.CPU {
