@@ -270,6 +270,41 @@ func TestPoolSwitchEnds(t *testing.T) {
 	})
 }
 
+// Work that panics after it got no other place by a Switch has no server to give back.
+func TestPoolPanicsAfterSwitchInVain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(t, Options{Policy: PolicyRatio, CPUs: 1, Lanes: 1})
+		long := &sleeper{takes: both(100*ms, Never)}
+		var group sync.WaitGroup
+		group.Go(func() { _ = p.Do(t.Context(), long.job(), long) })
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), 10*ms)
+		defer cancel()
+		j := &Job{Cost: both(ms, 2*ms)}
+		func() {
+			defer func() {
+				if r := recover(); r != "switched in vain" {
+					t.Errorf("recovered %v", r)
+				}
+			}()
+			_ = p.Do(ctx, j, runner(func(ctx context.Context, _ Place) error {
+				if err := p.Switch(ctx, j, CPU); err == nil {
+					t.Error("it got a CPU that is busy")
+				}
+				panic("switched in vain")
+			}))
+		}()
+		group.Wait()
+		checkIdle(t, p)
+	})
+}
+
+// runner is work that is never in a batch.
+type runner func(ctx context.Context, at Place) error
+
+func (r runner) Run(ctx context.Context, at Place) error   { return r(ctx, at) }
+func (r runner) RunBatch(context.Context, []Work, []error) { panic("it is alone") }
+
 // panicker is work that panics.
 type panicker struct{ after time.Duration }
 

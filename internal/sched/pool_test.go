@@ -352,6 +352,48 @@ func TestPoolCancelWhileQueued(t *testing.T) {
 	})
 }
 
+// What an idle server did not see behind others that wait, it sees when one of them leaves.
+func TestPoolCancelLetsOthersBegin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(t, Options{CPUs: 1, Lanes: 1, MaxBatch: 1, MaxQueue: -1, Stretch: -1})
+		var group sync.WaitGroup
+		do := func(ctx context.Context, predicted, takes [NumPlaces]time.Duration, done func(error)) {
+			w := &sleeper{takes: takes}
+			j := w.job()
+			j.Cost = predicted
+			group.Go(func() { done(p.Do(ctx, j, w)) })
+			synctest.Wait()
+		}
+		ran := func(err error) {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		start := time.Now()
+		do(t.Context(), both(time.Hour, Never), both(10*ms, Never), ran) // the CPU is free after 10 ms
+		do(t.Context(), both(Never, 100*ms), both(Never, 100*ms), ran)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		do(ctx, both(Never, 10*ms), both(Never, 10*ms), func(err error) {
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("%v, want cancelled", err)
+			}
+		})
+		for range stealScan - 1 {
+			do(t.Context(), both(Never, 10*ms), both(Never, 10*ms), ran)
+		}
+		do(t.Context(), both(6*ms, 5*ms), both(6*ms, 5*ms), func(err error) {
+			if took := time.Since(start); err != nil || took != 26*ms {
+				t.Errorf("it ended after %v (%v), want 6 ms after another left", took, err)
+			}
+		})
+		time.Sleep(20 * ms)
+		cancel()
+		group.Wait()
+		checkIdle(t, p)
+	})
+}
+
 // TestPoolContextDeadline checks that the deadline of a context sheds and orders.
 func TestPoolContextDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

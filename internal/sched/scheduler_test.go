@@ -340,6 +340,41 @@ func TestFillKeepsDeadlines(t *testing.T) {
 	}
 }
 
+// One that has less time than the leader joins no batch that ends too late for it either.
+func TestFillKeepsDeadlinesOfFollowers(t *testing.T) {
+	s := newScheduler(t, Options{Policy: PolicyGPU, CPUs: -1, Lanes: 1, Stretch: -1})
+	arrive(t, s, 0, Never, 30*ms)
+	first := next(s, 0, GPU)
+	leader := arrive(t, s, 0, Never, 60*ms)
+	follower := &Job{Cost: both(Never, ms), Within: 100 * ms}
+	if err := s.Arrive(0, follower); err != nil {
+		t.Fatal(err)
+	}
+	s.Done(45*ms, GPU, first, 0) // late: with the leader, it would end at 106 ms
+	if got := next(s, 45*ms, GPU); len(got) != 1 || got[0] != leader {
+		t.Errorf("a batch of %d", len(got))
+	}
+}
+
+// A job that runs by itself waits for no others, and nor do those before it.
+func TestGatheringIsNotForLoners(t *testing.T) {
+	s := newScheduler(t, Options{Policy: PolicyBatch, CPUs: 1, Lanes: 1, Window: 50 * ms, Work: 1 << 30})
+	arrive(t, s, 0, Never, ms)
+	if got := next(s, 0, GPU); len(got) != 0 {
+		t.Fatal("the first does not wait for others")
+	}
+	if err := s.Arrive(0, &Job{Cost: both(Never, ms), Alone: true}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		got := next(s, 0, GPU)
+		if len(got) != 1 {
+			t.Fatalf("%d jobs begin, want one", len(got))
+		}
+		s.Done(0, GPU, got, 0)
+	}
+}
+
 // An idle lane that waits for others begins a job in time for its deadline, by a policy that
 // gathers always and by one that does while jobs arrive often.
 func TestGatheringKeepsDeadlines(t *testing.T) {
@@ -353,6 +388,108 @@ func TestGatheringKeepsDeadlines(t *testing.T) {
 	}
 	if got := next(s, 2*ms, GPU); len(got) != 1 || len(s.Expired(nil)) != 0 {
 		t.Errorf("%d jobs begin when the last has to", len(got))
+	}
+}
+
+// An idle lane gathers no longer than until one of its jobs is near its deadline, or there are
+// enough.
+func TestGatheringEnds(t *testing.T) {
+	s := newScheduler(t, Options{Policy: PolicyBatch, CPUs: 1, Lanes: 1, Window: 50 * ms, Work: 1 << 30})
+	arrive(t, s, 0, Never, ms)
+	if err := s.Arrive(0, &Job{Cost: both(Never, ms), Within: 10 * ms}); err != nil {
+		t.Fatal(err)
+	}
+	if got, wake := s.Next(0, GPU, nil); len(got) != 0 || wake != 5*ms {
+		t.Errorf("%d jobs begin, the lane is to be asked again at %v, want 5 ms", len(got), wake)
+	}
+	if got := next(s, 5*ms, GPU); len(got) != 2 {
+		t.Errorf("%d jobs begin when one is urgent", len(got))
+	}
+	s = newScheduler(t, Options{Policy: PolicyBatch, CPUs: 1, Lanes: 1, Window: 50 * ms, Work: 1 << 30, MaxBatch: 2})
+	for want := range 2 {
+		if got := next(s, 0, GPU); len(got) != 0 {
+			t.Errorf("%d jobs begin of %d", len(got), want)
+		}
+		arrive(t, s, 0, Never, ms)
+	}
+	if got := next(s, 0, GPU); len(got) != 2 {
+		t.Errorf("%d jobs begin of a batch that is full", len(got))
+	}
+}
+
+// A batch takes jobs of the CPU's that end sooner in it, but none that run by themselves, which
+// are in no other's way.
+func TestFillSteals(t *testing.T) {
+	s := newScheduler(t, Options{CPUs: 1, Lanes: 1, Stretch: -1})
+	arrive(t, s, 0, 100*ms, Never)
+	next(s, 0, CPU)
+	arrive(t, s, 0, Never, time.Minute)
+	first := next(s, 0, GPU) // ends long before it is predicted to
+	loner := &Job{Cost: both(20*ms, 2*ms), Alone: true} // gains more
+	stolen := &Job{Cost: both(10*ms, 10*ms), Batched: 5 * ms}
+	for _, j := range []*Job{stolen, loner} {
+		if err := s.Arrive(0, j); err != nil || j.aimed != CPU {
+			t.Fatalf("aimed at the %s, %v", j.aimed, err)
+		}
+	}
+	leader := arrive(t, s, 0, Never, ms)
+	s.Done(ms, GPU, first, 0)
+	if got := next(s, ms, GPU); !slices.Equal(got, []*Job{leader, stolen}) || !stolen.Stolen {
+		t.Errorf("a batch of %d, want the leader and one of the CPU's", len(got))
+	}
+}
+
+// A batch takes of the third group what adds no more to it than it takes the CPU.
+func TestFillOfThirdGroup(t *testing.T) {
+	s := newScheduler(t, Options{Policy: PolicyQuery, CPUs: 1, Lanes: 1})
+	arrive(t, s, 0, 100*ms, Never)
+	next(s, 0, CPU)
+	arrive(t, s, 0, Never, 10*ms)
+	first := next(s, 0, GPU)
+	leader := arrive(t, s, 0, Never, ms)
+	open := [2]*Job{{Cost: both(10*ms, 10*ms), Batched: 9 * ms}, {Cost: both(10*ms, 10*ms), Batched: 11 * ms}}
+	for _, j := range open {
+		if err := s.Arrive(0, j); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.Done(ms, GPU, first, 0)
+	if got := next(s, ms, GPU); !slices.Equal(got, []*Job{leader, open[0]}) {
+		t.Errorf("a batch of %d, want the leader and one of the third group", len(got))
+	}
+}
+
+// A job that waits at an idle GPU for others is predicted to wait for the window, and what waits
+// by itself to take all of its time.
+func TestEndsAreOfWhatWaits(t *testing.T) {
+	s := newScheduler(t, Options{CPUs: 8, Lanes: 1, Window: ms})
+	for i := range 100 { // they come every 10 µs
+		arrive(t, s, time.Duration(i)*10*us, 50*ms, 20*us)
+	}
+	s.Done(ms, GPU, next(s, 2*ms, GPU), 0)
+	if j := arrive(t, s, 2*ms, 900*us, 20*us); j.aimed != CPU {
+		t.Error("a job of 900 µs on an idle CPU waits 1 ms for others at an idle GPU")
+	}
+	s = newScheduler(t, Options{Policy: PolicyGPU, CPUs: 1, Lanes: 1})
+	arrive(t, s, 0, Never, ms)
+	next(s, 0, GPU)
+	if err := s.Arrive(0, &Job{Cost: both(Never, 10*ms), Batched: ms, Alone: true}); err != nil {
+		t.Fatal(err)
+	}
+	if w := s.Wait(0, GPU); w != 11*ms {
+		t.Errorf("the wait behind a job of 10 ms that runs by itself is %v, want 11 ms", w)
+	}
+}
+
+// The time that a job waited for a place that was lost counts, too.
+func TestQueuedOfLostPlace(t *testing.T) {
+	s := newScheduler(t, Options{Policy: PolicyGPU, CPUs: 1, Lanes: 1})
+	arrive(t, s, 0, Never, 10*ms)
+	next(s, 0, GPU)
+	j := arrive(t, s, 0, ms, ms)
+	s.Lose(5*ms, GPU, nil)
+	if got := next(s, 7*ms, CPU); len(got) != 1 || got[0] != j || j.Queued != 7*ms {
+		t.Errorf("%d begin, waited %v, want one, 7 ms", len(got), j.Queued)
 	}
 }
 
