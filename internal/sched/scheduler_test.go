@@ -424,7 +424,7 @@ func TestFillSteals(t *testing.T) {
 	arrive(t, s, 0, 100*ms, Never)
 	next(s, 0, CPU)
 	arrive(t, s, 0, Never, time.Minute)
-	first := next(s, 0, GPU) // ends long before it is predicted to
+	first := next(s, 0, GPU)                            // ends long before it is predicted to
 	loner := &Job{Cost: both(20*ms, 2*ms), Alone: true} // gains more
 	stolen := &Job{Cost: both(10*ms, 10*ms), Batched: 5 * ms}
 	for _, j := range []*Job{stolen, loner} {
