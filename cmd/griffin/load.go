@@ -89,7 +89,7 @@ func (o *loadOptions) register(f *pflag.FlagSet) {
 	f.BoolVar(&o.syntax, "syntax", false, "queries have \"phrases\", +, -, and so on")
 	f.Float64SliceVar(&o.rates, "rate", []float64{100}, "queries a second; several: measured one after another")
 	f.DurationVar(&o.p99, "p99", 0, "look for the highest rate at which 99 % of queries are answered within this `TIME`")
-	f.Float64Var(&o.maxRate, "max-rate", 1e6, "with --p99, do not go higher")
+	f.Float64Var(&o.maxRate, "max-rate", 1e6, "with --p99, ask for no more")
 	f.DurationVar(&o.within, "within", 0, "count only answers within this `TIME` as good (default: all)")
 	f.DurationVar(&o.duration, "for", 10*time.Second, "how long each rate is measured")
 	f.DurationVar(&o.warmup, "warmup", 2*time.Second, "how long queries come before that at each rate")
