@@ -22,9 +22,11 @@ func (r *placedRun) RunBatch(ctx context.Context, all []sched.Work, outcomes []e
 	began := time.Now()
 	b := &r.group
 	b.reset()
+	for _, w := range all { // all of them before anything can panic
+		w.(*placedRun).traceWait()
+	}
 	for i, w := range all {
 		o := w.(*placedRun)
-		o.traceWait()
 		if err := o.attach(); err != nil {
 			outcomes[i] = o.refuse(err)
 			continue

@@ -51,6 +51,7 @@ type task struct {
 	gone    error // why its context ended while others ran it
 	core    int   // that its thread is bound to, if it is pinned
 	pinned  bool
+	locks   bool // its goroutine holds the pool's lock
 }
 
 // waiter is what a goroutine waits with.
@@ -117,11 +118,12 @@ func (p *Pool) Do(ctx context.Context, j *Job, w Work) error {
 		within = max(min(within, time.Until(at)), 1)
 	}
 	j.task = task{work: w}
-	p.mu.Lock()
+	defer p.unlockAfterPanic(j)
+	p.lock(j)
 	now := p.Now()
 	started, err := p.s.arrive(now, j, within, true /* at once */)
 	if err != nil {
-		p.mu.Unlock()
+		p.unlock(j)
 		return err
 	}
 	for {
@@ -145,13 +147,36 @@ func (p *Pool) Do(ctx context.Context, j *Job, w Work) error {
 	}
 }
 
+// lock takes the lock on the goroutine that a job is of, unless it has it, as it panicked
+// meanwhile.
+func (p *Pool) lock(j *Job) {
+	if !j.task.locks {
+		p.mu.Lock()
+		j.task.locks = true
+	}
+}
+
+func (p *Pool) unlock(j *Job) {
+	j.task.locks = false
+	p.mu.Unlock()
+}
+
+// unlockAfterPanic gives the lock back that the goroutine of a job still holds when its Do ends,
+// since the scheduler panicked. That is a bug; the other queries are not to wait for it for ever.
+func (p *Pool) unlockAfterPanic(j *Job) {
+	if j.task.locks {
+		defer p.unlock(j)
+		p.giveUp(j)
+	}
+}
+
 // await unlocks the pool and waits until the job, for which nothing more is
 // dispatched, has a verdict. An error says that it has none: that of ctx, the job having
 // been cancelled, or *Overload, since its deadline came too near.
 func (p *Pool) await(ctx context.Context, j *Job) error {
 	t := &j.task
 	if t.verdict != undecided {
-		p.mu.Unlock()
+		p.unlock(j)
 		return nil
 	}
 	w, ok := p.waiters.Get().(*waiter)
@@ -161,19 +186,19 @@ func (p *Pool) await(ctx context.Context, j *Job) error {
 	defer p.waiters.Put(w)
 	t.bell = w.bell
 	last, now, gone := p.s.lastStart(j), p.Now(), ctx.Done()
-	p.mu.Unlock()
+	p.unlock(j)
 	for {
 		select {
 		case <-w.bell:
 			w.stop()
-			p.mu.Lock()
+			p.lock(j)
 			if t.verdict != undecided {
-				p.mu.Unlock()
+				p.unlock(j)
 				w.hush()
 				return nil
 			}
 			last, now = p.s.lastStart(j), p.Now() // the batch that ran it failed
-			p.mu.Unlock()
+			p.unlock(j)
 		case <-w.lateAfter(last, now):
 			if overload := p.expire(j); overload != nil {
 				w.hush()
@@ -182,16 +207,16 @@ func (p *Pool) await(ctx context.Context, j *Job) error {
 			last = Never // a batch runs it
 		case <-gone:
 			w.stop()
-			p.mu.Lock()
+			p.lock(j)
 			at := p.Now()
 			if t.verdict == undecided && p.s.Cancel(at, j) {
 				p.dispatch(at, nil)
-				p.mu.Unlock()
+				p.unlock(j)
 				w.hush()
 				return ctx.Err()
 			}
 			t.gone = ctx.Err()
-			p.mu.Unlock()
+			p.unlock(j)
 			last, gone = Never, nil // it has a server, or is in a batch that runs
 		}
 	}
@@ -353,20 +378,20 @@ func (p *Pool) run(ctx context.Context, j *Job) (again bool, err error) {
 	returned := false
 	defer func() {
 		if !returned {
-			p.mu.Lock()
+			p.lock(j)
+			defer p.unlock(j)
 			p.giveUp(j)
-			p.mu.Unlock()
 		}
 	}()
 	p.pin(j)
 	defer p.unpin(j)
 	err = j.task.work.Run(ctx, j.Place)
 	returned = true
-	p.mu.Lock()
+	p.lock(j)
 	if p.finish(j, err) {
 		return true, nil
 	}
-	p.mu.Unlock()
+	p.unlock(j)
 	return false, err
 }
 
@@ -387,13 +412,18 @@ func (p *Pool) unpin(j *Job) {
 	}
 }
 
-// giveUp gives the server of a job back whose work panicked. The lock is held.
+// giveUp gives the server of a job back, or its place in a queue, as its work or the scheduler
+// panicked. It may have neither, after a Switch in vain. The lock is held.
 func (p *Pool) giveUp(j *Job) {
-	if j.state != running { // it had none, after a Switch in vain
+	now := p.Now()
+	switch j.state {
+	case running:
+		p.s.Done(now, j.Place, append(p.one[:0], j), 0)
+	case waiting:
+		p.s.Cancel(now, j)
+	default:
 		return
 	}
-	now := p.Now()
-	p.s.Done(now, j.Place, append(p.one[:0], j), 0)
 	p.dispatch(now, j)
 }
 
@@ -471,10 +501,10 @@ func (p *Pool) Switch(ctx context.Context, j *Job, to Place) error {
 
 // move is Switch of a job that is not pinned.
 func (p *Pool) move(ctx context.Context, j *Job, to Place) error {
-	p.mu.Lock()
+	p.lock(j)
 	now := p.Now()
 	if err := p.s.Switch(now, j, to); err != nil {
-		p.mu.Unlock()
+		p.unlock(j)
 		return err
 	}
 	j.task.verdict = undecided

@@ -23,19 +23,19 @@ func (p *Pool) lead(ctx context.Context, j *Job) (again bool, err error) {
 				b.outcomes[i] = errLeader
 			}
 			b.outcomes[0] = nil // it has ended
-			p.mu.Lock()
+			p.lock(j)
 			p.finishBatch(j, b, p.s.rerun)
-			p.mu.Unlock()
+			p.unlock(j)
 		}
 	}()
 	j.task.work.RunBatch(context.WithoutCancel(ctx), b.works, b.outcomes)
 	returned = true
 	err = b.outcomes[0]
-	p.mu.Lock()
+	p.lock(j)
 	if p.finishBatch(j, b, p.s.retry) {
 		return true, nil
 	}
-	p.mu.Unlock()
+	p.unlock(j)
 	return false, err
 }
 

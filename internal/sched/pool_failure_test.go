@@ -299,6 +299,54 @@ func TestPoolPanicsAfterSwitchInVain(t *testing.T) {
 	})
 }
 
+// A bug in the scheduler costs the query that it met an answer, and no other: the lock is given
+// back, and the query waits no more.
+func TestPoolSchedulerPanics(t *testing.T) {
+	for _, inSwitch := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPool(t, Options{Policy: PolicyRatio, CPUs: 1, Lanes: 1})
+			long := &sleeper{takes: both(100*ms, Never)}
+			var group sync.WaitGroup
+			group.Go(func() {
+				if err := p.Do(t.Context(), long.job(), long); err != nil {
+					t.Error(err)
+				}
+			})
+			synctest.Wait()
+			bug := func() { p.s.expired = append(p.s.expired, nil) }
+			j := &Job{Cost: both(ms, ms)}
+			w := runner(func(ctx context.Context, _ Place) error {
+				bug()
+				return p.Switch(ctx, j, CPU)
+			})
+			if !inSwitch {
+				bug()
+				j.Cost[GPU] = Never
+			}
+			func() {
+				defer func() {
+					if recover() == nil {
+						t.Error("it does not panic")
+					}
+				}()
+				_ = p.Do(t.Context(), j, w)
+			}()
+			if j.state != idle {
+				t.Errorf("the job is in state %d", j.state)
+			}
+			for _, at := range []Place{CPU, GPU} {
+				after := &sleeper{takes: both(Never, Never)}
+				after.takes[at] = ms
+				if err := p.Do(t.Context(), after.job(), after); err != nil {
+					t.Errorf("a query after it, on the %s: %v", at, err)
+				}
+			}
+			group.Wait()
+			checkIdle(t, p)
+		})
+	}
+}
+
 // runner is work that is never in a batch.
 type runner func(ctx context.Context, at Place) error
 
