@@ -1,0 +1,205 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// tally counts verdicts.
+type tally struct{ killed, survived, equivalent int }
+
+func (t *tally) add(o tally) {
+	t.killed += o.killed
+	t.survived += o.survived
+	t.equivalent += o.equivalent
+}
+
+// share is the percentage of mutants killed among those that are not equivalent.
+func (t tally) share() float64 {
+	if t.killed+t.survived == 0 {
+		return 100
+	}
+	return 100 * float64(t.killed) / float64(t.killed+t.survived)
+}
+
+func (t tally) String() string {
+	return fmt.Sprintf("%d killed, %d survived (%.1f %%), %d equivalent", t.killed, t.survived, t.share(), t.equivalent)
+}
+
+type verdict int
+
+const (
+	killed verdict = iota
+	survived
+	equivalent
+	invalid // does not compile
+)
+
+// testMutants tests mutants in their order until settings.mutants have a verdict.
+func testMutants(ctx context.Context, s settings, all []mutant, tests []string, known map[string]bool) (tally, error) {
+	var (
+		t       tally
+		mu      sync.Mutex
+		next    int
+		pending int
+		failure error
+		wg      sync.WaitGroup
+	)
+	take := func() *mutant {
+		mu.Lock()
+		defer mu.Unlock()
+		if failure != nil || next == len(all) || t.killed+t.survived+t.equivalent+pending >= s.mutants {
+			return nil
+		}
+		next++
+		pending++
+		return &all[next-1]
+	}
+	worker := func() {
+		for m := take(); m != nil; m = take() {
+			v, by, err := judge(ctx, s, m, tests, known)
+			mu.Lock()
+			pending--
+			failure = errors.Join(failure, err)
+			switch {
+			case err != nil, v == invalid:
+			case v == killed:
+				t.killed++
+				fmt.Printf("killed      %s: %s (%s)\n", m.place(), m.what, by)
+			case v == equivalent:
+				t.equivalent++
+				fmt.Printf("equivalent  %s: %s\n", m.place(), m.what)
+			default:
+				t.survived++
+				fmt.Printf("SURVIVED    %s: %s\n            %s\n", m.place(), m.what, m.key())
+			}
+			mu.Unlock()
+		}
+	}
+	for range max(s.jobs, 1) {
+		wg.Go(worker)
+	}
+	wg.Wait()
+	return t, errors.Join(failure, ctx.Err())
+}
+
+// timeLimit tests the packages without a mutation. It returns the time after which a
+// mutant counts as killed, at most settings.timeout, or an error if a test fails.
+func timeLimit(ctx context.Context, s settings, tests []string) (time.Duration, error) {
+	dir, err := os.MkdirTemp("", "mutate")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(dir)
+	longest := time.Duration(0)
+	for i, pkg := range tests {
+		began := time.Now()
+		v, err := testPackage(ctx, s, "", pkg, filepath.Join(dir, "test"), i == 0)
+		if err == nil && v != survived {
+			err = fmt.Errorf("tests of %s fail without a mutation", pkg)
+		}
+		if err != nil {
+			return 0, err
+		}
+		longest = max(longest, time.Since(began))
+	}
+	return min(s.timeout, 10*time.Second+5*longest), nil
+}
+
+// judge tests one mutant, first by its own package. by names the package that killed it.
+func judge(ctx context.Context, s settings, m *mutant, tests []string, known map[string]bool) (v verdict, by string, err error) {
+	if known[m.key()] {
+		return equivalent, "", nil
+	}
+	if s.list {
+		return survived, "", nil
+	}
+	dir, err := os.MkdirTemp("", "mutate")
+	if err != nil {
+		return 0, "", err
+	}
+	defer os.RemoveAll(dir)
+	overlay, err := m.overlay(dir)
+	if err != nil {
+		return 0, "", err
+	}
+	for i, pkg := range tests {
+		v, err := testPackage(ctx, s, overlay, pkg, filepath.Join(dir, "test"), i == 0)
+		if err != nil || v != survived {
+			return v, pkg, err
+		}
+	}
+	return survived, "", nil
+}
+
+// overlay writes the changed file and the overlay that puts it in the place of the original.
+func (m *mutant) overlay(dir string) (string, error) {
+	changed := filepath.Join(dir, filepath.Base(m.file))
+	out := string(m.original[:m.start]) + m.text + string(m.original[m.end:])
+	if err := os.WriteFile(changed, []byte(out), 0o600); err != nil {
+		return "", err
+	}
+	original, err := filepath.Abs(m.file)
+	if err != nil {
+		return "", err
+	}
+	text, err := json.Marshal(map[string]any{"Replace": map[string]string{original: changed}})
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "overlay.json")
+	return path, os.WriteFile(path, text, 0o600)
+}
+
+// testPackage compiles and runs the short tests of a package. own: it is the mutant's,
+// where a failure to compile means that the mutant is invalid.
+func testPackage(ctx context.Context, s settings, overlay, pkg, binary string, own bool) (verdict, error) {
+	build := exec.CommandContext(ctx, "go", "test", "-c", "-tags", s.tags, "-overlay", overlay, "-o", binary, pkg)
+	if out, err := build.CombinedOutput(); err != nil {
+		if own && ctx.Err() == nil {
+			return invalid, nil
+		}
+		return 0, fmt.Errorf("go test -c %s: %w\n%s", pkg, err, out)
+	}
+	defer os.Remove(binary)
+	limit, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	test := exec.CommandContext(limit, binary, "-test.short", "-test.failfast")
+	test.Dir = pkg
+	test.WaitDelay = time.Second
+	out, err := test.CombinedOutput()
+	switch {
+	case ctx.Err() != nil:
+		return 0, ctx.Err()
+	case err != nil:
+		return killed, nil
+	case bytes.Contains(out, []byte("no tests to run")):
+		return 0, fmt.Errorf("%s: no tests", pkg)
+	}
+	return survived, nil
+}
+
+// readEquivalents reads the keys of mutants that no test can notice. Lines that begin
+// with # hold the reasons.
+func readEquivalents(path string) (map[string]bool, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			known[line] = true
+		}
+	}
+	return known, nil
+}
