@@ -1,0 +1,7 @@
+// Package sampletest lets slow test matrices run a random sample of their cases by
+// default and all of them in make test-all.
+//
+// Some draws the sample and logs its seed; GRIFFIN_SEED repeats it and
+// GRIFFIN_TEST_ALL=1 runs every case. It is for tests only. Its functions are safe for
+// concurrent use.
+package sampletest

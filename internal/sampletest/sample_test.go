@@ -1,0 +1,48 @@
+package sampletest
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestSome(t *testing.T) {
+	cases := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}
+	t.Setenv(AllVariable, "")
+	t.Run("seed", func(t *testing.T) {
+		t.Setenv(SeedVariable, "7")
+		first := Some(t, 4, cases)
+		if len(first) != 4 || !slices.IsSorted(first) || len(slices.Compact(first)) != 4 {
+			t.Fatalf("drew %v, want 4 different cases in order", first)
+		}
+		if again := Some(t, 4, cases); !slices.Equal(first, again) {
+			t.Errorf("the same seed drew %v, then %v", first, again)
+		}
+		t.Setenv(SeedVariable, "8")
+		if other := Some(t, 4, cases); slices.Equal(first, other) {
+			t.Errorf("seeds 7 and 8 both drew %v", other)
+		}
+	})
+	t.Run("every case is drawn", func(t *testing.T) {
+		drawn := map[int]bool{}
+		for seed := range 100 {
+			t.Setenv(SeedVariable, string(rune('0'+seed/10))+string(rune('0'+seed%10)))
+			for _, c := range Some(t, 2, cases) {
+				drawn[c] = true
+			}
+		}
+		if len(drawn) != len(cases) {
+			t.Errorf("100 seeds drew %d of %d cases", len(drawn), len(cases))
+		}
+	})
+	t.Run("few cases", func(t *testing.T) {
+		if got := Some(t, 10, cases); !slices.Equal(got, cases) {
+			t.Errorf("10 of 10 are %v", got)
+		}
+	})
+	t.Run("all", func(t *testing.T) {
+		t.Setenv(AllVariable, "1")
+		if got := Some(t, 1, cases); !slices.Equal(got, cases) {
+			t.Errorf("all are %v", got)
+		}
+	})
+}
