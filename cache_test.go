@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// searchBoth searches two handles on the same index, of which one caches answers, and
-// returns the answer of that one. Both must be the same.
-func searchBoth(t *testing.T, cached, plain *Index, query string, opts ...SearchOption) *Results {
+// searchBoth searches one index with and without a cache, checks that the answers are equal, and
+// returns the cached one.
+func searchBoth(t *testing.T, cached, plain *Index, q Query) *Results {
 	t.Helper()
 	var answers [2]*Results
 	for i, ix := range []*Index{cached, plain} {
@@ -19,7 +19,7 @@ func searchBoth(t *testing.T, cached, plain *Index, query string, opts ...Search
 			t.Fatal(err)
 		}
 		var err error
-		if answers[i], err = ix.Search(t.Context(), query, opts...); err != nil {
+		if answers[i], err = ix.Search(t.Context(), q); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -27,24 +27,25 @@ func searchBoth(t *testing.T, cached, plain *Index, query string, opts ...Search
 	got.Took, want.Took, got.Cached = 0, 0, false
 	got.Trace, want.Trace = nil, nil
 	if !reflect.DeepEqual(got, want) {
-		t.Fatalf("%s: cached=%t %+v, want %+v", query, answers[0].Cached, got, want)
+		t.Fatalf("%s: cached=%t %+v, want %+v", q.Text, answers[0].Cached, got, want)
 	}
 	return answers[0]
 }
 
-// Searches that mean the same get the answer of the first, with their own snippets; a
-// commit that adds or deletes is seen at once.
+// Searches with the same meaning share an answer and keep their own snippets. Commits take effect
+// at once.
 func TestResultCache(t *testing.T) {
-	ix := newTestIndex(t, animals, WithPositions(), WithResultCache(1<<20))
-	plain, err := Open(ix.ix.Dir())
+	ix := newTestIndexWith(t, animals, Settings{}, Options{ResultCache: 1 << 20})
+	plain, err := Open(ix.ix.Dir(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer plain.Close()
-	ask := func(cached bool, query string, opts ...SearchOption) {
+	ask := func(cached bool, text string, q Query) {
 		t.Helper()
-		if r := searchBoth(t, ix, plain, query, opts...); r.Cached != cached {
-			t.Errorf("%s: cached=%t", query, r.Cached)
+		q.Text = text
+		if r := searchBoth(t, ix, plain, q); r.Cached != cached {
+			t.Errorf("%s: cached=%t", text, r.Cached)
 		}
 	}
 	commit := func() {
@@ -53,29 +54,29 @@ func TestResultCache(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ask(false, "cat dog", WithSnippets())
-	ask(true, "cat dog", WithSnippets())
-	ask(true, "the DOGS cats", WithSnippets())
-	ask(true, "dog cat", WithK(3), WithOffset(7))
-	ask(false, "dog cat", WithK(3))
-	ask(false, "dog cat", WithMode(ModeAnd))
-	ask(false, "dog cat", WithCount())
-	ask(true, "dog cat", WithCount())
-	ask(false, "dog cat", WithTraversal("maxscore"))
-	ask(false, "dog cat", WithCPU())
-	ask(false, "dog cat", WithTrace())
+	ask(false, "cat dog", Query{SnippetLength: DefaultSnippetLength})
+	ask(true, "cat dog", Query{SnippetLength: DefaultSnippetLength})
+	ask(true, "the DOGS cats", Query{SnippetLength: DefaultSnippetLength})
+	ask(true, "dog cat", Query{K: 3, Offset: 7})
+	ask(false, "dog cat", Query{K: 3})
+	ask(false, "dog cat", Query{Mode: ModeAnd})
+	ask(false, "dog cat", Query{Count: true})
+	ask(true, "dog cat", Query{Count: true})
+	ask(false, "dog cat", Query{Traversal: "maxscore"})
+	ask(false, "dog cat", Query{Policy: PolicyCPU})
+	ask(false, "dog cat", Query{Trace: true})
 	if err := ix.Add(t.Context(), Document{ID: "d", Text: "A cat and another cat, and a dog"}); err != nil {
 		t.Fatal(err)
 	}
-	ask(true, "cat dog") // not committed
+	ask(true, "cat dog", Query{}) // not committed
 	commit()
-	ask(false, "cat dog")
-	ask(true, "cat dog")
+	ask(false, "cat dog", Query{})
+	ask(true, "cat dog", Query{})
 	if err := ix.Delete(t.Context(), "d", "b"); err != nil {
 		t.Fatal(err)
 	}
 	commit()
-	ask(false, "cat dog")
+	ask(false, "cat dog", Query{})
 	s, used := ix.ResultCacheStats()
 	if !used || s.Hits != 6 || s.Entries != 1 || s.Invalidations != 5 || s.HitRate <= 0 || s.SizeBytes <= 0 || s.LimitBytes != 1<<20 {
 		t.Errorf("%+v, used=%t", s, used)
@@ -83,23 +84,23 @@ func TestResultCache(t *testing.T) {
 	if s, used := plain.ResultCacheStats(); used || s != (ResultCacheStats{}) {
 		t.Errorf("without a cache: %+v, used=%t", s, used)
 	}
-	if _, err := Create(filepath.Join(t.TempDir(), "x"), WithResultCache(-1)); !errors.Is(err, ErrBadInput) {
+	if _, err := Create(filepath.Join(t.TempDir(), "x"), Settings{}, Options{ResultCache: -1}); !errors.Is(err, ErrBadInput) {
 		t.Errorf("a cache of -1 bytes: %v", err)
 	}
 }
 
-// A trace says that the search was run for it, and an explanation is not of the cache.
+// Traces and explanations bypass the cache.
 func TestResultCacheTrace(t *testing.T) {
-	ix := newTestIndex(t, animals, WithResultCache(1<<20))
+	ix := newTestIndexWith(t, animals, Settings{}, Options{ResultCache: 1 << 20})
 	for range 2 {
-		r, err := ix.Search(t.Context(), "cat", WithTrace())
+		r, err := ix.Search(t.Context(), Query{Text: "cat", Trace: true})
 		if err != nil || r.Cached || !strings.Contains(fmt.Sprint(r.Trace.Notes), "result cache") || strings.Contains(fmt.Sprint(r.Notes), "result cache") {
 			t.Errorf("%+v, %v", r, err)
 		}
-		if r, err = ix.Search(t.Context(), "cat"); err != nil {
+		if r, err = ix.Search(t.Context(), Query{Text: "cat"}); err != nil {
 			t.Fatal(err)
 		}
-		if e, err := ix.Explain(t.Context(), "cat", "a"); err != nil || e.Score != r.Hits[0].Score {
+		if e, err := ix.Explain(t.Context(), Query{Text: "cat"}, "a"); err != nil || e.Score != r.Hits[0].Score {
 			t.Errorf("%+v, %v", e, err)
 		}
 	}

@@ -14,15 +14,29 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 )
 
-// An index keeps what was measured in its folder, whatever is committed then; where there
-// is no GPU or no long list, opening it measures nothing; a file that is damaged is no
-// error.
+func newRuntime(t *testing.T, o griffin.RuntimeOptions) *griffin.Runtime {
+	t.Helper()
+	r, err := griffin.NewRuntime(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+// A Runtime keeps the calibration in its CostDir across commits. Opening an index writes nothing. A
+// damaged file is not an error.
 func TestCalibrate(t *testing.T) {
 	griffin.ShortCalibration(t, 200)
 	ctx := t.Context()
 	dir := filepath.Join(t.TempDir(), "index")
 	file := filepath.Join(dir, "costs.json")
-	ix, err := griffin.Create(dir)
+	runtime := newRuntime(t, griffin.RuntimeOptions{CostDir: dir})
+	ix, err := griffin.Create(dir, griffin.Settings{}, griffin.Options{Runtime: runtime})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +53,7 @@ func TestCalibrate(t *testing.T) {
 	}
 	add()
 	if _, err := os.Stat(file); err == nil || !ix.Calibrated() {
-		t.Error("it was measured without a GPU")
+		t.Error("calibrated without a GPU")
 	}
 	cancelled, cancel := context.WithCancel(ctx)
 	cancel()
@@ -47,7 +61,7 @@ func TestCalibrate(t *testing.T) {
 		t.Errorf("cancelled: %v", err)
 	}
 	if _, err := os.Stat(file); err == nil {
-		t.Error("there is a file of what was cancelled")
+		t.Error("a cancelled calibration was saved")
 	}
 	queries := int64(0)
 	if err := ix.Calibrate(ctx, func(done, _ int64) { queries = done }); err != nil || queries == 0 {
@@ -62,17 +76,18 @@ func TestCalibrate(t *testing.T) {
 		t.Error(err)
 	}
 	if after, err := os.ReadFile(file); err != nil || string(after) != string(before) {
-		t.Errorf("the file has changed: %v", err)
+		t.Errorf("the file changed: %v", err)
 	}
 	if err := os.WriteFile(file, before[:len(before)/2], 0o644); err != nil {
 		t.Fatal(err)
 	}
-	// The option that admits searches has the file read.
-	ix, err = griffin.Open(dir, griffin.WithConcurrency(1, 1), griffin.WithoutCalibration())
+	// With limits, the file is read.
+	limited := newRuntime(t, griffin.RuntimeOptions{CostDir: dir, Limits: &griffin.Limits{Running: 1, Waiting: 1}})
+	ix, err = griffin.Open(dir, griffin.Options{Runtime: limited})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, err := ix.Search(ctx, "plums"); err != nil || len(r.Hits) == 0 {
+	if r, err := ix.Search(ctx, griffin.Query{Text: "plums"}); err != nil || len(r.Hits) == 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if err := errors.Join(ix.Verify(ctx, nil), ix.Close()); err != nil {
@@ -83,23 +98,30 @@ func TestCalibrate(t *testing.T) {
 	}
 }
 
-// An index with long lists is measured when it is first opened with a GPU, and not again. One
-// that has got them since it was made can be.
-func TestOpenCalibrates(t *testing.T) {
+// An index with long lists needs one calibration on a GPU. Opening an index does not calibrate. A
+// calibration in the folder of an index is read.
+func TestCalibrated(t *testing.T) {
 	if testing.Short() {
 		t.Skip("indexes 20,000 documents: left out with -short")
 	}
 	griffin.ShortCalibration(t, 30)
 	t.Setenv(libraryVariable, gputest.Library(t).Path())
 	ctx := t.Context()
-	dir := filepath.Join(t.TempDir(), "index")
-	device := []griffin.Option{griffin.WithDevice("0"), griffin.WithGPUMemory("64MiB"), griffin.WithGPUHostMemory("64MiB")}
-	ix, err := griffin.Create(dir, append(device, griffin.WithoutStored())...)
+	dir, costs := filepath.Join(t.TempDir(), "index"), t.TempDir()
+	options := func(costs string) griffin.RuntimeOptions {
+		size := griffin.MemorySize{Bytes: 64 << 20}
+		return griffin.RuntimeOptions{GPU: griffin.GPUOptions{Device: "0", Memory: size, HostMemory: size}, CostDir: costs}
+	}
+	runtime, err := griffin.NewRuntime(options(costs))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ix, err := griffin.Create(dir, griffin.Settings{NoStored: true, NoPositions: true}, griffin.Options{Runtime: runtime})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := ix.Calibrate(ctx, nil); err != nil || !ix.Calibrated() {
-		t.Errorf("an empty index is worth to be measured: %v", err)
+		t.Errorf("an empty index needs a calibration: %v", err)
 	}
 	rng := rand.New(rand.NewPCG(1, 1))
 	var text strings.Builder
@@ -116,37 +138,45 @@ func TestOpenCalibrates(t *testing.T) {
 		t.Fatal(err)
 	}
 	if ix.Calibrated() {
-		t.Error("an index that has grown is not worth to be measured")
+		t.Error("a grown index needs no calibration")
 	}
-	if err := ix.Calibrate(ctx, nil); err != nil || !ix.Calibrated() {
-		t.Errorf("calibrate an index that has grown: %v", err)
-	}
-	costs := filepath.Join(dir, "costs.json")
-	if err := errors.Join(ix.Close(), os.Remove(costs)); err != nil {
+	if err := errors.Join(ix.Close(), runtime.Close()); err != nil {
 		t.Fatal(err)
 	}
-	open := func(opts ...griffin.Option) (calibrated bool) {
+	open := func(costs string, use func(ix *griffin.Index)) {
 		t.Helper()
-		ix, err := griffin.Open(dir, append(opts, device...)...)
+		runtime, err := griffin.NewRuntime(options(costs))
 		if err != nil {
 			t.Fatal(err)
 		}
-		calibrated = ix.Calibrated()
-		if err := ix.Close(); err != nil {
+		ix, err := griffin.Open(dir, griffin.Options{Runtime: runtime})
+		if err != nil {
 			t.Fatal(err)
 		}
-		return calibrated
+		use(ix)
+		if err := errors.Join(ix.Close(), runtime.Close()); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if open(griffin.WithoutCalibration()) {
-		t.Error("it was measured though the option says not to")
+	open(costs, func(ix *griffin.Index) {
+		if ix.Calibrated() {
+			t.Error("opening the index calibrated")
+		}
+		if err := ix.Calibrate(ctx, nil); err != nil || !ix.Calibrated() {
+			t.Errorf("calibrate: %v", err)
+		}
+	})
+	open(costs, func(ix *griffin.Index) {
+		if !ix.Calibrated() {
+			t.Error("the calibration is not kept")
+		}
+	})
+	if err := os.Rename(filepath.Join(costs, "costs.json"), filepath.Join(dir, "costs.json")); err != nil {
+		t.Fatal(err)
 	}
-	if !open() {
-		t.Error("it was not measured")
-	}
-	if _, err := os.Stat(costs); err != nil {
-		t.Error(err)
-	}
-	if !open(griffin.WithoutCalibration()) {
-		t.Error("what was measured is not kept")
-	}
+	open(t.TempDir(), func(ix *griffin.Index) {
+		if !ix.Calibrated() {
+			t.Error("the calibration in the folder of the index is not read")
+		}
+	})
 }

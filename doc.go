@@ -1,37 +1,42 @@
-// Package griffin is a search engine to embed: it indexes documents into a
-// folder and answers ranked queries (BM25) over them, with phrases, fields,
-// boosts, required and excluded words, snippets, and the reason for every
-// score.
+// Package griffin is an embeddable search engine. It indexes documents into a folder
+// and answers ranked queries (BM25) with phrases, fields, boosts, required and
+// excluded words, snippets, and an explanation of every score. Searches run on the
+// CPU and on GPUs, with identical answers.
 //
-//	ix, err := griffin.Create("books.griffin")
+//	ix, err := griffin.OpenOrCreate("books.griffin", griffin.Settings{}, griffin.Options{})
 //	...
 //	err = ix.Add(ctx, griffin.Document{ID: "1", Title: "Moby-Dick", Text: "Call me Ishmael."})
 //	err = ix.Commit(ctx)
-//	results, err := ix.Search(ctx, "ishmael", griffin.WithSnippets())
+//	results, err := ix.Search(ctx, griffin.Query{Text: "ishmael"})
 //
-// Large collections are read from files, in parallel and in bounded memory, by
-// Index.IndexFiles.
+// Index.IndexFiles reads large collections from files, in parallel and in bounded
+// memory. Index.SearchBatch answers many queries at a time. Package query builds
+// queries from nodes.
+//
+// # Settings and options
+//
+// Settings are fixed when an index is created. Options apply to one open Index. A
+// Runtime owns the GPUs, queues, caches and limits of a process; indexes share it.
+// The zero value of each struct has the defaults.
 //
 // # Searching and writing
 //
-// An Index is safe for concurrent use. A search sees the documents of one
-// commit, from beginning to end, whatever is written meanwhile. What Add and
-// Delete did is seen after Commit. One process may write to an index, any
-// number may read it: a reader sees what another process committed after
-// Refresh.
+// An Index is safe for concurrent use. A search sees the documents of one commit,
+// regardless of later commits. Commit makes the changes of Add and Delete visible. One
+// process may write to an index; any number may read it. A reader sees the commits of
+// another process after Refresh.
 //
 // # Results
 //
-// Scores are fixed-point sums, so that the same documents and the same query
-// give the same ranking on any machine, ties included: higher score first,
-// then the document that was added first (in an index that was not reordered).
+// Scores are fixed-point sums. The same documents and the same query give the same
+// ranking on any machine and any processor, ties included: higher score first, then
+// the document that was added first (in an index that was not reordered).
 //
 // # Errors
 //
-// Errors wrap one of the Err values of this package where the caller can do
-// something about them; ErrBadInput stands for everything that is wrong with
-// what was passed in. A context that ends stops the work within about a
-// millisecond and its error is returned.
+// Errors wrap one of the Err values of this package if the caller can act on them.
+// ErrBadInput stands for every invalid argument. When a context ends, the work stops
+// within about a millisecond, and the error is that of the context.
 package griffin
 
 // Version is the version of this module, as CHANGELOG.md lists it.

@@ -7,12 +7,13 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/index"
 	"github.com/griffin-search/griffin/internal/segment"
+	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// Documents iterates over all documents that a search can find, as stored, in
-// the order of their DocIDs; of an index WithoutStored they have only an ID. It
-// sees one commit, whatever is committed meanwhile. An error ends the
-// iteration; it is ctx's, ErrClosed, or ErrCorrupt.
+// Documents iterates over all documents that a search can find, as stored, in the
+// order of their DocIDs; if the index stores no text (Settings.NoStored), they have
+// only an ID. It sees one commit, regardless of later commits. An error ends the
+// iteration; it is the error of ctx, ErrClosed, or ErrCorrupt.
 func (ix *Index) Documents(ctx context.Context) iter.Seq2[Document, error] {
 	return func(yield func(Document, error) bool) {
 		snapshot, err := ix.ix.Snapshot()
@@ -29,8 +30,7 @@ func (ix *Index) Documents(ctx context.Context) iter.Seq2[Document, error] {
 	}
 }
 
-// yieldSegment yields the live documents of one segment; false: no more wanted,
-// or an error was yielded.
+// yieldSegment yields the live documents of one segment. false ends the iteration.
 func yieldSegment(ctx context.Context, view *index.View, yield func(Document, error) bool) bool {
 	var stored segment.StoredDoc
 	for i := range view.NumDocs() {
@@ -46,7 +46,8 @@ func yieldSegment(ctx context.Context, view *index.View, yield func(Document, er
 }
 
 // readDocument reads a document as it is stored, in the memory of stored.
-func readDocument(ctx context.Context, view *index.View, doc base.DocID, stored *segment.StoredDoc) (Document, error) {
+func readDocument(ctx context.Context, view *index.View, doc base.DocID, stored *segment.StoredDoc) (_ Document, err error) {
+	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	if err := ctx.Err(); err != nil {
 		return Document{}, err
 	}

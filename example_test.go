@@ -12,16 +12,18 @@ import (
 	"time"
 
 	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/query"
 )
 
-// library makes a small index for the examples, with positions and further options, and
-// returns it with a function that removes it.
-func library(opts ...griffin.Option) (ix *griffin.Index, remove func()) {
+// library creates a small index for the examples and returns a function that removes it.
+func library() (ix *griffin.Index, remove func()) { return libraryWith(griffin.Options{}) }
+
+func libraryWith(o griffin.Options) (ix *griffin.Index, remove func()) {
 	dir, err := os.MkdirTemp("", "griffin-example")
 	if err != nil {
 		log.Fatal(err)
 	}
-	ix, err = griffin.Create(filepath.Join(dir, "library"), append(opts, griffin.WithPositions(), griffin.WithFields("title", "author"))...)
+	ix, err = griffin.Create(filepath.Join(dir, "library"), griffin.Settings{Fields: []string{"title", "author"}}, o)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -66,7 +68,7 @@ func Example() {
 	defer os.RemoveAll(dir)
 	ctx := context.Background()
 
-	ix, err := griffin.Create(filepath.Join(dir, "books"))
+	ix, err := griffin.Create(filepath.Join(dir, "books"), griffin.Settings{}, griffin.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -81,7 +83,7 @@ func Example() {
 	if err := ix.Commit(ctx); err != nil {
 		log.Fatal(err)
 	}
-	results, err := ix.Search(ctx, "happy family", griffin.WithSnippets())
+	results, err := ix.Search(ctx, griffin.Query{Text: "happy family", SnippetLength: griffin.DefaultSnippetLength})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -93,7 +95,7 @@ func Example() {
 }
 
 func ExampleOpen() {
-	_, err := griffin.Open("no/such/index")
+	_, err := griffin.Open("no/such/index", griffin.Options{})
 	fmt.Println(errors.Is(err, griffin.ErrNotIndex))
 	// Output:
 	// true
@@ -108,7 +110,7 @@ func ExampleIndex_Search() {
 		`"part of the world"`,
 		"title:(moby OR days^3)",
 	} {
-		results, err := ix.Search(context.Background(), query)
+		results, err := ix.Search(context.Background(), griffin.Query{Text: query})
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -130,11 +132,11 @@ func ExampleIndex_Search() {
 	// 2. Moby-Dick (0.565)
 }
 
-func ExampleWithMode() {
+func ExampleMode() {
 	ix, remove := library()
 	defer remove()
 	for _, mode := range []griffin.Mode{griffin.ModeOr, griffin.ModeAnd} {
-		results, err := ix.Search(context.Background(), "eighty leagues world", griffin.WithMode(mode))
+		results, err := ix.Search(context.Background(), griffin.Query{Text: "eighty leagues world", Mode: mode})
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -145,19 +147,18 @@ func ExampleWithMode() {
 	// and 0
 }
 
-// Faults in a query are errors that tell where they are; a search box may
-// prefer to make the best of it.
-func ExampleWithLenientSyntax() {
+// A syntax error has a position. A search box can accept the query anyway.
+func ExampleQuery_lenient() {
 	ix, remove := library()
 	defer remove()
-	const query = `sail "watery part`
-	_, err := ix.Search(context.Background(), query)
-	var fault *griffin.QueryError
+	const text = `sail "watery part`
+	_, err := ix.Search(context.Background(), griffin.Query{Text: text})
+	var fault *query.Error
 	if errors.As(err, &fault) {
 		fmt.Println(fault.Reason)
 		fmt.Println(fault.Caret())
 	}
-	results, err := ix.Search(context.Background(), query, griffin.WithLenientSyntax())
+	results, err := ix.Search(context.Background(), griffin.Query{Text: text, Lenient: true})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -174,7 +175,7 @@ func ExampleWithLenientSyntax() {
 func ExampleIndex_Explain() {
 	ix, remove := library()
 	defer remove()
-	e, err := ix.Explain(context.Background(), "sea world", "twenty")
+	e, err := ix.Explain(context.Background(), griffin.Query{Text: "sea world"}, "twenty")
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -196,13 +197,13 @@ func ExampleIndex_Delete() {
 		log.Fatal(err)
 	}
 	found := func() {
-		results, err := ix.Search(ctx, "ishmael")
+		results, err := ix.Search(ctx, griffin.Query{Text: "ishmael"})
 		if err != nil {
 			log.Fatal(err)
 		}
 		fmt.Println(len(results.Hits))
 	}
-	found() // what is not committed is not seen
+	found() // not committed yet
 	if err := ix.Commit(ctx); err != nil {
 		log.Fatal(err)
 	}
@@ -215,13 +216,13 @@ func ExampleIndex_Delete() {
 func ExampleIndex_Document() {
 	ix, remove := library()
 	defer remove()
-	doc, found, err := ix.Document(context.Background(), "around")
+	doc, err := ix.Document(context.Background(), "around")
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(found, doc.Title, doc.Fields)
+	fmt.Println(doc.Title, doc.Fields)
 	// Output:
-	// true Around the World in Eighty Days [{author Jules Verne}]
+	// Around the World in Eighty Days [{author Jules Verne}]
 }
 
 func ExampleIndex_IndexFiles() {
@@ -238,7 +239,7 @@ func ExampleIndex_IndexFiles() {
 	if err := os.WriteFile(file, []byte(records), 0o600); err != nil {
 		log.Fatal(err)
 	}
-	ix, err := griffin.Create(filepath.Join(dir, "books"))
+	ix, err := griffin.Create(filepath.Join(dir, "books"), griffin.Settings{}, griffin.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -295,7 +296,7 @@ func ExampleIndex_BuildImpacts() {
 	if _, err := ix.BuildImpacts(ctx, griffin.ImpactOptions{}); err != nil {
 		log.Fatal(err)
 	}
-	r, err := ix.Search(ctx, "eighty days", griffin.WithMode(griffin.ModeSaat))
+	r, err := ix.Search(ctx, griffin.Query{Text: "eighty days", Mode: griffin.ModeSaat})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -303,11 +304,16 @@ func ExampleIndex_BuildImpacts() {
 	// Output: around by windowed
 }
 
-// A server bounds what runs and what waits, and says when to come again.
-func ExampleWithConcurrency() {
-	ix, remove := library(griffin.WithConcurrency(2, 100), griffin.WithDeadline(time.Minute))
+// A server limits running and waiting searches. Excess searches get an Overload.
+func ExampleLimits() {
+	runtime, err := griffin.NewRuntime(griffin.RuntimeOptions{Limits: &griffin.Limits{Running: 2, Waiting: 100, Deadline: time.Minute}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer runtime.Close()
+	ix, remove := libraryWith(griffin.Options{Runtime: runtime})
 	defer remove()
-	r, err := ix.Search(context.Background(), "world")
+	r, err := ix.Search(context.Background(), griffin.Query{Text: "world"})
 	var overload *griffin.Overload
 	switch {
 	case errors.As(err, &overload) && overload.Reason == griffin.ReasonQueueFull:
@@ -325,12 +331,12 @@ func ExampleWithConcurrency() {
 	// 3. Moby-Dick (0.065)
 }
 
-// The second search means the same as the first, and gets its answer.
-func ExampleWithResultCache() {
-	ix, remove := library(griffin.WithResultCache(1 << 20))
+// The second search has the same meaning and reuses the answer of the first.
+func ExampleIndex_ResultCacheStats() {
+	ix, remove := libraryWith(griffin.Options{ResultCache: 1 << 20})
 	defer remove()
-	for _, query := range []string{"world sea", "Seas worlds"} {
-		if _, err := ix.Search(context.Background(), query); err != nil {
+	for _, text := range []string{"world sea", "Seas worlds"} {
+		if _, err := ix.Search(context.Background(), griffin.Query{Text: text}); err != nil {
 			log.Fatal(err)
 		}
 	}
@@ -340,17 +346,24 @@ func ExampleWithResultCache() {
 	// Output: 1 run, 1 found
 }
 
-// On a machine with a GPU, conjunctions go to the CPU where that is faster.
-func ExampleWithPolicy() {
-	ix, err := griffin.Open("books.idx", griffin.WithDevice("auto"), griffin.WithGPUMemory("8GiB"), griffin.WithPolicy("cost"))
+// Indexes that share a Runtime share its GPUs.
+func ExampleNewRuntime() {
+	runtime, err := griffin.NewRuntime(griffin.RuntimeOptions{
+		GPU: griffin.GPUOptions{Device: "auto", Memory: griffin.MemorySize{Bytes: 8 << 30}},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer runtime.Close()
+	ix, err := griffin.Open("books.idx", griffin.Options{Runtime: runtime})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer ix.Close()
-	if _, err := ix.Search(context.Background(), "sea world", griffin.WithMode(griffin.ModeAnd)); err != nil {
+	if _, err := ix.Search(context.Background(), griffin.Query{Text: "sea world", Mode: griffin.ModeAnd}); err != nil {
 		log.Fatal(err)
 	}
-	s := ix.DispatchStats()
+	s := runtime.DispatchStats()
 	fmt.Println(s.CPUSteps, "steps on the CPU,", s.GPUSteps, "on the GPU,", s.Migrations, "migrations")
 }
 
@@ -367,15 +380,15 @@ func ExamplePolicies() {
 	// cost
 }
 
-func ExampleWithTrace() {
+func ExampleTrace() {
 	ix, remove := library()
 	defer remove()
-	r, err := ix.Search(context.Background(), "sea world", griffin.WithTrace())
+	r, err := ix.Search(context.Background(), griffin.Query{Text: "sea world", Trace: true})
 	if err != nil {
 		log.Fatal(err)
 	}
 	for _, s := range r.Trace.Steps {
-		fmt.Println(s.Name, "on the", s.Processor) // s.Start and s.Took say when
+		fmt.Println(s.Name, "on the", s.Processor) // s.Start and s.Took are the times
 	}
 	// Output:
 	// parse on the cpu

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// ShortCalibration has calibrations end after so many queries, not after a time, until
-// the test ends.
+// ShortCalibration ends calibrations after a number of queries until the test ends.
 func ShortCalibration(t *testing.T, queries int) {
 	before := calibration
 	t.Cleanup(func() { calibration = before })

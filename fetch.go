@@ -6,28 +6,32 @@ import (
 	"strings"
 
 	"github.com/griffin-search/griffin/internal/base"
-	"github.com/griffin-search/griffin/internal/exec"
+	"github.com/griffin-search/griffin/internal/dispatch"
 	"github.com/griffin-search/griffin/internal/snippet"
 )
 
-// fetch reads what the caller gets to see of hits.
-func (s *search) fetch(ctx context.Context, plan *exec.Plan, hits []base.Hit) ([]Hit, error) {
-	out := make([]Hit, len(hits))
-	if s.reading != nil && len(hits) > 0 && !s.config.idsOnly {
+// fetch reads the documents of hits.
+func (s *search) fetch(ctx context.Context, plan *dispatch.Query, hits []base.Hit) ([]Hit, error) {
+	out := s.sc.newHits(len(hits))
+	if reading := s.index.runtime.reading; reading != nil && len(hits) > 0 && s.query.Load < LoadIDs {
 		select {
-		case s.reading <- struct{}{}:
-			defer func() { <-s.reading }()
+		case reading <- struct{}{}:
+			defer func() { <-reading }()
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
 	}
 	var maker *snippet.Maker
-	if s.config.snippetLength > 0 && len(hits) > 0 {
+	if s.query.SnippetLength > 0 && len(hits) > 0 {
 		maker = s.snippetMaker(plan)
 	}
 	for i, h := range hits {
 		if err := ctx.Err(); err != nil {
 			return nil, err
+		}
+		out[i] = Hit{DocID: DocID(h.DocID), Score: h.Score.Float64()}
+		if s.query.Load == LoadNone {
+			continue
 		}
 		view := &s.snapshot.Segments[s.viewOf(h.DocID)]
 		local := h.DocID - view.Base
@@ -35,8 +39,8 @@ func (s *search) fetch(ctx context.Context, plan *exec.Plan, hits []base.Hit) ([
 		if err != nil {
 			return nil, err
 		}
-		out[i] = Hit{ID: string(id), DocID: uint32(h.DocID), Score: h.Score.Float64()}
-		if s.config.idsOnly || !view.HasStored() {
+		out[i].ID = string(id)
+		if s.query.Load == LoadIDs || !view.HasStored() {
 			continue
 		}
 		stored := &s.sc.stored
@@ -44,7 +48,7 @@ func (s *search) fetch(ctx context.Context, plan *exec.Plan, hits []base.Hit) ([
 			return nil, err
 		}
 		out[i].Title = string(stored.Title)
-		if !s.config.withoutFields {
+		if s.query.Load == LoadFields {
 			out[i].Fields = fieldsOf(stored)
 		}
 		if maker != nil {
@@ -60,19 +64,19 @@ func (s *search) viewOf(doc base.DocID) int {
 	return sort.Search(len(views), func(i int) bool { return views[i].Base > doc }) - 1
 }
 
-func (s *search) snippetMaker(plan *exec.Plan) *snippet.Maker {
+func (s *search) snippetMaker(plan *dispatch.Query) *snippet.Maker {
 	sought := plan.Sought()
 	q := snippet.Query{Phrases: sought.Phrases}
 	for _, t := range sought.Terms {
 		q.Terms = append(q.Terms, snippet.Term{Text: t.Text, Weight: t.IDF})
 	}
-	return snippet.New(s.sc.exec.Analyzer(), q, snippet.Options{MaxChars: s.config.snippetLength})
+	return snippet.New(s.sc.search.Analyzer(), q, snippet.Options{MaxChars: s.query.SnippetLength})
 }
 
-// ellipsis stands where text is left out.
+// ellipsis marks omitted text.
 const ellipsis = "…"
 
-// joinFragments makes one text of the passages that a snippet is made of.
+// joinFragments joins the passages of a snippet.
 func joinFragments(fragments []snippet.Fragment) Snippet {
 	var text strings.Builder
 	var s Snippet

@@ -8,38 +8,35 @@ import (
 	"time"
 )
 
-// As many searches as may run may read documents; others wait, not longer than their
-// context. Those that read none do not.
+// Limits.Running bounds the searches that read documents. Others wait until their context ends.
+// Searches without documents do not wait.
 func TestReadingIsBounded(t *testing.T) {
-	ix := newTestIndex(t, animals, WithConcurrency(2, 8))
-	if cap(ix.reading) != 2 {
-		t.Fatalf("room for %d", cap(ix.reading))
+	ix := newTestIndexWith(t, animals, Settings{}, Options{Runtime: newTestRuntime(t, RuntimeOptions{Limits: &Limits{Running: 2, Waiting: 8}})})
+	reading := ix.runtime.reading
+	if cap(reading) != 2 {
+		t.Fatalf("room for %d", cap(reading))
 	}
-	ix.reading <- struct{}{}
-	ix.reading <- struct{}{}
+	reading <- struct{}{}
+	reading <- struct{}{}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if _, err := ix.Search(ctx, "cat"); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := ix.Search(ctx, Query{Text: "cat"}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("error %v", err)
 	}
-	for _, query := range []string{"cat", "unfindable"} {
-		opts := []SearchOption{WithIDsOnly()}
-		if query == "unfindable" {
-			opts = nil
-		}
-		if _, err := ix.Search(t.Context(), query, opts...); err != nil {
-			t.Errorf("%s: %v", query, err)
+	for _, q := range []Query{{Text: "cat", Load: LoadIDs}, {Text: "unfindable"}} {
+		if _, err := ix.Search(t.Context(), q); err != nil {
+			t.Errorf("%s: %v", q.Text, err)
 		}
 	}
 	var waiting sync.WaitGroup
 	waiting.Go(func() {
-		if r, err := ix.Search(t.Context(), "cat"); err != nil || len(r.Hits) != 2 {
+		if r, err := ix.Search(t.Context(), Query{Text: "cat"}); err != nil || len(r.Hits) != 2 {
 			t.Errorf("%+v, %v", r, err)
 		}
 	})
-	<-ix.reading
+	<-reading
 	waiting.Wait()
-	if newTestIndex(t, animals).reading != nil {
+	if newTestIndex(t, animals).runtime.reading != nil {
 		t.Error("without limits reading is bounded")
 	}
 }

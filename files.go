@@ -4,10 +4,13 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/suggest"
 )
 
 // FilesOptions say how IndexFiles reads its input. The zero value recognises
@@ -15,10 +18,11 @@ import (
 type FilesOptions struct {
 	// Format is one of Formats; "" recognises it.
 	Format string
-	// IDField, TitleField and TextField name the parts of JSON records; "" are
-	// the usual names.
+	// IDField, TitleField and TextField name the parts of JSON and CSV records; ""
+	// for the usual names. A dotted name is a member of an object: "meta.author".
 	IDField, TitleField, TextField string
-	// ExtraFields names the further fields of records to keep; nil keeps all.
+	// ExtraFields names the further fields of records to keep, each with the fields
+	// below it; nil keeps all.
 	ExtraFields []string
 	// Stdin is what the path "-" reads; nil: os.Stdin.
 	Stdin io.Reader
@@ -40,7 +44,7 @@ type FilesOptions struct {
 
 // Progress is how far IndexFiles has come.
 type Progress struct {
-	// Phase is "read", "merge", "reorder" or "write".
+	// Phase is "read", "merge", "reorder" or "write"; in Index.Merge also "impacts".
 	Phase string
 	// Done and Total are bytes of input, as stored, while reading and thousandths
 	// otherwise; Total is 0 if it is not known.
@@ -60,6 +64,39 @@ type FilesReport struct {
 	Replaced   int64         `json:"replaced"`    // documents that the index had and that have the ID of a new one
 	Skipped    int64         `json:"skipped"`     // files without text, and records without a document
 	Took       time.Duration `json:"took_ns"`
+	// SkippedBy counts Skipped by reason. SkippedFiles are the files among them,
+	// sorted, at most 10,000.
+	SkippedBy    map[string]int64 `json:"skipped_by,omitempty"`
+	SkippedFiles []SkippedFile    `json:"skipped_files,omitempty"`
+	// Collections are the files that were split into records, in the order of the input.
+	Collections []Collection `json:"collections,omitempty"`
+	// Notes are remarks for the user: declared fields that no document has, files
+	// that could be read in another way.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// Collection is a file that IndexFiles split into records.
+type Collection struct {
+	File    string `json:"file"`
+	Format  string `json:"format"`
+	Records int64  `json:"records"` // good ones
+	// ID, Title and Text are the names of the fields of records that became these
+	// parts of documents, and Fields those of the others that were kept.
+	ID     []string `json:"id,omitempty"`
+	Title  []string `json:"title,omitempty"`
+	Text   []string `json:"text,omitempty"`
+	Fields []string `json:"fields,omitempty"`
+	// Numbered counts records without an id; their IDs are file:line, or file:number
+	// in a JSON list.
+	Numbered int64 `json:"numbered,omitempty"`
+	// Recoded counts records that are not UTF-8 and were read as Windows-1252.
+	Recoded int64 `json:"recoded,omitempty"`
+}
+
+// SkippedFile is a file that IndexFiles left out, and why.
+type SkippedFile struct {
+	File   string `json:"file"`
+	Reason string `json:"reason"`
 }
 
 // IndexFiles adds the documents of files and folders, "-" being standard
@@ -77,7 +114,7 @@ func (ix *Index) IndexFiles(ctx context.Context, paths []string, opts FilesOptio
 		return FilesReport{}, err
 	}
 	build := index.BuildOptions{
-		MemoryBytes: ix.cfg.memoryBytes, Threads: ix.cfg.threads, MaxErrors: opts.MaxErrors, Reorder: opts.Reorder,
+		MemoryBytes: ix.options.IndexMemory, Threads: ix.options.IndexThreads, MaxErrors: opts.MaxErrors, Reorder: opts.Reorder,
 	}
 	if opts.Progress != nil {
 		build.Progress = func(p index.Progress) { opts.Progress(progressOf(p, time.Since(began))) }
@@ -94,10 +131,56 @@ func (ix *Index) IndexFiles(ctx context.Context, paths []string, opts FilesOptio
 	if err != nil {
 		return FilesReport{}, fmt.Errorf("index files: %w", err)
 	}
-	return FilesReport{
+	report := FilesReport{
 		Docs: r.Docs, InputBytes: r.Bytes, BadRecords: r.BadRecords, Duplicates: r.Duplicates,
 		Replaced: r.Replaced, Skipped: r.Skipped, Took: time.Since(began),
-	}, nil
+	}
+	summary := reader.Summary()
+	report.SkippedBy, report.Notes = summary.NumSkipped, summary.Notes
+	for _, s := range summary.Skipped {
+		report.SkippedFiles = append(report.SkippedFiles, SkippedFile(s))
+	}
+	for _, c := range summary.Collections {
+		report.Collections = append(report.Collections, Collection(c))
+	}
+	if r.Docs > 0 {
+		report.Notes = append(report.Notes, absentFields(ix.ix.Options().Fields, summary.Names)...)
+	}
+	return report, nil
+}
+
+// absentFields returns a note for each declared field that no document has. An
+// index that declares only the title, the default, is not told that there is none.
+func absentFields(declared, found []string) []string {
+	if len(declared) == 1 && declared[0] == "title" {
+		return nil
+	}
+	var notes []string
+	for _, name := range declared {
+		if slices.Contains(found, name) {
+			continue
+		}
+		note := fmt.Sprintf("no document of the input has the field %q; ", name)
+		if len(found) == 0 {
+			note += "the documents have no fields"
+		} else {
+			note += "fields found: " + listFields(found)
+		}
+		if closest := suggest.Closest(name, found); closest != "" {
+			note += fmt.Sprintf("; did you mean %q?", closest)
+		}
+		notes = append(notes, note)
+	}
+	return notes
+}
+
+// listFields lists field names for a note, at most 20 of them.
+func listFields(names []string) string {
+	const maxListed = 20
+	if len(names) <= maxListed {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:maxListed], ", "), len(names)-maxListed)
 }
 
 // dropsExtra reports whether nobody needs the further fields of records.
@@ -127,6 +210,8 @@ func progressOf(p index.Progress, elapsed time.Duration) Progress {
 		out.Phase = "reorder"
 	case index.PhaseWriting:
 		out.Phase = "write"
+	case index.PhaseImpacts:
+		out.Phase = "impacts"
 	}
 	if p.Fraction > 0 {
 		out.Done, out.Total = int64(p.Fraction*thousandths), thousandths

@@ -2,57 +2,80 @@ package griffin
 
 import (
 	"context"
-	"errors"
 
-	"github.com/griffin-search/griffin/internal/exec"
+	"github.com/griffin-search/griffin/internal/dispatch"
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// WithDevice chooses where searches of this Index run: "cpu" (the default); "gpu",
-// all GPUs that can be used; "auto", those if there are any; or numbers of GPUs such
-// as "0" or "0,1". Create and Open then fail if there is none, but for "auto". What a
-// GPU cannot answer runs on the CPU; answers are identical, ties included. Opening a
-// GPU takes a third of a second.
-func WithDevice(device string) Option { return func(c *config) { c.gpu.Device = device } }
+// GPUStats count the work of GPUs since the Runtime was made: OnGPU and OnCPU, the
+// queries by the processor that answered them, and for each of Devices its lists in
+// memory and what was loaded, evicted and launched.
+type GPUStats = dispatch.GPUStats
 
-// WithGPUMemory bounds what posting lists take of each GPU's memory: bytes, with a
-// unit if need be ("40GiB"), or per cent of the size that the index's posting lists have
-// when it is opened ("10%"; none of a new index). The default is most of what is free. With less than the lists that are
-// asked for, those of the greatest benefit stay, and others come and go.
-func WithGPUMemory(size string) Option { return func(c *config) { c.gpu.Memory = size } }
+// DispatchStats count where the parts of searches ran since the Runtime was made:
+// CPUSteps, GPUSteps, and Migrations between the two. Pool describes the queues (nil:
+// there are none), Errors the relative errors of the predicted times, Bugs the panics of
+// background work.
+type DispatchStats = dispatch.Stats
 
-// WithGPUHostMemory bounds the page-locked memory of the host that posting lists may take,
-// from where GPUs read what they have no room for: bytes or per cent as WithGPUMemory, or
-// "0" for none. The default is half of the memory that is available.
-func WithGPUHostMemory(size string) Option { return func(c *config) { c.gpu.HostMemory = size } }
+// ResultCacheStats describe the result cache of an Index.
+type ResultCacheStats struct {
+	// Hits counts searches whose answer was kept, Waits those that waited for an equal
+	// search that ran, Misses those that ran. HitRate is the share of hits and waits.
+	Hits    int64   `json:"hits"`
+	Waits   int64   `json:"waits"`
+	Misses  int64   `json:"misses"`
+	HitRate float64 `json:"hit_rate"`
+	// Evictions counts answers that were dropped to make room, Invalidations answers that
+	// a commit made obsolete.
+	Evictions     int64 `json:"evictions"`
+	Invalidations int64 `json:"invalidations"`
+	// Entries and SizeBytes are the present contents, of at most LimitBytes.
+	Entries    int64 `json:"entries"`
+	SizeBytes  int64 `json:"size_bytes"`
+	LimitBytes int64 `json:"limit_bytes"`
+}
 
-// WithCPU keeps one search off the GPUs.
-func WithCPU() SearchOption { return func(c *searchConfig) { c.cpu = true } }
-
-// GPUStats count what GPUs did since an Index was opened.
-type GPUStats = exec.GPUStats
-
-// GPUStats returns the counts as of now. used is false if the Index has no GPU.
-func (ix *Index) GPUStats() (stats GPUStats, used bool) {
-	g := ix.dispatcher.GPU()
+// GPUStats returns the counts. used is false if the Runtime has no GPU.
+func (r *Runtime) GPUStats() (stats GPUStats, used bool) {
+	g := r.dispatcher.GPU()
 	return g.Stats(), g != nil
 }
 
-// WarmOptions say which posting lists Warm brings to the GPUs.
-type WarmOptions = exec.WarmOptions
+// DispatchStats returns the counts.
+func (r *Runtime) DispatchStats() DispatchStats { return r.dispatcher.Stats() }
 
-// WarmReport is what Warm did.
-type WarmReport struct {
-	// Lists are resident of the Total that were wanted.
-	Lists int64 `json:"lists"`
-	Total int64 `json:"total"`
+// Runtime returns the Runtime that the Index uses.
+func (ix *Index) Runtime() *Runtime { return ix.runtime }
+
+// ResultCacheStats returns the counts. used is false if the Index keeps no answers
+// (Options.ResultCache).
+func (ix *Index) ResultCacheStats() (stats ResultCacheStats, used bool) {
+	return ResultCacheStats(ix.results.Stats()), ix.results != nil
 }
 
-// Warm brings posting lists to the GPUs of the Index, the longest first, until all
-// are there or memory is full, so that no search has to wait for them. Without a GPU
+// WarmOptions select the posting lists that Warm loads.
+type WarmOptions struct {
+	// MinDocFreq excludes lists with fewer documents in a segment; 0: none.
+	MinDocFreq uint32
+	// Impacts loads impact-ordered lists instead of those of the segments.
+	Impacts bool
+	// Progress, if not nil, is called a few times a second with postings.
+	Progress func(done, total int64)
+}
+
+// WarmReport is the result of Warm.
+type WarmReport struct {
+	Lists int64 `json:"lists"` // that are resident now
+	Total int64 `json:"total"` // that were selected
+}
+
+// Warm loads posting lists of the Index to the GPUs, the longest first, until all
+// are resident or memory is full, so that no search waits for them. Without a GPU
 // it does nothing.
-func (ix *Index) Warm(ctx context.Context, o WarmOptions) (WarmReport, error) {
-	g := ix.dispatcher.GPU()
+func (ix *Index) Warm(ctx context.Context, o WarmOptions) (_ WarmReport, err error) {
+	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
+	g := ix.runtime.dispatcher.GPU()
 	if g == nil {
 		return WarmReport{}, nil
 	}
@@ -61,29 +84,6 @@ func (ix *Index) Warm(ctx context.Context, o WarmOptions) (WarmReport, error) {
 		return WarmReport{}, err
 	}
 	defer snapshot.Release()
-	lists, total, err := g.Warm(ctx, snapshot, o)
+	lists, total, err := g.Warm(ctx, snapshot, dispatch.WarmOptions(o))
 	return WarmReport{Lists: lists, Total: total}, err
-}
-
-// openDispatcher opens the GPUs that the options ask for, and what decides what runs
-// there.
-func (ix *Index) openDispatcher() error {
-	snapshot, err := ix.ix.Snapshot()
-	if err != nil {
-		return err
-	}
-	defer snapshot.Release()
-	g, err := exec.OpenGPU(ix.cfg.gpu, exec.ListBytes(snapshot))
-	if err != nil {
-		return err
-	}
-	dispatch := ix.cfg.dispatch
-	ix.measured.Store(dispatch.LoadCosts(vfs.OS, ix.ix.Dir(), g))
-	if ix.dispatcher, err = exec.NewDispatcher(g, dispatch); err != nil {
-		return errors.Join(err, g.Close())
-	}
-	if !ix.Calibrated() && !ix.cfg.withoutCalibration {
-		_ = ix.Calibrate(context.Background(), nil) // built-in times do, too
-	}
-	return nil
 }

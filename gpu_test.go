@@ -4,25 +4,33 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/griffin-search/griffin"
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 )
 
-// libraryVariable names the driver.
+// libraryVariable is the environment variable with the driver's path.
 const libraryVariable = "GRIFFIN_CUDA_LIBRARY"
 
-// An index on a GPU gives the results of the CPU, before and after commits that add
-// and delete documents, and while it is being closed.
+// An index on a GPU gives the results of the CPU, before and after commits, and during Close.
 func TestIndexOnGPU(t *testing.T) {
 	t.Setenv(libraryVariable, gputest.Library(t).Path())
 	ctx := t.Context()
 	dir := filepath.Join(t.TempDir(), "index")
-	ix, err := griffin.Create(dir, griffin.WithDevice("0"), griffin.WithGPUMemory("4MiB"), griffin.WithPolicy("gpu"))
+	runtime, err := griffin.NewRuntime(griffin.RuntimeOptions{
+		GPU: griffin.GPUOptions{Device: "0", Memory: griffin.MemorySize{Bytes: 4 << 20}}, Policy: griffin.PolicyGPU, CostDir: t.TempDir(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ix, err := griffin.Create(dir, griffin.Settings{}, griffin.Options{Runtime: runtime})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,9 +45,9 @@ func TestIndexOnGPU(t *testing.T) {
 			next++
 		}
 	}
-	search := func(opts ...griffin.SearchOption) *griffin.Results {
+	search := func(policy griffin.Policy) *griffin.Results {
 		t.Helper()
-		r, err := ix.Search(ctx, "apples1 pears2 plums", append(opts, griffin.WithCount())...)
+		r, err := ix.Search(ctx, griffin.Query{Text: "apples1 pears2 plums", Policy: policy, Count: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +56,7 @@ func TestIndexOnGPU(t *testing.T) {
 	}
 	compare := func() {
 		t.Helper()
-		got, want := search(), search(griffin.WithCPU())
+		got, want := search(""), search(griffin.PolicyCPU)
 		if got.Traversal != "gpu" || want.Traversal == "gpu" || int(got.Matches) != got.NumDocs {
 			t.Fatalf("%s on the GPU, %s on the CPU, %d matches in %d documents", got.Traversal, want.Traversal, got.Matches, got.NumDocs)
 		}
@@ -69,7 +77,7 @@ func TestIndexOnGPU(t *testing.T) {
 		t.Errorf("warm: %+v, error %v", r, err)
 	}
 	compare()
-	s, used := ix.GPUStats()
+	s, used := runtime.GPUStats()
 	if !used || s.OnGPU != 4 || s.OnCPU != 4 || s.Devices[0].Lists == 0 {
 		t.Errorf("used %t, %+v: want 4 queries on each processor", used, s)
 	}
@@ -77,7 +85,7 @@ func TestIndexOnGPU(t *testing.T) {
 	for range 4 {
 		wg.Go(func() {
 			for {
-				if _, err := ix.Search(context.Background(), "plums"); err != nil {
+				if _, err := ix.Search(context.Background(), griffin.Query{Text: "plums"}); err != nil {
 					if !errors.Is(err, griffin.ErrClosed) {
 						t.Error(err)
 					}
@@ -86,7 +94,7 @@ func TestIndexOnGPU(t *testing.T) {
 			}
 		})
 	}
-	if err := ix.Close(); err != nil {
+	if err := errors.Join(ix.Close(), runtime.Close()); err != nil {
 		t.Error(err)
 	}
 	wg.Wait()
@@ -97,26 +105,131 @@ func TestIndexOnGPU(t *testing.T) {
 	}
 }
 
-// A device that there is not, or that cannot be read, is an error of Open.
-func TestNoSuchDevice(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "index")
-	t.Setenv(libraryVariable, "/nowhere/libcuda.so.1")
-	if _, err := griffin.Create(dir, griffin.WithDevice("gpu")); err == nil {
-		t.Error("a GPU was opened without a driver")
+// Two indexes share a GPU with memory for one and a half of them. Searches of both run on the GPU
+// with the answers of the CPU. Closing one frees its lists and does not disturb the other.
+func TestTwoIndexesShareAGPU(t *testing.T) {
+	t.Setenv(libraryVariable, gputest.Library(t).Path())
+	ctx := t.Context()
+	const numDocs, numWords = 600, 24
+	create := func(r *griffin.Runtime, seed uint64) *griffin.Index {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		ix, err := griffin.Create(filepath.Join(t.TempDir(), "index"), griffin.Settings{NoStored: true, NoPositions: true, Fields: []string{}}, griffin.Options{Runtime: r})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range numDocs {
+			var text strings.Builder
+			for w := range numWords {
+				if rng.IntN(3) > 0 {
+					fmt.Fprintf(&text, "w%d ", w)
+				}
+			}
+			if err := ix.Add(ctx, griffin.Document{ID: fmt.Sprint(i), Text: text.String()}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := ix.Commit(ctx); err != nil {
+			t.Fatal(err)
+		}
+		return ix
 	}
-	ix, err := griffin.Create(dir, griffin.WithDevice("auto"))
+	newGPU := func(bytes int64) *griffin.Runtime {
+		return newRuntime(t, griffin.RuntimeOptions{
+			GPU:    griffin.GPUOptions{Device: "0", Memory: griffin.MemorySize{Bytes: bytes}, NoHostMemory: true},
+			Policy: griffin.PolicyGPU, CostDir: t.TempDir(),
+		})
+	}
+	resident := func(r *griffin.Runtime) int64 {
+		s, _ := r.GPUStats()
+		return s.Devices[0].SizeBytes
+	}
+	// The lists of one index, measured with room for all of them.
+	roomy := newGPU(64 << 20)
+	one := create(roomy, 1)
+	if r, err := one.Warm(ctx, griffin.WarmOptions{}); err != nil || r.Lists != numWords {
+		t.Fatalf("warm: %+v, %v", r, err)
+	}
+	size := resident(roomy)
+	if err := one.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if left := resident(roomy); left != 0 {
+		t.Errorf("a closed index holds %d bytes of %d", left, size)
+	}
+
+	shared := newGPU(size * 3 / 2)
+	indexes := []*griffin.Index{create(shared, 1), create(shared, 2)}
+	ask := func(ix *griffin.Index, i int) (onGPU bool) {
+		q := griffin.Query{Text: fmt.Sprintf("w%d w%d w%d", i%numWords, i*5%numWords, i*7%numWords), Mode: []griffin.Mode{griffin.ModeOr, griffin.ModeAnd}[i%2], K: 5}
+		got, err := ix.Search(ctx, q)
+		if err != nil {
+			t.Error(err)
+			return false
+		}
+		q.Policy = griffin.PolicyCPU
+		want, err := ix.Search(ctx, q)
+		if err != nil || !reflect.DeepEqual(got.Hits, want.Hits) {
+			t.Errorf("%s: %+v, on the CPU %+v, %v", q.Text, got.Hits, want.Hits, err)
+		}
+		return got.Traversal == "gpu"
+	}
+	const searches = 120
+	var onGPU [2]atomic.Int64
+	var wg sync.WaitGroup
+	for n, ix := range indexes {
+		for g := range 2 {
+			wg.Go(func() {
+				for i := range searches / 2 {
+					if ask(ix, i+g*searches) {
+						onGPU[n].Add(1)
+					}
+				}
+			})
+		}
+	}
+	wg.Wait()
+	for n := range onGPU {
+		if got := onGPU[n].Load(); got < searches*9/10 {
+			t.Errorf("index %d: %d of %d searches on the GPU", n, got, searches)
+		}
+	}
+	both := resident(shared)
+	if err := indexes[0].Close(); err != nil {
+		t.Fatal(err)
+	}
+	if left := resident(shared); left >= both || left > size {
+		t.Errorf("%d bytes are resident after closing one of two indexes, %d before", left, both)
+	}
+	if r, err := indexes[1].Warm(ctx, griffin.WarmOptions{}); err != nil || r.Lists != r.Total {
+		t.Errorf("the other index has room for all lists: %+v, %v", r, err)
+	}
+	for i := range 10 {
+		if !ask(indexes[1], i) {
+			t.Error("a search of the other index runs on the CPU")
+		}
+	}
+	if err := indexes[1].Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// NewRuntime fails without a GPU, except for the device "auto".
+func TestNoSuchDevice(t *testing.T) {
+	t.Setenv(libraryVariable, "/nowhere/libcuda.so.1")
+	options := func(device string) griffin.RuntimeOptions {
+		return griffin.RuntimeOptions{GPU: griffin.GPUOptions{Device: device}, CostDir: t.TempDir()}
+	}
+	if _, err := griffin.NewRuntime(options("gpu")); err == nil {
+		t.Error("a GPU opened without a driver")
+	}
+	runtime, err := griffin.NewRuntime(options("auto"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, used := ix.GPUStats(); used {
+	if _, used := runtime.GPUStats(); used {
 		t.Error("there is a GPU without a driver")
 	}
-	if err := ix.Close(); err != nil {
+	if err := runtime.Close(); err != nil {
 		t.Error(err)
-	}
-	for _, o := range []griffin.Option{griffin.WithDevice("fast"), griffin.WithGPUMemory("some")} {
-		if _, err := griffin.Create(dir, o); !errors.Is(err, griffin.ErrBadInput) {
-			t.Errorf("error %v, want ErrBadInput", err)
-		}
 	}
 }

@@ -11,13 +11,19 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/griffin-search/griffin/query"
 )
 
-// newTestIndex makes an index, with the documents committed, that is closed
-// when the test ends.
-func newTestIndex(t testing.TB, docs []Document, opts ...Option) *Index {
+// newTestIndex creates an index with documents and closes it at the end of the test.
+func newTestIndex(t testing.TB, docs []Document) *Index {
 	t.Helper()
-	ix, err := Create(filepath.Join(t.TempDir(), "index"), opts...)
+	return newTestIndexWith(t, docs, Settings{}, Options{})
+}
+
+func newTestIndexWith(t testing.TB, docs []Document, s Settings, o Options) *Index {
+	t.Helper()
+	ix, err := Create(filepath.Join(t.TempDir(), "index"), s, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,11 +43,11 @@ var animals = []Document{
 	{ID: "c", Title: "Fox", Text: "The quick brown fox jumps over the lazy dog."},
 }
 
-func searchIDs(t testing.TB, ix *Index, query string, opts ...SearchOption) []string {
+func searchIDs(t testing.TB, ix *Index, q Query) []string {
 	t.Helper()
-	r, err := ix.Search(t.Context(), query, opts...)
+	r, err := ix.Search(t.Context(), q)
 	if err != nil {
-		t.Fatalf("%s: %v", query, err)
+		t.Fatalf("%s: %v", q.Text, err)
 	}
 	ids := []string{}
 	for _, h := range r.Hits {
@@ -51,41 +57,43 @@ func searchIDs(t testing.TB, ix *Index, query string, opts ...SearchOption) []st
 }
 
 func TestSearch(t *testing.T) {
-	ix := newTestIndex(t, animals, WithPositions())
+	ix := newTestIndex(t, animals)
 	for _, test := range []struct {
-		query string
-		opts  []SearchOption
+		text  string
+		query Query
 		want  []string
 	}{
-		{"cats", nil, []string{"a", "b"}},
-		{"cat dog", nil, []string{"b", "a", "c"}},
-		{"cat dog", []SearchOption{WithMode(ModeAnd)}, []string{"b"}},
-		{"cat dog", []SearchOption{WithMode(ModeAndOr), WithK(1)}, []string{"b"}},
-		{"cat dog", []SearchOption{WithMode(ModeAndOr)}, []string{"b", "a", "c"}},
-		{"cat dog", []SearchOption{WithK(1), WithOffset(1)}, []string{"a"}},
-		{"cat dog", []SearchOption{WithOffset(10)}, []string{}},
-		{"cat dog", []SearchOption{WithTraversal("exhaustive-taat")}, []string{"b", "a", "c"}},
-		{"+dog -cat", nil, []string{"c"}},
-		{`"lazy dog"`, nil, []string{"c"}},
-		{`"dog lazy"`, nil, []string{}},
-		{"title:dog", nil, []string{"b"}},
-		{"http://x/lazy", nil, []string{}}, // no field: the words side by side
-		{"lazy:/dog", nil, []string{"c"}},
-		{"-dog", nil, []string{}},
-		{"the", nil, []string{}},
-		{"", nil, []string{}},
-		{`"fox" (AND +`, []SearchOption{WithPlainWords()}, []string{"c"}},
-		{`"fox`, []SearchOption{WithLenientSyntax()}, []string{"c"}},
+		{"cats", Query{}, []string{"a", "b"}},
+		{"cat dog", Query{}, []string{"b", "a", "c"}},
+		{"cat dog", Query{Mode: ModeAnd}, []string{"b"}},
+		{"cat dog", Query{Mode: ModeAndOr, K: 1}, []string{"b"}},
+		{"cat dog", Query{Mode: ModeAndOr}, []string{"b", "a", "c"}},
+		{"cat dog", Query{K: 1, Offset: 1}, []string{"a"}},
+		{"cat dog", Query{Offset: 10}, []string{}},
+		{"cat dog", Query{Traversal: "exhaustive-taat"}, []string{"b", "a", "c"}},
+		{"+dog -cat", Query{}, []string{"c"}},
+		{`"lazy dog"`, Query{}, []string{"c"}},
+		{`"dog lazy"`, Query{}, []string{}},
+		{"title:dog", Query{}, []string{"b"}},
+		{"http://x/lazy", Query{}, []string{}}, // no field: a phrase
+		{"lazy:/dog", Query{}, []string{"c"}},
+		{"-dog", Query{}, []string{}},
+		{"the", Query{}, []string{}},
+		{"", Query{}, []string{}},
+		{`"fox`, Query{Lenient: true}, []string{"c"}},
 	} {
-		if got := searchIDs(t, ix, test.query, test.opts...); !slices.Equal(got, test.want) {
-			t.Errorf("%s: got %q, want %q", test.query, got, test.want)
-		}
+		t.Run(test.text, func(t *testing.T) {
+			test.query.Text = test.text
+			if got := searchIDs(t, ix, test.query); !slices.Equal(got, test.want) {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
 	}
 }
 
 func TestSearchResults(t *testing.T) {
-	ix := newTestIndex(t, animals, WithPositions())
-	r, err := ix.Search(t.Context(), "cats the", WithSnippets(), WithTrace())
+	ix := newTestIndex(t, animals)
+	r, err := ix.Search(t.Context(), Query{Text: "cats the", SnippetLength: DefaultSnippetLength, Trace: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +126,7 @@ func TestSearchResults(t *testing.T) {
 		t.Errorf("JSON %s", data)
 	}
 
-	bare, err := ix.Search(t.Context(), "cat", WithIDsOnly(), WithSnippets())
+	bare, err := ix.Search(t.Context(), Query{Text: "cat", Load: LoadIDs, SnippetLength: DefaultSnippetLength})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,12 +135,62 @@ func TestSearchResults(t *testing.T) {
 	}
 }
 
-// An explanation has each note once, and says of which mode it is: of ModeAndOr
-// that depends on how many hits are wanted.
+// TestNotesAboutQueries: a note reports an unknown field or operator.
+func TestNotesAboutQueries(t *testing.T) {
+	ix := newTestIndex(t, animals)
+	for _, c := range []struct {
+		name  string
+		query Query
+		want  string
+	}{
+		{"unknown field", Query{Text: "titel:cat"}, `no field "titel"; fields: title; did you mean title:?`},
+		{"unknown field, lenient", Query{Text: "titel:cat", Lenient: true}, `no field "titel"`},
+		{"wildcard", Query{Text: "ca*"}, `no operator "*" for parts of words`},
+		{"plain words", Query{Node: &query.Words{Text: "titel:cat ca*"}}, ""},
+		{"known field", Query{Text: "title:cat"}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, err := ix.Search(t.Context(), c.query)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.want == "" && len(r.Notes) > 0 || c.want != "" && (len(r.Notes) != 1 || !strings.HasPrefix(r.Notes[0], c.want)) {
+				t.Errorf("notes %q, want %q", r.Notes, c.want)
+			}
+		})
+	}
+}
+
+// TestAddRefusesInvalidUTF8: Add follows the rule for JSON records.
+func TestAddRefusesInvalidUTF8(t *testing.T) {
+	ix := newTestIndex(t, animals)
+	for _, c := range []struct {
+		name string
+		doc  Document
+		want string
+	}{
+		{"id", Document{ID: "a\xff"}, `document "a\xff": id: invalid UTF-8 at byte 1`},
+		{"title", Document{ID: "x", Title: "\xe9t\xe9"}, `document "x": title: invalid UTF-8 at byte 0`},
+		{"text", Document{ID: "x", Text: "caf\u00e9 caf\xe9"}, `document "x": text: invalid UTF-8 at byte 9`},
+		{"field", Document{ID: "x", Fields: []Field{{"a", "b"}, {"c", "\xff"}}}, `document "x": field "c": invalid UTF-8 at byte 0`},
+		{"name of a field", Document{ID: "x", Fields: []Field{{"\xff", "b"}}}, `document "x": name of a field: invalid UTF-8 at byte 0`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if err := ix.Add(t.Context(), c.doc); !errors.Is(err, ErrBadInput) || !strings.HasPrefix(err.Error(), c.want) {
+				t.Errorf("error %v, want %s", err, c.want)
+			}
+		})
+	}
+	if err := ix.Add(t.Context(), Document{ID: "x", Text: "\ufffd caf\u00e9"}); err != nil {
+		t.Errorf("valid UTF-8: %v", err)
+	}
+}
+
+// An explanation has each note once, and its mode depends on K for ModeAndOr.
 func TestExplain(t *testing.T) {
 	ix := newTestIndex(t, animals)
 	for k, want := range map[int]Mode{1: ModeAnd, 2: ModeOr} {
-		e, err := ix.Explain(t.Context(), `the dog cat (`, "b", WithMode(ModeAndOr), WithK(k), WithLenientSyntax())
+		e, err := ix.Explain(t.Context(), Query{Text: `the dog cat (`, Mode: ModeAndOr, K: k, Lenient: true}, "b")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,15 +200,15 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// A context that has ended is an error, however little there is to do.
+// Every call returns the error of an ended context, even without work.
 func TestCancelledContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	ix := newTestIndex(t, animals)
-	if _, err := ix.Search(ctx, "the"); !errors.Is(err, context.Canceled) {
+	if _, err := ix.Search(ctx, Query{Text: "the"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Search: error %v", err)
 	}
-	if _, err := ix.Explain(ctx, "the", "a"); !errors.Is(err, context.Canceled) {
+	if _, err := ix.Explain(ctx, Query{Text: "the"}, "a"); !errors.Is(err, context.Canceled) {
 		t.Errorf("Explain: error %v", err)
 	}
 	if err := ix.Add(ctx, animals...); !errors.Is(err, context.Canceled) {
@@ -161,50 +219,67 @@ func TestCancelledContext(t *testing.T) {
 	}
 }
 
-// Parts give back the whole text, whatever the highlights are.
+// Parts concatenate to the whole text for any highlights.
 func TestSnippetParts(t *testing.T) {
 	s := Snippet{Text: "abcdef", Highlights: []Span{{0, 1}, {1, 3}, {5, 6}}}
 	if got, want := s.Mark("<", ">"), "<a><bc>de<f>"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	for range s.Parts() {
-		break // an early end is no panic
+		break // an early end does not panic
 	}
 }
 
 func TestErrors(t *testing.T) {
 	dir := t.TempDir()
 	ix := newTestIndex(t, animals)
-	search := func(query string, opts ...SearchOption) error {
-		_, err := ix.Search(t.Context(), query, opts...)
+	search := func(q Query) error {
+		_, err := ix.Search(t.Context(), q)
 		return err
 	}
-	create := func(opts ...Option) error {
-		_, err := Create(filepath.Join(dir, "new"), opts...)
+	create := func(s Settings, o Options) error {
+		_, err := Create(filepath.Join(dir, "new"), s, o)
 		return err
 	}
-	_, openErr := Open(dir)
-	_, existsErr := Create(ix.ix.Dir())
-	_, namelessErr := Create("")
-	_, explainErr := ix.Explain(t.Context(), "cat", "nobody")
+	runtime := func(o RuntimeOptions) error {
+		_, err := NewRuntime(o)
+		return err
+	}
+	_, documentErr := ix.Document(t.Context(), "nobody")
+	_, openErr := Open(dir, Options{})
+	_, existsErr := Create(ix.ix.Dir(), Settings{}, Options{})
+	_, namelessErr := Create("", Settings{}, Options{})
+	_, explainErr := ix.Explain(t.Context(), Query{Text: "cat"}, "nobody")
 	_, filesErr := ix.IndexFiles(t.Context(), []string{filepath.Join(dir, "missing.jsonl")}, FilesOptions{})
 	for name, test := range map[string]struct{ got, want error }{
 		"open nothing":     {openErr, ErrNotIndex},
 		"create twice":     {existsErr, ErrExists},
 		"create nowhere":   {namelessErr, ErrBadInput},
-		"analyzer":         {create(WithAnalyzer("klingon")), ErrBadInput},
-		"codec":            {create(WithCodec("morse")), ErrBadInput},
-		"BM25":             {create(WithBM25(1, 2)), ErrBadInput},
-		"memory":           {create(WithMemory(-1)), ErrBadInput},
-		"cache":            {create(WithCache(-1)), ErrBadInput},
-		"syntax":           {search("(cat"), ErrBadInput},
-		"phrase":           {search(`"a cat sat"`), ErrBadInput}, // no positions
-		"k":                {search("cat", WithK(0)), ErrBadInput},
-		"k too large":      {search("cat", WithK(MaxK+1)), ErrBadInput},
-		"offset":           {search("cat", WithOffset(-1)), ErrBadInput},
-		"offset too large": {search("cat", WithOffset(MaxK)), ErrBadInput},
-		"traversal":        {search("cat", WithTraversal("guess")), ErrBadInput},
-		"explain":          {explainErr, ErrBadInput},
+		"analyzer":         {create(Settings{Analyzer: "klingon"}, Options{}), ErrBadInput},
+		"codec":            {create(Settings{Codec: "morse"}, Options{}), ErrBadInput},
+		"BM25":             {create(Settings{BM25: &BM25{K1: 1, B: 2}}, Options{}), ErrBadInput},
+		"BM25 override":    {create(Settings{}, Options{BM25: &BM25{K1: -1}}), ErrBadInput},
+		"memory":           {create(Settings{}, Options{IndexMemory: -1}), ErrBadInput},
+		"threads":          {create(Settings{}, Options{IndexThreads: -1}), ErrBadInput},
+		"device":           {runtime(RuntimeOptions{GPU: GPUOptions{Device: "fast"}}), ErrBadInput},
+		"GPU memory":       {runtime(RuntimeOptions{GPU: GPUOptions{Memory: MemorySize{Bytes: -1}}}), ErrBadInput},
+		"host memory":      {runtime(RuntimeOptions{GPU: GPUOptions{HostMemory: MemorySize{Percent: 101}}}), ErrBadInput},
+		"limits":           {runtime(RuntimeOptions{Limits: &Limits{Running: -1}}), ErrBadInput},
+		"policy":           {runtime(RuntimeOptions{Policy: "magic"}), ErrBadInput},
+		"ratio":            {runtime(RuntimeOptions{Ratio: -1}), ErrBadInput},
+		"syntax":           {search(Query{Text: "(cat"}), ErrBadInput},
+		"text and node":    {search(Query{Text: "cat", Node: &query.Term{Text: "cat"}}), ErrBadInput},
+		"node":             {search(Query{Node: &query.Term{}}), ErrBadInput},
+		"field of a node":  {search(Query{Node: &query.Term{Field: "none", Text: "cat"}}), ErrBadInput},
+		"k":                {search(Query{Text: "cat", K: -1}), ErrBadInput},
+		"k too large":      {search(Query{Text: "cat", K: MaxK + 1}), ErrBadInput},
+		"offset":           {search(Query{Text: "cat", Offset: -1}), ErrBadInput},
+		"offset too large": {search(Query{Text: "cat", Offset: MaxK}), ErrBadInput},
+		"traversal":        {search(Query{Text: "cat", Traversal: "guess"}), ErrBadInput},
+		"policy of query":  {search(Query{Text: "cat", Policy: "magic"}), ErrBadInput},
+		"load":             {search(Query{Text: "cat", Load: LoadNone + 1}), ErrBadInput},
+		"explain":          {explainErr, ErrNotFound},
+		"document":         {documentErr, ErrNotFound},
 		"no such file":     {filesErr, os.ErrNotExist},
 		"document, no ID":  {ix.Add(t.Context(), Document{Text: "x"}), ErrBadInput},
 	} {
@@ -215,14 +290,14 @@ func TestErrors(t *testing.T) {
 }
 
 func TestQueryError(t *testing.T) {
-	_, err := newTestIndex(t, nil).Search(t.Context(), "cat^dog")
-	var q *QueryError
+	_, err := newTestIndex(t, nil).Search(t.Context(), Query{Text: "cat^dog"})
+	var q *query.Error
 	if !errors.As(err, &q) || q.Offset != 3 || !errors.Is(err, ErrBadInput) {
-		t.Errorf("error %v, want a *QueryError at byte 3", err)
+		t.Errorf("error %v, want a *query.Error at byte 3", err)
 	}
 }
 
-// Documents yields what is live, as stored, and ends when it is told to.
+// Documents yields the live documents as stored and can end early.
 func TestDocuments(t *testing.T) {
 	ix := newTestIndex(t, animals)
 	if err := ix.Delete(t.Context(), "b"); err != nil {
@@ -256,18 +331,18 @@ func TestDocuments(t *testing.T) {
 func TestWriting(t *testing.T) {
 	ctx := t.Context()
 	dir := filepath.Join(t.TempDir(), "index")
-	ix, err := Create(dir)
+	ix, err := Create(dir, Settings{}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer ix.Close()
-	if got := searchIDs(t, ix, "cat"); len(got) != 0 {
+	if got := searchIDs(t, ix, Query{Text: "cat"}); len(got) != 0 {
 		t.Errorf("new index: hits %q", got)
 	}
-	if err := ix.Commit(ctx); err != nil { // of an empty index
+	if err := ix.Commit(ctx); err != nil { // an empty index
 		t.Fatal(err)
 	}
-	reader, err := Open(dir)
+	reader, err := Open(dir, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -291,17 +366,17 @@ func TestWriting(t *testing.T) {
 	if err := ix.Commit(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if got := searchIDs(t, reader, "cat"); len(got) != 0 {
+	if got := searchIDs(t, reader, Query{Text: "cat"}); len(got) != 0 {
 		t.Errorf("reader before Refresh: hits %q", got)
 	}
 	if changed, err := reader.Refresh(); err != nil || !changed {
 		t.Fatalf("Refresh: %t, %v", changed, err)
 	}
-	if got, want := searchIDs(t, reader, "cat"), []string{"a", "b"}; !slices.Equal(got, want) {
+	if got, want := searchIDs(t, reader, Query{Text: "cat"}), []string{"a", "b"}; !slices.Equal(got, want) {
 		t.Errorf("reader: hits %q, want %q", got, want)
 	}
 
-	// The reader writes now: the lock was given back by Commit.
+	// Commit released the lock, so the reader can write now.
 	if err := reader.Delete(ctx, "a", "nobody"); err != nil {
 		t.Fatal(err)
 	}
@@ -311,14 +386,14 @@ func TestWriting(t *testing.T) {
 	if err := reader.Commit(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if got := searchIDs(t, reader, "cat"); len(got) != 0 {
+	if got := searchIDs(t, reader, Query{Text: "cat"}); len(got) != 0 {
 		t.Errorf("after deleting: hits %q", got)
 	}
-	if _, found, err := reader.Document(ctx, "a"); found || err != nil {
-		t.Errorf("deleted document: found %t, %v", found, err)
+	if _, err := reader.Document(ctx, "a"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("deleted document: %v", err)
 	}
-	if doc, found, err := reader.Document(ctx, "b"); !found || err != nil || doc.Text != "A bird." {
-		t.Errorf("replaced document: %+v, %t, %v", doc, found, err)
+	if doc, err := reader.Document(ctx, "b"); err != nil || doc.Text != "A bird." {
+		t.Errorf("replaced document: %+v, %v", doc, err)
 	}
 	if err := reader.Verify(ctx, nil); err != nil {
 		t.Error(err)
@@ -330,7 +405,7 @@ func TestWriting(t *testing.T) {
 	if err := reader.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := reader.Search(ctx, "cat"); !errors.Is(err, ErrClosed) {
+	if _, err := reader.Search(ctx, Query{Text: "cat"}); !errors.Is(err, ErrClosed) {
 		t.Errorf("search after Close: error %v", err)
 	}
 	if err := reader.Add(ctx, animals[0]); !errors.Is(err, ErrClosed) {
@@ -338,38 +413,56 @@ func TestWriting(t *testing.T) {
 	}
 }
 
-func TestWithoutStored(t *testing.T) {
-	ix := newTestIndex(t, animals, WithoutStored(), WithFields(), WithAnalyzer("simple"), WithCodec("raw"), WithBM25(1.2, 0.75))
-	r, err := ix.Search(t.Context(), "cat", WithSnippets())
+func TestNoStored(t *testing.T) {
+	ix := newTestIndexWith(t, animals, Settings{NoStored: true, Fields: []string{}, Analyzer: "simple", Codec: "raw", BM25: &BM25{K1: 1.2, B: 0.75}}, Options{})
+	r, err := ix.Search(t.Context(), Query{Text: "cat", SnippetLength: DefaultSnippetLength})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(r.Hits) != 2 || r.Hits[0].ID != "a" || r.Hits[0].Title != "" {
 		t.Errorf("hits %+v", r.Hits)
 	}
-	if doc, found, err := ix.Document(t.Context(), "a"); !found || err != nil || doc.ID != "a" || doc.Text != "" {
-		t.Errorf("document %+v, %t, %v", doc, found, err)
+	if doc, err := ix.Document(t.Context(), "a"); err != nil || doc.ID != "a" || doc.Text != "" {
+		t.Errorf("document %+v, %v", doc, err)
 	}
 	if s, err := ix.Stats(); err != nil || s.Stored || s.Codec != "raw" || s.K1 != 1.2 || len(s.Fields) != 1 {
 		t.Errorf("stats %+v, %v", s, err)
 	}
 }
 
-// BM25 parameters of Open hold for this Index, and scores are those of an
-// index that was made with them.
+// K1 and B of 0 are parameters, not defaults: each term adds the same to each score.
+func TestZeroBM25(t *testing.T) {
+	docs := []Document{{ID: "once", Text: "cat"}, {ID: "often", Text: "cat cat cat dog bird"}}
+	for name, ix := range map[string]*Index{
+		"settings": newTestIndexWith(t, docs, Settings{BM25: &BM25{}}, Options{}),
+		"options":  newTestIndexWith(t, docs, Settings{}, Options{BM25: &BM25{}}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, err := ix.Search(t.Context(), Query{Text: "cat"})
+			if err != nil || len(r.Hits) != 2 || r.Hits[0].Score != r.Hits[1].Score {
+				t.Errorf("got %+v, %v, want two hits with equal scores", r, err)
+			}
+			if s, err := ix.Stats(); err != nil || s.K1 != 0 || s.B != 0 {
+				t.Errorf("k1 %g, b %g, %v", s.K1, s.B, err)
+			}
+		})
+	}
+}
+
+// BM25 parameters of Open apply to this Index and give the scores of an index created with them.
 func TestOtherBM25(t *testing.T) {
-	made := newTestIndex(t, animals, WithBM25(2, 1))
+	made := newTestIndexWith(t, animals, Settings{BM25: &BM25{K1: 2, B: 1}}, Options{})
 	other := newTestIndex(t, animals)
-	opened, err := Open(other.ix.Dir(), WithBM25(2, 1))
+	opened, err := Open(other.ix.Dir(), Options{BM25: &BM25{K1: 2, B: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer opened.Close()
-	want, err := made.Search(t.Context(), "cat dog")
+	want, err := made.Search(t.Context(), Query{Text: "cat dog"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := opened.Search(t.Context(), "cat dog")
+	got, err := opened.Search(t.Context(), Query{Text: "cat dog"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -394,7 +487,7 @@ func TestIndexFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, reorder := range []string{"none", "bp"} {
-		ix, err := Create(filepath.Join(dir, reorder), WithMemory(64<<20), WithThreads(2))
+		ix, err := Create(filepath.Join(dir, reorder), Settings{}, Options{IndexMemory: 64 << 20, IndexThreads: 2})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -413,11 +506,11 @@ func TestIndexFiles(t *testing.T) {
 		if last.Docs == 0 || last.Phase == "" {
 			t.Errorf("last progress %+v", last)
 		}
-		results, err := ix.Search(t.Context(), "w3 w5", WithMode(ModeAnd), WithK(1000))
+		results, err := ix.Search(t.Context(), Query{Text: "w3 w5", Mode: ModeAnd, K: 1000})
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The last ten replace the first ten; the w3 and w5 of both are counted.
+		// The last ten replace the first ten; statistics count both.
 		want := 0
 		for i := 10; i < 1000; i++ {
 			if i%7 == 3 && i%11 == 5 || i%7 == 5 && i%11 == 3 {
@@ -435,8 +528,8 @@ func TestIndexFiles(t *testing.T) {
 	}
 }
 
-// Searches, writers and refreshes at the same time: every search sees one
-// commit, in which all documents have the same word.
+// With concurrent searches, writers and refreshes, each search sees one commit, in which all
+// documents have the same word.
 func TestConcurrency(t *testing.T) {
 	const numDocs = 20
 	ix := newTestIndex(t, nil)
@@ -461,7 +554,7 @@ func TestConcurrency(t *testing.T) {
 					return
 				default:
 				}
-				r, err := ix.Search(t.Context(), "all", WithK(100), WithSnippets())
+				r, err := ix.Search(t.Context(), Query{Text: "all", K: 100, SnippetLength: DefaultSnippetLength})
 				if err != nil {
 					t.Error(err)
 					return

@@ -3,8 +3,6 @@ package griffin
 import (
 	"context"
 	"errors"
-	"fmt"
-	"time"
 
 	"github.com/griffin-search/griffin/internal/impact"
 	"github.com/griffin-search/griffin/internal/index"
@@ -12,8 +10,8 @@ import (
 	"github.com/griffin-search/griffin/internal/score"
 )
 
-// ErrNoImpacts says that ModeSaat was asked for and the last commit has no
-// impact-ordered lists: Index.BuildImpacts makes them. It is an ErrBadInput too.
+// ErrNoImpacts is the error of a search in ModeSaat if the last commit has no
+// impact-ordered lists; Index.BuildImpacts makes them. It wraps ErrBadInput.
 var ErrNoImpacts = index.ErrNoImpacts
 
 // DefaultImpactCodec is the codec of impact-ordered lists unless told otherwise.
@@ -96,34 +94,13 @@ func statsOfImpacts(snapshot *index.Snapshot) (*ImpactStats, error) {
 	return impactStats(x.Meta(), x.SizeBytes()), nil
 }
 
-// WithAccumulators chooses by name how ModeSaat adds up scores; Accumulators lists
-// the names. All give the same answer. "" is the default.
-func WithAccumulators(name string) SearchOption {
-	return func(c *searchConfig) { c.accumulators = name }
-}
-
-// WithBudget bounds the work of ModeSaat: it ends before the postings processed
-// pass a number, or after a time; 0 is no bound. Results.Missed then tells how much
-// scores may be too low.
-func WithBudget(postings int64, d time.Duration) SearchOption {
-	return func(c *searchConfig) { c.budget = saat.Budget{Postings: postings, Time: d} }
-}
-
 // Accumulators returns the names of the accumulators of ModeSaat, the default first.
 func Accumulators() []string { return saat.Accumulators() }
 
-// ParseAccumulators checks the value of WithAccumulators: a name, and after a
-// colon what differs from the default, as in "array:heap=1,outlined". ErrBadInput
-// if there is no such thing.
+// ParseAccumulators checks a value of Query.Accumulators: a name, and after a colon
+// the parameters that differ from the default, as in "array:heap=1,outlined". The
+// error wraps ErrBadInput.
 func ParseAccumulators(text string) error {
 	_, err := saat.ParseVariant(text)
 	return err
-}
-
-// checkBudget returns what is wrong with a budget.
-func checkBudget(b saat.Budget) error {
-	if b.Postings < 0 || b.Time < 0 {
-		return fmt.Errorf("budget of %d postings and %v: neither can be negative: %w", b.Postings, b.Time, ErrBadInput)
-	}
-	return nil
 }

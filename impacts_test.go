@@ -2,6 +2,7 @@ package griffin
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -9,7 +10,7 @@ import (
 
 func TestSaat(t *testing.T) {
 	ix := newTestIndex(t, animals)
-	if _, err := ix.Search(t.Context(), "cat", WithMode(ModeSaat)); !errors.Is(err, ErrNoImpacts) || !errors.Is(err, ErrBadInput) {
+	if _, err := ix.Search(t.Context(), Query{Text: "cat", Mode: ModeSaat}); !errors.Is(err, ErrNoImpacts) || !errors.Is(err, ErrBadInput) {
 		t.Errorf("without impact-ordered lists: %v", err)
 	}
 	before, err := ix.Stats()
@@ -33,7 +34,7 @@ func TestSaat(t *testing.T) {
 		"the":     {},
 	} {
 		for _, accumulators := range append(Accumulators(), "paged:heap=1,outlined", "") {
-			if got := searchIDs(t, ix, query, WithMode(ModeSaat), WithAccumulators(accumulators)); !slices.Equal(got, want) {
+			if got := searchIDs(t, ix, Query{Text: query, Mode: ModeSaat, Accumulators: accumulators}); !slices.Equal(got, want) {
 				t.Errorf("%s with %s: got %q, want %q", query, accumulators, got, want)
 			}
 		}
@@ -41,12 +42,12 @@ func TestSaat(t *testing.T) {
 	if err := ix.Verify(t.Context(), nil); err != nil {
 		t.Error(err)
 	}
-	r, err := ix.Search(t.Context(), "cat dog", WithMode(ModeSaat), WithBudget(1, 0))
+	r, err := ix.Search(t.Context(), Query{Text: "cat dog", Mode: ModeSaat, Budget: Budget{Postings: 1}})
 	if err != nil || r.Missed == 0 || r.Mode != ModeSaat {
 		t.Errorf("with a budget: %+v, %v", r, err)
 	}
-	if r, err = ix.Search(t.Context(), "cat dog", WithMode(ModeSaat), WithBudget(0, time.Hour)); err != nil || r.Missed != 0 || r.Traversal != Accumulators()[0] {
-		t.Errorf("with an hour: %+v, %v", r, err)
+	if r, err = ix.Search(t.Context(), Query{Text: "cat dog", Mode: ModeSaat, Budget: Budget{Time: time.Hour}}); err != nil || r.Missed != 0 || r.Traversal != Accumulators()[0] {
+		t.Errorf("with a budget of an hour: %+v, %v", r, err)
 	}
 	if err := ix.Delete(t.Context(), "a"); err != nil {
 		t.Fatal(err)
@@ -54,13 +55,13 @@ func TestSaat(t *testing.T) {
 	if err := ix.Commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ix.Search(t.Context(), "cat", WithMode(ModeSaat)); !errors.Is(err, ErrNoImpacts) {
+	if _, err := ix.Search(t.Context(), Query{Text: "cat", Mode: ModeSaat}); !errors.Is(err, ErrNoImpacts) {
 		t.Errorf("after a commit: %v", err)
 	}
 	if _, err := ix.BuildImpacts(t.Context(), ImpactOptions{Ranking: "atire", K1: 0.9, B: 0.4, Codec: "simdbp", BitmapBits: -1}); err != nil {
 		t.Fatal(err)
 	}
-	if got := searchIDs(t, ix, "cat dog", WithMode(ModeSaat)); !slices.Equal(got, []string{"b", "c"}) {
+	if got := searchIDs(t, ix, Query{Text: "cat dog", Mode: ModeSaat}); !slices.Equal(got, []string{"b", "c"}) {
 		t.Errorf("after a document was deleted: %q", got)
 	}
 }
@@ -70,22 +71,23 @@ func TestSaatRefuses(t *testing.T) {
 	if _, err := ix.BuildImpacts(t.Context(), ImpactOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	for i, opts := range [][]SearchOption{
-		{WithAccumulators("none")},
-		{WithBudget(-1, 0)},
-		{WithBudget(0, -time.Second)},
-		{WithTraversal("svs")},
+	for _, q := range []Query{
+		{Accumulators: "none"},
+		{Budget: Budget{Postings: -1}},
+		{Budget: Budget{Time: -time.Second}},
+		{Traversal: "svs"},
 	} {
-		if _, err := ix.Search(t.Context(), "cat dog", append(opts, WithMode(ModeSaat))...); !errors.Is(err, ErrBadInput) {
-			t.Errorf("options %d: %v", i, err)
+		q.Text, q.Mode = "cat dog", ModeSaat
+		if _, err := ix.Search(t.Context(), q); !errors.Is(err, ErrBadInput) {
+			t.Errorf("%+v: %v", q, err)
 		}
 	}
 	for _, query := range []string{"+cat dog", "cat -dog", "title:cat dog"} {
-		if _, err := ix.Search(t.Context(), query, WithMode(ModeSaat)); !errors.Is(err, ErrBadInput) {
+		if _, err := ix.Search(t.Context(), Query{Text: query, Mode: ModeSaat}); !errors.Is(err, ErrBadInput) {
 			t.Errorf("%s: %v", query, err)
 		}
 	}
-	if _, err := ix.Explain(t.Context(), "cat", "a", WithMode(ModeSaat)); !errors.Is(err, ErrBadInput) {
+	if _, err := ix.Explain(t.Context(), Query{Text: "cat", Mode: ModeSaat}, "a"); !errors.Is(err, ErrBadInput) {
 		t.Errorf("explain: %v", err)
 	}
 	if _, err := ix.BuildImpacts(t.Context(), ImpactOptions{Ranking: "tfidf"}); !errors.Is(err, ErrBadInput) {
@@ -93,5 +95,25 @@ func TestSaatRefuses(t *testing.T) {
 	}
 	if err := ParseAccumulators("array:heap=3"); !errors.Is(err, ErrBadInput) {
 		t.Errorf("heap 3: %v", err)
+	}
+}
+
+// Mode saat works with admission limits and long lists.
+func TestSaatOfLongListsWithLimits(t *testing.T) {
+	docs := make([]Document, 2100)
+	for i := range docs {
+		docs[i] = Document{ID: fmt.Sprint(i), Text: "common frequent"}
+	}
+	for name, limits := range map[string]Limits{"concurrency": {Running: 1, Waiting: 1}, "deadline": {Deadline: time.Minute}} {
+		t.Run("limit="+name, func(t *testing.T) {
+			ix := newTestIndexWith(t, docs, Settings{}, Options{Runtime: newTestRuntime(t, RuntimeOptions{Limits: &limits})})
+			if _, err := ix.BuildImpacts(t.Context(), ImpactOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			want := []string{"0", "1", "2"}
+			if got := searchIDs(t, ix, Query{Text: "common frequent", Mode: ModeSaat, K: 3}); !slices.Equal(got, want) {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
 	}
 }

@@ -1,147 +1,175 @@
 package griffin
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"sync"
-	"sync/atomic"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
-	"github.com/griffin-search/griffin/internal/exec"
+	"github.com/griffin-search/griffin/internal/derived"
+	"github.com/griffin-search/griffin/internal/dispatch"
 	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/resultcache"
 	"github.com/griffin-search/griffin/internal/segment"
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// Index is an index in a folder, made by Create or Open and given back with
-// Close. All methods may be called by any number of goroutines at the same time.
+// Index is an open index. Create, Open and OpenOrCreate return one; Close releases
+// it. All methods are safe for concurrent use.
 type Index struct {
-	ix         *index.Index
-	cfg        config
-	dispatcher *exec.Dispatcher
-	measured   atomic.Bool // the times of searches, on this machine
+	ix      *index.Index
+	options Options
+	runtime *Runtime
+	own     bool               // the Runtime is closed with the Index
+	results *resultcache.Cache // nil: answers are not kept
 
-	results *exec.ResultCache // nil: answers are not kept
-	// reading has room for the searches that may read documents at the same time; nil: any
-	// number may.
-	reading chan struct{}
-
-	// scratches holds *scratch values that no search uses.
-	scratches sync.Pool
+	// scratches holds *scratch values that no search uses, batches *batch values.
+	scratches, batches sync.Pool
 
 	mu     sync.Mutex
-	writer *index.Writer // nil: nothing was added or deleted since the last commit
+	writer *index.Writer // nil: no changes since the last commit
 	closed bool
 }
 
-// scratch is the memory of one search.
+// scratch is the working memory of one search.
 type scratch struct {
-	exec   *exec.Scratch
-	plan   exec.Plan
-	hits   []base.Hit
-	stored segment.StoredDoc
+	search   *dispatch.Scratch
+	analyzer string // of search
+	query    dispatch.Query
+	hits     []base.Hit
+	stored   segment.StoredDoc
+
+	// In a batch: the query that runs, and memory for hits.
+	inBatch bool
+	batched Query
+	slab    []Hit
 }
 
-// Create makes a new, empty index in the folder dir. Nothing is written before
-// the first Commit or IndexFiles. ErrExists if there is an index in the folder,
-// ErrBadInput if there are other files in it or an option cannot be used.
-func Create(dir string, opts ...Option) (*Index, error) {
+// Create makes a new, empty index in the folder dir. It writes nothing before the
+// first Commit or IndexFiles. The error wraps ErrExists if the folder holds an
+// index, and ErrBadInput if it holds other files or an option is not valid.
+func Create(dir string, s Settings, o Options) (*Index, error) {
 	if dir == "" {
-		return nil, fmt.Errorf("create index: no folder is named: %w", ErrBadInput)
+		return nil, fmt.Errorf("create index: the name of the folder is empty: %w", ErrBadInput)
 	}
-	cfg, err := newConfig(opts)
-	if err != nil {
+	settings, err := s.options()
+	if err = errors.Join(err, o.check()); err != nil {
 		return nil, err
 	}
-	made := index.Options{
-		Analyzer: cfg.analyzer, Codec: cfg.codec, Positions: cfg.positions, NoStored: cfg.withoutStored, Fields: cfg.fields,
-		WeightScale: cfg.weightScale,
-	}
-	if cfg.bm25 != nil {
-		made.BM25 = *cfg.bm25
-	}
-	ix, err := index.Create(vfs.OS, dir, made)
-	if err != nil {
-		return nil, err
-	}
-	return newIndex(ix, cfg)
+	return openWith(o, func(cache *derived.Cache) (*index.Index, error) {
+		return index.CreateWithCache(vfs.OS, dir, settings, cache)
+	})
 }
 
-// Open opens the index in the folder dir. It reads next to nothing: files are
-// mapped, and checked where a search touches them first. ErrNotIndex if there
-// is no index in the folder.
-func Open(dir string, opts ...Option) (*Index, error) {
-	cfg, err := newConfig(opts)
-	if err != nil {
+// Open opens the index in the folder dir. It reads the metadata and maps the files;
+// a search checks each part of a file before its first use. Open measures nothing
+// and writes nothing. The error wraps ErrNotIndex if the folder holds no index.
+func Open(dir string, o Options) (*Index, error) {
+	if err := o.check(); err != nil {
 		return nil, err
 	}
-	ix, err := index.Open(vfs.OS, dir)
-	if err != nil {
+	return openWith(o, func(cache *derived.Cache) (*index.Index, error) {
+		ix, err := index.OpenWithCache(vfs.OS, dir, cache)
+		if err == nil && o.BM25 != nil && ix.Options().Weighted() {
+			err := fmt.Errorf("index %s stores learned weights: BM25 parameters do not apply: %w", dir, ErrBadInput)
+			return nil, errors.Join(err, ix.Close())
+		}
+		return ix, err
+	})
+}
+
+// OpenOrCreate opens the index in the folder dir, or creates it with settings s if
+// there is none. An index that exists keeps its settings.
+func OpenOrCreate(dir string, s Settings, o Options) (*Index, error) {
+	ix, err := Open(dir, o)
+	if !errors.Is(err, ErrNotIndex) {
+		return ix, err
+	}
+	ix, err = Create(dir, s, o)
+	if errors.Is(err, ErrExists) { // another process has just created it
+		return Open(dir, o)
+	}
+	return ix, err
+}
+
+// openWith returns an Index of what open returns, with the Runtime of o or its own. It
+// makes the first scratch, so that an unknown analyzer is an error now and not in every
+// search.
+func openWith(o Options, open func(cache *derived.Cache) (*index.Index, error)) (_ *Index, err error) {
+	ix := &Index{options: o, runtime: o.Runtime, results: resultcache.New(o.ResultCache)}
+	if ix.runtime == nil {
+		ix.own = true
+		if ix.runtime, err = NewRuntime(RuntimeOptions{}); err != nil {
+			return nil, err
+		}
+	}
+	if err := ix.runtime.retain(); err != nil {
 		return nil, err
 	}
-	if cfg.bm25 != nil && ix.Options().Weighted() {
-		err := fmt.Errorf("index %s is one of weights, in whose scores BM25 plays no part: %w", dir, ErrBadInput)
-		return nil, errors.Join(err, ix.Close())
+	defer func() {
+		if err != nil {
+			_ = ix.releaseRuntime() // without a GPU there is no error
+		}
+	}()
+	if ix.ix, err = open(ix.runtime.derived); err != nil {
+		return nil, err
 	}
-	return newIndex(ix, cfg)
-}
-
-// newIndex makes the first scratch, so that an analyzer which this program
-// does not have is an error now and not in every search.
-func newIndex(ix *index.Index, cfg config) (*Index, error) {
-	ix.SetCache(cfg.cacheBytes)
-	g := &Index{ix: ix, cfg: cfg, results: exec.NewResultCache(cfg.resultBytes)}
-	if cfg.dispatch.Admit {
-		g.reading = make(chan struct{}, cmp.Or(cfg.dispatch.CPUs, runtime.GOMAXPROCS(0)))
-	}
-	sc, err := g.newScratch()
+	sc, err := ix.newScratch(ix.ix.Options().Analyzer)
 	if err != nil {
-		return nil, errors.Join(err, ix.Close())
+		return nil, errors.Join(err, ix.ix.Close())
 	}
-	g.scratches.Put(sc)
-	if err := g.openDispatcher(); err != nil {
-		return nil, errors.Join(err, ix.Close())
-	}
-	return g, nil
+	ix.scratches.Put(sc)
+	ix.runtime.adoptCosts(ix.ix.Dir())
+	return ix, nil
 }
 
-func (ix *Index) newScratch() (*scratch, error) {
-	sc, err := exec.NewScratch(ix.ix.Options().Analyzer)
+// releaseRuntime gives the Runtime back, once.
+func (ix *Index) releaseRuntime() error {
+	ix.runtime.release()
+	if ix.own {
+		return ix.runtime.Close()
+	}
+	return nil
+}
+
+func (ix *Index) newScratch(analyzer string) (*scratch, error) {
+	sc, err := dispatch.NewScratch(analyzer)
 	if err != nil {
 		return nil, fmt.Errorf("index %s: %w", ix.ix.Dir(), err)
 	}
-	return &scratch{exec: sc}, nil
+	return &scratch{search: sc, analyzer: analyzer}, nil
 }
 
-// scratch takes a scratch, to be put back into scratches.
-func (ix *Index) scratch() (*scratch, error) {
-	if sc, ok := ix.scratches.Get().(*scratch); ok {
+// scratch returns a scratch for an analyzer; the caller puts it back into scratches.
+// After Refresh the folder can hold an index with another analyzer.
+func (ix *Index) scratch(analyzer string) (*scratch, error) {
+	if sc, ok := ix.scratches.Get().(*scratch); ok && sc.analyzer == analyzer {
 		return sc, nil
 	}
-	return ix.newScratch()
+	return ix.newScratch(analyzer)
 }
 
-// Close releases the index. What was not committed is lost. Searches that run
-// are let end; later calls return ErrClosed.
+// Close releases the index and what it holds of the Runtime. Changes that were not committed are lost. Running
+// searches go on and keep the files that they need; later calls return ErrClosed.
 func (ix *Index) Close() error {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
+	var err error
 	if !ix.closed {
-		ix.saveCosts()
+		ix.closed = true
+		ix.runtime.dispatcher.GPU().Forget(ix.ix.Owner())
+		err = ix.releaseRuntime()
 	}
-	ix.closed = true
-	return errors.Join(ix.endWriter(), ix.dispatcher.Close(), ix.ix.Close())
+	return errors.Join(ix.endWriter(), err, ix.ix.Close())
 }
 
-// Add adds documents, replacing those with the same IDs. They are seen by
-// searches after Commit. The first Add or Delete after Open, Commit or
-// Rollback takes the index's write lock: ErrLocked if another process has it.
-// If a document cannot be indexed the error is ErrBadInput and names it; those
-// before it were added.
+// Add adds documents and replaces those with the same IDs. Searches find them after
+// Commit. The first Add or Delete after Open, Commit or Rollback takes the index's
+// write lock; the error wraps ErrLocked if another process holds it. If a document
+// cannot be indexed, the error wraps ErrBadInput and names it; the documents before
+// it were added.
 func (ix *Index) Add(ctx context.Context, docs ...Document) error {
 	return ix.write(ctx, len(docs), func(w *index.Writer, i int) error {
 		d := corpus.Document{ID: docs[i].ID, Title: docs[i].Title, Text: docs[i].Text, Vector: docs[i].vector()}
@@ -152,13 +180,13 @@ func (ix *Index) Add(ctx context.Context, docs ...Document) error {
 	})
 }
 
-// Delete removes the documents with the given IDs, as of the next Commit. IDs
-// that the index does not have are no error.
+// Delete removes the documents with the given IDs at the next Commit. Unknown IDs
+// are no error.
 func (ix *Index) Delete(ctx context.Context, ids ...string) error {
 	return ix.write(ctx, len(ids), func(w *index.Writer, i int) error { return w.Delete(ids[i]) })
 }
 
-// write calls do for 0 to n-1 with the writer, which it makes if there is none.
+// write calls do for 0 to n-1 with the writer.
 func (ix *Index) write(ctx context.Context, n int, do func(w *index.Writer, i int) error) error {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
@@ -184,7 +212,7 @@ func (ix *Index) beginWriter() error {
 	if ix.writer != nil {
 		return nil
 	}
-	w, err := ix.ix.Writer(index.WriterOptions{MemoryBytes: ix.cfg.memoryBytes, Threads: ix.cfg.threads})
+	w, err := ix.ix.Writer(index.WriterOptions{MemoryBytes: ix.options.IndexMemory, Threads: ix.options.IndexThreads})
 	if err != nil {
 		return err
 	}
@@ -202,9 +230,10 @@ func (ix *Index) endWriter() error {
 	return err
 }
 
-// Commit makes everything since the last Commit durable and visible, all of it
-// or, if it returns an error, nothing: then it can be tried again. It gives the
-// write lock back. The first Commit of a new index makes it, even if it is empty.
+// Commit makes all changes since the last Commit durable and visible, atomically.
+// If it returns an error, no change is visible, and it can be repeated. It releases
+// the write lock. The first Commit of a new index creates it, even without
+// documents.
 func (ix *Index) Commit(ctx context.Context) error {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
@@ -220,36 +249,42 @@ func (ix *Index) Commit(ctx context.Context) error {
 	return ix.endWriter()
 }
 
-// Rollback forgets everything since the last Commit and gives the write lock back.
+// Rollback discards all changes since the last Commit and releases the write lock.
 func (ix *Index) Rollback() error {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
 	return ix.endWriter()
 }
 
-// Refresh makes visible what other processes committed, and tells whether
-// there was anything.
+// Refresh makes the commits of other processes visible and reports whether there
+// were any.
 func (ix *Index) Refresh() (changed bool, err error) { return ix.ix.Refresh() }
 
-// Document returns the stored document with the given id; of an index
-// WithoutStored, only the ID. found is false if the index has none.
-func (ix *Index) Document(ctx context.Context, id string) (doc Document, found bool, err error) {
+// Document returns the stored document with the given id; if the index stores no
+// text (Settings.NoStored), only the ID. The error wraps ErrNotFound if there is no
+// such document.
+func (ix *Index) Document(ctx context.Context, id string) (_ Document, err error) {
+	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	snapshot, err := ix.ix.Snapshot()
 	if err != nil {
-		return Document{}, false, err
+		return Document{}, err
 	}
 	defer snapshot.Release()
 	view, local, found, err := snapshot.Lookup(id)
-	if err != nil || !found {
-		return Document{}, false, err
+	if err != nil {
+		return Document{}, err
+	}
+	if !found {
+		return Document{}, notFound(id)
 	}
 	var stored segment.StoredDoc
-	doc, err = readDocument(ctx, &snapshot.Segments[view], local, &stored)
-	return doc, err == nil, err
+	return readDocument(ctx, &snapshot.Segments[view], local, &stored)
 }
 
-// Verify reads every byte of the index and checks every checksum and
-// invariant. progress, if not nil, is called now and then with bytes.
+func notFound(id string) error { return fmt.Errorf("document %q: %w", id, ErrNotFound) }
+
+// Verify reads the whole index and checks every checksum and invariant. progress,
+// if not nil, is called a few times a second with bytes.
 func (ix *Index) Verify(ctx context.Context, progress func(done, total int64)) error {
 	snapshot, err := ix.ix.Snapshot()
 	if err != nil {

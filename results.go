@@ -5,66 +5,70 @@ import (
 	"strings"
 	"time"
 
-	"github.com/griffin-search/griffin/internal/exec"
+	"github.com/griffin-search/griffin/internal/plan"
 )
 
 // Results is the answer to a query.
 type Results struct {
-	// Query is the canonical text of what was searched for.
+	// Query is the canonical text of the query.
 	Query string `json:"query"`
-	// Hits are best first: at most K of them, from Offset on.
+	// Hits are at most K, best first, from Offset on.
 	Hits []Hit `json:"hits"`
-	// Mode that the hits are of: of ModeAndOr, the one that gave them.
+	// Mode is the mode of the hits: in ModeAndOr, the one that found them.
 	Mode Mode `json:"mode"`
-	// Traversal names the algorithm that found them; of ModeSaat, the accumulators; "gpu"
-	// if a GPU did, "steps" if the CPU took a conjunction over from it or ended one in steps.
+	// Traversal names the algorithm that found them; in ModeSaat, the accumulators;
+	// "gpu" if a GPU did; "steps" if the CPU finished a conjunction list by list.
 	Traversal string `json:"traversal"`
-	// Missed is the most by which any score is too low because the budget of
-	// ModeSaat ended (WithBudget); 0 if it did not.
+	// Missed bounds the amount by which any score is too low because the Budget of
+	// ModeSaat ended the search; 0 if it did not.
 	Missed float64 `json:"missed,omitempty"`
-	// Notes tell what of the query was left out and why: faults that were
-	// overlooked (WithLenientSyntax), words that the analyzer drops.
+	// Notes are remarks about the query: syntax faults that were ignored
+	// (Query.Lenient), fields and operators that do not exist, words that the
+	// analyzer drops.
 	Notes []string `json:"notes,omitempty"`
-	// Matches is how many documents match, in Mode, if WithCount was given.
+	// Matches is the number of documents that match in Mode, if Query.Count is set.
 	Matches int64 `json:"matches,omitempty"`
-	// NumDocs is how many documents were searched.
+	// NumDocs is the number of documents in the index.
 	NumDocs int `json:"num_docs"`
-	// Cached says that the hits come from the cache of answers (WithResultCache).
+	// Cached: the hits come from the result cache (Options.ResultCache).
 	Cached bool `json:"cached,omitempty"`
-	// Took is the time of the whole search, snippets included.
+	// Took is the time of the whole search, with snippets.
 	Took time.Duration `json:"took_ns"`
-	// Trace is set if WithTrace was given.
+	// Trace is set if Query.Trace is.
 	Trace *Trace `json:"trace,omitempty"`
 }
 
-// Hit is one document of the answer.
+// DocID is the number of a document within an index, from 0. It is valid for one
+// commit: later commits can renumber documents.
+type DocID uint32
+
+// Hit is one document of the results.
 type Hit struct {
-	ID string `json:"id"`
-	// DocID is the document's number within the index, as of this commit.
-	DocID uint32  `json:"doc_id"`
+	ID    string  `json:"id"`
+	DocID DocID   `json:"doc_id"`
 	Score float64 `json:"score"`
-	// Title, and Fields unless they are left out with WithoutFields, as stored.
+	// Title and Fields as stored; Query.Load can leave them out.
 	Title  string  `json:"title,omitempty"`
 	Fields []Field `json:"fields,omitempty"`
-	// Snippet is set if WithSnippets was given.
+	// Snippet is set if Query.SnippetLength is.
 	Snippet Snippet `json:"snippet,omitzero"`
 }
 
-// Snippet is the part of a document's text that shows best why it was found.
+// Snippet is the passage of a document's text that fits the query best.
 type Snippet struct {
-	// Text is one line; an ellipsis (…) stands where a sentence is cut.
+	// Text is one line; an ellipsis (…) marks omitted text.
 	Text string `json:"text"`
-	// Highlights are the words of the query in Text, in order, not overlapping.
+	// Highlights are the words of the query in Text, in order, without overlaps.
 	Highlights []Span `json:"highlights,omitempty"`
 }
 
-// Span is a piece of a text: the bytes from Start up to, not including, End.
+// Span is a range of bytes of a text: Start inclusive, End exclusive.
 type Span struct {
 	Start int `json:"start"`
 	End   int `json:"end"`
 }
 
-// Parts splits the text into runs that are highlighted or are not, in order.
+// Parts iterates over the highlighted and other ranges of the text, in order.
 func (s Snippet) Parts() iter.Seq2[string, bool] {
 	return func(yield func(text string, highlighted bool) bool) {
 		end := 0
@@ -83,8 +87,8 @@ func (s Snippet) Parts() iter.Seq2[string, bool] {
 	}
 }
 
-// Mark returns the text with before and after around each highlight. It
-// escapes nothing: for HTML, escape what Parts yields.
+// Mark returns the text with before and after around each highlight. It escapes
+// nothing: for HTML, escape each text of Parts.
 func (s Snippet) Mark(before, after string) string {
 	var b strings.Builder
 	for text, highlighted := range s.Parts() {
@@ -97,27 +101,27 @@ func (s Snippet) Mark(before, after string) string {
 	return b.String()
 }
 
-// Mode says what the words of a query without + and - ask for.
-type Mode = exec.Mode
+// Mode is the meaning of the words of a query without + and -.
+type Mode = plan.Mode
 
 // The modes. Their names are "or", "and", "and+or" and "saat".
 const (
 	// ModeOr, the default, finds documents with any of the words.
-	ModeOr = exec.ModeOr
+	ModeOr = plan.ModeOr
 	// ModeAnd finds documents with all of the words.
-	ModeAnd = exec.ModeAnd
-	// ModeAndOr finds documents with all of the words or, where there are fewer
-	// of them than asked for, with any.
-	ModeAndOr = exec.ModeAndOr
+	ModeAnd = plan.ModeAnd
+	// ModeAndOr finds documents with all of the words or, if these are fewer than
+	// K plus Offset, with any.
+	ModeAndOr = plan.ModeAndOr
 	// ModeSaat finds documents with any of the words by impact-ordered lists, score
-	// at a time (Index.BuildImpacts makes the lists). Scores are sums of impacts of
-	// 8 bits, and nearly in the order of ModeOr. The query is a bag of words of the
-	// default field, with boosts.
-	ModeSaat = exec.ModeSaat
+	// at a time (Index.BuildImpacts makes the lists). Scores are sums of 8-bit
+	// impacts; their order is close to the order of ModeOr. The query is a bag of
+	// words of the default field, with boosts.
+	ModeSaat = plan.ModeSaat
 )
 
 // ParseMode returns the mode of a name.
-func ParseMode(name string) (Mode, error) { return exec.ParseMode(name) }
+func ParseMode(name string) (Mode, error) { return plan.ParseMode(name) }
 
 // Trace tells how a query was answered, step by step, with counts and times:
 //
@@ -127,7 +131,7 @@ func ParseMode(name string) (Mode, error) { return exec.ParseMode(name) }
 //
 // and the Mode that was asked for. Its String method formats it for a terminal,
 // and Total adds up the counts of the steps.
-type Trace = exec.Trace
+type Trace = plan.Trace
 
 // TraceStep is one piece of the work:
 //
@@ -145,31 +149,67 @@ type Trace = exec.Trace
 // and its Mode (of ModeAndOr, the one tried), the counts PostingsDecoded,
 // PostingsScored, BlocksDecoded and BlocksSkipped, how many queries shared it (Batch),
 // what went over the bus (BusBytes), and what a GPU did (Device).
-type TraceStep = exec.Step
+type TraceStep = plan.Step
 
 // TraceList is a posting list that a step read: Field, Term, DocFreq (its
 // length) and Blocks.
-type TraceList = exec.ListTrace
+type TraceList = plan.ListTrace
 
-// Explanation tells how the score of one document came about:
-//
-//	Matches bool              // whether the query finds the document
-//	Score   float64           // the sum of the parts' Contributions; 0 if not
-//	Parts   []ExplanationPart // terms and phrases in the order of the query
-//	Notes   []string          // what was left out, and why
-//
-// and the Mode, of ModeAndOr the one that the hits are of.
-type Explanation = exec.Explanation
+// Explanation is the score of one document for a query, part by part.
+type Explanation struct {
+	// Matches reports whether the query finds the document. If not, Score is 0, and
+	// Parts are the parts of the query that the document has.
+	Matches bool `json:"matches"`
+	// Score is exactly the sum of the Contributions.
+	Score float64 `json:"score"`
+	// Mode is the mode of the hits: in ModeAndOr, the one that finds them.
+	Mode Mode `json:"mode"`
+	// Parts are the terms and phrases of the query, in its order, duplicates summed.
+	Parts []ExplanationPart `json:"parts"`
+	// Notes are remarks about the query, as in Results.
+	Notes []string `json:"notes,omitempty"`
+}
 
-// ExplanationPart is a term's or a phrase's part of a score,
+// ExplanationPart is the part of a term or a phrase in a score:
 //
 //	Contribution = IDF * Boost * Freq / (Freq + K1*(1 - B + B*Length/AvgLength))
 //
-// with all of these as fields, and
+// or, in an index of learned weights,
 //
-//	Field    string   // "" is the default field
-//	Terms    []string // index terms: one, or those of a phrase
-//	DocFreq  []uint64 // of each term, in a collection of NumDocs documents
-//	NumDocs  uint64
-//	Excluded bool     // the part stands under a minus
-type ExplanationPart = exec.Part
+//	Contribution = Boost * Freq / Scale
+//
+// rounded to a multiple of 2^-16. IDF * Boost counts as at most 60000.
+type ExplanationPart struct {
+	Field string `json:"field,omitempty"` // "" is the default field
+	// Terms are the index terms: one, or those of a phrase in their order.
+	Terms []string `json:"terms"`
+	// Excluded: the part is under a minus and has no Contribution.
+	Excluded bool `json:"excluded,omitempty"`
+	// Freq is the number of occurrences in the field of the document.
+	Freq uint32 `json:"freq"`
+	// Length is the number of tokens in the field of the document, AvgLength the mean
+	// over all documents, deleted ones included until a merge.
+	Length    uint32  `json:"length"`
+	AvgLength float64 `json:"avg_length"`
+	// DocFreq is the number of documents of each term, of NumDocs.
+	DocFreq []uint64 `json:"doc_freq"`
+	NumDocs uint64   `json:"num_docs"`
+	// IDF is the inverse document frequency; of a phrase, the sum over its terms.
+	IDF   float64 `json:"idf"`
+	Boost float64 `json:"boost"`
+	K1    float32 `json:"k1"`
+	B     float32 `json:"b"`
+	// Scale is Settings.WeightScale of an index of learned weights, where Freq is a
+	// scaled weight and IDF, K1 and B do not apply; else 0.
+	Scale        float64 `json:"scale,omitempty"`
+	Contribution float64 `json:"contribution"`
+}
+
+// newExplanation returns the Explanation of a plan with notes.
+func newExplanation(e *plan.Explanation, notes []string) *Explanation {
+	out := &Explanation{Matches: e.Matches, Score: e.Score, Mode: e.Mode, Parts: make([]ExplanationPart, len(e.Parts)), Notes: notes}
+	for i := range e.Parts {
+		out.Parts[i] = ExplanationPart(e.Parts[i])
+	}
+	return out
+}

@@ -5,155 +5,170 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/griffin-search/griffin/internal/exec"
+	"github.com/griffin-search/griffin/internal/dispatch"
 	"github.com/griffin-search/griffin/internal/index"
-	"github.com/griffin-search/griffin/internal/query"
+	"github.com/griffin-search/griffin/internal/plan"
 	"github.com/griffin-search/griffin/internal/saat"
+	"github.com/griffin-search/griffin/internal/vfs"
+	"github.com/griffin-search/griffin/query"
 )
 
-// SearchOption sets one property of a search.
-type SearchOption func(*searchConfig)
-
-type searchConfig struct {
-	k, offset     int
-	mode          Mode
-	traversal     string
-	accumulators  string
-	budget        saat.Budget
-	snippetLength int
-	trace         bool
-	lenient       bool
-	plainWords    bool
-	withoutFields bool
-	idsOnly       bool
-	cpu           bool
-	policy        exec.Policy
-	count         bool
+// Query is a search. The zero value of each field is its default; one of Text and
+// Node is set.
+type Query struct {
+	// Text is in the query language (package query): words, "phrases", field:word,
+	// +required and -excluded parts, AND, OR and NOT, parentheses, boosts (word^2).
+	// In an index of learned weights, a JSON object of terms and weights is a vector.
+	Text string
+	// Node is a query that was built or parsed already; Text is then empty.
+	Node query.Node
+	// Mode is the meaning of words without + and -; default ModeOr.
+	Mode Mode
+	// K is the maximum number of hits, 1 to MaxK; 0 is DefaultK.
+	K int
+	// Offset is the number of best hits to skip, for further pages. K plus Offset
+	// is at most MaxK.
+	Offset int
+	// Lenient accepts Text with syntax faults: Results.Notes report them.
+	Lenient bool
+	// Count sets Results.Matches. It reads every posting of the query.
+	Count bool
+	// Trace sets Results.Trace.
+	Trace bool
+	// Load is the part of stored documents that hits have; default LoadFields.
+	Load Load
+	// SnippetLength is the length of snippets in characters, such as
+	// DefaultSnippetLength; 0: none.
+	SnippetLength int
+	// Traversal is the algorithm for flat queries: one of Traversals. All give the
+	// same answer. "" chooses for each segment, which is nearly always the fastest.
+	Traversal string
+	// Policy replaces the policy of the Runtime; PolicyCPU keeps the search off GPUs.
+	Policy Policy
+	// Accumulators is the way in which ModeSaat adds scores: one of Accumulators,
+	// with parameters as ParseAccumulators describes. All give the same answer.
+	Accumulators string
+	// Budget bounds the work of ModeSaat.
+	Budget Budget
 }
 
-// DefaultK is how many hits a search gives if WithK does not say.
+// Load is a part of stored documents.
+type Load uint8
+
+const (
+	// LoadFields loads IDs, titles and fields.
+	LoadFields Load = iota
+	// LoadTitles loads IDs and titles.
+	LoadTitles
+	// LoadIDs loads IDs only. There are no snippets.
+	LoadIDs
+	// LoadNone loads nothing: hits have a DocID and a score only.
+	LoadNone
+)
+
+// Budget bounds a search of ModeSaat: it ends before the number of postings
+// processed exceeds Postings, or after Time; 0 is no bound. Results.Missed bounds the
+// error of the scores.
+type Budget struct {
+	Postings int64
+	Time     time.Duration
+}
+
+// DefaultK is the default of Query.K.
 const DefaultK = 10
 
-// DefaultSnippetLength is the length of a snippet in characters, about three lines.
+// DefaultSnippetLength is a length of snippets in characters, about three lines.
 const DefaultSnippetLength = 240
 
-// MaxK is the largest K plus Offset.
+// MaxK is the maximum of Query.K plus Query.Offset.
 const MaxK = 1_000_000
 
-// WithK asks for the best k hits, 1 to MaxK.
-func WithK(k int) SearchOption { return func(c *searchConfig) { c.k = k } }
-
-// WithOffset leaves out the best n hits, to show a further page.
-func WithOffset(n int) SearchOption { return func(c *searchConfig) { c.offset = n } }
-
-// WithMode chooses the mode; ModeOr is the default.
-func WithMode(m Mode) SearchOption { return func(c *searchConfig) { c.mode = m } }
-
-// WithTraversal chooses the algorithm for flat queries by name; Traversals
-// lists them. All give the same answer. "" lets the planner choose for each
-// segment, which is nearly always the fastest.
-func WithTraversal(name string) SearchOption { return func(c *searchConfig) { c.traversal = name } }
-
-// WithSnippets adds to each hit the passage of its text that fits the query
-// best, about DefaultSnippetLength characters long.
-func WithSnippets() SearchOption { return WithSnippetLength(DefaultSnippetLength) }
-
-// WithSnippetLength is WithSnippets with another length in characters.
-func WithSnippetLength(n int) SearchOption { return func(c *searchConfig) { c.snippetLength = n } }
-
-// WithTrace adds a Trace to the results.
-func WithTrace() SearchOption { return func(c *searchConfig) { c.trace = true } }
-
-// WithLenientSyntax makes the best of a query that has faults, instead of
-// returning a *QueryError, and tells in Notes what was overlooked.
-func WithLenientSyntax() SearchOption { return func(c *searchConfig) { c.lenient = true } }
-
-// WithPlainWords takes the query as text without any syntax: each term that
-// the index's analyzer makes of it counts on its own. It is how the topics of
-// test collections are asked.
-func WithPlainWords() SearchOption { return func(c *searchConfig) { c.plainWords = true } }
-
-// WithoutFields leaves Hit.Fields empty.
-func WithoutFields() SearchOption { return func(c *searchConfig) { c.withoutFields = true } }
-
-// WithIDsOnly reads no stored documents: hits have an ID and a score.
-func WithIDsOnly() SearchOption { return func(c *searchConfig) { c.idsOnly = true } }
-
-// WithCount sets Results.Matches. It takes reading every posting of the query, which
-// finding the best hits does not.
-func WithCount() SearchOption { return func(c *searchConfig) { c.count = true } }
-
-// newSearchConfig applies options and checks them.
-func newSearchConfig(opts []SearchOption) (searchConfig, error) {
-	c := searchConfig{k: DefaultK}
-	for _, o := range opts {
-		o(&c)
+// check sets the default of K and returns what is not valid.
+func (q *Query) check() error {
+	if q.K == 0 {
+		q.K = DefaultK
 	}
 	switch {
-	case c.k < 1 || c.k > MaxK:
-		return c, fmt.Errorf("k is %d, not between 1 and %d: %w", c.k, MaxK, ErrBadInput)
-	case c.offset < 0 || c.offset > MaxK-c.k:
-		return c, fmt.Errorf("offset is %d, not between 0 and %d less k: %w", c.offset, MaxK, ErrBadInput)
-	case c.snippetLength < 0:
-		return c, fmt.Errorf("snippets of %d characters: %w", c.snippetLength, ErrBadInput)
+	case q.Node != nil && q.Text != "":
+		return fmt.Errorf("the query has a text and a node: set one of them: %w", ErrBadInput)
+	case q.K < 1 || q.K > MaxK:
+		return fmt.Errorf("k is %d, not between 1 and %d: %w", q.K, MaxK, ErrBadInput)
+	case q.Offset < 0 || q.Offset > MaxK-q.K:
+		return fmt.Errorf("offset is %d, not between 0 and %d less k: %w", q.Offset, MaxK, ErrBadInput)
+	case q.SnippetLength < 0:
+		return fmt.Errorf("snippets of %d characters: %w", q.SnippetLength, ErrBadInput)
+	case q.Load > LoadNone:
+		return fmt.Errorf("load %d is none of the parts of documents: %w", q.Load, ErrBadInput)
+	case q.Budget.Postings < 0 || q.Budget.Time < 0:
+		return fmt.Errorf("budget of %d postings and %v: neither can be negative: %w", q.Budget.Postings, q.Budget.Time, ErrBadInput)
 	}
-	return c, checkBudget(c.budget)
+	if q.Node != nil {
+		return query.Validate(q.Node)
+	}
+	return nil
 }
 
-// Search answers a query, in which stand words, "phrases", field:word, +required
-// and -excluded parts, AND, OR and NOT, parentheses, and boosts (word^2). A
-// backslash takes from a character its meaning. A query without any word gives
-// no hits and no error; one that cannot be read gives a *QueryError.
-func (ix *Index) Search(ctx context.Context, query string, opts ...SearchOption) (*Results, error) {
+// options returns the options of the planner.
+func (q *Query) options(cached bool) dispatch.Options {
+	return dispatch.Options{
+		Mode: q.Mode, K: q.K + q.Offset, Traversal: q.Traversal, Accumulators: q.Accumulators,
+		Budget: saat.Budget(q.Budget), Count: q.Count, Policy: dispatch.Policy(q.Policy), Cached: cached,
+	}
+}
+
+// Search answers a query. A query without words has no hits and is no error. The
+// error is a *query.Error if Text has a syntax fault, and an *Overload if a limit of
+// the Runtime is exceeded. If ctx ends, the search stops within about a millisecond.
+func (ix *Index) Search(ctx context.Context, q Query) (_ *Results, err error) {
+	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	began := time.Now()
-	s, err := ix.beginSearch(ctx, opts)
+	s, err := ix.beginSearch(ctx, &q)
 	if err != nil {
 		return nil, err
 	}
 	defer s.snapshot.Release()
 	s.began = began
-	r, err := s.run(ctx, query)
-	ix.scratches.Put(s.sc) // not deferred: what a panic leaves behind must not serve another search
+	r, err := s.run(ctx)
+	ix.scratches.Put(s.sc) // not deferred: after a panic, no other search may use it
 	if err != nil {
-		return nil, err
+		return nil, publicError(err)
 	}
 	r.Took = time.Since(began)
 	return r, nil
 }
 
-// Explain tells how the document with the given id scores for the query, part
-// by part. Of opts only those about syntax, the mode and, for ModeAndOr, how
-// many hits are wanted matter. ErrBadInput if there is no such document.
-func (ix *Index) Explain(ctx context.Context, query, id string, opts ...SearchOption) (*Explanation, error) {
-	s, err := ix.beginSearch(ctx, opts)
+// Explain returns the score of the document with the given id for a query, part by
+// part. Of q, Text, Node, Lenient and Mode apply, and K in ModeAndOr. The error wraps
+// ErrNotFound if there is no such document.
+func (ix *Index) Explain(ctx context.Context, q Query, id string) (_ *Explanation, err error) {
+	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
+	s, err := ix.beginSearch(ctx, &q)
 	if err != nil {
 		return nil, err
 	}
 	defer s.snapshot.Release()
-	e, err := s.explain(ctx, query, id)
+	e, err := s.explain(ctx, id)
 	ix.scratches.Put(s.sc) // not deferred, as in Search
 	if err != nil {
-		return nil, err
+		return nil, publicError(err)
 	}
-	return &e, nil
+	return e, nil
 }
 
-// search is one query on its way.
+// search is the state of one query.
 type search struct {
+	index    *Index
 	snapshot *index.Snapshot
-	searcher *exec.Searcher
+	searcher *dispatch.Searcher
 	sc       *scratch
-	config   searchConfig
+	query    *Query
 	began    time.Time
 	trace    *Trace
-	caching  bool          // the Index keeps answers
-	reading  chan struct{} // Index.reading
 }
 
-// beginSearch takes a snapshot and a scratch, which the caller gives back.
-func (ix *Index) beginSearch(ctx context.Context, opts []SearchOption) (*search, error) {
-	c, err := newSearchConfig(opts)
-	if err != nil {
+// beginSearch takes a snapshot and a scratch; the caller releases them.
+func (ix *Index) beginSearch(ctx context.Context, q *Query) (*search, error) {
+	if err := q.check(); err != nil {
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
@@ -163,108 +178,122 @@ func (ix *Index) beginSearch(ctx context.Context, opts []SearchOption) (*search,
 	if err != nil {
 		return nil, err
 	}
-	sc, err := ix.scratch()
+	sc, err := ix.scratch(snapshot.Options.Analyzer)
 	if err != nil {
 		snapshot.Release()
 		return nil, err
 	}
-	searcher := exec.NewSearcher(snapshot, ix.cfg.bm25)
-	searcher.Use(ix.dispatcher)
-	searcher.UseResults(ix.results)
-	return &search{snapshot: snapshot, searcher: searcher, sc: sc, config: c, caching: ix.results != nil, reading: ix.reading}, nil
+	return &search{index: ix, snapshot: snapshot, searcher: ix.searcher(snapshot), sc: sc, query: q}, nil
 }
 
-// prepare parses and plans, in the memory of the scratch. notes are the faults
-// that lenient syntax overlooks, then the plan's. With cached, the plan's answer may come
-// from the cache of answers.
-func (s *search) prepare(text string, cached bool) (plan *exec.Plan, notes []string, err error) {
-	began := time.Now()
-	var node query.Node
-	if !s.snapshot.Options.Weighted() && query.IsWeights(text) {
-		if _, err := query.ParseWeights(text); err == nil {
-			notes = append(notes, "the query is a vector of terms and weights, but the index is one of texts: it is taken for words")
+func (ix *Index) searcher(snapshot *index.Snapshot) *dispatch.Searcher {
+	s := dispatch.NewSearcher(snapshot, ix.options.bm25())
+	s.Use(ix.runtime.dispatcher)
+	s.UseResults(ix.results)
+	return s
+}
+
+// parse returns the node of a query, and notes on faults, and on fields and operators that do
+// not exist.
+func (q *Query) parse(searcher *dispatch.Searcher, weighted bool) (node query.Node, notes []string, err error) {
+	isWeights := query.IsWeights(q.Text)
+	switch {
+	case q.Node != nil:
+		return q.Node, nil, nil
+	case weighted && isWeights:
+		node, err = query.ParseWeights(q.Text)
+		return node, nil, err
+	case isWeights:
+		if _, err := query.ParseWeights(q.Text); err == nil {
+			notes = append(notes, "the query is a vector of terms and weights, but the index stores texts: it is read as words")
 		}
 	}
-	switch {
-	case s.snapshot.Options.Weighted() && query.IsWeights(text):
-		if node, err = query.ParseWeights(text); err != nil {
-			return nil, nil, err
-		}
-	case s.config.plainWords:
-		node = &query.Words{Text: text, Boost: 1}
-	case s.config.lenient:
+	if q.Lenient {
 		var remarks []*query.Error
-		node, remarks = query.ParseLenient(text, s.searcher.Fields())
+		node, remarks = query.ParseLenient(q.Text, searcher.Fields())
 		for _, r := range remarks {
 			notes = append(notes, r.Error())
 		}
-	default:
-		if node, err = query.Parse(text, s.searcher.Fields()); err != nil {
-			return nil, nil, err
-		}
+	} else if node, err = query.Parse(q.Text, searcher.Fields()); err != nil {
+		return nil, nil, err
 	}
-	if s.config.trace {
-		s.trace = &Trace{Query: node.String(), Mode: s.config.mode, Began: s.began}
+	return node, append(notes, query.Hints(q.Text, searcher.Fields())...), nil
+}
+
+// prepare parses and plans, in the memory of the scratch. notes are those of parse,
+// then the plan's. With cached, the answer may come from the result cache.
+func (s *search) prepare(plan *dispatch.Query, cached bool) (notes []string, err error) {
+	began := time.Now()
+	node, notes, err := s.query.parse(s.searcher, s.snapshot.Options.Weighted())
+	if err != nil {
+		return nil, err
+	}
+	if s.query.Trace {
+		s.trace = &Trace{Query: node.String(), Mode: s.query.Mode, Began: s.began}
 		s.trace.AddStep("parse", time.Since(began))
 		began = time.Now()
 	}
-	plan = &s.sc.plan
-	err = s.searcher.PrepareInto(plan, s.sc.exec, node, exec.Options{
-		Mode: s.config.mode, K: s.config.k + s.config.offset, Traversal: s.config.traversal,
-		Accumulators: s.config.accumulators, Budget: s.config.budget, Count: s.config.count, CPU: s.config.cpu, Policy: s.config.policy,
-		Cached: cached,
-	})
-	if err != nil {
-		return nil, nil, err
+	if err = s.searcher.PrepareInto(plan, s.sc.search, node, s.query.options(cached)); err != nil {
+		return nil, err
 	}
 	notes = append(notes, plan.Notes()...)
 	if s.trace != nil {
 		s.trace.Notes = notes
-		if s.caching {
-			s.trace.Notes = append(s.trace.Notes[:len(notes):len(notes)], "run, and not answered from the result cache, for the sake of the trace")
+		if s.index.results != nil {
+			s.trace.Notes = append(s.trace.Notes[:len(notes):len(notes)], "the trace bypasses the result cache")
 		}
 		s.trace.AddStep("plan", time.Since(began))
 	}
-	return plan, notes, nil
+	return notes, nil
 }
 
-func (s *search) run(ctx context.Context, text string) (*Results, error) {
-	plan, notes, err := s.prepare(text, !s.config.trace /* cached */)
+func (s *search) run(ctx context.Context) (*Results, error) {
+	plan := &s.sc.query
+	notes, err := s.prepare(plan, !s.query.Trace /* cached */)
 	if err != nil {
 		return nil, err
 	}
-	answer, err := plan.RunTraced(ctx, s.sc.exec, s.sc.hits, s.trace)
+	answer, err := plan.RunTraced(ctx, s.sc.search, s.sc.hits, s.trace)
 	if err != nil {
 		return nil, err
 	}
 	s.sc.hits = answer.Hits
 	began := time.Now()
-	hits, err := s.fetch(ctx, plan, answer.Hits[min(s.config.offset, len(answer.Hits)):])
+	hits, err := s.fetch(ctx, plan, answer.Hits[min(s.query.Offset, len(answer.Hits)):])
 	if err != nil {
 		return nil, err
 	}
 	if s.trace != nil {
 		s.trace.AddStep("fetch", time.Since(began))
 	}
-	return &Results{
-		Query: plan.Query().String(), Hits: hits, Mode: answer.Mode, Traversal: answer.Traversal, Notes: notes,
-		Missed: answer.Missed.Float64(), Matches: answer.Matches, NumDocs: s.snapshot.NumLive, Cached: answer.Cached, Trace: s.trace,
-	}, nil
+	r := s.results(plan, &answer, hits, notes)
+	return &r, nil
 }
 
-func (s *search) explain(ctx context.Context, text, id string) (e Explanation, err error) {
+// results returns the Results of an answer with its loaded hits.
+func (s *search) results(q *dispatch.Query, answer *plan.Answer, hits []Hit, notes []string) Results {
+	return Results{
+		Query: q.Query().String(), Hits: hits, Mode: answer.Mode, Traversal: answer.Traversal, Notes: notes,
+		Missed: answer.Missed.Float64(), Matches: answer.Matches, NumDocs: s.snapshot.NumLive, Cached: answer.Cached, Trace: s.trace,
+	}
+}
+
+func (s *search) explain(ctx context.Context, id string) (*Explanation, error) {
 	view, doc, found, err := s.snapshot.Lookup(id)
 	if err != nil {
-		return e, err
+		return nil, err
 	}
 	if !found {
-		return e, fmt.Errorf("explain: the index has no document %q: %w", id, ErrBadInput)
+		return nil, notFound(id)
 	}
-	plan, notes, err := s.prepare(text, false /* cached */)
+	plan := &s.sc.query
+	notes, err := s.prepare(plan, false /* cached */)
 	if err != nil {
-		return e, err
+		return nil, err
 	}
-	e, err = plan.Explain(ctx, s.sc.exec, view, doc)
-	e.Notes = notes
-	return e, err
+	e, err := plan.Explain(ctx, s.sc.search, view, doc)
+	if err != nil {
+		return nil, err
+	}
+	return newExplanation(&e, notes), nil
 }

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// BenchmarkSearch measures a whole search where the postings are next to none:
-// parsing, planning, running, and the ten hits with and without their texts.
+// BenchmarkSearch measures the fixed cost of a search over very few postings, with and without
+// stored documents.
 func BenchmarkSearch(b *testing.B) {
 	var docs []Document
 	for i := range 100 {
@@ -14,20 +14,50 @@ func BenchmarkSearch(b *testing.B) {
 	}
 	ix := newTestIndex(b, docs)
 	for _, bench := range []struct {
-		name string
-		opts []SearchOption
+		name  string
+		query Query
 	}{
-		{"ids", []SearchOption{WithIDsOnly()}},
-		{"titles", nil},
-		{"snippets", []SearchOption{WithSnippets()}},
+		{"ids", Query{Load: LoadIDs}},
+		{"titles", Query{}},
+		{"snippets", Query{SnippetLength: DefaultSnippetLength}},
 	} {
+		bench.query.Text = "cat dog"
 		b.Run("hits="+bench.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := ix.Search(b.Context(), "cat dog", bench.opts...); err != nil {
+				if _, err := ix.Search(b.Context(), bench.query); err != nil {
 					b.Fatal(err)
 				}
 			}
 		})
 	}
+}
+
+// BenchmarkSearchBatch compares SearchBatch with single searches without stored documents.
+func BenchmarkSearchBatch(b *testing.B) {
+	ix := newTestIndexWith(b, truncationDocs(), Settings{NoStored: true, NoPositions: true}, Options{})
+	queries := make([]Query, 1000)
+	for i := range queries {
+		queries[i] = Query{Text: fmt.Sprintf("w%d w%d", i%40, i%31), Load: LoadNone}
+	}
+	b.Run("api=batch", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := ix.SearchBatch(b.Context(), queries); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(float64(b.N*len(queries))/b.Elapsed().Seconds(), "queries/s")
+	})
+	b.Run("api=search", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			for _, q := range queries {
+				if _, err := ix.Search(b.Context(), q); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+		b.ReportMetric(float64(b.N*len(queries))/b.Elapsed().Seconds(), "queries/s")
+	})
 }

@@ -4,7 +4,8 @@ import (
 	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/analysis"
 	"github.com/griffin-search/griffin/internal/corpus"
-	"github.com/griffin-search/griffin/internal/exec"
+	"github.com/griffin-search/griffin/internal/dispatch"
+	"github.com/griffin-search/griffin/internal/plan"
 )
 
 // Stats describes an index as of one commit.
@@ -15,7 +16,7 @@ type Stats struct {
 	Analyzer    string `json:"analyzer"`
 	Codec       string `json:"codec"`
 	Positions   bool   `json:"positions"`
-	// WeightScale is that of an index made WithWeights; else 0.
+	// WeightScale as in Settings.
 	WeightScale float64 `json:"weight_scale,omitempty"`
 	Stored      bool    `json:"stored"`
 	// K1 and B of BM25, as searches use them.
@@ -59,7 +60,7 @@ func (ix *Index) Stats() (Stats, error) {
 	}
 	defer snapshot.Release()
 	o := &snapshot.Options
-	bm25 := exec.NewSearcher(snapshot, ix.cfg.bm25).BM25()
+	bm25 := dispatch.NewSearcher(snapshot, ix.options.bm25()).BM25()
 	s := Stats{
 		NumDocs: snapshot.NumLive, DeletedDocs: snapshot.NumDocs - snapshot.NumLive, Generation: snapshot.Generation,
 		Analyzer: o.Analyzer, Codec: o.Codec, Positions: o.Positions, WeightScale: o.WeightScale, Stored: !o.NoStored, K1: bm25.K1, B: bm25.B,
@@ -112,4 +113,4 @@ func Formats() []string { return corpus.Formats() }
 
 // Traversals returns the names of the algorithms that flat queries of a mode
 // can run on, sorted.
-func Traversals(m Mode) []string { return exec.Traversals(m) }
+func Traversals(m Mode) []string { return plan.Traversals(m) }

@@ -18,8 +18,8 @@ import (
 	"github.com/griffin-search/griffin/codec"
 )
 
-// randomVector has weights spread as those of learned models are: most small, a
-// few terms nearly everywhere, which defeats bounds.
+// randomVector has weights distributed as in learned models: mostly small, with a few terms in
+// nearly all documents, so bounds are weak.
 func randomVector(rng *rand.Rand, terms int) map[string]float64 {
 	v := map[string]float64{}
 	for range terms {
@@ -38,12 +38,12 @@ func jsonVector(v map[string]float64) string {
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
-// Only where the cache holds what block-max-pruning derives from lists, queries of
-// several weights run on it; answers are the same.
+// Weighted queries run on block-max-pruning only if the cache holds its derived data. Answers are
+// equal.
 func TestCacheDecidesTraversal(t *testing.T) {
 	ctx, rng := context.Background(), rand.New(rand.NewPCG(3, 4))
 	dir := filepath.Join(t.TempDir(), "index")
-	ix, err := griffin.Create(dir, griffin.WithWeights(100))
+	ix, err := griffin.Create(dir, griffin.Settings{WeightScale: 100}, griffin.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,19 +59,23 @@ func TestCacheDecidesTraversal(t *testing.T) {
 	var want []griffin.Hit
 	for _, test := range []struct {
 		traversal string
-		opts      []griffin.Option
+		cache     int64
 	}{
-		{"block-max-pruning", nil},
-		{"block-max-maxscore", []griffin.Option{griffin.WithCache(0)}},
-		{"block-max-maxscore", []griffin.Option{griffin.WithCache(4096)}},
-		{"block-max-pruning", []griffin.Option{griffin.WithCache(1 << 20)}},
+		{"block-max-pruning", 0},
+		{"block-max-maxscore", -1},
+		{"block-max-maxscore", 4096},
+		{"block-max-pruning", 1 << 20},
 	} {
-		ix, err := griffin.Open(dir, test.opts...)
+		runtime, err := griffin.NewRuntime(griffin.RuntimeOptions{CacheBytes: test.cache, CostDir: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ix, err := griffin.Open(dir, griffin.Options{Runtime: runtime})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for range 2 {
-			r, err := ix.Search(ctx, query)
+			r, err := ix.Search(ctx, griffin.Query{Text: query})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -82,18 +86,17 @@ func TestCacheDecidesTraversal(t *testing.T) {
 				t.Errorf("%d hits by %s, want %d by %s", len(r.Hits), r.Traversal, len(want), test.traversal)
 			}
 		}
-		if err := ix.Close(); err != nil {
+		if err := errors.Join(ix.Close(), runtime.Close()); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-// The answers to weighted queries are the dot products, for every traversal,
-// with several segments and deleted documents.
+// Weighted queries return the dot products, for every traversal, with segments and deletions.
 func TestWeightsAgainstDotProduct(t *testing.T) {
 	ctx, rng := context.Background(), rand.New(rand.NewPCG(1, 1))
 	for _, codecName := range []string{codec.Default, "raw"} {
-		ix, err := griffin.Create(filepath.Join(t.TempDir(), "index"), griffin.WithWeights(100), griffin.WithCodec(codecName))
+		ix, err := griffin.Create(filepath.Join(t.TempDir(), "index"), griffin.Settings{WeightScale: 100, Codec: codecName}, griffin.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -147,7 +150,7 @@ func checkWeighted(t *testing.T, ix *griffin.Index, vectors map[string]map[strin
 		}
 	}
 	slices.SortFunc(want, func(a, b hit) int { return cmp.Compare(b.score, a.score) })
-	results, err := ix.Search(context.Background(), jsonVector(query), griffin.WithK(k), griffin.WithTraversal(traversal))
+	results, err := ix.Search(context.Background(), griffin.Query{Text: jsonVector(query), K: k, Traversal: traversal})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +162,7 @@ func checkWeighted(t *testing.T, ix *griffin.Index, vectors map[string]map[strin
 		for term, w := range query {
 			sum += w * vectors[h.ID][term]
 		}
-		// Ties and what lies within the rounding of 2^-16 a term may change places.
+		// Ties, and scores within 2^-16 per term, may change places.
 		if math.Abs(h.Score-sum) > 1e-3 || math.Abs(h.Score-want[i].score) > 1e-3 {
 			t.Fatalf("%s: hit %d of %q is %s with %g, its dot product is %g; %g expected", traversal, i, jsonVector(query), h.ID, h.Score, sum, want[i].score)
 		}
@@ -168,7 +171,8 @@ func checkWeighted(t *testing.T, ix *griffin.Index, vectors map[string]map[strin
 
 func TestWeightsBadInput(t *testing.T) {
 	ctx := context.Background()
-	ix, err := griffin.Create(filepath.Join(t.TempDir(), "index"), griffin.WithWeights(100))
+	dir := filepath.Join(t.TempDir(), "index")
+	ix, err := griffin.Create(dir, griffin.Settings{WeightScale: 100}, griffin.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,26 +195,25 @@ func TestWeightsBadInput(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, q := range []string{`{"a": -1}`, `{"a": "1"}`, `{"a": 1`, `{"a": 999}`, `{"a": 1001}`, `{"a": 1, "a": 2}`, `{"": 1}`} {
-		if _, err := ix.Search(ctx, q); !errors.Is(err, griffin.ErrBadInput) {
+		if _, err := ix.Search(ctx, griffin.Query{Text: q}); !errors.Is(err, griffin.ErrBadInput) {
 			t.Errorf("Search for %s: %v", q, err)
 		}
 	}
-	results, err := ix.Search(ctx, "b a") // words: each of weight 1
+	results, err := ix.Search(ctx, griffin.Query{Text: "b a"}) // each word has weight 1
 	if err != nil || len(results.Hits) != 1 || results.Hits[0].Score != 601 {
 		t.Errorf("Search for two words: %+v, %v", results, err)
 	}
-	if _, err := griffin.Create(filepath.Join(t.TempDir(), "x"), griffin.WithWeights(1), griffin.WithPositions()); !errors.Is(err, griffin.ErrBadInput) {
-		t.Errorf("Create with weights and positions: %v", err)
+	if _, err := griffin.Open(dir, griffin.Options{BM25: &griffin.BM25{K1: 1, B: 1}}); !errors.Is(err, griffin.ErrBadInput) {
+		t.Errorf("Open with BM25: %v", err)
 	}
 }
 
-// Searches share derived structures and impact-ordered lists while commits close
-// segments and lists are made anew: each sees one commit, in which all documents
-// have the same weight.
+// Searches share derived structures and impact-ordered lists during commits. Each sees one commit,
+// in which all documents have the same weight.
 func TestWeightsWhileTheIndexChanges(t *testing.T) {
 	const numDocs = 200
 	ctx := t.Context()
-	ix, err := griffin.Create(filepath.Join(t.TempDir(), "index"), griffin.WithWeights(1))
+	ix, err := griffin.Create(filepath.Join(t.TempDir(), "index"), griffin.Settings{WeightScale: 1}, griffin.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,14 +232,15 @@ func TestWeightsWhileTheIndexChanges(t *testing.T) {
 	}
 	done := make(chan struct{})
 	var group sync.WaitGroup
-	options := [][]griffin.SearchOption{{griffin.WithMode(griffin.ModeSaat)}}
+	queries := []griffin.Query{{Mode: griffin.ModeSaat}}
 	for _, name := range []string{"block-max-pruning", "variable-block-max-wand"} {
-		options = append(options, []griffin.SearchOption{griffin.WithTraversal(name)})
+		queries = append(queries, griffin.Query{Traversal: name})
 	}
 	for _, name := range []string{"linear-regression", "hash-segmentation-16"} {
-		options = append(options, []griffin.SearchOption{griffin.WithMode(griffin.ModeAnd), griffin.WithTraversal(name)})
+		queries = append(queries, griffin.Query{Mode: griffin.ModeAnd, Traversal: name})
 	}
-	for _, opts := range options {
+	for _, q := range queries {
+		q.Text, q.K = `{"all": 2, "t1": 1}`, numDocs
 		group.Go(func() {
 			for searched := false; ; {
 				select {
@@ -245,9 +249,9 @@ func TestWeightsWhileTheIndexChanges(t *testing.T) {
 						return
 					}
 					time.Sleep(time.Millisecond)
-				case <-time.After(time.Millisecond): // leave processors to the commits
+				case <-time.After(time.Millisecond): // yields to the commits
 				}
-				r, err := ix.Search(ctx, `{"all": 2, "t1": 1}`, append(opts, griffin.WithK(numDocs))...)
+				r, err := ix.Search(ctx, q)
 				switch {
 				case errors.Is(err, griffin.ErrNoImpacts):
 					continue

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// ErrInvalid says that the input is no CIFF file, is damaged or cut off, or
-// that what is to be written would make an invalid one.
+// ErrInvalid means that the input is not a CIFF file, is damaged or truncated, or that the
+// output would be invalid.
 var ErrInvalid = errors.New("invalid CIFF data")
 
 // Version is the version of the format.
@@ -18,8 +18,8 @@ type Header struct {
 	Version int32
 	// NumPostingsLists and NumDocs count the records of this file.
 	NumPostingsLists, NumDocs int32
-	// TotalPostingsLists and TotalDocs count those of the index that the file
-	// was exported from, of which it may hold a part.
+	// TotalPostingsLists and TotalDocs count the records of the exported index, of which
+	// the file may hold a part.
 	TotalPostingsLists, TotalDocs int32
 	// TotalTermsInCollection is the number of tokens in that index.
 	TotalTermsInCollection int64
@@ -27,14 +27,14 @@ type Header struct {
 	Description            string
 }
 
-// Posting says that a term occurs TF times in a document.
+// Posting is an occurrence of a term, TF times, in a document.
 type Posting struct {
 	DocID int32 // >= 0, < Header.NumDocs
 	TF    int32 // >= 1; in indexes of learned weights, the weight
 }
 
-// PostingsList is the list of one term, in rising order of documents. Its
-// length is the document frequency of the term.
+// PostingsList is the list of one term, in increasing order of documents. Its length is the
+// document frequency of the term.
 type PostingsList struct {
 	Term     string // UTF-8
 	Postings []Posting
@@ -49,15 +49,13 @@ func (l *PostingsList) CollFreq() int64 {
 	return sum
 }
 
-// DocRecord describes a document. Records are in order of DocID,
-// which run from 0 without gaps.
+// DocRecord describes a document. Records are in order of DocID, from 0 without gaps.
 type DocRecord struct {
 	DocID           int32
 	CollectionDocID string // id in the collection
 	DocLength       int32  // number of tokens
 }
 
-// check returns why h cannot be right.
 func (h *Header) check() error {
 	switch {
 	case h.Version != Version:
@@ -68,19 +66,19 @@ func (h *Header) check() error {
 		return fmt.Errorf("%d posting lists of %d in total", h.NumPostingsLists, h.TotalPostingsLists)
 	case h.NumDocs > h.TotalDocs:
 		return fmt.Errorf("%d documents of %d in total", h.NumDocs, h.TotalDocs)
-	case !(h.AverageDocLength >= 0): // NaN, too
+	case !(h.AverageDocLength >= 0): // also rejects NaN
 		return fmt.Errorf("average document length %v", h.AverageDocLength)
 	case !utf8.ValidString(h.Description) || len(h.Description) > maxStringBytes:
-		return fmt.Errorf("the description is no UTF-8, or longer than %d bytes", maxStringBytes)
+		return fmt.Errorf("the description is not UTF-8, or longer than %d bytes", maxStringBytes)
 	}
 	return nil
 }
 
-// check returns why d cannot be the record of the document want.
+// check returns an error if d is not a valid record of the document want.
 func (d *DocRecord) check(want int32) error {
 	switch {
 	case d.DocID != want:
-		return fmt.Errorf("docid %d where %d is due", d.DocID, want)
+		return fmt.Errorf("docid %d, want %d", d.DocID, want)
 	case d.DocLength < 0:
 		return fmt.Errorf("document length %d", d.DocLength)
 	case d.CollectionDocID == "":

@@ -18,14 +18,12 @@ import (
 	"github.com/griffin-search/griffin/internal/shareddata"
 )
 
-// index is a whole file in memory.
 type index struct {
 	header ciff.Header
 	lists  []ciff.PostingsList
 	docs   []ciff.DocRecord
 }
 
-// read reads a whole file.
 func read(r io.Reader) (*index, error) {
 	rd, err := ciff.NewReader(r)
 	if err != nil {
@@ -52,7 +50,6 @@ func read(r io.Reader) (*index, error) {
 	}
 }
 
-// write writes a whole file.
 func (ix *index) write(w io.Writer) error {
 	wr, err := ciff.NewWriter(w, ix.header)
 	if err != nil {
@@ -80,7 +77,6 @@ func (ix *index) bytes(t testing.TB) []byte {
 	return b.Bytes()
 }
 
-// worked is a file of two lists and three documents.
 func worked() *index {
 	return &index{
 		header: ciff.Header{
@@ -151,7 +147,7 @@ func TestRandomFilesRoundTrip(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !equal(got, want) {
-				t.Fatalf("seed %d: another index came back", seed)
+				t.Fatalf("seed %d: the index read differs", seed)
 			}
 		}
 	}
@@ -165,13 +161,13 @@ func equal(a, b *index) bool {
 		})
 }
 
-// TestEveryCutIsAnError also shows that each byte is needed.
+// TestEveryCutIsAnError also shows that every byte is necessary.
 func TestEveryCutIsAnError(t *testing.T) {
 	b := worked().bytes(t)
 	for n := range b {
 		_, err := read(bytes.NewReader(b[:n]))
 		if !errors.Is(err, ciff.ErrInvalid) || !errors.Is(err, io.ErrUnexpectedEOF) {
-			t.Errorf("cut at byte %d: %v", n, err)
+			t.Errorf("truncated at byte %d: %v", n, err)
 		}
 	}
 	_, err := read(bytes.NewReader(append(b, 0)))
@@ -198,11 +194,11 @@ func TestErrorsSayWhere(t *testing.T) {
 	}{
 		{"df", "\x10\x02\x18\x04", "\x10\x03\x18\x04", `posting list 0 (term "head"): invalid CIFF data: document frequency 3, but 2 postings`},
 		{"cf", "\x10\x02\x18\x04", "\x10\x02\x18\x05", `posting list 0 (term "head"): invalid CIFF data: collection frequency 5, but the frequencies sum up to 4`},
-		{"gap", "\x22\x04\x08\x02\x10\x03", "\x22\x04\x08\x00\x10\x03", "posting 1: gap 0: documents must rise"},
+		{"gap", "\x22\x04\x08\x02\x10\x03", "\x22\x04\x08\x00\x10\x03", "posting 1: gap 0: documents must increase"},
 		{"range", "\x22\x04\x08\x02\x10\x03", "\x22\x04\x08\x03\x10\x03", "posting 1: docid 3, but there are 3 documents"},
 		{"tf", "\x22\x04\x08\x02\x10\x03", "\x22\x04\x08\x02\x10\x00", "posting 1: term frequency 0"},
-		{"term", "head", "h\xffad", "the term is no UTF-8"},
-		{"doc order", "\x08\x01\x12\x0aTREC", "\x08\x02\x12\x0aTREC", "document record 1: invalid CIFF data: docid 2 where 1 is due"},
+		{"term", "head", "h\xffad", "the term is not UTF-8"},
+		{"doc order", "\x08\x01\x12\x0aTREC", "\x08\x02\x12\x0aTREC", "document record 1: invalid CIFF data: docid 2, want 1"},
 		{"version", "\x08\x01\x10\x02", "\x08\x09\x10\x02", "header: invalid CIFF data: version 9"},
 		{"type", "\x10\x02\x18\x04", "\x12\x02\x18\x04", "a field has the wrong type"},
 	} {
@@ -227,7 +223,8 @@ func TestUnknownFieldsArePassedOver(t *testing.T) {
 	}
 }
 
-// TestHugeClaimsAllocateLittle feeds lengths and counts with nothing behind them.
+// TestHugeClaimsAllocateLittle reads lengths and counts without the data that they
+// announce.
 func TestHugeClaimsAllocateLittle(t *testing.T) {
 	header := "\x0d\x08\x01\x10\xff\xff\xff\xff\x07\x20\xff\xff\xff\xff\x07"
 	for _, file := range []string{
@@ -315,7 +312,7 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// FuzzCIFF: whatever can be read can be written, and then reads the same.
+// FuzzCIFF: everything that can be read can be written, and then reads the same.
 func FuzzCIFF(f *testing.F) {
 	f.Add(worked().bytes(f))
 	f.Add([]byte("\xff\xff\xff\xff\x07\x08\x01"))
@@ -329,12 +326,11 @@ func FuzzCIFF(f *testing.F) {
 		}
 		again, err := read(bytes.NewReader(ix.bytes(t)))
 		if err != nil || !equal(ix, again) {
-			t.Fatalf("written back, another index: %v", err)
+			t.Fatalf("written back, the index differs: %v", err)
 		}
 	})
 }
 
-// BenchmarkReadLists reads a million postings in lists of all lengths.
 func BenchmarkReadLists(b *testing.B) {
 	const numDocs, numPostings = 100_000, 1_000_000
 	ix := &index{header: ciff.Header{Version: 1, NumDocs: numDocs, TotalDocs: numDocs}}

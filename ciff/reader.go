@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// maxStringBytes bounds terms, ids and descriptions.
+	// maxStringBytes bounds the size of terms, ids and descriptions.
 	maxStringBytes = 1 << 20
 	// maxSmallBytes bounds the messages that are read as a whole: Header and DocRecord.
 	maxSmallBytes = 2 * maxStringBytes
-	// maxPostingBytes bounds one posting: two varints and their tags, and some
-	// room for fields that are not known.
+	// maxPostingBytes bounds one posting: two varints, their tags, and some room for
+	// unknown fields.
 	maxPostingBytes = 256
-	// randomBytes is how much ReadListAt reads at a time.
+	// randomBytes is the read size of ReadListAt.
 	randomBytes = 4 << 10
 )
 
@@ -49,9 +49,9 @@ func NewReader(r io.Reader) (*Reader, error) {
 // Header returns the header of the file.
 func (r *Reader) Header() Header { return r.header }
 
-// NextList reads the next posting list into l, whose memory it reuses. It
-// returns io.EOF after the last, and ErrInvalid with the place if something is
-// wrong; the Reader cannot go on then.
+// NextList reads the next posting list into l, whose memory it reuses. It returns io.EOF
+// after the last, and ErrInvalid with the location if the data is invalid; the Reader is
+// then unusable.
 func (r *Reader) NextList(l *PostingsList) error {
 	if r.numLists == r.header.NumPostingsLists {
 		return io.EOF
@@ -64,12 +64,12 @@ func (r *Reader) NextList(l *PostingsList) error {
 	return nil
 }
 
-// Offset returns the byte of the stream at which the next record starts.
+// Offset returns the offset of the next record in the stream.
 func (r *Reader) Offset() int64 { return r.in.offset() }
 
-// ReadListAt reads the posting list that starts at an offset of the file into
-// l, as NextList does, but without moving on. Offset gave the offset before
-// NextList read the list. It is for files whose terms are not in order.
+// ReadListAt reads the posting list at an offset of the file into l, like NextList, without
+// advancing. The offset is the result of Offset before NextList read the list. It is for
+// files whose terms are unsorted.
 func (r *Reader) ReadListAt(f io.ReaderAt, offset int64, l *PostingsList) error {
 	r.random.r = io.NewSectionReader(f, offset, math.MaxInt64-offset)
 	r.random.base, r.random.buf, r.random.err = offset, nil, nil
@@ -83,7 +83,7 @@ func (r *Reader) ReadListAt(f io.ReaderAt, offset int64, l *PostingsList) error 
 	return nil
 }
 
-// SkipLists passes over the posting lists that were not read, unchecked.
+// SkipLists skips the remaining posting lists without checking them.
 func (r *Reader) SkipLists() error {
 	for r.numLists < r.header.NumPostingsLists {
 		n, err := r.in.length()
@@ -98,9 +98,9 @@ func (r *Reader) SkipLists() error {
 	return nil
 }
 
-// NextDoc reads the next document record into d, passing over the posting
-// lists that were not read. It returns io.EOF after the last, if the file ends
-// there, and ErrInvalid with the place if something is wrong.
+// NextDoc reads the next document record into d, skipping unread posting lists. It returns
+// io.EOF after the last, if the file ends there, and ErrInvalid with the location if the
+// data is invalid.
 func (r *Reader) NextDoc(d *DocRecord) error {
 	if err := r.SkipLists(); err != nil {
 		return err
@@ -128,11 +128,10 @@ func (r *Reader) NextDoc(d *DocRecord) error {
 	return nil
 }
 
-// failed adds the place to an error.
 func (r *Reader) failed(where string, err error) error { return r.in.failed(where, err) }
 
-// list reads one PostingsList message field by field, so that no more memory
-// is taken than its postings need.
+// list reads one PostingsList message field by field, so that it uses no more memory than
+// its postings need.
 func (r *Reader) list(in *window, l *PostingsList) error {
 	size, err := in.length()
 	if err != nil {
@@ -156,7 +155,7 @@ func (r *Reader) list(in *window, l *PostingsList) error {
 			var b []byte
 			if b, err = in.bytes(typ, maxStringBytes); err == nil {
 				if l.Term = string(b); !utf8.Valid(b) {
-					err = errors.New("the term is no UTF-8")
+					err = errors.New("the term is not UTF-8")
 				}
 			}
 		case listDF:
@@ -187,13 +186,12 @@ func (r *Reader) list(in *window, l *PostingsList) error {
 	return nil
 }
 
-// posting appends the posting that message b holds.
 func (r *Reader) posting(l *PostingsList, b []byte) error {
 	gap, tf, err := decodePosting(b)
 	doc := gap
 	if n := len(l.Postings); err == nil && n > 0 {
 		if doc += int64(l.Postings[n-1].DocID); gap <= 0 {
-			err = fmt.Errorf("gap %d: documents must rise", gap)
+			err = fmt.Errorf("gap %d: documents must increase", gap)
 		}
 	}
 	switch {
@@ -210,10 +208,9 @@ func (r *Reader) posting(l *PostingsList, b []byte) error {
 	return nil
 }
 
-// decodePosting returns the fields of a Posting message.
 func decodePosting(b []byte) (gap, tf int64, err error) {
-	// The form that writers give it: both fields, in order. Reading lists is
-	// 2.5 times as fast for this (BenchmarkReadLists).
+	// Fast path for the usual form: both fields, in order. It makes reading lists 2.5 times
+	// as fast (BenchmarkReadLists).
 	if len(b) >= 4 && b[0] == docIDTag {
 		v, n := protowire.ConsumeVarint(b[1:])
 		if n > 0 && n+2 < len(b) && b[n+1] == tfTag {
@@ -273,11 +270,10 @@ func (d *DocRecord) decode(b []byte) error {
 	})
 }
 
-// ReadDocsFirst reads the document records of a file, calls doc for each in
-// order (with memory that is reused), then goes back to the start and returns
-// a Reader for the posting lists. The file is read twice, its lists decoded
-// once. For a stream that cannot go back, such as a compressed one, open it
-// twice: NextDoc of the first Reader passes over the lists.
+// ReadDocsFirst reads the document records of a file, calls doc for each in order (the
+// record is reused), seeks back to the start and returns a Reader for the posting lists.
+// The file is read twice, its lists are decoded once. If a stream cannot seek, such as a
+// compressed one, open it twice: NextDoc of the first Reader skips the lists.
 func ReadDocsFirst(f io.ReadSeeker, doc func(*DocRecord) error) (*Reader, error) {
 	start, err := f.Seek(0, io.SeekCurrent)
 	if err != nil {

@@ -10,22 +10,21 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// windowBytes is how much is read at a time.
+// windowBytes is the read size.
 const windowBytes = 256 << 10
 
-// window is a stream seen through a buffer.
+// window is a buffered stream.
 type window struct {
 	r    io.Reader
-	buf  []byte // read, not yet used
-	base int64  // bytes used, those of earlier buffers included
+	buf  []byte // read but not consumed
+	base int64  // number of bytes consumed, in all buffers
 	back []byte // memory of buf
-	err  error  // that ended the stream
+	err  error  // error that ended the stream
 }
 
-// offset returns how many bytes were used.
 func (w *window) offset() int64 { return w.base }
 
-// ensure makes buf hold at least n bytes, or as many as there are.
+// ensure makes buf hold at least n bytes, or all that remain.
 func (w *window) ensure(n int) {
 	if len(w.buf) >= n || w.err != nil {
 		return
@@ -46,16 +45,15 @@ func (w *window) ensure(n int) {
 	w.buf = w.back[:have]
 }
 
-// use passes over n bytes of buf.
+// use consumes n bytes of buf.
 func (w *window) use(n int) { w.buf, w.base = w.buf[n:], w.base+int64(n) }
 
-// more tells whether the stream goes on.
 func (w *window) more() bool {
 	w.ensure(1)
 	return len(w.buf) > 0
 }
 
-// short is the error for a stream that ends too early.
+// short returns the error for a stream that ends too early.
 func (w *window) short() error {
 	if errors.Is(w.err, io.EOF) || w.err == nil {
 		return io.ErrUnexpectedEOF
@@ -63,18 +61,16 @@ func (w *window) short() error {
 	return w.err
 }
 
-// failed adds the place to an error.
 func (w *window) failed(where string, err error) error {
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		err = fmt.Errorf("cut off: %w", io.ErrUnexpectedEOF)
+		err = fmt.Errorf("truncated: %w", io.ErrUnexpectedEOF)
 	case w.err != nil && errors.Is(err, w.err):
 		return fmt.Errorf("ciff: byte %d: %s: %w", w.offset(), where, err)
 	}
 	return fmt.Errorf("ciff: byte %d: %s: %w: %w", w.offset(), where, ErrInvalid, err)
 }
 
-// uvarint reads a varint.
 func (w *window) uvarint() (uint64, error) {
 	if len(w.buf) < 10 {
 		w.ensure(10)
@@ -90,7 +86,6 @@ func (w *window) uvarint() (uint64, error) {
 	return v, nil
 }
 
-// length reads the length of a message.
 func (w *window) length() (int64, error) {
 	v, err := w.uvarint()
 	if err != nil {
@@ -121,12 +116,11 @@ func (w *window) message(limit int64) ([]byte, error) {
 		return nil, err
 	}
 	if n > limit {
-		return nil, fmt.Errorf("a message of %d bytes, %d are allowed", n, limit)
+		return nil, fmt.Errorf("a message of %d bytes, at most %d are allowed", n, limit)
 	}
 	return w.next(int(n))
 }
 
-// skip passes over n bytes.
 func (w *window) skip(n int64) error {
 	for n > 0 {
 		w.ensure(1)
@@ -140,7 +134,6 @@ func (w *window) skip(n int64) error {
 	return nil
 }
 
-// tag reads the number and type of a field.
 func (w *window) tag() (protowire.Number, protowire.Type, error) {
 	v, err := w.uvarint()
 	if err != nil {
@@ -148,12 +141,11 @@ func (w *window) tag() (protowire.Number, protowire.Type, error) {
 	}
 	num, typ := protowire.DecodeTag(v)
 	if num < protowire.MinValidNumber {
-		return 0, 0, errors.New("a field number that cannot be")
+		return 0, 0, errors.New("an invalid field number")
 	}
 	return num, typ, nil
 }
 
-// varint reads the value of a field that must be one.
 func (w *window) varint(typ protowire.Type) (int64, error) {
 	if typ != protowire.VarintType {
 		return 0, errType
@@ -162,7 +154,7 @@ func (w *window) varint(typ protowire.Type) (int64, error) {
 	return int64(v), err
 }
 
-// bytes reads the value of a field that must be bytes, at most limit.
+// bytes reads the value of a field, which must be at most limit bytes.
 func (w *window) bytes(typ protowire.Type, limit int64) ([]byte, error) {
 	if typ != protowire.BytesType {
 		return nil, errType
@@ -170,8 +162,8 @@ func (w *window) bytes(typ protowire.Type, limit int64) ([]byte, error) {
 	return w.message(limit)
 }
 
-// shortBytes passes over a bytes field of less than 128 bytes with the given
-// tag, if the buffer holds all of it, and returns its value; else nil.
+// shortBytes consumes a bytes field of less than 128 bytes with the given tag and returns
+// its value. It returns nil if the buffer does not begin with the whole field.
 func (w *window) shortBytes(tag byte) []byte {
 	if b := w.buf; len(b) >= 2 && b[0] == tag && int(b[1]) < min(0x80, len(b)-1) {
 		end := 2 + int(b[1])
@@ -181,7 +173,7 @@ func (w *window) shortBytes(tag byte) []byte {
 	return nil
 }
 
-// unknown passes over the value of a field that is not known.
+// unknown skips the value of an unknown field.
 func (w *window) unknown(num protowire.Number, typ protowire.Type, end int64) error {
 	var n int64
 	switch typ {
@@ -208,14 +200,12 @@ func (w *window) unknown(num protowire.Number, typ protowire.Type, end int64) er
 
 var errType = errors.New("a field has the wrong type")
 
-// value is the value of a field of a message in memory.
 type value struct {
 	typ protowire.Type
 	num uint64 // of varints and fixed numbers
 	b   []byte // of bytes
 }
 
-// fields calls f for each field of message b.
 func fields(b []byte, f func(protowire.Number, value) error) error {
 	for len(b) > 0 {
 		num, typ, n := protowire.ConsumeTag(b)
@@ -276,7 +266,7 @@ func (v value) string(to *string) error {
 		return errType
 	}
 	if !utf8.Valid(v.b) {
-		return errors.New("no UTF-8")
+		return errors.New("not UTF-8")
 	}
 	*to = string(v.b)
 	return nil

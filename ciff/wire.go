@@ -21,7 +21,7 @@ const (
 	postingDocID protowire.Number = 1
 	postingTF    protowire.Number = 2
 
-	// Number and type of the fields that most of a file consists of, as bytes.
+	// Number and type of the most frequent fields, as bytes.
 	postingsTag = byte(listPostings)<<3 | byte(protowire.BytesType)
 	docIDTag    = byte(postingDocID)<<3 | byte(protowire.VarintType)
 	tfTag       = byte(postingTF)<<3 | byte(protowire.VarintType)

@@ -10,8 +10,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Writer writes a CIFF file: NewWriter, WriteList as often as the header says,
-// WriteDoc as often as it says, Close.
+// Writer writes a CIFF file: call NewWriter, then WriteList and WriteDoc for the announced
+// numbers of records, then Close.
 type Writer struct {
 	out      *bufio.Writer
 	header   Header
@@ -31,7 +31,7 @@ func NewWriter(w io.Writer, h Header) (*Writer, error) {
 	return wr, wr.message(wr.buf)
 }
 
-// WriteList writes the next posting list. ErrInvalid if it cannot be one.
+// WriteList writes the next posting list. It returns ErrInvalid if the list is invalid.
 func (w *Writer) WriteList(l *PostingsList) error {
 	if w.err != nil {
 		return w.err
@@ -53,7 +53,7 @@ func (w *Writer) WriteList(l *PostingsList) error {
 		previous = p.DocID
 	}
 	if size > math.MaxInt32 {
-		return fmt.Errorf("ciff: posting list %d (term %.80q): %w: %d bytes are more than a message may have", w.numLists, l.Term, ErrInvalid, size)
+		return fmt.Errorf("ciff: posting list %d (term %.80q): %w: %d bytes exceed the maximum size of a message", w.numLists, l.Term, ErrInvalid, size)
 	}
 	w.buf = b
 	var length [10]byte
@@ -72,13 +72,12 @@ func (w *Writer) WriteList(l *PostingsList) error {
 	return w.err
 }
 
-// checkList returns why l cannot be written.
 func (w *Writer) checkList(l *PostingsList) error {
 	switch {
 	case w.numLists == w.header.NumPostingsLists:
 		return fmt.Errorf("the header announces %d lists", w.header.NumPostingsLists)
 	case !utf8.ValidString(l.Term):
-		return fmt.Errorf("the term is no UTF-8")
+		return fmt.Errorf("the term is not UTF-8")
 	case len(l.Term) > maxStringBytes:
 		return fmt.Errorf("the term has %d bytes", len(l.Term))
 	}
@@ -92,8 +91,8 @@ func (w *Writer) checkList(l *PostingsList) error {
 	return nil
 }
 
-// WriteDoc writes the next document record. ErrInvalid if it cannot be one, or
-// if lists are missing.
+// WriteDoc writes the next document record. It returns ErrInvalid if the record is invalid
+// or posting lists are missing.
 func (w *Writer) WriteDoc(d *DocRecord) error {
 	if w.err != nil {
 		return w.err
@@ -106,7 +105,7 @@ func (w *Writer) WriteDoc(d *DocRecord) error {
 	case w.numDocs == w.header.NumDocs:
 		err = fmt.Errorf("the header announces %d documents", w.header.NumDocs)
 	case !utf8.ValidString(d.CollectionDocID):
-		err = fmt.Errorf("the id is no UTF-8")
+		err = fmt.Errorf("the id is not UTF-8")
 	case len(d.CollectionDocID) > maxStringBytes:
 		err = fmt.Errorf("the id has %d bytes", len(d.CollectionDocID))
 	}
@@ -122,8 +121,8 @@ func (w *Writer) WriteDoc(d *DocRecord) error {
 	return w.message(b)
 }
 
-// Close writes out what is buffered. ErrInvalid if records are missing. It
-// does not close the underlying writer.
+// Close flushes the buffer. It returns ErrInvalid if records are missing. It does not close
+// the underlying writer.
 func (w *Writer) Close() error {
 	if w.err != nil {
 		return w.err
@@ -135,7 +134,6 @@ func (w *Writer) Close() error {
 	return w.out.Flush()
 }
 
-// message writes a message after its length.
 func (w *Writer) message(b []byte) error {
 	var length [10]byte
 	w.write(protowire.AppendVarint(length[:0], uint64(len(b))))
@@ -149,7 +147,6 @@ func (w *Writer) write(b []byte) {
 	}
 }
 
-// postingBytes returns the size of a Posting message.
 func postingBytes(gap, tf int32) int {
 	n := 1 + protowire.SizeVarint(uint64(tf))
 	if gap > 0 {
@@ -158,7 +155,7 @@ func postingBytes(gap, tf int32) int {
 	return n
 }
 
-// appendInt appends a varint field; zero is not written.
+// appendInt appends a varint field unless it is zero.
 func appendInt(b []byte, num protowire.Number, v int64) []byte {
 	if v == 0 {
 		return b

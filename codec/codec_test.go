@@ -55,7 +55,7 @@ func TestSIMDBPWorkedBytes(t *testing.T) {
 	}
 }
 
-// A block that reaches past 2^32 must not come back as wrapped DocIDs.
+// A block that exceeds 2^32 must not decode to wrapped DocIDs.
 func TestSIMDBPRefusesWrap(t *testing.T) {
 	for width := uint8(1); width <= 32; width++ {
 		src := bytes.Repeat([]byte{0xff}, 16*int(width))

@@ -7,11 +7,11 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/eliasfano"
 )
 
-// EF is the Elias-Fano code, in blocks: partitions of equal length. What is
-// encoded of DocID i of a block is how many DocIDs were left out between base and
-// it, v[i] = DocID - base - 1 - i, which never falls. Of n such values up to U-1,
-// the low b = floor(log2(U/n)) bits are kept as they are, and the rest in unary
-// code: its increase over the one before as that many zero bits, then a one bit.
+// EF is the Elias-Fano code with partitions of equal length, the blocks. The encoded value
+// of DocID i of a block is the number of DocIDs skipped between base and it, v[i] = DocID -
+// base - 1 - i, which never decreases. For n such values below U, the low b =
+// floor(log2(U/n)) bits are stored as they are. The rest is stored in unary code: the
+// increase over the previous value as a count of zero bits, then a one bit.
 //
 //	bit 0         b         2b             n*b
 //	 +------------+----------+---    ---+---+--------------------------+---------+
@@ -19,21 +19,20 @@ import (
 //	 +------------+----------+---    ---+---+--------------------------+---------+
 //	                                                                    zero bits
 //
-// The width of the block is b + 1, or 0 if no DocID is left out: then it takes no
-// bytes. Frequencies are in ef_freqs.go.
+// The width byte is b + 1, or 0 if no DocID is skipped; the block then has no bytes.
+// Frequencies are in ef_freqs.go.
 //
-// Worked bytes: DocIDs 5, 7, 10, 18, 22, 38 after NoBase are v = 5, 6, 8, 15, 18, 33,
-// so U = 34, b = 2: low bits 01 10 00 11 10 01, high parts 1, 1, 2, 3, 4, 8 as
-// 01 1 01 01 01 00001: 0xc9, 0x66, 0x15, 0x02 (tested). These v are the sequence of
-// Figure 4 of the paper.
+// Worked bytes: DocIDs 5, 7, 10, 18, 22, 38 after NoBase are v = 5, 6, 8, 15, 18, 33, so U
+// = 34, b = 2: low bits 01 10 00 11 10 01, high parts 1, 1, 2, 3, 4, 8 as 01 1 01 01 01
+// 00001: 0xc9, 0x66, 0x15, 0x02 (tested). These v are the sequence of Figure 4 of the
+// paper.
 //
-// Liu, Wang and Swanson, "Griffin: Uniting CPU and GPU in Information Retrieval
-// Systems for Intra-Query Parallelism", PPoPP 2018, §3.1.1; Vigna, "Quasi-succinct
-// indices", WSDM 2013; Ottaviano and Venturini, "Partitioned Elias-Fano indexes",
-// SIGIR 2014. We differ: DocIDs are strictly rising, so i is taken off each, which
-// saves up to a bit a DocID where they are dense (with b = 0 the code is then the
-// bitmap of the block, and a run without gaps takes nothing); U is that of the
-// block, not of the list.
+// Liu, Wang and Swanson, "Griffin: Uniting CPU and GPU in Information Retrieval Systems for
+// Intra-Query Parallelism", PPoPP 2018, §3.1.1; Vigna, "Quasi-succinct indices", WSDM 2013;
+// Ottaviano and Venturini, "Partitioned Elias-Fano indexes", SIGIR 2014. We differ: DocIDs
+// increase strictly, so i is subtracted from each. This saves up to one bit per DocID in
+// dense blocks: with b = 0 the code is the bitmap of the block, and a block without gaps
+// has no bytes. U is that block's bound, not the list's.
 type EF struct{}
 
 var _ Codec = EF{}
@@ -56,11 +55,10 @@ func (EF) AppendDocIDs(dst []byte, base uint32, docIDs []uint32) ([]byte, uint8)
 	return appendEF(dst, left[:n], width), width + 1
 }
 
-// efBits is how many bits n values that never fall take, the last of them given,
-// with width low bits each.
+// efBits returns the size in bits of n non-decreasing values with width low bits each. last
+// is the largest value.
 func efBits(n int, last uint32, width uint8) int { return n*int(width) + n + int(last>>width) }
 
-// appendEF appends the Elias-Fano code of values that never fall.
 func appendEF(dst []byte, values []uint32, width uint8) []byte {
 	w := bitWriter{dst: dst}
 	for _, v := range values {
@@ -74,10 +72,10 @@ func appendEF(dst []byte, values []uint32, width uint8) []byte {
 	return w.finish()
 }
 
-// maxEFWidth is the greatest width byte of a block of n DocIDs.
+// maxEFWidth returns the greatest width byte of a block of n DocIDs.
 func maxEFWidth(n int) uint8 {
 	if uint(n-1) >= BlockLen {
-		return 0 // checkBlock refuses n
+		return 0 // checkBlock rejects n
 	}
 	return lowWidth(1<<32-1, n) + 1
 }
@@ -96,24 +94,24 @@ func (EF) DecodeDocIDs(dst *[BlockLen]uint32, src []byte, base uint32, n int, wi
 	}
 	size, err := sizeOf("ef", src, BlockLen, low, end)
 	if err == nil && dst[BlockLen-1] == NoBase {
-		return 0, fmt.Errorf("ef: DocIDs pass 2^32: %w", ErrCorrupt)
+		return 0, fmt.Errorf("ef: DocIDs exceed 2^32: %w", ErrCorrupt)
 	}
 	return size, err
 }
 
-// lastEFDocIDs decodes a full block with few bytes behind it.
+// lastEFDocIDs decodes a full block near the end of src, where the kernel may not read
+// ahead.
 func lastEFDocIDs(dst *[BlockLen]uint32, src []byte, base uint32, low uint8) int {
 	var p padded
 	copy(p[:], src)
 	return eliasfano.DocIDs(dst, p[:], base, low)
 }
 
-// decodeShortEF decodes blocks that are not full, or whose width is special or
-// wrong.
+// decodeShortEF decodes blocks that are not full, have width 0, or have an invalid width.
 func decodeShortEF(dst *[BlockLen]uint32, src []byte, base uint32, n int, width uint8) (int, error) {
 	if width == 0 && uint(n-1) < BlockLen {
 		if uint64(base+1)+uint64(n) > uint64(NoBase) {
-			return 0, fmt.Errorf("ef: DocIDs pass 2^32: %w", ErrCorrupt)
+			return 0, fmt.Errorf("ef: DocIDs exceed 2^32: %w", ErrCorrupt)
 		}
 		for i := range dst {
 			dst[i] = base + 1 + uint32(i)
@@ -131,10 +129,10 @@ func decodeShortEF(dst *[BlockLen]uint32, src []byte, base uint32, n int, width 
 	}
 	least := uint64(base + 1)
 	for i, high := range dst[:n] {
-		// The sum is below 2^33, so that nothing is lost.
+		// The sum is below 2^33 and does not overflow.
 		d := uint64(base+1) + uint64(i) + (uint64(high)<<low | uint64(bitpack.At(src, i, low)))
 		if d < least || d >= uint64(NoBase) {
-			return 0, fmt.Errorf("ef: DocID %d does not rise, or passes 2^32: %w", i, ErrCorrupt)
+			return 0, fmt.Errorf("ef: DocID %d does not increase, or exceeds 2^32: %w", i, ErrCorrupt)
 		}
 		dst[i] = uint32(d)
 		least = d + 1
@@ -142,10 +140,10 @@ func decodeShortEF(dst *[BlockLen]uint32, src []byte, base uint32, n int, width 
 	return size, nil
 }
 
-// DocIDAt returns DocID i of the n of a block and decodes no other: the low bits
-// lie in slot i, and the high ones are the number of zero bits before one bit i of
-// the unary part. The arguments are those of DecodeDocIDs. That other DocIDs of the
-// block are in order is not checked.
+// DocIDAt returns DocID i of the n of a block without decoding the others: the low bits lie
+// in slot i, and the high bits are the number of zero bits before one bit i of the unary
+// part. The arguments are as for DecodeDocIDs. The order of the other DocIDs is not
+// checked.
 func (EF) DocIDAt(src []byte, base uint32, i, n int, width uint8) (uint32, error) {
 	if uint(n-1) >= BlockLen || uint(i) >= uint(n) {
 		return 0, fmt.Errorf("ef: DocID %d of %d: %w", i, n, ErrCorrupt)
@@ -159,13 +157,13 @@ func (EF) DocIDAt(src []byte, base uint32, i, n int, width uint8) (uint32, error
 		u := unaryOf(src, n*int(low), n, 0)
 		bit := u.end(i)
 		if bit < 0 {
-			return 0, fmt.Errorf("ef: DocID %d of %d lies outside of its block: %w", i, n, ErrCorrupt)
+			return 0, fmt.Errorf("ef: DocID %d of %d lies outside its block: %w", i, n, ErrCorrupt)
 		}
 		left = uint64(bit-i)<<low | uint64(bitpack.At(src, i, low))
 	}
 	d := uint64(base+1) + uint64(i) + left
 	if d >= uint64(NoBase) {
-		return 0, fmt.Errorf("ef: DocID %d passes 2^32: %w", i, ErrCorrupt)
+		return 0, fmt.Errorf("ef: DocID %d exceeds 2^32: %w", i, ErrCorrupt)
 	}
 	return uint32(d), nil
 }

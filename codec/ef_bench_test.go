@@ -10,8 +10,8 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/simdtest"
 )
 
-// BenchmarkUnaryCodecs decodes 64 different blocks in turn, with gaps as random
-// DocIDs have them, and other blocks behind.
+// BenchmarkUnaryCodecs decodes 64 different blocks in turn, with the gaps of random DocIDs
+// and with other blocks behind them.
 func BenchmarkUnaryCodecs(b *testing.B) {
 	const blocks = 64
 	for _, c := range []codec.Codec{codec.EF{}, codec.Rice{}, codec.VByte{}, codec.SIMDBP{}} {

@@ -9,15 +9,15 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/eliasfano"
 )
 
-// This file has what Elias-Fano and Rice codes share: n values of which the low
-// bits lie in slots of one width and the rest follows in unary code, each value
-// ended by a one bit (Rice: a zero bit). The unary part follows the slots without
-// padding. Its size is bounded, because the width is floor(log2(mean)), so that
-// the sum of the rest is below 2n: with n ends, fewer than 3n bits.
+// This file has the shared parts of Elias-Fano and Rice codes: n values, whose low bits lie
+// in slots of one width. Their high parts follow in unary code; a one bit (Rice: a zero
+// bit) ends each value. The unary part follows the slots without padding. The width is
+// floor(log2(mean)), so the sum of the high parts is below 2n, and the unary part, with its
+// n end bits, has fewer than 3n bits.
 const _ = uint(eliasfano.HighBits-(3*BlockLen-1)) + uint(3*BlockLen-1-eliasfano.HighBits) // the kernels have the same bound
 
-// lowWidth returns floor(log2(sum/n)), at least 0: the width for n values whose
-// sum, or whose upper bound, is sum.
+// lowWidth returns floor(log2(sum/n)), at least 0: the width for n values with the given
+// sum or upper bound.
 func lowWidth(sum uint64, n int) uint8 {
 	if mean := sum / uint64(n); mean > 0 {
 		return uint8(bits.Len64(mean) - 1)
@@ -25,14 +25,13 @@ func lowWidth(sum uint64, n int) uint8 {
 	return 0
 }
 
-// bitWriter appends bits, least significant first.
 type bitWriter struct {
 	dst    []byte
 	word   uint64
 	filled uint // bits of word, below 8 between calls
 }
 
-// put appends the low width bits of v, at most 56; the others must be 0.
+// put appends the low width bits of v, at most 56. The other bits of v must be 0.
 func (w *bitWriter) put(v uint64, width uint) {
 	w.word |= v << w.filled
 	w.filled += width
@@ -42,7 +41,6 @@ func (w *bitWriter) put(v uint64, width uint) {
 	}
 }
 
-// zeros appends n zero bits and a one bit.
 func (w *bitWriter) zeros(n uint64) {
 	for ; n >= 32; n -= 32 {
 		w.put(0, 32)
@@ -50,7 +48,6 @@ func (w *bitWriter) zeros(n uint64) {
 	w.put(1<<n, uint(n)+1)
 }
 
-// ones appends n one bits and a zero bit.
 func (w *bitWriter) ones(n uint64) {
 	for ; n >= 32; n -= 32 {
 		w.put(1<<32-1, 32)
@@ -58,7 +55,6 @@ func (w *bitWriter) ones(n uint64) {
 	w.put(1<<n-1, uint(n)+1)
 }
 
-// finish pads the last byte with zero bits and returns the bytes.
 func (w *bitWriter) finish() []byte {
 	if w.filled > 0 {
 		w.dst = append(w.dst, byte(w.word))
@@ -66,21 +62,20 @@ func (w *bitWriter) finish() []byte {
 	return w.dst
 }
 
-// unary is the unary part of a block. It is read in words of 64 bits that begin at
-// a byte; bits before its own are taken off the first.
+// unary is the unary part of a block. It is read in 64-bit words that begin at a byte; bits
+// of the first word before the unary part are masked off.
 type unary struct {
 	src  []byte
-	bit  int    // where it begins in src
-	most int    // how many bits it can have
-	flip uint64 // xor which a bit is 1 where a value ends
+	bit  int    // start in src
+	most int    // maximum length in bits
+	flip uint64 // xor mask that turns end bits into 1
 }
 
-// unaryOf returns the unary part of n values that begins at a bit of src.
 func unaryOf(src []byte, bit, n int, flip uint64) unary {
 	return unary{src: src, bit: bit, most: min(3*n-1, 8*len(src)-bit), flip: flip}
 }
 
-// word returns the 64 bits from byte at of src on, 0 where src ends, xor flip.
+// word returns the 64 bits of src from byte at, zero beyond the end of src, xor flip.
 func (u *unary) word(at int) uint64 {
 	if at+8 <= len(u.src) {
 		return binary.LittleEndian.Uint64(u.src[at:]) ^ u.flip
@@ -92,8 +87,8 @@ func (u *unary) word(at int) uint64 {
 	return word ^ u.flip
 }
 
-// find writes the high parts of n values to dst: the number of zero bits before
-// one bit i. It returns the number of bits that they take, 0 if they do not end.
+// find writes the high parts of n values to dst: value i is the number of zero bits before
+// one bit i. It returns the number of bits read, or 0 if the values do not end.
 func (u *unary) find(dst *[BlockLen]uint32, n int) int {
 	at, from := u.bit/8, -(u.bit % 8)
 	word := u.word(at) >> -from << -from
@@ -115,7 +110,7 @@ func (u *unary) find(dst *[BlockLen]uint32, n int) int {
 	}
 }
 
-// end returns the bit number of one bit i, -1 if there is none.
+// end returns the bit index of one bit i, or -1 if there is none.
 func (u *unary) end(i int) int {
 	at, from := u.bit/8, -(u.bit % 8)
 	word := u.word(at) >> -from << -from
@@ -136,15 +131,15 @@ func (u *unary) end(i int) int {
 	}
 }
 
-// zero returns the bit number of zero bit i, -1 if there is none.
+// zero returns the bit index of zero bit i, or -1 if there is none.
 func (u *unary) zero(i int) int {
 	inverse := *u
 	inverse.flip = ^u.flip
 	return inverse.end(i)
 }
 
-// endFrom returns the bit number of the first one bit at or behind a bit, -1 if
-// there is none.
+// endFrom returns the bit index of the first one bit at or after bit, or -1 if there is
+// none.
 func (u *unary) endFrom(bit int) int {
 	at, from := (u.bit+bit)/8, bit-(u.bit+bit)%8
 	word := u.word(at) >> (bit - from) << (bit - from)
@@ -161,8 +156,8 @@ func (u *unary) endFrom(bit int) int {
 	return -1
 }
 
-// ends returns the bit numbers of one bits i-1 and i; the first is -1 if i is 0,
-// and the second if there is none.
+// ends returns the bit indexes of one bits i-1 and i. The first is -1 if i is 0; the second
+// is -1 if there is none.
 func (u *unary) ends(i int) (before, end int) {
 	if i == 0 {
 		return -1, u.endFrom(0)
@@ -174,7 +169,7 @@ func (u *unary) ends(i int) (before, end int) {
 	return before, u.endFrom(before + 1)
 }
 
-// selectOne returns the bit number of one bit i of word, which has more.
+// selectOne returns the bit index of one bit i of word, which has more than i.
 func selectOne(word uint64, i int) int {
 	from := 0
 	for width := 32; width >= 8; width /= 2 {
@@ -190,21 +185,21 @@ func selectOne(word uint64, i int) int {
 	return from + bits.TrailingZeros64(word)
 }
 
-// padded is room for a whole block, so that the kernels may read behind it. Its
-// users are functions of their own, because a local one costs its clearing.
+// padded has room for a whole block and the bytes that kernels may read beyond it.
+// Functions that use one are separate, because a local padded is cleared on entry.
 type padded [BlockLen/8*eliasfano.MaxWidth + eliasfano.HighBytes + eliasfano.Slack]byte
 
-// sizeOf returns the bytes that n values take of src: slots of width bits and a
-// unary part of the given length, 0 if it had no end.
+// sizeOf returns the bytes that n values occupy in src: slots of width bits and a unary
+// part of unaryBits, which is 0 if the unary part does not end.
 func sizeOf(name string, src []byte, n int, width uint8, unaryBits int) (int, error) {
 	size := (n*int(width) + unaryBits + 7) / 8
 	if unaryBits == 0 || size > len(src) {
-		return 0, fmt.Errorf("%s: %d values of %d low bits and more do not end in %d bytes, or do not rise: %w", name, n, width, len(src), ErrCorrupt)
+		return 0, fmt.Errorf("%s: %d values of %d low bits do not end in %d bytes, or do not increase: %w", name, n, width, len(src), ErrCorrupt)
 	}
 	return size, nil
 }
 
-// checkSlots reports what makes n values of width low bits unreadable, or nil.
+// checkSlots returns an error if n slots of width bits cannot be read from src.
 func checkSlots(name string, src []byte, n int, width, maxWidth uint8) error {
 	return checkBlock(name, len(src), bitpack.PackedSize(max(n, 0), width), n, width, maxWidth)
 }

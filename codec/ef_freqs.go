@@ -8,33 +8,32 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/eliasfano"
 )
 
-// Frequencies have four forms, told apart by the width byte. The smallest is
-// taken, of equal ones the first of this list.
+// Frequencies have four forms, which the width byte distinguishes. The encoder takes the
+// smallest form; among equal ones, the first of this list.
 //
 //	0        every frequency is 1: no bytes
-//	33..64   packed: frequencies less one in width-32 bits each (bitpack)
-//	1..32    sums: their running sums, P[i] = f[0] + … + f[i], rise strictly, and
+//	33..64   packed: frequencies minus one in width-32 bits each (bitpack)
+//	1..32    sums: their running sums, P[i] = f[0] + … + f[i], strictly increase and
 //	         are encoded as DocIDs are, in width-1 low bits; f[i] is P[i] - P[i-1]
-//	129..255 excess: what the n frequencies have above 1, width-128 = S < n units.
+//	129..255 excess: the n frequencies minus one add up to width-128 = S < n units.
 //	         For each unit the number i of the frequency that has it: S values that
-//	         never fall, below n, as an Elias-Fano code with floor(log2(n/S)) low bits
+//	         never decrease, below n, as an Elias-Fano code with floor(log2(n/S)) low bits
 //
-// The running sums as strict sequence are those of Vigna, WSDM 2013, §8. They cost at
-// least a bit a frequency, even where nearly all are 1, as most are; excess is then
-// the same sequence seen from its zero bits, and costs a few bits for each unit.
-// Packed is there for sums past 2^32, and where it is no larger it is faster. In
-// each form FreqAt is a select or two (ding09, §8.2, asks for random access).
+// The running sums as a strictly increasing sequence are from Vigna, WSDM 2013, §8. They
+// cost at least one bit per frequency, even if nearly all are 1, as is common. The excess
+// form describes the same sequence by its zero bits and costs a few bits a unit. The packed
+// form serves sums beyond 2^32, and is faster where it is no larger. In each form, FreqAt
+// needs one or two selects (ding09, §8.2, asks for random access).
 //
-// On the wiki passages (docs/benchmarks/compression.md) this takes 1.10 bits a
-// posting, sums alone 1.45, packed alone 2.37.
+// On the wiki passages (docs/benchmarks/compression.md) this takes 1.10 bits per posting,
+// sums alone 1.45, packed alone 2.37.
 const (
 	freqsOnes   = 0
-	freqsSums   = 1   // and low bits
-	freqsPacked = 32  // and bits
-	freqsExcess = 128 // and units
+	freqsSums   = 1   // plus low bits
+	freqsPacked = 32  // plus bits
+	freqsExcess = 128 // plus units
 )
 
-// freqsForm returns the width byte of the smallest form.
 func freqsForm(freqs []uint32) (form uint8) {
 	n := len(freqs)
 	var units uint64
@@ -96,7 +95,6 @@ func (EF) AppendFreqs(dst []byte, freqs []uint32) ([]byte, uint8) {
 	return appendEF(dst, values[:len(freqs)], form-freqsSums), form
 }
 
-// excessWidth is the width of the low bits of the excess of n frequencies.
 func excessWidth(n int, form uint8) uint8 { return lowWidth(uint64(n), int(form-freqsExcess)) }
 
 // DecodeFreqs implements Codec.
@@ -123,7 +121,7 @@ func (EF) DecodeFreqs(dst *[BlockLen]uint32, src []byte, n int, width uint8) err
 func decodeExcess(dst *[BlockLen]uint32, src []byte, n int, form uint8) error {
 	units, low := int(form-freqsExcess), excessWidth(n, form)
 	if units >= n {
-		return fmt.Errorf("ef: %d frequencies, %d more units: %w", n, units, ErrCorrupt)
+		return fmt.Errorf("ef: %d frequencies with %d excess units: %w", n, units, ErrCorrupt)
 	}
 	if err := checkSlots("ef", src, units, low, low); err != nil {
 		return err
@@ -159,8 +157,8 @@ var allOnes = func() (ones [BlockLen]uint32) {
 	return ones
 }()
 
-// decodeSums decodes what the kernel cannot: blocks that are not full, or have
-// few bytes behind them.
+// decodeSums decodes blocks that the kernel cannot: blocks that are not full, or that lie
+// near the end of src.
 func decodeSums(dst *[BlockLen]uint32, src []byte, n int, low uint8) error {
 	if err := checkSlots("ef", src, n, low, maxEFWidth(n)-1); err != nil {
 		return err
@@ -173,7 +171,7 @@ func decodeSums(dst *[BlockLen]uint32, src []byte, n int, low uint8) error {
 	for i, high := range dst[:n] {
 		s := uint64(i) + 1 + (uint64(high)<<low | uint64(bitpack.At(src, i, low)))
 		if s <= sum || s > 1<<32-1 {
-			return fmt.Errorf("ef: frequency %d is not above 0, or the sum passes 2^32: %w", i, ErrCorrupt)
+			return fmt.Errorf("ef: frequency %d is not above 0, or the sum exceeds 2^32: %w", i, ErrCorrupt)
 		}
 		dst[i] = uint32(s - sum)
 		sum = s
@@ -197,12 +195,12 @@ func (EF) FreqAt(src []byte, i, n int, width uint8) (uint32, error) {
 	return sumsAt(src, i, n, width-freqsSums)
 }
 
-// excessAt returns frequency i: 1 and the number of units that are its. Those with
-// the high bits of i are the one bits between two neighbouring zero bits.
+// excessAt returns frequency i: 1 plus the number of its units. The units with the high
+// bits of i are the one bits between two neighbouring zero bits.
 func excessAt(src []byte, i, n int, form uint8) (uint32, error) {
 	units, low := int(form-freqsExcess), excessWidth(n, form)
 	if units >= n {
-		return 0, fmt.Errorf("ef: %d frequencies, %d more units: %w", n, units, ErrCorrupt)
+		return 0, fmt.Errorf("ef: %d frequencies with %d excess units: %w", n, units, ErrCorrupt)
 	}
 	if err := checkSlots("ef", src, units, low, low); err != nil {
 		return 0, err
@@ -248,7 +246,7 @@ func sumsAt(src []byte, i, n int, low uint8) (uint32, error) {
 		last = sum(i-1, before)
 	}
 	if now <= last || now > 1<<32-1 {
-		return 0, fmt.Errorf("ef: frequency %d is not above 0, or the sum passes 2^32: %w", i, ErrCorrupt)
+		return 0, fmt.Errorf("ef: frequency %d is not above 0, or the sum exceeds 2^32: %w", i, ErrCorrupt)
 	}
 	return uint32(now - last), nil
 }

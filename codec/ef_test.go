@@ -25,15 +25,16 @@ func TestEFWorkedBytes(t *testing.T) {
 	}
 }
 
-// The sequence of Figure 4 of the paper as DocIDs: its code there has 12 low bits
-// and 14 others; less their numbers, the last is 28 and not 33, so 13 others.
+// The sequence of Figure 4 of the paper as DocIDs. The paper's code has 12 low bits and 14
+// others. Here the index is subtracted, so the last value is 28, not 33, which leaves 13
+// others.
 func TestEFPaperSize(t *testing.T) {
 	if got, _ := (codec.EF{}).AppendDocIDs(nil, codec.NoBase, []uint32{5, 6, 8, 15, 18, 33}); len(got) != 4 {
 		t.Errorf("%d bytes, want 4 for 25 bits", len(got))
 	}
 }
 
-// Each form of frequencies is taken where it is the smallest, and only then.
+// Each form of frequencies is chosen where it is the smallest, and only there.
 func TestEFFreqForms(t *testing.T) {
 	block := func(fill uint32, others map[int]uint32) []uint32 {
 		f := slices.Repeat([]uint32{fill}, codec.BlockLen)
@@ -62,7 +63,6 @@ func TestEFFreqForms(t *testing.T) {
 	}
 }
 
-// DocIDAt gives what DecodeDocIDs gives.
 func TestEFDocIDAt(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	for range 3000 {
@@ -93,7 +93,7 @@ func TestEFDocIDAt(t *testing.T) {
 
 func FuzzEF(f *testing.F) { codectest.FuzzDecode(f, codec.EF{}) }
 
-// FuzzEFDocIDAt: any bytes make DocIDAt return an error or what DecodeDocIDs says.
+// FuzzEFDocIDAt: on any bytes, DocIDAt returns an error or agrees with DecodeDocIDs.
 func FuzzEFDocIDAt(f *testing.F) {
 	src, width := codec.EF{}.AppendDocIDs(nil, 9, []uint32{10, 14, 900, 4000})
 	f.Add(src, uint32(9), 4, width)
@@ -103,10 +103,10 @@ func FuzzEFDocIDAt(f *testing.F) {
 		for i := range max(0, min(n, codec.BlockLen)) {
 			d, oneErr := codec.EF{}.DocIDAt(src, base, i, n, width)
 			if oneErr != nil && !errors.Is(oneErr, codec.ErrCorrupt) {
-				t.Fatalf("error of another kind: %v", oneErr)
+				t.Fatalf("unexpected kind of error: %v", oneErr)
 			}
 			if err == nil && (oneErr != nil || d != dst[i]) {
-				t.Fatalf("DocIDAt(%d) = %d, %v; DecodeDocIDs says %d", i, d, oneErr, dst[i])
+				t.Fatalf("DocIDAt(%d) = %d, %v; DecodeDocIDs returns %d", i, d, oneErr, dst[i])
 			}
 		}
 	})

@@ -7,7 +7,7 @@ import (
 	"github.com/griffin-search/griffin/codec"
 )
 
-// One DocID of a block is read without the others.
+// Reads one DocID of a block without the others.
 func ExampleEF_DocIDAt() {
 	docIDs := []uint32{5, 7, 10, 18, 22, 38}
 	block, width := codec.EF{}.AppendDocIDs(nil, codec.NoBase, docIDs)
@@ -22,11 +22,11 @@ func ExampleEF_DocIDAt() {
 	// 22
 }
 
-// A list codec encodes a list as a whole, and decodes any part of it.
+// A list codec encodes a list as a whole and decodes any part of it.
 func ExamplePEF() {
 	docIDs := make([]uint32, 1000)
 	for i := range docIDs {
-		docIDs[i] = uint32(i) // a run, and then every fourth
+		docIDs[i] = uint32(i) // a run, then every fourth
 		if i >= 600 {
 			docIDs[i] = uint32(600 + 4*(i-600))
 		}

@@ -7,8 +7,8 @@ import (
 	"github.com/griffin-search/griffin/codec"
 )
 
-// A block is decoded with what was returned when it was encoded, its width, and
-// what its user keeps of it: how many postings it has, and the base.
+// Decoding a block needs the width that encoding returned, the number of postings and the
+// base.
 func Example() {
 	c, err := codec.Lookup(codec.Default)
 	if err != nil {
@@ -36,8 +36,8 @@ func Example() {
 	// 7
 }
 
-// The codecs of the Regression family encode lists whole, and find a DocID in one
-// without decoding it.
+// The codecs of the Regression family encode whole lists. They find a DocID without
+// decoding the list.
 func ExampleRegressionList() {
 	var docIDs []uint32
 	for i := range uint32(100_000) {

@@ -9,7 +9,6 @@ import (
 	"github.com/griffin-search/griffin/codec"
 )
 
-// The guide names every codec and every parameter, with its default.
 func TestGuideIsComplete(t *testing.T) {
 	text, err := os.ReadFile("../docs/guides/codecs.md")
 	if err != nil {
@@ -21,19 +20,19 @@ func TestGuideIsComplete(t *testing.T) {
 	}
 	for _, name := range codec.Names() {
 		if !strings.Contains(rows[0], "`"+name+"`") {
-			t.Errorf("the guide does not name %s", name)
+			t.Errorf("the guide does not mention %s", name)
 		}
 		parameters := codec.Parameters(name)
 		for _, p := range regexp.MustCompile(`(\w+)=([\w.]+) \(`).FindAllStringSubmatch(parameters, -1) {
 			if !documented(rows[1], name, p[1], p[2]) {
-				t.Errorf("the guide does not say that %s has %s=%s", name, p[1], p[2])
+				t.Errorf("the guide does not document %s: %s=%s", name, p[1], p[2])
 			}
 		}
 	}
 }
 
-// documented says whether a table has a row of a codec, or below one of its rows,
-// with a parameter and its default.
+// documented reports whether a table row of a codec, or a row below it, has a parameter and
+// its default.
 func documented(table, name, parameter, def string) bool {
 	ours := false
 	for row := range strings.SplitSeq(table, "\n") {

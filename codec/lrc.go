@@ -5,36 +5,33 @@ import (
 	"math/bits"
 )
 
-// Regression is the family of codecs that describe a list by a line and store how
-// far each DocID lies from it, rather than gaps: each DocID can then be decoded
-// alone, and the lists can be searched without decoding them (RegressionList).
-// With line f, DocID i is floor(f(i)) + lambda(i), where the deviations lambda are
-// whole numbers from 0 on, since the least of them is taken into the line's
-// intercept. Deviations are cut into segments; those of a segment are coded by
-// ParaPFor: the low b bits of each, b for each segment, and for the exceptions,
-// which need more than b, their indexes and what they have above b bits, in two
-// arrays.
+// Regression is a family of codecs that approximate a list by a line and store the
+// deviation of each DocID from it, rather than gaps. Each DocID can then be decoded alone,
+// and lists can be searched without decoding them (RegressionList). With line f, DocID i is
+// floor(f(i)) + lambda(i). The deviations lambda are non-negative integers, because the
+// least deviation is added to the line's intercept. Deviations are cut into segments. Each
+// segment is coded with ParaPFor: the low b bits of each deviation, with one b for each
+// segment. Two arrays hold the exceptions, which need more than b bits: their indexes and
+// their upper bits.
 //
-// Ao, Zhang, Wu, Stones, Wang, Liu, Liu and Lin, "Efficient parallel lists
-// intersection and index compression algorithms using graphics processing units",
-// PVLDB 4(8), 2011, §5.2, §5.3 and Appendix D. We differ: coefficients are
-// fixed-point numbers, so that every machine decodes the same; slopes have 26
-// significant bits; the intercept is a whole number, which may cost a bit where
-// lambda would just have fit.
+// Ao, Zhang, Wu, Stones, Wang, Liu, Liu and Lin, "Efficient parallel lists intersection and
+// index compression algorithms using graphics processing units", PVLDB 4(8), 2011, §5.2,
+// §5.3 and Appendix D. We differ: coefficients are fixed-point numbers, so that every
+// machine decodes the same values; slopes have 26 significant bits; the intercept is an
+// integer, which may cost one bit where lambda would just have fit.
 //
 // A list of one block has one line for its gaps to the base, with variable-byte
-// coefficients. Frequencies are blocks of SIMDBP. The format is in the comment of
-// lrcView.
+// coefficients. Frequencies are SIMDBP blocks. The comment of lrcView describes the format.
 type Regression struct {
 	Scheme Scheme
-	// SegmentLen is the number of DocIDs of a segment, a power of 2 in
-	// [MinSegmentLen, MaxSegmentLen]; of HSLRC, how many of them a hash bucket has
-	// on average at the most. 0 stands for 256. Other values are taken as
-	// the nearest that there is, above if possible.
+	// SegmentLen is the number of DocIDs of a segment, a power of 2 in [MinSegmentLen,
+	// MaxSegmentLen]. For HSLRC it is the maximum average number of DocIDs of a hash
+	// bucket. 0 means 256. Other values are changed to the nearest valid one, upwards if
+	// possible.
 	SegmentLen int
-	// Exceptions is the share of a segment's deviations that may be exceptions, at
-	// most MaxExceptions. The default is NoExceptions, which is close to the
-	// best (Ao et al. §6.2).
+	// Exceptions is the maximum share of a segment's deviations that are exceptions, at
+	// most MaxExceptions. The default is NoExceptions, which is close to the optimum (Ao et
+	// al. §6.2).
 	Exceptions Share
 }
 
@@ -46,19 +43,19 @@ const (
 	MaxExceptions     = 0.6
 )
 
-// Scheme says where a Regression codec has lines and segments.
+// Scheme selects where a Regression codec has lines and segments.
 type Scheme uint8
 
 // The schemes.
 const (
-	// LRC has one line and one intercept for the list; segments have a b each.
+	// LRC has one line and one intercept for the list; each segment has its b.
 	LRC Scheme = iota
 	// LRCSeg has one slope for the list and an intercept for each segment.
 	LRCSeg
-	// SegLRC has a line for each segment.
+	// SegLRC has one line for each segment.
 	SegLRC
-	// HSLRC has a line for each hash bucket of the list: the DocIDs with the same
-	// leading bits (contraction.Buckets), as many as they may be.
+	// HSLRC has one line for each hash bucket of the list: the DocIDs with the same leading
+	// bits (contraction.Buckets). The number of DocIDs of a bucket is unlimited.
 	HSLRC
 	numSchemes
 )
@@ -67,7 +64,6 @@ var schemeNames = [numSchemes]string{LRC: "lrc", LRCSeg: "lrcseg", SegLRC: "segl
 
 var _ ListCodec = Regression{}
 
-// newRegression makes a codec of its parameters.
 func newRegression(s Scheme) func(p *params) Codec {
 	return func(p *params) Codec {
 		c := Regression{
@@ -82,7 +78,6 @@ func newRegression(s Scheme) func(p *params) Codec {
 	}
 }
 
-// regressionParams describes the parameters of a scheme.
 func regressionParams(s Scheme) string {
 	what := "DocIDs of a segment"
 	if s == HSLRC {
@@ -92,7 +87,6 @@ func regressionParams(s Scheme) string {
 		s.lenParam(), what, MinSegmentLen, MaxSegmentLen, DefaultSegmentLen, MaxExceptions)
 }
 
-// lenParam is the name of the parameter SegmentLen.
 func (s Scheme) lenParam() string {
 	if s == HSLRC {
 		return "bucket"
@@ -100,15 +94,14 @@ func (s Scheme) lenParam() string {
 	return "segment"
 }
 
-// Name returns "lrc", "lrcseg", "seglrc" or "hs-lrc", with the parameters that are
-// not the default.
+// Name returns "lrc", "lrcseg", "seglrc" or "hs-lrc", with all non-default parameters.
 func (c Regression) Name() string {
 	return spec(schemeNames[c.Scheme],
 		given(c.Scheme.lenParam(), c.segmentLen(), DefaultSegmentLen),
 		c.Exceptions.pair(NoExceptions, MaxExceptions))
 }
 
-// Segment returns SegmentLen as it is used: a power of 2, never 0.
+// Segment returns the effective SegmentLen: a power of 2, never 0.
 func (c Regression) Segment() int { return c.segmentLen() }
 
 func (c Regression) segmentLen() int {
@@ -119,7 +112,6 @@ func (c Regression) segmentLen() int {
 	return 1 << bits.Len(uint(n-1))
 }
 
-// name is the name for errors.
 func (c Regression) name() string { return schemeNames[c.Scheme] }
 
 // AppendFreqs implements Codec.

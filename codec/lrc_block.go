@@ -8,15 +8,14 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/bitpack"
 )
 
-// A block on its own is the list of its gaps to the base, less one, in one
-// segment:
+// A block on its own is the list of its gaps to the base, minus one, in one segment:
 //
 //	+-----------------+---------------------+------------+
 //	| slope: uvarint  | intercept: varint   | deviations |
 //	+-----------------+---------------------+------------+
 //
-// with the slope in units of 2^-8, left out for a block of one, and the width byte
-// that of the deviations.
+// The slope has units of 2^-8 and is omitted if the block has one DocID. The width byte is
+// the deviations'.
 const blockSlopeShift = 24
 
 // AppendDocIDs implements Codec.
@@ -64,7 +63,7 @@ func (c Regression) DecodeDocIDs(dst *[BlockLen]uint32, src []byte, base uint32,
 	if err := s.openDeviations(src[at:], width); err != nil {
 		return 0, fmt.Errorf("%s: %w", c.name(), err)
 	}
-	first := base + 1 // the least DocID: gaps are counted from here, modulo 2^32
+	first := base + 1 // the least DocID: gaps count from here, modulo 2^32
 	s.start += uint64(first) << 32
 	if _, err := s.decode(dst[:n], 0, int64(first)-1); err != nil {
 		return 0, fmt.Errorf("%s: %w", c.name(), err)

@@ -9,29 +9,26 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/line"
 )
 
-// Deviations are stored as ParaPFor (Ao et al., Appendix D): the low bits of all,
-// and where there are exceptions, which the flag lrcExceptions of the width byte
-// says, these behind them:
+// Deviations are stored with ParaPFor (Ao et al., Appendix D): the low bits of all
+// deviations, then, if the flag lrcExceptions of the width byte is set, the exceptions:
 //
 //	+-------------------+----------+------+------+------------------+---------------+
 //	| lows: n*b bits    | count u32| ib u8| hb u8| indexes: count*ib| highs: *hb    |
 //	+-------------------+----------+------+------+------------------+---------------+
 //
-// each array of bits in whole bytes. Indexes rise strictly; exception j is
+// Each bit array is padded to whole bytes. Indexes increase strictly. Exception j is
 // lows[indexes[j]] | highs[j] << b.
 const (
-	// lrcExceptions marks segments that have exceptions.
 	lrcExceptions = 0x80
-	// lrcWide marks segments whose line or values pass 2^31 somewhere, where what
-	// is known of the line's inverse may be wrong by a multiple of 2^32.
+	// lrcWide marks segments whose line or values exceed 2^31. In these, the inverse of the
+	// line may be wrong by a multiple of 2^32.
 	lrcWide = 0x40
-	// lrcWidthMask is for b.
+	// lrcWidthMask selects b.
 	lrcWidthMask = 0x3f
 
 	exceptionsHeader = 6
 )
 
-// appendDeviations appends values in ParaPFor.
 func appendDeviations(dst []byte, values []uint32, share Share) (out []byte, width uint8) {
 	counts := countWidths(values)
 	most := int(counts.widest())
@@ -58,7 +55,6 @@ func appendDeviations(dst []byte, values []uint32, share Share) (out []byte, wid
 	return bitpack.Append(dst, highs, hb), uint8(b) | lrcExceptions
 }
 
-// over returns how many values need more than b bits.
 func (c *widthCounts) over(b int) (n int) {
 	for _, k := range c[b+1:] {
 		n += k
@@ -66,8 +62,8 @@ func (c *widthCounts) over(b int) (n int) {
 	return n
 }
 
-// paraPForSize is about how many bytes n values take with lows of b bits: indexes
-// may turn out narrower.
+// paraPForSize returns an upper bound on the bytes of n values with lows of b bits. The
+// actual indexes may be narrower.
 func (c *widthCounts) paraPForSize(n int, b uint8) int {
 	size, count := bitpack.PackedSize(n, b), c.over(int(b))
 	if count > 0 {
@@ -77,7 +73,6 @@ func (c *widthCounts) paraPForSize(n int, b uint8) int {
 	return size
 }
 
-// appendLows packs the low width bits of values.
 func appendLows(dst []byte, values []uint32, width uint8) []byte {
 	mask := uint32(1)<<width - 1 // all bits at 32
 	lows := make([]uint32, len(values))
@@ -87,14 +82,14 @@ func appendLows(dst []byte, values []uint32, width uint8) []byte {
 	return bitpack.Append(dst, lows, width)
 }
 
-// lrcSegment is a segment, ready to be decoded: DocID j of its n is the high half
-// of start + j*slope, plus its deviation, modulo 2^32.
+// lrcSegment is a segment that is ready to decode: DocID j of its n is the upper half of
+// start + j*slope, plus its deviation, modulo 2^32.
 type lrcSegment struct {
 	start, slope uint64
 	n            int
 	width        uint8  // b
-	lows         []byte // to the end of the list, at least n values
-	size         int    // bytes of lows that are the segment's
+	lows         []byte // at least n values, up to the end of the list
+	size         int    // bytes of lows in this segment
 
 	// Exceptions, if count > 0.
 	count   int
@@ -103,8 +98,8 @@ type lrcSegment struct {
 	highs   []byte
 }
 
-// openDeviations sets the fields of s that say where its s.n deviations lie, at
-// the start of src, with width byte w.
+// openDeviations sets the fields of s that locate its s.n deviations, which begin at the
+// start of src. w is their width byte.
 func (s *lrcSegment) openDeviations(src []byte, w uint8) error {
 	s.width, s.count = w&lrcWidthMask, 0
 	s.size = bitpack.PackedSize(s.n, s.width)
@@ -134,7 +129,6 @@ func (s *lrcSegment) openDeviations(src []byte, w uint8) error {
 	return nil
 }
 
-// totalWidth is how many bits the widest deviation may have.
 func (s *lrcSegment) totalWidth() uint8 {
 	if s.count > 0 {
 		return s.width + s.hb
@@ -142,9 +136,9 @@ func (s *lrcSegment) totalWidth() uint8 {
 	return s.width
 }
 
-// decode decodes DocIDs from to from+len(dst)-1 of the segment, the first above
-// last (-1: none), and returns the last of them. What dst has room for behind the
-// DocIDs, up to its capacity, may be overwritten.
+// decode decodes DocIDs from to from+len(dst)-1 of the segment and returns the last of
+// them. The first must be above last (-1: no limit). It may overwrite dst up to its
+// capacity.
 func (s *lrcSegment) decode(dst []uint32, from int, last int64) (int64, error) {
 	n := len(dst)
 	for at := 0; at < n; {
@@ -164,7 +158,7 @@ func (s *lrcSegment) decode(dst []uint32, from int, last int64) (int64, error) {
 			rising = line.AddTail(dst[at:], v, s.slope)
 		}
 		if !rising || int64(dst[at]) <= last {
-			return 0, fmt.Errorf("DocIDs do not rise, or pass 2^32: %w", ErrCorrupt)
+			return 0, fmt.Errorf("DocIDs do not increase, or exceed 2^32: %w", ErrCorrupt)
 		}
 		at += size
 		last = int64(dst[at-1])
@@ -175,10 +169,10 @@ func (s *lrcSegment) decode(dst []uint32, from int, last int64) (int64, error) {
 	return last, nil
 }
 
-// unpack writes the low bits of deviations from the given one on to dst, at most
-// to its length, and returns how many.
+// unpack writes the low bits of deviations to dst, beginning with deviation from, and
+// returns their number, at most len(dst).
 func (s *lrcSegment) unpack(dst []uint32, from int) int {
-	// Bytes begin at values whose index is a multiple of 8.
+	// Values whose index is a multiple of 8 begin at a byte.
 	src := s.lows[from/8*int(s.width):]
 	if from%8 != 0 || cap(dst) < BlockLen || len(src) < 16*int(s.width)+bitpack.Slack {
 		return s.unpackAside(dst, src, from%8)
@@ -187,8 +181,8 @@ func (s *lrcSegment) unpack(dst []uint32, from int) int {
 	return min(len(dst), BlockLen)
 }
 
-// unpackAside is unpack of values from the given one of src on, where they cannot
-// be unpacked in place.
+// unpackAside is unpack for values that cannot be unpacked in place. from is the first
+// value in src.
 func (s *lrcSegment) unpackAside(dst []uint32, src []byte, from int) int {
 	var padded [16*maxWidth + bitpack.Slack]byte
 	if len(src) < 16*int(s.width)+bitpack.Slack {
@@ -200,8 +194,8 @@ func (s *lrcSegment) unpackAside(dst []uint32, src []byte, from int) int {
 	return copy(dst, block[from:])
 }
 
-// patch adds the high bits of the exceptions among deviations from to
-// from+len(dst)-1 to dst.
+// patch adds the high bits of the exceptions among deviations from to from+len(dst)-1 to
+// dst.
 func (s *lrcSegment) patch(dst []uint32, from int) error {
 	end := from + len(dst)
 	last := from - 1
@@ -219,7 +213,6 @@ func (s *lrcSegment) patch(dst []uint32, from int) error {
 	return nil
 }
 
-// exceptionFrom returns the first exception whose index is at least i.
 func (s *lrcSegment) exceptionFrom(i int) int {
 	lo, hi := 0, s.count
 	for lo < hi {
@@ -233,9 +226,9 @@ func (s *lrcSegment) exceptionFrom(i int) int {
 	return lo
 }
 
-// at returns DocID j of the segment, modulo 2^32, and looks for exceptions from
-// deviation from on, at or before j. On a segment that decode accepts from there,
-// it is the same that decode says.
+// at returns DocID j of the segment, modulo 2^32. It looks for exceptions at deviation from
+// or later; from is at most j. If decode accepts the segment from there, at returns the
+// same value as decode.
 func (s *lrcSegment) at(j, from int) uint32 {
 	deviation := bitpack.At(s.lows, j, s.width)
 	if s.count > 0 {

@@ -10,10 +10,10 @@ import (
 	"github.com/griffin-search/griffin/internal/contraction"
 )
 
-// lrcView is a list of a Regression codec seen through its header. All numbers are
-// little endian, 4 bytes where nothing else is said; S is the number of segments.
+// lrcView is a list of a Regression codec, seen through its header. All numbers are little
+// endian, and 4 bytes unless stated otherwise. S is the number of segments.
 //
-// The schemes with segments of equal length:
+// Schemes with segments of equal length:
 //
 //	 0      4      5      6     8       12        16     20      24
 //	+------+------+------+-----+-------+---------+------+-------+-------
@@ -27,11 +27,11 @@ import (
 //	widths    u8 x S   b, with the flags lrcExceptions and lrcWide
 //	deviations
 //
-// size is that of all of the list in bytes, length the binary logarithm of the
-// segments'. slope and intercept are the list's least-squares line, left and right
-// its safe search range (contraction.SafeRange), both 2^31-1 where they do not
-// fit. With lrc the least deviation of the list is added to the intercept, and it
-// is that of every segment; the cuts of the others are the least of their segment.
+// size is the size of the whole list in bytes. length is the binary logarithm of the
+// segment length. slope and intercept are the list's least-squares line. left and right are
+// its safe search range (contraction.SafeRange), both 2^31-1 if they do not fit. In lrc,
+// the intercept includes the least deviation of the list and applies to every segment. In
+// the other schemes, cuts holds each segment's least deviation.
 //
 // hs-lrc:
 //
@@ -43,35 +43,34 @@ import (
 //	starts    u32 x (S+1)  indexes of the buckets' first DocIDs, and n
 //	offsets, cuts, slopes, widths, deviations: as in seglrc
 //
-// where DocID d is in bucket d >> shift.
+// DocID d is in bucket d >> shift.
 type lrcView struct {
-	list     []byte // of its size, no more
+	list     []byte // exactly the encoded list
 	n        int    // number of DocIDs
 	segments int
 	scheme   Scheme
 	length   uint8 // or shift
-	data     int   // where the deviations begin
+	data     int   // offset of the deviations
 
-	slope     uint64 // of the list, all but hs-lrc
+	slope     uint64 // of the list; unused in hs-lrc
 	intercept uint32
 
-	// Where the tables begin; heads is that of the starts in hs-lrc.
+	// Offsets of the tables; heads is the table starts in hs-lrc.
 	heads, offsets, cuts, slopes, widths int
 }
 
 const (
 	lrcHeader = 24
 	hsHeader  = 12
-	// noRange is the left and right deviation of a list that has no safe range.
+	// noRange is the left and right deviation of a list without a safe range.
 	noRange = math.MaxInt32
 )
 
-// tableBytes are the bytes that a segment takes in the tables.
+// tableBytes is the number of table bytes of a segment.
 var tableBytes = [numSchemes]int{LRC: 9, LRCSeg: 13, SegLRC: 17, HSLRC: 17}
 
 func (v *lrcView) uint32(at, i int) uint32 { return binary.LittleEndian.Uint32(v.list[at+4*i:]) }
 
-// open makes v a view of the list of n DocIDs at the start of list.
 func (v *lrcView) open(s Scheme, list []byte, n int) error {
 	header := lrcHeader
 	if s == HSLRC {
@@ -114,7 +113,7 @@ func (v *lrcView) open(s Scheme, list []byte, n int) error {
 	return nil
 }
 
-// bounds returns the indexes of the first DocID of segment i and of the next.
+// bounds returns the index of the first DocID of segment i and of the segment after it.
 func (v *lrcView) bounds(i int) (from, to int) {
 	if v.scheme == HSLRC {
 		return int(v.uint32(v.heads, i)), int(v.uint32(v.heads, i+1))
@@ -122,7 +121,6 @@ func (v *lrcView) bounds(i int) (from, to int) {
 	return i << v.length, min((i+1)<<v.length, v.n)
 }
 
-// find returns the segment that DocID i lies in.
 func (v *lrcView) find(i int) int {
 	if v.scheme != HSLRC {
 		return i >> v.length
@@ -138,7 +136,7 @@ func (v *lrcView) find(i int) int {
 	return lo
 }
 
-// open makes s segment i of v, which DocIDs from to to-1 lie in.
+// open makes s segment i of v, which has DocIDs from to to-1.
 func (s *lrcSegment) open(v *lrcView, i, from, to int) error {
 	if from > to || to > v.n {
 		return fmt.Errorf("%s: segment %d: DocIDs %d to %d of %d: %w", schemeNames[v.scheme], i, from, to, v.n, ErrCorrupt)
@@ -162,7 +160,6 @@ func (s *lrcSegment) open(v *lrcView, i, from, to int) error {
 	return nil
 }
 
-// decode decodes DocIDs from to from+len(dst)-1 of the list.
 func (v *lrcView) decode(dst []uint32, from int) error {
 	var s lrcSegment
 	last := int64(-1)
@@ -178,14 +175,14 @@ func (v *lrcView) decode(dst []uint32, from int) error {
 			if end < begin || at == 0 {
 				return fmt.Errorf("%s: segment %d of DocIDs %d to %d: %w", schemeNames[v.scheme], i, begin, end, ErrCorrupt)
 			}
-			continue // an empty bucket
+			continue
 		}
 		err := s.open(v, i, begin, end)
 		if err == nil {
 			to := min(end-from, len(dst))
 			last, err = s.decode(dst[at:to], from+at-begin, last)
 			if err == nil && v.scheme != HSLRC && begin == from+at && dst[at] != v.uint32(v.heads, i) {
-				err = fmt.Errorf("begins at DocID %d, its head says %d: %w", dst[at], v.uint32(v.heads, i), ErrCorrupt)
+				err = fmt.Errorf("begins at DocID %d, but its head is %d: %w", dst[at], v.uint32(v.heads, i), ErrCorrupt)
 			}
 			at = to
 		}
@@ -217,8 +214,8 @@ func (c Regression) DecodeList(dst []uint32, list []byte) error {
 	return v.decode(dst[:len(dst):len(dst)], 0)
 }
 
-// checkStarts says whether the starts of hs-lrc rise to n, so that every way to
-// find a DocID's bucket leads to the same one.
+// checkStarts returns an error unless the starts of hs-lrc increase to n. Every way to find
+// a DocID's bucket then gives the same one.
 func (v *lrcView) checkStarts() error {
 	if v.scheme != HSLRC {
 		return nil
@@ -270,19 +267,17 @@ func (c Regression) AppendList(dst []byte, docIDs []uint32) []byte {
 	return e.encode(dst, docIDs)
 }
 
-// lrcEncoder encodes one list.
 type lrcEncoder struct {
 	scheme   Scheme
 	length   uint8 // or shift
 	share    Share
-	begin    int // of the list in the output
+	begin    int // start of the list in the output
 	n        int
 	segments int
-	buckets  *contraction.Buckets // of hs-lrc
+	buckets  *contraction.Buckets // hs-lrc only
 
-	slope      uint64 // of the list
-	deviations []uint32
-	// The tables.
+	slope                        uint64 // of the list
+	deviations                   []uint32
 	heads, offsets, cuts, slopes []uint32
 	widths                       []byte
 }
@@ -332,8 +327,8 @@ func (e *lrcEncoder) encode(dst []byte, docIDs []uint32) []byte {
 	return dst
 }
 
-// segment appends the deviations of a segment, whose first DocID has index from,
-// and makes its entries in the tables. intercept is the list's.
+// segment appends the deviations of a segment and its table entries. from is the index of
+// the segment's first DocID; intercept is the list's.
 func (e *lrcEncoder) segment(data []byte, docIDs []uint32, from int, intercept int64) []byte {
 	slope, first := e.slope, from
 	if e.scheme >= SegLRC {
@@ -362,15 +357,15 @@ func (e *lrcEncoder) segment(data []byte, docIDs []uint32, from int, intercept i
 	return data
 }
 
-// rise is what a line rises from 0 to i, rounded down.
+// rise returns the increase of a line from 0 to i, rounded down.
 func rise(i int, slope uint64) int64 {
 	hi, lo := bits.Mul64(uint64(i), slope)
 	return int64(hi<<32 | lo>>32)
 }
 
-// least returns the least distance of docIDs, whose first has index first, above
-// the line of a slope through the origin, and whether they or what they are computed from pass 2^31
-// on the way.
+// least returns the least distance of docIDs above the line of a slope through the origin.
+// first is the index of docIDs[0]. wide reports whether the values, or intermediate
+// results, exceed 2^31.
 func (e *lrcEncoder) least(docIDs []uint32, first int, slope uint64) (least int64, wide bool) {
 	var most int64
 	for i, d := range docIDs {

@@ -14,7 +14,6 @@ import (
 
 var regressionSchemes = []codec.Scheme{codec.LRC, codec.LRCSeg, codec.SegLRC, codec.HSLRC}
 
-// regressions returns Regression codecs with parameters off the default.
 func regressions() []codec.Regression {
 	var out []codec.Regression
 	for _, s := range regressionSchemes {
@@ -37,9 +36,9 @@ func TestRegressionParameters(t *testing.T) {
 				t.Fatalf("Lookup(%q): %v, %v", c.Name(), same, err)
 			}
 			if c == (codec.Regression{Scheme: c.Scheme}) {
-				return // TestAllImplementations has the defaults
+				return // TestAllImplementations covers the defaults
 			}
-			if c.Scheme == codec.LRC { // blocks know no scheme
+			if c.Scheme == codec.LRC { // blocks do not depend on the scheme
 				codectest.Run(t, same)
 			}
 			codectest.RunList(t, same.(codec.ListCodec))
@@ -47,7 +46,7 @@ func TestRegressionParameters(t *testing.T) {
 	}
 	for _, spec := range []string{"lrc:segment=100", "hs-lrc:bucket=8", "seglrc:exceptions=0.7", "lrcseg:bucket=256"} {
 		if _, err := codec.Lookup(spec); err == nil {
-			t.Errorf("Lookup(%q) finds something", spec)
+			t.Errorf("Lookup(%q) succeeds", spec)
 		}
 	}
 	if got, want := (codec.Regression{SegmentLen: 100, Exceptions: codec.SmallestSize}).Name(), "lrc:segment=128,exceptions=best"; got != want {
@@ -55,9 +54,9 @@ func TestRegressionParameters(t *testing.T) {
 	}
 }
 
-// DocIDs 10, 20, 35 have the least-squares line 12.5i + c; rounded down the line
-// rises 0, 12, 25, so that they lie 10, 8 and 10 above: c is 8, the deviations 2,
-// 0, 2 of two bits.
+// DocIDs 10, 20, 35 have the least-squares line 12.5i + c. Rounded down, the line increases
+// by 0, 12, 25, so they lie 10, 8 and 10 above it: c is 8, and the deviations are 2, 0, 2
+// with two bits.
 func TestRegressionWorkedBytes(t *testing.T) {
 	docIDs := []uint32{10, 20, 35}
 	block, width := codec.Regression{}.AppendDocIDs(nil, codec.NoBase, docIDs)
@@ -96,8 +95,7 @@ func TestRegressionSearch(t *testing.T) {
 	}
 }
 
-// searchedList returns n DocIDs with gaps of spread on average, in clusters or
-// spread evenly.
+// searchedList returns n DocIDs with gaps of spread on average, clustered or uniform.
 func searchedList(rng *rand.Rand, n int, spread uint64, clustered bool) []uint32 {
 	docIDs := make([]uint32, n)
 	d := rng.Uint64N(spread)
@@ -152,7 +150,7 @@ func checkSearch(t *testing.T, name string, c codec.Regression, docIDs []uint32,
 	}
 }
 
-// A search decodes few DocIDs: those of a binary search in what is left.
+// A search decodes few DocIDs: it is a binary search in the narrowed range.
 func TestRegressionSearchIsContracted(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	docIDs := searchedList(rng, 100000, 40, false)
@@ -172,7 +170,7 @@ func TestRegressionSearchIsContracted(t *testing.T) {
 		if got := float64(l.Elements) / n; got > most[s] {
 			t.Errorf("%s: %.2f DocIDs decoded a search, at most %.1f expected", c.Name(), got, most[s])
 		}
-		if got := float64(l.Heads) / n; got > 5 { // of log2(100000/256) = 8.6 without contraction
+		if got := float64(l.Heads) / n; got > 5 { // without contraction log2(100000/256) = 8.6
 			t.Errorf("%s: %.2f heads read a search", c.Name(), got)
 		}
 	}
@@ -193,8 +191,8 @@ func TestRegressionSearchDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// The bytes are the same on every machine, whatever it makes of floating-point
-// numbers: these sums were taken on amd64.
+// The bytes do not depend on the machine's floating-point arithmetic. These checksums are
+// from amd64.
 func TestRegressionIsTheSameEverywhere(t *testing.T) {
 	want := map[string]uint32{
 		"lrc":                                0x231d354d,
@@ -231,8 +229,8 @@ func TestRegressionIsTheSameEverywhere(t *testing.T) {
 	}
 }
 
-// Lists that are damaged where it matters, in the header and the tables as often
-// as behind: whatever is still decoded is decoded the same in every way.
+// Lists with damage to the header, the tables and the data, in equal proportion. If a
+// damaged list decodes, it decodes in the same way by every method.
 func TestRegressionDamage(t *testing.T) {
 	rng := rand.New(rand.NewPCG(19, 23))
 	decoded := 0
@@ -259,7 +257,7 @@ func TestRegressionDamage(t *testing.T) {
 	}
 }
 
-// checkDamaged decodes a list in every way, and says whether it could be decoded.
+// checkDamaged decodes a list by every method and reports whether it could be decoded.
 func checkDamaged(t *testing.T, c codec.Regression, list []byte, n int, rng *rand.Rand) bool {
 	t.Helper()
 	all := make([]uint32, n)
@@ -275,7 +273,7 @@ func checkDamaged(t *testing.T, c codec.Regression, list []byte, n int, rng *ran
 		}
 		for j, want := range block[:size] {
 			if d, err := c.DocIDAt(list, n, i*codec.BlockLen+j); err == nil && d != want || err != nil && valid {
-				t.Fatalf("%s: DocIDAt(%d) = %d, %v; its block says %d", c.Name(), i*codec.BlockLen+j, d, err, want)
+				t.Fatalf("%s: DocIDAt(%d) = %d, %v; its block has %d", c.Name(), i*codec.BlockLen+j, d, err, want)
 			}
 		}
 	}
@@ -290,8 +288,8 @@ func checkDamaged(t *testing.T, c codec.Regression, list []byte, n int, rng *ran
 	return valid
 }
 
-// fuzzRegression tries the codecs of a scheme with several parameters, which play
-// no part in decoding, and searches what can be decoded.
+// fuzzRegression tries the codecs of a scheme with several parameters, which do not affect
+// decoding, and searches lists that decode.
 func fuzzRegression(f *testing.F, s codec.Scheme) {
 	codectest.FuzzDecodeList(f, codec.Regression{Scheme: s, SegmentLen: 64, Exceptions: 0.1})
 }
@@ -305,8 +303,8 @@ func FuzzRegressionBlock(f *testing.F) {
 	codectest.FuzzDecode(f, codec.Regression{Scheme: codec.SegLRC, Exceptions: 0.1})
 }
 
-// Search ends, within its bounds, on any bytes; where they can be decoded it finds
-// what is there.
+// On any bytes, Search terminates and stays within its bounds. On a valid list it finds the
+// right DocID.
 func FuzzRegressionSearch(f *testing.F) {
 	rng := rand.New(rand.NewPCG(13, 14))
 	for i, c := range regressions() {
@@ -315,7 +313,7 @@ func FuzzRegressionSearch(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, scheme uint8, list []byte, n int, x uint32) {
 		if n > 1<<14 {
-			t.Skip() // the memory of docIDs
+			t.Skip() // limit the memory for docIDs
 		}
 		c := codec.Regression{Scheme: codec.Scheme(scheme % 4)}
 		l, err := codec.OpenRegressionList(c, list, n)

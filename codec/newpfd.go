@@ -7,11 +7,10 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/bitpack"
 )
 
-// NewPFD keeps the lower b bits of each value in its slot. Of the exceptions, the
-// values that do not fit, positions and upper bits stand in two arrays behind the
-// slots, both in Simple-16: the positions as gaps less one, the first from -1, and
-// the upper bits less one, which are never 0. DocIDs are kept as gaps less one,
-// frequencies less one.
+// NewPFD keeps the low b bits of each value in its slot. Values that do not fit are
+// exceptions. Their positions and upper bits follow the slots in two arrays, both in
+// Simple-16: positions as gaps minus one, the first from -1; upper bits minus one, because
+// they are never 0. DocIDs are stored as gaps minus one, frequencies minus one.
 //
 //	bit 0      b        2b             n*b
 //	 +---------+---------+---    ---+-------+-------+----------------------------+
@@ -19,25 +18,24 @@ import (
 //	 +---------+---------+---    ---+-------+-------+----------------------------+
 //	                                        |       only with exceptions         |
 //
-// count is the number of exceptions less one, a byte. The width byte is b, and 64
-// more with exceptions. A block without exceptions is one of simdbp.
+// count is the number of exceptions minus one, in one byte. The width byte is b, plus 64 if
+// there are exceptions. A block without exceptions equals a simdbp block.
 //
 // Worked bytes: frequencies 2, 1, 6, 2 with b=1 have the exception 5 = 2<<1 | 1 at 2.
 // Slots 1, 0, 1, 1 are 0x0d; count 0; position 2-(-1)-1 = 2 and upper 2-1 = 1, the
 // numbers 2, 1 of 2 bits each: case 1, 1 | 2<<4 | 1<<6 = 0x61 (tested).
 //
 // Yan, Ding and Suel, "Inverted index compression and query processing with optimized
-// document ordering", WWW 2009, §3 (NewPFD; with exceptions=best, OptPFD: the b
-// of each block that makes it smallest). We differ: the two arrays are encoded one
-// behind the other, so that words at their border are full; and b is never so small
-// that 28 bits do not hold what is above it.
+// document ordering", WWW 2009, §3 (NewPFD; with exceptions=best, OptPFD: the b that makes
+// the block smallest). We differ: the two arrays are encoded as one sequence, which fills
+// the word at their boundary; and b is large enough that 28 bits hold the upper bits.
 type NewPFD struct {
-	// Exceptions is the share of the values that may be exceptions; the default is
-	// 0.1, as in the paper.
+	// Exceptions is the maximum share of exceptions among the values. The default is 0.1,
+	// as in the paper.
 	Exceptions Share
-	// Segment is how many values share a b: 32, 64 or 128, the default. Other
-	// lengths stand for the nearest of these, above if possible. Ao et al.
-	// (PVLDB 4(8), 2011, §6.2) measure 64.
+	// Segment is the number of values that share a b: 32, 64 or 128, the default. Other
+	// lengths are changed to the nearest valid one, upwards if possible. Ao et al. (PVLDB
+	// 4(8), 2011, §6.2) measure 64.
 	Segment int
 }
 
@@ -49,7 +47,7 @@ func newNewPFD(p *params) Codec {
 	return NewPFD{Exceptions: p.share(paperShare, 1), Segment: p.segment(BlockLen)}
 }
 
-// Name returns "newpfd", with the parameters that are not the default.
+// Name returns "newpfd", with all non-default parameters.
 func (c NewPFD) Name() string {
 	return spec(newPFDName, c.Exceptions.pair(paperShare, 1), given(segmentKey, c.segments().length, BlockLen))
 }
@@ -83,8 +81,7 @@ func (c NewPFD) FreqAt(src []byte, i, n int, width uint8) (uint32, error) {
 	return c.segments().freqAt(src, i, n, width)
 }
 
-// appendS16Segment appends a segment and returns its width byte. It changes
-// values.
+// appendS16Segment appends a segment and returns its width byte. It modifies values.
 func appendS16Segment(dst []byte, values []uint32, share Share) ([]byte, uint8) {
 	counts := countWidths(values)
 	least := counts.widest() - min(counts.widest(), s16Bits)
@@ -111,8 +108,8 @@ func appendS16Segment(dst []byte, values []uint32, share Share) ([]byte, uint8) 
 	return appendS16(dst, arrays[:2*n]), b | exceptionBit
 }
 
-// s16Arrays returns the positions and upper bits of the n exceptions, as they are
-// written, one array behind the other.
+// s16Arrays returns the positions and upper bits of the n exceptions in their stored form,
+// one array after the other.
 func s16Arrays(values []uint32, b uint8) (n int, arrays [2 * BlockLen]uint32) {
 	for _, v := range values {
 		if v>>b > 0 {
@@ -129,14 +126,12 @@ func s16Arrays(values []uint32, b uint8) (n int, arrays [2 * BlockLen]uint32) {
 	return n, arrays
 }
 
-// s16Exceptions is what stands behind the slots of a segment.
+// s16Exceptions is the part of a segment after the slots.
 type s16Exceptions struct {
 	n     int
 	words []byte
 }
 
-// parse finds the exceptions of a segment and checks sizes; it returns that of the
-// segment.
 func (p *s16Exceptions) parse(src []byte, n int, width uint8) (int, error) {
 	b := width & bMask
 	head := bitpack.PackedSize(n, b)
@@ -155,7 +150,7 @@ func (p *s16Exceptions) parse(src []byte, n int, width uint8) (int, error) {
 	return head + 1 + size, nil
 }
 
-// decode writes positions, as they are, and uppers less one to arrays.
+// decode writes the absolute positions, and the upper bits minus one, to arrays.
 func (p *s16Exceptions) decode(arrays *[2 * BlockLen]uint32) error {
 	if _, ok := decodeS16(arrays[:2*p.n], p.words); !ok {
 		return fmt.Errorf("newpfd: %d exceptions in %d bytes: %w", p.n, len(p.words), ErrCorrupt)
@@ -168,7 +163,6 @@ func (p *s16Exceptions) decode(arrays *[2 * BlockLen]uint32) error {
 	return nil
 }
 
-// patch adds the exceptions to their slots.
 func (p *s16Exceptions) patch(dst *[BlockLen]uint32, to *patches) error {
 	var arrays [2 * BlockLen]uint32
 	if err := p.decode(&arrays); err != nil {
@@ -180,7 +174,6 @@ func (p *s16Exceptions) patch(dst *[BlockLen]uint32, to *patches) error {
 	return nil
 }
 
-// s16At returns value i of a segment.
 func s16At(src []byte, i, n int, width uint8) (uint32, error) {
 	var p s16Exceptions
 	if _, err := p.parse(src, n, width); err != nil {

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// params are the parameters of a specification, key=value with commas between,
-// while a codec is made of them: each is asked for once, by key; what is wrong is
-// kept and told at the end.
+// params are the parameters of a specification (key=value, comma-separated) while a codec
+// is constructed. A constructor takes each parameter once, by key. Errors are collected and
+// reported at the end.
 type params struct {
 	values map[string]string
 	known  []string
@@ -35,7 +35,6 @@ func parseParams(text string, present bool) (*params, error) {
 	return p, nil
 }
 
-// take returns the value of a key, and whether it was given.
 func (p *params) take(key string) (string, bool) {
 	p.known = append(p.known, key)
 	value, ok := p.values[key]
@@ -43,7 +42,8 @@ func (p *params) take(key string) (string, bool) {
 	return value, ok
 }
 
-// int returns the whole number of a key in [least, most], def if it is not given.
+// int returns the integer value of a key, which must be in [least, most], or def if it is
+// absent.
 func (p *params) int(key string, def, least, most int) int {
 	text, ok := p.take(key)
 	if !ok {
@@ -57,7 +57,8 @@ func (p *params) int(key string, def, least, most int) int {
 	return v
 }
 
-// float returns the number of a key in [least, most], def if it is not given.
+// float returns the number of a key, which must be in [least, most], or def if it is
+// absent.
 func (p *params) float(key string, def, least, most float64) float64 {
 	text, ok := p.take(key)
 	if !ok {
@@ -71,7 +72,7 @@ func (p *params) float(key string, def, least, most float64) float64 {
 	return v
 }
 
-// err says what was wrong with the parameters, and which were not asked for.
+// err returns the collected errors, including parameters that no constructor asked for.
 func (p *params) err() error {
 	unknown := make([]string, 0, len(p.values))
 	for key := range p.values {
@@ -88,9 +89,8 @@ func (p *params) err() error {
 	return errors.Join(p.errs...)
 }
 
-// spec is the canonical specification of a codec: its name and, in the order
-// given, the parameters whose values are not the default. Each of pairs is "" or
-// key=value.
+// spec returns the canonical specification of a codec: its name and, in the order given,
+// the non-default parameters. Each of pairs is "" or key=value.
 func spec(name string, pairs ...string) string {
 	pairs = slices.DeleteFunc(pairs, func(s string) bool { return s == "" })
 	if len(pairs) == 0 {
@@ -99,7 +99,6 @@ func spec(name string, pairs ...string) string {
 	return name + ":" + strings.Join(pairs, ",")
 }
 
-// given returns key=value if value is not the default, and "" otherwise.
 func given[T int | float64](key string, value, def T) string {
 	if value == def {
 		return ""

@@ -8,42 +8,41 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/bitpack"
 )
 
-// ParaPFor keeps the lower b bits of each value of a segment in its slot. Of the
-// exceptions, the values that do not fit, an array holds the indices in ib bits each
-// and another the upper bits in hb bits each, so that threads can put all of them in
-// their places at the same time. DocIDs are kept as gaps less one, frequencies
-// less one.
+// ParaPFor keeps the low b bits of each value of a segment in its slot. Values that do not
+// fit are exceptions. One array holds their indices with ib bits each, another their upper
+// bits with hb bits each, so that threads can patch all of them at the same time. DocIDs
+// are stored as gaps minus one, frequencies minus one.
 //
 //	 1 byte   2 bytes if bit 64   n*b bits     en*ib bits   en*hb bits
 //	+--------+-------------------+------------+------------+------------+
 //	| b, 64  | en-1 | ib | hb-1  | slots      | indices    | uppers     |
 //	+--------+-------------------+------------+------------+------------+
 //
-// Each array begins at a byte. The first byte is b, and 64 more with exceptions: only
-// then there are the two bytes behind it, a little-endian number with en-1 in the
-// lower 7 bits, ib in the next 3 and hb-1 in the next 5. A block is its segments, one
-// behind the other; the first byte of a segment that is a whole block is its width
-// byte, which is 0 otherwise.
+// Each array begins at a byte. The first byte is b, plus 64 if there are exceptions. Only
+// then do the two bytes after it exist: a little-endian number with en-1 in its lowest 7
+// bits, ib in the next 3 and hb-1 in the next 5. A block is the concatenation of its
+// segments. If a segment is a whole block, its first byte is the width byte of the block;
+// otherwise the width byte is 0.
 //
 // Worked bytes: frequencies 2, 1, 6, 2 with one exception in four have b=1 and the
-// exception 5 = 2<<1 | 1 at index 2, so that ib is 2 and hb 2. The first byte is 0x41,
-// the header 0 | 2<<7 | 1<<10 = 0x0500, the slots 1, 0, 1, 1 are 0x0d, the index is
-// 0x02 and the upper part 0x02: 41 00 05 0d 02 02. Left to itself, the codec takes b=3,
-// which is smaller: 03 41 03 (tested).
+// exception 5 = 2<<1 | 1 at index 2, so that ib is 2 and hb 2. The first byte is 0x41, the
+// header 0 | 2<<7 | 1<<10 = 0x0500, the slots 1, 0, 1, 1 are 0x0d, the index is 0x02 and
+// the upper part 0x02: 41 00 05 0d 02 02. By default, the codec takes b=3, which is
+// smaller: 03 41 03 (tested).
 //
-// Ao, Zhang, Wu, Stones, Wang, Liu, Liu and Lin, "Efficient parallel lists
-// intersection and index compression algorithms using graphics processing units",
-// PVLDB 4(8), 2011, Appendix D. We differ: ib and hb are the bits that the largest
-// index and the largest value need, ⌈log2(max + 1)⌉, where the paper's ⌈log2(max)⌉ is
-// too few for a power of two; the paper does not say how wide the four fields of the
-// header are; and it optimises the share of exceptions over a collection, where the
-// default here is the b that makes each segment smallest.
+// Ao, Zhang, Wu, Stones, Wang, Liu, Liu and Lin, "Efficient parallel lists intersection and
+// index compression algorithms using graphics processing units", PVLDB 4(8), 2011, Appendix
+// D. We differ: ib and hb are the widths of the largest index and the largest upper part,
+// ⌈log2(max + 1)⌉, because the paper's ⌈log2(max)⌉ is too small for a power of two; the
+// paper does not give the widths of the four header fields; and the paper optimises the
+// share of exceptions over a collection, while the default here is the b that makes each
+// segment smallest.
 type ParaPFor struct {
-	// Exceptions is the share of the values that may be exceptions; the default is
+	// Exceptions is the maximum share of exceptions among the values. The default is
 	// SmallestSize. The paper measures 0 to 0.6 (Figure 7).
 	Exceptions Share
-	// Segment is how many values share a b: 32, 64, the default as in §6.2, or 128.
-	// Other lengths stand for the nearest of these, above if possible.
+	// Segment is the number of values that share a b: 32, 64 (the default, as in §6.2) or
+	// 128. Other lengths are changed to the nearest valid one, upwards if possible.
 	Segment int
 }
 
@@ -58,7 +57,7 @@ func newParaPFor(p *params) Codec {
 	return ParaPFor{Exceptions: p.share(SmallestSize, MaxExceptions), Segment: p.segment(paraPForSegment)}
 }
 
-// Name returns "parapfor", with the parameters that are not the default.
+// Name returns "parapfor", with all non-default parameters.
 func (c ParaPFor) Name() string {
 	return spec(paraPForName, c.Exceptions.pair(SmallestSize, MaxExceptions), given(segmentKey, c.segments().length, paraPForSegment))
 }
@@ -92,12 +91,12 @@ func (c ParaPFor) FreqAt(src []byte, i, n int, width uint8) (uint32, error) {
 	return c.segments().freqAt(src, i, n, width)
 }
 
-// indexedHeader is the size of the header of a segment with exceptions, without its
-// first byte.
+// indexedHeader is the size of the header of a segment with exceptions, excluding its first
+// byte.
 const indexedHeader = 2
 
-// appendIndexed appends a segment, without its first byte, which it returns. It
-// changes values.
+// appendIndexed appends a segment without its first byte, which it returns. It modifies
+// values.
 func appendIndexed(dst []byte, values []uint32, share Share) ([]byte, uint8) {
 	counts := countWidths(values)
 	widest := counts.widest()
@@ -126,9 +125,8 @@ func appendIndexed(dst []byte, values []uint32, share Share) ([]byte, uint8) {
 	return bitpack.Append(dst, uppers[:n], hb), b | exceptionBit
 }
 
-// smallestIndexed returns the b that makes the segment smallest.
 func smallestIndexed(values []uint32, counts *widthCounts) uint8 {
-	var lastOf [maxWidth + 2]int // last value of at least a width
+	var lastOf [maxWidth + 2]int // index of the last value of at least this width
 	for i, v := range values {
 		lastOf[bits.Len32(v)] = i
 	}
@@ -150,16 +148,13 @@ func smallestIndexed(values []uint32, counts *widthCounts) uint8 {
 	return best
 }
 
-// indexedExceptions says where the exceptions of a segment are.
 type indexedExceptions struct {
-	src             []byte // the segment, with everything behind
-	indices, uppers int    // where the arrays begin
+	src             []byte // the segment and all bytes after it
+	indices, uppers int    // offsets of the arrays
 	n               int
 	ib, hb          uint8
 }
 
-// parse cuts a segment into its parts and checks their sizes; it returns that of the
-// segment.
 func (p *indexedExceptions) parse(src []byte, n int, width uint8) (int, error) {
 	b := width & bMask
 	if width > bMask|exceptionBit || b >= maxWidth || len(src) < indexedHeader {
@@ -178,12 +173,11 @@ func (p *indexedExceptions) parse(src []byte, n int, width uint8) (int, error) {
 	return end, nil
 }
 
-// exception returns index and upper bits of exception k.
 func (p *indexedExceptions) exception(k int) (index, upper uint32) {
 	return fieldAt(p.src, 8*p.indices+k*int(p.ib), p.ib), fieldAt(p.src, 8*p.uppers+k*int(p.hb), p.hb)
 }
 
-// fieldAt returns the number of width bits, at most 32, that begins at a bit of src.
+// fieldAt returns the number of width bits, at most 32, at the given bit of src.
 func fieldAt(src []byte, bit int, width uint8) uint32 {
 	if at := bit >> 3; at+8 <= len(src) {
 		return uint32(binary.LittleEndian.Uint64(src[at:]) >> (bit & 7) & (1<<(width&63) - 1))
@@ -191,14 +185,12 @@ func fieldAt(src []byte, bit int, width uint8) uint32 {
 	return lastFieldAt(src, bit, width)
 }
 
-// lastFieldAt is fieldAt where fewer than 8 bytes are left.
 func lastFieldAt(src []byte, bit int, width uint8) uint32 {
 	var word [8]byte
 	copy(word[:], src[min(bit>>3, len(src)):])
 	return uint32(binary.LittleEndian.Uint64(word[:]) >> (bit & 7) & (1<<(width&63) - 1))
 }
 
-// patch adds the exceptions to their slots.
 func (p *indexedExceptions) patch(dst *[BlockLen]uint32, to *patches) {
 	for k := range p.n {
 		index, upper := p.exception(k)
@@ -206,7 +198,6 @@ func (p *indexedExceptions) patch(dst *[BlockLen]uint32, to *patches) {
 	}
 }
 
-// indexedAt returns value i of a segment.
 func indexedAt(src []byte, i, n int, width uint8) (uint32, error) {
 	var p indexedExceptions
 	if _, err := p.parse(src, n, width); err != nil {
@@ -214,7 +205,7 @@ func indexedAt(src []byte, i, n int, width uint8) (uint32, error) {
 	}
 	b := width & bMask
 	v := bitpack.At(src[indexedHeader:], i, b)
-	// The first index that is not less than i.
+	// Find the first index that is at least i.
 	low, high := 0, p.n
 	for low < high {
 		mid := (low + high) / 2

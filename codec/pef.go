@@ -5,46 +5,44 @@ import (
 	"fmt"
 )
 
-// PEF is the partitioned Elias-Fano code of lists: partitions of unequal lengths,
-// cut so that the whole is nearly as small as can be. DocIDs that lie alike go
-// together, and what does not pay for its entry in the table of partitions is not
-// cut off. Blocks, and frequencies, are those of EF.
+// PEF is the partitioned Elias-Fano code of lists. Partitions have unequal lengths, chosen
+// to make the list nearly as small as possible. Blocks and frequencies are coded as in EF.
 //
 //	+---+------+--------------------+-------------------+----------------------+
 //	| P | size | G-1 heads of 20    | G tables, size    | data of partitions   |
 //	+---+------+--------------------+-------------------+----------------------+
 //	 uvarint: partitions, bytes of the tables
 //
-// The table of up to 128 partitions, a group, has of each where it ends (how many
-// DocIDs come before), its last DocID, and where its data ends: three sequences that
-// rise and are encoded as blocks of EF.
+// The table of a group, up to 128 partitions, has for each partition its end (the number of
+// DocIDs up to there), its last DocID, and the end of its data: three increasing sequences,
+// encoded as EF blocks.
 //
 //	+----+----+----+--------+--------+---------------+-------------+-------------+
 //	| widths of EF | uvarint: sizes  | ends          | last DocIDs | ends of data|
 //	|              | of the first two|               |             | plus number |
 //	+----+----+----+--------+--------+---------------+-------------+-------------+
 //
-// A head, of each group but the first, has what comes before it: how many DocIDs (4
-// bytes), the last of them (4), bits of data (8), and where its table begins (4).
+// Each group but the first has a head, which holds the state before the group: the number
+// of DocIDs (4 bytes), the last of them (4), bits of data (8), and the start of the group's
+// table (4).
 //
-// The data of a partition of n DocIDs is the Elias-Fano code of the first n-1, as in
-// a block of EF, with the last as the upper bound; it is empty if there are none or
-// no DocID is left out between them. Partitions follow each other bit by bit.
+// The data of a partition of n DocIDs is the Elias-Fano code of the first n-1, as in an EF
+// block, with the last as the upper bound. It is empty if n is 1 or no DocID is skipped
+// between them. Partitions are not aligned to bytes.
 //
-// A DocID is found by two searches, in the heads and in a table, and a select.
+// Finding a DocID takes two searches, in the heads and in a table, and a select.
 //
 // Worked bytes: DocIDs 5, 7, 10, 18, 22, 38 are one partition, with a table of 8 bytes:
-// 0x01, 0x08; its sequences are of one value each, 6, 38 and 19, of widths 3, 6 and 5
-// and a byte each: 0x03, 0x06, 0x05, 0x01, 0x01, 0x09, 0x46, 0x23. The data are v = 5, 6,
-// 8, 15, 18 with 2 low bits (as in EF, but for the last), 19 bits: 0xc9, 0x5a, 0x05
-// (tested).
+// 0x01, 0x08; its sequences have one value each, 6, 38 and 19, of widths 3, 6 and 5 and one
+// byte each: 0x03, 0x06, 0x05, 0x01, 0x01, 0x09, 0x46, 0x23. The data are v = 5, 6, 8, 15,
+// 18 with 2 low bits (as in EF, without the last), 19 bits: 0xc9, 0x5a, 0x05 (tested).
 //
-// Ottaviano and Venturini, "Partitioned Elias-Fano indexes", SIGIR 2014. We differ:
-// the tables are in groups of fixed size rather than one Elias-Fano code with
-// samples; one form serves where the paper has three (see EF); partitions have at
-// most 4,096 DocIDs, and end with each 65,536th. On the wiki passages
-// (docs/benchmarks/compression.md) DocIDs take 7.94 bits, tables included, where EF
-// takes 8.05 and needs a directory beside; decoding is many times slower.
+// Ottaviano and Venturini, "Partitioned Elias-Fano indexes", SIGIR 2014. We differ: the
+// tables are in groups of fixed size rather than one Elias-Fano code with samples; one form
+// replaces the paper's three (see EF); partitions have at most 4,096 DocIDs and end at each
+// 65,536th. On the wiki passages (docs/benchmarks/compression.md) DocIDs take 7.94 bits
+// including tables. EF takes 8.05 bits and also needs a directory. Decoding is many times
+// slower.
 type PEF struct{ EF }
 
 var _ ListCodec = PEF{}
@@ -82,14 +80,13 @@ func (PEF) AppendList(dst []byte, docIDs []uint32) []byte {
 	return append(dst, data.finish()...)
 }
 
-// groupStart is what comes before a group of partitions.
+// groupStart is the state before a group of partitions.
 type groupStart struct {
-	pos  uint32 // DocIDs
-	last uint32 // the last of them; NoBase if there are none
-	bits uint64 // of data
+	pos  uint32 // number of DocIDs
+	last uint32 // the last of them, or NoBase
+	bits uint64 // bits of data
 }
 
-// append appends a head.
 func (s *groupStart) append(dst []byte, table int) []byte {
 	dst = binary.LittleEndian.AppendUint32(dst, s.pos)
 	dst = binary.LittleEndian.AppendUint32(dst, s.last)
@@ -97,8 +94,8 @@ func (s *groupStart) append(dst []byte, table int) []byte {
 	return binary.LittleEndian.AppendUint32(dst, uint32(table))
 }
 
-// appendTable appends the table of a group to dst and its partitions to data, and
-// moves on behind the group.
+// appendTable appends the table of a group to dst and its partitions to data, and advances
+// s past the group.
 func (s *groupStart) appendTable(dst []byte, data *bitWriter, docIDs []uint32, ends []int) []byte {
 	var positions, lasts, bits [BlockLen]uint32
 	now := *s
@@ -127,7 +124,6 @@ func (s *groupStart) appendTable(dst []byte, data *bitWriter, docIDs []uint32, e
 	return append(dst, codes...)
 }
 
-// appendPartition appends a partition and returns how many bits it takes.
 func appendPartition(w *bitWriter, docIDs []uint32, base uint32) int {
 	n := len(docIDs) - 1
 	most := docIDs[n] - base - uint32(n+1)
@@ -172,7 +168,7 @@ func (PEF) DecodeBlock(dst *[BlockLen]uint32, list []byte, n, i int) (int, error
 	return l.block(dst, i)
 }
 
-// block decodes a block, which must be one.
+// block decodes block i, which must exist.
 func (l *pefList) block(dst *[BlockLen]uint32, i int) (int, error) {
 	pos := i * BlockLen
 	size := min(BlockLen, l.n-pos)
@@ -208,7 +204,7 @@ func (PEF) DecodeList(dst []uint32, list []byte) error {
 			return err
 		}
 		if uint64(block[0]) < least {
-			return fmt.Errorf("pef: block %d begins with DocID %d, at least %d expected: %w", i, block[0], least, ErrCorrupt)
+			return fmt.Errorf("pef: block %d begins with DocID %d, want at least %d: %w", i, block[0], least, ErrCorrupt)
 		}
 		least = uint64(block[size-1]) + 1
 		copy(dst[i*BlockLen:], block[:size])
@@ -216,8 +212,8 @@ func (PEF) DecodeList(dst []uint32, list []byte) error {
 	return nil
 }
 
-// DocIDAt implements ListCodec. It finds the partition in the same way as
-// DecodeBlock, so that both agree on what is no list.
+// DocIDAt implements ListCodec. It finds the partition as DecodeBlock does, so that both
+// reject the same corrupt lists.
 func (PEF) DocIDAt(list []byte, n, i int) (uint32, error) {
 	l, err := openPEF(list, n)
 	if err != nil {

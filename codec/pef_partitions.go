@@ -1,32 +1,30 @@
 package codec
 
-// The partitions of a list are found as the shortest path in a graph whose nodes are
-// the places between DocIDs, and in which an edge from i to j costs what the
-// partition of DocIDs i to j-1 takes.
+// The partitions of a list are a shortest path in a graph. Its nodes are the positions
+// between DocIDs. The edge from i to j has the cost of the partition of DocIDs i to j-1.
 const (
-	// mostPartition is the greatest length of a partition: finding a value in one
-	// takes time in proportion to it.
+	// mostPartition is the maximum length of a partition. The time to find a value in a
+	// partition is proportional to its length.
 	mostPartition = 1 << 12
-	// stretch is how many DocIDs are partitioned at a time, which bounds the memory.
+	// stretch is the number of DocIDs that are partitioned at a time. It bounds the memory.
 	stretch = 1 << 16
-	// Edges of cost above entry/partitionEps1 are left out, and of several edges from
-	// one place whose costs differ by less than a factor of 1+partitionEps2 only the
-	// longest is tried. Then the path costs at most (1+eps1)(1+eps2) times the
-	// shortest. The values are those of the paper's experiments.
+	// Edges that cost more than entry/partitionEps1 are omitted. Of several edges from one
+	// node whose costs differ by less than a factor of 1+partitionEps2, only the longest is
+	// tried. The path then costs at most (1+eps1)(1+eps2) times the shortest. The paper's
+	// experiments use the same values.
 	partitionEps1, partitionEps2 = 0.03, 0.3
-	// entryBits is what a partition takes in the table, for DocIDs that are dense: of
-	// three Elias-Fano codes 2 bits each, and the low bits for a partition of 64
-	// DocIDs and 400 bits, a usual one.
+	// entryBits is the size of a partition's table entry for dense DocIDs: three Elias-Fano
+	// codes with 2 bits each, plus the low bits for a typical partition of 64 DocIDs and
+	// 400 bits.
 	entryBits = 3*2 + 6 + 6 + 9
 )
 
-// partitioner finds the partitions of a stretch.
 type partitioner struct {
-	entry  int // what a partition takes in the table
+	entry  int // bits of a table entry
 	limits []int
-	edges  []int   // for each limit the place to which the edge of at least that cost leads
-	cost   []int   // of the shortest path to each place
-	from   []int32 // the place before it on that path
+	edges  []int   // for each limit, the target of the edge of at least that cost
+	cost   []int   // of the shortest path to each position
+	from   []int32 // previous position on that path
 }
 
 func newPartitioner(docIDs []uint32) *partitioner {
@@ -43,8 +41,8 @@ func newPartitioner(docIDs []uint32) *partitioner {
 	return p
 }
 
-// split returns where the partitions of docIDs end, at most stretch of them. base
-// is the DocID before.
+// split returns the ends of the partitions of docIDs, which has at most stretch values.
+// base is the DocID before.
 //
 // Ottaviano and Venturini, "Partitioned Elias-Fano indexes", SIGIR 2014, §4.2.
 func (p *partitioner) split(docIDs []uint32, base uint32) (ends []int) {
@@ -59,8 +57,8 @@ func (p *partitioner) split(docIDs []uint32, base uint32) (ends []int) {
 		if i > 0 {
 			before = docIDs[i-1]
 		}
-		// The edge of each limit moves on from where it led from the place before, and is
-		// no shorter than that of the limit before.
+		// The edge of each limit starts from its target at the previous position, and is
+		// never shorter than the edge of the limit before.
 		to := i + 1
 		for w, limit := range p.limits {
 			to = max(to, p.edges[w])
@@ -86,7 +84,7 @@ func (p *partitioner) split(docIDs []uint32, base uint32) (ends []int) {
 	return ends
 }
 
-// partitionBits is how many bits a partition takes beside its entry in the table.
+// partitionBits returns the size of a partition in bits, excluding its table entry.
 func partitionBits(docIDs []uint32, base uint32) int {
 	n := len(docIDs) - 1 // the last is in the table
 	left := docIDs[n] - base - uint32(n+1)

@@ -7,7 +7,6 @@ import (
 	"testing"
 )
 
-// clusteredList returns n DocIDs in stretches of different density.
 func clusteredList(rng *rand.Rand, n int) []uint32 {
 	docIDs := make([]uint32, 0, n)
 	d := uint32(0)
@@ -21,7 +20,6 @@ func clusteredList(rng *rand.Rand, n int) []uint32 {
 	return docIDs[:n]
 }
 
-// shortestPath is the oracle: it tries every edge.
 func shortestPath(p *partitioner, docIDs []uint32, base uint32) int {
 	cost := make([]int, len(docIDs)+1)
 	for j := 1; j <= len(docIDs); j++ {
@@ -37,7 +35,7 @@ func shortestPath(p *partitioner, docIDs []uint32, base uint32) int {
 	return cost[len(docIDs)]
 }
 
-// The partitions cost no more than the approximation promises, and cover the list.
+// The partitions cover the list and cost no more than the approximation guarantees.
 func TestPartitionsAgainstShortestPath(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	worst := 1.0
@@ -64,11 +62,11 @@ func TestPartitionsAgainstShortestPath(t *testing.T) {
 		worst = max(worst, float64(got)/float64(want))
 	}
 	if most := (1 + partitionEps1) * (1 + partitionEps2); worst > most {
-		t.Errorf("cost is up to %.3f times that of the shortest path, promised are %.3f", worst, most)
+		t.Errorf("cost is up to %.3f times the shortest path, want at most %.3f", worst, most)
 	}
 }
 
-// Lists of many groups and of several stretches, and long runs, which are cut.
+// Lists of many groups and several stretches, and long runs that must be cut.
 func TestPEFLongLists(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	run := make([]uint32, 3*mostPartition+5)
@@ -84,7 +82,7 @@ func TestPEFLongLists(t *testing.T) {
 				t.Fatal(err)
 			}
 			if n > len(run) && l.groups() < 2 {
-				t.Errorf("%d partitions are one group: the test shows nothing", l.partitions)
+				t.Errorf("%d partitions are one group: the test needs several", l.partitions)
 			}
 			if size, err := (PEF{}).ListSize(append(slices.Clip(list), 1, 2, 3), n); err != nil || size != len(list) {
 				t.Errorf("ListSize %d, %v; %d bytes were written", size, err, len(list))

@@ -7,13 +7,12 @@ import (
 	"sort"
 )
 
-// pefList is a list of PEF taken apart.
 type pefList struct {
-	n          int // DocIDs
+	n          int // number of DocIDs
 	partitions int
 	heads      []byte
 	tables     []byte
-	data       []byte // and what follows the list
+	data       []byte // and the bytes after the list
 }
 
 func openPEF(list []byte, n int) (l pefList, err error) {
@@ -32,18 +31,15 @@ func openPEF(list []byte, n int) (l pefList, err error) {
 	return l, nil
 }
 
-// groups is the number of groups.
 func (l *pefList) groups() int { return 1 + len(l.heads)/headSize }
 
-// pefGroup is the table of a group.
 type pefGroup struct {
 	groupStart
-	size                   int // partitions
+	size                   int // number of partitions
 	widths                 [3]uint8
 	positions, lasts, bits []byte
 }
 
-// group opens a group, which must be one.
 func (l *pefList) group(g int) (t pefGroup, err error) {
 	t.last = NoBase
 	table := l.tables
@@ -70,7 +66,7 @@ func (l *pefList) group(g int) (t pefGroup, err error) {
 	return t, fmt.Errorf("pef: table of group %d is cut off: %w", g, ErrCorrupt)
 }
 
-// end returns what comes before the partition behind partition k.
+// end returns the state after partition k.
 func (t *pefGroup) end(k int) (s groupStart, err error) {
 	if s.pos, err = (EF{}).DocIDAt(t.positions, t.pos, k, t.size, t.widths[0]); err != nil {
 		return s, err
@@ -83,8 +79,8 @@ func (t *pefGroup) end(k int) (s groupStart, err error) {
 	return s, err
 }
 
-// finish returns the number of bits of data, from the last partition, and checks
-// that it ends the list.
+// finish returns the number of data bits from the last partition. It checks that this
+// partition ends the list.
 func (l *pefList) finish() (uint64, error) {
 	t, err := l.group(l.groups() - 1)
 	if err != nil {
@@ -95,21 +91,20 @@ func (l *pefList) finish() (uint64, error) {
 		return 0, err
 	}
 	if int(end.pos) != l.n || end.bits > 8*uint64(len(l.data)) {
-		return 0, fmt.Errorf("pef: partitions of %d DocIDs, in %d bits; %d expected, in %d bytes: %w", end.pos, end.bits, l.n, len(l.data), ErrCorrupt)
+		return 0, fmt.Errorf("pef: partitions have %d DocIDs in %d bits, want %d in %d bytes: %w", end.pos, end.bits, l.n, len(l.data), ErrCorrupt)
 	}
 	return end.bits, nil
 }
 
-// partition is one partition of a list, and where it stands in its table.
 type partition struct {
 	table      pefGroup
 	group, k   int
-	start, end int    // DocIDs before, and with it
-	base, last uint32 // the DocID before, NoBase if there is none; its own last
+	start, end int    // number of DocIDs before it, and including it
+	base, last uint32 // the DocID before, or NoBase; the last of the partition
 	from, to   uint64 // bits of data
 }
 
-// find returns the partition that DocID number pos, below n, lies in.
+// find returns the partition with DocID number pos, which is below n.
 func (l *pefList) find(pos int) (p partition, err error) {
 	p.group = sort.Search(len(l.heads)/headSize, func(g int) bool {
 		return uint64(binary.LittleEndian.Uint32(l.heads[headSize*g:])) > uint64(pos)
@@ -129,15 +124,15 @@ func (l *pefList) find(pos int) (p partition, err error) {
 	}
 	p.k = low
 	if err = p.set(l, before); err == nil && (p.start > pos || p.end <= pos) {
-		err = fmt.Errorf("pef: no partition has DocID %d of %d: %w", pos, l.n, ErrCorrupt)
+		err = fmt.Errorf("pef: no partition contains DocID %d of %d: %w", pos, l.n, ErrCorrupt)
 	}
 	return p, err
 }
 
-// search returns the number of the first partition of the group that ends behind
-// pos, the group's size if there is none.
+// search returns the number of the first partition of the group that ends after pos, or the
+// group's size if there is none.
 func (t *pefGroup) search(pos int) (int, error) {
-	if t.size == BlockLen { // decoding all at once is faster than seven selects
+	if t.size == BlockLen { // decoding all is faster than seven selects
 		var ends [BlockLen]uint32
 		_, err := EF{}.DecodeDocIDs(&ends, t.positions, t.pos, t.size, t.widths[0])
 		return sort.Search(BlockLen, func(k int) bool { return uint64(ends[k]) > uint64(pos) }), err
@@ -158,7 +153,6 @@ func (t *pefGroup) search(pos int) (int, error) {
 	return low, nil
 }
 
-// next moves on to the partition behind.
 func (p *partition) next(l *pefList) (err error) {
 	before := groupStart{pos: uint32(p.end), last: p.last, bits: p.to}
 	if p.k++; p.k == p.table.size {
@@ -169,14 +163,14 @@ func (p *partition) next(l *pefList) (err error) {
 			return err
 		}
 		if p.table.groupStart != before {
-			return fmt.Errorf("pef: group %d does not begin where the one before ends: %w", p.group, ErrCorrupt)
+			return fmt.Errorf("pef: group %d does not begin at the end of the previous group: %w", p.group, ErrCorrupt)
 		}
 		p.k = 0
 	}
 	return p.set(l, before)
 }
 
-// set makes p partition k of its table; before is what comes before it.
+// set makes p partition k of its table. before is the state before it.
 func (p *partition) set(l *pefList, before groupStart) error {
 	if p.k >= p.table.size {
 		return fmt.Errorf("pef: no partition %d in a group of %d: %w", p.k, p.table.size, ErrCorrupt)
@@ -199,8 +193,8 @@ func (p *partition) set(l *pefList, before groupStart) error {
 	return nil
 }
 
-// decode writes DocIDs from, from+1, … of the partition to dst, which has at least
-// one and no more than are left.
+// decode writes DocIDs from, from+1, … of the partition to dst, whose length is from 1 to
+// the number left.
 func (p *partition) decode(dst []uint32, data []byte, from int) error {
 	n := p.end - p.start - 1
 	first := p.base + 1
@@ -227,7 +221,7 @@ func (p *partition) decode(dst []uint32, data []byte, from int) error {
 		return fmt.Errorf("pef: %d DocIDs do not end in their bits: %w", n, ErrCorrupt)
 	}
 	if low += from * int(width); (low+len(dst)*int(width))/8+8 <= len(data) {
-		// The same as below, without a look at the end of data.
+		// The same as below, without checks for the end of data.
 		mask, before, fits := uint64(1)<<width-1, uint64(0), true
 		for i, high := range dst {
 			left := uint64(high)<<width | binary.LittleEndian.Uint64(data[low/8:])>>(low%8)&mask
@@ -237,7 +231,7 @@ func (p *partition) decode(dst []uint32, data []byte, from int) error {
 			dst[i] = first + uint32(from+i) + uint32(left)
 		}
 		if !fits || before > uint64(most) {
-			return fmt.Errorf("pef: DocIDs of a partition do not rise: %w", ErrCorrupt)
+			return fmt.Errorf("pef: DocIDs of a partition do not increase: %w", ErrCorrupt)
 		}
 		return nil
 	}
@@ -245,7 +239,7 @@ func (p *partition) decode(dst []uint32, data []byte, from int) error {
 	for i, high := range dst {
 		left := uint64(high)<<width | bitsAt(data, low+i*int(width), width)
 		if left < before || left > uint64(most) {
-			return fmt.Errorf("pef: DocID %d of a partition does not rise: %w", from+i, ErrCorrupt)
+			return fmt.Errorf("pef: DocID %d of a partition does not increase: %w", from+i, ErrCorrupt)
 		}
 		before = left
 		dst[i] = first + uint32(from+i) + uint32(left)
@@ -253,7 +247,7 @@ func (p *partition) decode(dst []uint32, data []byte, from int) error {
 	return nil
 }
 
-// from writes the high parts of values i, i+1, … to dst. bit is that of one bit i.
+// from writes the high parts of values i, i+1, … to dst. bit is the index of one bit i.
 func (u *unary) from(dst []uint32, bit, i int) bool {
 	at, from := (u.bit+bit)/8, bit-(u.bit+bit)%8
 	word := u.word(at) >> (bit - from) << (bit - from)
@@ -274,7 +268,7 @@ func (u *unary) from(dst []uint32, bit, i int) bool {
 	}
 }
 
-// bitsAt returns the width bits, at most 32, from a bit of src on, which has them.
+// bitsAt returns width bits, at most 32, at the given bit of src. src must contain them.
 func bitsAt(src []byte, bit int, width uint8) uint64 {
 	at := bit / 8
 	var word uint64

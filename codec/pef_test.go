@@ -16,7 +16,7 @@ func TestPEFWorkedBytes(t *testing.T) {
 	}
 }
 
-// Blocks are those of EF, which FuzzEF feeds.
+// FuzzEF covers the blocks, which are the same.
 func FuzzPEF(f *testing.F) {
 	// Many partitions, in two groups: runs of 9 to 20 DocIDs with gaps between.
 	var docIDs []uint32

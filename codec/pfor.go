@@ -6,20 +6,20 @@ import (
 	"strconv"
 )
 
-// This file is what the codecs of the PForDelta family share. They keep b bits of
-// each value in a slot and treat the values that do not fit as exceptions; they
-// differ in how they choose b and where they put what is over.
+// This file has the shared parts of the PForDelta family. These codecs keep b bits of each
+// value in a slot; values that do not fit are exceptions. The codecs differ in the choice
+// of b and in the storage of exceptions.
 
-// Share is a parameter of these codecs: how many of the values may be
-// exceptions. 0.1 is one in ten, which gives the least b at which no more than that
-// do not fit. The zero value is the default of the codec's paper. More than the
-// codec takes stands for the most that it does.
+// Share is the maximum share of exceptions among the values, a parameter of these codecs.
+// 0.1 means one in ten: b is the least width at which at most that share does not fit. The
+// zero value is the default of the codec's paper. Values above the codec's maximum are
+// reduced to it.
 type Share float64
 
 const (
 	// NoExceptions makes b the width of the largest value.
 	NoExceptions Share = -1
-	// SmallestSize makes b what gives the smallest encoding.
+	// SmallestSize chooses the b that gives the smallest encoding.
 	SmallestSize Share = -2
 )
 
@@ -27,12 +27,12 @@ const (
 	shareKey = "exceptions"
 	// bestShare is SmallestSize in a specification.
 	bestShare = "best"
-	// paperShare is the default of PForDelta's papers: 90 % of the values fit.
+	// paperShare is the default in the PForDelta papers: 90 % of the values fit.
 	paperShare Share = 0.1
 )
 
-// share returns the Share of a specification: best, or a number from 0 to most.
-// def is the default, for which it returns the zero value.
+// share returns the Share of a specification: "best", or a number from 0 to most. For the
+// default, def, it returns the zero value.
 func (p *params) share(def Share, most float64) Share {
 	text, given := p.take(shareKey)
 	s := SmallestSize
@@ -51,7 +51,7 @@ func (p *params) share(def Share, most float64) Share {
 	return s
 }
 
-// pair returns what a specification says of the Share, "" for the default.
+// pair returns the specification of the Share, "" for the default.
 func (s Share) pair(def, most Share) string {
 	used := s.or(def, most)
 	switch used {
@@ -65,8 +65,8 @@ func (s Share) pair(def, most Share) string {
 	return fmt.Sprintf("%s=%v", shareKey, float64(used))
 }
 
-// or returns the Share as it is used: def for the zero value and what is no number,
-// most for more, and NoExceptions for less than 0.
+// or returns the effective Share: def for zero or NaN, at most most, and NoExceptions for
+// other negative values.
 func (s Share) or(def, most Share) Share {
 	switch {
 	case s > 0:
@@ -79,7 +79,8 @@ func (s Share) or(def, most Share) Share {
 	return def
 }
 
-// limit is how many of n values may be exceptions; it is not for SmallestSize.
+// limit returns the maximum number of exceptions among n values. It is not defined for
+// SmallestSize.
 func (s Share) limit(n int) int {
 	if s < 0 {
 		return 0
@@ -87,7 +88,6 @@ func (s Share) limit(n int) int {
 	return min(n, int(float64(s)*float64(n)))
 }
 
-// widthCounts counts values by the number of bits that they need.
 type widthCounts [maxWidth + 1]int
 
 func countWidths(values []uint32) (c widthCounts) {
@@ -108,11 +108,10 @@ func (c *widthCounts) widthFor(limit int) uint8 {
 	return 0
 }
 
-// widest returns the width of the largest value.
 func (c *widthCounts) widest() uint8 { return c.widthFor(0) }
 
-// smallestWidth returns the width from least to most at which size is least; of
-// several, the widest, which has the fewest exceptions.
+// smallestWidth returns the width from least to most with the least size. Among equals it
+// returns the widest, which has the fewest exceptions.
 func smallestWidth(least, most uint8, size func(b uint8) int) uint8 {
 	best, bestSize := most, size(most)
 	for b := int(most) - 1; b >= int(least); b-- {
@@ -123,8 +122,8 @@ func smallestWidth(least, most uint8, size func(b uint8) int) uint8 {
 	return best
 }
 
-// gapsLessOne writes the gaps between DocIDs, each less one, to dst. base is the
-// DocID before the first.
+// gapsLessOne writes the gaps between DocIDs, minus one, to dst. base is the DocID before
+// the first.
 func gapsLessOne(dst []uint32, base uint32, docIDs []uint32) {
 	for i, d := range docIDs {
 		dst[i] = d - base - 1
@@ -132,28 +131,27 @@ func gapsLessOne(dst []uint32, base uint32, docIDs []uint32) {
 	}
 }
 
-// lessOne writes frequencies less one to dst.
 func lessOne(dst, freqs []uint32) {
 	for i, f := range freqs {
 		dst[i] = f - 1
 	}
 }
 
-// checkSums says whether DocIDs, made of gaps by sums modulo 2^32 after base, are
-// strictly rising and below NoBase. few says that the gaps add up to less than
-// 2^32, so that the last one tells.
+// checkSums returns an error unless DocIDs, computed from gaps by sums modulo 2^32 after
+// base, are strictly increasing and below NoBase. few means that the gaps add up to less
+// than 2^32; checking the last DocID is then sufficient.
 func checkSums(name string, docIDs []uint32, base uint32, few bool) error {
 	if !few {
 		return checkRising(name, docIDs, base)
 	}
 	if last := docIDs[len(docIDs)-1]; last < base+1 || last == NoBase {
-		return fmt.Errorf("%s: DocIDs pass 2^32: %w", name, ErrCorrupt)
+		return fmt.Errorf("%s: DocIDs exceed 2^32: %w", name, ErrCorrupt)
 	}
 	return nil
 }
 
 func freqTooLarge(name string, i int) error {
-	return fmt.Errorf("%s: frequency %d passes 2^32: %w", name, i, ErrCorrupt)
+	return fmt.Errorf("%s: frequency %d exceeds 2^32: %w", name, i, ErrCorrupt)
 }
 
 func noSuchFreq(name string, i, n int) error {

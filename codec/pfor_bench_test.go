@@ -8,8 +8,8 @@ import (
 	"github.com/griffin-search/griffin/codec"
 )
 
-// skewedBlock returns a block of gaps and frequencies of which one in ten does
-// not fit into width bits, but into over more.
+// skewedBlock returns a block in which one gap or frequency in ten needs over more bits
+// than width.
 func skewedBlock(rng *rand.Rand, width, over int) (docIDs, freqs []uint32) {
 	d := uint32(0)
 	for i := range codec.BlockLen {
@@ -23,7 +23,6 @@ func skewedBlock(rng *rand.Rand, width, over int) (docIDs, freqs []uint32) {
 	return docIDs, freqs
 }
 
-// BenchmarkExceptions decodes blocks of which 10 % are exceptions.
 func BenchmarkExceptions(b *testing.B) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for _, name := range []string{"simdbp", "pfordelta", "newpfd", "parapfor", "parapfor:exceptions=0.1", "pfordelta-rec"} {

@@ -7,12 +7,11 @@ import (
 	"github.com/griffin-search/griffin/codec"
 )
 
-// Parameters stand behind the name. They matter for encoding: what is decoded says
-// for itself how.
+// Parameters follow the name. They affect encoding only; decoding does not need them.
 func ExampleLookup() {
 	docIDs := make([]uint32, 0, codec.BlockLen)
 	for i := range uint32(codec.BlockLen) {
-		docIDs = append(docIDs, 8*i+i%8+i/16*1000) // a wide gap each 16
+		docIDs = append(docIDs, 8*i+i%8+i/16*1000) // a wide gap after each 16
 	}
 	for _, name := range []string{"simdbp", "pfordelta", "pfordelta:exceptions=0", "newpfd:exceptions=best"} {
 		c, err := codec.Lookup(name)
@@ -29,7 +28,7 @@ func ExampleLookup() {
 	// newpfd:exceptions=best 77 bytes, width byte 68
 }
 
-// A list codec encodes a whole list, and decodes any block of it, or one DocID.
+// A list codec encodes a whole list and decodes any block of it, or one DocID.
 func ExampleListCodec() {
 	docIDs := make([]uint32, 0, 10_000)
 	for i := range uint32(10_000) {

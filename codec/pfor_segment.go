@@ -7,18 +7,17 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/pfor"
 )
 
-// This file cuts blocks into segments, each with a b of its own, for the codecs
-// that do so: pfordelta, newpfd and parapfor. In a block of one segment, the
-// segment's width byte is the block's; in a block of several each is in front of its
-// segment, and the block's is 0:
+// This file cuts blocks into segments, each with its own b, for pfordelta, newpfd and
+// parapfor. In a block of one segment, the segment and the block have the same width byte.
+// In a block of several segments, each width byte precedes its segment and the block's is
+// 0:
 //
 //	+-------+-----------+-------+-----------+
 //	| width | segment 0 | width | segment 1 | ...
 //	+-------+-----------+-------+-----------+
 //
-// The bits of a width byte up to 64 are b.
+// The lower 6 bits of a width byte are b.
 
-// segmentKind says how a segment is encoded.
 type segmentKind uint8
 
 const (
@@ -30,13 +29,12 @@ const (
 
 const (
 	segmentKey = "segment"
-	// bMask are the bits of a width byte that b takes; exceptionBit says that there
-	// are exceptions, but see PForDelta.
+	// bMask selects the bits of b in a width byte. exceptionBit marks exceptions; PForDelta
+	// differs.
 	bMask        = 63
 	exceptionBit = 64
 )
 
-// segment returns the segment length of a specification; 0 for the default.
 func (p *params) segment(def int) int {
 	n := p.int(segmentKey, def, 32, BlockLen)
 	switch n {
@@ -49,8 +47,8 @@ func (p *params) segment(def int) int {
 	return 0
 }
 
-// segmentLen returns a segment length as it is used: def for 0, and otherwise the
-// nearest that there is, above if possible.
+// segmentLen returns the effective segment length: def for 0, and otherwise the nearest
+// valid one, upwards if possible.
 func segmentLen(n, def int) int {
 	switch {
 	case n == 0:
@@ -63,21 +61,19 @@ func segmentLen(n, def int) int {
 	return BlockLen
 }
 
-// segmentParams describes the parameters of these codecs, for the registry.
 func segmentParams(share, most, length string) string {
 	return shareKey + "=" + share + " (share of values that may not fit, 0 to " + most + ", or best), " +
 		segmentKey + "=" + length + " (values that share a width: 32, 64 or 128)"
 }
 
-// segments encodes and decodes blocks in segments of one kind.
 type segments struct {
 	name   string
 	kind   segmentKind
 	share  Share
-	length int // of a segment; it divides BlockLen
+	length int // divides BlockLen
 }
 
-// append appends a block of values, which it changes.
+// append appends a block of values. It modifies values.
 func (s segments) append(dst []byte, values []uint32) ([]byte, uint8) {
 	if s.length == BlockLen {
 		return s.appendSegment(dst, values)
@@ -103,21 +99,18 @@ func (s segments) appendSegment(dst []byte, values []uint32) ([]byte, uint8) {
 	}
 }
 
-// appendDocIDs is Codec.AppendDocIDs.
 func (s segments) appendDocIDs(dst []byte, base uint32, docIDs []uint32) ([]byte, uint8) {
 	var gaps [BlockLen]uint32
 	gapsLessOne(gaps[:], base, docIDs)
 	return s.append(dst, gaps[:len(docIDs)])
 }
 
-// appendFreqs is Codec.AppendFreqs.
 func (s segments) appendFreqs(dst []byte, freqs []uint32) ([]byte, uint8) {
 	var less [BlockLen]uint32
 	lessOne(less[:], freqs)
 	return s.append(dst, less[:len(freqs)])
 }
 
-// decodeDocIDs is Codec.DecodeDocIDs.
 func (s segments) decodeDocIDs(dst *[BlockLen]uint32, src []byte, base uint32, n int, width uint8) (int, error) {
 	if s.length == BlockLen {
 		if uint(n-1) >= BlockLen {
@@ -132,7 +125,7 @@ func (s segments) decodeDocIDs(dst *[BlockLen]uint32, src []byte, base uint32, n
 	var part [BlockLen]uint32
 	at, most, last := 0, uint64(n), base
 	err := s.each(src, n, width, func(src []byte, from, n int, width uint8) (int, error) {
-		out := dst // of which the end will be overwritten
+		out := dst // its tail is overwritten
 		if from > 0 {
 			out = &part
 		}
@@ -154,7 +147,6 @@ func (s segments) decodeDocIDs(dst *[BlockLen]uint32, src []byte, base uint32, n
 	return at, checkSums(s.name, dst[:n], base, most < 1<<32)
 }
 
-// decodeFreqs is Codec.DecodeFreqs.
 func (s segments) decodeFreqs(dst *[BlockLen]uint32, src []byte, n int, width uint8) error {
 	if s.length == BlockLen {
 		if uint(n-1) >= BlockLen {
@@ -169,7 +161,7 @@ func (s segments) decodeFreqs(dst *[BlockLen]uint32, src []byte, n int, width ui
 	var part [BlockLen]uint32
 	most := uint64(0)
 	err := s.each(src, n, width, func(src []byte, from, n int, width uint8) (int, error) {
-		out := dst // of which the end will be overwritten
+		out := dst // its tail is overwritten
 		if from > 0 {
 			out = &part
 		}
@@ -189,8 +181,8 @@ func (s segments) decodeFreqs(dst *[BlockLen]uint32, src []byte, n int, width ui
 	return s.checkFreqs(dst[:n], most)
 }
 
-// checkFreqs fails if a frequency is 2^32, which shows as 0. most is what they add
-// up to at most.
+// checkFreqs returns an error if a frequency is 2^32, which appears as 0. most is an upper
+// bound on the sum of the stored values.
 func (s segments) checkFreqs(freqs []uint32, most uint64) error {
 	if most < 1<<32-1 {
 		return nil
@@ -203,9 +195,9 @@ func (s segments) checkFreqs(freqs []uint32, most uint64) error {
 	return nil
 }
 
-// each calls f for each segment of a block of several: with what is behind the
-// segment's width byte, the place of its first value in the block, the number of its
-// values and its width byte. f returns the size of the segment.
+// each calls f for each segment of a block of several. f gets the bytes after the segment's
+// width byte, the index of its first value in the block, the number of its values and its
+// width byte. f returns the size of the segment.
 func (s segments) each(src []byte, n int, width uint8, f func(src []byte, from, n int, width uint8) (int, error)) error {
 	if uint(n-1) >= BlockLen || width != 0 {
 		return checkBlock(s.name, len(src), 0, n, width, 0)
@@ -223,7 +215,6 @@ func (s segments) each(src []byte, n int, width uint8, f func(src []byte, from, 
 	return nil
 }
 
-// freqAt is Codec.FreqAt.
 func (s segments) freqAt(src []byte, i, n int, width uint8) (uint32, error) {
 	if uint(n-1) >= BlockLen || uint(i) >= uint(n) {
 		return 0, noSuchFreq(s.name, i, n)
@@ -254,8 +245,8 @@ func (s segments) freqAt(src []byte, i, n int, width uint8) (uint32, error) {
 	return v, err
 }
 
-// gaps decodes a segment of gaps less one after base to DocIDs in dst[:n]. most is
-// what the gaps, less one, add up to at most.
+// gaps decodes a segment of gaps minus one after base to DocIDs in dst[:n]. most is an
+// upper bound on the sum of the stored values.
 func (s segments) gaps(dst *[BlockLen]uint32, src []byte, base uint32, n int, width uint8) (size int, most uint64, err error) {
 	if width <= bMask {
 		if size, err = s.checkSlots(src, n, width); err != nil {
@@ -284,8 +275,8 @@ func (s segments) gaps(dst *[BlockLen]uint32, src []byte, base uint32, n int, wi
 	return size, most, err
 }
 
-// plusOne decodes the values of a segment, each plus 1 modulo 2^32, to dst[:n]. most
-// is what the values add up to at most.
+// plusOne decodes the values of a segment, each plus 1 modulo 2^32, to dst[:n]. most is an
+// upper bound on the sum of the stored values.
 func (s segments) plusOne(dst *[BlockLen]uint32, src []byte, n int, width uint8) (size int, most uint64, err error) {
 	if width <= bMask {
 		if size, err = s.checkSlots(src, n, width); err != nil {
@@ -307,7 +298,6 @@ func (s segments) plusOne(dst *[BlockLen]uint32, src []byte, n int, width uint8)
 	return s.patched(dst, src, n, width, 1)
 }
 
-// size is the size of a segment in bytes.
 func (s segments) size(src []byte, n int, width uint8) (int, error) {
 	switch {
 	case width <= bMask:
@@ -324,7 +314,6 @@ func (s segments) size(src []byte, n int, width uint8) (int, error) {
 	}
 }
 
-// at returns value i of a segment.
 func (s segments) at(src []byte, i, n int, width uint8) (uint32, error) {
 	switch {
 	case width <= bMask:
@@ -342,7 +331,7 @@ func (s segments) at(src []byte, i, n int, width uint8) (uint32, error) {
 	}
 }
 
-// checkSlots returns the size of n slots of b bits.
+// checkSlots returns the size of n slots of b bits in bytes.
 func (s segments) checkSlots(src []byte, n int, b uint8) (int, error) {
 	size := bitpack.PackedSize(n, b)
 	if b > maxWidth || len(src) < size {
@@ -351,8 +340,8 @@ func (s segments) checkSlots(src []byte, n int, b uint8) (int, error) {
 	return size, nil
 }
 
-// unpackSlots writes n slots of b bits at the start of src, each plus add, to
-// dst; whatever is behind them in src is not the segment's.
+// unpackSlots writes the n slots of b bits at the start of src, each plus add, to dst. src
+// may be longer than the slots.
 func unpackSlots(dst *[BlockLen]uint32, src []byte, n int, b uint8, add uint32) {
 	if n == BlockLen && len(src) >= BlockLen/8*int(b)+bitpack.Slack {
 		bitpack.Unpack(dst, src, b, add)
@@ -361,8 +350,8 @@ func unpackSlots(dst *[BlockLen]uint32, src []byte, n int, b uint8, add uint32) 
 	}
 }
 
-// patched decodes a segment whose exceptions have their lower bits in their slots,
-// each value plus add. most is what the values add up to at most.
+// patched decodes a segment whose exceptions keep their low bits in the slots; each value
+// is increased by add. most is an upper bound on the sum of the stored values.
 func (s segments) patched(dst *[BlockLen]uint32, src []byte, n int, width uint8, add uint32) (size int, most uint64, err error) {
 	p := patches{b: width & bMask, last: uint64(n - 1)}
 	if s.kind == s16Segment {
@@ -386,17 +375,16 @@ func (s segments) patched(dst *[BlockLen]uint32, src []byte, n int, width uint8,
 	return size, uint64(n)<<p.b + p.sum, err
 }
 
-// patches adds exceptions to the slots that have their lower b bits.
 type patches struct {
 	b          uint8  // below 32
-	next, last uint64 // least position of the next exception, greatest of any
-	outside    uint64 // the sign bit is set if a position was not between them
-	all        uint64 // what was added, ORed
-	sum        uint64 // what was added
+	next, last uint64 // minimum position of the next exception, maximum of any
+	outside    uint64 // its sign bit is set if a position was out of range
+	all        uint64 // OR of the added values
+	sum        uint64 // sum of the added values
 }
 
-// add adds the upper bits of the value at a position, which rises from call to call.
-// Whether that is so is told at the end.
+// add adds the upper bits of the value at a position. Positions must increase from call to
+// call; check reports violations.
 func (p *patches) add(dst *[BlockLen]uint32, at, upper uint32) {
 	over := uint64(upper) << (p.b & 31)
 	p.outside |= (uint64(at) - p.next) | (p.last - uint64(at))
@@ -406,8 +394,8 @@ func (p *patches) add(dst *[BlockLen]uint32, at, upper uint32) {
 	dst[at%BlockLen] += uint32(over)
 }
 
-// check fails if positions did not rise, or left the segment, or values have more
-// than 32 bits.
+// check returns an error if positions did not increase or left the segment, or if values
+// have more than 32 bits.
 func (p *patches) check(name string) error {
 	if int64(p.outside) < 0 || p.all > 1<<32-1 {
 		return fmt.Errorf("%s: exceptions of %d values: %w", name, p.last+1, ErrCorrupt)

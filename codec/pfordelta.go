@@ -9,11 +9,11 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/pfor"
 )
 
-// PForDelta keeps a value that fits into b bits in its slot. The others are
-// exceptions: they stand, whole, behind the slots, and their slots form a linked
-// list: each holds the distance to the next exception, less one. Where the next one
-// is further than b bits can say, a value between becomes an exception too. DocIDs
-// are kept as gaps less one, frequencies less one.
+// PForDelta keeps a value that fits into b bits in its slot. Other values are exceptions:
+// they follow the slots in full. Their slots form a linked list: each holds the distance to
+// the next exception, minus one. If the next exception is too far for b bits, a value in
+// between becomes an exception too (a compulsory exception). DocIDs are stored as gaps
+// minus one, frequencies minus one.
 //
 //	bit 0      b        2b             n*b
 //	 +---------+---------+---    ---+-------+-------+-------+---------+-----+
@@ -21,43 +21,43 @@ import (
 //	 +---------+---------+---    ---+-------+-------+-------+---------+-----+
 //	                                        |       only with exceptions    |
 //
-// first is the position of the first exception and count their number less one, a
-// byte each; the values take 1, 2 or 4 bytes, little endian, as the largest needs. The
-// width byte is b and, times 64, 0 without exceptions, 1, 2 or 3 with values of 1,
-// 2 or 4 bytes. A block without exceptions is one of simdbp. The slot of the last
+// first is the position of the first exception and count the number of exceptions minus
+// one, one byte each. The values take 1, 2 or 4 bytes, little endian, as the largest needs.
+// The width byte is b plus 64 times a form: 0 without exceptions; 1, 2 or 3 with values of
+// 1, 2 or 4 bytes. A block without exceptions equals a simdbp block. The slot of the last
 // exception is 0.
 //
-// One frequency is read from its slot, after following the list of exceptions up to
-// there (Ding, He, Yan and Suel, "Using graphics processors for high performance IR
-// query processing", WWW 2009, §8.2).
+// One frequency is read from its slot, after following the list of exceptions up to it
+// (Ding, He, Yan and Suel, "Using graphics processors for high performance IR query
+// processing", WWW 2009, §8.2).
 //
 // Worked bytes (Liu, Wang and Swanson, "Griffin: uniting CPU and GPU in information
 // retrieval systems for intra-query parallelism", PPoPP 2018, Figure 3): d-gaps 21,
 // 42, 9, 13, 29, 68, 18, 47 with b=5 have the exceptions 42, 68 and 47, at 1, 5 and
 // 7; their slots hold 5-1-1 = 3, 7-5-1 = 1 and 0 (tested).
 //
-// Zukowski, Héman, Nes and Boncz, "Super-scalar RAM-CPU cache compression", ICDE
-// 2006, §3; Héman, "Super-scalar database compression between RAM and CPU cache",
-// MSc thesis, 2005; Zhang, Long and Suel, "Performance of compressed inverted list
-// caching in search engines", WWW 2008, §3. We differ: a block knows how many
-// exceptions it has, so that its size is known without following them; and
-// exceptions take 1, 2 or 4 bytes in a block, as Zhang et al. have it. Zukowski et al.
-// count the exceptions that distances make ("compulsory" ones) when they choose b, as
-// we do; Plain does not.
+// Zukowski, Héman, Nes and Boncz, "Super-scalar RAM-CPU cache compression", ICDE 2006, §3;
+// Héman, "Super-scalar database compression between RAM and CPU cache", MSc thesis, 2005;
+// Zhang, Long and Suel, "Performance of compressed inverted list caching in search
+// engines", WWW 2008, §3. We differ: a block stores the number of its exceptions, so that
+// its size is known without following them; and the size of exceptions, 1, 2 or 4 bytes, is
+// chosen for each block, as in Zhang et al. Like Zukowski et al., we count compulsory
+// exceptions when choosing b; Plain does not.
 //
-// Decoders check each step along the list: it rises, and stays in the block.
+// Decoders check that each step along the list increases the position and stays in the
+// block.
 type PForDelta struct {
-	// Exceptions is the share of the values that may be exceptions, those among them
-	// that the distances make; the default is 0.1, as in all of the papers.
+	// Exceptions is the maximum share of exceptions among the values, including compulsory
+	// ones. The default is 0.1, as in all of the papers.
 	Exceptions Share
-	// Segment is how many values share a b: 32, 64 or 128, the default. Other
-	// lengths stand for the nearest of these, above if possible. Ao et al.
+	// Segment is the number of values that share a b: 32, 64 or 128, the default. Other
+	// lengths are changed to the nearest valid one, upwards if possible. Ao et al.
 	// ("Efficient parallel lists intersection and index compression algorithms using
 	// graphics processing units", PVLDB 4(8), 2011, §6.2) measure 64.
 	Segment int
-	// Plain takes Figure 3 at its word: exceptions take 4 bytes each, and those that
-	// the distances make come on top of the share. With few bits in a slot, as in long
-	// lists and for frequencies, they are then many.
+	// Plain follows Figure 3 literally: exceptions take 4 bytes each, and compulsory
+	// exceptions are not counted in the share. With narrow slots, as in long lists and for
+	// frequencies, there are then many.
 	Plain bool
 }
 
@@ -69,7 +69,7 @@ func newPForDelta(p *params) Codec {
 	return PForDelta{Exceptions: p.share(paperShare, 1), Segment: p.segment(BlockLen), Plain: p.int("plain", 0, 0, 1) == 1}
 }
 
-// Name returns "pfordelta", with the parameters that are not the default.
+// Name returns "pfordelta", with all non-default parameters.
 func (c PForDelta) Name() string {
 	plain := ""
 	if c.Plain {
@@ -96,8 +96,7 @@ func (c PForDelta) DecodeDocIDs(dst *[BlockLen]uint32, src []byte, base uint32, 
 	if segmentLen(c.Segment, BlockLen) != BlockLen {
 		return c.segments().decodeDocIDs(dst, src, base, n, width)
 	}
-	// What segments does in general, without detours: a block without exceptions takes
-	// 15 ns, not 21.
+	// A direct path for blocks without exceptions: 15 ns instead of 21.
 	if width <= bMask {
 		return SIMDBP{}.DecodeDocIDs(dst, src, base, n, width)
 	}
@@ -119,7 +118,7 @@ func (c PForDelta) AppendFreqs(dst []byte, freqs []uint32) ([]byte, uint8) {
 
 // DecodeFreqs implements Codec.
 func (c PForDelta) DecodeFreqs(dst *[BlockLen]uint32, src []byte, n int, width uint8) error {
-	if width <= bMask && segmentLen(c.Segment, BlockLen) == BlockLen { // as above
+	if width <= bMask && segmentLen(c.Segment, BlockLen) == BlockLen {
 		return SIMDBP{}.DecodeFreqs(dst, src, n, width)
 	}
 	return c.segments().decodeFreqs(dst, src, n, width)
@@ -130,7 +129,7 @@ func (c PForDelta) FreqAt(src []byte, i, n int, width uint8) (uint32, error) {
 	return c.segments().freqAt(src, i, n, width)
 }
 
-// appendLinked appends a segment and returns its width byte. It changes values.
+// appendLinked appends a segment and returns its width byte. It modifies values.
 func appendLinked(dst []byte, values []uint32, share Share, plain bool) ([]byte, uint8) {
 	b := linkedWidth(values, share, plain)
 	l := linkExceptions(values, b)
@@ -152,7 +151,6 @@ func appendLinked(dst []byte, values []uint32, share Share, plain bool) ([]byte,
 	return dst, b | uint8(bits.Len(uint(size)))<<6
 }
 
-// linkedWidth chooses b.
 func linkedWidth(values []uint32, share Share, plain bool) uint8 {
 	counts := countWidths(values)
 	if share == SmallestSize {
@@ -174,14 +172,13 @@ func linkedWidth(values []uint32, share Share, plain bool) uint8 {
 	return b
 }
 
-// linked are the exceptions of a block, forced ones among them.
+// linked holds the exceptions of a block, including compulsory ones.
 type linked struct {
 	at      [BlockLen]uint8 // positions
 	n       int
 	largest uint32
 }
 
-// linkExceptions finds the exceptions of values in slots of b bits.
 func linkExceptions(values []uint32, b uint8) (l linked) {
 	add := func(i int) {
 		l.at[l.n] = uint8(i)
@@ -200,7 +197,6 @@ func linkExceptions(values []uint32, b uint8) (l linked) {
 	return l
 }
 
-// bytes is the size of an exception.
 func (l *linked) bytes(plain bool) int {
 	if plain {
 		return 4
@@ -208,7 +204,8 @@ func (l *linked) bytes(plain bool) int {
 	return bytesFor(l.largest)
 }
 
-// bytesFor is the size of whole numbers of which largest is the largest: 1, 2 or 4.
+// bytesFor returns the bytes of an integer in an array with the given largest value: 1, 2
+// or 4.
 func bytesFor(largest uint32) int {
 	switch {
 	case largest < 1<<8:
@@ -219,7 +216,7 @@ func bytesFor(largest uint32) int {
 	return 4
 }
 
-// appendWhole appends values in size bytes each, little endian.
+// appendWhole appends values with size bytes each, little endian.
 func appendWhole(dst []byte, values []uint32, size int) []byte {
 	for _, v := range values {
 		switch size {
@@ -234,7 +231,6 @@ func appendWhole(dst []byte, values []uint32, size int) []byte {
 	return dst
 }
 
-// wholeAt reads value i of those that appendWhole wrote.
 func wholeAt(src []byte, i, size int) uint32 {
 	switch size {
 	case 1:
@@ -245,8 +241,8 @@ func wholeAt(src []byte, i, size int) uint32 {
 	return binary.LittleEndian.Uint32(src[4*i:])
 }
 
-// parseLinked cuts a segment with exceptions into its parts, whose sizes it
-// checks, and returns its own.
+// parseLinked locates the parts of a segment with exceptions, checks their sizes, and
+// returns the size of the segment.
 func parseLinked(p *pfor.Block, src []byte, n int, width uint8) (int, error) {
 	b, size := width&bMask, 1<<(width>>6)/2
 	head := bitpack.PackedSize(n, b)
@@ -263,7 +259,7 @@ func parseLinked(p *pfor.Block, src []byte, n int, width uint8) (int, error) {
 	return end, nil
 }
 
-// mostLinked is what the values of a segment add up to at most.
+// mostLinked returns an upper bound on the sum of the values of a segment.
 func mostLinked(p *pfor.Block) uint64 {
 	sum := uint64(p.N) << p.Width
 	if p.Size < 4 {
@@ -275,12 +271,10 @@ func mostLinked(p *pfor.Block) uint64 {
 	return sum
 }
 
-// errList says that the list of exceptions leads out of the segment.
 func errList(p *pfor.Block) error {
-	return fmt.Errorf("pfordelta: %d exceptions from %d on lead out of %d values: %w", p.Count, p.First, p.N, ErrCorrupt)
+	return fmt.Errorf("pfordelta: %d exceptions from position %d leave the segment of %d values: %w", p.Count, p.First, p.N, ErrCorrupt)
 }
 
-// linkedAt returns value i of a segment.
 func linkedAt(src []byte, i, n int, width uint8) (uint32, error) {
 	var p pfor.Block
 	if _, err := parseLinked(&p, src, n, width); err != nil {

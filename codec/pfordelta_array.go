@@ -8,10 +8,9 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/bitpack"
 )
 
-// This file is the array that pfordelta-rec is made of: values with their lower b
-// bits in slots, one b for all of them, and for what does not fit two more arrays,
-// of the offsets and of the upper bits of the exceptions, which are such arrays
-// again, down to a depth:
+// This file has the recursive array of pfordelta-rec: values with their low b bits in
+// slots, one b for all of them, and two arrays for the exceptions, of their offsets and
+// their upper bits. These two are such arrays again, down to a given depth:
 //
 //	+---------+-------------+--------+---------+---------+----------+---------+
 //	| b, 64   | exceptions  | sizes  | starts  | slots   | offsets  | uppers  |
@@ -19,35 +18,31 @@ import (
 //	          | only with   | only at                    |  only with         |
 //	          | exceptions  | depth 0                    |  exceptions        |
 //
-// The first byte is b, and 64 more with exceptions. Their number is a varint. Values
-// are cut into blocks: starts holds for each block but the first how many exceptions
-// are in those before, in 4 bytes, little endian; an offset is the distance of an
-// exception to the one before in its block, less one, the first counting from -1. So
-// what any block needs is found without decoding the rest. Upper bits are never 0
-// and kept less one. At depth 0, offsets and uppers are whole numbers of 1, 2 or 4
-// bytes, and sizes is a byte with the logarithms of both sizes: that of the offsets
-// times 4.
+// The first byte is b, plus 64 if there are exceptions. Their number is a varint. Values
+// are cut into blocks. starts holds for each block but the first the number of exceptions
+// in all blocks before it, in 4 bytes, little endian. An offset is the distance of an
+// exception from the previous one in its block, minus one; the first counts from -1. A
+// block can therefore be read without decoding the rest. Upper bits are never 0 and are
+// stored minus one. At depth 0, offsets and upper bits are integers of 1, 2 or 4 bytes.
+// sizes is a byte with the logarithms of both sizes: log(offsets) << 2 | log(upper bits).
 //
 // Ding, He, Yan and Suel, "Using graphics processors for high performance IR query
 // processing", WWW 2009, §6.2. We differ: see PForDeltaRec.
 
-// maxDepth is the greatest depth; Ding et al. (Figure 3) measure up to 4.
+// maxDepth is the maximum depth; Ding et al. (Figure 3) measure up to 4.
 const maxDepth = 4
 
-// recOptions are what an array is encoded with.
 type recOptions struct {
-	share Share // of the values of each array that may be exceptions
+	share Share // maximum share of exceptions in each array
 	block int   // values of a block
 }
 
-// recSplit is an array taken apart.
 type recSplit struct {
 	b                       uint8
 	starts, offsets, uppers []uint32
 }
 
-// split takes an array apart, in place: values become slots. offsets and uppers are
-// memory to append to.
+// split splits an array in place: values become slots. It appends to offsets and uppers.
 func (o recOptions) split(values, offsets, uppers []uint32) (s recSplit) {
 	counts := countWidths(values)
 	s = recSplit{b: counts.widthFor(o.share.limit(len(values))), offsets: offsets, uppers: uppers}
@@ -68,8 +63,7 @@ func (o recOptions) split(values, offsets, uppers []uint32) (s recSplit) {
 	return s
 }
 
-// append appends an array but for its first byte, which it returns. It changes
-// values.
+// append appends an array without its first byte, which it returns. It modifies values.
 func (o recOptions) append(dst []byte, values []uint32, depth int) ([]byte, uint8) {
 	var offsets, uppers [BlockLen]uint32
 	s := o.split(values, offsets[:0], uppers[:0])
@@ -87,7 +81,6 @@ func (o recOptions) append(dst []byte, values []uint32, depth int) ([]byte, uint
 	return o.appendExceptions(dst, &s, depth), s.b | exceptionBit
 }
 
-// appendExceptions appends the arrays of offsets and uppers.
 func (o recOptions) appendExceptions(dst []byte, s *recSplit, depth int) []byte {
 	for _, values := range [][]uint32{s.offsets, s.uppers} {
 		if depth == 0 {
@@ -102,7 +95,6 @@ func (o recOptions) appendExceptions(dst []byte, s *recSplit, depth int) []byte 
 	return dst
 }
 
-// sizes is the byte of that name.
 func (s *recSplit) sizes() uint8 {
 	log := func(values []uint32) uint8 { return uint8(bits.TrailingZeros(uint(bytesFor(largest(values))))) }
 	return log(s.offsets)<<2 | log(s.uppers)
@@ -115,17 +107,16 @@ func largest(values []uint32) (l uint32) {
 	return l
 }
 
-// recArray is an encoded array in its parts.
 type recArray struct {
 	n, exceptions int
 	b             uint8
 	block         int    // values of a block
-	starts        []byte // a number of 4 bytes each stride bytes
+	starts        []byte // one number of 4 bytes every stride bytes
 	stride        int
-	slots         []byte // with everything behind
-	tail          []byte // offsets and uppers, with everything behind
-	uppers        []byte // uppers, with everything behind, in an array that was measured; not at depth 0
-	depth         int    // of this array: 0 if those are whole numbers
+	slots         []byte // and all bytes after them
+	tail          []byte // offsets and upper bits, and all bytes after them
+	uppers        []byte // upper bits, and all bytes after them, in a measured array of depth above 0
+	depth         int    // of this array; at 0, offsets and upper bits are integers
 	sizes         uint8
 }
 
@@ -133,10 +124,9 @@ func errArray(format string, args ...any) error {
 	return fmt.Errorf("pfordelta-rec: %s: %w", fmt.Sprintf(format, args...), ErrCorrupt)
 }
 
-// parse makes a of an array of n values, whose first byte is width and whose others
-// are at the start of src. It returns how many those are; an array that has been
-// measured as a part of another need not be measured again, and then it may return
-// less.
+// parse makes a the array of n values whose first byte is width and whose other bytes are
+// at the start of src. It returns the number of bytes read. measured means that an outer
+// array has already been measured; the result may then be too small.
 func (a *recArray) parse(src []byte, n int, width uint8, depth, block int, measured bool) (int, error) {
 	*a = recArray{n: n, b: width & bMask, block: block, depth: depth, stride: 4}
 	if a.b > maxWidth || width > bMask|exceptionBit {
@@ -163,7 +153,7 @@ func (a *recArray) parse(src []byte, n int, width uint8, depth, block int, measu
 		a.starts = src[at : at+starts]
 		at += starts
 	}
-	if measured && depth == 0 { // deeper ones must know where the uppers are
+	if measured && depth == 0 { // deeper arrays need the position of the upper bits
 		a.slots, a.tail = src[at:], src[at+bitpack.PackedSize(a.n, a.b):]
 		return 0, nil
 	}
@@ -171,8 +161,8 @@ func (a *recArray) parse(src []byte, n int, width uint8, depth, block int, measu
 	return at + size, err
 }
 
-// parseBody finds the slots at the start of src and what is behind them, and returns
-// the size of all that.
+// parseBody locates the slots at the start of src and the parts after them, and returns
+// their total size.
 func (a *recArray) parseBody(src []byte) (int, error) {
 	size := bitpack.PackedSize(a.n, a.b)
 	if len(src) < size {
@@ -205,11 +195,11 @@ func (a *recArray) parseBody(src []byte) (int, error) {
 	return size, nil
 }
 
-// wholeSizes are the bytes of an offset and of an upper number at depth 0.
+// wholeSizes returns the bytes of an offset and of an upper part at depth 0.
 func (a *recArray) wholeSizes() (offset, upper int) { return 1 << (a.sizes >> 2), 1 << (a.sizes & 3) }
 
-// child makes c of the array of offsets, or of uppers, at the start of src, and
-// returns its size, unless it has been measured. The depth of a is not 0.
+// child makes c the array of offsets, or of upper bits, at the start of src. It returns its
+// size, unless it has been measured. The depth of a is not 0.
 func (a *recArray) child(c *recArray, src []byte, measured bool) (int, error) {
 	if len(src) == 0 {
 		return 0, errArray("no exceptions")
@@ -218,10 +208,8 @@ func (a *recArray) child(c *recArray, src []byte, measured bool) (int, error) {
 	return 1 + size, err
 }
 
-// blocks is the number of blocks of the array.
 func (a *recArray) blocks() int { return (a.n + a.block - 1) / a.block }
 
-// start is the number of exceptions before a block.
 func (a *recArray) start(block int) int {
 	switch {
 	case block == 0:
@@ -232,43 +220,43 @@ func (a *recArray) start(block int) int {
 	return int(binary.LittleEndian.Uint32(a.starts[(block-1)*a.stride:]))
 }
 
-// unpack writes the slots of values from c*BlockLen on, each plus add, to dst: at
-// most BlockLen, and at most most.
+// unpack writes slots from c*BlockLen, each plus add, to dst. It returns their number, at
+// most BlockLen and at most most.
 func (a *recArray) unpack(dst *[BlockLen]uint32, c, most int, add uint32) (n int) {
 	n = min(BlockLen, a.n-c*BlockLen, most)
 	unpackSlots(dst, a.slots[c*BlockLen/8*int(a.b):], n, a.b, add)
 	return n
 }
 
-// walk is where a walk over the exceptions of an array stood when the last chunk
-// began: at exception next, with all before it in a block at places up to last.
+// walk is the saved state of a walk over the exceptions of an array at the start of the
+// last chunk: next is the next exception; all earlier exceptions of the block are at
+// positions up to last.
 type walk struct {
 	block uint32 // number plus 1; 0: none
 	next  uint32
 	last  int32
 }
 
-// walks has the walks over the arrays within an array, and its own. Chunks of an
-// array that follow each other are patched in one walk; beginning anew at the start
-// of the block for each would take 16 times as long with each level of depth, where
-// most values are exceptions. Array k has its offsets at 2k and its uppers at 2k+1.
+// walks holds the walks of an array and of its nested arrays. Consecutive chunks are
+// patched in one walk. Restarting at the start of the block would take 16 times longer for
+// each level of depth if most values are exceptions. Array k has its offsets at 2k and its
+// upper bits at 2k+1.
 type walks [2 << maxDepth]walk
 
-// resume moves s, which stands at the start of a block, to where w is, unless w is in
-// another block or at, or behind, place from.
+// resume moves s, which is at the start of a block, to the state of w, unless w is in
+// another block or has reached position from.
 func (s *span) resume(w *walk, block, from int) {
 	if w.block == uint32(block)+1 && int(w.last) < from {
 		s.next, s.last = int(w.next), int(w.last)
 	}
 }
 
-// keep makes w where s is.
 func (w *walk) keep(s *span, block int) {
 	*w = walk{block: uint32(block) + 1, next: uint32(s.next), last: int32(s.last)}
 }
 
-// chunk decodes values from c*BlockLen on, each plus add modulo 2^32, to dst, at most
-// BlockLen. The array is number k of ws, in which it leaves where its walk began.
+// chunk decodes values from c*BlockLen, each plus add modulo 2^32, to dst, at most
+// BlockLen. The array is number k of ws; chunk saves the start of its walk there.
 func (a *recArray) chunk(dst *[BlockLen]uint32, c int, add uint32, ws *walks, k int) error {
 	n := a.unpack(dst, c, BlockLen, add)
 	block, from := c*BlockLen/a.block, c*BlockLen%a.block
@@ -282,7 +270,7 @@ func (a *recArray) chunk(dst *[BlockLen]uint32, c int, add uint32, ws *walks, k 
 			return err
 		}
 		r.resume(w, block, from)
-		if _, err := r.apply(dst, from, 0); err != nil { // up to from
+		if _, err := r.apply(dst, from, 0); err != nil { // skip to from
 			return err
 		}
 		w.keep(&r.span, block)
@@ -302,11 +290,10 @@ func (a *recArray) chunk(dst *[BlockLen]uint32, c int, add uint32, ws *walks, k 
 	return err
 }
 
-// span is a walk over the exceptions of a block.
 type span struct {
 	b         uint8
-	next, end int // next exception, and the end of the block's
-	last      int // place in the block of the exception before
+	next, end int // next exception, and the end of the block's exceptions
+	last      int // position in the block of the previous exception
 }
 
 func (a *recArray) span(block int) (span, error) {
@@ -317,8 +304,8 @@ func (a *recArray) span(block int) (span, error) {
 	return s, nil
 }
 
-// over is what an upper number less one adds to a slot; checkOver says whether that,
-// or several of it, ORed, are numbers of 32 bits.
+// over returns the amount that a stored upper part adds to its slot. checkOver returns an
+// error if one such amount, or several ORed, exceed 32 bits.
 func (s *span) over(upper uint32) uint64 { return (uint64(upper) + 1) << (s.b & 31) }
 
 func checkOver(over uint64) error {
@@ -328,15 +315,13 @@ func checkOver(over uint64) error {
 	return nil
 }
 
-// wholeExceptions walks over the exceptions of a block of an array of depth 0, whose
-// offsets and uppers are whole numbers.
+// wholeExceptions walks over the exceptions of a block of an array of depth 0.
 type wholeExceptions struct {
 	span
 	offsets, uppers       []byte
 	offsetSize, upperSize int
 }
 
-// seek moves to the start of a block of a.
 func (r *wholeExceptions) seek(a *recArray, block int) (err error) {
 	r.offsetSize, r.upperSize = a.wholeSizes()
 	r.offsets, r.uppers = a.tail, a.tail[a.exceptions*r.offsetSize:]
@@ -344,9 +329,8 @@ func (r *wholeExceptions) seek(a *recArray, block int) (err error) {
 	return err
 }
 
-// apply adds the exceptions at places from to from+n-1 of the block to dst, where
-// their slots are, and passes over those before. from does not fall from call to
-// call. sum is what it added.
+// apply adds the exceptions at positions from to from+n-1 of the block to their slots in
+// dst and skips those before. from must not decrease between calls. sum is the total added.
 func (r *wholeExceptions) apply(dst *[BlockLen]uint32, from, n int) (sum uint64, err error) {
 	all := uint64(0)
 	for ; r.next < r.end; r.next++ {
@@ -366,8 +350,8 @@ func (r *wholeExceptions) apply(dst *[BlockLen]uint32, from, n int) (sum uint64,
 	return sum, checkOver(all)
 }
 
-// at returns what is above the slot of the value at a place of the block; 0 if that
-// is no exception.
+// at returns the upper part of the value at a position of the block, or 0 if it is not an
+// exception.
 func (r *wholeExceptions) at(place int) (uint32, error) {
 	for ; r.next < r.end; r.next++ {
 		if r.last += 1 + int(wholeAt(r.offsets, r.next, r.offsetSize)); r.last == place {
@@ -381,20 +365,20 @@ func (r *wholeExceptions) at(place int) (uint32, error) {
 	return 0, nil
 }
 
-// recExceptions walks over the exceptions of the blocks of an array of any depth.
-// Offsets and uppers that are arrays themselves are decoded a chunk at a time.
+// recExceptions walks over the exceptions of the blocks of an array of any depth. Nested
+// arrays are decoded one chunk at a time.
 type recExceptions struct {
-	wholeExceptions // at depth 0
-	recursive       bool
-	number          int // of the array in walks
+	wholeExceptions
+	recursive bool
+	number    int // of the array in walks
 
 	offsets, uppers     recArray
-	ready               bool // offsets and uppers are parsed
+	ready               bool
 	offset, upper       [BlockLen]uint32
-	offsetsOf, uppersOf int // number of the chunk, plus 1, that they hold; 0: none
+	offsetsOf, uppersOf int // number of the chunk they hold, plus 1; 0: none
 }
 
-// seek moves to the start of a block of a. r is new, or has been used for a.
+// seek moves to the start of a block of a. r is zero, or has been used only with a.
 func (r *recExceptions) seek(a *recArray, block int) (err error) {
 	if a.depth == 0 {
 		return r.wholeExceptions.seek(a, block)
@@ -411,7 +395,7 @@ func (r *recExceptions) seek(a *recArray, block int) (err error) {
 	return err
 }
 
-// apply does what that of wholeExceptions does. ws has the walks over the arrays within.
+// apply is wholeExceptions.apply for any depth. ws holds the walks of the nested arrays.
 func (r *recExceptions) apply(dst *[BlockLen]uint32, from, n int, ws *walks) (sum uint64, err error) {
 	if !r.recursive {
 		return r.wholeExceptions.apply(dst, from, n)
@@ -456,7 +440,7 @@ func (r *recExceptions) loadUppers(c int, ws *walks) error {
 	return r.uppers.chunk(&r.upper, c-1, 0, ws, 2*r.number+1)
 }
 
-// at does what that of wholeExceptions does.
+// at is wholeExceptions.at for any depth.
 func (r *recExceptions) at(place int, ws *walks) (uint32, error) {
 	if !r.recursive {
 		return r.wholeExceptions.at(place)

@@ -8,11 +8,10 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/bitpack"
 )
 
-// PForDeltaRec is PForDelta for whole lists: one b for all gaps of a list, so that
-// any slot is found at once; the upper bits and the offsets of the exceptions in two
-// arrays, which are compressed the same way again (see the head of
-// pfordelta_array.go); and sums that begin anew at each block of 512 postings, for
-// which the DocID before the block is kept. A list is
+// PForDeltaRec is PForDelta for whole lists. All gaps of a list have the same b, so that
+// any slot can be located directly. The upper bits and the offsets of the exceptions are in
+// two arrays, which are compressed recursively (see pfordelta_array.go). Sums restart at
+// each block of 512 postings, which stores the DocID before it. A list is
 //
 //	 1   1       1           1       4            8 for each block but the first
 //	+---+-------+-----------+-------+------------+-------------------------+----
@@ -23,33 +22,31 @@ import (
 //	... | slots: gaps less 1 | offsets  | uppers  |
 //	----+--------------------+----------+---------+
 //
-// in little-endian numbers, and otherwise as an array is: starts is the number of
-// exceptions before the block, sizes is 0 but at depth 0. Blocks of postings, DocIDs of
-// short lists and frequencies less one of all, are arrays of one block, whose first
-// byte is the width byte; one frequency is read from its slot and a walk over the
-// offsets of the exceptions before (§8.2).
+// in little-endian numbers, and otherwise as in pfordelta_array.go: starts is the number of
+// exceptions before the block, and sizes is 0 unless depth is 0. Blocks of postings, which
+// hold the DocIDs of short lists and all frequencies minus one, are arrays of one block
+// whose first byte is the width byte. One frequency is read from its slot and a walk over
+// the offsets of the exceptions before it (§8.2).
 //
 // Worked bytes: frequencies 2, 1, 6, 2 with exceptions=0.25 and depth=0 have b=1 and
 // the exception 5 = 2<<1 | 1 at 2: 1 exception, sizes 0 (a byte each), slots 0x0d,
 // offset 2 and upper 2-1: 01 00 0d 02 01 (tested).
 //
 // Ding, He, Yan and Suel, "Using graphics processors for high performance IR query
-// processing", WWW 2009, §6.2. We differ: offsets begin anew in each block, and how
-// many exceptions are in the blocks before is kept, so that a block, or a DocID, is
-// decoded alone, where the paper always decodes "the complete arrays for the
-// exceptions" (§8.1); what the recursion ends in is kept in 1, 2
-// or 4 bytes a number, which the paper does not say.
+// processing", WWW 2009, §6.2. We differ: offsets restart in each block, and the number of
+// exceptions in earlier blocks is stored, so that a block or a DocID is decoded alone; the
+// paper always decodes "the complete arrays for the exceptions" (§8.1). The innermost
+// arrays have 1, 2 or 4 bytes per number; the paper does not specify this.
 type PForDeltaRec struct {
-	// Exceptions is the share of the values of each array that may be exceptions; the
-	// default is 0.1, as in the paper (§2). SmallestSize is not defined for lists, and
-	// read as the default.
+	// Exceptions is the maximum share of exceptions in each array. The default is 0.1, as
+	// in the paper (§2). SmallestSize is not defined for lists and means the default.
 	Exceptions Share
-	// Depth is how often the arrays of the exceptions are compressed in the same way,
-	// up to 4; the default is 1, as in the paper. NoRecursion is 0.
+	// Depth is the number of times that the arrays of exceptions are compressed
+	// recursively, up to 4. The default is 1, as in the paper. NoRecursion means 0.
 	Depth int
-	// Block is how many postings have sums of their own, a multiple of BlockLen up to
-	// 4096; the default is 512, as in the paper. To decode a block of BlockLen, those
-	// before it in its block of this size are decoded too.
+	// Block is the number of postings with sums of their own, a multiple of BlockLen up to
+	// 4096. The default is 512, as in the paper. Decoding BlockLen postings also decodes
+	// the postings before them in their Block.
 	Block int
 }
 
@@ -64,10 +61,9 @@ const (
 	recBlock    = 512
 	recMaxBlock = 4096
 	recHeader   = 8
-	recEntry    = 8 // of a block: the DocID before it, the exceptions before it
+	recEntry    = 8 // of a block: the DocID and the number of exceptions before it
 )
 
-// recParams describes the parameters, for the registry.
 const recParams = "block=512 (postings with sums of their own, a multiple of 128 to 4096), " +
 	"depth=1 (how often exceptions are compressed again, 0 to 4), exceptions=0.1 (share of values that may not fit, 0 to 1)"
 
@@ -91,7 +87,7 @@ func newPForDeltaRec(p *params) Codec {
 	return c
 }
 
-// Name returns "pfordelta-rec", with the parameters that are not the default.
+// Name returns "pfordelta-rec", with all non-default parameters.
 func (c PForDeltaRec) Name() string {
 	return spec(recName, given("block", c.options().block, recBlock), given("depth", c.depth(), recDepth), c.options().share.pair(paperShare, 1))
 }
@@ -126,7 +122,6 @@ func (c PForDeltaRec) AppendFreqs(dst []byte, freqs []uint32) ([]byte, uint8) {
 	return c.options().append(dst, less[:len(freqs)], c.depth())
 }
 
-// parseBlock makes a of a block of postings, and returns its size.
 func (c PForDeltaRec) parseBlock(a *recArray, src []byte, n int, width uint8) (int, error) {
 	if uint(n-1) >= BlockLen {
 		return 0, checkBlock(recName, len(src), 0, n, 0, 0)
@@ -163,7 +158,7 @@ func (c PForDeltaRec) DecodeFreqs(dst *[BlockLen]uint32, src []byte, n int, widt
 	if a.exceptions == 0 && a.b < maxWidth {
 		return nil
 	}
-	for i, f := range dst[:n] { // 2^32-1 stands for a frequency of 2^32
+	for i, f := range dst[:n] { // 2^32-1 represents a frequency of 2^32
 		if f == 0 {
 			return freqTooLarge(recName, i)
 		}
@@ -219,13 +214,11 @@ func (c PForDeltaRec) AppendList(dst []byte, docIDs []uint32) []byte {
 	return o.appendExceptions(dst, &s, depth)
 }
 
-// recList is an encoded list in its parts.
 type recList struct {
 	recArray
-	entries []byte // of the blocks but the first
+	entries []byte // of all blocks but the first
 }
 
-// parse makes l of a list of n DocIDs, and returns its size.
 func (l *recList) parse(list []byte, n int) (int, error) {
 	if n < 1 || uint64(n) > uint64(NoBase) || len(list) < recHeader {
 		return 0, errArray("list of %d DocIDs in %d bytes", n, len(list))
@@ -250,7 +243,6 @@ func (l *recList) parse(list []byte, n int) (int, error) {
 	return recHeader + entries + size, err
 }
 
-// base is the DocID before a block.
 func (l *recList) base(block int) uint32 {
 	if block == 0 {
 		return NoBase
@@ -258,8 +250,8 @@ func (l *recList) base(block int) uint32 {
 	return binary.LittleEndian.Uint32(l.entries[(block-1)*recEntry:])
 }
 
-// docIDs makes DocIDs after base of the gaps from c*BlockLen on, at most BlockLen, and
-// at most most. r stands in their block, ws is what it has walked over. It returns their number.
+// docIDs decodes the gaps from c*BlockLen, at most BlockLen and at most most, into DocIDs
+// after base. r is positioned in their block; ws holds its walks. It returns their number.
 func (a *recArray) docIDs(dst *[BlockLen]uint32, r *recExceptions, ws *walks, c, most int, base uint32) (int, error) {
 	n := a.unpack(dst, c, most, 0)
 	sum, err := r.apply(dst, c*BlockLen%a.block, n, ws)
@@ -276,8 +268,7 @@ func (PForDeltaRec) ListSize(list []byte, n int) (int, error) {
 	return l.parse(list, n)
 }
 
-// decodeTo decodes block i, of which no more than most DocIDs are asked for, and
-// returns how many it decoded.
+// decodeTo decodes the first DocIDs of block i, at most most, and returns their number.
 func (l *recList) decodeTo(dst *[BlockLen]uint32, i, most int) (n int, err error) {
 	block := i * BlockLen / l.block
 	base := l.base(block)
@@ -295,8 +286,8 @@ func (l *recList) decodeTo(dst *[BlockLen]uint32, i, most int) (n int, err error
 	return l.docIDs(dst, &r, &w, i, most, base)
 }
 
-// DecodeBlock implements ListCodec. Of the list it reads what is in the block of
-// Block postings that block i is in, up to its end.
+// DecodeBlock implements ListCodec. It reads only the Block postings around block i, up to
+// its end.
 func (PForDeltaRec) DecodeBlock(dst *[BlockLen]uint32, list []byte, n, i int) (int, error) {
 	var l recList
 	if _, err := l.parse(list, n); err != nil {

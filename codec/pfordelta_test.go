@@ -12,8 +12,8 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/simdtest"
 )
 
-// figure3 holds the d-gaps of griffin18, Figure 3, as DocIDs whose gaps, less
-// one, they are.
+// figure3 holds the d-gaps of griffin18, Figure 3, and the DocIDs whose gaps minus one they
+// are.
 func figure3() (gaps, docIDs []uint32) {
 	gaps = []uint32{21, 42, 9, 13, 29, 68, 18, 47}
 	d := codec.NoBase
@@ -28,17 +28,17 @@ func TestPForDeltaWorkedBytes(t *testing.T) {
 	_, docIDs := figure3()
 	c := codec.PForDelta{Exceptions: 0.4} // three of eight, so that b is 5
 	got, width := c.AppendDocIDs(nil, codec.NoBase, docIDs)
-	// 21 | 3<<5 | 9<<10 | 13<<15 | 29<<20 | 1<<25 | 18<<30 | 0<<35; first 1, three of
-	// them, 42, 68, 47.
+	// 21 | 3<<5 | 9<<10 | 13<<15 | 29<<20 | 1<<25 | 18<<30 | 0<<35; first 1, count 3: 42,
+	// 68, 47.
 	want := []byte{0x75, 0xa4, 0xd6, 0x83, 0x04, 1, 2, 42, 68, 47}
 	if !bytes.Equal(got, want) || width != 5|1<<6 {
 		t.Errorf("got % x width %#x, want % x width %#x", got, width, want, 5|1<<6)
 	}
 }
 
-// Where two exceptions are further apart than b bits can say, those between become
-// exceptions too: with b=1 every second value. They count as exceptions, so that b is
-// 3 unless Plain is set.
+// If two exceptions are further apart than b bits can express, values between them become
+// exceptions too: every second value with b=1. These count as exceptions, so b is 3 unless
+// Plain is set.
 func TestPForDeltaForcedExceptions(t *testing.T) {
 	freqs := []uint32{9, 1, 2, 1, 2, 1, 9, 1, 1, 1}
 	for _, tt := range []struct {
@@ -48,7 +48,8 @@ func TestPForDeltaForcedExceptions(t *testing.T) {
 	}{
 		// Slots: 5 (next at 6), 0, 1, 0, 1, 0, 0 (the last), 0, 0, 0.
 		{codec.PForDelta{Exceptions: 0.2}, []byte{0x45, 0x10, 0, 0, 0, 1, 8, 8}, 3 | 1<<6},
-		// Slots, from the first: 1 (next at 2), 0, 1 (4), 0, 1 (6), 0, 0 (the last), 0, 0, 0.
+		// Slots from the first exception: 1 (next at 2), 0, 1 (4), 0, 1 (6), 0, 0 (the
+		// last), 0, 0, 0.
 		{
 			codec.PForDelta{Exceptions: 0.2, Plain: true},
 			[]byte{0b00010101, 0b00, 0, 3, 8, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 8, 0, 0, 0},
@@ -67,10 +68,10 @@ func TestPForDeltaForcedExceptions(t *testing.T) {
 	}
 }
 
-// The list of exceptions must not lead anywhere but forward, within the block.
+// The list of exceptions must only lead forward, within the block.
 func TestPForDeltaRefusesBadLists(t *testing.T) {
 	simdtest.EachLevel(t, func(t *testing.T) {
-		slots := bytes.Repeat([]byte{0x11}, 64) // each exception says: the second next
+		slots := bytes.Repeat([]byte{0x11}, 64) // each exception links to the second next
 		for _, tt := range []struct {
 			name         string
 			n            int
@@ -98,8 +99,8 @@ func TestPForDeltaRefusesBadLists(t *testing.T) {
 	})
 }
 
-// sizes returns the size of the smallest encoding of a block over all shares,
-// and that of SmallestSize.
+// sizes returns the size of the smallest encoding of a block over all shares, and the size
+// with SmallestSize.
 func sizes(encode func(s codec.Share) int) (smallest, chosen int) {
 	smallest = encode(codec.NoExceptions)
 	for share := codec.Share(0.01); share <= 1; share += 0.01 {
@@ -108,7 +109,7 @@ func sizes(encode func(s codec.Share) int) (smallest, chosen int) {
 	return smallest, encode(codec.SmallestSize)
 }
 
-// SmallestSize is smaller than, or as small as, any share.
+// SmallestSize is at most the size of any share.
 func TestPForDeltaSmallestSize(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	for range 60 {
@@ -123,7 +124,7 @@ func TestPForDeltaSmallestSize(t *testing.T) {
 	}
 }
 
-// Blocks of any share are decoded alike: the parameter is for encoding.
+// Decoding does not depend on the share: it is an encoding parameter.
 func TestPForDeltaShares(t *testing.T) {
 	for _, s := range []codec.Share{codec.NoExceptions, 0.02, 0.5, 1, codec.SmallestSize} {
 		codectest.Run(t, codec.PForDelta{Exceptions: s})

@@ -9,15 +9,13 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/qmx"
 )
 
-// QMX packs as many consecutive values as fit into a word of 128 bits, all with the
-// same number of bits: 128 of 1 bit, 64 of 2, 40 of 3, … 4 of 32, and values of 7, 9,
-// 12 and 21 bits into two words; 8 values that are 0 take no word. A byte of
-// selectors says which, and for how many words (or pairs) in a row. DocIDs are kept
-// as gaps less one, frequencies less one.
+// QMX packs consecutive values with the same number of bits into 128-bit words: 128 of 1
+// bit, 64 of 2, 40 of 3, … 4 of 32; values of 7, 9, 12 and 21 bits go into two words; 8
+// zeros take no word. A selector byte gives the width and the number of consecutive words
+// (or pairs). DocIDs are stored as gaps minus one, frequencies minus one.
 //
-// Values lie interleaved over the four 32-bit lanes of a word, so that four can
-// be shifted and masked at once; more with wider vectors, which take a word several
-// times:
+// Values are interleaved over the four 32-bit lanes of a word, so that four are shifted and
+// masked at once. Wider vectors load a word several times:
 //
 //	lane      0            1            2            3
 //	    +------------+------------+------------+------------+
@@ -30,23 +28,21 @@ import (
 //	| 4 bits run - 1  |                  | side by side as simdbp   |
 //	+-----------------+------------------+--------------------------+
 //
-// The width byte of a block is 32 plus the number of selectors. A block of which
-// nothing fills a word has none: its values lie side by side, and the width byte is
-// their width.
+// The width byte of a block is 32 plus the number of selectors. A block that fills no word
+// has no selectors: its values are packed as in simdbp, and the width byte is their width.
 //
-// Worked bytes: 16 frequencies of 200 take one word of 8-bit values: the selector
-// byte 8<<4 | 0 = 0x80 and 16 times 199 = 0xc7, with width byte 33 (tested).
+// Worked bytes: 16 frequencies of 200 take one word of 8-bit values: the selector byte 8<<4
+// | 0 = 0x80 and 16 times 199 = 0xc7, with width byte 33 (tested).
 //
-// Trotman, "Compression, SIMD, and Postings Lists", ADCS 2014: the selectors and the
-// layout of words are that paper's. Words need no alignment, and nothing is written
-// past the last value, as in the variants of Trotman and Lin, "In Vacuo and In Situ
-// Evaluation of SIMD Codecs", ADCS 2016. We differ: blocks of 128 values stand alone,
-// where the paper encodes whole lists; the last values of a block are packed by the bit
-// if they do not fill a word, where the paper fills the word with zeros (up to 15 bytes
-// a block, which would double most short lists); selectors stand in front and not,
-// backwards, at the end, for what follows a block is another block; words are chosen so
-// that the block is smallest (dynamic programming over its 128 positions), where the
-// paper fills each word as far as it can; and zeros come by 8 and not by 256.
+// Trotman, "Compression, SIMD, and Postings Lists", ADCS 2014: the selectors and the layout
+// of words. Words need no alignment, and nothing is written beyond the last value, as in
+// the variants of Trotman and Lin, "In Vacuo and In Situ Evaluation of SIMD Codecs", ADCS
+// 2016. We differ: blocks of 128 values are independent, while the paper encodes whole
+// lists. The last values of a block are bit-packed if they do not fill a word; the paper
+// pads the word with zeros (up to 15 bytes per block, which would double most short lists).
+// Selectors precede the words; the paper puts them at the end, in reverse, but here another
+// block follows. Words are chosen to make the block smallest (dynamic programming over its
+// 128 positions); the paper fills each word greedily. Zeros come in units of 8, not 256.
 type QMX struct{}
 
 var _ Codec = QMX{}
@@ -54,11 +50,10 @@ var _ Codec = QMX{}
 // Name returns "qmx".
 func (QMX) Name() string { return "qmx" }
 
-// selectorsWidth plus the number of selectors is the width byte of a block that has
-// any.
+// selectorsWidth plus the number of selectors is the width byte of a block with selectors.
 const selectorsWidth = maxWidth
 
-// maxSelectors is their greatest number: each but those of 8 zeros takes 4 values.
+// maxSelectors is the maximum number of selectors: each covers at least 4 values.
 const maxSelectors = BlockLen / 4
 
 // AppendDocIDs implements Codec.
@@ -94,7 +89,7 @@ func (QMX) DecodeDocIDs(dst *[BlockLen]uint32, src []byte, base uint32, n int, w
 		return size, nil
 	}
 	if last := dst[n-1]; last < base+1 || last == NoBase {
-		return 0, fmt.Errorf("qmx: DocIDs pass 2^32: %w", ErrCorrupt)
+		return 0, fmt.Errorf("qmx: DocIDs exceed 2^32: %w", ErrCorrupt)
 	}
 	return size, nil
 }
@@ -114,7 +109,7 @@ func (QMX) DecodeFreqs(dst *[BlockLen]uint32, src []byte, n int, width uint8) er
 	if wide {
 		for i, f := range dst[:n] {
 			if f == 0 {
-				return fmt.Errorf("qmx: frequency %d passes 2^32: %w", i, ErrCorrupt)
+				return fmt.Errorf("qmx: frequency %d exceeds 2^32: %w", i, ErrCorrupt)
 			}
 		}
 	}
@@ -137,12 +132,11 @@ func (QMX) FreqAt(src []byte, i, n int, width uint8) (uint32, error) {
 		return 0, errQMX(src, n, width)
 	}
 	if v+1 == 0 {
-		return 0, fmt.Errorf("qmx: frequency %d passes 2^32: %w", i, ErrCorrupt)
+		return 0, fmt.Errorf("qmx: frequency %d exceeds 2^32: %w", i, ErrCorrupt)
 	}
 	return v + 1, nil
 }
 
-// errQMX is the error for bytes that are no encoding of n values.
 func errQMX(src []byte, n int, width uint8) error {
 	if err := checkBlock("qmx", len(src), int(width)-selectorsWidth, n, width, selectorsWidth+maxSelectors); err != nil {
 		return err
@@ -152,23 +146,23 @@ func errQMX(src []byte, n int, width uint8) error {
 
 // planner finds the smallest encoding of a block, from its end to its beginning.
 type planner struct {
-	// Bytes that the values from i on take at least: in all, and if the words before
-	// them had a selector, which then may go on without a byte of its own.
+	// Minimum bytes of the values from i on: in general, and for each selector if the word
+	// before has that selector, which can then continue without a new byte.
 	fresh   [BlockLen + 1]uint16
 	goingOn [BlockLen + 1][len(qmx.Selectors)]uint16
-	// What comes at i in the smallest encoding: a selector, or none, the tail.
+	// The first element of the smallest encoding from i on: a selector, or none for the
+	// tail.
 	first [BlockLen]int8
 	tail  [BlockLen]uint8 // width of the values from i on
 }
 
 const none = -1
 
-// plan fills p for values.
 func (p *planner) plan(values []uint32) {
 	n := len(values)
 	p.fresh[n] = 0
 	p.goingOn[n] = [len(qmx.Selectors)]uint16{}
-	var tooWide [len(qmx.Selectors)]int // where the next value is that a selector has no room for
+	var tooWide [len(qmx.Selectors)]int // index of the next value too wide for the selector
 	for s := range tooWide {
 		tooWide[s] = n
 	}
@@ -181,7 +175,7 @@ func (p *planner) plan(values []uint32) {
 		if size := (n - i) * int(tail); size <= qmx.MaxTailBits {
 			best = uint16(1 + (size+7)/8)
 			if i == 0 {
-				best-- // the width byte of the block says it
+				best-- // the width byte of the block has it
 			}
 		}
 		going := &p.goingOn[i]
@@ -207,7 +201,6 @@ func (p *planner) plan(values []uint32) {
 	}
 }
 
-// appendQMX appends values and returns the width byte of their block.
 func appendQMX(dst []byte, values []uint32) ([]byte, uint8) {
 	var p planner
 	p.plan(values)
@@ -243,8 +236,8 @@ func appendQMX(dst []byte, values []uint32) ([]byte, uint8) {
 	return dst, uint8(selectorsWidth + count)
 }
 
-// appendWords appends the word, or the two, of the first values as a selector has
-// them.
+// appendWords appends the one or two words that hold the first values with the given
+// selector.
 func appendWords(dst []byte, s *qmx.Selector, values []uint32) []byte {
 	var lanes [4]uint64
 	for i, v := range values[:s.Count] {

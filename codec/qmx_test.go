@@ -2,6 +2,7 @@ package codec_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"math/rand/v2"
 	"testing"
@@ -21,7 +22,7 @@ func TestQMXWorkedBytes(t *testing.T) {
 	}
 }
 
-// The plan is a smallest encoding, so values that are no smaller take no fewer bytes.
+// The plan is the smallest encoding, so larger values never take fewer bytes.
 func TestQMXSize(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
@@ -60,6 +61,31 @@ func TestQMXRefusesWrap(t *testing.T) {
 		if _, err := (codec.QMX{}).DecodeDocIDs(&dst, make([]byte, 400), 0, 128, width); !errors.Is(err, codec.ErrCorrupt) {
 			t.Errorf("width %d: %v", width, err)
 		}
+	}
+}
+
+// A block with the maximum number of selectors is read, as a whole and one value at a time.
+func TestQMXMostSelectors(t *testing.T) {
+	const selectors, wide = codec.BlockLen / 4, 14 // the selector of 4 values of 32 bits
+	src := bytes.Repeat([]byte{wide << 4}, selectors)
+	for i := range codec.BlockLen {
+		src = binary.LittleEndian.AppendUint32(src, uint32(1000*i))
+	}
+	const width = 32 + selectors
+	var dst [codec.BlockLen]uint32
+	if err := (codec.QMX{}).DecodeFreqs(&dst, src, codec.BlockLen, width); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range dst {
+		if want != uint32(1000*i+1) {
+			t.Fatalf("frequency %d is %d", i, want)
+		}
+		if got, err := (codec.QMX{}).FreqAt(src, i, codec.BlockLen, width); err != nil || got != want {
+			t.Fatalf("FreqAt(%d) = %d, %v; want %d", i, got, err, want)
+		}
+	}
+	if _, err := (codec.QMX{}).FreqAt(src, 0, codec.BlockLen, width+1); !errors.Is(err, codec.ErrCorrupt) {
+		t.Errorf("one selector more: %v", err)
 	}
 }
 

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Raw stores each value in 4 bytes, little endian. Its width is always 0.
-// It is what the other codecs are tested against.
+// Raw stores each value in 4 bytes, little endian. Its width is always 0. It is the oracle
+// for the other codecs.
 type Raw struct{}
 
 var _ Codec = Raw{}
@@ -27,7 +27,7 @@ func (Raw) DecodeDocIDs(dst *[BlockLen]uint32, src []byte, base uint32, n int, w
 	least := uint64(base + 1)
 	for i, d := range dst[:n] {
 		if uint64(d) < least || d == NoBase {
-			return 0, fmt.Errorf("raw: DocID %d: %d is not above the one before, or no DocID: %w", i, d, ErrCorrupt)
+			return 0, fmt.Errorf("raw: DocID %d: %d is not above the previous one, or not a DocID: %w", i, d, ErrCorrupt)
 		}
 		least = uint64(d) + 1
 	}
@@ -84,8 +84,8 @@ func decodeRaw(dst *[BlockLen]uint32, src []byte, n int, width uint8) error {
 	return nil
 }
 
-// checkBlock reports what makes n values of the given width in need bytes
-// unreadable from have bytes, or nil.
+// checkBlock returns an error if n values of the given width, which take need bytes, cannot
+// be read from have bytes.
 func checkBlock(name string, have, need, n int, width, maxWidth uint8) error {
 	switch {
 	case width > maxWidth:

@@ -6,21 +6,18 @@ import (
 	"strings"
 )
 
-// Default is the name of the codec that an index gets unless told otherwise.
+// Default is the name of the default codec of an index.
 const Default = "simdbp"
 
-// family is a codec with its parameters open.
 type family struct {
-	// name without parameters
 	name string
-	// make returns the codec with the given parameters. It asks params for each that it
-	// knows, with the default of its paper, and need not look at errors.
+	// make returns the codec with the given parameters. It takes each parameter it knows
+	// from params, with its default, and can ignore errors: Lookup reports them.
 	make func(p *params) Codec
-	// params describes the parameters, for Describe: "" if there are none.
+	// params describes the parameters for Parameters, "" if there are none.
 	params string
 }
 
-// families holds every codec, sorted by name.
 var families = []family{
 	{name: "ef", make: func(*params) Codec { return EF{} }},
 	{name: "hs-lrc", make: newRegression(HSLRC), params: regressionParams(HSLRC)},
@@ -39,14 +36,14 @@ var families = []family{
 	{name: "vbyte", make: func(*params) Codec { return VByte{} }},
 }
 
-// Lookup returns the codec of a specification: a name, alone or with parameters
-// that differ from the codec's defaults, as in "pfordelta:exceptions=0.05". The
-// error wraps ErrUnknown and says which names, parameters or values there are.
+// Lookup returns the codec of a specification: a name, optionally with non-default
+// parameters, as in "pfordelta:exceptions=0.05". The error wraps ErrUnknown and lists the
+// valid names, parameters or values.
 func Lookup(spec string) (Codec, error) {
 	name, rest, hasParams := strings.Cut(spec, ":")
 	i := slices.IndexFunc(families, func(f family) bool { return f.name == name })
 	if i < 0 {
-		return nil, fmt.Errorf("codec %q (there are: %s): %w", name, strings.Join(Names(), ", "), ErrUnknown)
+		return nil, fmt.Errorf("codec %q (known: %s): %w", name, strings.Join(Names(), ", "), ErrUnknown)
 	}
 	p, err := parseParams(rest, hasParams)
 	if err != nil {
@@ -68,8 +65,8 @@ func Names() []string {
 	return names
 }
 
-// Parameters returns a line on the parameters of the codec of a name, "" if it
-// has none or there is no such codec.
+// Parameters returns a one-line description of the parameters of a codec, "" if it has none
+// or does not exist.
 func Parameters(name string) string {
 	for _, f := range families {
 		if f.name == name {

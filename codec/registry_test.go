@@ -36,7 +36,7 @@ func TestParams(t *testing.T) {
 		}
 		if err != nil {
 			if got = err.Error(); !errors.Is(err, ErrUnknown) {
-				t.Errorf("%q: error of another kind: %v", c.text, err)
+				t.Errorf("%q: unexpected kind of error: %v", c.text, err)
 			}
 		}
 		if !strings.Contains(got, c.want) {
@@ -51,8 +51,7 @@ func TestParams(t *testing.T) {
 	}
 }
 
-// Whatever the parameters of a codec, its name is one that Lookup knows, of a codec
-// that encodes the same.
+// For any parameters, Lookup of a codec's name returns a codec with the same encoding.
 func TestNamesAreLookedUp(t *testing.T) {
 	freqs := make([]uint32, BlockLen)
 	for i := range freqs {
@@ -66,7 +65,7 @@ func TestNamesAreLookedUp(t *testing.T) {
 		}
 		want, width := c.AppendFreqs(nil, freqs)
 		if got, w := same.AppendFreqs(nil, freqs); string(got) != string(want) || w != width {
-			t.Errorf("%+v encodes other than %q", c, c.Name())
+			t.Errorf("%+v does not encode like %q", c, c.Name())
 		}
 	}
 	for _, share := range []Share{0, NoExceptions, SmallestSize, 1e-300, 0.1, 0.3, 0.6, 0.9, 1, 7, -0.5, -7, Share(math.NaN()), Share(math.Inf(1))} {

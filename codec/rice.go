@@ -7,10 +7,10 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/eliasfano"
 )
 
-// Rice codes gaps less one, and frequencies less one: of each value x, the b bits
-// r = x mod 2^b, and q = x / 2^b in unary code, as q one bits and a zero bit. The two
-// parts lie apart. 2^b is close to the mean of the block: b = floor(log2(mean)). It is
-// the width of the block.
+// Rice codes gaps minus one, and frequencies minus one. Each value x is split into the b
+// bits r = x mod 2^b and the quotient q = x / 2^b, which is coded in unary as q one bits
+// and a zero bit. The two parts are stored separately. 2^b is close to the mean of the
+// block: b = floor(log2(mean)), the width byte of the block.
 //
 //	bit 0    b      2b         n*b
 //	 +-------+------+---    ---+--------------------------+---------+
@@ -18,21 +18,21 @@ import (
 //	 +-------+------+---    ---+--------------------------+---------+
 //	  binary part               unary part                 zero bits
 //
-// A DocID is base + 1 + i and the sum of r up to i, and 2^b times the number of one
-// bits before zero bit i of the unary part: two prefix sums.
+// A DocID is base + 1 + i, plus the sum of r up to i, plus 2^b times the number of one bits
+// before zero bit i of the unary part: two prefix sums.
 //
-// Worked bytes: DocIDs 5, 7, 16 after NoBase are the gaps less one 5, 1, 8, their mean
-// is 4, b = 2: r = 01 01 00, q = 1, 0, 2 as 10 0 110: 0x45, 0x06 (tested).
+// Worked bytes: DocIDs 5, 7, 16 after NoBase are the gaps minus one 5, 1, 8; their mean is
+// 4, b = 2: r = 01 01 00, q = 1, 0, 2 as 10 0 110: 0x45, 0x06 (tested).
 //
 // Ding, He, Yan and Suel, "Using Graphics Processors for High Performance IR Query
-// Processing", WWW 2009, §6.1, with prefix sums localized to blocks; Zhang, Long and
-// Suel, WWW 2008. We differ: b is chosen for each block and not the list, and the
-// sums before a block are its base, which the directory has as a DocID.
+// Processing", WWW 2009, §6.1, with prefix sums localized to blocks; Zhang, Long and Suel,
+// WWW 2008. We differ: b is chosen for each block, not for the list, and the sum before a
+// block is its base, which the directory stores as a DocID.
 type Rice struct{}
 
 var _ Codec = Rice{}
 
-// maxRiceKernelWidth is the greatest b with which no value of a kernel can pass 2^32.
+// maxRiceKernelWidth is the maximum b at which no value of a kernel can exceed 2^32.
 const maxRiceKernelWidth = eliasfano.MaxWidth - 1
 
 // Name returns "rice".
@@ -73,7 +73,7 @@ func (Rice) DecodeDocIDs(dst *[BlockLen]uint32, src []byte, base uint32, n int, 
 	if n == BlockLen && width <= eliasfano.MaxWidth && len(src) >= eliasfano.Space(width) {
 		size, err := sizeOf("rice", src, n, width, eliasfano.RiceDocIDs(dst, src, base, width))
 		if err == nil && dst[BlockLen-1] == NoBase {
-			return 0, fmt.Errorf("rice: DocIDs pass 2^32: %w", ErrCorrupt)
+			return 0, fmt.Errorf("rice: DocIDs exceed 2^32: %w", ErrCorrupt)
 		}
 		return size, err
 	}
@@ -86,7 +86,7 @@ func (Rice) DecodeDocIDs(dst *[BlockLen]uint32, src []byte, base uint32, n int, 
 	for i, high := range dst[:n] {
 		d += 1 + (uint64(high-before)<<width | uint64(bitpack.At(src, i, width)))
 		if d >= uint64(NoBase) {
-			return 0, fmt.Errorf("rice: DocID %d passes 2^32: %w", i, ErrCorrupt)
+			return 0, fmt.Errorf("rice: DocID %d exceeds 2^32: %w", i, ErrCorrupt)
 		}
 		dst[i] = uint32(d)
 		before = high
@@ -94,7 +94,7 @@ func (Rice) DecodeDocIDs(dst *[BlockLen]uint32, src []byte, base uint32, n int, 
 	return size, nil
 }
 
-// findRice writes the sums of the unary parts of n values to dst.
+// findRice writes the prefix sums of the quotients of n values to dst.
 func findRice(dst *[BlockLen]uint32, src []byte, n int, width uint8) (size int, err error) {
 	if err := checkSlots("rice", src, n, width, 31); err != nil {
 		return 0, err
@@ -116,7 +116,7 @@ func (Rice) DecodeFreqs(dst *[BlockLen]uint32, src []byte, n int, width uint8) e
 	for i, high := range dst[:n] {
 		f := uint64(high-before)<<width | uint64(bitpack.At(src, i, width))
 		if f >= 1<<32-1 {
-			return fmt.Errorf("rice: frequency %d passes 2^32: %w", i, ErrCorrupt)
+			return fmt.Errorf("rice: frequency %d exceeds 2^32: %w", i, ErrCorrupt)
 		}
 		dst[i] = uint32(f) + 1
 		before = high
@@ -141,7 +141,7 @@ func (Rice) FreqAt(src []byte, i, n int, width uint8) (uint32, error) {
 	}
 	f := uint64(end-before-1)<<width | uint64(bitpack.At(src, i, width))
 	if f >= 1<<32-1 {
-		return 0, fmt.Errorf("rice: frequency %d passes 2^32: %w", i, ErrCorrupt)
+		return 0, fmt.Errorf("rice: frequency %d exceeds 2^32: %w", i, ErrCorrupt)
 	}
 	return uint32(f) + 1, nil
 }

@@ -7,10 +7,9 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/bitpack"
 )
 
-// SIMDBP packs the values of a block side by side in as few bits as the
-// largest needs: value i lies at bit i*width, least significant bit first, so n
-// values take ceil(n*width/8) bytes and a full block 16*width. DocIDs are kept
-// as gaps less one, frequencies less one.
+// SIMDBP packs the values of a block with the width of the largest: value i lies at bit
+// i*width, least significant bit first. n values take ceil(n*width/8) bytes, a full block
+// 16*width. DocIDs are stored as gaps minus one, frequencies minus one.
 //
 //	bit 0        width       2*width
 //	 +------------+------------+----    ----+---------+
@@ -21,12 +20,11 @@ import (
 // Worked bytes: DocIDs 3, 5, 6 after NoBase are the gaps 3, 1, 0: width 2,
 // 3 | 1<<2 | 0<<4 = 0x07 (tested).
 //
-// Lemire and Boytsov, "Decoding billions of integers per second through
-// vectorization", Software: Practice and Experience 45(1), 2015, §4 (binary
-// packing of blocks of 128). We differ: values lie in order (horizontal layout)
-// rather than interleaved over four lanes, so that one value can be read alone
-// by a frequency look-up or a GPU thread, and the same bytes serve every
-// instruction set.
+// Lemire and Boytsov, "Decoding billions of integers per second through vectorization",
+// Software: Practice and Experience 45(1), 2015, §4 (binary packing of blocks of 128). We
+// differ: values lie in order (horizontal layout) rather than interleaved over four lanes.
+// A frequency look-up or a GPU thread can therefore read one value alone, and the format is
+// the same for every instruction set.
 type SIMDBP struct{}
 
 var _ Codec = SIMDBP{}
@@ -57,11 +55,11 @@ func (SIMDBP) DecodeDocIDs(dst *[BlockLen]uint32, src []byte, base uint32, n int
 		return 0, checkBlock("simdbp", len(src), size, n, width, maxWidth)
 	}
 	bitpack.UnpackGapsN(dst, src, base, width, n)
-	// 128 gaps of up to 24 bits add less than 2^32, so that a wrap shows in the
-	// last DocID; wider gaps are looked at one by one.
+	// 128 gaps of up to 24 bits add up to less than 2^32, so an overflow shows in the last
+	// DocID. Wider gaps are checked one by one.
 	if width < 25 {
 		if last := dst[n-1]; last < base+1 || last == NoBase {
-			return 0, fmt.Errorf("simdbp: DocIDs pass 2^32: %w", ErrCorrupt)
+			return 0, fmt.Errorf("simdbp: DocIDs exceed 2^32: %w", ErrCorrupt)
 		}
 		return size, nil
 	}
@@ -71,13 +69,13 @@ func (SIMDBP) DecodeDocIDs(dst *[BlockLen]uint32, src []byte, base uint32, n int
 	return size, nil
 }
 
-// checkRising returns an error if DocIDs that were summed up do not rise from base
-// on, because a sum has passed 2^32.
+// checkRising returns an error if DocIDs computed by sums do not increase from base,
+// because a sum exceeded 2^32.
 func checkRising(name string, docIDs []uint32, base uint32) error {
 	least := base + 1
 	for i, d := range docIDs {
 		if d < least || d == NoBase {
-			return fmt.Errorf("%s: DocID %d passes 2^32: %w", name, i, ErrCorrupt)
+			return fmt.Errorf("%s: DocID %d exceeds 2^32: %w", name, i, ErrCorrupt)
 		}
 		least = d + 1
 	}
@@ -103,10 +101,10 @@ func (SIMDBP) DecodeFreqs(dst *[BlockLen]uint32, src []byte, n int, width uint8)
 		return checkBlock("simdbp", len(src), size, n, width, maxWidth)
 	}
 	bitpack.UnpackN(dst, src, width, 1, n)
-	if width == maxWidth { // 2^32-1 stands for a frequency of 2^32
+	if width == maxWidth { // 2^32-1 represents a frequency of 2^32
 		for i, f := range dst[:n] {
 			if f == 0 {
-				return fmt.Errorf("simdbp: frequency %d passes 2^32: %w", i, ErrCorrupt)
+				return fmt.Errorf("simdbp: frequency %d exceeds 2^32: %w", i, ErrCorrupt)
 			}
 		}
 	}
@@ -124,7 +122,7 @@ func (SIMDBP) FreqAt(src []byte, i, n int, width uint8) (uint32, error) {
 	}
 	f := bitpack.At(src[:size], i, width) + 1
 	if f == 0 {
-		return 0, fmt.Errorf("simdbp: frequency %d passes 2^32: %w", i, ErrCorrupt)
+		return 0, fmt.Errorf("simdbp: frequency %d exceeds 2^32: %w", i, ErrCorrupt)
 	}
 	return f, nil
 }

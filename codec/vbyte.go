@@ -6,16 +6,15 @@ import (
 	"math/bits"
 )
 
-// VByte codes gaps less one, and frequencies less one, in as many bytes as each
-// needs: 7 bits a byte, the low ones first, and in all bytes of a value but its last
-// the top bit is 1. The width is always 0.
+// VByte codes gaps minus one, and frequencies minus one, with 7 bits per byte, the low bits
+// first. The top bit is 1 in all bytes of a value but its last. The width is always 0.
 //
-// Worked bytes: DocIDs 5, 7, 308 after NoBase are the gaps less one 5, 1, 300:
-// 0x05, 0x01, 0xac 0x02 (tested).
+// Worked bytes: DocIDs 5, 7, 308 after NoBase are the gaps minus one 5, 1, 300: 0x05, 0x01,
+// 0xac 0x02 (tested).
 //
-// Scholer, Williams, Yiannis and Zobel, "Compression of inverted indexes for fast
-// query evaluation", SIGIR 2002, §2. We differ: gaps and frequencies are less one,
-// as in all codecs here, and lie apart.
+// Scholer, Williams, Yiannis and Zobel, "Compression of inverted indexes for fast query
+// evaluation", SIGIR 2002, §2. We differ: gaps and frequencies are stored minus one, as in
+// all codecs here, and in separate arrays.
 type VByte struct{}
 
 var _ Codec = VByte{}
@@ -56,7 +55,7 @@ func (VByte) DecodeDocIDs(dst *[BlockLen]uint32, src []byte, base uint32, n int,
 		d++
 	}
 	if d > uint64(NoBase) { // the last was d-1; sums of 64 bits do not wrap
-		return 0, fmt.Errorf("vbyte: DocIDs pass 2^32: %w", ErrCorrupt)
+		return 0, fmt.Errorf("vbyte: DocIDs exceed 2^32: %w", ErrCorrupt)
 	}
 	return size, nil
 }
@@ -68,13 +67,13 @@ func (VByte) DecodeFreqs(dst *[BlockLen]uint32, src []byte, n int, width uint8) 
 	}
 	for i := range dst[:n] {
 		if dst[i]++; dst[i] == 0 {
-			return fmt.Errorf("vbyte: frequency %d passes 2^32: %w", i, ErrCorrupt)
+			return fmt.Errorf("vbyte: frequency %d exceeds 2^32: %w", i, ErrCorrupt)
 		}
 	}
 	return nil
 }
 
-// FreqAt implements Codec. It counts the ends of values, eight bytes at a time.
+// FreqAt implements Codec. It counts the last bytes of values, eight bytes at a time.
 func (VByte) FreqAt(src []byte, i, n int, width uint8) (uint32, error) {
 	if err := checkBlock("vbyte", len(src), n, n, width, 0); err != nil {
 		return 0, err
@@ -94,12 +93,11 @@ func (VByte) FreqAt(src []byte, i, n int, width uint8) (uint32, error) {
 	}
 	v, next := readVByte(src, at)
 	if next < 0 || v == 1<<32-1 {
-		return 0, fmt.Errorf("vbyte: a frequency is cut off, or passes 2^32: %w", ErrCorrupt)
+		return 0, fmt.Errorf("vbyte: a frequency is truncated, or exceeds 2^32: %w", ErrCorrupt)
 	}
 	return v + 1, nil
 }
 
-// decodeVBytes decodes n values and returns the bytes that they take.
 func decodeVBytes(dst *[BlockLen]uint32, src []byte, n int, width uint8) (int, error) {
 	if err := checkBlock("vbyte", len(src), n, n, width, 0); err != nil {
 		return 0, err
@@ -107,7 +105,6 @@ func decodeVBytes(dst *[BlockLen]uint32, src []byte, n int, width uint8) (int, e
 	at := 0
 	for i := 0; i < n; {
 		if i+8 <= n && at+8 <= len(src) {
-			// Eight values of one byte each.
 			if word := binary.LittleEndian.Uint64(src[at:]); word&vbyteTops == 0 {
 				d := (*[8]uint32)(dst[i:])
 				d[0], d[1], d[2], d[3] = uint32(word&0x7f), uint32(word>>8&0x7f), uint32(word>>16&0x7f), uint32(word>>24&0x7f)
@@ -118,7 +115,7 @@ func decodeVBytes(dst *[BlockLen]uint32, src []byte, n int, width uint8) (int, e
 		}
 		v, next := readVByte(src, at)
 		if next < 0 {
-			return 0, fmt.Errorf("vbyte: value %d of %d is cut off, or passes 2^32: %w", i, n, ErrCorrupt)
+			return 0, fmt.Errorf("vbyte: value %d of %d is truncated, or exceeds 2^32: %w", i, n, ErrCorrupt)
 		}
 		dst[i] = v
 		i, at = i+1, next
@@ -126,8 +123,8 @@ func decodeVBytes(dst *[BlockLen]uint32, src []byte, n int, width uint8) (int, e
 	return at, nil
 }
 
-// readVByte returns the value that begins at a byte of src and where the next
-// begins: -1 if src ends before it does, or it does not fit in 32 bits.
+// readVByte returns the value at a byte of src and the start of the next value, or -1 if
+// src ends early or the value exceeds 32 bits.
 func readVByte(src []byte, at int) (value uint32, next int) {
 	v := uint64(0)
 	for shift := 0; shift < 35; shift += 7 {

@@ -9,11 +9,11 @@ import (
 	"github.com/griffin-search/griffin/internal/shareddata"
 )
 
-// TestCollections reads the judged collections and evaluates the ideal ranking
-// of each query, for which every measure must be perfect.
+// TestCollections reads the judged collections and evaluates the ideal ranking of each
+// query, for which every measure must be perfect.
 func TestCollections(t *testing.T) {
 	dir := shareddata.Dir(t)
-	// Queries as the collections' README states them; judged ones counted.
+	// Numbers of queries from the collections' README; judged ones counted.
 	tests := []struct {
 		name            string
 		queries, judged int

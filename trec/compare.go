@@ -8,26 +8,26 @@ import (
 	"slices"
 )
 
-// Comparison says whether two runs differ in a measure, query by query. Both
-// tests are paired and two-tailed: PValue is how often a difference at least as
-// large would be seen if the runs did not differ.
+// Comparison reports whether two runs differ in a measure, query by query. Both tests are
+// paired and two-tailed: PValue is the probability of this or a larger difference if the
+// runs do not differ.
 type Comparison struct {
 	Measure    string
 	NumQueries int // judged queries that either run answers; all judged if complete
 	MeanA      float64
 	MeanB      float64
-	Better     int // queries for which B's value is greater
+	Better     int // queries with a greater value in B
 	Worse      int
-	// T is the paired t statistic of B - A; NaN, as is TPValue, with fewer than
-	// two queries. Differences that are all equal give 0 or ±Inf.
+	// T is the paired t statistic of B - A. T and TPValue are NaN with fewer than two
+	// queries. If all differences are equal, T is 0 or ±Inf.
 	T       float64
 	TPValue float64
 	// RandomPValue is the p-value of Fisher's randomisation test.
 	RandomPValue float64
 }
 
-// MarshalJSON names the members in lower case, the number of queries num_q; what is not
-// a finite number is null.
+// MarshalJSON uses lower-case member names, num_q for the number of queries, and null for
+// numbers that are not finite.
 func (c Comparison) MarshalJSON() ([]byte, error) {
 	finite := func(v float64) *float64 {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -51,18 +51,17 @@ func (c Comparison) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// numPermutations is how many sign assignments the randomisation test draws:
-// enough for a standard error under 0.0007 at p = 0.05.
+// numPermutations is the number of sign assignments that the randomisation test draws: it
+// gives a standard error under 0.0007 at p = 0.05.
 const numPermutations = 100_000
 
-// Compare tests the difference between two evaluations of the same qrels. A
-// query that one of them lacks counts 0 there. The randomisation is seeded with
-// a constant, so the same input gives the same answer. Smucker, Allan,
-// Carterette, A comparison of statistical significance tests for information
-// retrieval evaluation, CIKM 2007, recommends both tests.
+// Compare tests the difference between two evaluations of the same qrels. A query that is
+// missing from one of them counts 0 there. The randomisation has a constant seed, so the
+// result is deterministic. Smucker, Allan, Carterette, A comparison of statistical
+// significance tests for information retrieval evaluation, CIKM 2007, recommends both
+// tests.
 //
-// An error wraps ErrUnknownMeasure if an evaluation lacks the measure, or
-// ErrNotMean.
+// An error wraps ErrUnknownMeasure if an evaluation lacks the measure, or ErrNotMean.
 func Compare(a, b *Evaluation, measure string) (Comparison, error) {
 	ia, ib := a.index(measure), b.index(measure)
 	if ia < 0 || ib < 0 {
@@ -108,10 +107,10 @@ func Compare(a, b *Evaluation, measure string) (Comparison, error) {
 	return c, nil
 }
 
-// pairedT is Student's test of the differences' mean against 0.
+// pairedT is Student's test of the mean of the differences against 0.
 //
-// Differences 1, 2, 3, 4: mean 2.5, deviation 1.2910, t = 2.5/(1.2910/2) =
-// 3.8730 with 3 degrees of freedom, p = 0.0305.
+// Differences 1, 2, 3, 4: mean 2.5, deviation 1.2910, t = 2.5/(1.2910/2) = 3.8730 with 3
+// degrees of freedom, p = 0.0305.
 func pairedT(differences []float64) (t, p float64) {
 	n := float64(len(differences))
 	if n < 2 {
@@ -136,9 +135,9 @@ func pairedT(differences []float64) (t, p float64) {
 	return t, incompleteBeta(freedom/2, 0.5, freedom/(freedom+t*t))
 }
 
-// incompleteBeta is the regularised incomplete beta function I_x(a, b), by its
-// continued fraction. Press et al., Numerical Recipes, 3rd edition, 2007, §6.4,
-// evaluated with Lentz's method.
+// incompleteBeta returns the regularised incomplete beta function I_x(a, b), by its
+// continued fraction. Press et al., Numerical Recipes, 3rd edition, 2007, §6.4, evaluated
+// with Lentz's method.
 func incompleteBeta(a, b, x float64) float64 {
 	if x <= 0 || x >= 1 {
 		return min(max(x, 0), 1)
@@ -178,14 +177,14 @@ func incompleteBeta(a, b, x float64) float64 {
 	return math.Exp(lab-la-lb+a*math.Log(x)+b*math.Log1p(-x)) * fraction / a
 }
 
-// randomisation is the share of random sign assignments whose sum is at least
-// as far from 0 as the sum seen, the one seen included.
+// randomisation returns the share of random sign assignments whose absolute sum reaches the
+// observed one, which is included.
 func randomisation(differences []float64, permutations int) float64 {
 	sum := 0.0
 	for _, d := range differences {
 		sum += d
 	}
-	// Sums of the same terms in another order of signs differ in rounding.
+	// Sums of the same terms with different signs differ by rounding.
 	seen := math.Abs(sum) * (1 - 1e-12)
 	random := rand.New(rand.NewPCG(2007, 0))
 	extreme := 1

@@ -9,7 +9,6 @@ import (
 	"testing"
 )
 
-// evaluationOf has recip_rank 1/rank for each rank given, 0 for rank 0.
 func evaluationOf(t *testing.T, ranks ...int) *Evaluation {
 	t.Helper()
 	var qrels, run strings.Builder
@@ -26,8 +25,7 @@ func evaluationOf(t *testing.T, ranks ...int) *Evaluation {
 	return mustEvaluate(t, qrels.String(), run.String(), Options{}, "recip_rank", "num_ret")
 }
 
-// TestPairedTWorked uses rows of the t table: P(|T| > t) for n-1 degrees of
-// freedom.
+// TestPairedTWorked uses rows of the t table: P(|T| > t) for n-1 degrees of freedom.
 func TestPairedTWorked(t *testing.T) {
 	tests := []struct{ freedom, t, p float64 }{
 		{1, 12.706, 0.05},
@@ -61,7 +59,6 @@ func TestPairedTWorked(t *testing.T) {
 	}
 }
 
-// TestRandomisationExact compares with counting all assignments of signs.
 func TestRandomisationExact(t *testing.T) {
 	for _, differences := range [][]float64{
 		{1, 2, 3, 4},
@@ -126,8 +123,8 @@ func TestCompareCountsMissingAsZero(t *testing.T) {
 	}
 }
 
-// TestCompareComplete checks that queries which neither run answers count in
-// complete evaluations, so that the means are those of the evaluations.
+// TestCompareComplete checks that queries that neither run answers count in complete
+// evaluations, so that the means equal the evaluations'.
 func TestCompareComplete(t *testing.T) {
 	const qrels = "1 0 a 1\n2 0 a 1\n3 0 a 1\n4 0 a 1\n"
 	for _, tt := range []struct {

@@ -11,16 +11,16 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// Options are trec_eval's options that change values. The zero value is
-// trec_eval's default.
+// Options are trec_eval's options that affect values. The zero value is trec_eval's
+// default.
 type Options struct {
-	// RelevanceLevel is the least judgement that counts as relevant (-l);
-	// 0 means 1. It does not change ndcg, whose gains are the judgements.
+	// RelevanceLevel is the least judgement that counts as relevant (-l); 0 means 1. It
+	// does not affect ndcg, whose gains are the judgements.
 	RelevanceLevel int
-	// Depth is how many documents of each ranking count (-M); 0 means all.
+	// Depth is the number of documents of each ranking that count (-M); 0 means all.
 	Depth int
-	// Complete averages over all queries of the qrels instead of those that the
-	// run answers (-c); a query that is missing from the run counts 0.
+	// Complete averages over all queries of the qrels instead of those that the run answers
+	// (-c); a query that is missing from the run counts 0.
 	Complete bool
 }
 
@@ -30,28 +30,27 @@ type QueryValues struct {
 	Values []float64
 }
 
-// Evaluation is what [Evaluate] found.
+// Evaluation is the result of [Evaluate].
 type Evaluation struct {
 	Measures []Measure
-	// All holds the value of each measure over all queries: the sum for counts,
-	// the geometric mean for gm_map, else the mean.
+	// All holds the value of each measure over all queries: the sum for counts, the
+	// geometric mean for gm_map, otherwise the mean.
 	All []float64
-	// Queries holds the queries that the run and the qrels share, in bytewise
-	// order of their ids, as trec_eval prints them. The value of gm_map for one
-	// query is its average precision.
+	// Queries holds the queries that are in both the run and the qrels, in bytewise order
+	// of their ids, as trec_eval prints them. The value of gm_map for one query is its
+	// average precision.
 	Queries []QueryValues
-	// Missing lists the queries of the qrels that the run does not answer. They
-	// are in the means, as 0, if and only if Options.Complete was set.
+	// Missing lists the queries of the qrels that the run does not answer. The means
+	// include them, as 0, if and only if Options.Complete was set.
 	Missing []string
-	// Unjudged lists the queries of the run that have no judgements. They are
-	// in no mean.
+	// Unjudged lists the queries of the run without judgements. No mean includes them.
 	Unjudged []string
 
 	complete bool // Options.Complete
 }
 
-// minGeometric is what trec_eval takes instead of smaller values, zero among
-// them, in a geometric mean.
+// minGeometric replaces smaller values, including zero, in a geometric mean, as in
+// trec_eval.
 const minGeometric = 0.00001
 
 // Evaluate computes measures of a run. It returns ErrNoQueries if no query of
@@ -89,7 +88,6 @@ func Evaluate(qrels *Qrels, run *Run, measures []Measure, opts Options) (*Evalua
 	return ev, nil
 }
 
-// summarize fills All from Queries.
 func (ev *Evaluation) summarize(qrels *Qrels) {
 	missing := 0
 	if ev.complete {
@@ -121,9 +119,8 @@ func (ev *Evaluation) summarize(qrels *Qrels) {
 	}
 }
 
-// completeCount is what trec_eval -c prints for a count: all queries of the
-// qrels for num_q, and all positive judgements, whatever the relevance level,
-// for num_rel.
+// completeCount returns the count that trec_eval -c prints: all queries of the qrels for
+// num_q, and all positive judgements, for any relevance level, for num_rel.
 func completeCount(name string, sum, numQueries float64, qrels *Qrels) float64 {
 	switch name {
 	case "num_q":
@@ -143,8 +140,8 @@ func completeCount(name string, sum, numQueries float64, qrels *Qrels) float64 {
 	}
 }
 
-// Value returns the value over all queries of the measure with trec_eval's
-// name, and whether it was computed.
+// Value returns the value over all queries of a measure by trec_eval's name, and whether it
+// was computed.
 func (ev *Evaluation) Value(measure string) (value float64, ok bool) {
 	i := ev.index(measure)
 	if i < 0 {
@@ -157,9 +154,9 @@ func (ev *Evaluation) index(measure string) int {
 	return slices.IndexFunc(ev.Measures, func(m Measure) bool { return m.String() == measure })
 }
 
-// Write prints the evaluation as trec_eval does, a line "measure, query, value"
-// each; perQuery adds the queries before the summary, which has "all" for a
-// query. Counts are integers, other values have four decimals.
+// Write prints the evaluation in trec_eval's format, lines of "measure, query, value".
+// perQuery adds the queries before the summary, whose query is "all". Counts are integers,
+// other values have four decimals.
 func (ev *Evaluation) Write(w io.Writer, perQuery bool) error {
 	b := bufio.NewWriter(w)
 	if perQuery {
@@ -189,8 +186,8 @@ func (ev *Evaluation) writeValues(b *bufio.Writer, query string, values []float6
 	}
 }
 
-// MarshalJSON gives the values over all queries by trec_eval's names of the
-// measures, and beside them what belongs to single queries:
+// MarshalJSON returns the values over all queries by trec_eval's names of the measures, and
+// the values of single queries:
 //
 //	{"map": 0.3, "P_30": …, "queries": {"301": {"map": …}}, "missing": […], "unjudged": […]}
 func (ev *Evaluation) MarshalJSON() ([]byte, error) {
@@ -206,7 +203,7 @@ func (ev *Evaluation) MarshalJSON() ([]byte, error) {
 		queries[q.Query] = named(q.Values)
 	}
 	out := named(ev.All)
-	// The conversions make absent lists [] rather than null.
+	// The conversions give [] instead of null for absent lists.
 	out["queries"] = queries
 	out["missing"] = append([]string{}, ev.Missing...)
 	out["unjudged"] = append([]string{}, ev.Unjudged...)

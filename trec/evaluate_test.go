@@ -11,7 +11,7 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// The judgements and run behind the worked values below.
+// The judgements and the run of the worked values below.
 //
 // q1: a 2, b 1, c 0, d 1, e -1. The ranking is c, a, x, e, b, with relevances
 // 0, 2, unjudged, unjudged (negative), 1; a, b, d are relevant, R = 3.
@@ -77,7 +77,6 @@ func mustEvaluate(t testing.TB, qrels, run string, opts Options, names ...string
 
 func near(a, b float64) bool { return math.Abs(a-b) < 5e-7 }
 
-// TestWorkedQuery compares q1 with values worked by hand.
 func TestWorkedQuery(t *testing.T) {
 	tests := []struct {
 		opts    Options
@@ -92,8 +91,10 @@ func TestWorkedQuery(t *testing.T) {
 		{Options{}, "map_cut_5", 0.3},
 		{Options{}, "Rprec", 1.0 / 3},
 		{Options{}, "recip_rank", 0.5},
+		{Options{}, "RR@2", 0.5},
+		{Options{}, "RR@1", 0},
 		{Options{}, "P_5", 0.4},
-		{Options{}, "P_10", 0.2}, // ranks that the run does not fill are not relevant
+		{Options{}, "P_10", 0.2}, // missing ranks are not relevant
 		{Options{}, "recall_2", 1.0 / 3},
 		{Options{}, "recall_1000", 2.0 / 3},
 		{Options{}, "success_1", 0},
@@ -104,7 +105,7 @@ func TestWorkedQuery(t *testing.T) {
 		// 1.261860 / 2.630930
 		{Options{}, "ndcg_cut_2", 0.479625},
 		{Options{}, "ndcg_cut_1", 0},
-		// The one judged non-relevant document stands above both relevant ones.
+		// The only judged non-relevant document is above both relevant ones.
 		{Options{}, "bpref", 0},
 
 		{Options{RelevanceLevel: 2}, "num_rel", 1},
@@ -143,8 +144,8 @@ func TestBprefWorked(t *testing.T) {
 	}
 }
 
-// TestWorkedSummary checks which queries the summary is over: q1 (map 0.3), q2
-// (0, no relevant document) and, if complete, q3 (0, missing); never q4.
+// TestWorkedSummary checks the queries of the summary: q1 (map 0.3), q2 (0, no relevant
+// document) and, if complete, q3 (0, missing); never q4.
 func TestWorkedSummary(t *testing.T) {
 	tests := []struct {
 		complete bool
@@ -179,15 +180,15 @@ func TestWorkedSummary(t *testing.T) {
 	if _, ok := mustEvaluate(t, workedQrels, workedRun, Options{}, "map").Value("P_5"); ok {
 		t.Error("a measure that was not asked for has a value")
 	}
-	// trec_eval -c -l2 counts all positive judgements in num_rel all the same.
+	// trec_eval -c -l2 counts all positive judgements in num_rel.
 	if got, _ := mustEvaluate(t, workedQrels, workedRun, Options{Complete: true, RelevanceLevel: 2}, "num_rel").Value("num_rel"); got != 4 {
 		t.Errorf("num_rel at level 2, complete: %v, want 4", got)
 	}
 }
 
-// TestTies checks the two ties whose outcome in trec_eval is on record, in the
-// issues usnistgov/trec_eval#22 and terrierteam/ir_measures#18, and ties that
-// only 32-bit floats make.
+// TestTies checks the two ties whose result in trec_eval is documented, in the issues
+// usnistgov/trec_eval#22 and terrierteam/ir_measures#18, and ties that only 32-bit floats
+// cause.
 func TestTies(t *testing.T) {
 	const qrels22 = "1 Q0 a 0\n1 Q0 b 1\n1 Q0 c 0\n"
 	tests := []struct {
@@ -272,6 +273,20 @@ func TestParseMeasures(t *testing.T) {
 		{"P.30", "P_30"},
 		{"num_rel_ret", "num_rel_ret"},
 		{"success", "success_1 success_5 success_10"},
+		{"nDCG@10", "ndcg_cut_10"},
+		{"ndcg@7", "ndcg_cut_7"},
+		{"nDCG", "ndcg"},
+		{"AP", "map"},
+		{"MAP", "map"},
+		{"AP@100", "map_cut_100"},
+		{"RR", "recip_rank"},
+		{"MRR@10", "recip_rank_cut_10"},
+		{"P@5", "P_5"},
+		{"R@1000", "recall_1000"},
+		{"Success@1", "success_1"},
+		{"Rprec", "Rprec"},
+		{"Bpref", "bpref"},
+		{"NumRet", "num_ret"},
 		{"recall", "recall_5 recall_10 recall_15 recall_20 recall_30 recall_100 recall_200 recall_500 recall_1000"},
 	}
 	for _, tt := range tests {
@@ -283,7 +298,7 @@ func TestParseMeasures(t *testing.T) {
 			t.Errorf("ParseMeasures(%q) = %s, want %s", tt.name, got, tt.want)
 		}
 	}
-	for _, name := range []string{"", "MAP", "ndcg@10", "P_", "P_0", "P_-5", "P_+5", "P_5,10", "P.5,", "map_5", "mapx", "recall5", "P_99999999999999999999"} {
+	for _, name := range []string{"", "GM_MAP", "ndcg@", "ndcg@0", "ndcg@-1", "ndcg@x", "AP(rel=2)", "Rprec@10", "numq@5", "@10", "P_", "P_0", "P_-5", "P_+5", "P_5,10", "P.5,", "map_5", "mapx", "recall5", "P_99999999999999999999"} {
 		if _, err := ParseMeasures(name); !errors.Is(err, ErrUnknownMeasure) {
 			t.Errorf("ParseMeasures(%q): %v", name, err)
 		}

@@ -63,7 +63,7 @@ func ExampleRunWriter() {
 	if err != nil {
 		panic(err)
 	}
-	// b stands before c although trec_eval gives ties to the larger number.
+	// b precedes c, although trec_eval prefers the larger number in ties.
 	err = w.WriteRanking("301", []trec.RunEntry{{DocNo: "a", Score: 12.5}, {DocNo: "b", Score: 5.25}, {DocNo: "c", Score: 5.25}})
 	if err != nil {
 		panic(err)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// checkInputError fails unless a parser's error names a line of the input.
+// checkInputError fails unless a parser's error has a line of the input.
 func checkInputError(t *testing.T, input string, err error) {
 	t.Helper()
 	var syntax *SyntaxError
@@ -97,7 +97,7 @@ func FuzzReadRun(f *testing.F) {
 	})
 }
 
-// checkWriteRead writes a run with its order kept and reads it back.
+// checkWriteRead writes a run with TiesKeepOrder and reads it back.
 func checkWriteRead(t *testing.T, run *Run) {
 	t.Helper()
 	for _, query := range run.Queries() {
@@ -115,7 +115,7 @@ func checkWriteRead(t *testing.T, run *Run) {
 			kept[i] = RunEntry{e.DocNo, float64(float32(e.Score))}
 		}
 		if w.WriteRanking(query, kept) != nil {
-			continue // a score that is not a finite float32
+			continue // a score is not a finite float32
 		}
 		if err := w.Flush(); err != nil {
 			t.Fatal(err)

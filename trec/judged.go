@@ -5,21 +5,21 @@ import (
 	"slices"
 )
 
-// judgedRanking is a ranking seen through the judgements of its query: all that
-// any measure needs. Cutoff 0 below means the whole ranking.
+// judgedRanking is a ranking with the judgements of its query: the input of all measures.
+// Cutoff 0 below means the whole ranking.
 type judgedRanking struct {
 	relevances []int // by rank; unjudged: notJudged
-	level      int   // a relevance of at least level is relevant
-	gains      []int // the positive relevances of the query's judgements, descending
-	numRel     int   // judgements of at least level
-	numNonrel  int   // judgements from 0 to below level
+	level      int   // minimum relevance that counts as relevant
+	gains      []int // the positive judgements of the query, descending
+	numRel     int   // number of judgements of at least level
+	numNonrel  int   // number of judgements from 0 to below level
 }
 
-// notJudged is the relevance of a document that is not in the qrels or has a
-// negative relevance there.
+// notJudged is the relevance of a document that is not in the qrels or has a negative
+// relevance there.
 const notJudged = -1
 
-// judge looks up the judgements of a ranking down to depth (0: all of it).
+// judge looks up the judgements of a ranking down to depth (0: all).
 func judge(ranking []RunEntry, judgments map[string]int, level, depth int) *judgedRanking {
 	if depth > 0 && len(ranking) > depth {
 		ranking = ranking[:depth]
@@ -47,7 +47,6 @@ func judge(ranking []RunEntry, judgments map[string]int, level, depth int) *judg
 	return j
 }
 
-// top returns the relevances of the first cutoff ranks, or of all if cutoff is 0.
 func (j *judgedRanking) top(cutoff int) []int {
 	if cutoff == 0 || cutoff > len(j.relevances) {
 		return j.relevances
@@ -55,7 +54,6 @@ func (j *judgedRanking) top(cutoff int) []int {
 	return j.relevances[:cutoff]
 }
 
-// found counts the relevant documents of the first cutoff ranks.
 func (j *judgedRanking) found(cutoff int) int {
 	n := 0
 	for _, relevance := range j.top(cutoff) {
@@ -70,10 +68,10 @@ func (j *judgedRanking) numRet(int) float64      { return float64(len(j.relevanc
 func (j *judgedRanking) numRelevant(int) float64 { return float64(j.numRel) }
 func (j *judgedRanking) numRelRet(int) float64   { return float64(j.found(0)) }
 
-// averagePrecision is the mean, over all relevant documents, of the precision
-// at the document's rank, 0 for one that was not retrieved (map, map_cut).
+// averagePrecision is the mean, over all relevant documents, of the precision at the
+// document's rank, or 0 if it was not retrieved (map, map_cut).
 //
-// Relevant at ranks 1 and 3, three relevant in all: (1/1 + 2/3 + 0)/3 = 0.5556.
+// Relevant at ranks 1 and 3, three relevant in total: (1/1 + 2/3 + 0)/3 = 0.5556.
 func (j *judgedRanking) averagePrecision(cutoff int) float64 {
 	if j.numRel == 0 {
 		return 0
@@ -96,7 +94,7 @@ func (j *judgedRanking) rPrecision(int) float64 {
 	return float64(j.found(j.numRel)) / float64(j.numRel)
 }
 
-// precision counts ranks that the run does not fill as not relevant.
+// precision counts missing ranks as not relevant.
 func (j *judgedRanking) precision(cutoff int) float64 {
 	return float64(j.found(cutoff)) / float64(cutoff)
 }
@@ -115,8 +113,8 @@ func (j *judgedRanking) success(cutoff int) float64 {
 	return 0
 }
 
-func (j *judgedRanking) reciprocalRank(int) float64 {
-	for i, relevance := range j.relevances {
+func (j *judgedRanking) reciprocalRank(cutoff int) float64 {
+	for i, relevance := range j.top(cutoff) {
 		if relevance >= j.level {
 			return 1 / float64(i+1)
 		}
@@ -124,13 +122,13 @@ func (j *judgedRanking) reciprocalRank(int) float64 {
 	return 0
 }
 
-// ndcg is discounted cumulative gain over that of the ideal ranking (ndcg,
-// ndcg_cut): DCG = sum over ranks r of relevance/log2(r+1). Järvelin and
-// Kekäläinen, Cumulated gain-based evaluation of IR techniques, TOIS 20(4),
-// 2002; we differ, as trec_eval does, in discounting rank 2 already.
+// ndcg is the discounted cumulative gain, divided by its value for the ideal ranking (ndcg,
+// ndcg_cut): DCG = sum over ranks r of relevance/log2(r+1). Järvelin and Kekäläinen,
+// Cumulated gain-based evaluation of IR techniques, TOIS 20(4), 2002; we differ, as
+// trec_eval does, by also discounting rank 2.
 //
-// Judged 2 and 1; the run has the 1 at rank 1 and the 2 at rank 3:
-// (1/1 + 2/2) / (2/1 + 1/1.58496) = 0.7602.
+// Judged 2 and 1; the run has the 1 at rank 1 and the 2 at rank 3: (1/1 + 2/2) / (2/1 +
+// 1/1.58496) = 0.7602.
 func (j *judgedRanking) ndcg(cutoff int) float64 {
 	ideal := j.gains
 	if cutoff > 0 && len(ideal) > cutoff {
@@ -152,14 +150,13 @@ func discountedGain(gains []int) float64 {
 	return sum
 }
 
-// bpref looks at judged documents only: the share of relevant documents, each
-// weighted by how many of the first R judged non-relevant ones stand above it.
-// Buckley and Voorhees, Retrieval evaluation with incomplete information,
-// SIGIR 2004, with the denominator of trec_eval 8.0 and later:
-// 1/R · sum over relevant retrieved of 1 - min(n, R)/min(N, R).
+// bpref uses only judged documents: the share of relevant documents, each weighted by the
+// number of the first R judged non-relevant ones above it. Buckley and Voorhees, Retrieval
+// evaluation with incomplete information, SIGIR 2004, with the denominator of trec_eval 8.0
+// and later: 1/R · sum over relevant retrieved of 1 - min(n, R)/min(N, R).
 //
-// R = 2 relevant, N = 3 not; ranking: not, relevant, not, relevant:
-// ((1 - 1/2) + (1 - 2/2))/2 = 0.25.
+// R = 2 relevant, N = 3 not; ranking: not, relevant, not, relevant: ((1 - 1/2) + (1 -
+// 2/2))/2 = 0.25.
 func (j *judgedRanking) bpref(int) float64 {
 	if j.numRel == 0 {
 		return 0

@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// maxLineBytes bounds one line of any input: the longest real topic is a few
-// KiB, so a longer line is a file of another kind.
+// maxLineBytes bounds one line of any input. The longest real topic has a few KiB, so a
+// longer line indicates a different kind of file.
 const maxLineBytes = 1 << 20
 
 const byteOrderMark = "\ufeff"
 
-// lineReader yields the lines of an input with their numbers. A byte order
-// mark and carriage returns before line feeds are dropped.
+// lineReader returns the lines of an input with their numbers. It removes a byte order mark
+// and carriage returns before line feeds.
 type lineReader struct {
 	scanner *bufio.Scanner
-	line    int // number of the line that next returned last, 1-based
+	line    int // number of the last line returned by next, 1-based
 }
 
 func newLineReader(r io.Reader) *lineReader {
@@ -27,8 +27,8 @@ func newLineReader(r io.Reader) *lineReader {
 	return &lineReader{scanner: s}
 }
 
-// next returns the next line, valid until the call after it, and whether there
-// was one; at the end, err tells whether it was the end of the input.
+// next returns the next line, valid until the next call, and whether there is one. After
+// the last line, err returns the reason.
 func (l *lineReader) next() ([]byte, bool) {
 	if !l.scanner.Scan() {
 		return nil, false
@@ -41,7 +41,7 @@ func (l *lineReader) next() ([]byte, bool) {
 	return line, true
 }
 
-// err returns what ended the reading, nil at the end of the input.
+// err returns the error that ended reading, or nil at the end of the input.
 func (l *lineReader) err() error {
 	err := l.scanner.Err()
 	if errors.Is(err, bufio.ErrTooLong) {
@@ -53,8 +53,8 @@ func (l *lineReader) err() error {
 	return nil
 }
 
-// isComment reports whether qrels and run files ignore the line: trec_eval
-// skips lines that begin with '#', and blank lines of runs.
+// isComment reports whether qrels and run files ignore the line: trec_eval skips lines that
+// begin with '#', and blank lines of runs.
 func isComment(line []byte) bool {
 	for _, b := range line {
 		if !isSpace(b) {
@@ -64,12 +64,12 @@ func isComment(line []byte) bool {
 	return true
 }
 
-// isSpace is C's isspace, by which trec_eval separates fields: the bytes above
-// 0x7f belong to fields, so a no-break space does not end a document number.
+// isSpace is C's isspace, which separates fields in trec_eval. Bytes above 0x7f belong to
+// fields, so a no-break space does not end a document number.
 func isSpace(b byte) bool { return b == ' ' || b >= '\t' && b <= '\r' }
 
-// splitFields cuts the line at runs of white space into dst and returns how
-// many fields there are; those past len(dst) are counted, not stored.
+// splitFields splits the line at white space into dst and returns the number of fields;
+// fields beyond len(dst) are counted, not stored.
 func splitFields(line []byte, dst [][]byte) int {
 	n, start := 0, -1
 	for i := 0; i <= len(line); i++ {
@@ -87,7 +87,7 @@ func splitFields(line []byte, dst [][]byte) int {
 	return n
 }
 
-// isField reports whether s can be a field of a run or qrels file.
+// isField reports whether s is a valid field of a run or qrels file.
 func isField(s string) bool {
 	for i := range len(s) {
 		if isSpace(s[i]) {

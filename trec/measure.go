@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Measure is one number that says how good a ranking is, by trec_eval's name:
-// "map", "ndcg_cut_10". The zero value is not a measure.
+// Measure is an effectiveness measure of rankings, by trec_eval's name: "map",
+// "ndcg_cut_10". The zero value is not a measure.
 type Measure struct {
 	family *family
-	cutoff int // ranks looked at, for families with cutoffs
+	cutoff int // number of ranks, for families with cutoffs
 }
 
 // String returns trec_eval's name of the measure.
@@ -25,7 +25,6 @@ func (m Measure) String() string {
 	return m.family.name + "_" + strconv.Itoa(m.cutoff)
 }
 
-// summary is how the values of the queries become one.
 type summary uint8
 
 const (
@@ -34,11 +33,12 @@ const (
 	summaryGeometricMean
 )
 
-// family is a measure, or the measures that differ only in the cutoff.
+// family is a measure, or a set of measures that differ only in the cutoff.
 type family struct {
 	name    string
-	cutoffs []int // what trec_eval prints by default; nil: no cutoff
+	cutoffs []int // trec_eval's defaults; nil: no cutoff
 	summary summary
+	extra   bool // not a measure of trec_eval
 	value   func(j *judgedRanking, cutoff int) float64
 }
 
@@ -47,7 +47,8 @@ var (
 	fewCutoffs  = []int{1, 5, 10}
 )
 
-// families holds every measure, in the order in which trec_eval prints them.
+// families holds every measure in trec_eval's order. recip_rank_cut is the reciprocal rank
+// with ranks beyond the cutoff counted as 0 (ir-measures' RR@10, MS MARCO's MRR@10).
 var families = []*family{
 	{name: "num_q", summary: summarySum, value: func(*judgedRanking, int) float64 { return 1 }},
 	{name: "num_ret", summary: summarySum, value: (*judgedRanking).numRet},
@@ -58,6 +59,7 @@ var families = []*family{
 	{name: "Rprec", value: (*judgedRanking).rPrecision},
 	{name: "bpref", value: (*judgedRanking).bpref},
 	{name: "recip_rank", value: (*judgedRanking).reciprocalRank},
+	{name: "recip_rank_cut", cutoffs: []int{10}, extra: true, value: (*judgedRanking).reciprocalRank},
 	{name: "P", cutoffs: manyCutoffs, value: (*judgedRanking).precision},
 	{name: "recall", cutoffs: manyCutoffs, value: (*judgedRanking).recall},
 	{name: "ndcg", value: (*judgedRanking).ndcg},
@@ -66,12 +68,14 @@ var families = []*family{
 	{name: "success", cutoffs: fewCutoffs, value: (*judgedRanking).success},
 }
 
-// AllMeasures returns every measure with its default cutoffs, in trec_eval's
+// AllMeasures returns every measure of trec_eval with its default cutoffs, in trec_eval's
 // order.
 func AllMeasures() []Measure {
 	var all []Measure
 	for _, f := range families {
-		all = append(all, f.measures()...)
+		if !f.extra {
+			all = append(all, f.measures()...)
+		}
 	}
 	return all
 }
@@ -87,7 +91,7 @@ func (f *family) measures() []Measure {
 	return measures
 }
 
-// MeasureNames lists the names that ParseMeasures takes, without cutoffs.
+// MeasureNames lists the names for ParseMeasures, without cutoffs.
 func MeasureNames() []string {
 	names := make([]string, len(families))
 	for i, f := range families {
@@ -96,11 +100,14 @@ func MeasureNames() []string {
 	return names
 }
 
-// ParseMeasures returns the measures of a name in one of trec_eval's spellings:
-// "map"; "P_30" and "ndcg_cut_10" as it prints them; "P.5,30" as its option -m
-// takes them; or a family alone, "recall", for its default cutoffs. An error
-// wraps ErrUnknownMeasure.
+// ParseMeasures returns the measures of a name in one of trec_eval's spellings: "map";
+// "P_30" and "ndcg_cut_10" as in its output; "P.5,30" as in its option -m; or a family
+// alone, "recall", for its default cutoffs. It also accepts the names of ir-measures, in
+// any case: "nDCG@10", "AP", "RR@10", "P@5", "R@1000". An error wraps ErrUnknownMeasure.
 func ParseMeasures(name string) ([]Measure, error) {
+	if m, ok := parseIRMeasure(name); ok {
+		return []Measure{m}, nil
+	}
 	for _, f := range families {
 		rest, ok := strings.CutPrefix(name, f.name)
 		if !ok {
@@ -121,7 +128,7 @@ func ParseMeasures(name string) ([]Measure, error) {
 			return measures, nil
 		}
 	}
-	return nil, fmt.Errorf("%w %q: want one of %s, with a cutoff as in ndcg_cut_10 where it has one",
+	return nil, fmt.Errorf("%w %q: want one of %s, with a cutoff as in ndcg_cut_10 where it has one, or a name of ir-measures such as nDCG@10",
 		ErrUnknownMeasure, name, strings.Join(MeasureNames(), ", "))
 }
 
@@ -138,4 +145,46 @@ func (f *family) at(cutoffs []string) ([]Measure, bool) {
 		}
 	}
 	return measures, true
+}
+
+// irMeasures are the families of ir-measures' names, in lower case: without a
+// cutoff and with one. "" if there is no such measure.
+var irMeasures = map[string]struct{ plain, cut string }{
+	"ndcg":    {"ndcg", "ndcg_cut"},
+	"ap":      {"map", "map_cut"},
+	"map":     {"map", "map_cut"},
+	"rr":      {"recip_rank", "recip_rank_cut"},
+	"mrr":     {"recip_rank", "recip_rank_cut"},
+	"p":       {"", "P"},
+	"r":       {"", "recall"},
+	"recall":  {"", "recall"},
+	"success": {"", "success"},
+	"rprec":   {"Rprec", ""},
+	"bpref":   {"bpref", ""},
+	"numq":    {"num_q", ""},
+	"numret":  {"num_ret", ""},
+	"numrel":  {"num_rel", ""},
+}
+
+// parseIRMeasure returns the measure of a name of ir-measures.
+// https://ir-measur.es/en/latest/measures.html
+func parseIRMeasure(name string) (Measure, bool) {
+	base, cutoff, hasCutoff := strings.Cut(name, "@")
+	names := irMeasures[strings.ToLower(base)]
+	wanted := names.plain
+	if hasCutoff {
+		wanted = names.cut
+	}
+	i := slices.IndexFunc(families, func(f *family) bool { return f.name == wanted })
+	if i < 0 {
+		return Measure{}, false
+	}
+	if !hasCutoff {
+		return Measure{family: families[i]}, true
+	}
+	m, ok := families[i].at([]string{cutoff})
+	if !ok {
+		return Measure{}, false
+	}
+	return m[0], true
 }

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// oracle computes measures from their definitions as sums over document pairs
-// and ranks, without sharing a line with the package.
+// oracle computes measures from their definitions as sums over document pairs and ranks,
+// without code of the package.
 type oracle struct {
 	docs     []string // ranked
 	judged   map[string]int
@@ -113,7 +113,6 @@ func ratio(a, b float64) float64 {
 	return a / b
 }
 
-// TestAgainstOracle compares every measure on random judgements and rankings.
 func TestAgainstOracle(t *testing.T) {
 	random := rand.New(rand.NewPCG(20, 26))
 	names := []string{

@@ -6,37 +6,35 @@ import (
 	"strconv"
 )
 
-// Qrels holds relevance judgements: for each query, the judged documents and
-// how relevant each is. 0 is judged and not relevant, greater is more relevant;
-// negative means in the pool but not judged.
+// Qrels holds relevance judgements: for each query, the judged documents with their
+// relevance. 0 means judged and not relevant; greater values are more relevant; negative
+// means in the pool but not judged.
 type Qrels struct {
 	queries   []string // in order of first appearance
 	judgments map[string]map[string]int
 }
 
-// Queries returns the queries that have judgements, in the order of the file.
-// The slice belongs to the Qrels.
+// Queries returns the queries with judgements, in the order of the file. Callers must not
+// modify the slice.
 func (q *Qrels) Queries() []string { return q.queries }
 
-// Judgments returns the judged documents of a query by document number, nil
-// for a query without judgements. The map belongs to the Qrels.
+// Judgments returns the judged documents of a query by document number, nil for a query
+// without judgements. Callers must not modify the map.
 func (q *Qrels) Judgments(query string) map[string]int { return q.judgments[query] }
 
-// Relevance returns the judgement of a document for a query, and whether there
-// is one.
+// Relevance returns the judgement of a document for a query, and whether it exists.
 func (q *Qrels) Relevance(query, docNo string) (relevance int, judged bool) {
 	relevance, judged = q.judgments[query][docNo]
 	return relevance, judged
 }
 
-// ReadQrels reads judgements in one of two forms, told apart by the first line:
+// ReadQrels reads judgements in one of two formats, distinguished by the first line:
 //
 //	qid iter docno relevance          TREC: four fields, iter ignored
 //	query-id <TAB> corpus-id <TAB> score   BEIR: this header, then three fields a line
 //
-// Fields are separated by white space. The relevance is an integer, negative
-// ones included. A malformed line, or a document judged twice for a query, is a
-// *SyntaxError.
+// Fields are separated by white space. The relevance is an integer, possibly negative. A
+// malformed line, or a document judged twice for a query, is a *SyntaxError.
 func ReadQrels(r io.Reader) (*Qrels, error) {
 	q := &Qrels{judgments: make(map[string]map[string]int)}
 	lines := newLineReader(r)
@@ -70,7 +68,7 @@ func ReadQrels(r io.Reader) (*Qrels, error) {
 	return q, nil
 }
 
-// add records one judgement; false if the document is already judged.
+// add records one judgement. It returns false if the document is already judged.
 func (q *Qrels) add(query, docNo string, relevance int) bool {
 	docs, ok := q.judgments[query]
 	if !ok {

@@ -43,6 +43,8 @@ func TestReadQrelsErrors(t *testing.T) {
 		{"five fields", "1 0 a 1 x\n", 1, "5 fields, want 4"},
 		{"BEIR with four fields", "query-id corpus-id score\n1 0 a 1\n", 2, "4 fields, want 3"},
 		{"BEIR header not first", "1 0 a 1\nquery-id corpus-id score\n", 2, "3 fields"},
+		{"half a BEIR header, the first", "query-id doc score\nq1 d1 1\n", 1, "3 fields, want 4"},
+		{"half a BEIR header, the second", "query corpus-id score\nq1 d1 1\n", 1, "3 fields, want 4"},
 		{"relevance of text", "1 0 a yes\n", 1, `"yes" is not an integer`},
 		{"relevance with a point", "1 0 a 1.0\n", 1, "not an integer"},
 		{"huge relevance", "1 0 a 99999999999\n", 1, "not an integer"},

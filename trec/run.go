@@ -17,28 +17,27 @@ type RunEntry struct {
 	Score float64
 }
 
-// Run holds what a system retrieved for each query. The zero value is an empty
-// run.
+// Run holds the results of a system for each query. The zero value is an empty run.
 type Run struct {
 	Tag      string   // the system's name: the last column of the run file
 	queries  []string // in order of first appearance
 	rankings map[string][]RunEntry
 }
 
-// Queries returns the queries that have results, in the order of the file. The
-// slice belongs to the Run.
+// Queries returns the queries with results, in the order of the file. Callers must not
+// modify the slice.
 func (r *Run) Queries() []string { return r.queries }
 
-// Ranking returns the documents of a query in the order in which trec_eval
-// ranks them, whatever the order they came in: score descending, then document
-// number descending. The slice belongs to the Run.
+// Ranking returns the documents of a query in trec_eval's order: score descending, then
+// document number descending, independent of the input order. Callers must not modify the
+// slice.
 func (r *Run) Ranking(query string) []RunEntry { return r.rankings[query] }
 
-// AddRanking adds the results of a query. It copies the entries and orders them
-// as trec_eval does; pass them through [KeepOrder] first if their own order is
-// to hold among equal scores. A query without entries is left out, since a run
-// file cannot hold it either. Errors wrap base.ErrBadInput: a query that the
-// run already has, a document twice, a score that is not a number.
+// AddRanking adds the results of a query. It copies the entries and orders them as
+// trec_eval does; use [KeepOrder] first to keep their order among equal scores. A query
+// without entries is omitted, because a run file cannot represent it. Errors wrap
+// base.ErrBadInput: a query that the run already has, a duplicate document, or a score that
+// is not a number.
 func (r *Run) AddRanking(query string, entries []RunEntry) error {
 	if len(entries) == 0 {
 		return nil
@@ -66,9 +65,8 @@ func (r *Run) AddRanking(query string, entries []RunEntry) error {
 	return nil
 }
 
-// compareEntries is trec_eval's total order: score descending in 32-bit floats,
-// which is what its 9.0 releases store a score in, then document number
-// descending by bytes.
+// compareEntries is trec_eval's total order: score descending as 32-bit floats, which its
+// 9.0 releases use, then document number descending by bytes.
 func compareEntries(a, b RunEntry) int {
 	if c := cmp.Compare(float32(b.Score), float32(a.Score)); c != 0 {
 		return c
@@ -76,19 +74,18 @@ func compareEntries(a, b RunEntry) int {
 	return cmp.Compare(b.DocNo, a.DocNo)
 }
 
-// KeepOrder returns the entries, best first, with scores changed as little as
-// makes them strictly decreasing 32-bit floats, so that every reader that sorts
-// by score, trec_eval with 32 or 64 bits included, finds the given order, and a
-// rule for ties never acts.
+// KeepOrder returns the entries, best first, with minimally changed scores that are
+// strictly decreasing 32-bit floats. Every reader that sorts by score, including trec_eval
+// with 32 or 64 bits, then finds the given order without a rule for ties.
 //
-// A score is rounded to the nearest float32; if that is not below the score
-// before it, the next float32 below that one is taken. Griffin's scores have 16
-// fraction bits, so up to 256 they are floats exactly, and only the second and
-// further documents of a tie move, each by one unit in the last place: of three
-// documents at 5.25 the scores become 5.25, 5.2499995 and 5.249999.
+// A score is rounded to the nearest float32. If that is not below the previous score, the
+// next float32 below the previous score is used. Griffin's scores have 16 fraction bits, so
+// they are exact floats up to 256, and only the second and later documents of a tie change,
+// each by one unit in the last place: three documents at 5.25 get 5.25, 5.2499995 and
+// 5.249999.
 //
-// Errors wrap base.ErrBadInput: a score that rises, is not a number, or leaves
-// the range of float32.
+// Errors wrap base.ErrBadInput: a score that increases, is not a number, or exceeds the
+// range of float32.
 func KeepOrder(entries []RunEntry) ([]RunEntry, error) {
 	kept := make([]RunEntry, len(entries))
 	previous := float32(math.Inf(1))
@@ -113,18 +110,17 @@ func KeepOrder(entries []RunEntry) ([]RunEntry, error) {
 	return kept, nil
 }
 
-// runLine is a run's line while it is read: the line number is kept so that a
-// document that stands twice can be reported where it stands.
+// runLine is a line of a run with its number, for reporting duplicate documents.
 type runLine struct {
 	RunEntry
 	line int
 }
 
-// ReadRun reads a run file: "qid Q0 docno rank score tag" on each line, fields
-// separated by white space, queries and ranks in any order. As in trec_eval the
-// second and fourth fields are ignored, what follows the tag too, and the tag
-// of the last line is the run's. A malformed line, a score that is not a
-// number, or a document twice for a query is a *SyntaxError.
+// ReadRun reads a run file: "qid Q0 docno rank score tag" on each line, fields separated by
+// white space, queries and ranks in any order. As in trec_eval, the second and fourth
+// fields and everything after the tag are ignored, and the tag of the last line is the
+// run's. A malformed line, a score that is not a number, or a duplicate document of a query
+// is a *SyntaxError.
 func ReadRun(r io.Reader) (*Run, error) {
 	run := &Run{rankings: make(map[string][]RunEntry)}
 	byQuery := make(map[string][]runLine)

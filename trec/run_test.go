@@ -123,8 +123,8 @@ func TestRunWriter(t *testing.T) {
 	}
 }
 
-// TestRunWriterKeepsOrder writes rankings full of ties, with document numbers
-// that trec_eval's rule would turn round, and reads them back.
+// TestRunWriterKeepsOrder writes rankings with many ties, with document numbers that
+// trec_eval's rule would reorder, and reads them back.
 func TestRunWriterKeepsOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for round := range 200 {

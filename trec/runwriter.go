@@ -10,26 +10,26 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// TiePolicy says what a [RunWriter] does with equal scores. A searcher's own
-// rule for ties is lost in a run file, because trec_eval ignores ranks and gives
-// a tie to the larger document number.
+// TiePolicy selects the treatment of equal scores by a [RunWriter]. A searcher's own rule
+// for ties is lost in a run file, because trec_eval ignores ranks and prefers the larger
+// document number in ties.
 type TiePolicy uint8
 
 const (
-	// TiesKeepOrder writes the scores that [KeepOrder] gives, so that what is
-	// evaluated is the ranking that the searcher returned. The default.
+	// TiesKeepOrder writes the scores of [KeepOrder], so that the evaluated ranking is the
+	// one that the searcher returned. It is the default.
 	TiesKeepOrder TiePolicy = iota
-	// TiesAsScored writes the scores as they are, in full precision, and leaves
-	// ties to whoever reads the run.
+	// TiesAsScored writes the original scores in full precision. The reader of the run
+	// resolves ties.
 	TiesAsScored
 )
 
-// RunWriter writes a run file, one line a retrieved document:
+// RunWriter writes a run file, one line for each retrieved document:
 //
 //	qid Q0 docno rank score tag
 //
-// Ranks count from 1. Scores are written in the fewest decimal digits that read
-// back as the same number.
+// Ranks count from 1. Scores have the fewest decimal digits that read back as the same
+// number.
 type RunWriter struct {
 	w    *bufio.Writer
 	tag  string
@@ -37,8 +37,8 @@ type RunWriter struct {
 	buf  []byte
 }
 
-// NewRunWriter returns a writer of a run named tag. An error wraps
-// base.ErrBadInput: the tag is empty or holds white space.
+// NewRunWriter returns a writer of a run named tag. An error wraps base.ErrBadInput: the
+// tag is empty or contains white space.
 func NewRunWriter(w io.Writer, tag string, ties TiePolicy) (*RunWriter, error) {
 	if !isField(tag) {
 		return nil, fmt.Errorf("run tag %q is empty or holds white space: %w", tag, base.ErrBadInput)
@@ -46,10 +46,9 @@ func NewRunWriter(w io.Writer, tag string, ties TiePolicy) (*RunWriter, error) {
 	return &RunWriter{w: bufio.NewWriterSize(w, 64<<10), tag: tag, ties: ties}, nil
 }
 
-// WriteRanking writes the results of one query, best first. Nothing of the
-// query is written if it returns an error that wraps base.ErrBadInput: a query
-// or document number that is empty or holds white space (a run file cannot hold
-// it), or scores that [KeepOrder] rejects. Other errors are the writer's.
+// WriteRanking writes the results of one query, best first. It writes nothing if it returns
+// an error that wraps base.ErrBadInput: a query or document number that is empty or
+// contains white space, or scores that [KeepOrder] rejects. Other errors are the writer's.
 func (w *RunWriter) WriteRanking(query string, entries []RunEntry) error {
 	if !isField(query) || query[0] == '#' {
 		return fmt.Errorf("query id %q is empty, begins with '#' or holds white space: %w", query, base.ErrBadInput)
@@ -88,7 +87,7 @@ func (w *RunWriter) WriteRanking(query string, entries []RunEntry) error {
 	return nil
 }
 
-// Flush writes what is buffered. Call it after the last query.
+// Flush writes the buffer. Call it after the last query.
 func (w *RunWriter) Flush() error {
 	if err := w.w.Flush(); err != nil {
 		return fmt.Errorf("write run: %w", err)

@@ -15,13 +15,13 @@ type Topic struct {
 	ID          string
 	Title       string // the query as a user would type it
 	Description string // one sentence
-	Narrative   string // what makes a document relevant
+	Narrative   string // criteria for relevant documents
 }
 
-// TopicPart says which part of a topic is searched with.
+// TopicPart selects the part of a topic that is used as the query.
 type TopicPart uint8
 
-// The parts that experiments use, by the names T, D and TD of the TREC reports.
+// The parts used in experiments: T, D and TD of the TREC reports.
 const (
 	PartTitle            TopicPart = iota // title
 	PartDescription                       // desc
@@ -30,7 +30,7 @@ const (
 
 var partNames = [...]string{PartTitle: "title", PartDescription: "desc", PartTitleDescription: "title+desc"}
 
-// ParseTopicPart returns the part of the name title, desc or title+desc.
+// ParseTopicPart returns the part with the name title, desc or title+desc.
 func ParseTopicPart(name string) (TopicPart, error) {
 	for part, n := range partNames {
 		if n == name {
@@ -40,7 +40,7 @@ func ParseTopicPart(name string) (TopicPart, error) {
 	return 0, fmt.Errorf("topic part %q: want %s: %w", name, strings.Join(partNames[:], ", "), base.ErrBadInput)
 }
 
-// String returns the name that ParseTopicPart reads.
+// String returns the name for ParseTopicPart.
 func (p TopicPart) String() string { return partNames[p] }
 
 // Text returns the part of the topic to search with, empty if the topic lacks it.
@@ -58,17 +58,17 @@ func (t Topic) Text(part TopicPart) string {
 // maxTopicsBytes bounds a tagged topic file, which is read as a whole.
 const maxTopicsBytes = 64 << 20
 
-// ReadTopics reads topics in the order of the input. The first character that
-// is not white space tells the format:
+// ReadTopics reads topics in the order of the input. The first character that is not white
+// space determines the format:
 //
-//   - '<': tagged, classic (<top>, <num>, <title>, <desc>, <narr>, the last
-//     four usually unclosed) or as in the web tracks (<topic number="1">,
-//     <query>, <description>, <narrative>);
-//   - '{': JSON lines as BEIR has them, {"_id": "1", "text": "…"};
-//   - else TSV, id <TAB> text; further tabs belong to the text.
+//   - '<': tagged, classic (<top>, <num>, <title>, <desc>, <narr>, the last four usually
+//     unclosed) or as in the web tracks (<topic number="1">, <query>, <description>,
+//     <narrative>);
+//   - '{': JSON lines as in BEIR, {"_id": "1", "text": "…"};
+//   - otherwise TSV, id <TAB> text; further tabs belong to the text.
 //
-// White space within a text becomes single spaces. A malformed topic, an id
-// that stands twice or an input without topics is a *SyntaxError.
+// White space within a text becomes single spaces. A malformed topic, a duplicate id or an
+// input without topics is a *SyntaxError.
 func ReadTopics(r io.Reader) ([]Topic, error) {
 	lines := newLineReader(r)
 	c := topicCollector{seen: make(map[string]int)}
@@ -112,8 +112,8 @@ func ReadTopics(r io.Reader) ([]Topic, error) {
 	return c.topics, nil
 }
 
-// remaining returns the text from the reader's current line to the end, with an
-// empty line for each line before it, so that line numbers hold.
+// remaining returns the text from the reader's current line to the end, with an empty line
+// for each earlier line, so that line numbers stay valid.
 func remaining(lines *lineReader) (string, error) {
 	var text strings.Builder
 	text.WriteString(strings.Repeat("\n", lines.line-1))
@@ -131,7 +131,6 @@ func remaining(lines *lineReader) (string, error) {
 	return text.String(), lines.err()
 }
 
-// topicCollector keeps topics and the lines of their ids.
 type topicCollector struct {
 	topics []Topic
 	seen   map[string]int // id → line
@@ -171,5 +170,4 @@ func parseJSONTopic(line []byte, number int) (Topic, error) {
 	return Topic{ID: *record.ID, Title: oneLine(*record.Text)}, nil
 }
 
-// oneLine replaces each run of white space by one space and trims the ends.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -11,7 +11,7 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// The classic form as the ad hoc, robust and terabyte tracks wrote it.
+// The classic format of the ad hoc, robust and terabyte tracks.
 const classicTopics = `
 
 <top>
@@ -146,7 +146,24 @@ func TestReadTopicsErrors(t *testing.T) {
 	}
 }
 
-// checkSyntaxError checks kind, line and message of a parser's error.
+// Tagged topics have at most maxTopicsBytes.
+func TestReadTopicsLimit(t *testing.T) {
+	const head, tail = "<top>\n<num> 1\n<title> a\n", "</top>\n"
+	blank := strings.Repeat(" ", 1<<16-1) + "\n"
+	text := head + strings.Repeat(blank, (maxTopicsBytes-len(head)-len(tail))/len(blank))
+	text += strings.Repeat(" ", maxTopicsBytes-len(text)-len(tail)-1) + "\n"
+	t.Run("the longest", func(t *testing.T) {
+		topics, err := ReadTopics(strings.NewReader(text + tail))
+		if err != nil || len(topics) != 1 || topics[0].Title != "a" {
+			t.Errorf("%d topics, %v", len(topics), err)
+		}
+	})
+	t.Run("one byte more", func(t *testing.T) {
+		_, err := ReadTopics(strings.NewReader(text + " " + tail))
+		checkSyntaxError(t, "one byte more", err, strings.Count(text, "\n")+1, "longer than")
+	})
+}
+
 func checkSyntaxError(t *testing.T, name string, err error, line int, message string) {
 	t.Helper()
 	var syntax *SyntaxError
@@ -159,7 +176,6 @@ func checkSyntaxError(t *testing.T, name string, err error, line int, message st
 	}
 }
 
-// TestReadErrors checks that what the reader reports is passed on.
 func TestReadErrors(t *testing.T) {
 	for _, prefix := range []string{"", "1\ta\n", "<top>\n"} {
 		failing := io.MultiReader(strings.NewReader(prefix), iotest.ErrReader(errFull))

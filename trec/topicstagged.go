@@ -5,11 +5,10 @@ import (
 	"strings"
 )
 
-// topicTag is what a tag of a topic file means.
 type topicTag uint8
 
 const (
-	tagOther topicTag = iota // a tag of no interest: it ends the field before it
+	tagOther topicTag = iota // an irrelevant tag: it ends the previous field
 	tagTopic                 // begins or ends a topic
 	tagNumber
 	tagTitle
@@ -17,9 +16,9 @@ const (
 	tagNarrative
 )
 
-// topicTags maps the tags of the tracks to what they mean. The classic tracks
-// write <top>, <num>, <title>, <desc>, <narr>; the web and later tracks <topic>,
-// <query>, <description>, <question>, <narrative>.
+// topicTags maps the tags of the tracks to their meaning. The classic tracks use <top>,
+// <num>, <title>, <desc>, <narr>; the web and later tracks <topic>, <query>, <description>,
+// <question>, <narrative>.
 var topicTags = map[string]topicTag{
 	"top": tagTopic, "topic": tagTopic,
 	"num": tagNumber, "number": tagNumber,
@@ -28,13 +27,13 @@ var topicTags = map[string]topicTag{
 	"narr": tagNarrative, "narrative": tagNarrative,
 }
 
-// topicLabels are the words that classic topics repeat after a tag:
-// "<num> Number: 301", "<title> Topic: …", "<desc> Description:".
+// topicLabels are the words that classic topics repeat after a tag: "<num> Number: 301",
+// "<title> Topic: …", "<desc> Description:".
 var topicLabels = map[topicTag]string{
 	tagNumber: "Number:", tagTitle: "Topic:", tagDescription: "Description:", tagNarrative: "Narrative:",
 }
 
-// tag is one tag of the text: text[start:end] is all of it, brackets included.
+// tag is one tag of the text, text[start:end] including brackets.
 type tag struct {
 	start, end int
 	closing    bool
@@ -43,8 +42,8 @@ type tag struct {
 	attributes string
 }
 
-// taggedParser walks the tags of a topic file. The text between a field's tag
-// and the next tag is the field, so fields may be closed or not.
+// taggedParser reads the tags of a topic file. A field is the text between its tag and the
+// next tag, so fields may be unclosed.
 type taggedParser struct {
 	text      string
 	collector *topicCollector
@@ -53,10 +52,10 @@ type taggedParser struct {
 
 	open    bool // inside a topic
 	topic   Topic
-	since   int      // line where the open topic began
-	field   topicTag // the field being read; tagTopic: text directly in the topic
-	fieldAt int      // where its text begins
-	entity  bool     // the topic is of the XML-like kind, so entities are decoded
+	since   int      // first line of the open topic
+	field   topicTag // the current field; tagTopic: text directly in the topic
+	fieldAt int      // start of its text
+	entity  bool     // the topic is XML-like: entities are decoded
 }
 
 func readTaggedTopics(text string, c *topicCollector) error {
@@ -77,7 +76,7 @@ func readTaggedTopics(text string, c *topicCollector) error {
 	return nil
 }
 
-// nextTag finds the first tag at or after at. A '<' that no tag follows, or an
+// nextTag finds the first tag at or after at. A '<' that does not begin a tag, or an
 // unknown tag in the middle of a line ("a <b> c"), is text.
 func (p *taggedParser) nextTag(at int) (tag, bool) {
 	for {
@@ -114,7 +113,7 @@ func (p *taggedParser) beginsLine(at int) bool {
 	return true
 }
 
-// lineOf returns the line number of an offset; offsets must not fall.
+// lineOf returns the line number of an offset. Offsets must not decrease between calls.
 func (p *taggedParser) lineOf(at int) int {
 	p.line += strings.Count(p.text[p.lineAt:at], "\n")
 	p.lineAt = at
@@ -156,8 +155,8 @@ func (p *taggedParser) begin(t tag, line int) error {
 	return nil
 }
 
-// endField gives the text since the field's tag to the topic. Text directly in
-// a topic, without a tag of its own, is the title if there is no other.
+// endField assigns the text since the field's tag to the topic. Text directly in a topic,
+// without its own tag, is the title if there is no other.
 func (p *taggedParser) endField(end, line int) error {
 	var to *string
 	switch p.field {

@@ -15,8 +15,8 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// makeIndex writes an index with one list of numDocs postings, the i-th document having
-// it i%3+1 times, and a list of one posting for each document.
+// makeIndex writes an index with a list of numDocs postings, in which document
+// i has frequency i%3+1, and a list of one posting for each document.
 func makeIndex(t *testing.T, numDocs int) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "idx")
@@ -63,7 +63,7 @@ func TestRun(t *testing.T) {
 	if err := json.Unmarshal(text, &r); err != nil {
 		t.Fatal(err)
 	}
-	// Two codecs by block have two figures a set, one of lists has three.
+	// Codecs of blocks have two figures per set, the codec of lists three.
 	if want := (2 + 2 + 3) * 3 * len(simd.Levels()); len(r.Speeds) != want {
 		t.Errorf("%d speeds, want %d", len(r.Speeds), want)
 	}

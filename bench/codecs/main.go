@@ -1,27 +1,27 @@
-// Codecs measures every codec of package codec: how fast it decodes blocks that
-// are in the cache, by width of the values and level of vector instructions, and how
-// many bits they take. It writes the result as JSON and as the tables of
-// docs/benchmarks/codecs.md. What all lists of an index take is measured by
-// bench/sizes.
+// Codecs measures every codec of package codec: the decoding speed of cached
+// blocks, by width of values and SIMD level, and the bits per value. It writes
+// the result as JSON and as the tables of docs/benchmarks/codecs.md.
+// bench/sizes measures the size of all lists of an index.
 //
 //	go run ./bench/codecs -index INDEX -json codecs.json -markdown codecs.md
 //
-// # What is measured
+// # Method
 //
-// Synthetic blocks have gaps (less one) and frequencies (less one) that are uniform
-// below 2^width. Without -widths they are decoded at widths of 1 to 16 and 20
-// bits: 32 blocks of 128 values, different ones, in 2 lists, one after another. Lists
-// are those of the index with -index: 32 stretches of 16 full blocks, spread evenly
-// over its postings, so that most of them come from long lists, as in queries. All
-// of them are decoded in turn, so that branches are not learned from one block, and
+// Synthetic blocks have gaps (less one) and frequencies (less one) distributed
+// uniformly below 2^width. Without -widths they have widths of 1 to 16 and 20
+// bits: 32 different blocks of 128 values, in 2 lists, decoded in turn. Lists
+// of the index (-index) are 32 stretches of 16 full blocks, evenly spaced over
+// its postings, so that most come from long lists, as in queries. All are
+// decoded in turn, so that branch predictors do not learn one block, and they
 // stay in the cache.
 //
-// A pass over the blocks, or several, takes 10 microseconds or more; the least time of
-// many passes counts, for on a machine that is shared, others only add. The speed is that of one
-// core, through the methods of the codec, checks included.
+// One or several passes over the blocks take 10 microseconds or more. The
+// minimum over many passes counts, because other load on a shared machine only
+// adds time. The speed is for one core, through the methods of the codec,
+// including checks.
 //
-// Codecs that encode a list as a whole (codec.ListCodec) are asked for blocks by
-// DecodeBlock in the tables, and for whole lists by DecodeList in one of their own.
+// Codecs that encode a list as a whole (codec.ListCodec) decode blocks by
+// DecodeBlock in the tables, and whole lists by DecodeList in a separate table.
 package main
 
 import (
@@ -54,8 +54,8 @@ func parseOptions(args []string) (options, error) {
 	}
 	flags.StringVar(&o.index, "index", "", "index whose lists are measured too; without it, synthetic blocks only")
 	flags.StringVar(&o.json, "json", "", "write the result to this file")
-	flags.StringVar(&o.markdown, "markdown", "", "write the tables to this file, and not to standard output")
-	flags.StringVar(&o.commit, "commit", "", "what was measured, for the result")
+	flags.StringVar(&o.markdown, "markdown", "", "write the tables to this file instead of standard output")
+	flags.StringVar(&o.commit, "commit", "", "measured commit, for the result")
 	flags.DurationVar(&o.budget, "time", 20*time.Millisecond, "time for each figure")
 	names := flags.String("codecs", strings.Join(codec.Names(), " "), "codecs, with parameters if wanted, spaces between")
 	widths := flags.String("widths", "", "widths of synthetic values in bits, commas between")
@@ -127,8 +127,8 @@ func run(o options) error {
 	return r.write(o)
 }
 
-// command returns how the program was called, files without their folders, which
-// differ from machine to machine.
+// command returns the program's command line; paths are reduced to file names,
+// because folders differ between machines.
 func command() string {
 	words := []string{"codecs"}
 	for _, arg := range os.Args[1:] {

@@ -15,7 +15,7 @@ import (
 	"github.com/griffin-search/griffin/internal/simd"
 )
 
-// result is what is written as JSON.
+// result is the JSON output.
 type result struct {
 	Time    string  `json:"time"`
 	Command string  `json:"command"`
@@ -25,7 +25,7 @@ type result struct {
 	Speeds  []speed `json:"speeds"`
 }
 
-// machine says what the figures were measured on.
+// machine describes the machine of the measurements.
 type machine struct {
 	CPU  string `json:"cpu"`
 	CPUs int    `json:"cpus"`
@@ -41,20 +41,20 @@ func newResult(o options) *result {
 	}
 }
 
-// bar is a speed that a codec has to reach with AVX-512, to DocIDs, on average over
+// bar is a required speed of a codec with AVX-512, to DocIDs, as the mean over
 // widths of 1 to 16 bits.
 type bar struct {
 	Codec string  `json:"codec"`
 	Want  float64 `json:"want_gints_per_s"`
-	// Gints is reached on average over the widths, Least at the slowest of them,
-	// Lists on the lists of the index.
+	// Gints is the mean over the widths, Least the slowest width, Lists the
+	// speed on the lists of the index.
 	Gints float64 `json:"gints_per_s"`
 	Least float64 `json:"least_gints_per_s"`
 	Lists float64 `json:"lists_gints_per_s,omitempty"`
 	Holds bool    `json:"holds"`
 }
 
-// wanted are the bars. A codec of lists may take them by block or by list.
+// wanted are the bars. A codec of lists may reach them by block or by list.
 var wanted = []bar{
 	{Codec: "simdbp", Want: 6},
 	{Codec: "qmx", Want: 6},
@@ -64,8 +64,8 @@ var wanted = []bar{
 
 const widestOfBar = 16
 
-// bars compares the speeds with what is wanted. The average is of the times: all
-// values over the time that they take.
+// bars compares the speeds with the required ones. The mean is the number of
+// all values divided by their total time.
 func bars(speeds []speed) []bar {
 	var out []bar
 	for _, b := range wanted {
@@ -95,14 +95,14 @@ func bars(speeds []speed) []bar {
 	return out
 }
 
-// write writes the result where the options say.
+// write writes the result to the files given in the options.
 func (r *result) write(o options) error {
 	if o.json != "" {
 		b, err := json.Marshal(r)
 		if err != nil {
 			return err
 		}
-		b = bytes.ReplaceAll(b, []byte(`{"codec":`), []byte("\n{\"codec\":")) // a line each
+		b = bytes.ReplaceAll(b, []byte(`{"codec":`), []byte("\n{\"codec\":")) // one line each
 		if err := os.WriteFile(o.json, append(b, '\n'), 0o644); err != nil {
 			return err
 		}
@@ -119,11 +119,11 @@ func (r *result) write(o options) error {
 // markdown writes the tables.
 func (r *result) markdown(w io.Writer) {
 	fmt.Fprintf(w, "# Codecs: decode speed\n\n")
-	fmt.Fprintf(w, "Written by [`bench/codecs`](../../bench/codecs/main.go), which says how it is measured; all figures are in\n`codecs.json`. Do not edit. What whole indexes take is in [compression.md](compression.md).\n\n")
+	fmt.Fprintf(w, "[`bench/codecs`](../../bench/codecs/main.go) writes this file and describes the method; all figures are in\n`codecs.json`. Do not edit. [compression.md](compression.md) has the sizes of whole indexes.\n\n")
 	fmt.Fprintf(w, "%s, %d CPUs, SIMD level %s, %s, %s. %s, commit %s.\n\n", r.Machine.CPU, r.Machine.CPUs, r.Machine.SIMD, r.Machine.OS, r.Machine.Go, r.Time, r.Commit)
 	fmt.Fprintf(w, "```text\n%s\n```\n", r.Command)
 	if len(r.Bars) > 0 {
-		fmt.Fprintf(w, "\n## Bars\n\nG ints/s to DocIDs with AVX-512, one core. The mean is over widths of 1 to %d bits: all\nvalues by the time that they take.\n\n", widestOfBar)
+		fmt.Fprintf(w, "\n## Bars\n\nG ints/s to DocIDs with AVX-512, one core. The mean is over widths of 1 to %d bits: the\nnumber of all values divided by their total time.\n\n", widestOfBar)
 		rows := [][]string{{"codec", "bar", "mean", "slowest width", "lists of the index", "holds"}}
 		for _, b := range r.Bars {
 			rows = append(rows, []string{b.Codec, fmt.Sprintf("%.1f", b.Want), figure(b.Gints), figure(b.Least), figure(b.Lists), map[bool]string{true: "yes", false: "**no**"}[b.Holds]})
@@ -144,7 +144,8 @@ func (r *result) markdown(w io.Writer) {
 	})
 }
 
-// speedTable writes the figures that pick takes: a row a codec, a column a set.
+// speedTable writes the figures returned by pick: a row per codec, a column per
+// set.
 func (r *result) speedTable(w io.Writer, title, comment string, pick func(s speed) (value float64, ok bool)) {
 	head := []string{"codec"}
 	var rows [][]string
@@ -178,7 +179,7 @@ func (r *result) speedTable(w io.Writer, title, comment string, pick func(s spee
 	table(w, append([][]string{head}, rows...))
 }
 
-// figure formats a number with three digits or so; 0 is none.
+// figure formats a number with about three digits; 0 is empty.
 func figure(v float64) string {
 	switch {
 	case v == 0:
@@ -189,7 +190,7 @@ func figure(v float64) string {
 	return fmt.Sprintf("%.1f", v)
 }
 
-// table writes rows as a Markdown table; the first is its head.
+// table writes rows as a Markdown table; the first is the header.
 func table(w io.Writer, rows [][]string) {
 	for i, row := range rows {
 		fmt.Fprintf(w, "| %s |\n", strings.Join(row, " | "))

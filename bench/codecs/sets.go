@@ -11,27 +11,28 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// list is what is encoded of a list: full blocks of it.
+// list has full blocks of a list.
 type list struct {
-	base          uint32 // the DocID before the first, or codec.NoBase
+	base          uint32 // the previous DocID, or codec.NoBase
 	docIDs, freqs []uint32
 }
 
-// set is lists that are measured together.
+// set is a set of lists measured together.
 type set struct {
 	data  string // "uniform" or "lists"
-	width int    // of "uniform"
+	width int    // for "uniform"
 	lists []list
 }
 
-// blocksOf is how many blocks a list of a set has.
+// blocksOf is the number of blocks per list of a set.
 const blocksOf = 16
 
-// widest is the width up to which the DocIDs of a synthetic list stay below 2^32.
+// widest is the maximum width for which the DocIDs of a synthetic list stay
+// below 2^32.
 const widest = 20
 
-// synthetic returns lists with gaps and frequencies, less one, that are uniform below
-// 2^width. Some value of each block has width bits.
+// synthetic returns lists whose gaps and frequencies, less one, are uniform
+// below 2^width. Each block has a value of width bits.
 func synthetic(width int) set {
 	rng := rand.New(rand.NewPCG(uint64(width), 1))
 	s := set{data: "uniform", width: width}
@@ -52,7 +53,7 @@ func synthetic(width int) set {
 	return s
 }
 
-// lists are the posting lists of an index, in its default field.
+// lists are the posting lists of an index's default field.
 type lists struct{ snapshot *index.Snapshot }
 
 func openLists(dir string) (*lists, error) {
@@ -91,7 +92,7 @@ func (l *lists) each(visit func(p *postings.List) error) error {
 	return nil
 }
 
-// decode appends blocks from..to-1 of a list to l.
+// decode appends blocks from to to-1 of a list to l.
 func (l *list) decode(p *postings.List, from, to int) error {
 	var docIDs, freqs [codec.BlockLen]uint32
 	for i := from; i < to; i++ {
@@ -108,11 +109,11 @@ func (l *list) decode(p *postings.List, from, to int) error {
 	return nil
 }
 
-// stretches is how many stretches of lists a sample takes.
+// stretches is the number of stretches in a sample.
 const stretches = 32
 
-// sample returns stretches of blocksOf full blocks, spread evenly over the postings of
-// lists that have as many.
+// sample returns stretches of blocksOf full blocks, evenly spaced over the
+// postings of sufficiently long lists.
 func (l *lists) sample() (set, error) {
 	total := 0
 	full := func(p *postings.List) int { return int(p.DocFreq) / codec.BlockLen / blocksOf } // stretches of p
@@ -126,7 +127,7 @@ func (l *lists) sample() (set, error) {
 	seen := 0
 	err := l.each(func(p *postings.List) error {
 		for i := range full(p) {
-			// The stretches in which the number of those to be taken steps up.
+			// Skip stretches between sampling points.
 			if seen++; seen*stretches/total == (seen-1)*stretches/total {
 				continue
 			}

@@ -14,35 +14,35 @@ import (
 type speed struct {
 	Codec string `json:"codec"`
 	SIMD  string `json:"simd"`
-	// What is decoded: "docids" and "freqs" by block, "list" (of DocIDs) at once.
+	// What: "docids" and "freqs" by block, "list" (DocIDs of whole lists).
 	What string `json:"what"`
-	// Data is "uniform", of values up to Width bits, or "lists".
+	// Data is "uniform", with values up to Width bits, or "lists".
 	Data  string `json:"data"`
 	Width int    `json:"width,omitempty"`
-	// Gints is 10^9 values a second, Bits how many bits a value takes.
+	// Gints is 10^9 values per second, Bits the bits per value.
 	Gints float64 `json:"gints_per_s"`
 	Bits  float64 `json:"bits_per_value"`
 }
 
-// encoded is a set as a codec encodes it, the blocks one after another. Of lists that
-// are encoded as a whole, DocIDs are in lists.
+// encoded is a set encoded by a codec, as consecutive blocks. If the codec
+// encodes whole lists, their DocIDs are in whole.
 type encoded struct {
 	codec  codec.Codec
 	list   codec.ListCodec // nil if DocIDs are encoded by block
 	blocks []block
-	bytes  []byte // of blocks
+	bytes  []byte // the blocks' data
 	whole  []whole
 	docs   int // bytes of DocIDs
-	freqs  int // and of frequencies
+	freqs  int // bytes of frequencies
 	values int
 }
 
 type block struct {
-	docs, freqs         int // where they begin in bytes
+	docs, freqs         int // offsets in bytes
 	base                uint32
 	docWidth, freqWidth uint8
 	want                *list
-	at                  int // of its first posting in want
+	at                  int // index in want of its first posting
 }
 
 type whole struct {
@@ -50,7 +50,7 @@ type whole struct {
 	want  *list
 }
 
-// padding is behind the last block, where an index has its directory.
+// padding follows the last block, where an index has its directory.
 const padding = 64
 
 func encode(c codec.Codec, s set) *encoded {
@@ -83,7 +83,7 @@ func encode(c codec.Codec, s set) *encoded {
 	return e
 }
 
-// docIDs decodes the DocIDs of all blocks. With check, it compares them.
+// docIDs decodes the DocIDs of all blocks, and compares them if check is set.
 func (e *encoded) docIDs(dst *[codec.BlockLen]uint32, check bool) error {
 	if e.list != nil {
 		for i := range e.whole {
@@ -94,7 +94,7 @@ func (e *encoded) docIDs(dst *[codec.BlockLen]uint32, check bool) error {
 					return err
 				}
 				if check && !slices.Equal(dst[:], w.want.docIDs[b*codec.BlockLen:][:codec.BlockLen]) {
-					return fmt.Errorf("%s: block %d of a list is not what was encoded", e.codec.Name(), b)
+					return fmt.Errorf("%s: block %d of a list is decoded wrongly", e.codec.Name(), b)
 				}
 			}
 		}
@@ -106,13 +106,13 @@ func (e *encoded) docIDs(dst *[codec.BlockLen]uint32, check bool) error {
 			return err
 		}
 		if check && !slices.Equal(dst[:], b.want.docIDs[b.at:][:codec.BlockLen]) {
-			return fmt.Errorf("%s: the DocIDs of block %d are not what was encoded", e.codec.Name(), i)
+			return fmt.Errorf("%s: the DocIDs of block %d are decoded wrongly", e.codec.Name(), i)
 		}
 	}
 	return nil
 }
 
-// lists decodes all lists at once.
+// lists decodes all whole lists.
 func (e *encoded) lists(dst []uint32, check bool) error {
 	for i := range e.whole {
 		w := &e.whole[i]
@@ -120,7 +120,7 @@ func (e *encoded) lists(dst []uint32, check bool) error {
 			return err
 		}
 		if check && !slices.Equal(dst[:len(w.want.docIDs)], w.want.docIDs) {
-			return fmt.Errorf("%s: list %d is not what was encoded", e.codec.Name(), i)
+			return fmt.Errorf("%s: list %d is decoded wrongly", e.codec.Name(), i)
 		}
 	}
 	return nil
@@ -134,13 +134,13 @@ func (e *encoded) frequencies(dst *[codec.BlockLen]uint32, check bool) error {
 			return err
 		}
 		if check && !slices.Equal(dst[:], b.want.freqs[b.at:][:codec.BlockLen]) {
-			return fmt.Errorf("%s: the frequencies of block %d are not what was encoded", e.codec.Name(), i)
+			return fmt.Errorf("%s: the frequencies of block %d are decoded wrongly", e.codec.Name(), i)
 		}
 	}
 	return nil
 }
 
-// speeds measures all codecs on all sets at all levels of this machine.
+// speeds measures all codecs on all sets at all SIMD levels of this machine.
 func speeds(codecs []codec.Codec, sets []set, budget time.Duration) ([]speed, error) {
 	var out []speed
 	var block [codec.BlockLen]uint32
@@ -181,11 +181,11 @@ func speeds(codecs []codec.Codec, sets []set, budget time.Duration) ([]speed, er
 	return out, nil
 }
 
-// round leaves three digits behind the point.
+// round rounds to three decimal places.
 func round(v float64) float64 { return math.Round(1000*v) / 1000 }
 
-// leastTime runs decode again and again for a time, and returns the least that one
-// run took on average of as many as take a pass.
+// leastTime runs decode repeatedly for the budget, and returns the minimum,
+// over passes, of the mean time per run in a pass.
 func leastTime(decode func(check bool) error, budget time.Duration) (time.Duration, error) {
 	runs, passes := 1, 0
 	least := time.Duration(1 << 62)
@@ -198,7 +198,7 @@ func leastTime(decode func(check bool) error, budget time.Duration) (time.Durati
 		}
 		now := time.Now()
 		if took := now.Sub(before); took < pass && now.Sub(start) < budget {
-			runs *= 2 // too short for the clock
+			runs *= 2 // too short to measure
 			continue
 		}
 		least = min(least, max(1, now.Sub(before)/time.Duration(runs)))
@@ -209,9 +209,9 @@ func leastTime(decode func(check bool) error, budget time.Duration) (time.Durati
 }
 
 const (
-	// pass is long enough for the clock's own time not to show, and short enough for
-	// some passes to be undisturbed on a machine that is shared.
+	// pass is long enough to hide the clock's overhead, and short enough for
+	// some passes to be undisturbed on a shared machine.
 	pass = 10 * time.Microsecond
-	// leastPasses are done however long others hold the processor.
+	// leastPasses is the minimum number of passes, however slow they are.
 	leastPasses = 32
 )

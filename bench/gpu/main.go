@@ -1,25 +1,25 @@
-// Gpu times the fast path of the GPU engine (internal/gpu/fastpath) against the CPU
+// Gpu compares the speed of the GPU's search on images (internal/gpu/imagesearch) with the CPU
 // engine, on one machine and in one run, and writes the result as JSON.
 //
 //	go run ./bench/gpu -base wiki.idx -queries tb06.tsv -json gpu.json
 //
 // # What is measured
 //
-// Three collections, all resident on the device: gov2, 25.2 million documents, and gov,
-// 1.05 million, generated from the base index and the log of queries as griffin lab
-// generate does (docs/lab/collections.md), and sparse, 8.8 million vectors of 120
-// weights, made here (sparse.go). Lists are decoded on the CPU and made into images on
-// the device; that is not timed.
+// There are three collections, all resident on the device. gov2 (25.2 million documents) and
+// gov (1.05 million) are generated from the base index and the query log by the method of
+// griffin lab generate (docs/lab/collections.md). sparse has 8.8 million vectors of 120
+// weights (sparse.go). Decoding lists on the CPU and building images on the device are not
+// part of the times.
 //
-// Queries per second of batches are by the wall clock, with two batches taking turns:
-// the host writes one while the device answers the other, and all hits are read. Device
-// time is that of one batch between two events. Single queries are timed one by one,
-// from the call to the hits in the caller's memory. The CPU answers the same queries
-// with the traversal that the planner would choose, on one thread and on all. Before
-// anything is timed, answers are compared: a difference is an error.
+// Queries per second of batches are wall-clock figures with two alternating batches: the host
+// writes one while the device runs the other, and reads all hits. Device time is the time
+// between two events around one batch. Single queries are timed one by one, from the call to
+// the hits in the caller's memory. The CPU runs the same queries with the traversal that the
+// planner would choose, on one thread and on all. The hits of both are compared before the
+// measurement; a difference is an error.
 //
-// With -direct, single queries run on compressed lists where they lie (internal/gpu/direct),
-// in device memory and in page-locked host memory, and are compared in the same way.
+// With -packed, single queries run on compressed lists (internal/gpu/packedsearch) in device
+// memory and in page-locked host memory, and are compared in the same way.
 package main
 
 import (
@@ -46,7 +46,7 @@ func main() {
 	}
 }
 
-// options are the program's flags.
+// options are the values of the flags.
 type options struct {
 	base, queries, json, commit string
 	collections                 []string
@@ -55,23 +55,23 @@ type options struct {
 	cpuQueries                  int
 	batches, first              int
 	only                        string
-	direct                      bool
+	packed                      bool
 }
 
 func parseOptions(args []string) (o options, err error) {
 	flags := flag.NewFlagSet("gpu", flag.ContinueOnError)
-	flags.StringVar(&o.base, "base", "", "index to generate collections of, or folder of generated ones (gov2.idx beside gov2.idx.queries.tsv)")
-	flags.StringVar(&o.queries, "queries", "", "log of queries")
+	flags.StringVar(&o.base, "base", "", "index to generate collections from; existing collections next to it are reused")
+	flags.StringVar(&o.queries, "queries", "", "query log")
 	flags.StringVar(&o.json, "json", "", "write the result to this file")
-	flags.StringVar(&o.commit, "commit", "", "what is measured, for the result")
-	names := flags.String("collections", "gov2,gov,sparse", "what to measure")
-	flags.IntVar(&o.docs, "docs", 0, "documents of each collection, 0 for as many as it has")
+	flags.StringVar(&o.commit, "commit", "", "commit to record in the result")
+	names := flags.String("collections", "gov2,gov,sparse", "collections to measure")
+	flags.IntVar(&o.docs, "docs", 0, "documents of each collection; 0: the published number")
 	flags.Float64Var(&o.seconds, "seconds", 0.5, "time for each figure")
-	flags.IntVar(&o.cpuQueries, "cpu", 200, "queries that the CPU answers, and that are compared")
-	flags.IntVar(&o.batches, "batches", 0, "only run each batch so many times, for a profiler")
-	flags.StringVar(&o.only, "only", "", "only the kinds of query whose names begin so")
-	flags.BoolVar(&o.direct, "direct", false, "measure queries on compressed lists where they lie in place of the fast path")
-	flags.IntVar(&o.first, "first", 0, "only the first so many queries, in batches of at most as many")
+	flags.IntVar(&o.cpuQueries, "cpu", 200, "queries to run on the CPU and to compare")
+	flags.IntVar(&o.batches, "batches", 0, "maximum runs of each batch, without other measurements, for a profiler; 0: no limit")
+	flags.StringVar(&o.only, "only", "", "prefix of the kinds of query to measure")
+	flags.BoolVar(&o.packed, "packed", false, "measure queries on compressed lists instead of images")
+	flags.IntVar(&o.first, "first", 0, "number of queries to use, and maximum batch size; 0: all")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -82,7 +82,7 @@ func parseOptions(args []string) (o options, err error) {
 	return o, nil
 }
 
-// result is what is written.
+// result is the JSON output.
 type result struct {
 	Program     string             `json:"program"`
 	Commit      string             `json:"commit"`
@@ -121,8 +121,8 @@ func run(ctx context.Context, args []string) error {
 	})
 }
 
-// each measures the collections, and writes the result after each, so that one that fails, or
-// ends the program, leaves the others'.
+// each measures the collections and writes the result after each one, so that a failure keeps
+// the figures of the others. It returns the errors joined.
 func (r *result) each(o *options, measure func(name string) (*collectionStats, error)) error {
 	var errs []error
 	for _, name := range o.collections {
@@ -145,7 +145,7 @@ func (r *result) each(o *options, measure func(name string) (*collectionStats, e
 	return errors.Join(errs...)
 }
 
-// measureCollection makes or opens a collection, and measures it.
+// measureCollection opens or generates a collection and measures it.
 func measureCollection(ctx context.Context, o *options, device *cuda.Device, copyGBs float64, name string) (stats *collectionStats, err error) {
 	began := time.Now()
 	c, err := open(ctx, o, name)
@@ -159,9 +159,9 @@ func measureCollection(ctx context.Context, o *options, device *cuda.Device, cop
 	}
 	fmt.Printf("\n%s: %d documents, %d lists, %d queries in %.1f s\n", name, c.numDocs, len(c.lists), len(c.queries), time.Since(began).Seconds())
 	began = time.Now()
-	if o.direct {
+	if o.packed {
 		stats = &collectionStats{Name: c.name, Documents: c.numDocs, Lists: len(c.lists)}
-		stats.Direct, err = measureDirect(ctx, o, device, c)
+		stats.Packed, err = measurePacked(ctx, o, device, c)
 	} else {
 		stats, err = measure(ctx, o, device, copyGBs, c)
 	}
@@ -171,7 +171,7 @@ func measureCollection(ctx context.Context, o *options, device *cuda.Device, cop
 	return stats, err
 }
 
-// copyBandwidth is what copies in device memory move, bytes read and written, in GB/s.
+// copyBandwidth measures copies within device memory, in GB/s of bytes read and written.
 func copyBandwidth(d *cuda.Device) (float64, error) {
 	free, _, err := d.MemInfo()
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// A collection that fails leaves the figures of those before it and after it, which are
-// written as they come.
+// The figures of each collection are written when it ends, and a collection that fails does not
+// affect the others.
 func TestEachCollectionIsWritten(t *testing.T) {
 	o := &options{json: filepath.Join(t.TempDir(), "out.json"), collections: []string{"gov2", "gov", "sparse"}}
 	written := func() (names []string) {
@@ -26,7 +26,7 @@ func TestEachCollectionIsWritten(t *testing.T) {
 	err := (&result{}).each(o, func(name string) (*collectionStats, error) {
 		if name == "gov" {
 			if got := strings.Join(written(), " "); got != "gov2" {
-				t.Errorf("after gov2 %q is written", got)
+				t.Errorf("after gov2 the file has %q, want gov2", got)
 			}
 			return nil, errors.New("no room")
 		}
@@ -37,7 +37,7 @@ func TestEachCollectionIsWritten(t *testing.T) {
 	}
 }
 
-// Quantiles are of nearest rank, as docs/benchmarks/README.md says: the 990th of 1,000.
+// Quantiles have the nearest rank (docs/benchmarks/README.md): p99 of 1,000 values is the 990th.
 func TestQuantile(t *testing.T) {
 	var v []float64
 	for i := range 1000 {

@@ -14,13 +14,14 @@ import (
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
-	"github.com/griffin-search/griffin/internal/gpu/fastpath"
+	"github.com/griffin-search/griffin/internal/gpu/imagesearch"
+	"github.com/griffin-search/griffin/internal/leg"
 	"github.com/griffin-search/griffin/internal/score"
 	"github.com/griffin-search/griffin/internal/topk"
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
-// collectionStats are the figures of a collection.
+// collectionStats is the measurements of a collection.
 type collectionStats struct {
 	Name      string    `json:"name"`
 	Documents int       `json:"documents"`
@@ -30,10 +31,10 @@ type collectionStats struct {
 	BuildGs   float64   `json:"build_gigapostings_s"`
 	Figures   []*figure `json:"figures,omitempty"`
 
-	Direct []*directFigure `json:"direct,omitempty"`
+	Packed []*packedFigure `json:"packed,omitempty"`
 }
 
-// figure is what was measured of one kind of query.
+// figure is the measurements of one kind of query.
 type figure struct {
 	Query    string  `json:"query"` // such as "or k=10"
 	Postings float64 `json:"postings_per_query"`
@@ -49,7 +50,7 @@ type figure struct {
 	CPUThread float64 `json:"cpu_thread_queries_s"`
 	CPUAll    float64 `json:"cpu_all_queries_s"`
 
-	// Means of a query in a batch, and alone.
+	// Means per query: the first four in a batch, SingleRanges alone.
 	Supers       float64 `json:"supers"`
 	Ranges       float64 `json:"ranges"`
 	Candidates   float64 `json:"candidates"`
@@ -61,60 +62,58 @@ type batchFigure struct {
 	Queries     int     `json:"queries"`
 	WallPerS    float64 `json:"wall_queries_s"`
 	DevicePerS  float64 `json:"device_queries_s"`
-	BytesPerS   float64 `json:"gb_s"`         // of images, as counted from the work done
-	CopyPercent float64 `json:"copy_percent"` // of the bandwidth of copies
+	BytesPerS   float64 `json:"gb_s"`         // lower bound of image bytes read, see target.bytes
+	CopyPercent float64 `json:"copy_percent"` // of CopyGBs
 }
 
-// kindOfQuery is a kind of query that is measured.
+// kindOfQuery is a kind of query to measure, with its batch sizes.
 type kindOfQuery struct {
 	name    string
-	mode    fastpath.Mode
+	mode    imagesearch.Mode
 	cpu     traverse.Mode
 	k       int
-	want    fastpath.Want
+	count   bool
 	batches []int
 }
 
 var kinds = map[string][]kindOfQuery{
 	"gov2": {
-		{"or k=10", fastpath.Or, traverse.Or, 10, 0, []int{100, 1000, 10000}},
-		{"or k=100", fastpath.Or, traverse.Or, 100, 0, []int{1000}},
-		{"or k=1000", fastpath.Or, traverse.Or, 1000, 0, []int{1000}},
-		{"and k=10", fastpath.And, traverse.And, 10, 0, []int{100, 1000, 10000}},
-		{"and+or k=10", fastpath.AndOr, traverse.Or, 10, 0, []int{1000}},
-		{"or count", fastpath.Or, traverse.Or, 0, fastpath.WantCount, []int{1000}},
+		{"or k=10", imagesearch.Or, traverse.Or, 10, false, []int{100, 1000, 10000}},
+		{"or k=100", imagesearch.Or, traverse.Or, 100, false, []int{1000}},
+		{"or k=1000", imagesearch.Or, traverse.Or, 1000, false, []int{1000}},
+		{"and k=10", imagesearch.And, traverse.And, 10, false, []int{100, 1000, 10000}},
+		{"or count", imagesearch.Or, traverse.Or, 0, true, []int{1000}},
 	},
 	"gov": {
-		{"or k=10", fastpath.Or, traverse.Or, 10, 0, []int{1000, 10000}},
-		{"and k=10", fastpath.And, traverse.And, 10, 0, []int{1000, 10000}},
-		{"and count", fastpath.And, traverse.And, 0, fastpath.WantCount, []int{1000, 10000}},
-		{"and DocIDs", fastpath.And, traverse.And, 0, fastpath.WantDocIDs, []int{1000, 10000}},
+		{"or k=10", imagesearch.Or, traverse.Or, 10, false, []int{1000, 10000}},
+		{"and k=10", imagesearch.And, traverse.And, 10, false, []int{1000, 10000}},
+		{"and count", imagesearch.And, traverse.And, 0, true, []int{1000, 10000}},
 	},
 	"sparse": {
-		{"or k=10", fastpath.Or, traverse.Or, 10, 0, []int{500, 5000}},
-		{"or k=1000", fastpath.Or, traverse.Or, 1000, 0, []int{500}},
+		{"or k=10", imagesearch.Or, traverse.Or, 10, false, []int{500, 5000}},
+		{"or k=1000", imagesearch.Or, traverse.Or, 1000, false, []int{500}},
 	},
 }
 
-// target is a collection on a device.
+// target is a collection on a device. close frees the device memory.
 type target struct {
 	*bench
 	options *options
 	device  *cuda.Device
 	stream  *cuda.Stream
-	kernels *fastpath.Kernels
-	segment fastpath.Segment
+	kernels *imagesearch.Kernels
+	segment imagesearch.Segment
 	lengths cuda.Buffer[uint32]
-	images  []fastpath.Image
+	images  []imagesearch.Image
 	data    []cuda.Buffer[byte]
 	stats   *collectionStats
 	copyGBs float64
 }
 
 func measure(ctx context.Context, o *options, d *cuda.Device, copyGBs float64, b *bench) (*collectionStats, error) {
-	t := &target{copyGBs: copyGBs, bench: b, options: o, device: d, segment: fastpath.Segment{NumDocs: b.numDocs}, stats: &collectionStats{Name: b.name, Documents: b.numDocs, Lists: len(b.lists)}}
+	t := &target{copyGBs: copyGBs, bench: b, options: o, device: d, segment: imagesearch.Segment{NumDocs: b.numDocs}, stats: &collectionStats{Name: b.name, Documents: b.numDocs, Lists: len(b.lists)}}
 	var err error
-	if t.kernels, err = fastpath.Load(d); err != nil {
+	if t.kernels, err = imagesearch.Load(d); err != nil {
 		return nil, err
 	}
 	if t.stream, err = d.NewStream(); err != nil {
@@ -144,9 +143,9 @@ func (t *target) close() error {
 	return errors.Join(errs...)
 }
 
-// query returns a query for both engines.
-func (t *target) query(q *benchQuery, k kindOfQuery) (fastpath.Query, traverse.Query) {
-	gpu := fastpath.Query{Mode: k.mode, K: k.k, Want: k.want}
+// query returns the query in the types of both engines.
+func (t *target) query(q *benchQuery, k kindOfQuery) (imagesearch.Query, traverse.Query) {
+	gpu := imagesearch.Query{Mode: k.mode, K: k.k, Count: k.count}
 	cpu := traverse.Query{NumDocs: t.numDocs}
 	for i, n := range q.lists {
 		l := &t.lists[n]
@@ -156,9 +155,9 @@ func (t *target) query(q *benchQuery, k kindOfQuery) (fastpath.Query, traverse.Q
 			term = score.NewLinearTerm(q.weights[i], 1)
 			scale = score.NewScale(term, 0, 0)
 		}
-		gpu.Terms = append(gpu.Terms, fastpath.Term{Image: t.images[n], Lengths: t.lengths, Score: term, Scale: scale, Kth: l.Kth})
+		gpu.Terms = append(gpu.Terms, imagesearch.Term{Leg: leg.Leg{List: l, Term: term, Scale: scale}, Image: t.images[n], Lengths: t.lengths})
 		cpu.Legs = append(cpu.Legs, traverse.Leg{
-			List: l, Term: term, Scale: scale, Lengths: t.bench.lengths, MaxScore: scale.Upper(l.Max), Derived: t.derived.List(uint64(n)),
+			Leg: leg.Leg{List: l, Term: term, Scale: scale}, Lengths: t.bench.lengths, MaxScore: scale.Upper(l.Max), Derived: t.derived.List(uint64(n)),
 		})
 	}
 	return gpu, cpu
@@ -166,24 +165,17 @@ func (t *target) query(q *benchQuery, k kindOfQuery) (fastpath.Query, traverse.Q
 
 func (t *target) measure(ctx context.Context, k kindOfQuery) (*figure, error) {
 	f := &figure{Query: k.name}
-	gpu := make([]fastpath.Query, len(t.queries))
+	gpu := make([]imagesearch.Query, len(t.queries))
 	cpu := make([]traverse.Query, len(t.queries))
-	docIDs := 0
 	for i := range t.queries {
 		gpu[i], cpu[i] = t.query(&t.queries[i], k)
-		least := t.numDocs
 		for _, n := range t.queries[i].lists {
 			f.Postings += float64(t.lists[n].DocFreq)
-			least = min(least, int(t.lists[n].DocFreq))
 		}
 		f.Terms += float64(len(t.queries[i].lists))
-		docIDs += least
 	}
 	n := float64(len(gpu))
 	f.Postings, f.Terms = f.Postings/n, f.Terms/n
-	if k.want&fastpath.WantDocIDs == 0 {
-		docIDs = 0
-	}
 	if k.k > 0 {
 		if err := t.cpu(ctx, f, k, gpu, cpu); err != nil {
 			return nil, err
@@ -193,7 +185,7 @@ func (t *target) measure(ctx context.Context, k kindOfQuery) (*figure, error) {
 		if t.options.first > 0 {
 			size = min(size, t.options.first)
 		}
-		if err := t.batches(f, gpu, size, k.k, (docIDs+1)*(1+size/len(gpu))); err != nil {
+		if err := t.batches(f, gpu, size, k.k); err != nil {
 			return nil, err
 		}
 	}
@@ -211,27 +203,16 @@ func (t *target) measure(ctx context.Context, k kindOfQuery) (*figure, error) {
 	return f, nil
 }
 
-// cpu answers queries on the CPU, compares some, and times them.
-func (t *target) cpu(ctx context.Context, f *figure, k kindOfQuery, gpu []fastpath.Query, cpu []traverse.Query) error {
+// cpu runs the first cpuQueries queries on the CPU, times them on one thread and on all, and
+// compares the device's hits with them.
+func (t *target) cpu(ctx context.Context, f *figure, k kindOfQuery, gpu []imagesearch.Query, cpu []traverse.Query) error {
 	n := min(t.options.cpuQueries, len(cpu))
 	if n == 0 {
 		return nil
 	}
 	answer := func(s *traverse.Scratch, queue *topk.Queue, q *traverse.Query) error {
-		mode := k.cpu
-		if k.mode == fastpath.AndOr {
-			mode = traverse.And
-		}
-		for {
-			queue.Reset(k.k)
-			if err := traverse.Choose(mode, q.Legs, k.k).Run(ctx, s, q, queue); err != nil {
-				return err
-			}
-			if k.mode != fastpath.AndOr || mode == traverse.Or || queue.Len() == k.k {
-				return nil
-			}
-			mode = traverse.Or
-		}
+		queue.Reset(k.k)
+		return traverse.Choose(k.cpu, q.Legs, k.k).Run(ctx, s, q, queue)
 	}
 	want := make([][]base.Hit, n)
 	all := func(threads int, keep bool) (float64, error) {
@@ -269,13 +250,13 @@ func (t *target) cpu(ctx context.Context, f *figure, k kindOfQuery, gpu []fastpa
 	return t.compare(gpu[:n], want)
 }
 
-// compare holds the device's hits against the CPU's.
-func (t *target) compare(queries []fastpath.Query, want [][]base.Hit) error {
-	b, err := t.batch(queries, len(queries), 0)
+// compare returns an error if the device's hits, in a batch or alone, differ from want.
+func (t *target) compare(queries []imagesearch.Query, want [][]base.Hit) error {
+	b, err := t.batch(queries, len(queries))
 	if err != nil {
 		return err
 	}
-	s, err := t.kernels.NewSingle(0)
+	s, err := t.kernels.NewSingle()
 	if err != nil {
 		return err
 	}
@@ -299,17 +280,17 @@ func (t *target) compare(queries []fastpath.Query, want [][]base.Hit) error {
 	return errors.Join(b.Close(), s.Close())
 }
 
-// batch makes a batch with room for size queries.
-func (t *target) batch(queries []fastpath.Query, size, docIDs int) (*fastpath.Batch, error) {
+// batch returns a batch with capacity for any size of the queries.
+func (t *target) batch(queries []imagesearch.Query, size int) (*imagesearch.Batch, error) {
 	terms, k := 0, 0
 	for i := range queries {
 		terms, k = max(terms, len(queries[i].Terms)), max(k, queries[i].K)
 	}
-	return t.kernels.NewBatch(fastpath.Limits{Queries: size, Terms: 2 * size * terms, Hits: size * k, DocIDs: docIDs})
+	return t.kernels.NewBatch(imagesearch.Limits{Queries: size, Terms: size * terms, Hits: size * k})
 }
 
-// fill adds size queries from number from on, around.
-func (t *target) fill(b *fastpath.Batch, queries []fastpath.Query, from, size int) error {
+// fill resets the batch and adds size queries, from number from on, cyclically.
+func (t *target) fill(b *imagesearch.Batch, queries []imagesearch.Query, from, size int) error {
 	b.Reset(t.segment)
 	for i := range size {
 		if _, err := b.Add(&queries[(from+i)%len(queries)]); err != nil {
@@ -319,13 +300,13 @@ func (t *target) fill(b *fastpath.Batch, queries []fastpath.Query, from, size in
 	return nil
 }
 
-// batches times batches of a size.
-func (t *target) batches(f *figure, queries []fastpath.Query, size, k, docIDs int) error {
-	var batches [2]*fastpath.Batch
+// batches measures batches of a size and appends the figure to f.
+func (t *target) batches(f *figure, queries []imagesearch.Query, size, k int) error {
+	var batches [2]*imagesearch.Batch
 	var streams [2]*cuda.Stream
 	for i := range batches {
 		var err error
-		if batches[i], err = t.batch(queries, size, docIDs); err != nil {
+		if batches[i], err = t.batch(queries, size); err != nil {
 			return err
 		}
 		if streams[i], err = t.device.NewStream(); err != nil {
@@ -391,8 +372,8 @@ func (t *target) batches(f *figure, queries []fastpath.Query, size, k, docIDs in
 	return errors.Join(batches[0].Close(), batches[1].Close(), streams[0].Close(), streams[1].Close())
 }
 
-// deviceTime is the device's time for a batch: the median of some, one at a time.
-func (t *target) deviceTime(b *fastpath.Batch, s *cuda.Stream, queries []fastpath.Query, size, times int) (time.Duration, error) {
+// deviceTime returns the median device time of several batches, run one at a time.
+func (t *target) deviceTime(b *imagesearch.Batch, s *cuda.Stream, queries []imagesearch.Query, size, times int) (time.Duration, error) {
 	var took []time.Duration
 	for i := range times {
 		if err := t.fill(b, queries, i*size, size); err != nil {
@@ -411,11 +392,11 @@ func (t *target) deviceTime(b *fastpath.Batch, s *cuda.Stream, queries []fastpat
 	return took[len(took)/2], nil
 }
 
-// bytes is what a query reads of images at least, as counted from its work: the bounds
-// of all superblocks, those of the ranges of the ones that were looked at, and sectors
-// of 32 bytes for what is read here and there: three a list and range, two a list and
-// candidate. And queries by probes: two a list and posting of the shortest.
-func (t *target) bytes(q *fastpath.Query, s fastpath.Stats) float64 {
+// bytes returns a lower bound of the image bytes that a query reads, computed from its
+// statistics: the bounds of all superblocks, the bounds of the ranges in visited superblocks,
+// and sectors of 32 bytes for scattered reads, three per list and range and two per list and
+// candidate. Queries by probes read two sectors per list and posting of the shortest list.
+func (t *target) bytes(q *imagesearch.Query, s imagesearch.Stats) float64 {
 	const sector = 32
 	terms, bounded := float64(len(q.Terms)), 0.0
 	for i := range q.Terms {
@@ -423,28 +404,19 @@ func (t *target) bytes(q *fastpath.Query, s fastpath.Stats) float64 {
 			bounded++
 		}
 	}
-	if s.Ranges == 0 && q.Mode != fastpath.Or {
+	if s.Ranges == 0 && q.Mode != imagesearch.Or {
 		return float64(s.Supers) * 32 * (5 + 2*sector*(terms-1))
 	}
 	return float64(t.numDocs)/4096*terms + float64(s.Supers)*128*bounded + float64(s.Ranges)*3*sector*terms + float64(s.Candidates)*2*sector*terms
 }
 
-// singles times queries one by one.
-func (t *target) singles(f *figure, queries []fastpath.Query) error {
-	most := 0
-	for i := range queries {
-		if queries[i].Want&fastpath.WantDocIDs != 0 {
-			for j := range queries[i].Terms {
-				s := queries[i].Terms[j].Image.Shape()
-				most = max(most, s.DocFreq)
-			}
-		}
-	}
-	s, err := t.kernels.NewSingle(most)
+// singles measures queries one by one.
+func (t *target) singles(f *figure, queries []imagesearch.Query) error {
+	s, err := t.kernels.NewSingle()
 	if err != nil {
 		return err
 	}
-	hits := make([]base.Hit, 0, fastpath.MaxK)
+	hits := make([]base.Hit, 0, imagesearch.MaxK)
 	round := func(each func(i int, took time.Duration) error) error {
 		for i := range queries {
 			began := time.Now()
@@ -490,13 +462,13 @@ func (t *target) singles(f *figure, queries []fastpath.Query) error {
 	return s.Close()
 }
 
-// quantile sorts v and returns the value of nearest rank: the one of rank ceil(q*len(v)), from 1.
+// quantile sorts v and returns the quantile by nearest rank, the value of rank ceil(q*len(v)) from 1.
 func quantile(v []float64, q float64) float64 {
 	slices.Sort(v)
 	return v[rank(len(v), q)]
 }
 
-// rank is the index of a quantile in n sorted values, n > 0.
+// rank returns the index of the quantile q in n sorted values, n > 0.
 func rank(n int, q float64) int {
 	return min(max(int(math.Ceil(q*float64(n)))-1, 0), n-1)
 }

@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// fakeGriffin stands for the binary in a bundle: it does what a file of the name of its
-// command says, if there is one, and notes its arguments.
+// fakeGriffin replaces the binary of a bundle. It logs its arguments and sources the file
+// named after its command, if there is one.
 const fakeGriffin = `#!/usr/bin/env bash
 echo "$*" >>"$FAKE/griffin.log"
 case "$1 $2" in
@@ -32,14 +32,14 @@ case "$1 $2" in
 esac
 `
 
-// fakeSanitizer notes its arguments, and finds an error where a file says so.
+// fakeSanitizer logs its arguments and reports an error if they contain the text of the file finds.
 const fakeSanitizer = `#!/usr/bin/env bash
 echo "$*" >>"$FAKE/sanitizer.log"
 [ ! -e "$FAKE/finds" ] || case "$*" in *"$(cat "$FAKE/finds")"*) echo "ERROR SUMMARY: 1 error"; exit 86 ;; esac
 echo "ERROR SUMMARY: 0 errors"
 `
 
-// script runs bench/gpu/run with a bundle of stand-ins.
+// script runs bench/gpu/run with a bundle of fake programs.
 type script struct {
 	t                      *testing.T
 	bundle, work, out, bin string
@@ -59,7 +59,7 @@ func newScript(t *testing.T) *script {
 	s := &script{t, filepath.Join(dir, "bundle"), filepath.Join(dir, "work"), filepath.Join(dir, "out"), filepath.Join(dir, "fake")}
 	parts := filepath.Join(dir, "parts")
 	s.write(filepath.Join(parts, "bin/griffin"), fakeGriffin)
-	for _, p := range []string{"internal_gpu_decode", "internal_gpu_scoring", "internal_exec"} {
+	for _, p := range []string{"internal_gpu_decode", "internal_papers_scoring", "internal_dispatch"} {
 		s.write(filepath.Join(parts, "tests", p+".test"), "#!/usr/bin/env bash\necho \"$0 $*\" >>\"$FAKE/tests.log\"\n")
 	}
 	s.write(filepath.Join(parts, "bundle.json"), `{"commit": "c0ffee"}`)
@@ -83,7 +83,7 @@ func (s *script) write(path, text string) {
 	}
 }
 
-// fake says what a command of griffin does, as a script.
+// fake sets the script that a command of griffin runs.
 func (s *script) fake(command, text string) { s.write(filepath.Join(s.bin, command), text) }
 
 func (s *script) command(env []string, args ...string) *exec.Cmd {
@@ -93,7 +93,7 @@ func (s *script) command(env []string, args ...string) *exec.Cmd {
 	return c
 }
 
-// run runs the script to its end and returns what it said and its exit status.
+// run runs the script to its end and returns its output and exit status.
 func (s *script) run(env []string, args ...string) (string, int) {
 	s.t.Helper()
 	out, err := s.command(env, args...).CombinedOutput()
@@ -108,13 +108,13 @@ func (s *script) run(env []string, args ...string) (string, int) {
 	return "", 0
 }
 
-// log returns what was noted.
+// log returns a log of the fake programs, "" if it does not exist.
 func (s *script) log(name string) string {
-	text, _ := os.ReadFile(filepath.Join(s.bin, name)) // "" if nothing was noted
+	text, _ := os.ReadFile(filepath.Join(s.bin, name))
 	return string(text)
 }
 
-// results returns the files that came back.
+// results returns the files of results.tgz by name.
 func (s *script) results() map[string]string {
 	s.t.Helper()
 	f, err := os.Open(filepath.Join(s.out, "results.tgz"))
@@ -143,8 +143,8 @@ func (s *script) results() map[string]string {
 	}
 }
 
-// Every test program under compute-sanitizer has the time that is given, less what it needs
-// to say where it hangs, and an error that one finds is the script's.
+// Each test program under compute-sanitizer has a timeout slightly below the given limit, so that
+// it can print its stacks, and an error found by one run fails the script.
 func TestRunSanitize(t *testing.T) {
 	s := newScript(t)
 	if out, rc := s.run([]string{"SANITIZE_SECONDS=900"}, "sanitize"); rc != 0 {
@@ -160,8 +160,8 @@ func TestRunSanitize(t *testing.T) {
 		}
 	}
 	s.write(filepath.Join(s.bin, "finds"), "racecheck")
-	for range 5 { // the last run to end, or not
-		if out, rc := s.run([]string{"ONLY=scoring"}, "sanitize"); rc != 1 || !strings.Contains(out, "racecheck internal_gpu_scoring: exit 86") {
+	for range 5 { // the failing run may or may not be the last to end
+		if out, rc := s.run([]string{"ONLY=scoring"}, "sanitize"); rc != 1 || !strings.Contains(out, "racecheck internal_papers_scoring: exit 86") {
 			t.Errorf("exit %d: %s", rc, out)
 		}
 	}
@@ -177,8 +177,8 @@ func TestRunTestTimeout(t *testing.T) {
 	}
 }
 
-// A part that fails, or says something beside its result, leaves the results of the others
-// whole; what a part says after its result is not in the file of all.
+// A part that fails or prints notes does not damage the results of other parts. Output after
+// the result of a part is not in the joined file.
 func TestRunKeepsOtherResults(t *testing.T) {
 	s := newScript(t)
 	s.fake("load", `case "$*" in
@@ -211,16 +211,16 @@ esac
 	}
 }
 
-// Without a rate to begin with, overload and soak say so.
+// Overload and soak fail with a message if load found no rate.
 func TestRunWithoutRate(t *testing.T) {
 	s := newScript(t)
 	s.fake("load", `printf '{\n  "highest_rate": 0\n}\n'`)
-	if out, rc := s.run(nil, "load", "soak"); rc != 1 || !strings.Contains(out, "overload: load found no rate") || !strings.Contains(out, "soak: give SOAK_RATE") {
+	if out, rc := s.run(nil, "load", "soak"); rc != 1 || !strings.Contains(out, "overload: load found no rate") || !strings.Contains(out, "soak: set SOAK_RATE") {
 		t.Errorf("exit %d: %s", rc, out)
 	}
 }
 
-// A collection that cannot be made is told, and the steps after it run.
+// A collection that cannot be generated is reported, and the following steps run.
 func TestRunGoesOn(t *testing.T) {
 	s := newScript(t)
 	s.fake("generate-fails", "")
@@ -233,8 +233,8 @@ func TestRunGoesOn(t *testing.T) {
 	}
 }
 
-// Each experiment of placing has a process of its own, and pages of all records are made
-// though one fails.
+// Each experiment of placing has a process of its own, and the pages of all records are written
+// even if one fails.
 func TestRunPlacing(t *testing.T) {
 	s := newScript(t)
 	s.fake("lab", `while [ $# -gt 0 ]; do [ "$1" != --out ] || mkdir -p "$2"; case "$1" in *-fig8) echo "it broke" >&2; exit 1 ;; esac; shift; done`)
@@ -247,7 +247,7 @@ func TestRunPlacing(t *testing.T) {
 	}
 }
 
-// What is killed in the middle of a part leaves the results so far.
+// A run that gets SIGTERM within a part keeps the results so far.
 func TestRunTerminated(t *testing.T) {
 	s := newScript(t)
 	s.fake("load", `trap 'printf "{\n  \"cut\": true\n}\n"; exit 130' TERM
@@ -267,28 +267,28 @@ for ((i = 0; i < 3000; i++)); do sleep 0.1; done`)
 		t.Errorf("%v: %s", err, &out)
 	}
 	if got := s.results()["load-soak.part"]; !strings.Contains(got, "cut") {
-		t.Errorf("what the soak had is %q", got)
+		t.Errorf("result of the soak is %q", got)
 	}
 }
 
-// patience is how long a test waits for what must come: only one that fails takes so long.
-const patience = 3 * time.Minute
+// maxWait limits the wait for a condition; only a failing test waits so long.
+const maxWait = 3 * time.Minute
 
-// until waits until f.
+// until waits until f returns true.
 func (s *script) until(f func() bool) {
 	s.t.Helper()
 	for began := time.Now(); !f(); time.Sleep(10 * time.Millisecond) {
-		if time.Since(began) > patience {
-			s.t.Fatal("it did not come")
+		if time.Since(began) > maxWait {
+			s.t.Fatalf("the condition does not hold after %v", maxWait)
 		}
 	}
 }
 
-// Steps in a session of their own outlast the call that starts them: a later call tells how
-// far they have come and brings the results, and one more brings their end.
+// Steps in a session of their own survive the call that starts them. A later call reports their
+// progress and collects the results, and another one waits for their end.
 func TestRunStartAndWait(t *testing.T) {
 	s := newScript(t)
-	// It soaks until the test lets it end.
+	// The soak runs until the test creates the file enough.
 	s.fake("load", `while [ $# -gt 0 ]; do [ "$1" != --readings ] || readings=$2; shift; done
 echo '{"at_ns": 1}' >"$readings"
 while [ ! -e "$FAKE/enough" ]; do sleep 0.05; done
@@ -306,27 +306,26 @@ printf '{\n  "verdict": {"passed": true}\n}\n'`)
 	defer s.run(nil, "stop")
 	s.until(func() bool { return strings.Contains(s.log("griffin.log"), "--soak") })
 	for _, args := range [][]string{{"start", "info"}, {"kernels"}} {
-		if out, rc := s.run(nil, args...); rc != 1 || !strings.Contains(out, "steps are under way: info soak") {
-			t.Errorf("%q beside others: exit %d: %s", args, rc, out)
+		if out, rc := s.run(nil, args...); rc != 1 || !strings.Contains(out, "steps are running: info soak") {
+			t.Errorf("%q while steps run: exit %d: %s", args, rc, out)
 		}
 	}
 	s.until(func() bool {
 		_, rc := s.run([]string{"WAIT_SECONDS=0"}, "wait")
 		if rc != 75 {
-			t.Fatalf("exit %d while it goes on", rc)
+			t.Fatalf("exit %d while the steps run, want 75", rc)
 		}
 		return s.results()["soak.jsonl"] == "{\"at_ns\": 1}\n"
 	})
 	s.fake("enough", "")
 	out, rc := s.run(nil, "wait")
 	if rc != 0 || !strings.Contains(out, "load-soak: exit 0") || !strings.Contains(out, "ended: info soak, exit 0") || strings.Contains(out, "bundle") {
-		t.Errorf("exit %d: %s: want what was said since the last call", rc, out)
+		t.Errorf("exit %d: %s: want the output since the last call", rc, out)
 	}
 	files := s.results()
 	if !strings.Contains(files["load.json"], `"load-soak": {`) || files["machine.json"] == "" || files["soak.jsonl"] != "{\"at_ns\": 1}\n{\"at_ns\": 2}\n" {
 		t.Errorf("files %q", files)
 	}
-	// The time of the soak, its warm-up, and what comes before.
 	if l := s.log("griffin.log"); !strings.Contains(l, "--for 1800s") {
 		t.Errorf("no soak of 1800 s in %s", l)
 	}
@@ -335,13 +334,13 @@ printf '{\n  "verdict": {"passed": true}\n}\n'`)
 	}
 }
 
-// Steps that end while their results are brought are not told to have ended before all is
-// brought.
+// If steps end while wait collects their results, they are reported as ended only once all
+// results are collected.
 func TestRunEndsWhileBrought(t *testing.T) {
 	s := newScript(t)
 	s.fake("load", `while [ ! -e "$FAKE/enough" ]; do sleep 0.05; done
 printf '{\n  "verdict": {"passed": true}\n}\n'`)
-	// When wait has packed, the steps end before it goes on.
+	// The steps end after wait has packed and before it continues.
 	tar, err := exec.LookPath("tar")
 	if err != nil {
 		t.Fatal(err)
@@ -364,7 +363,7 @@ printf '{\n  "verdict": {"passed": true}\n}\n'`)
 	}
 }
 
-// Steps that are stopped leave what they have.
+// Steps that are stopped keep their results so far.
 func TestRunStop(t *testing.T) {
 	s := newScript(t)
 	s.fake("load", `trap 'echo cut; exit 130' TERM
@@ -380,7 +379,7 @@ for ((i = 0; i < 3000; i++)); do sleep 0.1; done`)
 	}
 }
 
-// Steps that are stopped while they make a collection leave nothing that goes on.
+// Steps that are stopped while they generate a collection leave no process behind.
 func TestRunStopGenerating(t *testing.T) {
 	s := newScript(t)
 	s.fake("generate-waits", "")
@@ -395,14 +394,14 @@ func TestRunStopGenerating(t *testing.T) {
 	s.until(func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) })
 }
 
-// What is killed outright leaves the results so far, of the part under way too.
+// A run that gets SIGKILL keeps the results so far, including the current part's.
 func TestRunKilled(t *testing.T) {
 	s := newScript(t)
 	s.fake("load", `while [ $# -gt 0 ]; do [ "$1" != --readings ] || echo '{"at_ns": 1}' >"$2"; shift; done
 echo $$ >"$FAKE/at"
 for ((i = 0; i < 3000; i++)); do sleep 0.1; done`)
 	c := s.command([]string{"SOAK_RATE=5", "PACK_SECONDS=0.1"}, "soak")
-	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // to kill what it packs with, too
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that its packing is killed too
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -413,10 +412,10 @@ for ((i = 0; i < 3000; i++)); do sleep 0.1; done`)
 	if err := syscall.Kill(-c.Process.Pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	_ = c.Wait() // killed
-	var left int // what it ran is in a group of its own
+	_ = c.Wait() // the error says killed
+	var left int // timeout puts its command in a process group of its own
 	if _, err := fmt.Sscan(s.log("at"), &left); err != nil || syscall.Kill(left, syscall.SIGKILL) != nil {
-		t.Errorf("griffin, process %d, is not there any more (%v)", left, err)
+		t.Errorf("griffin, process %d, has ended (%v)", left, err)
 	}
 	if got := s.results()["soak.jsonl"]; got != "{\"at_ns\": 1}\n" {
 		t.Errorf("readings %q", got)

@@ -16,9 +16,9 @@ import (
 	"github.com/griffin-search/griffin/internal/score"
 )
 
-// The shape of the vectors. Passages come article by article, as in a collection of web
-// passages; those of an article share a topic. Half of a passage's terms are drawn from
-// its topic's, the others from all, frequent ones before rare ones (Zipf's law).
+// The shape of the vectors. Consecutive passages form articles, as in a collection of web
+// passages, and the passages of an article share a topic. Half of a passage's terms are drawn
+// from its topic, the others from all terms by Zipf's law.
 const (
 	sparseTerms    = 30_000 // the size of a word-piece vocabulary
 	sparseTopics   = 4_000
@@ -27,13 +27,13 @@ const (
 	articleDocs    = 8
 	sparseQueries  = 500
 	sparseMaxFreq  = 255
-	sparseDocsPart = 1 << 16 // documents made at a time
+	sparseDocsPart = 1 << 16 // documents generated per work item
 )
 
-// sparse makes vectors; they depend on the document's number only.
+// sparse generates vectors, each a function of the document's number.
 type sparse struct {
 	topics [][]uint32 // terms
-	zipf   []float64  // cumulated shares of terms
+	zipf   []float64  // cumulative probabilities of terms
 }
 
 func newSparseModel() *sparse {
@@ -50,7 +50,7 @@ func newSparseModel() *sparse {
 	m.topics = make([][]uint32, sparseTopics)
 	for i := range m.topics {
 		for range topicTerms {
-			// Topics are of the less frequent words more than texts are.
+			// Topics have more rare words than texts.
 			m.topics[i] = append(m.topics[i], uint32(float64(sparseTerms)*math.Pow(rng.Float64(), 2)))
 		}
 	}
@@ -62,25 +62,25 @@ func (m *sparse) common(rng *rand.Rand) uint32 {
 	return uint32(min(i, sparseTerms-1))
 }
 
-// weighted is a term with its weight.
+// weighted is a term and its weight.
 type weighted struct {
 	term   uint32
 	weight float64
 }
 
-// vector appends the vector of a document to dst, sorted by term. Weights hardly depend
-// on how rare a term is and are noisy (Mackenzie, Trotman and Lin, "Wacky weights in
-// learned sparse representations", 2021, §4).
+// vector appends the vector of a document to dst, sorted by term. Weights depend little on the
+// rarity of a term and are noisy (Mackenzie, Trotman and Lin, "Wacky weights in learned sparse
+// representations", 2021, §4).
 func (m *sparse) vector(dst []weighted, doc int) []weighted {
 	rng := rand.New(rand.NewPCG(uint64(doc), 2))
 	article := rand.New(rand.NewPCG(uint64(doc/articleDocs), 3))
 	topic := m.topics[article.IntN(sparseTopics)]
 	from := len(dst)
-	for i := range vectorTerms + 14 { // about 14 come twice
+	for i := range vectorTerms + 14 { // about 14 are duplicates
 		w := math.Exp(rng.NormFloat64() * 0.5)
 		var term uint32
 		if i%2 == 0 {
-			// What comes first in a topic is most of it, and weighs more.
+			// The first terms of a topic are more frequent and have larger weights.
 			at := int(topicTerms * math.Pow(rng.Float64(), 2))
 			term = topic[at]
 			w *= 1.5 - float64(at)/topicTerms
@@ -88,7 +88,7 @@ func (m *sparse) vector(dst []weighted, doc int) []weighted {
 			term = m.common(rng)
 			w *= 0.6
 		}
-		// Rare terms weigh a little more.
+		// Rare terms have slightly larger weights.
 		w *= 0.7 + 0.3*math.Log(float64(term)+20)/math.Log(sparseTerms)
 		dst = append(dst, weighted{term, w})
 	}
@@ -106,17 +106,17 @@ func (m *sparse) vector(dst []weighted, doc int) []weighted {
 	return dst[:from+n]
 }
 
-// quantised is a weight as 1 to 255.
+// quantised returns a weight as an integer from 1 to 255.
 func quantised(w float64) uint32 { return uint32(min(max(math.Round(w*40), 1), sparseMaxFreq)) }
 
-// newSparse makes vectors, and queries each of which resembles some document.
+// newSparse generates vectors, and queries that each resemble a document.
 func newSparse(docs int) (*bench, error) {
 	m := newSparseModel()
 	b := &bench{
 		name: "sparse", numDocs: docs, sat: score.Saturation{Linear: true}, close: func() {},
 		derived: derived.NewCache(16 << 30).NewSegment(),
 	}
-	wanted := make([]int32, sparseTerms) // number of the list + 1
+	wanted := make([]int32, sparseTerms) // list number + 1; 0: not wanted
 	var names []uint32
 	for i := range sparseQueries {
 		rng := rand.New(rand.NewPCG(uint64(i), 4))
@@ -150,13 +150,13 @@ func cmpFloat(a, b float64) int {
 	return 0
 }
 
-// plain is a list of weights.
+// plain is an uncompressed list; its frequencies are quantised weights.
 type plain struct {
 	docIDs []uint32
 	freqs  []uint8
 }
 
-// invert returns the lists of the wanted terms.
+// invert generates the documents and returns the lists of the wanted terms.
 func invert(m *sparse, docs int, wanted []int32, numLists int) []plain {
 	parts := (docs + sparseDocsPart - 1) / sparseDocsPart
 	made := make([][]plain, parts)
@@ -210,7 +210,7 @@ func parallel(n int, f func(i int)) {
 	wg.Wait()
 }
 
-// encode makes posting lists for the CPU.
+// encode compresses the lists to the posting lists of the bench, and clears them.
 func (b *bench) encode(lists []plain) error {
 	b.lists = make([]postings.List, len(lists))
 	b.lengths = make([]uint32, b.numDocs)

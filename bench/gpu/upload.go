@@ -7,17 +7,17 @@ import (
 	"time"
 
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
-	"github.com/griffin-search/griffin/internal/gpu/fastpath"
+	"github.com/griffin-search/griffin/internal/gpu/imagesearch"
 	"github.com/griffin-search/griffin/internal/postings"
 )
 
-// decoded is a list in memory.
+// decoded is a decoded list, or the error of decoding it.
 type decoded struct {
 	docIDs, freqs []uint32
 	err           error
 }
 
-// decode reads a list.
+// decode decodes all blocks of a list.
 func decode(l *postings.List) (d decoded) {
 	d.docIDs, d.freqs = make([]uint32, 0, l.DocFreq), make([]uint32, 0, l.DocFreq)
 	var c postings.Cursor
@@ -31,7 +31,7 @@ func decode(l *postings.List) (d decoded) {
 	return d
 }
 
-// upload decodes all lists on the CPU and makes their images.
+// upload decodes all lists on the CPU, several ahead, and builds their images on the device.
 func (t *target) upload() error {
 	var err error
 	if t.lengths, err = cuda.Alloc[uint32](t.device, t.numDocs); err != nil {
@@ -84,10 +84,10 @@ func (t *target) upload() error {
 	return errors.Join(docIDs.Free(), freqs.Free())
 }
 
-// build makes the image of list i.
+// build uploads list i and builds its image. It returns the time of the build, without the upload.
 func (t *target) build(i int, d *decoded, docIDs, freqs cuda.Buffer[uint32]) (time.Duration, error) {
 	l := &t.lists[i]
-	shape := fastpath.Shape{NumDocs: t.numDocs, DocFreq: int(l.DocFreq), CollFreq: l.CollFreq, Saturation: t.sat, Max: l.Max}
+	shape := imagesearch.Shape{NumDocs: t.numDocs, DocFreq: int(l.DocFreq), CollFreq: l.CollFreq, Saturation: t.sat, Max: l.Max}
 	data, err := cuda.Alloc[byte](t.device, int(shape.SizeBytes()))
 	if err != nil {
 		return 0, err
@@ -109,5 +109,6 @@ func (t *target) build(i int, d *decoded, docIDs, freqs cuda.Buffer[uint32]) (ti
 		return 0, err
 	}
 	t.images = append(t.images, m)
-	return time.Since(began), t.stream.Synchronize()
+	err = t.stream.Synchronize()
+	return time.Since(began), err
 }

@@ -23,18 +23,19 @@ import (
 	"github.com/griffin-search/griffin/trec"
 )
 
-// contentsField is the field that is searched: title and text.
+// contentsField is the searched field: title and text.
 const contentsField = "contents"
 
-// passage is one document as both engines read it.
+// passage is a document as both engines read it.
 type passage struct {
 	ID    string `json:"id"`
 	Title string `json:"title"`
 	Text  string `json:"text"`
 }
 
-// bleveMapping indexes contents with frequencies and lengths, without positions,
-// and stores title and text: what an index of Griffin without --positions has.
+// bleveMapping indexes contents with frequencies and lengths, without
+// positions, and stores title and text, like an index of Griffin with
+// --no-positions.
 func bleveMapping() (mapping.IndexMapping, error) {
 	stored := bleve.NewTextFieldMapping()
 	stored.Index, stored.Store = false, true
@@ -68,15 +69,15 @@ type bleveEngine struct {
 	threads   int
 	search    searchOptions
 
-	idx bleve.Index // what build made last
+	idx bleve.Index // the result of the last build
 }
 
 var _ engine = (*bleveEngine)(nil)
 
 func (e *bleveEngine) name(context.Context) (string, error) { return "bleve v2.5.7", nil }
 
-// build times indexing until every batch is on disk, and the merge to one
-// segment after it, with which bleve answers fastest.
+// build measures indexing until every batch is on disk, and the subsequent
+// merge to one segment, which gives bleve's fastest queries.
 func (e *bleveEngine) build(ctx context.Context) (buildTimes, error) {
 	before := runtime.GOMAXPROCS(e.threads)
 	defer runtime.GOMAXPROCS(before)
@@ -117,8 +118,8 @@ func (e *bleveEngine) close() error {
 	return err
 }
 
-// indexBytes counts the segment that is searched: files of older segments may
-// not be deleted yet.
+// indexBytes returns the size of the searched segment; files of older segments
+// may still exist.
 func (e *bleveEngine) indexBytes() (int64, error) {
 	s, err := scorchOf(e.idx)
 	if err != nil {
@@ -126,12 +127,12 @@ func (e *bleveEngine) indexBytes() (int64, error) {
 	}
 	size, ok := s.StatsMap()["num_bytes_used_disk_by_root"].(uint64)
 	if !ok {
-		return 0, errors.New("bleve does not tell the size of its index")
+		return 0, errors.New("bleve does not report the size of its index")
 	}
 	return int64(size), nil
 }
 
-// query runs each query once to warm up and then in every run, on this
+// query runs each query once as a warm-up and then in every run, on this
 // goroutine.
 func (e *bleveEngine) query(ctx context.Context, mode queryMode) (queryResult, error) {
 	requests := make([]*bleve.SearchRequest, len(e.topics))
@@ -171,12 +172,12 @@ func bleveQuery(terms []string, mode queryMode) query.Query {
 	return bleve.NewDisjunctionQuery(parts...)
 }
 
-// setBM25 sets the parameters of every index of the process: bleve has no other
+// setBM25 sets the parameters of every index of the process; bleve has no other
 // way.
 func setBM25(k1, b float64) { search.BM25_k1, search.BM25_b = k1, b }
 
-// indexAll gives the file to bleve in batches from several goroutines and
-// returns when bleve has every batch on disk.
+// indexAll indexes the file in batches from several goroutines and returns when
+// every batch is on disk.
 func (e *bleveEngine) indexAll(ctx context.Context) error {
 	f, err := os.Open(e.in.path)
 	if err != nil {
@@ -239,7 +240,7 @@ func indexBatch(idx bleve.Index, lines [][]byte, persisted *sync.WaitGroup, fail
 	return idx.Batch(batch)
 }
 
-// mergeToOne merges all segments of the index into one.
+// mergeToOne merges all segments of the index.
 func mergeToOne(ctx context.Context, idx bleve.Index) error {
 	s, err := scorchOf(idx)
 	if err != nil {
@@ -248,7 +249,7 @@ func mergeToOne(ctx context.Context, idx bleve.Index) error {
 	return s.ForceMerge(ctx, &mergeplan.SingleSegmentMergePlanOptions)
 }
 
-// scorchOf returns the part of the index that holds the segments.
+// scorchOf returns the component of the index that has the segments.
 func scorchOf(idx bleve.Index) (*scorch.Scorch, error) {
 	advanced, err := idx.Advanced()
 	if err != nil {
@@ -261,7 +262,7 @@ func scorchOf(idx bleve.Index) (*scorch.Scorch, error) {
 	return s, nil
 }
 
-// firstError keeps the first error of several goroutines.
+// firstError stores the first error of several goroutines.
 type firstError struct {
 	mu  sync.Mutex
 	err error

@@ -5,21 +5,20 @@ import (
 	"fmt"
 )
 
-// engine is a search engine under test. Calls come one at a time: build at
-// least once, then the rest in any order, which refers to what the last build
-// made.
+// engine is a search engine under test. Calls are sequential: first build, at
+// least once, then the others in any order, which use the last build.
 type engine interface {
 	// name returns the engine's name and version.
 	name(ctx context.Context) (string, error)
-	// build indexes the passages afresh.
+	// build indexes the passages from scratch.
 	build(ctx context.Context) (buildTimes, error)
 	indexBytes() (int64, error)
-	// query times the queries on one thread, k results each.
+	// query measures the queries on one thread, with k results each.
 	query(ctx context.Context, mode queryMode) (queryResult, error)
 	close() error
 }
 
-// queryMode says which documents match: those with any term, or with all.
+// queryMode selects matching documents: with any term, or with all terms.
 type queryMode string
 
 const (
@@ -27,15 +26,15 @@ const (
 	modeAnd queryMode = "and"
 )
 
-// searchOptions are the settings of the query runs.
+// searchOptions configure the query runs.
 type searchOptions struct {
 	k    int
 	runs int
 }
 
-// measure builds with each engine in turn, builds times over, and then times
-// the queries of each mode with each engine in turn, so that what else the
-// machine does falls on all alike. The least build times count.
+// measure builds with each engine in turn, builds times, and then measures the
+// queries of each mode with each engine in turn, so that other load affects all
+// equally. The minimum build times count.
 func measure(ctx context.Context, engines []engine, builds int) ([]*engineResult, error) {
 	results := make([]*engineResult, len(engines))
 	each := func(do func(e engine, r *engineResult) error) error {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// griffinEngine runs the griffin command, as users have it.
+// griffinEngine runs the griffin command, as users do.
 type griffinEngine struct {
 	binary  string
 	dir     string
@@ -25,8 +25,8 @@ type griffinEngine struct {
 
 var _ engine = (*griffinEngine)(nil)
 
-// buildGriffin compiles the command of the module that this one replaces, in
-// that module's folder, since its dependencies are not this module's.
+// buildGriffin compiles the command in the main module's folder, because its
+// dependencies are not this module's.
 func buildGriffin(ctx context.Context, dir string) (string, error) {
 	module, err := runCommand(ctx, 0, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/griffin-search/griffin")
 	if err != nil {
@@ -43,14 +43,14 @@ func (e *griffinEngine) name(ctx context.Context) (string, error) {
 	return string(bytes.TrimSpace(line)), err
 }
 
-// build times the whole command: its index is of one segment, on disk, when it
-// ends.
+// build measures the whole command, which ends with an index of one segment on
+// disk.
 func (e *griffinEngine) build(ctx context.Context) (buildTimes, error) {
 	if err := os.RemoveAll(e.dir); err != nil {
 		return buildTimes{}, err
 	}
 	started := time.Now()
-	_, err := runCommand(ctx, e.threads, e.binary, "index", "--quiet", "--out", e.dir, "--format", "jsonl", "--analyzer", "simple", e.in.path)
+	_, err := runCommand(ctx, e.threads, e.binary, "index", "--quiet", "--out", e.dir, "--format", "jsonl", "--no-positions", "--analyzer", "simple", e.in.path)
 	elapsed := time.Since(started).Seconds()
 	return buildTimes{OnDisk: elapsed, OneSegment: elapsed}, err
 }
@@ -59,7 +59,7 @@ func (e *griffinEngine) indexBytes() (int64, error) { return folderBytes(e.dir) 
 
 func (e *griffinEngine) close() error { return nil }
 
-// query runs griffin bench and reads its figures.
+// query runs griffin bench and parses its output.
 func (e *griffinEngine) query(ctx context.Context, mode queryMode) (queryResult, error) {
 	traversal := "block-max-maxscore"
 	if mode == modeAnd {
@@ -81,8 +81,8 @@ func (e *griffinEngine) query(ctx context.Context, mode queryMode) (queryResult,
 	return result, nil
 }
 
-// runCommand returns what a command prints; threads above 0 bounds a Go
-// program's processors. Its error output is shown as it comes.
+// runCommand returns a command's standard output and forwards its error output;
+// threads above 0 limits a Go program's CPUs.
 func runCommand(ctx context.Context, threads int, name string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Stderr = os.Stderr
@@ -96,7 +96,7 @@ func runCommand(ctx context.Context, threads int, name string, args ...string) (
 	return out, nil
 }
 
-// folderBytes sums the sizes of the files in a folder.
+// folderBytes returns the total size of the files in a folder.
 func folderBytes(dir string) (int64, error) {
 	var total int64
 	err := filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {

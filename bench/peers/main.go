@@ -128,7 +128,7 @@ func run(ctx context.Context, o options) (err error) {
 	return nil
 }
 
-// measure fills in the engines that were asked for.
+// measure measures the requested engines.
 func (r *report) measure(ctx context.Context, work string, in subset, topics []trec.Topic, o options) (err error) {
 	var engines []engine
 	if o.only != "griffin" {
@@ -179,8 +179,8 @@ func newGriffinEngine(ctx context.Context, work string, in subset, topics []trec
 	return g, writeQueries(g.queries, topics)
 }
 
-// command returns how the program was called, files without their folders,
-// which differ from machine to machine.
+// command returns the program's command line; paths are reduced to file names,
+// because folders differ between machines.
 func command() string {
 	words := []string{"peers"}
 	for _, arg := range os.Args[1:] {

@@ -12,18 +12,18 @@ import (
 	"github.com/griffin-search/griffin/trec"
 )
 
-// maxPassageBytes bounds one line of the input.
+// maxPassageBytes limits one line of the input.
 const maxPassageBytes = 16 << 20
 
-// subset says what was cut from the input for both engines.
+// subset describes the part of the input used for both engines.
 type subset struct {
 	path     string
 	numDocs  int
 	numBytes int64 // of JSON lines
 }
 
-// writeSubset copies the first limit lines of the inputs, JSON lines, plain or
-// .zst, to a plain file. limit 0 takes all.
+// writeSubset copies the first limit lines of the inputs (JSON lines, plain or
+// .zst) to a plain file; limit 0 copies all.
 func writeSubset(to string, inputs []string, limit int) (subset, error) {
 	out, err := os.Create(to)
 	if err != nil {
@@ -78,7 +78,7 @@ func newLineScanner(r io.Reader) *bufio.Scanner {
 	return s
 }
 
-// readQueries reads the first limit topics of a file; limit 0 takes all.
+// readQueries reads the first limit topics of a file; limit 0 reads all.
 func readQueries(path string, limit int) ([]trec.Topic, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -95,7 +95,7 @@ func readQueries(path string, limit int) ([]trec.Topic, error) {
 	return topics, nil
 }
 
-// writeQueries writes topics as TSV, the form griffin bench reads.
+// writeQueries writes topics as TSV, for griffin bench.
 func writeQueries(path string, topics []trec.Topic) error {
 	var b strings.Builder
 	for _, t := range topics {

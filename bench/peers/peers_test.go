@@ -50,7 +50,7 @@ func TestTokenOffsets(t *testing.T) {
 	}
 }
 
-// writePassages makes plain and compressed inputs of two passages each.
+// writePassages creates plain and compressed inputs of two passages each.
 func writePassages(t *testing.T) []string {
 	t.Helper()
 	dir := t.TempDir()
@@ -88,11 +88,11 @@ func TestWriteSubset(t *testing.T) {
 		}
 	}
 	if _, err := writeSubset(filepath.Join(t.TempDir(), "x"), []string{"absent"}, 0); err == nil {
-		t.Error("an absent input is no error")
+		t.Error("a missing input is accepted")
 	}
 }
 
-// TestBleve runs the whole of the bleve side on four documents.
+// TestBleve runs the bleve engine on four documents.
 func TestBleve(t *testing.T) {
 	in, err := writeSubset(filepath.Join(t.TempDir(), "subset.jsonl"), writePassages(t), 0)
 	if err != nil {
@@ -133,15 +133,15 @@ func TestBleveStops(t *testing.T) {
 	cancel()
 	e := &bleveEngine{dir: filepath.Join(t.TempDir(), "bleve"), in: in, batchSize: 1, threads: 1}
 	if _, err := e.build(ctx); err == nil {
-		t.Error("a cancelled build ended well")
+		t.Error("a cancelled build returned no error")
 	}
 	if err := e.close(); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestGriffinCommand checks how the griffin command is called and read, with a
-// script in its place.
+// TestGriffinCommand checks the calls of the griffin command and the parsing of
+// its output, with a script in its place.
 func TestGriffinCommand(t *testing.T) {
 	dir := t.TempDir()
 	script := filepath.Join(dir, "griffin")
@@ -167,11 +167,12 @@ esac
 	}
 	e.binary = filepath.Join(dir, "absent")
 	if _, err := measure(t.Context(), []engine{e}, 1); err == nil {
-		t.Error("an absent command is no error")
+		t.Error("a missing command is accepted")
 	}
 }
 
-// exampleReport is of a Griffin that is the given factors faster than bleve.
+// exampleReport returns a report in which Griffin is faster than bleve by the
+// given factors.
 func exampleReport(index, or float64) *report {
 	b := &engineResult{Engine: "bleve", Index: buildTimes{OnDisk: 10, OneSegment: 12}}
 	b.Or.Latency = latency.Summary{Mean: 2 * time.Millisecond}
@@ -212,7 +213,7 @@ func TestSameWork(t *testing.T) {
 	}
 	r.Griffin.And.NoResult = 1
 	if r.sameWork() == nil {
-		t.Error("engines that find different things pass as the same")
+		t.Error("engines with different results are accepted")
 	}
 }
 
@@ -236,7 +237,7 @@ func TestTable(t *testing.T) {
 func TestParseOptions(t *testing.T) {
 	for _, args := range []string{"", "-queries q", "p", "-queries q -only lucene p", "-queries q -k 0 p", "-queries q -only bleve -check p"} {
 		if _, err := parseOptions(strings.Fields(args)); err == nil {
-			t.Errorf("%q is taken", args)
+			t.Errorf("%q is accepted", args)
 		}
 	}
 	o, err := parseOptions(strings.Fields("-queries q -docs 7 -check a b"))

@@ -11,7 +11,7 @@ import (
 	"github.com/griffin-search/griffin/internal/latency"
 )
 
-// The least that Griffin promises against bleve.
+// Griffin's minimum speed relative to bleve.
 const (
 	leastIndexRatio = 5
 	leastOrRatio    = 20
@@ -19,39 +19,39 @@ const (
 
 // queryResult is one query mode of one engine; the names are griffin bench's.
 type queryResult struct {
-	Latency  latency.Summary `json:"latency_us"` // per query the least of the runs
+	Latency  latency.Summary `json:"latency_us"` // per query the minimum of the runs
 	NoResult int             `json:"no_result"`
 }
 
-// buildTimes are how long an index took from the start, in seconds.
+// buildTimes are indexing times from the start, in seconds.
 type buildTimes struct {
-	// OnDisk is until every document is on disk and can be searched.
+	// OnDisk: every document is on disk and searchable.
 	OnDisk float64 `json:"on_disk"`
-	// OneSegment is until the index is one segment, as the queries found it.
+	// OneSegment: the index is one segment, as used for queries.
 	OneSegment float64 `json:"one_segment"`
 }
 
-// least returns the lesser of each time.
+// least returns the minimum of each time.
 func (t buildTimes) least(u buildTimes) buildTimes {
 	return buildTimes{OnDisk: min(t.OnDisk, u.OnDisk), OneSegment: min(t.OneSegment, u.OneSegment)}
 }
 
-// engineResult is what one engine did.
+// engineResult is the result of one engine.
 type engineResult struct {
 	Engine     string      `json:"engine"`
-	Index      buildTimes  `json:"index_seconds"` // the least of the builds
+	Index      buildTimes  `json:"index_seconds"` // minimum of the builds
 	IndexBytes int64       `json:"index_bytes"`
 	Or         queryResult `json:"or"`
 	And        queryResult `json:"and"`
 }
 
-// report is the JSON file: all that is needed to repeat the run and judge it.
+// report is the JSON output: everything needed to repeat and judge the run.
 type report struct {
 	Time       time.Time     `json:"time"`
 	Command    string        `json:"command"`
 	Machine    machine       `json:"machine"`
 	NumDocs    int           `json:"num_docs"`
-	NumBytes   int64         `json:"num_bytes"` // of JSON lines indexed
+	NumBytes   int64         `json:"num_bytes"` // of indexed JSON lines
 	NumQueries int           `json:"num_queries"`
 	K          int           `json:"k"`
 	Runs       int           `json:"runs"`
@@ -62,7 +62,7 @@ type report struct {
 	Ratios     *ratios       `json:"ratios,omitempty"`
 }
 
-// ratios say how many times faster Griffin is.
+// ratios are Griffin's speed relative to bleve's.
 type ratios struct {
 	IndexOnDisk     float64 `json:"index_on_disk"`
 	IndexOneSegment float64 `json:"index_one_segment"`
@@ -80,8 +80,8 @@ func compareEngines(bleve, griffin *engineResult) *ratios {
 	}
 }
 
-// sameWork returns an error unless both engines found results for equally many
-// queries, which engines that index the same tokens do.
+// sameWork returns an error unless both engines found results for the same
+// number of queries, as engines with the same tokens do.
 func (r *report) sameWork() error {
 	b, g := r.Bleve, r.Griffin
 	if b.Or.NoResult != g.Or.NoResult || b.And.NoResult != g.And.NoResult {
@@ -91,7 +91,7 @@ func (r *report) sameWork() error {
 	return nil
 }
 
-// fastEnough returns an error that names each promise that is not kept.
+// fastEnough returns an error that lists each missed target.
 func (r *report) fastEnough() error {
 	var broken []string
 	if r.Ratios.IndexOneSegment < leastIndexRatio {
@@ -101,12 +101,12 @@ func (r *report) fastEnough() error {
 		broken = append(broken, fmt.Sprintf("top-%d OR %.1f times as fast, want %d", r.K, r.Ratios.Or, leastOrRatio))
 	}
 	if broken != nil {
-		return fmt.Errorf("griffin is slower against bleve than promised: %s", strings.Join(broken, "; "))
+		return fmt.Errorf("griffin misses its targets against bleve: %s", strings.Join(broken, "; "))
 	}
 	return nil
 }
 
-// writeTable prints the comparison as Markdown, ready for docs/benchmarks.
+// writeTable prints the comparison as Markdown, for docs/benchmarks.
 func (r *report) writeTable(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d passages, %.1f MB of JSON lines, indexed with %d threads, least of %d builds; "+
@@ -142,7 +142,7 @@ func (r *report) writeTable(w io.Writer) error {
 	return err
 }
 
-// tableRow is one line of the table; ratio is nil where none makes sense.
+// tableRow is one line of the table; ratio is nil if it would be meaningless.
 type tableRow struct {
 	name  string
 	value func(*report, *engineResult) string

@@ -8,14 +8,14 @@ import (
 	"github.com/blevesearch/bleve/v2/registry"
 )
 
-// simpleTokenizer is the name under which bleve finds the tokenizer below.
+// simpleTokenizer is the name of the tokenizer below in bleve.
 const simpleTokenizer = "griffin_simple"
 
-// maxTokenBytes drops what is no word, such as encoded data.
+// maxTokenBytes excludes tokens that are not words, such as encoded data.
 const maxTokenBytes = 40
 
-// tokenizer cuts text into runs of letters and digits and puts them in lower
-// case: the tokens of Griffin's analyzer "simple".
+// tokenizer splits text into runs of letters and digits in lower case: the
+// tokens of Griffin's analyzer "simple".
 type tokenizer struct{}
 
 var _ analysis.Tokenizer = tokenizer{}
@@ -28,13 +28,12 @@ func init() {
 	}
 }
 
-// Tokenize returns the tokens of text; the terms are their own memory. Tokens
-// and terms are allocated in two pieces, which is as fast as bleve's interface
-// allows.
+// Tokenize returns the tokens of text, whose terms are copies. It makes two
+// allocations, which is as fast as bleve's interface permits.
 func (tokenizer) Tokenize(text []byte) analysis.TokenStream {
 	lower := make([]byte, 0, len(text)+len(text)/8)
 	tokens := make([]analysis.Token, 0, len(text)/5+1)
-	start, from := -1, 0 // of the open token: in text, in lower
+	start, from := -1, 0 // of the current token: in text, in lower
 	end := func(at int) {
 		if start >= 0 && len(lower)-from <= maxTokenBytes {
 			tokens = append(tokens, analysis.Token{

@@ -1,6 +1,6 @@
-// Command sizes encodes the lists of an index with one codec after another and
-// writes how many bits a posting takes, as JSON: the DocIDs and the frequencies on
-// their own, and with them the directory that any codec has beside it.
+// Command sizes encodes the lists of an index with several codecs and writes
+// the bits per posting as JSON: of the DocIDs, of the frequencies, and of both
+// with the directory that every codec needs.
 //
 //	go run ./bench/sizes INDEX [CODEC…]
 package main
@@ -23,14 +23,15 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// least are the lengths from which on lists are measured apart. Most of those of
+// least are minimum lengths of lists with separate results. Most lists of
 // griffin18 have 1,000 to 1,000,000 postings (Figure 10).
 var least = [3]int{1000, 10_000, 100_000}
 
-// directoryEntry is the size of what a list of several blocks keeps of each.
+// directoryEntry is the size of a block's directory entry, in lists of several
+// blocks.
 const directoryEntry = 16
 
-// Report is what is written.
+// Report is the output.
 type Report struct {
 	Index     string  `json:"index"`
 	Documents int     `json:"documents"`
@@ -41,13 +42,14 @@ type Report struct {
 	Codecs    []Size  `json:"codecs"`
 }
 
-// Size is what a codec takes, in bits a posting.
+// Size is the size with a codec, in bits per posting.
 type Size struct {
 	Codec  string  `json:"codec"`
 	DocIDs float64 `json:"docid_bits"`
 	Freqs  float64 `json:"freq_bits"`
 	Both   float64 `json:"bits"`
-	// How much smaller than 4 bytes each the DocIDs are, in lists of such a length.
+	// Size of 4-byte DocIDs relative to the encoded DocIDs, for lists of at
+	// least these lengths.
 	Ratio [3]float64 `json:"docid_ratio_of_lists_from_1000_10000_100000"`
 }
 
@@ -66,7 +68,7 @@ func run(ctx context.Context, args []string) error {
 	}
 	names := args[1:]
 	if len(names) == 0 {
-		names = append(codec.Names(), "pfordelta:plain=1") // as griffin18 has it, Table 1
+		names = append(codec.Names(), "pfordelta:plain=1") // griffin18, Table 1
 	}
 	codecs := make([]codec.Codec, len(names))
 	for i, name := range names {
@@ -163,7 +165,7 @@ func readList(s *segment.Segment, term []byte) (docIDs, freqs []uint32, err erro
 	return docIDs, freqs, nil
 }
 
-// measure encodes all lists as internal/postings does.
+// measure encodes all lists like internal/postings.
 func measure(ctx context.Context, c codec.Codec, docIDs, freqs [][]uint32) (Size, error) {
 	var n, docBytes, freqBytes int
 	var long, longBytes [len(least)]int
@@ -195,7 +197,8 @@ func measure(ctx context.Context, c codec.Codec, docIDs, freqs [][]uint32) (Size
 	return s, nil
 }
 
-// docIDBytes encodes a list to buf, whole or block by block, and returns its size.
+// docIDBytes encodes a list to buf, whole or block by block, and returns its
+// size.
 func docIDBytes(c codec.Codec, buf *[]byte, list []uint32) (size int) {
 	if c, ok := c.(codec.ListCodec); ok && len(list) > codec.BlockLen {
 		*buf = c.AppendList((*buf)[:0], list)

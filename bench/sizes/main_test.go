@@ -8,8 +8,8 @@ import (
 	"github.com/griffin-search/griffin/codec"
 )
 
-// With raw each DocID and each frequency takes 32 bits, of all lists and of long
-// ones; simdbp takes a bit for gaps of 1 or 2, and none for frequencies of 1.
+// TestMeasure: with raw each DocID and each frequency takes 32 bits; simdbp
+// takes one bit for gaps of 1 or 2, and none for frequencies of 1.
 func TestMeasure(t *testing.T) {
 	short, long := []uint32{5, 7}, make([]uint32, least[0])
 	for i := range long {
@@ -38,6 +38,6 @@ func TestRunSaysWhatIsWrong(t *testing.T) {
 		t.Error("no error without an index")
 	}
 	if err := run(context.Background(), []string{t.TempDir()}); err == nil {
-		t.Error("no error for a folder that is no index")
+		t.Error("no error for a folder that is not an index")
 	}
 }

@@ -1,16 +1,17 @@
-// Traversals times every traversal on an index and logs of queries, and writes
+// Traversals measures every traversal on an index and query logs, and writes
 // the result as JSON and as the tables of docs/benchmarks/traversals.md.
 //
 //	go run ./bench/traversals -json traversals.json -markdown tables.md INDEX tb05.tsv tb06.tsv
 //
-// # What is measured
+// # Method
 //
-// Query by query, all traversals take turns: each answers it once to warm up (and to
-// compute what it derives from lists), then -runs times; the least time counts, for
-// on a machine that is shared, others only add. So what disturbs one disturbs all,
-// and the ratios between them hold better than the times. With -cpu-time it is the
-// thread's processor time, which leaves out when others had the processor, and
-// counts about 0.2 µs of its own a query. Lists are looked up before; one thread. All traversals must give the same hits, or it is an error.
+// For each query, all traversals run in turn: once as a warm-up (which also
+// computes derived data of lists), then -runs times. The minimum counts,
+// because other load on a shared machine only adds time. Disturbances affect
+// all traversals, so their ratios are more reliable than the times. -cpu-time
+// measures the thread's CPU time, which excludes the time of other programs,
+// and adds about 0.2 µs per query. Lists are looked up in advance; one thread.
+// It is an error if traversals give different hits.
 package main
 
 import (
@@ -28,11 +29,11 @@ import (
 	"time"
 
 	"github.com/griffin-search/griffin/internal/base"
-	"github.com/griffin-search/griffin/internal/exec"
 	"github.com/griffin-search/griffin/internal/index"
 	"github.com/griffin-search/griffin/internal/latency"
-	"github.com/griffin-search/griffin/internal/query"
+	"github.com/griffin-search/griffin/internal/plan"
 	"github.com/griffin-search/griffin/internal/vfs"
+	"github.com/griffin-search/griffin/query"
 	"github.com/griffin-search/griffin/trec"
 )
 
@@ -62,11 +63,11 @@ func parseOptions(args []string) (o options, err error) {
 		flags.PrintDefaults()
 	}
 	flags.StringVar(&o.json, "json", "", "write the result to this file")
-	flags.StringVar(&o.markdown, "markdown", "", "write the tables to this file, and not to standard output")
-	flags.StringVar(&o.commit, "commit", "", "what was measured, for the result")
-	flags.IntVar(&o.runs, "runs", 5, "times that each query is measured")
-	flags.IntVar(&o.every, "every", 1, "measure every so many queries of a log")
-	flags.BoolVar(&o.cpuTime, "cpu-time", false, "measure processor time, for machines that are busy otherwise (Linux)")
+	flags.StringVar(&o.markdown, "markdown", "", "write the tables to this file instead of standard output")
+	flags.StringVar(&o.commit, "commit", "", "measured commit, for the result")
+	flags.IntVar(&o.runs, "runs", 5, "number of measurements of each query")
+	flags.IntVar(&o.every, "every", 1, "measure every Nth query of a log")
+	flags.BoolVar(&o.cpuTime, "cpu-time", false, "measure CPU time, for busy machines (Linux)")
 	ks := flags.String("k", "10,1000", "hits for each query")
 	if err := flags.Parse(args); err != nil {
 		return o, err
@@ -82,7 +83,7 @@ func parseOptions(args []string) (o options, err error) {
 		return o, errors.New("usage: traversals [flags] INDEX LOG…; -runs and -every from 1 on")
 	}
 	if _, ok := latency.ThreadTime(); o.cpuTime && !ok {
-		return o, errors.New("-cpu-time: this system does not tell a thread's time")
+		return o, errors.New("-cpu-time: this system does not measure the CPU time of threads")
 	}
 	o.index, o.logs = flags.Arg(0), flags.Args()[1:]
 	return o, nil
@@ -102,19 +103,19 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer snapshot.Release()
-	b := &bench{options: o, searcher: exec.NewSearcher(snapshot, nil), began: time.Now()}
-	if b.scratch, err = exec.NewScratch(snapshot.Options.Analyzer); err != nil {
+	b := &bench{options: o, planner: plan.New(snapshot, nil), began: time.Now()}
+	if b.scratch, err = plan.NewScratch(snapshot.Options.Analyzer); err != nil {
 		return err
 	}
 	r := newResult(o, snapshot)
-	runtime.LockOSThread() // whose time is measured
+	runtime.LockOSThread() // whose CPU time is measured
 	defer runtime.UnlockOSThread()
 	for _, log := range o.logs {
 		topics, err := readLog(log, o.every)
 		if err != nil {
 			return err
 		}
-		for _, mode := range []exec.Mode{exec.ModeOr, exec.ModeAnd} {
+		for _, mode := range []plan.Mode{plan.ModeOr, plan.ModeAnd} {
 			for _, k := range o.ks {
 				figures, err := b.measure(ctx, topics, mode, k)
 				if err != nil {
@@ -144,34 +145,34 @@ func readLog(path string, every int) ([]trec.Topic, error) {
 	return some, nil
 }
 
-// bench measures one combination of log, mode and k after another.
+// bench measures combinations of log, mode and k.
 type bench struct {
 	options
-	searcher *exec.Searcher
-	scratch  *exec.Scratch
-	began    time.Time
+	planner *plan.Planner
+	scratch *plan.Scratch
+	began   time.Time
 }
 
-// figure is what one traversal took.
+// figure is the result of one traversal.
 type figure struct {
 	Traversal string          `json:"traversal"`
-	Latency   latency.Summary `json:"latency_us"` // of each query the least of its runs
+	Latency   latency.Summary `json:"latency_us"` // per query the minimum of its runs
 	Ratio     float64         `json:"ratio"`      // of the mean to the fastest traversal's
-	// Of one pass, for each query.
+	// Per query, for one pass.
 	PostingsDecoded float64 `json:"postings_decoded"`
 	PostingsScored  float64 `json:"postings_scored"`
 }
 
-// measure times all traversals of a mode, and returns their figures, fastest
+// measure measures all traversals of a mode, and returns their figures, fastest
 // first.
-func (b *bench) measure(ctx context.Context, topics []trec.Topic, mode exec.Mode, k int) ([]figure, error) {
-	names := exec.Traversals(mode)
+func (b *bench) measure(ctx context.Context, topics []trec.Topic, mode plan.Mode, k int) ([]figure, error) {
+	names := plan.Traversals(mode)
 	times := make([][]time.Duration, len(names))
-	work := make([]exec.Work, len(names))
+	work := make([]plan.Work, len(names))
 	var want []base.Hit
 	for _, topic := range topics {
 		for i, name := range names {
-			hits, w, least, err := b.query(ctx, topic.Title, exec.Options{Mode: mode, K: k, Traversal: name})
+			hits, w, least, err := b.query(ctx, topic.Title, plan.Options{Mode: mode, K: k, Traversal: name})
 			if err != nil {
 				return nil, fmt.Errorf("query %s: %s: %w", topic.ID, name, err)
 			}
@@ -199,30 +200,29 @@ func (b *bench) measure(ctx context.Context, topics []trec.Topic, mode exec.Mode
 	return figures, nil
 }
 
-// query answers one query, and returns the hits, the work and the least time.
-func (b *bench) query(ctx context.Context, text string, opts exec.Options) ([]base.Hit, exec.Work, time.Duration, error) {
-	plan, err := b.searcher.Prepare(b.scratch, &query.Words{Text: text, Boost: 1}, opts)
+// query answers one query, and returns the hits, the work and the minimum time.
+func (b *bench) query(ctx context.Context, text string, opts plan.Options) ([]base.Hit, plan.Work, time.Duration, error) {
+	p, err := b.planner.Prepare(b.scratch, &query.Words{Text: text, Boost: 1}, opts)
 	if err != nil {
-		return nil, exec.Work{}, 0, err
+		return nil, plan.Work{}, 0, err
 	}
-	answer, err := plan.Run(ctx, b.scratch, nil) // warm
+	answer, err := p.RunCPU(ctx, b.scratch, nil, nil) // warm-up
 	if err != nil {
-		return nil, exec.Work{}, 0, err
+		return nil, plan.Work{}, 0, err
 	}
 	hits := slices.Clone(answer.Hits)
 	least := time.Duration(1<<63 - 1)
 	for range b.runs {
 		start := b.now()
-		if answer, err = plan.Run(ctx, b.scratch, answer.Hits); err != nil {
-			return nil, exec.Work{}, 0, err
+		if answer, err = p.RunCPU(ctx, b.scratch, answer.Hits, nil); err != nil {
+			return nil, plan.Work{}, 0, err
 		}
 		least = min(least, b.now()-start)
 	}
 	return hits, answer.Work, least, nil
 }
 
-// now returns a time that differences can be taken of: on the clock, or of the
-// thread.
+// now returns wall time or the thread's CPU time, for differences.
 func (b *bench) now() time.Duration {
 	if b.cpuTime {
 		d, _ := latency.ThreadTime()

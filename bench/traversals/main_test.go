@@ -10,12 +10,13 @@ import (
 	"testing"
 
 	"github.com/griffin-search/griffin/internal/corpus"
-	"github.com/griffin-search/griffin/internal/exec"
 	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/plan"
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// Every traversal of both modes gets a row in the tables and figures in the JSON.
+// TestRun: every traversal of both modes has a row in the tables and figures in
+// the JSON.
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	docs, log := filepath.Join(dir, "docs.jsonl"), filepath.Join(dir, "log.tsv")
@@ -57,8 +58,8 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, g := range r.Groups {
-		if len(g.Figures) != len(exec.Traversals(g.Mode)) {
-			t.Errorf("group %d has %d traversals of %d", i, len(g.Figures), len(exec.Traversals(g.Mode)))
+		if len(g.Figures) != len(plan.Traversals(g.Mode)) {
+			t.Errorf("group %d has %d traversals of %d", i, len(g.Figures), len(plan.Traversals(g.Mode)))
 		}
 		for _, f := range g.Figures {
 			if f.Latency.Mean <= 0 || f.Ratio < 1 || f.PostingsScored <= 0 || !strings.Contains(string(markdown), "| `"+f.Traversal+"` |") {

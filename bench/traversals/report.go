@@ -9,12 +9,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/griffin-search/griffin/internal/exec"
 	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/plan"
 	"github.com/griffin-search/griffin/internal/simd"
 )
 
-// result is what is written as JSON.
+// result is the JSON output.
 type result struct {
 	Time    string  `json:"time"`
 	Commit  string  `json:"commit,omitempty"`
@@ -33,7 +33,7 @@ type result struct {
 type group struct {
 	Log     string    `json:"log"`
 	Queries int       `json:"queries"`
-	Mode    exec.Mode `json:"mode"`
+	Mode    plan.Mode `json:"mode"`
 	K       int       `json:"k"`
 	Figures []figure  `json:"figures"`
 }
@@ -63,11 +63,11 @@ func (r *result) write(o options) error {
 	return err
 }
 
-// markdown returns a table for each mode: a row a traversal, in the order of the
-// first group, and a column a log and k.
+// markdown returns a table for each mode: a row per traversal, in the order of
+// the first group, and a column per log and k.
 func (r *result) markdown() string {
 	var b strings.Builder
-	for _, mode := range []exec.Mode{exec.ModeOr, exec.ModeAnd} {
+	for _, mode := range []plan.Mode{plan.ModeOr, plan.ModeAnd} {
 		var groups []group
 		for _, g := range r.Groups {
 			if g.Mode == mode {

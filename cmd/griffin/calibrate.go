@@ -6,14 +6,15 @@ import (
 
 	"github.com/griffin-search/griffin"
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/calibrate"
 	"github.com/griffin-search/griffin/internal/cost"
-	"github.com/griffin-search/griffin/internal/exec"
+	"github.com/griffin-search/griffin/internal/dispatch"
 	"github.com/griffin-search/griffin/internal/index"
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// calibrateIndex measures what searches take, with a progress bar, if that was not done
-// on this machine and the flags do not forbid it.
+// calibrateIndex measures query times with a progress bar, unless that was done on this
+// machine or the flags forbid it.
 func (a *app) calibrateIndex(ctx context.Context, d *deviceFlags, ix *griffin.Index) error {
 	if d.noCalibrate || ix.Calibrated() {
 		return nil
@@ -21,19 +22,18 @@ func (a *app) calibrateIndex(ctx context.Context, d *deviceFlags, ix *griffin.In
 	return a.calibrate(ctx, ix.Calibrate)
 }
 
-// newDispatcher returns a dispatcher for the commands that work below the package
-// griffin, with what is known of the times of queries, or is measured now. It owns the
-// GPU, unless there is an error.
-func (a *app) newDispatcher(ctx context.Context, flags *deviceFlags, dir string, snapshot *index.Snapshot, gpu *exec.GPU) (*exec.Dispatcher, error) {
+// newDispatcher returns a dispatcher for commands below the package griffin. It loads the
+// cost model or measures one. It owns the GPU unless it returns an error.
+func (a *app) newDispatcher(ctx context.Context, flags *deviceFlags, dir string, snapshot *index.Snapshot, gpu *dispatch.GPU) (*dispatch.Dispatcher, error) {
 	o := flags.dispatch()
 	measured := o.LoadCosts(vfs.OS, dir, gpu)
-	a.noteCosts(&o)
-	d, err := exec.NewDispatcher(gpu, o)
-	if err != nil || measured || flags.noCalibrate || !d.Calibrates(snapshot) {
+	noteCosts(a.console, &o)
+	d, err := dispatch.NewDispatcher(gpu, o)
+	if err != nil || measured || flags.noCalibrate || !calibrate.Pays(d, snapshot) {
 		return d, err
 	}
 	return d, a.calibrate(ctx, func(ctx context.Context, progress func(done, total int64)) error {
-		err := d.Calibrate(ctx, snapshot, exec.CalibrateOptions{Progress: progress})
+		err := calibrate.Run(ctx, d, snapshot, calibrate.Options{Progress: progress})
 		if err == nil {
 			_ = d.SaveCosts(vfs.OS, dir) // the folder may be read-only
 		}
@@ -41,21 +41,20 @@ func (a *app) newDispatcher(ctx context.Context, flags *deviceFlags, dir string,
 	})
 }
 
-// noteCosts tells that what was known of the times of queries cannot be read.
-func (a *app) noteCosts(o *exec.DispatchOptions) {
+func noteCosts(con *console, o *dispatch.Config) {
 	switch err := o.CostsErr; {
 	case err == nil:
 	case errors.Is(err, base.ErrCorrupt) || errors.Is(err, base.ErrVersion):
-		a.notef("what queries take is not known, as it cannot be read (%v); the file is kept as %s when a new one is written", err, cost.OldName)
+		con.notef("the saved query times cannot be read (%v); the file is kept as %s when a new one is written", err, cost.OldName)
 	default:
-		a.notef("what queries take is not known, as it cannot be read, and will not be kept (%v): mend or remove the file", err)
+		con.notef("the saved query times cannot be read, and new ones will not be saved (%v): repair or remove the file", err)
 	}
 }
 
-// calibrate calls measure with a progress bar. That it fails is no error, but the end of
-// the context: built-in times do, too.
+// calibrate calls measure with a progress bar. If measuring fails, built-in times apply;
+// only a cancelled context is an error.
 func (a *app) calibrate(ctx context.Context, measure func(ctx context.Context, progress func(done, total int64)) error) error {
-	a.notef("measuring what queries take on this machine, once, for up to ten seconds (--no-calibrate leaves it out)")
+	a.notef("measuring query times on this machine, once, for up to ten seconds (--no-calibrate skips it)")
 	bar := a.newProgress()
 	err := measure(ctx, bar.items("calibrate", "queries"))
 	bar.close()
@@ -63,7 +62,7 @@ func (a *app) calibrate(ctx context.Context, measure func(ctx context.Context, p
 		return ctx.Err()
 	}
 	if err != nil {
-		a.notef("what queries take could not be measured, built-in times are used: %v", err)
+		a.notef("query times could not be measured; built-in times are used: %v", err)
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/griffin-search/griffin"
 	"github.com/griffin-search/griffin/internal/base"
-	"github.com/griffin-search/griffin/internal/exec"
+	"github.com/griffin-search/griffin/internal/dispatch"
 	"github.com/griffin-search/griffin/trec"
 )
 
@@ -22,7 +22,6 @@ const (
 	exitInterrupted = 130 // Ctrl-C or SIGTERM
 )
 
-// usageError marks an error as the user's misuse of flags or arguments.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
@@ -31,8 +30,8 @@ func usagef(format string, args ...any) error {
 	return usageError{fmt.Errorf(format, args...)}
 }
 
-// badFlags makes bad input a usage error: for calls that get nothing but the
-// values of flags and arguments.
+// badFlags turns bad input into a usage error, for calls whose only input are flags and
+// arguments.
 func badFlags(err error) error {
 	if errors.Is(err, base.ErrBadInput) {
 		return usageError{err}
@@ -40,7 +39,6 @@ func badFlags(err error) error {
 	return err
 }
 
-// exitCode maps an error to the exit code that a script can rely on.
 func exitCode(err error) int {
 	var usage usageError
 	switch {
@@ -53,16 +51,26 @@ func exitCode(err error) int {
 	case errors.Is(err, base.ErrNotIndex), errors.Is(err, base.ErrCorrupt),
 		errors.Is(err, base.ErrVersion), errors.Is(err, base.ErrExists), errors.Is(err, base.ErrLocked):
 		return exitIndex
-	case errors.Is(err, base.ErrBadInput), errors.Is(err, trec.ErrNoQueries):
+	case errors.Is(err, base.ErrBadInput), errors.Is(err, griffin.ErrNotFound), errors.Is(err, trec.ErrNoQueries):
 		return exitInput
 	}
 	return exitFailure
 }
 
-// hint says what to do about an error of a command, or "".
+type hintedError struct {
+	error
+	hint string
+}
+
+func (e hintedError) Unwrap() error { return e.error }
+
+// hint returns a remedy for an error of a command, or "".
 func hint(command string, err error) string {
 	var usage usageError
+	var hinted hintedError
 	switch {
+	case errors.As(err, &hinted):
+		return hinted.hint
 	case errors.As(err, &usage):
 		return "see: " + command + " --help"
 	case errors.Is(err, base.ErrNotIndex):
@@ -81,7 +89,7 @@ func hint(command string, err error) string {
 		return "something listens there already: name another address with --addr; port 0 takes any free one"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "start a server with: griffin serve INDEX"
-	case exec.IsGPUUnavailable(err):
+	case dispatch.IsGPUUnavailable(err):
 		return "see what there is with: griffin devices"
 	case errors.Is(err, base.ErrVersion):
 		return "use the griffin that wrote the index, or a newer one"

@@ -12,14 +12,13 @@ import (
 	"path/filepath"
 )
 
-// interruptible is a reader whose Read ends with ctx, however long the input,
-// say a person at a terminal, keeps it waiting. After that it must not be read.
+// interruptible is a reader whose Read returns when ctx ends, even if the input blocks. Do
+// not read it afterwards.
 type interruptible struct {
-	ctx context.Context // of the command, as long as which the reader lives
+	ctx context.Context // of the command; the reader does not outlive it
 	io.Reader
 }
 
-// Read implements io.Reader.
 func (r interruptible) Read(p []byte) (int, error) {
 	type result struct {
 		data []byte
@@ -39,7 +38,7 @@ func (r interruptible) Read(p []byte) (int, error) {
 	}
 }
 
-// readFile parses a file, "-" being stdin; errors name the file.
+// readFile parses a file, or stdin for "-". Errors name the file.
 func readFile[T any](ctx context.Context, stdin io.Reader, path string, parse func(io.Reader) (T, error)) (T, error) {
 	var zero T
 	in := stdin
@@ -58,12 +57,11 @@ func readFile[T any](ctx context.Context, stdin io.Reader, path string, parse fu
 	return v, nil
 }
 
-// writeFile writes a file through a temporary one beside it, so that a reader
-// sees all of it or what was there before. Devices and pipes are written as they
-// are; "-" is standard output.
-func (a *app) writeFile(path string, write func(io.Writer) error) (err error) {
+// writeFile replaces a file atomically, through a temporary file in the same folder. It
+// writes to devices and pipes directly; "-" is standard output.
+func (con *console) writeFile(path string, write func(io.Writer) error) (err error) {
 	if path == "-" {
-		return flushed(a.out, write)
+		return flushed(con.out, write)
 	}
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target // a link stays one
@@ -96,8 +94,8 @@ func (a *app) writeFile(path string, write func(io.Writer) error) (err error) {
 	return os.Rename(f.Name(), path)
 }
 
-// checkOutputs returns an error if one of the files could not be written by writeFile, so
-// that this is not found out after the work whose result they are to hold. "" is no file.
+// checkOutputs returns an error if writeFile could not write one of the files, so that a
+// command fails before its work. It ignores "".
 func checkOutputs(paths ...string) error {
 	for _, path := range paths {
 		if path == "" || path == "-" {
@@ -126,7 +124,7 @@ func checkOutputs(paths ...string) error {
 	return nil
 }
 
-// overwrite writes to what is at path: a device, a pipe.
+// overwrite writes to an existing device or pipe.
 func overwrite(path string, write func(io.Writer) error) error {
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
@@ -135,7 +133,7 @@ func overwrite(path string, write func(io.Writer) error) error {
 	return errors.Join(flushed(f, write), f.Close())
 }
 
-// createBeside creates a hidden file in the folder of path. Errors are about path.
+// createBeside creates a hidden file in the folder of path. Its errors name path.
 func createBeside(path string, mode fs.FileMode) (*os.File, error) {
 	name := fmt.Sprintf(".%s.%08x", filepath.Base(path), rand.Uint32())
 	f, err := os.OpenFile(filepath.Join(filepath.Dir(path), name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)

@@ -17,8 +17,7 @@ func writeText(text string) func(io.Writer) error {
 	}
 }
 
-// A file is replaced as a whole or not at all; a link stays a link, a mode stays,
-// and a pipe or device is not replaced by a file.
+// A file is replaced atomically; links, modes, pipes and devices stay.
 func TestWriteFile(t *testing.T) {
 	dir := t.TempDir()
 	file, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")
@@ -28,7 +27,7 @@ func TestWriteFile(t *testing.T) {
 	if err := os.Symlink("file", link); err != nil {
 		t.Fatal(err)
 	}
-	a := &app{}
+	a := &app{console: &console{}}
 	failure := errors.New("failure")
 	err := a.writeFile(file, func(w io.Writer) error {
 		return errors.Join(writeText(strings.Repeat("x", 1<<20))(w), failure)

@@ -6,11 +6,77 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/griffin-search/griffin/internal/suggest"
 )
 
-// flagError puts a complaint of cobra or pflag in words that name the flags as they are
-// typed, and say what they want.
+// parseError suggests the nearest flag for one that cannot be parsed, and the syntax for
+// words that begin with a hyphen.
+func parseError(cmd *cobra.Command, err error) error {
+	told := flagError(err)
+	var unknown *pflag.NotExistError
+	shorthand := ""
+	if errors.As(err, &unknown) {
+		shorthand = unknown.GetSpecifiedShortnames()
+	}
+	switch {
+	case unknown != nil && shorthand == "":
+		told = fmt.Errorf("unknown flag --%s", unknown.GetSpecifiedName())
+		if near := nearestFlag(cmd, unknown.GetSpecifiedName()); near != "" {
+			told = fmt.Errorf("%w; did you mean --%s?", told, near)
+		}
+	case shorthand != "" && cmd.Name() == "search":
+		return hintedError{told, fmt.Sprintf("to leave out documents with a word, quote the query (griffin search INDEX 'word -%s') or put -- before it (griffin search INDEX -- word -%[1]s)", shorthand)}
+	}
+	return told
+}
+
+func nearestFlag(cmd *cobra.Command, typed string) string {
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	return nearest(typed, names)
+}
+
+// nearest returns the name with the least edit distance, at most maxTypos, from a mistyped
+// one, or "". A name that begins with typed counts as maxTypos away.
+func nearest(typed string, names []string) string {
+	found, least := "", maxTypos+1
+	for _, name := range names {
+		d := suggest.Distance(name, typed)
+		if len(typed) > maxTypos && strings.HasPrefix(name, typed) {
+			d = min(d, maxTypos)
+		}
+		if d < least {
+			found, least = name, d
+		}
+	}
+	return found
+}
+
+const maxTypos = 2
+
+func unknownCommand(parent *cobra.Command, typed string) error {
+	err := fmt.Errorf("unknown command %q for %q", typed, parent.CommandPath())
+	var names []string
+	for _, c := range parent.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	if near := nearest(typed, names); near != "" {
+		err = fmt.Errorf("%w; did you mean %q?", err, near)
+	}
+	return err
+}
+
+// flagError rewords an error of cobra or pflag: it names the flag as typed and the valid
+// values.
 func flagError(err error) error {
 	if invalid := (*pflag.InvalidValueError)(nil); errors.As(err, &invalid) {
 		return fmt.Errorf("--%s %q: %s", invalid.GetFlag().Name, invalid.GetValue(), wants(invalid))
@@ -27,7 +93,7 @@ func flagError(err error) error {
 	return err
 }
 
-// wants says what a flag wants that has a value that it cannot have.
+// wants describes the valid values of a flag.
 func wants(invalid *pflag.InvalidValueError) string {
 	if errors.Is(invalid, strconv.ErrRange) {
 		return "the number is out of range"

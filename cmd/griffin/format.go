@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// joinWrapped joins names with spaces and breaks lines at 70 columns, further
-// lines indented by indent.
+// joinWrapped joins names with spaces, in lines of 70 columns; indent precedes all but the
+// first.
 func joinWrapped(names []string, indent string) string {
 	var b strings.Builder
 	column := 0
@@ -30,7 +30,7 @@ func joinWrapped(names []string, indent string) string {
 	return b.String()
 }
 
-// described lists names with what each is, one a line.
+// described returns a line for each name, with its description.
 func described(names []string, describe func(name string) string) string {
 	var b strings.Builder
 	for _, name := range names {
@@ -94,8 +94,8 @@ func rateOf(perSecond float64) string {
 	return strconv.FormatFloat(perSecond, 'g', 6, 64)
 }
 
-// threeDigits formats a number that is not negative to three digits, or more if it is
-// large: 0, 0.0832, 12.3, 1,234.
+// threeDigits formats a non-negative number to three digits or, if it is large, more: 0,
+// 0.0832, 12.3, 1,234.
 func threeDigits(v float64) string {
 	digits := 2
 	for w := v; w >= 10 && digits > 0; w /= 10 {
@@ -110,8 +110,8 @@ func threeDigits(v float64) string {
 	return count(int64(math.Round(v)))
 }
 
-// alignRight sets the cells of rows below each other, each column as wide as its widest
-// cell and at least as the given width, with a blank between them.
+// alignRight pads cells so that each column has the width of its widest cell, or at least
+// the given one.
 func alignRight(rows [][]string, least int) []string {
 	var widths []int
 	for _, row := range rows {
@@ -136,5 +136,5 @@ func alignRight(rows [][]string, least int) []string {
 	return lines
 }
 
-// percentOf formats a part of one as per cent.
+// percentOf formats a fraction.
 func percentOf(part float64) string { return fmt.Sprintf("%.1f %%", 100*part) }

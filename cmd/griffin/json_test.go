@@ -1,3 +1,5 @@
+//go:build !nolab
+
 package main
 
 import (
@@ -13,8 +15,8 @@ import (
 	"github.com/griffin-search/griffin"
 )
 
-// keysOf returns the keys of the JSON of values of a type, those of values within joined
-// with dots; what a slice or a map holds has no name.
+// keysOf collects the JSON keys of a type, nested ones joined with dots; elements of slices
+// and maps have no name of their own.
 func keysOf(t reflect.Type, prefix string, keys map[string]bool) {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map || t.Kind() == reflect.Array {
 		t = t.Elem()
@@ -39,7 +41,7 @@ func keysOf(t reflect.Type, prefix string, keys map[string]bool) {
 	}
 }
 
-// docs/guides/json.md names every key of what the commands write, and no other.
+// docs/guides/json.md documents exactly the keys that commands write.
 func TestJSONGuide(t *testing.T) {
 	text, err := os.ReadFile("../../docs/guides/json.md")
 	if err != nil {
@@ -55,7 +57,7 @@ func TestJSONGuide(t *testing.T) {
 		sections[name] = body
 	}
 	for name, v := range map[string]any{
-		"load": loadResult{}, "policies": policiesResult{}, "train": trainResult{}, "lab simulate": simulateResult{}, "bench": benchResult{},
+		"index": griffin.FilesReport{}, "load": loadResult{}, "policies": policiesResult{}, "train": trainResult{}, "lab simulate": simulateResult{}, "bench": benchResult{},
 		"dispatch": griffin.DispatchStats{}, "gpu": gpuResult{},
 	} {
 		keys := map[string]bool{}
@@ -64,7 +66,6 @@ func TestJSONGuide(t *testing.T) {
 	}
 }
 
-// quoted is what stands between backticks.
 var quoted = regexp.MustCompile("`([^`]+)`")
 
 func checkSection(t *testing.T, name, text string, keys map[string]bool) {
@@ -76,7 +77,7 @@ func checkSection(t *testing.T, name, text string, keys map[string]bool) {
 	for key := range keys {
 		within := strings.Split(key, ".")
 		if slices.ContainsFunc(within[:len(within)-1], func(part string) bool { return part == "dispatch" || part == "gpu" || part == "error" }) {
-			continue // described on their own
+			continue // it has a section of its own
 		}
 		leaves[lastOf(key)] = true
 		if !named[lastOf(key)] {
@@ -94,5 +95,4 @@ func checkSection(t *testing.T, name, text string, keys map[string]bool) {
 	}
 }
 
-// lastOf returns the last part of a key: "took_ns" of "points.took_ns".
 func lastOf(key string) string { return key[strings.LastIndexByte(key, '.')+1:] }

@@ -1,7 +1,13 @@
 // Command griffin indexes documents and answers queries over them.
 //
 // Run "griffin help" for the list of commands, and "griffin COMMAND --help"
-// for each one's flags and examples.
+// for the flags and examples of one command.
+//
+// The files of a group of commands share a prefix: search_, serve_, measure_ and
+// research_, as in the help. Files without one serve all commands: root.go
+// builds the tree of commands, flags*.go hold flags that several commands share,
+// terminal.go, format.go and progress.go write output, exit.go maps errors to
+// exit codes.
 package main
 
 import (
@@ -11,6 +17,10 @@ import (
 	"os/signal"
 	"slices"
 	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/griffin-search/griffin/internal/vfs"
 )
 
 func main() {
@@ -20,23 +30,31 @@ func main() {
 }
 
 // realMain runs one command and returns its exit code. The first interrupt
-// cancels the command's context, so that it can leave everything in order;
-// after that the default handling is back, and a second one ends the process.
+// cancels the context of the command, so that it can clean up. A second one ends
+// the process.
 func realMain(args []string, t terminal) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
 
-	app := &app{terminal: t}
+	app := &app{console: &console{terminal: t}}
 	root := newRootCommand(app)
 	root.SetArgs(args)
 	root.SetIn(t.in)
 	root.SetOut(t.out)
 	root.SetErr(t.err)
-	cmd, err := root.ExecuteContextC(ctx)
+	cmd, err := execute(ctx, root)
 	var usage usageError
 	if errors.As(err, &usage) && slices.Contains(args, "--json") {
-		app.json = true // flags after the one that is wrong were not read
+		app.json = true // flags after the wrong one were not parsed
 	}
 	return app.report(cmd.CommandPath(), err)
+}
+
+// execute runs a command. An index file that cannot be read any more, as it was truncated
+// while in use, is an error.
+func execute(ctx context.Context, root *cobra.Command) (cmd *cobra.Command, err error) {
+	cmd = root
+	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
+	return root.ExecuteContextC(ctx)
 }

@@ -25,8 +25,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// TestScripts runs the command as users do: each file of testdata/script is a
-// session at a shell, with the files that it needs.
+// Each file of testdata/script is a shell session.
 func TestScripts(t *testing.T) {
 	library := gputest.Library(t).Path()
 	testscript.Run(t, testscript.Params{
@@ -64,8 +63,8 @@ func exitCodeCommand(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// eventuallyCommand runs a command that measures until it succeeds, for a machine that
-// does other things in the meantime: eventually griffin load x.idx --soak.
+// eventuallyCommand repeats a measurement until it succeeds, for busy machines: eventually
+// griffin load x.idx --soak.
 func eventuallyCommand(ts *testscript.TestScript, _ bool, args []string) {
 	const attempts = 10
 	var err error
@@ -132,9 +131,9 @@ func flipCommand(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(name, data, 0o644))
 }
 
-// TestHelp checks that every command and flag explains itself.
+// Every command and flag has a help text.
 func TestHelp(t *testing.T) {
-	root := newRootCommand(&app{})
+	root := newRootCommand(&app{console: &console{}})
 	var walk func(c *cobra.Command)
 	walk = func(c *cobra.Command) {
 		if c.Runnable() && c.Example == "" {
@@ -155,8 +154,7 @@ func TestHelp(t *testing.T) {
 	walk(root)
 }
 
-// TestExitCodes checks the promise of docs/guides/exit-codes.md for errors
-// before any index is opened.
+// docs/guides/exit-codes.md holds for errors before an index is opened.
 func TestExitCodes(t *testing.T) {
 	for _, c := range []struct {
 		args string
@@ -164,7 +162,10 @@ func TestExitCodes(t *testing.T) {
 	}{
 		{"version", exitOK},
 		{"", exitOK},
+		{"--version", exitOK},
+		{"-v", exitOK},
 		{"nonsense", exitUsage},
+		{"ciff nonsense", exitUsage},
 		{"search", exitUsage},
 		{"search --no-such-flag x", exitUsage},
 		{"search /nowhere q", exitIndex},
@@ -184,7 +185,57 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// What a document holds cannot steer the terminal.
+// Errors in commands and flags suggest the closest valid name.
+func TestSuggestions(t *testing.T) {
+	for _, c := range []struct{ args, want string }{
+		{"serch x.idx word", `unknown command "serch" for "griffin"; did you mean "search"?`},
+		{"xyzzy", "unknown command \"xyzzy\" for \"griffin\"\n"},
+		{"ciff imprt", `did you mean "import"?`},
+		{"lab lst", `did you mean "list"?`},
+		{"search x.idx word --mod and", "unknown flag --mod; did you mean --mode?"},
+		{"search x.idx word --snippet", "unknown flag --snippet\n"},
+		{"index --replce x", "did you mean --replace?"},
+		{"search x.idx alan -turing", "griffin search INDEX -- word -turing"},
+	} {
+		t.Run(c.args, func(t *testing.T) {
+			var out, errOut bytes.Buffer
+			code := realMain(strings.Fields(c.args), terminal{in: strings.NewReader(""), out: &out, err: &errOut})
+			if code != exitUsage || !strings.Contains(errOut.String(), c.want) {
+				t.Errorf("exit code %d, want %d and %q:\n%s", code, exitUsage, c.want, &errOut)
+			}
+		})
+	}
+}
+
+func TestCompletion(t *testing.T) {
+	for args, want := range map[string]string{
+		"search x.idx --mode ":       "and+or\n",
+		"search x.idx --traversal ":  "maxscore\n",
+		"index --analyzer ":          "english\n",
+		"index --format ":            "jsonl\n",
+		"index --codec ":             "simdbp\n",
+		"serve x.idx --policy ":      "cost\t",
+		"--color ":                   "always\n",
+		"eval -m ":                   "nDCG@10\n",
+		"search ":                    ":16\n", // folders
+		"search x.idx ":              ":4\n",  // no files
+		"ciff import --analyzer ":    "english\n",
+		"lab generate --codec ":      "simdbp\n",
+		"load x.idx --device ":       "gpu\n",
+		"bench x.idx --accumulators": "--accumulators\t",
+	} {
+		t.Run(args, func(t *testing.T) {
+			var out, errOut bytes.Buffer
+			words := append([]string{"__complete"}, strings.Split(args, " ")...)
+			realMain(words, terminal{in: strings.NewReader(""), out: &out, err: &errOut})
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("no %q in:\n%s%s", want, &out, &errOut)
+			}
+		})
+	}
+}
+
+// Control characters of a document do not reach the terminal.
 func TestOneLine(t *testing.T) {
 	for text, want := range map[string]string{
 		"plain":                 "plain",
@@ -199,7 +250,7 @@ func TestOneLine(t *testing.T) {
 	}
 }
 
-// Snippets break at spaces only, never within a word that is partly highlighted.
+// Snippets break only at spaces, also within partly highlighted words.
 func TestWrap(t *testing.T) {
 	s := griffin.Snippet{Text: "see http://host and the rate limit", Highlights: []griffin.Span{{Start: 4, End: 8}, {Start: 24, End: 34}}}
 	want := "> see\n> *http*://host\n> and the\n> *rate* *limit*\n"
@@ -234,10 +285,9 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// Messages of one kind are bounded, and the bound is told once.
 func TestMessagesAreBounded(t *testing.T) {
 	var out bytes.Buffer
-	a := &app{terminal: terminal{err: &out}}
+	a := &app{console: &console{terminal: terminal{err: &out}}}
 	m := messages{progress: a.newProgress()}
 	for i := range maxMessages + 50 {
 		m.add("message %d", i)

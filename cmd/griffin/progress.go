@@ -13,8 +13,7 @@ import (
 	"github.com/griffin-search/griffin/internal/index"
 )
 
-// progress shows how far long work has come: a bar at a terminal, and
-// elsewhere a line every ten seconds, so that a log stays readable.
+// progress is a bar at a terminal, otherwise a line every ten seconds.
 type progress struct {
 	out      io.Writer
 	bars     *mpb.Progress // nil: lines
@@ -26,18 +25,16 @@ type progress struct {
 	silent   bool
 }
 
-// lineInterval is how often progress writes a line where there is no terminal.
 const lineInterval = 10 * time.Second
 
-func (a *app) newProgress() *progress {
-	p := &progress{out: a.err, silent: a.quiet || a.json, started: time.Now(), lastLine: time.Now()}
-	if !p.silent && isTerminal(a.err) {
-		p.bars = mpb.New(mpb.WithOutput(a.err), mpb.WithWidth(64), mpb.WithRefreshRate(120*time.Millisecond))
+func (con *console) newProgress() *progress {
+	p := &progress{out: con.err, silent: con.quiet || con.json, started: time.Now(), lastLine: time.Now()}
+	if !p.silent && isTerminal(con.err) {
+		p.bars = mpb.New(mpb.WithOutput(con.err), mpb.WithWidth(64), mpb.WithRefreshRate(120*time.Millisecond))
 	}
 	return p
 }
 
-// indexing shows the progress of IndexFiles.
 func (p *progress) indexing(now griffin.Progress) {
 	status := count(now.Docs) + " docs"
 	if s := now.Elapsed.Seconds(); now.Phase == "read" && s > 0 && now.Bytes > 0 {
@@ -49,18 +46,17 @@ func (p *progress) indexing(now griffin.Progress) {
 	p.show(now.Phase, now.Done, now.Total, status)
 }
 
-// importing shows the progress of an import of posting lists.
+func (p *progress) merging(now griffin.Progress) { p.show(now.Phase, now.Done, now.Total, "") }
+
 func (p *progress) importing(now index.Progress) {
 	const thousandths = 1000
 	p.show(string(now.Phase), int64(now.Fraction*thousandths), thousandths, count(now.Docs)+" docs")
 }
 
-// items shows the progress of work that is counted in things.
 func (p *progress) items(phase, things string) func(done, total int64) {
 	return func(done, total int64) { p.show(phase, done, total, count(done)+" "+things) }
 }
 
-// bytes shows the progress of work that is counted in bytes.
 func (p *progress) bytes(phase string) func(done, total int64) {
 	return func(done, total int64) { p.show(phase, done, total, sizeOf(done)) }
 }
@@ -103,8 +99,7 @@ func (p *progress) showBar(phase string, done, total int64) {
 	p.bar.SetCurrent(done)
 }
 
-// above writes a message over the bar. What is left out of an index is always
-// said, whatever the flags.
+// above writes a message above the bar, even with --quiet.
 func (p *progress) above(format string, args ...any) {
 	message := fmt.Sprintf(format+"\n", args...)
 	if p.bars != nil {
@@ -114,14 +109,14 @@ func (p *progress) above(format string, args ...any) {
 	_, _ = io.WriteString(p.out, message)
 }
 
-// messages writes messages of one kind over a bar, up to maxMessages of them.
+// messages writes up to maxMessages messages of one kind above a bar.
 type messages struct {
 	progress *progress
 	n        int
 }
 
-// maxMessages is how many messages of one kind are written in full. The rest is
-// counted, and the counts stand in the report at the end.
+// maxMessages limits the messages of one kind. The final report has the number of the
+// others.
 const maxMessages = 1000
 
 func (m *messages) add(format string, args ...any) {

@@ -14,49 +14,58 @@ import (
 func newRootCommand(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "griffin",
-		Short: "A search engine: index documents, search them, measure it",
+		Short: "A search engine: index, search, serve, measure",
 		Long: `Griffin is a search engine in one binary. Index a folder or a collection, then
 search it from the command line, in the browser or from Go.`,
 		Example: `  griffin demo                                # see it work on Go's own documentation
-  griffin index --out notes.idx ~/notes       # index a folder
+  griffin index --out notes.idx ~/notes
   griffin search notes.idx '"rate limit" +http'
   griffin serve notes.idx                     # a search page on http://127.0.0.1:7280`,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		DisableAutoGenTag: true,
 		Args:              cobra.NoArgs,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	version := root.Flags().BoolP("version", "v", false, "show the version, as griffin version does")
+	root.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *version {
+			return a.version()
+		}
+		return cmd.Help()
 	}
 	flags := root.PersistentFlags()
-	flags.BoolVar(&a.json, "json", false, "write the result as JSON, for machines")
+	flags.BoolVar(&a.json, "json", false, "write the result as JSON")
 	flags.BoolVarP(&a.quiet, "quiet", "q", false, "no progress bar and no notes")
 	flags.StringVar(&a.color, "color", "auto", "colour the output: auto, always or never")
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{flagError(err)} })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError{parseError(cmd, err)} })
 	root.PersistentPreRunE = func(*cobra.Command, []string) error {
 		if err := simd.Check(); err != nil {
 			return usageError{err}
 		}
 		return oneOf("--color", a.color, "auto", "always", "never")
 	}
-	root.AddGroup(
-		&cobra.Group{ID: "use", Title: "Search your documents:"},
-		&cobra.Group{ID: "measure", Title: "Measure and exchange:"},
-		&cobra.Group{ID: "care", Title: "Look after an index:"},
-	)
-	add := func(group string, commands ...*cobra.Command) {
+	add := func(id, title string, commands ...*cobra.Command) {
+		root.AddGroup(&cobra.Group{ID: id, Title: title})
 		for _, c := range commands {
-			c.GroupID = group
+			c.GroupID = id
 			root.AddCommand(c)
 		}
 	}
-	add("use", newDemoCommand(a), newIndexCommand(a), newSearchCommand(a), newServeCommand(a))
-	add("measure", newRunCommand(a), newEvalCommand(a), newBenchCommand(a), newPoliciesCommand(a), newLoadCommand(a), newTrainCommand(a), newCIFFCommand(a), newLabCommand(a))
-	add("care", newImpactsCommand(a), newVerifyCommand(a), newStatsCommand(a), newDevicesCommand(a), newVersionCommand(a))
+	add("search", "Search: build, query and maintain an index",
+		newIndexCommand(a), newSearchCommand(a), newMergeCommand(a), newStatsCommand(a), newVerifyCommand(a), newDemoCommand(a))
+	add("serve", "Serve: answer queries over HTTP, on CPU and GPU",
+		newServeCommand(a), newDevicesCommand(a), newTrainCommand(a))
+	add("measure", "Measure: result quality, speed, behaviour under load",
+		newRunCommand(a), newEvalCommand(a), newBenchCommand(a), newLoadCommand(a))
+	add("research", "Research: methods of the papers, exchange with other engines",
+		newPoliciesCommand(a), newImpactsCommand(a), newCIFFCommand(a), newLabCommand(a))
+	root.AddCommand(newVersionCommand(a))
 	wrapUsage(root)
+	registerCompletions(root)
 	return root
 }
 
-// wrapUsage makes every complaint about arguments and flags a usage error.
+// wrapUsage turns errors of arguments and flags into usage errors.
 func wrapUsage(c *cobra.Command) {
 	check := c.Args
 	c.Args = func(cmd *cobra.Command, args []string) error {
@@ -66,7 +75,10 @@ func wrapUsage(c *cobra.Command) {
 		}
 		if err == nil && check != nil {
 			err = check(cmd, args)
-			if err != nil && !cmd.HasSubCommands() {
+			switch {
+			case err != nil && cmd.HasSubCommands():
+				err = unknownCommand(cmd, args[0])
+			case err != nil:
 				err = fmt.Errorf("%s; usage: %s", plural(len(args), "argument"), cmd.UseLine())
 			}
 		}

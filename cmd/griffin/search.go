@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"unicode"
@@ -27,18 +28,23 @@ func newSearchCommand(a *app) *cobra.Command {
 	var o searchOptions
 	c := &cobra.Command{
 		Use:   "search INDEX [QUERY…]",
-		Short: "Search an index; without a query, at a prompt",
-		Long: `Search answers a query with the best documents: title, a passage with the words
-found, score and time. Without a query it opens a prompt with history.
+		Short: "Search an index; without a query, open a prompt",
+		Long: `Search prints the best documents for a query: title, a passage with the words
+found, and score. Without a query it opens a prompt with history.
 
-Queries: words; "a phrase"; field:word; +required; -excluded; word^2 counts
-double; (groups); AND, OR and NOT between them. In mode or, the default, any word
-will do; in mode and, all must be there; and+or takes any where all find too few.
-Mode saat takes any, too, from impact-ordered lists: see griffin impacts --help.`,
+Queries: words; "a phrase"; field:word; +required; -excluded; word^2 (double
+weight); (groups); AND, OR and NOT. Quote a query with an excluded word, or write --
+before it.
+
+Modes (--mode):
+  or      documents with any of the words (the default)
+  and     documents with all of the words
+  and+or  as and; if fewer than --k documents match, as or
+  saat    as or, from impact-ordered lists (griffin impacts makes them)`,
 		Example: `  griffin search notes.idx rate limit
   griffin search notes.idx '"rate limit" +http -draft' --k 20
   griffin search notes.idx 'title:parser error^2' --mode and --trace
-  griffin search notes.idx rate limit --explain notes/http.md
+  griffin search notes.idx rate limit --explain http.md
   griffin search notes.idx                      # a prompt
   griffin search notes.idx --device gpu --trace rate limit`,
 		Args: cobra.MinimumNArgs(1),
@@ -47,15 +53,15 @@ Mode saat takes any, too, from impact-ordered lists: see griffin impacts --help.
 	f := c.Flags()
 	o.rankingFlags.register(f, griffin.DefaultK)
 	o.deviceFlags.register(f, "cpu")
-	f.IntVar(&o.offset, "offset", 0, "leave out the best N hits, for further pages")
-	f.BoolVar(&o.trace, "trace", false, "show the steps, lists, blocks and times")
-	f.BoolVar(&o.count, "count", false, "say how many documents match, in all")
-	f.StringVar(&o.explain, "explain", "", "show every term's part of the score of the document with this `ID`")
+	f.IntVar(&o.offset, "offset", 0, "skip the best `N` hits, for further pages")
+	f.BoolVar(&o.trace, "trace", false, "show the steps of the search, with lists, blocks and times")
+	f.BoolVar(&o.count, "count", false, "count all matching documents")
+	f.StringVar(&o.explain, "explain", "", "show how each term adds to the score of the document with this `ID`")
 	f.BoolVar(&o.noSnippet, "no-snippet", false, "show titles only")
 	return c
 }
 
-func (a *app) search(ctx context.Context, o searchOptions, dir string, words []string) error {
+func (a *app) search(ctx context.Context, o searchOptions, dir string, words []string) (err error) {
 	mode, err := o.rankingFlags.check(false /* plain */)
 	if err == nil {
 		err = o.deviceFlags.check()
@@ -64,101 +70,97 @@ func (a *app) search(ctx context.Context, o searchOptions, dir string, words []s
 	case err != nil:
 		return err
 	case o.offset < 0 || o.offset > griffin.MaxK-o.k:
-		return usagef("--offset %d: must be from 0 to %d less --k", o.offset, griffin.MaxK)
+		return usagef("--offset %d: must be from 0 to %d minus --k", o.offset, griffin.MaxK)
 	case o.explain != "" && len(words) == 0:
 		return usagef("--explain needs a query")
 	}
-	open := o.openOptions()
-	if o.trace { // a trace has predictions where there are queues: without a GPU, if they are asked for
-		open = append(open, griffin.WithConcurrency(0, 0))
+	var r griffin.RuntimeOptions
+	if o.trace { // a trace has predictions only where there are queues
+		r.Limits = &griffin.Limits{}
 	}
-	ix, err := griffin.Open(dir, open...)
+	ix, closeIndex, err := o.openIndex(dir, r, griffin.Options{})
 	if err != nil {
 		return err
 	}
-	defer ix.Close()
+	defer func() { err = errors.Join(err, closeIndex()) }()
 	if err := a.calibrateIndex(ctx, &o.deviceFlags, ix); err != nil {
 		return err
 	}
 
-	opts := append(o.rankingFlags.searchOptions(mode), griffin.WithOffset(o.offset))
-	if o.trace {
-		opts = append(opts, griffin.WithTrace())
-	}
-	if o.count {
-		opts = append(opts, griffin.WithCount())
-	}
+	q := o.rankingFlags.query(mode)
+	q.Text, q.Offset, q.Trace, q.Count = strings.Join(words, " "), o.offset, o.trace, o.count
 	if !o.noSnippet {
-		opts = append(opts, griffin.WithSnippets())
+		q.SnippetLength = griffin.DefaultSnippetLength
 	}
-	answer := func(query string) error { return a.answer(ctx, ix, query, opts) }
-	query := strings.Join(words, " ")
+	answer := func(text string) error {
+		q.Text = text
+		return a.answer(ctx, ix, q)
+	}
 	switch {
 	case o.explain != "":
-		return a.explain(ctx, ix, query, o.explain, opts)
+		return a.explain(ctx, ix, q, o.explain)
 	case len(words) == 0:
 		if isTerminal(a.in) {
-			a.notef("%s: type a query, or Ctrl-D to leave", dir)
+			a.notef("%s: type a query, :help for help, or Ctrl-D to leave", dir)
 		}
-		return a.prompt(ctx, answer)
+		return (&prompt{console: a.console, answer: answer}).run(ctx)
 	}
-	return answer(query)
+	return answer(q.Text)
 }
 
-func (a *app) answer(ctx context.Context, ix *griffin.Index, query string, opts []griffin.SearchOption) error {
-	results, err := ix.Search(ctx, query, opts...)
+func (a *app) answer(ctx context.Context, ix *griffin.Index, q griffin.Query) error {
+	results, err := ix.Search(ctx, q)
 	if err != nil {
 		return err
 	}
 	if a.json {
 		return a.printJSON(results)
 	}
-	a.printHits(results)
+	printHits(a.console, results)
 	if results.Trace != nil {
 		a.printf("\n%s", results.Trace)
-		a.printTimeline(results.Trace)
+		printTimeline(a.console, results.Trace)
 	}
 	return nil
 }
 
-func (a *app) printHits(r *griffin.Results) {
-	st := a.style(a.out)
+func printHits(con *console, r *griffin.Results) {
+	st := con.style(con.out)
 	for _, note := range r.Notes {
-		a.printf("%snote: %s%s\n", st.dim, note, st.reset)
+		con.printf("%snote: %s%s\n", st.dim, note, st.reset)
 	}
 	if r.Matches > 0 {
 		verb := "match"
 		if r.Matches == 1 {
 			verb = "matches"
 		}
-		a.printf("%s%s %s%s\n", st.dim, plural(r.Matches, "document"), verb, st.reset)
+		con.printf("%s%s %s%s\n", st.dim, plural(r.Matches, "document"), verb, st.reset)
 	}
 	if len(r.Hits) == 0 && r.Missed > 0 {
-		a.printf("Nothing found in %s before the budget ended (%s); raise --rho.\n", plural(r.NumDocs, "document"), took(r.Took))
+		con.printf("Nothing found in %s before the budget ended (%s); raise --rho.\n", plural(r.NumDocs, "document"), took(r.Took))
 		return
 	}
 	if len(r.Hits) == 0 {
-		a.printf("Nothing found in %s (%s).\n", plural(r.NumDocs, "document"), took(r.Took))
+		con.printf("Nothing found in %s (%s).\n", plural(r.NumDocs, "document"), took(r.Took))
 		return
 	}
 	for i, h := range r.Hits {
-		a.printf("%s%2d. %s%s  %s%.3f%s\n", st.title, i+1, cmp.Or(oneLine(h.Title), oneLine(h.ID)), st.reset, st.dim, h.Score, st.reset)
+		con.printf("%s%2d. %s%s  %s%.3f%s\n", st.title, i+1, cmp.Or(oneLine(h.Title), oneLine(h.ID)), st.reset, st.dim, h.Score, st.reset)
 		if h.Title != "" && h.Title != h.ID {
-			a.printf("    %s%s%s\n", st.dim, oneLine(h.ID), st.reset)
+			con.printf("    %s%s%s\n", st.dim, oneLine(h.ID), st.reset)
 		}
 		if h.Snippet.Text != "" {
-			a.printf("%s", wrap(h.Snippet, st, 92, "    "))
+			con.printf("%s", wrap(h.Snippet, st, 92, "    "))
 		}
 	}
 	if r.Missed > 0 {
-		a.printf("%snote: the budget ended; any score may be up to %g too low%s\n", st.dim, r.Missed, st.reset)
+		con.printf("%snote: the budget ended; any score may be up to %g too low%s\n", st.dim, r.Missed, st.reset)
 	}
-	a.printf("%s%s of %s in %s (%s, %s)%s\n", st.dim, plural(len(r.Hits), "hit"), plural(r.NumDocs, "document"), took(r.Took), r.Mode, r.Traversal, st.reset)
+	con.printf("%s%s shown, %s searched in %s (%s, %s)%s\n", st.dim, plural(len(r.Hits), "hit"), plural(r.NumDocs, "document"), took(r.Took), r.Mode, r.Traversal, st.reset)
 }
 
-// oneLine replaces line breaks and control characters, with which a document
-// could steer the terminal, by spaces, and leaves out characters that change the
-// direction of writing.
+// oneLine replaces line breaks and control characters by spaces and removes characters that
+// change the direction of writing, so that a document cannot control the terminal.
 func oneLine(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Bidi_Control, r) {
@@ -169,8 +171,8 @@ func oneLine(s string) string {
 	return strings.Join(strings.FieldsFunc(s, unicode.IsControl), " ")
 }
 
-// wrap breaks a snippet into indented lines of about the given width, at spaces
-// only, and marks the highlighted words. Without colours the marks are asterisks.
+// wrap breaks a snippet at spaces into indented lines and marks the highlighted words,
+// without colours by asterisks.
 func wrap(s griffin.Snippet, st style, width int, indent string) string {
 	mark, reset := st.mark, st.reset
 	if mark == "" {
@@ -216,8 +218,8 @@ func wrap(s griffin.Snippet, st style, width int, indent string) string {
 	return lines.String()
 }
 
-func (a *app) explain(ctx context.Context, ix *griffin.Index, query, id string, opts []griffin.SearchOption) error {
-	e, err := ix.Explain(ctx, query, id, opts...)
+func (a *app) explain(ctx context.Context, ix *griffin.Index, q griffin.Query, id string) error {
+	e, err := ix.Explain(ctx, q, id)
 	if err != nil {
 		return err
 	}
@@ -230,17 +232,17 @@ func (a *app) explain(ctx context.Context, ix *griffin.Index, query, id string, 
 	} else {
 		a.printf("%s is no answer to the query in mode %s; what it has of it:\n\n", id, e.Mode)
 	}
-	a.printParts(e.Parts)
+	printParts(a.console, e.Parts)
 	return nil
 }
 
-// printParts prints the table of an explanation, and how a score is computed.
-func (a *app) printParts(parts []griffin.ExplanationPart) {
+// printParts prints the table of an explanation and the formula of a score.
+func printParts(con *console, parts []griffin.ExplanationPart) {
 	weighted := len(parts) > 0 && parts[0].Scale != 0
 	if weighted {
-		a.printf("%10s  %-24s %9s %9s %9s\n", "score", "term", "weight", "df", "query's")
+		con.printf("%10s  %-24s %9s %9s %9s\n", "score", "term", "weight", "df", "query's")
 	} else {
-		a.printf("%10s  %-24s %6s %7s %9s %8s %6s\n", "score", "term", "freq", "length", "df", "idf", "boost")
+		con.printf("%10s  %-24s %6s %7s %9s %8s %6s\n", "score", "term", "freq", "length", "df", "idf", "boost")
 	}
 	for _, p := range parts {
 		name := strings.Join(p.Terms, " ")
@@ -258,17 +260,17 @@ func (a *app) printParts(parts []griffin.ExplanationPart) {
 			df[i] = fmt.Sprint(n)
 		}
 		if weighted {
-			a.printf("%10.4f  %-24s %9g %9s %9g\n", p.Contribution, name, float64(p.Freq)/p.Scale, strings.Join(df, ","), p.Boost)
+			con.printf("%10.4f  %-24s %9g %9s %9g\n", p.Contribution, name, float64(p.Freq)/p.Scale, strings.Join(df, ","), p.Boost)
 			continue
 		}
-		a.printf("%10.4f  %-24s %6d %7d %9s %8.4f %6g\n", p.Contribution, name, p.Freq, p.Length, strings.Join(df, ","), p.IDF, p.Boost)
+		con.printf("%10.4f  %-24s %6d %7d %9s %8.4f %6g\n", p.Contribution, name, p.Freq, p.Length, strings.Join(df, ","), p.IDF, p.Boost)
 	}
 	switch {
 	case weighted:
-		a.printf("\nscore = weight · query's weight; the index keeps weights in steps of %g\n", 1/parts[0].Scale)
+		con.printf("\nscore = weight · query's weight; the index keeps weights in steps of %g\n", 1/parts[0].Scale)
 	case len(parts) > 0:
 		p := parts[0]
-		a.printf("\nscore = idf · boost · freq / (freq + K),  K = k1·(1 − b + b·length/mean length)\nk1 = %g, b = %g, mean length = %.2f, %s documents\n",
+		con.printf("\nscore = idf · boost · freq / (freq + K),  K = k1·(1 − b + b·length/mean length)\nk1 = %g, b = %g, mean length = %.2f, %s documents\n",
 			p.K1, p.B, p.AvgLength, count(p.NumDocs))
 	}
 }

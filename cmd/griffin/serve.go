@@ -7,14 +7,17 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/griffin-search/griffin"
-	"github.com/griffin-search/griffin/internal/exec"
-	"github.com/griffin-search/griffin/internal/query"
 	"github.com/griffin-search/griffin/internal/server"
+	"github.com/griffin-search/griffin/query"
 )
 
 type serveOptions struct {
@@ -26,6 +29,7 @@ type serveOptions struct {
 	maxConcurrent int
 	perClient     int
 	maxWait       time.Duration
+	refresh       time.Duration
 	deviceFlags
 	cache     cacheFlag
 	resident  residentFlag
@@ -33,8 +37,8 @@ type serveOptions struct {
 	results   resultCacheFlag
 }
 
-// serveResultCache is how much memory answers may take in a server, if it is not told
-// otherwise: those of some hundred thousand queries.
+// serveResultCache is the default size of the result cache: the answers of some hundred
+// thousand queries.
 const serveResultCache = 64 << 20
 
 func newServeCommand(a *app) *cobra.Command {
@@ -42,20 +46,22 @@ func newServeCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve INDEX",
 		Short: "Serve a search page and a JSON API over HTTP",
-		Long: `Serve answers on --addr: the search page at /, JSON at
-/search?q=…&k=…&mode=…, the state at /healthz, Prometheus metrics at /metrics.
-It listens on this machine only unless --addr says otherwise: there is no log-in.
-If the machine has a GPU, queries run there too, as --policy says (--device cpu: they
-do not).
+		Long: `Serve listens on --addr: the search page at /, JSON at /search?q=…&k=…&mode=…,
+health at /healthz, Prometheus metrics at /metrics. There is no log-in, so the
+default address is reachable from this machine only. Queries also run on a GPU if
+there is one; --device cpu turns that off.
 
-A search that would not be answered within its time limit (--timeout, or ?timeout= of
-the request), or for which it would have to wait too long (--max-wait), is refused at once with
-status 503, and one for which too many of the same client are running (--per-client) with 429,
-so that what is answered is answered in time, and a burst is over when it is over.
+Commits of other processes (griffin index --update or --replace) are served within
+a second (--refresh), and at once on SIGHUP. Running queries are not disturbed.
+
+The server rejects a search with status 503 if it predicts that the search, with its
+wait, would exceed its time limit (--timeout, or ?timeout= of the request), --deadline
+or --max-wait, and with 429 if its client already has --per-client searches.
+
 Ctrl-C lets running queries end, then stops.`,
 		Example: `  griffin serve notes.idx
-  griffin serve --addr :8080 notes.idx       # for the whole network
-  griffin serve --resident notes.idx         # all posting lists in GPU memory first
+  griffin serve --addr :8080 notes.idx       # reachable from the network
+  griffin serve --resident notes.idx         # load all posting lists into GPU memory first
   curl 'http://127.0.0.1:7280/search?q=rate+limit&k=5'`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.serve(cmd.Context(), o, args[0]) },
@@ -66,31 +72,32 @@ Ctrl-C lets running queries end, then stops.`,
 	o.resident.register(f)
 	o.admission.register(f, serveQueue)
 	o.results.register(f, serveResultCache)
-	f.StringVar(&o.addr, "addr", "127.0.0.1:7280", "address to listen on; port 0 takes any free one")
-	f.DurationVar(&o.grace, "grace", 10*time.Second, "how long running requests may take when stopping")
-	f.DurationVar(&o.timeout, "timeout", server.DefaultTimeout, "longest time for one query, at most 90s; a request may ask for less")
-	f.DurationVar(&o.maxWait, "max-wait", server.DefaultMaxWait, "a search that is expected to take longer, with those that wait before it, gets 503")
+	f.StringVar(&o.addr, "addr", "127.0.0.1:7280", "address to listen on; port 0: any free port")
+	f.DurationVar(&o.grace, "grace", 10*time.Second, "time that running requests get when the server stops")
+	f.DurationVar(&o.timeout, "timeout", server.DefaultTimeout, "time limit of a search, at most 90s; a request can set a shorter one")
+	f.DurationVar(&o.maxWait, "max-wait", server.DefaultMaxWait, "reject searches that are predicted to take longer than this, with the wait (503)")
 	f.IntVar(&o.maxK, "max-k", server.DefaultMaxK, "largest k of a request")
 	f.IntVar(&o.maxQuery, "max-query", server.DefaultMaxQueryBytes, fmt.Sprintf("longest query in bytes, at most %d", query.MaxBytes))
-	f.IntVar(&o.maxConcurrent, "max-concurrent", server.DefaultMaxConcurrent, "searches that run or wait at the same time; more get 503")
-	f.IntVar(&o.perClient, "per-client", 0, "searches of one client (an address) at the same time; more get 429 (default: any number)")
+	f.IntVar(&o.maxConcurrent, "max-concurrent", server.DefaultMaxConcurrent, "searches that may run or wait at the same time; more get 503")
+	f.DurationVar(&o.refresh, "refresh", server.DefaultRefresh, "interval at which to look for commits of other processes; 0: only on SIGHUP")
+	f.IntVar(&o.perClient, "per-client", 0, "searches that one client (an address) may have at the same time; more get 429 (default: any number)")
 	return c
 }
 
-// noteDevices says where queries run, unless the CPU was asked for.
-func (a *app) noteDevices(ix *griffin.Index, asked string) {
-	s, used := ix.GPUStats()
+// noteDevices prints the processors, except for --device cpu.
+func noteDevices(con *console, ix *griffin.Index, asked string) {
+	s, used := ix.Runtime().GPUStats()
 	if !used && asked == "auto" {
-		a.notef("queries run on the CPU; why not on a GPU: griffin devices")
+		con.notef("queries run on the CPU; griffin devices shows why not on a GPU")
 	}
 	for i := range s.Devices {
-		a.notef("queries run on %s (%s); posting lists may take %s of it", s.Devices[i].Name, s.Devices[i].GPU, sizeOf(s.Devices[i].LimitBytes))
+		con.notef("queries run on %s (%s); posting lists may take %s of it", s.Devices[i].Name, s.Devices[i].GPU, sizeOf(s.Devices[i].LimitBytes))
 	}
 }
 
-func (a *app) serve(ctx context.Context, o serveOptions, dir string) error {
-	if o.maxK < 1 || o.maxQuery < 1 || o.maxConcurrent < 1 || o.timeout <= 0 || o.maxWait <= 0 || o.admission.queue == 0 || o.grace < 0 || o.perClient < 0 {
-		return usagef("--max-k, --max-query, --max-concurrent, --queue, --timeout and --max-wait must be more than 0, --grace and --per-client not less")
+func (a *app) serve(ctx context.Context, o serveOptions, dir string) (err error) {
+	if o.maxK < 1 || o.maxQuery < 1 || o.maxConcurrent < 1 || o.timeout <= 0 || o.maxWait <= 0 || o.admission.queue == 0 || o.grace < 0 || o.perClient < 0 || o.refresh < 0 {
+		return usagef("--max-k, --max-query, --max-concurrent, --queue, --timeout and --max-wait must be more than 0; --grace, --refresh and --per-client must not be negative")
 	}
 	if o.maxQuery > query.MaxBytes {
 		return usagef("--max-query %d: must be at most %d", o.maxQuery, query.MaxBytes)
@@ -102,26 +109,21 @@ func (a *app) serve(ctx context.Context, o serveOptions, dir string) error {
 		return err
 	}
 	if _, port, err := net.SplitHostPort(o.addr); err != nil || port == "" {
-		return usagef("--addr %q: want HOST:PORT, such as 127.0.0.1:7280, or :8080 for the whole network", o.addr)
+		return usagef("--addr %q: want HOST:PORT, such as 127.0.0.1:7280, or :8080 for all interfaces", o.addr)
 	}
-	ix, err := griffin.Open(dir, append(o.openOptions(), append(o.admission.options(), o.cache.option(), o.results.option())...)...)
+	ix, closeIndex, err := o.openIndex(dir, griffin.RuntimeOptions{Limits: o.admission.limits(), CacheBytes: o.cache.bytes()}, griffin.Options{ResultCache: int64(o.results.limit)})
 	if err != nil {
 		return err
 	}
-	defer ix.Close()
-	if err := a.calibrateIndex(ctx, &o.deviceFlags, ix); err != nil {
+	defer func() { err = errors.Join(err, closeIndex()) }()
+	if err := a.warm(ctx, o.resident, false /* impacts */, warmerOfIndex(ix)); err != nil {
 		return err
 	}
-	if err := a.warm(ctx, o.resident, false /* impacts */, func(ctx context.Context, w exec.WarmOptions) (lists, total int64, err error) {
-		r, err := ix.Warm(ctx, w)
-		return r.Lists, r.Total, err
-	}); err != nil {
-		return err
-	}
-	a.noteDevices(ix, o.device)
+	noteDevices(a.console, ix, o.device)
 	processors := shareProcessors()
+	logger := slog.New(slog.NewTextHandler(a.err, nil))
 	handler, err := server.New(server.Options{
-		Index: ix, Logger: slog.New(slog.NewTextHandler(a.err, nil)),
+		Index: ix, Logger: logger,
 		MaxK: o.maxK, MaxQueryBytes: o.maxQuery, Timeout: o.timeout, MaxConcurrent: o.maxConcurrent, PerClient: o.perClient, MaxWait: o.maxWait,
 		Processors: min(cmp.Or(o.admission.cpus, processors), processors),
 	})
@@ -143,5 +145,54 @@ func (a *app) serve(ctx context.Context, o serveOptions, dir string) error {
 	} else {
 		a.printf("%s: %s on http://%s/ (Ctrl-C stops)\n", dir, plural(stats.NumDocs, "document"), listener.Addr())
 	}
+	stopFollowing := follow(ctx, o, ix, handler, logger)
+	defer stopFollowing()
 	return server.Serve(ctx, listener, handler, o.grace)
+}
+
+// calibrateServed calibrates while the server answers searches.
+func calibrateServed(ctx context.Context, ix *griffin.Index, logger *slog.Logger) {
+	logger.Info("measuring the times of searches on this machine, once, for up to ten seconds (--no-calibrate leaves it out)")
+	switch err := ix.Calibrate(ctx, nil); {
+	case err == nil:
+		logger.Info("the times of searches are measured")
+	case ctx.Err() == nil:
+		logger.Warn("the times of searches could not be measured; built-in times are used", "error", err)
+	}
+}
+
+// follow serves the commits of other processes in the background. stop ends it and waits.
+func follow(ctx context.Context, o serveOptions, ix *griffin.Index, handler *server.Handler, logger *slog.Logger) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	now := make(chan os.Signal, 1)
+	signal.Notify(now, syscall.SIGHUP)
+	var background sync.WaitGroup
+	if !o.noCalibrate && !ix.Calibrated() {
+		background.Go(func() { calibrateServed(ctx, ix, logger) })
+	}
+	warming := make(chan struct{}, 1) // holds a token while lists are brought to the GPUs
+	background.Go(func() {
+		handler.Follow(ctx, server.FollowOptions{Every: o.refresh, Now: now, Changed: func() {
+			if o.resident.minDocFreq == 0 {
+				return
+			}
+			select {
+			case warming <- struct{}{}:
+			default:
+				return // Queries bring the lists of this commit.
+			}
+			background.Go(func() {
+				defer func() { <-warming }()
+				warm := griffin.WarmOptions{MinDocFreq: o.resident.minDocFreq}
+				if r, err := ix.Warm(ctx, warm); err != nil && ctx.Err() == nil {
+					logger.Error("not all posting lists of the new commit were loaded into GPU memory", "lists", r.Lists, "total", r.Total, "error", err)
+				}
+			})
+		}})
+	})
+	return func() {
+		signal.Stop(now)
+		cancel()
+		background.Wait()
+	}
 }

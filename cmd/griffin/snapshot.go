@@ -8,13 +8,12 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// openSnapshot returns the last commit of the index in dir, for the commands
-// that work below the package griffin. It is to be released.
+// openSnapshot returns the last commit of the index in dir, for commands below the package
+// griffin. Release it after use.
 func openSnapshot(dir string) (*index.Snapshot, error) {
 	return openSnapshotWithCache(dir, derived.DefaultLimit)
 }
 
-// openSnapshotWithCache is openSnapshot with memory for what traversals keep.
 func openSnapshotWithCache(dir string, cacheBytes int64) (*index.Snapshot, error) {
 	ix, err := index.Open(vfs.OS, dir)
 	if err != nil {

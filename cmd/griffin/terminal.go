@@ -10,18 +10,21 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/griffin-search/griffin"
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/query"
 )
 
-// terminal is where a command reads and writes.
+// terminal holds the input and outputs of a command.
 type terminal struct {
 	in       io.Reader
 	out, err io.Writer
 }
 
-// app is what all commands share: the terminal and the global flags.
-type app struct {
+// app runs the commands.
+type app struct{ *console }
+
+// console writes the output of a command in the form that the global flags ask for.
+type console struct {
 	terminal
 	json  bool
 	quiet bool
@@ -37,8 +40,8 @@ func isTerminal(v any) bool {
 }
 
 // colored reports whether output to w may hold ANSI colours.
-func (a *app) colored(w io.Writer) bool {
-	switch a.color {
+func (con *console) colored(w io.Writer) bool {
+	switch con.color {
 	case "always":
 		return true
 	case "never":
@@ -50,8 +53,8 @@ func (a *app) colored(w io.Writer) bool {
 // style is a set of ANSI sequences; the empty one writes plain text.
 type style struct{ bold, dim, title, mark, reset string }
 
-func (a *app) style(w io.Writer) style {
-	if !a.colored(w) {
+func (con *console) style(w io.Writer) style {
+	if !con.colored(w) {
 		return style{}
 	}
 	return style{bold: "\x1b[1m", dim: "\x1b[2m", title: "\x1b[1;36m", mark: "\x1b[1;33m", reset: "\x1b[0m"}
@@ -59,21 +62,21 @@ func (a *app) style(w io.Writer) style {
 
 // printf writes to standard output. A failure, such as a full disk, is reported
 // when the command has ended.
-func (a *app) printf(format string, args ...any) {
-	if _, err := fmt.Fprintf(a.out, format, args...); err != nil && a.outErr == nil {
-		a.outErr = err
+func (con *console) printf(format string, args ...any) {
+	if _, err := fmt.Fprintf(con.out, format, args...); err != nil && con.outErr == nil {
+		con.outErr = err
 	}
 }
 
 // notef writes a message for people to standard error, unless --quiet or --json.
-func (a *app) notef(format string, args ...any) {
-	if !a.quiet && !a.json {
-		fmt.Fprintf(a.err, format+"\n", args...)
+func (con *console) notef(format string, args ...any) {
+	if !con.quiet && !con.json {
+		fmt.Fprintf(con.err, format+"\n", args...)
 	}
 }
 
 // printJSON writes v as one indented JSON document.
-func (a *app) printJSON(v any) error { return writeJSON(a.out, v) }
+func (con *console) printJSON(v any) error { return writeJSON(con.out, v) }
 
 // writeJSON writes v for people to read and machines to parse.
 func writeJSON(w io.Writer, v any) error {
@@ -83,24 +86,23 @@ func writeJSON(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
-// report tells the user about the error with which a command ended, if any, and
-// returns the exit code.
-func (a *app) report(command string, err error) int {
+// report prints the error of a command, if any, and returns the exit code.
+func (con *console) report(command string, err error) int {
 	if err == nil {
-		err = a.outErr
+		err = con.outErr
 	}
 	if err != nil {
-		a.printError(command, err)
+		con.printError(command, err)
 	}
 	return exitCode(err)
 }
 
-// jsonError is an error as machines get it: where they read the result.
+// jsonError is an error in JSON, on standard output.
 type jsonError struct {
 	Message  string `json:"message"`
 	ExitCode int    `json:"exit_code"`
 	Hint     string `json:"hint,omitempty"`
-	Offset   *int   `json:"offset,omitempty"` // byte of the query at which it goes wrong
+	Offset   *int   `json:"offset,omitempty"` // byte of the query at which the error is
 }
 
 // newJSONError describes the error of a command.
@@ -109,15 +111,15 @@ func newJSONError(command string, err error) jsonError {
 	if e.ExitCode == exitInterrupted {
 		e.Message = "interrupted"
 	}
-	var q *griffin.QueryError
-	if errors.As(err, &q) && q.Text != "" { // else of no certain place
+	var q *query.Error
+	if errors.As(err, &q) && q.Text != "" { // otherwise it has no position
 		e.Offset = &q.Offset
 	}
 	return e
 }
 
-// message is the text of an error without the name of the kind "bad input", by which
-// errors.Is tells it, and which tells a user nothing.
+// message is the text of an error without "bad input", the text of the sentinel, which
+// does not help a user.
 func message(err error) string {
 	kind := base.ErrBadInput.Error()
 	if !errors.Is(err, base.ErrBadInput) || err.Error() == kind {
@@ -127,27 +129,27 @@ func message(err error) string {
 	return strings.ReplaceAll(strings.TrimSuffix(text, ": "+kind), kind+": ", "")
 }
 
-// toldError is an error that is part of the JSON that a command has written.
+// toldError is an error that the command has already written as part of its JSON.
 type toldError struct{ error }
 
 func (e toldError) Unwrap() error { return e.error }
 
-// printError writes an error to standard error, with the place in the query that
-// it is about and a hint, and with --json to standard output too.
-func (a *app) printError(command string, err error) {
+// printError writes an error to standard error, with its position in the query and a
+// hint, and with --json to standard output, too.
+func (con *console) printError(command string, err error) {
 	e := newJSONError(command, err)
-	if e.ExitCode == exitInterrupted && isTerminal(a.err) {
-		fmt.Fprint(a.err, "\r") // over the ^C that the terminal wrote
+	if e.ExitCode == exitInterrupted && isTerminal(con.err) {
+		fmt.Fprint(con.err, "\r") // over the ^C that the terminal wrote
 	}
-	fmt.Fprintln(a.err, "griffin:", e.Message)
-	var q *griffin.QueryError
-	if errors.As(err, &q) && q.Text != "" { // else of no certain place
-		fmt.Fprintln(a.err, q.Caret())
+	fmt.Fprintln(con.err, "griffin:", e.Message)
+	var q *query.Error
+	if errors.As(err, &q) && q.Text != "" { // otherwise it has no position
+		fmt.Fprintln(con.err, q.Caret())
 	}
 	if e.Hint != "" {
-		fmt.Fprintln(a.err, "  →", e.Hint)
+		fmt.Fprintln(con.err, "  →", e.Hint)
 	}
-	if told := (toldError{}); a.json && !errors.As(err, &told) {
-		_ = a.printJSON(map[string]jsonError{"error": e}) // there is no other way to tell
+	if told := (toldError{}); con.json && !errors.As(err, &told) {
+		_ = con.printJSON(map[string]jsonError{"error": e}) // a failure cannot be reported
 	}
 }

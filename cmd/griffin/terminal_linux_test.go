@@ -17,20 +17,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// console is a command at a terminal of its own: what a person types and sees.
-type console struct {
+// pseudoTerminal runs a command at a terminal.
+type pseudoTerminal struct {
 	t    *testing.T
 	cmd  *exec.Cmd
 	keys *os.File
-	name string // of the terminal
+	name string
 
 	mu   sync.Mutex
 	seen bytes.Buffer
-	done chan struct{} // closed when all output has been seen
+	done chan struct{} // closed after the last output
 }
 
 // newConsole starts a command at a new terminal with 100 columns.
-func newConsole(t *testing.T, cmd *exec.Cmd) *console {
+func newConsole(t *testing.T, cmd *exec.Cmd) *pseudoTerminal {
 	t.Helper()
 	keys, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
@@ -64,12 +64,12 @@ func newConsole(t *testing.T, cmd *exec.Cmd) *console {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
-	c := &console{t: t, cmd: cmd, keys: keys, name: name, done: make(chan struct{})}
+	c := &pseudoTerminal{t: t, cmd: cmd, keys: keys, name: name, done: make(chan struct{})}
 	go c.watch()
 	return c
 }
 
-func (c *console) watch() {
+func (c *pseudoTerminal) watch() {
 	defer close(c.done)
 	buf := make([]byte, 4096)
 	for {
@@ -83,14 +83,13 @@ func (c *console) watch() {
 	}
 }
 
-func (c *console) screen() string {
+func (c *pseudoTerminal) screen() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.seen.String()
 }
 
-// waitFor waits until the text has been written.
-func (c *console) waitFor(text string) {
+func (c *pseudoTerminal) waitFor(text string) {
 	c.t.Helper()
 	waitUntil(c.t, func() error {
 		if screen := c.screen(); !strings.Contains(screen, text) {
@@ -100,8 +99,8 @@ func (c *console) waitFor(text string) {
 	})
 }
 
-// waitUntilRead waits until the command has read all that was typed.
-func (c *console) waitUntilRead() {
+// waitUntilRead waits until the command has read all input.
+func (c *pseudoTerminal) waitUntilRead() {
 	c.t.Helper()
 	waitUntil(c.t, func() error {
 		f, err := os.OpenFile(c.name, os.O_RDWR|syscall.O_NOCTTY, 0)
@@ -117,15 +116,14 @@ func (c *console) waitUntilRead() {
 	})
 }
 
-func (c *console) press(keys string) {
+func (c *pseudoTerminal) press(keys string) {
 	c.t.Helper()
 	if _, err := io.WriteString(c.keys, keys); err != nil {
 		c.t.Fatal(err)
 	}
 }
 
-// exitCode waits for the command to end.
-func (c *console) exitCode() int {
+func (c *pseudoTerminal) exitCode() int {
 	c.t.Helper()
 	err := c.cmd.Wait()
 	<-c.done
@@ -140,13 +138,12 @@ const (
 	keyLeft, keyUp                   = "\x1b[D", "\x1b[A"
 )
 
-// The prompt edits lines, tells faults and goes on, and keeps its history for
-// the next time.
+// The prompt edits lines, continues after errors and keeps its history.
 func TestPrompt(t *testing.T) {
 	dir := t.TempDir()
 	index := filepath.Join(dir, "x.idx")
 	makeIndex(t, index)
-	prompt := func() *console {
+	prompt := func() *pseudoTerminal {
 		cmd := griffinProcess(t, "search", index)
 		cmd.Env = append(cmd.Env, "XDG_CACHE_HOME="+dir)
 		c := newConsole(t, cmd)
@@ -155,7 +152,7 @@ func TestPrompt(t *testing.T) {
 	}
 	c := prompt()
 	c.press("alphxa" + keyLeft + keyBackspace + "\r")
-	c.waitFor("1 hit of 1 document")
+	c.waitFor("1 hit shown, 1 document searched")
 	c.press("(alpha\r")
 	c.waitFor("is not closed")
 	c.press(keyCtrlD)
@@ -169,16 +166,16 @@ func TestPrompt(t *testing.T) {
 
 	c = prompt()
 	c.press(keyUp + keyUp + "\r")
-	c.waitFor("1 hit of 1 document")
+	c.waitFor("1 hit shown, 1 document searched")
 	c.press("half a que")
-	c.waitFor("half a que") // before, Ctrl-C might still be for the search
+	c.waitFor("half a que") // else Ctrl-C may reach the search
 	c.press(keyCtrlC)
 	if code := c.exitCode(); code != exitInterrupted {
 		t.Errorf("after Ctrl-C: exit code %d, want %d", code, exitInterrupted)
 	}
 }
 
-// At a terminal the timeline of --trace is as wide as that.
+// The timeline of --trace has the width of the terminal.
 func TestTimelineWidth(t *testing.T) {
 	index := filepath.Join(t.TempDir(), "x.idx")
 	makeIndex(t, index)
@@ -191,7 +188,7 @@ func TestTimelineWidth(t *testing.T) {
 	if !found || !end {
 		t.Fatalf("no axis:\n%s", c.screen())
 	}
-	// Of 99 columns: 4 and a blank, "predicted" and a blank, a blank and 8 for a time, 2 ends.
+	// 99 columns: 4 and a space, "predicted" and a space, a space and 8 for a time, 2 ends.
 	if want := strings.Repeat("─", 99-4-1-9-1-1-8-2); axis != want {
 		t.Errorf("the axis is %q, want %q", axis, want)
 	}
@@ -200,7 +197,7 @@ func TestTimelineWidth(t *testing.T) {
 	}
 }
 
-// At a terminal long work shows a bar, which Ctrl-C removes with all the rest.
+// Ctrl-C removes the progress bar.
 func TestProgressBarInterrupted(t *testing.T) {
 	dir := t.TempDir()
 	fifo := filepath.Join(dir, "docs.jsonl")
@@ -229,7 +226,7 @@ func TestProgressBarInterrupted(t *testing.T) {
 	}
 }
 
-// A command that waits for someone to type ends with Ctrl-C.
+// Ctrl-C ends a command that waits for input.
 func TestInterruptedInput(t *testing.T) {
 	dir := t.TempDir()
 	index := filepath.Join(dir, "x.idx")
@@ -237,7 +234,7 @@ func TestInterruptedInput(t *testing.T) {
 	cmd := griffinProcess(t, "run", index, "--topics", "-")
 	c := newConsole(t, cmd)
 	c.press("1\talpha\n")
-	c.waitFor("alpha") // the terminal has it; that the command reads, it knows what to do with a signal
+	c.waitFor("alpha") // the terminal echoes it; a command that reads handles signals
 	c.waitUntilRead()
 	c.press(keyCtrlC)
 	if code := c.exitCode(); code != exitInterrupted {
@@ -245,7 +242,7 @@ func TestInterruptedInput(t *testing.T) {
 	}
 }
 
-// Load on an index in the process, too, ends with Ctrl-C and shows what there is.
+// Ctrl-C ends a load on an index in the process, which prints the results so far.
 func TestInterruptedLoadInProcess(t *testing.T) {
 	dir := t.TempDir()
 	index, queries := filepath.Join(dir, "x.idx"), filepath.Join(dir, "log.tsv")

@@ -3,12 +3,11 @@ package codectest
 // Block is a block of postings that Run encodes.
 type Block struct {
 	Name          string
-	Base          uint32 // the DocID before it, or codec.NoBase
+	Base          uint32 // DocID before it, or codec.NoBase
 	DocIDs, Freqs []uint32
 }
 
-// Blocks returns the blocks that Run encodes, for tests of other decoders of the same
-// bytes.
+// Blocks returns the blocks that Run encodes, for tests of other decoders of the format.
 func Blocks() []Block {
 	var out []Block
 	for _, b := range blocks() {

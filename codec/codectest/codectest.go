@@ -11,9 +11,9 @@ import (
 	"github.com/griffin-search/griffin/codec"
 )
 
-// Run checks that c keeps the contract of codec.Codec: what is encoded is
-// decoded again, whole or one frequency alone, in exactly the bytes that were
-// written, deterministically, without allocation, and no byte outside them.
+// Run checks the contract of codec.Codec: encoded blocks decode again, as a whole or one
+// frequency at a time, from exactly the bytes written. Encoding is deterministic; decoding
+// does not allocate and does not access other bytes.
 func Run(t *testing.T, c codec.Codec) {
 	t.Run("round trip", func(t *testing.T) { testRoundTrip(t, c) })
 	t.Run("truncated", func(t *testing.T) { testTruncated(t, c) })
@@ -28,9 +28,9 @@ type block struct {
 	docIDs, freq []uint32
 }
 
-// blocks returns blocks of every length around the interesting ones: of every width
-// of gap and frequency that fits, of mixed widths, so that codecs make exceptions,
-// and of runs that end with the last DocID.
+// blocks returns blocks of critical lengths: with every possible width of gap and
+// frequency; with mixed widths, which cause exceptions; and runs that end with the last
+// DocID.
 func blocks() []block {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var out []block
@@ -49,7 +49,7 @@ func blocks() []block {
 		}
 	}
 	for _, n := range lengths {
-		for _, few := range []int{2, 9, 40} { // one of few is wide
+		for _, few := range []int{2, 9, 40} { // one value in few is wide
 			for _, narrow := range []int{0, 3, 12} {
 				value := func() uint64 {
 					if rng.IntN(few) == 0 {
@@ -69,8 +69,8 @@ func blocks() []block {
 	return out
 }
 
-// makeBlock makes a block of n postings after base. Gaps, less one, are cut where
-// DocIDs would pass NoBase, and frequencies are at least 1.
+// makeBlock makes a block of n postings after base. Gaps minus one are reduced to keep
+// DocIDs below NoBase; frequencies are at least 1.
 func makeBlock(name string, base uint32, n int, posting func(i int) (gap, freq uint64)) block {
 	b := block{name: name, base: base}
 	d := uint64(base + 1)
@@ -86,8 +86,8 @@ func makeBlock(name string, base uint32, n int, posting func(i int) (gap, freq u
 
 const canary = 0xA5
 
-// guarded copies src to the middle of a larger slice of canary bytes, so that a
-// decoder that reads or writes past it shows.
+// guarded copies src to the middle of a larger slice of canary bytes, to detect access
+// outside src.
 func guarded(src []byte) (whole, inner []byte) {
 	whole = bytes.Repeat([]byte{canary}, len(src)+64)
 	copy(whole[32:], src)
@@ -109,7 +109,7 @@ func testRoundTrip(t *testing.T, c codec.Codec) {
 		if err != nil || size != len(src) || !slices.Equal(dst[:n], b.docIDs) {
 			t.Fatalf("%s: DecodeDocIDs: size %d of %d, err %v\n got %v\nwant %v", b.name, size, len(src), err, dst[:n], b.docIDs)
 		}
-		// Bytes that follow are not the block's: they change nothing.
+		// Bytes after the block have no effect.
 		if size, err = c.DecodeDocIDs(&dst, whole[32:], b.base, n, width); err != nil || size != len(src) || !slices.Equal(dst[:n], b.docIDs) {
 			t.Fatalf("%s: DecodeDocIDs with bytes behind: size %d of %d, err %v", b.name, size, len(src), err)
 		}
@@ -162,7 +162,7 @@ func testTruncated(t *testing.T, c codec.Codec) {
 func testBadArguments(t *testing.T, c codec.Codec) {
 	src := make([]byte, 4096)
 	var dst [codec.BlockLen]uint32
-	for _, base := range []uint32{codec.NoBase, 7, codec.NoBase - 1} { // NoBase is no DocID
+	for _, base := range []uint32{codec.NoBase, 7, codec.NoBase - 1} { // NoBase is not a DocID
 		enc, width := c.AppendDocIDs(nil, base, []uint32{codec.NoBase})
 		if _, err := c.DecodeDocIDs(&dst, enc, base, 1, width); !errors.Is(err, codec.ErrCorrupt) {
 			t.Errorf("DecodeDocIDs of NoBase after %d: %v", base, err)

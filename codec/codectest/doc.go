@@ -1,3 +1,3 @@
-// Package codectest is the conformance suite of codecs: Run holds for every
-// implementation of codec.Codec, and FuzzDecode feeds one hostile bytes.
+// Package codectest is the conformance suite of codecs: Run tests any implementation of
+// codec.Codec, and FuzzDecode feeds it arbitrary bytes.
 package codectest

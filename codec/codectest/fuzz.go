@@ -7,9 +7,8 @@ import (
 	"github.com/griffin-search/griffin/codec"
 )
 
-// FuzzDecode is the body of a fuzz target: c decodes any bytes to rising
-// DocIDs and frequencies of at least 1, the same ones that FreqAt reads, or
-// says that they are corrupt.
+// FuzzDecode is the body of a fuzz target: c decodes any bytes to increasing DocIDs and to
+// frequencies of at least 1 that agree with FreqAt, or returns ErrCorrupt.
 func FuzzDecode(f *testing.F, c codec.Codec) {
 	for i, b := range blocks() {
 		if i%37 != 0 {
@@ -35,7 +34,7 @@ func checkDocIDs(t *testing.T, c codec.Codec, src []byte, base uint32, n int, wi
 	size, err := c.DecodeDocIDs(&dst, src, base, n, width)
 	if err != nil {
 		if !errors.Is(err, codec.ErrCorrupt) {
-			t.Fatalf("DecodeDocIDs: error of another kind: %v", err)
+			t.Fatalf("DecodeDocIDs: unexpected kind of error: %v", err)
 		}
 		return
 	}
@@ -45,7 +44,7 @@ func checkDocIDs(t *testing.T, c codec.Codec, src []byte, base uint32, n int, wi
 	least := uint64(base + 1)
 	for i, d := range dst[:n] {
 		if uint64(d) < least || d == codec.NoBase {
-			t.Fatalf("DecodeDocIDs: DocID %d is %d, at least %d expected, and not %d", i, d, least, codec.NoBase)
+			t.Fatalf("DecodeDocIDs: DocID %d is %d, want at least %d and not %d", i, d, least, codec.NoBase)
 		}
 		least = uint64(d) + 1
 	}
@@ -55,7 +54,7 @@ func checkFreqs(t *testing.T, c codec.Codec, src []byte, n int, width uint8) {
 	var dst [codec.BlockLen]uint32
 	if err := c.DecodeFreqs(&dst, src, n, width); err != nil {
 		if !errors.Is(err, codec.ErrCorrupt) {
-			t.Fatalf("DecodeFreqs: error of another kind: %v", err)
+			t.Fatalf("DecodeFreqs: unexpected kind of error: %v", err)
 		}
 		return
 	}
@@ -64,7 +63,7 @@ func checkFreqs(t *testing.T, c codec.Codec, src []byte, n int, width uint8) {
 			t.Fatalf("DecodeFreqs: frequency %d is 0", i)
 		}
 		if got, err := c.FreqAt(src, i, n, width); err != nil || got != want {
-			t.Fatalf("FreqAt(%d) = %d, %v; DecodeFreqs says %d", i, got, err, want)
+			t.Fatalf("FreqAt(%d) = %d, %v; DecodeFreqs returns %d", i, got, err, want)
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/simdtest"
 )
 
-// fence is memory that ends where reading crashes, and memory that begins there.
+// fence is memory with an unreadable page directly after it (atEnd) or before it (atStart).
 type fence struct{ atEnd, atStart []byte }
 
 func newFence(t testing.TB, most int) fence {
@@ -17,8 +17,8 @@ func newFence(t testing.TB, most int) fence {
 	return f
 }
 
-// copies returns src at the end of the one memory and at the start of the other, or
-// none if src is longer than they are.
+// copies returns src at the end of atEnd and at the start of atStart, or nothing if src is
+// too long.
 func (f fence) copies(src []byte) [][]byte {
 	n := len(src)
 	if n > len(f.atEnd) {
@@ -31,14 +31,13 @@ func (f fence) copies(src []byte) [][]byte {
 	return out
 }
 
-// testFenced decodes blocks, and blocks cut short, where reading outside of them
-// crashes.
+// testFenced decodes complete and truncated blocks; a read outside them crashes.
 func testFenced(t *testing.T, c codec.Codec) {
 	f := newFence(t, 16*codec.BlockLen)
 	var dst [codec.BlockLen]uint32
 	for i, b := range blocks() {
 		if i%3 != 0 {
-			continue // one of three bases
+			continue // use one of three bases
 		}
 		n := len(b.docIDs)
 		enc, width := c.AppendDocIDs(nil, b.base, b.docIDs)
@@ -64,7 +63,6 @@ func testFenced(t *testing.T, c codec.Codec) {
 	}
 }
 
-// testListFenced is testFenced for lists.
 func testListFenced(t *testing.T, c codec.ListCodec) {
 	f := newFence(t, 1<<16)
 	var dst [codec.BlockLen]uint32

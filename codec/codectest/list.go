@@ -12,14 +12,13 @@ import (
 	"github.com/griffin-search/griffin/codec"
 )
 
-// list is a list of DocIDs to encode as a whole.
 type list struct {
 	name   string
 	docIDs []uint32
 }
 
-// lists returns lists of the lengths around every border of blocks and segments
-// that codecs use, of shapes easy and hard to compress.
+// lists returns lists with lengths around the block and segment boundaries of codecs, in
+// shapes that are easy or hard to compress.
 func lists() []list {
 	rng := rand.New(rand.NewPCG(3, 4))
 	var out []list
@@ -43,7 +42,7 @@ func lists() []list {
 			}
 			return 5
 		}},
-		{"adversarial", func(i, n int) uint64 { // no line fits, and the last gap is as large as can be
+		{"adversarial", func(i, n int) uint64 { // no line fits, and the last gap is the largest possible
 			switch {
 			case i == n-1:
 				return 1 << 32
@@ -70,8 +69,7 @@ func lists() []list {
 	return out
 }
 
-// RunList checks that c keeps the contract of codec.ListCodec beyond that of
-// codec.Codec, which Run checks.
+// RunList checks the additional contract of codec.ListCodec; Run checks codec.Codec.
 func RunList(t *testing.T, c codec.ListCodec) {
 	for _, l := range lists() {
 		n := len(l.docIDs)
@@ -81,7 +79,7 @@ func RunList(t *testing.T, c codec.ListCodec) {
 			t.Fatalf("%s: AppendList: not appended, or not deterministic", l.name)
 		}
 		whole, src := guarded(enc[6:])
-		for _, s := range [][]byte{src, whole[32:]} { // bytes behind the list change nothing
+		for _, s := range [][]byte{src, whole[32:]} { // bytes after the list have no effect
 			if size, err := c.ListSize(s, n); err != nil || size != len(src) {
 				t.Fatalf("%s: ListSize is %d, %v; %d bytes were written", l.name, size, err, len(src))
 			}
@@ -93,7 +91,7 @@ func RunList(t *testing.T, c codec.ListCodec) {
 			}
 		}
 		for cut := range min(len(src), 40) {
-			// Whatever is cut off is missed by the decoder of the whole list.
+			// The decoder of the whole list detects every truncation.
 			_, short := guarded(src[:len(src)-1-cut])
 			if err := c.DecodeList(make([]uint32, n), short); !errors.Is(err, codec.ErrCorrupt) {
 				t.Fatalf("%s: DecodeList without the last %d bytes: %v", l.name, cut+1, err)
@@ -149,7 +147,7 @@ func testListArguments(t *testing.T, c codec.ListCodec) {
 			t.Errorf("ListSize of a list of %d: %v", n, err)
 		}
 	}
-	for _, n := range []int{math.MinInt, math.MaxInt, math.MaxInt/33 + 1, 1 << 59, 1 << 33} { // where sizes in bits do not fit
+	for _, n := range []int{math.MinInt, math.MaxInt, math.MaxInt/33 + 1, 1 << 59, 1 << 33} { // sizes in bits overflow
 		_, sizeErr := c.ListSize(src, n)
 		_, blockErr := c.DecodeBlock(&block, src, n, 0)
 		_, oneErr := c.DocIDAt(src, n, 0)
@@ -167,9 +165,8 @@ func testListArguments(t *testing.T, c codec.ListCodec) {
 	}
 }
 
-// FuzzDecodeList is the body of a fuzz target: c decodes any bytes to rising
-// DocIDs, the same whether by list, by block or one by one, or says that they are
-// corrupt.
+// FuzzDecodeList is the body of a fuzz target: c decodes any bytes to increasing DocIDs,
+// the same by list, by block and one by one, or returns ErrCorrupt.
 func FuzzDecodeList(f *testing.F, c codec.ListCodec) {
 	for i, l := range lists() {
 		if i%11 == 0 && len(l.docIDs) < 1500 {
@@ -179,11 +176,11 @@ func FuzzDecodeList(f *testing.F, c codec.ListCodec) {
 	memory := newFence(f, 1<<14)
 	f.Fuzz(func(t *testing.T, data []byte, n int) {
 		if n > 1<<14 {
-			t.Skip() // the memory of dst is the caller's choice
+			t.Skip() // the caller chooses the memory of dst
 		}
 		_, src := guarded(data)
 		if at := memory.copies(data); at != nil {
-			src = at[0] // reading behind it crashes
+			src = at[0] // reads beyond it crash
 		}
 		size, sizeErr := c.ListSize(src, n)
 		if sizeErr == nil && (size < 0 || size > len(src)) {
@@ -193,7 +190,7 @@ func FuzzDecodeList(f *testing.F, c codec.ListCodec) {
 		err := c.DecodeList(whole, src)
 		for _, err := range []error{sizeErr, err} {
 			if err != nil && !errors.Is(err, codec.ErrCorrupt) {
-				t.Fatalf("error of another kind: %v", err)
+				t.Fatalf("unexpected kind of error: %v", err)
 			}
 		}
 		if err == nil {
@@ -205,14 +202,13 @@ func FuzzDecodeList(f *testing.F, c codec.ListCodec) {
 	})
 }
 
-// checkFuzzedBlock decodes block i, and compares it with the whole list if that
-// could be decoded.
+// checkFuzzedBlock decodes block i and compares it with the whole list if that was decoded.
 func checkFuzzedBlock(t *testing.T, c codec.ListCodec, src []byte, n, i int, whole []uint32, valid bool) {
 	var block [codec.BlockLen]uint32
 	size, err := c.DecodeBlock(&block, src, n, i)
 	if err != nil {
 		if !errors.Is(err, codec.ErrCorrupt) {
-			t.Fatalf("DecodeBlock(%d): error of another kind: %v", i, err)
+			t.Fatalf("DecodeBlock(%d): unexpected kind of error: %v", i, err)
 		}
 		if valid && i*codec.BlockLen < n {
 			t.Fatalf("DecodeBlock(%d) of a list that DecodeList decodes: %v", i, err)
@@ -223,14 +219,14 @@ func checkFuzzedBlock(t *testing.T, c codec.ListCodec, src []byte, n, i int, who
 	for j, d := range block[:size] {
 		at := i*codec.BlockLen + j
 		if valid && whole[at] != d {
-			t.Fatalf("DecodeBlock(%d): DocID %d is %d, DecodeList says %d", i, at, d, whole[at])
+			t.Fatalf("DecodeBlock(%d): DocID %d is %d, DecodeList returns %d", i, at, d, whole[at])
 		}
 		if j%31 != 0 {
 			continue
 		}
 		one, err := c.DocIDAt(src, n, at)
 		if err == nil && one != d || err != nil && valid {
-			t.Fatalf("DocIDAt(%d) = %d, %v; DecodeBlock says %d", at, one, err, d)
+			t.Fatalf("DocIDAt(%d) = %d, %v; DecodeBlock returns %d", at, one, err, d)
 		}
 	}
 }
@@ -239,7 +235,7 @@ func checkRising(t *testing.T, docIDs []uint32) {
 	t.Helper()
 	for i, d := range docIDs {
 		if d == codec.NoBase || i > 0 && d <= docIDs[i-1] {
-			t.Fatalf("DocID %d is %d, not above the one before, or no DocID", i, d)
+			t.Fatalf("DocID %d is %d, not above the previous one, or not a DocID", i, d)
 		}
 	}
 }

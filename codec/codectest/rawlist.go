@@ -7,9 +7,9 @@ import (
 	"github.com/griffin-search/griffin/codec"
 )
 
-// RawList is the codec raw with lists that are encoded as a whole, in 4 bytes a
-// DocID: the simplest codec.ListCodec, for tests of what stores such lists and of
-// the conformance suite. It is not in the registry.
+// RawList is raw with lists encoded as a whole, 4 bytes per DocID. It is the simplest
+// codec.ListCodec, for tests of list storage and of the conformance suite. It is not in the
+// registry.
 type RawList struct{ codec.Raw }
 
 var _ codec.ListCodec = RawList{}

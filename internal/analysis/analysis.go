@@ -8,10 +8,10 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// Token is one term of a text and its place in it.
+// Token is one term of a text and its position.
 type Token struct {
-	// Term is the indexed form, never empty and always valid UTF-8. It points
-	// into the analyzer's memory and is valid until the analyzer's next call.
+	// Term is the indexed form: valid UTF-8, never empty. It points into the
+	// analyzer's memory and is valid until the analyzer's next call.
 	Term []byte
 	// Start and End are the byte offsets of the surface form: text[Start:End].
 	Start, End int32
@@ -20,23 +20,23 @@ type Token struct {
 	Position uint32
 }
 
-// Analyzer turns text into terms. An Analyzer keeps caches and buffers: use
-// one for each goroutine (New is cheap next to a document batch).
+// Analyzer turns text into terms. It keeps caches and buffers: use one for each
+// goroutine. New costs little compared with a batch of documents.
 type Analyzer interface {
 	// Name is the registered name, for example "english".
 	Name() string
 	// Tokens appends the tokens of text to dst in rising Start order and
 	// returns the extended slice. It never fails: bytes that are not UTF-8
-	// separate words. Once its buffers have grown it allocates nothing for words
-	// that its cache holds. The tokens depend on text alone, never on earlier
-	// calls. What lies beyond MaxTextBytes is not read.
+	// separate words. Once its buffers have grown it allocates nothing for cached
+	// words. The tokens depend on text alone, never on earlier calls. Tokens does
+	// not read beyond MaxTextBytes.
 	Tokens(dst []Token, text []byte) []Token
 }
 
-// MaxTextBytes is the most text that one call of Tokens reads: offsets are int32.
+// MaxTextBytes bounds the text that one call of Tokens reads: offsets are int32.
 const MaxTextBytes = 1<<31 - 1
 
-// Default is the name of the analyzer that an index has if none is asked for.
+// Default is the name of the default analyzer of an index.
 const Default = "english"
 
 // analyzerEntry is one row of the registry.
@@ -79,8 +79,8 @@ func newRegistry() []analyzerEntry {
 	return entries
 }
 
-// New returns a fresh analyzer. It returns base.ErrBadInput if no analyzer has
-// that name; the message lists those that exist.
+// New returns a new analyzer. The error wraps base.ErrBadInput if no analyzer has
+// that name, and lists the names.
 func New(name string) (Analyzer, error) {
 	if e := find(name); e != nil {
 		return e.make(e.name), nil
@@ -97,7 +97,7 @@ func Names() []string {
 	return names
 }
 
-// Describe says in one line what the named analyzer does, or "" if there is none.
+// Describe returns one line about the named analyzer, "" if there is none.
 func Describe(name string) string {
 	if e := find(name); e != nil {
 		return e.description

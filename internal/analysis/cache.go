@@ -7,9 +7,9 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// Bounds of a termCache: it takes at most 24 B × maxCacheSlots + maxArenaBytes,
+// Bounds of a termCache: it takes at most 24 B × maxCacheSlots + maxArenaBytes =
 // 5 MiB, and twice that during a sweep. Twice the slots are a third faster over
-// 16 MiB of wiki text that was seen before, but take 3 MiB more for each thread.
+// 16 MiB of wiki text that is analysed again, but take 3 MiB more for each thread.
 const (
 	minCacheSlots = 1 << 10
 	maxCacheSlots = 1 << 17
@@ -18,15 +18,15 @@ const (
 )
 
 // A termCache maps words to their terms, stop-word verdicts included, in
-// bounded memory. It is an open-addressing hash table: a word of up to 16 bytes
-// is its own key, compared as two integers; a longer one is found by its xxh3
-// hash and compared byte by byte. When the table is full, further words are
-// made anew each time until the call of Tokens ends, and the next call begins
-// with a sweep: words that were not met again since they were stored, of which
-// there are many in any text (Zipf), make room.
+// bounded memory. It is an open-addressing hash table. A word of up to 16 bytes is
+// its own key, compared as two integers. A longer word is found by its xxh3 hash
+// and compared byte by byte. When the table is full, terms of further words are not
+// stored until the call of Tokens ends. The next call begins with a sweep: it
+// removes the words that did not occur again since they were stored, of which there
+// are many in any text (Zipf).
 //
-// Invariant: what lookup returns does not depend on what the table holds, and
-// terms stay where they are until begin.
+// Invariant: the result of lookup does not depend on the contents of the table,
+// and terms do not move until begin.
 type termCache struct {
 	maker     termMaker
 	foldASCII bool
@@ -39,12 +39,12 @@ type termCache struct {
 	word      []byte // a word, folded
 }
 
-// cacheSlot holds one word and the place of its term. A slot with lo == 0 is free.
+// cacheSlot holds one word and the offset of its term. A slot with lo == 0 is free.
 type cacheSlot struct {
-	lo, hi   uint64 // the bytes of a short word; hash and longKey|length of a long one
-	offset   uint32 // of the term in the arena
-	termLen  uint16 // 0: the word has no term
-	metAgain bool   // since it was stored, or since the last sweep
+	lo, hi  uint64 // the bytes of a short word; hash and longKey|length of a long one
+	offset  uint32 // of the term in the arena
+	termLen uint16 // 0: the word has no term
+	seen    bool   // again since it was stored, or since the last sweep
 }
 
 // surfaceLen is the length of the surface that stands before the term.
@@ -65,7 +65,7 @@ func newTermCache(foldASCII bool, maker termMaker) termCache {
 	return c
 }
 
-// begin starts a call of Tokens: terms that were returned before may be overwritten.
+// begin starts a call of Tokens. It may overwrite terms returned before.
 func (c *termCache) begin() {
 	c.overflow = c.overflow[:0]
 	if c.full {
@@ -73,14 +73,14 @@ func (c *termCache) begin() {
 	}
 }
 
-// sweep keeps the words that were met again, half of what fits at most.
+// sweep keeps the words that were seen again, at most half of the capacity.
 func (c *termCache) sweep() {
 	slots, arena := c.slots, c.arena
 	c.slots = make([]cacheSlot, len(slots))
 	c.arena = make([]byte, 0, len(arena))
 	c.used, c.full = 0, false
 	for _, s := range slots {
-		if !s.metAgain || c.used >= c.capacity()/2 || len(c.arena) >= maxArenaBytes/2 {
+		if !s.seen || c.used >= c.capacity()/2 || len(c.arena) >= maxArenaBytes/2 {
 			continue
 		}
 		slot := c.freeSlot(s.lo, s.hi)
@@ -89,16 +89,16 @@ func (c *termCache) sweep() {
 		}
 		*slot = s
 		slot.offset = uint32(len(c.arena)) + s.surfaceLen()
-		slot.metAgain = false
+		slot.seen = false
 		c.arena = append(c.arena, arena[s.offset-s.surfaceLen():s.offset+uint32(s.termLen)]...)
 		c.used++
 	}
 }
 
-// capacity is how many words the table holds before it grows or is full.
+// capacity is the number of words that the table holds before it grows or is full.
 func (c *termCache) capacity() int { return len(c.slots) / 4 * 3 }
 
-// lookup returns the term of text[start:end], empty if it has none.
+// lookup returns the term of text[start:end], empty for none.
 func (c *termCache) lookup(text []byte, start, end int) []byte {
 	n := end - start
 	if n > 16 {
@@ -112,8 +112,8 @@ func (c *termCache) lookup(text []byte, start, end int) []byte {
 	for range maxProbes {
 		slot := &c.slots[i&uint64(len(c.slots)-1)]
 		if slot.lo == lo && slot.hi == hi {
-			if !slot.metAgain {
-				slot.metAgain = true
+			if !slot.seen {
+				slot.seen = true
 			}
 			return c.arena[slot.offset : slot.offset+uint32(slot.termLen) : slot.offset+uint32(slot.termLen)]
 		}
@@ -140,8 +140,8 @@ func (c *termCache) lookupLong(word []byte) []byte {
 	for range maxProbes {
 		slot := &c.slots[i&uint64(len(c.slots)-1)]
 		if slot.lo == lo && slot.hi == hi && string(c.arena[slot.offset-slot.surfaceLen():slot.offset]) == string(c.word) {
-			if !slot.metAgain {
-				slot.metAgain = true
+			if !slot.seen {
+				slot.seen = true
 			}
 			return c.arena[slot.offset : slot.offset+uint32(slot.termLen) : slot.offset+uint32(slot.termLen)]
 		}
@@ -153,8 +153,8 @@ func (c *termCache) lookupLong(word []byte) []byte {
 	return c.insert(lo, hi, c.word, true /* long */)
 }
 
-// insert makes the term of word, which is not in the table, and stores it
-// where that is possible.
+// insert makes the term of word, which is not in the table, and stores it if
+// there is room.
 func (c *termCache) insert(lo, hi uint64, word []byte, long bool) []byte {
 	if c.used >= c.capacity() && len(c.slots) < maxCacheSlots {
 		c.resize(2 * len(c.slots))
@@ -181,8 +181,8 @@ func (c *termCache) insert(lo, hi uint64, word []byte, long bool) []byte {
 	return c.arena[offset:len(c.arena):len(c.arena)]
 }
 
-// freeSlot returns the slot where a key that is not in the table belongs, or
-// nil if too many other keys are there.
+// freeSlot returns the free slot for a key that is not in the table, nil if the
+// probe sequence is too long.
 func (c *termCache) freeSlot(lo, hi uint64) *cacheSlot {
 	i := hashKey(lo, hi) >> c.shift
 	for range maxProbes {

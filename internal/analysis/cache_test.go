@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// TestTermCacheOverflow gives one call more distinct words than the cache
-// holds: every term must stay right until the call ends, and memory bounded.
+// TestTermCacheOverflow gives one call more distinct words than the cache holds.
+// Every term must stay correct until the call ends, and memory bounded.
 func TestTermCacheOverflow(t *testing.T) {
-	const numWords = maxCacheSlots // twice what fits
+	const numWords = maxCacheSlots // twice the capacity
 	var b strings.Builder
 	for i := range numWords {
 		fmt.Fprintf(&b, "Word%d averyverylongword%d ", i, i)
@@ -38,7 +38,7 @@ func TestTermCacheOverflow(t *testing.T) {
 	}
 }
 
-// TestTermCacheKeepsFrequentWords: a sweep keeps what was met again.
+// TestTermCacheKeepsFrequentWords: a sweep keeps words that were seen again.
 func TestTermCacheKeepsFrequentWords(t *testing.T) {
 	maker := &countingTerms{made: map[string]int{}}
 	a := newWordAnalyzer("test", true /* foldASCII */, maker)
@@ -79,7 +79,7 @@ func TestFoldASCII8(t *testing.T) {
 			if 'A' <= c && c <= 'Z' {
 				want = uint64(c+'a'-'A') << (8 * place)
 			}
-			// The bytes beside it must neither change nor disturb it.
+			// The bytes beside it must not change and must have no effect.
 			beside := uint64(0x7aff00416180c35b) &^ (0xff << (8 * place))
 			folded := foldASCII8(beside | x)
 			if got := folded & (0xff << (8 * place)); got != want {

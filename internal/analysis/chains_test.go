@@ -19,8 +19,8 @@ func termsOf(t *testing.T, analyzer, text string) string {
 	return strings.Join(terms, " ")
 }
 
-// The stems of the languages are those that the Snowball project publishes for
-// these words, where it does.
+// The stems are those that the Snowball project publishes, if it publishes any for
+// the word.
 func TestChains(t *testing.T) {
 	for _, tc := range []struct{ analyzer, text, want string }{
 		{"english", "The quick brown foxes' tails aren't John's; they're Jess’s or Sue＇S.", "quick brown fox tail aren't john they'r jess sue"},

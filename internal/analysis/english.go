@@ -7,8 +7,7 @@ import (
 )
 
 // englishTerms makes the terms of the English chains: Lucene's
-// EnglishPossessiveFilter, LowerCaseFilter, StopFilter and a stemmer, in this
-// order.
+// EnglishPossessiveFilter, LowerCaseFilter, StopFilter and a stemmer, in this order.
 type englishTerms struct {
 	stem  func(dst, word []byte) []byte // appends the stem of a word in lower case
 	lower []byte

@@ -8,10 +8,10 @@ import (
 // The stemmer of M. F. Porter, "An algorithm for suffix stripping", Program
 // 14(3), 1980, with the two rules that its author changed in his own programs
 // (bli → ble instead of abli → able, and logi → log), words of one or two
-// letters left alone: what Lucene's PorterStemFilter does, letter by letter.
-// The Snowball program of the same name does not have those rules and knows
-// fewer double consonants, so the stems of "possibly" and "trekking" differ;
-// blevesearch/go-porterstemmer stems "ies" to "ie".
+// letters unchanged: identical to Lucene's PorterStemFilter. The Snowball program
+// of the same name lacks these rules and has fewer double consonants, so the stems
+// of "possibly" and "trekking" differ; blevesearch/go-porterstemmer stems "ies" to
+// "ie".
 //
 // A word beyond ASCII is stemmed as UTF-16, Java's characters. Letters other
 // than a, e, i, o, u and y are consonants.
@@ -53,8 +53,8 @@ func appendPorterStemUTF16(dst, word []byte) []byte {
 // porterRule replaces suffix by with.
 type porterRule struct{ suffix, with string }
 
-// The rules of steps 2 to 4. In each step the first rule whose suffix matches
-// is the only one tried; no suffix stands after one that it ends with.
+// The rules of steps 2 to 4. Each step tries only the first rule whose suffix
+// matches. A suffix stands before every suffix that it ends with.
 var (
 	porterStep2 = []porterRule{
 		{"ational", "ate"},
@@ -172,7 +172,7 @@ func porterPast[T porterLetter](w []T) []T {
 }
 
 // porterReplace is steps 2 to 4: it applies the first rule whose suffix w ends
-// with, if the measure of what stands before it is more than minMeasure.
+// with, if the measure of the text before it exceeds minMeasure.
 func porterReplace[T porterLetter](w []T, rules []porterRule, minMeasure int) []T {
 	for _, rule := range rules {
 		if !hasSuffix(w, rule.suffix) {

@@ -13,7 +13,7 @@ import (
 )
 
 // TestPorterStemPaper checks the examples of Porter's paper, each through all
-// steps, and the two departures of his own programs.
+// steps, and the two changes of his own programs.
 func TestPorterStemPaper(t *testing.T) {
 	for word, want := range map[string]string{
 		"caresses": "caress", "ponies": "poni", "ties": "ti", "caress": "caress", "cats": "cat", // 1a
@@ -45,9 +45,9 @@ func TestPorterStemPaper(t *testing.T) {
 }
 
 // porterOracle is the algorithm as the paper writes it: lists of rules, of which
-// the longest suffix counts, and conditions over the form of the word, a string
-// of v and c, one for each UTF-16 unit: a character beyond the basic plane is
-// two different consonants.
+// the longest suffix applies, and conditions over the form of the word. The form is
+// a string of v and c, one for each UTF-16 unit: a character beyond the basic plane
+// is two different consonants.
 func porterOracle(word string) string {
 	w := []rune(word)
 	if len(utf16.Encode(w)) <= 2 {
@@ -78,7 +78,7 @@ func porterOracle(word string) string {
 	ends := func(suffix string) bool { return strings.HasSuffix(string(w), suffix) }
 	stem := func(suffix string) []rune { return w[:len(w)-len(suffix)] }
 	set := func(stem []rune, with string) { w = append(slices.Clone(stem), []rune(with)...) }
-	// apply tries the longest suffix that matches, as the paper says.
+	// apply tries the longest suffix that matches, as in the paper.
 	apply := func(rules string, condition func(stem []rune) bool) {
 		best, with := "", ""
 		for _, rule := range strings.Fields(rules) {
@@ -131,7 +131,7 @@ func TestPorterStemMatchesOracle(t *testing.T) {
 		if want := porterOracle(word); got != want {
 			t.Fatalf("stem of %q is %q, want %q", word, got, want)
 		}
-		// The Snowball program differs only where the comment in porter.go says.
+		// The Snowball program differs only in the cases listed in porter.go.
 		env.SetCurrent(word)
 		porter.Stem(env)
 		if got != env.Current() {

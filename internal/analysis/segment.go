@@ -9,12 +9,12 @@ import (
 	"github.com/clipperhouse/uax29/v2/words"
 )
 
-// maxWordUnits is the length in UTF-16 code units after which a word is cut,
-// as by Lucene's StandardTokenizer: the rest is segmented anew.
+// maxWordUnits is the length in UTF-16 code units at which a word is cut, as by
+// Lucene's StandardTokenizer. The rest is segmented again.
 const maxWordUnits = 255
 
-// windowBytes is how far past its start a word is looked at: more than
-// maxWordUnits code units of UTF-8 (three bytes each at most).
+// windowBytes bounds the part of a word that is read: more than maxWordUnits code
+// units in UTF-8 (at most three bytes each).
 const windowBytes = 1024
 
 // A segmenter cuts a text into words by the rules of Unicode Standard Annex
@@ -24,18 +24,18 @@ const windowBytes = 1024
 // script written without spaces (Thai, Lao, Khmer, Myanmar …) is one word.
 // Bytes that are not UTF-8 separate words.
 //
-// Words of ASCII characters are found with a table of byte classes. Where
-// another character takes part, the word is cut by uax29 from the same start.
-// This is sound because UAX #29 never looks left across a boundary, and
-// TestSegmenterMatchesUAX29 and FuzzSegmenter compare the two.
+// A table of byte classes finds words of ASCII characters. If a word contains
+// another character, uax29 cuts it from the same start. This is correct because
+// UAX #29 never looks left across a boundary; TestSegmenterMatchesUAX29 and
+// FuzzSegmenter compare the two.
 //
-// We differ from StandardTokenizer: an emoji is not a word, and the characters'
-// classes are those of Unicode 17, not 12.
+// We differ from StandardTokenizer: an emoji is not a word, and the classes
+// of characters follow Unicode 17, not 12.
 type segmenter struct {
 	text []byte
 	pos  int // all words that start before pos were returned
-	// valid is the end of the stretch around pos that is known to be UTF-8, or
-	// less than pos if nothing is known.
+	// valid is the end of the text around pos that is known to be UTF-8, or less
+	// than pos if nothing is known.
 	valid int
 }
 

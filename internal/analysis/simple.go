@@ -9,9 +9,8 @@ import (
 const maxSimpleTermBytes = 40
 
 // simpleAnalyzer keeps the maximal runs of letters (General_Category L) and
-// decimal digits (Nd) in lower case. A run whose term is longer than
-// maxSimpleTermBytes is dropped; it leaves a position gap. Combining marks
-// separate words.
+// decimal digits (Nd) in lower case. It drops a run whose term is longer than
+// maxSimpleTermBytes, which leaves a position gap. Combining marks separate words.
 //
 // Worked numbers: over title and text of the 750,000 passages of the shared
 // collection it makes 79,758,701 tokens of 672,775 distinct terms

@@ -13,9 +13,9 @@ import (
 	"github.com/griffin-search/griffin/internal/shareddata"
 )
 
-// TestSimpleReproducesPublishedCounts analyses title and text of the 750,000
-// wiki passages and compares with the counts that were taken with another
-// program, on which the comparison with other engines rests.
+// TestSimpleReproducesPublishedCounts analyses title and text of the 750,000 wiki
+// passages. The expected counts are from another program; the comparison with other
+// engines depends on them.
 func TestSimpleReproducesPublishedCounts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("analysing 750,000 passages takes seconds: run without -short")
@@ -126,9 +126,9 @@ func (c *wikiCounts) addBatch(t *testing.T, a Analyzer, lines []byte) {
 	}
 }
 
-// appendJSONString appends the value of a member of a line of the collection,
-// whose members are all strings. It decodes nothing where there is no escape:
-// encoding/json would take longer than the analysis.
+// appendJSONString appends the value of a member of a line of the collection, whose
+// members are all strings. It copies values without escapes: encoding/json would
+// take longer than the analysis.
 func appendJSONString(t *testing.T, dst, line []byte, member string) []byte {
 	_, value, found := bytes.Cut(line, []byte(`"`+member+`": "`))
 	end := bytes.IndexByte(value, '"')

@@ -5,10 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// whitespaceAnalyzer takes text that was tokenised beforehand: each maximal run
-// without white space (the Unicode property) or bytes that are not UTF-8 is a
-// term as it stands. A run of more than maxWordUnits bytes is cut there, at the
-// start of a character, as Lucene's WhitespaceTokenizer does after as many
+// whitespaceAnalyzer is for text that is tokenised already. Each maximal run
+// without white space (the Unicode property) and without bytes that are not UTF-8
+// is a term, unchanged. A run of more than maxWordUnits bytes is cut there, at the
+// start of a character; Lucene's WhitespaceTokenizer cuts after the same number of
 // characters.
 type whitespaceAnalyzer struct {
 	name  string

@@ -1,6 +1,6 @@
 package analysis
 
-// A termMaker makes the term of a word: what follows segmentation in a chain.
+// A termMaker makes the term of a word: the part of a chain after segmentation.
 type termMaker interface {
 	// appendTerm appends the term of word to dst; it appends nothing if word is
 	// not indexed (a stop word). The word is valid UTF-8, at most windowBytes
@@ -17,9 +17,9 @@ type wordAnalyzer struct {
 
 var _ Analyzer = (*wordAnalyzer)(nil)
 
-// newWordAnalyzer returns an analyzer for a chain. With foldASCII the maker
-// gets its words with A to Z in lower case, and must not tell apart words that
-// differ in nothing else.
+// newWordAnalyzer returns an analyzer for a chain. With foldASCII the maker gets
+// words with A to Z in lower case, and must make the same term of words that differ
+// only in this.
 func newWordAnalyzer(name string, foldASCII bool, maker termMaker) *wordAnalyzer {
 	return &wordAnalyzer{name: name, terms: newTermCache(foldASCII, maker)}
 }

@@ -16,7 +16,6 @@ import (
 	"time"
 )
 
-// block is a fenced code block of a document.
 type block struct {
 	line     int // of its first line, 1-based
 	language string
@@ -43,10 +42,10 @@ func blocks(text string) []block {
 	return out
 }
 
-// TestDocumentedCommandsRun runs what README.md and the guides tell a reader
-// to type: each line of a block fenced as sh, in order, in a fresh folder that
-// holds the documents of the repository; and the programs fenced as go. What
-// must not run by itself (output, other systems) is fenced otherwise.
+// TestDocumentedCommandsRun runs the documented commands of README.md and the guides: each
+// line of a block fenced as sh, in order, in a new folder with the documents of the
+// repository; and the programs fenced as go. Text that must not run (output, other systems)
+// has a different fence.
 func TestDocumentedCommandsRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the binary")
@@ -84,7 +83,7 @@ func TestDocumentedCommandsRun(t *testing.T) {
 	}
 }
 
-// reader is someone who types what a document says.
+// reader executes the commands of a document.
 type reader struct {
 	t        *testing.T
 	bin, dir string
@@ -121,13 +120,13 @@ func (r reader) run(line string) error {
 	words := strings.Fields(line)
 	switch {
 	case words[0] == "git" && words[1] == "clone", words[0] == "cd":
-		return nil // the reader's first two steps; here they are done
+		return nil // the checkout exists already
 	case words[0] == "make":
 		return checkMake(words[1:])
 	case words[0] == "go" && words[1] == "install":
 		pkg, ok := inModule(strings.TrimSuffix(words[len(words)-1], "@latest"))
 		if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(pkg), "main.go")); !ok || err != nil {
-			return fmt.Errorf("%s is no command of this module", pkg)
+			return fmt.Errorf("%s is not a command of this module", pkg)
 		}
 		return nil
 	case words[0] == "griffin" && words[1] == "serve":
@@ -140,7 +139,7 @@ func (r reader) run(line string) error {
 	return nil
 }
 
-// checkMake reports targets that the Makefile does not have. They do not run:
+// checkMake reports targets that the Makefile does not have. It does not run them, because
 // the test itself runs under one of them.
 func checkMake(words []string) error {
 	text, err := os.ReadFile(filepath.Join(root, "Makefile"))
@@ -159,8 +158,8 @@ func checkMake(words []string) error {
 	return nil
 }
 
-// serve starts the server on a free port, waits until it says where it
-// listens, interrupts it, and expects a graceful end.
+// serve starts the server on a free port, waits until it prints its address, interrupts it,
+// and expects a graceful shutdown.
 func (r reader) serve(ctx context.Context, line string) error {
 	cmd := r.command(ctx, "exec "+line+" --addr 127.0.0.1:0")
 	stderr, err := cmd.StderrPipe()
@@ -186,12 +185,11 @@ func (r reader) serve(ctx context.Context, line string) error {
 		return fmt.Errorf("%w\n%s", err, said.String())
 	}
 	if !strings.Contains(said.String(), "http://") {
-		return fmt.Errorf("did not say where it listens:\n%s", said.String())
+		return fmt.Errorf("did not print its address:\n%s", said.String())
 	}
 	return nil
 }
 
-// program runs a complete Go program of a document against this module.
 func (r reader) program(b block) {
 	if !strings.HasPrefix(b.text, "package main") {
 		r.t.Errorf("block at line %d: a go block must be a complete program", b.line)

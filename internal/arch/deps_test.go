@@ -8,30 +8,33 @@ import (
 	"testing"
 )
 
-// layers is the import policy of the module, lowest layer first. A package may
-// import packages of lower layers only. "." is the root package, griffin.
+// layers is the import policy of the module, lowest layer first. A package may import
+// packages of lower layers only. "." is the root package, griffin.
 //
-// Changing this table is a design decision: say why in the commit.
+// Changing this table is a design decision: give the reason in the commit.
 var layers = [][]string{
 	0: {
 		"internal/base", "internal/footprint", "internal/invariant", "internal/vfs",
-		"internal/simd", "internal/simd/bitpack", "internal/simd/bitpack/genunpack", "internal/simd/eliasfano", "internal/simd/line", "internal/simd/pfor", "internal/simd/qmx", "internal/simd/scoring", "internal/simd/accumulate", "internal/contraction",
+		"internal/simd", "internal/simd/bitpack", "internal/simd/bitpack/genunpack", "internal/simd/eliasfano", "internal/simd/line", "internal/simd/pfor", "internal/simd/qmx", "internal/simd/scoring", "internal/simd/accumulate", "internal/contraction", "internal/suggest",
 		"internal/gpu/cuda",
 	},
 	1: {
 		"codec", "internal/score", "internal/topk", "internal/analysis",
-		"internal/corpus", "internal/reorder", "internal/sealed", "internal/latency", "internal/derived", "internal/sched", "internal/cost", "ciff", "trec",
+		"internal/corpus", "internal/reorder", "internal/sealed", "internal/staging", "internal/latency", "internal/derived", "internal/sched", "internal/cost", "ciff", "trec",
 	},
-	2: {"internal/sched/simulation", "internal/postings", "internal/segment", "internal/impact", "internal/query", "internal/snippet", "internal/load", "internal/gpu/decode", "internal/gpu/intersect", "internal/gpu/para", "internal/gpu/scoring", "internal/gpu/selection"},
-	3: {"internal/traverse", "internal/gpu/direct", "internal/gpu/fastpath", "internal/gpu/pipeline", "internal/saat", "internal/saat/genloops", "internal/index", "internal/interchange"},
-	4: {"internal/exec", "internal/collection"},
-	5: {".", "internal/regret", "internal/timeline"},
-	6: {"internal/server", "internal/goldens", "internal/lab", "internal/lab/experiments"},
-	7: {"bench/codecs", "bench/gpu", "bench/sizes", "bench/traversals", "cmd/griffin"},
+	2:  {"internal/sched/simulation", "internal/postings", "internal/segment", "internal/impact", "internal/leg", "query", "internal/snippet", "internal/load", "internal/gpu/decode", "internal/papers/intersect", "internal/papers/ao11", "internal/papers/scoring", "internal/papers/selection"},
+	3:  {"internal/traverse", "internal/gpu/packedsearch", "internal/gpu/imagesearch", "internal/gpu/residency", "internal/gpu/pipeline", "internal/saat", "internal/saat/genloops", "internal/inverter", "internal/index", "internal/interchange"},
+	4:  {"internal/plan", "internal/collection"},
+	5:  {"internal/resultcache"},
+	6:  {"internal/dispatch"},
+	7:  {"internal/calibrate"},
+	8:  {".", "internal/regret", "internal/timeline"},
+	9:  {"internal/server", "internal/goldens", "internal/lab", "internal/lab/experiments"},
+	10: {"bench/codecs", "bench/gpu", "bench/sizes", "bench/traversals", "cmd/griffin"},
 }
 
-// sideways lists the imports within one layer that are allowed, each with its
-// reason. There must be no cycle among them, which the compiler sees to.
+// sideways lists the allowed imports within one layer, each with its reason. The compiler
+// prevents cycles.
 var sideways = []struct{ from, to, why string }{
 	{"internal/vfs", "internal/base", "Lock returns base.ErrLocked"},
 	{"internal/simd/bitpack", "internal/simd", "kernels ask which instructions there are"},
@@ -45,24 +48,31 @@ var sideways = []struct{ from, to, why string }{
 	{"internal/simd/scoring", "internal/simd", "kernels ask which instructions there are"},
 	{"internal/simd/accumulate", "internal/simd", "kernels ask which instructions there are"},
 	{"internal/gpu/cuda", "internal/invariant", "a broken contract of the driver is a bug"},
-	{"internal/gpu/direct", "internal/gpu/fastpath", "both search a fastpath.Segment, with the same limits"},
-	{"internal/gpu/pipeline", "internal/gpu/fastpath", "a pipeline runs the fast path's kernels on the lists that it keeps"},
-	{"internal/gpu/pipeline", "internal/gpu/direct", "a pipeline runs queries on the compressed lists that it keeps"},
+	{"internal/gpu/packedsearch", "internal/gpu/imagesearch", "both search an imagesearch.Segment, with the same limits"},
+	{"internal/gpu/residency", "internal/gpu/imagesearch", "images are made by their kernels"},
+	{"internal/gpu/residency", "internal/gpu/packedsearch", "which codecs are read compressed decides what a list is worth"},
+	{"internal/gpu/pipeline", "internal/gpu/residency", "a pipeline runs queries against what is resident"},
+	{"internal/gpu/pipeline", "internal/gpu/imagesearch", "a pipeline searches images"},
+	{"internal/gpu/pipeline", "internal/gpu/packedsearch", "a pipeline searches compressed lists"},
+	{"internal/index", "internal/inverter", "a build commits what an inverter made"},
 	{"internal/segment", "internal/postings", "a segment is made of posting lists"},
-	{"internal/gpu/para", "internal/gpu/intersect", "a batch is of lists as one query has them"},
+	{"internal/leg", "internal/postings", "a leg is a list with its weight"},
+	{"internal/leg", "internal/impact", "or an impact-ordered list"},
+	{"internal/papers/ao11", "internal/papers/intersect", "a batch is of lists as one query has them"},
 	{"internal/lab/experiments", "internal/lab", "experiments are written against the lab"},
 }
 
-// restricted lists what only some packages may import. An entry covers the
-// packages below it too.
+// restricted lists packages that only some packages may import. An entry includes the
+// packages below it.
 var restricted = []struct {
 	what string
 	only []string
 	why  string
 }{
 	{"C", nil, "Griffin builds without a C toolchain"},
-	{"unsafe", []string{"internal/gpu/cuda", "internal/index", "internal/postings", "internal/segment", "internal/vfs/vfstest"}, "views into mapped bytes stay below the planner, addresses for the GPU's driver in its package"},
-	{module + "/internal/gpu/cuda", []string{"bench/gpu", "internal/gpu", "internal/exec", "internal/lab"}, "only the planner and the experiments know that a GPU exists"},
+	{"unsafe", []string{"internal/gpu/cuda", "internal/inverter", "internal/postings", "internal/segment", "internal/vfs/vfstest"}, "views into mapped bytes stay below the planner, addresses for the GPU's driver in its package"},
+	{module + "/internal/gpu/cuda", []string{"bench/gpu", "internal/gpu", "internal/papers", "internal/dispatch", "internal/lab"}, "only the dispatcher and the experiments know that a GPU exists"},
+	{module + "/internal/gpu/pipeline", []string{"internal/calibrate", "internal/dispatch", "internal/lab"}, "plans do not depend on the processor that runs them"},
 	{"github.com/ebitengine/purego", []string{"internal/gpu/cuda", "internal/gpu/gputest"}, "what is loaded at run time goes through one package"},
 }
 
@@ -81,8 +91,8 @@ func layerOf(pkg string) (int, bool) {
 	return 0, false
 }
 
-// checkImport returns what is wrong with an import, or "". test says that the
-// importing file is a test.
+// checkImport returns the violation of an import, or "". test means that the importing file
+// is a test.
 func checkImport(from, imported string, test bool) string {
 	for _, r := range restricted {
 		if within(imported, r.what) && !slices.ContainsFunc(r.only, func(p string) bool { return within(from, p) }) {
@@ -105,11 +115,11 @@ func checkImport(from, imported string, test bool) string {
 		return "is in no layer: add it to layers in internal/arch/deps_test.go"
 	}
 	if testSupport(from) {
-		return "" // layerless: the tests that import it are checked for themselves
+		return "" // no layer: its importers are checked separately
 	}
 	fromLayer, ok := layerOf(from)
 	if !ok {
-		return "" // TestEveryPackageHasALayer says so
+		return "" // TestEveryPackageHasALayer reports it
 	}
 	switch {
 	case toLayer < fromLayer, from == to:
@@ -147,7 +157,7 @@ func TestEveryPackageHasALayer(t *testing.T) {
 	for i, l := range layers {
 		for _, pkg := range l {
 			if !slices.Contains(pkgs, pkg) {
-				t.Errorf("layer %d names %s, which is no package: remove it from layers", i, pkg)
+				t.Errorf("layer %d names %s, which is not a package: remove it from layers", i, pkg)
 			}
 		}
 	}
@@ -177,15 +187,15 @@ func TestRestrictedImportsAreUsed(t *testing.T) {
 	}
 }
 
-// TestCheckImport shows that the policy can fail.
 func TestCheckImport(t *testing.T) {
 	for _, c := range []struct {
 		from, imported string
 		test, allowed  bool
 	}{
-		{"internal/exec", module + "/internal/traverse", false, true},
-		{"internal/traverse", module + "/internal/exec", false, false},
-		{"internal/traverse", module + "/internal/exec", true, false},
+		{"internal/plan", module + "/internal/traverse", false, true},
+		{"internal/plan", module + "/internal/gpu/pipeline", false, false},
+		{"internal/traverse", module + "/internal/plan", false, false},
+		{"internal/traverse", module + "/internal/plan", true, false},
 		{"internal/segment", module + "/internal/postings", false, true},
 		{"internal/postings", module + "/internal/segment", false, false},
 		{"internal/topk", module + "/internal/score", false, false},

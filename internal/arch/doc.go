@@ -1,10 +1,7 @@
-// Package arch holds no code: its tests keep the shape of the repository.
+// Package arch holds no code. Its tests check properties of the repository that no compiler
+// checks: imports point only downward (deps_test.go holds the layer table), every package
+// has a doc comment, every fuzz target is in the list that CI runs, links in the documents
+// resolve, and the commands and the program of the README run.
 //
-// They check what no compiler checks: that an import points only downward
-// (deps_test.go holds the layer table), that every package says what it is
-// for, that every fuzz target is in the list that CI runs, that links in the
-// documents resolve, and that the commands and the program of the README run.
-//
-// It is not the place for tests of one package's behaviour: those stand beside
-// that package.
+// Tests of one package's behaviour belong to that package.
 package arch

@@ -4,37 +4,100 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// What is left of the time of make test is shared out among the fuzz targets, with no more
-// for each than was asked for, and no less than a second.
-func TestFuzzWithin(t *testing.T) {
-	targets, err := os.ReadFile("testdata/fuzz.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir() // with ten targets, so that the shares are round
-	ten := strings.Join(strings.SplitAfterN(string(targets), "\n", 11)[:10], "")
+// fuzzRepository makes a repository with .ci/fuzz, 20 targets in packages p0 to p9, a
+// second commit that changes p3 and p7, and a go command whose test binaries do nothing.
+func fuzzRepository(t *testing.T) (dir string, targets []string) {
+	t.Helper()
+	dir = t.TempDir()
 	script, err := os.ReadFile(filepath.Join(root, ".ci", "fuzz"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"internal/arch/testdata/fuzz.txt": ten, ".ci/fuzz": string(script)} {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+	for i := range 10 {
+		for _, name := range []string{"FuzzA", "FuzzB"} {
+			targets = append(targets, "./p"+string(rune('0'+i))+" "+name)
+		}
+	}
+	write := func(name, text string) {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
+		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, c := range []struct{ within, time, want string }{
-		{"1000", "5s", "5000ms"}, {"35", "5s", "3000ms"}, {"5", "5s", "1000ms"}, {"-7", "5s", "1000ms"}, {"35", "2s", "2000ms"}, {"5", "1m", "1m"},
-	} {
-		got, err := exec.Command("bash", filepath.Join(dir, ".ci", "fuzz"), "--within", c.within, c.time).Output()
-		if err != nil || strings.TrimSpace(string(got)) != c.want {
-			t.Errorf("%s of %s s: %q, %v; want %s", c.time, c.within, got, err, c.want)
+	git := func(arguments ...string) {
+		t.Helper()
+		command := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=x", "-c", "user.email=x@example.com"}, arguments...)...)
+		if out, err := command.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", arguments, err, out)
 		}
 	}
+	write(".ci/fuzz", string(script))
+	write(".gitignore", "/.build/\n/bin/\n")
+	write("internal/arch/testdata/fuzz.txt", strings.Join(targets, "\n")+"\n")
+	write("bin/go", "#!/usr/bin/env bash\nwhile [ \"$1\" != -o ]; do shift; done\nprintf '#!/bin/sh\\n' >\"$2\"\nchmod +x \"$2\"\n")
+	for i := range 10 {
+		write("p"+string(rune('0'+i))+"/x.go", "package p\n")
+	}
+	git("init", "-q")
+	git("add", "-A")
+	git("commit", "-q", "-m", "one")
+	write("p3/x.go", "package p // changed\n")
+	write("p7/x.go", "package p // changed\n")
+	git("commit", "-q", "-a", "-m", "two")
+	return dir, targets
+}
+
+func fuzzed(t *testing.T, dir, seed string, arguments ...string) (ran []string) {
+	t.Helper()
+	command := exec.Command("bash", append([]string{filepath.Join(dir, ".ci", "fuzz")}, arguments...)...)
+	command.Env = append(os.Environ(), "PATH="+filepath.Join(dir, "bin")+":"+os.Getenv("PATH"), "GRIFFIN_BASE=HEAD~1", "GRIFFIN_SEED="+seed)
+	out, err := command.CombinedOutput()
+	if err != nil {
+		t.Fatalf("fuzz %v: %v\n%s", arguments, err, out)
+	}
+	for line := range strings.Lines(string(out)) {
+		if target, is := strings.CutPrefix(strings.TrimSpace(line), "fuzz ./"); is {
+			ran = append(ran, "./"+target)
+		}
+	}
+	return ran
+}
+
+func TestFuzzScript(t *testing.T) {
+	dir, targets := fuzzRepository(t)
+	t.Run("all", func(t *testing.T) {
+		if got := fuzzed(t, dir, "1", "all", "1s"); !slices.Equal(got, targets) {
+			t.Errorf("ran %q, want all targets in their order", got)
+		}
+	})
+	t.Run("some", func(t *testing.T) {
+		got := fuzzed(t, dir, "1", "some", "60")
+		if len(got) != len(targets) {
+			t.Fatalf("ran %d targets in a time that is enough for all %d", len(got), len(targets))
+		}
+		first := slices.Sorted(slices.Values(got[:4]))
+		if want := []string{"./p3 FuzzA", "./p3 FuzzB", "./p7 FuzzA", "./p7 FuzzB"}; !slices.Equal(first, want) {
+			t.Errorf("first ran %q, want those of the changed packages %q", first, want)
+		}
+		if again := fuzzed(t, dir, "1", "some", "60"); !slices.Equal(got, again) {
+			t.Errorf("one seed gave the orders %q and %q", got, again)
+		}
+		if other := fuzzed(t, dir, "2", "some", "60"); slices.Equal(got, other) {
+			t.Errorf("two seeds gave the order %q", got)
+		}
+	})
+	t.Run("no time", func(t *testing.T) {
+		if got := fuzzed(t, dir, "1", "some", "0"); len(got) != 0 {
+			t.Errorf("ran %q in no time", got)
+		}
+	})
 }

@@ -22,7 +22,7 @@ func TestEveryPackageHasDoc(t *testing.T) {
 		docs := 0
 		for _, f := range files {
 			base := path.Base(f.path)
-			if base == "doc.go" || f.name == "main" && base == "main.go" { // a command's is its manual, beside main
+			if base == "doc.go" || f.name == "main" && base == "main.go" { // a command's comment is its manual, next to main
 				docs++
 				if !f.doc {
 					t.Errorf("%s has no package comment", f.path)
@@ -46,7 +46,7 @@ func TestNoDrawerPackages(t *testing.T) {
 	}
 }
 
-// maxLines is the hard limit of a hand-written file; about 500 is the aim.
+// maxLines is the hard limit for hand-written files; the aim is about 500.
 const maxLines = 800
 
 func TestFileSizes(t *testing.T) {
@@ -61,8 +61,8 @@ func TestFileSizes(t *testing.T) {
 	}
 }
 
-// TestFuzzTargetsAreRun holds testdata/fuzz.txt, which make fuzz runs, equal
-// to the fuzz targets of the tree.
+// TestFuzzTargetsAreRun checks that testdata/fuzz.txt, which make fuzz runs, lists exactly
+// the fuzz targets of the tree.
 func TestFuzzTargetsAreRun(t *testing.T) {
 	const list = "testdata/fuzz.txt"
 	var targets []string

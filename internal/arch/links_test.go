@@ -59,7 +59,7 @@ func newDocument(name, text string) document {
 		if fenced {
 			line = ""
 		}
-		d.lines = append(d.lines, line) // empty lines keep the numbering
+		d.lines = append(d.lines, line) // empty lines preserve the numbering
 		if m := heading.FindStringSubmatch(line); m != nil {
 			slug := slugOf(m[1])
 			for i, unique := 1, slug; ; i++ {
@@ -77,7 +77,7 @@ func newDocument(name, text string) document {
 	return d
 }
 
-// slugOf returns the anchor that GitHub gives a heading.
+// slugOf returns GitHub's anchor of a heading.
 func slugOf(title string) string {
 	title = mdMarkup.ReplaceAllString(title, "$1")
 	var b strings.Builder
@@ -120,8 +120,8 @@ func targets(line string) []string {
 	return out
 }
 
-// checkLink returns what is wrong with a link in the document from, or "".
-// Addresses elsewhere are not visited: the check needs no network.
+// checkLink returns the problem with a link in the document from, or "". It does not check
+// external addresses, so it needs no network.
 func checkLink(docs map[string]document, from, target string) string {
 	u, err := url.Parse(target)
 	if err != nil {
@@ -150,7 +150,6 @@ func checkLink(docs map[string]document, from, target string) string {
 	return ""
 }
 
-// TestCheckLink shows that the check can fail.
 func TestCheckLink(t *testing.T) {
 	docs := map[string]document{
 		"README.md": newDocument("README.md", "# One `two`, three\n```sh\n# no heading\n```\n## Same\n## Same\n"),

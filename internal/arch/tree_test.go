@@ -17,10 +17,10 @@ import (
 
 const module = "github.com/griffin-search/griffin"
 
-// root is the module's root folder, seen from this package's.
+// root is the module's root folder, relative to this package.
 const root = "../.."
 
-// goFile is one Go file of the module, whatever its build tags say.
+// goFile is one Go file of the module, for any build tags.
 type goFile struct {
 	path    string // slash-separated, from the module root
 	pkg     string // folder of it, "." for the root
@@ -31,7 +31,6 @@ type goFile struct {
 	doc     bool     // has a package comment
 }
 
-// inModule returns the folder of an imported package of this module.
 func inModule(imported string) (string, bool) {
 	if imported == module {
 		return ".", true
@@ -50,7 +49,6 @@ func goFiles(t *testing.T) []goFile {
 	return files
 }
 
-// packages returns the folders with Go files of the module, in order.
 func packages(t *testing.T) []string {
 	t.Helper()
 	var out []string
@@ -61,8 +59,8 @@ func packages(t *testing.T) []string {
 	return slices.Compact(out)
 }
 
-// walk calls fn for each file of the repository, without what git ignores or
-// hides, testdata and, unless nested, modules of their own.
+// walk calls fn for each file of the repository, except ignored and hidden files, testdata
+// and, unless nested, nested modules.
 func walk(nested bool, fn func(name string) error) error {
 	return filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {

@@ -2,23 +2,23 @@ package base
 
 import "errors"
 
-// The kinds of error that cross package borders. Wrap them with the place:
+// The kinds of error that cross package boundaries. Wrap them with the location:
 // fmt.Errorf("segment %s: term %q: %w", name, term, base.ErrCorrupt).
 var (
-	// ErrCorrupt says that stored bytes are not what was written: a checksum,
-	// a bound or the structure is wrong. The index must be restored or rebuilt.
+	// ErrCorrupt means that stored bytes are damaged: a checksum, a bound or the structure
+	// is wrong. The index must be restored or rebuilt.
 	ErrCorrupt = errors.New("corrupt data")
-	// ErrNotIndex says that a path holds no Griffin index.
+	// ErrNotIndex means that a path is not a Griffin index.
 	ErrNotIndex = errors.New("not a Griffin index")
-	// ErrExists says that a new index was asked for where one already is.
+	// ErrExists means that a new index was requested at the path of an existing one.
 	ErrExists = errors.New("index already exists")
-	// ErrLocked says that another process or writer holds the index's write lock.
+	// ErrLocked means that another process or writer holds the index's write lock.
 	ErrLocked = errors.New("index is locked by another writer")
-	// ErrVersion says that a file was written by a newer Griffin.
+	// ErrVersion means that a newer Griffin wrote the file.
 	ErrVersion = errors.New("unsupported format version")
-	// ErrBadInput says that what the caller gave (a query, an option, a
-	// record) cannot be used; the message says where and why.
+	// ErrBadInput means that the caller's input (a query, an option, a record) is invalid;
+	// the message has the location and the reason.
 	ErrBadInput = errors.New("bad input")
-	// ErrClosed says that the index, segment or file was closed.
+	// ErrClosed means that the index, segment or file was closed.
 	ErrClosed = errors.New("closed")
 )

@@ -1,7 +1,7 @@
 package base
 
-// How an index folder is recognised: it holds a file ManifestName that begins
-// with ManifestMagic. docs/formats/manifest.md describes the rest.
+// An index folder holds a file ManifestName that begins with ManifestMagic.
+// docs/formats/manifest.md describes the rest.
 const (
 	ManifestName  = "MANIFEST"
 	ManifestMagic = "griffin-manifest "

@@ -2,13 +2,13 @@ package base
 
 import "strconv"
 
-// ScoreFractionBits is the number of binary digits of a Score after the point.
+// ScoreFractionBits is the number of fraction bits of a Score.
 const ScoreFractionBits = 16
 
-// Score is a fixed-point document score with ScoreFractionBits fraction bits
-// (unit 2^-16). The contribution of one posting fits in 32 bits; a Score sums
-// contributions in 64, so a sum over any number of terms that a query may have
-// is exact, cannot overflow, and does not depend on the order of addition.
+// Score is a fixed-point document score with ScoreFractionBits fraction bits (unit 2^-16).
+// The contribution of one posting fits in 32 bits. A Score sums contributions in 64 bits,
+// so the sum over any number of terms of a query is exact, cannot overflow, and does not
+// depend on the order of addition.
 //
 // Results are in one total order everywhere: Score descending, DocID ascending.
 type Score uint64
@@ -25,7 +25,7 @@ type Hit struct {
 	Score Score
 }
 
-// Before reports whether h stands before o in the total order of results.
+// Before reports whether h precedes o in the total order of results.
 func (h Hit) Before(o Hit) bool {
 	return h.Score > o.Score || h.Score == o.Score && h.DocID < o.DocID
 }

@@ -6,30 +6,29 @@ import (
 	"sync"
 )
 
-// composition is how documents are composed.
+// composition has the parameters of composing documents.
 type composition struct {
-	span float64   // mean number of source documents in one of ours
-	keep []float64 // part of the postings of each term that are kept
-	kept float64   // of all postings
+	span float64   // mean number of source documents in a generated one
+	keep []float64 // share of postings kept, by term
+	kept float64   // share over all postings
 }
 
-// sampleDocs is how many documents are composed to estimate lengths of lists.
+// sampleDocs is the number of documents composed to estimate list lengths.
 const sampleDocs = 200_000
 
-// maxMeanSpan ends the search for a span: pages of more than 16 passages have
-// nearly all frequent terms already.
+// maxMeanSpan ends the search for a span: pages of more than 16 passages already contain
+// nearly all frequent terms.
 const maxMeanSpan = 16
 
-// flattening is how much more long lists are thinned than short ones, if there are
-// too many postings: in proportion to the root of their lengths. Terms that tell
-// something then still meet in documents, and what goes is mostly stop words,
-// which the papers' engines and queries had fewer of.
+// flattening is the exponent by which long lists lose more postings than short ones if
+// there are too many: in proportion to the square root of their lengths. Informative terms
+// then still co-occur. Most of the dropped postings are stop words, of which the papers'
+// engines and queries had fewer.
 const flattening = 0.5
 
-// calibrate finds how documents are to be composed so that the queries have the
-// postings that the preset says: it composes a sample of documents with all
-// postings and looks which part of them is to be kept; if there are too few,
-// documents are composed of more source documents.
+// calibrate finds the composition that gives the queries the postings of the preset. It
+// composes a sample of documents with all postings and computes the share to keep; if there
+// are too few postings, it composes documents of more source documents.
 func calibrate(ctx context.Context, o *Options, f *forward, p *plan, queries []Query, progress func(done, total int64)) (composition, error) {
 	scale := float64(o.NumDocs) / float64(o.Like.NumDocs)
 	wantShortest, wantPostings := o.Like.MeanShortest*scale, o.Like.MeanPostings*scale
@@ -60,8 +59,8 @@ func calibrate(ctx context.Context, o *Options, f *forward, p *plan, queries []Q
 	return c, nil
 }
 
-// thin sets what is kept of lists that would have df postings: factor of each, and
-// less of long ones the more flat is.
+// thin sets the share to keep for lists of df postings: factor of each, and less of long
+// ones by the exponent flat.
 func (c *composition) thin(df []float64, factor, flat float64) {
 	c.keep = make([]float64, len(df))
 	before, after := 0.0, 0.0
@@ -73,14 +72,13 @@ func (c *composition) thin(df []float64, factor, flat float64) {
 	c.kept = after / max(1, before)
 }
 
-// keepOf is the part that is kept of a list of n postings: a list of 1 posting
-// would keep factor, if it is at most 1, and one of n keeps factor / n^flat.
+// keepOf returns the share to keep of a list of n postings: factor / n^flat, at most 1.
 func keepOf(n, factor, flat float64) float64 {
 	return min(1, factor/math.Pow(max(1, n), flat))
 }
 
-// keptFactor finds the factor of keepOf, with flattening, by which the queries have
-// want postings in the mean; if there are fewer at all, one that keeps all.
+// keptFactor finds the factor of keepOf, with flattening, for which queries have want
+// postings on average. If there are fewer in total, the factor keeps all.
 func keptFactor(df []float64, queries []Query, want float64) float64 {
 	longest := 1.0
 	for _, n := range df {
@@ -102,8 +100,8 @@ func keptFactor(df []float64, queries []Query, want float64) float64 {
 	return high
 }
 
-// expectedDocFreqs composes a sample of documents, nothing dropped, and returns
-// the lengths of lists that all documents would give.
+// expectedDocFreqs composes a sample of documents without dropping postings and
+// extrapolates the lengths of lists to all documents.
 func expectedDocFreqs(ctx context.Context, o *Options, f *forward, p *plan, s *spans) ([]float64, error) {
 	n := min(sampleDocs, p.numDocs())
 	counts := make([][]uint32, o.Threads)
@@ -134,7 +132,6 @@ func expectedDocFreqs(ctx context.Context, o *Options, f *forward, p *plan, s *s
 	return df, ctx.Err()
 }
 
-// meanPostings is the mean number of postings in the lists of a query.
 func meanPostings[N uint32 | float64](queries []Query, docFreqs []N) float64 {
 	sum := 0.0
 	for i := range queries {
@@ -145,7 +142,6 @@ func meanPostings[N uint32 | float64](queries []Query, docFreqs []N) float64 {
 	return sum / float64(len(queries))
 }
 
-// meanShortest is the mean length of the shortest list of a query.
 func meanShortest[N uint32 | float64](queries []Query, docFreqs []N) float64 {
 	sum := 0.0
 	for i := range queries {

@@ -8,20 +8,20 @@ import (
 	"sync/atomic"
 )
 
-// chunkDocs is how many documents are composed together: their postings are
-// sorted by term while they are in the processor's cache.
+// chunkDocs is the number of documents composed together: their postings are sorted by term
+// while they are in the processor's cache.
 const chunkDocs = 1 << 15
 
-// chunk has the postings of chunkDocs documents by term: those of term t are
-// data[ends[t-1]:ends[t]], one after another:
+// chunk has the postings of chunkDocs documents by term. Term t has the bytes
+// data[ends[t-1]:ends[t]], a sequence of
 //
 //	+----------------+---------------------+-------------------+
 //	| u8: gap, multi | u16: gap (escaped)  | u8: freq (multi)  |
 //	+----------------+---------------------+-------------------+
 //
-// The first byte is gap<<1 | multi, where gap is the number of documents left out
-// before this one; 127 stands for a gap that follows in two bytes. multi says that
-// the frequency is not 1 and follows.
+// The first byte is gap<<1 | multi. gap is the number of documents skipped before this one;
+// 127 means that the gap follows in two bytes. multi means that the frequency is not 1 and
+// follows.
 type chunk struct {
 	data []byte
 	ends []uint32
@@ -29,7 +29,7 @@ type chunk struct {
 
 const gapEscape = 127
 
-// appendPosting appends a posting, gap documents after the one before.
+// appendPosting appends a posting, gap documents after the previous one.
 func appendPosting(dst []byte, gap uint32, freq uint8) []byte {
 	multi := byte(0)
 	if freq > 1 {
@@ -47,7 +47,6 @@ func appendPosting(dst []byte, gap uint32, freq uint8) []byte {
 	return dst
 }
 
-// readPosting reads what appendPosting wrote at the start of src.
 func readPosting(src []byte) (gap uint32, freq uint8, size int) {
 	gap, freq, size = uint32(src[0]>>1), 1, 1
 	if gap == gapEscape {
@@ -60,7 +59,6 @@ func readPosting(src []byte) (gap uint32, freq uint8, size int) {
 	return gap, freq, size
 }
 
-// run returns the bytes of a term.
 func (c *chunk) run(term int) []byte {
 	from := uint32(0)
 	if term > 0 {
@@ -69,24 +67,23 @@ func (c *chunk) run(term int) []byte {
 	return c.data[from:c.ends[term]]
 }
 
-// maker makes documents. It is for one goroutine.
+// maker creates documents. It is not safe for concurrent use.
 type maker interface {
-	// compose makes document g, whose first source document is start. It is valid
-	// until the next one is made, and depends on nothing that was made before.
+	// compose creates document g, whose first source document is start. The result is valid
+	// until the next call and does not depend on earlier calls.
 	compose(g, start uint32) *document
 }
 
-// document is a document that was made.
 type document struct {
-	terms  []uint32 // each once, in no order
+	terms  []uint32 // each once, unordered
 	freqs  []uint8  // at least 1
 	length uint32   // in tokens
 }
 
-// chunker composes chunks. It is for one goroutine.
+// chunker composes chunks. It is not safe for concurrent use.
 type chunker struct {
 	maker
-	docFreqs []uint32 // of all chunks that it composed, by term
+	docFreqs []uint32 // of all its chunks, by term
 
 	entries []uint64 // term << 32 | document in the chunk << 8 | frequency
 	sorted  []uint32 // without the term
@@ -94,7 +91,7 @@ type chunker struct {
 	packed  []byte
 }
 
-// compose makes the chunk of the documents from first on, and their lengths.
+// chunk composes the chunk of the documents from first on, and their lengths.
 func (c *chunker) chunk(p *plan, first int, lengths []uint32) chunk {
 	c.entries = c.entries[:0]
 	clear(c.starts)
@@ -119,12 +116,12 @@ func (c *chunker) chunk(p *plan, first int, lengths []uint32) chunk {
 	for _, e := range c.entries {
 		t := e >> 32
 		c.sorted[c.starts[t]] = uint32(e)
-		c.starts[t]++ // ends where that of the term begins that follows
+		c.starts[t]++ // ends at the start of the next term
 	}
 	return c.pack()
 }
 
-// pack encodes what chunk has sorted; starts[t] is the end of term t.
+// pack encodes the postings that chunk has sorted; starts[t] is the end of term t.
 func (c *chunker) pack() chunk {
 	out := chunk{ends: make([]uint32, len(c.docFreqs))}
 	c.packed = c.packed[:0]
@@ -143,8 +140,8 @@ func (c *chunker) pack() chunk {
 	return out
 }
 
-// composeAll makes all chunks, with the lengths of all documents and lists. Each
-// goroutine has a maker of its own.
+// composeAll composes all chunks, with the lengths of all documents and lists. Each
+// goroutine has its own maker.
 func composeAll(ctx context.Context, o *Options, v *vocabulary, p *plan, newMaker func() maker, progress func(done, total int64)) (*source, error) {
 	n, numTerms := p.numDocs(), len(v.terms)
 	s := &source{

@@ -5,22 +5,22 @@ import "math"
 // Parameters of composition that are the same for all collections.
 const (
 	// spanSpread is the standard deviation of the logarithm of the number of source
-	// documents in one of ours: lengths of pages vary.
+	// documents in a generated one: lengths of pages vary.
 	spanSpread = 0.6
-	// maxSpan is the most that are put together.
+	// maxSpan is the maximum number of source documents.
 	maxSpan = 48
-	// foreign is the part of the source documents, after the first of one of ours,
-	// that come from anywhere.
+	// foreign is the share of source documents, after the first of a generated one, that
+	// are drawn from the whole source.
 	foreign = 0.05
-	// altered is the part of the postings whose frequency is made one more or less.
+	// altered is the share of postings whose frequency is changed by one.
 	altered = 0.25
 )
 
-// spans are quantiles of the number of source documents in one of ours.
+// spans are quantiles of the number of source documents in a generated one.
 type spans [256]uint8
 
-// newSpans returns a log-normal distribution, in whole numbers from 1 on, with
-// the given mean (from 1 to 16).
+// newSpans returns a log-normal distribution over integers of at least 1 with the given
+// mean (from 1 to 16).
 func newSpans(mean float64) *spans {
 	var s spans
 	fill := func(scale float64) (got float64) {
@@ -44,9 +44,9 @@ func newSpans(mean float64) *spans {
 	return &s
 }
 
-// quantile draws the place in spans of a document that starts at source document
-// start. shifts, by chapter, moves it; what would leave [0, 255] is reflected, so
-// that over all chapters every place stays about as likely.
+// quantile draws the index in spans of a document that starts at source document start.
+// shifts moves it, by chapter. Results outside [0, 255] are reflected, so that over all
+// chapters every index remains about equally likely.
 func quantile(rng *stream, shifts []int16, start int) int {
 	q := int(rng.next()>>56) + int(shifts[start/chapterDocs])
 	if q < 0 {
@@ -58,25 +58,25 @@ func quantile(rng *stream, shifts []int16, start int) int {
 	return q & 255
 }
 
-// composer composes documents. It is for one goroutine.
+// composer composes documents. It is not safe for concurrent use.
 type composer struct {
 	f     *forward
 	seed  uint64
 	spans *spans
 	shift []int16 // of quantiles, by chapter
-	// A posting is kept if 32 random bits are below keep (by term; a part of 2^32)
-	// times dense (by chapter; a part of 2^31).
+	// A posting is kept if 32 random bits are below keep (by term; a fraction of 2^32)
+	// times dense (by chapter; a fraction of 2^31).
 	keep, dense []uint64
 
-	document // the one composed last
+	document // the last one
 
-	seen  []uint32 // by term: document + 1 of this composer
-	where []uint32 // by term: place in terms
+	seen  []uint32 // by term: number of the document + 1
+	where []uint32 // by term: index in terms
 	count uint32
 }
 
-// newComposer returns a composer that keeps the given part of each term's postings,
-// all if keep is nil.
+// newComposer returns a composer that keeps the given share of each term's postings, or all
+// if keep is nil.
 func newComposer(f *forward, p *plan, seed uint64, s *spans, keep []float64) *composer {
 	c := &composer{
 		f: f, seed: seed, spans: s, shift: p.shifts,
@@ -95,7 +95,7 @@ func newComposer(f *forward, p *plan, seed uint64, s *spans, keep []float64) *co
 	return c
 }
 
-// Thresholds of the constants, against the low 32 bits of a random number.
+// Thresholds of the constants, compared with the low 32 bits of a random number.
 var (
 	foreignBelow = threshold(foreign)
 	alteredBelow = threshold(altered)
@@ -103,7 +103,6 @@ var (
 
 var _ maker = (*composer)(nil)
 
-// compose implements maker.
 func (c *composer) compose(g, start uint32) *document {
 	rng := newStream(c.seed, streamDocument, uint64(g))
 	c.gather(&rng, int(start))
@@ -131,10 +130,9 @@ func (c *composer) compose(g, start uint32) *document {
 	return &c.document
 }
 
-// gather puts the terms of the source documents together.
 func (c *composer) gather(rng *stream, start int) {
 	c.terms, c.freqs, c.length = c.terms[:0], c.freqs[:0], 0
-	if c.count++; c.count == 0 { // it wrapped
+	if c.count++; c.count == 0 { // overflow
 		clear(c.seen)
 		c.count = 1
 	}
@@ -144,7 +142,7 @@ func (c *composer) gather(rng *stream, start int) {
 		if j > 0 && rng.next()&math.MaxUint32 < foreignBelow {
 			d = rng.below(c.f.numDocs())
 		}
-		if d >= c.f.numDocs() { // go on at the start; a source can be shorter than a document
+		if d >= c.f.numDocs() { // wrap around; a source can be shorter than a document
 			d %= c.f.numDocs()
 		}
 		c.length += c.f.lengths[d]

@@ -6,64 +6,63 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// How vectors are made of passages. All of it is assumed, so that vectors come out
-// as those of models do: most of the terms are not in the text, those of the text
-// weigh most, weights hardly depend on how rare a term is, and they are noisy
-// (Mackenzie, Trotman and Lin: Wacky weights in learned sparse representations and
-// the revenge of score-at-a-time query evaluation, arXiv 2110.11540, 2021).
+// Parameters of expanding passages to vectors. All are assumed, so that vectors resemble
+// the output of models: most terms are not in the text, terms of the text weigh most,
+// weights hardly depend on the rarity of a term, and they are noisy (Mackenzie, Trotman and
+// Lin: Wacky weights in learned sparse representations and the revenge of score-at-a-time
+// query evaluation, arXiv 2110.11540, 2021).
 const (
-	// weightScale is what weights are kept as: 255 stands for one of 3.
+	// weightScale is the factor of stored weights: 255 represents a weight of 3.
 	weightScale = 85
 	// sizeSpread is the standard deviation of the logarithm of the number of terms.
 	sizeSpread = 0.35
-	// said is the part of the source passage's terms that a text has: a passage of
-	// MS MARCO is about half as long as one of an encyclopaedia. At most saidMost of
-	// a vector are of the text.
+	// said is the share of the source passage's terms that a text contains: a passage of MS
+	// MARCO has about half the length of an encyclopaedia's. At most the share saidMost of
+	// a vector is from the text.
 	said     = 0.6
 	saidMost = 0.6
-	// saidActivation and drawnActivation are the medians of a term of the text and of
-	// one that expansion draws. A term drawn twice gets both.
+	// saidActivation and drawnActivation are the median activations of a term of the text
+	// and of one drawn by expansion. A term drawn twice gets both.
 	saidActivation  = 1.4
 	drawnActivation = 0.22
-	// askedActivation is that of a term that the query has itself, and addedActivation
-	// that of one that its expansion draws: a query's weight is on few terms.
+	// askedActivation is the activation of a term of the original query, addedActivation of
+	// one drawn by its expansion: a query's weight is on few terms.
 	askedActivation = 3.5
 	addedActivation = 0.15
 	// noiseSpread is the standard deviation of an activation's logarithm.
 	noiseSpread = 0.7
-	// middlingIDF is the idf of a term whose activations are neither raised nor
-	// lowered; they go with the root of the idf.
+	// middlingIDF is the idf at which activations are neither raised nor lowered; they are
+	// proportional to the root of the idf.
 	middlingIDF = 5
-	// maxDraws is how many terms are drawn for each one that a vector has, at most.
+	// maxDraws is the maximum number of draws for each term of a vector.
 	maxDraws = 32
 )
 
-// relatives are the passages that a vector's expansion draws from, in the place of
-// the words that a model would know to go with a text: their number, and how far off
-// in the order of topics their chapters are.
+// Relatives are the passages from which a vector's expansion draws terms; they replace a
+// model's knowledge of related words. The constants are their number, and the distance of
+// their chapters in topic order.
 const (
 	numRelatives  = 8
-	ofChapter     = 4 // of the same chapter; the last comes from anywhere, others from near
+	ofChapter     = 4 // of the same chapter; the last is from anywhere, the others are from nearby
 	topicDistance = 3
 )
 
-// slots says which relative each draw is from.
+// slots maps each draw to a relative.
 var slots = [16]uint8{0, 0, 0, 1, 1, 2, 2, 3, 4, 4, 5, 5, 6, 6, 7, 7}
 
-// model is what all expanders share.
+// model is the state shared by all expanders.
 type model struct {
 	f        *forward
 	seed     uint64
 	topics   []base.DocID // chapters in topic order
-	place    []uint32     // of each chapter in topics
+	place    []uint32     // index of each chapter in topics
 	shifts   []int16      // of quantiles of sizes, by chapter
 	sizes    [256]uint16  // quantiles of the number of terms
 	noise    [256]float32
 	strength []float32 // by term: factor of its activations
-	keep     []uint64  // by term: a draw is taken if 32 random bits are below
+	keep     []uint64  // by term: a draw is accepted if 32 random bits are below
 }
 
-// newModel returns a model that takes every draw.
 func newModel(f *forward, p *plan, o *Options) *model {
 	m := &model{
 		f: f, seed: o.Seed, topics: p.topics, place: make([]uint32, len(p.topics)), shifts: p.shifts,
@@ -85,14 +84,14 @@ func newModel(f *forward, p *plan, o *Options) *model {
 	return m
 }
 
-// expander makes vectors. It is for one goroutine.
+// expander makes vectors. It is not safe for concurrent use.
 type expander struct {
 	*model
-	document // made last
+	document // the last one
 
 	activations []float32 // of document.terms
 	relatives   [numRelatives]uint32
-	seen, where []uint32 // by term: number of the vector; place in terms
+	seen, where []uint32 // by term: number of the vector; index in terms
 	count       uint32
 }
 
@@ -114,16 +113,14 @@ func (e *expander) compose(g, start uint32) *document {
 	return &e.document
 }
 
-// begin starts a vector.
 func (e *expander) begin() {
 	e.terms, e.activations = e.terms[:0], e.activations[:0]
-	if e.count++; e.count == 0 { // it wrapped
+	if e.count++; e.count == 0 { // overflow
 		clear(e.seen)
 		e.count = 1
 	}
 }
 
-// add raises the activation of a term.
 func (e *expander) add(rng *stream, term uint32, activation float32) {
 	activation *= e.strength[term] * e.noise[rng.next()>>56]
 	if e.seen[term] == e.count {
@@ -136,7 +133,6 @@ func (e *expander) add(rng *stream, term uint32, activation float32) {
 	e.activations = append(e.activations, activation)
 }
 
-// say adds at most the given number of terms of a passage.
 func (e *expander) say(rng *stream, passage uint32, most int) {
 	from, to := e.f.starts[passage], e.f.starts[passage+1]
 	n := int(to - from)
@@ -155,10 +151,9 @@ func (e *expander) say(rng *stream, passage uint32, most int) {
 
 var saidBelow = threshold(said)
 
-// saidOften is the factor of a term that stands in a text so often.
+// saidOften is the factor of a term by its number of occurrences in a text.
 var saidOften = [8]float32{0, 1, 1.35, 1.55, 1.69, 1.8, 1.9, 1.97} // 1 + ln(n)/2
 
-// relate draws the passages that a passage is expanded from.
 func (e *expander) relate(rng *stream, passage uint32) {
 	chapter := int(passage) / chapterDocs
 	for i := range e.relatives {
@@ -195,11 +190,10 @@ func (e *expander) expand(rng *stream, size int, activation float32) {
 	}
 }
 
-// weight is what an activation comes to: models take the logarithm (Formal,
-// Piwowarski and Clinchant: SPLADE, SIGIR 2021).
+// weight returns the weight of an activation: models take the logarithm (Formal, Piwowarski
+// and Clinchant: SPLADE, SIGIR 2021).
 func weight(activation float32) float64 { return math.Log1p(float64(activation)) }
 
-// weigh makes the document of the activations.
 func (e *expander) weigh() {
 	e.freqs, e.length = e.freqs[:0], 0
 	for _, a := range e.activations {

@@ -10,9 +10,9 @@ import (
 	"github.com/griffin-search/griffin/internal/postings"
 )
 
-// forward is the source by documents, restricted to the terms of a vocabulary.
-// Document d has the terms terms[starts[d]:starts[d+1]], with freqs. A term stands
-// there for each word that becomes it.
+// forward is the source by documents, restricted to the terms of a vocabulary. Document d
+// has the terms terms[starts[d]:starts[d+1]], with freqs. A term occurs once for each word
+// that becomes it.
 type forward struct {
 	starts   []uint32 // [numDocs+1]
 	terms    []uint32
@@ -23,7 +23,6 @@ type forward struct {
 
 func (f *forward) numDocs() int { return len(f.lengths) }
 
-// docFreqs returns the number of times that each term stands in a document.
 func (f *forward) docFreqs() []uint32 {
 	df := make([]uint32, f.numTerms)
 	for _, t := range f.terms {
@@ -32,7 +31,7 @@ func (f *forward) docFreqs() []uint32 {
 	return df
 }
 
-// maxSourcePostings is what starts can count.
+// maxSourcePostings is the limit of starts.
 const maxSourcePostings = 1<<32 - 1
 
 // newForward reads the lists of the vocabulary twice: to count, and to fill.
@@ -58,7 +57,7 @@ func newForward(ctx context.Context, source *index.Snapshot, v *vocabulary, prog
 		return nil, err
 	}
 	if total > maxSourcePostings {
-		return nil, fmt.Errorf("the source has %d postings to be read, at most %d can be used: %w", total, int64(maxSourcePostings), base.ErrBadInput)
+		return nil, fmt.Errorf("the source has %d postings, the maximum is %d: %w", total, int64(maxSourcePostings), base.ErrBadInput)
 	}
 	for d := range n {
 		f.starts[d+1] += f.starts[d]
@@ -77,8 +76,8 @@ func newForward(ctx context.Context, source *index.Snapshot, v *vocabulary, prog
 	return f, err
 }
 
-// eachPosting calls do with every block of postings of every word, in order, and
-// each term that the word becomes; the DocIDs are those of the index.
+// eachPosting calls do with every block of postings of every word, in order, for each term
+// that the word becomes. DocIDs are index-wide.
 func eachPosting(ctx context.Context, source *index.Snapshot, words []word, do func(term uint32, docIDs, freqs []uint32), progress func(word int)) error {
 	var docIDs, freqs [codec.BlockLen]uint32
 	var l postings.List

@@ -13,17 +13,17 @@ import (
 	"github.com/griffin-search/griffin/trec"
 )
 
-// Options say what is generated.
+// Options configure Generate.
 type Options struct {
 	Like  Preset
 	Order Order
 	Seed  uint64
-	// NumDocs and NumQueries, if not 0, are used in the place of the preset's.
+	// NumDocs and NumQueries, if not 0, replace the preset's.
 	NumDocs    int
 	NumQueries int
 	Codec      string // "": the default
 	Threads    int    // 0: all processors
-	// Progress, if not nil, is told how far a phase has come.
+	// Progress, if not nil, is called with the progress of a phase.
 	Progress func(phase string, done, total int64)
 }
 
@@ -44,8 +44,8 @@ func (o *Options) fill() error {
 	return err
 }
 
-// phase returns what reports the progress of a phase, from any goroutine, to
-// Progress, one call at a time.
+// phase returns a function that reports the progress of a phase to Progress. It is safe for
+// concurrent use and serialises the calls.
 func (o *Options) phase(name string) func(done, total int64) {
 	if o.Progress == nil {
 		return func(int64, int64) {}
@@ -58,15 +58,13 @@ func (o *Options) phase(name string) func(done, total int64) {
 	}
 }
 
-// Generate makes an index in the folder dir that is as o says, out of the terms
-// and documents of source and the queries of log, and reports what it has come to.
-// The index has the analyzer of source, or is one of weights, no stored documents
-// and one segment.
+// Generate creates an index in the folder dir according to o, from the terms and documents
+// of source and the queries of log, and reports its statistics. The index has the analyzer
+// of source, or is one of weights; it has no stored documents and one segment.
 //
-// The error wraps base.ErrExists or base.ErrBadInput as index.Create says,
-// base.ErrBadInput if no query of the log can be answered from source or o asks for
-// what cannot be, base.ErrCorrupt if source is damaged, or that of ctx; nothing is
-// left behind then.
+// The error wraps base.ErrExists or base.ErrBadInput as in index.Create, base.ErrBadInput
+// if source cannot answer any query of the log or an option is impossible, base.ErrCorrupt
+// if source is damaged, or is ctx's error; nothing is left behind.
 func Generate(ctx context.Context, fs vfs.FS, dir string, source *index.Snapshot, log []trec.Topic, o Options) (report *Report, err error) {
 	if err := o.fill(); err != nil {
 		return nil, err
@@ -102,7 +100,6 @@ func (o *Options) indexOptions(source *index.Snapshot) index.Options {
 	return to
 }
 
-// composeTexts makes a collection of texts in memory, and the report on it.
 func composeTexts(ctx context.Context, from *index.Snapshot, log []trec.Topic, o *Options) (*source, *Report, error) {
 	queries, v, err := drawQueries(from, log, o)
 	if err != nil {
@@ -130,7 +127,6 @@ func composeTexts(ctx context.Context, from *index.Snapshot, log []trec.Topic, o
 	return made, report, nil
 }
 
-// layOut reads the source and plans what stands where.
 func layOut(ctx context.Context, from *index.Snapshot, v *vocabulary, o *Options) (*forward, *plan, error) {
 	f, err := newForward(ctx, from, v, o.phase("read the source"))
 	if err != nil {

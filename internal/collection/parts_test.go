@@ -61,8 +61,8 @@ func TestQuantile(t *testing.T) {
 	}
 }
 
-// A query is drawn together only if a scan over all documents finds one with all
-// of its terms.
+// A query is drawn with Together only if a scan over all documents finds one with all of
+// its terms.
 func TestTogether(t *testing.T) {
 	source, log := testSource(t)
 	candidates, err := answerable(source, log, false)
@@ -107,7 +107,7 @@ func TestWithShares(t *testing.T) {
 	if count[1] != 40 || count[2] != 100 || count[3] != 60 {
 		t.Errorf("200 with shares of 0.5 and 0.3: %v", count)
 	}
-	// There are 300 of two terms: no more than 600 in all.
+	// There are 300 of two terms, so at most 600 in total.
 	if got := len(withShares(candidates, 900, map[int]float64{2: 0.5})); got != 600 {
 		t.Errorf("%d queries, want 600", got)
 	}

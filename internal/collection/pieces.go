@@ -9,17 +9,16 @@ import (
 	"github.com/griffin-search/griffin/internal/index"
 )
 
-// A model's vocabulary has the frequent words of a language, and pieces of which it
-// puts the others together. Which pieces a word falls into does not matter here, so
-// it is drawn: rarer words become maxPieces pieces.
+// A model's vocabulary has the frequent words of a language, and pieces from which it
+// composes the others. The assignment of pieces to a word does not matter here, so it is
+// random: rarer words become maxPieces pieces.
 const (
-	// pieceShare is the part of the vocabulary that pieces are (assumed).
+	// pieceShare is the share of pieces in the vocabulary (assumed).
 	pieceShare = 1. / 8
 	maxPieces  = 2
 )
 
-// readWords returns the words of the source in the order of their bytes, with the
-// numbers of documents that have them.
+// readWords returns the words of the source in byte order, with their document frequencies.
 func readWords(ctx context.Context, source *index.Snapshot) (words []string, docFreqs []uint32, err error) {
 	counts := map[string]uint32{}
 	for i := range source.Segments {
@@ -50,8 +49,8 @@ func readWords(ctx context.Context, source *index.Snapshot) (words []string, doc
 	return words, docFreqs, nil
 }
 
-// newPieces makes a vocabulary of at most size terms out of all words of the source:
-// the most frequent words as they are and, if there are more of them, pieces.
+// newPieces makes a vocabulary of at most size terms from all words of the source: the most
+// frequent words unchanged and, if there are more words, pieces.
 func newPieces(words []string, docFreqs []uint32, size int, seed uint64) *vocabulary {
 	numWhole, numPieces := len(words), 0
 	if len(words) > size {
@@ -63,7 +62,7 @@ func newPieces(words []string, docFreqs []uint32, size int, seed uint64) *vocabu
 		byFreq[i] = i
 	}
 	slices.SortFunc(byFreq, func(a, b int) int { return cmp.Or(cmp.Compare(docFreqs[b], docFreqs[a]), a-b) })
-	// A piece is no word of the source: no analyzer lets # through.
+	// A piece is never a word of the source: analyzers remove #.
 	v := &vocabulary{terms: make([]string, 0, numWhole+numPieces), words: make([]word, len(words))}
 	for i := range numPieces {
 		v.terms = append(v.terms, fmt.Sprintf("##%04x", i))
@@ -84,7 +83,7 @@ func newPieces(words []string, docFreqs []uint32, size int, seed uint64) *vocabu
 		}
 		rng := newStream(seed, streamPieces, uint64(i))
 		for range maxPieces {
-			// Pieces are of unlike frequency, as words are (assumed).
+			// Pieces have different frequencies, like words (assumed).
 			u := rng.float()
 			t := number[fmt.Sprintf("##%04x", int(u*u*float64(numPieces)))]
 			if !slices.Contains(v.words[i].terms, t) {

@@ -7,15 +7,15 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// plan says what stands where. Document g, in crawl order, is composed from source
+// plan is the layout of a collection. Document g, in crawl order, is composed from source
 // document starts[g] on; DocID i is document at(i).
 type plan struct {
 	starts []uint32
 	order  []uint32     // by DocID; nil: crawl order
 	topics []base.DocID // chapters in topic order
 	shifts []int16      // of the quantiles of lengths, by chapter
-	// dense is the part of the postings of the densest documents, by chapter, that
-	// those have which start in it: at most 1.
+	// dense is, by chapter, the share of postings of documents that start in it, relative
+	// to the densest documents: at most 1.
 	dense []float64
 }
 
@@ -28,18 +28,18 @@ func (p *plan) at(docID int) uint32 {
 	return p.order[docID]
 }
 
-// elsewhere is the part of the documents that do not keep to the topics of their
-// site, so that every part of the source is used.
+// elsewhere is the share of documents outside the topics of their site, so that every part
+// of the source is used.
 const elsewhere = 0.1
 
-// siteSpread is the standard deviation of the logarithm of the size of a site:
-// with 1.5 the largest hundredth of the sites has a fifth of the documents.
+// siteSpread is the standard deviation of the logarithm of the size of a site: with 1.5,
+// the largest hundredth of the sites has a fifth of the documents.
 const siteSpread = 1.5
 
 // newPlan lays out o.NumDocs documents. topics are the chapters in topic order.
 func newPlan(o *Options, f *forward, topics []base.DocID) *plan {
 	p := &plan{starts: make([]uint32, o.NumDocs), topics: topics, shifts: lengthShifts(o, topics), dense: densities(o, topics)}
-	// The share of the collection that a site has does not depend on its size.
+	// The share of a site does not depend on the size of the collection.
 	numSites := min(max(1, o.Like.Sites), max(1, o.NumDocs/8))
 	bounds := siteBounds(o.Seed, numSites, o.NumDocs)
 	var ranks []uint64
@@ -62,7 +62,7 @@ func newPlan(o *Options, f *forward, topics []base.DocID) *plan {
 			p.starts[g] = uint32(chapter + place.below(min(chapterDocs, f.numDocs()-chapter)))
 			if ranks != nil {
 				chance := newStream(o.Seed, streamRank, uint64(g))
-				content := newStream(o.Seed, streamDocument, uint64(g)) // as compose will draw it
+				content := newStream(o.Seed, streamDocument, uint64(g)) // the same draw as in compose
 				length := float64(quantile(&content, p.shifts, int(p.starts[g]))) / 256
 				rank := o.Like.RankSite*siteRank + o.Like.RankLength*length + (1-o.Like.RankSite-o.Like.RankLength)*chance.float()
 				ranks[g] = uint64(rank*(1<<31))<<32 | uint64(g)
@@ -82,9 +82,8 @@ func newPlan(o *Options, f *forward, topics []base.DocID) *plan {
 	return p
 }
 
-// lengthShifts returns, by chapter, how much longer or shorter than others the
-// documents are that start in it: neighbouring topics have much the same, so that
-// sites differ.
+// lengthShifts returns, by chapter, the shift of the lengths of documents that start in it.
+// Neighbouring topics have similar shifts, so that sites differ.
 func lengthShifts(o *Options, topics []base.DocID) []int16 {
 	shifts := make([]int16, len(topics))
 	for i, chapter := range topics {
@@ -94,11 +93,11 @@ func lengthShifts(o *Options, topics []base.DocID) []int16 {
 	return shifts
 }
 
-// stretchOf is how many neighbouring chapters have the same length and density: a
+// stretchOf returns the number of neighbouring chapters with the same length and density: a
 // 64th of all topics.
 func stretchOf(topics []base.DocID) int { return max(1, len(topics)/64) }
 
-// densities returns, by chapter, plan.dense: log-normal, and 1 for one in six.
+// densities returns plan.dense: log-normal, and 1 for one in six.
 func densities(o *Options, topics []base.DocID) []float64 {
 	dense := make([]float64, len(topics))
 	for i, chapter := range topics {
@@ -108,7 +107,7 @@ func densities(o *Options, topics []base.DocID) []float64 {
 	return dense
 }
 
-// siteBounds returns where each site begins, and the end: numSites+1 numbers.
+// siteBounds returns the start of each site, and the end: numSites+1 numbers.
 func siteBounds(seed uint64, numSites, numDocs int) []int {
 	sizes := make([]float64, numSites)
 	sum := 0.0

@@ -7,52 +7,51 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// Preset is a collection of the papers, by what is published of it, and the
-// parameters of ours that its experiments are redrawn with.
+// Preset describes a collection of the papers by its published statistics, with the
+// parameters of the generated collection that replaces it.
 type Preset struct {
 	Name string
-	// Says is where the numbers come from.
+	// Says is the source of the statistics.
 	Says string
 
 	NumDocs    int
 	NumQueries int // drawn from the log; 0: all
-	// MeanPostings is the number of postings of a query's lists in the mean over
-	// queries, and MeanShortest that of its shortest list; 0: not published. They
-	// are of NumDocs documents and scaled for another number.
+	// MeanPostings is the mean number of postings in a query's lists, MeanShortest the mean
+	// length of its shortest list; 0: not published. They apply to NumDocs documents and
+	// are scaled for other numbers.
 	MeanPostings float64
 	MeanShortest float64
-	// TermShares are the published shares of queries of so many terms; the queries
-	// drawn are made to have them. nil: as the log has it.
+	// TermShares are the published shares of queries by number of terms; the drawn queries
+	// have the same shares. nil: as in the log.
 	TermShares map[int]float64
 
-	// Together asks for queries all of whose terms some document of the source has:
-	// then most queries have results as AND, as the paper's did.
+	// Together requests queries whose terms all occur in one document of the source. Most
+	// queries then have AND results, as in the paper.
 	Together bool
 
 	// Vectors, if its MeanTerms is not 0, makes the documents and queries vectors of
-	// weights; Together, Span and DensitySpread play no part then.
+	// weights; Together, Span and DensitySpread are then ignored.
 	Vectors VectorShape
 
-	// Span is the mean number of source documents that make one of ours: pages are
-	// longer than passages. Where a target asks for more postings than Span gives, it grows.
+	// Span is the mean number of source documents in a generated one: pages are longer than
+	// passages. It is increased if the targets need more postings.
 	Span float64
-	// Sites is the number of sites of NumDocs documents, and Breadth the share of
-	// the source's topics that one site keeps to: fewer and narrower ones make lists
-	// less linear.
+	// Sites is the number of sites for NumDocs documents, Breadth the share of the source's
+	// topics in one site. Fewer and narrower sites make lists less linear.
 	Sites   int
 	Breadth float64
-	// LengthSpread is how much the lengths of documents depend on their topic: the
-	// standard deviation of a shift of their quantiles.
+	// LengthSpread is the dependence of document lengths on their topic: the standard
+	// deviation of the shift of their quantiles.
 	LengthSpread float64
-	// DensitySpread is how much the share of the postings that is kept depends on
-	// the topic: the standard deviation of its logarithm.
+	// DensitySpread is the dependence of the share of kept postings on the topic: the
+	// standard deviation of its logarithm.
 	DensitySpread float64
-	// RankSite and RankLength are the parts of the site and of the length in the rank
-	// of a document; the rest is chance.
+	// RankSite and RankLength are the shares of the site and of the length in the rank of a
+	// document; the rest is random.
 	RankSite, RankLength float64
 }
 
-// presets are the collections that experiments use.
+// presets are the collections of the experiments.
 var presets = []Preset{
 	{
 		Name: "gov", Says: "TREC GOV: 1,053,372 documents, all queries of the log (ao11 App. B); shortest lists of 8.4 K postings in the mean (ao11 Table 4)",
@@ -77,15 +76,15 @@ var presets = []Preset{
 	},
 }
 
-// VectorShape is how vectors of learned sparse models look.
+// VectorShape describes the vectors of learned sparse models.
 type VectorShape struct {
-	// Vocabulary is the number of terms at most; MeanTerms and MeanQuery are those of
-	// a document and of a query in the mean, as published.
+	// Vocabulary is the maximum number of terms. MeanTerms and MeanQuery are the published
+	// mean numbers of terms of a document and of a query.
 	Vocabulary int
 	MeanTerms  float64
 	MeanQuery  float64
-	// LeastQuery and MostQuery bound the number of terms of the queries that are made;
-	// all numbers from one to the other are as likely.
+	// LeastQuery and MostQuery bound the number of terms of generated queries, which is
+	// uniform between them.
 	LeastQuery, MostQuery int
 }
 
@@ -96,7 +95,7 @@ func Lookup(name string) (Preset, error) {
 			return p, nil
 		}
 	}
-	return Preset{}, fmt.Errorf("no collection is like %q (there are: %s): %w", name, strings.Join(Names(), ", "), base.ErrBadInput)
+	return Preset{}, fmt.Errorf("unknown collection %q (known: %s): %w", name, strings.Join(Names(), ", "), base.ErrBadInput)
 }
 
 // Names returns the names of all presets.
@@ -111,10 +110,10 @@ func Names() []string {
 // Order is the order of the documents.
 type Order string
 
-// The orders. All three have the same documents.
+// The orders. All have the same documents.
 const (
-	Crawl  Order = "crawl"  // site after site, each with topics of its own
-	Rank   Order = "rank"   // by a rank that depends on the site and on chance
+	Crawl  Order = "crawl"  // site by site, each with its own topics
+	Rank   Order = "rank"   // by a rank that depends on the site and a random part
 	Random Order = "random" // shuffled
 )
 

@@ -7,36 +7,35 @@ import (
 
 	"github.com/griffin-search/griffin/internal/analysis"
 	"github.com/griffin-search/griffin/internal/base"
-	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/index"
 	"github.com/griffin-search/griffin/internal/postings"
+	"github.com/griffin-search/griffin/query"
 	"github.com/griffin-search/griffin/trec"
 )
 
-// Query is a query that was drawn from the log.
+// Query is a query drawn from the log.
 type Query struct {
 	ID    string
-	Text  string   // of a collection of vectors: a vector, as query.ParseWeights takes it
-	Terms []uint32 // numbers of its terms, each once
+	Text  string   // in a collection of vectors: a vector, in the syntax of query.ParseWeights
+	Terms []uint32 // numbers of its distinct terms
 
-	weights []corpus.TermWeight // of a vector
+	weights []query.TermWeight // of a vector
 }
 
-// vocabulary are the terms of a collection and the words of the source that they
-// come from.
+// vocabulary is the terms of a collection and the words of the source from which they come.
 type vocabulary struct {
-	terms []string // in the order of their bytes
+	terms []string // in byte order
 	words []word
 }
 
-// word is a term of the source, and the numbers of the terms that it becomes.
+// word is a term of the source with the numbers of the terms that it becomes.
 type word struct {
 	text  string
 	terms []uint32
 }
 
-// drawQueries draws queries, all of whose terms the source has, and returns them
-// in the order of the log.
+// drawQueries draws queries whose terms all occur in the source, and returns them in the
+// order of the log.
 func drawQueries(source *index.Snapshot, log []trec.Topic, o *Options) ([]Query, *vocabulary, error) {
 	chosen, err := drawCandidates(source, log, o)
 	if err != nil {
@@ -67,7 +66,6 @@ func drawQueries(source *index.Snapshot, log []trec.Topic, o *Options) ([]Query,
 	return queries, v, nil
 }
 
-// drawCandidates draws queries, all of whose terms the source has.
 func drawCandidates(source *index.Snapshot, log []trec.Topic, o *Options) ([]candidate, error) {
 	candidates, err := answerable(source, log, o.Like.Together)
 	if err != nil {
@@ -79,15 +77,14 @@ func drawCandidates(source *index.Snapshot, log []trec.Topic, o *Options) ([]can
 	return choose(candidates, o), nil
 }
 
-// candidate is a query that may be drawn.
 type candidate struct {
 	topic trec.Topic
 	terms []string
-	at    int // place in the log
+	at    int // index in the log
 }
 
-// answerable returns the queries of the log whose terms all occur in the source,
-// in one document if inOne is set.
+// answerable returns the queries of the log whose terms all occur in the source, or in one
+// of its documents if inOne is set.
 func answerable(source *index.Snapshot, log []trec.Topic, inOne bool) ([]candidate, error) {
 	analyzer, err := analysis.New(source.Options.Analyzer)
 	if err != nil {
@@ -139,7 +136,7 @@ func hasTerm(source *index.Snapshot, term string) (bool, error) {
 }
 
 // choose draws o.NumQueries of the candidates (all, if that is 0 or too many), with
-// o.Like.TermShares if there are any.
+// o.Like.TermShares if set.
 func choose(candidates []candidate, o *Options) []candidate {
 	rng := newStream(o.Seed, streamQueries, 0)
 	shuffled := slices.Clone(candidates)
@@ -160,10 +157,9 @@ func choose(candidates []candidate, o *Options) []candidate {
 	return shuffled
 }
 
-// withShares returns about n of the candidates, in order, so that the shares of
-// those with so many terms are the given ones; what is left goes to the other
-// numbers of terms, as the candidates have them. If there are too few of some
-// number of terms, fewer are returned.
+// withShares returns about n of the candidates, in order, with the given shares by number
+// of terms. Other numbers of terms share the rest as in the candidates. If there are too
+// few candidates with some number of terms, it returns fewer.
 func withShares(candidates []candidate, n int, shares map[int]float64) []candidate {
 	have := map[int]int{}
 	others, rest := 0, 1.0

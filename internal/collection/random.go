@@ -5,10 +5,9 @@ import (
 	"math/bits"
 )
 
-// stream is a sequence of random numbers that depends on a seed and a number, so
-// that what belongs to a document can be drawn without drawing what belongs to
-// those before it: SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom
-// Number Generators, OOPSLA 2014).
+// stream is a sequence of random numbers that depends on a seed and a number, so that the
+// random numbers of a document do not depend on the documents before it: SplitMix64
+// (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014).
 type stream struct{ state uint64 }
 
 const goldenGamma = 0x9e3779b97f4a7c15
@@ -21,23 +20,23 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// newStream returns the stream of what (a kind of thing), number n.
+// newStream returns stream number n of the kind what.
 func newStream(seed, what, n uint64) stream {
 	return stream{mix(mix(seed+what*goldenGamma) + n*goldenGamma)}
 }
 
-// Kinds of things that streams are for.
+// Kinds of streams.
 const (
-	streamDocument = 1 + iota // what a document is composed of
-	streamPlace               // where a document of a site comes from
+	streamDocument = 1 + iota // composition of a document
+	streamPlace               // origin of a document of a site
 	streamSite
 	streamRank
 	streamLength
 	streamDensity
 	streamShuffle
 	streamQueries
-	streamPieces  // what a word becomes
-	streamVectors // how a query is expanded
+	streamPieces  // terms of a word
+	streamVectors // expansion of a query
 )
 
 func (s *stream) next() uint64 {
@@ -45,13 +44,11 @@ func (s *stream) next() uint64 {
 	return mix(s.state)
 }
 
-// below returns a number in [0, n), n > 0.
 func (s *stream) below(n int) int {
 	high, _ := bits.Mul64(s.next(), uint64(n))
 	return int(high)
 }
 
-// float returns a number in [0, 1).
 func (s *stream) float() float64 { return float64(s.next()>>11) / (1 << 53) }
 
 // normal returns a number of the standard normal distribution (Box and Muller).
@@ -59,6 +56,6 @@ func (s *stream) normal() float64 {
 	return math.Sqrt(-2*math.Log(1-s.float())) * math.Cos(2*math.Pi*s.float())
 }
 
-// threshold returns the number below which the low 32 bits of a random number lie
-// with probability p; 2^32 for 1.
+// threshold returns the number below which the low 32 bits of a random number are with
+// probability p; 2^32 for 1.
 func threshold(p float64) uint64 { return uint64(math.Round(min(1, max(0, p)) * (1 << 32))) }

@@ -9,7 +9,7 @@ import (
 	"github.com/griffin-search/griffin/internal/contraction"
 )
 
-// Report says what was generated.
+// Report describes a generated collection.
 type Report struct {
 	Like        string `json:"like"`
 	Order       Order  `json:"order"`
@@ -18,16 +18,16 @@ type Report struct {
 	NumQueries  int    `json:"queries"`
 	NumTerms    int    `json:"terms"`
 	NumPostings int64  `json:"postings"`
-	// Span is the mean number of source documents in one; Keep is the part of their
-	// postings that were kept. Both are 0 for vectors.
+	// Span is the mean number of source documents in a generated one, Keep the share of
+	// postings kept. Both are 0 for vectors.
 	Span float64 `json:"span,omitempty"`
 	Keep float64 `json:"keep,omitempty"`
-	// MeanLength is the mean number of tokens of a document, words outside the log
-	// included; of vectors the sum of the weights.
+	// MeanLength is the mean number of tokens of a document, including words outside the
+	// log; for vectors, the sum of the weights.
 	MeanLength float64 `json:"mean_length"`
-	// Reached are the numbers that are published, as published and as reached.
+	// Reached has the published statistics with the values reached.
 	Reached []Statistic `json:"reached"`
-	// Lists are the lengths of lists, and how linear they are.
+	// Lists has the lengths of lists and their linearity.
 	Lists []ListClass `json:"lists"`
 	// TermShares are the shares of queries by number of terms, from 1 on.
 	TermShares []float64 `json:"term_shares"`
@@ -35,23 +35,23 @@ type Report struct {
 	Queries []Query `json:"-"`
 }
 
-// Statistic is a number of a collection.
+// Statistic is a number that describes a collection.
 type Statistic struct {
 	What    string  `json:"what"`
 	Paper   float64 `json:"paper"` // 0: not published
 	Reached float64 `json:"reached"`
 }
 
-// ListClass are the lists of some lengths.
+// ListClass describes the lists in a range of lengths.
 type ListClass struct {
 	From  int     `json:"from"`
 	To    int     `json:"to"`    // exclusive; 0: no end
-	Lists int     `json:"lists"` // how many
+	Lists int     `json:"lists"` // number of lists
 	Ratio float64 `json:"ratio"` // mean contraction ratio, 0 if there is no list
 	R2    float64 `json:"r2"`    // mean coefficient of determination
 }
 
-// classBounds are where the classes of ListClass begin: the powers of ten of
+// classBounds are the lower bounds of the classes of ListClass: the powers of ten of
 // griffin18 Fig. 10.
 var classBounds = []int{1, 1_000, 10_000, 100_000, 1_000_000, 10_000_000}
 
@@ -88,7 +88,6 @@ func newReport(ctx context.Context, o *Options, queries []Query, s *source) (*Re
 	return r, err
 }
 
-// addTermShares adds the published shares of queries by number of terms.
 func (r *Report) addTermShares(published map[int]float64) {
 	for n := 1; n <= len(r.TermShares); n++ {
 		if share, ok := published[n]; ok {
@@ -97,7 +96,6 @@ func (r *Report) addTermShares(published map[int]float64) {
 	}
 }
 
-// classify counts lists by length and measures how linear they are.
 func classify(ctx context.Context, s *source, threads int, progress func(done, total int64)) ([]ListClass, error) {
 	linear := make([]contraction.Linearity, len(s.docFreqs))
 	var wg sync.WaitGroup
@@ -143,7 +141,6 @@ func classify(ctx context.Context, s *source, threads int, progress func(done, t
 	return classes, ctx.Err()
 }
 
-// docIDs appends the DocIDs of a term to dst.
 func (s *source) docIDs(dst []uint32, term int) []uint32 {
 	for i := range s.chunks {
 		run := s.chunks[i].run(term)
@@ -158,7 +155,7 @@ func (s *source) docIDs(dst []uint32, term int) []uint32 {
 	return dst
 }
 
-// WriteQueries writes the queries that were drawn as a log: id, tab, text.
+// WriteQueries writes the drawn queries as a log: id, tab, text.
 func (r *Report) WriteQueries(w io.Writer) error {
 	for _, q := range r.Queries {
 		if _, err := fmt.Fprintf(w, "%s\t%s\n", q.ID, q.Text); err != nil {

@@ -7,9 +7,9 @@ import (
 	"github.com/griffin-search/griffin/internal/segment"
 )
 
-// source is a generated collection, to be written as a segment.
+// source is a generated collection that can be written as a segment.
 type source struct {
-	terms    []string // in the order of their bytes
+	terms    []string // in byte order
 	docFreqs []uint32 // by term
 	lengths  []uint32 // by DocID
 	chunks   []chunk
@@ -19,13 +19,11 @@ type source struct {
 
 var _ segment.Source = (*source)(nil)
 
-// NumDocs implements segment.Source.
 func (s *source) NumDocs() int { return len(s.lengths) }
 
-// Dropped implements segment.Source: none is.
+// Dropped implements segment.Source: no document is dropped.
 func (s *source) Dropped() *segment.Bitmap { return nil }
 
-// Lengths implements segment.Source.
 func (s *source) Lengths(field base.FieldID) []uint32 {
 	if field != 0 {
 		return nil
@@ -40,26 +38,23 @@ func (s *source) ID(doc int) []byte {
 	return s.id
 }
 
-// Stored implements segment.Source: there are none.
+// Stored implements segment.Source: there are no stored documents.
 func (s *source) Stored() (*segment.StoredReader, error) { return nil, nil }
 
-// Lists implements segment.Source.
 func (s *source) Lists() (segment.ListIterator, error) {
 	return &lists{source: s, term: -1}, nil
 }
 
-// lists iterates over the lists of a source that are not empty.
 type lists struct {
 	source *source
 	term   int
-	chunk  int    // at work
-	run    []byte // what is left of it
-	next   uint32 // DocID that a gap of 0 means
+	chunk  int    // current chunk
+	run    []byte // rest of its run
+	next   uint32 // DocID for a gap of 0
 }
 
 var _ segment.ListIterator = (*lists)(nil)
 
-// Next implements segment.ListIterator.
 func (l *lists) Next() bool {
 	for l.term++; l.term < len(l.source.terms); l.term++ {
 		if l.source.docFreqs[l.term] > 0 {
@@ -70,7 +65,6 @@ func (l *lists) Next() bool {
 	return false
 }
 
-// open moves to the run of the term in a chunk.
 func (l *lists) open(chunk int) {
 	l.chunk, l.run, l.next = chunk, nil, uint32(chunk*chunkDocs)
 	if chunk < len(l.source.chunks) {
@@ -78,16 +72,12 @@ func (l *lists) open(chunk int) {
 	}
 }
 
-// Field implements segment.ListIterator.
 func (l *lists) Field() base.FieldID { return 0 }
 
-// Term implements segment.ListIterator.
 func (l *lists) Term() []byte { return []byte(l.source.terms[l.term]) }
 
-// DocFreq implements segment.ListIterator.
 func (l *lists) DocFreq() int { return int(l.source.docFreqs[l.term]) }
 
-// ReadBlock implements segment.ListIterator.
 func (l *lists) ReadBlock(b *segment.PostingBlock) error {
 	b.N, b.Positions = 0, nil
 	for b.N < len(b.DocIDs) {
@@ -107,8 +97,6 @@ func (l *lists) ReadBlock(b *segment.PostingBlock) error {
 	return nil
 }
 
-// Err implements segment.ListIterator.
 func (l *lists) Err() error { return nil }
 
-// Close implements segment.ListIterator.
 func (l *lists) Close() error { return nil }

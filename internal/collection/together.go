@@ -9,7 +9,6 @@ import (
 	"github.com/griffin-search/griffin/internal/postings"
 )
 
-// together says whether some document of the source has all the terms.
 func together(source *index.Snapshot, terms []string) (bool, error) {
 	lists := make([]postings.List, len(terms))
 	for i := range source.Segments {
@@ -31,7 +30,7 @@ func together(source *index.Snapshot, terms []string) (bool, error) {
 	return false, nil
 }
 
-// meet says whether some document is in all the lists, which it sorts by length.
+// meet reports whether some document is in all the lists. It sorts them by length.
 func meet(lists []postings.List) (bool, error) {
 	slices.SortFunc(lists, func(a, b postings.List) int { return cmp.Compare(a.DocFreq, b.DocFreq) })
 	cursors := make([]postings.Cursor, len(lists))
@@ -47,7 +46,7 @@ func meet(lists []postings.List) (bool, error) {
 		if at == target {
 			return true, nil
 		}
-		if at == base.NoDocID { // a list is at its end, or damaged
+		if at == base.NoDocID { // a list is exhausted or damaged
 			break
 		}
 		target = cursors[0].NextGEQ(at)

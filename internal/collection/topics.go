@@ -7,13 +7,13 @@ import (
 	"github.com/griffin-search/griffin/internal/reorder"
 )
 
-// chapterDocs is how many consecutive documents of the source are a chapter: the
-// unit that topics are made of. Passages of one article stay together.
+// chapterDocs is the number of consecutive documents of the source in a chapter, the unit
+// of topics. Passages of one article stay together.
 const chapterDocs = 16
 
-// topicOrder returns the chapters in an order in which like ones are neighbours,
-// by recursive graph bisection over the terms that tell topics apart. A site then
-// is a stretch of it.
+// topicOrder returns the chapters in an order in which similar ones are neighbours, by
+// recursive graph bisection over the terms that distinguish topics. A site is a range of
+// it.
 func topicOrder(ctx context.Context, f *forward, threads int, progress func(done, total int64)) ([]base.DocID, error) {
 	numChapters := (f.numDocs() + chapterDocs - 1) / chapterDocs
 	graph := &reorder.Forward{Offsets: make([]uint64, 1, numChapters+1), NumTerms: f.numTerms}
@@ -34,7 +34,7 @@ func topicOrder(ctx context.Context, f *forward, threads int, progress func(done
 	clear(seen)
 	for c := range numChapters {
 		eachTerm(c, func(t uint32) {
-			// Terms of nearly all chapters tell nothing; those of a few cost time.
+			// Terms of nearly all chapters carry no information; terms of a few cost time.
 			if n := chaptersWith[t]; n >= 4 && int(n) <= numChapters/4 {
 				graph.Terms = append(graph.Terms, t)
 			}

@@ -7,13 +7,11 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/index"
-	"github.com/griffin-search/griffin/internal/query"
+	"github.com/griffin-search/griffin/query"
 	"github.com/griffin-search/griffin/trec"
 )
 
-// composeVectors makes a collection of vectors in memory, and the report on it.
 func composeVectors(ctx context.Context, from *index.Snapshot, log []trec.Topic, o *Options) (*source, *Report, error) {
 	words, docFreqs, err := readWords(ctx, from)
 	if err != nil {
@@ -45,15 +43,14 @@ func composeVectors(ctx context.Context, from *index.Snapshot, log []trec.Topic,
 	return made, report, ctx.Err()
 }
 
-// asked is a query before it is expanded.
 type asked struct {
 	id    string
 	terms []uint32
-	fit   uint32 // the source's passage that fits it best
+	fit   uint32 // the best-matching passage of the source
 }
 
-// askQueries draws queries of the log and finds the passages that fit them best: with
-// the greatest sum of idf of the words that they have, of like ones the first.
+// askQueries draws queries of the log and finds their best-matching passages: those with
+// the greatest sum of idf of common words, the first among equals.
 func askQueries(ctx context.Context, source *index.Snapshot, log []trec.Topic, v *vocabulary, docFreqs []uint32, o *Options) ([]asked, error) {
 	candidates, err := drawCandidates(source, log, o)
 	if err != nil {
@@ -93,8 +90,8 @@ func askQueries(ctx context.Context, source *index.Snapshot, log []trec.Topic, v
 	return queries, nil
 }
 
-// queries expands queries as documents are: their own terms weigh most, and those of
-// the passage that fits are among the others.
+// queries expands queries like documents: their own terms weigh most; the others include
+// terms of the matching passage.
 func (e *expander) queries(all []asked, v *vocabulary, o *Options) []Query {
 	shape := &o.Like.Vectors
 	queries := make([]Query, len(all))
@@ -108,19 +105,18 @@ func (e *expander) queries(all []asked, v *vocabulary, o *Options) []Query {
 		e.relate(&rng, q.fit)
 		e.relatives[0], e.relatives[1] = q.fit, q.fit
 		e.expand(&rng, size, addedActivation)
-		vector := make([]corpus.TermWeight, len(e.terms))
+		vector := make([]query.TermWeight, len(e.terms))
 		for j, t := range e.terms {
 			const hundredth = 100
-			vector[j] = corpus.TermWeight{Term: v.terms[t], Weight: max(1, math.Round(weight(e.activations[j])*hundredth)) / hundredth}
+			vector[j] = query.TermWeight{Term: v.terms[t], Weight: max(1, math.Round(weight(e.activations[j])*hundredth)) / hundredth}
 		}
 		queries[i] = Query{ID: q.id, Text: (&query.Weights{Terms: vector}).String(), Terms: slices.Clone(e.terms), weights: vector}
 	}
 	return queries
 }
 
-// calibrate finds which part of the draws of frequent terms is to be taken so that
-// the queries have the postings that the preset says; if they have fewer at all, all
-// is taken.
+// calibrate finds the share of draws of frequent terms to accept, so that the queries have
+// the postings of the preset. If there are fewer in total, it accepts all.
 func (m *model) calibrate(ctx context.Context, p *plan, all []asked, o *Options) error {
 	want := o.Like.MeanPostings * float64(o.NumDocs) / float64(o.Like.NumDocs)
 	docFreqs := m.f.docFreqs()
@@ -144,7 +140,7 @@ func (m *model) calibrate(ctx context.Context, p *plan, all []asked, o *Options)
 			return ctx.Err()
 		case got > want:
 			high = middle
-		case step == 0: // even all are too few
+		case step == 0: // all draws are too few
 			return nil
 		default:
 			low = middle
@@ -153,22 +149,20 @@ func (m *model) calibrate(ctx context.Context, p *plan, all []asked, o *Options)
 	return nil
 }
 
-// vectorSample is what a sample of the documents says about all.
+// vectorSample holds statistics of a sample of the documents.
 type vectorSample struct {
-	docFreqs []float64 // of all documents, by term
+	docFreqs []float64 // extrapolated to all documents, by term
 	weights  [256]uint64
-	// heaviest is the share that the sampleHeaviest greatest weights of a document
-	// have of all, in the mean.
+	// heaviest is the mean share of the sampleHeaviest greatest weights of a document.
 	heaviest float64
 }
 
 const (
-	// sampleVectors is how many documents a sample has.
+	// sampleVectors is the number of documents in a sample.
 	sampleVectors  = 40_000
 	sampleHeaviest = 50
 )
 
-// sample makes some of the documents.
 func (m *model) sample(ctx context.Context, p *plan, o *Options) *vectorSample {
 	n := min(sampleVectors, p.numDocs())
 	s := &vectorSample{docFreqs: make([]float64, m.f.numTerms)}
@@ -197,7 +191,7 @@ func (m *model) sample(ctx context.Context, p *plan, o *Options) *vectorSample {
 			mu.Lock()
 			defer mu.Unlock()
 			for t, c := range counts {
-				s.docFreqs[t] += float64(c) // whole numbers: in any order
+				s.docFreqs[t] += float64(c) // whole numbers: the order does not matter
 			}
 			for i, c := range weights {
 				s.weights[i] += c
@@ -214,7 +208,6 @@ func (m *model) sample(ctx context.Context, p *plan, o *Options) *vectorSample {
 	return s
 }
 
-// addVectors adds what is known of vectors, and what the sample shows.
 func (r *Report) addVectors(o *Options, s *vectorSample) {
 	shape := &o.Like.Vectors
 	terms := 0
@@ -232,8 +225,7 @@ func (r *Report) addVectors(o *Options, s *vectorSample) {
 	)
 }
 
-// heaviestOfQueries is the share that the 10 greatest weights of a query have of all,
-// in the mean.
+// heaviestOfQueries returns the mean share of the 10 greatest weights of a query.
 func heaviestOfQueries(queries []Query) float64 {
 	const most = 10
 	mean := 0.0

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/griffin-search/griffin/internal/query"
+	"github.com/griffin-search/griffin/query"
 )
 
-// vectorPreset is a collection of vectors small enough to be checked posting by
-// posting; its vocabulary is smaller than the test source's.
+// vectorPreset is a collection of vectors small enough to check every posting; its
+// vocabulary is smaller than the test source's.
 func vectorPreset() Preset {
 	return Preset{
 		Name: "vectors", NumDocs: 6_000, NumQueries: 60, MeanPostings: 16_000,
@@ -58,13 +58,13 @@ func TestVectorsReachTheTargets(t *testing.T) {
 	}
 }
 
-// Targets out of reach take all draws, and shrink with the collection.
+// Unreachable targets accept all draws and shrink with the collection.
 func TestVectorsTakeWhatThereIs(t *testing.T) {
 	source, log := testSource(t)
 	p := vectorPreset()
 	p.MeanPostings *= 100
 	_, most := generate(t, source, log, Options{Like: p, Order: Random, Seed: 1})
-	p.NumDocs *= 2 // half of it is asked for
+	p.NumDocs *= 2 // generate half of it
 	_, half := generate(t, source, log, Options{Like: p, Order: Random, Seed: 1, NumDocs: 6_000})
 	if most.Reached[1].Reached != half.Reached[1].Reached || half.Reached[1].Paper*2 != most.Reached[1].Paper {
 		t.Errorf("%+v and %+v", most.Reached[1], half.Reached[1])
@@ -90,7 +90,7 @@ func TestVectorsAreDeterministic(t *testing.T) {
 	}
 }
 
-// The index holds what making one vector after another gives.
+// The index equals the result of making each vector separately.
 func TestVectorsEqualMakingEach(t *testing.T) {
 	source, log := testSource(t)
 	o := Options{Like: vectorPreset(), Order: Rank, Seed: 3, Threads: 2}
@@ -122,7 +122,6 @@ func TestVectorsEqualMakingEach(t *testing.T) {
 	}
 }
 
-// testModel returns the calibrated model of the test source.
 func testModel(t *testing.T, o *Options) (*vocabulary, *model, *plan) {
 	t.Helper()
 	ctx := t.Context()
@@ -147,8 +146,8 @@ func testModel(t *testing.T, o *Options) (*vocabulary, *model, *plan) {
 	return v, m, p
 }
 
-// A vector has the words of its passage, which weigh more than others, and what it
-// has of others is of the same topic.
+// A vector contains the words of its passage, which weigh more than others; the other words
+// are of the same topic.
 func TestVectorsAreOfTheirPassage(t *testing.T) {
 	o := Options{Like: vectorPreset(), Order: Crawl, Seed: 3}
 	o.Like.Vectors.Vocabulary = 5000 // all words are terms
@@ -182,7 +181,7 @@ func TestVectorsAreOfTheirPassage(t *testing.T) {
 	if saidWeights/saidTerms < 1.25*drawnWeights/drawnTerms {
 		t.Errorf("words of the passage weigh %.1f, others %.1f", saidWeights/saidTerms, drawnWeights/drawnTerms)
 	}
-	// There are 60 topics, so that one in 60 would be of the passage's by chance.
+	// There are 60 topics, so one in 60 would be the passage's by chance.
 	if ownTopic < otherTopic/4 {
 		t.Errorf("of the words of topics that were drawn %g are of the passage's, %g of another", ownTopic, otherTopic)
 	}
@@ -191,7 +190,7 @@ func TestVectorsAreOfTheirPassage(t *testing.T) {
 	}
 }
 
-// firstTopical returns the first of the terms that is a topic's.
+// firstTopical returns the first of the terms that belongs to a topic.
 func firstTopical(v *vocabulary, terms []uint32) uint32 {
 	for _, t := range terms {
 		if v.terms[t][0] == 't' {

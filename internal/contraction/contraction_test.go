@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// sequences returns strictly rising sequences, linear and not at all.
+// sequences returns strictly increasing sequences, from linear to irregular.
 func sequences() map[string][]uint32 {
 	rng := rand.New(rand.NewPCG(1, 2))
 	out := map[string][]uint32{
@@ -58,7 +58,7 @@ func sequences() map[string][]uint32 {
 	return out
 }
 
-// targets returns values to search for: elements, their neighbours, the ends.
+// targets returns values to search for: elements, their neighbours, and extremes.
 func targets(seq []uint32, rng *rand.Rand) []uint32 {
 	out := []uint32{0, 1, 1<<32 - 2, 1<<32 - 1}
 	step := 1 + len(seq)/500
@@ -69,7 +69,6 @@ func targets(seq []uint32, rng *rand.Rand) []uint32 {
 	return out
 }
 
-// search is the oracle: it looks at every element.
 func search(seq []uint32, x uint32) int {
 	for i, d := range seq {
 		if d >= x {
@@ -95,7 +94,7 @@ func TestAllSearches(t *testing.T) {
 		for _, x := range targets(seq, rng) {
 			want, _ := slices.BinarySearch(seq, x) // itself checked below
 			if len(seq) < 2000 && want != search(seq, x) {
-				t.Fatalf("%s: %d: the standard library says %d", name, x, want)
+				t.Fatalf("%s: %d: the standard library returns %d", name, x, want)
 			}
 			check := func(what string, got int) {
 				t.Helper()
@@ -138,7 +137,7 @@ func TestFit(t *testing.T) {
 		if len(seq) < 2 {
 			continue
 		}
-		// The oracle: the textbook's sums in exact rational numbers.
+		// The oracle: the textbook sums in exact rational numbers.
 		n := big.NewRat(int64(len(seq)), 1)
 		x, y, xx, xy := new(big.Int), new(big.Int), new(big.Int), new(big.Int)
 		for i, d := range seq {
@@ -206,7 +205,7 @@ func TestBucketBits(t *testing.T) {
 		{1025, 1 << 16, 16, 9},
 		{1, 1 << 16, 16, 16},
 		{16, 1 << 32, 16, 32},
-		{100, 100, 1, 0}, // no more bits than there are
+		{100, 100, 1, 0}, // at most the bits of the universe
 		{1, 1, 256, 0},
 	} {
 		if got := BucketBits(c.n, c.universe, c.size); got != c.want {
@@ -284,7 +283,7 @@ func TestCountedCosts(t *testing.T) {
 		t.Errorf("binary search compares %.2f times", got)
 	}
 	if per(LinearRegression) > per(BinarySearch)-4 || per(HashSegmentation) > 7 || per(InterpolationSearch) > 8 {
-		t.Errorf("contraction does not pay: LR %.2f, HS16 %.2f, IS %.2f of %.2f comparisons",
+		t.Errorf("contraction does not reduce comparisons: LR %.2f, HS16 %.2f, IS %.2f of %.2f comparisons",
 			per(LinearRegression), per(HashSegmentation), per(InterpolationSearch), per(BinarySearch))
 	}
 }

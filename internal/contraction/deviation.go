@@ -6,20 +6,19 @@ import (
 	"math/big"
 )
 
-// DefaultOrder is the order of the central moment with which Ao et al. bound
-// deviations.
+// DefaultOrder is the order of the central moment that Ao et al. use to bound deviations.
 const DefaultOrder = 22
 
-// CentralMoment returns E[(X - E(X))^r], exactly, where X is the i-th smallest
-// (1 <= i <= n) of n different numbers drawn from 1..m, and r is even (Ao et al.,
-// Theorem E.3 with Lemma E.1):
+// CentralMoment returns E[(X - E(X))^r], exactly, where X is the i-th smallest (1 <= i <=
+// n) of n different numbers drawn from 1..m, and r is even (Ao et al., Theorem E.3 with
+// Lemma E.1):
 //
 //	E[(X)_j]      = (i)_j (m+1)_j / (n+1)_j
 //	E[X^l]        = sum over j=0..l of E[(X)_j] (-1)^(l-j) S(l,j)
 //	E[(X-E(X))^r] = sum over l=0..r of (-1)^(r-l) C(r,l) E[X^l] E(X)^(r-l)
 //
-// where (x)_j = x(x+1)...(x+j-1), S are Stirling numbers of the second kind, and
-// E(X) = i(m+1)/(n+1).
+// where (x)_j = x(x+1)...(x+j-1), S are Stirling numbers of the second kind, and E(X) =
+// i(m+1)/(n+1).
 func CentralMoment(i, n, m, r int) *big.Rat {
 	rising := make([]*big.Rat, r+1) // E[(X)_j]
 	rising[0] = big.NewRat(1, 1)
@@ -76,7 +75,7 @@ func stirlingNumbers(r int) [][]*big.Int {
 	return s
 }
 
-// Variance is E[(X - E(X))^2] in closed form (Ao et al., Equation 6).
+// Variance returns E[(X - E(X))^2] in closed form (Ao et al., Equation 6).
 func Variance(i, n, m int) *big.Rat {
 	num := big.NewInt(int64(i))
 	for _, f := range []int{1 + m, 1 - i + n, m - n} {
@@ -87,19 +86,18 @@ func Variance(i, n, m int) *big.Rat {
 	return new(big.Rat).SetFrac(num, den)
 }
 
-// DeviationBound returns the least t for which the central moment of order r, by
-// Markov's inequality, proves that an element of a random list of n out of 1..m
-// lies t or more from its line with a probability below epsilon:
-// (E[|X-E(X)|^r] / epsilon)^(1/r), at the middle of the list, where it is largest.
-// (Ao et al., Appendix E, take r = DefaultOrder and epsilon = 1e-5.)
+// DeviationBound returns the least t such that Markov's inequality, with the central moment
+// of order r, proves: an element of a random list of n out of 1..m deviates by t or more
+// from its line with a probability below epsilon. t is (E[|X-E(X)|^r] / epsilon)^(1/r), at
+// the middle of the list, where it is largest. (Ao et al., Appendix E, use r = DefaultOrder
+// and epsilon = 1e-5.)
 func DeviationBound(n, m, r int, epsilon float64) float64 {
 	moment := CentralMoment((n+1)/2, n, m, r)
 	return math.Exp((logOf(moment) - math.Log(epsilon)) / float64(r))
 }
 
-// DeviationBits returns ceil(log2(t) + 1) of DeviationBound: the bits that a
-// random list takes for each deviation, which may lie on either side of the line
-// (Ao et al., Table 5).
+// DeviationBits returns ceil(log2(t) + 1) of DeviationBound: the bits of each deviation of
+// a random list, which has either sign (Ao et al., Table 5).
 func DeviationBits(n, m, r int, epsilon float64) int {
 	return int(math.Ceil(DeviationLog2(n, m, r, epsilon) + 1))
 }
@@ -109,8 +107,8 @@ func DeviationLog2(n, m, r int, epsilon float64) float64 {
 	return math.Log2(DeviationBound(n, m, r, epsilon))
 }
 
-// logOf returns the natural logarithm of x > 0, which may be far outside the
-// range of float64.
+// logOf returns the natural logarithm of x > 0, which may be far outside the range of
+// float64.
 func logOf(x *big.Rat) float64 {
 	if x.Sign() <= 0 {
 		panic(fmt.Sprintf("contraction: logarithm of %s", x.FloatString(3)))

@@ -5,7 +5,6 @@ import (
 	"testing"
 )
 
-// enumerate returns E[(X_i - E(X_i))^r] by going through all lists of n out of m.
 func enumerate(i, n, m, r int) *big.Rat {
 	mean := big.NewRat(int64(i*(m+1)), int64(n+1))
 	sum, count := new(big.Rat), int64(0)
@@ -58,7 +57,7 @@ func TestDeviationBits(t *testing.T) {
 	want := map[int]int{100_000: 18, 200_000: 18, 400_000: 17, 800_000: 17, 1_000_000: 17, 2_000_000: 16}
 	for n, bits := range want {
 		if got := DeviationBits(n, 1<<24, DefaultOrder, 1e-5); got != bits {
-			t.Errorf("n = %d: %d bits, the paper says %d", n, got, bits)
+			t.Errorf("n = %d: %d bits, want %d as in the paper", n, got, bits)
 		}
 	}
 }

@@ -8,16 +8,15 @@ type Line struct {
 	Intercept int64  // in (-2^34, 2^34)
 }
 
-// minSlope is the least slope of a line through strictly rising whole numbers: 1.
+// minSlope is the least slope of a line through strictly increasing integers: 1.
 const minSlope = 1 << 32
 
-// Fit returns the least-squares line through the points (i, seq[i]), its
-// coefficients rounded; seq rises strictly. Sums are exact, so the line is the
-// same on every machine. The line of one element is flat but for a slope of 1.
+// Fit returns the least-squares line through the points (i, seq[i]), with rounded
+// coefficients. seq increases strictly. Sums are exact, so the line is the same on every
+// machine. The line of one element has slope 1.
 //
-// The slope of the line through (i, d) is 2*sum(u*d) / sum(u*u) with u =
-// 2i-(n-1), and sum(u*u) is n(n*n-1)/3. For 3, 5, 10: u is -2, 0, 2; the slope
-// 2*14/8 = 3.5 (tested).
+// The slope of the line through (i, d) is 2*sum(u*d) / sum(u*u) with u = 2i-(n-1), and
+// sum(u*u) is n(n*n-1)/3. For 3, 5, 10: u is -2, 0, 2; the slope 2*14/8 = 3.5 (tested).
 func Fit(seq []uint32) Line {
 	n := uint64(len(seq))
 	if n < 2 {
@@ -27,7 +26,7 @@ func Fit(seq []uint32) Line {
 		}
 		return l
 	}
-	// Sums of i*d and of d over 128 and 64 bits.
+	// Sums of i*d and of d, with 128 and 64 bits.
 	var hi, lo, sum uint64
 	for i, d := range seq {
 		h, l := bits.Mul64(uint64(i), uint64(d))
@@ -36,7 +35,7 @@ func Fit(seq []uint32) Line {
 		hi += h + carry
 		sum += uint64(d)
 	}
-	// sum(u*d) = 2*sum(i*d) - (n-1)*sum(d), at least 0 as seq rises.
+	// sum(u*d) = 2*sum(i*d) - (n-1)*sum(d), at least 0 because seq increases.
 	hi, lo = hi<<1|lo>>63, lo<<1
 	h, l := bits.Mul64(n-1, sum)
 	lo, borrow := bits.Sub64(lo, l, 0)
@@ -57,12 +56,11 @@ func Fit(seq []uint32) Line {
 	return line
 }
 
-// At returns the whole part of f(i) where f(i) is at least Intercept: for i >= 0
-// with i*Slope below 2^64.
+// At returns floor(f(i)) for i >= 0 with i*Slope below 2^64.
 func (l Line) At(i int) int64 { return l.Intercept + int64(l.Slope*uint64(i)>>32) }
 
-// Position returns about the i at which the line reaches x, which may lie
-// outside the sequence. It never falls as x rises. One division.
+// Position returns approximately the i at which the line reaches x, which may lie outside
+// the sequence. It never decreases as x increases. One division.
 func (l Line) Position(x uint32) int {
 	return int((int64(x) - l.Intercept) << 28 / int64(max(l.Slope>>4, 1)))
 }

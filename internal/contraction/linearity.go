@@ -1,19 +1,19 @@
 package contraction
 
-// Linearity says how linear a sequence is (Ao et al., Table 1).
+// Linearity measures how linear a sequence is (Ao et al., Table 1).
 type Linearity struct {
 	Contraction float64 // (L+R)/n, SafeRange.Contraction
 	R2          float64 // coefficient of determination of (i, seq[i]); 1 on a line
 }
 
-// Measure returns the linearity of a strictly rising sequence. One of up to two
-// elements lies on a line.
+// Measure returns the linearity of a strictly increasing sequence. A sequence of up to two
+// elements is linear.
 func Measure(seq []uint32) Linearity {
 	r := NewSafeRange(seq)
 	return Linearity{Contraction: r.Contraction(), R2: determination(seq)}
 }
 
-// determination is the square of the correlation of i and seq[i].
+// determination returns the square of the correlation of i and seq[i].
 func determination(seq []uint32) float64 {
 	if len(seq) < 3 {
 		return 1

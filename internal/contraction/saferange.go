@@ -1,24 +1,22 @@
 package contraction
 
-// SafeRange is a line through a sequence and the range around it in which every
-// element lies: if seq[i] is x, then i is in [p-Left, p+Right] where p is the
-// line's Position of x.
+// SafeRange is a line through a sequence and a range around it that contains every element:
+// if seq[i] is x, then i is in [p-Left, p+Right], where p is the line's Position of x.
 type SafeRange struct {
 	Line
-	// Left and Right are the maximum left and right deviation: how far the line
-	// puts an element to the right of where it is, and to the left, in positions.
-	// One of them may be negative; their sum is not.
+	// Left and Right are the maximum deviations in positions: of the line's position to the
+	// right of the element, and to the left. One of them may be negative; their sum is not.
 	Left, Right int
 	// Len is the length of the sequence.
 	Len int
 }
 
-// NewSafeRange returns the range of a sequence around its least-squares line. It
-// reads the sequence twice.
+// NewSafeRange returns the range of a sequence around its least-squares line. It reads the
+// sequence twice.
 func NewSafeRange(seq []uint32) SafeRange { return Around(Fit(seq), seq) }
 
-// Around returns the range of a sequence around a line that is not fitted to it
-// by Fit. For an empty sequence it is empty.
+// Around returns the range of a sequence around an arbitrary line. It is empty for an empty
+// sequence.
 func Around(l Line, seq []uint32) SafeRange {
 	r := SafeRange{Line: l, Len: len(seq)}
 	for i, d := range seq {
@@ -32,15 +30,14 @@ func Around(l Line, seq []uint32) SafeRange {
 	return r
 }
 
-// Range returns lo <= hi such that the first position whose element is at least x
-// is in [lo, hi], where Len stands for none: search with Binary(seq, lo, hi, x).
+// Range returns lo <= hi such that the first position whose element is at least x is in
+// [lo, hi], where Len means none: search with Binary(seq, lo, hi, x).
 //
-// That it is so follows from Position never falling: the element at the position
-// looked for is at least x and lies no further left than Left of where the line
-// puts it; the one before is less than x and lies no further right than Right.
+// This holds because Position never decreases. The element at the result is at least x, so
+// it lies at most Left to the left of the line's position of x. The element before is less
+// than x, so it lies at most Right to the right.
 //
-// (Ao et al. §4.3 define the range for an x that is an element; it then is in
-// [lo, hi).)
+// (Ao et al. §4.3 define the range for an x that is an element; it is then in [lo, hi).)
 func (r *SafeRange) Range(x uint32) (lo, hi int) {
 	p := r.Position(x)
 	lo = max(min(p-r.Left, r.Len), 0)
@@ -48,8 +45,8 @@ func (r *SafeRange) Range(x uint32) (lo, hi int) {
 	return lo, hi
 }
 
-// Contraction returns the contraction ratio: the length of the range that is left
-// to search over that of the sequence (Ao et al., Table 1).
+// Contraction returns the contraction ratio: the length of the remaining range divided by
+// the length of the sequence (Ao et al., Table 1).
 func (r *SafeRange) Contraction() float64 {
 	if r.Len == 0 {
 		return 0
@@ -57,16 +54,16 @@ func (r *SafeRange) Contraction() float64 {
 	return float64(r.Left+r.Right) / float64(r.Len)
 }
 
-// LocalRange divides a sequence into segments of equal length and has a SafeRange
-// for each: narrower, but found by a binary search over the segments' first
-// elements (Ao et al. §4.3, "local safe range").
+// LocalRange divides a sequence into segments of equal length with one SafeRange each. The
+// ranges are narrower, but a binary search over the segments' first elements comes first
+// (Ao et al. §4.3, "local safe range").
 type LocalRange struct {
 	Heads    []uint32 // first elements of the segments
 	segments []SafeRange
 	size     int // of a segment
 }
 
-// NewLocalRange divides seq into g segments, at least 1; fewer if there are fewer
+// NewLocalRange divides seq into g segments, at least 1, or fewer if there are fewer
 // elements.
 func NewLocalRange(seq []uint32, g int) *LocalRange {
 	r := &LocalRange{size: max(1, (len(seq)+g-1)/g)}
@@ -78,9 +75,9 @@ func NewLocalRange(seq []uint32, g int) *LocalRange {
 	return r
 }
 
-// Range is as SafeRange.Range.
+// Range is like SafeRange.Range.
 func (r *LocalRange) Range(x uint32) (lo, hi int) {
-	// The last segment whose first element is not above x.
+	// Find the last segment whose first element is not above x.
 	s := Binary(r.Heads, 0, len(r.Heads), x)
 	if s == len(r.Heads) || r.Heads[s] != x {
 		if s--; s < 0 {
@@ -91,5 +88,5 @@ func (r *LocalRange) Range(x uint32) (lo, hi int) {
 	return s*r.size + lo, s*r.size + hi
 }
 
-// SizeBytes is about how much memory the structure takes.
+// SizeBytes returns the approximate memory of the structure.
 func (r *LocalRange) SizeBytes() int64 { return int64(len(r.Heads)) * (4 + 40) }

@@ -1,8 +1,8 @@
 package contraction
 
-// Binary returns the first position in [lo, hi) whose element is at least x, hi if
-// there is none. seq rises, and 0 <= lo <= hi <= len(seq). One comparison and one
-// memory access a step.
+// Binary returns the first position in [lo, hi) whose element is at least x, or hi if there
+// is none. seq increases, and 0 <= lo <= hi <= len(seq). Each step costs one comparison and
+// one memory access.
 func Binary(seq []uint32, lo, hi int, x uint32) int {
 	seq = seq[:hi]
 	for lo < hi {
@@ -16,10 +16,10 @@ func Binary(seq []uint32, lo, hi int, x uint32) int {
 	return lo
 }
 
-// Interpolate returns the first position of seq, which rises strictly, whose
-// element is at least x, len(seq) if there is none. Each step compares x with the
-// element at which it would lie if the rest were evenly spread: O(log log n) of
-// them on such sequences, O(n) on the worst.
+// Interpolate returns the first position of seq whose element is at least x, or len(seq) if
+// there is none. seq increases strictly. Each step compares x with the element at its
+// position under uniform spacing. This takes O(log log n) steps on uniform sequences and
+// O(n) in the worst case.
 //
 // Perl, Itai and Avni, "Interpolation search", CACM 21(7), 1978.
 func Interpolate(seq []uint32, x uint32) int {
@@ -43,22 +43,22 @@ func Interpolate(seq []uint32, x uint32) int {
 	return hi
 }
 
-// Interpolation returns the position strictly between lo and hi, with hi-lo > 1,
-// at which x lies on the line from (lo, first) to (hi, last), first < x <= last:
-// one step of Interpolate.
+// Interpolation is one step of Interpolate: it returns the position strictly between lo and
+// hi, with hi-lo > 1, at which x lies on the line from (lo, first) to (hi, last), first < x
+// <= last.
 func Interpolation(lo, hi int, first, last, x uint32) int {
 	at := lo + int(uint64(x-first)*uint64(hi-lo)/uint64(last-first))
 	return max(lo+1, min(at, hi-1))
 }
 
-// Count is what searches cost.
+// Count is the cost of searches.
 type Count struct {
 	Searches    int64
 	Comparisons int64 // of the value searched with an element or with a boundary
 	Accesses    int64 // to elements, tables and segment heads in memory
 }
 
-// Searcher is a search over one sequence, as Counted runs it.
+// Searcher is a kind of search.
 type Searcher uint8
 
 // The searches.
@@ -70,9 +70,9 @@ const (
 	HashSegmentation
 )
 
-// Counted searches one sequence and counts what it costs. It returns what the
-// functions that do not count return, more slowly. Set what the Searcher needs:
-// Safe, Local, or Buckets.
+// Counted searches one sequence and counts the cost. Its results equal the results of the
+// functions that do not count; it is slower. Set the field that the Searcher needs: Safe,
+// Local, or Buckets.
 type Counted struct {
 	Seq     []uint32
 	Safe    SafeRange
@@ -120,8 +120,8 @@ func (c *Counted) binary(seq []uint32, lo, hi int, x uint32) int {
 	return lo
 }
 
-// interpolate counts as Ao et al. §4.3 do: a step reads both ends of the range
-// and the element between, three accesses.
+// interpolate counts as Ao et al. §4.3: a step reads both ends of the range and the element
+// between, three accesses.
 func (c *Counted) interpolate(x uint32) int {
 	seq := c.Seq
 	c.Comparisons++

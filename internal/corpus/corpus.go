@@ -1,35 +1,67 @@
 package corpus
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/griffin-search/griffin/internal/base"
 )
 
-// Document is one document as its reader found it.
+// Document is one document of a corpus.
 type Document struct {
 	// ID is the external id: not empty, unique in the index (last one wins).
 	ID string
 	// Title and Text together are the default field, in this order.
 	Title, Text string
 	// Extra holds further named fields in the order of the record ("url", "path",
-	// or the record's own names). They are stored; they are indexed as fields
-	// of their own where the index declares them.
+	// or the record's own names), once for each value. The index stores them, and
+	// indexes those that it declares.
 	Extra []Field
-	// Vector holds the terms of a document that comes with weights (Options.Weights),
-	// each once; nil if it does not, not nil but empty if it has none.
+	// Vector holds the weighted terms of a document (Options.Weights), each once. It
+	// is nil without that option, and empty for a vector without terms.
 	Vector []TermWeight
-	// Source is where the document was read, for messages.
+	// Source is the place of the document in the input, for messages.
 	Source Location
+}
+
+// CheckUTF8 returns an error that wraps base.ErrBadInput and names the field and
+// the byte if a text of the document is not valid UTF-8. The documents of a Reader
+// are valid.
+func (d *Document) CheckUTF8() error {
+	check := func(what, text string) error {
+		if utf8.ValidString(text) {
+			return nil
+		}
+		valid := 0
+		for valid < len(text) {
+			r, size := utf8.DecodeRuneInString(text[valid:])
+			if r == utf8.RuneError && size == 1 {
+				break
+			}
+			valid += size
+		}
+		return fmt.Errorf("document %q: %s: invalid UTF-8 at byte %d: %w", d.ID, what, valid, base.ErrBadInput)
+	}
+	err := cmp.Or(check("id", d.ID), check("title", d.Title), check("text", d.Text))
+	for i := range d.Extra {
+		f := &d.Extra[i]
+		err = cmp.Or(err, check("name of a field", f.Name), check("field "+strconv.Quote(f.Name), f.Value))
+	}
+	for i := range d.Vector {
+		err = cmp.Or(err, check("term of the vector", d.Vector[i].Term))
+	}
+	return err
 }
 
 // Field is a named text of a document.
 type Field struct{ Name, Value string }
 
-// TermWeight is a term with the weight that a model gave it.
+// TermWeight is a term with its weight.
 type TermWeight struct {
 	Term   string
 	Weight float64
@@ -39,17 +71,20 @@ type TermWeight struct {
 type Location struct {
 	File   string // path as the user gave it, "-" for standard input
 	Line   int64  // 1-based line in the uncompressed text
-	Offset int64  // byte offset in the uncompressed stream, where lines mean nothing (WARC, CIFF)
+	Offset int64  // byte offset in the uncompressed stream, for formats without lines (WARC, CIFF)
+	Record int64  // 1-based number of the record in a JSON list, beside Line
 }
 
-// String formats the location as file:line or file@offset. A path that cannot
-// be printed as it is (control characters, no UTF-8) is quoted as in Go.
+// String formats the location as file:line, file:line (record n) or file@offset.
+// A path with control characters or invalid UTF-8 is quoted as in Go.
 func (l Location) String() string {
 	file := l.File
 	if !utf8.ValidString(file) || strings.ContainsFunc(file, unicode.IsControl) {
 		file = strconv.Quote(file)
 	}
 	switch {
+	case l.Record > 0:
+		return fmt.Sprintf("%s:%d (record %d)", file, l.Line, l.Record)
 	case l.Line > 0:
 		return fmt.Sprintf("%s:%d", file, l.Line)
 	case l.Offset > 0:
@@ -58,16 +93,16 @@ func (l Location) String() string {
 	return file
 }
 
-// RecordError says that one record could not be used and why.
+// RecordError is the error of one record.
 type RecordError struct {
 	Location
-	Field string // name of the offending field, if one
+	Field string // name of the invalid field, "" for none
 	Err   error
 }
 
-// Error formats the error with its place, which is not said twice.
+// Error formats the error with its place, once.
 func (e *RecordError) Error() string {
-	if cause, ok := e.Err.(*fs.PathError); ok && cause.Path == e.File { //nolint:errorlint // what wraps it says more
+	if cause, ok := e.Err.(*fs.PathError); ok && cause.Path == e.File { //nolint:errorlint // an error around it has more to report
 		return fmt.Sprintf("%s: %s: %v", e.Location, cause.Op, cause.Err)
 	}
 	if e.Field != "" {
@@ -79,37 +114,37 @@ func (e *RecordError) Error() string {
 // Unwrap returns the cause.
 func (e *RecordError) Unwrap() error { return e.Err }
 
-// Reader splits a corpus into batches of whole records, in corpus order. Next
-// is for one goroutine; the batches may be parsed by others, at the same time.
+// Reader splits a corpus into batches of whole records, in corpus order. One
+// goroutine calls Next; others may parse batches at the same time.
 type Reader interface {
-	// Next returns the next batch, or io.EOF after the last. Errors that concern
-	// one file (unreadable folder, damaged gzip) come as a Batch with nothing
-	// but that bad record, so that the caller decides whether to go on; an error
-	// of Next itself ends the corpus.
+	// Next returns the next batch, or io.EOF after the last. An error of one file
+	// (unreadable folder, damaged gzip) is the bad record of a batch of its own, so
+	// that the caller can continue. An error of Next ends the corpus.
 	Next() (*Batch, error)
-	// Progress returns how many bytes of the input (as stored, compressed or
-	// not) were read and how many there are in all; total is 0 if unknown. It
-	// may be called at any time from any goroutine.
+	// Progress returns the bytes of the input that were read, as stored, and the
+	// total, 0 if it is unknown. It is safe for concurrent use.
 	Progress() (read, total int64)
-	// Skipped returns how many files were left out because they hold no text or
-	// are hidden (folders only; hidden folders are not looked into and do not
-	// count), and how many records because they hold no document (WARC requests,
-	// images). It is complete once Next returned io.EOF and every batch was parsed.
+	// Skipped returns the number of files that were left out, and of records that
+	// hold no document (WARC requests, images). Hidden folders do not count. It is
+	// complete once Next returned io.EOF and every batch was parsed.
 	Skipped() int64
-	// Close releases the input. It may be called at any time after Next returned.
+	// Summary describes how the corpus was read. It is complete when Skipped is.
+	Summary() Summary
+	// Close releases the input. Do not call it while Next runs.
 	Close() error
 }
 
-// Batch is a run of consecutive raw records, about a megabyte. Parse is where
-// the work is, so that it can run in parallel.
+// Batch is about a megabyte of consecutive raw records. Parse does most of the work,
+// so that it can run in parallel.
 type Batch struct {
-	// SizeBytes is the uncompressed size of the records; of files of a folder, which
-	// Parse reads, their size as stored.
+	// SizeBytes is the uncompressed size of the records. For files of a folder that
+	// Parse opens, it is their size as stored until Parse returns, and the size of
+	// the text that was read afterwards.
 	SizeBytes int64
 	// Parse calls doc for each good record and bad for each bad one, in order.
-	// It is to be called once. The Document and its strings stay valid; ID is
-	// memory of its own, Title, Text and the values of Extra share theirs: who
-	// keeps one of them for long keeps a strings.Clone. An error from doc or bad
-	// ends Parse and is returned.
+	// Call it once. The Document and its strings stay valid. ID has memory of its
+	// own; Title, Text and the values of Extra share theirs, so a caller that keeps
+	// one of them for long clones it. An error from doc or bad ends Parse and is
+	// returned.
 	Parse func(doc func(*Document) error, bad func(*RecordError) error) error
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/griffin-search/griffin/internal/shareddata"
 )
 
-// result is all that a corpus gave.
+// result is the content of a corpus.
 type result struct {
 	docs    []Document
 	bad     []string // messages of RecordErrors, without the folder of the test
@@ -124,8 +124,8 @@ func TestSharedCollections(t *testing.T) {
 	}
 }
 
-// TestCorpusWorksInParallel parses batches in many goroutines, as indexing
-// does, and compares with one after another.
+// TestCorpusWorksInParallel parses batches in many goroutines, as indexing does, and
+// compares with sequential parsing.
 func TestCorpusWorksInParallel(t *testing.T) {
 	inputs := map[string]*strings.Builder{formatJSONL: {}, formatTSV: {}, formatTRECText: {}, formatTRECWeb: {}, formatWARC: {}}
 	for i := range 20_000 {
@@ -205,8 +205,8 @@ func TestOpenErrors(t *testing.T) {
 	}{
 		{nil, Options{}, "no path was given"},
 		{[]string{filepath.Join(dir, "absent")}, Options{}, "stat "},
-		{[]string{dir}, Options{Format: "pdf"}, `unknown format "pdf" (known: auto, folder, jsonl, trectext, trecweb, msmarco-tsv, warc)`},
-		{[]string{dir}, Options{Format: "ciff"}, "CIFF files hold posting lists, not documents: make an index of them with: griffin ciff import"},
+		{[]string{dir}, Options{Format: "pdf"}, `unknown format "pdf" (known: auto, folder, jsonl, json, csv, trectext, trecweb, msmarco-tsv, warc)`},
+		{[]string{dir}, Options{Format: "ciff"}, "CIFF files hold posting lists, not documents: import them with: griffin ciff import"},
 		{[]string{filepath.Join(dir, "index.ciff")}, Options{}, filepath.Join(dir, "index.ciff") + ": CIFF files hold posting lists"},
 		{[]string{filepath.Join(dir, "all")}, Options{}, filepath.Join(dir, "all") + ": CIFF files hold posting lists"},
 		{[]string{"-"}, Options{Format: "folder"}, "standard input is no folder"},
@@ -218,9 +218,9 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
-// TestMessagesSayPlacesOnce: a path stands once in a message and cannot steer a
-// terminal.
-func TestMessagesSayPlacesOnce(t *testing.T) {
+// TestMessagesNamePlacesOnce: a message has the path once, and control characters of
+// the path cannot reach the terminal.
+func TestMessagesNamePlacesOnce(t *testing.T) {
 	denied := &fs.PathError{Op: "open", Path: "a/b", Err: fs.ErrPermission}
 	for _, c := range []struct {
 		err  RecordError

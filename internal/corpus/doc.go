@@ -1,18 +1,18 @@
-// Package corpus reads documents from outside, in the formats in which
-// collections come: folders of text, Markdown, HTML and source files, JSON
-// Lines, TREC text and TREC web, MS MARCO tab-separated values, WARC and WET.
-// Compressed input (gzip, zstd, bzip2) is recognised by its first bytes and
-// read through; "-" is standard input.
+// Package corpus reads documents from files, folders and standard input ("-"):
+// text, Markdown, HTML and source files, JSON Lines, JSON lists, CSV and TSV, TREC
+// text and TREC web, MS MARCO tab-separated values, WARC and WET. It recognises the
+// format of each file by its content and its name, and compressed input (gzip, zstd,
+// bzip2) by its first bytes.
 //
-// It does not analyse text and knows nothing of indexes. CIFF files hold
-// posting lists, not documents: package ciff reads them.
+// It does not analyse text and does not use indexes. CIFF files hold posting lists,
+// not documents: package ciff reads them.
 //
-// Open returns a Reader, whose Next does no more than decompress and cut the
-// input into Batches of whole records; Batch.Parse does the rest. So one
-// goroutine calls Next and any number of goroutines parse.
+// Open returns a Reader. Its Next decompresses the input and cuts it into Batches of
+// whole records; Batch.Parse does the rest. One goroutine calls Next, any number of
+// goroutines parse. Next leaves small files of folders to Parse, so that they are
+// opened in parallel too.
 //
-// Nothing is lost silently. What cannot be used is reported as a RecordError
-// with file and line or offset: a malformed record, an unreadable file, a
-// compressed stream that is cut off. Files that hold no text, and records that
-// hold no document, are counted by Skipped.
+// Nothing is lost silently. A RecordError with file and line or offset reports each
+// malformed record, unreadable file and truncated compressed stream. Summary lists
+// the files that were skipped and why, and how the others were split into records.
 package corpus

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"unicode/utf8"
@@ -15,129 +16,80 @@ import (
 // maxBatchFiles bounds the number of small files of one batch.
 const maxBatchFiles = 256
 
-// addFolder appends the files of a folder. In format auto, a folder of which
-// most files are of one collection format is read as such and its other files
-// are skipped; any other folder is one of documents. The error is that of
-// listing the folder itself; what cannot be read below it is a bad record.
+// smallFileBytes bounds the files of a folder that Batch.Parse opens, so that
+// small files are read in parallel. The records of a larger file are cut by Next
+// and parsed in parallel.
+const smallFileBytes = 256 << 10
+
+// addFolder appends the files of a folder. In format auto, each file is a
+// collection or a document by its content. In another format, the files that
+// cannot be of it are skipped. The error is about the folder itself; a file or
+// folder below it that cannot be read is a bad record.
 func (r *reader) addFolder(path string, f *format, prefixed bool) error {
 	files, skipped := walk(path)
 	if len(files) > 0 && files[0].id == "" { // the root: the user named it
 		return files[0].err
 	}
-	r.skipped.Add(skipped)
+	for _, s := range skipped {
+		r.summary.skip(s.File, s.Reason)
+	}
 	if f.name == formatAuto {
-		name := r.detectFolder(files)
-		var err error
-		if f, err = findFormat(name); err != nil {
+		f = nil
+		isOther := func(in input) bool { return extension(in.path) != ".ciff" }
+		if len(files) > 0 && !slices.ContainsFunc(files, isOther) {
+			_, err := findFormat(formatCIFF)
 			return fmt.Errorf("%s: %w", path, err)
-		}
-		if name != formatFolder {
-			files = r.onlyFormat(files, name)
 		}
 	}
 	for _, in := range files {
-		in.format = f
+		in.format, in.listed = f, true
 		if prefixed {
 			in.id = filepath.ToSlash(filepath.Join(path, in.id))
 		}
-		r.inputs = append(r.inputs, in)
+		r.append(in)
 	}
 	return nil
 }
 
-// detectFolder tells the format of a folder: that of more than half of its
-// files by their names or, of the files whose names say nothing, by the content
-// of a sample.
-func (r *reader) detectFolder(files []input) string {
-	const maxSample = 16
-	named := map[string]int{}
-	var unnamed []input
-	readable := 0
-	for _, in := range files {
-		if in.err != nil {
-			continue
-		}
-		readable++
-		if name := formatByExtension[extension(in.path)]; name != "" {
-			named[name]++
+// listedFormat returns the format of a file of a folder, or the reason to skip it.
+func (r *reader) listedFormat(in input, s *stream) (f *format, skipped string) {
+	head := s.head()
+	name, note := formatFolder, ""
+	switch {
+	case in.format != nil && in.format.split == nil:
+		return in.format, ""
+	case in.format != nil && in.format.mayBe(in.path, head):
+		return in.format, ""
+	case in.format != nil:
+		return nil, notOfFormat(in.format.name)
+	default:
+		if found, text := classify(in.path, head, &r.opts); found != "" {
+			name = found
 		} else {
-			unnamed = append(unnamed, in)
+			note = text
 		}
 	}
-	if name := majority(named, readable); name != "" {
-		return name
+	if name == formatCIFF {
+		return nil, skippedCIFF
 	}
-	if 2*len(unnamed) <= readable {
-		return formatFolder
+	if note != "" {
+		r.summary.note(note)
 	}
-	sampled := map[string]int{}
-	stride := (len(unnamed) + maxSample - 1) / maxSample
-	samples := 0
-	for i := 0; i < len(unnamed); i += stride {
-		samples++
-		sampled[r.contentFormat(unnamed[i].path)]++
-	}
-	if name := majority(sampled, samples); name != "" {
-		return name
-	}
-	return formatFolder
+	f, _ = findFormat(name) // one of ours
+	return f, ""
 }
 
-// majority returns the name that more than half of total are of, "" if none is.
-func majority(counts map[string]int, total int) string {
-	for name, n := range counts {
-		if 2*n > total {
-			return name
-		}
-	}
-	return ""
+// isReadByParse reports whether Batch.Parse opens the file of an input.
+func (in *input) isReadByParse() bool {
+	return in.err == nil && (in.format != nil && in.format.split == nil || in.listed && in.sizeBytes <= smallFileBytes)
 }
 
-// contentFormat tells by its content whether a file is a collection; "" if it
-// is a document, or cannot be read. JSON must make a document to count.
-func (r *reader) contentFormat(path string) string {
-	var unread atomic.Int64 // this look is no progress
-	s, err := openStream(path, nil, &unread)
-	if err != nil {
-		return ""
-	}
-	head, _ := s.Peek(sniffBytes) // what could not be read tells nothing
-	name := detectContent(head)
-	if name == formatJSONL {
-		parser := jsonParser{opts: &r.opts}
-		if _, rec := parser.parse(firstLine(head), Location{}); rec != nil {
-			name = ""
-		}
-	}
-	if s.Close() != nil {
-		return ""
-	}
-	return name
-}
-
-// onlyFormat returns the files of a collection and counts the others as skipped.
-func (r *reader) onlyFormat(files []input, name string) []input {
-	var kept []input
-	for _, in := range files {
-		found := formatByExtension[extension(in.path)]
-		if found == "" && in.err == nil {
-			found = r.contentFormat(in.path)
-		}
-		if in.err == nil && found != name {
-			r.skipped.Add(1)
-			continue
-		}
-		kept = append(kept, in)
-	}
-	return kept
-}
-
-// nextDocuments returns a batch of the next files that are documents. They are
-// read by Parse, so that reading small files is parallel, too.
-func (r *reader) nextDocuments() *Batch {
+// nextFiles returns a batch of the next files that Parse opens.
+func (r *reader) nextFiles() *Batch {
 	n, size := 0, int64(0)
-	for _, in := range r.inputs {
-		if in.err != nil || in.format == nil || in.format.split != nil || n > 0 && (size+in.sizeBytes > batchBytes || n == maxBatchFiles) {
+	for i := range r.inputs {
+		in := &r.inputs[i]
+		if !in.isReadByParse() || n > 0 && (size+in.sizeBytes > batchBytes || n == maxBatchFiles) {
 			break
 		}
 		n++
@@ -145,57 +97,108 @@ func (r *reader) nextDocuments() *Batch {
 	}
 	files := r.inputs[:n:n]
 	r.inputs = r.inputs[n:]
-	return &Batch{
-		SizeBytes: size,
-		Parse: func(doc func(*Document) error, bad func(*RecordError) error) error {
-			for _, in := range files {
-				d, rec := r.parseFile(in)
-				var err error
-				switch {
-				case rec != nil:
-					err = bad(rec)
-				case d != nil:
-					err = doc(d)
-				default:
-					r.skipped.Add(1)
-				}
-				if err != nil {
-					return err
-				}
+	b := &Batch{SizeBytes: size}
+	b.Parse = func(doc func(*Document) error, bad func(*RecordError) error) error {
+		read := int64(0)
+		for _, in := range files {
+			sizeBytes, err := r.parseFile(in, doc, bad)
+			if read += sizeBytes; err != nil {
+				return err
 			}
-			return nil
-		},
+		}
+		b.SizeBytes = read
+		return nil
+	}
+	return b
+}
+
+// parseFile reads a file as one document or as a collection, and returns the
+// size of its text.
+func (r *reader) parseFile(in input, doc func(*Document) error, bad func(*RecordError) error) (sizeBytes int64, err error) {
+	at := Location{File: in.path}
+	defer r.read.Add(in.sizeBytes) // even if only a part of it was read
+	s, err := openStream(in.path, nil, new(atomic.Int64))
+	if err != nil {
+		return 0, bad(&RecordError{Location: at, Err: err})
+	}
+	s.id = printableID(in.id)
+	f, skipped := r.listedFormat(in, s)
+	if f != nil && f.split != nil {
+		sizeBytes, err = r.parseRecords(in, f, s, doc, bad)
+		if closeErr := s.Close(); err == nil && closeErr != nil {
+			err = bad(&RecordError{Location: at, Err: closeErr})
+		}
+		return sizeBytes, err
+	}
+	var d *Document
+	var rec *RecordError
+	if skipped == "" {
+		d, sizeBytes, rec = r.parseText(in, s)
+		if d == nil && rec == nil {
+			skipped = skippedBinary
+		}
+	}
+	if err := s.Close(); err != nil && rec == nil {
+		rec = &RecordError{Location: at, Err: err}
+	}
+	switch {
+	case rec != nil:
+		return 0, bad(rec)
+	case d == nil:
+		r.summary.skip(in.path, skipped)
+		return 0, nil
+	}
+	var t tally
+	t.add(d)
+	r.summary.merge(&t, nil)
+	return sizeBytes, doc(d)
+}
+
+// parseRecords parses a collection from its start to its end.
+func (r *reader) parseRecords(in input, f *format, s *stream, doc func(*Document) error, bad func(*RecordError) error) (sizeBytes int64, err error) {
+	s.into = r.summary.collection(in, f.name)
+	for split := f.split(s, r); ; {
+		b, err := split.next()
+		var rec *RecordError
+		switch {
+		case errors.Is(err, io.EOF):
+			return sizeBytes, nil
+		case errors.As(err, &rec):
+			return sizeBytes, bad(rec)
+		case err != nil:
+			return sizeBytes, bad(&RecordError{Location: Location{File: in.path}, Err: err})
+		}
+		sizeBytes += b.SizeBytes
+		if err := r.summary.counted(b, s.into).Parse(doc, bad); err != nil {
+			return sizeBytes, err
+		}
 	}
 }
 
-// parseFile reads one file as a document; both results are nil if it holds no text.
-func (r *reader) parseFile(in input) (*Document, *RecordError) {
+// parseText reads a file as one document, and returns the size of its text. The
+// document and the error are nil if the file holds no text.
+func (r *reader) parseText(in input, s *stream) (d *Document, sizeBytes int64, rec *RecordError) {
 	at := Location{File: in.path}
-	defer r.read.Add(in.sizeBytes) // done with it, however much of it was read
-	s, err := openStream(in.path, nil, new(atomic.Int64))
-	if err != nil {
-		return nil, &RecordError{Location: at, Err: err}
-	}
 	content, err := s.readFile(int64(r.opts.MaxRecordBytes))
-	if err := errors.Join(err, s.Close()); err != nil {
-		var rec *RecordError
+	if err != nil {
 		if !errors.As(err, &rec) {
 			rec = &RecordError{Location: at, Err: err}
 		}
-		return nil, rec
+		return nil, 0, rec
 	}
 	if content == nil {
-		return nil, nil
+		return nil, 0, nil
 	}
-	in.id = printableID(in.id)
+	in.id = s.id
 	title, text, ok := fileText(in, content)
 	if !ok {
-		return nil, nil
+		return nil, 0, nil
 	}
-	return &Document{ID: in.id, Title: title, Text: text, Extra: r.opts.extra(nil, "path", in.id), Source: at}, nil
+	d = &Document{ID: in.id, Title: title, Text: text, Extra: r.opts.extra(nil, "path", in.id), Source: at}
+	return d, int64(len(content)), nil
 }
 
-// printableID returns a path as UTF-8: bytes that are none become \xNN, so that
+// printableID returns a path as UTF-8. Invalid bytes become \xNN, so that
 // different names stay different.
 func printableID(path string) string {
 	if utf8.ValidString(path) {
@@ -214,8 +217,7 @@ func printableID(path string) string {
 	return id.String()
 }
 
-// readFile returns the content of a stream, nil if its start shows that it is
-// no text.
+// readFile returns the content of a stream, nil if it starts as a binary file.
 func (s *stream) readFile(limit int64) ([]byte, error) {
 	if head, _ := s.Peek(textSniffBytes); isBinary(head) {
 		return nil, nil

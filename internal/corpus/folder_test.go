@@ -95,7 +95,7 @@ func TestFolderErrors(t *testing.T) {
 	checkBad(t, res.bad, want...)
 }
 
-// TestUnreadableEntries: errors of listing come in order, in place of the files.
+// TestUnreadableEntries: errors of listing take the places of the files.
 func TestUnreadableEntries(t *testing.T) {
 	denied := fs.ErrPermission
 	r := &reader{opts: Options{}.withDefaults()}
@@ -120,8 +120,8 @@ func TestUnreadableEntries(t *testing.T) {
 	}
 }
 
-// TestUnreadableFolder: a folder that was named is an error of Open, not a bad
-// record. It is gone when it is listed, since root may read any that is there.
+// TestUnreadableFolder: a named folder that cannot be read is an error of Open, not a
+// bad record. The folder does not exist, because root can read every folder.
 func TestUnreadableFolder(t *testing.T) {
 	auto, err := findFormat(formatAuto)
 	if err != nil {
@@ -199,11 +199,12 @@ func TestDetectFolders(t *testing.T) {
 		files         map[string]string
 		docs, skipped int
 	}{
-		{"jsonl", map[string]string{"1.jsonl": json, "2.jsonl.gz": gzipped(t, json+json), "README": "about"}, 3, 1},
+		{"jsonl and a text", map[string]string{"1.jsonl": json, "2.jsonl.gz": gzipped(t, json+json), "README": "about"}, 4, 0},
 		{"warc", map[string]string{"a.warc.gz": gzipped(t, warcOf("WARC-Type: conversion\nWARC-Record-ID: <urn:uuid:w>\nContent-Type: text/plain", "x"))}, 1, 0},
-		{"trec disk", map[string]string{"FT911_1": doc, "FT911_2.0": doc + doc, "sub/FT3": doc, "readme.txt": "about"}, 4, 1},
+		{"trec disk", map[string]string{"FT911_1": doc, "FT911_2.0": doc + doc, "sub/FT3": doc, "readme.txt": "about"}, 5, 0},
 		{"trec with names", map[string]string{"a.trectext": doc, "b.trectext": doc}, 2, 0},
-		{"tsv", map[string]string{"collection.tsv": "1\tx\n2\ty\n"}, 2, 0},
+		{"TSV without a header row", map[string]string{"queries.tsv": "1\tx\n2\ty\n"}, 1, 0},
+		{"posting lists", map[string]string{"a.ciff": "\x06", "b.txt": "b"}, 1, 1},
 		{"json settings", map[string]string{"a.json": `{"indent": 4}`, "b.json": `{"x": 1}`}, 2, 0},
 		{"documents, one of them JSONL", map[string]string{"a.txt": "a", "b.txt": "b", "c.jsonl": json}, 3, 0},
 		{"empty", nil, 0, 0},
@@ -218,8 +219,8 @@ func TestDetectFolders(t *testing.T) {
 	}
 }
 
-// TestFolderNames has names that differ in bytes that are no UTF-8: their ids
-// must be, since results are written as JSON and CIFF, and must stay apart.
+// TestFolderNames has names that differ in bytes that are not UTF-8. Their ids must
+// be UTF-8, for results in JSON and CIFF, and must differ.
 func TestFolderNames(t *testing.T) {
 	dir := t.TempDir()
 	names := []string{"a\xff.txt", "a\xfe.txt"}
@@ -265,7 +266,7 @@ func TestDetectFiles(t *testing.T) {
 		if err := s.decompress(strings.NewReader(c.content)); err != nil {
 			t.Fatal(err)
 		}
-		got, err := detect(c.file, s, c.file == stdinPath)
+		got, _, err := detect(c.file, s.head(), &Options{}, c.file == stdinPath)
 		if err != nil {
 			got = "error"
 		}
@@ -282,7 +283,7 @@ func TestDetectFiles(t *testing.T) {
 	}
 }
 
-// The files of an index that lies in a folder are no documents.
+// TestFolderLeavesOutIndexes: the files of an index are not documents.
 func TestFolderLeavesOutIndexes(t *testing.T) {
 	dir := writeFiles(t, map[string]string{
 		"note.txt":                     "a note",
@@ -300,7 +301,7 @@ func TestFolderLeavesOutIndexes(t *testing.T) {
 	if want := []string{"note.txt", "other/MANIFEST", "other/deeper/note.txt"}; !slices.Equal(ids, want) {
 		t.Errorf("files %q, want %q", ids, want)
 	}
-	if skipped != 1 {
-		t.Errorf("%d skipped, want 1: the index", skipped)
+	if want := []SkippedFile{{filepath.Join(dir, "x.idx"), skippedIndex}}; !slices.Equal(skipped, want) {
+		t.Errorf("skipped %v, want %v", skipped, want)
 	}
 }

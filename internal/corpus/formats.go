@@ -14,6 +14,8 @@ const (
 	formatJSONL    = "jsonl"
 	formatTRECText = "trectext"
 	formatTRECWeb  = "trecweb"
+	formatJSON     = "json"
+	formatCSV      = "csv"
 	formatTSV      = "msmarco-tsv"
 	formatWARC     = "warc"
 	formatCIFF     = "ciff" // recognised, but read by package ciff
@@ -22,18 +24,20 @@ const (
 // format is one way to read a corpus.
 type format struct {
 	name, description string
-	// split returns the splitter of a stream; nil for formats that are not
-	// read as streams.
+	// split returns the splitter of a stream; nil for formats whose files are not
+	// split.
 	split func(s *stream, r *reader) splitter
 }
 
 var formats = []format{
-	{formatAuto, "tell by folder, file name and content", nil},
-	{formatFolder, "folder of text, Markdown, HTML and source files, one document each", nil},
+	{formatAuto, "recognise each file by its content and name", nil},
+	{formatFolder, "text, Markdown, HTML and source files, one document each", nil},
 	{formatJSONL, "JSON Lines: one object a line, as BEIR, Anserini and Pyserini write them", splitJSONL},
+	{formatJSON, "JSON: a list of objects, or objects that follow one another", splitJSON},
+	{formatCSV, "CSV, or TSV in files *.tsv: a header row names the columns", splitCSV},
 	{formatTRECText, "TREC text: <DOC> with <DOCNO>, <HEADLINE>, <TEXT> and the like", splitTRECText},
 	{formatTRECWeb, "TREC web: <DOC> with <DOCNO>, <DOCHDR> and a page", splitTRECWeb},
-	{formatTSV, "MS MARCO: id, text or id, url, title, body separated by tabs", splitTSV},
+	{formatTSV, "MS MARCO, no header row: id, text or id, url, title, body separated by tabs", splitTSV},
 	{formatWARC, "WARC and WET: pages and texts of web crawls", splitWARC},
 }
 
@@ -46,7 +50,7 @@ func Formats() []string {
 	return names
 }
 
-// Describe returns one line about a format, or "" if there is none of that name.
+// Describe returns one line about a format, "" for an unknown name.
 func Describe(name string) string {
 	for _, f := range formats {
 		if f.name == name {
@@ -56,7 +60,7 @@ func Describe(name string) string {
 	return ""
 }
 
-// findFormat returns the format of the given name. ErrBadInput if there is none.
+// findFormat returns the format of the given name. The error wraps base.ErrBadInput.
 func findFormat(name string) (*format, error) {
 	for i := range formats {
 		if formats[i].name == name {
@@ -64,13 +68,18 @@ func findFormat(name string) (*format, error) {
 		}
 	}
 	if name == formatCIFF {
-		return nil, fmt.Errorf("CIFF files hold posting lists, not documents: make an index of them with: griffin ciff import: %w", base.ErrBadInput)
+		return nil, fmt.Errorf("CIFF files hold posting lists, not documents: import them with: griffin ciff import: %w", base.ErrBadInput)
 	}
 	return nil, fmt.Errorf("unknown format %q (known: %s): %w", name, strings.Join(Formats(), ", "), base.ErrBadInput)
 }
 
+// newBuilder returns a builder of the records of a stream.
+func (r *reader) newBuilder(s *stream) builder {
+	return builder{opts: &r.opts, fileID: s.id, into: s.into}
+}
+
 func splitJSONL(s *stream, r *reader) splitter {
-	return splitLines(s, r, func() lineParser { return &jsonParser{opts: &r.opts} })
+	return splitLines(s, r, func() lineParser { return &jsonParser{builder: r.newBuilder(s)} })
 }
 
 func splitTSV(s *stream, r *reader) splitter {

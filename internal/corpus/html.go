@@ -11,18 +11,18 @@ import (
 	"golang.org/x/net/html/charset"
 )
 
-// Elements whose content is no text of the page, whatever it holds.
+// Elements whose content is never text of the page.
 var noText = map[atom.Atom]bool{
 	atom.Script: true, atom.Style: true, atom.Noscript: true, atom.Template: true, atom.Iframe: true,
 	atom.Object: true, atom.Svg: true, atom.Canvas: true, atom.Noembed: true,
 	atom.Select: true, atom.Textarea: true, atom.Button: true,
 }
 
-// maxTitleBytes bounds a title that is made of a heading.
+// maxTitleBytes bounds a title that is taken from a heading.
 const maxTitleBytes = 512
 
-// noTextOrBoilerplate has the elements that surround the text of a page, too:
-// menus, banners, imprints, what stands in for frames.
+// noTextOrBoilerplate also has the elements around the text of a page: menus,
+// banners, imprints, replacements for frames.
 var noTextOrBoilerplate = func() map[atom.Atom]bool {
 	set := maps.Clone(noText)
 	for _, a := range []atom.Atom{atom.Nav, atom.Header, atom.Footer, atom.Aside, atom.Menu, atom.Dialog, atom.Noframes} {
@@ -31,7 +31,7 @@ var noTextOrBoilerplate = func() map[atom.Atom]bool {
 	return set
 }()
 
-// code has the elements that hold no text even if nothing closes them.
+// code has the elements without text, even if they are not closed.
 var code = map[atom.Atom]bool{atom.Script: true, atom.Style: true}
 
 // Elements that do not end a word or a line.
@@ -44,14 +44,14 @@ var inline = map[atom.Atom]bool{
 	atom.Var: true, atom.Wbr: true,
 }
 
-// htmlText returns the title of a page (of <title>, else of its first <h1>)
-// and its text: without markup, scripts, menus, page headers and footers;
-// white space collapsed, one line a block. src is UTF-8.
+// htmlText returns the title of a page (of <title>, otherwise of its first <h1>) and
+// its text without markup, scripts, menus, page headers and footers. White space is
+// collapsed; each block is one line. src is UTF-8.
 //
-// The tokens are used as they come, no tree is built. A page that is nothing but
-// menus and the like, or opens one and does not close it, is read with these
-// elements left in, since else its text or the rest of it would be lost; so is a
-// page that does not close an element like <select>.
+// It reads a stream of tokens and builds no tree. If a page consists of menus and the
+// like only, or does not close one, it is read again with these elements, because
+// its text would be lost otherwise. The same holds for a page that does not close an
+// element such as <select>.
 func htmlText(src []byte) (title, text string) {
 	x := htmlExtractor{leftOut: noTextOrBoilerplate}
 	whole := x.run(src)
@@ -80,8 +80,8 @@ type htmlExtractor struct {
 	depth           int        // elements of that name open
 }
 
-// run reads the page; false if an element that is left out was still open at
-// its end, code apart.
+// run reads the page. It is false if an element that is left out, other than code,
+// is open at the end.
 func (x *htmlExtractor) run(src []byte) bool {
 	z := html.NewTokenizer(bytes.NewReader(src))
 	for {
@@ -93,8 +93,8 @@ func (x *htmlExtractor) run(src []byte) bool {
 		case html.StartTagToken, html.SelfClosingTagToken:
 			name, _ := z.TagName()
 			tag, selfClosing := atom.Lookup(name), kind == html.SelfClosingTagToken
-			// As in XHTML, <script/> has no content. What else would be passed
-			// over and is not to be left out holds markup.
+			// As in XHTML, <script/> has no content. The tokenizer must not skip
+			// the content of other elements that are not left out.
 			if selfClosing || noTextOrBoilerplate[tag] && !x.leftOut[tag] {
 				z.NextIsNotRawText()
 			}
@@ -109,7 +109,7 @@ func (x *htmlExtractor) run(src []byte) bool {
 func (x *htmlExtractor) text(text []byte) {
 	if x.into == &x.title {
 		x.title.add(text)
-		return // the title is no part of the text
+		return // the title is not part of the text
 	}
 	if x.into == &x.h1 {
 		if x.h1.add(text); x.h1.Len() > maxTitleBytes {
@@ -179,11 +179,11 @@ func htmlToUTF8(page []byte, contentType string) []byte {
 	return bytes.ToValidUTF8(page, []byte("\ufffd"))
 }
 
-// collapser joins text with its white space collapsed: a blank between words,
-// a line end where one was asked for.
+// collapser joins text and collapses white space: a blank between words, a line end
+// where line was called.
 type collapser struct {
 	strings.Builder
-	gap byte // to be written before the next word: 0, ' ' or '\n'
+	gap byte // written before the next word: 0, ' ' or '\n'
 }
 
 func (c *collapser) empty() bool { return c.Len() == 0 }
@@ -202,7 +202,7 @@ func (c *collapser) line() {
 	}
 }
 
-// isSpace tells the white space of HTML.
+// isSpace is the set of white space of HTML.
 var isSpace = [256]bool{' ': true, '\t': true, '\r': true, '\n': true, '\f': true}
 
 // add appends text.

@@ -42,7 +42,7 @@ func TestHTMLText(t *testing.T) {
 }
 
 func TestHTMLCharset(t *testing.T) {
-	ascii := strings.Repeat(" ", 2000) // more than is looked at to find the encoding
+	ascii := strings.Repeat(" ", 2000) // more than the part that shows the encoding
 	for _, c := range []struct{ name, page, contentType, want string }{
 		{"meta", "<meta charset=windows-1251>\xcf\xf0", "", "Пр"},
 		{"header", "\x83\x65", "text/html; charset=shift_jis", "テ"},

@@ -2,6 +2,7 @@ package corpus
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -16,7 +17,7 @@ func TestJSONLRecords(t *testing.T) {
 		{
 			"BEIR", `{"_id": "7", "title": "T", "text": "a b", "metadata": {"url": "u"}}`,
 			Options{},
-			Document{ID: "7", Title: "T", Text: "a b"},
+			Document{ID: "7", Title: "T", Text: "a b", Extra: []Field{{"metadata.url", "u"}}},
 		},
 		{"Anserini", `{"id": "d1", "contents": "a b"}`, Options{}, Document{ID: "d1", Text: "a b"}},
 		{"number as id", `{"id": 12, "text": "x"}`, Options{}, Document{ID: "12", Text: "x"}},
@@ -34,12 +35,55 @@ func TestJSONLRecords(t *testing.T) {
 		{
 			"extra in order of the record", `{"z": "1", "id": "i", "year": 1999, "open": true, "none": null, "void": "", "text": "t", "list": ["x"], "a": "2"}`,
 			Options{},
-			Document{ID: "i", Text: "t", Extra: []Field{{"z", "1"}, {"year", "1999"}, {"open", "true"}, {"a", "2"}}},
+			Document{ID: "i", Text: "t", Extra: []Field{{"z", "1"}, {"year", "1999"}, {"open", "true"}, {"list", "x"}, {"a", "2"}}},
 		},
 		{
 			"extra chosen", `{"z": "1", "id": "i", "text": "t", "list": [ "x" ], "a": "2"}`,
 			Options{ExtraFields: []string{"list", "a"}},
-			Document{ID: "i", Text: "t", Extra: []Field{{"list", `[ "x" ]`}, {"a", "2"}}},
+			Document{ID: "i", Text: "t", Extra: []Field{{"list", "x"}, {"a", "2"}}},
+		},
+		{
+			"lists are several values", `{"id": "i", "text": "t", "author": ["Bob", "Ada", null, ["Eve"], 7, false, ""], "none": [], "void": {}}`,
+			Options{},
+			Document{ID: "i", Text: "t", Extra: []Field{{"author", "Bob"}, {"author", "Ada"}, {"author", "Eve"}, {"author", "7"}, {"author", "false"}}},
+		},
+		{
+			"objects are dotted names", `{"id": "i", "text": "t", "meta": {"author": "A", "place": {"lat": 1.50, "lon": -2e3}}, "meta.author": "B"}`,
+			Options{},
+			Document{ID: "i", Text: "t", Extra: []Field{{"meta.author", "A"}, {"meta.place.lat", "1.50"}, {"meta.place.lon", "-2e3"}, {"meta.author", "B"}}},
+		},
+		{
+			"lists of objects combine", `{"id": "i", "text": "t", "authors": [{"name": "A\n", "age": 1}, {"name": ["B", "C"]}]}`,
+			Options{},
+			Document{ID: "i", Text: "t", Extra: []Field{{"authors.name", "A\n"}, {"authors.age", "1"}, {"authors.name", "B"}, {"authors.name", "C"}}},
+		},
+		{
+			"a name chooses the values below it", `{"id": "i", "text": "t", "meta": {"a": "1", "b": ["2", "3"]}, "metal": "4", "x": "5"}`,
+			Options{ExtraFields: []string{"meta"}},
+			Document{ID: "i", Text: "t", Extra: []Field{{"meta.a", "1"}, {"meta.b", "2"}, {"meta.b", "3"}}},
+		},
+		{
+			"title and text of several values", `{"id": "i", "title": ["A", 2], "text": ["one", "two", null]}`,
+			Options{},
+			Document{ID: "i", Title: "A 2", Text: "one\ntwo"},
+		},
+		{"empty list as text", `{"id": "i", "text": []}`, Options{}, Document{ID: "i"}},
+		{
+			"nested parts", `{"meta": {"key": "k"}, "doc": {"head": "h", "body": "b"}}`,
+			Options{IDField: "meta.key", TitleField: "doc.head", TextField: "doc.body"},
+			Document{ID: "k", Title: "h", Text: "b"},
+		},
+		{"title alone", `{"id": "i", "title": "t"}`, Options{}, Document{ID: "i", Title: "t"}},
+		{"no id", `{"text": "t"}`, Options{}, Document{ID: "-:1", Text: "t"}},
+		{
+			"other names of the text", `{"id": "i", "title": "t", "summary": "s", "name": "n"}`,
+			Options{},
+			Document{ID: "i", Title: "t", Text: "s", Extra: []Field{{"summary", "s"}, {"name", "n"}}},
+		},
+		{
+			"other names of both", `{"id": "i", "name": "n", "description": "d"}`,
+			Options{},
+			Document{ID: "i", Title: "n", Text: "d", Extra: []Field{{"name", "n"}, {"description", "d"}}},
 		},
 		{"extra dropped", `{"z": "1", "id": "i", "text": "t"}`, Options{DropExtra: true}, Document{ID: "i", Text: "t"}},
 		{
@@ -62,31 +106,42 @@ func TestJSONLErrors(t *testing.T) {
 		line, want string
 		opts       Options
 	}{
-		{line: `{"text": "x"}`, want: `-:2: field "_id": none of the fields ["_id" "id" "docid" "docno"] is there`},
-		{line: `{"id": "1"}`, want: `-:2: field "text": none of the fields ["text" "contents" "body" "content"] is there`},
+		{line: `{"text": "x"}`, want: `-:2: field "key": missing`, opts: Options{IDField: "key"}},
+		{line: `{"id": "1"}`, want: `-:2: neither a title nor a text: none of the fields ["title" "text" "contents" "body" "content"] is there, but "id"`},
+		{line: `{"id": "1", "meta": {"a": 1, "b": [2, 3]}}`, want: `-:2: neither a title nor a text: none of the fields ["title" "text" "contents" "body" "content"] is there, but "id" "meta.a" "meta.b"`},
+		{line: `{"id": "1", "text": {"en": "x"}}`, want: `-:2: neither a title nor a text: none of the fields ["title" "text" "contents" "body" "content"] is there, but "id" "text.en"`},
+		{line: `{"id": "1", "doc": {"en": "x"}}`, opts: Options{TextField: "doc"}, want: `-:2: field "doc": an object, with the field "doc.en" for example`},
+		{line: `{"id": ["1", "2"], "text": "x"}`, want: `-:2: field "id": the id has more than one value`},
+		{line: `{"id": [], "text": "x"}`, want: `-:2: field "id": neither a string nor an integer but a list`},
+		{line: `{"id": "1", "text": "x", "a": {"b": 1, "b": 2}}`, want: `-:2: field "a.b": invalid JSON at byte 39: the field occurs twice`},
+		{line: `{"id": "1", "text": "x", "a": ` + strings.Repeat("[", 63) + strings.Repeat("]", 63) + `}`},
+		{line: `{"id": "1", "text": "x", "a": ` + strings.Repeat("[", 64) + strings.Repeat("]", 64) + `}`, want: `-:2: field "a": more than 64 lists and objects within one another`},
+		{line: `{"id": "1", "text": "x", "a": ` + strings.Repeat(`{"b":`, 64) + "1" + strings.Repeat("}", 64) + `}`, want: `-:2: field "a.b.b`},
 		{line: `{"id": "1", "body": "x"}`, opts: Options{TextField: "abstract"}, want: `-:2: field "abstract": missing`},
 		{line: `{"id": "1", "text": "x"}`, opts: Options{TitleField: "title"}, want: `-:2: field "title": missing`},
 		{line: `{"id": "", "text": "x"}`, want: `-:2: field "id": the id is empty`},
-		{line: `{"id": null, "text": "x"}`, want: `-:2: field "id": not a string nor an integer but null`},
-		{line: `{"id": 1.5, "text": "x"}`, want: `-:2: field "id": the number 1.5 is no integer`},
-		{line: `{"id": "1", "text": ["x"]}`, want: `-:2: field "text": not a string but a list`},
-		{line: `{"id": "1", "title": 3, "text": "x"}`, want: `-:2: field "title": not a string but a number`},
-		{line: `{"id": "1", "text": "x", "id": "2"}`, want: `-:2: field "id": invalid JSON at byte 25 of the line: the field occurs twice`},
-		{line: `{"id": "1", "text": "x"`, want: `-:2: invalid JSON at byte 23 of the line: the object does not end on its line`},
+		{line: `{"id": null, "text": "x"}`, want: `-:2: field "id": neither a string nor an integer but null`},
+		{line: `{"id": 1.5, "text": "x"}`, want: `-:2: field "id": the number 1.5 is not an integer`},
+		{line: `{"id": "1", "text": "x", "id": "2"}`, want: `-:2: field "id": invalid JSON at byte 25: the field occurs twice`},
+		{line: `{"id": "1", "text": "x"`, want: `-:2: invalid JSON at byte 23: the object does not end`},
 		{line: `{"id": "1", "text": "x}`, want: `-:2: field "text": invalid JSON at byte`},
-		{line: `{"id": "1" "text": "x"}`, want: `-:2: invalid JSON at byte 11 of the line`},
+		{line: `{"id": "1" "text": "x"}`, want: `-:2: invalid JSON at byte 11`},
 		{line: `{"id": "1", "text": "x"} {}`, want: `-:2: more than one value on the line`},
-		{line: "{\"id\": \"1\", \"text\": \"a\xffb\"}", want: `-:2: field "text": invalid JSON at byte 22 of the line: invalid UTF-8`},
+		{line: "{\"id\": \"1\", \"text\": \"a\xffb\"}", want: `-:2: field "text": invalid JSON at byte 22: invalid UTF-8`},
 		{line: `{"id": "1", "text": "\ud800"}`, want: `-:2: field "text": invalid JSON at byte`},
 		{line: "{\"id\": \"1\", \"text\": \"a\x01\"}", want: `-:2: field "text": invalid JSON at byte`},
-		{line: `[{"id": "1", "text": "x"}]`, want: `-:2: a record must be an object, this is a list; one JSON value for the whole file can be converted with: jq`},
+		{line: `[{"id": "1", "text": "x"}]`, want: `-:2: a record must be an object, this is a list; read a file that holds one list of records as format json`},
 		{line: `"x"`, want: `-:2: a record must be an object, this is a string`},
-		{line: `hello`, want: `-:2: invalid JSON at byte 0 of the line`},
+		{line: `hello`, want: `-:2: invalid JSON at byte 0`},
 	} {
 		t.Run(c.line, func(t *testing.T) {
-			good := `{"id": "0", "title": "", "text": "x", "abstract": "y"}`
+			good := `{"id": "0", "title": "", "text": "x", "abstract": "y", "key": "0", "doc": "z"}`
 			c.opts.Format, c.opts.DropExtra = "jsonl", true
 			res := collectString(t, good+"\n"+c.line+"\n"+good+"\n", c.opts)
+			if c.want == "" {
+				checkBad(t, res.bad)
+				return
+			}
 			checkBad(t, res.bad, c.want)
 			if len(res.docs) != 2 {
 				t.Errorf("%d documents, want the 2 around the bad one", len(res.docs))
@@ -98,7 +153,7 @@ func TestJSONLErrors(t *testing.T) {
 // TestJSONLAllocations: a document is allocated with its id, and one string
 // for all of its text.
 func TestJSONLAllocations(t *testing.T) {
-	parser := jsonParser{opts: &Options{}}
+	parser := jsonParser{builder: builder{opts: &Options{}}}
 	line := []byte(`{"id": "12-0", "title": "A \"title\"", "text": "and a text"}`)
 	allocs := testing.AllocsPerRun(100, func() {
 		if _, rec := parser.parse(line, Location{}); rec != nil {
@@ -110,8 +165,8 @@ func TestJSONLAllocations(t *testing.T) {
 	}
 }
 
-// FuzzJSONL compares with encoding/json, whose rules are laxer: it takes the
-// last of equal names, and replaces invalid UTF-8.
+// FuzzJSONL compares with encoding/json, which accepts more: it takes the last of
+// equal names and replaces invalid UTF-8.
 func FuzzJSONL(f *testing.F) {
 	for _, s := range []string{
 		`{"id": "1", "title": "t\u00e9\n", "text": "x y", "year": 1999, "tags": ["a", {"b": null}]}`,
@@ -120,7 +175,7 @@ func FuzzJSONL(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
-		d, rec := (&jsonParser{opts: &Options{}}).parse([]byte(line), Location{Line: 1})
+		d, rec := (&jsonParser{builder: builder{opts: &Options{}}}).parse([]byte(line), Location{Line: 1})
 		if rec != nil {
 			if rec.Line != 1 || rec.Err == nil {
 				t.Fatalf("%+v", rec)
@@ -175,7 +230,7 @@ func TestJSONLVectors(t *testing.T) {
 			t.Errorf("%s: %v, %v; want an error with %q", c.line, res.docs, res.bad, c.want)
 		}
 	}
-	// Whoever takes vectors for texts is told.
+	// Vectors without the option have an error of their own.
 	res = collectString(t, `{"id": "1", "vector": {"a": 1}}`+"\n", Options{Format: "jsonl"})
 	if len(res.bad) != 1 || !strings.Contains(res.bad[0], "index it as weights") {
 		t.Errorf("a vector taken for a text: %v", res.bad)
@@ -203,5 +258,67 @@ func FuzzParseVector(f *testing.F) {
 				t.Fatalf("%q has weight %g, %g expected", v.Term, v.Weight, want[v.Term])
 			}
 		}
+	})
+}
+
+// TestTooManyFields reads records with a million fields. The parser must refuse
+// them at the first field beyond the limit, not after it has read them all.
+func TestTooManyFields(t *testing.T) {
+	const numFields = 1_000_000
+	var record, vector strings.Builder
+	record.WriteString(`{"id":"1","text":"x"`)
+	vector.WriteString(`{"a":1`)
+	for i := range numFields {
+		fmt.Fprintf(&record, `,"f%07d":%d`, i, i%10)
+		fmt.Fprintf(&vector, `,"f%07d":%d`, i, i%10)
+	}
+	record.WriteString("}")
+	vector.WriteString("}")
+	const memberBytes = len(`,"f0000000":0`)
+
+	t.Run("record", func(t *testing.T) {
+		parser := jsonParser{builder: builder{opts: &Options{}}}
+		_, rec := parser.parse([]byte(record.String()), Location{File: "a.jsonl", Line: 7})
+		if want := `a.jsonl:7: field "f0065534": the record has more than 65536 values: bad input`; rec == nil || rec.Error() != want {
+			t.Fatalf("error %v, want %s", rec, want)
+		}
+		if n := len(parser.scanner.fields); n != MaxFields {
+			t.Errorf("%d fields were read, want %d", n, MaxFields)
+		}
+		if read, most := parser.scanner.dec.InputOffset(), int64((MaxFields+1)*memberBytes); read > most {
+			t.Errorf("%d bytes of %d were read, want at most %d", read, record.Len(), most)
+		}
+	})
+	t.Run("elements of a list", func(t *testing.T) {
+		parser := jsonParser{builder: builder{opts: &Options{}}}
+		const start, element = `{"id":"1","text":"x","tags":[`, `7,`
+		line := start + strings.Repeat(element, numFields) + "7]}"
+		_, rec := parser.parse([]byte(line), Location{File: "a.jsonl", Line: 7})
+		if want := `a.jsonl:7: field "tags": the record has more than 65536 values: bad input`; rec == nil || rec.Error() != want {
+			t.Fatalf("error %v, want %s", rec, want)
+		}
+		if read, most := parser.scanner.dec.InputOffset(), int64(len(start)+MaxFields*len(element)); read > most {
+			t.Errorf("%d bytes of %d were read, want at most %d", read, len(line), most)
+		}
+	})
+	t.Run("vector", func(t *testing.T) {
+		var scanner jsonScanner
+		_, rec := parseVector(&scanner, []byte(vector.String()))
+		if rec == nil || !strings.Contains(rec.Error(), "more than 262144 values") {
+			t.Fatalf("error %v", rec)
+		}
+		if read, most := scanner.dec.InputOffset(), int64((maxVectorTerms+1)*memberBytes); read > most {
+			t.Errorf("%d bytes of %d were read, want at most %d", read, vector.Len(), most)
+		}
+	})
+	t.Run("TREC text", func(t *testing.T) {
+		var b strings.Builder
+		b.WriteString("<DOC><DOCNO>1</DOCNO>")
+		for range MaxFields + 1 {
+			b.WriteString("<A>x</A>")
+		}
+		b.WriteString("</DOC>")
+		res := collectString(t, b.String(), Options{})
+		checkBad(t, res.bad, `-:1: field "A": the record has more than 65536 values`)
 	})
 }

@@ -12,75 +12,180 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// jsonScanner splits one JSON object into its members. Its memory is reused:
-// the fields are valid until the next call.
+// maxDepth is the highest number of lists and objects within one another, the
+// record included.
+const maxDepth = 64
+
+// field is one value of a record.
+type field struct {
+	// name is unescaped. The name of a nested value is its path, joined with dots.
+	name []byte
+	// value is the unescaped text of a string, or the JSON text of another value.
+	// It is empty for an empty list or object.
+	value []byte
+	kind  byte // '"' string, '0' number, 't', 'f', 'n' null, '{', '['
+}
+
+// hasValue reports whether the field has a value: null and empty lists and
+// objects have none.
+func (f *field) hasValue() bool { return f.kind != 'n' && f.kind != '[' && f.kind != '{' }
+
+// jsonScanner splits one JSON object into its fields. It reuses its memory: the
+// fields are valid until the next call.
 type jsonScanner struct {
-	fields []jsonField
+	// raw is the name of a member that record does not flatten, "" for none.
+	raw string
+
+	flat   bool // flatten nested values
+	limit  int  // highest number of fields
+	fields []field
 	text   []byte // backs the values that had to be unescaped
+	paths  []byte // backs the names of nested values
 	input  bytes.Buffer
 	dec    *jsontext.Decoder
 }
 
-// reset makes the library read line from its start.
-func (s *jsonScanner) reset(line []byte) {
-	s.input = *bytes.NewBuffer(line) // of a bytes.Buffer, the decoder makes no copy
+// object returns the members of the object that line holds, in order. The value
+// of a list or object is its JSON text. object accepts RFC 8259 with the
+// restrictions of RFC 7493: no duplicate names, valid UTF-8. It stops at the
+// first member beyond limit. The error has no location yet.
+func (s *jsonScanner) object(line []byte, limit int) ([]field, *RecordError) {
+	s.flat = false
+	rec := s.scan(line, limit)
+	return s.fields, rec
+}
+
+// record is object with nested values flattened. The member "b" of the object
+// "a" becomes the field "a.b". A list becomes one field for each element, all
+// with the name of the list. An empty list or object becomes a field without a
+// value. Each of these fields counts towards limit.
+func (s *jsonScanner) record(line []byte, limit int) ([]field, *RecordError) {
+	s.flat = true
+	rec := s.scan(line, limit)
+	return s.fields, rec
+}
+
+func (s *jsonScanner) scan(line []byte, limit int) *RecordError {
+	s.input = *bytes.NewBuffer(line) // the decoder does not copy a bytes.Buffer
 	if s.dec == nil {
 		s.dec = jsontext.NewDecoder(&s.input)
 	} else {
 		s.dec.Reset(&s.input)
 	}
-}
-
-// object returns the members of the object that line holds, in order. It
-// accepts what RFC 8259 does with the restrictions of RFC 7493: no duplicate
-// names, valid UTF-8. The error has no location yet.
-func (s *jsonScanner) object(line []byte) ([]jsonField, *RecordError) {
-	s.reset(line)
-	s.fields = s.fields[:0]
-	// An unescaped string is not longer than its escaped form, so text is
-	// never moved while the fields point into it.
+	s.fields, s.paths, s.limit = s.fields[:0], s.paths[:0], limit
+	// An unescaped string is not longer than its escaped form, so text never
+	// moves while the fields point into it.
 	if cap(s.text) < len(line) {
 		s.text = make([]byte, 0, len(line))
 	}
 	s.text = s.text[:0]
 
-	open, err := s.dec.ReadToken()
-	if err != nil {
-		return nil, syntaxError(err)
+	if kind := s.dec.PeekKind(); strings.IndexByte(`"0tfn[`, byte(kind)) >= 0 {
+		return notAnObject(kind)
 	}
-	if open.Kind() != '{' {
-		return nil, notAnObject(open.Kind())
-	}
-	for s.dec.PeekKind() != '}' {
-		name, err := s.dec.ReadValue()
-		if err != nil {
-			return nil, syntaxError(err)
-		}
-		f := jsonField{name: s.unquote(name)}
-		value, err := s.dec.ReadValue()
-		if err != nil {
-			return nil, syntaxError(err)
-		}
-		if f.kind = byte(value.Kind()); f.kind == '"' {
-			f.value = s.unquote(value)
-		} else {
-			f.value = value
-		}
-		s.fields = append(s.fields, f)
-	}
-	if _, err := s.dec.ReadToken(); err != nil {
-		return nil, syntaxError(err)
+	if rec := s.members(nil, 1); rec != nil {
+		return rec
 	}
 	if _, err := s.dec.ReadToken(); !errors.Is(err, io.EOF) {
 		if err == nil {
 			err = fmt.Errorf("more than one value on the line: %w", base.ErrBadInput)
 		}
-		return nil, syntaxError(err)
+		return syntaxError(err)
 	}
-	return s.fields, nil
+	return nil
 }
 
-// unquote returns the text of a valid JSON string: part of the line or, if it
+// members reads an object. path is its name, nil for the record.
+func (s *jsonScanner) members(path []byte, depth int) *RecordError {
+	if _, err := s.dec.ReadToken(); err != nil {
+		return syntaxError(err)
+	}
+	empty := true
+	for ; s.dec.PeekKind() != '}'; empty = false {
+		quoted, err := s.dec.ReadValue()
+		if err != nil {
+			return syntaxError(err)
+		}
+		name := s.unquote(quoted)
+		if path != nil {
+			start := len(s.paths)
+			s.paths = append(append(append(s.paths, path...), '.'), name...)
+			name = s.paths[start:len(s.paths):len(s.paths)] // stays valid when s.paths moves
+		}
+		if rec := s.value(name, depth); rec != nil {
+			return rec
+		}
+	}
+	if _, err := s.dec.ReadToken(); err != nil {
+		return syntaxError(err)
+	}
+	if empty && path != nil {
+		return s.add(field{name: path, kind: '{'})
+	}
+	return nil
+}
+
+// elements reads a list.
+func (s *jsonScanner) elements(name []byte, depth int) *RecordError {
+	if _, err := s.dec.ReadToken(); err != nil {
+		return syntaxError(err)
+	}
+	empty := true
+	for ; s.dec.PeekKind() != ']'; empty = false {
+		if rec := s.value(name, depth); rec != nil {
+			return rec
+		}
+	}
+	if _, err := s.dec.ReadToken(); err != nil {
+		return syntaxError(err)
+	}
+	if empty {
+		return s.add(field{name: name, kind: '['})
+	}
+	return nil
+}
+
+// value reads one value of the given name. depth is the number of lists and
+// objects around it.
+func (s *jsonScanner) value(name []byte, depth int) *RecordError {
+	if s.flat && (depth > 1 || s.raw == "" || string(name) != s.raw) {
+		switch kind := s.dec.PeekKind(); {
+		case (kind == '{' || kind == '[') && depth == maxDepth:
+			return &RecordError{
+				Field: shortName(string(name)),
+				Err:   fmt.Errorf("more than %d lists and objects within one another: %w", maxDepth, base.ErrBadInput),
+			}
+		case kind == '{':
+			return s.members(name, depth+1)
+		case kind == '[':
+			return s.elements(name, depth+1)
+		}
+	}
+	if len(s.fields) == s.limit {
+		return tooManyFields(name, s.limit)
+	}
+	value, err := s.dec.ReadValue()
+	if err != nil {
+		return syntaxError(err)
+	}
+	f := field{name: name, value: value, kind: byte(value.Kind())}
+	if f.kind == '"' {
+		f.value = s.unquote(value)
+	}
+	s.fields = append(s.fields, f)
+	return nil
+}
+
+// add appends a field without a value.
+func (s *jsonScanner) add(f field) *RecordError {
+	if len(s.fields) == s.limit {
+		return tooManyFields(f.name, s.limit)
+	}
+	s.fields = append(s.fields, f)
+	return nil
+}
+
+// unquote returns the text of a valid JSON string: a part of the line or, if it
 // had to be unescaped, of s.text.
 func (s *jsonScanner) unquote(quoted jsontext.Value) []byte {
 	if bytes.IndexByte(quoted, '\\') < 0 {
@@ -91,40 +196,58 @@ func (s *jsonScanner) unquote(quoted jsontext.Value) []byte {
 	return s.text[start:len(s.text):len(s.text)]
 }
 
-// notAnObject is the error for a line that is some other JSON value.
+// tooManyFields is the error for a record whose field name exceeds the limit.
+func tooManyFields(name []byte, limit int) *RecordError {
+	return &RecordError{
+		Field: shortName(string(name)),
+		Err:   fmt.Errorf("the record has more than %d values: %w", limit, base.ErrBadInput),
+	}
+}
+
+// maxNameBytes bounds the field names in errors.
+const maxNameBytes = 100
+
+// shortName returns a field name, cut to maxNameBytes.
+func shortName(name string) string {
+	if len(name) > maxNameBytes {
+		return validUTF8(name[:maxNameBytes]) + "…"
+	}
+	return name
+}
+
+// notAnObject is the error for a record that is some other JSON value.
 func notAnObject(kind jsontext.Kind) *RecordError {
 	err := fmt.Errorf("a record must be an object, this is %s: %w", kindName(byte(kind)), base.ErrBadInput)
 	if kind == '[' {
-		err = fmt.Errorf("a record must be an object, this is a list; "+
-			"one JSON value for the whole file can be converted with: jq -c '.[]': %w", base.ErrBadInput)
+		err = fmt.Errorf("a record must be an object, this is a list; read a file that holds one list of records as format %s: %w", formatJSON, base.ErrBadInput)
 	}
 	return &RecordError{Err: err}
 }
 
-// maxFieldBytes bounds the field names in errors.
-const maxFieldBytes = 100
+// unescapePointer replaces the escapes of a JSON pointer and joins its parts with dots.
+var unescapePointer = strings.NewReplacer("/", ".", "~1", "/", "~0", "~")
 
-// syntaxError translates an error of the JSON library: where in the line, in which field.
+// syntaxError translates an error of the JSON library. It keeps the byte offset
+// and the path of the field.
 func syntaxError(err error) *RecordError {
 	var syntax *jsontext.SyntacticError
 	if !errors.As(err, &syntax) {
+		if errors.Is(err, io.EOF) {
+			err = fmt.Errorf("no JSON value: %w", base.ErrBadInput)
+		}
 		return &RecordError{Err: err}
 	}
 	rec := &RecordError{}
 	if pointer := string(syntax.JSONPointer); pointer != "" {
-		rec.Field, _, _ = strings.Cut(pointer[1:], "/")
-		rec.Field = strings.NewReplacer("~1", "/", "~0", "~").Replace(rec.Field)
-		if len(rec.Field) > maxFieldBytes {
-			rec.Field = validUTF8(rec.Field[:maxFieldBytes]) + "…"
-		}
+		rec.Field = shortName(unescapePointer.Replace(pointer[1:]))
 	}
 	cause := syntax.Err
 	switch {
 	case errors.Is(cause, io.ErrUnexpectedEOF):
-		cause = errors.New("the object does not end on its line")
+		cause = errors.New("the object does not end")
 	case errors.Is(cause, jsontext.ErrDuplicateName):
 		cause = errors.New("the field occurs twice")
 	}
-	rec.Err = fmt.Errorf("invalid JSON at byte %d of the line: %w: %w", syntax.ByteOffset, cause, base.ErrBadInput)
+	rec.Err = fmt.Errorf("invalid JSON at byte %d: %w: %w", syntax.ByteOffset, cause, base.ErrBadInput)
 	return rec
 }

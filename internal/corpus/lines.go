@@ -2,16 +2,19 @@ package corpus
 
 import "bytes"
 
-// lineParser parses the records of a format that has one a line.
+// lineParser parses the records of a format with one record a line.
 type lineParser interface {
-	// parse returns the document of one line, or why there is none. The line
-	// holds no line end and is not blank.
+	// parse returns the document of one line, or an error. Both are nil if the
+	// line is not a record. The line has no line end and is not blank.
 	parse(line []byte, at Location) (*Document, *RecordError)
+	// end is called after the last line.
+	end()
 }
 
 var (
 	_ lineParser = (*jsonParser)(nil)
 	_ lineParser = (*tsvParser)(nil)
+	_ lineParser = (*rowParser)(nil)
 )
 
 // lineSyntax is the syntax of formats with one record a line.
@@ -28,6 +31,7 @@ func (l *lineSyntax) endBytes() int         { return 1 }
 // parse implements syntax. Blank lines are no records.
 func (l *lineSyntax) parse(c chunk, doc func(*Document) error, bad func(*RecordError) error) error {
 	parser := l.newParser()
+	defer parser.end()
 	for lines, number := c.data, c.line; len(lines) > 0; number++ {
 		var line []byte
 		line, lines, _ = bytes.Cut(lines, []byte{'\n'})
@@ -42,7 +46,7 @@ func (l *lineSyntax) parse(c chunk, doc func(*Document) error, bad func(*RecordE
 			err = bad(tooLong(at, l.limit))
 		} else if d, rec := parser.parse(line, at); rec != nil {
 			err = bad(rec)
-		} else {
+		} else if d != nil {
 			err = doc(d)
 		}
 		if err != nil {

@@ -2,10 +2,9 @@ package corpus
 
 import "strings"
 
-// markdownText returns the first heading of a Markdown text as title and the
-// text without its line; an empty title if there is none. Front matter between
-// "---" lines at the start gives the title if it has a line "title: …", and is
-// left out of the text.
+// markdownText returns the first heading of a Markdown text as title, "" for none,
+// and the text without its line. A line "title: …" in front matter between "---"
+// lines at the start takes precedence; the text does not include front matter.
 func markdownText(src string) (title, text string) {
 	body := src
 	if matter, rest, ok := frontMatter(src); ok {
@@ -27,7 +26,7 @@ func markdownText(src string) (title, text string) {
 }
 
 // frontMatter splits a text that starts with a block of fields (YAML) between
-// two lines "---"; text between two rules is none.
+// two lines "---". Text between two horizontal rules is not front matter.
 func frontMatter(src string) (matter, rest string, ok bool) {
 	first, after, ok := strings.Cut(src, "\n")
 	if !ok || strings.TrimRight(first, " \r") != "---" {
@@ -43,8 +42,8 @@ func frontMatter(src string) (matter, rest string, ok bool) {
 	return "", src, false
 }
 
-// startsWithKey tells whether the first line that is neither blank nor a
-// comment begins with "key:".
+// startsWithKey reports whether the first line that is neither blank nor a comment
+// begins with "key:".
 func startsWithKey(matter string) bool {
 	for line := range strings.Lines(matter) {
 		if line = strings.TrimRight(line, " \t\r\n"); line == "" || line[0] == '#' {
@@ -67,9 +66,9 @@ func closedHeading(text string) string {
 }
 
 // firstHeading finds the first "# heading", or line underlined with = or -,
-// outside of code blocks; src[start:end] is what makes it up.
+// outside of code blocks; src[start:end] is its source.
 func firstHeading(src string) (heading string, start, end int) {
-	fence := "" // of the code block that we are in
+	fence := "" // of the current code block
 	previous, previousStart := "", 0
 	at := 0
 	for raw := range strings.Lines(src) {

@@ -13,12 +13,14 @@ import (
 
 // input is one file of a corpus.
 type input struct {
-	path      string  // to open it, and for messages
-	id        string  // of the document, if the file is one
-	sizeBytes int64   // as stored
-	format    *format // nil: told when the stream is opened
-	piped     bool    // can be read only once: standard input, a named pipe
-	err       error   // why the file cannot be read, if that is known already
+	path      string // to open it, and for messages
+	id        string // of the document, if the file is one
+	number    int    // in corpus order
+	sizeBytes int64  // as stored
+	format    *format
+	listed    bool  // found in a folder; a format of nil is detected when the file is opened
+	piped     bool  // can be read only once: standard input, a named pipe
+	err       error // why the file cannot be read, if that is known already
 }
 
 // reader implements Reader over the files of a corpus, in order.
@@ -27,7 +29,7 @@ type reader struct {
 	inputs  []input // those not yet begun
 	total   int64
 	read    atomic.Int64
-	skipped atomic.Int64
+	summary summary
 
 	stream  *stream // at hand; nil between files
 	current splitter
@@ -35,15 +37,15 @@ type reader struct {
 
 var _ Reader = (*reader)(nil)
 
-// Open returns a Reader of the given files and folders, "-" being standard
-// input, in this order; the files of a folder in order of their names.
+// Open returns a Reader of the given files and folders, "-" for standard input,
+// in this order. The files of a folder come in the order of their names.
 //
-// It lists folders and looks at the start of files, so that a path that does
-// not exist or cannot be read, or a format that cannot be told, is an error of
-// Open; below a folder, what cannot be read is a bad record. What can be
-// read only once (standard input, pipes) is not looked at before Next. With several
-// paths the ids of files that are documents start with the path, so that equal
-// names in two folders stay apart.
+// Open lists folders and looks at the start of files that the user named. A path
+// that does not exist or cannot be read, and a format that cannot be recognised,
+// are errors of Open; below a folder, a file that cannot be read is a bad record.
+// Open does not look at input that can be read only once (standard input, pipes);
+// Next does. With several paths the ids of files that are documents start with
+// the path, so that equal names in two folders stay apart.
 func Open(paths []string, opts Options) (Reader, error) {
 	opts = opts.withDefaults()
 	f, err := findFormat(opts.Format)
@@ -70,13 +72,19 @@ func Open(paths []string, opts Options) (Reader, error) {
 	return r, nil
 }
 
+// append appends an input.
+func (r *reader) append(in input) {
+	in.number = len(r.inputs)
+	r.inputs = append(r.inputs, in)
+}
+
 // add appends the files of one path to the inputs.
 func (r *reader) add(path string, f *format, prefixed bool) error {
 	if path == stdinPath {
 		if f.name == formatFolder {
 			return fmt.Errorf("standard input is no folder: %w", base.ErrBadInput)
 		}
-		r.addPipe(input{path: path, format: f})
+		r.addPipe(input{path: path, id: path, format: f})
 		return nil
 	}
 	info, err := os.Stat(path)
@@ -99,7 +107,7 @@ func (r *reader) add(path string, f *format, prefixed bool) error {
 			return err
 		}
 	}
-	r.inputs = append(r.inputs, in)
+	r.append(in)
 	return nil
 }
 
@@ -109,23 +117,25 @@ func (r *reader) addPipe(in input) {
 	if in.format.name == formatAuto {
 		in.format = nil
 	}
-	r.inputs = append(r.inputs, in)
+	r.append(in)
 }
 
-// detectFile tells the format of a file that the user named.
+// detectFile returns the format of a file that the user named.
 func (r *reader) detectFile(path string) (*format, error) {
-	var unread atomic.Int64 // this look is no progress
-	s, err := openStream(path, nil, &unread)
+	s, err := openStream(path, nil, new(atomic.Int64)) // not counted as progress
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	name, err := detect(path, s, false /* piped */)
+	name, note, err := detect(path, s.head(), &r.opts, false /* piped */)
 	if err := errors.Join(err, s.Close()); err != nil {
 		return nil, err
 	}
 	f, err := findFormat(name)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if note != "" {
+		r.summary.note(note)
 	}
 	return f, nil
 }
@@ -136,7 +146,7 @@ func (r *reader) Next() (*Batch, error) {
 		if r.current != nil {
 			batch, err := r.current.next()
 			if err == nil {
-				return batch, nil
+				return r.summary.counted(batch, r.stream.into), nil
 			}
 			if rec := r.ended(err); rec != nil {
 				return badBatch(rec), nil
@@ -145,22 +155,26 @@ func (r *reader) Next() (*Batch, error) {
 		if len(r.inputs) == 0 {
 			return nil, io.EOF
 		}
-		in := r.inputs[0]
-		if in.format != nil && in.format.split == nil && in.err == nil {
-			return r.nextDocuments(), nil
+		if r.inputs[0].isReadByParse() {
+			return r.nextFiles(), nil
 		}
+		if in := &r.inputs[0]; in.listed && in.err == nil {
+			r.detectListed(in)
+			continue
+		}
+		in := r.inputs[0]
 		r.inputs = r.inputs[1:]
 		if err := r.begin(in); err != nil {
 			if errors.Is(err, errUndetected) {
-				return nil, err // a pipe, of which Open knew nothing
+				return nil, err // a pipe, at which Open did not look
 			}
 			return badBatch(&RecordError{Location: Location{File: in.path}, Err: err}), nil
 		}
 	}
 }
 
-// ended closes the current stream, which err ended; it returns what is to be
-// said about that.
+// ended closes the current stream, which err ended, and returns the error to
+// report, if there is one.
 func (r *reader) ended(err error) *RecordError {
 	at := Location{File: r.stream.name}
 	closeErr := r.closeStream()
@@ -184,7 +198,7 @@ func (r *reader) begin(in input) error {
 		return err
 	}
 	if in.format == nil {
-		name, err := detect(in.path, s, in.piped)
+		name, _, err := detect(in.path, s.head(), &r.opts, in.piped)
 		if err == nil {
 			in.format, err = findFormat(name)
 		}
@@ -192,15 +206,36 @@ func (r *reader) begin(in input) error {
 			return errors.Join(err, s.Close())
 		}
 	}
+	s.id, s.into = printableID(in.id), r.summary.collection(in, in.format.name)
 	r.stream, r.current = s, in.format.split(s, r)
 	return nil
+}
+
+// detectListed sets the format of the next input, a file of a folder, or removes it.
+func (r *reader) detectListed(in *input) {
+	in.listed = false
+	s, err := openStream(in.path, nil, new(atomic.Int64)) // not counted as progress
+	if err != nil {
+		in.err = err
+		return
+	}
+	f, skipped := r.listedFormat(*in, s)
+	in.err = s.Close()
+	if in.format = f; f == nil {
+		r.summary.skip(in.path, skipped)
+		r.read.Add(in.sizeBytes)
+		r.inputs = r.inputs[1:]
+	}
 }
 
 // Progress implements Reader.
 func (r *reader) Progress() (read, total int64) { return r.read.Load(), r.total }
 
 // Skipped implements Reader.
-func (r *reader) Skipped() int64 { return r.skipped.Load() }
+func (r *reader) Skipped() int64 { return r.summary.total() }
+
+// Summary implements Reader.
+func (r *reader) Summary() Summary { return r.summary.result() }
 
 // Close implements Reader.
 func (r *reader) Close() error {

@@ -9,17 +9,17 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// OpenFile opens one file and sees through its compression (gzip, zstd or
-// bzip2, told by its first bytes), for formats that are read elsewhere (CIFF).
-// A file that is not compressed is returned as an io.ReaderAt, too. Standard
-// input ("-") or a pipe is base.ErrBadInput: such formats are read more than once.
+// OpenFile opens one file of a format that another package reads (CIFF), and
+// decompresses it (gzip, zstd or bzip2, by its first bytes). A file that is not
+// compressed is an io.ReaderAt too. Standard input ("-") and pipes are
+// base.ErrBadInput, because such formats are read more than once.
 func OpenFile(path string) (io.ReadCloser, error) {
 	once, err := readableOnce(path)
 	if err != nil {
 		return nil, err
 	}
 	if once {
-		return nil, fmt.Errorf("a file of this format is read more than once, which standard input or a pipe cannot be: %w", base.ErrBadInput)
+		return nil, fmt.Errorf("a file of this format is read more than once; standard input and pipes cannot be: %w", base.ErrBadInput)
 	}
 	s, err := openStream(path, nil, new(atomic.Int64))
 	if err != nil {
@@ -34,7 +34,7 @@ func OpenFile(path string) (io.ReadCloser, error) {
 	return os.Open(path)
 }
 
-// readableOnce tells whether path is standard input, a pipe or a device.
+// readableOnce reports whether path is standard input, a pipe or a device.
 func readableOnce(path string) (bool, error) {
 	if path == stdinPath {
 		return true, nil

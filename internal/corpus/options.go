@@ -9,31 +9,33 @@ import (
 // DefaultMaxRecordBytes is the default of Options.MaxRecordBytes.
 const DefaultMaxRecordBytes = 64 << 20
 
-// Options say how to read a corpus. The zero value reads everything that can
-// be recognised.
+// MaxFields is the highest number of values of one record or document: each
+// element of a list counts. A record with more is refused while it is read.
+const MaxFields = 1 << 16
+
+// Options are the options of Open. The zero value reads all recognised files.
 type Options struct {
 	// Format is one of Formats; empty means "auto".
 	Format string
-	// IDField, TitleField and TextField name the fields of a JSON record that
-	// hold these parts. Empty: the first that the record has of _id, id, docid,
-	// docno; of title; of text, contents, body, content. A record must have an
-	// id and a text field; the text may be empty. With a TitleField the record
-	// must have it too.
+	// IDField, TitleField and TextField name the fields of JSON and CSV records that
+	// hold these parts; a record without such a field is bad. A nested value has a
+	// dotted name. Empty: the first of _id, id, docid, docno; title; the first of
+	// text, contents, body, content; and otherwise the names in record.go. A record
+	// without an id is numbered. It needs a title or a text, which may be empty.
 	IDField, TitleField, TextField string
-	// ExtraFields names the further fields that go to Document.Extra. nil: all
-	// that are text, a number or a truth value; a field that is named here and
-	// is a list or an object is kept as JSON.
+	// ExtraFields names the further fields that go to Document.Extra, each with the
+	// fields below it ("meta" keeps "meta.author"); nil: all.
 	ExtraFields []string
 	// DropExtra leaves Document.Extra empty.
 	DropExtra bool
-	// Weights reads records as vectors: the field "vector" of a JSON record is
-	// an object of terms and weights, as Anserini and Pyserini write them, and
-	// goes to Document.Vector; a text is not asked for. Only JSON Lines have it.
+	// Weights reads the field "vector" of JSON records, an object of terms and
+	// weights as Anserini and Pyserini write it, into Document.Vector. A title or
+	// text may then be missing.
 	Weights bool
-	// MaxRecordBytes bounds a record, and a file of a folder, uncompressed.
-	// What is longer is reported as a RecordError. 0: DefaultMaxRecordBytes.
+	// MaxRecordBytes bounds a record, and a file that is one document, uncompressed.
+	// A longer one is a bad record. 0: DefaultMaxRecordBytes.
 	MaxRecordBytes int
-	// Stdin is what the path "-" reads; nil: os.Stdin.
+	// Stdin is the input of the path "-"; nil: os.Stdin.
 	Stdin io.Reader
 }
 
@@ -51,7 +53,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// keepsExtra tells whether a field of the given name goes to Document.Extra.
+// keepsExtra reports whether a field of the given name goes to Document.Extra.
 func (o *Options) keepsExtra(name string) bool {
 	if o.DropExtra {
 		return false
@@ -59,7 +61,7 @@ func (o *Options) keepsExtra(name string) bool {
 	return o.ExtraFields == nil || slices.Contains(o.ExtraFields, name)
 }
 
-// extra appends a field to fields if it is not empty and wanted.
+// extra appends a field to fields unless it is empty or not to be kept.
 func (o *Options) extra(fields []Field, name, value string) []Field {
 	if value == "" || !o.keepsExtra(name) {
 		return fields

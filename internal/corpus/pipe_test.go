@@ -30,8 +30,8 @@ func pipe(t *testing.T, name, content string) string {
 	return path
 }
 
-// TestPipe reads what a shell gives as <(command): a path that can be read
-// once, so that a look at its start must not take anything away.
+// TestPipe reads a path such as <(command) of a shell, which can be read once:
+// detecting the format must not consume input.
 func TestPipe(t *testing.T) {
 	const numDocs = 5000
 	var jsonl, tsv strings.Builder

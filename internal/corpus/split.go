@@ -12,9 +12,9 @@ import (
 // batchBytes is the size of a batch of records; a larger record has a batch to itself.
 const batchBytes = 1 << 20
 
-// splitter cuts one stream into batches. next returns io.EOF after the last
-// batch; a *RecordError as error says that the rest of the stream is lost.
-// The memory of a batch is its own and is never written again.
+// splitter cuts one stream into batches. next returns io.EOF after the last batch.
+// A *RecordError means that the rest of the stream is lost. A batch has memory of
+// its own, which is never written again.
 type splitter interface {
 	next() (*Batch, error)
 }
@@ -24,17 +24,17 @@ var (
 	_ splitter = (*warcSplitter)(nil)
 )
 
-// syntax is a format whose records can be told apart by looking at their ends.
-// Its methods may be called by several goroutines at a time.
+// syntax is a format in which a search finds the ends of records. Its methods are
+// safe for concurrent use.
 type syntax interface {
-	// firstEnd and lastEnd return where the first and the last record end that
-	// b holds to the end; 0 if it holds none. b starts a record or amid one.
+	// firstEnd and lastEnd return the ends of the first and the last record that end
+	// in b; 0 for none. For lastEnd, b starts at the start of a record; for
+	// firstEnd, within one.
 	firstEnd(b []byte) int
 	lastEnd(b []byte) int
-	// endBytes is the length of what marks the end of a record.
+	// endBytes is the length of the mark at the end of a record.
 	endBytes() int
-	// parse parses a run of whole records. At the end of the stream the last
-	// may lack its end.
+	// parse parses whole records. The last record of the stream may lack its end.
 	parse(c chunk, doc func(*Document) error, bad func(*RecordError) error) error
 }
 
@@ -59,11 +59,11 @@ type textSplitter struct {
 	rest     []byte // read, but not yet in a batch: the start of a record
 	line     int64  // number of the line of rest
 	offset   int64  // of rest in the stream
-	overlong bool   // rest is amid a record that was reported already
+	overlong bool   // rest starts within a record that was reported as too long
 	err      error  // to return when rest is used up
 }
 
-// newTextSplitter returns a splitter of s; a byte order mark is left out.
+// newTextSplitter returns a splitter of s after its byte order mark.
 func newTextSplitter(s *stream, limit int, syntax syntax) *textSplitter {
 	t := &textSplitter{s: s, limit: limit, syntax: syntax, line: 1}
 	if bom, _ := s.Peek(3); string(bom) == "\ufeff" {
@@ -83,7 +83,7 @@ func (t *textSplitter) next() (*Batch, error) {
 		if t.overlong {
 			end := t.syntax.firstEnd(buf)
 			if end == 0 {
-				// Of the end of the record, a part may have been read.
+				// buf may end with a part of the mark.
 				t.drop(buf, max(0, len(buf)-t.syntax.endBytes()+1))
 				continue
 			}
@@ -113,7 +113,7 @@ func (t *textSplitter) next() (*Batch, error) {
 	return nil, io.EOF
 }
 
-// drop leaves out the first n bytes of buf.
+// drop removes the first n bytes of buf.
 func (t *textSplitter) drop(buf []byte, n int) []byte {
 	t.line += int64(bytes.Count(buf[:n], []byte{'\n'}))
 	t.offset += int64(n)
@@ -139,7 +139,7 @@ func tooLong(at Location, limit int) *RecordError {
 	return &RecordError{Location: at, Err: fmt.Errorf("the record is longer than the limit of %d bytes: %w", limit, base.ErrBadInput)}
 }
 
-// badBatch is a batch of nothing but one bad record.
+// badBatch returns a batch of one bad record.
 func badBatch(rec *RecordError) *Batch {
 	return &Batch{Parse: func(_ func(*Document) error, bad func(*RecordError) error) error { return bad(rec) }}
 }

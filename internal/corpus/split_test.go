@@ -16,14 +16,16 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// lineEcho makes of each line a document with the line as its text.
+// lineEcho makes a document of each line, with the line as its text.
 type lineEcho struct{}
+
+func (lineEcho) end() {}
 
 func (lineEcho) parse(line []byte, at Location) (*Document, *RecordError) {
 	return &Document{Text: string(line), Source: at}, nil
 }
 
-// splitAll splits what r holds with the given limit.
+// splitAll splits the input with the given limit.
 func splitAll(t *testing.T, in io.Reader, limit int) *result {
 	t.Helper()
 	r := &reader{opts: Options{Stdin: in, MaxRecordBytes: limit}}
@@ -148,8 +150,8 @@ func TestCompressionIsSeenThrough(t *testing.T) {
 	}
 }
 
-// TestCutOffStreams: what is before the cut is used, the rest is reported with
-// its place, and the next file is read.
+// TestCutOffStreams: the part before the cut is used, an error reports the place of
+// the rest, and the next file is read.
 func TestCutOffStreams(t *testing.T) {
 	var lines strings.Builder
 	for i := range 3000 {
@@ -205,8 +207,8 @@ func TestTSV(t *testing.T) {
 	)
 }
 
-// fuzzFormat feeds s to a format with a small limit: whatever it holds, there
-// is neither a panic nor an error of Next, and all strings are UTF-8.
+// fuzzFormat feeds s to a format with a small limit. No s may cause a panic or an
+// error of Next, and all strings must be UTF-8.
 func fuzzFormat(t *testing.T, name, s string) *result {
 	t.Helper()
 	res := collectString(t, s, Options{Format: name, MaxRecordBytes: 1 << 10})
@@ -243,7 +245,7 @@ func FuzzTSV(f *testing.F) {
 	})
 }
 
-// decompresses tells whether s may be read as compressed.
+// decompresses reports whether s may be read as compressed.
 func decompresses(s string) bool {
 	for _, magic := range []string{"\x1f\x8b", "\x1f\x9d", "\x28\xb5\x2f\xfd", "BZh", "\xfd7zXZ\x00"} {
 		if strings.HasPrefix(s, magic) {

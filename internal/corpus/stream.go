@@ -21,7 +21,7 @@ const (
 	stdinPath = "-"
 	// maxWindowBytes is the largest zstd window that is accepted (zstd --long=27).
 	maxWindowBytes = 128 << 20
-	// sniffBytes is how much of a stream is looked at to tell its format.
+	// sniffBytes is the size of the start of a stream that shows its format.
 	sniffBytes = 64 << 10
 )
 
@@ -29,12 +29,14 @@ const (
 type stream struct {
 	*bufio.Reader // the decompressed bytes
 	name          string
-	compression   string // "", "gzip", "zstd", "bzip2"
+	id            string      // of the input: the start of the ids of records without one
+	into          *collection // nil while the format is being detected
+	compression   string      // "", "gzip", "zstd", "bzip2"
 	closers       []func() error
 }
 
-// openStream opens path, "-" being stdin, and sees through its compression.
-// The bytes taken from the file, as stored, are added to read.
+// openStream opens path, "-" for stdin, and decompresses it. It adds the bytes that
+// it reads from the file, as stored, to read.
 func openStream(path string, stdin io.Reader, read *atomic.Int64) (*stream, error) {
 	s := &stream{name: path}
 	raw := stdin
@@ -52,8 +54,8 @@ func openStream(path string, stdin io.Reader, read *atomic.Int64) (*stream, erro
 	return s, nil
 }
 
-// decompress sets the Reader of s to what raw holds, decompressed if its first
-// bytes are those of a compression format.
+// decompress sets the Reader of s to raw, decompressed if it starts as a compression
+// format.
 func (s *stream) decompress(raw io.Reader) error {
 	stored := bufio.NewReaderSize(raw, sniffBytes)
 	magic, err := stored.Peek(6)
@@ -90,10 +92,17 @@ func (s *stream) setDecompressor(name string, d io.Reader) {
 	s.compression, s.Reader = name, bufio.NewReaderSize(d, sniffBytes)
 }
 
-// isSkippableFrame tells whether a zstd stream starts with a frame that holds
-// no data, as parallel compressors write them.
+// isSkippableFrame reports whether a zstd stream starts with a frame without data,
+// as parallel compressors write.
 func isSkippableFrame(magic []byte) bool {
 	return len(magic) >= 4 && magic[0]&0xf0 == 0x50 && bytes.Equal(magic[1:4], []byte{0x2a, 0x4d, 0x18})
+}
+
+// head returns the start of the stream, at most sniffBytes, without reading it. An
+// error comes back when the stream is read.
+func (s *stream) head() []byte {
+	head, _ := s.Peek(sniffBytes)
+	return head
 }
 
 // fill reads until p is full or the stream ends. The error is nil if p is full.
@@ -109,8 +118,8 @@ func (s *stream) fill(p []byte) (int, error) {
 	return n, nil
 }
 
-// failed is the record error of a stream that cannot be read further; offset
-// is how many bytes, decompressed, were used before.
+// failed returns the record error of a stream that cannot be read beyond offset, in
+// decompressed bytes.
 func (s *stream) failed(offset int64, err error) *RecordError {
 	what := "reading"
 	if s.compression != "" {
@@ -135,7 +144,7 @@ func (s *stream) Close() error {
 	return errors.Join(errs...)
 }
 
-// countingReader adds what is read to a counter.
+// countingReader adds the bytes that it reads to a counter.
 type countingReader struct {
 	r io.Reader
 	n *atomic.Int64

@@ -10,12 +10,11 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// textSniffBytes is how much of a file is looked at to tell text from binary.
+// textSniffBytes is the size of the start of a file that shows whether it is text.
 const textSniffBytes = 8 << 10
 
-// isBinary tells whether the start of a file shows that it is no text: NUL
-// bytes (unless UTF-16 with a byte order mark) or a document format that
-// starts with text.
+// isBinary reports whether a file is not text, by its start: NUL bytes (unless UTF-16
+// with a byte order mark), or a document format that starts with text.
 func isBinary(head []byte) bool {
 	if isUTF16(head) {
 		return false
@@ -27,9 +26,9 @@ func isUTF16(b []byte) bool {
 	return bytes.HasPrefix(b, []byte{0xff, 0xfe}) || bytes.HasPrefix(b, []byte{0xfe, 0xff})
 }
 
-// decodeText returns content as UTF-8 without a byte order mark. What is
-// neither UTF-8 nor marked as UTF-16 is taken for Windows-1252, the superset
-// of Latin-1, unless it holds bytes that mean nothing there.
+// decodeText returns content as UTF-8 without a byte order mark. It reads content
+// that is neither UTF-8 nor marked as UTF-16 as Windows-1252, the superset of
+// Latin-1. It is false for bytes that are undefined there.
 func decodeText(content []byte) (text []byte, ok bool) {
 	switch {
 	case bytes.HasPrefix(content, []byte{0xff, 0xfe}):
@@ -72,7 +71,7 @@ func decodeUTF16(b []byte, order binary.ByteOrder) []byte {
 	return text
 }
 
-// fileText returns title and text of a file of a folder; false if it holds no text.
+// fileText returns title and text of a file of a folder; false if it is not text.
 func fileText(in input, content []byte) (title, text string, ok bool) {
 	kind := kindByExtension[extension(in.path)]
 	if kind == kindHTML || kind == kindUnknown && looksLikeHTML(content) {
@@ -93,7 +92,7 @@ func fileText(in input, content []byte) (title, text string, ok bool) {
 	return title, strings.TrimSpace(text), true
 }
 
-// fileKind is how the text of a file is found.
+// fileKind is the kind of text in a file.
 type fileKind uint8
 
 const (
@@ -103,13 +102,13 @@ const (
 	kindHTML
 )
 
-// kindByExtension lists what is not plain text.
+// kindByExtension lists the kinds that are not plain text.
 var kindByExtension = map[string]fileKind{
 	".md": kindMarkdown, ".markdown": kindMarkdown, ".mdown": kindMarkdown, ".mkd": kindMarkdown, ".mdx": kindMarkdown,
 	".html": kindHTML, ".htm": kindHTML, ".xhtml": kindHTML, ".shtml": kindHTML,
 }
 
-// looksLikeHTML tells whether a file of unknown extension starts as HTML pages do.
+// looksLikeHTML reports whether a file starts as HTML pages do.
 func looksLikeHTML(content []byte) bool {
 	head := bytes.TrimLeft(content[:min(len(content), 256)], "\ufeff \t\r\n")
 	for _, start := range []string{"<!doctype html", "<html"} {

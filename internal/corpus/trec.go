@@ -10,15 +10,28 @@ import (
 )
 
 // trecSyntax is the syntax of TREC collections: documents between <DOC> and
-// </DOC>, with the id in <DOCNO>; see parseTRECText and parseTRECWeb for what
-// follows.
+// </DOC>, with the id in <DOCNO>; see parseTRECText and parseTRECWeb for the rest.
 type trecSyntax struct {
-	open, end string // the tags in the case that the file writes them
+	open, end string // the tags, in upper or lower case as in the file
 	limit     int
 	parseDoc  func(content []byte, at Location) (*Document, *RecordError)
+	// searched counts the bytes that find looks at; for tests, which parse in one
+	// goroutine. nil: not counted.
+	searched *int64
 }
 
-// newTRECSyntax looks at the start of a stream for the case of its tags.
+// find is bytes.Index.
+func (t *trecSyntax) find(b []byte, tag string) int {
+	i := bytes.Index(b, []byte(tag))
+	if t.searched != nil {
+		if *t.searched += int64(i + len(tag)); i < 0 {
+			*t.searched += int64(len(b))
+		}
+	}
+	return i
+}
+
+// newTRECSyntax takes the case of the tags from the start of a stream.
 func newTRECSyntax(s *stream, limit int, parseDoc func([]byte, Location) (*Document, *RecordError)) *trecSyntax {
 	t := &trecSyntax{open: "<DOC>", end: "</DOC>", limit: limit, parseDoc: parseDoc}
 	head, _ := s.Peek(sniffBytes)
@@ -50,19 +63,19 @@ var (
 	errNotEnded = fmt.Errorf("<DOC> without </DOC>: %w", base.ErrBadInput)
 )
 
-// parse implements syntax. Tags that surround all documents, as some
-// collections have them, are passed over.
+// parse implements syntax. It ignores tags around all documents, which some
+// collections have.
 func (t *trecSyntax) parse(c chunk, doc func(*Document) error, bad func(*RecordError) error) error {
 	line := c.line
 	advance := func(n int) {
 		line += int64(bytes.Count(c.data[:n], []byte{'\n'}))
 		c.data = c.data[n:]
 	}
-	// How many bytes there are from the next t.end on, 0 if there is none; kept,
-	// since documents that lack their end would all look for the same one.
+	// The number of bytes from the next t.end to the end, 0 if there is none. It is
+	// kept, because documents without an end would all search for the same one.
 	endLeft := len(c.data) + 1
 	for {
-		start := bytes.Index(c.data, []byte(t.open))
+		start := t.find(c.data, t.open)
 		stray := c.data
 		if start >= 0 {
 			stray = c.data[:start]
@@ -82,7 +95,7 @@ func (t *trecSyntax) parse(c chunk, doc func(*Document) error, bad func(*RecordE
 		content := c.data[len(t.open):]
 		if endLeft > len(content) {
 			endLeft = 0
-			if i := bytes.Index(content, []byte(t.end)); i >= 0 {
+			if i := t.find(content, t.end); i >= 0 {
 				endLeft = len(content) - i
 			}
 		}
@@ -114,11 +127,11 @@ func (t *trecSyntax) parse(c chunk, doc func(*Document) error, bad func(*RecordE
 	}
 }
 
-// innerStart returns where another document starts amid content, which then
-// lacks its end: at a <DOC> that a <DOCNO> follows. -1 if nowhere.
+// innerStart returns the start of another document within content, a <DOC> that a
+// <DOCNO> follows, -1 for none. The document around it then lacks its end.
 func (t *trecSyntax) innerStart(content []byte) int {
 	for from := 0; ; {
-		i := bytes.Index(content[from:], []byte(t.open))
+		i := t.find(content[from:], t.open)
 		if i < 0 {
 			return -1
 		}
@@ -130,8 +143,8 @@ func (t *trecSyntax) innerStart(content []byte) int {
 	}
 }
 
-// element is a piece of a TREC document: <name>text</name>, or text outside of
-// any element (name is empty then).
+// element is <name>text</name> of a TREC document, or text outside of all elements
+// (name is empty then).
 type element struct{ name, text string }
 
 // elements splits a document into its outermost elements, in one pass.
@@ -155,8 +168,8 @@ func newElements(s string) *elements {
 	}
 }
 
-// next splits off the first element. Tags without an end tag are a part of the
-// text around them.
+// next returns the first element and removes it. A tag without an end tag is a part
+// of the text around it.
 func (e *elements) next() element {
 	s := e.rest
 	for at := 0; ; {
@@ -195,11 +208,10 @@ func tagName(tag string) string {
 	return name
 }
 
-// maxTagBytes is the longest thing that is taken for a tag.
+// maxTagBytes is the length of the longest tag.
 const maxTagBytes = 256
 
-// tagBytes returns the length of the tag that s starts with, 0 if the "<" is
-// one of the text.
+// tagBytes returns the length of the tag that s starts with, 0 if the "<" is text.
 func tagBytes(s string) int {
 	if len(s) < 3 || s[0] != '<' {
 		return 0
@@ -214,8 +226,8 @@ func tagBytes(s string) int {
 	return end + 2
 }
 
-// stripTags returns a text without its tags, character references replaced,
-// white space around it removed.
+// stripTags returns a text without tags and surrounding white space, with character
+// references replaced.
 func stripTags(s string) string {
 	if strings.IndexByte(s, '<') >= 0 {
 		var b strings.Builder

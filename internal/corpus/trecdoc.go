@@ -8,8 +8,8 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// Elements of TREC text documents by their use. What is neither goes to Extra
-// under its name in lower case.
+// Elements of TREC text documents by their use. All others go to Extra under their
+// names in lower case.
 var (
 	trecTitle = map[string]bool{"TITLE": true, "HEADLINE": true, "HL": true, "HEAD": true, "TTL": true}
 	trecText  = map[string]bool{"": true, "TEXT": true, "LP": true, "LEADPARA": true, "BODY": true, "P": true}
@@ -22,8 +22,8 @@ var (
 //	<HL> John Blair Is Near Accord </HL>
 //	<TEXT> … </TEXT>
 //
-// A document with no element that is known to hold text has the text of all
-// its elements. Texts that are not UTF-8 are read as Windows-1252.
+// A document without any element of trecText has the text of all its elements. Texts
+// that are not UTF-8 are read as Windows-1252.
 func parseTRECText(opts *Options) func([]byte, Location) (*Document, *RecordError) {
 	return func(content []byte, at Location) (*Document, *RecordError) {
 		decoded, ok := decodeText(content)
@@ -47,7 +47,11 @@ func parseTRECText(opts *Options) func([]byte, Location) (*Document, *RecordErro
 				text = append(text, value)
 			default:
 				others = append(others, value)
-				d.Extra = opts.extra(d.Extra, strings.ToLower(e.name), value)
+				if d.Extra = opts.extra(d.Extra, strings.ToLower(e.name), value); len(d.Extra) > MaxFields {
+					rec := tooManyFields([]byte(e.name), MaxFields)
+					rec.Location = at
+					return nil, rec
+				}
 			}
 		}
 		if d.ID == "" {
@@ -93,8 +97,8 @@ func parseTRECWeb(opts *Options) func([]byte, Location) (*Document, *RecordError
 	}
 }
 
-// cutElement returns the trimmed text of the first element of that name,
-// written in upper or lower case, and what follows it.
+// cutElement returns the trimmed text of the first element of the name, in upper or
+// lower case, and the rest after it.
 func cutElement(s []byte, name string) (text, rest []byte, ok bool) {
 	for _, name := range []string{name, strings.ToLower(name)} {
 		_, after, ok := bytes.Cut(s, []byte("<"+name+">"))
@@ -108,12 +112,12 @@ func cutElement(s []byte, name string) (text, rest []byte, ok bool) {
 	return nil, s, false
 }
 
-// maxFoldedBytes bounds the fields that go on over several lines.
+// maxFoldedBytes bounds a field of several lines.
 const maxFoldedBytes = 4 << 10
 
 // parseHeader returns the fields of a header as in HTTP and WARC, by their
-// names in lower case. Lines that are no field are passed over; a folded line
-// continues the field before it; of equal names the first counts.
+// names in lower case. It ignores lines that are not fields. A folded line continues
+// the field before it. Of equal names the first applies.
 func parseHeader(lines []byte) map[string]string {
 	fields := map[string]string{}
 	last := ""

@@ -8,10 +8,13 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// tsvParser parses the tab-separated values of MS MARCO: passages (id, text)
-// and documents (id, url, title, body), told apart line by line. There is no
-// quoting: a quote is a part of the text.
+// tsvParser parses the tab-separated values of MS MARCO: passages (id, text) and
+// documents (id, url, title, body), by the number of columns of each line. There is
+// no quoting: a quote is a part of the text.
 type tsvParser struct{ opts *Options }
+
+// end implements lineParser.
+func (p *tsvParser) end() {}
 
 // parse implements lineParser.
 func (p *tsvParser) parse(line []byte, at Location) (*Document, *RecordError) {

@@ -2,6 +2,7 @@ package corpus
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,6 +13,10 @@ import (
 //
 //	{"id": "7", "contents": "…", "vector": {"search": 3.41, "##ing": 0.27}}
 const vectorField = "vector"
+
+// maxVectorTerms bounds the terms of one vector. The largest vocabulary in use,
+// of XLM-RoBERTa, has 250,002 terms.
+const maxVectorTerms = 1 << 18
 
 // ParseVector returns the terms and weights of a JSON object, in its order. An
 // error wraps base.ErrBadInput and names the term.
@@ -29,7 +34,7 @@ func ParseVector(text []byte) ([]TermWeight, error) {
 // parseVector is ParseVector with the memory of scanner. The terms share one
 // string. The error has no location yet; its field is the term.
 func parseVector(scanner *jsonScanner, text []byte) ([]TermWeight, *RecordError) {
-	fields, rec := scanner.object(text)
+	fields, rec := scanner.object(text, maxVectorTerms)
 	if rec != nil {
 		return nil, rec
 	}
@@ -62,10 +67,10 @@ func parseVector(scanner *jsonScanner, text []byte) ([]TermWeight, *RecordError)
 }
 
 // vector returns the vector of a record.
-func (p *jsonParser) vector(fields []jsonField) ([]TermWeight, *RecordError) {
-	i, err := pick(fields, vectorField, nil)
-	if err != nil {
-		return nil, &RecordError{Field: vectorField, Err: err}
+func (p *jsonParser) vector(fields []field) ([]TermWeight, *RecordError) {
+	i := slices.IndexFunc(fields, func(f field) bool { return string(f.name) == vectorField })
+	if i < 0 {
+		return nil, &RecordError{Field: vectorField, Err: errMissing}
 	}
 	if fields[i].kind != '{' {
 		return nil, &RecordError{Field: vectorField, Err: fmt.Errorf("not an object of terms and weights but %s: %w", kindName(fields[i].kind), base.ErrBadInput)}

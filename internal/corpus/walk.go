@@ -12,20 +12,21 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// walker lists the files below a folder. Hidden entries (names that start with
-// a dot) are left out, and so are folders that are indexes of Griffin. Symbolic links are followed after everything else was
-// listed, and no folder is listed twice, so that links that form a loop end.
+// walker lists the files below a folder. It leaves out hidden entries (names that
+// start with a dot) and folders that are indexes of Griffin. It follows symbolic
+// links after it has listed everything else, and lists no folder twice, so that
+// loops of links end.
 type walker struct {
 	root    string
 	files   []input         // id is the path relative to root, with slashes
 	listed  map[string]bool // resolved paths of the folders listed
 	links   []string        // relative paths of links to be followed
-	skipped int64           // hidden files, indexes, devices, sockets, files met before
+	skipped []SkippedFile
 }
 
 // walk lists the files below root, sorted by their path relative to it.
 // Folders and files that cannot be read come as inputs with an error.
-func walk(root string) (files []input, skipped int64) {
+func walk(root string) (files []input, skipped []SkippedFile) {
 	w := &walker{root: root, listed: map[string]bool{}}
 	w.folder("")
 	for len(w.links) > 0 {
@@ -54,7 +55,7 @@ func (w *walker) folder(rel string) {
 	}
 	w.listed[resolved] = true
 	if isIndex(path) {
-		w.skipped++
+		w.skip(rel, skippedIndex)
 		return
 	}
 	entries, err := os.ReadDir(path)
@@ -69,7 +70,7 @@ func (w *walker) folder(rel string) {
 		switch {
 		case strings.HasPrefix(e.Name(), "."):
 			if !e.IsDir() {
-				w.skipped++
+				w.skip(child, skippedHidden)
 			}
 		case e.IsDir():
 			w.folder(child)
@@ -82,8 +83,7 @@ func (w *walker) folder(rel string) {
 	}
 }
 
-// isIndex tells whether a folder is an index of Griffin: what is in it was
-// documents once, and is none now.
+// isIndex reports whether a folder is an index of Griffin.
 func isIndex(dir string) bool {
 	f, err := os.Open(filepath.Join(dir, base.ManifestName))
 	if err != nil {
@@ -95,7 +95,7 @@ func isIndex(dir string) bool {
 	return err == nil && string(magic) == base.ManifestMagic
 }
 
-// follow lists what a symbolic link points to.
+// follow lists the target of a symbolic link.
 func (w *walker) follow(rel string) {
 	path := filepath.Join(w.root, filepath.FromSlash(rel))
 	info, err := os.Stat(path)
@@ -105,13 +105,13 @@ func (w *walker) follow(rel string) {
 	case info.IsDir():
 		w.folder(rel)
 	case w.isListed(path):
-		w.skipped++
+		w.skip(rel, skippedLink)
 	default:
 		w.file(rel, info, nil)
 	}
 }
 
-// isListed tells whether the target of a link to a file was listed under its own name.
+// isListed reports whether the target of a link to a file was listed under its own name.
 func (w *walker) isListed(path string) bool {
 	resolved, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -128,10 +128,14 @@ func (w *walker) file(rel string, info fs.FileInfo, err error) {
 	case err != nil:
 		w.fail(rel, err)
 	case !info.Mode().IsRegular():
-		w.skipped++
+		w.skip(rel, skippedDevice)
 	default:
 		w.files = append(w.files, input{path: filepath.Join(w.root, filepath.FromSlash(rel)), id: rel, sizeBytes: info.Size()})
 	}
+}
+
+func (w *walker) skip(rel, reason string) {
+	w.skipped = append(w.skipped, SkippedFile{filepath.Join(w.root, filepath.FromSlash(rel)), reason})
 }
 
 func (w *walker) fail(rel string, err error) {

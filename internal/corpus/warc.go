@@ -16,8 +16,8 @@ import (
 const maxHeaderBytes = 1 << 20
 
 // warcSplitter cuts a WARC file (ISO 28500, versions 0.18 to 1.1) into batches
-// of records that may hold a document: responses, resources, and conversions,
-// which is what WET files consist of. The others are counted as skipped.
+// of records that may hold a document: responses, resources, and conversions (the
+// records of WET files). It counts the others as skipped.
 //
 //	WARC/1.0 CRLF | name: value CRLF … CRLF | block of Content-Length bytes | 2 CRLF
 type warcSplitter struct {
@@ -84,7 +84,7 @@ func (w *warcSplitter) batch(records []warcRecord, size int64) *Batch {
 				case d != nil:
 					err = doc(d)
 				default:
-					w.r.skipped.Add(1)
+					w.r.summary.records.Add(1)
 				}
 				if err != nil {
 					return err
@@ -95,8 +95,8 @@ func (w *warcSplitter) batch(records []warcRecord, size int64) *Batch {
 	}
 }
 
-// record reads one record; nil without an error if it holds no document, or
-// if it is bad (w.bad is set then).
+// record reads one record. It returns nil without an error for a record without a
+// document, and for a bad one (w.bad is set then).
 func (w *warcSplitter) record() (*warcRecord, error) {
 	version, start, err := w.versionLine()
 	if err != nil {
@@ -122,13 +122,13 @@ func (w *warcSplitter) record() (*warcRecord, error) {
 	}
 	switch kind := header["warc-type"]; {
 	case kind != "response" && kind != "resource" && kind != "conversion":
-		w.r.skipped.Add(1)
+		w.r.summary.records.Add(1)
 		return nil, w.discard(length)
 	case length > w.limit:
 		w.bad = tooLong(at, int(w.limit))
 		return nil, w.discard(length)
 	}
-	// The buffer grows with what is there, not with what the header claims.
+	// The buffer grows with the data, not with the length that the header claims.
 	var block bytes.Buffer
 	n, err := block.ReadFrom(io.LimitReader(w.s, length))
 	w.offset += n
@@ -136,7 +136,7 @@ func (w *warcSplitter) record() (*warcRecord, error) {
 		err = io.ErrUnexpectedEOF
 	}
 	if err != nil {
-		w.offset = start // where the record that is lost starts
+		w.offset = start // the start of the lost record
 		return nil, err
 	}
 	return &warcRecord{header: header, block: block.Bytes(), at: at}, nil
@@ -156,8 +156,8 @@ func (w *warcSplitter) versionLine() (line string, start int64, err error) {
 	}
 }
 
-// line returns the next line, or as much of it as the buffer of the stream
-// holds; valid until the next read.
+// line returns the next line, cut to the buffer of the stream. It is valid until the
+// next read.
 func (w *warcSplitter) line() ([]byte, error) {
 	b, err := w.s.ReadSlice('\n')
 	w.offset += int64(len(b))
@@ -187,7 +187,7 @@ func (w *warcSplitter) header() (map[string]string, error) {
 	}
 }
 
-// discard passes over n bytes.
+// discard skips n bytes.
 func (w *warcSplitter) discard(n int64) error {
 	skipped, err := io.CopyN(io.Discard, w.s, n)
 	w.offset += skipped
@@ -197,7 +197,7 @@ func (w *warcSplitter) discard(n int64) error {
 	return err
 }
 
-// resync passes over lines up to one that starts a record.
+// resync skips lines up to one that starts a record.
 func (w *warcSplitter) resync() error {
 	for {
 		if start, err := w.s.Peek(len("WARC/1.")); string(start) == "WARC/1." || string(start) == "WARC/0." {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/zlib"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -119,6 +120,29 @@ func TestWARCErrors(t *testing.T) {
 		if len(res.docs) != 1 || len(res.bad) == 0 {
 			t.Errorf("cut after %d bytes: %d documents, bad records %q", cut, len(res.docs), res.bad)
 		}
+	}
+}
+
+// TestWARCLimit reads records of exactly the limit and of one byte more.
+func TestWARCLimit(t *testing.T) {
+	const limit = 2000
+	text := strings.Repeat("x", limit)
+	record := func(id, block string) string {
+		return warcOf("WARC-Type: conversion\nContent-Type: text/plain\nWARC-Record-ID: <urn:uuid:"+id+">", block)
+	}
+	for _, c := range []struct {
+		name, block string
+		ids         []string
+	}{
+		{"exactly the limit", text, []string{"a", "b"}},
+		{"one byte more", text + "x", []string{"b"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			res := collectString(t, record("a", c.block)+record("b", "y"), Options{MaxRecordBytes: limit})
+			if !slices.Equal(idsOf(res.docs), c.ids) || len(res.docs)+len(res.bad) != 2 {
+				t.Errorf("documents %q and errors %q, want the documents %q", idsOf(res.docs), res.bad, c.ids)
+			}
+		})
 	}
 }
 

@@ -17,8 +17,8 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// parseWARC returns the document of a record; both results are nil if it holds
-// none: an image, a redirection, an error page.
+// parseWARC returns the document of a record. Both results are nil for a record
+// without one: an image, a redirection, an error page.
 func (r *reader) parseWARC(rec *warcRecord) (*Document, *RecordError) {
 	body, contentType := rec.block, rec.header["content-type"]
 	if rec.header["warc-type"] == "response" {
@@ -56,8 +56,8 @@ func (r *reader) parseWARC(rec *warcRecord) (*Document, *RecordError) {
 
 func validUTF8(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
 
-// warcID returns the id that TREC gave a record, else that of the record, else
-// the address of the page.
+// warcID returns the TREC id of a record, otherwise its record id, otherwise the
+// address of the page.
 func warcID(header map[string]string) string {
 	id := header["warc-trec-id"]
 	if id == "" {
@@ -70,8 +70,8 @@ func warcID(header map[string]string) string {
 	return validUTF8(id)
 }
 
-// splitHTTP splits a response into status, header and body. It is lenient,
-// since crawls hold what servers sent. status is 0 if there is no status line.
+// splitHTTP splits a response into status, header and body. It is lenient, because
+// crawls hold responses of all kinds of servers. status is 0 without a status line.
 func splitHTTP(block []byte) (status int, header map[string]string, body []byte) {
 	head, body := cutBlankLine(block)
 	head = head[:min(len(head), maxHeaderBytes)]
@@ -80,7 +80,7 @@ func splitHTTP(block []byte) (status int, header map[string]string, body []byte)
 	if len(words) < 2 || !bytes.HasPrefix(words[0], []byte("HTTP/")) {
 		return 0, nil, block
 	}
-	status, _ = strconv.Atoi(string(words[1])) // 0 if it is no number
+	status, _ = strconv.Atoi(string(words[1])) // 0 if it is not a number
 	return status, parseHeader(fields), body
 }
 
@@ -101,8 +101,8 @@ func cutBlankLine(b []byte) (head, rest []byte) {
 	}
 }
 
-// isText tells by its declared type whether a body can be a document; the
-// content counts only where no type is declared.
+// isText reports whether a body can be a document, by its declared type, or by its
+// content if no type is declared.
 func isText(contentType string, body []byte) bool {
 	kind := mediaType(contentType)
 	if kind == "" {
@@ -118,15 +118,15 @@ func isHTML(contentType string, body []byte) bool {
 
 func mediaType(contentType string) string {
 	kind, _, err := mime.ParseMediaType(contentType)
-	if err != nil { // bad parameters: the type before them will do
+	if err != nil { // bad parameters: use the type before them
 		kind, _, _ = strings.Cut(strings.ToLower(contentType), ";")
 	}
 	return strings.TrimSpace(kind)
 }
 
-// decodeBody undoes the transfer and content encodings of a body. A body that
-// its header calls encoded though the crawler stored it decoded is taken as it
-// is; one that is cut off, as far as it goes.
+// decodeBody removes the transfer and content encodings of a body. A body that the
+// crawler stored decoded, in spite of its header, is returned unchanged. Of a
+// truncated body, the readable part is returned.
 func decodeBody(body []byte, header map[string]string, limit int64) ([]byte, error) {
 	if strings.Contains(strings.ToLower(header["transfer-encoding"]), "chunked") {
 		if decoded, err := readBounded(httputil.NewChunkedReader(bytes.NewReader(body)), limit); err == nil || len(decoded) > 0 {
@@ -153,7 +153,7 @@ func decodeBody(body []byte, header map[string]string, limit int64) ([]byte, err
 		}
 	case "br":
 		return nil, fmt.Errorf("content encoding %q is not supported: %w", encoding, base.ErrBadInput)
-	default: // none, or one that never was
+	default: // none, or unknown
 		return body, nil
 	}
 	if err != nil {
@@ -169,7 +169,7 @@ func decodeBody(body []byte, header map[string]string, limit int64) ([]byte, err
 	return decoded, nil
 }
 
-// readBounded reads at most limit+1 bytes and returns what it has with the error.
+// readBounded reads at most limit+1 bytes and returns them together with the error.
 func readBounded(r io.Reader, limit int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(r, limit+1))
 }

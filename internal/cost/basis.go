@@ -2,15 +2,17 @@ package cost
 
 import "math"
 
-// maxBasis is the most quantities that a kind's model has.
+// maxBasis is the maximum number of quantities of a kind's model.
 const maxBasis = 7
 
-// basis fills x with the quantities of a kind whose sum, each times its coefficient,
-// is the time in nanoseconds, and returns how many there are. All are >= 0.
+// basis fills x with the quantities of a kind, all >= 0, and returns their
+// number. The predicted time in nanoseconds is their sum, weighted by the
+// coefficients.
 func basis(k Kind, f *Features, x *[maxBasis]float64) int {
 	switch k {
 	case CPUTerm:
-		// The best are in few blocks, whose bounds are looked at one and all.
+		// The best postings are in few blocks, but the bounds of all blocks are
+		// read.
 		k := min(int64(f.K), f.Sum)
 		x[0], x[1], x[2], x[3] = 1, float64(f.Sum), float64(k), touched(k, f.Sum)
 		return 4
@@ -41,7 +43,7 @@ func basis(k Kind, f *Features, x *[maxBasis]float64) int {
 	case GPUImagesAnd:
 		x[0], x[1], x[2], x[3], x[4] = 1, float64(f.Lists), float64(f.Shortest), probes(f.Shortest, f.Longest), float64(max(f.Batch, 1))
 		return 5
-	case GPUDirectOr, GPUDirectAnd:
+	case GPUPackedOr, GPUPackedAnd:
 		x[0], x[1], x[2], x[3], x[4], x[5] = 1, float64(f.Lists), float64(f.Sum), float64(f.Blocks), float64(f.BytesBus), float64(f.K)
 		return 6
 	case GPUIntersect:
@@ -55,7 +57,7 @@ func basis(k Kind, f *Features, x *[maxBasis]float64) int {
 	return 0
 }
 
-// essential returns Essential and Tight with what stands for them if they are not known.
+// essential returns Essential and Tight, with defaults if they are unknown.
 func (f *Features) essential() (essential, tight float64) {
 	e := f.Essential
 	if e == 0 {
@@ -68,22 +70,22 @@ func (f *Features) essential() (essential, tight float64) {
 	return float64(e), float64(t)
 }
 
-// vector fills in the features of a kind's tree. The first of whole queries are those
-// of TreeFeatures.
+// vector fills in the features of a kind's tree. For whole queries it begins
+// with TreeFeatures.
 func vector(k Kind, f *Features, v *Vector) {
 	switch k {
 	case CPUTerm, CPUOr, CPUTree, CPUImpacts:
 		essential, tight := f.essential()
 		*v = Vector{float64(f.Shortest), float64(f.Second), float64(f.Sum), float64(f.Lists), float64(f.Longest), essential, tight, float64(f.K)}
-	case CPUAnd, GPUImagesOr, GPUImagesAnd, GPUImpacts, GPUDirectOr, GPUDirectAnd:
+	case CPUAnd, GPUImagesOr, GPUImagesAnd, GPUImpacts, GPUPackedOr, GPUPackedAnd:
 		*v = Vector{float64(f.Shortest), float64(f.Second), float64(f.Sum), float64(f.Lists), float64(f.Longest), float64(f.Blocks), float64(f.BytesBus), float64(f.K)}
 	default:
 		*v = Vector{float64(f.Candidates), float64(f.Shortest), float64(f.Longest), float64(f.Lists), float64(f.Blocks), float64(f.BytesBus), float64(f.BytesFile), float64(f.Sum)}
 	}
 }
 
-// probes is the number of steps in which each of n elements is found in a list of m by
-// galloping: n*log2(1 + m/n).
+// probes returns the number of steps for finding n elements in a list of m by
+// galloping search: n*log2(1 + m/n).
 func probes(n, m int64) float64 {
 	if n == 0 {
 		return 0
@@ -91,11 +93,11 @@ func probes(n, m int64) float64 {
 	return float64(n) * log2(1+float64(m)/float64(n))
 }
 
-// blockSize is the number of postings of a block of a list.
+// blockSize is the number of postings per block of a list.
 const blockSize = 128
 
-// touched is how many of the b blocks of a list of m elements n elements fall in that
-// lie in it evenly: b*(1 - exp(-n/b)).
+// touched returns how many of the b blocks of a list of m elements contain at
+// least one of n uniformly distributed elements: b*(1 - exp(-n/b)).
 func touched(n, m int64) float64 {
 	b := float64((m + blockSize - 1) / blockSize)
 	if b == 0 {
@@ -104,9 +106,10 @@ func touched(n, m int64) float64 {
 	return b * (1 - exp2(-math.Log2E*float64(n)/b))
 }
 
-// log2 is the binary logarithm of x >= 1 to within 0.001: the exponent, and the fraction
-// f, in [0, 1), bent. It is continuous, rises, is exact for powers of two, and costs
-// a nanosecond, a tenth of math.Log2.
+// log2 approximates the binary logarithm of x >= 1 within 0.001, from the
+// exponent and a polynomial of the fraction f in [0, 1). It is continuous,
+// increasing, exact for powers of two, and takes a nanosecond, a tenth of
+// math.Log2.
 func log2(x float64) float64 {
 	bits := math.Float64bits(x)
 	exponent := float64(int(bits>>52) - 1023)
@@ -114,8 +117,9 @@ func log2(x float64) float64 {
 	return exponent + f + (0.422-0.157*f)*f*(1-f)
 }
 
-// exp2 is 2 to the power of x to within 0.02 %, for x within 1022 of 0; beyond, x counts as
-// that. It is continuous, rises, and costs a nanosecond, a tenth of math.Exp2.
+// exp2 approximates 2 to the power of x within 0.02 %; x is clamped to [-1022,
+// 1022]. It is continuous, increasing, and takes a nanosecond, a tenth of
+// math.Exp2.
 func exp2(x float64) float64 {
 	x = min(max(x, -1022), 1022)
 	floor := math.Floor(x)

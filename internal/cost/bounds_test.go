@@ -10,8 +10,8 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// However large the coefficients that a file may have, and the work: a prediction is a
-// time that others can be added to.
+// TestPredictionsAreBounded: predictions stay finite and can be added, for any
+// valid coefficients and any work.
 func TestPredictionsAreBounded(t *testing.T) {
 	m := New(here)
 	next := *m.fitted.Load()
@@ -33,7 +33,8 @@ func TestPredictionsAreBounded(t *testing.T) {
 	}
 }
 
-// What a calibration finds on a machine so slow that work takes seconds can be read again.
+// TestSlowMachineIsKept: a calibration on a machine so slow that work takes
+// seconds can be saved and loaded.
 func TestSlowMachineIsKept(t *testing.T) {
 	m := New(here)
 	var samples []Measured
@@ -55,8 +56,8 @@ func TestSlowMachineIsKept(t *testing.T) {
 	}
 }
 
-// A machine stays the same, whatever of it a program uses for the moment: griffin serve
-// changes that once its index is open.
+// TestMachineStaysTheSame: a machine's identity does not depend on GOMAXPROCS,
+// which griffin serve changes after opening its index.
 func TestMachineStaysTheSame(t *testing.T) {
 	before := Here(nil)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 3))

@@ -1,33 +1,34 @@
 package cost
 
-// Features are the quantities that the time of work depends on, summed over the
-// segments of the index. What a Kind does not use (its comment tells what it does)
-// may stay 0. Lengths are numbers of postings.
+// Features are quantities that determine the time of work, summed over the
+// segments of the index. Fields that a Kind does not use (see its comment) may
+// be 0. Lengths are numbers of postings.
 type Features struct {
-	Lists int // that are not empty
-	K     int // hits wanted
-	// Shortest, Second and Longest are lengths of lists; Second is 0 of one list. Sum
-	// is the length of all.
+	Lists int // non-empty lists
+	K     int // hits requested
+	// Shortest, Second and Longest are lengths of lists; Second is 0 for a
+	// single list. Sum is the total length.
 	Shortest, Second, Longest, Sum int64
-	// Essential is the length of the lists that an OR cannot leave to be probed, if its
-	// threshold began where the lists' own best scores put it (MaxScore's essential
-	// lists). 0: not known, which counts as Sum.
+	// Essential is the total length of the lists that an OR must traverse
+	// instead of probe (MaxScore's essential lists), if its threshold starts at
+	// the value given by the lists' own best scores. 0: unknown; Sum is used.
 	Essential int64
-	// Tight is the same at a threshold that is TightFactor times as high, since it rises
-	// while the query runs. 0: not known, which counts as Essential.
+	// Tight is the same for a threshold multiplied by TightFactor, because the
+	// threshold rises while the query runs. 0: unknown; Essential is used.
 	Tight int64
-	// Candidates are documents that a step begins with.
+	// Candidates are the documents at the start of a step.
 	Candidates int64
-	// Blocks of compressed lists that are decoded.
+	// Blocks is the number of compressed blocks to decode.
 	Blocks int64
-	// BytesBus are moved between page-locked memory and a GPU, BytesFile are read by the
-	// CPU from mapped files and moved from there.
+	// BytesBus are moved between page-locked memory and a GPU. BytesFile are
+	// read by the CPU from mapped files and then moved.
 	BytesBus, BytesFile int64
-	// Batch is how many queries are answered together, of which these are the sums; 0
-	// counts as 1.
+	// Batch is the number of queries answered together, whose features are
+	// summed; 0 means 1.
 	Batch int
 }
 
-// TightFactor is what the threshold of Features.Tight is times that of Essential. Of 1,
-// 1.2, 1.5 and 2, the first two together predicted the time of pruned ORs best.
+// TightFactor is the ratio of the thresholds of Features.Tight and Essential.
+// Among 1, 1.2, 1.5 and 2, the pair 1 and 1.2 predicted the time of pruned ORs
+// best.
 const TightFactor = 1.2

@@ -17,48 +17,51 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// FileName is the name of the file of models in the folder of an index.
+// FileName is the name of the file of models in an index folder.
 const FileName = "costs.json"
 
-// IsTemp reports whether a file of that name is one that Save makes and renames. One
-// that an interrupted Save left may be removed.
+// IsTemp reports whether name is a temporary file of Save. A temporary file
+// left by an interrupted Save may be removed.
 func IsTemp(name string) bool {
 	random, ok := strings.CutPrefix(strings.TrimSuffix(name, tempSuffix), FileName+".")
 	return ok && len(random) == 2*randomBytes && strings.HasSuffix(name, tempSuffix)
 }
 
-// OldName is the name that Save gives to a file that it cannot read, in the place of one
-// of that name: of a later version, or damaged.
+// OldName is the name to which Save renames a file that it cannot read (a later
+// version, or damaged), replacing any previous one.
 const OldName = FileName + ".old"
 
 const randomBytes = 8
 
 const tempSuffix = ".tmp"
 
-// ErrForeign says that a file has no model of the machine.
+// ErrForeign means that a file has no model of the machine.
 var ErrForeign = errors.New("not measured on this machine")
 
-// fileVersion is the version of the format. It changes when a kind's basis or the
-// features of trees do, since coefficients then mean something else.
+// fileVersion is the version of the format. It changes with the basis of a kind
+// or the features of trees, because coefficients then have another meaning.
 //
 //	1  first
-//	2  queries of a single term are a kind of their own
+//	2  queries of a single term are a separate kind
 const fileVersion = 2
 
 const (
-	// maxFileBytes bounds what is read; a model takes some 100 KiB with four trees.
+	// maxFileBytes limits the input; a model with four trees takes about 100
+	// KiB.
 	maxFileBytes = 64 << 20
-	// maxMachines is how many machines a file keeps models of, those saved last.
+	// maxMachines is the number of machines whose models a file keeps, most
+	// recently saved first.
 	maxMachines = 8
 )
 
-// file is what a file holds.
+// file is the content of a file.
 type file struct {
 	Format int     `json:"format"`
-	Models []saved `json:"models"` // the one saved last first
+	Models []saved `json:"models"` // most recently saved first
 }
 
-// saved is the model of a machine. Kinds that are left out are as they were built in.
+// saved is the model of a machine. Omitted kinds have their built-in
+// coefficients.
 type saved struct {
 	Machine Machine              `json:"machine"`
 	Kinds   map[string]savedKind `json:"kinds"`
@@ -70,8 +73,8 @@ type savedKind struct {
 	Tree         *Tree     `json:"tree,omitempty"`
 	Samples      int       `json:"samples"`
 	Error        float64   `json:"mean_relative_error"`
-	// Variance of the logarithm of times over predictions, as it was observed; nil: what the fit
-	// was off by.
+	// Variance of the logarithm of measured over predicted times, if observed;
+	// nil: use the error of the fit.
 	Variance    *float64       `json:"variance,omitempty"`
 	Corrections []savedClasses `json:"corrections,omitempty"`
 }
@@ -81,10 +84,10 @@ type savedClasses struct {
 	Log   float64 `json:"log"`
 }
 
-// Load reads the model of a machine from a file. The error wraps fs.ErrNotExist if there
-// is no file, base.ErrVersion if it is of another version of the format, base.ErrCorrupt if
-// it cannot be read, and ErrForeign if it has no model of the machine. None of them is a
-// reason not to search: New will do, or a calibration.
+// Load reads the model of a machine from a file. The error wraps fs.ErrNotExist
+// if there is no file, base.ErrVersion for another format version,
+// base.ErrCorrupt if it cannot be parsed, and ErrForeign if it has no model of
+// the machine. After any of them, searching still works: use New, or calibrate.
 func Load(fsys vfs.FS, path string, machine Machine) (*Model, error) {
 	f, err := readFile(fsys, path)
 	if err != nil {
@@ -117,7 +120,7 @@ func readFile(fsys vfs.FS, path string) (*file, error) {
 	return f, nil
 }
 
-// parse reads a file. The models in it are not checked yet.
+// parse parses a file; model validates its models.
 func parse(data []byte) (*file, error) {
 	var f file
 	if err := json.Unmarshal(data, &f); err != nil {
@@ -129,7 +132,7 @@ func parse(data []byte) (*file, error) {
 	return &f, nil
 }
 
-// model checks what was read and makes a Model of it.
+// model validates a saved model and creates a Model.
 func (s *saved) model() (*Model, error) {
 	m := New(s.Machine)
 	next := *m.fitted.Load()
@@ -146,7 +149,7 @@ func (s *saved) model() (*Model, error) {
 			if !(c >= 0 && c <= maxCoefficient) {
 				return nil, fmt.Errorf("%s: coefficient %d is %g: %w", k, i, c, base.ErrCorrupt)
 			}
-			if of.Samples > 0 { // else they are those built in, then
+			if of.Samples > 0 { // otherwise the built-in coefficients apply
 				next.coefficients[k][i] = c
 			}
 		}
@@ -192,10 +195,10 @@ func (s *saved) model() (*Model, error) {
 	return m, nil
 }
 
-// maxCoefficient is the longest time that is measured for each unit, in nanoseconds.
+// maxCoefficient is the longest measurable time per unit, in nanoseconds.
 const maxCoefficient = maxSample
 
-// save returns what is to be written of the model.
+// save returns the serialisable form of the model.
 func (m *Model) save() saved {
 	now := m.fitted.Load()
 	s := saved{Machine: m.machine, Kinds: map[string]savedKind{}, Trees: map[string]*Tree{}}
@@ -224,11 +227,12 @@ func (m *Model) save() saved {
 	return s
 }
 
-// Save writes the model to a file, atomically, and keeps those of other machines that
-// the file has. A file that is damaged, if only in the model of this machine, or of another version, may have models that
-// somebody can make use of: it is renamed to OldName. The error is that of the file system,
-// which may not let it; where it does not let the file be read, it stays as it is. Of two
-// processes that save at the same time, one may lose what it wrote.
+// Save writes the model to a file, atomically, and keeps the file's models of
+// other machines. A file with another version, or damaged, even if only in the
+// model of this machine, is renamed to OldName, because its models may be
+// recoverable. The error is from the file system; a file that cannot be read
+// for another reason stays unchanged. If two processes save at the same time,
+// one of their models may be lost.
 func (m *Model) Save(fsys vfs.FS, path string) error {
 	seen := m.seen.Load()
 	f, err := readFile(fsys, path)
@@ -239,7 +243,7 @@ func (m *Model) Save(fsys vfs.FS, path string) error {
 	case err != nil:
 		return err
 	}
-	for i := range f.Models { // what Load would read, and cannot, may be mended by somebody
+	for i := range f.Models { // Load would fail to read it; keep it for recovery
 		if s := &f.Models[i]; s.Machine.Equal(m.machine) {
 			_, err := s.model()
 			unreadable = unreadable || err != nil
@@ -274,5 +278,6 @@ func (m *Model) Save(fsys vfs.FS, path string) error {
 	return fsys.SyncDir(filepath.Dir(path))
 }
 
-// Unsaved returns how many observations were made since the model was saved or loaded.
+// Unsaved returns the number of observations since the model was saved or
+// loaded.
 func (m *Model) Unsaved() uint64 { return m.seen.Load() - m.saved.Load() }

@@ -21,8 +21,8 @@ import (
 
 var here = Machine{CPU: "a processor", Cores: 16, GPUs: []string{"a GPU, CUDA 13.0"}}
 
-// calibrated returns a model with linear coefficients, a kind's tree, trees of whole
-// queries and corrections.
+// calibrated returns a model with linear coefficients, a kind's tree, trees of
+// whole queries and corrections.
 func calibrated(t testing.TB) *Model {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(13, 1))
@@ -88,8 +88,8 @@ func TestSaveAndLoad(t *testing.T) {
 	}
 }
 
-// A file holds models of several machines; each is loaded on its own, and the last ones
-// are kept.
+// TestSaveKeepsOtherMachines: a file holds models of several machines; each can
+// be loaded, and the most recent ones are kept.
 func TestSaveKeepsOtherMachines(t *testing.T) {
 	path := filepath.Join(t.TempDir(), FileName)
 	m := calibrated(t)
@@ -126,7 +126,7 @@ func TestSaveKeepsOtherMachines(t *testing.T) {
 	}
 }
 
-// What was measured here is of this machine, and names its processor.
+// TestHere: the current machine equals itself, and names its processor.
 func TestHere(t *testing.T) {
 	m := Here([]string{"x"})
 	if m.CPU == "" || strings.Contains(m.CPU, "\n") || m.Cores < 1 || !m.Equal(Here([]string{"x"})) || m.Equal(Here(nil)) {
@@ -134,8 +134,8 @@ func TestHere(t *testing.T) {
 	}
 }
 
-// Files that were damaged, cut off, or made by others are an error that says what they
-// are, and Save puts them aside, as they are.
+// TestLoadDamaged: damaged, truncated or foreign files give a specific error,
+// and Save renames them unchanged.
 func TestLoadDamaged(t *testing.T) {
 	valid := encoded(t)
 	for _, c := range []struct {
@@ -207,8 +207,9 @@ func encoded(t testing.TB) []byte {
 	return disk.Get(FileName)
 }
 
-// Whatever fails while a file is saved, the file is the former or the new one, with the
-// model of another machine, and nothing else is left, unless it cannot be removed.
+// TestSaveIsAtomic: after any failure during Save, the file is the old or the
+// new one, including the model of another machine, and no temporary file
+// remains unless it cannot be removed.
 func TestSaveIsAtomic(t *testing.T) {
 	former := encoded(t)
 	m := calibrated(t)
@@ -237,14 +238,14 @@ func TestSaveIsAtomic(t *testing.T) {
 	}
 }
 
-// A folder that cannot be written to is an error of Save, and of nothing else.
+// TestSaveReadOnly: a read-only folder is an error of Save only.
 func TestSaveReadOnly(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Chmod(dir, 0o555); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.Chmod(dir, 0o755) })
-	if os.Geteuid() == 0 { // may write all the same
+	if os.Geteuid() == 0 { // may write anyway
 		dir = filepath.Join(dir, "missing")
 	}
 	m := calibrated(t)
@@ -256,7 +257,7 @@ func TestSaveReadOnly(t *testing.T) {
 	}
 }
 
-// IsTemp knows the names that Save makes, and no others.
+// TestIsTemp checks that IsTemp recognises exactly the names of Save.
 func TestIsTemp(t *testing.T) {
 	for name, want := range map[string]bool{
 		"costs.json.0123456789abcdef.tmp": true, "costs.json": false, "costs.json.tmp": false, "costs.json.bak": false, "x.costs.json.1.tmp": false, "": false,
@@ -267,8 +268,8 @@ func TestIsTemp(t *testing.T) {
 	}
 }
 
-// Whatever a file holds, loading it gives an error or a model that predicts, and that
-// can be saved and loaded again.
+// FuzzLoad: loading any bytes gives a documented error, or a model that
+// predicts and can be saved and loaded again.
 func FuzzLoad(f *testing.F) {
 	valid := encoded(f)
 	f.Add(valid)
@@ -305,7 +306,7 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// The file can be read by others: it is JSON, indented, of one object.
+// TestFileIsJSON: the file is a single indented JSON object.
 func TestFileIsJSON(t *testing.T) {
 	data := encoded(t)
 	if !json.Valid(data) || !bytes.HasPrefix(data, []byte("{\n \"format\": 2,\n")) || !bytes.HasSuffix(data, []byte("}\n")) {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Measured is a piece of work that was measured.
+// Measured is a measurement of work.
 type Measured struct {
 	Kind     Kind
 	Features Features
@@ -15,39 +15,38 @@ type Measured struct {
 }
 
 const (
-	// minSamples is how many samples a kind must have to be fitted, for each coefficient.
+	// minSamples is the minimum number of samples per coefficient for fitting a
+	// kind.
 	minSamples = 3
-	// treeSamples is how many a kind must have to get a tree, and treePays the part of
-	// the linear model's error that the tree's must not pass for that.
+	// treeSamples is the minimum number of samples for a tree. treePays is the
+	// maximum ratio of the tree's error to the linear model's.
 	treeSamples = 100
 	treePays    = 0.85
-	// folds is in how many parts samples are divided, to fit to all but one and to
-	// measure the error on that one.
+	// folds is the number of parts of the samples for cross-validation: fit to
+	// all but one, measure the error on that one.
 	folds = 5
 )
 
-// treeOptions are those of trees over features of a kind. Leaves of few samples would
-// follow what disturbed them.
+// treeOptions are the options for trees of a kind. Small leaves would fit
+// noise.
 var treeOptions = TreeOptions{MinLeaf: 6}
 
-// Fit tells how a kind was fitted.
+// Fit describes the fit of a kind.
 type Fit struct {
 	Kind    Kind `json:"-"`
 	Samples int  `json:"samples"`
-	// Error is the mean of |predicted-took|/took over samples, each predicted by a model
-	// that was fitted without it.
+	// Error is the mean of |predicted-took|/took over samples, each predicted
+	// by a model fitted without it.
 	Error float64 `json:"mean_relative_error"`
 	// Leaves of the tree; 0: the model is linear.
 	Leaves int `json:"leaves,omitempty"`
 }
 
-// Calibrate fits the model of each kind that has enough samples; the others keep
-// theirs. A kind gets linear coefficients and, where that is clearly better, a tree for
-// what is not a batch.
-// What was observed of a kind that is fitted is forgotten. It may be called while the
-// model is in use. Samples that
-// belong together, such as those of one query, are to be neighbours; else the order
-// is to be random.
+// Calibrate fits the model of each kind that has enough samples; the others
+// stay unchanged. A kind gets linear coefficients and, if clearly better, a
+// tree for work that is not a batch. Earlier observations of a fitted kind are
+// discarded. It may be called while the model is in use. Samples of the
+// same query must be adjacent; otherwise the order should be random.
 func (m *Model) Calibrate(samples []Measured) {
 	var byKind [NumKinds][]Measured
 	for _, s := range samples {
@@ -77,8 +76,8 @@ func (m *Model) Calibrate(samples []Measured) {
 	}
 }
 
-// fit fits a kind to samples of it, and reports whether there were enough. It may be
-// called for several kinds at the same time.
+// fit fits a kind to its samples, and reports whether there were enough.
+// Different kinds may be fitted concurrently.
 func (f *fitted) fit(k Kind, samples []Measured) bool {
 	c, ok := fitLinear(k, samples)
 	if !ok {
@@ -99,7 +98,7 @@ func (f *fitted) fit(k Kind, samples []Measured) bool {
 	return true
 }
 
-// Fits tells of each kind that was calibrated how well.
+// Fits describes the fit of each calibrated kind.
 func (m *Model) Fits() []Fit {
 	now := m.fitted.Load()
 	var fits []Fit
@@ -116,7 +115,7 @@ func (m *Model) Fits() []Fit {
 	return fits
 }
 
-// Calibrated reports whether anything was measured.
+// Calibrated reports whether any kind was calibrated.
 func (m *Model) Calibrated() bool {
 	return m.fitted.Load().samples != [NumKinds]int{}
 }
@@ -131,9 +130,9 @@ func (c *cell) forget() {
 // predictor predicts a time in nanoseconds.
 type predictor func(f *Features) float64
 
-// crossValidate returns the mean relative error over all samples, which are of one
-// kind, each predicted by what fit makes of those in the other folds. Neighbours are in
-// the same fold: they may be of the same query.
+// crossValidate returns the mean relative error over all samples of one kind,
+// each predicted by a model that fit creates from the other folds. Adjacent
+// samples are in the same fold, because they may be from the same query.
 func crossValidate(samples []Measured, fit func(k Kind, samples []Measured) predictor) float64 {
 	k, sum := samples[0].Kind, 0.0
 	for fold := range folds {
@@ -190,15 +189,16 @@ func fitLinear(k Kind, samples []Measured) (c [maxBasis]float64, ok bool) {
 	return leastRelativeSquares(rows, n), len(samples) >= minSamples*n
 }
 
-// Rounds of reweighting, and the relative residual from which on a sample counts less:
-// Huber's weights. Work that was interrupted is an outlier.
+// The number of reweighting rounds, and the relative residual from which on a
+// sample has less weight (Huber's weights). Interrupted work is an outlier.
 const (
 	rounds   = 12
 	residual = 0.3
 )
 
-// leastRelativeSquares returns the coefficients c >= 0 of least sum of (row*c - 1)²,
-// robust against outliers. Rows are quantities divided by the time: [len(rows)][n].
+// leastRelativeSquares returns the coefficients c >= 0 that minimise the sum of
+// (row*c - 1)², robust against outliers. Rows are quantities divided by the
+// time: [len(rows)][n].
 func leastRelativeSquares(rows [][maxBasis]float64, n int) (c [maxBasis]float64) {
 	weights := make([]float64, len(rows))
 	for i := range weights {
@@ -218,9 +218,10 @@ func leastRelativeSquares(rows [][maxBasis]float64, n int) (c [maxBasis]float64)
 	return c
 }
 
-// center multiplies coefficients so that as many predictions are too high as too low.
-// Least relative squares are too low where the model does not describe all of the time,
-// since a prediction that is too high by a factor costs more than one too low.
+// center scales coefficients such that the median ratio of predicted to
+// measured time is 1. Least relative squares underestimate if the model does
+// not explain the whole time, because a prediction too high by a factor costs
+// more than one too low.
 func center(rows [][maxBasis]float64, c *[maxBasis]float64, n int) {
 	ratios := make([]float64, len(rows)) // predicted/took
 	for i := range rows {
@@ -238,9 +239,9 @@ func center(rows [][maxBasis]float64, c *[maxBasis]float64, n int) {
 	}
 }
 
-// nonNegative returns the c >= 0 of least sum of weight*(row*c - 1)², by coordinate
-// descent: the function is convex, and each step goes to its least value along one
-// coordinate.
+// nonNegative returns the c >= 0 that minimises the sum of weight*(row*c - 1)²,
+// by coordinate descent: the function is convex, and each step minimises along
+// one coordinate.
 func nonNegative(rows [][maxBasis]float64, weights []float64, n int) (c [maxBasis]float64) {
 	var gram [maxBasis][maxBasis]float64
 	var target, scale [maxBasis]float64
@@ -253,7 +254,7 @@ func nonNegative(rows [][maxBasis]float64, weights []float64, n int) (c [maxBasi
 			}
 		}
 	}
-	// In units in which the diagonal is 1.
+	// Scale such that the diagonal is 1.
 	for j := range n {
 		if gram[j][j] > 0 {
 			scale[j] = 1 / math.Sqrt(gram[j][j])

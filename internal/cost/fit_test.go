@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// measuredAnd makes samples of conjunctions whose time is known: 700 ns, 0.3 ns a posting of the
-// shortest list and 2 ns a probe of the second, times what noise returns.
+// measuredAnd creates samples of conjunctions with a known time: 700 ns, 0.3 ns
+// per posting of the shortest list and 2 ns per probe of the second, multiplied
+// by noise.
 func measuredAnd(rng *rand.Rand, n int, noise func() float64) []Measured {
 	samples := make([]Measured, n)
 	for i := range samples {
@@ -25,7 +26,8 @@ func trueAnd(f *Features) float64 {
 	return 700 + 0.3*float64(f.Shortest) + 2*probes(f.Shortest, f.Second)
 }
 
-// worst returns the greatest relative difference between predictions and the truth.
+// worst returns the maximum relative difference between predictions and the
+// truth.
 func worst(m *Model, samples []Measured, truth func(f *Features) float64) float64 {
 	w := 0.0
 	for i := range samples {
@@ -35,9 +37,10 @@ func worst(m *Model, samples []Measured, truth func(f *Features) float64) float6
 	return w
 }
 
-// A model that made the samples is found again: without noise to the nanosecond of
-// rounding, with noise of 10 % to a fraction of that, and with a tenth of the samples
-// ten times too long, as if they were interrupted, to a few per cent.
+// TestCalibrateRecoversAModel recovers the model that generated the samples:
+// without noise, within rounding; with noise of 10 %, within a fraction of it;
+// with a tenth of the samples ten times too long, as if interrupted, within a
+// few per cent.
 func TestCalibrateRecoversAModel(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 1))
 	for _, c := range []struct {
@@ -70,9 +73,10 @@ func TestCalibrateRecoversAModel(t *testing.T) {
 	}
 }
 
-// Coefficients are never negative, though the unbounded solution has one that is, and
-// satisfy the conditions of the bounded optimum (Kuhn and Tucker): the gradient is 0 where a
-// coefficient is positive, and not negative where it is 0.
+// TestCoefficientsAreNotNegative: coefficients are never negative, although the
+// unbounded solution has a negative one, and they satisfy the Kuhn-Tucker
+// conditions of the bounded optimum: the gradient is 0 where a coefficient is
+// positive, and not negative where it is 0.
 func TestCoefficientsAreNotNegative(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 2))
 	atBound := 0
@@ -115,8 +119,8 @@ func TestCoefficientsAreNotNegative(t *testing.T) {
 	}
 }
 
-// With a time that no linear model has, a kind gets a tree; it is better on samples
-// that it has not seen, and is not used for batches, of which it knows nothing.
+// TestCalibrateTakesATree: if no linear model fits, a kind gets a tree. The
+// tree is better on new samples, and is not used for batches.
 func TestCalibrateTakesATree(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 3))
 	samples := func(n int) []Measured {
@@ -157,8 +161,9 @@ func TestCalibrateTakesATree(t *testing.T) {
 	}
 }
 
-// Kinds without enough samples keep what they had; what is no time is left out; what
-// was observed of a kind that is fitted is forgotten.
+// TestCalibrateKeepsTheOthers: kinds without enough samples stay unchanged,
+// invalid times are ignored, and earlier observations of a fitted kind are
+// discarded.
 func TestCalibrateKeepsTheOthers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 4))
 	m := New(Machine{})
@@ -185,8 +190,8 @@ func TestCalibrateKeepsTheOthers(t *testing.T) {
 	}
 }
 
-// The error that is reported is one of samples that were left out: by hand, of ten
-// samples in five folds, each predicted by the mean of the eight others.
+// TestCrossValidate checks a worked number: ten samples in five folds, each
+// predicted by the mean of the eight others.
 func TestCrossValidate(t *testing.T) {
 	took := []time.Duration{1, 1, 2, 2, 2, 2, 2, 2, 3, 3}
 	samples := make([]Measured, len(took))
@@ -202,7 +207,8 @@ func TestCrossValidate(t *testing.T) {
 		seen = append(seen, len(of))
 		return func(*Features) float64 { return sum / float64(len(of)) }
 	})
-	// Means 18/8, 2, 2, 2, 14/8: errors 1.25, 1.25, six times 0, and 1.25/3 twice.
+	// Means 18/8, 2, 2, 2, 14/8: errors 1.25, 1.25, six times 0, and 1.25/3
+	// twice.
 	want := (2*1.25 + 2*1.25/3) / 10
 	if math.Abs(got-want) > 1e-12 || !slices.Equal(seen, []int{8, 8, 8, 8, 8}) {
 		t.Errorf("%g, not %g; fitted to %v samples", got, want, seen)

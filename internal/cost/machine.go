@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// Machine is what measured times hold for.
+// Machine identifies the hardware for which measured times are valid.
 type Machine struct {
 	CPU   string   `json:"cpu"`
-	Cores int      `json:"cores"` // that the process may run on
+	Cores int      `json:"cores"` // available to the process
 	GPUs  []string `json:"gpus"`  // each with its driver's version
 }
 
-// Here returns the machine that the program runs on, with the GPUs that it uses.
+// Here returns the current machine, with the GPUs in use.
 func Here(gpus []string) Machine {
 	return Machine{CPU: Processor(), Cores: runtime.NumCPU(), GPUs: gpus}
 }
@@ -24,8 +24,8 @@ func (m Machine) Equal(o Machine) bool {
 	return m.CPU == o.CPU && m.Cores == o.Cores && slices.Equal(m.GPUs, o.GPUs)
 }
 
-// Processor returns the model of the first processor, or the architecture where the system
-// does not tell.
+// Processor returns the model of the first CPU, or the architecture if the
+// system does not provide it.
 func Processor() string {
 	info, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {

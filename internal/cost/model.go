@@ -7,31 +7,31 @@ import (
 	"time"
 )
 
-// Model predicts times. All methods may be called by any number of goroutines at the
-// same time. Make one with New or Load.
+// Model predicts times. It is safe for concurrent use. Create one with New or
+// Load.
 type Model struct {
 	machine  Machine
 	fitted   atomic.Pointer[fitted]
-	changing sync.Mutex // held by who replaces fitted
+	changing sync.Mutex // held while replacing fitted
 	cells    [NumKinds][NumClasses]cell
 	scatters [NumKinds]scatter
-	// seen counts observations; each looks after the cell whose turn it is.
+	// seen counts observations; each one also ages one cell, in turn.
 	seen  atomic.Uint64
-	saved atomic.Uint64 // seen when the model was saved or loaded
+	saved atomic.Uint64 // value of seen when the model was saved or loaded
 }
 
-// fitted is what calibration and training found. It does not change.
+// fitted is the result of calibration and training. It is immutable.
 type fitted struct {
 	coefficients [NumKinds][maxBasis]float64
-	samples      [NumKinds]int     // that the coefficients are of; 0: the prior's
-	fitErrors    [NumKinds]float64 // mean relative error, of samples that were left out; 0: not known
-	// own trees take the place of coefficients where they are clearly better.
+	samples      [NumKinds]int     // samples of the fit; 0: the coefficients are priors
+	fitErrors    [NumKinds]float64 // mean relative error on left-out samples; 0: unknown
+	// own trees replace coefficients where they are clearly better.
 	own   [NumKinds]*Tree
 	trees Trees // for PredictTree
 }
 
-// New returns a model of a machine that was not measured: it predicts by coefficients
-// of one of its kind.
+// New returns a model of an uncalibrated machine, which predicts with built-in
+// coefficients.
 func New(machine Machine) *Model {
 	m := &Model{machine: machine}
 	m.fitted.Store(&fitted{coefficients: priors})
@@ -41,29 +41,29 @@ func New(machine Machine) *Model {
 // Machine returns the machine that the model is of.
 func (m *Model) Machine() Machine { return m.machine }
 
-// Predict returns how long work of a kind will take, three hours at most, so that times
-// can be added. It takes less than 100 ns and allocates nothing.
+// Predict returns the predicted time of work of a kind, at most three hours, so
+// that times can be added. It takes less than 100 ns and allocates nothing.
 func (m *Model) Predict(k Kind, f *Features) time.Duration {
 	base := m.base(k, f)
 	i, w := between(base)
 	return time.Duration(min(base*m.factor(k, i, w), maxSample))
 }
 
-// between returns the class whose middle is the last below a prediction without
-// correction, and how far that is on the way to the middle of the next, in logarithms.
+// between returns the last class whose middle is below an uncorrected
+// prediction, and the position between this middle and the next, in logarithms.
 func between(base float64) (class int, part float64) {
 	x := min(log2(max(base*(2.0/firstClass), 1))/2, NumClasses-1)
 	class = min(int(x), NumClasses-2)
 	return class, x - float64(class)
 }
 
-// factor is the correction between the middles of two classes. A step from one class to
-// the next would make predictions fall where the times rise.
+// factor interpolates the correction between the middles of two classes. A step
+// at a class boundary would make predictions fall while times rise.
 func (m *Model) factor(k Kind, class int, part float64) float64 {
 	return (1-part)*m.cells[k][class].factor() + part*m.cells[k][class+1].factor()
 }
 
-// base is the prediction without the correction, in nanoseconds, from 1 to maxSample.
+// base returns the uncorrected prediction in nanoseconds, from 1 to maxSample.
 func (m *Model) base(k Kind, f *Features) float64 {
 	now := m.fitted.Load()
 	if t := now.own[k]; t != nil && f.Batch <= 1 {
@@ -85,29 +85,33 @@ func predictLinear(k Kind, f *Features, c *[maxBasis]float64) float64 {
 	return min(max(sum, 1), maxSample)
 }
 
-// Corrections of a cell. The constants are chosen, not measured: so many observations as make
-// a correction, against noise, and no more than come in seconds under load, so that it follows.
+// Corrections of a cell. The constants are chosen, not measured: enough
+// observations per correction to suppress noise, but no more than arrive within
+// seconds under load, so that corrections follow.
 const (
-	// decay is the weight of one observation, once there were as many as 1/decay.
+	// decay is the weight of one observation, after the first 1/decay.
 	decay = 1.0 / 32
-	// maxStep bounds the logarithm of a ratio that is observed, so that one that was
-	// interrupted for a millisecond counts as much as one of 1.65 times the time.
+	// maxStep limits the logarithm of an observed ratio: work that was
+	// interrupted for a millisecond counts like work of 1.65 times the
+	// predicted time.
 	maxStep = 0.5
-	// maxCorrection bounds the logarithm of the correction: times 20.
+	// maxCorrection limits the logarithm of the correction: a factor of 20.
 	maxCorrection = 3
-	// maxAge is the number of observations, of anything, after which the correction of
-	// a cell that had none is halved: a place that was slow for a while would else
-	// never be chosen again.
+	// maxAge is the number of observations, of any kind, after which the
+	// correction of an unobserved cell is halved. Otherwise a place that was
+	// slow temporarily would never be chosen again.
 	maxAge = 4096
 )
 
-// cell holds what was observed of a kind and class.
+// cell has the observations of a kind and class.
 type cell struct {
-	// bits of the factor as a float64, XORed with those of 1, so that the zero value is 1.
+	// bits of the factor as a float64, XORed with the bits of 1, so that the zero
+	// value is 1.
 	bits atomic.Uint64
 
-	mu sync.Mutex // guards what follows
-	// log is the logarithm of the factor, last the value of seen when it changed.
+	mu sync.Mutex // guards the fields below
+	// log is the logarithm of the factor, last the value of seen at its last
+	// change.
 	log  float64
 	n    int64 // observations
 	last uint64
@@ -125,10 +129,10 @@ func (c *cell) set(log float64) {
 	c.bits.Store(math.Float64bits(math.Exp(c.log)) ^ one)
 }
 
-// Observe tells how long work of a kind took, so that later predictions of its class
-// are nearer. It costs about 100 ns and never waits: where two goroutines observe the
-// same class at the same instant, one of the observations may be left out. Times
-// that are not positive are ignored.
+// Observe records the measured time of work of a kind, to improve later
+// predictions of its class. It takes about 100 ns and never waits: if two
+// goroutines observe the same class at the same time, one observation may be
+// dropped. Times that are not positive are ignored.
 func (m *Model) Observe(k Kind, f *Features, took time.Duration) {
 	if took <= 0 {
 		return
@@ -140,7 +144,7 @@ func (m *Model) Observe(k Kind, f *Features, took time.Duration) {
 	predicted := base * m.factor(k, i, w)
 	own := classOf(base)
 	c, other := &m.cells[k][own], &m.cells[k][2*i+1-own]
-	part := w // of other in the correction
+	part := w // part of other in the correction
 	if own != i {
 		part = 1 - w
 	}
@@ -154,7 +158,7 @@ func (m *Model) Observe(k Kind, f *Features, took time.Duration) {
 	step := math.Log(float64(took) / predicted)
 	m.scatters[k].observe(step, now)
 	step = min(max(step, -maxStep), maxStep) * max(decay, 1/float64(c.n+1))
-	step /= part*part + (1-part)*(1-part) // so that both together go all of it
+	step /= part*part + (1-part)*(1-part) // so that both together make the whole step
 	c.last = now
 	c.set(c.log + (1-part)*step)
 	c.mu.Unlock()
@@ -165,8 +169,8 @@ func (m *Model) Observe(k Kind, f *Features, took time.Duration) {
 	}
 }
 
-// age halves the correction of one cell, in turn, if it was not observed for long, and
-// with the first of a kind what its times scatter by.
+// age halves the correction of one cell, in turn, if it was not observed for
+// long. With the first cell of a kind it also fades the kind's scatter.
 func (m *Model) age(now uint64) {
 	i := now % (uint64(NumKinds) * NumClasses)
 	if k := i / NumClasses; i%NumClasses == 0 {
@@ -183,8 +187,8 @@ func (m *Model) age(now uint64) {
 	}
 }
 
-// NumClasses is the number of classes of size. Work is of the class of its predicted
-// time: up to 4 µs, 16 µs, and so on; the last has no bound.
+// NumClasses is the number of size classes. The class of work depends on its
+// predicted time: up to 4 µs, 16 µs, and so on; the last is unbounded.
 const NumClasses = 9
 
 const firstClass = 4000 // ns
@@ -198,22 +202,24 @@ func classOf(ns float64) int {
 	return class
 }
 
-// ClassError is how far predictions of a kind and class were off.
+// ClassError is the error of predictions of a kind and class.
 type ClassError struct {
 	Kind Kind `json:"kind"`
-	// From and Below bound the predicted times; Below is 0 of the last class.
+	// From and Below are the range of predicted times; Below is 0 for the last
+	// class.
 	From  time.Duration `json:"from_ns"`
 	Below time.Duration `json:"below_ns,omitempty"`
 	Count int64         `json:"count"` // observations
-	// Mean of |predicted-took|/took, and Bias, the mean of (predicted-took)/took.
+	// Mean is the mean of |predicted-took|/took, Bias the mean of
+	// (predicted-took)/took.
 	Mean float64 `json:"mean_relative_error"`
 	Bias float64 `json:"bias"`
-	// Correction is what predictions are multiplied with now.
+	// Correction is the current factor of predictions.
 	Correction float64 `json:"correction"`
 }
 
-// Errors returns the errors of all that was observed since the model was made or
-// loaded, by kind, then class; classes with none are left out.
+// Errors returns the errors of all observations since the model was created or
+// loaded, by kind, then class; classes without observations are omitted.
 func (m *Model) Errors() []ClassError {
 	var errs []ClassError
 	for k := range m.cells {

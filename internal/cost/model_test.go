@@ -8,19 +8,20 @@ import (
 	"time"
 )
 
-// sized returns features whose prediction by the prior of GPUDirectOr is near to ns.
+// sized returns features that the prior of GPUPackedOr predicts to take about
+// ns.
 func sized(t *testing.T, ns float64) Features {
 	t.Helper()
 	f := Features{}
 	m := New(Machine{})
-	f.Sum = int64((ns - m.base(GPUDirectOr, &f)) / priors[GPUDirectOr][2])
-	if got := m.base(GPUDirectOr, &f); math.Abs(got-ns) > 1 {
+	f.Sum = int64((ns - m.base(GPUPackedOr, &f)) / priors[GPUPackedOr][2])
+	if got := m.base(GPUPackedOr, &f); math.Abs(got-ns) > 1 {
 		t.Fatalf("features of %g ns, not %g", got, ns)
 	}
 	return f
 }
 
-// By hand: classes end at 4, 16, 64 µs and so on to 65 ms.
+// TestClasses checks the class boundaries: 4, 16, 64 µs and so on to 65 ms.
 func TestClasses(t *testing.T) {
 	for _, c := range []struct {
 		ns    float64
@@ -57,11 +58,13 @@ func TestClasses(t *testing.T) {
 	}
 }
 
-// By hand: 128 µs, the middle of a class, are predicted. After one that took 102.4 µs, the
-// error is 0.25, and the correction goes half the way: times sqrt(0.8), 114.49 µs. One of
-// 64 µs then is off by 0.7889 and would be corrected by ln(64/114.49) = -0.5816, which counts
-// as -0.5, a third of it: times exp(-0.1667), 96.91 µs. Half the way to the middle of the
-// next class, in logarithms, the correction is half of that.
+// TestErrorsByHand computes an example. The prediction is 128 µs, the middle of
+// a class. After work of 102.4 µs, the error is 0.25, and the correction moves
+// half the way: a factor of sqrt(0.8), 114.49 µs. Work of 64 µs then has an
+// error of 0.7889 and would be corrected by ln(64/114.49) = -0.5816, which is
+// limited to -0.5, with weight a third: a factor of exp(-0.1667), 96.91 µs.
+// Half-way to the middle of the next class, in logarithms, the correction is
+// half of that.
 func TestErrorsByHand(t *testing.T) {
 	m, f := New(Machine{}), sized(t, 128_000)
 	near := func(what string, got, want float64) {
@@ -70,36 +73,37 @@ func TestErrorsByHand(t *testing.T) {
 			t.Errorf("%s is %g, not %g", what, got, want)
 		}
 	}
-	near("the first prediction", float64(m.Predict(GPUDirectOr, &f)), 128_000)
-	m.Observe(GPUDirectOr, &f, 102_400)
-	near("the second", float64(m.Predict(GPUDirectOr, &f)), 114_487)
-	m.Observe(GPUDirectOr, &f, 64*time.Microsecond)
-	near("the third", float64(m.Predict(GPUDirectOr, &f)), 96_910)
-	m.Observe(GPUDirectOr, &f, 0) // is ignored
-	m.Observe(GPUDirectOr, &f, -1)
+	near("the first prediction", float64(m.Predict(GPUPackedOr, &f)), 128_000)
+	m.Observe(GPUPackedOr, &f, 102_400)
+	near("the second", float64(m.Predict(GPUPackedOr, &f)), 114_487)
+	m.Observe(GPUPackedOr, &f, 64*time.Microsecond)
+	near("the third", float64(m.Predict(GPUPackedOr, &f)), 96_910)
+	m.Observe(GPUPackedOr, &f, 0) // is ignored
+	m.Observe(GPUPackedOr, &f, -1)
 	errs := m.Errors()
 	if len(errs) != 1 {
 		t.Fatalf("%+v: want one class", errs)
 	}
 	e := errs[0]
-	if e.Kind != GPUDirectOr || e.From != 64*time.Microsecond || e.Below != 256*time.Microsecond || e.Count != 2 {
+	if e.Kind != GPUPackedOr || e.From != 64*time.Microsecond || e.Below != 256*time.Microsecond || e.Count != 2 {
 		t.Errorf("%+v", e)
 	}
 	near("the mean error", e.Mean, (0.25+0.78885)/2)
 	near("the bias", e.Bias, (0.25+0.78885)/2)
 	near("the correction", e.Correction, 0.75711)
-	m.Observe(GPUDirectOr, &f, 193_820) // twice as long as predicted: -0.5
+	m.Observe(GPUPackedOr, &f, 193_820) // twice the predicted time, limited to -0.5
 	near("the mean error then", m.Errors()[0].Mean, (0.25+0.78885+0.5)/3)
 	near("the bias then", m.Errors()[0].Bias, (0.25+0.78885-0.5)/3)
 	half, other := sized(t, 256_000), sized(t, 512_000)
 	near("the correction at last", m.Errors()[0].Correction, 0.85793)
-	near("the prediction between two classes", float64(m.Predict(GPUDirectOr, &half)), 256_000*(1+0.85793)/2)
-	near("the prediction of another class", float64(m.Predict(GPUDirectOr, &other)), 512_000)
+	near("the prediction between two classes", float64(m.Predict(GPUPackedOr, &half)), 256_000*(1+0.85793)/2)
+	near("the prediction of another class", float64(m.Predict(GPUPackedOr, &other)), 512_000)
 }
 
-// Where times are ever less what was predicted the larger they are, as those that caches
-// make faster than the model knows, predictions still rise with the size, and are right
-// within every class, not only in the middle.
+// TestCorrectionsHaveNoSteps: if measured times fall increasingly below
+// predictions as sizes grow, as with caches that the model does not know,
+// predictions still increase with the size, and are right throughout every
+// class.
 func TestCorrectionsHaveNoSteps(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 5))
 	m := New(Machine{})
@@ -107,12 +111,12 @@ func TestCorrectionsHaveNoSteps(t *testing.T) {
 	for range 4000 {
 		ns := 4000 * math.Exp(rng.Float64()*math.Log(64))
 		f := sized(t, ns)
-		m.Observe(GPUDirectOr, &f, time.Duration(taken(ns)))
+		m.Observe(GPUPackedOr, &f, time.Duration(taken(ns)))
 	}
 	last := 0.0
 	for ns := 4000.0; ns < 256_000; ns *= 1.1 {
 		f := sized(t, ns)
-		got := float64(m.Predict(GPUDirectOr, &f))
+		got := float64(m.Predict(GPUPackedOr, &f))
 		if got < last || math.Abs(got/taken(ns)-1) > 0.07 {
 			t.Errorf("%.0f ns: predicted %.0f, before %.0f, took %.0f", ns, got, last, taken(ns))
 		}
@@ -120,9 +124,9 @@ func TestCorrectionsHaveNoSteps(t *testing.T) {
 	}
 }
 
-// When a place becomes three times as slow, predictions follow within 100 observations,
-// and again when it is as before; one observation in twenty that takes a hundred times
-// as long does not carry them off.
+// TestObserveFollowsDrift: when a place becomes three times slower, predictions
+// follow within 100 observations, and also when it recovers. One observation in
+// twenty that takes a hundred times as long does not distort them.
 func TestObserveFollowsDrift(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 1))
 	m, f := New(Machine{}), sized(t, 100_000)
@@ -132,42 +136,43 @@ func TestObserveFollowsDrift(t *testing.T) {
 			if rng.IntN(20) == 0 {
 				took *= 100
 			}
-			m.Observe(GPUDirectOr, &f, time.Duration(took))
+			m.Observe(GPUPackedOr, &f, time.Duration(took))
 		}
-		if got := float64(m.Predict(GPUDirectOr, &f)) / 100_000 / slow; got < 0.75 || got > 1.35 {
+		if got := float64(m.Predict(GPUPackedOr, &f)) / 100_000 / slow; got < 0.75 || got > 1.35 {
 			t.Errorf("phase %d: predictions are %.2f times what is observed", phase, got)
 		}
 	}
 }
 
-// A correction has a limit, and is halved again and again when nothing of its class is
-// observed any more, so that a place that was slow is tried again.
+// TestCorrectionsAge: a correction has a limit, and is halved repeatedly when
+// its class is not observed any more, so that a place that was slow is tried
+// again.
 func TestCorrectionsAge(t *testing.T) {
 	m, f := New(Machine{}), sized(t, 100_000)
 	for range 1000 {
-		m.Observe(GPUDirectOr, &f, time.Hour)
+		m.Observe(GPUPackedOr, &f, time.Hour)
 	}
 	limit := 100_000 * math.Exp(maxCorrection)
-	if got := float64(m.Predict(GPUDirectOr, &f)); math.Abs(got/limit-1) > 1e-3 {
+	if got := float64(m.Predict(GPUPackedOr, &f)); math.Abs(got/limit-1) > 1e-3 {
 		t.Errorf("after many hours %g ns, not the limit, %g", got, limit)
 	}
 	other := Features{}
 	for range 2 * maxAge {
 		m.Observe(CPUBegin, &other, m.Predict(CPUBegin, &other))
 	}
-	if got := float64(m.Predict(GPUDirectOr, &f)); got > limit/math.E || got < 100_000 {
+	if got := float64(m.Predict(GPUPackedOr, &f)); got > limit/math.E || got < 100_000 {
 		t.Errorf("after %d other observations %g ns", 2*maxAge, got)
 	}
 	for range 40 * maxAge {
 		m.Observe(CPUBegin, &other, m.Predict(CPUBegin, &other))
 	}
-	if got := float64(m.Predict(GPUDirectOr, &f)); math.Abs(got/100_000-1) > 0.01 {
+	if got := float64(m.Predict(GPUPackedOr, &f)); math.Abs(got/100_000-1) > 0.01 {
 		t.Errorf("after very many %g ns, not 100000", got)
 	}
 }
 
-// Many goroutines predict, observe, calibrate, train and report at the same time; none
-// waits for ever, and no prediction is senseless.
+// TestConcurrentUse: many goroutines predict, observe, calibrate, train and
+// report at the same time, without deadlock and with valid predictions.
 func TestConcurrentUse(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 2))
 	samples := measuredAnd(rng, 120, func() float64 { return 1 })
@@ -228,7 +233,7 @@ func TestPredictAllocatesNothing(t *testing.T) {
 func BenchmarkPredict(b *testing.B) {
 	f := Features{Lists: 3, K: 10, Shortest: 100, Second: 1000, Longest: 9000, Sum: 10100, Candidates: 50}
 	m := New(Machine{})
-	for _, k := range []Kind{CPUOr, CPUAnd, CPUIntersect, GPUDirectAnd} {
+	for _, k := range []Kind{CPUOr, CPUAnd, CPUIntersect, GPUPackedAnd} {
 		b.Run("model=linear/kind="+k.String(), func(b *testing.B) {
 			for b.Loop() {
 				m.Predict(k, &f)

@@ -1,9 +1,9 @@
 package cost
 
-// priors are coefficients in nanoseconds by kind, in the order of basis: those of a
-// server of 2024 (16 cores at 3 GHz; a GPU behind PCIe 5 of 16 lanes, 55 GB/s from
-// page-locked memory; launch and wait 9 µs). They serve until a machine is calibrated,
-// and for kinds that calibration had no samples of.
+// priors are coefficients in nanoseconds by kind, in the order of basis, of a
+// server of 2024 (16 cores at 3 GHz; a GPU on PCIe 5 x16, 55 GB/s from
+// page-locked memory; launch and wait 9 µs). They apply until a machine is
+// calibrated, and to kinds without samples.
 var priors = [NumKinds][maxBasis]float64{
 	CPUTerm:      {1800, 0.09, 45, 850},
 	CPUOr:        {600, 400, 0.3, 2, 0.02, 0.05, 5},
@@ -16,8 +16,8 @@ var priors = [NumKinds][maxBasis]float64{
 	GPUImagesOr:  {11000, 1000, 0.01, 5, 200},
 	GPUImagesAnd: {10500, 800, 0.01, 0.004, 200},
 	GPUImpacts:   {13000, 1000, 0.01, 5, 200},
-	GPUDirectOr:  {16000, 2000, 0.01, 0.2, 0.019, 5},
-	GPUDirectAnd: {15000, 2000, 0.002, 0.2, 0.019, 5},
+	GPUPackedOr:  {16000, 2000, 0.01, 0.2, 0.019, 5},
+	GPUPackedAnd: {15000, 2000, 0.002, 0.2, 0.019, 5},
 	GPUIntersect: {16000, 2500, 0.3, 0.2, 0.019},
 	BringImages:  {40000, 8000, 0.019, 0.15, 0.05},
 	BringHost:    {2000, 1000, 0, 0.12, 0},

@@ -2,9 +2,9 @@ package cost
 
 import "math"
 
-// regress returns the linear model of the used features with the least sum of squared
-// residuals over cases, of which there is at least one. Features that are the sum of
-// others, or the same in all cases, get no slope.
+// regress returns the least-squares linear model of the used features over
+// cases, at least one. Features that are constant, or linear combinations of
+// others, get no slope.
 func regress(cases []treeCase, used [MaxTreeFeatures]bool) linear {
 	const most = MaxTreeFeatures
 	var features [most]int
@@ -15,7 +15,7 @@ func regress(cases []treeCase, used [MaxTreeFeatures]bool) linear {
 			n++
 		}
 	}
-	// Around the means, so that the intercept is no unknown.
+	// Centred, which eliminates the intercept.
 	var mean [most]float64
 	meanY := 0.0
 	for i := range cases {
@@ -43,7 +43,7 @@ func regress(cases []treeCase, used [MaxTreeFeatures]bool) linear {
 		}
 	}
 	for j := range n {
-		// The mean of equal numbers is not always that number: what is left is rounding.
+		// The mean of equal numbers may differ from them by rounding.
 		if rounding := nothing * mean[j]; a[j][j] <= float64(len(cases))*rounding*rounding {
 			a[j][j] = 0
 		}
@@ -57,12 +57,14 @@ func regress(cases []treeCase, used [MaxTreeFeatures]bool) linear {
 	return model
 }
 
-// nothing is what part of their mean numbers may be off it that count as equal.
+// nothing is the relative difference up to which a number counts as equal to
+// the mean.
 const nothing = 1e-12
 
-// solve returns the x of a*x = b for the first n rows of a, which is symmetric, positive
-// semidefinite and given by its lower triangle, by Cholesky's decomposition. Where a
-// row is one of those before it, but for rounding, x is 0.
+// solve returns the x of a*x = b for the first n rows of a, a symmetric,
+// positive semidefinite matrix given by its lower triangle, by Cholesky
+// decomposition. If a row depends on earlier ones, except for rounding, its x
+// is 0.
 func solve(a *[MaxTreeFeatures][MaxTreeFeatures]float64, b [MaxTreeFeatures]float64, n int) (x [MaxTreeFeatures]float64) {
 	const tolerance = 1e-9
 	var low [MaxTreeFeatures][MaxTreeFeatures]float64

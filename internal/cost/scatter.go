@@ -6,39 +6,40 @@ import (
 	"sync/atomic"
 )
 
-// scatter is how far times of a kind are from what is predicted: the variance of the
-// logarithm of their ratio. (What all of them are off by is corrected by class.) Its zero
-// value is as it is before anything was measured.
+// scatter is the variance of the logarithm of measured over predicted times of
+// a kind, about its mean (the mean error is corrected by class). The zero value
+// is the state before any measurement.
 type scatter struct {
-	// bits of the doubt that follows as a float64; 0: leastDoubt.
+	// bits of the resulting doubt as a float64; 0: leastDoubt.
 	bits atomic.Uint64
 
-	mu     sync.Mutex // guards what follows
-	mean   float64    // moving, of the logarithms,
+	mu     sync.Mutex // guards the fields below
+	mean   float64    // moving mean of the logarithms,
 	square float64    // and of their squares
-	last   uint64     // the value of Model.seen when they changed
-	seen   bool       // they are of times that were observed, not of the fit alone
+	last   uint64     // value of Model.seen at the last change
+	seen   bool       // from observations, not only from the fit
 }
 
 const (
-	// leastDoubt is for kinds whose times scatter by 40 % at most: of 0.8 to 1.6, it lost
-	// least over 1,000 queries of the log of the Terabyte track of 2006, against GPUs that
-	// take 20 to 70 µs.
+	// leastDoubt applies to kinds whose times scatter by at most 40 %. Among
+	// 0.8 to 1.6, it lost least time over 1,000 queries of the Terabyte track
+	// 2006, against GPUs that take 20 to 70 µs.
 	leastDoubt = 1.1
-	// mostDoubt is for a kind that little is known of: what would be faster by that and more is
-	// tried nevertheless.
+	// mostDoubt is the limit for kinds with little knowledge: work that would
+	// be faster by more than this is tried anyway.
 	mostDoubt = 3
-	// scatterDecay is the weight of an observation, half of a correction's, as a variance needs
-	// more of them than a mean (chosen, not measured), maxScatter the most that the logarithm
-	// of one ratio counts as.
+	// scatterDecay is the weight of an observation, half of a correction's,
+	// because a variance needs more observations than a mean (chosen, not
+	// measured). maxScatter limits the logarithm of one ratio.
 	scatterDecay = 1.0 / 64
 	maxScatter   = 2
 )
 
-// Doubt returns what a prediction of a kind is to be multiplied with, between 1.1 and 3, where
-// a wrong one is dear: predictions are medians, and the mean of times that scatter about them is
-// greater, by e to half of the variance of the logarithms if those are normal. It begins
-// with what the fit was off by, follows what is observed, and takes a nanosecond.
+// Doubt returns the factor, between 1.1 and 3, by which callers inflate a
+// prediction of a kind for its uncertainty if a wrong one is expensive.
+// Predictions are medians; the mean of scattered times is greater, by the
+// factor e^(variance of the logarithms / 2) if those are normal. Doubt starts
+// with the error of the fit, follows observations, and takes a nanosecond.
 func (m *Model) Doubt(k Kind) float64 {
 	if bits := m.scatters[k].bits.Load(); bits != 0 {
 		return math.Float64frombits(bits)
@@ -46,14 +47,15 @@ func (m *Model) Doubt(k Kind) float64 {
 	return leastDoubt
 }
 
-// fitScatter is the mean square that a fit with a mean relative error has.
+// fitScatter returns the mean square for a fit with the given mean relative
+// error.
 func fitScatter(meanRelativeError float64) float64 {
 	log := min(math.Log1p(meanRelativeError), maxScatter)
 	return log * log
 }
 
-// observe tells that the logarithm of a time over what was predicted was so much. It never
-// waits: of two at the same instant one may be left out.
+// observe records the logarithm of a time relative to its prediction. It never
+// waits: of two simultaneous observations one may be dropped.
 func (s *scatter) observe(log float64, now uint64) {
 	if !s.mu.TryLock() {
 		return
@@ -64,8 +66,8 @@ func (s *scatter) observe(log float64, now uint64) {
 	s.set(s.mean+scatterDecay*(log-s.mean), s.square+scatterDecay*(log*log-s.square))
 }
 
-// fade halves it if nothing was observed for long: what is doubted is not chosen, and would
-// never be trusted again.
+// fade halves the scatter if nothing was observed for long: a doubted kind is
+// not chosen, and would otherwise never be trusted again.
 func (s *scatter) fade(now uint64) {
 	if s.bits.Load() == 0 || !s.mu.TryLock() {
 		return
@@ -77,7 +79,7 @@ func (s *scatter) fade(now uint64) {
 	}
 }
 
-// reset makes it a variance: that of a fit, or one that was observed.
+// reset sets the variance, from a fit or from saved observations.
 func (s *scatter) reset(variance float64, seen bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,7 +87,7 @@ func (s *scatter) reset(variance float64, seen bool) {
 	s.set(0, variance)
 }
 
-// observed returns the variance if it is of times that were observed, else nil.
+// observed returns the variance if it is from observations, otherwise nil.
 func (s *scatter) observed() *float64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

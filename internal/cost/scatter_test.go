@@ -9,23 +9,23 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
-// observed returns a model that was told n times of work that took what was predicted,
-// times e to a normal number of a standard deviation.
+// observed returns a model after n observations whose times are the predictions
+// multiplied by a lognormal factor with the given standard deviation.
 func observed(t *testing.T, n int, deviation float64) *Model {
 	t.Helper()
 	m := New(Machine{})
 	f := sized(t, 50_000)
 	rng := rand.New(rand.NewPCG(3, 14))
 	for range n {
-		m.Observe(GPUDirectOr, &f, time.Duration(50_000*math.Exp(deviation*rng.NormFloat64())))
+		m.Observe(GPUPackedOr, &f, time.Duration(50_000*math.Exp(deviation*rng.NormFloat64())))
 	}
 	return m
 }
 
-// The mean of times whose logarithms are normal is e to half of their variance times the
-// median.
+// TestDoubt: the mean of lognormal times is the median times e to half of their
+// variance.
 func TestDoubt(t *testing.T) {
-	if got := New(Machine{}).Doubt(GPUDirectOr); got != leastDoubt {
+	if got := New(Machine{}).Doubt(GPUPackedOr); got != leastDoubt {
 		t.Errorf("nothing observed: %g, want %g", got, leastDoubt)
 	}
 	for _, c := range []struct{ deviation, least, most float64 }{
@@ -36,7 +36,7 @@ func TestDoubt(t *testing.T) {
 		{9, mostDoubt, mostDoubt},
 	} {
 		m := observed(t, 1000, c.deviation)
-		if got := m.Doubt(GPUDirectOr); !(got >= c.least && got <= c.most) {
+		if got := m.Doubt(GPUPackedOr); !(got >= c.least && got <= c.most) {
 			t.Errorf("standard deviation %g: %g, want %g to %g", c.deviation, got, c.least, c.most)
 		}
 		if got := m.Doubt(CPUOr); got != leastDoubt {
@@ -45,27 +45,29 @@ func TestDoubt(t *testing.T) {
 	}
 }
 
-// Times that are all off by as much do not scatter: that is corrected.
+// TestDoubtOfBias: times that are all wrong by the same factor do not scatter:
+// the correction handles them.
 func TestDoubtOfBias(t *testing.T) {
 	m := New(Machine{})
 	f := sized(t, 50_000)
 	for i := range 1000 {
-		m.Observe(GPUDirectOr, &f, 5*time.Microsecond)
-		if got := m.Doubt(GPUDirectOr); got > 1.5 {
+		m.Observe(GPUPackedOr, &f, 5*time.Microsecond)
+		if got := m.Doubt(GPUPackedOr); got > 1.5 {
 			t.Fatalf("after %d times of a tenth: %g", i+1, got)
 		}
 	}
-	if got := m.Doubt(GPUDirectOr); got != leastDoubt {
+	if got := m.Doubt(GPUPackedOr); got != leastDoubt {
 		t.Errorf("in the end %g, want %g", got, leastDoubt)
 	}
 }
 
-// What was observed is known after a restart, and after another, and is not what the fit was off by.
+// TestDoubtIsSaved: observations survive several restarts, separate from the
+// error of the fit.
 func TestDoubtIsSaved(t *testing.T) {
 	m := observed(t, 1000, 1.2)
 	disk := vfstest.NewMem()
 	for range 2 {
-		want := m.Doubt(GPUDirectOr)
+		want := m.Doubt(GPUPackedOr)
 		if err := m.Save(disk, FileName); err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +75,7 @@ func TestDoubtIsSaved(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := loaded.Doubt(GPUDirectOr); want == leastDoubt || math.Abs(got-want) > 1e-9 {
+		if got := loaded.Doubt(GPUPackedOr); want == leastDoubt || math.Abs(got-want) > 1e-9 {
 			t.Fatalf("doubt %g after it was loaded, %g before", got, want)
 		}
 		if got := loaded.Doubt(CPUOr); got != leastDoubt {
@@ -83,21 +85,22 @@ func TestDoubtIsSaved(t *testing.T) {
 	}
 }
 
-// What is doubted is not chosen, so nothing more is heard of it.
+// TestDoubtFades: a doubted kind is not chosen, so it gets no observations; its
+// doubt must fade.
 func TestDoubtFades(t *testing.T) {
 	m := observed(t, 1000, 1.5)
-	before := m.Doubt(GPUDirectOr)
+	before := m.Doubt(GPUPackedOr)
 	f := Features{Lists: 1, Shortest: 1000, Sum: 1000}
 	for range 20 * maxAge {
 		m.Observe(CPUAnd, &f, 10*time.Microsecond)
 	}
-	if got := m.Doubt(GPUDirectOr); before < 1.5 || got != leastDoubt {
+	if got := m.Doubt(GPUPackedOr); before < 1.5 || got != leastDoubt {
 		t.Errorf("%g, and %g after long; want %g in the end", before, got, leastDoubt)
 	}
 }
 
-// A fit that is far off on samples that it has not seen is doubted from the start, also
-// when it is read from a file.
+// TestDoubtOfFit: a fit with a large error on new samples is doubted from the
+// start, also after loading it.
 func TestDoubtOfFit(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 71))
 	var samples []Measured

@@ -9,21 +9,22 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// Sample is a query that was measured.
+// Sample is a measured query.
 type Sample struct {
 	X Vector
 	Y float64 // its time in nanoseconds, >= 1
 }
 
-// TreeOptions say how a Tree is trained. The zero value is right.
+// TreeOptions are parameters of training a Tree. The zero value selects the
+// defaults.
 type TreeOptions struct {
-	// MinLeaf is the least number of samples of a leaf; 0: 4.
+	// MinLeaf is the minimum number of samples of a leaf; 0: 4.
 	MinLeaf int
-	// MinSpread is the part of the deviation of all samples at which a node is not split
-	// any more; 0: 0.05.
+	// MinSpread is the fraction of the standard deviation of all samples below
+	// which a node is not split; 0: 0.05.
 	MinSpread float64
-	// Smoothing is how many samples the model of a node counts as when those below it
-	// are drawn near to it; 0: 15, negative: they are not.
+	// Smoothing is the weight, in samples, of a node's model when models below
+	// are smoothed towards it; 0: 15; negative: no smoothing.
 	Smoothing float64
 	// Unpruned keeps subtrees that are no better than a single model.
 	Unpruned bool
@@ -43,20 +44,22 @@ func (o TreeOptions) withDefaults() TreeOptions {
 	return o
 }
 
-// Train makes a model tree: M5 (Quinlan, Learning with Continuous Classes, AI 1992) as
-// Wang and Witten describe it (Induction of Model Trees for Predicting Continuous
-// Classes, ECML 1997). Nodes are split where the deviation of the times is reduced most
-// (bestSplit); each gets a linear model of the features that the tree below it
-// compares, without those that do not pay (simplify); a subtree that is expected to be
-// no better than its root's model is pruned; and models are smoothed along the path
-// from the root, which here is done once, in the leaves' models. It is deterministic.
+// Train creates a model tree by M5 (Quinlan, Learning with Continuous Classes,
+// AI 1992) as described by Wang and Witten (Induction of Model Trees for
+// Predicting Continuous Classes, ECML 1997). A node is split where the standard
+// deviation of the times is reduced most (bestSplit). Each node gets a linear
+// model of the features compared in its subtree, without unhelpful ones
+// (simplify). A subtree whose expected error is not below its root's model is
+// pruned. Models are smoothed along the path from the root; here this is done
+// once, in the leaves' models. It is deterministic.
 //
-// We differ: Ding et al. use M5Rules, which takes the best leaf of one tree after another
-// as a rule; we keep the tree. Features and times are logarithms, so that what is made
-// small is the relative error, which is what is reported, and for sparse data of values
-// that are not known we have no use.
+// We differ: Ding et al. use M5Rules, which takes the best leaf of successive
+// trees as rules; we keep the tree. Features and times are logarithms, so that
+// the relative error is minimised, which is also the reported error. Missing
+// values are not supported.
 //
-// The error wraps base.ErrBadInput if there are no samples or one is not a number.
+// The error wraps base.ErrBadInput if there are no samples or one is not a
+// number.
 func Train(samples []Sample, o TreeOptions) (*Tree, error) {
 	if len(samples) == 0 {
 		return nil, fmt.Errorf("train a tree: no samples: %w", base.ErrBadInput)
@@ -86,31 +89,31 @@ func Train(samples []Sample, o TreeOptions) (*Tree, error) {
 // maxSample is the longest time of a Sample: three hours.
 const maxSample = 1e13
 
-// treeCase is a Sample in logarithms, with its place among the samples.
+// treeCase is a Sample in logarithms, with its index.
 type treeCase struct {
 	x     Vector
 	y     float64
 	place int
 }
 
-// grower makes a tree of cases.
+// grower builds a tree from cases.
 type grower struct {
 	options TreeOptions
-	spread  float64 // deviation of all
+	spread  float64 // standard deviation of all cases
 	cases   []treeCase
 }
 
-// branch is a node while the tree grows.
+// branch is a node of a growing tree.
 type branch struct {
 	n           int
 	model       linear
-	used        [MaxTreeFeatures]bool // features compared here or below
-	err         float64               // expected of the subtree
+	used        [MaxTreeFeatures]bool // features compared in the subtree
+	err         float64               // expected error of the subtree
 	split       split
-	left, right *branch // nil of a leaf
+	left, right *branch // nil for a leaf
 }
 
-// grow makes the subtree of cases, whose order it changes.
+// grow builds the subtree of cases, which it reorders.
 func (g *grower) grow(cases []treeCase) *branch {
 	b := &branch{n: len(cases)}
 	if s, ok := g.split(cases); ok {
@@ -135,7 +138,7 @@ func (g *grower) grow(cases []treeCase) *branch {
 	return b
 }
 
-// split returns how cases are split, and whether they are.
+// split returns the split of cases, and whether there is one.
 func (g *grower) split(cases []treeCase) (split, bool) {
 	if len(cases) < 2*g.options.MinLeaf || deviation(cases) <= g.options.MinSpread*g.spread {
 		return split{}, false
@@ -143,25 +146,27 @@ func (g *grower) split(cases []treeCase) (split, bool) {
 	return bestSplit(cases, g.options.MinLeaf)
 }
 
-// split cuts cases in the order of a feature: the first n are up to the threshold.
+// split divides cases sorted by a feature: the first n are up to the threshold.
 type split struct {
 	feature   int
 	threshold float64
 	n         int
 }
 
-// bestSplit returns the split of the greatest reduction of the deviation,
+// bestSplit returns the split with the greatest reduction of the standard
+// deviation,
 //
 //	SDR = sd(T) - sum over both parts of |Ti|/|T| * sd(Ti),
 //
-// with at least minLeaf cases in each part, and of several the one of the first feature
-// and the least threshold. ok is false if none reduces it. It changes the order of cases.
+// with at least minLeaf cases in each part; among equal ones, the first feature
+// and the smallest threshold. ok is false if no split reduces it. It reorders
+// cases.
 func bestSplit(cases []treeCase, minLeaf int) (best split, ok bool) {
 	var whole moments
 	for i := range cases {
 		whole.add(cases[i].y, 1)
 	}
-	least := whole.n * whole.deviation() * (1 - 1e-9) // what is but rounding is no reduction
+	least := whole.n * whole.deviation() * (1 - 1e-9) // a reduction within rounding does not count
 	for feature := range MaxTreeFeatures {
 		slices.SortFunc(cases, byFeature(feature))
 		var left moments
@@ -175,7 +180,7 @@ func bestSplit(cases []treeCase, minLeaf int) (best split, ok bool) {
 			}
 			if d := left.n*left.deviation() + right.n*right.deviation(); d < least {
 				middle := from + (to-from)/2
-				if middle >= to { // they are neighbours
+				if middle >= to { // adjacent numbers
 					middle = from
 				}
 				least, ok = d, true
@@ -186,15 +191,15 @@ func bestSplit(cases []treeCase, minLeaf int) (best split, ok bool) {
 	return best, ok
 }
 
-// byFeature orders cases by a feature, and those that are equal by their places, so that
-// the tree does not depend on the order before.
+// byFeature orders cases by a feature, then by index, so that the tree does not
+// depend on the previous order.
 func byFeature(feature int) func(a, b treeCase) int {
 	return func(a, b treeCase) int {
 		return cmp.Or(cmp.Compare(a.x[feature], b.x[feature]), cmp.Compare(a.place, b.place))
 	}
 }
 
-// moments are the sums that a deviation is computed of.
+// moments are the sums from which a standard deviation is computed.
 type moments struct{ n, sum, squares float64 }
 
 func (m *moments) add(y, times float64) {
@@ -219,8 +224,8 @@ func deviation(cases []treeCase) float64 {
 	return m.deviation()
 }
 
-// simplify fits a linear model of the features that are used, and leaves one feature
-// after another out as long as the expected error does not rise. It returns that error.
+// simplify fits a linear model of the used features, and removes features one
+// by one while the expected error does not rise. It returns that error.
 func simplify(cases []treeCase, used [MaxTreeFeatures]bool) (linear, float64) {
 	model, err := estimate(cases, used)
 	for {
@@ -244,8 +249,8 @@ func simplify(cases []treeCase, used [MaxTreeFeatures]bool) (linear, float64) {
 }
 
 // estimate fits a linear model and returns it with its expected error: the mean
-// absolute residual times (n+v)/(n-v) for v parameters and n cases, since on cases that
-// it has not seen a model of many parameters does worse.
+// absolute residual times (n+v)/(n-v) for v parameters and n cases, because a
+// model with many parameters is worse on new cases.
 func estimate(cases []treeCase, used [MaxTreeFeatures]bool) (linear, float64) {
 	model := regress(cases, used)
 	sum, v := 0.0, 1
@@ -264,9 +269,10 @@ func estimate(cases []treeCase, used [MaxTreeFeatures]bool) (linear, float64) {
 	return model, sum / float64(n) * float64(n+v) / float64(n-v)
 }
 
-// smooth draws the model of each leaf near to those above it. A prediction p of a node
-// with n cases becomes (n*p + k*q)/(n+k), with q that of the node above; as models are
-// linear, so is what becomes of a leaf's on the way to the root. path is from the root to b.
+// smooth smooths the model of each leaf towards those above it. A prediction p
+// of a node with n cases becomes (n*p + k*q)/(n+k), with q of the parent; since
+// models are linear, the result for a leaf is linear too. path is from the root
+// to b.
 func (b *branch) smooth(k float64, path []*branch) {
 	if b.left != nil {
 		path = append(path, b)
@@ -285,7 +291,7 @@ func (b *branch) smooth(k float64, path []*branch) {
 	}
 }
 
-// add appends the nodes of a subtree and returns the place of its root.
+// add appends the nodes of a subtree and returns the index of its root.
 func (t *Tree) add(b *branch) int {
 	at := len(t.Nodes)
 	t.Nodes = append(t.Nodes, treeNode{})

@@ -8,8 +8,8 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// Trees predict the time of whole queries from the features of Ding et al., on both
-// processors, by mode. A tree is nil where none was trained.
+// Trees predict the time of whole queries from the features of Ding et al., for
+// both processors, by mode. An untrained tree is nil.
 type Trees struct {
 	CPUOr, CPUAnd, GPUOr, GPUAnd *Tree
 }
@@ -17,7 +17,7 @@ type Trees struct {
 // treeNames are the names of Trees in files.
 var treeNames = [...]string{"cpu-or", "cpu-and", "gpu-or", "gpu-and"}
 
-// named returns where the tree of a name is; nil if there is none.
+// named returns a pointer to the tree with a name; nil if there is none.
 func (t *Trees) named(name string) **Tree {
 	for i, at := range [...]**Tree{&t.CPUOr, &t.CPUAnd, &t.GPUOr, &t.GPUAnd} {
 		if treeNames[i] == name {
@@ -27,16 +27,16 @@ func (t *Trees) named(name string) **Tree {
 	return nil
 }
 
-// of returns the tree for whole queries of a kind, nil if there is none.
+// of returns the tree for whole queries of a kind, or nil.
 func (t *Trees) of(k Kind) *Tree {
 	switch k {
 	case CPUTerm, CPUOr:
 		return t.CPUOr
 	case CPUAnd:
 		return t.CPUAnd
-	case GPUImagesOr, GPUDirectOr:
+	case GPUImagesOr, GPUPackedOr:
 		return t.GPUOr
-	case GPUImagesAnd, GPUDirectAnd:
+	case GPUImagesAnd, GPUPackedAnd:
 		return t.GPUAnd
 	}
 	return nil
@@ -44,6 +44,14 @@ func (t *Trees) of(k Kind) *Tree {
 
 // Trees returns the trees of the model.
 func (m *Model) Trees() Trees { return m.fitted.Load().trees }
+
+// Adopt takes over the calibration and the trees of from, a model of the same
+// machine. It may be called while m is in use.
+func (m *Model) Adopt(from *Model) {
+	m.changing.Lock()
+	defer m.changing.Unlock()
+	m.fitted.Store(from.fitted.Load())
+}
 
 // SetTrees replaces the trees of the model.
 func (m *Model) SetTrees(t Trees) {
@@ -54,8 +62,9 @@ func (m *Model) SetTrees(t Trees) {
 	m.fitted.Store(&next)
 }
 
-// PredictTree returns what the tree for a whole query says, of kind CPUTerm, CPUOr,
-// CPUAnd, GPUImagesOr, GPUImagesAnd, GPUDirectOr or GPUDirectAnd; without a tree it is Predict.
+// PredictTree returns the tree's prediction for a whole query, of kind CPUTerm,
+// CPUOr, CPUAnd, GPUImagesOr, GPUImagesAnd, GPUPackedOr or GPUPackedAnd;
+// without a tree it is Predict.
 func (m *Model) PredictTree(k Kind, f *Features) time.Duration {
 	t := m.fitted.Load().trees.of(k)
 	if t == nil {
@@ -64,45 +73,46 @@ func (m *Model) PredictTree(k Kind, f *Features) time.Duration {
 	return time.Duration(min(t.Predict(TreeFeatures(f)), maxSample))
 }
 
-// MaxTreeFeatures is the most features that a Tree has.
+// MaxTreeFeatures is the maximum number of features of a Tree.
 const MaxTreeFeatures = 8
 
-// Vector holds the features of a Tree, each >= 0. Those that it does not have are 0.
+// Vector holds the features of a Tree, each >= 0. Unused ones are 0.
 type Vector [MaxTreeFeatures]float64
 
-// TreeFeatures are those of Ding et al. (Using Graphics Processors for High Performance
-// IR Query Processing, WWW 2009, section 9): the lengths of the shortest list and of the
-// second shortest, the sum of the lengths of all, and the number of terms.
+// TreeFeatures are the features of Ding et al. (Using Graphics Processors for
+// High Performance IR Query Processing, WWW 2009, section 9): the lengths of
+// the shortest list and of the second shortest, the sum of all lengths, and the
+// number of terms.
 func TreeFeatures(f *Features) Vector {
 	return Vector{float64(f.Shortest), float64(f.Second), float64(f.Sum), float64(f.Lists)}
 }
 
-// Tree is a model tree: inner nodes compare a feature with a threshold, leaves have
-// linear models. It is made by Train and does not change.
+// Tree is a model tree: inner nodes compare a feature with a threshold, leaves
+// have linear models. Train creates it; it is immutable.
 type Tree struct {
-	// Nodes, the root first, each before those below it.
+	// Nodes, the root first, each before its descendants.
 	Nodes []treeNode `json:"nodes"`
-	// Samples that it was trained on.
+	// Samples is the number of training samples.
 	Samples int `json:"samples"`
-	// Least and Most bound predictions, in nanoseconds: the shortest time that was
-	// measured, less reach, and the longest, times reach.
+	// Least and Most limit predictions, in nanoseconds: the shortest measured
+	// time divided by reach, and the longest times reach.
 	Least float64 `json:"least_ns"`
 	Most  float64 `json:"most_ns"`
 }
 
-// reach is how far beyond what was measured a Tree may predict.
+// reach is the factor by which a Tree may predict beyond the measured range.
 const reach = 4
 
 // treeNode is a leaf if Left is 0. All features and times are logarithms.
 type treeNode struct {
 	Feature   int     `json:"feature,omitempty"`
-	Threshold float64 `json:"threshold,omitempty"` // up to it: Left
+	Threshold float64 `json:"threshold,omitempty"` // up to and including it: Left
 	Left      int     `json:"left,omitempty"`
 	Right     int     `json:"right,omitempty"`
-	Model     *linear `json:"model,omitempty"` // of a leaf
+	Model     *linear `json:"model,omitempty"` // for a leaf
 }
 
-// linear is a linear model of the logarithms of features, of the logarithm of a time.
+// linear predicts the logarithm of a time from the logarithms of features.
 type linear struct {
 	Intercept float64 `json:"intercept"`
 	Slopes    Vector  `json:"slopes"`
@@ -116,14 +126,14 @@ func (l *linear) value(v *Vector) float64 {
 	return sum
 }
 
-// Predict returns the time of a query, of its TreeFeatures, in nanoseconds. It takes
-// less than 100 ns.
+// Predict returns the time of a query in nanoseconds, from its TreeFeatures. It
+// takes less than 100 ns.
 func (t *Tree) Predict(x Vector) float64 {
 	x.takeLogarithms()
 	return t.predict(&x)
 }
 
-// predict is Predict of logarithms.
+// predict is Predict for logarithms.
 func (t *Tree) predict(v *Vector) float64 {
 	n := &t.Nodes[0]
 	for n.Left != 0 {
@@ -139,7 +149,8 @@ func (t *Tree) predict(v *Vector) float64 {
 // NumLeaves is the number of linear models.
 func (t *Tree) NumLeaves() int { return (len(t.Nodes) + 1) / 2 }
 
-// MeanRelativeError is the mean of |predicted-measured|/measured over samples; 0 of none.
+// MeanRelativeError returns the mean of |predicted-measured|/measured over
+// samples; 0 if there are none.
 func (t *Tree) MeanRelativeError(samples []Sample) float64 {
 	sum := 0.0
 	for i := range samples {
@@ -148,7 +159,7 @@ func (t *Tree) MeanRelativeError(samples []Sample) float64 {
 	return sum / float64(max(len(samples), 1))
 }
 
-// check makes sure that Predict ends, with a number.
+// check ensures that Predict terminates with a number.
 func (t *Tree) check() error {
 	if len(t.Nodes) == 0 || !(t.Least > 0 && t.Least <= t.Most && t.Most <= math.MaxInt64/2) {
 		return fmt.Errorf("%d nodes, times from %g to %g: %w", len(t.Nodes), t.Least, t.Most, base.ErrCorrupt)
@@ -180,11 +191,12 @@ func (n *treeNode) slopes() []float64 {
 	return n.Model.Slopes[:]
 }
 
-// maxLogarithm bounds what a tree is made of, so that no sum of products overflows.
+// maxLogarithm limits the numbers of a tree, so that no sum of products
+// overflows.
 const maxLogarithm = 1e6
 
-// takeLogarithms takes those of the features, each plus one, since a query of one term
-// has no second list.
+// takeLogarithms replaces the features by logarithms, after adding one, because
+// a query of one term has no second list.
 func (v *Vector) takeLogarithms() {
 	for i, x := range v {
 		v[i] = log2(1 + max(x, 0))

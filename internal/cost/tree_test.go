@@ -11,7 +11,6 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// train trains or ends the test.
 func train(t testing.TB, samples []Sample, o TreeOptions) *Tree {
 	t.Helper()
 	tree, err := Train(samples, o)
@@ -24,7 +23,7 @@ func train(t testing.TB, samples []Sample, o TreeOptions) *Tree {
 	return tree
 }
 
-// randomCases makes cases whose features often tie.
+// randomCases creates cases with many ties.
 func randomCases(rng *rand.Rand, n int) []treeCase {
 	cases := make([]treeCase, n)
 	for i := range cases {
@@ -38,7 +37,8 @@ func randomCases(rng *rand.Rand, n int) []treeCase {
 	return cases
 }
 
-// sdr is the reduction of the deviation by a split, by its definition.
+// sdr computes the reduction of the standard deviation by a split from its
+// definition.
 func sdr(cases []treeCase, feature int, threshold float64) (reduction float64, n int) {
 	var parts [2][]float64
 	var all []float64
@@ -69,8 +69,8 @@ func sdr(cases []treeCase, feature int, threshold float64) (reduction float64, n
 	return reduction, len(parts[0])
 }
 
-// The best split is that of an exhaustive search over all features and thresholds, by
-// the definition of the reduction.
+// TestBestSplitAgainstExhaustiveSearch compares the best split with an
+// exhaustive search over all features and thresholds.
 func TestBestSplitAgainstExhaustiveSearch(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 1))
 	for range 150 {
@@ -99,7 +99,8 @@ func TestBestSplitAgainstExhaustiveSearch(t *testing.T) {
 	}
 }
 
-// By hand: times 1, 1, 5, 5 at 1, 2, 3, 4 are split at 2.5; equal ones not at all.
+// TestBestSplitByHand: times 1, 1, 5, 5 at 1, 2, 3, 4 are split at 2.5; equal
+// times are not split.
 func TestBestSplitByHand(t *testing.T) {
 	cases := func(y ...float64) []treeCase {
 		c := make([]treeCase, len(y))
@@ -122,8 +123,8 @@ func TestBestSplitByHand(t *testing.T) {
 	}
 }
 
-// A linear model has the least squares: no other nearby is better, features that depend
-// on others get no slope, and an exact line is found again.
+// TestRegress: the model has least squares (none nearby is better), dependent
+// features get no slope, and an exact line is recovered.
 func TestRegress(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 2))
 	squares := func(cases []treeCase, l *linear) (sum float64) {
@@ -136,8 +137,8 @@ func TestRegress(t *testing.T) {
 	for range 100 {
 		cases := randomCases(rng, 10+rng.IntN(50))
 		for i := range cases {
-			cases[i].x[4] = cases[i].x[0] + 2*cases[i].x[1] // depends
-			cases[i].x[5] = 7.0 / 3                         // does not vary
+			cases[i].x[4] = cases[i].x[0] + 2*cases[i].x[1] // dependent
+			cases[i].x[5] = 7.0 / 3                         // constant
 		}
 		used := [MaxTreeFeatures]bool{true, true, false, true, true, true}
 		l := regress(cases, used)
@@ -167,7 +168,7 @@ func TestRegress(t *testing.T) {
 	}
 }
 
-// Of features that say nothing, none stays in a model: the times are a line of one.
+// TestSimplify: irrelevant features are removed; the times depend on one.
 func TestSimplify(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 3))
 	cases := randomCases(rng, 200)
@@ -187,7 +188,8 @@ func TestSimplify(t *testing.T) {
 	if kept > 2 || err > 0.01 {
 		t.Errorf("%d features are kept of one that matters: %v, error %g", kept, l.Slopes, err)
 	}
-	// By hand: residuals of 1 and -1 around the mean, 2 cases, 1 parameter: 1 * 3/1.
+	// Worked number: residuals of 1 and -1 around the mean, 2 cases, 1
+	// parameter: 1 * 3/1.
 	two := []treeCase{{y: 1}, {y: 3}}
 	if _, err := estimate(two, [MaxTreeFeatures]bool{}); math.Abs(err-3) > 1e-12 {
 		t.Errorf("expected error %g, not 3", err)
@@ -197,8 +199,8 @@ func TestSimplify(t *testing.T) {
 	}
 }
 
-// powers makes samples of a time that is a product of powers of the features, another
-// one for many terms than for few, times noise.
+// powers creates samples whose time is a product of powers of the features,
+// with another law for many terms than for few, times noise.
 func powers(rng *rand.Rand, n int, noise float64) []Sample {
 	samples := make([]Sample, n)
 	for i := range samples {
@@ -213,9 +215,9 @@ func powers(rng *rand.Rand, n int, noise float64) []Sample {
 	return samples
 }
 
-// Two laws, told apart by the number of terms, become two leaves: pruning takes away
-// what noise would split, and what is left predicts other samples as well as the noise
-// lets it.
+// TestTrainFindsTwoLaws: two laws that depend on the number of terms give two
+// leaves: pruning removes splits of noise, and predictions of other samples are
+// as good as the noise permits.
 func TestTrainFindsTwoLaws(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 4))
 	samples, others := powers(rng, 2000, 0.1), powers(rng, 1000, 0.1)
@@ -228,7 +230,7 @@ func TestTrainFindsTwoLaws(t *testing.T) {
 	if !slices.ContainsFunc(tree.Nodes, func(n treeNode) bool {
 		return n.Left != 0 && n.Feature == 3 && n.Threshold > log2(4) && n.Threshold < log2(5)
 	}) {
-		t.Errorf("no node tells 3 terms from 4: %+v", tree.Nodes)
+		t.Errorf("no node separates 3 terms from 4: %+v", tree.Nodes)
 	}
 	// The mean of |exp(0.1*g)-1| is 0.08.
 	if e := tree.MeanRelativeError(others); e > 0.11 {
@@ -240,7 +242,7 @@ func TestTrainFindsTwoLaws(t *testing.T) {
 	}
 }
 
-// By hand: the mean of 10/100 and 30/100.
+// TestMeanRelativeError: the mean of 10/100 and 30/100.
 func TestMeanRelativeError(t *testing.T) {
 	tree := train(t, []Sample{{Vector{1}, 100}, {Vector{1}, 100}}, TreeOptions{})
 	if got := tree.MeanRelativeError([]Sample{{Vector{1}, 100 / 1.1}, {Vector{5}, 100 / 0.7}}); math.Abs(got-0.2) > 1e-3 {
@@ -251,8 +253,9 @@ func TestMeanRelativeError(t *testing.T) {
 	}
 }
 
-// Smoothing, by hand: a leaf of 5 cases that says 10, below a node of 20 that says 16,
-// below the root that says 30; k is 15: (5*10+15*16)/20 = 14.5, (20*14.5+15*30)/35 = 21.14.
+// TestSmooth checks a worked number: a leaf of 5 cases predicts 10, below a
+// node of 20 with 16, below the root with 30; k is 15: (5*10+15*16)/20 = 14.5,
+// (20*14.5+15*30)/35 = 21.14.
 func TestSmooth(t *testing.T) {
 	leaf := func(n int, v float64) *branch { return &branch{n: n, model: linear{Intercept: v, Slopes: Vector{v}}} }
 	inner := &branch{n: 20, model: linear{Intercept: 16, Slopes: Vector{16}}, left: leaf(5, 10), right: leaf(15, 18)}
@@ -268,7 +271,8 @@ func TestSmooth(t *testing.T) {
 	}
 }
 
-// The same samples give the same tree, in whatever order splits sort them.
+// TestTrainIsDeterministic: the same samples give the same tree, however splits
+// sort them.
 func TestTrainIsDeterministic(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 5))
 	samples := powers(rng, 500, 0.3)
@@ -288,9 +292,9 @@ func TestTrainIsDeterministic(t *testing.T) {
 	}
 }
 
-// Predictions stay within reach of what was measured, whatever the query, and change
-// little where a feature does, but for thresholds: on a path through the features at
-// most one step in fifty is a jump.
+// TestPredictionsAreContinuous: predictions stay within reach of measured times
+// for any query, and are continuous except at thresholds: on a path through the
+// features at most one step in fifty is a jump.
 func TestPredictionsAreContinuous(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 6))
 	samples := powers(rng, 1000, 0.05)
@@ -339,7 +343,7 @@ func TestTrainRefuses(t *testing.T) {
 	}
 }
 
-// The features are those of Ding et al., in their order.
+// TestTreeFeatures checks the features of Ding et al. and their order.
 func TestTreeFeatures(t *testing.T) {
 	f := Features{Lists: 3, Shortest: 5, Second: 70, Longest: 800, Sum: 875, Essential: 5, K: 10}
 	if got := TreeFeatures(&f); got != (Vector{5, 70, 875, 3}) {

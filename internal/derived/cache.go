@@ -5,18 +5,19 @@ import (
 	"sync/atomic"
 )
 
-// DefaultLimit is the limit of an index's Cache: half a GiB.
+// DefaultLimit is the default limit of an index's Cache: 512 MiB.
 const DefaultLimit = 512 << 20
 
 const (
-	// entryOverhead is what an entry counts beside its structure, in bytes.
+	// entryOverhead is the number of bytes that an entry counts in addition to its
+	// structure.
 	entryOverhead = 160
-	// patience is how many structures are refused until the next of those that are
-	// kept is looked at. As long as what is asked for in turn is not patience times
-	// what can be kept, each that is kept is used between two looks and so stays:
-	// with one look a structure, a log of queries whose structures do not quite fit
-	// would find each of them dropped just before it is needed again.
-	patience = 64
+	// refusalsPerStep is the number of refused structures for which each clock hand moves
+	// by one entry. A kept structure then stays if the structures requested in turn are
+	// fewer than refusalsPerStep times those that fit: it is used between two visits of the
+	// hand. With one step a refusal, a log whose structures almost fit would evict each of
+	// them just before its next use.
+	refusalsPerStep = 64
 )
 
 // Cache holds derived structures of any number of segments.
@@ -24,56 +25,54 @@ type Cache struct {
 	mu       sync.RWMutex
 	limit    int64
 	entries  map[key]*entry
-	clocks   [2]clock // of those that are built: needed, spare
-	size     int64    // sum over the clocks of entry.size
-	refused  int      // structures, since the hands moved
+	clocks   [2]clock // of the built entries: needed, spare
+	size     int64    // sum of entry.size over the clocks
+	refused  int      // refused structures since the hands last moved
 	segments uint64
 }
 
 // The clocks of a Cache.
 const (
-	needed = iota // of Kind.Get
-	spare         // of Kind.GetIfRoom: they make room for needed ones
+	needed = iota // for Kind.Get
+	spare         // for Kind.GetIfRoom: evicted to make room for needed ones
 )
 
-// clock holds entries in no order; hand goes round. Guarded by Cache.mu.
+// clock holds entries in no order; hand moves round. Guarded by Cache.mu.
 type clock struct {
 	entries []*entry
 	hand    int
 }
 
-// key identifies a structure.
 type key struct {
 	kind                 *kind
 	segment, list, param uint64
 }
 
-// entry is a structure that is kept or being built.
 type entry struct {
 	key   key
 	clock int           // in Cache.clocks
 	ready chan struct{} // closed when the fields below are set
-	done  atomic.Bool   // set then too: cheaper to look at
+	done  atomic.Bool   // set at the same time; cheaper to test
 	value any           // *T
 	err   error
 	size  int64
-	used  atomic.Bool // since the hand passed
-	at    int         // in its clock; guarded by Cache.mu
+	used  atomic.Bool // since the hand last passed
+	at    int         // index in its clock; guarded by Cache.mu
 }
 
-// Stats says how full a Cache is.
+// Stats is the fill level of a Cache.
 type Stats struct {
 	Entries   int
 	SizeBytes int64
 }
 
-// NewCache returns an empty Cache that keeps structures of at most limitBytes in
-// all; 0 keeps none.
+// NewCache returns an empty Cache with a limit of limitBytes for all structures; 0 keeps
+// none.
 func NewCache(limitBytes int64) *Cache {
 	return &Cache{limit: limitBytes, entries: map[key]*entry{}}
 }
 
-// SetLimit changes the limit to limitBytes, and drops what no longer fits.
+// SetLimit changes the limit to limitBytes and drops structures that no longer fit.
 func (c *Cache) SetLimit(limitBytes int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -85,15 +84,15 @@ func (c *Cache) SetLimit(limitBytes int64) {
 	}
 }
 
-// Stats returns what the Cache holds.
+// Stats returns the fill level of the Cache.
 func (c *Cache) Stats() Stats {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return Stats{Entries: len(c.clocks[needed].entries) + len(c.clocks[spare].entries), SizeBytes: c.size}
 }
 
-// NewSegment returns the part of the Cache for one open segment. A nil Cache
-// returns nil, which keeps nothing.
+// NewSegment returns the part of the Cache for one open segment. A nil Cache returns nil,
+// which keeps nothing.
 func (c *Cache) NewSegment() *Segment {
 	if c == nil {
 		return nil
@@ -111,13 +110,12 @@ type Segment struct {
 	closed bool // guarded by cache.mu
 }
 
-// List returns the handle of a list of the segment. id identifies the list in
-// the segment: it must be another one for each list. A nil Segment returns the
-// zero List. It costs nothing.
+// List returns the handle of a list of the segment. id must be unique for each list in the
+// segment. A nil Segment returns the zero List. It costs nothing.
 func (s *Segment) List(id uint64) List { return List{segment: s, id: id} }
 
-// Close drops the structures of the segment. Nothing is kept for it after; what
-// is asked for all the same is built each time.
+// Close drops the structures of the segment. Afterwards, nothing is kept for it; each Get
+// builds the structure again.
 func (s *Segment) Close() {
 	if s == nil {
 		return
@@ -141,10 +139,9 @@ type List struct {
 	id      uint64
 }
 
-// Room reports whether the cache of the list has room for so many structures
-// more, of any lists, that hold sizeBytes in all. A false answer counts as
-// structures that were refused, which in the long run makes room: those that
-// nobody asks for are dropped.
+// Room reports whether the cache of the list has room for that many more structures, of any
+// lists, of sizeBytes in total. A false result counts them as refused structures, which in
+// time evicts unused ones and makes room.
 func (l List) Room(structures int, sizeBytes int64) bool {
 	if l.segment == nil {
 		return false
@@ -165,7 +162,7 @@ func (l List) Room(structures int, sizeBytes int64) bool {
 	return false
 }
 
-// find returns the entry of k and whether it is complete; if there is none, a
+// find returns the entry of k and whether it is complete. If there is none, it returns a
 // new one for a clock, which the caller must complete with finish.
 func (c *Cache) find(s *Segment, k key, which int) (e *entry, mine bool) {
 	c.mu.RLock()
@@ -186,8 +183,8 @@ func (c *Cache) find(s *Segment, k key, which int) (e *entry, mine bool) {
 	return e, true
 }
 
-// finish makes a new entry known to those that wait for it, and keeps it unless
-// there was an error, there is no room, or the segment was closed meanwhile.
+// finish completes a new entry for those that wait for it. It keeps the entry unless there
+// was an error, there is no room, or the segment has been closed.
 func (c *Cache) finish(s *Segment, e *entry) {
 	c.mu.Lock()
 	if e.err == nil && !s.closed && c.makeRoom(e) {
@@ -204,8 +201,8 @@ func (c *Cache) finish(s *Segment, e *entry) {
 	close(e.ready)
 }
 
-// makeRoom reports whether e may be kept, and drops others for it: spare ones for
-// one that is needed, and those that have not been used for long.
+// makeRoom reports whether e may be kept. It evicts others for it: spare ones for a needed
+// one, and those unused for a long time.
 func (c *Cache) makeRoom(e *entry) bool {
 	if e.size > c.limit {
 		return false
@@ -222,11 +219,10 @@ func (c *Cache) makeRoom(e *entry) bool {
 	return c.size+e.size <= c.limit
 }
 
-// refuse counts structures that found no room. For every patience of them each
-// hand moves on by one entry, which is dropped unless it was used since the hand
-// last passed it.
+// refuse counts refused structures. For every refusalsPerStep of them, each hand moves by
+// one entry, which is dropped unless it was used since the hand last passed it.
 func (c *Cache) refuse(structures int) {
-	for c.refused += structures; c.refused >= patience; c.refused -= patience {
+	for c.refused += structures; c.refused >= refusalsPerStep; c.refused -= refusalsPerStep {
 		for which := range c.clocks {
 			k := &c.clocks[which]
 			if len(k.entries) == 0 {
@@ -240,7 +236,6 @@ func (c *Cache) refuse(structures int) {
 	}
 }
 
-// drop forgets an entry of a clock.
 func (c *Cache) drop(e *entry) {
 	of := &c.clocks[e.clock]
 	last := of.entries[len(of.entries)-1]

@@ -30,7 +30,7 @@ func get(t testing.TB, k *Kind[number], l List, param, n uint64, size int64) (bu
 func TestEachStructureIsBuiltOnce(t *testing.T) {
 	c := NewCache(1 << 20)
 	one, two := c.NewSegment(), c.NewSegment()
-	other := NewKind[number]("number") // of the same name: another kind all the same
+	other := NewKind[number]("number") // same name, but a different kind
 	for round := range 2 {
 		n := uint64(0)
 		for _, s := range []*Segment{one, two} {
@@ -58,7 +58,7 @@ func TestEachStructureIsBuiltOnce(t *testing.T) {
 		t.Errorf("Stats after one segment was closed: %v, want %v", got, want)
 	}
 	if !get(t, numbers, one.List(0), 0, 77, 1) || !get(t, numbers, one.List(0), 0, 78, 1) {
-		t.Error("something is kept for a closed segment")
+		t.Error("a structure is kept for a closed segment")
 	}
 	if get(t, numbers, two.List(0), 0, 13, 10) {
 		t.Error("the other segment lost a structure")
@@ -94,7 +94,7 @@ func TestLimit(t *testing.T) {
 		}
 	}
 	if c.Stats().Entries == 0 {
-		t.Error("a structure that is not kept drove others out")
+		t.Error("a structure that is not kept evicted others")
 	}
 	for which := range c.clocks {
 		for _, e := range c.clocks[which].entries {
@@ -105,7 +105,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// What is asked for between all others stays.
+// A structure that is requested between all others is kept.
 func TestSecondChance(t *testing.T) {
 	c := NewCache(10 * (100 + entryOverhead))
 	s := c.NewSegment()
@@ -113,7 +113,7 @@ func TestSecondChance(t *testing.T) {
 	for list := uint64(1); list < 1000; list++ {
 		get(t, numbers, s.List(list), 0, list, 100)
 		if get(t, numbers, s.List(0), 0, 0, 100) {
-			t.Fatalf("list %d drove out what was just asked for", list)
+			t.Fatalf("list %d evicted the structure that was just used", list)
 		}
 	}
 }
@@ -142,7 +142,7 @@ func TestErrorsAreNotKept(t *testing.T) {
 	}
 }
 
-// Those that ask while a structure is being built wait for it, and share its
+// Goroutines that request a structure while it is being built wait for it and share its
 // error.
 func TestOneBuildsOthersWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -249,9 +249,9 @@ func TestGetIfRoom(t *testing.T) {
 		}
 	}
 	if !getSpare(t, s.List(1), 1, 1000) {
-		t.Error("what is kept is not given")
+		t.Error("GetIfRoom did not return a kept structure")
 	}
-	// Needed structures take the place of spare ones, and not the other way round.
+	// Needed structures replace spare ones, but not the reverse.
 	for list := uint64(10); list < 13; list++ {
 		get(t, numbers, s.List(list), 0, list, 1000)
 	}
@@ -265,7 +265,7 @@ func TestGetIfRoom(t *testing.T) {
 		t.Errorf("%d spare structures are kept beside three, want 1", spares)
 	}
 	if getSpare(t, s.List(20), 20, 1000) {
-		t.Error("a spare structure has found room in a full cache")
+		t.Error("a full cache kept a spare structure")
 	}
 	for list := uint64(10); list < 13; list++ {
 		if !numbers.Keeps(s.List(list), 0) {
@@ -282,18 +282,18 @@ func TestRoom(t *testing.T) {
 	s := c.NewSegment()
 	get(t, numbers, s.List(0), 0, 0, 1000)
 	if l := s.List(1); !l.Room(3, 3000) || l.Room(3, 3001) || l.Room(4, 3000) || (List{}).Room(0, 0) {
-		t.Error("wrong about the room beside one of four")
+		t.Error("Room is wrong beside one of four")
 	}
 	if !numbers.Keeps(s.List(0), 0) || numbers.Keeps(s.List(0), 1) || numbers.Keeps(s.List(1), 0) ||
 		texts.Keeps(s.List(0), 0) || numbers.Keeps(List{}, 0) {
-		t.Error("wrong about what is kept")
+		t.Error("Keeps is wrong")
 	}
 	if s.List(1).Room(1000, 1e9); !numbers.Keeps(s.List(0), 0) {
-		t.Error("what can never be kept has driven out another")
+		t.Error("a structure that never fits evicted another")
 	}
-	// Who asks in vain often enough finds the room of what nobody uses.
+	// Repeated unsuccessful requests evict unused structures.
 	for asked := 0; !s.List(1).Room(4, 4000); asked++ {
-		if asked > 2*patience {
+		if asked > 2*refusalsPerStep {
 			t.Fatal("no room is made")
 		}
 	}
@@ -302,8 +302,8 @@ func TestRoom(t *testing.T) {
 	}
 }
 
-// Structures asked for in turn, several times more than can be kept, do not drive
-// each other out: as many as can be are there each time.
+// Structures requested in turn, several times more than fit, do not evict each other: each
+// round finds nearly all that fit.
 func TestTurns(t *testing.T) {
 	const kept = 20
 	c := NewCache(kept * (100 + entryOverhead))
@@ -319,8 +319,8 @@ func TestTurns(t *testing.T) {
 			t.Errorf("round %d: %d were kept, want almost %d", round, found, kept)
 		}
 	}
-	// Others that are asked for from now on take the room.
-	for range 2 * 2 * patience {
+	// Other structures that are requested from now on take the room.
+	for range 2 * 2 * refusalsPerStep {
 		for list := uint64(1000); list < 1000+kept; list++ {
 			get(t, numbers, s.List(list), 0, list, 100)
 		}
@@ -332,7 +332,7 @@ func TestTurns(t *testing.T) {
 		}
 	}
 	if found < kept*9/10 {
-		t.Errorf("%d of %d that are asked for now are kept", found, kept)
+		t.Errorf("%d of %d structures in use are kept", found, kept)
 	}
 }
 
@@ -341,7 +341,7 @@ func TestSetLimit(t *testing.T) {
 	s := c.NewSegment()
 	for range 2 {
 		if !get(t, numbers, s.List(0), 0, 0, 100) {
-			t.Error("kept in no room")
+			t.Error("kept without room")
 		}
 	}
 	c.SetLimit(4 * (100 + entryOverhead))
@@ -350,7 +350,7 @@ func TestSetLimit(t *testing.T) {
 	get(t, numbers, s.List(2), 0, 2, 100)
 	c.SetLimit(2 * (100 + entryOverhead))
 	if !numbers.Keeps(s.List(0), 0) || numbers.Keeps(s.List(1), 0) || !numbers.Keeps(s.List(2), 0) {
-		t.Error("the spare structure is to be dropped, and no other")
+		t.Error("SetLimit must drop the spare structure and no other")
 	}
 	c.SetLimit(0)
 	if c.Stats() != (Stats{}) {

@@ -1,14 +1,12 @@
-// Package derived keeps what algorithms compute from a posting list before they
-// can run on it, so that it is computed once: the variable blocks of
-// variable-block-max-wand, the regression line of a list, a table of hash
-// segments, an uncompressed copy. Such structures follow from the list alone, so
-// they are not in the index; the first query that needs one pays for it.
+// Package derived caches structures that algorithms compute from a posting list before they
+// can run on it: the variable blocks of variable-block-max-wand, the regression line of a
+// list, a table of hash segments, an uncompressed copy. Such structures depend on the list
+// alone, so the index does not store them; the first query that needs one computes it.
 //
-// An algorithm declares a [Kind] of structure as a package variable and asks it
-// with [Kind.Get], giving the list's [List] handle and a function that builds
-// the structure where it is not there yet. A [Cache] holds the structures of
-// many segments within one limit of bytes; each open segment has a [Segment] of
-// it, which drops what it holds when the segment is closed.
+// An algorithm declares a [Kind] of structure as a package variable and calls [Kind.Get]
+// with the list's [List] handle and a function that builds a missing structure. A [Cache]
+// holds the structures of many segments within one limit of bytes. Each open segment has a
+// [Segment] of the cache, which drops its structures when the segment is closed.
 //
 //	var linesOf = derived.NewKind[line]("regression line")
 //
@@ -19,25 +17,22 @@
 //
 // # Cost
 //
-// Where the structure is there, Get takes a read lock and one look-up in a map
-// (about 30 ns) and allocates nothing, so call it once a list and query, not in
-// loops. Where it is not, one goroutine builds it and others that ask for the
-// same wait.
+// If the structure exists, Get takes a read lock and one map look-up (about 30 ns) and does
+// not allocate. Call it once for each list and query, not in loops. If it does not exist,
+// one goroutine builds it; others that need it wait.
 //
-// When the limit is reached, what is kept stays kept and what is new is built
-// for each query anew, so that a log whose structures do not fit does not have
-// all of them made again and again. Room comes slowly, from structures that were
-// not asked for during many such refusals (second chance, in the order of a
-// clock). An algorithm that is of use only with its structures at hand finds out
-// first: [Kind.Keeps] tells of one, [List.Room] of all that are missing.
+// At the limit, the cache keeps its structures and new ones are built again for each query.
+// A query log whose structures do not fit therefore does not evict and rebuild all of them.
+// Structures that are unused during many such refusals are slowly evicted (second chance,
+// clock order). An algorithm that is useful only with its structures checks first:
+// [Kind.Keeps] for one, [List.Room] for all missing ones.
 //
 // # Rules
 //
-// A structure must not change once it is built: any number of queries read it.
-// It may point into the mapped files of its segment, since queries hold the
-// segment while they run. It must depend on nothing but the list and the
-// parameter given to Get.
+// A structure must not change once it is built, because concurrent queries read it. It may
+// point into the mapped files of its segment, because queries hold the segment while they
+// run. It must depend only on the list and the parameter of Get.
 //
-// It is not for results of queries, and not for what the index could store.
-// All types are safe for concurrent use.
+// The package is not for query results, and not for data that the index could store. All
+// types are safe for concurrent use.
 package derived

@@ -2,34 +2,32 @@ package derived
 
 import "errors"
 
-// Kind is one kind of derived structure: *T values. Two Kinds are distinct even
-// if T and name are the same. Make it once, as a package variable.
+// Kind is one kind of derived structure: *T values. Two Kinds are distinct even if T and
+// name are the same. Make each once, as a package variable.
 type Kind[T any] struct{ kind }
 
-// kind is the part of a Kind by which it is told from others.
 type kind struct{ name string }
 
-// NewKind returns a new Kind. The name says what it is, in errors and traces.
+// NewKind returns a new Kind. The name describes it in errors and traces.
 func NewKind[T any](name string) *Kind[T] { return &Kind[T]{kind{name}} }
 
 // Name returns the name given to NewKind.
 func (k *Kind[T]) Name() string { return k.name }
 
-// Get returns the structure of this kind for the list and the parameter param
-// (a number of segments, a block size; 0 where there is none), and calls build
-// for it if it is not kept. build returns the structure, which must not change
-// from then on, and about how many bytes it holds. An error of build is returned
-// to all who wait for the structure, and is not kept.
+// Get returns the structure of this kind for the list and the parameter param (a number of
+// segments, a block size, or 0). It calls build if the structure is not kept. build returns
+// the structure, which must not change afterwards, and its approximate size in bytes. All
+// goroutines that wait for the structure get an error of build, which is not kept.
 //
 // With the zero List, Get only calls build.
 func (k *Kind[T]) Get(l List, param uint64, build func() (value *T, sizeBytes int64, err error)) (*T, error) {
 	return k.get(l, param, needed, build)
 }
 
-// GetIfRoom is Get for structures that a query can do without, at a cost, such as
-// copies of postings: where it is not kept, it is built only if there is room for
-// sizeBytes, about what it will hold; and it is dropped when Get needs the room.
-// Without room, and with the zero List, the result is nil.
+// GetIfRoom is Get for structures that a query can do without, at a cost, such as copies of
+// postings. If the structure is not kept, it is built only if there is room for sizeBytes,
+// its approximate size; it is dropped when Get needs the room. Without room, and with the
+// zero List, the result is nil.
 func (k *Kind[T]) GetIfRoom(l List, param uint64, sizeBytes int64, build func() (value *T, sizeBytes int64, err error)) (*T, error) {
 	if l.segment == nil || !k.Keeps(l, param) && !l.Room(1, sizeBytes) {
 		return nil, nil
@@ -37,7 +35,7 @@ func (k *Kind[T]) GetIfRoom(l List, param uint64, sizeBytes int64, build func() 
 	return k.get(l, param, spare, build)
 }
 
-// Keeps reports whether the structure is kept, or is being built by someone.
+// Keeps reports whether the structure is kept or being built.
 func (k *Kind[T]) Keeps(l List, param uint64) bool {
 	if l.segment == nil {
 		return false
@@ -48,7 +46,6 @@ func (k *Kind[T]) Keeps(l List, param uint64) bool {
 	return c.entries[key{kind: &k.kind, segment: l.segment.id, list: l.id, param: param}] != nil
 }
 
-// get is Get, for the clock of the given number.
 func (k *Kind[T]) get(l List, param uint64, which int, build func() (value *T, sizeBytes int64, err error)) (*T, error) {
 	if l.segment == nil {
 		value, _, err := build()
@@ -71,10 +68,10 @@ func (k *Kind[T]) get(l List, param uint64, which int, build func() (value *T, s
 	return e.value.(*T), nil
 }
 
-// errPanicked is what others get that wait for a structure whose build panics.
+// errPanicked is the error for goroutines that wait for a structure whose build panics.
 var errPanicked = errors.New("derived: building the structure panicked")
 
-// build completes e, which nobody else does.
+// build completes e; no other goroutine does.
 func (k *Kind[T]) build(s *Segment, e *entry, build func() (*T, int64, error)) (*T, error) {
 	e.err = errPanicked
 	defer func() { s.cache.finish(s, e) }()

@@ -1,7 +1,6 @@
-// Package footprint reads how much memory this process has in use of its own, as the
-// system counts it: [AnonymousBytes]. It is for metrics and for judging whether memory
-// grows. It is not for what Go allocates (package runtime), nor for how much memory the
-// process may take.
+// Package footprint reads the private memory of this process, as the operating system
+// counts it: [AnonymousBytes]. It is for metrics and for detecting memory growth. It does
+// not report Go's allocations (package runtime) or memory limits.
 //
-// Its functions may be called by several goroutines at once.
+// Its functions are safe for concurrent use.
 package footprint

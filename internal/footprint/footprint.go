@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// AnonymousBytes returns how much memory this process has in use that is no file's: the
-// pages of a mapped index come and go as the system likes. ok is false where the system
-// does not tell. It reads a small file of the system's, in microseconds.
+// AnonymousBytes returns the resident memory of this process that is not backed by a file.
+// It excludes the mapped index, whose pages the system loads and evicts. ok is false where
+// the system does not report it. It reads a small file in /proc, in microseconds.
 func AnonymousBytes() (sizeBytes int64, ok bool) {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -18,7 +18,7 @@ func AnonymousBytes() (sizeBytes int64, ok bool) {
 	return anonymousBytes(string(status))
 }
 
-// anonymousBytes finds the number in a file such as /proc/self/status.
+// anonymousBytes parses the content of /proc/self/status.
 func anonymousBytes(status string) (sizeBytes int64, ok bool) {
 	for line := range strings.Lines(status) {
 		value, is := strings.CutPrefix(line, "RssAnon:")

@@ -28,7 +28,7 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// What the process has written to is in use; where the system tells, that is seen.
+// Memory that the process has written counts, where the system reports it.
 func TestAnonymousBytes(t *testing.T) {
 	const size = 4 << 20
 	own := make([]byte, size)
@@ -38,7 +38,7 @@ func TestAnonymousBytes(t *testing.T) {
 	n, ok := AnonymousBytes()
 	runtime.KeepAlive(own)
 	if want := runtime.GOOS == "linux"; ok != want {
-		t.Fatalf("the system tells: %t, want %t", ok, want)
+		t.Fatalf("ok is %t, want %t", ok, want)
 	}
 	if ok && n < size {
 		t.Errorf("%d bytes in use, of which %d have just been written", n, size)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/griffin-search/griffin"
 	"github.com/griffin-search/griffin/internal/shareddata"
+	"github.com/griffin-search/griffin/query"
 	"github.com/griffin-search/griffin/trec"
 )
 
@@ -23,18 +24,17 @@ var update = flag.Bool("update", false, "write testdata/*.json anew")
 
 const goldenPath = "testdata/golden.json"
 
-// analyzers are those that are measured: the default chain, and plain BM25
-// without stemming and stop words.
+// analyzers are the measured analyzers: the default chain, and plain BM25 without stemming
+// and stop words.
 var analyzers = []string{"english", "simple"}
 
-// measureNames are what is kept of each collection, as trec_eval names them.
+// measureNames are the recorded measures, as trec_eval names them.
 var measureNames = []string{"map", "ndcg_cut.10", "recall.100", "P.30", "recip_rank"}
 
-// depth is how many documents a query brings, as in the published runs.
+// depth is the number of documents retrieved for each query, as in the published runs.
 const depth = 1000
 
-// references are what others report for the same collections with BM25,
-// k1=0.9 and b=0.4.
+// references are published values for the same collections with BM25, k1=0.9 and b=0.4.
 var references = []struct {
 	analyzer, collection, measure string
 	want, tolerance               float64
@@ -45,8 +45,8 @@ var references = []struct {
 	{"english", "nfcorpus", "ndcg_cut_10", .3218, .005},
 	{"english", "nfcorpus", "recall_100", .2457, .005},
 
-	// An independent plain BM25, without stemming and stop words. Measured
-	// distance: 0.0008 at most, the rounding of these values included.
+	// An independent plain BM25, without stemming and stop words. Measured difference: at
+	// most 0.0008, including the rounding of these values.
 	{"simple", "cacm", "ndcg_cut_10", .417, .002},
 	{"simple", "cranfield", "ndcg_cut_10", .328, .002},
 	{"simple", "nfcorpus", "ndcg_cut_10", .305, .002},
@@ -59,11 +59,8 @@ var references = []struct {
 	{"simple", "scifact", "map", .624, .002},
 }
 
-// values holds a measure's value by analyzer, collection and measure.
 type values map[string]map[string]map[string]float64
 
-// TestEffectiveness compares every collection with the goldens and with what
-// others report.
 func TestEffectiveness(t *testing.T) {
 	collections := shareddata.Collections(t)
 	got := values{}
@@ -87,7 +84,7 @@ func TestEffectiveness(t *testing.T) {
 	}
 	for _, r := range references {
 		if v, ok := got[r.analyzer][r.collection][r.measure]; !ok || !(math.Abs(v-r.want) <= r.tolerance) {
-			t.Errorf("%s, analyzer %s: %s is %.4f, reported is %.4f, more than %g away",
+			t.Errorf("%s, analyzer %s: %s is %.4f, published is %.4f, more than %g away",
 				r.collection, r.analyzer, r.measure, v, r.want, r.tolerance)
 		}
 	}
@@ -98,9 +95,9 @@ func TestEffectiveness(t *testing.T) {
 	compareGolden(t, got, readGolden(t, goldenPath))
 }
 
-// TestCACMWithUnpaddedNumbers evaluates CACM as the reference for it does. Its
-// judgements name documents 1 to 999 without the leading zeros that its
-// collection has, so that they are never found: docs/effectiveness.md.
+// TestCACMWithUnpaddedNumbers evaluates CACM as its reference does. Its judgements name
+// documents 1 to 999 without the leading zeros of the collection, so these are never found:
+// docs/effectiveness.md.
 func TestCACMWithUnpaddedNumbers(t *testing.T) {
 	t.Parallel()
 	c := shareddata.OneCollection(t, "cacm")
@@ -134,20 +131,18 @@ func TestCACMWithUnpaddedNumbers(t *testing.T) {
 	}
 	const reported, tolerance = .3123, .01
 	if v := evaluate(t, searchAll(t, c, "english"), qrels)["map"]; math.Abs(v-reported) > tolerance {
-		t.Errorf("MAP is %.4f, reported is %.4f, more than %g away", v, reported, tolerance)
+		t.Errorf("MAP is %.4f, published is %.4f, more than %g away", v, reported, tolerance)
 	}
 }
 
-// searchAll indexes a collection and answers all its queries as plain words.
 func searchAll(t *testing.T, c shareddata.Collection, analyzer string) *trec.Run {
 	t.Helper()
-	return answerAll(t, indexAll(t, c, analyzer), c)
+	return answerAll(t, indexAll(t, c, analyzer), c, griffin.ModeOr)
 }
 
-// indexAll indexes a collection.
 func indexAll(t *testing.T, c shareddata.Collection, analyzer string) *griffin.Index {
 	t.Helper()
-	ix, err := griffin.Create(filepath.Join(t.TempDir(), "index"), griffin.WithAnalyzer(analyzer), griffin.WithoutStored())
+	ix, err := griffin.Create(filepath.Join(t.TempDir(), "index"), griffin.Settings{Analyzer: analyzer, NoStored: true, NoPositions: true}, griffin.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,9 +158,8 @@ func indexAll(t *testing.T, c shareddata.Collection, analyzer string) *griffin.I
 }
 
 // answerAll answers all queries of a collection as plain words.
-func answerAll(t *testing.T, ix *griffin.Index, c shareddata.Collection, opts ...griffin.SearchOption) *trec.Run {
+func answerAll(t *testing.T, ix *griffin.Index, c shareddata.Collection, mode griffin.Mode) *trec.Run {
 	t.Helper()
-	opts = append(opts, griffin.WithPlainWords(), griffin.WithK(depth), griffin.WithIDsOnly())
 	file, err := os.Open(c.Queries)
 	if err != nil {
 		t.Fatal(err)
@@ -177,7 +171,7 @@ func answerAll(t *testing.T, ix *griffin.Index, c shareddata.Collection, opts ..
 	}
 	run := &trec.Run{}
 	for _, topic := range topics {
-		r, err := ix.Search(t.Context(), topic.Title, opts...)
+		r, err := ix.Search(t.Context(), griffin.Query{Node: &query.Words{Text: topic.Title}, Mode: mode, K: depth, Load: griffin.LoadIDs})
 		if err != nil {
 			t.Fatalf("query %s: %v", topic.ID, err)
 		}
@@ -209,7 +203,6 @@ func readQrels(t *testing.T, c shareddata.Collection) *trec.Qrels {
 	return qrels
 }
 
-// evaluate returns the mean of each measure over all judged queries.
 func evaluate(t *testing.T, run *trec.Run, qrels *trec.Qrels) map[string]float64 {
 	t.Helper()
 	var measures []trec.Measure
@@ -231,8 +224,8 @@ func evaluate(t *testing.T, run *trec.Run, qrels *trec.Qrels) map[string]float64
 	return all
 }
 
-// compareGolden wants the same analyzers, collections, measures and values, to
-// four decimals.
+// compareGolden requires the same analyzers, collections, measures and values, to four
+// decimals.
 func compareGolden(t *testing.T, got, want values) {
 	t.Helper()
 	g, w := flatten(got), flatten(want)
@@ -243,7 +236,7 @@ func compareGolden(t *testing.T, got, want values) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(g)) {
 		if g[name] != w[name] {
-			t.Errorf("%s: measured %s, golden %q; if that is meant: go test ./internal/goldens -update", name, g[name], w[name])
+			t.Errorf("%s: measured %s, golden %q; if intended: go test ./internal/goldens -update", name, g[name], w[name])
 		}
 	}
 }

@@ -14,8 +14,6 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
-// seal makes a file with the given payload, whose checksums are right, as no
-// accident makes them.
 func seal(t testing.TB, payload []byte) *vfstest.Mem {
 	t.Helper()
 	fs := vfstest.NewMem()
@@ -32,7 +30,7 @@ func seal(t testing.TB, payload []byte) *vfstest.Mem {
 	return fs
 }
 
-// payloads returns those of small files, one for each codec.
+// payloads returns the payloads of small files, one for each codec.
 func payloads(t testing.TB) [][]byte {
 	t.Helper()
 	var out [][]byte
@@ -69,8 +67,7 @@ func payloads(t testing.TB) [][]byte {
 	return out
 }
 
-// FuzzOpen reads everything of a file that an attacker made: values, or an error
-// that says what is wrong.
+// FuzzOpen reads everything in a file with arbitrary content: values, or an error.
 func FuzzOpen(f *testing.F) {
 	for _, p := range payloads(f) {
 		f.Add(p, uint32(0), byte(0))
@@ -144,8 +141,8 @@ func TestWorkedBytes(t *testing.T) {
 	}
 }
 
-// Blocks of a segment that is encoded as a list must follow each other: readers rely
-// on DocIDs above Last.
+// Blocks of a segment that is encoded as a list must be in order: readers rely on DocIDs
+// above Last.
 func TestBlocksOfAListFollowEachOther(t *testing.T) {
 	const spec, n = "pfordelta-rec:block=128", 300
 	fs := vfstest.NewMem()
@@ -178,7 +175,7 @@ func TestBlocksOfAListFollowEachOther(t *testing.T) {
 	if at < 0 {
 		t.Fatal("the list is not in the file")
 	}
-	// The DocID before block 1, behind a header of 8 bytes.
+	// The DocID before block 1, after a header of 8 bytes.
 	binary.LittleEndian.PutUint32(payload[at+8:], docIDs[100])
 	x, err := Open(seal(t, payload), "impacts")
 	if err != nil {
@@ -201,11 +198,11 @@ func TestBlocksOfAListFollowEachOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := r.Next(&block); !errors.Is(err, base.ErrCorrupt) {
-		t.Errorf("block 1 from %d on, after %d: %v", block[0], r.Last(), err)
+		t.Errorf("block 1 begins with %d, after %d: %v", block[0], r.Last(), err)
 	}
 }
 
-// Bits that decoders pass over must be what a Writer writes.
+// Verify rejects bits that decoders ignore if a Writer would not write them.
 func TestVerifyFindsHiddenBits(t *testing.T) {
 	fs := vfstest.NewMem()
 	w, err := Create(fs, "impacts", Options{NumDocs: 900, Ranking: Ranking{Name: RankingExternal}, Codec: "simdbp", BitmapBits: -1})
@@ -214,7 +211,7 @@ func TestVerifyFindsHiddenBits(t *testing.T) {
 	}
 	var list []Posting
 	var docIDs []uint32
-	for i := range base.DocID(21) { // gaps less one of 4 bits, so that 4 of 88 are unused
+	for i := range base.DocID(21) { // gaps minus one of 4 bits, so that 4 of 88 are unused
 		list = append(list, Posting{9 * i, 7})
 		docIDs = append(docIDs, uint32(9*i))
 	}
@@ -249,7 +246,7 @@ func TestVerifyFindsHiddenBits(t *testing.T) {
 	}
 }
 
-// A table without an empty slot does not make Find run for ever.
+// Find terminates on a table without an empty slot.
 func TestFindEnds(t *testing.T) {
 	p := payloads(t)[0]
 	x, err := Open(seal(t, p), "impacts")
@@ -276,6 +273,6 @@ func TestFindEnds(t *testing.T) {
 	}
 	wantCorrupt(t, x.Verify(context.Background(), nil))
 	if x.Verify(context.Background(), nil) == nil {
-		t.Error("Verify finds nothing wrong with a full table")
+		t.Error("Verify accepts a full table")
 	}
 }

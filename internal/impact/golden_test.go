@@ -13,9 +13,8 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-var update = flag.Bool("update", false, "write testdata/v1 anew")
+var update = flag.Bool("update", false, "regenerate testdata/v1")
 
-// goldenLists has a list in each form, one of several blocks.
 func goldenLists() []entry {
 	all, some, few := entry{term: "all"}, entry{term: "löwe"}, entry{term: "ox"}
 	for d := range base.DocID(3000) {
@@ -28,8 +27,8 @@ func goldenLists() []entry {
 	return []entry{all, some, few}
 }
 
-// The files that the first version wrote stay readable. They are made anew by
-// "go test -update", which is right only before version 1 is released.
+// Files of version 1 stay readable. "go test -update" regenerates them, which is valid only
+// before version 1 is released.
 func TestVersion1StaysReadable(t *testing.T) {
 	for _, codec := range []string{"qmx", "simdbp", "lrc"} {
 		t.Run(codec, func(t *testing.T) {

@@ -23,13 +23,12 @@ func check(t testing.TB, err error) {
 	}
 }
 
-// entry is a list to be written.
 type entry struct {
 	term     string
 	postings []impact.Posting
 }
 
-// randomLists returns lists of all densities over numDocs documents, terms rising.
+// randomLists returns lists of all densities over numDocs documents, with increasing terms.
 func randomLists(rng *rand.Rand, numDocs, n int) []entry {
 	lists := make([]entry, n)
 	for i := range lists {
@@ -46,7 +45,6 @@ func randomLists(rng *rand.Rand, numDocs, n int) []entry {
 	return lists
 }
 
-// write makes a file of lists and opens it.
 func write(t testing.TB, lists []entry, o impact.Options) *impact.Index {
 	t.Helper()
 	fs := vfstest.NewMem()
@@ -60,13 +58,12 @@ func write(t testing.TB, lists []entry, o impact.Options) *impact.Index {
 	check(t, err)
 	t.Cleanup(func() { check(t, x.Close()) })
 	if got := x.SizeBytes(); got != w.SizeBytes() {
-		t.Errorf("size %d, the writer says %d", got, w.SizeBytes())
+		t.Errorf("size %d, the writer returns %d", got, w.SizeBytes())
 	}
 	return x
 }
 
-// read returns the postings of a list in the order of their DocIDs, and checks the
-// order of its segments.
+// read returns the postings of a list in DocID order and checks the order of its segments.
 func read(t testing.TB, x *impact.Index, l *impact.List) []impact.Posting {
 	t.Helper()
 	segments, err := l.AppendSegments(nil)
@@ -239,7 +236,7 @@ func TestQuantizerWorkedNumber(t *testing.T) {
 	}
 }
 
-// Any bit that changes is found.
+// Verify finds any changed bit.
 func TestVerifyFindsDamage(t *testing.T) {
 	fs := vfstest.NewMem()
 	w, err := impact.Create(fs, "impacts", external(300, impact.Options{}))
@@ -268,7 +265,6 @@ func TestVerifyFindsDamage(t *testing.T) {
 	}
 }
 
-// verify opens and verifies a file of the given bytes.
 func verify(t testing.TB, data []byte) error {
 	t.Helper()
 	fs := vfstest.NewMem()

@@ -14,9 +14,8 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// Index is an open file of impact-ordered lists. All methods but Close are safe
-// for concurrent use. What they return points into the mapped file and is valid
-// until Close.
+// Index is an open file of impact-ordered lists. All methods but Close are safe for
+// concurrent use. Results point into the mapped file and are valid until Close.
 type Index struct {
 	file      *sealed.File
 	meta      Meta
@@ -26,9 +25,9 @@ type Index struct {
 	numSlots  uint64
 }
 
-// Open maps the file name and reads its description; the rest is checked when it
-// is first touched, or by Verify. The error wraps base.ErrCorrupt, base.ErrVersion
-// or that of the file system.
+// Open maps the file name and reads its description. Other parts are checked on first
+// access, or by Verify. The error wraps base.ErrCorrupt, base.ErrVersion or an error of the
+// file system.
 func Open(fs vfs.FS, name string) (*Index, error) {
 	f, err := sealed.Open(fs, name, kind, FormatVersion)
 	if err != nil {
@@ -78,18 +77,18 @@ func (x *Index) open() error {
 // Close unmaps the file.
 func (x *Index) Close() error { return x.file.Close() }
 
-// Meta describes the file. It must not be changed.
+// Meta returns the description of the file. Callers must not modify it.
 func (x *Index) Meta() *Meta { return &x.meta }
 
-// NumDocs is above all DocIDs.
+// NumDocs is greater than all DocIDs.
 func (x *Index) NumDocs() int { return x.meta.NumDocs }
 
-// SizeBytes is the size of the file.
+// SizeBytes returns the size of the file.
 func (x *Index) SizeBytes() int64 { return x.file.SizeBytes() }
 
-// Find makes l the list of a term, and reports whether there is one. It checks
-// the checksums of what it touches for the first time and allocates nothing. The
-// error wraps base.ErrCorrupt. l is undefined unless the term was found.
+// Find makes l the list of a term and reports whether it exists. It verifies checksums on
+// first access and does not allocate. The error wraps base.ErrCorrupt. l is undefined
+// unless the term was found.
 func (x *Index) Find(term []byte, l *List) (found bool, err error) {
 	hash := xxh3.Hash(term)
 	tag := hash & tagMask
@@ -117,12 +116,11 @@ func (x *Index) Find(term []byte, l *List) (found bool, err error) {
 	return false, nil
 }
 
-// list makes l the list at an offset and returns its term and where it ends.
 func (x *Index) list(offset uint64, l *List) (term []byte, end uint64, err error) {
 	if offset >= x.meta.ListBytes {
 		return nil, 0, fmt.Errorf("%s: list at %d of %d bytes: %w", x.file.Name(), offset, x.meta.ListBytes, base.ErrCorrupt)
 	}
-	// First the length of the term, then what follows it up to the directory.
+	// Read the length of the term, then the rest up to the directory.
 	const lengths = 4 * binary.MaxVarintLen64
 	rest := x.meta.ListBytes - offset
 	head, err := x.file.Range(offset, min(rest, lengths))
@@ -164,7 +162,7 @@ func (x *Index) list(offset uint64, l *List) (term []byte, end uint64, err error
 // Lists iterates over all lists, in the order of their terms.
 func (x *Index) Lists() *ListIterator { return &ListIterator{index: x} }
 
-// ListIterator walks over all lists of an Index. It is for one goroutine.
+// ListIterator iterates over all lists of an Index. It is not safe for concurrent use.
 type ListIterator struct {
 	index *Index
 	next  uint64 // offset
@@ -174,7 +172,7 @@ type ListIterator struct {
 	err   error
 }
 
-// Next moves to the next list, and reports whether there is one and it is sound.
+// Next advances to the next list and reports whether there is a valid one.
 func (it *ListIterator) Next() bool {
 	if it.err != nil || it.next >= it.index.meta.ListBytes {
 		return false
@@ -184,11 +182,11 @@ func (it *ListIterator) Next() bool {
 	return it.err == nil
 }
 
-// Term returns the term of the list, which must not be changed.
+// Term returns the term of the list. Callers must not modify it.
 func (it *ListIterator) Term() []byte { return it.term }
 
 // List returns the list, valid until the next call of Next.
 func (it *ListIterator) List() *List { return &it.list }
 
-// Err returns the error that ended the iteration, nil at the end.
+// Err returns the error that ended the iteration, or nil at the end.
 func (it *ListIterator) Err() error { return it.err }

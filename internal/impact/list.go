@@ -9,15 +9,15 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// Form is how the DocIDs of a segment are stored.
+// Form is the storage form of a segment's DocIDs.
 type Form uint8
 
-// The forms. A list says of each segment which it has.
+// The forms. The directory of a list has the form of each segment.
 const (
-	// Raw is DocIDs of 32 bits, little endian: for short segments, which cost more
-	// to decode than to read.
+	// Raw is 32-bit DocIDs, little endian: for short segments, for which decoding costs
+	// more than reading.
 	Raw Form = iota
-	// Blocks is blocks of 128 DocIDs of a codec.
+	// Blocks is blocks of 128 DocIDs, encoded by a codec.
 	Blocks
 	// Bitmap has a bit for each document between the first and the last: for dense
 	// segments.
@@ -33,50 +33,50 @@ func (f Form) String() string {
 	return fmt.Sprintf("Form(%d)", uint8(f))
 }
 
-// Posting is a document and what the term contributes to its score.
+// Posting is a document with the term's contribution to its score.
 type Posting struct {
 	DocID  base.DocID
 	Impact uint8 // at least 1
 }
 
-// List is the impact-ordered list of a term: a view into the mapped file, valid
-// until Index.Close. It is a plain value.
+// List is the impact-ordered list of a term. It is a plain value and a view into the mapped
+// file, valid until Index.Close.
 type List struct {
-	// DocFreq is the number of its postings.
+	// DocFreq is the number of postings.
 	DocFreq uint32
-	// Max is the highest impact, that of the first segment.
+	// Max is the highest impact, the impact of the first segment.
 	Max         uint8
 	numSegments int
-	directory   []byte // with its capacity, that of the data, up to the end of the file
+	directory   []byte // its capacity extends over the data to the end of the file
 	dataLen     uint64
 	offset      uint64 // of the list in the file
 	index       *Index
 }
 
-// ID identifies the list in its Index: no other list has the same.
-func (l *List) ID() uint64 { return l.offset }
+// ID identifies the list in its Index.
+func (l *List) ID() base.ListID { return base.ListID(l.offset) }
 
-// Index returns the file that the list is in.
+// Index returns the file of the list.
 func (l *List) Index() *Index { return l.index }
 
-// NumSegments is the number of segments of the list, one for each impact that occurs.
+// NumSegments returns the number of segments, one for each distinct impact.
 func (l *List) NumSegments() int { return l.numSegments }
 
-// Segment is the documents of a list with one impact.
+// Segment holds the documents of a list with one impact.
 type Segment struct {
 	Impact uint8
 	Form   Form
 	Count  uint32
-	// Bytes are the segment's. Up to Slack bytes after them may be read.
+	// Bytes is the encoding. Up to Slack bytes after it may be read.
 	Bytes []byte
 }
 
-// Slack is how many bytes after a segment's may be read, their content being
+// Slack is the number of bytes after a segment that may be read. Their content is
 // undefined.
 const Slack = 32
 
-// AppendSegments appends the segments of the list to dst, impacts falling. It
-// checks the list's directory; the error wraps base.ErrCorrupt.
+// AppendSegments appends the segments of the list to dst, by decreasing impact. It checks
+// the list's directory; the error wraps base.ErrCorrupt.
 func (l *List) AppendSegments(dst []Segment) ([]Segment, error) {
 	r := reader{src: l.directory}
 	data := l.directory[len(l.directory) : uint64(len(l.directory))+l.dataLen]
@@ -110,13 +110,12 @@ const (
 	formMask = 1<<formBits - 1
 )
 
-// reader reads varints from the start of src.
 type reader struct {
 	src []byte
 	bad bool
 }
 
-// uint returns the next varint, or 0 and sets bad if there is none up to limit.
+// uint returns the next varint. If there is none up to limit, it sets bad and returns 0.
 func (r *reader) uint(limit uint64) uint64 {
 	v, n := binary.Uvarint(r.src)
 	if n <= 0 || v > limit {
@@ -127,10 +126,9 @@ func (r *reader) uint(limit uint64) uint64 {
 	return v
 }
 
-// BitmapWords returns the number of the first document that a segment of Form
-// Bitmap has a bit for, a multiple of 64, and its words of 64 bits, little
-// endian. They do not reach past the last document's word; bits past the last
-// document are an error that only Verify finds.
+// BitmapWords returns the words of a segment of Form Bitmap, 64 bits each, little endian,
+// and the document of their first bit, a multiple of 64. The last word contains the last
+// document. Bits beyond the last document are an error that only Verify detects.
 func (x *Index) BitmapWords(s *Segment) (first uint32, words []byte, err error) {
 	if len(s.Bytes) < 4 || len(s.Bytes)%8 != 4 {
 		return 0, nil, fmt.Errorf("impact %d: bitmap of %d bytes: %w", s.Impact, len(s.Bytes), base.ErrCorrupt)
@@ -146,16 +144,16 @@ func (x *Index) BitmapWords(s *Segment) (first uint32, words []byte, err error) 
 // BlockReader decodes a segment of Form Blocks, block by block.
 type BlockReader struct {
 	codec   codec.Codec
-	list    codec.ListCodec // if the segment is encoded as a list; else nil
+	list    codec.ListCodec // nil unless the segment is encoded as a list
 	segment Segment
 	numDocs int
 	i       int    // next block
-	left    uint32 // DocIDs from it on
-	at      int    // of its bytes
-	base    uint32 // last DocID before it
+	left    uint32 // number of DocIDs left
+	at      int    // offset of the next block
+	base    uint32 // last DocID before the next block
 }
 
-// ResetBlocks makes r begin with the first block of s.
+// ResetBlocks sets r to the first block of s.
 func (x *Index) ResetBlocks(r *BlockReader, s *Segment) {
 	*r = BlockReader{codec: x.codec, segment: *s, numDocs: x.meta.NumDocs, left: s.Count, base: codec.NoBase}
 	if s.Count > codec.BlockLen {
@@ -168,29 +166,29 @@ func (x *Index) ResetBlocks(r *BlockReader, s *Segment) {
 
 func numBlocks(count uint32) int { return int((uint64(count) + codec.BlockLen - 1) / codec.BlockLen) }
 
-// Last returns the last DocID that was decoded, codec.NoBase before the first:
-// those to come are above it.
+// Last returns the last decoded DocID, or codec.NoBase at the start. All later DocIDs are
+// above it.
 func (r *BlockReader) Last() uint32 { return r.base }
 
-// Left returns how many DocIDs are still to be decoded.
+// Left returns the number of DocIDs left.
 func (r *BlockReader) Left() uint32 { return r.left }
 
-// Next decodes the next block, which there must be (Left), and returns how many
-// DocIDs it has: 1 to 128, rising, each a document's. The rest of dst is
-// undefined. It allocates nothing. The error wraps base.ErrCorrupt.
+// Next decodes the next block, which must exist (Left), and returns its number of DocIDs: 1
+// to 128, increasing and valid. The rest of dst is undefined. It does not allocate. The
+// error wraps base.ErrCorrupt.
 func (r *BlockReader) Next(dst *[codec.BlockLen]uint32) (n int, err error) {
 	s := &r.segment
 	n = int(min(r.left, codec.BlockLen))
 	if r.list != nil {
 		n, err = r.list.DecodeBlock(dst, s.Bytes, int(s.Count), r.i)
 		if err == nil && dst[0] < r.base+1 { // no base: uint32 arithmetic
-			err = fmt.Errorf("from DocID %d on, after %d: %w", dst[0], r.base, base.ErrCorrupt)
+			err = fmt.Errorf("first DocID is %d, after %d: %w", dst[0], r.base, base.ErrCorrupt)
 		}
 	} else if r.at > len(s.Bytes) {
 		err = base.ErrCorrupt
 	} else {
 		var size int
-		// The slack spares the decoder of the last block a copy.
+		// With Slack, the decoder of the last block needs no copy.
 		src := s.Bytes[r.at : len(s.Bytes)+Slack]
 		size, err = r.codec.DecodeDocIDs(dst, src, r.base, n, s.Bytes[r.i])
 		if r.at += size; r.at > len(s.Bytes) && err == nil {
@@ -213,9 +211,8 @@ func (r *BlockReader) fail(dst *[codec.BlockLen]uint32, n int, err error) error 
 	return fmt.Errorf("impact %d: block %d: %w", r.segment.Impact, r.i, err)
 }
 
-// AppendDocIDs appends the DocIDs of a segment, whatever its form: the slow,
-// obvious way that others are tested against. Each is a document's and above the
-// one before; the error wraps base.ErrCorrupt.
+// AppendDocIDs appends the DocIDs of a segment of any form. It is the simple oracle for
+// other readers. The DocIDs are valid and increasing; the error wraps base.ErrCorrupt.
 func (x *Index) AppendDocIDs(dst []base.DocID, s *Segment) ([]base.DocID, error) {
 	from := len(dst)
 	switch s.Form {

@@ -8,34 +8,33 @@ import (
 
 	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/score"
 )
 
-// Options say what a Writer writes. The zero value of those that have a default
-// stands for it.
+// Options configure a Writer. Zero values mean the defaults.
 type Options struct {
-	// IndexID and Generation name the commit that the lists are made from.
+	// IndexID and Generation identify the commit of the lists.
 	IndexID    string
 	Generation uint64
-	// NumDocs is above all DocIDs.
+	// NumDocs is greater than all DocIDs.
 	NumDocs int
-	// Ranking, and Quantizer if the ranking is not RankingExternal, tell where the
-	// impacts come from.
+	// Ranking, and Quantizer unless the ranking is RankingExternal, describe the source of
+	// the impacts.
 	Ranking   Ranking
 	Quantizer Quantizer
-	// Codec of the DocIDs of segments, a specification of package codec; "":
+	// Codec encodes the DocIDs of segments, a specification of package codec; "":
 	// DefaultCodec.
 	Codec string
-	// BitmapBits is how many bits a posting a segment may take at most to be
-	// stored as a bitmap; 0: DefaultBitmapBits, negative: no bitmaps.
+	// BitmapBits is the maximum number of bits per posting for which a segment is stored as a
+	// bitmap; 0: DefaultBitmapBits, negative: no bitmaps.
 	BitmapBits int
-	// RawBelow stores shorter segments as plain DocIDs; 0: DefaultRawBelow,
-	// negative: none.
+	// RawBelow is the length below which segments are stored as plain DocIDs; 0:
+	// DefaultRawBelow, negative: none.
 	RawBelow int
 }
 
-// Defaults of Options. QMX is the paper's codec. On 750,000 passages bitmaps make
-// the lists 1 % larger and queries take 0.35 to 0.45 of the time, see
-// docs/benchmarks/saat.md.
+// Defaults of Options. QMX is the paper's codec. On 750,000 passages bitmaps make the lists
+// 1 % larger; queries take 0.35 to 0.45 of the time, see docs/benchmarks/saat.md.
 const (
 	DefaultCodec      = "qmx"
 	DefaultBitmapBits = 16
@@ -66,10 +65,10 @@ type Meta struct {
 	Ranking       string  `json:"ranking"`
 	K1            float32 `json:"k1"`
 	B             float32 `json:"b"`
-	// Quantizer maps scores of the ranking to impacts; zero if it is external.
+	// Quantizer maps scores of the ranking to impacts; zero if the ranking is external.
 	Quantizer Quantizer `json:"quantizer"`
 	Codec     string    `json:"codec"`
-	// By form: how many segments there are, with how many postings, in how many bytes.
+	// Counts for each form.
 	Raw    FormStats `json:"raw"`
 	Blocks FormStats `json:"blocks"`
 	Bitmap FormStats `json:"bitmap"`
@@ -78,19 +77,23 @@ type Meta struct {
 	TableBytes uint64 `json:"table_bytes"`
 }
 
-// FormStats counts what is stored in one Form.
+// RankingOf returns the ranking that computed the impacts.
+func (m *Meta) RankingOf() Ranking {
+	return Ranking{Name: m.Ranking, BM25: score.BM25{K1: m.K1, B: m.B}}
+}
+
+// FormStats counts the segments, postings and bytes of one Form.
 type FormStats struct {
 	Segments uint64 `json:"segments"`
 	Postings uint64 `json:"postings"`
 	Bytes    uint64 `json:"bytes"`
 }
 
-// forms returns the counts by Form.
 func (m *Meta) forms() [numForms]*FormStats {
 	return [numForms]*FormStats{Raw: &m.Raw, Blocks: &m.Blocks, Bitmap: &m.Bitmap}
 }
 
-// BitsPerPosting is the size of the lists over the number of postings.
+// BitsPerPosting returns the size of the lists divided by the number of postings.
 func (m *Meta) BitsPerPosting() float64 {
 	if m.NumPostings == 0 {
 		return 0
@@ -98,7 +101,6 @@ func (m *Meta) BitsPerPosting() float64 {
 	return 8 * float64(m.ListBytes) / float64(m.NumPostings)
 }
 
-// parseMeta reads a description. What it returns is consistent.
 func parseMeta(data []byte) (*Meta, error) {
 	m := new(Meta)
 	d := json.NewDecoder(bytes.NewReader(data))

@@ -9,15 +9,15 @@ import (
 	"github.com/griffin-search/griffin/internal/score"
 )
 
-// Rankings are the names of the functions that impacts can be computed by. A
-// file whose impacts came from elsewhere has the name "external".
+// Rankings are the names of the functions that compute impacts. RankingExternal marks files
+// with impacts from other sources.
 var Rankings = []string{RankingBM25, RankingATIRE}
 
 // Names of rankings.
 const (
-	RankingBM25     = "bm25"     // as all other modes: score.IDF
-	RankingATIRE    = "atire"    // as the search engines ATIRE and JASS
-	RankingWeights  = "weights"  // of documents that came as vectors: Quantizer of the weights
+	RankingBM25     = "bm25"     // score.IDF, as in all other modes
+	RankingATIRE    = "atire"    // as in the search engines ATIRE and JASS
+	RankingWeights  = "weights"  // weights of document vectors, mapped by the Quantizer
 	RankingExternal = "external" // not computed here
 )
 
@@ -27,11 +27,11 @@ type Ranking struct {
 	score.BM25
 }
 
-// Check returns an error that wraps base.ErrBadInput for a name or parameters
-// that there are not.
+// Check returns an error that wraps base.ErrBadInput for an unknown name or invalid
+// parameters.
 func (r Ranking) Check() error {
 	if !slices.Contains(Rankings, r.Name) {
-		return fmt.Errorf("ranking %q is none of %q: %w", r.Name, Rankings, base.ErrBadInput)
+		return fmt.Errorf("ranking %q is not one of %q: %w", r.Name, Rankings, base.ErrBadInput)
 	}
 	if !(r.K1 >= 0 && r.K1 <= 1000 && r.B >= 0 && r.B <= 1) {
 		return fmt.Errorf("ranking %s with k1=%g, b=%g: want k1 in 0..1000 and b in 0..1: %w", r.Name, r.K1, r.B, base.ErrBadInput)
@@ -39,18 +39,17 @@ func (r Ranking) Check() error {
 	return nil
 }
 
-// Term returns the scorer of a term that docFreq of numDocs documents have, in a
-// field of avgLen tokens a document. It is BM25,
+// Term returns the scorer of a term that docFreq of numDocs documents contain, in a field
+// with avgLen tokens per document. It is BM25,
 //
 //	idf * freq / (freq + k1*(1 - b + b*length/avgLen))
 //
-// with the idf of all modes, or with that of ATIRE: Trotman, Jia and Crane,
-// "Towards an efficient and effective search engine", SIGIR 2012 Workshop on Open
-// Source IR:
+// with the idf of all modes, or with that used by ATIRE: Trotman, Jia and Crane, "Towards
+// an efficient and effective search engine", SIGIR 2012 Workshop on Open Source IR:
 //
 //	idf = ln(N/n)
 //
-// We differ: ATIRE multiplies by k1+1, which quantisation takes out again.
+// We differ: ATIRE multiplies by k1+1, which quantisation cancels.
 //
 // Worked number: N=1000, n=10, freq 3, length 120, avgLen 100, k1 0.9, b 0.4:
 // ATIRE's idf is 4.6052 and the score 3.4783 (tested).
@@ -62,13 +61,13 @@ func (r Ranking) Term(numDocs, docFreq uint64, avgLen float64) score.Term {
 	return r.NewTerm(idf, 1, avgLen)
 }
 
-// Quantizer maps scores to impacts, the same for all lists of a collection:
+// Quantizer maps scores to impacts, with the same function for all lists of a collection:
 //
 //	impact = 1 + floor(254 * (score - Min) / (Max - Min))
 //
-// so that the lowest score of all postings becomes 1 and the highest 255. Anh, de
-// Kretser and Moffat, SIGIR 2001, "uniform" quantisation, with 8 bits as Trotman
-// and Crane, §3. Scores are integers, and so is the arithmetic.
+// The lowest score of all postings becomes 1 and the highest 255. This is the "uniform"
+// quantisation of Anh, de Kretser and Moffat, SIGIR 2001, with 8 bits as in Trotman and
+// Crane, §3. Scores and the arithmetic are integers.
 //
 // Worked number: Min 100, Max 1116 (1016 = 4*254): 100 gives 1, 103 gives 1, 104
 // gives 2, 1116 gives 255 (tested).
@@ -77,22 +76,22 @@ type Quantizer struct {
 	Max base.Score `json:"max"`
 }
 
-// NewQuantizer returns one that has seen no score.
+// NewQuantizer returns a Quantizer with an empty range.
 func NewQuantizer() Quantizer { return Quantizer{Min: math.MaxUint64} }
 
-// WeightQuantizer returns the Quantizer of whole weights from 1 to greatest: it
-// keeps them as they are if they fit in 8 bits.
+// WeightQuantizer returns the Quantizer of integer weights from 1 to greatest. It keeps
+// weights that fit in 8 bits unchanged.
 func WeightQuantizer(greatest base.Score) Quantizer {
 	return Quantizer{Min: 1, Max: max(greatest, 255)}
 }
 
-// See widens the range to hold a score.
+// See extends the range to include a score.
 func (q *Quantizer) See(s base.Score) {
 	q.Min, q.Max = min(q.Min, s), max(q.Max, s)
 }
 
-// Impact returns the impact of a score in [Min, Max], which must be below 2^56.
-// If Min is Max it is 1.
+// Impact returns the impact of a score in [Min, Max], which must be below 2^56. It is 1 if
+// Min equals Max.
 func (q *Quantizer) Impact(s base.Score) uint8 {
 	if q.Max <= q.Min {
 		return 1

@@ -11,12 +11,12 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// Verify reads the whole file: every checksum, then every list, and what must hold
-// of them: terms and DocIDs in order, impacts within a list falling, segments encoded
-// as a Writer encodes them, byte for byte, each term at its place in the table, the
-// counts of the description. The error wraps base.ErrCorrupt and says where. It takes
-// 24 bytes of memory a term or more, and what a list takes. progress, if not nil, is called with bytes as they are done, twice
-// the size of the file in all.
+// Verify reads the whole file: every checksum, then every list. It checks that terms and
+// DocIDs increase, that impacts decrease within a list, that each segment is byte for byte
+// the encoding of a Writer, that each term is in its slot of the table, and that the counts
+// of the description are right. The error wraps base.ErrCorrupt and includes the location.
+// Verify takes at least 24 bytes of memory per term, plus the memory of one list. It calls
+// progress, if not nil, with numbers of bytes that add up to twice the file size.
 func (x *Index) Verify(ctx context.Context, progress func(bytes int64)) error {
 	if err := x.file.Verify(ctx, progress); err != nil {
 		return err
@@ -46,15 +46,14 @@ func (x *Index) Verify(ctx context.Context, progress func(bytes int64)) error {
 	return nil
 }
 
-// verifier is a call of Verify.
 type verifier struct {
 	*Index
-	last                  []byte // term
+	last                  []byte // previous term
 	numTerms, numPostings uint64
 	forms                 [numForms]FormStats
 	segments              []Segment
 	docIDs                []base.DocID
-	seen                  []uint64 // bits of the list's documents
+	seen                  []uint64 // bitmap of the list's documents
 	places                []place
 	plain                 []uint32 // DocIDs of a segment
 	buf                   []byte
@@ -73,7 +72,7 @@ func (v *verifier) verifyList(it *ListIterator) (err error) {
 		return err
 	}
 	if l.Max != v.segments[0].Impact {
-		return fmt.Errorf("highest impact %d, the list says %d: %w", v.segments[0].Impact, l.Max, base.ErrCorrupt)
+		return fmt.Errorf("highest impact %d, but the list has %d: %w", v.segments[0].Impact, l.Max, base.ErrCorrupt)
 	}
 	if v.seen == nil {
 		v.seen = make([]uint64, (v.meta.NumDocs+63)/64)
@@ -108,10 +107,10 @@ func (v *verifier) verifyList(it *ListIterator) (err error) {
 	return nil
 }
 
-// encoding checks that a segment is what a Writer makes of its DocIDs: then nothing
-// is hidden in it.
+// encoding checks that a segment is the encoding that a Writer makes of its DocIDs, so that
+// it has no hidden bits.
 func (v *verifier) encoding(s *Segment, docIDs []base.DocID) error {
-	if s.Form == Raw { // of which there is one encoding
+	if s.Form == Raw { // it has only one encoding
 		return nil
 	}
 	v.plain = v.plain[:0]
@@ -129,16 +128,15 @@ func (v *verifier) encoding(s *Segment, docIDs []base.DocID) error {
 	return nil
 }
 
-// verifyCounts compares what was found with the description and the table.
 func (v *verifier) verifyCounts() error {
 	m := &v.meta
 	if v.numTerms != m.NumTerms || v.numPostings != m.NumPostings {
-		return fmt.Errorf("%d terms, %d postings, the description says %d and %d: %w",
+		return fmt.Errorf("%d terms, %d postings, but the description has %d and %d: %w",
 			v.numTerms, v.numPostings, m.NumTerms, m.NumPostings, base.ErrCorrupt)
 	}
 	for form, want := range m.forms() {
 		if v.forms[form] != *want {
-			return fmt.Errorf("%s: %+v, the description says %+v: %w", Form(form), v.forms[form], *want, base.ErrCorrupt)
+			return fmt.Errorf("%s: %+v, but the description has %+v: %w", Form(form), v.forms[form], *want, base.ErrCorrupt)
 		}
 	}
 	written, err := v.file.Range(v.table, m.TableBytes)

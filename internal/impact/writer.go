@@ -22,31 +22,30 @@ import (
 //	1: the first.
 const FormatVersion = 1
 
-// kind of the sealed file.
+// kind is the kind of the sealed file.
 const kind = "impacts"
 
-// Writer writes a file of impact-ordered lists. The first error stays: every
-// later call returns it. It holds 16 bytes a term and one list in memory.
+// Writer writes a file of impact-ordered lists. After an error, every later call returns
+// it. It holds 16 bytes per term and one list in memory.
 type Writer struct {
 	w       *sealed.Writer
 	codec   codec.Codec
 	options Options
 	meta    Meta
-	last    []byte // term
+	last    []byte // previous term
 	places  []place
 	err     error
 
 	// Memory of one list.
 	counts          [256]uint32
-	docIDs          []uint32 // by falling impact, then rising DocID
+	docIDs          []uint32 // by decreasing impact, then increasing DocID
 	head, dir, data []byte
 }
 
-// place is where the list of a term is.
 type place struct{ hash, offset uint64 }
 
-// Create starts the file name, which is not valid before Close. The error wraps
-// base.ErrBadInput if an option cannot be used.
+// Create starts the file name, which is valid only after Close. The error wraps
+// base.ErrBadInput if an option is invalid.
 func Create(fs vfs.FS, name string, o Options) (*Writer, error) {
 	o = o.withDefaults()
 	c, err := codec.Lookup(o.Codec)
@@ -69,10 +68,10 @@ func Create(fs vfs.FS, name string, o Options) (*Writer, error) {
 	return w, err
 }
 
-// Add writes the list of a term, which must be above the terms before it in the
-// order of bytes. Its postings have rising DocIDs, each below NumDocs, and impacts
-// from 1 to 255. A term without postings is left out. Add does not keep its
-// arguments. If they break these rules the error wraps base.ErrBadInput.
+// Add writes the list of a term, which must be greater than all earlier terms in byte
+// order. Its postings have increasing DocIDs, each below NumDocs, and impacts from 1 to
+// 255. A term without postings is skipped. Add does not retain its arguments. The error
+// wraps base.ErrBadInput if they violate these rules.
 func (w *Writer) Add(term []byte, postings []Posting) error {
 	if w.err != nil || len(postings) == 0 {
 		return w.err
@@ -113,7 +112,6 @@ func (w *Writer) add(term []byte, postings []Posting) error {
 	return nil
 }
 
-// sort puts the DocIDs in the order of falling impact, then rising DocID.
 func (w *Writer) sort(postings []Posting) error {
 	clear(w.counts[:])
 	next := int64(0)
@@ -142,7 +140,6 @@ func (w *Writer) sort(postings []Posting) error {
 	return nil
 }
 
-// encode makes the directory and the data of the list that was sorted.
 func (w *Writer) encode() (numSegments int, maxImpact uint8) {
 	w.dir, w.data = w.dir[:0], w.data[:0]
 	docIDs := w.docIDs
@@ -172,7 +169,6 @@ func (w *Writer) encode() (numSegments int, maxImpact uint8) {
 	return numSegments, maxImpact
 }
 
-// encodeSegment appends a segment to data in the form that suits it.
 func (w *Writer) encodeSegment(docIDs []uint32) Form {
 	n := len(docIDs)
 	if n < w.options.RawBelow {
@@ -191,7 +187,7 @@ func (w *Writer) encodeSegment(docIDs []uint32) Form {
 }
 
 // appendBitmap appends a segment of Form Bitmap: the number of the first word, and the
-// words up to that of the last document.
+// words up to the last document.
 func appendBitmap(dst []byte, docIDs []uint32) []byte {
 	first, last := docIDs[0]/64, docIDs[len(docIDs)-1]/64
 	dst = binary.LittleEndian.AppendUint32(dst, first)
@@ -203,8 +199,9 @@ func appendBitmap(dst []byte, docIDs []uint32) []byte {
 	return dst
 }
 
-// appendBlocks appends a segment of Form Blocks: the list that a codec.ListCodec makes
-// of more than a block, or the width bytes of all blocks and then the blocks.
+// appendBlocks appends a segment of Form Blocks: for more than one block and a
+// codec.ListCodec, the encoded list; otherwise the width bytes of all blocks and then the
+// blocks.
 func appendBlocks(dst []byte, c codec.Codec, docIDs []uint32) []byte {
 	n := len(docIDs)
 	if list, ok := c.(codec.ListCodec); ok && n > codec.BlockLen {
@@ -223,15 +220,14 @@ func appendBlocks(dst []byte, c codec.Codec, docIDs []uint32) []byte {
 	return dst
 }
 
-// Meta describes what was written, after Close.
+// Meta returns the description of the file, after Close.
 func (w *Writer) Meta() *Meta { return &w.meta }
 
-// SizeBytes is the size of the file after Close.
+// SizeBytes returns the size of the file, after Close.
 func (w *Writer) SizeBytes() int64 { return w.w.SizeBytes() }
 
-// Close writes the table of terms and the description, and makes the file
-// durable (its name becomes so by vfs.FS.SyncDir). After an error the file is not
-// valid and may be there or not.
+// Close writes the table of terms and the description and syncs the file (vfs.FS.SyncDir
+// makes its name durable). After an error the file is invalid and may or may not exist.
 func (w *Writer) Close() error {
 	if w.err == nil {
 		w.err = w.finish()
@@ -243,7 +239,7 @@ func (w *Writer) Close() error {
 	return w.err
 }
 
-// Abort gives the file up and removes it. After Close it does nothing.
+// Abort removes the unfinished file. After Close it does nothing.
 func (w *Writer) Abort() error { return w.w.Abort() }
 
 func (w *Writer) finish() error {
@@ -275,8 +271,8 @@ func (w *Writer) finish() error {
 	return err
 }
 
-// table returns the hash table of lists in the order of their terms: open addressing,
-// at most two thirds full.
+// table returns the hash table of lists: open addressing, at most two thirds full, filled
+// in the order of their terms.
 func table(places []place) []uint64 {
 	n := uint64(1) << bits.Len64(uint64(len(places))+uint64(len(places))/2)
 	slots := make([]uint64, n)
@@ -289,8 +285,8 @@ func table(places []place) []uint64 {
 	return slots
 }
 
-// A slot of the table holds the upper bits of the term's hash, and one more than
-// the offset of its list; 0 is an empty slot.
+// A slot of the table holds the upper bits of the term's hash, and the offset of its list
+// plus one. 0 is an empty slot.
 const (
 	slotBytes  = 8
 	offsetBits = 44
@@ -300,5 +296,5 @@ const (
 
 func slot(hash, offset uint64) uint64 { return hash&tagMask | (offset + 1) }
 
-// maxTermLen bounds terms; analyzers make none as long.
+// maxTermLen is the maximum length of a term in bytes; analyzers produce shorter ones.
 const maxTermLen = 1 << 16

@@ -9,26 +9,25 @@ import (
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
-	"github.com/griffin-search/griffin/internal/segment"
+	"github.com/griffin-search/griffin/internal/inverter"
+	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// BuildOptions say how a corpus is indexed. What the index holds depends on
-// the corpus, MaxErrors and Reorder only, not on memory or threads: the files of
-// a segment have the same bytes, except that stored documents are cut into
-// compressed blocks at the borders of chunks too.
+// BuildOptions are the options of Build. The content of the index depends on the corpus,
+// MaxErrors and Reorder only, not on memory or threads: the files of a segment have the
+// same bytes, except that stored documents are cut into compressed blocks at the ends of
+// chunks too.
 type BuildOptions struct {
-	// MemoryBytes bounds what a build holds: raw batches, inverted indexes,
-	// runs, buffers of the merge; 0: DefaultMemoryBytes. Half of it is planned
-	// with, since the garbage collector lets memory grow to about twice what is
-	// in use. What does not fit goes to temporary files in the index's folder.
-	// What every document needs until the end is not counted: 8 bytes for each
-	// field, the default one included, 12 for its id, and 8 more if some
-	// documents are left out as duplicates.
+	// MemoryBytes bounds the memory of raw batches, inverters, partial indexes and merge buffers;
+	// 0: DefaultMemoryBytes. Plans use half of it, because the garbage collector lets memory grow
+	// to about twice the used size. The rest of the data goes to temporary files in the index's
+	// folder. The limit excludes memory that each document needs until the end: 8 bytes per field,
+	// the default one included, 12 for its id, and 8 more if there are duplicates.
 	MemoryBytes int64
-	// Threads is the number of workers; 0: one a processor.
+	// Threads is the number of workers; 0: one for each processor.
 	Threads int
-	// MaxErrors is how many bad records are passed over: one more ends the
-	// build with a *TooManyErrors. Negative: any number.
+	// MaxErrors is the number of bad records to skip: one more ends the build with an
+	// *inverter.TooManyErrors. Negative: any number.
 	MaxErrors int
 	// Reorder is "none" (or "") or "bp": recursive graph bisection (package reorder).
 	Reorder string
@@ -38,8 +37,8 @@ type BuildOptions struct {
 	// OnBadRecord, if set, is called for each bad record, from one goroutine at
 	// a time; in corpus order if Threads is 1, nearly so otherwise.
 	OnBadRecord func(*corpus.RecordError)
-	// OnDuplicate, if set, is called for each document that is left out because
-	// a later one of the corpus has its id, in corpus order.
+	// OnDuplicate, if set, is called in corpus order for each document that is dropped
+	// because a later one of the corpus has its id.
 	OnDuplicate func(id string, earlier, later corpus.Location)
 }
 
@@ -74,48 +73,31 @@ func (o BuildOptions) withDefaults() (BuildOptions, error) {
 	return o, nil
 }
 
-// TooManyErrors ends a build that met more bad records than it may pass over.
-// It wraps base.ErrBadInput.
-type TooManyErrors struct {
-	Limit int                 // BuildOptions.MaxErrors
-	First *corpus.RecordError // the first bad record of those met
-}
-
-// Error says the limit and the first error with its place.
-func (e *TooManyErrors) Error() string {
-	if e.Limit == 0 {
-		return fmt.Sprintf("bad record: %v", e.First)
-	}
-	return fmt.Sprintf("more than %d bad records, the first: %v", e.Limit, e.First)
-}
-
-// Unwrap returns base.ErrBadInput and the first record's error.
-func (e *TooManyErrors) Unwrap() []error { return []error{base.ErrBadInput, e.First} }
-
-// Report says what a build did.
+// Report is the result of a build.
 type Report struct {
-	Docs       int64 // in the index because of this build
+	Docs       int64 // added by this build
 	Bytes      int64 // of the corpus, uncompressed
-	BadRecords int64 // passed over
-	Duplicates int64 // left out because a later document of the corpus has the id
-	Replaced   int64 // committed documents that have the id of a new one
+	BadRecords int64 // skipped
+	Duplicates int64 // dropped because a later document of the corpus has the id
+	Replaced   int64 // committed documents replaced by a new one
 	Skipped    int64 // files and records that are not documents (corpus.Reader.Skipped)
-	Runs       int   // parts that were inverted, of which
-	Spilled    int   // went to files
+	Partials   int   // partial indexes that were merged
+	Spilled    int   // partial indexes that were in temporary files
 	Segment    string
-	// ReadTime is until the last document was inverted, MergeTime the rest.
+	// ReadTime ends when the last document is inverted, MergeTime is the rest.
 	ReadTime, MergeTime time.Duration
 }
 
-// Build indexes a corpus and commits it, all or nothing, as one more segment.
-// Documents get DocIDs in corpus order. It holds the index's write lock from
-// beginning to end. If ctx ends or anything fails, the index is what it was
-// before: if this was to be its first commit, there is none.
+// Build indexes a corpus and commits it, all or nothing, as one more segment. Documents
+// get DocIDs in corpus order. It holds the index's write lock from beginning to end. If
+// ctx ends or anything fails, the index stays unchanged: without an earlier commit, there
+// is none.
 //
-// The reader is closed; if ctx ends while it waits for input, as soon as that
-// comes. Errors: *TooManyErrors, base.ErrLocked, base.ErrBadInput for
-// options, the reader's, the file system's (disk full: nothing is damaged), ctx's.
+// The reader is closed; if ctx ends while it waits for input, when that arrives. Errors:
+// *inverter.TooManyErrors, base.ErrLocked, base.ErrBadInput for options, and errors of the reader,
+// the file system (disk full: nothing is damaged) and ctx.
 func (ix *Index) Build(ctx context.Context, reader corpus.Reader, opts BuildOptions) (report Report, err error) {
+	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	started := false
 	defer func() {
 		if !started {
@@ -134,22 +116,26 @@ func (ix *Index) Build(ctx context.Context, reader corpus.Reader, opts BuildOpti
 	defer m.end()
 
 	start := time.Now()
-	p, err := newPipeline(s, reader, opts, m)
+	dir, err := s.temp()
 	if err != nil {
 		return Report{}, err
 	}
-	defer func() { err = errors.Join(err, p.close()) }()
-	started = true // the pipeline closes the reader
-	runs, err := p.invert(ctx)
+	options := ix.Options()
+	started = true // Invert closes the reader
+	partials, err := inverter.Invert(ctx, reader, inverter.Options{
+		Schema: options.schema(), FS: ix.fs, Dir: dir, MemoryBytes: opts.MemoryBytes, Threads: opts.Threads,
+		MaxErrors: opts.MaxErrors, OnBadRecord: opts.OnBadRecord, Counts: &m.counts,
+	})
 	if err != nil {
 		return Report{}, err
 	}
+	defer func() { err = errors.Join(err, partials.Close()) }()
 	report = Report{
-		Bytes: m.bytes.Load(), BadRecords: m.bad.Load(), Skipped: reader.Skipped(),
-		Runs: len(runs), Spilled: p.numSpilled, ReadTime: time.Since(start),
+		Bytes: m.counts.Bytes.Load(), BadRecords: m.counts.BadRecords.Load(), Skipped: reader.Skipped(),
+		Partials: partials.Len(), Spilled: partials.Spilled(), ReadTime: time.Since(start),
 	}
 	start = time.Now()
-	err = s.commitRuns(ctx, runs, opts, m, &report)
+	err = s.commitPartials(ctx, partials, opts, m, &report)
 	report.MergeTime = time.Since(start)
 	if err != nil {
 		return Report{}, err
@@ -157,21 +143,16 @@ func (ix *Index) Build(ctx context.Context, reader corpus.Reader, opts BuildOpti
 	return report, nil
 }
 
-// commitRuns merges the runs of a build and commits them.
-func (s *session) commitRuns(ctx context.Context, runs []*run, opts BuildOptions, m *meter, report *Report) error {
+// commitPartials merges the partial indexes of a build and commits them.
+func (s *session) commitPartials(ctx context.Context, partials *inverter.Partials, opts BuildOptions, m *meter, report *Report) error {
 	m.enter(PhaseMerging, 0, 0)
-	dropped, err := dropDuplicates(runs)
+	dropped, err := partials.DropDuplicates(opts.OnDuplicate)
 	if err != nil {
 		return err
 	}
-	if opts.OnDuplicate != nil {
-		if err := reportDuplicates(runs, dropped, opts.OnDuplicate); err != nil {
-			return err
-		}
-	}
 	result, err := s.apply(ctx, change{
-		sources:     runSources(runs),
-		failed:      func() error { return runError(runs) },
+		sources:     partials.Sources(),
+		failed:      partials.Err,
 		reorder:     opts.Reorder == ReorderBP,
 		memoryBytes: opts.MemoryBytes,
 		threads:     opts.Threads,
@@ -180,28 +161,7 @@ func (s *session) commitRuns(ctx context.Context, runs []*run, opts BuildOptions
 	if err != nil {
 		return err
 	}
-	for _, r := range runs {
-		report.Docs += int64(r.numDocs - r.dropped.Count())
-	}
-	report.Duplicates = int64(len(dropped))
+	report.Docs, report.Duplicates = partials.NumDocs(), int64(dropped)
 	report.Replaced, report.Segment = int64(result.deleted), result.segment
-	return nil
-}
-
-func runSources(runs []*run) []segment.Source {
-	sources := make([]segment.Source, len(runs))
-	for i, r := range runs {
-		sources[i] = r
-	}
-	return sources
-}
-
-// runError returns the first error of a method that could not return it.
-func runError(runs []*run) error {
-	for _, r := range runs {
-		if r.err != nil {
-			return r.err
-		}
-	}
 	return nil
 }

@@ -12,11 +12,11 @@ import (
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/inverter"
 	"github.com/griffin-search/griffin/internal/vfs"
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
-// build makes an index of documents in a new folder and verifies it.
 func build(t testing.TB, docs []corpus.Document, opts Options, b BuildOptions) (*Index, Report) {
 	t.Helper()
 	ix, err := Create(vfs.OS, filepath.Join(t.TempDir(), "index"), opts)
@@ -43,7 +43,7 @@ func verify(t testing.TB, ix *Index) {
 	}
 }
 
-// checkClean makes sure that the folder holds what the manifest names and nothing else.
+// checkClean checks that the folder holds only files that the manifest names.
 func checkClean(t testing.TB, fsys vfs.FS, dir string) {
 	t.Helper()
 	m, err := loadManifest(fsys, dir)
@@ -62,8 +62,8 @@ func checkClean(t testing.TB, fsys vfs.FS, dir string) {
 	}
 }
 
-// TestBuildAgainstOracle: the index holds what the slow inversion says, for any
-// number of threads, any memory, any batches.
+// TestBuildAgainstOracle: the index equals the reference inversion for any threads, memory and
+// batches.
 func TestBuildAgainstOracle(t *testing.T) {
 	docs := randomDocs(10, 4000, true)
 	for _, c := range []struct {
@@ -94,8 +94,7 @@ func TestBuildAgainstOracle(t *testing.T) {
 	}
 }
 
-// TestBuildSameBytes: the files of lists, terms, lengths and ids are the same
-// whatever the threads, the memory and the batches.
+// TestBuildSameBytes: files have the same bytes for any threads, memory and batches.
 func TestBuildSameBytes(t *testing.T) {
 	docs := randomDocs(11, 6000, true)
 	files := func(batch int, b BuildOptions) map[string]string {
@@ -108,8 +107,8 @@ func TestBuildSameBytes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if b.MemoryBytes == minMemoryBytes && report.Runs < 2 {
-			t.Fatalf("%d runs, the test needs several", report.Runs)
+		if b.MemoryBytes == minMemoryBytes && report.Partials < 2 {
+			t.Fatalf("%d partial indexes, the test needs several", report.Partials)
 		}
 		out := map[string]string{}
 		for _, name := range mem.Names() {
@@ -130,7 +129,7 @@ func TestBuildSameBytes(t *testing.T) {
 	}
 }
 
-// TestBuildSpills: with little memory runs go to files, and the result is the same.
+// TestBuildSpills: with little memory, partial indexes are spilled, and the result is the same.
 func TestBuildSpills(t *testing.T) {
 	docs := randomDocs(12, 400, true)
 	for i := range docs {
@@ -143,8 +142,8 @@ func TestBuildSpills(t *testing.T) {
 	opts := Options{Positions: true, Analyzer: "whitespace"}
 	ix, report := build(t, docs, opts, BuildOptions{MemoryBytes: minMemoryBytes, Threads: 2})
 	defer ix.Close()
-	if report.Spilled == 0 || report.Spilled == report.Runs {
-		t.Errorf("%d of %d runs were spilled, the test wants some", report.Spilled, report.Runs)
+	if report.Spilled == 0 || report.Spilled == report.Partials {
+		t.Errorf("%d of %d partial indexes were spilled, want some", report.Spilled, report.Partials)
 	}
 	sameDocs(t, dump(t, ix), expect(t, docs, opts))
 }
@@ -181,7 +180,6 @@ func TestBuildDuplicates(t *testing.T) {
 	sameDocs(t, dump(t, ix), expect(t, docs, Options{}))
 }
 
-// TestBuildAgain: a second build adds to the first and replaces its documents.
 func TestBuildAgain(t *testing.T) {
 	first, second := randomDocs(13, 500, false), randomDocs(14, 700, false)[300:]
 	ix, _ := build(t, first, Options{}, BuildOptions{})
@@ -227,15 +225,15 @@ func TestBuildBadRecords(t *testing.T) {
 		2: "more than 2 bad records, the first: file-0:6: syntax",
 	} {
 		_, err := try(limit)
-		var tooMany *TooManyErrors
+		var tooMany *inverter.TooManyErrors
 		if !errors.As(err, &tooMany) || !errors.Is(err, base.ErrBadInput) || err.Error() != text || tooMany.Limit != limit {
 			t.Errorf("limit %d: error %v, want %q", limit, err, text)
 		}
 	}
 }
 
-// TestBuildCancelled: a build that is cancelled at any time leaves the former
-// state, or no index, and no temporary files.
+// TestBuildCancelled: a cancelled build leaves the earlier state or no index, and no temporary
+// files.
 func TestBuildCancelled(t *testing.T) {
 	docs := randomDocs(16, 3000, true)
 	for _, committed := range []bool{false, true} {
@@ -276,7 +274,7 @@ func TestBuildCancelled(t *testing.T) {
 	}
 }
 
-// TestBuildCancelledWhileReading: a build does not wait for input that does not come.
+// TestBuildCancelledWhileReading: a cancelled build does not wait for blocked input.
 func TestBuildCancelledWhileReading(t *testing.T) {
 	ix := create(t, vfs.OS, Options{})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -323,48 +321,6 @@ func TestBuildProgress(t *testing.T) {
 	defer mu.Unlock()
 	if last.Phase != PhaseWriting || last.Docs != 3000 || last.Bytes == 0 || last.Fraction != 1 {
 		t.Errorf("last progress %+v", last)
-	}
-}
-
-func TestReorderNeedsMemory(t *testing.T) {
-	ix, _ := build(t, randomDocs(19, 2000, false), Options{}, BuildOptions{})
-	defer ix.Close()
-	s, err := ix.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Release()
-	src, err := s.Segments[0].Source(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := forwardIndex(t.Context(), src, 1000, 2); !errors.Is(err, base.ErrBadInput) || !strings.Contains(err.Error(), "MiB more than the limit") {
-		t.Errorf("error %v, want ErrBadInput that says how much is missing", err)
-	}
-	f, err := forwardIndex(t.Context(), src, 1<<30, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Validate(); err != nil {
-		t.Fatal(err)
-	}
-	docs := dumpSegment(t, s.Segments[0].Segment)
-	df := map[string]int{}
-	for i := range docs {
-		for term := range docs[i].Terms[0] {
-			df[term]++
-		}
-	}
-	for i := range docs {
-		n := 0
-		for term := range docs[i].Terms[0] {
-			if df[term] >= minReorderFreq && df[term] < len(docs) {
-				n++
-			}
-		}
-		if len(f.Doc(uint32(i))) != n {
-			t.Fatalf("document %d has %d terms in the forward index, want %d", i, len(f.Doc(uint32(i))), n)
-		}
 	}
 }
 

@@ -9,15 +9,18 @@ import (
 	"github.com/griffin-search/griffin/internal/segment"
 )
 
-// change is what a commit does to an index.
+// change describes a commit.
 type change struct {
 	// sources hold the documents to add, in order, each id once. A committed
 	// document with the id of one of them is deleted.
 	sources []segment.Source
-	// failed returns the error of a source's method that cannot return one.
+	// failed returns errors of source methods without an error result.
 	failed func() error
 	// deletes are ids of committed documents to delete.
 	deletes map[string]struct{}
+	// merge, if not nil, has the segments after a commit that adds and deletes nothing, in
+	// order. Otherwise mergeFrom decides.
+	merge []mergeGroup
 	// reorder looks for a better order of the documents of the new segment.
 	reorder bool
 	// memoryBytes bounds what reorder needs.
@@ -26,7 +29,6 @@ type change struct {
 	progress    func(phase Phase, done, total int64)
 }
 
-// commitResult says what a commit did.
 type commitResult struct {
 	// deleted is the number of committed documents that were deleted or replaced.
 	deleted int
@@ -34,25 +36,25 @@ type commitResult struct {
 	segment string
 	// changed is false if there was nothing to commit.
 	changed bool
+	impacts MergedImpacts // of a merge
 }
 
-// commit is a commit at work.
+// commit is one commit in progress.
 type commit struct {
 	*session
 	change
 	base     *Snapshot
-	next     *manifest         // in the making
-	dropped  []*segment.Bitmap // by segment of base; nil: none
+	next     *manifest         // in progress
+	dropped  []*segment.Bitmap // by segment of base; nil: no deletions
 	numLive  []int             // by segment of base, after the change
 	made     []string          // files and folders that this commit wrote
 	numAdded int
 	result   commitResult
 }
 
-// apply makes a change durable and visible: all of it, or, if it returns an
-// error, nothing. The one exception is an error that says that the folder could
-// not be synced: then the change is visible, but may be lost by a power failure;
-// the next apply begins with trying to sync it again.
+// apply makes a change durable and visible: all of it, or nothing if it returns an error.
+// One exception: if only the folder could not be synced, the change is visible, but a
+// power failure may lose it. The next apply first tries to sync again.
 func (s *session) apply(ctx context.Context, ch change) (commitResult, error) {
 	if s.unsynced {
 		if err := s.settle(); err != nil {
@@ -71,10 +73,9 @@ func (s *session) apply(ctx context.Context, ch change) (commitResult, error) {
 	c.next.Generation++
 	renamed, err := c.run(ctx)
 	if renamed {
-		// Unless the new manifest is durable, the one before may come back: what
-		// that names has to stay.
+		// After a failed sync, a power failure can restore the old manifest, so its files stay.
 		if err == nil {
-			_ = s.removeLeftovers() // the next writer tries again
+			_ = s.removeLeftovers() // the next writer retries
 		}
 		return c.result, err
 	}
@@ -88,10 +89,10 @@ func (c *commit) run(ctx context.Context) (renamed bool, err error) {
 	if err := c.dropDocuments(ctx); err != nil {
 		return false, err
 	}
-	if c.numAdded == 0 && c.result.deleted == 0 && c.base.Generation > 0 {
+	if c.numAdded == 0 && c.result.deleted == 0 && c.base.Generation > 0 && c.merge == nil {
 		return false, nil
 	}
-	if err := c.writeSegments(ctx); err != nil {
+	if err := c.writeAll(ctx); err != nil {
 		return false, err
 	}
 	if err := c.checkSize(); err != nil {
@@ -101,6 +102,17 @@ func (c *commit) run(ctx context.Context) (renamed bool, err error) {
 		return false, err
 	}
 	return c.publish()
+}
+
+// writeAll writes the files that the next manifest names.
+func (c *commit) writeAll(ctx context.Context) error {
+	if c.merge == nil {
+		return c.writeSegments(ctx)
+	}
+	if err := c.mergeSegments(ctx); err != nil {
+		return err
+	}
+	return c.rebuildImpacts(ctx)
 }
 
 // dropDocuments finds the committed documents that the change deletes.
@@ -139,7 +151,6 @@ func (c *commit) dropDocuments(ctx context.Context) error {
 	return c.failed()
 }
 
-// drop deletes the committed document with the given id, if there is one.
 func (c *commit) drop(id []byte) error {
 	for i := range c.base.Segments {
 		v := &c.base.Segments[i]
@@ -160,7 +171,6 @@ func (c *commit) drop(id []byte) error {
 	return nil
 }
 
-// complement returns the documents that are not in b.
 func complement(b *segment.Bitmap) *segment.Bitmap {
 	c := segment.NewBitmap(b.Len())
 	for i := range b.Len() {
@@ -171,15 +181,15 @@ func complement(b *segment.Bitmap) *segment.Bitmap {
 	return c
 }
 
-// writeSegments writes the new documents and what is merged with them as one
-// segment, and the bitmaps of the segments that stay and lost documents.
+// writeSegments writes one segment of the new documents and the segments merged with them,
+// and the bitmaps of the other segments that lost documents.
 func (c *commit) writeSegments(ctx context.Context) error {
 	from := mergeFrom(c.numLive, c.numAdded)
 	old := c.next.Segments
 	c.next.Segments = make([]manifestSegment, 0, len(old)+1)
 	for i := range from {
 		switch numLive := c.numLive[i]; {
-		case numLive == 0: // nothing is left of it
+		case numLive == 0: // no live document is left
 		case mostlyDead(old[i].NumDocs, numLive):
 			src, err := c.committed(i)
 			if err != nil {
@@ -215,12 +225,12 @@ func (c *commit) writeSegments(ctx context.Context) error {
 	return err
 }
 
-// committed returns segment i of the base as a source of what is left of it.
+// committed returns segment i of the base as a source of its remaining documents.
 func (c *commit) committed(i int) (segment.Source, error) {
 	return c.base.Segments[i].Source(c.dropped[i])
 }
 
-// keep leaves segment i of the base in the index, with a new bitmap if it lost documents.
+// keep keeps segment i of the base in the index, with a new bitmap if it lost documents.
 func (c *commit) keep(i int, ms manifestSegment) error {
 	if c.numLive[i] != ms.NumLive {
 		name := liveName(ms.Name, c.next.Generation)
@@ -235,7 +245,6 @@ func (c *commit) keep(i int, ms manifestSegment) error {
 	return nil
 }
 
-// newSegment returns the name of the next segment to be written.
 func (c *commit) newSegment() string {
 	name := segmentName(c.next.NextSegment)
 	c.next.NextSegment++
@@ -243,7 +252,7 @@ func (c *commit) newSegment() string {
 	return name
 }
 
-// write makes a segment of sources and adds it to the index in the making.
+// write makes a segment of sources and adds it to the next manifest.
 func (c *commit) write(ctx context.Context, sources []segment.Source, reorder bool) (name string, err error) {
 	name = c.newSegment()
 	opts := c.next.Options.segmentOptions(c.threads)
@@ -260,7 +269,6 @@ func (c *commit) write(ctx context.Context, sources []segment.Source, reorder bo
 	return name, nil
 }
 
-// phase returns a function that reports the progress of one phase.
 func (c *commit) phase(p Phase) func(done, total int64) {
 	return func(done, total int64) {
 		if c.progress != nil {
@@ -282,7 +290,7 @@ func (c *commit) checkSize() error {
 
 // publish replaces the manifest and shows the new commit.
 func (c *commit) publish() (renamed bool, err error) {
-	// The new files' names must be durable before the manifest that has them is.
+	// The names of the new files must be durable before the manifest is.
 	if err := c.ix.fs.SyncDir(c.ix.dir); err != nil {
 		return false, err
 	}
@@ -296,7 +304,7 @@ func (c *commit) publish() (renamed bool, err error) {
 	if err := c.ix.checkOpen(); err != nil {
 		return false, err
 	}
-	// Opening before publishing makes sure that what is published can be read.
+	// Opening before publishing ensures that the published commit can be read.
 	shown, err := c.ix.newSnapshot(c.next, c.base)
 	if err != nil {
 		return false, err
@@ -307,7 +315,7 @@ func (c *commit) publish() (renamed bool, err error) {
 		return false, err
 	}
 	c.result.changed = true
-	_ = c.ix.replace(shown, c.next) // closed by now: it is committed all the same
+	_ = c.ix.replace(shown, c.next) // an index closed by now is committed all the same
 	c.unsynced = err != nil
 	if err != nil {
 		err = fmt.Errorf("index %s: generation %d is committed, but its folder could not be synced: %w", c.ix.dir, c.next.Generation, err)

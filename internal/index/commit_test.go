@@ -16,11 +16,12 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
 	"github.com/griffin-search/griffin/internal/cost"
+	"github.com/griffin-search/griffin/internal/segment"
 	"github.com/griffin-search/griffin/internal/vfs"
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
-// hookFS calls before each operation of the given kinds; its error is theirs.
+// hookFS calls a hook before each operation of the given kinds and returns its error.
 type hookFS struct {
 	vfs.FS
 	before func(op, name string) error
@@ -54,7 +55,6 @@ func (h hookFS) RemoveAll(name string) error {
 	return h.FS.RemoveAll(name)
 }
 
-// onceAt fails the first operation that matches.
 func onceAt(op, part string) func(op, name string) error {
 	var once sync.Once
 	return func(o, name string) (err error) {
@@ -72,9 +72,8 @@ func addAll(t testing.TB, w *Writer, docs []corpus.Document) {
 	}
 }
 
-// TestCommitAfterFailedRename: a commit that fails at its last step can be made
-// again, and what it shows is open: its segment has the name of the one that
-// was opened and closed for the failed commit.
+// TestCommitAfterFailedRename: a commit that fails at its last step can be repeated. Its segment
+// has the name of the one that the failed commit opened and closed.
 func TestCommitAfterFailedRename(t *testing.T) {
 	docs := randomDocs(50, 40, false)
 	ix := create(t, hookFS{vfstest.NewMem(), onceAt("rename", manifestName)}, Options{})
@@ -89,8 +88,8 @@ func TestCommitAfterFailedRename(t *testing.T) {
 	check(t, w.Close())
 }
 
-// TestRefreshAfterFailedRefresh: a segment that was opened for a commit that
-// could not be shown is opened again for the next one.
+// TestRefreshAfterFailedRefresh: the next refresh opens again a segment of a commit that could not
+// be shown.
 func TestRefreshAfterFailedRefresh(t *testing.T) {
 	docs := randomDocs(51, 4000, false)
 	mem := vfstest.NewMem()
@@ -122,10 +121,8 @@ func TestRefreshAfterFailedRefresh(t *testing.T) {
 	check(t, reader.Close())
 }
 
-// TestUnsyncedCommitKeepsFormerFiles: as long as the folder could not be synced
-// after a commit, a power failure may bring the former manifest back. So nothing
-// that it names is removed, neither by this writer nor by one that follows,
-// before a sync.
+// TestUnsyncedCommitKeepsFormerFiles: after a failed sync of the folder, a power failure can
+// restore the former manifest. So no writer removes a file that it names before a sync.
 func TestUnsyncedCommitKeepsFormerFiles(t *testing.T) {
 	docs := randomDocs(52, 40, false)
 	mem := vfstest.NewMem()
@@ -158,7 +155,7 @@ func TestUnsyncedCommitKeepsFormerFiles(t *testing.T) {
 		check(t, w.Delete(docs[i].ID))
 	}
 	synced = false
-	// Trying again does not make it durable either, and says so.
+	// A retry fails too and reports it.
 	for range 2 {
 		if err := w.Commit(t.Context()); !errors.Is(err, vfstest.ErrInjected) {
 			t.Fatalf("error %v, want the injected one", err)
@@ -166,22 +163,21 @@ func TestUnsyncedCommitKeepsFormerFiles(t *testing.T) {
 	}
 	synced = false
 	check(t, w.Close())
-	// The power fails: the rename is lost.
+	// Power failure: the rename is lost.
 	lost := mem.Clone()
 	lost.Set(filepath.Join(dir, manifestName), former.Get(filepath.Join(dir, manifestName)))
 	old, err := Open(lost, dir)
 	check(t, err)
 	verify(t, old)
 	check(t, old.Close())
-	// It does not fail: the next writer syncs, then removes.
+	// No power failure: the next writer syncs, then removes.
 	broken = false
 	w = newWriter(t, ix)
 	check(t, w.Close())
 	checkClean(t, mem, dir)
 }
 
-// TestFirstCommitSyncsParents: a folder that the first commit made is durable,
-// as its content is, when the commit returns.
+// TestFirstCommitSyncsParents: a new folder is durable when the first commit returns.
 func TestFirstCommitSyncsParents(t *testing.T) {
 	top := t.TempDir()
 	var synced []string
@@ -206,8 +202,7 @@ func TestFirstCommitSyncsParents(t *testing.T) {
 	}
 }
 
-// TestFailedFirstCommitLeavesNothing: of an index that never was, nothing stays;
-// what was there before does.
+// TestFailedFirstCommitLeavesNothing: a failed first commit removes only its own files.
 func TestFailedFirstCommitLeavesNothing(t *testing.T) {
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -215,7 +210,7 @@ func TestFailedFirstCommitLeavesNothing(t *testing.T) {
 		ix, err := Create(vfs.OS, dir, Options{})
 		check(t, err)
 		if _, err := ix.Build(cancelled, &memoryReader{docs: randomDocs(53, 10, false), batch: 5}, BuildOptions{}); !errors.Is(err, context.Canceled) {
-			t.Fatalf("error %v, want that it was cancelled", err)
+			t.Fatalf("error %v, want context.Canceled", err)
 		}
 		check(t, ix.Close())
 	}
@@ -248,7 +243,7 @@ func TestFailedFirstCommitLeavesNothing(t *testing.T) {
 	})
 }
 
-// TestDanglingLinkStays: a name that cannot be made a folder is left alone.
+// TestDanglingLinkStays: Create leaves a name alone that cannot become a folder.
 func TestDanglingLinkStays(t *testing.T) {
 	link := filepath.Join(t.TempDir(), "link")
 	check(t, os.Symlink("nowhere", link))
@@ -262,8 +257,7 @@ func TestDanglingLinkStays(t *testing.T) {
 	}
 }
 
-// TestCreateKeepsForeignFolders: a folder of someone else is not taken for a
-// leftover, even if its name is that of one.
+// TestCreateKeepsForeignFolders: a foreign folder is not a leftover, whatever its name.
 func TestCreateKeepsForeignFolders(t *testing.T) {
 	for _, name := range []string{tempName, "seg-000001", manifestTemp} {
 		dir := t.TempDir()
@@ -274,8 +268,7 @@ func TestCreateKeepsForeignFolders(t *testing.T) {
 	}
 }
 
-// TestCostsStay: what was measured on machines belongs to no commit and stays, but for
-// the leftover of who was interrupted while saving it.
+// TestCostsStay: a commit keeps cost models and removes only their temporary files.
 func TestCostsStay(t *testing.T) {
 	ix := create(t, vfs.OS, Options{})
 	w := newWriter(t, ix)
@@ -296,7 +289,7 @@ func TestCostsStay(t *testing.T) {
 	}
 }
 
-// TestWriterOfVanishedIndex: an index whose folder was removed is not made anew.
+// TestWriterOfVanishedIndex: a writer does not recreate a removed index.
 func TestWriterOfVanishedIndex(t *testing.T) {
 	ix := create(t, vfs.OS, Options{})
 	w := newWriter(t, ix)
@@ -311,8 +304,8 @@ func TestWriterOfVanishedIndex(t *testing.T) {
 	}
 }
 
-// TestCreatorsAtOnce: many that begin and give up in one folder at the same
-// time exclude each other, and are told nothing but that another one writes.
+// TestCreatorsAtOnce: concurrent creators that give up exclude each other; their only error is
+// ErrLocked.
 func TestCreatorsAtOnce(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "index")
 	var creators sync.WaitGroup
@@ -335,7 +328,7 @@ func TestCreatorsAtOnce(t *testing.T) {
 					return
 				}
 				if !holder.TryLock() {
-					t.Error("two writers at a time")
+					t.Error("two concurrent writers")
 					return
 				}
 				begun[c]++
@@ -354,15 +347,14 @@ func TestCreatorsAtOnce(t *testing.T) {
 	}
 	creators.Wait()
 	if slices.Max(begun) == 0 {
-		t.Error("no one ever got the lock")
+		t.Error("no writer got the lock")
 	}
 	if names, err := vfs.OS.ReadDir(dir); ignoreMissing(err) != nil || len(names) > 0 {
 		t.Errorf("%q stayed (%v)", names, err)
 	}
 }
 
-// TestForeignSegment: a segment, or a bitmap of live documents, that is whole but
-// of another index or another time is not taken for the one that was committed.
+// TestForeignSegment: an intact segment or bitmap of another index or commit is refused.
 func TestForeignSegment(t *testing.T) {
 	committed := func(word, deleted string) *vfstest.Mem {
 		mem := vfstest.NewMem()
@@ -393,8 +385,7 @@ func TestForeignSegment(t *testing.T) {
 	}
 }
 
-// TestSnapshotDoesNotWait: taking a snapshot does not wait for the disk, as a
-// commit and a refresh do.
+// TestSnapshotDoesNotWait: Snapshot does not wait for the disk during a commit or refresh.
 func TestSnapshotDoesNotWait(t *testing.T) {
 	mem := vfstest.NewMem()
 	var ix *Index
@@ -415,7 +406,7 @@ func TestSnapshotDoesNotWait(t *testing.T) {
 		select {
 		case <-taken:
 			return nil
-		case <-time.After(3 * time.Minute): // be the machine as slow as it may
+		case <-time.After(3 * time.Minute): // generous for slow machines
 			return fmt.Errorf("during %s: Snapshot waits", op)
 		}
 	}}
@@ -428,7 +419,7 @@ func TestSnapshotDoesNotWait(t *testing.T) {
 	check(t, w.Close())
 }
 
-// TestVerifyProgress: progress rises to the total and never past it.
+// TestVerifyProgress: progress rises to the total and never exceeds it.
 func TestVerifyProgress(t *testing.T) {
 	ix := create(t, vfstest.NewMem(), Options{})
 	w := newWriter(t, ix)
@@ -451,4 +442,71 @@ func TestVerifyProgress(t *testing.T) {
 	if last != total || total == 0 {
 		t.Errorf("ended at %d of %d", last, total)
 	}
+}
+
+// TestSegmentContradictsManifest: a segment with metadata other than the manifest's is refused.
+func TestSegmentContradictsManifest(t *testing.T) {
+	ix := create(t, vfstest.NewMem(), Options{Positions: true, Fields: []string{"title", "author"}})
+	w := newWriter(t, ix)
+	addAll(t, w, randomDocs(53, 20, false))
+	check(t, w.Commit(t.Context()))
+	check(t, w.Close())
+	s, err := ix.Snapshot()
+	check(t, err)
+	defer s.Release()
+	seg := s.Segments[0].Segment
+	check(t, checkSegment(ix.currentManifest(), &ix.currentManifest().Segments[0], seg))
+	for name, change := range map[string]func(m *manifest){
+		"sum":              func(m *manifest) { m.Segments[0].Sum++ },
+		"documents":        func(m *manifest) { m.Segments[0].NumDocs++ },
+		"analyzer":         func(m *manifest) { m.Options.Analyzer = "simple" },
+		"positions":        func(m *manifest) { m.Options.Positions = false },
+		"stored documents": func(m *manifest) { m.Options.NoStored = true },
+		"k1":               func(m *manifest) { m.Options.BM25.K1 = 2 },
+		"b":                func(m *manifest) { m.Options.BM25.B = 0 },
+		"weights":          func(m *manifest) { m.Options.WeightScale = 1 },
+		"fewer fields":     func(m *manifest) { m.Options.Fields = []string{"title"} },
+		"more fields":      func(m *manifest) { m.Options.Fields = []string{"title", "author", "url"} },
+		"name of a field":  func(m *manifest) { m.Options.Fields = []string{"title", "writer"} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := ix.currentManifest().clone()
+			change(m)
+			if err := checkSegment(m, &m.Segments[0], seg); !errors.Is(err, base.ErrCorrupt) {
+				t.Errorf("error %v, want ErrCorrupt", err)
+			}
+		})
+	}
+}
+
+// TestCommitCancelledWhileDropping: the search for replaced documents ends with the context.
+func TestCommitCancelledWhileDropping(t *testing.T) {
+	ix := create(t, vfstest.NewMem(), Options{})
+	w := newWriter(t, ix)
+	addAll(t, w, randomDocs(54, 1100, false))
+	check(t, w.Commit(t.Context()))
+	check(t, w.Close())
+	s, err := ix.Snapshot()
+	check(t, err)
+	defer s.Release()
+	src, err := s.Segments[0].Source(nil)
+	check(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancelling := &cancellingSource{Source: src, cancel: cancel}
+	c := &commit{session: &session{ix: ix}, base: s, change: change{sources: []segment.Source{cancelling}, failed: func() error { return nil }}}
+	if err := c.dropDocuments(ctx); !errors.Is(err, context.Canceled) || cancelling.ids > 1024 {
+		t.Errorf("error %v after %d documents, want cancellation soon after the first", err, cancelling.ids)
+	}
+}
+
+type cancellingSource struct {
+	segment.Source
+	cancel func()
+	ids    int
+}
+
+func (s *cancellingSource) ID(doc int) []byte {
+	s.cancel()
+	s.ids++
+	return s.Source.ID(doc)
 }

@@ -22,8 +22,8 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
-// The crash tests run this test binary as a child that writes to an index, and
-// kill it. These variables tell it so.
+// The crash tests run this binary as a child that writes to an index, and kill it. These
+// environment variables configure the child.
 const (
 	crashModeEnv = "GRIFFIN_INDEX_CRASH_MODE"
 	crashDirEnv  = "GRIFFIN_INDEX_CRASH_DIR"
@@ -37,6 +37,8 @@ func TestMain(m *testing.M) {
 		err = crashBuild(dir)
 	case "commit":
 		err = crashCommits(dir)
+	case "merge":
+		err = crashMerge(dir)
 	default:
 		os.Exit(m.Run())
 	}
@@ -44,8 +46,7 @@ func TestMain(m *testing.M) {
 	os.Exit(1)
 }
 
-// What a child says on standard output: a byte before each operation on files, and one
-// when it has done all that it has to.
+// Bytes that a child writes to standard output: one before each file operation, one at its end.
 const (
 	crashOperation = '.'
 	crashDone      = '!'
@@ -53,14 +54,12 @@ const (
 
 func crashSay(what byte) { _, _ = os.Stdout.Write([]byte{what}) }
 
-// crashFS is the file system of a child.
 func crashFS() vfs.FS {
 	return vfstest.NewFaulty(vfs.OS, vfstest.Plan{Before: func() { crashSay(crashOperation) }})
 }
 
 func crashDocs() []corpus.Document { return randomDocs(40, 1500, true) }
 
-// crashBuild builds an index once, in little memory, and waits to be killed.
 func crashBuild(dir string) error {
 	ix, err := Create(crashFS(), dir, Options{Positions: true})
 	if err != nil {
@@ -74,7 +73,7 @@ func crashBuild(dir string) error {
 	return errors.New("nobody killed the child")
 }
 
-// crashChange is what commit number generation adds and deletes.
+// crashChange returns the additions and deletions of a generation.
 func crashChange(docs []corpus.Document, generation uint64) (add []corpus.Document, remove string) {
 	rng := rand.New(rand.NewPCG(generation, 41))
 	for range 1 + rng.IntN(40) {
@@ -83,7 +82,6 @@ func crashChange(docs []corpus.Document, generation uint64) (add []corpus.Docume
 	return add, docs[rng.IntN(len(docs))].ID
 }
 
-// crashCommits commits one change after another until it is killed.
 func crashCommits(dir string) error {
 	docs := randomDocs(42, 300, false)
 	fsys := crashFS()
@@ -110,8 +108,21 @@ func crashCommits(dir string) error {
 	}
 }
 
-// killed runs a child and kills it (SIGKILL) after so many operations on files and a
-// moment, or when it has done all. It returns how many operations there were until then.
+func crashMerge(dir string) error {
+	ix, err := Open(crashFS(), dir)
+	if err != nil {
+		return err
+	}
+	if _, err := ix.Merge(context.Background(), MergeOptions{}); err != nil {
+		return err
+	}
+	crashSay(crashDone)
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	return errors.New("nobody killed the child")
+}
+
+// killed runs a child and kills it (SIGKILL) shortly after a number of file operations, or at its
+// end. It returns the number of operations.
 func killed(t *testing.T, rng *rand.Rand, mode, dir string, after int) (operations int) {
 	t.Helper()
 	exe, err := os.Executable()
@@ -120,7 +131,7 @@ func killed(t *testing.T, rng *rand.Rand, mode, dir string, after int) (operatio
 	cmd := exec.Command(exe)
 	cmd.Env = append(os.Environ(), crashModeEnv+"="+mode, crashDirEnv+"="+dir)
 	cmd.Stderr = &output
-	in, err := cmd.StdinPipe() // ends with this process, so that the child does, too
+	in, err := cmd.StdinPipe() // ends with this process, and so ends the child
 	check(t, err)
 	defer in.Close()
 	out, err := cmd.StdoutPipe()
@@ -130,24 +141,23 @@ func killed(t *testing.T, rng *rand.Rand, mode, dir string, after int) (operatio
 	for operations < after {
 		what, err := said.ReadByte()
 		if err != nil {
-			break // it ended by itself, which is told below
+			break // the child ended; reported below
 		}
 		if what == crashDone {
 			break
 		}
 		operations++
 	}
-	for range rng.IntN(10_000) { // less than an operation takes, or a few
+	for range rng.IntN(10_000) { // up to the time of a few operations
 		runtime.Gosched()
 	}
 	check(t, cmd.Process.Kill())
 	if err := cmd.Wait(); err == nil || len(output) > 0 {
-		t.Fatalf("child ended by itself (%v): %s", err, output)
+		t.Fatalf("child ended early (%v): %s", err, output)
 	}
 	return operations
 }
 
-// childOutput collects what a child says.
 type childOutput []byte
 
 func (b *childOutput) Write(p []byte) (int, error) {
@@ -157,22 +167,22 @@ func (b *childOutput) Write(p []byte) (int, error) {
 
 const (
 	crashes            = 25  // of each kind
-	maxCrashOperations = 500 // of a child that commits: some commits
+	maxCrashOperations = 500 // for a child that commits
 )
 
-// TestKillBuild kills a first build after any number of operations: it leaves no index
-// or the whole one.
+// TestKillBuild kills a first build after any number of operations. It leaves no index or a whole
+// one.
 func TestKillBuild(t *testing.T) {
 	want := expect(t, crashDocs(), Options{Positions: true})
 	rng := rand.New(rand.NewPCG(43, uint64(time.Now().UnixNano())))
 	dir := filepath.Join(t.TempDir(), "index")
 	none, whole, all := 0, 0, 0
 	for i := range crashes {
-		after := math.MaxInt // the first ends, and tells how many operations there are
+		after := math.MaxInt // the first child ends and gives the number of operations
 		switch {
 		case i == 1:
 			after = 1
-		case i > 1 && i%2 == 0: // about the commit
+		case i > 1 && i%2 == 0: // near the commit
 			after = all - rng.IntN(min(all, 12))
 		case i > 1:
 			after = 1 + rng.IntN(all)
@@ -184,7 +194,7 @@ func TestKillBuild(t *testing.T) {
 		ix, err := Open(vfs.OS, dir)
 		if errors.Is(err, base.ErrNotIndex) {
 			none++
-			continue // the next child starts among the leftovers
+			continue // the next child starts with the leftovers
 		}
 		if err != nil {
 			t.Fatalf("killed after %d of %d operations: %v", operations, all, err)
@@ -196,13 +206,13 @@ func TestKillBuild(t *testing.T) {
 		check(t, os.RemoveAll(dir))
 	}
 	if none == 0 || whole == 0 {
-		t.Errorf("%d times no index, %d times the whole: want some of each", none, whole)
+		t.Errorf("%d times no index, %d times a whole one: want both", none, whole)
 	}
-	t.Logf("%d times no index, %d times the whole, which takes %d operations", none, whole, all)
+	t.Logf("%d times no index, %d times a whole one; a build takes %d operations", none, whole, all)
 }
 
-// TestKillCommits kills a writer after any number of operations, again and again on the same
-// index: it always holds exactly the commits up to its generation.
+// TestKillCommits kills writers of one index. It always holds exactly the commits up to its
+// generation.
 func TestKillCommits(t *testing.T) {
 	docs := randomDocs(42, 300, false)
 	rng := rand.New(rand.NewPCG(44, uint64(time.Now().UnixNano())))
@@ -237,7 +247,71 @@ func TestKillCommits(t *testing.T) {
 		check(t, ix.Close())
 	}
 	if generation == 0 {
-		t.Error("no child lived long enough to commit")
+		t.Error("no child committed")
 	}
 	t.Logf("%d commits", generation)
+}
+
+// TestKillMerge kills a merge after any number of operations. The documents stay, in the former
+// segments or in one, with their impact-ordered lists.
+func TestKillMerge(t *testing.T) {
+	docs := randomDocs(45, 300, false)
+	want := expect(t, docs[1:], Options{})
+	rng := rand.New(rand.NewPCG(46, uint64(time.Now().UnixNano())))
+	former, merged, all := 0, 0, 0
+	dir := filepath.Join(t.TempDir(), "index")
+	for i := range crashes {
+		prepareMerge(t, dir, docs)
+		after := math.MaxInt // the first child ends and gives the number of operations
+		switch {
+		case i > 0 && i%2 == 0: // near the commit
+			after = all - rng.IntN(min(all, 12))
+		case i > 0:
+			after = 1 + rng.IntN(all)
+		}
+		operations := killed(t, rng, "merge", dir, after)
+		if i == 0 {
+			all = operations
+		}
+		ix, err := Open(vfs.OS, dir)
+		if err != nil {
+			t.Fatalf("killed after %d of %d operations: %v", operations, all, err)
+		}
+		verify(t, ix)
+		sameDocs(t, dump(t, ix), want)
+		s, err := ix.Snapshot()
+		check(t, err)
+		if _, err := s.Impacts(); err != nil {
+			t.Fatalf("killed after %d of %d operations: %v", operations, all, err)
+		}
+		s.Release()
+		switch n := sizeNow(t, ix).Segments; n {
+		case 1:
+			merged++
+		case 2:
+			former++
+		default:
+			t.Fatalf("%d segments", n)
+		}
+		check(t, ix.Close())
+		check(t, os.RemoveAll(dir))
+	}
+	if former == 0 || merged == 0 {
+		t.Errorf("%d times the former segments, %d times one: want both", former, merged)
+	}
+	t.Logf("%d times the former segments, %d times one; a merge takes %d operations", former, merged, all)
+}
+
+// prepareMerge makes an index of two segments with docs[0] deleted and impact-ordered lists.
+func prepareMerge(t *testing.T, dir string, docs []corpus.Document) {
+	t.Helper()
+	ix, err := Create(vfs.OS, dir, Options{})
+	check(t, err)
+	w := newWriter(t, ix)
+	addAll(t, w, docs[:200])
+	check(t, w.Commit(t.Context()))
+	addAll(t, w, docs[200:])
+	check(t, errors.Join(w.Delete(docs[0].ID), w.Commit(t.Context()), w.Close()))
+	_, err = ix.BuildImpacts(t.Context(), ImpactOptions{})
+	check(t, errors.Join(err, ix.Close()))
 }

@@ -13,12 +13,16 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
-// faultScenario is something that writes to an index in the folder "ix".
+// faultScenario writes to an index in the folder "ix".
 type faultScenario struct {
 	name   string
-	before []corpus.Document // committed beforehand; nil: there is no index
-	after  []corpus.Document // what the index holds after work succeeded
-	work   func(t *testing.T, fsys vfs.FS) error
+	before []corpus.Document // committed first; nil: there is no index
+	// prepared, if set, changes the index first so that it holds after. inspect, if set, checks the
+	// result of work or of a fault.
+	prepared func(t *testing.T, fsys vfs.FS)
+	inspect  func(t *testing.T, what string, ix *Index, failed bool)
+	after    []corpus.Document // documents after work succeeds
+	work     func(t *testing.T, fsys vfs.FS) error
 }
 
 func faultScenarios() []faultScenario {
@@ -69,7 +73,42 @@ func faultScenarios() []faultScenario {
 		_, err = ix.BuildImpacts(t.Context(), ImpactOptions{})
 		return err
 	}}
-	return []faultScenario{fresh, reordered, commit, impacts}
+	return []faultScenario{fresh, reordered, commit, impacts, mergeScenario(docs, more)}
+}
+
+// mergeScenario merges two segments, one with a deleted document, and rebuilds impact-ordered
+// lists.
+func mergeScenario(docs, more []corpus.Document) faultScenario {
+	live := slices.Concat(docs[1:], more[:1])
+	prepare := func(t *testing.T, fsys vfs.FS) {
+		ix, err := Open(fsys, "ix")
+		check(t, err)
+		w := newWriter(t, ix)
+		check(t, errors.Join(w.Delete(docs[0].ID), w.Add(&more[0]), w.Commit(t.Context()), w.Close()))
+		_, err = ix.BuildImpacts(t.Context(), ImpactOptions{})
+		check(t, errors.Join(err, ix.Close()))
+	}
+	work := func(t *testing.T, fsys vfs.FS) error {
+		ix, err := Open(fsys, "ix")
+		if err != nil {
+			return err
+		}
+		defer ix.Close()
+		_, err = ix.Merge(t.Context(), MergeOptions{Threads: 1})
+		return err
+	}
+	inspect := func(t *testing.T, what string, ix *Index, failed bool) {
+		s, err := ix.Snapshot()
+		check(t, err)
+		defer s.Release()
+		if merged := len(s.Segments) == 1; merged != (s.NumLive == s.NumDocs) || !merged && (!failed || len(s.Segments) != 2) {
+			t.Fatalf("%s: %d segments, %d of %d documents live", what, len(s.Segments), s.NumLive, s.NumDocs)
+		}
+		if _, err := s.Impacts(); err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+	}
+	return faultScenario{name: "merge", before: docs, prepared: prepare, after: live, work: work, inspect: inspect}
 }
 
 func (s *faultScenario) prepare(t *testing.T) *vfstest.Mem {
@@ -82,11 +121,14 @@ func (s *faultScenario) prepare(t *testing.T) *vfstest.Mem {
 	_, err = ix.Build(t.Context(), &memoryReader{docs: s.before, batch: 20}, BuildOptions{Threads: 1})
 	check(t, err)
 	check(t, ix.Close())
+	if s.prepared != nil {
+		s.prepared(t, mem)
+	}
 	return mem
 }
 
-// checkState opens what a fault or a crash left and makes sure that it is the
-// state before or the one after, whole; then that the work can be done again.
+// checkState checks that a fault or crash left the state before or after, and that work can be
+// repeated.
 func (s *faultScenario) checkState(t *testing.T, what string, fsys vfs.FS, failed bool) {
 	t.Helper()
 	ix, err := Open(fsys, "ix")
@@ -98,6 +140,9 @@ func (s *faultScenario) checkState(t *testing.T, what string, fsys vfs.FS, faile
 	}
 	defer ix.Close()
 	verify(t, ix)
+	if s.inspect != nil {
+		s.inspect(t, what, ix, failed)
+	}
 	got := byID(dump(t, ix))
 	before, after := byID(expect(t, s.before, Options{})), byID(expect(t, s.after, Options{}))
 	switch len(got) {
@@ -105,7 +150,7 @@ func (s *faultScenario) checkState(t *testing.T, what string, fsys vfs.FS, faile
 		sameDocs(t, got, after)
 	case len(before):
 		if !failed {
-			t.Fatalf("%s: no error, and nothing was committed", what)
+			t.Fatalf("%s: no error, but nothing is committed", what)
 		}
 		sameDocs(t, got, before)
 	default:
@@ -113,8 +158,8 @@ func (s *faultScenario) checkState(t *testing.T, what string, fsys vfs.FS, faile
 	}
 }
 
-// TestFaults lets every operation of the file system fail, one after another:
-// alone or with all that follow, with and without half-done writes.
+// TestFaults fails each file operation, alone or with all later ones, with and without partial
+// writes.
 func TestFaults(t *testing.T) {
 	for _, s := range faultScenarios() {
 		t.Run(s.name, func(t *testing.T) {
@@ -133,7 +178,7 @@ func TestFaults(t *testing.T) {
 				s.checkState(t, what, mem, err != nil)
 				if at%5 == 0 {
 					if err := s.work(t, mem.Clone()); err != nil && !errors.Is(err, base.ErrExists) {
-						t.Fatalf("%s: doing it again: %v", what, err)
+						t.Fatalf("%s: repeated: %v", what, err)
 					}
 				}
 			}
@@ -141,8 +186,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestDiskFull: a full disk is told as such and leaves the former state, without
-// what was written.
+// TestDiskFull: a full disk returns ENOSPC and leaves the former state without new files.
 func TestDiskFull(t *testing.T) {
 	for _, s := range faultScenarios() {
 		t.Run(s.name, func(t *testing.T) {

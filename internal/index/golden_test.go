@@ -9,14 +9,14 @@ import (
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/inverter"
 	"github.com/griffin-search/griffin/internal/postings"
 	"github.com/griffin-search/griffin/internal/segment"
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// goldenDocs are the documents of testdata/v1: those of the first commit, those
-// that the second one adds or replaces, the id that it deletes. "griffin" is in
-// more than one block, "roc" in few documents.
+// goldenDocs are the documents of testdata/v1: of the first commit, of the second, and the id that
+// the second deletes. "griffin" has more than one block, "roc" few documents.
 func goldenDocs() (first, second []corpus.Document, deleted string) {
 	for i := range 150 {
 		d := corpus.Document{ID: fmt.Sprintf("d%03d", i), Title: fmt.Sprintf("Griffin %d", i), Text: fmt.Sprintf("A griffin, number %d of a flight.", i)}
@@ -37,13 +37,11 @@ func goldenDocs() (first, second []corpus.Document, deleted string) {
 	return first, second, "d100"
 }
 
-// goldenOptions are those of testdata/v1.
-var goldenOptions = Options{Positions: true, Fields: []string{titleField, "author"}}
+var goldenOptions = Options{Positions: true, Fields: []string{inverter.TitleField, "author"}}
 
-// TestVersion1StaysReadable opens, verifies, reads and searches the committed
-// index of version 1: two segments, the first reordered and with documents
-// deleted. It is made anew by "go test -update", which is right only before
-// version 1 is released.
+// TestVersion1StaysReadable opens, verifies, reads and searches the committed index of version 1:
+// two segments, the first reordered and with deletions. "go test -update" rewrites it, which is
+// right only before version 1 is released.
 func TestVersion1StaysReadable(t *testing.T) {
 	dir := filepath.Join("testdata", "v1")
 	first, second, deleted := goldenDocs()
@@ -112,7 +110,7 @@ func TestVersion1StaysReadable(t *testing.T) {
 		}
 	}
 	if _, _, found, err := s.Lookup(deleted); found || err != nil {
-		t.Errorf("%s: found %v, error %v, though it was deleted", deleted, found, err)
+		t.Errorf("%s: found %v, error %v, want it deleted", deleted, found, err)
 	}
 	if s.Segments[1].Base != base.DocID(150) {
 		t.Errorf("second segment at %d", s.Segments[1].Base)

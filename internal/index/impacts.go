@@ -13,19 +13,19 @@ import (
 	"github.com/griffin-search/griffin/internal/impact"
 	"github.com/griffin-search/griffin/internal/score"
 	"github.com/griffin-search/griffin/internal/segment"
+	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// Impact-ordered lists (package impact) are one file beside the segments, derived
-// from one commit and named by its generation. The manifest does not name it: an
-// index is whole without it, and the next commit leaves it behind, to be removed
-// as any other leftover.
+// Impact-ordered lists (package impact) are one file beside the segments, derived from one
+// commit and named by its generation. The manifest does not name it: an index is complete
+// without it. After the next commit it is a leftover.
 const impactsTemp = "IMPACTS.new"
 
 var impactsPattern = regexp.MustCompile(`^impacts-[0-9]{6,20}$`)
 
 func impactsName(generation uint64) string { return fmt.Sprintf("impacts-%06d", generation) }
 
-// ErrNoImpacts says that a commit has no impact-ordered lists. It wraps
+// ErrNoImpacts is the error of a commit without impact-ordered lists. It wraps
 // base.ErrBadInput.
 var ErrNoImpacts = fmt.Errorf("no impact-ordered lists: %w", base.ErrBadInput)
 
@@ -34,21 +34,22 @@ type ImpactOptions struct {
 	// Ranking that impacts are computed by; "" is impact.RankingBM25. K1 and B of
 	// 0 both are the index's. An index of weights has impact.RankingWeights only.
 	Ranking impact.Ranking
-	// Codec, BitmapBits and RawBelow are those of impact.Options.
+	// Codec, BitmapBits and RawBelow are as in impact.Options.
 	Codec      string
 	BitmapBits int
 	RawBelow   int
-	// Progress, if set, is called now and then with the work done and in all.
+	// Progress, if set, is called periodically with the work done and the total.
 	Progress func(done, total int64)
 }
 
-// BuildImpacts makes the impact-ordered lists of the last commit, of all live
-// documents and the default field, in place of any that there are. It holds the
-// write lock and reads all lists twice: to find the range of scores, and to
-// quantise them. Snapshots taken before, and other processes, that have opened
-// former lists keep them. It needs memory for the longest list and 16 bytes a term. If it
-// fails or the process ends, what was there before stays.
+// BuildImpacts makes the impact-ordered lists of the last commit, of all live documents
+// and the default field, in place of any that there are. It holds the write lock and reads
+// all lists twice: to find the range of scores, and to quantise them. Snapshots taken
+// before, and other processes, that have opened former lists keep them. It needs memory
+// for the longest list and 16 bytes a term. If it fails or the process ends, the former
+// lists stay.
 func (ix *Index) BuildImpacts(ctx context.Context, opts ImpactOptions) (meta *impact.Meta, err error) {
+	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	s, err := ix.begin()
 	if err != nil {
 		return nil, err
@@ -72,8 +73,8 @@ func (ix *Index) BuildImpacts(ctx context.Context, opts ImpactOptions) (meta *im
 	return meta, ix.showImpacts()
 }
 
-// showImpacts makes a new snapshot of the current commit the one that Snapshot
-// returns: the former may hold lists that were replaced.
+// showImpacts makes a new snapshot of the current commit, since the former may have opened
+// lists that were replaced.
 func (ix *Index) showImpacts() error {
 	ix.showing.Lock()
 	defer ix.showing.Unlock()
@@ -109,7 +110,7 @@ func (b *impactBuild) chooseRanking() error {
 	return r.Check()
 }
 
-// write makes the file aside and gives it its name when it is whole.
+// write makes the file under a temporary name and renames it at the end.
 func (b *impactBuild) write(ctx context.Context, ix *Index) (*impact.Meta, error) {
 	b.quantizer = impact.NewQuantizer()
 	err := b.eachList(ctx, func(_ []byte, postings []scoredPosting) error {
@@ -126,7 +127,7 @@ func (b *impactBuild) write(ctx context.Context, ix *Index) (*impact.Meta, error
 	}
 	temp := ix.path(impactsTemp)
 	w, err := impact.Create(ix.fs, temp, impact.Options{
-		IndexID: ix.currentManifest().ID, Generation: b.snapshot.Generation, NumDocs: b.snapshot.NumDocs,
+		IndexID: b.snapshot.indexID, Generation: b.snapshot.Generation, NumDocs: b.snapshot.NumDocs,
 		Ranking: b.ranking, Quantizer: b.quantizer,
 		Codec: b.options.Codec, BitmapBits: b.options.BitmapBits, RawBelow: b.options.RawBelow,
 	})
@@ -214,7 +215,7 @@ func (b *impactBuild) eachList(ctx context.Context, visit func(term []byte, post
 	}
 }
 
-// scorer returns what a posting of a term of the given document frequency scores.
+// scorer returns the score function of a term of the given document frequency.
 func (b *impactBuild) scorer(docFreq uint64) func(freq, length uint32) base.Score {
 	if b.ranking.Name == impact.RankingWeights {
 		return func(freq, _ uint32) base.Score { return base.Score(freq) }
@@ -277,20 +278,24 @@ func (in *impactInput) read(dst []scoredPosting, score func(freq, length uint32)
 	}
 }
 
-// Impacts returns the impact-ordered lists of the snapshot's commit, valid as long
-// as the snapshot. The first call opens them, others cost a load. The error wraps
-// ErrNoImpacts if there are none, base.ErrCorrupt if they are damaged or of
-// another index.
+// Impacts returns the impact-ordered lists of the snapshot's commit, valid until the
+// snapshot is released. The first call opens them, others cost a load. The error wraps
+// ErrNoImpacts if there are none, base.ErrCorrupt if they are damaged or of another index.
 func (s *Snapshot) Impacts() (*impact.Index, error) {
 	if x := s.impacts.Load(); x != nil {
 		return x, nil
 	}
+	return s.openImpacts()
+}
+
+func (s *Snapshot) openImpacts() (x *impact.Index, err error) {
+	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	s.openingImpacts.Lock()
 	defer s.openingImpacts.Unlock()
 	if x := s.impacts.Load(); x != nil {
 		return x, nil
 	}
-	x, err := impact.Open(s.index.fs, s.index.path(impactsName(s.Generation)))
+	x, err = impact.Open(s.index.fs, s.index.path(impactsName(s.Generation)))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("index %s, generation %d (each commit leaves those of the one before behind): %w", s.index.dir, s.Generation, ErrNoImpacts)
 	}
@@ -304,9 +309,8 @@ func (s *Snapshot) Impacts() (*impact.Index, error) {
 	return x, nil
 }
 
-// closeImpacts unmaps the lists, if they were opened.
 func (s *Snapshot) closeImpacts() {
 	if x := s.impacts.Load(); x != nil {
-		_ = x.Close() // unmapping what is only read loses nothing
+		_ = x.Close() // a read-only mapping loses no data
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
-// severalSegments returns an index of several segments with deleted documents.
 func severalSegments(t testing.TB, fs *vfstest.Mem) *Index {
 	t.Helper()
 	docs := randomDocs(50, 300, true)
@@ -37,7 +36,6 @@ func severalSegments(t testing.TB, fs *vfstest.Mem) *Index {
 	return ix
 }
 
-// expectImpacts computes the impacts of the default field by definition.
 func expectImpacts(t testing.TB, s *Snapshot, ranking impact.Ranking) map[string][]impact.Posting {
 	t.Helper()
 	type posting struct {
@@ -75,7 +73,7 @@ func expectImpacts(t testing.TB, s *Snapshot, ranking impact.Ranking) map[string
 	return out
 }
 
-// sameImpacts compares the lists of a snapshot with what is expected.
+// sameImpacts compares the lists of a snapshot with want.
 func sameImpacts(t testing.TB, s *Snapshot, want map[string][]impact.Posting) {
 	t.Helper()
 	x, err := s.Impacts()
@@ -137,8 +135,7 @@ func TestBuildImpacts(t *testing.T) {
 	}
 }
 
-// Impacts are of one commit: the next leaves them behind, and who holds the former
-// goes on with them.
+// Impacts belong to one commit: the next one drops them, and older snapshots keep them.
 func TestImpactsAreOfOneCommit(t *testing.T) {
 	fs := vfstest.NewMem()
 	ix := severalSegments(t, fs)
@@ -147,7 +144,7 @@ func TestImpactsAreOfOneCommit(t *testing.T) {
 	check(t, err)
 	defer before.Release()
 	if _, err := before.Impacts(); !errors.Is(err, ErrNoImpacts) || !errors.Is(err, base.ErrBadInput) {
-		t.Errorf("before they are made: %v", err)
+		t.Errorf("without impacts: %v", err)
 	}
 	_, err = ix.BuildImpacts(t.Context(), ImpactOptions{})
 	check(t, err)
@@ -217,7 +214,6 @@ func TestBuildImpactsRefuses(t *testing.T) {
 	}
 }
 
-// Weights from outside are the impacts.
 func TestImpactsOfWeights(t *testing.T) {
 	for _, greatest := range []uint32{200, 1000} {
 		fs := vfstest.NewMem()

@@ -9,23 +9,28 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/derived"
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// Index is an index in a folder: the last commit, to be searched through
-// Snapshots, and the way to write another one. All methods are safe for
-// concurrent use.
+// Index is an index in a folder. Snapshots give access to its last commit. All methods are
+// safe for concurrent use.
 type Index struct {
 	fs      vfs.FS
 	dir     string
 	derived *derived.Cache // of all segments that are open
+	owner   Owner
 
-	// showing is held while another commit becomes the current one, which
-	// waits for the disk; it comes before mu, which never waits.
+	// showing is held while another commit becomes the current one, which waits for the disk.
+	// Lock it before mu, which is never held that long.
 	showing sync.Mutex
+	// seen identifies the manifest's file when it was last read and agreed with manifest. It is
+	// zero if the file may have been replaced since. Guarded by showing.
+	seen vfs.Identity
 
 	mu       sync.Mutex
 	current  *Snapshot // holds one reference; nil after Close
@@ -33,13 +38,18 @@ type Index struct {
 	closed   bool
 }
 
-// Create returns a new index for the folder dir. It touches nothing: the first
-// Build, Import or Writer makes the folder, with those above it, and if it ends
-// without a commit removes what it made, so that the index never was.
+// Create returns a new index for the folder dir. It writes nothing: the first Build,
+// Import or Writer makes the folder and its missing parents, and removes them if it ends
+// without a commit.
 //
 // The error wraps base.ErrExists if the folder holds an index already, and
 // base.ErrBadInput if it holds other files or an option cannot be used.
 func Create(fsys vfs.FS, dir string, opts Options) (*Index, error) {
+	return CreateWithCache(fsys, dir, opts, derived.NewCache(derived.DefaultLimit))
+}
+
+// CreateWithCache is Create with a cache that several indexes share.
+func CreateWithCache(fsys vfs.FS, dir string, opts Options, cache *derived.Cache) (*Index, error) {
 	opts, err := opts.withDefaults()
 	if err != nil {
 		return nil, fmt.Errorf("create index %s: %w", dir, err)
@@ -47,7 +57,7 @@ func Create(fsys vfs.FS, dir string, opts Options) (*Index, error) {
 	if err := checkVacant(fsys, dir); err != nil {
 		return nil, err
 	}
-	ix := &Index{fs: fsys, dir: dir, derived: derived.NewCache(derived.DefaultLimit)}
+	ix := &Index{fs: fsys, dir: dir, derived: cache, owner: Owner(lastOwner.Add(1))}
 	ix.manifest = &manifest{ID: newID(), NextSegment: 1, Options: opts, Segments: []manifestSegment{}}
 	if ix.current, err = ix.newSnapshot(ix.manifest, nil); err != nil {
 		return nil, err
@@ -62,9 +72,9 @@ func newID() string {
 	return hex.EncodeToString(b[:])
 }
 
-// checkVacant makes sure that a new index may be made in dir: there is no such
-// folder, or nothing in it but leftovers of one that was never committed. Those
-// come with the file of the lock: a folder that has just a "tmp" is someone's.
+// checkVacant returns an error unless a new index may be made in dir: the folder does not
+// exist, or holds only leftovers of an index without a commit. These include the file of
+// the lock: a folder with only a "tmp" belongs to someone else.
 func checkVacant(fsys vfs.FS, dir string) error {
 	names, err := fsys.ReadDir(dir)
 	if err != nil {
@@ -73,7 +83,7 @@ func checkVacant(fsys vfs.FS, dir string) error {
 		}
 		return nil
 	}
-	foreign := false // the manifest of something else
+	foreign := false // a manifest of another program
 	if slices.Contains(names, manifestName) {
 		_, err := loadManifest(fsys, dir)
 		if foreign = errors.Is(err, base.ErrNotIndex); !foreign {
@@ -93,24 +103,37 @@ func checkVacant(fsys vfs.FS, dir string) error {
 // files. The error wraps base.ErrNotIndex if there is no index, base.ErrCorrupt
 // or base.ErrVersion if it cannot be read.
 func Open(fsys vfs.FS, dir string) (*Index, error) {
-	ix := &Index{fs: fsys, dir: dir, derived: derived.NewCache(derived.DefaultLimit)}
+	return OpenWithCache(fsys, dir, derived.NewCache(derived.DefaultLimit))
+}
+
+// OpenWithCache is Open with a cache that several indexes share.
+func OpenWithCache(fsys vfs.FS, dir string, cache *derived.Cache) (*Index, error) {
+	ix := &Index{fs: fsys, dir: dir, derived: cache, owner: Owner(lastOwner.Add(1))}
 	if _, err := ix.Refresh(); err != nil {
 		return nil, err
 	}
 	return ix, nil
 }
 
-// SetCache bounds the memory of what traversals compute from lists and keep, in
-// bytes, instead of derived.DefaultLimit; with 0 nothing is kept.
+// SetCache bounds the memory of the structures that traversals compute from lists and
+// keep, in bytes, instead of derived.DefaultLimit; 0 keeps none.
 func (ix *Index) SetCache(limitBytes int64) { ix.derived.SetLimit(limitBytes) }
+
+// Owner identifies an Index within the process. It is never used again.
+type Owner uint64
+
+var lastOwner atomic.Uint64
+
+// Owner identifies the Index within the process.
+func (ix *Index) Owner() Owner { return ix.owner }
 
 // Dir is the folder of the index.
 func (ix *Index) Dir() string { return ix.dir }
 
-// Options are those that the index was made with, defaults filled in.
+// Options returns the options of the index, with the defaults filled in.
 func (ix *Index) Options() Options { return ix.currentManifest().Options }
 
-// currentManifest returns the manifest of the current commit, not to be changed;
+// currentManifest returns the manifest of the current commit, which must not be changed;
 // nil before the first.
 func (ix *Index) currentManifest() *manifest {
 	ix.mu.Lock()
@@ -118,12 +141,39 @@ func (ix *Index) currentManifest() *manifest {
 	return ix.manifest
 }
 
-// Refresh makes the last commit, by whatever process, the one that Snapshot
-// returns, and tells whether it was another one before. After an error the
-// former one stays.
+// Refresh makes the last commit of any process the one that Snapshot returns, and
+// reports whether it was another one before. An index that has replaced this one
+// under the same path is followed, too. After an error the former commit stays.
+//
+// Refresh may be called as often as once a second, beside searches, which never
+// wait for it: without a new commit it takes one look at the manifest's file
+// (microseconds; for some seconds after a commit it reads the file).
 func (ix *Index) Refresh() (changed bool, err error) {
+	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	ix.showing.Lock()
 	defer ix.showing.Unlock()
+	identity, err := ix.fs.Identify(ix.path(manifestName)) // before it is read
+	if err == nil && identity == ix.seen && identity != (vfs.Identity{}) {
+		return false, ix.checkOpen()
+	}
+	ix.seen = vfs.Identity{}
+	looked := time.Now()
+	if changed, err = ix.readCommit(); err == nil && identity.Settled(looked) {
+		ix.seen = identity
+	}
+	return changed, err
+}
+
+// reload is Refresh that always reads the manifest: a writer must not rely on file
+// attributes, which network file systems cache.
+func (ix *Index) reload() (changed bool, err error) {
+	ix.showing.Lock()
+	defer ix.showing.Unlock()
+	return ix.readCommit()
+}
+
+// readCommit reads the manifest and makes its commit the current one. ix.showing is held.
+func (ix *Index) readCommit() (changed bool, err error) {
 	now := ix.currentManifest() // it stays while showing is held
 	m, err := loadManifest(ix.fs, ix.dir)
 	if err != nil {
@@ -137,14 +187,14 @@ func (ix *Index) Refresh() (changed bool, err error) {
 		if err == nil {
 			return true, nil
 		}
-		// Between reading the manifest and opening what it names, a commit of
-		// another process may have removed some of it: then there is a newer one.
+		// After the manifest was read, a commit of another process may have removed files that
+		// it names: then there is a newer one.
 		newer, loadErr := loadManifest(ix.fs, ix.dir)
 		switch {
 		case loadErr != nil:
 			return false, err
 		case newer.ID == m.ID && newer.Generation == m.Generation:
-			if errors.Is(err, fs.ErrNotExist) { // named by the last commit, and lost
+			if errors.Is(err, fs.ErrNotExist) { // named by the last commit, but missing
 				err = fmt.Errorf("%w: %w", err, base.ErrCorrupt)
 			}
 			return false, err
@@ -182,9 +232,8 @@ func (ix *Index) show(m *manifest) error {
 	return ix.replace(s, m)
 }
 
-// replace makes s, the snapshot of m, the current one. If the index was closed
-// in the meantime, s is released and the error is base.ErrClosed; what the
-// folder holds is known all the same.
+// replace makes s, the snapshot of m, the current one. If the index was closed in the
+// meantime, s is released and the error is base.ErrClosed, but ix.manifest is updated.
 func (ix *Index) replace(s *Snapshot, m *manifest) error {
 	ix.mu.Lock()
 	former, closed := ix.current, ix.closed
@@ -216,8 +265,8 @@ func (ix *Index) Snapshot() (*Snapshot, error) {
 	return ix.current, nil
 }
 
-// Close lets go of the current commit. Snapshots that are held stay valid. A
-// Writer must be closed on its own. Calls after the first do nothing.
+// Close releases the current commit. Snapshots stay valid until they are released. A
+// Writer must be closed separately. Calls after the first do nothing.
 func (ix *Index) Close() error {
 	ix.mu.Lock()
 	last := ix.current
@@ -229,5 +278,4 @@ func (ix *Index) Close() error {
 	return nil
 }
 
-// path returns the path of a file of the index.
 func (ix *Index) path(name string) string { return filepath.Join(ix.dir, name) }

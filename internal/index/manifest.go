@@ -19,10 +19,9 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// The manifest says which segments are the index, in DocID order, and which of
-// their documents are live. It is one small file of text that is replaced as a
-// whole, by renaming a new one over it: an index is what its manifest names,
-// and any other file in the folder is a leftover.
+// The manifest lists the segments of the index, in DocID order, and their live documents.
+// It is one small text file. A commit renames a new one over it. Files that the manifest
+// does not name are leftovers and not part of the index.
 //
 //	griffin-manifest 1 crc32c 1c2b3a49\n
 //	{ JSON }
@@ -41,8 +40,8 @@ const (
 )
 
 type manifest struct {
-	// ID is a random number of this index: another index in the same folder
-	// has another one.
+	// ID is a random number that identifies the index. A later index in the same folder has
+	// another one.
 	ID string `json:"id"`
 	// Generation counts commits.
 	Generation uint64 `json:"generation"`
@@ -54,8 +53,8 @@ type manifest struct {
 
 type manifestSegment struct {
 	Name string `json:"name"` // of its folder
-	// Sum is segment.Meta.Sum: a segment of another index or another time that
-	// has the name does not pass.
+	// Sum is segment.Meta.Sum. It tells the segment from those of other indexes and earlier
+	// times with the same name.
 	Sum     uint32 `json:"sum"`
 	NumDocs int    `json:"num_docs"`
 	// Live is the file with the bitmap of live documents, LiveSum its
@@ -73,7 +72,6 @@ var (
 
 func segmentName(number uint64) string { return fmt.Sprintf("seg-%06d", number) }
 
-// segmentNumber is the inverse of segmentName.
 func segmentNumber(name string) (number uint64, ok bool) {
 	if !segmentPattern.MatchString(name) {
 		return 0, false
@@ -92,7 +90,6 @@ func (m *manifest) clone() *manifest {
 	return &c
 }
 
-// encode returns the file's bytes.
 func (m *manifest) encode() ([]byte, error) {
 	body, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
@@ -103,7 +100,7 @@ func (m *manifest) encode() ([]byte, error) {
 	return append([]byte(head), body...), nil
 }
 
-// parseManifest reads a manifest's bytes. What it returns is consistent.
+// parseManifest reads a manifest. The result is consistent.
 func parseManifest(data []byte) (*manifest, error) {
 	head, body, ok := bytes.Cut(data, []byte{'\n'})
 	var version int
@@ -156,8 +153,8 @@ func (m *manifest) validate() error {
 	return nil
 }
 
-// names returns the files and folders that the manifest names, and the file of
-// what is derived from its commit.
+// names returns the files and folders that the manifest names, and the file of its
+// commit's impact-ordered lists.
 func (m *manifest) names() map[string]bool {
 	names := map[string]bool{manifestName: true, lockName: true, impactsName(m.Generation): true}
 	for _, s := range m.Segments {
@@ -169,9 +166,9 @@ func (m *manifest) names() map[string]bool {
 	return names
 }
 
-// ours tells whether a name in an index folder is one that a writer makes, or a leftover
-// of who saved models of costs. These models themselves (cost.FileName) stay: they are of
-// machines, not of a commit.
+// ours reports whether a writer makes files of this name in an index folder, or the name
+// is a temporary file of a cost model. Cost models (cost.FileName) belong to machines, not
+// to commits, and are not included.
 func ours(name string) bool {
 	return name == manifestName || name == manifestTemp || name == lockName || name == tempName ||
 		segmentPattern.MatchString(name) || livePattern.MatchString(name) || name == impactsTemp || impactsPattern.MatchString(name) ||
@@ -191,7 +188,7 @@ func loadManifest(fsys vfs.FS, dir string) (*manifest, error) {
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxManifestLen))
 	if err := errors.Join(err, f.Close()); err != nil {
-		return nil, fmt.Errorf("read %s: %w", name, err)
+		return nil, vfs.PathError("read", name, err)
 	}
 	m, err := parseManifest(data)
 	if err != nil && !bytes.HasPrefix(data, []byte(base.ManifestMagic)) && !hasSegments(fsys, dir) {
@@ -203,15 +200,14 @@ func loadManifest(fsys vfs.FS, dir string) (*manifest, error) {
 	return m, nil
 }
 
-// hasSegments reports whether the folder holds what could be segments.
 func hasSegments(fsys vfs.FS, dir string) bool {
 	names, err := fsys.ReadDir(dir)
 	return err != nil || slices.ContainsFunc(names, segmentPattern.MatchString)
 }
 
-// save replaces the manifest of an index folder. renamed tells whether the new
-// one is in place, which may be so even with an error: then only the folder
-// could not be synced, so that a power failure may bring the old one back.
+// save replaces the manifest of an index folder. renamed reports whether the new one is in
+// place. If it is, an error means that the folder could not be synced: a power failure may
+// restore the old one.
 func (m *manifest) save(fsys vfs.FS, dir string) (renamed bool, err error) {
 	data, err := m.encode()
 	if err != nil {
@@ -219,7 +215,7 @@ func (m *manifest) save(fsys vfs.FS, dir string) (renamed bool, err error) {
 	}
 	temp := filepath.Join(dir, manifestTemp)
 	if err := vfs.WriteFile(fsys, temp, data); err != nil {
-		return false, errors.Join(fmt.Errorf("write %s: %w", temp, err), ignoreMissing(fsys.Remove(temp)))
+		return false, errors.Join(vfs.PathError("write", temp, err), ignoreMissing(fsys.Remove(temp)))
 	}
 	if err := fsys.Rename(temp, filepath.Join(dir, manifestName)); err != nil {
 		return false, errors.Join(err, ignoreMissing(fsys.Remove(temp)))

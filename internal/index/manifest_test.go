@@ -54,7 +54,7 @@ func TestManifestGolden(t *testing.T) {
 	data, err := os.ReadFile(name)
 	check(t, err)
 	if !bytes.Equal(data, want) {
-		t.Errorf("the manifest of today differs from version 1:\n%s", want)
+		t.Errorf("the encoded manifest differs from version 1:\n%s", want)
 	}
 	got, err := parseManifest(data)
 	check(t, err)
@@ -63,8 +63,7 @@ func TestManifestGolden(t *testing.T) {
 	}
 }
 
-// TestManifestDamage: any flipped bit and any missing end is an error that
-// says what it is.
+// TestManifestDamage: any flipped bit and any truncation is a specific error.
 func TestManifestDamage(t *testing.T) {
 	data, err := testManifest(t).encode()
 	check(t, err)
@@ -108,8 +107,7 @@ func TestManifestContradictions(t *testing.T) {
 	}
 }
 
-// A file MANIFEST of something else makes no index, and no room for one; beside
-// segments it is a damaged one.
+// A foreign MANIFEST makes no index and blocks Create; beside segments it is a damaged one.
 func TestForeignManifest(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, manifestName)
@@ -165,7 +163,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// TestOpenDamaged: a missing or exchanged file of the index is an error.
+// TestOpenDamaged: a missing or truncated file of the index is an error.
 func TestOpenDamaged(t *testing.T) {
 	mem := vfstest.NewMem()
 	ix, err := Create(mem, "ix", Options{})

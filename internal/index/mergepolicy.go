@@ -1,6 +1,7 @@
 package index
 
-// maxSimilarSegments is how many segments of similar size a commit leaves.
+// maxSimilarSegments is the largest number of segments of similar size that a commit
+// leaves.
 const maxSimilarSegments = 10
 
 // sizeLevel is the number of decimal digits of a segment's size; all below
@@ -44,6 +45,6 @@ func mergeFrom(sizes []int, newDocs int) (from int) {
 	return from
 }
 
-// mostlyDead tells whether a segment is worth being written anew just to drop
-// its deleted documents.
+// mostlyDead reports whether a segment is written again only to drop its deleted
+// documents.
 func mostlyDead(numDocs, numLive int) bool { return numLive < numDocs/2 }

@@ -10,46 +10,46 @@ import (
 	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/analysis"
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/inverter"
 	"github.com/griffin-search/griffin/internal/score"
 	"github.com/griffin-search/griffin/internal/segment"
 )
 
-// Options are what an index is made with; they never change afterwards. The
-// zero value has the defaults.
+// Options of an index are fixed when it is made. The zero value has the defaults.
 type Options struct {
 	// Analyzer is the name of the analyzer of documents and queries; "": "english".
 	Analyzer string `json:"analyzer"`
 	// Codec is the name of the posting lists' codec; "": "simdbp".
 	Codec string `json:"codec"`
 	// BM25 are the parameters that scores use and bounds are made for; zero:
-	// score.DefaultBM25.
-	BM25 score.BM25 `json:"bm25"`
-	// Positions keeps where in a document a term stands, which phrases need.
+	// score.DefaultBM25, unless BM25IsSet.
+	BM25      score.BM25 `json:"bm25"`
+	BM25IsSet bool       `json:"-"`
+	// Positions keeps the positions of terms in documents, which phrases need.
 	Positions bool `json:"positions"`
 	// NoStored leaves out titles, texts and further fields: hits have ids only.
 	NoStored bool `json:"no_stored"`
-	// Fields are the names of indexed fields next to the default one; nil:
-	// "title" alone. A document's title goes to the field "title", its further
-	// fields to those of their names.
+	// Fields are the names of indexed fields next to the default one; nil: "title" alone. A
+	// document's title goes to the field "title", its further fields to the fields of the
+	// same names.
 	Fields []string `json:"fields"`
-	// WeightScale, if not 0, makes an index of documents that come as vectors:
-	// terms with weights from outside, as learned sparse models give them
-	// (corpus.Document.Vector). A weight is kept as round(weight*WeightScale) in
-	// the place of a frequency, and scores are dot products of the vectors of
-	// query and document; BM25 plays no part. Terms are taken as they are, there
-	// are no positions, and no fields next to the default one.
+	// WeightScale, if not 0, makes an index of documents that come as vectors: terms with
+	// weights from outside, as learned sparse models give them (corpus.Document.Vector). A
+	// weight is stored as round(weight*WeightScale) instead of a frequency. A score is the
+	// dot product of the vectors of query and document; BM25 does not apply. Terms are not
+	// analysed. There are no positions and no further fields.
 	WeightScale float64 `json:"weight_scale,omitempty"`
 }
 
-// Weighted says whether the index holds weights from outside.
+// Weighted reports whether the index stores weights of vectors.
 func (o Options) Weighted() bool { return o.WeightScale != 0 }
 
 // Defaults of Options.
 const (
 	DefaultAnalyzer = "english"
 	DefaultCodec    = "simdbp"
-	// weightAnalyzer is the analyzer of an index of weights, for queries that
-	// are plain text: what was tokenised beforehand.
+	// weightAnalyzer is the analyzer of an index of weights, for queries that are plain text,
+	// tokenised beforehand.
 	weightAnalyzer = "whitespace"
 )
 
@@ -65,11 +65,11 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Codec == "" {
 		o.Codec = DefaultCodec
 	}
-	if o.BM25 == (score.BM25{}) {
+	if o.BM25 == (score.BM25{}) && !o.BM25IsSet {
 		o.BM25 = score.DefaultBM25
 	}
 	if o.Fields == nil {
-		o.Fields = []string{titleField}
+		o.Fields = []string{inverter.TitleField}
 		if o.Weighted() {
 			o.Fields = []string{}
 		}
@@ -105,7 +105,7 @@ func (o *Options) validate() error {
 	return nil
 }
 
-// maxWeightScale is far beyond what is of use: weights of 0.001 become 1000.
+// maxWeightScale is far above useful values: it makes 1000 of a weight of 0.001.
 const maxWeightScale = 1e6
 
 func (o *Options) validateWeights() error {
@@ -128,13 +128,13 @@ func validFieldName(name string) bool {
 	})
 }
 
-func (o *Options) schema() *schema {
-	return &schema{
-		analyzer:  o.Analyzer,
-		fields:    append([]string{""}, o.Fields...),
-		positions: o.Positions,
-		stored:    !o.NoStored,
-		scale:     o.WeightScale,
+func (o *Options) schema() *inverter.Schema {
+	return &inverter.Schema{
+		Analyzer:    o.Analyzer,
+		Fields:      append([]string{""}, o.Fields...),
+		Positions:   o.Positions,
+		Stored:      !o.NoStored,
+		WeightScale: o.WeightScale,
 	}
 }
 

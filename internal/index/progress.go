@@ -6,45 +6,47 @@ import (
 	"time"
 
 	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/inverter"
 )
 
 // Phase is a part of a build.
 type Phase string
 
-// The phases of a build, in order; the last two only with reordering.
+// The phases of a build, in order; reordering and writing only with reordering,
+// impacts only in a merge.
 const (
 	PhaseReading    Phase = "reading"
 	PhaseMerging    Phase = "merging"
 	PhaseReordering Phase = "reordering"
 	PhaseWriting    Phase = "writing"
+	PhaseImpacts    Phase = "impacts"
 )
 
-// Progress is how far a build is.
+// Progress is the progress of a build.
 type Progress struct {
 	Phase Phase
-	// Docs and Bytes (uncompressed) are what was indexed so far.
+	// Docs and Bytes (uncompressed) are indexed so far.
 	Docs, Bytes int64
-	// InputRead of InputTotal bytes of input, as stored, were read; InputTotal
-	// is 0 if it is not known.
+	// InputRead of InputTotal bytes of input, as stored, are read. InputTotal is 0 if unknown.
 	InputRead, InputTotal int64
-	// BadRecords were passed over so far.
+	// BadRecords were skipped so far.
 	BadRecords int64
-	// Fraction of the phase that is done, 0 to 1; 0 if it is not known.
+	// Fraction of the phase that is done, 0 to 1; 0 if unknown.
 	Fraction float64
 }
 
 // progressInterval is the time between two reports.
 const progressInterval = 100 * time.Millisecond
 
-// meter counts what a build does and reports it at regular times.
+// meter counts the work of a build and reports it at regular intervals.
 type meter struct {
-	docs, bytes, bad atomic.Int64
-	phase            atomic.Pointer[Phase]
-	done, total      atomic.Int64 // of the phase
-	reader           corpus.Reader
-	report           func(Progress)
-	stop             chan struct{}
-	stopped          sync.WaitGroup
+	counts      inverter.Counts
+	phase       atomic.Pointer[Phase]
+	done, total atomic.Int64 // of the phase
+	reader      corpus.Reader
+	report      func(Progress)
+	stop        chan struct{}
+	stopped     sync.WaitGroup
 }
 
 // startMeter starts to call report, which may be nil, until end.
@@ -70,7 +72,7 @@ func startMeter(reader corpus.Reader, report func(Progress)) *meter {
 	return m
 }
 
-// enter says that done of total units of a phase are done.
+// enter sets the current phase, and done of its total units.
 func (m *meter) enter(p Phase, done, total int64) {
 	if now := m.phase.Load(); now == nil || *now != p {
 		m.phase.Store(&p)
@@ -80,7 +82,7 @@ func (m *meter) enter(p Phase, done, total int64) {
 }
 
 func (m *meter) progress() Progress {
-	p := Progress{Phase: *m.phase.Load(), Docs: m.docs.Load(), Bytes: m.bytes.Load(), BadRecords: m.bad.Load()}
+	p := Progress{Phase: *m.phase.Load(), Docs: m.counts.Docs.Load(), Bytes: m.counts.Bytes.Load(), BadRecords: m.counts.BadRecords.Load()}
 	done, total := m.done.Load(), m.total.Load()
 	if m.reader != nil {
 		p.InputRead, p.InputTotal = m.reader.Progress()
@@ -94,7 +96,7 @@ func (m *meter) progress() Progress {
 	return p
 }
 
-// end makes the last report and waits until it was made.
+// end makes the last report and waits for it.
 func (m *meter) end() {
 	close(m.stop)
 	m.stopped.Wait()

@@ -11,23 +11,21 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// session is the exclusive right to write to an index, from taking its lock to
-// giving it back. It is for one goroutine at a time.
+// session holds the write lock of an index from begin to end. One goroutine at a time may use it.
 type session struct {
 	ix   *Index
 	lock io.Closer
-	// made are the folders that were made for a new index: its own and those
-	// above it, the deepest first.
+	// made are the folders that were made for a new index, the deepest first.
 	made []string
-	// inTemp says that the folder of temporary files was made.
+	// inTemp is set if the folder of temporary files was made.
 	inTemp bool
-	// unsynced says that a commit is visible whose folder could not be synced.
+	// unsynced is set if a commit is visible whose folder could not be synced.
 	unsynced bool
 }
 
-// begin takes the index's lock, brings the index up to its last commit, and
-// removes what writers that crashed or failed left behind. The error wraps
-// base.ErrLocked if another process, or a Writer or Build of this one, writes.
+// begin takes the lock, loads the last commit, and removes the leftovers of writers that
+// crashed or failed. The error wraps base.ErrLocked if another process, or a Writer or
+// Build of this one, writes.
 func (ix *Index) begin() (*session, error) {
 	s := &session{ix: ix}
 	if err := s.takeLock(); err != nil {
@@ -75,26 +73,25 @@ func (s *session) makeFolder() error {
 	}
 	err := s.ix.fs.MkdirAll(s.ix.dir)
 	if err != nil {
-		s.made = nil // what was not made is not to be removed
+		s.made = nil // some of them were not made
 	}
 	return err
 }
 
-// removeMade removes the folders that were made, as far as nothing is in them.
+// removeMade removes the folders that were made, if they are empty.
 func (s *session) removeMade() {
 	for _, dir := range s.made {
 		if s.ix.fs.Remove(dir) != nil {
-			return // others have put something there
+			return // not empty any more
 		}
 	}
 }
 
-// syncParents makes the folder of a new index, and those that were made above
-// it, durable.
+// syncParents makes the folder of a new index and its new parents durable.
 func (s *session) syncParents() error {
 	for _, dir := range append([]string{filepath.Clean(s.ix.dir)}, s.made...) {
 		err := s.ix.fs.SyncDir(filepath.Dir(dir))
-		if err != nil && !errors.Is(err, fs.ErrPermission) { // who may not read a folder cannot sync it
+		if err != nil && !errors.Is(err, fs.ErrPermission) { // a folder without read permission cannot be synced
 			return err
 		}
 	}
@@ -118,20 +115,20 @@ func (s *session) start() error {
 			return err
 		}
 	}
-	if _, err := s.ix.Refresh(); err != nil {
+	if _, err := s.ix.reload(); err != nil {
 		return err
 	}
 	if got := s.ix.currentManifest().ID; got != id {
 		return fmt.Errorf("%s: another index has taken the folder: %w", s.ix.dir, base.ErrExists)
 	}
-	// What made the others leftovers must be durable before they are removed.
+	// The commit that does not name them must be durable before leftovers are removed.
 	if left, err := s.leftovers(); err != nil || len(left) == 0 {
 		return err
 	}
 	return s.settle()
 }
 
-// settle makes the last commit durable and removes what it left over.
+// settle makes the last commit durable and removes leftovers.
 func (s *session) settle() error {
 	if err := s.ix.fs.SyncDir(s.ix.dir); err != nil {
 		return fmt.Errorf("index %s: %w", s.ix.dir, err)
@@ -140,7 +137,7 @@ func (s *session) settle() error {
 	return s.removeLeftovers()
 }
 
-// temp makes the folder of temporary files, if it is not there, and returns it.
+// temp returns the folder of temporary files and makes it if it is missing.
 func (s *session) temp() (string, error) {
 	dir := s.ix.path(tempName)
 	if !s.inTemp {
@@ -152,7 +149,6 @@ func (s *session) temp() (string, error) {
 	return dir, nil
 }
 
-// removeTemp removes the temporary files.
 func (s *session) removeTemp() error {
 	if !s.inTemp {
 		return nil
@@ -161,7 +157,7 @@ func (s *session) removeTemp() error {
 	return s.ix.fs.RemoveAll(s.ix.path(tempName))
 }
 
-// leftovers returns what writers make and the current manifest does not name.
+// leftovers returns the files of writers that the current manifest does not name.
 func (s *session) leftovers() ([]string, error) {
 	names, err := s.ix.fs.ReadDir(s.ix.dir)
 	if err != nil {
@@ -173,7 +169,7 @@ func (s *session) leftovers() ([]string, error) {
 	}), nil
 }
 
-// removeLeftovers removes them. The current manifest must be durable.
+// removeLeftovers requires a durable current manifest.
 func (s *session) removeLeftovers() error {
 	names, err := s.leftovers()
 	if err != nil {
@@ -187,10 +183,9 @@ func (s *session) removeLeftovers() error {
 	return nil
 }
 
-// end removes the temporary files and gives the lock back. Of a new index that
-// was not committed nothing stays: neither the lock's file nor the folders that
-// were made for it, unless there is something else in them. (The lock's file is
-// removed by its holder only, and vfs.FS.Lock takes that into account.)
+// end removes the temporary files and releases the lock. If the index is new and has no
+// commit, it removes the lock's file and the folders that were made, unless they have
+// other content. (Only the holder removes the lock's file; vfs.FS.Lock handles that.)
 func (s *session) end() error {
 	err := s.removeTemp()
 	if s.ix.currentManifest().Generation == 0 {

@@ -15,20 +15,20 @@ import (
 // Snapshot is one commit of an index: a fixed set of segments and of live
 // documents. It is safe for concurrent use until it is released.
 type Snapshot struct {
-	// Segments are the parts of the index in DocID order.
+	// Segments are the segments of the index in DocID order.
 	Segments []View
 	// Generation counts the commits of the index; 0: nothing was committed yet.
 	Generation uint64
-	// Serial numbers the snapshots of this process, from 1, in the order in which they
-	// were made. What was computed from one snapshot holds for no other: one with the
-	// same Generation may have other impact-ordered lists.
+	// Serial numbers the snapshots of this process, from 1, in the order in which they were
+	// made. Results computed from one snapshot hold for no other: one with the same
+	// Generation may have other impact-ordered lists.
 	Serial uint64
-	// Options are those that the index was made with.
+	// Options are the options of the index.
 	Options Options
 	// Fields are the statistics of the indexed fields, by base.FieldID.
 	Fields []FieldStats
-	// NumDocs counts all documents, deleted ones too, as statistics do;
-	// NumLive those that can be found.
+	// NumDocs counts all documents, deleted ones included, as statistics do. NumLive counts
+	// the live ones.
 	NumDocs, NumLive int
 
 	references atomic.Int64
@@ -48,12 +48,12 @@ type View struct {
 	*segment.Segment
 	// Name is the name of the segment's folder.
 	Name string
-	// Base is added to the segment's DocIDs to get those of the index.
+	// Base is the difference between a DocID of the index and the segment's.
 	Base base.DocID
-	// Live holds the documents that were not deleted; nil: all.
+	// Live has the documents that were not deleted; nil: all.
 	Live *segment.Bitmap
-	// Derived keeps what traversals compute from the segment's lists, as long as
-	// the segment is open.
+	// Derived keeps the structures that traversals compute from the lists, until the segment
+	// is closed.
 	Derived *derived.Segment
 }
 
@@ -75,7 +75,7 @@ func (f *FieldStats) AvgLen() float64 {
 	return float64(f.TotalTokens) / float64(f.NumDocs)
 }
 
-// openSegment is a segment that one or more snapshots hold.
+// openSegment counts the snapshots that hold a segment.
 type openSegment struct {
 	*segment.Segment
 	derived    *derived.Segment
@@ -85,12 +85,12 @@ type openSegment struct {
 func (o *openSegment) release() {
 	if o.references.Add(-1) == 0 {
 		o.derived.Close()
-		_ = o.Close() // unmapping what is only read loses nothing
+		_ = o.Close() // a read-only mapping loses no data
 	}
 }
 
-// newSnapshot opens what m names, and shares what former, a snapshot of the same
-// index that the caller holds, or nil, has open.
+// newSnapshot opens the segments of m. It shares the open segments of former, a snapshot
+// of the same index that the caller holds, or nil.
 func (ix *Index) newSnapshot(m *manifest, former *Snapshot) (*Snapshot, error) {
 	s := &Snapshot{Generation: m.Generation, Serial: serials.Add(1), Options: m.Options, index: ix, indexID: m.ID}
 	s.references.Store(1)
@@ -107,7 +107,13 @@ func (ix *Index) newSnapshot(m *manifest, former *Snapshot) (*Snapshot, error) {
 	return s, nil
 }
 
-// opened returns the segment with the given name that s holds, nil if none.
+// Owner identifies the Index of the snapshot within the process.
+func (s *Snapshot) Owner() Owner { return s.index.owner }
+
+// IndexID is the random name that the index was given when it was created.
+func (s *Snapshot) IndexID() string { return s.indexID }
+
+// opened returns the segment with the given name that s holds, or nil.
 func (s *Snapshot) opened(name string) *openSegment {
 	if s != nil {
 		for i := range s.Segments {
@@ -160,7 +166,7 @@ func (ix *Index) addView(s *Snapshot, m *manifest, ms *manifestSegment, former *
 	return nil
 }
 
-// checkSegment makes sure that a segment is what the manifest says.
+// checkSegment returns an error if the metadata of a segment contradict the manifest.
 func checkSegment(m *manifest, ms *manifestSegment, seg *segment.Segment) error {
 	meta, want := seg.Meta(), m.Options.segmentOptions(0)
 	if meta.Sum() != ms.Sum {
@@ -177,14 +183,14 @@ func checkSegment(m *manifest, ms *manifestSegment, seg *segment.Segment) error 
 	return nil
 }
 
-// Retain adds a reference to a snapshot that the caller has not given back, to be
-// released, too, and returns it.
+// Retain adds a reference to a snapshot that was not released yet, and returns it. Each
+// reference must be released.
 func (s *Snapshot) Retain() *Snapshot {
 	s.references.Add(1)
 	return s
 }
 
-// Release gives the snapshot back; it must not be used afterwards.
+// Release drops a reference. The caller must not use the snapshot afterwards.
 func (s *Snapshot) Release() {
 	left := s.references.Add(-1)
 	invariant.Check(left >= 0, "snapshot of generation %d released once too often", s.Generation)

@@ -6,17 +6,18 @@ import (
 	"fmt"
 
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// verifyUnits is how many units of progress segment.Verify makes of each byte:
-// it goes over them twice.
+// verifyUnits is the number of units of progress for each byte: segment.Verify reads each
+// byte twice.
 const verifyUnits = 2
 
-// Verify reads every byte of every segment, and of the impact-ordered lists if
-// there are any, and checks every checksum and invariant, and that no two live
-// documents have the same id. progress, if not
-// nil, is called with the work done and in all.
-func (s *Snapshot) Verify(ctx context.Context, progress func(done, total int64)) error {
+// Verify reads every byte of every segment and of the impact-ordered lists, if any. It checks all
+// checksums and invariants, and that live ids are unique. progress, if not nil, is called with the
+// work done and the total.
+func (s *Snapshot) Verify(ctx context.Context, progress func(done, total int64)) (err error) {
+	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	var total, before int64
 	for i := range s.Segments {
 		total += verifyUnits * s.Segments[i].Meta().SizeBytes()

@@ -12,12 +12,13 @@ import (
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/inverter"
 	"github.com/griffin-search/griffin/internal/segment"
 	"github.com/griffin-search/griffin/internal/vfs"
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
-// model is what an index should hold: the obvious version of a Writer.
+// model is the reference for a Writer.
 type model struct {
 	committed, pending []corpus.Document
 }
@@ -49,9 +50,8 @@ func create(t testing.TB, fsys vfs.FS, opts Options) *Index {
 	return ix
 }
 
-// TestWriterAgainstModel does random operations on a Writer and on the model
-// and compares what they hold after each commit; in between, indexes are closed
-// and opened again.
+// TestWriterAgainstModel compares a Writer with the model after each commit, under random
+// operations and reopening.
 func TestWriterAgainstModel(t *testing.T) {
 	for seed := range uint64(3) {
 		rng := rand.New(rand.NewPCG(seed, 20))
@@ -91,8 +91,7 @@ func TestWriterAgainstModel(t *testing.T) {
 				checkClean(t, mem, ix.Dir())
 			}
 			got := dump(t, ix)
-			// Replaced documents move to the end, in the model as in the index;
-			// merges keep the order.
+			// Replaced documents move to the end; merges keep the order.
 			sameDocs(t, got, expect(t, m.committed, ix.Options()))
 		}
 		verify(t, ix)
@@ -110,8 +109,7 @@ func check(t testing.TB, err error) {
 	}
 }
 
-// TestSegmentsDoNotMatter: the same documents in any number of commits, merged
-// or not, give the same index.
+// TestSegmentsDoNotMatter: the number of commits and merges does not change the content.
 func TestSegmentsDoNotMatter(t *testing.T) {
 	docs := randomDocs(21, 300, false)
 	want := expect(t, docs, Options{Positions: true})
@@ -168,7 +166,6 @@ func TestMergeFrom(t *testing.T) {
 	}
 }
 
-// TestMergeBounded simulates many commits of all sizes.
 func TestMergeBounded(t *testing.T) {
 	rng := rand.New(rand.NewPCG(22, 22))
 	var sizes []int
@@ -191,8 +188,8 @@ func TestMergeBounded(t *testing.T) {
 	}
 }
 
-// TestDeletedSegmentsShrink: segments that lost most of their documents are
-// written anew, and empty ones vanish.
+// TestDeletedSegmentsShrink: segments with mostly deleted documents are rewritten, empty ones
+// removed.
 func TestDeletedSegmentsShrink(t *testing.T) {
 	docs := randomDocs(23, 300, false)
 	ix := create(t, vfs.OS, Options{})
@@ -224,7 +221,7 @@ func TestDeletedSegmentsShrink(t *testing.T) {
 func TestCommitWithoutChanges(t *testing.T) {
 	ix := create(t, vfs.OS, Options{})
 	w := newWriter(t, ix)
-	check(t, w.Commit(t.Context())) // makes the empty index
+	check(t, w.Commit(t.Context())) // creates the empty index
 	check(t, w.Delete("nobody"))
 	check(t, w.Commit(t.Context()))
 	check(t, w.Commit(t.Context()))
@@ -258,7 +255,7 @@ func TestTwoWriters(t *testing.T) {
 			t.Errorf("build beside a writer: error %v, want ErrLocked", err)
 		}
 	}
-	// What another index handle committed is the base of the next writer.
+	// The next writer starts from the commit of another handle.
 	d := corpus.Document{ID: "x", Text: "one"}
 	check(t, w.Add(&d))
 	check(t, w.Commit(t.Context()))
@@ -281,8 +278,7 @@ func TestTwoWriters(t *testing.T) {
 	}
 }
 
-// TestTwoCreators: of two that create an index in one folder, the second to
-// commit is told so.
+// TestTwoCreators: of two creators in one folder, the second to commit gets ErrExists.
 func TestTwoCreators(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "index")
 	first, err := Create(vfs.OS, dir, Options{})
@@ -300,8 +296,7 @@ func TestTwoCreators(t *testing.T) {
 	}
 }
 
-// TestSnapshotsStay: a snapshot shows its commit while others are made, from
-// several goroutines, and after the index is closed.
+// TestSnapshotsStay: a snapshot shows its commit during later commits and after Close.
 func TestSnapshotsStay(t *testing.T) {
 	docs := randomDocs(24, 240, false)
 	ix := create(t, vfs.OS, Options{})
@@ -372,7 +367,7 @@ func TestWriterRefusesDocuments(t *testing.T) {
 	ix := create(t, vfstest.NewMem(), Options{})
 	w := newWriter(t, ix)
 	defer w.Close()
-	long := make([]byte, maxIDBytes+1)
+	long := make([]byte, inverter.MaxIDBytes+1)
 	for _, d := range []corpus.Document{{Text: "no id"}, {ID: string(long)}} {
 		if err := w.Add(&d); !errors.Is(err, base.ErrBadInput) {
 			t.Errorf("id of %d bytes: error %v, want ErrBadInput", len(d.ID), err)
@@ -387,7 +382,7 @@ func TestWriterRefusesDocuments(t *testing.T) {
 	sameDocs(t, dump(t, ix), expect(t, nil, Options{}))
 }
 
-// TestImport takes the lists of another index over, in part with ids that come twice.
+// TestImport imports the lists of another index, some with repeated ids.
 func TestImport(t *testing.T) {
 	docs := randomDocs(25, 500, false)
 	from, _ := build(t, docs, Options{NoStored: true, Positions: true}, BuildOptions{})
@@ -412,7 +407,6 @@ func TestImport(t *testing.T) {
 	sameDocs(t, dump(t, ix), expect(t, kept, ix.Options()))
 }
 
-// renamedSource gives documents other ids.
 type renamedSource struct {
 	segment.Source
 	ids map[int]string

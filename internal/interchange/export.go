@@ -13,29 +13,28 @@ import (
 	"github.com/griffin-search/griffin/internal/segment"
 )
 
-// Part is one segment of an index to be exported.
+// Part is one segment of an index to export.
 type Part struct {
 	Segment *segment.Segment
-	Live    *segment.Bitmap // documents that were not deleted; nil: all
+	Live    *segment.Bitmap // documents that are not deleted; nil: all
 }
 
-// ExportOptions say how Export writes.
+// ExportOptions configure Export.
 type ExportOptions struct {
 	Description string
-	// Progress, if not nil, is called now and then with the number of posting
-	// lists written, and that of all.
+	// Progress, if not nil, is called from time to time with the number of posting lists
+	// written and the total number.
 	Progress func(done, total int64)
 }
 
-// Export writes the live documents of the parts, in order, as one CIFF file.
-// They are numbered from 0 on without gaps. Lists are those of the default
-// field, in order of the bytes of their terms; those of deleted documents only
-// are left out. Same parts make the same bytes.
+// Export writes the live documents of the parts, in order, as one CIFF file. They are
+// numbered from 0 without gaps. It has the lists of the default field, in byte order of
+// their terms, except lists with only deleted documents. The same parts give the same
+// bytes.
 //
 // The error wraps base.ErrCorrupt if a segment is damaged, base.ErrBadInput or
-// ciff.ErrInvalid if the index has what CIFF cannot hold (2^31 documents, terms
-// that are no UTF-8), that of ctx if it was cancelled, or that of w. What was
-// written is of no use then.
+// ciff.ErrInvalid if CIFF cannot represent the index (2^31 documents, terms that are not
+// UTF-8), ctx's error, or w's error. The output is then invalid.
 func Export(ctx context.Context, w io.Writer, parts []Part, opts ExportOptions) (ciff.Header, error) {
 	e := &exporter{ctx: ctx, opts: opts}
 	for _, p := range parts {
@@ -66,22 +65,20 @@ func Export(ctx context.Context, w io.Writer, parts []Part, opts ExportOptions) 
 	return h, e.write(w, h)
 }
 
-// exporter is one call of Export.
 type exporter struct {
 	ctx       context.Context
 	opts      ExportOptions
 	parts     []exportPart
 	numDocs   uint64 // live, of all parts
 	numTokens uint64
-	list      ciff.PostingsList // at hand
+	list      ciff.PostingsList // current list
 }
 
-// exportPart is a segment at work.
 type exportPart struct {
 	Part
 	source segment.Source
-	// newID has the number in the file of each live document, -1 for the
-	// others; nil: first + document.
+	// newID has the number in the file of each live document, -1 for the others. If it is
+	// nil, the number is first + document.
 	newID []int32
 	first int32
 
@@ -89,7 +86,6 @@ type exportPart struct {
 	more  bool
 }
 
-// addPart numbers the documents of a part.
 func (e *exporter) addPart(p Part) error {
 	source, err := p.Segment.Source(nil)
 	if err != nil {
@@ -122,8 +118,8 @@ func (e *exporter) addPart(p Part) error {
 	return nil
 }
 
-// merge calls f for each term that has live documents, in order. If countOnly
-// is set, e.list is not filled.
+// merge calls f for each term with live documents, in order. If countOnly is set, it does
+// not fill e.list.
 func (e *exporter) merge(countOnly bool, f func(term []byte) error) (err error) {
 	defer func() {
 		for i := range e.parts {
@@ -175,7 +171,7 @@ func (e *exporter) merge(countOnly bool, f func(term []byte) error) (err error) 
 	return nil
 }
 
-// smallest sets *term to the first term that any part is at; false at the end.
+// smallest sets *term to the least current term of all parts; false at the end.
 func (e *exporter) smallest(term *[]byte) bool {
 	var first []byte
 	for i := range e.parts {
@@ -187,13 +183,11 @@ func (e *exporter) smallest(term *[]byte) bool {
 	return first != nil
 }
 
-// advance moves to the next list of the default field.
 func (p *exportPart) advance() error {
 	p.more = p.lists.Next() && p.lists.Field() == 0
 	return p.lists.Err()
 }
 
-// appendLive appends the live postings of the list at hand.
 func (p *exportPart) appendLive(l *ciff.PostingsList) error {
 	var b segment.PostingBlock
 	for {
@@ -219,7 +213,6 @@ func (p *exportPart) appendLive(l *ciff.PostingsList) error {
 	}
 }
 
-// write writes the file.
 func (e *exporter) write(w io.Writer, h ciff.Header) error {
 	out, err := ciff.NewWriter(w, h)
 	if err != nil {
@@ -245,7 +238,6 @@ func (e *exporter) write(w io.Writer, h ciff.Header) error {
 	return out.Close()
 }
 
-// writeDocs writes the records of the live documents of a part.
 func (p *exportPart) writeDocs(out *ciff.Writer) error {
 	lengths := p.source.Lengths(0)
 	for doc := range lengths {

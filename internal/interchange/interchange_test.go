@@ -26,7 +26,6 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// opener returns a function that opens b, as a file or as a stream.
 func opener(b []byte, asFile bool) func() (io.ReadCloser, error) {
 	return func() (io.ReadCloser, error) {
 		if asFile {
@@ -40,7 +39,6 @@ type file struct{ *bytes.Reader }
 
 func (file) Close() error { return nil }
 
-// importFile makes an index of a CIFF file and returns its snapshot.
 func importFile(t *testing.T, b []byte) *index.Snapshot {
 	t.Helper()
 	src, err := interchange.NewSource(opener(b, true))
@@ -105,8 +103,8 @@ func TestFileByOthersComesBackByteForByte(t *testing.T) {
 	}
 }
 
-// TestCollectionsRoundTrip: what a built index exports is, imported and
-// exported again, the same file.
+// TestCollectionsRoundTrip checks that a built index, exported, imported and exported
+// again, gives the same file.
 func TestCollectionsRoundTrip(t *testing.T) {
 	for _, name := range []string{"cacm", "cranfield"} {
 		c := shareddata.OneCollection(t, name)
@@ -128,7 +126,7 @@ func TestCollectionsRoundTrip(t *testing.T) {
 		first := export(t, built, name)
 		imported := importFile(t, first)
 		if second := export(t, imported, name); !bytes.Equal(first, second) {
-			t.Errorf("%s: %d bytes became %d others", name, len(first), len(second))
+			t.Errorf("%s: %d bytes became %d different ones", name, len(first), len(second))
 		}
 		if imported.NumDocs != c.NumDocs || imported.Fields[0].TotalTokens != built.Fields[0].TotalTokens || imported.Fields[0].NumPostings != built.Fields[0].NumPostings {
 			t.Errorf("%s: imported %+v, built %+v", name, imported.Fields[0], built.Fields[0])
@@ -136,7 +134,7 @@ func TestCollectionsRoundTrip(t *testing.T) {
 	}
 }
 
-// expect is what Export must write of the live documents of docs.
+// expect returns the expected export of the live documents of docs.
 func expect(docs []segmenttest.Doc, live func(doc int) bool) []byte {
 	var kept []segmenttest.Doc
 	for i, d := range docs {
@@ -172,7 +170,6 @@ func expect(docs []segmenttest.Doc, live func(doc int) bool) []byte {
 	return b.Bytes()
 }
 
-// writeSegment makes a segment of docs.
 func writeSegment(t *testing.T, source segment.Source, fields ...string) *segment.Segment {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "segment")
@@ -192,8 +189,8 @@ func writeSegment(t *testing.T, source segment.Source, fields ...string) *segmen
 	return s
 }
 
-// TestExportMergesLiveDocuments compares with an inversion of the documents
-// that are left, over several segments with deletions.
+// TestExportMergesLiveDocuments compares an export with an inversion of the remaining
+// documents, over several segments with deletions.
 func TestExportMergesLiveDocuments(t *testing.T) {
 	for seed := range uint64(4) {
 		rng := rand.New(rand.NewPCG(seed, 0))
@@ -220,7 +217,7 @@ func TestExportMergesLiveDocuments(t *testing.T) {
 		}
 		want := expect(all, func(doc int) bool { return alive[doc] })
 		if got := exportParts(t, parts, ""); !bytes.Equal(got, want) {
-			t.Errorf("seed %d: %d bytes, want %d others", seed, len(got), len(want))
+			t.Errorf("seed %d: %d bytes, want %d different ones", seed, len(got), len(want))
 		}
 	}
 	if got, want := exportParts(t, nil, ""), expect(nil, nil); !bytes.Equal(got, want) {
@@ -228,7 +225,7 @@ func TestExportMergesLiveDocuments(t *testing.T) {
 	}
 }
 
-// rewrite writes a file again with its lists in the given order.
+// rewrite writes a file again with its lists in a different order.
 func rewrite(t *testing.T, b []byte, order func(lists []ciff.PostingsList)) []byte {
 	t.Helper()
 	r, err := ciff.NewReader(bytes.NewReader(b))
@@ -271,7 +268,7 @@ func rewrite(t *testing.T, b []byte, order func(lists []ciff.PostingsList)) []by
 func TestTermsOutOfOrder(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 0))
 	docs := segmenttest.RandomDocs(rng, 500, 400, 1)
-	docs[0].Fields[0] = []string{strings.Repeat("long", 2000)} // longer than what is read at a time
+	docs[0].Fields[0] = []string{strings.Repeat("long", 2000)} // longer than one read
 	sorted := expect(docs, func(int) bool { return true })
 	mixed := rewrite(t, sorted, func(lists []ciff.PostingsList) {
 		rng.Shuffle(len(lists), func(i, j int) { lists[i], lists[j] = lists[j], lists[i] })
@@ -282,7 +279,7 @@ func TestTermsOutOfOrder(t *testing.T) {
 	}
 	got := exportParts(t, []interchange.Part{{Segment: writeSegment(t, src)}}, "")
 	if !bytes.Equal(got, sorted) {
-		t.Error("sorted by importing, another file")
+		t.Error("sorting by import gives a different file")
 	}
 	if _, err := interchange.NewSource(opener(mixed, false)); !errors.Is(err, base.ErrBadInput) || !strings.Contains(err.Error(), "uncompressed") {
 		t.Errorf("from a stream: %v", err)
@@ -311,7 +308,7 @@ func TestImportErrors(t *testing.T) {
 	}
 }
 
-// TestFileChangesBetweenReads: the lists are checked when they are read again.
+// TestFileChangesBetweenReads: the lists are checked again in the second read.
 func TestFileChangesBetweenReads(t *testing.T) {
 	valid := expect(segmenttest.RandomDocs(rand.New(rand.NewPCG(3, 0)), 50, 40, 1), func(int) bool { return true })
 	b := valid

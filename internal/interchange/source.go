@@ -12,37 +12,36 @@ import (
 	"github.com/griffin-search/griffin/internal/segment"
 )
 
-// Source is a CIFF file as an input of segment.Write. All of it lies in the
-// default field. It implements segment.Source.
+// Source is a CIFF file as an input of segment.Write. All its data belongs to the default
+// field.
 type Source struct {
 	open    func() (io.ReadCloser, error)
 	header  ciff.Header
 	lengths []uint32
-	ids     []byte // one after another
+	ids     []byte // concatenated
 	idEnds  []uint64
-	// order has the lists in order of their terms, if the file has another one.
+	// order has the lists in order of their terms, if the file is unsorted.
 	order []listPlace
 }
 
 var _ segment.Source = (*Source)(nil)
 
-// listPlace is where in the file the list of a term is.
 type listPlace struct {
 	term   string
 	offset int64
 }
 
-// errUnsorted says that a file must be read out of order but cannot be.
-var errUnsorted = fmt.Errorf("its terms are not in order, so that it must be read at random, "+
-	"which cannot be done here: give it as a plain, uncompressed file: %w", base.ErrBadInput)
+// errUnsorted is the error for an unsorted file without random access.
+var errUnsorted = fmt.Errorf("its terms are not in order, so it needs random access, "+
+	"which this input does not support: use a plain, uncompressed file: %w", base.ErrBadInput)
 
-// NewSource reads a CIFF file through and checks all of it. It reads it again
-// for the posting lists: open is called each time and returns the file from its
-// start. Terms should come in the order of their bytes; if they do not, what
-// open returns must be an io.ReaderAt, too, and the terms are held in memory.
+// NewSource reads a whole CIFF file and checks it. It reads it again for the posting lists:
+// open is called each time and returns the file from its start. Terms should be in byte
+// order. If they are not, open must return an io.ReaderAt, and the terms are held in
+// memory.
 //
-// The error wraps ciff.ErrInvalid if the file is not valid, base.ErrBadInput
-// if it is but cannot be imported.
+// The error wraps ciff.ErrInvalid if the file is invalid, base.ErrBadInput if it is valid
+// but cannot be imported.
 func NewSource(open func() (io.ReadCloser, error)) (s *Source, err error) {
 	s = &Source{open: open}
 	sorted := true
@@ -65,7 +64,6 @@ func NewSource(open func() (io.ReadCloser, error)) (s *Source, err error) {
 	return s, nil
 }
 
-// readThrough opens the file for read.
 func (s *Source) readThrough(read func(io.Reader, *ciff.Reader) error) (err error) {
 	f, err := s.open()
 	if err != nil {
@@ -79,7 +77,7 @@ func (s *Source) readThrough(read func(io.Reader, *ciff.Reader) error) (err erro
 	return read(f, r)
 }
 
-// checkLists reads all posting lists and tells whether they are in order.
+// checkLists reads all posting lists and reports whether they are sorted.
 func checkLists(r *ciff.Reader) (sorted bool, err error) {
 	var l ciff.PostingsList
 	sorted = true
@@ -106,7 +104,6 @@ func errTwice(term string) error {
 	return fmt.Errorf("two posting lists have the term %.80q: %w", term, base.ErrBadInput)
 }
 
-// sort finds the lists in order of their terms.
 func (s *Source) sort(r *ciff.Reader) error {
 	var l ciff.PostingsList
 	for {
@@ -147,10 +144,10 @@ func (s *Source) Header() ciff.Header { return s.header }
 // NumDocs implements segment.Source.
 func (s *Source) NumDocs() int { return len(s.lengths) }
 
-// Dropped implements segment.Source: none is.
+// Dropped implements segment.Source: no document is dropped.
 func (s *Source) Dropped() *segment.Bitmap { return nil }
 
-// Lengths implements segment.Source. Fields that CIFF does not have are empty.
+// Lengths implements segment.Source. Fields other than the default one are empty.
 func (s *Source) Lengths(field base.FieldID) []uint32 {
 	if field != 0 {
 		return make([]uint32, len(s.lengths))
@@ -167,7 +164,7 @@ func (s *Source) ID(doc int) []byte {
 	return s.ids[start:s.idEnds[doc]]
 }
 
-// Stored implements segment.Source: there are none.
+// Stored implements segment.Source: there are no stored documents.
 func (s *Source) Stored() (*segment.StoredReader, error) { return nil, nil }
 
 // Lists implements segment.Source.
@@ -191,22 +188,20 @@ func (s *Source) Lists() (segment.ListIterator, error) {
 	return it, nil
 }
 
-// lists iterates over the posting lists of a file.
 type lists struct {
 	source *Source
 	file   io.Closer
 	reader *ciff.Reader
-	at     io.ReaderAt // nil: the lists are in order
+	at     io.ReaderAt // nil: the lists are sorted
 	next   int         // in source.order
 	list   ciff.PostingsList
 	term   []byte
-	read   int // postings of list that ReadBlock returned
+	read   int // postings of list already returned by ReadBlock
 	err    error
 }
 
 var _ segment.ListIterator = (*lists)(nil)
 
-// Next implements segment.ListIterator.
 func (it *lists) Next() bool {
 	if it.err != nil {
 		return false
@@ -232,22 +227,16 @@ func (it *lists) Next() bool {
 	return true
 }
 
-// Field implements segment.ListIterator.
 func (it *lists) Field() base.FieldID { return 0 }
 
-// Term implements segment.ListIterator.
 func (it *lists) Term() []byte { return it.term }
 
-// DocFreq implements segment.ListIterator.
 func (it *lists) DocFreq() int { return len(it.list.Postings) }
 
-// Err implements segment.ListIterator.
 func (it *lists) Err() error { return it.err }
 
-// Close implements segment.ListIterator.
 func (it *lists) Close() error { return it.file.Close() }
 
-// ReadBlock implements segment.ListIterator.
 func (it *lists) ReadBlock(b *segment.PostingBlock) error {
 	b.Positions = nil
 	b.N = min(len(it.list.Postings)-it.read, len(b.DocIDs))

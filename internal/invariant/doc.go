@@ -1,9 +1,9 @@
-// Package invariant checks what must always hold inside Griffin.
+// Package invariant checks conditions that must always hold inside Griffin.
 //
-// Check costs nothing in release builds; with the build tag "invariants"
-// (make test uses it) a broken invariant panics at the place where it broke.
-// It is for bugs only, never for input: bad input gets an error.
+// Check costs nothing in release builds. With the build tag "invariants" (make test uses
+// it), a violated invariant panics. It is for bugs only, never for input: invalid input
+// gets an error.
 //
-// A Group is for goroutines that others wait for: a panic of one goes on there, with its
-// stack.
+// A Group runs goroutines and re-raises a panic of one in the goroutine that waits, with
+// its stack.
 package invariant

@@ -7,17 +7,18 @@ import (
 	"sync/atomic"
 )
 
-// Group is a [sync.WaitGroup] for goroutines in which a bug may panic. The panic goes on
-// in Wait, where whoever wants the work done can give back what he holds, and his caller
-// is told; on a goroutine of its own it would end the process. The zero value is ready.
+// Group is a [sync.WaitGroup] for goroutines that may panic because of a bug. Wait
+// re-raises the panic, so that the waiting caller can release its resources and report the
+// error. Without a Group, the panic would end the process. The zero value is ready to use.
 type Group struct {
 	wait   sync.WaitGroup
 	caught atomic.Pointer[Caught]
 }
 
-// Go calls f on a goroutine of its own.
+// Go calls f in a new goroutine.
 func (g *Group) Go(f func()) {
 	g.wait.Go(func() {
+		debug.SetPanicOnFault(true) // the caller decides about faults of mapped files, too: vfs.RecoverFault
 		defer func() {
 			if value := recover(); value != nil {
 				g.caught.CompareAndSwap(nil, Catch(value))
@@ -27,8 +28,8 @@ func (g *Group) Go(f func()) {
 	})
 }
 
-// Wait waits until all goroutines have ended. If one panicked since the last Wait, it
-// panics with the first one's *Caught.
+// Wait waits until all goroutines have ended. If one has panicked since the last Wait, it
+// panics with the *Caught of the first.
 func (g *Group) Wait() {
 	g.wait.Wait()
 	if c := g.caught.Swap(nil); c != nil {
@@ -36,15 +37,14 @@ func (g *Group) Wait() {
 	}
 }
 
-// Caught is a panic that was recovered, with the stack that it had. As an error it tells
-// both.
+// Caught is a recovered panic with its stack. Error returns both.
 type Caught struct {
 	Value any
 	Stack []byte
 }
 
-// Catch returns what is known of a recovered value, in the function that defer called: of
-// a *Caught, which has gone on from another goroutine, that itself.
+// Catch returns the Caught of a recovered value. It must be called in the deferred
+// function. A *Caught, re-raised from another goroutine, is returned unchanged.
 func Catch(value any) *Caught {
 	if c, ok := value.(*Caught); ok {
 		return c

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A panic of one goroutine goes on in Wait, once, after the others have ended, and tells
-// where it began, from however deep it comes.
+// Wait re-raises the panic of one goroutine, once, after the others have ended, with its
+// original stack at any depth.
 func TestGroup(t *testing.T) {
 	var g Group
 	var ended atomic.Int32
@@ -29,19 +29,19 @@ func TestGroup(t *testing.T) {
 				t.Fatalf("recovered %v", c)
 			}
 			if text := c.Error(); !strings.HasPrefix(text, "panic: unexpected EOF\n") || !strings.Contains(text, "invariant.breaks") {
-				t.Errorf("it says %s", text)
+				t.Errorf("Error() = %s", text)
 			}
 		}()
 		g.Wait()
-		t.Error("the panic does not go on")
+		t.Error("Wait does not re-raise the panic")
 	}()
 	if n := ended.Load(); n != 3 {
-		t.Errorf("%d goroutines ended as they should, want 3", n)
+		t.Errorf("%d goroutines ended normally, want 3", n)
 	}
 	g.Go(func() { ended.Add(1) })
 	g.Wait()
 	if c := Catch("no error"); c.Unwrap() != nil {
-		t.Errorf("it wraps %v", c.Unwrap())
+		t.Errorf("Unwrap() = %v", c.Unwrap())
 	}
 }
 

@@ -2,8 +2,8 @@
 
 package invariant
 
-// Enabled says whether Check checks. It is a constant, so that code under
-// "if invariant.Enabled" is left out of release builds.
+// Enabled reports whether Check checks. It is a constant, so that the compiler removes code
+// under "if invariant.Enabled" from release builds.
 const Enabled = false
 
 // Check does nothing in release builds.

@@ -4,8 +4,8 @@ package invariant
 
 import "fmt"
 
-// Enabled says whether Check checks. It is a constant, so that code under
-// "if invariant.Enabled" is left out of release builds.
+// Enabled reports whether Check checks. It is a constant, so that the compiler removes code
+// under "if invariant.Enabled" from release builds.
 const Enabled = true
 
 // Check panics with the formatted message if ok is false.

@@ -11,7 +11,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-// Device is the GPU that experiments measure on, with a stream of its own.
+// Device is the GPU for experiments, with a stream.
 type Device struct {
 	*cuda.Device
 	Stream *cuda.Stream
@@ -19,12 +19,12 @@ type Device struct {
 	from, to *cuda.Event
 }
 
-// noDevice is why cells of a GPU are empty in a run without one.
+// noDevice is the reason for empty GPU cells in a run without a GPU.
 const noDevice = "Run without a GPU (--device gpu)."
 
-// Device returns the GPU that experiments use, or nil and the reason, for the cells
-// that stay empty, why there is none: none was asked for. A GPU that was asked for
-// and cannot be had is an error, so that no run on a GPU machine leaves cells empty.
+// Device returns the GPU for experiments. If none was requested, it returns nil
+// and the reason for the empty cells. A requested GPU that is unavailable is an
+// error, so that a run on a GPU machine leaves no cells empty.
 func (env *Env) Device() (*Device, string, error) {
 	if env.config.Device == "" || env.config.Device == "cpu" {
 		return nil, noDevice, nil
@@ -40,10 +40,11 @@ func (env *Env) Device() (*Device, string, error) {
 	return env.device, "", nil
 }
 
-// DeviceName is how the device was asked for: "gpu" or its number; "" or "cpu" for none.
+// DeviceName returns the requested device: "gpu" or a number; "" or "cpu" for
+// none.
 func (env *Env) DeviceName() string { return env.config.Device }
 
-// openDevice opens the device of a name: "gpu" for the first, or a number.
+// openDevice opens a device: "gpu" is the first, otherwise a number.
 func openDevice(name string) (*Device, error) {
 	ordinal := 0
 	if name != "gpu" {
@@ -86,9 +87,9 @@ func (d *Device) close() error {
 	return errors.Join(append(errs, d.Device.Close())...)
 }
 
-// Time measures the device's time of work that do puts into the stream: rounds times
-// after one to warm up, each of repeat calls. The Timing is of the repeat calls
-// together.
+// Time measures the device time of the work that do enqueues: rounds times
+// after a warm-up, each with repeat calls. The Timing is the total of the
+// repeat calls.
 func (d *Device) Time(ctx context.Context, rounds, repeat int, do func() error) (Timing, error) {
 	var timing Timing
 	times := make([]int64, 0, rounds)

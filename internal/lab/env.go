@@ -14,55 +14,55 @@ import (
 	"github.com/griffin-search/griffin/trec"
 )
 
-// Config says what an Env works with.
+// Config configures an Env.
 type Config struct {
 	// Data is the folder of the shared data: wiki/*.jsonl.zst and
-	// queries/trec_tb0[56]_efficiency.tsv. Not used if Quick.
+	// queries/trec_tb0[56]_efficiency.tsv. Unused if Quick.
 	Data string
-	// Work is the folder in which collections are made and kept for the next
-	// time. It may be removed at any time when no Env uses it.
+	// Work is the folder for generated collections, which are kept for later
+	// runs. It may be removed when no Env uses it.
 	Work string
-	// Index, if not empty, is an index to use in the place of the wiki passages.
+	// Index, if not empty, is an index that replaces the wiki passages.
 	Index string
 	Seed  uint64
-	// Quick asks for the least collections that show that an experiment works.
+	// Quick requests the smallest collections with which an experiment works.
 	Quick bool
-	// Device is the GPU that cells of a GPU are measured on: "gpu" for the first, or
-	// its number; "" or "cpu" leaves those cells empty.
+	// Device is the GPU for GPU cells: "gpu" for the first, or a number; "" or
+	// "cpu" leaves those cells empty.
 	Device string
-	// Command is how all this was asked for, for the record.
+	// Command is the command line, for the record.
 	Command string
-	// Progress, if not nil, is told how far a phase has come.
+	// Progress, if not nil, is called with the progress of a phase.
 	Progress func(phase string, done, total int64)
 }
 
-// Env is what experiments work with.
+// Env is the environment of experiments.
 type Env struct {
-	// Quick asks for as little work as fills all cells.
+	// Quick requests the least work that fills all cells.
 	Quick bool
-	// Seed is the seed of everything random.
+	// Seed is the seed of all random numbers.
 	Seed uint64
 
 	config   Config
 	open     map[string]*Collection
 	logs     map[string][]trec.Topic
 	device   *Device
-	onDevice bool // the experiment uses it
+	onDevice bool // used by the experiment
 	watch    *stopwatch
 	prepared time.Duration
 	used     []string
 	shared   map[string]any
 }
 
-// NewEnv returns an Env, to be closed.
+// NewEnv returns an Env. The caller closes it.
 func NewEnv(c Config) *Env {
 	return &Env{Quick: c.Quick, Seed: c.Seed, config: c, open: map[string]*Collection{}, logs: map[string][]trec.Topic{}, shared: map[string]any{}}
 }
 
-// Close closes all collections, which stay in Config.Work, and the device.
+// Close closes the device and all collections, which stay in Config.Work.
 func (env *Env) Close() {
 	if env.device != nil {
-		_ = env.device.close() // whatever failed on it failed in an experiment
+		_ = env.device.close() // an error would already have failed an experiment
 		env.device = nil
 	}
 	for _, c := range env.open {
@@ -71,16 +71,16 @@ func (env *Env) Close() {
 	clear(env.open)
 }
 
-// Progress tells how far an experiment has come: done of total of something.
+// Progress reports the progress of an experiment: done of total.
 func (env *Env) Progress(phase string, done, total int) {
 	if env.config.Progress != nil {
 		env.config.Progress(phase, int64(done), int64(total))
 	}
 }
 
-// Shared returns what measure returned when it was first called for the key: experiments
-// that show the same measurements in several ways measure once. What an experiment opens
-// it opens itself before, so that its record names it. An error is not kept.
+// Shared returns the result of the first call of measure for the key, so that
+// experiments that show the same measurements measure once. An experiment opens
+// its collections before, so that its record lists them. Errors are not cached.
 func Shared[T any](env *Env, key string, measure func() (T, error)) (T, error) {
 	if v, ok := env.shared[key].(T); ok {
 		return v, nil
@@ -92,7 +92,8 @@ func Shared[T any](env *Env, key string, measure func() (T, error)) (T, error) {
 	return v, err
 }
 
-// Pick returns full, or quick if the experiment is to do as little as possible.
+// Pick returns quick if the experiment should do as little as possible,
+// otherwise full.
 func Pick[T any](env *Env, full, quick T) T {
 	if env.Quick {
 		return quick
@@ -103,10 +104,10 @@ func Pick[T any](env *Env, full, quick T) T {
 // Query logs.
 const (
 	TB05 = "tb05" // TREC 2005 Terabyte efficiency queries: 50,000, 2.8 terms
-	TB06 = "tb06" // TREC 2006: 100,000, 4.1 terms; griffin18 and ao11 use it
+	TB06 = "tb06" // TREC 2006: 100,000, 4.1 terms; used by griffin18 and ao11
 )
 
-// Log returns a query log: TB05 or TB06. It must not be changed.
+// Log returns a query log, TB05 or TB06, which must not be changed.
 func (env *Env) Log(name string) ([]trec.Topic, error) {
 	if topics, ok := env.logs[name]; ok {
 		return topics, nil
@@ -138,8 +139,8 @@ func readLog(path string) ([]trec.Topic, error) {
 	return topics, nil
 }
 
-// opened returns the collection of a name, and makes it if that is needed; build
-// makes the index in the folder dir.
+// opened returns the collection with a name, building it if necessary; build
+// creates the index in the folder dir.
 func (env *Env) opened(ctx context.Context, name string, build func(ctx context.Context, dir string) error) (*Collection, error) {
 	c, ok := env.open[name]
 	if !ok {
@@ -167,7 +168,7 @@ func (env *Env) opened(ctx context.Context, name string, build func(ctx context.
 	return c, nil
 }
 
-// use notes that the experiment opened c.
+// use records that the experiment opened c.
 func (env *Env) use(c *Collection) {
 	if !slices.Contains(env.used, c.Describe()) {
 		env.used = append(env.used, c.Describe())

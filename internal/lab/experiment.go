@@ -10,26 +10,26 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// Experiment is one table or figure of a paper, made again.
+// Experiment reproduces one table or figure of a paper.
 type Experiment struct {
-	// Name is the paper's short name and what is redrawn: "ao11-table1".
+	// Name is the paper's short name with the table or figure: "ao11-table1".
 	Name string
 	// Paper is the short name of one of Papers.
 	Paper string
-	// Shows is what it is in the paper: "Table 1".
+	// Shows is its name in the paper: "Table 1".
 	Shows string
 	Title string // a line, without full stop
 
-	// Did, Ours and Differs say in Markdown what the paper did, what this
-	// experiment does, and where the two part.
+	// Did, Ours and Differs describe, in Markdown, the paper's experiment, this
+	// experiment, and the differences.
 	Did, Ours, Differs string
 
-	// Budget is the time that Run may take on two cores, collections that have to
-	// be made first not counted. A run that exceeds it is cancelled and fails.
+	// Budget is the maximum time of Run on two cores, without building
+	// collections. A run that exceeds it is cancelled and fails.
 	Budget time.Duration
 
-	// Run does it. At Env.Quick, which tests use, it takes a second or two, and
-	// fills the same cells.
+	// Run runs the experiment. With Env.Quick, used by tests, it takes a second
+	// or two, and fills the same cells.
 	Run func(ctx context.Context, env *Env) (*Result, error)
 }
 
@@ -39,7 +39,7 @@ type Paper struct {
 	Citation string
 }
 
-// Papers are those that experiments redraw, in the order of the report.
+// Papers are the reproduced papers, in the order of the report.
 var Papers = []Paper{
 	{"griffin18", "Liu, Wang, Swanson: Griffin: Uniting CPU and GPU in Information Retrieval Systems for Intra-Query Parallelism. PPoPP 2018"},
 	{"ding09", "Ding, He, Yan, Suel: Using Graphics Processors for High Performance IR Query Processing. WWW 2009"},
@@ -48,7 +48,7 @@ var Papers = []Paper{
 	{"saat", "Trotman, Crane: Micro and Macro Optimization of SaaT Search. Software: Practice and Experience, 2019"},
 }
 
-// Check returns what is wrong with the declaration of e, or nil.
+// Check returns the first error in the declaration of e, or nil.
 func (e *Experiment) Check() error {
 	switch {
 	case !strings.HasPrefix(e.Name, e.Paper+"-"):
@@ -56,16 +56,16 @@ func (e *Experiment) Check() error {
 	case !slices.ContainsFunc(Papers, func(p Paper) bool { return p.Short == e.Paper }):
 		return fmt.Errorf("experiment %q: no paper %q", e.Name, e.Paper)
 	case e.Shows == "" || e.Title == "" || e.Did == "" || e.Ours == "" || e.Differs == "":
-		return fmt.Errorf("experiment %q: Shows, Title, Did, Ours and Differs are all to be said", e.Name)
+		return fmt.Errorf("experiment %q: Shows, Title, Did, Ours and Differs must all be set", e.Name)
 	case e.Budget <= 0 || e.Run == nil:
 		return fmt.Errorf("experiment %q: has no budget or no Run", e.Name)
 	}
 	return nil
 }
 
-// Select returns the experiments of all with the given names, in the order of
-// all; a name may be a paper's, for all of its. No names are all. The error wraps
-// base.ErrBadInput.
+// Select returns the experiments with the given names, in the order of all. The
+// name of a paper selects all of its experiments; no names select all. The
+// error wraps base.ErrBadInput.
 func Select(all []Experiment, names []string) ([]Experiment, error) {
 	if len(names) == 0 {
 		return all, nil

@@ -5,13 +5,13 @@ import (
 	"fmt"
 )
 
-// Kind is how a figure is drawn.
+// Kind is the kind of a figure.
 type Kind string
 
 // The kinds of figures.
 const (
-	Lines Kind = "lines" // series of points, joined
-	Bars  Kind = "bars"  // groups of bars, one a category; Y of a point is the height
+	Lines Kind = "lines" // series of connected points
+	Bars  Kind = "bars"  // groups of bars, one per category; Y of a point is the height
 )
 
 // Figure is a plot.
@@ -21,10 +21,11 @@ type Figure struct {
 	// X and Y label the axes, with units.
 	X string `json:"x"`
 	Y string `json:"y"`
-	// LogX and LogY ask for logarithmic axes; all values are then positive.
+	// LogX and LogY request logarithmic axes; all values must then be positive.
 	LogX bool `json:"log_x,omitempty"`
 	LogY bool `json:"log_y,omitempty"`
-	// Categories name the groups of bars; Points[i] of each series is of group i.
+	// Categories name the groups of bars; Points[i] of each series belongs to
+	// group i.
 	Categories []string `json:"categories,omitempty"`
 	Series     []Series `json:"series"`
 }
@@ -32,7 +33,7 @@ type Figure struct {
 // Series is one line, or the bars of one colour.
 type Series struct {
 	Name string `json:"name"`
-	// Paper says that the numbers are the paper's: drawn in grey.
+	// Paper: the numbers are the paper's, drawn in grey.
 	Paper  bool    `json:"paper,omitempty"`
 	Points []Point `json:"points"`
 }
@@ -52,7 +53,7 @@ func Heights(values ...float64) []Point {
 	return points
 }
 
-// Check returns an error for each thing that cannot be drawn.
+// Check returns the reasons why the figure cannot be drawn.
 func (f *Figure) Check() error {
 	var errs []error
 	bad := func(format string, args ...any) {

@@ -16,18 +16,18 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// Spec names a generated collection.
+// Spec specifies a generated collection.
 type Spec struct {
 	Like    string // a preset of package collection
 	Order   collection.Order
 	Log     string // TB05 or TB06
-	Docs    int    // 0: as many as published
-	Queries int    // drawn from the log; 0: as many as published
+	Docs    int    // 0: the published number
+	Queries int    // drawn from the log; 0: the published number
 	Codec   string // of the posting lists; "": the default
 }
 
-// content is what the documents and queries depend on: the fields of a Spec but for its
-// codec.
+// content has the fields of a Spec that determine the documents and queries:
+// all except the codec.
 type content struct {
 	Like    string
 	Order   collection.Order
@@ -42,9 +42,9 @@ const (
 	quickQueries = 60
 )
 
-// Generated returns a collection made out of Wiki and a log, with the queries that
-// were drawn for it, but for those with a term that no document came to have. It is
-// made once and kept.
+// Generated returns a collection generated from Wiki and a log, with the
+// queries drawn for it, except those with a term that no document contains. It
+// is generated once and kept.
 func (env *Env) Generated(ctx context.Context, s Spec) (*Collection, []Query, error) {
 	like, err := collection.Lookup(s.Like)
 	if err != nil {
@@ -60,7 +60,7 @@ func (env *Env) Generated(ctx context.Context, s Spec) (*Collection, []Query, er
 	if err != nil {
 		return nil, nil, err
 	}
-	// Whatever changes the collection changes its name.
+	// The name depends on everything that determines the collection.
 	same := content{s.Like, s.Order, s.Log, s.Docs, s.Queries}
 	sum := crc32.ChecksumIEEE(fmt.Appendf(nil, "%+v %+v %d %s %d", like, same, env.Seed, source.Name, source.Snapshot.Fields[0].NumPostings))
 	name := fmt.Sprintf("%s-%s-%d-%08x", s.Like, s.Order, s.Docs, sum)
@@ -69,7 +69,7 @@ func (env *Env) Generated(ctx context.Context, s Spec) (*Collection, []Query, er
 	}
 	queriesPath := filepath.Join(env.config.Work, name+".queries.tsv")
 	if _, err := os.Stat(queriesPath); errors.Is(err, fs.ErrNotExist) {
-		// The queries are written last: without them the index is not to be used.
+		// The queries are written last: without them the index is incomplete.
 		if err := os.RemoveAll(filepath.Join(env.config.Work, name)); err != nil {
 			return nil, nil, err
 		}
@@ -111,9 +111,9 @@ func (env *Env) Generated(ctx context.Context, s Spec) (*Collection, []Query, er
 	return c, c.drawn, nil
 }
 
-// Impacts returns the impact-ordered lists of a collection that Generated
-// returned, and makes them with the given codec and no bitmaps if there are none: 8-bit impacts
-// by BM25.
+// Impacts returns the impact-ordered lists of a collection from Generated,
+// creating them if necessary with the given codec, without bitmaps: 8-bit
+// impacts by BM25.
 func (env *Env) Impacts(ctx context.Context, c *Collection, codec string) (*impact.Index, error) {
 	lists, err := c.Snapshot.Impacts()
 	if !errors.Is(err, index.ErrNoImpacts) {

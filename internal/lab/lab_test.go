@@ -106,7 +106,8 @@ func TestRunRefusesAnEmptyCell(t *testing.T) {
 	}
 }
 
-// What the build does not record, the checkout tells; other folders tell nothing.
+// TestRevisionOfTheCheckout: if the build lacks a revision, the checkout
+// provides it; other folders do not.
 func TestRevisionOfTheCheckout(t *testing.T) {
 	if got := checkedOut(); got != "unknown" && !regexp.MustCompile(`^[0-9a-f]{12}( with changes)?, of the checkout it ran in$`).MatchString(got) {
 		t.Errorf("here: %q", got)
@@ -140,7 +141,7 @@ func testBudget(t *testing.T) {
 	if _, err := quickEnv(t).Run(t.Context(), e); !errors.Is(err, ErrOverBudget) {
 		t.Errorf("one that does not look at its context: error %v", err)
 	}
-	// Making a collection is off the budget.
+	// Building a collection does not count against the budget.
 	e.Budget = 200 * time.Millisecond
 	e.Run = func(ctx context.Context, env *Env) (*Result, error) {
 		err := env.prepare(func() error {
@@ -156,7 +157,7 @@ func testBudget(t *testing.T) {
 	if p := r.Provenance; p.Prepared != 300*time.Millisecond || p.Took != 0 {
 		t.Errorf("took %v and %v to prepare", p.Took, p.Prepared)
 	}
-	// An interrupt is not the budget's doing.
+	// An interrupt is not reported as a budget overrun.
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	e.Run = func(ctx context.Context, _ *Env) (*Result, error) { return nil, ctx.Err() }
@@ -287,7 +288,8 @@ func TestCompareTakesTurns(t *testing.T) {
 	}
 }
 
-// A generated collection is made once; without its queries it is made again.
+// TestGeneratedIsKept: a generated collection is built once; without its
+// queries it is built again.
 func TestGeneratedIsKept(t *testing.T) {
 	work := t.TempDir()
 	spec := Spec{Like: "gov2", Order: collection.Crawl, Log: TB05}
@@ -321,7 +323,8 @@ func TestGeneratedIsKept(t *testing.T) {
 	}
 }
 
-// Every axis has round numbers, and at least two, so that its scale can be read.
+// TestTicks: every axis has at least two round numbers, so that its scale is
+// readable.
 func TestTicks(t *testing.T) {
 	for _, c := range []struct {
 		low, high float64

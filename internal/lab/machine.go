@@ -14,8 +14,7 @@ import (
 	"github.com/griffin-search/griffin/internal/simd"
 )
 
-// here returns the provenance of what is measured on this machine by this
-// program.
+// here returns the provenance for measurements by this program on this machine.
 func here() Provenance {
 	return Provenance{
 		CPU:      cost.Processor(),
@@ -28,7 +27,7 @@ func here() Provenance {
 	}
 }
 
-// load returns the load of the machine in the last minute, 0 if it is not known.
+// load returns the machine's load average of the last minute, 0 if unknown.
 func load() float64 {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
@@ -42,9 +41,8 @@ func load() float64 {
 	return v
 }
 
-// commit returns the revision that the program was built of. If the build did not
-// record it, it is that of the checkout in which the program runs, and "unknown"
-// outside of one.
+// commit returns the revision from which the program was built, otherwise the
+// revision of the checkout in which it runs, otherwise "unknown".
 func commit() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -65,8 +63,8 @@ func commit() string {
 	return revision + modified
 }
 
-// checkedOut returns the revision of the checkout of this module in which the
-// program runs, "unknown" if it does not.
+// checkedOut returns the revision of this module's checkout in which the
+// program runs, or "unknown".
 func checkedOut() string {
 	git := func(args ...string) string {
 		out, err := exec.Command("git", args...).Output()

@@ -7,7 +7,7 @@ import (
 
 	"github.com/griffin-search/griffin/internal/analysis"
 	"github.com/griffin-search/griffin/internal/base"
-	"github.com/griffin-search/griffin/internal/exec"
+	"github.com/griffin-search/griffin/internal/dispatch"
 	"github.com/griffin-search/griffin/internal/index"
 	"github.com/griffin-search/griffin/internal/postings"
 	"github.com/griffin-search/griffin/internal/vfs"
@@ -18,10 +18,10 @@ import (
 type Collection struct {
 	Name     string
 	Snapshot *index.Snapshot
-	Searcher *exec.Searcher
+	Searcher *dispatch.Searcher
 
 	dir      string
-	drawn    []Query // if it is generated: those that it was made for
+	drawn    []Query // for a generated collection: its queries
 	analyzer analysis.Analyzer
 	tokens   []analysis.Token
 }
@@ -42,7 +42,7 @@ func openCollection(name, dir string) (*Collection, error) {
 	if err := errors.Join(err, ix.Close()); err != nil { // a snapshot outlives its index
 		return nil, err
 	}
-	c := &Collection{Name: name, Snapshot: snapshot, Searcher: exec.NewSearcher(snapshot, nil), dir: dir}
+	c := &Collection{Name: name, Snapshot: snapshot, Searcher: dispatch.NewSearcher(snapshot, nil), dir: dir}
 	if n := len(snapshot.Segments); n != 1 {
 		snapshot.Release()
 		return nil, fmt.Errorf("collection %s: index %s has %d segments, experiments want one (build it with griffin index --replace): %w", name, dir, n, base.ErrBadInput)
@@ -56,16 +56,16 @@ func openCollection(name, dir string) (*Collection, error) {
 
 func (c *Collection) close() { c.Snapshot.Release() }
 
-// Describe says what the collection is, in a few words.
+// Describe describes the collection in a few words.
 func (c *Collection) Describe() string {
 	f := &c.Snapshot.Fields[0]
 	return fmt.Sprintf("%s: %d documents, %d postings, codec %s", c.Name, c.NumDocs(), f.NumPostings, c.Snapshot.Options.Codec)
 }
 
-// NumDocs is the number of documents.
+// NumDocs returns the number of documents.
 func (c *Collection) NumDocs() int { return c.Snapshot.NumDocs }
 
-// Dir is the folder of the index.
+// Dir returns the folder of the index.
 func (c *Collection) Dir() string { return c.dir }
 
 // Find opens the list of a term in the default field.
@@ -73,7 +73,8 @@ func (c *Collection) Find(term string, l *postings.List) (found bool, err error)
 	return c.Snapshot.Segments[0].Find(0, []byte(term), l)
 }
 
-// DocFreq is the number of documents with a term; 0 if there is no such term.
+// DocFreq returns the number of documents with a term, 0 if the term is
+// unknown.
 func (c *Collection) DocFreq(term string) (int, error) {
 	var l postings.List
 	found, err := c.Find(term, &l)
@@ -83,7 +84,7 @@ func (c *Collection) DocFreq(term string) (int, error) {
 	return int(l.DocFreq), nil
 }
 
-// DocIDs appends the DocIDs of a term to dst; none if there is no such term.
+// DocIDs appends the DocIDs of a term to dst; none if the term is unknown.
 func (c *Collection) DocIDs(dst []uint32, term string) ([]uint32, error) {
 	var l postings.List
 	found, err := c.Find(term, &l)
@@ -106,7 +107,7 @@ func AppendDocIDs(dst []uint32, l *postings.List) ([]uint32, error) {
 	return dst, nil
 }
 
-// Terms are the terms of a text, each once, in the order of the text.
+// Terms returns the distinct terms of a text, in order.
 func (c *Collection) Terms(text string) []string {
 	c.tokens = c.analyzer.Tokens(c.tokens[:0], []byte(text))
 	var terms []string
@@ -118,7 +119,7 @@ func (c *Collection) Terms(text string) []string {
 	return terms
 }
 
-// Counts tells how often a text has each of its terms.
+// Counts returns the number of occurrences of each term of a text.
 func (c *Collection) Counts(text string) map[string]int {
 	c.tokens = c.analyzer.Tokens(c.tokens[:0], []byte(text))
 	counts := map[string]int{}
@@ -128,8 +129,8 @@ func (c *Collection) Counts(text string) map[string]int {
 	return counts
 }
 
-// Queries returns the first n queries of a log all of whose terms the collection
-// has; n = 0: all such.
+// Queries returns the first n queries of a log whose terms all occur in the
+// collection; n = 0: all such queries.
 func (c *Collection) Queries(log []trec.Topic, n int) ([]Query, error) {
 	known := map[string]bool{}
 	var queries []Query
@@ -161,7 +162,7 @@ func (c *Collection) Queries(log []trec.Topic, n int) ([]Query, error) {
 	return queries, nil
 }
 
-// DistinctTerms returns the terms of queries, each once, in order of first use.
+// DistinctTerms returns the distinct terms of queries, in order of first use.
 func DistinctTerms(queries []Query) []string {
 	seen := map[string]bool{}
 	var terms []string

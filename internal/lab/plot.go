@@ -17,7 +17,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// Colours of series, told apart by the colour-blind too (Okabe and Ito).
+// Colours of series, distinguishable by colour-blind readers (Okabe and Ito).
 var palette = []color.Color{
 	color.NRGBA{0x00, 0x72, 0xb2, 0xff}, // blue
 	color.NRGBA{0xd5, 0x5e, 0x00, 0xff}, // vermilion
@@ -29,7 +29,7 @@ var palette = []color.Color{
 	color.NRGBA{0x8c, 0x6d, 0x31, 0xff}, // brown
 }
 
-// Colours of the rest.
+// Other colours.
 var (
 	paperColor = color.NRGBA{0x9a, 0x9a, 0x9a, 0xff}
 	gridColor  = color.NRGBA{0xd9, 0xde, 0xe4, 0xff}
@@ -54,7 +54,7 @@ var glyphs = []draw.GlyphDrawer{
 	draw.PlusGlyph{},
 }
 
-// SVG draws the figure. The bytes depend on the figure alone.
+// SVG draws the figure. The output depends only on the figure.
 func (f *Figure) SVG() ([]byte, error) {
 	if err := f.Check(); err != nil {
 		return nil, err
@@ -75,12 +75,12 @@ func (f *Figure) SVG() ([]byte, error) {
 	if _, err := c.WriteTo(&b); err != nil {
 		return nil, fmt.Errorf("figure %q: %w", f.Title, err)
 	}
-	// Liberation Sans is rarely there where the file is looked at.
+	// Few readers have Liberation Sans.
 	return bytes.ReplaceAll(b.Bytes(), []byte("font-family:Liberation Sans"), []byte("font-family:Helvetica,Arial,'Liberation Sans',sans-serif")), nil
 }
 
-// sans is the style of all text. The SVG names the typeface only, so that widths
-// are those of Liberation Sans, Arial and Helvetica.
+// sans is the style of all text. The SVG contains only the name of the
+// typeface; the widths are correct for Liberation Sans, Arial and Helvetica.
 func sans(size vg.Length) text.Style {
 	return text.Style{
 		Color: inkColor, Handler: plot.DefaultTextHandler,
@@ -88,8 +88,8 @@ func sans(size vg.Length) text.Style {
 	}
 }
 
-// drawHead writes the title and, below it, the legend, in rows from left to
-// right, and returns the height that they take.
+// drawHead writes the title and, below it, the legend in rows, and returns
+// their height.
 func (f *Figure) drawHead(c draw.Canvas) vg.Length {
 	const rowHeight, swatch, gap = 15, 20, 16
 	title, label := sans(14), sans(10.5)
@@ -109,7 +109,7 @@ func (f *Figure) drawHead(c draw.Canvas) vg.Length {
 	return top - y + rowHeight
 }
 
-// drawSwatch draws what stands for series i in the legend.
+// drawSwatch draws the symbol of series i in the legend.
 func (f *Figure) drawSwatch(c draw.Canvas, i int, at vg.Rectangle) {
 	if f.Kind == Bars {
 		c.FillPolygon(f.color(i), []vg.Point{at.Min, {X: at.Max.X, Y: at.Min.Y}, at.Max, {X: at.Min.X, Y: at.Max.Y}})
@@ -123,7 +123,7 @@ func (f *Figure) drawSwatch(c draw.Canvas, i int, at vg.Rectangle) {
 	}
 }
 
-// lineStyles are the styles of the line and of the points of series i.
+// lineStyles returns the styles of the line and of the points of series i.
 func (f *Figure) lineStyles(i int) (draw.LineStyle, draw.GlyphStyle) {
 	line := draw.LineStyle{Color: f.color(i), Width: 1.8}
 	if f.Series[i].Paper {
@@ -132,7 +132,8 @@ func (f *Figure) lineStyles(i int) (draw.LineStyle, draw.GlyphStyle) {
 	return line, draw.GlyphStyle{Color: f.color(i), Radius: 2.8, Shape: glyphs[i%len(glyphs)]}
 }
 
-// marked says whether the points of series i are drawn: not those of a curve.
+// marked reports whether the points of series i are drawn; long series are
+// drawn as lines only.
 func (f *Figure) marked(i int) bool { return len(f.Series[i].Points) <= 60 }
 
 // frame returns a plot with axes and grid.
@@ -164,12 +165,12 @@ func (f *Figure) frame() *plot.Plot {
 	return p
 }
 
-// setFont sets the font and the colour of a style, not its alignment.
+// setFont sets the font and the colour of a style, but not its alignment.
 func setFont(s *text.Style, size vg.Length) {
 	s.Font, s.Color = sans(size).Font, inkColor
 }
 
-// color returns the colour of series i; those of the paper are grey.
+// color returns the colour of series i; the paper's series are grey.
 func (f *Figure) color(i int) color.Color {
 	if f.Series[i].Paper {
 		return paperColor
@@ -208,7 +209,7 @@ func (f *Figure) addLines(p *plot.Plot) error {
 func (f *Figure) addBars(p *plot.Plot) {
 	n := len(f.Series)
 	groups := float64(len(f.Categories))
-	// The bars of a group take two thirds of its share of the width.
+	// The bars of a group take two thirds of its width.
 	width := vg.Length(float64(figureWidth) * 0.6 / groups / float64(n))
 	low := math.Inf(1)
 	for i, s := range f.Series {
@@ -218,7 +219,8 @@ func (f *Figure) addBars(p *plot.Plot) {
 			low = min(low, q.Y)
 		}
 	}
-	// Axis and margins leave four fifths of the width, and browsers draw wider letters.
+	// Axis and margins leave four fifths of the width, and browsers draw wider
+	// letters.
 	names := make([]string, len(f.Categories))
 	for i, name := range f.Categories {
 		names[i] = wrapped(&p.X.Tick.Label, name, figureWidth*0.6/vg.Length(groups))
@@ -233,8 +235,8 @@ func (f *Figure) addBars(p *plot.Plot) {
 	}
 }
 
-// wrapped breaks a text between words into lines that have room in a width, as far as
-// words do.
+// wrapped breaks a text between words into lines of at most width, except words
+// that are wider.
 func wrapped(style *text.Style, name string, width vg.Length) string {
 	line, lines := "", ""
 	for _, word := range strings.Fields(name) {
@@ -250,12 +252,12 @@ func wrapped(style *text.Style, name string, width vg.Length) string {
 	return lines + line
 }
 
-// bars are the bars of one series. Those of gonum cannot stand on a logarithmic
+// bars are the bars of one series. Gonum's bars do not support a logarithmic
 // axis.
 type bars struct {
 	points      []Point
 	color       color.Color
-	left, right vg.Length // from the middle of the group
+	left, right vg.Length // relative to the middle of the group
 }
 
 // DataRange implements plot.DataRanger.
@@ -277,8 +279,9 @@ func (b *bars) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// ticks marks an axis: powers of ten on a logarithmic one, round numbers on a
-// linear one and where that has fewer than two such, written short (10 K, 2.5 M).
+// ticks marks an axis, with short numbers (10 K, 2.5 M): powers of ten on a
+// logarithmic axis, round numbers on a linear one and on a logarithmic one with
+// fewer than two powers of ten.
 type ticks struct{ log bool }
 
 // Ticks implements plot.Ticker.
@@ -303,7 +306,7 @@ func (t ticks) Ticks(low, high float64) []plot.Tick {
 			marks = append(marks, plot.Tick{Value: v, Label: label})
 		}
 	}
-	if labels < 2 { // they would not tell the scale
+	if labels < 2 { // too few to show the scale
 		return evenTicks(low, high)
 	}
 	return marks
@@ -330,7 +333,7 @@ func evenTicks(low, high float64) []plot.Tick {
 	return marks
 }
 
-// short writes a number as an axis does.
+// short formats a number for an axis.
 func short(v float64) string {
 	for _, unit := range []struct {
 		size float64

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Folders of a report, below its own.
+// Folders inside the report's folder.
 const (
 	figuresFolder = "figures"
 	recordsFolder = "data"
@@ -18,9 +18,9 @@ const (
 // RecordsIn returns the Store of the report in the folder dir.
 func RecordsIn(dir string) Store { return Store{Dir: filepath.Join(dir, recordsFolder)} }
 
-// Render writes the report of records into the folder dir: README.md, a page an
-// experiment, and the figures. The same records make the same bytes. Files of
-// experiments that are not among records stay as they are.
+// Render writes the report of records into the folder dir: README.md, a page
+// per experiment, and the figures. The output is reproducible. Files of
+// experiments that are not among records stay unchanged.
 func Render(dir string, records []*Record) error {
 	for _, r := range records {
 		for i, f := range r.Result.Figures {
@@ -43,14 +43,14 @@ func figurePath(name string, i int) string {
 	return fmt.Sprintf("%s/%s-%d.svg", figuresFolder, name, i+1)
 }
 
-// contents is the report's first page.
+// contents returns the report's first page.
 func contents(records []*Record) string {
 	var b strings.Builder
-	b.WriteString("# Lab\n\nWhat the papers measured, measured again with Griffin. " +
-		"This folder is written by `griffin lab report`; what the words mean is in [the guide](../guides/lab.md), " +
-		"and how the collections are made in [collections](collections.md). " +
-		"In each cell our number stands above the paper's and the ratio of the two. " +
-		"The machines are not those of the papers: compare ratios between columns and rows, not times.\n")
+	b.WriteString("# Lab\n\nThe measurements of the papers, repeated with Griffin. " +
+		"`griffin lab report` writes this folder; [the guide](../guides/lab.md) explains the terms, " +
+		"and [collections](collections.md) describes how collections are generated. " +
+		"Each cell has our number, below it the paper's, and the ratio of both. " +
+		"The papers used other machines: compare ratios between columns and rows, not times.\n")
 	total := time.Duration(0)
 	for _, p := range Papers {
 		head := false
@@ -71,7 +71,7 @@ func contents(records []*Record) string {
 	return b.String()
 }
 
-// page is the Markdown page of one experiment.
+// page returns the Markdown page of one experiment.
 func (r *Record) page() string {
 	var b strings.Builder
 	citation := ""
@@ -110,7 +110,7 @@ func (p *Provenance) markdown(name string) string {
 		row("GPU", p.GPU)
 	}
 	if p.Load > 0 {
-		row("load", fmt.Sprintf("%.1f tasks in the minute before, by whatever else ran on the machine", p.Load))
+		row("load", fmt.Sprintf("%.1f tasks of other programs in the minute before", p.Load))
 	}
 	row("program", fmt.Sprintf("commit %s, %s", p.Commit, p.Go))
 	row("command", "`"+p.Command+"`")
@@ -124,7 +124,7 @@ func (p *Provenance) markdown(name string) string {
 	return b.String()
 }
 
-// markdown writes a table; reasons of absence stand below it, once each.
+// markdown formats a table; reasons for empty cells follow, once each.
 func (t *Table) markdown() string {
 	var b strings.Builder
 	if t.Title != "" {
@@ -168,8 +168,8 @@ func (c *Cell) markdown(reasons *[]string) string {
 	return fmt.Sprintf("%s<br><sub>paper %s · × %s</sub>", own, Number(*c.Paper), Ratio(*c.Ours / *c.Paper))
 }
 
-// Number writes a number as tables do: four digits that count, or all before the
-// point, in groups of three.
+// Number formats a number for tables: four significant digits, or all before
+// the decimal point, in groups of three.
 func Number(v float64) string {
 	if v == 0 {
 		return "0"
@@ -192,7 +192,7 @@ func Number(v float64) string {
 	return whole
 }
 
-// Ratio writes a ratio with two or three digits.
+// Ratio formats a ratio with two or three digits.
 func Ratio(v float64) string {
 	switch a := math.Abs(v); {
 	case a >= 100:

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Result is what an experiment found.
+// Result is the result of an experiment.
 type Result struct {
 	Tables  []*Table  `json:"tables,omitempty"`
 	Figures []*Figure `json:"figures,omitempty"`
-	// Notes are sentences in Markdown on what the numbers say.
+	// Notes are sentences in Markdown about the numbers.
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Check returns an error for everything that was declared and is not there.
+// Check returns an error for each declared but missing item.
 func (r *Result) Check() error {
 	var errs []error
 	for _, t := range r.Tables {
@@ -28,8 +28,8 @@ func (r *Result) Check() error {
 	return errors.Join(errs...)
 }
 
-// Record is a result and where it comes from: all that a report needs, so that
-// it can be rendered again without running anything.
+// Record is a result with its provenance: everything that a report needs,
+// without running anything.
 type Record struct {
 	Name       string     `json:"name"`
 	Paper      string     `json:"paper"`
@@ -42,25 +42,25 @@ type Record struct {
 	Provenance Provenance `json:"provenance"`
 }
 
-// Provenance says how numbers were obtained.
+// Provenance describes how numbers were obtained.
 type Provenance struct {
 	CPU   string `json:"cpu"`
 	Cores int    `json:"cores"`
 	SIMD  string `json:"simd"`
-	// GPU names the device that was used, and its driver; "" if none was.
+	// GPU is the name of the device and its driver; "" if none was used.
 	GPU      string `json:"gpu,omitempty"`
 	Platform string `json:"platform"`
 	Go       string `json:"go"`
 	Commit   string `json:"commit"`
-	// Load is the mean number of runnable tasks in the minute before the experiment:
-	// what others did on the machine. 0: not known.
+	// Load is the mean number of runnable tasks in the minute before the
+	// experiment, caused by other programs. 0: unknown.
 	Load        float64       `json:"load,omitempty"`
 	Seed        uint64        `json:"seed"`
-	Collections []string      `json:"collections,omitempty"` // those that the experiment opened
+	Collections []string      `json:"collections,omitempty"` // opened by the experiment
 	Command     string        `json:"command"`
 	Date        time.Time     `json:"date"`
 	Took        time.Duration `json:"took_ns"`
-	Prepared    time.Duration `json:"prepared_ns"` // making collections, on top of Took
+	Prepared    time.Duration `json:"prepared_ns"` // time to build collections, in addition to Took
 	Budget      time.Duration `json:"budget_ns"`
 	Quick       bool          `json:"quick,omitempty"`
 }

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// ErrOverBudget is wrapped by the error of an experiment that took longer than
-// its Budget.
+// ErrOverBudget is wrapped by the error of an experiment that exceeded its
+// Budget.
 var ErrOverBudget = errors.New("over its budget of time")
 
-// stopwatch runs while an experiment does and rests while a collection is made
-// for it. At the budget it cancels the experiment.
+// stopwatch measures the time of an experiment without building collections. At
+// the budget it cancels the experiment.
 type stopwatch struct {
 	budget, ran time.Duration
-	started     time.Time // zero: at rest
+	started     time.Time // zero: paused
 	alarm       *time.Timer
 }
 
@@ -34,9 +34,9 @@ func (w *stopwatch) resume() {
 	w.alarm.Reset(max(0, w.budget-w.ran))
 }
 
-// Run runs an experiment and returns its record. The error wraps ErrOverBudget,
-// that of ctx, or what the experiment or the check of its result found; it names
-// the experiment.
+// Run runs an experiment and returns its record. The error contains the
+// experiment's name and wraps ErrOverBudget, the error of ctx, or the error of
+// the experiment or of the check of its result.
 func (env *Env) Run(ctx context.Context, e Experiment) (*Record, error) {
 	record, err := env.run(ctx, e)
 	if err != nil {
@@ -65,7 +65,7 @@ func (env *Env) run(ctx context.Context, e Experiment) (*Record, error) {
 		}
 		return nil, err
 	}
-	if env.watch.ran > e.Budget { // it did not look at its context
+	if env.watch.ran > e.Budget { // it ignored its context
 		return nil, fmt.Errorf("%w: %v, it took %v", ErrOverBudget, e.Budget, env.watch.ran.Round(time.Second))
 	}
 	if err := result.Check(); err != nil {
@@ -86,7 +86,8 @@ func (env *Env) run(ctx context.Context, e Experiment) (*Record, error) {
 	return r, nil
 }
 
-// prepare runs f, which makes what the experiment needs, off its budget.
+// prepare runs f, which builds a collection for the experiment, outside of its
+// budget.
 func (env *Env) prepare(f func() error) error {
 	if env.watch != nil {
 		env.watch.pause()

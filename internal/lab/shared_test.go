@@ -29,7 +29,8 @@ func TestSharedMeasuresOnce(t *testing.T) {
 	}
 }
 
-// A codec makes another index of the same documents and queries.
+// TestGeneratedInAnotherCodec: another codec gives another index of the same
+// documents and queries.
 func TestGeneratedInAnotherCodec(t *testing.T) {
 	env := quickEnv(t)
 	s := Spec{Like: "gov2", Order: collection.Crawl, Log: TB05}

@@ -10,13 +10,13 @@ import (
 	"path/filepath"
 )
 
-// Store keeps records as JSON files in a folder, one an experiment. A file is
-// replaced in one step, so that an interrupted run leaves every record whole.
+// Store keeps records as JSON files in a folder, one per experiment. A file is
+// replaced atomically, so that an interrupted run leaves all records intact.
 type Store struct{ Dir string }
 
 func (s Store) path(name string) string { return filepath.Join(s.Dir, name+".json") }
 
-// Save writes a record in the place of the one of the same name.
+// Save writes a record, replacing an earlier one of the same name.
 func (s Store) Save(r *Record) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -48,7 +48,7 @@ func (s Store) Load(name string) (*Record, error) {
 	return r, nil
 }
 
-// LoadAll returns the records that there are of the given experiments, in order.
+// LoadAll returns the existing records of the given experiments, in order.
 func (s Store) LoadAll(all []Experiment) ([]*Record, error) {
 	var records []*Record
 	for _, e := range all {
@@ -64,8 +64,7 @@ func (s Store) LoadAll(all []Experiment) ([]*Record, error) {
 	return records, nil
 }
 
-// replaceFile writes a file beside path and moves it there; the folder is made if
-// it is missing.
+// replaceFile writes a file atomically, creating its folder if necessary.
 func replaceFile(path string, content []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -74,7 +73,7 @@ func replaceFile(path string, content []byte) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // nothing is there once it was moved
+	defer os.Remove(f.Name()) // no effect after the file was moved
 	if _, err := f.Write(content); err != nil {
 		return errors.Join(err, f.Close())
 	}

@@ -6,12 +6,12 @@ import (
 	"math"
 )
 
-// Table is a grid of numbers, ours beside the paper's.
+// Table is a grid of our numbers and the paper's.
 type Table struct {
 	Title   string   `json:"title"`
-	RowHead string   `json:"row_head"` // heading of the names of the rows
+	RowHead string   `json:"row_head"` // heading of the row names
 	Rows    []string `json:"rows"`
-	Columns []string `json:"columns"` // with the unit, if there is one: "AND, ms"
+	Columns []string `json:"columns"` // with the unit, if any: "AND, ms"
 	Cells   [][]Cell `json:"cells"`   // by row, then column
 }
 
@@ -20,11 +20,11 @@ type Cell struct {
 	Ours  *float64 `json:"ours,omitempty"`
 	Text  string   `json:"text,omitempty"`
 	Paper *float64 `json:"paper,omitempty"` // nil: the paper has no number here
-	// Absent is the reason why there is no number of ours.
+	// Absent is the reason for a missing number of ours.
 	Absent string `json:"absent,omitempty"`
 }
 
-// NewTable returns a table whose cells are all to be filled or left out.
+// NewTable returns a table whose cells must all be filled or omitted.
 func NewTable(title, rowHead string, rows, columns []string) *Table {
 	t := &Table{Title: title, RowHead: rowHead, Rows: rows, Columns: columns, Cells: make([][]Cell, len(rows))}
 	for i := range t.Cells {
@@ -33,17 +33,17 @@ func NewTable(title, rowHead string, rows, columns []string) *Table {
 	return t
 }
 
-// Set fills a cell with a number of ours.
+// Set sets our number in a cell.
 func (t *Table) Set(row, column int, ours float64) { t.Cells[row][column].Ours = &ours }
 
-// SetText fills a cell with words.
+// SetText sets a text in a cell.
 func (t *Table) SetText(row, column int, text string) { t.Cells[row][column].Text = text }
 
-// SetPaper puts the paper's number into a cell, beside ours.
+// SetPaper sets the paper's number in a cell.
 func (t *Table) SetPaper(row, column int, paper float64) { t.Cells[row][column].Paper = &paper }
 
-// SetPapers puts the paper's numbers into the cells of a row, from the first
-// column on. NaN stands for none.
+// SetPapers sets the paper's numbers in a row, from the first column on. NaN
+// means none.
 func (t *Table) SetPapers(row int, papers ...float64) {
 	for i, p := range papers {
 		if !math.IsNaN(p) {
@@ -52,25 +52,25 @@ func (t *Table) SetPapers(row int, papers ...float64) {
 	}
 }
 
-// Leave leaves a cell out, for the reason given.
+// Leave omits a cell, with a reason.
 func (t *Table) Leave(row, column int, reason string) { t.Cells[row][column].Absent = reason }
 
-// LeaveColumn leaves a whole column out.
+// LeaveColumn omits a column.
 func (t *Table) LeaveColumn(column int, reason string) {
 	for row := range t.Rows {
 		t.Leave(row, column, reason)
 	}
 }
 
-// LeaveRow leaves a whole row out.
+// LeaveRow omits a row.
 func (t *Table) LeaveRow(row int, reason string) {
 	for column := range t.Columns {
 		t.Leave(row, column, reason)
 	}
 }
 
-// Check returns an error for each cell that is not filled, or filled with what
-// is no number.
+// Check returns an error for each cell that is not filled, or not with a finite
+// number.
 func (t *Table) Check() error {
 	var errs []error
 	for i, row := range t.Cells {
@@ -86,7 +86,7 @@ func (t *Table) Check() error {
 			case set != 1:
 				errs = append(errs, fmt.Errorf("%s: has %d of number, text and reason for absence, want one", where, set))
 			case c.Ours != nil && !finite(*c.Ours):
-				errs = append(errs, fmt.Errorf("%s: %v is no number", where, *c.Ours))
+				errs = append(errs, fmt.Errorf("%s: %v is not a number", where, *c.Ours))
 			}
 		}
 	}

@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Text writes a table for a terminal: ours, and the paper's in parentheses.
+// Text formats a table for a terminal: our numbers, and the paper's in
+// parentheses.
 func (t *Table) Text() string {
 	grid := [][]string{append([]string{t.RowHead}, t.Columns...)}
 	var reasons []string
@@ -59,7 +60,8 @@ func (c *Cell) text(reasons *[]string) string {
 	return own
 }
 
-// reasonIndex returns the place of a reason in reasons, where it is put if it is new.
+// reasonIndex returns the index of a reason in reasons, appending it if it is
+// new.
 func reasonIndex(reasons *[]string, reason string) int {
 	for i, r := range *reasons {
 		if r == reason {

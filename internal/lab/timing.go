@@ -13,14 +13,14 @@ type Variant struct {
 	Do   func() error
 }
 
-// Timing are the times of a variant.
+// Timing is the measured times of a variant.
 type Timing struct {
 	Min, Median time.Duration
 }
 
-// Compare times variants: each once to warm up, then rounds times in turn, so
-// that what disturbs the machine for a while disturbs all of them. The collector
-// runs before the rounds and not within, unless the variants allocate a lot.
+// Compare measures variants: each once as a warm-up, then rounds times in turn,
+// so that temporary disturbances affect all of them. The garbage collector runs
+// before the rounds, and not during them unless the variants allocate a lot.
 func Compare(ctx context.Context, rounds int, variants ...Variant) ([]Timing, error) {
 	times := make([][]int64, len(variants))
 	runtime.GC()
@@ -46,13 +46,13 @@ func Compare(ctx context.Context, rounds int, variants ...Variant) ([]Timing, er
 	return timings, nil
 }
 
-// timingOf returns the Timing of rising nanoseconds.
+// timingOf returns the Timing of sorted nanoseconds.
 func timingOf(sorted []int64) Timing {
 	return Timing{Min: time.Duration(sorted[0]), Median: time.Duration(sorted[len(sorted)/2])}
 }
 
-// Per returns the least time of a unit of work in nanoseconds.
+// Per returns the minimum time per unit of work in nanoseconds.
 func (t Timing) Per(units int) float64 { return float64(t.Min.Nanoseconds()) / float64(max(units, 1)) }
 
-// PerSecond returns the units of work in a second at the least time.
+// PerSecond returns the units of work per second at the minimum time.
 func (t Timing) PerSecond(units int) float64 { return float64(units) / max(t.Min.Seconds(), 1e-9) }

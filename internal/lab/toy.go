@@ -12,9 +12,9 @@ import (
 	"github.com/griffin-search/griffin/trec"
 )
 
-// The toy collection stands for the wiki passages where experiments only have to
-// show that they work. Words follow Zipf's law; documents come in articles of a
-// few, each with a topic of its own, so that terms co-occur and cluster.
+// The toy collection replaces the wiki passages if experiments only have to
+// work. Words follow Zipf's law. Documents belong to small articles, each with
+// its own topic, so that terms co-occur and cluster.
 const (
 	toyDocs    = 4000
 	toyTokens  = 60
@@ -24,13 +24,13 @@ const (
 	toyQueries = 400
 )
 
-// toyText draws the documents of the toy collection, or a query of a few words
-// of one topic.
+// toyText draws documents of the toy collection, and queries of a few words of
+// one topic.
 type toyText struct {
 	*rand.Rand
 }
 
-// word draws a word: of the topic's own, every third time.
+// word draws a word; every third one belongs to the topic.
 func (t toyText) word(topic int) string {
 	rank := int(math.Pow(toyWords, t.Float64())) // P(rank <= r) = log r / log toyWords
 	if t.IntN(3) == 0 {
@@ -49,7 +49,7 @@ func (t toyText) text(topic, words int) string {
 }
 
 func (env *Env) makeToy(ctx context.Context, dir string) (err error) {
-	ix, err := griffin.Create(dir, griffin.WithAnalyzer("simple"), griffin.WithFields(), griffin.WithoutStored())
+	ix, err := griffin.Create(dir, griffin.Settings{Analyzer: "simple", Fields: []string{}, NoStored: true, NoPositions: true}, griffin.Options{})
 	if err != nil {
 		return err
 	}

@@ -12,8 +12,8 @@ import (
 
 const blockLen = codec.BlockLen
 
-// Wiki returns the real collection: the passages of Wikipedia among the shared
-// data, or the index that Config.Index names; at Quick a little made-up one.
+// Wiki returns the real collection: the Wikipedia passages of the shared data,
+// or the index of Config.Index; with Quick, a small artificial one.
 func (env *Env) Wiki(ctx context.Context) (*Collection, error) {
 	if env.Quick {
 		return env.opened(ctx, fmt.Sprintf("toy-%d", env.Seed), env.makeToy)
@@ -34,7 +34,7 @@ func (env *Env) Wiki(ctx context.Context) (*Collection, error) {
 	return c, nil
 }
 
-// indexWiki makes the index of the wiki passages.
+// indexWiki indexes the wiki passages.
 func (env *Env) indexWiki(ctx context.Context, dir string) (err error) {
 	paths, err := filepath.Glob(filepath.Join(env.config.Data, "wiki", "*.jsonl.zst"))
 	if err != nil {
@@ -43,7 +43,7 @@ func (env *Env) indexWiki(ctx context.Context, dir string) (err error) {
 	if len(paths) == 0 {
 		return fmt.Errorf("no wiki/*.jsonl.zst in %q: name the folder of the shared data with --data", env.config.Data)
 	}
-	ix, err := griffin.Create(dir, griffin.WithAnalyzer("simple"), griffin.WithFields(), griffin.WithoutStored(), griffin.WithMemory(2<<30))
+	ix, err := griffin.Create(dir, griffin.Settings{Analyzer: "simple", Fields: []string{}, NoStored: true, NoPositions: true}, griffin.Options{IndexMemory: 2 << 30})
 	if err != nil {
 		return err
 	}

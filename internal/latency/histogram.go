@@ -7,36 +7,34 @@ import (
 	"time"
 )
 
-// Histogram counts times in buckets of fixed number, for measurements without a
-// known end: its memory (75 KB) does not depend on how many times it has seen. A
-// time of up to 511 ns has a bucket of its own; above that each doubling has 256
-// buckets, so that a quantile, which is the upper end of its bucket, is at most
-// 1/256 too large and never too small. Count, mean and maximum are exact.
+// Histogram counts times in a fixed number of buckets, for measurements without a known
+// end. Its memory (75 KB) is constant. Each time up to 511 ns has its own bucket; above
+// that, each power of two has 256 buckets. A quantile is the upper end of its bucket, so it
+// is at most 1/256 too large and never too small. Count, mean and maximum are exact.
 //
-// All methods may be called by any number of goroutines at the same
-// time. Recording costs three atomic additions and allocates nothing. The zero
-// value is ready for use.
+// All methods are safe for concurrent use. Recording costs three atomic additions and does
+// not allocate. The zero value is ready to use.
 type Histogram struct {
 	counts [histogramBuckets]atomic.Int64
 	count  atomic.Int64
-	sum    atomic.Int64 // in nanoseconds; times of 292 years in all
+	sum    atomic.Int64 // nanoseconds; enough for 292 years
 	max    atomic.Int64
 }
 
 const (
-	// histogramBits is the number of bits of a time, below its leading one, that
-	// choose the bucket.
+	// histogramBits is the number of bits of a time, below its leading one, that select the
+	// bucket.
 	histogramBits = 8
-	// histogramTop is the number of bits of the longest time that has a bucket of
-	// its own: 2^43 ns are 2.4 hours. What is longer is in the last bucket.
+	// histogramTop is the number of bits of the longest time with its own bucket: 2^43 ns
+	// are 2.4 hours. Longer times go into the last bucket.
 	histogramTop     = 43
 	histogramBuckets = (histogramTop - histogramBits + 1) << histogramBits
 )
 
 // bucketOf returns the number of the bucket of d >= 0.
 //
-// 1,000 ns is 1111101000 in binary: of its 10 bits the leading one is dropped, the
-// next 8 are 0xf4, so the bucket is (10-8)<<8 + 0xf4 = 756, of the times 1,000 and
+// 1,000 ns is 1111101000 in binary: of its 10 bits the leading one is dropped, the next 8
+// are 0xf4, so the bucket is (10-8)<<8 + 0xf4 = 756, which covers the times 1,000 and
 // 1,001.
 func bucketOf(d time.Duration) int {
 	n := bits.Len64(uint64(d))
@@ -50,7 +48,6 @@ func bucketOf(d time.Duration) int {
 	return (shift+1)<<histogramBits + int(d>>shift)&(1<<histogramBits-1)
 }
 
-// bucketEnd returns the longest time of a bucket.
 func bucketEnd(bucket int) time.Duration {
 	shift := bucket>>histogramBits - 1
 	if shift <= 0 {
@@ -60,7 +57,7 @@ func bucketEnd(bucket int) time.Duration {
 	return time.Duration((lead+1)<<shift - 1)
 }
 
-// Record counts a time; one below 0 counts as 0.
+// Record counts a time; a negative time counts as 0.
 func (h *Histogram) Record(d time.Duration) {
 	d = max(d, 0)
 	h.counts[bucketOf(d)].Add(1)
@@ -70,10 +67,10 @@ func (h *Histogram) Record(d time.Duration) {
 	}
 }
 
-// Count returns how many times were recorded.
+// Count returns the number of recorded times.
 func (h *Histogram) Count() int64 { return h.count.Load() }
 
-// Quantile is Quantile of the recorded times, but for the width of a bucket.
+// Quantile is like the function Quantile, rounded up to the end of a bucket.
 func (h *Histogram) Quantile(num, den int) time.Duration {
 	total := int64(0)
 	for i := range h.counts {

@@ -46,7 +46,7 @@ func TestQuantileWorkedValues(t *testing.T) {
 	}
 }
 
-// TestQuantileDefinition checks the nearest-rank definition itself, by counting.
+// TestQuantileDefinition checks the nearest-rank definition by counting.
 func TestQuantileDefinition(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 300 {
@@ -131,7 +131,7 @@ func TestRecorder(t *testing.T) {
 		t.Errorf("WriteTSV wrote\n%s\nwant\n%s", b.String(), want)
 	}
 	if err := r.WriteTSV(&b, []string{"a"}); err == nil {
-		t.Error("WriteTSV took one id for two queries")
+		t.Error("WriteTSV accepted one id for two queries")
 	}
 	if err := r.WriteTSV(failingWriter{}, []string{"a", "b"}); !errors.Is(err, errFull) {
 		t.Errorf("WriteTSV to a full disk: %v", err)

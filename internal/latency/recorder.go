@@ -24,24 +24,23 @@ func NewRecorder(numQueries, numRuns int) *Recorder {
 	}
 }
 
-// Record stores the time of a query (0-based) in a run (0-based). It panics if
-// either is out of range. It allocates nothing.
+// Record stores the time of a query (0-based) in a run (0-based). It panics if either is
+// out of range. It does not allocate.
 func (r *Recorder) Record(query, run int, d time.Duration) {
 	r.row(query)[run] = d
 }
 
-// row returns the samples of one query.
 func (r *Recorder) row(query int) []time.Duration {
 	start := query * r.numRuns
 	return r.samples[start : start+r.numRuns : start+r.numRuns]
 }
 
-// AllRuns summarises every sample: what users feel, collector pauses and other
-// disturbances included.
+// AllRuns summarises every sample, as users experience them, including garbage collection
+// and other disturbances.
 func (r *Recorder) AllRuns() Summary { return Summarize(r.samples) }
 
-// MinPerQuery summarises, over queries, the least time of each query: what the
-// work costs when nothing disturbs it.
+// MinPerQuery summarises the least time of each query: the cost of the work without
+// disturbances.
 func (r *Recorder) MinPerQuery() Summary { return Summarize(r.Minima()) }
 
 // Minima returns the least time of each query over the runs, in query order.
@@ -56,9 +55,8 @@ func (r *Recorder) Minima() []time.Duration {
 	return minima
 }
 
-// WriteTSV writes the table for plotting: a header, then for each query its id,
-// the least time and the time of each run, in microseconds. ids are in query
-// order.
+// WriteTSV writes the table for plotting: a header, then for each query its id, the least
+// time and the time of each run, in microseconds. ids are in query order.
 func (r *Recorder) WriteTSV(w io.Writer, ids []string) error {
 	if len(ids) != r.numQueries {
 		return fmt.Errorf("write latencies: %d ids for %d queries", len(ids), r.numQueries)

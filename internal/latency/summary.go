@@ -8,16 +8,15 @@ import (
 	"time"
 )
 
-// Summary is what a benchmark prints of its samples. The zero value is the
-// summary of no samples.
+// Summary holds the figures of a benchmark. The zero value is the summary of no samples.
 type Summary struct {
 	Count                         int
 	Mean                          time.Duration // rounded to the nearest nanosecond
 	P50, P90, P95, P99, P999, Max time.Duration
 }
 
-// Summarize computes the figures of samples in any order, which it leaves as
-// they are. Cost: a copy and a sort.
+// Summarize computes the figures of samples in any order, without changing them. Cost: a
+// copy and a sort.
 func Summarize(samples []time.Duration) Summary {
 	if len(samples) == 0 {
 		return Summary{}
@@ -40,17 +39,16 @@ func Summarize(samples []time.Duration) Summary {
 	}
 }
 
-// Quantile returns the num/den quantile by nearest rank: the least sample such
-// that at least num/den of all samples are not above it, that is the sample of
-// rank ceil(n·num/den), counted from 1 (rank 1 for the quantile 0). It is always
-// a time that was measured. The fraction is of integers so that the rank is
-// exact.
+// Quantile returns the num/den quantile by nearest rank: the least sample such that at
+// least num/den of all samples are not above it. This is the sample of rank
+// ceil(n·num/den), counted from 1 (rank 1 for the quantile 0). It is always a measured
+// time. The fraction has integers so that the rank is exact.
 //
 // Of the five samples 15, 20, 35, 40, 50: the 30th percentile has rank
 // ceil(1.5) = 2 and is 20, the 40th has rank 2 as well, the 50th rank 3 and is
 // 35, the 100th is 50. With fewer than 1000 samples p99.9 is the maximum.
 //
-// sorted must be in rising order; without samples the quantile is 0. It panics
+// sorted must be in increasing order. The quantile of no samples is 0. Quantile panics
 // unless 0 <= num <= den and den > 0.
 func Quantile(sorted []time.Duration, num, den int) time.Duration {
 	if num < 0 || den <= 0 || num > den {
@@ -63,15 +61,16 @@ func Quantile(sorted []time.Duration, num, den int) time.Duration {
 	return sorted[max(rank, 1)-1]
 }
 
-// MarshalJSON gives {"mean": 12.3, "p50": …, "p90": …, "p95": …, "p99": …,
-// "p999": …, "max": …} in microseconds, the latency_us of griffin bench.
+// MarshalJSON returns {"mean": 12.3, "p50": …, "p90": …, "p95": …, "p99": …, "p999": …,
+// "max": …} in microseconds, the latency_us of griffin bench.
 func (s Summary) MarshalJSON() ([]byte, error) {
 	return json.Marshal(summaryJSON{
 		micros(s.Mean), micros(s.P50), micros(s.P90), micros(s.P95), micros(s.P99), micros(s.P999), micros(s.Max),
 	})
 }
 
-// UnmarshalJSON reads what MarshalJSON writes; Count is not in it and stays.
+// UnmarshalJSON reads the output of MarshalJSON. It does not change Count, which the output
+// does not have.
 func (s *Summary) UnmarshalJSON(data []byte) error {
 	var j summaryJSON
 	if err := json.Unmarshal(data, &j); err != nil {

@@ -6,10 +6,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ThreadTime returns the processor time that the calling thread has used, and
-// whether the system tells. The difference of two calls is what the work between
-// them cost, however busy the machine is, if the goroutine stayed on its thread
-// (runtime.LockOSThread). A call takes about 0.2 µs.
+// ThreadTime returns the processor time that the calling thread has used, and whether the
+// system reports it. The difference of two calls is the cost of the work between them,
+// independent of other load, if the goroutine stays on its thread (runtime.LockOSThread). A
+// call takes about 0.2 µs.
 func ThreadTime() (d time.Duration, ok bool) {
 	var ts unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts) != nil {

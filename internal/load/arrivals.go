@@ -6,18 +6,17 @@ import (
 	"time"
 )
 
-// Arrivals is how the times between queries are distributed.
+// Arrivals is the distribution of the times between queries.
 type Arrivals string
 
 const (
-	// Poisson arrivals are those of many independent users: times between them are
-	// exponential.
+	// Poisson arrivals model many independent users: intervals are exponential.
 	Poisson Arrivals = "poisson"
-	// Constant arrivals are all at the same distance.
+	// Constant arrivals have equal intervals.
 	Constant Arrivals = "constant"
 )
 
-// ParseArrivals returns the Arrivals of a name.
+// ParseArrivals returns the Arrivals with a name.
 func ParseArrivals(name string) (Arrivals, error) {
 	if a := Arrivals(name); a == Poisson || a == Constant {
 		return a, nil
@@ -25,10 +24,10 @@ func ParseArrivals(name string) (Arrivals, error) {
 	return "", fmt.Errorf("arrivals %q are neither %q nor %q", name, Poisson, Constant)
 }
 
-// clock yields the times of arrivals, from the beginning of a run.
+// clock generates arrival times, relative to the start of a run.
 type clock struct {
 	arrivals Arrivals
-	distance float64 // mean, in nanoseconds
+	distance float64 // mean interval, in nanoseconds
 	random   *rand.Rand
 	last     float64
 }
@@ -37,8 +36,9 @@ func newClock(a Arrivals, rate float64, seed uint64) *clock {
 	return &clock{arrivals: a, distance: float64(time.Second) / rate, random: rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15))}
 }
 
-// next returns the time of the next arrival. The sum is kept in a float64, which
-// rounds a time of hours to nanoseconds, so that no error of rates adds up.
+// next returns the time of the next arrival. The sum is a float64, which
+// represents hours in nanoseconds, so that rounding of intervals does not
+// accumulate.
 func (c *clock) next() time.Duration {
 	if c.arrivals == Constant {
 		c.last += c.distance

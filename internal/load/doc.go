@@ -1,27 +1,26 @@
-// Package load puts load on whatever answers queries and measures how it bears it.
+// Package load generates query load and measures how a service handles it.
 //
-// The loop is open: queries arrive at times that are fixed beforehand (a Poisson
-// process, or one at a constant distance), whether earlier ones are answered or not,
-// as those of many independent users do. A query's latency counts from the time at
-// which it was to arrive. So the wait behind a server that stands still is in the
-// figures, of all the queries that came meanwhile; a closed loop, in which the next
-// query waits for the last answer, leaves it out (Tene calls that coordinated
-// omission). Where the generator itself is late, that counts as well, and is told
-// apart as lag.
+// The loop is open: queries arrive at predetermined times (a Poisson process or
+// constant intervals), whether or not earlier ones are answered, like queries
+// of many independent users. The latency of a query counts from its scheduled
+// arrival. So if a server stalls, the waits of all queries that arrive
+// meanwhile are measured; a closed loop, in which the next query waits for the
+// last answer, omits them (Tene calls this coordinated omission). A delay of
+// the generator itself counts as well, and is also reported as lag.
 //
-//   - Run measures at one rate, and gives a Point.
-//   - Sweep measures at several rates, one after another.
-//   - Search looks for the highest rate that a service bears: at which, say, 99 of 100
-//     queries are answered within 10 ms.
-//   - Soak measures for long at one rate, reads the memory of the process at intervals,
-//     and judges whether it grows.
+//   - Run measures at one rate, and returns a Point.
+//   - Sweep measures at several rates.
+//   - Search finds the highest rate that a service sustains: for example, at which 99 of
+//     100 queries are answered within 10 ms.
+//   - Soak measures at one rate for a long time, reads the memory of the process at
+//     intervals, and decides whether it grows.
 //
-// What answers is a Target: an HTTP server (HTTP), or anything in the process. The
-// package knows nothing of indexes. It is not for measuring what a query costs: that
-// is griffin bench.
+// A Target answers queries: an HTTP server (HTTP), or code in the process. The
+// package does not know indexes. To measure the cost of a query, use griffin
+// bench.
 //
 // # Concurrency
 //
-// Each query has a goroutine while it is out. Memory does not grow with the number of
-// queries: times go into latency.Histogram.
+// Each outstanding query has a goroutine. Memory does not grow with the number
+// of queries: times are recorded in latency.Histogram.
 package load

@@ -15,7 +15,7 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// HTTP is a server that griffin serve runs. It implements Target.
+// HTTP is a server started by griffin serve. It implements Target.
 type HTTP struct {
 	client *http.Client
 	base   string
@@ -24,20 +24,21 @@ type HTTP struct {
 
 var _ Target = (*HTTP)(nil)
 
-// maxAnswerBytes is how much of the answer of a fault is read, and maxErrorBytes how much of
-// what it says is kept.
+// maxAnswerBytes limits how much of a failed response is read, maxErrorBytes
+// the stored message.
 const (
 	maxAnswerBytes = 4 << 10
 	maxErrorBytes  = 300
 )
 
-// idleTime is how long a connection is kept that is not used: less than griffin serve
-// does (a minute), so that none is used in the moment that the server closes it.
+// idleTime is how long an unused connection is kept: less than in griffin serve
+// (a minute), so that no connection is used while the server closes it.
 const idleTime = 30 * time.Second
 
-// NewHTTP returns the server at address ("http://host:port"; a path in front of /search
-// may follow), to be asked queries with the given parameters beside q. Connections are
-// kept, up to connections of them; they count in the latency if they have to be made.
+// NewHTTP returns the server at address ("http://host:port"; a path before
+// /search may follow). Queries are sent with the given parameters in addition
+// to q. It keeps up to the given number of connections open; opening one counts in the
+// latency.
 func NewHTTP(address string, queries []string, parameters url.Values, connections int) (*HTTP, error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -68,7 +69,7 @@ func (h *HTTP) Do(ctx context.Context, query int) (Outcome, error) {
 	status, body, err := h.get(ctx, h.urls[query], maxAnswerBytes)
 	if err != nil {
 		var where *url.Error
-		if errors.As(err, &where) { // the address has the query in it, and would make each fault one of its own
+		if errors.As(err, &where) { // remove the address, which contains the query, so that equal faults have equal texts
 			err = where.Err
 		}
 		return Failed, err
@@ -86,9 +87,10 @@ func (h *HTTP) Do(ctx context.Context, query int) (Outcome, error) {
 	return Failed, statusError(status, body)
 }
 
-// statusError is a fault with what the server says of it: the message of its JSON, or the
-// whole. It wraps base.ErrBadInput if the server says that the request is at fault (400, 414),
-// and is a *Refusal of all statuses from 400 to 499 but those of what may pass: 408, 425, 429.
+// statusError is a fault with the server's message: from its JSON, or the whole
+// body. It wraps base.ErrBadInput if the request is invalid (400, 414). It is a
+// *Refusal for all statuses from 400 to 499 except temporary ones: 408, 425,
+// 429.
 func statusError(status int, body []byte) error {
 	var said struct {
 		Error struct {
@@ -108,10 +110,10 @@ func statusError(status int, body []byte) error {
 	return &Refusal{Err: e, OfQuery: slices.Contains(faultsOfQueries, said.Error.Code)}
 }
 
-// faultsOfQueries are the codes with which griffin serve refuses a query for its text.
+// faultsOfQueries are the error codes of griffin serve for invalid query texts.
 var faultsOfQueries = []string{"query_syntax", "bad_query", "query_too_long"}
 
-// httpError is an answer that is none to the query.
+// httpError is a response that does not answer the query.
 type httpError struct {
 	status  int
 	message string
@@ -124,7 +126,7 @@ func (e *httpError) Is(kind error) bool {
 	return kind == base.ErrBadInput && (e.status == http.StatusBadRequest || e.status == http.StatusRequestURITooLong)
 }
 
-// get reads what is at an address, to the end, and keeps at most limit bytes of it.
+// get reads a response to its end, and keeps at most limit bytes.
 func (h *HTTP) get(ctx context.Context, address string, limit int64) (status int, body []byte, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
 	if err != nil {
@@ -142,5 +144,5 @@ func (h *HTTP) get(ctx context.Context, address string, limit int64) (status int
 	return response.StatusCode, body, err
 }
 
-// Close drops the connections.
+// Close closes the connections.
 func (h *HTTP) Close() { h.client.CloseIdleConnections() }

@@ -78,7 +78,8 @@ func TestBadMetrics(t *testing.T) {
 	}
 }
 
-// The texts of faults do not differ by query, so that those of one cause count as one.
+// TestFaultsOfHTTP: error texts do not depend on the query, so that one cause
+// counts once.
 func TestFaultsOfHTTP(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
@@ -93,7 +94,8 @@ func TestFaultsOfHTTP(t *testing.T) {
 	}
 }
 
-// Only what asking again may change is no refusal; what the query is at fault for is told apart.
+// TestRefusals: errors that a retry may resolve are not refusals; faults of the
+// query itself are marked.
 func TestRefusals(t *testing.T) {
 	said := func(code string) string { return fmt.Sprintf(`{"error":{"code":%q,"message":"m"}}`, code) }
 	for _, c := range []struct {
@@ -122,7 +124,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Of what a server says of a fault, its message is told.
+// TestStatusError: the error contains the server's message.
 func TestStatusError(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"error":{"code":"query_syntax","message":"quote is not closed","offset":0}}`: "status 400: quote is not closed",

@@ -10,25 +10,24 @@ import (
 
 // Reading is the state of a process at one time.
 type Reading struct {
-	// HostBytes is the process's own memory, mapped files left out; HeapBytes what the
-	// Go heap holds.
+	// HostBytes is the process's own memory without mapped files; HeapBytes is
+	// the Go heap in use.
 	HostBytes int64 `json:"host_bytes"`
 	HeapBytes int64 `json:"heap_bytes"`
-	// PinnedBytes is page-locked memory of the host, DeviceBytes the memory of all GPUs
-	// that is in use.
+	// PinnedBytes is page-locked host memory, DeviceBytes the used memory of
+	// all GPUs.
 	PinnedBytes int64 `json:"pinned_bytes"`
 	DeviceBytes int64 `json:"device_bytes"`
 	Goroutines  int64 `json:"goroutines"`
-	// Errors that the process has counted for itself: failed calls of the GPU's driver,
-	// panics.
+	// Errors counted by the process: failed driver calls, panics.
 	Errors int64 `json:"errors"`
 }
 
-// maxMetricsBytes is how much of a server's metrics is read.
+// maxMetricsBytes limits how much of a server's metrics is read.
 const maxMetricsBytes = 4 << 20
 
-// metricFields says which metric of a server goes where. The samples of one name are
-// added up, over their labels.
+// metricFields maps metrics of a server to fields. Samples of one name are
+// summed over their labels.
 var metricFields = map[string]func(*Reading) *int64{
 	"griffin_process_anonymous_bytes": func(r *Reading) *int64 { return &r.HostBytes },
 	"go_memstats_heap_inuse_bytes":    func(r *Reading) *int64 { return &r.HeapBytes },
@@ -53,8 +52,8 @@ func (h *HTTP) Read(ctx context.Context) (Reading, error) {
 	return parseMetrics(string(body))
 }
 
-// parseMetrics reads the text format of Prometheus, as far as it is needed here: lines
-// of a name, labels in braces or none, and a number.
+// parseMetrics parses the required subset of Prometheus' text format: lines
+// with a name, optional labels in braces, and a number.
 func parseMetrics(text string) (Reading, error) {
 	var r Reading
 	for line := range strings.Lines(text) {
@@ -64,7 +63,7 @@ func parseMetrics(text string) (Reading, error) {
 		if field == nil {
 			continue
 		}
-		if labelled { // a label may have a blank in it
+		if labelled { // a label may contain a blank
 			_, value, _ = strings.Cut(labels+" "+value, "} ")
 		}
 		v, err := strconv.ParseFloat(value, 64)
@@ -74,7 +73,7 @@ func parseMetrics(text string) (Reading, error) {
 		*field(&r) += int64(v)
 	}
 	if r.Goroutines == 0 {
-		return Reading{}, fmt.Errorf("load: the metrics of the server do not tell its goroutines")
+		return Reading{}, fmt.Errorf("load: the server's metrics lack go_goroutines")
 	}
 	return r, nil
 }

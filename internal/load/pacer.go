@@ -6,20 +6,22 @@ import (
 	"time"
 )
 
-// pacer waits for points in time. The timers of the Go runtime come up to a
-// millisecond late where nothing else runs, which is more than many a query takes; so
-// the last bit is slept by the operating system, on a thread that the pacer has for
-// itself until it ends.
+// pacer waits for points in time. On an idle machine, timers of the Go runtime
+// are up to a millisecond late, longer than many queries. So the last part of a
+// wait is a sleep of the operating system, on a thread locked to the pacer
+// until it ends.
 type pacer struct {
 	sleep func(time.Duration)
 	exact bool // sleep is the operating system's
 }
 
-// nearly is how long before a point in time the runtime's timers are left alone.
+// nearly is the time before a deadline at which the pacer stops using runtime
+// timers.
 const nearly = 2 * time.Millisecond
 
-// newPacer returns a pacer that sleeps with sleep, or if it is nil as precisely as the
-// system can. It is of one goroutine, which must call end.
+// newPacer returns a pacer that sleeps with sleep, or, if it is nil, with the
+// system's most precise sleep. It belongs to one goroutine, which must call
+// end.
 func newPacer(sleep func(time.Duration)) *pacer {
 	if sleep != nil {
 		return &pacer{sleep: sleep}
@@ -36,7 +38,7 @@ func (p *pacer) end() {
 	}
 }
 
-// until waits until t; false: ctx ended before.
+// until waits until t; false if ctx ended before.
 func (p *pacer) until(ctx context.Context, t time.Time) bool {
 	for {
 		left := time.Until(t)

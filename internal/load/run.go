@@ -13,44 +13,42 @@ import (
 	"github.com/griffin-search/griffin/internal/latency"
 )
 
-// Options say how load is put on a target. Zero values are defaults.
+// Options configure a run. Zero values select defaults.
 type Options struct {
-	// Queries is how many different queries there are: they are asked in turn.
+	// Queries is the number of different queries, which are sent in turn.
 	Queries int
-	// Rate is how many queries arrive in a second, on average.
+	// Rate is the mean number of arrivals per second.
 	Rate     float64
 	Arrivals Arrivals // default Poisson
 	Seed     uint64   // of Poisson arrivals
-	// Warmup is how long queries arrive that are not counted, Duration how long those
-	// that are.
+	// Warmup is the duration of uncounted arrivals, Duration of counted ones.
 	Warmup, Duration time.Duration
-	// Bound is within what an answer is good, from the time its query was to arrive. 0:
-	// any time. Share of all queries is to be good for the rate to hold; default 0.99.
+	// Bound is the maximum latency of a good answer; 0: any. The rate holds if
+	// the share Share of all queries is good; default 0.99.
 	Bound time.Duration
 	Share float64
-	// CutShort ends the run once it is decided that the rate does not hold.
+	// CutShort ends the run as soon as the rate cannot hold any more.
 	CutShort bool
-	// Timeout is how long to wait for an answer. Default 10 s.
+	// Timeout limits the wait for an answer. Default 10 s.
 	Timeout time.Duration
-	// MaxOutstanding is how many queries may be out at the same time; more are counted
+	// MaxOutstanding limits the number of outstanding queries; more are counted
 	// as Unsent. Default 10,000.
 	MaxOutstanding int
-	// Watch, if not nil, is called every Every (default 1 s) with the counts so far,
-	// warm-up left out: Took is 0 while it lasts.
+	// Watch, if not nil, is called every Every (default 1 s) with the current
+	// counts, without the warm-up; during the warm-up, Took is 0.
 	Watch func(Point)
 	Every time.Duration
-	// Sleep waits. Default: the operating system, as precisely as it can. In virtual time
-	// (testing/synctest), whose clock that does not move, it is time.Sleep.
+	// Sleep waits. Default: the operating system's most precise sleep. With
+	// virtual time (testing/synctest), use time.Sleep.
 	Sleep func(time.Duration)
 }
 
-// defaults.
 const (
 	defaultShare       = 0.99
 	defaultTimeout     = 10 * time.Second
 	defaultOutstanding = 10_000
 	defaultEvery       = time.Second
-	// lookAround is how often the generator looks whether it is to end.
+	// lookAround is the interval at which the generator checks whether to end.
 	lookAround = 100 * time.Millisecond
 	maxFaults  = 5
 )
@@ -77,8 +75,9 @@ func (o *Options) check() error {
 	return nil
 }
 
-// most returns how many queries will arrive at most, warm-up left out: of Poisson arrivals
-// five standard deviations above the mean, which 1 run of a million passes.
+// most returns the maximum number of arrivals without the warm-up: for Poisson
+// arrivals, five standard deviations above the mean, exceeded in less than one
+// run in a million.
 func (o *Options) most() float64 {
 	mean := o.Rate * o.Duration.Seconds()
 	if o.Arrivals == Constant {
@@ -93,15 +92,15 @@ type run struct {
 	target  Target
 	ctx     context.Context    //nolint:containedctx // of the queries, which end before Run does
 	cancel  context.CancelFunc // of ctx
-	began   time.Time          // of the warm-up
-	out     atomic.Int64       // queries that are out
+	began   time.Time          // start of the warm-up
+	out     atomic.Int64       // outstanding queries
 	queries sync.WaitGroup
 
 	sent     atomic.Int64
 	outcomes [numOutcomes]atomic.Int64
 	good     atomic.Int64
 	bad      atomic.Int64 // outcomes that are not good
-	lastGood atomic.Int64 // time from began at which the last good answer came
+	lastGood atomic.Int64 // time from began to the last good answer
 	latency  latency.Histogram
 	lag      latency.Histogram
 
@@ -109,8 +108,9 @@ type run struct {
 	faults []string
 }
 
-// Run puts load on target and waits for the last answer. If ctx ends it returns what
-// was measured so far and ctx's error; queries that are out then are not counted.
+// Run sends load to target and waits for the last answer. If ctx ends it
+// returns the results measured until then and ctx's error, without outstanding
+// queries.
 func Run(ctx context.Context, target Target, o Options) (Point, error) {
 	if err := o.check(); err != nil {
 		return Point{}, err
@@ -148,23 +148,23 @@ func Run(ctx context.Context, target Target, o Options) (Point, error) {
 	return p, ctx.Err()
 }
 
-// issue asks a query that was to arrive at a time from the beginning.
+// issue sends a query with a scheduled arrival relative to the start.
 func (r *run) issue(query int, at time.Duration) {
 	counted, late := at >= r.Warmup, time.Since(r.began)-at
 	if counted {
 		r.sent.Add(1)
 		r.lag.Record(late)
 	}
-	if late > r.Timeout { // else a rate that nobody can make is not over when its time is
+	if late > r.Timeout { // otherwise an unreachable rate would not end in time
 		if counted {
-			r.count(Unsent, 0, fmt.Errorf("not sent, since their time was more than %v ago", r.Timeout))
+			r.count(Unsent, 0, fmt.Errorf("not sent: more than %v late", r.Timeout))
 		}
 		return
 	}
 	if r.out.Add(1) > int64(r.MaxOutstanding) {
 		r.out.Add(-1)
 		if counted {
-			r.count(Unsent, 0, fmt.Errorf("not sent, since %d queries wait for an answer already", r.MaxOutstanding))
+			r.count(Unsent, 0, fmt.Errorf("not sent: %d queries are outstanding", r.MaxOutstanding))
 		}
 		return
 	}
@@ -177,7 +177,7 @@ func (r *run) issue(query int, at time.Duration) {
 	})
 }
 
-// ask asks a query and waits for what comes of it.
+// ask sends a query and waits for its outcome.
 func (r *run) ask(query int, at time.Duration) (Outcome, time.Duration, error) {
 	ctx, cancel := context.WithTimeout(r.ctx, r.Timeout)
 	defer cancel()
@@ -188,7 +188,7 @@ func (r *run) ask(query int, at time.Duration) (Outcome, time.Duration, error) {
 	return o, time.Since(r.began) - at, err
 }
 
-// count adds an outcome to the figures.
+// count adds an outcome to the results.
 func (r *run) count(o Outcome, took time.Duration, err error) {
 	r.outcomes[o].Add(1)
 	if o != Answered {
@@ -217,7 +217,7 @@ func (r *run) fault(text string) {
 	}
 }
 
-// point returns the figures as of now, of queries that arrived within took.
+// point returns the current results, of queries that arrived within took.
 func (r *run) point(took time.Duration) Point {
 	n := func(o Outcome) int64 { return r.outcomes[o].Load() }
 	p := Point{
@@ -227,7 +227,7 @@ func (r *run) point(took time.Duration) Point {
 		Latency: r.latency.Summary(), Lag: r.lag.Summary(),
 	}
 	switch {
-	case r.Arrivals == Constant: // the beginning and the end of a run cut a distance each
+	case r.Arrivals == Constant: // the start and the end of a run each cut an interval
 		p.ArrivalRate = r.Rate
 	case p.Took > 0:
 		p.ArrivalRate = float64(p.Sent) / p.Took.Seconds()
@@ -241,7 +241,7 @@ func (r *run) point(took time.Duration) Point {
 	return p
 }
 
-// watch calls Watch at intervals until the function that it returns is called.
+// watch calls Watch at intervals until the returned function is called.
 func (r *run) watch() (stop func()) {
 	if r.Watch == nil {
 		return func() {}

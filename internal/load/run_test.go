@@ -11,13 +11,13 @@ import (
 	"github.com/griffin-search/griffin/internal/latency"
 )
 
-// targetFunc is a Target.
+// targetFunc is a function as a Target.
 type targetFunc func(ctx context.Context, query int) (Outcome, error)
 
 func (f targetFunc) Do(ctx context.Context, query int) (Outcome, error) { return f(ctx, query) }
 
-// station serves one query after another, in the order in which they come, each in a
-// fixed time of the bubble's clock.
+// station serves queries one by one, in order of arrival, each in a fixed
+// virtual time.
 func station(service time.Duration) Target {
 	server := make(chan struct{}, 1)
 	return targetFunc(func(ctx context.Context, _ int) (Outcome, error) {
@@ -32,9 +32,9 @@ func station(service time.Duration) Target {
 	})
 }
 
-// lindley returns the latencies of the queries of a run on a station, by Lindley's
-// recursion: the wait of a query is that of the one before, and its service, less the
-// time between them.
+// lindley returns the latencies of the queries of a run on a station, by
+// Lindley's recursion: the wait of a query is the previous wait plus service
+// time, less the interval between them.
 func lindley(o Options, service time.Duration) []time.Duration {
 	c := newClock(o.Arrivals, o.Rate, o.Seed)
 	var latencies []time.Duration
@@ -54,9 +54,10 @@ func lindley(o Options, service time.Duration) []time.Duration {
 	}
 }
 
-// The queue M/D/1: Poisson arrivals, one server, a fixed time of service D. At a load of
-// rho its mean wait is rho*D / (2*(1-rho)) (Pollaczek and Khinchine): at 0.8 and 1 ms, 2
-// ms. Of each query the generator must measure what Lindley's recursion says.
+// TestQueueOfOneServer uses the queue M/D/1: Poisson arrivals, one server, a
+// fixed service time D. At a load of rho its mean wait is rho*D / (2*(1-rho))
+// (Pollaczek and Khinchine): at 0.8 and 1 ms, 2 ms. The generator must measure
+// the latencies of Lindley's recursion.
 func TestQueueOfOneServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const service = time.Millisecond
@@ -91,8 +92,8 @@ func TestQueueOfOneServer(t *testing.T) {
 	})
 }
 
-// A server that stands still for one second of ten makes 1,000 of 10,000 queries wait.
-// One that is asked after each answer only would see a single slow query.
+// TestStalledServer: a server that stalls for one second of ten delays 1,000 of
+// 10,000 queries. A closed loop would see a single slow query.
 func TestStalledServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -112,14 +113,14 @@ func TestStalledServer(t *testing.T) {
 		if p.Latency.P50 > 2*time.Millisecond || p.Latency.P99 < 890*time.Millisecond || p.Latency.Max < 990*time.Millisecond {
 			t.Errorf("latency %+v", p.Latency)
 		}
-		// All but those that came in the first 0.9 s of the stall.
+		// All but the arrivals of the first 0.9 s of the stall.
 		if want := p.Sent - 900; p.Good < want-2 || p.Good > want+2 || p.Holds {
 			t.Errorf("%d good of %d, holds=%t", p.Good, p.Sent, p.Holds)
 		}
 	})
 }
 
-// Each end of a query is counted once, as what it is.
+// TestOutcomes: each query is counted once, with its outcome.
 func TestOutcomes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, err := Run(t.Context(), targetFunc(func(ctx context.Context, query int) (Outcome, error) {
@@ -147,7 +148,8 @@ func TestOutcomes(t *testing.T) {
 	})
 }
 
-// The generator does not wait for answers, but it does not pile up queries for ever.
+// TestMaxOutstanding: the generator does not wait for answers, but limits
+// outstanding queries.
 func TestMaxOutstanding(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, err := Run(t.Context(), targetFunc(func(ctx context.Context, _ int) (Outcome, error) {
@@ -165,8 +167,8 @@ func TestMaxOutstanding(t *testing.T) {
 	})
 }
 
-// A generator that falls behind by more than the time that queries have gives up those that
-// it is too late for, and sends the others.
+// TestLateGenerator: a generator that falls behind by more than the timeout
+// drops the queries that are too late, and sends the others.
 func TestLateGenerator(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stalls := 20 * time.Second
@@ -177,14 +179,16 @@ func TestLateGenerator(t *testing.T) {
 				stalls = 0
 			},
 		})
-		// Of those of the first 20 seconds the last 5 are sent, at once.
+		// Of the queries of the first 20 seconds, only the last 5 seconds are sent,
+		// at once.
 		if err != nil || p.Unsent < 149 || p.Unsent > 151 || p.Answered != p.Sent-p.Unsent || p.Sent != 299 {
 			t.Errorf("sent %d, unsent %d, answered %d, %v", p.Sent, p.Unsent, p.Answered, err)
 		}
 	})
 }
 
-// An interrupt gives what there is at once, and counts nothing that it cut off.
+// TestInterrupt: an interrupt returns the current results at once, without the
+// outstanding queries.
 func TestInterrupt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3050*time.Millisecond)
@@ -235,13 +239,13 @@ func TestBadOptions(t *testing.T) {
 		o := good
 		change(&o)
 		if _, err := Run(t.Context(), nil, o); err == nil {
-			t.Errorf("options %d are taken", i)
+			t.Errorf("options %d are accepted", i)
 		}
 	}
 }
 
-// Without virtual time, queries are sent when they are due, to a fraction of what the
-// timers of the runtime would do; how late is told, and in the latency.
+// TestPaceOfRealTime: in real time, queries are sent more precisely than with
+// the runtime's timers; the delay is reported, and included in the latency.
 func TestPaceOfRealTime(t *testing.T) {
 	p, err := Run(t.Context(), targetFunc(func(context.Context, int) (Outcome, error) { return Answered, nil }),
 		Options{Queries: 1, Rate: 500, Duration: 500 * time.Millisecond})

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// Sweep measures at each of several rates, one after another, and calls each (if not
-// nil) after each of them. If ctx ends it returns what there is, the point that was cut
-// short included if queries were counted in it, and ctx's error. A rate at which all
-// queries failed is the last: nothing answers any more, which is an error, too.
+// Sweep measures at each of several rates, and calls each (if not nil) after
+// each of them. If ctx ends it returns the results and ctx's error; an
+// interrupted point is included if it has counted queries. A rate at which all
+// queries failed is the last, and an error.
 func Sweep(ctx context.Context, target Target, o Options, rates []float64, each func(Point)) ([]Point, error) {
 	var points []Point
 	for _, rate := range rates {
@@ -35,34 +35,37 @@ func Sweep(ctx context.Context, target Target, o Options, rates []float64, each 
 	return points, nil
 }
 
-// SearchOptions say how the highest rate is looked for.
+// SearchOptions configure the search for the highest rate.
 type SearchOptions struct {
-	// Start is the rate to begin with, and Max one that is not passed.
+	// Start is the first rate, Max the limit.
 	Start, Max float64
-	// Precision is by how much, in parts of it, the rate found may be lower than one that
+	// Precision is the maximum relative gap between the found rate and one that
 	// does not hold. Default 0.05.
 	Precision float64
 }
 
 const (
 	defaultPrecision = 0.05
-	// maxHalvings of the first rate are tried for one that holds.
+	// maxHalvings is how often the first rate is halved to find one that holds.
 	maxHalvings = 12
-	// maxStretch is how many times as long as Duration a rate is measured at most.
+	// maxStretch is the maximum duration of a measurement, as a multiple of
+	// Duration.
 	maxStretch = 10
 )
 
-// Search looks for the highest rate that holds: at which the share o.Share of all
-// queries is answered within o.Bound, both of which must be set. It doubles the rate
-// while it holds, and then halves the gap, in proportion, between the highest rate that
-// held and the lowest that did not. highest is the point of the highest that held, nil if
-// none did: its Rate is what was asked for, its ArrivalRate what it bore. As all rates have
-// the same Seed, their arrivals are by chance all a little more, or less, than was asked for.
+// Search finds the highest rate that holds: at which the share o.Share of all
+// queries is answered within o.Bound, both of which must be set. It doubles the
+// rate while it holds, and then bisects, geometrically, between the highest
+// rate that held and the lowest that did not. highest is the point of the
+// highest rate that held, nil if none did: its Rate is the requested rate, its
+// ArrivalRate the actual one. All rates have the same Seed, so their random
+// arrivals deviate from the requested rate in the same direction.
 //
-// Whether a rate near the limit holds is a matter of luck in a short run: Duration
-// should have at least some thousand queries. A rate is measured once, for longer than
-// Duration if in that time fewer queries came than show a share at all: 100 for 99 %. A rate
-// below the first that would need more than 10 times Duration for that is not tried.
+// Near the limit the result of a short run is random: Duration should cover at
+// least some thousand queries. A rate is measured once, for longer than
+// Duration if too few queries arrive in that time for a share: 100 for 99 %. A
+// rate below the first that would need more than 10 times Duration for that is
+// not tried.
 func Search(ctx context.Context, target Target, o Options, s SearchOptions, each func(Point)) (highest *Point, points []Point, err error) {
 	if s.Precision == 0 {
 		s.Precision = defaultPrecision
@@ -111,14 +114,14 @@ func Search(ctx context.Context, target Target, o Options, s SearchOptions, each
 	}
 }
 
-// errNoTarget says that nothing answers at all.
+// errNoTarget means that nothing answers.
 var errNoTarget = errors.New("no query was answered")
 
-// Probe asks every so often a query, of which there are so many, until one is answered or
-// turned away: a server that is starting is waited for, up to limit. A query that is refused is
-// not asked again, but the next one is: whether one of the queries is faulty is no matter of the
-// load's beginning. If all are, or what is refused is no fault of a query, Probe ends at once. The
-// error says what came of it.
+// Probe sends queries at intervals, from the given number of them, until one is
+// answered or rejected; so it waits for a starting server, up to limit. A
+// refused query is not repeated, but the next one is sent: a faulty query
+// should not prevent the start. If all are refused, or the refusal is not the
+// query's fault, Probe ends at once. The error describes the result.
 func Probe(ctx context.Context, target Target, queries int, limit time.Duration) error {
 	inTime, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -136,7 +139,7 @@ func Probe(ctx context.Context, target Target, queries int, limit time.Duration)
 			refused = cmp.Or(refused, err)
 			query++
 			continue
-		case inTime.Err() == nil: // else it is the end of the time that is the error
+		case inTime.Err() == nil: // otherwise the error is the end of the time
 			failed = err
 		}
 		select {
@@ -148,7 +151,7 @@ func Probe(ctx context.Context, target Target, queries int, limit time.Duration)
 	return fmt.Errorf("%w: %w", errNoTarget, refused)
 }
 
-// noAnswer is the error where limit has passed, or ctx has ended before.
+// noAnswer returns the error when limit has passed, or ctx has ended before.
 func noAnswer(ctx context.Context, limit time.Duration, err error) error {
 	switch {
 	case ctx.Err() != nil:

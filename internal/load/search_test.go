@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Search finds the rate at which the 99th percentile of a station passes the bound;
-// whether each rate on the way held is what Lindley's recursion says.
+// TestSearch finds the rate at which the 99th percentile of a station exceeds
+// the bound, and compares each rate on the way with Lindley's recursion.
 func TestSearch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const service, bound = time.Millisecond, 10 * time.Millisecond
@@ -37,7 +37,8 @@ func TestSearch(t *testing.T) {
 				t.Errorf("rate %.1f: holds=%t", p.Rate, p.Holds)
 			}
 		}
-		// In theory about 800: there the wait has an exponential tail of mean 2.3 ms.
+		// Theory gives about 800: there the wait has an exponential tail of
+		// mean 2.3 ms.
 		if highest == nil || highest.Rate < 700 || highest.Rate > 900 || !highest.Holds || !holds(highest.Rate) {
 			t.Errorf("highest rate %+v", highest)
 		}
@@ -48,8 +49,9 @@ func TestSearch(t *testing.T) {
 	})
 }
 
-// A run is cut short only where it cannot hold any more, however many queries come by
-// chance: here each has as many bad answers as the share allows.
+// TestCutShortIsCertain: a run is cut short only when it cannot hold any more,
+// however many queries arrive: here each run has exactly the permitted number
+// of bad answers.
 func TestCutShortIsCertain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for seed := range uint64(20) {
@@ -91,12 +93,13 @@ func TestSearchEnds(t *testing.T) {
 		}
 	})
 	if _, _, err := Search(t.Context(), always, Options{}, SearchOptions{Start: 1, Max: 2}, nil); err == nil {
-		t.Error("a search without a bound is taken")
+		t.Error("a search without a bound is accepted")
 	}
 }
 
-// A rate at which so few queries come that none of them is a slow one does not hold for that;
-// one that would take too long to tell is not tried: 100 queries, in 10 seconds, are 10 a second.
+// TestSearchWantsQueries: a rate does not hold merely because too few queries
+// arrive to include a slow one; a rate that would take too long to decide is
+// not tried. 100 queries in 10 seconds are 10 per second.
 func TestSearchWantsQueries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slowAtTimes := targetFunc(func(_ context.Context, query int) (Outcome, error) {
@@ -113,8 +116,8 @@ func TestSearchWantsQueries(t *testing.T) {
 	})
 }
 
-// The rate of a point is the one asked for beside that of the arrivals as they were drawn: what
-// a target answered, all of it, in time.
+// TestArrivalRate: a point has both the requested rate and the actual arrival
+// rate, all of which the target answered in time.
 func TestArrivalRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		always := targetFunc(func(context.Context, int) (Outcome, error) { return Answered, nil })
@@ -145,8 +148,8 @@ func TestArrivalRate(t *testing.T) {
 	})
 }
 
-// What asking again does not change ends the probe at once; a query that is at fault does not,
-// wherever it stands.
+// TestProbeOfRefusals: an error that a retry cannot resolve ends the probe at
+// once; a faulty query does not, wherever it is.
 func TestProbeOfRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
@@ -179,7 +182,7 @@ func TestProbeOfRefusals(t *testing.T) {
 
 var errBadQuery = errors.New("bad query")
 
-// A target that never answers is waited for no longer than the limit.
+// TestProbeOfSilence: Probe waits for a silent target no longer than the limit.
 func TestProbeOfSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -233,7 +236,8 @@ func TestSweepAndProbe(t *testing.T) {
 			t.Errorf("%d points, %v, %v", len(points), seen, err)
 		}
 
-		// Of a service that has gone, the first rate without an answer is the last.
+		// If a service disappears, the first rate without an answer is the
+		// last.
 		answers := 15
 		goes := targetFunc(func(context.Context, int) (Outcome, error) {
 			if answers--; answers < 0 {

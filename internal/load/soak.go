@@ -8,39 +8,39 @@ import (
 	"time"
 )
 
-// Sample is one of the readings of a soak, with the counts of the load up to then.
+// Sample is a reading during a soak, with the current counts.
 type Sample struct {
-	At time.Duration `json:"at_ns"` // from the beginning of the measured part
+	At time.Duration `json:"at_ns"` // from the start of the measured part
 	Reading
 	Answered int64 `json:"answered"`
 	Shed     int64 `json:"shed"`
 	Faulty   int64 `json:"faulty"`
 }
 
-// Growth is how one quantity of the readings developed. Its medians over the first
-// quarter of the samples and over the last are compared: a single reading depends on
-// where the garbage collector just is.
+// Growth is the change of one quantity of the readings. It compares the medians
+// of the first and the last quarter of the samples, because a single reading
+// depends on the garbage collector.
 type Growth struct {
 	Name    string `json:"name"`
 	First   int64  `json:"first"`
 	Last    int64  `json:"last"`
-	Allowed int64  `json:"allowed"`  // that Last may be above First
-	PerHour int64  `json:"per_hour"` // at this pace
+	Allowed int64  `json:"allowed"`  // maximum of Last - First
+	PerHour int64  `json:"per_hour"` // growth per hour
 	Grew    bool   `json:"grew"`
 }
 
-// Verdict is what is made of a soak.
+// Verdict is the result of a soak.
 type Verdict struct {
 	Passed  bool     `json:"passed"`
-	Reasons []string `json:"reasons,omitempty"` // why not
+	Reasons []string `json:"reasons,omitempty"` // why it failed
 	Growth  []Growth `json:"growth"`
 }
 
-// MinSamples is how many a verdict needs.
+// MinSamples is the minimum number of samples for a verdict.
 const MinSamples = 8
 
-// quantities are what must not grow, each with the growth that is noise: a share of the
-// first median, and at least so much.
+// quantities must not grow beyond noise: a share of the first median, and at
+// least an absolute amount.
 var quantities = []struct {
 	name  string
 	of    func(*Reading) int64
@@ -54,20 +54,21 @@ var quantities = []struct {
 	{"goroutines", func(r *Reading) int64 { return r.Goroutines }, 0.25, 32},
 }
 
-// maxSoakShed is the share of queries that a service may turn away in a soak, which is
-// below its capacity: arrivals bunch up.
+// maxSoakShed is the share of queries that a service may reject in a soak below
+// its capacity, because arrivals form bursts.
 const maxSoakShed = 0.001
 
-// Soak puts load on target for long and reads the state of the process before it, and at
-// each o.Every, with read. A reading that fails, or takes longer than o.Timeout, is a
-// reason of the verdict. Caches are to be full when the warm-up ends: what they take after
-// that is growth. Errors that the process counts are of the warm-up, too. If ctx ends, it
-// returns what there is, and ctx's error.
+// Soak sends load to target for a long time, and reads the state of the process
+// with read, at the start and at each o.Every. A reading that fails, or takes
+// longer than o.Timeout, fails the verdict. Caches must be full when the
+// warm-up ends: later allocations count as growth. Errors counted by the
+// process include the warm-up. If ctx ends, it returns the results until then,
+// and ctx's error.
 func Soak(ctx context.Context, target Target, o Options, read func(context.Context) (Reading, error), each func(Sample)) (Point, []Sample, Verdict, error) {
 	if err := o.check(); err != nil {
 		return Point{}, nil, Verdict{}, err
 	}
-	var mu sync.Mutex // readings may outlast their interval, but watch calls one at a time
+	var mu sync.Mutex // readings may exceed their interval, but watch calls one at a time
 	var samples []Sample
 	readInTime := func() (Reading, error) {
 		ctx, cancel := context.WithTimeout(ctx, o.Timeout)
@@ -107,7 +108,7 @@ func Soak(ctx context.Context, target Target, o Options, read func(context.Conte
 	return p, samples, v, err
 }
 
-// judge makes a verdict. before is the state before the warm-up.
+// judge decides the verdict. before is the state before the warm-up.
 func judge(p *Point, before Reading, samples []Sample) Verdict {
 	v := Verdict{Passed: true}
 	if n := p.Faulty(); n > 0 {
@@ -120,7 +121,7 @@ func judge(p *Point, before Reading, samples []Sample) Verdict {
 		v.fail("no query was answered")
 	}
 	if len(samples) < MinSamples {
-		v.fail("%d samples are too few to tell whether anything grows: %d are needed", len(samples), MinSamples)
+		v.fail("%d samples are too few to detect growth: %d are needed", len(samples), MinSamples)
 		return v
 	}
 	if n := samples[len(samples)-1].Errors - before.Errors; n > 0 {
@@ -149,7 +150,7 @@ func (v *Verdict) fail(format string, args ...any) {
 	v.Reasons = append(v.Reasons, fmt.Sprintf(format, args...))
 }
 
-// median of a quantity, the upper one of two.
+// median returns the median of a quantity, the upper of two.
 func median(samples []Sample, of func(*Reading) int64) int64 {
 	values := make([]int64, len(samples))
 	for i := range samples {

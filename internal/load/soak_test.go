@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A process whose memory swings but does not rise passes; one that leaks does not, and
-// the verdict names what grew.
+// TestSoak: a process whose memory fluctuates passes; one that leaks fails, and
+// the verdict names the quantity.
 func TestSoak(t *testing.T) {
 	answers := targetFunc(func(context.Context, int) (Outcome, error) { return Answered, nil })
 	sheds := targetFunc(func(_ context.Context, query int) (Outcome, error) {
@@ -70,7 +70,8 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// A server that does not tell its state any more ends no soak, but fails it.
+// TestSoakOfSilentServer: a server whose state cannot be read does not end a
+// soak, but fails it.
 func TestSoakOfSilentServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answers := targetFunc(func(context.Context, int) (Outcome, error) { return Answered, nil })
@@ -92,7 +93,8 @@ func TestSoakOfSilentServer(t *testing.T) {
 	})
 }
 
-// Errors that the process counts before the first reading under load count, too.
+// TestSoakCountsEarlyErrors: errors counted by the process before the first
+// reading under load count too.
 func TestSoakCountsEarlyErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()

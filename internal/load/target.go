@@ -2,18 +2,20 @@ package load
 
 import "context"
 
-// Target answers queries. Its method is called by many goroutines at the same time.
+// Target answers queries. It is called by many goroutines at the same time.
 type Target interface {
-	// Do asks query number query, from 0, and waits for the answer, an end without one,
-	// or the end of ctx, soon after which it returns. err tells of an Outcome other than
-	// Answered what happened; it wraps a *Refusal if asking again would change nothing.
+	// Do sends query number query, from 0, and waits for the answer, an end
+	// without one, or the end of ctx, and then returns soon. For an Outcome
+	// other than Answered, err describes it; err wraps a *Refusal if a retry
+	// would change nothing.
 	Do(ctx context.Context, query int) (o Outcome, err error)
 }
 
-// Refusal is the error of a query that fails as often as it is asked.
+// Refusal is the error of a query that always fails.
 type Refusal struct {
 	Err error
-	// OfQuery says that the query is at fault: others may be answered. Else all are refused.
+	// OfQuery: the query is at fault, others may be answered. Otherwise all are
+	// refused.
 	OfQuery bool
 }
 
@@ -23,26 +25,26 @@ func (r *Refusal) Error() string { return r.Err.Error() }
 // Unwrap returns Err.
 func (r *Refusal) Unwrap() error { return r.Err }
 
-// Outcome is what came of a query.
+// Outcome is the outcome of a query.
 type Outcome uint8
 
-// The outcomes. The second to fourth are how a service protects itself, the others
-// are faults.
+// The outcomes. Limited, Overloaded and Expired protect a service; the later
+// ones are faults.
 const (
-	// Answered is the only good one.
+	// Answered is the only good outcome.
 	Answered Outcome = iota
-	// Limited says that the client has more than its share (HTTP status 429).
+	// Limited: the client exceeded its share (HTTP status 429).
 	Limited
-	// Overloaded says that the service had no room for the query (503).
+	// Overloaded: the service had no capacity for the query (503).
 	Overloaded
-	// Expired says that the service gave the query up at its deadline (504).
+	// Expired: the service aborted the query at its deadline (504).
 	Expired
-	// Unanswered says that no answer came within Options.Timeout.
+	// Unanswered: no answer came within Options.Timeout.
 	Unanswered
-	// Unsent says that the generator had Options.MaxOutstanding queries out already, or
+	// Unsent: the generator had Options.MaxOutstanding outstanding queries, or
 	// was late by more than Options.Timeout.
 	Unsent
-	// Failed is every other end.
+	// Failed is any other failure.
 	Failed
 
 	numOutcomes
@@ -56,5 +58,5 @@ var outcomeNames = [numOutcomes]string{
 // String returns the name of the outcome.
 func (o Outcome) String() string { return outcomeNames[o] }
 
-// Shed says that the service turned the query away, as it may under load.
+// Shed reports whether the service rejected the query, as it may under load.
 func (o Outcome) Shed() bool { return o == Limited || o == Overloaded || o == Expired }

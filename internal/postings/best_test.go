@@ -8,7 +8,6 @@ import (
 	"github.com/griffin-search/griffin/internal/score"
 )
 
-// The frontier, by definition: pairs that no other one dominates.
 func TestFrontierAgainstDefinition(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for range 2000 {

@@ -11,8 +11,6 @@ import (
 	"github.com/griffin-search/griffin/internal/score"
 )
 
-// Bound, Max and Kth are those of the uncompressed list, and FrontierBounds
-// those of any other saturation.
 func TestBoundsAgainstSlice(t *testing.T) {
 	lengths, lists := collection(false)
 	opts := postings.Options{Codec: codec.SIMDBP{}, Saturation: saturation}

@@ -15,8 +15,8 @@ import (
 	"github.com/griffin-search/griffin/internal/score"
 )
 
-// readEverything calls whatever reads the bytes of a list; it fails only by a
-// panic, a DocID out of order, or an error of another kind.
+// readEverything calls all readers of a list. It fails on a panic, an unordered
+// DocID, or an error other than ErrCorrupt.
 func readEverything(t *testing.T, m postings.Meta, c codec.Codec, p, pos, f []byte, lengths []uint32) {
 	t.Helper()
 	var l postings.List
@@ -66,7 +66,6 @@ func mustBeCorrupt(t *testing.T, err error) {
 	}
 }
 
-// No flipped bit of a list goes unnoticed by Verify, and none makes a panic.
 func TestFlippedBits(t *testing.T) {
 	for _, c := range allCodecs(t) {
 		t.Run(c.Name(), func(t *testing.T) { testFlippedBits(t, c) })
@@ -102,9 +101,9 @@ func testFlippedBits(t *testing.T, c codec.Codec) {
 	}
 }
 
-// stillValid says whether the flipped bit made another valid list: positions,
-// and frequencies or DocIDs whose change moves no bound, are not told apart from
-// what was written (checksums do that).
+// stillValid reports whether the flipped bit made another valid list: changes
+// of positions, or of frequencies and DocIDs without effect on bounds, need
+// checksums.
 func stillValid(t *testing.T, file string, l *postings.List, list []postingstest.Posting) bool {
 	t.Helper()
 	if file == "positions" {
@@ -119,7 +118,6 @@ func stillValid(t *testing.T, file string, l *postings.List, list []postingstest
 	return file == "postings" && !same
 }
 
-// Verify notices each of the things that it lists.
 func TestVerifyNotices(t *testing.T) {
 	for _, c := range []codec.Codec{codec.SIMDBP{}, codectest.RawList{}, codec.PForDeltaRec{}} {
 		t.Run(c.Name(), func(t *testing.T) { testVerifyNotices(t, c) })
@@ -202,7 +200,7 @@ func FuzzMeta(f *testing.F) {
 	})
 }
 
-// FuzzList reads lists whose record and bytes are anything.
+// FuzzList reads lists of arbitrary records and bytes.
 func FuzzList(f *testing.F) {
 	rng := rand.New(rand.NewPCG(19, 19))
 	codecs := allCodecs(f)

@@ -11,50 +11,48 @@ import (
 
 // CursorStats counts the work of a Cursor since Reset.
 type CursorStats struct {
-	BlocksDecoded   int // whose DocIDs were decoded
-	PostingsDecoded int // in those
+	BlocksDecoded   int // blocks with decoded DocIDs
+	PostingsDecoded int // postings in these blocks
 }
 
-// Cursor walks a List in rising DocID order and decodes only the blocks that
-// it stops in. Legal order of calls: Reset, then Next and NextGEQ in any order;
-// after Reset the cursor stands before the first posting, and DocID is NoDocID
-// until it has moved. At the end, and on an error, it stands at NoDocID for good;
-// Err tells the two apart. The methods about the current posting (Freq,
-// Positions) and the current block may be called only while DocID is not
-// NoDocID, but for the ones that say otherwise.
+// Cursor iterates over a List in DocID order and decodes only blocks in which
+// it stops. After Reset it is before the first posting; Next and NextGEQ may
+// follow in any order. DocID is NoDocID before the first move, at the end and
+// after an error; Err distinguishes the last two. Unless stated otherwise,
+// methods for the current posting or block require a DocID other than NoDocID.
 //
-// A Cursor holds its decoded block (1 KiB) and is meant to be kept and Reset:
-// no method allocates. It is for one goroutine.
+// A Cursor contains its decoded block (1 KiB). Reuse it with Reset: no method
+// allocates. It is not safe for concurrent use.
 type Cursor struct {
 	list   *List
 	dir    []BlockEntry
-	bounds []score.Bound // of the blocks; nil: the directory's
+	bounds []score.Bound // bounds of the blocks; nil: use the directory
 
-	cur   uint32 // DocIDs[pos]; NoDocID before the first move and at the end
+	cur   uint32 // docIDs[pos]; NoDocID before the first move and at the end
 	pos   int    // of the current posting in its block
 	size  int    // of the block
 	block int    // current block; -1 before the first move; len(dir) at the end
 	last  uint32 // Last of the current block
 
-	docSize     int  // bytes that its DocIDs take
-	freqsReady  bool // freqs holds its frequencies
-	freqsAsked  int  // how many were read one by one
-	freqCached  int  // position of the last of them
+	docSize     int  // size of the block's encoded DocIDs
+	freqsReady  bool // freqs holds the block's frequencies
+	freqsAsked  int  // number of frequencies read one by one
+	freqCached  int  // position of the last one read
 	freqCache   uint32
-	shallow     int // block found by the last shallow move, at least block
-	positionsOf int // posting at which positionAt stands
+	shallow     int // block found by the last shallow move, >= block
+	positionsOf int // posting at positionAt
 	positionAt  int
 	err         error
 	stats       CursorStats
 
-	// Invariant: docIDs[size:] is NoDocID, so that a search needs no length.
+	// Invariant: docIDs[size:] is NoDocID, so a search needs no length.
 	docIDs, freqs [codec.BlockLen]uint32
 }
 
-// Reset places the cursor before the first posting of l, which must not change
-// while the cursor is used. bounds, if not nil, holds a Bound for each block to
-// be used in place of the directory's (List.FrontierBounds); another number of
-// them is an error that wraps base.ErrBadInput. l may be empty.
+// Reset places the cursor before the first posting of l, which may be empty and
+// must not change while in use. bounds, if not nil, replaces the directory's
+// bounds (List.FrontierBounds). A length other than NumBlocks causes an error
+// that wraps base.ErrBadInput.
 func (c *Cursor) Reset(l *List, bounds []score.Bound) {
 	c.list = l
 	c.dir = l.directory()
@@ -69,15 +67,14 @@ func (c *Cursor) Reset(l *List, bounds []score.Bound) {
 	}
 }
 
-// DocID returns the DocID of the current posting.
+// DocID returns the current DocID.
 func (c *Cursor) DocID() base.DocID { return base.DocID(c.cur) }
 
-// Err returns the error that stopped the cursor, if one did. It wraps
-// base.ErrCorrupt and names the block, not the list.
+// Err returns the error that stopped the cursor, if any. It wraps
+// base.ErrCorrupt and names the block but not the list.
 func (c *Cursor) Err() error { return c.err }
 
-// Stats returns the counters. The blocks skipped are NumBlocks less
-// BlocksDecoded.
+// Stats returns the counters. NumBlocks - BlocksDecoded blocks were skipped.
 func (c *Cursor) Stats() CursorStats { return c.stats }
 
 // NumBlocks returns the number of blocks of the list.
@@ -104,8 +101,8 @@ func (c *Cursor) NextBlock() base.DocID {
 	return base.DocID(c.cur)
 }
 
-// NextGEQ moves to the first posting at or after the current one whose DocID is
-// at least target, and returns that DocID. It decodes at most one block.
+// NextGEQ moves to the first posting from the current one on with a DocID of at
+// least target, and returns it. It decodes at most one block.
 func (c *Cursor) NextGEQ(target base.DocID) base.DocID {
 	t := uint32(target)
 	if c.block < 0 || t > c.last {
@@ -127,11 +124,11 @@ func (c *Cursor) NextGEQ(target base.DocID) base.DocID {
 	return base.DocID(c.cur)
 }
 
-// seek returns the first block from i on whose Last is at least target;
-// len(dir) if there is none. Most of the time it is among the next few, which are
-// compared without branching on each. From there it gallops: its cost is
-// logarithmic in the number of blocks passed (Bentley and Yao, "An almost optimal
-// algorithm for unbounded searching", Information Processing Letters 5(3), 1976).
+// seek returns the first block >= i whose Last is at least target, or len(dir).
+// It compares the next few blocks without branches, because they usually
+// contain the target. Then it gallops, in time logarithmic in the number of
+// blocks passed (Bentley and Yao, "An almost optimal algorithm for unbounded
+// searching", Information Processing Letters 5(3), 1976).
 func (c *Cursor) seek(i int, target uint32) int {
 	const near = 4
 	dir := c.dir
@@ -146,7 +143,7 @@ func (c *Cursor) seek(i int, target uint32) int {
 	step := near
 	for i < len(dir) && dir[i].Last < target {
 		if i+step >= len(dir) || dir[i+step].Last >= target {
-			// The block is in (i, i+step]: halve the range.
+			// The block is in (i, i+step]: bisect.
 			lo, hi := i+1, min(i+step, len(dir))
 			for lo < hi {
 				mid := int(uint(lo+hi) / 2)
@@ -164,11 +161,11 @@ func (c *Cursor) seek(i int, target uint32) int {
 	return i
 }
 
-// before returns 1 if d is less than target, below 2^32, and 0 if not.
+// before returns 1 if d < target < 2^32, otherwise 0.
 func before(d uint32, target uint64) int { return int((uint64(d) - target) >> 63) }
 
-// load makes block i, above the current one, the current one and its first
-// posting the current posting. On an error it returns false.
+// load decodes block i, after the current one, and moves to its first posting.
+// It returns false on an error.
 func (c *Cursor) load(i int) bool {
 	size, err := c.list.DecodeDocIDs(i, &c.docIDs)
 	if err == nil && c.dir[i].Last > c.list.last {
@@ -205,8 +202,8 @@ func (c *Cursor) fail(err error) bool {
 	return false
 }
 
-// freqsOneByOne is how many frequencies of a block are read alone before all
-// of them are decoded, which costs about as much as eight.
+// freqsOneByOne is the number of frequencies of a block read singly before the
+// whole block is decoded, which costs about as much.
 const freqsOneByOne = 8
 
 // Freq returns the frequency of the current posting; 0 on an error.
@@ -220,7 +217,7 @@ func (c *Cursor) BlockFreq(i int) uint32 {
 	if c.freqsReady {
 		return c.freqs[i&(codec.BlockLen-1)]
 	}
-	if i >= c.size { // an error has ended the list
+	if i >= c.size { // the list ended with an error
 		return 0
 	}
 	if c.freqCached == i {
@@ -242,9 +239,9 @@ func (c *Cursor) BlockFreq(i int) uint32 {
 	return f
 }
 
-// Positions appends the positions of the current posting, rising, to dst and
-// returns them. The list must have positions. Reading the positions of later
-// postings of a block passes over those of the ones before, once.
+// Positions appends the positions of the current posting to dst, in rising
+// order. The list must have positions. Rising calls in a block skip each
+// posting's positions only once.
 func (c *Cursor) Positions(dst []uint32) ([]uint32, error) {
 	freqs := c.BlockFreqs()
 	if freqs == nil {
@@ -255,7 +252,7 @@ func (c *Cursor) Positions(dst []uint32) ([]uint32, error) {
 		c.fail(err)
 		return dst, err
 	}
-	if c.positionsOf > c.pos { // asked for the current posting again
+	if c.positionsOf > c.pos { // the current posting again
 		c.positionsOf, c.positionAt = 0, 0
 	}
 	for ; c.positionsOf < c.pos; c.positionsOf++ {

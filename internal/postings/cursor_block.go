@@ -9,19 +9,18 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/scoring"
 )
 
-// This file is what a Cursor tells of blocks: of the current one, for loops
-// that work a block at a time, and of those ahead, for pruning without decoding.
+// Methods for the current block, and for pruning later blocks without decoding.
 
-// BlockDocIDs returns the DocIDs of the current block, rising. Valid until the
+// BlockDocIDs returns the current block's DocIDs, rising, valid until the
 // cursor leaves the block.
 func (c *Cursor) BlockDocIDs() []uint32 { return c.docIDs[:c.size] }
 
-// Block returns the memory of the current block's DocIDs, as Search takes it:
-// behind the last of them it holds NoDocID. Valid as BlockDocIDs is.
+// Block returns the current block's DocIDs, padded with NoDocID for Search,
+// valid until the cursor leaves the block.
 func (c *Cursor) Block() *[codec.BlockLen]uint32 { return &c.docIDs }
 
-// BlockFreqs returns the frequencies of the current block, decoded at the first
-// call; nil on an error. Valid until the cursor leaves the block.
+// BlockFreqs returns the current block's frequencies, decoded at the first
+// call, or nil on an error. They are valid until the cursor leaves the block.
 func (c *Cursor) BlockFreqs() []uint32 {
 	if !c.freqsReady {
 		if c.size == 0 {
@@ -36,9 +35,9 @@ func (c *Cursor) BlockFreqs() []uint32 {
 	return c.freqs[:c.size]
 }
 
-// BlockBefore returns the postings of the current block from the current one on
-// that are below end, which is above the current one; nil frequencies on an
-// error. Valid until the cursor leaves the block.
+// BlockBefore returns the current block's postings in [current, end), where end
+// is above the current DocID. The slices are valid until the cursor leaves the
+// block. freqs is nil on an error.
 func (c *Cursor) BlockBefore(end base.DocID) (docIDs, freqs []uint32) {
 	freqs = c.BlockFreqs()
 	if freqs == nil {
@@ -51,13 +50,13 @@ func (c *Cursor) BlockBefore(end base.DocID) (docIDs, freqs []uint32) {
 	return c.docIDs[c.pos:to], freqs[c.pos:to]
 }
 
-// BlockPos returns the position of the current posting in its block.
+// BlockPos returns the current posting's position in its block.
 func (c *Cursor) BlockPos() int { return c.pos }
 
-// LeaveBlock says that the postings of the current block before position i, at
-// or after the current one, are done with, and returns the least DocID that a
-// NextGEQ may be asked for next. If postings are left, the first of them becomes
-// the current one; if not, the next block is not decoded before that NextGEQ.
+// LeaveBlock skips the current block's postings before position i, which is not
+// before the current one. It returns the least valid target of the next
+// NextGEQ. Posting i becomes the current one if it exists; otherwise the next
+// block is not decoded until that NextGEQ.
 func (c *Cursor) LeaveBlock(i int) base.DocID {
 	if i >= c.size {
 		return base.DocID(c.last) + 1
@@ -70,13 +69,13 @@ func (c *Cursor) LeaveBlock(i int) base.DocID {
 // BlockLastDocID returns the last DocID of the current block.
 func (c *Cursor) BlockLastDocID() base.DocID { return base.DocID(c.last) }
 
-// BlockIndex returns the number of the current block in the list: -1 before the
-// first move, NumBlocks at the end.
+// BlockIndex returns the current block's number: -1 before the first move,
+// NumBlocks at the end.
 func (c *Cursor) BlockIndex() int { return c.block }
 
-// LoadBlock moves to the first posting of block i, which must be above the
-// current one, and returns its DocID; with i = NumBlocks, to the end. It is for
-// whoever finds blocks by List.Block; NextGEQ finds them itself.
+// LoadBlock moves to the first posting of block i and returns its DocID. i must
+// be above the current block; NumBlocks moves to the end. It serves callers
+// that select blocks with List.Block.
 func (c *Cursor) LoadBlock(i int) base.DocID {
 	if i >= len(c.dir) {
 		return c.end()
@@ -87,15 +86,13 @@ func (c *Cursor) LoadBlock(i int) base.DocID {
 	return base.DocID(c.cur)
 }
 
-// ShallowBlock returns the number of the block that the last ShallowNextGEQ
-// found.
+// ShallowBlock returns the block found by the last ShallowNextGEQ.
 func (c *Cursor) ShallowBlock() int { return c.shallow }
 
-// maxPrefetch is the most bytes of a block that Prefetch loads.
+// maxPrefetch is the number of bytes of a block that Prefetch loads at most.
 const maxPrefetch = 512
 
-// Prefetch begins to load the bytes of block i, which must be in the list, into
-// the cache.
+// Prefetch prefetches block i, in [0, NumBlocks), into the cache.
 func (c *Cursor) Prefetch(i int) {
 	l := c.list
 	from := uint64(c.dir[i].Offset)
@@ -110,7 +107,7 @@ func (c *Cursor) Prefetch(i int) {
 	scoring.Prefetch(p[:min(size, len(p))])
 }
 
-// bound is the BlockMaxScore of block i.
+// bound returns the BlockMaxScore of block i.
 func (c *Cursor) bound(i int) score.Bound {
 	if c.bounds != nil {
 		return c.bounds[i]
@@ -118,13 +115,12 @@ func (c *Cursor) bound(i int) score.Bound {
 	return c.dir[i].Bound
 }
 
-// ShallowNextGEQ finds the block where the first posting at or after target
-// is, without decoding it and without moving the cursor, and returns the
-// block's bound and DocID range; ok is false if the list ends before target.
-// target must not fall from call to call. It may be called before the first
-// move. first <= last, and target <= last, whatever the list's bytes are. (Ding
-// and Suel, "Faster top-k document retrieval using block-max indexes", SIGIR
-// 2011, §4.1, call it NextShallow.)
+// ShallowNextGEQ finds the block of the first posting >= target and returns its
+// bound and DocID range. It neither decodes the block nor moves the cursor, and
+// may precede the first move. ok is false if the list ends before target.
+// Targets must not fall from call to call. For any bytes, first <= last and
+// target <= last. It is NextShallow of Ding and Suel, "Faster top-k document
+// retrieval using block-max indexes", SIGIR 2011, §4.1.
 func (c *Cursor) ShallowNextGEQ(target base.DocID) (bound score.Bound, first, last base.DocID, ok bool) {
 	i := c.shallow
 	if i >= len(c.dir) {
@@ -145,9 +141,9 @@ func (c *Cursor) ShallowNextGEQ(target base.DocID) (bound score.Bound, first, la
 	return c.bound(i), base.DocID(e.First), base.DocID(e.Last), true
 }
 
-// ShallowMax returns a bound of all postings with DocIDs in [from, to], by the
-// blocks that reach into it; 0 if none does. It moves as ShallowNextGEQ(from)
-// does, and looks at one directory entry a block in the range.
+// ShallowMax returns a bound of all postings with DocIDs in [from, to]: the
+// maximum over blocks that overlap the range, or 0. It moves like
+// ShallowNextGEQ(from) and reads one directory entry a block.
 func (c *Cursor) ShallowMax(from, to base.DocID) score.Bound {
 	if _, _, _, ok := c.ShallowNextGEQ(from); !ok {
 		return 0

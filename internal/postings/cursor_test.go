@@ -13,7 +13,6 @@ import (
 	"github.com/griffin-search/griffin/internal/score"
 )
 
-// A cursor driven at random stands where a search of the uncompressed list says.
 func TestCursorAgainstSlice(t *testing.T) {
 	forAllCodecs(t, func(t *testing.T, opts postings.Options) {
 		lengths, lists := collection(opts.Positions)
@@ -32,7 +31,7 @@ func TestCursorAgainstSlice(t *testing.T) {
 
 func driveCursor(t *testing.T, rng *rand.Rand, c *postings.Cursor, list []postingstest.Posting, maxJump int, positions bool) {
 	t.Helper()
-	at := -1 // index in list of the current posting
+	at := -1 // index of the current posting in list
 	for at < len(list) {
 		var got base.DocID
 		switch rng.IntN(3) {
@@ -100,7 +99,6 @@ func checkShallow(t *testing.T, c *postings.Cursor, list []postingstest.Posting,
 	}
 }
 
-// ShallowMax bounds every posting of the range, and is no block's bound outside it.
 func TestShallowMax(t *testing.T) {
 	lengths, lists := collection(false)
 	opts := postings.Options{Codec: codec.SIMDBP{}, Saturation: saturation}
@@ -150,7 +148,6 @@ func TestCursorDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// CursorStats count every block that is passed as decoded or not.
 func TestCursorStats(t *testing.T) {
 	lengths, lists := collection(false)
 	opts := postings.Options{Codec: codec.SIMDBP{}, Saturation: saturation}

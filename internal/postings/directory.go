@@ -9,10 +9,9 @@ import (
 	"github.com/griffin-search/griffin/internal/score"
 )
 
-// entrySize is the size of a BlockEntry in the file.
+// entrySize is the encoded size of a BlockEntry.
 const entrySize = 16
 
-// append appends the entry as it lies in the file.
 func (e *BlockEntry) append(dst []byte) []byte {
 	dst = binary.LittleEndian.AppendUint32(dst, e.First)
 	dst = binary.LittleEndian.AppendUint32(dst, e.Last)
@@ -21,13 +20,14 @@ func (e *BlockEntry) append(dst []byte) []byte {
 	return append(dst, e.DocWidth, e.FreqWidth)
 }
 
-// sameLayout says that a BlockEntry lies in memory as it does in the file.
+// sameLayout reports whether a BlockEntry has the same layout in memory and
+// file.
 var sameLayout = unsafe.Sizeof(BlockEntry{}) == entrySize &&
 	binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
-// viewDirectory returns the n entries at the start of src, which has
-// n*entrySize bytes: src itself, seen as entries, where it lies in memory as it
-// must, as a mapped file on a little-endian processor does, and otherwise a copy.
+// viewDirectory returns the first n entries of src. It returns a view of src if
+// alignment and byte order allow, as in files mapped on little-endian
+// processors, and a copy otherwise.
 func viewDirectory(src []byte, n int) []BlockEntry {
 	if len(src) < n*entrySize || n == 0 {
 		return nil
@@ -51,7 +51,7 @@ func viewDirectory(src []byte, n int) []BlockEntry {
 	return dir
 }
 
-// view returns the length bytes at offset of file.
+// view returns the given range of file, bounds checked.
 func view(what string, file []byte, offset, length uint64) ([]byte, error) {
 	if size := uint64(len(file)); offset > size || length > size-offset {
 		return nil, fmt.Errorf("%s at %d, %d bytes, of a file of %d: %w", what, offset, length, size, base.ErrCorrupt)

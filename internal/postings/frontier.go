@@ -11,19 +11,18 @@ import (
 	"github.com/griffin-search/griffin/internal/score"
 )
 
-// pair is what a posting's score depends on beside its term. A pair dominates
-// another if its Freq is not smaller and its length not greater: whatever K1, B
-// and the mean length are, it then scores at least as high.
+// pair determines a posting's score, apart from its term. A pair dominates
+// another if its freq is not smaller and its length not greater: for all K1, B
+// and mean lengths it then scores at least as high.
 type pair struct{ freq, length uint32 }
 
-// frontier reduces pairs, in place, to those that no other one dominates, one
-// of each, in strictly rising order of both Freq and length.
-//
-// Of each Freq only the shortest document matters. Nearly all Freqs are small,
-// so a table finds it for those, and a sort for the rest.
+// frontier reduces pairs, in place, to distinct pairs that no other one
+// dominates, in strictly rising order of both members. Only the shortest length
+// of each freq matters. A table covers small freqs, which are nearly all; a
+// sort covers the rest.
 func frontier(pairs []pair) []pair {
 	const small = 64
-	var shortest [small]uint32 // of the Freqs in seen
+	var shortest [small]uint32 // by freq in seen
 	var seen uint64
 	high := 0
 	for _, p := range pairs {
@@ -59,10 +58,10 @@ func frontier(pairs []pair) []pair {
 	return pairs[:n]
 }
 
-// appendFrontier appends the encoding of a frontier (package comment).
+// appendFrontier appends an encoded frontier (package comment).
 func appendFrontier(dst []byte, pairs []pair) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(pairs)))
-	freq, length := uint32(0), ^uint32(0) // length -1: the first is kept as it is
+	freq, length := uint32(0), ^uint32(0) // -1: the first length is encoded unchanged
 	for _, p := range pairs {
 		dst = binary.AppendUvarint(dst, uint64(p.freq-freq-1))
 		dst = binary.AppendUvarint(dst, uint64(p.length-length-1))
@@ -71,13 +70,12 @@ func appendFrontier(dst []byte, pairs []pair) []byte {
 	return dst
 }
 
-// frontierReader reads the frontiers of a list, block after block.
+// frontierReader reads the frontiers of consecutive blocks.
 type frontierReader struct {
 	src []byte
 	at  int
 }
 
-// next calls visit with each pair of the next block's frontier.
 func (r *frontierReader) next(blockSize int, visit func(pair)) error {
 	n, at := readVbyte(r.src, r.at)
 	if at < 0 || n == 0 || int64(n) > int64(blockSize) {
@@ -106,11 +104,11 @@ func (r *frontierReader) next(blockSize int, visit func(pair)) error {
 	return nil
 }
 
-// FrontierBounds appends the BlockMaxScore of each block under saturation s to
-// dst[:0], and returns them and their maximum. It is for searches whose K1 or B
-// differ from those that the directory's bounds were made with (a mean length
-// that differs is what score.Scale is for); it reads the list's frontiers, so
-// it costs a few operations a block. The bounds are as tight as the directory's.
+// FrontierBounds computes the BlockMaxScore of each block under saturation s
+// into dst[:0], and their maximum. Searches use it if K1 or B differ from those
+// of the directory's bounds; for a different mean length use score.Scale. The
+// bounds are as tight as the directory's. It reads the frontiers at a few
+// operations a block.
 func (l *List) FrontierBounds(dst []score.Bound, s score.Saturation) (bounds []score.Bound, maxBound score.Bound, err error) {
 	dst = dst[:0]
 	r := frontierReader{src: l.frontiers}

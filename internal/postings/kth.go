@@ -2,12 +2,12 @@ package postings
 
 import "github.com/griffin-search/griffin/internal/score"
 
-// kthBest keeps the best Kth[len-1] of a stream of bounds. Values are gathered
-// in a buffer of four times that many and thinned out when it is full, so that
-// a value costs a comparison and, rarely, a share of a selection.
+// kthBest selects the Kth best values of a stream of bounds. It thins its
+// buffer of four times the largest k when full, so most values cost one
+// comparison.
 type kthBest struct {
 	best  []score.Bound
-	floor score.Bound // no value at or below it can change the answer
+	floor score.Bound // values up to floor cannot change the result
 }
 
 func (b *kthBest) reset() { b.best, b.floor = b.best[:0], 0 }
@@ -24,10 +24,10 @@ func (b *kthBest) add(v score.Bound) {
 	}
 }
 
-// result returns the Kth[i]-th best values; 0 where there are fewer.
+// result returns the Kth[i]-th best values; 0 if there are fewer.
 func (b *kthBest) result() (kth [len(Kth)]score.Bound) {
 	best := b.best
-	for i := len(Kth) - 1; i >= 0; i-- { // each among the best of the one before
+	for i := len(Kth) - 1; i >= 0; i-- { // each among the best of the previous
 		if k := Kth[i]; len(best) >= k {
 			selectBest(best, k)
 			best = best[:k]
@@ -37,9 +37,9 @@ func (b *kthBest) result() (kth [len(Kth)]score.Bound) {
 	return kth
 }
 
-// selectBest reorders values so that the k best, 1 <= k <= len(values), come
-// first and the k-th best is the last of them (C. A. R. Hoare, "Algorithm 65:
-// find", CACM 1961, with the median of three as pivot).
+// selectBest partitions values so that the k best come first, ending with the
+// k-th best; 1 <= k <= len(values) (C. A. R. Hoare, "Algorithm 65: find", CACM
+// 1961, with the median of three as pivot).
 func selectBest(values []score.Bound, k int) {
 	for low, high := 0, len(values)-1; low < high; {
 		a, m, z := values[low], values[(low+high)/2], values[high]
@@ -63,7 +63,7 @@ func selectBest(values []score.Bound, k int) {
 			high = j
 		case k-1 >= i:
 			low = i
-		default: // all between are equal to the pivot
+		default: // all values between equal the pivot
 			low = high
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/griffin-search/griffin/internal/score"
 )
 
-// BlockEntry is what the directory of a list holds of one block. It lies in
-// the file as it lies in memory: 16 bytes, little endian, 4-byte aligned.
+// BlockEntry is the directory entry of a block. Memory and file share the
+// layout: 16 bytes, little endian, 4-byte aligned.
 //
 //	 0        4        8        12     14  15  16
 //	+--------+--------+--------+------+---+---+
@@ -19,62 +19,64 @@ import (
 //	+--------+--------+--------+------+---+---+
 type BlockEntry struct {
 	First, Last uint32      // first and last DocID of the block
-	Offset      uint32      // byte offset in the list's payload of the block, or of its frequencies if that is all there is
+	Offset      uint32      // byte offset in the payload of the block, or of its frequencies with a ListCodec
 	Bound       score.Bound // BlockMaxScore without idf, rounded up
-	DocWidth    uint8       // codec's width byte of the DocIDs; 0 if the list is encoded as a whole
+	DocWidth    uint8       // codec's width byte of the DocIDs; 0 with a ListCodec
 	FreqWidth   uint8       // codec's width byte of the frequencies
 }
 
-// Kth are the k whose k-th best saturation a list keeps, as initial thresholds.
+// Kth are the k of the stored k-th best saturations, used as initial
+// thresholds.
 var Kth = [3]int{10, 100, 1000}
 
-// Meta is what the dictionary keeps of a list. The zero Meta is an empty list.
+// Meta is the dictionary's record of a list. The zero Meta is an empty list.
 type Meta struct {
 	DocFreq  uint32
 	CollFreq uint64
-	// Offset and Length of the list's bytes in the postings file: the payload
-	// (package comment) and, if DocFreq > codec.BlockLen, the directory: NumBlocks
-	// entries, 4-byte aligned, at the end.
+	// Offset and Length locate the list in the postings file: the payload
+	// (package comment) and, if DocFreq > codec.BlockLen, the directory of
+	// NumBlocks entries, 4-byte aligned, at the end.
 	Offset, Length uint64
-	// Of the only block when DocFreq <= codec.BlockLen (there is no directory
-	// then); otherwise 0.
+	// Directory entry of the only block if DocFreq <= codec.BlockLen; otherwise
+	// 0.
 	First, Last         uint32
 	DocWidth, FreqWidth uint8
 	// Max bounds the list; Kth[i] is the Kth[i]-th best saturation, rounded
-	// down, 0 if DocFreq is less.
+	// down, or 0 if DocFreq is less.
 	Max score.Bound
 	Kth [len(Kth)]score.Bound
-	// Place of the list's positions (0,0 if the index has none) and of its
-	// frontiers in their files.
+	// Locations of the positions (0,0 if the index has none) and frontiers in
+	// their files.
 	PosOffset, PosLength           uint64
 	FrontierOffset, FrontierLength uint64
 }
 
-// List is a posting list ready to be read: views into mapped files. It is a
-// plain value, so that opening one allocates nothing. Several goroutines may
-// read one List.
+// List is a view of a posting list in mapped files. It is a plain value, so
+// opening one does not allocate. It is safe for concurrent reads.
 type List struct {
 	Meta
 	Codec codec.Codec
-	// lists is Codec if it encoded the list's DocIDs as a whole, else nil.
+	// lists is Codec if it encoded all DocIDs together, otherwise nil.
 	lists codec.ListCodec
-	// dir is the directory; nil for a list of one block, which has single in its
-	// stead, so that a List may be copied. directory and Block serve both.
+	// dir is the directory; nil for a list of one block, which uses single, so
+	// that a List may be copied.
 	dir     []BlockEntry
 	single  [1]BlockEntry
-	last    uint32 // DocID of the last posting, by the directory
+	last    uint32 // last DocID according to the directory
 	payload []byte
-	// positions and frontiers are the list's own bytes, empty if absent. The
-	// directory of the positions is the end of positions.
+	// Empty if absent. The end of positions is their directory.
 	positions, frontiers []byte
 }
 
-// Open makes l a view of the list that m describes, in the bytes of the three
-// files (positions may be nil if they are not asked for; so may frontiers). It
-// checks that the list's bytes are in them; the directory is checked as it is
-// used, by the decoding functions and Cursor. The caller has compared checksums
-// of what m points at. It allocates nothing unless the postings file is not
-// 4-byte aligned in memory or the processor is big endian.
+// ID identifies a non-empty list in its segment. It is the offset of the list's
+// frontiers, which are never empty or shared.
+func (l *List) ID() base.ListID { return base.ListID(l.FrontierOffset) }
+
+// Open makes l a view of the list described by m in the three files. positions
+// and frontiers may be nil if not needed. Open checks that the list lies within
+// the files; decoding functions and Cursor check the directory. The caller must
+// have verified the checksums of the list. Open allocates only if the postings
+// file is not 4-byte aligned in memory or the processor is big endian.
 func (l *List) Open(m Meta, c codec.Codec, postings, positions, frontiers []byte) error {
 	*l = List{Meta: m, Codec: c}
 	if m.DocFreq == 0 {
@@ -114,11 +116,10 @@ func (l *List) Open(m Meta, c codec.Codec, postings, positions, frontiers []byte
 	return nil
 }
 
-// Block returns the directory entry of block i, in [0, NumBlocks). It must not
-// be changed.
+// Block returns the directory entry of block i, in [0, NumBlocks). The caller
+// must not change it.
 func (l *List) Block(i int) *BlockEntry { return &l.directory()[i] }
 
-// directory returns the entries of all blocks.
 func (l *List) directory() []BlockEntry {
 	if l.dir == nil {
 		return l.single[:min(1, l.DocFreq)]
@@ -126,18 +127,18 @@ func (l *List) directory() []BlockEntry {
 	return l.dir
 }
 
-// BlockSize returns the number of postings of block i.
+// BlockSize returns the number of postings in block i.
 func (l *List) BlockSize(i int) int {
 	return min(codec.BlockLen, int(l.DocFreq)-i*codec.BlockLen)
 }
 
-// HasPositions says whether the list was opened with positions.
+// HasPositions reports whether the list was opened with positions.
 func (l *List) HasPositions() bool { return len(l.positions) > 0 }
 
-// LastDocID returns the last DocID of the list, which must not be empty.
+// LastDocID returns the last DocID of a non-empty list.
 func (l *List) LastDocID() base.DocID { return base.DocID(l.last) }
 
-// blockBytes returns the bytes of block i, with those of later blocks behind.
+// blockBytes returns block i followed by later blocks.
 func (l *List) blockBytes(i int) ([]byte, error) {
 	offset := uint64(l.Block(i).Offset)
 	if offset > uint64(len(l.payload)) {
@@ -146,11 +147,10 @@ func (l *List) blockBytes(i int) ([]byte, error) {
 	return l.payload[offset:], nil
 }
 
-// DecodeDocIDs decodes the DocIDs of block i to the start of dst and returns
-// how many bytes they take in front of the block's frequencies, which DecodeFreqs
-// and FreqAt ask for: 0 if the list is encoded as a whole. The DocIDs
-// are strictly rising, above the last of block i-1, and agree with the
-// directory entry, or there is an error.
+// DecodeDocIDs decodes the DocIDs of block i to the start of dst. size is the
+// number of bytes before the block's frequencies, which DecodeFreqs and FreqAt
+// take; it is 0 with a ListCodec. It verifies that the DocIDs are strictly
+// rising, follow block i-1, and match the directory entry.
 func (l *List) DecodeDocIDs(i int, dst *[codec.BlockLen]uint32) (size int, err error) {
 	e, prev := l.Block(i), codec.NoBase
 	if i > 0 {
@@ -176,26 +176,25 @@ func (l *List) DecodeDocIDs(i int, dst *[codec.BlockLen]uint32) (size int, err e
 	return size, nil
 }
 
-// decodeOfList decodes the DocIDs of block i of a list that is encoded as a
-// whole, above prev, the last DocID of the block before.
+// decodeOfList decodes block i with a ListCodec. prev is the last DocID of the
+// previous block.
 func (l *List) decodeOfList(i int, dst *[codec.BlockLen]uint32, prev uint32) error {
 	n, err := l.lists.DecodeBlock(dst, l.payload, int(l.DocFreq), i)
 	if err != nil {
 		return err
 	}
-	if n != l.BlockSize(i) || dst[0] < prev+1 { // no base: uint32 arithmetic
+	if n != l.BlockSize(i) || dst[0] < prev+1 { // with NoBase, prev+1 wraps to 0
 		return fmt.Errorf("%d DocIDs from %d on, after %d: %w", n, dst[0], prev, base.ErrCorrupt)
 	}
 	return nil
 }
 
-// scratch holds blocks for DocIDAt: memory handed to a codec's methods would
-// otherwise be allocated at each call.
+// scratch pools blocks for DocIDAt; a local array would escape to the heap.
 var scratch = sync.Pool{New: func() any { return new([codec.BlockLen]uint32) }}
 
-// DocIDAt returns DocID i of the list, in [0, DocFreq). A codec.ListCodec reads
-// it alone; with other codecs the block that it is in is decoded. An i outside
-// the list is an error that wraps base.ErrBadInput.
+// DocIDAt returns DocID i of the list, in [0, DocFreq). A codec.ListCodec
+// decodes it alone; other codecs decode its block. Other values of i give an
+// error that wraps base.ErrBadInput.
 func (l *List) DocIDAt(i int) (uint32, error) {
 	if uint(i) >= uint(l.DocFreq) {
 		return 0, fmt.Errorf("DocID %d of %d: %w", i, l.DocFreq, base.ErrBadInput)
@@ -222,7 +221,7 @@ func (l *List) DocIDAt(i int) (uint32, error) {
 }
 
 // DecodeFreqs decodes the frequencies of block i to the start of dst. docSize
-// is what DecodeDocIDs returned for the block.
+// is the size returned by DecodeDocIDs.
 func (l *List) DecodeFreqs(i, docSize int, dst *[codec.BlockLen]uint32) error {
 	src, err := l.blockBytes(i)
 	if err != nil {
@@ -237,7 +236,7 @@ func (l *List) DecodeFreqs(i, docSize int, dst *[codec.BlockLen]uint32) error {
 	return nil
 }
 
-// FreqAt decodes the frequency of posting j of block i alone.
+// FreqAt decodes only the frequency of posting j of block i.
 func (l *List) FreqAt(i, docSize, j int) (uint32, error) {
 	src, err := l.blockBytes(i)
 	if err != nil {
@@ -253,9 +252,8 @@ func (l *List) FreqAt(i, docSize, j int) (uint32, error) {
 	return f, nil
 }
 
-// PositionBytes returns the positions of the postings of block i as vbyte gaps,
-// as they were given to Writer.AddBlock. Bytes of padding may follow those of
-// the last block.
+// PositionBytes returns the positions of block i as the vbyte gaps given to
+// Writer.AddBlock. Padding may follow those of the last block.
 func (l *List) PositionBytes(i int) ([]byte, error) {
 	n := l.NumBlocks()
 	if n == 1 {
@@ -275,10 +273,9 @@ func (l *List) PositionBytes(i int) ([]byte, error) {
 	return payload[from:to], nil
 }
 
-// DecodePositions appends the positions of a posting to dst, rising. src is the
-// PositionBytes of its block, at the offset in them where the posting's begin
-// (0 for the block's first posting), and freq how many they are; next is the
-// offset behind them, where those of the next posting begin.
+// DecodePositions appends the freq positions of a posting, rising, to dst. src
+// is the block's PositionBytes; at is the posting's offset in it, 0 for the
+// first. next is the offset of the next posting.
 func DecodePositions(dst []uint32, src []byte, at int, freq uint32) (positions []uint32, next int, err error) {
 	position := uint64(0)
 	for i := range freq {

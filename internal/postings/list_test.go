@@ -8,7 +8,6 @@ import (
 	"github.com/griffin-search/griffin/internal/postings/postingstest"
 )
 
-// Reading a list allocates nothing, whatever the codec.
 func TestListDoesNotAllocate(t *testing.T) {
 	lengths, lists := collection(false)
 	for _, codec := range allCodecs(t) {

@@ -9,11 +9,11 @@ import (
 	"github.com/griffin-search/griffin/internal/score"
 )
 
-// NumBlocks is the number of blocks of the list.
+// NumBlocks returns the number of blocks of the list.
 func (m *Meta) NumBlocks() int { return (int(m.DocFreq) + codec.BlockLen - 1) / codec.BlockLen }
 
-// Append appends the record of the list to dst: vbytes, in this order, with
-// the parts in brackets only where they say something.
+// Append appends the encoded record to dst. Numbers are vbytes, widths single
+// bytes, and brackets mark optional fields.
 //
 //	DocFreq*2 + (1 if positions) | CollFreq - DocFreq | Offset | Length
 //	[one block: First | Last - First | DocWidth | FreqWidth]
@@ -53,12 +53,11 @@ func (m *Meta) Append(dst []byte) []byte {
 	return dst
 }
 
-// metaReader reads the fields of a record; the first that is missing or too
-// large ends it.
+// metaReader reads the fields of a record and stops at the first invalid one.
 type metaReader struct {
 	src   []byte
 	at    int
-	field string // that was bad
+	field string // first invalid field
 }
 
 func (r *metaReader) uint(field string, limit uint64) uint64 {
@@ -86,9 +85,8 @@ func (r *metaReader) byte(field string) uint8 {
 	return r.src[r.at-1]
 }
 
-// DecodeMeta reads a record that Append wrote from the start of src, and
-// returns it and its size in bytes. What it returns is consistent in itself;
-// that the list's bytes are where it says is for List.Open to check.
+// DecodeMeta decodes a record at the start of src and returns its size. It
+// checks the record's consistency; List.Open checks the locations.
 func DecodeMeta(src []byte) (m Meta, n int, err error) {
 	const (
 		maxOffset = 1<<63 - 1

@@ -27,7 +27,7 @@ func randomLengths(rng *rand.Rand, n int) []uint32 {
 	return lengths
 }
 
-// collection returns lists of every size around block and Kth boundaries.
+// collection returns lists of sizes around the boundaries of blocks and Kth.
 func collection(positions bool) (lengths []uint32, lists [][]postingstest.Posting) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	lengths = randomLengths(rng, numDocs)
@@ -39,8 +39,7 @@ func collection(positions bool) (lengths []uint32, lists [][]postingstest.Postin
 	return lengths, lists
 }
 
-// allCodecs returns those of the registry, and the plainest that encodes whole
-// lists.
+// allCodecs returns all registered codecs and a minimal ListCodec.
 func allCodecs(t testing.TB) []codec.Codec {
 	t.Helper()
 	codecs := []codec.Codec{codectest.RawList{}}
@@ -85,7 +84,7 @@ func TestRoundTrip(t *testing.T) {
 				if f := c.Freq(); f != p.Freq {
 					t.Fatalf("list %d: posting %d has frequency %d, want %d", i, j, f, p.Freq)
 				}
-				if opts.Positions && j%3 != 1 { // leave some out
+				if opts.Positions && j%3 != 1 { // omit some
 					got, err := c.Positions(nil)
 					if err != nil || !slices.Equal(got, p.Positions) {
 						t.Fatalf("list %d: posting %d has positions %v (%v), want %v", i, j, got, err, p.Positions)
@@ -103,7 +102,6 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// checkDocIDAt reads DocIDs of the list alone.
 func checkDocIDAt(t *testing.T, l *postings.List, want []postingstest.Posting) {
 	t.Helper()
 	for i := 0; i < len(want); i += 1 + len(want)/200 {
@@ -118,7 +116,6 @@ func checkDocIDAt(t *testing.T, l *postings.List, want []postingstest.Posting) {
 	}
 }
 
-// The same postings in steps of any size give the same bytes.
 func TestAddBlockSteps(t *testing.T) {
 	forAllCodecs(t, func(t *testing.T, opts postings.Options) {
 		lengths, lists := collection(opts.Positions)
@@ -176,7 +173,7 @@ func TestWriterRefusesBadInput(t *testing.T) {
 	}
 }
 
-// A bound of weights holds 16 bits: a greater weight would be pruned.
+// Bounds have 16 bits; a larger weight would be pruned.
 func TestWriterRefusesWeightsAboveBounds(t *testing.T) {
 	w := postings.NewWriter(postings.Options{Codec: codec.Raw{}, Saturation: score.Saturation{Linear: true}}, discard{}, discard{}, discard{})
 	w.Begin(make([]uint32, 10))

@@ -5,13 +5,14 @@ import (
 	"math/bits"
 )
 
-// skipVbytes returns the offset in src behind n vbytes that begin at from, or
-// -1 if src ends before.
+// skipVbytes returns the offset after n vbytes from offset from, or -1 if src
+// ends early.
 func skipVbytes(src []byte, from, n int) int {
 	const tops = 0x8080808080808080
 	for n >= 8 && from+8 <= len(src) {
-		// A vbyte ends in the byte whose top bit is clear. Eight bytes end at
-		// most eight vbytes, and the n-th only if it is their last byte.
+		// A vbyte ends with the byte whose top bit is clear. Eight bytes
+		// contain at most eight ends, so the n-th vbyte ends at their last byte
+		// or later.
 		n -= bits.OnesCount64(^binary.LittleEndian.Uint64(src[from:]) & tops)
 		from += 8
 	}
@@ -26,8 +27,8 @@ func skipVbytes(src []byte, from, n int) int {
 	return from
 }
 
-// readVbyte returns the vbyte of src at from and the offset behind it; -1 if
-// src ends before it does, or it does not fit in 32 bits.
+// readVbyte returns the vbyte at from and the offset after it, or -1 if src
+// ends early or the value exceeds 32 bits.
 func readVbyte(src []byte, from int) (value uint32, next int) {
 	var v uint64
 	for shift := 0; shift < 35; shift += 7 {

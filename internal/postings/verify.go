@@ -9,16 +9,17 @@ import (
 	"github.com/griffin-search/griffin/internal/score"
 )
 
-// Verify reads the whole list, opened with everything that it was written with,
-// and checks every invariant: DocIDs rise and stay below len(lengths); each
-// directory entry says what its block holds; frequencies are at least 1 and sum
-// to CollFreq; every block is encoded as the codec encodes its postings, in
-// minimal widths, and the blocks fill the list's bytes exactly; Bound, Max and
-// Kth are the exact ones; frontiers are complete and hold nothing else;
-// positions are Freq rising ones a posting. lengths and s are those that the
-// list was written with. The error wraps base.ErrCorrupt and names the block. A
-// list that is encoded as a whole takes 4 bytes of memory a posting, and what
-// encoding it takes.
+// Verify decodes the whole list and checks every invariant:
+//
+//   - DocIDs rise and stay below len(lengths), and directory entries match.
+//   - Frequencies are at least 1 and sum to CollFreq.
+//   - Blocks equal the codec's encoding, with minimal widths, and fill the list.
+//   - Bound, Max and Kth are exact, and frontiers are complete and minimal.
+//   - Each posting has Freq rising positions.
+//
+// The list must be open with all its parts. lengths and s are the writer's. The
+// error wraps base.ErrCorrupt and names the block. A list of a codec.ListCodec
+// takes 4 bytes of memory a posting and the memory to encode it.
 func (l *List) Verify(lengths []uint32, s score.Saturation) error {
 	v := verifier{list: l, lengths: lengths, sat: s, prev: codec.NoBase, frontiers: frontierReader{src: l.frontiers}}
 	if err := v.start(); err != nil {
@@ -32,21 +33,20 @@ func (l *List) Verify(lengths []uint32, s score.Saturation) error {
 	return v.whole()
 }
 
-// verifier is the state of Verify between two blocks.
 type verifier struct {
 	list    *List
 	lengths []uint32
 	sat     score.Saturation
 
-	prev      uint32 // last DocID of the block before
+	prev      uint32 // last DocID of the previous block
 	collFreq  uint64
 	maxBound  score.Bound
 	kth       kthBest
 	frontiers frontierReader
-	offset    uint64 // end of the block before in the payload
-	posBytes  int    // bytes of positions in the blocks before
+	offset    uint64 // end of the previous block in the payload
+	posBytes  int    // bytes of positions in previous blocks
 
-	listDocIDs    []uint32 // all so far, if the list is encoded as a whole
+	listDocIDs    []uint32 // with a ListCodec: all DocIDs so far
 	docIDs, freqs [codec.BlockLen]uint32
 	pairs         [codec.BlockLen]pair
 	buf           []byte
@@ -57,7 +57,7 @@ func corrupt(format string, args ...any) error {
 	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), base.ErrCorrupt)
 }
 
-// start finds where the first block is.
+// start sets the offset of the first block.
 func (v *verifier) start() error {
 	l := v.list
 	if l.lists == nil {
@@ -112,8 +112,8 @@ func (v *verifier) block(i int) error {
 	return v.blockPositions(i, v.freqs[:n])
 }
 
-// encoding checks that the block is the codec's encoding of its postings, byte
-// for byte: then its widths are minimal and its padding is zero.
+// encoding checks that the block equals the codec's encoding, so its widths are
+// minimal and its padding is zero.
 func (v *verifier) encoding(i int, e *BlockEntry, docIDs, freqs []uint32) error {
 	var docWidth, freqWidth uint8
 	v.buf = v.buf[:0]
@@ -176,7 +176,6 @@ func (v *verifier) blockPositions(i int, freqs []uint32) error {
 	return nil
 }
 
-// isPadding says whether bytes are what a Writer puts before a directory.
 func isPadding(rest []byte, directory bool) bool {
 	if len(rest) > 3 || len(rest) > 0 && !directory {
 		return false
@@ -213,8 +212,8 @@ func (v *verifier) whole() error {
 	return nil
 }
 
-// wholeEncoding checks that a list that is encoded as a whole is the codec's
-// encoding of its DocIDs, byte for byte, with zeros up to the first frequency.
+// wholeEncoding checks that a ListCodec's DocIDs equal its encoding, followed
+// by zeros up to the first frequency.
 func (v *verifier) wholeEncoding() error {
 	l := v.list
 	if l.lists == nil {

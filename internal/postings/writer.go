@@ -11,32 +11,31 @@ import (
 	"github.com/griffin-search/griffin/internal/score"
 )
 
-// Options say how lists are written.
+// Options configure a Writer.
 type Options struct {
 	Codec      codec.Codec
-	Saturation score.Saturation // that the bounds are computed for
-	Positions  bool             // whether postings have positions
+	Saturation score.Saturation // for the bounds
+	Positions  bool             // postings have positions
 }
 
 // listAlign is the alignment of lists of more than one block (package comment).
 const listAlign = 16
 
-// Writer writes posting lists, one after another: Begin, AddBlock any number of
-// times, Finish. Its memory is constant but for the directory of the list that
-// is being written (24 bytes a block) and, with positions, one block of them.
-// With a codec.ListCodec it also keeps the DocIDs of that list until Finish (4
-// bytes a posting), its encoded frequencies, and the encoded list while it is
-// written; the memory stays for the lists that follow.
+// Writer writes posting lists: Begin, any number of AddBlock, Finish, and
+// again. Its memory is constant except for the current list's directory (24
+// bytes a block) and, with positions, those of one block. With a
+// codec.ListCodec it buffers the list's DocIDs (4 bytes a posting), encoded
+// frequencies and encoding until Finish. It reuses all memory.
 //
-// After an error the Writer, and what it wrote, cannot be used further.
+// After an error the Writer and its output are unusable.
 type Writer struct {
 	opts                           Options
 	postings, positions, frontiers output
 
-	// lists is the codec if it encodes whole lists, else nil.
+	// lists is the codec if it encodes whole lists, otherwise nil.
 	lists codec.ListCodec
 
-	// The list being written.
+	// The current list.
 	lengths  []uint32
 	meta     Meta
 	dir      []BlockEntry
@@ -45,12 +44,12 @@ type Writer struct {
 	last     uint32 // last DocID of the last block written
 	lastSeen uint32 // last DocID added
 
-	// Of a list of several blocks, with lists: all DocIDs but the pending ones, and
-	// their frequencies, encoded.
+	// With lists and several blocks: all DocIDs except pending ones, and
+	// encoded frequencies.
 	listDocIDs []uint32
 	listFreqs  []byte
 
-	// Postings that are not written yet: at most one block of them, the last.
+	// Unwritten postings: at most one block, the last.
 	docIDs, freqs [codec.BlockLen]uint32
 	pending       int
 	pendingPos    []byte
@@ -59,8 +58,7 @@ type Writer struct {
 	pairs [codec.BlockLen]pair
 }
 
-// output is one of the files that a Writer writes, with the number of bytes
-// written to it.
+// output counts the bytes written to a file.
 type output struct {
 	w      io.Writer
 	offset uint64
@@ -74,7 +72,6 @@ func (o *output) write(p []byte) error {
 
 var zeros [listAlign]byte
 
-// align writes zero bytes up to the next multiple of n.
 func (o *output) align(n uint64) error {
 	if rest := o.offset % n; rest != 0 {
 		return o.write(zeros[:n-rest])
@@ -82,11 +79,10 @@ func (o *output) align(n uint64) error {
 	return nil
 }
 
-// NewWriter returns a Writer. Offsets in the Metas that it returns count from
-// where postings, positions and frontiers stand now; postings must stand at a
-// multiple of 16 bytes of what will be mapped, positions at a multiple of 4.
-// The three should be buffered: a block is a write. positions is not used
-// without opts.Positions.
+// NewWriter returns a Writer. Offsets in its Metas are relative to the current
+// ends of the three outputs. These must be multiples of 16 (postings) and 4
+// (positions) in the mapped files. Use buffered outputs: each block is a
+// separate write. positions is unused without opts.Positions.
 func NewWriter(opts Options, postings, positions, frontiers io.Writer) *Writer {
 	lists, _ := opts.Codec.(codec.ListCodec)
 	return &Writer{
@@ -98,8 +94,8 @@ func NewWriter(opts Options, postings, positions, frontiers io.Writer) *Writer {
 	}
 }
 
-// Begin starts a list. lengths holds the number of tokens of each document, by
-// DocID, in the field that the list belongs to; it is kept until Finish.
+// Begin starts a list. lengths holds the number of tokens of each document in
+// the list's field, by DocID; Writer retains it until Finish.
 func (w *Writer) Begin(lengths []uint32) {
 	w.lengths = lengths
 	w.meta = Meta{}
@@ -112,12 +108,11 @@ func (w *Writer) Begin(lengths []uint32) {
 	w.pendingPos = w.pendingPos[:0]
 }
 
-// AddBlock adds postings to the list: any number of them, DocIDs rising from
-// call to call, frequencies at least 1, and at most score.MaxBound if they are weights
-// (Saturation.Linear). positions holds for each posting its
-// Freq positions as vbyte gaps, one posting after another; it must be empty
-// without Options.Positions. Nothing is kept of the slices. Postings that break
-// these rules give an error that wraps base.ErrBadInput.
+// AddBlock adds any number of postings. DocIDs rise across calls; frequencies
+// are at least 1, and weights (Saturation.Linear) at most score.MaxBound.
+// positions holds Freq positions a posting as vbyte gaps; it must be empty
+// without Options.Positions. AddBlock retains no slices. Invalid postings cause
+// an error that wraps base.ErrBadInput.
 func (w *Writer) AddBlock(docIDs, freqs []uint32, positions []byte) error {
 	if len(docIDs) != len(freqs) {
 		return fmt.Errorf("%d DocIDs with %d frequencies: %w", len(docIDs), len(freqs), base.ErrBadInput)
@@ -133,7 +128,7 @@ func (w *Writer) AddBlock(docIDs, freqs []uint32, positions []byte) error {
 		w.lastSeen = d
 	}
 	for len(docIDs) > 0 {
-		if w.pending == codec.BlockLen { // more follows, so this is not the only block
+		if w.pending == codec.BlockLen { // a further block follows
 			if err := w.flushBlock(true /* directory */); err != nil {
 				return err
 			}
@@ -158,8 +153,8 @@ func (w *Writer) AddBlock(docIDs, freqs []uint32, positions []byte) error {
 	return nil
 }
 
-// positionsSize is the size in bytes of the positions of postings with the
-// given frequencies at the start of src.
+// positionsSize returns the size of the positions of postings with the given
+// frequencies.
 func positionsSize(src []byte, freqs []uint32) (int, error) {
 	n := uint64(0)
 	for _, f := range freqs {
@@ -173,8 +168,8 @@ func positionsSize(src []byte, freqs []uint32) (int, error) {
 	return 0, fmt.Errorf("%d positions in %d bytes: %w", n, len(src), base.ErrBadInput)
 }
 
-// Finish ends the list and returns its Meta. A list without postings takes no
-// bytes and has the zero Meta.
+// Finish ends the list and returns its Meta. An empty list takes no bytes and
+// has the zero Meta.
 func (w *Writer) Finish() (Meta, error) {
 	if w.pending == 0 {
 		return Meta{}, nil
@@ -201,8 +196,7 @@ func (w *Writer) Finish() (Meta, error) {
 	return m, nil
 }
 
-// finishBlocks writes what follows when all blocks of a list of several are
-// known.
+// finishBlocks completes a list of several blocks.
 func (w *Writer) finishBlocks() error {
 	if w.lists != nil {
 		if err := w.writeList(); err != nil {
@@ -212,8 +206,8 @@ func (w *Writer) finishBlocks() error {
 	return w.writeDirectories()
 }
 
-// writeList writes the DocIDs of the list as a whole and its frequencies behind
-// them, and makes the offsets in the directory count from the list's start.
+// writeList writes all DocIDs, then the frequencies, and corrects the offsets
+// in the directory.
 func (w *Writer) writeList() error {
 	w.buf = w.lists.AppendList(w.buf[:0], w.listDocIDs)
 	start := alignList(uint64(len(w.buf)))
@@ -232,8 +226,7 @@ func (w *Writer) writeList() error {
 	return w.postings.write(w.listFreqs)
 }
 
-// alignList is the offset of the frequencies of a list whose DocIDs are encoded
-// as a whole, in size bytes.
+// alignList returns the offset of the frequencies after DocIDs of size bytes.
 func alignList(size uint64) uint64 { return (size + listAlign - 1) / listAlign * listAlign }
 
 var errTooLong = fmt.Errorf("posting list of more than 4 GiB: %w", base.ErrBadInput)
@@ -260,7 +253,7 @@ func (w *Writer) writeDirectories() error {
 }
 
 // flushBlock writes the pending postings, at least one, as a block. directory
-// says that the list has one: that this is not its only block.
+// is true if the list has other blocks.
 func (w *Writer) flushBlock(directory bool) error {
 	n := w.pending
 	docIDs, freqs := w.docIDs[:n], w.freqs[:n]
@@ -321,8 +314,8 @@ func (w *Writer) flushBlock(directory bool) error {
 	return nil
 }
 
-// writeBlock encodes the postings of a block and writes them, or keeps them for
-// writeList if that encodes the whole list, and completes the directory entry.
+// writeBlock encodes a block and completes its directory entry. It writes the
+// block unless writeList will.
 func (w *Writer) writeBlock(e *BlockEntry, docIDs, freqs []uint32, directory bool) error {
 	if w.lists != nil && directory {
 		if len(w.listFreqs) > math.MaxUint32 {

@@ -4,14 +4,14 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/griffin-search/griffin/internal/exec"
+	"github.com/griffin-search/griffin/internal/dispatch"
 	"github.com/griffin-search/griffin/internal/sched/simulation"
 )
 
-// Costs returns what each query takes on either processor, for a simulation. Policies
-// cpu and gpu were measured.
+// Costs returns each query's time on either processor for a simulation. It
+// requires measurements of policies cpu and gpu.
 func (m *Measured) Costs() ([]simulation.Query, error) {
-	cpu, gpu := slices.Index(m.Names, string(exec.PolicyCPU)), slices.Index(m.Names, string(exec.PolicyGPU))
+	cpu, gpu := slices.Index(m.Names, string(dispatch.PolicyCPU)), slices.Index(m.Names, string(dispatch.PolicyGPU))
 	if cpu < 0 || gpu < 0 {
 		return nil, errors.New("costs need policies cpu and gpu among those that were measured")
 	}

@@ -10,9 +10,10 @@ import (
 	"time"
 
 	"github.com/griffin-search/griffin/internal/base"
-	"github.com/griffin-search/griffin/internal/exec"
-	"github.com/griffin-search/griffin/internal/query"
+	"github.com/griffin-search/griffin/internal/dispatch"
+	"github.com/griffin-search/griffin/internal/plan"
 	"github.com/griffin-search/griffin/internal/sched"
+	"github.com/griffin-search/griffin/query"
 )
 
 // Query is a query of the log.
@@ -21,96 +22,96 @@ type Query struct {
 	Node query.Node
 }
 
-// Options say what is measured.
+// Options configure Measure.
 type Options struct {
-	// Searcher answers, through a Dispatcher of exec.PolicyCost if there is more than
-	// the CPU to choose. Analyzer is its index's.
-	Searcher *exec.Searcher
+	// Searcher answers the queries. Its Dispatcher has dispatch.PolicyCost if
+	// there is a GPU. Analyzer is its index's.
+	Searcher *dispatch.Searcher
 	Analyzer string
-	// Exec has Mode, K and what else is the same for all.
-	Exec exec.Options
+	// Exec holds Mode, K and the other options that all variants share.
+	Exec dispatch.Options
 	// Policies are measured in this order, each as a Variant of its name.
-	Policies []exec.Policy
-	// Own, if set, opens a Searcher that answers as Searcher does, but whose GPU is another
-	// one, or has memory of its own for lists: each of the Policies but cpu gets one. Where
-	// memory is short, what one policy leaves there would serve, or hinder, the next.
-	Own func(context.Context, exec.Policy) (OwnSearcher, error)
-	// Others are measured, too.
+	Policies []dispatch.Policy
+	// Own, if set, opens a Searcher with equal answers but another GPU or its
+	// own GPU memory, for each of the Policies but cpu. If memory is short, the
+	// lists that one policy leaves there would affect the next.
+	Own func(context.Context, dispatch.Policy) (OwnSearcher, error)
+	// Others are further variants to measure.
 	Others []Variant
-	// Oracle asks for the best placement of each query in hindsight.
+	// Oracle enables the measurement of placements.
 	Oracle bool
-	// Rounds is how often each query is measured in each way, at least 2;
-	// 0: DefaultRounds.
+	// Rounds is the number of measurements of each query in each way, at least
+	// 2; 0: DefaultRounds.
 	Rounds int
-	// Batch is how many queries are answered together on the GPU to find out what a query
-	// takes of a batch; 0: none.
+	// Batch is the number of queries in a GPU batch, to measure a query's share
+	// of it; 0: none.
 	Batch int
-	// Progress, if set, is told how many passes over the log of how many have ended.
+	// Progress, if set, receives the number of completed passes.
 	Progress func(done, total int)
 }
 
-// OwnSearcher is a Searcher of one policy's, to be closed once that is measured.
+// OwnSearcher is a policy's own Searcher. Measure closes it.
 type OwnSearcher struct {
-	*exec.Searcher
+	*dispatch.Searcher
 	Close func() error
 }
 
-// DefaultRounds is enough for a median that a disturbance does not move.
+// DefaultRounds suffices for a median that one disturbance does not change.
 const DefaultRounds = 5
 
-// Variant is a way to answer the queries beside the policies.
+// Variant is a way to answer the queries.
 type Variant struct {
 	Name string
-	// Searcher may be of another index of the same documents, in the same order.
-	Searcher *exec.Searcher
-	Exec     exec.Options
+	// Searcher may have another index of the same documents in the same order.
+	Searcher *dispatch.Searcher
+	Exec     dispatch.Options
 }
 
-// Measured are the times of a log.
+// Measured holds the times of a log.
 type Measured struct {
-	Mode    exec.Mode
+	Mode    plan.Mode
 	K       int
 	Rounds  int
 	Queries []Measurement
 	// Names of the variants: the policies, then the others.
 	Names []string
-	// GPUBatch is how many queries were answered together, 0: that was not measured.
+	// GPUBatch is the number of queries in a batch; 0: not measured.
 	GPUBatch int
 
 	oracle   bool
 	policies int // of Names
 }
 
-// Measurement is one query's.
+// Measurement holds the times of one query.
 type Measurement struct {
 	ID string
 	// DocFreqs of its terms, rising.
 	DocFreqs []uint64
-	// Hits that it has, up to K.
+	// Hits is the number of hits, at most K.
 	Hits int
-	// Took holds, by variant, then round, how long it took.
+	// Took holds times by variant, then round.
 	Took [][]time.Duration
-	// Share is what it adds to a batch on the GPU.
+	// Share is the time that the query adds to a batch on the GPU.
 	Share time.Duration
-	// Ran tells, by variant, then round, where its steps ran.
+	// Ran holds the processors that were used, by variant, then round.
 	Ran [][]Places
 
-	placements []exec.Placement
+	placements []dispatch.Placement
 	placed     [][]time.Duration // by placement, then round
-	// beside holds, by policy, then round, what it takes with the oracle's Searcher; nil of
-	// one that has no other.
+	// beside holds times with the oracle's Searcher, by policy, then round; nil
+	// for a policy that has no other.
 	beside [][]time.Duration
 	hits   []base.Hit
 }
 
-// Places is where a query ran.
+// Places are the processors that a query used.
 type Places struct {
 	CPU, GPU   bool
 	Migrations int
 }
 
-// pass is one way to answer all queries: a variant, placement number n of each, or a policy
-// with the Searcher of those.
+// pass is one way to answer all queries: a variant, placement number n of each
+// query, or a policy with the oracle's Searcher.
 type pass struct {
 	Variant
 	variant   int // -1: a placement
@@ -118,15 +119,15 @@ type pass struct {
 	beside    bool
 }
 
-// Measure measures queries. A query that gives another answer in one way than in
-// another is an error. If ctx ends, it returns ctx's error, and what was measured in the
-// rounds that were complete, if there are two or more, else nil.
+// Measure measures queries. It returns an error if two ways give different
+// answers. If ctx ends, it returns ctx's error with the complete rounds, if
+// there are at least two.
 func Measure(ctx context.Context, queries []Query, o Options) (measured *Measured, err error) {
 	o.Rounds = cmp.Or(o.Rounds, DefaultRounds)
 	if o.Rounds < 2 {
 		return nil, fmt.Errorf("%d rounds: at least 2 are needed: %w", o.Rounds, base.ErrBadInput)
 	}
-	sc, err := exec.NewScratch(o.Analyzer)
+	sc, err := dispatch.NewScratch(o.Analyzer)
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +143,7 @@ func Measure(ctx context.Context, queries []Query, o Options) (measured *Measure
 		return nil, err
 	}
 	total := len(passes) * (o.Rounds + 1)
-	for round := -1; round < o.Rounds; round++ { // the first warms up
+	for round := -1; round < o.Rounds; round++ { // round -1 warms up
 		for i := range passes {
 			if err := m.pass(ctx, &passes[place(i, round+1, len(passes))], round); err != nil {
 				if ctx.Err() != nil && round >= 2 {
@@ -165,7 +166,6 @@ func Measure(ctx context.Context, queries []Query, o Options) (measured *Measure
 	return m.result, nil
 }
 
-// first returns what was measured in the first rounds.
 func (m *Measured) first(rounds int) *Measured {
 	m.Rounds = rounds
 	for i := range m.Queries {
@@ -182,18 +182,16 @@ func (m *Measured) first(rounds int) *Measured {
 	return m
 }
 
-// measuring is a Measure under way.
 type measuring struct {
 	Options
-	sc      *exec.Scratch
-	plan    exec.Plan
+	sc      *dispatch.Scratch
+	plan    dispatch.Query
 	queries []Query
 	hits    []base.Hit
 	result  *Measured
-	own     map[exec.Policy]OwnSearcher
+	own     map[dispatch.Policy]OwnSearcher
 }
 
-// close closes the policies' own searchers.
 func (m *measuring) close() error {
 	var errs []error
 	for _, s := range m.own {
@@ -202,22 +200,21 @@ func (m *measuring) close() error {
 	return errors.Join(errs...)
 }
 
-// searcher returns that of a policy: its own, if it has one.
-func (m *measuring) searcher(p exec.Policy) *exec.Searcher {
+// searcher returns the policy's own Searcher, or the shared one.
+func (m *measuring) searcher(p dispatch.Policy) *dispatch.Searcher {
 	if s, ok := m.own[p]; ok {
 		return s.Searcher
 	}
 	return m.Searcher
 }
 
-// open opens the searchers that policies have of their own.
 func (m *measuring) open(ctx context.Context) error {
-	m.own = map[exec.Policy]OwnSearcher{}
+	m.own = map[dispatch.Policy]OwnSearcher{}
 	if m.Own == nil {
 		return nil
 	}
 	for _, p := range m.Policies {
-		if p == exec.PolicyCPU {
+		if p == dispatch.PolicyCPU {
 			continue
 		}
 		s, err := m.Own(ctx, p)
@@ -229,7 +226,7 @@ func (m *measuring) open(ctx context.Context) error {
 	return nil
 }
 
-// prepare makes room for the times, and finds out all ways to answer.
+// prepare opens searchers, runs each query once, and returns all passes.
 func (m *measuring) prepare(ctx context.Context) ([]pass, error) {
 	if err := m.open(ctx); err != nil {
 		return nil, err
@@ -277,8 +274,9 @@ func (m *measuring) prepare(ctx context.Context) ([]pass, error) {
 	return append(passes, m.besides(passes)...), nil
 }
 
-// besides returns the passes of policies that have a Searcher of their own with that of the
-// oracle, if there is one: what lies in a cache is to make no difference between it and them.
+// besides returns passes of the policies that have their own Searcher with the
+// oracle's Searcher, so that cache contents do not distinguish them from the
+// oracle.
 func (m *measuring) besides(passes []pass) []pass {
 	var more []pass
 	for i := range m.Policies {
@@ -297,33 +295,34 @@ func (m *measuring) besides(passes []pass) []pass {
 	return more
 }
 
-// place returns which of n passes is number i of a round. A pass leaves caches and clocks to
-// the one after it, so that none is to come after the same one in each round: rounds are rows
-// of a square (Williams, Experimental designs balanced for the estimation of residual effects
-// of treatments, 1949), 0, 1, n-1, 2, n-2 and so on, each row one further. If n is even, no
-// two of n rows have the same one before any pass.
+// place returns the pass at position i of a round. A pass affects the caches
+// and clocks of the next one, so rounds should not repeat a pair of consecutive
+// passes. Rounds are rows of a Williams square (Williams, Experimental designs
+// balanced for the estimation of residual effects of treatments, 1949): the
+// first is 0, 1, n-1, 2, n-2 and so on, and each further row adds one. For even
+// n, no pair repeats in n rows.
 func place(i, round, n int) int {
-	at := i / 2 // of even i: from the end
+	at := i / 2 // for even i: from the end
 	if i%2 == 1 {
 		at = n - (i+1)/2
 	}
 	return (n - at + round) % n
 }
 
-// rehearsal is how long queries are answered before a pass without being timed. A GPU that
-// was idle for a second, while a pass ran on the CPU, takes some ten milliseconds to
-// come back to its clock, which may be all that a pass of its own takes.
+// rehearsal is the duration of the untimed queries before a pass. A GPU that
+// was idle for a second takes about ten milliseconds to restore its clock,
+// which may be as long as the pass.
 const rehearsal = 60 * time.Millisecond
 
-// rehearse answers the first queries of a pass as it will. Where policies have GPU memory of their
-// own, a pass with the oracle's is preceded by all queries of the log on the GPU instead: the few
-// of a placement, answered again and again, would find all their lists in a cache that has a part
-// of them otherwise.
+// rehearse answers the first queries of a pass untimed. If policies have their
+// own GPU memory, it instead answers the whole log on the GPU before a pass in
+// the oracle's memory. Otherwise the few queries of a placement would find all
+// their lists in a cache that normally holds only some of them.
 func (m *measuring) rehearse(ctx context.Context, p *pass, queries []int) error {
 	refills := len(m.own) > 0 && (p.placement >= 0 || p.beside)
 	if refills {
-		p = &pass{Variant: Variant{string(exec.PolicyGPU), p.Searcher, m.Exec}, placement: -1}
-		p.Exec.Policy = exec.PolicyGPU
+		p = &pass{Variant: Variant{string(dispatch.PolicyGPU), p.Searcher, m.Exec}, placement: -1}
+		p.Exec.Policy = dispatch.PolicyGPU
 		queries = m.answeredIn(p, 0)
 	}
 	for began := time.Now(); time.Since(began) < rehearsal; {
@@ -339,7 +338,7 @@ func (m *measuring) rehearse(ctx context.Context, p *pass, queries []int) error 
 	return nil
 }
 
-// answeredIn returns the numbers of the queries that a pass answers in a round.
+// answeredIn returns the indexes of the queries that a pass answers in a round.
 func (m *measuring) answeredIn(p *pass, round int) []int {
 	var queries []int
 	for i := range m.result.Queries {
@@ -354,19 +353,20 @@ func (m *measuring) answeredIn(p *pass, round int) []int {
 	return queries
 }
 
-// hopeless is how many times the least time of a query in the first round a placement may take
-// there to be measured again: more than the same placement was seen to differ by from round to
-// round with lists in host memory (804 to 2,686 µs of one query on an H200), and little
-// enough to leave out most placements of long queries on the CPU.
+// hopeless is the factor over a query's fastest placement in the first round
+// beyond which a placement is not measured again. It exceeds the variation of
+// one placement between rounds with lists in host memory (804 to 2,686 µs for
+// one query on an H200). It excludes most CPU placements of long queries.
 const hopeless = 4
 
-// errNewAnswer is of a query whose answer depends on where it runs, which is a bug.
+// errNewAnswer reports an answer that depends on the processor, which is a bug.
 var errNewAnswer = errors.New("the answer is not the one that it had before")
 
-// errOtherAnswer is of an index that should have the same documents.
+// errOtherAnswer reports an index with other documents.
 var errOtherAnswer = fmt.Errorf("its answer is another than that of the index it stands beside: it must hold the same documents in the same order: %w", base.ErrBadInput)
 
-// pass answers all queries in one way, and compares the answers. Round -1 is not timed.
+// pass answers all queries in one way and compares the answers. Round -1 is
+// untimed.
 func (m *measuring) pass(ctx context.Context, p *pass, round int) error {
 	runtime.GC()
 	queries := m.answeredIn(p, round)
@@ -393,7 +393,7 @@ func (m *measuring) pass(ctx context.Context, p *pass, round int) error {
 		switch {
 		case p.placement >= 0 && round < 0:
 			if !ranAs(&answer, &t.placements[p.placement]) {
-				t.placed[p.placement] = nil // it cannot
+				t.placed[p.placement] = nil // not possible
 			}
 		case p.placement >= 0:
 			t.placed[p.placement][round] = took
@@ -414,15 +414,15 @@ func (p *pass) describe(t *Measurement) string {
 	return p.Name
 }
 
-// ranAs reports whether a query ran as a placement says: where it begins at least.
-func ranAs(a *exec.Answer, p *exec.Placement) bool {
+// ranAs reports whether a query followed a placement, at least at its start.
+func ranAs(a *plan.Answer, p *dispatch.Placement) bool {
 	if p.First == sched.GPU || p.Lists > 0 && a.Migrations > 0 {
 		return a.StepsAt[sched.GPU] > 0
 	}
 	return p.Lists > 0 || p.First == sched.CPU
 }
 
-// isHopeless reports whether a placement, or all there are, took far too long in the
+// isHopeless reports whether a placement, or every one, was far too slow in the
 // first round.
 func (m *measuring) isHopeless(t *Measurement, placement int) bool {
 	times := t.placed[placement]
@@ -438,8 +438,8 @@ func (m *measuring) isHopeless(t *Measurement, placement int) bool {
 	return times[0] == 0 || times[0] > hopeless*least
 }
 
-// answer answers query number i as a pass does.
-func (m *measuring) answer(ctx context.Context, p *pass, i int) (answer exec.Answer, err error) {
+// answer answers query i of a pass.
+func (m *measuring) answer(ctx context.Context, p *pass, i int) (answer plan.Answer, err error) {
 	t, o := &m.result.Queries[i], p.Exec
 	if p.placement >= 0 {
 		o.Placement = &t.placements[p.placement]
@@ -448,25 +448,26 @@ func (m *measuring) answer(ctx context.Context, p *pass, i int) (answer exec.Ans
 		answer, err = m.plan.Run(ctx, m.sc, m.hits)
 	}
 	if err != nil {
-		return exec.Answer{}, fmt.Errorf("query %s, %s: %w", t.ID, p.describe(t), err)
+		return plan.Answer{}, fmt.Errorf("query %s, %s: %w", t.ID, p.describe(t), err)
 	}
 	return answer, nil
 }
 
-// shares measures batches on the GPU, compares their answers, and gives each query of a batch the
-// part that it has of the times alone.
+// shares measures batches on the GPU and compares their answers. It divides a
+// batch's time among its queries in proportion to their single times.
 func (m *measuring) shares(ctx context.Context) error {
-	gpu := slices.Index(m.Policies, exec.PolicyGPU)
+	gpu := slices.Index(m.Policies, dispatch.PolicyGPU)
 	if gpu < 0 {
 		return errors.New("shares of a batch need policy gpu among those that are measured")
 	}
 	m.result.GPUBatch = m.Batch
-	searcher := m.searcher(exec.PolicyGPU)
+	searcher := m.searcher(dispatch.PolicyGPU)
 	o := m.Exec
-	o.Policy = exec.PolicyGPU
+	o.Policy = dispatch.PolicyGPU
+	var batch dispatch.BatchScratch
 	for from := 0; from < len(m.queries); from += m.Batch {
 		to := min(from+m.Batch, len(m.queries))
-		plans, answers := make([]*exec.Plan, to-from), make([]exec.Answer, to-from)
+		plans, answers := make([]*dispatch.Query, to-from), make([]plan.Answer, to-from)
 		alone := time.Duration(0)
 		for i := range plans {
 			p, err := searcher.Prepare(m.sc, m.queries[from+i].Node, o)
@@ -479,7 +480,7 @@ func (m *measuring) shares(ctx context.Context) error {
 		least := time.Duration(0)
 		for range m.Rounds {
 			began := time.Now()
-			if err := searcher.RunBatch(ctx, plans, m.sc, answers); err != nil {
+			if err := searcher.Dispatcher().SearchBatch(ctx, plans, &batch, answers); err != nil {
 				return err
 			}
 			if took := time.Since(began); least == 0 || took < least {
@@ -499,7 +500,7 @@ func (m *measuring) shares(ctx context.Context) error {
 	return nil
 }
 
-// median returns the middle one of times, the lower of two; 0 of none.
+// median returns the lower median, or 0 without times.
 func median(times []time.Duration) time.Duration {
 	if len(times) == 0 {
 		return 0

@@ -11,21 +11,21 @@ import (
 	"testing"
 	"time"
 
-	"github.com/griffin-search/griffin/internal/exec"
+	"github.com/griffin-search/griffin/internal/dispatch"
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 	"github.com/griffin-search/griffin/internal/index"
 	"github.com/griffin-search/griffin/internal/index/indextest"
-	"github.com/griffin-search/griffin/internal/query"
+	"github.com/griffin-search/griffin/internal/plan"
 	"github.com/griffin-search/griffin/internal/sched"
+	"github.com/griffin-search/griffin/query"
 )
 
 const us = time.Microsecond
 
-// rounds repeats a time.
 func rounds(d time.Duration) []time.Duration { return []time.Duration{d, d, d, d} }
 
-// Figures worked by hand: two queries under three policies, and placements of which
-// one was given up, one cannot be, and one is better by chance in the even rounds only.
+// Figures calculated by hand: two queries under three policies, with placements
+// that were excluded, impossible, and fast by chance in even rounds only.
 func TestReport(t *testing.T) {
 	m := &Measured{
 		Rounds: 4, Names: []string{"cpu", "gpu", "cost", "baseline"}, policies: 3, oracle: true,
@@ -58,11 +58,11 @@ func TestReport(t *testing.T) {
 	if got, want := cost.OverGPU.Max, 30.0/24; got != want {
 		t.Errorf("cost is %g times as fast as gpu at the maximum, want %g", got, want)
 	}
-	// By the odd rounds: (11+28) against (10+22).
+	// By the odd rounds: (11+28) to (10+22).
 	if got, want := *cost.Regret, 39.0/32-1; math.Abs(got-want) > 1e-9 {
 		t.Errorf("regret %g, want %g", got, want)
 	}
-	// And against the least of the odd rounds: (11+28) against (10+18).
+	// By the minimum of the odd rounds: (11+28) to (10+18).
 	if got, want := *cost.RegretAtMost, 39.0/28-1; math.Abs(got-want) > 1e-9 {
 		t.Errorf("regret at most %g, want %g", got, want)
 	}
@@ -85,7 +85,6 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// Policies that have GPU memory of their own are compared with the oracle by how they ran in its.
 func TestRegretWithOracle(t *testing.T) {
 	m := &Measured{
 		Rounds: 4, Names: []string{"cpu", "gpu", "cost"}, policies: 3, oracle: true,
@@ -116,24 +115,24 @@ func TestRatioClasses(t *testing.T) {
 	}
 }
 
-// gpuSearcher returns one whose queries run where policies say, and the emulated GPU.
-func gpuSearcher(t *testing.T, snapshot *index.Snapshot) (*exec.Searcher, *exec.GPU) {
+// gpuSearcher returns a Searcher on the emulated GPU.
+func gpuSearcher(t *testing.T, snapshot *index.Snapshot) (*dispatch.Searcher, *dispatch.GPU) {
 	t.Helper()
-	g, err := exec.OpenGPU(exec.GPUOptions{Device: "gpu", Memory: "64MiB"}, exec.ListBytes(snapshot))
+	g, err := dispatch.OpenGPU(dispatch.GPUOptions{Device: "gpu", Memory: "64MiB"}, dispatch.ListBytes(snapshot))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { g.Close() })
-	d, err := exec.NewDispatcher(g, exec.DispatchOptions{})
+	d, err := dispatch.NewDispatcher(g, dispatch.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := exec.NewSearcher(snapshot, nil)
+	s := dispatch.NewSearcher(snapshot, nil)
 	s.Use(d)
 	return s, g
 }
 
-// someQueries returns n of three terms.
+// someQueries returns n queries of three terms.
 func someQueries(rng *rand.Rand, n int) []Query {
 	var queries []Query
 	for i := range n {
@@ -143,18 +142,19 @@ func someQueries(rng *rand.Rand, n int) []Query {
 	return queries
 }
 
-// measuringOnGPU returns a Measure of four queries on the emulated GPU that is about to begin.
-func measuringOnGPU(t *testing.T, policies ...exec.Policy) (m *measuring, passes []pass, g *exec.GPU) {
+// measuringOnGPU returns a prepared Measure of four queries on the emulated
+// GPU.
+func measuringOnGPU(t *testing.T, policies ...dispatch.Policy) (m *measuring, passes []pass, g *dispatch.GPU) {
 	t.Helper()
 	t.Setenv("GRIFFIN_CUDA_LIBRARY", gputest.Library(t).Path())
 	rng := rand.New(rand.NewPCG(3, 4))
 	s, g := gpuSearcher(t, smallIndex(t, rng))
-	sc, err := exec.NewScratch("whitespace")
+	sc, err := dispatch.NewScratch("whitespace")
 	if err != nil {
 		t.Fatal(err)
 	}
 	m = &measuring{
-		Options: Options{Searcher: s, Exec: exec.Options{Mode: exec.ModeAnd, K: 10}, Policies: policies, Oracle: true, Rounds: 2, Batch: 3},
+		Options: Options{Searcher: s, Exec: dispatch.Options{Mode: plan.ModeAnd, K: 10}, Policies: policies, Oracle: true, Rounds: 2, Batch: 3},
 		sc:      sc, queries: someQueries(rng, 4), result: &Measured{Rounds: 2},
 	}
 	if passes, err = m.prepare(t.Context()); err != nil {
@@ -163,9 +163,8 @@ func measuringOnGPU(t *testing.T, policies ...exec.Policy) (m *measuring, passes
 	return m, passes, g
 }
 
-// The answers of batches, too, are compared with those that the queries had before.
 func TestSharesCompareAnswers(t *testing.T) {
-	m, _, _ := measuringOnGPU(t, exec.PolicyGPU)
+	m, _, _ := measuringOnGPU(t, dispatch.PolicyGPU)
 	if err := m.shares(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -179,10 +178,9 @@ func TestSharesCompareAnswers(t *testing.T) {
 	}
 }
 
-// Before a pass with the oracle's GPU memory all queries are answered there, whatever the pass
-// answers and where: it is to find there what the log wishes for, not what it did itself.
+// Before a pass in the oracle's GPU memory, all queries run there.
 func TestRehearseRefills(t *testing.T) {
-	m, passes, g := measuringOnGPU(t, exec.PolicyCPU)
+	m, passes, g := measuringOnGPU(t, dispatch.PolicyCPU)
 	// The second query alone, on the CPU.
 	alone := passes[slices.IndexFunc(passes, func(p pass) bool { return p.placement >= 0 })]
 	if first := m.result.Queries[1].placements[alone.placement].First; first != sched.CPU {
@@ -191,7 +189,7 @@ func TestRehearseRefills(t *testing.T) {
 	for _, own := range []bool{false, true} {
 		m.own = nil
 		if own {
-			m.own = map[exec.Policy]OwnSearcher{exec.PolicyCost: {}}
+			m.own = map[dispatch.Policy]OwnSearcher{dispatch.PolicyCost: {}}
 		}
 		before := g.Stats().OnGPU
 		if err := m.rehearse(t.Context(), &alone, []int{1}); err != nil {
@@ -204,45 +202,45 @@ func TestRehearseRefills(t *testing.T) {
 	}
 }
 
-// A log on a small index and an emulated GPU: all policies and placements answer alike,
-// and the figures are those of what ran.
+// All policies and placements must give equal answers, and figures must match
+// the runs.
 func TestMeasure(t *testing.T) {
 	t.Setenv("GRIFFIN_CUDA_LIBRARY", gputest.Library(t).Path())
 	rng := rand.New(rand.NewPCG(1, 2))
 	snapshot := smallIndex(t, rng)
 	s, _ := gpuSearcher(t, snapshot)
 	queries := someQueries(rng, 4)
-	passes, opened, closed := 0, []exec.Policy(nil), 0
-	own := func(_ context.Context, p exec.Policy) (OwnSearcher, error) {
-		g, err := exec.OpenGPU(exec.GPUOptions{Device: "gpu", Memory: "64MiB", Share: 3}, exec.ListBytes(snapshot))
+	passes, opened, closed := 0, []dispatch.Policy(nil), 0
+	own := func(_ context.Context, p dispatch.Policy) (OwnSearcher, error) {
+		g, err := dispatch.OpenGPU(dispatch.GPUOptions{Device: "gpu", Memory: "64MiB", Share: 3}, dispatch.ListBytes(snapshot))
 		if err != nil {
 			return OwnSearcher{}, err
 		}
-		d, err := exec.NewDispatcher(g, exec.DispatchOptions{})
+		d, err := dispatch.NewDispatcher(g, dispatch.Config{})
 		if err != nil {
 			return OwnSearcher{}, errors.Join(err, g.Close())
 		}
-		s := exec.NewSearcher(snapshot, nil)
+		s := dispatch.NewSearcher(snapshot, nil)
 		s.Use(d)
 		opened = append(opened, p)
 		return OwnSearcher{s, func() error {
 			closed++
-			if n := g.Stats().OnGPU; p == exec.PolicyGPU && n == 0 {
+			if n := g.Stats().OnGPU; p == dispatch.PolicyGPU && n == 0 {
 				t.Errorf("policy %s ran nothing on its own GPU", p)
 			}
 			return d.Close()
 		}}, nil
 	}
 	m, err := Measure(t.Context(), queries, Options{
-		Searcher: s, Analyzer: "whitespace", Exec: exec.Options{Mode: exec.ModeAnd, K: 10},
-		Policies: []exec.Policy{exec.PolicyCPU, exec.PolicyGPU, exec.PolicyCost},
-		Others:   []Variant{{Name: "svs-binary", Searcher: s, Exec: exec.Options{Mode: exec.ModeAnd, K: 10, Traversal: "svs-binary"}}},
+		Searcher: s, Analyzer: "whitespace", Exec: dispatch.Options{Mode: plan.ModeAnd, K: 10},
+		Policies: []dispatch.Policy{dispatch.PolicyCPU, dispatch.PolicyGPU, dispatch.PolicyCost},
+		Others:   []Variant{{Name: "svs-binary", Searcher: s, Exec: dispatch.Options{Mode: plan.ModeAnd, K: 10, Traversal: "svs-binary"}}},
 		Own:      own, Oracle: true, Rounds: 2, Batch: 3, Progress: func(int, int) { passes++ },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []exec.Policy{exec.PolicyGPU, exec.PolicyCost}; !slices.Equal(opened, want) || closed != len(want) {
+	if want := []dispatch.Policy{dispatch.PolicyGPU, dispatch.PolicyCost}; !slices.Equal(opened, want) || closed != len(want) {
 		t.Errorf("opened GPUs of %v, closed %d, want those of %v", opened, closed, want)
 	}
 	r := m.Report()
@@ -277,18 +275,17 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// A measurement that is interrupted has the rounds that were complete.
 func TestInterruptedMeasure(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	snapshot := smallIndex(t, rng)
-	s := exec.NewSearcher(snapshot, nil)
+	s := dispatch.NewSearcher(snapshot, nil)
 	queries := []Query{{ID: "1", Node: &query.Words{Text: word(rng), Boost: 1}}}
 	const passes = 2
 	for done, want := range map[int]int{1: 0, 3*passes - 1: 0, 3 * passes: 2, 4*passes + 1: 3} { // the first round warms up
 		ctx, cancel := context.WithCancel(t.Context())
 		m, err := Measure(ctx, queries, Options{
-			Searcher: s, Analyzer: "whitespace", Exec: exec.Options{Mode: exec.ModeOr, K: 10},
-			Policies: []exec.Policy{exec.PolicyCPU, exec.PolicyCost}, Rounds: 1000,
+			Searcher: s, Analyzer: "whitespace", Exec: dispatch.Options{Mode: plan.ModeOr, K: 10},
+			Policies: []dispatch.Policy{dispatch.PolicyCPU, dispatch.PolicyCost}, Rounds: 1000,
 			Progress: func(now, _ int) {
 				if now == done {
 					cancel()
@@ -324,10 +321,10 @@ func smallIndex(t *testing.T, rng *rand.Rand) *index.Snapshot {
 	return indextest.Snapshot(t, ix)
 }
 
-// A round has every pass once, and no pass comes after the same one in every round.
+// A round has every pass once, and no pass always has the same predecessor.
 func TestPlace(t *testing.T) {
 	for n := 1; n <= 40; n++ {
-		before := make([]map[int]int, n) // of a pass: how often each comes right before it
+		before := make([]map[int]int, n) // by pass: counts of its predecessors
 		for i := range before {
 			before[i] = map[int]int{}
 		}

@@ -7,48 +7,50 @@ import (
 	"slices"
 	"time"
 
-	"github.com/griffin-search/griffin/internal/exec"
+	"github.com/griffin-search/griffin/internal/dispatch"
 	"github.com/griffin-search/griffin/internal/latency"
+	"github.com/griffin-search/griffin/internal/plan"
 )
 
-// Report is what a Measured comes to. Times are microseconds.
+// Report summarises a Measured. Times are in microseconds.
 type Report struct {
-	Mode    exec.Mode `json:"mode"`
+	Mode    plan.Mode `json:"mode"`
 	K       int       `json:"k"`
 	Queries int       `json:"queries"`
 	Rounds  int       `json:"rounds"`
-	// Variants are the policies, then the others, then "oracle" if it was asked for.
+	// Variants are the policies, the others, and "oracle" if enabled.
 	Variants []Figures `json:"variants"`
 	Classes  []Class   `json:"classes"`
 }
 
-// Figures are those of a variant, over the queries' medians.
+// Figures summarise a variant, from the queries' medians.
 type Figures struct {
 	Name    string      `json:"name"`
 	Latency Percentiles `json:"latency_us"`
-	// AllRuns are over every time that was measured.
+	// AllRuns summarises all measured times.
 	AllRuns *latency.Summary `json:"all_runs_us,omitempty"`
-	// OverCPU and OverGPU say how many times as fast it is as those policies, at the
-	// mean and at each percentile.
+	// OverCPU and OverGPU are the speed-ups over these policies, for the mean
+	// and each percentile.
 	OverCPU *Percentiles `json:"times_as_fast_as_cpu,omitempty"`
 	OverGPU *Percentiles `json:"times_as_fast_as_gpu,omitempty"`
-	// Regret is how much more than the oracle it takes on average: 0.05 is 5 %.
+	// Regret is the mean excess over the oracle: 0.05 is 5 %.
 	Regret *float64 `json:"regret,omitempty"`
-	// RegretAtMost is the same by an oracle that is chosen and measured by the same rounds,
-	// and so takes too little: what is between both is noise.
+	// RegretAtMost uses an oracle that is chosen and measured by the same
+	// rounds and is thus too fast. The difference from Regret is noise.
 	RegretAtMost *float64 `json:"regret_at_most,omitempty"`
-	// Excess is how much more it takes, by least times, than the better of cpu and gpu alone in the
-	// class of queries that is the worst for it, Worst: 0.03 is 3 %, negative is less.
+	// Excess is the excess of the minimum times over the better of cpu and gpu,
+	// in the variant's worst class of queries, Worst: 0.03 is 3 %; negative is
+	// faster.
 	Excess *float64 `json:"excess,omitempty"`
 	Worst  string   `json:"worst_class,omitempty"`
-	// Shares of the runs on one processor, and on both; Migrations a query.
+	// Shares of the runs on one processor and on both; Migrations per query.
 	OnCPU      float64 `json:"on_cpu"`
 	OnGPU      float64 `json:"on_gpu"`
 	OnBoth     float64 `json:"on_both"`
 	Migrations float64 `json:"migrations"`
 }
 
-// Percentiles are those of griffin18, Figure 15, and the mean.
+// Percentiles are the percentiles of griffin18, Figure 15, and the mean.
 type Percentiles struct {
 	Mean float64 `json:"mean"`
 	P50  float64 `json:"p50"`
@@ -60,8 +62,9 @@ type Percentiles struct {
 	Max  float64 `json:"max"`
 }
 
-// Class is a class of queries, and the mean of each variant in it, over the least time of
-// each query: classes are small, and a disturbance of a few microseconds would count.
+// Class is a class of queries with each variant's mean of the queries' minimum
+// times. Classes are small, so medians would be sensitive to disturbances of a
+// few microseconds.
 type Class struct {
 	By      string             `json:"by"` // "terms", "shortest list" or "ratio"
 	Name    string             `json:"name"`
@@ -69,10 +72,10 @@ type Class struct {
 	Mean    map[string]float64 `json:"mean_us"`
 }
 
-// Oracle is the name of the best in hindsight among the variants of a Report.
+// Oracle is the name of the oracle among a Report's variants.
 const Oracle = "oracle"
 
-// Report computes the figures.
+// Report summarizes the measurements.
 func (m *Measured) Report() *Report {
 	r := &Report{Mode: m.Mode, K: m.K, Queries: len(m.Queries), Rounds: m.Rounds}
 	for v, name := range m.Names {
@@ -83,7 +86,7 @@ func (m *Measured) Report() *Report {
 	if m.oracle {
 		r.addOracle(m)
 	}
-	cpu, gpu := r.find(string(exec.PolicyCPU)), r.find(string(exec.PolicyGPU))
+	cpu, gpu := r.find(string(dispatch.PolicyCPU)), r.find(string(dispatch.PolicyGPU))
 	for i := range r.Variants {
 		f := &r.Variants[i]
 		f.OverCPU, f.OverGPU = over(cpu, f), over(gpu, f)
@@ -92,7 +95,7 @@ func (m *Measured) Report() *Report {
 	return r
 }
 
-// ran fills what f says of all runs of a variant.
+// ran fills the fields that summarise all runs of a variant.
 func (f *Figures) ran(m *Measured, variant int) {
 	var all []time.Duration
 	var runs, both, gpu, migrations int
@@ -117,7 +120,7 @@ func (f *Figures) ran(m *Measured, variant int) {
 	f.AllRuns = &s
 }
 
-// Medians returns the median of each query's times with a variant, in query order.
+// Medians returns each query's median time with a variant, in query order.
 func (m *Measured) Medians(variant int) []time.Duration {
 	medians := make([]time.Duration, len(m.Queries))
 	for i := range m.Queries {
@@ -126,7 +129,7 @@ func (m *Measured) Medians(variant int) []time.Duration {
 	return medians
 }
 
-// find returns the figures of a variant, nil if there is none of the name.
+// find returns the figures of a variant, or nil.
 func (r *Report) find(name string) *Figures {
 	i := slices.IndexFunc(r.Variants, func(f Figures) bool { return f.Name == name })
 	if i < 0 {
@@ -135,7 +138,7 @@ func (r *Report) find(name string) *Figures {
 	return &r.Variants[i]
 }
 
-// addOracle adds the oracle, and the policies' regret.
+// addOracle adds the oracle's figures and the policies' regrets.
 func (r *Report) addOracle(m *Measured) {
 	oracle := make([]time.Duration, len(m.Queries))
 	sums := make([]time.Duration, len(m.Names))
@@ -156,9 +159,9 @@ func (r *Report) addOracle(m *Measured) {
 	r.Variants = append(r.Variants, Figures{Name: Oracle, Latency: percentiles(oracle)})
 }
 
-// oracle is what the query takes with the best placement, or policy: chosen by the longest
-// of the even rounds, so that none is chosen that had luck with what lay in a cache, and
-// measured by the odd ones. lucky is the least that the odd rounds measured of any.
+// oracle returns the query's time with the best placement or policy. It chooses
+// by the maximum of the even rounds, to exclude lucky cache hits, and measures
+// by the odd rounds. lucky is the minimum over all ways in the odd rounds.
 func (t *Measurement) oracle(policies int) (took, lucky time.Duration) {
 	best, lucky := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64)
 	ways := slices.Clone(t.placed)
@@ -166,7 +169,7 @@ func (t *Measurement) oracle(policies int) (took, lucky time.Duration) {
 		ways = append(ways, t.withOracle(v))
 	}
 	for _, times := range ways {
-		if times == nil || slices.Contains(times, 0) { // it cannot, or was given up
+		if times == nil || slices.Contains(times, 0) { // not possible, or excluded as hopeless
 			continue
 		}
 		odd := median(every2nd(times, 1))
@@ -178,8 +181,8 @@ func (t *Measurement) oracle(policies int) (took, lucky time.Duration) {
 	return took, lucky
 }
 
-// withOracle returns the times of a variant, by round, with the oracle's Searcher, if it is a
-// policy that has another.
+// withOracle returns a variant's times by round, with the oracle's Searcher if
+// measured.
 func (t *Measurement) withOracle(variant int) []time.Duration {
 	if variant < len(t.beside) && t.beside[variant] != nil {
 		return t.beside[variant]
@@ -187,7 +190,6 @@ func (t *Measurement) withOracle(variant int) []time.Duration {
 	return t.Took[variant]
 }
 
-// every2nd returns the times of the rounds from, from+2 and so on.
 func every2nd(times []time.Duration, from int) []time.Duration {
 	var some []time.Duration
 	for i := from; i < len(times); i += 2 {
@@ -211,7 +213,7 @@ func percentiles(times []time.Duration) Percentiles {
 	}
 }
 
-// over returns how many times as fast as base f is, nil if there is no base.
+// over returns the speed-up of f over base, or nil without base.
 func over(base, f *Figures) *Percentiles {
 	if base == nil {
 		return nil
@@ -223,7 +225,7 @@ func over(base, f *Figures) *Percentiles {
 	}
 }
 
-// classes adds the classes, and which is the worst of each policy.
+// classes adds the classes and each policy's worst one.
 func (r *Report) classes(m *Measured) {
 	type key struct{ by, name string }
 	var keys []key
@@ -241,7 +243,7 @@ func (r *Report) classes(m *Measured) {
 		}
 	}
 	slices.SortFunc(keys, func(a, b key) int { return compareClasses(a.by, a.name, b.by, b.name) })
-	cpu, gpu := slices.Index(m.Names, string(exec.PolicyCPU)), slices.Index(m.Names, string(exec.PolicyGPU))
+	cpu, gpu := slices.Index(m.Names, string(dispatch.PolicyCPU)), slices.Index(m.Names, string(dispatch.PolicyGPU))
 	for _, k := range keys {
 		c := Class{By: k.by, Name: k.name, Queries: len(members[k]), Mean: map[string]float64{}}
 		for v, name := range m.Names {
@@ -265,7 +267,7 @@ func (r *Report) classes(m *Measured) {
 	}
 }
 
-// termsClass is by the number of terms that the index has.
+// termsClass classifies by the number of terms in the index.
 func termsClass(docFreqs []uint64) string {
 	n := 0
 	for _, f := range docFreqs {
@@ -281,7 +283,8 @@ func termsClass(docFreqs []uint64) string {
 
 var shortestClasses = []string{"0", "1-999", "1K-9K", "10K-99K", "100K-999K", "1M+"}
 
-// shortestClass is by the length of the shortest list, in powers of ten.
+// shortestClass classifies by the length of the shortest list, in powers of
+// ten.
 func shortestClass(docFreqs []uint64) string {
 	switch {
 	case len(docFreqs) == 0 || docFreqs[0] == 0:
@@ -300,7 +303,8 @@ func shortestClass(docFreqs []uint64) string {
 
 var ratioClasses = []string{"none", "[1,16)", "[16,32)", "[32,64)", "[64,128)", "[128,256)", "[256,512)", "[512,1024)", "1024+"}
 
-// ratioClass is by the ratio of the two shortest lists: the groups of griffin18, §3.2.
+// ratioClass classifies by the ratio of the two shortest lists: the groups of
+// griffin18, §3.2.
 func ratioClass(docFreqs []uint64) string {
 	if len(docFreqs) < 2 || docFreqs[0] == 0 {
 		return ratioClasses[0]

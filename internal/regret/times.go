@@ -12,11 +12,11 @@ import (
 // timesHeader names the columns of WriteTimes.
 const timesHeader = "query\tdoc_freqs\tway\tround\tus\tran"
 
-// WriteTimes writes every time that was measured as tab-separated values, for whoever wants
-// other figures than those of a Report: the query, how many documents have each of its terms, the
-// way it was answered in (a variant's name, or "oracle: " and a placement, or a policy that has a
-// Searcher of its own), the round, the microseconds, and where it ran ("cpu", "gpu" or "both";
-// "-" with the oracle). Placements that cannot be or were given up are left out.
+// WriteTimes writes every measured time as tab-separated values: the query, its
+// terms' document frequencies, the way, the round, the microseconds, and the
+// processors ("cpu", "gpu" or "both"; "-" with the oracle). A way is a
+// variant's name, or "oracle: " with a placement or a policy that has its own
+// Searcher. Impossible and excluded placements are omitted.
 func (m *Measured) WriteTimes(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintln(b, timesHeader)

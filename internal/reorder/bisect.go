@@ -12,15 +12,15 @@ import (
 
 // Options of Bisect. The zero value has the defaults.
 type Options struct {
-	// Threads is how many goroutines work; 0: one a processor. The result does
-	// not depend on it.
+	// Threads is the number of goroutines; 0: one for each processor. The result does not
+	// depend on it.
 	Threads int
-	// LeafSize is how many documents are not divided further; 0: 16.
+	// LeafSize is the maximum number of documents that are not divided further; 0: 16.
 	LeafSize int
-	// MaxRounds is how often the halves of a node exchange documents; 0: 20.
+	// MaxRounds is the maximum number of exchanges between the halves of a node; 0: 20.
 	MaxRounds int
-	// Progress, if set, is called now and then, from any goroutine, with the
-	// work done so far and in all (documents times levels).
+	// Progress, if set, is called from time to time, from any goroutine, with the work done
+	// and the total work (documents times levels).
 	Progress func(done, total int64)
 }
 
@@ -36,15 +36,14 @@ func (o *Options) fill() {
 	}
 }
 
-// MemoryBytes returns what Bisect needs next to the forward index itself, for
-// the caller that has to stay within a budget.
+// MemoryBytes returns the memory of Bisect in addition to the forward index, for callers
+// with a memory budget.
 func MemoryBytes(numDocs, numTerms, threads int) int64 {
 	return int64(numDocs)*(4+4+8) + int64(numTerms)*(termStateBytes+4)*int64(max(threads, 1))
 }
 
-// Bisect returns the order in which the documents of f should stand: document
-// order[i] gets DocID i. It is a permutation of all documents and the same for
-// any number of threads.
+// Bisect returns the new order of the documents of f: document order[i] gets DocID i. It is
+// a permutation of all documents and does not depend on the number of threads.
 //
 // It returns ErrBadInput if f is not well formed, or ctx's error.
 func Bisect(ctx context.Context, f *Forward, opts Options) (order []base.DocID, err error) {
@@ -72,7 +71,6 @@ func Bisect(ctx context.Context, f *Forward, opts Options) (order []base.DocID, 
 	return order, nil
 }
 
-// bisection is one call of Bisect.
 type bisection struct {
 	ctx   context.Context
 	f     *Forward
@@ -82,19 +80,18 @@ type bisection struct {
 	total int64
 }
 
-// termState is what a node knows of a term.
+// termState is the state of a term in a node.
 type termState struct {
-	left, right uint32 // documents of each half that have the term
+	left, right uint32 // documents of each half that contain the term
 	gains
 }
 
 const termStateBytes = 16
 
-// scratch is the working memory of one goroutine.
 type scratch struct {
 	terms   []termState // by term; all zero between nodes
-	touched []uint32    // terms of the node at work
-	// candidates for an exchange, as sortable keys
+	touched []uint32    // terms of the current node
+	// Candidates for an exchange, as sortable keys.
 	fromLeft, fromRight []uint64
 }
 
@@ -102,9 +99,8 @@ func newScratch(f *Forward) *scratch {
 	return &scratch{terms: make([]termState, f.NumTerms)}
 }
 
-// node divides docs into two halves that share as few terms as it finds, and
-// goes on with each half. gain has the length of docs. It uses up to threads
-// goroutines; s belongs to the caller's.
+// node divides docs into two halves that share few terms, and recurses into each half. gain
+// has the length of docs. It uses up to threads goroutines; s is the caller's.
 func (b *bisection) node(docs []base.DocID, gain []float32, s *scratch, threads int) {
 	if len(docs) <= b.opts.LeafSize {
 		slices.Sort(docs)
@@ -138,7 +134,6 @@ func (b *bisection) node(docs []base.DocID, gain []float32, s *scratch, threads 
 	wait.Wait()
 }
 
-// count fills the degrees of the node's terms.
 func (b *bisection) count(docs []base.DocID, half int, s *scratch) {
 	for i, doc := range docs {
 		for _, t := range b.f.Doc(uint32(doc)) {
@@ -155,8 +150,8 @@ func (b *bisection) count(docs []base.DocID, half int, s *scratch) {
 	}
 }
 
-// round exchanges the documents that gain most by it, pair by pair, as long as
-// a pair gains, and returns the number of pairs (KDD 2016, algorithm 1).
+// round exchanges the documents with the greatest gains, pair by pair, while a pair gains,
+// and returns the number of pairs (KDD 2016, algorithm 1).
 func (b *bisection) round(docs []base.DocID, gain []float32, half int, s *scratch, threads int) int {
 	logLeft, logRight := log2(uint32(half)), log2(uint32(len(docs)-half))
 	parallel(threads, len(s.touched), func(lo, hi int) {
@@ -180,8 +175,8 @@ func (b *bisection) round(docs []base.DocID, gain []float32, half int, s *scratc
 			gain[i] = sum
 		}
 	})
-	// Only a document that gains together with the best one of the other half
-	// can take part; the others need no sorting.
+	// Only a document that gains together with the best one of the other half can take
+	// part; the others are not sorted.
 	bestLeft, bestRight := slices.Max(gain[:half]), slices.Max(gain[half:])
 	s.fromLeft = appendCandidates(s.fromLeft[:0], gain[:half], bestRight)
 	s.fromRight = appendCandidates(s.fromRight[:0], gain[half:], bestLeft)
@@ -205,8 +200,8 @@ func (b *bisection) round(docs []base.DocID, gain []float32, half int, s *scratc
 	return pairs
 }
 
-// appendCandidates appends a key for each position whose gain makes up for the
-// best gain of the other half, the greatest gain first, then the lowest position.
+// appendCandidates appends a key for each position whose gain plus the best gain of the
+// other half is positive. Keys sort by gain descending, then position ascending.
 func appendCandidates(keys []uint64, gain []float32, best float32) []uint64 {
 	for i, g := range gain {
 		if g+best > 0 {
@@ -217,9 +212,9 @@ func appendCandidates(keys []uint64, gain []float32, best float32) []uint64 {
 	return keys
 }
 
-// parallel runs f over [0,n) in up to threads contiguous parts.
+// parallel runs f over [0,n) in up to threads contiguous ranges.
 func parallel(threads, n int, f func(lo, hi int)) {
-	const least = 4096 // below this a goroutine costs more than it brings
+	const least = 4096 // below this, a goroutine costs more than it saves
 	threads = min(threads, n/least)
 	if threads <= 1 {
 		f(0, n)

@@ -6,12 +6,11 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// Forward is the forward index of a collection in compressed sparse rows: the
-// terms of document d are Terms[Offsets[d]:Offsets[d+1]], each below NumTerms,
-// each once, in any order. Terms of a single document say nothing about
-// neighbourhood and are best left out.
+// Forward is the forward index of a collection in compressed sparse rows: the terms of
+// document d are Terms[Offsets[d]:Offsets[d+1]], each below NumTerms, each once, in any
+// order. Terms of a single document carry no information and are best omitted.
 type Forward struct {
-	Offsets  []uint64 // [NumDocs+1], rising, Offsets[0] == 0
+	Offsets  []uint64 // [NumDocs+1], non-decreasing, Offsets[0] == 0
 	Terms    []uint32 // [Offsets[NumDocs]]
 	NumTerms int
 }
@@ -37,7 +36,7 @@ func (f *Forward) Validate() error {
 	}
 	for d := range f.NumDocs() {
 		if f.Offsets[d] > f.Offsets[d+1] {
-			return fmt.Errorf("reorder: document %d: offsets fall: %w", d, base.ErrBadInput)
+			return fmt.Errorf("reorder: document %d: offsets decrease: %w", d, base.ErrBadInput)
 		}
 	}
 	for i, t := range f.Terms {

@@ -2,7 +2,7 @@ package reorder
 
 import "math"
 
-// logTable holds log2 of small integers; a node has mostly small degrees.
+// logTable holds log2 of small integers; most degrees in a node are small.
 var logTable = func() (t [4096]float32) {
 	for i := 1; i < len(t); i++ {
 		t[i] = float32(math.Log2(float64(i)))
@@ -24,18 +24,18 @@ func log2(n uint32) float32 {
 //
 // Worked number: 3 of 16 documents cost 3 * log2(16/4) = 6 bits (tested).
 func cost(deg uint32, logN float32) float32 {
-	return float32(float32(deg) * (logN - log2(deg+1))) // the conversion forbids a fused operation
+	return float32(float32(deg) * (logN - log2(deg+1))) // the conversion prevents a fused operation
 }
 
-// gains holds, for one term in one round, how many bits are saved by moving a
-// document that has it from the left half to the right, and the other way.
+// gains holds, for one term in one round, the number of bits saved by moving a document
+// with the term from the left half to the right, and the reverse.
 type gains struct {
 	toRight, toLeft float32
 }
 
-// termGains computes both gains of a term with the given degrees in halves of
-// nLeft and nRight documents. A move that cannot be, because its half has no
-// document with the term, has the gain 0; no document asks for it.
+// termGains computes both gains of a term with the given degrees, from the logarithms of
+// the sizes of the halves. A move from a half without the term has gain 0; no document uses
+// it.
 func termGains(left, right uint32, logLeft, logRight float32) (g gains) {
 	now := cost(left, logLeft) + cost(right, logRight)
 	if left > 0 {
@@ -47,7 +47,7 @@ func termGains(left, right uint32, logLeft, logRight float32) (g gains) {
 	return g
 }
 
-// sortable maps a float to an integer with the same order. There are no NaNs.
+// sortable maps a float to an integer with the same order. It does not support NaN.
 func sortable(f float32) uint32 {
 	bits := math.Float32bits(f)
 	if bits>>31 != 0 {

@@ -12,8 +12,8 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// clustered returns documents of several topics, each with its own vocabulary
-// next to a shared one, and shuffled.
+// clustered returns shuffled documents of several topics, each with its own vocabulary in
+// addition to a shared one.
 func clustered(seed uint64, topics, docsPerTopic int) *Forward {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	const own, shared = 60, 200
@@ -74,7 +74,7 @@ func TestBisectFindsClusters(t *testing.T) {
 }
 
 func TestBisectSameForAnyThreads(t *testing.T) {
-	f := clustered(3, 80, 130) // enough documents for parallel parts within a node
+	f := clustered(3, 80, 130) // large enough for parallelism within a node
 	want, err := Bisect(t.Context(), f, Options{Threads: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +85,7 @@ func TestBisectSameForAnyThreads(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !slices.Equal(got, want) {
-			t.Errorf("%d threads give another order than one", threads)
+			t.Errorf("%d threads give a different order than one", threads)
 		}
 	}
 }
@@ -94,7 +94,7 @@ func TestBisectSmallAndEmpty(t *testing.T) {
 	for n := range 70 {
 		docs := make([][]uint32, n)
 		for i := range docs {
-			if i%3 != 0 { // some documents without terms
+			if i%3 != 0 { // some documents have no terms
 				docs[i] = []uint32{uint32(i % 5)}
 			}
 		}
@@ -106,8 +106,8 @@ func TestBisectSmallAndEmpty(t *testing.T) {
 	}
 }
 
-// TestRoundAgainstDirectCost checks that the degrees that rounds keep are those
-// of the halves, and that a node ends no dearer than it began.
+// TestRoundAgainstDirectCost checks that rounds maintain the degrees of the halves, and
+// that the cost of a node does not increase.
 func TestRoundAgainstDirectCost(t *testing.T) {
 	f := clustered(11, 8, 64)
 	n := f.NumDocs()
@@ -241,9 +241,9 @@ func BenchmarkBisect(b *testing.B) {
 	}
 }
 
-// logGapCost returns the mean of log2(gap) over all postings when document
-// order[i] gets DocID i: what the algorithm lowers, in bits a posting. The first
-// posting of a list counts its distance from DocID -1. nil is the natural order.
+// logGapCost returns the mean of log2(gap) over all postings if document order[i] gets
+// DocID i: the objective of the algorithm, in bits per posting. The first posting of a list
+// counts its distance from DocID -1. nil is the natural order.
 func logGapCost(f *Forward, order []base.DocID) float64 {
 	last := make([]int64, f.NumTerms)
 	for i := range last {

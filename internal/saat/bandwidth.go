@@ -6,15 +6,16 @@ import (
 	"time"
 )
 
-// Bandwidth measures how many bytes a second the given number of threads read from
-// memory, each its own sizeBytes, front to back: the best of a few passes. It is
-// what BatchResult.Traffic is held against. sizeBytes should be some times the last cache.
+// Bandwidth measures the memory read bandwidth of the given number of threads in bytes a
+// second. Each thread reads its own sizeBytes sequentially; the result is the best of
+// several passes. Compare it with BatchResult.Traffic. sizeBytes should be several times
+// the last-level cache.
 func Bandwidth(threads, sizeBytes int) float64 {
 	buffers := make([][]byte, threads)
 	for i := range buffers {
 		buffers[i] = make([]byte, sizeBytes)
 		for j := 0; j < sizeBytes; j += 4096 {
-			buffers[i][j] = 1 // so that it is memory of its own
+			buffers[i][j] = 1 // allocate the page
 		}
 	}
 	const passes = 5
@@ -23,7 +24,7 @@ func Bandwidth(threads, sizeBytes int) float64 {
 		var wg sync.WaitGroup
 		start := time.Now()
 		for _, b := range buffers {
-			// It compares whole vectors, faster than they come from memory.
+			// IndexByte compares whole vectors, faster than memory delivers them.
 			wg.Go(func() { _ = bytes.IndexByte(b, 2) })
 		}
 		wg.Wait()

@@ -4,26 +4,25 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/invariant"
 )
 
-// Batch answers many queries, query per thread: Trotman and Crane, §7. Each worker
-// takes the next query that no other has, from a counter, without locks; so all of
-// them end at about the same time.
+// Batch answers many queries, one query per thread: Trotman and Crane, §7. Each worker
+// takes the next query from an atomic counter, so all workers end at about the same time.
 type Batch struct {
 	Queries []Query
-	// Engines are the workers, one a thread, each of its own.
+	// Engines are the workers, one for each thread.
 	Engines []*Engine
-	// OnResult, if set, is called with each result, by several goroutines at a time.
-	// Its hits are valid until it returns.
+	// OnResult, if set, is called with each result, concurrently. Its hits are valid until
+	// it returns.
 	OnResult func(query int, r *Result, took time.Duration)
 }
 
-// BatchResult is what Run did.
+// BatchResult holds the measurements of Run.
 type BatchResult struct {
 	Elapsed time.Duration
 	// Work is the sum over the queries; Width and NumAccumulators are 0.
@@ -32,14 +31,14 @@ type BatchResult struct {
 	Traffic int64
 }
 
-// QueriesPerSecond of a batch of n queries.
+// QueriesPerSecond returns the throughput of a batch of n queries.
 func (r *BatchResult) QueriesPerSecond(n int) float64 { return float64(n) / r.Elapsed.Seconds() }
 
-// Run answers all queries once. A worker ends at the first query that fails; the
-// error joins those of the workers.
+// Run answers all queries once. A worker stops at the first query that fails; the error
+// joins the errors of all workers.
 func (b *Batch) Run(ctx context.Context) (BatchResult, error) {
 	var next atomic.Int64
-	var wg sync.WaitGroup
+	var wg invariant.Group
 	errs := make([]error, len(b.Engines))
 	parts := make([]BatchResult, len(b.Engines))
 	start := time.Now()
@@ -63,7 +62,6 @@ func (b *Batch) Run(ctx context.Context) (BatchResult, error) {
 	return total, errors.Join(errs...)
 }
 
-// worker is one thread of a batch.
 type worker struct {
 	*Batch
 	engine *Engine

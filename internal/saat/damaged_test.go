@@ -12,8 +12,8 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
-// A document that a damaged list has under several impacts may sum to more than
-// the list's highest impact, and pass the accumulators' width.
+// In a damaged list, a document may occur under several impacts. Its sum may then exceed
+// the list's highest impact and the width of the accumulators.
 func TestDocumentOfSeveralImpacts(t *testing.T) {
 	fs := vfstest.NewMem()
 	w, err := impact.Create(fs, "impacts", impact.Options{NumDocs: 700, Ranking: impact.Ranking{Name: impact.RankingExternal}, BitmapBits: -1})

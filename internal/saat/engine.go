@@ -10,8 +10,8 @@ import (
 	"github.com/griffin-search/griffin/internal/impact"
 )
 
-// Engine answers queries, one at a time, with one Variant. The zero value is not
-// ready: New makes one.
+// Engine answers queries, one at a time, with one Variant. New creates it; the zero value
+// is not usable.
 type Engine struct {
 	variant Variant
 	name    string // of the variant
@@ -26,15 +26,14 @@ type Engine struct {
 	sums8  sums[uint8]
 	sums16 sums[uint16]
 	sums32 sums[uint32]
-	heaped *heaped // nil: the variant has no heap
+	heaped *heaped // nil if the variant has no heap
 
-	windowBytes int // of a window's accumulators; a multiple of 4*accumulate.Line
+	windowBytes int // bytes of a window's accumulators; a multiple of 4*accumulate.Line
 }
 
-// New returns an engine. The error wraps base.ErrBadInput. It takes memory for the
-// accumulators when it gets its first query, and then as much as the index needs:
-// 1, 2 or 4 bytes a document; but MaxStaticDocs accumulators if they are static,
-// which the operating system backs as far as they are used.
+// New returns an engine. The error wraps base.ErrBadInput. The engine allocates
+// accumulators at its first query: 1, 2 or 4 bytes per document. Static accumulators are
+// always MaxStaticDocs; the operating system backs only the used part.
 func New(v Variant) (*Engine, error) {
 	if err := v.normalise(); err != nil {
 		return nil, err
@@ -49,16 +48,16 @@ func New(v Variant) (*Engine, error) {
 // Variant returns the variant, with defaults filled in.
 func (e *Engine) Variant() Variant { return e.variant }
 
-// Name returns the variant's name, Variant.String, without making it anew.
+// Name returns the variant's name, Variant.String, without allocating.
 func (e *Engine) Name() string { return e.name }
 
-// Counters returns what a Counted variant counted since New.
+// Counters returns the counts of a Counted variant since New.
 func (e *Engine) Counters() Counters { return e.counters }
 
-// Search answers a query; the hits are appended to dst[:0]. It returns ctx's error
-// if ctx ends, one that wraps base.ErrCorrupt if a list is found to be damaged, and
-// one that wraps base.ErrBadInput if scores could pass 32 bits (with a heap: 16)
-// or, with static accumulators, the index has more than MaxStaticDocs documents.
+// Search answers a query and appends the hits to dst[:0]. It returns ctx's error if ctx
+// ends, an error that wraps base.ErrCorrupt if a list is damaged, and an error that wraps
+// base.ErrBadInput if scores could exceed 32 bits (with a heap: 16), or if the index has
+// too many documents for static accumulators (MaxStaticDocs).
 func (e *Engine) Search(ctx context.Context, q *Query, dst []base.Hit) (Result, error) {
 	e.stats, e.complete = Stats{}, true
 	if err := ctx.Err(); err != nil {
@@ -94,24 +93,22 @@ func (e *Engine) Search(ctx context.Context, q *Query, dst []base.Hit) (Result, 
 	return r, nil
 }
 
-// count counts a segment that is added.
 func (e *Engine) count(seg *segment) {
 	e.stats.Segments++
 	e.stats.Postings += int64(seg.Count)
 	e.stats.Bytes += int64(len(seg.Bytes))
 }
 
-// finished notes and reports whether all segments were taken.
+// finished records and reports whether all segments were processed.
 func (e *Engine) finished(in *input) bool {
 	e.complete = e.stats.Postings == in.postings
 	return e.complete
 }
 
-// meter measures a budget.
 type meter struct {
 	postings int64
 	deadline time.Time
-	left     int64 // postings until the next look at the clock
+	left     int64 // postings until the next clock reading
 }
 
 func (e *Engine) meter(q *Query) meter {
@@ -125,12 +122,11 @@ func (e *Engine) meter(q *Query) meter {
 	return m
 }
 
-// lookEvery is how many postings, about, lie between two looks at the clock: some
+// lookEvery is the approximate number of postings between two clock readings: some
 // microseconds.
 const lookEvery = 4096
 
-// allows reports whether a segment may be processed, and takes its postings off
-// the budget.
+// allows reports whether a segment fits into the budget, and subtracts its postings.
 func (m *meter) allows(seg *segment) bool {
 	n := int64(seg.Count)
 	if n > m.postings {
@@ -149,5 +145,5 @@ func (m *meter) allows(seg *segment) bool {
 }
 
 func errDocID(seg *segment) error {
-	return fmt.Errorf("impact %d: a DocID is no document's: %w", seg.Impact, base.ErrCorrupt)
+	return fmt.Errorf("impact %d: a DocID is out of range: %w", seg.Impact, base.ErrCorrupt)
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
-// payloads returns those of files of impact-ordered lists, one for each codec.
 func payloads(t testing.TB) [][]byte {
 	t.Helper()
 	var out [][]byte
@@ -35,8 +34,8 @@ func payloads(t testing.TB) [][]byte {
 	return out
 }
 
-// FuzzSearch searches files whose checksums are right and whose content is not:
-// hits or an error, and afterwards a sound file is searched as ever.
+// FuzzSearch searches files with valid checksums and arbitrary content: hits or an error. A
+// valid file must still work afterwards.
 func FuzzSearch(f *testing.F) {
 	for i, p := range payloads(f) {
 		f.Add(p, uint32(20*i), byte(0), byte(i))

@@ -14,42 +14,42 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/accumulate"
 )
 
-// MaxStaticDocs is how many documents an index may have for accumulators that are
-// arrays: more than .GOV2 has.
+// MaxStaticDocs is the maximum number of documents of an index for static accumulators:
+// more than .GOV2 has.
 const MaxStaticDocs = 1 << 25
 
-// maxStaticPages is the number of pages of that many accumulators, and of fewer.
+// maxStaticPages is the number of pages of MaxStaticDocs accumulators or fewer.
 const maxStaticPages = 1 << 14
 
-// heapAccumulators are accumulators of 16 bits that keep the top k in a heap while
-// they are added to: Trotman and Crane, §5 and §6. loops_generated.go has them.
+// heapAccumulators are 16-bit accumulators that keep the top k in a heap while they are
+// filled: Trotman and Crane, §5 and §6. loops_generated.go implements them.
 //
-// We differ: the heap holds DocIDs where the paper's holds pointers to
-// accumulators, which is the same number of loads with arrays; and it is in the
-// total order of results, where the paper leaves ties to chance.
+// We differ: the heap holds DocIDs instead of pointers to accumulators, which takes the
+// same number of loads with arrays; and it is in the total order of results, while the
+// paper does not order ties.
 type heapAccumulators interface {
-	// reset makes the accumulators of numDocs documents 0 and the heap empty, for
-	// k >= 1 hits.
+	// reset zeroes the accumulators of numDocs documents and empties the heap, for k >= 1
+	// hits.
 	reset(numDocs, k int)
 	// add adds score to the accumulators of documents, all below numDocs.
 	add(v *Variant, docIDs []uint32, score uint16)
-	// value is the accumulator of a document that is in the heap.
+	// value returns the accumulator of a document in the heap.
 	value(docID uint32) uint16
 	top() *topHeap
 }
 
-// topHeap is the heap: a binary heap of DocIDs with the last in the order of
-// results at the root. Until it is full its places are taken from the end, and
-// heap[0] is a document that does not exist, with an accumulator of 0.
+// topHeap is a binary heap of DocIDs with the last in the order of results at the root.
+// Until it is full, it is filled from the end, and heap[0] is a non-existent document with
+// accumulator 0.
 type topHeap struct {
 	heap     []uint32
-	needed   int // places that are free
+	needed   int // number of free entries
 	counters Counters
 }
 
 func (t *topHeap) top() *topHeap { return t }
 
-// resetHeap empties the heap. none is the document that does not exist.
+// resetHeap empties the heap. none is the non-existent document.
 func (t *topHeap) resetHeap(k int, none uint32) {
 	t.heap = slices.Grow(t.heap[:0], k)[:k]
 	t.heap[0] = none
@@ -61,20 +61,17 @@ func pageShift(numDocs int) uint32 {
 	return uint32(max(bits.Len(uint(numDocs))-1, 0) / 2)
 }
 
-// reset implements heapAccumulators.
 func (a *dynamicAccumulators) reset(numDocs, k int) {
 	a.acc = slices.Grow(a.acc[:0], numDocs+1)[:numDocs+1]
 	clear(a.acc)
 	a.resetHeap(k, uint32(numDocs))
 }
 
-// reset implements heapAccumulators.
 func (a *arrayAccumulators) reset(numDocs, k int) {
 	clear(a.acc[:numDocs+1])
 	a.resetHeap(k, uint32(numDocs))
 }
 
-// reset implements heapAccumulators.
 func (a *pagedAccumulators) reset(numDocs, k int) {
 	a.shift = pageShift(numDocs)
 	pages := numDocs>>a.shift + 1
@@ -87,7 +84,6 @@ func (a *pagedAccumulators) reset(numDocs, k int) {
 	a.resetHeap(k, uint32(numDocs))
 }
 
-// reset implements heapAccumulators.
 func (a *pagedArrayAccumulators) reset(numDocs, k int) {
 	a.shift = pageShift(numDocs)
 	dirty := a.flags[:numDocs>>a.shift+1]
@@ -98,16 +94,14 @@ func (a *pagedArrayAccumulators) reset(numDocs, k int) {
 	a.resetHeap(k, uint32(numDocs))
 }
 
-// heaped is the part of an Engine whose variant has a heap.
 type heaped struct {
 	variant Variant
-	acc     heapAccumulators // static arrays are made for the first query
+	acc     heapAccumulators // static arrays are allocated for the first query
 	block   [codec.BlockLen]uint32
 }
 
 func newHeaped(v Variant) *heaped { return &heaped{variant: v} }
 
-// begin makes the accumulators ready.
 func (h *heaped) begin(numDocs, k int) error {
 	static := h.variant.Accumulators == Array || h.variant.Accumulators == PagedArray
 	if static && numDocs >= MaxStaticDocs {
@@ -129,13 +123,12 @@ func (h *heaped) begin(numDocs, k int) error {
 	return nil
 }
 
-// search answers the query, segment by segment in score-at-a-time order.
 func (h *heaped) search(ctx context.Context, e *Engine, q *Query, dst []base.Hit) ([]base.Hit, error) {
 	x, in := q.Index, &e.input
 	if in.bound > math.MaxUint16 {
 		return nil, fmt.Errorf("accumulators %s have 16 bits, and a document could score %d: use %s: %w", h.variant.Accumulators, in.bound, Windowed, base.ErrBadInput)
 	}
-	// No more than all documents can be found.
+	// There are at most NumDocs hits.
 	if err := h.begin(x.NumDocs(), min(q.K, x.NumDocs())); err != nil {
 		return nil, err
 	}
@@ -217,7 +210,6 @@ func (h *heaped) addBitmap(x *impact.Index, seg *segment, first uint32, words []
 	return nil
 }
 
-// appendHits appends what is in the heap, best first.
 func (h *heaped) appendHits(dst []base.Hit) []base.Hit {
 	t := h.acc.top()
 	for _, d := range t.heap[t.needed:] {

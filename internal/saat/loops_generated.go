@@ -35,13 +35,13 @@ func (a *dynamicAccumulators) add(v *Variant, docIDs []uint32, score uint16) {
 // value implements heapAccumulators.
 func (a *dynamicAccumulators) value(d uint32) uint16 { return a.acc[d] }
 
-// before says whether document d stands before o in the order of results.
+// before reports whether document d precedes o in the order of results.
 func (a *dynamicAccumulators) before(d, o uint32) bool {
 	return a.acc[d] > a.acc[o] || a.acc[d] == a.acc[o] && d < o
 }
 
-// down moves the document at i away from the root, which is the last in the order
-// of results, to its place.
+// down moves the document at i down to its place; the root is the last in the order
+// of results.
 func (a *dynamicAccumulators) down(i int) {
 	h := a.heap
 	d := h[i]
@@ -62,20 +62,20 @@ func (a *dynamicAccumulators) down(i int) {
 	h[i] = d
 }
 
-// build makes a heap of what fills it.
+// build makes a heap of the documents.
 func (a *dynamicAccumulators) build() {
 	for i := len(a.heap)/2 - 1; i >= 0; i-- {
 		a.down(i)
 	}
 }
 
-// insert puts d in the place of the root, the last of the heap, and then in its own.
+// insert replaces the root, the last of the heap, by d and restores the heap.
 func (a *dynamicAccumulators) insert(d uint32) {
 	a.heap[0] = d
 	a.down(0)
 }
 
-// moved puts d, which is in the heap and whose score has risen, in its place.
+// moved restores the heap after the score of d, which is in the heap, has increased.
 func (a *dynamicAccumulators) moved(d uint32) {
 	for i, o := range a.heap {
 		if o == d {
@@ -118,13 +118,13 @@ func (a *arrayAccumulators) add(v *Variant, docIDs []uint32, score uint16) {
 // value implements heapAccumulators.
 func (a *arrayAccumulators) value(d uint32) uint16 { return a.acc[d&(MaxStaticDocs-1)] }
 
-// before says whether document d stands before o in the order of results.
+// before reports whether document d precedes o in the order of results.
 func (a *arrayAccumulators) before(d, o uint32) bool {
 	return a.acc[d&(MaxStaticDocs-1)] > a.acc[o&(MaxStaticDocs-1)] || a.acc[d&(MaxStaticDocs-1)] == a.acc[o&(MaxStaticDocs-1)] && d < o
 }
 
-// down moves the document at i away from the root, which is the last in the order
-// of results, to its place.
+// down moves the document at i down to its place; the root is the last in the order
+// of results.
 func (a *arrayAccumulators) down(i int) {
 	h := a.heap
 	d := h[i]
@@ -145,20 +145,20 @@ func (a *arrayAccumulators) down(i int) {
 	h[i] = d
 }
 
-// build makes a heap of what fills it.
+// build makes a heap of the documents.
 func (a *arrayAccumulators) build() {
 	for i := len(a.heap)/2 - 1; i >= 0; i-- {
 		a.down(i)
 	}
 }
 
-// insert puts d in the place of the root, the last of the heap, and then in its own.
+// insert replaces the root, the last of the heap, by d and restores the heap.
 func (a *arrayAccumulators) insert(d uint32) {
 	a.heap[0] = d
 	a.down(0)
 }
 
-// moved puts d, which is in the heap and whose score has risen, in its place.
+// moved restores the heap after the score of d, which is in the heap, has increased.
 func (a *arrayAccumulators) moved(d uint32) {
 	for i, o := range a.heap {
 		if o == d {
@@ -203,13 +203,13 @@ func (a *pagedAccumulators) add(v *Variant, docIDs []uint32, score uint16) {
 // value implements heapAccumulators.
 func (a *pagedAccumulators) value(d uint32) uint16 { return a.acc[d] }
 
-// before says whether document d stands before o in the order of results.
+// before reports whether document d precedes o in the order of results.
 func (a *pagedAccumulators) before(d, o uint32) bool {
 	return a.acc[d] > a.acc[o] || a.acc[d] == a.acc[o] && d < o
 }
 
-// down moves the document at i away from the root, which is the last in the order
-// of results, to its place.
+// down moves the document at i down to its place; the root is the last in the order
+// of results.
 func (a *pagedAccumulators) down(i int) {
 	h := a.heap
 	d := h[i]
@@ -230,20 +230,20 @@ func (a *pagedAccumulators) down(i int) {
 	h[i] = d
 }
 
-// build makes a heap of what fills it.
+// build makes a heap of the documents.
 func (a *pagedAccumulators) build() {
 	for i := len(a.heap)/2 - 1; i >= 0; i-- {
 		a.down(i)
 	}
 }
 
-// insert puts d in the place of the root, the last of the heap, and then in its own.
+// insert replaces the root, the last of the heap, by d and restores the heap.
 func (a *pagedAccumulators) insert(d uint32) {
 	a.heap[0] = d
 	a.down(0)
 }
 
-// moved puts d, which is in the heap and whose score has risen, in its place.
+// moved restores the heap after the score of d, which is in the heap, has increased.
 func (a *pagedAccumulators) moved(d uint32) {
 	for i, o := range a.heap {
 		if o == d {
@@ -253,7 +253,7 @@ func (a *pagedAccumulators) moved(d uint32) {
 	}
 }
 
-// clean zeroes a page that is dirty.
+// clean zeroes a dirty page.
 //
 //go:noinline
 func (a *pagedAccumulators) clean(p uint32) {
@@ -296,13 +296,13 @@ func (a *pagedArrayAccumulators) add(v *Variant, docIDs []uint32, score uint16) 
 // value implements heapAccumulators.
 func (a *pagedArrayAccumulators) value(d uint32) uint16 { return a.acc[d&(MaxStaticDocs-1)] }
 
-// before says whether document d stands before o in the order of results.
+// before reports whether document d precedes o in the order of results.
 func (a *pagedArrayAccumulators) before(d, o uint32) bool {
 	return a.acc[d&(MaxStaticDocs-1)] > a.acc[o&(MaxStaticDocs-1)] || a.acc[d&(MaxStaticDocs-1)] == a.acc[o&(MaxStaticDocs-1)] && d < o
 }
 
-// down moves the document at i away from the root, which is the last in the order
-// of results, to its place.
+// down moves the document at i down to its place; the root is the last in the order
+// of results.
 func (a *pagedArrayAccumulators) down(i int) {
 	h := a.heap
 	d := h[i]
@@ -323,20 +323,20 @@ func (a *pagedArrayAccumulators) down(i int) {
 	h[i] = d
 }
 
-// build makes a heap of what fills it.
+// build makes a heap of the documents.
 func (a *pagedArrayAccumulators) build() {
 	for i := len(a.heap)/2 - 1; i >= 0; i-- {
 		a.down(i)
 	}
 }
 
-// insert puts d in the place of the root, the last of the heap, and then in its own.
+// insert replaces the root, the last of the heap, by d and restores the heap.
 func (a *pagedArrayAccumulators) insert(d uint32) {
 	a.heap[0] = d
 	a.down(0)
 }
 
-// moved puts d, which is in the heap and whose score has risen, in its place.
+// moved restores the heap after the score of d, which is in the heap, has increased.
 func (a *pagedArrayAccumulators) moved(d uint32) {
 	for i, o := range a.heap {
 		if o == d {
@@ -346,7 +346,7 @@ func (a *pagedArrayAccumulators) moved(d uint32) {
 	}
 }
 
-// clean zeroes a page that is dirty.
+// clean zeroes a dirty page.
 //
 //go:noinline
 func (a *pagedArrayAccumulators) clean(p uint32) {
@@ -354,8 +354,8 @@ func (a *pagedArrayAccumulators) clean(p uint32) {
 	clear(a.acc[p<<(a.shift&31) : (p+1)<<(a.shift&31)])
 }
 
-// reached2 is lines 3 to 17 of Algorithm 2: document d has score v now, with the
-// last addition of score.
+// reached2 is lines 3 to 17 of Algorithm 2: document d now has score v, after
+// adding score.
 //
 //go:noinline
 func (a *dynamicAccumulators) reached2(d uint32, v, score uint16) {
@@ -376,12 +376,12 @@ func (a *dynamicAccumulators) reached2(d uint32, v, score uint16) {
 	if d != root && (old > least || old == least && d < root) { // 12
 		a.moved(d) // 15
 	} else if v > least || d <= root {
-		a.insert(d) // 13; the root itself is found here, too
+		a.insert(d) // 13; includes the root itself
 	}
 }
 
-// reached2Counted is lines 3 to 17 of Algorithm 2: document d has score v now, with the
-// last addition of score.
+// reached2Counted is lines 3 to 17 of Algorithm 2: document d now has score v, after
+// adding score.
 //
 //go:noinline
 func (a *dynamicAccumulators) reached2Counted(d uint32, v, score uint16) {
@@ -405,7 +405,7 @@ func (a *dynamicAccumulators) reached2Counted(d uint32, v, score uint16) {
 		a.moved(d) // 15
 		a.counters.Updated++
 	} else if v > least || d <= root {
-		a.insert(d) // 13; the root itself is found here, too
+		a.insert(d) // 13; includes the root itself
 		if d == root {
 			a.counters.Updated++
 		} else {
@@ -416,8 +416,8 @@ func (a *dynamicAccumulators) reached2Counted(d uint32, v, score uint16) {
 	}
 }
 
-// reached2 is lines 3 to 17 of Algorithm 2: document d has score v now, with the
-// last addition of score.
+// reached2 is lines 3 to 17 of Algorithm 2: document d now has score v, after
+// adding score.
 //
 //go:noinline
 func (a *arrayAccumulators) reached2(d uint32, v, score uint16) {
@@ -438,12 +438,12 @@ func (a *arrayAccumulators) reached2(d uint32, v, score uint16) {
 	if d != root && (old > least || old == least && d < root) { // 12
 		a.moved(d) // 15
 	} else if v > least || d <= root {
-		a.insert(d) // 13; the root itself is found here, too
+		a.insert(d) // 13; includes the root itself
 	}
 }
 
-// reached2Counted is lines 3 to 17 of Algorithm 2: document d has score v now, with the
-// last addition of score.
+// reached2Counted is lines 3 to 17 of Algorithm 2: document d now has score v, after
+// adding score.
 //
 //go:noinline
 func (a *arrayAccumulators) reached2Counted(d uint32, v, score uint16) {
@@ -467,7 +467,7 @@ func (a *arrayAccumulators) reached2Counted(d uint32, v, score uint16) {
 		a.moved(d) // 15
 		a.counters.Updated++
 	} else if v > least || d <= root {
-		a.insert(d) // 13; the root itself is found here, too
+		a.insert(d) // 13; includes the root itself
 		if d == root {
 			a.counters.Updated++
 		} else {
@@ -478,8 +478,8 @@ func (a *arrayAccumulators) reached2Counted(d uint32, v, score uint16) {
 	}
 }
 
-// reached2 is lines 3 to 17 of Algorithm 2: document d has score v now, with the
-// last addition of score.
+// reached2 is lines 3 to 17 of Algorithm 2: document d now has score v, after
+// adding score.
 //
 //go:noinline
 func (a *pagedAccumulators) reached2(d uint32, v, score uint16) {
@@ -500,12 +500,12 @@ func (a *pagedAccumulators) reached2(d uint32, v, score uint16) {
 	if d != root && (old > least || old == least && d < root) { // 12
 		a.moved(d) // 15
 	} else if v > least || d <= root {
-		a.insert(d) // 13; the root itself is found here, too
+		a.insert(d) // 13; includes the root itself
 	}
 }
 
-// reached2Counted is lines 3 to 17 of Algorithm 2: document d has score v now, with the
-// last addition of score.
+// reached2Counted is lines 3 to 17 of Algorithm 2: document d now has score v, after
+// adding score.
 //
 //go:noinline
 func (a *pagedAccumulators) reached2Counted(d uint32, v, score uint16) {
@@ -529,7 +529,7 @@ func (a *pagedAccumulators) reached2Counted(d uint32, v, score uint16) {
 		a.moved(d) // 15
 		a.counters.Updated++
 	} else if v > least || d <= root {
-		a.insert(d) // 13; the root itself is found here, too
+		a.insert(d) // 13; includes the root itself
 		if d == root {
 			a.counters.Updated++
 		} else {
@@ -540,8 +540,8 @@ func (a *pagedAccumulators) reached2Counted(d uint32, v, score uint16) {
 	}
 }
 
-// reached2 is lines 3 to 17 of Algorithm 2: document d has score v now, with the
-// last addition of score.
+// reached2 is lines 3 to 17 of Algorithm 2: document d now has score v, after
+// adding score.
 //
 //go:noinline
 func (a *pagedArrayAccumulators) reached2(d uint32, v, score uint16) {
@@ -562,12 +562,12 @@ func (a *pagedArrayAccumulators) reached2(d uint32, v, score uint16) {
 	if d != root && (old > least || old == least && d < root) { // 12
 		a.moved(d) // 15
 	} else if v > least || d <= root {
-		a.insert(d) // 13; the root itself is found here, too
+		a.insert(d) // 13; includes the root itself
 	}
 }
 
-// reached2Counted is lines 3 to 17 of Algorithm 2: document d has score v now, with the
-// last addition of score.
+// reached2Counted is lines 3 to 17 of Algorithm 2: document d now has score v, after
+// adding score.
 //
 //go:noinline
 func (a *pagedArrayAccumulators) reached2Counted(d uint32, v, score uint16) {
@@ -591,7 +591,7 @@ func (a *pagedArrayAccumulators) reached2Counted(d uint32, v, score uint16) {
 		a.moved(d) // 15
 		a.counters.Updated++
 	} else if v > least || d <= root {
-		a.insert(d) // 13; the root itself is found here, too
+		a.insert(d) // 13; includes the root itself
 		if d == root {
 			a.counters.Updated++
 		} else {
@@ -639,7 +639,7 @@ func (a *dynamicAccumulators) add2(docIDs []uint32, score uint16) {
 	}
 }
 
-// add1Outlined is update1 of each document.
+// add1Outlined calls update1 for each document.
 func (a *dynamicAccumulators) add1Outlined(docIDs []uint32, score uint16) {
 	for _, d := range docIDs {
 		a.update1(d, score)
@@ -672,7 +672,7 @@ func (a *dynamicAccumulators) update1(d uint32, score uint16) {
 	}
 }
 
-// add2Outlined is update2 of each document.
+// add2Outlined calls update2 for each document.
 func (a *dynamicAccumulators) add2Outlined(docIDs []uint32, score uint16) {
 	for _, d := range docIDs {
 		a.update2(d, score)
@@ -737,7 +737,7 @@ func (a *dynamicAccumulators) add2Counted(docIDs []uint32, score uint16) {
 	}
 }
 
-// add1OutlinedCounted is update1Counted of each document.
+// add1OutlinedCounted calls update1Counted for each document.
 func (a *dynamicAccumulators) add1OutlinedCounted(docIDs []uint32, score uint16) {
 	for _, d := range docIDs {
 		a.update1Counted(d, score)
@@ -778,7 +778,7 @@ func (a *dynamicAccumulators) update1Counted(d uint32, score uint16) {
 	}
 }
 
-// add2OutlinedCounted is update2Counted of each document.
+// add2OutlinedCounted calls update2Counted for each document.
 func (a *dynamicAccumulators) add2OutlinedCounted(docIDs []uint32, score uint16) {
 	for _, d := range docIDs {
 		a.update2Counted(d, score)
@@ -835,7 +835,7 @@ func (a *arrayAccumulators) add2(docIDs []uint32, score uint16) {
 	}
 }
 
-// add1Outlined is update1 of each document.
+// add1Outlined calls update1 for each document.
 func (a *arrayAccumulators) add1Outlined(docIDs []uint32, score uint16) {
 	for _, d := range docIDs {
 		a.update1(d, score)
@@ -868,7 +868,7 @@ func (a *arrayAccumulators) update1(d uint32, score uint16) {
 	}
 }
 
-// add2Outlined is update2 of each document.
+// add2Outlined calls update2 for each document.
 func (a *arrayAccumulators) add2Outlined(docIDs []uint32, score uint16) {
 	for _, d := range docIDs {
 		a.update2(d, score)
@@ -933,7 +933,7 @@ func (a *arrayAccumulators) add2Counted(docIDs []uint32, score uint16) {
 	}
 }
 
-// add1OutlinedCounted is update1Counted of each document.
+// add1OutlinedCounted calls update1Counted for each document.
 func (a *arrayAccumulators) add1OutlinedCounted(docIDs []uint32, score uint16) {
 	for _, d := range docIDs {
 		a.update1Counted(d, score)
@@ -974,7 +974,7 @@ func (a *arrayAccumulators) update1Counted(d uint32, score uint16) {
 	}
 }
 
-// add2OutlinedCounted is update2Counted of each document.
+// add2OutlinedCounted calls update2Counted for each document.
 func (a *arrayAccumulators) add2OutlinedCounted(docIDs []uint32, score uint16) {
 	for _, d := range docIDs {
 		a.update2Counted(d, score)
@@ -1037,7 +1037,7 @@ func (a *pagedAccumulators) add2(docIDs []uint32, score uint16) {
 	}
 }
 
-// add1Outlined is update1 of each document.
+// add1Outlined calls update1 for each document.
 func (a *pagedAccumulators) add1Outlined(docIDs []uint32, score uint16) {
 	for _, d := range docIDs {
 		a.update1(d, score)
@@ -1073,7 +1073,7 @@ func (a *pagedAccumulators) update1(d uint32, score uint16) {
 	}
 }
 
-// add2Outlined is update2 of each document.
+// add2Outlined calls update2 for each document.
 func (a *pagedAccumulators) add2Outlined(docIDs []uint32, score uint16) {
 	for _, d := range docIDs {
 		a.update2(d, score)
@@ -1147,7 +1147,7 @@ func (a *pagedAccumulators) add2Counted(docIDs []uint32, score uint16) {
 	}
 }
 
-// add1OutlinedCounted is update1Counted of each document.
+// add1OutlinedCounted calls update1Counted for each document.
 func (a *pagedAccumulators) add1OutlinedCounted(docIDs []uint32, score uint16) {
 	for _, d := range docIDs {
 		a.update1Counted(d, score)
@@ -1191,7 +1191,7 @@ func (a *pagedAccumulators) update1Counted(d uint32, score uint16) {
 	}
 }
 
-// add2OutlinedCounted is update2Counted of each document.
+// add2OutlinedCounted calls update2Counted for each document.
 func (a *pagedAccumulators) add2OutlinedCounted(docIDs []uint32, score uint16) {
 	for _, d := range docIDs {
 		a.update2Counted(d, score)
@@ -1257,7 +1257,7 @@ func (a *pagedArrayAccumulators) add2(docIDs []uint32, score uint16) {
 	}
 }
 
-// add1Outlined is update1 of each document.
+// add1Outlined calls update1 for each document.
 func (a *pagedArrayAccumulators) add1Outlined(docIDs []uint32, score uint16) {
 	for _, d := range docIDs {
 		a.update1(d, score)
@@ -1293,7 +1293,7 @@ func (a *pagedArrayAccumulators) update1(d uint32, score uint16) {
 	}
 }
 
-// add2Outlined is update2 of each document.
+// add2Outlined calls update2 for each document.
 func (a *pagedArrayAccumulators) add2Outlined(docIDs []uint32, score uint16) {
 	for _, d := range docIDs {
 		a.update2(d, score)
@@ -1367,7 +1367,7 @@ func (a *pagedArrayAccumulators) add2Counted(docIDs []uint32, score uint16) {
 	}
 }
 
-// add1OutlinedCounted is update1Counted of each document.
+// add1OutlinedCounted calls update1Counted for each document.
 func (a *pagedArrayAccumulators) add1OutlinedCounted(docIDs []uint32, score uint16) {
 	for _, d := range docIDs {
 		a.update1Counted(d, score)
@@ -1411,7 +1411,7 @@ func (a *pagedArrayAccumulators) update1Counted(d uint32, score uint16) {
 	}
 }
 
-// add2OutlinedCounted is update2Counted of each document.
+// add2OutlinedCounted calls update2Counted for each document.
 func (a *pagedArrayAccumulators) add2OutlinedCounted(docIDs []uint32, score uint16) {
 	for _, d := range docIDs {
 		a.update2Counted(d, score)

@@ -8,30 +8,27 @@ import (
 	"github.com/griffin-search/griffin/internal/impact"
 )
 
-// segment is a segment of a list of the query.
 type segment struct {
 	impact.Segment
-	score uint32 // weight times impact: what its documents get
+	score uint32 // weight times impact: the contribution to each document
 }
 
-// input is the lists of a query, opened.
 type input struct {
-	segments []segment // by term, scores falling
-	ends     []int     // in segments, by term
+	segments []segment // by term, decreasing scores
+	ends     []int     // ends of the terms in segments
 	bound    uint64    // of a document's score
 	postings int64
 	opened   []impact.Segment
 	heap     []head
 }
 
-// head is the next segment of a term.
 type head struct {
 	score   uint32
 	at, end int32
 }
 
-// open reads the directories of the query's lists. The error wraps
-// base.ErrCorrupt, or base.ErrBadInput if scores could pass 32 bits.
+// open reads the directories of the query's lists. The error wraps base.ErrCorrupt, or
+// base.ErrBadInput if scores could exceed 32 bits.
 func (in *input) open(q *Query) error {
 	in.segments, in.ends, in.bound, in.postings = in.segments[:0], in.ends[:0], 0, 0
 	for i := range q.Terms {
@@ -59,8 +56,8 @@ func (in *input) open(q *Query) error {
 	return nil
 }
 
-// kth returns a score that at least k documents are known to reach: the best k-th
-// score of a single list. 0: none is known.
+// kth returns a score that at least k documents reach: the best k-th score of a single
+// list, or 0 if none is known.
 func (in *input) kth(k int) uint32 {
 	best := uint32(0)
 	from := 0
@@ -77,8 +74,8 @@ func (in *input) kth(k int) uint32 {
 	return best
 }
 
-// begin makes next return the segments of all terms in score-at-a-time order:
-// score falling, then terms in their order.
+// begin makes next return the segments of all terms in score-at-a-time order: by decreasing
+// score, then in the order of terms.
 func (in *input) begin() {
 	in.heap = in.heap[:0]
 	from := 0
@@ -114,7 +111,7 @@ func (in *input) down(i int) {
 	in.heap[i] = h
 }
 
-// next returns the next segment, nil after the last, without taking it.
+// next returns the next segment without removing it, or nil after the last.
 func (in *input) next() *segment {
 	if len(in.heap) == 0 {
 		return nil
@@ -122,7 +119,7 @@ func (in *input) next() *segment {
 	return &in.segments[in.heap[0].at]
 }
 
-// take moves past the segment that next returns.
+// take removes the segment that next returns.
 func (in *input) take() {
 	top := &in.heap[0]
 	if top.at++; top.at < top.end {
@@ -137,8 +134,8 @@ func (in *input) take() {
 	}
 }
 
-// missed bounds what the segments that were not taken add to a document's score:
-// one segment of each list.
+// missed bounds the contribution of the remaining segments to a document's score: one
+// segment of each list.
 func (in *input) missed() base.Score {
 	sum := base.Score(0)
 	for _, h := range in.heap {

@@ -23,14 +23,13 @@ func check(t testing.TB, err error) {
 	}
 }
 
-// lists are impact-ordered lists, in their index and in plain form.
 type lists struct {
 	index *impact.Index
 	terms []string
 	plain map[string][]impact.Posting
 }
 
-// randomLists returns n lists of all densities and impacts up to maxImpact.
+// randomLists returns n lists of all densities, with impacts up to maxImpact.
 func randomLists(t testing.TB, rng *rand.Rand, numDocs, n, maxImpact int, o impact.Options) *lists {
 	t.Helper()
 	fs := vfstest.NewMem()
@@ -56,7 +55,6 @@ func randomLists(t testing.TB, rng *rand.Rand, numDocs, n, maxImpact int, o impa
 	return l
 }
 
-// query asks for some of the terms with the given weights.
 func (l *lists) query(t testing.TB, k int, weights map[string]uint32) *Query {
 	t.Helper()
 	q := &Query{Index: l.index, K: k}
@@ -73,7 +71,6 @@ func (l *lists) query(t testing.TB, k int, weights map[string]uint32) *Query {
 	return q
 }
 
-// oracle sums up everything, and sorts.
 func (l *lists) oracle(k int, weights map[string]uint32) []base.Hit {
 	sums := map[base.DocID]base.Score{}
 	for term, w := range weights {
@@ -106,7 +103,6 @@ func randomWeights(rng *rand.Rand, l *lists, maxWeight uint32) map[string]uint32
 	return weights
 }
 
-// variants returns all of them.
 func variants() []Variant {
 	var out []Variant
 	for _, name := range Accumulators() {
@@ -126,8 +122,7 @@ func variants() []Variant {
 	return out
 }
 
-// newEngine returns an engine with small windows, so that small collections have
-// many.
+// newEngine returns an engine with small windows, so that small collections have several.
 func newEngine(t testing.TB, v Variant) *Engine {
 	t.Helper()
 	e, err := New(v)
@@ -136,8 +131,8 @@ func newEngine(t testing.TB, v Variant) *Engine {
 	return e
 }
 
-// TestAllVariants compares every variant with the oracle: codec, form, k, weights,
-// and so widths, are drawn anew for each collection.
+// TestAllVariants compares every variant with the oracle, with a random codec, form, k and
+// weights (hence widths) for each collection.
 func TestAllVariants(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 1))
 	engines := map[string]*Engine{}
@@ -174,7 +169,7 @@ func TestAllVariants(t *testing.T) {
 	}
 }
 
-// TestLevelsAndWidths compares what has kernels at every SIMD level, with weights
+// TestLevelsAndWidths compares the variants with kernels at every SIMD level, with weights
 // that need each width of accumulators.
 func TestLevelsAndWidths(t *testing.T) {
 	simdtest.EachLevel(t, func(t *testing.T) {
@@ -202,8 +197,7 @@ func TestLevelsAndWidths(t *testing.T) {
 	})
 }
 
-// The width is proved by the bound of the query: at 255 it is 8 bits, at 256 it
-// is 16.
+// The bound of the query determines the width: at 255 it is 8 bits, at 256 it is 16.
 func TestWidthIsTheNarrowestThatHolds(t *testing.T) {
 	fs := vfstest.NewMem()
 	w, err := impact.Create(fs, "impacts", impact.Options{NumDocs: 100, Ranking: impact.Ranking{Name: impact.RankingExternal}})
@@ -255,7 +249,7 @@ func TestWidthIsTheNarrowestThatHolds(t *testing.T) {
 	}
 }
 
-// partial sums up the segments that a budget of postings allows, by definition.
+// partial sums up the segments within a budget of postings.
 func (l *lists) partial(t testing.TB, q *Query, weights map[string]uint32, rho int64) (sums map[base.DocID]base.Score) {
 	t.Helper()
 	type piece struct {
@@ -313,7 +307,7 @@ func TestBudget(t *testing.T) {
 				worst = max(worst, h.Score-sums[h.DocID])
 			}
 			if worst > r.Missed || r.Complete && r.Missed != 0 {
-				t.Fatalf("%v, rho %d of %d: missed %d, said to be at most %d", v, q.Postings, total, worst, r.Missed)
+				t.Fatalf("%v, rho %d of %d: missed %d, want at most %d", v, q.Postings, total, worst, r.Missed)
 			}
 		}
 	}
@@ -340,7 +334,7 @@ func TestBudgetOfTime(t *testing.T) {
 	}
 }
 
-// Top k is the beginning of top k+1.
+// Top k is a prefix of top k+1.
 func TestPrefix(t *testing.T) {
 	l := randomLists(t, rand.New(rand.NewPCG(15, 5)), 3000, 8, 4, impact.Options{})
 	weights := map[string]uint32{"0000": 1, "0003": 2, "0005": 1}
@@ -374,7 +368,7 @@ func TestCounters(t *testing.T) {
 			postings += uint64(r.Postings)
 		}
 		c1, c2 := e1.Counters(), e2.Counters()
-		// Both algorithms do the same to the heap, whatever they compare for it.
+		// Both algorithms change the heap in the same way; only their comparisons differ.
 		if c1 != c2 {
 			t.Errorf("%s: Algorithm 1 counts %+v, Algorithm 2 %+v", name, c1, c2)
 		}
@@ -411,7 +405,6 @@ func TestSearchDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// endingContext ends after it was asked a number of times.
 type endingContext struct {
 	context.Context
 	left int
@@ -424,7 +417,7 @@ func (c *endingContext) Err() error {
 	return nil
 }
 
-// After a query that failed half-way the next one starts from nothing.
+// A failed query does not affect the next one.
 func TestSearchAfterFailure(t *testing.T) {
 	rng := rand.New(rand.NewPCG(18, 8))
 	l := randomLists(t, rng, 4000, 8, 30, impact.Options{})

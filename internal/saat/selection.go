@@ -8,38 +8,37 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// selection finds the best k of documents that come in rising order of their
-// DocIDs. Scores are small integers, so it needs no heap: it keeps all documents
-// that might be among the best, counts them by score, and raises the least score
-// that is needed as soon as k of them lie above it. A document costs an addition
-// and a comparison, whatever k is.
+// selection finds the best k of documents that arrive in increasing DocID order. Scores are
+// small integers, so it needs no heap. It keeps all documents that might be among the best,
+// counts them by score, and raises the required score as soon as k of them exceed it. A
+// document costs an addition and a comparison, for any k.
 type selection struct {
 	k int
-	// A bucket is 1<<shift scores; counts has how many candidates are in each.
+	// A bucket covers 1<<shift scores; counts holds the number of candidates of each.
 	shift  int
 	counts []uint32
-	// cut is the lowest bucket of which candidates are still needed, and reached
-	// the number of candidates in it and above.
+	// cut is the lowest bucket with required candidates; reached is the number of
+	// candidates in it and above.
 	cut     uint32
 	reached int
-	// need is the least score that a further document must have.
+	// need is the minimum score of a further document.
 	need       uint64
 	candidates []candidate
-	limit      int // of candidates, at which those below cut are dropped
+	limit      int // number of candidates at which those below cut are dropped
 	sorted     []candidate
-	// bound is the highest score that there can be, and passed tells that one was
-	// higher: then a list has a document more than once.
+	// bound is the highest possible score. passed is set if a score exceeded it: then a
+	// list contains a document more than once.
 	bound  uint32
 	passed bool
 }
 
 type candidate struct{ docID, score uint32 }
 
-// maxBuckets bounds the counts: scores beyond share a bucket.
+// maxBuckets bounds the size of counts; with more scores, several share a bucket.
 const maxBuckets = 1 << 12
 
-// reset empties the selection. No score will pass bound, and k documents at least
-// will reach known (0: nothing is known).
+// reset empties the selection. Scores are at most bound, and at least k documents reach
+// known (0: unknown).
 func (s *selection) reset(k int, bound, known uint32) {
 	s.k, s.bound, s.passed = k, bound, false
 	s.shift = max(0, bits.Len32(bound)-bits.Len32(maxBuckets-1))
@@ -70,8 +69,7 @@ func (s *selection) add(docID, score uint32) {
 	}
 	s.need = max(s.need, uint64(s.cut)<<s.shift)
 	if s.shift == 0 {
-		// k documents reach cut, and one to come that only does so, too, has a
-		// greater DocID.
+		// k documents reach cut. A later document with the same score has a greater DocID.
 		s.need = uint64(s.cut) + 1
 	}
 	if len(s.candidates) >= s.limit {
@@ -79,7 +77,6 @@ func (s *selection) add(docID, score uint32) {
 	}
 }
 
-// drop forgets the candidates below the cut.
 func (s *selection) drop() {
 	kept := s.candidates[:0]
 	for _, c := range s.candidates {
@@ -91,7 +88,6 @@ func (s *selection) drop() {
 	s.limit = max(s.limit, 2*len(kept))
 }
 
-// appendHits appends the best k to dst, best first.
 func (s *selection) appendHits(dst []base.Hit) []base.Hit {
 	s.drop()
 	best := s.candidates
@@ -108,8 +104,7 @@ func (s *selection) appendHits(dst []base.Hit) []base.Hit {
 	return dst
 }
 
-// countingSort returns the candidates by falling score; among equals they stay in
-// the order in which they came.
+// countingSort returns the candidates by decreasing score; it is stable.
 func (s *selection) countingSort() []candidate {
 	sum := uint32(0)
 	for i := len(s.counts) - 1; i >= int(s.cut); i-- {

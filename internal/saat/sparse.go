@@ -9,22 +9,20 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/accumulate"
 )
 
-// To look through all accumulators takes longer than to add to them, if a query has
-// few postings or a small budget. Then the lines that are added to are noted, a bit
-// each, and only they are looked through: the dirty flags of Jia, Trotman and
-// O'Keefe (ADCS 2010) with pages of a line, and for the end of a query instead of
-// its beginning.
+// If a query has few postings or a small budget, scanning all accumulators takes longer
+// than filling them. In this case the used lines are recorded in a bitmap, and only they
+// are scanned: the dirty flags of Jia, Trotman and O'Keefe (ADCS 2010) with pages of one
+// line, and at the end of a query instead of its beginning.
 //
-// A line that is noted costs about 10 ns more in the end, one that is only passed
-// over 0.5 to 2.5 ns, or, where the accumulators are larger than the caches, as long as
-// it takes to come from memory.
+// A recorded line costs about 10 ns. Scanning an unused line costs 0.5 to 2.5 ns, or, if
+// the accumulators exceed the caches, the time to load it from memory.
 const (
-	sparseShare       = 8       // of the lines, at most one in so many
-	sparseShareBeyond = 2       // of the lines of accumulators larger than
-	sparseBeyond      = 4 << 20 // so many bytes
+	sparseShare       = 8       // maximum share of lines: one in 8
+	sparseShareBeyond = 2       // the same for accumulators larger than
+	sparseBeyond      = 4 << 20 // this size in bytes
 )
 
-// fewPostings tells whether the query is one for sparse.
+// fewPostings reports whether the query should use sparse.
 func (s *sums[T]) fewPostings(e *Engine, q *Query) bool {
 	postings := e.input.postings
 	if q.Postings > 0 {
@@ -37,8 +35,8 @@ func (s *sums[T]) fewPostings(e *Engine, q *Query) bool {
 	return postings*share <= int64(len(s.acc)/accumulate.Line)
 }
 
-// sparse adds segments in score-at-a-time order until the budget ends, and then
-// selects from the lines that were added to.
+// sparse adds segments in score-at-a-time order until the budget ends, and then selects
+// from the used lines.
 func (s *sums[T]) sparse(ctx context.Context, e *Engine, q *Query) error {
 	const perWord = 64
 	if n := len(s.acc)/accumulate.Line/perWord + 1; len(s.touched) < n {
@@ -57,13 +55,12 @@ func (s *sums[T]) sparse(ctx context.Context, e *Engine, q *Query) error {
 	return nil
 }
 
-// touch notes the line of a document.
 func (s *sums[T]) touch(d uint32) {
 	line := d / accumulate.Line
 	s.touched[line/64] |= 1 << (line % 64)
 }
 
-// addTouching adds a whole segment and notes its lines.
+// addTouching adds a whole segment and records its lines.
 func (s *sums[T]) addTouching(e *Engine, x *impact.Index, seg *segment) error {
 	if seg.Form != impact.Blocks {
 		if err := s.add(e, x, seg); err != nil {

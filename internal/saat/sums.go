@@ -12,15 +12,15 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/accumulate"
 )
 
-// sums are accumulators of one width and the loops over them. Between queries all
-// are zero: what finds the best documents zeroes what it has looked at.
+// sums holds accumulators of one width and their loops. Between queries all accumulators
+// are zero: the scan that finds the best documents zeroes them.
 type sums[T accumulate.Accumulator] struct {
 	acc   []T
 	block [codec.BlockLen]uint32
-	// Segments that are too long for one go, by form.
+	// Segments that span several windows, by form.
 	blocks  []blockCursor
 	bitmaps []bitmapCursor
-	// touched has a bit for each line that is not zero, if few are: see sparse.go.
+	// touched has a bit for each non-zero line, if these are few: see sparse.go.
 	touched []uint64
 }
 
@@ -29,14 +29,12 @@ type blockCursor struct {
 	score uint32
 }
 
-// bitmapCursor is the words of a bitmap that are still to be added.
 type bitmapCursor struct {
-	first uint32 // the document of the first word's first bit
+	first uint32 // document of the first bit of words
 	words []byte
 	score uint32
 }
 
-// grow makes room for n documents.
 func (s *sums[T]) grow(n int) {
 	n = (n + accumulate.Line - 1) / accumulate.Line * accumulate.Line
 	if len(s.acc) < n {
@@ -44,8 +42,7 @@ func (s *sums[T]) grow(n int) {
 	}
 }
 
-// flat adds segments in score-at-a-time order until the budget ends, and then
-// selects.
+// flat adds segments in score-at-a-time order until the budget ends, and then selects.
 func (s *sums[T]) flat(ctx context.Context, e *Engine, q *Query) error {
 	if err := s.addByScore(ctx, e, q, s.add); err != nil {
 		return err
@@ -54,8 +51,8 @@ func (s *sums[T]) flat(ctx context.Context, e *Engine, q *Query) error {
 	return nil
 }
 
-// addByScore adds segments in score-at-a-time order until the budget ends, and
-// makes the selection ready.
+// addByScore adds segments in score-at-a-time order until the budget ends, and prepares the
+// selection.
 func (s *sums[T]) addByScore(ctx context.Context, e *Engine, q *Query, add func(*Engine, *impact.Index, *segment) error) error {
 	in := &e.input
 	in.begin()
@@ -80,7 +77,6 @@ func (s *sums[T]) addByScore(ctx context.Context, e *Engine, q *Query, add func(
 	return nil
 }
 
-// add adds a whole segment.
 func (s *sums[T]) add(e *Engine, x *impact.Index, seg *segment) error {
 	e.count(seg)
 	switch v := T(seg.score); seg.Form {
@@ -107,21 +103,21 @@ func (s *sums[T]) add(e *Engine, x *impact.Index, seg *segment) error {
 	return nil
 }
 
-// Windows: of 64 KiB to 1 MiB, and segments of 128 to 1024 postings a window, these
-// were the best on 12 M documents (16 copies of 750,000 passages), where windowed
-// takes 0.6 to 0.85 of flat's time, and no worse than others on 750,000, where it
-// takes 0.9. Zen 5, 1 MiB of L2 cache a core.
+// Windows: sizes of 64 KiB to 1 MiB, and segments of 128 to 1024 postings per window, were
+// the best on 12 M documents (16 copies of 750,000 passages), where windowed takes 0.6 to
+// 0.85 of flat's time. On 750,000 documents they were as good as others; windowed takes
+// 0.9. Zen 5, 1 MiB of L2 cache per core.
 const (
-	// windowBytes is what the accumulators of a window take up.
+	// windowBytes is the size of a window's accumulators.
 	windowBytes = 1 << 18
-	// windowPostings is how many postings a segment must have for each window, on
-	// average, to be added window by window; others are added before the first.
+	// windowPostings is the minimum average number of postings per window for a segment to be
+	// added window by window. Others are added before the first window.
 	windowPostings = 2 * codec.BlockLen
 )
 
-// windowed adds all segments, window by window, and selects from each window when
-// it is complete. A block that reaches beyond the window's end is added as a
-// whole: what lies beyond is not looked at before its own window's turn.
+// windowed adds all segments, window by window, and selects from each window when it is
+// complete. A block that extends beyond the window is added as a whole: accumulators beyond
+// are scanned only with their own window.
 func (s *sums[T]) windowed(ctx context.Context, e *Engine, q *Query) error {
 	x, in := q.Index, &e.input
 	numDocs := x.NumDocs()
@@ -153,7 +149,7 @@ func (s *sums[T]) windowed(ctx context.Context, e *Engine, q *Query) error {
 	}
 	e.selection.reset(q.K, uint32(in.bound), in.kth(q.K))
 	if len(s.blocks)+len(s.bitmaps) == 0 {
-		window = end // nothing is left to add
+		window = end // nothing left to add
 	}
 	for from := 0; from < end; from += window {
 		if err := ctx.Err(); err != nil {
@@ -169,12 +165,12 @@ func (s *sums[T]) windowed(ctx context.Context, e *Engine, q *Query) error {
 	return nil
 }
 
-// addWindow adds what begins before the accumulator to.
+// addWindow adds everything that begins before accumulator to.
 func (s *sums[T]) addWindow(e *Engine, to int) error {
 	for i := 0; i < len(s.blocks); {
 		c := &s.blocks[i]
-		// DocIDs that are still to come are above Last, so at Last+1 at the earliest,
-		// which is 0 before the first block.
+		// Remaining DocIDs are above Last, so at least Last+1, which is 0 before the first
+		// block.
 		for c.Left() > 0 && int(c.Last()+1) < to {
 			n, err := c.Next(&s.block)
 			if err != nil {
@@ -203,12 +199,12 @@ func (s *sums[T]) addWindow(e *Engine, to int) error {
 	return nil
 }
 
-// collect gives the selection what it needs of the accumulators [from, to), whole
-// lines, and zeroes them.
+// collect passes the required accumulators of [from, to), whole lines, to the selection,
+// and zeroes them.
 func (s *sums[T]) collect(sel *selection, from, to, numDocs int) {
 	for from < to {
 		if sel.need > uint64(^T(0)) {
-			clear(s.acc[from:to]) // no score is as high
+			clear(s.acc[from:to]) // no score reaches need
 			return
 		}
 		at, high := accumulate.Drain(s.acc[from:to], T(sel.need))
@@ -227,13 +223,11 @@ func (s *sums[T]) collect(sel *selection, from, to, numDocs int) {
 	}
 }
 
-// zero makes all accumulators zero again, after an error.
 func (s *sums[T]) zero() {
 	clear(s.acc)
 	clear(s.touched)
 }
 
-// search answers the query with these accumulators.
 func (s *sums[T]) search(ctx context.Context, e *Engine, q *Query, dst []base.Hit) ([]base.Hit, error) {
 	s.grow(q.Index.NumDocs())
 	e.stats.Width, e.stats.NumAccumulators = bits.Len64(uint64(^T(0))), len(s.acc)

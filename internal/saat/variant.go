@@ -14,19 +14,19 @@ const (
 	Windowed = "windowed"
 	// Flat is as narrow as the query allows, in score-at-a-time order.
 	Flat = "flat"
-	// Dynamic is a slice behind a pointer, as long as the index has documents,
-	// zeroed before each query.
+	// Dynamic is a slice behind a pointer, with one accumulator per document, zeroed before
+	// each query.
 	Dynamic = "dynamic"
-	// Array is an array within the engine, of MaxStaticDocs accumulators, so that
-	// their place needs no look-up and an index no comparison; zeroed before each
-	// query as far as the index has documents.
+	// Array is an array within the engine, of MaxStaticDocs accumulators, so that an access
+	// needs no pointer and no bounds check. The part for the index's documents is zeroed
+	// before each query.
 	Array = "array"
-	// Paged is Dynamic in pages of 2^floor(log2 sqrt(D)) accumulators, each with a
-	// flag that says that it is to be zeroed before its first use: Jia, Trotman and
-	// O'Keefe, "Efficient accumulator initialisation", ADCS 2010. It is what §5 of
-	// the paper calls dynamic allocation.
+	// Paged is Dynamic in pages of 2^floor(log2 sqrt(D)) accumulators, each with a flag
+	// that requests zeroing before its first use: Jia, Trotman and O'Keefe, "Efficient
+	// accumulator initialisation", ADCS 2010. §5 of the paper calls this dynamic
+	// allocation.
 	Paged = "paged"
-	// PagedArray is Array in such pages: §5's array.
+	// PagedArray is Array with such pages: the array of §5.
 	PagedArray = "paged-array"
 )
 
@@ -35,27 +35,25 @@ func Accumulators() []string {
 	return []string{Windowed, Flat, Dynamic, Array, Paged, PagedArray}
 }
 
-// Variant says how an Engine works. The zero value is the default.
+// Variant selects the algorithm of an Engine. The zero value is the default.
 type Variant struct {
 	// Accumulators is one of the names; "" is Windowed.
 	Accumulators string
-	// Heap is the algorithm that keeps the top k, 1 or 2 of the paper; 0 is 2. Flat
-	// and Windowed have none.
+	// Heap is the algorithm that keeps the top k, 1 or 2 of the paper; 0 is 2. Flat and
+	// Windowed have none.
 	Heap int
-	// Outlined calls a function for each posting, where otherwise the update of
-	// accumulator and heap stands in the loop.
+	// Outlined calls a function for each posting instead of inlining the update of
+	// accumulator and heap.
 	Outlined bool
-	// Counted counts how often each clause of the heap's algorithm runs: see
-	// Counters.
+	// Counted counts the executions of each clause of the heap's algorithm: see Counters.
 	Counted bool
 }
 
-// heaped says whether the accumulators keep a heap.
 func (v *Variant) heaped() bool { return v.Accumulators != Windowed && v.Accumulators != Flat }
 
-// ParseVariant reads what Variant.String writes: the name of accumulators and,
-// after a colon, what differs from the default, as in "array:heap=1,outlined".
-// The error wraps base.ErrBadInput.
+// ParseVariant parses the format of Variant.String: the name of accumulators and, after a
+// colon, the non-default options, as in "array:heap=1,outlined". The error wraps
+// base.ErrBadInput.
 func ParseVariant(text string) (Variant, error) {
 	name, rest, options := strings.Cut(text, ":")
 	v := Variant{Accumulators: name}
@@ -71,7 +69,7 @@ func ParseVariant(text string) (Variant, error) {
 			case "counted":
 				v.Counted = true
 			default:
-				return v, fmt.Errorf("accumulators %q: %q is none of heap=1, heap=2, outlined, counted: %w", text, part, base.ErrBadInput)
+				return v, fmt.Errorf("accumulators %q: %q is not one of heap=1, heap=2, outlined, counted: %w", text, part, base.ErrBadInput)
 			}
 		}
 	}
@@ -84,7 +82,7 @@ func (v *Variant) normalise() error {
 		v.Accumulators = Windowed
 	}
 	if !slices.Contains(Accumulators(), v.Accumulators) {
-		return fmt.Errorf("accumulators %q are none of %s: %w", v.Accumulators, strings.Join(Accumulators(), ", "), base.ErrBadInput)
+		return fmt.Errorf("accumulators %q are not one of %s: %w", v.Accumulators, strings.Join(Accumulators(), ", "), base.ErrBadInput)
 	}
 	if !v.heaped() {
 		if v.Heap != 0 || v.Outlined || v.Counted {
@@ -96,12 +94,12 @@ func (v *Variant) normalise() error {
 		v.Heap = 2
 	}
 	if v.Heap < 1 || v.Heap > 2 {
-		return fmt.Errorf("heap algorithm %d is none of 1, 2: %w", v.Heap, base.ErrBadInput)
+		return fmt.Errorf("heap algorithm %d is not 1 or 2: %w", v.Heap, base.ErrBadInput)
 	}
 	return nil
 }
 
-// String returns the variant as ParseVariant reads it.
+// String returns the variant in the format of ParseVariant.
 func (v Variant) String() string {
 	if v.normalise() != nil || !v.heaped() {
 		return v.Accumulators
@@ -116,25 +114,25 @@ func (v Variant) String() string {
 	return s
 }
 
-// Counters are how often the clauses of a heap's algorithm ran, as Tables 2 and 3
-// of the paper count them. They are only of a Variant that is Counted, and add up
-// over queries.
+// Counters counts the executions of the clauses of a heap's algorithm, as in Tables 2 and 3
+// of the paper. Only a Counted Variant sets them; they add up over queries.
 type Counters struct {
-	// Filled: a document was the first, second, … to get a score, and took a place
-	// that was free (Algorithm 1, line 6; Algorithm 2, line 6).
+	// Filled: a document got its first score and took a free entry (Algorithm 1, line 6;
+	// Algorithm 2, line 6).
 	Filled uint64 `json:"filled"`
-	// FilledBefore: there were free places, and the document had one already
-	// (Algorithm 1, line 3 with line 4 false; Algorithm 2, line 4 false).
+	// FilledBefore: there were free entries, and the document had one already (Algorithm 1,
+	// line 3 with line 4 false; Algorithm 2, line 4 false).
 	FilledBefore uint64 `json:"filled_before"`
 	// Updated: the document was in the heap (Algorithm 1, line 12; 2, line 15).
 	Updated uint64 `json:"updated"`
-	// Inserted: it was not, and is now (Algorithm 1, line 17; 2, line 13).
+	// Inserted: the document was not in the heap and entered it (Algorithm 1, line 17; 2,
+	// line 13).
 	Inserted uint64 `json:"inserted"`
-	// Tied: its score equals the least of the heap, and its DocID comes after, so
-	// that it stays outside (part of Algorithm 1's line 16; Algorithm 2, line 2
-	// true). The paper has no order among equal scores.
+	// Tied: the score equals the least of the heap, and the DocID comes after, so that the
+	// document does not enter (part of Algorithm 1's line 16; Algorithm 2, line 2 true).
+	// The paper does not order equal scores.
 	Tied uint64 `json:"tied"`
-	// Below: nothing was to be done (Algorithm 1, line 16 false; 2, line 2 false).
+	// Below: the heap did not change (Algorithm 1, line 16 false; 2, line 2 false).
 	Below uint64 `json:"below"`
 }
 

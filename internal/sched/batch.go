@@ -2,20 +2,20 @@ package sched
 
 import "time"
 
-// gathering returns until when an idle lane waits for more jobs to share a
-// launch with; a time that is not after now says that it does not wait.
+// gathering returns the time until which an idle lane waits for more jobs to
+// share a launch with; if it is not after now, the lane does not wait.
 //
-// PolicyBatch is Ao et al., VLDB 2011, §4.1: a batch starts when the sum over its
-// queries of the length of the shortest list reaches c, the computational
-// threshold. They assume heavy traffic; here Window bounds the wait, so that the
-// last queries are answered too. The other policies wait only if Options.Window
-// asks for it, and while jobs arrive more often than once a window.
+// PolicyBatch is Ao et al., VLDB 2011, §4.1: a batch starts when the sum of its
+// queries' shortest list lengths reaches c, the computational threshold. They
+// assume heavy traffic; here Window limits the wait, so that the last queries
+// are answered too. The other policies wait only if Options.Window is set and
+// the mean time between arrivals is below it.
 func (s *Scheduler) gathering(now time.Duration, p Place) time.Duration {
 	st := &s.places[p]
 	if p != GPU || s.o.Window == 0 || st.urgent.len() > 0 || st.queue.len() == 0 || st.queue.len() >= s.o.MaxBatch {
 		return now
 	}
-	if s.o.Policy == PolicyBatch {
+	if s.rules.gathers {
 		if st.work >= s.o.Work {
 			return now
 		}
@@ -35,14 +35,14 @@ func (s *Scheduler) gathering(now time.Duration, p Place) time.Duration {
 	return until
 }
 
-// dense says whether another job for the GPU may be expected within the window.
+// dense reports whether another job for the GPU is expected within the window.
 func (s *Scheduler) dense() bool { return s.gap < s.o.Window }
 
-// gather predicts how long a job waits at an idle lane for others, where the policy
-// has a choice: for the window, or half of it if others wait there already.
+// gather predicts how long a job waits at an idle lane for others, for policies
+// with a choice: the window, or half of it if others already wait there.
 func (s *Scheduler) gather() time.Duration {
 	switch {
-	case s.o.Policy == PolicyBatch || !s.dense():
+	case s.rules.gathers || !s.dense():
 		return 0
 	case s.places[GPU].queue.len() > 0:
 		return s.o.Window / 2
@@ -50,10 +50,10 @@ func (s *Scheduler) gather() time.Duration {
 	return s.o.Window
 }
 
-// fill adds to the leader at dst[from] the jobs that share its launch, in their
-// order, and returns with them how long the batch is predicted to take: what each
-// adds, and the most that one takes beside that. It adds none that would make one
-// of them miss its deadline.
+// fill adds to the leader at dst[from] the jobs that share its launch, in
+// order, and returns them with the batch's predicted time: the sum of the jobs'
+// additions plus the maximum of their fixed parts. It adds no job that would
+// make any of them miss its deadline.
 func (s *Scheduler) fill(now time.Duration, dst []*Job, from int) ([]*Job, time.Duration) {
 	st := &s.places[GPU]
 	leader := dst[from]
@@ -69,7 +69,7 @@ func (s *Scheduler) fill(now time.Duration, dst []*Job, from int) ([]*Job, time.
 			}
 		}
 		stolen := false
-		if j == nil && s.steals() && s.o.MaxBatch > 1 {
+		if j == nil && s.rules.steals && s.o.MaxBatch > 1 {
 			j, _ = s.steal(now, GPU, adds+beside)
 			stolen = j != nil
 		}

@@ -2,8 +2,8 @@ package sched
 
 import "time"
 
-// choose returns the place and the group that a job which arrives now is to wait
-// in, and when it is predicted to end; false if there is no place for it.
+// choose returns the place and the group in which an arriving job waits, and
+// its predicted end; false if no place can run it.
 func (s *Scheduler) choose(now time.Duration, j *Job) (p Place, g group, end time.Duration, ok bool) {
 	ends := [NumPlaces]time.Duration{s.end(now, j, CPU), s.end(now, j, GPU)}
 	switch onCPU, onGPU := s.present(j, CPU), s.present(j, GPU); {
@@ -15,11 +15,11 @@ func (s *Scheduler) choose(now time.Duration, j *Job) (p Place, g group, end tim
 		return GPU, own, ends[GPU], true
 	}
 	p, g = GPU, own
-	switch s.o.Policy {
-	case PolicyCPU:
+	switch s.rules.place {
+	case alwaysCPU:
 		p = CPU
-	case PolicyGPU, PolicyRatio, PolicyBatch:
-	case PolicyQuery:
+	case alwaysGPU:
+	case byGroup:
 		if s.groups.arrivals++; s.groups.arrivals%adaptEvery == 0 {
 			s.groups.adapt(s.Wait(now, CPU), s.Wait(now, GPU))
 		}
@@ -28,24 +28,19 @@ func (s *Scheduler) choose(now time.Duration, j *Job) (p Place, g group, end tim
 		} else if g == open {
 			return p, g, min(ends[CPU], ends[GPU]), true
 		}
-	case PolicyCost:
+	case endsFirst:
 		if ends[CPU] <= ends[GPU] {
 			p = CPU
 		}
 	}
-	if !s.o.RunLate && s.steals() && ends[p] > j.Deadline && ends[p.other()] <= j.Deadline {
-		p, g = p.other(), own
+	if !s.o.RunLate && s.rules.steals && ends[p] > j.Deadline && ends[p.Other()] <= j.Deadline {
+		p, g = p.Other(), own
 	}
 	return p, g, ends[p], true
 }
 
-// steals says whether the policy lets an idle place take what waits for another.
-func (s *Scheduler) steals() bool {
-	return s.o.Policy == PolicyQuery || s.o.Policy == PolicyCost
-}
-
-// pick takes the job that p, of which a server is idle, is to run next; nil and
-// when to ask again if there is none.
+// pick takes the next job for p, which has an idle server. If there is none, it
+// returns nil and the time to ask again.
 func (s *Scheduler) pick(now time.Duration, p Place) (*Job, time.Duration) {
 	st := &s.places[p]
 	for {
@@ -58,7 +53,7 @@ func (s *Scheduler) pick(now time.Duration, p Place) (*Job, time.Duration) {
 		}
 		wake := Never
 		stolen := false
-		if j == nil && s.steals() {
+		if j == nil && s.rules.steals {
 			j, wake = s.steal(now, p, 0)
 			stolen = j != nil
 		}
@@ -77,15 +72,14 @@ func (s *Scheduler) pick(now time.Duration, p Place) (*Job, time.Duration) {
 	}
 }
 
-// late says whether the job, begun now at p, would be shed.
+// late reports whether the job, started now at p, would be shed.
 func (s *Scheduler) late(now time.Duration, j *Job, p Place) bool {
 	return !s.o.RunLate && j.Moves == 0 && !j.trial && plus(now, j.Cost[p]) > j.Deadline
 }
 
-// passOver does with a job that is too late for p: the other place, if it can end
-// there in time, or the end.
+// passOver moves a job that is too late for p to the other place, or sheds it.
 func (s *Scheduler) passOver(now time.Duration, j *Job, p Place) {
-	if q := p.other(); s.steals() && s.end(now, j, q) <= j.Deadline {
+	if q := p.Other(); s.rules.steals && s.end(now, j, q) <= j.Deadline {
 		s.put(j, q, urgent)
 		s.passed[q] = true
 		return
@@ -96,21 +90,23 @@ func (s *Scheduler) passOver(now time.Duration, j *Job, p Place) {
 	s.expired = append(s.expired, j)
 }
 
-// stealScan is how many jobs of the other place an idle server looks at.
+// stealScan is the number of jobs of the other place that an idle server
+// considers.
 const stealScan = 32
 
-// soonest bounds how often an idle server looks again at what it did not take.
+// soonest is the minimum interval at which an idle server reconsiders jobs that
+// it did not take.
 const soonest = 50 * time.Microsecond
 
 // steal finds the job of the other place that gains most by running at p, after
-// what else is to run there first. If none gains, wake is when one would, should
-// nothing have moved at the other place by then.
+// the work that precedes it there. If none gains, wake is the time at which one
+// would, if the other place makes no progress until then.
 //
 // We differ from Ding, He, Yan and Suel (WWW 2009, §9), where an idle processor
-// takes any job of the other: only a job that is predicted to end earlier here
-// is taken. With costs that differ by a factor of 50, waiting is often better.
+// takes any job of the other: here it takes only a job that is predicted to end
+// earlier. If costs differ by a factor of 50, waiting is often better.
 func (s *Scheduler) steal(now time.Duration, p Place, first time.Duration) (best *Job, wake time.Duration) {
-	other := &s.places[p.other()]
+	other := &s.places[p.Other()]
 	if other.queued() == 0 {
 		return nil, Never
 	}

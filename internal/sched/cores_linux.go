@@ -7,16 +7,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cores are the processors that threads are bound to, each to one that no other
-// thread of the pool is bound to.
+// cores are CPU cores to which threads of the pool are bound, one thread per
+// core.
 type cores struct {
 	mu   sync.Mutex
 	free []int
-	all  unix.CPUSet // what this process may run on
+	all  unix.CPUSet // allowed for this process
 }
 
-// newCores returns n of the processors that this process may run on, or as many
-// as there are; nil if they cannot be told.
+// newCores returns up to n of the cores allowed for this process; nil if they
+// are unknown.
 func newCores(n int) *cores {
 	c := new(cores)
 	if unix.SchedGetaffinity(0, &c.all) != nil {
@@ -30,8 +30,8 @@ func newCores(n int) *cores {
 	return c
 }
 
-// pin binds the thread of the calling goroutine to a processor, -1 if none is
-// free. unpin gives it back.
+// pin binds the calling goroutine's thread to a free core and returns it, or -1
+// if none is free. unpin releases it.
 func (c *cores) pin() int {
 	c.mu.Lock()
 	last := len(c.free) - 1

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A job that leaves the CPU gives its processor back, for the one that takes its place, and
-// one that comes to the CPU gets one.
+// TestPinnedJobsMove: a job that leaves the CPU releases its core, and a job
+// that moves to the CPU gets one.
 func TestPinnedJobsMove(t *testing.T) {
 	for _, c := range []struct {
 		policy Policy
@@ -27,7 +27,7 @@ func TestPinnedJobsMove(t *testing.T) {
 					t.Errorf("from the %s, %s: %d processors are free", c.from, when, free)
 				}
 			}
-			s := &switcher{sleeper: sleeper{takes: both(10*ms, 10*ms)}, p: p, to: c.from.other()}
+			s := &switcher{sleeper: sleeper{takes: both(10*ms, 10*ms)}, p: p, to: c.from.Other()}
 			s.j = s.job()
 			var group sync.WaitGroup
 			group.Go(func() {
@@ -38,7 +38,7 @@ func TestPinnedJobsMove(t *testing.T) {
 			time.Sleep(5 * ms)
 			check("at first", c.from)
 			time.Sleep(10 * ms)
-			check("after it moved", c.from.other())
+			check("after it moved", c.from.Other())
 			group.Wait()
 			if free := len(p.cores.free); free != 1 {
 				t.Errorf("from the %s: %d processors are free at the end", c.from, free)

@@ -2,7 +2,7 @@
 
 package sched
 
-// cores is nothing here: threads are not bound to processors.
+// cores is empty: threads are not bound to cores on this system.
 type cores struct{}
 
 func newCores(int) *cores { return nil }

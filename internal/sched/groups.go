@@ -2,27 +2,28 @@ package sched
 
 import "time"
 
-// groups decides which of ding09's three groups a job belongs to: much better on
-// the GPU, much better on the CPU, or neither.
+// groups assigns jobs to ding09's three groups: much faster on the GPU, much
+// faster on the CPU, or neither.
 //
-// Ding, He, Yan and Suel, WWW 2009, §9: "Membership in the groups is determined by
-// some threshold values (say, queries that are 20% faster on GPU than on CPU are
-// in the first group) that could be chosen adaptively during the process." They do
-// not say how. Here the place where a job would wait twice as long as at the
-// other is given fewer jobs of its own, and the other more: every adaptEvery
-// arrivals its threshold rises by a quarter and the other's falls by a fifth; when
-// the waits are alike both go back, by an eighth of the way.
+// Ding, He, Yan and Suel, WWW 2009, §9: "Membership in the groups is determined
+// by some threshold values (say, queries that are 20% faster on GPU than on CPU
+// are in the first group) that could be chosen adaptively during the process."
+// The paper does not specify how. Here, if the wait at one place is more than
+// double the wait at the other, jobs move to the other: every adaptEvery
+// arrivals the threshold of the place rises by a quarter and the other's falls
+// by a fifth. If the waits are similar, both thresholds return towards the base,
+// by an eighth of the way.
 type groups struct {
 	base     float64
-	at       [NumPlaces]float64 // by how much a job of the place's own group is faster there
+	at       [NumPlaces]float64 // factor by which jobs of the place's own group are faster there
 	arrivals int
 }
 
 const (
 	adaptEvery   = 16
-	adaptFloor   = 1.0 / 4 // of the base
+	adaptFloor   = 1.0 / 4 // relative to base
 	adaptCeiling = 64
-	// adaptSlack is a wait that is as good as none.
+	// adaptSlack is a negligible wait.
 	adaptSlack = 100 * time.Microsecond
 )
 
@@ -30,8 +31,8 @@ func newGroups(threshold float64) groups {
 	return groups{base: threshold, at: [NumPlaces]float64{threshold, threshold}}
 }
 
-// of returns the group of a job that can run at both places, and the place: for
-// the third group the one where it is faster.
+// of returns the group of a job that can run at both places, and its place: for
+// the third group the faster one.
 func (g *groups) of(j *Job) (Place, group) {
 	cpu, gpu := float64(j.Cost[CPU]), float64(j.Cost[GPU])
 	switch {
@@ -45,7 +46,7 @@ func (g *groups) of(j *Job) (Place, group) {
 	return GPU, open
 }
 
-// adapt learns the waits at both places, every adaptEvery arrivals.
+// adapt processes the waits at both places, every adaptEvery arrivals.
 func (g *groups) adapt(cpu, gpu time.Duration) {
 	switch {
 	case cpu > 2*gpu+adaptSlack:
@@ -59,8 +60,8 @@ func (g *groups) adapt(cpu, gpu time.Duration) {
 	}
 }
 
-// move takes jobs from the own group of the place that has too many.
+// move moves jobs out of the own group of the overloaded place.
 func (g *groups) move(from Place) {
 	g.at[from] = min(g.at[from]*1.25, g.base*adaptCeiling)
-	g.at[from.other()] = max(g.at[from.other()]*0.8, g.base*adaptFloor)
+	g.at[from.Other()] = max(g.at[from.Other()]*0.8, g.base*adaptFloor)
 }

@@ -4,12 +4,12 @@ import "time"
 
 // Kinds of heaps: a job is in at most one of each kind.
 const (
-	inQueue = 0 // what is to run next
-	inWatch = 1 // what is to be looked at again at a time
+	inQueue = 0 // jobs to run, by priority
+	inWatch = 1 // jobs to reconsider, by time
 )
 
-// jobHeap is a binary heap of jobs by their key of a kind, then by arrival. Jobs
-// know their index, so that any may be removed.
+// jobHeap is a binary heap of jobs by their key of a kind, then by arrival.
+// Jobs store their index, so that any can be removed.
 type jobHeap struct {
 	kind int
 	jobs []*Job
@@ -17,7 +17,7 @@ type jobHeap struct {
 
 func (h *jobHeap) len() int { return len(h.jobs) }
 
-// first returns the least job, nil if there is none.
+// first returns the smallest job, or nil.
 func (h *jobHeap) first() *Job {
 	if len(h.jobs) == 0 {
 		return nil
@@ -38,7 +38,7 @@ func (h *jobHeap) push(j *Job, key time.Duration) {
 	h.up(len(h.jobs)-1, j)
 }
 
-// remove takes the job out.
+// remove removes the job.
 func (h *jobHeap) remove(j *Job) {
 	i := int(j.index[h.kind])
 	j.index[h.kind] = -1
@@ -56,7 +56,6 @@ func (h *jobHeap) remove(j *Job) {
 	h.down(i, moved)
 }
 
-// up puts j at i or above.
 func (h *jobHeap) up(i int, j *Job) {
 	for i > 0 {
 		parent := (i - 1) / 2
@@ -69,7 +68,6 @@ func (h *jobHeap) up(i int, j *Job) {
 	h.set(i, j)
 }
 
-// down puts j at i or below.
 func (h *jobHeap) down(i int, j *Job) {
 	for {
 		child := 2*i + 1

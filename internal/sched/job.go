@@ -3,53 +3,45 @@ package sched
 import "time"
 
 // Job is a query as the scheduler sees it. The caller fills the exported fields
-// before it hands the job over, and does not touch the job until it has ended;
-// then it may be filled and used again, which allocates nothing.
+// before it submits the job, and must not touch the job until it has ended.
+// Then the job may be reused, which allocates nothing.
 type Job struct {
-	// Cost is the predicted time at each place, alone, counting everything that
-	// follows from beginning there. Never: it cannot run there; so it is set where
-	// a run failed.
+	// Cost is the predicted time at each place, alone, including everything
+	// that follows from beginning there. Never: it cannot run there; a failed
+	// run also sets this.
 	Cost [NumPlaces]time.Duration
-	// Batched is the time that the job adds to a batch on the GPU; 0: as much as
-	// it takes alone. A batch takes what its jobs add, and once the most that one
-	// of them takes beside that.
+	// Batched is the time that the job adds to a batch on the GPU; 0: the same
+	// as alone. A batch takes the sum of its jobs' additions plus, once, the
+	// maximum of their remaining costs.
 	Batched time.Duration
 	// Work is the number of postings of the shortest list (PolicyBatch).
 	Work int64
-	// Within is the time to the deadline from the arrival; 0: Options.Deadline;
-	// Never: no deadline.
+	// Within is the time from arrival to deadline; 0: Options.Deadline; Never:
+	// no deadline.
 	Within time.Duration
-	// Alone says that the job never shares a launch with others.
+	// Alone: the job never shares a launch with others.
 	Alone bool
-	// ID is the caller's.
+	// Admitted: the job is a part of a request that was admitted. It is never shed, and has no
+	// deadline.
+	Admitted bool
+	// ID is for the caller.
 	ID int
 
-	// Arrived and Deadline are times of the scheduler's clock, set when the job
-	// arrives.
+	// Arrived and Deadline are set on arrival, in the scheduler's time.
 	Arrived, Deadline time.Duration
-	// Place is where the job runs or ran last, Began when it began there.
+	// Place is where the job runs or ran last, Began the start there.
 	Place Place
 	Began time.Duration
-	// Queued is the time spent waiting for servers, Batch how many jobs shared
-	// the last run, Stolen whether that was at the place that was not chosen
-	// first, Moves how often the job changed place after it had begun.
+	// Queued is the time spent waiting for servers. Batch is the number of jobs
+	// in the last run. Stolen: this run was not at the place chosen first.
+	// Moves is the number of changes of place after the first start.
 	Queued time.Duration
 	Batch  int
 	Stolen bool
 	Moves  int
 
-	state  state
-	server int32
-	since  time.Duration // it waits since then, if it waits
-	group  group         // of what it waits in
-	aimed  Place         // where it was to run when it was queued
-	solo   bool          // alone, or in the middle of its work
-	trial  bool          // run though it is predicted to be too late
-	seq    uint64        // by arrival
-	key    [2]time.Duration
-	index  [2]int32 // in the heaps, -1: in none
-
-	task task // of a Pool
+	entry
+	task task // used by Pool
 }
 
 type state uint8
@@ -60,19 +52,33 @@ const (
 	running
 )
 
-// group says in which queue a job waits.
+// group is the queue in which a job waits.
 type group uint8
 
 const (
-	own    group = iota // of the place aimed at
-	urgent              // of the place aimed at, near the deadline
-	open                // of either place: ding09's third group
+	own    group = iota // of the aimed place
+	urgent              // of the aimed place, near the deadline
+	open                // of both places: ding09's third group
 )
 
-// can says whether the job may run at p.
+// entry is the scheduler's state of a job.
+type entry struct {
+	state  state
+	server int32
+	since  time.Duration // start of the current wait
+	group  group         // of the queue in which it waits
+	aimed  Place         // place chosen when it was queued
+	solo   bool          // runs alone, or has begun
+	trial  bool          // runs although predicted to be late
+	seq    uint64        // order of arrival
+	key    [2]time.Duration
+	index  [2]int32 // positions in the heaps, -1: none
+}
+
+// can reports whether the job may run at p.
 func (j *Job) can(p Place) bool { return j.Cost[p] != Never }
 
-// adds is the time that the job adds to what runs at p.
+// adds returns the time that the job adds to the load of p.
 func (j *Job) adds(p Place) time.Duration {
 	if p == GPU && j.Batched > 0 && !j.solo {
 		return j.Batched
@@ -80,5 +86,5 @@ func (j *Job) adds(p Place) time.Duration {
 	return j.Cost[p]
 }
 
-// beside is what the job takes on the GPU beside what it adds to a batch.
+// beside returns the job's GPU time that is not part of its addition to a batch.
 func (j *Job) beside() time.Duration { return max(j.Cost[GPU]-j.adds(GPU), 0) }

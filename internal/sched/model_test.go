@@ -10,32 +10,32 @@ import (
 )
 
 // model drives a scheduler with random jobs, runs, failures and losses, and
-// checks after every step what must hold.
+// checks invariants after every step.
 type model struct {
 	t      *testing.T
 	random *rand.Rand
 	s      *Scheduler
 	now    time.Duration
-	jobs   map[*Job]*fate // of all that were admitted and have not ended
+	jobs   map[*Job]*fate // admitted and not ended
 	runs   [NumPlaces][][]*Job
 	ended  int
 	seen   map[string]int
 	begun  []beginning
 }
 
-// fate is what the model knows of a job.
+// fate is the expected state of a job.
 type fate struct {
 	waiting bool
-	costs   [NumPlaces]time.Duration // when it arrived
+	costs   [NumPlaces]time.Duration // on arrival
 }
 
-// beginning is what began where, for the bound on overtaking.
+// beginning records the start of a job, to check the bound on overtaking.
 type beginning struct {
-	seq             uint64
-	place           Place
-	arrived, began  time.Duration
-	since, patience time.Duration
-	exempt          bool // overtaking is bounded otherwise: batches, moves, steals
+	seq                uint64
+	place              Place
+	arrived, began     time.Duration
+	since, maxOvertake time.Duration
+	exempt             bool // bounded differently: batches, moves, steals
 }
 
 func (m *model) fatalf(format string, args ...any) {
@@ -73,7 +73,7 @@ func (m *model) randomCost() time.Duration {
 	return time.Duration(1 + m.random.IntN(2_000_000))
 }
 
-// arrive brings a random job.
+// arrive submits a random job.
 func (m *model) arrive() {
 	j := &Job{Cost: [NumPlaces]time.Duration{m.randomCost(), m.randomCost()}, Work: int64(m.random.IntN(100)), Alone: m.random.IntN(8) == 0}
 	if j.can(GPU) && m.random.IntN(4) > 0 {
@@ -114,18 +114,18 @@ func (m *model) arrive() {
 	}
 }
 
-// end takes note that a job has ended.
+// end records that a job has ended.
 func (m *model) end(j *Job, waiting bool, how string) {
 	f, ok := m.jobs[j]
 	if !ok || f.waiting != waiting {
-		m.fatalf("%s a job that is not there, or not so: %+v", how, f)
+		m.fatalf("%s: a job that is unknown or in the wrong state: %+v", how, f)
 	}
 	delete(m.jobs, j)
 	m.ended++
 	m.seen[how]++
 }
 
-// dispatch starts what can start, and checks what starts.
+// dispatch starts and checks jobs.
 func (m *model) dispatch() {
 	for p := range Place(NumPlaces) {
 		for {
@@ -161,7 +161,7 @@ func (m *model) countOpen(p Place) int {
 func (m *model) checkRun(p Place, jobs, urgents []*Job, ownQueued int) {
 	st := &m.s.places[p]
 	if len(m.runs[p]) >= len(st.runs) || st.lost {
-		m.fatalf("%s: a run too many", p)
+		m.fatalf("%s: too many runs", p)
 	}
 	if len(jobs) > 1 && (p == CPU || len(jobs) > m.s.o.MaxBatch) {
 		m.fatalf("%s: a batch of %d", p, len(jobs))
@@ -170,14 +170,14 @@ func (m *model) checkRun(p Place, jobs, urgents []*Job, ownQueued int) {
 		f := m.jobs[j]
 		switch {
 		case f == nil || !f.waiting:
-			m.fatalf("%s: a job began that did not wait", p)
+			m.fatalf("%s: a job began that was not waiting", p)
 		case !j.can(p):
 			m.fatalf("%s: a job began that cannot run there", p)
 		case (j.Alone || j.Moves > 0) && len(jobs) > 1:
-			m.fatalf("a job that is to run by itself shares a batch")
+			m.fatalf("a job that must run alone shares a batch")
 		case !m.s.o.RunLate && j.Moves == 0 && !j.trial && i == 0 && plus(m.now, j.Cost[p]) > j.Deadline:
 			m.fatalf("%s: a job began that must end by %v and takes %v", p, j.Deadline, j.Cost[p])
-		case j.Stolen && !m.s.steals():
+		case j.Stolen && !m.s.rules.steals:
 			m.fatalf("stolen")
 		case j.Stolen && i == 0 && ownQueued > 0 && m.seen[Expired.String()] == 0:
 			m.fatalf("%s: stolen with %d of its own queued", p, ownQueued)
@@ -188,7 +188,7 @@ func (m *model) checkRun(p Place, jobs, urgents []*Job, ownQueued int) {
 		f.waiting = false
 	}
 	if len(urgents) > 0 && !slices.Contains(urgents, jobs[0]) && m.seen[Expired.String()] == 0 {
-		m.fatalf("%s: %d urgent jobs were passed over", p, len(urgents))
+		m.fatalf("%s: %d urgent jobs were skipped", p, len(urgents))
 	}
 	if len(jobs) > 1 {
 		m.seen["batch"]++
@@ -196,8 +196,8 @@ func (m *model) checkRun(p Place, jobs, urgents []*Job, ownQueued int) {
 	j := jobs[0]
 	m.begun = append(m.begun, beginning{
 		seq: j.seq, place: p, arrived: j.Arrived, began: m.now, since: j.since,
-		patience: time.Duration(m.s.o.Stretch * float64(max(m.costOf(j, CPU), m.costOf(j, GPU)))),
-		exempt:   len(jobs) > 1 || j.Moves > 0 || j.Stolen || j.Deadline != Never || j.since != j.Arrived,
+		maxOvertake: time.Duration(m.s.o.Stretch * float64(max(m.costOf(j, CPU), m.costOf(j, GPU)))),
+		exempt:      len(jobs) > 1 || j.Moves > 0 || j.Stolen || j.Deadline != Never || j.since != j.Arrived,
 	})
 }
 
@@ -208,7 +208,7 @@ func (m *model) costOf(j *Job, p Place) time.Duration {
 	return 0
 }
 
-// checkConserving checks that an idle server has nothing to do.
+// checkConserving checks that an idle server has nothing to run.
 func (m *model) checkConserving(p Place, wake time.Duration) {
 	st := &m.s.places[p]
 	if st.lost || len(st.idle) == 0 || m.s.gathering(m.now, p) > m.now {
@@ -217,20 +217,20 @@ func (m *model) checkConserving(p Place, wake time.Duration) {
 	if n := st.queued() + m.s.open.len(); n > 0 {
 		m.fatalf("%s: idle with %d jobs queued, %d for either place", p, st.queued(), m.s.open.len())
 	}
-	if m.s.steals() {
+	if m.s.rules.steals {
 		if j, _ := m.s.steal(m.now, p, 0); j != nil {
-			m.fatalf("%s: idle with a job to gain by", p)
+			m.fatalf("%s: idle although it could steal a job", p)
 		}
 	}
 	_ = wake
 }
 
-// drain takes what has expired.
+// drain collects expired jobs.
 func (m *model) drain() {
 	for _, j := range m.s.Expired(nil) {
 		late := true
 		for p := range Place(NumPlaces) {
-			late = late && (!m.s.present(j, p) || plus(m.now, j.Cost[p]) > j.Deadline || !m.s.steals() || m.s.end(m.now, j, p) > j.Deadline)
+			late = late && (!m.s.present(j, p) || plus(m.now, j.Cost[p]) > j.Deadline || !m.s.rules.steals || m.s.end(m.now, j, p) > j.Deadline)
 		}
 		if m.s.o.RunLate || !late {
 			m.fatalf("expired, though it can end by %v: %+v", j.Deadline, j)
@@ -239,7 +239,7 @@ func (m *model) drain() {
 	}
 }
 
-// step does one random thing.
+// step performs one random action.
 func (m *model) step() {
 	m.now += time.Duration(m.random.IntN(600_000))
 	p := Place(m.random.IntN(NumPlaces))
@@ -278,8 +278,7 @@ func (m *model) step() {
 	m.dispatch()
 }
 
-// expires asks whether a job that waits has expired, and checks that it has if so, and only
-// then.
+// expires calls Expire for a waiting job, and checks the answer.
 func (m *model) expires(j *Job) bool {
 	late := !m.s.o.RunLate && j.Moves == 0 && !j.trial && j.Deadline != Never
 	for p := range Place(NumPlaces) {
@@ -314,11 +313,11 @@ func (m *model) anyWaiting() *Job {
 	return nil
 }
 
-// requeued takes note that jobs wait again, but for those that can run nowhere.
+// requeued records that jobs wait again, except those that no place can run.
 func (m *model) requeued(jobs, nowhere []*Job, waiting bool, how string) {
 	for _, j := range jobs {
 		if slices.Contains(nowhere, j) {
-			m.end(j, waiting, how+" for good")
+			m.end(j, waiting, how+" permanently")
 			continue
 		}
 		m.jobs[j].waiting = true
@@ -335,21 +334,21 @@ func (m *model) breakOff(p Place, jobs []*Job) {
 		if !m.s.rerun(m.now, p, j) {
 			nowhere = append(nowhere, j)
 		} else if j.aimed == p && !j.solo {
-			m.fatalf("it may be in a batch again: %+v", j)
+			m.fatalf("it is not marked solo: %+v", j)
 		}
 	}
 	m.requeued(jobs[1:], nowhere, false, "broken off")
 }
 
-// move switches a job that runs by itself.
+// move switches a job that runs alone.
 func (m *model) move(p Place) {
 	for i, jobs := range m.runs[p] {
 		if len(jobs) > 1 {
 			continue
 		}
 		j := jobs[0]
-		if err := m.s.Switch(m.now, j, p.other()); err != nil {
-			if m.s.present(j, p.other()) || !errors.Is(err, ErrNoPlace) {
+		if err := m.s.Switch(m.now, j, p.Other()); err != nil {
+			if m.s.present(j, p.Other()) || !errors.Is(err, ErrNoPlace) {
 				m.fatalf("switch: %v", err)
 			}
 			continue
@@ -366,7 +365,7 @@ func (m *model) loseOrRegain(p Place) {
 		m.s.Regain(p)
 		return
 	}
-	if m.s.Lost(p.other()) && m.random.IntN(4) > 0 {
+	if m.s.Lost(p.Other()) && m.random.IntN(4) > 0 {
 		return
 	}
 	var waited []*Job
@@ -378,7 +377,7 @@ func (m *model) loseOrRegain(p Place) {
 	m.requeued(waited, m.s.Lose(m.now, p, nil), true, "lost its place")
 }
 
-// audit recomputes what the scheduler keeps.
+// audit recomputes the scheduler's totals.
 func (m *model) audit() {
 	waiting := 0
 	for _, f := range m.jobs {
@@ -415,7 +414,7 @@ func (m *model) audit() {
 			}
 		}
 		if st.urgently != urgently || rest != 0 || st.work != work {
-			m.fatalf("%s: urgent %v, work %d; want %v, %d; others differ by %v", Place(p), st.urgently, st.work, urgently, work, rest)
+			m.fatalf("%s: urgent %v, work %d; want %v, %d; the others differ by %v", Place(p), st.urgently, st.work, urgently, work, rest)
 		}
 		if stats.Places[p].Running != len(m.runs[p]) || len(st.idle)+len(m.runs[p]) != len(st.runs) {
 			m.fatalf("%s: %d servers run, want %d", Place(p), stats.Places[p].Running, len(m.runs[p]))
@@ -468,8 +467,9 @@ func (m *model) finish() {
 	}
 }
 
-// checkOvertaking checks the bound of the package comment: what has no deadline
-// waits at a place only for what arrived less than stretch times its cost after it.
+// checkOvertaking checks the bound of the package comment: a job without
+// deadline waits at a place only for jobs that arrived less than stretch times
+// its cost after it.
 func (m *model) checkOvertaking() {
 	byPlace := func(p Place) []beginning {
 		var at []beginning
@@ -484,8 +484,8 @@ func (m *model) checkOvertaking() {
 		began := byPlace(p)
 		for i, late := range began {
 			for _, early := range began[:i] {
-				if early.arrived > late.arrived+late.patience && late.since <= early.began {
-					m.fatalf("%s: job %d, arrived at %v, began after job %d, arrived at %v: more than %v later", p, late.seq, late.arrived, early.seq, early.arrived, late.patience)
+				if early.arrived > late.arrived+late.maxOvertake && late.since <= early.began {
+					m.fatalf("%s: job %d, arrived at %v, began after job %d, arrived at %v: more than %v later", p, late.seq, late.arrived, early.seq, early.arrived, late.maxOvertake)
 				}
 			}
 		}
@@ -518,7 +518,7 @@ func TestModel(t *testing.T) {
 		}
 	}
 	t.Log(seen)
-	for _, what := range []string{"done", "batch", "stolen", "moved", "panicked", "broken off", "failed", "failed for good", "cancelled", "lost its place", "lost its place for good", QueueFull.String(), TooLate.String(), Expired.String()} {
+	for _, what := range []string{"done", "batch", "stolen", "moved", "panicked", "broken off", "failed", "failed permanently", "cancelled", "lost its place", "lost its place permanently", QueueFull.String(), TooLate.String(), Expired.String()} {
 		if seen[what] < 20 {
 			t.Errorf("%q happened %d times: the test does not test it", what, seen[what])
 		}

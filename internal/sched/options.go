@@ -13,7 +13,7 @@ import (
 // Policy names how places are chosen.
 type Policy string
 
-// The policies. The package comment says what each does.
+// The policies, described in the package comment.
 const (
 	PolicyCPU   Policy = "cpu"
 	PolicyGPU   Policy = "gpu"
@@ -28,8 +28,8 @@ func Policies() []Policy {
 	return []Policy{PolicyCPU, PolicyGPU, PolicyRatio, PolicyQuery, PolicyBatch, PolicyCost}
 }
 
-// ParsePolicy returns the policy of a name; "" is the default, cost. The error
-// wraps base.ErrBadInput and lists the names.
+// ParsePolicy returns the policy with the given name; "" is the default, cost.
+// The error wraps base.ErrBadInput and lists the names.
 func ParsePolicy(name string) (Policy, error) {
 	if name == "" {
 		return PolicyCost, nil
@@ -47,66 +47,69 @@ func ParsePolicy(name string) (Policy, error) {
 // Defaults of Options.
 const (
 	DefaultThreshold = 0.2     // ding09 §9: "20% faster on GPU than on CPU"
-	DefaultWork      = 1 << 20 // ao11 §6.1: 1M, where 91,382 queries/s were reached
+	DefaultWork      = 1 << 20 // ao11 §6.1: 1M, where the paper reached 91,382 queries/s
 	DefaultMaxBatch  = 256
-	// DefaultDepth is how many jobs may wait for each CPU. First come, first served, none
-	// then waits longer than so many jobs take, whatever they take and however many CPUs
-	// there are: 128 jobs of 20 µs are 1.3 ms of two CPUs, where 1,024 are 10 ms.
+	// DefaultDepth is the number of jobs that may wait per CPU. In order of
+	// arrival, none then waits longer than the time of this many jobs, whatever
+	// their cost and the number of CPUs: 128 jobs of 20 µs take two CPUs 1.3
+	// ms, 1,024 jobs take 10 ms.
 	DefaultDepth = 64
-	// DefaultMaxQueue is how many may wait at most if nothing is said: as many as for 16
+	// DefaultMaxQueue limits the default number of waiting jobs: as for 16
 	// CPUs.
 	DefaultMaxQueue = 1024
 	DefaultStretch  = 4
 	DefaultUrgent   = 0.5
-	// DefaultGather is how long PolicyBatch gathers at most.
+	// DefaultGather is the default limit of gathering by PolicyBatch.
 	DefaultGather = 10 * time.Millisecond
 )
 
-// Options configure a Scheduler. The zero value of each field is its default.
+// Options configure a Scheduler. A zero field selects its default.
 type Options struct {
 	// Policy chooses places; default PolicyCost.
 	Policy Policy
-	// CPUs is how many jobs run on the CPU at once; default GOMAXPROCS. Negative:
-	// none does, and the place is lost.
+	// CPUs is the number of jobs that run on the CPU at the same time; default
+	// GOMAXPROCS. Negative: none, and the place is lost.
 	CPUs int
-	// Lanes is how many jobs or batches run on GPUs at once; default 0: there is
-	// no GPU.
+	// Lanes is the number of jobs or batches that run on GPUs at the same time;
+	// default 0: no GPU.
 	Lanes int
-	// MaxQueue is how many jobs may wait; more are shed. Default DefaultDepth for each CPU,
-	// and MaxBatch for each lane if that is more, but at most DefaultMaxQueue; negative: any
-	// number.
+	// MaxQueue is the maximum number of waiting jobs; more are shed. Default:
+	// DefaultDepth per CPU, and MaxBatch per lane if that is more, but at most
+	// DefaultMaxQueue. Negative: no limit.
 	MaxQueue int
-	// Deadline is the time that a job has from its arrival, if it does not say
-	// (Job.Within); default none.
+	// Deadline is the default time from arrival to deadline (see Job.Within);
+	// default none.
 	Deadline time.Duration
-	// RunLate runs jobs that cannot end by their deadline, in the place of
-	// shedding them. Deadlines then only order.
+	// RunLate runs jobs that cannot meet their deadline instead of shedding
+	// them. Deadlines then only affect the order.
 	RunLate bool
-	// Window is how long a job may wait at an idle GPU for others to share a
-	// launch with, if others may be expected in that time; default 0, so that
-	// batches are only of what arrived while the GPU was busy. PolicyBatch
-	// gathers for this long at most, by default DefaultGather.
+	// Window is the maximum time that a job waits at an idle GPU for others to
+	// share a launch, if others are expected in that time. Default 0: batches
+	// contain only jobs that arrived while the GPU was busy. For PolicyBatch
+	// the default is DefaultGather.
 	Window time.Duration
-	// MaxBatch is how many jobs share a launch at most; default 256; 1: none do.
+	// MaxBatch is the maximum number of jobs per launch; default 256; 1: no
+	// batches.
 	MaxBatch int
-	// Threshold is by how much a job must be faster at one place to belong to it
-	// alone at first (PolicyQuery); default 0.2.
+	// Threshold is the initial factor by which a job must be faster at a place
+	// to belong to it alone (PolicyQuery); default 0.2.
 	Threshold float64
-	// Work is the sum of Job.Work from which PolicyBatch starts a batch; default
+	// Work is the sum of Job.Work at which PolicyBatch starts a batch; default
 	// 1 M postings.
 	Work int64
-	// Stretch is how many times its own cost a job lets smaller jobs that arrive
-	// later go first; default 4; negative: first come, first served.
+	// Stretch limits overtaking: a job lets later, smaller jobs go first for
+	// this multiple of its own cost; default 4; negative: first come, first
+	// served.
 	Stretch float64
-	// Urgent is the share of the time to its deadline after which a job goes
-	// before all others; default 0.5.
+	// Urgent is the share of the time to its deadline after which a job
+	// precedes all others; default 0.5.
 	Urgent float64
-	// Pin has a Pool bind the thread that runs a job on the CPU to a processor
-	// of its own, if the job is predicted to take 100 µs or more (Linux only).
+	// Pin makes a Pool bind the thread of a job on the CPU to its own core, if
+	// the job is predicted to take 100 µs or more (Linux only).
 	Pin bool
 }
 
-// withDefaults returns the options with every default filled in. The error wraps
+// withDefaults returns the options with defaults filled in. The error wraps
 // base.ErrBadInput.
 func (o Options) withDefaults() (Options, error) {
 	policy, err := ParsePolicy(string(o.Policy))
@@ -121,7 +124,7 @@ func (o Options) withDefaults() (Options, error) {
 	setDefault(&o.Stretch, DefaultStretch)
 	setDefault(&o.Urgent, DefaultUrgent)
 	setDefault(&o.Deadline, Never)
-	if o.Policy == PolicyBatch {
+	if rules[o.Policy].gathers {
 		setDefault(&o.Window, DefaultGather)
 	}
 	o.CPUs, o.Stretch = max(o.CPUs, 0), max(o.Stretch, 0)
@@ -138,7 +141,7 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// maxServers bounds the servers of a place.
+// maxServers limits the servers of a place.
 const maxServers = 1 << 12
 
 func setDefault[T comparable](field *T, value T) {

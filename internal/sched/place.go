@@ -30,10 +30,11 @@ func (p Place) String() string {
 	return "no place"
 }
 
-// MarshalText returns the name, so that JSON holds it.
+// MarshalText returns the name, for JSON.
 func (p Place) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
-// UnmarshalText reads what MarshalText returns. The error wraps base.ErrBadInput.
+// UnmarshalText parses the result of MarshalText. The error wraps
+// base.ErrBadInput.
 func (p *Place) UnmarshalText(name []byte) error {
 	for q := range Place(NumPlaces) {
 		if q.String() == string(name) {
@@ -44,13 +45,14 @@ func (p *Place) UnmarshalText(name []byte) error {
 	return fmt.Errorf("place %q: %w", name, base.ErrBadInput)
 }
 
-func (p Place) other() Place { return 1 - p }
+// Other returns the other place.
+func (p Place) Other() Place { return 1 - p }
 
-// Never is the time of what does not happen: as a cost, the job cannot run at
-// that place; as a deadline, there is none.
+// Never is the time of an event that does not happen: as a cost, the job cannot
+// run at that place; as a deadline, there is none.
 const Never = time.Duration(math.MaxInt64)
 
-// plus adds times; what never happens does not happen later either.
+// plus adds times; Never plus anything is Never.
 func plus(a, b time.Duration) time.Duration {
 	if a == Never || b == Never || a > Never-b {
 		return Never

@@ -8,25 +8,26 @@ import (
 	"time"
 )
 
-// Work is what a job does.
+// Work is the work of a job.
 type Work interface {
-	// Run does the work at a place, on the goroutine that called Do. An error that
-	// wraps ErrFailed or ErrLost makes the pool try the other place. Between its
-	// steps it may call Pool.Switch.
+	// Run does the work at a place, on the goroutine that called Do. After an
+	// error that wraps ErrFailed or ErrLost, the pool tries the other place.
+	// Run may call Pool.Switch between its steps.
 	Run(ctx context.Context, at Place) error
-	// RunBatch does the work of all jobs of a batch on the GPU; it is called on the
-	// leader, all[0] is its own. It sets the outcome of each, as Run would return
-	// it: outcomes[i] is that of all[i], nil at first. ctx has the values of the
-	// leader's and is never cancelled, for the others' sake. all and outcomes are
-	// the pool's again when it returns. If it panics, the panic goes on in the leader's
-	// Do, and the pool calls Run of each of the others, whatever its outcome: that must
-	// do all of the work again.
+	// RunBatch does the work of all jobs of a batch on the GPU. It is called on
+	// the leader; all[0] is the leader's own work. It sets the outcome of each,
+	// as Run would return it: outcomes[i], initially nil, belongs to all[i].
+	// ctx has the values of the leader's context but is never cancelled,
+	// because others depend on the batch. all and outcomes belong to the pool
+	// again when it returns. If it panics, the panic continues in the leader's
+	// Do, and the pool calls Run of each of the others, whatever its outcome,
+	// which must repeat all of the work.
 	RunBatch(ctx context.Context, all []Work, outcomes []error)
 }
 
-// Pool runs work on the processors of this machine, as its Scheduler decides. It
-// has no goroutines: work runs on the goroutine that brings it, when its turn has
-// come; a leader runs its batch. For any number of goroutines.
+// Pool runs work on the processors of this machine, as its Scheduler decides.
+// It has no goroutines: work runs on the submitting goroutine when it is its
+// turn; a leader runs its batch. Safe for concurrent use.
 type Pool struct {
 	start   time.Time
 	cores   *cores    // nil: threads are not pinned
@@ -34,35 +35,28 @@ type Pool struct {
 
 	mu     sync.Mutex
 	s      *Scheduler
-	picked []*Job      // of Next and Expired
+	picked []*Job      // for Next and Expired
 	one    []*Job      // scratch
-	timer  *time.Timer // asks Next again; nil before it is needed
+	timer  *time.Timer // calls Next again; nil before its first use
 	wakeAt time.Duration
 	spare  []*batch
 }
 
-// task is what a pool keeps of a job.
+// task is a pool's state of a job.
 type task struct {
 	work    Work
-	batch   *batch        // that the job leads, nil: it runs by itself
-	bell    chan struct{} // rung when the job's wait is over; of the pool
+	batch   *batch        // the batch that the job leads; nil: it runs alone
+	bell    chan struct{} // signalled when the wait is over; belongs to the pool
 	verdict verdict
 	outcome error
-	gone    error // why its context ended while others ran it
-	core    int   // that its thread is bound to, if it is pinned
+	gone    error // why its context ended while another job's goroutine ran it
+	core    int   // core of its thread, if pinned
 	pinned  bool
 	locks   bool // its goroutine holds the pool's lock
 }
 
-// waiter is what a goroutine waits with.
-type waiter struct {
-	// bell is rung with a verdict, and to tell that a job which a batch ran waits again.
-	bell chan struct{}
-	late *time.Timer // nil until it is needed
-}
-
-// verdict says what a job that waited does next. Guarded by Pool.mu until the
-// bell rings.
+// verdict is the next action of a job that waited. Guarded by Pool.mu until the
+// bell is signalled.
 type verdict uint8
 
 const (
@@ -71,7 +65,7 @@ const (
 	ended             // with task.outcome
 )
 
-// batch is the jobs of a run and their work, in one order.
+// batch is the jobs of a run and their work, in the same order.
 type batch struct {
 	jobs     []*Job
 	works    []Work
@@ -91,27 +85,27 @@ func NewPool(o Options) (*Pool, error) {
 	return p, nil
 }
 
-// Now returns the time of the pool's clock, that of Job.Arrived and
-// Job.Deadline.
+// Now returns the pool's time, the time of Job.Arrived and Job.Deadline.
 func (p *Pool) Now() time.Duration { return time.Since(p.start) }
 
-// TimeOf returns when the pool's clock showed at.
+// TimeOf converts a time of the pool's clock.
 func (p *Pool) TimeOf(at time.Duration) time.Time { return p.start.Add(at) }
 
 // Options returns the options with the defaults filled in.
 func (p *Pool) Options() Options { return p.s.o }
 
-// Do waits for a server and runs the work of the job there; where the pool is
-// idle it runs it at once, without allocating. It returns what the work returned,
-// *Overload if the job was shed, ErrNoPlace, or ctx.Err() if ctx ended while the
-// job waited. A deadline of ctx is one of the job too. The job is the caller's
-// again when Do returns: nothing works on it any more, whatever ended.
+// Do waits for a server and runs the work of the job there; on an idle pool it
+// runs at once, without allocation. It returns the error of the work, *Overload
+// if the job was shed, ErrNoPlace, or ctx.Err() if ctx ended while the job
+// waited. A deadline of ctx also applies to the job, unless it is
+// Admitted. When Do returns, nothing
+// works on the job any more, and the caller may reuse it.
 func (p *Pool) Do(ctx context.Context, j *Job, w Work) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	within := j.Within
-	if at, ok := ctx.Deadline(); ok {
+	if at, ok := ctx.Deadline(); ok && !j.Admitted {
 		if within == 0 {
 			within = p.s.o.Deadline
 		}
@@ -147,8 +141,8 @@ func (p *Pool) Do(ctx context.Context, j *Job, w Work) error {
 	}
 }
 
-// lock takes the lock on the goroutine that a job is of, unless it has it, as it panicked
-// meanwhile.
+// lock takes the lock on the job's goroutine, unless this goroutine already
+// holds it after a panic.
 func (p *Pool) lock(j *Job) {
 	if !j.task.locks {
 		p.mu.Lock()
@@ -161,8 +155,9 @@ func (p *Pool) unlock(j *Job) {
 	p.mu.Unlock()
 }
 
-// unlockAfterPanic gives the lock back that the goroutine of a job still holds when its Do ends,
-// since the scheduler panicked. That is a bug; the other queries are not to wait for it for ever.
+// unlockAfterPanic releases the lock if the job's goroutine still holds it when
+// its Do ends because the scheduler panicked. That is a bug, but it must not
+// block other queries.
 func (p *Pool) unlockAfterPanic(j *Job) {
 	if j.task.locks {
 		defer p.unlock(j)
@@ -170,106 +165,8 @@ func (p *Pool) unlockAfterPanic(j *Job) {
 	}
 }
 
-// await unlocks the pool and waits until the job, for which nothing more is
-// dispatched, has a verdict. An error says that it has none: that of ctx, the job having
-// been cancelled, or *Overload, since its deadline came too near.
-func (p *Pool) await(ctx context.Context, j *Job) error {
-	t := &j.task
-	if t.verdict != undecided {
-		p.unlock(j)
-		return nil
-	}
-	w, ok := p.waiters.Get().(*waiter)
-	if !ok {
-		w = &waiter{bell: make(chan struct{}, numRings)}
-	}
-	defer p.waiters.Put(w)
-	t.bell = w.bell
-	last, now, gone := p.s.lastStart(j), p.Now(), ctx.Done()
-	p.unlock(j)
-	for {
-		select {
-		case <-w.bell:
-			w.stop()
-			p.lock(j)
-			if t.verdict != undecided {
-				p.unlock(j)
-				w.hush()
-				return nil
-			}
-			last, now = p.s.lastStart(j), p.Now() // the batch that ran it failed
-			p.unlock(j)
-		case <-w.lateAfter(last, now):
-			if overload := p.expire(j); overload != nil {
-				w.hush()
-				return overload
-			}
-			last = Never // a batch runs it
-		case <-gone:
-			w.stop()
-			p.lock(j)
-			at := p.Now()
-			if t.verdict == undecided && p.s.Cancel(at, j) {
-				p.dispatch(at, nil)
-				p.unlock(j)
-				w.hush()
-				return ctx.Err()
-			}
-			t.gone = ctx.Err()
-			p.unlock(j)
-			last, gone = Never, nil // it has a server, or is in a batch that runs
-		}
-	}
-}
-
-// numRings is how often a bell may be rung before it is heard: once to wait again, and once with
-// a verdict.
-const numRings = 2
-
-// stop stops the timer.
-func (w *waiter) stop() {
-	if w.late != nil {
-		w.late.Stop()
-	}
-}
-
-// hush forgets what was not heard: nobody rings any more.
-func (w *waiter) hush() {
-	select {
-	case <-w.bell:
-	default:
-	}
-}
-
-// lateAfter returns a channel on which something comes when it is later than last, nil if
-// that is never.
-func (w *waiter) lateAfter(last, now time.Duration) <-chan time.Time {
-	if last == Never {
-		return nil
-	}
-	if w.late == nil {
-		w.late = time.NewTimer(last - now + 1)
-	} else {
-		w.late.Reset(last - now + 1)
-	}
-	return w.late.C
-}
-
-// expire sheds a job that waits and cannot end by its deadline any more; nil: it does not
-// wait.
-func (p *Pool) expire(j *Job) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	now := p.Now()
-	if j.task.verdict != undecided || !p.s.Expire(now, j) {
-		return nil
-	}
-	p.dispatch(now, nil)
-	return &Overload{Reason: Expired, RetryAfter: p.retryAfter(now)}
-}
-
-// dispatch gives work to idle servers until there is none for them. self is the
-// job of the goroutine that calls: its bell is not rung. The lock is held.
+// dispatch gives work to idle servers until none is left. self is the job of
+// the calling goroutine, which is not signalled. The lock is held.
 func (p *Pool) dispatch(now time.Duration, self *Job) {
 	if p.s.Queued() == 0 {
 		return
@@ -304,7 +201,7 @@ func (p *Pool) dispatch(now time.Duration, self *Job) {
 	}
 }
 
-// retryAfter is when half of what waits now will have run.
+// retryAfter predicts when half of the waiting jobs will have run.
 func (p *Pool) retryAfter(now time.Duration) time.Duration {
 	least := Never
 	for place := range Place(NumPlaces) {
@@ -323,14 +220,14 @@ func (p *Pool) tell(j, self *Job, v verdict, outcome error) {
 	t.bell <- struct{}{}
 }
 
-// ring tells a job that it waits again, if that is not on its way to it already.
+// ring signals a job that it waits again, unless a signal is pending.
 func (t *task) ring() {
 	if len(t.bell) == 0 {
 		t.bell <- struct{}{}
 	}
 }
 
-// setTimer has tick called after d.
+// setTimer schedules a call of tick after d.
 func (p *Pool) setTimer(d time.Duration) {
 	if p.timer == nil {
 		p.timer = time.AfterFunc(d, p.tick)
@@ -339,7 +236,7 @@ func (p *Pool) setTimer(d time.Duration) {
 	p.timer.Reset(d)
 }
 
-// tick asks whether what nobody moved can begin now.
+// tick dispatches jobs that may begin now without another event.
 func (p *Pool) tick() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -347,7 +244,7 @@ func (p *Pool) tick() {
 	p.dispatch(p.Now(), nil)
 }
 
-// batchOf makes a batch of jobs that a lane runs.
+// batchOf creates a batch of the jobs of a lane.
 func (p *Pool) batchOf(jobs []*Job) *batch {
 	var b *batch
 	if last := len(p.spare) - 1; last >= 0 {
@@ -364,13 +261,13 @@ func (p *Pool) batchOf(jobs []*Job) *batch {
 	return b
 }
 
-// pinFrom is the predicted time from which a job is pinned: pinning and unpinning
-// take about 5 µs, and docs/divergence.md says what they gained (BenchmarkPin).
+// pinFrom is the predicted time from which a job is pinned. Pinning and
+// unpinning take about 5 µs; docs/divergence.md lists the gain (BenchmarkPin).
 const pinFrom = 100 * time.Microsecond
 
-// run runs a job, or the batch that it leads, gives the server back and says
-// whether the job waits again, for another place: the lock is then held. If the
-// work panics, everything is given back and the panic goes on.
+// run runs a job, or the batch that it leads, and releases the server. again
+// means that the job waits for another place; the lock is then held. If the
+// work panics, everything is released and the panic continues.
 func (p *Pool) run(ctx context.Context, j *Job) (again bool, err error) {
 	if j.task.batch != nil {
 		return p.lead(ctx, j)
@@ -395,7 +292,7 @@ func (p *Pool) run(ctx context.Context, j *Job) (again bool, err error) {
 	return false, err
 }
 
-// pin binds the thread of a job that runs on the CPU, if it is to be, to a processor.
+// pin binds the thread of a job that runs on the CPU to a core, if required.
 func (p *Pool) pin(j *Job) {
 	if p.cores == nil || j.Place != CPU || j.Cost[CPU] < pinFrom {
 		return
@@ -412,8 +309,9 @@ func (p *Pool) unpin(j *Job) {
 	}
 }
 
-// giveUp gives the server of a job back, or its place in a queue, as its work or the scheduler
-// panicked. It may have neither, after a Switch in vain. The lock is held.
+// giveUp releases a job's server, or its position in a queue, after its work or
+// the scheduler panicked. It may have neither, after an unsuccessful Switch.
+// The lock is held.
 func (p *Pool) giveUp(j *Job) {
 	now := p.Now()
 	switch j.state {
@@ -427,10 +325,10 @@ func (p *Pool) giveUp(j *Job) {
 	p.dispatch(now, j)
 }
 
-// finish gives the server of a job back that ran by itself and says whether the
+// finish releases the server of a job that ran alone, and reports whether the
 // job waits again. The lock is held.
 func (p *Pool) finish(j *Job, err error) (again bool) {
-	if j.state != running { // it was cancelled while it waited in a Switch
+	if j.state != running { // cancelled while it waited in a Switch
 		return false
 	}
 	now := p.Now()
@@ -447,8 +345,8 @@ func (p *Pool) finish(j *Job, err error) (again bool) {
 	return again
 }
 
-// fail ends the run of jobs that failed, takes the place away if it is lost, and
-// returns the jobs that can run nowhere. The lock is held.
+// fail ends a failed run, marks the place lost if necessary, and returns the
+// jobs that no place can run. The lock is held.
 func (p *Pool) fail(now time.Duration, at Place, jobs []*Job, err error) (nowhere []*Job) {
 	if errors.Is(err, ErrLost) {
 		p.lose(now, at)
@@ -456,15 +354,16 @@ func (p *Pool) fail(now time.Duration, at Place, jobs []*Job, err error) (nowher
 	return p.s.Fail(now, at, jobs, nil)
 }
 
-// lose takes a place away and ends what can run nowhere now. The lock is held.
+// lose marks a place lost and ends the jobs that no other place can run. The
+// lock is held.
 func (p *Pool) lose(now time.Duration, at Place) {
 	for _, j := range p.s.Lose(now, at, nil) {
 		p.tell(j, nil, ended, fmt.Errorf("%w: the %s was lost", ErrNoPlace, at))
 	}
 }
 
-// Lose takes a place away, as if work had returned ErrLost: what waits for it
-// goes to the other place.
+// Lose marks a place lost, as if work had returned ErrLost: its waiting jobs
+// move to the other place.
 func (p *Pool) Lose(at Place) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -473,7 +372,7 @@ func (p *Pool) Lose(at Place) {
 	p.dispatch(now, nil)
 }
 
-// Regain gives a place back that was lost.
+// Regain makes a lost place available again.
 func (p *Pool) Regain(at Place) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -481,12 +380,13 @@ func (p *Pool) Regain(at Place) {
 	p.dispatch(p.Now(), nil)
 }
 
-// Switch gives the job's server back and waits for one of another place, between
-// two steps of its work. Job.Place then says where it goes on: where it was, if the other
-// place was lost meanwhile. ErrNoPlace says that it still has its server, and goes on
-// there. With any other error the job has no server, and its work returns the error at
-// once: that of ctx, or ErrLost if no place is left. Only for work that runs by itself, on
-// the goroutine that called Do.
+// Switch releases the job's server and waits for a server of another place,
+// between two steps of its work. Job.Place is then the place where the job
+// continues: its old place if the other was lost meanwhile. With ErrNoPlace the
+// job still has its server and continues there. With any other error the job
+// has no server, and its work must return the error at once: the error of ctx,
+// or ErrLost if no place is left. Only for work that runs alone, on the
+// goroutine that called Do.
 func (p *Pool) Switch(ctx context.Context, j *Job, to Place) error {
 	if j.Place == to {
 		return nil
@@ -499,7 +399,7 @@ func (p *Pool) Switch(ctx context.Context, j *Job, to Place) error {
 	return err
 }
 
-// move is Switch of a job that is not pinned.
+// move is Switch for a job that is not pinned.
 func (p *Pool) move(ctx context.Context, j *Job, to Place) error {
 	p.lock(j)
 	now := p.Now()
@@ -512,25 +412,26 @@ func (p *Pool) move(ctx context.Context, j *Job, to Place) error {
 	if err := p.await(ctx, j); err != nil {
 		return err
 	}
-	if j.task.verdict == ended { // there is no place for it any more
+	if j.task.verdict == ended { // no place can run it any more
 		return fmt.Errorf("while it waited for the %s: %w", to, ErrLost)
 	}
 	return nil
 }
 
-// Wait predicts how long a job that arrived now would wait for a server: 0 on an
-// idle machine, Never if the place is lost or has none.
+// Wait predicts how long an arriving job would wait for a server: 0 on an idle
+// machine, Never if the place is lost or has none.
 func (p *Pool) Wait(at Place) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.s.Wait(p.Now(), at)
 }
 
-// Free reports whether a job that arrived now would not wait for a server, or may say that
-// it would while jobs wait which it would overtake. Unlike Wait, it takes no lock.
+// Free reports whether an arriving job would find an idle server. It may return
+// false while jobs wait that the job would overtake. Unlike Wait, it takes no
+// lock.
 func (p *Pool) Free(at Place) bool { return p.s.places[at].free.Load() }
 
-// Stats returns what was done so far.
+// Stats returns statistics up to now.
 func (p *Pool) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()

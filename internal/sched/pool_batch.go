@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// errLeader is the outcome of the others when the work of a leader panics, where they can
-// run nowhere any more.
+// errLeader is the outcome of the other jobs of a batch whose leader panics, if
+// no place can run them any more.
 var errLeader = fmt.Errorf("the work that led the batch panicked: %w", ErrFailed)
 
-// lead runs the batch that the job leads and tells the others how theirs ended. It
-// returns what run returns. If the work panics, the panic goes on, and the others are run
-// again: which of them it was that the work panicked over, is not known.
+// lead runs the batch that the job leads and tells the others their outcome. It
+// returns the results of run. If the work panics, the panic continues, and the
+// others run again, because the job that caused the panic is unknown.
 func (p *Pool) lead(ctx context.Context, j *Job) (again bool, err error) {
 	b := j.task.batch
 	returned := false
@@ -22,7 +22,7 @@ func (p *Pool) lead(ctx context.Context, j *Job) (again bool, err error) {
 			for i := range b.outcomes {
 				b.outcomes[i] = errLeader
 			}
-			b.outcomes[0] = nil // it has ended
+			b.outcomes[0] = nil // the leader has ended
 			p.lock(j)
 			p.finishBatch(j, b, p.s.rerun)
 			p.unlock(j)
@@ -39,9 +39,9 @@ func (p *Pool) lead(ctx context.Context, j *Job) (again bool, err error) {
 	return false, err
 }
 
-// finishBatch gives the lane back, lets those whose outcome is ErrFailed wait again, if
-// again finds a place for them, tells the rest their outcome, and says whether the leader
-// waits again. The lock is held.
+// finishBatch releases the lane, requeues jobs whose outcome is ErrFailed if
+// again finds a place for them, tells the rest their outcome, and reports
+// whether the leader waits again. The lock is held.
 func (p *Pool) finishBatch(leader *Job, b *batch, again func(time.Duration, Place, *Job) bool) (waits bool) {
 	now := p.Now()
 	at := leader.Place

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// BenchmarkDo is what a job costs on an idle machine, beside its work.
+// BenchmarkDo measures the overhead per job on an idle machine.
 func BenchmarkDo(b *testing.B) {
 	for _, c := range []struct {
 		name string
@@ -26,7 +26,7 @@ func BenchmarkDo(b *testing.B) {
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			p := newPool(b, c.o)
-			j := &Job{Cost: both(ms, 2*ms)} // pinned, if anything is
+			j := &Job{Cost: both(ms, 2*ms)} // pinned, if Pin is set
 			ctx := b.Context()
 			b.ReportAllocs()
 			for b.Loop() {
@@ -38,7 +38,8 @@ func BenchmarkDo(b *testing.B) {
 	}
 }
 
-// BenchmarkDoAtOnce is BenchmarkDo on all processors at once: the lock is contended.
+// BenchmarkDoAtOnce is BenchmarkDo on all cores at the same time, with a
+// contended lock.
 func BenchmarkDoAtOnce(b *testing.B) {
 	p := newPool(b, Options{CPUs: 64, Lanes: 1})
 	b.RunParallel(func(pb *testing.PB) {
@@ -51,7 +52,7 @@ func BenchmarkDoAtOnce(b *testing.B) {
 	})
 }
 
-// scan is work that reads an array of its size, as a query reads lists.
+// scan is work that reads an array, as a query reads lists.
 type scan struct {
 	data []uint32
 	n    int
@@ -67,8 +68,8 @@ func (s *scan) Run(context.Context, Place) error {
 
 func (*scan) RunBatch(context.Context, []Work, []error) {}
 
-// BenchmarkPin compares latencies with pinned threads and without, in slices that
-// take turns, at half of the capacity, with as many CPUs as there are.
+// BenchmarkPin compares latencies with and without pinned threads, in
+// alternating slices, at half of the capacity, with one job server per core.
 func BenchmarkPin(b *testing.B) {
 	for _, postings := range []int{1 << 14, 1 << 16, 1 << 18} {
 		b.Run(fmt.Sprintf("postings=%d", postings), func(b *testing.B) { benchmarkPin(b, postings) })

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestPoolDeviceFailsInMidBatch checks that no job is lost and none runs twice
-// when a GPU fails under a batch, for some or for good.
+// TestPoolDeviceFailsInMidBatch checks that no job is lost or runs twice when a
+// GPU fails during a batch, temporarily or permanently.
 func TestPoolDeviceFailsInMidBatch(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -24,10 +24,10 @@ func TestPoolDeviceFailsInMidBatch(t *testing.T) {
 				w := &sleeper{takes: both(3*ms, 2*ms), batched: ms}
 				w.outcome = func(at Place) error {
 					switch {
-					case at == CPU, i == 0: // the batch after it fails
+					case at == CPU, i == 0: // the next batch fails
 						return nil
 					case i%4 == 3:
-						return errBad // the work's own fault: it is not tried again
+						return errBad // an error of the work: no retry
 					case lost:
 						return fmt.Errorf("device 0: %w", ErrLost)
 					case i%2 == 1:
@@ -47,7 +47,7 @@ func TestPoolDeviceFailsInMidBatch(t *testing.T) {
 				synctest.Wait()
 			}
 			only := &sleeper{takes: both(Never, 50*ms), batched: ms} // it waits longest
-			group.Go(func() {                                        // it can run on the GPU only
+			group.Go(func() {                                        // only the GPU can run it
 				if err := p.Do(t.Context(), only.job(), only); lost != errors.Is(err, ErrNoPlace) || !lost && err != nil {
 					t.Errorf("the GPU's own job: %v", err)
 				}
@@ -74,14 +74,14 @@ func TestPoolDeviceFailsInMidBatch(t *testing.T) {
 	}
 }
 
-// Jobs of a batch that failed after their deadlines are told so at once, the leader and the
-// others, though all servers are busy for long; those that have time left wait again until it is
-// too late, or a server is idle.
+// TestPoolDeadlinesAfterFailedBatch: jobs of a failed batch whose deadline has
+// passed are told at once, including the leader, although all servers stay
+// busy; the others wait again until they expire or a server is idle.
 func TestPoolDeadlinesAfterFailedBatch(t *testing.T) {
 	for _, c := range []struct{ within, after time.Duration }{
-		{50 * ms, 102 * ms},    // the batch ends 102 ms after they came
-		{200 * ms, 180*ms + 1}, // 20 ms are left for the CPU then
-		{20 * time.Second, 0},  // the CPU is idle before
+		{50 * ms, 102 * ms},    // the batch ends 102 ms after their arrival
+		{200 * ms, 180*ms + 1}, // 20 ms are left for the CPU
+		{20 * time.Second, 0},  // the CPU is idle earlier
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			p := newPool(t, Options{Policy: PolicyGPU, CPUs: 1, Lanes: 1, MaxBatch: 4})
@@ -114,7 +114,7 @@ func TestPoolDeadlinesAfterFailedBatch(t *testing.T) {
 					}
 					var late *Overload
 					if !errors.As(err, &late) || late.Reason != Expired || after < c.after-ms || after > c.after+ms {
-						t.Errorf("job %d, within %v: %v after %v, want that it expired after %v", i, c.within, err, after, c.after)
+						t.Errorf("job %d, within %v: %v after %v, want an expiry after %v", i, c.within, err, after, c.after)
 					}
 				})
 			}
@@ -127,8 +127,9 @@ func TestPoolDeadlinesAfterFailedBatch(t *testing.T) {
 	}
 }
 
-// TestPoolCancelInBatch checks that a job whose caller leaves while a batch runs it
-// stays until the batch has ended, and is not tried again where that failed.
+// TestPoolCancelInBatch checks that a job whose caller cancels while a batch
+// runs it stays in the batch until its end, and is not retried if the batch
+// fails.
 func TestPoolCancelInBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, Options{Policy: PolicyGPU, CPUs: 1, Lanes: 1})
@@ -145,7 +146,7 @@ func TestPoolCancelInBatch(t *testing.T) {
 			}
 			works[i] = w
 			ctx := t.Context()
-			if i > 0 { // the leader, whose batch goes on, and the other
+			if i > 0 { // the leader, whose batch continues, and the other
 				var cancel context.CancelFunc
 				ctx, cancel = context.WithCancel(ctx)
 				time.AfterFunc(15*ms, cancel)
@@ -167,8 +168,7 @@ func TestPoolCancelInBatch(t *testing.T) {
 	})
 }
 
-// TestPoolLose checks that what waits for a place goes to the other when it is
-// lost.
+// TestPoolLose checks that jobs waiting for a lost place move to the other.
 func TestPoolLose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, Options{Policy: PolicyGPU, CPUs: 1, Lanes: 1, MaxBatch: 1})
@@ -233,7 +233,7 @@ func TestPoolSwitch(t *testing.T) {
 		}
 		start := time.Now()
 		group.Wait()
-		// While one is on the CPU the next is on the GPU: 2 + 6*3 ms.
+		// While one job is on the CPU the next is on the GPU: 2 + 6*3 ms.
 		if d := time.Since(start); d != 20*ms {
 			t.Errorf("all took %v, want 20 ms", d)
 		}
@@ -244,7 +244,7 @@ func TestPoolSwitch(t *testing.T) {
 	})
 }
 
-// TestPoolSwitchEnds checks what a Switch returns that does not get a server.
+// TestPoolSwitchEnds checks the errors of a Switch that gets no server.
 func TestPoolSwitchEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, Options{Policy: PolicyRatio, CPUs: 1, Lanes: 1})
@@ -257,7 +257,7 @@ func TestPoolSwitchEnds(t *testing.T) {
 		s := &switcher{sleeper: sleeper{takes: both(ms, 2*ms)}, p: p, to: CPU}
 		s.j = s.job()
 		if err := p.Do(ctx, s.j, s); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("switch in vain: %v", err)
+			t.Errorf("failed switch: %v", err)
 		}
 		p.Lose(CPU)
 		s.visited = nil
@@ -270,7 +270,8 @@ func TestPoolSwitchEnds(t *testing.T) {
 	})
 }
 
-// Work that panics after it got no other place by a Switch has no server to give back.
+// TestPoolPanicsAfterSwitchInVain: work that panics after a failed Switch has
+// no server to release.
 func TestPoolPanicsAfterSwitchInVain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, Options{Policy: PolicyRatio, CPUs: 1, Lanes: 1})
@@ -299,8 +300,8 @@ func TestPoolPanicsAfterSwitchInVain(t *testing.T) {
 	})
 }
 
-// A bug in the scheduler costs the query that it met an answer, and no other: the lock is given
-// back, and the query waits no more.
+// TestPoolSchedulerPanics: a panic of the scheduler fails only the query that
+// triggers it: the lock is released, and the query waits no more.
 func TestPoolSchedulerPanics(t *testing.T) {
 	for _, inSwitch := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -351,7 +352,7 @@ func TestPoolSchedulerPanics(t *testing.T) {
 type runner func(ctx context.Context, at Place) error
 
 func (r runner) Run(ctx context.Context, at Place) error   { return r(ctx, at) }
-func (r runner) RunBatch(context.Context, []Work, []error) { panic("it is alone") }
+func (r runner) RunBatch(context.Context, []Work, []error) { panic("it must run alone") }
 
 // panicker is work that panics.
 type panicker struct{ after time.Duration }
@@ -391,7 +392,7 @@ func TestPoolPanics(t *testing.T) {
 			}
 		})
 		do(&sleeper{batched: ms}, func(_ any, err error) {
-			if err != nil { // it has led itself
+			if err != nil { // it was a leader itself
 				t.Errorf("the other of the batch: %v", err)
 			}
 		})
@@ -400,9 +401,9 @@ func TestPoolPanics(t *testing.T) {
 	})
 }
 
-// TestPoolLeaderPanics checks that each job of a batch whose leader panics is run again,
-// and once: on the CPU, or by itself on the GPU if it can run nowhere else. A job whose
-// caller left meanwhile is not.
+// TestPoolLeaderPanics checks that each job of a batch whose leader panics runs
+// again, once: on the CPU, or alone on the GPU if only the GPU can run it. A
+// cancelled job does not.
 func TestPoolLeaderPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, Options{Policy: PolicyGPU, CPUs: 2, Lanes: 1})
@@ -456,7 +457,7 @@ func TestPoolLeaderPanics(t *testing.T) {
 				t.Errorf("job %d ran %d times, last at the %s in a batch of %d; want %d, at the %s", i, n, w.at, jobs[i].Batch, want, at)
 			}
 		}
-		// All but the panic took as long as predicted: nothing else was learnt.
+		// All but the panic took the predicted time: the slowdown is unchanged.
 		if s := p.Stats(); s.Arrived != others+2 || s.Ended != s.Arrived || s.Places[GPU].Slowdown != 1 {
 			t.Errorf("%+v", s)
 		}
@@ -464,8 +465,9 @@ func TestPoolLeaderPanics(t *testing.T) {
 	})
 }
 
-// TestPoolSwitchOfNoPlace checks that work whose server was given up for one of a place
-// that is then lost, and that can go on nowhere, is not told that it still has one.
+// TestPoolSwitchOfNoPlace: if the target of a Switch is lost after the job's
+// server was released, and no place can continue the job, the error is not
+// ErrNoPlace.
 func TestPoolSwitchOfNoPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, Options{Policy: PolicyRatio, CPUs: 1, Lanes: 1})

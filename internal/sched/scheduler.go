@@ -7,21 +7,20 @@ import (
 )
 
 // Scheduler decides which job runs next and where. It has no clock: now is the
-// time of the driver's clock, never less than in the call before. Every job that
-// Arrive admits comes out exactly once: of Next, and then goes back by Done, Fail
-// or Switch, or of Expired, or of Expire or Cancel. Not for several goroutines at once.
+// time of the driver's clock and never decreases. Every job that Arrive admits
+// comes out exactly once: of Next, after which it returns by Done, Fail or
+// Switch; or of Expired, Expire or Cancel. Not safe for concurrent use.
 type Scheduler struct {
-	o       Options
-	places  [NumPlaces]station
-	open    jobHeap // ding09's third group, by arrival
-	watch   jobHeap // what waits, by when it is to be looked at again
+	o     Options
+	rules queueRules
+	queues
 	seq     uint64
 	expired []*Job
 	passed  [NumPlaces]bool // a place got a job that was too late for the other, and was not asked since
 	groups  groups
-	trialAt time.Duration // when a job that is predicted to be too late is tried next
-	gap     time.Duration // between arrivals at the GPU, a moving mean
-	last    time.Duration // the last of them
+	trialAt time.Duration // earliest time of the next trial of a late job
+	gap     time.Duration // moving mean of the time between arrivals at the GPU
+	last    time.Duration // the last such arrival
 	counts  counts
 	one     []*Job // scratch
 }
@@ -32,33 +31,34 @@ func New(o Options) (*Scheduler, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Scheduler{o: o, open: jobHeap{kind: inQueue}, watch: jobHeap{kind: inWatch}, gap: 16 * o.Window, one: make([]*Job, 0, 1)}
-	s.places[CPU].open(CPU, o.CPUs, o.Stretch == 0)
-	s.places[GPU].open(GPU, o.Lanes, o.Stretch == 0)
+	s := &Scheduler{o: o, rules: rules[o.Policy], gap: 16 * o.Window, one: make([]*Job, 0, 1)}
+	s.queues.init(&s.o)
 	s.groups = newGroups(o.Threshold)
 	return s, nil
 }
 
-// Options returns the options with the defaults filled in.
+// Options returns the options with defaults filled in.
 func (s *Scheduler) Options() Options { return s.o }
 
-// Queued returns how many jobs wait.
-func (s *Scheduler) Queued() int {
-	return s.places[CPU].queued() + s.places[GPU].queued() + s.open.len()
-}
+// Queued returns the number of waiting jobs.
+func (s *Scheduler) Queued() int { return s.queued() }
 
-// Arrive admits a job, which then waits until Next returns it. It returns an
-// *Overload if the job is shed, or ErrNoPlace; the job is then the caller's again.
+// Arrive admits a job, which then waits until Next returns it. It returns
+// *Overload if the job is shed, or ErrNoPlace; then the job belongs to the
+// caller again.
 func (s *Scheduler) Arrive(now time.Duration, j *Job) error {
 	_, err := s.arrive(now, j, j.Within, false /* at once */)
 	return err
 }
 
-// arrive is Arrive with another time to the deadline. With atOnce a job for which
-// there is an idle server begins there, and running is true: Next would return it
-// by itself.
+// arrive is Arrive with an explicit time to the deadline. With atOnce a job
+// that finds an idle server begins there, and running is true: Next would
+// return this job alone.
 func (s *Scheduler) arrive(now time.Duration, j *Job, within time.Duration, atOnce bool) (running bool, err error) {
-	if within == 0 {
+	switch {
+	case j.Admitted:
+		within = Never
+	case within == 0:
 		within = s.o.Deadline
 	}
 	s.seq++
@@ -70,7 +70,7 @@ func (s *Scheduler) arrive(now time.Duration, j *Job, within time.Duration, atOn
 		return false, ErrNoPlace
 	}
 	s.counts.arrived++
-	if s.o.MaxQueue >= 0 && s.Queued() >= s.o.MaxQueue && s.waits(now, j, p, g) {
+	if !j.Admitted && s.o.MaxQueue >= 0 && s.queued() >= s.o.MaxQueue && s.waits(now, j, p, g) {
 		return false, s.shed(QueueFull, (end-now)/2)
 	}
 	if j.trial = false; !s.o.RunLate && end > j.Deadline {
@@ -90,8 +90,8 @@ func (s *Scheduler) arrive(now time.Duration, j *Job, within time.Duration, atOn
 	return false, nil
 }
 
-// waits says whether a job that arrives now is predicted to wait: in the third group, wherever
-// it can run.
+// waits reports whether an arriving job is predicted to wait; a job of the
+// third group, at both places.
 func (s *Scheduler) waits(now time.Duration, j *Job, p Place, g group) bool {
 	for q := range Place(NumPlaces) {
 		if (q == p || g == open) && s.present(j, q) && s.end(now, j, q) == plus(now, j.Cost[q]) {
@@ -101,25 +101,19 @@ func (s *Scheduler) waits(now time.Duration, j *Job, p Place, g group) bool {
 	return true
 }
 
-// free says whether a place has an idle server and nothing to run on it.
-func (s *Scheduler) free(p Place) bool {
-	st := &s.places[p]
-	return !st.lost && len(st.idle) > 0 && st.queued() == 0 && s.open.len() == 0
-}
-
-// Jobs that are predicted to be too late by themselves are tried now and then, since what
-// never runs is never measured, and a prediction that is wrong once would be wrong for ever.
+// Jobs whose own predicted time is too long are tried from time to time: a job
+// that never runs is never measured, and a wrong prediction would persist.
 const (
-	// trialPause is how many times as long as a trial took, or is predicted to, the next
-	// one has to wait.
+	// trialPause is the pause after a trial, as a multiple of its measured or
+	// predicted time.
 	trialPause = 16
-	// trialReach is how many times as long as a prediction the time to the deadline may
-	// be wrong: costs are corrected by up to 20, and doubted by up to 3.
+	// trialReach is the largest assumed error of a prediction, as a factor:
+	// costs are corrected by up to 20, and inflated for uncertainty by up to 3.
 	trialReach = 60
 )
 
-// tries says whether a job is to be run though it is predicted to be too late: on a place
-// that has nothing else to do, and not too often.
+// tries reports whether a job runs although it is predicted to be late: on an
+// idle place, and not too often.
 func (s *Scheduler) tries(now time.Duration, j *Job, p Place) bool {
 	cost := min(j.Cost[p], longest)
 	if now < s.trialAt || !s.free(p) || cost/trialReach > j.Deadline-now {
@@ -129,16 +123,13 @@ func (s *Scheduler) tries(now time.Duration, j *Job, p Place) bool {
 	return true
 }
 
-// shed counts a job that is shed and returns its error.
+// shed counts a shed job and returns its error.
 func (s *Scheduler) shed(why Reason, after time.Duration) error {
 	s.counts.shed[why]++
 	return &Overload{Reason: why, RetryAfter: min(max(after, time.Millisecond), longest)}
 }
 
-// present says whether the job can run at p, and p is there.
-func (s *Scheduler) present(j *Job, p Place) bool { return j.can(p) && !s.places[p].lost }
-
-// end predicts when a job that arrives now would end at p.
+// end predicts the end at p of a job that arrives now.
 func (s *Scheduler) end(now time.Duration, j *Job, p Place) time.Duration {
 	if !s.present(j, p) {
 		return Never
@@ -150,98 +141,15 @@ func (s *Scheduler) end(now time.Duration, j *Job, p Place) time.Duration {
 	return plus(now+wait, j.Cost[p])
 }
 
-// enqueue lets the job wait for p, in a group.
-func (s *Scheduler) enqueue(now time.Duration, j *Job, p Place, g group) {
-	j.state, j.since = waiting, now
-	s.put(j, p, g)
-}
-
-// put puts a waiting job into a queue, and under watch.
-func (s *Scheduler) put(j *Job, p Place, g group) {
-	j.aimed, j.group = p, g
-	st := &s.places[p]
-	switch g {
-	case own:
-		st.queue.push(j, s.key(j, p))
-	case urgent:
-		st.urgent.push(j, j.Deadline-j.Cost[p])
-	case open:
-		s.open.push(j, j.Arrived)
-	}
-	s.account(j, +1)
-	at := s.urgentAt(j)
-	switch g {
-	case urgent:
-		return
-	case open:
-		at = min(at, s.patience(j))
-	}
-	if at != Never {
-		s.watch.push(j, at)
-	}
-}
-
-// account has the places count a waiting job, or forget it.
-func (s *Scheduler) account(j *Job, sign int) {
-	s.places[j.aimed].account(j, sign)
-	if j.group == open {
-		s.places[j.aimed.other()].account(j, sign)
-	}
-}
-
-// take takes a waiting job out of all queues.
-func (s *Scheduler) take(j *Job) {
-	st := &s.places[j.aimed]
-	s.account(j, -1)
-	switch j.group {
-	case own:
-		st.queue.remove(j)
-	case urgent:
-		st.urgent.remove(j)
-	case open:
-		s.open.remove(j)
-	}
-	if j.index[inWatch] >= 0 {
-		s.watch.remove(j)
-	}
-}
-
-// key is when the job should begin at p; see the package comment.
-func (s *Scheduler) key(j *Job, p Place) time.Duration {
-	cost := min(j.Cost[p], longest)
-	affinity := 0.0
-	if there := j.Cost[p.other()]; there > cost {
-		affinity = 1 - float64(cost)/float64(there)
-	}
-	key := j.Arrived + time.Duration(s.o.Stretch*float64(cost)*(1-affinity/2))
-	if j.Deadline != Never && s.o.Stretch > 0 {
-		key = max(min(key, j.Deadline-cost), j.Arrived)
-	}
-	return key
-}
-
-// urgentAt is when the job goes before all others.
-func (s *Scheduler) urgentAt(j *Job) time.Duration {
-	if j.Deadline == Never {
-		return Never
-	}
-	return j.Arrived + time.Duration(s.o.Urgent*float64(j.Deadline-j.Arrived))
-}
-
-// patience is when a job of the third group stops waiting for an idle server.
-func (s *Scheduler) patience(j *Job) time.Duration {
-	return j.Arrived + time.Duration(s.o.Stretch*float64(min(j.Cost[CPU], j.Cost[GPU], longest)))
-}
-
-// promote moves what has waited long enough: a job near its deadline goes before
-// all others of its place, one of the third group joins the place where it is
-// predicted to end first.
+// promote moves jobs that have waited long enough: a job near its deadline
+// precedes all others of its place; a job of the third group joins the place
+// with the earlier predicted end.
 func (s *Scheduler) promote(now time.Duration) {
 	for j := s.watch.first(); j != nil && j.key[inWatch] <= now; j = s.watch.first() {
 		g, p := j.group, j.aimed
 		s.take(j)
-		if g == open && s.end(now, j, p.other()) < s.end(now, j, p) {
-			p = p.other()
+		if g == open && s.end(now, j, p.Other()) < s.end(now, j, p) {
+			p = p.Other()
 		}
 		if s.urgentAt(j) <= now {
 			s.put(j, p, urgent)
@@ -251,11 +159,11 @@ func (s *Scheduler) promote(now time.Duration) {
 	}
 }
 
-// Next gives an idle server of p what to run: one job, or a batch of jobs with
-// the leader first, appended to dst. If there is nothing to run, wake is when to
-// ask again, should nothing arrive or end before: Never if only that can help.
-// Jobs that cannot end by their deadline any more are passed over and come out
-// of Expired.
+// Next returns the work for an idle server of p: one job, or a batch of jobs
+// with the leader first, appended to dst. If there is nothing to run, wake is
+// the time to ask again unless a job arrives or ends before; Never if only such
+// an event can help. Jobs that can no longer meet their deadline are skipped
+// and come out of Expired.
 func (s *Scheduler) Next(now time.Duration, p Place, dst []*Job) (jobs []*Job, wake time.Duration) {
 	st := &s.places[p]
 	s.passed[p] = false
@@ -280,10 +188,10 @@ func (s *Scheduler) Next(now time.Duration, p Place, dst []*Job) (jobs []*Job, w
 	return dst, Never
 }
 
-// wake is when to ask again what p has nothing to run of until then: now, if the other
-// place got a job meanwhile that it can begin.
+// wake returns the time to ask again if p has nothing to run until then: now,
+// if the other place meanwhile got a job that it can begin.
 func (s *Scheduler) wake(now time.Duration, p Place, until time.Duration) time.Duration {
-	if q := p.other(); s.passed[q] && len(s.places[q].idle) > 0 {
+	if q := p.Other(); s.passed[q] && len(s.places[q].idle) > 0 {
 		return now
 	}
 	return until
@@ -299,8 +207,8 @@ func (s *Scheduler) begin(now time.Duration, p Place, jobs []*Job, predicted tim
 	s.counts.began(p, jobs)
 }
 
-// Expired appends the jobs that were admitted and cannot end by their deadline
-// any more, and forgets them.
+// Expired appends the admitted jobs that could no longer meet their deadline,
+// and removes them.
 func (s *Scheduler) Expired(dst []*Job) []*Job {
 	dst = append(dst, s.expired...)
 	clear(s.expired)
@@ -308,9 +216,9 @@ func (s *Scheduler) Expired(dst []*Job) []*Job {
 	return dst
 }
 
-// Done ends the run of jobs, as Next returned them (without those that switched):
-// their server is idle again. took is how long the run took, 0 if that says
-// nothing about the prediction.
+// Done ends a run of jobs, as Next returned them (without those that switched):
+// their server is idle again. took is the time of the run; 0 if it must not be
+// compared with the prediction.
 func (s *Scheduler) Done(now time.Duration, p Place, jobs []*Job, took time.Duration) {
 	s.release(now, p, jobs, took)
 	s.counts.ended += int64(len(jobs))
@@ -320,7 +228,7 @@ func (s *Scheduler) Done(now time.Duration, p Place, jobs []*Job, took time.Dura
 func (s *Scheduler) release(now time.Duration, p Place, jobs []*Job, took time.Duration) {
 	st := &s.places[p]
 	first := jobs[0]
-	invariant.Check(first.state == running && first.Place == p && st.runs[first.server].jobs == len(jobs), "sched: released what does not run")
+	invariant.Check(first.state == running && first.Place == p && st.runs[first.server].jobs == len(jobs), "sched: released a job that does not run")
 	s.counts.busy[p] += now - st.runs[first.server].start
 	st.end(first.server, took)
 	for _, j := range jobs {
@@ -330,9 +238,9 @@ func (s *Scheduler) release(now time.Duration, p Place, jobs []*Job, took time.D
 	}
 }
 
-// Fail ends the run of jobs at p without result: those that can run at the other
-// place wait there, with their first arrival and deadline, whatever the queue;
-// the others are returned, appended to dst, and have ended.
+// Fail ends a run at p without result. Jobs that can run at the other place
+// wait there, with their arrival and deadline, even if the queue is full. The
+// others have ended and are appended to dst.
 func (s *Scheduler) Fail(now time.Duration, p Place, jobs, dst []*Job) []*Job {
 	s.release(now, p, jobs, 0)
 	s.counts.failed += int64(len(jobs))
@@ -344,31 +252,31 @@ func (s *Scheduler) Fail(now time.Duration, p Place, jobs, dst []*Job) []*Job {
 
 // evict lets a job that was at p wait at the other place, or appends it to dst.
 func (s *Scheduler) evict(now time.Duration, j *Job, p Place, dst []*Job) []*Job {
-	if !s.present(j, p.other()) {
+	if !s.present(j, p.Other()) {
 		s.counts.ended++
 		return append(dst, j)
 	}
 	j.Cost[p] = Never
-	s.enqueue(now, j, p.other(), own)
+	s.enqueue(now, j, p.Other(), own)
 	return dst
 }
 
-// retry lets a job whose run at p was counted as done, though it failed, wait at
-// the other place; false if it cannot run there.
+// retry lets a job wait at the other place whose run at p failed but was
+// counted as done; false if it cannot run there.
 func (s *Scheduler) retry(now time.Duration, p Place, j *Job) bool {
 	s.counts.failed++
-	if !s.present(j, p.other()) {
+	if !s.present(j, p.Other()) {
 		return false
 	}
 	s.counts.ended--
 	j.Cost[p] = Never
-	s.enqueue(now, j, p.other(), own)
+	s.enqueue(now, j, p.Other(), own)
 	return true
 }
 
-// rerun lets a job whose run at p was counted as done, though the work of another broke it
-// off, wait again: at the other place or, if it cannot run there, at p by itself. false if
-// it can run nowhere.
+// rerun lets a job wait again whose run at p was aborted by another job's panic
+// but was counted as done: at the other place or, if it cannot run there, alone
+// at p. false if no place can run it.
 func (s *Scheduler) rerun(now time.Duration, p Place, j *Job) bool {
 	if s.retry(now, p, j) {
 		return true
@@ -382,9 +290,9 @@ func (s *Scheduler) rerun(now time.Duration, p Place, j *Job) bool {
 	return true
 }
 
-// Lose takes a place away until Regain. What waits for it waits for the other;
-// jobs that can run nowhere now are appended to dst and have ended. What runs at
-// p goes on until Done or Fail.
+// Lose marks a place lost until Regain. Its waiting jobs wait for the other
+// place; jobs that no place can run have ended and are appended to dst. Runs at
+// p continue until Done or Fail.
 func (s *Scheduler) Lose(now time.Duration, p Place, dst []*Job) []*Job {
 	st := &s.places[p]
 	st.setLost(true)
@@ -405,13 +313,14 @@ func (s *Scheduler) Lose(now time.Duration, p Place, dst []*Job) []*Job {
 	return dst
 }
 
-// Regain gives a place back that was lost. A place without servers stays lost.
+// Regain makes a lost place available again. A place without servers stays
+// lost.
 func (s *Scheduler) Regain(p Place) { s.places[p].setLost(len(s.places[p].runs) == 0) }
 
-// Lost says whether a place is lost or has no servers.
+// Lost reports whether a place is lost or has no servers.
 func (s *Scheduler) Lost(p Place) bool { return s.places[p].lost }
 
-// Cancel takes a job out that waits, and says whether it did: one that runs must
+// Cancel removes a waiting job and reports whether it did; a running job must
 // end by itself.
 func (s *Scheduler) Cancel(now time.Duration, j *Job) bool {
 	if j.state != waiting {
@@ -424,8 +333,8 @@ func (s *Scheduler) Cancel(now time.Duration, j *Job) bool {
 	return true
 }
 
-// lastStart is when a job that waits has to begin at the latest, so that it is not shed:
-// Never if it is not, whatever the time.
+// lastStart returns the latest time at which a waiting job can begin without
+// being shed: Never if it is not shed.
 func (s *Scheduler) lastStart(j *Job) time.Duration {
 	if s.o.RunLate || j.Deadline == Never || j.Moves > 0 || j.trial {
 		return Never
@@ -442,8 +351,9 @@ func (s *Scheduler) lastStart(j *Job) time.Duration {
 	return j.Deadline - cost
 }
 
-// Expire takes a job out that waits and that cannot end by its deadline any more, and says
-// whether it did. Next passes such jobs over, too, but only where a server is idle.
+// Expire removes a waiting job that can no longer meet its deadline, and
+// reports whether it did. Next also skips such jobs, but only if a server is
+// idle.
 func (s *Scheduler) Expire(now time.Duration, j *Job) bool {
 	if j.state != waiting || now <= s.lastStart(j) {
 		return false
@@ -455,12 +365,12 @@ func (s *Scheduler) Expire(now time.Duration, j *Job) bool {
 	return true
 }
 
-// Switch ends the run of a job that runs by itself and lets it wait for another
-// place, where it goes on by itself. Such a job is not shed. It returns
-// ErrNoPlace if the place is lost or the job cannot run there: it then runs on
-// where it is.
+// Switch ends the run of a job that runs alone and lets it wait for another
+// place, where it continues alone. Such a job is not shed. It returns
+// ErrNoPlace if the place is lost or cannot run the job, which then continues
+// at its place.
 func (s *Scheduler) Switch(now time.Duration, j *Job, to Place) error {
-	invariant.Check(j.state == running && j.Batch == 1, "sched: switched what does not run by itself")
+	invariant.Check(j.state == running && j.Batch == 1, "sched: switched a job that does not run alone")
 	if !s.present(j, to) {
 		return ErrNoPlace
 	}
@@ -472,8 +382,8 @@ func (s *Scheduler) Switch(now time.Duration, j *Job, to Place) error {
 	return nil
 }
 
-// Wait predicts how long a job that arrived now would wait for a server of p:
-// Never if the place is lost.
+// Wait predicts how long an arriving job would wait for a server of p: Never if
+// the place is lost.
 func (s *Scheduler) Wait(now time.Duration, p Place) time.Duration {
 	return s.places[p].wait(now, longest)
 }

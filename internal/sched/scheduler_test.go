@@ -22,7 +22,7 @@ func newScheduler(t testing.TB, o Options) *Scheduler {
 	return s
 }
 
-// arrive brings a job that must be admitted.
+// arrive submits a job that must be admitted.
 func arrive(t *testing.T, s *Scheduler, now time.Duration, cpu, gpu time.Duration) *Job {
 	t.Helper()
 	j := &Job{Cost: both(cpu, gpu)}
@@ -32,7 +32,7 @@ func arrive(t *testing.T, s *Scheduler, now time.Duration, cpu, gpu time.Duratio
 	return j
 }
 
-// next returns what a place starts.
+// next returns the jobs that a place starts.
 func next(s *Scheduler, now time.Duration, p Place) []*Job {
 	jobs, _ := s.Next(now, p, nil)
 	return jobs
@@ -96,7 +96,7 @@ func TestGroups(t *testing.T) {
 func TestGroupsAdapt(t *testing.T) {
 	g := newGroups(0.2)
 	for range 3 {
-		g.adapt(ms, 10*ms) // the GPU has too much: fewer jobs are its own
+		g.adapt(ms, 10*ms) // the GPU is overloaded: fewer jobs belong to it alone
 	}
 	if got := g.at; got[GPU] <= 0.35 || got[CPU] >= 0.12 {
 		t.Errorf("after a queue at the GPU: %v", got)
@@ -111,7 +111,7 @@ func TestGroupsAdapt(t *testing.T) {
 		t.Errorf("at the end: %v", got)
 	}
 	for range 100 {
-		g.adapt(0, 50*us) // next to no queue
+		g.adapt(0, 50*us) // a negligible queue
 	}
 	if got := g.at; got[GPU] > 0.201 || got[CPU] < 0.199 {
 		t.Errorf("when the queues are alike again: %v", got)
@@ -124,8 +124,8 @@ func TestGroupsAdapt(t *testing.T) {
 	}
 }
 
-// TestGroupsAdaptToLoad checks that the scheduler feeds its groups: jobs that all
-// are a little faster on the GPU come faster than it can take.
+// TestGroupsAdaptToLoad checks that the scheduler updates its groups: jobs that
+// are all slightly faster on the GPU arrive faster than it can run them.
 func TestGroupsAdaptToLoad(t *testing.T) {
 	s := newScheduler(t, Options{Policy: PolicyQuery, CPUs: 1, Lanes: 1, MaxBatch: 1, MaxQueue: -1})
 	for i := range 200 {
@@ -139,8 +139,8 @@ func TestGroupsAdaptToLoad(t *testing.T) {
 	}
 }
 
-// TestThirdGroupGoesToTheIdle checks ding09's order: the place's own group, then
-// the oldest of the third, then the other's.
+// TestThirdGroupGoesToTheIdle checks ding09's order: the place's own group,
+// then the oldest of the third, then the other's.
 func TestThirdGroupGoesToTheIdle(t *testing.T) {
 	s := newScheduler(t, Options{Policy: PolicyQuery, CPUs: 1, Lanes: 1, MaxBatch: 1})
 	gpu := []*Job{arrive(t, s, 0, 9*ms, ms), arrive(t, s, 0, 9*ms, 5*ms), arrive(t, s, 0, 9*ms, 5*ms), arrive(t, s, 0, 9*ms, 5*ms)}
@@ -162,8 +162,8 @@ func TestThirdGroupGoesToTheIdle(t *testing.T) {
 	}
 }
 
-// TestThirdGroupIsPatient checks that a job of the third group joins a place when
-// it has waited its stretch, however busy both are.
+// TestThirdGroupIsPatient checks that a job of the third group joins a place
+// when it has waited its stretch, however busy both are.
 func TestThirdGroupIsPatient(t *testing.T) {
 	s := newScheduler(t, Options{Policy: PolicyQuery, CPUs: 1, Lanes: 1, MaxBatch: 1, MaxQueue: -1, Stretch: 4})
 	arrive(t, s, 0, ms, 9*ms)
@@ -182,7 +182,7 @@ func TestThirdGroupIsPatient(t *testing.T) {
 				}
 			}
 		}
-		// Each place always has a job of its own that is smaller.
+		// Each place always has a smaller job of its own.
 		arrive(t, s, now-us, ms, 9*ms)
 		arrive(t, s, now-us, 9*ms, ms)
 		for _, p := range []Place{CPU, GPU} {
@@ -197,18 +197,19 @@ func TestThirdGroupIsPatient(t *testing.T) {
 	}
 }
 
-// end1 ends the one run of a place, for tests.
+// end1 ends the one run of a place.
 func (s *Scheduler) end1(now time.Duration, p Place) {
 	st := &s.places[p]
 	for i := range st.runs {
 		if st.runs[i].jobs > 0 {
-			j := &Job{state: running, Place: p, server: int32(i)}
+			j := &Job{Place: p, entry: entry{state: running, server: int32(i)}}
 			s.Done(now, p, []*Job{j}, 0)
 		}
 	}
 }
 
-// TestCostChooses checks the least predicted end, idle and under load.
+// TestCostChooses checks that cost selects the earliest predicted end, idle and
+// under load.
 func TestCostChooses(t *testing.T) {
 	s := newScheduler(t, Options{CPUs: 1, Lanes: 1})
 	small := arrive(t, s, 0, 20*us, 40*us)
@@ -235,8 +236,8 @@ func TestCostChooses(t *testing.T) {
 	}
 }
 
-// TestCostGoesElsewhereForDeadlines checks that a job which cannot end in time at
-// its place is not shed where it can at the other.
+// TestCostGoesElsewhereForDeadlines checks that a job that would be late at its
+// place is not shed if the other place meets the deadline.
 func TestCostGoesElsewhereForDeadlines(t *testing.T) {
 	s := newScheduler(t, Options{Policy: PolicyQuery, CPUs: 1, Lanes: 1, Deadline: 10 * ms})
 	arrive(t, s, 0, Never, 6*ms)
@@ -258,8 +259,8 @@ func TestUrgentOnItsPlace(t *testing.T) {
 	}
 }
 
-// TestRetryAfter checks that a job which was shed is admitted when the time is over
-// that it was told, if nothing else came, and not long before.
+// TestRetryAfter checks that a shed job is admitted after RetryAfter if nothing
+// else arrives, and not long before.
 func TestRetryAfter(t *testing.T) {
 	random := rand.New(rand.NewPCG(9, 9))
 	for range 300 {
@@ -275,7 +276,7 @@ func TestRetryAfter(t *testing.T) {
 		}
 		var run []*Job
 		at := time.Duration(0)
-		runUntil := func(now time.Duration) { // every job takes as long as predicted
+		runUntil := func(now time.Duration) { // every job takes the predicted time
 			for {
 				if len(run) == 0 {
 					if run = next(s, at, CPU); len(run) == 0 {
@@ -305,8 +306,8 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// TestSlowdown checks that predictions of waits learn how wrong predictions of runs
-// are.
+// TestSlowdown checks that predicted waits adapt to the error of predicted run
+// times.
 func TestSlowdown(t *testing.T) {
 	s := newScheduler(t, Options{Policy: PolicyCPU, CPUs: 1})
 	now := time.Duration(0)
@@ -323,8 +324,8 @@ func TestSlowdown(t *testing.T) {
 	}
 }
 
-// TestFillKeepsDeadlines checks that no job joins a batch that then ends too late
-// for one of them.
+// TestFillKeepsDeadlines checks that no job joins a batch that then ends too
+// late for one of its jobs.
 func TestFillKeepsDeadlines(t *testing.T) {
 	s := newScheduler(t, Options{Policy: PolicyGPU, CPUs: -1, Lanes: 1, Deadline: 10 * ms})
 	var jobs []*Job
@@ -340,7 +341,8 @@ func TestFillKeepsDeadlines(t *testing.T) {
 	}
 }
 
-// One that has less time than the leader joins no batch that ends too late for it either.
+// TestFillKeepsDeadlinesOfFollowers: a job with less time than the leader joins
+// no batch that ends too late for it.
 func TestFillKeepsDeadlinesOfFollowers(t *testing.T) {
 	s := newScheduler(t, Options{Policy: PolicyGPU, CPUs: -1, Lanes: 1, Stretch: -1})
 	arrive(t, s, 0, Never, 30*ms)
@@ -356,7 +358,8 @@ func TestFillKeepsDeadlinesOfFollowers(t *testing.T) {
 	}
 }
 
-// A job that runs by itself waits for no others, and nor do those before it.
+// TestGatheringIsNotForLoners: a job that runs alone does not wait for others,
+// nor do jobs before it.
 func TestGatheringIsNotForLoners(t *testing.T) {
 	s := newScheduler(t, Options{Policy: PolicyBatch, CPUs: 1, Lanes: 1, Window: 50 * ms, Work: 1 << 30})
 	arrive(t, s, 0, Never, ms)
@@ -375,8 +378,9 @@ func TestGatheringIsNotForLoners(t *testing.T) {
 	}
 }
 
-// An idle lane that waits for others begins a job in time for its deadline, by a policy that
-// gathers always and by one that does while jobs arrive often.
+// TestGatheringKeepsDeadlines: an idle lane that waits for others begins a job
+// in time for its deadline, for a policy that always gathers and for one that
+// gathers if arrivals are frequent.
 func TestGatheringKeepsDeadlines(t *testing.T) {
 	s := newScheduler(t, Options{Policy: PolicyBatch, CPUs: 1, Lanes: 1, Window: 50 * ms, Work: 1 << 30})
 	j := &Job{Cost: both(Never, 8*ms), Within: 10 * ms}
@@ -384,15 +388,15 @@ func TestGatheringKeepsDeadlines(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, wake := s.Next(0, GPU, nil); len(got) != 0 || wake > 2*ms {
-		t.Errorf("%d jobs begin; to be asked again at %v, want 2 ms at the latest", len(got), wake)
+		t.Errorf("%d jobs begin; wake at %v, want 2 ms at the latest", len(got), wake)
 	}
 	if got := next(s, 2*ms, GPU); len(got) != 1 || len(s.Expired(nil)) != 0 {
 		t.Errorf("%d jobs begin when the last has to", len(got))
 	}
 }
 
-// An idle lane gathers no longer than until one of its jobs is near its deadline, or there are
-// enough.
+// TestGatheringEnds: an idle lane stops gathering when a job is near its
+// deadline, or when it has enough jobs.
 func TestGatheringEnds(t *testing.T) {
 	s := newScheduler(t, Options{Policy: PolicyBatch, CPUs: 1, Lanes: 1, Window: 50 * ms, Work: 1 << 30})
 	arrive(t, s, 0, Never, ms)
@@ -400,7 +404,7 @@ func TestGatheringEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, wake := s.Next(0, GPU, nil); len(got) != 0 || wake != 5*ms {
-		t.Errorf("%d jobs begin, the lane is to be asked again at %v, want 5 ms", len(got), wake)
+		t.Errorf("%d jobs begin, wake at %v, want 5 ms", len(got), wake)
 	}
 	if got := next(s, 5*ms, GPU); len(got) != 2 {
 		t.Errorf("%d jobs begin when one is urgent", len(got))
@@ -417,14 +421,14 @@ func TestGatheringEnds(t *testing.T) {
 	}
 }
 
-// A batch takes jobs of the CPU's that end sooner in it, but none that run by themselves, which
-// are in no other's way.
+// TestFillSteals: a batch takes jobs of the CPU that then end sooner, but none
+// that run alone.
 func TestFillSteals(t *testing.T) {
 	s := newScheduler(t, Options{CPUs: 1, Lanes: 1, Stretch: -1})
 	arrive(t, s, 0, 100*ms, Never)
 	next(s, 0, CPU)
 	arrive(t, s, 0, Never, time.Minute)
-	first := next(s, 0, GPU)                            // ends long before it is predicted to
+	first := next(s, 0, GPU)                            // ends long before its predicted end
 	loner := &Job{Cost: both(20*ms, 2*ms), Alone: true} // gains more
 	stolen := &Job{Cost: both(10*ms, 10*ms), Batched: 5 * ms}
 	for _, j := range []*Job{stolen, loner} {
@@ -439,7 +443,8 @@ func TestFillSteals(t *testing.T) {
 	}
 }
 
-// A batch takes of the third group what adds no more to it than it takes the CPU.
+// TestFillOfThirdGroup: a batch takes a job of the third group if its addition
+// does not exceed the job's CPU time.
 func TestFillOfThirdGroup(t *testing.T) {
 	s := newScheduler(t, Options{Policy: PolicyQuery, CPUs: 1, Lanes: 1})
 	arrive(t, s, 0, 100*ms, Never)
@@ -459,11 +464,12 @@ func TestFillOfThirdGroup(t *testing.T) {
 	}
 }
 
-// A job that waits at an idle GPU for others is predicted to wait for the window, and what waits
-// by itself to take all of its time.
+// TestEndsAreOfWhatWaits: a job that waits at an idle GPU for others is
+// predicted to wait for the window, and a waiting job that runs alone counts
+// with its full time.
 func TestEndsAreOfWhatWaits(t *testing.T) {
 	s := newScheduler(t, Options{CPUs: 8, Lanes: 1, Window: ms})
-	for i := range 100 { // they come every 10 µs
+	for i := range 100 { // one every 10 µs
 		arrive(t, s, time.Duration(i)*10*us, 50*ms, 20*us)
 	}
 	s.Done(ms, GPU, next(s, 2*ms, GPU), 0)
@@ -481,7 +487,7 @@ func TestEndsAreOfWhatWaits(t *testing.T) {
 	}
 }
 
-// The time that a job waited for a place that was lost counts, too.
+// TestQueuedOfLostPlace: the time waited for a lost place counts.
 func TestQueuedOfLostPlace(t *testing.T) {
 	s := newScheduler(t, Options{Policy: PolicyGPU, CPUs: 1, Lanes: 1})
 	arrive(t, s, 0, Never, 10*ms)
@@ -493,7 +499,8 @@ func TestQueuedOfLostPlace(t *testing.T) {
 	}
 }
 
-// A full queue is none for what finds an idle server: in the third group on either place.
+// TestFullQueueAndIdleServer: a full queue does not reject a job that finds an
+// idle server; in the third group, at either place.
 func TestFullQueueAndIdleServer(t *testing.T) {
 	for _, policy := range []Policy{PolicyQuery, PolicyCost} {
 		s := newScheduler(t, Options{Policy: policy, CPUs: 1, Lanes: 1, MaxQueue: 1})
@@ -514,13 +521,13 @@ func TestFullQueueAndIdleServer(t *testing.T) {
 		}
 		var full *Overload
 		if err := s.Arrive(0, &Job{Cost: both(11*ms, 10*ms)}); !errors.As(err, &full) || full.Reason != QueueFull {
-			t.Errorf("%s: with none idle: %v, want that the queue is full", policy, err)
+			t.Errorf("%s: with none idle: %v, want a full queue", policy, err)
 		}
 	}
 }
 
-// TestWaitOfServers works an example: two servers that go on for 4 and 8 ms, and
-// 6 ms of work that waits.
+// TestWaitOfServers computes an example: two servers busy for 4 and 8 ms, and 6
+// ms of waiting work.
 func TestWaitOfServers(t *testing.T) {
 	s := newScheduler(t, Options{Policy: PolicyCPU, CPUs: 2, Stretch: -1})
 	if got := s.Wait(0, CPU); got != 0 {
@@ -540,7 +547,7 @@ func TestWaitOfServers(t *testing.T) {
 	if got := s.Wait(ms, CPU); got != 8*ms {
 		t.Errorf("a millisecond later: %v, want (3 + 7 + 6)/2 ms", got)
 	}
-	// The first has taken four times as long as predicted.
+	// The first has taken four times the predicted time.
 	if got := s.Wait(16*ms, CPU); got != 5*ms {
 		t.Errorf("overdue: %v, want (2 + 2 + 6)/2 ms", got)
 	}
@@ -549,8 +556,8 @@ func TestWaitOfServers(t *testing.T) {
 	}
 }
 
-// TestHopelessDoNotOvertake checks that jobs which are run though their deadline
-// cannot be met do not go before those that came earlier.
+// TestHopelessDoNotOvertake checks that jobs that run although they will miss
+// their deadline do not overtake earlier ones.
 func TestHopelessDoNotOvertake(t *testing.T) {
 	s := newScheduler(t, Options{Policy: PolicyCPU, CPUs: 1, RunLate: true, Urgent: 1})
 	first := arrive(t, s, 0, us, Never)
@@ -563,11 +570,11 @@ func TestHopelessDoNotOvertake(t *testing.T) {
 	}
 }
 
-// TestCostCountsTheWindow checks that a job does not go to an idle GPU to wait there
-// for others when the CPU ends it sooner.
+// TestCostCountsTheWindow checks that a job does not wait for others at an idle
+// GPU if the CPU ends it sooner.
 func TestCostCountsTheWindow(t *testing.T) {
 	s := newScheduler(t, Options{CPUs: 8, Lanes: 1, Window: ms})
-	for i := range 100 { // they come every 10 µs, for the GPU
+	for i := range 100 { // one every 10 µs, for the GPU
 		now := time.Duration(i) * 10 * us
 		arrive(t, s, now, 50*ms, 20*us)
 		if jobs := next(s, now, GPU); jobs != nil {
@@ -582,8 +589,9 @@ func TestCostCountsTheWindow(t *testing.T) {
 	}
 }
 
-// TestThirdGroupCountsInWaits checks that what waits for either place is in the predicted
-// waits, so that jobs that cannot end in time behind it are shed when they arrive.
+// TestThirdGroupCountsInWaits checks that predicted waits include jobs that
+// wait for either place, so that jobs that would be late behind them are shed
+// on arrival.
 func TestThirdGroupCountsInWaits(t *testing.T) {
 	s := newScheduler(t, Options{Policy: PolicyQuery, CPUs: 1, Lanes: 1, MaxBatch: 1})
 	arrive(t, s, 0, 10*ms, 90*ms)
@@ -615,13 +623,13 @@ func TestThirdGroupCountsInWaits(t *testing.T) {
 	}
 }
 
-// TestPassedOverWakesTheOther checks that a job which is too late for one place is begun
-// at the other, which is idle and was asked before it.
+// TestPassedOverWakesTheOther checks that a job that is too late for one place
+// begins at the other, which is idle and was asked before.
 func TestPassedOverWakesTheOther(t *testing.T) {
 	s := newScheduler(t, Options{CPUs: 1, Lanes: 1, MaxBatch: 1})
 	busy := arrive(t, s, 0, Never, ms)
 	next(s, 0, GPU)
-	// More jobs of the GPU alone than an idle CPU looks at, then one for both.
+	// More jobs for the GPU only than an idle CPU considers, then one for both.
 	only := make([]*Job, stealScan)
 	for i := range only {
 		only[i] = &Job{Cost: both(Never, ms), Within: 40 * ms}
@@ -662,7 +670,8 @@ func TestPassedOverWakesTheOther(t *testing.T) {
 	t.Fatal("the job is not begun")
 }
 
-// TestNoPlaceIsNotCounted checks that the counts add up when a job can run nowhere.
+// TestNoPlaceIsNotCounted checks that the counts add up if no place can run a
+// job.
 func TestNoPlaceIsNotCounted(t *testing.T) {
 	s := newScheduler(t, Options{CPUs: 1})
 	if err := s.Arrive(0, &Job{Cost: both(Never, ms)}); !errors.Is(err, ErrNoPlace) {
@@ -673,10 +682,10 @@ func TestNoPlaceIsNotCounted(t *testing.T) {
 	}
 }
 
-// TestWrongPredictionsAreFoundOut checks that jobs which are predicted to take longer than
-// they may, on a machine that is idle, are tried now and then: what is never run is never
-// measured, and would be shed for ever. What takes as long as predicted hardly takes time
-// from others.
+// TestWrongPredictionsAreFoundOut checks that jobs that are predicted to take
+// too long are tried from time to time on an idle machine. Otherwise they would
+// never be measured, and always be shed. Jobs with correct predictions cost the
+// others little time.
 func TestWrongPredictionsAreFoundOut(t *testing.T) {
 	for _, c := range []struct {
 		takes    time.Duration
@@ -704,28 +713,28 @@ func TestWrongPredictionsAreFoundOut(t *testing.T) {
 			t.Errorf("jobs of %v: %d of 1000 were run, want %d to %d", c.takes, ran, c.low, c.top)
 		}
 	}
-	// What is predicted to take so much longer that no prediction is so wrong, is not.
+	// A prediction that exceeds any plausible error is not tried.
 	s := newScheduler(t, Options{Policy: PolicyCPU, CPUs: 1})
 	if err := s.Arrive(0, &Job{Cost: both(time.Second, Never), Within: ms}); err == nil {
 		t.Error("a job of 1 s is begun that has 1 ms")
 	}
 }
 
-// TestQueueDefaults checks how many jobs may wait if nothing is said about it.
+// TestQueueDefaults checks the default limits of the queue.
 func TestQueueDefaults(t *testing.T) {
 	for name, c := range map[string]struct {
 		o       Options
 		waiting int
 	}{
-		"CPUs":                {Options{CPUs: 2}, 2 * DefaultDepth},
-		"many CPUs":           {Options{CPUs: 64}, DefaultMaxQueue},
-		"a lane":              {Options{CPUs: 2, Lanes: 1}, 2*DefaultDepth + DefaultMaxBatch},
-		"a lane, one by one":  {Options{CPUs: 2, Lanes: 1, MaxBatch: 1}, 3 * DefaultDepth},
-		"a lane, and no CPU":  {Options{CPUs: -1, Lanes: 1, MaxBatch: 1}, DefaultDepth},
-		"deadlines":           {Options{CPUs: 2, Deadline: time.Hour}, 2 * DefaultDepth},
-		"so many asked for":   {Options{CPUs: 2, MaxQueue: 500}, 500},
-		"no bound asked for":  {Options{CPUs: 2, MaxQueue: -1}, 4000},
-		"the smallest number": {Options{CPUs: 2, MaxQueue: 1}, 1},
+		"CPUs":               {Options{CPUs: 2}, 2 * DefaultDepth},
+		"many CPUs":          {Options{CPUs: 64}, DefaultMaxQueue},
+		"a lane":             {Options{CPUs: 2, Lanes: 1}, 2*DefaultDepth + DefaultMaxBatch},
+		"a lane, one by one": {Options{CPUs: 2, Lanes: 1, MaxBatch: 1}, 3 * DefaultDepth},
+		"a lane, and no CPU": {Options{CPUs: -1, Lanes: 1, MaxBatch: 1}, DefaultDepth},
+		"deadlines":          {Options{CPUs: 2, Deadline: time.Hour}, 2 * DefaultDepth},
+		"a given limit":      {Options{CPUs: 2, MaxQueue: 500}, 500},
+		"no limit":           {Options{CPUs: 2, MaxQueue: -1}, 4000},
+		"the smallest limit": {Options{CPUs: 2, MaxQueue: 1}, 1},
 	} {
 		s := newScheduler(t, c.o)
 		waiting := 0
@@ -744,5 +753,47 @@ func TestQueueDefaults(t *testing.T) {
 		if waiting != c.waiting {
 			t.Errorf("%s: %d may wait, want %d", name, waiting, c.waiting)
 		}
+	}
+}
+
+// TestStealByFullCost: a job that an idle GPU would run alone counts with its full
+// time there, not with what it would add to a batch.
+func TestStealByFullCost(t *testing.T) {
+	// Waiting, the job ends on the CPU at 10 + 20 ms. On the GPU it would end after gpu.
+	try := func(t *testing.T, gpu, batched time.Duration, want bool) {
+		t.Helper()
+		s := newScheduler(t, Options{CPUs: 1, Lanes: 1})
+		arrive(t, s, 0, Never, 200*ms)
+		gpuJob := next(s, 0, GPU)
+		arrive(t, s, 0, 10*ms, Never)
+		next(s, 0, CPU)
+		j := &Job{Cost: both(20*ms, gpu), Batched: batched}
+		if err := s.Arrive(0, j); err != nil || j.aimed != CPU {
+			t.Fatalf("aimed at the %s, %v", j.aimed, err)
+		}
+		s.Done(0, GPU, gpuJob, 0) // earlier than predicted
+		if stolen := len(next(s, 0, GPU)) == 1; stolen != want {
+			t.Errorf("stolen: %v, want %v", stolen, want)
+		}
+	}
+	t.Run("gain", func(t *testing.T) { try(t, 29*ms, ms, true) })
+	t.Run("gain only in a batch", func(t *testing.T) { try(t, 31*ms, ms, false) })
+}
+
+// TestExpireAtLastStart: a waiting job that can just meet its deadline is not shed.
+func TestExpireAtLastStart(t *testing.T) {
+	s := newScheduler(t, Options{CPUs: 1, Lanes: 1})
+	arrive(t, s, 0, 5*ms, Never)
+	next(s, 0, CPU)
+	j := &Job{Cost: both(10*ms, Never), Within: 30 * ms}
+	if err := s.Arrive(0, j); err != nil {
+		t.Fatal(err)
+	}
+	const last = 20 * ms
+	if s.Expire(last, j) {
+		t.Error("shed at the last moment at which it can begin")
+	}
+	if !s.Expire(last+1, j) {
+		t.Error("not shed after it")
 	}
 }

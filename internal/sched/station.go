@@ -6,40 +6,40 @@ import (
 	"time"
 )
 
-// station is a place with its servers and what waits for them.
+// station is a place with its servers and queues.
 type station struct {
 	place    Place
 	inOrder  bool // first come, first served
 	lost     bool
-	idle     []int32 // servers, the last one is used next
+	idle     []int32 // servers; the last one is used next
 	runs     []run   // by server
 	queue    jobHeap // the group own
 	urgent   jobHeap
-	waiting  int                       // jobs of the two queues, and those that wait for either place
-	urgently time.Duration             // what the urgent jobs add
-	classes  [numClasses]time.Duration // what the others add, by size
+	waiting  int                       // jobs in the two queues, and jobs that wait for either place
+	urgently time.Duration             // additions of the urgent jobs
+	classes  [numClasses]time.Duration // additions of the others, by size
 	work     int64                     // sum of Job.Work of them
 	slowdown float64                   // measured over predicted time, a moving mean
 
-	// free says, to who has no lock, whether a server is idle and no job waits.
+	// free reports, without a lock, whether a server is idle and no job waits.
 	free atomic.Bool
 }
 
-// run is what a server does.
+// run is the current run of a server.
 type run struct {
 	jobs         int // 0: idle
 	start, until time.Duration
 }
 
-// Jobs are classed by the power of two of what they add, so that what goes before
-// a job of a size can be summed up without looking at the queue.
+// Jobs are classed by the power of two of their addition, so that the work
+// ahead of a job of a given size can be summed without scanning the queue.
 const numClasses = 32
 
 func classOf(d time.Duration) int {
 	return min(bits.Len64(uint64(d)>>10), numClasses-1)
 }
 
-// open makes st, which is zero, the station of a place.
+// open initialises st, which is zero, for a place.
 func (st *station) open(p Place, servers int, inOrder bool) {
 	st.place, st.inOrder, st.slowdown = p, inOrder, 1
 	st.runs, st.idle = make([]run, servers), make([]int32, servers)
@@ -50,19 +50,19 @@ func (st *station) open(p Place, servers int, inOrder bool) {
 	st.setLost(servers == 0)
 }
 
-// setLost says whether the place is lost.
+// setLost marks the place lost or available.
 func (st *station) setLost(lost bool) {
 	st.lost = lost
 	st.changed()
 }
 
-// changed brings free up to date.
+// changed updates free.
 func (st *station) changed() { st.free.Store(!st.lost && st.waiting == 0 && len(st.idle) > 0) }
 
 func (st *station) queued() int { return st.queue.len() + st.urgent.len() }
 
-// account adds what a job that waits adds to this place, or takes it away: all if it waits
-// here, and a half if it waits for either place.
+// account adds or removes a waiting job's addition: all of it if the job waits
+// here, half if it waits for either place.
 func (st *station) account(j *Job, sign int) {
 	all := min(j.adds(st.place), longest)
 	adds := all
@@ -80,10 +80,10 @@ func (st *station) account(j *Job, sign int) {
 	st.changed()
 }
 
-// longest bounds costs in sums.
+// longest limits costs in sums.
 const longest = time.Hour
 
-// load is how long the runs of a station go on: in sum, and the one that ends first.
+// load is the remaining time of a station's runs: the sum, and the minimum.
 type load struct{ sum, least time.Duration }
 
 func (st *station) load(now time.Duration) load {
@@ -96,9 +96,9 @@ func (st *station) load(now time.Duration) load {
 	return l
 }
 
-// ahead is what waits before a job that adds so much: the jobs that add no more,
-// or all if they are served in order, and the urgent ones. less is taken away: the
-// job's own part, if it waits here.
+// ahead returns the work that precedes a job with an addition of adds: jobs
+// that add no more, or all in order of arrival, and the urgent ones. less is
+// subtracted: the job's own part, if it waits here.
 func (st *station) ahead(adds, less time.Duration) time.Duration {
 	classes := st.classes[:]
 	if !st.inOrder {
@@ -111,8 +111,8 @@ func (st *station) ahead(adds, less time.Duration) time.Duration {
 	return max(sum, 0)
 }
 
-// wait predicts how long a job that adds so much and arrives now waits for a
-// server.
+// wait predicts how long a job with an addition of adds that arrives now waits
+// for a server.
 func (st *station) wait(now, adds time.Duration) time.Duration {
 	if st.lost {
 		return Never
@@ -127,8 +127,8 @@ func (st *station) wait(now, adds time.Duration) time.Duration {
 	return st.after(st.load(now), ahead)
 }
 
-// after predicts how long it takes until a server is there for what comes after
-// the load and what waits ahead of it.
+// after predicts the time until a server is available behind the load and the
+// work ahead.
 func (st *station) after(l load, ahead time.Duration) time.Duration {
 	if ahead > 0 {
 		l.least = max(l.least, (l.sum+ahead)/time.Duration(len(st.runs)))
@@ -136,8 +136,8 @@ func (st *station) after(l load, ahead time.Duration) time.Duration {
 	return time.Duration(float64(l.least) * st.slowdown)
 }
 
-// left predicts how long the run goes on. One that has taken longer than
-// predicted is taken to go on for an eighth of what it took.
+// left predicts the remaining time of the run. A run that exceeds its
+// prediction is assumed to take another eighth of its time up to now.
 func (r *run) left(now time.Duration) time.Duration {
 	switch {
 	case r.jobs == 0:
@@ -148,7 +148,7 @@ func (r *run) left(now time.Duration) time.Duration {
 	return (now - r.start) / 8
 }
 
-// begin takes a server for a run that is predicted to take so long.
+// begin takes a server for a run of the predicted time.
 func (st *station) begin(now, predicted time.Duration, jobs int) int32 {
 	last := len(st.idle) - 1
 	server := st.idle[last]
@@ -158,7 +158,7 @@ func (st *station) begin(now, predicted time.Duration, jobs int) int32 {
 	return server
 }
 
-// end gives a server back. took is how long its run took, 0: not known.
+// end releases a server. took is the time of its run, 0: unknown.
 func (st *station) end(server int32, took time.Duration) {
 	r := &st.runs[server]
 	if predicted := r.until - r.start; took > 0 && predicted > 0 {

@@ -5,24 +5,26 @@ import (
 	"time"
 )
 
-// Stats is what a scheduler did so far, and how it stands.
+// Stats are a scheduler's counters and current state.
 type Stats struct {
 	Places [NumPlaces]PlaceStats `json:"places"`
-	// Open is how many jobs wait for either place (PolicyQuery).
+	// Open is the number of jobs that wait for either place (PolicyQuery).
 	Open int `json:"open"`
-	// Arrived is how many jobs came that a place can run; each was shed at once (QueueFull, TooLate),
-	// waits, runs, or is one of Ended, Cancelled and Shed[Expired].
+	// Arrived is the number of arrived jobs that a place can run. Each was shed
+	// at once (QueueFull, TooLate), waits, runs, or is in Ended, Cancelled or
+	// Shed[Expired].
 	Arrived   int64 `json:"arrived"`
 	Ended     int64 `json:"ended"`
 	Cancelled int64 `json:"cancelled"`
 	// Shed counts by Reason.
 	Shed [numReasons]int64 `json:"shed"`
-	// Stolen counts jobs that ran where they were not to run at first; Moved
-	// changes of place in mid-job; Failed jobs whose run failed at a place.
+	// Stolen counts jobs that ran at another place than planned; Moved counts
+	// changes of place within jobs; Failed counts jobs whose run failed at a
+	// place.
 	Stolen int64 `json:"stolen"`
 	Moved  int64 `json:"moved"`
 	Failed int64 `json:"failed"`
-	// Thresholds are those of the groups, by place (PolicyQuery).
+	// Thresholds are the thresholds of the groups, by place (PolicyQuery).
 	Thresholds [NumPlaces]float64 `json:"thresholds"`
 }
 
@@ -30,17 +32,17 @@ type Stats struct {
 type PlaceStats struct {
 	Lost        bool          `json:"lost"`
 	Servers     int           `json:"servers"`
-	Running     int           `json:"running"` // servers that run something
+	Running     int           `json:"running"` // busy servers
 	Queued      int           `json:"queued"`  // jobs
 	Wait        time.Duration `json:"wait_ns"`
-	Busy        time.Duration `json:"busy_ns"` // sum over servers, of runs that have ended
+	Busy        time.Duration `json:"busy_ns"` // sum over servers, of ended runs
 	Runs        int64         `json:"runs"`
 	Batches     int64         `json:"batches"` // runs of more than one job
 	Jobs        int64         `json:"jobs"`
 	QueueTime   time.Duration `json:"queue_time_ns"` // sum over jobs
 	LongestWait time.Duration `json:"longest_wait_ns"`
-	// Waits counts jobs by the time that they waited before a run: Waits[i] those that
-	// waited less than WaitBound(i), but not less than WaitBound(i-1).
+	// Waits counts jobs by the time that they waited before a run: Waits[i] is
+	// the number of waits below WaitBound(i) but not below WaitBound(i-1).
 	Waits    [NumWaits]int64 `json:"waits"`
 	Slowdown float64         `json:"slowdown"` // measured over predicted time of runs, a moving mean
 }
@@ -59,8 +61,8 @@ type counts struct {
 // NumWaits is the number of classes of waits.
 const NumWaits = 26
 
-// WaitBound returns the time that waits of a class are below: 1 µs, 2 µs, 4 µs and so
-// on to 16.8 s, and Never for the last class.
+// WaitBound returns the upper bound of a class of waits: 1 µs, 2 µs, 4 µs and
+// so on to 16.8 s, and Never for the last class.
 func WaitBound(class int) time.Duration {
 	if class >= NumWaits-1 {
 		return Never
@@ -68,7 +70,8 @@ func WaitBound(class int) time.Duration {
 	return time.Microsecond << class
 }
 
-// waitClass returns the class of a wait: 0 µs is in class 0, 3 µs (2 bits) in class 2.
+// waitClass returns the class of a wait: 0 µs is in class 0, 3 µs (2 bits) in
+// class 2.
 func waitClass(d time.Duration) int {
 	return min(bits.Len64(uint64(max(d, 0)/time.Microsecond)), NumWaits-1)
 }
@@ -87,7 +90,7 @@ func (c *counts) began(p Place, batch []*Job) {
 	}
 }
 
-// Stats returns what was done by now.
+// Stats returns the statistics at time now.
 func (s *Scheduler) Stats(now time.Duration) Stats {
 	c := &s.counts
 	stats := Stats{

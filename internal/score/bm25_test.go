@@ -32,13 +32,12 @@ func TestScoreWorkedNumber(t *testing.T) {
 	}
 }
 
-// bm25 is the formula in float64.
 func bm25(p score.BM25, idf, boost, avgLen float64, freq, length uint32) float64 {
 	k1, b, f := float64(p.K1), float64(p.B), float64(freq)
 	return idf * boost * f / (f + k1*(1-b+b*float64(length)/avgLen))
 }
 
-// randomBM25 returns parameters, edge cases among them.
+// randomBM25 returns random parameters, including edge cases.
 func randomBM25(rng *rand.Rand) score.BM25 {
 	p := score.BM25{K1: rng.Float32() * 3, B: rng.Float32()}
 	switch rng.IntN(8) {
@@ -54,7 +53,6 @@ func randomBM25(rng *rand.Rand) score.BM25 {
 	return p
 }
 
-// randomPosting returns a frequency and a length of any magnitude.
 func randomPosting(rng *rand.Rand) (freq, length uint32) {
 	return 1 + rng.Uint32()>>(1+rng.IntN(31)), rng.Uint32() >> rng.IntN(32)
 }
@@ -74,7 +72,7 @@ func TestScoreErrsLittle(t *testing.T) {
 	}
 }
 
-// The largest score that a query may ask for does not overflow.
+// The largest possible score of a posting does not overflow.
 func TestScoreStaysBelow2To32(t *testing.T) {
 	const maxIDF, maxBoost = 22.2, 1000
 	p := score.BM25{K1: 0, B: 0}
@@ -113,7 +111,7 @@ func TestScaleBounds(t *testing.T) {
 	}
 }
 
-// With the same mean length a bound is no more than its own resolution too high.
+// With the same mean length, a bound exceeds the score by at most its resolution.
 func TestScaleIsTight(t *testing.T) {
 	term := score.DefaultBM25.NewTerm(5, 1, 100)
 	scale := score.NewScale(term, 100, 100)
@@ -163,7 +161,7 @@ func BenchmarkScore(b *testing.B) {
 	_ = sum
 }
 
-// Weights from outside are multiplied, and bounded, as they are.
+// External weights are multiplied and bounded without BM25.
 func TestLinearTerm(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	for range 100000 {

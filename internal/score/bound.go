@@ -6,23 +6,22 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// Bound is the saturation part freq/(freq+K) of a contribution in units of
-// 1/65535, rounded up where it is an upper bound (of a block or a list) and
-// down where it is a lower one (a k-th best). It does not hold the idf, which
-// changes with the collection. Of weights from outside (Saturation.Linear) it is
-// the weight itself, which is at most MaxBound.
+// Bound is the saturation part freq/(freq+K) of a contribution in units of 1/65535. It is
+// rounded up as an upper bound (of a block or a list) and down as a lower one (a k-th
+// best). It does not include the idf, which changes with the collection. For external
+// weights (Saturation.Linear) it is the weight itself, at most MaxBound.
 type Bound uint16
 
-// MaxBound is the bound that nothing exceeds: saturation 1.
+// MaxBound is the greatest bound: saturation 1.
 const MaxBound Bound = math.MaxUint16
 
-// Saturation is the part of BM25 that a Bound bounds: K1, B and the mean
-// length for which bounds are computed.
+// Saturation is the part of BM25 that a Bound covers: K1, B and the mean length for which
+// bounds are computed.
 type Saturation struct {
 	BM25
 	AvgLen float64
-	// Linear says that frequencies are weights from outside: bounds are the
-	// frequencies, and BM25 and AvgLen play no part.
+	// Linear means that frequencies are external weights: bounds equal the frequencies;
+	// BM25 and AvgLen are ignored.
 	Linear bool
 }
 
@@ -39,7 +38,7 @@ func (s Saturation) value(freq, length uint32) float64 {
 	return f / (f + k1*(1-b) + k1*b/avg*float64(length))
 }
 
-// Bounds returns the bound of a posting rounded down and rounded up.
+// Bounds returns the bound of a posting, rounded down and rounded up.
 func (s Saturation) Bounds(freq, length uint32) (lower, upper Bound) {
 	if s.Linear {
 		b := Bound(min(freq, uint32(MaxBound)))
@@ -60,9 +59,9 @@ func (s Saturation) Upper(freq, length uint32) Bound {
 	return upper
 }
 
-// Bound returns the saturation of a posting under the term's own parameters,
-// rounded up: NewScale(t, 0, 0).Upper of it bounds Score(freq, length), which is
-// as tight as the bounds of an index made with these parameters.
+// Bound returns the saturation of a posting under the term's own parameters, rounded up.
+// NewScale(t, 0, 0).Upper of it bounds Score(freq, length) as tightly as the bounds of an
+// index built with these parameters.
 func (t Term) Bound(freq, length uint32) Bound {
 	if t.Linear {
 		return Bound(min(freq, uint32(MaxBound)))
@@ -76,28 +75,28 @@ func (t Term) Bound(freq, length uint32) Bound {
 	return b
 }
 
-// Scale turns Bounds into Scores for one term of a query. It is safe for a
-// collection whose mean length is not the one that the bounds were made for:
-// with r = avgLenNow/avgLenThen, K shrinks at most by the factor r if r > 1, so
-// saturation grows at most by r; if r < 1 it can only shrink, and at most by r.
+// Scale converts Bounds to Scores for one term of a query. It stays valid if the mean
+// length of the collection has changed since the bounds were computed. With r =
+// avgLenNow/avgLenThen: if r > 1, K decreases at most by the factor r, so saturation
+// increases at most by r; if r < 1, saturation only decreases, at most by r.
 type Scale struct {
 	up, down float64
 }
 
-// NewScale returns the Scale of term t, for bounds made with mean length
-// avgThen (the segment's) in a collection whose mean length is avgNow. K1 and B
-// must be those that the bounds were made with.
+// NewScale returns the Scale of term t, for bounds computed with mean length avgThen (the
+// segment's) in a collection whose mean length is avgNow. The bounds must have the same K1
+// and B.
 func NewScale(t Term, avgThen, avgNow float64) Scale {
 	r := 1.0
 	if avgThen > 0 && avgNow > 0 {
 		r = avgNow / avgThen
 	}
-	// The float32 arithmetic of Term.Score errs by less than 2^-20 of the value:
-	// the weight, C0, C1, freq and length are rounded, then five operations and
-	// the final addition, each by at most 2^-24, and K's part counts at most once.
-	// The factor covers it and the rounding here, which is 2^-53 a step.
+	// The error of the float32 arithmetic of Term.Score is less than 2^-20 of the value:
+	// the weight, C0, C1, freq and length are rounded, then five operations and the final
+	// addition, each by at most 2^-24; K's part counts at most once. slack covers this
+	// error and the rounding here, 2^-53 a step.
 	const slack = 1.0 / (1 << 20)
-	if t.Linear { // one rounded product and sum, of an exact bound
+	if t.Linear { // one rounded product and sum of an exact bound
 		w := float64(t.Weight)
 		return Scale{up: w * (1 + slack), down: w * (1 - slack)}
 	}

@@ -1,23 +1,20 @@
 // Package sealed is the container of every index file: a payload between a
-// header that says what it is and a footer that says what it must be, with a
-// checksum for each 64 KiB of it.
+// header and a footer, with a checksum for each 64 KiB.
 //
-// A file is written once, in order, by a Writer, and is complete only when
-// Close returned without an error. Open maps it and validates header, footer,
-// length and checksum table, which costs next to nothing; the payload is
-// checked chunk by chunk when it is first touched (Check), or all of it
-// (Verify). No decoder sees a byte whose chunk was not checked.
+// A Writer writes a file once, in order; the file is complete only after Close
+// returns nil. Open maps a file and validates its header, footer, length and
+// checksum table at negligible cost. Check verifies chunks of the payload at
+// their first use, Verify all of them. No decoder reads an unverified byte.
 //
-// The checksums find accidents: damaged, cut, exchanged or mixed up files.
-// They are no defence against someone who computes them anew, so decoders of
-// payloads stay within their bounds on any bytes.
+// The checksums detect damaged, truncated or exchanged files. They do not stop
+// an attacker who recomputes them, so decoders check bounds on any bytes.
 //
-// A File is safe for concurrent use, a Writer is for one goroutine.
+// A File is safe for concurrent use, a Writer is not.
 //
 // # Format, version 1
 //
 // All numbers are little endian. The payload starts at a multiple of 64, so
-// that what is aligned in the payload is aligned in memory.
+// alignment in the payload is alignment in memory.
 //
 //	0            64           64+n          4-aligned        +4*ceil(n/65536)  +32
 //	+------------+------------+-------------+----------------+-----------------+
@@ -34,8 +31,8 @@
 //	         | payload n  | table crc | header crc | "\nNIFFIRG"| 0   | crc  |
 //	         +------------+-----------+------------+-----------+------+------+
 //
-// kind is up to 8 ASCII bytes, zero padded; version is that of the payload's
-// format; chunk size is 65536. The table holds the CRC-32C of each 64 KiB
-// chunk of the payload, counted from its start; the last one may be short. The
-// crc of header and footer covers the bytes of it before the crc.
+// kind is up to 8 ASCII bytes, zero padded. version is the version of the
+// payload's format. chunk size is 65536. The table holds the CRC-32C of each 64
+// KiB chunk of the payload; the last chunk may be short. The crc of header and
+// footer covers their bytes before the crc.
 package sealed

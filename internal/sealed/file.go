@@ -11,19 +11,19 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// File is an open sealed file. All methods but Close may be called from
-// several goroutines at a time; Close only when no one uses File or its bytes.
+// File is an open sealed file. All methods but Close are safe for concurrent
+// use. Call Close only when nobody uses the File or its bytes.
 type File struct {
 	name    string
 	mapping *vfs.Mapping
 	payload []byte
 	layout
-	checked []atomic.Uint64 // bit i: chunk i was found good
+	checked []atomic.Uint64 // bit i: chunk i is verified
 }
 
-// Open maps the file name and validates everything but the payload's bytes. The
-// error wraps base.ErrCorrupt if the file is not as it was written or not of
-// this kind, base.ErrVersion if its format is newer than maxVersion.
+// Open maps a file and validates everything but the payload's bytes. The error
+// wraps base.ErrCorrupt if the file is damaged or of another kind, and
+// base.ErrVersion if its format is newer than maxVersion.
 func Open(fs vfs.FS, name, kind string, maxVersion uint32) (*File, error) {
 	m, err := fs.Map(name)
 	if err != nil {
@@ -42,13 +42,13 @@ func Open(fs vfs.FS, name, kind string, maxVersion uint32) (*File, error) {
 	}, nil
 }
 
-// Name is the name that the file was opened by.
+// Name is the name given to Open.
 func (f *File) Name() string { return f.name }
 
 // Version is the version of the payload's format.
 func (f *File) Version() uint32 { return f.version }
 
-// Sum identifies the content: the checksum of the checksum table.
+// Sum identifies the content: it is the checksum of the checksum table.
 func (f *File) Sum() uint32 { return f.tableCRC }
 
 // Len is the payload's length in bytes.
@@ -57,16 +57,15 @@ func (f *File) Len() uint64 { return f.payloadLen }
 // SizeBytes is the size of the whole file.
 func (f *File) SizeBytes() int64 { return int64(len(f.mapping.Bytes())) }
 
-// Bytes returns the payload, 64-byte aligned and valid until Close. At least
-// Slack bytes of its capacity past its length may be read. A byte means
-// something only after a Check that covers it returned nil.
+// Bytes returns the payload, 64-byte aligned and valid until Close. Slack bytes
+// after its end may be read. A byte is valid only after a successful Check of
+// it.
 func (f *File) Bytes() []byte { return f.payload }
 
-// Check makes sure that the bytes [offset, offset+length) of the payload are
-// those that were written. A range that does not lie in the payload, or a wrong
-// checksum, gives an error that wraps base.ErrCorrupt. A chunk is computed
-// once, when it is first touched (about 3 µs if it is in memory); later calls
-// cost a few ns and no allocation.
+// Check verifies the bytes [offset, offset+length) of the payload. A range
+// outside the payload or a wrong checksum causes an error that wraps
+// base.ErrCorrupt. The first check of a chunk computes its checksum (about 3 µs
+// in memory); later ones cost a few ns and do not allocate.
 func (f *File) Check(offset, length uint64) error {
 	n := f.payloadLen
 	if offset > n || length > n-offset {
@@ -92,7 +91,8 @@ func (f *File) Check(offset, length uint64) error {
 	return nil
 }
 
-// Range is Check, and returns the bytes. Its capacity reaches to the end of the file.
+// Range returns a range of the payload after Check. Its capacity extends to the
+// end of the file.
 func (f *File) Range(offset, length uint64) ([]byte, error) {
 	if err := f.Check(offset, length); err != nil {
 		return nil, err
@@ -110,9 +110,9 @@ func (f *File) checkChunk(i uint64) error {
 	return nil
 }
 
-// Verify computes the checksums of all chunks, whether they were checked before
-// or not, and names the first damaged one. progress, if not nil, gets the
-// number of bytes after each step of about a mebibyte.
+// Verify computes the checksums of all chunks, verified or not, and reports the
+// first damaged one. progress, if not nil, receives the number of bytes of each
+// step of about 1 MiB.
 func (f *File) Verify(ctx context.Context, progress func(bytes int64)) error {
 	for i := range numChunks(f.payloadLen) {
 		if i%16 == 0 {
@@ -133,7 +133,7 @@ func (f *File) Verify(ctx context.Context, progress func(bytes int64)) error {
 	return nil
 }
 
-// Close releases the mapping.
+// Close unmaps the file. Its bytes must not be used any more.
 func (f *File) Close() error {
 	f.payload, f.table = nil, nil
 	return f.mapping.Close()

@@ -9,7 +9,7 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// ChunkLen is the number of payload bytes that one checksum covers.
+// ChunkLen is the number of payload bytes of one checksum.
 const ChunkLen = 1 << 16
 
 const (
@@ -21,8 +21,8 @@ const (
 	tailMagic = "\nNIFFIRG"
 )
 
-// Slack is how many bytes after the payload may be read without a fault, so
-// that a decoder may load whole words at its end. Their content is undefined.
+// Slack is the number of readable bytes after the payload, which let decoders
+// load whole words at its end. Their content is undefined.
 const Slack = footerLen
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -31,7 +31,6 @@ func checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
 
 func numChunks(payload uint64) uint64 { return (payload + ChunkLen - 1) / ChunkLen }
 
-// tablePadding is the number of zeros between payload and table.
 func tablePadding(payload uint64) uint64 { return -payload & 3 }
 
 func appendHeader(dst []byte, kind string, version uint32) []byte {
@@ -55,7 +54,7 @@ func appendFooter(dst []byte, payload uint64, tableCRC, headerCRC uint32) []byte
 	return binary.LittleEndian.AppendUint32(dst, checksum(dst[start:]))
 }
 
-// layout is what header and footer say of a file.
+// layout holds the content of header and footer.
 type layout struct {
 	version    uint32
 	payloadLen uint64
@@ -63,7 +62,7 @@ type layout struct {
 	tableCRC   uint32
 }
 
-// parse validates all of a file but its payload's checksums.
+// parse validates all of a file but the checksums of its payload.
 func parse(file []byte, kind string, maxVersion uint32) (layout, error) {
 	if len(file) < headerLen+footerLen || string(file[:len(headMagic)]) != headMagic {
 		if len(file) < headerLen && bytes.HasPrefix([]byte(headMagic), file[:min(len(file), len(headMagic))]) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 
@@ -101,7 +102,6 @@ func TestAlign(t *testing.T) {
 	}
 }
 
-// A damaged byte is found when its chunk is touched, and only then.
 func TestCheckFindsDamageAtFirstTouch(t *testing.T) {
 	const (
 		header  = 64
@@ -159,7 +159,6 @@ func TestCheckAllocatesNothing(t *testing.T) {
 	}
 }
 
-// Every bit of a small file matters, and so does every byte of its length.
 func TestEveryBitIsChecked(t *testing.T) {
 	mem := vfstest.NewMem()
 	create(t, mem, "a", random(37))
@@ -246,6 +245,9 @@ func TestWriterWithFaults(t *testing.T) {
 			}
 		}
 	}
+	if _, _, err := write(vfstest.Plan{DiskBytes: sealed.ChunkLen}); err == nil || strings.Count(err.Error(), "write a:") != 1 {
+		t.Errorf("on a full disk: %v; it must name the file once", err)
+	}
 	w, err := sealed.Create(vfstest.NewMem(), "a", kind, 1)
 	if err != nil {
 		t.Fatal(err)
@@ -267,7 +269,6 @@ func TestWriterWithFaults(t *testing.T) {
 	}
 }
 
-// What Open and Verify accept is, byte for byte, what a Writer makes.
 func FuzzOpen(f *testing.F) {
 	mem := vfstest.NewMem()
 	for _, n := range []int{0, 1, 100, sealed.ChunkLen + 1} {

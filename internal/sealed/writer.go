@@ -9,13 +9,13 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// Writer writes a sealed file. It buffers one chunk. The first error stays:
-// every later call returns it. A Writer is for one goroutine.
+// Writer writes a sealed file and buffers one chunk. After the first error
+// every call returns it. A Writer is not safe for concurrent use.
 type Writer struct {
 	fs        vfs.FS
 	name      string
 	file      vfs.File // nil after Close or Abort
-	chunk     []byte   // the chunk that is being filled
+	chunk     []byte   // current chunk
 	written   uint64   // payload bytes before chunk
 	table     []byte
 	tableCRC  uint32
@@ -23,8 +23,8 @@ type Writer struct {
 	err       error
 }
 
-// Create starts the file name. kind is 1 to 8 ASCII bytes; version, the version
-// of the payload's format, is at least 1. The file is not valid before Close.
+// Create creates a file. kind is 1 to 8 ASCII bytes; version is the version of
+// the payload's format, at least 1. The file is valid only after Close.
 func Create(fs vfs.FS, name, kind string, version uint32) (*Writer, error) {
 	if len(kind) == 0 || len(kind) > kindLen || version == 0 {
 		return nil, fmt.Errorf("%s: kind %q, version %d: %w", name, kind, version, base.ErrBadInput)
@@ -37,12 +37,12 @@ func Create(fs vfs.FS, name, kind string, version uint32) (*Writer, error) {
 	header := appendHeader(nil, kind, version)
 	w.headerCRC = binary.LittleEndian.Uint32(header[headerLen-4:])
 	if _, err := file.Write(header); err != nil {
-		return nil, errors.Join(fmt.Errorf("write %s: %w", name, err), w.Abort())
+		return nil, errors.Join(vfs.PathError("write", name, err), w.Abort())
 	}
 	return w, nil
 }
 
-// Offset returns the number of payload bytes so far.
+// Offset returns the number of payload bytes written.
 func (w *Writer) Offset() uint64 { return w.written + uint64(len(w.chunk)) }
 
 // Write appends to the payload.
@@ -64,7 +64,8 @@ func (w *Writer) Write(p []byte) (int, error) {
 
 var zeros [256]byte
 
-// Align appends zeros until Offset is a multiple of n, a power of two up to 256.
+// Align appends zeros until Offset is a multiple of n, a power of two up to
+// 256.
 func (w *Writer) Align(n int) error {
 	if n <= 0 || n > len(zeros) || n&(n-1) != 0 {
 		return fmt.Errorf("%s: align to %d: %w", w.name, n, base.ErrBadInput)
@@ -73,20 +74,18 @@ func (w *Writer) Align(n int) error {
 	return err
 }
 
-// flush writes the chunk, full or last.
 func (w *Writer) flush() {
 	w.table = binary.LittleEndian.AppendUint32(w.table, checksum(w.chunk))
 	if _, err := w.file.Write(w.chunk); err != nil {
-		w.err = fmt.Errorf("write %s: %w", w.name, err)
+		w.err = vfs.PathError("write", w.name, err)
 		return
 	}
 	w.written += uint64(len(w.chunk))
 	w.chunk = w.chunk[:0]
 }
 
-// Close completes the file and makes its content durable (the folder's entry
-// becomes so by fs.SyncDir). After an error the file is not valid; whether it
-// still exists is undefined.
+// Close completes the file and syncs its content (fs.SyncDir syncs the folder's
+// entry). After an error the file is invalid and may or may not exist.
 func (w *Writer) Close() error {
 	if w.file == nil {
 		return fmt.Errorf("close %s: %w", w.name, base.ErrClosed)
@@ -106,7 +105,7 @@ func (w *Writer) Close() error {
 		err = w.file.Sync()
 	}
 	if err != nil {
-		w.err = fmt.Errorf("write %s: %w", w.name, err)
+		w.err = vfs.PathError("write", w.name, err)
 		return errors.Join(w.err, w.Abort())
 	}
 	err = w.file.Close()
@@ -114,7 +113,7 @@ func (w *Writer) Close() error {
 	return err
 }
 
-// Abort gives the file up and removes it. After Close or Abort it does nothing.
+// Abort discards and removes the file. After Close or Abort it does nothing.
 func (w *Writer) Abort() error {
 	if w.file == nil {
 		return nil
@@ -127,10 +126,10 @@ func (w *Writer) Abort() error {
 	return errors.Join(err, w.fs.Remove(w.name))
 }
 
-// Sum identifies the content after Close: the checksum of the checksum table.
+// Sum is the checksum of the checksum table, valid after Close.
 func (w *Writer) Sum() uint32 { return w.tableCRC }
 
-// SizeBytes is the size of the whole file after Close.
+// SizeBytes is the size of the whole file, valid after Close.
 func (w *Writer) SizeBytes() int64 {
 	return int64(headerLen + w.written + tablePadding(w.written) + uint64(len(w.table)) + footerLen)
 }

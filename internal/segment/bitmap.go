@@ -11,8 +11,8 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// Bitmap is a set of documents of one segment or source. A nil Bitmap is empty
-// and can be read. Reading is safe for concurrent use.
+// Bitmap is a set of documents of one segment or source. A nil Bitmap is an
+// empty set. Reading is safe for concurrent use.
 type Bitmap struct {
 	words []uint64 // bit i%64 of words[i/64] is document i; bits from n on are 0
 	n     int
@@ -24,7 +24,7 @@ func NewBitmap(n int) *Bitmap {
 	return &Bitmap{words: make([]uint64, (n+63)/64), n: n}
 }
 
-// Len is the number of documents that the set is over, in it or not.
+// Len is the size of the set's domain.
 func (b *Bitmap) Len() int {
 	if b == nil {
 		return 0
@@ -43,7 +43,7 @@ func (b *Bitmap) Set(i int) bool {
 	return true
 }
 
-// Has reports whether document i, >= 0, is in the set.
+// Has reports whether document i >= 0 is in the set.
 func (b *Bitmap) Has(i int) bool {
 	return b != nil && i < b.n && b.words[i/64]&(1<<(i%64)) != 0
 }
@@ -56,8 +56,8 @@ func (b *Bitmap) Count() int {
 	return b.count
 }
 
-// Words returns the set as bits: document i is bit i%64 of word i/64. It must
-// not be changed.
+// Words returns the set's words: document i is bit i%64 of word i/64. The
+// caller must not change them.
 func (b *Bitmap) Words() []uint64 {
 	if b == nil {
 		return nil
@@ -65,7 +65,7 @@ func (b *Bitmap) Words() []uint64 {
 	return b.words
 }
 
-// Clone returns a copy.
+// Clone returns a copy; the clone of nil is nil.
 func (b *Bitmap) Clone() *Bitmap {
 	if b == nil {
 		return nil
@@ -73,8 +73,8 @@ func (b *Bitmap) Clone() *Bitmap {
 	return &Bitmap{words: append([]uint64(nil), b.words...), n: b.n, count: b.count}
 }
 
-// AppendTo appends the set's bytes to dst: number of documents u64, then the
-// words, all little endian.
+// AppendTo appends the encoded set to dst: the size of the domain as u64, then
+// the words, all little endian.
 //
 //	0     8         8+8*ceil(n/64)
 //	+-----+---------+
@@ -88,8 +88,7 @@ func (b *Bitmap) AppendTo(dst []byte) []byte {
 	return dst
 }
 
-// DecodeBitmap reads what AppendTo wrote; src must hold nothing else. The
-// error wraps base.ErrCorrupt.
+// DecodeBitmap decodes all of src. Its error wraps base.ErrCorrupt.
 func DecodeBitmap(src []byte) (*Bitmap, error) {
 	if len(src) < 8 {
 		return nil, fmt.Errorf("bitmap of %d bytes: %w", len(src), base.ErrCorrupt)
@@ -110,7 +109,7 @@ func DecodeBitmap(src []byte) (*Bitmap, error) {
 	return b, nil
 }
 
-// Sum identifies the set: the CRC-32C of its bytes (AppendTo).
+// Sum returns the CRC-32C of the encoded set.
 func (b *Bitmap) Sum() uint32 {
 	return crc32.Checksum(b.AppendTo(nil), crc32.MakeTable(crc32.Castagnoli))
 }
@@ -132,7 +131,7 @@ func (b *Bitmap) Save(fs vfs.FS, name string) error {
 	return w.Close()
 }
 
-// LoadBitmap reads what Save wrote.
+// LoadBitmap reads a file written by Save.
 func LoadBitmap(fs vfs.FS, name string) (*Bitmap, error) {
 	f, err := sealed.Open(fs, name, kindBitmap, bitmapVersion)
 	if err != nil {

@@ -18,7 +18,7 @@ type column struct {
 	n      int
 }
 
-// at returns number i, checked; of a nil column, i itself.
+// at returns number i with its checksum verified. A nil column is the identity.
 func (c *column) at(i base.DocID) (uint32, error) {
 	if c == nil {
 		return uint32(i), nil
@@ -33,17 +33,15 @@ func (c *column) at(i base.DocID) (uint32, error) {
 	return binary.LittleEndian.Uint32(b), nil
 }
 
-// check makes values readable.
+// check verifies the checksums of the array; values requires it.
 func (c *column) check() error { return c.file.Check(c.offset, 4*uint64(c.n)) }
 
-// values returns the array, which a check must have covered.
 func (c *column) values() []uint32 {
 	return asUint32s(c.file.Bytes()[c.offset : c.offset+4*uint64(c.n)])
 }
 
-// asUint32s views 4-aligned bytes as numbers of this machine. Griffin's files
-// are little endian as are the processors it is built for; elsewhere the
-// numbers would have to be copied.
+// asUint32s reinterprets 4-aligned bytes. It requires a little-endian
+// processor.
 func asUint32s(b []byte) []uint32 {
 	if len(b) == 0 {
 		return nil
@@ -51,7 +49,6 @@ func asUint32s(b []byte) []uint32 {
 	return unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/4)
 }
 
-// writeUint32s writes numbers little endian.
 func writeUint32s(w io.Writer, values []uint32) error {
 	var buf [4096]byte
 	for len(values) > 0 {
@@ -67,5 +64,4 @@ func writeUint32s(w io.Writer, values []uint32) error {
 	return nil
 }
 
-// closing closes c because of err.
 func closing(err error, c io.Closer) error { return errors.Join(err, c.Close()) }

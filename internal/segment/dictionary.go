@@ -14,13 +14,14 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/postings"
 	"github.com/griffin-search/griffin/internal/sealed"
+	"github.com/griffin-search/griffin/internal/vfs"
 )
 
 // The dictionary, version 1, is two files. "records" holds the postings.Meta of
-// each list, one after another, in order of field, then term bytes. "terms"
-// finds a term's record: its payload is one finite state transducer (vellum,
-// its format 1) for each partition, a run of consecutive terms of one field,
-// then the table of partitions and its length:
+// each list, ordered by field and term bytes. "terms" maps terms to records.
+// Its payload is one finite state transducer (vellum format 1) for each
+// partition, then the table of partitions and its length. A partition is a
+// range of consecutive terms of one field.
 //
 //	+-------+-------+-----+--------------------+---------------+
 //	| FST 0 | FST 1 | ... | table              | table bytes 8 |
@@ -32,19 +33,18 @@ import (
 //	+-------+-----------+-----------+---------------+------------+------------+
 //
 // An FST maps a term to the offset of its record in the partition's records.
-// Partitions make opening cheap at any size: only the table is read, and an
-// FST is checked and loaded when a term of it is first asked for.
+// Open reads only the table; an FST is checked and loaded at its first lookup,
+// so opening is cheap at any size.
 const (
 	dictionaryVersion = 1
 	partitionTerms    = 1 << 16
-	partitionKeyBytes = 8 << 20 // at most, of all terms
-	// maxRecord is more than the longest record: 15 numbers of up to 10 bytes.
+	partitionKeyBytes = 8 << 20 // total bytes of the terms, at most
+	// maxRecord exceeds the longest record: 15 numbers of up to 10 bytes.
 	maxRecord = 160
-	// maxTermLen is the length of the longest term that Write takes.
+	// maxTermLen is the longest term that Write accepts, in bytes.
 	maxTermLen = 1 << 15
 )
 
-// dictionary finds the record of a term.
 type dictionary struct {
 	terms, records *sealed.File
 	partitions     []partition
@@ -59,7 +59,7 @@ type partition struct {
 	loaded         atomic.Pointer[loadedFST]
 }
 
-// loadedFST is a transducer whose bytes were checked, with readers of it.
+// loadedFST is a verified transducer with its readers.
 type loadedFST struct {
 	fst     *vellum.FST
 	readers sync.Pool // *vellum.Reader
@@ -89,8 +89,8 @@ func newDictionary(terms, records *sealed.File, numFields int) (*dictionary, err
 	return d, nil
 }
 
-// parsePartitions reads the table, whose FSTs and records must fill fsts and
-// records bytes.
+// parsePartitions parses the table. The partitions must fill fsts and records
+// bytes exactly.
 func parsePartitions(table []byte, fsts, records uint64, numFields int) ([]partition, error) {
 	r := byteReader{src: table}
 	n := r.count()
@@ -123,7 +123,6 @@ func parsePartitions(table []byte, fsts, records uint64, numFields int) ([]parti
 	return parts, nil
 }
 
-// numTerms is the number of terms of all fields.
 func (d *dictionary) numTerms() uint64 {
 	n := uint64(0)
 	for i := range d.partitions {
@@ -139,7 +138,7 @@ func comparePartition(p *partition, field base.FieldID, term []byte) int {
 	return bytes.Compare(p.first, term)
 }
 
-// find returns the index of the partition that would hold a term, -1 if none.
+// find returns the index of the only partition that can hold a term, or -1.
 func (d *dictionary) find(field base.FieldID, term []byte) int {
 	i := sort.Search(len(d.partitions), func(i int) bool { return comparePartition(&d.partitions[i], field, term) > 0 }) - 1
 	if i < 0 || d.partitions[i].field != field {
@@ -148,8 +147,8 @@ func (d *dictionary) find(field base.FieldID, term []byte) int {
 	return i
 }
 
-// load returns the partition's transducer. Two goroutines that come first at a
-// time both load it; one of the two stays.
+// load returns the partition's transducer. Concurrent first calls may each load
+// it; all return the one stored first.
 func (d *dictionary) load(p *partition) (l *loadedFST, err error) {
 	if l := p.loaded.Load(); l != nil {
 		return l, nil
@@ -179,16 +178,18 @@ func (d *dictionary) fstError(p *partition, err error) error {
 	return fmt.Errorf("%s: partition of field %d from term %q: %w: %w", d.terms.Name(), p.field, p.first, err, base.ErrCorrupt)
 }
 
-// recoverFST makes an error of a panic: vellum does not check bounds. Its bytes
-// have been checked against their checksum, so this is for files that were
-// made to deceive.
+// recoverFST converts a panic to an error. vellum does not check bounds, so a
+// malicious file with valid checksums can make it panic.
 func (d *dictionary) recoverFST(p *partition, err *error) {
-	if r := recover(); r != nil { //nolint:revive // it is deferred, by name
+	switch r := recover(); { //nolint:revive // it is deferred, by name
+	case r == nil:
+	case vfs.FaultOf(r) != nil:
+		*err = vfs.FaultOf(r)
+	default:
 		*err = d.fstError(p, fmt.Errorf("%v", r))
 	}
 }
 
-// meta returns the record of a term.
 func (d *dictionary) meta(field base.FieldID, term []byte) (m postings.Meta, found bool, err error) {
 	i := d.find(field, term)
 	if i < 0 {
@@ -237,23 +238,23 @@ func (d *dictionary) record(p *partition, offset uint64) (m postings.Meta, size 
 	return m, uint64(n), nil
 }
 
-// TermIterator steps through the terms of a field in rising byte order. It is
-// for one goroutine.
+// TermIterator iterates over the terms of a field in byte order. It is not safe
+// for concurrent use.
 type TermIterator struct {
 	d      *dictionary
 	field  base.FieldID
 	prefix []byte
-	next   int // partition to go to when fst has ended
+	next   int // next partition to open
 	part   *partition
-	fst    *vellum.FSTIterator // nil: none at work
-	fresh  bool                // fst stands on a term that was not given yet
-	given  uint64              // terms of part so far
+	fst    *vellum.FSTIterator // nil: no open FST
+	fresh  bool                // fst stands on its first term, which Next has not returned
+	given  uint64              // number of terms of part returned
 	term   []byte
 	offset uint64
 	err    error
 }
 
-// iterator starts before the first term of field that begins with prefix.
+// iterator starts before the first term of field with the given prefix.
 func (d *dictionary) iterator(field base.FieldID, prefix []byte) *TermIterator {
 	start := d.find(field, prefix)
 	if start < 0 { // before the field's first term, or the field has none
@@ -262,7 +263,7 @@ func (d *dictionary) iterator(field base.FieldID, prefix []byte) *TermIterator {
 	return &TermIterator{d: d, field: field, prefix: bytes.Clone(prefix), next: start}
 }
 
-// Next moves to the next term; false at the end or on an error.
+// Next moves to the next term. It returns false at the end or on an error.
 func (it *TermIterator) Next() bool {
 	for it.err == nil {
 		if it.fst == nil && !it.open() {
@@ -284,7 +285,7 @@ func (it *TermIterator) Next() bool {
 	return false
 }
 
-// open starts on the next partition; false if there is none.
+// open opens the next partition and returns false if there is none.
 func (it *TermIterator) open() bool {
 	if it.next >= len(it.d.partitions) || it.d.partitions[it.next].field != it.field {
 		return false
@@ -301,7 +302,7 @@ func (it *TermIterator) open() bool {
 	switch {
 	case errors.Is(err, vellum.ErrIteratorDone):
 		it.fst = nil
-		return true // step goes on to the partition after
+		return true // step continues with the next partition
 	case err != nil:
 		it.err = it.d.fstError(it.part, err)
 		return false
@@ -310,7 +311,7 @@ func (it *TermIterator) open() bool {
 	return true
 }
 
-// step moves fst to its next term; at its end fst is nil.
+// step moves fst to its next term and sets it to nil at the end.
 func (it *TermIterator) step() {
 	if it.fst == nil {
 		return
@@ -334,14 +335,14 @@ func (it *TermIterator) step() {
 	}
 }
 
-// Term is the term, valid until Next.
+// Term returns the current term, valid until Next.
 func (it *TermIterator) Term() []byte { return it.term }
 
-// Meta returns the record of the term's list.
+// Meta returns the record of the current term.
 func (it *TermIterator) Meta() (postings.Meta, error) {
 	m, _, err := it.d.record(it.part, it.offset)
 	return m, err
 }
 
-// Err returns the error that ended the iteration early.
+// Err returns the error that stopped the iteration, if any.
 func (it *TermIterator) Err() error { return it.err }

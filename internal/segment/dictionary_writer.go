@@ -12,21 +12,21 @@ import (
 	"github.com/griffin-search/griffin/internal/sealed"
 )
 
-// dictionaryWriter writes the two files of a dictionary. Terms come in rising
-// order of field, then bytes.
+// dictionaryWriter writes the two files of a dictionary. Terms must arrive
+// ordered by field and term bytes.
 type dictionaryWriter struct {
 	terms, records *sealed.Writer
 	table          []byte
 	numPartitions  int
 
-	// The partition that is being filled.
+	// The current partition.
 	builder  *vellum.Builder
 	fst      bytes.Buffer
 	field    base.FieldID
 	first    []byte
 	numTerms uint64
 	keyBytes int
-	recOff   uint64 // where its records begin
+	recOff   uint64 // offset of its first record
 	buf      []byte
 }
 
@@ -34,7 +34,6 @@ func newDictionaryWriter(terms, records *sealed.Writer) *dictionaryWriter {
 	return &dictionaryWriter{terms: terms, records: records}
 }
 
-// add appends a term and the record of its list.
 func (w *dictionaryWriter) add(field base.FieldID, term []byte, m *postings.Meta) error {
 	if w.numTerms > 0 && (field != w.field || w.numTerms >= partitionTerms || w.keyBytes+len(term) > partitionKeyBytes) {
 		if err := w.flush(); err != nil {
@@ -87,7 +86,7 @@ func (w *dictionaryWriter) flush() error {
 	return err
 }
 
-// finish writes what is left. The files are for the caller to close.
+// finish writes the last partition and the table. The caller closes the files.
 func (w *dictionaryWriter) finish() error {
 	if err := w.flush(); err != nil {
 		return err

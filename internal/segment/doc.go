@@ -1,19 +1,19 @@
-// Package segment writes, opens, checks and merges the immutable parts of an
-// index. A segment holds some documents, numbered from 0, and everything that
-// a search needs of them: the terms dictionary, posting lists with their
-// bounds, document lengths, external ids and stored text.
+// Package segment writes, opens, verifies and merges the immutable segments of
+// an index. A segment holds documents, numbered from 0, with their terms
+// dictionary, posting lists and score bounds, lengths, external ids and stored
+// text.
 //
-// A segment is a folder of write-once files in the container of package
-// sealed. Write makes one from Sources: inverted batches, spilled runs, other
-// segments, a CIFF file; so flush, merge and import are one operation. Open
-// maps the files and reads little more than the metadata; what a search
-// touches is checked when it is first touched; Verify checks everything.
+// A segment is a folder of write-once files in the container of package sealed.
+// Write merges Sources into one: documents in memory, partial indexes, segments
+// or a CIFF file. Flush, merge and import therefore share one code path. Open
+// maps the files and reads only metadata. Other bytes are checked at their
+// first use; Verify checks everything.
 //
-// It does not know about deletions after the fact, generations or several
-// segments: that is package index. It does not score: that is package traverse.
+// Package index manages deletions, generations and several segments. Package
+// traverse scores.
 //
-// A Segment, StoredReader and Bitmap that is not being set are safe for
-// concurrent use. Sources, iterators and writers are for one goroutine.
+// A Segment, a StoredReader, and a Bitmap that nobody modifies are safe for
+// concurrent use. Sources, iterators and writers are not.
 //
 // docs/formats/segment.md describes the files byte by byte.
 package segment

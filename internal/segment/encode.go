@@ -12,33 +12,33 @@ import (
 	"github.com/griffin-search/griffin/internal/sealed"
 )
 
-// Writing the lists of a segment is a pipeline. The merge (one goroutine) reads
-// the sources and cuts the lists into pieces; encoders (Threads goroutines)
-// each turn a piece into bytes; they append them to the files in the order of
-// the pieces, and hand terms and records to the dictionary (one goroutine).
+// Write encodes the lists of a segment in a pipeline. One goroutine merges the
+// sources and cuts the lists into pieces. Threads goroutines encode a piece
+// each, append the bytes to the files in the order of the pieces, and send
+// terms and records to one goroutine that writes the dictionary.
 //
-// An encoder keeps its piece in memory until it is its turn to write, or until
-// it has spoolLen bytes: then it waits for its turn and goes on writing
-// directly, so memory is bounded whatever the lists' lengths. The piece that
-// is next to be written never waits, so there is no deadlock.
+// An encoder buffers its piece until all earlier pieces are written, or until
+// the buffer holds spoolLen bytes. Then it waits for its turn and writes
+// directly, so memory is bounded for lists of any length. The earliest
+// unwritten piece never waits, so the pipeline cannot deadlock.
 
-// spoolLen is how many bytes of one file an encoder keeps.
+// spoolLen is the limit of an encoder's buffer for one file, in bytes.
 const spoolLen = 4 << 20
 
-// piece is a run of lists of one field on its way through an encoder.
+// piece is a range of consecutive lists of one field.
 type piece struct {
 	field   base.FieldID
 	batches chan *batch
-	turn    <-chan struct{} // closed when the piece before is written
-	done    chan struct{}   // closed when this one is
+	turn    <-chan struct{} // closed when the previous piece is written
+	done    chan struct{}   // closed when this piece is written
 }
 
-// listFiles are the files that encoders write to, in turn.
+// listFiles are the files that encoders append to, in the order of the pieces.
 type listFiles struct {
 	postings, positions, frontiers *sealed.Writer // positions may be nil
 }
 
-// align brings the files to where postings.Writer counts from.
+// align pads the files to the alignment that postings.Writer assumes.
 func (f *listFiles) align() error {
 	if err := f.postings.Align(16); err != nil || f.positions == nil {
 		return err
@@ -46,7 +46,6 @@ func (f *listFiles) align() error {
 	return f.positions.Align(4)
 }
 
-// encoder is the state of one encoding goroutine.
 type encoder struct {
 	codec     codec.Codec
 	bm25      score.BM25
@@ -54,25 +53,23 @@ type encoder struct {
 	positions bool
 	fields    []encoderField
 	files     *listFiles
-	renumber  *renumberer // nil: DocIDs stay
+	renumber  *renumberer // nil without Options.Order
 	free      chan<- *batch
 	dict      chan<- termBatch
 
-	// The piece at work.
+	// The current piece.
 	piece  *piece
-	direct bool                                            // it is the piece's turn: spools pass bytes on
-	origin struct{ postings, positions, frontiers uint64 } // of the piece in the files, once it is its turn
+	direct bool                                            // it is the piece's turn: spools write directly
+	origin struct{ postings, positions, frontiers uint64 } // of the piece in the files, set by takeTurn
 	out    struct{ postings, positions, frontiers spool }
 	terms  termBatch
 }
 
-// encoderField is what an encoder must know of a field.
 type encoderField struct {
 	lengths []uint32
 	avgLen  float64
 }
 
-// termBatch carries the terms of a piece and the records of their lists.
 type termBatch struct {
 	field base.FieldID
 	terms []byte // one after another
@@ -80,7 +77,7 @@ type termBatch struct {
 	metas []postings.Meta
 }
 
-// spool holds what an encoder writes to one file until it is its turn.
+// spool buffers an encoder's output for one file until the piece's turn.
 type spool struct {
 	ctx context.Context
 	e   *encoder
@@ -110,7 +107,6 @@ func (s *spool) flush() error {
 	return err
 }
 
-// run encodes pieces until there are no more.
 func (e *encoder) run(ctx context.Context, pieces <-chan *piece) error {
 	e.out.postings = spool{ctx: ctx, e: e, out: e.files.postings}
 	e.out.positions = spool{ctx: ctx, e: e, out: e.files.positions}
@@ -130,7 +126,6 @@ func (e *encoder) run(ctx context.Context, pieces <-chan *piece) error {
 	}
 }
 
-// encode writes one piece.
 func (e *encoder) encode(ctx context.Context, p *piece) error {
 	e.piece, e.direct = p, false
 	e.terms = termBatch{field: p.field}
@@ -165,8 +160,7 @@ func (e *encoder) encode(ctx context.Context, p *piece) error {
 	return nil
 }
 
-// takeTurn waits until all pieces before are written, and writes what the
-// spools hold.
+// takeTurn waits until all earlier pieces are written, then flushes the spools.
 func (e *encoder) takeTurn(ctx context.Context) error {
 	select {
 	case <-e.piece.turn:
@@ -245,8 +239,8 @@ func (e *encoder) addPostings(w *postings.Writer, docIDs, freqs []uint32, positi
 	return e.renumber.finish(w)
 }
 
-// endList keeps the record of the list at work, unless all its postings were
-// of dropped documents: then there is no such term.
+// endList records the current list. It removes the term if all its postings
+// were of dropped documents.
 func (e *encoder) endList(m postings.Meta) {
 	t := &e.terms
 	if m.DocFreq == 0 {
@@ -268,11 +262,11 @@ func (e *encoder) listError(err error) error {
 	return fmt.Errorf("field %d: term %q: %w", e.terms.field, e.terms.terms[e.termStart():], err)
 }
 
-// renumberer puts the postings of one list into the order of new DocIDs.
+// renumberer sorts the postings of one list by their new DocIDs.
 type renumberer struct {
 	newID     []uint32 // by old DocID
 	positions bool
-	next      int64    // one past the last old DocID of the list so far
+	next      int64    // one past the last old DocID added
 	keys      []uint64 // new DocID << 32 | index in freqs
 	spare     []uint64
 	freqs     []uint32
@@ -283,7 +277,7 @@ type renumberer struct {
 	posOut          []byte
 }
 
-// add appends postings of the list, whose old DocIDs rise.
+// add appends postings with rising old DocIDs.
 func (r *renumberer) add(docIDs, freqs []uint32, positions []byte) error {
 	for i, d := range docIDs {
 		if int64(d) < r.next || int64(d) >= int64(len(r.newID)) {
@@ -297,7 +291,7 @@ func (r *renumberer) add(docIDs, freqs []uint32, positions []byte) error {
 	return nil
 }
 
-// finish gives the list to w, which has begun it, and forgets it.
+// finish writes the list to w, after w.Begin, and resets r.
 func (r *renumberer) finish(w *postings.Writer) error {
 	if err := r.findPositions(); err != nil {
 		return err
@@ -321,7 +315,6 @@ func (r *renumberer) finish(w *postings.Writer) error {
 	return nil
 }
 
-// findPositions finds where the positions of each posting begin.
 func (r *renumberer) findPositions() error {
 	if !r.positions {
 		return nil
@@ -343,8 +336,8 @@ func (r *renumberer) findPositions() error {
 	return nil
 }
 
-// sort sorts keys by DocID: least significant digit first, 11 bits at a time,
-// where that is faster than comparing.
+// sort sorts keys by DocID. It uses a radix sort of 11-bit digits, least
+// significant first, from 1,024 keys on; below, comparison is faster.
 func (r *renumberer) sort() {
 	if len(r.keys) < 1024 {
 		slices.Sort(r.keys)

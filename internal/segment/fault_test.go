@@ -39,8 +39,8 @@ func TestWriteRefusesToReplaceASegment(t *testing.T) {
 	check(t, s, docs, options(1))
 }
 
-// Whichever operation of the file system fails, from then on or once, Write
-// says so and leaves nothing that Open accepts unless it is complete.
+// TestWriteFaults injects an error at each operation: Write must report it, and
+// Open must accept only complete segments.
 func TestWriteWithFaults(t *testing.T) {
 	docs := segmenttest.RandomDocs(rand.New(rand.NewPCG(9, 9)), 60, 30, 2)
 	mem := vfstest.NewMem()
@@ -67,7 +67,7 @@ func TestWriteWithFaults(t *testing.T) {
 	}
 	ops := whole.Ops()
 	for _, plan := range []vfstest.Plan{{}, {Once: true}, {ShortWrite: true}, {Once: true, ShortWrite: true}} {
-		for n := 2; n <= ops; n++ { // 1 is the look for an older segment
+		for n := 2; n <= ops; n++ { // operation 1 looks for an older segment
 			plan.FailAt = n
 			_, err := run(plan)
 			switch {
@@ -93,7 +93,7 @@ func TestWriteWithFaults(t *testing.T) {
 	}
 	for full := int64(1); full < size; full += 1 + size/97 {
 		_, err := run(vfstest.Plan{DiskBytes: full})
-		if err == nil { // size counts the sources too
+		if err == nil { // size includes the sources
 			continue
 		}
 		if !errors.Is(err, syscall.ENOSPC) {
@@ -123,8 +123,8 @@ func TestWriteIsCancelled(t *testing.T) {
 	}
 }
 
-// Every file of a segment, flipped or cut at random: Open or Verify says so,
-// and a walk without Verify gives the right answer or an error.
+// Open or Verify must detect all damage. Reads without Verify must be correct
+// or fail.
 func TestDamage(t *testing.T) {
 	const cases = 1000
 	rng := rand.New(rand.NewPCG(11, 11))
@@ -158,14 +158,13 @@ func TestDamage(t *testing.T) {
 	t.Logf("found by: %v", found)
 }
 
-// damage changes a file and says how.
 func damage(rng *rand.Rand, fs *vfstest.Mem, name string) string {
 	data := fs.Get(name)
 	switch rng.IntN(6) {
-	case 0: // cut
+	case 0: // truncated
 		fs.Set(name, data[:rng.IntN(len(data))])
 		return "a cut"
-	case 1: // grown
+	case 1: // extended
 		fs.Set(name, append(data, make([]byte, 1+rng.IntN(100))...))
 		return "bytes behind the end"
 	case 2: // a zeroed page
@@ -190,7 +189,6 @@ func damage(rng *rand.Rand, fs *vfstest.Mem, name string) string {
 	}
 }
 
-// inspect opens, walks and verifies a damaged segment, and returns what noticed.
 func inspect(t *testing.T, fs *vfstest.Mem, want walked) string {
 	t.Helper()
 	s, err := segment.Open(fs, "seg")
@@ -217,7 +215,7 @@ func inspect(t *testing.T, fs *vfstest.Mem, want walked) string {
 	return ""
 }
 
-// walked is all that a search could read of a segment.
+// walked holds all data that a search can read from a segment.
 type walked struct {
 	text string
 	err  error

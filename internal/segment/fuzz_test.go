@@ -12,9 +12,8 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
-// The fuzz targets give parsers payloads whose checksums are right, as no
-// accident makes them: the parsers must answer with values or an error that
-// wraps base.ErrCorrupt, and nothing else.
+// The fuzz targets give parsers payloads with valid checksums. Parsers must
+// return values or an error that wraps base.ErrCorrupt.
 
 func wantCorrupt(t *testing.T, err error) {
 	t.Helper()
@@ -23,7 +22,6 @@ func wantCorrupt(t *testing.T, err error) {
 	}
 }
 
-// sealPayload returns an open file of the given kind with the given payload.
 func sealPayload(t testing.TB, kind string, payload []byte) *sealed.File {
 	t.Helper()
 	fs := vfstest.NewMem()
@@ -45,7 +43,6 @@ func sealPayload(t testing.TB, kind string, payload []byte) *sealed.File {
 	return f
 }
 
-// payloadOf returns the payload that write makes.
 func payloadOf(t testing.TB, kind string, write func(w *sealed.Writer) error) []byte {
 	t.Helper()
 	fs := vfstest.NewMem()

@@ -17,9 +17,9 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/v1 anew")
 
-// goldenDocs is the tiny collection of the committed segments. It has a term in
-// every document ("griffin": more than one block), an empty document, a gap in
-// the positions, a term that occurs twice in a document, UTF-8.
+// goldenDocs is the collection of the committed segments. It covers a list of
+// several blocks ("griffin"), an empty document, a gap in the positions, a
+// repeated term, and UTF-8.
 func goldenDocs() []segmenttest.Doc {
 	docs := make([]segmenttest.Doc, 150)
 	for i := range docs {
@@ -36,8 +36,8 @@ func goldenDocs() []segmenttest.Doc {
 	return docs
 }
 
-// The segments that the first version wrote stay readable. They are made anew
-// by "go test -update", which is right only before version 1 is released.
+// The segments of format version 1 must stay readable. "go test -update"
+// rewrites them, which is valid only before the release of version 1.
 func TestVersion1StaysReadable(t *testing.T) {
 	docs := goldenDocs()
 	reversed := make([]segmenttest.Doc, len(docs))

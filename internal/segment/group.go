@@ -3,9 +3,11 @@ package segment
 import (
 	"context"
 	"sync"
+
+	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// group runs functions at the same time; the first error cancels the others.
+// group runs functions concurrently; the first error cancels the others.
 type group struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -20,13 +22,19 @@ func newGroup(ctx context.Context) *group {
 
 func (g *group) run(f func(context.Context) error) {
 	g.wg.Go(func() {
-		if err := f(g.ctx); err != nil {
+		if err := recoverFaults(g.ctx, f); err != nil {
 			g.cancel(err)
 		}
 	})
 }
 
-// wait returns the first error, which may be that the group's parent was cancelled.
+// recoverFaults converts faults of mapped files in f to errors.
+func recoverFaults(ctx context.Context, f func(context.Context) error) (err error) {
+	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
+	return f(ctx)
+}
+
+// wait returns the first error, or the reason why the parent was cancelled.
 func (g *group) wait() error {
 	g.wg.Wait()
 	err := context.Cause(g.ctx)

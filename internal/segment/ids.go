@@ -24,27 +24,26 @@ import (
 //	|      | starts 8  | each id 4  | the ids   |           |           |
 //	+------+-----------+------------+-----------+-----------+-----------+
 //
-// The ids lie one after another in DocID order. starts[d/65536] is where the
-// first id of the document's group begins in the bytes; ends[d], relative to
-// it, is where that of d ends, and it begins where its neighbour's ends. The
-// table has an entry for each document, hash u64 and DocID u32, sorted by
+// The ids lie one after another in DocID order. starts[d/65536] is the offset
+// of the group's first id in the bytes. ends[d] is the end of d's id, relative
+// to that offset; the id begins at the end of the previous one. The table has
+// an entry for each document, hash u64 and DocID u32, sorted by
 // (hash, DocID); the hash is xxh3-64 of the id.
 const (
 	idsVersion  = 1
 	idsHeader   = 8
 	idGroupLen  = 1 << 16
 	hashEntry   = 12
-	maxIDLen    = 1<<16 - 1 // so that a group's ids take less than 2^32 bytes
-	hashPassLen = 4 << 20   // ids whose hashes are sorted at a time: 64 MiB
+	maxIDLen    = 1<<16 - 1 // a group's ids take less than 2^32 bytes
+	hashPassLen = 4 << 20   // ids whose hashes are sorted in one pass: 64 MiB
 )
 
-// idTable finds external ids by DocID and DocIDs by external id.
 type idTable struct {
 	file   *sealed.File
 	n      uint64
-	ends   uint64 // offset in the payload of the ends
-	bytes  uint64 // of the ids
-	hashes uint64 // of the table
+	ends   uint64 // offset of the ends in the payload
+	bytes  uint64 // offset of the ids
+	hashes uint64 // offset of the table
 }
 
 func newIDTable(file *sealed.File, numDocs int) (*idTable, error) {
@@ -65,8 +64,8 @@ func newIDTable(file *sealed.File, numDocs int) (*idTable, error) {
 	return t, nil
 }
 
-// id returns the external id of doc, which must be in [0, n). It points into
-// the file.
+// id returns the external id of doc, which must be in [0, n), as a slice of the
+// file.
 func (t *idTable) id(doc uint64) ([]byte, error) {
 	startOff, endOff := idsHeader+8*(doc/idGroupLen), t.ends+4*doc
 	group, err := t.file.Range(startOff, 8)
@@ -102,8 +101,8 @@ func (t *idTable) entry(i uint64) (hash uint64, doc uint32, err error) {
 	return binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint32(b[8:]), nil
 }
 
-// lookup returns the document with an external id. If several have it, which
-// the index does not let happen, it is the last.
+// lookup returns the document with an external id: the last one if several have
+// it, which the index prevents.
 func (t *idTable) lookup(id []byte) (doc base.DocID, found bool, err error) {
 	hash := xxh3.Hash(id)
 	i, err := t.search(hash)
@@ -130,8 +129,8 @@ func (t *idTable) lookup(id []byte) (doc base.DocID, found bool, err error) {
 }
 
 // search returns the first entry whose hash is at least the given one. Hashes
-// are uniform, so it starts where the hash should be and doubles its steps
-// until it has passed it (about log2 sqrt(n) of them), then halves.
+// are uniform, so it starts at the expected entry, doubles its steps until it
+// passes the hash (about log2 sqrt(n) steps), and then bisects.
 func (t *idTable) search(hash uint64) (uint64, error) {
 	if t.n == 0 {
 		return 0, nil
@@ -182,8 +181,8 @@ func (t *idTable) search(hash uint64) (uint64, error) {
 	return low, nil
 }
 
-// writeIDs writes the ids file's payload. id returns the id of a document,
-// valid until the next call; it is called for each document in order, several times.
+// writeIDs writes the payload of the ids file. It calls id for all documents in
+// order, several times; the result must stay valid until the next call.
 func writeIDs(ctx context.Context, w *sealed.Writer, n int, id func(doc int) []byte) error {
 	head := binary.LittleEndian.AppendUint64(nil, uint64(n))
 	ends := make([]uint32, n)
@@ -222,8 +221,8 @@ type hashedID struct {
 	doc  uint32
 }
 
-// writeHashTable sorts the hashes of hashPassLen ids at a time, one range of
-// hash values after another, so that memory does not grow with n.
+// writeHashTable sorts the hashes in passes of about hashPassLen ids. Each pass
+// covers a range of hash values, so memory does not grow with n.
 func writeHashTable(ctx context.Context, w io.Writer, n int, id func(doc int) []byte) error {
 	passes := uint64(n/hashPassLen + 1)
 	entries := make([]hashedID, 0, uint64(n)/passes+uint64(n)/passes/8)
@@ -263,8 +262,7 @@ func writeHashTable(ctx context.Context, w io.Writer, n int, id func(doc int) []
 }
 
 // verify checks that the ids fill their bytes, that the table is sorted, and
-// that it leads from each id to its document. Two documents with one id are
-// an error.
+// that it maps each id to its document. Duplicate ids are an error.
 func (t *idTable) verify(ctx context.Context) error {
 	next := t.bytes
 	seen := NewBitmap(int(t.n))

@@ -11,24 +11,23 @@ import (
 )
 
 const (
-	// cacheWays is the number of places in which a term's list may be kept.
+	// cacheWays is the associativity of the cache.
 	cacheWays = 4
-	// maxCacheSets bounds the lists that are kept: 16,384, about 6 MB.
+	// maxCacheSets limits the cache to 16,384 lists, about 6 MB.
 	maxCacheSets = 1 << 12
 )
 
-// listCache keeps opened lists by term, since queries ask for few terms over
-// and over: a look-up costs about 40 ns, in the dictionary and records about
-// 800. It is a set-associative cache without locks: a list is in one of four
-// places that the term's hash tells, and a new one takes the place of another.
-// Safe for concurrent use.
+// listCache caches opened lists by term. A hit costs about 40 ns; the
+// dictionary and the records cost about 800. It is a lock-free set-associative
+// cache: the term's hash selects four slots, and a new list replaces one of
+// them. It is safe for concurrent use.
 type listCache struct {
 	seed maphash.Seed
 	sets [][cacheWays]atomic.Pointer[cachedList]
-	next atomic.Uint32 // way to be replaced
+	next atomic.Uint32 // way to replace next
 }
 
-// cachedList does not change.
+// cachedList is immutable.
 type cachedList struct {
 	hash  uint64
 	field base.FieldID
@@ -36,7 +35,7 @@ type cachedList struct {
 	list  postings.List // without positions and frontiers
 }
 
-// newListCache returns a cache for a segment with that many terms.
+// newListCache returns a cache for a segment with numTerms terms.
 func newListCache(numTerms uint64) *listCache {
 	sets := min(maxCacheSets, 1<<bits.Len64(numTerms/cacheWays))
 	return &listCache{seed: maphash.MakeSeed(), sets: make([][cacheWays]atomic.Pointer[cachedList], sets)}
@@ -50,7 +49,7 @@ func (c *listCache) set(hash uint64) *[cacheWays]atomic.Pointer[cachedList] {
 	return &c.sets[hash&uint64(len(c.sets)-1)]
 }
 
-// get copies the list of a term to l and reports whether it was there.
+// get copies the list of a term to l and reports whether it was cached.
 func (c *listCache) get(hash uint64, f base.FieldID, term []byte, l *postings.List) bool {
 	set := c.set(hash)
 	for i := range set {
@@ -63,7 +62,6 @@ func (c *listCache) get(hash uint64, f base.FieldID, term []byte, l *postings.Li
 	return false
 }
 
-// put keeps a copy of the list of a term.
 func (c *listCache) put(hash uint64, f base.FieldID, term []byte, l *postings.List) {
 	e := &cachedList{hash: hash, field: f, term: bytes.Clone(term), list: *l}
 	set := c.set(hash)

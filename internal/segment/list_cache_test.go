@@ -10,8 +10,6 @@ import (
 	"github.com/griffin-search/griffin/internal/postings"
 )
 
-// What the cache returns is always the list of the term, whoever puts lists in
-// its place at the same time; what was put last is there.
 func TestListCache(t *testing.T) {
 	for _, numTerms := range []uint64{0, 1, 100, 1 << 20, 1<<64 - 1} {
 		c := newListCache(numTerms)

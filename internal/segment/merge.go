@@ -9,15 +9,15 @@ import (
 )
 
 // batch carries postings of consecutive lists of one field from the merge to an
-// encoder. A list may go on in the next batch.
+// encoder. A list may continue in the next batch.
 type batch struct {
 	parts         []listPart
-	terms         []byte // of the lists that begin here, one after another
+	terms         []byte // of the lists that begin here, concatenated
 	docIDs, freqs []uint32
 	positions     []byte
 }
 
-// listPart is the part of a list that is in a batch.
+// listPart is the part of a list in one batch.
 type listPart struct {
 	termLen     int // > 0: the list begins here
 	numPostings int
@@ -30,15 +30,15 @@ func (b *batch) reset() {
 	b.docIDs, b.freqs, b.positions = b.docIDs[:0], b.freqs[:0], b.positions[:0]
 }
 
-// Sizes of the units of work: large enough that handing them over costs
-// nothing, small enough to stay in the processor's cache.
+// Sizes of the units of work. They amortise the hand-over and fit the
+// processor's cache.
 const (
 	batchPostings  = 16 << 10
 	batchPositions = 1 << 20
 	batchLists     = 4 << 10
-	// piecePostings and pieceLists are after how many postings or lists of one
-	// field a piece ends (at the end of a list). The cut must not depend on
-	// threads or on where sources and batches end.
+	// A piece ends after the list that reaches piecePostings or pieceLists. The
+	// cut must not depend on threads or on the boundaries of sources and
+	// batches.
 	piecePostings = 256 << 10
 	pieceLists    = 32 << 10
 )
@@ -47,18 +47,19 @@ func (b *batch) full() bool {
 	return len(b.docIDs) >= batchPostings || len(b.positions) >= batchPositions || len(b.parts) >= batchLists
 }
 
-// docMap renumbers the documents of one source.
+// docMap maps the documents of one source to new numbers.
 type docMap struct {
 	base uint32
-	// table has the new number of each document, or dropped; nil: base + document.
+	// table has the new number of each document, or dropped. nil: base +
+	// document.
 	table []uint32
 	n     int
 }
 
 const dropped = ^uint32(0)
 
-// newDocMaps numbers the kept documents of all sources in order and returns how
-// many there are.
+// newDocMaps numbers the kept documents of all sources in order and returns
+// their number.
 func newDocMaps(sources []Source) (maps []docMap, numDocs int, err error) {
 	for i, s := range sources {
 		n, d := s.NumDocs(), s.Dropped()
@@ -86,7 +87,6 @@ func newDocMaps(sources []Source) (maps []docMap, numDocs int, err error) {
 	return maps, numDocs, nil
 }
 
-// kept calls f with each kept document of a source.
 func (m *docMap) kept(f func(doc int) error) error {
 	for doc := range m.n {
 		if m.table != nil && m.table[doc] == dropped {
@@ -99,13 +99,12 @@ func (m *docMap) kept(f func(doc int) error) error {
 	return nil
 }
 
-// mergeInput is one source at work in a merge.
 type mergeInput struct {
 	ListIterator
 	index int
 	docs  *docMap
-	// key orders terms by their first bytes: the field, then 7 bytes of the
-	// term. Equal keys are compared in full.
+	// key is the field, then the first 7 bytes of the term. Equal keys need a
+	// full comparison.
 	key uint64
 }
 
@@ -139,26 +138,25 @@ func (in *mergeInput) before(o *mergeInput) bool {
 	return c < 0 || c == 0 && in.index < o.index
 }
 
-// merger merges the lists of all sources, term by term, and hands them to emit
-// in batches.
+// merger merges the lists of all sources, term by term, and emits them in
+// batches.
 type merger struct {
 	heap      []*mergeInput // a binary heap by (term, index)
 	positions bool
 	numFields int
 	block     PostingBlock
 	// emit takes a batch and returns an empty one. The batch holds lists of one
-	// field; the last one may go on in the next batch. end says that a piece
-	// ends with it.
+	// field; its last list may continue in the next batch. end marks the end of
+	// a piece.
 	emit  func(b *batch, field base.FieldID, end bool) (*batch, error)
 	batch *batch
 	field base.FieldID // of the lists in batch
-	term  []byte       // of the list at work
-	part  listPart     // of the list at work, in batch
-	// Of the piece so far.
+	term  []byte       // of the current list
+	part  listPart     // of the current list, in batch
+	// Counts of the current piece.
 	piecePostings, pieceLists int
 }
 
-// run merges until all sources are at their end.
 func (m *merger) run(ctx context.Context, sources []Source, maps []docMap) (err error) {
 	inputs := make([]*mergeInput, 0, len(sources))
 	defer func() {
@@ -192,7 +190,7 @@ func (m *merger) run(ctx context.Context, sources []Source, maps []docMap) (err 
 	return m.endPiece()
 }
 
-// push adds an input that has just been opened.
+// push adds an opened input to the heap.
 func (m *merger) push(in *mergeInput) error {
 	ok, err := in.next()
 	if err != nil || !ok {
@@ -210,7 +208,7 @@ func (m *merger) push(in *mergeInput) error {
 	return nil
 }
 
-// advance moves the input at the top to its next list.
+// advance moves the top input to its next list and restores the heap.
 func (m *merger) advance() error {
 	top := m.heap[0]
 	key, term := top.key, m.term
@@ -242,8 +240,7 @@ func (m *merger) advance() error {
 	}
 }
 
-// mergeList merges the lists of the smallest term: those of the sources that
-// have it, one after another.
+// mergeList concatenates the lists of the smallest term.
 func (m *merger) mergeList() error {
 	top := m.heap[0]
 	field, key := top.Field(), top.key
@@ -283,7 +280,6 @@ func (m *merger) mergeList() error {
 	return nil
 }
 
-// endPiece hands over what there is of the piece, if anything.
 func (m *merger) endPiece() error {
 	if m.pieceLists == 0 {
 		return nil
@@ -292,13 +288,12 @@ func (m *merger) endPiece() error {
 	return m.flush(true)
 }
 
-// flush hands the batch over; end says that the piece ends.
 func (m *merger) flush(end bool) (err error) {
 	m.batch, err = m.emit(m.batch, m.field, end)
 	return err
 }
 
-// copyPostings appends what is left of an input's list.
+// copyPostings appends the remaining postings of an input's list.
 func (m *merger) copyPostings(in *mergeInput) error {
 	b := &m.block
 	for {
@@ -311,7 +306,7 @@ func (m *merger) copyPostings(in *mergeInput) error {
 		if b.N < 0 || b.N > len(b.DocIDs) {
 			return fmt.Errorf("block of %d postings: %w", b.N, base.ErrBadInput)
 		}
-		// Between the first and the last DocID, postings.Writer checks the order.
+		// postings.Writer checks the order of the DocIDs before the last.
 		if last := b.DocIDs[b.N-1]; int64(last) >= int64(in.docs.n) {
 			return fmt.Errorf("DocID %d of %d: %w", last, in.docs.n, base.ErrBadInput)
 		}
@@ -353,7 +348,7 @@ func (m *merger) appendBlock(docs *docMap, b *PostingBlock) error {
 	return nil
 }
 
-// appendKept appends the postings whose document is kept.
+// appendKept appends the postings of kept documents.
 func (m *merger) appendKept(docs *docMap, b *PostingBlock) error {
 	out, positions := m.batch, b.Positions
 	for i, doc := range b.DocIDs[:b.N] {

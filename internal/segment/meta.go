@@ -19,8 +19,8 @@ import (
 //	1: the first.
 const FormatVersion = 1
 
-// Names of the files of a segment, which are their kinds too. Optional ones
-// are not there if there is nothing for them to hold.
+// Files of a segment; the names are also the kinds of the sealed files.
+// Optional files are absent if they would be empty.
 const (
 	fileMeta      = "meta"
 	fileTerms     = "terms"   // dictionary: term to record
@@ -34,37 +34,37 @@ const (
 	fileOrder     = "order"  // only if stored documents are not in DocID order
 )
 
-// Options say how Write makes a segment.
+// Options configure Write.
 type Options struct {
 	// Fields are the names of the indexed fields, at most base.MaxFields.
 	// Fields[0] is "", the default field.
 	Fields []string
 	// Codec is the name of the posting lists' codec (codec.Names).
 	Codec string
-	// Analyzer is the name of the analyzer that made the terms. Kept, not used.
+	// Analyzer is the name of the analyzer that produced the terms. It is only
+	// recorded.
 	Analyzer string
-	// BM25 are the parameters that the bounds of lists and blocks are made for.
+	// BM25 are the parameters for which bounds are computed.
 	BM25 score.BM25
-	// Weights says that frequencies are weights from outside, at most
-	// score.MaxBound: bounds are for them, and BM25 plays no part.
+	// Weights marks frequencies as learned weights, at most score.MaxBound.
+	// Bounds are computed from them; BM25 does not apply.
 	Weights bool
-	// Positions and Stored say whether positions and stored documents are
-	// kept. Where a source has none, Write fails.
+	// Positions and Stored keep positions and stored documents. Write fails if
+	// a source lacks them.
 	Positions, Stored bool
-	// Order, if not nil, renumbers the documents: Order[i] is the number of the
-	// document that gets DocID i, counted through all sources in order with the
-	// dropped documents left out (the DocID that it had without Order). It is a
-	// permutation of [0, number of documents kept). Stored documents stay in
-	// the order of the sources; a column finds them. Each thread of Write then
-	// holds the posting list that it is at in memory: 20 bytes a posting, with
-	// positions 28 and the positions themselves.
+	// Order, if not nil, renumbers the documents: DocID i is assigned to
+	// document Order[i]. Order counts the kept documents of all sources in
+	// order, and must be a permutation of [0, number of documents kept). Stored
+	// documents keep the order of the sources; a column maps DocIDs to them.
+	// Each thread of Write holds its current posting list in memory: 20 bytes a
+	// posting, with positions 28 and the positions themselves.
 	Order []base.DocID
-	// Threads is how many lists are encoded at a time; 0 means GOMAXPROCS. The
-	// files do not depend on it.
+	// Threads is the number of lists encoded concurrently; 0 means GOMAXPROCS.
+	// The files do not depend on it.
 	Threads int
 }
 
-// Meta describes a segment.
+// Meta describes a segment; it is the JSON of its meta file (docs/formats/segment.md).
 type Meta struct {
 	FormatVersion int         `json:"format_version"`
 	NumDocs       int         `json:"num_docs"`
@@ -77,11 +77,11 @@ type Meta struct {
 	Stored        bool        `json:"stored"`
 	Files         []FileMeta  `json:"files"`
 
-	sum uint32 // of the file that it was read from or written to
+	sum uint32 // checksum of the meta file
 }
 
-// Sum identifies the segment's content: the checksum of its metadata, which
-// hold those of its files.
+// Sum identifies the segment's content: it is the checksum of the metadata,
+// which contain the checksums of the files.
 func (m *Meta) Sum() uint32 { return m.sum }
 
 // FieldMeta has the counts of one field of a segment.
@@ -92,22 +92,22 @@ type FieldMeta struct {
 	TotalTokens uint64 `json:"total_tokens"` // sum of the lengths
 	NumTerms    uint64 `json:"num_terms"`
 	NumPostings uint64 `json:"num_postings"`
-	// AvgLen is TotalTokens divided by the segment's number of documents (all
-	// of them, as published BM25 figures count), 0 if there are none. The
-	// bounds of the field's lists are made for it.
+	// AvgLen is TotalTokens divided by the number of all documents of the
+	// segment (as published BM25 results count), or 0 without documents. The
+	// bounds of the field's lists are computed for it.
 	AvgLen float64 `json:"avg_len"`
 }
 
-// FileMeta names a file of a segment and what Open holds it against.
+// FileMeta identifies a file of a segment for Open.
 type FileMeta struct {
 	Name      string `json:"name"`
 	SizeBytes int64  `json:"size_bytes"`
-	// Sum is the checksum of the file's checksum table: files of another
-	// segment or another time do not pass.
+	// Sum is the checksum of the file's checksum table. It differs between
+	// segments.
 	Sum uint32 `json:"sum"`
 }
 
-// SizeBytes is the size of all files but meta itself.
+// SizeBytes is the size of all files except meta.
 func (m *Meta) SizeBytes() int64 {
 	var n int64
 	for _, f := range m.Files {
@@ -116,7 +116,7 @@ func (m *Meta) SizeBytes() int64 {
 	return n
 }
 
-// avgLen is the mean that bounds are made for and searches of one segment use.
+// avgLen is the mean length used for bounds and for searches of one segment.
 func avgLen(totalTokens uint64, numDocs int) float64 {
 	if numDocs == 0 {
 		return 0
@@ -124,7 +124,7 @@ func avgLen(totalTokens uint64, numDocs int) float64 {
 	return float64(totalTokens) / float64(numDocs)
 }
 
-// saveMeta writes the file that makes a folder a segment: it is written last.
+// saveMeta writes the meta file, which completes a segment, after all others.
 func saveMeta(fs vfs.FS, dir string, m *Meta) error {
 	payload, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
@@ -162,8 +162,7 @@ func loadMeta(fs vfs.FS, dir string) (*Meta, error) {
 	return m, nil
 }
 
-// parseMeta reads a meta file's payload. What it returns is consistent: every
-// later step may rely on it.
+// parseMeta parses and validates the payload of a meta file.
 func parseMeta(payload []byte) (*Meta, error) {
 	m := new(Meta)
 	d := json.NewDecoder(bytes.NewReader(payload))
@@ -220,8 +219,7 @@ func validateFields(names []string) error {
 	return nil
 }
 
-// validate checks options against the number of documents that are kept and
-// returns the codec.
+// validate checks the options against the number of kept documents.
 func (o *Options) validate(numDocs int) (codec.Codec, error) {
 	if numDocs > base.MaxDocs {
 		return nil, fmt.Errorf("%d documents, more than %d: %w", numDocs, base.MaxDocs, base.ErrBadInput)
@@ -248,5 +246,4 @@ func (o *Options) validate(numDocs int) (codec.Codec, error) {
 	return c, nil
 }
 
-// abort gives a file up because of err.
 func abort(err error, w *sealed.Writer) error { return errors.Join(err, w.Abort()) }

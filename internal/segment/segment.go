@@ -14,14 +14,14 @@ import (
 )
 
 // Segment is an open segment. All methods but Close are safe for concurrent
-// use. What they return points into mapped files and is valid until Close.
+// use. Returned slices point into mapped files and are valid until Close.
 type Segment struct {
 	dir    string
 	meta   Meta
 	codec  codec.Codec
 	fields map[string]base.FieldID
 
-	files                          []*sealed.File // all, in the order of Meta.Files
+	files                          []*sealed.File // in the order of Meta.Files
 	postings, positions, frontiers *sealed.File   // positions may be nil
 	dict                           *dictionary
 	lists                          *listCache
@@ -30,16 +30,15 @@ type Segment struct {
 	stored                         *StoredReader // nil: none
 }
 
-// fieldLengths are the document lengths of one field.
 type fieldLengths struct {
 	column
 	checked atomic.Bool
 }
 
-// Open opens the segment in a folder. It validates all metadata: that the
-// files are those that Write made and are complete. Their content is checked
-// when it is first touched (or by Verify). The error wraps base.ErrCorrupt,
-// base.ErrVersion, or that of the file system.
+// Open opens the segment in a folder. It validates all metadata and that the
+// files belong together and are complete. Their content is checked at first use
+// (or by Verify). The error wraps base.ErrCorrupt, base.ErrVersion or a
+// file-system error.
 func Open(fs vfs.FS, dir string) (*Segment, error) {
 	meta, err := loadMeta(fs, dir)
 	if err != nil {
@@ -55,7 +54,7 @@ func Open(fs vfs.FS, dir string) (*Segment, error) {
 	return s, nil
 }
 
-// versions has the newest version of each file's format that this package reads.
+// versions has the newest readable format version of each file.
 var versions = map[string]uint32{
 	fileTerms:     dictionaryVersion,
 	fileRecords:   dictionaryVersion,
@@ -68,7 +67,6 @@ var versions = map[string]uint32{
 	fileOrder:     columnVersion,
 }
 
-// Versions of the formats of package postings and of columns.
 const (
 	postingsVersion = 1
 	columnVersion   = 1
@@ -131,8 +129,8 @@ func (s *Segment) checkFiles(byName map[string]*sealed.File) error {
 	return nil
 }
 
-// openLengths opens the lengths file: for each field NumDocs numbers of 32 bits,
-// each field at a multiple of 64 bytes.
+// openLengths opens the lengths file: NumDocs 32-bit numbers for each field,
+// aligned to 64 bytes.
 func (s *Segment) openLengths(f *sealed.File) error {
 	size := 4 * uint64(s.meta.NumDocs)
 	stride := (size + 63) &^ 63
@@ -167,7 +165,7 @@ func (s *Segment) openStored(stored, order *sealed.File) (err error) {
 	return nil
 }
 
-// Close unmaps the files. Nothing that came from the Segment may be used after.
+// Close unmaps the files. Slices returned by the Segment become invalid.
 func (s *Segment) Close() error {
 	var errs []error
 	for _, f := range s.files {
@@ -177,30 +175,30 @@ func (s *Segment) Close() error {
 	return errors.Join(errs...)
 }
 
-// Dir is the folder that the segment was opened in.
+// Dir is the segment's folder.
 func (s *Segment) Dir() string { return s.dir }
 
-// Meta returns the segment's description. It must not be changed.
+// Meta returns the segment's metadata. The caller must not change it.
 func (s *Segment) Meta() *Meta { return &s.meta }
 
-// NumDocs is the number of documents, those deleted since included.
+// NumDocs is the number of documents, including deleted ones.
 func (s *Segment) NumDocs() int { return s.meta.NumDocs }
 
-// Codec is the codec of the posting lists.
+// Codec returns the codec of the posting lists.
 func (s *Segment) Codec() codec.Codec { return s.codec }
 
-// FieldID returns the number of a field by its name; "" is the default field.
+// FieldID returns the number of a named field; "" is the default field.
 func (s *Segment) FieldID(name string) (base.FieldID, bool) {
 	f, ok := s.fields[name]
 	return f, ok
 }
 
 // Lengths returns the number of tokens of each document in a field, by DocID.
-// They may be used after a Find in the field, or CheckLengths, returned no error.
+// It requires a successful CheckLengths, or Find in the field.
 func (s *Segment) Lengths(f base.FieldID) []uint32 { return s.lengths[f].values() }
 
-// CheckLengths makes the lengths of a field readable: it compares checksums the
-// first time (about 50 µs for a million documents in memory).
+// CheckLengths verifies the checksums of a field's lengths on the first call
+// (about 50 µs for a million documents in memory).
 func (s *Segment) CheckLengths(f base.FieldID) error {
 	l := &s.lengths[f]
 	if l.checked.Load() {
@@ -213,27 +211,26 @@ func (s *Segment) CheckLengths(f base.FieldID) error {
 	return nil
 }
 
-// Parts says which bytes of a list FindParts opens beside DocIDs and frequencies.
+// Parts selects the data that FindParts opens besides DocIDs and frequencies.
 type Parts uint8
 
-// The parts of a list that most searches do not need.
+// Optional parts of a list.
 const (
-	// Positions opens the positions, if the segment has them: for phrases.
+	// Positions, if the segment has them, serve phrases.
 	Positions Parts = 1 << iota
-	// Frontiers opens the frontiers: for bounds with other K1 or B.
+	// Frontiers give bounds for other K1 or B.
 	Frontiers
 )
 
-// Find opens the list of a term, DocIDs and frequencies, and reports whether
-// there is one. It checks the list's bytes, and the field's lengths, if they
-// are touched for the first time, and allocates only to keep what it found for
-// the next time (listCache). The error
-// wraps base.ErrCorrupt. l is undefined unless the term was found.
+// Find opens the DocIDs and frequencies of a term's list and reports whether
+// the term exists. It verifies the list and the field's lengths on their first
+// use. It allocates only to cache the list. The error wraps base.ErrCorrupt. l
+// is undefined unless found.
 func (s *Segment) Find(f base.FieldID, term []byte, l *postings.List) (found bool, err error) {
 	return s.FindParts(f, term, 0, l)
 }
 
-// FindParts is Find and opens more of the list.
+// FindParts is Find with further parts of the list.
 func (s *Segment) FindParts(f base.FieldID, term []byte, parts Parts, l *postings.List) (found bool, err error) {
 	hash := s.lists.hash(f, term)
 	if parts == 0 && s.lists.get(hash, f, term, l) {
@@ -286,14 +283,15 @@ func (s *Segment) openList(f base.FieldID, m *postings.Meta, parts Parts, l *pos
 	if err := l.Open(*m, s.codec, s.postings.Bytes(), positions, frontiers); err != nil {
 		return err
 	}
-	// A list whose directory is in order cannot lead past the lengths.
+	// A valid directory bounds every DocID by the last one, so no DocID exceeds
+	// the lengths.
 	if last := l.LastDocID(); int64(last) >= int64(s.meta.NumDocs) {
 		return fmt.Errorf("DocID %d in a segment of %d: %w", last, s.meta.NumDocs, base.ErrCorrupt)
 	}
 	return nil
 }
 
-// Terms iterates over the terms of a field that begin with prefix (empty: all).
+// Terms iterates over the terms of a field with the given prefix.
 func (s *Segment) Terms(f base.FieldID, prefix []byte) *TermIterator {
 	return s.dict.iterator(f, prefix)
 }
@@ -310,8 +308,8 @@ func (s *Segment) ID(doc base.DocID) ([]byte, error) {
 	return id, nil
 }
 
-// Lookup returns the document with an external id, deleted or not. It costs
-// about half a microsecond.
+// Lookup returns the document with an external id, deleted or not, in about
+// half a microsecond.
 func (s *Segment) Lookup(id []byte) (doc base.DocID, found bool, err error) {
 	doc, found, err = s.ids.lookup(id)
 	if err != nil {
@@ -320,11 +318,11 @@ func (s *Segment) Lookup(id []byte) (doc base.DocID, found bool, err error) {
 	return doc, found, nil
 }
 
-// HasStored says whether the segment has stored documents.
+// HasStored reports whether the segment has stored documents.
 func (s *Segment) HasStored() bool { return s.stored != nil }
 
-// Stored reads the stored fields of a document into d. If the segment has
-// none, the error wraps base.ErrBadInput.
+// Stored reads the stored fields of a document into d. Without stored documents
+// the error wraps base.ErrBadInput.
 func (s *Segment) Stored(doc base.DocID, d *StoredDoc) error {
 	if s.stored == nil {
 		return fmt.Errorf("segment %s: index has no stored documents: %w", s.dir, base.ErrBadInput)

@@ -14,7 +14,7 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
-// benchSegment is a segment of 20,000 documents whose bytes have been touched.
+// benchSegment has 20,000 documents and is fully cached.
 func benchSegment(b *testing.B) (*segment.Segment, []segmenttest.Doc) {
 	docs := segmenttest.RandomDocs(rand.New(rand.NewPCG(1, 1)), 20000, 50000, 1)
 	s := write(b, vfstest.NewMem(), "seg", options(1), sources(b, vfstest.NewMem(), docs, 4)...)

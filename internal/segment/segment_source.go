@@ -8,7 +8,6 @@ import (
 	"github.com/griffin-search/griffin/internal/postings"
 )
 
-// segmentSource is a segment as an input of Write.
 type segmentSource struct {
 	s       *Segment
 	dropped *Bitmap
@@ -16,9 +15,8 @@ type segmentSource struct {
 
 var _ Source = (*segmentSource)(nil)
 
-// Source returns the segment as a source, for a merge or an export, without the
-// documents of dropped (nil: none is left out). It checks the parts whose
-// readers have no way to report an error: the ids and the lengths.
+// Source returns the segment as a source without the documents of dropped (nil:
+// none). It verifies the ids and lengths, whose readers cannot report errors.
 func (s *Segment) Source(dropped *Bitmap) (Source, error) {
 	if dropped != nil && dropped.Len() != s.meta.NumDocs {
 		return nil, fmt.Errorf("segment %s: dropped set over %d documents of %d: %w", s.dir, dropped.Len(), s.meta.NumDocs, base.ErrBadInput)
@@ -47,7 +45,7 @@ func (r *segmentSource) Lengths(field base.FieldID) []uint32 {
 func (r *segmentSource) ID(doc int) []byte {
 	id, err := r.s.ids.id(uint64(doc))
 	if err != nil {
-		return nil // only in a file made to deceive: all checksums are right
+		return nil // only in a malicious file: all checksums are valid
 	}
 	return id
 }
@@ -58,13 +56,12 @@ func (r *segmentSource) Lists() (ListIterator, error) {
 	return &segmentLists{s: r.s, terms: r.s.Terms(0, nil)}, nil
 }
 
-// segmentLists iterates over the lists of a segment.
 type segmentLists struct {
 	s     *Segment
 	field base.FieldID
 	terms *TermIterator
 	list  postings.List
-	block int // next to be read
+	block int // next block
 	err   error
 }
 
@@ -124,8 +121,7 @@ func (it *segmentLists) ReadBlock(b *PostingBlock) error {
 	return nil
 }
 
-// blockPositions returns the positions of the block without the padding that
-// may follow those of the last.
+// blockPositions returns the positions of the block without trailing padding.
 func (it *segmentLists) blockPositions(b *PostingBlock, n int) ([]byte, error) {
 	src, err := it.list.PositionBytes(it.block)
 	if err != nil {
@@ -142,8 +138,8 @@ func (it *segmentLists) blockPositions(b *PostingBlock, n int) ([]byte, error) {
 	return src[:size], nil
 }
 
-// vbytesLen returns how many bytes the first n vbytes of src take; false if src
-// does not have so many.
+// vbytesLen returns the size of the first n vbytes of src, or false if src
+// holds fewer.
 func vbytesLen(src []byte, n uint64) (size int, ok bool) {
 	if n > uint64(len(src)) {
 		return 0, false

@@ -31,7 +31,6 @@ func options(numFields int) segment.Options {
 	}
 }
 
-// sources cuts docs into n sources on fs.
 func sources(t testing.TB, fs vfs.FS, docs []segmenttest.Doc, n int) []segment.Source {
 	t.Helper()
 	var out []segment.Source
@@ -67,7 +66,7 @@ func write(t testing.TB, fs vfs.FS, dir string, opts segment.Options, sources ..
 	return s
 }
 
-// check holds a segment against the documents that it should have, in order.
+// check compares a segment with its expected documents, in order.
 func check(t testing.TB, s *segment.Segment, docs []segmenttest.Doc, opts segment.Options) {
 	t.Helper()
 	if s.NumDocs() != len(docs) {
@@ -172,7 +171,7 @@ func checkTerms(t testing.TB, s *segment.Segment, field base.FieldID, prefix str
 	}
 }
 
-// decode reads a whole list. Without positions they are zeros.
+// decode reads a whole list. Positions are zero if the list has none.
 func decode(t testing.TB, l *postings.List, positions bool) []segmenttest.Posting {
 	t.Helper()
 	var out []segmenttest.Posting
@@ -240,8 +239,6 @@ func TestWithoutPositionsAndStored(t *testing.T) {
 	}
 }
 
-// Merging segments, with documents dropped, gives what writing the documents
-// that are left gives.
 func TestMergeDropsAndRenumbers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	docs := segmenttest.RandomDocs(rng, 2000, 400, 2)
@@ -280,7 +277,7 @@ func TestMergeDropsAndRenumbers(t *testing.T) {
 	s := write(t, fs, "ordered", opts, merged...)
 	check(t, s, ordered, opts)
 
-	// Once more on top: a reordered segment as a source, with and without an order.
+	// A reordered segment as a source, with and without an order.
 	src, err := s.Source(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -306,7 +303,6 @@ func TestMergeDropsAndRenumbers(t *testing.T) {
 	check(t, write(t, fs, "reversed", opts, src), rest, opts)
 }
 
-// Same input, same bytes: whatever the number of threads.
 func TestWriteIsDeterministic(t *testing.T) {
 	docs := segmenttest.RandomDocs(rand.New(rand.NewPCG(4, 4)), 1500, 5000, 2)
 	fs := vfstest.NewMem()
@@ -322,21 +318,21 @@ func TestWriteIsDeterministic(t *testing.T) {
 	}
 }
 
-// The same documents in other sources give the same bytes: lists of more than
-// one piece (piecePostings) are cut at the same terms, wherever the sources end.
+// Lists longer than piecePostings are cut at the same terms for any sources.
 func TestSourcesDoNotMatter(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 1))
 	docs := make([]segmenttest.Doc, 2500)
 	for i := range docs {
 		tokens := make([]string, 0, 300)
 		for range cap(tokens) {
-			// Frequent terms, and rare ones, whose lists of one block are not aligned.
+			// Frequent terms, and rare ones, whose one-block lists are
+			// unaligned.
 			tokens = append(tokens, segmenttest.Term(uint64(rng.IntN([]int{500, 20_000}[rng.IntN(2)]))))
 		}
 		docs[i] = segmenttest.Doc{ID: fmt.Sprint(i), Fields: [][]string{tokens}}
 	}
 	opts := options(1)
-	opts.Stored = false // a block of stored documents ends with its source
+	opts.Stored = false // blocks of stored documents end with their source
 	var sums []map[string]uint32
 	for _, n := range []int{1, 2, 7} {
 		fs := vfstest.NewMem()
@@ -359,7 +355,7 @@ func TestSourcesDoNotMatter(t *testing.T) {
 	}
 }
 
-// Bounds must not come from lengths that no longer are: those of dropped documents.
+// Bounds must not depend on the lengths of dropped documents.
 func TestAvgLenIsOfKeptDocuments(t *testing.T) {
 	docs := []segmenttest.Doc{
 		{ID: "a", Fields: [][]string{{"x", "y", "z", "x"}}},
@@ -429,7 +425,6 @@ func TestFindAllocatesNothing(t *testing.T) {
 	}
 }
 
-// brokenSource breaks the contract of Source in one way.
 type brokenSource struct {
 	segmenttest.Source
 	lists func() segment.ListIterator

@@ -1,6 +1,6 @@
 package segment
 
-// Sizes tells the bytes of a segment by part. The parts add up to the files.
+// Sizes are the bytes of a segment by part. Their sum is the size of the files.
 type Sizes struct {
 	Dictionary int64 `json:"dictionary"` // terms and records
 	Postings   int64 `json:"postings"`   // DocIDs, frequencies, directories
@@ -11,12 +11,12 @@ type Sizes struct {
 	Stored     int64 `json:"stored"` // with its order
 }
 
-// Total is the sum of the parts.
+// Total returns the size of all parts in bytes.
 func (z Sizes) Total() int64 {
 	return z.Dictionary + z.Postings + z.Positions + z.Frontiers + z.Lengths + z.IDs + z.Stored
 }
 
-// Add returns the sums of the parts of z and o.
+// Add returns the sums of the parts.
 func (z Sizes) Add(o Sizes) Sizes {
 	z.Dictionary += o.Dictionary
 	z.Postings += o.Postings
@@ -28,7 +28,7 @@ func (z Sizes) Add(o Sizes) Sizes {
 	return z
 }
 
-// Sizes returns the bytes of the segment's files by part.
+// Sizes returns the sizes of the files by purpose, in bytes.
 func (s *Segment) Sizes() Sizes {
 	var z Sizes
 	for _, f := range s.meta.Files {

@@ -9,20 +9,20 @@ import (
 	"github.com/griffin-search/griffin/internal/corpus"
 )
 
-// StoredDoc is the stored text of one document. Reuse one for many reads: it
-// keeps its memory. All slices are valid until the next read into it.
+// StoredDoc is the stored text of one document. Its slices are valid until the
+// next read into it. Reuse avoids allocation.
 type StoredDoc struct {
 	Title, Text []byte
 	Extra       []StoredField // in the order of the record
 
-	block []byte // the decompressed block that the slices point into
+	block []byte // decompressed block that holds the slices
 }
 
-// StoredField is a further named text of a document.
+// StoredField is a named text.
 type StoredField struct{ Name, Value []byte }
 
-// maxStoredDoc bounds one document's encoding, so that a reader can tell a size
-// that nothing wrote.
+// maxStoredDoc limits one document's encoding, so that readers can reject
+// invalid sizes.
 const maxStoredDoc = 1 << 30
 
 // appendStoredDoc appends a document's encoding. Numbers are varints:
@@ -46,8 +46,8 @@ func appendString(dst []byte, s string) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
 }
 
-// decode parses one document's encoding, which must fill src, into d. The
-// fields point into src.
+// decode parses a document's encoding, which must fill src. The fields point
+// into src.
 func (d *StoredDoc) decode(src []byte) error {
 	d.Extra = d.Extra[:0]
 	r := byteReader{src: src}
@@ -62,8 +62,8 @@ func (d *StoredDoc) decode(src []byte) error {
 	return nil
 }
 
-// byteReader takes numbers and byte strings from the front of src. After the
-// first that is not there, bad is set and everything is zero.
+// byteReader reads numbers and byte strings from the front of src. After the
+// first failure bad is set and all results are zero.
 type byteReader struct {
 	src []byte
 	bad bool
@@ -79,7 +79,7 @@ func (r *byteReader) uvarint() uint64 {
 	return v
 }
 
-// count is a uvarint that fits an int.
+// count reads a uvarint of at most MaxInt32.
 func (r *byteReader) count() int {
 	v := r.uvarint()
 	if v > math.MaxInt32 {

@@ -14,18 +14,18 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// StoredReader reads a file of stored documents. It is safe for concurrent
-// use; a StoredDoc is not.
+// StoredReader reads a file of stored documents. It is safe for concurrent use;
+// a StoredDoc is not.
 type StoredReader struct {
 	file    *sealed.File
-	owned   bool    // Close closes file
-	dir     []byte  // numBlocks entries; checked before use
-	dirOff  uint64  // of dir in the payload
-	numDocs int     //
-	order   *column // nil, or the number in the file of each document
+	owned   bool   // Close closes file
+	dir     []byte // numBlocks entries, valid after checkDir
+	dirOff  uint64 // offset of dir in the payload
+	numDocs int
+	order   *column // each document's number in the file; nil: the DocID
 }
 
-// OpenStored opens a file that a StoredWriter wrote.
+// OpenStored opens a file written by a StoredWriter.
 func OpenStored(fs vfs.FS, name string) (*StoredReader, error) {
 	file, err := sealed.Open(fs, name, fileStored, storedVersion)
 	if err != nil {
@@ -57,11 +57,12 @@ func newStoredReader(file *sealed.File) (*StoredReader, error) {
 	return r, nil
 }
 
-// NumDocs is the number of documents.
+// NumDocs returns the number of stored documents.
 func (r *StoredReader) NumDocs() int { return r.numDocs }
 
-// Close closes the file that OpenStored opened. For the StoredReader of a
-// Segment or of its Source it does nothing: they live as long as the Segment.
+// Close closes a file opened by OpenStored. It does nothing for the
+// StoredReader of a Segment or its Source, which live until the Segment is
+// closed.
 func (r *StoredReader) Close() error {
 	if !r.owned {
 		return nil
@@ -69,15 +70,15 @@ func (r *StoredReader) Close() error {
 	return r.file.Close()
 }
 
-// storedBlock is one entry of the directory with what follows from the next.
+// storedBlock is one entry of the directory with values derived from the next.
 type storedBlock struct {
 	frame   []byte
-	first   int // number in the file of the first document
+	first   int // first document's number in the file
 	numDocs int
 	rawLen  int
 }
 
-// checkDir makes the directory readable.
+// checkDir verifies the directory's checksums.
 func (r *StoredReader) checkDir() error { return r.file.Check(r.dirOff, uint64(len(r.dir))) }
 
 func (r *StoredReader) numBlocks() int { return len(r.dir) / storedEntryLen }
@@ -86,7 +87,7 @@ func (r *StoredReader) firstDoc(block int) int {
 	return int(binary.LittleEndian.Uint32(r.dir[block*storedEntryLen+8:]))
 }
 
-// block returns block i with its bytes checked. checkDir must have passed.
+// block returns block i with its bytes verified. It requires checkDir.
 func (r *StoredReader) block(i int) (storedBlock, error) {
 	entry := r.dir[i*storedEntryLen:]
 	offset, end, next := binary.LittleEndian.Uint64(entry), r.dirOff, r.numDocs
@@ -94,8 +95,8 @@ func (r *StoredReader) block(i int) (storedBlock, error) {
 	if i+1 < r.numBlocks() {
 		end, next = binary.LittleEndian.Uint64(entry[storedEntryLen:]), r.firstDoc(i+1)
 	}
-	// The last test: no zstd frame expands more than this, so that a wrong
-	// length cannot ask for memory that the file does not justify.
+	// The limit on rawLen exceeds the expansion of any zstd frame. It keeps a
+	// corrupt length from allocating more memory than the file justifies.
 	if offset > end || end > r.dirOff || b.first >= next || next > r.numDocs || i == 0 && (b.first != 0 || offset != 0) ||
 		uint64(b.rawLen) > (end-offset)<<15 || b.rawLen > 2*maxStoredDoc {
 		return b, fmt.Errorf("%s: block %d: directory entry: %w", r.file.Name(), i, base.ErrCorrupt)
@@ -106,8 +107,8 @@ func (r *StoredReader) block(i int) (storedBlock, error) {
 	return b, err
 }
 
-// decoder returns the zstd decoder that all readers share; it decodes as many
-// blocks at a time as there are processors.
+// decoder returns the shared zstd decoder. It decodes up to GOMAXPROCS blocks
+// concurrently.
 var decoder = sync.OnceValue(func() *zstd.Decoder {
 	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecodeAllCapLimit(true))
 	if err != nil {
@@ -116,10 +117,9 @@ var decoder = sync.OnceValue(func() *zstd.Decoder {
 	return d
 })
 
-// decode decompresses block b into the memory of *scratch, which grows as it
-// must, and returns the block's content.
+// decode decompresses the block into *scratch, which grows as needed.
 func (b *storedBlock) decode(scratch *[]byte) (raw []byte, err error) {
-	// With a few bytes to spare the decoder copies words, not bytes.
+	// With spare bytes the decoder copies words instead of bytes.
 	const spare = 64
 	if cap(*scratch) < b.rawLen+spare {
 		*scratch = make([]byte, 0, b.rawLen+b.rawLen/8+spare)
@@ -131,7 +131,7 @@ func (b *storedBlock) decode(scratch *[]byte) (raw []byte, err error) {
 	if len(raw) != b.rawLen {
 		return nil, fmt.Errorf("%d bytes, want %d: %w", len(raw), b.rawLen, base.ErrCorrupt)
 	}
-	if b.numDocs > len(raw) { // each has a size of a byte or more
+	if b.numDocs > len(raw) { // each size takes a byte or more
 		return nil, fmt.Errorf("%d documents in %d bytes: %w", b.numDocs, len(raw), base.ErrCorrupt)
 	}
 	return raw, nil
@@ -157,8 +157,8 @@ func (b *storedBlock) doc(raw []byte, i int) ([]byte, error) {
 	return doc, nil
 }
 
-// Get reads document doc into d. It costs the decompression of about 8 KiB
-// and allocates nothing once d has grown.
+// Get reads a document into d. It decompresses about 8 KiB and does not
+// allocate once d has grown.
 func (r *StoredReader) Get(doc base.DocID, d *StoredDoc) error {
 	if int64(doc) >= int64(r.numDocs) {
 		return fmt.Errorf("%s: document %d of %d: %w", r.file.Name(), doc, r.numDocs, base.ErrBadInput)
@@ -195,7 +195,7 @@ func (r *StoredReader) Get(doc base.DocID, d *StoredDoc) error {
 	return nil
 }
 
-// eachBlock calls f for each block in order, its bytes checked and still compressed.
+// eachBlock calls f for each block in order, verified but still compressed.
 func (r *StoredReader) eachBlock(ctx context.Context, f func(i int, b *storedBlock) error) error {
 	if err := r.checkDir(); err != nil {
 		return err
@@ -217,8 +217,8 @@ func (r *StoredReader) eachBlock(ctx context.Context, f func(i int, b *storedBlo
 	return nil
 }
 
-// eachDoc calls f for each document of a decoded block, which must hold
-// nothing else.
+// eachDoc calls f for each document of a decoded block and checks that they
+// fill it.
 func (b *storedBlock) eachDoc(raw []byte, f func(i int, doc []byte) error) error {
 	sizes := byteReader{src: raw}
 	for range b.numDocs {
@@ -241,7 +241,7 @@ func (b *storedBlock) eachDoc(raw []byte, f func(i int, doc []byte) error) error
 	return nil
 }
 
-// verify reads every document.
+// verify decodes every document.
 func (r *StoredReader) verify(ctx context.Context) error {
 	var d StoredDoc
 	return r.eachBlock(ctx, func(_ int, b *storedBlock) error {

@@ -14,7 +14,6 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
-// Documents of all sizes, read in any order by several goroutines.
 func TestStoredRoundTrip(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	mem := vfstest.NewMem()
@@ -76,7 +75,7 @@ func TestStoredWriterRefusesTooManyFields(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Add("", "", make([]corpus.Field, 5000)); !errors.Is(err, base.ErrBadInput) {
+	if err := w.Add("", "", make([]corpus.Field, corpus.MaxFields+1)); !errors.Is(err, base.ErrBadInput) {
 		t.Errorf("error is %v", err)
 	}
 	if err := errors.Join(w.Abort(), w.Abort()); err != nil || len(mem.Names()) != 0 {

@@ -30,8 +30,8 @@ import (
 //	         | num blocks   | num docs  |
 //	         +--------------+-----------+
 //
-// A block's content: the sizes of its documents as varints, then the documents
-// (appendStoredDoc), one after another.
+// A block holds the sizes of its documents as varints, then the documents
+// (appendStoredDoc).
 const (
 	storedVersion    = 1
 	storedBlockLen   = 8 << 10 // 16 KiB: 5 % smaller, but 21 µs a read where 8 KiB takes 13 (wiki passages)
@@ -39,28 +39,28 @@ const (
 	storedTrailerLen = 16
 )
 
-// encoders has zstd encoders, which are expensive to make (hundreds of KiB).
+// encoders pools zstd encoders, which take hundreds of KiB each.
 var encoders = sync.Pool{New: func() any {
 	e, err := zstd.NewWriter(nil,
 		zstd.WithEncoderLevel(zstd.SpeedFastest),
 		zstd.WithEncoderConcurrency(1),
-		zstd.WithEncoderCRC(false), // the container has its own
+		zstd.WithEncoderCRC(false), // sealed has its own checksums
 		zstd.WithSingleSegment(true))
 	if err != nil {
-		panic(err) // the options above are valid
+		panic(err)
 	}
 	return e
 }}
 
-// StoredWriter writes a file of stored documents: of a segment, or of a
-// spilled run. It is for one goroutine; several may be at work at a time.
+// StoredWriter writes a file of stored documents for a segment or a partial
+// index. It is not safe for concurrent use; several may run concurrently.
 type StoredWriter struct {
 	out     *sealed.Writer
 	encoder *zstd.Encoder
 	numDocs uint32
 	dir     []byte
 
-	// The block that is being filled.
+	// The current block.
 	first      uint32
 	sizes      []byte // varints
 	docs       []byte
@@ -76,17 +76,17 @@ func NewStoredWriter(fs vfs.FS, name string) (*StoredWriter, error) {
 	return &StoredWriter{out: out, encoder: encoders.Get().(*zstd.Encoder)}, nil
 }
 
-// NumDocs is the number of documents added so far.
+// NumDocs is the number of documents added.
 func (w *StoredWriter) NumDocs() int { return int(w.numDocs) }
 
 // Add appends a document; the first gets number 0. The error wraps
-// base.ErrBadInput if it is larger than a gibibyte.
+// base.ErrBadInput if the document exceeds about 1 GiB.
 func (w *StoredWriter) Add(title, text string, extra []corpus.Field) error {
 	n := len(title) + len(text)
 	for _, f := range extra {
 		n += len(f.Name) + len(f.Value)
 	}
-	if n > maxStoredDoc-(1<<20) || len(extra) > 1<<12 {
+	if n > maxStoredDoc-(1<<20) || len(extra) > corpus.MaxFields {
 		return fmt.Errorf("document %d: %d bytes in %d fields, too large to be stored: %w", w.numDocs, n, 2+len(extra), base.ErrBadInput)
 	}
 	start := len(w.docs)
@@ -94,7 +94,7 @@ func (w *StoredWriter) Add(title, text string, extra []corpus.Field) error {
 	return w.added(len(w.docs) - start)
 }
 
-// addEncoded appends a document as a block of another file holds it.
+// addEncoded appends a document copied from a block of another file.
 func (w *StoredWriter) addEncoded(doc []byte) error {
 	w.docs = append(w.docs, doc...)
 	return w.added(len(doc))
@@ -120,7 +120,7 @@ func (w *StoredWriter) flush() error {
 	w.frame = w.encoder.EncodeAll(w.raw, w.frame[:0])
 	err := w.addFrame(w.frame, w.first, len(w.raw))
 	w.first, w.sizes, w.docs = w.numDocs, w.sizes[:0], w.docs[:0]
-	if cap(w.raw) > 64*storedBlockLen { // do not keep what one giant document needed
+	if cap(w.raw) > 64*storedBlockLen { // release memory after a giant document
 		w.docs, w.raw, w.frame = nil, nil, nil
 	}
 	return err
@@ -134,7 +134,7 @@ func (w *StoredWriter) addFrame(frame []byte, first uint32, rawLen int) error {
 	return err
 }
 
-// addBlock appends a compressed block of n documents of another file as it is.
+// addBlock copies a compressed block of n documents from another file.
 func (w *StoredWriter) addBlock(frame []byte, n, rawLen int) error {
 	if err := w.flush(); err != nil {
 		return err
@@ -148,7 +148,7 @@ func (w *StoredWriter) addBlock(frame []byte, n, rawLen int) error {
 	return err
 }
 
-// Close completes the file and syncs it. Without it, use Abort.
+// Close completes the file and syncs it.
 func (w *StoredWriter) Close() error {
 	err := w.flush()
 	w.release()
@@ -163,7 +163,7 @@ func (w *StoredWriter) Close() error {
 	return w.out.Close()
 }
 
-// Abort gives the file up and removes it. After Close it does nothing.
+// Abort discards and removes the file. After Close it does nothing.
 func (w *StoredWriter) Abort() error {
 	w.release()
 	return w.out.Abort()

@@ -11,10 +11,9 @@ import (
 	"github.com/griffin-search/griffin/internal/sealed"
 )
 
-// Verify reads the whole segment: the checksum of every byte, then every
-// invariant of what the bytes mean. The first error, which wraps
-// base.ErrCorrupt, says where: segment, file, field, term, block, document.
-// progress, if not nil, is told how many bytes of how many were done.
+// Verify checks the checksum of every byte of the segment, then every invariant
+// of the content. The first error wraps base.ErrCorrupt and names the segment,
+// file, field, term, block or document. progress, if not nil, receives bytes.
 func (s *Segment) Verify(ctx context.Context, progress func(done, total int64)) error {
 	v := &segmentVerifier{s: s, progress: progress, total: 2 * s.meta.SizeBytes()}
 	if err := v.verify(ctx); err != nil {
@@ -26,15 +25,15 @@ func (s *Segment) Verify(ctx context.Context, progress func(done, total int64)) 
 	return nil
 }
 
-// segmentVerifier is one call of Verify. Half of its progress is reading the
-// checksums, the other half what the bytes mean.
+// segmentVerifier is one call of Verify. Checksums and content each count as
+// half of the progress.
 type segmentVerifier struct {
 	s        *Segment
 	progress func(done, total int64)
 	done     int64
 	total    int64
 	lengths  [][]uint32
-	// Where the next list's bytes begin, at the earliest, in each file.
+	// End of the previous list in each file.
 	postings, positions, frontiers uint64
 }
 
@@ -116,7 +115,7 @@ func (v *segmentVerifier) verifyField(ctx context.Context, f base.FieldID) error
 	var numTerms, numPostings uint64
 	var last []byte
 	var part *partition
-	var partTerms, record uint64 // seen in part; where the next record begins in it
+	var partTerms, record uint64 // seen in part; offset of the next record in it
 	terms := v.s.Terms(f, nil)
 	for terms.Next() {
 		if numTerms%256 == 0 {
@@ -197,8 +196,8 @@ func (v *segmentVerifier) verifyList(f base.FieldID, m *postings.Meta) error {
 	return l.Verify(v.lengths[f], score.Saturation{BM25: s.meta.BM25, AvgLen: s.meta.Fields[f].AvgLen, Linear: s.meta.Weights})
 }
 
-// place checks that a list's bytes follow those of the list before, with
-// nothing but zeros for alignment between.
+// place checks that a list directly follows the previous one, except for zeros
+// for alignment.
 func (v *segmentVerifier) place(file *sealed.File, next *uint64, offset, length, align uint64) error {
 	if offset < *next || offset-*next >= align || offset > file.Len() || length > file.Len()-offset {
 		return fmt.Errorf("%s: list at %d, %d bytes, the one before ends at %d of %d: %w",
@@ -211,7 +210,7 @@ func (v *segmentVerifier) place(file *sealed.File, next *uint64, offset, length,
 	return nil
 }
 
-// verifyEnds checks that the lists fill their files, but for alignment.
+// verifyEnds checks that the lists fill their files, except for alignment.
 func (v *segmentVerifier) verifyEnds() error {
 	for _, e := range []struct {
 		file *sealed.File
@@ -230,7 +229,6 @@ func (v *segmentVerifier) verifyEnds() error {
 	return nil
 }
 
-// zeros checks that the bytes [from, to) of a file are zero.
 func zeros(file *sealed.File, from, to uint64) error {
 	b, err := file.Range(from, to-from)
 	if err != nil {

@@ -15,24 +15,23 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// Write makes a segment in the folder dir from the documents of all sources, in
-// order, but for those that are dropped. It reads each source's lists once and
-// streams: it keeps in memory 4 bytes a document and field, 12 bytes a document
-// and 64 MiB for the ids, 4 to 8 more a document of a source that drops some,
-// and at most 20 MiB a thread (Options.Order needs more).
+// Write merges the documents of all sources, in order and without dropped ones,
+// into a segment in the folder dir. It streams the lists and reads each once.
+// Memory: 4 bytes a document and field; 12 bytes a document and 64 MiB for the
+// ids; 4 to 8 bytes a document of a source with drops; and at most 20 MiB a
+// thread (Options.Order needs more).
 //
-// The folder is made if it is missing. The file that makes it a segment is
-// written last, so that Open accepts what is complete and durable or nothing.
-// After an error Write has removed what it could of its files. If dir holds a
-// segment already the error wraps base.ErrExists. Same sources and options make
-// the same bytes, whatever Threads is.
+// Write creates the folder if needed. It writes the meta file last, so Open
+// accepts only a complete and durable segment. After an error Write removes its
+// files as far as possible. If dir already holds a segment the error wraps
+// base.ErrExists. Equal sources and options give equal bytes for any Threads.
 //
-// The error wraps base.ErrBadInput if sources break their contract or a limit
-// of the format, that of ctx if it was cancelled, or that of the file system or
-// the source.
+// The error wraps base.ErrBadInput if a source breaks its contract or a limit
+// of the format, the error of a cancelled ctx, or an error of the file system
+// or a source.
 //
-// progress, if not nil, is told from one goroutine at a time how many tokens of
-// how many are in lists that were merged.
+// progress, if not nil, receives the number of tokens in merged lists. Calls do
+// not overlap.
 func Write(ctx context.Context, fs vfs.FS, dir string, opts Options, sources []Source, progress func(done, total int64)) (*Meta, error) {
 	maps, numDocs, err := newDocMaps(sources)
 	if err != nil {
@@ -66,8 +65,8 @@ func Write(ctx context.Context, fs vfs.FS, dir string, opts Options, sources []S
 	return &w.meta, nil
 }
 
-// remove deletes the files of a failed Write, and the folder if nothing else is
-// in it. Its own errors say nothing new: without meta the folder is no segment.
+// remove deletes the files of a failed Write, and the folder if it is then
+// empty. It ignores errors: without meta the folder is no segment.
 func (w *writer) remove() {
 	_ = w.fs.Remove(filepath.Join(w.dir, fileMeta))
 	for name := range versions {
@@ -76,7 +75,6 @@ func (w *writer) remove() {
 	_ = w.fs.Remove(w.dir)
 }
 
-// writer is one call of Write.
 type writer struct {
 	fs       vfs.FS
 	dir      string
@@ -135,7 +133,6 @@ func (w *writer) create(name string) (*sealed.Writer, error) {
 	return sealed.Create(w.fs, filepath.Join(w.dir, name), name, versions[name])
 }
 
-// closeFile completes a file and enters it into the metadata.
 func (w *writer) closeFile(name string, f *sealed.Writer) error {
 	if err := f.Close(); err != nil {
 		return err
@@ -150,7 +147,6 @@ func (w *writer) addFile(name string, f *sealed.Writer) {
 	w.meta.Files = append(w.meta.Files, FileMeta{Name: name, SizeBytes: f.SizeBytes(), Sum: f.Sum()})
 }
 
-// writeFile writes a file by a function of it.
 func (w *writer) writeFile(name string, write func(f *sealed.Writer) error) error {
 	f, err := w.create(name)
 	if err != nil {
@@ -162,8 +158,8 @@ func (w *writer) writeFile(name string, write func(f *sealed.Writer) error) erro
 	return w.closeFile(name, f)
 }
 
-// collectLengths gathers the lengths of the kept documents of all sources in
-// the order of the new DocIDs, and counts what depends on them.
+// collectLengths collects the lengths of kept documents by new DocID, and their
+// statistics.
 func (w *writer) collectLengths() error {
 	for field, name := range w.opts.Fields {
 		lengths := make([]uint32, w.numDocs)
@@ -178,7 +174,7 @@ func (w *writer) collectLengths() error {
 			if len(from) != w.maps[i].n {
 				return fmt.Errorf("source %d: field %q: %d lengths of %d documents: %w", i, name, len(from), w.maps[i].n, base.ErrBadInput)
 			}
-			_ = w.maps[i].kept(func(doc int) error { // the function returns no error
+			_ = w.maps[i].kept(func(doc int) error {
 				n := from[doc]
 				if w.newID != nil {
 					lengths[w.newID[next]] = n
@@ -214,14 +210,13 @@ func (w *writer) writeLengths(context.Context) error {
 	})
 }
 
-// docRef is a document of a source.
 type docRef struct{ source, doc uint32 }
 
 func (w *writer) writeIDs(ctx context.Context) error {
 	refs := make([]docRef, w.numDocs)
 	next := 0
 	for i := range w.maps {
-		_ = w.maps[i].kept(func(doc int) error { // the function returns no error
+		_ = w.maps[i].kept(func(doc int) error {
 			at := next
 			if w.newID != nil {
 				at = int(w.newID[next])
@@ -239,7 +234,7 @@ func (w *writer) writeIDs(ctx context.Context) error {
 	})
 }
 
-// writeLists runs the pipeline that encode.go describes.
+// writeLists runs the pipeline described in encode.go.
 func (w *writer) writeLists(ctx context.Context) error {
 	var files listFiles
 	var terms, records *sealed.Writer
@@ -315,9 +310,9 @@ func (w *writer) newEncoder(files *listFiles, free chan<- *batch, terms chan<- t
 	return e
 }
 
-// merge runs the merge and cuts what it emits into pieces.
+// merge cuts the merged batches into pieces.
 func (w *writer) merge(ctx context.Context, pieces chan<- *piece, free <-chan *batch) error {
-	written := make(chan struct{}) // of the piece before
+	written := make(chan struct{}) // by the previous piece
 	close(written)
 	var p *piece
 	next := func() *batch {
@@ -353,7 +348,6 @@ func (w *writer) merge(ctx context.Context, pieces chan<- *piece, free <-chan *b
 	return m.run(ctx, w.sources, w.maps)
 }
 
-// writeDictionary writes the terms of all pieces.
 func (w *writer) writeDictionary(ctx context.Context, dict *dictionaryWriter, batches <-chan termBatch) error {
 	var total, done int64
 	for _, f := range w.meta.Fields {

@@ -9,7 +9,6 @@ import (
 	"github.com/griffin-search/griffin/internal/sealed"
 )
 
-// openStored opens the stored documents of all sources.
 func (w *writer) openStored() ([]*StoredReader, error) {
 	if !w.opts.Stored {
 		return nil, nil
@@ -25,26 +24,26 @@ func (w *writer) openStored() ([]*StoredReader, error) {
 		}
 		if err != nil {
 			for _, r := range readers {
-				_ = r.Close() // it was only read
+				_ = r.Close()
 			}
 			return nil, err
 		}
 		if r == nil {
-			readers = append(readers, &StoredReader{}) // of no documents
+			readers = append(readers, &StoredReader{}) // no documents
 		}
 	}
 	return readers, nil
 }
 
-// writeStored writes the stored documents in the order in which the sources
-// have them in their files, blocks as they are where all documents are kept,
-// and the order file if that is not the order of the new DocIDs.
+// writeStored writes the stored documents in the order of the sources' files.
+// It copies blocks without drops unchanged. If the order differs from the new
+// DocIDs it writes the order file.
 func (w *writer) writeStored(ctx context.Context, readers []*StoredReader) error {
 	reordered := w.newID != nil
 	for _, r := range readers {
 		reordered = reordered || r.order != nil
 	}
-	var numbers []uint32 // in the new file, by new DocID
+	var numbers []uint32 // numbers in the new file, by new DocID
 	if reordered {
 		numbers = make([]uint32, w.numDocs)
 	}
@@ -52,7 +51,7 @@ func (w *writer) writeStored(ctx context.Context, readers []*StoredReader) error
 	if err != nil {
 		return err
 	}
-	first := 0 // new DocID, without Options.Order, of the source's first document
+	first := 0 // first document of the source, as a DocID without Options.Order
 	for i, r := range readers {
 		base := out.NumDocs()
 		drop, moved, err := w.storedNumbers(i, r)
@@ -64,7 +63,7 @@ func (w *writer) writeStored(ctx context.Context, readers []*StoredReader) error
 		}
 		if reordered {
 			next := first
-			_ = w.maps[i].kept(func(doc int) error { // the function returns no error
+			_ = w.maps[i].kept(func(doc int) error {
 				id := next
 				if w.newID != nil {
 					id = int(w.newID[next])
@@ -93,8 +92,8 @@ func abortStored(err error, out *StoredWriter) error {
 	return err
 }
 
-// storedNumbers returns which numbers in a source's file are dropped (nil: none),
-// and a function that maps a kept document of the source to its number among those kept.
+// storedNumbers returns the dropped numbers in a source's file (nil: none), and
+// a function from a kept document to its rank among the kept ones of the file.
 func (w *writer) storedNumbers(source int, r *StoredReader) (drop *Bitmap, moved func(doc int) uint32, err error) {
 	m := &w.maps[source]
 	number := func(doc int) uint32 { return uint32(doc) }
@@ -131,8 +130,7 @@ func (w *writer) storedNumbers(source int, r *StoredReader) (drop *Bitmap, moved
 	return drop, func(doc int) uint32 { return ranks[number(doc)] }, nil
 }
 
-// copyStored appends the documents of r, but for those of drop, in the order of
-// the file.
+// copyStored appends the documents of r without those of drop, in file order.
 func copyStored(ctx context.Context, out *StoredWriter, r *StoredReader, drop *Bitmap) error {
 	if r.numDocs == 0 {
 		return nil
@@ -145,8 +143,8 @@ func copyStored(ctx context.Context, out *StoredWriter, r *StoredReader, drop *B
 				numDropped++
 			}
 		}
-		// A small block, the last of a source, is packed anew with its
-		// neighbours: otherwise many small merges would leave many of them.
+		// Small blocks, at the ends of sources, are merged with their
+		// neighbours; otherwise repeated small merges would accumulate them.
 		if numDropped == 0 && b.rawLen >= storedBlockLen/2 {
 			return out.addBlock(b.frame, b.numDocs, b.rawLen)
 		}

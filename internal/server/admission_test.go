@@ -19,9 +19,10 @@ import (
 	"github.com/griffin-search/griffin/internal/cost"
 	"github.com/griffin-search/griffin/internal/load"
 	"github.com/griffin-search/griffin/internal/sched"
+	"github.com/griffin-search/griffin/query"
 )
 
-// handlerTarget puts load on a handler, in the process.
+// handlerTarget sends load to a handler in the process.
 type handlerTarget struct {
 	http.Handler
 	target string
@@ -41,9 +42,8 @@ func (h handlerTarget) Do(ctx context.Context, _ int) (load.Outcome, error) {
 	return load.Failed, errors.New(w.Body.String())
 }
 
-// station answers with so many processors, each of which takes a fixed time, and does
-// not notice that a client has gone before it begins: work for an answer that comes too
-// late is lost.
+// station simulates processors with a fixed service time. Work for clients that left is not
+// cancelled.
 func station(processors int, service time.Duration) backend {
 	free := make(chan struct{}, processors)
 	return fakeSearch(func(ctx context.Context, _ searchRequest) (*griffin.Results, error) {
@@ -54,9 +54,8 @@ func station(processors int, service time.Duration) backend {
 	})
 }
 
-// Asked for twice what it can do, a server answers as much as it can, in time, and
-// refuses the rest at once; within a second after that it is as before. Without
-// admission it would do all the work and answer nothing in time.
+// At twice its capacity, a server answers at capacity, in time, rejects the rest at once,
+// and recovers within a second. Without admission it would answer nothing in time.
 func TestOverloadInVirtualTime(t *testing.T) {
 	const processors, service, limit, capacity = 2, 10 * time.Millisecond, 400 * time.Millisecond, 200.0
 	for _, admit := range []bool{true, false} {
@@ -64,7 +63,7 @@ func TestOverloadInVirtualTime(t *testing.T) {
 			h := makeHandler(Options{Logger: quiet(), Timeout: limit, MaxConcurrent: 1 << 20}, station(processors, service))
 			h.searches.processors = processors
 			if !admit {
-				h.searches.processors = 1e9 // so that any number of searches are few
+				h.searches.processors = 1e9 // so that no number of searches is high
 			}
 			o := load.Options{Queries: 1, Seed: 5, Warmup: time.Second, Duration: 10 * time.Second, Bound: limit, Sleep: time.Sleep}
 			points, err := load.Sweep(t.Context(), handlerTarget{h.routes(), "/search?q=a"}, o, []float64{capacity / 2, 2 * capacity, capacity / 2}, nil)
@@ -88,8 +87,8 @@ func TestOverloadInVirtualTime(t *testing.T) {
 	}
 }
 
-// With the default limits, and arrivals that never pause: ten seconds at twice what the server can
-// do, and from a second later on it is as before. In the ten it does what it can.
+// With the default limits and arrivals without pause, a server works at capacity during ten
+// seconds of twice its load and recovers within a second.
 func TestBurstIsOverInASecond(t *testing.T) {
 	const processors, service, capacity = 2, 10 * time.Millisecond, 200
 	const calm, burst = 5 * time.Second, 10 * time.Second
@@ -98,7 +97,7 @@ func TestBurstIsOverInASecond(t *testing.T) {
 		made.searches.processors = processors
 		target := handlerTarget{made.routes(), "/search?q=a"}
 		var mu sync.Mutex
-		var before, within, after []time.Duration // of what was answered
+		var before, within, after []time.Duration // times of answers
 		refused := 0
 		var asked sync.WaitGroup
 		defer asked.Wait()
@@ -146,17 +145,17 @@ func TestBurstIsOverInASecond(t *testing.T) {
 	})
 }
 
-// What a search takes is learnt of those that end. One that is broken off takes at least
-// as long as it ran: clients that leave, short limits and queries that cannot be read do
-// not make a slow server seem fast.
+// The estimated time of a search comes from completed searches. A cancelled search took at
+// least its elapsed time: clients that leave, short limits and invalid queries must not make
+// a slow server seem fast.
 func TestEstimateOfWhatEnds(t *testing.T) {
 	const service = 100 * time.Millisecond
 	for name, c := range map[string]struct {
 		err         error
-		fewer, more bool // it is learnt of those that take less time, and more
+		fewer, more bool // the estimate falls, rises
 	}{
 		"answered": {nil, true, true}, "limit": {context.DeadlineExceeded, false, true}, "left": {context.Canceled, false, true},
-		"unreadable": {&griffin.QueryError{Reason: "no"}, false, true}, "shed": {&griffin.Overload{}, false, false},
+		"unreadable": {&query.Error{Reason: "no"}, false, true}, "shed": {&griffin.Overload{}, false, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			outcome, takes := error(nil), service
@@ -185,16 +184,15 @@ func TestEstimateOfWhatEnds(t *testing.T) {
 	}
 }
 
-// A search that is cancelled since the server stops is told so: no answer at all would be
-// taken for an empty one.
+// A search cancelled by shutdown gets an error, not an empty answer.
 func TestCancelledByStop(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	b := fakeSearch(func(ctx context.Context, _ searchRequest) (*griffin.Results, error) {
 		cancel(errStopping)
 		return nil, ctx.Err()
 	})
-	b.document = func(ctx context.Context, _ string) (d griffin.Document, found bool, err error) {
-		return d, false, ctx.Err()
+	b.document = func(ctx context.Context, _ string) (d griffin.Document, err error) {
+		return d, ctx.Err()
 	}
 	h := newHandler(Options{Logger: quiet()}, b)
 	w := httptest.NewRecorder()
@@ -209,10 +207,10 @@ func TestCancelledByStop(t *testing.T) {
 	}
 }
 
-// When to come back is told from what was measured.
+// Retry-After follows measured times.
 func TestRetryAfter(t *testing.T) {
 	a := newAdmission("searches", &Options{MaxConcurrent: 5, PerClient: 4, Processors: 2, MaxWait: time.Hour})
-	a.cost = 6 // seconds: each search here adds 3 s to what one spends here
+	a.cost = 6 // seconds: each search adds 3 s to the wait
 	one, other := netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2")
 	for range 4 {
 		if _, refused := a.enter(one, time.Minute); refused != nil {
@@ -225,7 +223,7 @@ func TestRetryAfter(t *testing.T) {
 		status int
 		after  string
 	}{
-		{one, time.Minute, 429, "12"},        // when its four have ended
+		{one, time.Minute, 429, "12"},        // after its four end
 		{other, 10 * time.Second, 503, "10"}, // when 5 s are left of 15
 		{other, 20 * time.Second, 503, "5"},
 		{other, time.Minute, 0, ""},
@@ -245,7 +243,6 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// What admission counts is in the metrics.
 func TestMetricsOfAdmission(t *testing.T) {
 	h := makeHandler(Options{Logger: quiet(), Processors: 2}, fakeBackend())
 	h.searches.cost = 0.25
@@ -265,7 +262,7 @@ func TestMetricsOfAdmission(t *testing.T) {
 	}
 }
 
-// A client has its share, and one client's searches are no other's.
+// Each client has its own limit.
 func TestPerClient(t *testing.T) {
 	release, begun := make(chan struct{}), make(chan struct{}, 4)
 	made := makeHandler(Options{Logger: quiet(), PerClient: 2}, fakeSearch(func(context.Context, searchRequest) (*griffin.Results, error) {
@@ -318,16 +315,16 @@ func TestClientOf(t *testing.T) {
 	}
 }
 
-// What the scheduler sheds is told with its reason, and when to come back.
+// A query shed by the scheduler has its reason and Retry-After.
 func TestShedByScheduler(t *testing.T) {
-	for reason, want := range map[sched.Reason]int{
-		sched.QueueFull: http.StatusServiceUnavailable, sched.TooLate: http.StatusServiceUnavailable, sched.Expired: http.StatusGatewayTimeout,
+	for reason, want := range map[griffin.OverloadReason]int{
+		griffin.ReasonQueueFull: http.StatusServiceUnavailable, griffin.ReasonTooLate: http.StatusServiceUnavailable, griffin.ReasonExpired: http.StatusGatewayTimeout,
 	} {
 		h := makeHandler(Options{Logger: quiet()}, fakeSearch(func(context.Context, searchRequest) (*griffin.Results, error) {
 			return nil, &griffin.Overload{Reason: reason, RetryAfter: 2100 * time.Millisecond}
 		}))
 		w := get(t, h.routes(), "/search?q=a")
-		if busy := strings.Contains(errorOf(t, w).Message, "too busy"); busy != (reason == sched.QueueFull) {
+		if busy := strings.Contains(errorOf(t, w).Message, "too busy"); busy != (reason == griffin.ReasonQueueFull) {
 			t.Errorf("%v: %s", reason, errorOf(t, w).Message)
 		}
 		if code := errorOf(t, w).Code; w.Code != want || w.Header().Get("Retry-After") != "3" || code != map[int]string{503: "overloaded", 504: "timeout"}[want] {
@@ -339,7 +336,7 @@ func TestShedByScheduler(t *testing.T) {
 	}
 }
 
-// A request may have less time than the server allows, not more.
+// A request can shorten the time limit, not extend it.
 func TestTimeoutParameter(t *testing.T) {
 	var left time.Duration
 	h := newHandler(Options{Logger: quiet(), Timeout: time.Second}, fakeSearch(func(ctx context.Context, req searchRequest) (*griffin.Results, error) {
@@ -375,7 +372,7 @@ func TestMetricsOfDispatcher(t *testing.T) {
 	}
 	b.dispatch = func() griffin.DispatchStats {
 		pool := &sched.Stats{Stolen: 3, Failed: 1, Cancelled: 2, Open: 6}
-		pool.Shed[sched.QueueFull], pool.Shed[sched.TooLate], pool.Shed[sched.Expired] = 7, 8, 9
+		pool.Shed[griffin.ReasonQueueFull], pool.Shed[griffin.ReasonTooLate], pool.Shed[griffin.ReasonExpired] = 7, 8, 9
 		p := &pool.Places[sched.GPU]
 		p.Servers, p.Running, p.Queued, p.Wait, p.Batches, p.Jobs, p.QueueTime = 2, 1, 5, 3*time.Millisecond, 11, 40, 4*time.Second
 		p.Waits[0], p.Waits[2], p.Waits[sched.NumWaits-1] = 30, 9, 1
@@ -407,7 +404,7 @@ func TestMetricsOfDispatcher(t *testing.T) {
 	}
 }
 
-// The metrics of a server tell a soak what it wants to know.
+// The metrics include the ones that a soak test reads.
 func TestMetricsForSoak(t *testing.T) {
 	b := fakeBackend()
 	b.dispatch = func() griffin.DispatchStats { return griffin.DispatchStats{Bugs: 3} }

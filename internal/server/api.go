@@ -14,8 +14,8 @@ import (
 
 // searchResponse is the JSON answer of /search.
 type searchResponse struct {
-	Query      string         `json:"query"` // as it was understood
-	Mode       griffin.Mode   `json:"mode"`  // that gave the hits: of and+or, one of the two
+	Query      string         `json:"query"` // as it was parsed
+	Mode       griffin.Mode   `json:"mode"`  // that gave the hits: and or or, if and+or was asked for
 	K          int            `json:"k"`
 	Offset     int            `json:"offset,omitempty"`
 	TookMicros int64          `json:"took_us"`
@@ -28,7 +28,7 @@ type searchResponse struct {
 
 // hitResponse is one document of an answer.
 type hitResponse struct {
-	Rank        int             `json:"rank"` // from 1, offset counted in
+	Rank        int             `json:"rank"` // from 1; includes offset
 	ID          string          `json:"id"`
 	Score       float64         `json:"score"` // exact: a multiple of 2^-16
 	Title       string          `json:"title,omitempty"`
@@ -41,7 +41,7 @@ type hitResponse struct {
 func (h *handler) search(w http.ResponseWriter, r *http.Request) {
 	req, apiErr := h.parseRequest(r, true /* strict */)
 	if apiErr == nil && req.Text == "" {
-		apiErr = badParameter("parameter q is missing: what to search for")
+		apiErr = badParameter("parameter q, the query, is missing")
 	}
 	var results *griffin.Results
 	if apiErr == nil {
@@ -84,8 +84,7 @@ func (h *handler) fail(w http.ResponseWriter, e *apiError) {
 	}
 }
 
-// announce sets the headers that belong to an error. It returns false if there
-// is nobody left to answer.
+// announce sets the headers of an error. It returns false if the client has left.
 func announce(w http.ResponseWriter, e *apiError) bool {
 	switch e.Status {
 	case statusClientGone:
@@ -102,9 +101,9 @@ func announce(w http.ResponseWriter, e *apiError) bool {
 func (h *handler) writeJSON(w http.ResponseWriter, status int, v any) {
 	var body bytes.Buffer
 	enc := json.NewEncoder(&body)
-	enc.SetEscapeHTML(false) // nosniff and the policy keep it from being taken for HTML
+	enc.SetEscapeHTML(false) // the headers forbid to treat it as HTML
 	if err := enc.Encode(v); err != nil {
-		h.Logger.Error("encoding an answer", "error", err)
+		h.Logger.Error("an answer cannot be encoded", "error", err)
 		http.Error(w, "the answer cannot be encoded", http.StatusInternalServerError)
 		return
 	}
@@ -115,5 +114,5 @@ func writeBody(w http.ResponseWriter, status int, contentType string, body []byt
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // the client may be gone; there is nobody to tell
+	_, _ = w.Write(body) // the client may have left
 }

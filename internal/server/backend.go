@@ -6,42 +6,35 @@ import (
 	"github.com/griffin-search/griffin"
 )
 
-// backend is what the handlers need of an index, as functions, so that tests
-// can make it slow, broken or busy.
+// backend is the part of an index that handlers use, as functions, so that tests
+// can replace them.
 type backend struct {
 	search   func(context.Context, searchRequest) (*griffin.Results, error)
-	document func(ctx context.Context, id string) (griffin.Document, bool, error)
+	document func(ctx context.Context, id string) (griffin.Document, error)
 	stats    func() (griffin.Stats, error)
 	gpu      func() (stats griffin.GPUStats, used bool)
 	dispatch func() griffin.DispatchStats
 	results  func() (stats griffin.ResultCacheStats, used bool)
+	refresh  func() (changed bool, err error)
 }
 
 func indexBackend(ix *griffin.Index) backend {
 	return backend{
 		search: func(ctx context.Context, req searchRequest) (*griffin.Results, error) {
-			return ix.Search(ctx, req.Text, req.options()...)
+			return ix.Search(ctx, req.query())
 		},
 		document: ix.Document,
 		stats:    ix.Stats,
-		gpu:      ix.GPUStats,
-		dispatch: ix.DispatchStats,
+		gpu:      ix.Runtime().GPUStats,
+		dispatch: ix.Runtime().DispatchStats,
 		results:  ix.ResultCacheStats,
+		refresh:  ix.Refresh,
 	}
 }
 
-func (r searchRequest) options() []griffin.SearchOption {
-	opts := []griffin.SearchOption{
-		griffin.WithK(r.K), griffin.WithOffset(r.Offset), griffin.WithMode(r.Mode), griffin.WithSnippets(),
+func (r searchRequest) query() griffin.Query {
+	return griffin.Query{
+		Text: r.Text, K: r.K, Offset: r.Offset, Mode: r.Mode, Trace: r.Trace, Lenient: r.Lenient,
+		SnippetLength: griffin.DefaultSnippetLength, Budget: griffin.Budget{Postings: int64(r.Rho)},
 	}
-	if r.Rho > 0 {
-		opts = append(opts, griffin.WithBudget(int64(r.Rho), 0))
-	}
-	if r.Trace {
-		opts = append(opts, griffin.WithTrace())
-	}
-	if r.Lenient {
-		opts = append(opts, griffin.WithLenientSyntax())
-	}
-	return opts
 }

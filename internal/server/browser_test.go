@@ -32,7 +32,7 @@ var update = flag.Bool("update", false, "take the pictures in docs/images anew")
 
 const attack = `<script>document.title="owned"</script><img src=x onerror="document.title='owned'">`
 
-// browserDocs are what the pages under test show. Two of them are hostile.
+// browserDocs has two documents with hostile markup.
 var browserDocs = []griffin.Document{
 	{ID: "net/http/server.txt", Title: "Package net/http: servers", Text: "ListenAndServe starts an HTTP server with a given address and handler. The handler is usually nil, which means to use DefaultServeMux. Shutdown gracefully shuts down the server without interrupting any active connections."},
 	{ID: "net/http/client.txt", Title: "Package net/http: clients", Text: "Get, Head, Post, and PostForm make HTTP requests. The caller must close the response body when finished with it. For control over redirect policy, create a Client."},
@@ -44,7 +44,7 @@ var browserDocs = []griffin.Document{
 
 func newIndex(t *testing.T) *griffin.Index {
 	t.Helper()
-	ix, err := griffin.Create(filepath.Join(t.TempDir(), "index"), griffin.WithPositions())
+	ix, err := griffin.Create(filepath.Join(t.TempDir(), "index"), griffin.Settings{}, griffin.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,6 @@ func newIndex(t *testing.T) *griffin.Index {
 	return ix
 }
 
-// browserIndex returns an index of browserDocs.
 func browserIndex(t *testing.T) *griffin.Index {
 	t.Helper()
 	ix := newIndex(t)
@@ -82,8 +81,8 @@ func serveHandler(t *testing.T, h http.Handler) string {
 	return srv.URL
 }
 
-// startBrowser starts Chromium. Without one the test is skipped, unless the
-// environment says that there has to be one.
+// startBrowser starts Chromium. Without one it skips the test, unless the environment
+// requires one.
 func startBrowser(t *testing.T) context.Context {
 	t.Helper()
 	var path string
@@ -117,8 +116,8 @@ func startBrowser(t *testing.T) context.Context {
 	return ctx
 }
 
-// tab is one page of the browser. When the test ends it must have had no
-// error on its console: no exception, no violation of the security policy.
+// tab is a page of the browser. At the end of a test its console must have no error: no
+// exception, no violation of the security policy.
 type tab struct {
 	*testing.T
 	ctx  context.Context
@@ -137,7 +136,7 @@ func newTab(t *testing.T, browser context.Context, base string) *tab {
 		switch e := event.(type) {
 		case *log.EventEntryAdded:
 			if strings.HasSuffix(e.Entry.URL, "&k=x") {
-				return // the error page is shown on purpose, and its status is reported here
+				return // expected: the status of an error page
 			}
 			complaints = append(complaints, fmt.Sprintf("%s: %s %s", e.Entry.Level, e.Entry.Text, e.Entry.URL))
 		case *runtime.EventExceptionThrown:
@@ -189,7 +188,6 @@ func (tb *tab) open(target string) {
 	tb.run(chromedp.Navigate(tb.base+target), chromedp.WaitReady(chromedp.CSS("main")))
 }
 
-// eval returns the value of a JavaScript expression.
 func eval[T any](tb *tab, expression string) T {
 	tb.Helper()
 	v, err := chromedp.Run(tb.ctx, chromedp.Evaluate[T](expression))
@@ -222,7 +220,7 @@ func TestInBrowser(t *testing.T) {
 	}
 }
 
-// typeAndEnter is what almost everyone does.
+// typeAndEnter is the most common use.
 func typeAndEnter(tb *tab) {
 	tb.open("/")
 	if got := eval[string](tb, `document.activeElement.id`); got != "q" {
@@ -248,8 +246,7 @@ func typeAndEnter(tb *tab) {
 	}
 }
 
-// keyboardOnly walks through the page with the Tab key and searches in
-// another mode.
+// keyboardOnly uses only the Tab key and searches in another mode.
 func keyboardOnly(tb *tab) {
 	tb.open("/?q=server+handler")
 	const focused = `(e => { const s = getComputedStyle(e); return (e.id || e.className || e.tagName.toLowerCase()) + (s.outlineStyle === "none" ? " (not visible)" : "") })(document.activeElement)`
@@ -311,7 +308,7 @@ func hostileDocument(tb *tab) {
 	}
 }
 
-// inert reports what injected markup would have changed.
+// inert checks that injected markup had no effect.
 func inert(tb *tab) {
 	tb.Helper()
 	if eval[string](tb, `document.title`) == "owned" {
@@ -335,7 +332,7 @@ func withoutJavaScript(tb *tab) {
 	}
 }
 
-// accessibilityTree checks what a screen reader is told.
+// accessibilityTree checks the output for screen readers.
 func accessibilityTree(tb *tab) {
 	for target, wanted := range map[string][]string{
 		"/": {
@@ -393,8 +390,8 @@ func axText(v *accessibility.Value) string {
 	return text
 }
 
-// contrastScript returns for each element with text of its own the colours of
-// text and ground, as [name, r, g, b, r, g, b].
+// contrastScript returns the text and background colours of each element with text, as
+// [name, r, g, b, r, g, b].
 const contrastScript = `[...document.querySelectorAll("body *")].filter(e =>
 	e.offsetParent !== null && ([...e.childNodes].some(n => n.nodeType === 3 && n.data.trim()) || e.matches("input, select"))).map(e => {
 	const rgb = c => c.match(/[\d.]+/g).map(Number)
@@ -462,7 +459,7 @@ func TestContrastRatio(t *testing.T) {
 	}
 }
 
-// narrowScreen checks WCAG 2.2, 1.4.10: no scrolling sideways at 320 pixels.
+// narrowScreen checks WCAG 2.2, 1.4.10: no horizontal scrolling at 320 pixels.
 func narrowScreen(tb *tab) {
 	tb.run(chromedp.EmulateViewport(320, 640))
 	for _, target := range []string{"/", "/?q=server", "/?q=hostile", "/?q=server&trace=1", "/?q=xylophone", "/document?id=context.txt"} {
@@ -473,8 +470,8 @@ func narrowScreen(tb *tab) {
 	}
 }
 
-// TestPictures takes the pictures of the documents, with -update: the page over
-// the documentation and source of Go's net package.
+// With -update, TestPictures takes the pictures for the documents, of an index of Go's net
+// package.
 func TestPictures(t *testing.T) {
 	if !*update {
 		t.Skip("takes pictures with -update only (make pictures)")
@@ -491,7 +488,7 @@ func TestPictures(t *testing.T) {
 	tb := newTab(t, startBrowser(t), serveIndex(t, ix))
 	for _, scheme := range []string{"light", "dark"} {
 		emulateScheme(tb, scheme)
-		for range 3 { // the last time is that of a warm index
+		for range 3 { // the last one measures a warm index
 			tb.open("/?q=graceful+server+shutdown")
 		}
 		tb.run(chromedp.EmulateViewport(880, 700, chromedp.EmulateScale(1.5)))

@@ -9,10 +9,10 @@ import (
 	"golang.org/x/net/netutil"
 )
 
-// connections accepts at most limit connections, and of one client at most a quarter of them, so
-// that no client locks the others out: what is more is closed at once. While there are few left
-// none stays idle: its client opens another one when it has something to ask. Clients on this
-// machine have no share, since a reverse proxy is one.
+// connections accepts at most limit connections, and at most a quarter of them from one
+// client, so that no client locks out the others. It closes further connections at once.
+// When few are left, it closes idle connections: clients open new ones as needed. Clients
+// on this machine have no such limit, because a reverse proxy is one.
 type connections struct {
 	net.Listener // that of netutil, which waits at the limit
 	limit        int
@@ -23,7 +23,7 @@ type connections struct {
 	idle    map[net.Conn]struct{}
 }
 
-// clientShare is the part of all connections that one client may have: a fourth.
+// clientShare: one client may have 1/clientShare of all connections.
 const clientShare = 4
 
 // newConnections returns the connections of a listener.
@@ -41,11 +41,11 @@ func (l *connections) Accept() (net.Conn, error) {
 		if counted := l.admit(c); counted != nil {
 			return counted, nil
 		}
-		_ = c.Close() // nothing was said on it
+		_ = c.Close() // nothing was sent on it
 	}
 }
 
-// admit counts a connection, or returns nil if its client has its share.
+// admit counts a connection, or returns nil if its client has its share already.
 func (l *connections) admit(c net.Conn) net.Conn {
 	var client netip.Addr // the zero one has no share
 	if tcp, ok := c.RemoteAddr().(*net.TCPAddr); !ok || !tcp.IP.IsLoopback() {
@@ -73,10 +73,10 @@ func (l *connections) admit(c net.Conn) net.Conn {
 	return &countedConn{Conn: c, of: l, client: client}
 }
 
-// crowded reports whether connections are few. l.mu is held.
+// crowded reports whether few connections are left. The caller holds l.mu.
 func (l *connections) crowded() bool { return l.open >= l.limit-l.limit/clientShare }
 
-// state is told what becomes of connections.
+// state is the ConnState hook of the HTTP server.
 func (l *connections) state(c net.Conn, s http.ConnState) {
 	l.mu.Lock()
 	closes := false
@@ -92,7 +92,7 @@ func (l *connections) state(c net.Conn, s http.ConnState) {
 	}
 }
 
-// left counts a connection that was closed.
+// left removes a closed connection from the counts.
 func (l *connections) left(client netip.Addr) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -104,7 +104,7 @@ func (l *connections) left(client netip.Addr) {
 	}
 }
 
-// countedConn is a connection that counts until it is closed.
+// countedConn is a connection that is counted until it is closed.
 type countedConn struct {
 	net.Conn
 	of     *connections

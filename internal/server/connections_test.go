@@ -10,7 +10,6 @@ import (
 	"time"
 )
 
-// fakeListener accepts connections from addresses, one after another.
 type fakeListener struct{ from []string }
 
 var errNoMore = errors.New("nobody comes any more")
@@ -27,7 +26,7 @@ func (l *fakeListener) Accept() (net.Conn, error) {
 func (l *fakeListener) Close() error   { return nil }
 func (l *fakeListener) Addr() net.Addr { return nil }
 
-// fakeConn is a connection on which nothing is said.
+// fakeConn is a connection without data.
 type fakeConn struct {
 	net.Conn
 	from net.Addr
@@ -36,8 +35,8 @@ type fakeConn struct {
 func (c *fakeConn) RemoteAddr() net.Addr { return c.from }
 func (c *fakeConn) Close() error         { return nil }
 
-// One client has a quarter of the connections, whatever the addresses of its network, and gets
-// another when one of them is closed; clients on this machine have no share.
+// A client has at most a quarter of the connections, whatever the addresses of its network.
+// Clients on this machine have no limit.
 func TestConnectionsOfAClient(t *testing.T) {
 	listener := &fakeListener{}
 	l := newConnections(listener, 8)
@@ -61,7 +60,7 @@ func TestConnectionsOfAClient(t *testing.T) {
 	if n := len(accepted("[2001:db8::1]:1", "[2001:db8::2]:1", "[2001:db8::3]:1")); n != 2 {
 		t.Errorf("a network of IPv6 has %d, want 2", n)
 	}
-	for range 2 { // the second time it does not count
+	for range 2 { // closing twice counts once
 		if err := first[0].Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +76,7 @@ func TestConnectionsOfAClient(t *testing.T) {
 	}
 }
 
-// Connections that are idle, and would be for an hour, make room for a client that asks.
+// Idle connections are closed for a client that connects.
 func TestIdleConnectionsMakeRoom(t *testing.T) {
 	l := defaultLimits
 	l.connections, l.idle, l.readHeader, l.read = 8, time.Hour, time.Hour, time.Hour

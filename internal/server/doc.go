@@ -8,13 +8,14 @@
 //	GET /metrics      counts, latencies, the index
 //
 // New makes the handler, Serve runs it on a listener and ends gracefully.
-// Every request is bounded: its size, the number of results, the time that it
-// may take, how many run at once; what would not be answered in time, searches and requests
-// for documents, is refused at once (admission.go). What a client sends ends in an answer with
-// a proper status, never in a panic that others notice.
+// Size, number of results, time and concurrency of requests are bounded. Searches
+// and requests for documents that would miss their time limit are rejected at once
+// (admission.go). Every input of a client gets an answer with a proper status; a
+// panic of one request does not affect others.
 //
-// It is not a gateway: there are no users and no TLS, and a client is an address. Put
-// a reverse proxy in front where strangers come in.
+// The package is not a gateway: it has no users and no TLS, and identifies a client
+// by its address. Put a reverse proxy in front of a public server.
 //
-// Handlers are safe for concurrent use and keep no state but their metrics.
+// Handlers are safe for concurrent use. Their state is the metrics and the estimates
+// of admission.
 package server

@@ -15,24 +15,23 @@ import (
 	"github.com/griffin-search/griffin/internal/load"
 )
 
-// fakeDocument answers requests for documents with f, and searches at once.
+// fakeDocument answers document requests with f, and searches at once.
 func fakeDocument(f func(context.Context) error) backend {
 	b := fakeBackend()
-	b.document = func(ctx context.Context, id string) (griffin.Document, bool, error) {
+	b.document = func(ctx context.Context, id string) (griffin.Document, error) {
 		if err := f(ctx); err != nil {
-			return griffin.Document{}, false, err
+			return griffin.Document{}, err
 		}
-		return griffin.Document{ID: id}, true, nil
+		return griffin.Document{ID: id}, nil
 	}
 	return b
 }
 
-// Requests for documents are bounded as searches are, with the same answers, and beside
-// them: neither fills up what the other may have.
+// Requests for documents have the limits and errors of searches, but limits of their own.
 func TestDocumentsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		running, most := 0, 0
-		wait := func(ctx context.Context) error { // one at a time, if they are bounded
+		wait := func(ctx context.Context) error { // one at a time, if limited
 			running++
 			most = max(most, running)
 			defer func() { running-- }()
@@ -69,8 +68,8 @@ func TestDocumentsAreBounded(t *testing.T) {
 			}
 		}
 		wg.Wait()
-		// Of the first client three, of the second one; then the limit. One processor reads
-		// one after another: the third and the fourth do not get it in time.
+		// Three of the first client, one of the second, then the limit. One processor reads
+		// documents one after another, so the third and fourth miss their time limit.
 		got := codes["/document?id=a"]
 		if got[http.StatusOK] != 2 || got[http.StatusGatewayTimeout] != 2 || got[http.StatusTooManyRequests] != 1 || got[http.StatusServiceUnavailable] != 2 {
 			t.Errorf("documents: %v", got)
@@ -84,15 +83,14 @@ func TestDocumentsAreBounded(t *testing.T) {
 	})
 }
 
-// What goes wrong with a document is told as what goes wrong with a search, and of a
-// document.
+// Errors of documents are reported like errors of searches, with their own text.
 func TestDocumentFailures(t *testing.T) {
 	for _, c := range []struct {
 		err  error
 		want int
 		text string
 	}{
-		{context.DeadlineExceeded, http.StatusGatewayTimeout, "the request for a document took longer than"},
+		{context.DeadlineExceeded, http.StatusGatewayTimeout, "the request for a document exceeded its time limit"},
 		{griffin.ErrClosed, http.StatusServiceUnavailable, "the server is stopping"},
 		{errors.New("broken"), http.StatusInternalServerError, "the request for a document failed"},
 	} {
@@ -109,9 +107,8 @@ func TestDocumentFailures(t *testing.T) {
 	}
 }
 
-// shared is a machine whose processors searches and documents share. As the scheduler of an
-// index does, it runs as many searches at once as there are processors. Work goes on whether
-// somebody waits for it or not.
+// shared simulates processors shared by searches and documents. Like the scheduler, it runs
+// one search per processor. Work is not cancelled.
 func shared(processors int, service time.Duration) backend {
 	const slice = time.Millisecond
 	cpus, searching := make(chan struct{}, processors), make(chan struct{}, processors)
@@ -135,14 +132,13 @@ func shared(processors int, service time.Duration) backend {
 	return b
 }
 
-// Asked for four times what it can do, in documents, a server still answers the searches
-// that come, in time, and as many documents as it can; and the reverse. Of both together it
-// gives each a half.
+// At four times its capacity in documents, a server still answers searches in time, and
+// documents at capacity; and vice versa. With both, each gets half.
 func TestOverloadOfBothInVirtualTime(t *testing.T) {
 	const processors, service, limit, capacity = 2, 10 * time.Millisecond, 400 * time.Millisecond, 200.0
 	const search, document = "/search?q=a", "/document?id=a"
 	for name, c := range map[string]struct {
-		rates [2]float64 // of searches and documents
+		rates [2]float64 // searches, documents
 		least [2]float64 // that is answered in time
 	}{
 		"documents": {[2]float64{0.25 * capacity, 4 * capacity}, [2]float64{0.24 * capacity, 0.6 * capacity}},

@@ -11,14 +11,14 @@ import (
 	"time"
 
 	"github.com/griffin-search/griffin"
-	"github.com/griffin-search/griffin/internal/sched"
+	"github.com/griffin-search/griffin/query"
 )
 
-// statusClientGone is what the metrics count for a client that left before
-// its answer (nginx's number); nobody receives it.
+// statusClientGone is the status in the metrics for a client that left before its
+// answer (the number that nginx uses). It is never sent.
 const statusClientGone = 499
 
-// statusWriter remembers the status that was sent.
+// statusWriter records the status that was sent.
 type statusWriter struct {
 	http.ResponseWriter
 	status int
@@ -41,7 +41,8 @@ func (w *statusWriter) Write(p []byte) (int, error) {
 // Unwrap serves http.ResponseController.
 func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// guard wraps a route: security headers, methods, bodies, metrics, panics.
+// guard wraps a route with security headers, checks of method and body, metrics and
+// recovery from panics.
 func (h *handler) guard(route string, next http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		w := &statusWriter{ResponseWriter: rw}
@@ -52,7 +53,7 @@ func (h *handler) guard(route string, next http.HandlerFunc) http.Handler {
 				h.metrics.panics.Inc()
 				h.Logger.Error("request panicked", "route", route, "panic", p, "stack", string(debug.Stack()))
 				if w.status == 0 {
-					h.fail(w, &apiError{Status: http.StatusInternalServerError, Code: "internal", Message: "the server failed on this request; its log says why"})
+					h.fail(w, &apiError{Status: http.StatusInternalServerError, Code: "internal", Message: "the server failed on this request; the reason is in its log"})
 				}
 				p = nil
 			}
@@ -69,15 +70,14 @@ func (h *handler) guard(route string, next http.HandlerFunc) http.Handler {
 			h.fail(w, &apiError{Status: http.StatusMethodNotAllowed, Code: "method_not_allowed", Message: "only GET is answered here"})
 		case r.ContentLength != 0:
 			w.Header().Set("Connection", "close")
-			h.fail(w, &apiError{Status: http.StatusRequestEntityTooLarge, Code: "body", Message: "a request here has no body"})
+			h.fail(w, &apiError{Status: http.StatusRequestEntityTooLarge, Code: "body", Message: "requests must not have a body"})
 		default:
 			next(w, r)
 		}
 	})
 }
 
-// secure sets the headers that keep a browser from doing more than showing
-// the page: nothing is loaded from elsewhere, no script runs, no frame.
+// secure sets headers that forbid scripts, frames and content from elsewhere.
 func secure(header http.Header) {
 	header.Set("Content-Security-Policy", contentSecurityPolicy)
 	header.Set("X-Content-Type-Options", "nosniff")
@@ -88,7 +88,7 @@ func secure(header http.Header) {
 	header.Set("Cache-Control", "no-store")
 }
 
-// run answers a search, if it may begin, within the limit of time.
+// run answers a search within its time limit, if admission lets it begin.
 func (h *handler) run(r *http.Request, req searchRequest) (*griffin.Results, *apiError) {
 	count := func(result string) { h.metrics.searches.WithLabelValues(req.Mode.String(), result).Inc() }
 	budget := cmp.Or(req.Timeout, h.Timeout)
@@ -115,8 +115,8 @@ func (h *handler) run(r *http.Request, req searchRequest) (*griffin.Results, *ap
 	return results, nil
 }
 
-// ended returns the error of a request, ErrClosed if it was cancelled since the server
-// stops: the client is there, and must not take silence for an answer.
+// ended returns the error of a request, or ErrClosed if the server stops and cancelled it:
+// the client is still there and must get an error.
 func ended(r *http.Request, err error) error {
 	if errors.Is(err, context.Canceled) && errors.Is(context.Cause(r.Context()), errStopping) {
 		return griffin.ErrClosed
@@ -124,21 +124,21 @@ func ended(r *http.Request, err error) error {
 	return err
 }
 
-// explain turns the error of what was asked for, a search for one, that had budget into
-// what the client is told. Causes inside the server are logged and not told.
+// explain turns an error into the answer for the client. asked names the request, such as
+// "search", and budget is its time limit. Internal causes are logged and not sent.
 func (h *handler) explain(asked string, err error, budget time.Duration) *apiError {
-	var syntax *griffin.QueryError
+	var syntax *query.Error
 	var overload *griffin.Overload
 	switch {
-	case errors.As(err, &overload) && overload.Reason == sched.Expired:
+	case errors.As(err, &overload) && overload.Reason == griffin.ReasonExpired:
 		return &apiError{
 			Status: http.StatusGatewayTimeout, Code: "timeout", retryAfter: overload.RetryAfter,
-			Message: fmt.Sprintf("the %s waited for a processor until there was no time left of its %v", asked, budget),
+			Message: fmt.Sprintf("the %s waited for a processor until its time limit of %v had passed", asked, budget),
 		}
-	case errors.As(err, &overload) && overload.Reason == sched.TooLate: // be it that the server is idle
+	case errors.As(err, &overload) && overload.Reason == griffin.ReasonTooLate: // possibly on an idle server
 		return &apiError{
 			Status: http.StatusServiceUnavailable, Code: "overloaded", retryAfter: overload.RetryAfter,
-			Message: fmt.Sprintf("the %s is not expected to end within %v, or what the server allows; give it more time, or try again when there is less to do", asked, budget),
+			Message: fmt.Sprintf("the %s is predicted to miss its time limit of %v, or the server's; use a longer limit, or try again later", asked, budget),
 		}
 	case errors.As(err, &overload):
 		return &apiError{
@@ -147,21 +147,21 @@ func (h *handler) explain(asked string, err error, budget time.Duration) *apiErr
 		}
 	case errors.As(err, &syntax):
 		e := &apiError{Status: http.StatusBadRequest, Code: "query_syntax", Message: syntax.Reason}
-		if syntax.Text != "" { // else of no certain place
+		if syntax.Text != "" { // otherwise it has no position
 			e.Offset = &syntax.Offset
 		}
 		return e
-	case errors.Is(err, griffin.ErrNoImpacts): // whose text names the index's folder
+	case errors.Is(err, griffin.ErrNoImpacts): // its text names the index folder
 		return &apiError{
 			Status: http.StatusBadRequest, Code: "no_impacts",
-			Message: "the index has no impact-ordered lists, which mode saat needs: griffin impacts makes them",
+			Message: "mode saat needs impact-ordered lists, which the index does not have; make them with griffin impacts",
 		}
 	case errors.Is(err, griffin.ErrBadInput):
 		return &apiError{Status: http.StatusBadRequest, Code: "bad_query", Message: err.Error()}
 	case errors.Is(err, context.DeadlineExceeded):
 		return &apiError{
 			Status: http.StatusGatewayTimeout, Code: "timeout",
-			Message: fmt.Sprintf("the %s took longer than %v and was given up", asked, budget),
+			Message: fmt.Sprintf("the %s exceeded its time limit of %v", asked, budget),
 		}
 	case errors.Is(err, context.Canceled):
 		return &apiError{Status: statusClientGone, Code: "client_gone", Message: "the client left"}
@@ -169,5 +169,5 @@ func (h *handler) explain(asked string, err error, budget time.Duration) *apiErr
 		return &apiError{Status: http.StatusServiceUnavailable, Code: "closing", Message: "the server is stopping"}
 	}
 	h.Logger.Error(asked+" failed", "error", err)
-	return &apiError{Status: http.StatusInternalServerError, Code: "internal", Message: "the " + asked + " failed; the server's log says why"}
+	return &apiError{Status: http.StatusInternalServerError, Code: "internal", Message: "the " + asked + " failed; the reason is in the server's log"}
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/griffin-search/griffin"
 )
 
-// TestRealIndex asks the API about a real index.
 func TestRealIndex(t *testing.T) {
 	h, err := New(Options{Index: browserIndex(t), Logger: quiet()})
 	if err != nil {
@@ -50,8 +49,7 @@ func TestRealIndex(t *testing.T) {
 	}
 }
 
-// TestHostileQueries gives the whole chain texts that break parsers. The API
-// may refuse them; nobody may panic, hang or fail inside.
+// Texts that break parsers may be rejected, but cause no panic, hang or internal error.
 func TestHostileQueries(t *testing.T) {
 	h, err := New(Options{Index: browserIndex(t), Logger: quiet(), MaxQueryBytes: 1 << 20})
 	if err != nil {
@@ -97,8 +95,7 @@ func manyWords(n int) string {
 	return b.String()
 }
 
-// TestConcurrentSearches compares many answers at once over real connections,
-// while documents are added.
+// Concurrent searches over real connections agree while documents are added.
 func TestConcurrentSearches(t *testing.T) {
 	ix := browserIndex(t)
 	h, err := New(Options{Index: ix, Logger: quiet(), MaxConcurrent: 100})

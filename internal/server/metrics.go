@@ -11,8 +11,8 @@ import (
 	"github.com/griffin-search/griffin"
 )
 
-// metrics are kept in a registry of their own, so that two handlers in one
-// process do not mix. Labels have few values: none comes from a client.
+// metrics have their own registry, so that two handlers in one process do not mix.
+// Labels have few values: none comes from a client.
 type metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec   // route, code
@@ -20,15 +20,16 @@ type metrics struct {
 	latency  *prometheus.HistogramVec // mode
 	inFlight prometheus.Gauge
 	panics   prometheus.Counter
+	follow   followMetrics
 }
 
-// admissionCollector tells what admissions count, by what they admit.
+// admissionCollector collects the counts of admissions, by the kind of request.
 type admissionCollector map[string]*admission
 
 var (
 	admittedDesc = prometheus.NewDesc("griffin_admitted_requests", "Searches and requests for documents that run or wait.", []string{"of"}, nil)
-	costDesc     = prometheus.NewDesc("griffin_request_processor_seconds", "Time of a processor that one is estimated to take.", []string{"of"}, nil)
-	spentDesc    = prometheus.NewDesc("griffin_request_expected_seconds", "How long one that comes now is estimated to take, with those that were admitted before; above --max-wait it is refused.", []string{"of"}, nil)
+	costDesc     = prometheus.NewDesc("griffin_request_processor_seconds", "Estimated processor time of one request.", []string{"of"}, nil)
+	spentDesc    = prometheus.NewDesc("griffin_request_expected_seconds", "Estimated time of a new request, including the requests before it; above --max-wait it is rejected.", []string{"of"}, nil)
 )
 
 // Describe implements prometheus.Collector.
@@ -62,7 +63,7 @@ func newMetrics(b backend) *metrics {
 			Name: "griffin_http_requests_total", Help: "HTTP requests answered, by route and status code.",
 		}, []string{"route", "code"}),
 		searches: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "griffin_searches_total", Help: "Searches by mode and result: ok, or the error's code, those of searches that were refused among them.",
+			Name: "griffin_searches_total", Help: "Searches by mode and result: ok, or the code of the error or rejection.",
 		}, []string{"mode", "result"}),
 		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "griffin_search_duration_seconds", Help: "Time of successful searches, snippets included, by mode.",
@@ -75,12 +76,13 @@ func newMetrics(b backend) *metrics {
 			Name: "griffin_http_panics_total", Help: "HTTP requests that panicked and were answered with 500.",
 		}),
 	}
+	m.follow = newFollowMetrics(m.registry)
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "griffin_build_info", Help: "Always 1; the labels say which build is running.",
+		Name: "griffin_build_info", Help: "Always 1; the labels identify the build.",
 		ConstLabels: prometheus.Labels{"version": griffin.Version, "goversion": runtime.Version()},
 	})
 	build.Set(1)
-	for _, mode := range []griffin.Mode{griffin.ModeOr, griffin.ModeAnd, griffin.ModeAndOr, griffin.ModeSaat} { // a rate needs a 0 to begin with
+	for _, mode := range []griffin.Mode{griffin.ModeOr, griffin.ModeAnd, griffin.ModeAndOr, griffin.ModeSaat} { // rates need a first value of 0
 		m.searches.WithLabelValues(mode.String(), "ok")
 		m.latency.WithLabelValues(mode.String())
 	}
@@ -101,14 +103,14 @@ func (m *metrics) handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
 }
 
-// indexCollector reads the index's statistics once for each scrape.
+// indexCollector reads the statistics of the index once per scrape.
 type indexCollector struct {
 	stats func() (griffin.Stats, error)
 }
 
 var (
 	docsDesc       = prometheus.NewDesc("griffin_index_documents", "Documents that a search can find.", nil, nil)
-	deletedDesc    = prometheus.NewDesc("griffin_index_deleted_documents", "Deleted documents that are not yet merged away.", nil, nil)
+	deletedDesc    = prometheus.NewDesc("griffin_index_deleted_documents", "Deleted documents that are not yet removed by a merge.", nil, nil)
 	segmentsDesc   = prometheus.NewDesc("griffin_index_segments", "Segments of the index.", nil, nil)
 	sizeDesc       = prometheus.NewDesc("griffin_index_size_bytes", "Size of the index's files.", nil, nil)
 	generationDesc = prometheus.NewDesc("griffin_index_generation", "Number of the index's last commit.", nil, nil)
@@ -121,8 +123,8 @@ func (c indexCollector) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements prometheus.Collector. An index that cannot tell fails the
-// scrape, so that it is noticed.
+// Collect implements prometheus.Collector. An index without readable statistics fails
+// the scrape, so that it is noticed.
 func (c indexCollector) Collect(ch chan<- prometheus.Metric) {
 	s, err := c.stats()
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
-// dispatchCollector reads, once for each scrape, where the steps of queries ran, how
-// well that was predicted, and how the scheduler stands. An index without a scheduler has
-// none of its metrics.
+// dispatchCollector reads once per scrape the processors of query steps, the errors of
+// predictions and the state of the scheduler. An index without a scheduler has none of
+// the scheduler's metrics.
 type dispatchCollector struct {
 	stats func() griffin.DispatchStats
 }
@@ -20,27 +20,27 @@ type dispatchCollector struct {
 var (
 	stepsDesc      = prometheus.NewDesc("griffin_steps_total", "Steps of queries, by the processor that ran them; a whole OR or AND is one.", []string{"processor"}, nil)
 	migrationsDesc = prometheus.NewDesc("griffin_migrations_total", "Changes of processor between two steps of a query.", nil, nil)
-	givenUpDesc    = prometheus.NewDesc("griffin_given_up_total", "Steps that a CPU gave up since a GPU would have ended long before.", nil, nil)
+	givenUpDesc    = prometheus.NewDesc("griffin_given_up_total", "Steps that overran on the CPU and restarted on a GPU.", nil, nil)
 	bugsDesc       = prometheus.NewDesc("griffin_bugs_total", "Panics of work that no query waits for; the log has their stacks.", nil, nil)
 	policyDesc     = prometheus.NewDesc("griffin_policy_info", "Always 1; the label is the policy that chooses processors.", []string{"policy"}, nil)
 
-	predictErrDesc  = prometheus.NewDesc("griffin_prediction_relative_error", "|predicted - taken| / taken of the time of work, by kind of work and the time predicted, from so much on.", []string{"kind", "from"}, nil)
+	predictErrDesc  = prometheus.NewDesc("griffin_prediction_relative_error", "|predicted - taken| / taken of the time of work, by kind of work and lower bound of the predicted time.", []string{"kind", "from"}, nil)
 	predictBiasDesc = prometheus.NewDesc("griffin_prediction_relative_bias", "Mean of (predicted - taken) / taken since the start.", []string{"kind", "from"}, nil)
-	correctionDesc  = prometheus.NewDesc("griffin_prediction_correction", "What predictions are multiplied with now, learnt from those before.", []string{"kind", "from"}, nil)
+	correctionDesc  = prometheus.NewDesc("griffin_prediction_correction", "Current factor that corrects predictions, learned from earlier errors.", []string{"kind", "from"}, nil)
 
 	queueTimeDesc   = prometheus.NewDesc("griffin_queue_seconds", "Time that queries waited for a processor.", []string{"processor"}, nil)
-	queuedDesc      = prometheus.NewDesc("griffin_queued_queries", "Queries that wait for a processor; for either: any.", []string{"processor"}, nil)
+	queuedDesc      = prometheus.NewDesc("griffin_queued_queries", "Queries that wait for a processor (any: for either).", []string{"processor"}, nil)
 	runningDesc     = prometheus.NewDesc("griffin_busy_servers", "CPUs, or lanes of GPUs, that run queries.", []string{"processor"}, nil)
 	serversDesc     = prometheus.NewDesc("griffin_servers", "CPUs, or lanes of GPUs, that may run queries.", []string{"processor"}, nil)
-	waitDesc        = prometheus.NewDesc("griffin_expected_wait_seconds", "How long a query that comes now is predicted to wait.", []string{"processor"}, nil)
+	waitDesc        = prometheus.NewDesc("griffin_expected_wait_seconds", "Predicted waiting time of a new query.", []string{"processor"}, nil)
 	busyDesc        = prometheus.NewDesc("griffin_busy_seconds_total", "Time that CPUs, or lanes of GPUs, ran queries.", []string{"processor"}, nil)
-	slowdownDesc    = prometheus.NewDesc("griffin_slowdown", "Moving mean of measured over predicted time of what runs.", []string{"processor"}, nil)
-	launchesDesc    = prometheus.NewDesc("griffin_runs_total", "Queries or batches of them that ran.", []string{"processor"}, nil)
-	batchesDesc     = prometheus.NewDesc("griffin_batches_total", "Of the runs, those of more than one query.", []string{"processor"}, nil)
-	jobsDesc        = prometheus.NewDesc("griffin_scheduled_queries_total", "Queries that were given a processor.", []string{"processor"}, nil)
-	shedDesc        = prometheus.NewDesc("griffin_shed_total", "Queries that the scheduler refused or gave up before they ran, by reason.", []string{"reason"}, nil)
-	stolenDesc      = prometheus.NewDesc("griffin_stolen_total", "Queries that ran on another processor than was chosen at first.", nil, nil)
-	failedOverDesc  = prometheus.NewDesc("griffin_failed_over_total", "Queries whose processor failed, and that ran on another.", nil, nil)
+	slowdownDesc    = prometheus.NewDesc("griffin_slowdown", "Moving mean of measured over predicted time of running queries.", []string{"processor"}, nil)
+	launchesDesc    = prometheus.NewDesc("griffin_runs_total", "Runs of single queries and of batches.", []string{"processor"}, nil)
+	batchesDesc     = prometheus.NewDesc("griffin_batches_total", "Runs of more than one query.", []string{"processor"}, nil)
+	jobsDesc        = prometheus.NewDesc("griffin_scheduled_queries_total", "Queries that got a processor.", []string{"processor"}, nil)
+	shedDesc        = prometheus.NewDesc("griffin_shed_total", "Queries that the scheduler rejected or dropped before they ran, by reason.", []string{"reason"}, nil)
+	stolenDesc      = prometheus.NewDesc("griffin_stolen_total", "Queries that ran on another processor than first chosen.", nil, nil)
+	failedOverDesc  = prometheus.NewDesc("griffin_failed_over_total", "Queries that ran on another processor after theirs failed.", nil, nil)
 	cancelledDesc   = prometheus.NewDesc("griffin_cancelled_total", "Queries that were cancelled while they waited.", nil, nil)
 	shedReasonNames = map[sched.Reason]string{sched.QueueFull: "queue_full", sched.TooLate: "too_late", sched.Expired: "expired"}
 )
@@ -123,20 +123,20 @@ func collectPlace(ch chan<- prometheus.Metric, p *sched.PlaceStats, name string)
 	ch <- prometheus.MustNewConstHistogram(queueTimeDesc, n, p.QueueTime.Seconds(), below, name)
 }
 
-// resultCollector reads the counts of the cache of answers, if there is one.
+// resultCollector reads the counts of the result cache, if there is one.
 type resultCollector struct {
 	stats func() (stats griffin.ResultCacheStats, used bool)
 }
 
 var (
-	resultHitsDesc    = prometheus.NewDesc("griffin_result_cache_hits_total", "Searches whose answer was kept.", nil, nil)
-	resultWaitsDesc   = prometheus.NewDesc("griffin_result_cache_waits_total", "Searches that waited for the answer of an equal one.", nil, nil)
-	resultMissesDesc  = prometheus.NewDesc("griffin_result_cache_misses_total", "Searches that were run and whose answer may be kept.", nil, nil)
-	resultEvictDesc   = prometheus.NewDesc("griffin_result_cache_evictions_total", "Answers that made room for others.", nil, nil)
-	resultInvalidDesc = prometheus.NewDesc("griffin_result_cache_invalidations_total", "Answers that a commit made worthless.", nil, nil)
-	resultEntriesDesc = prometheus.NewDesc("griffin_result_cache_entries", "Answers that are kept.", nil, nil)
-	resultBytesDesc   = prometheus.NewDesc("griffin_result_cache_bytes", "Bytes that they take.", nil, nil)
-	resultLimitDesc   = prometheus.NewDesc("griffin_result_cache_limit_bytes", "Bytes that they may take.", nil, nil)
+	resultHitsDesc    = prometheus.NewDesc("griffin_result_cache_hits_total", "Searches answered from the result cache.", nil, nil)
+	resultWaitsDesc   = prometheus.NewDesc("griffin_result_cache_waits_total", "Searches that waited for the answer of an equal search.", nil, nil)
+	resultMissesDesc  = prometheus.NewDesc("griffin_result_cache_misses_total", "Searches that were not in the result cache and ran.", nil, nil)
+	resultEvictDesc   = prometheus.NewDesc("griffin_result_cache_evictions_total", "Answers evicted from the result cache.", nil, nil)
+	resultInvalidDesc = prometheus.NewDesc("griffin_result_cache_invalidations_total", "Answers dropped because of a new commit.", nil, nil)
+	resultEntriesDesc = prometheus.NewDesc("griffin_result_cache_entries", "Answers in the result cache.", nil, nil)
+	resultBytesDesc   = prometheus.NewDesc("griffin_result_cache_bytes", "Size of the result cache.", nil, nil)
+	resultLimitDesc   = prometheus.NewDesc("griffin_result_cache_limit_bytes", "Maximum size of the result cache.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.
@@ -168,11 +168,11 @@ func (c resultCollector) Collect(ch chan<- prometheus.Metric) {
 	send(resultLimitDesc, prometheus.GaugeValue, float64(s.LimitBytes))
 }
 
-// processCollector reads what the process has of memory of its own; beside it,
-// process_resident_memory_bytes has the pages of the mapped index, too.
+// processCollector reads the anonymous memory of the process. In contrast,
+// process_resident_memory_bytes includes the pages of the mapped index.
 type processCollector struct{}
 
-var anonymousDesc = prometheus.NewDesc("griffin_process_anonymous_bytes", "Memory of the process that is no file's.", nil, nil)
+var anonymousDesc = prometheus.NewDesc("griffin_process_anonymous_bytes", "Anonymous memory of the process: without mapped files.", nil, nil)
 
 // Describe implements prometheus.Collector.
 func (processCollector) Describe(ch chan<- *prometheus.Desc) { ch <- anonymousDesc }

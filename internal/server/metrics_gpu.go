@@ -6,37 +6,37 @@ import (
 	"github.com/griffin-search/griffin"
 )
 
-// gpuCollector reads what the GPUs did once for each scrape. An index without a GPU
-// has none of its metrics.
+// gpuCollector reads the counts of the GPUs once per scrape. An index without a GPU has
+// none of these metrics.
 type gpuCollector struct {
 	stats func() (stats griffin.GPUStats, used bool)
 }
 
 var (
-	gpuQueriesDesc   = prometheus.NewDesc("griffin_queries_total", "Queries answered, by processor, of an index that has a GPU.", []string{"processor"}, nil)
-	gpuHitsDesc      = prometheus.NewDesc("griffin_gpu_list_hits_total", "Posting lists that were in the GPU's memory when a query asked for them.", []string{"device"}, nil)
-	gpuMissesDesc    = prometheus.NewDesc("griffin_gpu_list_misses_total", "Posting lists that had to be brought to the GPU.", []string{"device"}, nil)
-	gpuStreamedDesc  = prometheus.NewDesc("griffin_gpu_lists_streamed_total", "Posting lists that were brought and not kept.", []string{"device"}, nil)
-	gpuEvictionsDesc = prometheus.NewDesc("griffin_gpu_list_evictions_total", "Posting lists that made room for others.", []string{"device"}, nil)
-	gpuListsDesc     = prometheus.NewDesc("griffin_gpu_lists", "Posting lists in the GPU's memory.", []string{"device"}, nil)
-	gpuBytesDesc     = prometheus.NewDesc("griffin_gpu_list_bytes", "Bytes that posting lists take of the GPU's memory.", []string{"device"}, nil)
-	gpuLimitDesc     = prometheus.NewDesc("griffin_gpu_list_limit_bytes", "Bytes that posting lists may take of the GPU's memory.", []string{"device"}, nil)
-	gpuUsedDesc      = prometheus.NewDesc("griffin_gpu_memory_used_bytes", "Bytes of the GPU's memory in use, by whatever process.", []string{"device"}, nil)
-	gpuHostDesc      = prometheus.NewDesc("griffin_gpu_host_bytes", "Bytes of page-locked memory of the host that hold posting lists.", []string{"device"}, nil)
-	gpuHostLimitDesc = prometheus.NewDesc("griffin_gpu_host_limit_bytes", "Bytes of page-locked memory of the host that posting lists may take.", []string{"device"}, nil)
-	gpuAskedDesc     = prometheus.NewDesc("griffin_gpu_lists_asked_total", "Posting lists that queries asked for, by the form that they had then.", []string{"device", "form"}, nil)
-	gpuDirectDesc    = prometheus.NewDesc("griffin_gpu_direct_queries_total", "Queries answered from compressed lists.", []string{"device"}, nil)
-	gpuInPlaceDesc   = prometheus.NewDesc("griffin_gpu_in_place_bytes_total", "Bytes of posting lists that the GPU read in the host's memory.", []string{"device"}, nil)
+	gpuQueriesDesc   = prometheus.NewDesc("griffin_queries_total", "Queries answered, by processor (only with a GPU).", []string{"processor"}, nil)
+	gpuHitsDesc      = prometheus.NewDesc("griffin_gpu_list_hits_total", "Posting lists that were in GPU memory when a query used them.", []string{"device"}, nil)
+	gpuMissesDesc    = prometheus.NewDesc("griffin_gpu_list_misses_total", "Posting lists that had to be loaded into GPU memory.", []string{"device"}, nil)
+	gpuStreamedDesc  = prometheus.NewDesc("griffin_gpu_lists_streamed_total", "Posting lists that were loaded and not kept.", []string{"device"}, nil)
+	gpuEvictionsDesc = prometheus.NewDesc("griffin_gpu_list_evictions_total", "Posting lists evicted from GPU memory.", []string{"device"}, nil)
+	gpuListsDesc     = prometheus.NewDesc("griffin_gpu_lists", "Posting lists in GPU memory.", []string{"device"}, nil)
+	gpuBytesDesc     = prometheus.NewDesc("griffin_gpu_list_bytes", "Bytes of posting lists in GPU memory.", []string{"device"}, nil)
+	gpuLimitDesc     = prometheus.NewDesc("griffin_gpu_list_limit_bytes", "Maximum bytes of posting lists in GPU memory.", []string{"device"}, nil)
+	gpuUsedDesc      = prometheus.NewDesc("griffin_gpu_memory_used_bytes", "Bytes of GPU memory in use by all processes.", []string{"device"}, nil)
+	gpuHostDesc      = prometheus.NewDesc("griffin_gpu_host_bytes", "Bytes of posting lists in page-locked host memory.", []string{"device"}, nil)
+	gpuHostLimitDesc = prometheus.NewDesc("griffin_gpu_host_limit_bytes", "Maximum bytes of posting lists in page-locked host memory.", []string{"device"}, nil)
+	gpuAskedDesc     = prometheus.NewDesc("griffin_gpu_lists_asked_total", "Posting lists that queries used, by their form at that time.", []string{"device", "form"}, nil)
+	gpuPackedDesc    = prometheus.NewDesc("griffin_gpu_packed_queries_total", "Queries answered from compressed lists.", []string{"device"}, nil)
+	gpuInPlaceDesc   = prometheus.NewDesc("griffin_gpu_in_place_bytes_total", "Bytes of posting lists that the GPU read from host memory.", []string{"device"}, nil)
 	gpuUploadedDesc  = prometheus.NewDesc("griffin_gpu_uploaded_bytes_total", "Bytes of posting lists sent to the GPU.", []string{"device"}, nil)
-	gpuErrorsDesc    = prometheus.NewDesc("griffin_gpu_errors_total", "Calls of the GPU's driver that failed; the CPU answered the queries.", []string{"device"}, nil)
-	gpuLostDesc      = prometheus.NewDesc("griffin_gpu_lost", "1 if the GPU failed and is used no more.", []string{"device"}, nil)
+	gpuErrorsDesc    = prometheus.NewDesc("griffin_gpu_errors_total", "Failed calls of the GPU driver; the CPU answered the queries.", []string{"device"}, nil)
+	gpuLostDesc      = prometheus.NewDesc("griffin_gpu_lost", "1 if the GPU failed and is no longer used.", []string{"device"}, nil)
 )
 
 // Describe implements prometheus.Collector.
 func (gpuCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		gpuQueriesDesc, gpuHitsDesc, gpuMissesDesc, gpuStreamedDesc, gpuEvictionsDesc, gpuListsDesc, gpuBytesDesc, gpuLimitDesc,
-		gpuUsedDesc, gpuHostDesc, gpuHostLimitDesc, gpuAskedDesc, gpuDirectDesc, gpuInPlaceDesc, gpuUploadedDesc, gpuErrorsDesc, gpuLostDesc,
+		gpuUsedDesc, gpuHostDesc, gpuHostLimitDesc, gpuAskedDesc, gpuPackedDesc, gpuInPlaceDesc, gpuUploadedDesc, gpuErrorsDesc, gpuLostDesc,
 	} {
 		ch <- d
 	}
@@ -73,7 +73,7 @@ func (c gpuCollector) Collect(ch chan<- prometheus.Metric) {
 		send(gpuAskedDesc, prometheus.CounterValue, d.Asked.Host, d.Name, "host")
 		send(gpuAskedDesc, prometheus.CounterValue, d.Asked.Device, d.Name, "device")
 		send(gpuAskedDesc, prometheus.CounterValue, d.Asked.Image, d.Name, "image")
-		send(gpuDirectDesc, prometheus.CounterValue, d.Direct, d.Name)
+		send(gpuPackedDesc, prometheus.CounterValue, d.Packed, d.Name)
 		send(gpuInPlaceDesc, prometheus.CounterValue, d.BytesInPlace, d.Name)
 		send(gpuUploadedDesc, prometheus.CounterValue, d.BytesUploaded, d.Name)
 		send(gpuErrorsDesc, prometheus.CounterValue, d.Errors, d.Name)

@@ -1,14 +1,13 @@
 package server
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
 	_ "embed" // the page, its style and its icon are part of the binary
 	"encoding/base64"
+	"errors"
 	"fmt"
-	"html/template"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -19,48 +18,52 @@ import (
 )
 
 var (
-	//go:embed page.html
-	pageSource string
 	//go:embed page.css
 	pageStyle string
 	//go:embed icon.svg
 	pageIcon []byte
 )
 
-// contentSecurityPolicy allows this page's own style, icon and form, and
-// nothing else. The style is named by its hash, so that no other applies.
+// contentSecurityPolicy allows only the style, icon and form of this page. The style is
+// identified by its hash.
 var contentSecurityPolicy = func() string {
 	sum := sha256.Sum256([]byte(pageStyle))
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; " +
 		"img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 }()
 
-var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
-	"style": func() template.CSS { return template.CSS(pageStyle) },
-	"took":  formatDuration,
-	"count": formatCount,
-	"add":   func(a, b int) int { return a + b },
-	"chart": newTimeline,
-}).Parse(pageSource))
+//go:generate go -C ../../tools run github.com/valyala/quicktemplate/qtc -skipLineComments -file=../internal/server/page.qtpl
 
-// pageData is what page.html shows.
+// pageData is what page.qtpl shows.
 type pageData struct {
 	Title    string
 	Request  searchRequest
 	Modes    []modeChoice
-	NumDocs  int // -1 if the index cannot tell
+	NumDocs  int // -1 if unknown
 	MaxBytes int // of the query
 
-	// One of these is set; none on the start page.
+	// At most one of these is set; none on the start page.
 	Error    *apiError
 	Results  *griffin.Results
 	Document *griffin.Document
 
-	// Addresses that go with Results, "" where there is nothing to go to.
+	// Addresses that belong to Results; "" if there is none.
 	Previous, Next string
 	JSON           string
 	AnyWord        string // the same query in mode or
-	Trace          string // the same results and how they were found
+	Trace          string // the same results with their trace
+}
+
+// isStart reports whether the page is the form alone.
+func (p *pageData) isStart() bool { return p.Results == nil && p.Error == nil && p.Document == nil }
+
+// heading is the heading of results: which of how many are shown.
+func (p *pageData) heading() string {
+	n := len(p.Results.Hits)
+	if p.Next == "" && p.Previous == "" {
+		return plural(n, "result")
+	}
+	return "Results " + formatCount(p.Request.Offset+1) + " to " + formatCount(p.Request.Offset+n)
 }
 
 type modeChoice struct {
@@ -111,7 +114,7 @@ func (h *handler) newPage(req searchRequest) *pageData {
 		Title: "Griffin", Request: req, NumDocs: -1, MaxBytes: h.MaxQueryBytes,
 		Modes: []modeChoice{{Mode: griffin.ModeOr, Label: "any word"}, {Mode: griffin.ModeAnd, Label: "all words"}, {Mode: griffin.ModeAndOr, Label: "all, else any"}},
 	}
-	if req.Mode == griffin.ModeSaat { // only for who asks for it in the address: few indexes have its lists
+	if req.Mode == griffin.ModeSaat { // shown only if the address asks for it: few indexes have its lists
 		data.Modes = append(data.Modes, modeChoice{Mode: griffin.ModeSaat, Label: "any, by impacts"})
 	}
 	for i := range data.Modes {
@@ -123,7 +126,7 @@ func (h *handler) newPage(req searchRequest) *pageData {
 	return data
 }
 
-// document serves /document?id=: one document as it is stored.
+// document serves /document?id=: one stored document.
 func (h *handler) document(w http.ResponseWriter, r *http.Request) {
 	data := h.newPage(searchRequest{})
 	body, apiErr := h.documentPage(r, data)
@@ -135,8 +138,8 @@ func (h *handler) document(w http.ResponseWriter, r *http.Request) {
 	writeBody(w, http.StatusOK, pageType, body)
 }
 
-// documentPage makes the page of the document that is asked for, if it may begin, within
-// the limit of time. Sending it is not part of that: a reader may be slow.
+// documentPage makes the page of a document within the time limit, if admission lets it
+// begin. Sending the page does not count: a reader may be slow.
 func (h *handler) documentPage(r *http.Request, data *pageData) ([]byte, *apiError) {
 	const asked = "request for a document"
 	admitted, refused := h.documents.enter(clientOf(r), h.Timeout)
@@ -154,22 +157,18 @@ func (h *handler) documentPage(r *http.Request, data *pageData) ([]byte, *apiErr
 		return nil, h.explain(asked, ended(r, ctx.Err()), h.Timeout)
 	}
 	id := r.URL.Query().Get("id")
-	doc, found, err := h.backend.document(ctx, id)
+	doc, err := h.backend.document(ctx, id)
+	if errors.Is(err, griffin.ErrNotFound) {
+		answered = true
+		return nil, &apiError{Status: http.StatusNotFound, Code: "not_found", Message: fmt.Sprintf("the index has no document %.100q", id)}
+	}
 	if err != nil {
 		return nil, h.explain(asked, ended(r, err), h.Timeout)
 	}
 	answered = true
-	if !found {
-		return nil, &apiError{Status: http.StatusNotFound, Code: "not_found", Message: fmt.Sprintf("the index has no document %.100q", id)}
-	}
 	data.Document = &doc
 	data.Title = cmp.Or(doc.Title, doc.ID) + " – Griffin"
-	var body bytes.Buffer
-	if err := pageTemplate.Execute(&body, data); err != nil {
-		data.Document = nil
-		return nil, h.explain(asked, err, h.Timeout)
-	}
-	return body.Bytes(), nil
+	return []byte(pageHTML(data)), nil
 }
 
 // pageType is the type of pages.
@@ -183,13 +182,7 @@ func (h *handler) writePage(w http.ResponseWriter, data *pageData) {
 			return
 		}
 	}
-	var body bytes.Buffer
-	if err := pageTemplate.Execute(&body, data); err != nil {
-		h.Logger.Error("rendering a page", "error", err)
-		http.Error(w, "the page cannot be rendered", http.StatusInternalServerError)
-		return
-	}
-	writeBody(w, status, pageType, body.Bytes())
+	writeBody(w, status, pageType, []byte(pageHTML(data)))
 }
 
 func icon(w http.ResponseWriter, _ *http.Request) {
@@ -197,7 +190,7 @@ func icon(w http.ResponseWriter, _ *http.Request) {
 	writeBody(w, http.StatusOK, "image/svg+xml", pageIcon)
 }
 
-// address returns the address of a search at path, as short as it can be.
+// address returns the address of a search at path, without default values.
 func address(path string, req searchRequest) string {
 	values := url.Values{"q": {req.Text}}
 	if req.Mode != griffin.ModeOr {
@@ -239,4 +232,12 @@ func formatCount(n int) string {
 		s = s[:i] + "," + s[i:]
 	}
 	return s
+}
+
+// plural formats a number of things: 1 result, 1,200 results.
+func plural(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return formatCount(n) + " " + thing
 }

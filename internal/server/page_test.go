@@ -33,8 +33,8 @@ func TestResultsPage(t *testing.T) {
 		t.Fatalf("status %d", w.Code)
 	}
 	contains(t, w.Body.String(),
-		"<title>&#34;fox&#34; – Griffin</title>", `value="&#34;fox&#34;"`, `<option value="and" selected>`,
-		`3 results <span class="time">in 1.5 ms</span>`, `<a href="/document?id=a%2fone.txt">One &amp; only</a>`,
+		"<title>&quot;fox&quot; – Griffin</title>", `value="&quot;fox&quot;"`, `<option value="and" selected>`,
+		`3 results <span class="time">in 1.5 ms</span>`, `<a href="/document?id=a%2Fone.txt">One &amp; only</a>`,
 		"a &lt;b&gt;<mark>fox</mark>&lt;/b&gt; ran", "score 2.50", `<a href="/document?id=b">b</a>`,
 		`href="/search?mode=and&amp;q=%22fox%22"`)
 }
@@ -62,7 +62,7 @@ func TestEmptyResultPage(t *testing.T) {
 	if w.Code != http.StatusOK {
 		t.Errorf("status %d", w.Code)
 	}
-	contains(t, w.Body.String(), "No document matches", "&#34;the&#34; is a stop word", `<a href="/?q=the">Search for any of the words</a>`)
+	contains(t, w.Body.String(), "No document matches", "&quot;the&quot; is a stop word", `<a href="/?q=the">Search for any of the words</a>`)
 }
 
 func TestPageIsLenient(t *testing.T) {
@@ -89,7 +89,7 @@ func TestTraceOnPage(t *testing.T) {
 	}
 }
 
-// The page says that a budget ended, with hits and without.
+// The page reports an exhausted budget, with hits and without.
 func TestBudgetOnPage(t *testing.T) {
 	r := &griffin.Results{Query: "fox", Mode: griffin.ModeSaat, Missed: 41.5}
 	h := newHandler(Options{Logger: quiet()}, fakeSearch(func(context.Context, searchRequest) (*griffin.Results, error) { return r, nil }))
@@ -107,7 +107,7 @@ func TestErrorPage(t *testing.T) {
 	if w.Code != http.StatusBadRequest {
 		t.Errorf("status %d", w.Code)
 	}
-	contains(t, w.Body.String(), `aria-invalid="true" aria-describedby="error"`, `role="alert"`, "k &#34;zero&#34; is not a number", `value="fox"`)
+	contains(t, w.Body.String(), `aria-invalid="true" aria-describedby="error"`, `role="alert"`, "k &quot;zero&quot; is not a number", `value="fox"`)
 }
 
 func TestDocumentPage(t *testing.T) {

@@ -14,23 +14,23 @@ import (
 	"github.com/griffin-search/griffin"
 )
 
-// searchRequest is a request to search, checked against the limits.
+// searchRequest is a search request within the limits.
 type searchRequest struct {
 	Text      string
 	K, Offset int
 	Mode      griffin.Mode
 	Trace     bool
-	Lenient   bool          // make the best of faults in Text
-	Rho       int           // of mode saat: the most postings to process; 0: all
+	Lenient   bool          // tolerate syntax errors in Text
+	Rho       int           // of mode saat: the maximum number of postings to process; 0: all
 	Timeout   time.Duration // 0: Options.Timeout
 }
 
-// parameters are the names that a search understands.
+// parameters are the names of the parameters of a search.
 var parameters = []string{"q", "k", "offset", "mode", "trace", "rho", "timeout"}
 
-// parseRequest reads the parameters of a search. A parameter that is not
-// known is an error if strict, since a misspelt one would go unnoticed. After
-// an error the request holds what was good in it.
+// parseRequest reads the parameters of a search. If strict, an unknown parameter is an
+// error, so that a misspelt one is noticed. After an error, the request holds the valid
+// parameters.
 func (h *handler) parseRequest(r *http.Request, strict bool) (searchRequest, *apiError) {
 	req := searchRequest{K: griffin.DefaultK, Lenient: !strict}
 	values, err := url.ParseQuery(r.URL.RawQuery)
@@ -51,7 +51,7 @@ func (h *handler) parseRequest(r *http.Request, strict bool) (searchRequest, *ap
 	}
 	req.Text = values.Get("q")
 	if mode := values.Get("mode"); mode != "" {
-		// In an address a plus sign means a blank: mode=and+or arrives as "and or".
+		// In an address a plus sign is a space: mode=and+or arrives as "and or".
 		if req.Mode, err = griffin.ParseMode(strings.ReplaceAll(mode, " ", "+")); err != nil {
 			return req, badParameter("mode %.40q is none of or, and, and+or, saat", mode)
 		}
@@ -91,7 +91,7 @@ func intParameter(values url.Values, name string, missing, lowest, highest int) 
 	return v, nil
 }
 
-// timeoutParameter reads the time limit of a request; 0: it has none of its own.
+// timeoutParameter reads the time limit of a request; 0: none.
 func (h *handler) timeoutParameter(values url.Values) (time.Duration, *apiError) {
 	text := values.Get("timeout")
 	if text == "" {
@@ -117,14 +117,14 @@ func (h *handler) checkText(text string) *apiError {
 	return nil
 }
 
-// apiError is what a client gets to know about a failure.
+// apiError is the answer to a failed request.
 type apiError struct {
 	Status  int    `json:"-"`
 	Code    string `json:"code"`
 	Message string `json:"message"`
-	Offset  *int   `json:"offset,omitempty"` // byte of q where it goes wrong
+	Offset  *int   `json:"offset,omitempty"` // byte of q at which the error is
 
-	retryAfter time.Duration // of statuses 429, 503 and 504; at least 1 s is told
+	retryAfter time.Duration // of statuses 429, 503 and 504; at least 1 s is sent
 }
 
 func badParameter(format string, args ...any) *apiError {

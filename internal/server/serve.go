@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// limits bounds what one connection may cost.
+// limits bounds the time and size of one connection.
 type limits struct {
 	readHeader, read, write, idle time.Duration
-	told                          time.Duration // to answer requests that are cut off
+	told                          time.Duration // to answer cancelled requests
 	headerBytes                   int
 	connections                   int
 }
@@ -24,22 +24,22 @@ var defaultLimits = limits{
 	idle:        time.Minute,
 	told:        time.Second,
 	headerBytes: 32 << 10,
-	connections: 4096, // above Options.MaxConcurrent: what is refused wants to be told
+	connections: 4096, // above Options.MaxConcurrent, so that rejections can be sent
 }
 
-// errStopping is why requests are cancelled whose clients have not gone.
+// errStopping is the cause of cancelling requests whose clients are still connected.
 var errStopping = errors.New("the server is stopping")
 
 // Serve answers requests on listener until ctx ends. Then it accepts no more,
-// lets the requests that are being answered end for at most grace, cancels
-// what is left, and returns: nil, or an error if requests were cut off or
-// listener failed. It closes listener.
+// lets running requests end for at most grace, cancels the others and returns.
+// The error is nil unless requests were cancelled or listener failed. Serve closes
+// listener.
 func Serve(ctx context.Context, listener net.Listener, handler http.Handler, grace time.Duration) error {
 	return serve(ctx, listener, handler, grace, defaultLimits)
 }
 
 func serve(ctx context.Context, listener net.Listener, handler http.Handler, grace time.Duration, l limits) error {
-	// Requests outlive ctx by up to grace: they end with requestCtx.
+	// Requests may outlive ctx by up to grace; requestCtx ends them.
 	requestCtx, cancelRequests := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancelRequests(errStopping)
 	open := newConnections(listener, l.connections)
@@ -64,8 +64,8 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler, gra
 	err := shutdown(ctx, srv, grace)
 	cancelRequests(errStopping)
 	if errors.Is(err, context.DeadlineExceeded) {
-		// They end now, and say so: a client would take silence for an answer.
-		err = fmt.Errorf("server: requests were still running after %v and were cut off", grace)
+		// They end now with an error: a client could take silence for an answer.
+		err = fmt.Errorf("server: requests were still running after %v and were cancelled", grace)
 		if shutdown(ctx, srv, l.told) != nil {
 			err = errors.Join(err, srv.Close())
 		}
@@ -77,7 +77,7 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler, gra
 	return nil
 }
 
-// shutdown waits for requests for at most grace, though ctx has ended.
+// shutdown waits at most grace for running requests, although ctx has ended.
 func shutdown(ctx context.Context, srv *http.Server, grace time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()

@@ -17,11 +17,10 @@ import (
 	"github.com/griffin-search/griffin"
 )
 
-// patience is how long tests wait for what must come, be the machine as slow and as busy
-// as it may: only a test that fails takes so long.
+// patience limits waiting. Only a failing test reaches the limit, even on a slow, busy
+// machine.
 const patience = 3 * time.Minute
 
-// running is a server on a free port of the loopback interface.
 type running struct {
 	addr string
 	stop context.CancelFunc
@@ -68,8 +67,7 @@ func TestServeStopsWhenIdle(t *testing.T) {
 	}
 }
 
-// TestServeDrainsUnderLoad stops the server while clients keep asking: every
-// request that got an answer got a whole one.
+// Every answered request gets a complete answer during shutdown.
 func TestServeDrainsUnderLoad(t *testing.T) {
 	h := newHandler(Options{Logger: quiet(), MaxConcurrent: 64, Timeout: MaxTimeout}, fakeSearch(func(ctx context.Context, _ searchRequest) (*griffin.Results, error) {
 		select {
@@ -88,7 +86,7 @@ func TestServeDrainsUnderLoad(t *testing.T) {
 			for {
 				resp, err := client.Get("http://" + r.addr + "/search?q=a")
 				if err != nil {
-					return // refused: the server has stopped
+					return // the server has stopped
 				}
 				body, err := io.ReadAll(resp.Body)
 				resp.Body.Close()
@@ -115,7 +113,7 @@ func TestServeCutsOffAfterGrace(t *testing.T) {
 	started.Add(clients)
 	h := newHandler(Options{Logger: quiet(), MaxWait: patience, Timeout: MaxTimeout}, fakeSearch(func(ctx context.Context, _ searchRequest) (*griffin.Results, error) {
 		started.Done()
-		<-ctx.Done() // ends when the server gives up on it, long before Timeout
+		<-ctx.Done() // the server cancels it long before Timeout
 		return nil, ctx.Err()
 	}))
 	l := defaultLimits
@@ -140,17 +138,17 @@ func TestServeCutsOffAfterGrace(t *testing.T) {
 	}
 	started.Wait()
 	r.stop()
-	if err := r.wait(t); err == nil || !strings.Contains(err.Error(), "cut off") {
-		t.Errorf("got %v, want an error about requests that were cut off", err)
+	if err := r.wait(t); err == nil || !strings.Contains(err.Error(), "cancelled") {
+		t.Errorf("got %v, want an error about requests that were cancelled", err)
 	}
 	for range clients {
 		if got := <-answers; got != "" {
-			t.Errorf("a client that was cut off got: %s", got)
+			t.Errorf("a client whose request was cancelled got: %s", got)
 		}
 	}
 }
 
-// Requests that do not end although they are cancelled do not keep the server.
+// Requests that ignore cancellation do not block shutdown.
 func TestServeClosesOnRequestsThatGoOn(t *testing.T) {
 	started, release := make(chan struct{}), make(chan struct{})
 	defer close(release)
@@ -168,8 +166,8 @@ func TestServeClosesOnRequestsThatGoOn(t *testing.T) {
 	}()
 	<-started
 	r.stop()
-	if err := r.wait(t); err == nil || !strings.Contains(err.Error(), "cut off") {
-		t.Errorf("got %v, want an error about requests that were cut off", err)
+	if err := r.wait(t); err == nil || !strings.Contains(err.Error(), "cancelled") {
+		t.Errorf("got %v, want an error about requests that were cancelled", err)
 	}
 }
 
@@ -184,8 +182,8 @@ func TestServeReportsBrokenListener(t *testing.T) {
 	}
 }
 
-// getSoon asks until it is answered: of a server with short limits, which hangs up on
-// anyone whose request the machine is slow to bring.
+// getSoon repeats a request until it is answered: a server with short limits may close the
+// connection of a slow machine.
 func getSoon(t *testing.T, address string) {
 	t.Helper()
 	for began := time.Now(); ; {
@@ -209,8 +207,7 @@ func shortLimits() limits {
 	return l
 }
 
-// TestSlowClients lets clients drip their request: the server hangs up on
-// them and answers others meanwhile.
+// The server disconnects clients that send slowly, and answers others meanwhile.
 func TestSlowClients(t *testing.T) {
 	r := start(t, newHandler(Options{Logger: quiet()}, fakeBackend()), time.Second, shortLimits())
 	var dripping, wg sync.WaitGroup
@@ -247,7 +244,6 @@ func TestSlowClients(t *testing.T) {
 	wg.Wait()
 }
 
-// TestMalformedRequests writes bytes that are hardly HTTP to a real socket.
 func TestMalformedRequests(t *testing.T) {
 	r := start(t, newHandler(Options{Logger: quiet()}, fakeBackend()), time.Second, defaultLimits)
 	for name, c := range map[string]struct{ request, want string }{
@@ -267,13 +263,13 @@ func TestMalformedRequests(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer conn.Close()
-			go func() { _, _ = io.WriteString(conn, c.request) }() // the server may hang up while this writes
+			go func() { _, _ = io.WriteString(conn, c.request) }() // the server may close the connection first
 			if err := conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
 				t.Fatal(err)
 			}
 			line, err := bufio.NewReader(conn).ReadString('\n')
 			if err != nil && line == "" {
-				return // hung up on: the reset overtook the answer
+				return // closed: the reset overtook the answer
 			}
 			if !strings.HasPrefix(line, c.want) {
 				t.Errorf("answer %q, want %s", line, c.want)
@@ -287,8 +283,7 @@ func TestMalformedRequests(t *testing.T) {
 	resp.Body.Close()
 }
 
-// TestHeaderLimit asks with headers around the limit: net/http lets a request have 4 KiB more
-// than MaxHeaderBytes.
+// net/http allows 4 KiB of headers beyond MaxHeaderBytes.
 func TestHeaderLimit(t *testing.T) {
 	r := start(t, newHandler(Options{Logger: quiet()}, fakeBackend()), time.Second, defaultLimits)
 	limit := defaultLimits.headerBytes + 4<<10
@@ -324,7 +319,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	l := shortLimits()
 	l.connections = 2
 	r := start(t, newHandler(Options{Logger: quiet()}, fakeBackend()), time.Second, l)
-	for range 8 { // all but two wait in the kernel, until the idle ones are hung up on
+	for range 8 { // all but two wait in the kernel until the idle ones are closed
 		conn, err := net.Dial("tcp", r.addr)
 		if err != nil {
 			t.Fatal(err)

@@ -12,67 +12,79 @@ import (
 	"github.com/griffin-search/griffin"
 )
 
-// The limits that hold where Options does not say.
+// The default limits of Options.
 const (
 	DefaultMaxQueryBytes = 4096
 	DefaultMaxK          = 1000
 	DefaultMaxConcurrent = 1024
 	DefaultTimeout       = 10 * time.Second
-	// DefaultMaxWait: where half of what a server can do is asked for after a burst, what
-	// waits from it is done within a second.
+	// DefaultMaxWait keeps the queue after a burst short: at half of the server's
+	// capacity it is empty within a second.
 	DefaultMaxWait = 500 * time.Millisecond
 )
 
-// MaxTimeout is the longest Options.Timeout: Serve gives a request half a minute more to be
-// answered, to a slow reader too.
+// MaxTimeout is the longest Options.Timeout. Serve gives a request 30 seconds more to send
+// its answer, also to a slow reader.
 const MaxTimeout = 90 * time.Second
 
-// Options says what to serve and within which limits. The zero value of each
-// limit is its default.
+// Options are the index to serve and the limits. The zero value of a limit is its
+// default.
 type Options struct {
-	// Index is searched. It stays the caller's: New and Serve do not close it.
+	// Index is searched. The caller keeps ownership: New and Serve do not close it.
 	Index *griffin.Index
 	// MaxQueryBytes bounds the text of a query. Default DefaultMaxQueryBytes.
 	MaxQueryBytes int
-	// MaxK bounds how many results a request may ask for. Default
-	// DefaultMaxK.
+	// MaxK bounds the number of results of a request. Default DefaultMaxK.
 	MaxK int
-	// Timeout bounds the time of one search, which a request may shorten for itself, and
-	// that of a request for a document.
-	// Default DefaultTimeout, at most MaxTimeout.
+	// Timeout is the time limit of a search, which a request can shorten, and of a
+	// request for a document. Default DefaultTimeout, at most MaxTimeout.
 	Timeout time.Duration
-	// MaxConcurrent bounds how many searches run or wait at the same time, and how many
-	// requests for documents beside them; more are refused, and so are those that would
-	// not be answered in time. Default DefaultMaxConcurrent.
+	// MaxConcurrent bounds the number of searches that run or wait at the same time, and
+	// separately the number of requests for documents. Further ones are rejected.
+	// Default DefaultMaxConcurrent.
 	MaxConcurrent int
-	// MaxWait bounds how long a search may be expected to take with all that wait before it, and
-	// a request for a document beside them: what comes then is refused, since a longer queue delays all that come after a burst and
-	// answers no more of them. Default DefaultMaxWait.
+	// MaxWait bounds the predicted time of a search, including the searches before it,
+	// and separately of a request for a document. Longer ones are rejected: a longer
+	// queue delays the requests after a burst and does not answer more of them. Default
+	// DefaultMaxWait.
 	MaxWait time.Duration
-	// Processors is how many processors searches have, for the estimate of the time that
-	// one will take. As many requests for documents run at the same time. Default
+	// Processors is the number of processors for searches, used to predict their time,
+	// and the number of requests for documents that run at the same time. Default
 	// GOMAXPROCS.
 	Processors int
-	// PerClient bounds how many searches of one client (an address) run or wait at the
-	// same time, and how many of its requests for documents. Default any number.
+	// PerClient bounds the number of searches of one client (an address) that run or
+	// wait at the same time, and separately of its requests for documents. Default: no
+	// limit.
 	PerClient int
-	// Logger gets failures and panics, not single requests. Default slog.Default().
+	// Logger receives failures, panics and new commits, not single requests. Default
+	// slog.Default().
 	Logger *slog.Logger
 }
 
-// handler is what the routes share.
+// handler is the state that the routes share.
 type handler struct {
 	Options
 	backend   backend
 	metrics   *metrics
 	searches  *admission
 	documents *admission
-	reading   chan struct{} // has room for the requests for documents that run
+	reading   chan struct{} // semaphore of running requests for documents
+
+	refreshFailed string // the last error of refresh, "" if it succeeded
 }
 
-// New returns the handler of all routes. It is an error if there is no index or
-// a limit is negative or above what it can be.
-func New(o Options) (http.Handler, error) {
+// Handler answers the requests of all routes.
+type Handler struct {
+	state  *handler
+	routes http.Handler
+}
+
+// ServeHTTP implements http.Handler.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.routes.ServeHTTP(w, r) }
+
+// New returns the handler of all routes. It returns an error if there is no index, or a
+// limit is negative or too high.
+func New(o Options) (*Handler, error) {
 	if o.Index == nil {
 		return nil, errors.New("server: no index")
 	}
@@ -85,7 +97,10 @@ func New(o Options) (http.Handler, error) {
 	return newHandler(o, indexBackend(o.Index)), nil
 }
 
-func newHandler(o Options, b backend) http.Handler { return makeHandler(o, b).routes() }
+func newHandler(o Options, b backend) *Handler {
+	h := makeHandler(o, b)
+	return &Handler{state: h, routes: h.routes()}
+}
 
 func makeHandler(o Options, b backend) *handler {
 	o.MaxQueryBytes = cmp.Or(o.MaxQueryBytes, DefaultMaxQueryBytes)
@@ -117,7 +132,7 @@ func (h *handler) routes() http.Handler {
 	route("/metrics", "metrics", h.metrics.handler().ServeHTTP)
 	route("/icon.svg", "icon", icon)
 	route("/", "other", func(w http.ResponseWriter, _ *http.Request) {
-		h.fail(w, &apiError{Status: http.StatusNotFound, Code: "not_found", Message: "there is nothing at this address; searches are at /search?q="})
+		h.fail(w, &apiError{Status: http.StatusNotFound, Code: "not_found", Message: "no such address; searches are at /search?q="})
 	})
 	return mux
 }

@@ -18,9 +18,10 @@ import (
 	"time"
 
 	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/query"
 )
 
-// fakeResults is a backend with three documents that all match.
+// fakeBackend has three documents that match every query.
 func fakeBackend() backend {
 	hits := []griffin.Hit{
 		{ID: "a/one.txt", Score: 2.5, Title: "One & only", Snippet: griffin.Snippet{Text: "a <b>fox</b> ran", Highlights: []griffin.Span{{Start: 5, End: 8}}}},
@@ -37,11 +38,11 @@ func fakeBackend() backend {
 			}
 			return r, ctx.Err()
 		},
-		document: func(_ context.Context, id string) (griffin.Document, bool, error) {
+		document: func(_ context.Context, id string) (griffin.Document, error) {
 			if id != "a/one.txt" {
-				return griffin.Document{}, false, nil
+				return griffin.Document{}, griffin.ErrNotFound
 			}
-			return griffin.Document{ID: id, Title: "One & only", Text: "a <b>fox</b> ran\naway"}, true, nil
+			return griffin.Document{ID: id, Title: "One & only", Text: "a <b>fox</b> ran\naway"}, nil
 		},
 		stats: func() (griffin.Stats, error) {
 			return griffin.Stats{NumDocs: 3, Generation: 7, Segments: make([]griffin.SegmentStats, 2), SizeBytes: 4096}, nil
@@ -58,7 +59,6 @@ func fakeSearch(f func(context.Context, searchRequest) (*griffin.Results, error)
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// get returns the answer to a GET of target.
 func get(t *testing.T, h http.Handler, target string) *httptest.ResponseRecorder {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -66,7 +66,6 @@ func get(t *testing.T, h http.Handler, target string) *httptest.ResponseRecorder
 	return w
 }
 
-// errorOf decodes an error answer.
 func errorOf(t *testing.T, w *httptest.ResponseRecorder) apiError {
 	t.Helper()
 	var body struct{ Error *apiError }
@@ -133,7 +132,6 @@ func TestRanksGoOnAfterOffset(t *testing.T) {
 	}
 }
 
-// TestErrorsOfRequests sends what a careless or hostile client may send.
 func TestErrorsOfRequests(t *testing.T) {
 	h := newHandler(Options{Logger: quiet(), MaxQueryBytes: 100}, fakeBackend())
 	for _, c := range []struct {
@@ -204,13 +202,13 @@ func TestErrorsOfSearches(t *testing.T) {
 		want   apiError
 	}{
 		{
-			&griffin.QueryError{Kind: griffin.ErrBadInput, Text: "a (bc", Offset: offset, Reason: "missing )"}, 400,
+			&query.Error{Kind: griffin.ErrBadInput, Text: "a (bc", Offset: offset, Reason: "missing )"}, 400,
 			apiError{Code: "query_syntax", Message: "missing )", Offset: &offset},
 		},
-		{&griffin.QueryError{Kind: griffin.ErrBadInput, Reason: "too many"}, 400, apiError{Code: "query_syntax", Message: "too many"}},
+		{&query.Error{Kind: griffin.ErrBadInput, Reason: "too many"}, 400, apiError{Code: "query_syntax", Message: "too many"}},
 		{
 			fmt.Errorf("index /secret: %w", griffin.ErrNoImpacts), 400,
-			apiError{Code: "no_impacts", Message: "the index has no impact-ordered lists, which mode saat needs: griffin impacts makes them"},
+			apiError{Code: "no_impacts", Message: "mode saat needs impact-ordered lists, which the index does not have; make them with griffin impacts"},
 		},
 		{fmt.Errorf("no positions: %w", griffin.ErrBadInput), 400, apiError{Code: "bad_query", Message: "no positions: bad input"}},
 		{fmt.Errorf("segment 1: %w", context.DeadlineExceeded), 504, apiError{Code: "timeout"}},
@@ -252,7 +250,7 @@ func TestSlowSearchTimesOut(t *testing.T) {
 
 func TestPanicIsAnswered(t *testing.T) {
 	h := newHandler(Options{Logger: quiet()}, fakeSearch(func(context.Context, searchRequest) (*griffin.Results, error) { panic("a bug") }))
-	for range 2 { // the second shows that the slot was given back
+	for range 2 { // the second one shows that the slot was released
 		w := get(t, h, "/search?q=a")
 		if w.Code != http.StatusInternalServerError || strings.Contains(w.Body.String(), "a bug") {
 			t.Errorf("status %d: %s", w.Code, w.Body)
@@ -266,8 +264,7 @@ func TestPanicIsAnswered(t *testing.T) {
 	}
 }
 
-// TestTooManySearches fills all slots and expects a clear refusal, then
-// service again.
+// If all slots are in use, searches are rejected; afterwards they are answered.
 func TestTooManySearches(t *testing.T) {
 	const slots, more = 4, 12
 	release := make(chan struct{})
@@ -342,7 +339,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// An index on a GPU has metrics of it; others have none.
+// Only an index on a GPU has GPU metrics.
 func TestMetricsOfGPU(t *testing.T) {
 	b := fakeBackend()
 	if metrics := get(t, newHandler(Options{Logger: quiet()}, b), "/metrics").Body.String(); strings.Contains(metrics, "gpu") {
@@ -353,7 +350,7 @@ func TestMetricsOfGPU(t *testing.T) {
 		s.Devices = slices.Grow(s.Devices, 1)[:1]
 		d := &s.Devices[0]
 		d.Name, d.Hits, d.Misses, d.Evictions, d.SizeBytes, d.Host.SizeBytes, d.BytesUploaded, d.Errors, d.Lost = "gpu0", 11, 4, 3, 4096, 512, 8192, 1, "gone"
-		d.Asked.Host, d.Asked.Image, d.Direct, d.BytesInPlace, d.Host.LimitBytes = 4, 11, 2, 300, 1024
+		d.Asked.Host, d.Asked.Image, d.Packed, d.BytesInPlace, d.Host.LimitBytes = 4, 11, 2, 300, 1024
 		return s, true
 	}
 	metrics := get(t, newHandler(Options{Logger: quiet()}, b), "/metrics").Body.String()
@@ -368,7 +365,7 @@ func TestMetricsOfGPU(t *testing.T) {
 		`griffin_gpu_host_limit_bytes{device="gpu0"} 1024`,
 		`griffin_gpu_lists_asked_total{device="gpu0",form="host"} 4`,
 		`griffin_gpu_lists_asked_total{device="gpu0",form="image"} 11`,
-		`griffin_gpu_direct_queries_total{device="gpu0"} 2`,
+		`griffin_gpu_packed_queries_total{device="gpu0"} 2`,
 		`griffin_gpu_in_place_bytes_total{device="gpu0"} 300`,
 		`griffin_gpu_uploaded_bytes_total{device="gpu0"} 8192`,
 		`griffin_gpu_errors_total{device="gpu0"} 1`,

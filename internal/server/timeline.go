@@ -9,21 +9,20 @@ import (
 	"github.com/griffin-search/griffin/internal/timeline"
 )
 
-// The places of a timeline's parts in its SVG, in its units, which are pixels where there
-// is room.
+// The layout of a timeline in SVG units, which are pixels if there is room.
 const (
 	chartWidth  = 720
 	chartTop    = 24 // of the first row
 	chartRow    = 20
-	chartLabels = 52  // where labels begin, after the names of lanes
-	chartFrom   = 140 // where the axis of time begins
-	chartTo     = 610 // and where it ends, or before that if times need the room
-	chartGap    = 8   // between it and them
-	chartGlyph  = 7   // the width of a character of theirs
-	leastBar    = 1.5 // is to be seen
+	chartLabels = 52  // start of labels, after the names of lanes
+	chartFrom   = 140 // start of the time axis
+	chartTo     = 610 // end of the time axis, or less if times need the room
+	chartGap    = 8   // between the axis and the times
+	chartGlyph  = 7   // width of a character of the times
+	leastBar    = 1.5 // minimum width of a visible bar
 )
 
-// timelineSVG is what page.html draws of a timeline.
+// timelineSVG is what page.qtpl draws of a timeline.
 type timelineSVG struct {
 	Width, Height, Top, From, To, Labels, Times int
 	End                                         string // of the axis
@@ -47,7 +46,7 @@ type timelineRow struct {
 	Description string
 }
 
-// newTimeline returns the timeline of a trace, nil if there is nothing to draw.
+// newTimeline returns the timeline of a trace, or nil if there is nothing to draw.
 func newTimeline(t *griffin.Trace) *timelineSVG {
 	c := timeline.Of(t)
 	if c == nil {
@@ -86,7 +85,7 @@ func newTimeline(t *griffin.Trace) *timelineSVG {
 	return s
 }
 
-// barTimes is what stands beside a bar: what it took, and what was predicted.
+// barTimes returns the text beside a bar: the measured and the predicted time.
 func barTimes(b *timeline.Bar) string {
 	took := timeline.Time(b.Took)
 	if b.Within {
@@ -98,7 +97,7 @@ func barTimes(b *timeline.Bar) string {
 	return took
 }
 
-// chartEnd returns where the axis of time ends, so that what stands beside it has room.
+// chartEnd returns the end of the time axis, so that the times beside it have room.
 func chartEnd(c *timeline.Chart) int {
 	longest := 0
 	for i := range c.Lanes {

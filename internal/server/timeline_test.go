@@ -15,7 +15,7 @@ import (
 	"github.com/griffin-search/griffin"
 )
 
-// placedTrace is of a query that went from the GPU to the CPU.
+// placedTrace is the trace of a query that moved from the GPU to the CPU.
 func placedTrace() *griffin.Trace {
 	const us = time.Microsecond
 	return &griffin.Trace{Query: "fox <ran>", Migrations: 1, Steps: []griffin.TraceStep{
@@ -27,7 +27,7 @@ func placedTrace() *griffin.Trace {
 	}}
 }
 
-// tracedBackend answers with placedTrace if a trace is asked for.
+// tracedBackend returns placedTrace on request.
 func tracedBackend() backend {
 	plain := fakeBackend()
 	return fakeSearch(func(ctx context.Context, req searchRequest) (*griffin.Results, error) {
@@ -57,7 +57,7 @@ func TestTimelineOnPage(t *testing.T) {
 	if strings.Contains(body, "style=") || strings.Contains(body, "<script") {
 		t.Error("the security policy allows neither styles in attributes nor scripts")
 	}
-	// To scale: of 300 µs on 470 pixels from 140 on.
+	// Scale: 300 µs are 470 pixels, from 140 on.
 	for _, want := range []string{
 		`class="bar cpu" x="375" y="48" width="78.33333333333333"`, `class="bar thin cpu" x="375" y="59" width="109.66666666666667"`, `class="bar bus within" x="218.33333333333331"`,
 	} {
@@ -68,7 +68,7 @@ func TestTimelineOnPage(t *testing.T) {
 	}
 }
 
-// Times have room beside the bars, however long they are.
+// Times of any length have room next to the bars.
 func TestTimesBesideBars(t *testing.T) {
 	const us = time.Microsecond
 	s := newTimeline(&griffin.Trace{Steps: []griffin.TraceStep{
@@ -78,7 +78,7 @@ func TestTimesBesideBars(t *testing.T) {
 	if got := s.Rows[1].Took; got != "34.2 ms (13.3 µs)" {
 		t.Fatalf("the time is %q", got)
 	}
-	const glyph = 7 // as wide as a digit of a common typeface is at most in 12 pixels, rounded down
+	const glyph = 7 // the greatest width of a digit at 12 pixels in common typefaces, rounded down
 	if room := s.Width - s.Times; room < glyph*len([]rune(s.Rows[1].Took)) {
 		t.Errorf("%d pixels for %q", room, s.Rows[1].Took)
 	}
@@ -89,7 +89,6 @@ func TestTimesBesideBars(t *testing.T) {
 	}
 }
 
-// The JSON API has the whole trace, for who wants to draw.
 func TestTraceInJSON(t *testing.T) {
 	h := newHandler(Options{Logger: quiet()}, tracedBackend())
 	var got searchResponse
@@ -111,8 +110,8 @@ func TestTraceInJSON(t *testing.T) {
 	}
 }
 
-// chartScript returns for each text and bar of the chart what it is, its box in the
-// chart's pixels, its colour, and that of the ground below it.
+// chartScript returns, for each text and bar of the chart: its kind, box in pixels, colour
+// and background.
 const chartScript = `(() => {
 	const svg = document.querySelector(".timeline svg"), at = svg.getBoundingClientRect()
 	const rgb = c => c.match(/[\d.]+/g).map(Number).slice(0, 3)
@@ -123,8 +122,8 @@ const chartScript = `(() => {
 	})
 })()`
 
-// In a browser the chart is told to who cannot see it, can be read in both colour
-// schemes, has room for all its parts, and scrolls by itself where it has not.
+// The chart has a text alternative, is readable in both colour schemes, has room for its
+// parts, and scrolls if it is too wide.
 func TestTimelineInBrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a browser")
@@ -161,7 +160,6 @@ func TestTimelineInBrowser(t *testing.T) {
 	}
 }
 
-// checkChart checks colours and boxes.
 func checkChart(tb *tab, scheme string) {
 	type box struct {
 		name                     string

@@ -1,11 +1,11 @@
-// Package shareddata gives tests and benchmarks the collections that are too
-// large, or not free enough, to lie in the repository: Wikipedia passages, the
-// small judged collections, the query logs, a CIFF file by others.
+// Package shareddata gives tests and benchmarks access to collections that are too large,
+// or not free enough, for the repository: Wikipedia passages, the small judged collections,
+// the query logs, and a CIFF file written by other software.
 //
-// They lie in the folder ../shared/data beside the repository's root, described
-// by its README.md. Where that folder is absent, as in a checkout by an outside
-// user, the tests that need it are skipped with a line that says so; where CI
-// is set to true they fail instead, so that a wrong mount is not taken for a pass.
+// They are in the folder ../shared/data next to the repository's root, described by its
+// README.md. Without that folder, as in an external checkout, the tests that need it are
+// skipped with a message. If CI=true they fail instead, so that a wrong mount does not
+// count as a pass.
 //
-// Imported by tests only. Safe for concurrent use.
+// Only tests import it. Safe for concurrent use.
 package shareddata

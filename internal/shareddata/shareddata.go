@@ -11,7 +11,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// maxWindowBytes is the largest zstd window that the collections use.
+// maxWindowBytes is the largest zstd window of the collections.
 const maxWindowBytes = 128 << 20
 
 // Collection is one judged collection.
@@ -26,7 +26,7 @@ type Collection struct {
 // Query is one line of a query file.
 type Query struct{ ID, Text string }
 
-// collectionSizes are the document counts that the folder's README states.
+// collectionSizes are the document counts in the folder's README.
 var collectionSizes = []struct {
 	name    string
 	numDocs int
@@ -38,19 +38,19 @@ var collectionSizes = []struct {
 	{"scifact", 5183},
 }
 
-// NumWikiPassages is how many documents the wiki passages hold in all.
+// NumWikiPassages is the total number of wiki passages.
 const NumWikiPassages = 750_000
 
-// Dir returns the path of the shared data, or skips the test (fails it where
-// CI=true) if this machine does not have them.
+// Dir returns the path of the shared data. If this machine does not have them, it skips the
+// test, or fails it if CI=true.
 func Dir(t testing.TB) string {
 	t.Helper()
 	start, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A module may lie in a folder of another (bench/peers): every go.mod on
-	// the way up is tried.
+	// A module may be nested in another (bench/peers), so every parent with a go.mod is
+	// tried.
 	for dir := start; ; dir = filepath.Dir(dir) {
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
 			data := filepath.Join(filepath.Dir(dir), "shared", "data")
@@ -110,8 +110,8 @@ func Wiki(t testing.TB) []string {
 	return paths
 }
 
-// OpenWiki returns the wiki passages as one stream of JSON lines, decompressed.
-// It is closed when the test ends.
+// OpenWiki returns the wiki passages as one decompressed stream of JSON lines. It is closed
+// when the test ends.
 func OpenWiki(t testing.TB) io.Reader {
 	t.Helper()
 	var parts []io.Reader
@@ -121,15 +121,15 @@ func OpenWiki(t testing.TB) io.Reader {
 	return io.MultiReader(parts...)
 }
 
-// Open opens a file of the shared data, decompressed if its name ends in .zst.
-// It is closed when the test ends.
+// Open opens a file of the shared data and decompresses it if its name ends in .zst. It is
+// closed when the test ends.
 func Open(t testing.TB, path string) io.Reader {
 	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = f.Close() }) // read only: nothing to lose
+	t.Cleanup(func() { _ = f.Close() }) // read-only: the error can be ignored
 	if !strings.HasSuffix(path, ".zst") {
 		return f
 	}
@@ -141,8 +141,8 @@ func Open(t testing.TB, path string) io.Reader {
 	return d
 }
 
-// Queries reads a query file: a name in the folder queries ("tb05-1000.tsv")
-// or the path of a collection's Queries.
+// Queries reads a query file: a name in the folder queries ("tb05-1000.tsv") or the path of
+// a collection's Queries.
 func Queries(t testing.TB, name string) []Query {
 	t.Helper()
 	path := name
@@ -164,7 +164,7 @@ func Queries(t testing.TB, name string) []Query {
 	return queries
 }
 
-// CIFF returns the path of the CIFF file that others wrote.
+// CIFF returns the path of the CIFF file written by other software.
 func CIFF(t testing.TB) string {
 	t.Helper()
 	return filepath.Join(Dir(t), "toy-complete-20200309.ciff")

@@ -4,7 +4,7 @@ package simd
 
 import "golang.org/x/sys/cpu"
 
-// Detected returns the highest level that the machine has.
+// Detected returns the highest level of the machine.
 func Detected() Level {
 	x := &cpu.X86
 	switch {

@@ -2,5 +2,5 @@
 
 package simd
 
-// Detected returns the highest level that the machine has.
+// Detected returns the highest level of the machine.
 func Detected() Level { return PureGo }

@@ -1,12 +1,11 @@
-// Package simd says which vector instructions may be used. The packages below it
-// hold the kernels, one family each: Go declarations, a pure-Go version that is
-// the reference and always there, and assembly for AVX2 and AVX-512 that a
-// generator in tools/asm writes.
+// Package simd selects the vector instructions that may be used. Its subpackages hold the
+// kernels, one family each: Go declarations, a pure-Go version that is the reference and
+// fallback, and assembly for AVX2 and AVX-512, written by a generator in tools/asm.
 //
-// The level is found at start from what the processor and the operating system
-// can do. GRIFFIN_SIMD lowers it, to compare or to keep clear of a broken
-// machine; programs built with the tag noasm, and processors other than amd64,
-// have PureGo only. Every level gives the same results, bit for bit.
+// The level is set at start from the capabilities of the processor and the operating
+// system. GRIFFIN_SIMD lowers it, for comparisons or to avoid faulty instructions. Programs
+// built with the tag noasm, and processors other than amd64, have only PureGo. Every level
+// gives bit-identical results.
 //
-// A kernel is called once a block, never once a value.
+// Kernels are called once per block, never once per value.
 package simd

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// Level is a set of instructions; a higher one has all of the lower ones.
+// Level is a set of instructions. A higher level includes the lower ones.
 type Level uint32
 
 // The levels.
@@ -20,13 +20,12 @@ const (
 	AVX512
 )
 
-// Variable is the environment variable that lowers the level: none, avx2 or
-// avx512.
+// Variable is the environment variable that lowers the level to none, avx2 or avx512.
 const Variable = "GRIFFIN_SIMD"
 
 var levelNames = [...]string{PureGo: "none", AVX2: "avx2", AVX512: "avx512"}
 
-// String returns the level's name, as Variable takes it.
+// String returns the level's name, as used in Variable.
 func (l Level) String() string {
 	if int(l) < len(levelNames) {
 		return levelNames[l]
@@ -41,8 +40,8 @@ func init() {
 	current.Store(uint32(l))
 }
 
-// choose returns the level asked for, or the best there is if that is less, or
-// if the name is empty or unknown.
+// choose returns the level with the given name, but at most best. It returns best if the
+// name is empty or unknown.
 func choose(best Level, name string) (Level, error) {
 	if name == "" {
 		return best, nil
@@ -55,17 +54,17 @@ func choose(best Level, name string) (Level, error) {
 	return best, fmt.Errorf("%s=%q: want one of %q", Variable, name, levelNames)
 }
 
-// Check returns an error if Variable has a value that is no level's name, for
-// programs to print; the value is then ignored.
+// Check returns an error if the value of Variable is not a level's name. Programs print the
+// error; the value is ignored.
 func Check() error {
 	_, err := choose(Detected(), os.Getenv(Variable))
 	return err
 }
 
-// Current returns the level that kernels use. It costs a load.
+// Current returns the level that kernels use. It costs one load.
 func Current() Level { return Level(current.Load()) }
 
-// Levels returns all levels that this process can use, PureGo first.
+// Levels returns all levels of this process, PureGo first.
 func Levels() []Level {
 	var levels []Level
 	for l := PureGo; l <= Detected(); l++ {
@@ -74,6 +73,6 @@ func Levels() []Level {
 	return levels
 }
 
-// Set makes kernels use a level, at most Detected, and returns the one before.
-// It is for tests and comparisons: simdtest.Set sets it back.
+// Set makes kernels use a level, at most Detected, and returns the previous one. It is for
+// tests and comparisons: simdtest.Set restores the level.
 func Set(l Level) (before Level) { return Level(current.Swap(uint32(min(l, Detected())))) }

@@ -7,27 +7,25 @@ import (
 	"github.com/clipperhouse/uax29/v2/words"
 )
 
-// passage is a part of the cleaned text, text[start:end], without white space
-// at its ends.
+// passage is a part of the cleaned text, text[start:end], without white space at its ends.
 type passage struct {
 	start, end          int
-	cutBefore, cutAfter bool // a sentence is cut at that end
+	cutBefore, cutAfter bool // a sentence is truncated at that end
 }
 
-// cutter widens matches to passages.
 type cutter struct {
 	text     []byte // cleaned, not empty
 	maxChars int
-	more     bool // the text goes on after its end
+	more     bool // the text continues after its end
 }
 
-// minFill is the share of MaxChars that a passage has to fill to be allowed to
-// end with a sentence before it is full.
+// minFill is the share of MaxChars above which a passage may end with a sentence before it
+// is full.
 const minFill = 0.6
 
-// widen returns the passage of about maxChars characters that shows
-// text[start:end]. It begins with the sentence of start if that is near, else
-// with a word, and ends with a sentence or else with a word.
+// widen returns the passage of about maxChars characters around text[start:end]. It begins
+// with the sentence of start if that is near, otherwise with a word, and ends with a
+// sentence or otherwise with a word.
 func (c *cutter) widen(start, end int) passage {
 	slack := max(0, c.maxChars-countChars(c.text[start:end]))
 	left := c.backward(start, slack)
@@ -38,7 +36,7 @@ func (c *cutter) widen(start, end int) passage {
 	budget := max(0, c.maxChars-countChars(c.text[p.start:end]))
 	right := c.forward(end, budget)
 	if right == len(c.text) {
-		// All that follows is shown: what is left of the budget goes before.
+		// The rest of the text fits: use the remaining budget before start.
 		p.end, p.cutAfter = right, c.more
 		if spare := c.maxChars - countChars(c.text[p.start:p.end]); spare > 0 && p.start > 0 {
 			c.extendBackward(&p, spare)
@@ -55,14 +53,13 @@ func (c *cutter) widen(start, end int) passage {
 	return c.trim(p)
 }
 
-// extendBackward moves the start of p by at most spare characters.
 func (c *cutter) extendBackward(p *passage, spare int) {
 	left := c.backward(p.start, spare)
 	if left == 0 {
 		p.start, p.cutBefore = 0, false
 		return
 	}
-	// The earliest sentence that begins there, or else the earliest word.
+	// Use the earliest sentence that begins there, or otherwise the earliest word.
 	if s := c.firstSentence(left, p.start); s >= 0 {
 		p.start, p.cutBefore = s, false
 		return
@@ -72,8 +69,7 @@ func (c *cutter) extendBackward(p *passage, spare int) {
 	}
 }
 
-// sentenceStart returns where the sentence of place begins, or -1 if that is
-// before left.
+// sentenceStart returns the start of the sentence of place, or -1 if it is before left.
 func (c *cutter) sentenceStart(left, place int) int {
 	start := -1
 	for s := c.firstSentence(left, place); s >= 0 && s <= place; {
@@ -87,8 +83,7 @@ func (c *cutter) sentenceStart(left, place int) int {
 	return start
 }
 
-// firstSentence returns the first place from left to limit where a sentence
-// begins, or -1.
+// firstSentence returns the first start of a sentence from left to limit, or -1.
 func (c *cutter) firstSentence(left, limit int) int {
 	if left == 0 {
 		return 0
@@ -99,11 +94,11 @@ func (c *cutter) firstSentence(left, limit int) int {
 	return -1
 }
 
-// sentenceEnd returns the last end of a sentence from end to right that gives
-// the passage from start the least length in characters or more, or -1.
+// sentenceEnd returns the last end of a sentence from end to right for which the passage
+// from start has the minimum number of characters, least, or -1.
 func (c *cutter) sentenceEnd(start, end, right, least int) int {
 	found := -1
-	// Sentences are counted from start: it is the beginning of one, or a word
+	// Sentences are counted from start, which is the beginning of a sentence or a word
 	// within one.
 	for s := start; ; {
 		n, ok := sentence(c.text[s:])
@@ -117,11 +112,11 @@ func (c *cutter) sentenceEnd(start, end, right, least int) int {
 	return found
 }
 
-// maxSentenceBytes is how far the end of a sentence is looked for.
+// maxSentenceBytes is the maximum length of a sentence that is examined.
 const maxSentenceBytes = 4 << 10
 
-// sentence returns the length of the first sentence of text by UAX #29, or
-// ok == false if it does not end before text does, or not soon.
+// sentence returns the length of the first sentence of text by UAX #29. ok is false if it
+// does not end before text or within maxSentenceBytes.
 func sentence(text []byte) (n int, ok bool) {
 	near := text
 	if len(near) > maxSentenceBytes {
@@ -131,8 +126,8 @@ func sentence(text []byte) (n int, ok bool) {
 	return n, n > 0 && n < len(near)
 }
 
-// wordStart returns the first place from left to limit where a word begins that
-// follows white space, or else any word, or else limit.
+// wordStart returns the first word start after white space from left to limit, or otherwise
+// the first start of any word, or otherwise limit.
 func (c *cutter) wordStart(left, limit int) int {
 	if left == 0 {
 		return 0
@@ -148,8 +143,8 @@ func (c *cutter) wordStart(left, limit int) int {
 	return limit
 }
 
-// wordEnd returns the last place from limit to right that white space follows,
-// or else where a word ends, or else limit.
+// wordEnd returns the last position from limit to right before white space, or otherwise
+// the last end of a word, or otherwise limit.
 func (c *cutter) wordEnd(limit, right int) int {
 	for i := right; i > limit; i-- {
 		if isBlank(c.text[i]) {
@@ -167,10 +162,9 @@ func (c *cutter) wordEnd(limit, right int) int {
 	return end
 }
 
-// maxWordBytes is how far the end of a word is looked for.
+// maxWordBytes is the maximum length of a word that is examined.
 const maxWordBytes = 256
 
-// trim removes white space at the ends.
 func (c *cutter) trim(p passage) passage {
 	for p.start < p.end && isBlank(c.text[p.start]) {
 		p.start++
@@ -181,7 +175,7 @@ func (c *cutter) trim(p passage) passage {
 	return p
 }
 
-// backward returns the place n characters before from, or 0.
+// backward returns the position n characters before from, or 0.
 func (c *cutter) backward(from, n int) int {
 	for ; n > 0 && from > 0; n-- {
 		_, size := utf8.DecodeLastRune(c.text[:from])
@@ -190,7 +184,7 @@ func (c *cutter) backward(from, n int) int {
 	return from
 }
 
-// forward returns the place n characters after from, or the end of the text.
+// forward returns the position n characters after from, or the end of the text.
 func (c *cutter) forward(from, n int) int {
 	for ; n > 0 && from < len(c.text); n-- {
 		_, size := utf8.DecodeRune(c.text[from:])
@@ -205,7 +199,7 @@ func separate(passages []passage) []passage {
 	for _, p := range passages {
 		n := len(kept)
 		switch {
-		case n == 0 || p.start > kept[n-1].end+1: // more than a blank between
+		case n == 0 || p.start > kept[n-1].end+1: // more than one blank in between
 			kept = append(kept, p)
 		case p.end > kept[n-1].end:
 			kept[n-1].end, kept[n-1].cutAfter = p.end, p.cutAfter

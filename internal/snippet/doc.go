@@ -1,16 +1,13 @@
-// Package snippet picks the passages of a document's text that show best why a
-// query found it, and marks the query's words in them.
+// Package snippet selects the passages of a document's text that best show why a query
+// found it, and marks the query's words in them.
 //
-// A Maker is made for one query and used for each hit: the text is cleaned
-// (normalize.go), analysed piece by piece until every term was seen or a bound
-// is reached, the best windows over the matches are chosen (window.go), and
-// each is widened to sentence or word boundaries (cut.go). All of it is linear
-// in the text that is looked at. The result is plain text with byte ranges, to
-// be joined, escaped and marked by whoever shows it.
+// A Maker is created for one query and used for each hit. It cleans the text
+// (normalize.go), analyses it piece by piece until every term has been seen or a limit is
+// reached, chooses the best windows over the matches (window.go), and widens each to
+// sentence or word boundaries (cut.go). The cost is linear in the text that is read. The
+// result is plain text with byte ranges; the caller joins, escapes and marks it.
 //
-// The package is not for ranking documents, nor for whole documents with all
-// words marked.
+// The package does not rank documents and does not mark whole documents.
 //
-// Concurrency: a Maker belongs to one goroutine at a time, and so does the
-// analyzer that it was given.
+// A Maker, and the analyzer passed to it, are not safe for concurrent use.
 package snippet

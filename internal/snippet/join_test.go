@@ -4,8 +4,8 @@ import "strings"
 
 const ellipsis = "…"
 
-// join makes one text of fragments: " … " stands between them, and an ellipsis
-// where the first or the last cuts a sentence.
+// join makes one text of fragments: " … " separates them, and an ellipsis marks a truncated
+// sentence at either end.
 func join(fragments []Fragment) Fragment {
 	var b strings.Builder
 	var joined Fragment
@@ -29,7 +29,6 @@ func join(fragments []Fragment) Fragment {
 	return joined
 }
 
-// mark returns the text with [ ] around each highlight.
 func mark(f Fragment) string {
 	var b strings.Builder
 	end := 0

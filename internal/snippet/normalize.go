@@ -6,21 +6,21 @@ import (
 	"unicode/utf8"
 )
 
-// paragraph is how the cleaned text writes white space with an empty line in
-// it, so that sentences end there; all other white space is one blank.
+// paragraph replaces white space that contains an empty line, so that sentences end there.
+// Other white space becomes one blank.
 const paragraph = '\n'
 
-// normalizer cleans text piece by piece: white space is collapsed, control
-// characters count as white space (a fragment must not steer a terminal), and a
-// byte that is not UTF-8 becomes U+FFFD.
+// normalizer cleans text piece by piece: white space is collapsed, control characters count
+// as white space (a fragment must not control a terminal), and a byte that is not UTF-8
+// becomes U+FFFD.
 type normalizer struct {
 	clean    []byte
-	newlines int // in the white space that clean ends with
+	newlines int // in the white space at the end of clean
 }
 
 func (n *normalizer) reset() { n.clean, n.newlines = n.clean[:0], 0 }
 
-// add appends a piece of text. A piece must end at the end of a character.
+// add appends a piece of text, which must end at a character boundary.
 func (n *normalizer) add(text string) {
 	for i := 0; i < len(text); {
 		c := text[i]
@@ -60,7 +60,6 @@ func (n *normalizer) addSpace(newline bool) {
 	}
 }
 
-// bytes returns the cleaned text without white space at its end.
 func (n *normalizer) bytes() []byte {
 	end := len(n.clean)
 	for end > 0 && isBlank(n.clean[end-1]) {
@@ -69,19 +68,16 @@ func (n *normalizer) bytes() []byte {
 	return n.clean[:end]
 }
 
-// line returns clean[start:end] on one line.
 func (n *normalizer) line(start, end int) string {
 	return strings.ReplaceAll(string(n.clean[start:end]), string(paragraph), " ")
 }
 
-// isBlank reports whether c is white space of cleaned text.
 func isBlank(c byte) bool { return c == ' ' || c == paragraph }
 
-// countChars returns the number of characters of valid UTF-8.
 func countChars(text []byte) int { return utf8.RuneCount(text) }
 
-// cutText returns where to cut text between start and end, which is within it:
-// behind the last white space, or between characters if that is not near.
+// cutText returns a position between start and end at which to cut text: after the last
+// white space, or, if that is not near, between characters.
 func cutText(text string, start, end int) int {
 	near := max(start, end-maxWordBytes)
 	if space := strings.LastIndexAny(text[near:end], " \t\n"); space >= 0 {

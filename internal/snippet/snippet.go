@@ -10,47 +10,48 @@ import (
 
 // Fragment is a passage of a text.
 type Fragment struct {
-	// Text is valid UTF-8 on one line: white space is collapsed, control
-	// characters are blanks and bytes that are not UTF-8 are U+FFFD.
+	// Text is valid UTF-8 on one line: white space is collapsed, control characters are
+	// blanks, and bytes that are not UTF-8 are U+FFFD.
 	Text string
-	// Highlights are the words of the query in Text, in order, not overlapping
-	// and not empty.
+	// Highlights are the words of the query in Text, in order, non-empty and
+	// non-overlapping.
 	Highlights []Range
-	// CutBefore and CutAfter say that a sentence is cut at that end of Text.
+	// CutBefore and CutAfter report that a sentence is truncated at that end of Text.
 	CutBefore bool
 	CutAfter  bool
 }
 
-// Range is a piece of a text: the bytes from Start up to, not including, End.
+// Range is a byte range of a text, from Start to End, exclusive.
 type Range struct {
 	Start int
 	End   int
 }
 
-// Query is what the text was searched for.
+// Query describes the search.
 type Query struct {
 	Terms []Term
-	// Phrases are terms that count more where they stand side by side in this
-	// order. Those that are not in Terms are added with weight 1.
+	// Phrases are terms that count more if they are adjacent in this order. Terms that are
+	// not in Terms are added with weight 1.
 	Phrases [][]string
 }
 
-// Term is a term of the index, as the analyzer makes it.
+// Term is a term of the index, as produced by the analyzer.
 type Term struct {
 	Text string
-	// Weight is how much the term says, its idf for example; 1 if not positive and finite.
+	// Weight is the importance of the term, for example its idf; 1 if not positive and
+	// finite.
 	Weight float64
 }
 
-// Options bound the fragments and the work. Zero values mean the defaults.
+// Options limit the fragments and the work. Zero values mean the defaults.
 type Options struct {
-	// MaxChars is the length of a fragment in characters. A match longer than
-	// that is shown whole. Default 220.
+	// MaxChars is the length of a fragment in characters. A longer match is shown whole.
+	// Default 220.
 	MaxChars int
-	// MaxFragments is how many fragments are returned at most. Default 1.
+	// MaxFragments is the maximum number of fragments. Default 1.
 	MaxFragments int
-	// MaxScanBytes is how much of a text is looked at. Reading stops earlier,
-	// soon after the piece of 16 KiB by whose end every term was seen. Default
+	// MaxScanBytes is the maximum number of bytes of a text that are read. Reading stops
+	// earlier, soon after the piece of 16 KiB in which the last unseen term occurs. Default
 	// 512 KiB.
 	MaxScanBytes int
 }
@@ -115,7 +116,7 @@ func New(analyzer analysis.Analyzer, query Query, options Options) *Maker {
 	return m
 }
 
-// addTerm returns the index of a term, of whose weights the largest counts.
+// addTerm returns the index of a term. Its weight is the maximum over all calls.
 func (m *Maker) addTerm(text string, weight float64) int {
 	if !(weight > 0) || math.IsInf(weight, 0) {
 		weight = 1
@@ -132,10 +133,9 @@ func (m *Maker) addTerm(text string, weight float64) int {
 	return i
 }
 
-// Make returns the best fragments of text in their order in the text: at most
-// MaxFragments that show a term each, or the beginning of the text if no term
-// is in what was looked at, or nothing if text is blank. The result does not
-// depend on earlier calls.
+// Make returns the best fragments of text in text order: at most MaxFragments, each with at
+// least one term; or the beginning of the text if the part read contains no term; or
+// nothing if text is blank. The result does not depend on earlier calls.
 func (m *Maker) Make(text string) []Fragment {
 	scanned := m.scan(text)
 	clean := m.text.bytes()
@@ -160,9 +160,9 @@ func (m *Maker) Make(text string) []Fragment {
 	return fragments
 }
 
-// scan cleans and analyses text until every term was seen, and a little more
-// for the passage that shows it, or until MaxScanBytes are read. It fills
-// m.text and m.matches and returns how much of text was read.
+// scan cleans and analyses text until every term has been seen, plus some text for its
+// passage, or until MaxScanBytes are read. It fills m.text and m.matches and returns the
+// number of bytes read.
 func (m *Maker) scan(text string) (scanned int) {
 	m.text.reset()
 	m.matches = m.matches[:0]
@@ -192,9 +192,8 @@ func (m *Maker) scan(text string) (scanned int) {
 	return scanned
 }
 
-// addMatches analyses m.text.clean[offset:], whose words count from position,
-// and appends its matches. It returns how many terms were seen for the first
-// time, and how many words there are.
+// addMatches analyses m.text.clean[offset:], whose words count from position, and appends
+// its matches. It returns the number of newly seen terms and the number of words.
 func (m *Maker) addMatches(offset, position int) (found, numWords int) {
 	clean := m.text.clean
 	m.tokens = m.analyzer.Tokens(m.tokens[:0], clean[offset:])
@@ -224,7 +223,6 @@ func (m *Maker) addMatches(offset, position int) (found, numWords int) {
 	return found, numWords
 }
 
-// fragment makes a fragment of a passage of the cleaned text.
 func (m *Maker) fragment(p passage) Fragment {
 	f := Fragment{Text: m.text.line(p.start, p.end), CutBefore: p.cutBefore, CutAfter: p.cutAfter}
 	i, _ := slices.BinarySearchFunc(m.matches, p.start, func(match match, start int) int { return match.start - start })

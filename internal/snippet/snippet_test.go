@@ -19,7 +19,6 @@ func newAnalyzer(t testing.TB, name string) analysis.Analyzer {
 	return a
 }
 
-// marked makes the snippet of text and marks highlights with [ ].
 func marked(t testing.TB, text string, query Query, options Options) string {
 	t.Helper()
 	fragments := New(newAnalyzer(t, "english"), query, options).Make(text)
@@ -135,7 +134,7 @@ func TestMakeWithoutSpaces(t *testing.T) {
 	}
 }
 
-// TestScanIsBounded: reading stops soon after every term was seen, and at
+// TestScanIsBounded: reading stops soon after every term has been seen, and at
 // MaxScanBytes.
 func TestScanIsBounded(t *testing.T) {
 	filler := strings.Repeat("nothing to see here ", 1<<20/20)
@@ -182,7 +181,7 @@ func TestMatchAfterPieceBorder(t *testing.T) {
 	}
 }
 
-// checkFragments asserts what holds for every text and query.
+// checkFragments checks the properties of fragments of any text and query.
 func checkFragments(t *testing.T, text string, fragments []Fragment, query Query, options Options) {
 	t.Helper()
 	if len(fragments) > options.MaxFragments {

@@ -5,10 +5,9 @@ import (
 	"slices"
 )
 
-// The score of a window is the sum, over the terms in it, of
-// weight × (1 + repeatGain × min(count - 1, maxRepeats)), and over neighbouring
-// matches of different terms of proximityGain × the smaller weight / distance
-// in words. A phrase in it counts its weights once more.
+// The score of a window is the sum, over its terms, of weight × (1 + repeatGain × min(count
+// - 1, maxRepeats)), plus, over neighbouring matches of different terms, proximityGain ×
+// the smaller weight / distance in words. A phrase in it counts its weights again.
 //
 // Worked: weights 2 and 1; "a b … a" with a and b side by side scores
 // 2 × 1.1 + 1 + 0.25 × 1/1 + 0.25 × 1/d.
@@ -16,21 +15,21 @@ const (
 	repeatGain    = 0.1
 	maxRepeats    = 3
 	proximityGain = 0.25
-	// maxPhraseGap is how far apart neighbours of a phrase may stand, in words:
-	// stop words within a phrase are not matches.
+	// maxPhraseGap is the maximum distance in words between neighbours of a phrase: stop
+	// words within a phrase are not matches.
 	maxPhraseGap = 3
-	// seenGain weighs terms that an earlier fragment shows already.
+	// seenGain is the factor for terms that an earlier fragment already shows.
 	seenGain = 0.25
 )
 
-// window is a run of matches, first to last, both included.
+// window is a range of matches, first to last, inclusive.
 type window struct {
 	first, last int
 	score       float64
 }
 
-// bestWindows returns up to MaxFragments windows, best first, that do not
-// overlap: each is the best of what is left, the earliest of equals.
+// bestWindows returns up to MaxFragments windows, best first, that do not overlap. Each is
+// the best of the remaining ones, the earliest among equals.
 func (m *Maker) bestWindows() (best []window) {
 	if len(m.matches) == 0 {
 		return nil
@@ -51,7 +50,7 @@ func (m *Maker) bestWindows() (best []window) {
 		best = append(best, top)
 		f := free[in]
 		free = slices.Delete(free, in, in+1)
-		// What the widened passage will show cannot be shown again.
+		// Matches within the widened passage cannot be shown again.
 		if last := m.lastBefore(f, top.first); last >= f.first {
 			free = append(free, window{first: f.first, last: last})
 		}
@@ -65,7 +64,7 @@ func (m *Maker) bestWindows() (best []window) {
 	return best
 }
 
-// lastBefore returns the last match of f that is a fragment away from match i.
+// lastBefore returns the last match of f at least one fragment before match i.
 func (m *Maker) lastBefore(f window, i int) int {
 	limit := m.matches[i].char - m.options.MaxChars
 	for i >= f.first && m.matches[i].char+m.matches[i].chars > limit {
@@ -74,7 +73,7 @@ func (m *Maker) lastBefore(f window, i int) int {
 	return i
 }
 
-// firstAfter returns the first match of f that is a fragment away from match i.
+// firstAfter returns the first match of f at least one fragment after match i.
 func (m *Maker) firstAfter(f window, i int) int {
 	limit := m.matches[i].char + m.matches[i].chars + m.options.MaxChars
 	for i <= f.last && m.matches[i].char < limit {
@@ -83,10 +82,9 @@ func (m *Maker) firstAfter(f window, i int) int {
 	return i
 }
 
-// bestWindow returns the window of f with the highest score that is at most
-// MaxChars long (or a single match), the earliest of equals. A longer window
-// never scores less, so that one window for each first match is enough: two
-// pointers, linear time.
+// bestWindow returns the window of f with the highest score that is at most MaxChars long
+// (or a single match), the earliest among equals. A longer window never scores less, so one
+// window for each first match is sufficient: two pointers, linear time.
 func (m *Maker) bestWindow(f window, weights []float64) window {
 	best := window{score: math.Inf(-1)}
 	clear(m.counts)
@@ -111,17 +109,17 @@ func (m *Maker) bestWindow(f window, weights []float64) window {
 	return best
 }
 
-// scoreSlack keeps rounding errors of the running sums from deciding between
-// windows that score the same.
+// scoreSlack prevents rounding errors of the running sums from deciding between windows
+// with equal scores.
 const scoreSlack = 1e-9
 
-// fits reports whether matches first to last are within one fragment.
+// fits reports whether matches first to last fit into one fragment.
 func (m *Maker) fits(first, last int) bool {
 	return m.matches[last].char+m.matches[last].chars-m.matches[first].char <= m.options.MaxChars
 }
 
-// count adds to or takes from (delta ±1) the occurrences of a term and returns
-// what the last of them contributes to the score.
+// count adds or removes (delta ±1) an occurrence of a term and returns the contribution of
+// the last occurrence to the score.
 func (m *Maker) count(term, delta int, weights []float64) float64 {
 	n := max(m.counts[term], m.counts[term]+delta)
 	m.counts[term] += delta
@@ -134,8 +132,8 @@ func (m *Maker) count(term, delta int, weights []float64) float64 {
 	return 0
 }
 
-// findLinks sets links[i] to what it is worth that a window holds match i and
-// the one before it.
+// findLinks sets links[i] to the gain of a window that holds both match i and the one
+// before it.
 func (m *Maker) findLinks() {
 	m.links = append(m.links[:0], make([]float64, len(m.matches))...)
 	for i := 1; i < len(m.matches); i++ {
@@ -160,7 +158,7 @@ func (m *Maker) findLinks() {
 	}
 }
 
-// isPhrase reports whether the matches from i on are those of a phrase.
+// isPhrase reports whether the matches from i on form a phrase.
 func (m *Maker) isPhrase(i int, phrase []int) bool {
 	if i+len(phrase) > len(m.matches) {
 		return false

@@ -9,7 +9,6 @@ import (
 	"testing"
 )
 
-// TestWindowScore checks the worked number in window.go.
 func TestWindowScore(t *testing.T) {
 	m := New(newAnalyzer(t, "simple"), Query{Terms: []Term{{"a", 2}, {"b", 1}}}, Options{})
 	m.scan("a b x a")
@@ -19,7 +18,6 @@ func TestWindowScore(t *testing.T) {
 	}
 }
 
-// scoreWindow is the score by its definition.
 func scoreWindow(m *Maker, first, last int, weights []float64) float64 {
 	counts := map[int]int{}
 	score := 0.0
@@ -35,7 +33,6 @@ func scoreWindow(m *Maker, first, last int, weights []float64) float64 {
 	return score
 }
 
-// TestBestWindowMatchesOracle compares the two pointers with all windows.
 func TestBestWindowMatchesOracle(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 300 {
@@ -67,7 +64,7 @@ func TestBestWindowMatchesOracle(t *testing.T) {
 				}
 			}
 		}
-		// Repeats beyond maxRepeats add nothing: got may hold more of them.
+		// Repeats beyond maxRepeats add nothing, so got may have more of them.
 		if got.first != want.first || got.last < want.last || math.Abs(got.score-want.score) > 1e-9 {
 			t.Fatalf("%q: best window %v, want %v", b.String(), got, want)
 		}

@@ -7,13 +7,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/griffin-search/griffin/internal/exec"
+	"github.com/griffin-search/griffin/internal/plan"
 )
 
-// Kind is what a lane is of.
+// Kind is the kind of a lane.
 type Kind string
 
-// The kinds of lanes, in their order from the top.
+// The kinds of lanes, from the top.
 const (
 	CPU  Kind = "cpu"
 	Wait Kind = "wait" // in a queue
@@ -23,36 +23,37 @@ const (
 
 // Chart is the timeline of a query.
 type Chart struct {
-	// End is the length of the axis, which begins when the query came: the latest end of
-	// a step, measured or predicted. It is more than 0.
+	// End is the length of the time axis, which begins at the query's arrival:
+	// the latest measured or predicted end of a step, above 0.
 	End time.Duration
 	// Lanes have at least one bar each.
 	Lanes []Lane
 }
 
-// Lane are the bars of one processor, of waiting, or of the bus.
+// Lane has the bars of one processor, of waiting, or of the bus.
 type Lane struct {
 	Kind Kind
-	// Name is "cpu", "wait", "bus" or that of a GPU, such as "gpu0".
+	// Name is "cpu", "wait", "bus" or a GPU's name, such as "gpu0".
 	Name string
-	Bars []Bar // in the order of the steps
+	Bars []Bar // in the order of steps
 }
 
-// Bar is one step, or what it sent over the bus.
+// Bar is one step, or its transfer over the bus.
 type Bar struct {
-	// Label is the step's name, of the bus the amount: "intersect", "1.2 MB".
+	// Label is the step's name, or the amount for the bus: "intersect", "1.2
+	// MB".
 	Label string
-	// Start is from when the query came, Took how long it was.
+	// Start is relative to the query's arrival, Took the duration.
 	Start, Took time.Duration
-	// Predicted is what was expected of the step, or of all steps of a stage at its first;
-	// 0: nothing was.
+	// Predicted is the predicted time of the step, or of all steps of a stage
+	// in its first; 0: no prediction.
 	Predicted time.Duration
-	// Within says that it went on while the step ran, at times that are not known.
+	// Within: the transfer happened during the step, at unknown times.
 	Within bool
 }
 
-// Of returns the timeline of a trace, nil of a trace without steps.
-func Of(t *exec.Trace) *Chart {
+// Of returns the timeline of a trace, nil if it has no steps.
+func Of(t *plan.Trace) *Chart {
 	if t == nil || len(t.Steps) == 0 {
 		return nil
 	}
@@ -82,9 +83,9 @@ func Of(t *exec.Trace) *Chart {
 	return c
 }
 
-// bus is what a step sent: lists that were brought have a time of their own, what
-// kernels read where it lies goes on while they run.
-func bus(s *exec.Step) Bar {
+// bus returns a step's transfer: loaded lists have a time of their own; data
+// that kernels read over the bus is transferred while they run.
+func bus(s *plan.Step) Bar {
 	b := Bar{Label: Bytes(s.BusBytes), Start: s.Start, Took: s.Took, Within: true}
 	if s.Device != nil && s.Device.Bringing > 0 {
 		b.Took, b.Within = min(s.Device.Bringing, s.Took), false
@@ -102,7 +103,8 @@ func (c *Chart) add(kind Kind, name string, b Bar) {
 	c.Lanes[i].Bars = append(c.Lanes[i].Bars, b)
 }
 
-// Describe tells in a sentence what a bar of a lane shows, for who cannot see it.
+// Describe describes a bar of a lane in a sentence, for users who cannot see
+// it.
 func (b *Bar) Describe(lane *Lane) string {
 	var s string
 	switch {
@@ -121,7 +123,7 @@ func (b *Bar) Describe(lane *Lane) string {
 	return s
 }
 
-// Time formats a time of a step, to three digits: "0 µs", "8.31 µs", "1.2 ms".
+// Time formats a duration with three digits: "0 µs", "8.31 µs", "1.2 ms".
 func Time(d time.Duration) string {
 	switch {
 	case d < time.Microsecond/100:
@@ -134,7 +136,7 @@ func Time(d time.Duration) string {
 	return fmt.Sprintf("%.2f s", d.Seconds())
 }
 
-// rounded is the least time that is a unit when it is rounded to three digits.
+// rounded returns the smallest time that rounds to unit with three digits.
 func rounded(unit time.Duration) time.Duration { return unit - unit/2000 }
 
 // Bytes formats an amount of data, in powers of ten: "640 B", "1.2 MB".

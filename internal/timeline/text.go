@@ -7,14 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// Style says how Text draws.
+// Style configures Text.
 type Style struct {
-	// Width is the number of columns; less than 40 counts as 40.
+	// Width is the number of columns, at least 40.
 	Width int
-	// Plain draws with ASCII characters alone.
+	// Plain uses only ASCII characters.
 	Plain bool
-	// Color returns the sequence that colours what is drawn of a kind, and Reset ends it;
-	// nil and "": none.
+	// Color returns the escape sequence for a kind, Reset the one that ends it;
+	// nil and "": no colour.
 	Color func(Kind) string
 	Reset string
 }
@@ -27,11 +27,12 @@ var (
 	ascii  = glyphs{'#', ':', '-', '|', '|', '-'}
 )
 
-// leastWidth is the width below which nothing can be told apart.
+// leastWidth is the minimum useful width.
 const leastWidth = 40
 
-// Text draws the chart in lines that end with a newline: a line for each step with what
-// it took as a full bar, and below it, where something was predicted, a thin one.
+// Text draws the chart in lines that end with a newline: a line for each step
+// with its measured time as a full bar, and below it a thin bar if there is a
+// prediction.
 func (c *Chart) Text(s Style) string {
 	g := blocks
 	if s.Plain {
@@ -44,7 +45,7 @@ func (c *Chart) Text(s Style) string {
 			d.label = max(d.label, utf8.RuneCountInString(b.Label))
 		}
 	}
-	const gaps, times, fewest = 3, 8, 8 // blanks between columns, the width of a time, the least of the bars
+	const gaps, times, fewest = 3, 8, 8 // blanks between columns, the width of a time, the minimum width of bars
 	d.bars = max(max(s.Width, leastWidth)-d.name-d.label-times-gaps, fewest)
 	d.line("time", "", string(g.from)+strings.Repeat(string(g.line), d.bars-2)+string(g.to), Time(c.End), "")
 	for i := range c.Lanes {
@@ -58,7 +59,7 @@ func (c *Chart) Text(s Style) string {
 	return d.String()
 }
 
-// drawing is a Text under way, with the widths of its columns.
+// drawing is the state of Text, with the widths of its columns.
 type drawing struct {
 	strings.Builder
 	chart             *Chart
@@ -99,7 +100,7 @@ func (d *drawing) line(name, label, bar, took, color string) {
 	fmt.Fprintf(d, "%s %s %s%s%s %s\n", pad(name, d.name), pad(label, d.label), color, bar, reset, took)
 }
 
-// pad fills a string with blanks on the right.
+// pad pads a string with blanks on the right.
 func pad(s string, width int) string {
 	return s + strings.Repeat(" ", max(width-utf8.RuneCountInString(s), 0))
 }

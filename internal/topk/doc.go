@@ -1,5 +1,5 @@
-// Package topk keeps the best k hits of a search in the total order of results:
-// score descending, DocID ascending. It does not know where hits come from.
+// Package topk keeps the best k hits of a search in the total order of results: score
+// descending, DocID ascending.
 //
-// A Queue is for one goroutine and is meant to be reused.
+// A Queue is not safe for concurrent use. It is meant to be reused.
 package topk

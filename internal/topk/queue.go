@@ -6,35 +6,32 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// Queue holds the best k of the hits that were added to it: a binary heap with
-// the last of them, in the total order of results, at the root. The zero Queue
-// holds none; Reset gives it its k.
+// Queue holds the best k of the added hits: a binary heap with the worst of them at the
+// root. The zero Queue holds none; Reset sets k.
 //
-// A hit is one number, its key, that rises with its place in the order, so that
-// a comparison is one instruction. Hits with scores of 2^32 or more, which take
-// enormous boosts, have none: when the first one comes, all are kept as they
-// are (wide). Keys took 62 to 72 of 224 and 401 µs off a query with k=1000 (mean
-// of OR on the wiki passages, one thread of a Zen 5).
+// A hit is stored as one number, its key, which increases with its rank in the order of
+// results; a comparison is one instruction. Hits with scores of 2^32 or more, which need
+// extreme boosts, have no key: from the first one on, all hits are stored in full (wide).
+// Keys save 62 to 72 of 224 and 401 µs for a query with k=1000 (mean of OR on the wiki
+// passages, one thread of a Zen 5).
 type Queue struct {
 	k int
 	// Invariant: keys[(i-1)/2] <= keys[i] once there are k.
 	keys   []uint64
-	wide   wideHeap // used in the place of keys if isWide is set
+	wide   wideHeap // replaces keys if isWide is set
 	isWide bool
 
 	sorter sorter
 }
 
-// key returns the key of a hit whose score is below 2^32: greater for better ones.
+// key returns the key of a hit whose score is below 2^32. Better hits have greater keys.
 func key(h base.Hit) uint64 { return uint64(h.Score)<<32 | uint64(^uint32(h.DocID)) }
 
-// hit returns the hit of a key.
 func hit(key uint64) base.Hit {
 	return base.Hit{DocID: base.DocID(^uint32(key)), Score: base.Score(key >> 32)}
 }
 
-// Reset empties the queue and sets k >= 0. It allocates only if k is greater
-// than every k before.
+// Reset empties the queue and sets k >= 0. It allocates only if k exceeds all earlier k.
 func (q *Queue) Reset(k int) {
 	q.k = k
 	if cap(q.keys) < k {
@@ -55,9 +52,9 @@ func (q *Queue) Len() int {
 	return len(q.keys)
 }
 
-// Need returns the least score with which a document enters the queue whose
-// DocID is greater than those of all hits in it: 0 until the queue is full, then
-// one more than the threshold, the score of the k-th best. It is what a traversal in DocID order prunes by.
+// Need returns the least score that a new document needs to enter the queue, if its DocID
+// is greater than all those in the queue: 0 until the queue is full, then the threshold
+// (the k-th best score) plus 1. Traversals in DocID order prune by it.
 func (q *Queue) Need() base.Score {
 	switch {
 	case q.Len() < q.k:
@@ -70,9 +67,9 @@ func (q *Queue) Need() base.Score {
 	return base.Score(q.keys[0]>>32) + 1
 }
 
-// Add adds a hit, in place of the worst one if there are k already, and says
-// whether it is in the queue now. Hits may come in any order; no document may
-// come twice. Cost: O(log k) if it enters a full queue, O(1) if not.
+// Add adds a hit, replacing the worst one if there are k already, and reports whether it is
+// now in the queue. Hits may come in any order, but each document only once. Cost: O(log k)
+// if it enters a full queue, otherwise O(1).
 func (q *Queue) Add(h base.Hit) bool {
 	if q.isWide || h.Score > math.MaxUint32 {
 		return q.addWide(h)
@@ -100,7 +97,6 @@ func (q *Queue) heapify() {
 	}
 }
 
-// down puts k in the place of the key at i, and then where it belongs below.
 func (q *Queue) down(i int, k uint64) {
 	keys := q.keys
 	for {
@@ -112,7 +108,7 @@ func (q *Queue) down(i int, k uint64) {
 			}
 			break
 		}
-		// The lesser child, without a branch: which one it is cannot be predicted.
+		// Select the lesser child without a branch, because it is unpredictable.
 		right := 0
 		if keys[child+1] < keys[child] {
 			right = 1
@@ -142,13 +138,13 @@ func (q *Queue) addWide(h base.Hit) bool {
 	return q.wide.add(h, q.k)
 }
 
-// AppendSorted appends the hits to dst, best first. The queue keeps them. It
-// allocates only if dst is too small, or the first time that the queue is so long.
+// AppendSorted appends the hits to dst, best first. The queue is unchanged. It allocates
+// only if dst is too small, or for the first queue of this length.
 func (q *Queue) AppendSorted(dst []base.Hit) []base.Hit {
 	if q.isWide {
 		return q.wide.appendSorted(dst)
 	}
-	q.sorter.sort(q.keys) // rising keys are a heap
+	q.sorter.sort(q.keys) // increasing keys are a heap
 	for i := len(q.keys) - 1; i >= 0; i-- {
 		dst = append(dst, hit(q.keys[i]))
 	}

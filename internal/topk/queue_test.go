@@ -10,7 +10,6 @@ import (
 	"github.com/griffin-search/griffin/internal/topk"
 )
 
-// oracle sorts all hits and cuts.
 func oracle(hits []base.Hit, k int) []base.Hit {
 	hits = slices.Clone(hits)
 	slices.SortFunc(hits, func(a, b base.Hit) int {
@@ -29,7 +28,7 @@ func TestQueueAgainstSort(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	var q topk.Queue
 	for _, n := range []int{0, 1, 2, 9, 10, 11, 500, 3000} {
-		for _, scores := range []uint64{1, 2, 50, 1 << 40} { // few scores: many ties
+		for _, scores := range []uint64{1, 2, 50, 1 << 40} { // few distinct scores: many ties
 			hits := make([]base.Hit, n)
 			for i, d := range rng.Perm(n) {
 				hits[i] = base.Hit{DocID: base.DocID(d), Score: base.Score(rng.Uint64N(scores))}
@@ -52,7 +51,7 @@ func TestQueueAgainstSort(t *testing.T) {
 	}
 }
 
-// In rising DocID order a hit enters exactly if it scores at least Need.
+// In increasing DocID order, a hit enters if and only if it scores at least Need.
 func TestNeed(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	var q topk.Queue
@@ -83,7 +82,6 @@ func TestQueueDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// The queue keeps its hits when it is asked for them, and goes on from there.
 func TestAppendSortedKeeps(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	var q topk.Queue
@@ -105,8 +103,6 @@ func TestAppendSortedKeeps(t *testing.T) {
 	}
 }
 
-// BenchmarkQueue adds 3,000 hits of random scores in rising DocID order, and
-// sorts the best k.
 func BenchmarkQueue(b *testing.B) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	hits := make([]base.Hit, 3000)

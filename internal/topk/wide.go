@@ -6,11 +6,10 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// wideHeap is a binary heap of hits with the last of them at the root.
-// Invariant: h[(i-1)/2] is after h[i] in the order of results.
+// wideHeap is a binary heap of hits with the worst at the root. Invariant: h[(i-1)/2] comes
+// after h[i] in the order of results.
 type wideHeap []base.Hit
 
-// add adds a hit to the best k, and says whether it is one of them.
 func (h *wideHeap) add(x base.Hit, k int) bool {
 	if len(*h) < k {
 		*h = append(*h, x)
@@ -24,7 +23,6 @@ func (h *wideHeap) add(x base.Hit, k int) bool {
 	return true
 }
 
-// up moves the hit at i towards the root until its parent is after it.
 func (h wideHeap) up(i int) {
 	x := h[i]
 	for i > 0 {
@@ -38,7 +36,7 @@ func (h wideHeap) up(i int) {
 	h[i] = x
 }
 
-// replaceWorst puts x in the place of the root, and then where it belongs.
+// replaceWorst replaces the root by x and restores the heap.
 func (h wideHeap) replaceWorst(x base.Hit) {
 	i := 0
 	for {

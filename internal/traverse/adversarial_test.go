@@ -9,8 +9,8 @@ import (
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
-// TestAdversarialCollections runs every traversal with every k on collections
-// made to break the assumptions that pruning and skipping live by.
+// TestAdversarialCollections runs every traversal with every k on collections that violate
+// the assumptions of pruning and skipping.
 func TestAdversarialCollections(t *testing.T) {
 	for _, tt := range adversarialCollections() {
 		t.Run(tt.name, func(t *testing.T) {
@@ -34,8 +34,6 @@ func TestAdversarialCollections(t *testing.T) {
 	}
 }
 
-// listOf returns a list of documents from, from+step, …, with the Freq that freq
-// gives.
 func listOf(from, step, n int, freq func(i int) uint32) []postingstest.Posting {
 	list := make([]postingstest.Posting, n)
 	for i := range list {
@@ -46,8 +44,8 @@ func listOf(from, step, n int, freq func(i int) uint32) []postingstest.Posting {
 
 func always(f uint32) func(int) uint32 { return func(int) uint32 { return f } }
 
-// oneSegment is a collection of documents of the mean length, with a weight for
-// each list.
+// oneSegment returns a collection of documents of the mean length, with a weight for each
+// list.
 func oneSegment(numDocs int, weights []float64, lists ...[]postingstest.Posting) *collection {
 	x := &collection{bm25: indexBM25, avgLen: indexAvgLen}
 	s := segment{lengths: make([]uint32, numDocs), lists: lists}

@@ -1,7 +1,6 @@
 package traverse
 
 import (
-	"context"
 	"slices"
 
 	"github.com/griffin-search/griffin/codec"
@@ -9,28 +8,24 @@ import (
 	"github.com/griffin-search/griffin/internal/topk"
 )
 
-// blockMaxAnd intersects lists document at a time with block bounds (Ding and
-// Suel, "Faster top-k document retrieval using block-max indexes", SIGIR 2011,
-// §5): for the next document of the shortest list all lists find their blocks
-// without decoding them; if the bounds of the blocks sum to too little, the
-// search goes on behind the end of the first of them. If not, the lists go to
-// the document, shortest first, and the first one that passes over it gives the
-// next candidate.
+// blockMaxAnd intersects lists document at a time with block bounds (Ding and Suel, "Faster
+// top-k document retrieval using block-max indexes", SIGIR 2011, §5). For the next document
+// of the shortest list, all lists find their blocks without decoding them. If the sum of
+// the blocks' bounds is too low, the search continues after the first of these blocks to
+// end. Otherwise the lists advance to the document, shortest first; the first list that
+// skips past it gives the next candidate.
 //
-// We differ: where a list has no posting before the beginning of its next block,
-// by the directory, the search goes on from there.
+// We differ: if the directory shows that a list has no posting before its next block, the
+// search continues at that block.
 type blockMaxAnd struct{}
 
 var _ Traversal = blockMaxAnd{}
 
-// Name implements Traversal.
 func (blockMaxAnd) Name() string { return "block-max-and" }
 
-// Mode implements Traversal.
 func (blockMaxAnd) Mode() Mode { return And }
 
-// Run implements Traversal.
-func (b blockMaxAnd) Run(ctx context.Context, s *Scratch, q *Query, queue *topk.Queue) error {
+func (b blockMaxAnd) Run(stop Interrupt, s *Scratch, q *Query, queue *topk.Queue) error {
 	if err := q.check(); err != nil {
 		return err
 	}
@@ -47,16 +42,16 @@ func (b blockMaxAnd) Run(ctx context.Context, s *Scratch, q *Query, queue *topk.
 	for _, l := range lists {
 		l.shallow(0)
 	}
-	return s.close(b.run(ctx, s, q, queue))
+	return s.close(b.run(stop, s, q, queue))
 }
 
-func (b blockMaxAnd) run(ctx context.Context, s *Scratch, q *Query, queue *topk.Queue) error {
+func (b blockMaxAnd) run(stop Interrupt, s *Scratch, q *Query, queue *topk.Queue) error {
 	lists := s.lists
 	need := max(q.Threshold, queue.Need())
 	if len(lists) == 1 {
 		need = max(need, lists[0].kthScore(q, queue.K()))
 	}
-	p := poll{ctx: ctx}
+	p := poll{stop: stop}
 	for doc := base.DocID(0); int64(doc) < int64(q.NumDocs); {
 		if err := p.after(len(lists)); err != nil {
 			return err
@@ -70,7 +65,7 @@ func (b blockMaxAnd) run(ctx context.Context, s *Scratch, q *Query, queue *topk.
 			doc = end + 1
 			continue
 		}
-		// Each list may decode a block to get there.
+		// Each list may decode a block for this.
 		if err := p.after(len(lists) * codec.BlockLen); err != nil {
 			return err
 		}
@@ -86,10 +81,9 @@ func (b blockMaxAnd) run(ctx context.Context, s *Scratch, q *Query, queue *topk.
 	return nil
 }
 
-// blocksOfAll sums the bounds of the lists' blocks at doc. If a list has no
-// posting at doc by its directory, first is its next that may be one, NoDocID if
-// there is none, and the rest does not count; otherwise first is doc, and up to
-// end the sum is the same.
+// blocksOfAll sums the bounds of the lists' blocks at doc. If a list's directory has no
+// posting at doc, first is its next possible DocID, or NoDocID, and the other results are
+// undefined. Otherwise first is doc, and the sum is constant up to end.
 func blocksOfAll(lists []*legState, doc base.DocID) (bound base.Score, end, first base.DocID) {
 	end = base.NoDocID - 1
 	for _, l := range lists {
@@ -105,8 +99,8 @@ func blocksOfAll(lists []*legState, doc base.DocID) (bound base.Score, end, firs
 	return bound, end, doc
 }
 
-// meet moves the lists to doc, and returns doc if it is in all of them, or the
-// next DocID that may be.
+// meet moves the lists to doc. It returns doc if all of them contain it, or the next DocID
+// that all may contain.
 func meet(lists []*legState, doc base.DocID) base.DocID {
 	for _, l := range lists {
 		if next := l.cursor.NextGEQ(doc); next > doc {
@@ -116,8 +110,8 @@ func meet(lists []*legState, doc base.DocID) base.DocID {
 	return doc
 }
 
-// scoreAll scores doc, at which all lists stand, as long as bound, which bounds
-// its score, does not fall below need, and returns the new need.
+// scoreAll scores doc, at which all lists are positioned. It stops when bound, the upper
+// bound of its score, falls below need. It returns the new need.
 func scoreAll(s *Scratch, q *Query, queue *topk.Queue, doc base.DocID, bound, need base.Score) base.Score {
 	for _, l := range s.lists {
 		bound = bound - l.bound + l.Term.Score(l.cursor.Freq(), l.Lengths[doc])

@@ -1,7 +1,6 @@
 package traverse
 
 import (
-	"context"
 	"math"
 	"slices"
 
@@ -14,74 +13,69 @@ import (
 
 // blockMaxMaxScore is MaxScore over windows of DocIDs with block bounds.
 //
-// MaxScore (Turtle and Flood, "Query evaluation: strategies and optimizations",
-// Information Processing & Management 31(6), 1995, §4): with the lists in order
-// of their MaxScores, those at the low end whose sum cannot reach the threshold
-// are nonEssential: every document that can enter the result is in one of the
-// others, the essential lists, and only those are read through. Documents that
-// they turn up are looked up in the nonEssential lists, from the one with the
-// highest bound down, as long as what is left of the bounds can still lift them.
+// MaxScore (Turtle and Flood, "Query evaluation: strategies and optimizations", Information
+// Processing & Management 31(6), 1995, §4): lists are ordered by MaxScore. The lists at the
+// low end whose sum cannot reach the threshold are nonEssential. Every document that can
+// enter the result is in one of the others, the essential lists, and only those are read in
+// full. Their documents are looked up in the nonEssential lists, in descending order of
+// their bounds, while the remaining bounds can still lift them to the threshold.
 //
-// Block bounds (Ding and Suel, "Faster top-k document retrieval using block-max
-// indexes", SIGIR 2011, §4) and intervals (Chakrabarti, Chaudhuri and Ganti,
-// "Interval-based pruning for top-k processing over compressed lists", ICDE
-// 2011): the DocIDs are cut into windows at block borders of essential lists.
-// In a window, the greatest BlockMaxScore of a list is its bound; windows whose
-// bounds sum to too little are skipped without decoding, and the lists are
-// divided anew in each window that is not. As Lucene's MaxScoreBulkScorer does,
-// several essential lists are added up list by list in accumulators of the
-// window, so that no loop has to find the least of several DocIDs.
+// Block bounds (Ding and Suel, "Faster top-k document retrieval using block-max indexes",
+// SIGIR 2011, §4) and intervals (Chakrabarti, Chaudhuri and Ganti, "Interval-based pruning
+// for top-k processing over compressed lists", ICDE 2011): DocIDs are cut into windows at
+// block boundaries of essential lists. In a window, the bound of a list is its greatest
+// BlockMaxScore. Windows with a too low sum of bounds are skipped without decoding; in the
+// others, lists are classified again. As in Lucene's MaxScoreBulkScorer, several essential
+// lists are added up list by list in accumulators of the window, which avoids finding the
+// least of several DocIDs.
 //
-// The first threshold comes from the lists: each knows a lower bound of its
-// k-th best contribution (Kane and Tompa, "Split-lists and initial thresholds
-// for WAND-based search", SIGIR 2018).
+// The first threshold comes from the lists: each has a lower bound of its k-th best
+// contribution (Kane and Tompa, "Split-lists and initial thresholds for WAND-based search",
+// SIGIR 2018).
 //
-// The loops over postings and candidates are the kernels of package scoring, which
-// sum in 32 bits; a query whose scores may pass that runs on exhaustive-daat.
+// The loops over postings and candidates are the kernels of package scoring, which sum in
+// 32 bits. A query whose scores may exceed that runs on exhaustive-daat.
 //
-// Documents arrive in rising DocID order, window by window, so that one which
-// only ties with the k-th hit is left out: what counts is need, the least score
-// that enters.
+// Documents arrive in increasing DocID order, window by window, so a document that ties
+// with the k-th hit is excluded: the limit is need, the least score that enters.
 type blockMaxMaxScore struct{}
 
 var _ Traversal = blockMaxMaxScore{}
 
-// Name implements Traversal.
 func (blockMaxMaxScore) Name() string { return "block-max-maxscore" }
 
-// Mode implements Traversal.
 func (blockMaxMaxScore) Mode() Mode { return Or }
 
 const (
-	// maxWindow is the greatest length of a window with several essential lists:
-	// 64 KiB of accumulators, of which lists with few postings touch few lines,
-	// and lists with many have windows that are far shorter.
+	// maxWindow is the maximum length of a window with several essential lists: 64 KiB of
+	// accumulators. Short lists touch few of its lines; long lists have far shorter
+	// windows.
 	maxWindow = scoring.Window
-	// minWindow is the least length of a window: it bounds what dividing lists
-	// costs where blocks are short because postings are dense.
+	// minWindow is the minimum length of a window. It bounds the cost of classifying lists
+	// if blocks cover few DocIDs.
 	minWindow = 512
-	// maxBlocksForBound is how many blocks of a nonEssential list are looked at
-	// to bound it in a window; where there may be more, MaxScore serves.
+	// maxBlocksForBound is the maximum number of blocks of a nonEssential list that are
+	// examined to bound it in a window; if there may be more, MaxScore is the bound.
 	maxBlocksForBound = 64
 )
 
-// maxScore is the state of a run of blockMaxMaxScore. Its memory is kept.
+// maxScore is the state of a run of blockMaxMaxScore. Its memory is reused.
 type maxScore struct {
 	q     *Query
 	queue *topk.Queue
 	stats *Stats
 
-	need base.Score // documents that score less cannot enter
+	need base.Score // least score that can enter the result
 
-	// Invariant: byMaxScore has rising MaxScore, sums[i] is the sum of MaxScore
-	// of byMaxScore[:i], and byMaxScore[:nonEssential] sum to less than need.
+	// Invariant: byMaxScore is in increasing order of MaxScore, sums[i] is the sum of
+	// MaxScore of byMaxScore[:i], and byMaxScore[:nonEssential] sum to less than need.
 	byMaxScore   []*legState
 	sums         []base.Score
 	nonEssential int
 
-	// Of the window: the legs that may have postings in it. The first
-	// windowNonEssential of them have bounds that sum to windowRest, less than
-	// need; byMaxScore[:nonEssential] are among these and come first.
+	// legs are those that may have postings in the window. The bounds of the first
+	// windowNonEssential of them sum to windowRest, which is less than need;
+	// byMaxScore[:nonEssential] are among these and come first.
 	legs               []*legState
 	windowNonEssential int
 	windowRest         base.Score
@@ -90,13 +84,12 @@ type maxScore struct {
 	found candidates
 }
 
-// Run implements Traversal.
-func (blockMaxMaxScore) Run(ctx context.Context, s *Scratch, q *Query, queue *topk.Queue) error {
+func (blockMaxMaxScore) Run(stop Interrupt, s *Scratch, q *Query, queue *topk.Queue) error {
 	if err := q.check(); err != nil {
 		return err
 	}
 	if !q.narrow() {
-		return exhaustiveDAAT{Or}.Run(ctx, s, q, queue)
+		return exhaustiveDAAT{Or}.Run(stop, s, q, queue)
 	}
 	legs := s.open(q)
 	if s.maxScore == nil {
@@ -105,12 +98,11 @@ func (blockMaxMaxScore) Run(ctx context.Context, s *Scratch, q *Query, queue *to
 	m := s.maxScore
 	m.q, m.queue, m.stats = q, queue, &s.Stats
 	m.start(legs)
-	err := s.close(m.run(ctx))
+	err := s.close(m.run(stop))
 	m.q, m.queue, m.stats = nil, nil, nil
 	return err
 }
 
-// start orders the legs and finds the first need.
 func (m *maxScore) start(legs []legState) {
 	m.need = max(m.q.Threshold, m.queue.Need())
 	m.byMaxScore = m.byMaxScore[:0]
@@ -139,16 +131,14 @@ func (m *maxScore) start(legs []legState) {
 	m.divide()
 }
 
-// divide moves lists to the nonEssential ones as need allows.
 func (m *maxScore) divide() {
 	for m.nonEssential < len(m.byMaxScore) && m.sums[m.nonEssential+1] < m.need {
 		m.nonEssential++
 	}
 }
 
-// run goes from window to window.
-func (m *maxScore) run(ctx context.Context) error {
-	p := poll{ctx: ctx}
+func (m *maxScore) run(stop Interrupt) error {
+	p := poll{stop: stop}
 	for lo, hi := base.DocID(0), base.DocID(0); ; lo = hi {
 		m.divide()
 		lo, hi = m.nextWindow(lo)
@@ -166,16 +156,16 @@ func (m *maxScore) run(ctx context.Context) error {
 			m.scoreSeveral(essential, lo, hi)
 		}
 		m.finish()
-		// In each list a block may have been decoded for a few candidates.
+		// In each list, a block may have been decoded for a few candidates.
 		if err := p.after(int(m.stats.PostingsScored-scored) + 64*(1+len(m.legs))); err != nil {
 			return err
 		}
 	}
 }
 
-// nextWindow returns the first window [lo, hi), from the given lo on, in which
-// the bounds of the essential lists' blocks and the MaxScores of the others
-// reach need; NoDocID if there is none. It leaves the bounds in the legs.
+// nextWindow returns the first window [lo, hi), from the given lo, in which the bounds of
+// the essential lists' blocks and the MaxScores of the others reach need, or NoDocID. It
+// stores the bounds in the legs.
 func (m *maxScore) nextWindow(lo base.DocID) (base.DocID, base.DocID) {
 	numDocs := base.DocID(m.q.NumDocs)
 	essential := m.byMaxScore[m.nonEssential:]
@@ -193,7 +183,7 @@ func (m *maxScore) nextWindow(lo base.DocID) (base.DocID, base.DocID) {
 			break
 		}
 		lo = start
-		// It ends where a block of one of them ends or begins.
+		// It ends where a block of an essential list ends or begins.
 		hi := numDocs
 		for _, l := range essential {
 			if l.first > lo {
@@ -225,7 +215,6 @@ func (m *maxScore) nextWindow(lo base.DocID) (base.DocID, base.DocID) {
 	return base.NoDocID, base.NoDocID
 }
 
-// shallow finds the list's block at lo: its bound and range.
 func (l *legState) shallow(lo base.DocID) bool {
 	b, first, last, ok := l.cursor.ShallowNextGEQ(lo)
 	l.first, l.last = first, last
@@ -233,7 +222,7 @@ func (l *legState) shallow(lo base.DocID) bool {
 	return ok
 }
 
-// upper returns the bound in scores; 0 for no postings.
+// upper converts a bound to a score; 0 means no postings.
 func (l *legState) upper(b score.Bound) base.Score {
 	if b == 0 {
 		return 0
@@ -241,10 +230,10 @@ func (l *legState) upper(b score.Bound) base.Score {
 	return max(min(l.Scale.Upper(b), l.MaxScore), 1)
 }
 
-// divideWindow bounds the nonEssential lists in the window as well, and then
-// lets more lists be nonEssential there, as their bounds in the window allow. It
-// returns those that stay essential, none if no document in the window can reach
-// need, and the end of the window, which it may bring forward.
+// divideWindow also bounds the nonEssential lists in the window, and moves more lists to
+// nonEssential for this window as their bounds allow. It returns the remaining essential
+// lists, none if no document in the window can reach need, and the end of the window, which
+// it may reduce.
 func (m *maxScore) divideWindow(lo, hi base.DocID) ([]*legState, base.DocID) {
 	sum := m.sums[m.nonEssential]
 	for _, l := range m.byMaxScore[m.nonEssential:] {
@@ -274,7 +263,7 @@ func (m *maxScore) divideWindow(lo, hi base.DocID) ([]*legState, base.DocID) {
 		}
 	}
 	essential := m.legs[m.windowNonEssential:]
-	for i := 1; i < len(essential); i++ { // insertion sort: few, and nearly in order
+	for i := 1; i < len(essential); i++ { // insertion sort: few, and nearly sorted
 		l, j := essential[i], i
 		for ; j > 0 && essential[j-1].bound > l.bound; j-- {
 			essential[j] = essential[j-1]
@@ -298,8 +287,8 @@ func (m *maxScore) divideWindow(lo, hi base.DocID) ([]*legState, base.DocID) {
 	return essential, hi
 }
 
-// prefetch begins to load the list's block at the window's start, and the one
-// after it, which the next windows will need most of the time.
+// prefetch begins to load the list's block at the window's start and the next block, which
+// the next windows usually need.
 func (l *legState) prefetch() {
 	c := &l.cursor
 	at := c.ShallowBlock()
@@ -312,8 +301,8 @@ func (l *legState) prefetch() {
 	}
 }
 
-// enough is the least score in the essential lists of the window with which a
-// document can still reach need.
+// enough returns the least score in the essential lists of the window with which a document
+// can still reach need.
 func (m *maxScore) enough() uint32 {
 	if m.need <= m.windowRest {
 		return 0
@@ -321,13 +310,13 @@ func (m *maxScore) enough() uint32 {
 	return uint32(m.need - m.windowRest) // the bounds in the window sum to need or more
 }
 
-// scoreOne reads the postings of the only essential list of the window, and
-// makes candidates of those with enough.
+// scoreOne reads the postings of the only essential list of the window and makes candidates
+// of those that reach enough.
 func (m *maxScore) scoreOne(l *legState, lo, hi base.DocID) {
 	c, found := &l.cursor, &m.found
 	enough := m.enough()
-	// Invariant: n+BlockLen <= maxCandidates. A window in which one list is
-	// essential holds at most one of its blocks, or is no longer than minWindow.
+	// Invariant: n+BlockLen <= maxCandidates. A window with one essential list contains at
+	// most one of its blocks, or has at most length minWindow.
 	n := 0
 	for lo < hi && c.NextGEQ(lo) < hi {
 		docIDs, freqs := c.BlockBefore(hi)
@@ -343,8 +332,8 @@ func (m *maxScore) scoreOne(l *legState, lo, hi base.DocID) {
 	found.n = n
 }
 
-// scoreSeveral adds up the postings of the essential lists of the window, and
-// makes candidates of the documents with enough.
+// scoreSeveral adds up the postings of the essential lists of the window and makes
+// candidates of the documents that reach enough.
 func (m *maxScore) scoreSeveral(essential []*legState, lo, hi base.DocID) {
 	found := &m.found
 	enough := m.enough()
@@ -374,9 +363,8 @@ func (m *maxScore) scoreSeveral(essential []*legState, lo, hi base.DocID) {
 	}
 }
 
-// finish completes the scores of the candidates, list by list from the highest
-// bound down, as long as they can still reach need, and adds those that do to
-// the queue.
+// finish completes the scores of the candidates, list by list in descending order of
+// bounds, while they can still reach need, and adds those that do to the queue.
 func (m *maxScore) finish() {
 	found := &m.found
 	if invariant.Enabled {
@@ -389,7 +377,7 @@ func (m *maxScore) finish() {
 	rest := m.windowRest
 	for i := m.windowNonEssential - 1; i >= 0 && found.n > 0; i-- {
 		l := m.legs[i]
-		rest -= l.bound // of the lists after this one
+		rest -= l.bound // bounds of the lists after this one
 		least := base.Score(0)
 		if m.need > rest {
 			least = m.need - rest
@@ -406,8 +394,8 @@ func (m *maxScore) finish() {
 	found.n = 0
 }
 
-// narrow says whether no document's score passes 32 bits, as the kernels of
-// package scoring need it. Only queries with enormous boosts are not narrow.
+// narrow reports whether all scores fit in 32 bits, as the kernels of package scoring
+// require. Only queries with extreme boosts do not.
 func (q *Query) narrow() bool {
 	sum := base.Score(0)
 	for i := range q.Legs {
@@ -416,8 +404,8 @@ func (q *Query) narrow() bool {
 	return sum <= math.MaxUint32
 }
 
-// kthScore returns a score that at least k documents reach by this leg alone; 0
-// if that is not known.
+// kthScore returns a score that at least k documents reach by this leg alone, or 0 if
+// unknown.
 func (l *legState) kthScore(q *Query, k int) base.Score {
 	if q.Live != nil || k == 0 { // deleted documents may be among the best
 		return 0

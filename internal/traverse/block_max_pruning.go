@@ -2,7 +2,6 @@ package traverse
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -12,72 +11,67 @@ import (
 	"github.com/griffin-search/griffin/internal/topk"
 )
 
-// blockMaxPruning is block-max pruning, BMP (Mallia, Suel and Tonellotto, "Faster
-// learned sparse retrieval with block-max pruning", SIGIR 2024) with superblocks
-// (Carlson, Xie, He and Yang, "Dynamic superblock pruning for fast learned sparse
-// retrieval", SIGIR 2025), exact.
+// blockMaxPruning is block-max pruning, BMP (Mallia, Suel and Tonellotto, "Faster learned
+// sparse retrieval with block-max pruning", SIGIR 2024) with superblocks (Carlson, Xie, He
+// and Yang, "Dynamic superblock pruning for fast learned sparse retrieval", SIGIR 2025),
+// exact.
 //
-// All lists have bounds for the same ranges of 32 documents and superblocks of
-// 64 ranges. The sums of the bounds are computed for every superblock, which
-// takes no search and no posting. Superblocks are then visited from the greatest
-// sum down, until the sum cannot reach the threshold, which rises fast in this
-// order. In a superblock the sums of the ranges' bounds tell which of its ranges
-// can reach it; the lists are read in those only, into one accumulator a document.
+// All lists have bounds for the same ranges of 32 documents and superblocks of 64 ranges.
+// The sums of the bounds are computed for every superblock, without searching or reading
+// postings. Superblocks are visited in descending order of their sums, until the sum cannot
+// reach the threshold, which increases fast in this order. In a superblock, the sums of the
+// ranges' bounds show which ranges can reach the threshold. The lists are read in only
+// those, into one accumulator per document.
 //
-// It is for long queries whose terms all weigh about as much, as learned sparse
-// models make them: there no list is nonEssential for long, and algorithms in
-// DocID order, with pivots among many lists, lose more than they prune
-// (Mackenzie, Trotman and Lin, "Wacky weights in learned sparse representations
-// and the revenge of score-at-a-time query evaluation", arXiv:2110.11540, 2021).
+// It is for long queries whose terms have similar weights, as in learned sparse models.
+// There, no list stays nonEssential, and algorithms in DocID order, with pivots among many
+// lists, lose more than they prune (Mackenzie, Trotman and Lin, "Wacky weights in learned
+// sparse representations and the revenge of score-at-a-time query evaluation",
+// arXiv:2110.11540, 2021).
 //
-// We differ: the bounds by range, and the copies of postings by range that stand
-// for the paper's forward index, are derived structures, made when a query first
-// asks for them. Lists for whose copies there is no room are read by their block
-// directories. Documents do not come in rising DocID order, so that what only ties
-// with the k-th hit is not pruned.
+// We differ: the bounds by range, and the copies of postings by range that replace the
+// paper's forward index, are derived structures, built when a query first needs them. Lists
+// without room for copies are read by their block directories. Documents do not arrive in
+// increasing DocID order, so documents that tie with the k-th hit are not pruned.
 type blockMaxPruning struct{}
 
 var _ Traversal = blockMaxPruning{}
 
-// Name implements Traversal.
 func (blockMaxPruning) Name() string { return "block-max-pruning" }
 
-// Mode implements Traversal.
 func (blockMaxPruning) Mode() Mode { return Or }
 
-// pruning is the state of a run of blockMaxPruning. Its memory is kept.
+// pruning is the state of a run of blockMaxPruning. Its memory is reused.
 type pruning struct {
 	q     *Query
 	queue *topk.Queue
 	stats *Stats
 
-	least base.Score // documents that score less cannot enter
+	least base.Score // least score that can enter the result
 
 	legs []prunedLeg
-	sums []base.Score // by superblock: of the legs' bounds
-	// The superblocks that may be visited, by falling sums.
+	sums []base.Score // by superblock: sum of the legs' bounds
+	// The superblocks to visit, by decreasing sums.
 	order []uint32
 
-	ranges [rangesPerSuper]base.Score // of the superblock at hand: sums of bounds
-	// Invariant: all 0 between superblocks. Bit i of touched[r] says that document
-	// i of range r has a posting.
+	ranges [rangesPerSuper]base.Score // of the current superblock: sums of bounds
+	// Invariant: all 0 between superblocks. Bit i of touched[r] means that document i of
+	// range r has a posting.
 	accs    [superDocs]base.Score
 	touched [rangesPerSuper]uint64
 }
 
-// prunedLeg is a leg and its range bounds.
 type prunedLeg struct {
 	*legState
 	bounds  *rangeBounds
 	copied  *rangePostings // nil: read the list
-	unit    base.Score     // what one step of the bounds is worth
-	used    uint64         // ranges of the superblock at hand with postings
-	reached base.DocID     // the cursor cannot find postings before it
-	decoded int            // blocks, before the cursor was rewound
+	unit    base.Score     // score of one step of the bounds
+	used    uint64         // ranges of the current superblock with postings
+	reached base.DocID     // the cursor cannot return to postings before it
+	decoded int            // blocks decoded before the cursor was rewound
 }
 
-// Run implements Traversal.
-func (blockMaxPruning) Run(ctx context.Context, s *Scratch, q *Query, queue *topk.Queue) error {
+func (blockMaxPruning) Run(stop Interrupt, s *Scratch, q *Query, queue *topk.Queue) error {
 	if err := q.check(); err != nil {
 		return err
 	}
@@ -87,29 +81,29 @@ func (blockMaxPruning) Run(ctx context.Context, s *Scratch, q *Query, queue *top
 	}
 	p := s.pruning
 	p.q, p.queue, p.stats = q, queue, &s.Stats
-	err := p.open(ctx, legs)
+	err := p.open(stop, legs)
 	if err == nil {
-		err = p.run(ctx)
+		err = p.run(stop)
 	}
 	p.countSkipped()
 	p.q, p.queue, p.stats = nil, nil, nil
 	return s.close(err)
 }
 
-// open finds the range bounds of the legs, sums those of the superblocks, and
-// finds the first threshold.
-func (p *pruning) open(ctx context.Context, legs []legState) error {
+// open gets the range bounds of the legs, sums the superblocks' bounds, and computes the
+// first threshold.
+func (p *pruning) open(stop Interrupt, legs []legState) error {
 	numSupers := (p.q.NumDocs + superDocs - 1) / superDocs
 	p.sums = append(p.sums[:0], make([]base.Score, numSupers)...)
 	p.least = max(p.q.Threshold, p.atLeast())
-	clear(p.legs[:cap(p.legs)]) // forget the bounds of the query before
+	clear(p.legs[:cap(p.legs)]) // release the bounds of the previous query
 	p.legs = p.legs[:0]
 	for i := range legs {
 		l := &legs[i]
 		if l.List.DocFreq == 0 {
 			continue
 		}
-		if err := ctx.Err(); err != nil { // reading a long list may take a while
+		if err := stop.Err(); err != nil { // reading a long list takes time
 			return err
 		}
 		bounds, err := l.openRanges(p.q.NumDocs)
@@ -120,8 +114,8 @@ func (p *pruning) open(ctx context.Context, legs []legState) error {
 		if err != nil {
 			return fmt.Errorf("leg %d: %w", l.index, err)
 		}
-		// b steps are worth at most b*unit: Scale.Upper rounds up by one, which is
-		// more than the part that b*step can have beyond b times the whole part.
+		// b steps are worth at most b*unit: Scale.Upper rounds up by one, which exceeds the
+		// error of b times the integer part.
 		leg := prunedLeg{legState: l, bounds: bounds, copied: copied, unit: score.NewScale(l.Term, 0, 0).Upper(bounds.step)}
 		for s, b := range bounds.supers {
 			p.sums[s] += base.Score(b) * leg.unit
@@ -132,8 +126,7 @@ func (p *pruning) open(ctx context.Context, legs []legState) error {
 	return nil
 }
 
-// atLeast is the score that a document must reach to enter the queue, whatever
-// its DocID.
+// atLeast returns the score that a document must reach to enter the queue, for any DocID.
 func (p *pruning) atLeast() base.Score {
 	if need := p.queue.Need(); need > 0 {
 		return need - 1
@@ -141,8 +134,7 @@ func (p *pruning) atLeast() base.Score {
 	return 0
 }
 
-// run visits the superblocks that can reach the threshold, best first.
-func (p *pruning) run(ctx context.Context) error {
+func (p *pruning) run(stop Interrupt) error {
 	p.order = p.order[:0]
 	for s, sum := range p.sums {
 		if sum > 0 && sum >= p.least {
@@ -152,7 +144,7 @@ func (p *pruning) run(ctx context.Context) error {
 	slices.SortFunc(p.order, func(a, b uint32) int {
 		return cmp.Or(cmp.Compare(p.sums[b], p.sums[a]), cmp.Compare(a, b))
 	})
-	poll := poll{ctx: ctx}
+	poll := poll{stop: stop}
 	for _, s := range p.order {
 		if p.sums[s] < p.least {
 			break
@@ -168,8 +160,8 @@ func (p *pruning) run(ctx context.Context) error {
 	return nil
 }
 
-// visit scores the documents of superblock s in the ranges that can reach the
-// threshold. An error is that of a leg's cursor.
+// visit scores the documents of superblock s in the ranges that can reach the threshold. It
+// returns the error of a leg's cursor.
 func (p *pruning) visit(s int) error {
 	clear(p.ranges[:])
 	for i := range p.legs {
@@ -194,7 +186,7 @@ func (p *pruning) visit(s int) error {
 				continue
 			}
 			p.accumulate(l, base.DocID(s)*superDocs, l.used&promising)
-			if err := l.cursor.Err(); err != nil { // a rewound cursor forgets it
+			if err := l.cursor.Err(); err != nil { // rewinding a cursor clears its error
 				clear(p.accs[:])
 				clear(p.touched[:])
 				return fmt.Errorf("leg %d: %w", l.index, err)
@@ -205,8 +197,8 @@ func (p *pruning) visit(s int) error {
 	return nil
 }
 
-// accumulate adds up the postings of a leg in the given ranges of the superblock
-// that begins at start.
+// accumulate adds up the postings of a leg in the given ranges of the superblock that
+// begins at start.
 func (p *pruning) accumulate(l *prunedLeg, start base.DocID, ranges uint64) {
 	c := &l.cursor
 	if start < l.reached {
@@ -215,7 +207,7 @@ func (p *pruning) accumulate(l *prunedLeg, start base.DocID, ranges uint64) {
 	l.reached = start + superDocs
 	t, lengths := l.Term, l.Lengths
 	for ranges != 0 {
-		// The ranges from first on that follow one another, as one stretch.
+		// Consecutive ranges from first are read together.
 		first := bits.TrailingZeros64(ranges)
 		n := bits.TrailingZeros64(^(ranges >> first))
 		lo, hi := start+base.DocID(first)*rangeDocs, start+base.DocID(first+n)*rangeDocs
@@ -258,8 +250,7 @@ func (p *pruning) accumulateCopy(l *prunedLeg, s int, ranges uint64) {
 	}
 }
 
-// addRange adds up the postings of range r of superblock s, which are those of
-// entry i of the copy.
+// addRange adds up the postings of range r of superblock s, which are entry i of the copy.
 func (p *pruning) addRange(l *prunedLeg, s, r, i int) {
 	from, to := l.copied.entry(s, i)
 	at := l.copied.at[from:to]
@@ -273,8 +264,8 @@ func (p *pruning) addRange(l *prunedLeg, s, r, i int) {
 	p.stats.PostingsScored += int64(len(at))
 }
 
-// addPostings adds the scores of postings to the accumulators of their range, and
-// returns which documents of it they are of.
+// addPostings adds the scores of postings to the accumulators of their range and returns a
+// bitmap of their documents.
 func addPostings[F uint8 | uint16](accs *[rangeDocs]base.Score, t score.Term, at []uint8, freqs []F, lengths []uint32) (touched uint64) {
 	freqs = freqs[:len(at)]
 	if t.Linear {
@@ -291,7 +282,6 @@ func addPostings[F uint8 | uint16](accs *[rangeDocs]base.Score, t score.Term, at
 	return touched
 }
 
-// rewind places the cursor before the first posting again.
 func (p *pruning) rewind(l *prunedLeg) {
 	c := l.cursor.Stats()
 	l.decoded += c.BlocksDecoded
@@ -300,9 +290,9 @@ func (p *pruning) rewind(l *prunedLeg) {
 	l.cursor.Reset(l.List, l.Bounds)
 }
 
-// countSkipped corrects the count of skipped blocks, of which Scratch.close takes
-// all but those of the last reading. Blocks may be decoded several times, so that
-// what is counted is the least number that was never decoded.
+// countSkipped corrects the count of skipped blocks: Scratch.close assumes that only the
+// blocks of the last pass were decoded. Blocks may be decoded several times, so the count
+// is a lower bound of the blocks never decoded.
 func (p *pruning) countSkipped() {
 	for i := range p.legs {
 		l := &p.legs[i]
@@ -310,8 +300,8 @@ func (p *pruning) countSkipped() {
 	}
 }
 
-// collect adds the documents of the given ranges that reach the threshold to the
-// queue, and sets their accumulators to 0.
+// collect adds the documents of the given ranges that reach the threshold to the queue and
+// zeroes their accumulators.
 func (p *pruning) collect(start base.DocID, ranges uint64) {
 	for ; ranges != 0; ranges &= ranges - 1 {
 		r := bits.TrailingZeros64(ranges)

@@ -1,36 +1,30 @@
 package traverse
 
 import (
-	"context"
-
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/topk"
 )
 
-// blockMaxWand is WAND with a bound a block (Ding and Suel, "Faster top-k
-// document retrieval using block-max indexes", SIGIR 2011, §4.1): when the
-// MaxScores have given a pivot, the lists up to it find their blocks there,
-// without decoding them (NextShallow), and the blocks' bounds are summed
-// (CheckBlockMax). If they reach the threshold, it goes on as WAND does, and
-// stops scoring a document as soon as its score so far and the bounds of the
-// blocks left are too little. If they do not, no document can enter before the
-// first of the blocks ends or the next list begins: one list skips there
-// (GetNewCandidate), the one with the greatest MaxScore.
+// blockMaxWand is WAND with block bounds (Ding and Suel, "Faster top-k document retrieval
+// using block-max indexes", SIGIR 2011, §4.1). When the MaxScores have given a pivot, the
+// lists up to it find their blocks there without decoding them (NextShallow), and the
+// blocks' bounds are summed (CheckBlockMax). If they reach the threshold, it continues like
+// WAND, and stops scoring a document when its partial score plus the bounds of the
+// remaining blocks is too low. Otherwise no document can enter before the first of the
+// blocks ends or the next list begins; the list with the greatest MaxScore skips there
+// (GetNewCandidate).
 //
-// We differ: a block is known by its first DocID too, so that between blocks a
-// list counts nothing; and the threshold starts as in maxscore.
+// We differ: blocks also have a first DocID, so between blocks a list contributes 0; and
+// the threshold starts as in maxscore.
 type blockMaxWand struct{}
 
 var _ Traversal = blockMaxWand{}
 
-// Name implements Traversal.
 func (blockMaxWand) Name() string { return "block-max-wand" }
 
-// Mode implements Traversal.
 func (blockMaxWand) Mode() Mode { return Or }
 
-// Run implements Traversal.
-func (blockMaxWand) Run(ctx context.Context, s *Scratch, q *Query, queue *topk.Queue) error {
+func (blockMaxWand) Run(stop Interrupt, s *Scratch, q *Query, queue *topk.Queue) error {
 	if err := q.check(); err != nil {
 		return err
 	}
@@ -40,15 +34,15 @@ func (blockMaxWand) Run(ctx context.Context, s *Scratch, q *Query, queue *topk.Q
 	}
 	need := firstNeed(legs, q, queue)
 	s.order.start(legs)
-	return s.close(runBlockMaxWand(ctx, s, q, queue, need))
+	return s.close(runBlockMaxWand(stop, s, q, queue, need))
 }
 
-// runBlockMaxWand is the loop of block-max-wand and variable-block-max-wand. Each
-// leg knows a block: the DocIDs from first to last have contributions of at most
-// bound, and those between the cursor and first have none.
-func runBlockMaxWand(ctx context.Context, s *Scratch, q *Query, queue *topk.Queue, need base.Score) error {
+// runBlockMaxWand is the loop of block-max-wand and variable-block-max-wand. Each leg has a
+// current block: DocIDs from first to last have contributions of at most bound, and there
+// are no postings between the cursor and first.
+func runBlockMaxWand(stop Interrupt, s *Scratch, q *Query, queue *topk.Queue, need base.Score) error {
 	o := &s.order
-	poll := poll{ctx: ctx}
+	poll := poll{stop: stop}
 	for {
 		p, doc := o.pivot(need)
 		if doc == base.NoDocID {
@@ -57,7 +51,7 @@ func runBlockMaxWand(ctx context.Context, s *Scratch, q *Query, queue *topk.Queu
 		bound, end := o.blockBound(p, doc)
 		switch {
 		case bound < need:
-			// It is the same up to end, or until another list comes in.
+			// The bound is valid up to end, or until another list begins.
 			target := end + 1
 			if p+1 < len(o.heads) {
 				target = min(target, o.heads[p+1].doc)
@@ -77,8 +71,8 @@ func runBlockMaxWand(ctx context.Context, s *Scratch, q *Query, queue *topk.Queu
 	}
 }
 
-// blockBound sums the bounds of the blocks at doc of the lists up to p, and
-// returns the last DocID up to which the sum stays a bound of these lists.
+// blockBound sums the bounds of the blocks at doc of the lists up to p, and returns the
+// last DocID for which the sum is valid.
 func (o *docOrder) blockBound(p int, doc base.DocID) (bound base.Score, end base.DocID) {
 	end = base.NoDocID - 1
 	for i := range o.heads[:p+1] {
@@ -96,9 +90,8 @@ func (o *docOrder) blockBound(p int, doc base.DocID) (bound base.Score, end base
 	return bound, end
 }
 
-// scoreBounded scores the document at which the lists up to p stand, as long as
-// bound, which bounds its score, does not fall below need, and returns the new
-// need.
+// scoreBounded scores the document at which the lists up to p are positioned. It stops when
+// bound, the upper bound of its score, falls below need. It returns the new need.
 func (o *docOrder) scoreBounded(s *Scratch, q *Query, queue *topk.Queue, p int, bound, need base.Score) base.Score {
 	doc := o.heads[0].doc
 	for i := range o.heads[:p+1] {
@@ -114,9 +107,9 @@ func (o *docOrder) scoreBounded(s *Scratch, q *Query, queue *topk.Queue, p int, 
 	return max(need, queue.Need())
 }
 
-// blockAt makes first, last and bound tell of the block, of the list or variable,
-// in which the first posting at or after doc is. doc must not fall from call to
-// call. Without such a block, first is NoDocID.
+// blockAt sets first, last and bound to the block, of the list or variable, with the first
+// posting at or after doc. doc must not decrease between calls. Without such a block, first
+// is NoDocID.
 func (l *legState) blockAt(doc base.DocID) {
 	if l.variable != nil {
 		l.nextVariable(doc)

@@ -8,12 +8,12 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/scoring"
 )
 
-// maxCandidates is how many candidates there can be at a time.
+// maxCandidates is the maximum number of candidates at a time.
 const maxCandidates = maxWindow
 
-// candidates are documents, in rising DocID order, that may still enter the
-// result, with the sum of their contributions so far. Lists are applied to all
-// of them, one list after another, by the kernels of package scoring.
+// candidates are documents, in increasing DocID order, that may still enter the result,
+// with their partial sums. Lists are applied to all of them, one after another, by the
+// kernels of package scoring.
 type candidates struct {
 	n      int
 	docIDs [maxCandidates]uint32
@@ -24,13 +24,11 @@ type candidates struct {
 	matches
 }
 
-// matches are documents that are in a block.
 type matches struct {
-	of, at        [codec.BlockLen]uint8 // the document, the posting
+	of, at        [codec.BlockLen]uint8 // index of the document, index of the posting
 	docIDs, freqs [codec.BlockLen]uint32
 }
 
-// keep drops the candidates with sums below least.
 func (c *candidates) keep(least base.Score) {
 	if least > math.MaxUint32 {
 		c.n = 0
@@ -40,7 +38,6 @@ func (c *candidates) keep(least base.Score) {
 	c.n = scoring.Select(docIDs, sums, docIDs, sums, uint32(least))
 }
 
-// keepLive drops the candidates that are deleted documents.
 func (c *candidates) keepLive(q *Query) {
 	if q.Live == nil {
 		return
@@ -56,10 +53,9 @@ func (c *candidates) keepLive(q *Query) {
 	c.n = n
 }
 
-// add adds the contributions of a list to the candidates that are in it. A
-// block is not decoded for a candidate whose sum with the block's bound is below
-// least; such a candidate's sum may come out too low, and stays below least.
-// It returns the number of contributions.
+// add adds the contributions of a list to its candidates. It does not decode a block for a
+// candidate whose sum plus the block's bound is below least; the sum of such a candidate
+// may be too low, but stays below least. It returns the number of contributions.
 func (c *candidates) add(l *legState, least base.Score) (scored int64) {
 	cur := &l.cursor
 	for next := 0; next < c.n; {
@@ -88,10 +84,9 @@ func (c *candidates) add(l *legState, least base.Score) (scored int64) {
 	return scored
 }
 
-// find returns the blocks of a list that candidates from index from on may be in,
-// up to a number of them, and the index of the first candidate that it did not
-// look at. It begins to load the blocks' bytes, so that by the time that the
-// first is decoded those of the others are on their way.
+// find returns the blocks of a list that may contain candidates from index from on, up to a
+// maximum number, and the index of the first candidate that it did not process. It begins
+// to load the blocks' bytes, so that they arrive while the first block is decoded.
 func (c *candidates) find(l *legState, from int, least base.Score) (lookups []lookup, next int) {
 	cur := &l.cursor
 	n := 0
@@ -117,8 +112,8 @@ func (c *candidates) find(l *legState, from int, least base.Score) (lookups []lo
 	return c.lookups[:n], j
 }
 
-// scoreOneByOne is how many matches of a block are scored one by one, before it
-// pays to decode and score all of them as a block.
+// scoreOneByOne is the maximum number of matches of a block that are scored one by one;
+// above it, decoding and scoring the whole block is faster.
 const scoreOneByOne = 6
 
 // score sets scores to the contributions of n matches in the list's block.

@@ -66,7 +66,6 @@ func TestChooseForWeights(t *testing.T) {
 	}
 }
 
-// keep gives the legs a cache of their own.
 func keep(legs []traverse.Leg, limitBytes int64) *derived.Cache {
 	c := derived.NewCache(limitBytes)
 	s := c.NewSegment()
@@ -76,15 +75,15 @@ func keep(legs []traverse.Leg, limitBytes int64) *derived.Cache {
 	return c
 }
 
-// Without room for what block-max-pruning derives from the lists, it is not
-// chosen; with just enough it is, runs, and keeps no more than was foreseen.
+// block-max-pruning is not chosen without room for its derived structures. With just enough
+// room, it is chosen, runs, and keeps no more than predicted.
 func TestChooseWhatStays(t *testing.T) {
 	const numDocs = 100_000
 	x := oneSegment(numDocs, nil)
 	x.linear = true
 	for _, step := range []int{1, 2, 10, 30, 100, 700} {
 		x.terms = append(x.terms, x.term(2))
-		// Frequencies of one byte in some lists, of two in others.
+		// Frequencies need one byte in some lists, two in others.
 		x.segments[0].lists = append(x.segments[0].lists, listOf(step/2, step, numDocs/step, func(i int) uint32 {
 			return uint32(i*7%200+1) << (step % 4 * 3)
 		}))
@@ -114,7 +113,7 @@ func TestChooseWhatStays(t *testing.T) {
 		t.Errorf("%s", difference(got, want))
 	}
 	if got := c.Stats(); got.Entries != 2*len(legs) || got.SizeBytes > most || got.SizeBytes < most*2/3 {
-		t.Errorf("%+v is kept, foreseen were %d bytes of %d structures", got, most, 2*len(legs))
+		t.Errorf("%+v is kept, predicted %d bytes of %d structures", got, most, 2*len(legs))
 	}
 	if got := choose(); got != "block-max-pruning" {
 		t.Errorf("all is kept: %s", got)
@@ -130,7 +129,6 @@ func legsOf(docFreqs []uint32, weights bool) []traverse.Leg {
 	return legs
 }
 
-// The guide has a row for each traversal of each mode.
 func TestGuideListsAllTraversals(t *testing.T) {
 	text, err := os.ReadFile("../../docs/guides/traversals.md")
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/derived"
+	"github.com/griffin-search/griffin/internal/leg"
 	"github.com/griffin-search/griffin/internal/postings"
 	"github.com/griffin-search/griffin/internal/postings/postingstest"
 	"github.com/griffin-search/griffin/internal/reorder"
@@ -18,7 +19,6 @@ import (
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
-// segment is a segment of a collection, uncompressed beside compressed.
 type segment struct {
 	base    base.DocID
 	lengths []uint32
@@ -27,35 +27,33 @@ type segment struct {
 	live    []uint64
 }
 
-// collection is a collection and a flat query over it.
 type collection struct {
 	name     string
 	segments []segment
 	terms    []score.Term
 	avgLen   float64 // of the search
 	bm25     score.BM25
-	linear   bool // frequencies are weights from outside
+	linear   bool // frequencies are external weights
 }
 
-// indexBM25 and indexAvgLen are those that the bounds in the lists are made for.
+// indexBM25 and indexAvgLen are the parameters of the bounds in the lists.
 var indexBM25 = score.DefaultBM25
 
 const indexAvgLen = 50
 
-// order is how the documents of a collection are numbered.
 type order int
 
 const (
-	natural   order = iota // as drawn: in some lists, runs of neighbours
-	shuffled               // by chance
-	bisection              // as recursive graph bisection puts shuffled ones
+	natural   order = iota // as generated: clustered in some lists
+	shuffled               // random
+	bisection              // by recursive graph bisection
 	numOrders
 )
 
 func (o order) String() string { return [...]string{"natural", "shuffled", "bisection"}[o] }
 
-// randomCollection draws everything that a traversal's result, or its way
-// there, may depend on, but for what is given.
+// randomCollection randomises everything that may affect a traversal's result or its path,
+// except for its arguments.
 func randomCollection(t testing.TB, rng *rand.Rand, c codec.Codec, o order, deleted bool) *collection {
 	t.Helper()
 	x := &collection{bm25: indexBM25, avgLen: indexAvgLen, linear: rng.IntN(6) == 0}
@@ -115,7 +113,6 @@ func (x *collection) numDocs() (n int) {
 	return n
 }
 
-// randomTerm draws the weight of a term.
 func (x *collection) randomTerm(rng *rand.Rand, ties bool) score.Term {
 	weight := rng.Float64() * 8
 	switch rng.IntN(10) {
@@ -137,7 +134,6 @@ func (x *collection) term(weight float64) score.Term {
 	return x.bm25.NewTerm(weight, 1, x.avgLen)
 }
 
-// renumber gives the documents, which are in natural order, another one.
 func (s *segment) renumber(t testing.TB, rng *rand.Rand, o order) {
 	if o == natural {
 		return
@@ -168,7 +164,6 @@ func (s *segment) renumber(t testing.TB, rng *rand.Rand, o order) {
 	s.arrange(bisected)
 }
 
-// arrange makes document order[i] document i.
 func (s *segment) arrange(order []base.DocID) {
 	lengths, to := make([]uint32, len(order)), make([]uint32, len(order))
 	for i, d := range order {
@@ -183,7 +178,6 @@ func (s *segment) arrange(order []base.DocID) {
 	}
 }
 
-// write compresses the lists.
 func (x *collection) write(t testing.TB, c codec.Codec) {
 	next := base.DocID(0)
 	for i := range x.segments {
@@ -195,8 +189,6 @@ func (x *collection) write(t testing.TB, c codec.Codec) {
 	}
 }
 
-// oracle scores every document, list by list over the uncompressed lists, and
-// sorts.
 func (x *collection) oracle(mode traverse.Mode) []base.Hit {
 	var hits []base.Hit
 	for _, s := range x.segments {
@@ -223,8 +215,8 @@ func (x *collection) oracle(mode traverse.Mode) []base.Hit {
 	return hits
 }
 
-// queries returns the query over each segment. Derived structures are kept for
-// these queries, not for those of another call.
+// queries returns the query over each segment. Derived structures are kept for these
+// queries only.
 func (x *collection) queries(t testing.TB) []traverse.Query {
 	queries := make([]traverse.Query, len(x.segments))
 	kept := derived.NewCache(derived.DefaultLimit)
@@ -234,7 +226,7 @@ func (x *collection) queries(t testing.TB) []traverse.Query {
 		q := &queries[i]
 		*q = traverse.Query{NumDocs: len(s.lengths), Live: s.live, Base: s.base}
 		for j, term := range x.terms {
-			leg := traverse.Leg{List: s.index.Open(t, j), Term: term, Lengths: s.lengths, Derived: segment.List(uint64(j))}
+			leg := traverse.Leg{Leg: leg.Leg{List: s.index.Open(t, j), Term: term}, Lengths: s.lengths, Derived: segment.List(uint64(j))}
 			maxBound := leg.List.Max
 			switch {
 			case x.linear:
@@ -256,7 +248,6 @@ func (x *collection) queries(t testing.TB) []traverse.Query {
 	return queries
 }
 
-// withLegs draws collections until one has at least n legs.
 func withLegs(t testing.TB, rng *rand.Rand, n int) *collection {
 	for {
 		if x := randomCollection(t, rng, codec.SIMDBP{}, natural, rng.IntN(2) == 0); len(x.terms) >= n {
@@ -265,7 +256,6 @@ func withLegs(t testing.TB, rng *rand.Rand, n int) *collection {
 	}
 }
 
-// run runs the segments one after another with one queue.
 func run(t testing.TB, tr traverse.Traversal, s *traverse.Scratch, queries []traverse.Query, k int) []base.Hit {
 	var queue topk.Queue
 	queue.Reset(k)
@@ -277,7 +267,6 @@ func run(t testing.TB, tr traverse.Traversal, s *traverse.Scratch, queries []tra
 	return queue.AppendSorted(nil)
 }
 
-// allTraversals returns every traversal of every mode.
 func allTraversals(t testing.TB) []traverse.Traversal {
 	var all []traverse.Traversal
 	for _, mode := range []traverse.Mode{traverse.Or, traverse.And} {
@@ -292,7 +281,6 @@ func allTraversals(t testing.TB) []traverse.Traversal {
 	return all
 }
 
-// forAllTraversals calls f with every traversal of every mode.
 func forAllTraversals(t *testing.T, f func(t *testing.T, tr traverse.Traversal)) {
 	for _, tr := range allTraversals(t) {
 		t.Run(fmt.Sprintf("mode=%s/traversal=%s", tr.Mode(), tr.Name()), func(t *testing.T) { f(t, tr) })

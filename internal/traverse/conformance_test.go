@@ -12,6 +12,7 @@ import (
 	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/derived"
+	"github.com/griffin-search/griffin/internal/leg"
 	"github.com/griffin-search/griffin/internal/postings"
 	"github.com/griffin-search/griffin/internal/postings/postingstest"
 	"github.com/griffin-search/griffin/internal/score"
@@ -20,21 +21,21 @@ import (
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
-// The design of TestAllTraversals: numCases collections for each codec, each with
-// an order of documents and with or without deletions, and in each a k for each
-// traversal, so that for every traversal and codec all combinations of k, order
-// and deletions come up (TestDesignCoversEverything).
+// The design of TestAllTraversals: numCases collections for each codec, each with an order
+// of documents and with or without deletions. In each case every traversal has a k, so that
+// all combinations of k, order and deletions occur for every traversal and codec
+// (TestDesignCoversEverything).
 var ks = []int{0, 1, 2, 10, 100, 1000}
 
 const numCases = 36
 
 func caseOf(n int) (o order, deleted bool) { return order(n) % numOrders, n/int(numOrders)%2 == 1 }
 
-// kOf is the k of a traversal, by its place among all, in case n.
+// kOf returns the k of a traversal, by its index, in case n.
 func kOf(n, traversal int) int { return ks[(n/int(2*numOrders)+traversal)%len(ks)] }
 
-// caseStep is the step from one case to the next: with -short, which the race
-// detector runs with, some are left out.
+// caseStep is the step from one case to the next: -short, used with the race detector,
+// skips some.
 func caseStep() int {
 	if testing.Short() {
 		return 7
@@ -55,7 +56,6 @@ func TestDesignCoversEverything(t *testing.T) {
 	}
 }
 
-// Every traversal, on every codec, finds exactly what the oracle finds.
 func TestAllTraversals(t *testing.T) {
 	for i, name := range codec.Names() {
 		c, err := codec.Lookup(name)
@@ -80,7 +80,6 @@ func TestAllTraversals(t *testing.T) {
 	}
 }
 
-// So does every traversal at every level of SIMD instructions.
 func TestAllTraversalsAtEachLevel(t *testing.T) {
 	simdtest.EachLevel(t, func(t *testing.T) {
 		var s traverse.Scratch
@@ -93,8 +92,8 @@ func TestAllTraversalsAtEachLevel(t *testing.T) {
 	})
 }
 
-// checkCollection compares every traversal with the oracle, with the k that
-// choose returns for a traversal by its place among all.
+// checkCollection compares every traversal with the oracle. choose returns the values of k
+// for a traversal, by its index.
 func checkCollection(t *testing.T, x *collection, s *traverse.Scratch, choose func(traversal int) []int) {
 	t.Helper()
 	queries := x.queries(t)
@@ -107,7 +106,7 @@ func checkCollection(t *testing.T, x *collection, s *traverse.Scratch, choose fu
 			if got := run(t, tr, s, queries, k); !slices.Equal(got, want) {
 				t.Fatalf("%s: %s %s k=%d: %s", x.name, tr.Mode(), tr.Name(), k, difference(got, want))
 			}
-			// A threshold that k documents are known to reach changes nothing.
+			// A threshold that k documents are known to reach has no effect.
 			if len(want) == k && k > 0 {
 				for i := range with {
 					with[i].Threshold = want[k-1].Score
@@ -129,7 +128,6 @@ func difference(got, want []base.Hit) string {
 	return fmt.Sprintf("%d hits, want %d", len(got), len(want))
 }
 
-// The best k are the first k of the best k+1.
 func TestPrefix(t *testing.T) {
 	x := withLegs(t, rand.New(rand.NewPCG(21, 22)), 3)
 	queries := x.queries(t)
@@ -165,7 +163,7 @@ func TestTraversalsDoNotAllocate(t *testing.T) {
 	})
 }
 
-// The counters agree with each other, and with what the lists hold.
+// The counters are consistent with each other and with the lists.
 func TestStats(t *testing.T) {
 	rng := rand.New(rand.NewPCG(71, 72))
 	for range 40 {
@@ -186,7 +184,7 @@ func TestStats(t *testing.T) {
 			st := s.Stats
 			exhaustive := tr.Name() == "exhaustive-daat" || tr.Name() == "exhaustive-taat"
 			decoded := st.PostingsDecoded
-			if tr.Name() == "block-max-pruning" { // it comes back to blocks, or reads copies
+			if tr.Name() == "block-max-pruning" { // revisits blocks, or reads copies
 				blocks, numPostings = max(blocks, st.BlocksDecoded+st.BlocksSkipped), max(numPostings, decoded)
 				decoded = numPostings
 			}
@@ -206,7 +204,6 @@ func TestStats(t *testing.T) {
 	}
 }
 
-// Runs with Scratches of their own share lists.
 func TestConcurrentRuns(t *testing.T) {
 	x := withLegs(t, rand.New(rand.NewPCG(61, 62)), 3)
 	queries := x.queries(t)
@@ -235,7 +232,7 @@ func TestCancelledContext(t *testing.T) {
 	opts := postings.Options{Codec: codec.SIMDBP{}, Saturation: score.Saturation{BM25: indexBM25, AvgLen: indexAvgLen}}
 	index := postingstest.Write(t, opts, lengths, 128, list)
 	term := indexBM25.NewTerm(1, 1, indexAvgLen)
-	leg := traverse.Leg{List: index.Open(t, 0), Term: term, Lengths: lengths, Scale: score.NewScale(term, indexAvgLen, indexAvgLen)}
+	leg := traverse.Leg{Leg: leg.Leg{List: index.Open(t, 0), Term: term, Scale: score.NewScale(term, indexAvgLen, indexAvgLen)}, Lengths: lengths}
 	leg.MaxScore = leg.Scale.Upper(leg.List.Max)
 	q := traverse.Query{Legs: []traverse.Leg{leg, leg}, NumDocs: len(lengths)}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -249,7 +246,7 @@ func TestCancelledContext(t *testing.T) {
 		if err := tr.Run(ctx, &s, &q, &queue); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
-		// At most one list is read for what is derived from it before that is noticed.
+		// Cancellation is noticed after building at most one derived structure.
 		if n := kept.Stats().Entries; n > 1 {
 			t.Errorf("%d derived structures were made", n)
 		}

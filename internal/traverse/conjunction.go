@@ -1,7 +1,6 @@
 package traverse
 
 import (
-	"context"
 	"slices"
 
 	"github.com/griffin-search/griffin/codec"
@@ -9,41 +8,39 @@ import (
 	"github.com/griffin-search/griffin/internal/topk"
 )
 
-// conjunction intersects lists pairwise, small versus small, without pruning:
-// the postings of the shortest list are looked for in the next longer one, those
-// found in the one after that, and so on (Demaine, López-Ortiz and Munro,
-// "Adaptive set intersections, unions, and differences", SODA 2000). How a list
-// is searched is what merge, svs-binary and svs-gallop differ in. Every document
-// of the intersection is scored.
+// conjunction intersects lists pairwise, small versus small, without pruning: the postings
+// of the shortest list are looked up in the next longer one, the matches in the one after
+// that, and so on (Demaine, López-Ortiz and Munro, "Adaptive set intersections, unions, and
+// differences", SODA 2000). merge, svs-binary and svs-gallop differ in the search within a
+// list. Every document of the intersection is scored.
 //
-// We differ from the papers: a block of the shortest list at a time goes through
-// all lists, not the whole list through one after another. The lists are read the
-// same way, the intermediate results stay in the first-level cache, and
-// contributions are added while the frequencies are at hand.
+// We differ from the papers: one block of the shortest list at a time goes through all
+// lists, instead of the whole list through one after another. The reads are the same, the
+// intermediate results stay in the first-level cache, and contributions are added while the
+// frequencies are available.
 type conjunction struct {
-	legs []*legState // in order of rising DocFreq
+	legs []*legState // in increasing order of DocFreq
 
-	// What is left of the postings of a block of legs[0]: DocIDs, positions in
-	// the block, and sums of contributions of the lists searched so far.
+	// The remaining postings of a block of legs[0]: DocIDs, positions in the block, and
+	// sums of contributions of the lists already searched.
 	n      int
 	docIDs [codec.BlockLen]uint32
 	at     [codec.BlockLen]uint8
 	sums   [codec.BlockLen]base.Score
 
-	// Matches in one block of the list that is searched: the index in docIDs, and
-	// the position in the block.
+	// Matches in one block of the searched list: the index in docIDs, and the position in
+	// the block.
 	matchOf, matchAt [codec.BlockLen]uint8
-	kept             int // of docIDs, by the search of this list
+	kept             int // number of docIDs kept by the search of this list
 }
 
-// search looks for the candidates x.docIDs[:x.n] in a list. It calls x.match for
-// each block of the list with the number of matches in it, which are in x.matchOf
-// and x.matchAt, rising. The calls' DocIDs rise from call to call, and from block
-// to block of the shortest list.
+// search looks for the candidates x.docIDs[:x.n] in a list. It calls x.match for each block
+// of the list with the number of matches in it, which are in x.matchOf and x.matchAt, in
+// increasing order. DocIDs increase from call to call, and from block to block of the
+// shortest list.
 type search func(x *conjunction, l *legState)
 
-// runConjunction runs a query with a way to search lists.
-func runConjunction(ctx context.Context, s *Scratch, q *Query, queue *topk.Queue, find search) error {
+func runConjunction(stop Interrupt, s *Scratch, q *Query, queue *topk.Queue, find search) error {
 	if err := q.check(); err != nil {
 		return err
 	}
@@ -51,10 +48,10 @@ func runConjunction(ctx context.Context, s *Scratch, q *Query, queue *topk.Queue
 	if s.conjunction == nil {
 		s.conjunction = new(conjunction)
 	}
-	return s.close(s.conjunction.run(ctx, s, q, queue, find))
+	return s.close(s.conjunction.run(stop, s, q, queue, find))
 }
 
-func (x *conjunction) run(ctx context.Context, s *Scratch, q *Query, queue *topk.Queue, find search) error {
+func (x *conjunction) run(stop Interrupt, s *Scratch, q *Query, queue *topk.Queue, find search) error {
 	x.legs = x.legs[:0]
 	for i := range s.legs {
 		if s.legs[i].List.DocFreq == 0 {
@@ -66,7 +63,7 @@ func (x *conjunction) run(ctx context.Context, s *Scratch, q *Query, queue *topk
 		return nil
 	}
 	slices.SortFunc(x.legs, byDocFreq)
-	p := poll{ctx: ctx}
+	p := poll{stop: stop}
 	shortest := &x.legs[0].cursor
 	for shortest.NextBlock() != base.NoDocID {
 		x.n = copy(x.docIDs[:], shortest.BlockDocIDs())
@@ -93,8 +90,8 @@ func (x *conjunction) run(ctx context.Context, s *Scratch, q *Query, queue *topk
 	return nil
 }
 
-// match keeps the candidates that were found in the current block of the list,
-// and adds its contributions.
+// match keeps the candidates that were found in the current block of the list and adds its
+// contributions.
 func (x *conjunction) match(l *legState, matches int) {
 	for m := range matches {
 		of := x.matchOf[m&127] & 127
@@ -105,8 +102,6 @@ func (x *conjunction) match(l *legState, matches int) {
 	}
 }
 
-// finish adds the contributions of the shortest list, and the documents to the
-// queue.
 func (x *conjunction) finish(s *Scratch, q *Query, queue *topk.Queue) {
 	l := x.legs[0]
 	for i, d := range x.docIDs[:x.n] {

@@ -1,7 +1,6 @@
 package traverse
 
 import (
-	"context"
 	"encoding/binary"
 	"fmt"
 
@@ -13,7 +12,7 @@ import (
 	"github.com/griffin-search/griffin/internal/topk"
 )
 
-// contraction kinds: how the range that is searched is found.
+// contractedBy is the method of contracting the search range.
 type contractedBy uint8
 
 const (
@@ -23,38 +22,36 @@ const (
 )
 
 // contracted is the state of a run of linear-regression, hash-segmentation or
-// interpolation: conjunctions in which each candidate is looked up on its own, in
-// a range of the list that is contracted first. Where the codec gives one DocID
-// alone (raw, and the Regression codecs with more than one block), the range is of
-// DocIDs, and no block of the longer lists is decoded; where it does not, the range
-// is of blocks, by their last DocIDs, and the block found is decoded and searched.
+// interpolation: conjunctions that look up each candidate separately, in a contracted range
+// of the list. If the codec can decode single DocIDs (raw, and the Regression codecs with
+// more than one block), the range is of DocIDs, and no block of the longer lists is
+// decoded. Otherwise the range is of blocks, by their last DocIDs, and the block found is
+// decoded and searched.
 //
-// Ao, Zhang, Wu, Stones, Wang, Liu, Liu and Lin, "Efficient parallel lists
-// intersection and index compression algorithms using graphics processing units",
-// PVLDB 4(8), 2011, §4.2 to §4.4 and §5.3, on one CPU thread. We differ: lines,
-// ranges and tables of lists in other codecs than those of the paper are derived
-// structures, made when a query first asks for them; and matches are scored.
+// Ao, Zhang, Wu, Stones, Wang, Liu, Liu and Lin, "Efficient parallel lists intersection and
+// index compression algorithms using graphics processing units", PVLDB 4(8), 2011, §4.2 to
+// §4.4 and §5.3, on one CPU thread. We differ: lines, ranges and tables of lists in codecs
+// other than the paper's are derived structures, built when a query first needs them; and
+// matches are scored.
 type contracted struct {
 	by       contractedBy
 	size     int // of hash buckets
 	universe uint64
 	legs     []contractedLeg // by legState.index
-	find     search          // the method, bound once: a closure would be allocated by each run
-	elements int64           // DocIDs read alone
-	err      error           // the first, with its leg
+	find     search          // the method, bound once: each run would allocate a closure
+	elements int64           // number of single DocIDs read
+	err      error           // the first error, with its leg
 }
 
-// contractedLeg is what a run holds of a list.
 type contractedLeg struct {
 	ready  bool
-	ranges *contractedRanges // nil where the list's codec has all that it takes
+	ranges *contractedRanges // nil if the list's codec needs no ranges
 	access access
 	list   *postings.List
 	whole  codec.RegressionList
-	native bool // whole.Search does it all
+	native bool // whole.Search performs the complete search
 }
 
-// access is how DocIDs of a list are read.
 type access uint8
 
 const (
@@ -63,8 +60,8 @@ const (
 	byLists               // codec.Regression
 )
 
-// contractedRanges are what contracts the range in which a list is searched. It is
-// of the DocIDs, or of lasts if that is not nil.
+// contractedRanges contract the search range of a list: over lasts if it is not nil,
+// otherwise over the DocIDs.
 type contractedRanges struct {
 	lasts   []uint32 // last DocIDs of the blocks
 	safe    contraction.SafeRange
@@ -73,8 +70,7 @@ type contractedRanges struct {
 
 var contractedRangesOf = derived.NewKind[contractedRanges]("contracted ranges")
 
-// runContracted runs a query with a kind of contraction.
-func runContracted(ctx context.Context, s *Scratch, q *Query, queue *topk.Queue, by contractedBy, size int) error {
+func runContracted(stop Interrupt, s *Scratch, q *Query, queue *topk.Queue, by contractedBy, size int) error {
 	t := s.contracted
 	if t == nil {
 		t = new(contracted)
@@ -90,7 +86,7 @@ func runContracted(ctx context.Context, s *Scratch, q *Query, queue *topk.Queue,
 	}
 	t.by, t.size, t.universe = by, size, uint64(max(q.NumDocs, 1))
 	t.elements, t.err = 0, nil
-	err := runConjunction(ctx, s, q, queue, t.find)
+	err := runConjunction(stop, s, q, queue, t.find)
 	s.Stats.PostingsDecoded += t.elements
 	for i := range t.legs {
 		t.legs[i].list, t.legs[i].ranges = nil, nil
@@ -101,7 +97,6 @@ func runContracted(ctx context.Context, s *Scratch, q *Query, queue *topk.Queue,
 	return err
 }
 
-// search is a search of a conjunction.
 func (t *contracted) search(x *conjunction, l *legState) {
 	if t.err != nil {
 		return
@@ -130,7 +125,6 @@ func (t *contracted) search(x *conjunction, l *legState) {
 	}
 }
 
-// open prepares a leg.
 func (t *contracted) open(c *contractedLeg, l *legState) error {
 	c.list, c.ranges, c.access, c.native = l.List, nil, byBlock, false
 	switch cd := l.List.Codec.(type) {
@@ -145,7 +139,7 @@ func (t *contracted) open(c *contractedLeg, l *legState) error {
 		if err := c.whole.Reset(cd, list, int(l.List.DocFreq)); err != nil {
 			return err
 		}
-		// hs-lrc has no line of the list; and buckets of its own size only.
+		// hs-lrc has no line of the list, and only buckets of its own size.
 		c.native = t.by == byLine && cd.Scheme != codec.HSLRC || t.by == byHash && cd.Scheme == codec.HSLRC && cd.Segment() == t.size
 	}
 	c.ready = true
@@ -161,7 +155,6 @@ func (t *contracted) open(c *contractedLeg, l *legState) error {
 	return err
 }
 
-// contract makes the structure of a list.
 func (t *contracted) contract(c *contractedLeg) (*contractedRanges, int64, error) {
 	r := new(contractedRanges)
 	seq := lastDocIDs(c.list)
@@ -189,7 +182,6 @@ func (t *contracted) contract(c *contractedLeg) (*contractedRanges, int64, error
 	return r, size, nil
 }
 
-// lastDocIDs returns the last DocIDs of the blocks of a list.
 func lastDocIDs(l *postings.List) []uint32 {
 	lasts := make([]uint32, l.NumBlocks())
 	for i := range lasts {
@@ -198,7 +190,6 @@ func lastDocIDs(l *postings.List) []uint32 {
 	return lasts
 }
 
-// allDocIDs returns the DocIDs of a list.
 func allDocIDs(l *postings.List) ([]uint32, error) {
 	docIDs := make([]uint32, 0, l.DocFreq)
 	var block [codec.BlockLen]uint32
@@ -211,7 +202,7 @@ func allDocIDs(l *postings.List) ([]uint32, error) {
 	return docIDs, nil
 }
 
-// within returns the range of the sequence in which x is, which is not for
+// within returns the range of the sequence that contains x. It does not apply to
 // interpolation.
 func (t *contracted) within(r *contractedRanges, x uint32) (lo, hi int) {
 	if t.by == byLine {
@@ -220,7 +211,6 @@ func (t *contracted) within(r *contractedRanges, x uint32) (lo, hi int) {
 	return r.buckets.Range(x)
 }
 
-// searchBlocks looks the candidates up in blocks.
 func (t *contracted) searchBlocks(x *conjunction, l *legState, c *contractedLeg) {
 	lasts, cur := c.ranges.lasts, &l.cursor
 	for i := 0; i < x.n; {
@@ -244,8 +234,8 @@ func (t *contracted) searchBlocks(x *conjunction, l *legState, c *contractedLeg)
 	}
 }
 
-// lookUp returns the position of the first DocID of a list that is at least x, and
-// that DocID; any other if there is none.
+// lookUp returns the position and the value of the first DocID of a list that is at least
+// x. If there is none, the position is undefined.
 func (t *contracted) lookUp(c *contractedLeg, x uint32) (at int, found uint32, err error) {
 	if c.native {
 		before := c.whole.Elements
@@ -266,8 +256,8 @@ func (t *contracted) lookUp(c *contractedLeg, x uint32) (at int, found uint32, e
 	return t.searchRaw(c, lo, hi, x)
 }
 
-// searchRaw finds, among DocIDs lo to hi of a list in codec.Raw, first the block,
-// then the first DocID that is at least x.
+// searchRaw finds the first DocID that is at least x among DocIDs lo to hi of a list in
+// codec.Raw. It first finds the block.
 func (t *contracted) searchRaw(c *contractedLeg, lo, hi int, x uint32) (at int, found uint32, err error) {
 	last := (int(c.list.DocFreq) - 1) / codec.BlockLen
 	block, end := lo/codec.BlockLen, min(hi/codec.BlockLen, last)
@@ -291,7 +281,7 @@ func (t *contracted) searchRaw(c *contractedLeg, lo, hi int, x uint32) (at int, 
 		return 0, 0, err
 	}
 	from := block * codec.BlockLen
-	lo, hi = max(lo-from, 0), min(hi-from+1, size) // hi itself is looked at
+	lo, hi = max(lo-from, 0), min(hi-from+1, size) // hi is included
 	found = codec.NoBase
 	for lo < hi {
 		mid := int(uint(lo+hi) / 2)
@@ -330,7 +320,6 @@ func (t *contracted) interpolate(c *contractedLeg, x uint32) (at int, found uint
 	return hi, last, nil
 }
 
-// docIDAt reads one DocID.
 func (t *contracted) docIDAt(c *contractedLeg, i int) (uint32, error) {
 	t.elements++
 	if c.access == byLists {
@@ -347,8 +336,8 @@ func (t *contracted) docIDAt(c *contractedLeg, i int) (uint32, error) {
 	return binary.LittleEndian.Uint32(b[at:]), nil
 }
 
-// matchAlone keeps candidate i, which was found at a position of the list, and
-// adds its contribution, with the frequency read alone.
+// matchAlone keeps candidate i, found at position at of the list, and adds its
+// contribution. It reads the frequency alone.
 func (x *conjunction) matchAlone(l *legState, i, at int, how access) error {
 	block, docSize := at/codec.BlockLen, 0
 	if how == byRaw {

@@ -12,8 +12,8 @@ import (
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
-// BenchmarkContracted times intersections, as BenchmarkWiki does, where the lists
-// are encoded so that DocIDs can be read alone, and where they are not.
+// BenchmarkContracted times intersections, as BenchmarkWiki does, with codecs that can and
+// cannot decode single DocIDs.
 func BenchmarkContracted(b *testing.B) {
 	w := loadWiki(b)
 	names := []string{"svs-binary", "svs-gallop", "interpolation", "linear-regression", "hash-segmentation-16", "hash-segmentation-32", "hash-segmentation-256"}
@@ -37,7 +37,6 @@ func BenchmarkContracted(b *testing.B) {
 	}
 }
 
-// recode returns the collection with another codec.
 func (w *wiki) recode(tb testing.TB, spec string) *wiki {
 	tb.Helper()
 	c, err := codec.Lookup(spec)

@@ -14,8 +14,8 @@ import (
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
-// Bytes that are wrong past the checksums end a traversal with an error, or
-// make a wrong result, but neither a panic nor an endless loop.
+// Corrupt bytes, beyond the checksums, cause an error or a wrong result, but neither a
+// panic nor an endless loop.
 func TestCorruptLists(t *testing.T) {
 	rng := rand.New(rand.NewPCG(51, 52))
 	var s traverse.Scratch
@@ -46,12 +46,12 @@ func TestCorruptLists(t *testing.T) {
 		index.Postings = good
 	}
 	if failed == 0 {
-		t.Error("no traversal noticed anything")
+		t.Error("no traversal returned an error")
 	}
 }
 
-// runAllOnCorrupt runs every traversal on the first segment, which may be
-// damaged, and returns how many noticed.
+// runAllOnCorrupt runs every traversal on the first segment, which may be damaged, and
+// returns the number of errors.
 func runAllOnCorrupt(t *testing.T, x *collection, s *traverse.Scratch) (failed int) {
 	q := &x.queries(t)[0]
 	var queue topk.Queue
@@ -60,16 +60,16 @@ func runAllOnCorrupt(t *testing.T, x *collection, s *traverse.Scratch) (failed i
 		if err := tr.Run(t.Context(), s, q, &queue); err != nil {
 			failed++
 			if !errors.Is(err, base.ErrCorrupt) {
-				t.Fatalf("%s %s: error of another kind: %v", tr.Mode(), tr.Name(), err)
+				t.Fatalf("%s %s: unexpected kind of error: %v", tr.Mode(), tr.Name(), err)
 			}
 		}
 	}
 	return failed
 }
 
-// FuzzCorruptLists overwrites bytes of the lists of a collection, which codec and
-// seed choose, and runs every traversal: damage holds a place (two bytes) and a
-// value (one byte) for each.
+// FuzzCorruptLists overwrites bytes of the lists of a collection, chosen by codec and seed,
+// and runs every traversal. damage has an offset (two bytes) and a value (one byte) for
+// each overwritten byte.
 func FuzzCorruptLists(f *testing.F) {
 	for i := range codec.Names() {
 		f.Add(byte(i), uint64(i), []byte{0, 0, 255, 0, 9, 1})
@@ -82,7 +82,7 @@ func FuzzCorruptLists(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x := smallCollection(t, c, seed%16) // few, so that the fuzzer learns the places that matter
+		x := smallCollection(t, c, seed%16) // few, so that the fuzzer learns the sensitive offsets
 		index := x.segments[0].index
 		for ; len(damage) >= 3; damage = damage[3:] {
 			index.Postings[int(binary.BigEndian.Uint16(damage))%len(index.Postings)] = damage[2]
@@ -91,7 +91,6 @@ func FuzzCorruptLists(f *testing.F) {
 	})
 }
 
-// smallCollection has three lists of a few blocks.
 func smallCollection(t *testing.T, c codec.Codec, seed uint64) *collection {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	const numDocs = 2000

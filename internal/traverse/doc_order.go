@@ -2,22 +2,21 @@ package traverse
 
 import "github.com/griffin-search/griffin/internal/base"
 
-// docOrder holds the lists of a query in the order of the DocIDs at which their
-// cursors stand, as WAND and its descendants need them.
+// docOrder holds the lists of a query ordered by the current DocIDs of their cursors, for
+// WAND and its descendants.
 type docOrder struct {
-	// Invariant: heads rises by doc; heads that are at their end are the last.
+	// Invariant: heads is in increasing order of doc; exhausted lists are last.
 	heads []head
 }
 
-// head is a list in a docOrder. It repeats what finding a pivot looks at, so
-// that the loop stays within a few cache lines.
+// head is a list in a docOrder. It copies the fields for finding a pivot, so that the loop
+// stays within a few cache lines.
 type head struct {
 	doc base.DocID // of leg.cursor
 	max base.Score // leg.MaxScore
 	leg *legState
 }
 
-// start moves the cursors to their first postings and orders them.
 func (o *docOrder) start(legs []legState) {
 	o.heads = o.heads[:0]
 	for i := range legs {
@@ -33,9 +32,9 @@ func (o *docOrder) start(legs []legState) {
 	}
 }
 
-// pivot returns the first list up to which the MaxScores sum to need or more, and
-// its DocID: no document before it can reach need. NoDocID: none can. All lists
-// that stand at the same DocID are at or before the one returned.
+// pivot returns the first list up to which the MaxScores sum to need or more, and its
+// DocID: no document before it can reach need. NoDocID means that none can. All lists at
+// the same DocID are at or before the returned one.
 func (o *docOrder) pivot(need base.Score) (int, base.DocID) {
 	var sum base.Score
 	for i := range o.heads {
@@ -51,11 +50,11 @@ func (o *docOrder) pivot(need base.Score) (int, base.DocID) {
 	return 0, base.NoDocID
 }
 
-// strongest returns the list with the greatest MaxScore of those before list end
-// that stand before doc, of which there must be one. Skipping in it is expected
-// to pass the most, since such lists are the shortest.
+// strongest returns the list with the greatest MaxScore among the lists before end that are
+// positioned before doc; there must be one. Such lists are the shortest, so a skip in it is
+// expected to be the longest.
 func (o *docOrder) strongest(end int, doc base.DocID) int {
-	best := 0 // it stands before doc if any does
+	best := 0 // it is before doc if any is
 	for i := 1; i < end && o.heads[i].doc < doc; i++ {
 		if o.heads[i].max > o.heads[best].max {
 			best = i
@@ -64,8 +63,8 @@ func (o *docOrder) strongest(end int, doc base.DocID) int {
 	return best
 }
 
-// nextGEQ moves list i to the first DocID at or after target, above where it
-// stands, and to its place in the order.
+// nextGEQ moves list i to the first DocID at or after target, which is above its current
+// one, and restores the order.
 func (o *docOrder) nextGEQ(i int, target base.DocID) {
 	h := o.heads[i]
 	h.doc = h.leg.cursor.NextGEQ(target)
@@ -75,7 +74,7 @@ func (o *docOrder) nextGEQ(i int, target base.DocID) {
 	o.heads[i] = h
 }
 
-// next moves the first n lists to their next postings, and all to their places.
+// next moves the first n lists to their next postings and restores the order.
 func (o *docOrder) next(n int) {
 	for i := n - 1; i >= 0; i-- {
 		h := o.heads[i]

@@ -5,16 +5,16 @@ import (
 	"github.com/griffin-search/griffin/internal/postings"
 )
 
-// Essential returns how many postings a query for any of the legs has to look at, if
-// its threshold were what the lists know of their k-th best contribution: the length of
-// MaxScore's essential lists (Strohman, Turtle and Croft, SIGIR 2005, §3.1). It is a
-// measure of the work of an OR before any of it is done. live is Query.Live. It
-// allocates nothing, and takes time in the square of the number of legs.
+// Essential returns the number of postings that a query for any of the legs must read if
+// its threshold is the best k-th contribution known from the lists: the length of
+// MaxScore's essential lists (Strohman, Turtle and Croft, SIGIR 2005, §3.1). It estimates
+// the work of an OR before it runs. live is Query.Live. It does not allocate; its time is
+// quadratic in the number of legs.
 func Essential(legs []Leg, k int, live []uint64) int64 {
 	return EssentialAt(legs, k, live, 1)
 }
 
-// EssentialAt is Essential at a threshold that is factor times as high.
+// EssentialAt is Essential at factor times the threshold.
 func EssentialAt(legs []Leg, k int, live []uint64, factor float64) int64 {
 	var threshold base.Score
 	if live == nil && k > 0 {
@@ -43,8 +43,8 @@ func EssentialAt(legs []Leg, k int, live []uint64, factor float64) int64 {
 	return sum
 }
 
-// kth returns a score that at least k documents of the list reach by it alone, if none
-// is deleted; 0 if that is not known.
+// kth returns a score that at least k documents of the list reach by it alone if none is
+// deleted, or 0 if unknown.
 func (l *Leg) kth(k int) base.Score {
 	if l.Bounds != nil {
 		return 0

@@ -1,28 +1,23 @@
 package traverse
 
 import (
-	"context"
-
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/topk"
 )
 
-// exhaustiveDAAT scores every posting, document at a time: all cursors advance
-// together, by rising DocID (Turtle and Flood, "Query evaluation: strategies and
-// optimizations", Information Processing & Management 31(6), 1995, §3.2). It
-// prunes nothing and is written to be obviously right.
+// exhaustiveDAAT scores every posting, document at a time: all cursors advance together, by
+// increasing DocID (Turtle and Flood, "Query evaluation: strategies and optimizations",
+// Information Processing & Management 31(6), 1995, §3.2). It does not prune and is as
+// simple as possible.
 type exhaustiveDAAT struct{ mode Mode }
 
 var _ Traversal = exhaustiveDAAT{}
 
-// Name implements Traversal.
 func (exhaustiveDAAT) Name() string { return "exhaustive-daat" }
 
-// Mode implements Traversal.
 func (t exhaustiveDAAT) Mode() Mode { return t.mode }
 
-// Run implements Traversal.
-func (t exhaustiveDAAT) Run(ctx context.Context, s *Scratch, q *Query, queue *topk.Queue) error {
+func (t exhaustiveDAAT) Run(stop Interrupt, s *Scratch, q *Query, queue *topk.Queue) error {
 	if err := q.check(); err != nil {
 		return err
 	}
@@ -30,12 +25,12 @@ func (t exhaustiveDAAT) Run(ctx context.Context, s *Scratch, q *Query, queue *to
 	for i := range legs {
 		legs[i].cursor.Next()
 	}
-	return s.close(t.run(ctx, s, q, queue))
+	return s.close(t.run(stop, s, q, queue))
 }
 
-func (t exhaustiveDAAT) run(ctx context.Context, s *Scratch, q *Query, queue *topk.Queue) error {
+func (t exhaustiveDAAT) run(stop Interrupt, s *Scratch, q *Query, queue *topk.Queue) error {
 	legs := s.legs
-	p := poll{ctx: ctx}
+	p := poll{stop: stop}
 	for {
 		doc := base.NoDocID
 		for i := range legs {

@@ -1,35 +1,30 @@
 package traverse
 
 import (
-	"context"
-
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/topk"
 )
 
-// exhaustiveTAAT scores every posting, term at a time: each list is read to
-// its end and adds to an accumulator a document (Buckley and Lewit,
-// "Optimization of inverted vector searches", SIGIR 1985). It prunes nothing.
+// exhaustiveTAAT scores every posting, term at a time: each list is read to its end and
+// adds to one accumulator per document (Buckley and Lewit, "Optimization of inverted vector
+// searches", SIGIR 1985). It does not prune.
 type exhaustiveTAAT struct{ mode Mode }
 
 var _ Traversal = exhaustiveTAAT{}
 
-// Name implements Traversal.
 func (exhaustiveTAAT) Name() string { return "exhaustive-taat" }
 
-// Mode implements Traversal.
 func (t exhaustiveTAAT) Mode() Mode { return t.mode }
 
-// Run implements Traversal.
-func (t exhaustiveTAAT) Run(ctx context.Context, s *Scratch, q *Query, queue *topk.Queue) error {
+func (t exhaustiveTAAT) Run(stop Interrupt, s *Scratch, q *Query, queue *topk.Queue) error {
 	if err := q.check(); err != nil {
 		return err
 	}
 	s.open(q)
-	return s.close(t.run(ctx, s, q, queue))
+	return s.close(t.run(stop, s, q, queue))
 }
 
-func (t exhaustiveTAAT) run(ctx context.Context, s *Scratch, q *Query, queue *topk.Queue) error {
+func (t exhaustiveTAAT) run(stop Interrupt, s *Scratch, q *Query, queue *topk.Queue) error {
 	if cap(s.accs) < q.NumDocs {
 		s.accs = make([]base.Score, q.NumDocs)
 		s.matched = make([]uint32, q.NumDocs)
@@ -37,7 +32,7 @@ func (t exhaustiveTAAT) run(ctx context.Context, s *Scratch, q *Query, queue *to
 	accs, matched := s.accs[:q.NumDocs], s.matched[:q.NumDocs]
 	clear(accs)
 	clear(matched)
-	p := poll{ctx: ctx}
+	p := poll{stop: stop}
 	for i := range s.legs {
 		l := &s.legs[i]
 		for l.cursor.NextBlock() != base.NoDocID {

@@ -1,46 +1,40 @@
 package traverse
 
 import (
-	"context"
 	"slices"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/topk"
 )
 
-// listMaxScore is MaxScore, document at a time with one bound a list (Turtle and
-// Flood, "Query evaluation: strategies and optimizations", Information Processing
-// & Management 31(6), 1995, §4.2; the formulation by essential lists is that of
-// Strohman, Turtle and Croft, "Optimization strategies for complex queries",
-// SIGIR 2005, §3.1).
+// listMaxScore is MaxScore, document at a time with one bound per list (Turtle and Flood,
+// "Query evaluation: strategies and optimizations", Information Processing & Management
+// 31(6), 1995, §4.2; the formulation with essential lists is from Strohman, Turtle and
+// Croft, "Optimization strategies for complex queries", SIGIR 2005, §3.1).
 //
-// With the lists in order of their MaxScores, the longest prefix whose sum cannot
-// reach the threshold is nonEssential: a document that is only in those cannot
-// enter. The others are merged by DocID, and each document that they turn up is
-// looked up in the nonEssential lists, from the one with the highest bound down,
-// until what is left of the bounds cannot lift it to the threshold.
+// Lists are ordered by MaxScore. The longest prefix whose sum cannot reach the threshold is
+// nonEssential: a document that is only in these lists cannot enter. The others are merged
+// by DocID. Each of their documents is looked up in the nonEssential lists, in descending
+// order of bounds, until the remaining bounds cannot lift it to the threshold.
 //
-// We differ: the threshold starts from what the lists know of their k-th best
-// contribution (Kane and Tompa, "Split-lists and initial thresholds for WAND-based
-// search", SIGIR 2018), not from 0.
+// We differ: the threshold starts from the k-th best contribution known from the lists
+// (Kane and Tompa, "Split-lists and initial thresholds for WAND-based search", SIGIR 2018),
+// not from 0.
 type listMaxScore struct{}
 
 var _ Traversal = listMaxScore{}
 
-// Name implements Traversal.
 func (listMaxScore) Name() string { return "maxscore" }
 
-// Mode implements Traversal.
 func (listMaxScore) Mode() Mode { return Or }
 
-// listsByMaxScore is the state of a run of listMaxScore. Its memory is kept.
+// listsByMaxScore is the state of a run of listMaxScore. Its memory is reused.
 type listsByMaxScore struct {
-	lists []*legState // in order of rising MaxScore
+	lists []*legState // in increasing order of MaxScore
 	sums  []base.Score
 }
 
-// Run implements Traversal.
-func (listMaxScore) Run(ctx context.Context, s *Scratch, q *Query, queue *topk.Queue) error {
+func (listMaxScore) Run(stop Interrupt, s *Scratch, q *Query, queue *topk.Queue) error {
 	if err := q.check(); err != nil {
 		return err
 	}
@@ -58,11 +52,11 @@ func (listMaxScore) Run(ctx context.Context, s *Scratch, q *Query, queue *topk.Q
 	for i, l := range m.lists {
 		m.sums = append(m.sums, m.sums[i]+l.MaxScore)
 	}
-	return s.close(m.run(ctx, &s.Stats, q, queue, need))
+	return s.close(m.run(stop, &s.Stats, q, queue, need))
 }
 
-func (m *listsByMaxScore) run(ctx context.Context, stats *Stats, q *Query, queue *topk.Queue, need base.Score) error {
-	p := poll{ctx: ctx}
+func (m *listsByMaxScore) run(stop Interrupt, stats *Stats, q *Query, queue *topk.Queue, need base.Score) error {
+	p := poll{stop: stop}
 	// Invariant: lists[:nonEssential] sum to sums[nonEssential] < need.
 	nonEssential := 0
 	for {
@@ -114,7 +108,7 @@ func (m *listsByMaxScore) run(ctx context.Context, stats *Stats, q *Query, queue
 	}
 }
 
-// byMaxScore orders legs by rising MaxScore, of equal ones the longer list first.
+// byMaxScore orders legs by increasing MaxScore; among equals, the longer list is first.
 func byMaxScore(a, b *legState) int {
 	switch {
 	case a.MaxScore < b.MaxScore:
@@ -125,9 +119,8 @@ func byMaxScore(a, b *legState) int {
 	return int(b.List.DocFreq) - int(a.List.DocFreq)
 }
 
-// firstNeed returns the least score that can enter the queue before anything is
-// read: what the search knows of its threshold, and what each list knows of its
-// k-th best contribution.
+// firstNeed returns the least score that can enter the queue before anything is read, from
+// the search's threshold and the k-th best contribution known from each list.
 func firstNeed(legs []legState, q *Query, queue *topk.Queue) base.Score {
 	need := max(q.Threshold, queue.Need())
 	for i := range legs {

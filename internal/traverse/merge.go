@@ -1,30 +1,24 @@
 package traverse
 
 import (
-	"context"
-
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/topk"
 )
 
-// merge intersects lists by linear merging: every block of every list is decoded,
-// up to the end of the shortest, and two rising sequences are walked together
-// (griffin18: Liu, Wang and Swanson, PPoPP 2018, §2.2, "CPU merge"). It is the
-// better way where lists are of about the same length and nearly every block of
-// the longer one has a match.
+// merge intersects lists by linear merging: every block of every list is decoded, up to the
+// end of the shortest, and two increasing sequences are merged (griffin18: Liu, Wang and
+// Swanson, PPoPP 2018, §2.2, "CPU merge"). It suits lists of similar lengths in which
+// nearly every block of the longer one has a match.
 type merge struct{}
 
 var _ Traversal = merge{}
 
-// Name implements Traversal.
 func (merge) Name() string { return "merge" }
 
-// Mode implements Traversal.
 func (merge) Mode() Mode { return And }
 
-// Run implements Traversal.
-func (merge) Run(ctx context.Context, s *Scratch, q *Query, queue *topk.Queue) error {
-	return runConjunction(ctx, s, q, queue, searchByMerging)
+func (merge) Run(stop Interrupt, s *Scratch, q *Query, queue *topk.Queue) error {
+	return runConjunction(stop, s, q, queue, searchByMerging)
 }
 
 func searchByMerging(x *conjunction, l *legState) {
@@ -36,8 +30,7 @@ func searchByMerging(x *conjunction, l *legState) {
 		block := c.Block()
 		at, size := c.BlockPos(), len(c.BlockDocIDs())
 		matches := 0
-		// Which of the two steps forward is decided without branches, as nothing
-		// could predict them.
+		// Both steps are computed without branches, because they are unpredictable.
 		for i < x.n && at < size {
 			a, b := x.docIDs[i&127], block[at&127]
 			x.matchOf[matches&127], x.matchAt[matches&127] = uint8(i), uint8(at)

@@ -7,24 +7,23 @@ import (
 	"github.com/griffin-search/griffin/internal/score"
 )
 
-// How far the cost of cutBounds is from the least: at most (1+partitionEdges) *
-// (1+partitionSteps) times it.
+// The cost of cutBounds is at most (1+partitionEdges) * (1+partitionSteps) times the
+// minimum.
 const (
 	partitionEdges = 0.1
 	partitionSteps = 0.4
 )
 
-// cutBounds cuts the bounds of a list's postings into blocks, nearly so that the
-// cost that variableBlocks defines is least, and returns the ends of the blocks.
+// cutBounds cuts the bounds of a list's postings into blocks of nearly minimum cost, as
+// defined by variableBlocks, and returns the ends of the blocks.
 //
-// The cuts are a shortest path from 0 to n, with an edge from i to j for each
-// block [i, j). Edges from one i cost more, the longer they are, so that of those
-// with costs within a factor of 1+partitionSteps only the longest is looked at,
-// and none much longer than what 1/partitionEdges further blocks would cost
-// (Ottaviano and Venturini, "Partitioned Elias-Fano indexes", SIGIR 2014, §4.2,
-// whose approximation Mallia et al. use). So a window for each power of
-// 1+partitionSteps moves over the list once: O(n) with 8 windows, about 180 ns a
-// posting. On random bounds the cost is at most 1.09 times the least.
+// The cuts are a shortest path from 0 to n, with an edge from i to j for each block [i, j).
+// The cost of edges from i increases with their length. Of those with costs within a factor
+// of 1+partitionSteps, only the longest is tried, and none much longer than the cost of
+// 1/partitionEdges further blocks (Ottaviano and Venturini, "Partitioned Elias-Fano
+// indexes", SIGIR 2014, §4.2, whose approximation Mallia et al. use). One window for each
+// power of 1+partitionSteps moves over the list once: O(n) with 8 windows, about 180 ns a
+// posting. On random bounds the cost is at most 1.09 times the minimum.
 func cutBounds(bounds []score.Bound, lambda int64) (ends []int) {
 	n := len(bounds)
 	lambda = max(lambda, 1)
@@ -64,21 +63,21 @@ func cutBounds(bounds []score.Bound, lambda int64) (ends []int) {
 	return ends
 }
 
-// costWindow is the block [start, end) of bounds, which moves forward.
+// costWindow is the block [start, end) of bounds; it moves forward.
 type costWindow struct {
-	limit      int64 // of the waste
+	limit      int64 // maximum waste
 	bounds     []score.Bound
 	start, end int
 	max        score.Bound // of the block
 	waste      int64       // sum over the block of max - bound
-	// The positions of what may become the maximum: of queue[head:], bounds fall
-	// and positions rise.
+	// The positions of possible maxima: in queue[head:], bounds decrease and positions
+	// increase.
 	queue []int32
 	head  int
 }
 
-// extend lengthens the block by one bound if there is one and the waste then
-// stays within the limit.
+// extend lengthens the block by one bound if there is one and the waste stays within the
+// limit.
 func (w *costWindow) extend() bool {
 	if w.end == len(w.bounds) {
 		return false
@@ -95,7 +94,6 @@ func (w *costWindow) extend() bool {
 	return true
 }
 
-// take lengthens the block by one bound.
 func (w *costWindow) take() {
 	b := w.bounds[w.end]
 	if b > w.max {
@@ -115,7 +113,7 @@ func (w *costWindow) take() {
 	w.end++
 }
 
-// leave drops the first bound of the block, which must have one.
+// leave removes the first bound of the block, which must not be empty.
 func (w *costWindow) leave() {
 	w.waste -= int64(w.max - w.bounds[w.start])
 	if int(w.queue[w.head]) == w.start {

@@ -9,7 +9,6 @@ import (
 	"github.com/griffin-search/griffin/internal/score"
 )
 
-// partitionCost is the cost by its definition.
 func partitionCost(bounds []score.Bound, lambda int64, ends []int) (cost int64) {
 	start := 0
 	for _, end := range ends {
@@ -22,7 +21,7 @@ func partitionCost(bounds []score.Bound, lambda int64, ends []int) (cost int64) 
 	return cost
 }
 
-// leastCost tries all blocks that may be the last.
+// leastCost tries all possible last blocks.
 func leastCost(bounds []score.Bound, lambda int64) int64 {
 	least := make([]int64, len(bounds)+1)
 	for end := 1; end <= len(bounds); end++ {
@@ -80,8 +79,8 @@ func TestCutBoundsIsNearlyTheBest(t *testing.T) {
 	t.Logf("worst: %.3f times the least", worst)
 }
 
-// Every block of a list's variable blocks holds the postings that it says, and
-// seek finds the first that ends at or after a document.
+// A list's variable blocks have valid bounds, and seek finds the first that ends at or
+// after a document.
 func TestVariableBlocksSeek(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	for range 200 {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/griffin-search/griffin/codec"
+	"github.com/griffin-search/griffin/internal/leg"
 	"github.com/griffin-search/griffin/internal/postings"
 	"github.com/griffin-search/griffin/internal/postings/postingstest"
 	"github.com/griffin-search/griffin/internal/score"
@@ -12,7 +13,6 @@ import (
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
-// looks counts how often a context is looked at.
 type looks struct {
 	context.Context
 	n int
@@ -23,8 +23,8 @@ func (l *looks) Err() error {
 	return nil
 }
 
-// Conjunctions look at their context as often as blocks are decoded, not as there are
-// candidates: whoever waits for a GPU instead does not wait for a millisecond.
+// Conjunctions check their context by the number of decoded blocks, not of candidates, so
+// that a cancelled query ends within a millisecond.
 func TestConjunctionsLookAtContext(t *testing.T) {
 	const numDocs, candidates = 400_000, 1000
 	var lists [][]postingstest.Posting
@@ -41,7 +41,7 @@ func TestConjunctionsLookAtContext(t *testing.T) {
 	q := traverse.Query{NumDocs: numDocs}
 	for i := range lists {
 		term := indexBM25.NewTerm(1, 1, indexAvgLen)
-		leg := traverse.Leg{List: index.Open(t, i), Term: term, Lengths: lengths, Scale: score.NewScale(term, indexAvgLen, indexAvgLen)}
+		leg := traverse.Leg{Leg: leg.Leg{List: index.Open(t, i), Term: term, Scale: score.NewScale(term, indexAvgLen, indexAvgLen)}, Lengths: lengths}
 		leg.MaxScore = leg.Scale.Upper(leg.List.Max)
 		q.Legs = append(q.Legs, leg)
 	}
@@ -64,7 +64,7 @@ func TestConjunctionsLookAtContext(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name string
-		part int // candidates that go through the lists between two looks
+		part int // candidates between two checks
 		run  func(ctx context.Context, s *traverse.Scratch) error
 	}{
 		{"svs", codec.BlockLen, named("svs")},
@@ -83,7 +83,7 @@ func TestConjunctionsLookAtContext(t *testing.T) {
 			t.Fatal(err)
 		}
 		if most := int64(128 + 2*tt.part); s.Stats.BlocksDecoded < candidates || s.Stats.BlocksDecoded > most*int64(ctx.n) {
-			t.Errorf("%s: %d blocks are decoded with %d looks, want a look each %d", tt.name, s.Stats.BlocksDecoded, ctx.n, most)
+			t.Errorf("%s: %d blocks are decoded with %d checks, want one each %d", tt.name, s.Stats.BlocksDecoded, ctx.n, most)
 		}
 	}
 }

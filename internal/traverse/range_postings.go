@@ -8,31 +8,29 @@ import (
 	"github.com/griffin-search/griffin/internal/postings"
 )
 
-// supersPerBase is the number of superblocks of which rangePostings have one
-// whole offset: so many that the offsets among them differ by less than 2^16.
+// supersPerBase is the number of superblocks that share one full offset in rangePostings.
+// The offsets among them differ by less than 2^16.
 const supersPerBase = 16
 
-// rangePostings are the postings of a list that has rangeBounds, uncompressed and
-// found without a search. It is what the paper calls the forward index of a block,
-// list by list.
+// rangePostings are the postings of a list with rangeBounds, uncompressed and located
+// without a search. They are the paper's forward index of a block, list by list.
 type rangePostings struct {
-	// starts are the low 16 bits of the offsets in at where the postings of the
-	// entries of rangeBounds.bounds begin, and where the last ends. bases are the
-	// whole offsets where those of every supersPerBase-th superblock begin.
+	// starts are the low 16 bits of the offsets in at of the entries of rangeBounds.bounds,
+	// and of the end. bases are the full offsets of every supersPerBase-th superblock.
 	starts []uint16
 	bases  []uint32
 	at     []uint8 // DocID modulo rangeDocs
-	// The frequencies of at: small if all fit, else large. A list with greater ones
-	// has no copy.
+	// The frequencies of at: small if all fit, else large. A list with greater ones has no
+	// copy.
 	small []uint8
 	large []uint16
 }
 
-// rangePostingsOf are kept as long as they leave room in the cache.
+// rangePostingsOf are kept only while there is room in the cache.
 var rangePostingsOf = derived.NewKind[rangePostings]("range postings")
 
-// rangesStay reports whether what blockMaxPruning derives from the lists, which are
-// of weights, is kept or will be: the bounds and the copies of the postings.
+// rangesStay reports whether the derived structures of blockMaxPruning for the lists, which
+// are of weights, are kept or have room: the bounds and the copies of the postings.
 func rangesStay(legs []Leg) bool {
 	missing, sizeBytes := 0, int64(0)
 	var handle derived.List
@@ -41,7 +39,7 @@ func rangesStay(legs []Leg) bool {
 		if leg.List.DocFreq == 0 {
 			continue
 		}
-		// Of linear terms the bound is the frequency.
+		// For linear terms the bound is the frequency.
 		boundsBytes, postingsBytes := rangeBytes(int(leg.List.DocFreq), uint32(leg.List.Max), len(leg.Lengths))
 		if !rangeBoundsOf.Keeps(leg.Derived, leg.saturationKey()) {
 			missing++
@@ -56,8 +54,7 @@ func rangesStay(legs []Leg) bool {
 	return missing == 0 || handle.Room(missing, sizeBytes)
 }
 
-// rangeBytes returns how many bytes the rangeBounds and the rangePostings of a
-// list hold at most.
+// rangeBytes returns the maximum sizes of the rangeBounds and the rangePostings of a list.
 func rangeBytes(docFreq int, maxFreq uint32, numDocs int) (bounds, copied int64) {
 	numRanges := (numDocs + rangeDocs - 1) / rangeDocs
 	numSupers := (numRanges + rangesPerSuper - 1) / rangesPerSuper
@@ -70,8 +67,8 @@ func rangeBytes(docFreq int, maxFreq uint32, numDocs int) (bounds, copied int64)
 	return int64(numSupers) + bounds, copyBytes(docFreq, entries, numSupers, maxFreq)
 }
 
-// copyBytes returns how many bytes rangePostings hold of postings in so many
-// entries of bounds; 0 if there are none because of a frequency.
+// copyBytes returns the size of rangePostings for the given numbers of postings and
+// entries, or 0 if a frequency is too large.
 func copyBytes(numPostings, entries, numSupers int, maxFreq uint32) int64 {
 	freqBytes := int64(1)
 	switch {
@@ -83,8 +80,8 @@ func copyBytes(numPostings, entries, numSupers int, maxFreq uint32) int64 {
 	return (1+freqBytes)*int64(numPostings) + 2*int64(entries+1) + 4*int64((numSupers+supersPerBase-1)/supersPerBase)
 }
 
-// openPostings returns a copy of the leg's postings; nil if there is no room for
-// it, or a frequency is too large.
+// openPostings returns a copy of the leg's postings, or nil if there is no room for it or a
+// frequency is too large.
 func (l *legState) openPostings(bounds *rangeBounds) (*rangePostings, error) {
 	sizeBytes := copyBytes(int(l.List.DocFreq), len(bounds.bounds), len(bounds.supers), bounds.maxFreq)
 	if sizeBytes == 0 {
@@ -96,7 +93,7 @@ func (l *legState) openPostings(bounds *rangeBounds) (*rangePostings, error) {
 	})
 }
 
-// newRangePostings reads the list, whose frequencies must be within 16 bits.
+// newRangePostings reads the list, whose frequencies must fit in 16 bits.
 func newRangePostings(l *postings.List, bounds *rangeBounds) (*rangePostings, error) {
 	p := &rangePostings{
 		starts: make([]uint16, 0, len(bounds.bounds)+1),
@@ -111,7 +108,7 @@ func newRangePostings(l *postings.List, bounds *rangeBounds) (*rangePostings, er
 	}
 	var c postings.Cursor
 	c.Reset(l, nil)
-	current, based := -1, 0 // range of the last posting; bases that are set
+	current, based := -1, 0 // range of the last posting; number of bases set
 	for c.NextBlock() != base.NoDocID {
 		freqs := c.BlockFreqs()
 		if freqs == nil {
@@ -122,7 +119,7 @@ func newRangePostings(l *postings.List, bounds *rangeBounds) (*rangePostings, er
 				for ; based <= r/(rangesPerSuper*supersPerBase); based++ {
 					p.bases[based] = uint32(len(p.at))
 				}
-				// A sparse list has an entry for this range, a dense one for each.
+				// A sparse list has an entry for this range, a dense one for every range.
 				for first := true; first || bounds.numbers == nil && len(p.starts) <= r; first = false {
 					p.starts = append(p.starts, uint16(len(p.at)))
 				}
@@ -145,8 +142,8 @@ func newRangePostings(l *postings.List, bounds *rangeBounds) (*rangePostings, er
 	return p, c.Err()
 }
 
-// entry returns where the postings of entry i of the bounds, one of superblock s,
-// begin and end.
+// entry returns the start and end of the postings of entry i of the bounds, which is in
+// superblock s.
 func (p *rangePostings) entry(s, i int) (from, to int) {
 	near := p.bases[s/supersPerBase]
 	from = int(near) + int(p.starts[i]-uint16(near)) // modulo 2^16

@@ -1,7 +1,6 @@
 package traverse
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/griffin-search/griffin/internal/base"
@@ -10,47 +9,45 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/scoring"
 )
 
-// Scratch is the memory that a run needs beside the query: cursors (1 KiB
-// each) and accumulators. It is kept by its owner and used by one run at a time.
+// Scratch is the working memory of a run: cursors (1 KiB each) and accumulators. One run at
+// a time may use it.
 type Scratch struct {
-	// Stats is added to by each run, and zeroed by the owner, or by Forget.
+	// Each run adds to Stats. The owner, or Forget, zeroes it.
 	Stats Stats
 
 	legs         []legState
 	accs         []base.Score    // exhaustive-taat: by DocID
-	matched      []uint32        // exhaustive-taat: legs that hold the document
+	matched      []uint32        // exhaustive-taat: number of legs that contain the document
 	maxScore     *maxScore       // block-max-maxscore
 	byMaxScore   listsByMaxScore // maxscore
 	order        docOrder        // wand and its descendants
 	conjunction  *conjunction    // merge, svs-binary, svs-gallop
-	lists        []*legState     // block-max-and: in order of rising DocFreq
+	lists        []*legState     // block-max-and: in increasing order of DocFreq
 	contracted   *contracted     // linear-regression, hash-segmentation, interpolation
 	intersection *intersection   // svs
 	pruning      *pruning        // block-max-pruning
 	stepper      *stepper        // steps
 }
 
-// legState is a leg while it is traversed.
 type legState struct {
 	*Leg
 	index  int // in Query.Legs
 	term   scoring.Term
 	cursor postings.Cursor
 
-	// Algorithms with block bounds: a block, and the bound of its contributions;
-	// in block-max-maxscore, the block at the window's start and the bound in
-	// the window.
+	// Algorithms with block bounds: a block and the bound of its contributions. In
+	// block-max-maxscore, the block at the window's start and the bound in the window.
 	first, last base.DocID
 	bound       base.Score
 
-	// variable-block-max-wand: the variable blocks, the one that first, last and
-	// bound tell of, and the scale of their bounds. nil in other runs.
+	// variable-block-max-wand: the variable blocks, the current one (described by first,
+	// last and bound), and the scale of their bounds. nil in other runs.
 	variable      *variableBlocks
 	variableAt    int
 	variableScale score.Scale
 }
 
-// open makes s.legs the legs of q with cursors before their first postings.
+// open makes s.legs the legs of q, with cursors before their first postings.
 func (s *Scratch) open(q *Query) []legState {
 	n := len(q.Legs)
 	if cap(s.legs) < n {
@@ -67,8 +64,8 @@ func (s *Scratch) open(q *Query) []legState {
 	return s.legs
 }
 
-// Forget zeroes s.Stats and lets go of the last run's query. Its memory stays for the next
-// one, whoever's that is; cursors keep pointing to the lists until then.
+// Forget zeroes s.Stats and releases the last run's query. The memory stays for the next
+// run; cursors point to the old lists until then.
 func (s *Scratch) Forget() {
 	s.Stats = Stats{}
 	for i := range s.legs {
@@ -79,8 +76,8 @@ func (s *Scratch) Forget() {
 	}
 }
 
-// close adds the cursors' counters to s.Stats and returns the error of a cursor,
-// with its leg, if one has failed; or else err.
+// close adds the cursors' counters to s.Stats. It returns the error of a failed cursor,
+// with its leg, or err.
 func (s *Scratch) close(err error) error {
 	for i := range s.legs {
 		l := &s.legs[i]
@@ -95,21 +92,20 @@ func (s *Scratch) close(err error) error {
 	return err
 }
 
-// pollEvery is how many postings, about, lie between two looks at the context.
+// pollEvery is the approximate number of postings between two checks of the Interrupt.
 const pollEvery = 1 << 14
 
-// poll looks at a context now and then.
 type poll struct {
-	ctx  context.Context
+	stop Interrupt
 	left int
 }
 
-// after counts n postings, and returns the context's error if it has ended.
+// after counts n postings and returns the error of the Interrupt, if it ends the work.
 func (p *poll) after(n int) error {
 	p.left -= n
 	if p.left > 0 {
 		return nil
 	}
 	p.left = pollEvery
-	return p.ctx.Err()
+	return p.stop.Err()
 }

@@ -1,7 +1,6 @@
 package traverse
 
 import (
-	"context"
 	"fmt"
 	"slices"
 
@@ -11,45 +10,44 @@ import (
 	"github.com/griffin-search/griffin/internal/topk"
 )
 
-// Candidates are what is left of a conjunction after some of its lists: the live
-// documents of a segment that are in all of them, by rising DocID, each with the sum
-// of the lists' contributions so far. DocIDs and Scores are of the same length.
+// Candidates are the intermediate result of a conjunction after some of its lists: the live
+// documents of a segment that are in all of them, by increasing DocID, with the sums of the
+// lists' contributions. DocIDs and Scores have the same length.
 //
-// They are what goes from one processor to another between the steps of a query
-// (griffin18, PPoPP 2018, §3.2, the intermediate results that migrate).
+// They move between processors between the steps of a query (griffin18, PPoPP 2018, §3.2,
+// the intermediate results that migrate).
 type Candidates struct {
 	DocIDs, Scores []uint32
 }
 
-// Len is how many there are.
+// Len returns the number of candidates.
 func (c *Candidates) Len() int { return len(c.DocIDs) }
 
-// Reset empties c, and keeps its memory.
+// Reset empties c and keeps its memory.
 func (c *Candidates) Reset() { c.DocIDs, c.Scores = c.DocIDs[:0], c.Scores[:0] }
 
-// grow makes room for n more.
 func (c *Candidates) grow(n int) {
 	c.DocIDs, c.Scores = slices.Grow(c.DocIDs, n), slices.Grow(c.Scores, n)
 }
 
-// The steps of a conjunction. Begin, any number of Intersect and Finish, whose
-// queries have each list once, give what a Traversal of And gives for the query of
-// all lists, whatever their order; it is the least work if the lists' lengths rise.
-// Queries are as for a Traversal, and the sum of the MaxScores of all lists together
-// must be below 2^32. Steps add to s.Stats and allocate nothing once s, and the
-// candidates, have served as large ones. Errors are those of Traversal.Run; after one
-// the candidates mean nothing.
+// The steps of a conjunction. Begin, any number of Intersect, and Finish, whose queries
+// together have each list once, give the result of an And traversal for all lists, in any
+// order. The least work results from lists in increasing order of length. The requirements
+// of a Traversal apply; in addition, the sum of the MaxScores of all lists together must be
+// below 2^32. Steps add to s.Stats. They do not allocate once s and the candidates have had
+// the same size. Errors are as for Traversal.Run; after an error the candidates are
+// undefined.
 
-// Begin sets c to the documents that are in all lists of q, of which there is at least
-// one: those of the first are looked up in the second, those found in the third, and
-// so on, a block of the first list at a time. Nothing is pruned.
-func Begin(ctx context.Context, s *Scratch, q *Query, c *Candidates) error {
+// Begin sets c to the documents that are in all lists of q, of which there is at least one.
+// It looks up the documents of the first list in the second, the matches in the third, and
+// so on, one block of the first list at a time. It does not prune.
+func Begin(stop Interrupt, s *Scratch, q *Query, c *Candidates) error {
 	c.Reset()
 	x, err := s.step(q)
 	if err != nil || x == nil {
 		return err
 	}
-	p := poll{ctx: ctx}
+	p := poll{stop: stop}
 	first := &x.legs[0]
 	cur := &first.cursor
 	for cur.NextBlock() != base.NoDocID {
@@ -62,9 +60,9 @@ func Begin(ctx context.Context, s *Scratch, q *Query, c *Candidates) error {
 	return s.close(nil)
 }
 
-// Intersect drops from c what is not in all lists of q, and adds the lists'
-// contributions to the rest. Nothing is pruned.
-func Intersect(ctx context.Context, s *Scratch, q *Query, c *Candidates) error {
+// Intersect removes documents from c that are not in all lists of q, and adds the lists'
+// contributions to the rest. It does not prune.
+func Intersect(stop Interrupt, s *Scratch, q *Query, c *Candidates) error {
 	if err := c.check(q); err != nil {
 		return err
 	}
@@ -73,7 +71,7 @@ func Intersect(ctx context.Context, s *Scratch, q *Query, c *Candidates) error {
 		c.Reset()
 		return err
 	}
-	p := poll{ctx: ctx}
+	p := poll{stop: stop}
 	kept := 0
 	for from := 0; from < c.Len(); from += stepLen {
 		part := c.slice(from, min(from+stepLen, c.Len()))
@@ -90,11 +88,11 @@ func Intersect(ctx context.Context, s *Scratch, q *Query, c *Candidates) error {
 	return s.close(nil)
 }
 
-// Finish intersects c with all lists of q, of which there may be none, and adds what is
-// left to the queue, or at least what belongs to its best k. It leaves in c some of the
-// documents, in all lists. With all set it adds every one, prunes nothing, and leaves
-// in c exactly those that match.
-func Finish(ctx context.Context, s *Scratch, q *Query, c *Candidates, queue *topk.Queue, all bool) error {
+// Finish intersects c with all lists of q (there may be none) and adds the result to the
+// queue, or at least the documents that belong to its best k. Afterwards c holds some of
+// the documents in all lists. With all set, it adds every document, does not prune, and c
+// holds exactly the matches.
+func Finish(stop Interrupt, s *Scratch, q *Query, c *Candidates, queue *topk.Queue, all bool) error {
 	if err := c.check(q); err != nil {
 		return err
 	}
@@ -107,7 +105,7 @@ func Finish(ctx context.Context, s *Scratch, q *Query, c *Candidates, queue *top
 	for i := range x.legs {
 		bounds += x.legs[i].MaxScore
 	}
-	p := poll{ctx: ctx}
+	p := poll{stop: stop}
 	kept := 0
 	for from := 0; from < c.Len(); from += stepLen {
 		part := c.slice(from, min(from+stepLen, c.Len()))
@@ -134,11 +132,10 @@ func Finish(ctx context.Context, s *Scratch, q *Query, c *Candidates, queue *top
 	return s.close(nil)
 }
 
-// stepLen is how many candidates go through the lists at a time: their blocks' bytes
-// are asked for together.
+// stepLen is the number of candidates that go through the lists together: the bytes of
+// their blocks are prefetched together.
 const stepLen = 4 * codec.BlockLen
 
-// slice returns the candidates numbered [from, to).
 func (c *Candidates) slice(from, to int) Candidates {
 	return Candidates{DocIDs: c.DocIDs[from:to], Scores: c.Scores[from:to]}
 }
@@ -154,7 +151,7 @@ func (c *Candidates) check(q *Query) error {
 	return nil
 }
 
-// stepper is the state of a step. Its memory is kept.
+// stepper is the state of a step. Its memory is reused.
 type stepper struct {
 	q     *Query
 	stats *Stats
@@ -162,11 +159,10 @@ type stepper struct {
 
 	scores  [codec.BlockLen]uint32
 	lookups [codec.BlockLen]lookup
-	looked  int // blocks, since read was asked
+	looked  int // blocks since the last call of read
 	matches
 }
 
-// step opens the query's lists, and returns nil if one is empty.
 func (s *Scratch) step(q *Query) (*stepper, error) {
 	if err := q.check(); err != nil {
 		return nil, err
@@ -185,14 +181,15 @@ func (s *Scratch) step(q *Query) (*stepper, error) {
 	return x, nil
 }
 
-// read is how many postings were in the blocks that were looked at since it was asked last.
+// read returns the number of postings in the blocks examined since its last call.
 func (x *stepper) read() int {
 	n := x.looked * codec.BlockLen
 	x.looked = 0
 	return n
 }
 
-// beginBlock appends to c what is in all lists of the current block of the first.
+// beginBlock appends the documents of the first list's current block that are in all lists
+// to c.
 func (x *stepper) beginBlock(first *legState, c *Candidates) {
 	cur := &first.cursor
 	docIDs := cur.BlockDocIDs()
@@ -214,7 +211,7 @@ func (x *stepper) beginBlock(first *legState, c *Candidates) {
 	if n == 0 {
 		return
 	}
-	// The first list's contributions last: of what is left only.
+	// The first list's contributions are added last, only for the remaining documents.
 	_, found := scoring.Match(&x.of, &x.at, part.DocIDs, cur.Block(), uint32(cur.BlockLastDocID()))
 	x.score(first, found, x.scores[:found])
 	for i, s := range x.scores[:found] {
@@ -224,9 +221,9 @@ func (x *stepper) beginBlock(first *legState, c *Candidates) {
 	*c = c.slice(0, at+n)
 }
 
-// apply intersects some candidates with all lists, dropping those that cannot reach
-// need; bounds is the sum of the lists' MaxScores. It returns how many are left,
-// which are the first.
+// apply intersects some candidates with all lists and drops those that cannot reach need.
+// bounds is the sum of the lists' MaxScores. It returns the number of remaining candidates,
+// which are moved to the front.
 func (x *stepper) apply(need base.Score, part *Candidates, bounds base.Score) int {
 	own := *part
 	for i := range x.legs {
@@ -243,9 +240,9 @@ func (x *stepper) apply(need base.Score, part *Candidates, bounds base.Score) in
 	return own.Len()
 }
 
-// intersect drops candidates that are not in a list, adds its contributions to the
-// others, and returns how many are left, which are the first. A block is not decoded
-// for a candidate whose sum with the block's bound is below least: it is dropped.
+// intersect drops candidates that are not in a list, adds its contributions to the others,
+// and returns their number; they are moved to the front. It does not decode a block for a
+// candidate whose sum plus the block's bound is below least; it drops the candidate.
 func (x *stepper) intersect(l *legState, c *Candidates, least base.Score) (kept int) {
 	cur := &l.cursor
 	n := c.Len()
@@ -278,9 +275,9 @@ func (x *stepper) intersect(l *legState, c *Candidates, least base.Score) (kept 
 	return kept
 }
 
-// find returns the blocks of a list that candidates from index from on may be in, up
-// to a number of them, and the index of the first candidate that it did not look at.
-// It begins to load the blocks' bytes.
+// find returns the blocks of a list that may contain candidates from index from on, up to a
+// maximum number, and the index of the first candidate that it did not process. It begins
+// to load the blocks' bytes.
 func (x *stepper) find(l *legState, c *Candidates, from int, least base.Score) (lookups []lookup, next int) {
 	cur := &l.cursor
 	docIDs := c.DocIDs
@@ -300,7 +297,7 @@ func (x *stepper) find(l *legState, c *Candidates, from int, least base.Score) (
 		}
 		x.lookups[n] = lookup{block: uint32(block), from: uint32(j)}
 		n++
-		for j++; j+behind <= len(docIDs); { // past the candidates in the block
+		for j++; j+behind <= len(docIDs); { // skip the candidates in the block
 			next := docIDs[j : j+behind : j+behind]
 			in := atMost(next[0], last) + atMost(next[1], last) + atMost(next[2], last) + atMost(next[3], last)
 			j += in

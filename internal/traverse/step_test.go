@@ -15,7 +15,6 @@ import (
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
-// part returns the query of the lists numbered order[from:to].
 func part(q *traverse.Query, order []int, from, to int) traverse.Query {
 	p := traverse.Query{NumDocs: q.NumDocs, Live: q.Live, Base: q.Base}
 	for _, i := range order[from:to] {
@@ -24,7 +23,6 @@ func part(q *traverse.Query, order []int, from, to int) traverse.Query {
 	return p
 }
 
-// wide reports whether sums of a query could pass 32 bits.
 func wide(q *traverse.Query) bool {
 	var sum base.Score
 	for i := range q.Legs {
@@ -33,8 +31,8 @@ func wide(q *traverse.Query) bool {
 	return sum > 1<<32-1
 }
 
-// inSteps answers a conjunction in steps: the lists in the given order, cut before each
-// of the cuts, the last piece by Finish.
+// inSteps answers a conjunction in steps: the lists in the given order, cut before each of
+// the cuts, the last step by Finish.
 func inSteps(t testing.TB, s *traverse.Scratch, queries []traverse.Query, order, cuts []int, k int, all bool) []base.Hit {
 	t.Helper()
 	var queue topk.Queue
@@ -52,7 +50,7 @@ func inSteps(t testing.TB, s *traverse.Scratch, queries []traverse.Query, order,
 				t.Fatal(err)
 			}
 			if !slices.IsSorted(c.DocIDs) {
-				t.Fatal("the candidates' DocIDs do not rise")
+				t.Fatal("the candidates' DocIDs do not increase")
 			}
 			from = to
 		}
@@ -64,8 +62,8 @@ func inSteps(t testing.TB, s *traverse.Scratch, queries []traverse.Query, order,
 	return queue.AppendSorted(nil)
 }
 
-// In any order of the lists, cut into any pieces, with every codec, at any level of
-// vector instructions, steps find what the oracle finds.
+// With any order of the lists, any cuts, every codec and any SIMD level, steps find the
+// oracle's hits.
 func TestStepsAgree(t *testing.T) {
 	simdtest.EachLevel(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(81, 1))
@@ -91,7 +89,7 @@ func TestStepsAgree(t *testing.T) {
 						cuts = append(cuts, at)
 					}
 				}
-				cuts = cuts[rng.IntN(len(cuts)):] // the first piece may be of several lists
+				cuts = cuts[rng.IntN(len(cuts)):] // the first step may have several lists
 				all := rng.IntN(2) == 0
 				got, want := inSteps(t, &s, queries, order, cuts, k, all), found[:min(k, len(found))]
 				if !slices.Equal(got, want) {
@@ -106,8 +104,8 @@ func TestStepsAgree(t *testing.T) {
 	})
 }
 
-// Candidates are exactly the documents of the lists so far, with exact sums; and with
-// all set, Finish leaves exactly those that match.
+// Candidates are exactly the documents of the lists already intersected, with exact sums.
+// With all set, Finish leaves exactly the matches.
 func TestCandidatesAreExact(t *testing.T) {
 	rng := rand.New(rand.NewPCG(82, 1))
 	for range 20 {
@@ -197,7 +195,7 @@ func TestStepsDoNotAllocate(t *testing.T) {
 	}
 }
 
-// Finish prunes: with a threshold, it scores less than without.
+// Finish prunes: with a threshold, it scores fewer postings.
 func TestFinishPrunes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(84, 1))
 	for {
@@ -250,7 +248,6 @@ func TestStepsRefuse(t *testing.T) {
 	}
 }
 
-// longQuery returns a query of two lists with a posting in most documents.
 func longQuery(t testing.TB) traverse.Query {
 	rng := rand.New(rand.NewPCG(86, 1))
 	for {
@@ -263,8 +260,8 @@ func longQuery(t testing.TB) traverse.Query {
 	}
 }
 
-// What a step costs beside the traversal that takes all lists at once, by the ratio of
-// the lists' lengths.
+// The cost of steps compared with a traversal of all lists at once, by the ratio of the
+// lists' lengths.
 func BenchmarkSteps(b *testing.B) {
 	rng := rand.New(rand.NewPCG(87, 1))
 	for _, shorter := range []int{200, 2000, 20000} {
@@ -300,7 +297,6 @@ func BenchmarkSteps(b *testing.B) {
 	}
 }
 
-// pairCollection returns a collection with two lists of about the given lengths.
 func pairCollection(t testing.TB, rng *rand.Rand, shorter, longer int) *collection {
 	for {
 		x := withLegs(t, rng, 2)

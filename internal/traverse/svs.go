@@ -1,7 +1,6 @@
 package traverse
 
 import (
-	"context"
 	"slices"
 
 	"github.com/griffin-search/griffin/codec"
@@ -10,73 +9,67 @@ import (
 	"github.com/griffin-search/griffin/internal/topk"
 )
 
-// svs intersects lists pairwise, small versus small: the postings of the
-// shortest list are looked up in the next longer one, what is left of them in
-// the one after that, and so on (Demaine, López-Ortiz and Munro, "Adaptive set
-// intersections, unions, and differences", SODA 2000; Culpepper and Moffat,
-// "Efficient set intersection for inverted indexing", ACM TOIS 29(1), 2010, §2).
-// Look-ups gallop through the directory and decode only blocks in which there
-// can be a match.
+// svs intersects lists pairwise, small versus small: the postings of the shortest list are
+// looked up in the next longer one, the matches in the one after that, and so on (Demaine,
+// López-Ortiz and Munro, "Adaptive set intersections, unions, and differences", SODA 2000;
+// Culpepper and Moffat, "Efficient set intersection for inverted indexing", ACM TOIS 29(1),
+// 2010, §2). Look-ups gallop through the directory and decode only blocks that may contain
+// a match.
 //
-// We differ: a block of the shortest list, not all of it, goes through the
-// lists at a time, which needs 2 KiB and finds hits in rising DocID order; so
-// that, once there are k, blocks whose bounds cannot reach the threshold are not
-// decoded either (Ding and Suel, "Faster top-k document retrieval using
-// block-max indexes", SIGIR 2011, §4).
+// We differ: one block of the shortest list at a time goes through the lists. This needs 2
+// KiB and finds hits in increasing DocID order. Once there are k hits, blocks whose bounds
+// cannot reach the threshold are not decoded either (Ding and Suel, "Faster top-k document
+// retrieval using block-max indexes", SIGIR 2011, §4).
 //
-// In a list, all blocks are found first and their bytes asked for, then decoded
-// and matched by the kernels of package scoring. Only what is in all lists is
-// scored. Most of the time is waiting for memory: asking for the bytes early, and
-// scoring late, took a fifth off a query (wiki passages, k=10, one Zen 5).
+// In each list, all blocks are located and prefetched first, then decoded and matched by
+// the kernels of package scoring. Only documents in all lists are scored. Most of the time
+// is memory latency: prefetching early and scoring late saved a fifth of the time of a
+// query (wiki passages, k=10, one Zen 5).
 type svs struct{}
 
 var _ Traversal = svs{}
 
-// Name implements Traversal.
 func (svs) Name() string { return "svs" }
 
-// Mode implements Traversal.
 func (svs) Mode() Mode { return And }
 
-// intersection is the state of a run of svs. Its memory is kept.
+// intersection is the state of a run of svs. Its memory is reused.
 type intersection struct {
 	q     *Query
 	queue *topk.Queue
 	stats *Stats
 
-	need base.Score  // documents that score less cannot enter
-	legs []*legState // in order of rising DocFreq
+	need base.Score  // least score that can enter the result
+	legs []*legState // in increasing order of DocFreq
 
-	// What is left of the postings of a block of legs[0]: DocIDs, and positions in
-	// the block.
+	// The remaining postings of a block of legs[0]: DocIDs, and positions in the block.
 	// Invariant: docIDs[n:][:behind] is NoDocID.
 	n      int
 	docIDs [codec.BlockLen + behind]uint32
 	at     [codec.BlockLen]uint8
 
 	lookups     [codec.BlockLen]lookup
-	looked      int                   // blocks of the other lists, since run counted them for the context
-	of, matchAt [codec.BlockLen]uint8 // matches in a block: the candidate, the posting
+	looked      int                   // blocks of the other lists, not yet counted for the context
+	of, matchAt [codec.BlockLen]uint8 // matches in a block: indexes of the candidate and the posting
 
-	// Frequencies in the other lists, by number of the leg less one, then position in
-	// the block of legs[0]; and what the scores are computed in.
+	// Frequencies in the other lists, by number of the leg minus one, then position in the
+	// block of legs[0]; and buffers for computing scores.
 	freqs                [][codec.BlockLen]uint32
 	column, sums, scores [codec.BlockLen]uint32
 }
 
-// behind is how many DocIDs are compared at a time.
+// behind is the number of DocIDs that are compared at a time.
 const behind = 4
 
-// lookup is a block in which candidates, from index from on, may be.
+// lookup is a block that may contain candidates from index from on.
 type lookup struct{ block, from uint32 }
 
-// Run implements Traversal.
-func (svs) Run(ctx context.Context, s *Scratch, q *Query, queue *topk.Queue) error {
+func (svs) Run(stop Interrupt, s *Scratch, q *Query, queue *topk.Queue) error {
 	if err := q.check(); err != nil {
 		return err
 	}
 	if !q.narrow() {
-		return exhaustiveDAAT{And}.Run(ctx, s, q, queue)
+		return exhaustiveDAAT{And}.Run(stop, s, q, queue)
 	}
 	legs := s.open(q)
 	if s.intersection == nil {
@@ -84,12 +77,12 @@ func (svs) Run(ctx context.Context, s *Scratch, q *Query, queue *topk.Queue) err
 	}
 	x := s.intersection
 	x.q, x.queue, x.stats = q, queue, &s.Stats
-	err := s.close(x.run(ctx, legs))
+	err := s.close(x.run(stop, legs))
 	x.q, x.queue, x.stats = nil, nil, nil
 	return err
 }
 
-func (x *intersection) run(ctx context.Context, legs []legState) error {
+func (x *intersection) run(stop Interrupt, legs []legState) error {
 	x.legs = x.legs[:0]
 	for i := range legs {
 		if legs[i].List.DocFreq == 0 {
@@ -106,7 +99,7 @@ func (x *intersection) run(ctx context.Context, legs []legState) error {
 	if len(x.legs) == 1 {
 		x.need = max(x.need, x.legs[0].kthScore(x.q, x.queue.K()))
 	}
-	p := poll{ctx: ctx}
+	p := poll{stop: stop}
 	x.looked = 0
 	first := x.legs[0]
 	for lo := base.DocID(0); ; {
@@ -131,9 +124,9 @@ func (x *intersection) run(ctx context.Context, legs []legState) error {
 	}
 }
 
-// nextBlock returns the first DocID from lo on at which, by the directories,
-// every list may have a posting, and where the bounds of the lists' blocks in
-// the rest of legs[0]'s block reach need; NoDocID if there is none.
+// nextBlock returns the first DocID from lo at which, by the directories, every list may
+// have a posting and the bounds of the lists' blocks in the rest of legs[0]'s block reach
+// need, or NoDocID.
 func (x *intersection) nextBlock(lo base.DocID) base.DocID {
 	first := x.legs[0]
 search:
@@ -167,8 +160,8 @@ search:
 	}
 }
 
-// reachable says whether a document from lo to the end of the current block of
-// legs[0] may reach need, and leaves the lists' bounds there in the legs.
+// reachable reports whether a document from lo to the end of the current block of legs[0]
+// may reach need. It stores the lists' bounds there in the legs.
 func (x *intersection) reachable(lo base.DocID) bool {
 	first := x.legs[0]
 	sum := first.bound
@@ -194,8 +187,8 @@ func (x *intersection) reachable(lo base.DocID) bool {
 	return true
 }
 
-// load makes the postings of legs[0] from lo to the end of its block the
-// candidates; false if there are none.
+// load makes the postings of legs[0] from lo to the end of its block the candidates. It
+// returns false if there are none.
 func (x *intersection) load(lo base.DocID) bool {
 	c := &x.legs[0].cursor
 	if c.NextGEQ(lo) == base.NoDocID {
@@ -214,12 +207,12 @@ func (x *intersection) load(lo base.DocID) bool {
 	return true
 }
 
-// apply looks the candidates up in list i, drops those that are not in it or
-// cannot reach need, and keeps the others' frequencies in it.
+// apply looks the candidates up in list i, drops those that are not in it or cannot reach
+// need, and stores the others' frequencies.
 func (x *intersection) apply(i int) {
 	l := x.legs[i]
 	c, freqs := &l.cursor, &x.freqs[i-1]
-	// least is what the bound of this list's block must be.
+	// least is the required bound of this list's block.
 	least := base.Score(0)
 	if x.need > 0 {
 		rest := base.Score(0)
@@ -251,7 +244,6 @@ func (x *intersection) apply(i int) {
 	x.keep(kept)
 }
 
-// keep drops all but the first n candidates.
 func (x *intersection) keep(n int) {
 	x.n = n
 	for i := range behind {
@@ -259,9 +251,8 @@ func (x *intersection) keep(n int) {
 	}
 }
 
-// find returns the blocks of a list that candidates may be in, and begins to
-// load their bytes: by the time that the first is decoded those of the others are
-// on their way.
+// find returns the blocks of a list that may contain candidates and begins to load their
+// bytes, so that they arrive while the first block is decoded.
 func (x *intersection) find(l *legState, least base.Score) []lookup {
 	c := &l.cursor
 	n := 0
@@ -282,7 +273,7 @@ func (x *intersection) find(l *legState, least base.Score) []lookup {
 		x.lookups[n&(codec.BlockLen-1)] = lookup{block: uint32(block), from: uint32(j)}
 		n++
 		j++
-		for { // past the candidates in the block, without branching on each
+		for { // skip the candidates in the block, without a branch for each
 			next := x.docIDs[j : j+behind : j+behind]
 			in := atMost(next[0], last) + atMost(next[1], last) + atMost(next[2], last) + atMost(next[3], last)
 			j += in
@@ -294,7 +285,6 @@ func (x *intersection) find(l *legState, least base.Score) []lookup {
 	return x.lookups[:n]
 }
 
-// finish scores what is left, and adds it to the queue.
 func (x *intersection) finish() {
 	n := x.n
 	if n == 0 {
@@ -326,5 +316,5 @@ func (x *intersection) finish() {
 	x.n = 0
 }
 
-// atMost returns 1 if d is at most last, and 0 if not.
+// atMost returns 1 if d is at most last, and 0 otherwise.
 func atMost(d uint32, last base.DocID) int { return int((uint64(d) - uint64(last) - 1) >> 63) }

@@ -1,32 +1,27 @@
 package traverse
 
 import (
-	"context"
-
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/simd/scoring"
 	"github.com/griffin-search/griffin/internal/topk"
 )
 
-// svsGallop looks candidates up by galloping over the last DocIDs of the blocks
-// from where the look-up before ended (Bentley and Yao, "An almost optimal
-// algorithm for unbounded searching", Information Processing Letters 5(3), 1976),
-// and decodes the one block in which a candidate can be: small versus small with
-// skipping, as Culpepper and Moffat describe it ("Efficient set intersection for
-// inverted indexing", ACM TOIS 29(1), 2010, §2). svs adds pruning to it.
+// svsGallop looks candidates up by galloping over the last DocIDs of the blocks from the
+// end of the previous look-up (Bentley and Yao, "An almost optimal algorithm for unbounded
+// searching", Information Processing Letters 5(3), 1976), and decodes the one block that
+// may contain the candidate: small versus small with skipping, as in Culpepper and Moffat
+// ("Efficient set intersection for inverted indexing", ACM TOIS 29(1), 2010, §2). svs adds
+// pruning.
 type svsGallop struct{}
 
 var _ Traversal = svsGallop{}
 
-// Name implements Traversal.
 func (svsGallop) Name() string { return "svs-gallop" }
 
-// Mode implements Traversal.
 func (svsGallop) Mode() Mode { return And }
 
-// Run implements Traversal.
-func (svsGallop) Run(ctx context.Context, s *Scratch, q *Query, queue *topk.Queue) error {
-	return runConjunction(ctx, s, q, queue, searchByGalloping)
+func (svsGallop) Run(stop Interrupt, s *Scratch, q *Query, queue *topk.Queue) error {
+	return runConjunction(stop, s, q, queue, searchByGalloping)
 }
 
 func searchByGalloping(x *conjunction, l *legState) {
@@ -38,8 +33,8 @@ func searchByGalloping(x *conjunction, l *legState) {
 	}
 }
 
-// searchBlock looks the candidates from i on up in the current block of the list,
-// as far as it reaches, each by binary search, and returns the first beyond it.
+// searchBlock looks the candidates from i on up in the current block of the list, each by
+// binary search, and returns the first beyond the block.
 func (x *conjunction) searchBlock(l *legState, i int) int {
 	block, last := l.cursor.Block(), uint32(l.cursor.BlockLastDocID())
 	matches := 0

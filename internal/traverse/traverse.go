@@ -2,22 +2,21 @@ package traverse
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/derived"
-	"github.com/griffin-search/griffin/internal/postings"
+	"github.com/griffin-search/griffin/internal/leg"
 	"github.com/griffin-search/griffin/internal/score"
 	"github.com/griffin-search/griffin/internal/topk"
 )
 
-// Mode says which documents match.
+// Mode selects the matching documents.
 type Mode uint8
 
-// The modes: documents that hold any, or all, of the terms.
+// The modes: documents with any, or all, of the terms.
 const (
 	Or Mode = iota
 	And
@@ -33,65 +32,67 @@ func (m Mode) String() string {
 
 // Leg is one term of a query in one segment.
 type Leg struct {
-	List *postings.List // may be empty
-	Term score.Term
-	// Scale turns the list's Bounds and Kth into scores of Term.
-	Scale score.Scale
-	// Bounds replaces the directory's bounds where the search's K1 or B are not
-	// those of the index (postings.List.FrontierBounds); else nil. The list's Kth
-	// is used only if it is nil.
+	leg.Leg // with a List, which may be empty
+	// Bounds replaces the directory's bounds if the search and the index have different K1
+	// or B (postings.List.FrontierBounds); else nil. The list's Kth is used only if Bounds
+	// is nil.
 	Bounds []score.Bound
-	// Lengths holds the tokens of each document in the field of the list:
+	// Lengths holds the number of tokens of each document in the field of the list:
 	// [Query.NumDocs]uint32.
 	Lengths []uint32
 	// MaxScore bounds the contribution of each posting of the list.
 	MaxScore base.Score
-	// Derived is the handle under which structures computed from List are kept;
-	// with the zero value they are computed anew in each run that needs them.
+	// Derived is the handle for cached structures computed from List. With the zero value,
+	// each run that needs them computes them.
 	Derived derived.List
 }
 
 // Query is a flat query over one segment.
 type Query struct {
-	// Legs are the terms, in any order. A traversal does not change them.
+	// Legs are the terms, in any order. A traversal does not modify them.
 	Legs    []Leg
 	NumDocs int
-	// Live has bit d%64 of word d/64 set if document d is not deleted. nil:
-	// all are live.
+	// Live has bit d%64 of word d/64 set if document d is not deleted. nil means that all
+	// are live.
 	Live []uint64
-	// Base is added to the segment's DocIDs to make those of the hits. Segments
-	// that share a queue are run in the order of rising Base.
+	// Base is added to the segment's DocIDs to give the DocIDs of hits. Segments that share
+	// a queue are run in increasing order of Base.
 	Base base.DocID
-	// Threshold is a score that at least k documents of the search are known to
-	// reach, 0 if none is: documents that score less are left out. (One that
-	// scores exactly as much may still be among the k.)
+	// Threshold is a score that at least k documents of the search are known to reach, or
+	// 0: documents with lower scores are excluded. (One with exactly this score may still
+	// be among the k.)
 	Threshold base.Score
 }
 
-// Stats counts what runs did.
+// Stats counts the work of runs.
 type Stats struct {
 	BlocksDecoded   int64 // blocks whose DocIDs were decoded
-	BlocksSkipped   int64 // blocks that were not
-	PostingsDecoded int64 // postings of the blocks decoded
+	BlocksSkipped   int64 // blocks whose DocIDs were not decoded
+	PostingsDecoded int64 // postings of the decoded blocks
 	PostingsScored  int64 // contributions computed
-	Candidates      int64 // documents whose score was computed in full
+	Candidates      int64 // documents with a complete score
 }
 
 // Traversal is an algorithm that answers queries of one mode.
 type Traversal interface {
-	// Name is the traversal's name in the registry.
+	// Name returns the traversal's name in the registry.
 	Name() string
-	// Mode is the mode that it answers.
+	// Mode returns the mode that it answers.
 	Mode() Mode
-	// Run adds the matching live documents of the segment to queue, or at least
-	// those that belong to its best k. queue may hold hits of documents below
-	// q.Base. Run adds to s.Stats and does not allocate once s has served a query
-	// as large.
+	// Run adds the matching live documents of the segment to queue, or at least those that
+	// belong to its best k. queue may hold hits of documents below q.Base. Run adds to
+	// s.Stats. It does not allocate once s has served a query of the same size.
 	//
-	// If the context ends, or a list's bytes are found to be wrong, it returns
-	// ctx.Err() or an error that wraps base.ErrCorrupt and names the leg; the
-	// queue then holds some of the hits.
-	Run(ctx context.Context, s *Scratch, q *Query, queue *topk.Queue) error
+	// If stop ends the work, or a list is corrupt, it returns stop.Err() or an error that
+	// wraps base.ErrCorrupt and names the leg; the queue then holds some of the hits.
+	Run(stop Interrupt, s *Scratch, q *Query, queue *topk.Queue) error
+}
+
+// Interrupt ends work early. Every context.Context is one.
+type Interrupt interface {
+	// Err returns an error once the work has to end. Traversals return it. One goroutine calls it, every
+	// ten microseconds or less often.
+	Err() error
 }
 
 // traversals holds every traversal; the first of a mode is its default.
@@ -120,17 +121,17 @@ var traversals = []Traversal{
 	exhaustiveTAAT{And},
 }
 
-// Default returns the traversal that a mode gets unless told otherwise.
+// Default returns the default traversal of a mode.
 func Default(mode Mode) Traversal {
 	for _, t := range traversals {
 		if t.Mode() == mode {
 			return t
 		}
 	}
-	return nil // not reached: every mode has one
+	return nil // unreachable: every mode has one
 }
 
-// Named returns the traversal of the given mode and name, and whether there is one.
+// Named returns the traversal of the given mode and name, and whether it exists.
 func Named(mode Mode, name string) (Traversal, bool) {
 	for _, t := range traversals {
 		if t.Mode() == mode && t.Name() == name {
@@ -140,8 +141,8 @@ func Named(mode Mode, name string) (Traversal, bool) {
 	return nil, false
 }
 
-// Lookup returns the traversal of the given mode and name, or an error that
-// wraps base.ErrBadInput and lists the names there are.
+// Lookup returns the traversal of the given mode and name, or an error that wraps
+// base.ErrBadInput and lists the valid names.
 func Lookup(mode Mode, name string) (Traversal, error) {
 	if t, ok := Named(mode, name); ok {
 		return t, nil
@@ -161,8 +162,8 @@ func Names(mode Mode) []string {
 	return names
 }
 
-// check says what makes the query unfit to be run. After it, DocIDs of every
-// cursor are below q.NumDocs, and so are valid indexes of Lengths.
+// check returns an error if the query is invalid. After it, DocIDs of every cursor are
+// below q.NumDocs, so they are valid indexes of Lengths.
 func (q *Query) check() error {
 	if q.Live != nil && len(q.Live)*64 < q.NumDocs {
 		return fmt.Errorf("live bits for %d of %d documents: %w", len(q.Live)*64, q.NumDocs, base.ErrCorrupt)
@@ -182,10 +183,9 @@ func (q *Query) check() error {
 	return nil
 }
 
-// live says whether document d is not deleted.
 func (q *Query) live(d uint32) bool {
 	return q.Live == nil || q.Live[d/64]>>(d%64)&1 == 1
 }
 
-// byDocFreq orders legs by rising length of their lists.
+// byDocFreq orders legs by increasing length of their lists.
 func byDocFreq(a, b *legState) int { return cmp.Compare(a.List.DocFreq, b.List.DocFreq) }

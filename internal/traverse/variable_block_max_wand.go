@@ -1,27 +1,22 @@
 package traverse
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/griffin-search/griffin/internal/topk"
 )
 
-// variableBlockMaxWand is block-max-wand with the bounds of variableBlocks in
-// place of those of the blocks in which postings are decoded (Mallia et al.,
-// SIGIR 2017).
+// variableBlockMaxWand is block-max-wand with the bounds of variableBlocks instead of the
+// codec's blocks (Mallia et al., SIGIR 2017).
 type variableBlockMaxWand struct{}
 
 var _ Traversal = variableBlockMaxWand{}
 
-// Name implements Traversal.
 func (variableBlockMaxWand) Name() string { return "variable-block-max-wand" }
 
-// Mode implements Traversal.
 func (variableBlockMaxWand) Mode() Mode { return Or }
 
-// Run implements Traversal.
-func (variableBlockMaxWand) Run(ctx context.Context, s *Scratch, q *Query, queue *topk.Queue) error {
+func (variableBlockMaxWand) Run(stop Interrupt, s *Scratch, q *Query, queue *topk.Queue) error {
 	if err := q.check(); err != nil {
 		return err
 	}
@@ -31,7 +26,7 @@ func (variableBlockMaxWand) Run(ctx context.Context, s *Scratch, q *Query, queue
 		if l.List.DocFreq == 0 {
 			continue
 		}
-		if err := ctx.Err(); err != nil { // cutting a long list may take a while
+		if err := stop.Err(); err != nil { // cutting a long list takes time
 			return s.close(err)
 		}
 		if err := l.openVariable(q.NumDocs); err != nil {
@@ -41,5 +36,5 @@ func (variableBlockMaxWand) Run(ctx context.Context, s *Scratch, q *Query, queue
 	}
 	need := firstNeed(legs, q, queue)
 	s.order.start(legs)
-	return s.close(runBlockMaxWand(ctx, s, q, queue, need))
+	return s.close(runBlockMaxWand(stop, s, q, queue, need))
 }

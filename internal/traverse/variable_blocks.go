@@ -10,35 +10,32 @@ import (
 	"github.com/griffin-search/griffin/internal/score"
 )
 
-// variableBlocks cuts a list into blocks of such lengths that their bounds are
-// close to the contributions in them (Mallia, Ottaviano, Porciani, Tonellotto and
-// Venturini, "Faster BlockMax WAND with variable-sized blocks", SIGIR 2017, §4).
-// They are for bounds only: postings are decoded in blocks of 128 as ever.
+// variableBlocks cuts a list into blocks of variable length so that their bounds are close
+// to the contributions in them (Mallia, Ottaviano, Porciani, Tonellotto and Venturini,
+// "Faster BlockMax WAND with variable-sized blocks", SIGIR 2017, §4). They are used only
+// for bounds; postings are still decoded in blocks of 128.
 //
-// Of all ways to cut the list it is, nearly, the one with the least cost
+// The cut has nearly the minimum cost
 //
 //	sum over blocks of (lambda + sum over the block's postings of (max - bound))
 //
-// where max is the greatest bound of the block: what the bounds give away, and a
-// fixed price a block. Worked number: bounds 5 1 1 7 with lambda 3 are best cut
-// as 5 | 1 1 | 7, of cost 3 + 3 + 3 = 9; in one block the cost is 3 + 14 = 17, in
-// four it is 12 (tested).
+// where max is the greatest bound of the block: the looseness of the bounds plus a fixed
+// price per block. Worked number: bounds 5 1 1 7 with lambda 3 are best cut as 5 | 1 1 | 7,
+// of cost 3 + 3 + 3 = 9; in one block the cost is 3 + 14 = 17, in four it is 12 (tested).
 //
-// We differ: bounds are saturations under the term's BM25 parameters, without
-// idf, so that the blocks serve any query with those parameters; lambda is that of
-// the whole index divided by the list's idf, which is the same as one lambda and
-// bounds with idf. And the blocks are not part of the index: they are made, as a
-// derived structure, when a query first asks for them.
+// We differ: bounds are saturations under the term's BM25 parameters, without idf, so that
+// the blocks serve any query with those parameters. lambda is the index-wide value divided
+// by the list's idf, which is equivalent to one lambda and bounds with idf. The blocks are
+// not part of the index but a derived structure, built when a query first needs them.
 type variableBlocks struct {
-	first, last []uint32 // DocIDs of each block
+	first, last []uint32 // DocID range of each block
 	bounds      []score.Bound
 }
 
-// variableBlocksOf are the variable blocks of a list, by the parameters of the
-// term's scores.
+// variableBlocksOf are the variable blocks of a list, keyed by the parameters of the term's
+// scores.
 var variableBlocksOf = derived.NewKind[variableBlocks]("variable blocks")
 
-// openVariable gives the leg its variable blocks.
 func (l *legState) openVariable(numDocs int) error {
 	blocks, err := variableBlocksOf.Get(l.Derived, l.saturationKey(), func() (*variableBlocks, int64, error) {
 		lambda := variableLambda / score.IDF(uint64(numDocs), uint64(l.List.DocFreq))
@@ -53,7 +50,7 @@ func (l *legState) openVariable(numDocs int) error {
 	return err
 }
 
-// saturationKey is the part of the term's parameters that its bounds depend on.
+// saturationKey returns the parameters of the term that determine its bounds.
 func (l *Leg) saturationKey() uint64 {
 	if l.Term.Linear {
 		return math.MaxUint64 // not the bits of two finite numbers
@@ -61,16 +58,15 @@ func (l *Leg) saturationKey() uint64 {
 	return uint64(math.Float32bits(l.Term.C0))<<32 | uint64(math.Float32bits(l.Term.C1))
 }
 
-// variableLambda is the price of a block for a list with idf 1, in units of
-// score.Bound. With it the lists of the terms of the two TREC Terabyte logs on the
-// Wikipedia passages (24 million postings) have blocks of 40 postings on average,
-// which is what the paper aims at; 240,000 gives blocks of 22 and times within 10 %.
+// variableLambda is the price of a block for a list with idf 1, in units of score.Bound.
+// With it the lists of the terms of the two TREC Terabyte logs on the Wikipedia passages
+// (24 million postings) have blocks of 40 postings on average, the length that the paper
+// aims at; 240,000 gives blocks of 22 and times within 10 %.
 const variableLambda = 400000
 
-// variableBlockSizeBytes is what one variable block takes.
+// variableBlockSizeBytes is the size of one variable block.
 const variableBlockSizeBytes = 4 + 4 + 2
 
-// cutVariable reads the list and cuts it.
 func cutVariable(l *postings.List, t score.Term, lengths []uint32, lambda int64) (*variableBlocks, error) {
 	var c postings.Cursor
 	c.Reset(l, nil)
@@ -101,8 +97,8 @@ func cutVariable(l *postings.List, t score.Term, lengths []uint32, lambda int64)
 	return v, nil
 }
 
-// seek returns the first block from i on whose last DocID is at least doc;
-// len(v.last) if there is none. It gallops.
+// seek returns the first block from i on whose last DocID is at least doc, or len(v.last).
+// It gallops.
 func (v *variableBlocks) seek(i int, doc uint32) int {
 	last := v.last
 	step := 1
@@ -110,7 +106,7 @@ func (v *variableBlocks) seek(i int, doc uint32) int {
 		i += step
 		step *= 2
 	}
-	// Below i all end before doc; if there is a block at i+step, it does not.
+	// Blocks before i end before doc; block i+step, if it exists, does not.
 	end := min(i+step, len(last))
 	for i < end {
 		mid := int(uint(i+end) / 2)
@@ -123,8 +119,8 @@ func (v *variableBlocks) seek(i int, doc uint32) int {
 	return i
 }
 
-// nextVariable makes the leg's block the variable block in which its first
-// posting at or after doc is.
+// nextVariable sets the leg's block to the variable block of its first posting at or after
+// doc.
 func (l *legState) nextVariable(doc base.DocID) {
 	v := l.variable
 	i := v.seek(l.variableAt, uint32(doc))

@@ -1,48 +1,42 @@
 package traverse
 
 import (
-	"context"
-
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/topk"
 )
 
-// wand is WAND, "weak AND" (Broder, Carmel, Herscovici, Soffer and Zien,
-// "Efficient query evaluation using a two-level retrieval process", CIKM 2003,
-// §3): the lists are kept in order of the DocIDs where they stand. The pivot is
-// the first one up to which the MaxScores sum to the threshold, so that no
-// document before it can enter. If all lists before the pivot have reached its
-// document, that is scored; if not, one of them skips to it.
+// wand is WAND, "weak AND" (Broder, Carmel, Herscovici, Soffer and Zien, "Efficient query
+// evaluation using a two-level retrieval process", CIKM 2003, §3). The lists are ordered by
+// their current DocIDs. The pivot is the first list up to which the MaxScores sum to the
+// threshold; no document before it can enter. If all lists before the pivot have reached
+// its document, the document is scored; otherwise one of them skips to it.
 //
-// The list that skips is the one with the greatest MaxScore, as the paper
-// advises (pickTerm: the one with the highest idf).
+// The list that skips is the one with the greatest MaxScore, as the paper recommends
+// (pickTerm: the one with the highest idf).
 //
-// We differ: the threshold starts from what the lists know of their k-th best
-// contribution, as in maxscore.
+// We differ: the threshold starts from the k-th best contribution known from the lists, as
+// in maxscore.
 type wand struct{}
 
 var _ Traversal = wand{}
 
-// Name implements Traversal.
 func (wand) Name() string { return "wand" }
 
-// Mode implements Traversal.
 func (wand) Mode() Mode { return Or }
 
-// Run implements Traversal.
-func (w wand) Run(ctx context.Context, s *Scratch, q *Query, queue *topk.Queue) error {
+func (w wand) Run(stop Interrupt, s *Scratch, q *Query, queue *topk.Queue) error {
 	if err := q.check(); err != nil {
 		return err
 	}
 	legs := s.open(q)
 	need := firstNeed(legs, q, queue)
 	s.order.start(legs)
-	return s.close(w.run(ctx, s, q, queue, need))
+	return s.close(w.run(stop, s, q, queue, need))
 }
 
-func (wand) run(ctx context.Context, s *Scratch, q *Query, queue *topk.Queue, need base.Score) error {
+func (wand) run(stop Interrupt, s *Scratch, q *Query, queue *topk.Queue, need base.Score) error {
 	o := &s.order
-	poll := poll{ctx: ctx}
+	poll := poll{stop: stop}
 	for {
 		p, doc := o.pivot(need)
 		if doc == base.NoDocID {

@@ -10,14 +10,14 @@ import (
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
-// Enormous boosts make sums of more than 32 bits, which no traversal may cut off.
+// Extreme boosts give sums of more than 32 bits, which no traversal may truncate.
 func TestScoresBeyond32Bits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(71, 72))
 	var s traverse.Scratch
 	found := base.Score(0)
 	for range 20 {
 		x := randomCollection(t, rng, codec.SIMDBP{}, natural, rng.IntN(2) == 0)
-		if len(x.terms) < 3 || x.linear { // a term of another kind would not fit the bounds
+		if len(x.terms) < 3 || x.linear { // another kind of term would not match the bounds
 			continue
 		}
 		for i := range x.terms {
@@ -42,6 +42,6 @@ func TestScoresBeyond32Bits(t *testing.T) {
 		}
 	}
 	if found < 1<<32 {
-		t.Errorf("the greatest score is %d: no document has one of more than 32 bits", found)
+		t.Errorf("the greatest score is %d, want more than 32 bits", found)
 	}
 }

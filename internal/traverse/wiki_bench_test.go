@@ -10,9 +10,9 @@ import (
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
-// BenchmarkWiki times single queries of the query logs on the Wikipedia
-// passages, warm: an operation is the whole log once; mean-us, p50-us, p95-us and
-// p99-us are over queries, of each query's fastest run.
+// BenchmarkWiki times single queries of the query logs on the Wikipedia passages, warm. One
+// operation runs the whole log once; mean-us, p50-us, p95-us and p99-us are over the
+// fastest run of each query.
 func BenchmarkWiki(b *testing.B) {
 	w := loadWiki(b)
 	for _, log := range queryLogs {

@@ -14,18 +14,19 @@ import (
 	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/analysis"
 	"github.com/griffin-search/griffin/internal/derived"
+	"github.com/griffin-search/griffin/internal/leg"
 	"github.com/griffin-search/griffin/internal/postings"
 	"github.com/griffin-search/griffin/internal/score"
 	"github.com/griffin-search/griffin/internal/shareddata"
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
-// wikiVersion is part of the name of the cache file: change it with the format
-// of the lists, the codec or the analyzer.
+// wikiVersion is part of the name of the cache file. Change it with the format of the
+// lists, the codec or the analyzer.
 const wikiVersion = 1
 
-// wiki is the Wikipedia passages, inverted for the terms of the timed queries,
-// in the bytes of one segment.
+// wiki is the Wikipedia passages as one segment, inverted for the terms of the timed
+// queries.
 type wiki struct {
 	Lengths             []uint32
 	NumTokens           int64
@@ -39,11 +40,11 @@ type wiki struct {
 	kept   *derived.Segment
 }
 
-// loadWiki reads the collection from its cache in the temporary directory, or
-// builds it (about a minute) and writes the cache.
+// loadWiki reads the collection from its cache in the temporary directory, or builds it
+// (about a minute) and writes the cache.
 func loadWiki(tb testing.TB) *wiki {
 	tb.Helper()
-	shareddata.Dir(tb)  // skips where there are no data
+	shareddata.Dir(tb)  // skips without data
 	dir := os.TempDir() //nolint:usetesting // the cache serves later runs
 	path := filepath.Join(dir, fmt.Sprintf("griffin-traverse-wiki-v%d.gob", wikiVersion))
 	w := new(wiki)
@@ -92,7 +93,6 @@ func (w *wiki) open(tb testing.TB) {
 
 var queryLogs = []string{"tb05-1000.tsv", "tb06-1000.tsv"}
 
-// readQueries returns the queries of a file as lists of terms.
 func readQueries(tb testing.TB, name string) [][]string {
 	tb.Helper()
 	var queries [][]string
@@ -107,7 +107,6 @@ func readQueries(tb testing.TB, name string) [][]string {
 	return queries
 }
 
-// buildWiki inverts the passages for the terms of the query logs.
 func buildWiki(tb testing.TB) *wiki {
 	w := &wiki{Terms: map[string]int{}}
 	for _, name := range queryLogs {
@@ -171,7 +170,6 @@ func buildWiki(tb testing.TB) *wiki {
 	return w
 }
 
-// query returns the flat query of some terms.
 func (w *wiki) query(terms []string) traverse.Query {
 	q := traverse.Query{NumDocs: len(w.Lengths)}
 	for _, term := range terms {
@@ -180,7 +178,7 @@ func (w *wiki) query(terms []string) traverse.Query {
 		t := score.DefaultBM25.NewTerm(score.IDF(uint64(q.NumDocs), uint64(l.DocFreq)), 1, w.avgLen)
 		scale := score.NewScale(t, w.avgLen, w.avgLen)
 		q.Legs = append(q.Legs, traverse.Leg{
-			List: l, Term: t, Scale: scale, Lengths: w.Lengths, MaxScore: scale.Upper(l.Max), Derived: w.kept.List(uint64(i)),
+			Leg: leg.Leg{List: l, Term: t, Scale: scale}, Lengths: w.Lengths, MaxScore: scale.Upper(l.Max), Derived: w.kept.List(uint64(i)),
 		})
 	}
 	return q

@@ -1,11 +1,8 @@
-// Package vfs is the small part of a file system that an index needs: create
-// and sync files once, map them for reading, rename and remove, lock a folder.
+// Package vfs is the file system interface of an index: create and sync files,
+// map them for reading, rename and remove them, lock folders.
 //
-// OS is the operating system's. The interface exists so that tests can inject
-// faults (package vfstest): every write of an index goes through an FS, so
-// that each of its operations can be made to fail.
-//
-// It is not a general file abstraction: there is no seeking, no appending to
-// an existing file, no permissions. An FS is safe for concurrent use; a File
-// is for one goroutine, except for ReadAt.
+// OS is the operating system's file system. All writes of an index go through
+// an FS, so tests can inject a fault into each (package vfstest). The interface
+// has no seeking, appending or permissions. An FS is safe for concurrent use;
+// of a File only ReadAt is.
 package vfs

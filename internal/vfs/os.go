@@ -20,7 +20,7 @@ var _ FS = osFS{}
 func (osFS) Create(name string) (File, error) {
 	f, err := os.Create(name)
 	if err != nil {
-		return nil, err // not f: a nil *os.File in a File is not nil
+		return nil, err // not f: a nil *os.File makes a non-nil File
 	}
 	return f, nil
 }
@@ -56,12 +56,21 @@ func (osFS) Map(name string) (*Mapping, error) {
 	if m, err := mapFile(f, int(size)); err == nil {
 		return m, nil
 	}
-	// Some file systems cannot map; reading serves there.
+	// Some file systems do not support mmap.
 	data := make([]byte, size)
 	if _, err := io.ReadFull(f, data); err != nil {
-		return nil, fmt.Errorf("read %s: %w", name, err)
+		return nil, PathError("read", name, err)
 	}
 	return NewMapping(data, nil), nil
+}
+
+// PathError adds an operation and a path to err, unless err already names the
+// path, like the errors of package os.
+func PathError(op, name string, err error) error {
+	if at := (*fs.PathError)(nil); errors.As(err, &at) && at.Path == name {
+		return err
+	}
+	return &fs.PathError{Op: op, Path: name, Err: err}
 }
 
 func (osFS) Rename(oldName, newName string) error { return os.Rename(oldName, newName) }
@@ -92,6 +101,16 @@ func (osFS) Stat(name string) (int64, error) {
 	return info.Size(), nil
 }
 
+func (osFS) Identify(name string) (Identity, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return Identity{}, err
+	}
+	i := Identity{SizeBytes: info.Size(), Modified: info.ModTime().UnixNano()}
+	i.Device, i.Number = fileNumber(info)
+	return i, nil
+}
+
 func (osFS) SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -100,8 +119,8 @@ func (osFS) SyncDir(dir string) error {
 	return errors.Join(syncDir(d), d.Close())
 }
 
-// lockAttempts is how often Lock meets a file that is removed under its hands
-// before it takes that for a lock that others hold.
+// lockAttempts limits the retries of Lock when other holders remove the file
+// concurrently.
 const lockAttempts = 100
 
 func (osFS) Lock(name string) (io.Closer, error) {
@@ -116,8 +135,8 @@ func (osFS) Lock(name string) (io.Closer, error) {
 		if isAt(f, name) {
 			return f, nil
 		}
-		// Its holder removed it between the two calls: the lock of that file
-		// excludes no one, so it takes that of the file which is there now.
+		// The holder removed the file between open and lock. A lock on a
+		// removed file excludes nobody, so lock the current file.
 		if err := f.Close(); err != nil {
 			return nil, err
 		}
@@ -125,7 +144,7 @@ func (osFS) Lock(name string) (io.Closer, error) {
 	return nil, fmt.Errorf("lock %s: %w", name, base.ErrLocked)
 }
 
-// isAt reports whether the open file f is the one that stands at name.
+// isAt reports whether name refers to the open file f.
 func isAt(f *os.File, name string) bool {
 	opened, err := f.Stat()
 	if err != nil {

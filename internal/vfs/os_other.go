@@ -10,7 +10,9 @@ import (
 // Without mmap, Map reads the file.
 func mapFile(*os.File, int) (*Mapping, error) { return nil, errors.ErrUnsupported }
 
-// Such systems offer no way to sync a folder.
+func fileNumber(os.FileInfo) (device, number uint64) { return 0, 0 }
+
+// These systems cannot sync a folder.
 func syncDir(*os.File) error { return nil }
 
 func lockFile(*os.File) error { return errors.ErrUnsupported }

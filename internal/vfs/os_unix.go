@@ -5,6 +5,7 @@ package vfs
 import (
 	"errors"
 	"os"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -16,13 +17,25 @@ func mapFile(f *os.File, size int) (*Mapping, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewMapping(data, unix.Munmap), nil
+	m := rangeOf(data, f.Name())
+	mappings.add(m)
+	return NewMapping(data, func(data []byte) error {
+		mappings.remove(m) // before others can get the address
+		return unix.Munmap(data)
+	}), nil
+}
+
+func fileNumber(info os.FileInfo) (device, number uint64) {
+	if s, ok := info.Sys().(*syscall.Stat_t); ok {
+		return uint64(s.Dev), uint64(s.Ino) //nolint:unconvert // their types differ between systems
+	}
+	return 0, 0
 }
 
 func syncDir(d *os.File) error { return d.Sync() }
 
-// lockFile takes the flock of f, which belongs to the open file: another open
-// of the same file, in this process too, does not get it.
+// lockFile locks f with flock. The lock belongs to the open file description,
+// so a second open of the file, even in this process, does not get it.
 func lockFile(f *os.File) error {
 	for {
 		switch err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); {

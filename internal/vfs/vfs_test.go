@@ -14,7 +14,6 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
-// TestAllImplementations runs the contract of FS over every file system.
 func TestAllImplementations(t *testing.T) {
 	for name, fsys := range map[string]vfs.FS{
 		"os":     vfs.OS,
@@ -37,8 +36,8 @@ func write(t *testing.T, fsys vfs.FS, name, content string) {
 	}
 }
 
-// Each operation of WriteFile may fail: then it does, and the file is closed. That it syncs
-// the file is among them.
+// WriteFile must report the failure of each operation, including Sync, and
+// close the file.
 func TestWriteFileFails(t *testing.T) {
 	ops := 0
 	for n := 0; ; n++ {

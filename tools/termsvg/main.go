@@ -43,7 +43,6 @@ type run struct {
 	color  int // 0 to 15, -1 the default
 }
 
-// parse splits terminal output into lines of runs.
 func parse(text string, columns int) [][]run {
 	lines := [][]run{nil}
 	column := 0
@@ -93,10 +92,9 @@ func parse(text string, columns int) [][]run {
 	return lines
 }
 
-// apply changes the style as the parameters of an SGR sequence say.
 func (s *run) apply(parameters string) {
 	for p := range strings.SplitSeq(parameters, ";") {
-		n, _ := strconv.Atoi(p) // no number counts as 0
+		n, _ := strconv.Atoi(p) // an empty parameter means 0
 		switch {
 		case n == 0:
 			s.bold, s.dim, s.color = false, false, -1
@@ -126,8 +124,8 @@ var palette = [16]string{
 	"#6e7681", "#ffa198", "#a5f3ae", "#f2cc60", "#a5d6ff", "#e2c5ff", "#b3f0ff", "#f0f6fc",
 }
 
-// draw writes the picture. Every run has its own place, so that columns stay
-// in line whatever font the reader has.
+// draw writes the picture. Every run is positioned explicitly, so that columns stay aligned
+// in any font.
 func draw(w io.Writer, command string, lines [][]run, columns int) {
 	if command != "" {
 		prompt := []run{{text: "$ ", color: 2, bold: true}, {column: 2, text: command, color: -1, bold: true}}

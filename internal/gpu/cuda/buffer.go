@@ -5,13 +5,14 @@ import (
 	"unsafe"
 )
 
-// Ptr is a device address of T's: what a kernel's parameter struct holds where
-// the CUDA side has a pointer. 8 bytes; the zero Ptr is null.
+// Ptr is the device address of a T, or of an array of them. It is used in a
+// kernel's parameter struct where the CUDA side has a pointer. 8 bytes; the
+// zero Ptr is null.
 type Ptr[T any] uint64
 
-// Buffer is device memory of Len values of type T (a plain number, or a struct
-// or array of them), or a part of one. It is a value that names the memory; the
-// zero Buffer has length 0 and may be freed.
+// Buffer is device memory for Len values of type T (a number of fixed size, or
+// a struct or array of such numbers), or a slice of such memory. It is a value
+// that refers to the memory. The zero Buffer has length 0 and may be freed.
 type Buffer[T any] struct {
 	device *Device
 	ptr    Ptr[T]
@@ -19,7 +20,7 @@ type Buffer[T any] struct {
 	part   bool // made by Slice: cannot be freed
 }
 
-// kind says how memory was allocated, and so how it is freed.
+// kind is the way memory was allocated; it determines how it is freed.
 type kind uint8
 
 const (
@@ -30,23 +31,24 @@ const (
 
 func (k kind) String() string { return [...]string{"device", "page-locked", "registered"}[k] }
 
-// allocation is what a Device knows of memory that is not yet freed.
+// allocation describes memory that is not yet freed.
 type allocation struct {
 	kind      kind
 	sizeBytes int64
 }
 
-// Alloc allocates device memory for n T's, not initialised. It waits for the
-// device and takes tens of microseconds: for what lives long. The error is
-// ErrOutOfMemory when there is no room. n = 0 gives an empty buffer.
+// Alloc allocates uninitialised device memory for n values. It waits for the
+// device and takes tens of microseconds, so use it for long-lived memory. It
+// returns ErrOutOfMemory if there is not enough memory. n = 0 gives an empty
+// buffer.
 func Alloc[T any](d *Device, n int) (Buffer[T], error) {
 	return alloc[T](d, nil, n)
 }
 
-// AllocAsync allocates device memory for n T's from the device's pool, in the
-// order of the stream: work that is put into s later may use it, other streams
-// once they wait for an event recorded in s after this call. About a microsecond
-// when the pool has room.
+// AllocAsync allocates device memory for n values from the device's pool, in
+// stream order. Work enqueued on s after this call may use it; other streams
+// may use it after they wait for an event recorded on s after this call. It
+// takes about a microsecond if the pool has room.
 func AllocAsync[T any](s *Stream, n int) (Buffer[T], error) {
 	return alloc[T](s.device, s, n)
 }
@@ -78,23 +80,23 @@ func alloc[T any](d *Device, s *Stream, n int) (Buffer[T], error) {
 	return Buffer[T]{device: d, ptr: Ptr[T](*out), length: n}, nil
 }
 
-// Free gives the memory back. It waits until the device has ended all work that
-// was put into it before. A second Free, or one of a part, is a misuse.
+// Free releases the memory. It waits for all work enqueued on the device
+// before. Freeing twice, or freeing a slice, is a misuse.
 func (b Buffer[T]) Free() error { return b.free(nil) }
 
-// FreeAsync gives the memory back when the work now in s has ended; no other
-// stream may use it after that. It does not wait.
+// FreeAsync releases the memory when the work enqueued on s so far has
+// completed; no other stream may use it after that. It does not wait.
 func (b Buffer[T]) FreeAsync(s *Stream) error { return b.free(s) }
 
 func (b Buffer[T]) free(s *Stream) error {
 	if b.part {
-		return misuse("Free", "a part of a buffer cannot be freed")
+		return misuse("Free", "a slice of a buffer cannot be freed")
 	}
 	if b.ptr == 0 {
 		return nil
 	}
 	if s != nil && s.device != b.device {
-		return misuse("FreeAsync", "the buffer and the stream are of two devices")
+		return misuse("FreeAsync", "the buffer and the stream belong to different devices")
 	}
 	if err := b.device.forget(uint64(b.ptr), deviceMemory); err != nil {
 		return err
@@ -105,8 +107,9 @@ func (b Buffer[T]) free(s *Stream) error {
 	return b.device.call(fnMemFreeAsync, "", uintptr(b.ptr), s.handle)
 }
 
-// Slice is the part [from, to) of b. It panics as a Go slice does if that is not
-// inside b. It names the same memory and must not be freed.
+// Slice returns the range [from, to) of b, which shares its memory and must not
+// be freed. It panics, as a Go slice expression does, if the range is out of
+// bounds.
 func (b Buffer[T]) Slice(from, to int) Buffer[T] {
 	if from < 0 || to < from || to > b.length {
 		panic(fmt.Sprintf("cuda: slice bounds out of range [%d:%d] with length %d", from, to, b.length))
@@ -117,31 +120,32 @@ func (b Buffer[T]) Slice(from, to int) Buffer[T] {
 	return b
 }
 
-// Bytes is the same memory as bytes. It must not be freed.
+// Bytes returns the same memory as bytes. It must not be freed.
 func (b Buffer[T]) Bytes() Buffer[byte] {
 	return Buffer[byte]{device: b.device, ptr: Ptr[byte](b.ptr), length: int(b.SizeBytes()), part: true}
 }
 
-// Ptr is the device address, for a kernel's parameters.
+// Ptr returns the device address, for a kernel's parameters.
 func (b Buffer[T]) Ptr() Ptr[T] { return b.ptr }
 
-// Len is the number of T's.
+// Len returns the number of values.
 func (b Buffer[T]) Len() int { return b.length }
 
-// SizeBytes is the size of the memory.
+// SizeBytes returns the size of the memory.
 func (b Buffer[T]) SizeBytes() int64 { return int64(b.length) * int64(unsafe.Sizeof(*new(T))) }
 
-// IsZero reports whether b names no memory at all.
+// IsZero reports whether b refers to no memory.
 func (b Buffer[T]) IsZero() bool { return b.ptr == 0 }
 
-// remember notes memory that the caller has to free.
+// remember registers memory that the caller must free.
 func (d *Device) remember(address uint64, a allocation) {
 	d.mutex.Lock()
 	d.live[address] = a
 	d.mutex.Unlock()
 }
 
-// forget strikes memory off; it is a misuse if it is not there to be freed.
+// forget unregisters memory. It is a misuse if the memory is not registered
+// with kind k.
 func (d *Device) forget(address uint64, k kind) error {
 	d.mutex.Lock()
 	a, ok := d.live[address]

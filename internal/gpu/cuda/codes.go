@@ -6,13 +6,13 @@ import "strconv"
 // negative codes.
 type Code int32
 
-// The codes that this package or its callers tell apart. The driver has about a
-// hundred; the others only have the name that it gives them.
+// The codes that this package or its callers distinguish. The driver has about
+// a hundred more.
 const (
-	// Misuse is no driver code: the call was refused before the driver saw it,
-	// because the caller broke its contract.
+	// Misuse is not a driver code: the caller broke a contract, and the driver
+	// was not called.
 	Misuse Code = -1
-	// NoDriver is no driver code: there is no driver library, or it lacks a
+	// NoDriver is not a driver code: there is no driver library, it lacks a
 	// function, or it is too old.
 	NoDriver Code = -2
 
@@ -57,7 +57,8 @@ const (
 	Unknown               Code = 999
 )
 
-// kernelFault reports whether a kernel died of c: the context is lost with it.
+// kernelFault reports whether c means that a kernel died, which also loses the
+// context.
 func (c Code) kernelFault() bool {
 	switch c {
 	case IllegalAddress, LaunchTimeout, Assert, HardwareStackError, IllegalInstruction, MisalignedAddress,
@@ -67,9 +68,9 @@ func (c Code) kernelFault() bool {
 	return false
 }
 
-// sticky reports whether the context is of no more use after c, so that every
-// later call would give the same: the driver's documentation says of these that
-// "the process must be terminated and relaunched" or that the device is gone.
+// sticky reports whether the context is unusable after c, so that every later
+// call would fail. For these codes the driver's documentation says that "the
+// process must be terminated and relaunched", or that the device is gone.
 func (c Code) sticky() bool {
 	switch c {
 	case Deinitialized, DeviceUnavailable, NoDevice, ECCUncorrectable, NVLinkUncorrectable,
@@ -79,7 +80,7 @@ func (c Code) sticky() bool {
 	return c.kernelFault()
 }
 
-// unavailable reports whether c says that the driver cannot be used at all.
+// unavailable reports whether c means that the driver cannot be used at all.
 func (c Code) unavailable() bool {
 	switch c {
 	case NoDriver, NotInitialized, StubLibrary, NoDevice, SystemNotReady, SystemDriverMismatch, CompatNotSupported:
@@ -88,5 +89,5 @@ func (c Code) unavailable() bool {
 	return false
 }
 
-// String returns a number; the names are the driver's (Error.Name).
+// String returns the number; the driver provides the names (Error.Name).
 func (c Code) String() string { return strconv.Itoa(int(c)) }

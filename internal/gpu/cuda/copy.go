@@ -6,10 +6,10 @@ import (
 	"unsafe"
 )
 
-// CopyToDevice puts a copy of src to the first len(src) values of dst into s. It
-// is asynchronous if src lies in a HostBuffer or in registered memory: then src
-// must stay as it is until the copy has ended. From other memory the driver has
-// read src when CopyToDevice returns, and waits for s before it does.
+// CopyToDevice enqueues a copy of src to the first len(src) values of dst. It
+// is asynchronous if src lies in a HostBuffer or in registered memory; then src
+// must not change until the copy has completed. Other memory has been read when
+// CopyToDevice returns; in this case it waits for s first.
 func CopyToDevice[T any](s *Stream, dst Buffer[T], src []T) error {
 	if err := s.checkCopy("CopyToDevice", dst.device, dst.length, len(src)); err != nil || len(src) == 0 {
 		return err
@@ -19,9 +19,10 @@ func CopyToDevice[T any](s *Stream, dst Buffer[T], src []T) error {
 	return s.copy(fnMemcpyHtoDAsync, uintptr(dst.ptr), uintptr(s.scratch.host), size)
 }
 
-// CopyToHost puts a copy of src to the first Len values of dst into s. It is
-// asynchronous if dst lies in a HostBuffer or in registered memory: then dst
-// holds the values when the copy has ended. To other memory it waits for s.
+// CopyToHost enqueues a copy of src to the first Len values of dst. It is
+// asynchronous if dst lies in a HostBuffer or in registered memory; then dst
+// holds the values when the copy has completed. For other memory it waits for
+// s.
 func CopyToHost[T any](s *Stream, dst []T, src Buffer[T]) error {
 	if err := s.checkCopy("CopyToHost", src.device, len(dst), src.length); err != nil || src.length == 0 {
 		return err
@@ -31,8 +32,8 @@ func CopyToHost[T any](s *Stream, dst []T, src Buffer[T]) error {
 	return s.copy(fnMemcpyDtoHAsync, uintptr(s.scratch.host), uintptr(src.ptr), size)
 }
 
-// CopyDevice puts a copy of src to the first src.Len values of dst into s. The
-// two must not overlap.
+// CopyDevice enqueues a copy of src to the first src.Len values of dst. The two
+// must not overlap.
 func CopyDevice[T any](s *Stream, dst, src Buffer[T]) error {
 	if err := s.checkCopy("CopyDevice", dst.device, dst.length, src.length); err != nil {
 		return err
@@ -43,7 +44,7 @@ func CopyDevice[T any](s *Stream, dst, src Buffer[T]) error {
 	return s.copy(fnMemcpyDtoDAsync, uintptr(dst.ptr), uintptr(src.ptr), uintptr(src.SizeBytes()))
 }
 
-// Fill puts into s that every byte of b becomes value.
+// Fill enqueues setting every byte of b to value.
 func Fill[T any](s *Stream, b Buffer[T], value uint8) error {
 	if err := s.checkCopy("Fill", b.device, 0, 0); err != nil || b.length == 0 {
 		return err
@@ -51,7 +52,7 @@ func Fill[T any](s *Stream, b Buffer[T], value uint8) error {
 	return s.copy(fnMemsetD8Async, uintptr(b.ptr), uintptr(value), uintptr(b.SizeBytes()))
 }
 
-// FillWords puts into s that every word of b becomes value.
+// FillWords enqueues setting every word of b to value.
 func FillWords(s *Stream, b Buffer[uint32], value uint32) error {
 	if err := s.checkCopy("FillWords", b.device, 0, 0); err != nil || b.length == 0 {
 		return err
@@ -59,18 +60,19 @@ func FillWords(s *Stream, b Buffer[uint32], value uint32) error {
 	return s.copy(fnMemsetD32Async, uintptr(b.ptr), uintptr(value), uintptr(b.length))
 }
 
-// checkCopy reports a copy of n values to room for fewer, or on another device.
+// checkCopy reports a misuse if n values do not fit into room, or if d is not
+// the stream's device.
 func (s *Stream) checkCopy(call string, d *Device, room, n int) error {
 	switch {
 	case n > room:
 		return misuse(call, "%d values into room for %d", n, room)
 	case d != nil && d != s.device:
-		return misuse(call, "the buffer and the stream are of two devices")
+		return misuse(call, "the buffer and the stream belong to different devices")
 	}
 	return nil
 }
 
-// copy calls one of the functions that take two addresses (or an address and a
+// copy calls a driver function that takes two addresses (or an address and a
 // value), a size and a stream. It allocates nothing unless it fails.
 func (s *Stream) copy(f function, to, from, n uintptr) error {
 	code := s.invoke(f, to, from, n, s.handle)

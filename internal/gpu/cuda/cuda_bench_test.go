@@ -9,8 +9,8 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 )
 
-// BenchmarkLaunch measures what it costs to start a kernel that does next to
-// nothing: ns/op is wall time.
+// BenchmarkLaunch measures the cost of starting a nearly empty kernel, in wall
+// time.
 func BenchmarkLaunch(b *testing.B) {
 	d := gputest.Open(b)
 	s := newStream(b, d)
@@ -22,8 +22,8 @@ func BenchmarkLaunch(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	// A queue of 256 launches is emptied before it gets long enough to block the
-	// next; what that takes is not counted.
+	// The queue is drained every 256 launches, before it is long enough to
+	// block; draining is not timed.
 	b.Run("launch", func(b *testing.B) {
 		var spent time.Duration
 		for n := 0; b.Loop(); n++ {
@@ -43,13 +43,13 @@ func BenchmarkLaunch(b *testing.B) {
 			must(b, s.Synchronize())
 		}
 	})
-	// From the launch to the moment when the host sees what the kernel wrote.
+	// From the launch until the host sees the kernel's write.
 	b.Run("launch+poll", func(b *testing.B) {
 		seen := &flag.Data()[0]
 		for value := uint32(1); b.Loop(); value++ {
 			launch(flag.DevicePtr(), value)
 			for atomic.LoadUint32(seen) != value {
-				if !gputest.OnGPU() { // the emulator works only when asked
+				if !gputest.OnGPU() { // the emulator only works during a driver call
 					must(b, s.Synchronize())
 				}
 			}
@@ -80,7 +80,7 @@ func BenchmarkLaunch(b *testing.B) {
 			must(b, s.Synchronize())
 		}
 	})
-	b.Run("device", func(b *testing.B) { // the device's time from one launch to the next
+	b.Run("device", func(b *testing.B) { // device time between two launches
 		took := gputest.Elapsed(b, s, func() {
 			for b.Loop() {
 				launch(word.Ptr(), 1)
@@ -90,7 +90,7 @@ func BenchmarkLaunch(b *testing.B) {
 	})
 }
 
-// BenchmarkAlloc measures the two ways to get memory.
+// BenchmarkAlloc compares the two ways to allocate memory.
 func BenchmarkAlloc(b *testing.B) {
 	d := gputest.Open(b)
 	s := newStream(b, d)
@@ -112,8 +112,8 @@ func BenchmarkAlloc(b *testing.B) {
 	})
 }
 
-// BenchmarkCopy measures the bandwidths that all others are held against, in GB/s
-// of 1e9 bytes; within the device the bytes read and written count both.
+// BenchmarkCopy measures the reference bandwidths, in GB/s of 1e9 bytes. Within
+// the device, read and written bytes both count.
 func BenchmarkCopy(b *testing.B) {
 	d := gputest.Open(b)
 	s := newStream(b, d)

@@ -8,26 +8,26 @@ import (
 	"unsafe"
 )
 
-// Device is an opened device: its primary context, retained. All methods are
+// Device is an opened device with its retained primary context. All methods are
 // safe for concurrent use; each makes the context current on its OS thread for
 // the call.
 type Device struct {
 	lib     *Library
 	info    Info
 	handle  uintptr   // CUdevice
-	context []uintptr // CUcontext, as the arguments of cuCtxSetCurrent
-	pool    uintptr   // CUmemoryPool, the device's default one
+	context []uintptr // CUcontext, as the argument list of cuCtxSetCurrent
+	pool    uintptr   // CUmemoryPool, the device's default pool
 
-	failed atomic.Pointer[Error]  // the first sticky error, or that the device was closed
-	faults atomic.Pointer[Faults] // errors that a test has ordered, or nil
+	failed atomic.Pointer[Error]  // the first sticky error, or the error of a closed device
+	faults atomic.Pointer[Faults] // errors injected by a test, or nil
 
 	mutex sync.Mutex
-	live  map[uint64]allocation // by address; device and host memory apart by kind
+	live  map[uint64]allocation // by address; kind separates device and host memory
 	items int                   // modules, streams, events and graphs not yet closed
 }
 
-// Open retains the primary context of a device. The error is ErrUnavailable if
-// the device cannot be used (Info.Unusable), and the driver's otherwise.
+// Open retains the primary context of a device. It returns ErrUnavailable if
+// the device cannot be used (Info.Unusable), otherwise the driver's error.
 func (l *Library) Open(ordinal int) (*Device, error) {
 	info, handle, err := l.describe(ordinal)
 	if err != nil {
@@ -62,23 +62,24 @@ func (d *Device) name() string { return fmt.Sprintf("device %d", d.info.Ordinal)
 // Info describes the device.
 func (d *Device) Info() Info { return d.info }
 
-// Library returns the library that the device was opened from.
+// Library returns the library that opened the device.
 func (d *Device) Library() *Library { return d.lib }
 
-// Err returns the error that made the device useless, or nil. It stays: after a
-// lost device or a kernel that died, every call on the device returns it at once.
+// Err returns the error that made the device unusable, or nil. It does not
+// change any more: after a lost device or a crashed kernel, every call on the
+// device returns it at once.
 func (d *Device) Err() error {
 	e := d.failed.Load()
 	if e == nil {
-		return nil // not e: a nil *Error is no nil error
+		return nil // not e: a nil *Error is not a nil error
 	}
 	return e
 }
 
-// Close waits for the device's work and releases the context. Memory that was
-// allocated and not freed is a misuse, reported after the release; modules,
-// streams, events and graphs go with the context. Close of a failed device
-// releases it and returns no error of the driver.
+// Close waits for the device's work and releases the context. Memory that is
+// still allocated is a misuse, reported after the release; modules, streams,
+// events and graphs are released with the context. Close of a failed device
+// releases it and returns no driver error.
 func (d *Device) Close() error {
 	closed := &Error{Call: "close", Code: Misuse, Detail: d.name() + " is closed"}
 	err := d.Synchronize()
@@ -99,8 +100,8 @@ func (d *Device) Close() error {
 	return err
 }
 
-// MemInfo returns the device memory that is free, for all processes together, and
-// all that there is.
+// MemInfo returns the free device memory, shared by all processes, and the
+// total.
 func (d *Device) MemInfo() (freeBytes, totalBytes uint64, err error) {
 	out := new([2]uint64)
 	if err := d.call(fnMemGetInfo, "", uintptr(unsafe.Pointer(&out[0])), uintptr(unsafe.Pointer(&out[1]))); err != nil {
@@ -109,12 +110,12 @@ func (d *Device) MemInfo() (freeBytes, totalBytes uint64, err error) {
 	return out[0], out[1], nil
 }
 
-// Synchronize waits until all work of the context has ended.
+// Synchronize waits until all work of the context has completed.
 func (d *Device) Synchronize() error { return d.call(fnCtxSynchronize, "") }
 
-// Live counts what was allocated or created on the device and not yet freed:
-// buffers, modules, streams, events and graphs; and the bytes of the buffers,
-// page-locked host memory included.
+// Live returns the number of objects allocated or created on the device and not
+// yet freed (buffers, modules, streams, events and graphs), and the bytes of
+// the buffers, including page-locked host memory.
 func (d *Device) Live() (objects int, sizeBytes int64) {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
@@ -130,20 +131,21 @@ func (d *Device) created(n int) {
 	d.mutex.Unlock()
 }
 
-// call calls driver function f in the device's context. about is for the error.
-// Pointers among args are as in Library.call.
+// call calls driver function f in the device's context. about is for the error
+// message. Pointers in args are treated as by Library.call.
 //
 //go:uintptrescapes
 func (d *Device) call(f function, about string, args ...uintptr) error {
 	return d.check(f, about, d.invoke(f, args))
 }
 
-// try is call for callers that expect some codes; any other they pass to fail.
+// try is call for callers that expect some codes; they pass all other codes to
+// fail.
 //
 //go:uintptrescapes
 func (d *Device) try(f function, args ...uintptr) Code { return d.invoke(f, args) }
 
-// check makes the error of a code of invoke; nil of Success.
+// check turns a code of invoke into an error; nil for Success.
 func (d *Device) check(f function, about string, code Code) error {
 	if code == Success {
 		return nil
@@ -152,8 +154,8 @@ func (d *Device) check(f function, about string, code Code) error {
 }
 
 // invoke makes the context current on this thread and calls driver function f.
-// The caller keeps args, and what they point to, in place and alive. Misuse means
-// that the device has failed before. invoke allocates nothing.
+// The caller keeps args and the memory they point to in place and alive. Misuse
+// means that the device failed earlier. invoke allocates nothing.
 func (d *Device) invoke(f function, args []uintptr) Code {
 	if d.failed.Load() != nil {
 		return Misuse
@@ -172,7 +174,8 @@ func (d *Device) invoke(f function, args []uintptr) Code {
 	return code
 }
 
-// fail makes the error of a code, and marks the device failed if it is sticky.
+// fail turns a code into an error and marks the device failed if the code is
+// sticky.
 func (d *Device) fail(f function, about string, code Code) error {
 	if code == Misuse {
 		return d.failed.Load()

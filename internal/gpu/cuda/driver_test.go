@@ -74,7 +74,8 @@ func TestLoadTellsWhyTheDriverDoesNotStart(t *testing.T) {
 	if !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "CUDA_ERROR_NO_DEVICE: no CUDA-capable device") {
 		t.Errorf("Load = %v, want the driver's name for code 100, as unavailable", err)
 	}
-	// A code that the driver has no text for, and that says nothing of availability.
+	// A code for which the driver has no text, and which does not imply
+	// unavailability.
 	_, err = Load(testDriver(t, "INIT=304"))
 	if !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "304") {
 		t.Errorf("Load = %v, want code 304, as unavailable", err)

@@ -7,36 +7,36 @@ import (
 	"github.com/griffin-search/griffin/internal/invariant"
 )
 
-// What an error of this package is, for errors.Is. One error can be several: a
-// kernel that read an illegal address is ErrLaunch and ErrDeviceLost.
+// Kinds of errors of this package, for errors.Is. One error can be of several
+// kinds: a kernel that read an illegal address is ErrLaunch and ErrDeviceLost.
 var (
-	// ErrUnavailable says that there is no usable driver or device. The CPU
-	// answers; asking again in this process does not help.
+	// ErrUnavailable means that there is no usable driver or device. Use the
+	// CPU; a retry in this process does not help.
 	ErrUnavailable = errors.New("no usable GPU")
-	// ErrOutOfMemory says that device or page-locked memory ran out. The device
-	// is well: the call may be repeated after memory was freed.
+	// ErrOutOfMemory means that device or page-locked memory ran out. The
+	// device still works; retry after memory was freed.
 	ErrOutOfMemory = errors.New("out of GPU memory")
-	// ErrLaunch says that a kernel could not be started or died.
+	// ErrLaunch means that a kernel could not be started or crashed.
 	ErrLaunch = errors.New("kernel launch failed")
-	// ErrDeviceLost says that the device's context is of no more use, because the
-	// device is gone or a kernel died on it. Device.Err returns such an error.
+	// ErrDeviceLost means that the device's context is unusable, because the
+	// device is gone or a kernel crashed. Device.Err returns such an error.
 	ErrDeviceLost = errors.New("GPU lost")
-	// ErrMisuse says that the caller broke a contract of this package: a bug of
-	// Griffin, not of the machine.
+	// ErrMisuse means that the caller broke a contract of this package: a bug
+	// of Griffin, not of the machine.
 	ErrMisuse = errors.New("misuse of the GPU")
 )
 
 // Error is a failed call.
 type Error struct {
-	// Call is the driver function that failed, with what it was about:
+	// Call is the driver function that failed, with its subject:
 	// "cuLaunchKernel decode_simdbp".
 	Call string
 	Code Code
 	// Name is the driver's name of the code, such as CUDA_ERROR_OUT_OF_MEMORY;
 	// "" for this package's own codes.
 	Name string
-	// Detail is the driver's sentence about the code, the log of its PTX
-	// compiler, or what this package has to say.
+	// Detail is the driver's description of the code, the log of its PTX
+	// compiler, or this package's own description.
 	Detail string
 }
 
@@ -75,22 +75,22 @@ func (e *Error) launchCall() bool {
 	return false
 }
 
-// Unavailable reports whether there is no usable driver or device at all.
+// Unavailable reports whether there is no usable driver or device.
 func (e *Error) Unavailable() bool { return e.Code.unavailable() }
 
-// Sticky reports whether the device is of no more use after this error.
+// Sticky reports whether the device is unusable after this error.
 func (e *Error) Sticky() bool { return e.Code.sticky() }
 
-// RetryValid reports whether the same call may succeed on the same device later:
-// after memory was freed, or with fewer resources asked for.
+// RetryValid reports whether the same call may succeed on the same device
+// later, after memory was freed or with a smaller request.
 func (e *Error) RetryValid() bool { return e.Code == OutOfMemory }
 
-// CPUValid reports whether the work may be done by the CPU instead, with the
-// same result. It is false for a misuse only: that is a bug, and shows one.
+// CPUValid reports whether the CPU can do the work instead, with the same
+// result. It is false only for a misuse, which is a bug.
 func (e *Error) CPUValid() bool { return e.Code != Misuse }
 
-// misuse is how a broken contract is reported: a panic in builds that check
-// invariants, an error in all others.
+// misuse reports a broken contract: a panic in builds that check invariants, an
+// error in all others.
 func misuse(call, format string, args ...any) error {
 	e := &Error{Call: call, Code: Misuse, Detail: fmt.Sprintf(format, args...)}
 	invariant.Check(false, "%v", e)

@@ -6,15 +6,15 @@ import (
 	"unsafe"
 )
 
-// Event is a point in a stream's work that has happened or not.
+// Event is a point in a stream's work that has or has not been reached.
 type Event struct {
 	device *Device
 	args   []uintptr // the CUevent, as arguments of a call
 	timing bool
 }
 
-// NewEvent makes an event. With timing it also keeps when it happened, for
-// Elapsed; without it is cheaper.
+// NewEvent creates an event. With timing it also stores its time, for Elapsed;
+// without timing it is cheaper.
 func (d *Device) NewEvent(timing bool) (*Event, error) {
 	e := &Event{device: d, args: make([]uintptr, 1), timing: timing}
 	flags := uintptr(eventDisableTiming)
@@ -28,8 +28,9 @@ func (d *Device) NewEvent(timing bool) (*Event, error) {
 	return e, nil
 }
 
-// interval is where the driver puts a time, and the arguments of the call for it: on
-// the heap, where it does not move, and kept, so that none is allocated.
+// interval holds the result and the arguments of one cuEventElapsedTime call.
+// It lies on the heap, where it does not move, and is reused to avoid
+// allocation.
 type interval struct {
 	milliseconds float32
 	args         [3]uintptr
@@ -41,8 +42,9 @@ var intervals = sync.Pool{New: func() any {
 	return i
 }}
 
-// Elapsed is the device's time from one event to e, in steps of about half a
-// microsecond. Both must have timing and have happened (Synchronize).
+// Elapsed returns the device time from one event to e, with a resolution of
+// about half a microsecond. Both must have timing and be complete
+// (Synchronize).
 func (e *Event) Elapsed(from *Event) (time.Duration, error) {
 	if !e.timing || !from.timing {
 		return 0, misuse("Elapsed", "the event was made without timing")
@@ -56,17 +58,17 @@ func (e *Event) Elapsed(from *Event) (time.Duration, error) {
 	return time.Duration(float64(i.milliseconds) * float64(time.Millisecond)), nil
 }
 
-// Query reports whether e has happened. An event that was never recorded has.
+// Query reports whether e is complete. An event that was never recorded is.
 func (e *Event) Query() (done bool, err error) {
 	return e.device.done(fnEventQuery, e.device.invoke(fnEventQuery, e.args))
 }
 
-// Synchronize waits until e has happened.
+// Synchronize waits until e is complete.
 func (e *Event) Synchronize() error {
 	return e.device.check(fnEventSynchronize, "", e.device.invoke(fnEventSynchronize, e.args))
 }
 
-// Close gives the event back.
+// Close releases the event.
 func (e *Event) Close() error {
 	handle := e.args[0]
 	if handle == 0 {

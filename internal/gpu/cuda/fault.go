@@ -2,9 +2,9 @@ package cuda
 
 import "sync"
 
-// Faults makes driver calls of a device fail as ordered: test equipment, so that
-// every error path can be taken on any machine, on a real GPU too. The driver
-// does not see a call that fails so. Safe for concurrent use.
+// Faults makes driver calls of a device fail on demand, so that a test can take
+// every error path on any machine, including a real GPU. The driver does not
+// see a call that fails this way. Safe for concurrent use.
 type Faults struct {
 	mutex  sync.Mutex
 	counts [numFunctions]int
@@ -18,25 +18,25 @@ type order struct {
 	code  Code
 }
 
-// InjectFaults puts faults between the device and its driver until it is called
-// with nil. Counting starts at 0 in each Faults.
+// InjectFaults places faults between the device and its driver until it is
+// called with nil. Counting starts at 0 in each Faults.
 func (d *Device) InjectFaults(faults *Faults) { d.faults.Store(faults) }
 
 // InjectedFaults returns what InjectFaults set, or nil.
 func (d *Device) InjectedFaults() *Faults { return d.faults.Load() }
 
-// Fail orders that the nth call of a driver function from now on fails with code;
-// nth counts from 1, and 0 is every call. call is the exported name, such as
-// "cuMemAlloc_v2" (Functions lists them), or "" for any function. A code that is
-// sticky for the driver makes the device failed as the real one does. Fail
-// panics if no function has that name.
+// Fail makes the nth call of a driver function from now on fail with code; nth
+// counts from 1, and 0 means every call. call is the exported name, such as
+// "cuMemAlloc_v2" (Functions lists them), or "" for any function. A sticky code
+// marks the device failed, as a real failure does. Fail panics if no function
+// has that name.
 func (f *Faults) Fail(call string, nth int, code Code) {
 	o := order{f: numFunctions, every: nth == 0, code: code}
 	if call != "" {
 		for o.f = 0; o.f < numFunctions && functionNames[o.f] != call; o.f++ {
 		}
 		if o.f == numFunctions {
-			panic("cuda: there is no driver function " + call + " to fail")
+			panic("cuda: no driver function " + call + "")
 		}
 	}
 	f.mutex.Lock()
@@ -45,7 +45,8 @@ func (f *Faults) Fail(call string, nth int, code Code) {
 	f.orders = append(f.orders, o)
 }
 
-// count is the calls of a function so far; of all functions for numFunctions.
+// count returns the number of calls of a function so far, or of all functions
+// for numFunctions.
 func (f *Faults) count(fn function) int {
 	if fn < numFunctions {
 		return f.counts[fn]
@@ -57,8 +58,8 @@ func (f *Faults) count(fn function) int {
 	return sum
 }
 
-// Calls returns how often each driver function was called through these Faults,
-// the failed calls included. Functions that were not called are left out.
+// Calls returns how often each driver function was called, failed calls
+// included. Functions that were not called are omitted.
 func (f *Faults) Calls() map[string]int {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -71,7 +72,7 @@ func (f *Faults) Calls() map[string]int {
 	return calls
 }
 
-// take counts a call and returns the code that it is to fail with.
+// take counts a call and returns the injected code, or Success.
 func (f *Faults) take(fn function) Code {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()

@@ -11,8 +11,8 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 )
 
-// openAlone opens the device once more: a Device that can be failed without harm
-// to other tests.
+// openAlone opens the device again: a Device that may fail without affecting
+// other tests.
 func openAlone(t *testing.T) *cuda.Device {
 	t.Helper()
 	d, err := gputest.Open(t).Library().Open(0)
@@ -30,7 +30,7 @@ func TestFaultsHitTheCallThatWasMeant(t *testing.T) {
 	for n := 1; n <= 3; n++ {
 		b, err := cuda.Alloc[uint32](d, 10)
 		if (n == 2) != errors.Is(err, cuda.ErrOutOfMemory) || (n != 2 && err != nil) {
-			t.Errorf("allocation %d: %v, want that the second fails", n, err)
+			t.Errorf("allocation %d: %v, want an error for the second only", n, err)
 		}
 		must(t, b.Free())
 	}
@@ -54,7 +54,7 @@ func TestFaultsCountFromNow(t *testing.T) {
 	f.Fail("cuCtxSynchronize", 0, cuda.OutOfMemory) // each
 	for range 3 {
 		if err := d.Synchronize(); !errors.Is(err, cuda.ErrOutOfMemory) {
-			t.Errorf("Synchronize = %v, want that each fails", err)
+			t.Errorf("Synchronize = %v, want an error each time", err)
 		}
 	}
 	func() {
@@ -103,9 +103,8 @@ func TestALostDeviceStaysLost(t *testing.T) {
 	}
 }
 
-// TestEveryCallMayFail has each driver call of a piece of work fail in turn: an
-// error must come out of it, and nothing stay allocated but what could not be
-// freed.
+// TestEveryCallMayFail makes each driver call of a workload fail in turn: the
+// workload must return the error and free everything that can be freed.
 func TestEveryCallMayFail(t *testing.T) {
 	gputest.EachFault(t, cuda.OutOfMemory, nil, func(t *testing.T, d *cuda.Device) {
 		failing := strings.Count(t.Name(), "/") > 1
@@ -126,7 +125,7 @@ func TestEveryCallMayFail(t *testing.T) {
 	})
 }
 
-// work uses every kind of object and gives all back, whatever fails.
+// work uses every kind of object and releases all of them, whatever fails.
 func work(d *cuda.Device) (err error) {
 	leave := func(free func() error) { err = errors.Join(err, free()) }
 	s, err := d.NewStream()
@@ -170,11 +169,11 @@ func work(d *cuda.Device) (err error) {
 	return e.Synchronize()
 }
 
-// faultChild is set in the process that lets a kernel die.
+// faultChild is set in the child process that crashes a kernel.
 const faultChild = "GRIFFIN_TEST_KERNEL_FAULT"
 
-// TestAKernelThatDies needs a process of its own: on a GPU the context is lost for
-// all that share it.
+// TestAKernelThatDies needs its own process: on a GPU the context is lost for
+// all users in the process.
 func TestAKernelThatDies(t *testing.T) {
 	if os.Getenv(faultChild) == "" {
 		cmd := exec.Command(os.Args[0], "-test.run", "^TestAKernelThatDies$", "-test.v")

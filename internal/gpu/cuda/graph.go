@@ -8,17 +8,18 @@ type Graph struct {
 	handle uintptr
 }
 
-// Executable is a graph made ready to launch. One goroutine at a time.
+// Executable is a graph that is ready to launch. One goroutine at a time may
+// use it.
 type Executable struct {
 	device *Device
 	handle uintptr
 }
 
-// BeginCapture makes the work put into s from now on, until EndCapture, be
-// recorded instead of done. The mode is the driver's "relaxed": the other modes
-// tie a capture to one OS thread, which a goroutine does not keep. So nothing
-// stops calls that must not happen during a capture (Synchronize, Alloc); those
-// on s itself end the capture with an error.
+// BeginCapture makes s record work instead of doing it, until EndCapture. The
+// mode is the driver's "relaxed": the other modes tie a capture to one OS
+// thread, which a goroutine does not keep. So the driver does not detect
+// forbidden calls during a capture (Synchronize, Alloc), except calls on s
+// itself, which end the capture with an error.
 func (s *Stream) BeginCapture() error {
 	if err := s.device.call(fnStreamBeginCapture, "", s.handle, captureRelaxed); err != nil {
 		return err
@@ -27,9 +28,9 @@ func (s *Stream) BeginCapture() error {
 	return nil
 }
 
-// EndCapture returns what was recorded since BeginCapture. Memory that the
-// recorded work uses must stay allocated for as long as the graph is launched;
-// the parameters of its kernels were copied.
+// EndCapture returns the work recorded since BeginCapture. Memory that the
+// recorded work uses must stay allocated while the graph is in use; kernel
+// parameters were copied.
 func (s *Stream) EndCapture() (*Graph, error) {
 	if !s.graph {
 		return nil, misuse("EndCapture", "without BeginCapture")
@@ -43,7 +44,7 @@ func (s *Stream) EndCapture() (*Graph, error) {
 	return g, nil
 }
 
-// Instantiate makes the graph ready to launch. The graph may be closed afterwards.
+// Instantiate makes an executable graph. The graph may be closed afterwards.
 func (g *Graph) Instantiate() (*Executable, error) {
 	x := &Executable{device: g.device}
 	if err := g.device.call(fnGraphInstantiate, "", uintptr(unsafe.Pointer(&x.handle)), g.handle, 0); err != nil {
@@ -53,7 +54,7 @@ func (g *Graph) Instantiate() (*Executable, error) {
 	return x, nil
 }
 
-// Close gives the graph back.
+// Close releases the graph.
 func (g *Graph) Close() error {
 	handle := g.handle
 	if handle == 0 {
@@ -65,18 +66,18 @@ func (g *Graph) Close() error {
 }
 
 // Upload moves the graph to the device, so that the first Launch is as fast as
-// the others.
+// later ones.
 func (x *Executable) Upload(s *Stream) error {
 	return x.device.call(fnGraphUpload, "", x.handle, s.handle)
 }
 
-// Launch puts the whole graph into s as one piece of work. A second launch waits
-// for the first. It allocates nothing.
+// Launch enqueues the whole graph on s as one unit. A second launch waits for
+// the first. It allocates nothing.
 func (x *Executable) Launch(s *Stream) error {
 	return x.device.check(fnGraphLaunch, "", s.invoke(fnGraphLaunch, x.handle, s.handle, 0, 0))
 }
 
-// Close gives the executable graph back. A launch that still runs is not ended.
+// Close releases the executable graph. A running launch continues.
 func (x *Executable) Close() error {
 	handle := x.handle
 	if handle == 0 {

@@ -6,25 +6,25 @@ import (
 )
 
 // Flags of cuMemHostAlloc and cuMemHostRegister: usable by all contexts, mapped
-// for kernels, only ever read by them.
+// for kernels, read-only for kernels.
 const (
 	hostPortable  = 1
 	hostDeviceMap = 2
 	hostReadOnly  = 8
 )
 
-// HostBuffer is page-locked host memory of T's: copies from and to it run while
-// the CPU goes on, and kernels can read and write it over the bus. A value that
-// names the memory, as Buffer.
+// HostBuffer is page-locked host memory for values of type T. Copies from and
+// to it are asynchronous, and kernels can read and write it over the bus. Like
+// Buffer, it is a value that refers to the memory.
 type HostBuffer[T any] struct {
 	device *Device
 	data   []T
 	mapped Ptr[T]
 }
 
-// AllocHost allocates page-locked host memory for n T's. It takes about a
-// millisecond for 4 MiB: for what lives long. The error is ErrOutOfMemory when
-// the system refuses to lock so much.
+// AllocHost allocates page-locked host memory for n values. It takes about a
+// millisecond for 4 MiB, so use it for long-lived memory. It returns
+// ErrOutOfMemory if the system refuses to lock that much.
 func AllocHost[T any](d *Device, n int) (HostBuffer[T], error) {
 	if err := checkPlain[T]("AllocHost"); err != nil {
 		return HostBuffer[T]{}, err
@@ -50,33 +50,33 @@ func AllocHost[T any](d *Device, n int) (HostBuffer[T], error) {
 	return HostBuffer[T]{device: d, data: unsafe.Slice((*T)(*p), n), mapped: Ptr[T](*mapped)}, nil
 }
 
-// after undoes a first step when a second has failed with err.
+// after undoes a first step after a second one failed with err.
 func (d *Device) after(err error, undo function, arg uintptr) error {
 	d.try(undo, arg)
 	return err
 }
 
-// Data is the memory. It is valid until Free, and must not be touched after.
+// Data returns the memory. It is valid until Free.
 func (h HostBuffer[T]) Data() []T { return h.data }
 
-// Bytes is the same memory as bytes.
+// Bytes returns the same memory as bytes.
 func (h HostBuffer[T]) Bytes() []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(h.data))), h.SizeBytes())
 }
 
-// Len is the number of T's.
+// Len returns the number of values.
 func (h HostBuffer[T]) Len() int { return len(h.data) }
 
-// SizeBytes is the size of the memory.
+// SizeBytes returns the size of the memory.
 func (h HostBuffer[T]) SizeBytes() int64 { return int64(len(h.data)) * int64(unsafe.Sizeof(*new(T))) }
 
-// DevicePtr is the address by which kernels reach the memory.
+// DevicePtr returns the address that kernels use for the memory.
 func (h HostBuffer[T]) DevicePtr() Ptr[T] { return h.mapped }
 
-// IsZero reports whether h names no memory at all.
+// IsZero reports whether h refers to no memory.
 func (h HostBuffer[T]) IsZero() bool { return len(h.data) == 0 }
 
-// Free gives the memory back. No work on the device may use it any more.
+// Free releases the memory. No work on the device may use it any more.
 func (h HostBuffer[T]) Free() error {
 	if len(h.data) == 0 {
 		return nil
@@ -88,12 +88,12 @@ func (h HostBuffer[T]) Free() error {
 	return h.device.call(fnMemFreeHost, "", address)
 }
 
-// Register page-locks memory that exists, so that it is as a HostBuffer until
-// unregister is called: heap memory, or a mapped file where the system allows it.
-// Where it does not, the error is not sticky, and the caller copies. The whole
-// pages that data touches are locked; parts of one page cannot be registered
-// twice. data must not be unmapped before unregister, which keeps heap memory
-// alive.
+// Register page-locks existing memory (heap memory, or a mapped file where the
+// system allows it), so that it behaves like a HostBuffer until unregister is
+// called. If the system refuses, the error is not sticky, and the caller must
+// copy instead. The whole pages that data touches are locked; parts of one page
+// cannot be registered twice. data must not be unmapped before unregister,
+// which also keeps heap memory alive.
 func Register[T any](d *Device, data []T) (unregister func() error, err error) {
 	if err := checkPlain[T]("Register"); err != nil {
 		return nil, err
@@ -104,8 +104,8 @@ func Register[T any](d *Device, data []T) (unregister func() error, err error) {
 	address := uintptr(unsafe.Pointer(unsafe.SliceData(data)))
 	size := uintptr(len(data)) * unsafe.Sizeof(data[0])
 	f := fnMemHostRegister
-	// A mapping that may not be written needs the read-only flag, which not every
-	// device takes: so it is the second try.
+	// A read-only mapping needs the read-only flag, which not every device
+	// supports: so it is the second attempt.
 	code := d.try(f, uintptr(unsafe.Pointer(unsafe.SliceData(data))), size, hostPortable|hostDeviceMap)
 	if code != Success && !code.sticky() && code != Misuse && code != OutOfMemory {
 		code = d.try(f, uintptr(unsafe.Pointer(unsafe.SliceData(data))), size, hostPortable|hostDeviceMap|hostReadOnly)
@@ -123,7 +123,7 @@ func Register[T any](d *Device, data []T) (unregister func() error, err error) {
 	}, nil
 }
 
-// MappedPtr is the address by which kernels reach registered memory.
+// MappedPtr returns the address that kernels use for registered memory.
 func MappedPtr[T any](d *Device, data []T) (Ptr[T], error) {
 	out := new(uint64)
 	err := d.call(fnMemHostGetDevicePointer, "", uintptr(unsafe.Pointer(out)), uintptr(unsafe.Pointer(unsafe.SliceData(data))), 0)

@@ -6,7 +6,8 @@ import (
 	"unsafe"
 )
 
-// minMajor is the least compute capability that the kernels are compiled for: 8.0.
+// minMajor is the lowest supported compute capability, 8.0, the target of the
+// kernels.
 const minMajor = 8
 
 // Info describes a device.
@@ -22,16 +23,16 @@ type Info struct {
 	WarpSize        int
 	// MaxThreadsPerBlock bounds the threads of a block of any kernel.
 	MaxThreadsPerBlock int
-	// MaxSharedBytes is the most shared memory that a block can have, by
-	// Kernel.SetMaxShared; SharedBytes what it can have without.
+	// MaxSharedBytes is the limit of shared memory per block with
+	// Kernel.SetMaxShared, SharedBytes the limit without it.
 	MaxSharedBytes, SharedBytes int
 	L2Bytes                     int
-	// MappedHost says that kernels can read and write page-locked host memory,
-	// Pools that there are stream-ordered allocations (AllocAsync).
+	// MappedHost: kernels can read and write page-locked host memory. Pools:
+	// stream-ordered allocation works (AllocAsync).
 	MappedHost, Pools bool
 }
 
-// attributes are the numbers of CUdevice_attribute, each with where it goes.
+// attributes maps numbers of CUdevice_attribute to fields of Info.
 var attributes = []struct {
 	id  int
 	set func(i *Info, v int)
@@ -48,7 +49,7 @@ var attributes = []struct {
 	{115, func(i *Info, v int) { i.Pools = v != 0 }},
 }
 
-// Unusable says why Griffin does not use the device, or "".
+// Unusable returns the reason why Griffin cannot use the device, or "".
 func (i Info) Unusable() string {
 	switch {
 	case i.DriverVersion < minDriverVersion:
@@ -66,13 +67,13 @@ func (i Info) Unusable() string {
 	return ""
 }
 
-// Version writes a CUDA version as the driver gives it, such as 12040: "12.4".
+// Version formats a CUDA version as the driver encodes it: 12040 is "12.4".
 func Version(v int) string { return fmt.Sprintf("%d.%d", v/1000, v%1000/10) }
 
-// Driver is the driver's version as text.
+// Driver returns the driver's version as text.
 func (i Info) Driver() string { return Version(i.DriverVersion) }
 
-// Devices lists all devices of the library, the unusable ones too.
+// Devices lists all devices of the library, including unusable ones.
 func (l *Library) Devices() ([]Info, error) {
 	count := new(int32)
 	if err := l.check(fnDeviceGetCount, "", l.call(fnDeviceGetCount, uintptr(unsafe.Pointer(count)))); err != nil {
@@ -89,7 +90,7 @@ func (l *Library) Devices() ([]Info, error) {
 	return infos, nil
 }
 
-// describe reads what the driver says of a device and returns its handle.
+// describe reads the properties of a device and returns its handle.
 func (l *Library) describe(ordinal int) (Info, uintptr, error) {
 	info := Info{Ordinal: ordinal, DriverVersion: l.version}
 	about := fmt.Sprintf("device %d", ordinal)
@@ -106,7 +107,8 @@ func (l *Library) describe(ordinal int) (Info, uintptr, error) {
 	if err := l.check(fnDeviceTotalMem, about, l.call(fnDeviceTotalMem, uintptr(unsafe.Pointer(&info.TotalBytes)), device)); err != nil {
 		return info, 0, err
 	}
-	// These two only help to tell devices apart; a driver without them is as good.
+	// The bus id and the UUID only help to distinguish devices; a driver
+	// without them is accepted.
 	clear(name)
 	if l.call(fnDeviceGetPCIBusID, uintptr(unsafe.Pointer(&name[0])), uintptr(len(name)), device) == Success {
 		info.BusID = untilNUL(name)
@@ -118,7 +120,7 @@ func (l *Library) describe(ordinal int) (Info, uintptr, error) {
 	value := new(int32)
 	for _, a := range attributes {
 		code := l.call(fnDeviceGetAttribute, uintptr(unsafe.Pointer(value)), uintptr(a.id), device)
-		if code == InvalidValue { // an old driver does not know it
+		if code == InvalidValue { // unknown to an old driver
 			*value = 0
 		} else if err := l.check(fnDeviceGetAttribute, fmt.Sprintf("%d of device %d", a.id, ordinal), code); err != nil {
 			return info, 0, err

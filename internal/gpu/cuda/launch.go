@@ -6,10 +6,10 @@ import (
 	"unsafe"
 )
 
-// Dim is the shape of a grid in blocks or of a block in threads.
+// Dim is the shape of a grid (in blocks) or of a block (in threads).
 type Dim struct{ X, Y, Z uint32 }
 
-// D1 is a shape of one dimension. An x that no grid can have makes a Dim that the
+// D1 returns a one-dimensional shape. An x out of range gives a Dim that the
 // driver refuses.
 func D1(x int) Dim {
 	if x < 0 || int64(x) > math.MaxUint32 {
@@ -18,11 +18,11 @@ func D1(x int) Dim {
 	return Dim{uint32(x), 1, 1}
 }
 
-// Launch puts a kernel into a stream: grid blocks of block threads with
-// sharedBytes of dynamic shared memory each. P mirrors the struct that is the
-// kernel's one parameter; *params is copied before Launch returns. Launch does
-// not wait for the kernel and allocates nothing. What the kernel does wrong shows
-// in a later call on the device.
+// Launch enqueues a kernel on s: grid blocks of block threads, each block with
+// sharedBytes of dynamic shared memory. P mirrors the struct that is the
+// kernel's only parameter; *params is copied before Launch returns. Launch does
+// not wait for the kernel and allocates nothing. A fault in the kernel is
+// reported by a later call on the device.
 func Launch[P any](s *Stream, k *Kernel, grid, block Dim, sharedBytes int, params *P) error {
 	size := unsafe.Sizeof(*params)
 	if int(size) != k.paramBytes {
@@ -32,10 +32,10 @@ func Launch[P any](s *Stream, k *Kernel, grid, block Dim, sharedBytes int, param
 	return s.launch(k, grid, block, sharedBytes)
 }
 
-// launch launches k with the parameters in the stream's scratch.
+// launch launches k with the parameters in the stream's scratch memory.
 func (s *Stream) launch(k *Kernel, grid, block Dim, sharedBytes int) error {
 	if s.device != k.device {
-		return misuse("Launch", "%s: the kernel and the stream are of two devices", k.name)
+		return misuse("Launch", "%s: the kernel and the stream belong to different devices", k.name)
 	}
 	s.scratch.args = [...]uintptr{
 		k.handle,

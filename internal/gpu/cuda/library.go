@@ -8,15 +8,15 @@ import (
 	"unsafe"
 )
 
-// LibraryVariable is the environment variable that names the driver library, a
-// path or a file name; it overrides the places where Load looks.
+// LibraryVariable is the environment variable that sets the driver library, as
+// a path or a file name. It overrides the default search path of Load.
 const LibraryVariable = "GRIFFIN_CUDA_LIBRARY"
 
-// minDriverVersion is CUDA 12.0, the first that takes PTX 8.0.
+// minDriverVersion is CUDA 12.0, the first version that accepts PTX 8.0.
 const minDriverVersion = 12000
 
-// driverPaths is where Load looks: first as the system's loader does, then where
-// containers, WSL and NixOS put the driver.
+// driverPaths is the search path of Load: the system loader's first, then the
+// locations used by containers, WSL and NixOS.
 var driverPaths = []string{
 	"libcuda.so.1",
 	"/usr/lib/x86_64-linux-gnu/libcuda.so.1",
@@ -27,19 +27,20 @@ var driverPaths = []string{
 	"/run/opengl-driver/lib/libcuda.so.1",
 }
 
-// Library is a loaded driver library. It is never unloaded: the driver does not
-// survive that. Safe for concurrent use.
+// Library is a loaded driver library. It is never unloaded, because the driver
+// does not support that. Safe for concurrent use.
 type Library struct {
 	path    string
 	handle  uintptr
 	version int // 1000*major + 10*minor
 
-	// addresses[f] is the address of driver function f, 0 until it is first
-	// called and missing if the library lacks it.
+	// addresses[f] is the address of driver function f: 0 before the first
+	// call, missing if the library lacks it.
 	addresses [numFunctions]atomic.Uintptr
 }
 
-// missing marks a function that the library does not export. No function is there.
+// missing marks a function that the library does not export. No function has
+// this address.
 const missing = 1
 
 var (
@@ -47,12 +48,12 @@ var (
 	loaded    = map[string]*Library{}
 )
 
-// Load loads and initialises the driver library at path, or, if path is "", the
-// one that LibraryVariable names, or the system's. Loading costs about 0.3 s the
-// first time; later calls return the same Library.
+// Load loads and initialises the driver library at path. If path is "", it
+// loads the library named by LibraryVariable, or else the system's. The first
+// load takes about 0.3 s; later calls return the same Library.
 //
-// Any error is an *Error that is ErrUnavailable: it says where the library was
-// looked for, or what the driver said.
+// Any error is an *Error that is ErrUnavailable; it lists the searched paths or
+// contains the driver's message.
 func Load(path string) (*Library, error) {
 	if noDriver != "" {
 		return nil, unavailable("load", "%s", noDriver)
@@ -103,16 +104,16 @@ func (l *Library) init() error {
 	if err == nil {
 		return nil
 	}
-	if !err.Unavailable() { // whatever it was, there is no driver to use
+	if !err.Unavailable() { // after any initialisation error the driver is unusable
 		err = &Error{Call: err.Call, Code: NoDriver, Name: err.Name, Detail: err.Detail}
 	}
 	return err
 }
 
-// Path is what the library was loaded by.
+// Path returns the path that the library was loaded from.
 func (l *Library) Path() string { return l.path }
 
-// DriverVersion is the CUDA version of the driver, 1000*major + 10*minor.
+// DriverVersion returns the CUDA version of the driver, 1000*major + 10*minor.
 func (l *Library) DriverVersion() int { return l.version }
 
 // address returns the address of driver function f, or missing.
@@ -131,10 +132,10 @@ func (l *Library) address(f function) uintptr {
 // has reports whether the library exports f.
 func (l *Library) has(f function) bool { return l.address(f) != missing }
 
-// call calls driver function f. The caller has made a context current if f needs
-// one. NoDriver means that the library lacks f. What a pointer converted in the
-// argument list points to is on the heap, and stays, until call returns; for that
-// call allocates, which invoke does not.
+// call calls driver function f. The caller has made a context current if f
+// needs one. NoDriver means that the library lacks f. Memory whose pointer is
+// converted in the argument list is on the heap and stays alive until call
+// returns; for that, call allocates, unlike invoke.
 //
 //go:uintptrescapes
 func (l *Library) call(f function, args ...uintptr) Code { return l.invoke(f, args) }
@@ -148,8 +149,8 @@ func (l *Library) invoke(f function, args []uintptr) Code {
 	return Code(callNative(a, args))
 }
 
-// check makes an *Error of a code; nil of Success. about says what the call was
-// about, or is "".
+// check turns a code into an *Error; nil for Success. about is the subject of
+// the call, or "".
 func (l *Library) check(f function, about string, code Code) *Error {
 	if code == Success {
 		return nil
@@ -159,7 +160,7 @@ func (l *Library) check(f function, about string, code Code) *Error {
 		e.Call += " " + about
 	}
 	if code == NoDriver {
-		e.Detail = "the driver library " + l.path + " does not have this function"
+		e.Detail = "the driver library " + l.path + " lacks this function"
 		return e
 	}
 	e.Name, e.Detail = l.text(fnGetErrorName, code), l.text(fnGetErrorString, code)
@@ -172,7 +173,7 @@ func (l *Library) check(f function, about string, code Code) *Error {
 	return e
 }
 
-// text asks the driver for the name or the sentence of a code.
+// text asks the driver for the name or the description of a code.
 func (l *Library) text(f function, code Code) string {
 	p := new(unsafe.Pointer)
 	if l.call(f, uintptr(uint32(code)), uintptr(unsafe.Pointer(p))) != Success || *p == nil {
@@ -181,7 +182,7 @@ func (l *Library) text(f function, code Code) string {
 	return cString(*p)
 }
 
-// cString copies a C string that is not Go's memory.
+// cString copies a C string from memory outside the Go heap.
 func cString(p unsafe.Pointer) string {
 	n := 0
 	for *(*byte)(unsafe.Add(p, n)) != 0 {

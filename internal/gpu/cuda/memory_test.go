@@ -20,7 +20,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// newStream makes a stream for the time of the test.
+// newStream creates a stream that is closed at the end of the test.
 func newStream(t testing.TB, d *cuda.Device) *cuda.Stream {
 	t.Helper()
 	s, err := d.NewStream()
@@ -33,7 +33,7 @@ func newStream(t testing.TB, d *cuda.Device) *cuda.Stream {
 	return s
 }
 
-// alloc allocates for the time of the test.
+// alloc allocates until the end of the test.
 func alloc[T any](t testing.TB, d *cuda.Device, n int) cuda.Buffer[T] {
 	t.Helper()
 	b, err := cuda.Alloc[T](d, n)
@@ -46,7 +46,7 @@ func alloc[T any](t testing.TB, d *cuda.Device, n int) cuda.Buffer[T] {
 	return b
 }
 
-// allocHost allocates page-locked memory for the time of the test.
+// allocHost allocates page-locked memory until the end of the test.
 func allocHost[T any](t testing.TB, d *cuda.Device, n int) cuda.HostBuffer[T] {
 	t.Helper()
 	h, err := cuda.AllocHost[T](d, n)
@@ -68,8 +68,8 @@ func read[T any](t testing.TB, s *cuda.Stream, b cuda.Buffer[T]) []T {
 	return out
 }
 
-// wantMisuse checks that a call is refused as the caller's bug: a panic where
-// invariants are checked, an error that is ErrMisuse elsewhere.
+// wantMisuse checks that a call is refused as a caller's bug: a panic where
+// invariants are checked, otherwise ErrMisuse.
 func wantMisuse(t *testing.T, what string, call func() error) {
 	t.Helper()
 	defer func() {
@@ -85,7 +85,7 @@ func wantMisuse(t *testing.T, what string, call func() error) {
 	}
 }
 
-// wantReport checks that the emulator, where that runs the test, reported a fault.
+// wantReport checks that the emulator, if it runs the test, reported a fault.
 func wantReport(t *testing.T, want string) {
 	t.Helper()
 	if gputest.OnGPU() {
@@ -228,7 +228,7 @@ func TestHostMemoryIsMapped(t *testing.T) {
 	must(t, cuda.Launch(s, k, cuda.D1(3), cuda.D1(128), 0, &gputest.AddParams{Source: h.DevicePtr(), Target: h.DevicePtr(), NumWords: 300, Addend: 5}))
 	must(t, s.Synchronize())
 	if want := numbers(300, 6); !slices.Equal(h.Data(), want) {
-		t.Error("a kernel that adds 5 to host memory did something else")
+		t.Error("the kernel did not add 5 to each value of the host memory")
 	}
 	if h.SizeBytes() != 1200 || len(h.Bytes()) != 1200 || h.Len() != 300 {
 		t.Errorf("%d bytes, %d as bytes, %d words; want 1200, 1200, 300", h.SizeBytes(), len(h.Bytes()), h.Len())
@@ -243,7 +243,7 @@ func TestRegister(t *testing.T) {
 	must(t, err)
 	_, err = cuda.Register(d, data)
 	if err == nil || errors.Is(err, cuda.ErrDeviceLost) || d.Err() != nil {
-		t.Errorf("the second Register = %v, want an error that leaves the device well (%v)", err, d.Err())
+		t.Errorf("the second Register = %v, want an error that is not sticky (%v)", err, d.Err())
 	}
 	b := alloc[uint32](t, d, len(data))
 	must(t, cuda.CopyToDevice(s, b, data))
@@ -267,7 +267,7 @@ func TestFreeTwiceIsAMisuse(t *testing.T) {
 	if n, size := d.Live(); n != objects+1 || size != sizeBytes+400 {
 		t.Errorf("%d objects of %d bytes live, want %d of %d", n, size, objects+1, sizeBytes+400)
 	}
-	wantMisuse(t, "Free of a part", b.Slice(0, 100).Free)
+	wantMisuse(t, "Free of a slice", b.Slice(0, 100).Free)
 	must(t, b.Free())
 	wantMisuse(t, "the second Free", b.Free)
 	wantMisuse(t, "FreeAsync after Free", func() error { return b.FreeAsync(s) })
@@ -308,10 +308,10 @@ func TestElementsMustBePlain(t *testing.T) {
 	wantMisuse(t, "Alloc of a negative number", func() error { _, err := cuda.Alloc[uint8](d, -1); return err })
 }
 
-// TestTwoDevicesAreKeptApart runs on the emulator, which can have two.
+// TestTwoDevicesAreKeptApart runs on the emulator, which can have two devices.
 func TestTwoDevicesAreKeptApart(t *testing.T) {
 	if gputest.OnGPU() {
-		t.Skip("needs two small devices: the emulator's, elsewhere")
+		t.Skip("needs two small devices; runs on the emulator only")
 	}
 	devices := gputest.OpenEmulated(t, gputest.Config{Devices: 2, MemoryBytes: 64 << 20})
 	s := newStream(t, devices[0])
@@ -334,7 +334,8 @@ func TestTwoDevicesAreKeptApart(t *testing.T) {
 	}
 }
 
-// TestCloseReportsWhatIsLeft opens the device once more, so that the Close is its own.
+// TestCloseReportsWhatIsLeft opens the device again, so that Close affects only
+// its own Device.
 func TestCloseReportsWhatIsLeft(t *testing.T) {
 	d, err := gputest.Open(t).Library().Open(0)
 	must(t, err)
@@ -347,11 +348,11 @@ func TestCloseReportsWhatIsLeft(t *testing.T) {
 		"Err after Close":         d.Err,
 	} {
 		if err := call(); !errors.Is(err, cuda.ErrMisuse) {
-			t.Errorf("%s = %v, want that the device is closed", what, err)
+			t.Errorf("%s = %v, want an error of a closed device", what, err)
 		}
 	}
 	if err := b.Free(); !errors.Is(err, cuda.ErrMisuse) {
-		t.Errorf("Free after Close = %v, want that the device is closed", err)
+		t.Errorf("Free after Close = %v, want an error of a closed device", err)
 	}
 }
 

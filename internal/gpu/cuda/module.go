@@ -16,7 +16,7 @@ const (
 	jitErrorLogBytes  = 6
 )
 
-// jitLogBytes bounds what is kept of the PTX compiler's messages.
+// jitLogBytes limits the stored messages of the PTX compiler.
 const jitLogBytes = 8192
 
 // Module is a loaded image of kernels.
@@ -26,9 +26,9 @@ type Module struct {
 	handle uintptr
 }
 
-// LoadModule loads a PTX image; the driver compiles it for the device, and keeps
-// the result in a cache of its own between runs. name is for errors. When the
-// image does not compile, the error holds the compiler's messages.
+// LoadModule loads a PTX image. The driver compiles it for the device and
+// caches the result between processes. name is for errors. If the image does
+// not compile, the error contains the compiler's messages.
 func (d *Device) LoadModule(name string, image []byte) (*Module, error) {
 	m := &Module{device: d, name: name}
 	text := append(slices.Clip(bytes.TrimRight(image, "\x00")), 0) // a copy
@@ -51,7 +51,7 @@ func (d *Device) LoadModule(name string, image []byte) (*Module, error) {
 	return m, nil
 }
 
-// Unload gives the module back. Its kernels must not run any more.
+// Unload releases the module. Its kernels must not be running.
 func (m *Module) Unload() error {
 	handle := m.handle
 	if handle == 0 {
@@ -74,7 +74,7 @@ type Kernel struct {
 	maxShared int
 }
 
-// kernelAttributes are what the compiler decided about a kernel.
+// kernelAttributes are properties of a compiled kernel.
 type kernelAttributes struct {
 	maxThreads, sharedBytes, localBytes, registers int32
 }
@@ -88,9 +88,9 @@ const (
 	kernelMaxDynamicShared = 8
 )
 
-// LoadKernel returns the kernel of a name whose one parameter is a struct P by
-// value: P's size is checked against the driver's where the driver tells it, and
-// P must hold nothing but numbers of fixed size.
+// LoadKernel returns the kernel with the given name, whose only parameter is a
+// struct P by value. P must consist of numbers of fixed size. P's size is
+// compared with the driver's, if the driver provides it.
 func LoadKernel[P any](m *Module, name string) (*Kernel, error) {
 	t := reflect.TypeFor[P]()
 	if why := plain(t); why != "" {
@@ -99,8 +99,8 @@ func LoadKernel[P any](m *Module, name string) (*Kernel, error) {
 	return m.Kernel(name, int(t.Size()))
 }
 
-// Kernel returns the kernel of a name that takes one parameter of paramBytes
-// bytes. A size that is not the driver's is a misuse.
+// Kernel returns the kernel with the given name, which takes one parameter of
+// paramBytes bytes. A size that differs from the driver's is a misuse.
 func (m *Module) Kernel(name string, paramBytes int) (*Kernel, error) {
 	if paramBytes <= 0 || paramBytes > maxParamBytes {
 		return nil, misuse("Kernel", "%s: parameters of %d bytes; 1 to %d are possible", name, paramBytes, maxParamBytes)
@@ -129,8 +129,8 @@ func (m *Module) Kernel(name string, paramBytes int) (*Kernel, error) {
 	return k, nil
 }
 
-// checkParams compares the parameters with what the driver knows of them, which
-// drivers before 12.4 do not tell.
+// checkParams compares the parameter size with the driver's. Drivers before
+// 12.4 do not provide it.
 func (k *Kernel) checkParams() error {
 	if !k.device.lib.has(fnFuncGetParamInfo) {
 		return nil
@@ -152,24 +152,25 @@ func (k *Kernel) checkParams() error {
 	}
 }
 
-// Name is the kernel's name.
+// Name returns the kernel's name.
 func (k *Kernel) Name() string { return k.name }
 
-// Registers is the number of registers of a thread.
+// Registers returns the number of registers per thread.
 func (k *Kernel) Registers() int { return int(k.attributes.registers) }
 
-// LocalBytes is the memory of a thread that did not fit into registers.
+// LocalBytes returns the local memory per thread, used for values that did not
+// fit into registers.
 func (k *Kernel) LocalBytes() int { return int(k.attributes.localBytes) }
 
-// SharedBytes is the static shared memory of a block.
+// SharedBytes returns the static shared memory per block.
 func (k *Kernel) SharedBytes() int { return int(k.attributes.sharedBytes) }
 
-// MaxThreads is the most threads that a block can have.
+// MaxThreads returns the maximum number of threads per block.
 func (k *Kernel) MaxThreads() int { return int(k.attributes.maxThreads) }
 
-// SetMaxShared allows launches with up to sizeBytes of dynamic shared memory; it
-// must be called for more than 48 KiB together with the static. At most
-// Info.MaxSharedBytes less SharedBytes. It only ever raises the limit.
+// SetMaxShared allows launches with up to sizeBytes of dynamic shared memory.
+// It is required if static and dynamic memory together exceed 48 KiB. The
+// maximum is Info.MaxSharedBytes less SharedBytes. It never lowers the limit.
 func (k *Kernel) SetMaxShared(sizeBytes int) error {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
@@ -183,8 +184,9 @@ func (k *Kernel) SetMaxShared(sizeBytes int) error {
 	return nil
 }
 
-// BlocksPerMultiprocessor is how many blocks of blockThreads threads with
-// sharedBytes of dynamic shared memory each run on a multiprocessor at a time.
+// BlocksPerMultiprocessor returns how many blocks of blockThreads threads, with
+// sharedBytes of dynamic shared memory each, fit on a multiprocessor at the
+// same time.
 func (k *Kernel) BlocksPerMultiprocessor(blockThreads, sharedBytes int) (int, error) {
 	n := new(int32)
 	if err := k.device.call(fnOccupancyMaxActiveBlocks, k.name, uintptr(unsafe.Pointer(n)), k.handle, uintptr(blockThreads), uintptr(sharedBytes)); err != nil {

@@ -15,7 +15,7 @@ func TestModuleErrors(t *testing.T) {
 	d := gputest.Open(t)
 	_, err := d.LoadModule("broken", bytes.Replace(gputest.Image(), []byte(".version"), []byte(".vision"), 1))
 	e := new(cuda.Error)
-	// Without its first line it is no PTX at all to some drivers.
+	// Without a correct first line some drivers do not recognise it as PTX.
 	if !errors.As(err, &e) || e.Code != cuda.InvalidPTX && e.Code != cuda.InvalidImage || !strings.Contains(err.Error(), "cuModuleLoadDataEx broken: CUDA_ERROR_INVALID_") {
 		t.Errorf("LoadModule of broken PTX = %v, want CUDA_ERROR_INVALID_PTX or _IMAGE with the call and the module", err)
 	}
@@ -23,7 +23,7 @@ func TestModuleErrors(t *testing.T) {
 	must(t, err)
 	_, err = cuda.LoadKernel[gputest.AddParams](m, "gputest_nothing")
 	if !errors.As(err, &e) || e.Code != cuda.NotFound || !strings.Contains(err.Error(), "gputest gputest_nothing: CUDA_ERROR_NOT_FOUND") {
-		t.Errorf("LoadKernel of a name that is not there = %v, want CUDA_ERROR_NOT_FOUND with both names", err)
+		t.Errorf("LoadKernel of an unknown name = %v, want CUDA_ERROR_NOT_FOUND with both names", err)
 	}
 	must(t, d.Err())
 	must(t, m.Unload())
@@ -37,7 +37,7 @@ func TestParametersAreChecked(t *testing.T) {
 	must(t, err)
 	defer func() { must(t, m.Unload()) }()
 	if d.Info().DriverVersion >= 12040 {
-		wantMisuse(t, "a size that is not the kernel's", func() error { _, err := m.Kernel("gputest_add", 16); return err })
+		wantMisuse(t, "a wrong parameter size", func() error { _, err := m.Kernel("gputest_add", 16); return err })
 	}
 	wantMisuse(t, "no parameters", func() error { _, err := m.Kernel("gputest_add", 0); return err })
 	wantMisuse(t, "parameters with a Go pointer", func() error {
@@ -51,7 +51,7 @@ func TestParametersAreChecked(t *testing.T) {
 	})
 }
 
-// TestLaunchThatTheDriverRefuses must leave the device well: nothing ran.
+// TestLaunchThatTheDriverRefuses: a refused launch leaves the device usable.
 func TestLaunchThatTheDriverRefuses(t *testing.T) {
 	d := gputest.Open(t)
 	s := newStream(t, d)
@@ -81,7 +81,7 @@ func TestSharedMemory(t *testing.T) {
 	d := gputest.Open(t)
 	s := newStream(t, d)
 	k := gputest.Kernel[gputest.ReverseParams](t, d, "gputest_reverse")
-	n := 16 << 10 // words: 64 KiB, more than a block has unless it is allowed
+	n := 16 << 10 // words: 64 KiB, more than the default limit of a block
 	out := alloc[uint32](t, d, n)
 	p := gputest.ReverseParams{Target: out.Ptr(), NumWords: uint32(n)}
 	if err := cuda.Launch(s, k, cuda.D1(1), cuda.D1(256), 4*n, &p); !errors.Is(err, cuda.ErrLaunch) || d.Err() != nil {

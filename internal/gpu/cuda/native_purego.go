@@ -4,10 +4,10 @@ package cuda
 
 import "github.com/ebitengine/purego"
 
-// noDriver is why this build cannot load a driver: "" where it can.
+// noDriver is empty: this build can load a driver.
 const noDriver = ""
 
-// openNative loads a shared library; its symbols stay its own.
+// openNative loads a shared library with private symbols.
 func openNative(path string) (uintptr, error) {
 	return purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL)
 }
@@ -18,7 +18,7 @@ func symbolNative(handle uintptr, name string) (uintptr, error) {
 }
 
 // callNative calls a C function that takes integers and pointers and returns a
-// C int. It allocates nothing: purego takes args as it is.
+// C int. It allocates nothing: purego uses args in place.
 func callNative(address uintptr, args []uintptr) int32 {
 	r, _, _ := purego.SyscallN(address, args...)
 	return int32(r)

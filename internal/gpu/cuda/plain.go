@@ -5,9 +5,9 @@ import (
 	"reflect"
 )
 
-// plain returns what keeps values of type t from being memory that a kernel can
-// share with Go, or "": pointers and what holds some, and kinds whose size is not
-// the same everywhere (int, uint) or has no C type of one size (bool).
+// plain returns the reason why values of type t cannot be shared with a kernel,
+// or "". Pointers are refused, and kinds whose size depends on the platform
+// (int, uint) or that have no C type of a fixed size (bool).
 func plain(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
@@ -26,7 +26,7 @@ func plain(t reflect.Type) string {
 	return t.String() + " has no fixed layout that a kernel could share"
 }
 
-// checkPlain reports a T that is not plain, or has no size, as a misuse.
+// checkPlain reports a misuse if T is not plain or has size 0.
 func checkPlain[T any](call string) error {
 	t := reflect.TypeFor[T]()
 	if why := plain(t); why != "" {

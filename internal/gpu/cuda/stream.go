@@ -2,12 +2,12 @@ package cuda
 
 import "unsafe"
 
-// maxParamBytes is the most that the driver takes as parameters of a kernel.
+// maxParamBytes is the driver's limit for the parameters of a kernel.
 const maxParamBytes = 4096
 
-// Stream is a queue of work on a device. It is non-blocking: it does not wait for
-// the driver's default stream, which Griffin never uses. A Stream belongs to one
-// goroutine at a time.
+// Stream is a queue of work on a device. It is non-blocking: it does not wait
+// for the driver's default stream, which Griffin never uses. A Stream belongs
+// to one goroutine at a time.
 type Stream struct {
 	device  *Device
 	handle  uintptr
@@ -15,11 +15,11 @@ type Stream struct {
 	graph   bool // between BeginCapture and EndCapture
 }
 
-// scratch is the memory that calls on a stream pass arguments in: on the heap,
-// where it does not move, and the stream's own, so that they allocate nothing.
+// scratch holds the arguments of calls on one stream. It lies on the heap,
+// where it does not move, so that calls allocate nothing.
 type scratch struct {
 	args     [11]uintptr    // of the driver function
-	host     unsafe.Pointer // the host memory of a copy, so that it is on the heap and stays
+	host     unsafe.Pointer // the host memory of a copy: keeps it on the heap and alive
 	pointers [1]uintptr     // kernelParams: the address of params
 	params   [maxParamBytes / 8]uint64
 }
@@ -31,7 +31,7 @@ const (
 	captureRelaxed     = 2
 )
 
-// NewStream makes a stream.
+// NewStream creates a stream.
 func (d *Device) NewStream() (*Stream, error) {
 	s := &Stream{device: d, scratch: new(scratch)}
 	s.scratch.pointers[0] = uintptr(unsafe.Pointer(&s.scratch.params))
@@ -45,37 +45,38 @@ func (d *Device) NewStream() (*Stream, error) {
 // Device returns the device that the stream belongs to.
 func (s *Stream) Device() *Device { return s.device }
 
-// Synchronize waits until all work in the stream has ended, and returns the error
-// of the first that failed.
+// Synchronize waits until all work on the stream has completed, and returns the
+// first error.
 func (s *Stream) Synchronize() error {
 	return s.device.check(fnStreamSynchronize, "", s.invoke(fnStreamSynchronize, s.handle, 0, 0, 0))
 }
 
-// invoke calls a driver function of up to four arguments without an allocation;
-// a function takes those that it has and does not see the others.
+// invoke calls a driver function of up to four arguments without an allocation.
+// The function ignores surplus arguments.
 func (s *Stream) invoke(f function, a, b, c, d uintptr) Code {
 	args := s.scratch.args[:4]
 	args[0], args[1], args[2], args[3] = a, b, c, d
 	return s.device.invoke(f, args)
 }
 
-// Query reports whether all work in the stream has ended. It does not wait.
+// Query reports whether all work on the stream has completed. It does not wait.
 func (s *Stream) Query() (done bool, err error) {
 	return s.device.done(fnStreamQuery, s.invoke(fnStreamQuery, s.handle, 0, 0, 0))
 }
 
-// Wait makes the work put into s from now on wait for e, as e was last recorded.
+// Wait makes work enqueued on s from now on wait for the latest recording of e.
 // The calling goroutine does not wait.
 func (s *Stream) Wait(e *Event) error {
 	return s.device.check(fnStreamWaitEvent, "", s.invoke(fnStreamWaitEvent, s.handle, e.args[0], 0, 0))
 }
 
-// Record makes e happen when the work now in s has ended.
+// Record makes e complete when the work enqueued on s so far has completed.
 func (s *Stream) Record(e *Event) error {
 	return s.device.check(fnEventRecord, "", s.invoke(fnEventRecord, e.args[0], s.handle, 0, 0))
 }
 
-// Close waits for nothing: the driver releases the stream when its work has ended.
+// Close does not wait: the driver releases the stream when its work has
+// completed.
 func (s *Stream) Close() error {
 	handle := s.handle
 	if handle == 0 {
@@ -86,7 +87,7 @@ func (s *Stream) Close() error {
 	return s.device.call(fnStreamDestroy, "", handle)
 }
 
-// done is the answer of a function that says whether work has ended.
+// done interprets the code of a query function.
 func (d *Device) done(f function, code Code) (bool, error) {
 	switch code {
 	case Success:

@@ -11,7 +11,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 )
 
-// newEvent makes an event for the time of the test.
+// newEvent creates an event that is closed at the end of the test.
 func newEvent(t testing.TB, d *cuda.Device, timing bool) *cuda.Event {
 	t.Helper()
 	e, err := d.NewEvent(timing)
@@ -51,10 +51,10 @@ func TestEventsOrderStreams(t *testing.T) {
 		}
 	}
 	if done, err := e.Query(); !done || err != nil {
-		t.Errorf("Query of an event that was waited for = %t, %v", done, err)
+		t.Errorf("Query of a completed event = %t, %v", done, err)
 	}
 	if done, err := second.Query(); !done || err != nil {
-		t.Errorf("Query of a stream that was waited for = %t, %v", done, err)
+		t.Errorf("Query of a completed stream = %t, %v", done, err)
 	}
 }
 

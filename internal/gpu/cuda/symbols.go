@@ -1,13 +1,13 @@
 package cuda
 
-// function is one function of the driver library that this package calls.
-// The list is all of it: the emulator exports exactly these names.
+// function is a driver function that this package calls. The list is complete:
+// the emulator exports exactly these names.
 type function uint8
 
-// The driver functions. Each comment is the C declaration of cuda.h, with the
-// name that the library exports (the header maps some to _v2). CUresult is a C
-// int; CUdevice a C int; CUdeviceptr 64 bits; handles (CUcontext, CUmodule,
-// CUfunction, CUstream, CUevent, CUgraph, CUgraphExec, CUmemoryPool) pointers.
+// The driver functions. Each comment is the C declaration in cuda.h, with the
+// exported name (the header maps some to _v2). CUresult and CUdevice are C
+// ints; CUdeviceptr has 64 bits; handles (CUcontext, CUmodule, CUfunction,
+// CUstream, CUevent, CUgraph, CUgraphExec, CUmemoryPool) are pointers.
 const (
 	// The library and its devices.
 
@@ -216,8 +216,8 @@ var functionNames = [numFunctions]string{
 
 func (f function) String() string { return functionNames[f] }
 
-// Functions returns the names of the driver functions that this package calls,
-// as the library exports them.
+// Functions returns the exported names of the driver functions that this
+// package calls.
 func Functions() []string {
 	return append([]string(nil), functionNames[:]...)
 }

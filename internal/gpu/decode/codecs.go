@@ -7,13 +7,13 @@ import (
 	"github.com/griffin-search/griffin/codec"
 )
 
-// Codec is a codec that the device decodes, with the parameters that it must know.
+// Codec is a codec that the device can decode, with its parameters.
 type Codec struct {
 	kind   kind
 	option uint32
 }
 
-// kind numbers the codecs with kernels.
+// kind numbers the codecs that have kernels.
 type kind uint8
 
 const (
@@ -31,20 +31,20 @@ const (
 	numKinds
 )
 
-// What is what a kernel writes.
+// What selects the output of a kernel.
 type What uint8
 
 const (
-	// DocIDs are those of the postings.
+	// DocIDs of the postings.
 	DocIDs What = iota
-	// Gaps are the differences between DocIDs; before the first of a list is -1.
+	// Gaps are differences between successive DocIDs; the first counts from -1.
 	Gaps
-	// Freqs are the frequencies of the postings.
+	// Freqs are frequencies of the postings.
 	Freqs
 	numWhat
 )
 
-// String returns the end of the name of the kernels that write w.
+// String returns the suffix of the names of the kernels that write w.
 func (w What) String() string {
 	if w >= numWhat {
 		return fmt.Sprintf("What(%d)", uint8(w))
@@ -52,14 +52,14 @@ func (w What) String() string {
 	return [...]string{"docids", "gaps", "freqs"}[w]
 }
 
-// family is where the kernels of a codec are.
+// family locates the kernels of a codec.
 type family struct {
-	name  string // the kernels are decode_NAME_WHAT
-	image string // the stem of the file in image
-	one   bool   // there is a kernel for single lists, decode_NAME_WHAT_one
+	name  string // the kernels are named decode_NAME_WHAT
+	image string // the stem of the file in directory image
+	one   bool   // decode_NAME_WHAT_one exists, for single lists
 }
 
-// families has what is known of each kind.
+// families describes each kind.
 var families = [numKinds]family{
 	kindRaw:          {"raw", "decode", false},
 	kindSIMDBP:       {"simdbp", "decode", true},
@@ -74,7 +74,7 @@ var families = [numKinds]family{
 	kindHSLRC:        {"hslrc", "decode_lrc", false},
 }
 
-// CodecOf returns how the device decodes a codec, and whether it does.
+// CodecOf returns the device's decoder for a codec, and whether there is one.
 func CodecOf(c codec.Codec) (Codec, bool) {
 	switch c := c.(type) {
 	case codec.Raw:
@@ -97,7 +97,7 @@ func CodecOf(c codec.Codec) (Codec, bool) {
 	return Codec{}, false
 }
 
-// recDepth returns the depth that codec.PForDeltaRec uses for one that it was given.
+// recDepth returns the effective depth of codec.PForDeltaRec.
 func recDepth(depth int) uint32 {
 	if depth == 0 {
 		depth = 1
@@ -105,8 +105,8 @@ func recDepth(depth int) uint32 {
 	return uint32(min(max(depth, 0), 4))
 }
 
-// segmentShift returns the logarithm of the segment length that a codec uses for one
-// that it was given, of which 0 stands for def.
+// segmentShift returns the logarithm of a codec's effective segment length;
+// length 0 means def.
 func segmentShift(length, def int) uint32 {
 	if length == 0 {
 		length = def
@@ -114,5 +114,5 @@ func segmentShift(length, def int) uint32 {
 	return uint32(bits.Len(uint(min(max(length, 32), codec.BlockLen) - 1)))
 }
 
-// String returns the codec's name in the names of kernels.
+// String returns the codec's name as it appears in kernel names.
 func (c Codec) String() string { return families[c.kind].name }

@@ -1,8 +1,8 @@
 #include "decode.cuh"
 #include "simdbp.cuh"
 
-// Codec raw: 4 bytes a value. Blocks are 16-byte aligned but for the frequencies of a
-// list's last one.
+// Codec raw: 4 bytes per value. Blocks are 16-byte aligned, except the
+// frequencies of a list's last block.
 template <DecodeWhat what>
 __device__ __forceinline__ void raw_tile(const DecodeTile& t) {
     for (uint32_t i = 0; i < t.count; i++) {
@@ -18,11 +18,12 @@ __device__ __forceinline__ void raw_tile(const DecodeTile& t) {
 }
 
 /*
- * Kernels of this file, and decode_simdbp_*_one for launches of a single list. Grid: a
- * warp for each tile. Block: decodeThreads threads, 12 of them on a multiprocessor: 40
- * registers a thread. No shared memory. Lane l of the tile's warp writes values 4l to
- * 4l+3 of each block. CPU reference: codec.SIMDBP and codec.Raw. Localised prefix sums and
- * gaps alone: Ding et al., WWW 2009, §6.1 and Figure 4.
+ * Kernels of this file; decode_simdbp_*_one are for launches of a single list.
+ * Grid: a warp for each tile. Block: decodeThreads threads, 12 blocks per
+ * multiprocessor, which allows 40 registers per thread. No shared memory. Lane
+ * l of the tile's warp writes values 4l to 4l+3 of each block. CPU reference:
+ * codec.SIMDBP and codec.Raw. Localised prefix sums and gaps alone: Ding et
+ * al., WWW 2009, §6.1 and Figure 4.
  */
 #define DECODE_KERNEL(name, one, tile)                                      \
     GRIFFIN_KERNEL_BLOCKS(decode_##name, DecodeParams, decodeThreads, 12) { \

@@ -1,80 +1,83 @@
-// What all kernels of this package share: how they find their lists, blocks and bytes,
-// and where they write. doc.go tells the shapes.
+// Shared by all kernels of this package: finding lists, blocks and bytes, and
+// writing the output. doc.go describes the shapes.
 
 #pragma once
 
 #include "../device/cuda.cuh"
 #include "../device/warp_scan.cuh"
 
-// One list of a batch. Mirror of List.
+// A list of a batch. Mirror of List.
 struct DecodeList {
     const uint32_t* payload;    // the list's blocks, 16-byte aligned
     const uint32_t* directory;  // 4 words for each block of the list, 4-byte aligned
-    const uint32_t* selected;   // [numBlocks] numbers of the blocks to decode, or null: all
+    const uint32_t* selected;   // [numBlocks] numbers of the blocks to decode; null: all
     uint32_t* out;              // [numBlocks][128], 16-byte aligned
-    const uint32_t* side;       // what else the codec needs, or null
-    const uint32_t* count;      // {blocks to decode}, if the device knows that they are fewer than numBlocks; or null
+    const uint32_t* side;       // additional input of the codec, or null
+    const uint32_t* count;      // device-side limit of numBlocks, or null
     uint32_t numPostings;
     uint32_t numBlocks;     // blocks to decode
-    uint32_t firstTile;     // tiles of the lists before this one
-    uint32_t payloadWords;  // words that can be read at payload, at least 1
+    uint32_t firstTile;     // number of tiles of all earlier lists
+    uint32_t payloadWords;  // readable words at payload, at least 1
 };
 
 // Mirror of params.
 struct DecodeParams {
-    const DecodeList* lists;  // [numLists], or null: single
+    const DecodeList* lists;  // [numLists]; null: use single
     DecodeList single;
     uint32_t numLists;
     uint32_t numTiles;
-    uint32_t tileBlocks;  // blocks of a tile, 1 to decodeTileBlocks; of a single list of Para-EF, even, to efTileBlocks
-    uint32_t option;      // of the codec
-    uint32_t longerTiles;  // of a single list of Para-EF: tiles with decodeLonger blocks more, the first ones
+    uint32_t
+        tileBlocks;   // blocks per tile, 1 to decodeTileBlocks; for a single list of Para-EF, even, up to efTileBlocks
+    uint32_t option;  // parameter of the codec
+    uint32_t longerTiles;  // for a single list of Para-EF: the first longerTiles tiles have decodeLonger more blocks
 };
 
 constexpr uint32_t decodeThreads = 128;
 constexpr uint32_t decodeWarps = decodeThreads / 32;
 constexpr uint32_t decodeBlockLen = 128;
-constexpr uint32_t decodeTileBlocks = 8;  // 8 entries of 4 words are a word a lane
-constexpr uint32_t decodeLonger = 2;      // blocks that some tiles have more than others
+constexpr uint32_t decodeTileBlocks = 8;  // 8 entries of 4 words give a word per lane
+constexpr uint32_t decodeLonger = 2;      // additional blocks of a longer tile
 constexpr uint32_t decodeNoBase = 0xffffffffu;
 constexpr uint32_t decodeAllLanes = 0xffffffffu;
-constexpr uint32_t decodeSectorWords = 8;    // what a load fetches at least
-constexpr uint32_t decodeInsideWords = 288;  // more than two arrays of 33 bits a value, and a unary part
+constexpr uint32_t decodeSectorWords = 8;  // the smallest unit of a load
+constexpr uint32_t decodeInsideWords =
+    288;  // upper bound of a block: two arrays of 33 bits per value, and a unary part
 
-// What a kernel writes.
+// The output of a kernel.
 enum DecodeWhat { decodeDocIDs, decodeGaps, decodeFreqs };
 
 __device__ __forceinline__ uint32_t decode_lane() {
     return threadIdx.x & 31;
 }
 
-// The 64 bits of two words from bit shift on, at most 63, cut to 32.
+// The low 32 bits of the 64-bit value high:low shifted right by shift, at most
+// 63.
 __device__ __forceinline__ uint32_t decode_funnel(uint32_t low, uint32_t high, uint32_t shift) {
     return static_cast<uint32_t>((static_cast<uint64_t>(high) << 32 | low) >> shift);
 }
 
-// The low width bits set; width is at most 32.
+// A mask of the low width bits; width is at most 32.
 __device__ __forceinline__ uint32_t decode_mask(uint32_t width) {
     return static_cast<uint32_t>((uint64_t{1} << width) - 1);
 }
 
-// A place in the words of a payload. A number that begins at bit b of it begins in word
-// b / 32. Reading behind the payload gives its last word: what lies there is asked for
-// where a block ends in mid-word, and not used.
+// A position in the words of a payload. A number that begins at bit b from it
+// begins in word b / 32. A read beyond the payload returns the payload's last
+// word; this happens when a block ends in mid-word, and the bits are not used.
 struct DecodeBytes {
     static constexpr bool inside = false;
     const uint32_t* words;
     uint32_t last;   // last word of the payload
-    uint32_t first;  // word in which the place is
-    uint32_t bit;    // bit of that word, a multiple of 8 below 32
+    uint32_t first;  // word that contains the position
+    uint32_t bit;    // bit in that word, a multiple of 8 below 32
 
     __device__ __forceinline__ uint32_t word(uint32_t i) const { return __ldg(words + min(first + i, last)); }
-    // The place so many bytes further on.
+    // The position that many bytes further on.
     __device__ __forceinline__ DecodeBytes behind(uint32_t bytes) const {
         const uint32_t at = bit + 8 * bytes;
         return DecodeBytes{words, last, first + (at >> 5), at & 31};
     }
-    // The number of width bits, at most 32, from a bit on.
+    // The number of width bits, at most 32, that begins at a bit.
     __device__ __forceinline__ uint32_t number(uint32_t at, uint32_t width) const {
         at += bit;
         return decode_funnel(word(at >> 5), word((at >> 5) + 1), at & 31) & decode_mask(width);
@@ -85,12 +88,12 @@ struct DecodeBytes {
     }
 };
 
-// A place in a payload behind which all that is asked for is in the payload, as
-// decode_inside says: no word has to be compared with the last.
+// A position for which all reads stay inside the payload (see decode_inside),
+// so that no index is compared with the last word.
 struct DecodeInside {
     static constexpr bool inside = true;
     const uint32_t* words;
-    uint32_t bit;  // of the first, a multiple of 8 below 32
+    uint32_t bit;  // in the first word, a multiple of 8 below 32
 
     __device__ __forceinline__ uint32_t word(uint32_t i) const { return __ldg(words + i); }
     __device__ __forceinline__ DecodeInside behind(uint32_t bytes) const {
@@ -99,19 +102,20 @@ struct DecodeInside {
     }
 };
 
-// The blocks that one warp decodes, up to decodeTileBlocks of one list. Lane
-// 4i + j has word j of the directory entry of block i, but where j is 1 the last DocID of
-// the block before, decodeNoBase before the first, and where j is 3 the number of the
-// block's postings instead of its bound.
+// The blocks that one warp decodes: up to decodeTileBlocks of one list. Lane 4i
+// + j holds word j of the directory entry of block i, with two exceptions. For
+// j = 1 it is the last DocID of the previous block, decodeNoBase before the
+// first. For j = 3 the number of postings replaces the bound.
 struct DecodeTile {
     DecodeList list;
-    uint32_t slot;    // number of the first block among those to decode
+    uint32_t slot;    // index of the first block among the blocks to decode
     uint32_t count;   // blocks
     uint32_t number;  // lane 4i + j: number of block i in the list
     uint32_t entry;
 };
 
-// One block of a tile: what its directory entry says, the same in all lanes.
+// One block of a tile, decoded from its directory entry, identical in all
+// lanes.
 struct DecodeBlock {
     uint32_t first;   // DocID
     uint32_t offset;  // bytes
@@ -119,9 +123,9 @@ struct DecodeBlock {
     uint32_t n;  // postings
 };
 
-// Returns the element of items, lists or what else has tiles, of which the tile is: the
-// last one with firstTile <= tile. All lanes look at once, so that up to 32 items take
-// one step and up to 1,024 two.
+// Returns the index of the last item (a list, or anything with tiles) with
+// firstTile <= tile. All lanes search together: up to 32 items take one step,
+// up to 1,024 two.
 template <class Item>
 __device__ __forceinline__ uint32_t decode_find(const Item* items, uint32_t numItems, uint32_t tile) {
     uint32_t from = 0;
@@ -130,17 +134,17 @@ __device__ __forceinline__ uint32_t decode_find(const Item* items, uint32_t numI
         const uint32_t step = (length + 31) / 32;
         const uint32_t at = decode_lane() * step;
         const bool below = at < length && __ldg(&items[from + at].firstTile) <= tile;
-        const uint32_t last = __popc(__ballot_sync(decodeAllLanes, below)) - 1;  // lane 0 is below
+        const uint32_t last = __popc(__ballot_sync(decodeAllLanes, below)) - 1;  // lane 0 is always below
         from += last * step;
         length = min(step, length - last * step);
     }
     return from;
 }
 
-// Finds the list and the blocks of the warp's tile. False if the warp has none. one says
-// that the launch has a single list, of which nothing then takes registers; even, that
-// its first longerTiles tiles have decodeLonger blocks more. The last tile begins first: the
-// blocks at a payload's end take longest.
+// Finds the list and the blocks of the warp's tile; false if the warp has none.
+// one: the launch has a single list, so that finding it takes no registers.
+// even: its first longerTiles tiles have decodeLonger more blocks. The last
+// tile begins first, because the blocks at a payload's end take longest.
 template <bool one, bool even = false>
 __device__ __forceinline__ bool decode_place(const DecodeParams& p, DecodeTile& t) {
     const uint32_t warp = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
@@ -170,8 +174,8 @@ __device__ __forceinline__ bool decode_place(const DecodeParams& p, DecodeTile& 
     return true;
 }
 
-// Finds the warp's tile, and loads its directory entries, in one access of 128 bytes.
-// False if the warp has none.
+// Finds the warp's tile and loads its directory entries in one access of 128
+// bytes. Returns false if the warp has none.
 template <bool one>
 __device__ __forceinline__ bool decode_tile(const DecodeParams& p, DecodeTile& t) {
     if (!decode_place<one>(p, t)) {
@@ -190,7 +194,7 @@ __device__ __forceinline__ bool decode_tile(const DecodeParams& p, DecodeTile& t
     return true;
 }
 
-// Calls each for the warp's tile, if it has one.
+// Calls each for the warp's tile, if any.
 template <bool one = false, class Each>
 __device__ __forceinline__ void decode_tiles(const DecodeParams& p, Each each) {
     DecodeTile t;
@@ -211,11 +215,12 @@ __device__ __forceinline__ DecodeBlock decode_block(const DecodeTile& t, uint32_
     return b;
 }
 
-// Says whether the tile's blocks are all full, of widths that there are, and so far from
-// the payload's end that DecodeInside can be read: all tiles of a long list but the last.
+// Reports whether all blocks of the tile are full, have valid widths, and lie
+// far enough from the payload's end for DecodeInside. True for all tiles of a
+// long list except the last.
 template <DecodeWhat what>
 __device__ __forceinline__ bool decode_inside(const DecodeTile& t) {
-    constexpr uint32_t widest = 33;  // a width byte may be one more than the width
+    constexpr uint32_t widest = 33;  // a width byte may be the width plus one
     const uint32_t j = decode_lane() & 3;
     const bool full = (t.entry & 0xffff) == decodeBlockLen && (t.entry >> 16 & 0xff) <= widest &&
                       (what != decodeFreqs || t.entry >> 24 <= widest);
@@ -224,15 +229,15 @@ __device__ __forceinline__ bool decode_inside(const DecodeTile& t) {
     return __all_sync(decodeAllLanes, (full || j != 3) && (before || j != 2));
 }
 
-// Asks for the bytes of a tile's blocks to come nearer, all at once: loads of one block
-// after the other then wait less. first and last are the offsets of two blocks, in bytes.
-// Blocks of a selection can be anywhere, and are left out.
+// Prefetches the bytes of all blocks of a tile, so that the loads of successive
+// blocks wait less. first and last are the byte offsets of two blocks. Blocks
+// of a selection can lie anywhere and are not prefetched.
 __device__ __forceinline__ void decode_prefetch([[maybe_unused]] const DecodeTile& t, [[maybe_unused]] uint32_t first,
                                                 [[maybe_unused]] uint32_t last) {
 #ifndef GRIFFIN_EMULATOR
     if (t.list.selected == nullptr) {
         const uint32_t begin = first >> 2;
-        const uint32_t end = (last >> 2) + 32;  // of a short last block
+        const uint32_t end = (last >> 2) + 32;  // covers a short last block
         const uint32_t stop = min(min(end, begin + decodeTileBlocks * decodeInsideWords), t.list.payloadWords);
 #pragma unroll 1
         for (uint32_t at = begin + decodeSectorWords * decode_lane(); at < stop; at += 32 * decodeSectorWords) {
@@ -251,7 +256,8 @@ __device__ __forceinline__ uint32_t decode_number(const DecodeTile& t, uint32_t 
     return __shfl_sync(decodeAllLanes, t.number, 4 * i);
 }
 
-// Returns the last DocID before block i of a tile, decodeNoBase before the first.
+// Returns the last DocID before block i of a tile, decodeNoBase before the
+// first.
 __device__ __forceinline__ uint32_t decode_base(const DecodeTile& t, uint32_t i) {
     return __shfl_sync(decodeAllLanes, t.entry, 4 * i + 1);
 }
@@ -261,7 +267,7 @@ __device__ __forceinline__ uint32_t decode_last(const DecodeTile& t, uint32_t i)
     return __ldg(t.list.directory + size_t{4} * decode_number(t, i) + 1);
 }
 
-// Returns where a block begins.
+// Returns the start of a block.
 __device__ __forceinline__ DecodeBytes decode_bytes(const DecodeTile& t, const DecodeBlock& b) {
     return DecodeBytes{t.list.payload, t.list.payloadWords - 1, b.offset >> 2, (b.offset & 3) * 8};
 }
@@ -270,24 +276,24 @@ __device__ __forceinline__ DecodeInside decode_bytes_inside(const DecodeTile& t,
     return DecodeInside{t.list.payload + (b.offset >> 2), (b.offset & 3) * 8};
 }
 
-// Writes four values to global memory, in one store. Saying that it is global keeps
-// the store apart from accesses to shared memory, so that those can pass it.
+// Writes four values to global memory in one store. The explicit address space
+// lets the compiler reorder the store with accesses to shared memory.
 __device__ __forceinline__ void decode_store_quad(uint32_t* out, uint4 v) {
 #ifdef GRIFFIN_EMULATOR
     *reinterpret_cast<uint4*>(out) = v;
 #else
     typedef uint32_t Quad __attribute__((ext_vector_type(4)));
     typedef __attribute__((address_space(1))) Quad GlobalQuad;
-    *(GlobalQuad*)out = Quad{v.x, v.y, v.z, v.w};  // no other cast leads to an address space
+    *(GlobalQuad*)out = Quad{v.x, v.y, v.z, v.w};  // only a C-style cast reaches an address space
 #endif
 }
 
-// Returns where values 4*lane to 4*lane+3 of block i of the tile belong.
+// Returns the destination of values 4*lane to 4*lane+3 of block i of the tile.
 __device__ __forceinline__ uint32_t* decode_out(const DecodeTile& t, uint32_t i) {
     return t.list.out + size_t{decodeBlockLen} * (t.slot + i) + 4 * decode_lane();
 }
 
-// Writes values 4*lane to 4*lane+3 of the n of block i of the tile.
+// Writes values 4*lane to 4*lane+3 of block i of the tile, which has n values.
 __device__ __forceinline__ void decode_store(const DecodeTile& t, uint32_t i, uint32_t n, uint4 v) {
     const uint32_t at = 4 * decode_lane();
     uint32_t* out = decode_out(t, i);
@@ -306,16 +312,15 @@ __device__ __forceinline__ void decode_store(const DecodeTile& t, uint32_t i, ui
     }
 }
 
-// Four numbers of width bits that lie side by side, in the lane that they belong to:
-// the words that the first 64 bits are in.
+// The words that hold the first 64 bits of a lane's four adjacent numbers.
 struct DecodeQuad {
     uint32_t word[3];
-    uint32_t bit;  // at which they begin, from src on
+    uint32_t bit;  // position of the first number, relative to src
 };
 
-// Loads the first words of numbers first to first+3 of those at src. All loads of
-// several blocks can be asked for before the first is waited for. narrow says that the
-// width is at most 8, where two words are enough.
+// Loads the first words of numbers first to first+3 at src. It is separate from
+// unpacking, so that the loads of several blocks are in flight together.
+// narrow: the width is at most 8, so two words suffice.
 template <bool narrow = false, class Bytes>
 __device__ __forceinline__ DecodeQuad decode_load_quad(const Bytes& src, uint32_t width, uint32_t first) {
     DecodeQuad q;
@@ -327,7 +332,7 @@ __device__ __forceinline__ DecodeQuad decode_load_quad(const Bytes& src, uint32_
     return q;
 }
 
-// Takes four numbers out of the words that are known to have at most 8 bits.
+// Unpacks four numbers of at most 8 bits.
 __device__ __forceinline__ uint4 decode_quad_narrow(const DecodeQuad& q, uint32_t width) {
     const uint32_t mask = decode_mask(width);
     const uint32_t w = __funnelshift_r(q.word[0], q.word[1], q.bit);
@@ -335,9 +340,9 @@ __device__ __forceinline__ uint4 decode_quad_narrow(const DecodeQuad& q, uint32_
     return make_uint4(w & mask, w >> width & mask, two & mask, two >> width & mask);
 }
 
-// Takes the four numbers out of the words. word returns others of those at src, and is
-// called by all lanes or by none. Where the width is the same in all lanes, the
-// branches do not part them.
+// Unpacks four numbers. word returns further words at src and is called by all
+// lanes or by none. If the width is the same in all lanes, the branches do not
+// diverge.
 template <class Word>
 __device__ __forceinline__ uint4 decode_quad_of(const DecodeQuad& q, uint32_t width, Word word) {
     const uint32_t mask = decode_mask(width);
@@ -348,7 +353,7 @@ __device__ __forceinline__ uint4 decode_quad_of(const DecodeQuad& q, uint32_t wi
         return make_uint4(w0 & mask, w0 >> width & mask, two & mask, two >> width & mask);
     }
     const uint32_t w1 = __funnelshift_r(q.word[1], q.word[2], shift);
-    if (width <= 16) {  // in 64
+    if (width <= 16) {  // 4 numbers in 64 bits
         return make_uint4(w0 & mask, decode_funnel(w0, w1, width) & mask, decode_funnel(w0, w1, 2 * width) & mask,
                           decode_funnel(w0, w1, 3 * width) & mask);
     }
@@ -356,7 +361,7 @@ __device__ __forceinline__ uint4 decode_quad_of(const DecodeQuad& q, uint32_t wi
     const uint32_t word3 = word(at + 3);
     const uint32_t w2 = __funnelshift_r(q.word[2], word3, shift);
     const uint32_t w3 = __funnelshift_r(word3, word(at + 4), shift);
-    const uint32_t third = 3 * width - 32;  // 19 to 64 behind w1
+    const uint32_t third = 3 * width - 32;  // 19 to 64 bits behind w1
     return make_uint4(w0 & mask, decode_funnel(w0, w1, width) & mask, decode_funnel(w1, w2, 2 * width - 32) & mask,
                       (third < 32 ? decode_funnel(w1, w2, third) : decode_funnel(w2, w3, third - 32)) & mask);
 }
@@ -366,20 +371,20 @@ __device__ __forceinline__ uint4 decode_quad(const DecodeQuad& q, const Bytes& s
     return decode_quad_of(q, width, [&](uint32_t i) { return src.word(i); });
 }
 
-// Numbers first to first+3 of those at src, of width bits each.
+// Unpacks numbers first to first+3 of width bits at src.
 template <class Bytes>
 __device__ __forceinline__ uint4 decode_unpack(const Bytes& src, uint32_t width, uint32_t first) {
     return decode_quad(decode_load_quad(src, width, first), src, width);
 }
 
-// Numbers 4*lane to 4*lane+3.
+// Unpacks numbers 4*lane to 4*lane+3.
 template <class Bytes>
 __device__ __forceinline__ uint4 decode_unpack(const Bytes& src, uint32_t width) {
     return decode_unpack(src, width, 4 * decode_lane());
 }
 
-// As warp_inclusive_sum, with the shuffles' own word on whether there is a lane so far
-// below, which saves a comparison and a choice a step.
+// Like warp_inclusive_sum, but uses the shuffle's own predicate for the range
+// of lanes. This saves a comparison and a select in each step.
 __device__ __forceinline__ uint32_t decode_inclusive_sum(uint32_t value) {
 #ifdef GRIFFIN_EMULATOR
     return warp_inclusive_sum(value);
@@ -397,8 +402,8 @@ __device__ __forceinline__ uint32_t decode_inclusive_sum(uint32_t value) {
 #endif
 }
 
-// Makes DocIDs of gaps less one: the localised prefix sum of ding09, §6.1. The first
-// gap of a block plays no part, because the directory has its first DocID.
+// Converts gaps less one to DocIDs: the localised prefix sum of ding09, §6.1.
+// The first gap is ignored, because the directory has the block's first DocID.
 __device__ __forceinline__ uint4 decode_sum(uint4 gaps, uint32_t first) {
     const uint32_t lane = decode_lane();
     const uint32_t x = lane == 0 ? 0 : gaps.x;
@@ -409,7 +414,7 @@ __device__ __forceinline__ uint4 decode_sum(uint4 gaps, uint32_t first) {
     return make_uint4(before + x, before + xy + 1, before + xyz + 2, before + all + 3);
 }
 
-// Makes gaps of DocIDs. base is the DocID before the block.
+// Converts DocIDs to gaps. base is the DocID before the block.
 __device__ __forceinline__ uint4 decode_differences(uint4 docIDs, uint32_t base) {
     uint32_t before = __shfl_up_sync(decodeAllLanes, docIDs.w, 1);
     if (decode_lane() == 0) {
@@ -422,7 +427,7 @@ __device__ __forceinline__ uint4 decode_plus(uint4 v, uint32_t add) {
     return make_uint4(v.x + add, v.y + add, v.z + add, v.w + add);
 }
 
-// The bytes that n numbers of width bits take.
+// The size in bytes of n numbers of width bits.
 __device__ __forceinline__ uint32_t decode_packed_size(uint32_t n, uint32_t width) {
     return (n * width + 7) / 8;
 }

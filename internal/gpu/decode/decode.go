@@ -13,7 +13,7 @@ import (
 //go:embed image/*.ptx
 var images embed.FS
 
-// params is the mirror of DecodeParams.
+// params mirrors DecodeParams.
 type params struct {
 	lists                                  cuda.Ptr[List]
 	single                                 List
@@ -22,11 +22,11 @@ type params struct {
 	_                                      uint32
 }
 
-// Kernels are the kernels of this package on one device. They are loaded as they are
-// first asked for.
+// Kernels are the kernels of this package on one device. Each is loaded at its
+// first use.
 type Kernels struct {
 	device    *cuda.Device
-	kernels   [numKinds][numWhat][2]atomic.Pointer[cuda.Kernel] // of batches, and of single lists
+	kernels   [numKinds][numWhat][2]atomic.Pointer[cuda.Kernel] // for batches, and for single lists
 	recArrays atomic.Pointer[cuda.Kernel]
 	scan      [3]atomic.Pointer[cuda.Kernel]
 	at        [4]atomic.Pointer[cuda.Kernel] // random access, by codec.Scheme
@@ -40,7 +40,8 @@ func New(d *cuda.Device) *Kernels {
 	return &Kernels{device: d, modules: map[string]*cuda.Module{}}
 }
 
-// Prepare loads the kernels of a codec, so that the first list does not wait for it.
+// Prepare loads the kernels of a codec, so that the first query does not wait
+// for it.
 func (k *Kernels) Prepare(c Codec) error {
 	for w := range numWhat {
 		for _, one := range []bool{false, true} {
@@ -52,7 +53,8 @@ func (k *Kernels) Prepare(c Codec) error {
 	return nil
 }
 
-// kernel returns a kernel, for a single list or for a batch, and loads it if it is not.
+// kernel returns a kernel, for a single list or for a batch, and loads it if
+// necessary.
 func (k *Kernels) kernel(c Codec, w What, one bool) (*cuda.Kernel, error) {
 	if c.kind >= numKinds || w >= numWhat {
 		return nil, fmt.Errorf("no kernel of codec %d for %v: %w", c.kind, w, ErrShape)
@@ -73,7 +75,7 @@ func (k *Kernels) kernel(c Codec, w What, one bool) (*cuda.Kernel, error) {
 	return loaded, nil
 }
 
-// load loads a kernel of an image, which takes a P.
+// load loads the kernel of an image with parameters of type P.
 func load[P any](k *Kernels, image, name string) (*cuda.Kernel, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -91,7 +93,7 @@ func load[P any](k *Kernels, image, name string) (*cuda.Kernel, error) {
 	return cuda.LoadKernel[P](module, name)
 }
 
-// Close unloads the kernels. None of them may be running, nor be launched again.
+// Close unloads the kernels. None of them may be running or be launched again.
 func (k *Kernels) Close() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -103,8 +105,9 @@ func (k *Kernels) Close() error {
 	return errors.Join(errs...)
 }
 
-// Decode starts decoding the lists of a batch, all of one codec. lists is what Plan
-// has completed, on the device. It allocates nothing but at the first call for a codec.
+// Decode enqueues decoding the lists of a batch, all of one codec. lists is the
+// device copy of the lists that Plan completed. It allocates nothing, except in
+// the first call for a codec.
 func (k *Kernels) Decode(s *cuda.Stream, c Codec, w What, lists cuda.Buffer[List], b Batch) error {
 	if lists.Len() < int(b.numLists) {
 		return fmt.Errorf("batch of %d lists in a buffer of %d: %w", b.numLists, lists.Len(), ErrShape)
@@ -112,7 +115,7 @@ func (k *Kernels) Decode(s *cuda.Stream, c Codec, w What, lists cuda.Buffer[List
 	return k.launch(s, c, w, params{lists: lists.Ptr(), numLists: b.numLists, numTiles: b.numTiles, tileBlocks: b.tileBlocks})
 }
 
-// DecodeList starts decoding one list. Nothing has to be copied for it.
+// DecodeList enqueues decoding one list. It needs no copy to the device.
 func (k *Kernels) DecodeList(s *cuda.Stream, c Codec, w What, l List) error {
 	l.firstTile = 0
 	p := params{single: l, numLists: 1}

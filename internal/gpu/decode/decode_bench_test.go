@@ -16,11 +16,11 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 )
 
-// benchLaunches is how many launches are timed together.
+// benchLaunches is the number of launches timed together.
 const benchLaunches = 20
 
-// benchSize is the length of a list of n postings on a GPU; the emulator, where times
-// mean nothing, gets shorter ones.
+// benchSize returns the list length n on a GPU; the emulator, where times mean
+// nothing, gets shorter lists.
 func benchSize(n int) int {
 	if gputest.OnGPU() {
 		return n
@@ -28,9 +28,9 @@ func benchSize(n int) int {
 	return min(n, 5000)
 }
 
-// benchList makes a list of n postings whose gaps are meanGap in the mean, those of
-// documents drawn at random; two frequencies in three are 1. On a GPU lists of 10 M take
-// a while, so the last one is kept.
+// benchList creates a list of n postings of random documents with the given
+// mean gap; two thirds of the frequencies are 1. The last list is cached,
+// because creating 10 M postings is slow.
 func benchList(n, meanGap int, seed uint64) (docIDs, freqs []uint32) {
 	if l := &lastBenchList; l.meanGap == meanGap && l.seed == seed && len(l.docIDs) >= n {
 		return l.docIDs[:n], l.freqs[:n]
@@ -56,7 +56,7 @@ var lastBenchList struct {
 	seed          uint64
 }
 
-// benchHostList encodes a list of benchList, or returns the last one again.
+// benchHostList encodes a list of benchList; the last one is cached.
 func benchHostList(c codec.Codec, n, meanGap int) *hostList {
 	name := fmt.Sprint(c.Name(), n, meanGap)
 	if lastHostList == nil || lastHostList.name != name {
@@ -68,8 +68,8 @@ func benchHostList(c codec.Codec, n, meanGap int) *hostList {
 
 var lastHostList *hostList
 
-// read is how many bytes decoding a list must read: its directory, and its DocIDs or its
-// frequencies.
+// read returns the bytes that decoding must read: the directory, and the DocIDs
+// or the frequencies.
 func (l *hostList) read(w decode.What) int {
 	if w == decode.Freqs {
 		return l.freqBytes + 4*len(l.directory)
@@ -77,9 +77,10 @@ func (l *hostList) read(w decode.What) int {
 	return len(l.payload) - l.freqBytes + 4*len(l.directory)
 }
 
-// BenchmarkDecode times whole lists to DocIDs (and gaps and frequencies of some), by the
-// device's clock: G ints/s, bytes of a posting on the device, and the bytes read and
-// written as a share of what a copy moves.
+// BenchmarkDecode measures decoding whole lists to DocIDs (and to gaps and
+// frequencies for some codecs) by device time. It reports G ints/s, bytes per
+// posting on the device, and the bytes read and written relative to the
+// bandwidth of a copy.
 func BenchmarkDecode(b *testing.B) {
 	type shape struct{ n, gap, lists int }
 	long := []shape{{10_000_000, 12, 1}, {10_000_000, 12, 8}, {10_000_000, 100, 1}}
@@ -166,8 +167,9 @@ func benchDecode(b *testing.B, c codec.Codec, w decode.What, n, gap, numLists in
 	})
 }
 
-// benchFile is what BenchmarkDecode and BenchmarkDecodeRegression write to the file that
-// the environment variable GRIFFIN_DECODE_JSON names, if it does: docs/benchmarks/gpu-decode.json.
+// benchFile is the content of the file named by GRIFFIN_DECODE_JSON, written by
+// BenchmarkDecode and BenchmarkDecodeRegression:
+// docs/benchmarks/gpu-decode.json.
 type benchFile struct {
 	Time    string        `json:"time"`
 	Commit  string        `json:"commit"` // GRIFFIN_COMMIT
@@ -187,14 +189,15 @@ type benchResult struct {
 	Micros    float64 `json:"us"`
 	BytesRead float64 `json:"bytes_read_per_posting"`
 	OfCopy    float64 `json:"of_copy"`
-	// OfSameCopy is the share of what copies of as many bytes move, timed likewise.
+	// OfSameCopy is the bandwidth relative to copies of the same size, timed
+	// the same way.
 	OfSameCopy float64 `json:"of_same_copy,omitempty"`
 }
 
 var recorded benchFile
 
-// record adds a result to the file. It writes all of it each time, so that a run that
-// is cut short leaves what it has measured. The last of the runs of a benchmark counts.
+// record adds a result to the file. It rewrites the file each time, so that an
+// interrupted run keeps its results. The last run of a benchmark counts.
 func record(b *testing.B, d *cuda.Device, result benchResult) {
 	path := os.Getenv("GRIFFIN_DECODE_JSON")
 	if path == "" {
@@ -215,7 +218,7 @@ func record(b *testing.B, d *cuda.Device, result benchResult) {
 	}
 }
 
-// time returns the seconds that a launch takes, the mean over all that the benchmark does.
+// time returns the mean seconds per launch.
 func (r *rig) time(b *testing.B, launch func()) float64 {
 	took, launches := time.Duration(0), 0
 	for b.Loop() {
@@ -229,9 +232,10 @@ func (r *rig) time(b *testing.B, launch func()) float64 {
 	return took.Seconds() / float64(launches)
 }
 
-// BenchmarkSums compares what makes DocIDs of gaps less one: sums within blocks, which
-// the directory makes possible; a sum over the list afterwards; and none (ding09, Figure 4,
-// has the first and the last, for PForDelta of §6.2).
+// BenchmarkSums compares three ways to convert gaps less one to DocIDs: sums
+// within blocks, which the directory makes possible; a sum over the list
+// afterwards; and no sum. Ding09, Figure 4, shows the first and the last for
+// PForDelta of §6.2.
 func BenchmarkSums(b *testing.B) {
 	c := codec.PForDeltaRec{}
 	on, _ := decode.CodecOf(c)
@@ -261,11 +265,11 @@ func BenchmarkSums(b *testing.B) {
 	}
 }
 
-// BenchmarkGriffin18Figure12 compares Para-EF on the device with PForDelta on one
-// processor of the host, decoding the same list (griffin18, Figure 12: up to 29.6
-// times). "resident" is the list decoded where it lies on the device; "copied" has its
-// bytes copied there from page-locked memory each time, and memory for the DocIDs
-// allocated and given back, as the paper counts.
+// BenchmarkGriffin18Figure12 compares Para-EF on the device with PForDelta on
+// one CPU core for the same list (griffin18, Figure 12: up to 29.6 times).
+// "resident" decodes a list that already lies on the device. "copied" includes
+// the copy from page-locked memory and allocating and freeing the output, as in
+// the paper.
 func BenchmarkGriffin18Figure12(b *testing.B) {
 	for _, n := range []int{1_000, 10_000, 100_000, 1_000_000, 10_000_000} {
 		for _, how := range []string{"resident", "copied"} {
@@ -316,8 +320,8 @@ func benchFigure12(b *testing.B, n int, copied bool) {
 	b.ReportMetric(cpu.Seconds()/gpu, "x-CPU-PForDelta")
 }
 
-// cpuPForDelta returns the time in which one processor decodes a list that PForDelta
-// encoded, the fastest of a few.
+// cpuPForDelta returns the time in which one CPU core decodes a list of
+// PForDelta, the minimum of a few runs.
 func cpuPForDelta(b *testing.B, docIDs, freqs []uint32) time.Duration {
 	b.Helper()
 	c := codec.PForDelta{}
@@ -338,7 +342,7 @@ func cpuPForDelta(b *testing.B, docIDs, freqs []uint32) time.Duration {
 		best = min(best, time.Since(start))
 	}
 	if !slices.Equal(out[:len(docIDs)], docIDs) {
-		b.Fatal("PForDelta on the CPU decodes something else")
+		b.Fatal("PForDelta on the CPU decodes wrong values")
 	}
 	return best
 }

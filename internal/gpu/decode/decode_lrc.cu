@@ -1,20 +1,21 @@
 #include "../device/regression.cuh"
 #include "decode.cuh"
 
-// Ao et al., PVLDB 4(8), 2011, §5.2: a DocID is the line's value and a deviation, so that
-// there is no prefix sum. Lists of several blocks begin with all of their DocIDs, encoded
-// as one; a list of one block has a line of its own (codec/lrc_block.go).
+// Ao et al., PVLDB 4(8), 2011, §5.2: a DocID is the value of a line plus a
+// deviation, so no prefix sum is needed. A list of several blocks begins with
+// all of its DocIDs, encoded as one sequence; a list of one block has its own
+// line (codec/lrc_block.go).
 
-// Blocks whose loads are all asked for before the first is waited for.
+// Blocks whose loads are in flight together.
 constexpr uint32_t lrcInFlight = 2;
 
-// A segment of one block, and the byte of the payload where it ends.
+// A segment of one block, and the payload byte where it ends.
 struct LrcBlock {
     RegressionSegment segment;
     uint32_t end;
 };
 
-// Returns the number in base 128 at a byte of words, and moves on behind it.
+// Reads the base-128 number at a byte and advances behind it.
 __device__ __forceinline__ uint64_t lrc_varint(const RegressionWords& payload, uint32_t& byte) {
     uint64_t v = 0;
 #pragma unroll 1
@@ -29,7 +30,8 @@ __device__ __forceinline__ uint64_t lrc_varint(const RegressionWords& payload, u
     return v;
 }
 
-// Opens the block of a list of one, of n DocIDs, at a byte of its payload.
+// Opens the block of a list of one block with n DocIDs, at a byte of its
+// payload.
 __device__ __forceinline__ LrcBlock lrc_open_block(const RegressionWords& payload, uint32_t offset, uint32_t n,
                                                    uint32_t widthByte) {
     constexpr uint32_t slopeShift = 24;
@@ -56,15 +58,16 @@ __device__ __forceinline__ RegressionWords lrc_words(const DecodeList& list) {
     return RegressionWords{list.payload, list.payloadWords - 1};
 }
 
-// Four DocIDs side by side of one segment, on their way: the words of their deviations.
+// Four adjacent DocIDs of one segment with the loaded words of their
+// deviations.
 struct LrcQuad {
     DecodeBytes src;
     DecodeQuad words;
-    uint64_t line;  // of the first
+    uint64_t line;  // value of the line at the first DocID
 };
 
-// Loads what DocIDs j to j+3 of a segment need. Behind the end of a segment lies what
-// is not asked for; reading stays in the payload.
+// Loads the input of DocIDs j to j+3 of a segment. Values behind the segment's
+// end are not used; the reads stay in the payload.
 __device__ __forceinline__ LrcQuad lrc_load(const DecodeList& list, const RegressionSegment& s, uint32_t j) {
     const uint64_t bit = s.bits + static_cast<uint64_t>(j) * s.width;
     LrcQuad q;
@@ -77,7 +80,7 @@ __device__ __forceinline__ LrcQuad lrc_load(const DecodeList& list, const Regres
     return q;
 }
 
-// Returns the DocIDs of a quad: deviations above the line.
+// Returns the DocIDs of a quad: line plus deviations.
 __device__ __forceinline__ uint4 lrc_finish(const DecodeList& list, const LrcQuad& q, const RegressionSegment& s,
                                             uint32_t j) {
     uint4 v = decode_quad(q.words, q.src, s.width);
@@ -104,7 +107,7 @@ __device__ __forceinline__ void lrc_store(const DecodeTile& t, uint32_t i, uint3
     decode_store(t, i, n, docIDs);
 }
 
-// A list of one block. A selection may name it more than once.
+// A list of one block. A selection may contain it more than once.
 template <DecodeWhat what>
 __device__ __forceinline__ void lrc_one_block(const DecodeTile& t) {
     const DecodeBlock b = decode_block(t, 0);
@@ -116,7 +119,8 @@ __device__ __forceinline__ void lrc_one_block(const DecodeTile& t) {
     }
 }
 
-// Segments of equal length, of 16 DocIDs at least: four side by side are of one.
+// Segments of equal length of at least 16 DocIDs: four adjacent DocIDs lie in
+// one segment.
 template <uint32_t Scheme, DecodeWhat what>
 __device__ __forceinline__ void lrc_tile(const DecodeTile& t) {
     if (t.list.numPostings <= decodeBlockLen) {
@@ -149,8 +153,8 @@ __device__ __forceinline__ void lrc_tile(const DecodeTile& t) {
     }
 }
 
-// Hash buckets, of any length: a lane opens that of its first value, and others only where
-// its four values do not lie in one.
+// Hash buckets of any length: a lane opens the bucket of its first value, and
+// further buckets only if its four values lie in several.
 template <DecodeWhat what>
 __device__ __forceinline__ void lrc_tile_of_buckets(const DecodeTile& t) {
     if (t.list.numPostings <= decodeBlockLen) {
@@ -184,7 +188,7 @@ __device__ __forceinline__ void lrc_tile_of_buckets(const DecodeTile& t) {
     }
 }
 
-// Frequencies are packed as those of simdbp.
+// Frequencies are packed as in simdbp.
 __device__ __forceinline__ void lrc_freqs(const DecodeTile& t) {
     for (uint32_t i = 0; i < t.count; i++) {
         const DecodeBlock b = decode_block(t, i);
@@ -230,12 +234,12 @@ __device__ __forceinline__ void lrc_at(const DecodeAtParams& p) {
 }
 
 /*
- * Kernels of this file. Those named as all of this package: grid: a warp for each tile;
- * block: decodeThreads threads; no shared memory; lane l of the tile's warp writes
- * values 4l to 4l+3 of each block. decode_*_at: grid and block: any; thread i writes out[i],
- * the DocID at indexes[i] (random access, ao11 §5.3: two reads where there are no
- * exceptions, of the segment's table and of the deviation). CPU reference:
- * codec.Regression.
+ * Kernels of this file. The tile kernels: grid: a warp for each tile; block:
+ * decodeThreads threads; no shared memory; lane l of the tile's warp writes
+ * values 4l to 4l+3 of each block. decode_*_at: any grid and block; thread i
+ * writes out[i], the DocID at indexes[i] (random access, ao11 §5.3: without
+ * exceptions it reads twice, the segment's table entry and the deviation). CPU
+ * reference: codec.Regression.
  */
 #define DECODE_LRC_KERNELS(codec, Scheme, tile)                            \
     GRIFFIN_KERNEL(decode_##codec##_docids, DecodeParams, decodeThreads) { \

@@ -4,20 +4,21 @@
 constexpr uint32_t pforWidthBits = 63;
 constexpr uint32_t pforExceptions = 64;
 
-// A segment of a block: what its first bytes say.
+// A segment of a block, parsed from its first bytes.
 struct PforSegment {
     DecodeBytes slots;
-    DecodeBytes behind;  // the exceptions; where the segment ends if there are none
-    uint32_t width;      // of a slot
+    DecodeBytes behind;  // the exceptions, or the segment's end if there are none
+    uint32_t width;      // bits per slot
     uint32_t exceptions;
-    uint32_t size;                    // bytes, without a width byte in front
-    uint32_t indexWidth, upperWidth;  // parapfor: bits of each in the arrays of the exceptions
-    uint32_t first, valueSize;        // pfordelta: place of the first exception, bytes of each
+    uint32_t size;                    // bytes, without a leading width byte
+    uint32_t indexWidth, upperWidth;  // parapfor: bits per element of the arrays of exceptions
+    uint32_t first, valueSize;        // pfordelta: index of the first exception, bytes per value
 };
 
-// Segments with the indices and the upper bits of their exceptions in two arrays.
+// Segments that store the indices and the upper bits of exceptions in two
+// arrays.
 struct ParapforKind {
-    // Reads a segment of n values whose width byte is given.
+    // Parses a segment of n values with the given width byte.
     static __device__ __forceinline__ PforSegment parse(const DecodeBytes& src, uint32_t n, uint32_t widthByte) {
         PforSegment s{};
         s.width = widthByte & pforWidthBits;
@@ -38,7 +39,7 @@ struct ParapforKind {
     }
 };
 
-// Segments whose exceptions are whole, and linked by their slots.
+// Segments that store exceptions as whole values, linked through their slots.
 struct PfordeltaKind {
     static __device__ __forceinline__ PforSegment parse(const DecodeBytes& src, uint32_t n, uint32_t widthByte) {
         PforSegment s{};
@@ -59,16 +60,16 @@ struct PfordeltaKind {
     }
 };
 
-// What a warp needs to put exceptions where they belong. Atomically, as damaged bytes
-// could send two to one place.
+// A warp's memory for placing exceptions. Writes are atomic, because damaged
+// bytes could send two exceptions to one index.
 struct PforMemory {
     uint32_t values[decodeBlockLen];
     uint32_t places[decodeBlockLen];
 };
 
-// Walks over the segments of n values that begin at src, calls each(first value, segment)
-// for them, and returns where they end. 1 << shift is the length of a segment; of a
-// segment that is a whole block the width byte is the block's.
+// Visits the segments of n values that begin at src, calls each(first value,
+// segment), and returns the end. 1 << shift is the segment length; if a segment
+// is a whole block, its width byte is the block's.
 template <class Kind, class Each>
 __device__ __forceinline__ DecodeBytes pfor_segments(DecodeBytes src, uint32_t n, uint32_t blockWidth, uint32_t shift,
                                                      Each each) {
@@ -85,9 +86,10 @@ __device__ __forceinline__ DecodeBytes pfor_segments(DecodeBytes src, uint32_t n
     return src;
 }
 
-// Algorithm 2 of ao11, Appendix D: each thread puts its slots in their places, then
-// each takes an exception, of which the index says where its upper bits go. We differ: a
-// thread has four slots, and a warp, not a block of threads, all segments of a block.
+// Algorithm 2 of ao11, Appendix D: each thread unpacks its slots, then takes an
+// exception and adds its upper bits at its index. We differ: a thread has four
+// slots, and a warp, instead of a block of threads, decodes all segments of a
+// block.
 __device__ __forceinline__ uint4 pfor_values(ParapforKind, const DecodeBytes& src, uint32_t n, uint32_t blockWidth,
                                              uint32_t shift, PforMemory& memory) {
     uint4* mine = reinterpret_cast<uint4*>(memory.values + 4 * decode_lane());
@@ -107,7 +109,8 @@ __device__ __forceinline__ uint4 pfor_values(ParapforKind, const DecodeBytes& sr
                                                                           << (s.width & 31));
         }
     });
-    // Lane l's slots are 4l on in the block, and so many less in its segment.
+    // Lane l's slots begin at 4l in the block, and at 4l modulo the length in
+    // its segment.
     const uint32_t i = 4 * decode_lane() & ((1u << shift) - 1);
     const uint4 low = decode_unpack(slots, min(width, 32u), i);
     __syncwarp();
@@ -116,14 +119,14 @@ __device__ __forceinline__ uint4 pfor_values(ParapforKind, const DecodeBytes& sr
     return make_uint4(low.x + upper.x, low.y + upper.y, low.z + upper.z, low.w + upper.w);
 }
 
-// PForDelta as the CPU has it. The list of exceptions can only be walked along: one lane
-// does so for each segment, which is what the papers warn of (griffin18, §2.3; ao11,
-// §5.1).
+// PForDelta in the CPU's format. The linked list of exceptions is sequential:
+// one lane follows it for each segment. The papers warn of this (griffin18,
+// §2.3; ao11, §5.1).
 __device__ __forceinline__ uint4 pfor_values(PfordeltaKind, const DecodeBytes& src, uint32_t n, uint32_t blockWidth,
                                              uint32_t shift, PforMemory& memory) {
     uint4* mine = reinterpret_cast<uint4*>(memory.values + 4 * decode_lane());
     PforSegment own{};
-    uint32_t begin = 0;  // of the segment that the lane walks along
+    uint32_t begin = 0;  // start of the segment that this lane follows
     PforSegment slots{};
     pfor_segments<PfordeltaKind>(src, n, blockWidth, shift, [&](uint32_t from, const PforSegment& s) {
         if (4 * decode_lane() >= from) {
@@ -175,10 +178,10 @@ __device__ __forceinline__ void pfor_tile(const DecodeTile& t, uint32_t shift, P
 }
 
 /*
- * Kernels of this file. Grid: a warp for each tile. Block: decodeThreads threads. Static
- * shared memory: 1,024 bytes a warp. DecodeParams.option is the logarithm of the
- * segment length. Lane l of the tile's warp writes values 4l to 4l+3 of each block. CPU
- * reference: codec.ParaPFor and codec.PForDelta.
+ * Kernels of this file. Grid: a warp for each tile. Block: decodeThreads
+ * threads. Static shared memory: 1,024 bytes per warp. DecodeParams.option is
+ * the logarithm of the segment length. Lane l of the tile's warp writes values
+ * 4l to 4l+3 of each block. CPU reference: codec.ParaPFor and codec.PForDelta.
  */
 #define PFOR_KERNEL(codec, Kind, name, what)                                                                         \
     GRIFFIN_KERNEL(decode_##codec##_##name, DecodeParams, decodeThreads) {                                           \

@@ -1,19 +1,20 @@
 #include "decode.cuh"
 
-// An array of codec pfordelta-rec that lies in a list: the list's gaps, or offsets or
-// uppers of the exceptions of another. Mirror of RecArray; places are bytes of payload.
+// An array of codec pfordelta-rec inside a list: the list's gaps, or the
+// offsets or uppers of another array's exceptions. Mirror of RecArray;
+// positions are bytes of payload.
 struct RecArray {
     const uint32_t* payload;
-    const uint32_t* offsets;  // [exceptions], decoded before, or null: whole numbers in the payload
-    const uint32_t* uppers;   // likewise
-    uint32_t* out;            // [n], 16-byte aligned; null of the list's gaps
-    uint64_t slots, starts;   // starts: of block 1, then every startStride bytes
+    const uint32_t* offsets;  // [exceptions], already decoded; null: plain numbers in the payload
+    const uint32_t* uppers;   // same as offsets
+    uint32_t* out;            // [n], 16-byte aligned; null for the list's gaps
+    uint64_t slots, starts;   // starts: the entry of block 1; further entries follow every startStride bytes
     uint64_t wholeOffsets, wholeUppers;
     uint32_t n, exceptions;
-    uint32_t width;       // of a slot
-    uint32_t blockTiles;  // 128s of a block
+    uint32_t width;       // bits per slot
+    uint32_t blockTiles;  // units of 128 values per block
     uint32_t startStride;
-    uint32_t wholeSizes;  // bytes of an offset, and 8 bits above of an upper number
+    uint32_t wholeSizes;  // bytes per plain offset; shifted by 8 bits, bytes per plain upper number
     uint32_t firstTile;
     uint32_t payloadWords;
 };
@@ -41,7 +42,7 @@ __device__ __forceinline__ uint32_t rec_start(const RecArray& a, uint32_t block)
     return min(rec_bytes(a, a.starts + uint64_t{a.startStride} * (block - 1)).number(0, 32), a.exceptions);
 }
 
-// Returns number i of an array that was decoded, or is in whole numbers.
+// Returns number i of an array that is decoded or stored as plain numbers.
 __device__ __forceinline__ uint32_t rec_number(const RecArray& a, const uint32_t* decoded, uint64_t whole,
                                                uint32_t size, uint32_t i) {
     if (decoded != nullptr) {
@@ -50,10 +51,11 @@ __device__ __forceinline__ uint32_t rec_number(const RecArray& a, const uint32_t
     return rec_bytes(a, whole + uint64_t{size} * i).number(0, 8 * size);
 }
 
-// Returns values 4*lane to 4*lane+3 of the 128 of a tile. values is memory of the warp.
-// Ding et al., WWW 2009, §6.2: the lower bits of all values, with the upper ones of the
-// exceptions added at the places that the offsets say. A place is the sum of all offsets
-// of the block before, so that a warp sums up 32 at a time.
+// Returns values 4*lane to 4*lane+3 of the 128 values of a tile; values is the
+// warp's memory. Ding et al., WWW 2009, §6.2: the lower bits of all values,
+// plus the upper bits of the exceptions at the positions given by the offsets.
+// A position is the sum of all preceding offsets of the block; a warp sums 32
+// of them at a time.
 __device__ __forceinline__ uint4 rec_values(const RecArray& a, uint32_t tile, uint32_t* values) {
     const uint4 low = decode_unpack(rec_bytes(a, a.slots + uint64_t{decodeBlockLen / 8} * a.width * tile), a.width);
     const uint32_t block = tile / a.blockTiles;
@@ -66,7 +68,7 @@ __device__ __forceinline__ uint4 rec_values(const RecArray& a, uint32_t tile, ui
     *mine = make_uint4(0, 0, 0, 0);
     __syncwarp();
     const uint32_t from = (tile - block * a.blockTiles) * decodeBlockLen;
-    uint32_t before = 0;  // places of the block up to the exception before
+    uint32_t before = 0;  // position behind the previous exception, in the block
     for (uint32_t e = begin; e < end && before < from + decodeBlockLen; e += 32) {
         const uint32_t i = e + decode_lane();
         const uint32_t step = i < end ? rec_number(a, a.offsets, a.wholeOffsets, a.wholeSizes & 0xff, i) + 1 : 0;
@@ -84,10 +86,11 @@ __device__ __forceinline__ uint4 rec_values(const RecArray& a, uint32_t tile, ui
 }
 
 /*
- * Decodes arrays of exceptions, whose own exceptions have been decoded before. Grid: a
- * warp for each tile of 128 values. Block: decodeThreads threads. Static shared memory:
- * 512 bytes a warp. Lane l of a warp writes values 4l to 4l+3 of its tile, and those
- * behind the array's end up to a multiple of 4. CPU reference: codec.PForDeltaRec.
+ * Decodes arrays of exceptions whose own exceptions are already decoded. Grid:
+ * a warp for each tile of 128 values. Block: decodeThreads threads. Static
+ * shared memory: 512 bytes per warp. Lane l of a warp writes values 4l to 4l+3
+ * of its tile; the last write may exceed the array's end, up to a multiple of
+ * 4. CPU reference: codec.PForDeltaRec.
  */
 GRIFFIN_KERNEL(decode_rec_arrays, DecodeRecParams, decodeThreads) {
     __shared__ __align__(16) uint32_t values[decodeWarps][decodeBlockLen];
@@ -104,20 +107,21 @@ GRIFFIN_KERNEL(decode_rec_arrays, DecodeRecParams, decodeThreads) {
     }
 }
 
-// Blocks of postings, in which frequencies and lists of one block are: arrays of up to
-// 128 values with no parameters but those in front of them.
+// Blocks of postings, for frequencies and for lists of one block: arrays of up
+// to 128 values whose only parameters precede them.
 
 constexpr uint32_t recExceptions = 64;
 constexpr uint32_t recMaxDepth = 4;
 
-// A warp's memory for a block: its values, and the offsets and uppers of each level.
+// A warp's memory for a block: its values, and the offsets and uppers of each
+// level.
 struct RecMemory {
     uint32_t values[decodeBlockLen];
     uint32_t exceptions[recMaxDepth][2][decodeBlockLen];
 };
 
-// Adds upper numbers to values where the offsets say, n of both. offset(i) and upper(i)
-// return them.
+// Adds n upper numbers to values at the positions given by n offsets. offset(i)
+// and upper(i) return them.
 template <class Offset, class Upper>
 __device__ __forceinline__ void rec_patch(uint32_t* values, uint32_t n, uint32_t width, Offset offset, Upper upper) {
     uint32_t before = 0;
@@ -132,8 +136,8 @@ __device__ __forceinline__ void rec_patch(uint32_t* values, uint32_t n, uint32_t
     __syncwarp();
 }
 
-// Decodes an array of n values behind its first byte to values, and returns where it
-// ends. memory is of the levels below.
+// Decodes an array of n values, after its first byte, to values, and returns
+// its end. memory is for deeper levels.
 template <uint32_t depth>
 __device__ __forceinline__ DecodeBytes rec_block(DecodeBytes src, uint32_t n, uint32_t first, uint32_t* values,
                                                  uint32_t (*memory)[2][decodeBlockLen]) {
@@ -141,7 +145,7 @@ __device__ __forceinline__ DecodeBytes rec_block(DecodeBytes src, uint32_t n, ui
     uint32_t exceptions = 0;
     uint32_t sizes = 0;
     if (first >= recExceptions) {
-        const uint32_t head = src.number(0, 24);  // a varint of 1 or 2 bytes, and sizes
+        const uint32_t head = src.number(0, 24);  // a varint of 1 or 2 bytes, and the sizes
         const bool two = (head & 0x80) != 0;
         exceptions = two ? (head & 0x7f) | (head >> 8 & 0xff) << 7 : head & 0x7f;
         sizes = two ? head >> 16 : head >> 8 & 0xff;
@@ -196,7 +200,7 @@ __device__ __forceinline__ uint4 rec_result(RecMemory& memory) {
     return v;
 }
 
-// DocIDs and gaps of whole lists, whose array DecodeList.side points at.
+// DocIDs and gaps of whole lists, whose array DecodeList.side points to.
 template <DecodeWhat what>
 __device__ __forceinline__ void rec_tile(const DecodeTile& t, RecMemory& memory, uint32_t depth) {
     const RecArray* side = reinterpret_cast<const RecArray*>(t.list.side);
@@ -213,7 +217,7 @@ __device__ __forceinline__ void rec_tile(const DecodeTile& t, RecMemory& memory,
     }
 }
 
-// Frequencies, which lie behind the gaps of a list of one block.
+// Frequencies, which lie behind the gaps in a list of one block.
 __device__ __forceinline__ void rec_freqs_tile(const DecodeTile& t, RecMemory& memory, uint32_t depth) {
     for (uint32_t i = 0; i < t.count; i++) {
         const DecodeBlock b = decode_block(t, i);
@@ -227,10 +231,10 @@ __device__ __forceinline__ void rec_freqs_tile(const DecodeTile& t, RecMemory& m
 }
 
 /*
- * The other kernels of this file. Grid: a warp for each tile. Block: decodeThreads threads. Static
- * shared memory: 4,608 bytes a warp. DecodeParams.option is the depth of blocks. Lane l
- * of the tile's warp writes values 4l to 4l+3 of each block. CPU reference:
- * codec.PForDeltaRec.
+ * The other kernels of this file. Grid: a warp for each tile. Block:
+ * decodeThreads threads. Static shared memory: 4,608 bytes per warp.
+ * DecodeParams.option is the depth of blocks. Lane l of the tile's warp writes
+ * values 4l to 4l+3 of each block. CPU reference: codec.PForDeltaRec.
  */
 #define DECODE_REC_KERNEL(name, tile)                                                               \
     GRIFFIN_KERNEL_BLOCKS(decode_rec_##name, DecodeParams, decodeThreads, 8) {                      \

@@ -1,18 +1,19 @@
 #include "decode.cuh"
 #include "unary.cuh"
 
-// Blocks whose loads are all asked for before the first is waited for.
+// Blocks whose loads are in flight together.
 constexpr uint32_t riceInFlight = 2;
 
-// Unary parts of Rice have a zero bit where those of Elias-Fano have a one bit.
+// Unary numbers end with a zero bit in Rice, with a one bit in Elias-Fano.
 __device__ __forceinline__ UnaryBits rice_unary(const DecodeBytes& src, uint32_t bit) {
     const UnaryBits bits = unary_load(src, 0, bit);
     return UnaryBits{~bits.low, ~bits.high, bits.shift};
 }
 
-// Makes DocIDs or gaps of the two parts of gaps less one: the binary parts low, and of
-// the unary parts the one bits before each zero bit, high, which is a prefix sum
-// already (ding09, §6.1). The first DocID is the directory's.
+// Combines the two parts of gaps less one into DocIDs or gaps. low: the binary
+// parts. high: for each number, the count of one bits before its zero bit,
+// which is already a prefix sum (ding09, §6.1). The first DocID comes from the
+// directory.
 template <DecodeWhat what>
 __device__ __forceinline__ uint4 rice_finish(uint4 high, uint4 low, uint32_t width, uint32_t first) {
     if constexpr (what == decodeDocIDs) {
@@ -49,7 +50,7 @@ __device__ __forceinline__ void rice_tile(const DecodeTile& t, UnaryNumbers& fir
             quads[k] = decode_load_quad(bytes[k], b.docWidth, 4 * decode_lane());
             unary[k] = rice_unary(bytes[k], b.n * b.docWidth);
         }
-        // One after another, so that the sums of all blocks advance side by side.
+        // Separate loops, so that the sums of all blocks advance together.
         UnaryRank ranks[riceInFlight];
 #pragma unroll
         for (uint32_t k = 0; k < riceInFlight; k++) {
@@ -79,7 +80,7 @@ __device__ __forceinline__ void rice_tile(const DecodeTile& t, UnaryNumbers& fir
     }
 }
 
-// Frequencies lie behind the DocIDs, of which the last zero bit says where they end.
+// Frequencies lie behind the DocIDs, which end at their last zero bit.
 __device__ __forceinline__ void rice_freqs_tile(const DecodeTile& t, UnaryNumbers& numbers) {
     unary_clear(numbers);
     __syncwarp();
@@ -101,9 +102,10 @@ __device__ __forceinline__ void rice_freqs_tile(const DecodeTile& t, UnaryNumber
 }
 
 /*
- * Kernels of this file. Grid: a warp for each tile. Block: decodeThreads threads. Static
- * shared memory: riceInFlight * 384 bytes a warp, for frequencies 384. Lane l of the
- * tile's warp writes values 4l to 4l+3 of each block. CPU reference: codec.Rice.
+ * Kernels of this file. Grid: a warp for each tile. Block: decodeThreads
+ * threads. Static shared memory: riceInFlight * 384 bytes per warp, for
+ * frequencies 384. Lane l of the tile's warp writes values 4l to 4l+3 of each
+ * block. CPU reference: codec.Rice.
  */
 #define DECODE_RICE_KERNEL(name, inFlight, tile)                                            \
     GRIFFIN_KERNEL_BLOCKS(decode_rice_##name, DecodeParams, decodeThreads, 10) {            \

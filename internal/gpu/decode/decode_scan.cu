@@ -1,20 +1,22 @@
 #include "decode.cuh"
 
-// A prefix sum over all gaps of a list, in three launches: what decoding costs without
-// the first DocIDs of blocks, which localise the sums. The bars of Figure 4 of ding09
-// stand for gaps alone and for localised sums; this is the third way.
+// A prefix sum over all gaps of a list, in three launches. It shows the cost of
+// decoding without the first DocIDs of blocks, which localise the sums. Figure
+// 4 of ding09 has bars for gaps alone and for localised sums; this is a third
+// way.
 
-constexpr uint32_t scanTile = 16 * decodeThreads;  // values of a block of threads
+constexpr uint32_t scanTile = 16 * decodeThreads;  // values per block of threads
 
 // Mirror of scanParams.
 struct DecodeScanParams {
-    uint32_t* values;  // [numValues]: gaps, afterwards DocIDs; 16-byte aligned
-    uint32_t* sums;    // [tiles]: of each tile, afterwards of those before it
+    uint32_t* values;  // [numValues]: gaps, overwritten by DocIDs; 16-byte aligned
+    uint32_t* sums;    // [tiles]: sum of each tile, overwritten by the sum of all earlier tiles
     uint32_t numValues;
     uint32_t numTiles;
 };
 
-// The sum of v over the threads of the block up to this one, and over all of them.
+// The sum of v over the block's threads up to this one; all is the sum over all
+// threads.
 __device__ __forceinline__ uint32_t scan_block(uint32_t v, uint32_t* sums, uint32_t& all) {
     const uint32_t warp = threadIdx.x / 32;
     const uint32_t own = warp_inclusive_sum(v);
@@ -33,7 +35,7 @@ __device__ __forceinline__ uint32_t scan_block(uint32_t v, uint32_t* sums, uint3
     return before + own;
 }
 
-// Four values from a place on; 0 where there are none.
+// Four values from index at on; 0 beyond the end.
 __device__ __forceinline__ uint4 scan_load(const DecodeScanParams& p, uint32_t at) {
     if (at + 4 <= p.numValues) {
         return *reinterpret_cast<const uint4*>(p.values + at);
@@ -52,8 +54,9 @@ __device__ __forceinline__ uint4 scan_load(const DecodeScanParams& p, uint32_t a
 }
 
 /*
- * Adds up the gaps of each tile of 16 * decodeThreads values. Grid: a block for each tile. Block:
- * decodeThreads threads. Static shared memory: 16 bytes. Thread 0 writes the sum.
+ * Sums the gaps of each tile of 16 * decodeThreads values. Grid: a block for
+ * each tile. Block: decodeThreads threads. Static shared memory: 16 bytes.
+ * Thread 0 writes the sum.
  */
 GRIFFIN_KERNEL(decode_scan_tiles, DecodeScanParams, decodeThreads) {
     __shared__ uint32_t sums[decodeWarps];
@@ -71,8 +74,9 @@ GRIFFIN_KERNEL(decode_scan_tiles, DecodeScanParams, decodeThreads) {
 }
 
 /*
- * Makes of the sums of the tiles those of all tiles before each. Grid: one block. Block:
- * decodeThreads threads. Static shared memory: 16 bytes. Each thread writes its own.
+ * Replaces each tile's sum by the sum of all earlier tiles. Grid: one block.
+ * Block: decodeThreads threads. Static shared memory: 16 bytes. Each thread
+ * writes its own values.
  */
 GRIFFIN_KERNEL(decode_scan_sums, DecodeScanParams, decodeThreads) {
     __shared__ uint32_t sums[decodeWarps];
@@ -90,8 +94,8 @@ GRIFFIN_KERNEL(decode_scan_sums, DecodeScanParams, decodeThreads) {
 }
 
 /*
- * Makes DocIDs of gaps, the first of which counts from -1. Grid, block and shared memory
- * are those of decode_scan_tiles. Each thread writes the values that it reads.
+ * Converts gaps to DocIDs; the first gap counts from -1. Grid, block and shared
+ * memory as in decode_scan_tiles. Each thread writes the values that it reads.
  */
 GRIFFIN_KERNEL(decode_scan_docids, DecodeScanParams, decodeThreads) {
     __shared__ uint32_t sums[decodeWarps];

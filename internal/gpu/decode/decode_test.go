@@ -17,22 +17,23 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 )
 
-// canary is what outputs hold before a kernel runs.
+// canary fills outputs before a kernel runs.
 const canary = 0xA5A5A5A5
 
-// hostList is a list as the postings file has it, and what it decodes to.
+// hostList is an encoded list, as in the postings file, with its expected
+// decoding.
 type hostList struct {
 	name      string
-	payload   []byte // with zero bytes to a multiple of 4
+	payload   []byte // padded with zero bytes to a multiple of 4
 	directory []uint32
 	freqBytes int // of the payload
 	n         int
-	whole     codec.ListCodec // of the DocIDs, if they are encoded as one
+	whole     codec.ListCodec // the codec, if it encodes all DocIDs as one sequence
 	selected  []uint32        // nil: all blocks
-	want      [3][]uint32     // by What: 128 words a block, canaries behind the last value
+	want      [3][]uint32     // by What: 128 words per block, canaries behind the last value
 }
 
-// put encodes blocks one behind the other. base is the DocID before the first.
+// put encodes blocks in order. base is the DocID before the first.
 func (l *hostList) put(c codec.Codec, base uint32, docIDs, freqs []uint32) {
 	if len(docIDs) > codec.BlockLen {
 		l.whole, _ = c.(codec.ListCodec)
@@ -81,8 +82,8 @@ func newHostList(c codec.Codec, name string, docIDs, freqs []uint32) *hostList {
 	return l.finish()
 }
 
-// newBlockList encodes one block of a list: the second, of which the first is only an
-// entry, unless nothing is before it.
+// newBlockList encodes one block as the second of a list whose first block is
+// only a directory entry, or as the first if b has no base.
 func newBlockList(c codec.Codec, b codectest.Block) *hostList {
 	l := &hostList{name: b.Name, n: len(b.DocIDs)}
 	if b.Base != codec.NoBase {
@@ -94,7 +95,7 @@ func newBlockList(c codec.Codec, b codectest.Block) *hostList {
 	return l.finish()
 }
 
-// chosen returns the list with only some blocks asked for.
+// chosen returns the list with only the given blocks selected.
 func (l *hostList) chosen(blocks []uint32) *hostList {
 	out := *l
 	out.name += fmt.Sprintf("/blocks=%v", blocks)
@@ -108,11 +109,11 @@ func (l *hostList) chosen(blocks []uint32) *hostList {
 	return &out
 }
 
-// rig is a device with what tests need on it.
+// rig is a device with the test's kernels.
 type rig struct {
 	*gputest.Session
 	kernels *decode.Kernels
-	tile    int // blocks of a tile; 0: as many as there can be
+	tile    int // blocks per tile; 0: the default
 }
 
 func newRig(t testing.TB) *rig {
@@ -128,10 +129,11 @@ type deviceLists struct {
 	lists  []decode.List
 	levels [][]decode.RecArray // of pfordelta-rec
 	out    cuda.Buffer[uint32]
-	blocks []int // of each list
+	blocks []int // per list
 }
 
-// upload copies lists to the device, all payloads in one buffer, and all directories.
+// upload copies lists to the device: all payloads to one buffer, all
+// directories to another.
 func (r *rig) upload(lists []*hostList) *deviceLists {
 	r.Helper()
 	var payload, directory, selected []uint32
@@ -173,7 +175,7 @@ func (r *rig) upload(lists []*hostList) *deviceLists {
 	return d
 }
 
-// check decodes the lists in one launch, and compares.
+// check decodes the lists in one launch and compares the results.
 func (r *rig) check(c codec.Codec, lists []*hostList) {
 	r.Helper()
 	on, ok := decode.CodecOf(c)
@@ -199,7 +201,7 @@ func (r *rig) check(c codec.Codec, lists []*hostList) {
 			rest = rest[d.blocks[i]*codec.BlockLen:]
 		}
 	}
-	// One list alone takes another way to its kernel.
+	// A single list uses another kernel.
 	last := len(lists) - 1
 	out := d.out.Slice(d.out.Len()-d.blocks[last]*codec.BlockLen, d.out.Len())
 	for w := range decode.Freqs + 1 {
@@ -224,7 +226,7 @@ func compare(t testing.TB, c codec.Codec, l *hostList, w decode.What, got []uint
 	}
 }
 
-// blockCodecs are the codecs whose blocks stand alone.
+// blockCodecs are the codecs that encode blocks independently.
 func blockCodecs() []codec.Codec {
 	return []codec.Codec{
 		codec.Raw{},
@@ -243,7 +245,8 @@ func blockCodecs() []codec.Codec {
 	}
 }
 
-// The conformance cases of codec.Codec: all widths, lengths and bases.
+// TestBlocks runs the conformance cases of codec.Codec: all widths, lengths and
+// bases.
 func TestBlocks(t *testing.T) {
 	r := newRig(t)
 	blocks := codectest.Blocks()
@@ -251,9 +254,10 @@ func TestBlocks(t *testing.T) {
 		var lists []*hostList
 		for k, b := range blocks {
 			if _, whole := c.(codec.ListCodec); whole && b.Base != codec.NoBase {
-				continue // such codecs have blocks of DocIDs in lists of one block only
+				continue // such codecs encode blocks of DocIDs only in lists of one block
 			}
-			// Every codec meets every kind of case, the main ones every case.
+			// The main codecs run all cases; the others a quarter, and all full
+			// blocks.
 			if _, main := map[string]bool{"simdbp": true, "ef": true}[c.Name()]; main || k%4 == i%4 || len(b.DocIDs) == codec.BlockLen {
 				lists = append(lists, newBlockList(c, b))
 			}
@@ -262,7 +266,7 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// freqsFor returns frequencies of which most are small.
+// freqsFor returns frequencies, most of them small.
 func freqsFor(rng *rand.Rand, n int) []uint32 {
 	freqs := make([]uint32, n)
 	shape := rng.IntN(4)
@@ -281,7 +285,7 @@ func freqsFor(rng *rand.Rand, n int) []uint32 {
 	return freqs
 }
 
-// listCodecs are the codecs of blocks that lists are tested with, and those of lists.
+// listCodecs are the codecs of blocks and of lists that TestLists covers.
 func listCodecs() []codec.Codec {
 	return []codec.Codec{
 		codec.Raw{},
@@ -295,7 +299,8 @@ func listCodecs() []codec.Codec {
 	}
 }
 
-// The conformance cases of codec.ListCodec, whole and with some of their blocks.
+// TestLists runs the conformance cases of codec.ListCodec, with all and with
+// some of their blocks.
 func TestLists(t *testing.T) {
 	r := newRig(t)
 	for _, c := range listCodecs() {
@@ -314,7 +319,8 @@ func TestLists(t *testing.T) {
 	}
 }
 
-// Lists of random lengths with gaps and frequencies of several sizes in each.
+// TestRandomLists decodes lists of random lengths with gaps and frequencies of
+// several magnitudes.
 func TestRandomLists(t *testing.T) {
 	r := newRig(t)
 	for i, c := range listCodecs() {
@@ -338,8 +344,9 @@ func TestRandomLists(t *testing.T) {
 	}
 }
 
-// Bytes of any kind, under a directory that could be true, lead to no access outside of the list and of the output, which on
-// the emulator, and under compute-sanitizer, would be an error.
+// TestDamagedLists decodes random bytes under a plausible directory: no access
+// may leave the list or the output. The emulator and compute-sanitizer report
+// such accesses.
 func TestDamagedLists(t *testing.T) {
 	r := newRig(t)
 	rng := rand.New(rand.NewPCG(10, 11))
@@ -347,14 +354,14 @@ func TestDamagedLists(t *testing.T) {
 		on, _ := decode.CodecOf(c)
 		for k := range 20 {
 			l := &hostList{n: 1 + rng.IntN(3*codec.BlockLen), payload: make([]byte, 4*(1+rng.IntN(300)))}
-			if k%4 == 0 { // full blocks, of which kernels know that they lie in the payload
+			if k%4 == 0 { // full blocks, which kernels read without bounds checks
 				l.n, l.payload = 4*codec.BlockLen, make([]byte, 4*(300+rng.IntN(100)))
 			}
 			for i := range l.payload {
 				l.payload[i] = byte(rng.Uint32())
 			}
 			for i := 0; i < l.n; i += codec.BlockLen {
-				docWidth, freqWidth := rng.Uint32N(33), rng.Uint32N(33) // for any codec
+				docWidth, freqWidth := rng.Uint32N(33), rng.Uint32N(33) // valid for any codec
 				if strings.HasPrefix(c.Name(), "p") {                   // with exceptions
 					docWidth, freqWidth = docWidth%32+64, freqWidth%32+64
 				}
@@ -365,7 +372,7 @@ func TestDamagedLists(t *testing.T) {
 				l.directory = append(l.directory, rng.Uint32(), rng.Uint32(), at, docWidth<<16|freqWidth<<24)
 				l.want[0] = append(l.want[0], make([]uint32, codec.BlockLen)...)
 			}
-			d := r.upload([]*hostList{l}) // alone, so that its ends are those of what is allocated
+			d := r.upload([]*hostList{l}) // alone, so that its ends are the ends of the allocations
 			batch := decode.PlanTiles(d.lists, 1+k%3)
 			onDevice := gputest.Upload(r.Session, d.lists)
 			for w := range decode.Freqs + 1 {
@@ -377,7 +384,7 @@ func TestDamagedLists(t *testing.T) {
 }
 
 func TestCodecOf(t *testing.T) {
-	for _, name := range []string{"pef", "newpfd", "vbyte", "qmx"} { // decoded on the host
+	for _, name := range []string{"pef", "newpfd", "vbyte", "qmx"} { // these are decoded on the host
 		c, err := codec.Lookup(name)
 		if err != nil {
 			t.Fatal(err)
@@ -423,17 +430,17 @@ func TestShapes(t *testing.T) {
 		}
 	}
 	if err := r.kernels.Decode(r.Stream, c, decode.DocIDs, cuda.Buffer[decode.List]{}, decode.Plan(make([]decode.List, 1))); !errors.Is(err, decode.ErrShape) {
-		t.Errorf("a batch in no buffer: %v", err)
+		t.Errorf("a batch without a buffer: %v", err)
 	}
 	if err := r.kernels.Decode(r.Stream, c, decode.Freqs+1, cuda.Buffer[decode.List]{}, decode.Plan(nil)); !errors.Is(err, decode.ErrShape) {
-		t.Errorf("a kernel that there is not: %v", err)
+		t.Errorf("an unknown kernel: %v", err)
 	}
 	if err := r.kernels.Decode(r.Stream, c, decode.DocIDs, cuda.Buffer[decode.List]{}, decode.Plan(nil)); err != nil {
 		t.Errorf("no lists: %v", err)
 	}
 }
 
-// Queries launch without allocating.
+// TestAllocations checks that launches allocate nothing.
 func TestAllocations(t *testing.T) {
 	r := newRig(t)
 	c, _ := decode.CodecOf(codec.SIMDBP{})

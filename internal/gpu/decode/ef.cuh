@@ -5,43 +5,44 @@
 #include "decode.cuh"
 #include "unary.cuh"
 
-// Blocks whose loads are all asked for before the first is waited for.
+// Blocks whose loads are in flight together.
 constexpr uint32_t efInFlight = 2;
 
-// How many blocks further on a long tile's bytes are asked for.
+// Prefetch distance in a long tile, in blocks.
 constexpr uint32_t efAhead = 2;
 
-// The most blocks of a tile of DocIDs.
+// The maximum number of blocks of a tile of DocIDs.
 constexpr uint32_t efTileBlocks = 16;
 
-// Low bits of a DocID of which four, wherever they begin, are in two words.
+// Maximum number of low bits for which four DocIDs, at any position, lie in two
+// words.
 constexpr uint32_t efNarrow = 8;
 
-// Words of a payload of which every bit has a number of 32 bits.
+// Number of payload words whose bits can be numbered with 32 bits.
 constexpr uint32_t efBitWords = 1u << 27;
 
-// Words that are read behind the low bits of a block: the unary part, which begins in
-// mid-word, and what a lane reads more than it takes.
+// Words read behind the low bits of a block: the unary part, which begins in
+// mid-word, and words that a lane reads without using them.
 constexpr uint32_t efBehindWords = unaryBits / 32 + 2;
 
-// What the lanes that decode a block want to know of it.
+// A block, as its decoding lanes need it.
 struct __align__(16) EfBlock {
     uint32_t offset;  // bytes
-    uint32_t width;   // low bits of a DocID
-    uint32_t first;   // one above the DocID before the block: the least that it can begin with
-    uint32_t unit;    // what a zero bit counts: 1 << width, or 0 where no DocID is left out
+    uint32_t width;   // low bits per DocID
+    uint32_t first;   // DocID before the block plus 1: the smallest possible first DocID
+    uint32_t unit;    // value of a zero bit: 1 << width, or 0 if the block has no missing DocIDs
 };
 
 // Shared memory of a warp.
 struct EfRoom {
-    DecodeList list;  // of a batch, for ef_any: in registers, it would leave too few
+    DecodeList list;  // of a batch, for ef_any; in registers it would use too many
     EfBlock blocks[efTileBlocks];
     UnaryNumbers numbers[efInFlight];
 };
 
-// What holds for the blocks of a tile.
+// Properties of a tile's blocks.
 struct EfTile {
-    uint32_t inside;  // as many, from the first on, are full, of widths that there are, and as DecodeInside wants them
+    uint32_t inside;  // number of leading blocks that are full, have valid widths and satisfy DecodeInside
     bool narrow;      // all have at most efNarrow low bits
 };
 
@@ -50,7 +51,8 @@ __device__ __forceinline__ uint4 ef_join(uint4 high, uint4 low, uint32_t width) 
                       high.w << width | low.w);
 }
 
-// Low bits of a width byte of DocIDs: it is one more, or 0 where no DocID is left out.
+// Low bits for a width byte of DocIDs: one less, or 0 if the block has no
+// missing DocIDs.
 __device__ __forceinline__ uint32_t ef_low_width(uint32_t docWidth) {
     return docWidth == 0 ? 0 : docWidth - 1;
 }
@@ -60,7 +62,7 @@ __device__ __forceinline__ uint32_t ef_number(const DecodeTile& t, uint32_t i) {
     return t.list.selected == nullptr ? t.slot + i : __ldg(t.list.selected + t.slot + i);
 }
 
-// Fills blocks, a lane each. A __syncwarp must follow.
+// Fills blocks, one lane per block. The caller must call __syncwarp afterwards.
 __device__ __forceinline__ EfTile ef_load(const DecodeTile& t, EfBlock* blocks) {
     const uint32_t lane = decode_lane();
     bool inside = true;
@@ -82,8 +84,8 @@ __device__ __forceinline__ EfTile ef_load(const DecodeTile& t, EfBlock* blocks) 
     return EfTile{outside == 0 ? t.count : __ffs(outside) - 1u, __all_sync(decodeAllLanes, narrow) != 0};
 }
 
-// Asks for the bytes of two blocks to come nearer, block i and the one behind it: half a
-// warp each, a sector a lane. count is at least 1: blocks before it are inside.
+// Prefetches the bytes of blocks i and i+1: half a warp for each, a sector per
+// lane. count is at least 1: the number of inside blocks.
 __device__ __forceinline__ void ef_prefetch([[maybe_unused]] const uint32_t* payload,
                                             [[maybe_unused]] const EfBlock* blocks, [[maybe_unused]] uint32_t i,
                                             [[maybe_unused]] uint32_t count) {
@@ -99,8 +101,8 @@ __device__ __forceinline__ void ef_prefetch([[maybe_unused]] const uint32_t* pay
 #endif
 }
 
-// Returns sum + unit * byte k of bytes. narrow says that unit has at most 16 bits, where
-// one instruction takes the byte, multiplies and adds.
+// Returns sum + unit * byte k of bytes. narrow: unit has at most 16 bits; then
+// one instruction extracts the byte, multiplies and adds.
 template <uint32_t k, bool narrow>
 __device__ __forceinline__ uint32_t ef_plus(uint32_t sum, uint32_t unit, uint32_t bytes) {
 #ifndef GRIFFIN_EMULATOR
@@ -118,8 +120,8 @@ __device__ __forceinline__ uint32_t ef_plus(uint32_t sum, uint32_t unit, uint32_
     return sum + unit * (bytes >> 8 * k & 0xff);
 }
 
-// Values 4*lane to 4*lane+3 of a block: the zero bits before them, low bits, and how
-// many DocIDs there were before.
+// Values 4*lane to 4*lane+3 of a block, from the zero bits before them, the low
+// bits, and the number of preceding DocIDs.
 template <bool narrow>
 __device__ __forceinline__ uint4 ef_values(const EfBlock& b, const UnaryNumbers& numbers, uint4 low) {
     const uint32_t zeros = unary_bytes(numbers);
@@ -129,10 +131,11 @@ __device__ __forceinline__ uint4 ef_values(const EfBlock& b, const UnaryNumbers&
                       ef_plus<3, narrow>(low.w + at + 3, b.unit, zeros));
 }
 
-// Decodes two blocks of the first count of a tile, which are inside. Blocks do not wait
-// for those before, because the directory has the DocIDs on which they go on. Tiles of a
-// single list are long, and all of them are begun at a time: each pair asks for the bytes
-// of the next, so that the first is not behind those of all.
+// Decodes two of the first count blocks of a tile, which are inside. Blocks are
+// independent, because the directory has the DocIDs before them. Tiles of a
+// single list are long and all start at the same time: each pair prefetches the
+// next, so that the first pair does not wait behind the prefetches of whole
+// tiles.
 template <DecodeWhat what, bool narrow, bool one>
 __device__ __forceinline__ void ef_two(const DecodeTile& t, uint32_t from, uint32_t count, EfRoom& room,
                                        uint32_t* out) {
@@ -175,7 +178,7 @@ __device__ __forceinline__ void ef_two(const DecodeTile& t, uint32_t from, uint3
     __syncwarp();
 }
 
-// Decodes block i of a tile, whatever there is around it.
+// Decodes block i of a tile in the general case.
 template <DecodeWhat what>
 __device__ __forceinline__ void ef_any(const DecodeTile& t, uint32_t i, const EfBlock& b, UnaryNumbers& numbers) {
     const uint32_t n = min(decodeBlockLen, t.list.numPostings - ef_number(t, i) * decodeBlockLen);
@@ -190,8 +193,8 @@ __device__ __forceinline__ void ef_any(const DecodeTile& t, uint32_t i, const Ef
     __syncwarp();
 }
 
-// Decodes the first count blocks of a tile, which are inside, and returns how many: one
-// less if that is odd.
+// Decodes the first count blocks of a tile, which are inside, in pairs. Returns
+// the number decoded: count, or count - 1 if count is odd.
 template <DecodeWhat what, bool narrow, bool one>
 __device__ __forceinline__ uint32_t ef_pairs(const DecodeTile& t, uint32_t count, EfRoom& room) {
     uint32_t* out = decode_out(t, 0);
@@ -204,8 +207,8 @@ __device__ __forceinline__ uint32_t ef_pairs(const DecodeTile& t, uint32_t count
     return from;
 }
 
-// Para-EF: Liu, Wang and Swanson, PPoPP 2018, §3.1.1, Algorithm 1. Only list, slot and
-// count of the tile are used.
+// Para-EF: Liu, Wang and Swanson, PPoPP 2018, §3.1.1, Algorithm 1. Uses only
+// list, slot and count of the tile.
 template <DecodeWhat what, bool one>
 __device__ __forceinline__ void ef_tile(const DecodeTile& t, EfRoom& room) {
     const EfTile all = ef_load(t, room.blocks);

@@ -11,20 +11,19 @@ import (
 // EntryWords is the number of words of a directory entry, a postings.BlockEntry.
 const EntryWords = 4
 
-// ErrShape says that buffers are too short for a list, or lie at an address that
-// kernels cannot use: an error of the program.
+// ErrShape means that buffers are too short for a list, or not aligned as
+// kernels require: a bug of the caller.
 var ErrShape = errors.New("decode: buffers do not fit the list")
 
 // Source is a list in device memory.
 type Source struct {
-	// Payload is the list's blocks as they lie in the postings file, at an address that
-	// is a multiple of 16. It may go on behind the list (to the directory, say); all of
-	// it has been written.
+	// Payload holds the list's blocks as in the postings file, 16-byte aligned.
+	// It may extend beyond the list (over the directory, for example); all of
+	// it is initialised.
 	Payload cuda.Buffer[uint32]
 	// Directory has EntryWords words for each block of the list.
 	Directory cuda.Buffer[uint32]
-	// Side is what else the codec needs, at a multiple of 16; see the codecs of lists in
-	// doc.go.
+	// Side is additional input of the codec, 16-byte aligned; see doc.go.
 	Side cuda.Buffer[uint32]
 	// NumPostings is the list's DocFreq, at least 1.
 	NumPostings int
@@ -33,18 +32,19 @@ type Source struct {
 // NumBlocks returns the number of blocks of the list.
 func (s *Source) NumBlocks() int { return (s.NumPostings + codec.BlockLen - 1) / codec.BlockLen }
 
-// List is a list of a batch as kernels read it: mirror of DecodeList. NewList makes it,
-// Plan completes it.
+// List is a list of a batch in the kernels' layout: mirror of DecodeList.
+// NewList creates it, Plan completes it.
 type List struct {
 	payload, directory, selected, out, side, count  cuda.Ptr[uint32]
 	numPostings, numBlocks, firstTile, payloadWords uint32
 }
 
-// NewList returns the list of which the blocks numbered selected, or all if that is
-// the zero Buffer, are decoded to out. Of block s of those, value i goes to out[128*s+i]:
-// out has 128 words for each, at an address that is a multiple of 16. Numbers in
-// selected are below NumBlocks, which is not checked; they may come in any order, and
-// more than once. It returns an error that wraps ErrShape if buffers do not fit.
+// NewList returns a list whose selected blocks, or all blocks if selected is
+// the zero Buffer, are decoded to out. Value i of the s-th of these blocks goes
+// to out[128*s+i]: out has 128 words for each, 16-byte aligned. Numbers in
+// selected are below NumBlocks, which is not checked; they may be in any order
+// and may repeat. It returns an error that wraps ErrShape if buffers do not
+// fit.
 func NewList(s Source, selected, out cuda.Buffer[uint32]) (List, error) {
 	blocks := s.NumBlocks()
 	if s.NumPostings < 1 || uint64(s.NumPostings) > 1<<32-1 || s.Payload.Len() == 0 || uint64(s.Payload.Len()) > 1<<32-1 ||
@@ -66,9 +66,9 @@ func NewList(s Source, selected, out cuda.Buffer[uint32]) (List, error) {
 	}, nil
 }
 
-// Counted returns the list with the number of blocks to decode in device memory, read
-// when the kernel runs: the first *count of those selected are decoded, where that is
-// fewer than NewList was given. count is one number.
+// Counted returns the list with the number of blocks to decode in device
+// memory, read when the kernel runs: the first *count selected blocks are
+// decoded, at most the number given to NewList. count is one number.
 func (l List) Counted(count cuda.Buffer[uint32]) List {
 	l.count = count.Ptr()
 	return l
@@ -79,8 +79,8 @@ type Batch struct {
 	numLists, numTiles, tileBlocks uint32
 }
 
-// Plan cuts a batch of lists into tiles, of which each list then knows its first.
-// Afterwards the lists are copied to the device, for Kernels.Decode.
+// Plan divides the lists of a batch into tiles and sets the first tile of each
+// list. Copy the lists to the device afterwards, for Kernels.Decode.
 func Plan(lists []List) Batch {
 	blocks := uint64(0)
 	for i := range lists {
@@ -89,7 +89,7 @@ func Plan(lists []List) Batch {
 	return plan(lists, tileBlocks(blocks))
 }
 
-// plan is Plan with tiles of so many blocks.
+// plan is Plan with the given number of blocks per tile.
 func plan(lists []List, tileBlocks uint32) Batch {
 	b := Batch{numLists: uint32(len(lists)), tileBlocks: tileBlocks}
 	for i := range lists {

@@ -13,8 +13,8 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 )
 
-// regressions are the Regression codecs of all schemes, with the parameters that make
-// other code run: short segments and long ones, with and without exceptions.
+// regressions are the Regression codecs of all schemes, with parameters that
+// cover all code paths: short and long segments, with and without exceptions.
 func regressions() []codec.Codec {
 	var out []codec.Codec
 	for _, s := range []codec.Scheme{codec.LRC, codec.LRCSeg, codec.SegLRC, codec.HSLRC} {
@@ -27,15 +27,15 @@ func regressions() []codec.Codec {
 	return out
 }
 
-// TestRiceAndRegressionBlocks runs the conformance cases of codec.Codec: all widths,
-// lengths and bases for rice, lists of one block for the others.
+// TestRiceAndRegressionBlocks runs the conformance cases of codec.Codec: all
+// widths, lengths and bases for rice, lists of one block for the others.
 func TestRiceAndRegressionBlocks(t *testing.T) {
 	for _, c := range append(regressions(), codec.Rice{}) {
 		t.Run(c.Name(), func(t *testing.T) {
 			_, whole := c.(codec.ListCodec)
 			var lists []*hostList
 			for k, b := range codectest.Blocks() {
-				// Of rice, one case in three, and all that are of full length.
+				// For rice, a third of the cases and all full blocks.
 				if whole && b.Base == codec.NoBase || !whole && (k%3 == 0 || len(b.DocIDs) == codec.BlockLen) {
 					lists = append(lists, newBlockList(c, b))
 				}
@@ -45,8 +45,8 @@ func TestRiceAndRegressionBlocks(t *testing.T) {
 	}
 }
 
-// TestRiceAndRegressionLists runs the conformance cases of codec.ListCodec, whole and
-// with some of their blocks, in any order and more than once.
+// TestRiceAndRegressionLists runs the conformance cases of codec.ListCodec:
+// whole lists, and some of their blocks in any order with repetitions.
 func TestRiceAndRegressionLists(t *testing.T) {
 	for _, c := range append(regressions(), codec.Rice{}) {
 		t.Run(c.Name(), func(t *testing.T) {
@@ -65,8 +65,9 @@ func TestRiceAndRegressionLists(t *testing.T) {
 	}
 }
 
-// TestDamagedRiceAndRegression decodes bytes of any kind, and lists with some bytes changed:
-// no access leaves the list or the output, and kernels come to an end.
+// TestDamagedRiceAndRegression decodes random bytes, and lists with some
+// changed bytes: no access leaves the list or the output, and kernels
+// terminate.
 func TestDamagedRiceAndRegression(t *testing.T) {
 	r := newRig(t)
 	rng := rand.New(rand.NewPCG(12, 13))
@@ -130,26 +131,27 @@ func wordsOf(bytes []byte) []uint32 {
 	return words
 }
 
-// TestAtRefuses checks that buffers that do not fit are errors.
+// TestAtRefuses checks that buffers that do not fit give errors.
 func TestAtRefuses(t *testing.T) {
 	r := newRig(t)
 	host := newHostList(codec.Regression{}, "", []uint32{3, 5, 9}, []uint32{1, 1, 1})
 	s := decode.Source{Payload: gputest.Upload(r.Session, wordsOf(host.payload)), Directory: gputest.Upload(r.Session, host.directory), NumPostings: 3}
 	indexes := gputest.Upload(r.Session, []uint32{0, 1})
 	if r.kernels.At(r.Stream, codec.Regression{}, s, indexes, indexes.Slice(0, 1)) == nil {
-		t.Error("two DocIDs go to one word")
+		t.Error("an output that is too short is accepted")
 	}
 	if r.kernels.At(r.Stream, codec.Regression{Scheme: 9}, s, indexes, gputest.Alloc[uint32](r.Session, 2)) == nil {
-		t.Error("a scheme that there is not is decoded")
+		t.Error("an unknown scheme is accepted")
 	}
 	s.Directory = s.Directory.Slice(0, 3)
 	if r.kernels.At(r.Stream, codec.Regression{}, s, indexes, gputest.Alloc[uint32](r.Session, 2)) == nil {
-		t.Error("a list without a directory is decoded")
+		t.Error("a list without a directory is accepted")
 	}
 }
 
-// BenchmarkDecodeRegression times rice and the Regression codecs as BenchmarkDecode does
-// the others (ao11, Figure 8). LRC suits lists that are linear: these are.
+// BenchmarkDecodeRegression measures rice and the Regression codecs like
+// BenchmarkDecode (ao11, Figure 8). The lists are nearly linear, which favours
+// LRC.
 func BenchmarkDecodeRegression(b *testing.B) {
 	codecs := []codec.Codec{codec.Rice{}}
 	for _, s := range []codec.Scheme{codec.LRC, codec.LRCSeg, codec.SegLRC, codec.HSLRC} {
@@ -164,7 +166,7 @@ func BenchmarkDecodeRegression(b *testing.B) {
 	}
 }
 
-// BenchmarkAt decodes DocIDs at random places of a list of 10 million.
+// BenchmarkAt decodes DocIDs at random indexes of a list of 10 million.
 func BenchmarkAt(b *testing.B) {
 	n := benchSize(10_000_000)
 	docIDs, freqs := benchList(n, 12, 1)

@@ -2,5 +2,5 @@
 
 package decode_test
 
-// raceEnabled says whether the race detector is on; race_on_test.go says why that matters.
+// raceEnabled reports whether the race detector is on; see race_on_test.go.
 const raceEnabled = false

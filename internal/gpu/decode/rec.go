@@ -8,19 +8,19 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-// RecArray is an array that a list of codec pfordelta-rec is made of, as kernels read
-// it: mirror of RecArray in decode_rec.cu.
+// RecArray is an array inside a list of codec pfordelta-rec, in the kernels'
+// layout: mirror of RecArray in decode_rec.cu.
 type RecArray struct {
 	payload, offsets, uppers, out                                                      cuda.Ptr[uint32]
 	slots, starts, wholeOffsets, wholeUppers                                           uint64
 	n, exceptions, width, blockTiles, startStride, wholeSizes, firstTile, payloadWords uint32
 }
 
-// RecArrayWords is the size of a RecArray in words, and so the length of a list's
+// RecArrayWords is the size of a RecArray in words: the length of a list's
 // Source.Side.
 const RecArrayWords = 24
 
-// Words returns what Source.Side holds of the list's own array.
+// Words returns the content of Source.Side for the list's own array.
 func (a *RecArray) Words() []uint32 {
 	words := make([]uint32, 0, RecArrayWords)
 	for _, x := range []uint64{
@@ -32,13 +32,13 @@ func (a *RecArray) Words() []uint32 {
 	return append(words, a.n, a.exceptions, a.width, a.blockTiles, a.startStride, a.wholeSizes, a.firstTile, a.payloadWords)
 }
 
-// recParams is the mirror of DecodeRecParams.
+// recParams mirrors DecodeRecParams.
 type recParams struct {
 	arrays              cuda.Ptr[RecArray]
 	numArrays, numTiles uint32
 }
 
-// Places in the encoding of a list: see codec.PForDeltaRec.
+// Constants of the encoding of a list: see codec.PForDeltaRec.
 const (
 	recHeader     = 8
 	recEntry      = 8
@@ -47,28 +47,29 @@ const (
 	recExceptions = 64
 )
 
-// RecArrays takes a list of several blocks of codec pfordelta-rec apart. s is the list,
-// whose Payload begins with the bytes of list on the device; list is at least all of its
-// DocIDs' encoding, which has been checked.
+// RecArrays is the structure of a list of several blocks of codec
+// pfordelta-rec.
 //
-// The list's gaps are List: what Source.Side holds. The offsets and the upper bits
-// of its exceptions are arrays too, which may have exceptions again: Levels. To decode
-// the list, Levels[0] are decoded first, with DecodeArrays, then the others in order,
-// into the scratch that RecArrays was given, then the list itself (ding09, §6.2: "we
-// recursively decompress the two arrays").
+// List is the array of the list's gaps, the content of Source.Side. The offsets
+// and the upper bits of its exceptions are arrays too, which may have
+// exceptions again: Levels. To decode the list, decode Levels[0] with
+// DecodeArrays, then the other levels in order, into the scratch passed to
+// NewRecArrays, then the list (ding09, §6.2: "we recursively decompress the two
+// arrays").
 type RecArrays struct {
 	List   RecArray
 	Levels [][]RecArray
 }
 
-// RecScratch returns how many words of scratch the arrays of a list take.
+// RecScratch returns the number of scratch words for the arrays of a list.
 func RecScratch(list []byte, n int) (int, error) {
 	r, err := parseRec(list, n)
 	return r.scratch, err
 }
 
-// NewRecArrays takes a list apart. scratch has RecScratch words and lies at a multiple
-// of 16.
+// NewRecArrays parses a list. list is at least the whole encoding of its
+// DocIDs, already verified; on the device, s.Payload begins with the same
+// bytes. scratch has RecScratch words, 16-byte aligned.
 func NewRecArrays(list []byte, s Source, scratch cuda.Buffer[uint32]) (RecArrays, error) {
 	r, err := parseRec(list, s.NumPostings)
 	if err != nil {
@@ -80,7 +81,7 @@ func NewRecArrays(list []byte, s Source, scratch cuda.Buffer[uint32]) (RecArrays
 	place := func(a *RecArray) {
 		a.payload, a.payloadWords = s.Payload.Ptr(), uint32(s.Payload.Len())
 		for _, p := range []*cuda.Ptr[uint32]{&a.offsets, &a.uppers, &a.out} {
-			if *p != 0 { // a place in scratch, plus 1
+			if *p != 0 { // an offset in scratch, plus 1
 				*p = scratch.Ptr() + 4*(*p-1)
 			}
 		}
@@ -99,7 +100,7 @@ type recParser struct {
 	RecArrays
 	list    []byte
 	at      int
-	block   int // values of a block
+	block   int // values per block
 	scratch int // words
 }
 
@@ -122,7 +123,7 @@ func parseRec(list []byte, n int) (r recParser, err error) {
 // blocks returns the number of blocks of n values.
 func (r *recParser) blocks(n int) int { return (n + r.block - 1) / r.block }
 
-// body goes over the slots of a and what is behind them.
+// body parses the slots of a and the data behind them.
 func (r *recParser) body(a *RecArray, depth int, sizes byte) error {
 	if a.width > 32 || a.width == 32 && a.exceptions > 0 {
 		return fmt.Errorf("%d slots of %d bits at byte %d: %w", a.n, a.width, r.at, ErrShape)
@@ -150,7 +151,8 @@ func (r *recParser) body(a *RecArray, depth int, sizes byte) error {
 	return nil
 }
 
-// array goes over an array of exceptions, and returns its place in the scratch, plus 1.
+// array parses an array of exceptions and returns its offset in scratch, plus
+// 1.
 func (r *recParser) array(n, depth int) (cuda.Ptr[uint32], error) {
 	if r.at >= len(r.list) {
 		return 0, fmt.Errorf("array at %d of %d bytes: %w", r.at, len(r.list), ErrShape)
@@ -184,8 +186,9 @@ func (r *recParser) array(n, depth int) (cuda.Ptr[uint32], error) {
 	return a.out, nil
 }
 
-// PlanArrays cuts the arrays of one level, of one list or of many, into tiles, of which
-// each then knows its first. Afterwards they are copied to the device, for DecodeArrays.
+// PlanArrays divides the arrays of one level, of one or many lists, into tiles
+// and sets the first tile of each array. Copy them to the device afterwards,
+// for DecodeArrays.
 func PlanArrays(arrays []RecArray) Batch {
 	b := Batch{numLists: uint32(len(arrays)), tileBlocks: 1}
 	for i := range arrays {
@@ -195,8 +198,8 @@ func PlanArrays(arrays []RecArray) Batch {
 	return b
 }
 
-// DecodeArrays starts decoding the arrays of one level. arrays is what PlanArrays has
-// completed, on the device.
+// DecodeArrays enqueues decoding the arrays of one level. arrays is the device
+// copy of the arrays that PlanArrays completed.
 func (k *Kernels) DecodeArrays(s *cuda.Stream, arrays cuda.Buffer[RecArray], b Batch) error {
 	if arrays.Len() < int(b.numLists) {
 		return fmt.Errorf("batch of %d arrays in a buffer of %d: %w", b.numLists, arrays.Len(), ErrShape)

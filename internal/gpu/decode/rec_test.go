@@ -6,7 +6,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 )
 
-// side gives a list of pfordelta-rec its arrays.
+// side sets the arrays of a list of pfordelta-rec.
 func (r *rig) side(d *deviceLists, l *hostList, s *decode.Source) {
 	r.Helper()
 	if _, recursive := l.whole.(codec.PForDeltaRec); !recursive {

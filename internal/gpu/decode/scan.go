@@ -6,22 +6,23 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-// scanTile is the number of values that a block of threads of a scan has.
+// scanTile is the number of values per block of threads.
 const scanTile = 16 * threads
 
-// scanParams is the mirror of DecodeScanParams.
+// scanParams mirrors DecodeScanParams.
 type scanParams struct {
 	values, sums        cuda.Ptr[uint32]
 	numValues, numTiles uint32
 }
 
-// ScanWords returns how many words of memory Sum needs for n values.
+// ScanWords returns the number of words of memory that Sum needs for n values.
 func ScanWords(n int) int { return (n + scanTile - 1) / scanTile }
 
-// Sum starts making DocIDs of the gaps of a whole list, in place, in three launches: a
-// prefix sum over the list, not within blocks. It is there for comparison with the
-// localised sums of DocIDs (ding09, §6.1). values lies at a multiple of 16; sums has
-// ScanWords. It allocates nothing but at its first call.
+// Sum enqueues converting the gaps of a whole list to DocIDs, in place, in
+// three launches: a prefix sum over the list, not within blocks. It serves as
+// comparison with the localised sums of DocIDs (ding09, §6.1). values is
+// 16-byte aligned; sums has ScanWords words. It allocates nothing, except in
+// its first call.
 func (k *Kernels) Sum(s *cuda.Stream, values, sums cuda.Buffer[uint32]) error {
 	n := values.Len()
 	if sums.Len() < ScanWords(n) || values.Ptr()%16 != 0 || uint64(n) > 1<<32-1-scanTile {

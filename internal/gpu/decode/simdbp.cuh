@@ -4,7 +4,7 @@
 
 #include "decode.cuh"
 
-// Blocks whose loads are all asked for before the first is waited for.
+// Blocks whose loads are in flight together.
 constexpr uint32_t simdbpInFlight = 2;
 
 template <DecodeWhat what>
@@ -44,7 +44,7 @@ __device__ __forceinline__ void simdbp_blocks(const DecodeTile& t, uint32_t from
         widths[k] = what == decodeFreqs ? blocks[k].freqWidth : blocks[k].docWidth;
         quads[k] = decode_load_quad(place(k), widths[k], 4 * decode_lane());
     }
-    // One after another, so that the sums of all blocks advance side by side.
+    // Separate loops, so that the sums of all blocks advance together.
     uint4 v[inFlight];
 #pragma unroll
     for (uint32_t k = 0; k < inFlight; k++) {
@@ -60,8 +60,8 @@ __device__ __forceinline__ void simdbp_blocks(const DecodeTile& t, uint32_t from
     }
 }
 
-// Bit packing: value i of a block lies at bit i * width, so that a warp takes a block
-// apart with three loads a lane, and sums it up in five steps.
+// Bit packing: value i of a block lies at bit i * width, so a lane unpacks its
+// values with three loads, and a warp sums the block in five steps.
 template <DecodeWhat what, uint32_t inFlight = simdbpInFlight>
 __device__ __forceinline__ void simdbp_tile(const DecodeTile& t) {
     decode_prefetch(t);

@@ -10,8 +10,8 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/decode"
 )
 
-// The tiles of a single list cover its blocks, each once, and are as long as each other
-// but for two blocks, the last but for three.
+// TestEvenTiles checks that the tiles of a single list cover each block once,
+// and that their lengths differ by at most two blocks, the last by three.
 func TestEvenTiles(t *testing.T) {
 	for _, blocks := range []uint32{1, 2, 3, 4, 100, 6335, 6336, 6337, 12672, 12673, 78125, 101_376, 101_377, 101_378, 625_000, 1 << 25} {
 		numTiles, tileBlocks, longer := decode.EvenTiles(blocks)
@@ -26,8 +26,8 @@ func TestEvenTiles(t *testing.T) {
 	}
 }
 
-// Single lists of Para-EF in tiles of all lengths that there are, whole, and blocks of
-// them in any order.
+// TestTiles decodes single lists of Para-EF with all tile lengths: whole lists,
+// and selected blocks in any order.
 func TestTiles(t *testing.T) {
 	r := newRig(t)
 	rng := rand.New(rand.NewPCG(15, 16))
@@ -54,7 +54,7 @@ func TestTiles(t *testing.T) {
 	}
 }
 
-// checkTiles decodes a list in up to so many tiles, and compares.
+// checkTiles decodes a list in at most the given number of tiles, and compares.
 func (r *rig) checkTiles(list *hostList, most int) {
 	r.Helper()
 	d := r.upload([]*hostList{list})

@@ -3,9 +3,9 @@
 #include "../device/cuda.cuh"
 
 /*
- * Variants of decode_simdbp_docids: NAME_F_M has F blocks of postings in flight, and
- * registers for M blocks of threads on a multiprocessor. Grid, block, shapes and results are
- * those of the kernel. No shared memory.
+ * Variants of decode_simdbp_docids: NAME_F_M has F blocks of postings in
+ * flight, and registers for M thread blocks per multiprocessor. Grid, block,
+ * shapes and results as in the kernel. No shared memory.
  */
 #define DECODETEST_SIMDBP(F, M)                                                          \
     GRIFFIN_KERNEL_BLOCKS(decodetest_simdbp_##F##_##M, DecodeParams, decodeThreads, M) { \
@@ -13,8 +13,9 @@
     }
 
 /*
- * Variants of decode_ef_docids_one: NAME_M has registers for M blocks of threads on a
- * multiprocessor. Grid, block, shapes, shared memory and results are those of the kernel.
+ * Variants of decode_ef_docids_one: NAME_M has registers for M thread blocks
+ * per multiprocessor. Grid, block, shapes, shared memory and results as in the
+ * kernel.
  */
 #define DECODETEST_EF(M)                                                       \
     GRIFFIN_KERNEL_BLOCKS(decodetest_ef_##M, DecodeParams, decodeThreads, M) { \

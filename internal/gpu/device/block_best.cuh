@@ -1,9 +1,12 @@
-// The best hits of a search that many blocks of threads take part in: each keeps its own (block_topk.cuh), all share
-// a histogram of scores from which a threshold follows, and the last block takes what the others kept.
+// The best hits of a search by many thread blocks. Each block keeps its own
+// best keys (block_topk.cuh), all blocks share a histogram of scores that gives
+// a threshold, and the last block merges the results.
 //
-// The threshold, theta, is a score that k documents are known to reach. Each block has it in a word of shared memory
-// that only rises, by atomics; it is read with ld_relaxed. What a block finds out it tells the others: through a word
-// of device memory for each warp of a block, because at one address thousands of loads would wait for each other.
+// The threshold theta is a score that at least k documents reach. Each block
+// has it in a word of shared memory that only increases, by atomics, and is
+// read with ld_relaxed. Blocks publish their thresholds in device memory, one
+// word for each warp of a block, because thousands of loads of one address
+// would be serialised.
 //
 // blockDim.x is a multiple of 32, the other dimensions are 1.
 #pragma once
@@ -11,17 +14,19 @@
 #include "block_topk.cuh"
 #include "hit_key.cuh"
 
-constexpr uint32_t kAll = 0xffffffffU;  // lanes of a warp
+constexpr uint32_t kAll = 0xffffffffU;  // all lanes of a warp
 
-// The bucket, of numBuckets, of a score or a bound that is so far above those of the least bucket: greater for greater
-// ones. Buckets are of 2^shift scores; the last has all that are above it, too.
+// The histogram bucket of a score or bound, given its distance above the lowest
+// bucket. Monotonic. Buckets are 2^shift scores wide; the last one has no upper
+// end.
 template <uint32_t numBuckets>
 __device__ __forceinline__ uint32_t score_bucket(uint32_t above, uint32_t shift) {
     return min(above >> shift, numBuckets - 1);
 }
 
-// Raises the block's theta, of which the lane knows own, to what other blocks have told, and returns the greater one;
-// lanes may see different ones. By a warp.
+// Raises the block's theta, last read as own, to the value published by other
+// blocks, and returns the maximum. Lanes may get different values. Called by a
+// whole warp.
 __device__ __forceinline__ uint32_t warp_hear(uint32_t* theta, uint32_t own, const uint32_t* told, uint32_t lane) {
     const uint32_t heard = ld_relaxed(told);
     if (heard > own) {
@@ -33,23 +38,32 @@ __device__ __forceinline__ uint32_t warp_hear(uint32_t* theta, uint32_t own, con
     return own;
 }
 
-// Compacts the block's best keys, and raises theta to the score of the k-th, if some thread's key was refused: there
-// was no room for it. Returns whether it did, the same in all threads. By all threads; ends with a barrier.
-__device__ __forceinline__ bool block_make_room(BlockTopK& top, uint32_t* theta, uint64_t refused) {
+// HitScore returns the score of a key of hit_key.cuh.
+struct HitScore {
+    __device__ __forceinline__ uint32_t operator()(uint64_t key) const { return hit_score(key); }
+};
+
+// If any thread's key was refused for lack of space: compacts the block's best
+// keys and raises theta to the score of the k-th. Returns whether it did,
+// identical in all threads. score(key) is the score of a key. Called by all threads; ends with a barrier.
+template <class Score = HitScore>
+__device__ __forceinline__ bool block_make_room(BlockTopK& top, uint32_t* theta, uint64_t refused, Score score = {}) {
     if (__syncthreads_or(refused != 0) == 0) {
         return false;
     }
     block_topk_compact(top);
     if (threadIdx.x == 0) {
-        atomicMax(theta, hit_score(top.threshold));
+        atomicMax(theta, score(top.threshold));
     }
     __syncthreads();
     return true;
 }
 
-// Pushes numKeys keys, of which load(i) gives one. By all threads; ends with a barrier.
-template <class Load>
-__device__ __forceinline__ void block_take(BlockTopK& top, uint32_t* theta, uint32_t numKeys, Load load) {
+// Pushes numKeys keys, provided by load(i). Called by all threads; ends with a
+// barrier.
+template <class Load, class Score = HitScore>
+__device__ __forceinline__ void block_take(BlockTopK& top, uint32_t* theta, uint32_t numKeys, Load load,
+                                           Score score = {}) {
     for (uint32_t from = 0; from < numKeys; from += blockDim.x) {
         const uint32_t i = from + threadIdx.x;
         uint64_t key = i < numKeys ? load(i) : 0;
@@ -57,17 +71,18 @@ __device__ __forceinline__ void block_take(BlockTopK& top, uint32_t* theta, uint
             if (key != 0 && block_topk_push(top, key) <= top.capacity) {
                 key = 0;
             }
-        } while (block_make_room(top, theta, key));
+        } while (block_make_room(top, theta, key, score));
     }
 }
 
-// Calls write(i, key) with the i-th best of the block's keys for each of the best k, and returns their number, the
-// same in all threads. keys are those of top. By all threads, behind a barrier.
+// Calls write(i, key) for each of the block's best k keys, where i is the rank,
+// and returns their number in all threads. keys is top.keys. Called by all
+// threads, after a barrier.
 template <class Write>
 __device__ __forceinline__ uint32_t block_write_hits(BlockTopK& top, const uint64_t* keys, const uint32_t& k,
                                                      Write write) {
     uint32_t count = top.count;
-    if (count <= blockDim.x) {  // each key finds its place by counting those before it
+    if (count <= blockDim.x) {  // each key counts the greater ones
         const uint64_t key = threadIdx.x < count ? keys[threadIdx.x] : 0;
         uint32_t rank = 0;
         for (uint32_t i = 0; i < count; i++) {
@@ -87,7 +102,7 @@ __device__ __forceinline__ uint32_t block_write_hits(BlockTopK& top, const uint6
     return count;
 }
 
-// Adds a warp's n pieces of work to a count of the block's. By a warp.
+// Adds n to a work counter of the block. Called by a whole warp.
 template <class T>
 __device__ __forceinline__ void warp_count_work(T* count, uint32_t n, uint32_t lane) {
     if (lane == 0 && n > 0) {
@@ -95,7 +110,7 @@ __device__ __forceinline__ void warp_count_work(T* count, uint32_t n, uint32_t l
     }
 }
 
-// Clears the words of what blocks share. By all threads.
+// Clears a shared struct. Called by all threads.
 template <class T>
 __device__ __forceinline__ void block_clear(T* shared) {
     auto* words = reinterpret_cast<uint32_t*>(shared);

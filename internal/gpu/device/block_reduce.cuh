@@ -1,12 +1,13 @@
-// Sums, least and greatest values over the threads of a block, in every thread.
+// Sum, minimum and maximum over the threads of a block, returned in every
+// thread.
 #pragma once
 
 #include "warp_reduce.cuh"
 
-// Combines value over all threads of a one-dimensional block whose size is a multiple
-// of 32. combine takes a value of a lane and returns that of its warp; none is what
-// changes nothing; words is shared memory of a word for each warp, [32], which may be
-// used again at once.
+// Combines value over all threads of a one-dimensional block whose size is a
+// multiple of 32. combine maps a lane's value to the result of its warp; none
+// is the neutral element; words is shared memory, [32], one word per warp, and
+// may be reused at once.
 template <class T, class Combine>
 __device__ __forceinline__ T block_reduce(T value, T none, T* words, Combine combine) {
     const uint32_t lane = threadIdx.x & 31;

@@ -1,42 +1,43 @@
-// The best k keys of those that the threads of a block come by, in shared memory.
+// The best k of the keys that the threads of a block produce, in shared memory.
 //
-// Keys (hit_key.cuh, or any distinct numbers but 0) are pushed to a buffer that is
-// not sorted. When it is nearly full the whole block compacts it to the best k,
-// by radix selection, and the k-th of them becomes the threshold: keys that are not
-// above it are not stored any more. At the end the block sorts what there is.
+// Keys (hit_key.cuh, or any distinct numbers except 0) are pushed to an
+// unsorted buffer. When it is nearly full, the whole block compacts it to the
+// best k by radix selection. The k-th key becomes the threshold: lower keys are
+// not stored any more. At the end the block sorts the buffer.
 //
-//   __shared__ BlockTopK top;
-//   uint64_t* keys = griffin_dynamic_shared<uint64_t>();  // [capacity]
-//   block_topk_init(top, keys, capacity, k, 0);
-//   while (...) {                                         // the same for all threads
-//     uint32_t pushed = has ? block_topk_push(top, key) : 0;
-//     if (__syncthreads_or(pushed > top.capacity - blockDim.x)) block_topk_compact(top);
-//   }
-//   block_topk_sort(top);                                 // top.keys[0, top.count), best first
+//	__shared__ BlockTopK top;
+//	uint64_t* keys = griffin_dynamic_shared<uint64_t>();  // [capacity]
+//	block_topk_init(top, keys, capacity, k, 0);
+//	while (...) {                                         // the same for all threads
+//	  uint32_t pushed = has ? block_topk_push(top, key) : 0;
+//	  if (__syncthreads_or(pushed > top.capacity - blockDim.x)) block_topk_compact(top);
+//	}
+//	block_topk_sort(top);                                 // top.keys[0, top.count), best first
 //
 // Contract:
-// - blockDim.x is a multiple of 32, the other dimensions are 1. capacity is a power
-//   of two greater than k, which is below 2^31. 8 bytes of shared memory a key.
-// - init, compact and sort are called by all threads together. Each begins and ends
-//   with a barrier. push is called by any threads, in any branch, between them.
-// - push (and push_warp, for all lanes of a warp together) returns 0 if the key is not above the threshold, and
-// otherwise how many
-//   keys have been pushed, this one included. If that is more than capacity, the key
-//   was NOT stored: the caller keeps it and pushes it again after the next compact.
-//   As the greatest of these numbers is some thread's, the barrier in the example
-//   tells all threads alike whether to compact, and with k + blockDim.x <= capacity,
-//   or the number of pushes between two barriers in its place, no push fails.
-// - Between two of the block's calls all threads may read threshold, and nothing else
-//   writes it. It is 0, or what init was given, until a compact finds k keys.
-//   A threshold from elsewhere may be used beside it: keys that are below k keys
-//   of other blocks need not be pushed.
-// - After sort, keys[0, count) are the best min(k, pushed) keys, the greatest first.
-//   More can be pushed afterwards.
+//   - blockDim.x is a multiple of 32, the other dimensions are 1. capacity is a power
+//     of two greater than k, which is below 2^31. 8 bytes of shared memory per key.
+//   - All threads call init, compact and sort together. Each begins and ends with a
+//     barrier. Any threads may call push, in any branch, between them.
+//   - push (and push_warp, called by all lanes of a warp together) returns 0 if the
+//     key is not above the threshold. Otherwise it returns the number of pushed keys,
+//     including this one. If this exceeds capacity, the key was NOT stored: the caller
+//     keeps it and pushes it again after the next compact. Some thread gets the
+//     largest of these numbers, so the barrier in the example makes all threads agree
+//     whether to compact. If k plus the number of pushes between two barriers (at
+//     most blockDim.x in the example) does not exceed capacity, no push fails.
+//   - Between two calls of the block all threads may read threshold; only these
+//     calls write it. It is 0, or the argument of init, until a compact finds k keys.
+//     An external threshold may be used too: keys below k keys of other blocks need
+//     not be pushed.
+//   - After sort, keys[0, count) are the best min(k, pushed) keys in descending order.
+//     Further pushes are allowed.
 //
-// The result does not depend on the order of pushes. The selection is that of
-// Alabi, Blanchard, Gordon and Steinbach, "Fast k-selection algorithms for graphics
-// processing units", JEA 17, 2012, §3.2 (radix select); we start at the first bit in
-// which the keys differ. The sort is bitonic (Batcher, AFIPS 1968).
+// The result does not depend on the order of pushes. The selection is the radix
+// select of Alabi, Blanchard, Gordon and Steinbach, "Fast k-selection
+// algorithms for graphics processing units", JEA 17, 2012, §3.2; we start at
+// the first bit in which the keys differ. The sort is bitonic (Batcher, AFIPS
+// 1968).
 #pragma once
 
 #include "warp_reduce.cuh"
@@ -47,20 +48,20 @@ constexpr uint32_t kTopKBuckets = 1U << kTopKDigitBits;
 struct BlockTopK {
     uint64_t* keys;      // [capacity], shared memory
     uint64_t threshold;  // only keys above it are stored
-    uint64_t lowest;     // compact: the least key that is kept
+    uint64_t lowest;     // compact: the smallest key kept
     uint32_t capacity;
     uint32_t k;
-    uint32_t count;   // keys stored, plus pushes that failed
+    uint32_t count;   // keys stored, plus failed pushes
     uint32_t kept;    // compact: keys stored so far
     uint32_t bucket;  // compact: the bucket of the k-th key,
-    uint32_t need;    // how many of its keys are among the best k,
-    uint32_t holds;   // and how many it has
+    uint32_t need;    // number of its keys that are among the best k,
+    uint32_t holds;   // and its total number of keys
     uint32_t differ[2];
     uint32_t buckets[kTopKBuckets];
 };
 
-// block_topk_init prepares an empty buffer. Keys that are not above threshold will
-// not be stored: for a score that k documents are known to reach, score << 32.
+// Prepares an empty buffer. Keys that are not above threshold are not stored;
+// for a score that k documents reach, pass score << 32.
 __device__ inline void block_topk_init(BlockTopK& top, uint64_t* keys, uint32_t capacity, uint32_t k,
                                        uint64_t threshold) {
     __syncthreads();
@@ -74,7 +75,7 @@ __device__ inline void block_topk_init(BlockTopK& top, uint64_t* keys, uint32_t 
     __syncthreads();
 }
 
-// block_topk_push: see the contract above.
+// See the contract above.
 __device__ __forceinline__ uint32_t block_topk_push(BlockTopK& top, uint64_t key) {
     if (key <= top.threshold) return 0;
     uint32_t slot = atomicAdd(&top.count, 1U);
@@ -82,8 +83,9 @@ __device__ __forceinline__ uint32_t block_topk_push(BlockTopK& top, uint64_t key
     return slot + 1;
 }
 
-// block_topk_push_warp is block_topk_push for all lanes of a warp together, each with a key, or with 0 for none. It
-// takes one atomic addition, which pays where several lanes have keys that are above the threshold.
+// block_topk_push for all lanes of a warp together; a lane without a key passes
+// 0. It needs one atomic addition, which is faster if several lanes have keys
+// above the threshold.
 __device__ __forceinline__ uint32_t block_topk_push_warp(BlockTopK& top, uint64_t key) {
     bool has = key > top.threshold;
     uint32_t lanes = __ballot_sync(0xFFFFFFFFU, has);
@@ -96,8 +98,8 @@ __device__ __forceinline__ uint32_t block_topk_push_warp(BlockTopK& top, uint64_
     return slot + 1;
 }
 
-// block_topk_differing returns the number of low bits that are not the same in all
-// of the first n > 0 keys. Result in all threads.
+// Returns in all threads the number of low bits that differ among the first n >
+// 0 keys.
 __device__ inline uint32_t block_topk_differing(BlockTopK& top, uint32_t n) {
     if (threadIdx.x < 2) top.differ[threadIdx.x] = 0;
     __syncthreads();
@@ -113,10 +115,10 @@ __device__ inline uint32_t block_topk_differing(BlockTopK& top, uint32_t n) {
     return top.differ[1] ? 64 - __clz(top.differ[1]) : 32 - __clz(top.differ[0]);
 }
 
-// warp_find_bucket finds the bucket of the wanted-th key from the top, of buckets with
-// these counts, which add up to no less: one lane writes its number to bucket, how many
-// of its keys are among those wanted to need, and how many it has to holds. By all
-// lanes of one warp, behind a barrier after the counting.
+// Finds the bucket that contains the wanted-th largest key; counts add up to at
+// least wanted. One lane writes the bucket's number, how many of its keys are
+// among those wanted (need), and its count (holds). Called by all lanes of one
+// warp, after a barrier that follows the counting.
 template <uint32_t numBuckets>
 __device__ inline void warp_find_bucket(const uint32_t* counts, uint32_t wanted, uint32_t* bucket, uint32_t* need,
                                         uint32_t* holds) {
@@ -140,10 +142,10 @@ __device__ inline void warp_find_bucket(const uint32_t* counts, uint32_t wanted,
     }
 }
 
-// block_topk_bound returns a number that exactly top.k of the first n > k keys
-// reach. Result in all threads.
+// Returns in all threads a number that exactly top.k of the first n > k keys
+// reach.
 __device__ inline uint64_t block_topk_bound(BlockTopK& top, uint32_t n) {
-    uint32_t bits = block_topk_differing(top, n);  // of the keys' ends, still open
+    uint32_t bits = block_topk_differing(top, n);  // undecided low bits of the keys
     uint64_t prefix = bits < 64 ? top.keys[0] >> bits : 0;
     uint32_t wanted = top.k;
     while (bits > 0) {
@@ -165,14 +167,13 @@ __device__ inline uint64_t block_topk_bound(BlockTopK& top, uint32_t n) {
         prefix = prefix << width | top.bucket;
         bits = shift;
         wanted = top.need;
-        if (wanted == top.holds) break;  // all of the bucket
+        if (wanted == top.holds) break;  // the whole bucket is selected
     }
     return prefix << bits;
 }
 
-// block_topk_compact keeps the best k of the keys stored and forgets the others; if
-// there are k, the threshold becomes the k-th. Which slots the keys are in afterwards
-// is not said.
+// Keeps the best k of the stored keys. If there are k, the threshold becomes
+// the k-th. The order of the remaining keys is undefined.
 __device__ inline void block_topk_compact(BlockTopK& top) {
     __syncthreads();
     uint32_t n = min(top.count, top.capacity);
@@ -203,9 +204,9 @@ __device__ inline void block_topk_compact(BlockTopK& top) {
     __syncthreads();
 }
 
-// block_sort_descending sorts n keys in shared memory, the greatest first. There is
-// room for n rounded up to a power of two; what is behind n is lost. By all threads;
-// it begins and ends with a barrier.
+// Sorts n keys in shared memory in descending order. The buffer has space for n
+// rounded up to a power of two; keys behind n are overwritten. Called by all
+// threads; begins and ends with a barrier.
 template <typename Key>
 __device__ inline void block_sort_descending(Key* keys, uint32_t n) {
     if (n < 2) {
@@ -216,8 +217,8 @@ __device__ inline void block_sort_descending(Key* keys, uint32_t n) {
     __syncthreads();
     for (uint32_t i = n + threadIdx.x; i < padded; i += blockDim.x) keys[i] = 0;
     __syncthreads();
-    // A warp's 32 pairs lie in 64 keys that are its own as long as strides are at most
-    // 32: only a step over a longer stride, and the one after it, wait for other warps.
+    // With strides up to 32, a warp's 32 pairs lie in 64 keys of its own. Only
+    // a step with a longer stride, and the step after it, wait for other warps.
     uint32_t before = 64;
     for (uint32_t size = 2; size <= padded; size *= 2) {
         for (uint32_t stride = size / 2; stride > 0; stride /= 2) {
@@ -240,7 +241,7 @@ __device__ inline void block_sort_descending(Key* keys, uint32_t n) {
     __syncthreads();
 }
 
-// block_topk_sort leaves the best k of the keys stored, the greatest first.
+// Leaves the best k of the stored keys in descending order.
 __device__ inline void block_topk_sort(BlockTopK& top) {
     block_topk_compact(top);
     block_sort_descending(top.keys, top.count);

@@ -1,29 +1,29 @@
-// What kernels are written in: the part of CUDA that Griffin uses, without CUDA's
-// headers. Every .cu and .cuh file includes this first. Compiled for a GPU (make
-// kernels) the names become the compiler's builtins and single instructions of
-// PTX; with GRIFFIN_EMULATOR they come from the emulator, on the host. Both sides
-// mean the same, and what one side lacks the other does not have either.
+// The part of CUDA that Griffin uses, without CUDA's headers. Every .cu and
+// .cuh file includes this first. Compiled for a GPU (make kernels), the names
+// map to the compiler's builtins and single PTX instructions; with
+// GRIFFIN_EMULATOR, the emulator implements them on the host. Both sides have
+// the same functions with the same semantics.
 //
 // A kernel takes exactly one parameter, a struct by value, named p in its body:
 //
-//     struct CopyParams {
-//         const uint32_t* source;  // [numWords]
-//         uint32_t* target;        // [numWords]
-//         uint32_t numWords;
-//     };
-//     GRIFFIN_KERNEL(demo_copy, CopyParams, 256) {
-//         uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
-//         if (i < p.numWords) p.target[i] = p.source[i];
-//     }
+//	struct CopyParams {
+//	    const uint32_t* source;  // [numWords]
+//	    uint32_t* target;        // [numWords]
+//	    uint32_t numWords;
+//	};
+//	GRIFFIN_KERNEL(demo_copy, CopyParams, 256) {
+//	    uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+//	    if (i < p.numWords) p.target[i] = p.source[i];
+//	}
 //
-// Its Go mirror has the same layout: 8-byte pointers first, then 4-byte numbers.
-// The third argument is the most threads that a block may have.
+// Its Go mirror has the same layout: 8-byte pointers first, then 4-byte
+// numbers. The third argument is the maximum number of threads per block.
 //
-// Conventions beyond CUDA's: ld_relaxed, ld_acquire, st_relaxed and st_release read
-// and write words that other threads write meanwhile (plain accesses to such words
-// are data races, and the emulator says so), st_relaxed_system words that the host
-// looks at; griffin_dynamic_shared<T>() is the launch's dynamic shared memory, aligned
-// to 16 bytes.
+// Conventions beyond CUDA: ld_relaxed, ld_acquire, st_relaxed and st_release
+// access words that other threads write concurrently; plain accesses to such
+// words are data races, which the emulator reports. st_relaxed_system is for
+// words that the host reads. griffin_dynamic_shared<T>() is the launch's
+// dynamic shared memory, aligned to 16 bytes.
 #pragma once
 
 #ifdef GRIFFIN_EMULATOR
@@ -47,12 +47,12 @@
 #define GRIFFIN_KERNEL(name, Params, maxThreads) \
     extern "C" __global__ __launch_bounds__(maxThreads) void name(const Params p)
 
-// As GRIFFIN_KERNEL, with the least number of blocks that a multiprocessor should
-// hold at once, which bounds the registers of a thread.
+// Like GRIFFIN_KERNEL, with the minimum number of resident blocks per
+// multiprocessor, which limits the registers per thread.
 #define GRIFFIN_KERNEL_BLOCKS(name, Params, maxThreads, minBlocks) \
     extern "C" __global__ __launch_bounds__(maxThreads, minBlocks) void name(const Params p)
 
-// Of a function that both the device and code for the host may call.
+// A function for both the device and host code.
 #define GRIFFIN_DEVICE __device__ __forceinline__
 
 typedef __INT8_TYPE__ int8_t;
@@ -70,7 +70,7 @@ typedef __PTRDIFF_TYPE__ ptrdiff_t;
 
 #include "vectors.cuh"
 
-// Where a thread is.
+// Thread coordinates.
 
 #define GRIFFIN_COORDINATE(member, reg)                        \
     __declspec(property(get = read_##member)) uint32_t member; \
@@ -107,9 +107,10 @@ extern const __device__ __attribute__((weak)) griffin_grid_dim gridDim;
 
 constexpr int warpSize = 32;
 
-// Barriers and votes of a block. Every thread of the block must reach the same one.
+// Barriers and votes of a block. Every thread of the block must reach the same
+// one.
 
-// __syncthreads() is clang's own.
+// clang provides __syncthreads().
 GRIFFIN_DEVICE int __syncthreads_or(int predicate) {
     return __nvvm_bar0_or(predicate);
 }
@@ -130,7 +131,7 @@ GRIFFIN_DEVICE void __threadfence_system() {
     __nvvm_membar_sys();
 }
 
-// Collectives of a warp. Every lane of mask, and no other, must reach the same one.
+// Collectives of a warp. Exactly the lanes of mask must reach the same one.
 
 GRIFFIN_DEVICE void __syncwarp(uint32_t mask = 0xffffffffu) {
     __nvvm_bar_warp_sync(mask);
@@ -179,7 +180,7 @@ GRIFFIN_SHUFFLE(__shfl_down_sync, __nvvm_shfl_sync_down, 0x1f, uint32_t)
 GRIFFIN_SHUFFLE(__shfl_xor_sync, __nvvm_shfl_sync_bfly, 0x1f, int)
 #undef GRIFFIN_SHUFFLE
 
-// The lanes of mask whose value is the caller's.
+// The lanes of mask that have the caller's value.
 template <class T>
 GRIFFIN_DEVICE uint32_t __match_any_sync(uint32_t mask, T value) {
     static_assert(sizeof(T) == 4 || sizeof(T) == 8, "__match_any_sync takes 32 or 64 bits");
@@ -243,12 +244,14 @@ GRIFFIN_DEVICE unsigned long long __umul64hi(unsigned long long a, unsigned long
     return __nvvm_mulhi_ull(a, b);
 }
 
-// Bytes of b:a (a holds bytes 0 to 3) picked by the four low nibbles of selector, whose top bits must be 0.
+// Bytes of b:a (a holds bytes 0 to 3), selected by the low four nibbles of
+// selector, whose top bits must be 0.
 GRIFFIN_DEVICE uint32_t __byte_perm(uint32_t a, uint32_t b, uint32_t selector) {
     return static_cast<uint32_t>(__nvvm_prmt(a, b, selector));
 }
 
-// The high (l) or low (r) word of high:low shifted by shift modulo 32; c: by at most 32.
+// The high (l) or low (r) word of high:low shifted by shift modulo 32; variant
+// c: by at most 32.
 #define GRIFFIN_FUNNEL(name, instruction)                                                     \
     GRIFFIN_DEVICE uint32_t name(uint32_t low, uint32_t high, uint32_t shift) {               \
         uint32_t result;                                                                      \
@@ -261,7 +264,7 @@ GRIFFIN_FUNNEL(__funnelshift_r, "shf.r.wrap.b32")
 GRIFFIN_FUNNEL(__funnelshift_rc, "shf.r.clamp.b32")
 #undef GRIFFIN_FUNNEL
 
-// Shifts whose distance may be 32 or more, which gives 0. In C++ that is undefined.
+// Shifts by 32 or more give 0; in C++ that is undefined.
 GRIFFIN_DEVICE uint32_t shift_left(uint32_t x, uint32_t distance) {
     uint32_t result;
     asm("shl.b32 %0, %1, %2;" : "=r"(result) : "r"(x), "r"(distance));
@@ -273,7 +276,7 @@ GRIFFIN_DEVICE uint32_t shift_right(uint32_t x, uint32_t distance) {
     return result;
 }
 
-// Two 16-bit or four 8-bit numbers of a word at once.
+// Two 16-bit or four 8-bit numbers of a word together.
 #define GRIFFIN_SIMD_WORD(name, instruction)                                         \
     GRIFFIN_DEVICE uint32_t name(uint32_t a, uint32_t b) {                           \
         uint32_t result;                                                             \
@@ -291,7 +294,8 @@ GRIFFIN_SIMD_WORD(__vaddus2, "vadd2.u32.u32.u32.sat")
 GRIFFIN_SIMD_WORD(__vsub4, "vsub4.u32.u32.u32")
 #undef GRIFFIN_SIMD_WORD
 
-// Comparisons give 0xff in each byte (0xffff in each half) where they hold.
+// A comparison that holds gives 0xff in its byte (0xffff in its half),
+// otherwise 0.
 GRIFFIN_DEVICE uint32_t __vcmpgeu4(uint32_t a, uint32_t b) {
     uint32_t bits;
     asm("vset4.u32.u32.ge %0, %1, %2, %3;" : "=r"(bits) : "r"(a), "r"(b), "r"(0));
@@ -318,7 +322,7 @@ GRIFFIN_DEVICE uint32_t __vcmpgtu2(uint32_t a, uint32_t b) {
     return (bits << 16) - bits;
 }
 
-// c plus the products of the four bytes of a and b.
+// c plus the dot product of the four bytes of a and b.
 GRIFFIN_DEVICE uint32_t __dp4a(uint32_t a, uint32_t b, uint32_t c) {
     uint32_t result;
     asm("dp4a.u32.u32 %0, %1, %2, %3;" : "=r"(result) : "r"(a), "r"(b), "r"(c));
@@ -334,7 +338,7 @@ GRIFFIN_DEVICE T max(T a, T b) {
     return a < b ? b : a;
 }
 
-// Floating point, each operation rounded by itself (never fused).
+// Floating point; each operation is rounded separately, never fused.
 
 GRIFFIN_DEVICE float __fadd_rn(float a, float b) {
     return __nvvm_add_rn_f(a, b);

@@ -1,13 +1,13 @@
-// A hit as one number that rises with its place in the total order of results,
-// score descending, then DocID ascending, as package topk has it:
+// A hit as one number that increases with its rank in the total order of
+// results, score descending, then DocID ascending, as in package topk:
 //
-//   63            32 31             0
-//   +---------------+---------------+
-//   |     score     |    ~DocID     |
-//   +---------------+---------------+
+//	63            32 31             0
+//	+---------------+---------------+
+//	|     score     |    ~DocID     |
+//	+---------------+---------------+
 //
-// No document has DocID 2^32-1, so that no hit has key 0: it stands for "none".
-// Keys of different documents differ. Scores of 2^32 and more have no key.
+// No document has DocID 2^32-1, so no hit has key 0, which stands for "none".
+// Keys of different documents differ. Scores must be below 2^32.
 #pragma once
 
 #include "cuda.cuh"

@@ -1,38 +1,40 @@
-// Searches of one thread in one uncompressed list: binary in all of it, in a safe range
-// around a line or in a hash bucket; by interpolation; and in a bitmap with ranks. CPU reference:
-// package contraction (Ao et al., PVLDB 4(8), 2011, §4.2 to §4.4).
+// Searches by one thread in one uncompressed list: binary search in the whole
+// list, in a safe range around a line, or in a hash bucket; interpolation
+// search; and a bitmap with ranks. CPU reference: package contraction (Ao et
+// al., PVLDB 4(8), 2011, §4.2 to §4.4).
 
 #pragma once
 
 #include "cuda.cuh"
 
-// One list to be probed. Mirror of intersect.View. What a search does not need may be
-// null or 0.
+// A list to search. Mirror of intersect.View. Fields that a search does not use
+// may be null or 0.
 struct ListView {
-    const uint32_t* docIDs;  // [numPostings], rising
+    const uint32_t* docIDs;  // [numPostings], ascending
     const uint32_t* table;   // hash segmentation: [numBuckets+1] starts, and the list's
                              // length; bitmap: [numBuckets] pairs of bits and rank
     int64_t intercept;       // of the line
     uint32_t numPostings;
     int32_t left;  // safe search range around the line
     int32_t right;
-    uint32_t shift;  // of a DocID to its bucket
+    uint32_t shift;  // maps a DocID to its bucket
     uint32_t numBuckets;
-    uint32_t isBitmap;  // whether table is one
+    uint32_t isBitmap;  // table is a bitmap
     float inverse;      // of the line's slope: line_inverse
     uint32_t reserved[3];
 };
 
-// line_inverse returns how many indexes a line of a slope, in units of 2^-32, takes to
-// rise by 1, rounded. The host computes the same for a ListView.
+// Returns the rounded number of indexes over which a line with the given slope
+// (in units of 2^-32) rises by 1. The host computes the same value for a
+// ListView.
 __device__ __forceinline__ float line_inverse(uint64_t slope) {
     return __fdiv_rn(4294967296.0F, static_cast<float>(max(slope, uint64_t{1})));
 }
 
-// line_position returns about the index at which a line reaches what lies rise above its
-// start, and margin how far off that may be, two of contraction.Line.Position's own
-// roundings included. A division of 64 bits would be exact, and take as long as reading
-// memory.
+// Returns the approximate index at which a line reaches rise above its start.
+// margin bounds the error, including the two roundings of
+// contraction.Line.Position. An exact 64-bit division would be as slow as a
+// memory access.
 __device__ __forceinline__ int64_t line_position(int64_t rise, float inverse, int64_t& margin) {
     // Three roundings of 2^-24 each: less than 2^-22 of the result.
     const float at = __fmul_rn(static_cast<float>(rise), inverse);
@@ -41,11 +43,12 @@ __device__ __forceinline__ int64_t line_position(int64_t rise, float inverse, in
     return p;
 }
 
-// Left and right deviation of a list whose safe range is all of it.
+// Left and right deviation of a list whose safe range is the whole list.
 constexpr int32_t kNoRange = 0x7fffffff;
 
-// safe_range sets [lo, hi], at most the list of n, to where the first element lies that is
-// rise above the start of the line at least (contraction.SafeRange.Range, and the margin).
+// Sets [lo, hi], within a list of n, to the range of the first element that is
+// at least rise above the start of the line (contraction.SafeRange.Range, plus
+// the margin).
 __device__ __forceinline__ void safe_range(int64_t rise, float inverse, int32_t left, int32_t right, uint32_t n,
                                            uint32_t& lo, uint32_t& hi) {
     if (left == kNoRange) {
@@ -62,8 +65,8 @@ __device__ __forceinline__ void safe_range(int64_t rise, float inverse, int32_t 
     hi = static_cast<uint32_t>(to);
 }
 
-// Where a search looks for x: range sets [lo, hi), at most the list, such that x is in
-// there if it is in the list.
+// Search ranges: range sets [lo, hi), within the list, such that it contains x
+// if the list does.
 
 struct WholeList {
     static constexpr bool usesBitmap = false;
@@ -81,12 +84,12 @@ struct LineRange {
     }
 };
 
-// x's hash bucket (HS), unless the list has a bitmap instead. No branch: what is not in
-// a bucket is looked for in none.
+// x's hash bucket (HS), unless the list has a bitmap. Branch-free: an x without
+// a bucket gets an empty range.
 struct BucketRange {
     static constexpr bool usesBitmap = true;
     __device__ __forceinline__ static void range(const ListView& v, uint32_t x, uint32_t& lo, uint32_t& hi) {
-        const uint32_t bucket = shift_right(x, v.shift);  // by 32 where there is one
+        const uint32_t bucket = shift_right(x, v.shift);  // by 32 if there is one bucket
         const bool known = bucket < v.numBuckets;
         const uint32_t* start = v.table + (known ? bucket : 0);
         lo = __ldg(start);
@@ -95,8 +98,8 @@ struct BucketRange {
     }
 };
 
-// find_in says whether x is in [lo, hi) of a list, by binary search, and if so sets
-// index to its place.
+// Reports whether x is in [lo, hi) of a list, by binary search; if so, sets
+// index to its index.
 __device__ __forceinline__ bool find_in(const uint32_t* docIDs, uint32_t lo, uint32_t hi, uint32_t x, uint32_t& index) {
 #pragma unroll 1
     while (lo < hi) {
@@ -112,8 +115,9 @@ __device__ __forceinline__ bool find_in(const uint32_t* docIDs, uint32_t lo, uin
     return false;
 }
 
-// find_bit says whether x is in a list by its bitmap, and sets index to its place: bit
-// x%32 of word x/32 says so, and the rank beside it how many DocIDs lie before the word.
+// Reports whether x is in a list by its bitmap, and sets index to its index.
+// Bit x%32 of word x/32 is the membership; the rank next to the word counts the
+// DocIDs before it.
 __device__ __forceinline__ bool find_bit(const ListView& v, uint32_t x, uint32_t& index) {
     const uint32_t bucket = x >> 5;
     const bool known = bucket < v.numBuckets;
@@ -123,7 +127,8 @@ __device__ __forceinline__ bool find_bit(const ListView& v, uint32_t x, uint32_t
     return known && (word.x & bit) != 0;
 }
 
-// Each search says whether x is in the list, and if so sets index to its place.
+// Searches: each find reports whether x is in the list; if so, it sets index to
+// its index.
 
 template <class Range>
 struct RangeSearch {
@@ -141,8 +146,8 @@ struct RangeSearch {
     }
 };
 
-// Interpolation search (Perl, Itai and Avni, CACM 21(7), 1978): each step looks where x
-// would lie if the rest of the list were evenly spread.
+// Interpolation search (Perl, Itai and Avni, CACM 21(7), 1978): each step
+// probes the expected index of x in a uniform distribution.
 struct InterpolationSearch {
     __device__ __forceinline__ static bool find(const ListView& v, uint32_t x, uint32_t& index) {
         if (v.numPostings == 0) {

@@ -1,16 +1,16 @@
-// Loads, stores and atomics beyond plain ones, for a GPU. Included by cuda.cuh,
-// which kernels include; the emulator has its own of the same names.
+// Loads, stores and atomics for a GPU. Included by cuda.cuh, which kernels
+// include; the emulator defines the same names.
 #pragma once
 
-// Gives a parameter a type without taking part in template deduction, so that
-// atomicAdd(counter, 1) works on any counter.
+// Excludes a parameter from template deduction, so that atomicAdd(counter, 1)
+// works on any counter.
 template <class T>
 struct griffin_same {
     typedef T type;
 };
 
-// Atomics on 32 or 64 bits of global or shared memory, relaxed, seen by the whole
-// device. Each returns the value before.
+// Atomics on 32 or 64 bits of global or shared memory, relaxed, device scope.
+// Each returns the previous value.
 template <class T>
 GRIFFIN_DEVICE T atomicAdd(T* address, typename griffin_same<T>::type value) {
     static_assert(sizeof(T) == 4 || sizeof(T) == 8, "atomics take 32 or 64 bits");
@@ -57,9 +57,9 @@ GRIFFIN_DEVICE T atomicCAS(T* address, typename griffin_same<T>::type expected, 
     return expected;
 }
 
-// Reads and writes of words that other threads of the device access meanwhile.
-// ld_acquire sees all that was written before the st_release that it reads from.
-// st_relaxed_system is for words that the host looks at while the kernel runs.
+// Accesses to words that other threads of the device access concurrently.
+// ld_acquire sees everything written before the st_release that it reads from.
+// st_relaxed_system is for words that the host reads while the kernel runs.
 #define GRIFFIN_ORDERED(load, order)                                                                \
     template <class T>                                                                              \
     GRIFFIN_DEVICE T load(const T* address) {                                                       \
@@ -95,9 +95,9 @@ GRIFFIN_ORDERED(st_relaxed_system, "relaxed", ".sys")
 GRIFFIN_ORDERED(st_release, "release", ".gpu")
 #undef GRIFFIN_ORDERED
 
-// Loads and stores of global memory with a hint for the caches: __ldg through the
-// read-only cache (nothing may write the words while the kernel runs), __ldcs and
-// __stcs for data that is used once, __ldcg past the first-level cache. For
+// Loads and stores of global memory with cache hints: __ldg uses the read-only
+// cache (the words must not be written while the kernel runs), __ldcs and
+// __stcs are for data used once, __ldcg bypasses the first-level cache. For
 // numbers of 1 to 8 bytes and the vectors of 8 and 16 bytes.
 #define GRIFFIN_LOAD(name, modifier, ASM)                                                                            \
     template <class T>                                                                                               \

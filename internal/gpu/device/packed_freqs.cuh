@@ -1,26 +1,26 @@
-// Frequencies of a posting list, each read alone: from an array, or from the packed
-// bits of its block, in which every value has its place (codec.SIMDBP; Ding, He, Yan
-// and Suel, WWW 2009, §8.2, where exceptions are looked for besides: there are none
-// here).
+// Random access to frequencies of a posting list: in an array, or in the packed
+// bits of a block, where each value has a fixed position (codec.SIMDBP; Ding,
+// He, Yan and Suel, WWW 2009, §8.2. We differ: there are no exceptions to
+// search).
 #pragma once
 
 #include "cuda.cuh"
 #include "unpack.cuh"
 
-// PackedFreqs has the layout of the Go type scoring.Freqs. With plain the frequency of
-// posting i is plain[i]. Without it payload and directory are those of the list
-// (postings.BlockEntry: first, last, offset, bound | docWidth << 16 | freqWidth << 24):
-// the frequencies of a block lie behind its DocIDs.
+// Frequencies, with the layout of the Go type scoring.Freqs. If plain is set,
+// the frequency of posting i is plain[i]. Otherwise payload and directory
+// describe the list (postings.BlockEntry: first, last, offset, bound | docWidth
+// << 16 | freqWidth << 24); the frequencies of a block follow its DocIDs.
 struct PackedFreqs {
     const uint32_t* plain;
-    const uint32_t* payload;  // words up to that with the last bit
+    const uint32_t* payload;  // at least all words of the list
     const uint4* directory;   // [ceil(numPostings / 128)]
     uint32_t numPostings;
-    uint32_t reserved;  // the host's
+    uint32_t reserved;  // for the host
 };
 
-// packed_freqs sets freqs to the frequencies of n postings, each below numPostings, with
-// the loads of all in flight together.
+// Sets freqs to the frequencies of n postings, each below numPostings, with all
+// loads in flight together.
 template <uint32_t n>
 __device__ __forceinline__ void packed_freqs(const PackedFreqs& list, const uint32_t (&postings)[n],
                                              uint32_t (&freqs)[n]) {

@@ -1,11 +1,12 @@
-// Lists of the Regression codecs (lrc, lrcseg, seglrc, hs-lrc) as they lie in device
-// memory: the bytes that package codec wrote, beginning at an address that is a
-// multiple of 4 and padded to whole words. Any DocID can be computed alone, and lists
-// can be searched without decoding them (Ao et al., PVLDB 4(8), 2011, §5.2, §5.3 and
-// Appendix D). CPU reference: codec/lrc_list.go, lrc_deviations.go, lrc_search.go.
+// Lists of the Regression codecs (lrc, lrcseg, seglrc, hs-lrc) in device
+// memory: the bytes written by package codec, 4-byte aligned and padded to
+// whole words. Any DocID can be computed independently, and lists can be
+// searched without decoding (Ao et al., PVLDB 4(8), 2011, §5.2, §5.3 and
+// Appendix D). CPU reference: codec/lrc_list.go, lrc_deviations.go,
+// lrc_search.go.
 //
-// On bytes that are no list, nothing is read outside of the list's words and everything
-// comes to an end; what is found then is undefined.
+// For invalid bytes, reads stay inside the list's words and all functions
+// terminate; their results are undefined.
 
 #pragma once
 
@@ -18,7 +19,7 @@ constexpr uint32_t kSchemeLRCSeg = 1;
 constexpr uint32_t kSchemeSegLRC = 2;
 constexpr uint32_t kSchemeHSLRC = 3;
 
-// The flags of a width byte.
+// Flags of a width byte.
 constexpr uint32_t kRegressionExceptions = 0x80;
 constexpr uint32_t kRegressionWide = 0x40;
 constexpr uint32_t kRegressionWidthMask = 0x3f;
@@ -28,19 +29,19 @@ constexpr uint32_t kExceptionsHeader = 6;
 
 // A list in device memory. Mirror of intersect.CompressedView.Words.
 struct RegressionList {
-    const uint32_t* words;  // the list's bytes, to whole words
+    const uint32_t* words;  // the list's bytes, padded to whole words
     uint32_t numPostings;
-    uint32_t numWords;  // that can be read, at least 1
+    uint32_t numWords;  // readable words, at least 1
 };
 
-// Words of a list, of which no index is read behind the last.
+// Words of a list; reads beyond the last word return the last word.
 struct RegressionWords {
     const uint32_t* words;
     uint32_t last;
 
     __device__ __forceinline__ uint32_t word(uint64_t i) const { return __ldg(words + min(i, uint64_t{last})); }
 
-    // The number of width bits, at most 32, from a bit on.
+    // The number of width bits, at most 32, that begins at a bit.
     __device__ __forceinline__ uint32_t number(uint64_t bit, uint32_t width) const {
         const uint64_t at = bit >> 5;
         const uint32_t low = word(at);
@@ -51,33 +52,33 @@ struct RegressionWords {
     }
 };
 
-// A list seen through its header (codec/lrc_list.go has the format). Offsets are in
-// words from the list's start, those of widths and data in bytes.
+// A parsed list header (format: codec/lrc_list.go). Offsets are in words from
+// the list's start, except widths and data, in bytes.
 struct RegressionView {
     RegressionWords list;
-    uint64_t slope;  // of the list, in units of 2^-32; not of hs-lrc
+    uint64_t slope;  // of the list, in units of 2^-32; not for hs-lrc
     uint32_t numPostings;
     uint32_t numSegments;
-    uint32_t heads;  // of hs-lrc: the starts of the buckets, one more than segments
+    uint32_t heads;  // for hs-lrc: the starts of the buckets, one more than segments
     uint32_t offsets;
     uint32_t cuts;
     uint32_t slopes;
     uint32_t widths;
     uint32_t data;
     uint32_t intercept;
-    uint32_t length;  // binary logarithm of a segment's DocIDs; of hs-lrc: the shift
+    uint32_t length;  // binary logarithm of a segment's DocIDs; for hs-lrc: the shift
     float inverse;    // of the slope: line_inverse
-    int32_t left;     // safe search range (contraction.SafeRange); not of hs-lrc
+    int32_t left;     // safe search range (contraction.SafeRange); not for hs-lrc
     int32_t right;
 };
 
-// One segment, ready to be decoded: DocID j of its is the high half of start + j*slope,
-// plus its deviation, modulo 2^32.
+// A parsed segment: its DocID j is the high half of start + j*slope, plus the
+// deviation, modulo 2^32.
 struct RegressionSegment {
-    uint64_t bits;   // of the list at which the deviations begin
-    uint32_t width;  // of the lows, at most 32
+    uint64_t bits;   // bit offset in the list where the deviations begin
+    uint32_t width;  // of the low parts, at most 32
     uint32_t flags;
-    uint32_t begin;  // index of its first DocID in the list
+    uint32_t begin;  // list index of its first DocID
     uint32_t end;
     uint64_t start;
     uint64_t slope;
@@ -88,17 +89,17 @@ struct RegressionExceptions {
     uint32_t count;
     uint32_t indexWidth;
     uint32_t highWidth;
-    uint64_t indexes;  // bit of the list at which they begin
+    uint64_t indexes;  // bit offset in the list
     uint64_t highs;
 };
 
-// regression_slope returns the slope of its stored form, of 26 significant bits and an
-// exponent (codec/lrc_slope.go).
+// Unpacks a slope with 26 significant bits and an exponent
+// (codec/lrc_slope.go).
 __device__ __forceinline__ uint64_t regression_slope(uint32_t packed) {
     return static_cast<uint64_t>(packed & 0x3ffffff) << (packed >> 26);
 }
 
-// regression_view reads the header of a list of n DocIDs, at least 1.
+// Parses the header of a list of n >= 1 DocIDs.
 template <uint32_t Scheme>
 __device__ __forceinline__ RegressionView regression_view(const uint32_t* words, uint32_t numWords, uint32_t n) {
     RegressionView v;
@@ -133,12 +134,12 @@ __device__ __forceinline__ RegressionView regression_view(const uint32_t* words,
     return v;
 }
 
-// regression_word reads entry i of a table of u32.
+// Reads entry i of a table of u32.
 __device__ __forceinline__ uint32_t regression_word(const RegressionView& v, uint32_t table, uint32_t i) {
     return v.list.word(table + i);
 }
 
-// regression_open makes segment i ready.
+// Parses segment i.
 template <uint32_t Scheme>
 __device__ __forceinline__ RegressionSegment regression_open(const RegressionView& v, uint32_t i) {
     RegressionSegment s;
@@ -164,8 +165,7 @@ __device__ __forceinline__ RegressionSegment regression_open(const RegressionVie
     return s;
 }
 
-// regression_exceptions finds the exceptions of a segment of so many DocIDs that has the
-// flag.
+// Finds the exceptions of a segment of length DocIDs that has the flag.
 __device__ __forceinline__ RegressionExceptions regression_exceptions(const RegressionWords& list, uint64_t bits,
                                                                       uint32_t width, uint32_t length) {
     uint64_t at = bits + (static_cast<uint64_t>(length) * width + 7) / 8 * 8;
@@ -179,21 +179,21 @@ __device__ __forceinline__ RegressionExceptions regression_exceptions(const Regr
     return e;
 }
 
-// regression_low returns DocID j of a segment without the high bits of exceptions.
+// Returns DocID j of a segment without the high bits of exceptions.
 __device__ __forceinline__ uint32_t regression_low(const RegressionWords& list, const RegressionSegment& s,
                                                    uint32_t j) {
     const uint32_t deviation = list.number(s.bits + static_cast<uint64_t>(j) * s.width, s.width);
     return static_cast<uint32_t>((s.start + j * s.slope) >> 32) + deviation;
 }
 
-// regression_highs returns the high bits of exceptions, at their place, of DocIDs j to
-// j+3 of a segment of so many DocIDs that has the flag. It is not inlined: segments
+// Returns the high bits of exceptions, shifted to their position, of DocIDs j
+// to j+3 of a segment of length DocIDs that has the flag. Not inlined: segments
 // with exceptions are rare, and the code is long.
 __device__ __noinline__ uint4 regression_highs(const uint32_t* words, uint32_t last, uint64_t bits, uint32_t width,
                                                uint32_t length, uint32_t j) {
     const RegressionWords list{words, last};
     const RegressionExceptions e = regression_exceptions(list, bits, width, length);
-    // The first exception whose index is at least j.
+    // Binary search for the first exception whose index is at least j.
     uint32_t from = 0;
     uint32_t hi = e.count;
     while (from < hi) {
@@ -218,7 +218,7 @@ __device__ __noinline__ uint4 regression_highs(const uint32_t* words, uint32_t l
     return highs;
 }
 
-// regression_at returns DocID j of a segment.
+// Returns DocID j of a segment.
 __device__ __forceinline__ uint32_t regression_at(const RegressionWords& list, const RegressionSegment& s, uint32_t j) {
     uint32_t docID = regression_low(list, s, j);
     if (s.flags & kRegressionExceptions) {
@@ -227,8 +227,8 @@ __device__ __forceinline__ uint32_t regression_at(const RegressionWords& list, c
     return docID;
 }
 
-// regression_find returns the segment that DocID i of the list lies in: of buckets,
-// the last that begins at or before i.
+// Returns the segment that contains DocID i of the list; for buckets, the last
+// that begins at or before i.
 template <uint32_t Scheme>
 __device__ __forceinline__ uint32_t regression_find(const RegressionView& v, uint32_t i) {
     if (Scheme != kSchemeHSLRC) {
@@ -247,8 +247,8 @@ __device__ __forceinline__ uint32_t regression_find(const RegressionView& v, uin
     return lo;
 }
 
-// regression_find_warp returns, in every lane, the segment that DocID i of the list lies
-// in, the same i in all 32 lanes: of buckets, by comparing with 32 of them at a time.
+// Returns in every lane the segment that contains DocID i of the list; i is the
+// same in all 32 lanes. For buckets, it compares 32 of them at a time.
 template <uint32_t Scheme>
 __device__ __forceinline__ uint32_t regression_find_warp(const RegressionView& v, uint32_t i) {
     if (Scheme != kSchemeHSLRC) {
@@ -269,7 +269,7 @@ __device__ __forceinline__ uint32_t regression_find_warp(const RegressionView& v
     return lo;
 }
 
-// regression_next returns the segment of DocID i of the list, given one at or before it.
+// Returns the segment of DocID i of the list, given a segment at or before it.
 template <uint32_t Scheme>
 __device__ __forceinline__ uint32_t regression_next(const RegressionView& v, uint32_t segment, uint32_t i) {
     if (Scheme != kSchemeHSLRC) {
@@ -281,9 +281,9 @@ __device__ __forceinline__ uint32_t regression_next(const RegressionView& v, uin
     return segment;
 }
 
-// regression_around narrows [lo, hi] to where the line of a segment and the width of
-// its deviations put the first DocID that is at least t above the intercept: a DocID
-// lies between the line and 2^width - 1 above (lrcSegment.around).
+// Narrows [lo, hi] with a segment's line and the width of its deviations, for
+// the first DocID that is at least t above the intercept: a DocID lies between
+// the line and 2^width - 1 above it (lrcSegment.around).
 __device__ __forceinline__ void regression_around(const RegressionWords& list, const RegressionSegment& s, int64_t t,
                                                   uint32_t& lo, uint32_t& hi) {
     uint32_t width = s.width;
@@ -300,10 +300,10 @@ __device__ __forceinline__ void regression_around(const RegressionWords& list, c
     hi = static_cast<uint32_t>(min(high, max(to, low)));
 }
 
-// regression_search says whether x is in the list, and if so sets index to its place.
-// The segment is found by its hash (hs-lrc) or by a binary search of the segments' first
-// DocIDs within the safe search range; then only DocIDs that a binary search in the
-// segment asks for are decoded (Ao et al., Algorithm 1, lines 4 to 6).
+// Reports whether x is in the list; if so, sets index to its index. The segment
+// is found by hash (hs-lrc) or by binary search over the segments' first DocIDs
+// within the safe search range. Then a binary search in the segment decodes
+// only the DocIDs that it compares (Ao et al., Algorithm 1, lines 4 to 6).
 template <uint32_t Scheme>
 __device__ __forceinline__ bool regression_search(const RegressionView& v, uint32_t x, uint32_t& index) {
     uint32_t lo = 0;
@@ -333,8 +333,8 @@ __device__ __forceinline__ bool regression_search(const RegressionView& v, uint3
             }
         }
         if (a < first) {
-            // x lies below the first head of the range: only a DocID at a head could
-            // be found here, and it would not be above x.
+            // x is below the first head of the range; a DocID equal to x could
+            // only be at a head, and heads are not above x.
             return false;
         }
         segment = static_cast<uint32_t>(a);
@@ -350,7 +350,8 @@ __device__ __forceinline__ bool regression_search(const RegressionView& v, uint3
         const int64_t t = static_cast<int64_t>(x) - static_cast<int32_t>(s.start >> 32);
         regression_around(v.list, s, t, lo, hi);
     }
-    // If x is in the list, it is in [lo, hi): ranges have their last place in them, and a margin.
+    // If x is in the list, it is in [lo, hi): ranges include their last index
+    // and a margin.
     while (lo < hi) {
         const uint32_t mid = (lo + hi) / 2;
         const uint32_t docID = regression_at(v.list, s, mid);

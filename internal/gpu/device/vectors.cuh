@@ -1,7 +1,7 @@
-// CUDA's vector types, as vectors of the compiler, so that one loads, stores and
-// moves as one access of its size (a struct would be taken to pieces, and back
-// through local memory). Members are .x .y .z .w; their address cannot be taken.
-// Included by cuda.cuh and by the emulator; kernels include cuda.cuh.
+// CUDA's vector types as compiler vectors, so that each is loaded, stored and
+// moved as one access (the compiler would split a struct, and copy it through
+// local memory). Members are .x .y .z .w; their address cannot be taken.
+// Included by cuda.cuh and by the emulator.
 #pragma once
 
 #define GRIFFIN_VECTOR2(name, T)                            \

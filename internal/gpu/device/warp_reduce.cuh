@@ -1,6 +1,6 @@
-// Sums, least and greatest values over the lanes of a warp, in every lane. All 32
-// lanes take part. Of 32 bits they are one instruction (__reduce_add_sync and others);
-// these are for 64 bits.
+// Sum, minimum and maximum over the lanes of a warp, returned in every lane.
+// All 32 lanes take part. These are for 64 bits; 32 bits have single
+// instructions (__reduce_add_sync and others).
 #pragma once
 
 #include "cuda.cuh"

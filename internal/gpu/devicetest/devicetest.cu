@@ -8,9 +8,10 @@
 #include "../device/warp_scan.cuh"
 
 /*
- * Kernels that write what functions return, for devicetest_test.go to compare. A thread takes a[i] and
- * b[i] and writes result f to out[f * numWords + i]; the order of results is that of the test. Blocks of
- * 256 threads, grids of numWords / 256.
+ * Kernels that write function results, for comparison by devicetest_test.go. A
+ * thread takes a[i] and b[i] and writes result f to out[f * numWords + i]; the
+ * order of results is the test's. Blocks of 256 threads, grids of numWords /
+ * 256.
  */
 
 /* Mirrored by params in devicetest_test.go. */

@@ -24,7 +24,7 @@ type params struct {
 
 const blockThreads = 256
 
-// rig launches one kernel after the other on a device.
+// rig launches kernels on a device.
 type rig struct {
 	t      *testing.T
 	d      *cuda.Device
@@ -73,7 +73,7 @@ func (r *rig) must(err error) {
 	}
 }
 
-// compare checks results f of every word i, of which want returns those of i.
+// compare checks all results of every word i against want(i).
 func compare(t *testing.T, kernel string, got []uint32, numWords int, want func(i int) []uint32) {
 	t.Helper()
 	wrong := map[int]bool{}
@@ -87,7 +87,7 @@ func compare(t *testing.T, kernel string, got []uint32, numWords int, want func(
 	}
 }
 
-// random returns n words: small, large, and those at the ends of ranges.
+// random returns n words: small, large, and at the ends of ranges.
 func random(seed uint64, n int) []uint32 {
 	r := rand.New(rand.NewPCG(seed, 1))
 	ends := []uint32{0, 1, 2, 31, 32, 33, 0x7f, 0x80, 0xff, 0xffff, 0x7fffffff, 0x80000000, 0xffffffff}
@@ -120,7 +120,7 @@ func TestFloats(t *testing.T) {
 		if i < 2*len(special) {
 			a[i], b[i] = math.Float32bits(special[i%len(special)]), math.Float32bits(special[(i/2)%len(special)])
 		}
-		// What is not a number has many bit patterns, and which one results is not the same everywhere.
+		// NaN has many bit patterns, which differ between processors.
 		for _, w := range []*uint32{&a[i], &b[i]} {
 			if isNaN(*w) {
 				*w = math.Float32bits(float32(i))
@@ -209,7 +209,7 @@ func TestUnpack(t *testing.T) {
 				packed[bit/32+1] |= uint32(wide >> 32)
 			}
 		}
-		// Exactly the words that hold a bit: reading one more is an error.
+		// Exactly the words that contain a bit: reading one more is an error.
 		words := packed[:max(1, len(packed)-1)]
 		got := r.run("unpack", 1, 0, words, []uint32{width}, make([]uint32, blockThreads))
 		if !slices.Equal(got, values) {
@@ -218,8 +218,8 @@ func TestUnpack(t *testing.T) {
 	}
 }
 
-// A position on a line is off by no more than the margin that comes with it, on lines of
-// any slope, and the margin is no more than it says.
+// TestLines checks that the error of line_position is within its margin on
+// lines of any slope, and that the margin is within its bound.
 func TestLines(t *testing.T) {
 	const n = 32 * blockThreads
 	a, b := random(8, n), random(9, n)

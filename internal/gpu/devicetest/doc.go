@@ -1,4 +1,4 @@
-// Package devicetest tests the device code that kernels share (internal/gpu/device):
-// what stands for CUDA's own functions, the same on a GPU and on the emulator, and
-// the primitives over warps and blocks. It has nothing for other packages.
+// Package devicetest tests the device code that kernels share
+// (internal/gpu/device): the replacements of CUDA's functions, on a GPU and on
+// the emulator, and the warp and block primitives. It exports nothing.
 package devicetest

@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// What the functions of the kernels devicetest_integers and devicetest_floats return,
-// in the order of their results. A result of 64 bits is two, the low word first.
+// The expected results of the kernels devicetest_integers and
+// devicetest_floats, in order. A 64-bit result is two words, the low one first.
 
 func integers(a, b uint32) []uint32 {
 	wide := uint64(a)<<32 | uint64(b)
@@ -69,7 +69,7 @@ func permuted(pair uint64, selector uint32) uint32 {
 	return out
 }
 
-// each combines the numbers of width bits of two words.
+// each applies f to the fields of width bits of two words.
 func each(a, b uint32, width int, f func(x, y uint32) uint32) uint32 {
 	var out uint32
 	all := uint32(1)<<width - 1
@@ -94,7 +94,8 @@ func dotProduct(a, b uint32) uint32 {
 	return sum
 }
 
-// selected is the place of the bit of a that b, modulo their number, others are below.
+// selected is the expected select_bit of a, with rank b modulo the number of
+// set bits.
 func selected(a, b uint32) uint32 {
 	if a == 0 {
 		return 32
@@ -128,7 +129,7 @@ func floats(aBits, bBits uint32) []uint32 {
 	}
 }
 
-// saturated is how PTX makes an integer of a number; of none it makes 0.
+// saturated converts a number to an integer as PTX does: saturating, NaN to 0.
 func saturated(x float64, least, greatest int64) int64 {
 	switch {
 	case math.IsNaN(x):
@@ -141,10 +142,11 @@ func saturated(x float64, least, greatest int64) int64 {
 	return int64(x)
 }
 
-// words64 splits numbers of 64 bits.
+// words64 splits a 64-bit number.
 func words64(v uint64) []uint32 { return []uint32{uint32(v), uint32(v >> 32)} }
 
-// warp returns what devicetest_warps writes for lane l of the 32 words of a and b.
+// warp returns the expected results of devicetest_warps for lane l of the 32
+// words of a and b.
 func warp(a, b []uint32, l int) []uint32 {
 	wide := make([]uint64, 32)
 	for i := range wide {
@@ -214,7 +216,8 @@ func votes(a []uint32, f func(i int, v uint32) bool) uint32 {
 	return out
 }
 
-// block returns what devicetest_blocks writes for thread t of the words of a and b.
+// block returns the expected results of devicetest_blocks for thread t of the
+// words of a and b.
 func block(a, b []uint32, t int) []uint32 {
 	var odd, sumA, sumB, beforeA, beforeB, greatest uint32
 	least := uint32(math.MaxUint32)

@@ -1,4 +1,4 @@
-// Package emulatortest holds kernels with faults, and tests that the emulator finds
-// each of them and nothing in the same kernel without it. It has nothing for other
-// packages.
+// Package emulatortest has kernels with faults, and tests that the emulator
+// finds each fault, and finds none in the same kernel without it. It exports
+// nothing.
 package emulatortest

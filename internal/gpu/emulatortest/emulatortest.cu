@@ -1,13 +1,13 @@
 #include "../device/cuda.cuh"
 
 /*
- * Kernels that do wrong if p.fault is 1, and right if it is 0. All have the grid and block of their test
- * in emulatortest_test.go, one thread a word of data unless said otherwise.
+ * Kernels that are faulty if p.fault is 1, and correct if it is 0. All have the grid and block of their test
+ * in emulatortest_test.go, one thread per word of data unless stated otherwise.
  */
 
 /* Mirrored by params in emulatortest_test.go. */
 struct FaultParams {
-    uint32_t* data;  /* [numWords], written before the launch unless said otherwise */
+    uint32_t* data;  /* [numWords], written before the launch unless stated otherwise */
     uint32_t* other; /* [numWords], not written */
     uint32_t numWords;
     uint32_t fault;
@@ -146,8 +146,9 @@ GRIFFIN_KERNEL(emulatortest_race_bytes, FaultParams, 256) {
 }
 
 /*
- * Each block writes the words of its threads. The last to come adds all up; with the fault, each block
- * copies the words of the block before it, too. data[0] counts blocks and is 0.
+ * Each block writes the words of its threads. The last block sums all words.
+ * Fault: each block also copies the words of the previous block. data[0] counts
+ * blocks and is initially 0.
  */
 GRIFFIN_KERNEL(emulatortest_race_blocks, FaultParams, 64) {
     __shared__ uint32_t last;

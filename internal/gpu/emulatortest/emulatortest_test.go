@@ -21,12 +21,12 @@ type params struct {
 	fault       uint32
 }
 
-// scene is a launch that a fault may happen in.
+// scene is a launch in which a fault may be injected.
 type scene struct {
 	kernel        string
 	blocks, block int
 	shared        int
-	zero          bool // data is all zeros and not 0, 1, 2, …
+	zero          bool // data is all zeros instead of 0, 1, 2, …
 	null          bool // with the fault, data is null
 	freed         bool // with the fault, data is freed
 	want          []string
@@ -61,8 +61,8 @@ var scenes = []scene{
 	{kernel: "index", blocks: 1, block: 64, want: []string{"thread (63,0,0): undefined behaviour: an array's index"}},
 }
 
-// TestCleanKernels runs each kernel without its fault: nothing is found, on a GPU
-// neither.
+// TestCleanKernels runs each kernel without its fault: nothing is reported, on
+// a GPU either.
 func TestCleanKernels(t *testing.T) {
 	d := gputest.Open(t)
 	m := load(t, d)
@@ -80,7 +80,7 @@ func TestFaultsAreFound(t *testing.T) {
 			d := gputest.OpenEmulated(t, gputest.Config{Devices: 1, MemoryBytes: 1 << 20})[0]
 			err := s.run(t, d, load(t, d), 1)
 			if !errors.Is(err, cuda.ErrLaunch) || !errors.Is(d.Err(), cuda.ErrDeviceLost) {
-				t.Errorf("error %v, device %v; want a kernel that failed and a device that is lost", err, d.Err())
+				t.Errorf("error %v, device %v; want a failed kernel and a lost device", err, d.Err())
 			}
 			report := gputest.Report(t)
 			for _, want := range append(s.want, "kernel emulatortest_"+s.kernel+",") {
@@ -92,18 +92,20 @@ func TestFaultsAreFound(t *testing.T) {
 	}
 }
 
-// TestActiveMask: lanes that __activemask gives need not be those that are there.
+// TestActiveMask checks that __activemask may return fewer lanes than the
+// branch has.
 func TestActiveMask(t *testing.T) {
 	d := gputest.OpenEmulated(t, gputest.Config{Devices: 1, MemoryBytes: 1 << 20})[0]
 	s := scene{kernel: "active_mask", blocks: 1, block: 32}
 	if err := s.run(t, d, load(t, d), 1); err != nil {
-		t.Fatal(err) // each lane shuffles with itself alone
+		t.Fatal(err) // each lane shuffles only with itself
 	}
 }
 
-// TestAddressSanitizer: what the checks of accesses cannot see, a thread's own array
-// read past its end, is found where kernels are built for the address sanitizer. That
-// ends the process, so the test runs itself in another one.
+// TestAddressSanitizer: the emulator's access checks cannot see a thread
+// reading past the end of its own array; a build with the address sanitizer
+// can. The sanitizer ends the process, so the test runs itself in a child
+// process.
 func TestAddressSanitizer(t *testing.T) {
 	if testing.Short() || gputest.OnGPU() {
 		t.Skip("builds all kernels for the emulator once more")
@@ -115,7 +117,7 @@ func TestAddressSanitizer(t *testing.T) {
 		if err := local.run(t, d, m, 0); err != nil {
 			t.Fatal(err)
 		}
-		t.Log("the right kernel is through")
+		t.Log("the correct kernel has passed")
 		t.Fatalf("the address sanitizer did not end the process: %v", local.run(t, d, m, 1))
 	}
 	child := exec.Command("../../../.ci/asan", os.Args[0], "-test.run=^TestAddressSanitizer$", "-test.v")

@@ -2,9 +2,9 @@ package gputest
 
 import "testing"
 
-// AllocsPerRun is testing.AllocsPerRun for calls of the driver. Under the race
-// detector sync.Pool, which purego passes arguments through, forgets at random:
-// then f runs as often, and the answer is 0.
+// AllocsPerRun is testing.AllocsPerRun for driver calls. Under the race
+// detector it runs f but returns 0, because sync.Pool, which purego
+// uses for arguments, drops items at random.
 func AllocsPerRun(runs int, f func()) float64 {
 	n := testing.AllocsPerRun(runs, f)
 	if raceEnabled {

@@ -8,8 +8,8 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-// On a GPU a copy is measured over copyBytes, far more than its caches hold, and
-// copyRounds times; on the emulator over little, once.
+// Sizes and rounds of copy measurements: on a GPU, much more than its caches
+// hold; on the emulator, a minimum.
 const (
 	copyBytes       = 1 << 30
 	copyRounds      = 20
@@ -24,10 +24,10 @@ var (
 	bandwidths     = map[string]float64{} // by UUID
 )
 
-// CopyBandwidth measures what copies memory of the device fastest, a kernel or the
-// driver, in GB/s (1e9 bytes), the bytes read and the bytes written both counted.
-// Kernels state their speed as a share of it. It is measured once for a device and
-// takes some 20 ms on a GPU; on the emulator the figure means nothing.
+// CopyBandwidth returns the bandwidth of the fastest copy within device memory,
+// by a kernel or the driver, in GB/s (1e9 bytes), counting bytes read and bytes
+// written. Speeds of kernels are reported relative to it. It is measured once
+// per device in about 20 ms on a GPU; on the emulator the number means nothing.
 func CopyBandwidth(t testing.TB, d *cuda.Device) float64 {
 	t.Helper()
 	uuid := d.Info().UUID
@@ -41,11 +41,11 @@ func CopyBandwidth(t testing.TB, d *cuda.Device) float64 {
 	return v
 }
 
-// SameCopyBandwidth is CopyBandwidth of copies that read and write totalBytes in all,
-// each, and follow each other rounds times: what a kernel that moves as much is to be
-// compared with, if it is timed so. Of less than some 100 MB the second-level cache keeps
-// a part, and what lies between two launches counts. On the emulator, little is copied
-// instead.
+// SameCopyBandwidth is CopyBandwidth for copies that each read and write
+// totalBytes in total, repeated rounds times: the reference for a kernel that
+// moves the same amount and is timed the same way. Below about 100 MB the
+// second-level cache keeps part of the data, and the time between launches
+// matters. On the emulator, it copies a minimum.
 func SameCopyBandwidth(t testing.TB, d *cuda.Device, totalBytes, rounds int) float64 {
 	t.Helper()
 	if !OnGPU() {
@@ -55,7 +55,7 @@ func SameCopyBandwidth(t testing.TB, d *cuda.Device, totalBytes, rounds int) flo
 	return max(kernelCopyBandwidth(t, d, size, rounds), driverCopyBandwidth(t, d, size, rounds))
 }
 
-// copySize is how much is copied how often.
+// copySize returns the size of a copy and the number of copies.
 func copySize() (sizeBytes, rounds int) {
 	if OnGPU() {
 		return copyBytes, copyRounds
@@ -63,7 +63,7 @@ func copySize() (sizeBytes, rounds int) {
 	return emulatorBytes, emulatorRounds
 }
 
-// KernelCopyBandwidth is CopyBandwidth of the kernel gputest_copy.
+// KernelCopyBandwidth is CopyBandwidth for the kernel gputest_copy.
 func KernelCopyBandwidth(t testing.TB, d *cuda.Device) float64 {
 	t.Helper()
 	sizeBytes, rounds := copySize()
@@ -80,7 +80,7 @@ func kernelCopyBandwidth(t testing.TB, d *cuda.Device, sizeBytes, rounds int) fl
 	})
 }
 
-// DriverCopyBandwidth is CopyBandwidth of the driver's copy within the device.
+// DriverCopyBandwidth is CopyBandwidth for the driver's copy within the device.
 func DriverCopyBandwidth(t testing.TB, d *cuda.Device) float64 {
 	t.Helper()
 	sizeBytes, rounds := copySize()
@@ -119,8 +119,8 @@ func copyBandwidth(t testing.TB, d *cuda.Device, sizeBytes, rounds int, put func
 	return 2 * float64(sizeBytes) * float64(rounds) / took.Seconds() / 1e9
 }
 
-// Elapsed returns the device's time for the work that put puts into s. It waits
-// for all of it.
+// Elapsed returns the device time of the work that put enqueues on s. It waits
+// for that work.
 func Elapsed(t testing.TB, s *cuda.Stream, put func()) time.Duration {
 	t.Helper()
 	must := func(err error) {

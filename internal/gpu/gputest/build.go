@@ -18,10 +18,10 @@ import (
 	"time"
 )
 
-// The emulator is built from two kinds of source: itself, and the kernels. Into
-// the kernels the compiler puts a call before every load and store, and a call
-// where the behaviour of C++ would be undefined; the emulator answers them.
-// Kernels are compiled by clang as on the GPU, for its vectors and attributes.
+// The emulator is built from its own sources and the kernels. In kernels, the
+// compiler inserts a call before every load and store, and a call where C++
+// behaviour would be undefined; the emulator implements these calls. Kernels
+// are compiled by clang, as for the GPU, for its vectors and attributes.
 var (
 	compilers = []string{"clang++-19", "clang++-20", "clang++-21", "clang++-18", "clang++"}
 
@@ -42,12 +42,13 @@ var (
 	addressFlags = []string{"-fsanitize=address"}
 )
 
-// BuildVariable is the environment variable that says how kernels are checked:
-// "checked", the default, or "asan", by the address sanitizer, for which the process
-// must have been started with its library (.ci/asan does).
+// BuildVariable is the environment variable that selects the checks of kernels:
+// "checked" (the default) or "asan", the address sanitizer, which requires that
+// the process was started with its library (.ci/asan does this).
 const BuildVariable = "GRIFFIN_EMULATOR"
 
-// variant returns the flags of the two kinds of source, and of the linker.
+// variant returns the compiler flags for the emulator's sources and for
+// kernels, and the linker flags.
 func variant() (own, kernels, link []string, err error) {
 	switch how := os.Getenv(BuildVariable); how {
 	case "", "checked":
@@ -63,12 +64,22 @@ func variant() (own, kernels, link []string, err error) {
 // unit is one object file of the library.
 type unit struct {
 	name   string // of the object
-	folder string // the family's, or the emulator's
-	source string // what the compiler reads
+	folder string // the kernel package's, or the emulator's
+	source string // the compiler's input
 	flags  []string
-	files  []string // whose text decides the object, the source's includes
+	files  []string // the sources; their text and their includes determine the object
 	object string
-	log    string // why it does not compile, or ""
+	log    string // compiler errors, or ""
+}
+
+// cacheDirectory returns the directory of the built objects and libraries. It is in the
+// user's cache, as Go's build cache is, so that every checkout finds what another built:
+// names contain the hash of the sources. Without such a cache it is in the checkout.
+func cacheDirectory(root string) string {
+	if cache, err := os.UserCacheDir(); err == nil {
+		return filepath.Join(cache, "griffin-emulator")
+	}
+	return filepath.Join(root, ".build", "emulator")
 }
 
 func moduleRoot(directory string) (string, error) {
@@ -82,17 +93,17 @@ func moduleRoot(directory string) (string, error) {
 	}
 }
 
-// buildEmulator returns the path of the library with the kernels of all families,
-// built where it is not there yet. Several processes may call it at once. A family
-// that does not compile is an error for its own tests, and for all in continuous
-// integration; others do without it, so that work on one family does not stop
-// the tests of all.
+// buildEmulator returns the path of the library with all kernels, building it
+// if necessary. Several processes may call it at the same time. A package whose
+// kernels do not compile fails its own tests, and all tests in continuous
+// integration; other packages omit it, so that work on one package does not
+// stop the tests of all.
 func buildEmulator(root, family string) (string, error) {
 	compiler, version, err := findCompiler()
 	if err != nil {
 		return "", err
 	}
-	directory := filepath.Join(root, ".build", "emulator")
+	directory := cacheDirectory(root)
 	if err := os.MkdirAll(directory, 0o755); err != nil {
 		return "", err
 	}
@@ -145,7 +156,8 @@ func buildEmulator(root, family string) (string, error) {
 	return library, pruneOld(directory) // after linking, which may have used old objects
 }
 
-// pruneOld removes what was built long ago. What is needed after all is built again.
+// pruneOld removes files built long ago. A file that is still needed is built
+// again.
 func pruneOld(directory string) error {
 	entries, err := os.ReadDir(directory)
 	if err != nil {
@@ -183,14 +195,15 @@ func findCompiler() (compiler, version string, err error) {
 		strings.Join(names, ", "))
 }
 
-// compilerCommand runs the compiler without what this process was started with.
+// compilerCommand runs the compiler without LD_PRELOAD, which this process may
+// have been started with.
 func compilerCommand(compiler string, arguments []string) *exec.Cmd {
 	command := exec.Command(compiler, arguments...)
 	command.Env = append(os.Environ(), "LD_PRELOAD=")
 	return command
 }
 
-// lockFile waits for the lock and returns what releases it.
+// lockFile waits for the lock and returns a function that releases it.
 func lockFile(path string) (func(), error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
@@ -202,16 +215,20 @@ func lockFile(path string) (func(), error) {
 	return func() { f.Close() }, nil // closing releases it
 }
 
-// findUnits lists the emulator's own sources and those of all kernels.
+// findUnits lists the sources of the emulator and of all kernels.
 func findUnits(root string, ownFlags, kernelFlags []string) ([]*unit, error) {
 	gpu := filepath.Join(root, "internal", "gpu")
 	own, err := filepath.Glob(filepath.Join(gpu, "emulator", "src", "*.cpp"))
 	if err != nil {
 		return nil, err
 	}
-	kernels, err := filepath.Glob(filepath.Join(gpu, "*", "*.cu"))
-	if err != nil {
-		return nil, err
+	var kernels []string
+	for _, families := range []string{gpu, filepath.Join(root, "internal", "papers")} {
+		found, err := filepath.Glob(filepath.Join(families, "*", "*.cu"))
+		if err != nil {
+			return nil, err
+		}
+		kernels = append(kernels, found...)
 	}
 	var units []*unit
 	for _, path := range own {
@@ -225,7 +242,7 @@ func findUnits(root string, ownFlags, kernelFlags []string) ([]*unit, error) {
 		folder := filepath.Base(filepath.Dir(path))
 		stem := strings.TrimSuffix(filepath.Base(path), ".cu")
 		device := filepath.Join(gpu, "emulator", "src", "device.hpp")
-		// A name space of its own keeps two kernels' types and functions of one name apart.
+		// A separate namespace avoids name conflicts between kernels.
 		units = append(units, &unit{
 			name: folder + "-" + stem, folder: folder, flags: kernelFlags, files: []string{device, path},
 			source: fmt.Sprintf("#include %q\nnamespace griffin_%s_%s {\n#include %q\n}\n", device, folder, stem, path),
@@ -236,7 +253,8 @@ func findUnits(root string, ownFlags, kernelFlags []string) ([]*unit, error) {
 
 var includeLine = regexp.MustCompile(`(?m)^\s*#\s*include\s+"([^"]+)"`)
 
-// hash finds the files that the unit includes and names the object by their text.
+// hash finds the files that the unit includes and names the object by a hash of
+// their text.
 func (u *unit) hash(root, directory, version string) error {
 	sum := sha256.New()
 	fmt.Fprintln(sum, version, u.flags, strings.ReplaceAll(u.source, root, ""))
@@ -261,7 +279,7 @@ func (u *unit) hash(root, directory, version string) error {
 	return nil
 }
 
-// compileAll makes the objects that are missing, as many at once as there are processors.
+// compileAll compiles the missing objects, one per CPU at a time.
 func compileAll(root, compiler string, units []*unit) error {
 	slots := make(chan struct{}, runtime.NumCPU())
 	var wg sync.WaitGroup
@@ -289,7 +307,7 @@ func compileAll(root, compiler string, units []*unit) error {
 	return failure
 }
 
-// compile makes the object, or the log of why there is none.
+// compile creates the object, or a log of the compiler's errors.
 func (u *unit) compile(root, compiler string) error {
 	part := u.object + ".part"
 	arguments := slices.Concat(u.flags, []string{"-ffile-prefix-map=" + root + "/=", "-x", "c++", "-c", "-o", part, "-"})
@@ -301,7 +319,7 @@ func (u *unit) compile(root, compiler string) error {
 		return os.Rename(part, u.object)
 	}
 	var exit *exec.ExitError
-	if !errors.As(err, &exit) || !exit.Exited() { // it has not come to a verdict
+	if !errors.As(err, &exit) || !exit.Exited() { // the compiler was killed: no verdict
 		return fmt.Errorf("compiling %s: %w", u.name, err)
 	}
 	u.log = string(bytes.TrimSpace(out))

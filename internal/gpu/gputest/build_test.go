@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// tree writes files and returns the root of them.
+// tree writes files and returns their root directory.
 func tree(t *testing.T, files map[string]string) string {
 	t.Helper()
 	root := t.TempDir()
@@ -25,7 +25,7 @@ func tree(t *testing.T, files map[string]string) string {
 	return root
 }
 
-// objects returns the objects of a tree by unit.
+// objects maps the units of a tree to their objects.
 func objects(t *testing.T, root string, flags []string) map[string]string {
 	t.Helper()
 	units, err := findUnits(root, flags, flags)
@@ -51,8 +51,8 @@ var small = map[string]string{
 	"internal/gpu/b/b.cu":                  "int b;\n",
 }
 
-// TestObjectsAreNamedByTheirText: an object is built again if what it includes has
-// changed, and not otherwise.
+// TestObjectsAreNamedByTheirText: an object is rebuilt if and only if an
+// included file has changed.
 func TestObjectsAreNamedByTheirText(t *testing.T) {
 	before := objects(t, tree(t, small), nil)
 	if len(before) != 3 {
@@ -91,11 +91,12 @@ func TestObjectsAreNamedByTheirText(t *testing.T) {
 	}
 }
 
-// TestOneFamilyThatDoesNotCompile: its own tests fail, with the compiler's words, and
-// those of other families do without it, except in continuous integration.
+// TestOneFamilyThatDoesNotCompile: its own tests fail with the compiler's
+// message. Tests of other packages run without it, except in continuous
+// integration.
 func TestOneFamilyThatDoesNotCompile(t *testing.T) {
 	if OnGPU() {
-		t.Skip("there need be no compiler beside a GPU")
+		t.Skip("a machine with a GPU needs no compiler")
 	}
 	files := map[string]string{
 		"internal/gpu/emulator/src/device.hpp": "#pragma once\n",
@@ -104,6 +105,7 @@ func TestOneFamilyThatDoesNotCompile(t *testing.T) {
 		"internal/gpu/bad/bad.cu":              "int bad = nonsense;\n",
 	}
 	root := tree(t, files)
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	t.Setenv("CI", "")
 	library, err := buildEmulator(root, "good")
 	if err != nil {
@@ -121,8 +123,8 @@ func TestOneFamilyThatDoesNotCompile(t *testing.T) {
 	}
 }
 
-// TestCompilerIsStopped: a compiler that is killed, for want of memory or with the test,
-// has said nothing about the kernel: the next build tries again.
+// TestCompilerIsStopped: if a compiler is killed, for example for lack of
+// memory, the next build tries again.
 func TestCompilerIsStopped(t *testing.T) {
 	root := tree(t, map[string]string{"killed": "#!/bin/sh\nkill -9 $$\n"})
 	compiler := filepath.Join(root, "killed")
@@ -131,22 +133,26 @@ func TestCompilerIsStopped(t *testing.T) {
 	}
 	u := &unit{name: "a-a", object: filepath.Join(root, "a.o")}
 	if err := u.compile(root, compiler); err == nil || !strings.Contains(err.Error(), "compiling a-a: signal: killed") {
-		t.Errorf("error %v, want that the compiler was killed", err)
+		t.Errorf("error %v, want a killed compiler", err)
 	}
 	if _, err := os.Stat(u.object + ".log"); err == nil || u.log != "" {
-		t.Errorf("it is kept that the kernel does not compile: %q", u.log)
+		t.Errorf("the failure was stored: %q", u.log)
 	}
 }
 
 func TestNoCompiler(t *testing.T) {
 	t.Setenv("GRIFFIN_CXX", "no-such-compiler")
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	_, err := buildEmulator(tree(t, small), "a")
 	if err == nil || !strings.Contains(err.Error(), "install clang-19") || !strings.Contains(err.Error(), "no-such-compiler") {
-		t.Errorf("without a compiler: %v, want what to install", err)
+		t.Errorf("without a compiler: %v, want the packages to install", err)
 	}
 }
 
 func TestUnknownVariant(t *testing.T) {
+	if OnGPU() {
+		t.Skip("a machine with a GPU needs no compiler")
+	}
 	t.Setenv(BuildVariable, "swift")
 	if _, err := buildEmulator(tree(t, small), "a"); err == nil || !strings.Contains(err.Error(), "GRIFFIN_EMULATOR=swift") {
 		t.Errorf("an unknown variant: %v", err)

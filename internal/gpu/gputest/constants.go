@@ -7,18 +7,18 @@ import (
 	"testing"
 )
 
-// constantsFile is where kernels of a family find the constants of its package.
+// constantsFile is the header with a package's constants for its kernels.
 const constantsFile = "constants.cuh"
 
-// Constant is a constant of a package that its kernels know by a name of theirs.
+// Constant is a constant of a package under its name in kernels.
 type Constant struct {
 	Name  string
 	Value int
 }
 
-// CheckConstants reports an error if constants.cuh, in the folder of the package under
-// test, does not say what constants say; pkg is the package's name. With update it
-// writes the file first, which is how go generate does it.
+// CheckConstants reports an error if constants.cuh, in the folder of the
+// package under test, differs from constants; pkg is the package's name. With
+// update it writes the file first; go generate uses this.
 func CheckConstants(t testing.TB, update bool, pkg string, constants []Constant) {
 	t.Helper()
 	var b strings.Builder
@@ -36,6 +36,6 @@ func CheckConstants(t testing.TB, update bool, pkg string, constants []Constant)
 		t.Fatal(err)
 	}
 	if string(got) != b.String() {
-		t.Errorf("%s is not what the constants say: go generate", constantsFile)
+		t.Errorf("%s does not match the constants: run go generate", constantsFile)
 	}
 }

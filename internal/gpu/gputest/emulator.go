@@ -12,7 +12,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-// Config is how many devices are emulated, and how large each is.
+// Config is the number and size of emulated devices.
 type Config struct {
 	Devices     int   // 0 to 4
 	MemoryBytes int64 // of each device, up to 4 GiB less 64 MiB
@@ -20,9 +20,9 @@ type Config struct {
 
 var defaultConfig = Config{Devices: 1, MemoryBytes: 1 << 30}
 
-// Configure sets up the emulator for the time of a test, which must not have opened
-// a device, and returns its driver. It is for tests that a real GPU cannot serve, so
-// that it skips them where OnGPU: they have run where there is none.
+// Configure sets up the emulator for a test that has not opened a device, and
+// returns its driver. It is for tests that a real GPU cannot serve: it skips
+// them if OnGPU, because they run on machines without a GPU.
 func Configure(t testing.TB, c Config) *cuda.Library {
 	t.Helper()
 	if OnGPU() {
@@ -40,8 +40,8 @@ func Configure(t testing.TB, c Config) *cuda.Library {
 	return library
 }
 
-// OpenEmulated opens all devices of a configuration for the time of a test, as Open
-// does with one.
+// OpenEmulated opens all devices of a configuration until the end of the test,
+// as Open does for one.
 func OpenEmulated(t testing.TB, c Config) []*cuda.Device {
 	t.Helper()
 	library := Configure(t, c)
@@ -52,10 +52,10 @@ func OpenEmulated(t testing.TB, c Config) []*cuda.Device {
 	return devices
 }
 
-// Lose takes the emulated device away while it works: the nth kernel that runs
+// Lose makes the emulated device fail while it works: the nth kernel that runs
 // from now on (from 1), and every later call, fail with code. The launch itself
-// has returned without an error by then. The device is well again once it is closed.
-// A test that uses Lose opens its device by OpenEmulated.
+// returns no error. The device works again after it is closed. A test that uses
+// Lose opens its device by OpenEmulated.
 func Lose(t testing.TB, nth int, code cuda.Code) {
 	t.Helper()
 	e := emulated(t)
@@ -63,17 +63,17 @@ func Lose(t testing.TB, nth int, code cuda.Code) {
 	t.Cleanup(func() { e.lose(0, 0) })
 }
 
-// Launches returns how many kernels the emulator has run in this process, since the
-// last Lose if there was one.
+// Launches returns the number of kernels that the emulator has run in this
+// process since the last Lose.
 func Launches(t testing.TB) int {
 	t.Helper()
 	return int(emulated(t).launches())
 }
 
-// Report returns what the emulator found wrong first since the last Report, and
-// forgets it; "" for nothing. Of a kernel it begins "kernel NAME, block (x,y,z),
-// thread (x,y,z): KIND: …" and names the line of the kernel's source; of a call
-// that was refused it says why.
+// Report returns and clears the first finding of the emulator since the last
+// Report; "" if there is none. For a kernel it has the form "kernel NAME, block
+// (x,y,z), thread (x,y,z): KIND: …" with the source line; for a refused call it
+// is the reason.
 func Report(t testing.TB) string {
 	t.Helper()
 	report, note := emulated(t).takeReport(), emulated(t).takeNote()
@@ -83,7 +83,7 @@ func Report(t testing.TB) string {
 	return report
 }
 
-// emulator is the loaded library, and its functions beyond the driver's.
+// emulator is the loaded library with its functions beyond the driver's.
 type emulator struct {
 	path      string
 	report    func(buffer []byte, size uint64) uint64
@@ -129,7 +129,8 @@ func emulated(t testing.TB) *emulator {
 	return e
 }
 
-// takeReport returns and clears the report, with lines of source for places in code.
+// takeReport returns and clears the report, with code addresses replaced by
+// source lines.
 func (e *emulator) takeReport() string {
 	return codePlace.ReplaceAllStringFunc(e.take(e.report), func(place string) string {
 		pc, err := strconv.ParseUint(codePlace.FindStringSubmatch(place)[1], 16, 64)
@@ -144,8 +145,7 @@ func (e *emulator) takeReport() string {
 	})
 }
 
-// takeNote returns and clears what the emulator has to say about the call that it
-// refused last.
+// takeNote returns and clears the emulator's note on the last refused call.
 func (e *emulator) takeNote() string { return e.take(e.note) }
 
 func (e *emulator) take(f func([]byte, uint64) uint64) string {

@@ -10,8 +10,8 @@ import (
 )
 
 // Fail makes the nth call from now on of a driver function on d fail with code,
-// on any machine: see cuda.Faults.Fail. It lasts until the test ends; further
-// calls of Fail in the same test add to it.
+// on any machine: see cuda.Faults.Fail. It lasts until the end of the test;
+// further calls in the same test add to it.
 //
 //	gputest.Fail(t, d, "cuMemAlloc_v2", 3, cuda.OutOfMemory) // the third allocation
 //	gputest.Fail(t, d, "cuLaunchKernel", 1, cuda.LaunchFailed) // loses the device
@@ -20,8 +20,8 @@ func Fail(t testing.TB, d *cuda.Device, call string, nth int, code cuda.Code) {
 	Faults(t, d).Fail(call, nth, code)
 }
 
-// Faults returns the faults of d, none at first, for a test that counts calls or
-// orders many. They are taken away when the test ends.
+// Faults returns the faults of d, initially none, for a test that counts calls
+// or injects many faults. They are removed at the end of the test.
 func Faults(t testing.TB, d *cuda.Device) *cuda.Faults {
 	t.Helper()
 	if f := d.InjectedFaults(); f != nil {
@@ -33,15 +33,15 @@ func Faults(t testing.TB, d *cuda.Device) *cuda.Faults {
 	return f
 }
 
-// EachFault runs a piece of work once as it is, to count its driver calls, and
-// then once for each of these calls (of those functions that are named, or of all
-// if none is) with that one failing with code. Each run has a device of its own,
-// opened for it and closed after it, so that nothing may be left on it unless it was
-// lost, and is a subtest: "cuMemAlloc_v2/3" is the run whose third
-// allocation fails. run must give the right result every time.
+// EachFault first runs a workload without faults, to count its driver calls.
+// Then it runs it once for each of these calls (of the given functions, or of
+// all if none are given), with that call failing with code. Each run is a
+// subtest with its own device, and must leave nothing allocated unless the
+// device was lost; "cuMemAlloc_v2/3" is the run whose third allocation fails.
+// run must give the correct result every time.
 //
-// Where a function is called more than 8 times, the first 4 and the last 2 calls
-// fail, and 2 between.
+// If a function is called more than 8 times, the first 4, the last 2 and 2
+// calls in between fail.
 func EachFault(t *testing.T, code cuda.Code, functions []string, run func(t *testing.T, d *cuda.Device)) {
 	t.Helper()
 	var calls map[string]int
@@ -69,9 +69,9 @@ func EachFault(t *testing.T, code cuda.Code, functions []string, run func(t *tes
 	}
 }
 
-// Survived reports whether a run of EachFault has an answer, which is to be right: err is
-// what it returned. An error that is none of the driver's, or behind which the CPU may not
-// answer, is one of the test.
+// Survived reports whether a run of EachFault has an answer to check; err is
+// the run's error. An error that is not a driver error, or after which the CPU
+// may not answer, fails the test.
 func Survived(t testing.TB, err error) bool {
 	t.Helper()
 	var driver *cuda.Error
@@ -79,14 +79,14 @@ func Survived(t testing.TB, err error) bool {
 	case err == nil:
 		return true
 	case !errors.As(err, &driver):
-		t.Errorf("error %v, which is none of the driver", err)
+		t.Errorf("error %v, which is not a driver error", err)
 	case !driver.CPUValid():
 		t.Errorf("the CPU may not answer after %v", err)
 	}
 	return false
 }
 
-// someOf returns which of n calls fail.
+// someOf selects which of n calls fail.
 func someOf(n int) []int {
 	nths := make([]int, 0, 8)
 	for nth := 1; nth <= n; nth++ {
@@ -97,8 +97,9 @@ func someOf(n int) []int {
 	return nths
 }
 
-// openAnew opens the device of Open once more, as a Device of its own that can
-// fail alone. What memory the test leaves on it, unless the device has failed, is an error.
+// openAnew opens the device of Open again, as a separate Device that can fail
+// alone. Unless the device has failed, memory that the test leaves on it is an
+// error.
 func openAnew(t *testing.T) *cuda.Device {
 	t.Helper()
 	shared := Open(t)

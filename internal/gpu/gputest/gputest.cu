@@ -1,16 +1,16 @@
 #include "../device/cuda.cuh"
 
-// Kernels that tests of the driver and of a GPU's speed use; they are in no product.
-// Their launchers are in kernels.go.
+// Kernels for tests of the driver and of a GPU's speed, not part of the
+// product. Their launchers are in kernels.go.
 
 struct GputestCopyParams {
     const uint4* source;  // [numQuads]
-    uint4* target;        // [numQuads], apart from source
+    uint4* target;        // [numQuads], does not overlap source
     uint32_t numQuads;
 };
 
-// Grid: any; block: up to 1024 threads. Copies 16 bytes a thread and step, four steps
-// in flight: the bandwidth that a kernel can have.
+// Grid: any; block: up to 1024 threads. A thread copies 16 bytes per step, with
+// four steps in flight: the bandwidth that a kernel can reach.
 GRIFFIN_KERNEL(gputest_copy, GputestCopyParams, 1024) {
     const uint32_t stride = gridDim.x * blockDim.x;
     uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -32,8 +32,8 @@ struct GputestStoreParams {
     uint32_t value;
 };
 
-// Grid: any; block: any. Thread 0 of block 0 writes value to target, which may be
-// page-locked host memory that the host polls.
+// Grid: any; block: any. Thread 0 of block 0 writes value to target, which may
+// be page-locked host memory that the host polls.
 GRIFFIN_KERNEL(gputest_store, GputestStoreParams, 1024) {
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         __threadfence_system();
@@ -48,8 +48,8 @@ struct GputestAddParams {
     uint32_t addend;
 };
 
-// Grid: numWords / blockDim.x, rounded up; block: up to 1024 threads. target = source +
-// addend, a word a thread.
+// Grid: numWords / blockDim.x, rounded up; block: up to 1024 threads. target =
+// source + addend, one word per thread.
 GRIFFIN_KERNEL(gputest_add, GputestAddParams, 1024) {
     const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < p.numWords) {
@@ -62,8 +62,8 @@ struct GputestReverseParams {
     uint32_t numWords;
 };
 
-// Grid: 1 block of up to 1024 threads; dynamic shared memory: numWords words. Writes
-// numWords-1 … 0 to target by way of shared memory.
+// Grid: 1 block of up to 1024 threads; dynamic shared memory: numWords words.
+// Writes numWords-1 … 0 to target through shared memory.
 GRIFFIN_KERNEL(gputest_reverse, GputestReverseParams, 1024) {
     uint32_t* words = griffin_dynamic_shared<uint32_t>();
     for (uint32_t i = threadIdx.x; i < p.numWords; i += blockDim.x) {

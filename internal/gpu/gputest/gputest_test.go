@@ -14,7 +14,7 @@ import (
 
 const numWords = 100
 
-// adder adds to words of one device in a stream of its own.
+// adder adds to words of one device on its own stream.
 type adder struct {
 	t      *testing.T
 	d      *cuda.Device
@@ -71,7 +71,7 @@ func TestSeveralDevices(t *testing.T) {
 			t.Errorf("device %d: %v", i, got)
 		}
 	}
-	// The memory of another device is none of a kernel's.
+	// A kernel cannot access memory of another device.
 	must(t, adders[1].add(adders[2].words, 1))
 	if err := adders[1].stream.Synchronize(); !errors.Is(err, cuda.ErrDeviceLost) {
 		t.Errorf("a kernel read memory of another device: %v", err)
@@ -116,7 +116,7 @@ func TestLose(t *testing.T) {
 		must(t, cuda.Fill(a.stream, a.words, 0))
 		gputest.Lose(t, 3, cuda.ECCUncorrectable)
 		for range 5 {
-			must(t, a.add(a.words, 1)) // a launch does not wait, so it cannot know
+			must(t, a.add(a.words, 1)) // a launch does not wait, so it returns no error
 		}
 		err := a.stream.Synchronize()
 		if e := new(cuda.Error); !errors.As(err, &e) || e.Code != cuda.ECCUncorrectable || !errors.Is(d.Err(), cuda.ErrDeviceLost) {
@@ -135,8 +135,8 @@ func TestLose(t *testing.T) {
 	})
 }
 
-// TestWorkIsLate: the emulator does work no earlier than it must, so that a program
-// that does not wait is found out.
+// TestWorkIsLate: the emulator works as late as possible, so that a program
+// that fails to wait is detected.
 func TestWorkIsLate(t *testing.T) {
 	d := gputest.OpenEmulated(t, gputest.Config{Devices: 1, MemoryBytes: 8 << 20})[0]
 	a := newAdder(t, d)
@@ -148,7 +148,7 @@ func TestWorkIsLate(t *testing.T) {
 	}
 	must(t, cuda.CopyToDevice(a.stream, a.words, locked.Data()))
 	must(t, a.add(a.words, 5))
-	locked.Data()[0] = 2 // too early: the copy has not been waited for
+	locked.Data()[0] = 2 // too early: the copy is not complete
 	must(t, cuda.CopyToHost(a.stream, locked.Data(), a.words))
 	if locked.Data()[1] != 1 {
 		t.Error("a copy was there before it was waited for")
@@ -169,8 +169,9 @@ func TestWorkIsLate(t *testing.T) {
 	}
 }
 
-// TestEventsOrderStreams: what waits for an event sees what came before it, in
-// whatever order streams are waited for; and a graph repeats what was captured.
+// TestEventsOrderStreams: work that waits for an event sees earlier work, in
+// whatever order the host waits for streams; and a graph repeats the captured
+// work.
 func TestEventsOrderStreams(t *testing.T) {
 	d := gputest.Open(t)
 	first, second := newAdder(t, d), newAdder(t, d)
@@ -211,7 +212,8 @@ func TestEventsOrderStreams(t *testing.T) {
 	}
 }
 
-// TestUseAfterFree: memory that was freed is no memory, and its address is not used again at once.
+// TestUseAfterFree: freed memory is not accessible, and its address is not
+// reused at once.
 func TestUseAfterFree(t *testing.T) {
 	d := gputest.OpenEmulated(t, gputest.Config{Devices: 1, MemoryBytes: 8 << 20})[0]
 	a := newAdder(t, d)
@@ -230,7 +232,8 @@ func TestUseAfterFree(t *testing.T) {
 	}
 }
 
-// TestEveryDriverFunctionIsEmulated: the emulator exports what the driver's users call.
+// TestEveryDriverFunctionIsEmulated: the emulator exports every driver function
+// in use.
 func TestEveryDriverFunctionIsEmulated(t *testing.T) {
 	library := gputest.Configure(t, gputest.Config{Devices: 1, MemoryBytes: 1 << 20})
 	file, err := elf.Open(library.Path())

@@ -14,9 +14,10 @@ struct GputestTopKParams {
     uint32_t byWarps;
 };
 
-// Grid: 1; block: any multiple of 32; shared memory: capacity keys. The block pushes all keys, thread i those at
-// i, i + threads, and so on, and compacts only when a push has failed, which it then repeats. out[0, *count) is
-// the sorted result; it is sorted after half of the keys, too.
+// Grid: 1; block: any multiple of 32; shared memory: capacity keys. The block
+// pushes all keys, thread i those at i, i + threads, and so on. It compacts
+// only after a failed push, which it then repeats. It sorts after half of the
+// keys and at the end; out[0, *count) is the result.
 GRIFFIN_KERNEL(gputest_block_topk, GputestTopKParams, 1024) {
     __shared__ BlockTopK top;
     block_topk_init(top, griffin_dynamic_shared<uint64_t>(), p.capacity, p.k, p.threshold);
@@ -26,7 +27,7 @@ GRIFFIN_KERNEL(gputest_block_topk, GputestTopKParams, 1024) {
         uint64_t key = i < p.numKeys ? p.keys[i] : 0;
         for (;;) {
             uint32_t pushed = p.byWarps ? block_topk_push_warp(top, key) : block_topk_push(top, key);
-            if (pushed <= p.capacity) key = 0;  // stored, or not good enough
+            if (pushed <= p.capacity) key = 0;  // stored, or too low
             if (!__syncthreads_or(key != 0)) break;
             block_topk_compact(top);
         }

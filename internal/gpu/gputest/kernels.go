@@ -13,27 +13,27 @@ var image []byte
 // Image is the PTX of the kernels below.
 func Image() []byte { return image }
 
-// The parameters of the kernels; the comments in gputest.cu say what they do.
+// The parameters of the kernels, which gputest.cu documents.
 type (
-	// CopyParams are those of gputest_copy.
+	// CopyParams are the parameters of gputest_copy.
 	CopyParams struct {
 		Source, Target cuda.Ptr[[4]uint32]
 		NumQuads       uint32
 		_              uint32
 	}
-	// StoreParams are those of gputest_store.
+	// StoreParams are the parameters of gputest_store.
 	StoreParams struct {
 		Target cuda.Ptr[uint32]
 		Value  uint32
 		_      uint32
 	}
-	// AddParams are those of gputest_add.
+	// AddParams are the parameters of gputest_add.
 	AddParams struct {
 		Source, Target cuda.Ptr[uint32]
 		NumWords       uint32
 		Addend         uint32
 	}
-	// ReverseParams are those of gputest_reverse.
+	// ReverseParams are the parameters of gputest_reverse.
 	ReverseParams struct {
 		Target   cuda.Ptr[uint32]
 		NumWords uint32
@@ -41,13 +41,14 @@ type (
 	}
 )
 
-// Kernel loads one of the kernels for the time of a test; P is its parameters.
+// Kernel loads one of the kernels until the end of the test; P is its parameter
+// struct.
 func Kernel[P any](t testing.TB, d *cuda.Device, name string) *cuda.Kernel {
 	t.Helper()
 	return kernel[P](t, d, "gputest", image, name)
 }
 
-// kernel loads a kernel of an image for the time of a test.
+// kernel loads a kernel of an image until the end of the test.
 func kernel[P any](t testing.TB, d *cuda.Device, module string, image []byte, name string) *cuda.Kernel {
 	t.Helper()
 	m, err := d.LoadModule(module, image)

@@ -6,14 +6,14 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-// Session is a test with a device and a stream, which end with it.
+// Session is a test with a device and a stream, closed at its end.
 type Session struct {
 	testing.TB
 	Device *cuda.Device
 	Stream *cuda.Stream
 }
 
-// NewSession opens the device of Open and makes a stream.
+// NewSession opens the device of Open and creates a stream.
 func NewSession(t testing.TB) *Session {
 	t.Helper()
 	s := &Session{TB: t, Device: Open(t)}
@@ -24,7 +24,7 @@ func NewSession(t testing.TB) *Session {
 	return s
 }
 
-// Must ends the test if there is an error.
+// Must ends the test on an error.
 func (s *Session) Must(err error) {
 	s.Helper()
 	if err != nil {
@@ -32,7 +32,7 @@ func (s *Session) Must(err error) {
 	}
 }
 
-// Alloc allocates n T's for the time of the test.
+// Alloc allocates n values until the end of the test.
 func Alloc[T any](s *Session, n int) cuda.Buffer[T] {
 	s.Helper()
 	b, err := cuda.Alloc[T](s.Device, n)
@@ -41,7 +41,7 @@ func Alloc[T any](s *Session, n int) cuda.Buffer[T] {
 	return b
 }
 
-// Upload puts a copy of data on the device for the time of the test.
+// Upload copies data to the device until the end of the test.
 func Upload[T any](s *Session, data []T) cuda.Buffer[T] {
 	s.Helper()
 	b := Alloc[T](s, len(data))
@@ -49,7 +49,7 @@ func Upload[T any](s *Session, data []T) cuda.Buffer[T] {
 	return b
 }
 
-// Download waits for the stream and returns what a buffer holds.
+// Download waits for the stream and returns the content of a buffer.
 func Download[T any](s *Session, b cuda.Buffer[T]) []T {
 	s.Helper()
 	data := make([]T, b.Len())

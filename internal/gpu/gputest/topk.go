@@ -10,8 +10,8 @@ import (
 //go:embed image/gputest_topk.ptx
 var topKImage []byte
 
-// TopKParams are the parameters of gputest_block_topk, which pushes keys to the buffer of
-// device/block_topk.cuh; its comment in gputest_topk.cu says how.
+// TopKParams are the parameters of gputest_block_topk (gputest_topk.cu), which
+// tests device/block_topk.cuh.
 type TopKParams struct {
 	Keys, Out                     cuda.Ptr[uint64]
 	Count                         cuda.Ptr[uint32]
@@ -19,7 +19,7 @@ type TopKParams struct {
 	NumKeys, Capacity, K, ByWarps uint32
 }
 
-// TopKKernel loads gputest_block_topk for the time of a test.
+// TopKKernel loads gputest_block_topk until the end of the test.
 func TopKKernel(t testing.TB, d *cuda.Device) *cuda.Kernel {
 	t.Helper()
 	return kernel[TopKParams](t, d, "gputest_topk", topKImage, "gputest_block_topk")

@@ -15,25 +15,24 @@ import (
 	"github.com/griffin-search/griffin/internal/score"
 )
 
-// collection is an index of several segments, with deleted documents, and the Segments
-// that it is to a View.
+// collection is an index of several segments with deleted documents, and its Segments for a
+// View.
 type collection struct {
 	snapshot *index.Snapshot
 	segments []Segment
 }
 
-// numWords are the words of a collection: r0 is in nearly all documents, and each next
-// in about two thirds as many as the one before.
+// numWords is the number of words of a collection. r0 is in nearly all documents; each
+// further word is in about two thirds of the documents of the previous one.
 const numWords = 12
 
-// newCollection makes one of so many documents and commits, in a codec.
 func newCollection(tb testing.TB, numDocs, commits int, codecName string) *collection {
 	tb.Helper()
 	rng := rand.New(rand.NewPCG(3, uint64(numDocs)))
 	return newCollectionOf(tb, rng, numDocs, commits, codecName, func(int) string { return collectionText(rng) })
 }
 
-// newCollectionOf makes one of the texts that text returns.
+// newCollectionOf makes a collection of the texts returned by text.
 func newCollectionOf(tb testing.TB, rng *rand.Rand, numDocs, commits int, codecName string, text func(doc int) string) *collection {
 	tb.Helper()
 	ix := indextest.Write(tb, index.Options{Analyzer: "whitespace", NoStored: true, Codec: codecName}, func(w *indextest.Writer) {
@@ -76,7 +75,6 @@ func collectionText(rng *rand.Rand) string {
 	return text.String()
 }
 
-// attach makes a View of the collection.
 func (c *collection) attach(tb testing.TB, e *Engine) *View {
 	tb.Helper()
 	v, err := e.Attach(c.segments)
@@ -86,7 +84,7 @@ func (c *collection) attach(tb testing.TB, e *Engine) *View {
 	return v
 }
 
-// query asks for words, which are given the rarest first.
+// query makes a query of words, rarest first.
 func (c *collection) query(tb testing.TB, conjunctive bool, words ...int) *Query {
 	tb.Helper()
 	n := len(words)
@@ -100,8 +98,7 @@ func (c *collection) query(tb testing.TB, conjunctive bool, words ...int) *Query
 			if _, err := c.segments[s].Segment.Find(0, fmt.Appendf(nil, "r%d", word), leg.List); err != nil {
 				tb.Fatal(err)
 			}
-			leg.DocFreq, leg.ID = leg.List.DocFreq, leg.List.FrontierOffset
-			docFreq += leg.DocFreq
+			docFreq += leg.DocFreq()
 		}
 		for s := range c.segments {
 			leg := &q.Legs[s*n+j]
@@ -112,8 +109,8 @@ func (c *collection) query(tb testing.TB, conjunctive bool, words ...int) *Query
 	return q
 }
 
-// oracle answers a query by decoding all of its lists: the best hits, or all candidates
-// by segment.
+// oracle answers a query by decoding all of its lists. It returns the best hits, and all
+// candidates by segment.
 func (c *collection) oracle(tb testing.TB, q *Query) (hits []base.Hit, candidates *Candidates) {
 	tb.Helper()
 	candidates = new(Candidates)
@@ -145,7 +142,7 @@ func (c *collection) oracle(tb testing.TB, q *Query) (hits []base.Hit, candidate
 
 func addPostings(tb testing.TB, leg *Leg, lengths []uint32, sums []base.Score, counts []int) {
 	tb.Helper()
-	if leg.DocFreq == 0 {
+	if leg.DocFreq() == 0 {
 		return
 	}
 	var docIDs, freqs [codec.BlockLen]uint32
@@ -164,7 +161,6 @@ func addPostings(tb testing.TB, leg *Leg, lengths []uint32, sums []base.Score, c
 	}
 }
 
-// check runs a query and compares the answer with the oracle's.
 func (c *collection) check(tb testing.TB, v *View, q *Query, trace *Trace) {
 	tb.Helper()
 	results := make([]Result, 1)
@@ -175,7 +171,6 @@ func (c *collection) check(tb testing.TB, v *View, q *Query, trace *Trace) {
 	v.WaitForPromotions()
 }
 
-// compare compares a result with the oracle's.
 func (c *collection) compare(tb testing.TB, q *Query, r *Result) {
 	tb.Helper()
 	want, candidates := c.oracle(tb, q)

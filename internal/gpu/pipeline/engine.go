@@ -8,60 +8,63 @@ import (
 	"sync"
 	"time"
 
+	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
-	"github.com/griffin-search/griffin/internal/gpu/fastpath"
+	"github.com/griffin-search/griffin/internal/gpu/imagesearch"
 )
 
-// MaxK is the greatest K of a Query.
-const MaxK = fastpath.MaxK
+// MaxK is the maximum K of a Query.
+const MaxK = imagesearch.MaxK
 
-// Options say how an Engine is opened. The zero value asks for no device.
+// MaxScore is the maximum score of a Wide query in a segment of numDocs documents.
+func MaxScore(numDocs int) base.Score { return imagesearch.MaxScore(numDocs) }
+
+// Options configure an Engine. The zero value selects no device.
 type Options struct {
-	// Devices that queries may run on.
 	Devices Selection
-	// Memory that the images of posting lists may take on each device. Lengths of
-	// documents, bitmaps of deletions, and what decoding and batches need come on top.
+	// Memory limits the posting lists on each device. Document lengths, deletion bitmaps,
+	// decoding and batches need additional memory.
 	Memory Memory
-	// HostMemory is the page-locked memory of the host that compressed lists may take,
-	// for all devices together.
+	// HostMemory limits the page-locked memory for compressed lists, in total for all
+	// devices.
 	HostMemory HostMemory
-	// IndexBytes is the size of the index's posting lists, of which Memory and
-	// HostMemory may be per cent.
+	// IndexBytes is the size of the index's posting lists, to which percentages in Memory
+	// and HostMemory refer. If it is 0, they refer to the device's memory and to the host's
+	// available memory.
 	IndexBytes int64
-	// Library is the path of the driver; "": where package cuda looks.
+	// Library is the path of the driver; "": the default paths of package cuda.
 	Library string
-	// Lanes is how many runs compute on a device at the same time; 0: DefaultLanes.
+	// Lanes is the number of concurrent runs per device; 0: DefaultLanes.
 	Lanes int
-	// Faults, if set, makes calls of the devices' driver fail: for tests.
+	// Faults injects errors of driver calls in tests.
 	Faults *cuda.Faults
 }
 
-// DefaultLanes is the number of lanes of a device: enough for one run to compute
-// while the lists of another are brought and the results of a third are read.
+// DefaultLanes suffices for one run to compute while another uploads lists and a third reads
+// results.
 const DefaultLanes = 4
 
-// Engine holds posting lists on GPUs and runs queries there (package comment).
+// Engine holds posting lists on GPUs and runs queries there. It is safe for concurrent use.
 type Engine struct {
-	devices []*device // set by Close with mu held
+	devices []*device // written by Close with mu held
 
-	mu    sync.Mutex
-	parts map[partKey]*part // of all Views; guarded by mu
+	mu sync.Mutex
 }
 
-// IsUnavailable reports whether err of Open says that there is no usable GPU.
+// IsUnavailable reports whether an error of Open means that there is no usable GPU.
 func IsUnavailable(err error) bool { return errors.Is(err, cuda.ErrUnavailable) }
 
-// IsDeviceError reports whether err is of a GPU or its driver, so that the CPU can do
+// IsDeviceError reports whether err is an error of a GPU or its driver and the CPU can do
 // the same work.
 func IsDeviceError(err error) bool {
 	var e *cuda.Error
 	return errors.As(err, &e) && e.CPUValid()
 }
 
-// Open opens the devices. If there is none, or not one that was named, the error
-// says why, and what was looked for (IsUnavailable). With Selection.Auto, those that
-// do not open are left out, if any does. It takes a third of a second
-// where there is a driver, and next to nothing where there is none.
+// Open opens the selected devices. IsUnavailable is true of the error if one of them does
+// not exist or is not usable; the error states the reason. With Selection.Auto, Open omits
+// devices that fail to open unless all fail. It takes a third of a second if a driver is
+// installed, and negligible time otherwise.
 func Open(o Options) (*Engine, error) {
 	lib, err := cuda.Load(o.Library)
 	if err != nil {
@@ -78,7 +81,7 @@ func Open(o Options) (*Engine, error) {
 	if o.Lanes <= 0 {
 		o.Lanes = DefaultLanes
 	}
-	e := &Engine{parts: map[partKey]*part{}}
+	e := new(Engine)
 	var errs []error
 	for _, n := range ordinals {
 		d, err := openDevice(lib, n, o, len(ordinals))
@@ -97,13 +100,12 @@ func Open(o Options) (*Engine, error) {
 	return e, nil
 }
 
-// choose returns the ordinals of the devices that a selection means.
 func choose(s Selection, infos []cuda.Info) (ordinals []int, err error) {
 	if len(s.Ordinals) > 0 {
 		for _, n := range s.Ordinals {
 			switch {
 			case n >= len(infos):
-				return nil, fmt.Errorf("there is no GPU %d: the driver knows %d: %w", n, len(infos), cuda.ErrUnavailable)
+				return nil, fmt.Errorf("no GPU %d: the driver reports %d GPUs: %w", n, len(infos), cuda.ErrUnavailable)
 			case infos[n].Unusable() != "":
 				return nil, fmt.Errorf("GPU %d (%s) cannot be used: %s: %w", n, infos[n].Name, infos[n].Unusable(), cuda.ErrUnavailable)
 			}
@@ -122,13 +124,12 @@ func choose(s Selection, infos []cuda.Info) (ordinals []int, err error) {
 		return ordinals, nil
 	}
 	if len(reasons) == 0 {
-		return nil, fmt.Errorf("the driver knows no GPU: %w", cuda.ErrUnavailable)
+		return nil, fmt.Errorf("the driver reports no GPU: %w", cuda.ErrUnavailable)
 	}
 	return nil, fmt.Errorf("none of %d GPUs can be used: %s: %w", len(infos), strings.Join(reasons, "; "), cuda.ErrUnavailable)
 }
 
-// Close gives the devices back. All Views are released before, and no run is
-// under way.
+// Close closes the devices. All Views must be released and all runs ended.
 func (e *Engine) Close() error {
 	e.mu.Lock()
 	devices := e.devices
@@ -136,7 +137,7 @@ func (e *Engine) Close() error {
 	e.mu.Unlock()
 	var errs []error
 	for _, d := range devices {
-		d.promoter.stop() // it has Views, which are of all devices
+		d.StopPromoting() // it holds references to shards
 	}
 	for _, d := range devices {
 		errs = append(errs, d.close())
@@ -144,53 +145,50 @@ func (e *Engine) Close() error {
 	return errors.Join(errs...)
 }
 
-// Lanes is how many runs compute on a device at the same time. Each grows its memory
-// with the runs that it gets.
+// Lanes is the number of concurrent runs per device. The memory of a lane grows with its
+// runs.
 func (e *Engine) Lanes() int { return e.devices[0].numLanes }
 
-// Stats count what an Engine did since it was opened.
+// Stats are counts since an Engine was opened.
 type Stats struct {
 	Devices []DeviceStats `json:"devices"`
 }
 
-// DeviceStats count what a device did.
+// DeviceStats are the counts of one device since the Engine was opened.
 type DeviceStats struct {
 	Name string `json:"name"` // "gpu0"
 	GPU  string `json:"gpu"`  // "NVIDIA H200"
-	// Driver is the CUDA version of the driver.
+	// Driver is the CUDA version supported by the driver.
 	Driver string `json:"driver"`
 	CacheStats
-	// UsedBytes is how much of the device's memory is in use, by whatever process; 0 if
-	// the driver does not tell.
+	// UsedBytes is the device memory in use by all processes; 0 if unknown.
 	UsedBytes int64 `json:"used_bytes"`
-	// LimitBytes is how much lists may take.
+	// LimitBytes is the memory limit for lists.
 	LimitBytes int64 `json:"limit_bytes"`
-	// Host is the page-locked memory with compressed lists.
+	// Host describes the page-locked memory.
 	Host HostStats `json:"host"`
-	// Asked counts the lists that queries asked for, by their form then.
+	// Asked counts the lists of queries by their form at the time of the request.
 	Asked FormStats `json:"asked"`
-	// BytesUploaded counts what went to the device for lists: compressed, or plain
-	// where the CPU has decoded them. BytesInPlace is what direct runs have read of
-	// page-locked lists over the bus.
+	// BytesUploaded counts the bytes of lists sent to the device, compressed or decoded.
+	// BytesInPlace counts the bytes of page-locked lists that packed runs read over the bus.
 	BytesUploaded int64 `json:"bytes_uploaded"`
 	BytesInPlace  int64 `json:"bytes_in_place"`
-	// Direct counts those of the Queries that were answered from compressed lists, and
-	// Steps the runs of Intersect.
-	Direct int64 `json:"direct"`
+	// Packed counts the Queries answered from compressed lists, Steps the runs of Intersect.
+	Packed int64 `json:"packed"`
 	Steps  int64 `json:"steps"`
-	// Queries that the device had a part in, in so many Launches of batches.
+	// Queries counts the queries of this device, Launches the launched batches.
 	Queries  int64 `json:"queries"`
 	Launches int64 `json:"launches"`
-	// Busy is the device's own time for the kernels of batches, and of single queries
-	// that were traced.
+	// Busy is the kernel time of batches and of traced single queries, measured on the
+	// device.
 	Busy time.Duration `json:"busy_ns"`
-	// Errors counts calls of the driver that failed. Lost says why the device is
-	// used no more, "" if it is.
+	// Errors counts failed driver calls. Lost is the error that made the device unusable, or
+	// "".
 	Errors int64  `json:"errors"`
 	Lost   string `json:"lost,omitempty"`
 }
 
-// Stats returns the counts as of now, of no device after Close.
+// Stats returns the current counts; no devices after Close.
 func (e *Engine) Stats() Stats {
 	e.mu.Lock()
 	devices := e.devices
@@ -202,8 +200,8 @@ func (e *Engine) Stats() Stats {
 	return s
 }
 
-// Since returns the counts without those of before, an earlier Stats of the same
-// Engine. Lists, SizeBytes, LimitBytes and Lost are as of now.
+// Since returns the counts since before, an earlier Stats of the same Engine. Lists,
+// Compressed, Directories, sizes, limits and Lost stay current values.
 func (s Stats) Since(before *Stats) Stats {
 	s.Devices = slices.Clone(s.Devices)
 	for i := range min(len(s.Devices), len(before.Devices)) {
@@ -211,10 +209,10 @@ func (s Stats) Since(before *Stats) Stats {
 		d.Hits -= b.Hits
 		d.Misses -= b.Misses
 		d.Streamed -= b.Streamed
-		d.Host = d.Host.since(&b.Host)
-		d.Asked = d.Asked.since(&b.Asked)
+		d.Host = d.Host.Since(&b.Host)
+		d.Asked = d.Asked.Since(&b.Asked)
 		d.BytesInPlace -= b.BytesInPlace
-		d.Direct -= b.Direct
+		d.Packed -= b.Packed
 		d.Steps -= b.Steps
 		d.Evictions -= b.Evictions
 		d.Refused -= b.Refused
@@ -227,11 +225,11 @@ func (s Stats) Since(before *Stats) Stats {
 	return s
 }
 
-// Lost returns why the Engine answers nothing any more, nil if it does. It takes no
-// lock, and must not be called after Close.
+// Lost returns the error that made the Engine unusable, or nil. It takes no lock and must
+// not be called after Close.
 func (e *Engine) Lost() error {
 	for _, d := range e.devices {
-		if err := d.lost(); err != nil {
+		if err := d.Lost(); err != nil {
 			return err
 		}
 	}

@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -9,17 +8,18 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/griffin-search/griffin/internal/gpu/residency"
+
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
-	"github.com/griffin-search/griffin/internal/gpu/fastpath"
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
+	"github.com/griffin-search/griffin/internal/gpu/imagesearch"
 	"github.com/griffin-search/griffin/internal/index"
 	"github.com/griffin-search/griffin/internal/index/indextest"
 	"github.com/griffin-search/griffin/internal/postings"
 	"github.com/griffin-search/griffin/internal/score"
 )
 
-// usable describes a device that can be used.
 func usable(ordinal int) cuda.Info {
 	return cuda.Info{Ordinal: ordinal, Name: "good", Major: 9, WarpSize: 32, MappedHost: true, Pools: true, DriverVersion: 13000}
 }
@@ -38,9 +38,9 @@ func TestChoose(t *testing.T) {
 		{Selection{Auto: true}, infos, []int{0, 2}, ""},
 		{Selection{Ordinals: []int{2, 0}}, infos, []int{2, 0}, ""},
 		{Selection{Ordinals: []int{0, 1}}, infos, nil, "GPU 1 (old) cannot be used: compute capability 7.0"},
-		{Selection{Ordinals: []int{3}}, infos, nil, "there is no GPU 3: the driver knows 3"},
+		{Selection{Ordinals: []int{3}}, infos, nil, "no GPU 3: the driver reports 3 GPUs"},
 		{Selection{All: true}, infos[1:2], nil, "none of 1 GPUs can be used: GPU 1 (old): compute capability 7.0"},
-		{Selection{Auto: true}, nil, nil, "the driver knows no GPU"},
+		{Selection{Auto: true}, nil, nil, "the driver reports no GPU"},
 	} {
 		got, err := choose(c.selection, c.infos)
 		switch {
@@ -54,7 +54,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// Shares of devices are all documents, none twice, and begin at words of bitmaps.
+// Ranges of devices partition the documents at words of bitmaps.
 func TestSplit(t *testing.T) {
 	for _, numDocs := range []int{0, 1, 63, 64, 65, 1000, 4096, 1_000_001} {
 		for devices := 1; devices <= 8; devices++ {
@@ -62,18 +62,17 @@ func TestSplit(t *testing.T) {
 			for i := range devices {
 				from, to := split(numDocs, i, devices)
 				if from != next || to < from || from%docAlign != 0 && from != numDocs {
-					t.Fatalf("%d documents on %d devices: device %d has [%d, %d), want from %d on", numDocs, devices, i, from, to, next)
+					t.Fatalf("%d documents on %d devices: device %d has [%d, %d), want start %d", numDocs, devices, i, from, to, next)
 				}
 				next = to
 			}
 			if next != numDocs {
-				t.Fatalf("%d documents on %d devices: %d are given out", numDocs, devices, next)
+				t.Fatalf("%d documents on %d devices: ranges cover %d", numDocs, devices, next)
 			}
 		}
 	}
 }
 
-// Merging two rankings is ranking all of both.
 func TestMergeHits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	before := func(a, b base.Hit) int {
@@ -101,8 +100,7 @@ func TestMergeHits(t *testing.T) {
 	}
 }
 
-// testIndex returns a snapshot of one segment whose words w0, w1, … are in every
-// document, every second, every third, and so on.
+// testIndex returns a snapshot with one segment. Word wi is in every (i+1)-th document.
 func testIndex(tb testing.TB, numDocs, numWords int) *index.Snapshot {
 	tb.Helper()
 	ix := indextest.Write(tb, index.Options{Analyzer: "whitespace", NoStored: true}, func(w *indextest.Writer) {
@@ -122,7 +120,7 @@ func testIndex(tb testing.TB, numDocs, numWords int) *index.Snapshot {
 	return indextest.Snapshot(tb, ix)
 }
 
-// attached returns an engine, and a View of a snapshot of one segment.
+// attached returns an engine and a View of a snapshot with one segment.
 func attached(tb testing.TB, s *index.Snapshot, o Options) (*Engine, *View) {
 	tb.Helper()
 	o.Library, o.Devices = gputest.Library(tb).Path(), Selection{Ordinals: []int{0}}
@@ -147,7 +145,7 @@ func attach(tb testing.TB, e *Engine, s *index.Snapshot) *View {
 	return v
 }
 
-// testQuery asks for words of a testIndex.
+// testQuery makes a query of words of a testIndex.
 func testQuery(tb testing.TB, s *index.Snapshot, words ...string) *Query {
 	tb.Helper()
 	q := &Query{K: 5, Count: true, NumTerms: len(words), Legs: make([]Leg, len(words))}
@@ -163,15 +161,13 @@ func testQuery(tb testing.TB, s *index.Snapshot, words ...string) *Query {
 		if !found {
 			continue
 		}
-		leg.DocFreq, leg.ID = leg.List.DocFreq, leg.List.FrontierOffset
-		leg.Term = s.Options.BM25.NewTerm(score.IDF(uint64(s.NumDocs), uint64(leg.DocFreq)), 1, avg)
+		leg.Term = s.Options.BM25.NewTerm(score.IDF(uint64(s.NumDocs), uint64(leg.DocFreq())), 1, avg)
 		leg.Scale = score.NewScale(leg.Term, avg, avg)
 	}
 	return q
 }
 
-// A View answers over its own segment; queries of another shape are refused, as all
-// are of an engine whose device is lost.
+// Run answers valid queries, and rejects invalid ones and a lost device.
 func TestRun(t *testing.T) {
 	s := testIndex(t, 300, 6)
 	e, v := attached(t, s, Options{Memory: Memory{Bytes: 1 << 20}, Lanes: 1})
@@ -184,29 +180,28 @@ func TestRun(t *testing.T) {
 	if err := v.Run(t.Context(), queries, results, nil, &trace); err != nil {
 		t.Fatal(err)
 	}
-	// w1: every 2nd of 300 documents; w2: every 3rd; w4: every 5th.
+	// Of 300 documents, w1 is in every 2nd, w2 in every 3rd, w4 in every 5th.
 	for i, want := range []int64{150 + 100 - 50, 20, 0} {
 		if r := &results[i]; r.Err != nil || r.Matches != want || len(r.Hits) != int(min(want, 5)) {
 			t.Errorf("query %d: %+v, want %d matches", i, r, want)
 		}
 	}
-	// A query that no document can match brings no list: 4 of w1, w2, w4.
+	// Lists are uploaded once; a query without a possible match uploads none.
 	if d := trace.Devices[0]; d.ListsMissed != 3 || d.ListsHit != 1 || d.Device != "gpu0" {
-		t.Errorf("%+v: want 3 lists brought, and 1 that was there then", d)
+		t.Errorf("%+v: want 3 misses and 1 hit", d)
 	}
 	bad := testQuery(t, s, "w1")
 	bad.Legs = nil
 	if err := v.Run(t.Context(), []*Query{bad}, results[:1], nil, nil); err != nil || results[0].Err == nil {
-		t.Errorf("a query without legs: error %v, result %+v", err, results[0])
+		t.Errorf("query without legs: error %v, result %+v", err, results[0])
 	}
 	lost := errors.New("lost")
-	e.devices[0].fail(lost)
+	e.devices[0].Probe().Fail(lost)
 	if err := v.Run(t.Context(), queries, results, nil, nil); err != nil || results[0].Err != lost || results[2].Err != lost { //nolint:errorlint // it is that one
-		t.Errorf("a lost device: error %v, results %+v", err, results)
+		t.Errorf("lost device: error %v, results %+v", err, results)
 	}
 }
 
-// What a View was the last to have is freed with it; what another has stays.
 func TestRelease(t *testing.T) {
 	s := testIndex(t, 300, 4)
 	e, first := attached(t, s, Options{Memory: Memory{Bytes: 1 << 20}, Lanes: 1})
@@ -216,53 +211,17 @@ func TestRelease(t *testing.T) {
 	}
 	first.Release()
 	if n := e.Stats().Devices[0].Lists; n != 4 {
-		t.Errorf("%d lists are left while a View has them, want 4", n)
+		t.Errorf("%d lists while a View holds them, want 4", n)
 	}
 	second.Release()
-	if st := e.Stats().Devices[0]; st.Lists != 0 || st.SizeBytes != 0 || len(e.parts) != 0 {
-		t.Errorf("%+v, %d parts: want nothing left", st, len(e.parts))
+	if st := e.Stats().Devices[0]; st.Lists != 0 || st.SizeBytes != 0 || e.devices[0].Probe().Shards() != 0 {
+		t.Errorf("%+v, %d shards: want none after the last Release", st, e.devices[0].Probe().Shards())
 	}
 }
 
-// Bytes and words of every length, longer than a group of slots and shorter than a
-// word, arrive as they are, with zeros behind.
-func TestCopies(t *testing.T) {
-	s := testIndex(t, 64, 1)
-	e, v := attached(t, s, Options{Memory: Memory{Bytes: 1 << 20}, Lanes: 1})
-	v.Release()
-	u := e.devices[0].uploaders[0]
-	const slotBytes = 4 * slotWords
-	rng := rand.New(rand.NewPCG(7, 7))
-	src := make([]byte, (copiers+1)*slotBytes+5)
-	for i := range src {
-		src[i] = byte(rng.Uint32())
-	}
-	dst, err := cuda.Alloc[uint32](e.devices[0].dev, len(src)/4+1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dst.Free()
-	back, err := cuda.AllocHost[uint32](e.devices[0].dev, dst.Len())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer back.Free()
-	for _, n := range []int{1, 3, 4, 5, 4096, slotBytes - 1, slotBytes, slotBytes + 2, len(src), 7} {
-		words := (n + 3) / 4
-		err := errors.Join(u.copyBytes(dst, src[:n]), cuda.CopyToHost(u.stream, back.Data()[:words], dst.Slice(0, words)), u.stream.Synchronize())
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := back.Bytes()[:4*words]
-		if !bytes.Equal(got[:n], src[:n]) || slices.Max(append(got[n:], 0)) != 0 {
-			t.Errorf("%d bytes arrived otherwise", n)
-		}
-	}
-}
-
-// BenchmarkBring brings lists to the device: compressed bytes through page-locked
-// memory, decoded there, made into images.
-func BenchmarkBring(b *testing.B) {
+// BenchmarkUpload uploads lists: copies through page-locked memory, decodes on the device,
+// builds images.
+func BenchmarkUpload(b *testing.B) {
 	numDocs := 2000
 	if gputest.OnGPU() {
 		numDocs = 400_000
@@ -283,8 +242,8 @@ func BenchmarkBring(b *testing.B) {
 	b.ReportMetric(float64(e.Stats().Devices[0].BytesUploaded)/seconds/1e9, "GB/s-up")
 }
 
-// BenchmarkBatchOnHost does what a run does on the CPU for a query of a batch whose
-// lists are there: pins them, fills in the kernel's parameters, lets go.
+// BenchmarkBatchOnHost measures the CPU part of a batch per query with resident lists: pins,
+// kernel parameters, unpins.
 func BenchmarkBatchOnHost(b *testing.B) {
 	s := testIndex(b, 2000, 12)
 	e, v := attached(b, s, Options{Memory: Memory{Bytes: 8 << 20}, Lanes: 1})
@@ -303,13 +262,13 @@ func BenchmarkBatchOnHost(b *testing.B) {
 	}
 	for b.Loop() {
 		l.reset()
-		if n, err := l.gather(v, v.pieces[0], queries, results); n != len(queries) || err != nil {
+		if n, err := l.gather(v, v.targets[0], queries, results); n != len(queries) || err != nil {
 			b.Fatal(n, err)
 		}
-		l.batch.Reset(v.pieces[0][0].fast)
+		l.batch.Reset(v.targets[0][0].segment)
 		for i, q := range queries {
-			var query fastpath.Query
-			if ok, err := l.query(&v.pieces[0][0], 0, i, q, &results[i], &query); !ok || err != nil {
+			var query imagesearch.Query
+			if ok, err := l.query(&v.targets[0][0], 0, i, q, &results[i], &query); !ok || err != nil {
 				b.Fatal(ok, err)
 			}
 			if _, err := l.batch.Add(&query); err != nil {
@@ -317,7 +276,7 @@ func BenchmarkBatchOnHost(b *testing.B) {
 			}
 		}
 		for _, e := range l.entries {
-			e.loaded.Store(true)
+			residency.Probe{}.SetLoaded(e)
 		}
 		l.unpin(0)
 	}

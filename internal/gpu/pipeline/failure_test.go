@@ -9,15 +9,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/griffin-search/griffin/internal/gpu/residency"
+
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
-	"github.com/griffin-search/griffin/internal/gpu/direct"
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
+	"github.com/griffin-search/griffin/internal/gpu/packedsearch"
 	"github.com/griffin-search/griffin/internal/score"
 )
 
-// A run that needs a list no more does not wait for it, and leaves others to wait.
-func TestRunAwaits(t *testing.T) {
+// A conjunction without a match on one device does not wait for the upload there; the list
+// stays unloaded.
+func TestRunSkipsUnneededWait(t *testing.T) {
 	s := testIndex(t, 65, 8)
 	library := gputest.Configure(t, gputest.Config{Devices: 2, MemoryBytes: 256 << 20})
 	e, err := Open(Options{Library: library.Path(), Devices: Selection{All: true}, Memory: Memory{Bytes: 1 << 20}, Lanes: 1})
@@ -27,7 +30,7 @@ func TestRunAwaits(t *testing.T) {
 	defer e.Close()
 	v := attach(t, e, s)
 	defer v.Release()
-	// The second device has document 64, which w0 is in, but not w2.
+	// The second device has only document 64, with w0 and without w2.
 	q := testQuery(t, s, "w2", "w0")
 	q.Conjunctive = true
 	results := make([]Result, 1)
@@ -35,24 +38,23 @@ func TestRunAwaits(t *testing.T) {
 		t.Fatalf("error %v, %+v; want 22 matches", err, results[0])
 	}
 	for i, want := range []bool{true, false} {
-		list := e.devices[i].cache.find(listKey{part: v.pieces[i][0].part.id, list: q.Legs[1].ID})
-		if list == nil {
-			t.Fatalf("GPU %d does not have w0", i)
+		loaded, ok := e.devices[i].Probe().Loaded(v.targets[i][0].shard, &q.Legs[1])
+		if !ok {
+			t.Fatalf("GPU %d: no image of w0", i)
 		}
-		if list.loaded.Load() != want {
-			t.Errorf("GPU %d: w0 is taken for made: %t, want %t", i, !want, want)
+		if loaded != want {
+			t.Errorf("GPU %d: w0 loaded = %t, want %t", i, loaded, want)
 		}
-		list.unpin()
 	}
 }
 
-// noOthers take all that is left to them, and so may be writing to its hits.
+// noOthers claim all queries and may be writing to their hits.
 type noOthers struct{ left []int }
 
 func (o *noOthers) Begin(_, left []int) { o.left = left }
 func (*noOthers) Take(int) bool         { return false }
 
-// Hits of a query that others have taken are theirs, though one of two devices has
+// Run does not write hits of a query taken by others, even if one of two devices has
 // answered it.
 func TestRunLeavesHits(t *testing.T) {
 	s := testIndex(t, 300, 6)
@@ -65,7 +67,7 @@ func TestRunLeavesHits(t *testing.T) {
 	v := attach(t, e, s)
 	defer v.Release()
 	e.devices[1].tight.Store(true)
-	e.devices[1].limit[0].Store(0)
+	e.devices[1].Probe().SetLimit(0)
 	theirs := base.Hit{DocID: 7, Score: 7}
 	hits := []base.Hit{theirs}
 	results := []Result{{Hits: hits}}
@@ -73,15 +75,15 @@ func TestRunLeavesHits(t *testing.T) {
 	q.K = 1
 	var o noOthers
 	if err := v.Run(t.Context(), []*Query{q}, results, &o, nil); err != nil || results[0].Err == nil || len(o.left) != 1 {
-		t.Fatalf("error %v, %+v, %v left; want one query left", err, results[0], o.left)
+		t.Fatalf("error %v, %+v, %v left; want one query in left", err, results[0], o.left)
 	}
 	if hits[0] != theirs {
-		t.Errorf("hits of others were overwritten: %v", hits)
+		t.Errorf("hits of a query taken by others were overwritten: %v", hits)
 	}
 }
 
-// Counts may be read while lists find no memory, and while the Engine is being closed.
-func TestStatsMeanwhile(t *testing.T) {
+// Stats is safe during failing runs and Close.
+func TestStatsConcurrent(t *testing.T) {
 	s := testIndex(t, 300, 6)
 	var faults cuda.Faults
 	e, err := Open(Options{
@@ -125,8 +127,7 @@ func TestStatsMeanwhile(t *testing.T) {
 	wg.Wait()
 }
 
-// Lists that find no memory at first find it when there is some. Only calls of the driver
-// count as its errors.
+// A run succeeds after memory becomes available. Only driver errors are counted.
 func TestRunErrors(t *testing.T) {
 	s := testIndex(t, 300, 6)
 	run := func(v *View) error {
@@ -142,7 +143,7 @@ func TestRunErrors(t *testing.T) {
 	e, v := attached(t, s, Options{Memory: Memory{Bytes: 1 << 20}, Lanes: 1, Faults: &faults})
 	defer v.Release()
 	last := faults.Calls()["cuMemAlloc_v2"]
-	for nth := range 8 { // main memory, the reserve, and so on, twice
+	for nth := range 8 { // main memory, reserve, and so on, twice
 		faults.Fail("cuMemAlloc_v2", nth+1, cuda.OutOfMemory)
 	}
 	if err := run(v); err == nil || e.Stats().Devices[0].Errors == 0 || faults.Calls()["cuMemAlloc_v2"] == last {
@@ -156,37 +157,37 @@ func TestRunErrors(t *testing.T) {
 	}
 	e, v = attached(t, s, Options{Memory: Memory{Bytes: 300}, Lanes: 1})
 	defer v.Release()
-	if err := run(v); !errors.Is(err, errTooLarge) || e.Stats().Devices[0].Errors != 0 {
-		t.Errorf("a list that is too large: error %v, %+v; want no error of the driver", err, e.Stats())
+	if err := run(v); !errors.Is(err, residency.ErrTooLarge) || e.Stats().Devices[0].Errors != 0 {
+		t.Errorf("list larger than memory: error %v, %+v; want no driver error", err, e.Stats())
 	}
 }
 
-// A run whose context ends while all lanes are taken, by Warm for one, waits no longer.
-func TestRunWaitsForALane(t *testing.T) {
+// A run whose context ends stops waiting for a lane.
+func TestRunStopsWaitingForLane(t *testing.T) {
 	s := testIndex(t, 300, 6)
 	e, v := attached(t, s, Options{Memory: Memory{Bytes: 1 << 20}, Lanes: 1})
 	defer v.Release()
 	l := <-e.devices[0].lanes
 	const long = 3 * time.Minute
-	late := time.AfterFunc(long, func() { e.devices[0].lanes <- l }) // so that a failure ends
+	late := time.AfterFunc(long, func() { e.devices[0].lanes <- l }) // ends the test on failure
 	for _, tight := range []bool{false, true} {
 		e.devices[0].tight.Store(tight)
-		limit := e.devices[0].limit[0].Swap(1 << 10) // parts, if it is tight
+		limit := e.devices[0].Probe().SetLimit(1 << 10) // forces slices if tight
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
 		results := make([]Result, 1)
 		err := v.Run(ctx, []*Query{testQuery(t, s, "w0", "w1", "w2")}, results, nil, nil)
 		if !errors.Is(err, context.DeadlineExceeded) || len(e.devices[0].lanes) > 0 {
-			t.Errorf("tight %t: error %v; it waited until there was a lane: %t", tight, err, len(e.devices[0].lanes) > 0)
+			t.Errorf("tight %t: error %v; waited for the lane: %t", tight, err, len(e.devices[0].lanes) > 0)
 		}
-		e.devices[0].limit[0].Store(limit)
+		e.devices[0].Probe().SetLimit(limit)
 	}
 	if late.Stop() {
 		e.devices[0].lanes <- l
 	}
 }
 
-// For Warm, memory that the driver does not have is memory that is full: no error.
+// Warm treats a failed allocation as full memory, not as an error.
 func TestWarmWithoutMemory(t *testing.T) {
 	s := testIndex(t, 300, 6)
 	var faults cuda.Faults
@@ -199,12 +200,11 @@ func TestWarmWithoutMemory(t *testing.T) {
 	}
 }
 
-// With "auto" a GPU that does not open is left out; by its number, or with "gpu", it
-// is an error.
+// Selection.Auto omits a GPU that fails to open; other selections return the error.
 func TestOpenSome(t *testing.T) {
 	library := gputest.Configure(t, gputest.Config{Devices: 2, MemoryBytes: 256 << 20})
 	open := func(s Selection) (int, error) {
-		// The first device's first event cannot be made.
+		// The first device's first event fails.
 		var faults cuda.Faults
 		faults.Fail("cuEventCreate", 1, cuda.OutOfMemory)
 		e, err := Open(Options{Library: library.Path(), Devices: s, Memory: Memory{Bytes: 1 << 20}, Lanes: 1, Faults: &faults})
@@ -212,8 +212,8 @@ func TestOpenSome(t *testing.T) {
 			return 0, err
 		}
 		defer e.Close()
-		if e.devices[0].name != "gpu1" {
-			t.Errorf("%s: %s was opened, want gpu1", s, e.devices[0].name)
+		if e.devices[0].Name() != "gpu1" {
+			t.Errorf("%s: opened %s, want gpu1", s, e.devices[0].Name())
 		}
 		return len(e.devices), nil
 	}
@@ -222,13 +222,12 @@ func TestOpenSome(t *testing.T) {
 	}
 	for _, s := range []Selection{{All: true}, {Ordinals: []int{0, 1}}} {
 		if _, err := open(s); !errors.Is(err, cuda.ErrOutOfMemory) || !strings.Contains(err.Error(), "GPU 0") {
-			t.Errorf("%s: error %v; want that of GPU 0", s, err)
+			t.Errorf("%s: error %v; want an error of GPU 0", s, err)
 		}
 	}
 }
 
-// Lists of a query that turns out not to be one for package direct are counted once, as
-// what is found when it goes by images.
+// A query that falls back from packedsearch to images counts its lists once.
 func TestCountedOnce(t *testing.T) {
 	c := newCollection(t, 2400, 1, "")
 	e := open(t, Options{Memory: Memory{Bytes: 1 << 20}, Lanes: 1})
@@ -236,20 +235,19 @@ func TestCountedOnce(t *testing.T) {
 	defer v.Release()
 	q := c.query(t, false, 3, 0)
 	leg := &q.Legs[0]
-	leg.Term = c.snapshot.Options.BM25.NewTerm(22, 4000, c.snapshot.Fields[0].AvgLen()) // scores may pass 32 bits
+	leg.Term = c.snapshot.Options.BM25.NewTerm(22, 4000, c.snapshot.Fields[0].AvgLen()) // scores may exceed 32 bits
 	leg.Scale = score.NewScale(leg.Term, 0, 0)
-	q.Path = PathDirect
+	q.Path = PathPacked
 	var r [1]Result
-	if err := v.Run(t.Context(), []*Query{q}, r[:], nil, nil); err != nil || !errors.Is(r[0].Err, direct.ErrUnsuited) {
+	if err := v.Run(t.Context(), []*Query{q}, r[:], nil, nil); err != nil || !errors.Is(r[0].Err, packedsearch.ErrUnsuited) {
 		t.Fatal(err, r[0].Err)
 	}
 	if s := e.Stats().Devices[0]; s.Asked.File+s.Asked.Host+s.Asked.Device+s.Asked.Image != 2 || s.Hits+s.Misses != 2 {
-		t.Errorf("asked for %+v, %d hits and %d misses; want 2 lists", s.Asked, s.Hits, s.Misses)
+		t.Errorf("lists %+v, %d hits and %d misses; want 2 lists", s.Asked, s.Hits, s.Misses)
 	}
 }
 
-// Runs for which others hold all memory wait for it as long as their contexts: both the one
-// whose turn it is, and those behind it.
+// A run that waits for memory, or waits for its turn to do so, stops when its context ends.
 func TestRunWaitsForMemory(t *testing.T) {
 	s := testIndex(t, 12_000, 4)
 	e, v := attached(t, s, Options{Memory: Memory{Bytes: 72 << 10}, Lanes: 3})
@@ -259,7 +257,7 @@ func TestRunWaitsForMemory(t *testing.T) {
 	holder := <-d.lanes
 	holder.enter()
 	defer holder.leave()
-	if _, err := holder.gather(v, v.pieces[0], []*Query{testQuery(t, s, "w1", "w2", "w3")}, make([]Result, 1)); err != nil {
+	if _, err := holder.gather(v, v.targets[0], []*Query{testQuery(t, s, "w1", "w2", "w3")}, make([]Result, 1)); err != nil {
 		t.Fatal(err)
 	}
 	var wg sync.WaitGroup
@@ -274,9 +272,8 @@ func TestRunWaitsForMemory(t *testing.T) {
 		})
 	}
 	waits := func() bool {
-		d.holders.mu.Lock()
-		defer d.holders.mu.Unlock()
-		return d.holders.ended != nil
+		_, waited := d.Probe().Holders()
+		return waited
 	}
 	for !waits() {
 		time.Sleep(time.Millisecond)
@@ -287,9 +284,9 @@ func TestRunWaitsForMemory(t *testing.T) {
 	select {
 	case <-ended:
 	case <-time.After(time.Minute):
-		t.Fatal("a run waits for memory though its context has ended")
+		t.Fatal("a run waits for memory although its context has ended")
 	}
 	if len(d.waiting) != 0 {
-		t.Error("nobody waits, and nobody may")
+		t.Error("the turn to wait for memory was not returned")
 	}
 }

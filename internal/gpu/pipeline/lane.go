@@ -6,87 +6,84 @@ import (
 	"slices"
 	"time"
 
+	"github.com/griffin-search/griffin/internal/gpu/residency"
+
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
-	"github.com/griffin-search/griffin/internal/gpu/direct"
-	"github.com/griffin-search/griffin/internal/gpu/fastpath"
+	"github.com/griffin-search/griffin/internal/gpu/imagesearch"
+	"github.com/griffin-search/griffin/internal/gpu/packedsearch"
 )
 
-// lane runs queries on a device: a stream, and the memory of one query or batch. It
-// belongs to one run at a time and keeps its memory from run to run.
+// lane runs queries on a device: a stream, and the memory of a query or batch. It belongs to
+// one run at a time and reuses its memory.
 type lane struct {
 	d            *device
-	uploader     *uploader
+	uploader     *residency.Uploader
 	stream       *cuda.Stream
-	single       *fastpath.Single
-	batch        *fastpath.Batch // nil until the first batch
-	runner       *direct.Runner
-	limits       fastpath.Limits // of batch
-	begun, ended *cuda.Event     // of a traced run
+	single       *imagesearch.Single
+	batch        *imagesearch.Batch // nil until the first batch
+	limits       imagesearch.Limits // of batch
+	begun, ended *cuda.Event        // traced runs only
 
-	// Of the queries that were gathered: for query i of them, entries[first[i]:] has
-	// the pinned list of each leg, nil where there is none to be read; first[i] < 0: the
-	// query is not to be answered here.
-	entries []*entry
+	// The gathered queries: entries[first[i]:] are the pinned lists of query i by leg, nil
+	// for legs without a list to read. If first[i] < 0, the query has failed.
+	entries []*residency.Entry
 	first   []int
-	awaited []uint32 // events, a bit each, by number of the uploader
+	waits   residency.Waits
 
-	// Of a direct run, by segment, then term.
-	ask    directAsk
-	held   []held
-	asked  direct.Query
-	lists  []direct.List // of a segment
-	onHost []bool        // lists, by number
+	packed packedState
 
-	terms   []fastpath.Term
-	numbers []int // of the query, by number in the batch
+	terms   []imagesearch.Term
+	numbers []int // query numbers in the run, by number in the batch
 	merged  []base.Hit
 
 	counts laneCounts
-	wasted int // lists brought for a query for which there was no room in the end
+	wasted int // lists uploaded for a query that then found no room
 }
 
-// laneCounts is what a run tells a Trace.
+// packedState is the state of a run on compressed lists.
+type packedState struct {
+	runner *packedsearch.Runner // nil until the first packed run
+	ask    packedAsk
+	held   []residency.PackedList // by segment, then term
+	asked  packedsearch.Query
+	lists  []packedsearch.List // of one segment
+	onHost []bool              // payload in page-locked memory; parallel to lists
+}
+
 type laneCounts struct {
-	hit, missed int
-	asked       FormStats
-	listBytes   int64 // sent to the device
-	locked      int64 // bytes copied to page-locked memory
-	inPlace     int64 // bytes read there
-	bringing    time.Duration
-	took        time.Duration
-	kernels     []KernelTrace
-	to, from    int64
+	residency.Counts
+	inPlace  int64 // bytes read from page-locked memory
+	took     time.Duration
+	kernels  []KernelTrace
+	to, from int64
 }
 
 func newLane(d *device, number int) (_ *lane, err error) {
-	l := &lane{d: d, awaited: make([]uint32, cap(d.lanes)+1)}
+	l := &lane{d: d, waits: d.NewWaits()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, l.close())
 		}
 	}()
-	if l.stream, err = d.dev.NewStream(); err != nil {
+	if l.stream, err = d.CUDA().NewStream(); err != nil {
 		return nil, err
 	}
-	if l.begun, err = d.dev.NewEvent(true /* timing */); err != nil {
+	if l.begun, err = d.CUDA().NewEvent(true /* timing */); err != nil {
 		return nil, err
 	}
-	if l.ended, err = d.dev.NewEvent(true /* timing */); err != nil {
+	if l.ended, err = d.CUDA().NewEvent(true /* timing */); err != nil {
 		return nil, err
 	}
-	if l.single, err = d.fast.NewSingle(0); err != nil {
+	if l.single, err = d.images.NewSingle(); err != nil {
 		return nil, err
 	}
-	l.uploader, err = newUploader(d, number, true /* slots */)
-	return l, err
+	l.uploader = d.Uploader(number)
+	return l, nil
 }
 
 func (l *lane) close() error {
 	var errs []error
-	if l.uploader != nil {
-		errs = append(errs, l.uploader.close())
-	}
 	if l.stream != nil {
 		errs = append(errs, l.stream.Synchronize(), l.stream.Close())
 	}
@@ -101,85 +98,82 @@ func (l *lane) close() error {
 	if l.batch != nil {
 		errs = append(errs, l.batch.Close())
 	}
-	if l.runner != nil {
-		errs = append(errs, l.runner.Close())
+	if l.packed.runner != nil {
+		errs = append(errs, l.packed.runner.Close())
 	}
 	return errors.Join(errs...)
 }
 
-// enter begins a run on the lane, which leave ends. ended is how many runs have let go of
-// their lists until then.
+// enter begins a run; leave ends it. It returns the number of ended runs for WaitForRun.
 func (l *lane) enter() (ended uint64) {
 	l.reset()
-	return l.d.holders.begin()
+	return l.d.BeginRun()
 }
 
-// leave gives the lane of a run back. It is to be deferred: a run that panics must not
-// keep the lane, or lists.
+// leave returns the lane. Callers defer it, so that a run that panics releases the lane and
+// its lists.
 func (l *lane) leave() {
-	defer l.d.holders.end()
+	defer l.d.EndRun()
 	l.d.put(l)
 }
 
-// salvage lets go of what a run that panicked holds; others hold nothing by now.
+// salvage releases the state of a run that panicked. After other runs it finds nothing to
+// do.
 func (l *lane) salvage() {
 	u := l.uploader
-	if len(l.entries) == 0 && len(l.held) == 0 && u.making == nil && len(u.lists) == 0 {
+	if len(l.entries) == 0 && len(l.packed.held) == 0 && !u.Busy() {
 		return
 	}
-	_ = l.d.note(l.stream.Synchronize()) // nothing may read lists that are let go of
-	if u.making != nil || len(u.lists) > 0 {
-		_ = l.d.note(u.abandon(u.making))
+	_ = l.d.Note(l.stream.Synchronize()) // no kernel may read unpinned lists
+	if u.Busy() {
+		_ = l.d.Note(u.AbandonAll())
 	}
 	l.unpin(0)
 	l.release()
-	l.ask = directAsk{}
-	if l.batch != nil { // it may be in the middle of something; the next run makes another
-		_ = l.d.note(l.batch.Close())
-		l.batch, l.limits = nil, fastpath.Limits{}
+	l.packed.ask = packedAsk{}
+	if l.batch != nil { // its state is unknown
+		_ = l.d.Note(l.batch.Close())
+		l.batch, l.limits = nil, imagesearch.Limits{}
 	}
-	if l.runner != nil {
-		_ = l.d.note(l.runner.Close())
-		l.runner = nil
+	if l.packed.runner != nil {
+		_ = l.d.Note(l.packed.runner.Close())
+		l.packed.runner = nil
 	}
 }
 
-// reset forgets the queries of the run before.
 func (l *lane) reset() {
 	l.entries, l.first = l.entries[:0], l.first[:0]
-	clear(l.awaited)
+	l.waits.Reset()
 	l.counts, l.wasted = laneCounts{kernels: l.counts.kernels[:0]}, 0
 }
 
-// gather pins the lists of queries, in their order, and brings those that are not
-// there, until there is no room for more; it returns how many queries it took. Those
-// whose lists cannot be had are among them, with their result's Err set. err is
-// errNoRoom if not even the first had room.
-func (l *lane) gather(v *View, pieces []piece, queries []*Query, results []Result) (n int, err error) {
+// gather pins the lists of queries in order and uploads missing lists, until there is no
+// room. It returns the number of gathered queries, including failed ones, whose results have
+// Err. err is ErrNoRoom if a query found no room.
+func (l *lane) gather(v *View, targets []target, queries []*Query, results []Result) (n int, err error) {
 	for i, q := range queries {
 		start, before := len(l.entries), l.counts
-		switch err := l.pin(v, pieces, q); {
+		switch err := l.pin(v, targets, q); {
 		case err == nil:
 			l.first = append(l.first, start)
 			continue
-		case errors.Is(err, errNoRoom):
+		case errors.Is(err, residency.ErrNoRoom):
 			l.unpin(start)
-			l.counts.hit, l.counts.asked.Image = before.hit, before.asked.Image
-			l.wasted += l.counts.missed - before.missed
+			l.counts.Hit, l.counts.Asked.Image = before.Hit, before.Asked.Image
+			l.wasted += l.counts.Missed - before.Missed
 			return i, err
 		default:
 			l.unpin(start)
-			results[i].Err = l.d.note(err)
+			results[i].Err = l.d.Note(err)
 			l.first = append(l.first, -1)
 		}
 	}
 	return len(queries), nil
 }
 
-// pin appends the lists of a query to the entries.
-func (l *lane) pin(v *View, pieces []piece, q *Query) error {
-	for s := range pieces {
-		p := pieces[s].part
+func (l *lane) pin(v *View, targets []target, q *Query) error {
+	for s := range targets {
+		p := targets[s].shard
 		legs := q.Legs[s*q.NumTerms : (s+1)*q.NumTerms]
 		if p == nil || q.Conjunctive && lacksOne(legs) {
 			for range legs {
@@ -188,10 +182,10 @@ func (l *lane) pin(v *View, pieces []piece, q *Query) error {
 			continue
 		}
 		for i := range legs {
-			var e *entry
-			if legs[i].DocFreq > 0 {
+			var e *residency.Entry
+			if legs[i].DocFreq() > 0 {
 				var err error
-				if e, err = l.list(v, p, s, &legs[i]); err != nil {
+				if e, err = l.uploader.Image(p, &v.segments[s], &legs[i], &l.counts.Counts); err != nil {
 					return err
 				}
 			}
@@ -201,94 +195,64 @@ func (l *lane) pin(v *View, pieces []piece, q *Query) error {
 	return nil
 }
 
-// lacksOne reports whether a segment does not have one of the terms.
 func lacksOne(legs []Leg) bool {
 	for i := range legs {
-		if legs[i].DocFreq == 0 {
+		if legs[i].DocFreq() == 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// list returns the pinned entry of the image of a leg's list.
-func (l *lane) list(v *View, p *part, s int, leg *Leg) (*entry, error) {
-	known := l.d.records.ofLeg(leg, p.id)
-	if known != nil {
-		if e := known.pinned(kindImage); e != nil {
-			l.counts.hit++
-			l.counts.asked.Image++
-			return e, nil
-		}
-	}
-	began, before, form := time.Now(), l.uploader.bytes, known.compressed()
-	e, brought, err := l.uploader.bringImage(p, &v.segments[s], leg, always)
-	if err != nil {
-		return nil, err
-	}
-	if brought {
-		l.counts.missed++
-		l.counts.asked.add(form, 1)
-		l.counts.listBytes += l.uploader.bytes - before
-	} else {
-		l.counts.hit++
-		l.counts.asked.Image++
-	}
-	l.counts.bringing += time.Since(began)
-	return e, nil
-}
-
-// unpin lets go of the entries from start on.
 func (l *lane) unpin(start int) {
 	for _, e := range l.entries[start:] {
 		if e != nil {
-			e.unpin()
+			e.Unpin()
 		}
 	}
 	l.entries = l.entries[:start]
 }
 
-// run answers the queries that were gathered, few of them one by one and more in a
-// batch, and lets go of their lists.
-func (l *lane) run(pieces []piece, queries []*Query, results []Result, few int, traced bool) {
-	err := l.search(pieces, queries, results, few, traced)
+// run answers the gathered queries and unpins their lists. It answers up to few queries one
+// by one, more in a batch.
+func (l *lane) run(targets []target, queries []*Query, results []Result, few int, traced bool) {
+	err := l.search(targets, queries, results, few, traced)
 	if err != nil {
-		_ = l.d.note(err)
+		_ = l.d.Note(err)
 		for i := range results {
 			if results[i].Err == nil {
 				results[i].Err = err
 			}
 		}
-		_ = l.stream.Synchronize() // nothing may read lists that are let go of
+		_ = l.stream.Synchronize() // no kernel may read unpinned lists
 	} else {
+		l.waits.Ended()
 		for _, e := range l.entries {
-			if e != nil && l.awaited[e.lane]&(1<<e.event) != 0 {
-				e.loaded.Store(true)
-			}
+			l.waits.MarkLoaded(e)
 		}
 	}
 	l.d.busy.Add(int64(l.counts.took))
-	l.d.cache.hits.Add(int64(l.counts.hit))
-	l.d.asked.add(&l.counts.asked)
+	l.d.CountLists(l.counts.Hit, 0)
+	l.d.asked.Add(&l.counts.Asked)
 	l.d.queries.Add(int64(len(queries)))
 	l.unpin(0)
 }
 
-// search takes one segment after another, so that the threshold reached in one
-// prunes in the next.
-func (l *lane) search(pieces []piece, queries []*Query, results []Result, few int, traced bool) error {
-	for s := range pieces {
-		if pieces[s].part == nil {
+// search answers the queries segment by segment: the threshold of one segment prunes the
+// next.
+func (l *lane) search(targets []target, queries []*Query, results []Result, few int, traced bool) error {
+	for s := range targets {
+		if targets[s].shard == nil {
 			continue
 		}
 		var err error
 		if len(queries) <= few {
 			timed := traced || len(queries) > 1
 			for i := 0; i < len(queries) && err == nil; i++ {
-				err = l.searchOne(&pieces[s], s, i, queries[i], &results[i], timed)
+				err = l.searchOne(&targets[s], s, i, queries[i], &results[i], timed)
 			}
 		} else {
-			err = l.searchAll(&pieces[s], s, queries, results, traced)
+			err = l.searchAll(&targets[s], s, queries, results, traced)
 		}
 		if err != nil {
 			return err
@@ -297,45 +261,40 @@ func (l *lane) search(pieces []piece, queries []*Query, results []Result, few in
 	return nil
 }
 
-// query makes the query of a segment out of gathered query i; false if it matches
-// nothing there. It makes the stream wait for lists that are on their way.
-func (l *lane) query(p *piece, s, i int, q *Query, r *Result, out *fastpath.Query) (ok bool, err error) {
+// query fills out with gathered query i in a segment. It returns false if the query has no
+// match there. The stream waits for uploads of the lists.
+func (l *lane) query(p *target, s, i int, q *Query, r *Result, out *imagesearch.Query) (ok bool, err error) {
 	if l.first[i] < 0 || r.refused() {
 		return false, nil
 	}
 	l.terms = l.terms[:0]
 	legs := q.Legs[s*q.NumTerms : (s+1)*q.NumTerms]
 	for j, e := range l.entries[l.first[i]+s*q.NumTerms:][:q.NumTerms] {
-		if e == nil || e.image.Shape().DocFreq == 0 {
+		if e == nil || e.Empty() {
 			if q.Conjunctive {
 				return false, nil
 			}
 			continue
 		}
-		if !e.loaded.Load() {
-			if err := l.await(e); err != nil {
-				return false, err
-			}
+		if err := l.waits.Image(l.stream, e); err != nil {
+			return false, err
 		}
 		leg := &legs[j]
-		t := fastpath.Term{Image: e.image, Score: leg.Term, Scale: leg.Scale}
+		t := imagesearch.Term{Leg: leg.Leg, Image: e.Image()}
 		if !leg.Term.Linear {
-			t.Lengths = p.part.lengths[leg.Field]
-		}
-		if leg.List != nil {
-			t.Kth = leg.List.Kth
+			t.Lengths = p.shard.Lengths(leg.Field)
 		}
 		l.terms = append(l.terms, t)
 	}
 	if len(l.terms) == 0 {
 		return false, nil
 	}
-	*out = fastpath.Query{K: q.K, Terms: l.terms}
+	*out = imagesearch.Query{K: q.K, Terms: l.terms}
 	if q.Conjunctive {
-		out.Mode = fastpath.And
+		out.Mode = imagesearch.And
 	}
 	if q.Count {
-		out.Want = fastpath.WantCount
+		out.Count = true
 	}
 	if len(r.Hits) == q.K {
 		out.Threshold = r.Hits[q.K-1].Score
@@ -343,21 +302,9 @@ func (l *lane) query(p *piece, s, i int, q *Query, r *Result, out *fastpath.Quer
 	return true, nil
 }
 
-// await makes the stream wait for a list that is on its way, once for each event: all
-// lists of the run were gathered before, so that what an event is recorded for later
-// does not matter.
-func (l *lane) await(e *entry) error {
-	bit := uint32(1) << e.event
-	if l.awaited[e.lane]&bit != 0 {
-		return nil
-	}
-	l.awaited[e.lane] |= bit
-	return l.stream.Wait(l.d.uploaders[e.lane].events[e.event])
-}
-
-// searchOne answers gathered query i over a segment, on all of the device.
-func (l *lane) searchOne(p *piece, s, i int, q *Query, r *Result, timed bool) error {
-	var query fastpath.Query
+// searchOne answers gathered query i in a segment with the whole device.
+func (l *lane) searchOne(p *target, s, i int, q *Query, r *Result, timed bool) error {
+	var query imagesearch.Query
 	ok, err := l.query(p, s, i, q, r, &query)
 	if err != nil || !ok {
 		return err
@@ -367,8 +314,8 @@ func (l *lane) searchOne(p *piece, s, i int, q *Query, r *Result, timed bool) er
 			return err
 		}
 	}
-	err = l.single.Search(l.stream, p.fast, &query)
-	if errors.Is(err, fastpath.ErrUnsuited) {
+	err = l.single.Search(l.stream, p.segment, &query)
+	if errors.Is(err, imagesearch.ErrUnsuited) {
 		r.Err = err
 		return nil
 	}
@@ -391,7 +338,6 @@ func (l *lane) searchOne(p *piece, s, i int, q *Query, r *Result, timed bool) er
 	return nil
 }
 
-// count counts the launch of a kernel.
 func (l *lane) count(kernel string) {
 	for i := range l.counts.kernels {
 		if l.counts.kernels[i].Name == kernel {
@@ -402,7 +348,7 @@ func (l *lane) count(kernel string) {
 	l.counts.kernels = append(l.counts.kernels, KernelTrace{Name: kernel, Launches: 1})
 }
 
-// bytes counts what went over the bus for queries and results.
+// bytes counts bytes sent over the bus for queries and results.
 func (l *lane) bytes(to, from int64) {
 	l.counts.to += to
 	l.counts.from += from
@@ -421,16 +367,15 @@ func (l *lane) elapsed() error {
 	return err
 }
 
-// searchAll answers many queries over a segment, in as few launches as the batch
-// has room for.
-func (l *lane) searchAll(p *piece, s int, queries []*Query, results []Result, traced bool) error {
+// searchAll answers queries in a segment with the fewest launches that the batch's limits allow.
+func (l *lane) searchAll(p *target, s int, queries []*Query, results []Result, traced bool) error {
 	if err := l.reserve(queries); err != nil {
 		return err
 	}
-	l.batch.Reset(p.fast)
+	l.batch.Reset(p.segment)
 	l.numbers = l.numbers[:0]
 	for i, q := range queries {
-		var query fastpath.Query
+		var query imagesearch.Query
 		ok, err := l.query(p, s, i, q, &results[i], &query)
 		if err != nil {
 			return err
@@ -439,14 +384,14 @@ func (l *lane) searchAll(p *piece, s int, queries []*Query, results []Result, tr
 			continue
 		}
 		_, err = l.batch.Add(&query)
-		if errors.Is(err, fastpath.ErrFull) && l.batch.Len() > 0 {
+		if errors.Is(err, imagesearch.ErrFull) && l.batch.Len() > 0 {
 			if err := l.flush(queries, results, traced); err != nil {
 				return err
 			}
-			l.batch.Reset(p.fast)
+			l.batch.Reset(p.segment)
 			_, err = l.batch.Add(&query)
 		}
-		if err != nil { // this query's own: the CPU answers it
+		if err != nil { // the CPU answers this query
 			results[i].Err = err
 			continue
 		}
@@ -455,7 +400,7 @@ func (l *lane) searchAll(p *piece, s int, queries []*Query, results []Result, tr
 	return l.flush(queries, results, traced)
 }
 
-// flush launches the batch and takes its results.
+// flush launches the batch and merges its results.
 func (l *lane) flush(queries []*Query, results []Result, traced bool) error {
 	if l.batch.Len() == 0 {
 		return nil
@@ -487,9 +432,9 @@ func (l *lane) flush(queries []*Query, results []Result, traced bool) error {
 	return nil
 }
 
-// reserve makes the batch large enough for queries over a segment, up to maxBatch.
+// reserve grows the batch for the queries, up to maxBatch.
 func (l *lane) reserve(queries []*Query) error {
-	need := fastpath.Limits{Queries: min(len(queries), maxBatch.Queries)}
+	need := imagesearch.Limits{Queries: min(len(queries), maxBatch.Queries)}
 	for _, q := range queries {
 		need.Terms += q.NumTerms
 		need.Hits += q.K
@@ -499,16 +444,16 @@ func (l *lane) reserve(queries []*Query) error {
 	if l.batch != nil && have.Queries >= need.Queries && have.Terms >= need.Terms && have.Hits >= need.Hits {
 		return nil
 	}
-	larger := fastpath.Limits{
+	larger := imagesearch.Limits{
 		Queries: powerOfTwo(max(need.Queries, have.Queries)), Terms: powerOfTwo(max(need.Terms, have.Terms)), Hits: powerOfTwo(max(need.Hits, have.Hits)),
 	}
 	if l.batch != nil {
 		if err := l.batch.Close(); err != nil {
 			return err
 		}
-		l.batch, l.limits = nil, fastpath.Limits{}
+		l.batch, l.limits = nil, imagesearch.Limits{}
 	}
-	b, err := l.d.fast.NewBatch(larger)
+	b, err := l.d.images.NewBatch(larger)
 	if err != nil {
 		return err
 	}
@@ -516,20 +461,18 @@ func (l *lane) reserve(queries []*Query) error {
 	return nil
 }
 
-// maxBatch is the most that one launch answers: enough queries to keep a device busy
-// for milliseconds, in 100 MiB of page-locked memory at most.
-var maxBatch = fastpath.Limits{Queries: 1 << 13, Terms: 1 << 18, Hits: 1 << 22}
+// maxBatch limits one launch: large enough to keep a device busy for milliseconds, with at
+// most 100 MiB of page-locked memory.
+var maxBatch = imagesearch.Limits{Queries: 1 << 13, Terms: 1 << 18, Hits: 1 << 22}
 
-// powerOfTwo returns the least power of two that is n or more.
 func powerOfTwo(n int) int { return 1 << bits.Len(uint(max(n, 1)-1)) }
 
-// merge makes r.Hits the best k of itself and l.merged, both in the total order.
 func (l *lane) merge(r *Result, k int) {
 	r.Hits = mergeHits(r.Hits, l.merged, k)
 }
 
-// mergeHits appends to hits what of more belongs to the best k of both. Both are in
-// the total order, as the result is.
+// mergeHits returns the best k of hits and more, in the memory of hits. All three are in the
+// total order.
 func mergeHits(hits, more []base.Hit, k int) []base.Hit {
 	if len(hits) == 0 {
 		return append(hits, more[:min(k, len(more))]...)

@@ -10,13 +10,12 @@ import (
 	"github.com/griffin-search/griffin/internal/invariant"
 )
 
-// panickingOthers panic when they are asked.
 type panickingOthers struct{}
 
 func (panickingOthers) Begin([]int, []int) {}
 func (panickingOthers) Take(int) bool      { panic("others") }
 
-// panics calls f, which is to panic, and returns what is known of it.
+// panics calls f and returns its panic.
 func panics(t *testing.T, f func() error) (c *invariant.Caught) {
 	t.Helper()
 	defer func() {
@@ -27,16 +26,15 @@ func panics(t *testing.T, f func() error) (c *invariant.Caught) {
 	if err := f(); err != nil {
 		t.Errorf("error %v", err)
 	}
-	t.Error("it does not panic")
+	t.Error("no panic")
 	return new(invariant.Caught)
 }
 
-// A run that panics, wherever it is, gives back its lane, and lists and memory: the same
-// lanes answer the next queries, and the Engine closes. The panic goes on where the run was
-// asked for, with the stack of the goroutine that had it.
+// A run that panics returns its lane, lists and memory. The panic continues in the caller
+// with the original stack.
 func TestRunPanics(t *testing.T) {
 	c := newCollection(t, 1000, 2, "")
-	const wrong = 99 // a field that no segment has
+	const wrong = 99 // no such field
 	broken := func(path Path, words ...int) *Query {
 		q := c.query(t, false, words...)
 		q.Path = path
@@ -56,11 +54,11 @@ func TestRunPanics(t *testing.T) {
 		run    func(v *View) error
 		stack  string
 	}{
-		"list is brought": {
+		"missing image": {
 			4 << 20, nil,
-			func(v *View) error { return withoutKernels(t, v, sound(PathImages, 3, 2)) }, "uploader).fill",
+			func(v *View) error { return withoutKernels(t, v, sound(PathImages, 3, 2)) }, "Uploader).fill",
 		},
-		"list is there": {
+		"resident image": {
 			4 << 20, sound(PathImages, 9, 2),
 			func(v *View) error { return runAll(t, v, nil, broken(PathImages, 9, 2)) }, "lane).query",
 		},
@@ -68,33 +66,33 @@ func TestRunPanics(t *testing.T) {
 			4 << 20, sound(PathImages, 3),
 			func(v *View) error { return runAll(t, v, nil, sound(PathImages, 5), broken(PathImages, 3)) }, "lane).searchAll",
 		},
-		"lists where they lie": {
+		"packed": {
 			4 << 10, nil,
-			func(v *View) error { return runAll(t, v, nil, broken(PathDirect, 3, 2)) }, "lane).listOf",
+			func(v *View) error { return runAll(t, v, nil, broken(PathPacked, 3, 2)) }, "lane).listOf",
 		},
-		"many where they lie": {
+		"packed batch": {
 			4 << 10, nil,
 			func(v *View) error {
-				return runAll(t, v, nil, broken(PathDirect, 3, 2), broken(PathDirect, 5, 2), broken(PathDirect, 5, 4))
+				return runAll(t, v, nil, broken(PathPacked, 3, 2), broken(PathPacked, 5, 2), broken(PathPacked, 5, 4))
 			}, "lane).listOf",
 		},
 		"step": {
 			4 << 10, nil,
 			func(v *View) error {
-				q := broken(PathDirect, 3, 2)
+				q := broken(PathPacked, 3, 2)
 				return v.Intersect(t.Context(), &Step{Legs: q.Legs, NumTerms: q.NumTerms, K: 10}, nil)
 			}, "lane).listOf",
 		},
-		"some where they lie": {
+		"mixed batch": {
 			4 << 20, nil,
-			func(v *View) error { return runAll(t, v, nil, sound(PathImages, 3), broken(PathDirect, 3, 2)) }, "runSplit",
+			func(v *View) error { return runAll(t, v, nil, sound(PathImages, 3), broken(PathPacked, 3, 2)) }, "runSplit",
 		},
-		"parts": {
+		"slices": {
 			6 << 10, nil,
 			func(v *View) error {
 				v.engine.devices[0].tight.Store(true)
 				return withoutKernels(t, v, sound(PathImages, 11), sound(PathImages, 10), sound(PathImages, 9), sound(PathImages, 1))
-			}, "parts).answer",
+			}, "slicedRun).answer",
 		},
 		"others": {
 			6 << 10, nil,
@@ -118,23 +116,23 @@ func TestRunPanics(t *testing.T) {
 				c.check(t, v, test.before, nil)
 			}
 			d := e.devices[0]
-			for range 3 { // more often than there are lanes
+			for range 3 { // more than the number of lanes
 				if bug := panics(t, func() error { return test.run(v) }); !strings.Contains(bug.Error(), test.stack) {
-					t.Errorf("the panic does not come from %s: %v", test.stack, bug)
+					t.Errorf("panic not from %s: %v", test.stack, bug)
 				}
 				for range d.numLanes {
 					l := <-d.lanes
-					if len(l.entries)+len(l.held)+len(l.uploader.lists) != 0 || l.uploader.making != nil {
-						t.Errorf("a lane holds %d images, %d compressed lists, %d that are sent; it makes %v", len(l.entries), len(l.held), len(l.uploader.lists), l.uploader.making)
+					if len(l.entries)+len(l.packed.held) != 0 || l.uploader.Busy() {
+						t.Errorf("lane holds %d images and %d compressed lists; busy: %t", len(l.entries), len(l.packed.held), l.uploader.Busy())
 					}
 					d.lanes <- l
 				}
-				if n := len(d.lanes); n != d.numLanes || d.holders.n != 0 {
-					t.Fatalf("%d of %d lanes are there, %d runs hold lists", n, d.numLanes, d.holders.n)
+				if n, users := len(d.lanes), numHolders(d); n != d.numLanes || users != 0 {
+					t.Fatalf("%d of %d lanes free, %d runs hold lists", n, d.numLanes, users)
 				}
 			}
 			for range 2 { // each lane
-				q := sound(PathDirect, 3, 2)
+				q := sound(PathPacked, 3, 2)
 				c.check(t, v, q, nil)
 				if q.Path = PathImages; test.memory > 1<<20 {
 					c.check(t, v, q, nil)
@@ -142,7 +140,7 @@ func TestRunPanics(t *testing.T) {
 			}
 			v.Release()
 			if s := e.Stats().Devices[0]; s.Lists != 0 || s.SizeBytes != 0 || s.Host.SizeBytes != 0 || s.Lost != "" {
-				t.Errorf("%+v: want nothing left", s)
+				t.Errorf("%+v: want no lists", s)
 			}
 			closed := make(chan error, 1)
 			go func() { closed <- e.Close() }()
@@ -152,27 +150,27 @@ func TestRunPanics(t *testing.T) {
 					t.Error(err)
 				}
 			case <-time.After(time.Minute):
-				t.Fatal("Close waits for a lane that was not given back")
+				t.Fatal("Close waits for a lane that was not returned")
 			}
 		})
 	}
 }
 
-// runAll runs queries together.
+func numHolders(d *device) int {
+	n, _ := d.Probe().Holders()
+	return n
+}
+
 func runAll(t *testing.T, v *View, others Others, queries ...*Query) error {
 	return v.Run(t.Context(), queries, make([]Result, len(queries)), others, nil)
 }
 
-// withoutKernels is runAll where there is nothing to make images with.
 func withoutKernels(t *testing.T, v *View, queries ...*Query) error {
-	d := v.engine.devices[0]
-	kernels := d.fast
-	defer func() { d.fast = kernels }()
-	d.fast = nil
-	return runAll(t, v, nil, queries...)
+	var err error
+	v.engine.devices[0].Probe().WithoutKernels(func() { err = runAll(t, v, nil, queries...) })
+	return err
 }
 
-// A commit that cannot be attached since something panics leaves nothing on the devices.
 func TestAttachPanics(t *testing.T) {
 	c := newCollection(t, 1000, 1, "")
 	e := open(t, Options{Memory: Memory{Bytes: 1 << 20}, Lanes: 1})
@@ -181,18 +179,10 @@ func TestAttachPanics(t *testing.T) {
 		_, err := e.Attach([]Segment{{Key: "b", NumDocs: 1000, Segment: s.Segment}, s})
 		return err
 	})
-	if !strings.Contains(bug.Error(), "index out of range") || len(e.parts) != 0 || len(e.devices[0].lanes) != 1 {
-		t.Errorf("%d parts, %d lanes are left: %v", len(e.parts), len(e.devices[0].lanes), bug)
+	if !strings.Contains(bug.Error(), "index out of range") || e.devices[0].Probe().Shards() != 0 || len(e.devices[0].lanes) != 1 {
+		t.Errorf("%d shards, %d free lanes: %v", e.devices[0].Probe().Shards(), len(e.devices[0].lanes), bug)
 	}
 	if errors.Unwrap(bug) == nil {
-		t.Error("a runtime error is not one")
-	}
-}
-
-// A panic of a goroutine that copies a part of a list goes on where the copy was asked for.
-func TestCopyPanics(t *testing.T) {
-	src := make([]byte, 3<<20)
-	if bug := panics(t, func() error { copyWide(make([]byte, 1<<20), src); return nil }); !strings.Contains(bug.Error(), "out of range") {
-		t.Errorf("it panics with %v", bug)
+		t.Error("the panic does not wrap a runtime error")
 	}
 }

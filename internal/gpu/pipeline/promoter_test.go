@@ -5,12 +5,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/griffin-search/griffin/internal/gpu/direct"
+	"github.com/griffin-search/griffin/internal/gpu/residency"
+
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
+	"github.com/griffin-search/griffin/internal/gpu/packedsearch"
 	"github.com/griffin-search/griffin/internal/invariant"
 )
 
-// soon runs f, which is to end by itself.
+// soon fails the test if f does not return within a minute.
 func soon(t *testing.T, what string, f func()) {
 	t.Helper()
 	done := make(chan struct{})
@@ -21,89 +23,74 @@ func soon(t *testing.T, what string, f func()) {
 	select {
 	case <-done:
 	case <-time.After(time.Minute):
-		t.Errorf("%s does not end", what)
+		t.Errorf("%s does not return", what)
 	}
 }
 
-// directly returns a query from compressed lists.
 func (c *collection) directly(t *testing.T, conjunctive bool, words ...int) *Query {
 	t.Helper()
 	q := c.query(t, conjunctive, words...)
-	q.Path = PathDirect
+	q.Path = PathPacked
 	return q
 }
 
-// hostOf returns what is page-locked of the list of a leg.
-func hostOf(t *testing.T, v *View, q *Query, leg int) *entry {
-	t.Helper()
-	e := v.engine.devices[0].host.cache.find(q.Legs[leg].key(v.pieces[0][leg/q.NumTerms].part.id).of(kindHost))
-	if e == nil {
-		t.Fatal("the list is not page-locked")
-	}
-	e.unpin()
-	return e
-}
+func shardOf(v *View, q *Query, leg int) *residency.Shard { return v.targets[0][leg/q.NumTerms].shard }
 
-// pageLocked returns a query of one word whose list is page-locked, and not on the device.
-func (c *collection) pageLocked(t *testing.T, v *View, word int) (*Query, *entry) {
+// pageLocked returns a query of one word whose list is only page-locked.
+func (c *collection) pageLocked(t *testing.T, v *View, word int) *Query {
 	t.Helper()
 	d := v.engine.devices[0]
-	limit := d.limit[0].Swap(0) // nothing is promoted
-	defer d.limit[0].Store(limit)
+	limit := d.Probe().SetLimit(0) // prevents promotion
+	defer d.Probe().SetLimit(limit)
 	q := c.directly(t, false, word)
 	c.check(t, v, q, nil)
-	return q, hostOf(t, v, q, 0)
+	if _, ok := d.Probe().Locked(shardOf(v, q, 0), &q.Legs[0]); !ok {
+		t.Fatal("the list is not page-locked")
+	}
+	return q
 }
 
-// Queries do not wait for lists to be promoted, however many they ask for; those are there
-// later, and nothing else: of a list that was asked for again meanwhile no directory.
-func TestPromoterIsBeside(t *testing.T) {
+// Queries do not wait for promotions. A list promoted in the meantime does not get a
+// directory too.
+func TestPromoterDoesNotBlockQueries(t *testing.T) {
 	c := newCollection(t, 900, 1, "")
 	e := open(t, Options{Memory: Memory{Bytes: 64 << 10}, Lanes: 1})
 	v := c.attach(t, e)
 	defer v.Release()
 	d := e.devices[0]
 	q := c.directly(t, true, 9, 2)
-	func() {
-		d.cache.mu.Lock() // the promoter waits
-		defer d.cache.mu.Unlock()
+	d.Probe().Hold(func() { // blocks the promoter
 		soon(t, "a query", func() {
-			for range 2 * maxPromotions {
+			for range 2 * residency.MaxPromotions {
 				results := make([]Result, 1)
 				if err := v.Run(t.Context(), []*Query{q}, results, nil, nil); err != nil || results[0].Err != nil {
 					t.Error(err, results[0].Err)
 				}
 			}
 		})
-	}()
+	})
 	v.WaitForPromotions()
-	if s := e.Stats().Devices[0]; s.Compressed != 2 || s.Directories != 0 || s.Direct != 2*maxPromotions {
+	if s := e.Stats().Devices[0]; s.Compressed != 2 || s.Directories != 0 || s.Packed != 2*residency.MaxPromotions {
 		t.Errorf("%+v: want two lists on the device", s)
 	}
 	c.check(t, v, q, nil)
-	for _, known := range d.records.m {
-		for k := range known.held {
-			if e := known.held[k].Load(); e != nil && e.refs.Load() != 0 {
-				t.Errorf("%d use list %+v, want none", e.refs.Load(), e.key)
-			}
-		}
+	if n := d.Probe().Users(); n != 0 {
+		t.Errorf("%d pins, want none", n)
 	}
 }
 
-// Uses of a list that nobody could be asked to promote count when it is asked for next.
+// Uses are kept if the promoter's queue is full.
 func TestPromoterCountsUses(t *testing.T) {
 	c := newCollection(t, 900, 1, "")
 	e := open(t, Options{Memory: Memory{Bytes: 300}, Lanes: 1})
 	v := c.attach(t, e)
 	defer v.Release()
 	d := e.devices[0]
-	limit := d.limit[0].Swap(0) // nothing is promoted
+	limit := d.Probe().SetLimit(0) // prevents promotion
 	q, other := c.directly(t, false, 3), c.directly(t, false, 5)
 	c.check(t, v, other, nil)
-	func() {
-		d.cache.mu.Lock()
-		defer d.cache.mu.Unlock()
-		for d.promoter.ask(v, hostOf(t, v, other, 0).key, other.Legs[0].DocFreq, 1) {
+	d.Probe().Hold(func() {
+		for d.Probe().AskToPromote(shardOf(v, other, 0), &other.Legs[0], other.Legs[0].DocFreq()) {
 		}
 		for range 100 {
 			results := make([]Result, 1)
@@ -111,143 +98,137 @@ func TestPromoterCountsUses(t *testing.T) {
 				t.Fatal(err, results[0].Err)
 			}
 		}
-	}()
+	})
 	v.WaitForPromotions()
-	d.limit[0].Store(limit)
+	d.Probe().SetLimit(limit)
 	c.check(t, v, q, nil)
-	k := q.Legs[0].key(v.pieces[0][0].part.id).of(kindPacked)
-	if n := d.cache.frequencies.counts[k]; n != 101 {
-		t.Errorf("%d uses are counted, want 101", n)
+	if n := d.Probe().Uses(shardOf(v, q, 0), &q.Legs[0]); n != 101 {
+		t.Errorf("%d uses, want 101", n)
 	}
 }
 
-// What is read of lists is noted with them: in an OR a half, in an AND all of the first and
-// then what candidates fall in, in each segment, and in a step from the candidates that
-// there are.
+// Runs record the expected read shares: OR 0.5; AND 1 for the first list, then the share of
+// blocks with candidates, by segment; steps from their candidates.
 func TestShares(t *testing.T) {
 	c := newCollection(t, 2000, 2, "")
-	e := open(t, Options{Memory: Memory{Bytes: 100}, Lanes: 1}) // nothing has room
+	e := open(t, Options{Memory: Memory{Bytes: 100}, Lanes: 1}) // no room for lists
 	v := c.attach(t, e)
 	defer v.Release()
+	d := e.devices[0]
 	near := func(what string, got, want float64) {
 		t.Helper()
 		if math.Abs(got-want) > 1e-4 {
-			t.Errorf("%s: a share of %g is read, want %g", what, got, want)
+			t.Errorf("%s: share %g, want %g", what, got, want)
 		}
 	}
 	or := c.directly(t, false, 9, 2)
 	c.check(t, v, or, nil)
 	for leg := range or.Legs {
-		near("OR", hostOf(t, v, or, leg).share(), usualShare)
+		near("OR", d.Probe().Share(shardOf(v, or, leg), &or.Legs[leg]), 0.5)
 	}
-	blocks := func(leg *Leg) float64 { return math.Ceil(float64(leg.DocFreq) / 128) }
+	blocks := func(leg *Leg) float64 { return math.Ceil(float64(leg.DocFreq()) / 128) }
 	touched := func(n uint32, leg *Leg) float64 { return 1 - math.Exp(-float64(n)/blocks(leg)) }
 	and := c.directly(t, true, 8, 1)
 	c.check(t, v, and, nil)
 	for s := range 2 {
 		first, second := &and.Legs[2*s], &and.Legs[2*s+1]
-		near("AND, first list", hostOf(t, v, and, 2*s).share(), 1)
-		near("AND, second list", hostOf(t, v, and, 2*s+1).share(), touched(first.DocFreq, second))
+		near("AND, first list", d.Probe().Share(shardOf(v, and, 2*s), &and.Legs[2*s]), 1)
+		near("AND, second list", d.Probe().Share(shardOf(v, and, 2*s+1), &and.Legs[2*s+1]), touched(first.DocFreq(), second))
 	}
 	q := c.directly(t, true, 7, 4)
-	from := Candidates{Segments: make([]direct.Candidates, 2)}
-	from.Segments[0] = direct.Candidates{DocIDs: []uint32{0}, Scores: []uint32{1}}
+	from := Candidates{Segments: make([]packedsearch.Candidates, 2)}
+	from.Segments[0] = packedsearch.Candidates{DocIDs: []uint32{0}, Scores: []uint32{1}}
 	s := Step{Legs: q.Legs, NumTerms: 2, First: 1, End: 2, From: &from, K: 10}
 	if err := v.Intersect(t.Context(), &s, nil); err != nil || s.Result.Err != nil {
 		t.Fatal(err, s.Result.Err)
 	}
-	near("step", hostOf(t, v, q, 1).share(), touched(1, &q.Legs[1]))
-	near("step without candidates", hostOf(t, v, q, 3).share(), 0)
+	near("step", d.Probe().Share(shardOf(v, q, 1), &q.Legs[1]), touched(1, &q.Legs[1]))
+	near("step without candidates", d.Probe().Share(shardOf(v, q, 3), &q.Legs[3]), 0)
 }
 
-// An Engine of two devices closes, and frees what there is, while lists of a View that was
-// released wait to be promoted.
+// Close frees all memory while lists of a released View wait for promotion.
 func TestPromotersStop(t *testing.T) {
 	library := gputest.Configure(t, gputest.Config{Devices: 2, MemoryBytes: 256 << 20})
-	c := newCollection(t, 50, 1, "") // too few documents to be split
+	c := newCollection(t, 50, 1, "") // too few documents to split
 	e, err := Open(Options{Library: library.Path(), Devices: Selection{All: true}, Memory: Memory{Bytes: 1 << 20}, Lanes: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	v := c.attach(t, e)
 	d := e.devices[0]
-	q, host := c.pageLocked(t, v, 3)
-	func() {
-		d.cache.mu.Lock()
-		defer d.cache.mu.Unlock()
+	q := c.pageLocked(t, v, 3)
+	shard := shardOf(v, q, 0)
+	d.Probe().Hold(func() {
 		asked := 0
-		for d.promoter.ask(v, host.key, q.Legs[0].DocFreq, 1) {
+		for d.Probe().AskToPromote(shard, &q.Legs[0], q.Legs[0].DocFreq()) {
 			asked++
 		}
-		if asked < maxPromotions || asked > maxPromotions+1 {
-			t.Errorf("%d wait, want %d", asked, maxPromotions)
+		if asked < residency.MaxPromotions || asked > residency.MaxPromotions+1 {
+			t.Errorf("%d waiting promotions, want %d", asked, residency.MaxPromotions)
 		}
 		v.Release()
-		go d.promoter.stop()
-		for !d.promoter.stops() {
+		go d.StopPromoting()
+		for !d.Probe().PromoterStops() {
 			time.Sleep(time.Millisecond)
 		}
-		if d.promoter.ask(v, host.key, q.Legs[0].DocFreq, 1) {
-			t.Error("a promoter that stops takes more")
+		if d.Probe().AskToPromote(shard, &q.Legs[0], q.Legs[0].DocFreq()) {
+			t.Error("a stopped promoter accepts requests")
 		}
-	}()
+	})
 	soon(t, "closing", func() { closeEngine(t, e) })
-	if n := v.references.Load(); n != 0 {
-		t.Errorf("%d have the View", n)
+	if n := d.Probe().Shards(); n != 0 {
+		t.Errorf("%d shards after Close", n)
 	}
 }
 
-// After a panic nothing is promoted any more, and what was being made is gone; queries are
-// answered all the same.
+// After a panic of the promoter nothing is promoted or left pinned, and queries still work.
 func TestPromoterPanics(t *testing.T) {
 	c := newCollection(t, 900, 1, "")
 	e := open(t, Options{Memory: Memory{Bytes: 1 << 20}, Lanes: 1})
 	v := c.attach(t, e)
 	defer v.Release()
 	d := e.devices[0]
-	q, host := c.pageLocked(t, v, 3)
+	q := c.pageLocked(t, v, 3)
+	shard := shardOf(v, q, 0)
 	var bug *invariant.Caught
-	d.promoter.onBug = func(c *invariant.Caught) { bug = c }
-	const tooMany = 1 << 20 // the directory would be longer than the list
-	d.promoter.ask(v, host.key, tooMany, 1)
+	d.Probe().OnBug(func(c *invariant.Caught) { bug = c })
+	const tooMany = 1 << 20 // the directory would exceed the list
+	d.Probe().AskToPromote(shard, &q.Legs[0], tooMany)
 	v.WaitForPromotions()
 	if bug == nil {
-		t.Fatal("there was no panic")
+		t.Fatal("no panic")
 	}
-	d.promoter.ask(v, host.key, q.Legs[0].DocFreq, 1)
+	d.Probe().AskToPromote(shard, &q.Legs[0], q.Legs[0].DocFreq())
 	v.WaitForPromotions()
-	if n := host.refs.Load(); n != 0 {
-		t.Errorf("%d use the list, want none", n)
+	if n := d.Probe().Users(); n != 0 {
+		t.Errorf("%d pins, want none", n)
 	}
-	if s := e.Stats().Devices[0]; s.Lists+s.Directories != 0 || s.Lost != "" || d.holders.n != 0 {
-		t.Errorf("%+v, %d hold lists: want nothing on the device, which is not lost", s, d.holders.n)
+	if s := e.Stats().Devices[0]; s.Lists+s.Directories != 0 || s.Lost != "" || numHolders(d) != 0 {
+		t.Errorf("%+v, %d runs hold lists: want no lists, and the device not lost", s, numHolders(d))
 	}
 	c.check(t, v, q, nil)
 }
 
-// A run for which there is no room waits for the promoter to let go of what it copies.
+// A run without room waits for the promoter's pins.
 func TestRunWaitsForPromoter(t *testing.T) {
 	c := newCollection(t, 900, 1, "")
 	e := open(t, Options{Memory: Memory{Bytes: 1 << 20}, Lanes: 1})
 	v := c.attach(t, e)
 	defer v.Release()
 	d := e.devices[0]
-	q, host := c.pageLocked(t, v, 3)
-	count := d.holders.begin() // as a run that has found no room
-	func() {
-		d.cache.mu.Lock() // the promoter holds something
-		defer d.cache.mu.Unlock()
-		d.promoter.ask(v, host.key, q.Legs[0].DocFreq, 1)
-		for n := 0; n < 2; time.Sleep(time.Millisecond) {
-			d.holders.mu.Lock()
-			n = d.holders.n
-			d.holders.mu.Unlock()
+	q := c.pageLocked(t, v, 3)
+	shard := shardOf(v, q, 0)
+	count := d.BeginRun()   // like a run that found no room
+	d.Probe().Hold(func() { // the promoter holds a list
+		d.Probe().AskToPromote(shard, &q.Legs[0], q.Legs[0].DocFreq())
+		for numHolders(d) < 2 {
+			time.Sleep(time.Millisecond)
 		}
-	}()
-	d.holders.end()
+	})
+	d.EndRun()
 	soon(t, "waiting", func() {
-		if !d.holders.wait(t.Context(), count) {
-			t.Error("nothing is waited for")
+		if !d.WaitForRun(t.Context(), count) {
+			t.Error("WaitForRun = false while the promoter holds a list")
 		}
 	})
 }

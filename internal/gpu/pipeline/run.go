@@ -8,12 +8,11 @@ import (
 	"github.com/griffin-search/griffin/internal/invariant"
 )
 
-// Run answers queries; result i is that of query i, its Hits appended to Hits[:0] as
-// given. One query is answered in the least time, many in as few launches as memory
-// allows. What cannot be answered has Result.Err, and is for the CPU; the error of Run
-// itself is the context's only. others, if not nil, may take queries of a batch that does
-// not fit into the devices' memory. trace, if not nil, is filled; measuring costs the run
-// some microseconds.
+// Run answers queries. results[i] belongs to query i; its Hits are appended to Hits[:0]. A
+// single query gets the lowest latency, a batch the fewest launches that memory allows. A
+// query that fails has Result.Err, and the CPU must answer it. The returned error is the
+// context's. others, if not nil, may take queries of a batch that exceeds the devices'
+// memory. trace, if not nil, is filled; measuring costs some microseconds.
 func (v *View) Run(ctx context.Context, queries []*Query, results []Result, others Others, trace *Trace) error {
 	for i := range results {
 		results[i] = Result{Hits: results[i].Hits[:0]}
@@ -31,8 +30,7 @@ func (v *View) Run(ctx context.Context, queries []*Query, results []Result, othe
 	return v.runAll(ctx, queries, results, others, trace)
 }
 
-// check returns why no query can be answered, and sets the Err of those that are of
-// another shape.
+// check returns an error if the arguments are invalid or the engine is lost.
 func (v *View) check(queries []*Query, results []Result) error {
 	if len(queries) != len(results) {
 		return fmt.Errorf("%d queries, but room for %d results", len(queries), len(results))
@@ -51,7 +49,7 @@ func fail(results []Result, err error) {
 	}
 }
 
-// runAll answers queries on all devices, each of which has a part of every segment.
+// runAll answers queries on all devices and merges the results.
 func (v *View) runAll(ctx context.Context, queries []*Query, results []Result, others Others, trace *Trace) error {
 	n := len(v.engine.devices)
 	parts := make([][]Result, n)
@@ -71,7 +69,7 @@ func (v *View) runAll(ctx context.Context, queries []*Query, results []Result, o
 			r.Err = errors.Join(r.Err, parts[d][i].Err)
 		}
 		if r.Err != nil {
-			continue // its hits may be the others' by now
+			continue // others may be writing to its hits
 		}
 		for d := range n {
 			p := &parts[d][i]
@@ -81,28 +79,28 @@ func (v *View) runAll(ctx context.Context, queries []*Query, results []Result, o
 	return nil
 }
 
-// runOn answers queries on device i, each by the path that is its own.
+// runOn answers queries on device i, each on its own path.
 func (v *View) runOn(ctx context.Context, i int, queries []*Query, results []Result, others Others, trace *Trace) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	direct := 0
+	packed := 0
 	for _, q := range queries {
-		if v.pathOn(i, q, len(queries)) == PathDirect {
-			direct++
+		if v.pathOn(i, q, len(queries)) == PathPacked {
+			packed++
 		}
 	}
-	switch direct {
+	switch packed {
 	case 0:
 		return v.runImages(ctx, i, queries, results, others, trace)
 	case len(queries):
-		return v.runDirect(ctx, i, queries, results, others, trace)
+		return v.runPacked(ctx, i, queries, results, others, trace)
 	}
 	return v.runSplit(ctx, i, queries, results, others, trace)
 }
 
-// runImages answers queries on device i by images: all at once if they have room, and
-// else in parts.
+// runImages answers queries on device i by images: all at once if the lists fit, else in
+// slices.
 func (v *View) runImages(ctx context.Context, i int, queries []*Query, results []Result, others Others, trace *Trace) error {
 	d := v.engine.devices[i]
 	if !d.tight.Load() || v.fits(i, queries) {
@@ -111,43 +109,42 @@ func (v *View) runImages(ctx context.Context, i int, queries []*Query, results [
 		}
 		d.tight.Store(true)
 	}
-	p := parts{view: v, device: i, queries: queries, results: results, others: others, trace: trace}
+	p := slicedRun{view: v, device: i, queries: queries, results: results, others: others, trace: trace}
 	return p.run(ctx)
 }
 
-// runWhole answers queries on device i, if their lists have room together. The error is
-// the context's.
+// runWhole answers queries on device i if all their lists fit. The error is the context's.
 func (v *View) runWhole(ctx context.Context, i int, queries []*Query, results []Result, trace *Trace) (whole bool, err error) {
-	d, pieces := v.engine.devices[i], v.pieces[i]
+	d, targets := v.engine.devices[i], v.targets[i]
 	l := d.lane(ctx)
 	if l == nil {
 		return false, ctx.Err()
 	}
 	l.enter()
 	defer l.leave()
-	n, _ := l.gather(v, pieces, queries, results)
+	n, _ := l.gather(v, targets, queries, results)
 	if n == len(queries) {
-		l.run(pieces, queries, results, 1, trace != nil)
+		l.run(targets, queries, results, 1, trace != nil)
 		l.report(trace, i)
 	} else {
 		l.unpin(0)
-		for j := range results[:n] { // they are asked for again
+		for j := range results[:n] { // they run again in slices
 			results[j].Err = nil
 		}
 	}
 	return n == len(queries), nil
 }
 
-// shortage is the state of a run that finds no room for even one query. One run at a
-// time waits for memory, so that those that wait do not take it from each other.
+// shortage is the state of a run that has no room for a single query. One run at a time
+// waits for memory, so that waiting runs do not take it from each other.
 type shortage bool
 
-// wait is called after a gather that began when ended runs had ended, found no room, and
-// has given its lane back. It returns true when the run is to try again, or its context has
-// ended, and false if nobody else has lists pinned: then there will never be room.
+// wait is called after gather found no room and the lane was returned; ended is the result
+// of enter. It returns true if the run should try again or its context has ended. It returns
+// false if no other run holds lists: then the query never fits.
 func (s *shortage) wait(ctx context.Context, d *device, ended uint64) bool {
 	if *s {
-		return d.holders.wait(ctx, ended)
+		return d.WaitForRun(ctx, ended)
 	}
 	select {
 	case d.waiting <- struct{}{}:
@@ -157,7 +154,7 @@ func (s *shortage) wait(ctx context.Context, d *device, ended uint64) bool {
 	return true
 }
 
-// end lets another run wait.
+// end lets another run wait for memory.
 func (s *shortage) end(d *device) {
 	if *s {
 		<-d.waiting
@@ -165,29 +162,28 @@ func (s *shortage) end(d *device) {
 	}
 }
 
-// report adds what a lane did to the trace of device i.
+// report adds the counts of a lane to the trace of device i.
 func (l *lane) report(trace *Trace, i int) {
 	if trace == nil {
 		return
 	}
 	t, c := &trace.Devices[i], &l.counts
-	t.Device = l.d.name
-	t.ListsHit += c.hit
-	t.ListsMissed += c.missed
-	t.ListBytes += c.listBytes
-	t.Bringing += c.bringing
+	t.Device = l.d.Name()
+	t.ListsHit += c.Hit
+	t.ListsMissed += c.Missed
+	t.ListBytes += c.ListBytes
+	t.Bringing += c.Uploading
 	t.BytesTo += c.to
 	t.BytesFrom += c.from
 	t.BytesInPlace += c.inPlace
-	t.BytesLocked += c.locked
-	t.Forms = t.Forms.plus(&c.asked)
+	t.BytesLocked += c.Locked
+	t.Forms = t.Forms.Plus(&c.Asked)
 	t.Took += c.took
 	for _, k := range c.kernels {
 		t.add(k)
 	}
 }
 
-// add counts launches of a kernel.
 func (t *DeviceTrace) add(k KernelTrace) {
 	for i := range t.Kernels {
 		if t.Kernels[i].Name == k.Name {
@@ -198,14 +194,14 @@ func (t *DeviceTrace) add(k KernelTrace) {
 	t.Kernels = append(t.Kernels, k)
 }
 
-// merge adds what another part of the run did on the device.
+// merge adds the counts of another goroutine of the run.
 func (t *DeviceTrace) merge(o *DeviceTrace) {
 	if o.Device != "" {
 		t.Device = o.Device
 	}
 	t.ListsHit += o.ListsHit
 	t.ListsMissed += o.ListsMissed
-	t.Forms = t.Forms.plus(&o.Forms)
+	t.Forms = t.Forms.Plus(&o.Forms)
 	t.ListBytes += o.ListBytes
 	t.BytesInPlace += o.BytesInPlace
 	t.BytesLocked += o.BytesLocked

@@ -6,20 +6,20 @@ import (
 	"fmt"
 
 	"github.com/griffin-search/griffin/internal/base"
-	"github.com/griffin-search/griffin/internal/gpu/direct"
+	"github.com/griffin-search/griffin/internal/gpu/packedsearch"
 )
 
-// Candidates are what is left of a conjunction after some of its lists, in the memory
-// of the host, by segment of the View: documents, rising, with the sum of the scores of
-// the lists so far. DocIDs are the segment's own (Segment.Base is not added).
+// Candidates are the intermediate result of a conjunction in host memory, by segment: rising
+// DocIDs with the partial sums of the scores. DocIDs are local to the segment (without
+// Segment.Base).
 type Candidates struct {
-	Segments []direct.Candidates
+	Segments []packedsearch.Candidates
 }
 
-// Reset makes c hold no candidates of so many segments, and keeps its memory.
+// Reset empties c for numSegments segments and keeps its memory.
 func (c *Candidates) Reset(numSegments int) {
 	for len(c.Segments) < numSegments {
-		c.Segments = append(c.Segments, direct.Candidates{})
+		c.Segments = append(c.Segments, packedsearch.Candidates{})
 	}
 	c.Segments = c.Segments[:numSegments]
 	for i := range c.Segments {
@@ -28,7 +28,7 @@ func (c *Candidates) Reset(numSegments int) {
 	}
 }
 
-// Len is how many there are, in all segments.
+// Len is the number of candidates in all segments.
 func (c *Candidates) Len() int {
 	n := 0
 	for i := range c.Segments {
@@ -37,39 +37,35 @@ func (c *Candidates) Len() int {
 	return n
 }
 
-// Step is a part of a conjunction: the candidates so far, or the documents of the
-// first list, are looked up in the (further) lists. Steps with the same lists in the
-// same order, however they are cut into Intersects, give the same hits and matches, as
-// one Query with all of them does.
+// Step is a part of a conjunction: it looks up candidates, or the documents of
+// the first list, in further lists. Any division of the same list sequence into Intersects
+// gives the same hits and matches as one Query with all lists.
 type Step struct {
-	// Legs holds, by segment, then term, lists of the conjunction:
-	// [numSegments][NumTerms], the shortest first. NumTerms is at least 1.
+	// Legs are lists of the conjunction by segment, then term, shortest first:
+	// [numSegments][NumTerms]. NumTerms is at least 1.
 	Legs     []Leg
 	NumTerms int
-	// First and End are the terms of each segment that are looked up, [First, End);
-	// both 0: all. So the Legs may be those of a Query.
+	// First and End select the terms [First, End) of each segment; both 0: all.
 	First, End int
-	// From are the candidates so far, which are read only; nil: the step is the first.
-	// Out may not be the same.
+	// From are the candidates of the previous step, read-only; nil for the first step. It must not be
+	// &Out.
 	From *Candidates
-	// K is how many hits are wanted, 1 to MaxK, of the last step; 0: the candidates
-	// are, in Out.
+	// K is the number of hits of the last step, 1 to MaxK; 0: the step writes candidates to
+	// Out.
 	K int
-	// Count asks for the number of candidates in Result.Matches; it is there anyway
-	// if K is 0.
+	// Count requests the number of candidates in Result.Matches. It is always set if K is 0.
 	Count bool
 
-	// Out has the candidates that are left, live documents that have all terms, if K is
-	// 0. Its memory is used again.
+	// Out receives the remaining candidates if K is 0: live documents with all terms. Its
+	// memory is reused.
 	Out Candidates
-	// Result is as that of Run: Hits are appended to Result.Hits[:0].
+	// Result is set as by Run: Hits are appended to Result.Hits[:0].
 	Result Result
 }
 
-// errNotDirect says why a query is not answered from compressed lists.
-var errNotDirect = errors.New("its lists cannot be read where they lie: another codec than simdbp, impacts, or shared by several GPUs")
+// errNotPacked is the Err of a step that packedsearch cannot answer.
+var errNotPacked = errors.New("compressed lists cannot be read in place: impacts, a codec other than simdbp, or several GPUs")
 
-// check returns what is wrong with a step.
 func (s *Step) check(v *View) error {
 	n := len(v.segments)
 	switch {
@@ -83,14 +79,16 @@ func (s *Step) check(v *View) error {
 	return v.engine.Lost()
 }
 
-// Intersect takes a step on a device: candidates go there from the host's memory, stay
-// there while all lists of the step are looked up, and those that are left come back, or
-// the best K of them. Lists are read where they lie, compressed. What the devices
-// cannot do, or fail at, is in s.Result.Err, and the CPU can do it from the same
-// candidates; the error is the context's only. trace, if not nil, is filled as by Run.
-// A View of several devices, or lists of another codec than simdbp, are what Intersect
-// cannot do (Located.Direct). It allocates nothing once s has served a step as large
-// and the lists are in memory.
+// Intersect runs a step on a device. Candidates are copied from host memory, stay on the
+// device for all lists of the step, and are copied back, or only the best K. It reads
+// compressed lists in place.
+//
+// The returned error is the context's. Other failures are in s.Result.Err; the CPU can then
+// continue from the same candidates. Intersect does not support several devices, nor lists
+// that packedsearch cannot read (Located.Packed).
+//
+// trace, if not nil, is filled as by Run. Intersect allocates nothing if s has served a step
+// of the same size and the lists are resident.
 func (v *View) Intersect(ctx context.Context, s *Step, trace *Trace) error {
 	s.Result = Result{Hits: s.Result.Hits[:0]}
 	s.Out.Reset(len(v.segments))
@@ -101,12 +99,12 @@ func (v *View) Intersect(ctx context.Context, s *Step, trace *Trace) error {
 		s.Result.Err = err
 		return ctx.Err()
 	}
-	t := terms{s.Legs, s.NumTerms, s.First, s.End, true /* conjunctive */}
+	t := terms{s.Legs, s.NumTerms, s.First, s.End, true /* conjunctive */, false /* wide */}
 	if t.end == 0 {
 		t.end = t.stride
 	}
-	if len(v.engine.devices) > 1 || !v.directly(0, &t, s.K) {
-		s.Result.Err = errNotDirect
+	if len(v.engine.devices) > 1 || !v.readsPacked(0, &t, s.K) {
+		s.Result.Err = errNotPacked
 		return ctx.Err()
 	}
 	d := v.engine.devices[0]
@@ -116,11 +114,11 @@ func (v *View) Intersect(ctx context.Context, s *Step, trace *Trace) error {
 	}
 	l.enter()
 	defer l.leave()
-	l.ask = directAsk{terms: t, k: s.K, count: s.Count, from: s.From, traced: trace != nil}
+	l.packed.ask = packedAsk{terms: t, k: s.K, count: s.Count, from: s.From, traced: trace != nil}
 	if s.K == 0 {
-		l.ask.to = &s.Out
+		l.packed.ask.to = &s.Out
 	}
-	_ = l.runDirect(v, v.pieces[0], &s.Result) // it is in the Result
+	_ = l.runPacked(v, v.targets[0], &s.Result) // the error is in s.Result
 	d.steps.Add(1)
 	l.report(trace, 0)
 	if s.K == 0 && s.Result.Err == nil {

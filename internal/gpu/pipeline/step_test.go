@@ -7,11 +7,13 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/griffin-search/griffin/internal/gpu/residency"
+
 	"github.com/griffin-search/griffin/internal/base"
-	"github.com/griffin-search/griffin/internal/gpu/direct"
+	"github.com/griffin-search/griffin/internal/gpu/packedsearch"
 )
 
-// splitOf cuts n lists into steps: the numbers of the lists at which they end.
+// splitOf divides n lists into random steps and returns their ends.
 func splitOf(rng *rand.Rand, n int) (ends []int) {
 	for at := 0; at < n; {
 		at += 1 + rng.IntN(n-at)
@@ -20,9 +22,8 @@ func splitOf(rng *rand.Rand, n int) (ends []int) {
 	return ends
 }
 
-// intersect answers a conjunction in steps that end at the lists given, and compares
-// what each of them gives with the oracle. Steps may fail for want of memory, or, if
-// faulty, for another reason; it returns how many did.
+// intersect answers a conjunction in steps and compares each with the oracle. Steps may fail
+// without memory, or, if faulty, for any reason; it returns the number of failures.
 func (c *collection) intersect(tb testing.TB, v *View, q *Query, ends []int, faulty bool) (failed int) {
 	tb.Helper()
 	steps := make([]Step, len(ends))
@@ -39,7 +40,7 @@ func (c *collection) intersect(tb testing.TB, v *View, q *Query, ends []int, fau
 			return failed
 		}
 		if s.Result.Err != nil {
-			if !faulty && !errors.Is(s.Result.Err, errNoRoom) && !errors.Is(s.Result.Err, errTooLarge) {
+			if !faulty && !errors.Is(s.Result.Err, residency.ErrNoRoom) && !errors.Is(s.Result.Err, residency.ErrTooLarge) {
 				tb.Error(s.Result.Err)
 			}
 			return failed + 1
@@ -54,13 +55,11 @@ func (c *collection) intersect(tb testing.TB, v *View, q *Query, ends []int, fau
 	return failed
 }
 
-// compareCandidates compares what a step has left after so many lists with the oracle.
 func (c *collection) compareCandidates(tb testing.TB, q *Query, lists int, s *Step) {
 	tb.Helper()
 	part := Query{Conjunctive: true, K: 1, NumTerms: lists, Legs: make([]Leg, lists*len(c.segments))}
 	for i := range part.Legs {
-		from, to := &q.Legs[i/lists*q.NumTerms+i%lists], &part.Legs[i]
-		to.List, to.DocFreq, to.Term = from.List, from.DocFreq, from.Term
+		part.Legs[i].Leg = q.Legs[i/lists*q.NumTerms+i%lists].Leg
 	}
 	_, want := c.oracle(tb, &part)
 	for i := range want.Segments {
@@ -74,8 +73,8 @@ func (c *collection) compareCandidates(tb testing.TB, q *Query, lists int, s *St
 	}
 }
 
-// However a conjunction is cut into steps, each leaves the candidates of the oracle, and
-// the last one has its hits; wherever the lists are.
+// Any division of a conjunction into steps agrees with the oracle, for several memory
+// limits.
 func TestIntersect(t *testing.T) {
 	c := newCollection(t, 1800, 3, "")
 	for _, o := range []Options{{Memory: Memory{Bytes: 1 << 20}}, {Memory: Memory{Bytes: 2 << 10}}, {Memory: Memory{Bytes: 16 << 10}, HostMemory: HostMemory{None: true}}} {
@@ -94,16 +93,16 @@ func TestIntersect(t *testing.T) {
 				c.intersect(t, v, q, append(ends, len(words)), false)
 			}
 		}
-		if s := e.Stats().Devices[0]; s.Steps == 0 || s.Direct != 0 || s.Errors != 0 {
+		if s := e.Stats().Devices[0]; s.Steps == 0 || s.Packed != 0 || s.Errors != 0 {
 			t.Errorf("%+v: want steps without errors", s)
 		}
 		v.Release()
 	}
 }
 
-// A step is refused if it is of another shape; one without candidates has none at the end.
-// A run whose context has ended waits for no lane.
-func TestIntersectRefuses(t *testing.T) {
+// Intersect rejects invalid steps and accepts empty candidates. With an ended context it
+// waits for no lane.
+func TestIntersectRejects(t *testing.T) {
 	c := newCollection(t, 400, 2, "")
 	e := open(t, Options{Memory: Memory{Bytes: 1 << 20}, Lanes: 1})
 	v := c.attach(t, e)
@@ -115,8 +114,8 @@ func TestIntersectRefuses(t *testing.T) {
 		"k":               {Legs: q.Legs, NumTerms: 2, K: MaxK + 1},
 		"range":           {Legs: q.Legs, NumTerms: 2, First: 1, End: 3},
 		"empty range":     {Legs: q.Legs, NumTerms: 2, First: 1, End: 1},
-		"other segments":  {Legs: q.Legs, NumTerms: 2, From: &Candidates{Segments: make([]direct.Candidates, 1)}},
-		"scores are less": {Legs: q.Legs, NumTerms: 2, From: &Candidates{Segments: []direct.Candidates{{DocIDs: []uint32{1}}, {}}}},
+		"other segments":  {Legs: q.Legs, NumTerms: 2, From: &Candidates{Segments: make([]packedsearch.Candidates, 1)}},
+		"scores are less": {Legs: q.Legs, NumTerms: 2, From: &Candidates{Segments: []packedsearch.Candidates{{DocIDs: []uint32{1}}, {}}}},
 	} {
 		if err := v.Intersect(t.Context(), &s, nil); err != nil || !errors.Is(s.Result.Err, base.ErrBadInput) {
 			t.Errorf("%s: error %v, result %+v; want ErrBadInput", name, err, s.Result)
@@ -137,8 +136,8 @@ func TestIntersectRefuses(t *testing.T) {
 	}
 	e.devices[0].lanes <- l
 	lost := errors.New("lost")
-	e.devices[0].fail(lost)
+	e.devices[0].Probe().Fail(lost)
 	if err := v.Intersect(t.Context(), &s, nil); err != nil || !errors.Is(s.Result.Err, lost) {
-		t.Errorf("a lost device: error %v, %+v", err, s.Result)
+		t.Errorf("lost device: error %v, %+v", err, s.Result)
 	}
 }

@@ -8,6 +8,9 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/griffin-search/griffin/internal/gpu/residency"
+	"github.com/griffin-search/griffin/internal/leg"
+
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 	"github.com/griffin-search/griffin/internal/impact"
@@ -15,49 +18,34 @@ import (
 	"github.com/griffin-search/griffin/internal/postings"
 )
 
-// WarmOptions say which lists View.Warm brings.
+// WarmOptions select the lists for View.Warm.
 type WarmOptions struct {
-	// MinDocFreq leaves out lists with fewer documents in a segment.
+	// MinDocFreq excludes lists with fewer documents in a segment.
 	MinDocFreq uint32
-	// Progress, if set, is called now and then with postings.
+	// Progress, if set, is called periodically with numbers of postings.
 	Progress func(done, total int64)
 }
 
-// warmList is a list that is to be brought.
 type warmList struct {
 	segment int
 	docFreq uint32
 	field   base.FieldID
 	impacts impact.List
 	term    []byte
-	// About the sizes of its image and of its compressed form.
+	// Estimated sizes of its image and of its compressed form.
 	imageBytes, packedBytes int64
-	// What becomes of it in the pass that is under way.
-	action action
+	// Action in the current pass.
+	action residency.Action
 }
 
-// action is what Warm does with a list.
-type action uint8
-
-const (
-	// bringsImage makes its image.
-	bringsImage action = iota
-	// locks copies it to page-locked memory, if that is of use.
-	locks
-	// locksAndPacks also copies it to the device, compressed.
-	locksAndPacks
-	// locksAndDirects also copies its directory to the device.
-	locksAndDirects
-)
-
-// Warm brings lists to the devices, those with the most documents first, until all
-// are there or memory is full. It returns how many are on the devices, as images or
-// compressed, and how many there are. Queries can run meanwhile: it leaves them a lane.
-// Errors are ctx's, a device's, or wrap base.ErrCorrupt.
+// Warm uploads lists to the devices, longest first, until all are resident or memory is
+// full. It returns the number of lists on the devices, as images or compressed, and the
+// total number. It leaves one lane free, so that queries can run. Errors are the context's,
+// a device's, or wrap base.ErrCorrupt.
 //
-// If not all images have room, page-locked memory gets the lists as long as there is
-// room. If not even half of them have, most queries will lack one: then the devices get
-// no images, but compressed lists, and of those without room the directories.
+// If not all images fit, lists are also copied to page-locked memory while it has room. If
+// less than half of the images fit, most queries would lack one; the devices then get
+// compressed lists instead, and directories of the remaining lists.
 func (v *View) Warm(ctx context.Context, o WarmOptions) (lists, total int64, err error) {
 	wanted, err := v.wanted(ctx, o)
 	if err != nil {
@@ -76,7 +64,7 @@ func (v *View) Warm(ctx context.Context, o WarmOptions) (lists, total int64, err
 	return w.lists, int64(len(wanted)), w.err
 }
 
-// plan returns the passes of a Warm, each of which sets the action of all lists.
+// plan returns the passes of Warm. Each sets the action of all lists.
 func (v *View) plan(wanted []warmList) []func([]warmList) {
 	limit := v.engine.leastLimit()
 	var images, packed, directories int64
@@ -84,9 +72,9 @@ func (v *View) plan(wanted []warmList) []func([]warmList) {
 		l := &wanted[i]
 		images += l.imageBytes
 		packed += l.packedBytes
-		directories += roundUp(4 * int64(directoryLen(l.docFreq)))
+		directories += residency.DirectoryBytes(l.docFreq)
 	}
-	all := func(a action) func([]warmList) {
+	all := func(a residency.Action) func([]warmList) {
 		return func(wanted []warmList) {
 			for i := range wanted {
 				wanted[i].action = a
@@ -95,44 +83,42 @@ func (v *View) plan(wanted []warmList) []func([]warmList) {
 	}
 	switch {
 	case images <= limit:
-		return []func([]warmList){all(bringsImage)}
-	case images/2 <= limit || !v.allDirectly():
-		return []func([]warmList){all(bringsImage), all(locks)}
+		return []func([]warmList){all(residency.UploadImage)}
+	case images/2 <= limit || !v.allPacked():
+		return []func([]warmList){all(residency.UploadImage), all(residency.LockList)}
 	}
 	return []func([]warmList){func(wanted []warmList) {
-		// Directories are worth more than the same bytes of lists: so a list goes to
-		// the device as long as there is room for the directories of those behind it.
+		// Directories gain more per byte than lists: upload a list only if the directories
+		// of all later lists still fit.
 		left := limit - directories
 		for i := range wanted {
 			l := &wanted[i]
-			more := l.packedBytes - roundUp(4*int64(directoryLen(l.docFreq)))
-			if l.action = locksAndDirects; more <= left {
-				l.action = locksAndPacks
+			more := l.packedBytes - residency.DirectoryBytes(l.docFreq)
+			if l.action = residency.LockAndPackDirectory; more <= left {
+				l.action = residency.LockAndPack
 				left -= more
 			}
 		}
 	}}
 }
 
-// leastLimit returns how much lists may take on the device where that is least.
 func (e *Engine) leastLimit() int64 {
-	limit := e.devices[0].limit[0].Load()
+	limit := e.devices[0].Limit()
 	for _, d := range e.devices[1:] {
-		limit = min(limit, d.limit[0].Load())
+		limit = min(limit, d.Limit())
 	}
 	return limit
 }
 
-// allDirectly reports whether kernels can read the lists of all segments where they lie.
-func (v *View) allDirectly() bool {
+func (v *View) allPacked() bool {
 	for s := range v.segments {
 		for i, d := range v.engine.devices {
-			p := v.pieces[i][s].part
+			p := v.targets[i][s].shard
 			if p == nil {
 				continue
 			}
 			seg := v.segments[s].Segment
-			if seg == nil || !d.readsDirectly(p, &Leg{List: &postings.List{Codec: seg.Codec()}}) {
+			if seg == nil || !d.ReadsPacked(p, &Leg{Leg: leg.Leg{List: &postings.List{Codec: seg.Codec()}}}) {
 				return false
 			}
 		}
@@ -140,23 +126,23 @@ func (v *View) allDirectly() bool {
 	return true
 }
 
-// warming is a Warm on its way.
+// warming is the state of Warm.
 type warming struct {
 	view     *View
 	options  WarmOptions
 	wanted   []warmList
-	postings int64 // of all
-	total    int64 // in all passes
+	postings int64 // sum over wanted
+	total    int64 // postings in all passes
 
-	mu    sync.Mutex // guards what follows
-	next  int        // of wanted
-	done  int64      // postings of those before, in all passes
-	lists int64      // that are there
-	full  int        // in a row for which there was no room
+	mu    sync.Mutex // guards the fields below
+	next  int        // index in wanted
+	done  int64      // postings taken, in all passes
+	lists int64      // on the devices
+	full  int        // consecutive lists without room
 	err   error
 }
 
-// pass takes all lists once, by as many workers as there are lanes but one.
+// pass processes all lists once, with one worker per lane but one.
 func (w *warming) pass(ctx context.Context) {
 	before := w.done
 	w.next, w.full = 0, 0
@@ -171,7 +157,7 @@ func (w *warming) pass(ctx context.Context) {
 	}
 }
 
-// take returns the next list, nil if there is none to be brought any more.
+// take returns the next list, or nil at the end of the pass.
 func (w *warming) take(ctx context.Context) *warmList {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -190,7 +176,7 @@ func (w *warming) take(ctx context.Context) *warmList {
 	return l
 }
 
-// finish notes what became of a list: whether it is on the devices now.
+// finish records the result of a list; there: it is on all devices.
 func (w *warming) finish(l *warmList, there bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -198,7 +184,7 @@ func (w *warming) finish(l *warmList, there bool, err error) {
 		w.lists++
 	}
 	switch {
-	case errors.Is(err, errNoRoom), errors.Is(err, errTooLarge), errors.Is(err, cuda.ErrOutOfMemory):
+	case errors.Is(err, residency.ErrNoRoom), errors.Is(err, residency.ErrTooLarge), errors.Is(err, cuda.ErrOutOfMemory):
 		w.full++
 	case err == nil:
 		w.full = 0
@@ -207,7 +193,7 @@ func (w *warming) finish(l *warmList, there bool, err error) {
 	}
 }
 
-// work brings lists, by a lane of each device.
+// work uploads lists with one lane of each device.
 func (w *warming) work(ctx context.Context) {
 	devices := w.view.engine.devices
 	lanes := make([]*lane, len(devices))
@@ -220,17 +206,17 @@ func (w *warming) work(ctx context.Context) {
 		w.finish(l, there, err)
 	}
 	for i, d := range devices {
-		if err := lanes[i].uploader.stream.Synchronize(); err != nil {
-			w.finish(&warmList{}, false, d.note(err))
+		if err := lanes[i].uploader.Synchronize(); err != nil {
+			w.finish(&warmList{}, false, d.Note(err))
 		}
 	}
 }
 
-// manyRefusals is for how many lists in a row there has to be no room until Warm
-// takes the memory for full: shorter ones may fit where longer ones did not.
+// manyRefusals is the number of consecutive lists without room after which Warm considers
+// memory full. Shorter lists may fit where longer ones did not.
 const manyRefusals = 256
 
-// wanted lists what Warm brings, longest first.
+// wanted returns the lists for Warm, longest first.
 func (v *View) wanted(ctx context.Context, o WarmOptions) ([]warmList, error) {
 	var wanted []warmList
 	var list postings.List
@@ -242,7 +228,7 @@ func (v *View) wanted(ctx context.Context, o WarmOptions) ([]warmList, error) {
 			for it.Next() {
 				if l := it.List(); l.DocFreq >= least {
 					w := warmList{segment: s, docFreq: l.DocFreq, impacts: *l, term: slices.Clone(it.Term()), packedBytes: 8 * int64(l.DocFreq)}
-					w.imageBytes = v.largestImage(s, &Leg{Impacts: l, DocFreq: l.DocFreq})
+					w.imageBytes = v.largestImage(s, &Leg{Leg: leg.Leg{Impacts: l}})
 					wanted = append(wanted, w)
 				}
 			}
@@ -264,8 +250,8 @@ func (v *View) wanted(ctx context.Context, o WarmOptions) ([]warmList, error) {
 				if m.DocFreq >= least {
 					w := warmList{segment: s, docFreq: m.DocFreq, field: base.FieldID(f), term: slices.Clone(it.Term())}
 					list.Meta = m
-					w.imageBytes = v.largestImage(s, &Leg{List: &list, DocFreq: m.DocFreq, Field: base.FieldID(f)})
-					w.packedBytes = roundUp(int64(m.Length) + 16)
+					w.imageBytes = v.largestImage(s, &Leg{Leg: leg.Leg{List: &list, Field: base.FieldID(f)}})
+					w.packedBytes = residency.PackedBytes(int64(m.Length))
 					wanted = append(wanted, w)
 				}
 			}
@@ -278,8 +264,7 @@ func (v *View) wanted(ctx context.Context, o WarmOptions) ([]warmList, error) {
 	return wanted, nil
 }
 
-// largestImage returns about the size of the image of a list on the device where it is
-// largest.
+// largestImage estimates the size of a list's image on the device where it is largest.
 func (v *View) largestImage(segment int, leg *Leg) int64 {
 	n := int64(0)
 	for i := range v.engine.devices {
@@ -288,76 +273,33 @@ func (v *View) largestImage(segment int, leg *Leg) int64 {
 	return n
 }
 
-// warm does with a list what its action says, on all devices, by a lane of each. It
-// reports whether the list is there now. The error is errNoRoom if there was none for it.
+// warm executes the action of a list on all devices with one lane each. It reports whether
+// the list is on all devices. It returns ErrNoRoom if a device has no room.
 func (v *View) warm(w *warmList, lanes []*lane) (there bool, err error) {
 	s := &v.segments[w.segment]
-	leg := Leg{DocFreq: w.docFreq, Field: w.field}
-	if s.Impacts != nil {
-		leg.Impacts, leg.ID = &w.impacts, w.impacts.ID()
+	var of Leg
+	if of.Field = w.field; s.Impacts != nil {
+		of.Impacts = &w.impacts
 	} else {
-		leg.List = new(postings.List)
-		if found, err := s.Segment.Find(w.field, w.term, leg.List); err != nil || !found {
+		of.List = new(postings.List)
+		if found, err := s.Segment.Find(w.field, w.term, of.List); err != nil || !found {
 			return false, cmp.Or(err, fmt.Errorf("no such list: %w", base.ErrCorrupt))
 		}
-		leg.ID = leg.List.FrontierOffset
 	}
 	there = true
 	for i, d := range v.engine.devices {
-		p := v.pieces[i][w.segment].part
+		p := v.targets[i][w.segment].shard
 		if p == nil {
 			continue
 		}
-		onDevice, err := lanes[i].warm(p, s, &leg, w.action)
+		onDevice, err := lanes[i].uploader.Warm(p, s, &of, w.action)
 		switch {
-		case errors.Is(err, errNoRoom), errors.Is(err, errTooLarge):
+		case errors.Is(err, residency.ErrNoRoom), errors.Is(err, residency.ErrTooLarge):
 			return false, err
 		case err != nil:
-			return false, d.note(err)
+			return false, d.Note(err)
 		}
 		there = there && onDevice
 	}
 	return there, nil
-}
-
-// warm is View.warm on the lane's device.
-func (l *lane) warm(p *part, s *Segment, leg *Leg, a action) (there bool, err error) {
-	if a == bringsImage {
-		e, _, err := l.uploader.bringImage(p, s, leg, ifFree)
-		if err != nil {
-			return false, err
-		}
-		e.unpin()
-		return true, nil
-	}
-	if _, decodable := decodes(leg); !decodable && !l.d.readsDirectly(p, leg) {
-		return false, nil // page-locked memory is of no use for it
-	}
-	payload, directory := leg.List.Raw()
-	if err := checkDirectory(len(payload), directory); err != nil {
-		return false, err
-	}
-	host := l.d.keep(leg.key(p.id).of(kindHost), payload, directory, ifFree)
-	switch {
-	case host == nil && a == locksAndPacks:
-		e, err := l.uploader.bringPacked(p, leg, ifFree)
-		if err != nil {
-			return false, err
-		}
-		e.unpin()
-		return true, nil
-	case host == nil:
-		return false, errNoRoom
-	}
-	defer host.unpin()
-	switch a {
-	case locksAndPacks:
-		if err := l.uploader.promoteFree(host, leg.DocFreq, kindPacked); err != nil {
-			return false, err
-		}
-		return l.d.records.ofLeg(leg, p.id).compressed() == FormDevice, nil
-	case locksAndDirects:
-		err = l.uploader.promoteFree(host, leg.DocFreq, kindDirectory)
-	}
-	return false, err
 }

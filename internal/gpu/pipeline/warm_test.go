@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// Warm brings images if they have room, images and page-locked lists if half of them
-// have, and else compressed lists, with directories of those that have no room.
+// Warm uploads images if all fit, also page-locked lists if half fit, else compressed lists
+// and directories.
 func TestWarm(t *testing.T) {
 	c := newCollection(t, 4000, 1, "")
 	images, packed := int64(0), int64(0)
@@ -17,12 +17,12 @@ func TestWarm(t *testing.T) {
 		}
 		s := e.Stats().Devices[0]
 		if s.Lists != numWords || s.Compressed != 0 || s.Host.Lists != 0 {
-			t.Errorf("all have room: %+v, want images only", s)
+			t.Errorf("all images fit: %+v, want images only", s)
 		}
 		images = s.SizeBytes
 		v.Release()
 	}
-	for name, share := range map[string]int64{"most images": 70, "few images": 30, "next to nothing": 2} {
+	for name, share := range map[string]int64{"most images": 70, "few images": 30, "few lists": 2} {
 		t.Run(name, func(t *testing.T) {
 			var progress, total int64
 			e := open(t, Options{Memory: Memory{Bytes: images * share / 100}, Lanes: 2})
@@ -46,16 +46,16 @@ func TestWarm(t *testing.T) {
 				if s.Compressed != s.Lists || lists == 0 || lists+s.Directories < numWords {
 					t.Errorf("%+v, %d bytes in all: want compressed lists", s, packed)
 				}
-			case "next to nothing":
+			case "few lists":
 				if s.Compressed != s.Lists || s.Directories == 0 || lists == numWords {
 					t.Errorf("%+v: want directories", s)
 				}
 			}
 			if again, _, err := v.Warm(t.Context(), WarmOptions{}); again != lists || err != nil {
-				t.Errorf("%d lists the second time, %d the first, error %v", again, lists, err)
+				t.Errorf("second Warm: %d lists, first %d, error %v", again, lists, err)
 			}
 			for _, q := range c.queries(t) {
-				q.Path = PathDirect
+				q.Path = PathPacked
 				c.check(t, v, q, nil)
 			}
 			if after := e.Stats().Devices[0]; after.Asked.File != 0 {

@@ -9,28 +9,29 @@ import (
 
 	"github.com/griffin-search/griffin/codec"
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/leg"
 	"github.com/griffin-search/griffin/internal/postings"
 	"github.com/griffin-search/griffin/internal/score"
 	"github.com/griffin-search/griffin/internal/topk"
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
-// List is a posting list as it is decoded.
+// List is a decoded posting list.
 type List struct{ DocIDs, Freqs []uint32 }
 
-// Collection is a segment in memory, to be searched by the CPU and by a GPU.
+// Collection is a segment in memory, searched by the CPU and by a GPU.
 type Collection struct {
 	NumDocs    int
 	Base       base.DocID
 	Saturation score.Saturation
 	Lengths    []uint32 // of documents
-	Live       []uint64 // bitmap of the documents that are not deleted, or nil: all are
+	Live       []uint64 // bitmap of documents that are not deleted; nil: all
 	Plain      []List
-	Lists      []postings.List // those of Plain, encoded with simdbp
+	Lists      []postings.List // Plain encoded with simdbp
 }
 
-// NewCollection inverts lists, of texts or, if linear, of weights, with random lengths of
-// documents.
+// NewCollection inverts lists (of texts, or of weights if linear) with random
+// document lengths.
 func NewCollection(t testing.TB, rng *rand.Rand, numDocs int, linear bool, lists []List) *Collection {
 	t.Helper()
 	c := &Collection{NumDocs: numDocs, Base: base.DocID(rng.IntN(1000)), Lengths: make([]uint32, numDocs), Plain: lists}
@@ -67,7 +68,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// DeleteSome marks a part of the documents as deleted.
+// DeleteSome marks a fraction of the documents as deleted.
 func (c *Collection) DeleteSome(rng *rand.Rand, part float64) {
 	c.Live = make([]uint64, (c.NumDocs+63)/64)
 	for d := range c.NumDocs {
@@ -77,8 +78,8 @@ func (c *Collection) DeleteSome(rng *rand.Rand, part float64) {
 	}
 }
 
-// Leg returns the leg of list i in a query, in which it has a boost and the mean length is
-// avgLen.
+// Leg returns list i as a leg of a query, with a boost and a mean document
+// length.
 func (c *Collection) Leg(i int, boost, avgLen float64) traverse.Leg {
 	l := &c.Lists[i]
 	t := c.Saturation.NewTerm(score.IDF(uint64(c.NumDocs), uint64(l.DocFreq)), boost, avgLen)
@@ -87,11 +88,11 @@ func (c *Collection) Leg(i int, boost, avgLen float64) traverse.Leg {
 		t = score.NewLinearTerm(boost, 1)
 		scale = score.NewScale(t, 0, 0)
 	}
-	return traverse.Leg{List: l, Term: t, Scale: scale, Lengths: c.Lengths, MaxScore: scale.Upper(l.Max)}
+	return traverse.Leg{Leg: leg.Leg{List: l, Term: t, Scale: scale}, Lengths: c.Lengths, MaxScore: scale.Upper(l.Max)}
 }
 
-// Matches are all documents that match a query, by the total order of hits, as the
-// exhaustive traversal finds them.
+// Matches returns all documents that match a query in the total order of hits,
+// found by the exhaustive traversal.
 func Matches(t testing.TB, mode traverse.Mode, q *traverse.Query) []base.Hit {
 	t.Helper()
 	exhaustive, err := traverse.Lookup(mode, "exhaustive-daat")
@@ -102,7 +103,8 @@ func Matches(t testing.TB, mode traverse.Mode, q *traverse.Query) []base.Hit {
 	return queue.AppendSorted(nil)
 }
 
-// Diff says where hits begin to be others than those wanted; "" if they are the same.
+// Diff describes the first difference between hits and the wanted hits; "" if
+// there is none.
 func Diff(got, want []base.Hit) string {
 	i := 0
 	for i < min(len(got), len(want)) && got[i] == want[i] {
@@ -124,7 +126,7 @@ func SortHits(hits []base.Hit) {
 	})
 }
 
-// Words returns a bitmap of documents as a device has it.
+// Words returns a bitmap of documents in the device's format.
 func Words(bitmap []uint64, numDocs int) []uint32 {
 	w := make([]uint32, (numDocs+31)/32)
 	for i := range w {

@@ -1,6 +1,7 @@
-// Package querytest makes what tests and benchmarks of GPU kernels search: lists and
-// conjunctive queries with the lengths that are published of the collection TREC GOV
-// (Gov), and segments in memory, of lists that a test gives, with what the CPU finds in
-// them (Collection). They come from a seed, are made in a second or two, and need no
-// index; experiments use package collection, whose lists are those of real documents.
+// Package querytest creates search workloads for tests and benchmarks of GPU
+// kernels: lists and conjunctive queries with the published lengths of the
+// collection TREC GOV (Gov), and segments in memory with the CPU's results
+// (Collection). They are generated from a seed in a second or two and need no
+// index. Experiments use package collection instead, which has lists of real
+// documents.
 package querytest

@@ -6,9 +6,10 @@ import (
 	"slices"
 )
 
-// What is published of GOV (ao11, Appendix B and Table 4): documents, the mean length
-// of the shortest list of a query, the shares of queries of 2 to 6 terms, and how many
-// times as long the longest list of a query is (from the table's R and lengths).
+// Published properties of GOV (ao11, Appendix B and Table 4): the number of
+// documents, the mean length of a query's shortest list, the shares of queries
+// of 2 to 6 terms, and the length of a query's longest list relative to the
+// shortest (from the table's R and lengths).
 const (
 	GovDocs     = 1_053_372
 	govShortest = 8430
@@ -19,31 +20,32 @@ var (
 	govLongest = []float64{2: 7.4, 3: 24, 4: 43, 5: 60, 6: 92}
 )
 
-// Lists draw a third of their DocIDs from the documents of their topic, and queries their
-// terms from one topic. So about a fifth of the shortest list is in the second, and more
-// and more of what is left in the others, as in GOV.
+// Lists draw a third of their DocIDs from the documents of their topic, and
+// queries their terms from one topic. So about a fifth of the shortest list is
+// in the second, and increasing fractions of the rest in the others, as in GOV.
 const (
 	numTopics  = 32
 	topicShare = 0.35
-	// Lists have lengths from leastLength to mostShare of the documents, evenly spread
-	// in their logarithms. Lengths of shortest lists have a logarithm of the standard
-	// deviation lengthSpread.
+	// Lists have lengths from leastLength to mostShare of the documents,
+	// uniform in the logarithm. The logarithm of the shortest list's length has
+	// the standard deviation lengthSpread.
 	leastLength  = 300.0 / GovDocs
 	mostShare    = 0.7
 	lengthSpread = 1.0
 )
 
-// Workload is lists and queries of them.
+// Workload is a set of lists with queries.
 type Workload struct {
 	NumDocs int
-	// Lists are DocIDs, rising strictly, below NumDocs; none is empty.
+	// Lists are DocIDs, strictly ascending, below NumDocs; none is empty.
 	Lists [][]uint32
-	// Queries are numbers of lists, at least one, each once, in no order.
+	// Queries are indexes of lists, at least one, without duplicates,
+	// unordered.
 	Queries [][]int
 }
 
-// Gov returns lists and queries as those of GOV, of another number of documents with
-// lengths in proportion; 1,024 lists of all of GOV are 97 million postings. The same
+// Gov returns lists and queries as in GOV, scaled to another number of
+// documents; 1,024 lists of all of GOV are 97 million postings. The same
 // arguments give the same workload.
 func Gov(seed uint64, numDocs, numLists, numQueries int) *Workload {
 	rng := rand.New(rand.NewPCG(seed, 0x676f76))
@@ -76,17 +78,17 @@ func Gov(seed uint64, numDocs, numLists, numQueries int) *Workload {
 	return w
 }
 
-// topicOf spreads documents over topics as a hash does.
+// topicOf distributes documents over topics by a hash.
 func topicOf(d uint32) uint32 { return d * 2654435769 >> 16 % numTopics }
 
-// shape is what a query asks for: a topic, and lengths of lists in relation to the
-// mean of shortest lists.
+// shape is a query's topic, and the lengths of its lists relative to the mean
+// of shortest lists.
 type shape struct {
 	topic   int
 	lengths []float64
 }
 
-// drawShape draws a query.
+// drawShape draws a query's shape.
 func drawShape(rng *rand.Rand) shape {
 	total := 0.0
 	for _, share := range govTerms {
@@ -109,8 +111,9 @@ func drawShape(rng *rand.Rand) shape {
 	return s
 }
 
-// drawQueries draws queries of lists of given lengths, such that the shortest list of
-// a query has want DocIDs in the mean. List i is of topic i%numTopics.
+// drawQueries selects lists of the given lengths for queries, such that the
+// shortest list of a query has want DocIDs on average. List i has topic
+// i%numTopics.
 func drawQueries(rng *rand.Rand, queries [][]int, lengths []int, want float64) {
 	shapes := make([]shape, len(queries))
 	for q := range shapes {
@@ -131,8 +134,8 @@ func drawQueries(rng *rand.Rand, queries [][]int, lengths []int, want float64) {
 	}
 }
 
-// choose returns the lists of a topic whose lengths come next to those of a shape, each
-// list once.
+// choose returns the lists of a topic whose lengths are closest to the shape's,
+// each list once.
 func choose(query []int, s shape, lengths []int, scale float64) []int {
 	for _, relative := range s.lengths {
 		best, off := -1, math.Inf(1)
@@ -149,7 +152,8 @@ func choose(query []int, s shape, lengths []int, scale float64) []int {
 	return query
 }
 
-// sample calls f with about n of the numbers below size, rising, each as likely.
+// sample calls f with about n of the numbers below size, ascending, uniformly
+// distributed.
 func sample(rng *rand.Rand, n, size int, f func(i int)) {
 	if n <= 0 {
 		return
@@ -165,7 +169,8 @@ func sample(rng *rand.Rand, n, size int, f func(i int)) {
 	}
 }
 
-// Intersect returns the DocIDs that all lists of a query have: the slow reference.
+// Intersect returns the DocIDs common to all lists of a query: the slow
+// reference.
 func (w *Workload) Intersect(query []int) []uint32 {
 	lists := make([][]uint32, len(query))
 	for i, t := range query {
@@ -174,8 +179,9 @@ func (w *Workload) Intersect(query []int) []uint32 {
 	return Intersect(lists)
 }
 
-// Probes returns how many searches in a list it takes to intersect a query element by
-// element: each of the shortest list in the next longer ones, up to where it is missing.
+// Probes returns the number of list searches for an element-by-element
+// intersection: each element of the shortest list is searched in the longer
+// ones, in order, until one lacks it.
 func (w *Workload) Probes(query []int) int {
 	order := slices.Clone(query)
 	slices.SortStableFunc(order, func(a, b int) int { return len(w.Lists[a]) - len(w.Lists[b]) })
@@ -191,8 +197,8 @@ func (w *Workload) Probes(query []int) int {
 	return probes
 }
 
-// Intersect returns what all lists have, at least one list, by merging them pair by
-// pair.
+// Intersect returns the DocIDs common to all lists, at least one, by merging
+// pairwise.
 func Intersect(lists [][]uint32) []uint32 {
 	out := slices.Clone(lists[0])
 	for _, l := range lists[1:] {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestGov checks that a workload has the published lengths and is the same each time.
+// TestGov checks that a workload has the published lengths and is reproducible.
 func TestGov(t *testing.T) {
 	const numDocs = GovDocs / 20
 	w := Gov(7, numDocs, 512, 2000)
@@ -31,7 +31,8 @@ func TestGov(t *testing.T) {
 	if perQuery := float64(terms) / float64(len(w.Queries)); perQuery < 3.5 || perQuery > 3.8 {
 		t.Errorf("%.2f terms a query", perQuery)
 	}
-	// By Table 4, queries keep 0.8 K documents of 8.4 K or so; those of 2 terms more.
+	// By Table 4, queries keep about 0.8 K documents of 8.4 K; queries of 2
+	// terms keep more.
 	if share := float64(left) / float64(sum); share < 0.05 || share > 0.3 {
 		t.Errorf("%.3f of shortest lists are in the intersections", share)
 	}

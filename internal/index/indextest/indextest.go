@@ -19,7 +19,7 @@ func Create(t testing.TB, o index.Options) *index.Index {
 	return ix
 }
 
-// Write makes an index, calls fill to write to it by one thread, and commits.
+// Write makes an index, calls fill to write to it with one thread, and commits.
 func Write(t testing.TB, o index.Options, fill func(w *Writer)) *index.Index {
 	t.Helper()
 	ix := Create(t, o)
@@ -47,26 +47,25 @@ type Writer struct {
 	w *index.Writer
 }
 
-// Add adds a document, or replaces that with its id.
+// Add adds a document or replaces the one with its id.
 func (w *Writer) Add(d *corpus.Document) {
 	w.t.Helper()
 	must(w.t, w.w.Add(d))
 }
 
-// AddText adds a document of a text, whose id is a number.
+// AddText adds a document with a numeric id.
 func (w *Writer) AddText(id int, text string) {
 	w.t.Helper()
 	w.Add(&corpus.Document{ID: strconv.Itoa(id), Text: text})
 }
 
-// Delete deletes the document with an id, if there is one.
+// Delete deletes the document with an id, if it exists.
 func (w *Writer) Delete(id int) {
 	w.t.Helper()
 	must(w.t, w.w.Delete(strconv.Itoa(id)))
 }
 
-// Commit commits what has been written since the last one, if there is anything, as a
-// segment.
+// Commit commits the changes since the last commit, if any, as a segment.
 func (w *Writer) Commit() {
 	w.t.Helper()
 	must(w.t, w.w.Commit(w.t.Context()))

@@ -7,31 +7,32 @@ import (
 	"time"
 
 	"github.com/griffin-search/griffin/internal/base"
-	"github.com/griffin-search/griffin/internal/exec"
+	"github.com/griffin-search/griffin/internal/dispatch"
 	"github.com/griffin-search/griffin/internal/lab"
-	"github.com/griffin-search/griffin/internal/query"
+	"github.com/griffin-search/griffin/query"
 )
 
-// answers are the times of queries, each the least of some runs, and how many hits
-// each had.
+// answers are the times of queries, each the minimum of several runs, with
+// their numbers of hits.
 type answers struct {
 	times []time.Duration
 	hits  []int
 	found [][]base.Hit
 }
 
-// answer times queries on one thread, planning included. A first run warms up.
-func answer(ctx context.Context, env *lab.Env, c *lab.Collection, queries []lab.Query, runs int, o exec.Options) (*answers, error) {
+// answer measures queries on one thread, including planning, after a warm-up
+// run.
+func answer(ctx context.Context, env *lab.Env, c *lab.Collection, queries []lab.Query, runs int, o dispatch.Options) (*answers, error) {
 	return answerBy(ctx, env, c, c.Searcher, queries, runs, o)
 }
 
-// answerBy is answer by a searcher that is not the collection's own.
-func answerBy(ctx context.Context, env *lab.Env, c *lab.Collection, searcher *exec.Searcher, queries []lab.Query, runs int, o exec.Options) (*answers, error) {
-	scratch, err := exec.NewScratch(c.Snapshot.Options.Analyzer)
+// answerBy is answer with a given searcher.
+func answerBy(ctx context.Context, env *lab.Env, c *lab.Collection, searcher *dispatch.Searcher, queries []lab.Query, runs int, o dispatch.Options) (*answers, error) {
+	scratch, err := dispatch.NewScratch(c.Snapshot.Options.Analyzer)
 	if err != nil {
 		return nil, err
 	}
-	var plan exec.Plan
+	var plan dispatch.Query
 	hits := make([]base.Hit, 0, o.K)
 	a := &answers{times: make([]time.Duration, len(queries)), hits: make([]int, len(queries)), found: make([][]base.Hit, len(queries))}
 	for run := range runs + 1 {
@@ -60,7 +61,7 @@ func answerBy(ctx context.Context, env *lab.Env, c *lab.Collection, searcher *ex
 	return a, nil
 }
 
-// milliseconds is the mean time of a query.
+// milliseconds returns the mean time of a query.
 func (a *answers) milliseconds() float64 {
 	sum := time.Duration(0)
 	for _, t := range a.times {
@@ -69,7 +70,7 @@ func (a *answers) milliseconds() float64 {
 	return float64(sum.Nanoseconds()) / 1e6 / float64(len(a.times))
 }
 
-// same returns an error if another way found other hits of a query.
+// same returns an error if another method found other hits for a query.
 func (a *answers) same(name string, found [][]base.Hit) error {
 	for i := range a.found {
 		if !slices.Equal(a.found[i], found[i]) {
@@ -79,8 +80,8 @@ func (a *answers) same(name string, found [][]base.Hit) error {
 	return nil
 }
 
-// orElse is the mean time, in milliseconds, if a query that has fewer than 10 hits
-// in a is answered by other as well: ding09's AND+OR.
+// orElse returns the mean time, in milliseconds, if queries with fewer than 10
+// hits in a are also answered by other: ding09's AND+OR.
 func (a *answers) orElse(other *answers) float64 {
 	sum := a.milliseconds() * float64(len(a.times))
 	for i, t := range other.times {

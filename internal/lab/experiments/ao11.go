@@ -9,14 +9,13 @@ import (
 	"github.com/griffin-search/griffin/internal/lab"
 )
 
-// This file is what the experiments of ao11 share: rows of tables, and the
-// codecs of the paper.
+// Shared by the experiments of ao11: rows of tables, and the paper's codecs.
 
-const ao11Ours = "Collections of 1,053,372 documents made of the wiki passages (`griffin lab generate --like gov`) " +
-	"in the order of a crawl (GOV), by rank (GOVPR) and shuffled (GOVR), and of 5,038,710 (GOV2, GOV2R), " +
+const ao11Ours = "Collections of 1,053,372 documents generated from the wiki passages (`griffin lab generate --like gov`) " +
+	"in crawl order (GOV), by rank (GOVPR) and shuffled (GOVR), and of 5,038,710 (GOV2, GOV2R), " +
 	"with the terms of all queries of the 2006 log."
 
-// ao11GOVs is how many of ao11Collections are GOV in some order.
+// ao11GOVs is the number of orders of GOV in ao11Collections.
 const ao11GOVs = 3
 
 // ao11Names are the names of the paper's collections.
@@ -28,8 +27,8 @@ func ao11Names() []string {
 	return append(names, "BD", "BDR")
 }
 
-// ao11Rows calls f for each of the first n of ao11Collections, with its row in t, and
-// leaves the rows behind them out, which are Baidu's.
+// ao11Rows calls f for each of the first n of ao11Collections, with its row in
+// t, and omits the remaining rows, of Baidu's collections.
 func ao11Rows(ctx context.Context, env *lab.Env, t *lab.Table, n int, f func(row int, name string, c *lab.Collection, queries []lab.Query) error) error {
 	for row, of := range ao11Collections[:n] {
 		env.Progress(of.name, row, n)
@@ -47,7 +46,7 @@ func ao11Rows(ctx context.Context, env *lab.Env, t *lab.Table, n int, f func(row
 	return nil
 }
 
-// ao11Codecs are the paper's codecs with its lengths of segments, for any share of
+// ao11Codecs are the paper's codecs with its segment lengths, for any share of
 // exceptions.
 var ao11Codecs = []struct{ name, spec string }{
 	{"PFD", "pfordelta:segment=64,exceptions=%g"},
@@ -59,12 +58,13 @@ var ao11Codecs = []struct{ name, spec string }{
 	{"HS256.LRC", "hs-lrc:exceptions=%g"},
 }
 
-// blockAuxiliary is what a directory holds of a block beside bounds, in bytes: a
-// DocID, an offset and a width, as the tables of the lrc codecs hold of a segment.
+// blockAuxiliary is the size in bytes of a block's directory entry without
+// bounds: a DocID, an offset and a width, as in the segment tables of the lrc
+// codecs.
 const blockAuxiliary = 9
 
-// encodedSize returns the bytes that lists take, with what is needed to find
-// blocks in them.
+// encodedSize returns the size of encoded lists in bytes, including the data
+// that locates blocks.
 func encodedSize(c codec.Codec, lists [][]uint32) int64 {
 	var buf []byte
 	whole, _ := c.(codec.ListCodec)

@@ -13,10 +13,12 @@ import (
 func ao11Fig3() lab.Experiment {
 	return lab.Experiment{
 		Name: "ao11-fig3", Paper: "ao11", Shows: "Fig. 3", Title: "Sizes of hash buckets",
-		Did: "All lists of GOV with 2^12+1 to 2^13 DocIDs were divided into hash buckets by their leading m = 5 bits of 21, " +
-			"and the buckets that are not empty counted by their size: a binomial distribution, stretched as lists differ in length.",
-		Ours: ao11Ours + " Beside them stands the sum of the binomial distributions that lists of these lengths would have, " +
-			"if documents were drawn at random.",
+		Did: "All lists of GOV with 2^12+1 to 2^13 DocIDs were divided into hash buckets by their leading m = 5 " +
+			"bits of 21, and the non-empty buckets were counted by size: a binomial distribution, widened because" +
+			" lists differ in length.",
+		Ours: ao11Ours +
+			" Next to them, the table has the sum of the binomial distributions for random lists of these " +
+			"lengths.",
 		Differs: "The paper prints the figure without numbers, and has GOV only.",
 		Budget:  3 * time.Minute,
 		Run:     runAo11Fig3,
@@ -25,12 +27,12 @@ func ao11Fig3() lab.Experiment {
 
 // bucketCounts counts buckets by size.
 type bucketCounts struct {
-	bySize       []float64 // that are not empty
+	bySize       []float64 // non-empty buckets
 	empty, lists int
 }
 
 func runAo11Fig3(ctx context.Context, env *lab.Env) (*lab.Result, error) {
-	// At Quick there are no lists as long.
+	// The toy collection has shorter lists.
 	least, most := lab.Pick(env, 1<<12+1, 1<<9+1), lab.Pick(env, 1<<13, 1<<11)
 	const m = 5
 	t := lab.NewTable("Hash buckets of medium lists, 17 a list", "collection", ao11Names()[:ao11GOVs],
@@ -89,8 +91,8 @@ func (b *bucketCounts) add(docIDs []uint32, shift uint8) {
 	})
 }
 
-// addBinomial adds the expected numbers of buckets by size, but for the empty
-// ones, of a random list of n out of numDocs, in buckets of width documents.
+// addBinomial adds the expected numbers of non-empty buckets by size, for a
+// random list of n out of numDocs, in buckets of width documents.
 func addBinomial(bySize []float64, n int, width, numDocs float64) {
 	whole := math.Floor(numDocs / width)
 	addBuckets(bySize, n, min(width/numDocs, 1), max(whole, 1))
@@ -99,15 +101,15 @@ func addBinomial(bySize []float64, n int, width, numDocs float64) {
 	}
 }
 
-// addBuckets adds the expected numbers by size of so many buckets, into each of
-// which one of n DocIDs falls with probability p.
+// addBuckets adds the expected numbers by size for the given number of buckets,
+// into each of which one of n DocIDs falls with probability p.
 func addBuckets(bySize []float64, n int, p, buckets float64) {
 	if p >= 1 {
 		bySize[n] += buckets
 		return
 	}
-	const negligible = -60              // of a probability's logarithm
-	logP := float64(n) * math.Log1p(-p) // of size 0
+	const negligible = -60              // limit of a probability's logarithm
+	logP := float64(n) * math.Log1p(-p) // for size 0
 	step := math.Log(p) - math.Log1p(-p)
 	for size := 1; size <= n; size++ {
 		logP += math.Log(float64(n-size+1)/float64(size)) + step
@@ -119,7 +121,8 @@ func addBuckets(bySize []float64, n int, p, buckets float64) {
 	}
 }
 
-// moments returns the mean and the standard deviation of sizes, counted by size.
+// moments returns the mean and the standard deviation of sizes, counted by
+// size.
 func moments(bySize []float64) (mean, deviation float64) {
 	var sum, n, squares float64
 	for size, count := range bySize {
@@ -133,7 +136,7 @@ func moments(bySize []float64) (mean, deviation float64) {
 	return mean, math.Sqrt(squares / max(n, 1))
 }
 
-// figureBuckets is the largest size in the figure; the paper's buckets end there.
+// figureBuckets is the largest size in the figure, as in the paper.
 const figureBuckets = 600
 
 // perList returns the points of a figure: means over several sizes, so that the

@@ -10,24 +10,24 @@ import (
 	"github.com/griffin-search/griffin/internal/lab"
 )
 
-const ao11Compression = "The ratio is 4 bytes a DocID over the bytes of the compressed lists with what is needed to search them: " +
-	"9 bytes a segment or block (a DocID, an offset, a width) and the lines. " +
-	"Lists are every so manieth of the collection's by length, about 4 million postings."
+const ao11Compression = "The ratio is 4 bytes per DocID divided by the bytes of the compressed lists, including the data needed to search them: " +
+	"9 bytes per segment or block (a DocID, an offset, a width) and the lines. " +
+	"Lists are a sample of all lengths, about 4 million postings."
 
 func ao11Fig7() lab.Experiment {
 	return lab.Experiment{
 		Name: "ao11-fig7", Paper: "ao11", Shows: "Fig. 7", Title: "Compression ratio by share of exceptions",
-		Did: "All lists of GOV were compressed with seven codecs, segments of 64 in those of d-gaps and of 256 in those of lines, " +
-			"and the proportion of exceptions allowed in a segment varied up to 0.6.",
+		Did: "All lists of GOV were compressed with seven codecs, with segments of 64 for codecs of d-gaps and of " +
+			"256 for codecs of lines, and proportions of exceptions per segment up to 0.6.",
 		Ours: ao11Ours + " " + ao11Compression,
-		Differs: "The paper prints the figure without numbers; its best ratios are in ao11-table2. Our PForDelta family keeps a " +
-			"directory entry for each block of two segments.",
+		Differs: "The paper prints the figure without numbers; its best ratios are in ao11-table2. Our PForDelta " +
+			"family has a directory entry for each block of two segments.",
 		Budget: 2 * time.Minute,
 		Run:    runAo11Fig7,
 	}
 }
 
-// ao11ShareSteps are the shares of exceptions tried.
+// ao11ShareSteps are the tested shares of exceptions.
 func ao11ShareSteps(env *lab.Env) []float64 {
 	return lab.Pick(env, []float64{0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6}, []float64{0, 0.3})
 }

@@ -9,28 +9,31 @@ import (
 	"github.com/griffin-search/griffin/internal/lab"
 )
 
-// This file has what ao11 measures of PARA by the computational threshold: Figs. 5, 6
-// and 9 (b), and Table 7.
+// Measurements of PARA by the computational threshold: Figs. 5, 6 and 9 (b),
+// and Table 7 of ao11.
 
-const paraDiffers = "The paper's numbers are in a figure; its GPU is a GeForce GTX 480. Gathering, copies and kernels come one after another, as in the paper; "
+const paraDiffers = "The paper's numbers are in a figure; its GPU is a GeForce GTX 480. Gathering, copies and kernels run sequentially, as in the paper; "
 
-// ao11Thresholds are the computational thresholds, elements of shortest lists a batch.
+// ao11Thresholds are the computational thresholds, in elements of shortest
+// lists per batch.
 func ao11Thresholds(env *lab.Env) []int {
 	return lab.Pick(env, []int{8 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20, 2 << 20}, []int{1 << 10, 16 << 10})
 }
 
-// paraQueryCount is how many queries are asked.
+// paraQueryCount is the number of queries.
 func paraQueryCount(env *lab.Env) int { return lab.Pick(env, 6000, 20) }
 
 func ao11Fig5() lab.Experiment {
 	return lab.Experiment{
 		Name: "ao11-fig5", Paper: "ao11", Shows: "Fig. 5", Title: "Throughput of PARA by computational threshold",
-		Did: "Queries a second on GOV, lists uncompressed, by the number of elements gathered for a batch. At a threshold of 1M, HS16 reaches 91,382, " +
-			"60 % more than binary search.",
-		Ours: ao11Ours + " 6,000 queries with 2 terms and more, lists in device memory, results back in the host's; " +
-			"hash segmentation also with bitmaps for lists that have a 64th of all documents.",
-		Differs: paraDiffers + "interpolation search, which the paper's Table 3 has, is drawn too.",
-		Budget:  4 * time.Minute,
+		Did: "Queries per second on GOV with uncompressed lists, by the number of elements per batch. At a " +
+			"threshold of 1M, HS16 reaches 91,382, 60 % more than binary search.",
+		Ours: ao11Ours +
+			" 6,000 queries with 2 or more terms, lists in device memory, results copied to host memory; hash " +
+			"segmentation also with bitmaps for lists with at least a 64th of all documents.",
+		Differs: paraDiffers +
+			"the figure also has interpolation search, from the paper's Table 3.",
+		Budget: 4 * time.Minute,
 		Run: func(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 			r, err := paraByThreshold(ctx, env, "Queries a second", uncompressedWays(), (*paraRun).throughput)
 			if err == nil {
@@ -49,10 +52,13 @@ func ao11Fig5() lab.Experiment {
 func ao11Fig6() lab.Experiment {
 	return lab.Experiment{
 		Name: "ao11-fig6", Paper: "ao11", Shows: "Fig. 6", Title: "Response time of PARA by computational threshold",
-		Did:     "Milliseconds a batch on GOV, lists uncompressed: processor, transfers and GPU. Up to 128K the searches do not differ.",
-		Ours:    ao11Ours + " 6,000 queries with 2 terms and more, lists in device memory, results back in the host's.",
-		Differs: paraDiffers + "a query's own wait for its batch to fill is not in it, as in the paper.",
-		Budget:  4 * time.Minute,
+		Did: "Milliseconds per batch on GOV with uncompressed lists: CPU, transfers and GPU. Up to 128K the " +
+			"searches do not differ.",
+		Ours: ao11Ours +
+			" 6,000 queries with 2 or more terms, lists in device memory, results copied to host memory.",
+		Differs: paraDiffers +
+			"as in the paper, the time that a query waits for its batch to fill is excluded.",
+		Budget: 4 * time.Minute,
 		Run: func(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 			return paraByThreshold(ctx, env, "Milliseconds a batch", uncompressedWays(), (*paraRun).response)
 		},
@@ -62,11 +68,13 @@ func ao11Fig6() lab.Experiment {
 func ao11Fig9b() lab.Experiment {
 	return lab.Experiment{
 		Name: "ao11-fig9b", Paper: "ao11", Shows: "Fig. 9 (b)", Title: "Share of GPU time by computational threshold",
-		Did: "The share of the GPU's time in the whole for HS16 and HS256_LRC on GOV, which rises with the threshold; " +
+		Did: "The GPU's share of the total time for HS16 and HS256_LRC on GOV. It rises with the threshold; " +
 			"transfers and the CPU always take more than 20 %.",
-		Ours:    ao11Ours + " 6,000 queries with 2 terms and more.",
-		Differs: paraDiffers + "Fig. 9 (a), by the number of multiprocessors, would need another firmware of the card.",
-		Budget:  4 * time.Minute,
+		Ours: ao11Ours +
+			" 6,000 queries with 2 or more terms.",
+		Differs: paraDiffers +
+			"Fig. 9 (a), by the number of multiprocessors, would require another firmware of the card.",
+		Budget: 4 * time.Minute,
 		Run: func(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 			return paraByThreshold(ctx, env, "Share of the GPU's time", []string{"HS16", "HS256_LRC"}, (*paraRun).share)
 		},
@@ -83,7 +91,8 @@ func uncompressedWays() []string {
 	return names
 }
 
-// paraByThreshold fills a table with a number of runs by threshold and way.
+// paraByThreshold fills a table with a number of each run, by threshold and
+// method.
 func paraByThreshold(ctx context.Context, env *lab.Env, title string, ways []string, number func(*paraRun) float64) (*lab.Result, error) {
 	d, noDevice, err := env.Device()
 	if err != nil {
@@ -140,17 +149,19 @@ func paraByThreshold(ctx context.Context, env *lab.Env, title string, ways []str
 func ao11Table7() lab.Experiment {
 	return lab.Experiment{
 		Name: "ao11-table7", Paper: "ao11", Shows: "Table 7", Title: "Throughput and response time on compressed lists",
-		Did: "PARA on compressed lists at a computational threshold of 1M: queries a second (TP) and milliseconds a batch (RT). " +
-			"HS256_LRC is best, 55,955 queries a second on GOV.",
-		Ours: ao11Ours + " 6,000 queries with 2 terms and more; the shortest list is decoded element by element too.",
-		Differs: "The paper's GPU is a GeForce GTX 480. ParaPFD lists cannot be searched without decoding them, and PARA here does not decode blocks; " +
-			"their speed is in ao11-fig8.",
+		Did: "PARA on compressed lists at a computational threshold of 1M: queries per second (TP) and " +
+			"milliseconds per batch (RT). HS256_LRC is best, with 55,955 queries per second on GOV.",
+		Ours: ao11Ours +
+			" 6,000 queries with 2 or more terms; the shortest list is also decoded element by element.",
+		Differs: "The paper's GPU is a GeForce GTX 480. ParaPFD lists cannot be searched without decoding, and our " +
+			"PARA does not decode blocks; their speed is in ao11-fig8.",
 		Budget: 4 * time.Minute,
 		Run:    runAo11Table7,
 	}
 }
 
-// ao11Table7Rows are the paper's, TP and RT for GOV, GOVPR, GOVR, BD and BDR in turn.
+// ao11Table7Rows are the paper's numbers, TP and RT for GOV, GOVPR, GOVR, BD
+// and BDR in turn.
 var ao11Table7Rows = []struct {
 	name, way string
 	paper     []float64

@@ -7,10 +7,10 @@ import (
 	"github.com/griffin-search/griffin/internal/contraction"
 )
 
-// This file has the ways of ao11-table3 to look a DocID up in a list.
+// The methods of ao11-table3 for finding a DocID in a list.
 
-// searcher looks DocIDs up in a list. Those that are looked up between two calls
-// of reset rise.
+// searcher finds DocIDs in a list. Between two calls of reset, the searched
+// DocIDs ascend.
 type searcher interface {
 	reset()
 	has(x uint32) bool
@@ -19,7 +19,7 @@ type searcher interface {
 // ao11Way is a column of the table.
 type ao11Way struct {
 	name string
-	// spec is the codec of the lists; "" for lists that are not compressed.
+	// spec is the codec of the lists; "": uncompressed.
 	spec string
 	open func(l *ao11List, c codec.Codec) (searcher, error)
 }
@@ -30,11 +30,10 @@ type ao11List struct {
 	universe int
 }
 
-// skipName is the way that the others are compared with.
+// skipName is the method with which the others are compared.
 const skipName = "skip list"
 
-// ao11Ways are the columns of the table, and before them what they are compared
-// with.
+// ao11Ways are the columns of the table, preceded by the reference.
 var ao11Ways = []ao11Way{
 	{skipName, "", func(l *ao11List, _ codec.Codec) (searcher, error) { return &skipSearcher{seq: l.docIDs}, nil }},
 	{"IS", "", func(l *ao11List, _ codec.Codec) (searcher, error) { return interpolationSearcher(l.docIDs), nil }},
@@ -53,10 +52,10 @@ var ao11Ways = []ao11Way{
 	{"HS128_LRC", "hs-lrc:bucket=128", newRegressionSearcher},
 }
 
-// skipSearcher is a skip list of which each level has every eighth element of the
-// one below: a search goes on from where the one before ended, up and down the
-// levels (Pugh, "Skip lists: a probabilistic alternative to balanced trees", CACM
-// 33(6), 1990, made deterministic and without pointers).
+// skipSearcher is a skip list in which each level has every eighth element of
+// the level below. A search continues from the end of the previous one, up and
+// down the levels (Pugh, "Skip lists: a probabilistic alternative to balanced
+// trees", CACM 33(6), 1990; here deterministic and without pointers).
 type skipSearcher struct {
 	seq []uint32
 	at  int
@@ -134,8 +133,8 @@ func (s *hashSearcher) has(x uint32) bool {
 	return at < len(s.seq) && s.seq[at] == x
 }
 
-// blockSearcher finds the block by binary search over the first DocIDs, decodes it
-// unless it is the one decoded last, and searches it by halving.
+// blockSearcher finds the block by binary search over the first DocIDs, decodes
+// it unless it is already decoded, and searches it by binary search.
 type blockSearcher struct {
 	c      codec.Codec
 	data   []byte
@@ -164,8 +163,8 @@ func newBlockSearcher(l *ao11List, c codec.Codec) (searcher, error) {
 
 func (s *blockSearcher) reset() { s.loaded = -1 }
 
-// load decodes block i and returns its DocIDs. The bytes are those that the codec
-// made, so that there can be no error.
+// load decodes block i and returns its DocIDs. The codec created the bytes, so
+// errors are impossible.
 func (s *blockSearcher) load(i int) []uint32 {
 	size := min(codec.BlockLen, s.n-i*codec.BlockLen)
 	if s.loaded != i {

@@ -14,19 +14,21 @@ import (
 func ao11Table1() lab.Experiment {
 	return lab.Experiment{
 		Name: "ao11-table1", Paper: "ao11", Shows: "Table 1", Title: "Contraction ratio and R² by length of list",
-		Did: "For each list, the least-squares line through its DocIDs, the part of the list that a search must look at " +
-			"around the line, (L + R)/n, and the coefficient of determination; means over the lists of a class of lengths.",
-		Ours: "The same over generated collections like GOV, GOV2 (5,038,710 documents) and their reordered variants. " +
-			"The locality of the generated ones, how many sites there are and how narrow their topics, was chosen " +
-			"once so that these numbers come near the paper's.",
-		Differs: "Terms of the 2006 log that the wiki passages do not have are missing, so that short lists are rarer. " +
-			"GOVPR's PageRank is a rank made of the site, the length of a document and chance. Baidu's collection is not to be had.",
+		Did: "For each list, the least-squares line through its DocIDs; the part of the list that a search around " +
+			"the line must cover, (L + R)/n; and the coefficient of determination. Means over the lists of a " +
+			"length class.",
+		Ours: "The same over generated collections similar to GOV, GOV2 (5,038,710 documents) and their reordered " +
+			"variants. Their locality, that is the number of sites and the narrowness of topics, was chosen once " +
+			"to approximate the paper's numbers.",
+		Differs: "Terms of the 2006 log that do not occur in the wiki passages are missing, so short lists are rarer. " +
+			"GOVPR's PageRank is replaced by a rank computed from the site, the length of a document and chance. " +
+			"Baidu's collection is not available.",
 		Budget: 4 * time.Minute,
 		Run:    runAo11Table1,
 	}
 }
 
-// ao11Classes are the classes of lengths; to is exclusive.
+// ao11Classes are the length classes; to is exclusive.
 var ao11Classes = []struct {
 	name     string
 	from, to int
@@ -105,13 +107,13 @@ func runAo11Table1(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 	return &lab.Result{
 		Tables: []*lab.Table{ratio, r2}, Figures: []*lab.Figure{figure},
 		Notes: []string{
-			"Random order makes lists linear in any collection: there the ratio follows from the length of the list and the number of documents alone, " +
-				"and GOVR and GOV2R come out as in the paper although nothing was chosen for them.",
+			"Random order makes lists linear in any collection: then the ratio depends only on the length of the list and the number of documents. " +
+				"GOVR and GOV2R therefore agree with the paper although no parameter was chosen for them.",
 		},
 	}, nil
 }
 
-// classLinearity are sums over the lists of a class.
+// classLinearity has sums over the lists of a class.
 type classLinearity struct {
 	lists               int
 	postings, ratio, r2 float64

@@ -14,14 +14,15 @@ func ao11Table2() lab.Experiment {
 		Name: "ao11-table2", Paper: "ao11", Shows: "Table 2", Title: "Best compression ratio",
 		Did: "All lists of each data set were compressed with seven codecs as in Fig. 7; the table has the best ratio " +
 			"over all proportions of exceptions up to 0.6.",
-		Ours:    ao11Ours + " " + ao11Compression,
-		Differs: "Baidu's collection is not to be had. Our PForDelta family keeps a directory entry for each block of two segments.",
-		Budget:  4 * time.Minute,
-		Run:     runAo11Table2,
+		Ours: ao11Ours + " " + ao11Compression,
+		Differs: "Baidu's collection is not available. Our PForDelta family has a directory entry for each block of " +
+			"two segments.",
+		Budget: 4 * time.Minute,
+		Run:    runAo11Table2,
 	}
 }
 
-// ao11BestRatios are the paper's, by data set, then codec.
+// ao11BestRatios are the paper's numbers, by data set, then codec.
 var ao11BestRatios = map[string][]float64{
 	"GOV":   {3.62, 3.66, 3.55, 2.09, 3.00, 3.16, 3.12},
 	"GOVPR": {3.63, 3.68, 3.57, 2.02, 2.85, 3.11, 3.00},
@@ -39,7 +40,7 @@ func runAo11Table2(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 	}
 	t := lab.NewTable("Best compression ratio", "collection", ao11Names(), columns)
 	var notes []string
-	// The best is at few exceptions or none: see ao11-fig7.
+	// The best ratios have few exceptions or none: see ao11-fig7.
 	shares := lab.Pick(env, []float64{0, 0.05, 0.1, 0.2, 0.3}, []float64{0, 0.2})
 	err := ao11Rows(ctx, env, t, len(ao11Collections), func(row int, name string, c *lab.Collection, queries []lab.Query) error {
 		lists, err := ao11Lists(env, c, queries)

@@ -12,20 +12,23 @@ import (
 func ao11Table3() lab.Experiment {
 	return lab.Experiment{
 		Name: "ao11-table3", Paper: "ao11", Shows: "Table 3", Title: "Speed of searches against a skip list",
-		Did: "The speedup of intersection on a GeForce GTX 480 over a single-threaded skip list on an AMD Phenom II X4 945. " +
-			"Each DocID of the shortest list is searched in the others on its own: by interpolation (IS), by binary search " +
-			"(BS), in safe ranges around a line (LR), in hash buckets (HS), or in lists that are compressed, without decoding more than is looked at.",
-		Ours: "The same searches on one thread of a CPU: the time of the skip list over theirs, for 150 queries of the 2006 log " +
-			"with 2 terms and more. With compressed lists the shortest one is decompressed first. All give the same intersections. " +
-			"And on the GPU by PARA, in batches of a million elements of shortest lists, lists in device memory, results back in the host's.",
-		Differs: "In the table of the CPU the paper's numbers, which are of a GPU, stand beside ours for what they say of one search against another, not of " +
-			"processors. ParaPFD decodes blocks of 128 (two segments) and keeps the last one. GOV2 is not in the paper's table.",
+		Did: "The speed-up of intersection on a GeForce GTX 480 over a single-threaded skip list on an AMD Phenom " +
+			"II X4 945. Each DocID of the shortest list is searched independently in the others: by interpolation" +
+			" (IS), by binary search (BS), in safe ranges around a line (LR), in hash buckets (HS), or in " +
+			"compressed lists, decoding only the compared values.",
+		Ours: "The same searches on one thread of a CPU: the time of the skip list divided by theirs, for 150 " +
+			"queries of the 2006 log with 2 or more terms. With compressed lists the shortest one is decompressed" +
+			" first. All give the same intersections. Also on the GPU by PARA, in batches of a million elements " +
+			"of shortest lists, with lists in device memory and results copied to host memory.",
+		Differs: "The CPU table shows the paper's numbers, measured on a GPU, next to ours to compare the searches " +
+			"with each other, not the processors. ParaPFD decodes blocks of 128 (two segments) and caches the " +
+			"last one. GOV2 is not in the paper's table.",
 		Budget: 4 * time.Minute,
 		Run:    runAo11Table3,
 	}
 }
 
-// ao11Speedups are the paper's, by data set, then way.
+// ao11Speedups are the paper's numbers, by data set, then method.
 var ao11Speedups = map[string][]float64{
 	"GOV":   {8.69, 14.59, 16.22, 22.14, 23.29, 4.05, 5.86, 10.79, 10.79, 12.07, 14.26, 14.38},
 	"GOVPR": {7.67, 14.81, 15.86, 22.45, 23.54, 4.10, 5.94, 10.68, 10.67, 11.74, 14.10, 14.22},
@@ -93,7 +96,7 @@ func runAo11Table3(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 		overBinary("Speed of searches in compressed lists, binary search of uncompressed ones = 1", speed, ao11Compressed, len(columns)),
 	}
 	return &lab.Result{Tables: []*lab.Table{onDevice, speed, times}, Figures: figures, Notes: []string{
-		"A skip list goes on from where the search before ended, which the paper's parallel searches cannot; on one thread that is worth as much as a good first guess.",
+		"A skip list continues from the end of the previous search, which the paper's parallel searches cannot do; on one thread this is as valuable as a good first guess.",
 	}}, nil
 }
 
@@ -102,7 +105,8 @@ const (
 	ao11Compressed   = 5 // the first column of compressed lists
 )
 
-// overBinary draws columns from to to-1 of the speeds over those of binary search.
+// overBinary draws columns from to to-1 of the speeds relative to binary
+// search.
 func overBinary(title string, speed *lab.Table, from, to int) *lab.Figure {
 	f := &lab.Figure{
 		Title: title, Kind: lab.Bars, X: "search", Y: "speed over that of BS", Categories: speed.Columns[from:to],
@@ -122,13 +126,13 @@ func overBinary(title string, speed *lab.Table, from, to int) *lab.Figure {
 	return f
 }
 
-// timeWays times every way on the lists of queries of a collection, and returns the
-// number of searches that they make.
+// timeWays measures every method on the lists of queries of a collection, and
+// returns the number of searches.
 func timeWays(ctx context.Context, env *lab.Env, c *lab.Collection, asked [][][]uint32) ([]lab.Timing, int, error) {
 	var timings []lab.Timing
 	want, searches := -1, 0
-	// One after another, each with the skip list beside it: the lists of all codecs
-	// at once would take much memory.
+	// One by one, each together with the skip list: the lists of all codecs
+	// together would need too much memory.
 	var base []time.Duration
 	for _, w := range ao11Ways {
 		run, err := w.prepare(asked, c.NumDocs())
@@ -158,15 +162,15 @@ func timeWays(ctx context.Context, env *lab.Env, c *lab.Collection, asked [][][]
 		base = append(base, t[0].Min)
 		timings = append(timings, t[1])
 	}
-	// Each time is told as if the skip list had taken as long as it did first.
+	// Scale each time to the first measurement of the skip list.
 	for i := range timings {
 		timings[i].Min = time.Duration(float64(timings[i].Min) * float64(timings[0].Min) / float64(base[i]))
 	}
 	return timings, searches, nil
 }
 
-// deviceWays fills a row of the table of the GPU. skip is what the skip list takes for
-// a query in nanoseconds.
+// deviceWays fills a row of the GPU table. skip is the time of the skip list
+// per query in nanoseconds.
 func deviceWays(ctx context.Context, env *lab.Env, d *lab.Device, t *lab.Table, row int, asked [][][]uint32, universe int, skip float64) error {
 	for column, name := range t.Columns {
 		w, ok := paraWayOf(name)
@@ -183,15 +187,15 @@ func deviceWays(ctx context.Context, env *lab.Env, d *lab.Device, t *lab.Table, 
 	return nil
 }
 
-// intersections are queries, prepared for one way.
+// intersections are queries, prepared for one method.
 type intersections struct {
 	queries  []preparedQuery
 	buffer   []uint32
-	searches int // of the last run
+	searches int // in the last run
 }
 
 type preparedQuery struct {
-	shortest []uint32 // nil: decode has it
+	shortest []uint32 // nil: decode provides it
 	n        int
 	decode   func(dst []uint32)
 	others   []searcher
@@ -242,7 +246,8 @@ func (w *ao11Way) prepare(queries [][][]uint32, universe int) (*intersections, e
 	return r, nil
 }
 
-// run intersects the lists of all queries and returns how many DocIDs are found.
+// run intersects the lists of all queries and returns the number of DocIDs
+// found.
 func (r *intersections) run() (found int) {
 	r.searches = 0
 	for i := range r.queries {

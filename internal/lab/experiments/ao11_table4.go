@@ -15,20 +15,21 @@ import (
 func ao11Table4() lab.Experiment {
 	return lab.Experiment{
 		Name: "ao11-table4", Paper: "ao11", Shows: "Table 4", Title: "Length ratio as intersection proceeds",
-		Did: "The queries of 2 to 6 terms of the 2006 log on GOV, lists from short to long: before list x+1 is intersected, " +
-			"R is the length of the intersection of the first x lists over that of list x+1, in percent, and the other number " +
-			"the length of the intersection in thousands, both in the mean over queries.",
-		Ours: "The same on the collection like GOV in the order of a crawl (`griffin lab generate --like gov`), " +
-			"with up to 2,000 queries of each number of terms.",
-		Differs: "Queries are those of which the collection has all terms. The collection is made so that the shortest lists " +
-			"have the published mean length; nothing else of this table was a target.",
+		Did: "The queries of 2 to 6 terms of the 2006 log on GOV, lists from short to long. Before intersecting " +
+			"list x+1, R is the length of the intersection of the first x lists divided by the length of list " +
+			"x+1, in percent. The other number is the length of the intersection in thousands. Both are means " +
+			"over queries.",
+		Ours: "The same on the collection similar to GOV in crawl order (`griffin lab generate --like gov`), with " +
+			"up to 2,000 queries for each number of terms.",
+		Differs: "Only queries whose terms all occur in the collection. The collection is generated such that the " +
+			"shortest lists have the published mean length; no other number of this table was a target.",
 		Budget: 2 * time.Minute,
 		Run:    runAo11Table4,
 	}
 }
 
-// ao11Ratios and ao11Lengths are the paper's, by number of terms less 2, then
-// stage.
+// ao11Ratios and ao11Lengths are the paper's numbers, by number of terms less
+// 2, then stage.
 var (
 	ao11Ratios  = [][]float64{{13.6}, {23.1, 0.97}, {28.6, 1.76, 0.22}, {32.0, 2.38, 0.35, 0.087}, {34.4, 2.82, 0.50, 0.13, 0.054}}
 	ao11Lengths = [][]float64{{8.6}, {8.7, 2.0}, {8.4, 1.6, 0.8}, {8.0, 1.5, 0.6, 0.5}, {8.0, 1.5, 0.6, 0.4, 0.4}}
@@ -84,7 +85,7 @@ func runAo11Table4(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 	return &lab.Result{Tables: []*lab.Table{t, shares}}, nil
 }
 
-// spread returns at most n of the queries, evenly spread.
+// spread returns at most n of the queries, evenly spaced.
 func spread(queries []lab.Query, n int) []lab.Query {
 	if len(queries) <= n {
 		return queries
@@ -97,7 +98,8 @@ func spread(queries []lab.Query, n int) []lab.Query {
 }
 
 // meanStages intersects the lists of queries of n terms and returns, for each
-// stage, R in percent and the length of the intersection in thousands, in the mean.
+// stage, the mean of R in percent and of the length of the intersection in
+// thousands.
 func meanStages(ctx context.Context, lists *listCache, queries []lab.Query, n int) (ratios, lengths []float64, err error) {
 	ratios, lengths = make([]float64, n-1), make([]float64, n-1)
 	var result []uint32
@@ -119,7 +121,7 @@ func meanStages(ctx context.Context, lists *listCache, queries []lab.Query, n in
 	return ratios, lengths, nil
 }
 
-// intersection returns what a and the longer b have in common, in a.
+// intersection returns the common elements of a and the longer b, in a.
 func intersection(a, b []uint32) []uint32 {
 	kept := a[:0]
 	at := 0
@@ -139,7 +141,7 @@ func intersection(a, b []uint32) []uint32 {
 	return kept
 }
 
-// listCache keeps the DocIDs of terms.
+// listCache caches the DocIDs of terms.
 type listCache struct {
 	c     *lab.Collection
 	lists map[string][]uint32

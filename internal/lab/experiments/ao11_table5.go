@@ -14,12 +14,13 @@ import (
 func ao11Table5() lab.Experiment {
 	return lab.Experiment{
 		Name: "ao11-table5", Paper: "ao11", Shows: "Table 5", Title: "Bits of a deviation: theory and random lists",
-		Did: "For lists of n out of 2^24 documents, the least t was computed with which the central moment of order 22 " +
-			"proves that a DocID lies t or more from its line with a probability below 1e-5; ceil(log2(t) + 1) is the bits that " +
-			"a deviation may then need. The average bit-width is that of lists of BDR, compressed with LRC.",
-		Ours: "The same bound in exact fractions (`internal/contraction`, DeviationBits), and the bits per DocID of a random list of " +
-			"n out of 2^24, all bytes of `lrc` counted.",
-		Differs: "The lists are drawn at random instead of being taken from BDR, which is Baidu's own collection in random order.",
+		Did: "For lists of n out of 2^24 documents, the smallest t was computed for which the central moment of " +
+			"order 22 proves that a DocID deviates by t or more from its line with a probability below 1e-5; " +
+			"ceil(log2(t) + 1) is the number of bits of a deviation. The average bit-width was measured on lists " +
+			"of BDR, compressed with LRC.",
+		Ours: "The same bound in exact fractions (`internal/contraction`, DeviationBits), and the bits per DocID of" +
+			" a random list of n out of 2^24, counting all bytes of `lrc`.",
+		Differs: "The lists are random instead of taken from BDR, which is Baidu's own collection in random order.",
 		Budget:  time.Minute,
 		Run:     runAo11Table5,
 	}
@@ -47,8 +48,8 @@ func runAo11Table5(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 	return &lab.Result{Tables: []*lab.Table{t}}, nil
 }
 
-// drawList returns n different numbers below m, sorted, each set as likely as any
-// other.
+// drawList returns n distinct numbers below m, sorted; all sets are equally
+// likely.
 func drawList(rng *rand.Rand, n, m int) []uint32 {
 	has := make([]bool, m)
 	for range n {

@@ -7,23 +7,23 @@ import (
 	"github.com/griffin-search/griffin/codec"
 )
 
-// coded is a list whose DocIDs a codec has encoded, in memory.
+// coded is a list whose DocIDs are encoded by a codec, in memory.
 type coded struct {
 	c      codec.Codec
 	n      int
-	data   []byte // the list, if whole is set, or block after block
+	data   []byte // the whole list if whole is set, otherwise its blocks
 	whole  codec.ListCodec
 	blocks []codedBlock
 }
 
-// codedBlock is what is needed to decode a block alone.
+// codedBlock is the information needed to decode a block.
 type codedBlock struct {
 	base, offset uint32
 	width        uint8
 }
 
-// encode encodes a list, as an index would: as a whole, if the codec does that to
-// lists of its length, or else in blocks.
+// encode encodes a list as an index would: as a whole, if the codec does so for
+// lists of its length, otherwise in blocks.
 func encode(c codec.Codec, docIDs []uint32) *coded {
 	e := &coded{c: c, n: len(docIDs)}
 	if whole, ok := c.(codec.ListCodec); ok && len(docIDs) > codec.BlockLen {
@@ -63,7 +63,7 @@ func (e *coded) decode() error {
 	return nil
 }
 
-// encodeAll encodes lists with the codec of a specification.
+// encodeAll encodes lists with the specified codec.
 func encodeAll(spec string, lists [][]uint32) ([]*coded, error) {
 	c, err := codec.Lookup(spec)
 	if err != nil {

@@ -8,18 +8,20 @@ import (
 
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 	"github.com/griffin-search/griffin/internal/gpu/decode"
-	"github.com/griffin-search/griffin/internal/gpu/intersect"
 	"github.com/griffin-search/griffin/internal/lab"
+	"github.com/griffin-search/griffin/internal/papers/intersect"
 )
 
 func ding08Table1() lab.Experiment {
 	return lab.Experiment{
 		Name: "ding08-table1", Paper: "ding08", Shows: "Table 1", Title: "Decompression and intersection, first results",
-		Did: "Milliseconds a query, for 1,000 queries on GOV2 with 3.74 million postings each: all lists are Rice codes and decompressed as a whole, then intersected by merging. " +
-			"The GPU is 2.27 times as fast in the one, 2.93 times in the other, 2.37 times in all.",
-		Ours: "A generated collection like GOV2, the first 200 of its queries: Rice codes decoded to DocIDs and the lists intersected pairwise, the shortest first: on one core with linear " +
-			"merges, on the GPU with parallel merge finds of three levels. The device's times, lists in its memory.",
-		Differs: "The GPU was a GeForce 8800 GTS, the CPU is not named.",
+		Did: "Milliseconds per query, for 1,000 queries on GOV2 with 3.74 million postings each. All lists are " +
+			"Rice codes, are decompressed completely, then intersected by merging. The GPU is 2.27 times as fast " +
+			"at decompression, 2.93 times at intersection, and 2.37 times overall.",
+		Ours: "A generated collection similar to GOV2, the first 200 of its queries. Rice codes are decoded to " +
+			"DocIDs and the lists intersected pairwise, the shortest first: on one core with linear merges, on " +
+			"the GPU with parallel merge finds of three levels. Device times, with lists in device memory.",
+		Differs: "The GPU was a GeForce 8800 GTS; the paper does not name the CPU.",
 		Budget:  3 * time.Minute,
 		Run:     runDing08Table1,
 	}
@@ -42,7 +44,7 @@ func runDing08Table1(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 	t.SetPapers(0, 25.89, 11.39, 2.27)
 	t.SetPapers(1, 5.73, 1.95, 2.93)
 	t.SetPapers(2, 31.62, 13.35, 2.37)
-	var cpu, gpu [2]float64 // decompression, intersection, in milliseconds of all queries
+	var cpu, gpu [2]float64 // decompression, intersection; milliseconds of all queries
 	var room []uint32
 	for i, lists := range asked {
 		env.Progress("queries", i, len(asked))
@@ -82,8 +84,8 @@ func runDing08Table1(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 	return &lab.Result{Tables: []*lab.Table{t}}, nil
 }
 
-// riceQuery returns the device's milliseconds to decode the lists of a query, and to
-// intersect them, which leaves want elements.
+// riceQuery returns the device time in milliseconds to decode the lists of a
+// query, and to intersect them; the result must have want elements.
 func riceQuery(ctx context.Context, env *lab.Env, d *lab.Device, lists [][]uint32, want int) (decoding, intersecting float64, err error) {
 	l, err := newDeviceLists(d, "rice", lists)
 	if err != nil {
@@ -106,7 +108,7 @@ func riceQuery(ctx context.Context, env *lab.Env, d *lab.Device, lists [][]uint3
 		return 0, 0, err
 	}
 	l.frees = append(l.frees, func() error { w.Free(); return nil })
-	var results [2]intersect.Candidates // in turn
+	var results [2]intersect.Candidates // used alternately
 	for i := range results {
 		if results[i], err = intersect.NewCandidates(d.Device, 0, len(lists[0])); err != nil {
 			return 0, 0, err

@@ -12,12 +12,12 @@ import (
 func ding09Fig3() lab.Experiment {
 	return lab.Experiment{
 		Name: "ding09-fig3", Paper: "ding09", Shows: "Fig. 3", Title: "Compressed size by method and level of recursion",
-		Did: "Bytes per DocID of Rice coding, of PForDelta with a b for each block, and of the paper's PForDelta with one b for a " +
-			"list, whose exceptions and their offsets are compressed again, recursively: 0 to 4 levels.",
-		Ours: "The same on lists of all lengths of 1,000 queries on a generated collection like GOV2. Sizes are of DocIDs alone, " +
-			"without what a directory holds of blocks.",
-		Differs: "The paper prints a figure and no numbers: Rice is the smallest, no recursion is much worse than PForDelta by blocks, " +
-			"one level is slightly better than it, and more levels gain little.",
+		Did: "Bytes per DocID of Rice coding, of PForDelta with a b for each block, and of the paper's PForDelta " +
+			"with one b per list, whose exceptions and offsets are compressed again, recursively: 0 to 4 levels.",
+		Ours: "The same on lists of all lengths of 1,000 queries on a generated collection similar to GOV2. Sizes " +
+			"include only DocIDs, not the directory of blocks.",
+		Differs: "The paper prints a figure without numbers: Rice is the smallest, no recursion is much worse than " +
+			"PForDelta by blocks, one level is slightly better than it, and more levels gain little.",
 		Budget: 2 * time.Minute,
 		Run:    runDing09Fig3,
 	}
@@ -63,7 +63,7 @@ func runDing09Fig3(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 	return &lab.Result{Tables: []*lab.Table{t}, Figures: []*lab.Figure{figure}}, nil
 }
 
-// bytesPerDocID compresses lists with the codec of a specification.
+// bytesPerDocID compresses lists with the specified codec.
 func bytesPerDocID(ctx context.Context, spec string, lists [][]uint32) (float64, error) {
 	c, err := codec.Lookup(spec)
 	if err != nil {
@@ -74,7 +74,7 @@ func bytesPerDocID(ctx context.Context, spec string, lists [][]uint32) (float64,
 		e := encode(c, lists[i])
 		sizes[i] = len(e.data)
 		if e.whole == nil {
-			sizes[i] -= 64 // the slack behind it
+			sizes[i] -= 64 // padding
 		}
 		return nil
 	})

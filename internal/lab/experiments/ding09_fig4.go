@@ -12,18 +12,21 @@ import (
 func ding09Fig4() lab.Experiment {
 	return lab.Experiment{
 		Name: "ding09-fig4", Paper: "ding09", Shows: "Fig. 4", Title: "Decompression speed of PForDelta by length of list",
-		Did: "Lists of 1,000 queries on GOV2 in groups by length: millions of integers a second that PForDelta decompresses on the CPU (gaps), " +
-			"on the GPU to gaps, and on the GPU with the localised prefix sum, to DocIDs. The GPU loses on short lists and reaches 2.5 billion " +
-			"integers a second on long ones.",
-		Ours: "Lists of the 1,000 queries on a generated collection like GOV2, in the paper's groups: PForDelta on one core, to DocIDs; " +
-			"recursive PForDelta on the GPU, list after list with the launches of each, to gaps and to DocIDs; and all lists of a group together.",
-		Differs: "The paper's speeds are in a figure without numbers. Up to 60 lists a group. Our PForDelta on the CPU has no version that leaves gaps.",
-		Budget:  3 * time.Minute,
-		Run:     runDing09Fig4,
+		Did: "Lists of 1,000 queries on GOV2, grouped by length: millions of integers per second that PForDelta " +
+			"decompresses on the CPU (to gaps), on the GPU to gaps, and on the GPU with the localised prefix sum," +
+			" to DocIDs. The GPU is slower on short lists and reaches 2.5 billion integers per second on long " +
+			"ones.",
+		Ours: "Lists of the 1,000 queries on a generated collection similar to GOV2, in the paper's groups: " +
+			"PForDelta on one core, to DocIDs; recursive PForDelta on the GPU, list by list with separate " +
+			"launches, to gaps and to DocIDs; and all lists of a group together.",
+		Differs: "The paper prints a figure without numbers. Up to 60 lists per group. Our PForDelta on the CPU always" +
+			" converts gaps to DocIDs.",
+		Budget: 3 * time.Minute,
+		Run:    runDing09Fig4,
 	}
 }
 
-// fig4Thousands are the upper ends of the groups, in thousands.
+// fig4Thousands are the upper limits of the groups, in thousands.
 var fig4Thousands = []int{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192}
 
 func runDing09Fig4(ctx context.Context, env *lab.Env) (*lab.Result, error) {
@@ -48,7 +51,7 @@ func runDing09Fig4(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 	series := make([]lab.Series, len(columns)-1)
 	for row, k := range fig4Thousands {
 		env.Progress("decompress", row, len(fig4Thousands))
-		// The middle of the group (k/2, k] in the logarithm.
+		// The logarithmic middle of the group (k/2, k].
 		lists, err := nearestLists(c, terms, k*707, lab.Pick(env, max(2, min(60, 20_000_000/(1000*k))), 2))
 		if err != nil {
 			return nil, err
@@ -84,8 +87,9 @@ func runDing09Fig4(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 	return &lab.Result{Tables: []*lab.Table{t}, Figures: []*lab.Figure{figure}}, nil
 }
 
-// appendDeviceSpeeds appends the millions of integers a second that the device decodes
-// of lists one after another to gaps and to DocIDs, and of all together to DocIDs.
+// appendDeviceSpeeds appends the decoding speeds of the device in millions of
+// integers per second: lists one by one to gaps and to DocIDs, and all together
+// to DocIDs.
 func appendDeviceSpeeds(ctx context.Context, env *lab.Env, speeds []float64, d *lab.Device, lists [][]uint32) ([]float64, error) {
 	for _, what := range []decode.What{decode.Gaps, decode.DocIDs} {
 		var took time.Duration

@@ -13,12 +13,14 @@ import (
 func ding09Fig6() lab.Experiment {
 	return lab.Experiment{
 		Name: "ding09-fig6", Paper: "ding09", Shows: "Fig. 6", Title: "Intersection on the GPU by levels of recursion",
-		Did: "Two uncompressed lists of the same length, from 5,000 to 16 million: nanoseconds an element of one list, for one binary search " +
-			"an element and for 1 to 4 levels of splitters. With two or three levels it is below 4 ns for long lists. With the shorter list " +
-			"at 200,000 and the longer one up to 12.8 million it rises from 4 to 15 ns.",
-		Ours: "Two random lists of numbers below eight times their length, on the GPU, with MergePath beside; and the shorter list at 200,000.",
-		Differs: "The paper's times are in a figure without numbers, of a GeForce 8800 GTS; the lists' distribution is not said. " +
-			"Compaction of the matches is in our times.",
+		Did: "Two uncompressed lists of the same length, from 5,000 to 16 million: nanoseconds per element of one " +
+			"list, for one binary search per element and for 1 to 4 levels of splitters. With two or three levels" +
+			" it is below 4 ns for long lists. With the shorter list at 200,000 and the longer one up to 12.8 " +
+			"million it rises from 4 to 15 ns.",
+		Ours: "Two random lists of numbers below eight times their length, on the GPU, compared with MergePath; and" +
+			" the shorter list at 200,000.",
+		Differs: "The paper prints a figure without numbers, from a GeForce 8800 GTS, and does not describe the " +
+			"distribution of the lists. Our times include the compaction of matches.",
 		Budget: 3 * time.Minute,
 		Run:    runDing09Fig6,
 	}
@@ -51,7 +53,8 @@ func runDing09Fig6(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 	return r, nil
 }
 
-// levelsTable measures each number of levels on lists whose lengths depend on the row.
+// levelsTable measures each number of levels on lists whose lengths depend on
+// the row.
 func levelsTable(ctx context.Context, env *lab.Env, d *lab.Device, noDevice, title, head string, sizes []int, lengths func(int) (short, long int)) (*lab.Table, *lab.Figure, error) {
 	var rows, columns []string
 	for _, n := range sizes {

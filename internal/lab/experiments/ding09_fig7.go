@@ -7,8 +7,9 @@ import (
 	"time"
 
 	"github.com/griffin-search/griffin/internal/cost"
-	"github.com/griffin-search/griffin/internal/exec"
+	"github.com/griffin-search/griffin/internal/dispatch"
 	"github.com/griffin-search/griffin/internal/lab"
+	"github.com/griffin-search/griffin/internal/plan"
 	"github.com/griffin-search/griffin/internal/regret"
 	"github.com/griffin-search/griffin/internal/sched"
 	"github.com/griffin-search/griffin/internal/sched/simulation"
@@ -17,15 +18,24 @@ import (
 func ding09Fig7() lab.Experiment {
 	return lab.Experiment{
 		Name: "ding09-fig7", Paper: "ding09", Shows: "Fig. 7, §9", Title: "Scheduling on CPU and GPU",
-		Did: "A simulation: AND queries with their measured times arrive at random, and must end within 500 ms; the average delay over the rate of arrivals, up to the rate at which a query is late. " +
-			"Four ways: GPU only, CPU only, the better of both but one query at a time, and both in parallel, in three groups with stealing. Both in parallel sustain more than 300 " +
-			"queries/s, the CPU alone less than 100. Times are predicted from 4 features by model trees (M5 rules) trained on 3,000 other queries, with mean relative errors of " +
-			"22 % for the GPU and 20 % for the CPU.",
-		Ours: "The same on a collection like GOV2, with the times of Griffin's engines: the best traversal on one core, and resident lists on one GPU. Trees (M5') are trained on 3,000 queries and tested on 1,000 others, which " +
-			"are simulated with what the trees predict. The scheduler is the one that `griffin serve` runs, in virtual time. The other panels have shorter deadlines, as our queries are faster, and 16 cores.",
-		Differs: "Policy `query`, without batches. Queries are of the log of 2006, of all numbers of terms. Each rate has 50,000 arrivals, or as many as come in 200 times the deadline if that is more: in a shorter run the queue of a rate that cannot be sustained has not grown to the deadline yet, and in this one that of a rate half a percent too high has not. Rates are found to one percent. The paper's are bounds: \"more than 300\", \"less than 100\".",
-		Budget:  6 * time.Minute,
-		Run:     runDing09Fig7,
+		Did: "A simulation: AND queries with measured times arrive at random, and must end within 500 ms; the " +
+			"average delay by arrival rate, up to the rate at which a query is late. Four configurations: GPU " +
+			"only, CPU only, the better of both but one query at a time, and both in parallel, in three groups " +
+			"with stealing. Both in parallel sustain more than 300 queries/s, the CPU alone less than 100. Times " +
+			"are predicted from 4 features by model trees (M5 rules) trained on 3,000 other queries, with mean " +
+			"relative errors of 22 % for the GPU and 20 % for the CPU.",
+		Ours: "The same on a collection similar to GOV2, with the times of Griffin's engines: the best traversal on" +
+			" one core, and resident lists on one GPU. Trees (M5') are trained on 3,000 queries and tested on " +
+			"1,000 others, which are simulated with the trees' predictions. The scheduler is the one of `griffin " +
+			"serve`, in virtual time. The other panels have shorter deadlines, because our queries are faster, " +
+			"and 16 cores.",
+		Differs: "Policy `query`, without batches. Queries are from the log of 2006, with any number of terms. Each " +
+			"rate has at least 50,000 arrivals, and at least those of 200 times the deadline: in shorter runs, " +
+			"the queue at an unsustainable rate does not reach the deadline; with this length it does unless the " +
+			"rate is less than 0.5 % too high. Rates are found within one percent. The paper's numbers are " +
+			"bounds: \"more than 300\", \"less than 100\".",
+		Budget: 6 * time.Minute,
+		Run:    runDing09Fig7,
 	}
 }
 
@@ -35,7 +45,7 @@ const (
 	ding09RateBoth, ding09RateCPU  = 300, 100
 )
 
-// fig7Panels are what is simulated.
+// fig7Panels are the simulated panels.
 var fig7Panels = []struct {
 	name     string
 	deadline time.Duration
@@ -108,12 +118,12 @@ func fig7Result(ctx context.Context, env *lab.Env, log *fig7Log, noDevice string
 	return r, nil
 }
 
-// fig7Most is a rate that no machine sustains: where no query is late at it, there are
-// too few for the deadline.
+// fig7Most is an unreachable rate: if no query is late at it, there are too few
+// queries for the deadline.
 const fig7Most = 1e8
 
-// fig7Delay returns the highest rate that a configuration sustains, 0 if none, and the delays
-// up to it.
+// fig7Delay returns the highest rate that a configuration sustains, 0 if none,
+// and the delays up to it.
 func fig7Delay(ctx context.Context, c simulation.Configuration, load simulation.Load) (float64, lab.Series, error) {
 	series := lab.Series{Name: c.Name}
 	search := c.Options
@@ -139,14 +149,14 @@ func fig7Delay(ctx context.Context, c simulation.Configuration, load simulation.
 	return rate, series, nil
 }
 
-// fig7Log are queries with their times.
+// fig7Log has queries with their times.
 type fig7Log struct {
 	costs    []simulation.Query
 	features []cost.Vector
-	device   bool // there are times of the GPU
+	device   bool // GPU times exist
 }
 
-// fig7Measure measures the queries on the CPU and, if there is one, on the GPU.
+// fig7Measure measures the queries on the CPU and, if available, on the GPU.
 func fig7Measure(ctx context.Context, env *lab.Env) (log *fig7Log, noDevice string, err error) {
 	d, noDevice, err := env.Device()
 	if err != nil {
@@ -169,14 +179,15 @@ func fig7Measure(ctx context.Context, env *lab.Env) (log *fig7Log, noDevice stri
 	return log, noDevice, err
 }
 
-// timeLog measures conjunctions on the CPU and, if there is a device, on the GPU.
-func timeLog(ctx context.Context, env *lab.Env, c *lab.Collection, searcher *exec.Searcher, queries []lab.Query, phase string, rounds int, device bool) (*fig7Log, error) {
-	policies := []exec.Policy{exec.PolicyCPU}
+// timeLog measures conjunctions on the CPU and, if there is a device, on the
+// GPU.
+func timeLog(ctx context.Context, env *lab.Env, c *lab.Collection, searcher *dispatch.Searcher, queries []lab.Query, phase string, rounds int, device bool) (*fig7Log, error) {
+	policies := []dispatch.Policy{dispatch.PolicyCPU}
 	if device {
-		policies = append(policies, exec.PolicyGPU)
+		policies = append(policies, dispatch.PolicyGPU)
 	}
 	m, err := regret.Measure(ctx, asNodes(queries), regret.Options{
-		Searcher: searcher, Analyzer: c.Snapshot.Options.Analyzer, Exec: exec.Options{Mode: exec.ModeAnd, K: stagedK, Policy: exec.PolicyCPU},
+		Searcher: searcher, Analyzer: c.Snapshot.Options.Analyzer, Exec: dispatch.Options{Mode: plan.ModeAnd, K: stagedK, Policy: dispatch.PolicyCPU},
 		Policies: policies, Rounds: rounds,
 		Progress: func(done, total int) { env.Progress(phase, done, total) },
 	})
@@ -199,7 +210,7 @@ func timeLog(ctx context.Context, env *lab.Env, c *lab.Collection, searcher *exe
 	return log, nil
 }
 
-// fig7Features are the paper's, of the lengths of lists, which rise.
+// fig7Features are the paper's features, of ascending list lengths.
 func fig7Features(docFreqs []uint64) cost.Vector {
 	f := cost.Features{Lists: len(docFreqs)}
 	for i, n := range docFreqs {
@@ -214,7 +225,7 @@ func fig7Features(docFreqs []uint64) cost.Vector {
 	return cost.TreeFeatures(&f)
 }
 
-// halves returns what trees are trained on, and the other queries.
+// halves splits the queries into a training set and a test set.
 func (l *fig7Log) halves() (train, test *fig7Log) {
 	train, test = &fig7Log{device: l.device}, &fig7Log{device: l.device}
 	test.costs, train.costs = every4th(l.costs)
@@ -222,7 +233,7 @@ func (l *fig7Log) halves() (train, test *fig7Log) {
 	return train, test
 }
 
-// samples returns the times on a processor, for a tree.
+// samples returns the times on a processor, for training a tree.
 func (l *fig7Log) samples(at sched.Place) []cost.Sample {
 	s := make([]cost.Sample, len(l.costs))
 	for i, q := range l.costs {
@@ -231,8 +242,8 @@ func (l *fig7Log) samples(at sched.Place) []cost.Sample {
 	return s
 }
 
-// fig7Trees trains a tree for each processor, tells how far off it is for the test
-// queries, and predicts these.
+// fig7Trees trains a tree for each processor, reports its error on the test
+// queries, and predicts them.
 func fig7Trees(train, test *fig7Log, device bool, noDevice string) (*lab.Table, []simulation.Query, error) {
 	t := lab.NewTable("Prediction of times by model trees", "", []string{"GPU", "CPU"}, []string{"mean relative error, %", "trained on", "tested on", "leaves", "mean time, µs"})
 	t.SetPaper(0, 0, ding09ErrorGPU)

@@ -12,20 +12,21 @@ import (
 func ding09Table1() lab.Experiment {
 	return lab.Experiment{
 		Name: "ding09-table1", Paper: "ding09", Shows: "Table 1", Title: "Decompression speed",
-		Did: "Millions of integers a second that one core and one GPU decompress of the lists of 1,000 queries on GOV2 (25.2 million documents).",
-		Ours: "Lists of all lengths of the 1,000 queries on a generated collection like GOV2, about 20 million postings, from memory, " +
-			"on one core: with the machine's instructions and in pure Go; on the GPU all lists in one launch, from and to device memory. " +
-			"The codecs that the paper did not have stand below.",
-		Differs: "On the CPU the paper decompresses to gaps, on the GPU to DocIDs; here it is DocIDs, which on the CPU are also checked to rise. " +
-			"PForDelta is by blocks on the CPU and recursive on the GPU, as in the paper. " +
-			"The CPU was an Intel Core 2 Duo of 2.66 GHz, the GPU a GeForce 8800 GTS.",
+		Did: "Millions of integers per second that one core and one GPU decompress from the lists of 1,000 queries" +
+			" on GOV2 (25.2 million documents).",
+		Ours: "Lists of all lengths of the 1,000 queries on a generated collection similar to GOV2, about 20 " +
+			"million postings, from memory: on one core with SIMD instructions and in pure Go; on the GPU all " +
+			"lists in one launch, from and to device memory. Codecs that are not in the paper follow below.",
+		Differs: "In the paper, the CPU decompresses to gaps and the GPU to DocIDs; here both decompress to DocIDs, " +
+			"which the CPU also checks to be ascending. PForDelta is by blocks on the CPU and recursive on the " +
+			"GPU, as in the paper. The CPU was an Intel Core 2 Duo of 2.66 GHz, the GPU a GeForce 8800 GTS.",
 		Budget: 2 * time.Minute,
 		Run:    runDing09Table1,
 	}
 }
 
-// noKernel is why a cell of a GPU is empty where there is one.
-const noKernel = "The GPU does not decode this codec; the pipeline has the CPU decode it."
+// noKernel is the reason for an empty GPU cell although there is a GPU.
+const noKernel = "The GPU does not decode this codec; the CPU does."
 
 func runDing09Table1(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 	c, queries, err := gov2(ctx, env)
@@ -42,7 +43,7 @@ func runDing09Table1(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 	}
 	codecs := []struct {
 		name, spec, onDevice string
-		cpu, gpu             float64 // the paper's; 0: none
+		cpu, gpu             float64 // the paper's numbers; 0: none
 	}{
 		{"Rice", "rice", "rice", 310.63, 305.27},
 		{"PForDelta", "pfordelta", "pfordelta-rec", 1165.13, 1237.57},

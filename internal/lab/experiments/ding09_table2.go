@@ -6,22 +6,27 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/griffin-search/griffin/internal/exec"
+	"github.com/griffin-search/griffin/internal/dispatch"
 	"github.com/griffin-search/griffin/internal/lab"
+	"github.com/griffin-search/griffin/internal/plan"
 )
 
 func ding09Table2() lab.Experiment {
 	return lab.Experiment{
 		Name: "ding09-table2", Paper: "ding09", Shows: "Table 2", Title: "Query processing on CPU and GPU",
-		Did: "Mean milliseconds of a top-10 query, for 1,000 queries on GOV2 with 3.74 million postings each: AND, OR, and AND followed by OR " +
-			"if there are fewer than 10 results. The CPU runs document at a time over PForDelta, scoring all that matches.",
-		Ours: "A generated collection like GOV2 with 3.74 million postings a query, on one core. Once in the paper's way: AND " +
-			"from the shortest list on with skip pointers, OR over all postings, document at a time. And once in Griffin's: the traversals that it chooses " +
-			"by itself, which skip what cannot be among the best ten. On the GPU likewise: the paper's stages, list after list, and Griffin's fast path; lists are in device memory, " +
-			"times are until the host has the hits, which are the same everywhere.",
-		Differs: "Lists are packed by `simdbp`, not by PForDelta. The first 300 of the queries. The CPU was an Intel Core 2 Duo of 2.66 GHz.",
-		Budget:  4 * time.Minute,
-		Run:     runDing09Table2,
+		Did: "Mean milliseconds of a top-10 query, for 1,000 queries on GOV2 with 3.74 million postings each: AND," +
+			" OR, and AND followed by OR if there are fewer than 10 results. The CPU runs document at a time over" +
+			" PForDelta and scores all matches.",
+		Ours: "A generated collection similar to GOV2 with 3.74 million postings per query, on one core. First with" +
+			" the paper's method: AND from the shortest list on with skip pointers, OR over all postings, " +
+			"document at a time. Then with Griffin's own choice of traversals, which skip documents that cannot " +
+			"be among the best ten. Likewise on the GPU: the paper's stages, list by list, and Griffin's image " +
+			"search. Lists are in device memory; times end when the host has the hits, which are identical " +
+			"everywhere.",
+		Differs: "Lists are packed by `simdbp` instead of PForDelta. Only the first 300 queries. The CPU was an Intel " +
+			"Core 2 Duo of 2.66 GHz.",
+		Budget: 4 * time.Minute,
+		Run:    runDing09Table2,
 	}
 }
 
@@ -31,17 +36,17 @@ func runDing09Table2(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 		return nil, err
 	}
 	queries = queries[:min(len(queries), lab.Pick(env, 300, 20))]
-	run := func(mode exec.Mode, traversal string, runs int) (*answers, error) {
-		return answer(ctx, env, c, queries, lab.Pick(env, runs, 1), exec.Options{Mode: mode, K: stagedK, Traversal: traversal})
+	run := func(mode plan.Mode, traversal string, runs int) (*answers, error) {
+		return answer(ctx, env, c, queries, lab.Pick(env, runs, 1), dispatch.Options{Mode: mode, K: stagedK, Traversal: traversal})
 	}
 	t := lab.NewTable("Milliseconds a query, top 10", "", []string{"CPU, as the paper", "CPU, Griffin", "GPU, as the paper", "GPU, Griffin"}, []string{"AND", "OR", "AND+OR"})
 	t.SetPapers(0, 8.71, 212.72, 23.85)
 	t.SetPapers(2, 7.66, 29.31, 9.98)
-	and, err := run(exec.ModeAnd, "svs-binary", 2)
+	and, err := run(plan.ModeAnd, "svs-binary", 2)
 	if err != nil {
 		return nil, err
 	}
-	or, err := run(exec.ModeOr, "exhaustive-daat", 1)
+	or, err := run(plan.ModeOr, "exhaustive-daat", 1)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +54,7 @@ func runDing09Table2(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 	t.Set(0, 1, or.milliseconds())
 	t.Set(0, 2, and.orElse(or))
 	own := make([]float64, 3)
-	for column, mode := range []exec.Mode{exec.ModeAnd, exec.ModeOr, exec.ModeAndOr} {
+	for column, mode := range []plan.Mode{plan.ModeAnd, plan.ModeOr, plan.ModeAndOr} {
 		a, err := run(mode, "", 3)
 		if err != nil {
 			return nil, err
@@ -79,8 +84,8 @@ func runDing09Table2(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 	return &lab.Result{Tables: []*lab.Table{t, ratios}, Figures: []*lab.Figure{figure}}, nil
 }
 
-// deviceRows fills the rows of the GPU, and returns their bars, after a comparison with
-// what the CPU found.
+// deviceRows fills the GPU rows and returns their bars, after comparing the
+// hits with the CPU's.
 func deviceRows(ctx context.Context, env *lab.Env, t *lab.Table, c *lab.Collection, queries []lab.Query, and, or *answers) ([]lab.Series, error) {
 	d, noDevice, err := env.Device()
 	if err != nil {
@@ -110,8 +115,8 @@ func deviceRows(ctx context.Context, env *lab.Env, t *lab.Table, c *lab.Collecti
 	}, nil
 }
 
-// stagedAnswers returns the milliseconds of a query by the paper's stages, with AND,
-// OR, and AND+OR, and the times of the stages.
+// stagedAnswers returns the milliseconds per query with the paper's stages, for
+// AND, OR, and AND+OR, and the times of the stages.
 func stagedAnswers(ctx context.Context, env *lab.Env, d *lab.Device, c *lab.Collection, queries []lab.Query, and, or *answers) (ms []float64, andTimes, orTimes *stagedTimes, err error) {
 	e, err := newStagedEngine(d, c, queries)
 	if err != nil {
@@ -134,27 +139,31 @@ func stagedAnswers(ctx context.Context, env *lab.Env, d *lab.Device, c *lab.Coll
 	return []float64{andTimes.milliseconds(), orTimes.milliseconds(), both}, andTimes, orTimes, nil
 }
 
-// fastAnswers returns the milliseconds of a query by Griffin's fast path.
+// fastAnswers returns the milliseconds per query of Griffin's image search.
 func fastAnswers(ctx context.Context, env *lab.Env, c *lab.Collection, queries []lab.Query, and, or *answers) (ms []float64, err error) {
-	gpu, err := exec.OpenGPU(exec.GPUOptions{Device: env.DeviceName()}, exec.ListBytes(c.Snapshot))
+	gpu, err := dispatch.OpenGPU(dispatch.GPUOptions{Device: env.DeviceName()}, dispatch.ListBytes(c.Snapshot))
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, gpu.Close()) }()
-	if _, _, err := gpu.Warm(ctx, c.Snapshot, exec.WarmOptions{}); err != nil {
+	if _, _, err := gpu.Warm(ctx, c.Snapshot, dispatch.WarmOptions{}); err != nil {
 		return nil, err
 	}
-	searcher := exec.NewSearcher(c.Snapshot, nil)
-	searcher.UseGPU(gpu)
-	for _, mode := range []exec.Mode{exec.ModeAnd, exec.ModeOr, exec.ModeAndOr} {
-		a, err := answerBy(ctx, env, c, searcher, queries, lab.Pick(env, 5, 1), exec.Options{Mode: mode, K: stagedK})
+	d, err := dispatch.NewDispatcher(gpu, dispatch.Config{Policy: dispatch.PolicyGPU})
+	if err != nil {
+		return nil, err
+	}
+	searcher := dispatch.NewSearcher(c.Snapshot, nil)
+	searcher.Use(d)
+	for _, mode := range []plan.Mode{plan.ModeAnd, plan.ModeOr, plan.ModeAndOr} {
+		a, err := answerBy(ctx, env, c, searcher, queries, lab.Pick(env, 5, 1), dispatch.Options{Mode: mode, K: stagedK})
 		if err != nil {
 			return nil, err
 		}
 		switch mode {
-		case exec.ModeAnd:
+		case plan.ModeAnd:
 			err = and.same("AND by the fast path", a.found)
-		case exec.ModeOr:
+		case plan.ModeOr:
 			err = or.same("OR by the fast path", a.found)
 		}
 		if err != nil {

@@ -4,8 +4,9 @@ import (
 	"context"
 	"time"
 
-	"github.com/griffin-search/griffin/internal/exec"
+	"github.com/griffin-search/griffin/internal/dispatch"
 	"github.com/griffin-search/griffin/internal/lab"
+	"github.com/griffin-search/griffin/internal/plan"
 )
 
 func ding09Table3() lab.Experiment {
@@ -13,12 +14,14 @@ func ding09Table3() lab.Experiment {
 		Name: "ding09-table3", Paper: "ding09", Shows: "Table 3", Title: "Shares of the steps of a query on the GPU",
 		Did: "The share of each step in the time of GPU query processing. AND: top-k scoring 8 %, intersection 45 %, decompression 47 %. " +
 			"OR: initialization 9 %, decompression 30 %, scoring 48 %, top-k 13 %.",
-		Ours: "The paper's stages on a generated collection like GOV2, the first 300 of its queries, lists in device memory: the shortest list is decoded, and of the others the blocks " +
-			"that can hold candidates; OR adds every posting of list after list to an accumulator a document; the best 10 come out of a 512-way heap. " +
-			"Shares of the device's time between events in the stream.",
-		Differs: "Lists are packed by `simdbp`, not by PForDelta. Candidates are found by Griffin's choice between merging and searching. The waits of short kernels for one another count to the stage they are in.",
-		Budget:  3 * time.Minute,
-		Run:     runDing09Table3,
+		Ours: "The paper's stages on a generated collection similar to GOV2, the first 300 of its queries, lists in" +
+			" device memory. The shortest list is decoded, and of the others the blocks that can contain " +
+			"candidates. OR adds every posting, list by list, to an accumulator per document. A 512-way heap " +
+			"selects the best 10. Shares of the device time between events on the stream.",
+		Differs: "Lists are packed by `simdbp` instead of PForDelta. Griffin's choice between merging and searching " +
+			"finds the candidates. Waits between short kernels count for the stage in which they occur.",
+		Budget: 3 * time.Minute,
+		Run:    runDing09Table3,
 	}
 }
 
@@ -42,11 +45,11 @@ func runDing09Table3(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 		return nil, err
 	}
 	queries = queries[:min(len(queries), lab.Pick(env, 300, 20))]
-	foundAnd, err := answer(ctx, env, c, queries, 0, exec.Options{Mode: exec.ModeAnd, K: stagedK})
+	foundAnd, err := answer(ctx, env, c, queries, 0, dispatch.Options{Mode: plan.ModeAnd, K: stagedK})
 	if err != nil {
 		return nil, err
 	}
-	foundOr, err := answer(ctx, env, c, queries, 0, exec.Options{Mode: exec.ModeOr, K: stagedK})
+	foundOr, err := answer(ctx, env, c, queries, 0, dispatch.Options{Mode: plan.ModeOr, K: stagedK})
 	if err != nil {
 		return nil, err
 	}

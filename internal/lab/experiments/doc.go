@@ -1,7 +1,7 @@
-// Package experiments has one file for each table and figure of the papers that
-// Griffin redraws, named after it: ao11_table1.go declares ao11-table1. All lists
-// them; a new one is a file and a line.
+// Package experiments has one file for each reproduced table and figure of the
+// papers: ao11_table1.go declares ao11-table1. All lists them; a new one needs
+// a file and a line in All.
 //
-// What an experiment may use, and what it must fill, is the contract of package
-// lab. Nothing here is used by the search engine.
+// Package lab documents the contract of an experiment. The
+// search engine does not use this package.
 package experiments

@@ -9,10 +9,11 @@ import (
 )
 
 // concurrent are experiments that start goroutines: with -short, under the race
-// detector, they stand for all.
+// detector, only these run.
 var concurrent = []string{"ao11-table1", "saat-fig2"}
 
-// Every experiment runs at toy scale and fills every cell that it declares.
+// TestAllExperimentsFillTheirCells runs every experiment at toy scale; each
+// fills every cell that it declares.
 func TestAllExperimentsFillTheirCells(t *testing.T) {
 	env := lab.NewEnv(lab.Config{Work: t.TempDir(), Seed: 1, Quick: true, Command: "test"})
 	t.Cleanup(env.Close)

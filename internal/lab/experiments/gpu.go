@@ -7,13 +7,13 @@ import (
 	"github.com/griffin-search/griffin/internal/lab"
 )
 
-// deviceMemory is what an experiment has on a device, to be freed together.
+// deviceMemory is an experiment's device memory, freed together.
 type deviceMemory struct {
 	device *lab.Device
 	frees  []func() error
 }
 
-// free frees everything, the latest first.
+// free frees everything in reverse order.
 func (m *deviceMemory) free() error {
 	var errs []error
 	for i := range m.frees {
@@ -32,7 +32,7 @@ func room[T any](m *deviceMemory, n int) (cuda.Buffer[T], error) {
 	return b, err
 }
 
-// upload copies values to the device, and waits for it.
+// upload copies values to the device and waits for the copy.
 func upload[T any](m *deviceMemory, values []T) (cuda.Buffer[T], error) {
 	b, err := room[T](m, len(values))
 	if err == nil && len(values) > 0 {
@@ -43,7 +43,7 @@ func upload[T any](m *deviceMemory, values []T) (cuda.Buffer[T], error) {
 	return b, err
 }
 
-// download copies values from the device, and waits for it.
+// download copies values from the device and waits for the copy.
 func download[T any](m *deviceMemory, b cuda.Buffer[T]) ([]T, error) {
 	values := make([]T, b.Len())
 	err := cuda.CopyToHost(m.device.Stream, values, b)

@@ -8,21 +8,22 @@ import (
 	"slices"
 
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
-	"github.com/griffin-search/griffin/internal/gpu/intersect"
 	"github.com/griffin-search/griffin/internal/lab"
+	"github.com/griffin-search/griffin/internal/papers/intersect"
 )
 
-// devicePairs are pairs of lists in device memory, to be intersected one after another.
+// devicePairs are pairs of lists in device memory, to be intersected one by
+// one.
 type devicePairs struct {
 	deviceMemory
 	x         *intersect.Intersector
 	workspace *intersect.Workspace
 	out       intersect.Candidates
 	pairs     [][2]intersect.List // shorter list first
-	want      []int               // elements of the intersections
+	want      []int               // sizes of the intersections
 }
 
-// pairsOf returns each list with the one after it.
+// pairsOf returns each list with the next one.
 func pairsOf(lists [][]uint32) [][2][]uint32 {
 	var pairs [][2][]uint32
 	for i := range lists[1:] {
@@ -31,7 +32,7 @@ func pairsOf(lists [][]uint32) [][2][]uint32 {
 	return pairs
 }
 
-// newDevicePairs brings pairs to the device.
+// newDevicePairs copies pairs to the device.
 func newDevicePairs(d *lab.Device, pairs [][2][]uint32) (*devicePairs, error) {
 	p := &devicePairs{deviceMemory: deviceMemory{device: d}}
 	if err := p.load(pairs); err != nil {
@@ -86,7 +87,7 @@ func (p *devicePairs) load(pairs [][2][]uint32) error {
 	return nil
 }
 
-// intersectMethod puts the intersection of a pair into the stream.
+// intersectMethod enqueues the intersection of a pair.
 type intersectMethod func(p *devicePairs, a, b intersect.List) error
 
 func byMergePath(p *devicePairs, a, b intersect.List) error {
@@ -97,15 +98,16 @@ func byProbe(p *devicePairs, a, b intersect.List) error {
 	return p.x.Probe(p.device.Stream, p.workspace, a, b, p.out)
 }
 
-// byMergeFind intersects with levels of splitters; 0 is the plain binary search.
+// byMergeFind intersects with levels of splitters; 0 is the plain binary
+// search.
 func byMergeFind(levels int) intersectMethod {
 	return func(p *devicePairs, a, b intersect.List) error {
 		return p.x.MergeFind(p.device.Stream, p.workspace, levels, a, b, p.out)
 	}
 }
 
-// time returns the device's mean time of an intersection in microseconds, after it has
-// seen that the method finds what is there.
+// time returns the mean device time of an intersection in microseconds, after
+// checking the results.
 func (p *devicePairs) time(ctx context.Context, env *lab.Env, do intersectMethod) (float64, error) {
 	elements := 0
 	for i, pair := range p.pairs {
@@ -133,8 +135,9 @@ func (p *devicePairs) time(ctx context.Context, env *lab.Env, do intersectMethod
 	return t.Per(repeat*len(p.pairs)) / 1000, err
 }
 
-// deviceIntersectTimes returns the device's mean times of an intersection of pairs in
-// microseconds: by MergePath, by plain binary search, and by Griffin's.
+// deviceIntersectTimes returns the mean device times of an intersection of
+// pairs in microseconds: by MergePath, by plain binary search, and by Griffin's
+// search.
 func deviceIntersectTimes(ctx context.Context, env *lab.Env, d *lab.Device, pairs [][2][]uint32) (times []float64, err error) {
 	p, err := newDevicePairs(d, pairs)
 	if err != nil {
@@ -151,11 +154,12 @@ func deviceIntersectTimes(ctx context.Context, env *lab.Env, d *lab.Device, pair
 	return times, nil
 }
 
-// randomList returns n distinct numbers below universe, rising, each set equally likely.
+// randomList returns n distinct ascending numbers below universe, all sets
+// equally likely.
 func randomList(rng *rand.Rand, n, universe int) []uint32 {
 	list := make([]uint32, 0, n)
 	for left, x := n, 0; left > 0; x++ {
-		// Of the universe-x numbers that are left, left are to be taken.
+		// Of the universe-x remaining numbers, left must be taken.
 		skip := skipOf(rng, universe-x, left)
 		x += skip
 		list = append(list, uint32(x))
@@ -164,8 +168,8 @@ func randomList(rng *rand.Rand, n, universe int) []uint32 {
 	return list
 }
 
-// skipOf returns how many of n numbers come before the first of k that are drawn from
-// them: nearly geometric where k is small, and exact enough where it is not.
+// skipOf returns how many of n numbers precede the first of k numbers drawn
+// from them: nearly geometric if k is small, and sufficiently exact otherwise.
 func skipOf(rng *rand.Rand, n, k int) int {
 	if k >= n {
 		return 0
@@ -177,8 +181,8 @@ func skipOf(rng *rand.Rand, n, k int) int {
 	return skip
 }
 
-// deviceRatios compares MergePath and searches on lists of unlike lengths: the longer
-// has 4 million elements.
+// deviceRatios compares MergePath and searches on lists of different lengths;
+// the longer has 4 million elements.
 func deviceRatios(ctx context.Context, env *lab.Env, d *lab.Device, noDevice string) (*lab.Table, *lab.Figure, error) {
 	longer := lab.Pick(env, 4_000_000, 20_000)
 	var rows []string

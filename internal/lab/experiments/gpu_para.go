@@ -7,21 +7,21 @@ import (
 	"time"
 
 	"github.com/griffin-search/griffin/codec"
-	"github.com/griffin-search/griffin/internal/gpu/intersect"
-	"github.com/griffin-search/griffin/internal/gpu/para"
 	"github.com/griffin-search/griffin/internal/lab"
+	"github.com/griffin-search/griffin/internal/papers/ao11"
+	"github.com/griffin-search/griffin/internal/papers/intersect"
 )
 
-// paraWay is a search that PARA intersects by.
+// paraWay is a search method of PARA.
 type paraWay struct {
 	name        string
 	search      intersect.Search
-	contraction intersect.Contraction // but for the Universe
-	spec        string                // of a Regression codec, or "": uncompressed
+	contraction intersect.Contraction // without the Universe
+	spec        string                // of a Regression codec; "": uncompressed
 }
 
-// paraWays are ao11's searches on the GPU, by the names that it gives them, and one
-// of ours.
+// paraWays are ao11's searches on the GPU, with the paper's names, and one of
+// ours.
 var paraWays = []paraWay{
 	{name: "IS", search: intersect.InterpolationSearch},
 	{name: "BS", search: intersect.BinarySearch},
@@ -36,7 +36,7 @@ var paraWays = []paraWay{
 	{name: "HS128_LRC", search: intersect.HSLRC, spec: "hs-lrc:bucket=128"},
 }
 
-// paraWayOf returns the way of a name.
+// paraWayOf returns the method with a name.
 func paraWayOf(name string) (*paraWay, bool) {
 	for i := range paraWays {
 		if paraWays[i].name == name {
@@ -46,16 +46,16 @@ func paraWayOf(name string) (*paraWay, bool) {
 	return nil, false
 }
 
-// paraQueries are queries whose lists lie in device memory for one way.
+// paraQueries are queries whose lists lie in device memory for one method.
 type paraQueries struct {
 	deviceMemory
 	way        *paraWay
-	kernels    *para.Kernels
+	kernels    *ao11.Kernels
 	plain      [][]intersect.View           // by query
 	compressed [][]intersect.CompressedView // by query
 }
 
-// newParaQueries brings the lists of queries to the device.
+// newParaQueries copies the lists of queries to the device.
 func newParaQueries(d *lab.Device, w *paraWay, queries [][][]uint32, universe int) (*paraQueries, error) {
 	q := &paraQueries{deviceMemory: deviceMemory{device: d}, way: w}
 	if err := q.load(queries, universe); err != nil {
@@ -65,7 +65,7 @@ func newParaQueries(d *lab.Device, w *paraWay, queries [][][]uint32, universe in
 }
 
 func (q *paraQueries) load(queries [][][]uint32, universe int) (err error) {
-	if q.kernels, err = para.Load(q.device.Device); err != nil {
+	if q.kernels, err = ao11.Load(q.device.Device); err != nil {
 		return err
 	}
 	q.frees = append(q.frees, q.kernels.Close)
@@ -124,23 +124,23 @@ func (q *paraQueries) loadCompressed(queries [][][]uint32) error {
 	return nil
 }
 
-// paraRun is what a run over all queries took.
+// paraRun is the result of a run over all queries.
 type paraRun struct {
 	queries, batches, found int
-	took, device            time.Duration // in all; device: the kernels alone
+	took, device            time.Duration // total time; device: of the kernels
 }
 
-// throughput is in queries a second, response in milliseconds a batch, and share that
-// of the kernels in the whole time.
+// throughput is in queries per second, response in milliseconds per batch;
+// share is the kernels' share of the total time.
 func (r *paraRun) throughput() float64 { return float64(r.queries) / max(r.took.Seconds(), 1e-9) }
 func (r *paraRun) response() float64   { return r.took.Seconds() * 1000 / float64(max(r.batches, 1)) }
 func (r *paraRun) share() float64      { return min(1, r.device.Seconds()/max(r.took.Seconds(), 1e-9)) }
 
-// run answers all queries, in batches of a computational threshold, one after another
-// as ao11 does: gathered on the CPU, copied, computed, copied back. The time is the
-// least of some rounds. The DocIDs come back too.
+// run answers all queries in batches with a computational threshold,
+// sequentially as in ao11: gather on the CPU, copy, compute, copy back,
+// including the DocIDs. The time is the minimum of several rounds.
 func (q *paraQueries) run(ctx context.Context, env *lab.Env, threshold int) (best paraRun, err error) {
-	b, err := q.kernels.NewBatch(para.Options{Threshold: threshold, Search: q.way.search})
+	b, err := q.kernels.NewBatch(ao11.Options{Threshold: threshold, Search: q.way.search})
 	if err != nil {
 		return best, err
 	}
@@ -179,8 +179,8 @@ func (q *paraQueries) run(ctx context.Context, env *lab.Env, threshold int) (bes
 	return best, err
 }
 
-// kernelTime is the device's time of the kernels of all batches.
-func (q *paraQueries) kernelTime(b *para.Batch, n int) (sum time.Duration, err error) {
+// kernelTime returns the device time of the kernels of all batches.
+func (q *paraQueries) kernelTime(b *ao11.Batch, n int) (sum time.Duration, err error) {
 	for i := range n {
 		if q.way.spec == "" {
 			err = b.Add(q.plain[i]...)
@@ -205,8 +205,8 @@ func (q *paraQueries) kernelTime(b *para.Batch, n int) (sum time.Duration, err e
 	return sum, nil
 }
 
-// askedOf returns the lists of at most n queries with 2 terms and more, each from short
-// to long.
+// askedOf returns the lists of at most n queries with 2 or more terms, each
+// from short to long.
 func askedOf(c *lab.Collection, queries []lab.Query, n int) ([][][]uint32, error) {
 	var several []lab.Query
 	for _, q := range queries {
@@ -226,7 +226,7 @@ func askedOf(c *lab.Collection, queries []lab.Query, n int) ([][][]uint32, error
 	return asked, nil
 }
 
-// runWay measures a way at each threshold.
+// runWay measures a method at each threshold.
 func runWay(ctx context.Context, env *lab.Env, d *lab.Device, w *paraWay, queries [][][]uint32, universe int, thresholds ...int) (runs []paraRun, err error) {
 	q, err := newParaQueries(d, w, queries, universe)
 	if err != nil {

@@ -12,18 +12,18 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 	"github.com/griffin-search/griffin/internal/gpu/decode"
-	"github.com/griffin-search/griffin/internal/gpu/intersect"
-	"github.com/griffin-search/griffin/internal/gpu/scoring"
-	"github.com/griffin-search/griffin/internal/gpu/selection"
 	"github.com/griffin-search/griffin/internal/lab"
+	"github.com/griffin-search/griffin/internal/papers/intersect"
+	"github.com/griffin-search/griffin/internal/papers/scoring"
+	"github.com/griffin-search/griffin/internal/papers/selection"
 	"github.com/griffin-search/griffin/internal/postings"
 	"github.com/griffin-search/griffin/internal/score"
 )
 
-// This file answers queries on the GPU as ding09 does, stage after stage with the
-// kernels of each: what its Tables 2 and 3 measure.
+// Answers queries on the GPU as ding09 does, stage by stage with separate
+// kernels, for Tables 2 and 3.
 
-// stageName names a stage of ding09's Table 3.
+// stageName identifies a stage of ding09's Table 3.
 type stageName int
 
 const (
@@ -35,7 +35,7 @@ const (
 	numStages
 )
 
-// stagedList is a list in device memory, as the index has it.
+// stagedList is a list in device memory, in the index format.
 type stagedList struct {
 	source decode.Source
 	freqs  scoring.Freqs
@@ -48,7 +48,8 @@ type stagedLeg struct {
 	term score.Term
 }
 
-// stagedEngine answers queries on a collection of one segment whose codec is simdbp.
+// stagedEngine answers queries on a collection of one segment whose codec is
+// simdbp.
 type stagedEngine struct {
 	deviceMemory
 	collection *lab.Collection
@@ -60,9 +61,9 @@ type stagedEngine struct {
 	lengths    cuda.Buffer[uint32]
 	lists      map[string]*stagedList
 
-	// Room for the largest query.
+	// Memory for the largest query.
 	first      cuda.Buffer[uint32]   // the shortest list
-	others     []cuda.Buffer[uint32] // of an OR: each list
+	others     []cuda.Buffer[uint32] // for an OR: each list
 	chain      *intersect.Chain
 	candidates intersect.Candidates
 	onDevice   cuda.Buffer[scoring.List]
@@ -72,12 +73,12 @@ type stagedEngine struct {
 	back       []selection.Key
 
 	events []*cuda.Event
-	marks  []stageName // of each event but the first: what ended there
+	marks  []stageName // the stage that ends at each event, except the first
 }
 
 const stagedK = 10
 
-// newStagedEngine brings the lists of queries to the device.
+// newStagedEngine copies the lists of queries to the device.
 func newStagedEngine(d *lab.Device, c *lab.Collection, queries []lab.Query) (*stagedEngine, error) {
 	e := &stagedEngine{deviceMemory: deviceMemory{device: d}, collection: c, lists: map[string]*stagedList{}}
 	if err := e.load(queries); err != nil {
@@ -125,7 +126,7 @@ func (e *stagedEngine) load(queries []lab.Query) (err error) {
 	return e.makeRoom(terms, shortest, longest)
 }
 
-// makeRoom allocates what the largest query needs.
+// makeRoom allocates memory for the largest query.
 func (e *stagedEngine) makeRoom(terms, shortest, longest int) (err error) {
 	d := e.device.Device
 	padded := func(n int) int { return (n + codec.BlockLen - 1) / codec.BlockLen * codec.BlockLen }
@@ -164,7 +165,7 @@ func (e *stagedEngine) makeRoom(terms, shortest, longest int) (err error) {
 	return nil
 }
 
-// list brings the list of a term to the device, once.
+// list copies the list of a term to the device, once.
 func (e *stagedEngine) list(term string) (*stagedList, error) {
 	if l, ok := e.lists[term]; ok {
 		return l, nil
@@ -200,7 +201,7 @@ func (e *stagedEngine) list(term string) (*stagedList, error) {
 	return l, nil
 }
 
-// mark ends a stage in the stream.
+// mark records the end of a stage on the stream.
 func (e *stagedEngine) mark(s stageName) error {
 	e.marks = append(e.marks, s)
 	if len(e.marks) > len(e.events) {
@@ -214,7 +215,7 @@ func (e *stagedEngine) mark(s stageName) error {
 	return e.device.Stream.Record(e.events[len(e.marks)-1])
 }
 
-// stages returns the device's time of each stage of the query, which has ended.
+// stages returns the device time of each stage of a completed query.
 func (e *stagedEngine) stages() (times [numStages]time.Duration, err error) {
 	for i := 1; i < len(e.marks); i++ {
 		took, err := e.events[i].Elapsed(e.events[i-1])
@@ -226,7 +227,7 @@ func (e *stagedEngine) stages() (times [numStages]time.Duration, err error) {
 	return times, nil
 }
 
-// decodeAll puts the decoding of a list into the stream.
+// decodeAll enqueues decoding a list.
 func (e *stagedEngine) decodeAll(l *stagedList, out cuda.Buffer[uint32]) error {
 	list, err := decode.NewList(l.source, cuda.Buffer[uint32]{}, out)
 	if err != nil {
@@ -235,7 +236,7 @@ func (e *stagedEngine) decodeAll(l *stagedList, out cuda.Buffer[uint32]) error {
 	return e.decoders.DecodeList(e.device.Stream, e.codec, decode.DocIDs, list)
 }
 
-// ofQuery returns the lists of a query, the shortest first. A word that the query has
+// ofQuery returns the lists of a query, the shortest first. A word that occurs
 // twice counts twice.
 func (e *stagedEngine) ofQuery(q lab.Query) []stagedLeg {
 	counts := e.collection.Counts(q.Text)
@@ -248,9 +249,9 @@ func (e *stagedEngine) ofQuery(q lab.Query) []stagedLeg {
 	return legs
 }
 
-// and answers a query with AND (ding09 §8.1, §8.2): the shortest list is decoded; of the others
-// the blocks that can hold candidates; then candidates are scored, and the best 10
-// selected by the heap.
+// and answers a query with AND (ding09 §8.1, §8.2): decode the shortest list,
+// and of the others the blocks that can contain candidates; then score the
+// candidates, and select the best 10 with the heap.
 func (e *stagedEngine) and(q lab.Query) error {
 	lists := e.ofQuery(q)
 	e.marks = e.marks[:0]
@@ -303,8 +304,8 @@ func (e *stagedEngine) and(q lab.Query) error {
 	return e.best(selection.Source[uint32]{Scores: e.sums.Slice(0, found.DocIDs.Len()), DocIDs: found.DocIDs, Count: found.Count})
 }
 
-// blocks is a compressed list for an intersection; the decoding of its selected blocks
-// is a stage.
+// blocks returns a compressed list for an intersection; decoding its selected
+// blocks is a stage.
 func (e *stagedEngine) blocks(l *stagedList) *intersect.Blocks {
 	return &intersect.Blocks{
 		Firsts: l.source.Directory, Stride: decode.EntryWords, Len: l.source.NumPostings, BlockShift: 7,
@@ -312,8 +313,8 @@ func (e *stagedEngine) blocks(l *stagedList) *intersect.Blocks {
 			if err := e.mark(stageIntersection); err != nil {
 				return err
 			}
-			// dst has room for all blocks that can be selected, sel for as many as the
-			// longest list has.
+			// dst has room for all blocks that can be selected, sel for the
+			// longest list's.
 			numbers := sel.Numbers.Slice(0, min(sel.Numbers.Len(), dst.Len()/codec.BlockLen))
 			list, err := decode.NewList(l.source, numbers, dst)
 			if err != nil {
@@ -327,8 +328,8 @@ func (e *stagedEngine) blocks(l *stagedList) *intersect.Blocks {
 	}
 }
 
-// or answers a query with OR (ding09 §8.3): an accumulator for every document, to which
-// every posting of one list after the other is added.
+// or answers a query with OR (ding09 §8.3): an accumulator for every document,
+// to which all postings are added list by list.
 func (e *stagedEngine) or(q lab.Query) error {
 	e.marks = e.marks[:0]
 	if err := e.mark(stageInitialization); err != nil {
@@ -366,7 +367,7 @@ func (e *stagedEngine) or(q lab.Query) error {
 	return e.best(selection.Source[uint32]{Scores: e.sums.Slice(0, e.collection.NumDocs()), LeastScore: 1})
 }
 
-// best selects the best hits by the heap, and waits for them.
+// best selects the best hits with the heap, and waits for them.
 func (e *stagedEngine) best(s selection.Source[uint32]) error {
 	if err := e.selector.Select(e.device.Stream, selection.Heap, s, stagedK, e.keys, e.scratch); err != nil {
 		return err
@@ -387,7 +388,7 @@ type stagedTimes struct {
 	stages [numStages]time.Duration
 }
 
-// milliseconds is the mean wall time of a query.
+// milliseconds returns the mean wall time of a query.
 func (t *stagedTimes) milliseconds() float64 {
 	sum := time.Duration(0)
 	for _, w := range t.wall {
@@ -396,7 +397,7 @@ func (t *stagedTimes) milliseconds() float64 {
 	return sum.Seconds() * 1000 / float64(max(1, len(t.wall)))
 }
 
-// share returns the share of stages in the device's time, in percent.
+// share returns the share of stages in the device time, in percent.
 func (t *stagedTimes) share(stages ...stageName) float64 {
 	sum, of := time.Duration(0), time.Duration(0)
 	for s, took := range t.stages {
@@ -408,7 +409,7 @@ func (t *stagedTimes) share(stages ...stageName) float64 {
 	return 100 * float64(of) / float64(max(sum, 1))
 }
 
-// run answers queries one after another, each the best of some runs.
+// run answers queries one by one; each time is the minimum of several runs.
 func (e *stagedEngine) run(ctx context.Context, env *lab.Env, queries []lab.Query, runs int, do func(lab.Query) error) (*stagedTimes, error) {
 	t := &stagedTimes{}
 	for i, q := range queries {
@@ -419,7 +420,7 @@ func (e *stagedEngine) run(ctx context.Context, env *lab.Env, queries []lab.Quer
 			env.Progress("stages", i, len(queries))
 		}
 		var best time.Duration
-		for run := range runs + 1 { // the first warms up
+		for run := range runs + 1 { // the first is a warm-up
 			start := time.Now()
 			if err := do(q); err != nil {
 				return nil, fmt.Errorf("query %s: %w", q.ID, err)

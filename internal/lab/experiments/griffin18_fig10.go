@@ -10,13 +10,15 @@ import (
 func griffin18Fig10() lab.Experiment {
 	return lab.Experiment{
 		Name: "griffin18-fig10", Paper: "griffin18", Shows: "Fig. 10", Title: "Sizes of inverted lists",
-		Did: "The sizes of the lists of 10,000 queries over about 100 of the 300 GB of ClueWeb12, 41 million documents. " +
-			"Most lists have between 1 K and 1 M elements; the text gives no other number.",
-		Ours: "The lists of the terms of queries, each once: over the wiki passages, and over a collection like ClueWeb12, " +
-			"a third of its documents, with the shares of queries of 2, 3 and 4 terms of Fig. 11.",
-		Differs: "1,000 queries of the 2006 log instead of 10,000 of both. The collection is generated; nothing published says how long its lists should be.",
-		Budget:  time.Minute,
-		Run:     runGriffin18Fig10,
+		Did: "The sizes of the lists of 10,000 queries over about 100 of the 300 GB of ClueWeb12, 41 million " +
+			"documents. Most lists have between 1 K and 1 M elements; the text gives no other number.",
+		Ours: "The lists of the terms of queries, each counted once: over the wiki passages, and over a collection " +
+			"similar to ClueWeb12, with a third of its documents and the shares of queries of 2, 3 and 4 terms of" +
+			" Fig. 11.",
+		Differs: "1,000 queries of the 2006 log instead of 10,000 of both. The collection is generated; the lengths of" +
+			" its lists are not published.",
+		Budget: time.Minute,
+		Run:    runGriffin18Fig10,
 	}
 }
 
@@ -70,7 +72,7 @@ func runGriffin18Fig10(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 	return &lab.Result{Tables: []*lab.Table{t}, Figures: []*lab.Figure{figure}}, nil
 }
 
-// sizeShares returns the shares in percent of lists by class of size.
+// sizeShares returns the shares of lists by size class, in percent.
 func sizeShares(c *lab.Collection, queries []lab.Query) ([]float64, error) {
 	counts := make([]float64, len(sizeClasses))
 	for _, term := range lab.DistinctTerms(queries) {

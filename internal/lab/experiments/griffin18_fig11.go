@@ -14,19 +14,20 @@ func griffin18Fig11() lab.Experiment {
 		Name: "griffin18-fig11", Paper: "griffin18", Shows: "Fig. 11", Title: "Number of terms of a query",
 		Did: "10,000 queries were drawn from the TREC Terabyte efficiency logs of 2005 and 2006; " +
 			"about 27 % have 2 terms, 33 % have 3 and 24 % have 4. The text gives no other shares.",
-		Ours: "The terms of every query of both logs, as the index of the wiki passages analyses them, " +
-			"each once a query, whether or not the collection has them.",
-		Differs: "The paper does not say how queries were drawn or cut into terms. Neither log has its shares, nor have both together; " +
-			"`griffin lab generate --like clueweb12` therefore draws queries by their number of terms.",
+		Ours: "The terms of every query of both logs, as the index of the wiki passages analyses them. Each query " +
+			"counts once, whether or not the collection contains its terms.",
+		Differs: "The paper does not describe how queries were selected or split into terms. The shares of both logs, " +
+			"separately and together, differ from the paper's; therefore `griffin lab generate --like clueweb12` " +
+			"selects queries by their number of terms.",
 		Budget: time.Minute,
 		Run:    runGriffin18Fig11,
 	}
 }
 
-// termCounts are the rows of the distribution; the last one stands for it and more.
+// termCounts is the number of rows; the last includes higher counts.
 const termCounts = 7
 
-// griffin18Fig11Shares are the shares in percent that the paper gives, by terms.
+// griffin18Fig11Shares are the paper's shares in percent, by terms.
 var griffin18Fig11Shares = map[int]float64{2: 27, 3: 33, 4: 24}
 
 func runGriffin18Fig11(ctx context.Context, env *lab.Env) (*lab.Result, error) {
@@ -81,7 +82,7 @@ func countTerms(c *lab.Collection, topics []trec.Topic) (counts [termCounts]floa
 	return counts
 }
 
-// share turns counts into percents of their sum.
+// share converts counts to percentages.
 func share(counts []float64) {
 	sum := 0.0
 	for _, n := range counts {

@@ -16,13 +16,16 @@ import (
 func griffin18Fig12() lab.Experiment {
 	return lab.Experiment{
 		Name: "griffin18-fig12", Paper: "griffin18", Shows: "Fig. 12", Title: "Decompression time by length of list",
-		Did: "About 7,000 lists of 1 K to 10 M elements in groups by length: the mean time to decompress PForDelta on the CPU, and EF on the GPU " +
-			"(Para-EF), whose speed-up is below 2 for lists of 1 K and 10 K and from 11 to 29.6 for longer ones.",
-		Ours: "Lists of a collection like ClueWeb12 that are nearest to each length: PForDelta and EF on one core, to DocIDs, from memory; " +
-			"Para-EF from and to device memory, list after list, with a launch each, and all lists of a group in one launch.",
-		Differs: "The paper's times are in a figure without numbers. Up to 60 lists a group. " +
-			"EF on the CPU shows how much of its speed-up is the code and how much the processor. " +
-			"Our PForDelta on the CPU is far faster than the paper's; its speed-up stands beside ours to plain PForDelta in pure Go, which is of the paper's kind.",
+		Did: "About 7,000 lists of 1 K to 10 M elements, grouped by length: the mean time to decompress PForDelta " +
+			"on the CPU, and EF on the GPU (Para-EF), whose speed-up is below 2 for lists of 1 K and 10 K and " +
+			"from 11 to 29.6 for longer ones.",
+		Ours: "Lists of a collection similar to ClueWeb12 closest to each length: PForDelta and EF on one core, to " +
+			"DocIDs, from memory; Para-EF from and to device memory, list by list with a launch each, and all " +
+			"lists of a group in one launch.",
+		Differs: "The paper prints a figure without numbers. Up to 60 lists per group. EF on the CPU shows how much of" +
+			" the speed-up is due to the code and how much to the processor. Our PForDelta on the CPU is far " +
+			"faster than the paper's. The paper's speed-up is therefore compared with our speed-up over plain " +
+			"PForDelta in pure Go, which resembles the paper's.",
 		Budget: 2 * time.Minute,
 		Run:    runGriffin18Fig12,
 	}
@@ -40,8 +43,8 @@ var fig12Lengths = []struct {
 	{"10 M", 10_000_000},
 }
 
-// nearestLists returns up to most lists whose length is nearest to n, within a
-// factor of 2.5; if there is none, the one that is nearest of all.
+// nearestLists returns up to most lists with lengths closest to n, within a
+// factor of 2.5; if there is none, the closest of all.
 func nearestLists(c *lab.Collection, terms []termLength, n, most int) ([][]uint32, error) {
 	distance := func(t termLength) float64 {
 		return max(float64(t.n)/float64(n), float64(n)/float64(t.n))
@@ -131,7 +134,7 @@ func runGriffin18Fig12(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 	return &lab.Result{Tables: []*lab.Table{t}, Figures: []*lab.Figure{figure}}, nil
 }
 
-// pureGo runs f without the machine's own instructions.
+// pureGo runs f without SIMD instructions.
 func pureGo[T any](f func() (T, error)) (T, error) {
 	best := simd.Current()
 	defer simd.Set(best)
@@ -139,8 +142,8 @@ func pureGo[T any](f func() (T, error)) (T, error) {
 	return f()
 }
 
-// paraEFTimes returns the device's mean time to decode a list by Para-EF, in
-// microseconds, with a launch for each, and with one for all.
+// paraEFTimes returns the mean device time to decode a list by Para-EF, in
+// microseconds: with a launch for each, and with one for all.
 func paraEFTimes(ctx context.Context, env *lab.Env, d *lab.Device, lists [][]uint32) (each, together float64, err error) {
 	l, err := newDeviceLists(d, "ef", lists)
 	if err != nil {
@@ -156,10 +159,11 @@ func paraEFTimes(ctx context.Context, env *lab.Env, d *lab.Device, lists [][]uin
 	return t.Per(len(lists)) / 1000, together, err
 }
 
-// decodeTimes returns the mean time to decode a list, in microseconds, by codec.
+// decodeTimes returns the mean time to decode a list, in microseconds, by
+// codec.
 func decodeTimes(ctx context.Context, lists [][]uint32, rounds int, specs ...string) ([]float64, error) {
 	var variants []lab.Variant
-	// Short lists are decoded often enough for the clock.
+	// Short lists are decoded repeatedly for a measurable time.
 	repeat := max(1, 2_000_000/max(1, count(lists)))
 	for _, spec := range specs {
 		all, err := encodeAll(spec, lists)

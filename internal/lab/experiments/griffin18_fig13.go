@@ -12,15 +12,19 @@ import (
 func griffin18Fig13() lab.Experiment {
 	return lab.Experiment{
 		Name: "griffin18-fig13", Paper: "griffin18", Shows: "Fig. 13", Title: "Intersection of lists of comparable length",
-		Did: "Pairs of lists of 1 K to 10 M elements, the longer one less than 16 times as long: the time to intersect them by merging and by binary " +
-			"search, on CPU and GPU. On the CPU merging is faster; the GPU's merge is up to 87 times as fast as the CPU's, its binary search up " +
-			"to 102 times, and its merge up to 2.29 times as fast as its binary search.",
-		Ours: "Pairs of lists of a collection like ClueWeb12 nearest to each length, uncompressed, on one core: a plain merge, a binary search in the " +
-			"longer list for each element of the shorter, and galloping; on the GPU by MergePath, by the plain binary search (a parallel merge find " +
-			"without splitters) and by ours, whose upper levels are in shared memory. The second table goes on to lists of unlike lengths.",
-		Differs: "The paper's times are in a figure without numbers; it does not say whether decompression is in them. Galloping is not in the paper.",
-		Budget:  2 * time.Minute,
-		Run:     runGriffin18Fig13,
+		Did: "Pairs of lists of 1 K to 10 M elements, the longer one less than 16 times as long: the time to " +
+			"intersect them by merging and by binary search, on CPU and GPU. On the CPU merging is faster. The " +
+			"GPU's merge is up to 87 times as fast as the CPU's, its binary search up to 102 times, and its merge" +
+			" up to 2.29 times as fast as its binary search.",
+		Ours: "Pairs of lists of a collection similar to ClueWeb12 closest to each length, uncompressed. On one " +
+			"core: a plain merge, a binary search in the longer list for each element of the shorter, and " +
+			"galloping. On the GPU: MergePath, the plain binary search (a parallel merge find without splitters)," +
+			" and our search, whose upper levels are in shared memory. The second table has lists of different " +
+			"lengths.",
+		Differs: "The paper prints a figure without numbers and does not state whether times include decompression. " +
+			"Galloping is not in the paper.",
+		Budget: 2 * time.Minute,
+		Run:    runGriffin18Fig13,
 	}
 }
 
@@ -62,7 +66,7 @@ func runGriffin18Fig13(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(lists) < 2 { // one list is like no other: it stands for both
+		if len(lists) < 2 { // a single list is intersected with itself
 			lists = append(lists, lists[0])
 		}
 		times, err := intersectTimes(ctx, lists, lab.Pick(env, 5, 1), func(i int) func(dst, short, long []uint32) []uint32 { return methods[i].do }, len(methods))
@@ -108,8 +112,8 @@ func runGriffin18Fig13(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 	return r, nil
 }
 
-// intersectTimes returns the mean time to intersect two lists, each with the one
-// after it, in microseconds, by method.
+// intersectTimes returns the mean time to intersect each list with the next
+// one, in microseconds, by method.
 func intersectTimes(ctx context.Context, lists [][]uint32, rounds int, method func(i int) func(dst, short, long []uint32) []uint32, methods int) ([]float64, error) {
 	longest := 0
 	for _, l := range lists {
@@ -148,7 +152,8 @@ func intersectTimes(ctx context.Context, lists [][]uint32, rounds int, method fu
 	return times, nil
 }
 
-// mergeIntersect appends to dst what is in both lists, by stepping through both.
+// mergeIntersect appends the common elements to dst, by stepping through both
+// lists.
 func mergeIntersect(dst, a, b []uint32) []uint32 {
 	for i, j := 0, 0; i < len(a) && j < len(b); {
 		switch x, y := a[i], b[j]; {
@@ -165,7 +170,7 @@ func mergeIntersect(dst, a, b []uint32) []uint32 {
 	return dst
 }
 
-// binaryIntersect appends to dst what is in both lists, by a binary search in all
+// binaryIntersect appends the common elements to dst, by a binary search in all
 // of long for each element of short.
 func binaryIntersect(dst, short, long []uint32) []uint32 {
 	for _, x := range short {
@@ -176,8 +181,8 @@ func binaryIntersect(dst, short, long []uint32) []uint32 {
 	return dst
 }
 
-// gallopIntersect appends to dst what is in both lists: from where the last element
-// was found it steps twice as far each time until the element is passed.
+// gallopIntersect appends the common elements to dst. From the last position,
+// it doubles the step until the element is passed.
 func gallopIntersect(dst, short, long []uint32) []uint32 {
 	from := 0
 	for _, x := range short {

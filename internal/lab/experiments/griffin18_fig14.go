@@ -6,36 +6,43 @@ import (
 	"slices"
 	"time"
 
-	"github.com/griffin-search/griffin/internal/exec"
+	"github.com/griffin-search/griffin/internal/dispatch"
 	"github.com/griffin-search/griffin/internal/lab"
 )
 
 func griffin18Fig14() lab.Experiment {
 	return lab.Experiment{
 		Name: "griffin18-fig14", Paper: "griffin18", Shows: "Fig. 14", Title: "Latency of a query by number of terms",
-		Did: "Queries of TREC 2005 and 2006 over about 100 GB of ClueWeb12, lists in host memory, one query at a time: mean latency by number of terms with the CPU " +
-			"alone, with Griffin-GPU alone, and with Griffin, which moves a query from the GPU to the CPU when the next list is 128 times as long as what is left. " +
-			"Griffin is on average about 10 times as fast as the CPU and about 1.5 times as fast as the GPU alone.",
-		Ours: "AND queries, best 10, on a collection like GOV2, one at a time, planning included. CPU: Griffin's best traversal on one thread, and a baseline of the paper's kind (PForDelta, " +
-			"the two shortest lists first, skip pointers and binary search, one thread). Then the policies `gpu`, `ratio` (the paper's) and `cost` (Griffin's default), " +
-			"once with all lists of 1,000 postings and more on the GPU, and once with them in page-locked host memory and device memory of a tenth of the index. There `gpu` reads the blocks that " +
-			"it needs over the bus; with whole lists it brings all of each, as the paper's does.",
-		Differs: griffin18RunsDiffer + " The paper's latencies are in a figure without numbers; its speed-ups, of the whole log, stand beside both of our CPU engines.",
-		Budget:  6 * time.Minute,
-		Run:     runGriffin18Fig14,
+		Did: "Queries of TREC 2005 and 2006 over about 100 GB of ClueWeb12, lists in host memory, one query at a " +
+			"time: mean latency by number of terms with the CPU alone, with Griffin-GPU alone, and with Griffin, " +
+			"which moves a query from the GPU to the CPU when the next list is 128 times as long as the " +
+			"intermediate result. Griffin is on average about 10 times as fast as the CPU and about 1.5 times as " +
+			"fast as the GPU alone.",
+		Ours: "AND queries, best 10, on a collection similar to GOV2, one at a time, including planning. CPU: " +
+			"Griffin's best traversal on one thread, and a baseline similar to the paper's (PForDelta, the two " +
+			"shortest lists first, skip pointers and binary search, one thread). Then the policies `gpu`, `ratio`" +
+			" (the paper's) and `cost` (Griffin's default): first with all lists of 1,000 or more postings on the" +
+			" GPU, then with them in page-locked host memory and device memory for a tenth of the index. There " +
+			"`gpu` reads the required blocks over the bus; \"whole lists\" loads complete lists, as the paper does.",
+		Differs: griffin18RunsDiffer +
+			" The paper prints a figure of latencies without numbers; its speed-ups over the whole log are shown " +
+			"next to both of our CPU engines.",
+		Budget: 6 * time.Minute,
+		Run:    runGriffin18Fig14,
 	}
 }
 
-// fig14Terms are the groups by number of terms; the last has those with more.
+// fig14Terms are the groups by number of terms; the last includes higher
+// numbers.
 var fig14Terms = []string{"1", "2", "3", "4", "5", "6 and more"}
 
 // fig14Variants are the columns.
 var fig14Variants = []struct{ variant, name string }{
 	{baselineName, "CPU, the paper's kind"},
-	{string(exec.PolicyCPU), "CPU, ours"},
-	{string(exec.PolicyGPU), "GPU alone"},
-	{string(exec.PolicyRatio), "Griffin, ratio 128"},
-	{string(exec.PolicyCost), "Griffin, cost"},
+	{string(dispatch.PolicyCPU), "CPU, ours"},
+	{string(dispatch.PolicyGPU), "GPU alone"},
+	{string(dispatch.PolicyRatio), "Griffin, ratio 128"},
+	{string(dispatch.PolicyCost), "Griffin, cost"},
 	{wholeName, "GPU alone, whole lists"},
 }
 
@@ -65,7 +72,7 @@ func fig14Result(runs *policyRuns, device bool, noDevice string) *lab.Result {
 	return r
 }
 
-// wholeNotes tell how many queries the GPU answered with whole lists.
+// wholeNotes report how many queries the GPU answered with whole lists.
 func (r *policyRuns) wholeNotes() (notes []string) {
 	for i, m := range r.whole {
 		if m == nil {
@@ -73,14 +80,14 @@ func (r *policyRuns) wholeNotes() (notes []string) {
 		}
 		all := numbers(m.Queries)
 		if n := len(r.counted(i, wholeName, all)); n < len(all) {
-			notes = append(notes, fmt.Sprintf("%s: with whole lists the GPU answered %d of %d queries; the lists of the others have no room there as images, and the CPU answered them: "+
-				"they do not count in that column, nor in the ratio of it.", settings[i].name, n, len(all)))
+			notes = append(notes, fmt.Sprintf("%s: with whole lists the GPU answered %d of %d queries. The images of the other queries' lists do not fit into its memory; "+
+				"the CPU answered these queries, which are excluded from this column and its ratio.", settings[i].name, n, len(all)))
 		}
 	}
 	return notes
 }
 
-// fig14Of returns the table of a setting, and its figure if there is something new in it.
+// fig14Of returns the table of a setting, and its figure if it has new content.
 func fig14Of(runs *policyRuns, i int, name string, device bool, noDevice string) (*lab.Table, *lab.Figure) {
 	groups, names := fig14Groups(runs)
 	columns := []string{"queries"}
@@ -89,7 +96,7 @@ func fig14Of(runs *policyRuns, i int, name string, device bool, noDevice string)
 	}
 	ratios := []struct {
 		name     string
-		of, to   int // of fig14Variants
+		of, to   int // indexes in fig14Variants
 		paper    float64
 		hasPaper bool
 	}{
@@ -146,8 +153,7 @@ func fig14Of(runs *policyRuns, i int, name string, device bool, noDevice string)
 	return t, f
 }
 
-// meanOf returns the mean of some queries' times; false if they were not measured, or none is
-// there.
+// meanOf returns the mean of some queries' times; false if there are none.
 func meanOf(us []float64, members []int) (float64, bool) {
 	if us == nil || len(members) == 0 {
 		return 0, false
@@ -155,7 +161,7 @@ func meanOf(us []float64, members []int) (float64, bool) {
 	return mean(pick(us, members)), true
 }
 
-// setIf fills a cell with a value, or leaves it out where there is none.
+// setIf fills a cell with a value, or omits it if there is none.
 func setIf(t *lab.Table, row, column int, value float64, ok bool, reason string) {
 	if !ok {
 		t.Leave(row, column, reason)
@@ -164,7 +170,8 @@ func setIf(t *lab.Table, row, column int, value float64, ok bool, reason string)
 	t.Set(row, column, value)
 }
 
-// fig14Groups returns which queries are in each group that has some, and its name.
+// fig14Groups returns the queries of each non-empty group, and the groups'
+// names.
 func fig14Groups(runs *policyRuns) (groups [][]int, names []string) {
 	by := make([][]int, len(fig14Terms))
 	m := runs.all[0]
@@ -185,7 +192,7 @@ func fig14Groups(runs *policyRuns) (groups [][]int, names []string) {
 // fig14Totals are the last rows.
 var fig14Totals = []string{"2 and more", "all"}
 
-// withTotals returns the groups, and those of fig14Totals.
+// withTotals appends the groups of fig14Totals.
 func withTotals(groups [][]int, names []string) [][]int {
 	all, several := slices.Concat(groups...), []int(nil)
 	for i, g := range groups {
@@ -196,7 +203,7 @@ func withTotals(groups [][]int, names []string) [][]int {
 	return append(slices.Clone(groups), several, all)
 }
 
-// numbers returns 0, 1 and so on, as many as there are values.
+// numbers returns 0, 1 and so on, for each value.
 func numbers[T any](values []T) []int {
 	n := make([]int, len(values))
 	for i := range n {

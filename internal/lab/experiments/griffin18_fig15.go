@@ -12,24 +12,27 @@ import (
 func griffin18Fig15() lab.Experiment {
 	return lab.Experiment{
 		Name: "griffin18-fig15", Paper: "griffin18", Shows: "Fig. 15", Title: "Tail latency",
-		Did: "The 80th, 90th, 95th, 99th and 99.9th percentiles of the latencies of queries with the CPU alone and with Griffin, which is 6.6, 8.3, 10.4, 16.1 and 26.8 times as " +
-			"fast there.",
-		Ours: "The percentiles of griffin18-fig14's measurements, in both of its settings: of the CPU alone by Griffin's best traversal, and by a baseline of the " +
-			"paper's kind, of the GPU alone, and of Griffin with the policies `ratio` (the paper's) and `cost`.",
-		Differs: griffin18RunsDiffer + " Of 1,000 queries the 99.9th percentile is the slowest but one.",
-		Budget:  6 * time.Minute,
-		Run:     runGriffin18Fig15,
+		Did: "The 80th, 90th, 95th, 99th and 99.9th percentiles of the latencies of queries with the CPU alone and" +
+			" with Griffin, which is 6.6, 8.3, 10.4, 16.1 and 26.8 times as fast at these percentiles.",
+		Ours: "The percentiles of griffin18-fig14's measurements, in both settings: of the CPU alone with Griffin's" +
+			" best traversal and with a baseline similar to the paper's, of the GPU alone, and of Griffin with " +
+			"the policies `ratio` (the paper's) and `cost`.",
+		Differs: griffin18RunsDiffer +
+			" With 1,000 queries the 99.9th percentile is the second slowest.",
+		Budget: 6 * time.Minute,
+		Run:    runGriffin18Fig15,
 	}
 }
 
-// fig15Percentiles are the paper's, and how many times as fast as the CPU Griffin is there.
+// fig15Percentiles are the paper's percentiles, with Griffin's speed-up over
+// the CPU.
 var fig15Percentiles = []struct {
 	name  string
-	num   int // of a thousand
+	num   int // per mille
 	paper float64
 }{{"80", 800, 6.6}, {"90", 900, 8.3}, {"95", 950, 10.4}, {"99", 990, 16.1}, {"99.9", 999, 26.8}}
 
-// fig15Ratios are the columns of ratios: the first is of the second, both of fig14Variants.
+// fig15Ratios are the columns of ratios, as indexes in fig14Variants.
 var fig15Ratios = []struct {
 	name   string
 	of, to int
@@ -70,7 +73,7 @@ func fig15Result(runs *policyRuns, device bool, noDevice string) *lab.Result {
 		if device || i == 0 {
 			r.Figures = append(r.Figures, f)
 		}
-		if device && len(speed.Series) > 1 { // not the paper's alone
+		if device && len(speed.Series) > 1 { // not only the paper's
 			r.Figures = append(r.Figures, speed)
 		}
 	}
@@ -137,8 +140,8 @@ func at(values []float64, i int) float64 {
 	return values[i]
 }
 
-// nearestRank is the quantile of num thousandths of rising values, as package latency
-// defines it: the value of rank ceil(n*num/1000), from 1.
+// nearestRank returns the quantile of num per mille of sorted values, as in
+// package latency: the value of rank ceil(n*num/1000), from 1.
 func nearestRank(sorted []float64, num int) float64 {
 	const den = 1000
 	return sorted[max((len(sorted)*num+den-1)/den, 1)-1]

@@ -10,20 +10,22 @@ import (
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
-	"github.com/griffin-search/griffin/internal/gpu/selection"
 	"github.com/griffin-search/griffin/internal/lab"
+	"github.com/griffin-search/griffin/internal/papers/selection"
 )
 
 func griffin18Fig7() lab.Experiment {
 	return lab.Experiment{
 		Name: "griffin18-fig7", Paper: "griffin18", Shows: "Fig. 7", Title: "Selecting the best results",
-		Did: "The results of 100 queries, rarely more than some thousand, ranked by bucketSelect and by radixSort on the GPU and by partial_sort on the " +
-			"CPU, which is the fastest.",
-		Ours: "Random scores in device memory, the best 10 of them, in microseconds until the host has them: by the paper's three methods, by the 512-way heap of " +
-			"ding09 (§8.2), and by ours. All give the same list.",
-		Differs: "The paper's times are in a figure without numbers. The CPU's time counts the copy of the scores to the host, which the paper's query processor has to make too.",
-		Budget:  2 * time.Minute,
-		Run:     runGriffin18Fig7,
+		Did: "The results of 100 queries, rarely more than some thousand, ranked by bucketSelect and by radixSort " +
+			"on the GPU and by partial_sort on the CPU, which is the fastest.",
+		Ours: "Random scores in device memory, the best 10 of them, in microseconds until the host has them: by the" +
+			" paper's three methods, by the 512-way heap of ding09 (§8.2), and by our method. All give the same " +
+			"list.",
+		Differs: "The paper prints a figure without numbers. The CPU's time includes the copy of the scores to the " +
+			"host, which the paper's query processor also needs.",
+		Budget: 2 * time.Minute,
+		Run:    runGriffin18Fig7,
 	}
 }
 
@@ -63,8 +65,9 @@ func runGriffin18Fig7(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 	return r, nil
 }
 
-// selectTimes returns the time in microseconds until the host has the best 10 of n
-// scores: on the CPU, by bucket select, radix sort, heap and Griffin's own method.
+// selectTimes returns the time in microseconds until the host has the best 10
+// of n scores: on the CPU, by bucket select, radix sort, heap and Griffin's
+// method.
 func selectTimes(ctx context.Context, env *lab.Env, d *lab.Device, n int) (times []float64, err error) {
 	const k = 10
 	m := &deviceMemory{device: d}

@@ -10,24 +10,30 @@ import (
 	"time"
 
 	"github.com/griffin-search/griffin/internal/base"
-	"github.com/griffin-search/griffin/internal/exec"
+	"github.com/griffin-search/griffin/internal/dispatch"
 	"github.com/griffin-search/griffin/internal/gpu/pipeline"
 	"github.com/griffin-search/griffin/internal/lab"
-	"github.com/griffin-search/griffin/internal/query"
+	"github.com/griffin-search/griffin/internal/plan"
 	"github.com/griffin-search/griffin/internal/regret"
 	"github.com/griffin-search/griffin/internal/sched"
+	"github.com/griffin-search/griffin/query"
 )
 
 func griffin18Fig8() lab.Experiment {
 	return lab.Experiment{
 		Name: "griffin18-fig8", Paper: "griffin18", Shows: "Fig. 8", Title: "Where CPU and GPU cross",
-		Did: "100 pairs of lists from each of 7 groups by the ratio of their lengths, the longer with 1 to 2 million elements: the time to intersect them on the CPU and on " +
-			"Griffin-GPU, transfers included. Both fall as the ratio grows, the CPU's faster: the GPU wins below a ratio of 128, the CPU above.",
-		Ours: "Up to 100 pairs a group of a collection like GOV2, as AND queries of two terms for the best 10, one at a time, planning included: on one CPU thread by Griffin's best traversal, and by " +
-			"a baseline of the paper's kind (PForDelta, skip pointers and binary search); on the GPU from compressed lists in page-locked host memory, of which the kernel reads the blocks " +
-			"that it needs over the bus, and from images in device memory.",
-		Differs: "The paper's times are in a figure without numbers; its GPU gets whole lists. Ours score and select in the same time. " +
-			"Device memory is limited to 1 % of the index for lists in host memory; what was read over the bus is in the table.",
+		Did: "100 pairs of lists from each of 7 groups by the ratio of their lengths, the longer with 1 to 2 " +
+			"million elements: the time to intersect them on the CPU and on Griffin-GPU, including transfers. " +
+			"Both fall as the ratio grows, the CPU's faster: below a ratio of 128 the GPU is faster, above it the" +
+			" CPU.",
+		Ours: "Up to 100 pairs per group of a collection similar to GOV2, as AND queries of two terms for the best " +
+			"10, one at a time, including planning. On one CPU thread: Griffin's best traversal, and a baseline " +
+			"similar to the paper's (PForDelta, skip pointers and binary search). On the GPU: compressed lists in" +
+			" page-locked host memory, from which the kernel reads the required blocks over the bus; and images " +
+			"in device memory.",
+		Differs: "The paper prints a figure without numbers; its GPU receives whole lists. Our times include scoring " +
+			"and selection. Device memory is limited to 1 % of the index for lists in host memory; the table has " +
+			"the amount read over the bus.",
 		Budget: 3 * time.Minute,
 		Run:    runGriffin18Fig8,
 	}
@@ -36,10 +42,10 @@ func griffin18Fig8() lab.Experiment {
 // fig8Groups are the paper's groups: ratios from one bound to the next.
 var fig8Groups = []int{1, 16, 32, 64, 128, 256, 512, 1024}
 
-// fig8Variants are the ways to answer; the first two are of the CPU.
+// fig8Variants are the ways to answer; the first two use the CPU.
 var fig8Variants = []string{"CPU, ours", "CPU, the paper's kind", "GPU, lists in host memory", "GPU, images"}
 
-// paperCrossing is the ratio from which on the paper's CPU is the faster one.
+// paperCrossing is the ratio from which on the paper's CPU is faster.
 const paperCrossing = 128
 
 func runGriffin18Fig8(ctx context.Context, env *lab.Env) (_ *lab.Result, err error) {
@@ -61,7 +67,7 @@ func runGriffin18Fig8(ctx context.Context, env *lab.Env) (_ *lab.Result, err err
 	}
 	f := &fig8{env: env, c: c, columns: 2}
 	ways := []regret.Variant{{
-		Name: fig8Variants[1], Searcher: other.Searcher, Exec: exec.Options{Mode: exec.ModeAnd, K: stagedK, Traversal: "svs-binary"},
+		Name: fig8Variants[1], Searcher: other.Searcher, Exec: dispatch.Options{Mode: plan.ModeAnd, K: stagedK, Traversal: "svs-binary"},
 	}}
 	searcher := c.Searcher
 	if d != nil {
@@ -76,7 +82,7 @@ func runGriffin18Fig8(ctx context.Context, env *lab.Env) (_ *lab.Result, err err
 		}
 		defer func() { err = errors.Join(err, images.dispatcher.Close()) }()
 		f.columns, f.host, searcher = 4, host.searcher, host.searcher
-		ways = append(ways, onGPU(fig8Variants[2], host.searcher, pipeline.PathDirect), onGPU(fig8Variants[3], images.searcher, pipeline.PathImages))
+		ways = append(ways, onGPU(fig8Variants[2], host.searcher, pipeline.PathPacked), onGPU(fig8Variants[3], images.searcher, pipeline.PathImages))
 	}
 	for i := range groups {
 		env.Progress("ratios", i, len(groups))
@@ -87,16 +93,16 @@ func runGriffin18Fig8(ctx context.Context, env *lab.Env) (_ *lab.Result, err err
 	return f.result(groups, noDevice), nil
 }
 
-// onGPU answers whole queries on the GPU by a path.
-func onGPU(name string, s *exec.Searcher, path pipeline.Path) regret.Variant {
-	return regret.Variant{Name: name, Searcher: s, Exec: exec.Options{Mode: exec.ModeAnd, K: stagedK, Placement: fig8Placement(path)}}
+// onGPU answers whole queries on the GPU with a given path.
+func onGPU(name string, s *dispatch.Searcher, path pipeline.Path) regret.Variant {
+	return regret.Variant{Name: name, Searcher: s, Exec: dispatch.Options{Mode: plan.ModeAnd, K: stagedK, Placement: fig8Placement(path)}}
 }
 
-func fig8Placement(path pipeline.Path) *exec.Placement {
-	return &exec.Placement{First: sched.GPU, Path: path, Or: sched.GPU, OrPath: path}
+func fig8Placement(path pipeline.Path) *dispatch.Placement {
+	return &dispatch.Placement{First: sched.GPU, Path: path, Or: sched.GPU, OrPath: path}
 }
 
-// fig8Pairs returns pairs of terms by group of ratios, as queries.
+// fig8Pairs returns pairs of terms as queries, by group of ratios.
 func fig8Pairs(env *lab.Env, c *lab.Collection, queries []lab.Query) ([][]lab.Query, error) {
 	terms, err := byLength(c, queries)
 	if err != nil {
@@ -116,7 +122,7 @@ func fig8Pairs(env *lab.Env, c *lab.Collection, queries []lab.Query) ([][]lab.Qu
 				if short.n*fig8Groups[g] > long.n || short.n*fig8Groups[g+1] <= long.n || short.term == long.term {
 					continue
 				}
-				// Each pair is equally likely to be among those that are kept.
+				// Reservoir sampling: all pairs are equally likely.
 				seen++
 				q := lab.Query{ID: short.term + " " + long.term, Text: short.term + " " + long.term, Terms: []string{short.term, long.term}}
 				if len(groups[g]) < most {
@@ -130,29 +136,29 @@ func fig8Pairs(env *lab.Env, c *lab.Collection, queries []lab.Query) ([][]lab.Qu
 	return groups, nil
 }
 
-// fig8 is the experiment under way.
+// fig8 is the state of the experiment.
 type fig8 struct {
 	env     *lab.Env
 	c       *lab.Collection
-	columns int            // variants that are measured
-	host    *exec.Searcher // with lists in host memory; nil without a GPU
+	columns int                // measured variants
+	host    *dispatch.Searcher // with lists in host memory; nil without a GPU
 
-	us    [][]float64 // mean microseconds by group, then variant; nil of a group without pairs
-	bus   []float64   // KB a query, by group
-	pairs []int       // that count, by group
-	fell  []string    // what did not run where it was to, and does not count
+	us    [][]float64 // mean microseconds by group, then variant; nil for a group without pairs
+	bus   []float64   // KB per query, by group
+	pairs []int       // counted pairs, by group
+	fell  []string    // pairs that ran elsewhere, which do not count
 }
 
 // measure measures a group.
-func (f *fig8) measure(ctx context.Context, searcher *exec.Searcher, ways []regret.Variant, pairs []lab.Query) error {
+func (f *fig8) measure(ctx context.Context, searcher *dispatch.Searcher, ways []regret.Variant, pairs []lab.Query) error {
 	f.us, f.bus, f.pairs = append(f.us, nil), append(f.bus, 0), append(f.pairs, 0)
 	if len(pairs) == 0 {
 		return nil
 	}
 	g := len(f.us) - 1
 	m, err := regret.Measure(ctx, asNodes(pairs), regret.Options{
-		Searcher: searcher, Analyzer: f.c.Snapshot.Options.Analyzer, Exec: exec.Options{Mode: exec.ModeAnd, K: stagedK},
-		Policies: []exec.Policy{exec.PolicyCPU}, Others: ways, Rounds: lab.Pick(f.env, 4, 2),
+		Searcher: searcher, Analyzer: f.c.Snapshot.Options.Analyzer, Exec: dispatch.Options{Mode: plan.ModeAnd, K: stagedK},
+		Policies: []dispatch.Policy{dispatch.PolicyCPU}, Others: ways, Rounds: lab.Pick(f.env, 4, 2),
 	})
 	if err != nil {
 		return err
@@ -166,8 +172,8 @@ func (f *fig8) measure(ctx context.Context, searcher *exec.Searcher, ways []regr
 	return err
 }
 
-// means returns the mean times of the pairs that ran where they were to in every variant, and
-// which pairs these are; nil if none did.
+// means returns the mean times of the pairs that every variant ran at its
+// place, and these pairs; nil if there are none.
 func (f *fig8) means(m *regret.Measured) (us []float64, counted []int) {
 	for i := range m.Queries {
 		fell := slices.IndexFunc(m.Queries[i].Ran[min(2, len(m.Names)):], func(rounds []regret.Places) bool {
@@ -192,19 +198,19 @@ func (f *fig8) means(m *regret.Measured) (us []float64, counted []int) {
 	return us, counted
 }
 
-// overBus returns how many kilobytes of lists queries read over the bus in the mean.
+// overBus returns the mean kilobytes of lists that queries read over the bus.
 func (f *fig8) overBus(ctx context.Context, pairs []lab.Query) (float64, error) {
-	sc, err := exec.NewScratch(f.c.Snapshot.Options.Analyzer)
+	sc, err := dispatch.NewScratch(f.c.Snapshot.Options.Analyzer)
 	if err != nil {
 		return 0, err
 	}
 	bytes := int64(0)
 	for _, q := range pairs {
-		p, err := f.host.Prepare(sc, &query.Words{Text: q.Text, Boost: 1}, exec.Options{Mode: exec.ModeAnd, K: stagedK, Placement: fig8Placement(pipeline.PathDirect)})
+		p, err := f.host.Prepare(sc, &query.Words{Text: q.Text, Boost: 1}, dispatch.Options{Mode: plan.ModeAnd, K: stagedK, Placement: fig8Placement(pipeline.PathPacked)})
 		if err != nil {
 			return 0, err
 		}
-		var trace exec.Trace
+		var trace plan.Trace
 		if _, err := p.RunTraced(ctx, sc, make([]base.Hit, 0, stagedK), &trace); err != nil {
 			return 0, err
 		}
@@ -220,7 +226,7 @@ func (f *fig8) overBus(ctx context.Context, pairs []lab.Query) (float64, error) 
 	return float64(bytes) / 1000 / float64(len(pairs)), nil
 }
 
-// result makes the table and the figure.
+// result creates the table and the figure.
 func (f *fig8) result(groups [][]lab.Query, noDevice string) *lab.Result {
 	var rows []string
 	for g := range groups {
@@ -236,7 +242,7 @@ func (f *fig8) result(groups [][]lab.Query, noDevice string) *lab.Result {
 		if us == nil {
 			reason := "The collection has no such lists."
 			if len(groups[row]) > 0 {
-				reason = "None of its pairs ran where it was to."
+				reason = "None of its pairs ran where it should."
 			}
 			for column := 1; column < len(t.Columns); column++ {
 				t.Leave(row, column, reason)
@@ -264,12 +270,12 @@ func (f *fig8) result(groups [][]lab.Query, noDevice string) *lab.Result {
 	}
 	r := &lab.Result{Tables: []*lab.Table{t, f.crossings(noDevice)}, Figures: []*lab.Figure{figure}}
 	if n := len(f.fell); n > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("Of the pairs, %d do not count, as the CPU answered them where the GPU was to: %s.", n, strings.Join(f.fell[:min(n, 5)], ", ")))
+		r.Notes = append(r.Notes, fmt.Sprintf("Of the pairs, %d do not count, because the CPU instead of the GPU answered them: %s.", n, strings.Join(f.fell[:min(n, 5)], ", ")))
 	}
 	return r
 }
 
-// crossings tells from which ratio on the CPU is the faster one.
+// crossings returns the ratios from which on the CPU is faster.
 func (f *fig8) crossings(noDevice string) *lab.Table {
 	t := lab.NewTable("Ratio of lengths from which on the CPU is faster", "", fig8Variants[:2], fig8Variants[2:])
 	for cpu := range t.Rows {
@@ -292,8 +298,8 @@ func (f *fig8) crossings(noDevice string) *lab.Table {
 	return t
 }
 
-// crossing returns the least ratio from which on the CPU is faster in every group; 0:
-// there is none.
+// crossing returns the smallest ratio from which on the CPU is faster in every
+// group; 0 if there is none.
 func crossing(us [][]float64, cpu, gpu int) int {
 	from := 0
 	for g := len(us) - 1; g >= 0; g-- {

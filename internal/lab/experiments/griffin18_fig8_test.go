@@ -11,7 +11,8 @@ import (
 	"github.com/griffin-search/griffin/internal/regret"
 )
 
-// A pair that the CPU answers where the GPU was to is left out, and named; the others count.
+// TestFig8LeavesOutWhatFellBack: a pair that the CPU answers instead of the GPU
+// is omitted and named; the others count.
 func TestFig8LeavesOutWhatFellBack(t *testing.T) {
 	m := &regret.Measured{Rounds: 1, Names: fig8Variants}
 	for i := range 3 {
@@ -30,7 +31,7 @@ func TestFig8LeavesOutWhatFellBack(t *testing.T) {
 	if us, counted = f.means(m); us != nil || counted != nil {
 		t.Errorf("%v of %v: none counts", us, counted)
 	}
-	// A group of which none counts, and one without pairs.
+	// A group in which none counts, and one without pairs.
 	groups := make([][]lab.Query, len(fig8Groups)-1)
 	groups[0] = make([]lab.Query, 1)
 	f.us, f.bus, f.pairs = make([][]float64, len(groups)), make([]float64, len(groups)), make([]int, len(groups))

@@ -8,31 +8,39 @@ import (
 	"slices"
 	"time"
 
-	"github.com/griffin-search/griffin/internal/exec"
+	"github.com/griffin-search/griffin/internal/dispatch"
 	"github.com/griffin-search/griffin/internal/lab"
 	"github.com/griffin-search/griffin/internal/regret"
 )
 
 func griffin18Regret() lab.Experiment {
 	return lab.Experiment{
-		Name: "griffin18-regret", Paper: "griffin18", Shows: "§3.2, regret", Title: "What the policies lose to the best placement in hindsight",
-		Did: "Griffin decides by one ratio of lengths, 128, whether the next step runs on the GPU. The paper shows where the processors cross for a single " +
-			"intersection, and not what the rule loses to the best choice for each query.",
-		Ours: "The queries of griffin18-fig14 in both of its settings: each query runs under each policy, and in placements of its steps (whole on the CPU, on the GPU by images, " +
-			"on the GPU from compressed lists; in two pieces at every list, both ways). The oracle takes of all of these the one whose slower even round is the least, and is measured by the odd " +
-			"rounds, so that it does not profit from luck. The regret of a policy is how much more than the oracle it takes on average, by the odd rounds, too, and where memory is short in the oracle's memory. " +
-			"Where noise makes the oracle choose wrongly its regret is too small, even negative; \"at most\" is against an oracle that is chosen by the rounds that measure it, which is too much: " +
-			"the true one lies between. The means are the policies' by all rounds and in their own memory, the oracle's by the odd ones in its. " +
-			"The second tables have Griffin's policy `cost` by classes of queries, and how much more than the better of `cpu` and `gpu` alone it takes.",
-		Differs: "Not in the paper. 330 queries in 4 rounds for the oracle, whose placements have at most two pieces, and are left out once one took more than four times what another did; " +
-			"classes are of 1,000 queries in 3 rounds, over the least time of each. `query` predicts with model trees trained on 3,000 other queries in the same setting.",
+		Name: "griffin18-regret", Paper: "griffin18", Shows: "§3.2, regret", Title: "The loss of the policies relative to the best placement in hindsight",
+		Did: "Griffin decides by one ratio of lengths, 128, whether the next step runs on the GPU. The paper shows" +
+			" where the processors cross for a single intersection, but not the loss of the rule relative to the " +
+			"best choice for each query.",
+		Ours: "The queries of griffin18-fig14 in both settings. Each query runs under each policy, and in " +
+			"placements of its steps (entirely on the CPU, on the GPU by images, on the GPU from compressed " +
+			"lists; in two parts, split at every list, in both directions). Of all of these, the oracle takes the" +
+			" one whose slower even round is the fastest, and is measured by the odd rounds, so that it does not " +
+			"profit from luck. The regret of a policy is its mean excess time over the oracle, also by the odd " +
+			"rounds, and where memory is short in the oracle's memory. If noise makes the oracle choose wrongly, " +
+			"the regret is too small, even negative. \"At most\" is the regret against an oracle chosen by the " +
+			"rounds that measure it, which is too large: the true regret lies between them. The means of policies" +
+			" use all rounds and the policies' own memory; the oracle's use the odd rounds and its memory. The " +
+			"second tables show Griffin's policy `cost` by classes of queries, and its excess time over the " +
+			"better of `cpu` and `gpu` alone.",
+		Differs: "Not in the paper. The oracle uses 330 queries in 4 rounds. Its placements have at most two parts, " +
+			"and are skipped once one took more than four times as long as another. Classes use 1,000 queries in " +
+			"3 rounds, and the minimum time of each. `query` predicts with model trees trained on 3,000 other " +
+			"queries in the same setting.",
 		Budget: 6 * time.Minute,
 		Run:    runGriffin18Regret,
 	}
 }
 
-// noBatchAlone is why the row of a policy is empty.
-const noBatchAlone = "It gathers queries to batches: one query at a time has none to wait for."
+// noBatchAlone is the reason for an empty row of a policy.
+const noBatchAlone = "It collects queries into batches, but here queries run one at a time."
 
 func runGriffin18Regret(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 	runs, device, noDevice, err := griffin18Runs(ctx, env, true /* hindsight */)
@@ -48,7 +56,7 @@ func regretResult(runs *policyRuns, device bool, noDevice string) *lab.Result {
 	for _, p := range griffin18Policies {
 		rows = append(rows, string(p))
 	}
-	rows = append(rows, string(exec.PolicyBatch))
+	rows = append(rows, string(dispatch.PolicyBatch))
 	figure := &lab.Figure{Title: "Mean latency of an AND query", Kind: lab.Bars, LogY: true, X: "policy", Y: "µs", Categories: rows[:len(rows)-1]}
 	for i, s := range settings {
 		t := lab.NewTable("Policies one query at a time: "+s.name, "policy", rows,
@@ -59,7 +67,7 @@ func regretResult(runs *policyRuns, device bool, noDevice string) *lab.Result {
 				t.LeaveRow(row, noDevice)
 			}
 			t.Cells[1][0] = lab.Cell{}
-			t.Set(1, 0, mean(runs.medians(0, string(exec.PolicyCPU))))
+			t.Set(1, 0, mean(runs.medians(0, string(dispatch.PolicyCPU))))
 			continue
 		}
 		if missing := cmp.Or(runs.failed[partAll][i], runs.failed[partHindsight][i]); missing != "" {
@@ -69,7 +77,7 @@ func regretResult(runs *policyRuns, device bool, noDevice string) *lab.Result {
 			continue
 		}
 		figure.Series = append(figure.Series, lab.Series{Name: s.name, Points: lab.Heights(regretRows(t, runs, i)...)})
-		r.Notes = append(r.Notes, fmt.Sprintf("%s: the oracle is of %d queries.", s.name, len(runs.hindsight[i].Queries)))
+		r.Notes = append(r.Notes, fmt.Sprintf("%s: the oracle has %d queries.", s.name, len(runs.hindsight[i].Queries)))
 	}
 	if len(figure.Series) > 0 {
 		r.Figures = []*lab.Figure{figure}
@@ -86,7 +94,7 @@ func regretResult(runs *policyRuns, device bool, noDevice string) *lab.Result {
 func regretRows(t *lab.Table, runs *policyRuns, setting int) (means []float64) {
 	hindsight, all := runs.hindsight[setting].Report(), runs.all[setting].Report()
 	for row, name := range t.Rows {
-		if name == string(exec.PolicyBatch) {
+		if name == string(dispatch.PolicyBatch) {
 			t.LeaveRow(row, noBatchAlone)
 			continue
 		}
@@ -110,12 +118,12 @@ func regretRows(t *lab.Table, runs *policyRuns, setting int) (means []float64) {
 	return means
 }
 
-// variantOf returns the figures of a variant that was measured.
+// variantOf returns the figures of a measured variant.
 func variantOf(r *regret.Report, name string) *regret.Figures {
 	return &r.Variants[slices.IndexFunc(r.Variants, func(f regret.Figures) bool { return f.Name == name })]
 }
 
-// costByClass compares policy cost with either processor alone.
+// costByClass compares policy cost with each processor alone.
 func costByClass(r *regret.Report, name string) *lab.Table {
 	var rows []string
 	for _, c := range r.Classes {
@@ -124,8 +132,8 @@ func costByClass(r *regret.Report, name string) *lab.Table {
 	t := lab.NewTable("Policy cost by class of queries, mean of least times, µs: "+name, "class", rows,
 		[]string{"queries", "cpu", "gpu", "ratio", "cost", "cost over the better of cpu and gpu, %"})
 	for row, c := range r.Classes {
-		cpu, gpu, cost := c.Mean[string(exec.PolicyCPU)], c.Mean[string(exec.PolicyGPU)], c.Mean[string(exec.PolicyCost)]
-		for column, v := range []float64{float64(c.Queries), cpu, gpu, c.Mean[string(exec.PolicyRatio)], cost, 100 * (cost/math.Min(cpu, gpu) - 1)} {
+		cpu, gpu, cost := c.Mean[string(dispatch.PolicyCPU)], c.Mean[string(dispatch.PolicyGPU)], c.Mean[string(dispatch.PolicyCost)]
+		for column, v := range []float64{float64(c.Queries), cpu, gpu, c.Mean[string(dispatch.PolicyRatio)], cost, 100 * (cost/math.Min(cpu, gpu) - 1)} {
 			t.Set(row, column, v)
 		}
 	}

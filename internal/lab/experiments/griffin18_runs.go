@@ -7,40 +7,42 @@ import (
 	"slices"
 	"time"
 
+	"github.com/griffin-search/griffin/internal/calibrate"
 	"github.com/griffin-search/griffin/internal/collection"
 	"github.com/griffin-search/griffin/internal/cost"
-	"github.com/griffin-search/griffin/internal/exec"
+	"github.com/griffin-search/griffin/internal/dispatch"
 	"github.com/griffin-search/griffin/internal/lab"
-	"github.com/griffin-search/griffin/internal/query"
+	"github.com/griffin-search/griffin/internal/plan"
 	"github.com/griffin-search/griffin/internal/regret"
 	"github.com/griffin-search/griffin/internal/sched"
+	"github.com/griffin-search/griffin/query"
 )
 
-// This file measures the queries that griffin18-fig14, griffin18-fig15 and
-// griffin18-regret show, once for all three.
+// The measurements of griffin18-fig14, griffin18-fig15 and griffin18-regret,
+// made once for all three.
 
-// griffin18RunsDiffer is how these measurements differ from the paper's.
-const griffin18RunsDiffer = "The collection is like GOV2 and the queries are of TREC 2006; [one engine](../benchmarks/one-engine.md) has a collection like ClueWeb12, and the queries of 2005. " +
-	"1,000 queries, each the median of 3 rounds after one to warm up; the paper ran 10,000. The paper's lists are moved for each query; here what was read often stays in the tenth, of which each policy has one of its own. " +
-	"With `ratio` candidates return to the host after each intersection, and the paper keeps them on the GPU ([divergence](../divergence.md))."
+// griffin18RunsDiffer describes how these measurements differ from the paper's.
+const griffin18RunsDiffer = "The collection is similar to GOV2 and the queries are from TREC 2006; [one engine](../benchmarks/one-engine.md) has a collection similar to ClueWeb12, and the queries of 2005. " +
+	"1,000 queries, each the median of 3 rounds after a warm-up; the paper ran 10,000. The paper transfers lists for each query; here frequently read lists stay in the device memory, a tenth of the index for each policy separately. " +
+	"With `ratio` candidates return to the host after each intersection; the paper keeps them on the GPU ([divergence](../divergence.md))."
 
-// baselineName is the variant that stands for griffin18's CPU engine: PForDelta, two
-// lists at a time with skip pointers and binary search, one thread.
+// baselineName is the variant for griffin18's CPU engine: PForDelta, two lists
+// at a time with skip pointers and binary search, one thread.
 const baselineName = "baseline"
 
-// wholeName is the variant that stands for Griffin-GPU alone where lists are in host
-// memory: they are brought whole, as images.
+// wholeName is the variant for Griffin-GPU alone with lists in host memory:
+// whole lists are loaded, as images.
 const wholeName = "gpu whole"
 
-// policyLog is the collection of experiments with policies, and its queries: as GOV2,
-// with 1,000 queries to measure and 3,000 others to train on. With a codec it is of the same
-// documents.
+// policyLog returns the collection of experiments with policies, similar to
+// GOV2, with 1,000 queries to measure and 3,000 others for training. Another
+// codec gives the same documents.
 func policyLog(ctx context.Context, env *lab.Env, codec string) (*lab.Collection, []lab.Query, error) {
 	return env.Generated(ctx, lab.Spec{Like: "gov2", Order: collection.Crawl, Log: lab.TB06, Queries: 4000, Codec: codec})
 }
 
-// every4th parts what is of the queries of policyLog into every fourth, to measure, and
-// the others, to train on.
+// every4th splits items of policyLog's queries into every fourth, to measure,
+// and the others, for training.
 func every4th[T any](all []T) (fourth, others []T) {
 	for i, v := range all {
 		if i%4 == 0 {
@@ -52,7 +54,7 @@ func every4th[T any](all []T) (fourth, others []T) {
 	return fourth, others
 }
 
-// asNodes returns queries as package regret takes them.
+// asNodes converts queries for package regret.
 func asNodes(queries []lab.Query) []regret.Query {
 	nodes := make([]regret.Query, len(queries))
 	for i, q := range queries {
@@ -61,51 +63,51 @@ func asNodes(queries []lab.Query) []regret.Query {
 	return nodes
 }
 
-// setting is where posting lists are when queries come.
+// setting is the location of posting lists at the start of queries.
 type setting struct {
 	name   string
-	memory string // of the GPU for lists
+	memory string // GPU memory for lists
 }
 
 // The settings of the experiments: the second one is griffin18's.
 var settings = []setting{{"lists resident", ""}, {"lists in host memory", "10%"}}
 
-// resides is the least length of a list that is brought before queries come.
+// resides is the minimum length of a list that is loaded in advance.
 const resides = 1000
 
 // policyEngine searches a collection on CPU and GPU.
 type policyEngine struct {
-	gpu        *exec.GPU
-	dispatcher *exec.Dispatcher
-	searcher   *exec.Searcher
+	gpu        *dispatch.GPU
+	dispatcher *dispatch.Dispatcher
+	searcher   *dispatch.Searcher
 }
 
-// engineOptions say how openEngine opens a GPU.
+// engineOptions configure openEngine.
 type engineOptions struct {
-	memory    string      // for lists; "": most of what is free
-	share     int         // GPUs of the process that page-locked memory is shared with; 0: none
-	warm      bool        // bring lists
-	calibrate bool        // measure what predictions are made of
-	costs     *cost.Model // of another engine, to predict with; nil: its own
+	memory    string      // for lists; "": most of the free memory
+	share     int         // number of GPU engines that share page-locked memory; 0: none
+	warm      bool        // load lists in advance
+	calibrate bool        // calibrate the cost model
+	costs     *cost.Model // cost model of another engine; nil: its own
 }
 
 // openEngine opens the GPU for a collection.
 func openEngine(ctx context.Context, env *lab.Env, c *lab.Collection, o engineOptions) (e *policyEngine, err error) {
-	e = &policyEngine{searcher: exec.NewSearcher(c.Snapshot, nil)}
-	if e.gpu, err = exec.OpenGPU(exec.GPUOptions{Device: env.DeviceName(), Memory: o.memory, Share: o.share}, exec.ListBytes(c.Snapshot)); err != nil {
+	e = &policyEngine{searcher: dispatch.NewSearcher(c.Snapshot, nil)}
+	if e.gpu, err = dispatch.OpenGPU(dispatch.GPUOptions{Device: env.DeviceName(), Memory: o.memory, Share: o.share}, dispatch.ListBytes(c.Snapshot)); err != nil {
 		return nil, err
 	}
-	if e.dispatcher, err = exec.NewDispatcher(e.gpu, exec.DispatchOptions{Costs: o.costs}); err != nil {
+	if e.dispatcher, err = dispatch.NewDispatcher(e.gpu, dispatch.Config{Costs: o.costs}); err != nil {
 		return nil, errors.Join(err, e.gpu.Close())
 	}
 	e.searcher.Use(e.dispatcher)
 	if o.warm {
-		_, _, err = e.gpu.Warm(ctx, c.Snapshot, exec.WarmOptions{MinDocFreq: lab.Pick(env, uint32(resides), 0), Progress: func(done, total int64) {
+		_, _, err = e.gpu.Warm(ctx, c.Snapshot, dispatch.WarmOptions{MinDocFreq: lab.Pick(env, uint32(resides), 0), Progress: func(done, total int64) {
 			env.Progress("warm", int(done), int(total))
 		}})
 	}
 	if err == nil && o.calibrate {
-		err = e.dispatcher.Calibrate(ctx, c.Snapshot, exec.CalibrateOptions{Limit: lab.Pick(env, 0, 200*time.Millisecond)})
+		err = calibrate.Run(ctx, e.dispatcher, c.Snapshot, calibrate.Options{Limit: lab.Pick(env, 0, 200*time.Millisecond)})
 	}
 	if err != nil {
 		return nil, errors.Join(err, e.dispatcher.Close())
@@ -113,36 +115,36 @@ func openEngine(ctx context.Context, env *lab.Env, c *lab.Collection, o engineOp
 	return e, nil
 }
 
-// policyRuns are the measurements of the three experiments, by setting. Where one is missing,
-// failed says why.
+// policyRuns are the measurements of the three experiments, by setting. failed
+// has the reasons for missing ones.
 type policyRuns struct {
-	// all has every query under each policy, and the baseline. Without a GPU there is the
-	// first only, with policy cpu.
+	// all has every query with each policy, and the baseline. Without a GPU
+	// there is only the first setting, with policy cpu.
 	all []*regret.Measured
-	// hindsight has some of the queries, with the oracle; none without a GPU, and where it
-	// was not asked for.
+	// hindsight has some of the queries, with the oracle; empty without a GPU,
+	// or if not requested.
 	hindsight []*regret.Measured
-	// whole has the GPU alone with lists that are brought whole; none where they are there,
-	// and without a GPU.
+	// whole has the GPU alone with whole lists loaded; empty if lists are
+	// resident, or without a GPU.
 	whole []*regret.Measured
-	// failed is why a measurement is missing that could have been made, in the order above.
+	// failed are the reasons for failed measurements, in the order above.
 	failed [3][]string
 }
 
-// The measurements of policyRuns.failed.
+// Indexes of policyRuns.failed.
 const (
 	partAll = iota
 	partHindsight
 	partWhole
 )
 
-// griffin18Policies are those that are measured, beside cpu.
-var griffin18Policies = []exec.Policy{exec.PolicyCPU, exec.PolicyGPU, exec.PolicyRatio, exec.PolicyQuery, exec.PolicyCost}
+// griffin18Policies are the measured policies, including cpu.
+var griffin18Policies = []dispatch.Policy{dispatch.PolicyCPU, dispatch.PolicyGPU, dispatch.PolicyRatio, dispatch.PolicyQuery, dispatch.PolicyCost}
 
-// griffin18Runs measures, or returns what was measured; hindsight asks for the oracle, too.
-// Each measurement is made and kept on its own: what another experiment, or one that ran
-// out of its time, has made is not made again, and one that fails leaves the others. device
-// says whether there is a GPU; if not, reason tells why not.
+// griffin18Runs measures, or returns earlier measurements; hindsight requests
+// the oracle, too. Each measurement is stored separately: it is not repeated
+// for another experiment, or after a timeout, and a failure does not affect the
+// others. device reports whether there is a GPU; if not, reason explains it.
 func griffin18Runs(ctx context.Context, env *lab.Env, hindsight bool) (r *policyRuns, device bool, reason string, err error) {
 	d, reason, err := env.Device()
 	if err != nil {
@@ -160,11 +162,11 @@ func griffin18Runs(ctx context.Context, env *lab.Env, hindsight bool) (r *policy
 	measured, others = lab.Pick(env, measured, measured[:8]), lab.Pick(env, others, others[:min(len(others), 24)])
 	m := &policyMeasuring{env: env, c: c, queries: measured, others: others}
 	baseline := regret.Variant{
-		Name: baselineName, Searcher: other.Searcher, Exec: exec.Options{Mode: exec.ModeAnd, K: stagedK, Traversal: "svs-binary"},
+		Name: baselineName, Searcher: other.Searcher, Exec: dispatch.Options{Mode: plan.ModeAnd, K: stagedK, Traversal: "svs-binary"},
 	}
 	r = &policyRuns{}
 	if d == nil {
-		m.o = regret.Options{Policies: []exec.Policy{exec.PolicyCPU}, Others: []regret.Variant{baseline}, Rounds: lab.Pick(env, 3, 2)}
+		m.o = regret.Options{Policies: []dispatch.Policy{dispatch.PolicyCPU}, Others: []regret.Variant{baseline}, Rounds: lab.Pick(env, 3, 2)}
 		all, err := lab.Shared(env, "griffin18 without a GPU", func() (*regret.Measured, error) { return m.on(ctx, c.Searcher, "policies") })
 		r.all = []*regret.Measured{all}
 		return r, false, reason, err
@@ -180,7 +182,7 @@ func griffin18Runs(ctx context.Context, env *lab.Env, hindsight bool) (r *policy
 	return r, true, "", nil
 }
 
-// measure adds the measurements of a setting. The error is that of ctx.
+// measure adds the measurements of a setting. The error is the error of ctx.
 func (r *policyRuns) measure(ctx context.Context, m *policyMeasuring, s setting, baseline regret.Variant, hindsight bool) error {
 	add := func(part int, to *[]*regret.Measured, wanted bool, queries []lab.Query, what string, o regret.Options) error {
 		var measured *regret.Measured
@@ -211,22 +213,23 @@ func (r *policyRuns) measure(ctx context.Context, m *policyMeasuring, s setting,
 		return err
 	}
 	return add(partWhole, &r.whole, s.memory != "", m.queries, "whole lists", regret.Options{
-		Others: []regret.Variant{{Name: wholeName, Exec: exec.Options{Mode: exec.ModeAnd, K: stagedK, Placement: exec.WholeLists()}}}, Rounds: lab.Pick(m.env, 3, 2),
+		Others: []regret.Variant{{Name: wholeName, Exec: dispatch.Options{Mode: plan.ModeAnd, K: stagedK, Placement: dispatch.WholeLists()}}}, Rounds: lab.Pick(m.env, 3, 2),
 	})
 }
 
-// policyMeasuring is one of the measurements under way.
+// policyMeasuring is one measurement.
 type policyMeasuring struct {
 	env     *lab.Env
 	c       *lab.Collection
 	queries []lab.Query
-	others  []lab.Query // that the trees of policy query are trained on
+	others  []lab.Query // training queries of policy query
 	o       regret.Options
 }
 
-// inSetting makes a measurement in a setting, or returns it if it was made. It has the GPU for
-// itself: what one leaves there is not what the next one wants. Where memory is short each
-// policy has a GPU of its own, for the same reason.
+// inSetting makes a measurement in a setting, or returns an earlier one. It
+// uses the GPU exclusively, because measurements should start with equal GPU
+// memory. If memory is short, each policy has its own GPU engine, for the same
+// reason.
 func (m *policyMeasuring) inSetting(ctx context.Context, s setting, what string) (*regret.Measured, error) {
 	return lab.Shared(m.env, "griffin18 "+s.name+", "+what, func() (measured *regret.Measured, err error) {
 		o := engineOptions{memory: s.memory, warm: true}
@@ -236,7 +239,7 @@ func (m *policyMeasuring) inSetting(ctx context.Context, s setting, what string)
 				return nil, err
 			}
 			if s.memory != "" {
-				o.share = len(m.o.Policies) // all but cpu, and the oracle's
+				o.share = len(m.o.Policies) // all except cpu, and the oracle's
 			}
 		}
 		e, err := openEngine(ctx, m.env, m.c, o)
@@ -248,7 +251,7 @@ func (m *policyMeasuring) inSetting(ctx context.Context, s setting, what string)
 		own := *m
 		if o.share > 0 {
 			o.calibrate, o.costs = false, e.dispatcher.Costs()
-			own.o.Own = func(ctx context.Context, _ exec.Policy) (regret.OwnSearcher, error) {
+			own.o.Own = func(ctx context.Context, _ dispatch.Policy) (regret.OwnSearcher, error) {
 				e, err := openEngine(ctx, m.env, m.c, o)
 				if err != nil {
 					return regret.OwnSearcher{}, err
@@ -260,8 +263,8 @@ func (m *policyMeasuring) inSetting(ctx context.Context, s setting, what string)
 	})
 }
 
-// trees trains the trees of policy query for conjunctions in a setting, on other queries than
-// those that are measured, or returns them if they were trained.
+// trees trains the trees of policy query for conjunctions in a setting, on
+// queries that are not measured, or returns earlier ones.
 func (m *policyMeasuring) trees(ctx context.Context, s setting) (cost.Trees, error) {
 	return lab.Shared(m.env, "griffin18 "+s.name+", trees", func() (trees cost.Trees, err error) {
 		e, err := openEngine(ctx, m.env, m.c, engineOptions{memory: s.memory, warm: true})
@@ -281,9 +284,9 @@ func (m *policyMeasuring) trees(ctx context.Context, s setting) (cost.Trees, err
 }
 
 // on makes the measurement with a searcher.
-func (m *policyMeasuring) on(ctx context.Context, s *exec.Searcher, phase string) (*regret.Measured, error) {
+func (m *policyMeasuring) on(ctx context.Context, s *dispatch.Searcher, phase string) (*regret.Measured, error) {
 	o := m.o
-	o.Searcher, o.Analyzer, o.Exec = s, m.c.Snapshot.Options.Analyzer, exec.Options{Mode: exec.ModeAnd, K: stagedK}
+	o.Searcher, o.Analyzer, o.Exec = s, m.c.Snapshot.Options.Analyzer, dispatch.Options{Mode: plan.ModeAnd, K: stagedK}
 	for i := range o.Others {
 		if o.Others[i].Searcher == nil {
 			o.Others[i].Searcher = s
@@ -293,8 +296,8 @@ func (m *policyMeasuring) on(ctx context.Context, s *exec.Searcher, phase string
 	return regret.Measure(ctx, asNodes(m.queries), o)
 }
 
-// counted returns which of some queries count for a variant of a setting: of whole lists those
-// that the GPU answered in every round.
+// counted returns which of the given queries count for a variant of a setting:
+// for whole lists, those that the GPU answered in every round.
 func (r *policyRuns) counted(setting int, variant string, members []int) []int {
 	if variant != wholeName || setting >= len(r.whole) || r.whole[setting] == nil {
 		return members
@@ -308,12 +311,12 @@ func (r *policyRuns) counted(setting int, variant string, members []int) []int {
 	return counted
 }
 
-// medians returns the median time of each query in microseconds under a variant of a
-// setting; nil if it was not measured there.
+// medians returns the median time of each query in microseconds for a variant
+// of a setting; nil if not measured.
 func (r *policyRuns) medians(setting int, variant string) []float64 {
 	of := r.all
 	switch variant {
-	case baselineName, string(exec.PolicyCPU):
+	case baselineName, string(dispatch.PolicyCPU):
 		setting = min(setting, len(of)-1) // without a GPU there is one
 	case wholeName:
 		of = r.whole
@@ -324,7 +327,7 @@ func (r *policyRuns) medians(setting int, variant string) []float64 {
 	return mediansOf(of[setting], variant)
 }
 
-// reason says why a variant was not measured in a setting.
+// reason explains why a variant was not measured in a setting.
 func (r *policyRuns) reason(setting int, variant, noDevice string) string {
 	part := partAll
 	if variant == wholeName {
@@ -337,12 +340,12 @@ func (r *policyRuns) reason(setting int, variant, noDevice string) string {
 		return failed
 	}
 	if part == partWhole && r.whole[setting] != nil {
-		return "The GPU answered none of these in every round: their lists have no room there as images."
+		return "The GPU answered none of these in every round, because their images do not fit into its memory."
 	}
-	return "The lists are there: it is the GPU alone."
+	return "The lists are resident: see the column of the GPU alone."
 }
 
-// notes name what failed.
+// notes lists the failures.
 func (r *policyRuns) notes() (notes []string) {
 	for part, what := range []string{"policies", "every placement", "whole lists"} {
 		for i, failed := range r.failed[part] {
@@ -366,7 +369,7 @@ func mediansOf(m *regret.Measured, variant string) []float64 {
 	return us
 }
 
-// numTerms is how many terms of a query the collection has.
+// numTerms returns the number of a query's terms that occur in the collection.
 func numTerms(m *regret.Measurement) int {
 	n := 0
 	for _, f := range m.DocFreqs {

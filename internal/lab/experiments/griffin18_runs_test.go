@@ -15,8 +15,8 @@ import (
 	"github.com/griffin-search/griffin/internal/regret"
 )
 
-// What was measured before an experiment ran out of its time is not measured again, and what
-// fails leaves the results of the rest.
+// TestGriffin18RunsAreKept: measurements made before an experiment times out
+// are not repeated, and a failure does not affect the others.
 func TestGriffin18RunsAreKept(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the emulator takes its time: run without -short")
@@ -36,7 +36,7 @@ func TestGriffin18RunsAreKept(t *testing.T) {
 	}})
 	t.Cleanup(env.Close)
 	if _, _, _, err := griffin18Runs(ctx, env, true /* hindsight */); !errors.Is(err, errTime) {
-		t.Fatalf("%v, want that the time has ended", err)
+		t.Fatalf("%v, want a timeout", err)
 	}
 	phases = nil
 	runs, device, noDevice, err := griffin18Runs(t.Context(), env, true /* hindsight */)
@@ -53,7 +53,8 @@ func TestGriffin18RunsAreKept(t *testing.T) {
 		t.Errorf("%q: measured a third time (%v)", phases, err)
 	}
 	for i, s := range settings {
-		// Only policies that have memory of their own run with the oracle's, too.
+		// Only policies with their own memory run with the oracle's memory,
+		// too.
 		var times strings.Builder
 		if err := runs.hindsight[i].WriteTimes(&times); err != nil {
 			t.Fatal(err)
@@ -70,7 +71,7 @@ func TestGriffin18RunsAreKept(t *testing.T) {
 	for part := range of {
 		for i := range settings {
 			if part == partAll && i == 0 {
-				continue // without it there is nothing
+				continue // there is no such measurement
 			}
 			broken := *runs
 			for p := range broken.failed {
@@ -93,8 +94,9 @@ func TestGriffin18RunsAreKept(t *testing.T) {
 	}
 }
 
-// Queries that the CPU answered do not count as the GPU's with whole lists, neither in the mean
-// and the percentiles nor in what it is compared with.
+// TestWholeListsCountOnTheGPU: queries answered by the CPU do not count for the
+// GPU with whole lists, neither in the mean and the percentiles nor in
+// comparisons.
 func TestWholeListsCountOnTheGPU(t *testing.T) {
 	const us = time.Microsecond
 	gpu, cpu := regret.Places{GPU: true}, regret.Places{CPU: true}

@@ -11,12 +11,15 @@ func griffin18Table1() lab.Experiment {
 	return lab.Experiment{
 		Name: "griffin18-table1", Paper: "griffin18", Shows: "Table 1", Title: "Compression ratio of PForDelta and EF",
 		Did: "The average ratio of the size of lists of 32-bit DocIDs to their compressed size, in blocks of 128, over all lists of the experiments.",
-		Ours: "The same over lists of all lengths on a generated collection like ClueWeb12: the ratio of the sums, and, since “average over all lists” " +
-			"can be read so too, the mean of the lists' own ratios. PForDelta is that of the paper's Fig. 3, with exceptions of four bytes (pfordelta:plain=1); " +
-			"behind it stands Griffin's own, which keeps an exception in one, two or four bytes and counts those that short slots force. " +
-			"A byte of width a block is counted, other parts of a directory are not.",
-		Differs: "EF gains on PForDelta where gaps are large or uneven, PForDelta where runs of neighbours have a term. The paper's pages lie " +
-			"in the order of a crawl; how clustered ours are was chosen for GOV, not for ClueWeb12.",
+		Ours: "The same over lists of all lengths on a generated collection similar to ClueWeb12: the ratio of the " +
+			"sums, and, because “average over all lists” is ambiguous, the mean of the lists' own ratios. " +
+			"PForDelta is the paper's of Fig. 3, with exceptions of four bytes (pfordelta:plain=1). Griffin's " +
+			"own, in the last columns, stores an exception in one, two or four bytes and accounts for the " +
+			"exceptions that short slots force. Sizes include one byte of width per block, but no other parts of " +
+			"a directory.",
+		Differs: "Relative to PForDelta, EF is better if gaps are large or uneven, and worse if terms occur in runs of" +
+			" adjacent documents. The paper's documents are in crawl order; the clustering of our collection was " +
+			"chosen for GOV, not for ClueWeb12.",
 		Budget: 2 * time.Minute,
 		Run:    runGriffin18Table1,
 	}
@@ -45,7 +48,7 @@ func runGriffin18Table1(ctx context.Context, env *lab.Env) (*lab.Result, error) 
 		}
 		size, mean := 0, 0.0
 		for i, e := range all {
-			n := len(e.data) - 64 + len(e.blocks) // 64: the slack behind it
+			n := len(e.data) - 64 + len(e.blocks) // 64: padding
 			size += n
 			mean += 4 * float64(len(lists[i])) / float64(n)
 		}

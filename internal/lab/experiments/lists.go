@@ -16,7 +16,8 @@ type termLength struct {
 	n    int
 }
 
-// byLength returns the terms of queries that the collection has, shortest list first.
+// byLength returns the terms of queries that occur in the collection, shortest
+// list first.
 func byLength(c *lab.Collection, queries []lab.Query) ([]termLength, error) {
 	var terms []termLength
 	for _, t := range lab.DistinctTerms(queries) {
@@ -34,9 +35,9 @@ func byLength(c *lab.Collection, queries []lab.Query) ([]termLength, error) {
 	return terms, nil
 }
 
-// listsOf returns lists of the terms of queries with about budget postings in all:
-// every so-many-th of them by length, so that
-// lists of all lengths are among them as in the whole. The longest come last.
+// listsOf returns lists of the terms of queries with a total of about budget
+// postings: every nth by length, so that all lengths are represented. The
+// longest come last.
 func listsOf(c *lab.Collection, queries []lab.Query, budget int) ([][]uint32, error) {
 	terms, err := byLength(c, queries)
 	if err != nil {
@@ -58,7 +59,7 @@ func listsOf(c *lab.Collection, queries []lab.Query, budget int) ([][]uint32, er
 	return lists, nil
 }
 
-// count is the number of values of lists.
+// count returns the total number of values of lists.
 func count(lists [][]uint32) int {
 	n := 0
 	for _, l := range lists {
@@ -67,8 +68,8 @@ func count(lists [][]uint32) int {
 	return n
 }
 
-// parallel calls do with 0 to n-1 on all processors, each number once, and returns
-// the first error, or that of ctx.
+// parallel calls do with 0 to n-1 on all cores, each number once, and returns
+// the first error, or the error of ctx.
 func parallel(ctx context.Context, n int, do func(i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -9,19 +9,19 @@ import (
 	"github.com/griffin-search/griffin/internal/saat"
 )
 
-// saatCollection says what the experiments of saat run on.
-const saatCollection = "a generated collection of 25,205,179 documents like .GOV2, 3.74 million postings a query, with 8-bit impacts by BM25 " +
-	"(k1 = 0.9, b = 0.4) in segments packed by QMX, without the bitmaps that Griffin uses otherwise, k = 10, to completion, the first 100 queries"
+// saatCollection describes the data of the saat experiments.
+const saatCollection = "a generated collection of 25,205,179 documents similar to .GOV2, 3.74 million postings per query, with 8-bit impacts by BM25 " +
+	"(k1 = 0.9, b = 0.4) in segments packed by QMX, without Griffin's bitmaps, k = 10, to completion, the first 100 queries"
 
-// saatQueries says where the queries of the experiments of saat differ.
-const saatQueries = " The paper's queries are those of TREC's Million Query track, with 18.9 million postings each by its Table 2; " +
-	"ours are of the Terabyte track of 2005."
+// saatQueries describes the differences of the queries.
+const saatQueries = "The paper's queries are from TREC's Million Query track, with 18.9 million postings each by its Table 2; " +
+	"ours are from the Terabyte track of 2005."
 
 // saatK is the number of hits.
 const saatK = 10
 
-// impactQueries finds the impact-ordered lists of queries of the collection like
-// .GOV2, at most n of them.
+// impactQueries opens the impact-ordered lists of at most n queries of the
+// collection similar to .GOV2.
 func impactQueries(ctx context.Context, env *lab.Env, n int) ([]saat.Query, error) {
 	c, queries, err := gov2(ctx, env)
 	if err != nil {
@@ -42,7 +42,7 @@ func impactQueries(ctx context.Context, env *lab.Env, n int) ([]saat.Query, erro
 	return found, nil
 }
 
-// searchAll answers queries one after another.
+// searchAll answers queries one by one.
 func searchAll(ctx context.Context, e *saat.Engine, queries []saat.Query) error {
 	hits := make([]base.Hit, 0, saatK)
 	for i := range queries {

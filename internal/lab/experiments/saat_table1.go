@@ -11,12 +11,17 @@ import (
 func saatTable1() lab.Experiment {
 	return lab.Experiment{
 		Name: "saat-table1", Paper: "saat", Shows: "Table 1", Title: "Time of a query by accumulators, heap and inlining",
-		Did: "Mean time of 20,000 queries on .GOV2 with accumulators allocated dynamically or as an array, the heap kept by Algorithm 1 or 2, " +
-			"and the update inlined or not; beside them JASS, which allocates dynamically and inlines Algorithm 1. Each 5 times, on one core.",
-		Ours: "The same variants of Griffin's engine on " + saatCollection + "; the least of two rounds over the first queries. The row of JASS is the way " +
-			"in which JASS works, in our engine. Below stands Griffin's default: accumulators as narrow as a query allows, window by window, without a heap.",
-		Differs: "Go arrays are bounds-checked unless the compiler knows the length, which is what the static array gains here. " +
-			"Equal scores are ordered by DocID, so that every variant has the same answer." + saatQueries,
+		Did: "Mean time of 20,000 queries on .GOV2 with accumulators allocated dynamically or as an array, the " +
+			"heap maintained by Algorithm 1 or 2, and the update inlined or not. JASS, for comparison, allocates " +
+			"dynamically and inlines Algorithm 1. Each 5 times, on one core.",
+		Ours: "The same variants of Griffin's engine on " +
+			saatCollection +
+			"; the minimum of two rounds over the queries. The row of JASS is JASS's method in our engine. The " +
+			"last row is Griffin's default: accumulators as narrow as a query allows, window by window, without a" +
+			" heap.",
+		Differs: "Go arrays are bounds-checked unless the compiler knows the length, which is the gain of the static " +
+			"array here. Equal scores are ordered by DocID, so that every variant has the same answer. " +
+			saatQueries,
 		Budget: 5 * time.Minute,
 		Run:    runSaatTable1,
 	}

@@ -13,8 +13,10 @@ func saatTable2() lab.Experiment {
 		Name: "saat-table2", Paper: "saat", Shows: "Table 2", Title: "Clauses of heap algorithm 1",
 		Did:  "How often each clause of Algorithm 1 ran over 20,000 queries on .GOV2.",
 		Ours: "The same counts of Griffin's engine with Algorithm 1 on " + saatCollection + ".",
-		Differs: "Counts grow with the queries and their postings: compare the shares. In 20,000 queries of k = 10 the first clause ran about 10 times a query. " +
-			"A document whose sum equals the least of the heap stays outside here if its DocID is higher; it is counted in the last row." + saatQueries,
+		Differs: "Counts grow with the queries and their postings: compare the shares. In 20,000 queries of k = 10 the" +
+			" first clause ran about 10 times per query. Here a document whose sum equals the minimum of the heap" +
+			" stays outside if its DocID is higher; it is counted in the last row. " +
+			saatQueries,
 		Budget: 2 * time.Minute,
 		Run: func(ctx context.Context, env *lab.Env) (*lab.Result, error) {
 			n, err := countClauses(ctx, env, 1)
@@ -31,14 +33,15 @@ func saatTable2() lab.Experiment {
 	}
 }
 
-// clause is how often a clause ran, here and in the paper (0: not readable).
+// clause is the number of executions of a clause, here and in the paper (0: not
+// readable).
 type clause struct {
 	name  string
 	ours  uint64
 	paper float64
 }
 
-// countClauses runs queries with a heap algorithm and counts.
+// countClauses runs queries with a heap algorithm and counts clauses.
 func countClauses(ctx context.Context, env *lab.Env, heap int) (saat.Counters, error) {
 	queries, err := impactQueries(ctx, env, lab.Pick(env, 100, 20))
 	if err != nil {

@@ -1,6 +1,4 @@
-// Package postingstest builds posting lists in memory for tests of the packages
-// that read them: Write compresses uncompressed lists into the bytes of one
-// segment's files, RandomList draws lists of different shapes.
-//
-// It is for tests only; its values may be read by several goroutines.
+// Package postingstest builds posting lists in memory for tests: Write encodes
+// lists into the bytes of one segment's files, and RandomList generates lists
+// of several shapes. Its values are safe for concurrent reads.
 package postingstest

@@ -9,20 +9,20 @@ import (
 	"github.com/griffin-search/griffin/internal/postings"
 )
 
-// Posting is one posting, uncompressed. Positions is nil or has Freq elements.
+// Posting is an uncompressed posting. Positions is nil or has Freq elements.
 type Posting struct {
 	DocID, Freq uint32
 	Positions   []uint32
 }
 
-// Index holds the bytes of lists that share files, as a segment does.
+// Index holds the bytes of lists that share files, like a segment's.
 type Index struct {
 	Options                        postings.Options
 	Metas                          []postings.Meta
 	Postings, Positions, Frontiers []byte
 }
 
-// Write writes the lists, with AddBlock calls of step postings.
+// Write encodes the lists with AddBlock calls of step postings.
 func Write(t testing.TB, opts postings.Options, lengths []uint32, step int, lists ...[]Posting) *Index {
 	t.Helper()
 	var p, pos, f bytes.Buffer
@@ -48,7 +48,7 @@ func Write(t testing.TB, opts postings.Options, lengths []uint32, step int, list
 	return ix
 }
 
-// Open opens list i.
+// Open returns list i, open for reading.
 func (ix *Index) Open(t testing.TB, i int) *postings.List {
 	t.Helper()
 	l := new(postings.List)
@@ -58,7 +58,7 @@ func (ix *Index) Open(t testing.TB, i int) *postings.List {
 	return l
 }
 
-// Columns returns the postings as Writer.AddBlock takes them.
+// Columns returns the arguments of Writer.AddBlock for the postings.
 func Columns(list []Posting) (docIDs, freqs []uint32, positions []byte) {
 	for _, p := range list {
 		docIDs = append(docIDs, p.DocID)
@@ -72,24 +72,23 @@ func Columns(list []Posting) (docIDs, freqs []uint32, positions []byte) {
 	return docIDs, freqs, positions
 }
 
-// Shape says how RandomList places its postings.
+// Shape is a distribution of DocIDs.
 type Shape int
 
-// The shapes of lists.
+// Shapes of random lists.
 const (
 	Uniform   Shape = iota // each document with the same probability
 	Clustered              // runs of neighbours with wide gaps between them
 	Dense                  // nearly every document of a range
 )
 
-// RandomList returns n postings (fewer if numDocs is less) with frequencies
-// that are mostly small, of the given shape.
+// RandomList returns min(n, numDocs) postings with mostly small frequencies.
 func RandomList(rng *rand.Rand, shape Shape, n, numDocs int, positions bool) []Posting {
 	n = min(n, numDocs)
 	list := make([]Posting, 0, n)
 	at := 0
 	for len(list) < n && at < numDocs {
-		room := (numDocs - at) - (n - len(list)) // documents that may be left out
+		room := (numDocs - at) - (n - len(list)) // number of documents to skip at most
 		gap := 0
 		switch shape {
 		case Uniform:

@@ -1,7 +1,7 @@
-// Command genloops writes loops_generated.go: the update of accumulators and heap
-// (package saat) for each kind of accumulators, Algorithm 1 and 2, inlined or not,
-// counted or not. Go has no way to write them once and get loops as tight as each
-// written out, and how tight they are is what they are there to show.
+// Command genloops writes loops_generated.go: the update of accumulators and heap (package
+// saat) for each kind of accumulators, Algorithm 1 and 2, inlined or not, counted or not.
+// Go cannot express them once with loops as tight as separate ones, and the tightness of
+// the loops is the subject of the comparison.
 package main
 
 import (
@@ -15,7 +15,6 @@ import (
 	"text/template"
 )
 
-// kind is a kind of accumulators.
 type kind struct {
 	Name string
 	Doc  string
@@ -30,14 +29,12 @@ var kinds = []kind{
 	{Name: "pagedArray", Doc: "arrays in pages with dirty flags", Paged: true, Static: true},
 }
 
-// loop is one combination.
 type loop struct {
 	kind
 	Heap              int
 	Counted, Outlined bool
 }
 
-// Method is the name of the loop's method.
 func (l loop) Method() string {
 	name := fmt.Sprintf("add%d", l.Heap)
 	if l.Outlined {
@@ -49,7 +46,7 @@ func (l loop) Method() string {
 	return name
 }
 
-// Update is the name of the method that a loop that is outlined calls.
+// Update returns the name of the method that an outlined loop calls.
 func (l loop) Update() string {
 	name := fmt.Sprintf("update%d", l.Heap)
 	if l.Counted {
@@ -58,7 +55,7 @@ func (l loop) Update() string {
 	return name
 }
 
-// Acc is the accumulator of document d.
+// Acc returns the accumulator of document d.
 func (k kind) Acc(d string) string {
 	if k.Static {
 		return "a.acc[" + d + "&(MaxStaticDocs-1)]"
@@ -66,7 +63,7 @@ func (k kind) Acc(d string) string {
 	return "a.acc[" + d + "]"
 }
 
-// Flag is the dirty flag of page p.
+// Flag returns the dirty flag of page p.
 func (k kind) Flag(p string) string {
 	if k.Static {
 		return "a.flags[" + p + "&(maxStaticPages-1)]"
@@ -74,7 +71,7 @@ func (k kind) Flag(p string) string {
 	return "a.flags[" + p + "]"
 }
 
-// Body returns the update of document d as lines of Go.
+// Body returns the update of document d as Go code.
 func (l loop) Body() (string, error) {
 	text := heap1
 	if l.Heap == 2 {
@@ -92,7 +89,7 @@ const touch = `
 	}
 {{- end}}`
 
-// The comments name the lines of the paper's algorithms.
+// The comments are line numbers of the paper's algorithms.
 const heap1 = `
 	if a.needed > 0 { // 1
 		old := {{.Acc "d"}} // 2
@@ -153,13 +150,13 @@ func (a *{{.Name}}Accumulators) add(v *Variant, docIDs []uint32, score uint16) {
 // value implements heapAccumulators.
 func (a *{{.Name}}Accumulators) value(d uint32) uint16 { return {{.Acc "d"}} }
 
-// before says whether document d stands before o in the order of results.
+// before reports whether document d precedes o in the order of results.
 func (a *{{.Name}}Accumulators) before(d, o uint32) bool {
 	return {{.Acc "d"}} > {{.Acc "o"}} || {{.Acc "d"}} == {{.Acc "o"}} && d < o
 }
 
-// down moves the document at i away from the root, which is the last in the order
-// of results, to its place.
+// down moves the document at i down to its place; the root is the last in the order
+// of results.
 func (a *{{.Name}}Accumulators) down(i int) {
 	h := a.heap
 	d := h[i]
@@ -180,20 +177,20 @@ func (a *{{.Name}}Accumulators) down(i int) {
 	h[i] = d
 }
 
-// build makes a heap of what fills it.
+// build makes a heap of the documents.
 func (a *{{.Name}}Accumulators) build() {
 	for i := len(a.heap)/2 - 1; i >= 0; i-- {
 		a.down(i)
 	}
 }
 
-// insert puts d in the place of the root, the last of the heap, and then in its own.
+// insert replaces the root, the last of the heap, by d and restores the heap.
 func (a *{{.Name}}Accumulators) insert(d uint32) {
 	a.heap[0] = d
 	a.down(0)
 }
 
-// moved puts d, which is in the heap and whose score has risen, in its place.
+// moved restores the heap after the score of d, which is in the heap, has increased.
 func (a *{{.Name}}Accumulators) moved(d uint32) {
 	for i, o := range a.heap {
 		if o == d {
@@ -203,7 +200,7 @@ func (a *{{.Name}}Accumulators) moved(d uint32) {
 	}
 }
 {{if .Paged}}
-// clean zeroes a page that is dirty.
+// clean zeroes a dirty page.
 //
 //go:noinline
 func (a *{{.Name}}Accumulators) clean(p uint32) {
@@ -213,8 +210,8 @@ func (a *{{.Name}}Accumulators) clean(p uint32) {
 {{end}}
 {{- end}}
 {{range .Reached}}
-// {{.Method}} is lines 3 to 17 of Algorithm 2: document d has score v now, with the
-// last addition of score.
+// {{.Method}} is lines 3 to 17 of Algorithm 2: document d now has score v, after
+// adding score.
 //
 //go:noinline
 func (a *{{.Name}}Accumulators) {{.Method}}(d uint32, v, score uint16) {
@@ -236,14 +233,14 @@ func (a *{{.Name}}Accumulators) {{.Method}}(d uint32, v, score uint16) {
 		a.moved(d) // 15
 		{{if .Counted}}a.counters.Updated++{{end}}
 	} else if v > least || d <= root {
-		a.insert(d) // 13; the root itself is found here, too
+		a.insert(d) // 13; includes the root itself
 		{{if .Counted}}if d == root { a.counters.Updated++ } else { a.counters.Inserted++ }{{end}}
 	} {{if .Counted}}else { a.counters.Tied++ } {{end}}
 }
 {{end}}
 {{range .Loops}}
 {{if .Outlined}}
-// {{.Method}} is {{.Update}} of each document.
+// {{.Method}} calls {{.Update}} for each document.
 func (a *{{.Name}}Accumulators) {{.Method}}(docIDs []uint32, score uint16) {
 	for _, d := range docIDs {
 		a.{{.Update}}(d, score)
@@ -271,7 +268,6 @@ type reached struct {
 	Counted bool
 }
 
-// Method is the name of the method.
 func (r reached) Method() string {
 	if r.Counted {
 		return "reached2Counted"
@@ -300,7 +296,7 @@ func generate() ([]byte, error) {
 	if err := template.Must(template.New("source").Parse(source)).Execute(&b, data); err != nil {
 		return nil, err
 	}
-	// What the templates leave out leaves an empty line.
+	// Omitted parts of the templates leave an empty line.
 	return format.Source(emptyBeforeBrace.ReplaceAll(b.Bytes(), []byte("\n$1")))
 }
 

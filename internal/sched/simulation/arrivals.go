@@ -13,15 +13,15 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// Arrival is a query of the log that comes at a time.
+// Arrival is the arrival of a query of the log.
 type Arrival struct {
 	At    time.Duration
 	Query int // in Options.Queries
 }
 
-// Poisson returns n arrivals at a rate, in queries a second, as a Poisson process
-// has them: intervals are independent and exponential. Queries are drawn from
-// numQueries at random.
+// Poisson returns n arrivals of a Poisson process with a rate in queries per
+// second: intervals are independent and exponential. Queries are drawn
+// uniformly from numQueries.
 func Poisson(rate float64, n, numQueries int, seed uint64) []Arrival {
 	random := rand.New(rand.NewPCG(seed, 0x706f6973736f6e))
 	arrivals := make([]Arrival, n)
@@ -33,13 +33,13 @@ func Poisson(rate float64, n, numQueries int, seed uint64) []Arrival {
 	return arrivals
 }
 
-// longest bounds the span of a recorded log, in seconds: 30 years.
+// longest is the maximum span of a recorded log, in seconds: 30 years.
 const longest = 1e9
 
-// ReadArrivals reads a recorded log to be replayed: a line is an arrival, its
-// time in seconds, tab, the id of its query; without id the queries follow each
-// other. Times are from the first on, and rise. The error wraps
-// base.ErrBadInput and names the line.
+// ReadArrivals reads a recorded log for replay. Each line is an arrival: its
+// time in seconds, tab, the id of its query; without ids, queries are taken in
+// order. Times are relative to the first and do not decrease. The error wraps
+// base.ErrBadInput and contains the line number.
 func ReadArrivals(r io.Reader, queries []Query) ([]Arrival, error) {
 	byID := make(map[string]int, len(queries))
 	for i := range queries {
@@ -59,7 +59,7 @@ func ReadArrivals(r io.Reader, queries []Query) ([]Arrival, error) {
 			first = at
 		}
 		if err != nil || !(math.Abs(at-first) < longest) {
-			return nil, fmt.Errorf("%w: line %d: %q is no time in seconds", base.ErrBadInput, number, seconds)
+			return nil, fmt.Errorf("%w: line %d: %q is not a time in seconds", base.ErrBadInput, number, seconds)
 		}
 		a := Arrival{At: time.Duration((at - first) * float64(time.Second)), Query: len(arrivals) % len(queries)}
 		if named {
@@ -70,7 +70,7 @@ func ReadArrivals(r io.Reader, queries []Query) ([]Arrival, error) {
 			a.Query = q
 		}
 		if len(arrivals) > 0 && a.At < arrivals[len(arrivals)-1].At {
-			return nil, fmt.Errorf("%w: line %d: earlier than the line before", base.ErrBadInput, number)
+			return nil, fmt.Errorf("%w: line %d: earlier than the previous line", base.ErrBadInput, number)
 		}
 		arrivals = append(arrivals, a)
 	}
@@ -83,8 +83,9 @@ func ReadArrivals(r io.Reader, queries []Query) ([]Arrival, error) {
 	return arrivals, nil
 }
 
-// Rate returns the mean rate of arrivals, in queries a second: one less than there are over
-// the time from the first to the last. It is 0 if all come at once.
+// Rate returns the mean arrival rate in queries per second: the number of
+// arrivals less one, divided by the time from the first to the last. It is 0 if
+// all arrive at the same time.
 func Rate(arrivals []Arrival) float64 {
 	if len(arrivals) == 0 || arrivals[len(arrivals)-1].At == arrivals[0].At {
 		return 0
@@ -92,8 +93,8 @@ func Rate(arrivals []Arrival) float64 {
 	return float64(len(arrivals)-1) / (arrivals[len(arrivals)-1].At - arrivals[0].At).Seconds()
 }
 
-// Scale returns the arrivals at another mean rate: all times are multiplied. The arrivals have
-// a rate, which is not 0.
+// Scale returns the arrivals at another mean rate, by multiplying all times.
+// Their rate must not be 0.
 func Scale(arrivals []Arrival, rate float64) []Arrival {
 	factor := Rate(arrivals) / rate
 	scaled := make([]Arrival, len(arrivals))

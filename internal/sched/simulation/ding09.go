@@ -6,7 +6,7 @@ import (
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
-// Configuration is a named way to run a log.
+// Configuration is a named configuration of a simulation.
 type Configuration struct {
 	Name    string
 	Options Options
@@ -15,12 +15,13 @@ type Configuration struct {
 // Ding09Deadline is the deadline of Fig. 7.
 const Ding09Deadline = 500 * time.Millisecond
 
-// Ding09 returns the four configurations of ding09 Fig. 7 for a log: the GPU only,
-// the CPU only, the better of both for each query but one query at a time, and both
-// in parallel by the policy query. Each has one CPU and one lane, no batches, and
-// the deadline, by default Ding09Deadline; relative is the mean relative error of
-// predictions (22 % for the GPU and 20 % for the CPU in the paper). Queries run
-// late rather than not at all, so that a run has failed if one missed its deadline.
+// Ding09 returns the four configurations of ding09 Fig. 7 for a log: the GPU
+// only; the CPU only; the better of both for each query, one query at a time;
+// and both in parallel by the policy query. Each has one CPU and one lane, no
+// batches, and the given deadline, by default Ding09Deadline. relative is the
+// mean relative error of predictions (22 % for the GPU and 20 % for the CPU in
+// the paper). Late queries run instead of being shed, so a run has failed if
+// one missed its deadline.
 func Ding09(queries []Query, deadline time.Duration, relative float64, seed uint64) []Configuration {
 	if deadline == 0 {
 		deadline = Ding09Deadline

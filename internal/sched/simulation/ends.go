@@ -6,7 +6,7 @@ import (
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
-// ends is a heap of the runs that go on, by their end, then by their beginning.
+// ends is a heap of current runs, by their end, then by their start.
 type ends struct {
 	heap  []end
 	seq   uint64
@@ -22,7 +22,7 @@ type end struct {
 
 func (e *end) before(f *end) bool { return e.at < f.at || e.at == f.at && e.seq < f.seq }
 
-// first returns when the first run ends, sched.Never if none goes on.
+// first returns the end of the first run, sched.Never if there is none.
 func (h *ends) first() time.Duration {
 	if len(h.heap) == 0 {
 		return sched.Never
@@ -47,7 +47,7 @@ func (h *ends) push(at time.Duration, place sched.Place, jobs []*sched.Job) {
 	h.heap[i] = e
 }
 
-// pop removes the run that ends first. Its jobs go back by giveBack.
+// pop removes the run that ends first. Its jobs are returned by giveBack.
 func (h *ends) pop() (sched.Place, []*sched.Job) {
 	top := h.heap[0]
 	last := len(h.heap) - 1

@@ -8,9 +8,9 @@ import (
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
-// TestRecovers checks that three seconds at twice the load that both processors
-// sustain are shed cleanly, with predictions that miss by 30 %, and that a second
-// later latencies are those of a machine that never was overloaded.
+// TestRecovers checks that during three seconds at twice the sustained load of
+// both processors, with prediction errors of 30 %, the excess is shed, and that
+// a second later latencies are as on a machine that was never overloaded.
 func TestRecovers(t *testing.T) {
 	const deadline = 20 * time.Millisecond
 	queries := mixed(1000, 8)
@@ -54,7 +54,7 @@ type observed struct {
 	goodput float64 // in time, a second
 }
 
-// observe runs arrivals and looks at those from a time on.
+// observe runs arrivals and summarises those after a given time.
 func observe(t *testing.T, o Options, arrivals []Arrival, from time.Duration) observed {
 	t.Helper()
 	var latencies []time.Duration
@@ -78,10 +78,11 @@ func observe(t *testing.T, o Options, arrivals []Arrival, from time.Duration) ob
 	return observed{latency.Summarize(latencies).P99, float64(shed) / float64(shed+len(latencies)), float64(inTime) / span}
 }
 
-// TestOverloadByDefault checks that jobs that nothing but the queue sheds, as there is no
-// deadline, do not wait longer than its default depth lets them, on machines of all sizes,
-// with jobs of all lengths, and that as much is done as can be. In a queue of 1,024 the
-// shortest would all take more than 10 ms on two processors.
+// TestOverloadByDefault: without a deadline, only the queue sheds jobs. They
+// then do not wait longer than the default depth allows, on machines of all
+// sizes and with jobs of all lengths, and throughput stays at capacity. In a
+// queue of 1,024 the shortest jobs would all take more than 10 ms on two
+// processors.
 func TestOverloadByDefault(t *testing.T) {
 	for _, cpus := range []int{1, 2, 16} {
 		for _, takes := range []time.Duration{20 * time.Microsecond, time.Millisecond, 50 * time.Millisecond} {
@@ -95,7 +96,7 @@ func TestOverloadByDefault(t *testing.T) {
 				arrivals = append(arrivals, a)
 			}
 			storm := observe(t, o, arrivals[:50_000], 0)
-			after := observe(t, o, arrivals, end+4*sched.DefaultDepth*takes) // what waits is done beside what comes, of which there is 0.7
+			after := observe(t, o, arrivals, end+4*sched.DefaultDepth*takes) // the backlog is processed beside new arrivals at a load of 0.7
 			if most := (sched.DefaultDepth + 2) * takes; storm.p99 > most || storm.p99 < most/2 {
 				t.Errorf("%d CPUs, jobs of %v: at twice the capacity p99 is %v, want at most %v", cpus, takes, storm.p99, most)
 			}

@@ -17,21 +17,21 @@ import (
 // Query is the measured times of a query.
 type Query struct {
 	ID string
-	// CPU and GPU are its times alone; sched.Never: it does not run there.
+	// CPU and GPU are its times alone; sched.Never: it cannot run there.
 	CPU, GPU time.Duration
-	// Batched is what it adds to a batch on the GPU; 0: as much as GPU.
+	// Batched is its addition to a batch on the GPU; 0: the same as GPU.
 	Batched time.Duration
-	// Work is the number of postings of its shortest list; 0: not known.
+	// Work is the number of postings of its shortest list; 0: unknown.
 	Work int64
 }
 
-// costsHeader is the first line of a file of costs; the last two columns may be
-// missing. A line is a query: its id, microseconds, and postings; "-" stands for a
-// processor that cannot run it.
+// costsHeader is the first line of a file of costs; the last two columns are
+// optional. A line is a query: its id, times in microseconds, and postings; "-"
+// means that a processor cannot run it.
 const costsHeader = "query\tcpu_us\tgpu_us\tbatched_us\twork"
 
-// ReadCosts reads queries from tab-separated text, with or without a header. The
-// error wraps base.ErrBadInput and names the line.
+// ReadCosts reads queries from tab-separated text, with or without a header.
+// The error wraps base.ErrBadInput and contains the line number.
 func ReadCosts(r io.Reader) ([]Query, error) {
 	var queries []Query
 	lines := bufio.NewScanner(r)
@@ -72,15 +72,15 @@ func parseCosts(line string) (Query, error) {
 		}
 		v, err := strconv.ParseFloat(fields[i+1], 64)
 		if err != nil || !(v >= 0) || v > float64(time.Hour/time.Microsecond) {
-			return q, fmt.Errorf("%w: column %d: %q is no time in microseconds", base.ErrBadInput, i+2, fields[i+1])
+			return q, fmt.Errorf("%w: column %d: %q is not a time in microseconds", base.ErrBadInput, i+2, fields[i+1])
 		}
-		// A time of 0 would be one that no queue can grow of.
+		// A time of 0 could never build a queue.
 		*to = max(time.Duration(math.Round(v*1000)), 1)
 	}
 	if len(fields) == 5 {
 		work, err := strconv.ParseInt(fields[4], 10, 64)
 		if err != nil || work < 0 {
-			return q, fmt.Errorf("%w: column 5: %q is no number of postings", base.ErrBadInput, fields[4])
+			return q, fmt.Errorf("%w: column 5: %q is not a number of postings", base.ErrBadInput, fields[4])
 		}
 		q.Work = work
 	}
@@ -90,7 +90,8 @@ func parseCosts(line string) (Query, error) {
 	return q, nil
 }
 
-// WriteCosts writes queries as ReadCosts reads them, to the nanosecond.
+// WriteCosts writes queries in the format of ReadCosts, with nanosecond
+// precision.
 func WriteCosts(w io.Writer, queries []Query) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintln(b, costsHeader)
@@ -112,12 +113,12 @@ func microseconds(d time.Duration) string {
 	return strconv.FormatFloat(float64(d)/1000, 'f', -1, 64)
 }
 
-// predict returns what a model would predict for the queries: their times, each
-// times a lognormal factor of mean 1 by whose choice the mean relative error
+// predict returns simulated predictions for the queries: their times multiplied
+// by a lognormal factor of mean 1, chosen such that the mean relative error
 // E|predicted - measured| / measured is relative.
 //
-// Of a lognormal X with mean 1 and parameter sigma, E|X - 1| = 2 erf(sigma /
-// (2 sqrt 2)), so sigma = 2 sqrt 2 erfinv(relative/2): for 0.22, as ding09 has it
+// For a lognormal X with mean 1 and parameter sigma, E|X - 1| = 2 erf(sigma /
+// (2 sqrt 2)), so sigma = 2 sqrt 2 erfinv(relative/2): for 0.22, ding09's value
 // for the GPU, 0.2766.
 func predict(queries []Query, relative float64, seed uint64) []Query {
 	if relative == 0 {

@@ -54,7 +54,7 @@ func FuzzReadCosts(f *testing.F) {
 			t.Fatal(err)
 		}
 		again, err := ReadCosts(&b)
-		// An id that looks like a comment is lost as one.
+		// An id that looks like a comment is lost.
 		if slices.ContainsFunc(queries, func(q Query) bool { return strings.HasPrefix(q.ID, "#") }) {
 			return
 		}

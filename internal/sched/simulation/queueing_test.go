@@ -9,8 +9,8 @@ import (
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
-// erlangC is the probability that an arrival waits in M/M/c with a load of a
-// erlangs, c > a (Erlang, 1917).
+// erlangC returns the probability that an arrival waits in M/M/c with a load of
+// a erlangs, c > a (Erlang, 1917).
 func erlangC(c int, a float64) float64 {
 	term, sum := 1.0, 0.0 // a^k / k!
 	for k := range c {
@@ -31,9 +31,9 @@ func TestErlangC(t *testing.T) {
 	}
 }
 
-// meanWait simulates n arrivals, first come, first served, and returns the mean
-// wait in seconds and half the width of its 99.9 % confidence interval, from the
-// means of 40 batches.
+// meanWait simulates n arrivals, first come, first served. It returns the mean
+// wait in seconds and half the width of its 99.9 % confidence interval, from
+// the means of 40 batches.
 func meanWait(t *testing.T, o Options, arrivals []Arrival) (mean, half float64) {
 	t.Helper()
 	const batches, student = 40, 3.558 // t, 39 degrees of freedom, 0.9995
@@ -78,7 +78,7 @@ func TestWaitOfMMC(t *testing.T) {
 	const n = 200_000
 	for _, c := range []struct {
 		servers int
-		load    float64 // of each server
+		load    float64 // per server
 		place   sched.Place
 	}{{1, 0.5, sched.CPU}, {1, 0.8, sched.GPU}, {2, 0.7, sched.CPU}, {4, 0.8, sched.GPU}, {16, 0.9, sched.CPU}} {
 		random := rand.New(rand.NewPCG(7, uint64(c.servers)))
@@ -104,8 +104,8 @@ func TestWaitOfMMC(t *testing.T) {
 	}
 }
 
-// TestWaitOfMD1 compares with the Pollaczek-Khinchine formula for constant times:
-// rho / (2 (1 - rho)) of the time of a job.
+// TestWaitOfMD1 compares with the Pollaczek-Khinchine formula for constant
+// times: rho / (2 (1 - rho)) of the time of a job.
 func TestWaitOfMD1(t *testing.T) {
 	const n = 200_000
 	for _, load := range []float64{0.3, 0.6, 0.9} {
@@ -121,8 +121,8 @@ func TestWaitOfMD1(t *testing.T) {
 	}
 }
 
-// TestOrderKeepsMeanWork checks a law of conservation: whatever the order, the
-// servers of a place are busy for the same time and all jobs are run.
+// TestOrderKeepsMeanWork checks a conservation law: in any order, the servers
+// of a place are busy for the same time and all jobs run.
 func TestOrderKeepsMeanWork(t *testing.T) {
 	const n = 20_000
 	queries := mixed(500, 3)
@@ -150,8 +150,8 @@ func TestOrderKeepsMeanWork(t *testing.T) {
 	}
 }
 
-// mixed returns queries of the kind that Griffin sees: many small ones, which are
-// faster on the CPU, few large ones, which are much faster on the GPU.
+// mixed returns a typical workload of Griffin: many small queries, faster on
+// the CPU, and few large ones, much faster on the GPU.
 func mixed(n int, seed uint64) []Query {
 	random := rand.New(rand.NewPCG(seed, 99))
 	queries := make([]Query, n)

@@ -10,39 +10,40 @@ import (
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
-// Options say what is simulated.
+// Options are the parameters of a simulation.
 type Options struct {
-	// Sched is the scheduler: policy, servers, deadline and the rest.
+	// Sched has the scheduler's options: policy, servers, deadline and others.
 	Sched sched.Options
 	// Queries are the log, with measured times.
 	Queries []Query
-	// Predicted are the same queries with the times that the scheduler sees; nil:
-	// those of Queries, with an Error.
+	// Predicted are the same queries with the times that the scheduler sees;
+	// nil: Queries with an Error.
 	Predicted []Query
-	// Error is the mean relative error of the predictions that the scheduler sees:
-	// from 0, exact, to less than 2.
+	// Error is the mean relative error of the predictions that the scheduler
+	// sees: from 0, exact, to less than 2.
 	Error float64
-	// Seed is that of the predictions' errors.
+	// Seed determines the errors of predictions.
 	Seed uint64
-	// OneAtATime runs one query at a time, on the processor that is predicted to
-	// be faster, first come, first served: ding09's "better of both". Policy, CPUs
-	// and Lanes do not matter then.
+	// OneAtATime runs one query at a time, on the processor that is predicted
+	// to be faster, first come, first served: ding09's "better of both".
+	// Policy, CPUs and Lanes are then ignored.
 	OneAtATime bool
-	// Warmup is how many arrivals at the start do not count in the result.
+	// Warmup is the number of arrivals at the start that are excluded from the
+	// result.
 	Warmup int
-	// UntilFailed ends the run with the first query that counts and misses its deadline or is not
-	// run, where only Failed matters.
+	// UntilFailed ends the run with the first counted query that is late or
+	// shed, if only Failed is of interest.
 	UntilFailed bool
-	// Each, if it is not nil, is told how each arrival ended, in the order of
-	// ends. The outcome is reused.
+	// Each, if not nil, is called with the outcome of each arrival, in the
+	// order of their ends. The outcome is reused.
 	Each func(*Outcome)
 }
 
-// Outcome is how one arrival ended.
+// Outcome is the outcome of one arrival.
 type Outcome struct {
 	Arrival int // index
 	Query   int
-	// Shed is nil if the query was run; the times are then those of its last run.
+	// Shed is nil if the query was run; the times are then of its last run.
 	Shed           error
 	Place          sched.Place
 	Arrived, Began time.Duration
@@ -52,31 +53,32 @@ type Outcome struct {
 	Missed         bool // ended after its deadline
 }
 
-// Result is what came out, without the warm-up.
+// Result summarises a simulation, without the warm-up.
 type Result struct {
-	// Rate is that of the arrivals, in queries a second, as Rate tells it.
+	// Rate is the rate of the arrivals, in queries per second (func Rate).
 	Rate     float64 `json:"rate"`
 	Arrivals int     `json:"arrivals"`
-	// Latency is from the arrival to the end, of queries that were run.
+	// Latency is the time from arrival to end, for queries that were run.
 	Latency latency.Summary `json:"latency_us"`
-	// MeanWait is from the arrival to the beginning.
+	// MeanWait is the mean time from arrival to start.
 	MeanWait time.Duration `json:"mean_wait_ns"`
-	// Missed ended after their deadline; Shed were not run. Goodput is the others,
-	// a second.
+	// Missed is the number of late queries, Shed of queries that were not run.
+	// Goodput is the number of others per second.
 	Missed  int     `json:"missed"`
 	Shed    int     `json:"shed"`
 	Goodput float64 `json:"goodput"`
-	// Share is of the queries that were run, Busy of the servers' time, both by
-	// place, CPU first; Batch is the mean number of queries in a run on the GPU.
+	// Share is the share of the executed queries, Busy of the servers' time,
+	// both by place, CPU first. Batch is the mean number of queries per run on
+	// the GPU.
 	Share  [sched.NumPlaces]float64 `json:"share"`
 	Busy   [sched.NumPlaces]float64 `json:"busy"`
 	Batch  float64                  `json:"batch"`
 	Stolen int                      `json:"stolen"`
-	// Last is when the last query ended.
+	// Last is the end of the last query.
 	Last time.Duration `json:"last_ns"`
 }
 
-// Failed says whether a query missed its deadline or was not run.
+// Failed reports whether a query was late or shed.
 func (r *Result) Failed() bool { return r.Missed+r.Shed > 0 }
 
 // check returns an error that wraps base.ErrBadInput.
@@ -103,8 +105,8 @@ func (o *Options) check(arrivals []Arrival) error {
 	return nil
 }
 
-// Run simulates the arrivals, whose times rise. The error is that of ctx, or
-// wraps base.ErrBadInput.
+// Run simulates the arrivals, whose times do not decrease. The error is the
+// error of ctx, or wraps base.ErrBadInput.
 func Run(ctx context.Context, o Options, arrivals []Arrival) (*Result, error) {
 	if err := o.check(arrivals); err != nil {
 		return nil, err
@@ -119,30 +121,22 @@ func Run(ctx context.Context, o Options, arrivals []Arrival) (*Result, error) {
 	return m.result(), nil
 }
 
-// machine is a simulation that runs.
+// machine is a running simulation.
 type machine struct {
-	o                  *Options
-	arrivals           []Arrival
-	measured           []Query
-	predicted          []Query
-	s                  *sched.Scheduler
-	now                time.Duration
-	next               int // arrival
-	ends               ends
-	wake               [sched.NumPlaces]time.Duration
-	free               []*sched.Job
-	picked             []*sched.Job
-	outcome            Outcome
-	latencies          []time.Duration
-	waited, last       time.Duration
-	missed, shed       int
-	stolen             int
-	ran                [sched.NumPlaces]int
-	runs, together     [sched.NumPlaces]int // runs, and the queries in them
-	busy               [sched.NumPlaces]time.Duration
-	servers            [sched.NumPlaces]int
-	started            time.Duration // when the warm-up ended
-	inTime, numCounted int
+	o         *Options
+	arrivals  []Arrival
+	measured  []Query
+	predicted []Query
+	s         *sched.Scheduler
+	now       time.Duration
+	next      int // arrival
+	ends      ends
+	wake      [sched.NumPlaces]time.Duration
+	free      []*sched.Job
+	picked    []*sched.Job
+	outcome   Outcome
+	servers   [sched.NumPlaces]int
+	totals
 }
 
 func newMachine(o *Options, arrivals []Arrival) (*machine, error) {
@@ -169,8 +163,8 @@ func newMachine(o *Options, arrivals []Arrival) (*machine, error) {
 	return m, nil
 }
 
-// mergePlaces makes one processor of two: each query has the times of the one
-// where it is predicted to be faster.
+// mergePlaces combines both processors: each query has the times of the one
+// that is predicted to be faster.
 func (m *machine) mergePlaces() {
 	measured, predicted := make([]Query, len(m.measured)), make([]Query, len(m.measured))
 	for i := range measured {
@@ -184,7 +178,7 @@ func (m *machine) mergePlaces() {
 	m.measured, m.predicted = measured, predicted
 }
 
-// run handles event after event: ends before arrivals at the same time.
+// run processes all events; at the same time, ends precede arrivals.
 func (m *machine) run(ctx context.Context) error {
 	for events := 0; ; events++ {
 		if events%(1<<14) == 0 && ctx.Err() != nil {
@@ -225,7 +219,7 @@ func (m *machine) arrive() {
 	}
 }
 
-// job returns a job that has ended, or a new one.
+// job returns an ended job for reuse, or a new one.
 func (m *machine) job() *sched.Job {
 	if last := len(m.free) - 1; last >= 0 {
 		j := m.free[last]
@@ -235,7 +229,7 @@ func (m *machine) job() *sched.Job {
 	return new(sched.Job)
 }
 
-// dispatch starts what can start.
+// dispatch starts jobs.
 func (m *machine) dispatch() {
 	for p := range sched.Place(sched.NumPlaces) {
 		for {
@@ -252,7 +246,7 @@ func (m *machine) dispatch() {
 			}
 			m.ends.push(m.now+took, p, jobs)
 		}
-		if m.wake[p] <= m.now { // time goes on, whatever
+		if m.wake[p] <= m.now { // time must advance
 			m.wake[p] = m.now + 1
 		}
 	}
@@ -264,7 +258,7 @@ func (m *machine) dispatch() {
 
 var errExpired = &sched.Overload{Reason: sched.Expired, RetryAfter: time.Millisecond}
 
-// takes is the measured time of a run.
+// takes returns the measured time of a run.
 func (m *machine) takes(p sched.Place, jobs []*sched.Job) time.Duration {
 	if p == sched.CPU {
 		return m.query(jobs[0]).CPU
@@ -308,55 +302,10 @@ func (m *machine) ended(j *sched.Job, shed error) {
 		out.Missed = m.now > j.Deadline
 	}
 	if m.counts(j) {
-		m.tally(out)
+		m.tally(m.now, out)
 	}
 	if m.o.Each != nil {
 		m.o.Each(out)
 	}
 	m.free = append(m.free, j)
-}
-
-func (m *machine) tally(out *Outcome) {
-	m.numCounted++
-	m.last = m.now
-	if out.Shed != nil {
-		m.shed++
-		return
-	}
-	m.latencies = append(m.latencies, out.Ended-out.Arrived)
-	m.waited += out.Began - out.Arrived
-	m.ran[out.Place]++
-	if out.Stolen {
-		m.stolen++
-	}
-	if out.Missed {
-		m.missed++
-	} else {
-		m.inTime++
-	}
-}
-
-func (m *machine) result() *Result {
-	r := &Result{
-		Rate: Rate(m.arrivals[m.o.Warmup:]), Arrivals: m.numCounted, Latency: latency.Summarize(m.latencies),
-		Missed: m.missed, Shed: m.shed, Stolen: m.stolen, Last: m.last,
-	}
-	if n := len(m.latencies); n > 0 {
-		r.MeanWait = m.waited / time.Duration(n)
-		for p := range r.Share {
-			r.Share[p] = float64(m.ran[p]) / float64(n)
-		}
-	}
-	if span := m.last - m.started; span > 0 {
-		r.Goodput = float64(m.inTime) / span.Seconds()
-		for p := range r.Busy {
-			if m.servers[p] > 0 {
-				r.Busy[p] = float64(m.busy[p]) / float64(span) / float64(m.servers[p])
-			}
-		}
-	}
-	if runs := m.runs[sched.GPU]; runs > 0 {
-		r.Batch = float64(m.together[sched.GPU]) / float64(runs)
-	}
-	return r
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
-// TestFirstComeFirstServed compares every beginning with Kiefer and Wolfowitz's
-// recursion: with c servers a job begins when it has come and the first of them is
-// free.
+// TestFirstComeFirstServed compares every start with Kiefer and Wolfowitz's
+// recursion: with c servers a job begins when it has arrived and the first
+// server is free.
 func TestFirstComeFirstServed(t *testing.T) {
 	for _, servers := range []int{1, 3, 16} {
 		queries := mixed(300, uint64(servers))
@@ -41,7 +41,7 @@ func TestFirstComeFirstServed(t *testing.T) {
 	}
 }
 
-// TestEachEndsOnce runs every policy over random options and counts.
+// TestEachEndsOnce runs every policy with random options and counts outcomes.
 func TestEachEndsOnce(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 5))
 	for _, policy := range sched.Policies() {
@@ -79,7 +79,7 @@ func TestEachEndsOnce(t *testing.T) {
 				t.Errorf("%d counted of %d: %+v", r.Arrivals, n, r)
 			}
 			for p, busy := range r.Busy {
-				if busy < 0 || busy > 1.1 { // a run of the warm-up does not count, one at the end does as a whole
+				if busy < 0 || busy > 1.1 { // a run of the warm-up does not count; a run at the end counts entirely
 					t.Errorf("place %d is busy for %v of the time", p, busy)
 				}
 			}
@@ -119,7 +119,7 @@ func TestPoisson(t *testing.T) {
 		counts[arrivals[i].Query]++
 	}
 	mean := sum / (n - 1)
-	// Exponential intervals have a deviation as large as their mean.
+	// The standard deviation of exponential intervals equals their mean.
 	if deviation := math.Sqrt(squares/(n-1) - mean*mean); math.Abs(deviation/mean-1) > 0.01 {
 		t.Errorf("intervals of %v s deviate by %v s", mean, deviation)
 	}
@@ -131,8 +131,8 @@ func TestPoisson(t *testing.T) {
 	}
 }
 
-// The rate of a log is the same when it is read, scaled and told with a result: three arrivals
-// in a second are two a second, as there are two distances between them.
+// TestRateOfReplay: reading, scaling and results use the same definition of
+// rate: three arrivals in a second are two per second.
 func TestRateOfReplay(t *testing.T) {
 	log := []Arrival{{At: 0}, {At: 250 * time.Millisecond}, {At: time.Second}}
 	if got := Rate(log); got != 2 {
@@ -171,7 +171,7 @@ func TestReadArrivals(t *testing.T) {
 	}
 }
 
-// TestSustainedRate finds a rate that a formula gives: in M/D/1 the mean wait is the
+// TestSustainedRate compares with a formula: in M/D/1 the mean wait equals the
 // time of a job at a load of 2/3.
 func TestSustainedRate(t *testing.T) {
 	o := Options{Queries: []Query{{CPU: service, GPU: sched.Never}}, Sched: sched.Options{Policy: sched.PolicyCPU, CPUs: 1, MaxQueue: -1}}
@@ -181,16 +181,16 @@ func TestSustainedRate(t *testing.T) {
 		t.Errorf("sustained %v, %v; want %v", got, err, want)
 	}
 	if got, err := SustainedRate(t.Context(), o, l, func(*Result) bool { return false }); err != nil || got != 0 {
-		t.Errorf("what is never accepted sustained %v, %v", got, err)
+		t.Errorf("if no result is accepted: %v, %v", got, err)
 	}
 	short := Load{Arrivals: 10, Seed: 3}
 	if got, err := SustainedRate(t.Context(), o, short, func(*Result) bool { return true }); err != nil || got != HighestRate {
-		t.Errorf("what is always accepted sustained %v, %v", got, err)
+		t.Errorf("if all results are accepted: %v, %v", got, err)
 	}
 }
 
-// diverging returns queries of which some are much faster on one processor and
-// some on the other, as ding09 §9 found AND queries: 8 ms on average on each.
+// diverging returns queries, some much faster on one processor and some on the
+// other, like the AND queries of ding09 §9: 8 ms on average on each.
 func diverging(n int, seed uint64) []Query {
 	random := rand.New(rand.NewPCG(seed, 7))
 	queries := make([]Query, n)
@@ -201,9 +201,9 @@ func diverging(n int, seed uint64) []Query {
 	return queries
 }
 
-// TestDing09 checks what the paper found in Fig. 7: both in parallel sustain more
-// than the better of both one at a time, and that more than either alone; with the
-// paper's errors of prediction too.
+// TestDing09 checks the result of Fig. 7: both in parallel sustain more than
+// the better of both one at a time, and that more than either alone; also with
+// the paper's prediction errors.
 func TestDing09(t *testing.T) {
 	queries := diverging(1000, 1)
 	for _, relative := range []float64{0, 0.22} {
@@ -223,8 +223,8 @@ func TestDing09(t *testing.T) {
 	}
 }
 
-// TestPoliciesUnderLoad checks what each policy is for, at a load between what one
-// processor can do and what all can.
+// TestPoliciesUnderLoad checks the purpose of each policy, at a load between
+// the capacity of one processor and of all.
 func TestPoliciesUnderLoad(t *testing.T) {
 	queries := mixed(1000, 2)
 	p99 := map[sched.Policy]time.Duration{}
@@ -250,8 +250,8 @@ func TestPoliciesUnderLoad(t *testing.T) {
 	}
 }
 
-// TestBatchTime works an example: a batch takes what its queries add, and once the
-// most that one takes beside that.
+// TestBatchTime computes an example: a batch takes the sum of its queries'
+// additions, plus once the maximum of their remaining times.
 func TestBatchTime(t *testing.T) {
 	us := func(n int) time.Duration { return time.Duration(n) * time.Microsecond }
 	o := Options{
@@ -263,13 +263,14 @@ func TestBatchTime(t *testing.T) {
 	if _, err := Run(t.Context(), o, []Arrival{{0, 2}, {1, 0}, {2, 1}, {3, 2}}); err != nil {
 		t.Fatal(err)
 	}
-	// One by itself; then 90 + 5 + 20, and 25 beside.
+	// One alone; then 90 + 5 + 20, plus 25.
 	if want := []time.Duration{us(20), us(160), us(160), us(160)}; !slices.Equal(ends, want) {
 		t.Errorf("ended at %v, want %v", ends, want)
 	}
 }
 
-// TestPredicted checks that predictions decide and measured times rule.
+// TestPredicted checks that predictions determine decisions and measured times
+// determine durations.
 func TestPredicted(t *testing.T) {
 	o := Options{
 		Queries:   []Query{{CPU: time.Millisecond, GPU: 3 * time.Millisecond}},
@@ -286,8 +287,8 @@ func TestPredicted(t *testing.T) {
 	}
 }
 
-// TestWindow checks that a window makes batches where the GPU would be idle, and
-// makes nobody wait where nobody else comes.
+// TestWindow checks that a window creates batches where the GPU would be idle,
+// and causes no wait if nothing else arrives.
 func TestWindow(t *testing.T) {
 	queries := []Query{{CPU: sched.Never, GPU: 40 * time.Microsecond, Batched: 10 * time.Microsecond}}
 	for _, c := range []struct {
@@ -330,7 +331,7 @@ func TestRunRefuses(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	// So many arrivals at so low a rate that times of them pass what can be counted.
+	// The arrivals span more time than can be represented.
 	if _, err := At(t.Context(), good, Load{Arrivals: 1000}, 1e-8); !errors.Is(err, base.ErrBadInput) {
 		t.Errorf("3000 years: %v", err)
 	}
@@ -341,7 +342,7 @@ func TestRunRefuses(t *testing.T) {
 	}
 }
 
-// BenchmarkRun simulates a million arrivals an iteration.
+// BenchmarkRun simulates a million arrivals per iteration.
 func BenchmarkRun(b *testing.B) {
 	queries := mixed(1000, 1)
 	for _, policy := range sched.Policies() {
@@ -358,8 +359,9 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
-// A rate that cannot be sustained is found though the deadline is hundreds of times what a
-// query takes, if the arrivals are long against the deadline, and not if they are short.
+// TestSustainedRateOfLongDeadline: for a deadline of hundreds of query times,
+// an unsustainable rate is detected if the span of arrivals is long relative to
+// the deadline, and not if it is short.
 func TestSustainedRateOfLongDeadline(t *testing.T) {
 	const quick, deadline = 100 * time.Microsecond, 50 * time.Millisecond
 	o := Options{
@@ -368,9 +370,9 @@ func TestSustainedRateOfLongDeadline(t *testing.T) {
 	}
 	for _, c := range []struct {
 		span        time.Duration
-		least, most float64 // of what the processor can do
+		least, most float64 // relative to the processor's capacity
 	}{
-		{0, 1.8, 2.2}, // 1,000 arrivals are 100 ms of work: the last is late where they come within 50 ms
+		{0, 1.8, 2.2}, // 1,000 arrivals are 100 ms of work: the last is late if they arrive within 50 ms
 		{SpanFor(deadline), 0.98, 1.006},
 	} {
 		rate, err := SustainedRate(t.Context(), o, Load{Arrivals: 1000, Seed: 1, Span: c.span}, func(r *Result) bool { return !r.Failed() })
@@ -384,7 +386,8 @@ func TestSustainedRateOfLongDeadline(t *testing.T) {
 	}
 }
 
-// The mean of batches leaves the warm-up out, as all figures do.
+// TestBatchWithoutWarmup: the mean batch size excludes the warm-up, like all
+// results.
 func TestBatchWithoutWarmup(t *testing.T) {
 	o := Options{
 		Queries: []Query{{GPU: time.Millisecond, Batched: time.Microsecond, CPU: sched.Never}},

@@ -9,23 +9,24 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// Load says which arrivals a rate is simulated with.
+// Load describes the arrivals for simulating a rate.
 type Load struct {
-	// Arrivals is how many there are at least.
+	// Arrivals is the minimum number of arrivals.
 	Arrivals int
-	// Span is how long Poisson arrivals come at least, up to MaxArrivals of them. Of a rate
-	// that a machine cannot sustain the queue grows only as long as queries arrive: by a
-	// second in a hundred seconds if the rate is a hundredth too high. A run that is not
-	// long against a deadline ends before a query misses it, at rates that fail. 0: any.
+	// Span is the minimum duration of Poisson arrivals, up to MaxArrivals of
+	// them. At an unsustainable rate the queue grows only while queries arrive:
+	// by a second in a hundred seconds if the rate is 1 % too high. A run that
+	// is short relative to a deadline ends before a query is late, even at such
+	// rates. 0: no minimum.
 	Span time.Duration
-	// Seed is that of Poisson arrivals.
+	// Seed determines the Poisson arrivals.
 	Seed uint64
-	// Replay, if it is not nil, is a recorded log that is scaled to the rate, in
-	// the place of Poisson arrivals.
+	// Replay, if not nil, is a recorded log that is scaled to the rate and
+	// replaces Poisson arrivals.
 	Replay []Arrival
 }
 
-// at returns the arrivals of a rate.
+// at returns the arrivals for a rate.
 func (l *Load) at(rate float64, numQueries int) []Arrival {
 	if l.Replay != nil {
 		return Scale(l.Replay, rate)
@@ -34,30 +35,32 @@ func (l *Load) at(rate float64, numQueries int) []Arrival {
 	return Poisson(rate, int(n), numQueries, l.Seed)
 }
 
-// SpanFor returns the Span in which the queue of a rate that is a part in 200 too high grows to
-// a deadline.
+// SpanFor returns the Span in which, at a rate that is 0.5 % too high, the
+// queue grows to a deadline.
 func SpanFor(deadline time.Duration) time.Duration { return 200 * deadline }
 
-// Cut reports whether the arrivals of a rate do not come for all of Span, since they would be more
-// than MaxArrivals.
+// Cut reports whether arrivals at a rate do not cover the Span, because they
+// would exceed MaxArrivals.
 func (l *Load) Cut(rate float64) bool { return l.Replay == nil && rate*l.Span.Seconds() > MaxArrivals }
 
-// MaxArrivals is the most arrivals that a Span asks for.
+// MaxArrivals limits the arrivals caused by a Span.
 const MaxArrivals = 5_000_000
 
-// slowest is the rate at which the arrivals take as long as times can be told.
+// slowest returns the rate at which the arrivals span the longest representable
+// time.
 func (l *Load) slowest() float64 { return float64(max(len(l.Replay), l.Arrivals)) / longest }
 
-// At simulates one rate, in queries a second, up to HighestRate. Errors are those of Run.
+// At simulates one rate, in queries per second, up to HighestRate. It
+// returns the errors of Run.
 func At(ctx context.Context, o Options, l Load, rate float64) (*Result, error) {
 	if !(rate > 0) || l.Replay == nil && l.Arrivals <= 0 || len(o.Queries) == 0 {
 		return nil, fmt.Errorf("%w: simulation of %d arrivals at a rate of %v", base.ErrBadInput, l.Arrivals, rate)
 	}
 	if rate > HighestRate { // arrivals would be less than a nanosecond apart
-		return nil, fmt.Errorf("%w: a rate of %v: at most %d queries a second can be told apart", base.ErrBadInput, rate, HighestRate)
+		return nil, fmt.Errorf("%w: a rate of %v: the maximum is %d queries a second", base.ErrBadInput, rate, HighestRate)
 	}
 	if l.Replay != nil && Rate(l.Replay) == 0 {
-		return nil, fmt.Errorf("%w: recorded arrivals of one moment have no rate", base.ErrBadInput)
+		return nil, fmt.Errorf("%w: recorded arrivals at one point in time have no rate", base.ErrBadInput)
 	}
 	if rate <= l.slowest() {
 		return nil, fmt.Errorf("%w: the arrivals take more than 30 years at a rate of %v: simulate fewer, or more a second", base.ErrBadInput, rate)
@@ -65,8 +68,8 @@ func At(ctx context.Context, o Options, l Load, rate float64) (*Result, error) {
 	return Run(ctx, o, l.at(rate, len(o.Queries)))
 }
 
-// Sweep simulates each rate. The arrivals of all rates are the same but for their
-// pace.
+// Sweep simulates each rate. The arrivals at all rates differ only by a factor
+// in time.
 func Sweep(ctx context.Context, o Options, l Load, rates []float64) ([]*Result, error) {
 	results := make([]*Result, 0, len(rates))
 	for _, rate := range rates {
@@ -79,17 +82,19 @@ func Sweep(ctx context.Context, o Options, l Load, rates []float64) ([]*Result, 
 	return results, nil
 }
 
-// HighestRate is the highest rate that SustainedRate tries: more than any machine sustains.
+// HighestRate is the highest rate that SustainedRate tries: more than any
+// machine sustains.
 const HighestRate = 1 << 30
 
-// lowestRate is the lowest: it fails for no query that can be answered in time at all.
+// lowestRate is the lowest rate tried: it fails for no query that can meet its
+// deadline at all.
 const lowestRate = 1.0 / 1024
 
-// SustainedRate returns the highest rate, to a part in a hundred, at which accept accepts
-// the result, as far as doubling and halving finds it: ding09 counts a run as failed if a
-// query misses its deadline, so that accept is !Failed. It returns 0 if every rate is
-// refused and HighestRate if none is. With the Span of SpanFor it is at most a part in 200
-// above what can be sustained for good.
+// SustainedRate returns the highest rate, within 1 %, at which accept accepts
+// the result, found by doubling and halving. In ding09 a run has failed if a
+// query is late, so accept is !Failed. It returns 0 if no rate is accepted and
+// HighestRate if all are. With the Span of SpanFor it exceeds the sustainable
+// rate by at most 0.5 %.
 func SustainedRate(ctx context.Context, o Options, l Load, accept func(*Result) bool) (float64, error) {
 	good, bad := 0.0, 0.0
 	for rate := 1.0; bad == 0 || good == 0; {

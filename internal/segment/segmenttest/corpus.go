@@ -14,16 +14,16 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// Doc is a document: its id, its stored text and the tokens of each field, by
-// position ("" is a gap: no token stands there).
+// Doc is a document: its id, stored text and the tokens of each field by
+// position. The token "" is a gap.
 type Doc struct {
 	ID, Title, Text string
 	Extra           []corpus.Field
 	Fields          [][]string
 }
 
-// RandomDocs returns n documents whose terms follow a Zipf-like law over a
-// vocabulary of the given size. Ids are unique. Some documents are empty.
+// RandomDocs returns n documents whose terms follow a Zipf-like law over the
+// vocabulary. Ids are unique. Some documents are empty.
 func RandomDocs(rng *rand.Rand, n, vocabulary, numFields int) []Doc {
 	docs := make([]Doc, n)
 	zipf := rand.NewZipf(rng, 1.2, 4, uint64(vocabulary-1))
@@ -53,8 +53,8 @@ func RandomDocs(rng *rand.Rand, n, vocabulary, numFields int) []Doc {
 	return docs
 }
 
-// Term returns a name for the i-th term of a vocabulary; names share prefixes
-// and are not in order of i.
+// Term returns the i-th term of a vocabulary. Terms share prefixes and are not
+// ordered by i.
 func Term(i uint64) string {
 	const letters = "etaoinshrdlu"
 	var b []byte
@@ -64,13 +64,13 @@ func Term(i uint64) string {
 	return string(b)
 }
 
-// Posting is one entry of a list.
+// Posting is a document with the positions of a term in it.
 type Posting struct {
 	Doc       int
 	Positions []uint32
 }
 
-// Lists inverts one field of documents.
+// Lists inverts one field of docs.
 func Lists(docs []Doc, field int) map[string][]Posting {
 	lists := map[string][]Posting{}
 	for i := range docs {
@@ -103,19 +103,20 @@ func Lengths(docs []Doc, field int) []uint32 {
 	return lengths
 }
 
-// Source is documents as a source of segment.Write.
+// Source is a segment.Source of documents in memory.
 type Source struct {
 	Docs   []Doc
 	Drop   *segment.Bitmap
 	stored func() (*segment.StoredReader, error)
-	// BlockLen is how many postings a block of an iterator has; 0: as many as fit.
+	// BlockLen is the number of postings in a block of an iterator; 0: the
+	// maximum.
 	BlockLen int
 }
 
 var _ segment.Source = (*Source)(nil)
 
-// NewSource returns a source of docs. If fs is not nil, the documents are
-// stored in a file of that name on it.
+// NewSource returns a source of docs. If fs is not nil, it stores the documents
+// in a file of that name.
 func NewSource(docs []Doc, fs vfs.FS, name string) (*Source, error) {
 	s := &Source{Docs: docs}
 	if fs == nil {

@@ -1,3 +1,3 @@
-// Package segmenttest has documents and sources for tests: a slow, obvious
-// picture of an index in memory, to write segments from and to hold them against.
+// Package segmenttest provides documents and sources for tests: a simple model
+// of an index in memory, from which tests write segments and verify them.
 package segmenttest

@@ -2,15 +2,15 @@ package accumulate
 
 import "encoding/binary"
 
-// Line is the number of accumulators that Drain looks at together, and that a
-// word of a bitmap stands for.
+// Line is the number of accumulators that Drain processes together, and the number of
+// accumulators of one bitmap word.
 const Line = 64
 
 // Accumulator is the type of an accumulator.
 type Accumulator interface{ uint8 | uint16 | uint32 }
 
-// Scatter adds v to acc[d] for each d of docIDs in turn, and stops at the first
-// that is not below len(acc). It returns how many it added.
+// Scatter adds v to acc[d] for each d of docIDs in order, and stops at the first d that is
+// not below len(acc). It returns the number of additions.
 func Scatter[T Accumulator](acc []T, docIDs []uint32, v T) int {
 	switch acc := any(acc).(type) {
 	case []uint8:
@@ -23,9 +23,8 @@ func Scatter[T Accumulator](acc []T, docIDs []uint32, v T) int {
 	return 0
 }
 
-// ScatterBytes is Scatter for DocIDs as bytes, little endian, 4 each. Bytes that
-// are left over count for nothing. It is for few DocIDs, for which assembly would
-// not pay.
+// ScatterBytes is Scatter for DocIDs as bytes, 4 each, little endian. It ignores an
+// incomplete DocID at the end. It is for few DocIDs, where assembly does not pay off.
 func ScatterBytes[T Accumulator](acc []T, docIDs []byte, v T) int {
 	n := len(docIDs) / 4
 	for i := range n {
@@ -38,9 +37,9 @@ func ScatterBytes[T Accumulator](acc []T, docIDs []byte, v T) int {
 	return n
 }
 
-// Bitmap adds v to acc[64*i+j] for each bit j that is set in word i of words,
-// which are little endian, 8 bytes each. It stops where acc or words end and
-// returns how many words it added.
+// Bitmap adds v to acc[64*i+j] for each bit j that is set in word i of words, which are
+// little endian, 8 bytes each. It stops at the end of acc or words and returns the number
+// of words processed.
 func Bitmap[T Accumulator](acc []T, words []byte, v T) int {
 	n := min(len(acc)/Line, len(words)/8)
 	acc, words = acc[:n*Line], words[:n*8]
@@ -58,10 +57,10 @@ func Bitmap[T Accumulator](acc []T, words []byte, v T) int {
 	return n
 }
 
-// Drain zeroes acc, line by line, up to the first line with an accumulator of at
-// least least, which stays as it is. It returns the index of the line's first
-// accumulator and which of the line are that high, bit j for the j-th; or len(acc)
-// and 0 if there is no such line: then all is zero.
+// Drain zeroes acc, line by line, up to the first line with an accumulator of at least
+// least. That line stays unchanged. Drain returns the index of the line's first accumulator
+// and a mask of the accumulators that reach least. Without such a line, it returns len(acc)
+// and 0.
 func Drain[T Accumulator](acc []T, least T) (at int, high uint64) {
 	switch acc := any(acc).(type) {
 	case []uint8:

@@ -10,11 +10,11 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/simdtest"
 )
 
-// canary stands around an array: kernels must leave it alone.
+// canary surrounds an array; kernels must not change it.
 const canary = 0xA5
 
-// fenced returns a random array of n accumulators between canaries, and checks
-// them when the test ends.
+// fenced returns a random array of n accumulators between canaries and checks them when the
+// test ends.
 func fenced[T Accumulator](t *testing.T, rng *rand.Rand, n int) []T {
 	const fence = 128
 	all := make([]T, n+2*fence)
@@ -43,7 +43,7 @@ func fenced[T Accumulator](t *testing.T, rng *rand.Rand, n int) []T {
 	return acc
 }
 
-// The oracles, bit by bit.
+// The bit-by-bit oracles.
 
 func scatterOracle[T Accumulator](acc []T, docIDs []uint32, v T) int {
 	for i, d := range docIDs {

@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// The reference: what assembly is tested against, and what runs without it.
+// The reference implementation: the oracle of the assembly and the fallback.
 
 func scatterGeneric[T Accumulator](acc []T, docIDs []uint32, v T) int {
 	for i, d := range docIDs {
@@ -17,7 +17,7 @@ func scatterGeneric[T Accumulator](acc []T, docIDs []uint32, v T) int {
 	return len(docIDs)
 }
 
-// bitmapGeneric adds v to acc by the bits of words: len(acc) is 8*len(words).
+// bitmapGeneric adds v to acc by the bits of words. len(acc) is 8*len(words).
 func bitmapGeneric[T Accumulator](acc []T, words []byte, v T) {
 	for i := 0; i+8 <= len(words); i += 8 {
 		line := (*[Line]T)(acc[i*8:])
@@ -30,7 +30,7 @@ func bitmapGeneric[T Accumulator](acc []T, words []byte, v T) {
 func drainGeneric[T Accumulator](acc []T, least T) (at int, high uint64) {
 	for at+Line <= len(acc) {
 		line := (*[Line]T)(acc[at:])
-		var m0, m1, m2, m3 T // chains that do not wait for each other: half the time
+		var m0, m1, m2, m3 T // independent chains: half the time
 		for j := 0; j < Line; j += 4 {
 			m0 = max(m0, line[j])
 			m1 = max(m1, line[j+1])
@@ -54,8 +54,7 @@ func drainGeneric[T Accumulator](acc []T, least T) (at int, high uint64) {
 	return len(acc), 0
 }
 
-// spread has for each byte the bytes 0 and 1 that its bits stand for, least
-// significant first.
+// spread maps a byte to 8 bytes of 0 or 1, one for each bit, least significant first.
 var spread = func() (t [256]uint64) {
 	for b := range t {
 		for j := range 8 {
@@ -65,15 +64,14 @@ var spread = func() (t [256]uint64) {
 	return t
 }()
 
-// bitmap8Generic adds to eight accumulators of 8 bits at a time where the words
-// are dense. Sums that wrap around would carry into the next accumulator, so it
-// masks the highest bits out of the addition.
+// bitmap8Generic adds to eight accumulators at a time if a word is dense. A wrapping sum
+// would carry into the next accumulator, so the addition excludes the highest bits.
 func bitmap8Generic(acc []uint8, words []byte, v uint8) {
 	const high = 0x8080808080808080
 	for i := 0; i+8 <= len(words); i += 8 {
 		w := binary.LittleEndian.Uint64(words[i:])
 		line := (*[Line]uint8)(acc[i*8:])
-		if bits.OnesCount64(w) < 20 { // where it takes as long, 18 ns
+		if bits.OnesCount64(w) < 20 { // break-even, 18 ns
 			for ; w != 0; w &= w - 1 {
 				line[bits.TrailingZeros64(w)] += v
 			}
@@ -87,12 +85,12 @@ func bitmap8Generic(acc []uint8, words []byte, v uint8) {
 	}
 }
 
-// drain8Generic looks at eight accumulators of 8 bits at a time.
+// drain8Generic processes eight accumulators at a time.
 func drain8Generic(acc []uint8, least uint8) (at int, highBits uint64) {
 	if least == 0 || least > 0x80 {
 		return drainGeneric(acc, least)
 	}
-	// A byte below 0x80 passes it with the addition iff it is at least least.
+	// Adding lift to a byte below 0x80 sets its highest bit iff the byte is at least least.
 	const high = 0x8080808080808080
 	lift := uint64(0x80-least) * 0x0101010101010101
 	for at+Line <= len(acc) {

@@ -11,7 +11,6 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/simdtest"
 )
 
-// unpackOracle reads a value bit by bit.
 func unpackOracle(src []byte, i int, width uint8) (v uint32) {
 	for b := range int(width) {
 		bit := i*int(width) + b
@@ -20,10 +19,9 @@ func unpackOracle(src []byte, i int, width uint8) (v uint32) {
 	return v
 }
 
-// canary is behind and before the values that a kernel writes.
+// canary surrounds the output of a kernel.
 const canary = 0xA5A5A5A5
 
-// guarded is a destination with canaries around it.
 type guarded struct {
 	before [32]uint32
 	values [bitpack.Len]uint32
@@ -47,9 +45,9 @@ func (g *guarded) check(t *testing.T) {
 	}
 }
 
-// checkUnpack compares every function with the oracle on the values of a width
-// that begin at src. n is how many the functions for partial blocks are asked
-// for; src must have the bytes of a whole block, and Slack bytes, at least.
+// checkUnpack compares every function with the oracle on values of a width that begin at
+// src. n is the length for the functions for partial blocks. src has at least the bytes of
+// a whole block and Slack bytes.
 func checkUnpack(t *testing.T, src []byte, width uint8, n int, base uint32) {
 	t.Helper()
 	values, gaps, sums := newGuarded(), newGuarded(), newGuarded()
@@ -109,7 +107,7 @@ func TestUnpack(t *testing.T) {
 	})
 }
 
-// Reading a byte outside of what the contract gives a function crashes.
+// A read outside the bytes that the contract allows crashes.
 func TestUnpackReadsNothingElse(t *testing.T) {
 	most := 16*bitpack.MaxWidth + bitpack.Slack
 	atEnd, atStart := simdtest.Guarded(t, most)
@@ -159,7 +157,7 @@ func TestUnpackPanicsRatherThanReadOutside(t *testing.T) {
 	})
 }
 
-// FuzzUnpack checks that every level unpacks any bytes as the oracle does.
+// FuzzUnpack checks that every level unpacks any bytes like the oracle.
 func FuzzUnpack(f *testing.F) {
 	f.Add([]byte{1, 2, 3}, uint8(3), 5, uint32(9))
 	f.Add([]byte("some longer text that is no multiple of anything"), uint8(26), 128, ^uint32(0))

@@ -1,10 +1,9 @@
-// Package bitpack packs blocks of Len values side by side in a fixed number of
-// bits, and unpacks them as fast as the processor can: as they are, or summed up
-// as gaps. Value i lies at bit i*width, least significant bit first, so Len
-// values take 16*width bytes (PackedSize).
+// Package bitpack packs blocks of Len values side by side with a fixed number of bits. It
+// unpacks them as values or as DocIDs, which are running sums of gaps. Value i lies at bit
+// i*width, least significant bit first, so Len values take 16*width bytes (PackedSize).
 //
-// The codecs of package codec are made of it. Functions have no state. Callers
-// check sizes: a slice that is too short panics, nothing is read outside it.
+// The codecs of package codec use it. Functions have no state. They panic if a slice is too
+// short and read nothing outside it; callers check sizes first.
 package bitpack
 
 //go:generate go run ./genunpack

@@ -10,25 +10,25 @@ package bitpack
 //go:noescape
 func unpackAVX512(dst *[128]uint32, src *byte, add uint32, width uint8)
 
-// unpackGapsAVX512 writes the DocIDs after add that 128 gaps less one of width bits make to dst.
+// unpackGapsAVX512 writes the DocIDs after add, computed from 128 gaps minus one of width bits, to dst.
 // It reads 16*width bytes at src; width is at most 32.
 //
 //go:noescape
 func unpackGapsAVX512(dst *[128]uint32, src *byte, add uint32, width uint8)
 
 // unpackNAVX512 writes 16*groups values of width bits, each plus add, to dst.
-// It reads size bytes at src, and takes what lies behind for 0; width is at most 32, groups 1 to 8.
+// It reads size bytes at src; further bits count as 0. width is at most 32, groups 1 to 8.
 //
 //go:noescape
 func unpackNAVX512(dst *[128]uint32, src *byte, add uint32, width uint8, size int, groups int)
 
-// unpackGapsNAVX512 writes the DocIDs after add that 16*groups gaps less one of width bits make to dst.
-// It reads size bytes at src, and takes what lies behind for 0; width is at most 32, groups 1 to 8.
+// unpackGapsNAVX512 writes the DocIDs after add, computed from 16*groups gaps minus one of width bits, to dst.
+// It reads size bytes at src; further bits count as 0. width is at most 32, groups 1 to 8.
 //
 //go:noescape
 func unpackGapsNAVX512(dst *[128]uint32, src *byte, add uint32, width uint8, size int, groups int)
 
-// prefixSumAVX512 makes DocIDs after base of 128 gaps less one in place.
+// prefixSumAVX512 converts 128 gaps minus one to DocIDs after base, in place.
 //
 //go:noescape
 func prefixSumAVX512(dst *[128]uint32, base uint32)
@@ -39,13 +39,13 @@ func prefixSumAVX512(dst *[128]uint32, base uint32)
 //go:noescape
 func unpackAVX2(dst *uint32, src *byte, add uint32, width uint8, groups int)
 
-// unpackGapsAVX2 writes the DocIDs after add that 8*groups gaps less one of width bits make to dst.
+// unpackGapsAVX2 writes the DocIDs after add, computed from 8*groups gaps minus one of width bits, to dst.
 // It reads at most groups*width+8 bytes at src; width is at most 32, groups at least 1.
 //
 //go:noescape
 func unpackGapsAVX2(dst *uint32, src *byte, add uint32, width uint8, groups int)
 
-// prefixSumAVX2 makes DocIDs after base of 128 gaps less one in place.
+// prefixSumAVX2 converts 128 gaps minus one to DocIDs after base, in place.
 //
 //go:noescape
 func prefixSumAVX2(dst *[128]uint32, base uint32)

@@ -4,12 +4,12 @@ package bitpack
 
 import "encoding/binary"
 
-// Slack is how many bytes behind the values Unpack and UnpackGaps may read.
+// Slack is the number of bytes after the values that Unpack and UnpackGaps may read.
 const Slack = 8
 
-// unpackGapsGeneric unpacks gaps of w bits, which src begins with, to the DocIDs after
-// base. len(dst) is a multiple of 8; src must have Slack bytes more; w is at most 32;
-// one is 1 (as a constant, the compiler makes of it an instruction more a value).
+// unpackGapsGeneric converts the gaps of w bits at the start of src to DocIDs after base.
+// len(dst) is a multiple of 8; src must have Slack more bytes; w is at most 32;
+// one is 1 (a constant would cost one more instruction a value).
 func unpackGapsGeneric(dst []uint32, src []byte, base, one uint32, w uint8) {
 	switch w {
 	case 0:
@@ -81,8 +81,8 @@ func unpackGapsGeneric(dst []uint32, src []byte, base, one uint32, w uint8) {
 	}
 }
 
-// unpackGeneric unpacks values of w bits, which src begins with, and adds add to each.
-// len(dst) is a multiple of 8; src must have Slack bytes more; w is at most 32.
+// unpackGeneric unpacks the values of w bits at the start of src and adds add to each.
+// len(dst) is a multiple of 8; src must have Slack more bytes; w is at most 32.
 func unpackGeneric(dst []uint32, src []byte, add uint32, w uint8) {
 	switch w {
 	case 0:

@@ -1,14 +1,13 @@
 package bitpack
 
-// The pure-Go versions of all functions: the reference of the assembly, and what
-// runs where there is none.
+// The pure-Go versions of all functions: the oracle of the assembly and the fallback.
 
-// group is how many values unpackGeneric, unpackGapsGeneric and the kernels for
-// AVX2 unpack at once. They take width bytes.
+// group is the number of values that unpackGeneric, unpackGapsGeneric and the AVX2 kernels
+// unpack at once. They take width bytes.
 const group = 8
 
-// unpackNGeneric writes the first n values of width bits, each plus add. src holds
-// their bytes and no more.
+// unpackNGeneric writes the first n values of width bits, each plus add. src holds exactly
+// their bytes.
 func unpackNGeneric(dst *[Len]uint32, src []byte, width uint8, add uint32, n int) {
 	whole, groups := split(src, width, n)
 	unpackGeneric(dst[:whole*group], src, add, width)
@@ -19,8 +18,8 @@ func unpackNGeneric(dst *[Len]uint32, src []byte, width uint8, add uint32, n int
 	}
 }
 
-// unpackGapsNGeneric writes the DocIDs of n gaps less one of width bits. src holds
-// their bytes and no more.
+// unpackGapsNGeneric writes the DocIDs of n gaps minus one of width bits. src holds exactly
+// their bytes.
 func unpackGapsNGeneric(dst *[Len]uint32, src []byte, base uint32, width uint8, n int) {
 	whole, groups := split(src, width, n)
 	unpackGapsGeneric(dst[:whole*group], src, base, 1, width)
@@ -41,18 +40,17 @@ func prefixSumGeneric(dst *[Len]uint32, base uint32) {
 	}
 }
 
-// tailSize is the size of a copy of the last bytes of n values, those that split
-// leaves out, with Slack bytes behind them: at most Slack bytes and a group, rounded up
-// to groups, and Slack.
+// tailSize is the size of a copy of the bytes that split leaves out, plus Slack bytes.
+// These are at most Slack bytes and a group, rounded up to groups.
 const tailSize = 2*MaxWidth + 2*Slack
 
-// split divides n values of width bits, the bytes of src, into whole groups behind
-// which there are Slack bytes in src, and the rest. It returns the number of the
-// former and of all groups, the last of which may be partial.
+// split divides n values of width bits, stored in src, into whole groups with Slack bytes
+// after them, and the rest. It returns the number of whole groups and of all groups, of
+// which the last may be partial.
 func split(src []byte, width uint8, n int) (whole, groups int) {
 	groups = (n + group - 1) / group
 	if width == 0 {
-		return 0, groups // tail has the Slack that src does not
+		return 0, groups // the tail has Slack bytes, src does not
 	}
 	return min(n/group, max(0, len(src)-Slack)/int(width)), groups
 }

@@ -8,13 +8,12 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/simdtest"
 )
 
-// block is what a block says, read bit by bit.
 type block struct {
 	docIDs, freqs, riceDocIDs, riceFreqs         [eliasfano.Len]uint32
 	docBits, freqBits, riceDocBits, riceFreqBits int
 }
 
-// oracle decodes src as each of the four functions does.
+// oracle decodes src bit by bit with the semantics of the four functions.
 func oracle(src []byte, base uint32, width uint8) (b block) {
 	bit := func(i int) uint32 { return uint32(src[i/8] >> (i % 8) & 1) }
 	low := func(i int) (v uint32) {
@@ -82,7 +81,6 @@ func (b *block) rice(base uint32, highs [eliasfano.Len]uint32, low func(int) uin
 	}
 }
 
-// compare checks that all functions give what the oracle does.
 func compare(t *testing.T, src []byte, base uint32, width uint8) (valid int) {
 	t.Helper()
 	want := oracle(src, base, width)
@@ -114,8 +112,7 @@ func compare(t *testing.T, src []byte, base uint32, width uint8) (valid int) {
 	return valid
 }
 
-// randomBlock returns the bytes of a block in whose unary part one of step bits
-// is an end.
+// randomBlock returns the bytes of a block in whose unary part one of step bits is an end.
 func randomBlock(rng *rand.Rand, width uint8, step int, flip byte) []byte {
 	src := make([]byte, eliasfano.Space(width))
 	for i := range src {
@@ -144,7 +141,7 @@ func TestKernels(t *testing.T) {
 					for _, flip := range []byte{0, 0xff} {
 						src := randomBlock(rng, width, step, flip)
 						valid += compare(t, src, base, width)
-						// The same with low bits that do not make values fall.
+						// The same with low bits that keep values non-decreasing.
 						clear(src[:eliasfano.Len/8*int(width)])
 						valid += compare(t, src, base, width)
 					}
@@ -152,12 +149,12 @@ func TestKernels(t *testing.T) {
 			}
 		}
 		if valid < 1000 {
-			t.Fatalf("only %d valid blocks: the test shows nothing", valid)
+			t.Fatalf("only %d valid blocks: the test needs more", valid)
 		}
 	})
 }
 
-// The last end may lie at the last bit of HighBits, and not behind it.
+// The last end may be the last bit of HighBits, but not later.
 func TestLongestUnaryPart(t *testing.T) {
 	simdtest.EachLevel(t, func(t *testing.T) {
 		for _, width := range []uint8{0, 1, 24} {
@@ -182,7 +179,6 @@ func TestLongestUnaryPart(t *testing.T) {
 	})
 }
 
-// No kernel reads outside of the Space(width) bytes.
 func TestReadsStayInSource(t *testing.T) {
 	simdtest.EachLevel(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(5, 6))
@@ -206,7 +202,7 @@ func FuzzKernels(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte, base uint32, width uint8) {
 		width %= eliasfano.MaxWidth + 1
-		src := make([]byte, eliasfano.Space(width)) // ends where the kernels may stop reading
+		src := make([]byte, eliasfano.Space(width)) // ends where kernels must stop reading
 		copy(src, data)
 		simdtest.EachLevel(t, func(t *testing.T) { compare(t, src, base, width) })
 	})

@@ -10,8 +10,8 @@ import (
 // unary is the unary part of a block, with one bits as ends.
 type unary [(HighBits + 63) / 64]uint64
 
-// load reads the unary part at the start of src, each bit xor flip, and says whether
-// it has Len ends.
+// load reads the unary part at the start of src, each bit xor flip, and reports whether it
+// has Len ends.
 func (u *unary) load(src []byte, flip uint64) bool {
 	ends := 0
 	for w := range u {
@@ -24,8 +24,8 @@ func (u *unary) load(src []byte, flip uint64) bool {
 	return ends >= Len
 }
 
-// The functions below are the reference of the assembly. In each, the high part of
-// value i is what there is in zero bits before end i: its bit number less i.
+// The functions below are the oracle of the assembly. The high part of value i is the
+// number of zero bits before end i: the bit index of the end minus i.
 
 func docIDsGo(dst *[Len]uint32, src []byte, base uint32, width uint8) int {
 	var u unary
@@ -40,7 +40,7 @@ func docIDsGo(dst *[Len]uint32, src []byte, base uint32, width uint8) int {
 			bit := 64*w + bits.TrailingZeros64(word)
 			d := base + 1 + uint32(i) + (uint32(bit-i)<<(width&31) | dst[i])
 			dst[i] = d
-			falls |= int64(d) - before - 1 // below 0 if d is not above the one before
+			falls |= int64(d) - before - 1 // negative if d is not above the previous one
 			before = int64(d)
 			if i++; i == Len {
 				return endIf(falls >= 0, bit)

@@ -12,7 +12,7 @@ import (
 
 const canary = 0xA5A5A5A5
 
-// check compares Add and AddTail with an oracle, and looks at what is around dst.
+// check compares Add and AddTail with an oracle and checks the memory around dst.
 func check(t *testing.T, deviations *[line.Len]uint32, start, slope uint64) {
 	t.Helper()
 	var want [line.Len]uint32
@@ -53,13 +53,13 @@ func TestAdd(t *testing.T) {
 				dst[j] = rng.Uint32() & mask
 			}
 			switch i % 4 {
-			case 0: // rises, from 0 on or to the end
+			case 0: // increases, from 0 or up to the end
 				start, slope = 0, uint64(mask+1)<<32|rng.Uint64()>>33
 				if i%8 == 0 {
 					start = -slope * (line.Len - 1)
 					dst[line.Len-1] = 0
 				}
-			case 1: // falls or stays in one place
+			case 1: // decreases or repeats at one position
 				start, slope = uint64(rng.Uint32()), uint64(mask+1)<<32
 				if at := 1 + rng.IntN(line.Len-1); i%8 == 1 {
 					dst[at], dst[at-1] = 0, mask+1

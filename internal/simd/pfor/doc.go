@@ -1,13 +1,12 @@
-// Package pfor decodes blocks of PForDelta: it unpacks the slots (package
-// bitpack), follows the linked list of exceptions through them, and puts the
-// exceptions in their places. In the same pass it sums up gaps, so that patched
-// slots need not be written and read again. Assembly for that is there for AVX-512,
-// which has an instruction that expands values into the lanes of a mask; with AVX2 the
-// slots are unpacked and summed up by vectors, and exceptions are put in one by one.
+// Package pfor decodes blocks of PForDelta: it unpacks the slots (package bitpack), follows
+// the linked list of exceptions and patches the exceptions into their slots. AVX-512
+// patches and sums up gaps in one pass, because it has an instruction that expands values
+// into the lanes of a mask. With AVX2, vectors unpack the slots and sum them up; exceptions
+// are patched one by one.
 //
-// Functions have no state. Callers check sizes: a slice that is too short
-// panics, nothing is read outside it. Lists may be anything: one that leads out of
-// the block is told.
+// Functions have no state. They panic if a slice is too short, and read nothing outside it;
+// callers check sizes first. A list of exceptions may have any content: functions report
+// one that leaves the block.
 package pfor
 
 //go:generate go -C ../../../tools/asm run ./pfor -out ../../internal/simd/pfor/pfor_amd64.s -stubs ../../internal/simd/pfor/stubs_amd64.go -pkg pfor

@@ -9,31 +9,30 @@ import (
 // Len is the number of values of a full block.
 const Len = 128
 
-// Block is an encoded block with exceptions, in its parts. The slot of an exception
-// holds the distance to the next one, less one; that of the last holds anything.
+// Block is the parsed form of an encoded block with exceptions. The slot of an exception
+// holds the distance to the next one, minus one. The slot of the last exception is ignored.
 type Block struct {
-	Slots  []byte // packed; anything may follow
+	Slots  []byte // packed; may be longer
 	Width  uint8  // bits of a slot, below 32
-	N      int    // values, 1 to Len
+	N      int    // number of values, 1 to Len
 	First  int    // position of the first exception
-	Count  int    // exceptions, at least 1
+	Count  int    // number of exceptions, at least 1
 	Values []byte // of the exceptions, one after another
 	Size   int    // bytes of a value: 1, 2 or 4, little endian
 }
 
-// Decode writes the values of the block, each plus 1 modulo 2^32, to dst[:N]; the
-// rest of dst is undefined. It returns false if the list of exceptions leads out of
-// the block; all of dst is undefined then.
+// Decode writes the values of the block, each plus 1 modulo 2^32, to dst[:N]; the rest of
+// dst is undefined. It returns false, with dst undefined, if the list of exceptions leaves
+// the block.
 func Decode(dst *[Len]uint32, b *Block) bool { return decode(dst, b.check()) }
 
-// DecodeGaps is Decode for gaps less one, which it sums up: dst[i] becomes base
-// plus the sum of values 0 to i, each plus 1, modulo 2^32.
+// DecodeGaps is Decode for gaps minus one, which it sums up: dst[i] becomes base plus the
+// sum of values 0 to i, each plus 1, modulo 2^32.
 func DecodeGaps(dst *[Len]uint32, b *Block, base uint32) bool {
 	return decodeGaps(dst, b.check(), base)
 }
 
-// check panics if the sizes are not what the contract says, for the assembly does
-// not look.
+// check panics if a size violates the contract, because the assembly does not check.
 func (b *Block) check() *Block {
 	switch {
 	case b.Size != 1 && b.Size != 2 && b.Size != 4:
@@ -69,8 +68,7 @@ func decodeGapsGeneric(dst *[Len]uint32, b *Block, base uint32) bool {
 	return true
 }
 
-// patch puts the exceptions in their places among slots that were unpacked with
-// the same add.
+// patch writes the exceptions to their slots, which were unpacked with the same add.
 func (b *Block) patch(dst *[Len]uint32, add uint32) bool {
 	at := uint64(b.First)
 	for k := range b.Count {
@@ -84,7 +82,6 @@ func (b *Block) patch(dst *[Len]uint32, add uint32) bool {
 	return true
 }
 
-// value reads the value of exception i.
 func (b *Block) value(i int) uint32 {
 	switch b.Size {
 	case 1:

@@ -12,7 +12,7 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/simdtest"
 )
 
-// canary is behind and before what a kernel writes.
+// canary surrounds the output of a kernel.
 const canary = 0xA5A5A5A5
 
 type guarded struct {
@@ -38,7 +38,6 @@ func (g *guarded) check(t *testing.T) {
 	}
 }
 
-// oracle follows the list one slot after another.
 func oracle(b *pfor.Block) (values []uint32, ok bool) {
 	for i := range b.N {
 		values = append(values, bitpack.At(b.Slots, i, b.Width))
@@ -57,7 +56,6 @@ func oracle(b *pfor.Block) (values []uint32, ok bool) {
 	return values, true
 }
 
-// checkBlock compares the functions with the oracle.
 func checkBlock(t *testing.T, b *pfor.Block, base uint32) (ok bool) {
 	t.Helper()
 	want, valid := oracle(b)
@@ -78,7 +76,7 @@ func checkBlock(t *testing.T, b *pfor.Block, base uint32) (ok bool) {
 	return ok
 }
 
-// randomBlock returns a block whose list leads share of 10 steps or so through it.
+// randomBlock returns a block with random slots and a list of up to count exceptions.
 func randomBlock(rng *rand.Rand, n int, width uint8, size, count int) *pfor.Block {
 	slots := make([]uint32, n)
 	for i := range slots {
@@ -112,16 +110,16 @@ func TestDecode(t *testing.T) {
 				for _, count := range []int{1, 2, 13, 128} {
 					b := randomBlock(rng, n, width, 1<<rng.IntN(3), count)
 					if !checkBlock(t, b, rng.Uint32()) {
-						t.Fatalf("%+v: refused", b)
+						t.Fatalf("%+v: rejected", b)
 					}
 					b.Slots = append(b.Slots, make([]byte, bitpack.Slack)...)
 					checkBlock(t, b, rng.Uint32())
-					b.Count = min(n, b.Count+1+rng.IntN(9)) // a step or more too many
+					b.Count = min(n, b.Count+1+rng.IntN(9)) // one step or more too many
 					b.Values = make([]byte, 4*b.Count)
 					checkBlock(t, b, rng.Uint32())
 					b.First = n + rng.IntN(1000)
 					if checkBlock(t, b, 0) {
-						t.Fatalf("%+v: decoded", b)
+						t.Fatalf("%+v: not rejected", b)
 					}
 				}
 			}
@@ -129,7 +127,7 @@ func TestDecode(t *testing.T) {
 	})
 }
 
-// Reading a byte outside of slots and values crashes.
+// A read outside slots and values crashes.
 func TestDecodeReadsNothingElse(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	const most = 4 * pfor.Len
@@ -217,7 +215,7 @@ func BenchmarkDecodeGaps(b *testing.B) {
 					var dst [pfor.Len]uint32
 					for b.Loop() {
 						if !pfor.DecodeGaps(&dst, block, 7) {
-							b.Fatal("refused")
+							b.Fatal("rejected")
 						}
 					}
 					b.ReportMetric(float64(b.N)*pfor.Len/b.Elapsed().Seconds()/1e9, "Gints/s")

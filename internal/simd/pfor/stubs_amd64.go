@@ -4,35 +4,35 @@
 
 package pfor
 
-// patch8AVX512 puts count values of 8 bits, each plus 1, into the slots of a list.
-// dst holds slots plus 1. It returns false, and leaves dst, if the list leads out of its first slots.
+// patch8AVX512 writes count values of 8 bits, each plus 1, to the slots of a list.
+// dst holds slots plus 1. It returns false, with dst unchanged, if the list leaves the slots.
 //
 //go:noescape
 func patch8AVX512(dst *[128]uint32, values *byte, first int, count int, slots int) bool
 
-// patch16AVX512 puts count values of 16 bits, each plus 1, into the slots of a list.
-// dst holds slots plus 1. It returns false, and leaves dst, if the list leads out of its first slots.
+// patch16AVX512 writes count values of 16 bits, each plus 1, to the slots of a list.
+// dst holds slots plus 1. It returns false, with dst unchanged, if the list leaves the slots.
 //
 //go:noescape
 func patch16AVX512(dst *[128]uint32, values *byte, first int, count int, slots int) bool
 
-// patch32AVX512 puts count values of 32 bits, each plus 1, into the slots of a list.
-// dst holds slots plus 1. It returns false, and leaves dst, if the list leads out of its first slots.
+// patch32AVX512 writes count values of 32 bits, each plus 1, to the slots of a list.
+// dst holds slots plus 1. It returns false, with dst unchanged, if the list leaves the slots.
 //
 //go:noescape
 func patch32AVX512(dst *[128]uint32, values *byte, first int, count int, slots int) bool
 
-// patchGaps8AVX512 is patch8AVX512, and then makes DocIDs after base of the gaps in dst.
+// patchGaps8AVX512 is patch8AVX512, and then converts the gaps in dst to DocIDs after base.
 //
 //go:noescape
 func patchGaps8AVX512(dst *[128]uint32, values *byte, first int, count int, slots int, base uint32) bool
 
-// patchGaps16AVX512 is patch16AVX512, and then makes DocIDs after base of the gaps in dst.
+// patchGaps16AVX512 is patch16AVX512, and then converts the gaps in dst to DocIDs after base.
 //
 //go:noescape
 func patchGaps16AVX512(dst *[128]uint32, values *byte, first int, count int, slots int, base uint32) bool
 
-// patchGaps32AVX512 is patch32AVX512, and then makes DocIDs after base of the gaps in dst.
+// patchGaps32AVX512 is patch32AVX512, and then converts the gaps in dst to DocIDs after base.
 //
 //go:noescape
 func patchGaps32AVX512(dst *[128]uint32, values *byte, first int, count int, slots int, base uint32) bool

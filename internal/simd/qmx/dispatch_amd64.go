@@ -34,11 +34,11 @@ func decodeGaps(dst *[Len]uint32, src []byte, numSelectors int, base uint32, n i
 	return decodeGapsGeneric(dst, src, numSelectors, base, n)
 }
 
-// tooShort is what the kernels for AVX2 return if fewer bytes than a word are behind
-// a tail's first: they read a word there.
+// tooShort is the result of the AVX2 kernels if fewer bytes than a word follow the first
+// byte of a tail: they read a word there.
 const tooShort = -2
 
-// split divides what a kernel returns: a size, or -1, and 1<<32 if values are wide.
+// split splits the result of a kernel: a size, or -1, plus 1<<32 if values are wide.
 func split(sizeAndWide int) (size int, wide bool) {
 	return int(int32(sizeAndWide)), sizeAndWide >= 1<<32
 }

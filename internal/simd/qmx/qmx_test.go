@@ -12,7 +12,7 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/simdtest"
 )
 
-// encoding is a block of random words, and the values that an oracle reads bit by bit.
+// encoding is a block of random words with its values, decoded bit by bit.
 type encoding struct {
 	name      string
 	bytes     []byte
@@ -21,7 +21,7 @@ type encoding struct {
 	wide      bool
 }
 
-// bit is one bit of a value: value j of a selector lies in lane j%4, at bit j/4*Bits
+// bit returns one bit of a value: value j of a selector lies in lane j%4, at bit j/4*Bits
 // of the lane, whose first 32 bits are in the first word.
 func bit(words []byte, s qmx.Selector, j, b int) uint32 {
 	lane, at := j%4, j/4*int(s.Bits)+b
@@ -29,8 +29,8 @@ func bit(words []byte, s qmx.Selector, j, b int) uint32 {
 	return uint32(words[at/8]>>(at%8)) & 1
 }
 
-// build makes an encoding of n random values, of runs of the selectors given, as long
-// as they fit, and a tail.
+// build makes an encoding of n random values: runs of the given selectors while they fit,
+// and a tail.
 func build(rng *rand.Rand, n int, pick func(i int) (selector, run int)) encoding {
 	var e encoding
 	var selectors, words []byte
@@ -94,7 +94,7 @@ func encodings() []encoding {
 
 const canary = 0xA5A5A5A5
 
-// check decodes an encoding, of which src begins with the bytes.
+// check decodes an encoding at the start of src.
 func (e encoding) check(t *testing.T, src []byte) {
 	t.Helper()
 	n := len(e.values)
@@ -145,7 +145,7 @@ func TestDecode(t *testing.T) {
 	})
 }
 
-// Reading a byte outside of what the functions are given crashes.
+// A read outside the bytes passed to the functions crashes.
 func TestDecodeReadsNothingElse(t *testing.T) {
 	const most = 4*qmx.Len + qmx.Len
 	atEnd, atStart := simdtest.Guarded(t, most)
@@ -171,15 +171,15 @@ func TestDecodeReadsNothingElse(t *testing.T) {
 	})
 }
 
-// FuzzDecode checks that every level makes the same of any bytes, reading nothing
-// else, and writes nothing outside dst[:n].
+// FuzzDecode checks that all levels agree on any bytes, read nothing else, and write
+// nothing outside dst[:n].
 func FuzzDecode(f *testing.F) {
 	for i, e := range encodings() {
 		if i%31 == 0 {
 			f.Add(e.bytes, e.selectors, len(e.values), uint32(i))
 		}
 	}
-	const most = 1000 // no block is that long
+	const most = 1000 // longer than any block
 	guarded, _ := simdtest.Guarded(f, most)
 	f.Fuzz(func(t *testing.T, data []byte, selectors, n int, base uint32) {
 		data = data[:min(len(data), most)]
@@ -206,7 +206,7 @@ func FuzzDecode(f *testing.F) {
 				clear(got.vals[n:])
 				for i, want := range got.vals[:n] {
 					if v, ok := qmx.At(src, selectors, i, n); !ok || v+base != want {
-						t.Fatalf("At(%d) = %d, %v; Decode says %d", i, v, ok, want-base)
+						t.Fatalf("At(%d) = %d, %v; Decode returns %d", i, v, ok, want-base)
 					}
 				}
 			}

@@ -3,14 +3,14 @@ package qmx
 // Len is the number of values of a full block.
 const Len = 128
 
-// Selector is a way to fill words: Count values of Bits bits take Words words of 128
-// bits. Value j of them lies in lane j%4, at bit j/4*Bits; a lane is 32 bits of a
-// word, or of each of two words, the first having the lower bits.
+// Selector is a way to fill words: Count values of Bits bits take Words words of 128 bits.
+// Value j lies in lane j%4, at bit j/4*Bits. A lane is 32 bits of a word, or of each of two
+// words; the first word has the lower bits.
 type Selector struct {
 	Bits, Count, Words uint8
 }
 
-// Selectors are all of them, by their number.
+// Selectors lists all selectors by number.
 var Selectors = [...]Selector{
 	{0, 8, 0},
 	{1, 128, 1},
@@ -32,16 +32,15 @@ var Selectors = [...]Selector{
 const (
 	// WordSize is the size of a word in bytes.
 	WordSize = 16
-	// MaxRun is the greatest number of times that one selector byte is applied.
+	// MaxRun is the maximum number of times that one selector byte is applied.
 	MaxRun = 16
-	// MaxTailBits is how many bits the values behind the last selector's take at
-	// most: a word that is full is not a tail.
+	// MaxTailBits is the maximum size in bits of the values after the last selector's: a
+	// full word is not a tail.
 	MaxTailBits = 8*WordSize - 1
 )
 
-// SelectorByte is the byte that applies a selector run times, 1 to MaxRun.
+// SelectorByte returns the byte that applies a selector run times, 1 to MaxRun.
 func SelectorByte(selector, run int) byte { return byte(selector<<4 | (run - 1)) }
 
-// ParseSelector is the inverse of SelectorByte. The selector may be one that there
-// is not.
+// ParseSelector is the inverse of SelectorByte. The selector can be out of range.
 func ParseSelector(b byte) (selector, run int) { return int(b >> 4), int(b&15) + 1 }

@@ -5,29 +5,29 @@
 package qmx
 
 // decodeAVX512 writes n values, each plus add, to dst.
-// It reads at most size bytes at src. It returns the bytes that the encoding takes, plus 1<<32
-// if some values have more than 24 bits, or a negative number if there is none.
+// It reads at most size bytes at src. It returns the size of the encoding, plus 1<<32
+// if some values have more than 24 bits, or a negative number if src is not an encoding.
 //
 //go:noescape
 func decodeAVX512(dst *[128]uint32, src *byte, size int, numSelectors int, add uint32, n int) (sizeAndWide int)
 
 // decodeAVX2 writes n values, each plus add, to dst.
-// It reads at most size bytes at src. It returns the bytes that the encoding takes, plus 1<<32
-// if some values have more than 24 bits, or a negative number if there is none.
+// It reads at most size bytes at src. It returns the size of the encoding, plus 1<<32
+// if some values have more than 24 bits, or a negative number if src is not an encoding.
 //
 //go:noescape
 func decodeAVX2(dst *[128]uint32, src *byte, size int, numSelectors int, add uint32, n int) (sizeAndWide int)
 
-// decodeGapsAVX512 writes the DocIDs after add that n gaps less one make to dst.
-// It reads at most size bytes at src. It returns the bytes that the encoding takes, plus 1<<32
-// if some values have more than 24 bits, or a negative number if there is none.
+// decodeGapsAVX512 writes the DocIDs after add, computed from n gaps minus one, to dst.
+// It reads at most size bytes at src. It returns the size of the encoding, plus 1<<32
+// if some values have more than 24 bits, or a negative number if src is not an encoding.
 //
 //go:noescape
 func decodeGapsAVX512(dst *[128]uint32, src *byte, size int, numSelectors int, add uint32, n int) (sizeAndWide int)
 
-// decodeGapsAVX2 writes the DocIDs after add that n gaps less one make to dst.
-// It reads at most size bytes at src. It returns the bytes that the encoding takes, plus 1<<32
-// if some values have more than 24 bits, or a negative number if there is none.
+// decodeGapsAVX2 writes the DocIDs after add, computed from n gaps minus one, to dst.
+// It reads at most size bytes at src. It returns the size of the encoding, plus 1<<32
+// if some values have more than 24 bits, or a negative number if src is not an encoding.
 //
 //go:noescape
 func decodeGapsAVX2(dst *[128]uint32, src *byte, size int, numSelectors int, add uint32, n int) (sizeAndWide int)

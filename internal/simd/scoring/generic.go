@@ -2,8 +2,7 @@ package scoring
 
 import "math/bits"
 
-// The kernels in Go: the reference of the assembly, and what runs where there
-// is none.
+// The kernels in Go: the oracle of the assembly and the fallback.
 
 func contributionsGeneric(dst, docIDs, freqs, lengths []uint32, t *Term) {
 	if t.Linear {
@@ -35,10 +34,9 @@ func matchGeneric(of, at *[BlockLen]uint8, docIDs []uint32, block *[BlockLen]uin
 	return len(docIDs), matches
 }
 
-// Search returns the position of the first of 128 rising docIDs that is not
-// less than target, or the last one if there is none. It compares seven times
-// and does not branch on the outcomes, so that searches for several targets
-// overlap in the processor.
+// Search returns the position of the first of 128 increasing docIDs that is at least
+// target, or 127 if there is none. It makes seven comparisons without branching on their
+// results, so that the processor overlaps searches for several targets.
 func Search(docIDs *[BlockLen]uint32, target uint32) int {
 	t := uint64(target)
 	i := less(docIDs[63], t) << 6
@@ -51,14 +49,14 @@ func Search(docIDs *[BlockLen]uint32, target uint32) int {
 	return int(i)
 }
 
-// less returns 1 if d is less than t, below 2^32, and 0 if not.
+// less returns 1 if d is less than t, which is below 2^32, and 0 otherwise.
 func less(d uint32, t uint64) uint64 { return (uint64(d) - t) >> 63 }
 
 func collectGeneric(a *Accumulators, docIDs, sums []uint32, first uint32, lines int, least uint32) int {
 	found := 0
 	for i := 0; i < lines; i += 64 {
-		// Which of 64 lines are marked is found without branches, since in a sparse
-		// window they are or are not in no order that could be predicted.
+		// The marks of 64 lines are combined without branches: in a sparse window their
+		// values are unpredictable.
 		marked := uint64(0)
 		for j, m := range a.marks[i:min(i+64, lines)] {
 			marked |= uint64(m) << (j & 63)

@@ -4,8 +4,8 @@ package scoring
 
 import "github.com/griffin-search/griffin/internal/simd"
 
-// maxGather is the greatest number of lengths that gathers, whose indexes are
-// signed 32-bit numbers, can reach.
+// maxGather is the maximum number of lengths that gathers can address, because their
+// indexes are signed 32-bit numbers.
 const maxGather = 1 << 31
 
 func contributions(dst, docIDs, freqs, lengths []uint32, t *Term) {

@@ -9,27 +9,27 @@ import (
 // BlockLen is the number of postings of a full block.
 const BlockLen = 128
 
-// Term is what the contributions of a term's postings depend on, as
-// score.Term has it: round(Weight*freq / (freq + (C0 + C1*length))) in float32,
-// each operation rounded, or round(Weight*freq) if Linear is set.
+// Term has the parameters of a term's contributions, as score.Term: round(Weight*freq /
+// (freq + (C0 + C1*length))) in float32, with each operation rounded, or round(Weight*freq)
+// if Linear is set.
 type Term struct {
 	Weight, C0, C1 float32
 	Linear         bool
 }
 
-// Contributions sets dst[i], for each of docIDs, to the contribution of freqs[i]
-// in a document of lengths[docIDs[i]] tokens. Each DocID must be below
-// len(lengths), each contribution below 2^32; dst and freqs must be as long as
-// docIDs. The lengths are not read if t.Linear is set.
+// Contributions sets dst[i], for each of docIDs, to the contribution of freqs[i] in a
+// document of lengths[docIDs[i]] tokens. Each DocID must be below len(lengths), and each
+// contribution below 2^32. dst and freqs must have the length of docIDs. The lengths are
+// not read if t.Linear is set.
 func Contributions(dst, docIDs, freqs, lengths []uint32, t *Term) {
 	n := len(docIDs)
 	contributions(dst[:n], docIDs, freqs[:n], lengths, t)
 }
 
-// Match looks up docIDs, which rise strictly, in block, which does so too up to
-// padding with values at least as great as all of docIDs. It stops at the first
-// of docIDs above last and returns how many come before that. Match i, of
-// matches, is docIDs[of[i]], which is block[at[i]].
+// Match looks up docIDs, which increase strictly, in block. block also increases strictly,
+// up to padding with values that no DocID of docIDs exceeds. Match stops at the first of
+// docIDs above last and returns the number of docIDs before it. Match i, of matches, is
+// docIDs[of[i]], which equals block[at[i]].
 func Match(of, at *[BlockLen]uint8, docIDs []uint32, block *[BlockLen]uint32, last uint32) (looked, matches int) {
 	return match(of, at, docIDs[:min(len(docIDs), BlockLen)], block, last)
 }
@@ -41,18 +41,18 @@ const (
 	lineLen = 16
 )
 
-// Accumulators hold the sums of the documents of a window. The zero value is
-// ready: all are 0 and unmarked between windows.
+// Accumulators hold the sums of the documents of a window. The zero value is ready to use.
+// Between windows, all sums are 0 and unmarked.
 type Accumulators struct {
 	sums [Window]uint32
-	// marks[i] is not 0 if any of sums[16*i:][:16] may not be 0.
+	// marks[i] is not 0 if any of sums[16*i:][:16] may be non-zero.
 	marks [Window / lineLen]uint8
-	// touched has the bits of the documents given to AddAny.
+	// touched has the bits of the documents passed to AddAny.
 	touched [Window / 64]uint64
 }
 
-// Add adds contributions[i], for each of docIDs, to the sum of document
-// docIDs[i], which must be in [first, first+Window).
+// Add adds contributions[i], for each of docIDs, to the sum of document docIDs[i], which
+// must be in [first, first+Window).
 func (a *Accumulators) Add(docIDs, contributions []uint32, first uint32) {
 	contributions = contributions[:len(docIDs)]
 	for i, d := range docIDs {
@@ -62,20 +62,19 @@ func (a *Accumulators) Add(docIDs, contributions []uint32, first uint32) {
 	}
 }
 
-// Collect writes the DocIDs, in rising order, and the sums of those of the first n
-// documents from first on whose sums reach least, which must not be 0, and returns
-// how many there are. Nothing may have been added to documents behind those n: vectors
-// read their marks, and would write them where there is no room. It sets the n sums,
-// rounded up to a multiple of 16, to 0. docIDs and sums must have room for n, rounded
-// up so.
+// Collect writes the DocIDs, in increasing order, and the sums of the documents in [first,
+// first+n) whose sums reach least, which must not be 0. It returns their number and sets
+// the n sums, rounded up to a multiple of 16, to 0. No contributions may have been added
+// beyond those n documents, because vectors read their marks and would write them out of
+// bounds. docIDs and sums must have room for n, rounded up in the same way.
 func (a *Accumulators) Collect(docIDs, sums []uint32, first uint32, n int, least uint32) int {
 	lines := (min(n, Window) + lineLen - 1) / lineLen
 	return collect(a, docIDs[:lines*lineLen], sums[:lines*lineLen], first, lines, least)
 }
 
-// AddAny is Add for CollectAny: it marks documents, not lines, which costs more
-// in long windows but less where there are no vectors (see AnyPays). Between
-// two collections it is not to be mixed with Add.
+// AddAny is Add for CollectAny. It marks documents, not lines. This is slower in long
+// windows, but faster without vectors (see AnyPays). Do not mix it with Add between two
+// collections.
 func (a *Accumulators) AddAny(docIDs, contributions []uint32, first uint32) {
 	contributions = contributions[:len(docIDs)]
 	for i, d := range docIDs {
@@ -85,17 +84,17 @@ func (a *Accumulators) AddAny(docIDs, contributions []uint32, first uint32) {
 	}
 }
 
-// AnyPays says whether AddAny and CollectAny are faster than Add and Collect.
+// AnyPays reports whether AddAny and CollectAny are faster than Add and Collect.
 func AnyPays() bool { return simd.Current() == simd.PureGo }
 
-// CollectAny is Collect for any least: with 0 it finds the documents that
-// contributions of 0 were added to, too.
+// CollectAny is Collect for any least. With 0 it also returns documents whose contributions
+// are 0.
 func (a *Accumulators) CollectAny(docIDs, sums []uint32, first uint32, n int, least uint32) int {
 	words := (min(n, Window) + 63) / 64
 	found := 0
 	for i := 0; i < words; i += 64 {
-		// Which of 64 words have bits is found without branches, since in a sparse
-		// window they have or have not in no order that could be predicted.
+		// The words are combined without branches: in a sparse window their values are
+		// unpredictable.
 		some := uint64(0)
 		for j, word := range a.touched[i:min(i+64, words)] {
 			some |= (word | -word) >> 63 << (j & 63)
@@ -117,16 +116,16 @@ func (a *Accumulators) CollectAny(docIDs, sums []uint32, first uint32, n int, le
 	return found
 }
 
-// Select writes those docIDs[i] and scores[i] whose score reaches least to the
-// front of toDocIDs and toScores, in order, and returns how many. These must
-// be as long as docIDs, and may be the same memory.
+// Select writes those docIDs[i] and scores[i] whose score reaches least to the front of
+// toDocIDs and toScores, in order, and returns their number. All slices have the length of
+// docIDs; the outputs may be the inputs.
 func Select(toDocIDs, toScores, docIDs, scores []uint32, least uint32) int {
 	n := len(docIDs)
 	return selectScores(toDocIDs[:n], toScores[:n], docIDs, scores[:n], least)
 }
 
-// Prefetch begins to load the cache lines of p, and does not wait for them. Where
-// there is no assembly it does nothing.
+// Prefetch begins to load the cache lines of p without waiting for them. Without assembly
+// it does nothing.
 func Prefetch(p []byte) {
 	if len(p) > 0 {
 		prefetch(&p[0], len(p))

@@ -10,10 +10,9 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/simdtest"
 )
 
-// canary is what memory around outputs holds; it must stay.
+// canary surrounds outputs and must not change.
 const canary = 0xdeadbeef
 
-// guarded is memory for n values with canaries around it.
 type guarded struct{ all, values []uint32 }
 
 func newGuarded(n int) guarded {
@@ -34,7 +33,6 @@ func (g guarded) check(t *testing.T, what string) {
 	}
 }
 
-// risingDocIDs returns n rising DocIDs below limit.
 func risingDocIDs(rng *rand.Rand, n int, limit uint32) []uint32 {
 	set := map[uint32]bool{}
 	for len(set) < n {
@@ -71,7 +69,7 @@ func TestContributions(t *testing.T) {
 			freqs[i] = 1 + rng.Uint32()>>(1+rng.IntN(31))
 		}
 		term := randomTerm(rng)
-		if term.Linear { // no product may pass 2^32
+		if term.Linear { // products must stay below 2^32
 			for i := range freqs {
 				freqs[i] = 1 + freqs[i]%uint32(max(1, min(1e9, 4e9/max(term.Weight, 1e-3)-1)))
 			}
@@ -90,8 +88,8 @@ func TestContributions(t *testing.T) {
 	}
 }
 
-// randomBlock returns a block of n rising DocIDs, padded as decoded ones are,
-// and rising DocIDs of which some are in it.
+// randomBlock returns a block of n increasing DocIDs, padded like decoded ones, and
+// increasing DocIDs of which some are in it.
 func randomBlock(rng *rand.Rand) (block [BlockLen]uint32, size int, docIDs []uint32) {
 	size = 1 + rng.IntN(BlockLen)
 	limit := uint32(size + rng.IntN(1+size*rng.IntN(20)))
@@ -110,7 +108,6 @@ func randomBlock(rng *rand.Rand) (block [BlockLen]uint32, size int, docIDs []uin
 	return block, size, docIDs
 }
 
-// bruteMatch is Match by looking at every pair.
 func bruteMatch(docIDs []uint32, block *[BlockLen]uint32, last uint32) (looked int, pairs [][2]uint8) {
 	for i, d := range docIDs {
 		if d > last || i == BlockLen {
@@ -165,7 +162,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// checkAccumulators adds random lists up and compares with a map.
+// checkAccumulators adds up random lists and compares the sums with a map.
 func checkAccumulators(t *testing.T, rng *rand.Rand, a *Accumulators) {
 	t.Helper()
 	n := 1 + rng.IntN(Window)
@@ -217,7 +214,7 @@ func checkAccumulators(t *testing.T, rng *rand.Rand, a *Accumulators) {
 		t.Fatalf("%s: %d documents, want %d", simd.Current(), found, expected)
 	}
 	if *a != (Accumulators{}) {
-		t.Fatalf("%s: not all accumulators are 0 after a collection", simd.Current())
+		t.Fatalf("%s: some accumulators are not 0 after Collect", simd.Current())
 	}
 }
 
@@ -270,7 +267,7 @@ func TestSelect(t *testing.T) {
 	})
 }
 
-// FuzzKernels compares all levels with brute force on blocks made of bytes.
+// FuzzKernels compares all levels with brute force on random blocks.
 func FuzzKernels(f *testing.F) {
 	f.Add(uint64(1), uint32(3))
 	f.Add(uint64(99), uint32(1<<31))

@@ -22,16 +22,16 @@ func matchAVX512(of *uint8, at *uint8, docIDs *uint32, n int, block *uint32, las
 // matchAVX2 looks up n >= 1 DocIDs.
 func matchAVX2(of *uint8, at *uint8, docIDs *uint32, n int, block *uint32, last uint32) (looked int, matches int)
 
-// collectAVX512 looks at lines of 16 sums, rounded up to a multiple of 64 of them.
+// collectAVX512 reads lines of 16 sums, rounded up to a multiple of 64 lines.
 func collectAVX512(sums *uint32, marks *uint8, toDocIDs *uint32, toSums *uint32, first uint32, lines int, least uint32) int
 
-// collectAVX2 looks at lines of 16 sums, rounded up to a multiple of 32 of them.
+// collectAVX2 reads lines of 16 sums, rounded up to a multiple of 32 lines.
 func collectAVX2(sums *uint32, marks *uint8, toDocIDs *uint32, toSums *uint32, first uint32, lines int, least uint32) int
 
-// selectAVX512 looks at n >= 0 documents.
+// selectAVX512 reads n >= 0 documents.
 func selectAVX512(toDocIDs *uint32, toScores *uint32, docIDs *uint32, scores *uint32, n int, least uint32) int
 
-// selectAVX2 looks at n documents, a multiple of 8 and at least 8.
+// selectAVX2 reads n documents, a multiple of 8 and at least 8.
 func selectAVX2(toDocIDs *uint32, toScores *uint32, docIDs *uint32, scores *uint32, n int, least uint32) int
 
 // prefetch loads the cache lines of n >= 1 bytes, without waiting for them.

@@ -4,8 +4,8 @@ package simdtest
 
 import "testing"
 
-// Guarded returns two slices of size bytes. Memory around them is not guarded on
-// this system.
+// Guarded returns two slices of size bytes. On this system, the memory around them is not
+// guarded.
 func Guarded(_ testing.TB, size int) (atEnd, atStart []byte) {
 	return make([]byte, size), make([]byte, size)
 }

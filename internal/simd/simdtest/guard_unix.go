@@ -9,10 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Guarded returns two slices of size bytes, which hold anything: the one ends
-// where memory that must not be read begins, the other begins where such memory
-// ends. So code that reads past either end crashes, instead of reading bytes that
-// happen to be there. They are valid until the test ends.
+// Guarded returns two slices of size bytes with any content. Unreadable memory follows the
+// first and precedes the second, so that code that reads beyond these ends crashes. They
+// are valid until the test ends.
 func Guarded(t testing.TB, size int) (atEnd, atStart []byte) {
 	t.Helper()
 	page := os.Getpagesize()

@@ -4,33 +4,35 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"sync"
 	"syscall"
 
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// ErrInjected is the error of an operation that Faulty made fail.
+// ErrInjected is the error of an injected fault.
 var ErrInjected = errors.New("injected fault")
 
-// Plan says which operations fail. Operations are counted from 1: every call of
-// an FS or of a File of it, Close of files included.
+// Plan selects the operations that fail. Operations are all calls of an FS and
+// its Files, including Close, counted from 1.
 type Plan struct {
-	// FailAt is the number of the first operation that fails; 0: none.
+	// FailAt is the first operation that fails; 0: none.
 	FailAt int
-	// Once lets the operations after FailAt pass. Otherwise all of them fail,
-	// as on a disk that is gone or a process that was killed.
+	// Once limits the failure to FailAt. Otherwise all later operations fail,
+	// as after a lost disk or a killed process.
 	Once bool
-	// ShortWrite makes a Write that fails write half of its bytes first.
+	// ShortWrite makes a failing Write write half of its bytes.
 	ShortWrite bool
-	// DiskBytes is how many bytes may be written in all before the disk is
-	// full (the error is ENOSPC); 0: no limit.
+	// DiskBytes is the capacity for all written bytes; beyond it the error is
+	// ENOSPC; zero: no limit.
 	DiskBytes int64
-	// Before, if not nil, is called before each operation, one at a time.
+	// Before, if not nil, is called before each operation; calls do not
+	// overlap.
 	Before func()
 }
 
-// Faulty is a file system whose operations fail as planned.
+// Faulty is a file system with injected faults.
 type Faulty struct {
 	fs   vfs.FS
 	plan Plan
@@ -52,7 +54,7 @@ func (f *Faulty) Ops() int {
 	return f.ops
 }
 
-// op counts an operation and returns its error.
+// op counts an operation and returns its injected error.
 func (f *Faulty) op(what, name string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -147,6 +149,14 @@ func (f *Faulty) Stat(name string) (int64, error) {
 	return f.fs.Stat(name)
 }
 
+// Identify implements vfs.FS.
+func (f *Faulty) Identify(name string) (vfs.Identity, error) {
+	if err := f.op("stat", name); err != nil {
+		return vfs.Identity{}, err
+	}
+	return f.fs.Identify(name)
+}
+
 // SyncDir implements vfs.FS.
 func (f *Faulty) SyncDir(dir string) error {
 	if err := f.op("sync", dir); err != nil {
@@ -194,12 +204,12 @@ func (h *faultyFile) Write(p []byte) (int, error) {
 	room, full := h.f.take(len(p))
 	n, err := h.file.Write(p[:room])
 	if err == nil && full {
-		err = fmt.Errorf("write %s: %w", h.name, syscall.ENOSPC)
+		err = &fs.PathError{Op: "write", Path: h.name, Err: syscall.ENOSPC}
 	}
 	return n, err
 }
 
-// take returns how many of n bytes still fit on the disk.
+// take returns how many of n bytes fit on the disk.
 func (f *Faulty) take(n int) (room int, full bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -217,7 +227,7 @@ func (h *faultyFile) Sync() error {
 	return h.file.Sync()
 }
 
-// Close closes the file even if it is made to fail, so that no test leaks files.
+// Close closes the file even if it fails, so that no test leaks files.
 func (h *faultyFile) Close() error {
 	return errors.Join(h.f.op("close", h.name), h.file.Close())
 }

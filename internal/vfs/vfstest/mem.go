@@ -15,8 +15,8 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// Mem is a file system in memory. Folders exist as soon as they are made or a
-// file lies in them. Set and Get replace and read a whole file.
+// Mem is a file system in memory. Writing a file creates its folder. Set and
+// Get replace and read whole files.
 type Mem struct {
 	mu    sync.Mutex
 	files map[string][]byte // never changed in place
@@ -31,28 +31,28 @@ func NewMem() *Mem {
 	return &Mem{files: map[string][]byte{}, dirs: map[string]bool{}, locks: map[string]bool{}}
 }
 
-// Set makes data the content of a file.
+// Set replaces the content of a file.
 func (m *Mem) Set(name string, data []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.files[filepath.Clean(name)] = slices.Clone(data)
 }
 
-// Get returns a copy of a file's content, nil if there is no such file.
+// Get returns a copy of a file's content, or nil if it does not exist.
 func (m *Mem) Get(name string) []byte {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.files[filepath.Clean(name)])
 }
 
-// Clone returns a copy of the file system, without its locks.
+// Clone returns a copy of the file system without its locks.
 func (m *Mem) Clone() *Mem {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return &Mem{files: maps.Clone(m.files), dirs: maps.Clone(m.dirs), locks: map[string]bool{}}
 }
 
-// Names returns the sorted names of all files.
+// Names returns the names of all files, sorted.
 func (m *Mem) Names() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -87,8 +87,8 @@ func (m *Mem) read(op, name string) ([]byte, error) {
 	return data, nil
 }
 
-// Map implements vfs.FS: the bytes begin at a multiple of 64, as in a real
-// mapping, and end where the file ends, so that a read past it is found.
+// Map implements vfs.FS. The bytes are 64-byte aligned, as in a real mapping,
+// and have no spare capacity, so reads past the end fail.
 func (m *Mem) Map(name string) (*vfs.Mapping, error) {
 	data, err := m.read("map", name)
 	if err != nil {
@@ -101,7 +101,7 @@ func (m *Mem) Map(name string) (*vfs.Mapping, error) {
 	return vfs.NewMapping(buf, nil), nil
 }
 
-// Rename implements vfs.FS, for files.
+// Rename implements vfs.FS.
 func (m *Mem) Rename(oldName, newName string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -212,6 +212,12 @@ func (m *Mem) Stat(name string) (int64, error) {
 	return 0, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrNotExist}
 }
 
+// Identify implements vfs.FS with the zero Identity, which is unknown.
+func (m *Mem) Identify(name string) (vfs.Identity, error) {
+	_, err := m.Stat(name)
+	return vfs.Identity{}, err
+}
+
 // SyncDir implements vfs.FS.
 func (m *Mem) SyncDir(string) error { return nil }
 
@@ -246,7 +252,7 @@ type memFile struct {
 	m        *Mem
 	name     string
 	writable bool
-	data     []byte // of a file that is read
+	data     []byte // content of a file open for reading
 	at       int
 }
 

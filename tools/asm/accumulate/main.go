@@ -1,6 +1,5 @@
-// Command accumulate writes the assembly of internal/simd/accumulate,
-// whose doc.go runs it. Each kernel's comment says what it does beside what its Go
-// reference (generic.go there) says.
+// Command accumulate writes the assembly of internal/simd/accumulate, whose doc.go runs it.
+// Comments here describe only the differences from the Go reference (generic.go there).
 package main
 
 import (
@@ -11,15 +10,14 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// line is the number of accumulators that a word of a bitmap stands for.
+// line is the number of accumulators of one bitmap word.
 const line = 64
 
-// width is an accumulator's: 8, 16 or 32 bits.
+// width is the width of an accumulator: 8, 16 or 32 bits.
 type width int
 
 func (w width) bytes() int { return int(w) / 8 }
 
-// typ is the name of the accumulator's type in Go.
 func (w width) typ() string { return fmt.Sprintf("uint%d", int(w)) }
 
 func main() {
@@ -45,9 +43,8 @@ func main() {
 
 func pointer(name string) reg.Register { return build.Load(build.Param(name), build.GP64()) }
 
-// scatter adds v to the accumulators of DocIDs, which are loaded one by one: the
-// additions are independent loads and stores, of which the processor has many
-// under way.
+// scatter adds v to the accumulators of DocIDs, which are loaded one by one. The additions
+// are independent loads and stores, which the processor overlaps.
 func scatter(w width) {
 	build.TEXT(fmt.Sprintf("scatter%dAMD64", int(w)), build.NOSPLIT,
 		fmt.Sprintf("func(acc *%[1]s, numAccs int, docIDs *uint32, n int, v %[1]s) (done int)", w.typ()))
@@ -98,7 +95,6 @@ func scatter(w width) {
 	build.RET()
 }
 
-// spread fills a vector register with the parameter v.
 func spread(w width, name string, to reg.Register) {
 	if w == 32 {
 		x := build.XMM()
@@ -127,7 +123,7 @@ func paramMem(name string) operand.Mem {
 	return c.Addr
 }
 
-// bitmapAVX512 adds v under a mask: a line of accumulators of 8 bits at a time.
+// bitmapAVX512 adds v under a mask: one line of 8-bit accumulators at a time.
 func bitmapAVX512(w width) {
 	build.TEXT(fmt.Sprintf("bitmap%dAVX512", int(w)), build.NOSPLIT,
 		fmt.Sprintf("func(acc *%[1]s, words *byte, n int, v %[1]s)", w.typ()))
@@ -135,7 +131,7 @@ func bitmapAVX512(w width) {
 	acc, words, n := pointer("acc"), pointer("words"), pointer("n")
 	v := build.ZMM()
 	spread(w, "v", v)
-	vectors := w.bytes() // a line
+	vectors := w.bytes() // of one line
 	build.Label("word")
 	for i := range vectors {
 		k, a := build.K(), build.ZMM()
@@ -163,7 +159,7 @@ func bitmapAVX512(w width) {
 	build.RET()
 }
 
-// tables of bitmapAVX2: shuffle brings each bit's byte to its place, bits picks
+// tables of bitmapAVX2: shuffle moves the byte of each bit to its position, bits selects
 // the bit there.
 type tables struct {
 	shuffle operand.Mem
@@ -192,7 +188,7 @@ func bitTables() tables {
 	return t
 }
 
-// bitmapAVX2 turns bits into accumulators of v and 0, and adds them.
+// bitmapAVX2 converts bits to vectors of v and 0, and adds them.
 func bitmapAVX2(w width, t tables) {
 	build.TEXT(fmt.Sprintf("bitmap%dAVX2", int(w)), build.NOSPLIT,
 		fmt.Sprintf("func(acc *%[1]s, words *byte, n int, v %[1]s)", w.typ()))
@@ -248,7 +244,6 @@ func bitmapAVX2(w width, t tables) {
 // atLeast is the predicate "not less than" of VPCMPU.
 const atLeast = 5
 
-// drainAVX512 compares a line at a time.
 func drainAVX512(w width) {
 	build.TEXT(fmt.Sprintf("drain%dAVX512", int(w)), build.NOSPLIT,
 		fmt.Sprintf("func(acc *%[1]s, lines int, least %[1]s) (done int, high uint64)", w.typ()))
@@ -300,8 +295,8 @@ func drainAVX512(w width) {
 	build.RET()
 }
 
-// drainAVX2 compares a line at a time: a value reaches least if it is the greater of
-// the two.
+// drainAVX2 compares one line at a time: a value reaches least if it is the maximum of the
+// two.
 func drainAVX2(w width) {
 	build.TEXT(fmt.Sprintf("drain%dAVX2", int(w)), build.NOSPLIT,
 		fmt.Sprintf("func(acc *%[1]s, lines int, least %[1]s) (done int)", w.typ()))

@@ -6,38 +6,37 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// 8 values of w bits take w bytes, 4 of them w/2 bytes and at most 4 bits.
+// 8 values of w bits take w bytes; 4 values take w/2 bytes and at most 4 bits.
 const group2 = 8
 
 // avx2 writes the kernels for AVX2.
 //
-// VPSHUFB moves bytes within 16 bytes only, so both halves of a vector get the
-// bytes that their 4 values lie in: the same 8 bytes up to a width of 8 bits, the
-// same 16 up to 16, and above that each half its own 16. No load reaches more
-// than Slack bytes behind the values.
+// VPSHUFB moves bytes only within 16 bytes. Both halves of a vector therefore load the
+// bytes of their 4 values: the same 8 bytes up to a width of 8 bits, the same 16 bytes up
+// to 16 bits, and 16 bytes each above that. No load reaches more than Slack bytes beyond
+// the values.
 //
-// Up to 25 bits, VPSHUFB brings the 4 bytes in which value i lies to lane i, and
-// VPSRLVD shifts them by i*w mod 8. Above, it brings 8 bytes, once for the even
-// values, which VPSRLVQ shifts down, and once for the odd ones, which VPSLLVQ
-// shifts up to where they belong.
+// Up to 25 bits, VPSHUFB moves the 4 bytes of value i to lane i, and VPSRLVD shifts them by
+// i*w mod 8. Above 25 bits, it moves 8 bytes: once for the even values, which VPSRLVQ
+// shifts right, and once for the odd values, which VPSLLVQ shifts left.
 func avx2() {
 	table := table2()
 	unpack2(table, false, "unpackAVX2",
 		"unpackAVX2 writes 8*groups values of width bits, each plus add, to dst.")
 	unpack2(table, true, "unpackGapsAVX2",
-		"unpackGapsAVX2 writes the DocIDs after add that 8*groups gaps less one of width bits make to dst.")
+		"unpackGapsAVX2 writes the DocIDs after add, computed from 8*groups gaps minus one of width bits, to dst.")
 	prefixSum2()
 }
 
 const row2 = 4 * 32
 
-// table2 writes the table: a row of 4 vectors for each width. Up to mostNarrow
-// bits: indices of bytes and shifts of each half, of 8 or 16 bytes shared by both
-// or 16 of its own. Above: indices and shifts for even values, then for odd ones.
+// table2 writes the table: a row of 4 vectors for each width. Up to mostNarrow bits: byte
+// indices and shifts of each half. Above: indices and shifts for even values, then for odd
+// ones.
 func table2() Mem {
 	t := GLOBL("table2", RODATA|NOPTR)
 	for w := range maxWidth + 1 {
-		// Where value i begins in the bytes of its half.
+		// Start of value i within the bytes of its half.
 		bit := func(i int) int {
 			if w > 16 && i >= group2/2 {
 				return i*w - group2/2*w/8*8
@@ -65,9 +64,9 @@ func table2() Mem {
 	return t
 }
 
-// unpacker2 is what a kernel holds in registers while it runs.
+// unpacker2 holds the registers of a kernel.
 type unpacker2 struct {
-	dst, src, stride, groups, upper  Register // upper: where the upper half begins in a group
+	dst, src, stride, groups, upper  Register // upper: start of the upper half in a group
 	mask, add                        VecVirtual
 	index, shift, oddIndex, oddShift VecVirtual
 	sums                             *sums2 // nil: no sums
@@ -118,7 +117,6 @@ func unpack2(table Mem, gaps bool, name, doc string) {
 	u.loop("wide", u.loadOwn16, u.extractWide)
 }
 
-// broadcast2 fills v with a parameter.
 func broadcast2(param string, v VecVirtual) {
 	x := XMM()
 	VMOVD(Load(Param(param), GP32()), x)
@@ -158,8 +156,8 @@ func (u *unpacker2) extractWide(v VecVirtual) {
 	VPBLENDD(Imm(0xaa), odd, v, v)
 }
 
-// loop writes the loop over the groups of one way to load and extract them, and
-// the return behind it.
+// loop writes the loop over groups for one method of loading and extracting, and the return
+// after it.
 func (u *unpacker2) loop(name string, load func() VecVirtual, extract func(VecVirtual)) {
 	Label(name)
 	v := load()
@@ -179,10 +177,9 @@ func (u *unpacker2) loop(name string, load func() VecVirtual, extract func(VecVi
 	RET()
 }
 
-// sums2 sums up gaps less one, group by group.
 type sums2 struct {
-	carry VecVirtual // base plus the gaps of all groups before, in every lane
-	last  VecVirtual // where the last lane is
+	carry VecVirtual // base plus the gaps of all earlier groups, in every lane
+	last  VecVirtual // index of the last lane
 	minus VecVirtual // -1, in every lane
 }
 
@@ -193,7 +190,6 @@ func newSums2(base VecVirtual) *sums2 {
 	return s
 }
 
-// group returns the DocIDs of a group of gaps less one.
 func (s *sums2) group(v VecVirtual) VecVirtual {
 	t := YMM()
 	VPSUBD(s.minus, v, v)
@@ -213,7 +209,7 @@ func (s *sums2) group(v VecVirtual) VecVirtual {
 
 func prefixSum2() {
 	TEXT("prefixSumAVX2", NOSPLIT, "func(dst *[128]uint32, base uint32)")
-	Doc("prefixSumAVX2 makes DocIDs after base of 128 gaps less one in place.")
+	Doc("prefixSumAVX2 converts 128 gaps minus one to DocIDs after base, in place.")
 	Pragma("noescape")
 	dst := Load(Param("dst"), GP64())
 	base := YMM()

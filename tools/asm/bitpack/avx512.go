@@ -6,34 +6,31 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// A group is what fills a vector. 16 values of w bits take 2*w bytes, so that every
-// group begins at a byte, and the same indices and shifts serve all groups.
+// A group fills a vector. 16 values of w bits take 2*w bytes, so every group begins at a
+// byte and all groups share the same indices and shifts.
 const group512 = 16
 
-// mostNarrow is the greatest width at which a value that begins at any bit of a
-// byte lies in 4 bytes.
+// mostNarrow is the maximum width at which a value lies in 4 bytes, for any bit offset.
 const mostNarrow = 25
 
 // avx512 writes the kernels for AVX-512.
 //
-// Up to 25 bits: VPERMB brings the 4 bytes in which value i lies to lane i, and
-// VPSRLVD shifts them by i*w mod 8. Above: VPERMD brings the two words, and
-// VPSHRDVD (VBMI2) shifts both together.
+// Up to 25 bits: VPERMB moves the 4 bytes of value i to lane i, and VPSRLVD shifts them by
+// i*w mod 8. Above: VPERMD moves the two words, and VPSHRDVD (VBMI2) shifts both together.
 //
-// Sums: NOT (v AND mask) is -(v+1), so that one VPTERNLOGD masks, adds the 1 of a
-// gap, and negates. Within a group, sums take 4 steps of moving and adding. The sums
-// of whole groups are carried apart from that, so that a group waits for the one
-// before by one subtraction only.
+// Sums: NOT (v AND mask) is -(v+1), so one VPTERNLOGD masks, adds the 1 of a gap, and
+// negates. Within a group, sums take 4 steps of moving and adding. The carry over groups is
+// computed separately, so that a group depends on the previous one by only one subtraction.
 func avx512() {
 	t := writeTables512()
 	unpack512(t, false, "unpackAVX512",
 		"unpackAVX512 writes 128 values of width bits, each plus add, to dst.")
 	unpack512(t, true, "unpackGapsAVX512",
-		"unpackGapsAVX512 writes the DocIDs after add that 128 gaps less one of width bits make to dst.")
+		"unpackGapsAVX512 writes the DocIDs after add, computed from 128 gaps minus one of width bits, to dst.")
 	unpackN512(t, false, "unpackNAVX512",
 		"unpackNAVX512 writes 16*groups values of width bits, each plus add, to dst.")
 	unpackN512(t, true, "unpackGapsNAVX512",
-		"unpackGapsNAVX512 writes the DocIDs after add that 16*groups gaps less one of width bits make to dst.")
+		"unpackGapsNAVX512 writes the DocIDs after add, computed from 16*groups gaps minus one of width bits, to dst.")
 	prefixSum512(t)
 }
 
@@ -71,7 +68,7 @@ func unpack512(t tables512, gaps bool, name, doc string) {
 
 func unpackN512(t tables512, gaps bool, name, doc string) {
 	TEXT(name, NOSPLIT, "func(dst *[128]uint32, src *byte, add uint32, width uint8, size, groups int)")
-	Doc(doc, "It reads size bytes at src, and takes what lies behind for 0; width is at most 32, groups 1 to 8.")
+	Doc(doc, "It reads size bytes at src; further bits count as 0. width is at most 32, groups 1 to 8.")
 	Pragma("noescape")
 	u, row := newUnpacker512(t, gaps)
 	size, groups := Load(Param("size"), GP64()), Load(Param("groups"), GP64())
@@ -84,7 +81,7 @@ func unpackN512(t tables512, gaps bool, name, doc string) {
 	u.loop("wideLoop", size, groups, true)
 }
 
-// newUnpacker512 loads the parameters. width is that of the values.
+// newUnpacker512 loads the parameters. width is the width of the values.
 func newUnpacker512(t tables512, gaps bool) (u *unpacker512, width GPVirtual) {
 	u = &unpacker512{}
 	u.dst, u.src, u.stride = Load(Param("dst"), GP64()), Load(Param("src"), GP64()), GP64()
@@ -109,9 +106,9 @@ func newUnpacker512(t tables512, gaps bool) (u *unpacker512, width GPVirtual) {
 	return u, width
 }
 
-// unpacker512 is what a kernel holds in registers while it runs.
+// unpacker512 holds the registers of a kernel.
 type unpacker512 struct {
-	dst, src, stride   Register // stride: the bytes of a group
+	dst, src, stride   Register // stride: bytes of a group
 	valid              Register // mask of the bytes of a group
 	mask, add          VecVirtual
 	index, high, shift VecVirtual
@@ -119,11 +116,11 @@ type unpacker512 struct {
 }
 
 const (
-	rowNarrow = 2 * 64 // indices of bytes, shifts
-	rowWide   = 3 * 64 // indices of words, of the words behind, shifts
+	rowNarrow = 2 * 64 // byte indices, shifts
+	rowWide   = 3 * 64 // word indices, indices of the next words, shifts
 )
 
-// tables512 are the tables: narrow and wide have a row for each width.
+// tables512 are the tables. narrow and wide have a row for each width.
 type tables512 struct {
 	narrow, wide, third Mem
 	pairs               tablesPairs
@@ -139,7 +136,7 @@ func writeTables512() (t tables512) {
 	for w := mostNarrow + 1; w <= maxWidth; w++ {
 		at := rowWide * (w - mostNarrow - 1)
 		data32(at, group512, func(i int) int { return i * w / 32 })
-		data32(at+64, group512, func(i int) int { return (i*w/32 + 1) % 16 }) // at width 32 there is nothing behind, and no shift
+		data32(at+64, group512, func(i int) int { return (i*w/32 + 1) % 16 }) // at width 32, the next word and the shift are unused
 		data32(at+128, group512, func(i int) int { return i * w % 32 })
 	}
 	t.third = GLOBL("third512", RODATA|NOPTR)
@@ -148,7 +145,6 @@ func writeTables512() (t tables512) {
 	return t
 }
 
-// setRow loads the row of a width from a table.
 func (u *unpacker512) setRow(table Mem, width GPVirtual, size int) {
 	if size == rowWide {
 		SUBQ(Imm(mostNarrow+1), width)
@@ -166,7 +162,7 @@ func (u *unpacker512) setRow(table Mem, width GPVirtual, size int) {
 	VMOVDQU64(Mem{Base: at, Disp: size - 64}, u.shift)
 }
 
-// groups writes the code of all groups of a full block.
+// groups writes the code for all groups of a full block.
 func (u *unpacker512) groups(wide bool) {
 	for g := range blockLen / group512 {
 		v := u.group(wide)
@@ -177,8 +173,8 @@ func (u *unpacker512) groups(wide bool) {
 	}
 }
 
-// loop writes the loop over the groups of a block that may be partial, and the
-// return behind it.
+// loop writes the loop over the groups of a block that may be partial, and the return after
+// it.
 func (u *unpacker512) loop(name string, size, groups Register, wide bool) {
 	ones, valid, take := GP64(), GP64(), GP64()
 	MOVQ(I32(-1), ones)
@@ -199,7 +195,6 @@ func (u *unpacker512) loop(name string, size, groups Register, wide bool) {
 	RET()
 }
 
-// group loads a group and returns its values or DocIDs.
 func (u *unpacker512) group(wide bool) VecVirtual {
 	v := ZMM()
 	VMOVDQU8_Z(Mem{Base: u.src}, u.valid, v)
@@ -221,11 +216,10 @@ func (u *unpacker512) group(wide bool) VecVirtual {
 	return v
 }
 
-// sums512 sums up negated gaps, group by group.
 type sums512 struct {
-	carry        VecVirtual // base plus the gaps of all groups before, in every lane
-	upper, top   Register   // masks of lanes that the third and the fourth step change
-	third, total VecVirtual // where these steps find what they add; the last lane
+	carry        VecVirtual // base plus the gaps of all earlier groups, in every lane
+	upper, top   Register   // lane masks of the third and the fourth step
+	third, total VecVirtual // indices for the third step; index of the last lane
 	fourth       VecVirtual
 }
 
@@ -267,7 +261,7 @@ func (s *sums512) group(v VecVirtual) VecVirtual {
 
 func prefixSum512(t tables512) {
 	TEXT("prefixSumAVX512", NOSPLIT, "func(dst *[128]uint32, base uint32)")
-	Doc("prefixSumAVX512 makes DocIDs after base of 128 gaps less one in place.")
+	Doc("prefixSumAVX512 converts 128 gaps minus one to DocIDs after base, in place.")
 	Pragma("noescape")
 	dst := Load(Param("dst"), GP64())
 	base := ZMM()

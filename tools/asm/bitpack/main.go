@@ -1,8 +1,8 @@
 // Command bitpack writes the assembly of internal/simd/bitpack.
 //
-// Every kernel keeps to the bytes that its contract names: the AVX-512 ones load
-// through masks and need none behind the values, the AVX2 ones load at most
-// Slack bytes more.
+// Every kernel reads only the bytes that its contract allows: the AVX-512 kernels load
+// through masks and read nothing beyond the values; the AVX2 kernels read at most Slack
+// more bytes.
 package main
 
 import (
@@ -22,15 +22,13 @@ func main() {
 	Generate()
 }
 
-// data32 adds n values of 32 bits to the table that is being written, at an offset
-// behind all that are there.
+// data32 appends n 32-bit values to the current table at offset at.
 func data32(at, n int, value func(i int) int) {
 	for i := range n {
 		DATA(at+4*i, U32(value(i)))
 	}
 }
 
-// data64 is data32 for values of 64 bits.
 func data64(at, n int, value func(i int) uint64) {
 	for i := range n {
 		DATA(at+8*i, U64(value(i)))

@@ -8,12 +8,12 @@ import (
 
 const (
 	lanes2 = 8
-	row2   = 2 * 32 // indices of bytes, shifts
+	row2   = 2 * 32 // byte indices, shifts
 )
 
-// tables2 writes the tables. VPSHUFB moves bytes within 16 bytes only, so each half
-// of a vector is loaded on its own: the upper one from width/2 bytes further on,
-// where its 4 values begin, but for half a byte.
+// tables2 writes the tables. VPSHUFB moves bytes only within 16 bytes, so each half of a
+// vector is loaded separately. The upper half begins width/2 bytes later, up to half a
+// byte.
 func tables2() (t tables) {
 	t.slots = table32("slots2", slots(lanes2, func(i, w int) int { return i%4*w + i/4*(4*w%8) }))
 	t.iota8 = table8("bytes2", count[byte](blockLen+8))
@@ -37,13 +37,13 @@ func tables2() (t tables) {
 	return t
 }
 
-// combiner2 is what a kernel holds in registers in its second phase.
+// combiner2 holds the registers of a kernel in its second phase.
 type combiner2 struct {
 	kernel
 	tables
 	dst, src, width, half, bits Register
 	index, shift, mask          VecVirtual
-	count                       VecVirtual // of 128 bits: the shift of high parts
+	count                       VecVirtual // 128 bits: the shift of high parts
 	add, step                   VecVirtual
 	before, falls               VecVirtual
 	last                        VecVirtual
@@ -72,7 +72,7 @@ func avx2(k kernel, t tables) {
 	for range blockLen / lanes2 {
 		c.vector()
 	}
-	if !k.rice || !k.freqs { // frequencies of Rice codes are in no order
+	if !k.rice || !k.freqs { // frequencies of Rice codes are unordered
 		VPTEST(c.falls, c.falls)
 		JNZ(LabelRef("none"))
 	}
@@ -84,8 +84,8 @@ func avx2(k kernel, t tables) {
 	end(high, true)
 }
 
-// find2 writes the bit number of each end, modulo 256, to memory: a byte of the
-// unary part at a time, whose bit numbers come from a table.
+// find2 writes the bit index of each end, modulo 256, to memory. It processes the unary
+// part byte by byte and takes the bit indexes from a table.
 func (k kernel) find2(t tables, src, width, bits Register) {
 	unary, ones, count := GP64(), GP64(), GP64()
 	MOVQ(width, unary)
@@ -125,14 +125,13 @@ func (k kernel) find2(t tables, src, width, bits Register) {
 	JB(LabelRef("none"))
 }
 
-// spread2 fills v with r.
 func spread2(r Register, v VecVirtual) {
 	x := XMM()
 	VMOVD(r, x)
 	VPBROADCASTD(x, v)
 }
 
-// constants is that of combiner512.
+// constants is combiner512.constants for AVX2.
 func (c *combiner2) constants(base Register) {
 	c.add, c.step, c.before, c.falls = YMM(), YMM(), YMM(), YMM()
 	VPXOR(c.before, c.before, c.before)
@@ -159,7 +158,6 @@ func (c *combiner2) constants(base Register) {
 	spread2(one, c.step)
 }
 
-// vector writes the code of one vector of values.
 func (c *combiner2) vector() {
 	at := lanes2 * c.vectorsDone
 	low, high := YMM(), YMM()
@@ -207,16 +205,16 @@ func (c *combiner2) vector() {
 	c.vectorsDone++
 }
 
-// moved returns v moved up by a lane, the last of the vector before in front.
+// moved returns v moved up by one lane, with the last lane of the previous vector first.
 func (c *combiner2) moved(v VecVirtual) VecVirtual {
 	out := YMM()
-	VPERM2I128(Imm(0x21), v, c.before, out) // the upper half before, and the lower of v
+	VPERM2I128(Imm(0x21), v, c.before, out) // the previous upper half and the lower half of v
 	VPALIGNR(Imm(12), out, v, out)
 	return out
 }
 
-// check is that of combiner512. Values do not rise where the greater of both, read
-// without sign, is the one before.
+// check is combiner512.check for AVX2. Values do not increase where the unsigned maximum of
+// both is the previous value.
 func (c *combiner2) check(v VecVirtual) (moved VecVirtual) {
 	moved = c.moved(v)
 	c.before = v
@@ -230,7 +228,6 @@ func (c *combiner2) check(v VecVirtual) (moved VecVirtual) {
 	return moved
 }
 
-// sum2 makes v the sums of its lanes up to each.
 func sum2(v VecVirtual) {
 	t := YMM()
 	VPSLLDQ(Imm(4), v, t)
@@ -238,6 +235,6 @@ func sum2(v VecVirtual) {
 	VPSLLDQ(Imm(8), v, t)
 	VPADDD(t, v, v)
 	VPSHUFD(Imm(0xff), v, t)
-	VPERM2I128(Imm(0x08), t, t, t) // nothing, and the sum of the lower half
+	VPERM2I128(Imm(0x08), t, t, t) // zero, and the sum of the lower half
 	VPADDD(t, v, v)
 }

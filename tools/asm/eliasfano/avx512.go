@@ -8,17 +8,16 @@ import (
 
 const (
 	lanes512 = 16
-	row512   = 2 * 64 // indices of bytes, shifts
+	row512   = 2 * 64 // byte indices, shifts
 	atLeast  = 5      // predicate of VPCMPUD
 )
 
-// tables are what the kernels of a level read.
 type tables struct {
-	slots  Mem // a row for each width: where the low bits of the values of a vector lie
+	slots  Mem // a row for each width: the location of the low bits of a vector's values
 	iota8  Mem // bytes 0, 1, 2, …
 	iota32 Mem // words 0, 1, 2, …
-	ones   Mem // AVX2: for each byte the numbers of its one bits
-	first  Mem // AVX2: a word with all bits, and others with none
+	ones   Mem // AVX2: for each byte the indexes of its one bits
+	first  Mem // AVX2: a word with all bits, and words with none
 }
 
 func tables512() (t tables) {
@@ -28,16 +27,16 @@ func tables512() (t tables) {
 	return t
 }
 
-// combiner512 is what a kernel holds in registers in its second phase.
+// combiner512 holds the registers of a kernel in its second phase.
 type combiner512 struct {
 	kernel
 	dst, src, stride, highs Register
 	index, shift, mask      VecVirtual // of low bits
-	width                   VecVirtual // of 128 bits: the shift of high parts
-	add, step               VecVirtual // base + 1 + i, or what takes its place; 16
-	before                  VecVirtual // what the vector before came to
-	zero, last              VecVirtual // zero words; the number of the last lane
-	falls                   Register   // mask: a value does not rise
+	width                   VecVirtual // 128 bits: the shift of high parts
+	add, step               VecVirtual // base + 1 + i, or its equivalent; 16
+	before                  VecVirtual // result of the previous vector
+	zero, last              VecVirtual // zero words; index of the last lane
+	falls                   Register   // mask: a value does not increase
 	vectorsDone             int
 }
 
@@ -63,7 +62,7 @@ func avx512(k kernel, t tables) {
 	for range blockLen / lanes512 {
 		c.vector()
 	}
-	if !k.rice || !k.freqs { // frequencies of Rice codes are in no order
+	if !k.rice || !k.freqs { // frequencies of Rice codes are unordered
 		KORTESTW(c.falls, c.falls)
 		JNZ(LabelRef("none"))
 	}
@@ -73,9 +72,9 @@ func avx512(k kernel, t tables) {
 	end(bits, true)
 }
 
-// find512 writes the high part of each value to memory: of the bit numbers 0 to 63
-// of a word of the unary part, those of its ends move together, and less
-// their own numbers they are what there is in zero bits before them.
+// find512 writes the high part of each value to memory. It compresses the bit indexes 0 to
+// 63 under a word of the unary part, which leaves the indexes of the ends. Subtracting the
+// end's number gives the number of zero bits before it.
 func (k kernel) find512(t tables, src, width, highs Register) {
 	unary := GP64()
 	MOVQ(width, unary)
@@ -115,8 +114,7 @@ func (k kernel) find512(t tables, src, width, highs Register) {
 	JB(LabelRef("none"))
 }
 
-// constants loads what is added to the values of the first vector, and what
-// stands before it.
+// constants loads the addends of the first vector and the state before it.
 func (c *combiner512) constants(t tables, base Register) {
 	c.add, c.step, c.before = ZMM(), ZMM(), ZMM()
 	VPXORD(c.before, c.before, c.before)
@@ -129,7 +127,7 @@ func (c *combiner512) constants(t tables, base Register) {
 			VPXORD(c.zero, c.zero, c.zero)
 			MOVL(U32(lanes512-1), one)
 			VPBROADCASTD(one, c.last)
-			c.step = ZMM() // the base and all gaps of the vectors before
+			c.step = ZMM() // the base and all gaps of earlier vectors
 			VPBROADCASTD(base, c.step)
 		}
 		return
@@ -144,7 +142,6 @@ func (c *combiner512) constants(t tables, base Register) {
 	VPBROADCASTD(one, c.step)
 }
 
-// vector writes the code of one vector of values.
 func (c *combiner512) vector() {
 	at := 4 * lanes512 * c.vectorsDone
 	low, high := ZMM(), ZMM()
@@ -186,15 +183,15 @@ func (c *combiner512) vector() {
 	c.vectorsDone++
 }
 
-// moved returns v moved up by a lane, the last of the vector before in front.
+// moved returns v moved up by one lane, with the last lane of the previous vector first.
 func (c *combiner512) moved(v VecVirtual) VecVirtual {
 	out := ZMM()
 	VALIGND(Imm(lanes512-1), c.before, v, out)
 	return out
 }
 
-// check notes whether a value is not above the one before it. The first DocID of
-// a block is left to the caller; running sums of frequencies begin above 0.
+// check records whether a value is not above the previous one. The caller checks the first
+// DocID of a block; running sums of frequencies begin above 0.
 func (c *combiner512) check(v VecVirtual) (moved VecVirtual) {
 	moved = c.moved(v)
 	c.before = v
@@ -211,7 +208,6 @@ func (c *combiner512) check(v VecVirtual) (moved VecVirtual) {
 	return moved
 }
 
-// sum makes v the sums of its lanes up to each.
 func (c *combiner512) sum(v VecVirtual) {
 	for by := 1; by < lanes512; by *= 2 {
 		moved := ZMM()

@@ -1,9 +1,8 @@
 // Command eliasfano writes the assembly of internal/simd/eliasfano. Four kernels
-// (Elias-Fano or Rice; DocIDs or frequencies) are made of the same two phases, for
-// each of two levels.
+// (Elias-Fano or Rice; DocIDs or frequencies) share two phases, for each of two levels.
 //
-//  1. find: for each end in the unary part its high part, as a byte, to memory.
-//  2. combine: a vector of values at a time, high parts and low bits together.
+//  1. find: writes the high part of each end in the unary part to memory, as a byte.
+//  2. combine: combines high parts and low bits, one vector of values at a time.
 package main
 
 import (
@@ -18,10 +17,9 @@ import (
 const (
 	blockLen  = 128
 	maxWidth  = 24
-	highWords = 6 // of 64 bits, all but the last bit used
+	highWords = 6 // 64 bits each; all but the last bit are used
 )
 
-// kernel says what a kernel decodes.
 type kernel struct {
 	name        string
 	rice, freqs bool
@@ -44,8 +42,8 @@ func main() {
 	Generate()
 }
 
-// begin opens the function and loads its parameters. The kernels for frequencies
-// have no base.
+// begin opens the function and loads its parameters. The kernels for frequencies have no
+// base.
 func (k kernel) begin(level string) (dst, src, width, base Register) {
 	signature := "func(dst *[128]uint32, src *byte, base uint32, width uint8) int"
 	if k.freqs {
@@ -80,7 +78,7 @@ func end(bits Register, vectors bool) {
 	RET()
 }
 
-// table8 writes a table of bytes, a multiple of 8 of them.
+// table8 writes a table of bytes, whose length is a multiple of 8.
 func table8(name string, values []byte) Mem {
 	t := GLOBL(name, RODATA|NOPTR)
 	for i := 0; i < len(values); i += 8 {
@@ -89,7 +87,6 @@ func table8(name string, values []byte) Mem {
 	return t
 }
 
-// table32 writes a table of words, an even number of them.
 func table32(name string, values []uint32) Mem {
 	var b []byte
 	for _, v := range values {
@@ -98,8 +95,8 @@ func table32(name string, values []uint32) Mem {
 	return table8(name, b)
 }
 
-// slots returns a row for each width: for each lane the numbers of the 4 bytes that
-// its slot lies in, and by how much they are shifted. bit says where it begins.
+// slots returns a row for each width: for each lane, the indices of the 4 bytes of its
+// slot, and the shift. bit returns the start of the slot.
 func slots(lanes int, bit func(lane, width int) int) (rows []uint32) {
 	for w := range maxWidth + 1 {
 		for i := range lanes {
@@ -112,7 +109,6 @@ func slots(lanes int, bit func(lane, width int) int) (rows []uint32) {
 	return rows
 }
 
-// count returns the numbers 0 to n-1.
 func count[T byte | uint32](n int) []T {
 	values := make([]T, n)
 	for i := range values {
@@ -121,7 +117,7 @@ func count[T byte | uint32](n int) []T {
 	return values
 }
 
-// row returns a register that points to the row of a width in a table.
+// row returns a register with the address of the row of a width.
 func row(table Mem, width Register, size int) Register {
 	at, offset := GP64(), GP64()
 	IMUL3Q(Imm(uint64(size)), width, offset)

@@ -1,8 +1,8 @@
 // Command line writes the assembly of internal/simd/line.
 //
-// The line is kept in 64-bit lanes, of which the high halves are taken: with
-// AVX-512 by VPSRLQ and VPMOVQD, with AVX2 by one shuffle of two vectors whose
-// lanes lie so that the result is in order.
+// The line is kept in 64-bit lanes, whose upper halves are the result. AVX-512 extracts
+// them with VPSRLQ and VPMOVQD, AVX2 with one shuffle of two vectors whose lanes are
+// arranged to give the right order.
 package main
 
 import (
@@ -60,11 +60,11 @@ func add512() {
 		VMOVDQU64(v, Mem{Base: dst, Disp: 64 * g})
 		shifted, k := ZMM(), K()
 		if g == 0 {
-			VALIGND(Imm(15), v, v, shifted) // lane 0 has none before it
+			VALIGND(Imm(15), v, v, shifted) // lane 0 has no predecessor
 		} else {
 			VALIGND(Imm(15), before, v, shifted)
 		}
-		VPCMPUD(Imm(2), shifted, v, k) // at most the one before
+		VPCMPUD(Imm(2), shifted, v, k) // at most the previous value
 		KMOVW(k, m)
 		if g == 0 {
 			ANDL(U32(0xfffe), m)
@@ -107,14 +107,13 @@ func add2() {
 		VMOVDQU(Mem{Base: dst, Disp: 4 * (from - 1)}, before)
 		VMOVDQU(Mem{Base: dst, Disp: 4 * from}, v)
 		VPMAXUD(v, before, most)
-		VPCMPEQD(most, before, most) // at most the one before
+		VPCMPEQD(most, before, most) // at most the previous value
 		VPOR(most, falls, falls)
 	}
 	VMOVMSKPS(falls, bits)
 	end(bits)
 }
 
-// end returns whether falls is 0.
 func end(falls Register) {
 	rising := GP8()
 	TESTL(falls, falls)

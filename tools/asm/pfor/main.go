@@ -1,11 +1,10 @@
 // Command pfor writes the assembly of internal/simd/pfor.
 //
-// A kernel follows the list of exceptions through the slots and collects the marks
-// of those that are; the walk takes the latency of a load and an addition a step,
-// and everything else goes on beside it. The marks of 16 slots are then a mask
-// register, by which VPEXPANDD moves the next values of the exceptions to their
-// slots. The values are loaded through a mask too, so that no byte behind them is
-// read.
+// A kernel follows the list of exceptions through the slots and marks the exceptions. Each
+// step of this walk has the latency of a load and an addition; all other work overlaps with
+// it. The marks of 16 slots then become a mask register, by which VPEXPANDD moves the next
+// exception values to their slots. The values are loaded through a mask too, so that no
+// byte beyond them is read.
 package main
 
 import (
@@ -16,7 +15,7 @@ import (
 
 const (
 	blockLen = 128
-	group    = 16 // slots that fill a vector
+	group    = 16 // slots of a vector
 )
 
 func main() {
@@ -39,8 +38,8 @@ var names = map[int]string{1: "8", 2: "16", 4: "32"}
 func patch(size int) {
 	name := "patch" + names[size] + "AVX512"
 	TEXT(name, NOSPLIT, "func(dst *[128]uint32, values *byte, first, count, slots int) bool")
-	Doc(name+" puts count values of "+names[size]+" bits, each plus 1, into the slots of a list.",
-		"dst holds slots plus 1. It returns false, and leaves dst, if the list leads out of its first slots.")
+	Doc(name+" writes count values of "+names[size]+" bits, each plus 1, to the slots of a list.",
+		"dst holds slots plus 1. It returns false, with dst unchanged, if the list leaves the slots.")
 	Pragma("noescape")
 	p := newPatcher(size)
 	for g := range blockLen / group {
@@ -52,7 +51,7 @@ func patch(size int) {
 func patchGaps(size int, thirdTable Mem) {
 	name := "patchGaps" + names[size] + "AVX512"
 	TEXT(name, NOSPLIT, "func(dst *[128]uint32, values *byte, first, count, slots int, base uint32) bool")
-	Doc(name + " is patch" + names[size] + "AVX512, and then makes DocIDs after base of the gaps in dst.")
+	Doc(name + " is patch" + names[size] + "AVX512, and then converts the gaps in dst to DocIDs after base.")
 	Pragma("noescape")
 	p := newPatcher(size)
 	carry := ZMM()
@@ -90,7 +89,6 @@ func patchGaps(size int, thirdTable Mem) {
 	p.done()
 }
 
-// patcher is what a kernel holds in registers while it runs.
 type patcher struct {
 	dst, values Register
 	marks       [2]GPVirtual
@@ -131,7 +129,6 @@ func newPatcher(size int) *patcher {
 	return p
 }
 
-// done writes the ends of the kernel.
 func (p *patcher) done() {
 	VZEROUPPER()
 	result := GP8()
@@ -147,7 +144,7 @@ func (p *patcher) done() {
 
 func (p *patcher) at(g int) Mem { return Mem{Base: p.dst, Disp: 4 * group * g} }
 
-// group returns the slots of a group with its exceptions in their places.
+// group returns the slots of a group with its exceptions patched in.
 func (p *patcher) group(g int) VecVirtual {
 	word := p.marks[g/4]
 	mark, take := GP64(), GP64()

@@ -9,20 +9,19 @@ import (
 // lanes2 is the number of values of a vector.
 const lanes2 = 8
 
-// kernel2 is a kernel and what it holds in vectors.
 type kernel2 struct {
 	*kernel
 	t    tables
 	gaps bool
-	base VecVirtual // what is added to values; for gaps the DocID before them
+	base VecVirtual // addend of the values; for gaps, the DocID before them
 	ones VecVirtual
-	last VecVirtual // where the last lane is, for gaps
+	last VecVirtual // for gaps: index of the last lane
 }
 
 func decode2(t tables, gaps bool) {
 	name, doc := "decodeAVX2", "decodeAVX2 writes n values, each plus add, to dst."
 	if gaps {
-		name, doc = "decodeGapsAVX2", "decodeGapsAVX2 writes the DocIDs after add that n gaps less one make to dst."
+		name, doc = "decodeGapsAVX2", "decodeGapsAVX2 writes the DocIDs after add, computed from n gaps minus one, to dst."
 	}
 	k := &kernel2{kernel: load(name, doc), t: t, gaps: gaps, base: YMM(), ones: YMM(), last: YMM()}
 	half := XMM()
@@ -35,7 +34,6 @@ func decode2(t tables, gaps bool) {
 	k.end()
 }
 
-// run writes the code of a run of a selector.
 func (k *kernel2) run(n int, s selector) {
 	mask := k.ones
 	if s.words > 0 && s.bits < 32 {
@@ -59,8 +57,8 @@ func (k *kernel2) run(n int, s selector) {
 	})
 }
 
-// noteWide writes the setting of wide if some of the first 4 lanes of v have more than
-// 24 bits.
+// noteWide writes code that sets wide if some of the first 4 lanes of v have more than 24
+// bits.
 func (k *kernel2) noteWide(v VecVirtual) {
 	high, found := YMM(), GP64()
 	VPSLLD(Imm(safe), k.ones, high)
@@ -70,7 +68,6 @@ func (k *kernel2) noteWide(v VecVirtual) {
 	ORQ(found, k.wide)
 }
 
-// unpack writes the unpacking of a word, or of two.
 func (k *kernel2) unpack(n int, s selector, mask VecVirtual) {
 	var words [2]VecVirtual
 	for w := range s.words {
@@ -100,8 +97,7 @@ func (k *kernel2) unpack(n int, s selector, mask VecVirtual) {
 	}
 }
 
-// put makes what goes to dst of the values in the first lanes of v, and stores it
-// some values behind out.
+// put finishes the values in the first lanes of v and stores them at index at after out.
 func (k *kernel2) put(v VecVirtual, at, lanes int) {
 	v = k.finish(v, lanes)
 	to := Mem{Base: k.out, Disp: 4 * at}
@@ -112,8 +108,8 @@ func (k *kernel2) put(v VecVirtual, at, lanes int) {
 	VMOVDQU(v, to)
 }
 
-// finish adds base to the values in the first lanes of v, or sums gaps up as the
-// kernel of package bitpack does.
+// finish adds base to the values in the first lanes of v, or sums gaps up as the kernel of
+// package bitpack does.
 func (k *kernel2) finish(v VecVirtual, lanes int) VecVirtual {
 	if !k.gaps {
 		VPADDD(k.base, v, v)
@@ -138,9 +134,9 @@ func (k *kernel2) finish(v VecVirtual, lanes int) VecVirtual {
 	return out
 }
 
-// tail writes the unpacking of the tail: of each value the word of 32 bits in which
-// it begins, shifted right, and the one behind, shifted left. It fails, with another
-// number, unless a whole word is behind src.
+// tail writes the unpacking of the tail: for each value, the 32-bit word in which it
+// begins, shifted right, and the next word, shifted left. It fails with a different number
+// unless a whole word follows src.
 func (k *kernel2) tail() {
 	width, size := k.kernel.tail()
 	whole := GP64()
@@ -192,7 +188,7 @@ func (k *kernel2) tail() {
 	RET()
 }
 
-// lastValues writes the storing of the last values of a tail, fewer than a vector,
+// lastValues writes code that stores the last values of a tail, fewer than a vector,
 // through the stack.
 func (k *kernel2) lastValues(v VecVirtual) {
 	Label("lastValues")

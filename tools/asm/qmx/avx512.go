@@ -9,25 +9,24 @@ import (
 // lanes512 is the number of values of a vector.
 const lanes512 = 16
 
-// kernel512 is a kernel and what it holds in vectors and masks.
 type kernel512 struct {
 	*kernel
 	t     tables
 	gaps  bool
-	base  VecVirtual // what is added to values; for gaps the DocID before them
+	base  VecVirtual // addend of the values; for gaps, the DocID before them
 	ones  VecVirtual
 	three Register // mask of the first 12 lanes
 
 	// For gaps, see finish.
 	upper, top Register
 	third      VecVirtual
-	last       map[int]VecVirtual // by number of lanes: where the last one is
+	last       map[int]VecVirtual // by number of lanes: index of the last lane
 }
 
 func decode512(t tables, gaps bool) {
 	name, doc := "decodeAVX512", "decodeAVX512 writes n values, each plus add, to dst."
 	if gaps {
-		name, doc = "decodeGapsAVX512", "decodeGapsAVX512 writes the DocIDs after add that n gaps less one make to dst."
+		name, doc = "decodeGapsAVX512", "decodeGapsAVX512 writes the DocIDs after add, computed from n gaps minus one, to dst."
 	}
 	k := &kernel512{kernel: load(name, doc), t: t, gaps: gaps, base: ZMM(), ones: ZMM()}
 	VPBROADCASTD(Load(Param("add"), GP32()), k.base)
@@ -50,7 +49,6 @@ func decode512(t tables, gaps bool) {
 	k.end()
 }
 
-// mask512 returns a mask of lanes.
 func mask512(lanes uint32) Register {
 	m, k := GP32(), K()
 	MOVL(U32(lanes), m)
@@ -58,7 +56,6 @@ func mask512(lanes uint32) Register {
 	return k
 }
 
-// run writes the code of a run of a selector.
 func (k *kernel512) run(n int, s selector) {
 	if s.words == 0 {
 		k.loop(n, s, func() {
@@ -95,7 +92,7 @@ func (k *kernel512) run(n int, s selector) {
 	})
 }
 
-// gather writes the unpacking of the words of a selector that is applied some times.
+// gather writes the unpacking of the words of times applications of a selector.
 func (k *kernel512) gather(n int, s selector, times int, mask VecVirtual) {
 	words := ZMM()
 	switch times * s.words * wordSize {
@@ -124,7 +121,7 @@ func (k *kernel512) gather(n int, s selector, times int, mask VecVirtual) {
 	}
 }
 
-// noteWide writes the setting of wide if some lane of v has more than 24 bits.
+// noteWide writes code that sets wide if some lane of v has more than 24 bits.
 func (k *kernel512) noteWide(v VecVirtual) {
 	high, found, lanes := ZMM(), K(), GP64()
 	VPSLLD(Imm(safe), k.ones, high)
@@ -133,7 +130,6 @@ func (k *kernel512) noteWide(v VecVirtual) {
 	ORQ(lanes, k.wide)
 }
 
-// unpack writes the unpacking of a word.
 func (k *kernel512) unpack(n int, s selector, mask VecVirtual) {
 	word := ZMM()
 	VBROADCASTI32X4(Mem{Base: k.src}, word)
@@ -148,8 +144,8 @@ func (k *kernel512) unpack(n int, s selector, mask VecVirtual) {
 	}
 }
 
-// put makes what goes to dst of the values in the first lanes of v, under a mask,
-// and stores it some values behind out.
+// put finishes the values in the first lanes of v and stores them under a mask at index at
+// after out.
 func (k *kernel512) put(v, mask VecVirtual, at, lanes int) {
 	v = k.finish(v, mask, lanes)
 	to := Mem{Base: k.out, Disp: 4 * at}
@@ -165,10 +161,9 @@ func (k *kernel512) put(v, mask VecVirtual, at, lanes int) {
 	}
 }
 
-// finish adds base to the values in the first lanes of v, or sums gaps up as the
-// kernel of package bitpack does, whose comments say more: NOT (v AND mask) is
-// -(v+1), and what the group adds to base is carried apart from its sums. A group of 8
-// lanes needs one step less, one of 4 two.
+// finish adds base to the values in the first lanes of v, or sums gaps up as the kernel of
+// package bitpack does: NOT (v AND mask) is -(v+1), and the carry into base is computed
+// separately from the sums. A group of 8 lanes needs one step less, a group of 4 two.
 func (k *kernel512) finish(v, mask VecVirtual, lanes int) VecVirtual {
 	if !k.gaps {
 		VPANDD(mask, v, v)
@@ -196,9 +191,8 @@ func (k *kernel512) finish(v, mask VecVirtual, lanes int) VecVirtual {
 	return out
 }
 
-// tail writes the unpacking of the tail: of each value the word of 32 bits in which
-// it begins and the one behind, shifted together (VPSHRDVD takes the shift modulo
-// 32).
+// tail writes the unpacking of the tail: for each value, the 32-bit word in which it begins
+// and the next word, shifted together (VPSHRDVD takes the shift modulo 32).
 func (k *kernel512) tail() {
 	width, size := k.kernel.tail()
 	ones, at := GP64(), GP64()

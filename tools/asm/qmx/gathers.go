@@ -5,16 +5,16 @@ import (
 	. "github.com/mmcloughlin/avo/operand"
 )
 
-// batch is what is unpacked of words that are loaded together, 32 or 64 bytes: a
-// vector a step, to whose lanes VPERMB gathers the 4 bytes in which their values lie,
-// shifted down where they do not begin with a byte.
+// batch describes the unpacking of words that are loaded together, 32 or 64 bytes, in steps
+// of one vector. VPERMB gathers the 4 bytes of each value to its lane; values that do not
+// begin at a byte are shifted right.
 type batch struct{ at, steps int }
 
-// rowGather is the size of the constants of a step: indices of bytes, and shifts.
+// rowGather is the size of the constants of a step: byte indices and shifts.
 const rowGather = 2 * 64
 
-// several is how often a selector is applied at once if a run is long enough: so that
-// its values fill vectors better than those of a word, or two.
+// several returns the number of applications of a selector that are unpacked together if a
+// run is long enough, to fill vectors better.
 func (s selector) several() int {
 	switch s.bits {
 	case 3, 5:
@@ -27,14 +27,13 @@ func (s selector) several() int {
 	return 1
 }
 
-// writeGathers writes the constants of all batches.
 func (t *tables) writeGathers() {
 	t.gathers = GLOBL("gathers512", RODATA|NOPTR)
 	at := 0
 	for n, s := range selectors {
 		for times := 1; times <= s.several(); times++ {
 			if times != s.several() && (times > 1 || s.words != 2) || s.several() == 1 {
-				continue // not unpacked so
+				continue // not used
 			}
 			b := batch{at: at, steps: (times*s.count + t.lanes - 1) / t.lanes}
 			t.batches[[2]int{n, times}] = b
@@ -51,8 +50,8 @@ func (t *tables) writeGathers() {
 	}
 }
 
-// bytes returns the indices, in words that a selector is applied to again and again, of
-// the 4 bytes in which value i lies, the first in the lowest bits.
+// bytes returns the indices of the 4 bytes of value i in consecutive words of a selector,
+// the first in the lowest bits.
 func (s selector) bytes(i int) (indices uint32) {
 	word, j := i/s.count*s.words, i%s.count
 	for b := range 4 {

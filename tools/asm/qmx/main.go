@@ -1,9 +1,8 @@
 // Command qmx writes the assembly of internal/simd/qmx.
 //
-// Runs of words have code of their own for each selector: the shifts that bring its
-// values to the bottom of their lanes are constants. Vectors go to dst as they are
-// unpacked, after the sums of the gaps if there are any; only lanes that hold values
-// are stored.
+// Runs of words have separate code for each selector, so that the shifts of its values are
+// constants. Vectors are stored to dst as they are unpacked, after gaps are summed up; only
+// lanes that hold values are stored.
 package main
 
 import (
@@ -12,7 +11,7 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// As in package qmx, and tested there by comparison with the version in Go.
+// As in package qmx; tests compare with the version in Go.
 const (
 	blockLen = 128
 	wordSize = 16
@@ -52,15 +51,15 @@ func main() {
 	Generate()
 }
 
-// shift is a step of unpacking: from the first or the second word, shifted right, or
-// left if negative, by as many bits in each group of 4 lanes.
+// shift is a step of unpacking: a shift of the first or the second word, to the right, or
+// to the left if negative, by a number of bits for each group of 4 lanes.
 type shift struct {
 	second, left bool
 	counts       []int
 }
 
-// shifts returns the shifts whose results, together, are values of a selector from a
-// slot on, as many slots as there are groups of lanes. A slot is 4 values.
+// shifts returns the shifts whose combined results are the values of a selector from a slot
+// on, one slot for each group of lanes. A slot is 4 values.
 func (s selector) shifts(slot, groups int) []shift {
 	first := shift{}
 	low, high := shift{second: true}, shift{second: true, left: true}
@@ -68,7 +67,7 @@ func (s selector) shifts(slot, groups int) []shift {
 	for g := range groups {
 		from := (slot + g) * s.bits
 		to := from + s.bits
-		const none = 32 // shifts out all
+		const none = 32 // shifts out all bits
 		f, l, h := none, none, none
 		if slot+g < s.count/4 {
 			switch {
@@ -94,7 +93,7 @@ func (s selector) shifts(slot, groups int) []shift {
 	return out
 }
 
-// steps returns how many vectors of some lanes the values of a word, or of two, take.
+// steps returns the number of vectors for the values of a word, or of two.
 func (s selector) steps(lanes int) int { return (s.count + lanes - 1) / lanes }
 
 // tables are the constants of the kernels of one level.
@@ -104,7 +103,7 @@ type tables struct {
 	iota   Mem
 	lanes  int
 
-	// Of 16 lanes alone: where the third step of a sum finds what it adds, and gathers.
+	// Only with 16 lanes: indices for the third step of a sum, and gathers.
 	third, gathers Mem
 	batches        map[[2]int]batch // by selector and times
 }
@@ -143,21 +142,21 @@ func writeTables(suffix string, lanes int) tables {
 	return t
 }
 
-// kernel is what the kernels of all levels hold in general registers while they run.
+// kernel holds the general registers of the kernels of all levels.
 type kernel struct {
 	src, sel, selEnd Register // src: the next word; sel: the next selector byte
-	avail, left      Register // bytes behind src; values to be unpacked
-	out              Register // where the next value goes
+	avail, left      Register // bytes after src; values left to unpack
+	out              Register // address of the next value
 	wide             Register // not 0 if some values have more than 24 bits
-	times            Register // how often the selector is still to be applied
-	first            Register // beginning of the encoding
+	times            Register // remaining applications of the selector
+	first            Register // start of the encoding
 }
 
 func load(name, doc string) *kernel {
 	TEXT(name, NOSPLIT, "func(dst *[128]uint32, src *byte, size, numSelectors int, add uint32, n int) (sizeAndWide int)")
 	Doc(doc,
-		"It reads at most size bytes at src. It returns the bytes that the encoding takes, plus 1<<32",
-		"if some values have more than 24 bits, or a negative number if there is none.")
+		"It reads at most size bytes at src. It returns the size of the encoding, plus 1<<32",
+		"if some values have more than 24 bits, or a negative number if src is not an encoding.")
 	Pragma("noescape")
 	k := &kernel{
 		out: Load(Param("dst"), GP64()), src: Load(Param("src"), GP64()), sel: GP64(), selEnd: GP64(), times: GP64(),
@@ -173,9 +172,9 @@ func load(name, doc string) *kernel {
 	return k
 }
 
-// selectors writes the loop over the selectors. The code of a run of each, of which
-// run writes all but the checks of sizes, jumps back to "next"; behind the last
-// selector, "tail" goes on.
+// selectors writes the loop over the selectors. run writes the code of a selector's run,
+// without the size checks; it jumps back to "next". The code at "tail" follows the last
+// selector.
 func (k *kernel) selectors(run func(n int, s selector)) {
 	code, bytes := GP64(), GP64()
 	Label("next")
@@ -209,7 +208,6 @@ func (k *kernel) selectors(run func(n int, s selector)) {
 	}
 }
 
-// loop writes a loop that applies a selector once each time.
 func (k *kernel) loop(n int, s selector, body func()) {
 	Label(label("word", n))
 	body()
@@ -218,7 +216,7 @@ func (k *kernel) loop(n int, s selector, body func()) {
 	JNZ(LabelRef(label("word", n)))
 }
 
-// advance moves on behind what a selector takes when it is applied some times.
+// advance moves past the words of times applications of a selector.
 func (k *kernel) advance(s selector, times int) {
 	if s.words > 0 {
 		ADDQ(U32(times*wordSize*s.words), k.src)
@@ -246,8 +244,8 @@ func tree(code Register, from, to int) {
 
 func label(name string, n int) string { return name + string(rune('A'+n)) }
 
-// tail writes the reading of a tail's width and the checks of its size. It goes to
-// "end" if there is no tail. The tail's bytes are then behind src, size of them.
+// tail writes code that reads the width of a tail and checks its size. It goes to "end" if
+// there is no tail. Afterwards, src is at the tail's bytes, size of them.
 func (k *kernel) tail() (width, size GPVirtual) {
 	width, size = GP64(), GP64()
 	Label("tail")
@@ -275,7 +273,6 @@ func (k *kernel) tail() (width, size GPVirtual) {
 	return width, size
 }
 
-// end writes the end of the kernel: src is behind the encoding.
 func (k *kernel) end() {
 	Label("end")
 	VZEROUPPER()

@@ -8,11 +8,11 @@ import (
 
 const collectSignature = "func(sums *uint32, marks *uint8, toDocIDs, toSums *uint32, first uint32, lines int, least uint32) int"
 
-// collectAVX512 goes from mark to mark, 64 of them at a time. A line is compared
-// with least and compressed without a branch.
+// collectAVX512 goes from mark to mark, 64 marks at a time. It compares a line with least
+// and compresses it without a branch.
 func collectAVX512(iota16 operand.Mem) {
 	build.TEXT("collectAVX512", build.NOSPLIT, collectSignature)
-	build.Doc("collectAVX512 looks at lines of 16 sums, rounded up to a multiple of 64 of them.")
+	build.Doc("collectAVX512 reads lines of 16 sums, rounded up to a multiple of 64 lines.")
 	sums, marks, toDocIDs, toSums := loadPointer("sums"), loadPointer("marks"), loadPointer("toDocIDs"), loadPointer("toSums")
 	first := build.ZMM()
 	spreadParam("first", first)
@@ -67,11 +67,11 @@ func collectAVX512(iota16 operand.Mem) {
 	build.RET()
 }
 
-// collectAVX2 is collectAVX512 with 32 marks at a time, and lines in halves that
-// are compressed by a table.
+// collectAVX2 is collectAVX512 with 32 marks at a time; it compresses half lines by a
+// table.
 func collectAVX2(iota16, compress operand.Mem) {
 	build.TEXT("collectAVX2", build.NOSPLIT, collectSignature)
-	build.Doc("collectAVX2 looks at lines of 16 sums, rounded up to a multiple of 32 of them.")
+	build.Doc("collectAVX2 reads lines of 16 sums, rounded up to a multiple of 32 lines.")
 	sums, marks, toDocIDs, toSums := loadPointer("sums"), loadPointer("marks"), loadPointer("toDocIDs"), loadPointer("toSums")
 	first := build.YMM()
 	spreadParam("first", first)
@@ -122,9 +122,8 @@ func collectAVX2(iota16, compress operand.Mem) {
 	build.RET()
 }
 
-// appendEnough writes the lanes of d and s whose s reaches least at index
-// found of the two arrays, with rubbish behind up to 8 lanes, and adds their
-// number to found.
+// appendEnough writes the lanes of d and s whose s reaches least at index found of the two
+// arrays, and adds their number to found. It may write garbage after them, 8 lanes in all.
 func appendEnough(s, d, least reg.VecVirtual, table, toDocIDs, toSums reg.Register, found reg.GPVirtual) {
 	enough, order, mask := build.YMM(), build.YMM(), build.GP64()
 	build.VPMAXUD(s, least, enough)
@@ -144,7 +143,7 @@ const selectSignature = "func(toDocIDs, toScores, docIDs, scores *uint32, n int,
 // selectAVX512 compresses 16 documents at a time, the last ones under masks.
 func selectAVX512() {
 	build.TEXT("selectAVX512", build.NOSPLIT, selectSignature)
-	build.Doc("selectAVX512 looks at n >= 0 documents.")
+	build.Doc("selectAVX512 reads n >= 0 documents.")
 	toDocIDs, toScores, docIDs, scores := loadPointer("toDocIDs"), loadPointer("toScores"), loadPointer("docIDs"), loadPointer("scores")
 	n := build.Load(build.Param("n"), build.GP64())
 	least := build.ZMM()
@@ -200,7 +199,7 @@ func selectAVX512() {
 // selectAVX2 compresses 8 documents at a time by a table.
 func selectAVX2(compress operand.Mem) {
 	build.TEXT("selectAVX2", build.NOSPLIT, selectSignature)
-	build.Doc("selectAVX2 looks at n documents, a multiple of 8 and at least 8.")
+	build.Doc("selectAVX2 reads n documents, a multiple of 8 and at least 8.")
 	toDocIDs, toScores, docIDs, scores := loadPointer("toDocIDs"), loadPointer("toScores"), loadPointer("docIDs"), loadPointer("scores")
 	n := build.Load(build.Param("n"), build.GP64())
 	least := build.YMM()

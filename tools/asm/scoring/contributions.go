@@ -102,8 +102,7 @@ func contributionsAVX2(linear bool) {
 	i := build.GP64()
 	build.XORQ(i, i)
 
-	// toFloat converts numbers without sign: the halves are exact, so that only
-	// their sum is rounded.
+	// toFloat converts unsigned numbers. The halves are exact; only their sum is rounded.
 	toFloat := func(v reg.VecVirtual) {
 		high := build.YMM()
 		build.VPSRLD(operand.Imm(16), v, high)
@@ -133,7 +132,7 @@ func contributionsAVX2(linear bool) {
 		build.VDIVPS(l, s, s)
 	}
 	build.VADDPS(round, s, s)
-	// A number of 2^31 and more is converted less 2^31, which is exact.
+	// Numbers of 2^31 and more are converted minus 2^31, which is exact.
 	large, less := build.YMM(), build.YMM()
 	build.VCMPPS(operand.Imm(0x1d /* not less, quiet: s >= two31 */), two31, s, large)
 	build.VANDPS(two31, large, less)

@@ -1,6 +1,5 @@
-// Command scoring writes the assembly of internal/simd/scoring: see go:generate
-// there. Each kernel's comment says what it does beside what its Go reference
-// (generic.go there) says.
+// Command scoring writes the assembly of internal/simd/scoring, whose doc.go runs it.
+// Comments here describe only the differences from the Go reference (generic.go there).
 package main
 
 import (
@@ -41,32 +40,27 @@ func at(base, index reg.Register, scale uint8) operand.Mem {
 	return operand.Mem{Base: base, Index: index, Scale: scale}
 }
 
-// broadcast fills v with a 32-bit constant.
 func broadcast(value uint32, v reg.VecVirtual) {
 	r := build.GP32()
 	build.MOVL(operand.U32(value), r)
 	spread(r, v)
 }
 
-// spread fills v with r.
 func spread(r reg.Register, v reg.VecVirtual) {
 	x := build.XMM()
 	build.VMOVD(r, x)
 	build.VPBROADCASTD(x, v)
 }
 
-// spreadParam fills v with a parameter of 32 bits.
 func spreadParam(name string, v reg.VecVirtual) {
 	spread(build.Load(build.Param(name), build.GP32()), v)
 }
 
-// spreadFloat fills v with a float32 parameter.
 func spreadFloat(name string, v reg.VecVirtual) {
 	x := build.Load(build.Param(name), build.XMM())
 	build.VBROADCASTSS(x, v)
 }
 
-// prefetch asks for the cache lines of n bytes.
 func prefetch() {
 	build.TEXT("prefetch", build.NOSPLIT, "func(p *byte, n int)")
 	build.Doc("prefetch loads the cache lines of n >= 1 bytes, without waiting for them.")
@@ -85,7 +79,6 @@ func loadPointer(name string) reg.Register {
 	return build.Load(build.Param(name), build.GP64())
 }
 
-// table32 makes a table of 32-bit numbers.
 func table32(name string, values []uint32) operand.Mem {
 	t := build.GLOBL(name, build.RODATA|build.NOPTR)
 	for i, v := range values {
@@ -94,8 +87,7 @@ func table32(name string, values []uint32) operand.Mem {
 	return t
 }
 
-// every returns step-1, 2*step-1, ..., n numbers: the last index of each chunk
-// of a block.
+// every returns n numbers step-1, 2*step-1, ...: the last index of each chunk of a block.
 func every(step uint32, n int) []uint32 {
 	values := make([]uint32, n)
 	for i := range values {
@@ -104,8 +96,8 @@ func every(step uint32, n int) []uint32 {
 	return values
 }
 
-// compressTable has for each mask of 8 bits the positions of its bits, a byte
-// each: permuted by them, a vector has the chosen lanes in front.
+// compressTable has, for each 8-bit mask, the positions of its bits, one byte each.
+// Permuting a vector by them moves the selected lanes to the front.
 func compressTable() operand.Mem {
 	t := build.GLOBL("compress8", build.RODATA|build.NOPTR)
 	for mask := range 256 {

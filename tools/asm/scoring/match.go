@@ -7,9 +7,9 @@ import (
 
 const matchSignature = "func(of, at *uint8, docIDs *uint32, n int, block *uint32, last uint32) (looked, matches int)"
 
-// matchAVX512 finds a DocID's chunk of 16 by the number of chunks whose last
-// DocIDs are less, and its place by comparing it with all of the chunk. No branch
-// but the loop's depends on DocIDs.
+// matchAVX512 finds the chunk of 16 of a DocID by counting chunks whose last DocIDs are
+// less, and its position by comparing it with the whole chunk. Only the loop branch depends
+// on DocIDs.
 func matchAVX512(lasts operand.Mem) {
 	build.TEXT("matchAVX512", build.NOSPLIT, matchSignature)
 	build.Doc("matchAVX512 looks up n >= 1 DocIDs.")
@@ -45,7 +45,7 @@ func matchAVX512(lasts operand.Mem) {
 	build.ADDL(chunk.As32(), position)
 	build.MOVB(i.As8(), at(of, m, 1))
 	build.MOVB(position.As8(), at(place, m, 1))
-	build.NEGL(bits) // carry: there is a match
+	build.NEGL(bits) // carry is set on a match
 	build.ADCQ(operand.Imm(0), m)
 	build.INCQ(i)
 	build.CMPQ(i, n)
@@ -105,7 +105,7 @@ func matchAVX2(lasts operand.Mem) {
 	build.ADDL(chunk.As32(), position)
 	build.MOVB(i.As8(), at(of, m, 1))
 	build.MOVB(position.As8(), at(place, m, 1))
-	build.NEGL(bits) // carry: there is a match
+	build.NEGL(bits) // carry is set on a match
 	build.ADCQ(operand.Imm(0), m)
 	build.INCQ(i)
 	build.CMPQ(i, n)

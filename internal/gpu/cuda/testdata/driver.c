@@ -1,6 +1,7 @@
-// A driver library that answers as it is told at compile time and does nothing:
-// for what no emulator and no machine at hand shows, such as old drivers and old
-// devices, and for the cost of a call. Most functions are missing on purpose.
+// A driver library whose answers are fixed at compile time, and which does
+// nothing else. It stands for old drivers and old devices, which no emulator
+// shows, and measures the cost of a call. Most functions are missing on
+// purpose.
 
 #include <stdint.h>
 #include <string.h>
@@ -64,7 +65,7 @@ int cuDeviceGetAttribute(int* value, int attribute, int device) {
       *value = MAJOR;
       return 0;
     case 97:
-      return 1;  // an attribute that an old driver does not know
+      return 1; // unknown to an old driver
     default:
       *value = 1;
       return device == 7 ? 0 : 101;
@@ -127,8 +128,7 @@ int cuFuncGetAttribute(int* value, int attribute, void* function) {
   return function == &context ? 0 : 400;
 }
 
-// The kernel "nothing" takes 12 bytes of parameters; a launch checks that they
-// arrived.
+// The kernel "nothing" takes 12 bytes of parameters; a launch checks them.
 int cuLaunchKernel(void* function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX, unsigned blockY,
                    unsigned blockZ, unsigned shared, void* stream, void** params, void** extra) {
   const uint32_t* p = params[0];

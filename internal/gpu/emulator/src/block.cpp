@@ -24,15 +24,15 @@ Block block;
 
 namespace {
 
-Stack mainStack;  // where runBlock waits for its threads
+Stack mainStack;  // runBlock waits here for its threads
 int failure;      // code of the launch, if it failed
 alignas(16) char params[maxParamBytes];
-Stack* entering;  // the stack that threadMain begins on
+Stack* entering;  // the stack on which threadMain begins
 
 void threadMain();
 [[noreturn]] void reportDeadlock();
 
-// Takes a thread that is ready, one of warp if it has any; null if there is none.
+// Takes a ready thread, preferably of warp; null if there is none.
 Thread* nextReady(uint32_t warp) {
     if (!block.warps[warp].ready) {
         if (!block.readyWarps) return nullptr;
@@ -56,8 +56,8 @@ void enterNewStack(Stack& from) {
     switchStack(from, *entering);
 }
 
-// Runs other threads until the running one, which waits, is ready and chosen. A
-// warp goes on for as long as it can; then threads that have not begun do.
+// Runs other threads until the running one, which waits, is ready and chosen.
+// The current warp continues until it must wait; then new threads begin.
 void wait(Thread& t) {
     bool unstarted = block.started < block.numThreads;
     if (block.warps[t.warp()].ready == 0 && unstarted) {
@@ -82,8 +82,8 @@ void endThread(Thread& t) {
     }
 }
 
-// The life of a stack: it runs threads from their first instruction to their last,
-// one after the other, until another thread waits that can go on.
+// Runs threads on a stack, each from begin to end, until another waiting thread
+// can continue.
 void threadMain() {
     arrive();
     Stack* mine = entering;
@@ -139,9 +139,10 @@ std::string meetingName(const Thread& t) {
     return name + format(" at %s:%d", t.place.file, t.place.line);
 }
 
-// No thread can go on, or one ended that others wait for: says who waits where.
+// Reports a deadlock: no thread can continue, or a thread ended that others
+// wait for.
 void reportDeadlock() {
-    std::string text = "divergence: not all threads came to where others wait";
+    std::string text = "divergence: not all threads reached the place where others wait";
     const Thread* shown[4];
     int numShown = 0;
     for (uint32_t i = 0; i < block.started && numShown < 4; i++) {
@@ -166,7 +167,7 @@ void reportDeadlock() {
     fail(launchFailed, text);
 }
 
-// What the values of a meeting's lanes come to.
+// The values of a meeting's lanes, combined.
 struct Tally {
     uint32_t votes = 0;  // lanes whose value is odd
     uint64_t low = ~uint64_t{0}, high = 0, sum = 0, any = 0, every = ~uint64_t{0}, parity = 0;
@@ -185,7 +186,7 @@ struct Tally {
         parity ^= v;
     }
 
-    // What every lane gets; of what each gets something else, 0.
+    // The result for all lanes; 0 if it differs between lanes.
     uint64_t result(const Meeting& m) const {
         switch (m.what) {
             case Collective::all:
@@ -220,7 +221,7 @@ bool isShuffle(Collective what) {
     return what >= Collective::shuffle && what <= Collective::shuffleXor;
 }
 
-// The value that a lane gets from a shuffle.
+// The result of a shuffle for a lane.
 uint64_t shuffled(const Thread* lanes, uint32_t lane, const Meeting& m) {
     const Thread& t = lanes[lane];
     uint32_t begin = lane & ~(t.width - 1), end = begin + t.width - 1;
@@ -230,7 +231,7 @@ uint64_t shuffled(const Thread* lanes, uint32_t lane, const Meeting& m) {
     if (m.what == Collective::shuffleXor) from = lane ^ t.source;
     bool inside = from <= end && (from >= begin || m.what == Collective::shuffleXor);
     if (!inside) from = lane;
-    // What a lane outside the mask would give is undefined.
+    // The value of a lane outside the mask is undefined.
     return from < 32 && (m.mask >> from & 1) ? lanes[from].value : 0xdeadbeefdeadbeef;
 }
 
@@ -243,7 +244,7 @@ uint32_t lanesOfValue(const Thread* lanes, uint64_t value, const Meeting& m) {
     return same;
 }
 
-// Gives each lane of the meeting what it asked for.
+// Gives each lane of the meeting its result.
 void giveResults(const Meeting& m, Thread* lanes) {
     Tally tally;
     for (uint32_t rest = m.mask; rest; rest &= rest - 1) {
@@ -260,7 +261,7 @@ void giveResults(const Meeting& m, Thread* lanes) {
     }
 }
 
-// Orders what the lanes of the meeting did before it before what they do after it.
+// Orders accesses before the meeting before accesses after it.
 void order(const Meeting& m, Warp& w) {
     block.clock++;
     block.spins = 0;
@@ -268,7 +269,8 @@ void order(const Meeting& m, Warp& w) {
         w.met = block.clock;
         return;
     }
-    // What came before any of the lanes that met now comes before all of them.
+    // Accesses ordered before any of the lanes that met are now ordered before
+    // all of them.
     for (uint32_t a = 0; a < 32; a++) {
         uint64_t before = 0;
         for (uint32_t rest = m.mask; rest; rest &= rest - 1) {
@@ -308,7 +310,7 @@ void runBlock(const Launch& launch, uint64_t number) {
         w.lanes = lanes >= 32 ? ~0u : (1u << lanes) - 1;
         w.ready = w.ended = w.numMeetings = 0;
     }
-    mainStack.bytes = 0;  // the calling thread may be another one than before
+    mainStack.bytes = 0;  // the calling thread may have changed
     enterNewStack(mainStack);
 }
 
@@ -320,7 +322,7 @@ int runLaunch(const Launch& launch) {
     failure = success;
     block.launch = &launch;
     block.launchStart = ++block.clock;
-    // Blocks have no order: each launch takes them in another one.
+    // Blocks have no defined order: each launch uses another one.
     uint64_t numBlocks = launch.grid.volume();
     uint64_t step = numBlocks > 2 ? (numBlocks * 5 / 8) + numLaunches % 7 : 1;
     while (std::gcd(step, numBlocks) != 1) step++;
@@ -357,7 +359,7 @@ uint32_t gridSize(int axis) {
     return block.launch->grid.axis[axis];
 }
 
-// The lanes that a GPU runs together are its own affair: only the caller is sure.
+// Which lanes a GPU runs together is undefined: only the caller is certain.
 uint32_t activeMask() {
     return 1u << block.thread->lane();
 }

@@ -1,5 +1,5 @@
-// The running block: its threads as fibers, where they meet, and what order that
-// gives to their accesses.
+// The running block: its threads as fibers, their meetings (barriers and
+// collectives), and the resulting order of accesses.
 #pragma once
 
 #include <cstddef>
@@ -25,15 +25,15 @@ struct Launch {
 
 constexpr uint32_t maxBlockThreads = 1024;
 constexpr uint32_t maxParamBytes = 4096;
-// The most dynamic shared memory of a block, as on compute capability 9.0.
+// The maximum dynamic shared memory of a block on compute capability 9.0.
 constexpr uint32_t maxSharedBytes = 227 << 10;
 
 struct Thread {
     uint32_t index[3];
     uint32_t number;  // within the block, x first
     bool ended;
-    Stack* stack;  // while it is started and has not ended
-    // Where it waits, and what it brought and gets.
+    Stack* stack;  // while the thread is started and not ended
+    // The collective at which it waits, with its arguments and result.
     Collective waits;
     uint32_t mask, source, width;
     uint64_t value, result;
@@ -43,32 +43,32 @@ struct Thread {
     uint32_t warp() const { return number >> 5; }
 };
 
-// Lanes of a warp that wait for the others of their mask.
+// Lanes of a warp that wait for the other lanes of their mask.
 struct Meeting {
     uint32_t mask, arrived;
     Collective what;
 };
 
 struct Warp {
-    uint32_t lanes;  // that exist
-    uint32_t ready;  // started, waiting for nothing, not running
+    uint32_t lanes;  // existing lanes
+    uint32_t ready;  // started, not waiting, not running
     uint32_t ended;
     uint32_t numMeetings;
     Meeting meetings[32];
-    // The clock when all lanes last met, and when lanes a and b did: accesses of
-    // a before then are ordered before those of b after.
+    // The clock when all lanes last met, and when lanes a and b last met:
+    // earlier accesses of a are ordered before later ones of b.
     uint64_t met;
     uint64_t metPair[32][32];
 };
 
-// The block that runs, and its launch. One at a time in the process.
+// The running block and its launch. One at a time in the process.
 struct Block {
     const Launch* launch;
     uint32_t index[3];
     uint32_t numThreads, numWarps;
     uint32_t started, endedThreads;
     uint32_t readyWarps;
-    Thread* thread;  // that runs
+    Thread* thread;  // the running thread
     Thread threads[maxBlockThreads];
     Warp warps[maxBlockThreads / 32];
     // The barrier of the block.
@@ -77,23 +77,23 @@ struct Block {
     Place barrierPlace;
     uint32_t votes;
     int barrierResult;
-    // The clock rises whenever threads have met. Clocks of the launch's and the
-    // block's start, and of the block's last barrier.
+    // The clock advances at each meeting. Clocks of the start of the launch,
+    // the start of the block, and the block's last barrier.
     uint64_t clock, launchStart, start, lastBarrier;
-    // Some thread made an atomic access to global memory: from then on the block
-    // may read what other blocks of the launch wrote.
+    // A thread made an atomic access to global memory: from then on the block
+    // may read data written by other blocks of the launch.
     bool acquired;
     uint64_t spins;  // atomic accesses since a thread began or threads met
 };
 
 extern Block block;
 
-// Runs all blocks of a launch. Another code than success: it failed, and the report
-// says how.
+// Runs all blocks of a launch. Any code other than success is a failure with a
+// report.
 int runLaunch(const Launch& launch);
 
-// Whether what thread other of the block did at clock comes before what the
-// running thread does now.
+// Whether an access of thread other at clock is ordered before the running
+// thread's current access.
 inline bool orderedBefore(uint64_t clock, uint32_t other) {
     if (clock < block.lastBarrier || other == block.thread->number) return true;
     if (other >> 5 != block.thread->warp()) return false;
@@ -101,8 +101,8 @@ inline bool orderedBefore(uint64_t clock, uint32_t other) {
     return clock < w.met || clock < w.metPair[other & 31][block.thread->lane()];
 }
 
-// Ends the launch with a report that begins with the kernel, block and thread,
-// from a running thread.
+// Ends the launch from a running thread, with a report that begins with the
+// kernel, block and thread.
 [[noreturn]] void failThread(int code, const char* format, ...) __attribute__((format(printf, 2, 3)));
 
 }  // namespace griffin::emulator

@@ -1,9 +1,9 @@
-// The driver's result codes that the emulator gives.
+// Result codes of the driver that the emulator returns.
 #pragma once
 
 namespace griffin::emulator {
 
-// A code, its name in cuda.h after CUDA_ERROR_, and a sentence.
+// A code, its name in cuda.h after CUDA_ERROR_, and a description.
 #define GRIFFIN_CODES(CODE)                                                                                         \
     CODE(invalidValue, 1, "INVALID_VALUE", "invalid argument")                                                      \
     CODE(outOfMemory, 2, "OUT_OF_MEMORY", "out of memory")                                                          \

@@ -1,5 +1,5 @@
-// What kernels are written in, for the emulator: each name of device/cuda.cuh with
-// the meaning that it has on a GPU.
+// The emulator's version of the kernel language: each name of device/cuda.cuh
+// with its meaning on a GPU.
 #pragma once
 
 #include <cmath>
@@ -22,8 +22,9 @@
 #define __launch_bounds__(...)
 #define GRIFFIN_DEVICE inline
 
-// Shared memory of all kernels lies in one section: one block runs at a time. The
-// address sanitizer puts its gaps around variables that are in no section.
+// Shared memory of all kernels lies in one section: one block runs at a time.
+// The address sanitizer places its gaps only around variables without a
+// section.
 #if __has_feature(address_sanitizer)
 #define __shared__ static
 #else
@@ -42,7 +43,7 @@
 
 #include "../../device/vectors.cuh"
 
-// Where a thread is.
+// Thread coordinates.
 
 #define GRIFFIN_COORDINATES(type, object, function)   \
     struct type {                                     \
@@ -69,8 +70,8 @@ GRIFFIN_COORDINATES(griffin_grid_dim, gridDim, gridSize)
 
 constexpr int warpSize = 32;
 
-// The place of a call in the kernel's source, as the last parameter of functions
-// that a kernel calls.
+// The source location of a call, as default arguments of functions that a
+// kernel calls.
 #define GRIFFIN_PLACE const char *file = __builtin_FILE(), int line = __builtin_LINE()
 
 // Barriers and votes of a block.
@@ -114,7 +115,7 @@ inline uint32_t __activemask() {
     return ::griffin::emulator::activeMask();
 }
 
-// A 32- or 64-bit number as 64 bits, and back.
+// Converts a 32- or 64-bit number to 64 bits, and back.
 template <class T>
 inline uint64_t griffin_bits(T value) {
     static_assert(sizeof(T) == 4 || sizeof(T) == 8, "a warp exchanges 32 or 64 bits");
@@ -202,7 +203,8 @@ inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b)
     return static_cast<unsigned long long>(static_cast<unsigned __int128>(a) * b >> 64);
 }
 
-// As PTX prmt: a nibble's three low bits pick a byte, the fourth repeats its sign.
+// PTX prmt: a nibble's low three bits select a byte, the fourth replicates its
+// sign.
 inline uint32_t __byte_perm(uint32_t a, uint32_t b, uint32_t selector) {
     uint64_t bytes = static_cast<uint64_t>(b) << 32 | a;
     uint32_t result = 0;
@@ -237,7 +239,7 @@ inline uint32_t shift_right(uint32_t x, uint32_t distance) {
     return distance >= 32 ? 0 : x >> distance;
 }
 
-// Numbers of width bits within a word, each pair combined by f.
+// Combines the fields of width bits of two words by f.
 template <int width, class F>
 inline uint32_t griffin_each(uint32_t a, uint32_t b, F f) {
     constexpr uint32_t all = (1u << width) - 1;
@@ -296,7 +298,7 @@ inline float __fdiv_rn(float a, float b) {
 inline float __fsqrt_rn(float a) {
     return std::sqrt(a);
 }
-// Conversions saturate, and make 0 of what is not a number, as PTX does.
+// Conversions saturate, and convert NaN to 0, as in PTX.
 template <class T>
 inline T griffin_saturate(float a) {
     if (std::isnan(a)) return 0;
@@ -329,15 +331,15 @@ inline float __uint_as_float(uint32_t a) {
     return __builtin_bit_cast(float, a);
 }
 
-// Atomics. One thread runs at a time, so that each is a read and a write; what is
-// checked is who else accesses the word, and how.
+// Atomics. One thread runs at a time, so each is a read and a write, with a
+// check of conflicting accesses.
 
 template <class T>
 struct griffin_same {
     typedef T type;
 };
 
-// Accesses that the compiler puts no checks into.
+// Accesses without the compiler's checks.
 template <class T>
 __attribute__((no_sanitize("thread"), noinline)) T griffin_load(const T* address) {
     T value;
@@ -406,7 +408,7 @@ inline T* griffin_dynamic_shared() {
     return static_cast<T*>(::griffin::emulator::dynamicShared());
 }
 
-// Time: a clock that only rises.
+// Time: a monotonic clock.
 inline long long clock64() {
     return __builtin_readcyclecounter();
 }

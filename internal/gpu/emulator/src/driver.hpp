@@ -1,9 +1,9 @@
-// The objects behind the driver's handles, and what every driver function does
-// first: it takes the lock.
+// The objects behind the driver's handles, and the common entry of driver
+// functions, which takes the lock.
 //
-// Work on a stream is not done when it is enqueued but when somebody waits for it,
-// in the order of its streams and events. So a program that reads a result, or
-// writes an argument, without waiting goes wrong every time, not once in a while.
+// Work on a stream is done only when a caller waits for it, in the order of its
+// streams and events. So a program that reads a result, or changes an argument,
+// without waiting fails every time, not only sometimes.
 #pragma once
 
 #include <cstddef>
@@ -29,14 +29,14 @@ struct Graph;
 struct Event {
     int device;
     bool timing;
-    Stream* stream = nullptr;   // it was last recorded on
-    uint64_t recorded = 0;      // times
-    uint64_t done = 0;          // of them
-    double milliseconds = 0;    // when it was last done
-    Graph* captured = nullptr;  // it was last recorded while that was captured
+    Stream* stream = nullptr;   // stream of the last recording
+    uint64_t recorded = 0;      // number of recordings
+    uint64_t done = 0;          // number of completed recordings
+    double milliseconds = 0;    // time of the last completion
+    Graph* captured = nullptr;  // the graph captured during the last recording
 };
 
-// A piece of work: does it, and returns a code.
+// A work item; returns a code.
 using Work = std::function<int()>;
 
 struct Graph {
@@ -48,13 +48,13 @@ struct Stream {
     int device;
     std::deque<Work> works;
     Graph* capture = nullptr;
-    bool origin = false;  // of the capture
+    bool origin = false;  // the capture began on this stream
 };
 
 struct Device {
     int ordinal;
     int retained = 0;
-    int lost = success;  // what every call gives since a kernel died or a test took the device away
+    int lost = success;  // the result of every call after a kernel died or a test removed the device
     Stream* defaultStream = nullptr;
     std::map<Stream*, std::unique_ptr<Stream>> streams;
     std::map<Event*, std::unique_ptr<Event>> events;
@@ -69,7 +69,7 @@ extern size_t deviceBytes;
 Device* currentDevice();
 void setCurrentDevice(Device* device);
 
-// One call of a driver function: it holds the lock of the whole emulator.
+// One call of a driver function; holds the lock of the whole emulator.
 class Call {
 public:
     Call();
@@ -78,7 +78,7 @@ private:
     std::lock_guard<std::recursive_mutex> lock;
 };
 
-// The beginning of a driver function, and of one that needs a working context.
+// The beginning of a driver function, without and with a required context.
 #define GRIFFIN_ENTER() ::griffin::emulator::Call call_
 #define GRIFFIN_ENTER_CONTEXT()         \
     GRIFFIN_ENTER();                    \
@@ -86,22 +86,24 @@ private:
     if (!device) return invalidContext; \
     if (device->lost != success) return device->lost
 
-// Puts work on a stream, or into the graph that it is captured into.
+// Appends work to a stream, or to the graph being captured from it.
 int enqueue(Stream* stream, Work work);
-// Does all that is on the stream, and what that waits for.
+// Completes all work on the stream, and the work that it waits for.
 int drain(Stream* stream);
 int drainAll(Device* device);
-// Does work until the event is done.
+// Runs work until the event is complete.
 int drainEvent(Event* event);
-// The stream of a handle; the default stream of device for null. Null: there is no such stream.
+// The stream of a handle; for null the device's default stream. Returns null if
+// there is no such stream.
 Stream* streamOf(void* handle, Device* device);
 Event* eventOf(void* handle, Device* device);
 bool capturing(const Device* device);
 
-// The code that the device is lost with at this launch, or success; counts launches.
+// The code with which the device is lost at this launch, or success; counts
+// launches.
 int lostAtLaunch();
 
-// A misuse of the driver, kept as the note; returns code.
+// Stores a misuse of the driver as the note; returns code.
 int misuse(int code, const char* format, ...) __attribute__((format(printf, 2, 3)));
 
 }  // namespace griffin::emulator

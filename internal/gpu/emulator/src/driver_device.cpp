@@ -22,12 +22,12 @@ void setCurrentDevice(Device* device) {
 
 namespace {
 
-// What a device says of itself: compute capability 9.0, but few multiprocessors, so
-// that grids which fill the device stay small.
+// Device attributes: compute capability 9.0, but few multiprocessors, so that
+// grids which fill the device are small.
 int attribute(int number) {
     switch (number) {
         case 1:
-            return maxBlockThreads;  // threads of a block
+            return maxBlockThreads;  // threads per block
         case 2:
             return maxBlockThreads;  // x
         case 3:
@@ -35,28 +35,28 @@ int attribute(int number) {
         case 4:
             return 64;  // z
         case 5:
-            return 0x7fffffff;  // blocks of a grid, x
+            return 0x7fffffff;  // blocks per grid, x
         case 6:                 // y
         case 7:
             return 65535;  // z
         case 8:
-            return 48 << 10;  // shared memory of a block
+            return 48 << 10;  // shared memory per block
         case 9:
             return 64 << 10;  // constant memory
         case 10:
             return 32;  // warp
         case 12:
-            return 64 << 10;  // registers of a block
+            return 64 << 10;  // registers per block
         case 13:
             return 1000000;  // clock, kHz
         case 15:
-            return 1;  // copies beside kernels
+            return 1;  // copies concurrent with kernels
         case 16:
             return 4;  // multiprocessors
         case 19:
             return 1;  // maps host memory
         case 31:
-            return 1;  // kernels beside kernels
+            return 1;  // concurrent kernels
         case 32:
             return 0;  // ECC
         case 33:
@@ -66,15 +66,15 @@ int attribute(int number) {
         case 36:
             return 1000000;  // memory clock, kHz
         case 37:
-            return 5120;  // bits of the memory bus
+            return 5120;  // memory bus width in bits
         case 38:
             return 4 << 20;  // level 2 cache
         case 39:
-            return 2048;  // threads of a multiprocessor
+            return 2048;  // threads per multiprocessor
         case 40:
             return 3;  // copy engines
         case 41:
-            return 1;  // one address space
+            return 1;  // unified address space
         case 75:
             return 9;  // compute capability
         case 76:
@@ -82,19 +82,19 @@ int attribute(int number) {
         case 78:
             return 1;  // stream priorities
         case 81:
-            return 228 << 10;  // shared memory of a multiprocessor
+            return 228 << 10;  // shared memory per multiprocessor
         case 82:
-            return 64 << 10;  // registers of a multiprocessor
+            return 64 << 10;  // registers per multiprocessor
         case 83:
             return 1;  // managed memory
         case 95:
             return 1;  // cooperative launches
         case 97:
-            return static_cast<int>(maxSharedBytes);  // shared memory of a block that asks for it
+            return static_cast<int>(maxSharedBytes);  // opt-in shared memory per block
         case 106:
-            return 32;  // blocks of a multiprocessor
+            return 32;  // blocks per multiprocessor
         case 111:
-            return 1 << 10;  // reserved shared memory of a block
+            return 1 << 10;  // reserved shared memory per block
         case 115:
             return 1;  // memory pools
         default:
@@ -106,7 +106,7 @@ Device* deviceAt(int ordinal) {
     return ordinal >= 0 && ordinal < numDevices ? &devices[ordinal] : nullptr;
 }
 
-// Forgets all that the device held.
+// Discards all objects of the device.
 void resetDevice(Device& d) {
     d.streams.clear();
     d.events.clear();

@@ -1,5 +1,6 @@
-// Modules, kernels and launches. A module's PTX is read for what its kernels are;
-// what runs is the kernel of that name that was compiled for the host.
+// Modules, kernels and launches. A module's PTX is parsed for the properties of
+// its kernels; the code that runs is the kernel of the same name, compiled for
+// the host.
 
 #include <cstdlib>
 #include <cstring>
@@ -41,7 +42,7 @@ uint32_t numberAfter(const std::string& text, const std::string& key, size_t fro
     return static_cast<uint32_t>(strtoul(text.c_str() + at + key.size(), nullptr, 10));
 }
 
-// The bytes of the shared variables that are declared in, or named in, the body.
+// The bytes of the shared variables declared or used in the body.
 uint32_t sharedBytes(const std::string& ptx, size_t from, size_t to) {
     uint32_t total = 0;
     const std::string key = ".shared .align ";
@@ -56,7 +57,7 @@ uint32_t sharedBytes(const std::string& ptx, size_t from, size_t to) {
     return total;
 }
 
-// Reads one entry of the PTX that begins at from.
+// Parses one PTX entry that begins at from.
 int readEntry(Module& m, size_t from) {
     const std::string& ptx = m.ptx;
     size_t end = ptx.find_first_of("( \n", from);
@@ -70,7 +71,7 @@ int readEntry(Module& m, size_t from) {
                           kernel->file, kernel->line);
         }
     }
-    if (!kernel) return success;  // not compiled for the host: found missing when it is asked for
+    if (!kernel) return success;  // not compiled for the host: reported when it is requested
     uint32_t paramBytes = numberAfter(ptx, name + "_param_0[", from, next, 0);
     if (paramBytes != kernel->paramBytes) {
         return misuse(invalidPtx, "kernel %s: the image takes %u bytes of parameters, the source %zu: make kernels",
@@ -182,10 +183,10 @@ GRIFFIN_EXPORT int cuFuncGetAttribute(int* value, int number, void* handle) {
             break;  // registers
         case 5:
             *value = 80;
-            break;  // version of the PTX
+            break;  // PTX version
         case 6:
             *value = 90;
-            break;  // of the machine code
+            break;  // machine code version
         case 8:
             *value = static_cast<int>(function->maxDynamicShared);
             break;
@@ -225,7 +226,7 @@ GRIFFIN_EXPORT int cuLaunchKernel(void* handle, unsigned gridX, unsigned gridY, 
     auto owner = owners.find(function);
     if (!stream || owner == owners.end() || extra || !params) return invalidHandle;
     if (owner->second->device != device->ordinal)
-        return misuse(invalidHandle, "launch of %s: the module is another device's", function->kernel->name);
+        return misuse(invalidHandle, "launch of %s: the module belongs to another device", function->kernel->name);
     Launch launch{function->kernel, {{gridX, gridY, gridZ}}, {{blockX, blockY, blockZ}}, shared, nullptr};
     int code = checkLaunch(*function, launch);
     if (code != success) return code;

@@ -10,7 +10,7 @@ namespace griffin::emulator {
 
 namespace {
 
-// What uninitialised device memory looks like to the host.
+// Uninitialised device memory as the host sees it.
 constexpr unsigned char poison = 0xcd;
 
 int allocateOn(Device* device, void** pointer, size_t bytes, const char* made) {
@@ -21,7 +21,7 @@ int allocateOn(Device* device, void** pointer, size_t bytes, const char* made) {
     return success;
 }
 
-// Whether [address, address + bytes) is in one allocation of the device.
+// Whether [address, address + bytes) lies in one allocation of the device.
 bool onDevice(const void* address, size_t bytes, const Device* device) {
     const Allocation* a = findAllocation(address);
     return a && a->device == device->ordinal && a->holds(address, bytes);
@@ -93,7 +93,7 @@ GRIFFIN_EXPORT int cuMemAllocAsync(void** pointer, size_t bytes, void* handle) {
     if (!stream) return invalidHandle;
     if (stream->capture) return notSupported;
     int code = allocateOn(device, pointer, bytes, "cuMemAllocAsync");
-    if (code == outOfMemory) {  // what streams are about to free is as good
+    if (code == outOfMemory) {  // streams may be about to free memory
         code = drainAll(device);
         if (code == success) code = allocateOn(device, pointer, bytes, "cuMemAllocAsync");
     }

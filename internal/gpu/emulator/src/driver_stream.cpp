@@ -13,7 +13,7 @@ double now() {
     return duration<double, std::milli>(steady_clock::now().time_since_epoch()).count();
 }
 
-// Does the first piece of work of the stream.
+// Runs the first work item of the stream.
 int step(Stream* stream) {
     Device& device = devices[stream->device];
     Work work = std::move(stream->works.front());
@@ -98,7 +98,7 @@ GRIFFIN_EXPORT int cuStreamCreate(void** handle, unsigned) {
     return success;
 }
 
-// A stream's work is done before it goes, as the driver promises.
+// A stream's work completes before it is destroyed, as the driver guarantees.
 GRIFFIN_EXPORT int cuStreamDestroy_v2(void* handle) {
     GRIFFIN_ENTER_CONTEXT();
     if (!handle) return invalidHandle;
@@ -120,7 +120,7 @@ GRIFFIN_EXPORT int cuStreamSynchronize(void* handle) {
     return drain(stream);
 }
 
-// Each question lets the stream go on by one piece of work.
+// Each query runs one work item of the stream.
 GRIFFIN_EXPORT int cuStreamQuery(void* handle) {
     GRIFFIN_ENTER_CONTEXT();
     Stream* stream = streamOf(handle, device);
@@ -137,8 +137,8 @@ GRIFFIN_EXPORT int cuStreamWaitEvent(void* handle, void* eventHandle, unsigned) 
     Event* event = eventOf(eventHandle, device);
     if (!stream || !event) return invalidHandle;
     if (event->captured) {
-        // The stream joins the capture. Works stand in the order of their calls,
-        // which respects what waits for what.
+        // The stream joins the capture. Works are stored in call order, which
+        // satisfies all dependencies.
         if (stream->capture && stream->capture != event->captured) return captureInvalidated;
         stream->capture = event->captured;
         return success;
@@ -252,7 +252,7 @@ GRIFFIN_EXPORT int cuStreamEndCapture(void* handle, void** graph) {
     return success;
 }
 
-// A graph and what is made of it are both a Graph: works in an order.
+// A graph and an executable graph are both a Graph: an ordered list of works.
 GRIFFIN_EXPORT int cuGraphInstantiateWithFlags(void** executable, void* graph, unsigned long long) {
     GRIFFIN_ENTER_CONTEXT();
     if (!graph) return invalidValue;

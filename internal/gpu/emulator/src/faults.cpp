@@ -1,4 +1,5 @@
-// What tests set: how many devices there are and how large, and when one is lost.
+// Settings for tests: the number and size of devices, and the launch at which
+// one is lost.
 
 #include <cstdarg>
 #include <cstdio>
@@ -52,8 +53,9 @@ GRIFFIN_EXPORT int griffin_emulator_configure(int count, uint64_t bytes) {
     return success;
 }
 
-// Loses the device at the launch-th kernel that runs from now on: that and all
-// later calls give code, until the device's primary context is released. 0: at none.
+// Loses the device at the launch-th kernel that runs from now on: this and all
+// later calls return code, until the device's primary context is released. 0:
+// never.
 GRIFFIN_EXPORT void griffin_emulator_lose(uint64_t launch, int code) {
     std::lock_guard<std::recursive_mutex> lock(mutex);
     launches = 0;
@@ -61,7 +63,7 @@ GRIFFIN_EXPORT void griffin_emulator_lose(uint64_t launch, int code) {
     loseCode = code;
 }
 
-// The kernels that have run, in all, since the last griffin_emulator_lose.
+// The number of kernels that have run since the last griffin_emulator_lose.
 GRIFFIN_EXPORT uint64_t griffin_emulator_launches(void) {
     std::lock_guard<std::recursive_mutex> lock(mutex);
     return launches;

@@ -5,8 +5,8 @@
 
 #include <cstdlib>
 
-// void griffin_switch_stack(void** from, void* to): the registers that a callee keeps go to
-// the old stack, and come from the new one.
+// void griffin_switch_stack(void** from, void* to): saves the callee-saved
+// registers on the old stack, and restores them from the new one.
 #if defined(__x86_64__)
 asm(R"(
 .text
@@ -115,7 +115,7 @@ Stack* takeStack(void (*entry)()) {
     } else {
         stack = newStack();
     }
-    ASAN_UNPOISON_MEMORY_REGION(stack->low, stack->bytes);  // of a life that was given up
+    ASAN_UNPOISON_MEMORY_REGION(stack->low, stack->bytes);  // of an abandoned thread
     // A function expects its return address 8 bytes off a multiple of 16.
     void** top = reinterpret_cast<void**>(stack->low + stackBytes) - 1;
     void** pointer = top - savedWords;
@@ -143,7 +143,7 @@ void arrive() {
     [[maybe_unused]] const void* low = nullptr;
     [[maybe_unused]] size_t bytes = 0;
     __sanitizer_finish_switch_fiber(nullptr, &low, &bytes);
-    if (left && left->bytes == 0 && low) {  // the thread's own stack
+    if (left && left->bytes == 0 && low) {  // the OS thread's own stack
         left->low = static_cast<char*>(const_cast<void*>(low));
         left->bytes = bytes;
     }

@@ -1,4 +1,4 @@
-// Fibers: stacks that one OS thread switches between, a few nanoseconds a switch.
+// Fibers: stacks that one OS thread switches between, in a few nanoseconds.
 #pragma once
 
 #include <cstddef>
@@ -8,26 +8,26 @@ namespace griffin::emulator {
 
 constexpr size_t stackBytes = 128 << 10;
 
-// A stack, above a page that must not be touched.
+// A stack, above a guard page.
 struct Stack {
     char* low;  // [low, low + bytes)
     size_t bytes;
-    void* pointer;  // where it was left
-    Stack* next;    // of the free ones
-    Stack* all;     // of all
+    void* pointer;  // saved stack pointer
+    Stack* next;    // of the free list
+    Stack* all;     // of the list of all stacks
 };
 
-// Takes a stack that the next switch to it enters at entry, which calls arrive first
+// Takes a stack. The first switch to it calls entry, which calls arrive first
 // and never returns.
 Stack* takeStack(void (*entry)());
 void freeStack(Stack* stack);
 void freeAllStacks();
 
-// Leaves the running stack for another one, and comes back when that is left for it.
+// Switches to another stack, and returns when it switches back.
 void switchStack(Stack& from, Stack& to);
-// Leaves the running stack, which was freed or given up, for good.
+// Leaves the running stack, which was freed or abandoned, for good.
 [[noreturn]] void switchForGood(Stack& to);
-// Tells the address sanitizer, if there is one, that a new stack has been entered.
+// Tells the address sanitizer, if present, that a new stack was entered.
 void arrive();
 
 }  // namespace griffin::emulator

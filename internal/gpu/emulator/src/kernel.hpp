@@ -1,5 +1,5 @@
-// What the kernels' objects and the rest of the emulator have in common: the
-// registry of kernels, and the calls that a running kernel makes.
+// Shared by the kernels' objects and the emulator: the registry of kernels, and
+// the calls that a running kernel makes.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ struct Kernel {
     const char* name;
     size_t paramBytes;
     uint32_t maxThreads;
-    void (*run)(const void* params);  // what one thread does
+    void (*run)(const void* params);  // runs one thread
     const char* file;
     int line;
     const Kernel* next;
@@ -21,16 +21,16 @@ struct Kernel {
            int line);
 };
 
-// The registered kernels, linked by next, in no order.
+// The registered kernels, linked by next, unordered.
 extern const Kernel* kernels;
 
-// A place in a kernel's source.
+// A source location in a kernel.
 struct Place {
     const char* file;
     int line;
 };
 
-// What a thread does when it meets others.
+// The kind of a meeting of threads.
 enum class Collective : uint8_t {
     none,
     syncWarp,
@@ -56,11 +56,11 @@ enum class Collective : uint8_t {
     syncBlockCount,
 };
 
-// How memory is accessed.
+// The kind of a memory access.
 enum class Access : uint8_t { read, write, relaxedRead, relaxedWrite, update };
 
-// The calls of a running kernel. Where the compiler may keep a result, it is
-// because the result is the same for as long as a thread's function runs.
+// Calls of a running kernel. const: the result does not change while a thread's
+// function runs, so the compiler may reuse it.
 uint32_t threadIndex(int axis) __attribute__((const));
 uint32_t blockIndex(int axis) __attribute__((const));
 uint32_t blockSize(int axis) __attribute__((const));
@@ -69,8 +69,8 @@ void* dynamicShared() __attribute__((const));
 uint64_t meetWarp(Collective what, uint32_t mask, uint64_t value, uint32_t source, uint32_t width, Place place);
 int meetBlock(Collective what, int predicate, Place place);
 uint32_t activeMask();
-// Checks an access of bytes at address by the running thread, as the checks that
-// the compiler puts in for plain accesses do.
+// Checks an access by the running thread, like the compiler's checks of plain
+// accesses.
 void checkAccess(const void* address, size_t bytes, Access access);
 
 }  // namespace griffin::emulator

@@ -20,8 +20,8 @@ namespace griffin::emulator {
 namespace {
 
 constexpr size_t pageBytes = 4096;
-constexpr size_t gapBytes = 256;         // at least, on both sides of an allocation
-constexpr size_t largeBytes = 64 << 10;  // from here on memory is given back by the page
+constexpr size_t gapBytes = 256;         // minimum on both sides of an allocation
+constexpr size_t largeBytes = 64 << 10;  // from this size, memory is returned in pages
 
 // The part of the arena that belongs to one device, or to the host.
 struct Part {
@@ -29,7 +29,7 @@ struct Part {
     size_t span;
     size_t used = 0;
     std::map<char*, Allocation> live;
-    char* cursor;  // where the next allocation is looked for
+    char* cursor;  // where the search for the next allocation begins
 };
 
 Part& part(int device) {
@@ -52,7 +52,8 @@ char* roundUp(char* address, size_t to) {
     return reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(address) + to - 1) & ~(to - 1));
 }
 
-// An address for bytes at or after from, with a gap on both sides; null: no room.
+// An address for bytes at or after from, with a gap on both sides; null if
+// there is no room.
 char* findRoom(Part& p, char* from, size_t bytes) {
     size_t unit = bytes >= largeBytes ? pageBytes : gapBytes;
     auto next = p.live.lower_bound(from);

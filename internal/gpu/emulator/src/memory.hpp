@@ -1,5 +1,5 @@
 // Allocations of device memory and of page-locked host memory in the arena, and
-// other host memory that was registered.
+// registered host memory.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ struct Allocation {
     size_t bytes;
     int device;  // -1: page-locked host memory
     uint64_t number;
-    const char* made;  // the driver function that made it
+    const char* made;  // the driver function that allocated it
 
     bool holds(const void* address, size_t n) const {
         auto offset = static_cast<size_t>(static_cast<const char*>(address) - low);
@@ -21,17 +21,18 @@ struct Allocation {
     }
 };
 
-// Takes memory, or returns null if limit bytes of the device are in use or there is
-// no room. Addresses are not used again soon, so that a stale one is found out.
+// Allocates memory, or returns null if limit bytes of the device are in use or
+// there is no room. Addresses are not reused soon, so that use after free is
+// detected.
 char* allocate(int device, size_t bytes, size_t limit, const char* made);
-// Frees the allocation that begins at address. False: there is none.
+// Frees the allocation that begins at address. Returns false if there is none.
 bool release(const void* address, int device);
 void releaseAll(int device);
 size_t usedBytes(int device);
 
-// The live allocation that address lies in, or null.
+// The live allocation that contains address, or null.
 const Allocation* findAllocation(const void* address);
-// In words, where address is with respect to allocations near it.
+// Describes the position of address relative to nearby allocations.
 std::string describeAddress(const void* address);
 
 // Host memory that the device may access.

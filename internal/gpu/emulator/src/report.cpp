@@ -65,7 +65,7 @@ std::string format(const char* format, ...) {
 }
 
 std::string codePlace(const void* pc) {
-    // The instruction before the one returned to is the call.
+    // The call is the instruction before the return address.
     return format("{pc %#zx}", reinterpret_cast<uintptr_t>(pc) - 1 - image().base);
 }
 
@@ -92,13 +92,13 @@ size_t take(std::string& text, char* buffer, size_t size) {
 
 }  // namespace
 
-// Copies the report into buffer, cut to size with a zero byte, clears it, and
-// returns its whole length; 0: there is none.
+// Copies the report into buffer, truncated to size with a zero byte, clears it,
+// and returns its full length; 0 if there is none.
 extern "C" __attribute__((visibility("default"))) size_t griffin_emulator_take_report(char* buffer, size_t size) {
     return take(griffin::emulator::reportText, buffer, size);
 }
 
-// As griffin_emulator_take_report, the note on the call that was refused last.
+// Like griffin_emulator_take_report, for the note on the last refused call.
 extern "C" __attribute__((visibility("default"))) size_t griffin_emulator_take_note(char* buffer, size_t size) {
     return take(griffin::emulator::noteText, buffer, size);
 }

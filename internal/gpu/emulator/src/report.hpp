@@ -1,21 +1,22 @@
-// What went wrong, in words, for tests to read.
+// Descriptions of faults, for tests to read.
 #pragma once
 
 #include <string>
 
 namespace griffin::emulator {
 
-// Keeps text as the report, if there is none yet: the first fault is the cause.
+// Stores text as the report, unless there is one: the first fault is the cause.
 void report(const std::string& text);
-// Keeps text as the note on the last call that was refused. The caller has an error
-// code already; the note says more.
+// Stores text as the note on the last refused call, which explains the call's
+// error code.
 void note(const std::string& text);
 std::string format(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
-// A place in the library's code, which tests turn into a line of the source.
+// An address in the library's code, which tests convert to a source line.
 std::string codePlace(const void* pc);
 
-// Whether an address is in the library's own image, which holds kernels' constants.
+// Whether an address is in the library's own image, which contains kernels'
+// constants.
 bool inImage(const void* address);
 
 }  // namespace griffin::emulator

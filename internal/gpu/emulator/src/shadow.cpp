@@ -9,7 +9,7 @@
 #include "memory.hpp"
 #include "report.hpp"
 
-// The bounds of the section that holds kernels' shared variables.
+// The bounds of the section of kernels' shared variables.
 extern "C" char __start_griffin_shared[] __attribute__((weak, visibility("hidden")));
 extern "C" char __stop_griffin_shared[] __attribute__((weak, visibility("hidden")));
 
@@ -20,14 +20,15 @@ uint8_t* written;
 
 namespace {
 
-// The last accesses of a word. write: clock << 16 | thread << 5 | atomic << 4 |
-// bytes; read: clock << 16 | thread << 6 | others << 4 | bytes, where others says
-// that more threads read it since the last order: of the warp (1) or the block (2).
+// The last accesses to a word. write: clock << 16 | thread << 5 | atomic << 4 |
+// bytes; read: clock << 16 | thread << 6 | others << 4 | bytes. others: more
+// threads have read it since the last ordering, of the warp (1) or of the block
+// (2).
 struct Cell {
     uint64_t write, read;
 };
 
-// As of device memory, and the bytes written by the block that began at a clock:
+// Like Cell, with the bytes written by the block that began at clock start:
 // start << 4 | bytes.
 struct SharedCell {
     Cell cell;
@@ -39,7 +40,7 @@ SharedCell* sharedCells;
 uintptr_t sharedLow;
 size_t sharedSpan;
 uintptr_t usedLow;  // of the device in use
-// The allocation that was last found, of one that is live.
+// Cache of the last allocation found, which is live.
 uint64_t knownNumber;
 
 __attribute__((section("griffin_shared"), aligned(1024))) char dynamicBytes[maxSharedBytes];
@@ -111,9 +112,9 @@ struct Check {
     }
 };
 
-// Compares an access of some bytes of a word with those before, and remembers it.
-// Only what could have come out otherwise is a race: one of two accesses writes, one
-// is no atomic, and nothing orders them.
+// Compares an access to bytes of a word with earlier ones, and stores it. It is
+// a race if one of two accesses writes, at least one is not atomic, and no
+// ordering exists between them.
 template <bool global>
 inline void accessCell(Cell& cell, uint64_t mask, const Check& c) {
     const uint32_t self = block.thread->number;
@@ -147,7 +148,7 @@ inline void accessCell(Cell& cell, uint64_t mask, const Check& c) {
         auto writer = static_cast<uint32_t>(w >> 5 & 0x3ff);
         bool mine = writer == self && w >> 16 >= block.lastBarrier;
         if (mine && atomic(c.access) && !(w & 0x10)) {
-            cell.write |= mask;  // the plain write before says more
+            cell.write |= mask;  // the earlier plain write is stricter
             return;
         }
         cell.write = now << 16 | uint64_t{self} << 5 | (atomic(c.access) ? 0x10 : 0) | mask;
@@ -155,7 +156,7 @@ inline void accessCell(Cell& cell, uint64_t mask, const Check& c) {
         return;
     }
     if (c.access != Access::read) return;
-    // The word's readers since the last order between them and this one.
+    // The word's readers since the last ordering between them and this thread.
     uint64_t clock = r >> 16;
     auto other = static_cast<uint32_t>(r >> 6 & 0x3ff);
     uint64_t others = r >> 4 & 3, bytes = mask;
@@ -179,7 +180,7 @@ inline uint64_t byteMask(size_t bytes, uintptr_t address) {
     return ((1u << bytes) - 1) << (address & 3);
 }
 
-// Calls f(word, mask) for each word that the access touches.
+// Calls f(word, mask) for each word of the access.
 template <class F>
 inline void eachWord(uintptr_t offset, size_t bytes, F f) {
     if (((offset | bytes) & 3) == 0) {
@@ -262,8 +263,8 @@ void checkOther(const Check& c) {
     c.fail(illegalAddress, c.address < 4096 ? "null pointer" : "out of bounds", c.place());
 }
 
-// Ends a kernel whose thread looks at memory again and again until another thread
-// changes it: none runs meanwhile here, and on a GPU there is no promise that it does.
+// Ends a kernel whose thread polls memory until another thread changes it: no
+// other thread runs meanwhile here, and a GPU does not guarantee it either.
 void countSpin(Access access) {
     if (access == Access::read || access == Access::write || !block.thread) return;
     constexpr uint64_t most = 1 << 26;
@@ -313,7 +314,7 @@ void forgetWritten(const void* address, size_t bytes) {
     size_t pages = 0;
     if (bytes >= 16 * page) {  // large allocations begin at pages
         pages = bytes & ~(page - 1);
-        if (madvise(marks, pages, MADV_DONTNEED) != 0) pages = 0;  // larger pages than most have
+        if (madvise(marks, pages, MADV_DONTNEED) != 0) pages = 0;  // page size larger than usual
         madvise(cells + (static_cast<const char*>(address) - arena) / 4, pages / 4 * sizeof(Cell), MADV_DONTNEED);
     }
     memset(marks + pages, 0, bytes - pages);
@@ -337,8 +338,9 @@ void checkAccess(const void* address, size_t bytes, Access access) {
 
 }  // namespace griffin::emulator
 
-// The calls that the compiler puts before every load and store of a kernel
-// (-fsanitize=thread), answered here in place of its own library.
+// The calls that the compiler inserts before every load and store of a kernel
+// (-fsanitize=thread), implemented here instead of the compiler's runtime
+// library.
 
 using griffin::emulator::Access;
 using griffin::emulator::Check;

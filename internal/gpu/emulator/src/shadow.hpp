@@ -1,14 +1,14 @@
-// What is known about every byte that kernels may access: whether it belongs to an
-// allocation, whether it was written, and who accessed it last.
+// State of every byte that kernels may access: whether it is allocated, whether
+// it was written, and which thread accessed it last.
 //
-//   arena   | device 0 | device 1 | device 2 | device 3 | page-locked host memory |
-//   written   a byte a byte of the devices' parts: 1 once it was written
-//   cells     16 bytes a word of the devices' parts: its last write and reads
+//	arena     | device 0 | device 1 | device 2 | device 3 | page-locked host memory |
+//	written   one byte per byte of the devices' parts: 1 once it was written
+//	cells     16 bytes per word of the devices' parts: its last write and reads
 //
-// All three are address space; pages cost memory when they are touched.
+// All three reserve address space; pages use memory only when touched.
 //
-// Under the address sanitizer, which sees the same accesses and other gaps, there are
-// no checks but its own.
+// Under the address sanitizer, which checks the same accesses with other gaps,
+// these checks are off.
 #pragma once
 
 #include <cstddef>
@@ -29,16 +29,16 @@ constexpr size_t arenaSpan = devicesSpan + hostSpan;
 extern char* arena;
 extern uint8_t* written;
 
-// Maps the arena. False: no address space.
+// Maps the arena. Returns false if there is no address space.
 bool mapArena();
 
 // The device whose memory running kernels may access.
 void useDevice(int device);
 
-// Marks device memory as written or not.
+// Marks device memory as written or not written.
 void markWritten(const void* address, size_t bytes);
 void forgetWritten(const void* address, size_t bytes);
-// Copies the marks of one piece of device memory to another.
+// Copies the marks of a range of device memory to another.
 void copyWritten(const void* target, const void* source, size_t bytes);
 
 }  // namespace griffin::emulator

@@ -1,6 +1,7 @@
-// The calls that the compiler puts where a kernel may do what C++ leaves undefined
-// (-fsanitize=shift-exponent and others), answered here in place of its own library.
-// PTX would do something; a kernel must not depend on what.
+// The calls that the compiler inserts where a kernel may have undefined
+// behaviour in C++ (-fsanitize=shift-exponent and others), implemented here
+// instead of the compiler's runtime library. PTX defines a result; kernels must
+// not depend on it.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +11,7 @@
 
 namespace {
 
-// What the compiler passes: a place, then more that depends on the kind.
+// The compiler's arguments: a location, then more that depends on the kind.
 struct Place {
     const char* file;
     uint32_t line;

@@ -1,0 +1,93 @@
+package griffin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"testing"
+
+	"github.com/griffin-search/griffin/query"
+)
+
+// SearchBatch returns the results and errors of Search for each query.
+func TestSearchBatch(t *testing.T) {
+	for name, o := range map[string]Options{
+		"plain":   {},
+		"cached":  {ResultCache: 1 << 20},
+		"limited": {Runtime: newTestRuntime(t, RuntimeOptions{Limits: &Limits{Running: 1, Waiting: 1}})},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ix := newTestIndexWith(t, truncationDocs(), Settings{}, o)
+			var queries []Query
+			for i := range 200 {
+				queries = append(queries,
+					Query{Text: fmt.Sprintf("w%d w%d", i%40, i%7), Mode: []Mode{ModeOr, ModeAnd, ModeAndOr}[i%3], K: 1 + i%20, Offset: i % 3},
+					Query{Node: query.All(&query.Term{Text: fmt.Sprint("w", i%50)}, &query.Words{Text: "w1 w2"}), Count: true, Load: Load(i % 4)})
+			}
+			queries = append(queries, Query{Text: `"w1 w2"`, SnippetLength: 80}, Query{Text: "(w1"}, Query{Text: "w1", K: -1}, Query{Text: "w1", Mode: ModeSaat}, Query{}, Query{Text: "no:field"})
+			for range 2 {
+				got, err := ix.SearchBatch(t.Context(), queries)
+				if err != nil || len(got) != len(queries) {
+					t.Fatalf("%d results, %v", len(got), err)
+				}
+				for i, q := range queries {
+					want, err := ix.Search(t.Context(), q)
+					if fmt.Sprint(got[i].Err) != fmt.Sprint(err) {
+						t.Fatalf("%+v: error %v, want %v", q, got[i].Err, err)
+					}
+					if err != nil {
+						continue
+					}
+					want.Took, got[i].Took = 0, 0
+					want.Cached, got[i].Cached = false, false
+					if !reflect.DeepEqual(&got[i].Results, want) {
+						t.Fatalf("%+v:\n got %+v\nwant %+v", q, got[i].Results, *want)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestSearchBatchErrors(t *testing.T) {
+	ix := newTestIndex(t, animals)
+	if r, err := ix.SearchBatch(t.Context(), nil); err != nil || len(r) != 0 {
+		t.Errorf("no queries: %d results, %v", len(r), err)
+	}
+	if r, err := ix.SearchBatch(t.Context(), []Query{{Text: "cat", Trace: true}}); err != nil || !errors.Is(r[0].Err, ErrBadInput) {
+		t.Errorf("trace: %+v, %v", r, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := ix.SearchBatch(ctx, []Query{{Text: "cat"}}); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	if err := ix.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ix.SearchBatch(t.Context(), []Query{{Text: "cat"}}); !errors.Is(err, ErrClosed) {
+		t.Errorf("closed: %v", err)
+	}
+}
+
+// After a panic over a truncated file, the processors of the batch serve others.
+func TestSearchBatchTruncated(t *testing.T) {
+	skipWithoutMapping(t)
+	dir := newTestIndex(t, truncationDocs()).ix.Dir()
+	ix := openTruncated(t, dir, "seg-000001/position", Options{Runtime: newTestRuntime(t, RuntimeOptions{Limits: &Limits{Running: 2}})})
+	queries := make([]Query, 100)
+	for i := range queries {
+		queries[i] = Query{Text: fmt.Sprintf("w%d w1", i%5)}
+	}
+	queries[50].Text = `"w1 w2"`
+	for range 5 {
+		if _, err := ix.SearchBatch(t.Context(), queries); !ix.check("batch", err) {
+			t.Fatal("the batch reads no positions")
+		}
+	}
+	queries[50].Text = "w1"
+	if r, err := ix.SearchBatch(t.Context(), queries); err != nil || len(r[50].Hits) == 0 {
+		t.Errorf("a batch that does not read the file: %v", err)
+	}
+}

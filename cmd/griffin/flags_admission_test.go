@@ -1,0 +1,29 @@
+package main
+
+import (
+	"runtime"
+	"runtime/debug"
+	"testing"
+)
+
+// A server has additional threads but no more garbage collection; the number of processors
+// is that of before.
+func TestShareProcessors(t *testing.T) {
+	before := runtime.GOMAXPROCS(3)
+	percent := debug.SetGCPercent(100)
+	defer func() {
+		runtime.GOMAXPROCS(before)
+		debug.SetGCPercent(percent)
+	}()
+	for gogc, want := range map[string]int{"": 200, "50": 100 /* as it was: the runtime read it */} {
+		t.Setenv("GOGC", gogc)
+		runtime.GOMAXPROCS(3)
+		debug.SetGCPercent(100)
+		if n := shareProcessors(); n != 3 || runtime.GOMAXPROCS(0) != 8 {
+			t.Errorf("%d processors, GOMAXPROCS %d", n, runtime.GOMAXPROCS(0))
+		}
+		if got := debug.SetGCPercent(100); got != want {
+			t.Errorf("GOGC=%q: %d, want %d", gogc, got, want)
+		}
+	}
+}

@@ -1,0 +1,217 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/internal/load"
+	"github.com/griffin-search/griffin/query"
+	"github.com/griffin-search/griffin/trec"
+)
+
+type loadTarget interface {
+	load.Target
+	// read returns the state of the answering process.
+	read(ctx context.Context) (load.Reading, error)
+	// tell adds the statistics of the target to a result.
+	tell(r *loadResult)
+	close()
+}
+
+type inProcessFlags struct {
+	deviceFlags
+	cache     cacheFlag
+	resident  residentFlag
+	admission admissionFlags
+	results   resultCacheFlag
+}
+
+func (p *inProcessFlags) register(f *pflag.FlagSet) {
+	p.deviceFlags.register(f, "cpu")
+	p.cache.register(f)
+	p.resident.register(f)
+	p.admission.register(f, 0)
+	p.results.register(f, 0)
+}
+
+func (p *inProcessFlags) check() error {
+	return errors.Join(p.deviceFlags.check(), p.resident.check(&p.deviceFlags), p.admission.check())
+}
+
+func (p *inProcessFlags) given(all *pflag.FlagSet) (names []string) {
+	var own pflag.FlagSet
+	new(inProcessFlags).register(&own)
+	own.VisitAll(func(f *pflag.Flag) {
+		if all.Changed(f.Name) {
+			names = append(names, "--"+f.Name)
+		}
+	})
+	return names
+}
+
+func isAddress(target string) bool {
+	return strings.HasPrefix(target, "http://") || strings.HasPrefix(target, "https://")
+}
+
+// loadTarget opens a server by its address, or an index.
+func (a *app) loadTarget(ctx context.Context, o *loadOptions, name string, texts []string, mode griffin.Mode) (loadTarget, error) {
+	if isAddress(name) {
+		return o.httpTarget(name, texts, mode)
+	}
+	if host, _, err := net.SplitHostPort(strings.TrimSuffix(name, "/")); err == nil && host != "" {
+		if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
+			return nil, usagef("%s: there is no such index; the address of a server begins with http://: http://%s", name, name)
+		}
+	}
+	p := &o.inProcess
+	ix, closeIndex, err := p.openIndex(name, griffin.RuntimeOptions{Limits: p.admission.limits(), CacheBytes: p.cache.bytes()}, griffin.Options{ResultCache: int64(p.results.limit)})
+	if err != nil {
+		return nil, err
+	}
+	if err := a.calibrateIndex(ctx, &p.deviceFlags, ix); err != nil {
+		return nil, errors.Join(err, closeIndex())
+	}
+	t := &indexTarget{ix: ix, closeIndex: closeIndex, queries: make([]griffin.Query, len(texts))}
+	for i, text := range texts {
+		t.queries[i] = plainQuery(text, o.syntax)
+		t.queries[i].K, t.queries[i].Mode, t.queries[i].Load = o.k, mode, griffin.LoadIDs
+	}
+	err = a.warm(ctx, p.resident, mode == griffin.ModeSaat, warmerOfIndex(ix))
+	if err != nil {
+		return nil, errors.Join(err, closeIndex())
+	}
+	shareProcessors()
+	noteDevices(a.console, ix, p.device)
+	return t, nil
+}
+
+type httpTarget struct{ *load.HTTP }
+
+// maxConnections is the number of idle connections kept to a server.
+const maxConnections = 1024
+
+func (o *loadOptions) httpTarget(address string, texts []string, mode griffin.Mode) (loadTarget, error) {
+	if !o.syntax {
+		plain := make([]string, len(texts))
+		for i, text := range texts {
+			plain[i] = plainText(text)
+		}
+		texts = plain
+	}
+	h, err := load.NewHTTP(address, texts, url.Values{"k": {strconv.Itoa(o.k)}, "mode": {mode.String()}}, maxConnections)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return httpTarget{h}, nil
+}
+
+// plainQuery returns the query of a topic: with syntax in the query language, else as plain
+// words. A vector of weights stays one.
+func plainQuery(text string, syntax bool) griffin.Query {
+	if syntax || query.IsWeights(text) {
+		return griffin.Query{Text: text}
+	}
+	return griffin.Query{Node: &query.Words{Text: text}}
+}
+
+// plainText quotes the words of a text for the query language. A vector of weights stays
+// unchanged.
+func plainText(text string) string {
+	if query.IsWeights(text) {
+		return text
+	}
+	words := strings.Fields(text)
+	for i, w := range words {
+		words[i] = (&query.Term{Text: w, Boost: 1}).String()
+	}
+	return strings.Join(words, " ")
+}
+
+func (t httpTarget) read(ctx context.Context) (load.Reading, error) { return t.Read(ctx) }
+func (t httpTarget) tell(*loadResult)                               {}
+func (t httpTarget) close()                                         { t.Close() }
+
+type indexTarget struct {
+	ix         *griffin.Index
+	closeIndex func() error
+	queries    []griffin.Query
+}
+
+// check returns the first error of the queries, before the load begins.
+func (t *indexTarget) check(topics []trec.Topic) error {
+	stats, err := t.ix.Stats()
+	if err != nil {
+		return err
+	}
+	var fields []string
+	for i := range stats.Fields {
+		if name := stats.Fields[i].Name; name != "" { // "": the default field
+			fields = append(fields, name)
+		}
+	}
+	for _, topic := range topics {
+		if query.IsWeights(topic.Title) {
+			continue
+		}
+		if _, err := query.Parse(topic.Title, fields); err != nil {
+			return fmt.Errorf("query %s: %w", topic.ID, err)
+		}
+	}
+	return nil
+}
+
+// Do implements load.Target.
+func (t *indexTarget) Do(ctx context.Context, query int) (load.Outcome, error) {
+	_, err := t.ix.Search(ctx, t.queries[query])
+	var overload *griffin.Overload
+	switch {
+	case err == nil:
+		return load.Answered, nil
+	case errors.As(err, &overload) && overload.Reason == griffin.ReasonExpired:
+		return load.Expired, err
+	case errors.As(err, &overload):
+		return load.Overloaded, err
+	case errors.Is(err, griffin.ErrBadInput): // also mode saat without impact-ordered lists
+		return load.Failed, &load.Refusal{Err: err, OfQuery: !errors.Is(err, griffin.ErrNoImpacts)}
+	}
+	return load.Failed, err
+}
+
+func (t *indexTarget) read(context.Context) (load.Reading, error) {
+	r := load.ReadProcess()
+	r.Errors += t.ix.Runtime().DispatchStats().Bugs
+	s, _ := t.ix.Runtime().GPUStats()
+	for i := range s.Devices {
+		d := &s.Devices[i]
+		r.DeviceBytes += d.UsedBytes
+		r.PinnedBytes += d.Host.SizeBytes
+		r.Errors += d.Errors
+		if d.Lost != "" {
+			r.Errors++
+		}
+	}
+	return r, nil
+}
+
+func (t *indexTarget) tell(r *loadResult) {
+	dispatch := t.ix.Runtime().DispatchStats()
+	r.Dispatch = &dispatch
+	if s, used := t.ix.Runtime().GPUStats(); used {
+		r.GPU = &s
+	}
+	if s, used := t.ix.ResultCacheStats(); used {
+		r.ResultCache = &s
+	}
+}
+
+func (t *indexTarget) close() { _ = t.closeIndex() }

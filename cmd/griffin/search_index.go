@@ -1,0 +1,298 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/griffin-search/griffin"
+	"github.com/griffin-search/griffin/internal/analysis"
+	"github.com/griffin-search/griffin/internal/corpus"
+)
+
+type indexOptions struct {
+	out         string
+	analyzer    string
+	codec       string
+	fields      []string
+	noPositions bool
+	noStored    bool
+	weights     float64
+	k1, b       float32
+	memory      sizeFlag
+	threads     int
+	update      bool
+	replace     bool
+	impacts     bool
+	verbose     bool
+	files       griffin.FilesOptions
+}
+
+// generalAnalyzers are the analyzers for English and for any language.
+var generalAnalyzers = []string{"english", "english-porter2", "simple", "whitespace"}
+
+func languageAnalyzers() []string {
+	return slices.DeleteFunc(griffin.Analyzers(), func(name string) bool { return slices.Contains(generalAnalyzers, name) })
+}
+
+func newIndexCommand(a *app) *cobra.Command {
+	o := indexOptions{memory: 1 << 30}
+	c := &cobra.Command{
+		Use:   "index --out INDEX PATH…",
+		Short: "Index files and folders",
+		Long: `Index reads documents from files, folders or standard input ("-") and writes an
+index. It recognises the content of each file, compressed or not, unless --format
+names it. The files of a folder may differ: JSON Lines, JSON lists and CSV are split
+into records, other texts are one document each. Indexing runs in parallel within --memory. The index appears
+as a whole at the end: an interrupted run leaves nothing, or the old index.
+
+Formats:
+` + described(griffin.Formats(), corpus.Describe) + `
+Analyzers:
+` + described(generalAnalyzers, analysis.Describe) + `  and by language, with its Snowball stemmer:
+  ` + joinWrapped(languageAnalyzers(), "  "),
+		Example: `  griffin index --out notes.idx ~/notes
+  griffin index --out wiki.idx wiki-*.jsonl.zst
+  zcat dump.tsv.gz | griffin index --out d.idx --format msmarco-tsv -
+  griffin index --out splade.idx --weights vectors.jsonl.gz   # {"id": …, "vector": {"term": 1.7, …}}
+  griffin index --out notes.idx --update ~/notes/new   # add to it, same ids replace`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.check(cmd.Flags()); err != nil {
+				return err
+			}
+			build := a.createIndex
+			if o.update {
+				build = a.updateIndex
+			}
+			built, err := build(cmd.Context(), o, args)
+			if err != nil {
+				return err
+			}
+			return printIndexed(a.console, o.out, built, o.verbose)
+		},
+	}
+	f := c.Flags()
+	f.StringVarP(&o.out, "out", "o", "", "folder of the index (required)")
+	f.BoolVar(&o.update, "update", false, "add to the existing index; a document replaces the one with its id")
+	f.BoolVar(&o.replace, "replace", false, "build a new index and replace the existing one when it is complete")
+	f.StringVar(&o.files.Format, "format", "", "format of the input (default: detected)")
+	f.StringVar(&o.analyzer, "analyzer", "english", "`NAME` of the chain that turns text into terms")
+	f.StringVar(&o.codec, "codec", "simdbp", "compression of posting lists: "+strings.Join(griffin.Codecs(), ", "))
+	f.StringSliceVar(&o.fields, "fields", []string{"title"}, "fields that queries can name, as in title:word")
+	f.BoolVar(&o.noPositions, "no-positions", false, "leave out the positions of words: the index is smaller, and \"phrases\" are errors")
+	f.Bool("positions", true, "the default")
+	_ = f.MarkHidden("positions") // it was needed before positions became the default
+	f.BoolVar(&o.noStored, "no-stored", false, "do not store text: hits have no title and no snippet")
+	f.Float64Var(&o.weights, "weights", 0, "index the \"vector\" of JSON records (terms with learned weights) with a precision of 1/N; 1 for whole numbers")
+	f.Lookup("weights").NoOptDefVal = "100"
+	f.StringVar(&o.files.Reorder, "reorder", "none", "renumber documents so that similar ones are neighbours: bp or none")
+	f.BoolVar(&o.impacts, "impacts", false, "also make impact-ordered lists, for mode saat (see griffin impacts)")
+	f.Float32Var(&o.k1, "k1", 0.9, "BM25's k1")
+	f.Float32Var(&o.b, "b", 0.4, "BM25's b")
+	f.Var(&o.memory, "memory", "memory to use, such as 512M or 4G")
+	f.IntVar(&o.threads, "threads", 0, "processors to use; 0: all")
+	f.IntVar(&o.files.MaxErrors, "max-errors", 100, "stop after this many bad records; -1: never")
+	f.BoolVar(&o.verbose, "verbose", false, "list every file that was split into records or skipped")
+	f.StringVar(&o.files.IDField, "id-field", "", "name of the id in JSON and CSV records (default: _id, id, docid, …)")
+	f.StringVar(&o.files.TitleField, "title-field", "", "name of the title in JSON and CSV records (default: title)")
+	f.StringVar(&o.files.TextField, "text-field", "", "name of the text in JSON and CSV records (default: text, contents, …)")
+	f.StringSliceVar(&o.files.ExtraFields, "extra-fields", nil, "further fields of records to keep, each with the fields below it (default: all)")
+	_ = c.MarkFlagRequired("out")
+	c.MarkFlagsMutuallyExclusive("update", "replace")
+	c.MarkFlagsMutuallyExclusive("positions", "no-positions")
+	return c
+}
+
+// check returns a usage error for invalid or conflicting flags. Create checks the rest.
+func (o *indexOptions) check(flags *pflag.FlagSet) error {
+	if o.update {
+		for _, name := range []string{"analyzer", "codec", "fields", "positions", "no-positions", "no-stored", "weights", "k1", "b"} {
+			if flags.Changed(name) {
+				return usagef("--%s is fixed when an index is made, and --update keeps it; build a new one with --replace", name)
+			}
+		}
+	}
+	if o.weights != 0 {
+		for _, name := range []string{"fields", "positions", "no-positions", "k1", "b"} {
+			if flags.Changed(name) {
+				return usagef("--%s does not apply to an index with --weights", name)
+			}
+		}
+		o.fields = nil
+		if !flags.Changed("analyzer") {
+			o.analyzer = ""
+		}
+	}
+	if flags.Changed("format") {
+		if err := oneOf("--format", o.files.Format, griffin.Formats()...); err != nil {
+			return err
+		}
+	}
+	if err := oneOf("--reorder", o.files.Reorder, "none", "bp"); err != nil {
+		return err
+	}
+	return o.memory.check()
+}
+
+// indexed is the JSON of "griffin index".
+type indexed struct {
+	griffin.FilesReport
+	Index griffin.Stats `json:"index"`
+}
+
+func (a *app) createIndex(ctx context.Context, o indexOptions, paths []string) (built indexed, err error) {
+	err = buildIndex(o.out, o.replace, func(dir string) error {
+		ix, err := griffin.Create(dir, o.settings(), o.options())
+		if err != nil {
+			return badFlags(err)
+		}
+		built, err = a.indexFiles(ctx, ix, o, paths)
+		return err
+	})
+	return built, err
+}
+
+func (o *indexOptions) settings() griffin.Settings {
+	return griffin.Settings{
+		Analyzer: o.analyzer, Codec: o.codec, Fields: append([]string{}, o.fields...), NoPositions: o.noPositions, NoStored: o.noStored,
+		WeightScale: o.weights, BM25: &griffin.BM25{K1: o.k1, B: o.b},
+	}
+}
+
+func (o *indexOptions) options() griffin.Options {
+	return griffin.Options{IndexMemory: int64(o.memory), IndexThreads: o.threads}
+}
+
+func (a *app) updateIndex(ctx context.Context, o indexOptions, paths []string) (indexed, error) {
+	ix, err := griffin.Open(o.out, o.options())
+	if err != nil {
+		return indexed{}, badFlags(err)
+	}
+	before, statsErr := ix.Stats()
+	built, err := a.indexFiles(ctx, ix, o, paths)
+	if err == nil && statsErr == nil && before.Impacts != nil && built.Index.Impacts == nil {
+		a.notef("the impact-ordered lists are out of date; make new ones: griffin impacts %s", o.out)
+	}
+	return built, err
+}
+
+// indexFiles adds the paths to the index and closes it.
+func (a *app) indexFiles(ctx context.Context, ix *griffin.Index, o indexOptions, paths []string) (built indexed, err error) {
+	defer func() {
+		if closeErr := ix.Close(); err == nil {
+			err = closeErr
+		}
+	}()
+	limitHeap(int64(o.memory))
+	bar := a.newProgress()
+	files := o.files
+	files.Progress = bar.indexing
+	skipped, duplicates := messages{progress: bar}, messages{progress: bar}
+	files.OnBadRecord = func(bad error) { skipped.add("griffin: skipped: %v", bad) }
+	files.OnDuplicate = func(id, earlier, later string) {
+		duplicates.add("griffin: duplicate id %q: %s replaces %s", id, later, earlier)
+	}
+	built.FilesReport, err = ix.IndexFiles(ctx, paths, files)
+	bar.close()
+	if err != nil {
+		return built, err
+	}
+	if o.impacts {
+		if _, err := a.buildImpacts(ctx, ix, impactsOptions{}); err != nil {
+			return built, err
+		}
+	}
+	built.Index, err = ix.Stats()
+	return built, err
+}
+
+func printIndexed(con *console, out string, built indexed, verbose bool) error {
+	if con.json {
+		return con.printJSON(built)
+	}
+	printReport(con, out, built)
+	noteInput(con, built.FilesReport, verbose)
+	if built.Index.NumDocs > 0 {
+		con.notef("search it: griffin search %[1]s QUERY   or: griffin serve %[1]s", out)
+	}
+	return nil
+}
+
+func printReport(con *console, out string, r indexed) {
+	rate := float64(r.InputBytes) / 1e6 / max(r.Took.Seconds(), 1e-9)
+	con.printf("%s, %s of text in %s (%.1f MB/s) → %s, %s\n", plural(r.Docs, "document"), sizeOf(r.InputBytes), took(r.Took), rate, out, sizeOf(r.Index.SizeBytes))
+	for _, lost := range []struct {
+		n         int64
+		one, many string
+	}{
+		{r.BadRecords, "bad record left out", "bad records left out"},
+		{r.Duplicates, "document left out for a later one with the same id", "documents left out for later ones with the same id"},
+		{r.Replaced, "document of the index replaced", "documents of the index replaced"},
+		{r.Skipped, "file or record without text skipped", "files or records without text skipped"},
+	} {
+		switch {
+		case lost.n == 1:
+			con.printf("1 %s\n", lost.one)
+		case lost.n > 1:
+			con.printf("%s %s\n", count(lost.n), lost.many)
+		}
+	}
+}
+
+// limitHeap makes the garbage collector work harder near the memory limit. The extra quarter
+// is memory that indexing does not count.
+func limitHeap(memory int64) { debug.SetMemoryLimit(memory + memory/4) }
+
+// sizeFlag is a number of bytes with an optional unit: 512M, 1GiB, 2000000.
+type sizeFlag int64
+
+const minMemory = 16 << 20
+
+func (s *sizeFlag) check() error {
+	if *s < minMemory {
+		return usagef("--memory %s: must be at least %s", s, sizeOf(minMemory))
+	}
+	return nil
+}
+
+func (s *sizeFlag) String() string { return sizeOf(int64(*s)) }
+
+func (s *sizeFlag) Type() string { return "SIZE" }
+
+func (s *sizeFlag) Set(text string) error {
+	number := strings.TrimRight(strings.ToUpper(strings.TrimSpace(text)), "IB")
+	shift := 0
+	if n := len(number); n > 0 {
+		if i := strings.IndexByte("KMGT", number[n-1]); i >= 0 {
+			shift, number = 10*(i+1), strings.TrimSpace(number[:n-1])
+		}
+	}
+	var v float64
+	if _, err := fmt.Sscanf(number+"\n", "%g\n", &v); err != nil || !(v > 0) || v > 1<<20 && shift >= 40 {
+		return fmt.Errorf("want a size such as 512M or 4G")
+	}
+	*s = sizeFlag(v * float64(int64(1)<<shift))
+	return nil
+}
+
+// buildIndex makes an index at out. An existing index is an error unless replace is set.
+func buildIndex(out string, replace bool, build func(dir string) error) error {
+	if replace {
+		return griffin.Replace(out, build)
+	}
+	ix, err := griffin.Open(out, griffin.Options{})
+	switch {
+	case err == nil:
+		return errors.Join(fmt.Errorf("%s: %w", out, griffin.ErrExists), ix.Close())
+	case errors.Is(err, griffin.ErrNotIndex):
+		return build(out) // Create checks for other files
+	}
+	return err
+}

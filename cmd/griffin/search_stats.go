@@ -1,0 +1,84 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/griffin-search/griffin"
+)
+
+func newStatsCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:     "stats INDEX",
+		Short:   "Show documents, fields, sizes and bits per posting of an index",
+		Example: "  griffin stats notes.idx\n  griffin stats --json notes.idx",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			ix, err := griffin.Open(args[0], griffin.Options{})
+			if err != nil {
+				return err
+			}
+			defer ix.Close()
+			s, err := ix.Stats()
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(s)
+			}
+			printStats(a.console, s)
+			return nil
+		},
+	}
+}
+
+func printStats(con *console, s griffin.Stats) {
+	st := con.style(con.out)
+	con.printf("%s%s%s", st.bold, plural(s.NumDocs, "document"), st.reset)
+	if s.DeletedDocs > 0 {
+		con.printf(" (and %s deleted, not yet merged away)", count(s.DeletedDocs))
+	}
+	con.printf(", %s, generation %d\n", sizeOf(s.SizeBytes), s.Generation)
+	ranking := fmt.Sprintf("BM25 k1=%g b=%g", s.K1, s.B)
+	if s.WeightScale != 0 {
+		ranking = fmt.Sprintf("weights times %g", s.WeightScale)
+	}
+	con.printf("analyzer %s, codec %s, positions %s, stored text %s, %s\n\n",
+		s.Analyzer, s.Codec, yesNo(s.Positions), yesNo(s.Stored), ranking)
+
+	con.printf("%s%-12s %14s %14s %14s %12s %10s%s\n", st.bold, "field", "documents", "tokens", "postings", "terms", "length", st.reset)
+	for _, f := range s.Fields {
+		con.printf("%-12s %14s %14s %14s %12s %10.2f\n", cmp.Or(f.Name, "(default)"),
+			count(f.NumDocs), count(f.NumTokens), count(f.NumPostings), count(f.NumTerms), f.AvgLength)
+	}
+
+	con.printf("\n%s%-12s %12s %8s%s\n", st.bold, "part", "size", "share", st.reset)
+	parts := slices.SortedFunc(maps.Keys(s.Parts), func(x, y string) int {
+		return cmp.Or(cmp.Compare(s.Parts[y], s.Parts[x]), cmp.Compare(x, y))
+	})
+	for _, p := range parts {
+		con.printf("%-12s %12s %7.1f%%\n", p, sizeOf(s.Parts[p]), 100*float64(s.Parts[p])/float64(max(s.SizeBytes, 1)))
+	}
+	con.printf("\n%.2f bits per posting\n", s.BitsPerPosting)
+	if s.Impacts != nil {
+		printImpacts(con, s.Impacts)
+	}
+
+	if len(s.Segments) > 1 {
+		con.printf("\n%s%-16s %14s %10s %12s%s\n", st.bold, "segment", "documents", "deleted", "size", st.reset)
+		for _, g := range s.Segments {
+			con.printf("%-16s %14s %10s %12s\n", g.Name, count(g.NumDocs), count(g.DeletedDocs), sizeOf(g.SizeBytes))
+		}
+	}
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}

@@ -1,0 +1,105 @@
+package griffin
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/griffin-search/griffin/query"
+)
+
+// An export that is imported again has the same documents and scores.
+func TestCIFF(t *testing.T) {
+	settings := Settings{NoStored: true, NoPositions: true, Fields: []string{}}
+	ix := newTestIndexWith(t, truncationDocs()[:300], settings, Options{})
+	var file bytes.Buffer
+	exported, err := ix.ExportCIFF(t.Context(), &file, CIFFExportOptions{})
+	if err != nil || exported.Docs != 300 || exported.Lists == 0 {
+		t.Fatalf("%+v, %v", exported, err)
+	}
+	again := newTestIndexWith(t, nil, settings, Options{})
+	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(file.Bytes())), nil }
+	imported, err := again.ImportCIFF(t.Context(), open, CIFFImportOptions{})
+	if err != nil || imported.Docs != exported.Docs || imported.Lists != exported.Lists {
+		t.Fatalf("%+v, %v, exported %+v", imported, err, exported)
+	}
+	for _, text := range []string{"w1", "w2 w30", "w7 w8 w9"} {
+		want, err := ix.Search(t.Context(), Query{Text: text, Load: LoadIDs})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := again.Search(t.Context(), Query{Text: text, Load: LoadIDs})
+		if err != nil || fmt.Sprint(got.Hits) != fmt.Sprint(want.Hits) || len(got.Hits) == 0 {
+			t.Errorf("%s: %v, %v, want %v", text, got, err, want.Hits)
+		}
+	}
+	bad := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader([]byte("no CIFF"))), nil }
+	if _, err := again.ImportCIFF(t.Context(), bad, CIFFImportOptions{}); !errors.Is(err, ErrBadInput) {
+		t.Errorf("a file that is not valid: %v", err)
+	}
+}
+
+// Replace exchanges an index for a new one, or leaves it if the new one fails.
+func TestReplace(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "index")
+	build := func(id string, fail error) error {
+		return Replace(dir, func(dir string) error {
+			ix, err := Create(dir, Settings{}, Options{})
+			if err != nil {
+				return err
+			}
+			return errors.Join(ix.Add(t.Context(), Document{ID: id, Text: "text"}), ix.Commit(t.Context()), ix.Close(), fail)
+		})
+	}
+	broken := errors.New("broken")
+	for _, step := range []struct {
+		id   string
+		fail error
+		want string
+	}{{"first", nil, "first"}, {"second", nil, "second"}, {"third", broken, "second"}} {
+		if err := build(step.id, step.fail); !errors.Is(err, step.fail) {
+			t.Fatalf("%s: %v", step.id, err)
+		}
+		ix, err := Open(dir, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := searchIDs(t, ix, Query{Text: "text"}); len(got) != 1 || got[0] != step.want {
+			t.Errorf("after %s: %q, want %q", step.id, got, step.want)
+		}
+		if err := ix.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if entries, err := os.ReadDir(filepath.Dir(dir)); err != nil || len(entries) != 1 {
+		t.Errorf("left behind: %v, %v", entries, err)
+	}
+}
+
+// Train needs a log of queries, and keeps the model.
+func TestTrain(t *testing.T) {
+	costs := t.TempDir()
+	r := newTestRuntime(t, RuntimeOptions{Limits: &Limits{}, CostDir: costs})
+	ix := newTestIndexWith(t, truncationDocs()[:300], Settings{}, Options{Runtime: r})
+	var queries []query.Node
+	for i := range 40 {
+		queries = append(queries, &query.Words{Text: fmt.Sprintf("w%d w%d", i%13, i%7)})
+	}
+	if _, err := ix.Train(t.Context(), queries[:3], TrainOptions{}); !errors.Is(err, ErrBadInput) {
+		t.Errorf("three queries: %v", err)
+	}
+	if _, err := ix.Train(t.Context(), append(queries, nil), TrainOptions{}); !errors.Is(err, ErrBadInput) {
+		t.Errorf("a nil query: %v", err)
+	}
+	report, err := ix.Train(t.Context(), queries, TrainOptions{})
+	if err != nil || report.Queries == 0 || len(report.Trees) == 0 {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	if _, err := os.Stat(filepath.Join(costs, "costs.json")); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,321 @@
+package corpus
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/griffin-search/griffin/internal/base"
+)
+
+// Names of the fields that hold the parts of a document, best first, for options
+// that name none. A record without any field of textNames takes its text from
+// the first of otherTextNames. One with neither title nor text takes its title
+// from the first of otherTitleNames. The latter two stay fields of their own too,
+// so that they can be searched by name.
+var (
+	idNames         = []string{"_id", "id", "docid", "docno"}
+	titleNames      = []string{"title"}
+	textNames       = []string{"text", "contents", "body", "content"}
+	otherTitleNames = []string{"name", "headline", "subject", "heading", "label"}
+	otherTextNames  = []string{"description", "abstract", "summary", "passage", "message", "comment"}
+)
+
+// roles are the names of the fields that become the parts of a document; nil for
+// none.
+type roles struct {
+	id, title, text []byte
+	// keepTitle and keepText keep the field of the part as a field of its own.
+	keepTitle, keepText bool
+}
+
+// builder makes documents of the fields of records.
+type builder struct {
+	opts   *Options
+	fileID string            // with which ids of records without one begin
+	into   *collection       // of the file; nil for none
+	tally  roleTally         // goes to into at the end
+	names  map[string]string // of extra fields met, each allocated once
+	chosen []field           // fields of the record at hand that go to Extra
+}
+
+// choose returns the fields that become the parts of a document. With fold, the
+// case of names does not matter, unless the options give them.
+func (b *builder) choose(fields []field, fold bool) (r roles, rec *RecordError) {
+	find := func(names []string) []byte {
+		for _, name := range names {
+			for i := range fields {
+				if string(fields[i].name) == name || fold && strings.EqualFold(string(fields[i].name), name) {
+					return fields[i].name
+				}
+			}
+		}
+		return nil
+	}
+	named := func(option string, names []string) []byte {
+		if option == "" {
+			return find(names)
+		}
+		for i := range fields {
+			if string(fields[i].name) == option {
+				return fields[i].name
+			}
+		}
+		return nil
+	}
+	if r.id = named(b.opts.IDField, idNames); r.id == nil && b.opts.IDField != "" {
+		return r, missing(fields, b.opts.IDField)
+	}
+	if r.title = named(b.opts.TitleField, titleNames); r.title == nil && b.opts.TitleField != "" {
+		return r, missing(fields, b.opts.TitleField)
+	}
+	if r.text = named(b.opts.TextField, textNames); r.text == nil && b.opts.TextField != "" {
+		return r, missing(fields, b.opts.TextField)
+	}
+	if b.opts.Weights {
+		return r, nil // the vector is indexed, a text may be absent
+	}
+	if r.title == nil && r.text == nil {
+		r.title = find(otherTitleNames)
+		r.keepTitle = r.title != nil
+	}
+	if r.text == nil {
+		r.text = find(otherTextNames)
+		r.keepText = r.text != nil
+	}
+	if r.title == nil && r.text == nil {
+		return r, withoutText(fields)
+	}
+	return r, nil
+}
+
+// missing is the error for a record without a field that the options name.
+func missing(fields []field, name string) *RecordError {
+	err := errMissing
+	for i := range fields {
+		if strings.HasPrefix(string(fields[i].name), name+".") {
+			err = fmt.Errorf("an object, with the field %q for example: %w", shortName(string(fields[i].name)), base.ErrBadInput)
+			break
+		}
+	}
+	return &RecordError{Field: name, Err: err}
+}
+
+// withoutText is the error for a record that has neither title nor text.
+func withoutText(fields []field) *RecordError {
+	for i := range fields {
+		if string(fields[i].name) == vectorField || strings.HasPrefix(string(fields[i].name), vectorField+".") {
+			return &RecordError{Field: vectorField, Err: errOnlyVector}
+		}
+	}
+	return &RecordError{Err: fmt.Errorf("%w: none of the fields %q is there, but %s: %w",
+		errWithoutText, slices.Concat(titleNames, textNames), listNames(fields), base.ErrBadInput)}
+}
+
+// maxListed bounds the names in one message.
+const maxListed = 12
+
+// listNames lists the different names of fields for a message.
+func listNames(fields []field) string {
+	var names []string
+	for i := range fields {
+		name := strconv.Quote(shortName(string(fields[i].name)))
+		if !slices.Contains(names, name) {
+			if len(names) == maxListed {
+				return strings.Join(names, " ") + " …"
+			}
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return "no field"
+	}
+	return strings.Join(names, " ")
+}
+
+// build makes a document of fields. A record without an id gets the id
+// file:number, where number is its line, or its place in a list. build allocates
+// the document, its id, and one string that Title, Text and the values of Extra
+// share. The error has no location yet.
+func (b *builder) build(fields []field, r *roles, at Location) (*Document, *RecordError) {
+	number := at.Line
+	if at.Record > 0 {
+		number = at.Record
+	}
+	id, rec := b.id(fields, r.id, number)
+	if rec != nil {
+		return nil, rec
+	}
+	var build strings.Builder
+	build.Grow(b.chooseExtra(fields, r))
+	titleBytes := appendValues(&build, fields, r.title, ' ')
+	textBytes := appendValues(&build, fields, r.text, '\n')
+	for i := range b.chosen {
+		build.Write(b.chosen[i].value)
+	}
+	shared := build.String()
+	d := &Document{ID: id, Source: at}
+	d.Title, shared = shared[:titleBytes], shared[titleBytes:]
+	d.Text, shared = shared[:textBytes], shared[textBytes:]
+	if len(b.chosen) > 0 {
+		d.Extra = make([]Field, len(b.chosen))
+		for i := range b.chosen {
+			n := len(b.chosen[i].value)
+			d.Extra[i] = Field{b.name(b.chosen[i].name), shared[:n]}
+			shared = shared[n:]
+		}
+	}
+	b.tally.add(r)
+	return d, nil
+}
+
+// end gives the names and counts of a batch to the collection.
+func (b *builder) end() {
+	if b.into != nil {
+		b.into.addRoles(&b.tally)
+	}
+}
+
+// chooseExtra sets b.chosen and returns the size of all texts of the document.
+func (b *builder) chooseExtra(fields []field, r *roles) int {
+	size := 0
+	b.chosen = b.chosen[:0]
+	for i := range fields {
+		f := &fields[i]
+		if !f.hasValue() {
+			continue
+		}
+		isTitle := r.title != nil && bytes.Equal(f.name, r.title)
+		isText := r.text != nil && bytes.Equal(f.name, r.text)
+		if isTitle || isText {
+			size += len(f.value) + 1
+		}
+		if isTitle && !r.keepTitle || isText && !r.keepText || r.id != nil && bytes.Equal(f.name, r.id) {
+			continue
+		}
+		if len(f.value) > 0 && b.keeps(f.name) {
+			size += len(f.value)
+			b.chosen = append(b.chosen, *f)
+		}
+	}
+	return size
+}
+
+// keeps reports whether a field goes to Extra.
+func (b *builder) keeps(name []byte) bool {
+	if b.opts.DropExtra {
+		return false
+	}
+	if b.opts.ExtraFields == nil {
+		return true
+	}
+	return slices.ContainsFunc(b.opts.ExtraFields, func(wanted string) bool {
+		return bytes.HasPrefix(name, []byte(wanted)) && (len(name) == len(wanted) || name[len(wanted)] == '.')
+	})
+}
+
+// id returns the id of a record.
+func (b *builder) id(fields []field, name []byte, number int64) (string, *RecordError) {
+	if name == nil {
+		b.tally.numbered++
+		return b.fileID + ":" + strconv.FormatInt(number, 10), nil
+	}
+	var found *field
+	for i := range fields {
+		if !bytes.Equal(fields[i].name, name) {
+			continue
+		}
+		if found != nil {
+			return "", &RecordError{Field: string(name), Err: fmt.Errorf("the id has more than one value: %w", base.ErrBadInput)}
+		}
+		found = &fields[i]
+	}
+	if err := checkID(found); err != nil {
+		return "", &RecordError{Field: string(name), Err: err}
+	}
+	return string(found.value), nil
+}
+
+// name returns a field name as a string, without allocating it twice.
+func (b *builder) name(name []byte) string {
+	const maxNames = 4096
+	if s, ok := b.names[string(name)]; ok {
+		return s
+	}
+	s := string(name)
+	if b.names == nil {
+		b.names = map[string]string{}
+	}
+	if len(b.names) < maxNames {
+		b.names[s] = s
+	}
+	return s
+}
+
+// appendValues appends the values of the fields of a name, with a separator
+// between them, and returns their size.
+func appendValues(to *strings.Builder, fields []field, name []byte, separator byte) int {
+	if name == nil {
+		return 0
+	}
+	start := to.Len()
+	for i := range fields {
+		if !bytes.Equal(fields[i].name, name) || !fields[i].hasValue() {
+			continue
+		}
+		if to.Len() > start {
+			to.WriteByte(separator)
+		}
+		to.Write(fields[i].value)
+	}
+	return to.Len() - start
+}
+
+// checkID accepts strings and integers.
+func checkID(f *field) error {
+	switch f.kind {
+	case '"':
+		if len(f.value) == 0 {
+			return errEmptyID
+		}
+		return nil
+	case '0':
+		for i, c := range f.value {
+			if (c < '0' || c > '9') && (c != '-' || i > 0) {
+				return fmt.Errorf("the number %.40s is not an integer: %w", f.value, base.ErrBadInput)
+			}
+		}
+		return nil
+	}
+	return fmt.Errorf("neither a string nor an integer but %s: %w", kindName(f.kind), base.ErrBadInput)
+}
+
+var (
+	errMissing = fmt.Errorf("missing: %w", base.ErrBadInput)
+	// errWithoutText is wrapped in errors that list the fields.
+	errWithoutText = errors.New("neither a title nor a text")
+	errEmptyID     = fmt.Errorf("the id is empty: %w", base.ErrBadInput)
+	// errOnlyVector is for output of a learned model that is read as texts.
+	errOnlyVector = fmt.Errorf("terms with weights, and no text: index it as weights: %w", base.ErrBadInput)
+)
+
+func kindName(kind byte) string {
+	switch kind {
+	case '"':
+		return "a string"
+	case '0':
+		return "a number"
+	case 't', 'f':
+		return "a truth value"
+	case 'n':
+		return "null"
+	case '{':
+		return "an object"
+	case '[':
+		return "a list"
+	}
+	return "not a JSON value"
+}

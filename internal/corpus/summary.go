@@ -1,0 +1,249 @@
+package corpus
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// Summary describes how a corpus was read.
+type Summary struct {
+	// Collections are the files that were split into records, in corpus order.
+	Collections []Collection
+	// Names are the names of the fields of the documents, sorted, at most
+	// MaxFields of them. "title" is among them if a document has a title.
+	Names []string
+	// Skipped are the files that were left out, sorted, at most MaxListedFiles of
+	// them. NumSkipped counts all files, and all records, by reason.
+	Skipped    []SkippedFile
+	NumSkipped map[string]int64
+	// Notes are remarks about files that could be read in another way, sorted, at
+	// most MaxListedFiles of them.
+	Notes []string
+}
+
+// MaxListedFiles bounds the lists of a Summary.
+const MaxListedFiles = 10_000
+
+// Collection is a file that was split into records.
+type Collection struct {
+	File, Format string
+	Records      int64 // good ones
+	// ID, Title and Text are the names of the fields that became these parts of
+	// documents. They are empty for formats whose records have no named fields.
+	ID, Title, Text []string
+	// Fields are the names of the other fields that were kept, sorted.
+	Fields []string
+	// Numbered counts records without an id. Their ids are file:number.
+	Numbered int64
+	// Recoded counts records that are not UTF-8 and were read as Windows-1252.
+	Recoded int64
+}
+
+// SkippedFile is a file that was left out.
+type SkippedFile struct{ File, Reason string }
+
+// Reasons to leave out a file or a record. Formats add the reason notOfFormat.
+const (
+	skippedHidden = "hidden"
+	skippedIndex  = "an index of Griffin"
+	skippedDevice = "neither a file nor a folder"
+	skippedLink   = "a link to a file that was read under its own name"
+	skippedBinary = "not text"
+	skippedCIFF   = "posting lists (import them with: griffin ciff import)"
+	skippedRecord = "records without a document"
+)
+
+// notOfFormat is the reason to leave out a file of a folder that is read in one format.
+func notOfFormat(name string) string { return "not of format " + name }
+
+// summary collects a Summary. Its methods are safe for concurrent use.
+type summary struct {
+	records atomic.Int64 // skipped
+
+	mu          sync.Mutex
+	collections []*collection
+	names       map[string]bool
+	skipped     []SkippedFile
+	numSkipped  map[string]int64
+	notes       []string
+}
+
+func (s *summary) skip(file, reason string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.numSkipped == nil {
+		s.numSkipped = map[string]int64{}
+	}
+	s.numSkipped[reason]++
+	if len(s.skipped) < MaxListedFiles {
+		s.skipped = append(s.skipped, SkippedFile{file, reason})
+	}
+}
+
+func (s *summary) note(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.notes) < MaxListedFiles {
+		s.notes = append(s.notes, text)
+	}
+}
+
+// total returns how many files and records were skipped.
+func (s *summary) total() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.records.Load()
+	for _, count := range s.numSkipped {
+		n += count
+	}
+	return n
+}
+
+// collection returns a new entry for the file of an input.
+func (s *summary) collection(in input, format string) *collection {
+	c := &collection{number: in.number, Collection: Collection{File: in.path, Format: format}}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.collections = append(s.collections, c)
+	return c
+}
+
+// result returns the summary so far.
+func (s *summary) result() Summary {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := Summary{Names: slices.Sorted(maps.Keys(s.names)), NumSkipped: map[string]int64{}}
+	maps.Copy(out.NumSkipped, s.numSkipped)
+	if n := s.records.Load(); n > 0 {
+		out.NumSkipped[skippedRecord] = n
+	}
+	out.Skipped = slices.SortedFunc(slices.Values(s.skipped), func(a, b SkippedFile) int { return cmp.Compare(a.File, b.File) })
+	out.Notes = slices.Sorted(slices.Values(s.notes))
+	slices.SortStableFunc(s.collections, func(a, b *collection) int { return cmp.Compare(a.number, b.number) })
+	for _, c := range s.collections {
+		out.Collections = append(out.Collections, c.result())
+	}
+	return out
+}
+
+// collection is a Collection in the making.
+type collection struct {
+	number int // of the input
+
+	mu sync.Mutex
+	Collection
+	names map[string]bool
+}
+
+func (c *collection) result() Collection {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := c.Collection
+	out.ID, out.Title, out.Text = slices.Sorted(slices.Values(c.ID)), slices.Sorted(slices.Values(c.Title)), slices.Sorted(slices.Values(c.Text))
+	out.Fields = slices.Sorted(maps.Keys(c.names))
+	return out
+}
+
+// tally counts the documents of one batch. It is for one goroutine.
+type tally struct {
+	records int64
+	titled  bool
+	last    []string // names of the fields of the last document
+	names   map[string]bool
+}
+
+func (t *tally) add(d *Document) {
+	t.records++
+	t.titled = t.titled || d.Title != ""
+	for i := range d.Extra {
+		name := d.Extra[i].Name
+		if i < len(t.last) && t.last[i] == name {
+			continue // most records have the fields of the one before
+		}
+		t.last = append(t.last[:min(i, len(t.last))], name)
+		t.names = addName(t.names, name)
+	}
+}
+
+// addName adds a name to a set of at most MaxFields.
+func addName(names map[string]bool, name string) map[string]bool {
+	if names == nil {
+		names = map[string]bool{}
+	}
+	if len(names) < MaxFields {
+		names[name] = true
+	}
+	return names
+}
+
+// merge adds the counts of a batch. c is nil for files that are documents.
+func (s *summary) merge(t *tally, c *collection) {
+	if c != nil {
+		c.mu.Lock()
+		c.Records += t.records
+		for name := range t.names {
+			c.names = addName(c.names, name)
+		}
+		c.mu.Unlock()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t.titled {
+		s.names = addName(s.names, "title")
+	}
+	for name := range t.names {
+		s.names = addName(s.names, name)
+	}
+}
+
+// counted makes a batch add its documents to the summary.
+func (s *summary) counted(b *Batch, c *collection) *Batch {
+	parse := b.Parse
+	b.Parse = func(doc func(*Document) error, bad func(*RecordError) error) error {
+		var t tally
+		defer s.merge(&t, c)
+		return parse(func(d *Document) error { t.add(d); return doc(d) }, bad)
+	}
+	return b
+}
+
+// roleTally collects the roles of fields in one batch of records.
+type roleTally struct {
+	id, title, text   []string
+	numbered, recoded int64
+}
+
+func (t *roleTally) add(r *roles) {
+	addRole(&t.id, r.id)
+	addRole(&t.title, r.title)
+	addRole(&t.text, r.text)
+}
+
+// addRole adds a name to a short list; the last one is looked at first.
+func addRole(names *[]string, name []byte) {
+	if n := len(*names); name == nil || n > 0 && (*names)[n-1] == string(name) {
+		return
+	}
+	if !slices.Contains(*names, string(name)) {
+		*names = append(*names, string(name))
+	}
+}
+
+// addRoles adds the roles of a batch.
+func (c *collection) addRoles(t *roleTally) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, role := range []struct {
+		to    *[]string
+		names []string
+	}{{&c.ID, t.id}, {&c.Title, t.title}, {&c.Text, t.text}} {
+		for _, name := range role.names {
+			addRole(role.to, []byte(name))
+		}
+	}
+	c.Numbered += t.numbered
+	c.Recoded += t.recoded
+}

@@ -1,0 +1,183 @@
+package dispatch
+
+import (
+	"context"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/cost"
+	"github.com/griffin-search/griffin/internal/gpu/pipeline"
+	"github.com/griffin-search/griffin/internal/plan"
+	"github.com/griffin-search/griffin/internal/sched"
+	"github.com/griffin-search/griffin/internal/vfs"
+)
+
+// batch answers queries together: on a GPU in few launches, with the help of CPUs, or on CPUs
+// alone. It is the engine of SearchBatch and of the scheduler's batches (batch_pool.go). Its
+// memory is kept from batch to batch.
+type batch struct {
+	items          []batchItem
+	waiting, later []int // items for the GPU, in this round and in the next
+	helpers        helpers
+	views          []batchView // of SearchBatch
+
+	// The present launch: items of one view, their queries and results.
+	now     []int
+	queries []*pipeline.Query
+	results []pipeline.Result
+}
+
+// batchItem is a query of a batch.
+type batchItem struct {
+	query  *Query
+	run    *queryRun       // of a scheduler's batch; else nil
+	view   *pipeline.View  // of the query's snapshot; nil: the GPU does not answer it
+	gpu    *pipeline.Query // of its present stage
+	stage  int
+	answer *plan.Answer
+	// refused is the reason why the GPU did not answer it, and err ended it.
+	refused, err error
+}
+
+// memory returns memory for the item's hits.
+func (it *batchItem) memory() []base.Hit {
+	if it.run != nil {
+		return it.run.dst[:0]
+	}
+	return it.answer.Hits[:0]
+}
+
+// onCPU answers the item on the CPU. A mapped file that cannot be read is an error of this item only.
+func (it *batchItem) onCPU(ctx context.Context, sc *plan.Scratch) (err error) {
+	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
+	var trace *plan.Trace
+	if it.run != nil {
+		trace = it.run.trace
+	}
+	a, err := it.query.RunCPU(ctx, sc, it.memory(), trace)
+	if err == nil {
+		*it.answer = a
+	}
+	return err
+}
+
+// complete takes the result of the item's stage from the GPU. more: the next stage has to answer.
+func (it *batchItem) complete(r *pipeline.Result) (more bool) {
+	if it.run != nil {
+		return it.run.completeFromBatch(r)
+	}
+	it.query.fillFromGPU(it.answer, it.stage, r)
+	if !it.query.FallsBack(it.stage, len(it.answer.Hits)) {
+		return false
+	}
+	it.stage++
+	return true
+}
+
+// prepare sets the query for the GPU.
+func (it *batchItem) prepare() {
+	if r := it.run; r != nil {
+		r.gpuState.query = *r.gpuQuery()
+		r.gpuState.query.Path = r.choices[sched.GPU].path
+		it.gpu = &r.gpuState.query
+		return
+	}
+	it.gpu = &it.query.gpu.stages[it.stage]
+}
+
+// runGPU has the GPU answer the waiting items, stage by stage. Items with refused or err set were not
+// answered; helpers have answered others. It ends early if failFast is set and an item has an err.
+func (b *batch) runGPU(ctx context.Context, costs *cost.Model, failFast bool) {
+	for len(b.waiting) > 0 {
+		for len(b.waiting) > 0 {
+			b.next()
+			if err := b.launch(ctx, costs); err != nil && failFast {
+				return
+			}
+		}
+		b.waiting, b.later = b.later, b.waiting[:0]
+	}
+}
+
+// next takes all items of the first one's view out of those that wait.
+func (b *batch) next() {
+	view := b.items[b.waiting[0]].view
+	b.now, b.queries, b.results = b.now[:0], b.queries[:0], b.results[:0]
+	rest := 0
+	for _, i := range b.waiting {
+		it := &b.items[i]
+		if it.view != view {
+			b.waiting[rest] = i
+			rest++
+			continue
+		}
+		it.prepare()
+		b.now = append(b.now, i)
+		b.queries = append(b.queries, it.gpu)
+		b.results = append(b.results, pipeline.Result{Hits: it.memory()})
+	}
+	b.waiting = b.waiting[:rest]
+}
+
+// launch answers the items that are next.
+func (b *batch) launch(ctx context.Context, costs *cost.Model) error {
+	kind, features, known := b.features()
+	view := b.items[b.now[0]].view
+	b.helpers.launch(b.now)
+	began := time.Now()
+	err := view.Run(ctx, b.queries, b.results, &b.helpers, nil)
+	took := time.Since(began)
+	for j, i := range b.now {
+		it, r := &b.items[i], &b.results[j]
+		switch {
+		case b.helpers.settle(i):
+			known = false
+		case err != nil:
+			it.err = err
+			known = false
+		case r.Err != nil:
+			it.refused = r.Err
+			known = false
+		case it.complete(r):
+			b.later = append(b.later, i)
+		}
+	}
+	if known {
+		costs.Observe(kind, &features, took)
+	}
+	return err
+}
+
+// features sums the features of the items that are next. known is false if they are not of one kind,
+// if lists may have to be loaded for them, or if nothing is known of them.
+func (b *batch) features() (kind cost.Kind, sum cost.Features, known bool) {
+	if b.items[b.now[0]].run == nil {
+		return kind, sum, false
+	}
+	kind = b.items[b.now[0]].run.kind(sched.GPU)
+	for _, i := range b.now {
+		r := b.items[i].run
+		if !r.isLocated || r.located.BytesImage > 0 || r.kind(sched.GPU) != kind {
+			return kind, sum, false
+		}
+		f := &r.whole
+		sum.Lists += f.Lists
+		sum.K = max(sum.K, f.K)
+		sum.Shortest += f.Shortest
+		sum.Second += f.Second
+		sum.Longest += f.Longest
+		sum.Sum += f.Sum
+		sum.Essential += f.Essential
+	}
+	sum.Batch = len(b.now)
+	return kind, sum, true
+}
+
+// reset forgets the queries and hits of the batch.
+func (b *batch) reset() {
+	clear(b.items)
+	clear(b.queries[:cap(b.queries)])
+	clear(b.results[:cap(b.results)])
+	b.items, b.waiting, b.later, b.now = b.items[:0], b.waiting[:0], b.later[:0], b.now[:0]
+	b.queries, b.results = b.queries[:0], b.results[:0]
+}

@@ -1,0 +1,79 @@
+package dispatch
+
+import (
+	"context"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/gpu/pipeline"
+	"github.com/griffin-search/griffin/internal/sched"
+)
+
+// RunBatch implements sched.Work: it answers several runs together on the GPU, with the help of idle
+// CPUs. A run that the GPU does not answer gets an outcome that wraps sched.ErrFailed, and continues on
+// the CPU. After a panic all runs begin again when they are run.
+func (r *queryRun) RunBatch(ctx context.Context, all []sched.Work, outcomes []error) {
+	b := &r.group
+	done := false
+	defer func() {
+		if !done {
+			markIndeterminate(all)
+			b.helpers.abandon()
+		}
+		b.reset()
+	}()
+	began := time.Now()
+	b.reset()
+	for _, w := range all { // all of them before anything can panic
+		w.(*queryRun).traceWait()
+	}
+	for _, w := range all {
+		o := w.(*queryRun)
+		it := batchItem{query: o.plan, run: o, stage: o.stage, answer: &o.answer}
+		if err := o.attach(); err != nil {
+			it.refused = err
+		} else {
+			it.view = o.view
+			b.waiting = append(b.waiting, len(b.items))
+		}
+		b.items = append(b.items, it)
+	}
+	b.helpers.reset(ctx, r.d.gpu.slots, b.items, r.d.gpu.idle > 0 && r.isFree(sched.CPU))
+	b.helpers.apart = true
+	b.runGPU(ctx, r.d.costs, false /* failFast */)
+	failed := b.helpers.wait()
+	for i := range b.items {
+		it := &b.items[i]
+		switch {
+		case failed != nil:
+			outcomes[i] = failed
+		case it.err != nil:
+			outcomes[i] = it.err
+		case b.helpers.answered(i):
+			it.run.arrive(sched.CPU)
+		case it.refused != nil:
+			outcomes[i] = it.run.refuse(it.refused)
+		case it.run.trace != nil:
+			it.run.traceBatch(began, len(all))
+		}
+	}
+	done = true
+}
+
+// completeFromBatch takes the result of the run's stage from a batch. more: the next stage has to
+// answer.
+func (r *queryRun) completeFromBatch(result *pipeline.Result) (more bool) {
+	r.filled(result)
+	r.arrive(sched.GPU)
+	if r.endStage(sched.GPU) {
+		return false
+	}
+	r.describe()
+	return true
+}
+
+// markIndeterminate notes that runs may be in any state.
+func markIndeterminate(all []sched.Work) {
+	for _, w := range all {
+		w.(*queryRun).indeterminate = true
+	}
+}

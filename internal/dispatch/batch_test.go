@@ -1,0 +1,468 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	"github.com/griffin-search/griffin/internal/gpu/gputest"
+	"github.com/griffin-search/griffin/internal/gpu/pipeline"
+	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/index/indextest"
+	"github.com/griffin-search/griffin/internal/plan"
+	"github.com/griffin-search/griffin/internal/plan/plantest"
+	"github.com/griffin-search/griffin/internal/sched"
+)
+
+// batchRuns returns runs of queries over two snapshots in all modes, and the Searcher that
+// answers each on the CPU.
+func batchRuns(t *testing.T, g *GPU) (d *Dispatcher, runs []*queryRun, works []sched.Work, want []plan.Answer) {
+	rng := rand.New(rand.NewPCG(41, 1))
+	var pairs [2]*gpuPair
+	pairs[0], d = dispatched(t, indextest.Snapshot(t, plantest.RandomIndex(t, rng, 300, 2, true)), g, Config{Policy: PolicyGPU})
+	pairs[1], _ = dispatched(t, indextest.Snapshot(t, plantest.RandomIndex(t, rng, 200, 1, false)), g, Config{Policy: PolicyGPU})
+	pairs[1].gpu.Use(d)
+	for i := range 12 {
+		p := pairs[i%2]
+		q := frequentWords(rng, 1+rng.IntN(4))
+		o := Options{Mode: []plan.Mode{plan.ModeOr, plan.ModeAnd, plan.ModeAndOr}[i%3], K: []int{10, 500}[i/6], Count: i%2 == 0}
+		want = append(want, answer(t, p.cpu, p.sc, q, o))
+		sc := testScratch(t, "whitespace")
+		prepared, err := p.gpu.Prepare(sc, q, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &sc.run
+		r.begin(d, prepared, sc, nil, nil)
+		r.decide()
+		t.Cleanup(r.end)
+		runs, works = append(runs, r), append(works, r)
+	}
+	return d, runs, works, want
+}
+
+func checkRun(t *testing.T, i int, r *queryRun, want *plan.Answer) {
+	t.Helper()
+	if got := &r.answer; !slices.Equal(got.Hits, want.Hits) || got.Mode != want.Mode || got.Matches != want.Matches {
+		t.Errorf("run %d: mode %s, %d matches, hits %v; want mode %s, %d, %v", i, got.Mode, got.Matches, head(got.Hits), want.Mode, want.Matches, head(want.Hits))
+	}
+}
+
+// A batch answers runs of several snapshots and modes; runs of plan.ModeAndOr with too few hits run
+// again, and none is left out.
+func TestBatchOfRuns(t *testing.T) {
+	g := testGPU(t, pipeline.Options{})
+	d, runs, works, want := batchRuns(t, g)
+	outcomes := make([]error, len(works))
+	runs[0].RunBatch(t.Context(), works, outcomes)
+	for i, r := range runs {
+		if outcomes[i] != nil {
+			t.Fatalf("run %d: %v", i, outcomes[i])
+		}
+		checkRun(t, i, r, &want[i])
+	}
+	if s := d.Stats(); s.GPUSteps <= int64(len(runs)) || s.CPUSteps != 0 {
+		t.Errorf("%+v: want a step of each run, and second ones", s)
+	}
+}
+
+// Runs of a batch that the GPU fails at go on on the CPU, each from where it is.
+func TestBatchOfRunsFails(t *testing.T) {
+	var faults cuda.Faults
+	g := testGPU(t, pipeline.Options{Faults: &faults, Lanes: 1})
+	_, runs, works, want := batchRuns(t, g)
+	outcomes := make([]error, len(works))
+	faults.Fail("cuLaunchKernel", 2, cuda.LaunchOutOfResources)
+	runs[0].RunBatch(t.Context(), works, outcomes)
+	failed := 0
+	for i, r := range runs {
+		if outcomes[i] != nil {
+			failed++
+			if !errors.Is(outcomes[i], sched.ErrFailed) {
+				t.Fatalf("run %d: %v", i, outcomes[i])
+			}
+			r.d = &Dispatcher{gpu: g, policy: gpuPolicy{}, costs: r.d.costs} // without a pool, there is nothing to leave
+			if err := r.Run(context.Background(), sched.CPU); err != nil {
+				t.Fatalf("run %d: %v", i, err)
+			}
+		}
+		checkRun(t, i, r, &want[i])
+	}
+	if failed == 0 {
+		t.Error("nothing failed")
+	}
+}
+
+// A device that is lost while queries come from all sides costs no answer: those that are
+// on it, alone or in a batch, and those that wait for it are answered by the CPU.
+func TestDeviceLostUnderLoad(t *testing.T) {
+	rng := rand.New(rand.NewPCG(42, 1))
+	snapshot := indextest.Snapshot(t, plantest.RandomIndex(t, rng, 300, 2, true))
+	for _, policy := range []Policy{PolicyGPU, PolicyBatch, PolicyRatio, PolicyQuery, PolicyCost} {
+		t.Run("policy="+string(policy), func(t *testing.T) {
+			var faults cuda.Faults
+			e, err := pipeline.Open(pipeline.Options{
+				Library: gputest.Library(t).Path(), Devices: pipeline.Selection{Ordinals: []int{0}}, Memory: pipeline.Memory{Bytes: testMemory}, Lanes: 2, Faults: &faults,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			g := NewGPU(e)
+			_, d := dispatched(t, snapshot, g, Config{Policy: policy, CPUs: 2, MaxQueue: -1})
+			uselessCPU(d)
+			if _, _, err := g.Warm(t.Context(), snapshot, WarmOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			faults.Fail("cuLaunchKernel", 10, cuda.IllegalAddress)
+			const workers, queries = 6, 12
+			var wg sync.WaitGroup
+			for w := range workers {
+				wg.Go(func() {
+					rng := rand.New(rand.NewPCG(43, uint64(w)))
+					p := &gpuPair{cpu: NewSearcher(snapshot, nil), gpu: NewSearcher(snapshot, nil), sc: testScratch(t, "whitespace")}
+					p.gpu.Use(d)
+					for i := range queries {
+						if err := p.agree(frequentWords(rng, 2+rng.IntN(3)), Options{Mode: []plan.Mode{plan.ModeOr, plan.ModeAnd, plan.ModeAndOr}[i%3], K: 10, Count: i%2 == 0}); err != nil {
+							t.Error(err)
+						}
+					}
+				})
+			}
+			wg.Wait()
+			s := d.Stats()
+			if s.Pool.Ended != workers*queries || !s.Pool.Places[sched.GPU].Lost || s.Pool.Failed == 0 || s.GPUSteps == 0 || s.CPUSteps == 0 {
+				t.Errorf("%+v, pool %+v: want %d queries that ended, on both processors, and the GPU lost", s, s.Pool, workers*queries)
+			}
+			_ = d.Close() // a device that is lost gives nothing back
+		})
+	}
+}
+
+// The time that a query adds to a batch is never close to 0, though it is predicted by one
+// model alone and by another in a batch: what waits for the GPU is summed up from it.
+func TestBatchShareIsPositive(t *testing.T) {
+	g := testGPU(t, pipeline.Options{})
+	snapshot := indextest.Snapshot(t, spacedIndex(t, 50000, 2, 3, 5))
+	p, d := dispatched(t, snapshot, g, Config{Policy: PolicyGPU})
+	prepared, err := p.gpu.Prepare(p.sc, plantest.Parse(t, "e2 e3 e5"), Options{K: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &p.sc.run
+	r.begin(d, prepared, p.sc, nil, nil)
+	defer r.end()
+	r.decide()
+	usual := r.batchShare
+	if alone := r.choices[sched.GPU].took; usual < alone/BatchMeasured/8 || usual > alone {
+		t.Errorf("a query of %v adds %v to a batch", alone, usual)
+	}
+	r.predictBatchShare(time.Second)
+	if r.batchShare < usual/8 || r.batchShare > usual {
+		t.Errorf("a query that another model says takes a second adds %v to a batch, not about %v", r.batchShare, usual)
+	}
+	r.predictBatchShare(time.Microsecond)
+	if r.batchShare != time.Microsecond {
+		t.Errorf("a query of a microsecond adds %v to a batch", r.batchShare)
+	}
+}
+
+// A run that has ended, and the leader of a batch, hold nothing of the plans and hits of
+// others, which are used again or given back.
+func TestRunsReleaseMemory(t *testing.T) {
+	g := testGPU(t, pipeline.Options{})
+	_, runs, works, _ := batchRuns(t, g)
+	outcomes := make([]error, len(works))
+	leader := runs[0]
+	leader.RunBatch(t.Context(), works, outcomes)
+	b := &leader.group
+	for _, q := range b.queries[:cap(b.queries)] {
+		if q != nil {
+			t.Fatal("the leader has a query of a batch that has ended")
+		}
+	}
+	for _, r := range b.results[:cap(b.results)] {
+		if r.Hits != nil {
+			t.Fatal("the leader has hits of a batch that has ended")
+		}
+	}
+	rng := rand.New(rand.NewPCG(49, 1))
+	p, d := dispatched(t, indextest.Snapshot(t, plantest.RandomIndex(t, rng, 300, 2, true)), g, Config{})
+	d.policy = &anyPolicy{anyPlacement(rng)}
+	for range 10 {
+		p.check(t, frequentWords(rng, 3), Options{Mode: plan.ModeAndOr, K: 10})
+	}
+	r := &p.sc.run
+	for i := range r.steps {
+		if s := &r.steps[i]; s.Legs != nil || s.From != nil || s.Result.Hits != nil {
+			t.Errorf("step %d has something of a run that has ended", i)
+		}
+	}
+	if r.view != nil || r.plan != nil || r.results[0].Hits != nil {
+		t.Error("a run that has ended has a view, a plan, legs or hits")
+	}
+}
+
+// SearchBatch answers queries of different snapshots and modes together, with the answers of single
+// queries: on CPUs alone, on a GPU, and with policy cpu.
+func TestSearchBatchOfAnyQueries(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		gpu    bool
+		config Config
+	}{
+		{"cpu", false, Config{}},
+		{"cpu/limited", false, Config{CPUs: 1, MaxQueue: 1}},
+		{"gpu", true, Config{}},
+		{"gpu/policy=cpu", true, Config{Policy: PolicyCPU}},
+	} {
+		t.Run("on="+c.name, func(t *testing.T) {
+			var g *GPU
+			if c.gpu {
+				g = testGPU(t, pipeline.Options{})
+			}
+			rng := rand.New(rand.NewPCG(61, 1))
+			ix := plantest.RandomIndex(t, rng, 300, 2, true)
+			if _, err := ix.BuildImpacts(t.Context(), index.ImpactOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			one, d := dispatched(t, indextest.Snapshot(t, ix), g, c.config)
+			other := &gpuPair{cpu: NewSearcher(indextest.Snapshot(t, plantest.RandomIndex(t, rng, 200, 1, false)), nil), sc: one.sc}
+			other.gpu = NewSearcher(other.cpu.planner.Snapshot(), nil)
+			other.gpu.Use(d)
+			var queries []*Query
+			var want []plan.Answer
+			for i := range 60 {
+				p := []*gpuPair{one, other}[i%2]
+				o := Options{Mode: []plan.Mode{plan.ModeOr, plan.ModeAnd, plan.ModeAndOr}[i%3], K: []int{10, 500}[i/30], Count: i%4 == 0}
+				node := plantest.RandomNode(rng, 2)
+				if p == one && i%5 == 0 {
+					o.Mode = plan.ModeSaat
+				}
+				if i%7 < 5 || o.Mode == plan.ModeSaat {
+					node = plantest.Words(rng, 1+rng.IntN(4))
+				}
+				want = append(want, answer(t, p.cpu, p.sc, node, o))
+				q, err := p.gpu.Prepare(p.sc, node, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				queries = append(queries, q)
+			}
+			var sc BatchScratch
+			answers := make([]plan.Answer, len(queries))
+			for range 2 {
+				if err := d.SearchBatch(t.Context(), queries, &sc, answers); err != nil {
+					t.Fatal(err)
+				}
+				onGPU := 0
+				for i, a := range answers {
+					if !slices.Equal(a.Hits, want[i].Hits) || a.Mode != want[i].Mode || a.Matches != want[i].Matches {
+						t.Errorf("query %d, %s: %d matches, %v; want %d, %v", i, queries[i].Query(), a.Matches, head(a.Hits), want[i].Matches, head(want[i].Hits))
+					}
+					if a.By == sched.GPU {
+						onGPU++
+					}
+				}
+				if all := c.gpu && c.config.Policy != PolicyCPU; (onGPU > 0) != all || onGPU == len(queries) {
+					t.Errorf("%d of %d queries on the GPU", onGPU, len(queries))
+				}
+			}
+			if len(sc.batch.items) != 0 || len(sc.batch.views) != 0 {
+				t.Error("the batch is not forgotten")
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			if err := d.SearchBatch(ctx, queries, &sc, answers); !errors.Is(err, context.Canceled) {
+				t.Errorf("with a context that has ended: %v", err)
+			}
+		})
+	}
+}
+
+// CPUs help with a scheduler's batch whose lists do not fit into the GPU's memory.
+func TestHelpersInBatchOfPool(t *testing.T) {
+	rng := rand.New(rand.NewPCG(62, 1))
+	g := testGPU(t, pipeline.Options{Memory: pipeline.Memory{Bytes: 24 << 10}, Lanes: 1})
+	g.idle = 2
+	p, d := dispatched(t, indextest.Snapshot(t, plantest.FrequentIndex(t, "simdbp", 6000)), g, Config{Policy: PolicyGPU})
+	var runs []*queryRun
+	var works []sched.Work
+	var want []plan.Answer
+	for _, node := range frequentBatch(t, rng, 24) {
+		o := Options{K: 10, Mode: plan.ModeAndOr}
+		want = append(want, answer(t, p.cpu, p.sc, node, o))
+		sc := testScratch(t, "whitespace")
+		q, err := p.gpu.Prepare(sc, node, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sc.run.begin(d, q, sc, nil, nil)
+		sc.run.decide()
+		t.Cleanup(sc.run.end)
+		runs, works = append(runs, &sc.run), append(works, &sc.run)
+	}
+	onCPU := 0
+	const rounds = 3
+	for range rounds {
+		outcomes := make([]error, len(works))
+		runs[0].RunBatch(t.Context(), works, outcomes)
+		for i, r := range runs {
+			if outcomes[i] != nil {
+				t.Fatalf("run %d: %v", i, outcomes[i])
+			}
+			checkRun(t, i, r, &want[i])
+			if r.answer.By == sched.CPU {
+				onCPU++
+			}
+			r.rewind()
+			r.decide()
+		}
+	}
+	if onCPU < rounds {
+		t.Errorf("%d of %d queries on CPUs, want those that do not fit", onCPU, rounds*len(runs))
+	}
+}
+
+// TestHelperErrorsStayApart: in a batch of queries of several users, an index that is damaged fails
+// its own queries only.
+func TestHelperErrorsStayApart(t *testing.T) {
+	damaged := plantest.FrequentIndex(t, "simdbp", 300)
+	snapshots := []*index.Snapshot{
+		indextest.Snapshot(t, plantest.FrequentIndex(t, "simdbp", 300)), indextest.Snapshot(t, damaged), indextest.Snapshot(t, plantest.FrequentIndex(t, "simdbp", 300)),
+	}
+	sc := testScratch(t, "whitespace")
+	items, answers := make([]batchItem, 3), make([]plan.Answer, 3)
+	for i, snapshot := range snapshots {
+		q, err := NewSearcher(snapshot, nil).Prepare(sc, plantest.Parse(t, "w0 w1"), Options{K: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		items[i] = batchItem{query: q, answer: &answers[i]}
+	}
+	files, err := filepath.Glob(filepath.Join(damaged.Dir(), "seg-*", "*postings*"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no postings: %v", err)
+	}
+	for _, file := range files {
+		if err := os.Truncate(file, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var h helpers
+	h.reset(t.Context(), make(chan struct{}, 2), items, true)
+	h.apart = true
+	h.launch([]int{0, 1, 2})
+	h.Begin(nil, []int{0, 1, 2})
+	if err := h.wait(); err != nil {
+		t.Fatal(err)
+	}
+	for i := range items {
+		if corrupt := errors.Is(items[i].err, base.ErrCorrupt); corrupt != (i == 1) || (len(answers[i].Hits) == 0) != (i == 1) {
+			t.Errorf("query %d: %d hits, error %v", i, len(answers[i].Hits), items[i].err)
+		}
+	}
+}
+
+// A query that does not fit into the GPU's memory belongs to the CPUs even if the launch ends
+// before a CPU is free.
+func TestHelpersAnswerWhatDoesNotFit(t *testing.T) {
+	s := NewSearcher(indextest.Snapshot(t, plantest.FrequentIndex(t, "simdbp", 300)), nil)
+	sc := testScratch(t, "whitespace")
+	items, answers := make([]batchItem, 2), make([]plan.Answer, 2)
+	for i := range items {
+		q, err := s.Prepare(sc, plantest.Parse(t, "w0 w1"), Options{K: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		items[i] = batchItem{query: q, answer: &answers[i]}
+	}
+	slots := make(chan struct{}, 1)
+	slots <- struct{}{} // no CPU is free
+	var h helpers
+	h.reset(t.Context(), slots, items, true)
+	h.launch([]int{0, 1})
+	h.Begin([]int{0}, []int{1})
+	if h.settle(0) || !h.settle(1) {
+		t.Errorf("CPUs have query 0: %v, query 1: %v", h.answered(0), h.answered(1))
+	}
+	<-slots
+	if err := h.wait(); err != nil || len(answers[0].Hits) != 0 || len(answers[1].Hits) == 0 {
+		t.Errorf("%d and %d hits, error %v; want only hits of query 1", len(answers[0].Hits), len(answers[1].Hits), err)
+	}
+}
+
+// holdCPU is work that keeps a CPU until done is closed.
+type holdCPU struct{ has, done chan struct{} }
+
+func (w *holdCPU) Run(context.Context, sched.Place) error {
+	close(w.has)
+	<-w.done
+	return nil
+}
+func (w *holdCPU) RunBatch(context.Context, []sched.Work, []error) {}
+
+// Batches without a GPU wait for the CPUs of the pool, also where its queue is full.
+func TestBatchSharesCPUs(t *testing.T) {
+	d, err := NewDispatcher(nil, Config{CPUs: 1, MaxQueue: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := NewSearcher(indextest.Snapshot(t, plantest.FrequentIndex(t, "simdbp", 300)), nil)
+	s.Use(d)
+	sc := testScratch(t, "whitespace")
+	queries := make([]*Query, 3)
+	for i := range queries {
+		if queries[i], err = s.Prepare(sc, plantest.Parse(t, "w0 w1"), Options{K: 10}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hold := &holdCPU{make(chan struct{}), make(chan struct{})}
+	held, batches := make(chan error, 1), make(chan error, 2)
+	go func() {
+		held <- d.pool.Do(context.Background(), &sched.Job{Cost: [sched.NumPlaces]time.Duration{sched.CPU: 1, sched.GPU: sched.Never}}, hold)
+	}()
+	<-hold.has
+	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+	defer cancel()
+	answers := [2][3]plan.Answer{}
+	go func() { batches <- d.SearchBatch(ctx, queries, new(BatchScratch), answers[0][:]) }()
+	go func() {
+		sc, err := new(Scratch), error(nil)
+		for i := range queries {
+			if answers[1][i], err = queries[i].RunInBatch(ctx, sc, nil); err != nil {
+				break
+			}
+		}
+		batches <- err
+	}()
+	for d.pool.Stats().Places[sched.CPU].Queued < 2 {
+		select {
+		case err := <-batches:
+			t.Fatalf("a batch ended while the only CPU was busy: %v", err)
+		default:
+			runtime.Gosched()
+		}
+	}
+	close(hold.done)
+	for _, c := range []chan error{held, batches, batches} {
+		if err := <-c; err != nil {
+			t.Error(err)
+		}
+	}
+	for i := range answers {
+		for j := range answers[i] {
+			if len(answers[i][j].Hits) != 10 {
+				t.Errorf("batch %d, query %d: %d hits", i, j, len(answers[i][j].Hits))
+			}
+		}
+	}
+}

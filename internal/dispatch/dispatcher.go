@@ -1,0 +1,234 @@
+package dispatch
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/cost"
+	"github.com/griffin-search/griffin/internal/gpu/pipeline"
+	"github.com/griffin-search/griffin/internal/invariant"
+	"github.com/griffin-search/griffin/internal/plan"
+	"github.com/griffin-search/griffin/internal/sched"
+)
+
+// Dispatcher decides where and when the steps of queries run. It has the GPU, the predictions and the
+// queues that the Searchers of an index share. It is safe for concurrent use.
+//
+// Without a GPU and without limits it is inactive: a query takes no lock and is not counted.
+type Dispatcher struct {
+	gpu    *GPU        // nil: none
+	pool   *sched.Pool // nil: runs are neither admitted nor queued
+	costs  *cost.Model
+	policy policy
+	ratio  float64
+	slots  chan struct{} // of BatchSlots; nil: allCPUs
+
+	start       time.Time
+	preloader   preloader
+	selectivity selectivity
+	steps       [sched.NumPlaces]atomic.Int64 // that ran
+	migrations  atomic.Int64
+	restarted   atomic.Int64
+	bugs        atomic.Int64
+	// overrunFactor is defaultOverrunFactor, except in tests; 0: no query restarts.
+	overrunFactor float64
+
+	// onBug, if set by a test, gets bugs instead of the log.
+	onBug func(*invariant.Caught)
+}
+
+// Config configures a Dispatcher. The zero value of each field is its default.
+type Config struct {
+	// Policy chooses places; default PolicyCost.
+	Policy Policy
+	// Ratio of PolicyRatio; default DefaultRatio.
+	Ratio float64
+	// CPUs is the number of queries that run on the CPU at the same time; default GOMAXPROCS.
+	CPUs int
+	// MaxQueue is the number of queries that may wait. Excess queries return *sched.Overload. The
+	// default is the same as in sched.Options: 64 for each of the CPUs, and more with a GPU, but at most 1024.
+	// Negative: unlimited.
+	MaxQueue int
+	// Deadline is the time limit of a query, from its arrival. A query that is predicted to miss it is
+	// shed. Default none.
+	Deadline time.Duration
+	// Window is the longest time that a query waits at an idle GPU for others to share a launch;
+	// default 0.
+	Window time.Duration
+	// Pin binds threads that run queries on the CPU to processors of their own (Linux).
+	Pin bool
+	// Admit enables queues and admission without a GPU. CPUs, MaxQueue and Deadline enable them too.
+	Admit bool
+	// Costs predicts; nil: a model that is not calibrated.
+	Costs *cost.Model
+	// CostsErr is set by LoadCosts to the reason why the saved file is unusable on any machine, for
+	// example damage. It does not prevent the use of a Config.
+	CostsErr error
+}
+
+// limited reports whether limits are asked for.
+func (o *Config) limited() bool {
+	return o.Admit || o.CPUs != 0 || o.MaxQueue != 0 || o.Deadline != 0
+}
+
+// Check returns an error that wraps base.ErrBadInput if an option cannot be used.
+func (o *Config) Check() error {
+	_, err := ParsePolicy(string(o.Policy))
+	switch {
+	case err != nil:
+		return err
+	case !(o.Ratio >= 0):
+		return fmt.Errorf("ratio %g: it cannot be negative: %w", o.Ratio, base.ErrBadInput)
+	case o.CPUs < 0 || o.Deadline < 0 || o.Window < 0:
+		return fmt.Errorf("%d CPUs, deadline %v, window %v: none can be negative: %w", o.CPUs, o.Deadline, o.Window, base.ErrBadInput)
+	}
+	return nil
+}
+
+// NewDispatcher returns a Dispatcher that owns g, which may be nil.
+func NewDispatcher(g *GPU, o Config) (*Dispatcher, error) {
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
+	d := &Dispatcher{gpu: g, costs: o.Costs, ratio: o.Ratio, overrunFactor: defaultOverrunFactor, start: time.Now()}
+	d.policy, _ = findPolicy(o.Policy)
+	if d.ratio == 0 {
+		d.ratio = DefaultRatio
+	}
+	if d.costs == nil {
+		d.costs = cost.New(cost.Machine{})
+	}
+	if g == nil && !o.limited() {
+		return d, nil
+	}
+	if o.CPUs > 0 {
+		d.slots = make(chan struct{}, o.CPUs)
+	}
+	lanes := 0
+	if g != nil {
+		lanes = g.lanes
+	}
+	var err error
+	d.pool, err = sched.NewPool(sched.Options{
+		Policy: d.Policy(), CPUs: o.CPUs, Lanes: lanes, MaxQueue: o.MaxQueue, Deadline: o.Deadline, Window: o.Window, Pin: o.Pin,
+	})
+	return d, err
+}
+
+// active reports whether d has anything to decide.
+func (d *Dispatcher) active() bool { return d != nil && (d.gpu != nil || d.pool != nil) }
+
+// Close releases the GPU. Later queries run on the CPU. A nil Dispatcher has nothing to release.
+func (d *Dispatcher) Close() error {
+	if d == nil {
+		return nil
+	}
+	return d.gpu.Close()
+}
+
+// GPU returns the GPU, nil if there is none.
+func (d *Dispatcher) GPU() *GPU {
+	if d == nil {
+		return nil
+	}
+	return d.gpu
+}
+
+// Policy returns the policy of queries that ask for no other.
+func (d *Dispatcher) Policy() Policy { return d.policy.info().Name }
+
+// Costs returns the model that predicts.
+func (d *Dispatcher) Costs() *cost.Model { return d.costs }
+
+// Stats are the counters of a Dispatcher.
+type Stats struct {
+	Policy Policy `json:"policy"`
+	// CPUSteps and GPUSteps count the steps of queries by the processor that ran
+	// them: a whole OR or AND is one. Migrations are changes between two of a query.
+	CPUSteps   int64 `json:"cpu_steps"`
+	GPUSteps   int64 `json:"gpu_steps"`
+	Migrations int64 `json:"migrations"`
+	// GivenUp counts steps that overran on the CPU and restarted on the GPU.
+	GivenUp int64 `json:"given_up"`
+	// Fed counts queries whose missing lists were loaded to the GPU in the background.
+	Fed int64 `json:"fed"`
+	// Bugs counts panics of background work. slog.Default has their stacks.
+	Bugs int64 `json:"bugs,omitempty"`
+	// Errors are the errors of the predictions, by kind of work and class of size.
+	Errors []cost.ClassError `json:"prediction_errors,omitempty"`
+	// Pool counts the work of the queues; nil without queues.
+	Pool *sched.Stats `json:"pool,omitempty"`
+}
+
+// Stats returns the counts as of now.
+func (d *Dispatcher) Stats() Stats {
+	s := Stats{
+		Policy: d.Policy(), CPUSteps: d.steps[sched.CPU].Load(), GPUSteps: d.steps[sched.GPU].Load(), Migrations: d.migrations.Load(), GivenUp: d.restarted.Load(), Fed: d.preloader.fed.Load(),
+		Bugs: d.bugs.Load(), Errors: d.costs.Errors(),
+	}
+	if d.pool != nil {
+		p := d.pool.Stats()
+		s.Pool = &p
+	}
+	return s
+}
+
+// reportBug logs a panic of background work. In builds that check invariants it panics again, and ends
+// the process.
+func (d *Dispatcher) reportBug(doing string, c *invariant.Caught) {
+	d.bugs.Add(1)
+	switch {
+	case d.onBug != nil:
+		d.onBug(c)
+	case invariant.Enabled:
+		panic(c)
+	default:
+		slog.Error("griffin: a bug while "+doing+"; queries are answered all the same", "panic", c.Value, "stack", string(c.Stack))
+	}
+}
+
+// run answers a query where and when the policy says.
+func (d *Dispatcher) run(ctx context.Context, p *Query, sc *Scratch, dst []base.Hit, trace *plan.Trace) (plan.Answer, error) {
+	r := &sc.run
+	r.begin(d, p, sc, dst, trace)
+	defer r.end()
+	r.decide()
+	if d.pool == nil {
+		err := r.Run(ctx, r.first())
+		if errors.Is(err, sched.ErrFailed) {
+			err = r.Run(ctx, sched.CPU)
+		}
+		return r.result(err)
+	}
+	own := r.plan.policy != nil && r.plan.policy != d.policy
+	r.offer(own)
+	err := d.pool.Do(ctx, &r.job, r)
+	if own && (errors.Is(err, sched.ErrFailed) || errors.Is(err, sched.ErrNoPlace)) {
+		r.refusal = cmp.Or(r.refusal, err.Error())
+		r.decide()
+		until := r.job.Deadline
+		if r.offer(false); until != sched.Never {
+			r.job.Within = max(until-d.pool.Now(), 1)
+		}
+		err = d.pool.Do(ctx, &r.job, r)
+	}
+	return r.result(err)
+}
+
+// offer fills the run's job from its choices. With own, a policy that is not the Dispatcher's, the pool
+// may run it only where that policy begins.
+func (r *queryRun) offer(own bool) {
+	j, gpu := &r.job, &r.choices[sched.GPU] // the pool resets the other fields
+	j.Cost = [sched.NumPlaces]time.Duration{r.choices[sched.CPU].total, gpu.total}
+	if own {
+		j.Cost[r.first().Other()] = sched.Never
+	}
+	j.Batched, j.Work, j.Within, r.waited = r.batchShare, r.work(), 0, 0
+	j.Alone = gpu.to < len(r.lengths) || gpu.path == pipeline.PathPacked
+}

@@ -1,0 +1,181 @@
+package dispatch
+
+import (
+	"context"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/gpu/pipeline"
+	"github.com/griffin-search/griffin/internal/plan"
+	"github.com/griffin-search/griffin/internal/sched"
+	"github.com/griffin-search/griffin/internal/traverse"
+)
+
+// stepsTraversal is the Answer.Traversal of conjunctions that ran in several steps.
+const stepsTraversal = "steps"
+
+// cpuNoGPU is the refusal without a GPU.
+const cpuNoGPU = "there is no GPU"
+
+// onCPU runs a step on the CPU: the whole stage by the planned traversal, or some lists of a conjunction.
+func (r *queryRun) onCPU(ctx context.Context, c *Step, began time.Time) error {
+	if r.pos == 0 && c.to == len(r.lengths) {
+		return r.wholeOnCPU(ctx, c)
+	}
+	p, st := r.plan, r.plan.Stage(r.stage)
+	segments := len(p.Snapshot().Segments)
+	if r.have == nil {
+		r.have = &r.steps[0].Out
+		r.have.Reset(segments)
+	}
+	ends := c.to == len(r.lengths)
+	if ends {
+		p.ResetHits(&r.sc.Scratch)
+	}
+	var work plan.Work
+	from := r.have.Len()
+	lists := plan.Lists{Stage: st, From: r.pos, To: c.to}
+	for i := range segments {
+		if err := p.RunLists(ctx, &r.sc.Scratch, lists, i, (*traverse.Candidates)(&r.have.Segments[i]), &work); err != nil {
+			return err
+		}
+	}
+	r.answer.Work.Add(work)
+	if r.trace != nil {
+		r.trace.Add(began, plan.Step{
+			Name: plan.StepIntersect, Processor: plan.CPUName, Place: sched.CPU, Traversal: stepsTraversal, Mode: st.Mode(), Work: work, Predicted: c.took,
+			Lists: r.plan.StageLists(r.stage)[r.pos:c.to], Candidates: int64(from), Left: int64(r.have.Len()),
+		})
+	}
+	r.pos = c.to
+	if ends {
+		r.answer.Hits = r.sc.AppendHits(r.dst[:0])
+		if p.Counts() {
+			r.answer.Matches = int64(r.have.Len())
+		}
+		r.finished(sched.CPU)
+	}
+	return nil
+}
+
+// wholeOnCPU runs a whole stage on the CPU.
+func (r *queryRun) wholeOnCPU(ctx context.Context, c *Step) (err error) {
+	firstStep := 0
+	if r.trace != nil {
+		firstStep = len(r.trace.Steps)
+	}
+	if err := r.plan.RunStage(ctx, r.interrupt(ctx), &r.sc.Scratch, r.stage, r.dst, &r.answer, r.trace); err != nil {
+		return err
+	}
+	if r.trace != nil && firstStep < len(r.trace.Steps) {
+		r.trace.Steps[firstStep].Predicted = c.took
+	}
+	r.pos = len(r.lengths)
+	return nil
+}
+
+// onGPU runs a step on the GPU. If the GPU cannot, the error wraps sched.ErrFailed, and the refusal is
+// the reason.
+func (r *queryRun) onGPU(ctx context.Context, c *Step, began time.Time) error {
+	if err := r.attach(); err != nil {
+		return r.refuse(err)
+	}
+	if r.pos == 0 && c.to == len(r.lengths) {
+		return r.wholeOnGPU(ctx, c, began)
+	}
+	p, st := r.plan, r.plan.Stage(r.stage)
+	s := &r.steps[0]
+	if r.have == &s.Out {
+		s = &r.steps[1]
+	}
+	ends := c.to == len(r.lengths)
+	s.Legs, s.NumTerms, s.First, s.End = r.gpuQuery().Legs, r.gpuQuery().NumTerms, r.pos, c.to
+	s.From, s.K, s.Count = r.have, 0, ends && p.Counts()
+	s.Result = pipeline.Result{Hits: r.dst[:0]}
+	if ends {
+		s.K = p.K()
+	}
+	from := 0
+	if r.have != nil {
+		from = r.have.Len()
+	}
+	if err := r.view.Intersect(ctx, s, r.deviceTrace()); err != nil {
+		return err
+	}
+	if s.Result.Err != nil {
+		return r.refuse(s.Result.Err)
+	}
+	if r.trace != nil {
+		left := s.Out.Len()
+		if ends {
+			left = len(s.Result.Hits)
+		}
+		r.traceGPU(began, plan.Step{
+			Name: plan.StepIntersect, Place: sched.GPU, Traversal: gpuTraversal, Mode: st.Mode(), Predicted: c.took,
+			Lists: r.plan.StageLists(r.stage)[r.pos:c.to], Candidates: int64(from), Left: int64(left),
+		})
+	}
+	r.pos = c.to
+	if !ends {
+		r.have = &s.Out
+		return nil
+	}
+	r.answer.Hits, r.answer.Matches = s.Result.Hits, s.Result.Matches
+	if !p.Counts() {
+		r.answer.Matches = 0
+	}
+	r.finished(sched.GPU)
+	return nil
+}
+
+// wholeOnGPU runs a whole stage on the GPU.
+func (r *queryRun) wholeOnGPU(ctx context.Context, c *Step, began time.Time) error {
+	st := r.plan.Stage(r.stage)
+	r.gpuState.query = *r.gpuQuery()
+	r.gpuState.query.Path = c.path
+	r.queries = append(r.queries[:0], &r.gpuState.query)
+	r.results = append(r.results[:0], pipeline.Result{Hits: r.dst[:0]})
+	if err := r.view.Run(ctx, r.queries, r.results, nil, r.deviceTrace()); err != nil {
+		return err
+	}
+	if err := r.results[0].Err; err != nil {
+		return r.refuse(err)
+	}
+	if r.trace != nil {
+		r.traceGPU(began, plan.Step{Name: plan.StepGPU, Place: sched.GPU, Traversal: gpuTraversal, Mode: st.Mode(), Predicted: c.took, Lists: r.plan.StageLists(r.stage)})
+	}
+	r.filled(&r.results[0])
+	return nil
+}
+
+// filled takes the result of a whole stage from the GPU.
+func (r *queryRun) filled(result *pipeline.Result) {
+	r.plan.fillFromGPU(&r.answer, r.stage, result)
+	r.pos = len(r.lengths)
+}
+
+// gpuQuery returns the stage's query for a GPU.
+func (r *queryRun) gpuQuery() *pipeline.Query { return &r.plan.gpu.stages[r.stage] }
+
+// attach gets the GPU's view of the snapshot.
+func (r *queryRun) attach() (err error) {
+	if r.view == nil {
+		r.view, err = r.d.gpu.begin(r.plan.Snapshot(), r.plan.Mode() == plan.ModeSaat)
+	}
+	return err
+}
+
+// refuse records why the GPU did not run a step. The run continues on the CPU.
+func (r *queryRun) refuse(err error) error {
+	r.refusal = err.Error()
+	if r.trace != nil {
+		r.trace.Notes = append(r.trace.Notes, "answered by the CPU: "+r.refusal)
+	}
+	r.chooseCPU()
+	if r.job.Moves > 0 { // an earlier prediction, or one raised after an overrun, no longer applies
+		r.job.Cost[sched.CPU] = r.choices[sched.CPU].total
+	}
+	if r.d.gpu.Lost() {
+		return sched.ErrLost
+	}
+	return sched.ErrFailed
+}

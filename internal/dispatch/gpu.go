@@ -1,0 +1,320 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/griffin-search/griffin/internal/gpu/pipeline"
+	"github.com/griffin-search/griffin/internal/index"
+)
+
+// GPU answers flat queries over any number of indexes on one or more GPUs. The Searchers of their snapshots
+// share it. Queries that it cannot answer run on the CPU, with the identical result. It is safe for
+// concurrent use until Close.
+type GPU struct {
+	engine *pipeline.Engine
+	lanes  int // of the engine
+
+	onGPU, onCPU atomic.Int64 // queries
+
+	idle  int           // CPUs that help with batches while the GPU loads lists
+	slots chan struct{} // of helpers
+
+	runs   sync.WaitGroup // that have a view
+	mu     sync.Mutex
+	closed bool
+	views  map[index.Owner]*[2]*gpuViews // of the last two snapshots of each index, the one used last first
+	// closedIndexes were forgotten. It holds eight bytes for each.
+	closedIndexes map[index.Owner]struct{}
+}
+
+// gpuViews are the views of a snapshot. Its address identifies it while it is kept here.
+type gpuViews struct {
+	snapshot *index.Snapshot
+	postings *pipeline.View // nil: not asked for yet
+	impacts  *pipeline.View
+}
+
+// GPUOptions select GPUs and limit their memory.
+type GPUOptions struct {
+	// Device is "cpu" (or ""), "gpu" (all that are usable), "auto" (those, if there
+	// are any), or numbers of GPUs such as "0" or "0,1".
+	Device string
+	// Memory that posting lists may take on each: "" (most of the free memory), bytes
+	// such as "40GiB", or per cent of the index such as "10%".
+	Memory string
+	// HostMemory is the page-locked memory that compressed posting lists may take: ""
+	// (half of the available memory), "0" (none), or as Memory. Share is the number of GPUs of the
+	// process that share the available memory; 0: 1.
+	HostMemory string
+	Share      int
+}
+
+// Check returns an error that wraps base.ErrBadInput if an option cannot be read. It
+// opens nothing.
+func (o GPUOptions) Check() error {
+	_, err := pipeline.ParseSelection(o.Device)
+	if err == nil {
+		_, err = pipeline.ParseMemory(o.Memory)
+	}
+	if err == nil {
+		_, err = pipeline.ParseHostMemory(o.HostMemory)
+	}
+	return err
+}
+
+// ParseMemory parses an amount of memory as GPUOptions.Memory has it: bytes, or, if
+// percent is not 0, per cent of an index. "" is neither.
+func ParseMemory(text string) (bytes int64, percent float64, err error) {
+	m, err := pipeline.ParseMemory(text)
+	return m.Bytes, m.Percent, err
+}
+
+// ListBytes is the size of the posting lists of a snapshot, of which GPUOptions.Memory
+// may be per cent.
+func ListBytes(snapshot *index.Snapshot) int64 {
+	var n int64
+	for i := range snapshot.Segments {
+		for _, f := range snapshot.Segments[i].Meta().Files {
+			if f.Name == "postings" {
+				n += f.SizeBytes
+			}
+		}
+	}
+	return n
+}
+
+// OpenGPU returns a GPU for an index whose posting lists take indexBytes. It is nil,
+// without an error, if no GPU was asked for, or "auto" found none that opens. The error
+// wraps base.ErrBadInput if an option cannot be read; if a requested GPU does not exist, it names
+// the request.
+func OpenGPU(o GPUOptions, indexBytes int64) (*GPU, error) {
+	selection, err := pipeline.ParseSelection(o.Device)
+	if err != nil {
+		return nil, err
+	}
+	memory, err := pipeline.ParseMemory(o.Memory)
+	if err != nil {
+		return nil, err
+	}
+	host, err := pipeline.ParseHostMemory(o.HostMemory)
+	if err != nil || selection.CPU() {
+		return nil, err
+	}
+	host.Share = o.Share
+	e, err := pipeline.Open(pipeline.Options{Devices: selection, Memory: memory, HostMemory: host, IndexBytes: indexBytes})
+	if err != nil {
+		if selection.Auto { // a GPU that does not open is none that can be used
+			return nil, nil
+		}
+		return nil, fmt.Errorf("device %s: %w", o.Device, err)
+	}
+	return NewGPU(e), nil
+}
+
+// NewGPU returns a GPU that owns an engine.
+func NewGPU(e *pipeline.Engine) *GPU {
+	n := idleCPUs()
+	g := &GPU{engine: e, lanes: e.Lanes(), idle: n, slots: make(chan struct{}, n)}
+	return g
+}
+
+// IsGPUUnavailable reports whether err of OpenGPU says that there is no usable GPU.
+func IsGPUUnavailable(err error) bool { return pipeline.IsUnavailable(err) }
+
+// IsGPUError reports whether err, of Warm, is of a GPU or its driver: queries are
+// answered all the same.
+func IsGPUError(err error) bool { return pipeline.IsDeviceError(err) }
+
+// Close releases the devices after the present runs have ended. Later runs use the CPU. Close of a nil
+// GPU, and a second Close, do nothing.
+func (g *GPU) Close() error {
+	if g == nil {
+		return nil
+	}
+	g.mu.Lock()
+	closed := g.closed
+	g.closed = true
+	g.mu.Unlock()
+	if closed {
+		return nil
+	}
+	g.runs.Wait()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for owner := range g.views {
+		g.releaseViews(owner)
+	}
+	return g.engine.Close()
+}
+
+// Forget releases the device memory of an index that is closed, as soon as its running
+// queries have ended. Later queries of it run on the CPU. A nil GPU holds none.
+func (g *GPU) Forget(owner index.Owner) {
+	if g == nil {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closedIndexes == nil {
+		g.closedIndexes = map[index.Owner]struct{}{}
+	}
+	g.closedIndexes[owner] = struct{}{}
+	g.releaseViews(owner)
+}
+
+// releaseViews releases the views of an index. g.mu is held.
+func (g *GPU) releaseViews(owner index.Owner) {
+	if views := g.views[owner]; views != nil {
+		for _, v := range views {
+			v.release()
+		}
+		delete(g.views, owner)
+	}
+}
+
+func (v *gpuViews) release() {
+	if v == nil {
+		return
+	}
+	v.postings.Release()
+	v.impacts.Release()
+}
+
+// GPUStats counts the work of a GPU since it was opened.
+type GPUStats struct {
+	// OnGPU and OnCPU count queries by the processor that answered them.
+	OnGPU int64 `json:"on_gpu"`
+	OnCPU int64 `json:"on_cpu"`
+	pipeline.Stats
+}
+
+// Stats returns the counts as of now; zeros of a nil GPU.
+func (g *GPU) Stats() GPUStats {
+	if g == nil {
+		return GPUStats{}
+	}
+	return GPUStats{OnGPU: g.onGPU.Load(), OnCPU: g.onCPU.Load(), Stats: g.engine.Stats()}
+}
+
+// Since returns the counts since before, an earlier Stats of the same GPU. Present contents and limits
+// are not differences.
+func (s GPUStats) Since(before *GPUStats) GPUStats {
+	s.OnGPU -= before.OnGPU
+	s.OnCPU -= before.OnCPU
+	s.Stats = s.Stats.Since(&before.Stats)
+	return s
+}
+
+// Lost reports whether the devices are not used any more, though they are not closed.
+func (g *GPU) Lost() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return !g.closed && g.engine.Lost() != nil
+}
+
+// errGPUClosed is the refusal after Close.
+var errGPUClosed = errors.New("the index is being closed")
+
+// begin returns the view of a snapshot, to be given to end. It creates the view if necessary.
+func (g *GPU) begin(snapshot *index.Snapshot, impacts bool) (*pipeline.View, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return nil, errGPUClosed
+	}
+	if _, closed := g.closedIndexes[snapshot.Owner()]; closed {
+		return nil, errGPUClosed
+	}
+	v := g.viewsOf(snapshot)
+	place := &v.postings
+	if impacts {
+		place = &v.impacts
+	}
+	if *place == nil {
+		segments, err := gpuSegments(snapshot, impacts)
+		if err != nil {
+			return nil, err
+		}
+		if *place, err = g.engine.Attach(segments); err != nil {
+			return nil, err
+		}
+	}
+	g.runs.Add(1)
+	return (*place).Retain(), nil
+}
+
+// end gives a view back.
+func (g *GPU) end(v *pipeline.View) {
+	v.Release()
+	g.runs.Done()
+}
+
+// viewsOf returns the views of a snapshot and makes them the first ones of its index.
+func (g *GPU) viewsOf(snapshot *index.Snapshot) *gpuViews {
+	owner := snapshot.Owner()
+	views := g.views[owner]
+	if views == nil {
+		if g.views == nil {
+			g.views = map[index.Owner]*[2]*gpuViews{}
+		}
+		views = new([2]*gpuViews)
+		g.views[owner] = views
+	}
+	if v := views[0]; v != nil && v.snapshot == snapshot {
+		return v
+	}
+	views[0], views[1] = views[1], views[0]
+	if v := views[0]; v == nil || v.snapshot != snapshot {
+		v.release()
+		views[0] = &gpuViews{snapshot: snapshot}
+	}
+	return views[0]
+}
+
+// gpuSegments describes the segments of a snapshot, or its impact-ordered lists,
+// which are over all documents, as one segment.
+func gpuSegments(snapshot *index.Snapshot, impacts bool) ([]pipeline.Segment, error) {
+	if impacts {
+		x, err := snapshot.Impacts()
+		if err != nil {
+			return nil, err
+		}
+		return []pipeline.Segment{{
+			Key: fmt.Sprintf("impacts %p", x), NumDocs: x.NumDocs(), Impacts: x,
+		}}, nil
+	}
+	segments := make([]pipeline.Segment, len(snapshot.Segments))
+	for i := range segments {
+		v := &snapshot.Segments[i]
+		meta := v.Meta()
+		segments[i] = pipeline.Segment{
+			Key: fmt.Sprintf("%s %s %08x", snapshot.IndexID(), v.Name, meta.Sum()), NumDocs: v.NumDocs(), Base: v.Base, Live: v.Live.Words(), Segment: v.Segment,
+		}
+	}
+	return segments, nil
+}
+
+// WarmOptions select the posting lists that Warm loads.
+type WarmOptions struct {
+	// MinDocFreq leaves out lists with fewer documents in a segment; 0: none.
+	MinDocFreq uint32
+	// Impacts selects impact-ordered lists instead of the lists of the segments.
+	Impacts bool
+	// Progress, if set, is called now and then with postings.
+	Progress func(done, total int64)
+}
+
+// Warm loads posting lists of a snapshot to the devices, the longest first, until all are loaded or
+// memory is full, so that no query waits for them. It returns the number of loaded lists, and of all.
+func (g *GPU) Warm(ctx context.Context, snapshot *index.Snapshot, o WarmOptions) (lists, total int64, err error) {
+	v, err := g.begin(snapshot, o.Impacts)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer g.end(v)
+	return v.Warm(ctx, pipeline.WarmOptions{MinDocFreq: o.MinDocFreq, Progress: o.Progress})
+}

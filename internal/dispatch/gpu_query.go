@@ -1,0 +1,142 @@
+package dispatch
+
+import (
+	"math"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/gpu/pipeline"
+	"github.com/griffin-search/griffin/internal/leg"
+	"github.com/griffin-search/griffin/internal/plan"
+	"github.com/griffin-search/griffin/internal/sched"
+	"github.com/griffin-search/griffin/internal/score"
+	"github.com/griffin-search/griffin/internal/traverse"
+)
+
+// Reasons why a query runs on the CPU although there is a GPU. Traces show them.
+const (
+	cpuAsked      = "the CPU was asked for"
+	cpuTraversal  = "a traversal was asked for by name"
+	cpuTree       = "the query is no flat list of words: it has a phrase or nested groups"
+	cpuExclusion  = "the query excludes words"
+	cpuParameters = "k1 and b are not the index's"
+	cpuK          = "k exceeds the GPU limit"
+	cpuWide       = "its scores could be too high for a GPU"
+	cpuNothing    = "there is nothing to look for"
+	cpuBudget     = "it has a budget, or accumulators by name"
+)
+
+// gpuTraversal is the Answer.Traversal of queries that a GPU answers.
+const gpuTraversal = "gpu"
+
+// maxNarrowScore is the greatest sum of the MaxScores of a query that is not wide on a GPU, which sums
+// its bounds in 32 bits. Bounds may be slightly larger than scores.
+const maxNarrowScore = math.MaxUint32 / 2
+
+// prepareGPU derives the queries of the stages for a GPU, or notes why there are none.
+func (q *Query) prepareGPU(opts *Options) {
+	q.SortTerms()
+	q.gpu.stages = [2]pipeline.Query{}
+	q.gpu.refusal = q.gpuRefusal(opts)
+	for i := 0; i < q.NumStages() && q.gpu.refusal == ""; i++ {
+		if x := q.Impacts(); x != nil {
+			q.gpu.refusal = q.gpuImpacts(x)
+		} else {
+			q.gpu.refusal = q.gpuStage(i)
+		}
+	}
+}
+
+// gpuRefusal returns the reason why no query with such options runs on a GPU, "" if one may.
+func (q *Query) gpuRefusal(opts *Options) string {
+	switch {
+	case opts.K == 0:
+		return cpuNothing
+	case opts.CPU:
+		return cpuAsked
+	case q.searcher.dispatcher.gpu == nil:
+		return cpuNoGPU
+	case opts.Traversal != "":
+		return cpuTraversal
+	case q.Planner().OwnBounds() && opts.Mode != plan.ModeSaat:
+		return cpuParameters
+	case opts.K > pipeline.MaxK:
+		return cpuK
+	case opts.Accumulators != "" || opts.Budget.Postings > 0 || opts.Budget.Time > 0:
+		return cpuBudget
+	}
+	return ""
+}
+
+// takeLegs returns memory for n legs of a stage.
+func (g *gpuPlan) takeLegs(stage, n int) []pipeline.Leg {
+	if cap(g.legs[stage]) < n {
+		g.legs[stage] = make([]pipeline.Leg, n)
+	}
+	return g.legs[stage][:n]
+}
+
+// gpuStage derives a stage's query for a GPU, or returns why there is none.
+func (q *Query) gpuStage(stage int) string {
+	st := q.Stage(stage)
+	switch {
+	case st.IsEmpty():
+		return cpuNothing
+	case !st.IsFlat():
+		return cpuTree
+	case st.Excludes():
+		return cpuExclusion
+	}
+	order := st.Order()
+	n, segments := len(order), len(q.Snapshot().Segments)
+	legs := q.gpu.takeLegs(stage, n*segments)
+	wide := false
+	for i := range segments {
+		var sum base.Score
+		for j, of := range order {
+			from := &st.Legs(i)[of]
+			sum += from.MaxScore
+			legs[i*n+j].Leg = from.Leg
+		}
+		if sum > pipeline.MaxScore(q.Snapshot().Segments[i].NumDocs()) {
+			q.gpu.stages[stage].Wide = true
+			return cpuWide
+		}
+		wide = wide || sum > maxNarrowScore
+	}
+	q.gpu.stages[stage] = pipeline.Query{
+		Conjunctive: st.Kind() == traverse.And, K: q.K(), Count: q.Counts(), Legs: legs, NumTerms: n, Wide: wide,
+	}
+	return ""
+}
+
+// gpuImpacts derives the query over impact-ordered lists.
+func (q *Query) gpuImpacts(x *plan.ImpactQuery) string {
+	n := len(x.Terms)
+	if n == 0 {
+		return cpuNothing
+	}
+	// float32 would round a product of 24 bits or more.
+	const maxProduct = 1 << 23
+	legs := q.gpu.takeLegs(0, n)
+	sum := uint64(0)
+	for i := range x.Terms {
+		t := &x.Terms[i]
+		product := uint64(t.Weight) * uint64(t.List.Max)
+		if sum += product; product >= maxProduct || sum > maxNarrowScore {
+			return cpuWide
+		}
+		term := score.Term{Weight: float32(t.Weight), Linear: true}
+		legs[i].Leg = leg.Leg{Impacts: &t.List, Term: term, Scale: score.NewScale(term, 0, 0)}
+	}
+	q.gpu.stages[0] = pipeline.Query{K: q.K(), Count: q.Counts(), Legs: legs, NumTerms: n}
+	return ""
+}
+
+// fillFromGPU sets the answer to the result of a stage.
+func (q *Query) fillFromGPU(a *plan.Answer, stage int, r *pipeline.Result) {
+	a.Hits, a.Mode, a.Traversal, a.Matches, a.By = r.Hits, q.Stage(stage).Mode(), gpuTraversal, r.Matches, sched.GPU
+	if x := q.Impacts(); x != nil {
+		a.Mode = plan.ModeSaat
+		x.Scale(a.Hits)
+	}
+}

@@ -1,0 +1,263 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/invariant"
+	"github.com/griffin-search/griffin/internal/plan"
+	"github.com/griffin-search/griffin/internal/sched"
+)
+
+// helpers are CPUs that answer queries of a batch: all of them without a GPU; otherwise those that
+// the GPU cannot answer, and some of the rest while it loads lists. The GPU takes queries from one end of an
+// order and the CPUs from the other, so that both end at about the same time at any speed. It
+// implements pipeline.Others.
+type helpers struct {
+	ctx     context.Context //nolint:containedctx // of the batch, which ends before its caller goes on
+	slots   chan struct{}   // one for each query that a CPU answers, of all batches; nil: pool
+	pool    *sched.Pool     // its CPUs answer
+	items   []batchItem
+	owners  []atomic.Uint32 // by item
+	numbers []int           // of the items of the present launch, by its queries
+	besides bool            // CPUs help while the GPU loads lists
+	apart   bool            // an error ends its item, not the batch
+
+	workers invariant.Group
+	mu      sync.Mutex // guards what follows
+	begun   bool       // in this launch
+	left    []int      // items for the CPUs only, the costliest last
+	order   []int      // items; the CPUs take them from the end
+	err     error
+}
+
+// Owners of an item.
+const (
+	nobody uint32 = iota
+	gpuOwns
+	cpuOwns
+)
+
+// idleCPUs returns the number of CPUs that help a GPU: all but those that keep it busy.
+func idleCPUs() int {
+	n := runtime.GOMAXPROCS(0)
+	return max(n-1-n/8, 1)
+}
+
+// allCPUs are the slots of batches without a GPU.
+var allCPUs = sync.OnceValue(func() chan struct{} { return make(chan struct{}, runtime.GOMAXPROCS(0)) })
+
+// helper is a goroutine of helpers, and its memory. It implements sched.Work.
+type helper struct {
+	plan.Scratch // for running only: without an analyzer
+	of           *helpers
+	job          batchJob      // of its next query
+	took         time.Duration // by its last query
+	more         bool          // there may be another query
+}
+
+// idleHelpers lends memory to helpers.
+var idleHelpers = sync.Pool{New: func() any { return new(helper) }}
+
+// reset begins a batch.
+func (h *helpers) reset(ctx context.Context, slots chan struct{}, items []batchItem, besides bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ctx, h.slots, h.pool, h.items, h.besides, h.apart, h.begun, h.err = ctx, slots, nil, items, besides, false, false, nil
+	h.left, h.order = h.left[:0], h.order[:0]
+	if len(h.owners) < len(items) {
+		h.owners = make([]atomic.Uint32, len(items))
+	}
+	for i := range items {
+		h.owners[i].Store(nobody)
+	}
+}
+
+// launch offers the items of a launch to the GPU and the CPUs.
+func (h *helpers) launch(items []int) {
+	h.mu.Lock()
+	h.begun, h.order = false, h.order[:0]
+	h.mu.Unlock()
+	h.numbers = items
+	for _, i := range items {
+		h.owners[i].Store(nobody)
+	}
+}
+
+// Begin implements pipeline.Others: the CPUs begin to help.
+func (h *helpers) Begin(order, left []int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.besides || h.begun {
+		return // another device came first
+	}
+	h.begun = true
+	for _, q := range order {
+		h.order = append(h.order, h.numbers[q])
+	}
+	for _, q := range left { // no launch can answer them, however late the CPUs are
+		i := h.numbers[q]
+		h.owners[i].Store(cpuOwns)
+		h.left = append(h.left, i)
+	}
+	h.start(len(order) + len(left))
+}
+
+// Take implements pipeline.Others: it gives the GPU a query.
+func (h *helpers) Take(query int) bool {
+	owner := &h.owners[h.numbers[query]]
+	return owner.CompareAndSwap(nobody, gpuOwns) || owner.Load() == gpuOwns
+}
+
+// add gives an item to the CPUs only. It begins with start.
+func (h *helpers) add(item int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.owners[item].Store(nobody)
+	h.left = append(h.left, item)
+}
+
+// start starts goroutines for n items.
+func (h *helpers) start(n int) {
+	most := cap(h.slots)
+	if h.pool != nil {
+		most = h.pool.Options().CPUs
+	}
+	for range min(n, most) {
+		h.workers.Go(h.work)
+	}
+}
+
+// finish has the CPUs answer the added items, with the help of this goroutine, and waits for them.
+func (h *helpers) finish() error {
+	h.mu.Lock()
+	n := len(h.left)
+	h.mu.Unlock()
+	if n > 0 {
+		h.start(n - 1)
+		h.work()
+	}
+	return h.wait()
+}
+
+// settle ends the offer of an item at the end of its launch. It reports whether a CPU has taken it.
+func (h *helpers) settle(item int) (onCPU bool) {
+	h.owners[item].CompareAndSwap(nobody, gpuOwns)
+	return h.answered(item)
+}
+
+// answered reports whether a CPU has answered an item, or is doing so.
+func (h *helpers) answered(item int) bool { return h.owners[item].Load() == cpuOwns }
+
+// take returns the next item for a CPU, -1 if there is none.
+func (h *helpers) take() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.err != nil {
+		return -1
+	}
+	if n := len(h.left); n > 0 {
+		item := h.left[n-1]
+		h.left = h.left[:n-1]
+		h.owners[item].Store(cpuOwns)
+		return item
+	}
+	for n := len(h.order); n > 0; n = len(h.order) {
+		item := h.order[n-1]
+		h.order = h.order[:n-1]
+		if h.owners[item].CompareAndSwap(nobody, cpuOwns) {
+			return item
+		}
+	}
+	return -1
+}
+
+// work answers items until there is none.
+func (h *helpers) work() {
+	w := idleHelpers.Get().(*helper)
+	w.of = h
+	for w.answer() {
+	}
+	w.of = nil
+	idleHelpers.Put(w) // not deferred: after a panic it must not serve another query
+}
+
+// answer waits for a CPU and answers the next item; more: there may be another.
+func (w *helper) answer() (more bool) {
+	h := w.of
+	if h.pool == nil {
+		h.slots <- struct{}{}
+		defer func() { <-h.slots }()
+		return h.answerNext(&w.Scratch)
+	}
+	w.job.begin(w.took)
+	if err := h.pool.Do(h.ctx, &w.job.Job, w); err != nil {
+		h.fail(err)
+		return false
+	}
+	return w.more
+}
+
+// Run implements sched.Work.
+func (w *helper) Run(context.Context, sched.Place) error {
+	began := time.Now()
+	w.more = w.of.answerNext(&w.Scratch)
+	w.took = time.Since(began)
+	return nil
+}
+
+// RunBatch implements sched.Work. Helpers are alone.
+func (w *helper) RunBatch(ctx context.Context, all []sched.Work, outcomes []error) {
+	for i := range all {
+		outcomes[i] = all[i].Run(ctx, sched.CPU)
+	}
+}
+
+// answerNext answers the next item; more: there may be another.
+func (h *helpers) answerNext(sc *plan.Scratch) (more bool) {
+	i := h.take()
+	if i < 0 {
+		return false
+	}
+	err := h.items[i].onCPU(h.ctx, sc)
+	switch {
+	case err == nil:
+		return true
+	case h.apart:
+		h.items[i].err = err
+		return true
+	}
+	h.fail(err)
+	return false
+}
+
+// errAbandoned ends the helpers of a batch that panicked.
+var errAbandoned = errors.New("the batch is given up")
+
+// abandon ends the help for a batch whose answers nobody waits for any more.
+func (h *helpers) abandon() {
+	h.fail(errAbandoned)
+	_ = h.wait()
+}
+
+// fail ends the batch with an error.
+func (h *helpers) fail(err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.err == nil {
+		h.err = err
+	}
+}
+
+// wait waits for the CPUs.
+func (h *helpers) wait() error {
+	h.workers.Wait()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.left, h.order, h.items = h.left[:0], h.order[:0], nil
+	return h.err
+}

@@ -1,0 +1,42 @@
+package dispatch
+
+import "time"
+
+// alwaysTimed is the predicted time from which on every step is timed. Of shorter steps one of timeOneOf
+// is, because reading the clock and learning cost a part of their time.
+const (
+	alwaysTimed = 100 * time.Microsecond
+	timeOneOf   = 4
+)
+
+// isTimed reports whether a step of a predicted time is timed.
+func (p *predictor) isTimed(predicted time.Duration) bool {
+	if predicted >= alwaysTimed {
+		return true
+	}
+	p.ticks++
+	return p.ticks%timeOneOf == 0
+}
+
+// observe tells the cost model the time of a step that began with list from.
+func (r *queryRun) observe(s *Step, from int, took time.Duration) {
+	r.learn(s, took)
+	if r.have != nil && s.to == r.pos && s.to < len(r.lengths) && len(r.expected) == len(r.lengths) {
+		r.d.selectivity.observe(from, s.to, r.expected[s.to-1], r.have.Len())
+	}
+}
+
+// learnLowerBound tells the cost model that a step which was ended takes longer than a time.
+func (p *predictor) learnLowerBound(s *Step, after time.Duration) {
+	if after > s.took {
+		p.learn(s, after)
+	}
+}
+
+// learn tells the cost model the time of a step. The difference is attributed to its largest prediction.
+func (p *predictor) learn(s *Step, took time.Duration) {
+	if l := s.largest(); l != nil && !s.guessed {
+		rest := s.took - l.Took
+		p.run.d.costs.Observe(l.Kind, &l.Features, max(took-rest, took/4))
+	}
+}

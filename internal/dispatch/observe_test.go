@@ -1,0 +1,47 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/cost"
+	"github.com/griffin-search/griffin/internal/index/indextest"
+	"github.com/griffin-search/griffin/internal/plan/plantest"
+	"github.com/griffin-search/griffin/internal/sched"
+)
+
+// A step that is ended after its predicted time raises the prediction: otherwise queries that never
+// end in time would be begun forever. A step that is ended earlier changes nothing.
+func TestLearnsFromOverrun(t *testing.T) {
+	for _, c := range []struct {
+		predicted time.Duration
+		learns    bool
+	}{{1, true}, {time.Minute, false}} {
+		p, d := dispatched(t, indextest.Snapshot(t, spacedIndex(t, 3000, 2, 3)), nil, Config{Admit: true})
+		var samples []cost.Measured
+		for i := range 60 {
+			samples = append(samples, cost.Measured{Kind: cost.CPUOr, Features: cost.Features{Lists: 2, K: 10, Sum: int64(100 + i)}, Took: c.predicted})
+		}
+		d.Costs().Calibrate(samples)
+		prepared, err := p.gpu.Prepare(p.sc, plantest.Parse(t, "e2 e3"), Options{K: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &p.sc.run
+		r.begin(d, prepared, p.sc, nil, nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		for range timeOneOf {
+			r.decide()
+			if _, err := r.advance(ctx, sched.CPU); !errors.Is(err, context.Canceled) {
+				t.Fatalf("it ran with a context that has ended: %v", err)
+			}
+		}
+		r.end()
+		if learnt := len(d.Costs().Errors()) > 0; learnt != c.learns {
+			t.Errorf("predicted to take %v, and given up: learnt %v, want %v", c.predicted, learnt, c.learns)
+		}
+	}
+}

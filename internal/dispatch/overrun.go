@@ -1,0 +1,131 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/sched"
+	"github.com/griffin-search/griffin/internal/traverse"
+)
+
+// defaultOverrunFactor is the multiple of the predicted time on the GPU, with its queue, that a query
+// may take on the CPU before it restarts on the GPU. Occasionally a pruned OR takes a hundred times its
+// prediction.
+//
+// On an H200, one query at a time, 0 to 11 of a run of thousands were restarted, by collection, log, mode
+// and place of the lists (docs/benchmarks/one-engine.md). The value was chosen on paper: 1,000 queries of
+// the Terabyte track of 2006 as ORs over a collection like GOV2, timed on a CPU, against a GPU that takes
+// 16 µs + 2 µs a list + 0.04 ns a posting, 172 µs on the mean. With a model's predictions (boosted trees
+// over the features of CPUOr, times 1.1) and no limit the mean was 202 µs, because of one query of 30 ms;
+// limits of 2, 1, 0.5 and 0.3 gave 168.7, 168.9, 171.4 and 171.9. With a calibrated cost.Model no such
+// query came to the CPU: 169.3 without a limit and with limits of 2 and 1.
+const defaultOverrunFactor = 2
+
+// errOverrun ends a step on the CPU that restarts on the GPU.
+var errOverrun = errors.New("given up on the CPU for the GPU")
+
+// overrun interrupts a stage that the CPU runs whole although a GPU could run it: when its context ends,
+// or with errOverrun when it has taken too long. One goroutine may use it.
+type overrun struct {
+	ctx     context.Context //nolint:containedctx // of the step, during which it is used
+	run     *queryRun
+	began   time.Time // of the first check
+	limit   time.Duration
+	asked   bool // the time on the GPU is predicted
+	isOver  bool
+	checked bool // began is set
+}
+
+var _ traverse.Interrupt = (*overrun)(nil)
+
+// interrupt returns the Interrupt of a step on the CPU: ctx if the query cannot restart elsewhere, or
+// has restarted once.
+func (r *queryRun) interrupt(ctx context.Context) traverse.Interrupt {
+	if !r.rules.restarts || r.d.overrunFactor == 0 || r.refusal != "" || r.overran || r.plan.Impacts() != nil {
+		return ctx
+	}
+	r.overrun = overrun{ctx: ctx, run: r}
+	return &r.overrun
+}
+
+// Err implements traverse.Interrupt. It is polled every ten microseconds or less often, except for the
+// first time, so that reading the clock costs little.
+func (o *overrun) Err() error {
+	if o.isOver {
+		return errOverrun
+	}
+	if err := o.ctx.Err(); err != nil {
+		return err
+	}
+	if !o.checked {
+		o.checked, o.began, o.limit = true, time.Now(), o.run.firstLimit()
+		return nil
+	}
+	took := time.Since(o.began)
+	if took < o.limit {
+		return nil
+	}
+	o.limit = o.run.limitNow(&o.asked)
+	o.isOver = took >= o.limit
+	if o.isOver {
+		return errOverrun
+	}
+	return nil
+}
+
+// firstLimit is the time on the CPU before the GPU's queue is looked at, or before the GPU's time is
+// predicted, if the choice of the CPU did not need that.
+func (r *queryRun) firstLimit() time.Duration {
+	gpu := r.choices[sched.GPU].total
+	if gpu == sched.Never {
+		gpu = minGPUTime
+	}
+	return time.Duration(r.d.overrunFactor * float64(gpu))
+}
+
+// limitNow is the time that the query has on the CPU with the present queue of the GPU.
+func (r *queryRun) limitNow(asked *bool) time.Duration {
+	gpu := &r.choices[sched.GPU]
+	if !*asked && gpu.total == sched.Never && r.locate() {
+		r.wholeByCost(gpu)
+	}
+	*asked = true
+	wait := r.wait(sched.GPU)
+	if gpu.total == sched.Never || wait == sched.Never {
+		return sched.Never
+	}
+	return time.Duration(r.d.overrunFactor * float64(gpu.total+wait))
+}
+
+// noteOverrun records that the step s on the CPU was interrupted to restart on the GPU.
+func (r *queryRun) noteOverrun(s *Step) {
+	r.overran = true
+	r.d.restarted.Add(1)
+	began := r.overrun.began
+	r.learnLowerBound(s, time.Since(began))
+	if r.trace != nil {
+		r.traceOverrun(began, s)
+	}
+	r.arrive(sched.CPU)
+}
+
+// overrunPenalty is the multiple of the time taken so far, and of the GPU's time, that a query which
+// overran is predicted to take on the CPU. It is not taken back unless the GPU's queue becomes that long.
+const overrunPenalty = 4
+
+// chooseAfterOverrun has the GPU run the stage, unless it fails.
+func (r *queryRun) chooseAfterOverrun() {
+	cpu, gpu := &r.choices[sched.CPU], &r.choices[sched.GPU]
+	r.lowerBoundOnCPU(cpu)
+	gpu.never()
+	if r.locate() {
+		r.wholeByCost(gpu)
+	}
+	wait := r.wait(sched.GPU)
+	if gpu.total == sched.Never || wait == sched.Never {
+		r.chooseCPU()
+	} else {
+		cpu.total = overrunPenalty * max(time.Since(r.overrun.began), gpu.total+wait)
+	}
+}

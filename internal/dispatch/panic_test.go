@@ -1,0 +1,342 @@
+package dispatch
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/gpu/pipeline"
+	"github.com/griffin-search/griffin/internal/index/indextest"
+	"github.com/griffin-search/griffin/internal/invariant"
+	"github.com/griffin-search/griffin/internal/plan"
+	"github.com/griffin-search/griffin/internal/plan/plantest"
+	"github.com/griffin-search/griffin/internal/sched"
+)
+
+// poisoned is a part of the panic that a poisoned plan causes.
+const poisoned = "index out of range [99]"
+
+// poison makes a stage of a plan one over which the GPU's code panics. The CPU's does not.
+func (q *Query) poison(stage int) {
+	for i := range q.gpu.stages[stage].Legs {
+		q.gpu.stages[stage].Legs[i].Field = 99 // no segment has so many
+	}
+}
+
+// caught calls f and returns the value of its panic, or nil.
+func caught(f func()) (c *invariant.Caught) {
+	defer func() {
+		if value := recover(); value != nil {
+			c = invariant.Catch(value)
+		}
+	}()
+	f()
+	return nil
+}
+
+// checkClose checks that a Dispatcher's queues are empty, and that it closes.
+func checkClose(t *testing.T, d *Dispatcher) {
+	t.Helper()
+	s := d.Stats().Pool
+	for at := range s.Places {
+		if p := &s.Places[at]; p.Running != 0 || p.Queued != 0 {
+			t.Errorf("%s: %d run and %d wait at the end", sched.Place(at), p.Running, p.Queued)
+		}
+	}
+	closed := make(chan error, 1)
+	go func() { closed <- d.Close() }()
+	select {
+	case err := <-closed:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("Close waits for a view or a lane that was not given back")
+	}
+}
+
+// A query over which the GPU's code panics panics in its caller, with the original stack; it keeps
+// neither lane nor view, and the queries after it are answered there.
+func TestQueryPanics(t *testing.T) {
+	for _, queues := range []bool{true, false} {
+		t.Run(fmt.Sprintf("queues=%t", queues), func(t *testing.T) {
+			g := testGPU(t, pipeline.Options{Lanes: 1})
+			p, d := dispatched(t, indextest.Snapshot(t, plantest.FrequentIndex(t, "simdbp", 600)), g, Config{Policy: PolicyGPU})
+			if !queues {
+				p.gpu.Use(withoutPool(g))
+			}
+			for range 3 {
+				prepared, err := p.gpu.Prepare(p.sc, plantest.Parse(t, "w1 w2"), Options{K: 10})
+				if err != nil {
+					t.Fatal(err)
+				}
+				prepared.poison(0)
+				c := caught(func() { _, _ = prepared.Run(t.Context(), testScratch(t, "whitespace"), nil) })
+				if c == nil || !strings.Contains(c.Error(), poisoned) || !strings.Contains(c.Error(), "internal/gpu/pipeline") {
+					t.Fatalf("it panics with %v", c)
+				}
+				if a := p.check(t, plantest.Parse(t, "w2 w3"), Options{K: 10}); a.Traversal != gpuTraversal {
+					t.Errorf("the next query is answered by %s", a.Traversal)
+				}
+			}
+			checkClose(t, d)
+		})
+	}
+}
+
+// gate is work that keeps a lane until it is opened.
+type gate struct{ entered, open chan struct{} }
+
+func (g *gate) Run(context.Context, sched.Place) error {
+	close(g.entered)
+	<-g.open
+	return nil
+}
+
+func (g *gate) RunBatch(context.Context, []sched.Work, []error) { panic("it is alone") }
+
+// One query of a batch over which the GPU's code panics costs one caller his answer. Each
+// of the others has the right one, once.
+func TestBatchPanics(t *testing.T) {
+	g := testGPU(t, pipeline.Options{Lanes: 1})
+	snapshot := indextest.Snapshot(t, plantest.FrequentIndex(t, "simdbp", 600))
+	_, d := dispatched(t, snapshot, g, Config{Policy: PolicyGPU, CPUs: 1})
+	for which := range 3 { // the leader is one of them
+		door := &gate{make(chan struct{}), make(chan struct{})}
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			j := sched.Job{Alone: true}
+			j.Cost[sched.CPU], j.Cost[sched.GPU] = sched.Never, time.Millisecond
+			if err := d.pool.Do(t.Context(), &j, door); err != nil {
+				t.Error(err)
+			}
+		})
+		<-door.entered
+		var bugs [9]*invariant.Caught
+		for i := range bugs {
+			p := &gpuPair{cpu: NewSearcher(snapshot, nil), gpu: NewSearcher(snapshot, nil), sc: testScratch(t, "whitespace")}
+			p.gpu.Use(d)
+			q := plantest.Parse(t, fmt.Sprintf("w%d w%d", i%4, (i+1)%4))
+			o := Options{Mode: []plan.Mode{plan.ModeOr, plan.ModeAnd, plan.ModeAndOr}[i%3], K: []int{10, 300}[i%2], Count: true}
+			want := answer(t, p.cpu, p.sc, q, o)
+			prepared, err := p.gpu.Prepare(p.sc, q, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if i == 4*which {
+				prepared.poison(0)
+			}
+			wg.Go(func() {
+				bugs[i] = caught(func() {
+					var trace *plan.Trace
+					if i%2 == 0 {
+						trace = new(plan.Trace)
+					}
+					a, err := prepared.RunTraced(t.Context(), p.sc, nil, trace)
+					if err != nil {
+						t.Errorf("query %d: %v", i, err)
+					}
+					checkRun(t, i, &queryRun{answer: a}, &want)
+				})
+			})
+		}
+		for d.Stats().Pool.Places[sched.GPU].Queued < len(bugs) {
+			time.Sleep(time.Millisecond)
+		}
+		batches := d.Stats().Pool.Places[sched.GPU].Batches
+		close(door.open)
+		wg.Wait()
+		failed := 0
+		for _, bug := range bugs {
+			if bug != nil {
+				failed++
+			}
+		}
+		if s := d.Stats().Pool; failed != 1 || s.Places[sched.GPU].Batches != batches+1 || s.Failed != int64((which+1)*(len(bugs)-1)) {
+			t.Errorf("%d queries panicked, %d batches, %d ran again: want one, one, and the others", failed, s.Places[sched.GPU].Batches-batches, s.Failed)
+		}
+	}
+	checkClose(t, d)
+}
+
+// Runs whose batch panicked begin again, however far they had come: some were answered,
+// some had a stage behind them.
+func TestBatchOfRunsPanics(t *testing.T) {
+	for _, at := range []sched.Place{sched.CPU, sched.GPU} {
+		g := testGPU(t, pipeline.Options{})
+		d, runs, works, want := batchRuns(t, g)
+		last := runs[8] // of plan.ModeAndOr, which finds too few
+		last.plan.poison(1)
+		if bug := caught(func() { runs[0].RunBatch(t.Context(), works, make([]error, len(works))) }); bug == nil {
+			t.Fatal("it does not panic")
+		}
+		if d.Stats().GPUSteps == 0 {
+			t.Fatal("no run had come anywhere")
+		}
+		for i, r := range runs {
+			r.d = &Dispatcher{gpu: g, costs: d.costs}
+			r.policy, r.rules = costPolicy{}, costPolicy{}.traits()
+			if r == last && at == sched.GPU {
+				continue
+			}
+			if err := r.Run(t.Context(), at); err != nil {
+				t.Fatalf("run %d: %v", i, err)
+			}
+			checkRun(t, i, r, &want[i])
+		}
+	}
+}
+
+// A bug in bringing lists beside queries is reported, and ends neither the process nor the
+// loading of other lists, nor is anything kept for it.
+func TestPreloadPanics(t *testing.T) {
+	g := testGPU(t, pipeline.Options{Lanes: 1})
+	p, d := dispatched(t, indextest.Snapshot(t, spacedIndex(t, 50000, 2, 3, 5, 7)), g, Config{})
+	reported := make(chan *invariant.Caught, 1)
+	d.onBug = func(c *invariant.Caught) { reported <- c }
+	q := plantest.Parse(t, "e2 e3 e5 e7")
+	prepared, err := p.gpu.Prepare(p.sc, q, Options{K: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	legs := prepared.gpu.stages[0].Legs
+	w := &preloadRequest{d: d, snapshot: p.gpu.planner.Snapshot().Retain(), query: prepared.gpu.stages[0]}
+	w.query.Legs = make([]pipeline.Leg, len(legs))
+	for i := range legs {
+		w.query.Legs[i].Leg = legs[i].Leg
+		w.query.Legs[i].Field = 99
+	}
+	d.preloader.busy.Store(true)
+	go w.serve()
+	if bug := <-reported; !strings.Contains(bug.Error(), poisoned) || !strings.Contains(bug.Error(), "pipeline") {
+		t.Errorf("reported: %v", bug)
+	}
+	for d.preloader.busy.Load() {
+		time.Sleep(time.Millisecond)
+	}
+	if s := d.Stats(); s.Bugs != 1 || s.Fed != 0 {
+		t.Errorf("%+v: want one bug", s)
+	}
+	p.check(t, q, Options{K: 10, Policy: PolicyGPU})
+	checkClose(t, d)
+}
+
+// A bug that no query waits for ends the process where invariants are checked, and else is
+// logged with its stack.
+func TestReportBug(t *testing.T) {
+	var log bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	defer slog.SetDefault(before)
+	d := new(Dispatcher)
+	bug := caught(func() { d.reportBug("testing", caught(func() { panic("broken") })) })
+	if (bug != nil) != invariant.Enabled || d.bugs.Load() != 1 {
+		t.Errorf("it panics with %v, %d are counted", bug, d.bugs.Load())
+	}
+	if text := log.String(); !invariant.Enabled && (!strings.Contains(text, "panic=broken") || !strings.Contains(text, "TestReportBug")) {
+		t.Errorf("logged: %s", text)
+	}
+}
+
+// panickingContext panics when a CPU that shares a batch asks it.
+type panickingContext struct {
+	context.Context
+	asked func()
+}
+
+func (c panickingContext) Err() error {
+	c.asked()
+	return c.Context.Err()
+}
+
+// A panic of a CPU that answers queries of a batch beside a GPU continues in the caller of the
+// batch, and keeps no CPU.
+func TestHelperPanics(t *testing.T) {
+	g := testGPU(t, pipeline.Options{Lanes: 1})
+	p := newGPUPair(t, indextest.Snapshot(t, plantest.FrequentIndex(t, "simdbp", 600)), g)
+	plans := make([]*Query, 6)
+	for i := range plans {
+		var err error
+		if plans[i], err = p.gpu.Prepare(p.sc, plantest.Parse(t, "w1 -w2"), Options{K: 10}); err != nil { // for the CPUs only
+			t.Fatal(err)
+		}
+	}
+	for range cap(g.slots) + 1 {
+		ctx := panickingContext{t.Context(), func() { panic("asked") }}
+		c := caught(func() {
+			_ = p.gpu.dispatcher.SearchBatch(ctx, plans, new(BatchScratch), make([]plan.Answer, len(plans)))
+		})
+		if c == nil || c.Value != "asked" || !strings.Contains(c.Error(), "helpers") {
+			t.Fatalf("it panics with %v", c)
+		}
+		if len(g.slots) != 0 {
+			t.Fatalf("%d CPUs are kept", len(g.slots))
+		}
+	}
+	if err := p.gpu.dispatcher.SearchBatch(t.Context(), plans, new(BatchScratch), make([]plan.Answer, len(plans))); err != nil {
+		t.Error(err)
+	}
+}
+
+// A batch over which the GPU's code panics ends when nobody writes to its answers any more.
+func TestBatchOfSearcherPanics(t *testing.T) {
+	rng := rand.New(rand.NewPCG(51, 1))
+	g := testGPU(t, pipeline.Options{Memory: pipeline.Memory{Bytes: 24 << 10}, Lanes: 1})
+	g.idle = 2
+	p := newGPUPair(t, indextest.Snapshot(t, plantest.FrequentIndex(t, "simdbp", 6000)), g)
+	queries := frequentBatch(t, rng, 24)
+	p.checkBatch(t, queries, Options{K: 10}) // since then it is known that memory is short
+	plans := make([]*Query, len(queries))
+	for i, q := range queries {
+		var err error
+		if plans[i], err = p.gpu.Prepare(p.sc, q, Options{K: 10}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n, prepared := range plans {
+		for i := range prepared.gpu.stages[0].Legs { // lists that nobody else has, and that the GPU cannot read
+			leg := &prepared.gpu.stages[0].Legs[i]
+			list := *leg.List
+			list.Codec = nil
+			list.FrontierOffset = 1<<40 + uint64(8*n+i)
+			leg.List = &list
+		}
+	}
+	for range cap(g.slots) { // hold the CPUs up
+		g.slots <- struct{}{}
+	}
+	bug := make(chan *invariant.Caught, 1)
+	sc := new(BatchScratch)
+	go func() {
+		bug <- caught(func() {
+			_ = p.gpu.dispatcher.SearchBatch(t.Context(), plans, sc, make([]plan.Answer, len(plans)))
+		})
+	}()
+	h := &sc.batch.helpers
+	waitUntil(t, func() bool { // the CPUs have begun, and the batch is given up
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return h.begun && errors.Is(h.err, errAbandoned)
+	}, func() string { return "the batch goes on" })
+	select {
+	case c := <-bug:
+		bug <- c
+		t.Error("the CPUs have not ended")
+	default:
+	}
+	for range cap(g.slots) {
+		<-g.slots
+	}
+	if c := <-bug; c == nil {
+		t.Error("it does not panic")
+	}
+	p.sc = testScratch(t, "whitespace")
+	p.checkBatch(t, queries, Options{K: 10})
+}

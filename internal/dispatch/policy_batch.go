@@ -1,0 +1,11 @@
+package dispatch
+
+// batchPolicy gathers queries until there is enough work for a batch on the GPU (Ao et al., VLDB 2011).
+// Package sched gathers them.
+type batchPolicy struct{}
+
+func (batchPolicy) info() PolicyInfo {
+	return PolicyInfo{PolicyBatch, "queries gather until there is enough work for a batch on the GPU (Ao et al., VLDB 2011)"}
+}
+func (batchPolicy) traits() traits     { return traits{prefersGPU: true} }
+func (batchPolicy) choose(r *queryRun) { r.chooseGPU() }

@@ -1,0 +1,83 @@
+package dispatch
+
+import (
+	"time"
+
+	"github.com/griffin-search/griffin/internal/cost"
+	"github.com/griffin-search/griffin/internal/gpu/pipeline"
+	"github.com/griffin-search/griffin/internal/sched"
+)
+
+const (
+	// splitGain is the part of the time on one processor that a split, or a move to the other processor in
+	// the middle of a query, must be predicted to stay below: it is a sum of several predictions, each of
+	// which may be wrong.
+	splitGain = 0.8
+	// splitLaunches is the number of launches that the best whole must take for splits to be considered.
+	splitLaunches = 2
+	// splitWithin is the ratio of the CPU's time to the GPU's up to which splits are considered. It is a
+	// rule of thumb: if the CPU needs five times the GPU's time, a fifth of the work must leave the
+	// GPU for a split to pay; on the CPU this fifth takes the GPU's time for everything, unless the
+	// CPU is far better at it.
+	splitWithin = 1 / (1 - splitGain)
+)
+
+// maySplit reports whether splits are considered.
+func (r *queryRun) maySplit() bool {
+	return r.located.Packed && (r.pos > 0 || r.located.BytesImage > 0) && r.splits() &&
+		float64(r.choices[sched.CPU].took) < splitWithin*float64(r.choices[sched.GPU].total)
+}
+
+// splitByCost looks for a split that is clearly better than the whole on one processor, which
+// wholeByCost has predicted: the first lists on one processor, the rest on the other. Times add up, so it
+// stops in each direction where the lists on the CPU and a launch already take too long.
+func (r *queryRun) splitByCost() {
+	n, from := len(r.lengths), r.pos
+	cpu, gpu := &r.choices[sched.CPU], &r.choices[sched.GPU]
+	if n-from < 2 {
+		return
+	}
+	launch := r.d.costs.Predict(cost.GPUIntersect, &cost.Features{Lists: 1, Batch: 1})
+	best := min(cpu.took, gpu.total) // took: times of lists are not inflated either
+	if best < splitLaunches*launch {
+		return
+	}
+	limit := time.Duration(splitGain * float64(best))
+	cut, least := 0, limit
+	took := time.Duration(0) // of the lists before to, on the CPU
+	for to := from + 1; to < n; to++ {
+		if took += r.cpuListTime(to - 1); took+launch >= least {
+			break
+		}
+		if total := took + r.listsOnGPU(to, n).total; total < least {
+			cut, least = to, total
+		}
+	}
+	if cut > 0 {
+		cpu.begin(cut, pipeline.PathAuto)
+		r.addCPULists(cpu, from, cut)
+		cpu.total = least
+	}
+	cut, least = 0, limit
+	took = r.selection() // and of the lists from to on, on the CPU
+	for to := n - 1; to > from && (from > 0 || to > 1); to-- {
+		if took += r.cpuListTime(to); took+launch >= least {
+			break
+		}
+		if total := took + r.listsOnGPU(from, to).total; total < least {
+			cut, least = to, total
+		}
+	}
+	if cut > 0 {
+		*gpu = *r.listsOnGPU(from, cut)
+		gpu.total = least
+		r.batchShare = 0
+	}
+}
+
+// listsOnGPU predicts the lists [from, to) on the GPU. The result is valid until the next call.
+func (p *predictor) listsOnGPU(from, to int) *Step {
+	p.other.begin(to, pipeline.PathPacked)
+	p.addGPULists(&p.other, from, to)
+	return &p.other
+}

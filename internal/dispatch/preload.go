@@ -1,0 +1,129 @@
+package dispatch
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/cost"
+	"github.com/griffin-search/griffin/internal/gpu/pipeline"
+	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/invariant"
+	"github.com/griffin-search/griffin/internal/postings"
+	"github.com/griffin-search/griffin/internal/sched"
+	"github.com/griffin-search/griffin/internal/vfs"
+)
+
+// preloader loads lists to the GPU in the background. A query that would be faster with images of its
+// lists, but not including the time to load them, runs elsewhere, and its lists are loaded for the next
+// query. Only the lists of one query are loaded at a time. Other requests are dropped, since such queries
+// come again.
+type preloader struct {
+	busy atomic.Bool
+	next atomic.Int64 // time of the next load at the earliest, in nanoseconds since start
+	fed  atomic.Int64 // queries whose lists were loaded
+}
+
+// preloadGain is the factor by which a query must become faster for its lists to be loaded.
+const preloadGain = 1.2
+
+// preloadPause follows a load that failed.
+const preloadPause = time.Second
+
+// preloadRequest is a query whose lists are to be loaded, in memory of its own. It implements sched.Work.
+type preloadRequest struct {
+	d        *Dispatcher
+	snapshot *index.Snapshot
+	query    pipeline.Query
+	features cost.Features // of loading
+	done     bool
+}
+
+var _ sched.Work = (*preloadRequest)(nil)
+
+// requestPreload has the missing lists of the run's stage loaded if that makes it faster.
+func (r *queryRun) requestPreload() {
+	f := &r.d.preloader
+	l := &r.located
+	images := l.ImageRoom
+	copies := l.BytesFile > 0 && l.Packed
+	if l.BytesImage == 0 || !images && !copies || r.plan.Impacts() != nil {
+		return
+	}
+	if preloadGain*float64(r.wholeByImages()) > float64(min(r.choices[sched.CPU].total, r.choices[sched.GPU].total)) {
+		return
+	}
+	if time.Since(r.d.start) < time.Duration(f.next.Load()) || !f.busy.CompareAndSwap(false, true) {
+		return
+	}
+	w := &preloadRequest{d: r.d, snapshot: r.plan.Snapshot().Retain(), features: r.missingImages()}
+	from := r.gpuQuery()
+	w.query = *from
+	w.query.Legs = make([]pipeline.Leg, len(from.Legs))
+	lists := make([]postings.List, len(from.Legs))
+	for i := range w.query.Legs {
+		leg := from.Legs[i].Leg
+		lists[i] = *leg.List
+		leg.List = &lists[i]
+		w.query.Legs[i].Leg = leg
+	}
+	if w.query.Path = pipeline.PathPacked; images {
+		w.query.Path = pipeline.PathImages
+	}
+	go w.serve()
+}
+
+// serve loads the lists when the GPU has time.
+func (w *preloadRequest) serve() {
+	f := &w.d.preloader
+	began := time.Now()
+	err := w.ask()
+	wait := time.Since(began) // so at most half of the time goes into loading
+	if err != nil || !w.done {
+		wait = preloadPause
+	} else {
+		f.fed.Add(1)
+	}
+	f.next.Store(int64(time.Since(w.d.start) + wait))
+	w.snapshot.Release()
+	f.busy.Store(false)
+}
+
+// ask has the query answered on the GPU. A panic becomes an error, since nobody waits for the answer.
+func (w *preloadRequest) ask() (err error) {
+	defer func() {
+		if bug := recover(); bug != nil {
+			c := invariant.Catch(bug)
+			err = c
+			w.d.reportBug("loading lists to a GPU", c)
+		}
+	}()
+	if w.d.pool == nil {
+		return w.Run(context.Background(), sched.GPU)
+	}
+	j := sched.Job{Alone: true, Within: sched.Never}
+	j.Cost[sched.CPU] = sched.Never
+	j.Cost[sched.GPU] = w.d.costs.Predict(cost.BringImages, &w.features)
+	return w.d.pool.Do(context.Background(), &j, w)
+}
+
+// Run implements sched.Work: it answers the query, which loads the lists.
+func (w *preloadRequest) Run(ctx context.Context, _ sched.Place) (err error) {
+	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
+	view, err := w.d.gpu.begin(w.snapshot, false /* impacts */)
+	if err != nil {
+		return err
+	}
+	defer w.d.gpu.end(view)
+	results := make([]pipeline.Result, 1)
+	err = view.Run(ctx, []*pipeline.Query{&w.query}, results, nil, nil)
+	w.done = err == nil && results[0].Err == nil
+	return err
+}
+
+// RunBatch implements sched.Work. Requests are alone.
+func (w *preloadRequest) RunBatch(ctx context.Context, all []sched.Work, outcomes []error) {
+	for i := range all {
+		outcomes[i] = all[i].Run(ctx, sched.GPU)
+	}
+}

@@ -1,0 +1,226 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/gpu/pipeline"
+	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/plan"
+	"github.com/griffin-search/griffin/internal/resultcache"
+	"github.com/griffin-search/griffin/internal/saat"
+	"github.com/griffin-search/griffin/internal/score"
+	"github.com/griffin-search/griffin/internal/traverse"
+	"github.com/griffin-search/griffin/query"
+)
+
+// Options describe the wanted answer of a query, and how it is found. It repeats the fields of
+// plan.Options, so that callers fill one struct.
+type Options struct {
+	// See plan.Options for Mode, K, Traversal, Accumulators, Budget and Count.
+	Mode         plan.Mode
+	K            int
+	Traversal    string
+	Accumulators string
+	Budget       saat.Budget
+	Count        bool
+	// CPU keeps the query off GPUs.
+	CPU bool
+	// Cached allows the answer to come from the Searcher's result cache, and to be stored there.
+	// It has no effect on queries whose answer or way is prescribed: by a Budget, a Traversal,
+	// Accumulators, CPU, a Policy or a Placement. A query prepared with it can only be run, by
+	// itself and without a trace.
+	Cached bool
+	// Policy chooses where the steps of the query run ("": the Dispatcher's policy). Policies that
+	// gather or group queries (query, batch) do so only as the Dispatcher's policy.
+	Policy Policy
+	// Placement, if not nil, replaces the policy.
+	Placement *Placement
+}
+
+func (o *Options) plan() plan.Options {
+	return plan.Options{Mode: o.Mode, K: o.K, Traversal: o.Traversal, Accumulators: o.Accumulators, Budget: o.Budget, Count: o.Count}
+}
+
+// cacheable reports whether the answer may come from a result cache.
+func (o *Options) cacheable() bool {
+	return o.Cached && o.Budget == (saat.Budget{}) && o.Traversal == "" && o.Accumulators == "" && !o.CPU && o.Policy == "" && o.Placement == nil
+}
+
+// Searcher answers queries over one snapshot of an index. The snapshot must be held until the last
+// Query has run. A Searcher is safe for concurrent use.
+type Searcher struct {
+	planner    *plan.Planner
+	dispatcher *Dispatcher        // nil: all queries run on the CPU
+	results    *resultcache.Cache // nil: none
+}
+
+// NewSearcher returns a Searcher that scores with bm25, or with the parameters of the index if bm25
+// is nil.
+func NewSearcher(snapshot *index.Snapshot, bm25 *score.BM25) *Searcher {
+	return &Searcher{planner: plan.New(snapshot, bm25)}
+}
+
+// Use lets d choose where queries run. It must be called before the first Prepare. With nil they
+// run on the CPU.
+func (s *Searcher) Use(d *Dispatcher) { s.dispatcher = d }
+
+// UseResults lets queries with Options.Cached take their answers from c, which belongs to the
+// Searcher's index and may be nil. It must be called before the first Prepare.
+func (s *Searcher) UseResults(c *resultcache.Cache) { s.results = c }
+
+// Dispatcher returns the Dispatcher of Use, nil without one.
+func (s *Searcher) Dispatcher() *Dispatcher { return s.dispatcher }
+
+// Fields returns the field names that a query may use, the default field ("") first.
+func (s *Searcher) Fields() []string { return s.planner.Fields() }
+
+// BM25 returns the scoring parameters.
+func (s *Searcher) BM25() score.BM25 { return s.planner.BM25() }
+
+// Query is a plan with the data that executors need beside it. Several goroutines may run it at
+// the same time, each with its own Scratch.
+type Query struct {
+	plan.Plan
+	searcher  *Searcher
+	policy    policy     // nil: the Dispatcher's
+	placement *Placement // replaces the policy, if not nil
+	key       []byte     // of the answer in the result cache; empty: it is not cached
+	cached    *resultcache.Entry
+	gpu       gpuPlan
+}
+
+// policyOf returns the policy of the query, or of d if the query has none.
+func (q *Query) policyOf(d *Dispatcher) policy {
+	if q.policy != nil {
+		return q.policy
+	}
+	return d.policy
+}
+
+// splits reports whether a stage can run in several steps.
+func (q *Query) splits(stage int) bool {
+	st := q.Stage(stage)
+	return q.Impacts() == nil && st.IsFlat() && st.Kind() == traverse.And && len(st.Order()) > 1 && !q.gpu.stages[stage].Wide
+}
+
+// Scratch is the memory for preparing and running a query. It grows to the needs of the largest
+// query. One goroutine at a time may use it, with any Searcher whose index has its analyzer.
+type Scratch struct {
+	plan.Scratch
+	run     queryRun
+	inBatch queryInBatch
+}
+
+// NewScratch returns a Scratch for indexes with the analyzer of that name.
+func NewScratch(analyzer string) (*Scratch, error) {
+	sc, err := plan.NewScratch(analyzer)
+	if err != nil {
+		return nil, err
+	}
+	return &Scratch{Scratch: *sc}, nil
+}
+
+// Prepare plans a query. Errors wrap base.ErrBadInput, or base.ErrCorrupt if the dictionary or a
+// list is damaged.
+func (s *Searcher) Prepare(sc *Scratch, node query.Node, opts Options) (*Query, error) {
+	q := new(Query)
+	if err := s.PrepareInto(q, sc, node, opts); err != nil {
+		return nil, err
+	}
+	return q, nil
+}
+
+// PrepareInto is Prepare into the memory of a former query that is no longer used, of any Searcher
+// or none. For a flat query that is not larger than any former one it allocates nothing. After an
+// error q may only be prepared again.
+func (s *Searcher) PrepareInto(q *Query, sc *Scratch, node query.Node, opts Options) error {
+	q.policy = nil
+	if opts.Policy != "" {
+		p, err := findPolicy(opts.Policy)
+		if err != nil {
+			return err
+		}
+		q.policy = p
+	}
+	if opts.Placement != nil {
+		if err := opts.Placement.check(s.dispatcher); err != nil {
+			return err
+		}
+	}
+	q.searcher, q.placement = s, opts.Placement
+	q.key, q.cached = q.key[:0], nil
+	o := opts.plan()
+	if err := s.planner.Compile(&q.Plan, &sc.Scratch, node, o); err != nil {
+		return err
+	}
+	if opts.cacheable() && s.results != nil {
+		q.key = q.AppendKey(q.key, &sc.Scratch)
+		if q.cached = s.results.Find(q.Snapshot().Serial, q.key); q.cached != nil {
+			q.SetDocFreqs(q.cached.DocFreqs(), &sc.Scratch)
+			return nil
+		}
+	}
+	if err := q.Bind(o); err != nil {
+		return err
+	}
+	if s.dispatcher.active() {
+		q.prepareGPU(&opts)
+	}
+	return nil
+}
+
+// errCached is the error of operations that a query with Options.Cached does not support.
+var errCached = fmt.Errorf("a query whose answer may be a cached one can only be run by itself: %w", base.ErrBadInput)
+
+// Run answers the query. The hits are appended to dst[:0]. Where it runs is the Dispatcher's
+// choice. It allocates nothing under the conditions of plan.Plan.RunCPU, or on a GPU that has all
+// lists.
+//
+// The error is the context's if it ends, and wraps base.ErrCorrupt if a list is damaged. A
+// Dispatcher with limits adds *sched.Overload.
+func (q *Query) Run(ctx context.Context, sc *Scratch, dst []base.Hit) (plan.Answer, error) {
+	if q.cached != nil {
+		return q.cached.Answer(dst), nil
+	}
+	if len(q.key) > 0 {
+		return q.searcher.results.Answer(ctx, q.key, &q.Plan, dst, func() (plan.Answer, error) { return q.run(ctx, sc, dst, nil) })
+	}
+	return q.run(ctx, sc, dst, nil)
+}
+
+// RunTraced is Run, and adds the steps to the trace. With a nil trace it is Run.
+func (q *Query) RunTraced(ctx context.Context, sc *Scratch, dst []base.Hit, t *plan.Trace) (plan.Answer, error) {
+	if t == nil {
+		return q.Run(ctx, sc, dst)
+	}
+	if len(q.key) > 0 {
+		return plan.Answer{}, errCached
+	}
+	return q.run(ctx, sc, dst, t)
+}
+
+// run answers the query on the CPU, or as the Dispatcher says.
+func (q *Query) run(ctx context.Context, sc *Scratch, dst []base.Hit, trace *plan.Trace) (plan.Answer, error) {
+	trace.Begin()
+	if d := q.searcher.dispatcher; d.active() {
+		return d.run(ctx, q, sc, dst, trace)
+	}
+	return q.RunCPU(ctx, &sc.Scratch, dst, trace)
+}
+
+// Explain is plan.Plan.Explain.
+func (q *Query) Explain(ctx context.Context, sc *Scratch, segment int, doc base.DocID) (plan.Explanation, error) {
+	if len(q.key) > 0 {
+		return plan.Explanation{}, errCached
+	}
+	return q.Plan.Explain(ctx, &sc.Scratch, segment, doc)
+}
+
+// gpuPlan is the form of a plan that a GPU runs.
+type gpuPlan struct {
+	refusal string // why the plan cannot run on the Searcher's GPU; "": it can
+	stages  [2]pipeline.Query
+	legs    [2][]pipeline.Leg
+}

@@ -1,0 +1,306 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/gpu/pipeline"
+	"github.com/griffin-search/griffin/internal/plan"
+	"github.com/griffin-search/griffin/internal/sched"
+)
+
+// queryRun is the state machine of a query: it takes a plan stage by stage and step by step, at the
+// place that the policy chooses for each. It implements sched.Work: it can continue at another place
+// wherever it was left. Its memory is a Scratch's.
+type queryRun struct {
+	d      *Dispatcher
+	plan   *Query
+	sc     *Scratch
+	job    sched.Job
+	policy policy
+	rules  traits // of the policy
+
+	position
+	answer plan.Answer
+	dst    []base.Hit
+	// indeterminate: a batch with the run panicked, so that its position is unknown.
+	indeterminate bool
+	overran       bool // in this stage, on the CPU
+
+	choices [sched.NumPlaces]Step // the next step at each place
+	tracer
+	predictor
+	gpuState
+	overrun overrun
+	group   batch // that it leads
+}
+
+// position is how far a run has come: the stage, the lists of it that are done, in the order of the
+// stage, and the remaining candidates of a conjunction.
+type position struct {
+	stage int
+	pos   int
+	have  *pipeline.Candidates
+	last  sched.Place // of the last step
+	moved bool        // last is set
+}
+
+// gpuState is the state of a run on a GPU.
+type gpuState struct {
+	view    *pipeline.View // of the snapshot; nil: not asked for yet
+	refusal string         // why the GPU is not used; "": it may be
+	steps   [2]pipeline.Step
+	query   pipeline.Query // a whole stage
+	queries []*pipeline.Query
+	results []pipeline.Result
+}
+
+var _ sched.Work = (*queryRun)(nil)
+
+// begin makes r a run of a query.
+func (r *queryRun) begin(d *Dispatcher, q *Query, sc *Scratch, dst []base.Hit, trace *plan.Trace) {
+	r.d, r.plan, r.sc, r.dst = d, q, sc, dst
+	r.tracer.run, r.predictor.run, r.trace = r, r, trace
+	r.policy = q.policyOf(d)
+	if q.placement != nil {
+		r.policy = q.placement
+	}
+	r.rules = r.policy.traits()
+	r.rewind()
+	r.refusal = q.gpu.refusal
+	if d.gpu == nil {
+		r.refusal = cpuNoGPU
+	}
+	if trace != nil {
+		trace.Policy = r.policy.info().Name
+	}
+}
+
+// rewind puts r before its first step.
+func (r *queryRun) rewind() {
+	r.position, r.indeterminate, r.overran = position{}, false, false
+	r.answer = plan.Answer{}
+}
+
+// restart makes r, whose batch panicked, begin again.
+func (r *queryRun) restart() {
+	r.rewind()
+	if r.trace != nil {
+		r.trace.Notes = append(r.trace.Notes, "begun again: the batch that it was in met a bug")
+	}
+	r.decide()
+}
+
+// end forgets the query, and gives the view of the GPU back.
+func (r *queryRun) end() {
+	if r.view != nil {
+		r.d.gpu.end(r.view)
+		r.view = nil
+	}
+	r.sc.Forget()
+	r.d, r.plan, r.sc, r.trace, r.dst, r.answer.Hits = nil, nil, nil, nil, nil, nil
+	r.gpuState.query, r.overrun, r.policy = pipeline.Query{}, overrun{}, nil
+	for i := range r.steps {
+		s := &r.steps[i]
+		s.Legs, s.From, s.Result = nil, nil, pipeline.Result{}
+	}
+	clear(r.results)
+}
+
+// result returns the answer, or the error.
+func (r *queryRun) result(err error) (plan.Answer, error) {
+	if err != nil {
+		return plan.Answer{}, err
+	}
+	if g := r.d.gpu; g != nil {
+		if r.last == sched.GPU {
+			g.onGPU.Add(1)
+		} else {
+			g.onCPU.Add(1)
+		}
+	}
+	return r.answer, nil
+}
+
+// Run implements sched.Work: it runs the rest of the plan, beginning at a place.
+func (r *queryRun) Run(ctx context.Context, at sched.Place) error {
+	r.traceWait()
+	if r.indeterminate {
+		r.restart()
+	}
+	for {
+		done, err := r.advance(ctx, at)
+		if done || err != nil {
+			return err
+		}
+		r.decide()
+		to := r.next(at)
+		if to == at {
+			continue
+		}
+		if r.d.pool == nil {
+			at = to
+			continue
+		}
+		r.updateRemainingCost()
+		if err := r.d.pool.Switch(ctx, &r.job, to); err != nil && !errors.Is(err, sched.ErrNoPlace) {
+			return err
+		}
+		r.traceWait()
+		at = r.job.Place
+	}
+}
+
+// decide has the policy choose the next step at each place.
+func (r *queryRun) decide() {
+	if r.pos == 0 {
+		r.describe()
+		if r.trace != nil {
+			r.countEssential() // a trace reports the exact estimate
+		}
+	}
+	r.batchShare = 0
+	r.policy.choose(r)
+	if r.trace != nil {
+		r.noteChoice()
+	}
+}
+
+// chooseCPU has all that is left run on the CPU.
+func (r *queryRun) chooseCPU() {
+	r.wholeOn(&r.choices[sched.CPU], sched.CPU)
+	r.choices[sched.GPU].never()
+}
+
+// updateRemainingCost tells the pool the predicted time of the rest of a run that leaves a place. With
+// the time of an earlier step, an idle processor could take it back at once.
+func (r *queryRun) updateRemainingCost() {
+	for at := range r.choices {
+		r.job.Cost[at] = r.choices[at].total
+	}
+}
+
+// first is where the run begins without a pool.
+func (r *queryRun) first() sched.Place {
+	gpu, cpu := r.choices[sched.GPU].total, r.choices[sched.CPU].total
+	if gpu != sched.Never && (r.rules.prefersGPU || gpu < cpu) {
+		return sched.GPU
+	}
+	return sched.CPU
+}
+
+// next is where a run at a place continues.
+func (r *queryRun) next(at sched.Place) sched.Place {
+	other := at.Other()
+	here, there := r.choices[at].total, r.choices[other].total
+	switch {
+	case there == sched.Never:
+		return at
+	case here == sched.Never:
+		return other
+	case r.rules.prefersGPU:
+		return sched.GPU
+	case r.rules.stays, there >= here:
+		return at
+	}
+	gain := 1.0
+	if r.pos > 0 {
+		gain = splitGain
+	}
+	if wait := r.wait(other); wait != sched.Never && float64(there+wait) < gain*float64(here) {
+		return other
+	}
+	return at
+}
+
+// wait is the predicted wait of a query for a place.
+func (r *queryRun) wait(at sched.Place) time.Duration {
+	if r.d.pool == nil {
+		return 0
+	}
+	return r.d.pool.Wait(at)
+}
+
+// isFree reports whether a query would not wait for a place.
+func (r *queryRun) isFree(at sched.Place) bool { return r.d.pool == nil || r.d.pool.Free(at) }
+
+// splits reports whether the stage can run in several steps: a conjunction of several lists, whose
+// candidates have scores below 2^32.
+func (r *queryRun) splits() bool { return r.plan.splits(r.stage) }
+
+// advance runs the next step of the plan, at a place. It is done if that was the last one. An error that
+// wraps sched.ErrFailed means that the GPU did not do it; the run can continue on the CPU.
+func (r *queryRun) advance(ctx context.Context, at sched.Place) (done bool, err error) {
+	s := &r.choices[at]
+	if s.total == sched.Never { // the pool overrules the policy: everything can run on the CPU
+		r.chooseCPU()
+		at, s = sched.CPU, &r.choices[sched.CPU]
+	}
+	began, from := time.Time{}, r.pos
+	if r.isTimed(s.took) || r.trace != nil {
+		began = time.Now()
+	}
+	if at == sched.GPU {
+		err = r.onGPU(ctx, s, began)
+	} else {
+		err = r.onCPU(ctx, s, began)
+	}
+	if errors.Is(err, errOverrun) {
+		r.noteOverrun(s)
+		return false, nil
+	}
+	if err != nil {
+		if !began.IsZero() && ctx.Err() != nil {
+			r.learnLowerBound(s, time.Since(began))
+		}
+		return false, err
+	}
+	if !began.IsZero() {
+		r.observe(s, from, time.Since(began))
+	}
+	r.arrive(at)
+	if r.pos == len(r.lengths) || r.have != nil && r.have.Len() == 0 {
+		return r.endStage(at), nil
+	}
+	return false, nil
+}
+
+// arrive counts a step that ran at a place.
+func (r *queryRun) arrive(at sched.Place) {
+	r.d.steps[at].Add(1)
+	r.answer.StepsAt[at]++
+	if r.moved && r.last != at {
+		r.d.migrations.Add(1)
+		r.answer.Migrations++
+		if r.trace != nil {
+			r.trace.Migrations++
+		}
+	}
+	r.last, r.moved = at, true
+}
+
+// endStage goes to the next stage if the plan falls back to it. done: it does not.
+func (r *queryRun) endStage(at sched.Place) (done bool) {
+	if r.pos < len(r.lengths) { // a conjunction without candidates
+		r.answer.Hits, r.answer.Matches = r.dst[:0], 0
+		r.finished(at)
+	}
+	if !r.plan.FallsBack(r.stage, len(r.answer.Hits)) {
+		return true
+	}
+	r.dst = r.answer.Hits[:0]
+	r.stage++
+	r.pos, r.have, r.overran = 0, nil, false
+	return false
+}
+
+// finished sets the fields of the answer for a stage that has ended at a place.
+func (r *queryRun) finished(at sched.Place) {
+	r.answer.Mode = r.plan.Stage(r.stage).Mode()
+	r.answer.By = at
+	if r.answer.Traversal = stepsTraversal; at == sched.GPU {
+		r.answer.Traversal = gpuTraversal
+	}
+}

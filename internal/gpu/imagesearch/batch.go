@@ -1,0 +1,365 @@
+package imagesearch
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+)
+
+// Limits are the capacity of a Batch.
+type Limits struct {
+	Queries int
+	Terms   int // of all queries
+	Hits    int // the sum of K
+}
+
+// Stats counts the work of a query.
+type Stats struct {
+	Supers     int64 // superblocks whose range bounds were summed, or groups of 32 postings looked up
+	Ranges     int64 // scored ranges of 32 documents
+	Candidates int64 // documents with an exact score
+	Rounds     int64 // times that a block scored its list of ranges
+}
+
+// Batch answers several queries over one segment together. Call order: Reset, Add for each
+// query, Launch, Wait; the answers are then valid until the next Reset. Not safe for
+// concurrent use.
+type Batch struct {
+	kernels *Kernels
+	limits  Limits
+	segment Segment
+
+	batchMemory
+	failed bool // a launch failed, or there was none: states are not known to be 0
+
+	sorted []uint64 // scratch of sortTerms
+
+	numQueries, numParams, numTerms, numHits, numKeys int
+
+	maxTerms, maxK int      // of one query
+	answers        []answer // of each query
+	jobs           [numJobs][]job
+	launches       uint32
+}
+
+// job is a query of a launch: its index in queries, and its cost in units of a block's work.
+type job struct {
+	query, splits uint32
+	cost          uint64
+}
+
+// answer has the index of a query's first hit and, for a wide query, the bits of a key's
+// DocID.
+type answer struct {
+	firstHit int
+	keyShift uint
+}
+
+// The launches of a batch, in order. Wide queries have their own kernels.
+const (
+	jobProbe = iota
+	jobRanges
+	jobProbeWide
+	jobRangesWide
+	jobCount
+	numJobs
+
+	jobWide = jobProbeWide - jobProbe // offset of the jobs of wide queries
+)
+
+// NewBatch allocates the memory of a batch.
+func (k *Kernels) NewBatch(limits Limits) (*Batch, error) {
+	if limits.Queries < 1 || limits.Terms < 1 || limits.Hits < 0 {
+		return nil, fmt.Errorf("batch of %+v: %w", limits, base.ErrBadInput)
+	}
+	b := &Batch{kernels: k, limits: limits, answers: make([]answer, limits.Queries), failed: true, sorted: make([]uint64, 0, MaxTerms)}
+	for i := range b.jobs {
+		b.jobs[i] = make([]job, 0, limits.Queries)
+	}
+	if err := b.allocate(k, limits); err != nil {
+		return nil, errors.Join(fmt.Errorf("batch of %+v: %w", limits, err), b.Close())
+	}
+	return b, nil
+}
+
+// Close frees the batch's memory. No launch may be running.
+func (b *Batch) Close() error { return b.free() }
+
+// Reset removes the queries and sets the segment.
+func (b *Batch) Reset(segment Segment) {
+	b.segment = segment
+	b.numQueries, b.numParams, b.numTerms, b.numHits = 0, 0, 0, 0
+	b.maxTerms, b.maxK = 0, 0
+	for i := range b.jobs {
+		b.jobs[i] = b.jobs[i][:0]
+	}
+}
+
+// Len returns the number of queries.
+func (b *Batch) Len() int { return b.numQueries }
+
+// Add adds a query and returns its index. Errors: ErrFull, ErrUnsuited, or one that wraps
+// base.ErrBadInput. It does not allocate.
+func (b *Batch) Add(q *Query) (int, error) {
+	w, err := q.check(&b.segment)
+	if err != nil {
+		return 0, err
+	}
+	if w.wide() {
+		if err := b.kernels.wide(); err != nil {
+			return 0, err
+		}
+	}
+	if sharedBytes(len(q.Terms), minWindow, capacity(q.K)) > b.kernels.shared {
+		return 0, fmt.Errorf("shared memory for %d terms and %d hits: %w", len(q.Terms), q.K, ErrUnsuited)
+	}
+	maxTerms, maxK := max(b.maxTerms, len(q.Terms)), max(b.maxK, q.K)
+	if sharedBytes(maxTerms, minWindow, capacity(maxK)) > b.kernels.shared {
+		return 0, ErrFull // another batch has room
+	}
+	if b.numQueries == b.limits.Queries || b.numTerms+len(q.Terms) > b.limits.Terms || b.numHits+q.K > b.limits.Hits {
+		return 0, ErrFull
+	}
+	i := b.numQueries
+	b.results.Data()[i] = result{}
+	b.answers[i] = answer{b.numHits, w.keyShift}
+	if q.Mode == And {
+		b.add(q, w, q.intersecting(), flagAll)
+	} else {
+		b.add(q, w, jobRanges, 0)
+	}
+	b.numQueries++
+	b.numHits += q.K
+	b.maxTerms, b.maxK = maxTerms, maxK
+	return i, nil
+}
+
+// intersecting returns the job of an And query: ranges if all lists have bitmaps.
+func (q *Query) intersecting() int {
+	for i := range q.Terms {
+		if q.Terms[i].Image.kind != dense {
+			return jobProbe
+		}
+	}
+	return jobRanges
+}
+
+func (b *Batch) add(q *Query, w width, kind int, flags uint32) {
+	p := queryParams{
+		filter: q.Filter.Ptr(), firstTerm: uint32(b.numTerms), numTerms: uint32(len(q.Terms)), k: uint32(q.K),
+		threshold: narrow(q.Threshold, w.shift), firstHit: uint32(b.numHits), result: uint32(b.numQueries), flags: flags,
+		keyShift: uint32(w.keyShift), scoreShift: uint32(w.keyShift + w.shift),
+	}
+	if flags&flagAll == 0 {
+		p.threshold = q.threshold(&b.segment, w.shift)
+	}
+	terms := b.terms.Data()[b.numTerms:][:len(q.Terms)]
+	most := uint64(0)
+	for i, t := range b.sortTerms(q, kind == jobProbe || q.Mode == And && q.Count) {
+		q.Terms[uint16(t)].put(&terms[i], w.shift)
+		most += uint64(terms[i].step) * math.MaxUint8
+		p.numDense += terms[i].dense
+		p.numBounded += terms[i].bounded
+	}
+	if most > uint64(p.threshold) {
+		p.bucketShift = uint32(max(bits.Len64(most-uint64(p.threshold))-bits.Len(numBuckets-1), 0))
+	}
+	if q.K > 0 {
+		job := kind
+		if w.wide() {
+			job += jobWide
+		}
+		b.addJob(job, &p, cost(kind, &p, terms))
+	}
+	if q.Count {
+		b.addJob(jobCount, &p, b.countCost(&p, terms))
+	}
+	b.numTerms += len(terms)
+}
+
+// addJob adds a job with its own copy of the parameters.
+func (b *Batch) addJob(kind int, p *queryParams, cost uint64) {
+	b.queries.Data()[b.numParams] = *p
+	b.jobs[kind] = append(b.jobs[kind], job{uint32(b.numParams), 1, cost})
+	b.numParams++
+}
+
+// sortTerms returns the indexes of the terms, in the low 16 bits: by rising list length, or
+// by kind: dense, bounded, sparse.
+func (b *Batch) sortTerms(q *Query, byLength bool) []uint64 {
+	b.sorted = b.sorted[:0]
+	for i := range q.Terms {
+		m := &q.Terms[i].Image
+		key := uint64(m.shape.DocFreq)<<16 | uint64(i)
+		if !byLength {
+			key |= uint64(dense-m.kind) << 48
+		}
+		b.sorted = append(b.sorted, key)
+	}
+	slices.Sort(b.sorted)
+	return b.sorted
+}
+
+// put writes the term for the kernels, with steps in units of 2^shift.
+func (t *Term) put(p *termParams, shift uint) {
+	*p = t.Image.term
+	p.lengths = t.Lengths.Ptr()
+	p.weight, p.c0, p.c1 = t.Term.Weight, t.Term.C0, t.Term.C1
+	if t.Term.Linear {
+		p.linear = 1
+	}
+	p.step = uint32(t.step(shift))
+	p.satStep, p.maxStep = p.step, p.step
+}
+
+// Launch launches the queries in a stream, with one kernel launch if all are Or. Their images
+// and bitmaps must stay valid until Wait. After an error nothing is running.
+func (b *Batch) Launch(s *cuda.Stream) error {
+	if err := b.launch(s); err != nil {
+		return abandon(s, err)
+	}
+	return nil
+}
+
+// abandon waits for the launches that precede err, because they use the memory of the next
+// queries. It returns err.
+func abandon(s *cuda.Stream, err error) error {
+	if failed := s.Synchronize(); failed != nil {
+		return errors.Join(err, failed)
+	}
+	return err
+}
+
+func (b *Batch) launch(s *cuda.Stream) error {
+	b.launches++
+	supers := b.plan()
+	if err := b.prepare(s); err != nil {
+		return err
+	}
+	if err := s.Record(b.begun); err != nil {
+		return err
+	}
+	from := 0
+	for kind, jobs := range b.jobs {
+		if len(jobs) == 0 {
+			continue
+		}
+		n := b.place(jobs, from)
+		p := b.params(supers)
+		p.blocks = b.blocks.DevicePtr() + cuda.Ptr[blockParams](8*from)
+		if err := b.start(s, b.kernels.kernel(kind), n, &p); err != nil {
+			return fmt.Errorf("batch of %d queries: %w", b.numQueries, err)
+		}
+		from += n
+	}
+	if err := s.Record(b.ended); err != nil {
+		return err
+	}
+	b.failed = false
+	return nil
+}
+
+// prepare reserves memory for keys and clears the states if the previous launch failed.
+// failed stays true until this launch succeeds.
+func (b *Batch) prepare(s *cuda.Stream) error {
+	if err := b.reserve(); err != nil {
+		return err
+	}
+	if b.failed {
+		if err := cuda.Fill(s, b.states, 0); err != nil {
+			return err
+		}
+	}
+	b.failed = true
+	return nil
+}
+
+// place writes the blocks of the jobs by falling cost and returns their number.
+func (b *Batch) place(jobs []job, from int) int {
+	slices.SortFunc(jobs, func(x, y job) int {
+		if x.cost != y.cost {
+			return cmp.Compare(y.cost, x.cost)
+		}
+		return int(x.query) - int(y.query)
+	})
+	at := from
+	for _, j := range jobs {
+		for split := range j.splits {
+			b.blocks.Data()[at] = blockParams{j.query, split}
+			at++
+		}
+	}
+	return at - from
+}
+
+func (k *Kernels) kernel(kind int) *cuda.Kernel {
+	switch kind {
+	case jobProbe:
+		return k.probe
+	case jobProbeWide:
+		return k.probeWide
+	case jobRangesWide:
+		return k.rangesWide
+	case jobCount:
+		return k.count
+	}
+	return k.ranges
+}
+
+func (b *Batch) start(s *cuda.Stream, kernel *cuda.Kernel, blocks int, p *searchParams) error {
+	shared := sharedBytes(int(p.maxTerms), int(p.window), int(p.capacity))
+	if err := kernel.SetMaxShared(shared); err != nil {
+		return err
+	}
+	return cuda.Launch(s, kernel, cuda.D1(blocks), cuda.D1(threads), shared, p)
+}
+
+// params returns the parameters common to all jobs. supers is the maximum per block.
+func (b *Batch) params(supers int) searchParams {
+	keys := capacity(b.maxK)
+	return searchParams{
+		queries: b.queries.DevicePtr(), terms: b.terms.DevicePtr(), results: b.results.DevicePtr(), hits: b.hits.DevicePtr(),
+		live: b.segment.Live.Ptr(), states: b.states.Ptr(), keys: b.keys.Ptr(),
+		numDocs: uint32(b.segment.NumDocs), maxTerms: uint32(b.maxTerms), capacity: uint32(keys),
+		window: uint32(b.kernels.windowFor(supers, b.maxTerms, keys)),
+	}
+}
+
+// Wait waits until the launch has ended. After an error there are no answers.
+func (b *Batch) Wait() error { return b.ended.Synchronize() }
+
+// Elapsed returns the device time of the launch, after Wait.
+func (b *Batch) Elapsed() (time.Duration, error) { return b.ended.Elapsed(b.begun) }
+
+// AppendHits appends the hits of query i to dst, best first.
+func (b *Batch) AppendHits(dst []base.Hit, i int) []base.Hit {
+	a := &b.answers[i]
+	keys := b.hits.Data()[a.firstHit:][:b.results.Data()[i].numHits]
+	if a.keyShift > 0 {
+		mask := uint64(1)<<a.keyShift - 1
+		for _, key := range keys {
+			dst = append(dst, base.Hit{DocID: b.segment.Base + base.DocID(^key&mask), Score: base.Score(key >> a.keyShift)})
+		}
+		return dst
+	}
+	for _, key := range keys {
+		dst = append(dst, base.Hit{DocID: b.segment.Base + base.DocID(^uint32(key)), Score: base.Score(key >> 32)})
+	}
+	return dst
+}
+
+// Count returns the number of matches of query i, which must have Count set.
+func (b *Batch) Count(i int) uint64 { return b.results.Data()[i].count }
+
+// Stats returns the work of query i.
+func (b *Batch) Stats(i int) Stats {
+	r := &b.results.Data()[i]
+	return Stats{int64(r.supers), int64(r.ranges), int64(r.candidates), int64(r.rounds)}
+}

@@ -1,0 +1,20 @@
+/* Made by go generate from the constants of package imagesearch. */
+#pragma once
+
+constexpr uint32_t kRangeDocs = 32;
+constexpr uint32_t kSuperRanges = 128;
+constexpr uint32_t kSuperDocs = 4096;
+constexpr uint32_t kLayoutUnit = 128;
+constexpr uint32_t kFreqEscape = 255;
+constexpr uint32_t kNumBuckets = 256;
+constexpr uint32_t kWarpSums = 128;
+constexpr uint32_t kFlagAll = 1;
+constexpr uint32_t kMaxOneTerms = 30;
+constexpr uint32_t kMaxFewTerms = 8;
+constexpr uint32_t kAnswerHead = 5;
+constexpr uint32_t kFirstList = 256;
+constexpr uint32_t kListRoom = 512;
+constexpr uint32_t kNumWarps = 8;
+constexpr uint32_t kInFlight = 4;
+constexpr uint32_t kUnitRanges = 32;
+constexpr uint32_t kOpenHits = 128;

@@ -1,0 +1,33 @@
+package imagesearch
+
+import (
+	"flag"
+	"testing"
+
+	"github.com/griffin-search/griffin/internal/gpu/gputest"
+)
+
+var update = flag.Bool("update", false, "write constants.cuh")
+
+// constants.cuh equals this package's constants.
+func TestConstants(t *testing.T) {
+	gputest.CheckConstants(t, *update, "imagesearch", []gputest.Constant{
+		{Name: "kRangeDocs", Value: rangeDocs},
+		{Name: "kSuperRanges", Value: superRanges},
+		{Name: "kSuperDocs", Value: superDocs},
+		{Name: "kLayoutUnit", Value: layoutUnit},
+		{Name: "kFreqEscape", Value: freqEscape},
+		{Name: "kNumBuckets", Value: numBuckets},
+		{Name: "kWarpSums", Value: warpSums},
+		{Name: "kFlagAll", Value: flagAll},
+		{Name: "kMaxOneTerms", Value: maxOneTerms},
+		{Name: "kMaxFewTerms", Value: maxFewTerms},
+		{Name: "kAnswerHead", Value: answerHead},
+		{Name: "kFirstList", Value: firstList},
+		{Name: "kListRoom", Value: listRoom},
+		{Name: "kNumWarps", Value: threads / 32},
+		{Name: "kInFlight", Value: inFlight},
+		{Name: "kUnitRanges", Value: unitRanges},
+		{Name: "kOpenHits", Value: openHits},
+	})
+}

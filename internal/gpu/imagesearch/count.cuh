@@ -1,0 +1,112 @@
+/* The number of documents that match, without scores. */
+#pragma once
+
+#include "probe.cuh"
+
+/* The matches in a superblock as bitmaps, four ranges per lane: And of lists with bitmaps, or Or. By a warp. */
+__device__ __forceinline__ uint4 imagesearch_matches(const ImageBlock& b, uint32_t super) {
+    const uint32_t start = b.all ? kAll : 0;
+    uint4 words = make_uint4(start, start, start, start);
+#pragma unroll 4
+    for (uint32_t i = 0; i < b.numDense; i++) {
+        const ImageTerm& t = b.terms[i];
+        const uint4 w = imagesearch_part<uint4>(t, t.bitmap)[super * 32 + b.lane];
+        if (b.all) {
+            words = make_uint4(words.x & w.x, words.y & w.y, words.z & w.z, words.w & w.w);
+        } else {
+            words = make_uint4(words.x | w.x, words.y | w.y, words.z | w.z, words.w | w.w);
+        }
+    }
+    for (uint32_t i = b.numDense; i < b.numTerms; i++) { /* Or */
+        const ImageTerm& t = b.terms[i];
+        const auto* starts = imagesearch_part<uint32_t>(t, t.starts);
+        const auto* docIDs = imagesearch_part<uint32_t>(t, t.docIDs);
+        const uint64_t first = static_cast<uint64_t>(super) * kSuperDocs;
+        const uint64_t end = min(first + kSuperDocs, static_cast<uint64_t>(b.search->numDocs));
+        const uint32_t to = starts[(static_cast<uint32_t>(end - 1) >> t.shift) + 1];
+        for (uint32_t j = starts[static_cast<uint32_t>(first) >> t.shift] + b.lane; j < to; j += 32) {
+            const uint32_t docID = docIDs[j];
+            if (docID / kSuperDocs == super) {
+                atomicOr(b.shared->sums[b.warp] + docID / kRangeDocs % kSuperRanges, 1U << docID % kRangeDocs);
+            }
+        }
+    }
+    if (b.numDense < b.numTerms) {
+        __syncwarp();
+        auto* mine = reinterpret_cast<uint4*>(b.shared->sums[b.warp]) + b.lane;
+        const uint4 w = *mine;
+        *mine = make_uint4(0, 0, 0, 0);
+        __syncwarp();
+        words = make_uint4(words.x | w.x, words.y | w.y, words.z | w.z, words.w | w.w);
+    }
+    if (b.search->live != nullptr || b.shared->query.filter != nullptr) {
+        const uint32_t range = (super * 32 + b.lane) * 4, numRanges = (b.search->numDocs + kRangeDocs - 1) / kRangeDocs;
+        words.x &= range < numRanges ? imagesearch_allowed(b, range) : 0;
+        words.y &= range + 1 < numRanges ? imagesearch_allowed(b, range + 1) : 0;
+        words.z &= range + 2 < numRanges ? imagesearch_allowed(b, range + 2) : 0;
+        words.w &= range + 3 < numRanges ? imagesearch_allowed(b, range + 3) : 0;
+    }
+    return words;
+}
+
+/* The thread's count, by the postings of the shortest list. By all threads. */
+__device__ __forceinline__ uint32_t imagesearch_count_probes(const ImageBlock& b) {
+    const ImageTerm& t = b.terms[0];
+    const uint32_t stride = b.splits * blockDim.x;
+    uint32_t count = 0;
+    for (uint32_t first = b.split * blockDim.x; first < t.docFreq; first += stride) {
+        const uint32_t posting = first + threadIdx.x;
+        bool alive = posting < t.docFreq;
+        const uint32_t docID = alive ? imagesearch_part<uint32_t>(t, t.docIDs)[posting] : 0;
+        if (alive && (b.search->live != nullptr || b.shared->query.filter != nullptr)) {
+            alive = (imagesearch_allowed(b, docID / kRangeDocs) >> docID % kRangeDocs & 1) != 0;
+        }
+        count += imagesearch_lookup(b, docID, alive, false, 0, 0) ? 1 : 0;
+    }
+    return count;
+}
+
+/* The lane's count, by bitmaps. By all threads. */
+__device__ __forceinline__ uint32_t imagesearch_count_words(const ImageBlock& b) {
+    const uint32_t numSupers = (b.search->numDocs + kSuperDocs - 1) / kSuperDocs;
+    uint32_t count = 0;
+    for (uint32_t super = b.split * b.numWarps + b.warp; super < numSupers; super += b.splits * b.numWarps) {
+        const uint4 words = imagesearch_matches(b, super);
+        count += static_cast<uint32_t>(__popc(words.x) + __popc(words.y) + __popc(words.z) + __popc(words.w));
+    }
+    return count;
+}
+
+/* Counts the matches of a query. By all threads. */
+__device__ __forceinline__ void imagesearch_counting(const ImageSearch& search, const ImageQuery* query,
+                                                     const ImageTerm* terms, uint32_t split) {
+    __shared__ ImageShared shared;
+    ImageBlock b;
+    imagesearch_begin(b, shared, search, query, terms, split);
+    uint32_t count = b.all && b.numDense < b.numTerms ? imagesearch_count_probes(b) : imagesearch_count_words(b);
+    count = __reduce_add_sync(kAll, count);
+    if (b.lane == 0) {
+        atomicAdd(&shared.count, count);
+    }
+    __syncthreads();
+    if (threadIdx.x != 0) {
+        return;
+    }
+    uint32_t total = ld_relaxed(&shared.count);
+    if (b.state != nullptr) {
+        atomicAdd(&b.state->count, total);
+        __threadfence();
+        if (atomicAdd(&b.state->done, 1U) + 1 != b.splits) {
+            return;
+        }
+        __threadfence();
+        total = atomicExch(&b.state->count, 0U);
+        atomicExch(&b.state->done, 0U);
+    }
+    ImageResult* r = search.results + shared.query.result;
+    r->count = total;
+    __threadfence_system();
+    if (search.launch != 0) {
+        st_relaxed_system(&r->done, search.launch);
+    }
+}

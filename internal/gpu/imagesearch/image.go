@@ -1,0 +1,59 @@
+package imagesearch
+
+import (
+	"fmt"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	"github.com/griffin-search/griffin/internal/score"
+)
+
+// Image is a posting list in device memory, in the kernels' layout. It is a plain value, valid
+// while the memory is. The zero Image is no list.
+type Image struct {
+	shape Shape
+	kind  kind
+	data  cuda.Ptr[byte]
+	unit  score.Bound // of shape
+	term  termParams  // without the fields of the query
+}
+
+// NewImage returns the image of the shape at the start of data, as written by Build or Encode
+// and aligned to 128 bytes. The error wraps base.ErrBadInput.
+func NewImage(data cuda.Buffer[byte], shape Shape) (Image, error) {
+	if err := shape.check(); err != nil {
+		return Image{}, err
+	}
+	if int64(data.Len()) < shape.SizeBytes() || data.Ptr()%layoutUnit != 0 {
+		return Image{}, fmt.Errorf("image: %d bytes at %#x for one of %d, aligned to %d: %w", data.Len(), data.Ptr(), shape.SizeBytes(), layoutUnit, base.ErrBadInput)
+	}
+	m := Image{shape: shape, kind: shape.kind(), data: data.Ptr(), unit: shape.unit()}
+	m.term = m.params()
+	return m, nil
+}
+
+// Shape returns the image's shape.
+func (m *Image) Shape() Shape { return m.shape }
+
+// params returns the fields of termParams that depend on the image.
+func (m *Image) params() termParams {
+	parts := m.shape.layout()
+	t := termParams{
+		image: m.data, docFreq: uint32(m.shape.DocFreq), bucketShift: uint32(m.shape.bucketShift()),
+		superMax: parts.superMax, rangeMax: parts.rangeMax, bitmap: parts.bitmap, rank: parts.rank,
+		starts: parts.starts, docIDs: parts.docIDs, sat: parts.sat, freq: parts.freq, escapes: parts.escapes,
+		freqBytes: uint32(m.shape.freqBytes()),
+	}
+	t.satAt = m.data + cuda.Ptr[byte](parts.sat)*layoutUnit
+	t.maxAt = m.data + cuda.Ptr[byte](parts.rangeMax)*layoutUnit
+	switch m.kind {
+	case dense:
+		t.dense, t.bounded = 1, 1
+	case bounded:
+		t.bounded = 1
+	}
+	if n := m.shape.escapes(); n > 0 {
+		t.escapeMask = uint32(n - 1)
+	}
+	return t
+}

@@ -1,0 +1,179 @@
+package imagesearch
+
+import (
+	_ "embed"
+	"errors"
+	"math"
+	"sync"
+
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	"github.com/griffin-search/griffin/internal/score"
+)
+
+var (
+	//go:embed image/imagesearch.ptx
+	searchImage []byte
+	//go:embed image/imagesearch_build.ptx
+	buildImage []byte
+	//go:embed image/imagesearch_wide.ptx
+	wideImage []byte
+)
+
+// Kernels are this package's kernels on one device. Safe for concurrent use.
+type Kernels struct {
+	device  *cuda.Device
+	modules []*cuda.Module
+
+	// Top k by ranges, by the postings of the shortest list, and counts. One and Few have the
+	// query in their parameters.
+	ranges, probe, count           *cuda.Kernel
+	rangesOne, rangesFew, probeOne *cuda.Kernel
+	fill                           *cuda.Kernel // of Build
+	maxWindow                      int          // superblocks that a block sorts at a time
+	shared                         int          // maximum dynamic shared memory of a block, in bytes, for all kernels
+	// Number of blocks that can run at the same time: for batches, and for a single query.
+	resident, residentOne int
+
+	// The kernels of wide queries (key.cuh), loaded for the first one. Guarded by loadWide.
+	loadWide              sync.Once
+	rangesWide, probeWide *cuda.Kernel
+	wideErr               error
+}
+
+// Load loads the kernels on a device. The kernels of wide queries are loaded by Batch.Add.
+func Load(d *cuda.Device) (*Kernels, error) {
+	k := &Kernels{device: d, maxWindow: maxWindow}
+	if err := k.load(); err != nil {
+		return nil, errors.Join(err, k.Close())
+	}
+	return k, nil
+}
+
+func (k *Kernels) load() error {
+	search, err := k.module("imagesearch", searchImage)
+	if err != nil {
+		return err
+	}
+	build, err := k.module("imagesearch_build", buildImage)
+	if err != nil {
+		return err
+	}
+	for _, e := range []struct {
+		kernel **cuda.Kernel
+		module *cuda.Module
+		name   string
+		load   func(*cuda.Module, string) (*cuda.Kernel, error)
+	}{
+		{&k.ranges, search, "imagesearch_ranges", cuda.LoadKernel[searchParams]},
+		{&k.probe, search, "imagesearch_probe", cuda.LoadKernel[searchParams]},
+		{&k.count, search, "imagesearch_count", cuda.LoadKernel[searchParams]},
+		{&k.rangesOne, search, "imagesearch_ranges_one", cuda.LoadKernel[oneParams]},
+		{&k.rangesFew, search, "imagesearch_ranges_few", cuda.LoadKernel[fewParams]},
+		{&k.probeOne, search, "imagesearch_probe_one", cuda.LoadKernel[oneParams]},
+		{&k.fill, build, "imagesearch_build", cuda.LoadKernel[buildParams]},
+	} {
+		if *e.kernel, err = e.load(e.module, e.name); err != nil {
+			return err
+		}
+	}
+	k.shared = math.MaxInt
+	for _, kernel := range []*cuda.Kernel{k.ranges, k.probe, k.count, k.rangesOne, k.rangesFew, k.probeOne} {
+		k.shared = min(k.shared, k.device.Info().MaxSharedBytes-kernel.SharedBytes())
+	}
+	shared := sharedBytes(8, 64, capacity(10))
+	for _, e := range []struct {
+		kernel *cuda.Kernel
+		blocks *int
+	}{{k.ranges, &k.resident}, {k.rangesOne, &k.residentOne}} {
+		n, err := e.kernel.BlocksPerMultiprocessor(threads, shared)
+		if err != nil {
+			return err
+		}
+		*e.blocks = max(n*k.device.Info().Multiprocessors, 1)
+	}
+	return nil
+}
+
+// wide loads the kernels of wide queries, once. Such queries are rare, and the driver compiles
+// the kernels slowly.
+func (k *Kernels) wide() error {
+	k.loadWide.Do(func() {
+		var m *cuda.Module
+		if m, k.wideErr = k.module("imagesearch_wide", wideImage); k.wideErr != nil {
+			return
+		}
+		if k.rangesWide, k.wideErr = cuda.LoadKernel[searchParams](m, "imagesearch_ranges_wide"); k.wideErr != nil {
+			return
+		}
+		k.probeWide, k.wideErr = cuda.LoadKernel[searchParams](m, "imagesearch_probe_wide")
+	})
+	return k.wideErr
+}
+
+func (k *Kernels) module(name string, image []byte) (*cuda.Module, error) {
+	m, err := k.device.LoadModule(name, image)
+	if err == nil {
+		k.modules = append(k.modules, m)
+	}
+	return m, err
+}
+
+// Close unloads the kernels. None may be running.
+func (k *Kernels) Close() error {
+	var errs []error
+	for _, m := range k.modules {
+		errs = append(errs, m.Unload())
+	}
+	k.modules = nil
+	return errors.Join(errs...)
+}
+
+// Build writes the image of a list to the start of data (SizeBytes bytes, aligned to 128), in
+// stream order. docIDs, rising, and freqs, each at least 1, hold shape.DocFreq postings.
+// lengths holds the lengths of all documents; it is not read if the Saturation is linear. The
+// inputs are needed until the kernel has ended.
+//
+// The bytes equal the bytes of Encode, except for the slots of long frequencies in their hash
+// table. Errors wrap base.ErrBadInput or are the device's.
+func (k *Kernels) Build(s *cuda.Stream, data cuda.Buffer[byte], shape Shape, docIDs, freqs, lengths cuda.Buffer[uint32]) (Image, error) {
+	m, err := NewImage(data, shape)
+	if err != nil {
+		return Image{}, err
+	}
+	if err := shape.checkPostings(docIDs.Len(), freqs.Len(), lengths.Len()); err != nil {
+		return Image{}, err
+	}
+	if shape.escapes() > 0 {
+		from := int(m.term.escapes) * layoutUnit
+		if err := cuda.Fill(s, data.Slice(from, from+shape.escapes()*8), 0); err != nil {
+			return Image{}, err
+		}
+	}
+	p := buildParams{
+		docIDs: docIDs.Ptr(), freqs: freqs.Ptr(), lengths: lengths.Ptr(),
+		term: m.term, numDocs: uint32(shape.NumDocs), max: uint32(shape.Max),
+	}
+	p.c0, p.c1, p.perUnit = shape.saturation()
+	if shape.Saturation.Linear {
+		p.linear = 1
+	}
+	grid := cuda.D1(numSupers(shape.NumDocs))
+	return m, cuda.Launch(s, k.fill, grid, cuda.D1(superRanges), 0, &p)
+}
+
+// saturation returns BM25's K = c0 + c1*length as float32, and the number of 8-bit steps of a
+// saturation of 1, increased by the rounding error of the arithmetic that uses them.
+func (s *Shape) saturation() (c0, c1, perUnit float32) {
+	if s.Saturation.Linear {
+		return 0, 0, 0
+	}
+	avg := s.Saturation.AvgLen
+	if !(avg > 0) {
+		avg = 1
+	}
+	k1, b := float64(s.Saturation.K1), float64(s.Saturation.B)
+	// Six operations with a relative error of 2^-24 each have less than 2^-20 together.
+	const slack = 1 + 1.0/(1<<20)
+	perUnit = float32(float64(score.MaxBound) / float64(s.Max) * math.MaxUint8 * slack)
+	return float32(k1 * (1 - b)), float32(k1 * b / avg), perUnit
+}

@@ -1,0 +1,63 @@
+package imagesearch
+
+import (
+	"errors"
+
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+)
+
+// batchMemory has the buffers and events of a Batch.
+type batchMemory struct {
+	// Page-locked. The kernels read and write it over the bus.
+	queries cuda.HostBuffer[queryParams]
+	terms   cuda.HostBuffer[termParams]
+	blocks  cuda.HostBuffer[blockParams]
+	results cuda.HostBuffer[result]
+	hits    cuda.HostBuffer[uint64]
+	// On the device.
+	states cuda.Buffer[splitState] // all 0 between launches, unless one failed
+	keys   cuda.Buffer[uint64]     // allocated by reserve
+
+	begun, ended *cuda.Event
+}
+
+// allocate allocates the memory; after an error, free frees the allocated part.
+func (m *batchMemory) allocate(k *Kernels, l Limits) (err error) {
+	d := k.device
+	if m.queries, err = cuda.AllocHost[queryParams](d, 2*l.Queries); err != nil {
+		return err
+	}
+	if m.terms, err = cuda.AllocHost[termParams](d, l.Terms); err != nil {
+		return err
+	}
+	if m.blocks, err = cuda.AllocHost[blockParams](d, numJobs*(l.Queries+k.spareBlocks())); err != nil {
+		return err
+	}
+	if m.results, err = cuda.AllocHost[result](d, l.Queries); err != nil {
+		return err
+	}
+	if m.hits, err = cuda.AllocHost[uint64](d, l.Hits); err != nil {
+		return err
+	}
+	if m.states, err = cuda.Alloc[splitState](d, l.Queries); err != nil {
+		return err
+	}
+	if m.begun, err = d.NewEvent(true); err != nil {
+		return err
+	}
+	m.ended, err = d.NewEvent(true)
+	return err
+}
+
+func (m *batchMemory) free() error {
+	errs := []error{
+		m.queries.Free(), m.terms.Free(), m.blocks.Free(), m.results.Free(), m.hits.Free(),
+		m.states.Free(), m.keys.Free(),
+	}
+	for _, e := range []*cuda.Event{m.begun, m.ended} {
+		if e != nil {
+			errs = append(errs, e.Close())
+		}
+	}
+	return errors.Join(errs...)
+}

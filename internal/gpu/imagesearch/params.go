@@ -1,0 +1,142 @@
+package imagesearch
+
+import "github.com/griffin-search/griffin/internal/gpu/cuda"
+
+// The types of this file are mirrored in imagesearch.cuh, block.cuh and imagesearch_build.cu, field
+// by field. The comments on the fields are there.
+
+// termParams is a term of a query, 128 bytes.
+type termParams struct {
+	satAt   cuda.Ptr[byte]
+	satStep uint32
+	_       uint32
+	maxAt   cuda.Ptr[byte]
+	maxStep uint32
+	_       uint32
+
+	image   cuda.Ptr[byte]
+	lengths cuda.Ptr[uint32]
+
+	weight, c0, c1 float32
+	linear         uint32
+
+	step        uint32
+	docFreq     uint32
+	dense       uint32
+	bucketShift uint32
+
+	superMax, rangeMax, bitmap, rank   uint32
+	starts, docIDs, sat, freq, escapes uint32
+
+	escapeMask uint32
+	freqBytes  uint32
+	bounded    uint32
+}
+
+// queryParams is a query, 64 bytes.
+type queryParams struct {
+	filter cuda.Ptr[uint32]
+
+	keyShift, scoreShift uint32
+
+	firstTerm, numTerms uint32
+	k                   uint32
+	flags               uint32
+	threshold           uint32
+	bucketShift         uint32
+	firstHit            uint32
+	result              uint32
+	numDense            uint32
+	splits              uint32
+	firstKey            uint32
+	numBounded          uint32
+}
+
+// flagAll marks an And query.
+const flagAll = 1
+
+// result has the counts of a query, 32 bytes.
+type result struct {
+	numHits uint32
+	done    uint32 // number of the launch, written last
+	count   uint64
+
+	supers, ranges, candidates, rounds uint32
+}
+
+// splitState is shared by the blocks of a query that has several.
+//
+//nolint:unused // only the kernels use the fields
+type splitState struct {
+	buckets [numBuckets]uint32
+	thetas  [threads / 32][32]uint32
+	joined  uint64
+	done    uint32
+	count   uint32
+	pushed  uint32
+	work    [4]uint32
+	_       uint32
+}
+
+// blockParams assigns a block to a query: block number split of queryParams.splits.
+type blockParams struct{ query, split uint32 }
+
+// searchParams are the parameters of the search kernels.
+type searchParams struct {
+	queries cuda.Ptr[queryParams]
+	terms   cuda.Ptr[termParams]
+	blocks  cuda.Ptr[blockParams]
+	results cuda.Ptr[result]
+	hits    cuda.Ptr[uint64]
+	live    cuda.Ptr[uint32]
+	states  cuda.Ptr[splitState]
+	keys    cuda.Ptr[uint64]
+	answer  cuda.Ptr[uint64]
+
+	numDocs  uint32
+	maxTerms uint32
+	capacity uint32
+	window   uint32
+	_        uint32
+	launch   uint32
+}
+
+// answerHead is the number of words of an answer before the hits (two words each): the number
+// of hits, and the work.
+const answerHead = 5
+
+// maxOneTerms is the maximum number of terms of a query in the launch parameters.
+const maxOneTerms = 30
+
+// maxFewTerms is the maximum number of terms of fewParams: 1 KB of parameters arrives a
+// microsecond sooner than 4 KB.
+const maxFewTerms = 8
+
+// oneParams are searchParams with the only query.
+type oneParams struct {
+	search searchParams
+	query  queryParams
+	terms  [maxOneTerms]termParams
+}
+
+// fewParams are oneParams for few terms.
+type fewParams struct {
+	search searchParams
+	query  queryParams
+	terms  [maxFewTerms]termParams
+}
+
+// buildParams are the parameters of imagesearch_build.
+type buildParams struct {
+	docIDs  cuda.Ptr[uint32]
+	freqs   cuda.Ptr[uint32]
+	lengths cuda.Ptr[uint32]
+	term    termParams
+
+	numDocs uint32
+	linear  uint32
+	max     uint32
+	c0, c1  float32
+	perUnit float32
+	_       [2]uint32
+}

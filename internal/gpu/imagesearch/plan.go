@@ -1,0 +1,87 @@
+package imagesearch
+
+import "github.com/griffin-search/griffin/internal/gpu/cuda"
+
+// The amounts of work that get a block of their own, if the launch has spare blocks.
+const (
+	rangesBlock = 300_000 // postings, for search by ranges
+	probeBlock  = 16_384  // lookups, for search by the shortest list
+	countBlock  = 100_000 // bitmap words
+)
+
+// spareFactor is the number of spare blocks of a launch, beyond one per query, relative to
+// the blocks that run at the same time. It lets all multiprocessors end at about the same time.
+const spareFactor = 8
+
+// spareBlocks returns the maximum number of blocks of a launch beyond one per query.
+func (k *Kernels) spareBlocks() int { return spareFactor * k.resident }
+
+// cost returns the cost of a query in units of a block's work.
+func cost(kind int, p *queryParams, terms []termParams) uint64 {
+	if kind == jobProbe {
+		return uint64(terms[0].docFreq)*uint64(p.numTerms)/probeBlock + 1
+	}
+	sum := uint64(0)
+	for i := range terms {
+		sum += uint64(terms[i].docFreq)
+	}
+	return sum/rangesBlock + 1
+}
+
+func (b *Batch) countCost(p *queryParams, terms []termParams) uint64 {
+	if p.flags&flagAll != 0 && p.numDense < p.numTerms {
+		return cost(jobProbe, p, terms)
+	}
+	return uint64(numSupers(b.segment.NumDocs))*superRanges*uint64(p.numTerms)/countBlock + 1
+}
+
+// plan sets the number of blocks of each query and returns the maximum number of superblocks of
+// a block. In a large batch, only costly queries get more than one block.
+func (b *Batch) plan() (most int) {
+	supers := numSupers(b.segment.NumDocs)
+	least, keys := uint32(supers), 0
+	for _, jobs := range b.jobs {
+		total := uint64(0)
+		for i := range jobs {
+			total += jobs[i].cost
+		}
+		unit := total/uint64(b.kernels.spareBlocks()) + 1
+		for i := range jobs {
+			j := &jobs[i]
+			q := &b.queries.Data()[j.query]
+			j.splits = uint32(min((j.cost+unit-1)/unit, uint64(b.maxSplits())))
+			keys = b.split(q, j.splits, keys)
+			least = min(least, j.splits)
+		}
+	}
+	return (supers + int(least) - 1) / int(max(least, 1))
+}
+
+// maxSplits is the maximum number of blocks of a query.
+func (b *Batch) maxSplits() int {
+	return (numSupers(b.segment.NumDocs) + 3) / 4
+}
+
+// split assigns blocks to a query, and keys from firstKey on; it returns the end of these keys.
+func (b *Batch) split(q *queryParams, splits uint32, firstKey int) int {
+	q.splits, q.firstKey = splits, uint32(firstKey)
+	if splits > 1 {
+		firstKey += int(splits * q.k)
+	}
+	b.numKeys = firstKey
+	return firstKey
+}
+
+// reserve allocates memory for the keys that the blocks of a query share, if it is too small.
+func (b *Batch) reserve() (err error) {
+	n := b.numKeys
+	if n <= b.keys.Len() {
+		return nil
+	}
+	n = max(n, 2*b.keys.Len(), 1<<16)
+	if err := b.keys.Free(); err != nil {
+		return err
+	}
+	b.keys, err = cuda.Alloc[uint64](b.kernels.device, n)
+	return err
+}

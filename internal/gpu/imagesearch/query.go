@@ -1,0 +1,188 @@
+package imagesearch
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	"github.com/griffin-search/griffin/internal/leg"
+)
+
+// MaxK is the maximum K of a query.
+const MaxK = 1000
+
+// MaxTerms is the maximum number of terms of a query.
+const MaxTerms = 512
+
+// Mode selects the documents that match.
+type Mode uint8
+
+// Documents match that contain any (Or) or all (And) of the terms.
+const (
+	Or Mode = iota
+	And
+)
+
+// Segment is a segment in device memory. It is a plain value.
+type Segment struct {
+	NumDocs int
+	// Base is added to the DocIDs of hits.
+	Base base.DocID
+	// Live is a bitmap, [ceil(NumDocs/32)]uint32: bit d%32 of word d/32 is set if document d
+	// is not deleted. Zero: all are live.
+	Live cuda.Buffer[uint32]
+}
+
+// Term is a term of a query in a segment.
+type Term struct {
+	// Leg has the weight of the term. Its Scale converts the bounds of the image's Shape
+	// (Saturation and Max) into scores. Its List may be nil; only its Kth are used, and only
+	// if no document is deleted or filtered.
+	leg.Leg
+	Image Image
+	// Lengths are the document lengths in the list's field, in tokens: [NumDocs]uint32. Not
+	// read if the leg's Term is linear.
+	Lengths cuda.Buffer[uint32]
+}
+
+// Query is a flat query over one segment. Add does not keep it.
+type Query struct {
+	Mode Mode
+	// K is the number of hits, at most MaxK. 0: documents are not scored.
+	K int
+	// Count requests the number of matches.
+	Count bool
+	// Terms are in any order, at most MaxTerms. The caller omits terms that the segment does
+	// not have; an And query with such a term has no matches.
+	Terms []Term
+	// Filter, if not zero, is a bitmap as Segment.Live: only documents in it match.
+	Filter cuda.Buffer[uint32]
+	// Threshold is a score that at least K documents of the search reach, 0 if unknown.
+	// Documents with a lower score are omitted.
+	Threshold base.Score
+}
+
+// Errors of Add, which does not change the batch then.
+var (
+	// ErrFull is returned if the batch has no room for the query; another batch has.
+	ErrFull = errors.New("batch is full")
+	// ErrUnsuited is returned if the kernels cannot answer the query: it has too many terms
+	// or hits, or its scores can exceed MaxScore. The CPU can answer it.
+	ErrUnsuited = errors.New("query is not suited to the GPU's kernels")
+)
+
+// MaxDocs is the maximum number of documents of a segment. Below 2^32, it leaves room for
+// kernels to count some superblocks, or a posting per thread, past the end.
+const MaxDocs = 1<<32 - 1<<16
+
+// MaxScore is the maximum score in a segment of numDocs documents: a hit's 64-bit key holds
+// its DocID and its score (key.cuh).
+func MaxScore(numDocs int) base.Score {
+	return 1<<(64-bits.Len(uint(numDocs))) - 1
+}
+
+// check returns the width of the query, or an error that wraps base.ErrBadInput or ErrUnsuited.
+func (q *Query) check(seg *Segment) (w width, err error) {
+	switch {
+	case q.K < 0 || q.Mode > And || len(q.Terms) == 0:
+		return w, fmt.Errorf("mode %d, k %d, %d terms: %w", q.Mode, q.K, len(q.Terms), base.ErrBadInput)
+	case q.K > MaxK:
+		return w, fmt.Errorf("%d hits: %w", q.K, ErrUnsuited)
+	case len(q.Terms) > MaxTerms:
+		return w, fmt.Errorf("%d terms: %w", len(q.Terms), ErrUnsuited)
+	case int64(seg.NumDocs) > MaxDocs:
+		return w, fmt.Errorf("%d documents: %w", seg.NumDocs, ErrUnsuited)
+	case !seg.Live.IsZero() && seg.Live.Len() < (seg.NumDocs+31)/32:
+		return w, fmt.Errorf("bitmap of %d words for %d documents: %w", seg.Live.Len(), seg.NumDocs, base.ErrBadInput)
+	case !q.Filter.IsZero() && q.Filter.Len() < (seg.NumDocs+31)/32:
+		return w, fmt.Errorf("filter of %d words for %d documents: %w", q.Filter.Len(), seg.NumDocs, base.ErrBadInput)
+	}
+	sum := uint64(0)
+	for i := range q.Terms {
+		t := &q.Terms[i]
+		if t.Image.shape.NumDocs != seg.NumDocs || t.Image.data == 0 {
+			return w, fmt.Errorf("term %d: image of a segment of %d documents, not %d: %w", i, t.Image.shape.NumDocs, seg.NumDocs, base.ErrBadInput)
+		}
+		if !t.Term.Linear && t.Lengths.Len() < seg.NumDocs {
+			return w, fmt.Errorf("term %d: %d lengths of %d documents: %w", i, t.Lengths.Len(), seg.NumDocs, base.ErrBadInput)
+		}
+		if t.Term.Linear != t.Image.shape.Saturation.Linear {
+			return w, fmt.Errorf("term %d: weights and frequencies mixed up: %w", i, base.ErrBadInput)
+		}
+		sum += t.most(0)
+	}
+	if sum <= math.MaxUint32 {
+		return width{}, nil
+	}
+	return q.width(seg)
+}
+
+// width is the representation of a query's scores. Zero: narrow; bounds and scores are below
+// 2^32. Otherwise the query is wide (key.cuh).
+type width struct {
+	keyShift uint // bits of a key that hold the DocID
+	shift    uint // bounds are in units of 2^shift
+}
+
+func (w width) wide() bool { return w.keyShift > 0 }
+
+// width returns the width of a wide query, with the minimum shift for bounds below 2^32.
+func (q *Query) width(seg *Segment) (w width, err error) {
+	w.keyShift = uint(bits.Len(uint(seg.NumDocs)))
+	sum := uint64(0)
+	for i := range q.Terms {
+		t := &q.Terms[i]
+		most := uint64(t.Scale.Upper(t.Image.shape.Max))
+		if sum += most; most > math.MaxUint32 || base.Score(sum) > MaxScore(seg.NumDocs) {
+			return width{}, fmt.Errorf("scores of up to %d or more: %w", sum, ErrUnsuited)
+		}
+	}
+	for most := uint64(math.MaxUint64); most > math.MaxUint32; {
+		w.shift++
+		most = 0
+		for i := range q.Terms {
+			most += q.Terms[i].most(w.shift)
+		}
+	}
+	return w, nil
+}
+
+// most is the maximum that the term adds to the bound of a range, in units of 2^shift: 255
+// steps, and twice that for a sparse list, because the kernels add a range twice if a group of
+// 32 postings ends inside it.
+func (t *Term) most(shift uint) uint64 {
+	most := t.step(shift) * math.MaxUint8
+	if t.Image.kind == sparse {
+		most *= 2
+	}
+	return most
+}
+
+// step is an upper bound of a step of the image's 8-bit contributions, in units of 2^shift: a
+// posting of s steps has a Score of at most s*step<<shift.
+//
+// The saturation b of a posting is at most s/255 of the unit, and its contribution at most
+// up*b + 1 (score.Scale), where Upper(unit) > up*unit. So s*Upper(unit)/255 is too small by at
+// most 1.
+func (t *Term) step(shift uint) uint64 {
+	step := (uint64(t.Scale.Upper(t.Image.unit))+math.MaxUint8-1)/math.MaxUint8 + 1
+	return (step + 1<<shift - 1) >> shift
+}
+
+// threshold returns a score that at least q.K live documents reach, in units of 2^shift,
+// rounded down.
+func (q *Query) threshold(seg *Segment, shift uint) uint32 {
+	theta := q.Threshold
+	if q.Mode != And && seg.Live.IsZero() && q.Filter.IsZero() {
+		for i := range q.Terms {
+			theta = max(theta, q.Terms[i].KthScore(q.K))
+		}
+	}
+	return narrow(theta, shift)
+}
+
+// narrow converts a threshold to 32 bits, in units of 2^shift, rounded down.
+func narrow(theta base.Score, shift uint) uint32 { return uint32(min(theta>>shift, math.MaxUint32)) }

@@ -1,0 +1,142 @@
+/* Merging of the results of a query's blocks, and output to the host. */
+#pragma once
+
+#include "key.cuh"
+
+/* Writes the answer of a single query from keys [0, count) in b.keys. The host checks each word for arrival, so the
+ * writes need no order. By all threads. */
+__device__ __forceinline__ void imagesearch_answer(const ImageBlock& b, uint32_t count, bool sorted) {
+    const uint64_t tag = static_cast<uint64_t>(b.search->launch) << 32;
+    uint64_t* answer = b.search->answer;
+    if (threadIdx.x < kNumWork) {
+        st_relaxed_system(answer + 1 + threadIdx.x, tag | b.shared->work[threadIdx.x]);
+    }
+    const uint32_t k = min(count, b.shared->query.k);
+    if (threadIdx.x == 0) {
+        st_relaxed_system(answer, tag | k);
+    }
+    for (uint32_t i = threadIdx.x; i < count; i += blockDim.x) {
+        const uint64_t key = b.keys[i];
+        uint32_t rank = i;
+        if (!sorted) {
+            rank = 0;
+            for (uint32_t j = 0; j < count; j++) {
+                rank += b.keys[j] > key ? 1 : 0;
+            }
+        }
+        if (rank < k) {
+            st_relaxed_system(answer + kAnswerHead + 2 * rank, tag | key >> 32);
+            st_relaxed_system(answer + kAnswerHead + 2 * rank + 1, tag | static_cast<uint32_t>(key));
+        }
+    }
+}
+
+/* Writes the hits and counts of a query. done, for which the host waits, is written last, after one system fence, which
+ * takes microseconds. By all threads of the query's last block. */
+__device__ __forceinline__ void imagesearch_write(const ImageBlock& b) {
+    const ImageQuery& q = b.shared->query;
+    ImageResult* r = b.search->results + q.result;
+    __syncthreads();
+    uint32_t count = b.shared->top.count;
+    if (b.search->answer != nullptr && b.search->launch != 0) {
+        const bool sorted = count > blockDim.x;
+        if (sorted) {
+            block_topk_sort(b.shared->top);
+            count = b.shared->top.count;
+        }
+        imagesearch_answer(b, count, sorted);
+        return;
+    }
+    const ImageSearch* search = b.search;
+    count = block_write_hits(b.shared->top, b.keys, q.k,
+                             [search, &q](uint32_t i, uint64_t key) { search->hits[q.firstHit + i] = key; });
+    if (threadIdx.x < kNumWork) {
+        r->work[threadIdx.x] = b.shared->work[threadIdx.x];
+    }
+    if (threadIdx.x == 0) {
+        r->numHits = count;
+    }
+    if (b.search->launch == 0) {
+        return;
+    }
+    __threadfence_system();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        st_relaxed_system(&r->done, b.search->launch);
+    }
+}
+
+/* Stores the block's keys for the query's last block. Returns true in the last block, which then has the keys of all
+ * blocks in top. By all threads. */
+template <bool wide>
+__device__ __forceinline__ bool imagesearch_join(const ImageBlock& b) {
+    BlockTopK& top = b.shared->top;
+    uint64_t* keys = b.search->keys + b.shared->query.firstKey;
+    const uint32_t heard = ld_relaxed(b.state->thetas[b.warp]);
+    __syncthreads();
+    if (top.count > 0) {
+        const uint32_t theta = max(__shfl_sync(kAll, heard, 0), imagesearch_theta(b));
+        uint32_t numGood = 0;
+        for (uint32_t from = 0; top.count > top.k && from < top.count; from += blockDim.x) {
+            const uint32_t i = from + threadIdx.x;
+            numGood += static_cast<uint32_t>(
+                __syncthreads_count(i < top.count && ImageKeys<wide>::score(b, top.keys[i]) >= theta));
+        }
+        if (numGood > top.k) { /* a block has room for k keys */
+            block_topk_compact(top);
+        }
+        for (uint32_t i = threadIdx.x; i < top.count; i += blockDim.x) {
+            if (ImageKeys<wide>::score(b, top.keys[i]) >= theta) {
+                keys[atomicAdd(&b.state->joined, uint64_t{1} << 32) >> 32] = top.keys[i];
+            }
+        }
+    }
+    if (threadIdx.x < kNumWork && b.shared->work[threadIdx.x] > 0) {
+        atomicAdd(b.state->work + threadIdx.x, b.shared->work[threadIdx.x]);
+    }
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        const uint64_t before = atomicAdd(&b.state->joined, uint64_t{1});
+        b.shared->last = static_cast<uint32_t>(before) + 1 == b.splits ? 1 : 0;
+        b.shared->numHits = static_cast<uint32_t>(before >> 32);
+    }
+    __syncthreads();
+    if (b.shared->last == 0) {
+        return false;
+    }
+    __threadfence();
+    const uint32_t numKeys = b.shared->numHits;
+    if (threadIdx.x < kNumWork) {
+        b.shared->work[threadIdx.x] = ld_relaxed(b.state->work + threadIdx.x);
+    }
+    block_topk_init(top, top.keys, top.capacity, top.k, 0);
+    if (numKeys <= top.capacity) {
+        for (uint32_t i = threadIdx.x; i < numKeys; i += blockDim.x) {
+            top.keys[i] = __ldcg(keys + i);
+        }
+        if (threadIdx.x == 0) {
+            top.count = numKeys;
+        }
+        __syncthreads();
+        return true;
+    }
+    block_take(
+        top, &b.shared->theta, numKeys, [&](uint32_t i) { return __ldcg(keys + i); },
+        [&b](uint64_t key) { return ImageKeys<wide>::score(b, key); });
+    return true;
+}
+
+/* Merges and writes the hits of a query. By all threads. */
+template <bool wide = false>
+__device__ __forceinline__ void imagesearch_end(const ImageBlock& b) {
+    if (b.state != nullptr && !imagesearch_join<wide>(b)) {
+        return;
+    }
+    imagesearch_write(b);
+    if (b.state == nullptr) {
+        return;
+    }
+    __syncthreads();
+    block_clear(b.state);
+}

@@ -1,0 +1,253 @@
+package imagesearch
+
+import (
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+)
+
+// Single answers one query at a time on the whole device, with minimum latency. The query is in
+// the launch parameters, and the host polls page-locked memory for the answer without a driver
+// call. Not safe for concurrent use.
+type Single struct {
+	batch *Batch
+	// wait is the time that Search polls before it waits in the driver.
+	wait time.Duration
+	one  oneParams
+	few  fewParams
+	// answer is written by queries by ranges: answerHead words, and two words per hit.
+	answer cuda.HostBuffer[uint64]
+	// timed: events are recorded around the launches.
+	timed bool
+}
+
+// singleWait exceeds the time of all but the longest queries.
+const singleWait = 5 * time.Millisecond
+
+// NewSingle allocates the memory for one query.
+func (k *Kernels) NewSingle() (*Single, error) {
+	b, err := k.NewBatch(Limits{Queries: 1, Terms: MaxTerms, Hits: MaxK})
+	if err != nil {
+		return nil, err
+	}
+	s := &Single{batch: b, wait: singleWait}
+	if s.answer, err = cuda.AllocHost[uint64](k.device, answerHead+2*MaxK); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	clear(s.answer.Data()) // another Single may have left words with the same launch numbers
+	return s, nil
+}
+
+// Close frees the memory.
+func (s *Single) Close() error { return errors.Join(s.batch.Close(), s.answer.Free()) }
+
+// Search answers a query over a segment, in a stream with no other work, and waits for the
+// answer. Errors are as for Batch.Add, or the device's.
+func (s *Single) Search(stream *cuda.Stream, segment Segment, q *Query) error {
+	b := s.batch
+	b.Reset(segment)
+	if _, err := b.Add(q); err != nil {
+		return err
+	}
+	if q.K == 0 && !q.Count {
+		return nil
+	}
+	if err := s.launch(stream); err != nil {
+		return abandon(stream, err)
+	}
+	return s.await(stream)
+}
+
+// AppendHits appends the hits to dst, best first.
+func (s *Single) AppendHits(dst []base.Hit) []base.Hit { return s.batch.AppendHits(dst, 0) }
+
+// Count returns the number of matches, if the query had Count set.
+func (s *Single) Count() uint64 { return s.batch.Count(0) }
+
+// Stats returns the work of the query.
+func (s *Single) Stats() Stats { return s.batch.Stats(0) }
+
+// SetTimed turns the measurement of device time on or off. It costs some microseconds a query.
+func (s *Single) SetTimed(timed bool) { s.timed = timed }
+
+// Elapsed returns the device time of the last query, if measured. It waits for the end of the
+// launch, which is later than the answer.
+func (s *Single) Elapsed() (time.Duration, error) {
+	if err := s.batch.Wait(); err != nil {
+		return 0, err
+	}
+	return s.batch.Elapsed()
+}
+
+func (s *Single) launch(stream *cuda.Stream) error {
+	b := s.batch
+	b.launches++
+	if b.launches == 0 { // 0 is the initial value of done; words of earlier launches are cleared
+		b.launches++
+		clear(s.answer.Data())
+	}
+	if s.timed {
+		if err := stream.Record(b.begun); err != nil {
+			return err
+		}
+	}
+	if err := s.launchJobs(stream); err != nil || !s.timed {
+		return err
+	}
+	return stream.Record(b.ended)
+}
+
+func (s *Single) launchJobs(stream *cuda.Stream) error {
+	b := s.batch
+	last, keys := 0, 0
+	for kind, jobs := range b.jobs {
+		for i := range jobs {
+			last = kind
+			jobs[i].splits = uint32(s.splits(kind, &jobs[i]))
+			keys = b.split(&b.queries.Data()[jobs[i].query], jobs[i].splits, keys)
+		}
+	}
+	if err := b.prepare(stream); err != nil {
+		return err
+	}
+	for kind, jobs := range b.jobs {
+		for i := range jobs {
+			if err := s.launchOne(stream, kind, &jobs[i], kind == last); err != nil {
+				return err
+			}
+		}
+	}
+	b.failed = false
+	return nil
+}
+
+// splits returns the number of blocks of a job: all that run at the same time, if it has enough
+// work.
+func (s *Single) splits(kind int, j *job) int {
+	b := s.batch
+	n := b.maxSplits()
+	if kind == jobProbe || kind == jobProbeWide {
+		n = int(min(j.cost*(probeBlock/threads/2), uint64(b.kernels.residentOne)))
+	}
+	return min(n, b.kernels.residentOne)
+}
+
+// launchOne launches a job; the last one signals the host.
+func (s *Single) launchOne(stream *cuda.Stream, kind int, j *job, last bool) error {
+	b := s.batch
+	supers := numSupers(b.segment.NumDocs)
+	p := b.params((supers + int(j.splits) - 1) / int(j.splits))
+	if last {
+		p.launch = b.launches
+	}
+	q := &b.queries.Data()[j.query]
+	kernel := b.kernels.kernelOne(kind, q)
+	if kernel == nil {
+		from := kind * (b.limits.Queries + b.kernels.spareBlocks())
+		for split := range j.splits {
+			b.blocks.Data()[from+int(split)] = blockParams{j.query, split}
+		}
+		p.blocks = b.blocks.DevicePtr() + cuda.Ptr[blockParams](8*from)
+		return b.start(stream, b.kernels.kernel(kind), int(j.splits), &p)
+	}
+	if kind != jobProbe {
+		p.window, p.answer = 0, s.answer.DevicePtr()
+	}
+	terms := b.terms.Data()[q.firstTerm:][:q.numTerms]
+	if kernel == b.kernels.rangesFew {
+		copy(s.few.terms[:], terms)
+		return launchAlone(stream, kernel, int(j.splits), &s.few, &s.few.search, &s.few.query, &p, q)
+	}
+	copy(s.one.terms[:], terms)
+	return launchAlone(stream, kernel, int(j.splits), &s.one, &s.one.search, &s.one.query, &p, q)
+}
+
+// launchAlone launches a query with the parameters all, whose terms are set; search and query
+// are its fields.
+func launchAlone[P any](stream *cuda.Stream, kernel *cuda.Kernel, blocks int, all *P, search *searchParams, query *queryParams, p *searchParams, q *queryParams) error {
+	*search, *query = *p, *q
+	query.firstTerm = 0
+	shared := sharedBytes(int(p.maxTerms), int(p.window), int(p.capacity))
+	if err := kernel.SetMaxShared(shared); err != nil {
+		return err
+	}
+	return cuda.Launch(stream, kernel, cuda.D1(blocks), cuda.D1(threads), shared, all)
+}
+
+// kernelOne returns the kernel that has the query in its parameters, or nil.
+func (k *Kernels) kernelOne(kind int, q *queryParams) *cuda.Kernel {
+	switch {
+	case q.numTerms > maxOneTerms:
+		return nil
+	case kind == jobProbe:
+		return k.probeOne
+	case kind != jobRanges:
+		return nil
+	case q.numTerms <= maxFewTerms:
+		return k.rangesFew
+	}
+	return k.rangesOne
+}
+
+func (s *Single) await(stream *cuda.Stream) error {
+	done := &s.batch.results.Data()[0].done
+	for start := time.Now(); ; {
+		for range 256 {
+			if atomic.LoadUint32(done) == s.batch.launches || s.arrived() {
+				return nil
+			}
+		}
+		if time.Since(start) > s.wait {
+			return s.synchronized(stream, done)
+		}
+	}
+}
+
+func (s *Single) synchronized(stream *cuda.Stream, done *uint32) error {
+	if err := stream.Synchronize(); err != nil {
+		return err
+	}
+	if atomic.LoadUint32(done) == s.batch.launches || s.arrived() {
+		return nil
+	}
+	return errors.New("imagesearch: a launch has ended without an answer")
+}
+
+// arrived reports whether all words of the answer have arrived. If so, it copies them to the
+// batch's hits and result.
+func (s *Single) arrived() bool {
+	words, launch := s.answer.Data(), s.batch.launches
+	n, ok := word(&words[0], launch)
+	if !ok {
+		return false
+	}
+	r := &s.batch.results.Data()[0]
+	for i, to := range []*uint32{&r.supers, &r.ranges, &r.candidates, &r.rounds} {
+		if *to, ok = word(&words[1+i], launch); !ok {
+			return false
+		}
+	}
+	hits := s.batch.hits.Data()
+	for i := range int(n) {
+		score, ok := word(&words[answerHead+2*i], launch)
+		if !ok {
+			return false
+		}
+		low, ok := word(&words[answerHead+2*i+1], launch)
+		if !ok {
+			return false
+		}
+		hits[i] = uint64(score)<<32 | uint64(low)
+	}
+	r.numHits = n
+	return true
+}
+
+// word returns a word of an answer, and whether the launch wrote it.
+func word(w *uint64, launch uint32) (uint32, bool) {
+	v := atomic.LoadUint64(w)
+	return uint32(v), uint32(v>>32) == launch
+}

@@ -1,0 +1,46 @@
+package imagesearch
+
+// Launches calls visit with the name of each kernel of the last Launch, in order.
+func (b *Batch) Launches(visit func(kernel string)) {
+	for kind, jobs := range b.jobs {
+		if len(jobs) > 0 {
+			visit(b.kernels.kernel(kind).Name())
+		}
+	}
+}
+
+// Launches calls visit with the name of each kernel of the last Search, in order.
+func (s *Single) Launches(visit func(kernel string)) {
+	b := s.batch
+	for kind, jobs := range b.jobs {
+		if len(jobs) == 0 {
+			continue
+		}
+		kernel := b.kernels.kernelOne(kind, &b.queries.Data()[jobs[0].query])
+		if kernel == nil {
+			kernel = b.kernels.kernel(kind)
+		}
+		visit(kernel.Name())
+	}
+}
+
+// Bytes returns the bytes that the device reads from host memory (queries and terms) and writes
+// to it (results and hits).
+func (b *Batch) Bytes() (to, from int64) {
+	to = int64(b.numParams)*queryBytes + int64(b.numTerms)*termBytes
+	for i := range b.results.Data()[:b.numQueries] {
+		from += resultBytes + int64(b.results.Data()[i].numHits)*hitBytes
+	}
+	return to, from
+}
+
+// Bytes is Batch.Bytes for the last Search.
+func (s *Single) Bytes() (to, from int64) { return s.batch.Bytes() }
+
+// Sizes on the bus.
+const (
+	queryBytes  = 64
+	termBytes   = 128
+	resultBytes = 32
+	hitBytes    = 8
+)

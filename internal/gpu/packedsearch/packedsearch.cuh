@@ -1,0 +1,225 @@
+/* Parameters of the kernels, and decoding of blocks by a warp. */
+#pragma once
+
+#include "../decode/decode.cuh"
+#include "../device/block_best.cuh"
+#include "../device/bm25.cuh"
+#include "constants.cuh"
+
+/* A list of a query: listParams in params.go. */
+struct PackedList {
+    const uint4* payload;    /* in device or host memory */
+    const uint4* directory;  /* [numBlocks]: {First, Last, Offset, Bound | DocWidth << 16 | FreqWidth << 24} */
+    const uint32_t* lengths; /* [numDocs]: tokens per document; not read if linear */
+    uint64_t worth;          /* see packedsearch_bound */
+    Bm25Term score;
+    uint32_t numBlocks, docFreq;
+    uint32_t maxScore; /* bounds the contribution of each posting */
+    uint32_t padding;
+};
+static_assert(sizeof(PackedList) == 64, "mirrored by listParams");
+
+/* Mirrored by result in params.go; in page-locked host memory. */
+struct PackedResult {
+    uint32_t numHits;
+    uint32_t done; /* number of the launch, written last */
+    uint64_t count;
+    uint64_t work[4]; /* kBlocks to kRanges */
+};
+
+enum { kBlocks, kQuads, kRanges, kNumWork };
+
+/* Shared by the blocks of a launch: state in params.go. All 0 between launches. */
+struct PackedState {
+    uint32_t buckets[kNumBuckets];
+    uint32_t thetas[kNumWarps][32]; /* [w][0]: copy of the threshold for warp w of all blocks, 128 bytes apart */
+    unsigned long long work[4];
+    uint32_t done; /* blocks */
+    uint32_t numKeys;
+    uint32_t count;
+    uint32_t padding;
+};
+
+/* Parameters with the query: searchParams in params.go. */
+struct __align__(16) PackedSearch {
+    PackedState* state;
+    PackedResult* result;
+    uint64_t* hits;             /* [k] */
+    uint64_t* keys;             /* [gridDim.x][k] */
+    const uint32_t* live;       /* bitmap, or null: all are live */
+    const uint32_t* fromDocIDs; /* initial candidates, or null: the postings of list 0 */
+    const uint32_t* fromScores;
+    uint32_t* outDocIDs; /* [numGroups][groupSize]: remaining candidates, or null */
+    uint32_t* outScores;
+    uint32_t* outCounts; /* [numGroups] */
+    uint32_t numLists, numDocs;
+    uint32_t k; /* hits; 0: none */
+    uint32_t flags;
+    uint32_t threshold;   /* lower scores are ignored */
+    uint32_t bucketShift; /* a bucket has 2^bucketShift scores, from threshold up */
+    uint32_t capacity;    /* of shared memory, in keys */
+    uint32_t launch;      /* for PackedResult.done */
+    uint32_t numFrom;     /* candidates, or postings of list 0 */
+    uint32_t groupSize;   /* in candidates, at most kMaxGroup; for any list, ranges per block */
+    uint32_t numGroups;   /* for any list, ranges */
+    uint32_t padding;
+    PackedList lists[kMaxLists];
+};
+
+/* Copies the query to shared memory, without unused lists. By all threads; ends with a barrier. */
+__device__ __forceinline__ void packedsearch_unpack(const PackedSearch& p, PackedSearch* search) {
+    constexpr uint32_t header = sizeof(PackedSearch) / 16 - kMaxLists * (sizeof(PackedList) / 16);
+    const auto* from = reinterpret_cast<const uint4*>(&p);
+    auto* to = reinterpret_cast<uint4*>(search);
+    const uint32_t size = header + p.numLists * (sizeof(PackedList) / 16);
+    for (uint32_t i = threadIdx.x; i < size; i += blockDim.x) {
+        to[i] = from[i];
+    }
+    __syncthreads();
+}
+
+/* An upper bound of the contributions of a block's postings. worth is 2^16 times the score of a step of a bound,
+ * rounded up. */
+__device__ __forceinline__ uint32_t packedsearch_bound(const PackedList& list, uint32_t entry) {
+    const uint64_t score = ((entry & 0xffff) * list.worth >> 16) + 1;
+    return static_cast<uint32_t>(min(score, static_cast<uint64_t>(list.maxScore)));
+}
+
+__device__ __forceinline__ uint32_t packedsearch_size(const PackedList& list, uint32_t block) {
+    return min(decodeBlockLen, list.docFreq - block * decodeBlockLen);
+}
+
+__device__ __forceinline__ uint32_t packedsearch_doc_width(uint32_t entry) {
+    return min(entry >> 16 & 0xff, 32U);
+}
+
+__device__ __forceinline__ uint32_t packedsearch_freq_width(uint32_t entry) {
+    return min(entry >> 24, 32U);
+}
+
+__device__ __forceinline__ uint32_t packedsearch_last(const PackedList& list, uint32_t block) {
+    return __ldg(reinterpret_cast<const uint32_t*>(list.directory + block) + 1);
+}
+
+/* The first block of a list whose last DocID is at least target, or numBlocks. Each iteration reads 32 blocks. By a
+ * warp. */
+__device__ __forceinline__ uint32_t packedsearch_find(const PackedList& list, uint32_t target) {
+    uint32_t from = 0, size = list.numBlocks;
+    while (size > 0) { /* Invariant: block from - 1 is below; block from + size is not, or there is none */
+        const uint32_t step = (size + 31) / 32;
+        const uint32_t lane = threadIdx.x % 32;
+        const bool below =
+            lane * step < size && packedsearch_last(list, from + min((lane + 1) * step, size) - 1) < target;
+        const uint32_t skipped = min(static_cast<uint32_t>(__popc(__ballot_sync(kAll, below))) * step, size);
+        from += skipped;
+        size = skipped == size ? 0 : min(step, size - skipped) - 1;
+    }
+    return from;
+}
+
+/* A warp's shared memory for the bytes of a block, with padding for reads past the end. */
+constexpr uint32_t kStagingQuads = 64 + 2;
+
+struct PackedStaging {
+    uint4 quads[kStagingQuads];
+};
+
+/* Initialises a staging. By a warp. */
+__device__ __forceinline__ void packedsearch_clear(PackedStaging& s) {
+    for (uint32_t i = threadIdx.x % 32; i < kStagingQuads; i += 32) {
+        s.quads[i] = make_uint4(0, 0, 0, 0);
+    }
+    __syncwarp();
+}
+
+/* Values 4*lane to 4*lane+3 of the packed values of width bits that start at a bit of the staging. */
+__device__ __forceinline__ uint4 packedsearch_unpack_quad(const PackedStaging& s, uint32_t bit, uint32_t width) {
+    const auto* words = reinterpret_cast<const uint32_t*>(s.quads);
+    DecodeQuad q;
+    q.bit = bit + 4 * decode_lane() * width;
+    const uint32_t at = q.bit >> 5;
+    q.word[0] = words[at];
+    q.word[1] = words[at + 1];
+    q.word[2] = words[at + 2];
+    return decode_quad_of(q, width, [&](uint32_t i) { return words[i]; });
+}
+
+struct PackedWork {
+    uint64_t payload; /* of its list */
+    uint4 entry;
+    uint32_t n; /* postings */
+};
+
+/* The size of a block in quads of 16 bytes, with or without its frequencies. */
+template <bool withFreqs>
+__device__ __forceinline__ uint32_t packedsearch_quads(uint32_t entry, uint32_t n) {
+    uint32_t bytes = decode_packed_size(n, packedsearch_doc_width(entry));
+    if constexpr (withFreqs) {
+        bytes += decode_packed_size(n, packedsearch_freq_width(entry));
+    }
+    return (bytes + 15) / 16;
+}
+
+/* Decodes the blocks of the lanes in mask in turn and calls each(owner, docIDs, freqs, n), where a lane has postings
+ * 4*lane to 4*lane+3 of n. Loads kInFlight blocks at a time, each byte once, 16 bytes per lane. Returns the number of
+ * quads read. By a warp. */
+template <bool withFreqs, class Each>
+__device__ __forceinline__ uint32_t packedsearch_blocks(PackedStaging& s, uint32_t mask, const PackedWork& work,
+                                                        Each each) {
+    const uint32_t lane = threadIdx.x % 32;
+    uint32_t numRead = 0;
+    while (mask != 0) {
+        uint32_t batch = mask;
+        uint4 quads[kInFlight];
+#pragma unroll
+        for (uint32_t i = 0; i < kInFlight; i++) {
+            quads[i] = make_uint4(0, 0, 0, 0);
+            if (mask != 0) {
+                const int owner = __ffs(mask) - 1;
+                mask &= mask - 1;
+                const auto* from = reinterpret_cast<const uint4*>(__shfl_sync(kAll, work.payload, owner));
+                const uint32_t first = __shfl_sync(kAll, work.entry.z, owner) / 16;
+                const uint32_t entry = __shfl_sync(kAll, work.entry.w, owner);
+                const uint32_t size = packedsearch_quads<withFreqs>(entry, __shfl_sync(kAll, work.n, owner));
+                if (lane < size) {
+                    quads[i] = __ldg(from + first + lane);
+                }
+                numRead += size;
+            }
+        }
+        batch ^= mask;
+#pragma unroll 1
+        for (uint32_t i = 0; batch != 0; i++) { /* not unrolled: the code of each is long */
+            const int owner = __ffs(batch) - 1;
+            batch &= batch - 1;
+            uint4 quad = quads[0];
+#pragma unroll
+            for (uint32_t j = 1; j < kInFlight; j++) {
+                quad = i == j ? quads[j] : quad;
+            }
+            const uint32_t entry = __shfl_sync(kAll, work.entry.w, owner), n = __shfl_sync(kAll, work.n, owner);
+            const uint32_t docID = __shfl_sync(kAll, work.entry.x, owner);
+            const uint32_t size = packedsearch_quads<withFreqs>(entry, n), docWidth = packedsearch_doc_width(entry);
+            if (lane < size) {
+                s.quads[lane] = quad;
+            }
+            if (size > 32) { /* rare: large gaps */
+                const auto* from = reinterpret_cast<const uint4*>(__shfl_sync(kAll, work.payload, owner));
+                const uint32_t first = __shfl_sync(kAll, work.entry.z, owner) / 16;
+                if (lane + 32 < size) {
+                    s.quads[lane + 32] = __ldg(from + first + 32 + lane);
+                }
+            }
+            __syncwarp();
+            const uint4 docIDs = decode_sum(packedsearch_unpack_quad(s, 0, docWidth), docID);
+            uint4 freqs = make_uint4(0, 0, 0, 0);
+            if constexpr (withFreqs) {
+                const uint32_t bit = 8 * decode_packed_size(n, docWidth);
+                freqs = decode_plus(packedsearch_unpack_quad(s, bit, packedsearch_freq_width(entry)), 1);
+            }
+            __syncwarp();
+            each(owner, docIDs, freqs, n);
+        }
+    }
+    return numRead;
+}

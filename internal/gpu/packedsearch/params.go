@@ -1,0 +1,88 @@
+package packedsearch
+
+import "github.com/griffin-search/griffin/internal/gpu/cuda"
+
+// The types of this file are mirrored in packedsearch.cuh and packedsearch.cu, field by field. The
+// comments on the fields are there.
+
+// listParams is a list of a query, 64 bytes.
+type listParams struct {
+	payload   cuda.Ptr[uint32]
+	directory cuda.Ptr[uint32]
+	lengths   cuda.Ptr[uint32]
+	worth     uint64
+
+	weight, c0, c1 float32
+	linear         uint32
+
+	numBlocks, docFreq uint32
+	maxScore           uint32
+	_                  uint32
+}
+
+// result has the counts of a query.
+type result struct {
+	numHits uint32
+	done    uint32 // number of the launch, written last
+	count   uint64
+	work    [4]uint64 // blocks, quads of 16 bytes, ranges
+}
+
+// state is shared by the blocks of a launch.
+//
+//nolint:unused // only the kernels use the fields
+type state struct {
+	buckets [numBuckets]uint32
+	thetas  [threads / 32][32]uint32
+	work    [4]uint64
+	done    uint32
+	numKeys uint32
+	count   uint32
+	_       uint32
+}
+
+// Flags of a query.
+const (
+	flagCount = 1 << iota // count matches: no pruning
+	flagScore             // compute scores
+)
+
+// searchParams are the parameters of the search kernels.
+type searchParams struct {
+	state  cuda.Ptr[state]
+	result cuda.Ptr[result]
+	hits   cuda.Ptr[uint64]
+	keys   cuda.Ptr[uint64]
+	live   cuda.Ptr[uint32]
+
+	fromDocIDs, fromScores          cuda.Ptr[uint32]
+	outDocIDs, outScores, outCounts cuda.Ptr[uint32]
+
+	numLists, numDocs uint32
+	k                 uint32
+	flags             uint32
+	threshold         uint32
+	bucketShift       uint32
+	capacity          uint32
+	launch            uint32
+	numFrom           uint32
+	groupSize         uint32
+	numGroups         uint32
+	_                 uint32
+
+	lists [MaxLists]listParams
+}
+
+// copyEntry is a directory to copy.
+type copyEntry struct {
+	from, to cuda.Ptr[uint32]
+	upTo     uint32
+	_        uint32
+}
+
+// copyParams are the parameters of packedsearch_copy.
+type copyParams struct {
+	numCopies, numEntries uint32
+	_                     [2]uint32
+	copies                [MaxLists]copyEntry
+}

@@ -1,0 +1,296 @@
+package residency
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	"github.com/griffin-search/griffin/internal/gpu/decode"
+	"github.com/griffin-search/griffin/internal/gpu/imagesearch"
+)
+
+// Device manages the memory of one GPU and the page-locked host memory beside it: the
+// resident lists and the uploaders.
+type Device struct {
+	name      string
+	dev       *cuda.Device
+	fast      *imagesearch.Kernels
+	decode    *decode.Kernels
+	rebaser   *rebaser // nil if each device has whole segments
+	records   *records
+	cache     *cache
+	host      *hostMemory
+	uploaders []*Uploader // by lane; the promoter's is last
+	promoter  *promoter
+	holders   holders
+
+	shardsMu sync.Mutex
+	shards   map[string]*Shard // by segment key; guarded by shardsMu
+
+	// slabs are the cache's memory, by slab number. They grow with cache.mu held.
+	slabs     []cuda.Buffer[uint32]
+	slabBytes [2]int64 // main, reserve
+	limit     [2]atomic.Int64
+
+	uploaded, errors atomic.Int64
+	failed           atomic.Pointer[error] // non-nil: the device is no longer used
+}
+
+// DeviceOptions limit the memory for lists. Faults injects driver errors in tests.
+type DeviceOptions struct {
+	Memory     Memory
+	HostMemory HostMemory // total of all devices
+	IndexBytes int64
+	Uploaders  int // excluding the promoter's
+	Faults     *cuda.Faults
+}
+
+const (
+	// imageSlack: optional images leave 1/imageSlack of the memory free (Device.Room).
+	imageSlack = 8
+	// reserveShare: lists that are not admitted get 1/reserveShare of the memory.
+	reserveShare = 8
+	slabUnit     = 256 << 20
+)
+
+// OpenDevice opens the device with the given ordinal; devices is the number of devices in
+// use.
+func OpenDevice(lib *cuda.Library, ordinal int, o DeviceOptions, devices int) (_ *Device, err error) {
+	dev, err := lib.Open(ordinal)
+	if err != nil {
+		return nil, err
+	}
+	d := &Device{name: fmt.Sprintf("gpu%d", ordinal), dev: dev, shards: map[string]*Shard{}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, d.Close())
+		}
+	}()
+	dev.InjectFaults(o.Faults)
+	free, total, err := dev.MemInfo()
+	if err != nil {
+		return nil, err
+	}
+	limit := o.Memory.limit(free, cmp.Or(o.IndexBytes, int64(total)))
+	d.limit[1].Store(limit / reserveShare)
+	d.limit[0].Store(limit - limit/reserveShare)
+	host := hostAvailable()
+	d.records = newRecords()
+	d.cache = newCache(d.records, d.grow, d.settle)
+	d.host = newHostMemory(dev, d.records, o.HostMemory.limit(host, cmp.Or(o.IndexBytes, host))/int64(devices), d.Note, d.settleHost)
+	if d.fast, err = imagesearch.Load(dev); err != nil {
+		return nil, err
+	}
+	d.decode = decode.New(dev)
+	if devices > 1 {
+		if d.rebaser, err = newRebaser(dev); err != nil {
+			return nil, err
+		}
+	}
+	for i := range o.Uploaders {
+		u, err := newUploader(d, i, true /* slots */)
+		if err != nil {
+			return nil, err
+		}
+		d.uploaders = append(d.uploaders, u)
+	}
+	d.promoter, err = newPromoter(d)
+	return d, err
+}
+
+func (d *Device) grow(n int64, reserve bool) (slab int, size int64, ok bool) {
+	i := 0
+	if reserve {
+		i = 1
+	}
+	left := (d.limit[i].Load() - d.slabBytes[i]) &^ (spaceAlign - 1)
+	size = min(max(n, slabUnit), left)
+	if size < n || d.Lost() != nil {
+		return 0, 0, false
+	}
+	b, err := cuda.Alloc[uint32](d.dev, int(size/4))
+	if err != nil {
+		_ = d.Note(err)
+		if d.slabBytes[i] > 0 { // another process uses the memory: keep the present slabs
+			d.limit[i].Store(d.slabBytes[i])
+		}
+		return 0, 0, false
+	}
+	d.slabs = append(d.slabs, b)
+	d.slabBytes[i] += size
+	return len(d.slabs) - 1, size, true
+}
+
+// settle waits for the upload of an entry, or for a device failure.
+func (d *Device) settle(e *Entry) {
+	if e.loaded.Load() || e.lane < 0 {
+		return
+	}
+	_ = d.Note(d.uploaders[e.lane].events[e.event].Synchronize())
+	e.loaded.Store(true)
+}
+
+// settleHost waits until no uploader copies from a page-locked list.
+func (d *Device) settleHost(e *Entry) {
+	readers := e.readers.Load()
+	if readers == 0 {
+		return
+	}
+	for i, u := range d.uploaders {
+		if readers&(1<<(i%64)) != 0 {
+			_ = d.Note(u.events[u.event.Load()].Synchronize())
+		}
+	}
+}
+
+func (d *Device) memory(e extent) cuda.Buffer[uint32] {
+	d.cache.mu.Lock()
+	defer d.cache.mu.Unlock()
+	return d.slabs[e.slab].Slice(int(e.offset/4), int((e.offset+e.size)/4))
+}
+
+// Room is the memory that optional images may take without eviction. It leaves 1/imageSlack
+// of the memory free: otherwise images would fill the memory freed by evictions, and the
+// next compressed lists would evict them again.
+func (d *Device) Room() int64 {
+	limit := d.limit[0].Load()
+	return d.cache.room(limit - limit/imageSlack)
+}
+
+// Note counts a driver error and marks the device lost if it failed permanently. It returns
+// err.
+func (d *Device) Note(err error) error {
+	var call *cuda.Error
+	if !errors.As(err, &call) {
+		return err
+	}
+	d.errors.Add(1)
+	if lost := d.dev.Err(); lost != nil {
+		d.fail(lost)
+	}
+	return err
+}
+
+func (d *Device) fail(err error) { d.failed.CompareAndSwap(nil, &err) }
+
+// Lost returns the error that made the device unusable, or nil.
+func (d *Device) Lost() error {
+	if err := d.failed.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// MemoryStats are counts since a Device was opened, and its current memory use.
+type MemoryStats struct {
+	Name, GPU, Driver     string
+	Cache                 CacheStats
+	Host                  HostStats
+	UsedBytes, LimitBytes int64
+	BytesUploaded, Errors int64
+	Lost                  string
+}
+
+// Stats returns the counts as of now.
+func (d *Device) Stats() MemoryStats {
+	info := d.dev.Info()
+	s := MemoryStats{
+		Name: d.name, GPU: info.Name, Driver: info.Driver(), Cache: d.cache.snapshot(), Host: d.host.stats(),
+		LimitBytes: d.limit[0].Load() + d.limit[1].Load(), BytesUploaded: d.uploaded.Load(), Errors: d.errors.Load(),
+	}
+	if err := d.Lost(); err != nil {
+		s.Lost = err.Error()
+	} else if free, total, err := d.dev.MemInfo(); err == nil {
+		s.UsedBytes = int64(total - free)
+	}
+	return s
+}
+
+// Close frees all resources. No run or upload may be active. Close returns nil for a lost
+// device.
+func (d *Device) Close() error {
+	var errs []error
+	if d.promoter != nil {
+		d.promoter.stop()
+	}
+	for _, u := range d.uploaders {
+		errs = append(errs, u.close())
+	}
+	for _, b := range d.slabs {
+		errs = append(errs, b.Free())
+	}
+	if d.host != nil {
+		errs = append(errs, d.host.close())
+	}
+	if d.decode != nil {
+		errs = append(errs, d.decode.Close())
+	}
+	if d.rebaser != nil {
+		errs = append(errs, d.rebaser.close())
+	}
+	if d.fast != nil {
+		errs = append(errs, d.fast.Close())
+	}
+	failed := d.dev.Err()
+	errs = append(errs, d.dev.Close())
+	if errors.Is(failed, cuda.ErrDeviceLost) {
+		errs = nil
+	}
+	return errors.Join(errs...)
+}
+
+// HasImage reports whether the image of a leg's list is resident.
+func (d *Device) HasImage(p *Shard, leg *Leg) bool {
+	return d.records.ofLeg(leg, p.id).there(kindImage)
+}
+
+// FormsOf reports whether the image of a leg's list is resident, and the fastest form of its
+// compressed list.
+func (d *Device) FormsOf(p *Shard, leg *Leg) (image bool, compressed Form) {
+	known := d.records.ofLeg(leg, p.id)
+	return known.there(kindImage), known.compressed()
+}
+
+// CountLists adds to the hits and misses of the cache.
+func (d *Device) CountLists(hit, missed int) {
+	d.cache.hits.Add(int64(hit))
+	d.cache.misses.Add(int64(missed))
+}
+
+// Limit is the memory limit for lists in bytes, without the reserve for streamed lists.
+func (d *Device) Limit() int64 { return d.limit[0].Load() }
+
+// Name is the name of the device, such as "gpu0".
+func (d *Device) Name() string { return d.name }
+
+// CUDA returns the driver's device.
+func (d *Device) CUDA() *cuda.Device { return d.dev }
+
+// Images returns the image kernels of the device.
+func (d *Device) Images() *imagesearch.Kernels { return d.fast }
+
+// Uploader returns the uploader of a lane.
+func (d *Device) Uploader(i int) *Uploader { return d.uploaders[i] }
+
+// BeginRun registers a run that is about to pin lists. It returns the number of ended runs.
+func (d *Device) BeginRun() (ended uint64) { return d.holders.begin() }
+
+// EndRun unregisters a run that has unpinned its lists.
+func (d *Device) EndRun() { d.holders.end() }
+
+// WaitForRun waits until another run ends, or until ctx is done. The caller's run found no
+// room and has ended; ended is the result of its BeginRun. It returns false if a retry is
+// useless because no other run holds lists.
+func (d *Device) WaitForRun(ctx context.Context, ended uint64) bool {
+	return d.holders.wait(ctx, ended)
+}
+
+// StopPromoting stops the promoter and waits for it. It is idempotent.
+func (d *Device) StopPromoting() { d.promoter.stop() }
+
+// WaitForPromotions waits until the promoter is idle.
+func (d *Device) WaitForPromotions() { d.promoter.wait() }

@@ -1,0 +1,54 @@
+// Package residency decides which posting lists are resident in GPU memory and in
+// page-locked host memory, and in which form. It uploads them.
+//
+// It does not run queries: package pipeline requests the lists of a query, which are
+// returned pinned, and unpins them after the query. It does not read dictionaries.
+//
+// # Main types
+//
+//   - [Device] is the memory of one GPU: a cache of lists (cache), the page-locked memory
+//     beside it (hostMemory), [Uploader] values, and the promoter.
+//   - [Shard] is the range of the documents of a segment that lies on a device.
+//   - [Uploader.Image] and [Uploader.Packed] return the list of a [Leg], pinned, and upload
+//     it if it is missing. [Waits] makes a stream wait for uploads.
+//   - [Uploader.Warm] uploads lists before queries need them.
+//
+// # Forms of a list
+//
+// A list can be resident in several forms (record). Each memory keeps the forms with the
+// greatest benefit per byte (gain.go):
+//
+//	kind           memory               size             read by
+//	kindImage      device               9 times          package imagesearch
+//	kindPacked     device               as in the index  package packedsearch
+//	kindDirectory  device               8 per cent       package packedsearch, if the payload is on the host
+//	kindHost       page-locked, mapped  as in the index  package packedsearch; uploaders
+//
+// The device decodes lists for images if package decode supports the codec, else the CPU
+// does. A compressed list is copied once from the index's file to page-locked memory;
+// kernels read it there over the bus. The promoter copies frequently read lists, or their
+// directories, to the device. A list that is not admitted streams through a reserve of
+// memory.
+//
+// # Uploads
+//
+// Each lane of package pipeline has an uploader with its own stream: lanes compute while
+// another lane uploads. Only one uploader uploads a list; other uploaders wait for it. A
+// list counts as loaded once the event of its upload has completed; until then each run
+// makes its stream wait for the event.
+//
+// With several devices, each uploads whole lists and keeps its range of the documents. The
+// kernel residency_rebase subtracts the first DocID of the range (one thread per DocID,
+// blocks of 256, no shared memory; CPU reference: source.next).
+//
+// # Failure
+//
+// Device errors are counted (Device.Note). A lost device is not used again. A panic during
+// an upload frees the list's memory. A panic of the promoter is logged and stops promotion.
+//
+// # Concurrency
+//
+// A Device is safe for concurrent use; an Uploader and Waits belong to one goroutine at a
+// time. A request for a resident list allocates no Go memory and holds a lock only for the
+// look-up. Lock order: a cache's lock before the lock of the records.
+package residency

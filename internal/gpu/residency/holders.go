@@ -1,0 +1,58 @@
+package residency
+
+import (
+	"context"
+	"sync"
+)
+
+// holders counts the runs that have lists of a device pinned, so that a run without room can
+// wait for another run to end. The zero value is ready for use. Safe for concurrent use.
+type holders struct {
+	mu    sync.Mutex
+	ended chan struct{} // closed when the next run ends; nil: no waiter
+	n     int
+	count uint64 // ended runs
+}
+
+// begin registers a run that is about to pin lists. It returns the number of ended runs.
+func (h *holders) begin() (count uint64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.n++
+	return h.count
+}
+
+func (h *holders) end() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.n--
+	h.count++
+	if h.ended != nil {
+		close(h.ended)
+		h.ended = nil
+	}
+}
+
+// wait is for a run that found no room and has called end, since its pins may have left
+// other runs without room. count is the result of its begin. wait returns when another run
+// has ended since begin, or ctx is done. It returns false if a retry is useless because no
+// other run holds lists.
+func (h *holders) wait(ctx context.Context, count uint64) bool {
+	for own := count + 1; ; {
+		h.mu.Lock()
+		if h.count != own || h.n == 0 {
+			defer h.mu.Unlock()
+			return h.count != own
+		}
+		if h.ended == nil {
+			h.ended = make(chan struct{})
+		}
+		ended := h.ended
+		h.mu.Unlock()
+		select {
+		case <-ended:
+		case <-ctx.Done():
+			return true
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package residency
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// HostMemory limits the page-locked host memory for compressed lists. The zero value allows
+// half of the available memory, divided by the number of engines that share it (Share).
+type HostMemory struct {
+	Memory
+	None  bool
+	Share int // number of engines; 0: 1
+}
+
+// ParseHostMemory accepts the syntax of ParseMemory and "0" for none. An empty text means
+// half of the available memory. The error wraps base.ErrBadInput.
+func ParseHostMemory(text string) (HostMemory, error) {
+	if text == "0" {
+		return HostMemory{None: true}, nil
+	}
+	m, err := parseMemory("page-locked memory", text)
+	return HostMemory{Memory: m}, err
+}
+
+// limit returns the bytes that lists may take; indexBytes is the size of the index's posting
+// lists. It leaves at least a quarter of the available memory for the page cache, since
+// page-locked memory cannot be swapped out.
+func (m HostMemory) limit(available, indexBytes int64) int64 {
+	available /= int64(max(m.Share, 1))
+	most := available / 4 * 3
+	switch {
+	case m.None:
+		return 0
+	case m.Bytes > 0:
+		return min(m.Bytes, most)
+	case m.Percent > 0:
+		return min(int64(m.Percent/100*float64(indexBytes)), most)
+	}
+	return available / 2
+}
+
+// hostAvailable returns the memory that the process can allocate: the system's available
+// memory, or the remaining memory of a control group if that is less.
+func hostAvailable() int64 { return available(os.ReadFile) }
+
+// available is hostAvailable with files read by read. It returns fallbackMemory if no limit
+// can be read.
+func available(read func(name string) ([]byte, error)) int64 {
+	n := int64(math.MaxInt64)
+	if text, err := read("/proc/meminfo"); err == nil {
+		if kib, ok := field(text, "MemAvailable:"); ok {
+			n = kib << 10
+		}
+	}
+	version2, version1 := groups(read)
+	for _, dir := range version2 {
+		n = min(n, left(read, dir+"/memory.max", dir+"/memory.current", dir+"/memory.stat", "inactive_file "))
+	}
+	for _, dir := range version1 {
+		n = min(n, left(read, dir+"/memory.limit_in_bytes", dir+"/memory.usage_in_bytes", dir+"/memory.stat", "total_inactive_file "))
+	}
+	if n == math.MaxInt64 {
+		return fallbackMemory
+	}
+	return n
+}
+
+// groups returns the directories of the process's control groups and their ancestors, for
+// versions 2 and 1 of the kernel interface.
+func groups(read func(name string) ([]byte, error)) (version2, version1 []string) {
+	const root2, root1 = "/sys/fs/cgroup", "/sys/fs/cgroup/memory"
+	version2, version1 = []string{root2}, []string{root1}
+	text, err := read("/proc/self/cgroup")
+	if err != nil {
+		return version2, version1
+	}
+	for line := range strings.Lines(string(text)) { // number:controllers:path
+		_, line, _ = strings.Cut(strings.TrimSpace(line), ":")
+		controllers, group, ok := strings.Cut(line, ":")
+		if !ok {
+			continue
+		}
+		of2, of1 := controllers == "", slices.Contains(strings.Split(controllers, ","), "memory")
+		for dir := path.Clean("/" + group); dir != "/"; dir = path.Dir(dir) {
+			if of2 {
+				version2 = append(version2, root2+dir)
+			} else if of1 {
+				version1 = append(version1, root1+dir)
+			}
+		}
+	}
+	return version2, version1
+}
+
+// left returns the bytes that a control group can still allocate, including reclaimable page
+// cache. It returns math.MaxInt64 if the group has no limit.
+func left(read func(name string) ([]byte, error), limit, used, stat, reclaimable string) int64 {
+	most, ok := number(read, limit)
+	if !ok {
+		return math.MaxInt64
+	}
+	taken, _ := number(read, used)
+	if text, err := read(stat); err == nil {
+		cached, _ := field(text, reclaimable)
+		taken -= min(cached, taken)
+	}
+	return max(most-taken, 0)
+}
+
+const fallbackMemory = 2 << 30
+
+// field returns the number after a name at the start of a line.
+func field(text []byte, name string) (int64, bool) {
+	for line := range bytes.Lines(text) {
+		if rest, ok := bytes.CutPrefix(line, []byte(name)); ok {
+			words := bytes.Fields(rest)
+			if len(words) == 0 {
+				return 0, false
+			}
+			n, err := strconv.ParseInt(string(words[0]), 10, 64)
+			return n, err == nil
+		}
+	}
+	return 0, false
+}
+
+// number returns the number in a file; false if there is none (for example "max").
+func number(read func(name string) ([]byte, error), name string) (int64, bool) {
+	text, err := read(name)
+	if err != nil {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(string(bytes.TrimSpace(text)), 10, 64)
+	return n, err == nil
+}

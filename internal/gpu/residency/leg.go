@@ -1,0 +1,24 @@
+package residency
+
+import (
+	"sync/atomic"
+
+	"github.com/griffin-search/griffin/internal/leg"
+)
+
+// Leg is a leg of a query in one segment, with the cached record of its list. After the
+// first use, only the embedded Leg may be copied.
+type Leg struct {
+	leg.Leg
+	record atomic.Pointer[record]
+}
+
+func (l *Leg) key(shard uint32) listKey {
+	return listKey{shard: shard, impacts: l.Impacts != nil, list: l.ID()}
+}
+
+// Key returns a key that is unique across the lists of all segments.
+func (l *Leg) Key(segment int) ListKey { return l.key(uint32(segment)) }
+
+// ListKey identifies a list of one of several segments.
+type ListKey = listKey

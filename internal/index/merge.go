@@ -1,0 +1,299 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/impact"
+	"github.com/griffin-search/griffin/internal/segment"
+	"github.com/griffin-search/griffin/internal/vfs"
+)
+
+// MergeOptions are the options of Merge. The zero value merges everything into
+// one segment.
+type MergeOptions struct {
+	// MaxSegments is the largest number of segments to leave; 0: 1.
+	MaxSegments int
+	// Threads and Reorder have the meaning that they have in BuildOptions. With
+	// ReorderBP every segment is written again. MemoryBytes limits reordering only.
+	Threads     int
+	MemoryBytes int64
+	Reorder     string
+	// DryRun reports the plan. It takes no lock and writes nothing.
+	DryRun   bool
+	Progress func(Progress)
+}
+
+// MergeReport describes an index before and after a merge.
+type MergeReport struct {
+	Before, After MergeSize
+	// Changed is false if there was nothing to merge and no deleted document.
+	Changed bool
+	// Impacts is the fate of the impact-ordered lists of the index.
+	Impacts MergedImpacts
+}
+
+// MergeSize is the size of an index. After a dry run, the bytes are an estimate:
+// each segment shrinks in proportion to its documents.
+type MergeSize struct {
+	Segments int
+	// Docs counts all documents, Deleted the deleted ones among them.
+	Docs, Deleted int
+	SizeBytes     int64
+}
+
+// MergedImpacts is the fate of the impact-ordered lists in a merge.
+type MergedImpacts int
+
+// The values of MergedImpacts.
+const (
+	// ImpactsNone: the index had no impact-ordered lists.
+	ImpactsNone MergedImpacts = iota
+	// ImpactsRebuilt: the lists were computed again, with the same ranking and codec.
+	ImpactsRebuilt
+	// ImpactsDropped: the impacts were computed by another program and cannot be
+	// computed again. The merged index has none.
+	ImpactsDropped
+)
+
+// Merge writes adjacent segments as one until at most MaxSegments are left, and
+// every segment that has deleted documents without them. Documents keep their
+// order. With one segment, the index then has the statistics, and gives the
+// scores, of a new index of its live documents. Impact-ordered lists are computed
+// again.
+//
+// A merge is one commit. It holds the write lock. If ctx ends or anything fails,
+// the index stays as it was. Snapshots stay valid. The disk needs room for the
+// segments before and after at the same time; the old ones are removed at the end,
+// and their space is free when no process has them open.
+//
+// Errors: base.ErrLocked, base.ErrBadInput for options and for an index without
+// a commit, base.ErrCorrupt if a segment is damaged, errors of the file system
+// and of ctx.
+func (ix *Index) Merge(ctx context.Context, opts MergeOptions) (report MergeReport, err error) {
+	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
+	o, err := BuildOptions{MemoryBytes: opts.MemoryBytes, Threads: opts.Threads, Reorder: opts.Reorder}.withDefaults()
+	if err != nil {
+		return MergeReport{}, err
+	}
+	if opts.MaxSegments < 0 {
+		return MergeReport{}, fmt.Errorf("merge into %d segments: want 1 or more: %w", opts.MaxSegments, base.ErrBadInput)
+	}
+	opts.MaxSegments = max(opts.MaxSegments, 1)
+	if opts.DryRun {
+		return ix.planMerge(&opts)
+	}
+	s, err := ix.begin()
+	if err != nil {
+		return MergeReport{}, err
+	}
+	defer func() { err = errors.Join(err, s.end()) }()
+	m := startMeter(nil, opts.Progress)
+	defer m.end()
+	m.enter(PhaseMerging, 0, 0)
+
+	snapshot, err := ix.Snapshot()
+	if err != nil {
+		return MergeReport{}, err
+	}
+	defer snapshot.Release()
+	if report, err = snapshot.mergeReport(&opts); err != nil || !report.Changed {
+		return report, err
+	}
+	result, err := s.apply(ctx, change{
+		failed:      func() error { return nil },
+		merge:       snapshot.mergeGroups(&opts),
+		reorder:     o.Reorder == ReorderBP,
+		memoryBytes: o.MemoryBytes,
+		threads:     o.Threads,
+		progress:    m.enter,
+	})
+	if err != nil && !result.changed {
+		return MergeReport{}, fmt.Errorf("merge: %w", err)
+	}
+	merged, snapshotErr := ix.Snapshot()
+	if snapshotErr != nil {
+		return report, errors.Join(err, snapshotErr)
+	}
+	defer merged.Release()
+	report.After = merged.size()
+	report.Impacts = result.impacts
+	return report, err
+}
+
+// planMerge is a dry run.
+func (ix *Index) planMerge(opts *MergeOptions) (MergeReport, error) {
+	s, err := ix.Snapshot()
+	if err != nil {
+		return MergeReport{}, err
+	}
+	defer s.Release()
+	report, err := s.mergeReport(opts)
+	if err != nil || !report.Changed {
+		return report, err
+	}
+	x, err := s.Impacts()
+	switch {
+	case errors.Is(err, ErrNoImpacts):
+	case err != nil:
+		return MergeReport{}, err
+	case canRebuild(x.Meta()):
+		report.Impacts = ImpactsRebuilt
+	default:
+		report.Impacts = ImpactsDropped
+	}
+	return report, nil
+}
+
+// mergeReport returns the report of a dry run, without impacts.
+func (s *Snapshot) mergeReport(opts *MergeOptions) (MergeReport, error) {
+	if s.Generation == 0 {
+		return MergeReport{}, fmt.Errorf("index %s: nothing is committed yet: %w", s.index.dir, base.ErrBadInput)
+	}
+	report := MergeReport{Before: s.size(), After: MergeSize{Docs: s.NumLive}}
+	groups := s.mergeGroups(opts)
+	report.After.Segments = len(groups)
+	for _, g := range groups {
+		report.Changed = report.Changed || g.rewrite
+		for _, i := range g.segments {
+			v := &s.Segments[i]
+			fraction := float64(v.numLive()) / float64(v.NumDocs())
+			report.After.SizeBytes += int64(float64(v.Meta().SizeBytes()) * fraction)
+		}
+	}
+	report.Changed = report.Changed || s.NumLive < s.NumDocs
+	return report, nil
+}
+
+func (s *Snapshot) size() MergeSize {
+	size := MergeSize{Segments: len(s.Segments), Docs: s.NumDocs, Deleted: s.NumDocs - s.NumLive}
+	for i := range s.Segments {
+		size.SizeBytes += s.Segments[i].Meta().SizeBytes()
+	}
+	return size
+}
+
+// numLive counts the documents of the view that were not deleted.
+func (v *View) numLive() int {
+	if v.Live == nil {
+		return v.NumDocs()
+	}
+	return v.Live.Count()
+}
+
+// mergeGroup is segments that a merge writes as one, or one that it keeps.
+type mergeGroup struct {
+	segments []int // indexes in the snapshot, rising
+	numLive  int
+	rewrite  bool
+}
+
+// mergeGroups returns the segments after a merge. Segments without a live document are in
+// no group.
+func (s *Snapshot) mergeGroups(opts *MergeOptions) []mergeGroup {
+	groups := []mergeGroup{} // not nil: an index can have no live document
+	for i := range s.Segments {
+		v := &s.Segments[i]
+		if n := v.numLive(); n > 0 {
+			rewrite := n < v.NumDocs() || opts.Reorder == ReorderBP
+			groups = append(groups, mergeGroup{segments: []int{i}, numLive: n, rewrite: rewrite})
+		}
+	}
+	return joinGroups(groups, opts.MaxSegments)
+}
+
+// joinGroups joins adjacent groups, always the two that are smallest together,
+// until at most maxGroups are left. Of equal pairs, the first is joined.
+func joinGroups(groups []mergeGroup, maxGroups int) []mergeGroup {
+	for len(groups) > maxGroups {
+		least := 0
+		for i := range len(groups) - 1 {
+			if groups[i].numLive+groups[i+1].numLive < groups[least].numLive+groups[least+1].numLive {
+				least = i
+			}
+		}
+		to, from := &groups[least], &groups[least+1]
+		to.segments = append(to.segments, from.segments...)
+		to.numLive += from.numLive
+		to.rewrite = true
+		groups = slices.Delete(groups, least+1, least+2)
+	}
+	return groups
+}
+
+func (c *commit) mergeSegments(ctx context.Context) error {
+	old := c.next.Segments
+	c.next.Segments = make([]manifestSegment, 0, len(c.merge))
+	total, done := 0, 0
+	for i := range c.merge {
+		if c.merge[i].rewrite {
+			total += c.merge[i].numLive
+		}
+	}
+	report := c.progress
+	defer func() { c.progress = report }()
+	for i := range c.merge {
+		g := &c.merge[i]
+		if !g.rewrite {
+			if err := c.keep(g.segments[0], old[g.segments[0]]); err != nil {
+				return err
+			}
+			continue
+		}
+		// The progress of a segment is turned into the progress of the whole merge.
+		c.progress = func(p Phase, part, of int64) {
+			report(p, int64(done)*max(of, 1)+int64(g.numLive)*part, int64(total)*max(of, 1))
+		}
+		var sources []segment.Source
+		for _, i := range g.segments {
+			src, err := c.committed(i)
+			if err != nil {
+				return err
+			}
+			sources = append(sources, src)
+		}
+		if _, err := c.write(ctx, sources, c.reorder); err != nil {
+			return err
+		}
+		done += g.numLive
+	}
+	return nil
+}
+
+// canRebuild reports whether impact-ordered lists can be computed from an index.
+func canRebuild(m *impact.Meta) bool { return m.Ranking != impact.RankingExternal }
+
+// rebuildImpacts computes the impact-ordered lists of the next commit if the one
+// before has such lists.
+func (c *commit) rebuildImpacts(ctx context.Context) error {
+	former, err := c.base.Impacts()
+	if errors.Is(err, ErrNoImpacts) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	m := former.Meta()
+	if !canRebuild(m) || len(c.next.Segments) == 0 {
+		c.result.impacts = ImpactsDropped
+		return nil
+	}
+	next, err := c.ix.newSnapshot(c.next, c.base)
+	if err != nil {
+		return err
+	}
+	defer next.Release()
+	b := &impactBuild{snapshot: next, ranking: m.RankingOf(), options: ImpactOptions{Codec: m.Codec}}
+	if c.progress != nil {
+		b.progress = func(done, total int64) { c.progress(PhaseImpacts, done, total) }
+	}
+	c.made = append(c.made, impactsName(next.Generation))
+	if _, err := b.write(ctx, c.ix); err != nil {
+		return fmt.Errorf("impact-ordered lists: %w", err)
+	}
+	c.result.impacts = ImpactsRebuilt
+	return nil
+}

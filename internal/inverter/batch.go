@@ -1,0 +1,131 @@
+package inverter
+
+import (
+	"encoding/binary"
+	"errors"
+	"sort"
+
+	"github.com/griffin-search/griffin/internal/analysis"
+	"github.com/griffin-search/griffin/internal/corpus"
+)
+
+// Batch inverts documents that are added one by one, among ids to delete. It is for one
+// goroutine.
+type Batch struct {
+	Options
+	files    tempNames
+	inverter *inverter
+	layout   partialWriter
+	partials Partials
+	spill    spillFile
+	// deletes maps each id to delete to the next document at that time. Documents before it are
+	// deleted, later ones are not.
+	deletes map[string]docRef
+}
+
+// NewBatch returns an empty batch. analyzer is the one of the schema.
+func NewBatch(o Options, analyzer analysis.Analyzer) *Batch {
+	o.FS = volatileFS{o.FS}
+	b := &Batch{Options: o, files: tempNames{dir: o.Dir}, deletes: map[string]docRef{}}
+	b.inverter = newInverter(o.Schema, analyzer, o.FS, &b.files)
+	b.partials.store = partialStore{fs: o.FS, files: &b.files, budget: o.MemoryBytes / 2 * 2 / 3}
+	return b
+}
+
+// Add adds a document. If the error wraps base.ErrBadInput, the document cannot be
+// indexed and was not added. After any other error, the batch can only be closed.
+func (b *Batch) Add(d *corpus.Document) error {
+	if b.inverter.full() || b.inverter.usedBytes() > b.MemoryBytes/2/3 {
+		if err := b.finishPartial(); err != nil {
+			return err
+		}
+	}
+	return b.inverter.add(d)
+}
+
+// Delete deletes the earlier documents with an id. Deletes returns the id.
+func (b *Batch) Delete(id string) {
+	b.deletes[id] = makeRef(len(b.partials.list), uint32(b.inverter.numDocs()))
+}
+
+// Deletes returns the ids that were deleted.
+func (b *Batch) Deletes() map[string]struct{} {
+	ids := make(map[string]struct{}, len(b.deletes))
+	for id := range b.deletes {
+		ids[id] = struct{}{}
+	}
+	return ids
+}
+
+// Partials returns the documents without replaced and deleted ones. They are valid until the next
+// Add or Close. If the batch has not changed, another call returns the same documents.
+func (b *Batch) Partials() (*Partials, error) {
+	if err := errors.Join(b.finishPartial(), b.spill.finish()); err != nil {
+		return nil, err
+	}
+	const mergeBytes = 32 << 20
+	b.partials.setWindows(mergeBytes)
+	if _, err := dropDuplicates(b.partials.list); err != nil {
+		return nil, err
+	}
+	for id, before := range b.deletes {
+		for i, r := range b.partials.list {
+			doc, found, err := r.find(id)
+			if err != nil {
+				return nil, err
+			}
+			if found && makeRef(i, doc) < before {
+				r.drop(int(doc))
+			}
+		}
+	}
+	return &b.partials, nil
+}
+
+// Close closes the temporary files.
+func (b *Batch) Close() error { return errors.Join(b.inverter.abort(), b.partials.Close()) }
+
+// finishPartial makes a partial index of the documents in the inverter.
+func (b *Batch) finishPartial() error {
+	if b.inverter.numDocs() == 0 {
+		return nil
+	}
+	r, err := b.layout.finish(b.inverter)
+	if err == nil {
+		err = b.partials.store.keep(r, &b.spill)
+	}
+	if err != nil {
+		return err
+	}
+	b.partials.list = append(b.partials.list, r)
+	b.inverter.reset()
+	return nil
+}
+
+// find returns the last document of r with the given id.
+func (r *partial) find(id string) (doc uint32, found bool, err error) {
+	hash := hashID([]byte(id))
+	entry := func(i int) (idHash, error) {
+		b, err := r.hashes.bytes(int64(i)*idHashBytes, idHashBytes)
+		if err != nil {
+			return idHash{}, err
+		}
+		return idHash{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint32(b[8:])}, nil
+	}
+	first := sort.Search(r.numDocs, func(i int) bool {
+		e, entryErr := entry(i)
+		err = errors.Join(err, entryErr)
+		return e.hash >= hash
+	})
+	for i := first; i < r.numDocs && err == nil; i++ {
+		var e idHash
+		if e, err = entry(i); err != nil || e.hash != hash {
+			break
+		}
+		var other string
+		if other, err = r.readID(e.doc); err == nil && other == id {
+			doc, found = e.doc, true
+		}
+	}
+	return doc, found, err
+}

@@ -1,0 +1,112 @@
+package inverter
+
+// chains holds many growing byte strings in one slab. A string is a chain of slices, each
+// about double the length of the one before (Lucene's byte block pool does the same):
+// short ones waste little, long ones have few links.
+//
+//	slice:  | data ... | offset of the next slice, 4 bytes, little endian |
+//
+// Offsets are 32 bits: a slab holds at most maxSlabBytes.
+type chains struct {
+	slab []byte
+}
+
+// chain is one string. The zero chain is empty.
+type chain struct {
+	head uint32 // offset of the first slice
+	tail uint32 // offset of the next byte
+	end  uint32 // end of the last slice's data, where its link begins
+	size uint32 // length of the last slice, link included
+}
+
+const (
+	minSliceBytes = 16
+	maxSliceBytes = 2048
+	linkBytes     = 4
+	// maxSlabBytes is the size above which a slab takes no further document. Chains may
+	// double (the next slice is at most the length of the chain), and one more document is
+	// added. The sum stays below 2^32.
+	maxSlabBytes = 3 << 29
+	// maxVarintBytes is the length of the longest 32-bit number.
+	maxVarintBytes = 5
+)
+
+func nextSliceBytes(size uint32) uint32 {
+	return min(max(2*size, minSliceBytes), maxSliceBytes)
+}
+
+func (s *chains) reset() { s.slab = s.slab[:0] }
+
+func (s *chains) grow(c *chain) {
+	size := nextSliceBytes(c.size)
+	start := uint32(len(s.slab))
+	need := len(s.slab) + int(size)
+	if need > cap(s.slab) {
+		grown := make([]byte, need, max(2*cap(s.slab), 1<<16))
+		copy(grown, s.slab)
+		s.slab = grown
+	}
+	s.slab = s.slab[:need]
+	if c.size == 0 {
+		c.head = start
+	} else {
+		putLink(s.slab[c.end:], start)
+	}
+	c.tail, c.end, c.size = start, start+size-linkBytes, size
+}
+
+func putLink(b []byte, v uint32) {
+	b[0], b[1], b[2], b[3] = byte(v), byte(v>>8), byte(v>>16), byte(v>>24)
+}
+
+func link(b []byte) uint32 {
+	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
+}
+
+// putVarint appends v in 7-bit groups, the lowest first, the high bit set on
+// all but the last.
+func (s *chains) putVarint(c *chain, v uint32) {
+	for v >= 0x80 {
+		s.putByte(c, byte(v)|0x80)
+		v >>= 7
+	}
+	s.putByte(c, byte(v))
+}
+
+func (s *chains) putByte(c *chain, b byte) {
+	if c.tail == c.end {
+		s.grow(c)
+	}
+	s.slab[c.tail] = b
+	c.tail++
+}
+
+func (s *chains) appendTo(dst []byte, c *chain) []byte {
+	if c.size == 0 {
+		return dst
+	}
+	at, size := c.head, uint32(minSliceBytes)
+	for {
+		end := at + size - linkBytes
+		if end == c.end && size == c.size {
+			return append(dst, s.slab[at:c.tail]...)
+		}
+		dst = append(dst, s.slab[at:end]...)
+		at, size = link(s.slab[end:]), nextSliceBytes(size)
+	}
+}
+
+func (s *chains) size(c *chain) int {
+	if c.size == 0 {
+		return 0
+	}
+	n, at, size := 0, c.head, uint32(minSliceBytes)
+	for {
+		end := at + size - linkBytes
+		if end == c.end && size == c.size {
+			return n + int(c.tail-at)
+		}
+		n += int(end - at)
+		at, size = link(s.slab[end:]), nextSliceBytes(size)
+	}
+}

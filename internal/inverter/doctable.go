@@ -1,0 +1,130 @@
+package inverter
+
+import (
+	"encoding/binary"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/griffin-search/griffin/internal/corpus"
+)
+
+// docTable collects the id, the hash of the id, and the location of each document.
+type docTable struct {
+	idBytes   []byte
+	idEnds    []uint32
+	hashes    []idHash
+	locations locationWriter
+}
+
+// idHash is the hash of a document's id, for finding duplicates.
+type idHash struct {
+	hash uint64
+	doc  uint32
+}
+
+const idHashBytes = 12 // in a spill file
+
+func hashID(id []byte) uint64 { return xxh3.Hash(id) }
+
+// maxPartialDocs keeps a gap and its flag within 32 bits.
+const maxPartialDocs = 1 << 30
+
+func (t *docTable) len() int { return len(t.idEnds) }
+
+func (t *docTable) full() bool {
+	return len(t.idEnds) >= maxPartialDocs || len(t.idBytes) > maxSlabBytes
+}
+
+func (t *docTable) usedBytes() int64 {
+	return int64(len(t.idBytes)+4*len(t.idEnds)+16*len(t.hashes)) + int64(len(t.locations.bytes))
+}
+
+func (t *docTable) reset() {
+	t.idBytes, t.idEnds, t.hashes = t.idBytes[:0], t.idEnds[:0], t.hashes[:0]
+	t.locations.reset()
+}
+
+func (t *docTable) add(id string, source corpus.Location) {
+	t.hashes = append(t.hashes, idHash{xxh3.HashString(id), uint32(len(t.idEnds))})
+	t.idBytes = append(t.idBytes, id...)
+	t.idEnds = append(t.idEnds, uint32(len(t.idBytes)))
+	t.locations.add(source)
+}
+
+func compareHash(a, b idHash) int {
+	switch {
+	case a.hash < b.hash:
+		return -1
+	case a.hash > b.hash:
+		return 1
+	}
+	return int(a.doc) - int(b.doc)
+}
+
+// locationWriter encodes the location of each document:
+//
+//	varint( kind | newFile<<1 ) [varint(length) file] varint(line or offset)
+//
+// kind is 0 for a line, 1 for an offset. Only messages about duplicates need locations, so they are
+// read sequentially from the start of a partial index.
+type locationWriter struct {
+	bytes []byte
+	file  string
+	any   bool
+}
+
+func (w *locationWriter) reset() { *w = locationWriter{bytes: w.bytes[:0]} }
+
+func (w *locationWriter) add(l corpus.Location) {
+	head, at := byte(0), l.Line
+	if l.Line == 0 {
+		head, at = 1, l.Offset
+	}
+	if isNew := !w.any || l.File != w.file; isNew {
+		w.bytes = append(w.bytes, head|2)
+		w.bytes = binary.AppendUvarint(w.bytes, uint64(len(l.File)))
+		w.bytes = append(w.bytes, l.File...)
+		w.file, w.any = l.File, true
+	} else {
+		w.bytes = append(w.bytes, head)
+	}
+	w.bytes = binary.AppendUvarint(w.bytes, uint64(at))
+}
+
+// locationReader reads the bytes of a locationWriter.
+type locationReader struct {
+	bytes []byte
+	file  string
+}
+
+func (r *locationReader) next() (corpus.Location, error) {
+	if len(r.bytes) == 0 {
+		return corpus.Location{}, errPartial
+	}
+	head := r.bytes[0]
+	r.bytes = r.bytes[1:]
+	if head&2 != 0 {
+		n, err := r.uvarint()
+		if err != nil || n > uint64(len(r.bytes)) {
+			return corpus.Location{}, errPartial
+		}
+		r.file, r.bytes = string(r.bytes[:n]), r.bytes[n:]
+	}
+	at, err := r.uvarint()
+	if err != nil {
+		return corpus.Location{}, err
+	}
+	if head&1 != 0 {
+		return corpus.Location{File: r.file, Offset: int64(at)}, nil
+	}
+	return corpus.Location{File: r.file, Line: int64(at)}, nil
+}
+
+func (r *locationReader) uvarint() (uint64, error) {
+	v, n := binary.Uvarint(r.bytes)
+	if n <= 0 {
+		return 0, errPartial
+	}
+	r.bytes = r.bytes[n:]
+	return v, nil
+}

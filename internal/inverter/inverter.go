@@ -1,0 +1,332 @@
+package inverter
+
+import (
+	"fmt"
+	"math"
+	"unsafe"
+
+	"github.com/griffin-search/griffin/internal/analysis"
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/segment"
+	"github.com/griffin-search/griffin/internal/vfs"
+)
+
+// positionGap is the number of positions between the last token of a title and the first
+// of its text. No phrase matches across it.
+const positionGap = 64
+
+// fieldInverter is the in-memory inverted index of one field. A term's state holds its posting in
+// progress. Finished postings go to its chain in their final encoding (finishPosting).
+type fieldInverter struct {
+	table     termTable
+	states    []termState // by term
+	docs      chains
+	positions chains
+	posStates []positionState // by term; empty without positions
+	lengths   []uint32        // by document
+
+	withPositions bool
+	last          uint32 // highest position of the last document with tokens
+	numPostings   uint64
+	numTokens     uint64
+}
+
+// termState is the state that the next token of a term needs: one or two cache lines.
+type termState struct {
+	doc     uint32 // of the posting in progress
+	freq    uint32 // of the posting in progress
+	prevDoc uint32 // one past the document of the last finished posting
+	docFreq uint32
+	chain   chain
+}
+
+type positionState struct {
+	last  uint32 // position of the last token in this document
+	chain chain
+}
+
+func (f *fieldInverter) reset() {
+	f.table.reset()
+	f.docs.reset()
+	f.positions.reset()
+	f.states, f.posStates, f.lengths = f.states[:0], f.posStates[:0], f.lengths[:0]
+	f.numPostings, f.numTokens = 0, 0
+}
+
+func (f *fieldInverter) usedBytes() int64 {
+	return f.table.usedBytes() + int64(len(f.docs.slab)+len(f.positions.slab)) +
+		int64(len(f.states))*int64(unsafe.Sizeof(termState{})) +
+		int64(len(f.posStates))*int64(unsafe.Sizeof(positionState{})) + int64(len(f.lengths))*4
+}
+
+// full reports whether another document may not fit into the slabs.
+func (f *fieldInverter) full() bool {
+	return len(f.docs.slab) > maxSlabBytes || len(f.positions.slab) > maxSlabBytes || len(f.table.bytes) > maxSlabBytes
+}
+
+// addTokens adds tokens to document doc, which is not before the last one. It adds first to their
+// positions and skips terms that are too long for a dictionary.
+func (f *fieldInverter) addTokens(doc uint32, tokens []analysis.Token, first uint32) {
+	length := uint32(0)
+	for i := range tokens {
+		if n := len(tokens[i].Term); n == 0 || n > maxTermBytes {
+			continue
+		}
+		length++
+		n, isNew := f.table.insert(tokens[i].Term)
+		if isNew {
+			f.states = append(f.states, termState{})
+			if f.withPositions {
+				f.posStates = append(f.posStates, positionState{})
+			}
+		}
+		st := &f.states[n]
+		if st.freq != 0 && st.doc == doc {
+			st.freq++
+		} else {
+			f.finishPosting(st)
+			st.doc, st.freq = doc, 1
+			st.docFreq++
+			if f.withPositions {
+				f.posStates[n].last = 0
+			}
+		}
+		if f.withPositions {
+			ps, position := &f.posStates[n], first+tokens[i].Position
+			f.positions.putVarint(&ps.chain, position-ps.last)
+			ps.last = position
+		}
+	}
+	if n := len(tokens); n > 0 {
+		f.last = first + tokens[n-1].Position
+	}
+	f.lengths[doc] += length
+	f.numTokens += uint64(length)
+}
+
+// finishPosting moves the posting in progress, if any, to the term's chain.
+//
+//	posting: varint( (gap-1)<<1 | 1 )            if the frequency is 1
+//	         varint( (gap-1)<<1 ) varint(freq)   otherwise
+//
+// gap is the distance from the document of the posting before, or from -1.
+func (f *fieldInverter) finishPosting(st *termState) {
+	if st.freq == 0 {
+		return
+	}
+	gap := (st.doc - st.prevDoc) << 1
+	if st.freq == 1 {
+		f.docs.putVarint(&st.chain, gap|1)
+	} else {
+		f.docs.putVarint(&st.chain, gap)
+		f.docs.putVarint(&st.chain, st.freq)
+	}
+	st.prevDoc = st.doc + 1
+	st.freq = 0
+	f.numPostings++
+}
+
+// inverter turns consecutive documents into one partial index at a time. It is reusable and for one
+// goroutine.
+type inverter struct {
+	schema   *Schema
+	analyzer analysis.Analyzer
+	tokens   []analysis.Token
+	fields   []fieldInverter // by base.FieldID
+	docs     docTable
+
+	// Stored documents go to a file at once, because only the merge reads them.
+	fs     vfs.FS
+	files  *tempNames
+	stored *segment.StoredWriter // of the current partial index, nil before its first document
+	name   string                // name of the file of stored
+}
+
+// Schema describes the indexed data of a document.
+type Schema struct {
+	Analyzer  string
+	Fields    []string // Fields[0] is ""
+	Positions bool
+	Stored    bool
+	// WeightScale is the scale of weights; 0 if documents are texts.
+	WeightScale float64
+}
+
+// fieldID returns the number of a declared field other than the default one.
+func (s *Schema) fieldID(name string) (base.FieldID, bool) {
+	for i := 1; i < len(s.Fields); i++ {
+		if s.Fields[i] == name {
+			return base.FieldID(i), true
+		}
+	}
+	return 0, false
+}
+
+// TitleField is the field for a document's title, in addition to the default field, if the index
+// declares it.
+const TitleField = "title"
+
+// newInverter returns an inverter that writes stored documents to files of fs with names from
+// files.
+func newInverter(s *Schema, analyzer analysis.Analyzer, fs vfs.FS, files *tempNames) *inverter {
+	v := &inverter{schema: s, analyzer: analyzer, fields: make([]fieldInverter, len(s.Fields)), fs: fs, files: files}
+	for i := range v.fields {
+		v.fields[i].withPositions = s.Positions
+	}
+	v.reset()
+	return v
+}
+
+// reset prepares v for the first document of a partial index.
+func (v *inverter) reset() {
+	for i := range v.fields {
+		v.fields[i].reset()
+	}
+	v.docs.reset()
+}
+
+func (v *inverter) abort() error {
+	if v.stored == nil {
+		return nil
+	}
+	err := v.stored.Abort()
+	v.stored = nil
+	return err
+}
+
+func (v *inverter) store(d *corpus.Document) error {
+	if !v.schema.Stored {
+		return nil
+	}
+	if v.stored == nil {
+		v.name = v.files.next("stored")
+		w, err := segment.NewStoredWriter(v.fs, v.name)
+		if err != nil {
+			return err
+		}
+		v.stored = w
+	}
+	return v.stored.Add(d.Title, d.Text, d.Extra)
+}
+
+// closeStored closes the file of stored documents and returns its name, or "" if there is none.
+func (v *inverter) closeStored() (name string, err error) {
+	if v.stored == nil {
+		return "", nil
+	}
+	err = v.stored.Close()
+	v.stored = nil
+	return v.name, err
+}
+
+func (v *inverter) numDocs() int { return v.docs.len() }
+
+func (v *inverter) usedBytes() int64 {
+	n := v.docs.usedBytes()
+	for i := range v.fields {
+		n += v.fields[i].usedBytes()
+	}
+	return n
+}
+
+// full reports whether the partial index must end before the next document.
+func (v *inverter) full() bool {
+	for i := range v.fields {
+		if v.fields[i].full() {
+			return true
+		}
+	}
+	return v.docs.full()
+}
+
+// add inverts a document. If the error wraps base.ErrBadInput, the document was not added. After
+// any other error, v cannot be used.
+func (v *inverter) add(d *corpus.Document) error {
+	if err := checkDocument(d); err != nil {
+		return err
+	}
+	if err := v.schema.checkVector(d); err != nil {
+		return err
+	}
+	doc := uint32(v.docs.len())
+	if err := v.store(d); err != nil {
+		return err
+	}
+	v.docs.add(d.ID, d.Source)
+	for i := range v.fields {
+		v.fields[i].lengths = append(v.fields[i].lengths, 0)
+	}
+	main := &v.fields[0]
+	if v.schema.WeightScale != 0 {
+		main.addWeights(doc, d.Vector, v.schema.WeightScale)
+		return nil
+	}
+	next := uint32(0) // position of the text's first word
+	if d.Title != "" {
+		tokens := v.analyze(d.Title)
+		main.addTokens(doc, tokens, 0)
+		if id, ok := v.schema.fieldID(TitleField); ok {
+			v.addField(id, doc, tokens)
+		}
+		if n := len(tokens); n > 0 {
+			next = tokens[n-1].Position + 1 + positionGap
+		}
+	}
+	tokens := v.analyze(d.Text)
+	main.addTokens(doc, tokens, next)
+	for i := range d.Extra {
+		if id, ok := v.schema.fieldID(d.Extra[i].Name); ok {
+			v.addField(id, doc, v.analyze(d.Extra[i].Value))
+		}
+	}
+	return nil
+}
+
+// addField adds tokens to a field other than the default one. Repeated values of a field form one
+// text with gaps.
+func (v *inverter) addField(id base.FieldID, doc uint32, tokens []analysis.Token) {
+	f := &v.fields[id]
+	first := uint32(0)
+	if f.lengths[doc] > 0 {
+		first = f.last + 1 + positionGap
+	}
+	f.addTokens(doc, tokens, first)
+}
+
+// analyze returns the tokens of text, valid until the next call.
+func (v *inverter) analyze(text string) []analysis.Token {
+	// An Analyzer only reads its text, so it can share the string's bytes.
+	v.tokens = v.analyzer.Tokens(v.tokens[:0], unsafe.Slice(unsafe.StringData(text), len(text)))
+	return v.tokens
+}
+
+func checkDocument(d *corpus.Document) error {
+	if d.ID == "" {
+		return fmt.Errorf("empty document id: %w", base.ErrBadInput)
+	}
+	if len(d.ID) > MaxIDBytes {
+		return fmt.Errorf("document id of %d bytes, at most %d: %w", len(d.ID), MaxIDBytes, base.ErrBadInput)
+	}
+	size := len(d.Title) + len(d.Text)
+	for i := range d.Extra {
+		size += len(d.Extra[i].Value)
+	}
+	for i := range d.Vector {
+		size += len(d.Vector[i].Term)
+	}
+	if size > maxDocBytes {
+		return fmt.Errorf("document of %d bytes, at most %d: %w", size, maxDocBytes, base.ErrBadInput)
+	}
+	return nil
+}
+
+const (
+	// MaxIDBytes is the length of the longest id of a document.
+	MaxIDBytes = math.MaxUint16
+	// maxTermBytes is the maximum length of a term in a segment's dictionary.
+	maxTermBytes = 1 << 15
+	// maxDocBytes keeps a document's tokens within the 1 GiB between two times maxSlabBytes and
+	// 2^32.
+	maxDocBytes = 128 << 20
+)

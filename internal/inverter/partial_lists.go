@@ -1,0 +1,224 @@
+package inverter
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/griffin-search/griffin/codec"
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/segment"
+)
+
+// partialLists iterates over the posting lists of a partial index.
+type partialLists struct {
+	r         *partial
+	lists     stream
+	positions stream
+	field     int // current; -1 before the first Next
+	terms     int // left in the field
+	term      []byte
+	docFreq   int
+	unread    int   // postings of the list
+	docBytes  int64 // unread bytes of the list
+	posBytes  int64
+	nextDoc   uint32 // one past the last DocID read
+	err       error
+}
+
+// Lists implements segment.Source.
+func (r *partial) Lists() (segment.ListIterator, error) { return &partialLists{r: r, field: -1}, nil }
+
+var _ segment.ListIterator = (*partialLists)(nil)
+
+// Next implements segment.ListIterator.
+func (it *partialLists) Next() bool {
+	if it.err != nil {
+		return false
+	}
+	if it.err = it.skipList(); it.err != nil {
+		return false
+	}
+	for it.terms == 0 {
+		if it.field+1 >= len(it.r.fields) {
+			it.field = len(it.r.fields)
+			return false
+		}
+		it.field++
+		f := &it.r.fields[it.field]
+		it.terms = f.numTerms
+		it.lists.open(&f.lists, it.r.streamBuf)
+		it.positions.open(&f.positions, it.r.streamBuf)
+		it.term = it.term[:0]
+	}
+	it.terms--
+	it.err = it.readHeader()
+	return it.err == nil
+}
+
+func (it *partialLists) skipList() error {
+	if it.docBytes > 0 {
+		if err := it.lists.skip(it.docBytes); err != nil {
+			return err
+		}
+	}
+	if it.posBytes > 0 {
+		if err := it.positions.skip(it.posBytes); err != nil {
+			return err
+		}
+	}
+	it.docBytes, it.posBytes = 0, 0
+	return nil
+}
+
+func (it *partialLists) readHeader() error {
+	shared, err := it.lists.uvarint()
+	if err != nil {
+		return err
+	}
+	suffix, err := it.lists.uvarint()
+	if err != nil {
+		return err
+	}
+	if shared > uint64(len(it.term)) || suffix > math.MaxInt32 {
+		return errPartial
+	}
+	b, err := it.lists.take(int(suffix))
+	if err != nil {
+		return err
+	}
+	it.term = append(it.term[:shared], b...)
+	df, err := it.lists.uvarint()
+	if err != nil {
+		return err
+	}
+	size, err := it.lists.uvarint()
+	if err != nil {
+		return err
+	}
+	if df == 0 || df > uint64(it.r.numDocs) || size > math.MaxInt64 {
+		return errPartial
+	}
+	it.docFreq, it.unread, it.docBytes, it.nextDoc = int(df), int(df), int64(size), 0
+	if it.r.schema.Positions {
+		if size, err = it.positions.uvarint(); err != nil {
+			return err
+		}
+		if size > math.MaxInt64 {
+			return errPartial
+		}
+		it.posBytes = int64(size)
+	}
+	return nil
+}
+
+// Field implements segment.ListIterator.
+func (it *partialLists) Field() base.FieldID { return base.FieldID(it.field) }
+
+// Term implements segment.ListIterator.
+func (it *partialLists) Term() []byte { return it.term }
+
+// DocFreq implements segment.ListIterator.
+func (it *partialLists) DocFreq() int { return it.docFreq }
+
+// Err implements segment.ListIterator.
+func (it *partialLists) Err() error {
+	if it.err != nil {
+		return fmt.Errorf("field %d: term %q: %w", it.field, it.term, it.err)
+	}
+	return nil
+}
+
+// Close implements segment.ListIterator.
+func (it *partialLists) Close() error { return nil }
+
+// maxBlockBytes is an upper bound for the postings of a block.
+const maxBlockBytes = codec.BlockLen * 2 * maxVarintBytes
+
+// ReadBlock implements segment.ListIterator.
+func (it *partialLists) ReadBlock(b *segment.PostingBlock) error {
+	b.N, b.Positions = 0, nil
+	if it.unread == 0 || it.err != nil {
+		return it.err
+	}
+	n := min(it.unread, codec.BlockLen)
+	if it.err = it.readPostings(b, n); it.err != nil {
+		return it.Err()
+	}
+	if it.r.schema.Positions {
+		if b.Positions, it.err = it.readPositions(b); it.err != nil {
+			return it.Err()
+		}
+	}
+	return nil
+}
+
+func (it *partialLists) readPostings(b *segment.PostingBlock, n int) error {
+	if err := it.lists.fill(maxBlockBytes); err != nil {
+		return err
+	}
+	src, next := it.lists.window, uint64(it.nextDoc)
+	at := 0
+	for i := range n {
+		head, size := uvarint32(src[at:])
+		if size <= 0 {
+			return errPartial
+		}
+		at += size
+		doc := next + uint64(head>>1)
+		b.DocIDs[i], b.Freqs[i] = uint32(doc), 1
+		next = doc + 1
+		if head&1 == 0 {
+			if b.Freqs[i], size = uvarint32(src[at:]); size <= 0 {
+				return errPartial
+			}
+			at += size
+		}
+	}
+	if int64(at) > it.docBytes || next > uint64(it.r.numDocs) {
+		return errPartial
+	}
+	it.lists.window = src[at:]
+	it.docBytes -= int64(at)
+	it.unread -= n
+	it.nextDoc = uint32(next)
+	b.N = n
+	return nil
+}
+
+// readPositions returns the positions of the postings in b, valid until the next read.
+func (it *partialLists) readPositions(b *segment.PostingBlock) ([]byte, error) {
+	var count uint64
+	for _, f := range b.Freqs[:b.N] {
+		count += uint64(f)
+	}
+	at := 0
+	for want := min(it.posBytes, int64(count)*maxVarintBytes); ; {
+		if err := it.positions.fill(int(min(want, int64(at)+1<<12))); err != nil {
+			return nil, err
+		}
+		for ; count > 0 && at < len(it.positions.window); at++ {
+			count -= uint64(^it.positions.window[at] >> 7) // a byte without the high bit ends a number
+		}
+		if count == 0 {
+			break
+		}
+		if int64(at) >= want || it.positions.left == 0 {
+			return nil, errPartial
+		}
+	}
+	it.posBytes -= int64(at)
+	return it.positions.take(at)
+}
+
+// uvarint32 is binary.Uvarint for 32 bits, with a fast path for one byte.
+func uvarint32(src []byte) (v uint32, n int) {
+	if len(src) > 0 && src[0] < 0x80 {
+		return uint32(src[0]), 1
+	}
+	long, n := binary.Uvarint(src)
+	if long > math.MaxUint32 {
+		return 0, -1
+	}
+	return uint32(long), n
+}

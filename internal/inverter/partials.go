@@ -1,0 +1,80 @@
+package inverter
+
+import (
+	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/segment"
+)
+
+// Partials are the partial indexes of a sequence of documents, in order. They are for one
+// goroutine.
+type Partials struct {
+	list  []*partial
+	store partialStore
+}
+
+// Len is the number of partial indexes.
+func (p *Partials) Len() int { return len(p.list) }
+
+// Spilled is the number of partial indexes that are in temporary files.
+func (p *Partials) Spilled() (n int) {
+	for _, r := range p.list {
+		if r.spilled() {
+			n++
+		}
+	}
+	return n
+}
+
+// NumDocs counts the documents without dropped ones.
+func (p *Partials) NumDocs() (n int64) {
+	for _, r := range p.list {
+		n += int64(r.numDocs - r.dropped.Count())
+	}
+	return n
+}
+
+// Sources returns the partial indexes as inputs of segment.Write. Err has the errors of their
+// methods without an error result.
+func (p *Partials) Sources() []segment.Source {
+	sources := make([]segment.Source, len(p.list))
+	for i, r := range p.list {
+		sources[i] = r
+	}
+	return sources
+}
+
+// Err returns the first error of a source method without an error result.
+func (p *Partials) Err() error {
+	for _, r := range p.list {
+		if r.err != nil {
+			return r.err
+		}
+	}
+	return nil
+}
+
+// DropDuplicates drops each document with the id of a later document and returns the number of
+// dropped documents. report, if not nil, is called for each, in order.
+func (p *Partials) DropDuplicates(report func(id string, earlier, later corpus.Location)) (n int, err error) {
+	found, err := dropDuplicates(p.list)
+	if err == nil && report != nil {
+		err = reportDuplicates(p.list, found, report)
+	}
+	return len(found), err
+}
+
+// Close closes the temporary files and does not remove them. The partial indexes must not be used
+// afterwards.
+func (p *Partials) Close() error { return p.store.close() }
+
+// setWindows sets the window sizes for reading all partial indexes concurrently within a budget.
+func (p *Partials) setWindows(budget int64) {
+	n := 0
+	for _, r := range p.list {
+		n += len(r.fields)
+	}
+	window := p.store.windowBytes(budget, n)
+	for _, r := range p.list {
+		r.streamBuf = window
+	}
+}

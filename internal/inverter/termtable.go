@@ -1,0 +1,122 @@
+package inverter
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/zeebo/xxh3"
+)
+
+// termTable numbers the distinct terms of one field from 0 in order of first occurrence. It is an
+// open-addressing hash table. A slot holds the number and 32 bits of the hash, so a probe touches
+// one cache line and almost never a wrong term. The bytes of all terms lie in one arena. The table
+// has no pointers for the garbage collector to follow.
+//
+// Measured (BenchmarkInvert, a busy 2-core EPYC): 42 ns a token for table and chains together, 50
+// with positions. Storing the head of a term in its state, to avoid the arena, was slower: 45 and
+// 54.
+type termTable struct {
+	slots []termSlot // length a power of two, at most 5/8 full
+	ends  []uint32   // ends[i] is the end of term i in bytes; it starts at ends[i-1]
+	bytes []byte
+}
+
+// termSlot is a table entry. number is 0 in an empty slot, else the term's number plus 1.
+type termSlot struct {
+	hash   uint32
+	number uint32
+}
+
+const minTermSlots = 1 << 12
+
+func (t *termTable) reset() {
+	if t.slots == nil {
+		t.slots = make([]termSlot, minTermSlots)
+	}
+	clear(t.slots)
+	t.ends = t.ends[:0]
+	t.bytes = t.bytes[:0]
+}
+
+func (t *termTable) len() int { return len(t.ends) }
+
+func (t *termTable) usedBytes() int64 { return int64(len(t.ends))*(4+16) + int64(len(t.bytes)) }
+
+// term returns the bytes of a term, valid until reset.
+func (t *termTable) term(number uint32) []byte {
+	start := uint32(0)
+	if number > 0 {
+		start = t.ends[number-1]
+	}
+	return t.bytes[start:t.ends[number]]
+}
+
+// insert returns the number of a term and whether it is new.
+func (t *termTable) insert(term []byte) (number uint32, isNew bool) {
+	hash := uint32(xxh3.Hash(term))
+	mask := uint32(len(t.slots) - 1)
+	i := hash & mask
+	for {
+		s := t.slots[i]
+		if s.number == 0 {
+			break
+		}
+		if s.hash == hash && bytes.Equal(t.term(s.number-1), term) {
+			return s.number - 1, false
+		}
+		i = (i + 1) & mask
+	}
+	number = uint32(len(t.ends))
+	t.bytes = append(t.bytes, term...)
+	t.ends = append(t.ends, uint32(len(t.bytes)))
+	t.slots[i] = termSlot{hash, number + 1}
+	if len(t.ends)*8 > len(t.slots)*5 {
+		t.grow()
+	}
+	return number, true
+}
+
+func (t *termTable) grow() {
+	old := t.slots
+	t.slots = make([]termSlot, 2*len(old))
+	mask := uint32(len(t.slots) - 1)
+	for _, s := range old {
+		if s.number == 0 {
+			continue
+		}
+		i := s.hash & mask
+		for t.slots[i].number != 0 {
+			i = (i + 1) & mask
+		}
+		t.slots[i] = s
+	}
+}
+
+// termKey is a term's number with its first eight bytes, which decide most comparisons of a sort.
+type termKey struct {
+	prefix uint64
+	number uint32
+}
+
+// appendSorted appends the terms in rising order of their bytes.
+func (t *termTable) appendSorted(keys []termKey) []termKey {
+	start := len(keys)
+	for n := range t.ends {
+		term := t.term(uint32(n))
+		var prefix uint64
+		for i := range min(len(term), 8) {
+			prefix |= uint64(term[i]) << (56 - 8*i)
+		}
+		keys = append(keys, termKey{prefix, uint32(n)})
+	}
+	slices.SortFunc(keys[start:], func(a, b termKey) int {
+		switch {
+		case a.prefix < b.prefix:
+			return -1
+		case a.prefix > b.prefix:
+			return 1
+		}
+		return bytes.Compare(t.term(a.number), t.term(b.number))
+	})
+	return keys
+}

@@ -1,0 +1,60 @@
+package inverter
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/segment"
+)
+
+// uniqueSource is a source with further documents dropped.
+type uniqueSource struct {
+	segment.Source
+	dropped *segment.Bitmap
+}
+
+var _ segment.Source = (*uniqueSource)(nil)
+
+// Dropped implements segment.Source.
+func (s *uniqueSource) Dropped() *segment.Bitmap { return s.dropped }
+
+// DropDuplicates returns src without each document that has the id of a later one. The error wraps
+// base.ErrBadInput for an id that cannot be indexed.
+func DropDuplicates(src segment.Source, report func(id string, earlier, later corpus.Location)) (segment.Source, error) {
+	u := &uniqueSource{Source: src, dropped: src.Dropped()}
+	var hashes []idHash
+	for doc := range src.NumDocs() {
+		if src.Dropped().Has(doc) {
+			continue
+		}
+		id := src.ID(doc)
+		if len(id) == 0 || len(id) > MaxIDBytes {
+			return nil, fmt.Errorf("document %d: id of %d bytes, want 1 to %d: %w", doc, len(id), MaxIDBytes, base.ErrBadInput)
+		}
+		hashes = append(hashes, idHash{hashID(id), uint32(doc)})
+	}
+	slices.SortFunc(hashes, compareHash)
+	for i := range hashes {
+		for j := i + 1; j < len(hashes) && hashes[j].hash == hashes[i].hash; j++ {
+			earlier, later := int(hashes[i].doc), int(hashes[j].doc)
+			id := bytes.Clone(src.ID(earlier))
+			if !bytes.Equal(id, src.ID(later)) {
+				continue
+			}
+			if u.dropped == src.Dropped() {
+				if u.dropped = src.Dropped().Clone(); u.dropped == nil {
+					u.dropped = segment.NewBitmap(src.NumDocs())
+				}
+			}
+			u.dropped.Set(earlier)
+			if report != nil {
+				report(string(id), corpus.Location{}, corpus.Location{})
+			}
+			break
+		}
+	}
+	return u, nil
+}

@@ -1,0 +1,215 @@
+package ao11
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	"github.com/griffin-search/griffin/internal/papers/intersect"
+)
+
+// DefaultThreshold is the computational threshold for which Ao et al. (§6.1,
+// Appendix F.2) report their results: a million elements of shortest lists.
+const DefaultThreshold = 1 << 20
+
+// MaxThreshold limits the size of a batch.
+const MaxThreshold = 1 << 28
+
+// Options are the parameters of a batch.
+type Options struct {
+	// Threshold is the total length of shortest lists at which a batch is full.
+	// 0: DefaultThreshold. It also limits memory: a shortest list takes at
+	// least one tile of 128 elements, so a batch of short lists is full when it
+	// has Threshold/16 tiles.
+	Threshold int
+	// Search is the method of finding elements in the longer lists of a query.
+	Search intersect.Search
+	// CountOnly omits the DocIDs: only their number per query is computed.
+	CountOnly bool
+}
+
+// Batch collects queries and answers them together. It belongs to one goroutine
+// at a time. Add and Reset allocate only if the batch becomes larger than ever
+// before.
+type Batch struct {
+	kernels *Kernels
+	options Options
+
+	// The added queries, in the device's layout (layout.go).
+	content
+
+	memory  memory
+	done    *cuda.Event
+	started bool
+	total   int // DocIDs of all results, after Wait
+}
+
+// NewBatch allocates a batch. The caller closes it.
+func (k *Kernels) NewBatch(o Options) (*Batch, error) {
+	if o.Threshold == 0 {
+		o.Threshold = DefaultThreshold
+	}
+	if o.Threshold < 1 || o.Threshold > MaxThreshold || o.Search >= intersect.NumSearches {
+		return nil, fmt.Errorf("ao11.NewBatch: threshold %d, %s: %w", o.Threshold, o.Search, base.ErrBadInput)
+	}
+	b := &Batch{kernels: k, options: o}
+	var err error
+	if b.done, err = k.device.NewEvent(false /* timing */); err != nil {
+		return nil, fmt.Errorf("ao11.NewBatch: %w", err)
+	}
+	return b, nil
+}
+
+// leastPerTile is the minimum average number of elements per tile in a full
+// batch.
+const leastPerTile = 16
+
+// Full reports whether the batch has reached its threshold. More queries may
+// still be added.
+func (b *Batch) Full() bool {
+	return b.elements >= b.options.Threshold || leastPerTile*len(b.tiles) >= b.options.Threshold
+}
+
+// Len returns the number of queries.
+func (b *Batch) Len() int { return b.numQueries() }
+
+// Elements returns the sum of the lengths of the shortest lists.
+func (b *Batch) Elements() int { return b.elements }
+
+// Add adds the query for the DocIDs common to all of the lists, at least one,
+// in any order. The lists must not change until the batch has run.
+func (b *Batch) Add(lists ...intersect.View) error {
+	if len(lists) == 0 || b.options.Search.Compressed() {
+		return fmt.Errorf("ao11.Batch.Add: %d uncompressed lists for %s: %w", len(lists), b.options.Search, base.ErrBadInput)
+	}
+	for i := range lists {
+		if !lists[i].Suits(b.options.Search) {
+			return fmt.Errorf("ao11.Batch.Add: list %d of %d lacks data for %s: %w", i, len(lists), b.options.Search, base.ErrBadInput)
+		}
+	}
+	return add(b, lists, func(c *content, v *intersect.View) {
+		w := v.Words()
+		c.lists = append(c.lists, w[:]...)
+	})
+}
+
+// AddCompressed is Add for lists of the codec of the batch's search.
+func (b *Batch) AddCompressed(lists ...intersect.CompressedView) error {
+	if len(lists) == 0 || !b.options.Search.Compressed() {
+		return fmt.Errorf("ao11.Batch.AddCompressed: %d lists for %s: %w", len(lists), b.options.Search, base.ErrBadInput)
+	}
+	for i := range lists {
+		if !lists[i].Suits(b.options.Search) {
+			return fmt.Errorf("ao11.Batch.AddCompressed: list %d of %d has another codec than %s: %w", i, len(lists), b.options.Search, base.ErrBadInput)
+		}
+	}
+	return add(b, lists, func(c *content, v *intersect.CompressedView) {
+		w := v.Words()
+		c.lists = append(c.lists, w[:]...)
+	})
+}
+
+// Run starts the batch and waits for its results.
+func (b *Batch) Run(s *cuda.Stream) error {
+	if err := b.Start(s); err != nil {
+		return err
+	}
+	return b.Wait()
+}
+
+// Start copies the batch to the device and launches it on the stream, without
+// waiting. After a success, no query may be added until Wait and Reset. After
+// an error it has waited for the stream, and the batch may be filled again.
+func (b *Batch) Start(s *cuda.Stream) error {
+	if b.started {
+		return fmt.Errorf("ao11.Batch.Start: already started: %w", base.ErrBadInput)
+	}
+	if err := b.start(s); err != nil {
+		return fmt.Errorf("ao11: batch of %d queries: %w", b.Len(), errors.Join(err, s.Synchronize()))
+	}
+	b.started = true
+	return nil
+}
+
+func (b *Batch) start(s *cuda.Stream) error {
+	if err := b.memory.hold(b, s); err != nil {
+		return err
+	}
+	if err := b.upload(s); err != nil {
+		return err
+	}
+	if err := b.Launch(s); err != nil {
+		return err
+	}
+	return s.Record(b.done)
+}
+
+// Launch launches the two kernels again, for a batch that Start has copied to
+// the device, to measure the kernels alone.
+func (b *Batch) Launch(s *cuda.Stream) error {
+	m := &b.memory
+	numBlocks := b.numBlocks()
+	lists, queries, tiles := b.sections(m.device)
+	if numBlocks > 0 {
+		p := searchParams{
+			lists: lists.Ptr(), queries: queries.Ptr(), tiles: tiles.Ptr(),
+			slots: m.slots.Ptr(), tileBefore: m.tileBefore.Ptr(), blockBefore: m.blockBefore.Ptr(), ticket: m.ticket.Ptr(),
+			numTiles: uint32(len(b.tiles)),
+		}
+		if err := cuda.Launch(s, b.kernels.search[b.options.Search], cuda.D1(numBlocks), cuda.D1(blockThreads), 0, &p); err != nil {
+			return err
+		}
+	}
+	g := gatherParams{
+		queries: queries.Ptr(), slots: m.slots.Ptr(), tileBefore: m.tileBefore.Ptr(), blockBefore: m.blockBefore.Ptr(),
+		starts: m.starts.DevicePtr(), numQueries: uint32(b.Len()), numTiles: uint32(len(b.tiles)), numBlocks: uint32(numBlocks),
+	}
+	if !b.options.CountOnly {
+		g.docIDs = m.docIDs.DevicePtr()
+	}
+	grid := cuda.D1(max(1, (numBlocks+blockWarps-1)/blockWarps))
+	return cuda.Launch(s, b.kernels.gather, grid, cuda.D1(blockThreads), 0, &g)
+}
+
+// Wait waits for the results.
+func (b *Batch) Wait() error {
+	if !b.started {
+		return fmt.Errorf("ao11.Batch.Wait: not started: %w", base.ErrBadInput)
+	}
+	if err := b.done.Synchronize(); err != nil {
+		return fmt.Errorf("ao11: batch of %d queries: %w", b.Len(), err)
+	}
+	b.total = int(b.memory.starts.Data()[b.Len()])
+	return nil
+}
+
+// Count returns the number of DocIDs of query i, in the order of Add from 0,
+// after Wait.
+func (b *Batch) Count(i int) int {
+	starts := b.memory.starts.Data()[:b.Len()+1]
+	return int(starts[i+1] - starts[i])
+}
+
+// DocIDs returns the ascending DocIDs of query i, after Wait; not with
+// CountOnly. They are valid until Reset.
+func (b *Batch) DocIDs(i int) []uint32 {
+	starts := b.memory.starts.Data()[:b.Len()+1]
+	return b.memory.docIDs.Data()[starts[i]:starts[i+1]:starts[i+1]]
+}
+
+// Total returns the number of DocIDs of all queries, after Wait.
+func (b *Batch) Total() int { return b.total }
+
+// Reset empties the batch. A started batch must have been waited for.
+func (b *Batch) Reset() {
+	b.content.reset()
+	b.started, b.total = false, 0
+}
+
+// Close frees the batch. No work on the device may use it any more.
+func (b *Batch) Close() error {
+	err := errors.Join(b.memory.free(), b.done.Close())
+	*b = Batch{}
+	return err
+}

@@ -1,0 +1,83 @@
+package ao11
+
+import (
+	_ "embed" // the image
+	"errors"
+	"fmt"
+
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+	"github.com/griffin-search/griffin/internal/papers/intersect"
+)
+
+//go:embed image/para.ptx
+var image []byte
+
+// The division of elements, as in para.cu.
+const (
+	blockThreads = 256
+	blockWarps   = 8
+	tileElements = 128
+	blockSlots   = blockWarps * tileElements
+)
+
+// searchParams mirrors ParaSearchParams of para.cu.
+type searchParams struct {
+	lists       cuda.Ptr[uint64]
+	queries     cuda.Ptr[uint64]
+	tiles       cuda.Ptr[uint64]
+	slots       cuda.Ptr[uint32]
+	tileBefore  cuda.Ptr[uint32]
+	blockBefore cuda.Ptr[uint32]
+	ticket      cuda.Ptr[uint32]
+	numTiles    uint32
+	_           uint32
+}
+
+// gatherParams mirrors ParaGatherParams.
+type gatherParams struct {
+	queries     cuda.Ptr[uint64]
+	slots       cuda.Ptr[uint32]
+	tileBefore  cuda.Ptr[uint32]
+	blockBefore cuda.Ptr[uint32]
+	starts      cuda.Ptr[uint32]
+	docIDs      cuda.Ptr[uint32]
+	numQueries  uint32
+	numTiles    uint32
+	numBlocks   uint32
+	_           uint32
+}
+
+// Kernels are the kernels of this package on one device. It is safe for
+// concurrent use.
+type Kernels struct {
+	device *cuda.Device
+	module *cuda.Module
+	search [intersect.NumSearches]*cuda.Kernel
+	gather *cuda.Kernel
+}
+
+// Load loads the kernels onto a device.
+func Load(d *cuda.Device) (*Kernels, error) {
+	m, err := d.LoadModule("para", image)
+	if err != nil {
+		return nil, fmt.Errorf("kernels of para: %w", err)
+	}
+	k := &Kernels{device: d, module: m}
+	if err := k.find(); err != nil {
+		return nil, errors.Join(fmt.Errorf("kernels of para: %w", err), k.Close())
+	}
+	return k, nil
+}
+
+func (k *Kernels) find() (err error) {
+	for a := range intersect.NumSearches {
+		if k.search[a], err = cuda.LoadKernel[searchParams](k.module, "para_search_"+a.String()); err != nil {
+			return err
+		}
+	}
+	k.gather, err = cuda.LoadKernel[gatherParams](k.module, "para_gather")
+	return err
+}
+
+// Close unloads the kernels. None of them may be running or be launched again.
+func (k *Kernels) Close() error { return k.module.Unload() }

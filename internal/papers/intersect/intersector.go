@@ -1,0 +1,122 @@
+package intersect
+
+import (
+	_ "embed" // the images
+	"errors"
+	"fmt"
+
+	"github.com/griffin-search/griffin/internal/gpu/cuda"
+)
+
+//go:embed image/intersect_compact.ptx
+var compactImage []byte
+
+//go:embed image/intersect_merge.ptx
+var mergeImage []byte
+
+//go:embed image/intersect_find.ptx
+var findImage []byte
+
+//go:embed image/intersect_blocks.ptx
+var blocksImage []byte
+
+// Intersector has the kernels of this package on one device. It is safe for
+// concurrent use; a stream and a Workspace are each used by one goroutine at a
+// time.
+type Intersector struct {
+	device  *cuda.Device
+	maxGrid int
+	modules []*cuda.Module
+
+	// Crossing is the ratio of lengths from which on Adaptive and All search an
+	// uncompressed list instead of merging. BlockCrossing is the ratio from
+	// which on IntersectBlocks and All search a compressed list. Both are at
+	// least 1 and may be set before the first call.
+	Crossing, BlockCrossing int
+
+	kernels struct {
+		gather                                      *cuda.Kernel
+		merges                                      [2]mergeKernels // small, large
+		binary, pivots, find, probe, probeFew       *cuda.Kernel
+		selectByElement, selectByBlock, probeBlocks *cuda.Kernel
+	}
+}
+
+// New loads the kernels onto a device.
+func New(d *cuda.Device) (*Intersector, error) {
+	x := &Intersector{
+		device: d, maxGrid: d.Info().Multiprocessors * tuning.blocksPerMultiprocessor,
+		Crossing: DefaultCrossing, BlockCrossing: DefaultBlockCrossing,
+	}
+	k := &x.kernels
+	l := loader{device: d}
+	l.module("intersect_compact", compactImage)
+	k.gather = load[gatherParams](&l, "intersect_gather")
+	l.module("intersect_merge", mergeImage)
+	for i, items := range []int{smallItems, largeItems} {
+		k.merges[i] = mergeKernels{
+			items:     items,
+			partition: load[pairParams](&l, fmt.Sprintf("intersect_partition_%d", items)),
+			merge:     load[pairParams](&l, fmt.Sprintf("intersect_merge_%d", items)),
+			adaptive:  load[pairParams](&l, fmt.Sprintf("intersect_adaptive_%d", items)),
+		}
+	}
+	l.module("intersect_find", findImage)
+	k.binary = load[pairParams](&l, "intersect_binary")
+	k.pivots = load[pivotsParams](&l, "intersect_pivots")
+	k.find = load[pairParams](&l, "intersect_find")
+	k.probe = load[pairParams](&l, "intersect_probe")
+	k.probeFew = load[pairParams](&l, "intersect_probe_few")
+	l.module("intersect_blocks", blocksImage)
+	k.selectByElement = load[selectParams](&l, "intersect_select_by_element")
+	k.selectByBlock = load[selectParams](&l, "intersect_select_by_block")
+	k.probeBlocks = load[probeBlocksParams](&l, "intersect_probe_blocks")
+	x.modules = l.modules
+	if l.err != nil {
+		return nil, errors.Join(fmt.Errorf("kernels of intersect: %w", l.err), x.Close())
+	}
+	return x, nil
+}
+
+// Close unloads the kernels. None of them may be running or be launched again.
+func (x *Intersector) Close() error {
+	var errs []error
+	for _, m := range x.modules {
+		errs = append(errs, m.Unload())
+	}
+	x.modules = nil
+	return errors.Join(errs...)
+}
+
+// loader loads modules and kernels until the first error.
+type loader struct {
+	device  *cuda.Device
+	image   *cuda.Module
+	modules []*cuda.Module // all loaded modules
+	err     error
+}
+
+// module loads the image of the next kernels.
+func (l *loader) module(name string, image []byte) {
+	if l.err == nil {
+		if l.image, l.err = l.device.LoadModule(name, image); l.err == nil {
+			l.modules = append(l.modules, l.image)
+		}
+	}
+}
+
+// load returns the kernel with the given name and parameters of type P.
+func load[P any](l *loader, name string) *cuda.Kernel {
+	if l.err != nil {
+		return nil
+	}
+	k, err := cuda.LoadKernel[P](l.image, name)
+	l.err = err
+	return k
+}
+
+// grid returns the number of blocks for numTiles tiles: one each, up to the
+// number that keeps the device busy; a block continues with further tiles.
+func (x *Intersector) grid(numTiles int) cuda.Dim {
+	return cuda.D1(max(1, min(numTiles, x.maxGrid)))
+}

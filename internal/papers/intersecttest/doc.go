@@ -1,0 +1,34 @@
+// Package intersecttest has variants of the merge kernel of package intersect,
+// which its benchmark BenchmarkTune compares on a device. Results of the
+// comparison go into tuning.go and intersect_merge.cu. The variants are not
+// part of the product.
+package intersecttest
+
+import _ "embed" // the image below
+
+// Image is the PTX of the variants.
+//
+//go:embed image/intersecttest.ptx
+var Image []byte
+
+// Variant is a kernel intersecttest_merge_…: elements per thread, and the
+// number of blocks per multiprocessor that its registers allow.
+type Variant struct{ Items, Blocks int }
+
+// Variants lists all variants.
+var Variants = []Variant{
+	{7, 1},
+	{7, 8},
+	{11, 1},
+	{11, 6},
+	{11, 8},
+	{15, 1},
+	{15, 5},
+	{15, 6},
+	{15, 8},
+	{19, 1},
+	{19, 5},
+	{23, 1},
+	{23, 4},
+	{31, 1},
+}

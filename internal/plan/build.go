@@ -1,0 +1,196 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/traverse"
+)
+
+// treeBuilder makes the iterators of a tree for one segment and reuses its
+// memory.
+type treeBuilder struct {
+	plan    *Plan
+	segment int
+	pulse   *pulse
+
+	terms        arena[termIterator]
+	phrases      arena[phraseIterator]
+	conjunctions arena[conjunction]
+	disjunctions arena[disjunction]
+	exclusions   arena[exclusion]
+	preferences  arena[preference]
+	children     arena[iterator]
+	bounds       arena[base.Score]
+	leg          traverse.Leg
+
+	// All iterators of this segment, for finish.
+	openTerms   []*termIterator
+	openPhrases []*phraseIterator
+}
+
+func (b *treeBuilder) reset(p *Plan, segment int, pulse *pulse) {
+	b.plan, b.segment, b.pulse = p, segment, pulse
+	b.terms.reset()
+	b.phrases.reset()
+	b.conjunctions.reset()
+	b.disjunctions.reset()
+	b.exclusions.reset()
+	b.preferences.reset()
+	b.children.reset()
+	b.bounds.reset()
+	b.openTerms, b.openPhrases = b.openTerms[:0], b.openPhrases[:0]
+}
+
+// build returns the iterator of n, or nil if it has no document in the segment.
+func (b *treeBuilder) build(n node) (iterator, error) {
+	switch n := n.(type) {
+	case *leaf:
+		if n.isPhrase() {
+			return b.phrase(n)
+		}
+		return b.term(n)
+	case *group:
+		return b.group(n)
+	}
+	return nil, nil
+}
+
+func (b *treeBuilder) group(g *group) (iterator, error) {
+	it, err := b.all(g.required)
+	if err != nil || it == nil && len(g.required) > 0 {
+		return nil, err
+	}
+	optional, err := b.any(g.optional)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case it == nil:
+		it = optional
+	case optional != nil:
+		p := b.preferences.one()
+		*p = preference{required: it, optional: optional, doc: base.NoDocID, pulse: b.pulse}
+		it = p
+	}
+	if it == nil {
+		return nil, nil
+	}
+	excluded, err := b.any(g.excluded)
+	if err != nil || excluded == nil {
+		return it, err
+	}
+	e := b.exclusions.one()
+	*e = exclusion{included: it, excluded: excluded, pulse: b.pulse}
+	return e, nil
+}
+
+// all returns the conjunction of nodes, or nil without nodes or if one has no
+// document.
+func (b *treeBuilder) all(nodes []node) (iterator, error) {
+	children := b.children.take(len(nodes))
+	for i, n := range nodes {
+		child, err := b.build(n)
+		if err != nil || child == nil {
+			return nil, err
+		}
+		children[i] = child
+	}
+	switch len(children) {
+	case 0:
+		return nil, nil
+	case 1:
+		return children[0], nil
+	}
+	c := b.conjunctions.one()
+	c.reset(children, b.pulse)
+	return c, nil
+}
+
+// any returns the disjunction of nodes, or nil if none has a document.
+func (b *treeBuilder) any(nodes []node) (iterator, error) {
+	children := b.children.take(len(nodes))[:0]
+	for _, n := range nodes {
+		child, err := b.build(n)
+		if err != nil {
+			return nil, err
+		}
+		if child != nil {
+			children = append(children, child)
+		}
+	}
+	switch len(children) {
+	case 0:
+		return nil, nil
+	case 1:
+		return children[0], nil
+	}
+	d := b.disjunctions.one()
+	d.reset(children, b.children.take(len(children)), b.bounds.take(len(children)), b.pulse)
+	return d, nil
+}
+
+func (b *treeBuilder) term(l *leaf) (iterator, error) {
+	if b.plan.list(b.segment, l.terms[0]).DocFreq == 0 {
+		return nil, nil
+	}
+	if err := b.plan.leg(&b.leg, b.segment, l.terms[0], b.plan.scorer(l)); err != nil {
+		return nil, err
+	}
+	t := b.terms.one()
+	t.reset(&b.leg)
+	b.openTerms = append(b.openTerms, t)
+	return t, nil
+}
+
+func (b *treeBuilder) phrase(l *leaf) (iterator, error) {
+	for _, t := range l.terms {
+		if b.plan.list(b.segment, t).DocFreq == 0 {
+			return nil, nil
+		}
+	}
+	p := b.phrases.one()
+	p.begin(b.pulse)
+	scorer := b.plan.scorer(l)
+	for i, t := range l.terms {
+		if err := b.plan.leg(&b.leg, b.segment, t, scorer); err != nil {
+			return nil, err
+		}
+		// The phrase is at most as frequent as each of its terms, so each
+		// term's bound with the phrase's weight bounds its score.
+		p.add(t, l.offsets[i], &b.leg)
+	}
+	p.sortByRarity()
+	b.openPhrases = append(b.openPhrases, p)
+	return p, nil
+}
+
+// finish adds the iterators' work to w and returns their first error.
+func (b *treeBuilder) finish(w *Work) error {
+	var failed error
+	for _, t := range b.openTerms {
+		stats := t.cursor.Stats()
+		w.Add(Work{
+			PostingsDecoded: int64(stats.PostingsDecoded), PostingsScored: t.scored,
+			BlocksDecoded: int64(stats.BlocksDecoded), BlocksSkipped: int64(t.cursor.NumBlocks() - stats.BlocksDecoded),
+		})
+		if err := t.cursor.Err(); err != nil && failed == nil {
+			failed = fmt.Errorf("posting list: %w", err)
+		}
+	}
+	for _, p := range b.openPhrases {
+		w.PostingsScored += p.scored
+		for i := range p.cursors {
+			c := &p.cursors[i]
+			stats := c.Stats()
+			w.Add(Work{
+				PostingsDecoded: int64(stats.PostingsDecoded),
+				BlocksDecoded:   int64(stats.BlocksDecoded), BlocksSkipped: int64(c.NumBlocks() - stats.BlocksDecoded),
+			})
+			if err := c.Err(); err != nil && failed == nil {
+				failed = fmt.Errorf("term %q: %w", b.plan.terms[c.term].bytes, err)
+			}
+		}
+	}
+	return failed
+}

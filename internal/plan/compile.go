@@ -1,0 +1,214 @@
+package plan
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+
+	"github.com/griffin-search/griffin/internal/analysis"
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/query"
+)
+
+type term struct {
+	field base.FieldID
+	bytes []byte
+}
+
+// compiler turns query trees into planned ones. The trees of several modes share terms and notes.
+type compiler struct {
+	analyzer  analysis.Analyzer
+	fields    []string // by FieldID
+	positions bool     // the index has positions
+	weighted  bool     // the index stores weights
+	tokens    []analysis.Token
+	text      []byte
+
+	memory *planMemory // of the trees
+	terms  []term
+	notes  []string
+}
+
+// compile returns the planned form of n in ModeOr or ModeAnd, or nil if analysis leaves no term.
+func (c *compiler) compile(n query.Node, mode Mode, boost float64) (node, error) {
+	switch n := n.(type) {
+	case *query.Term:
+		return c.leaf(n.Field, n.Text, boost*factor(n.Boost), false /* phrase */)
+	case *query.Phrase:
+		return c.leaf(n.Field, n.Text, boost*factor(n.Boost), true /* phrase */)
+	case *query.Words:
+		return c.words(n, mode, boost*factor(n.Boost))
+	case *query.Weights:
+		return c.weights(n, mode, boost)
+	case *query.Boolean:
+		return c.group(n, mode, boost*factor(n.Boost))
+	}
+	return nil, fmt.Errorf("query node of type %T: %w", n, base.ErrBadInput)
+}
+
+// factor returns the value of a Boost field, where 0 means 1.
+func factor(boost float64) float64 { return cmp.Or(boost, 1) }
+
+func (c *compiler) group(b *query.Boolean, mode Mode, boost float64) (node, error) {
+	g := c.memory.group(len(b.Clauses))
+	for _, clause := range b.Clauses {
+		child, err := c.compile(clause.Node, mode, boost)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case child == nil:
+		case clause.Occur == query.MustNot:
+			g.excluded = append(g.excluded, child)
+		case clause.Occur == query.Must, clause.Occur == query.Plain && mode == ModeAnd:
+			g.required = append(g.required, child)
+		default:
+			g.optional = append(g.optional, child)
+		}
+	}
+	if g.matchesNothing() {
+		if len(g.excluded) == 0 {
+			return nil, nil
+		}
+		c.note("%q only excludes: it matches nothing without a word to look for", b.String())
+	}
+	return g.simplify(), nil
+}
+
+func (c *compiler) words(w *query.Words, mode Mode, boost float64) (node, error) {
+	id, terms, err := c.analyze(w.Field, w.Text)
+	if err != nil || len(terms) == 0 {
+		return nil, err
+	}
+	g := c.memory.group(len(terms))
+	for i := range terms {
+		l := c.memory.leaf(leaf{field: id, terms: terms[i : i+1], boost: boost})
+		if mode == ModeAnd {
+			g.required = append(g.required, l)
+		} else {
+			g.optional = append(g.optional, l)
+		}
+	}
+	return g.simplify(), nil
+}
+
+// weights makes a leaf of each term with a weight other than 0.
+func (c *compiler) weights(w *query.Weights, mode Mode, boost float64) (node, error) {
+	if !c.weighted {
+		return nil, fmt.Errorf("a query of terms and weights, but the index is one of texts: %w", base.ErrBadInput)
+	}
+	if len(w.Terms) > query.MaxClauses {
+		return nil, tooManyTerms()
+	}
+	g := c.memory.group(len(w.Terms))
+	for _, t := range w.Terms {
+		if t.Weight == 0 {
+			continue
+		}
+		c.text = append(c.text[:0], t.Term...)
+		terms := c.memory.numbers.take(1)
+		terms[0] = c.intern(0, c.text)
+		l := c.memory.leaf(leaf{terms: terms, boost: boost * t.Weight})
+		if mode == ModeAnd {
+			g.required = append(g.required, l)
+		} else {
+			g.optional = append(g.optional, l)
+		}
+	}
+	if g.matchesNothing() {
+		return nil, nil
+	}
+	return g.simplify(), nil
+}
+
+// leaf analyses a text. Several terms are a phrase; words that the analyzer drops leave gaps.
+// Without positions, the terms of one word ("wi-fi") are all required instead, and a phrase is an
+// error.
+func (c *compiler) leaf(field, text string, boost float64, phrase bool) (node, error) {
+	id, terms, err := c.analyze(field, text)
+	if err != nil || len(terms) == 0 {
+		return nil, err
+	}
+	if len(terms) > 1 && phrase && !c.positions {
+		return nil, fmt.Errorf("phrase %q: the index has no positions, which phrases need: build it with griffin index, without --no-positions: %w", text, base.ErrBadInput)
+	}
+	l := c.memory.leaf(leaf{field: id, terms: terms, boost: boost})
+	if len(terms) == 1 {
+		return l, nil
+	}
+	if !c.positions {
+		c.note("%q is several terms of the index, and the index has no positions to find them side by side: documents that have them anywhere match (griffin index without --no-positions keeps positions)", text)
+		g := c.memory.group(len(terms))
+		for i := range terms {
+			g.required = append(g.required, c.memory.leaf(leaf{field: id, terms: terms[i : i+1], boost: boost}))
+		}
+		return g.simplify(), nil
+	}
+	l.offsets = c.memory.offsets.take(len(terms))
+	for i, t := range c.tokens {
+		l.offsets[i] = t.Position - c.tokens[0].Position
+	}
+	return l, nil
+}
+
+// analyze returns the terms of a text as indexes into c.terms and leaves the tokens in c.tokens. A
+// text without terms gets a note.
+func (c *compiler) analyze(field, text string) (id base.FieldID, terms []int, err error) {
+	id, ok := c.fieldID(field)
+	if !ok {
+		return 0, nil, fmt.Errorf("the index has no field %q: %w", field, base.ErrBadInput)
+	}
+	c.text = append(c.text[:0], text...)
+	c.tokens = c.analyzer.Tokens(c.tokens[:0], c.text)
+	if len(c.tokens) == 0 {
+		c.note("%q is left out: the index's analyzer, %s, makes no term of it", text, c.analyzer.Name())
+		return id, nil, nil
+	}
+	if len(c.tokens) > query.MaxClauses {
+		return 0, nil, tooManyTerms()
+	}
+	terms = c.memory.numbers.take(len(c.tokens))
+	for i, t := range c.tokens {
+		terms[i] = c.intern(id, t.Term)
+	}
+	if len(c.terms) > query.MaxClauses {
+		return 0, nil, tooManyTerms()
+	}
+	return id, terms, nil
+}
+
+func tooManyTerms() error {
+	return &query.Error{Kind: query.ErrTooManyClauses, Reason: fmt.Sprintf("its words become more than %d index terms", query.MaxClauses)}
+}
+
+// intern returns the index of a term in c.terms and adds the term if it is new.
+func (c *compiler) intern(field base.FieldID, text []byte) int {
+	for i, t := range c.terms {
+		if t.field == field && bytes.Equal(t.bytes, text) {
+			return i
+		}
+	}
+	own := c.memory.bytes.take(len(text))
+	copy(own, text)
+	c.terms = append(c.terms, term{field, own})
+	return len(c.terms) - 1
+}
+
+func (c *compiler) fieldID(name string) (base.FieldID, bool) {
+	for i, f := range c.fields {
+		if f == name {
+			return base.FieldID(i), true
+		}
+	}
+	return 0, false
+}
+
+func (c *compiler) note(format string, args ...any) {
+	note := fmt.Sprintf(format, args...)
+	for _, n := range c.notes {
+		if n == note {
+			return
+		}
+	}
+	c.notes = append(c.notes, note)
+}

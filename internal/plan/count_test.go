@@ -1,0 +1,50 @@
+package plan
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/index/indextest"
+	"github.com/griffin-search/griffin/internal/plan/plantest"
+	"github.com/griffin-search/griffin/query"
+)
+
+// Matches is the same for every k, in every mode, for trees and flat queries.
+func TestCount(t *testing.T) {
+	rng := rand.New(rand.NewPCG(31, 1))
+	ix := plantest.RandomIndex(t, rng, 300, 3, true)
+	if _, err := ix.BuildImpacts(t.Context(), index.ImpactOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	s := New(indextest.Snapshot(t, ix), nil)
+	sc := testScratch(t, "whitespace")
+	flat := 0
+	for i := range 300 {
+		mode := Mode(rng.IntN(4))
+		var q query.Node = &query.Words{Text: plantest.RandomWords(rng, 1+rng.IntN(4)), Boost: 1}
+		if mode != ModeSaat && i%2 == 0 {
+			q = plantest.RandomNode(rng, 3)
+		}
+		all := answer(t, s, sc, q, Options{Mode: mode, K: 1000})
+		for _, k := range []int{1, 10, 1000} {
+			a := answer(t, s, sc, q, Options{Mode: mode, K: k, Count: true})
+			want := int64(len(all.Hits))
+			if a.Mode != all.Mode { // ModeAndOr falls back for 1000
+				want = int64(len(answer(t, s, sc, q, Options{Mode: a.Mode, K: 1000}).Hits))
+			}
+			if a.Matches != want {
+				t.Fatalf("%s in mode %s, k=%d: %d documents match, want %d", q, mode, k, a.Matches, want)
+			}
+		}
+		if all.Traversal != treeTraversal {
+			flat++
+		}
+	}
+	if flat < 100 || flat > 280 {
+		t.Errorf("%d of 300 queries were flat: want some of both", flat)
+	}
+	if a := answer(t, s, sc, plantest.Parse(t, "w1"), Options{K: 10}); a.Matches != 0 {
+		t.Errorf("%d matches were counted without Options.Count", a.Matches)
+	}
+}

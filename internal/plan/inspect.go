@@ -1,0 +1,153 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/traverse"
+)
+
+// This file is the view of a plan for executors and policies (package dispatch).
+
+// Planner returns the planner that made the plan.
+func (p *Plan) Planner() *Planner { return p.planner }
+
+// Snapshot returns the snapshot of the index that the plan reads.
+func (p *Plan) Snapshot() *index.Snapshot { return p.planner.snapshot }
+
+// Mode returns the requested mode.
+func (p *Plan) Mode() Mode { return p.mode }
+
+// K returns the number of requested hits.
+func (p *Plan) K() int { return p.k }
+
+// Counts reports whether the number of matches is requested.
+func (p *Plan) Counts() bool { return p.counts }
+
+// NumStages returns 2 for ModeAndOr, unless both stages are equal, else 1.
+func (p *Plan) NumStages() int { return len(p.stages) }
+
+// Stage returns stage i.
+func (p *Plan) Stage(i int) *Stage { return &p.stages[i] }
+
+// Impacts returns the query over impact-ordered lists, or nil except in
+// ModeSaat.
+func (p *Plan) Impacts() *ImpactQuery {
+	if p.mode != ModeSaat {
+		return nil
+	}
+	return &p.saat
+}
+
+// Mode returns ModeOr or ModeAnd.
+func (st *Stage) Mode() Mode { return st.mode }
+
+// Kind returns whether the traversals of a flat stage are conjunctive.
+func (st *Stage) Kind() traverse.Mode { return st.kind }
+
+// IsFlat reports whether the stage is a list of words, all required or all optional, perhaps with
+// excluded words. Only a flat stage has Legs.
+func (st *Stage) IsFlat() bool { return st.flat }
+
+// IsEmpty reports whether the stage matches nothing.
+func (st *Stage) IsEmpty() bool { return !st.flat && (st.root == nil || matchesNothing(st.root)) }
+
+// Excludes reports whether the stage excludes documents.
+func (st *Stage) Excludes() bool { return len(st.excluded) > 0 }
+
+// SortTerms orders the terms of each flat stage by rising length of their lists (Stage.Order). A
+// dispatcher calls it before it runs the plan.
+func (p *Plan) SortTerms() {
+	for i := range p.stages {
+		st := &p.stages[i]
+		st.order = st.order[:0]
+		if !st.flat || p.mode == ModeSaat {
+			continue
+		}
+		st.order = p.memory.numbers.take(len(st.leaves))
+		for i := range st.order {
+			st.order[i] = i
+			for j := i; j > 0 && p.LegDocFreq(st, st.order[j]) < p.LegDocFreq(st, st.order[j-1]); j-- {
+				st.order[j], st.order[j-1] = st.order[j-1], st.order[j]
+			}
+		}
+	}
+}
+
+// Order returns the leg numbers of a flat stage by rising length of their lists over all segments.
+// It is valid after SortTerms.
+func (st *Stage) Order() []int { return st.order }
+
+// LegDocFreq returns the length of a flat stage's list over all segments.
+func (p *Plan) LegDocFreq(st *Stage, leg int) uint64 {
+	return p.docFreqs[st.leaves[leg].(*leaf).terms[0]]
+}
+
+// StageLists describes the lists of a stage over all segments in the order of SortTerms, or the
+// impact-ordered lists of ModeSaat. A stage that is not flat has none.
+func (p *Plan) StageLists(stage int) []ListTrace {
+	if p.mode == ModeSaat {
+		lists := make([]ListTrace, len(p.saat.terms))
+		for i, t := range p.saat.terms {
+			l := &p.saat.Terms[i].List
+			lists[i] = ListTrace{Term: string(p.terms[t].bytes), DocFreq: l.DocFreq, Blocks: l.NumSegments()}
+		}
+		return lists
+	}
+	st := &p.stages[stage]
+	lists := make([]ListTrace, len(st.order))
+	for i, leg := range st.order {
+		l := st.leaves[leg].(*leaf)
+		lists[i].Field, lists[i].Term = p.planner.fields[l.field], string(p.terms[l.terms[0]].bytes)
+		for segment := range p.planner.snapshot.Segments {
+			list := st.Legs(segment)[leg].List
+			lists[i].DocFreq += list.DocFreq
+			lists[i].Blocks += list.NumBlocks()
+		}
+	}
+	return lists
+}
+
+// Lists are the lists [From, To) of a conjunction in the order of SortTerms.
+type Lists struct {
+	Stage    *Stage
+	From, To int
+}
+
+// RunLists intersects the candidates of a segment with some lists of a
+// conjunction on the CPU. With From 0 the first list supplies the candidates.
+// After the last list the best go to the queue of sc (ResetHits).
+func (p *Plan) RunLists(ctx context.Context, sc *Scratch, lists Lists, segment int, c *traverse.Candidates, w *Work) error {
+	view := &p.planner.snapshot.Segments[segment]
+	legs := lists.Stage.Legs(segment)
+	sc.legs = sc.legs[:0]
+	for _, j := range lists.Stage.order[lists.From:lists.To] {
+		sc.legs = append(sc.legs, legs[j])
+	}
+	sc.query = traverse.Query{Legs: sc.legs, NumDocs: view.NumDocs(), Live: view.Live.Words(), Base: view.Base}
+	memory := takeTraversalMemory()
+	var err error
+	switch {
+	case lists.To == len(lists.Stage.order):
+		err = traverse.Finish(ctx, memory, &sc.query, c, &sc.queue, p.counts)
+	case lists.From == 0:
+		err = traverse.Begin(ctx, memory, &sc.query, c)
+	default:
+		err = traverse.Intersect(ctx, memory, &sc.query, c)
+	}
+	putTraversalMemory(memory, w)
+	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return fmt.Errorf("segment %s: query %s: %w", view.Name, p.query, err)
+	}
+	return nil
+}
+
+// Forget drops the references of sc to posting lists.
+func (sc *Scratch) Forget() {
+	clear(sc.legs)
+	sc.legs = sc.legs[:0]
+}

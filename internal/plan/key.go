@@ -1,0 +1,125 @@
+package plan
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"math"
+	"slices"
+)
+
+// The key of an answer holds everything but the snapshot that the answer depends on: the mode, k,
+// whether matches are counted, the BM25 parameters, and the planned tree of each stage. The tree is
+// in index terms, so letter case, word forms, stop words and different notations of the same group
+// do not matter. The members of a group are sorted, since sums of fixed-point scores are the same
+// in any order; the terms of a phrase are not. Boosts are compared bit by bit.
+//
+//	leaf    'L' field u32, boost u64, number of terms u32, (offset u32, length u32, bytes) each
+//	group   'G' number of required, optional, excluded u32 each, then the members, sorted
+//	none    'N'
+
+type keyBuilder struct {
+	sorted []byte   // members of a group in sorted order
+	spans  [][2]int // of the members of the groups in progress
+	terms  []int    // canonicalTerms
+}
+
+// AppendKey appends the key of a compiled plan. Plans for one snapshot with equal keys have equal
+// answers, unless the options set a budget, a traversal or accumulators.
+func (p *Plan) AppendKey(dst []byte, sc *Scratch) []byte {
+	b := &sc.keys
+	counts := byte(0)
+	if p.counts {
+		counts = 1
+	}
+	dst = append(dst, byte(p.mode), counts)
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(p.k))
+	dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(p.planner.bm25.K1))
+	dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(p.planner.bm25.B))
+	for i := range p.stages {
+		dst = append(dst, byte(p.stages[i].mode))
+		dst = b.appendNode(dst, p, p.stages[i].root)
+	}
+	return dst
+}
+
+// AppendDocFreqs appends the document frequencies of the plan's terms in an order that is the same
+// for all plans with the same key. SetDocFreqs reads them.
+func (p *Plan) AppendDocFreqs(dst []uint64) []uint64 {
+	for _, t := range p.canonicalTerms(nil) {
+		dst = append(dst, p.docFreqs[t])
+	}
+	return dst
+}
+
+// SetDocFreqs copies document frequencies from another plan with the same key to a compiled plan.
+// It is enough for Sought and replaces Bind, but the plan cannot run.
+func (p *Plan) SetDocFreqs(freqs []uint64, sc *Scratch) {
+	p.docFreqs = append(p.docFreqs[:0], make([]uint64, len(p.terms))...)
+	sc.keys.terms = p.canonicalTerms(sc.keys.terms[:0])
+	for i, t := range sc.keys.terms {
+		p.docFreqs[t] = freqs[i]
+	}
+}
+
+func (b *keyBuilder) appendNode(dst []byte, p *Plan, n node) []byte {
+	switch n := n.(type) {
+	case *leaf:
+		dst = append(dst, 'L')
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(n.field))
+		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(n.boost))
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(len(n.terms)))
+		for i, t := range n.terms {
+			offset := uint32(0)
+			if n.offsets != nil {
+				offset = n.offsets[i]
+			}
+			dst = binary.LittleEndian.AppendUint32(dst, offset)
+			dst = binary.LittleEndian.AppendUint32(dst, uint32(len(p.terms[t].bytes)))
+			dst = append(dst, p.terms[t].bytes...)
+		}
+		return dst
+	case *group:
+		dst = append(dst, 'G')
+		for _, members := range [...][]node{n.required, n.optional, n.excluded} {
+			dst = binary.LittleEndian.AppendUint32(dst, uint32(len(members)))
+		}
+		for _, members := range [...][]node{n.required, n.optional, n.excluded} {
+			dst = b.appendSorted(dst, p, members)
+		}
+		return dst
+	}
+	return append(dst, 'N')
+}
+
+func (b *keyBuilder) appendSorted(dst []byte, p *Plan, nodes []node) []byte {
+	first, begin := len(b.spans), len(dst)
+	for _, n := range nodes {
+		start := len(dst)
+		dst = b.appendNode(dst, p, n)
+		b.spans = append(b.spans, [2]int{start, len(dst)})
+	}
+	spans := b.spans[first:]
+	slices.SortFunc(spans, func(x, y [2]int) int { return bytes.Compare(dst[x[0]:x[1]], dst[y[0]:y[1]]) })
+	b.sorted = b.sorted[:0]
+	for _, s := range spans {
+		b.sorted = append(b.sorted, dst[s[0]:s[1]]...)
+	}
+	copy(dst[begin:], b.sorted)
+	b.spans = b.spans[:first]
+	return dst
+}
+
+// canonicalTerms appends the indexes of the terms in the plan's trees in an order that is the same
+// for all plans with the same key.
+func (p *Plan) canonicalTerms(dst []int) []int {
+	for i := range p.stages {
+		walkLeaves(p.stages[i].root, false, func(l *leaf, _ bool) {
+			dst = append(dst, l.terms...)
+		})
+	}
+	slices.SortFunc(dst, func(x, y int) int {
+		return cmp.Or(cmp.Compare(p.terms[x].field, p.terms[y].field), bytes.Compare(p.terms[x].bytes, p.terms[y].bytes))
+	})
+	return slices.Compact(dst)
+}

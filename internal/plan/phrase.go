@@ -1,0 +1,181 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/invariant"
+	"github.com/griffin-search/griffin/internal/postings"
+	"github.com/griffin-search/griffin/internal/score"
+	"github.com/griffin-search/griffin/internal/traverse"
+)
+
+// phraseIterator yields the documents with the terms of a phrase at their
+// offsets. It first intersects the terms' lists, shortest first, and reads
+// positions only in documents that contain all terms.
+//
+// A phrase scores like a term with the frequency of the phrase.
+type phraseIterator struct {
+	cursors []phraseCursor // one for each distinct term
+	order   []int          // of cursors, rarest term first
+	slots   []phraseSlot   // one for each position of the phrase, rarest term first
+	starts  []uint32       // positions in the current document at which the phrase may begin
+	doc     base.DocID
+
+	scorer   score.Term
+	lengths  []uint32
+	maxScore base.Score
+	scored   int64
+	pulse    *pulse
+}
+
+var _ iterator = (*phraseIterator)(nil)
+
+type phraseCursor struct {
+	postings.Cursor
+	term      int // index in the plan
+	docFreq   int
+	positions []uint32 // in document readAt
+	readAt    base.DocID
+}
+
+type phraseSlot struct {
+	cursor int // index into cursors
+	offset uint32
+}
+
+func (p *phraseIterator) begin(pulse *pulse) {
+	*p = phraseIterator{cursors: p.cursors[:0], order: p.order[:0], slots: p.slots[:0], starts: p.starts[:0], doc: base.NoDocID, pulse: pulse}
+}
+
+// add adds a leg's non-empty term at an offset. The phrase takes its scorer and
+// bound from the legs.
+func (p *phraseIterator) add(term int, offset uint32, leg *traverse.Leg) {
+	p.scorer, p.lengths = leg.Term, leg.Lengths
+	if len(p.slots) == 0 || leg.MaxScore < p.maxScore {
+		p.maxScore = leg.MaxScore
+	}
+	i := slices.IndexFunc(p.cursors, func(c phraseCursor) bool { return c.term == term })
+	if i < 0 {
+		i = len(p.cursors)
+		if i < cap(p.cursors) {
+			p.cursors = p.cursors[:i+1] // reuses the memory of an earlier phrase
+		} else {
+			p.cursors = append(p.cursors, phraseCursor{})
+		}
+		c := &p.cursors[i]
+		c.Reset(leg.List, leg.Bounds)
+		c.term, c.docFreq, c.readAt = term, int(leg.List.DocFreq), base.NoDocID
+	}
+	p.slots = append(p.slots, phraseSlot{cursor: i, offset: offset})
+}
+
+// sortByRarity sorts by rising list length. The result does not depend on the order of ties.
+func (p *phraseIterator) sortByRarity() {
+	rarer := func(a, b int) int { return p.cursors[a].docFreq - p.cursors[b].docFreq }
+	slices.SortFunc(p.slots, func(a, b phraseSlot) int { return rarer(a.cursor, b.cursor) })
+	p.order = p.order[:0]
+	for i := range p.cursors {
+		p.order = append(p.order, i)
+	}
+	slices.SortFunc(p.order, rarer)
+}
+
+func (p *phraseIterator) DocID() base.DocID    { return p.doc }
+func (p *phraseIterator) MaxScore() base.Score { return p.maxScore }
+func (p *phraseIterator) Cost() int            { return p.cursors[p.order[0]].docFreq }
+
+func (p *phraseIterator) Score() base.Score {
+	p.scored++
+	s := p.scorer.Score(uint32(len(p.starts)), p.lengths[p.doc])
+	invariant.Check(s <= p.maxScore, "phrase score %d of document %d above MaxScore %d", s, p.doc, p.maxScore)
+	return s
+}
+
+func (p *phraseIterator) NextGEQ(target base.DocID) base.DocID {
+	if p.doc != base.NoDocID && p.doc >= target {
+		return p.doc
+	}
+	for {
+		doc := p.align(target)
+		if doc == base.NoDocID || p.matches(doc) {
+			p.doc = doc
+			return doc
+		}
+		target = doc + 1
+	}
+}
+
+// align moves all cursors to their first common document >= target and returns
+// it.
+func (p *phraseIterator) align(target base.DocID) base.DocID {
+	for i := 0; i < len(p.order); {
+		if p.pulse.stopped() {
+			return base.NoDocID
+		}
+		c := &p.cursors[p.order[i]]
+		doc := c.DocID()
+		if doc == base.NoDocID || doc < target {
+			doc = c.NextGEQ(target)
+		}
+		switch {
+		case doc == base.NoDocID:
+			return base.NoDocID
+		case doc == target:
+			i++
+		case i == 0:
+			target, i = doc, 1
+		default:
+			target, i = doc, 0
+		}
+	}
+	return target
+}
+
+// matches collects the starts of the phrase in doc, where all cursors stand.
+func (p *phraseIterator) matches(doc base.DocID) bool {
+	p.starts = p.starts[:0]
+	for i, slot := range p.slots {
+		c := &p.cursors[slot.cursor]
+		if c.readAt != doc {
+			var err error
+			if c.positions, err = c.Positions(c.positions[:0]); err != nil {
+				return false // the cursor is now at NoDocID, which ends the phrase
+			}
+			c.readAt = doc
+		}
+		if i == 0 {
+			for _, position := range c.positions {
+				if position >= slot.offset {
+					p.starts = append(p.starts, position-slot.offset)
+				}
+			}
+		} else {
+			p.starts = keepFollowed(p.starts, c.positions, slot.offset)
+		}
+		if len(p.starts) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// keepFollowed keeps, in place, the starts for which start+offset is in positions. Both slices are
+// sorted.
+func keepFollowed(starts, positions []uint32, offset uint32) []uint32 {
+	kept := starts[:0]
+	i := 0
+	for _, start := range starts {
+		want := uint64(start) + uint64(offset)
+		for i < len(positions) && uint64(positions[i]) < want {
+			i++
+		}
+		if i == len(positions) {
+			break
+		}
+		if uint64(positions[i]) == want {
+			kept = append(kept, start)
+		}
+	}
+	return kept
+}

@@ -1,0 +1,382 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/postings"
+	"github.com/griffin-search/griffin/internal/saat"
+	"github.com/griffin-search/griffin/internal/score"
+	"github.com/griffin-search/griffin/internal/segment"
+	"github.com/griffin-search/griffin/internal/traverse"
+	"github.com/griffin-search/griffin/query"
+)
+
+// Options configure a plan.
+type Options struct {
+	Mode Mode
+	// K is the number of requested hits, >= 0.
+	K int
+	// Traversal names the algorithm for flat queries; empty: traverse.Choose
+	// selects one for each segment. Other queries ignore it.
+	Traversal string
+	// Accumulators names the saat.Variant of ModeSaat ("": the default), and Budget bounds its
+	// work.
+	Accumulators string
+	Budget       saat.Budget
+	// Count requests the exact number of matching documents and reads every
+	// posting.
+	Count bool
+}
+
+// Plan is a query with its lists and weights for the segments of a snapshot. It
+// is safe for concurrent runs while the snapshot is held.
+type Plan struct {
+	planner  *Planner
+	query    query.Node
+	mode     Mode
+	k        int
+	counts   bool // Options.Count
+	notes    []string
+	terms    []term
+	docFreqs []uint64        // by term, over all segments
+	lists    []postings.List // by segment, then term; empty if a segment has none
+	stages   []Stage         // one, or up to two in ModeAndOr
+	saat     ImpactQuery     // in ModeSaat, instead of lists and legs
+
+	memory planMemory
+	legs   arena[traverse.Leg]
+}
+
+// Stage is one attempt at an answer. ModeAndOr has up to two.
+type Stage struct {
+	mode Mode // ModeOr or ModeAnd; ModeSaat has ModeOr
+	root node // nil: matches nothing
+	// The following fields are set for a flat root. legs holds the traversals' input by segment,
+	// then leaf.
+	flat bool
+	flatQuery
+	kind       traverse.Mode
+	named      traverse.Traversal // for all segments; nil: chosen per segment
+	traversals []traverse.Traversal
+	main       traverse.Traversal // in the segment with the most postings
+	legs       []traverse.Leg
+	order      []int // set by SortTerms
+}
+
+// treeTraversal names the evaluation of queries that are not flat.
+const treeTraversal = "tree"
+
+// Traversal returns the name of the traversal in the segment with the most postings.
+func (st *Stage) Traversal() string {
+	if st.flat {
+		return st.main.Name()
+	}
+	return treeTraversal
+}
+
+// Prepare plans a query. Errors wrap base.ErrBadInput, or base.ErrCorrupt if the dictionary or a
+// list is damaged.
+func (s *Planner) Prepare(sc *Scratch, q query.Node, opts Options) (*Plan, error) {
+	p := new(Plan)
+	if err := s.PrepareInto(p, sc, q, opts); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// PrepareInto is Prepare with the memory of an unused plan of any Planner. For
+// a flat query that is not larger than earlier ones it does not allocate. After
+// an error p may only be prepared again.
+func (s *Planner) PrepareInto(p *Plan, sc *Scratch, q query.Node, opts Options) error {
+	if err := s.Compile(p, sc, q, opts); err != nil {
+		return err
+	}
+	return p.Bind(opts)
+}
+
+// Compile is the first half of PrepareInto: it makes the trees of the stages.
+// The plan then has a key (AppendKey) but cannot run before Bind.
+func (s *Planner) Compile(p *Plan, sc *Scratch, q query.Node, opts Options) error {
+	if opts.K < 0 {
+		return fmt.Errorf("k is %d: %w", opts.K, base.ErrBadInput)
+	}
+	p.planner, p.query, p.mode, p.k, p.counts = s, q, opts.Mode, opts.K, opts.Count
+	p.stages = p.stages[:0]
+	p.memory.reset()
+	p.legs.reset()
+	c := &sc.compiler
+	c.fields, c.positions, c.weighted = s.fields, s.snapshot.Options.Positions, s.snapshot.Options.Weighted()
+	c.memory, c.terms, c.notes = &p.memory, p.terms[:0], nil
+	err := p.compile(c, opts)
+	p.terms, p.notes = c.terms, c.notes
+	c.memory, c.terms, c.notes = nil, nil, nil // they belong to the plan
+	return err
+}
+
+// Bind is the second half of PrepareInto: it finds and weights the lists.
+func (p *Plan) Bind(opts Options) error {
+	if opts.Mode == ModeSaat {
+		return p.prepareSaat(p.stages[0].root, opts)
+	}
+	if err := p.find(); err != nil {
+		return err
+	}
+	for i := range p.stages {
+		if err := p.makeLegs(&p.stages[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Query returns the query tree as given.
+func (p *Plan) Query() query.Node { return p.query }
+
+// DocFreqs returns the document frequency of each term over all segments. The plan owns the slice.
+func (p *Plan) DocFreqs() []uint64 { return p.docFreqs }
+
+// Notes lists the omitted parts of the query, with the reasons.
+func (p *Plan) Notes() []string { return p.notes }
+
+func (p *Plan) compile(c *compiler, opts Options) error {
+	modes := [...]Mode{ModeAnd, ModeOr}
+	asked := modes[:]
+	switch opts.Mode {
+	case ModeAnd:
+		asked = modes[:1]
+	case ModeOr:
+		asked = modes[1:]
+	case ModeAndOr:
+	case ModeSaat:
+		if opts.Traversal != "" {
+			return fmt.Errorf("mode saat has no traversals, only accumulators; traversal %q: %w", opts.Traversal, base.ErrBadInput)
+		}
+		asked = modes[1:]
+	default:
+		return fmt.Errorf("mode %v: %w", opts.Mode, base.ErrBadInput)
+	}
+	for _, mode := range asked {
+		root, err := c.compile(p.query, mode, 1)
+		if err != nil {
+			return err
+		}
+		p.stages = append(p.stages, Stage{mode: mode, root: root})
+	}
+	if len(p.stages) == 2 && sameNode(p.stages[0].root, p.stages[1].root) {
+		p.stages = p.stages[:1] // the second stage cannot find more
+	}
+	for i := range p.stages {
+		if err := p.stages[i].flatten(opts.Traversal, &p.memory); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// flatten determines whether the stage is flat, and its fixed traversal: the
+// named one if it is of the stage's kind. The kind may differ from the
+// requested mode ("+a +b" is an And in every mode). A name of no kind is an
+// error.
+func (st *Stage) flatten(name string, m *planMemory) error {
+	flat, ok := flatten(st.root, m)
+	kind, other := traverse.Or, traverse.And
+	if flat.conjunctive && len(flat.leaves) > 1 {
+		kind, other = other, kind
+	}
+	if name != "" {
+		named, is := traverse.Named(kind, name)
+		if !is {
+			var isOther bool
+			if named, isOther = traverse.Named(other, name); !isOther {
+				_, err := traverse.Lookup(kind, name)
+				_, errOther := traverse.Lookup(other, name)
+				return errors.Join(err, errOther)
+			}
+		}
+		// A single term is equal in both kinds.
+		if is || len(flat.leaves) == 1 {
+			st.named = named
+		}
+	}
+	if ok {
+		st.flat, st.flatQuery, st.kind = true, flat, kind
+	}
+	return nil
+}
+
+func (p *Plan) find() error {
+	segments := p.planner.snapshot.Segments
+	phrases := p.phraseTerms()
+	p.docFreqs = append(p.docFreqs[:0], make([]uint64, len(p.terms))...)
+	p.lists = slices.Grow(p.lists[:0], len(segments)*len(p.terms))[:len(segments)*len(p.terms)]
+	for i := range segments {
+		for t, term := range p.terms {
+			var parts segment.Parts
+			if phrases != nil && phrases[t] {
+				parts |= segment.Positions
+			}
+			if p.planner.ownBounds {
+				parts |= segment.Frontiers
+			}
+			l := p.list(i, t)
+			found, err := segments[i].FindParts(term.field, term.bytes, parts, l)
+			if err != nil {
+				return err
+			}
+			if !found {
+				*l = postings.List{}
+			}
+			p.docFreqs[t] += uint64(l.DocFreq)
+		}
+	}
+	return nil
+}
+
+func (p *Plan) list(segment, term int) *postings.List {
+	return &p.lists[segment*len(p.terms)+term]
+}
+
+// phraseTerms reports for each term whether it is part of a phrase; nil: none
+// is.
+func (p *Plan) phraseTerms() []bool {
+	var phrases []bool
+	for i := range p.stages {
+		walkLeaves(p.stages[i].root, false, func(l *leaf, _ bool) {
+			if !l.isPhrase() {
+				return
+			}
+			if phrases == nil {
+				phrases = make([]bool, len(p.terms))
+			}
+			for _, t := range l.terms {
+				phrases[t] = true
+			}
+		})
+	}
+	return phrases
+}
+
+func (p *Plan) makeLegs(st *Stage) error {
+	if !st.flat {
+		return nil
+	}
+	segments := len(p.planner.snapshot.Segments)
+	st.legs = p.legs.take(segments * len(st.leaves))
+	st.traversals = p.memory.traversals.take(segments)
+	st.main = st.named
+	if st.main == nil {
+		st.main = traverse.Default(st.kind)
+	}
+	most := uint64(0)
+	for i := range segments {
+		legs := st.Legs(i)
+		numPostings := uint64(0)
+		for j, n := range st.leaves {
+			l := n.(*leaf)
+			if err := p.leg(&legs[j], i, l.terms[0], p.scorer(l)); err != nil {
+				return err
+			}
+			numPostings += uint64(legs[j].List.DocFreq)
+		}
+		if st.traversals[i] = st.named; st.named == nil {
+			st.traversals[i] = traverse.Choose(st.kind, legs, p.k)
+		}
+		if numPostings > most {
+			most, st.main = numPostings, st.traversals[i]
+		}
+	}
+	return nil
+}
+
+// Legs returns a flat stage's legs in a segment, in the order of the query.
+// ModeSaat has none.
+func (st *Stage) Legs(segment int) []traverse.Leg {
+	n := len(st.leaves)
+	return st.legs[segment*n : (segment+1)*n]
+}
+
+// maxWeight limits idf*boost of a leaf so that a contribution fits 32 bits (score.Term). Only a
+// phrase of several rare terms with nearly the largest boost can exceed it.
+const maxWeight = 60000
+
+func (p *Plan) idf(l *leaf) float64 {
+	sum := 0.0
+	for _, t := range l.terms {
+		sum += score.IDF(p.planner.snapshot.Fields[l.field].NumDocs, p.docFreqs[t])
+	}
+	return sum
+}
+
+func (p *Plan) scorer(l *leaf) score.Term {
+	if o := &p.planner.snapshot.Options; o.Weighted() {
+		return score.NewLinearTerm(l.boost, o.WeightScale)
+	}
+	weight := min(p.idf(l)*l.boost, maxWeight)
+	return p.planner.bm25.NewTerm(weight, 1, p.planner.snapshot.Fields[l.field].AvgLen())
+}
+
+// leg sets leg to a term's list in a segment with bounds for scorer.
+func (p *Plan) leg(leg *traverse.Leg, segment, term int, scorer score.Term) error {
+	s := p.planner
+	view := &s.snapshot.Segments[segment]
+	field := p.terms[term].field
+	l := p.list(segment, term)
+	*leg = traverse.Leg{}
+	leg.List, leg.Field, leg.Term = l, field, scorer
+	if l.DocFreq == 0 {
+		return nil
+	}
+	leg.Lengths = view.Lengths(field)
+	leg.Derived = view.Derived.List(uint64(l.ID()))
+	avgNow := s.snapshot.Fields[field].AvgLen()
+	bound := l.Max
+	if s.ownBounds {
+		var err error
+		leg.Bounds, bound, err = l.FrontierBounds(nil, score.Saturation{BM25: s.bm25, AvgLen: avgNow})
+		if err != nil {
+			return fmt.Errorf("segment %s: term %q: %w", view.Name, p.terms[term].bytes, err)
+		}
+		leg.Scale = score.NewScale(scorer, avgNow, avgNow)
+	} else {
+		leg.Scale = score.NewScale(scorer, view.Meta().Fields[field].AvgLen, avgNow)
+	}
+	leg.MaxScore = leg.Scale.Upper(bound)
+	if scorer.Linear && leg.MaxScore > maxWeight<<base.ScoreFractionBits {
+		return fmt.Errorf("term %q: the query weight times the largest document weight is %.0f and exceeds %d: use smaller weights: %w",
+			p.terms[term].bytes, leg.MaxScore.Float64(), maxWeight, base.ErrBadInput)
+	}
+	return nil
+}
+
+func walkLeaves(n node, excluded bool, visit func(l *leaf, excluded bool)) {
+	switch n := n.(type) {
+	case *leaf:
+		visit(n, excluded)
+	case *group:
+		for _, child := range n.required {
+			walkLeaves(child, excluded, visit)
+		}
+		for _, child := range n.optional {
+			walkLeaves(child, excluded, visit)
+		}
+		for _, child := range n.excluded {
+			walkLeaves(child, true, visit)
+		}
+	}
+}
+
+func sameNode(a, b node) bool {
+	switch a := a.(type) {
+	case *leaf:
+		b, ok := b.(*leaf)
+		return ok && a.same(b) && a.boost == b.boost
+	case *group:
+		b, ok := b.(*group)
+		return ok && slices.EqualFunc(a.required, b.required, sameNode) &&
+			slices.EqualFunc(a.optional, b.optional, sameNode) && slices.EqualFunc(a.excluded, b.excluded, sameNode)
+	}
+	return a == nil && b == nil
+}

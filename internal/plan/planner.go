@@ -1,0 +1,80 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/griffin-search/griffin/internal/analysis"
+	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/saat"
+	"github.com/griffin-search/griffin/internal/score"
+	"github.com/griffin-search/griffin/internal/topk"
+	"github.com/griffin-search/griffin/internal/traverse"
+)
+
+// Planner plans queries over one snapshot of an index. The snapshot must be held until the last
+// Plan has run. A Planner is safe for concurrent use.
+type Planner struct {
+	snapshot *index.Snapshot
+	bm25     score.BM25
+	// ownBounds is set if bm25 differs from the index's parameters. Bounds are then computed from
+	// the frontiers of the lists.
+	ownBounds bool
+	fields    []string // by FieldID
+}
+
+// New returns a Planner that scores with bm25, or with the parameters of the index if bm25 is
+// nil. An index of weights ignores them.
+func New(snapshot *index.Snapshot, bm25 *score.BM25) *Planner {
+	s := &Planner{snapshot: snapshot, bm25: snapshot.Options.BM25}
+	if bm25 != nil {
+		s.ownBounds = *bm25 != s.bm25 && !snapshot.Options.Weighted()
+		s.bm25 = *bm25
+	}
+	s.fields = make([]string, len(snapshot.Fields))
+	for i := range snapshot.Fields {
+		s.fields[i] = snapshot.Fields[i].Name
+	}
+	return s
+}
+
+// Snapshot returns the snapshot that queries are planned for.
+func (s *Planner) Snapshot() *index.Snapshot { return s.snapshot }
+
+// Fields returns the field names that a query may use, the default field ("") first. The caller
+// must not change the slice.
+func (s *Planner) Fields() []string { return s.fields }
+
+// BM25 returns the scoring parameters.
+func (s *Planner) BM25() score.BM25 { return s.bm25 }
+
+// OwnBounds reports whether the scoring parameters differ from the index's, so that the stored
+// bounds do not apply.
+func (s *Planner) OwnBounds() bool { return s.ownBounds }
+
+// Scratch is the memory for planning and running a query on the CPU. It grows to fit the largest
+// query. One goroutine at a time may use it, with any Planner whose index has its analyzer. The
+// memory of traversals is pooled separately, because many more queries wait than run.
+type Scratch struct {
+	compiler compiler
+	keys     keyBuilder
+	query    traverse.Query
+	legs     []traverse.Leg
+	mask     mask
+	tree     treeBuilder
+	queue    topk.Queue
+	pulse    pulse
+	saat     *saat.Engine // nil before the first use of ModeSaat
+	counter  counter
+}
+
+// NewScratch returns a Scratch for indexes with the analyzer of that name.
+func NewScratch(analyzer string) (*Scratch, error) {
+	a, err := analysis.New(analyzer)
+	if err != nil {
+		return nil, fmt.Errorf("queries: %w", err)
+	}
+	return &Scratch{compiler: compiler{analyzer: a}}, nil
+}
+
+// Analyzer returns the analyzer. Snippets use it too.
+func (sc *Scratch) Analyzer() analysis.Analyzer { return sc.compiler.analyzer }

@@ -1,0 +1,174 @@
+package plantest
+
+import (
+	"bufio"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/griffin-search/griffin/internal/corpus"
+	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/index/indextest"
+	"github.com/griffin-search/griffin/internal/shareddata"
+	"github.com/griffin-search/griffin/query"
+)
+
+// RandomWord picks from about 40 words, the first ones often.
+func RandomWord(rng *rand.Rand) string {
+	return fmt.Sprintf("w%d", int(40*math.Pow(rng.Float64(), 3)))
+}
+
+// RandomWords returns n words of RandomWord.
+func RandomWords(rng *rand.Rand, n int) string {
+	words := make([]string, n)
+	for i := range words {
+		words[i] = RandomWord(rng)
+	}
+	return strings.Join(words, " ")
+}
+
+// RandomIndex makes an index of commits segments. With deletes it has deleted and replaced
+// documents.
+func RandomIndex(t testing.TB, rng *rand.Rand, numDocs, commits int, deletes bool) *index.Index {
+	return indextest.Write(t, index.Options{Analyzer: "whitespace", Positions: true}, func(w *indextest.Writer) {
+		added := 0
+		for c := range commits {
+			for ; added < numDocs*(c+1)/commits; added++ {
+				d := corpus.Document{
+					ID: fmt.Sprint(added), Title: RandomWords(rng, rng.IntN(4)), Text: RandomWords(rng, rng.IntN(60)),
+				}
+				if deletes && rng.IntN(20) == 0 {
+					d.ID = fmt.Sprint(rng.IntN(added + 1))
+				}
+				w.Add(&d)
+			}
+			if deletes {
+				for range numDocs / commits / 20 {
+					w.Delete(rng.IntN(added))
+				}
+			}
+			w.Commit()
+		}
+	})
+}
+
+// RandomNode makes a random query tree.
+func RandomNode(rng *rand.Rand, depth int) query.Node {
+	boost := 1.0
+	if rng.IntN(4) == 0 {
+		boost = []float64{0.5, 2, 3.25}[rng.IntN(3)]
+	}
+	field := ""
+	if rng.IntN(5) == 0 {
+		field = "title"
+	}
+	switch kind := rng.IntN(8); {
+	case kind < 4 || depth == 0:
+		word := RandomWord(rng)
+		if rng.IntN(30) == 0 {
+			word = "missing"
+		}
+		return &query.Term{Field: field, Text: word, Boost: boost}
+	case kind == 4:
+		return &query.Phrase{Field: field, Text: RandomWords(rng, 1+rng.IntN(4)), Boost: boost}
+	}
+	b := &query.Boolean{Boost: boost}
+	or := rng.IntN(3) == 0
+	for range 1 + rng.IntN(4) {
+		c := query.Clause{Node: RandomNode(rng, depth-1)}
+		switch r := rng.IntN(8); {
+		case or:
+			c.Occur = query.Should
+		case r < 2:
+			c.Occur = query.Must
+		case r == 2:
+			c.Occur = query.MustNot
+		}
+		b.Clauses = append(b.Clauses, c)
+	}
+	return b
+}
+
+// Parse parses a query over the default field and the field title.
+func Parse(t testing.TB, text string) query.Node {
+	n, err := query.Parse(text, []string{"title"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// HeapInUse returns the size of the live heap in bytes.
+func HeapInUse() int64 {
+	for range 3 { // pools free their memory in the second cycle
+		runtime.GC()
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// WikiSlice returns the first n passages as lines of JSON.
+func WikiSlice(t *testing.T, n int) []string {
+	var slice []string
+	lines := bufio.NewScanner(shareddata.OpenWiki(t))
+	lines.Buffer(nil, 1<<24)
+	for len(slice) < n && lines.Scan() {
+		slice = append(slice, lines.Text())
+	}
+	if err := lines.Err(); err != nil || len(slice) < n {
+		t.Fatalf("%d passages of %d: %v", len(slice), n, err)
+	}
+	return slice
+}
+
+// WriteLines writes a JSONL file and returns its path.
+func WriteLines(t *testing.T, dir, name string, lines []string) string {
+	path := filepath.Join(dir, name+".jsonl")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := bufio.NewWriter(f)
+	for _, line := range lines {
+		fmt.Fprintln(w, line)
+	}
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Words returns a query of n random words.
+func Words(rng *rand.Rand, n int) query.Node {
+	return &query.Words{Text: RandomWords(rng, n), Boost: 1}
+}
+
+// FrequentIndex returns an index with a given codec whose lists are long enough for the GPU to
+// decode them.
+func FrequentIndex(t testing.TB, codecName string, numDocs int) *index.Index {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(14, 2))
+	return indextest.Write(t, index.Options{Analyzer: "whitespace", Codec: codecName, NoStored: true}, func(w *indextest.Writer) {
+		for i := range numDocs {
+			var text []string
+			for word := range 4 {
+				for range rng.IntN(3 + word) {
+					text = append(text, fmt.Sprint("w", word))
+				}
+			}
+			if i%701 == 0 { // frequencies of 255 and more
+				text = append(text, strings.Repeat("w1 ", 300+i/10))
+			}
+			w.AddText(i, strings.Join(text, " "))
+		}
+	})
+}

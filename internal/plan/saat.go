@@ -1,0 +1,139 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/saat"
+)
+
+// ImpactQuery is a plan of ModeSaat: a bag of words over impact-ordered lists.
+type ImpactQuery struct {
+	saat.Query
+	variant saat.Variant
+	leaves  []node
+	terms   []int // in the plan, by term of Query
+	// unitBits sets the unit of term weights: 2^-unitBits of a boost.
+	unitBits int
+}
+
+// Scale converts scores from the query's unit to base.Score.
+func (q *ImpactQuery) Scale(hits []base.Hit) {
+	shift := q.shift()
+	for i := range hits {
+		hits[i].Score <<= shift
+	}
+}
+
+// shift is log2 of a weight unit in units of base.Score. Impacts are integers.
+func (q *ImpactQuery) shift() int { return base.ScoreFractionBits - q.unitBits }
+
+// boostBits is the precision of fractional boosts.
+const boostBits = 6
+
+// prepareSaat plans the query for ModeSaat. The error wraps base.ErrBadInput if the query is not a
+// bag of words of the default field, or index.ErrNoImpacts if the snapshot has no impact-ordered
+// lists.
+func (p *Plan) prepareSaat(root node, opts Options) (err error) {
+	s := &p.saat
+	if s.variant, err = saat.ParseVariant(opts.Accumulators); err != nil {
+		return err
+	}
+	x, err := p.planner.snapshot.Impacts()
+	if err != nil {
+		return err
+	}
+	s.Query = saat.Query{Index: x, Terms: s.Terms[:0], K: p.k, Budget: opts.Budget}
+	s.terms, s.leaves, s.unitBits = s.terms[:0], nil, 0
+	if p.planner.ownBounds {
+		m := x.Meta()
+		p.notes = append(p.notes, fmt.Sprintf("the stored impacts keep their parameters: %s with k1=%g and b=%g", m.Ranking, m.K1, m.B))
+	}
+	p.docFreqs = append(p.docFreqs[:0], make([]uint64, len(p.terms))...)
+	if root == nil {
+		return nil
+	}
+	flat, ok := flatten(root, &p.memory)
+	if !ok && !matchesNothing(root) || len(flat.excluded) > 0 || flat.conjunctive && len(flat.leaves) > 1 {
+		return fmt.Errorf("mode saat supports only bags of words, without phrases, + or -: use mode or for %s: %w",
+			p.query, base.ErrBadInput)
+	}
+	s.leaves = flat.leaves
+	for _, n := range s.leaves {
+		l := n.(*leaf)
+		if l.field != 0 {
+			return fmt.Errorf("mode saat searches the default field only, not field %q: use mode or: %w", p.planner.fields[l.field], base.ErrBadInput)
+		}
+		if l.boost != math.Trunc(l.boost) {
+			s.unitBits = boostBits
+		}
+	}
+	for _, n := range s.leaves {
+		l := n.(*leaf)
+		t := saat.Term{Weight: uint32(max(math.Round(math.Ldexp(min(l.boost, math.MaxUint16), s.unitBits)), 1))}
+		found, err := x.Find(p.terms[l.terms[0]].bytes, &t.List)
+		if err != nil {
+			return fmt.Errorf("term %q: %w", p.terms[l.terms[0]].bytes, err)
+		}
+		if found {
+			s.Terms = append(s.Terms, t)
+			s.terms = append(s.terms, l.terms[0])
+			p.docFreqs[l.terms[0]] = uint64(t.List.DocFreq)
+		}
+	}
+	return nil
+}
+
+func matchesNothing(n node) bool {
+	g, ok := n.(*group)
+	return ok && g.matchesNothing()
+}
+
+func (sc *Scratch) engine(v saat.Variant) (*saat.Engine, error) {
+	if sc.saat != nil && sc.saat.Variant() == v {
+		return sc.saat, nil
+	}
+	e, err := saat.New(v)
+	if err != nil {
+		return nil, err
+	}
+	sc.saat = e
+	return e, nil
+}
+
+func (p *Plan) runSaat(ctx context.Context, sc *Scratch, dst []base.Hit, a *Answer, trace *Trace) error {
+	s := &p.saat
+	began := time.Now()
+	e, err := sc.engine(s.variant)
+	if err != nil {
+		return err
+	}
+	r, err := e.Search(ctx, &s.Query, dst)
+	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return fmt.Errorf("query %s: %w", p.query, err)
+	}
+	s.Scale(r.Hits)
+	a.Hits, a.Mode, a.Traversal, a.Missed = r.Hits, ModeSaat, e.Name(), r.Missed<<s.shift()
+	work := Work{
+		PostingsDecoded: r.Postings, PostingsScored: r.Postings, PostingsLeft: r.PostingsLeft, BlocksDecoded: r.Blocks,
+		BytesRead: r.Bytes, BytesMoved: r.Traffic(),
+	}
+	a.Work.Add(work)
+	if p.counts {
+		if a.Matches, err = p.countImpacts(sc); err != nil {
+			return fmt.Errorf("query %s: %w", p.query, err)
+		}
+	}
+	if trace != nil {
+		trace.Add(began, Step{
+			Name: StepImpacts, Processor: CPUName, Traversal: a.Traversal, Mode: a.Mode, Work: work, Lists: p.StageLists(0),
+		})
+	}
+	return nil
+}

@@ -1,0 +1,188 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/query"
+)
+
+// node is a part of a planned query: *leaf or *group. Unlike query.Node it has no mode: analysis is
+// done and the boosts of groups are applied.
+type node interface{ isNode() }
+
+// leaf is a term (one element in terms, no offsets) or a phrase.
+type leaf struct {
+	field base.FieldID
+	terms []int // indexes into the plan's terms, in the order of the phrase
+	// offsets are positions relative to the first term: offsets[0] == 0, rising. nil for a term.
+	offsets []uint32
+	boost   float64
+}
+
+// group matches the documents that match all of required, at least one of optional if required is
+// empty, and none of excluded. The score is the sum over the required and optional nodes that
+// match. An empty group matches nothing.
+type group struct {
+	required, optional, excluded []node
+}
+
+func (*leaf) isNode()  {}
+func (*group) isNode() {}
+
+func (l *leaf) isPhrase() bool { return len(l.terms) > 1 }
+
+func (l *leaf) same(o *leaf) bool {
+	return slices.Equal(l.terms, o.terms) && slices.Equal(l.offsets, o.offsets)
+}
+
+func (g *group) matchesNothing() bool { return len(g.required) == 0 && len(g.optional) == 0 }
+
+func nothing() node { return &group{} }
+
+// simplify returns a node with the same matches and scores as g. It moves leaves of nested groups
+// up where possible and merges leaves that occur twice in a group into one with the sum of the
+// boosts. So a query that is equivalent to a flat AND or OR becomes flat.
+func (g *group) simplify() node {
+	if !g.inline() {
+		return nothing()
+	}
+	g.mergeDuplicates()
+	if len(g.required) == 0 && len(g.optional) == 1 {
+		g.required, g.optional = g.optional, nil
+		if !g.inline() {
+			return nothing()
+		}
+		g.mergeDuplicates()
+	}
+	switch {
+	case g.matchesNothing():
+		return nothing()
+	case len(g.required) == 1 && len(g.optional) == 0 && len(g.excluded) == 0:
+		return g.required[0]
+	}
+	return g
+}
+
+// inline replaces simplified groups within g by their members. It returns false if a required
+// member matches nothing.
+func (g *group) inline() bool {
+	if hasGroup(g.required) {
+		members := g.required
+		g.required = nil
+		for _, n := range members {
+			switch inner, ok := n.(*group); {
+			case ok && inner.matchesNothing():
+				return false
+			case ok && len(inner.required) > 0:
+				g.required = append(g.required, inner.required...)
+				g.optional = append(g.optional, inner.optional...)
+				g.excluded = append(g.excluded, inner.excluded...)
+			default:
+				g.required = append(g.required, n)
+			}
+		}
+	}
+	g.optional = inlineAlternatives(g.optional)
+	g.excluded = inlineAlternatives(g.excluded)
+	return true
+}
+
+func inlineAlternatives(nodes []node) []node {
+	if !hasGroup(nodes) {
+		return nodes
+	}
+	var flat []node
+	for _, n := range nodes {
+		inner, ok := n.(*group)
+		switch {
+		case ok && inner.matchesNothing():
+		case ok && len(inner.required) == 0 && len(inner.excluded) == 0:
+			flat = append(flat, inner.optional...)
+		default:
+			flat = append(flat, n)
+		}
+	}
+	return flat
+}
+
+func hasGroup(nodes []node) bool {
+	for _, n := range nodes {
+		if _, ok := n.(*group); ok {
+			return true
+		}
+	}
+	return false
+}
+
+func (g *group) mergeDuplicates() {
+	g.required = mergeInto(g.required[:0], g.required)
+	// A required term always matches, so an optional duplicate only adds its boost.
+	optional := g.optional[:0]
+	for _, n := range g.optional {
+		if !absorb(g.required, n) {
+			optional = append(optional, n)
+		}
+	}
+	g.optional = mergeInto(optional[:0], optional)
+	g.excluded = mergeInto(g.excluded[:0], g.excluded)
+}
+
+// mergeInto appends nodes to dst and merges leaves that dst already has. dst may alias the
+// beginning of nodes.
+func mergeInto(dst, nodes []node) []node {
+	for _, n := range nodes {
+		if !absorb(dst, n) {
+			dst = append(dst, n)
+		}
+	}
+	return dst
+}
+
+// absorb adds the boost of n to an equal leaf in nodes. It keeps them apart if the sum exceeds
+// query.MaxBoost, up to which scores are proved to fit (score.Term).
+func absorb(nodes []node, n node) bool {
+	l, ok := n.(*leaf)
+	if !ok {
+		return false
+	}
+	for _, other := range nodes {
+		if o, ok := other.(*leaf); ok && o.same(l) && o.boost+l.boost <= query.MaxBoost {
+			o.boost += l.boost
+			return true
+		}
+	}
+	return false
+}
+
+func termsOnly(nodes []node) bool {
+	for _, n := range nodes {
+		if l, ok := n.(*leaf); !ok || l.isPhrase() {
+			return false
+		}
+	}
+	return true
+}
+
+// flatQuery is a tree that package traverse can run: terms that are all required (conjunctive) or
+// all optional, and excluded terms.
+type flatQuery struct {
+	leaves, excluded []node
+	conjunctive      bool
+}
+
+func flatten(n node, m *planMemory) (q flatQuery, ok bool) {
+	switch n := n.(type) {
+	case *leaf:
+		return flatQuery{leaves: append(m.nodes.take(1)[:0], n)}, !n.isPhrase()
+	case *group:
+		switch {
+		case n.matchesNothing() || !termsOnly(n.excluded):
+		case len(n.optional) == 0:
+			return flatQuery{n.required, n.excluded, true}, termsOnly(n.required)
+		case len(n.required) == 0:
+			return flatQuery{n.optional, n.excluded, false}, termsOnly(n.optional)
+		}
+	}
+	return flatQuery{}, false
+}

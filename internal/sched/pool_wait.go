@@ -1,0 +1,110 @@
+package sched
+
+import (
+	"context"
+	"time"
+)
+
+// waiter has the channel and timer of a waiting goroutine.
+type waiter struct {
+	// bell signals a verdict, or that a job of a failed batch waits again.
+	bell chan struct{}
+	late *time.Timer // nil before its first use
+}
+
+// await unlocks the pool and waits for the job's verdict. An error means that
+// there is no verdict: the error of ctx after the job was cancelled, or
+// *Overload because it can no longer meet its deadline.
+func (p *Pool) await(ctx context.Context, j *Job) error {
+	t := &j.task
+	if t.verdict != undecided {
+		p.unlock(j)
+		return nil
+	}
+	w, ok := p.waiters.Get().(*waiter)
+	if !ok {
+		w = &waiter{bell: make(chan struct{}, numRings)}
+	}
+	defer p.waiters.Put(w)
+	t.bell = w.bell
+	last, now, gone := p.s.lastStart(j), p.Now(), ctx.Done()
+	p.unlock(j)
+	for {
+		select {
+		case <-w.bell:
+			w.stop()
+			p.lock(j)
+			if t.verdict != undecided {
+				p.unlock(j)
+				w.hush()
+				return nil
+			}
+			last, now = p.s.lastStart(j), p.Now() // the batch that ran it failed
+			p.unlock(j)
+		case <-w.lateAfter(last, now):
+			if overload := p.expire(j); overload != nil {
+				w.hush()
+				return overload
+			}
+			last = Never // a batch runs it
+		case <-gone:
+			w.stop()
+			p.lock(j)
+			at := p.Now()
+			if t.verdict == undecided && p.s.Cancel(at, j) {
+				p.dispatch(at, nil)
+				p.unlock(j)
+				w.hush()
+				return ctx.Err()
+			}
+			t.gone = ctx.Err()
+			p.unlock(j)
+			last, gone = Never, nil // it has a server, or is in a running batch
+		}
+	}
+}
+
+// numRings is the maximum number of unread signals: one to wait again, and one
+// with a verdict.
+const numRings = 2
+
+func (w *waiter) stop() {
+	if w.late != nil {
+		w.late.Stop()
+	}
+}
+
+// hush discards an unread signal; no more will be sent.
+func (w *waiter) hush() {
+	select {
+	case <-w.bell:
+	default:
+	}
+}
+
+// lateAfter returns a channel that receives when the time is later than last;
+// nil if that never happens.
+func (w *waiter) lateAfter(last, now time.Duration) <-chan time.Time {
+	if last == Never {
+		return nil
+	}
+	if w.late == nil {
+		w.late = time.NewTimer(last - now + 1)
+	} else {
+		w.late.Reset(last - now + 1)
+	}
+	return w.late.C
+}
+
+// expire sheds a waiting job that can no longer meet its deadline; nil if it
+// does not wait.
+func (p *Pool) expire(j *Job) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.Now()
+	if j.task.verdict != undecided || !p.s.Expire(now, j) {
+		return nil
+	}
+	p.dispatch(now, nil)
+	return &Overload{Reason: Expired, RetryAfter: p.retryAfter(now)}
+}

@@ -1,0 +1,120 @@
+package sched
+
+import "time"
+
+// queues has the waiting jobs and the places that they wait for. A waiting job
+// is in one queue, that of its group, and may also be in watch.
+type queues struct {
+	places  [NumPlaces]station
+	open    jobHeap // ding09's third group, by arrival
+	watch   jobHeap // waiting jobs, by the time to reconsider them
+	stretch float64 // Options.Stretch
+	urgency float64 // Options.Urgent
+}
+
+// init initialises q, which is zero.
+func (q *queues) init(o *Options) {
+	q.open, q.watch = jobHeap{kind: inQueue}, jobHeap{kind: inWatch}
+	q.stretch, q.urgency = o.Stretch, o.Urgent
+	q.places[CPU].open(CPU, o.CPUs, o.Stretch == 0)
+	q.places[GPU].open(GPU, o.Lanes, o.Stretch == 0)
+}
+
+// queued returns the number of waiting jobs.
+func (q *queues) queued() int {
+	return q.places[CPU].queued() + q.places[GPU].queued() + q.open.len()
+}
+
+// free reports whether a place has an idle server and nothing to run.
+func (q *queues) free(p Place) bool {
+	st := &q.places[p]
+	return !st.lost && len(st.idle) > 0 && st.queued() == 0 && q.open.len() == 0
+}
+
+// present reports whether the job can run at p and p is available.
+func (q *queues) present(j *Job, p Place) bool { return j.can(p) && !q.places[p].lost }
+
+// enqueue lets the job wait for p, in a group.
+func (q *queues) enqueue(now time.Duration, j *Job, p Place, g group) {
+	j.state, j.since = waiting, now
+	q.put(j, p, g)
+}
+
+// put inserts a waiting job into a queue and the watch heap.
+func (q *queues) put(j *Job, p Place, g group) {
+	j.aimed, j.group = p, g
+	st := &q.places[p]
+	switch g {
+	case own:
+		st.queue.push(j, q.key(j, p))
+	case urgent:
+		st.urgent.push(j, j.Deadline-j.Cost[p])
+	case open:
+		q.open.push(j, j.Arrived)
+	}
+	q.account(j, +1)
+	at := q.urgentAt(j)
+	switch g {
+	case urgent:
+		return
+	case open:
+		at = min(at, q.openUntil(j))
+	}
+	if at != Never {
+		q.watch.push(j, at)
+	}
+}
+
+// account adds a waiting job to the places' totals, or removes it.
+func (q *queues) account(j *Job, sign int) {
+	q.places[j.aimed].account(j, sign)
+	if j.group == open {
+		q.places[j.aimed.Other()].account(j, sign)
+	}
+}
+
+// take removes a waiting job from all queues.
+func (q *queues) take(j *Job) {
+	st := &q.places[j.aimed]
+	q.account(j, -1)
+	switch j.group {
+	case own:
+		st.queue.remove(j)
+	case urgent:
+		st.urgent.remove(j)
+	case open:
+		q.open.remove(j)
+	}
+	if j.index[inWatch] >= 0 {
+		q.watch.remove(j)
+	}
+}
+
+// key returns the time at which the job should begin at p; see the package
+// comment.
+func (q *queues) key(j *Job, p Place) time.Duration {
+	cost := min(j.Cost[p], longest)
+	affinity := 0.0
+	if there := j.Cost[p.Other()]; there > cost {
+		affinity = 1 - float64(cost)/float64(there)
+	}
+	key := j.Arrived + time.Duration(q.stretch*float64(cost)*(1-affinity/2))
+	if j.Deadline != Never && q.stretch > 0 {
+		key = max(min(key, j.Deadline-cost), j.Arrived)
+	}
+	return key
+}
+
+// urgentAt returns the time from which the job precedes all others.
+func (q *queues) urgentAt(j *Job) time.Duration {
+	if j.Deadline == Never {
+		return Never
+	}
+	return j.Arrived + time.Duration(q.urgency*float64(j.Deadline-j.Arrived))
+}
+
+// openUntil returns the time at which a job of the third group stops waiting for
+// any idle server.
+func (q *queues) openUntil(j *Job) time.Duration {
+	return j.Arrived + time.Duration(q.stretch*float64(min(j.Cost[CPU], j.Cost[GPU], longest)))
+}

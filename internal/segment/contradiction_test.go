@@ -1,0 +1,94 @@
+package segment
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/vfs/vfstest"
+)
+
+// storedPayload returns a file of two blocks; the second has one large
+// incompressible document.
+func storedPayload(t *testing.T) []byte {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(1, 9))
+	large := make([]byte, 200_000)
+	for i := range large {
+		large[i] = byte(rng.Uint32())
+	}
+	mem := vfstest.NewMem()
+	w, err := NewStoredWriter(mem, "stored")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{strings.Repeat("small ", storedBlockLen), string(large)} {
+		if err := w.Add("", text, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := OpenStored(mem, "stored")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if r.numBlocks() != 2 {
+		t.Fatalf("%d blocks, the test needs 2", r.numBlocks())
+	}
+	return bytes.Clone(r.file.Bytes())
+}
+
+func TestStoredDirectory(t *testing.T) {
+	good := storedPayload(t)
+	last := len(good) - storedTrailerLen - storedEntryLen // of the second block
+	for _, test := range []struct {
+		name   string
+		at     int // of a number of 32 bits
+		number uint32
+	}{
+		{"first block: longer than its frame can expand to", last - storedEntryLen + 12, 1 << 30},
+		{"second block: longer than a document can be", last + 12, 1<<32 - 1},
+		{"second block: begins after the file", last, 1 << 31},
+		{"second block: first document", last + 8, 7},
+		{"first block: first document", last - storedEntryLen + 8, 1},
+		{"first block: offset", last - storedEntryLen, 3},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			payload := bytes.Clone(good)
+			binary.LittleEndian.PutUint32(payload[test.at:], test.number)
+			r, err := newStoredReader(sealPayload(t, fileStored, payload))
+			if err != nil {
+				t.Fatal(err)
+			}
+			failed := error(nil)
+			for i := range r.numBlocks() {
+				if _, err := r.block(i); err != nil {
+					failed = err
+				}
+			}
+			if !errors.Is(failed, base.ErrCorrupt) || !strings.Contains(fmt.Sprint(failed), "directory entry") {
+				t.Errorf("error %v, want ErrCorrupt of a directory entry", failed)
+			}
+		})
+	}
+}
+
+func TestMetaUnknownField(t *testing.T) {
+	payload := []byte(`{"format_version":1,"num_docs":2,"fields":[{"name":"","num_docs":1,"total_tokens":3,"num_terms":2,"num_postings":2,"avg_len":1.5}],` +
+		`"codec":"simdbp","analyzer":"simple","bm25":{"K1":0.9,"B":0.4},"positions":false,"stored":false,"files":[]}`)
+	if m, err := parseMeta(payload); err != nil || m.NumDocs != 2 {
+		t.Fatalf("%+v, %v", m, err)
+	}
+	unknown := bytes.Replace(payload, []byte("{"), []byte(`{"compression": "new",`), 1)
+	if _, err := parseMeta(unknown); !errors.Is(err, base.ErrCorrupt) {
+		t.Errorf("error %v, want ErrCorrupt", err)
+	}
+}

@@ -1,0 +1,79 @@
+package griffin
+
+import (
+	"context"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/index"
+)
+
+// MergeOptions are the options of Index.Merge. The zero value merges everything into
+// one segment.
+type MergeOptions struct {
+	// Segments is the largest number of segments to leave; 0: 1.
+	Segments int
+	// Reorder is "none" (the default), which keeps the order of the documents, or
+	// "bp", as in FilesOptions. With "bp" every segment is written again.
+	Reorder string
+	// DryRun reports what a merge would do and changes nothing. It takes no lock.
+	DryRun bool
+	// Progress, if set, is called a few times a second and at the end.
+	Progress func(Progress)
+}
+
+// MergeReport describes an index before and after a merge.
+type MergeReport struct {
+	Before MergeSize `json:"before"`
+	After  MergeSize `json:"after"`
+	// Changed is false if the index had no more segments than wanted and no deleted
+	// document.
+	Changed bool `json:"changed"`
+	// Impacts is "rebuilt" if the index has impact-ordered lists, which a merge
+	// computes again; "dropped" if they came from another program, so that the merged
+	// index has none; else "".
+	Impacts string        `json:"impacts,omitempty"`
+	Took    time.Duration `json:"took_ns"`
+}
+
+// MergeSize is the size of an index.
+type MergeSize struct {
+	Segments int `json:"num_segments"`
+	// Docs counts all documents, Deleted the deleted or replaced ones among them, which
+	// count in the statistics of terms until a merge.
+	Docs    int `json:"num_docs"`
+	Deleted int `json:"num_deleted"`
+	// SizeBytes is the size of the segments. After a dry run it is an estimate.
+	SizeBytes int64 `json:"size_bytes"`
+}
+
+// Merge writes adjacent segments as one until at most Segments are left, and
+// every segment with deleted documents without them. Documents keep their order
+// unless Reorder is set. Merged into one segment, an index gives the scores of a new
+// index of the same documents.
+//
+// A merge is one commit: if ctx ends or anything fails, the index stays as it was.
+// Searches go on meanwhile. The disk needs room for the segments before and after.
+// ErrLocked if something was added or deleted and neither committed nor rolled back, by
+// this process or another; ErrBadInput for options and for an index without a commit.
+func (ix *Index) Merge(ctx context.Context, opts MergeOptions) (MergeReport, error) {
+	began := time.Now()
+	o := index.MergeOptions{
+		MaxSegments: opts.Segments, Reorder: opts.Reorder, DryRun: opts.DryRun, MemoryBytes: ix.options.IndexMemory, Threads: ix.options.IndexThreads,
+	}
+	if opts.Progress != nil {
+		o.Progress = func(p index.Progress) { opts.Progress(progressOf(p, time.Since(began))) }
+	}
+	r, err := ix.ix.Merge(ctx, o)
+	if err != nil {
+		return MergeReport{}, err
+	}
+	report := MergeReport{Before: MergeSize(r.Before), After: MergeSize(r.After), Changed: r.Changed, Took: time.Since(began)}
+	switch r.Impacts {
+	case index.ImpactsNone:
+	case index.ImpactsRebuilt:
+		report.Impacts = "rebuilt"
+	case index.ImpactsDropped:
+		report.Impacts = "dropped"
+	}
+	return report, nil
+}

@@ -1,0 +1,134 @@
+package query
+
+import (
+	"cmp"
+	"fmt"
+)
+
+// All returns a group that matches the documents that match every node.
+func All(nodes ...Node) *Boolean { return boolean(Must, nodes) }
+
+// Any returns a group that matches the documents that match at least one node.
+func Any(nodes ...Node) *Boolean { return boolean(Should, nodes) }
+
+// Group returns a group whose nodes are required in mode "and" and optional in
+// mode "or", as words side by side are in query text.
+func Group(nodes ...Node) *Boolean { return boolean(Plain, nodes) }
+
+// Exclude returns a group that matches the documents that match node and none
+// of excluded. The excluded nodes do not change scores.
+func Exclude(node Node, excluded ...Node) *Boolean {
+	b := boolean(MustNot, excluded)
+	b.Clauses = append([]Clause{{Occur: Must, Node: node}}, b.Clauses...)
+	return b
+}
+
+func boolean(occur Occur, nodes []Node) *Boolean {
+	b := &Boolean{Clauses: make([]Clause, len(nodes)), Boost: 1}
+	for i, n := range nodes {
+		b.Clauses[i] = Clause{Occur: occur, Node: n}
+	}
+	return b
+}
+
+// Quote returns text as a phrase in query text: Parse(Quote(text), fields) is a
+// Phrase of exactly this Text. No character of text acts as an operator.
+func Quote(text string) string { return (&Phrase{Text: text}).String() }
+
+// maxNodeDepth is the maximum nesting depth of Booleans. A tree of Parse, which
+// has at most MaxDepth parentheses, stays below it: one pair of parentheses
+// holds at most five Booleans within one another.
+const maxNodeDepth = 8 * MaxDepth
+
+// Validate checks a node against the limits of the language. The error is an
+// *Error without position. Every tree that Parse returns is valid. A search
+// validates the nodes that it is given; call Validate to do so earlier.
+func Validate(node Node) error {
+	v := validator{}
+	return v.check(node, 1, 0)
+}
+
+type validator struct {
+	leaves, bytes int
+}
+
+func (v *validator) check(node Node, boost float64, depth int) error {
+	switch n := node.(type) {
+	case *Term:
+		if n != nil {
+			if n.Text == "" {
+				return invalid(ErrSyntax, "a Term has no text")
+			}
+			return v.leaf(n.Text, boost, n.Boost)
+		}
+	case *Phrase:
+		if n != nil {
+			return v.leaf(n.Text, boost, n.Boost)
+		}
+	case *Words:
+		if n != nil {
+			return v.leaf(n.Text, boost, n.Boost)
+		}
+	case *Weights:
+		if n != nil && depth > 0 {
+			return invalid(ErrSyntax, "a Weights node is within a group: it must be the whole query")
+		} else if n != nil {
+			return n.validate()
+		}
+	case *Boolean:
+		if n != nil {
+			return v.group(n, boost, depth)
+		}
+	}
+	return invalid(ErrSyntax, "the query has a nil node")
+}
+
+func (v *validator) group(b *Boolean, boost float64, depth int) error {
+	if depth == maxNodeDepth {
+		return invalid(ErrTooDeep, "more than %d groups within one another", maxNodeDepth)
+	}
+	if depth > 0 && len(b.Clauses) == 0 {
+		return invalid(ErrSyntax, "a nested group has no clauses")
+	}
+	if err := checkBoost(boost, b.Boost); err != nil {
+		return err
+	}
+	for _, c := range b.Clauses {
+		if c.Occur > Should {
+			return invalid(ErrSyntax, "a clause has the unknown Occur %d", c.Occur)
+		}
+		if err := v.check(c.Node, boost*factor(b.Boost), depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *validator) leaf(text string, outer, boost float64) error {
+	v.leaves++
+	v.bytes += len(text)
+	if v.leaves > MaxClauses {
+		return invalid(ErrTooManyClauses, "more than %d words and phrases", MaxClauses)
+	}
+	if v.bytes > MaxBytes {
+		return invalid(ErrTooLong, "more than %d bytes of text", MaxBytes)
+	}
+	return checkBoost(outer, boost)
+}
+
+func checkBoost(outer, boost float64) error {
+	switch b := factor(boost); {
+	case !(b >= MinBoost && b <= MaxBoost):
+		return invalid(ErrSyntax, "boost %g is not between %g and %d", boost, MinBoost, MaxBoost)
+	case !(outer*b <= MaxBoost):
+		return invalid(ErrSyntax, "boosts within one another multiply to more than %d", MaxBoost)
+	}
+	return nil
+}
+
+// factor returns the value of a Boost field, in which 0 is 1.
+func factor(boost float64) float64 { return cmp.Or(boost, 1) }
+
+func invalid(kind error, format string, args ...any) *Error {
+	return &Error{Kind: kind, Reason: fmt.Sprintf(format, args...)}
+}

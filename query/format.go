@@ -1,0 +1,148 @@
+package query
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// The canonical text of a tree names the field of every operand, writes AND
+// as + and NOT as -, puts parentheses around every group within another, and
+// escapes each character that could act as an operator. For every tree n of
+// Parse,
+//
+//	Parse(n.String(), fields) equals n
+//
+// if the text is within the limits of the language; it may be longer, and
+// nested deeper, than the text that was parsed.
+//
+// For a valid tree that a program built, Parse(n.String(), fields) matches the
+// same documents with the same scores, with these exceptions: *Weights is read
+// by ParseWeights; *Words whose words the analyzer splits become phrases; and a
+// Boolean that mixes Should with Plain or Must clauses, for which the language
+// has no notation, gets its Should clauses as Plain ones, which is exact in
+// mode "or" only.
+
+// String returns the canonical text.
+func (t *Term) String() string { return string(t.append(nil)) }
+
+// String returns the canonical text.
+func (p *Phrase) String() string { return string(p.append(nil)) }
+
+// String returns the words, each escaped.
+func (w *Words) String() string {
+	if factor(w.Boost) != 1 {
+		return string(appendOperand(nil, w))
+	}
+	return string(w.append(nil))
+}
+
+// String returns the canonical text, without outer parentheses if there is no
+// Boost.
+func (b *Boolean) String() string {
+	if factor(b.Boost) != 1 {
+		return string(appendOperand(nil, b))
+	}
+	return string(b.append(nil))
+}
+
+func (t *Term) append(dst []byte) []byte {
+	return appendBoost(appendWord(appendField(dst, t.Field), t.Text), t.Boost)
+}
+
+func appendWord(dst []byte, word string) []byte {
+	if slices.Contains(keywords[:], word) {
+		dst = append(dst, '\\')
+	}
+	for i := 0; i < len(word); {
+		r, size := utf8.DecodeRuneInString(word[i:])
+		if strings.ContainsRune(`\"():^`, r) || i == 0 && strings.ContainsRune("+-{", r) || unicode.IsSpace(r) {
+			dst = append(dst, '\\')
+		}
+		dst = append(dst, word[i:i+size]...)
+		i += size
+	}
+	return dst
+}
+
+func (p *Phrase) append(dst []byte) []byte {
+	dst = append(appendField(dst, p.Field), '"')
+	for i := range len(p.Text) {
+		if c := p.Text[i]; c == '"' || c == '\\' {
+			dst = append(dst, '\\')
+		}
+		dst = append(dst, p.Text[i])
+	}
+	return appendBoost(append(dst, '"'), p.Boost)
+}
+
+func (w *Words) append(dst []byte) []byte {
+	for i, word := range strings.Fields(w.Text) {
+		if i > 0 {
+			dst = append(dst, ' ')
+		}
+		dst = appendWord(appendField(dst, w.Field), word)
+	}
+	return dst
+}
+
+func (b *Boolean) append(dst []byte) []byte {
+	start := len(dst)
+	onlyShould := !slices.ContainsFunc(b.Clauses, func(c Clause) bool { return c.Occur == Plain || c.Occur == Must })
+	if onlyShould { // "a OR b -c": the clauses of OR must be neighbours
+		for _, c := range b.Clauses {
+			if c.Occur == Should {
+				if len(dst) > start {
+					dst = append(dst, " OR "...)
+				}
+				dst = appendOperand(dst, c.Node)
+			}
+		}
+	}
+	for _, c := range b.Clauses {
+		if onlyShould && c.Occur == Should {
+			continue
+		}
+		if len(dst) > start {
+			dst = append(dst, ' ')
+		}
+		switch c.Occur {
+		case Must:
+			dst = append(dst, '+')
+		case MustNot:
+			dst = append(dst, '-')
+		}
+		dst = appendOperand(dst, c.Node)
+	}
+	return dst
+}
+
+func appendOperand(dst []byte, node Node) []byte {
+	switch n := node.(type) {
+	case *Term:
+		return n.append(dst)
+	case *Phrase:
+		return n.append(dst)
+	case *Words:
+		return appendBoost(append(n.append(append(dst, '(')), ')'), n.Boost)
+	case *Boolean:
+		return appendBoost(append(n.append(append(dst, '(')), ')'), n.Boost)
+	}
+	return dst
+}
+
+func appendField(dst []byte, field string) []byte {
+	if field == "" {
+		return dst
+	}
+	return append(append(dst, field...), ':')
+}
+
+func appendBoost(dst []byte, boost float64) []byte {
+	if factor(boost) == 1 {
+		return dst
+	}
+	return strconv.AppendFloat(append(dst, '^'), boost, 'f', -1, 64)
+}

@@ -1,0 +1,126 @@
+package query
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestHints(t *testing.T) {
+	fields := []string{"", "title", "meta.author"}
+	for _, c := range []struct{ query, want string }{
+		{`titel:x`, `no field "titel"; fields: title, meta.author; did you mean title:? ("titel:x" is searched as words; write titel\:x for the text)`},
+		{`a +Title:x`, `no field "Title"; fields: title, meta.author; did you mean title:?`},
+		{`(author:"a b")`, `no field "author"; fields: title, meta.author; did you mean meta.author:?`},
+		{`path:(a b)`, `no field "path"; fields: title, meta.author (`},
+		{`id:7`, `no field "id"; fields: title, meta.author (`},
+		{`zeb*`, `no operator "*" for parts of words: "zeb*" is searched as words (write zeb\* for the text)`},
+		{`z?bra`, `no operator "?" for parts of words`},
+		{`title:*ra`, `no operator "*" for parts of words: "*ra"`},
+		{`zebr~`, `no operator "~" for similar words: "zebr~" is searched as words (write zebr\~ for the text)`},
+		{`zebr~0.8`, `no operator "~" for similar words`},
+		{`"a b"~5`, `no operator "~" for words near one another`},
+		{`/zeb.*a/`, `no operator "/" for regular expressions`},
+		{`title:[10 TO 20]`, `no operator for ranges: "[10" is searched as words`},
+		{`title:>10`, `no operator for ranges: ">10"`},
+		{`a NEAR b`, `no operator NEAR`},
+		{`a NEAR/3 b`, `no operator NEAR`},
+		{`a && b`, `no operator "&&": write AND`},
+		{`a || b`, `no operator "||": write OR`},
+		{`!a`, `no operator "!": write -a to exclude, or \!a for the text`},
+		{`*:*`, `no operator "*:*": a query needs a word`},
+		{`*`, `no operator "*": a query needs a word`},
+	} {
+		t.Run(c.query, func(t *testing.T) {
+			got := Hints(c.query, fields)
+			if len(got) != 1 || !strings.HasPrefix(got[0], c.want) {
+				t.Errorf("hints %q, want %q", got, c.want)
+			}
+		})
+	}
+	for _, text := range []string{
+		"", "zebra", "title:x", `meta.author:"a:b*"`, "title:(a b)", "std::vector", "http://host/a?b=c", "http://host/", "note: this",
+		"12:30", `C:\temp`, "what is it?", "why?!", "a * b", "5 * 3", "C++", "a/b", "/usr/lib/", "~/notes", "wow!", "nearly", "a~b",
+		`titel\:x`, `zeb\*`, `z\?bra`, `zebr\~`, `\/re\/`, `\*`, `\!a`, `"zeb*" "titel:x"`, "(a) [1]", "**", "x:",
+	} {
+		t.Run("no hint for "+text, func(t *testing.T) {
+			if got := Hints(text, fields); got != nil {
+				t.Errorf("hints %q, want none", got)
+			}
+		})
+	}
+	t.Run("price:[10 TO 20] has two", func(t *testing.T) {
+		if got := Hints("price:[10 TO 20]", fields); len(got) != 2 {
+			t.Errorf("hints %q, want one about the field and one about the range", got)
+		}
+	})
+	t.Run("no fields", func(t *testing.T) {
+		got := Hints("a:b", []string{""})
+		if len(got) != 1 || !strings.HasPrefix(got[0], `no field "a"; the index has no fields to search in (`) {
+			t.Errorf("hints %q", got)
+		}
+	})
+	t.Run("at most MaxRemarks, each once", func(t *testing.T) {
+		many := ""
+		for i := range 2 * MaxRemarks {
+			many += strings.Repeat("a", i/2+1) + "* "
+		}
+		got := Hints(many, fields)
+		if len(got) != MaxRemarks || len(slices.Compact(slices.Clone(got))) != MaxRemarks {
+			t.Errorf("%d hints, %q", len(got), got)
+		}
+	})
+}
+
+func TestHintsAllocateNothing(t *testing.T) {
+	fields := []string{"", "title"}
+	if n := testing.AllocsPerRun(100, func() { Hints(`white whale "moby dick" +ship -film^2 C++`, fields) }); n != 0 {
+		t.Errorf("%v allocations, want 0", n)
+	}
+}
+
+// TestHintsFollowTheirAdvice writes each part as the hint says and expects the
+// same words and no further hint.
+func TestHintsFollowTheirAdvice(t *testing.T) {
+	for _, text := range []string{"titel:x", "zeb*", "z?bra", "zebr~2", "/re/", "a:b:c*"} {
+		t.Run(text, func(t *testing.T) {
+			advised := text
+			for range 3 {
+				hints := Hints(advised, nil)
+				if len(hints) == 0 {
+					break
+				}
+				_, after, ok := strings.Cut(hints[0], " write ")
+				if !ok {
+					_, after, ok = strings.Cut(hints[0], "(write ")
+				}
+				advice, _, found := strings.Cut(after, " for the text)")
+				if !ok || !found {
+					t.Fatalf("no advice in %q", hints[0])
+				}
+				advised = advice
+			}
+			if hints := Hints(advised, nil); len(hints) > 0 {
+				t.Errorf("%s still has hints %q", advised, hints)
+			}
+			node, err := Parse(advised, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if term, ok := node.(*Term); !ok || term.Text != text {
+				t.Errorf("%s is %v, want the word %s", advised, node, text)
+			}
+		})
+	}
+}
+
+func FuzzHints(f *testing.F) {
+	for _, s := range []string{`a:b*~ "c"~5 /x/ \`, "é?é", "\xff*:", `"`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if n := len(Hints(text, []string{"", "title"})); n > MaxRemarks {
+			t.Fatalf("%d hints", n)
+		}
+	})
+}

@@ -1,0 +1,353 @@
+package query
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Parse parses query text. fields are the names of the fields that can be
+// searched. The error is an *Error that describes the first fault.
+//
+// Text without any clause is a *Boolean without clauses, not an error.
+func Parse(text string, fields []string) (Node, error) {
+	node, remarks := ParseLenient(text, fields)
+	if len(remarks) > 0 {
+		return nil, remarks[0]
+	}
+	return node, nil
+}
+
+// ParseLenient is Parse for a search box: it always returns a tree. It treats
+// a faulty operator as plain text or ignores it, and reports each fault in
+// remarks, in the order of detection; of syntax faults, the first MaxRemarks.
+func ParseLenient(text string, fields []string) (node Node, remarks []*Error) {
+	p := parser{whole: text, text: text, fields: fields}
+	if len(text) > MaxBytes {
+		p.add(ErrTooLong, MaxBytes, "more than %d bytes", MaxBytes)
+		p.text = text[:cut(text)]
+	}
+	return p.sequence(-1), p.remarks
+}
+
+// cut returns the end of the longest prefix of at most MaxBytes that splits no
+// rune. Bytes that are not UTF-8 may be split.
+func cut(text string) int {
+	for end := MaxBytes; end > MaxBytes-utf8.UTFMax; end-- {
+		if utf8.RuneStart(text[end]) {
+			return end
+		}
+	}
+	return MaxBytes
+}
+
+type parser struct {
+	whole   string // the text that was passed in
+	text    string // its first bytes, at most MaxBytes
+	pos     int
+	fields  []string
+	field   string // that applies to the group around pos
+	depth   int    // number of open parentheses
+	leaves  int
+	stopped bool // a limit was exceeded: pos is at the end
+	remarks []*Error
+}
+
+// remark reports a syntax fault, unless there are MaxRemarks already.
+func (p *parser) remark(offset int, format string, args ...any) {
+	if len(p.remarks) < MaxRemarks {
+		p.add(ErrSyntax, offset, format, args...)
+	}
+}
+
+func (p *parser) add(kind error, offset int, format string, args ...any) {
+	if !p.stopped {
+		p.remarks = append(p.remarks, &Error{Kind: kind, Text: p.whole, Offset: offset, Reason: fmt.Sprintf(format, args...)})
+	}
+}
+
+// stop reports an exceeded limit and skips the rest of the text.
+func (p *parser) stop(kind error, offset int, format string, args ...any) {
+	p.add(kind, offset, format, args...)
+	p.stopped = true
+	p.pos = len(p.text)
+}
+
+// sequence parses clauses up to the end of the text, or to the parenthesis that
+// closes the group opened at byte open (-1: no group).
+func (p *parser) sequence(open int) Node {
+	var clauses []Clause
+	for {
+		p.skipSpace()
+		if p.pos == len(p.text) {
+			if open >= 0 {
+				p.remark(open, `"(" is not closed (write \( for the character)`)
+			}
+			break
+		}
+		if p.text[p.pos] == ')' {
+			if open < 0 {
+				p.remark(p.pos, `")" closes nothing (write \) for the character)`)
+			}
+			p.pos++
+			if open >= 0 {
+				break
+			}
+			continue
+		}
+		if c, ok := p.either(); ok {
+			clauses = append(clauses, c)
+		}
+	}
+	return group(clauses)
+}
+
+// group returns a Boolean of clauses, or the node of a single clause that is not
+// excluded.
+func group(clauses []Clause) Node {
+	if len(clauses) == 1 && clauses[0].Occur != MustNot {
+		return clauses[0].Node
+	}
+	return &Boolean{Clauses: clauses, Boost: 1}
+}
+
+// either parses the operands of OR. ok is false if the text has no clause.
+func (p *parser) either() (c Clause, ok bool) {
+	clauses := p.operands("OR", p.both)
+	if len(clauses) < 2 {
+		return first(clauses)
+	}
+	for i, c := range clauses {
+		clauses[i] = Clause{Occur: Should, Node: group([]Clause{c})}
+	}
+	return Clause{Node: &Boolean{Clauses: clauses, Boost: 1}}, true
+}
+
+// both parses the operands of AND.
+func (p *parser) both() (c Clause, ok bool) {
+	clauses := p.operands("AND", p.clause)
+	if len(clauses) < 2 {
+		return first(clauses)
+	}
+	for i := range clauses {
+		if clauses[i].Occur == Plain {
+			clauses[i].Occur = Must
+		}
+	}
+	return Clause{Node: &Boolean{Clauses: clauses, Boost: 1}}, true
+}
+
+func first(clauses []Clause) (Clause, bool) {
+	if len(clauses) == 0 {
+		return Clause{}, false
+	}
+	return clauses[0], true
+}
+
+// operands parses operands with the operator word between them.
+func (p *parser) operands(operator string, operand func() (Clause, bool)) []Clause {
+	var clauses []Clause
+	for {
+		if c, ok := operand(); ok {
+			clauses = append(clauses, c)
+		}
+		p.skipSpace()
+		if !p.atKeyword(operator) {
+			return clauses
+		}
+		offset := p.pos
+		p.pos += len(operator)
+		p.skipSpace()
+		if p.pos == len(p.text) || p.text[p.pos] == ')' || p.atKeyword("AND") || p.atKeyword("OR") {
+			p.remark(offset, `%s has nothing after it (write \%[1]s for the word)`, operator)
+			return clauses
+		}
+	}
+}
+
+// clause parses an operand with its optional prefix and boost. The byte at pos
+// is neither a blank nor a closing parenthesis.
+func (p *parser) clause() (c Clause, ok bool) {
+	offset := p.pos
+	switch {
+	case p.atKeyword("NOT"):
+		p.pos += len("NOT")
+		p.skipSpace()
+		c.Occur = MustNot
+	case p.text[p.pos] == '+':
+		p.pos++
+		c.Occur = Must
+	case p.text[p.pos] == '-':
+		p.pos++
+		c.Occur = MustNot
+	case p.atKeyword("AND"), p.atKeyword("OR"):
+		p.remark(offset, `%s has nothing before it (write \%[1]s for the word)`, p.word())
+		p.pos = offset
+	}
+	if c.Occur != Plain && p.delimited(p.pos, ")") {
+		p.remark(offset, `%s has nothing after it (write \%[1]s for the text)`, strings.TrimSpace(p.text[offset:p.pos]))
+		p.pos, c.Occur = offset, Plain
+	}
+	c.Node = p.operand()
+	return c, c.Node != nil
+}
+
+// operand parses a word, phrase or group with its field and boost. It returns
+// nil for an empty group.
+func (p *parser) operand() Node {
+	outer := p.field
+	defer func() { p.field = outer }()
+	if f := p.fieldPrefix(); f != "" {
+		p.field = f
+		p.pos += len(f) + 1
+	}
+	offset := p.pos
+	switch p.text[offset] {
+	case '(':
+		if p.depth == MaxDepth {
+			p.stop(ErrTooDeep, offset, "more than %d levels of parentheses", MaxDepth)
+			return nil
+		}
+		p.depth++
+		p.pos++
+		node := p.sequence(offset)
+		p.depth--
+		return p.boosted(node)
+	case '"':
+		text, size := unquote(p.text[offset:])
+		if size == 0 {
+			p.remark(offset, `quote is not closed (write \" for the character)`)
+			p.pos++
+			return nil
+		}
+		p.pos += size
+		return p.leaf(offset, &Phrase{Field: p.field, Text: text, Boost: 1})
+	}
+	return p.leaf(offset, &Term{Field: p.field, Text: p.word(), Boost: 1})
+}
+
+// leaf counts a word or phrase that began at offset, and parses its boost.
+func (p *parser) leaf(offset int, node Node) Node {
+	if p.leaves == MaxClauses {
+		p.stop(ErrTooManyClauses, offset, "more than %d words and phrases", MaxClauses)
+		return nil
+	}
+	p.leaves++
+	return p.boosted(node)
+}
+
+// boosted applies the boost at pos, if there is one, to node. It returns nil for
+// a group without clauses.
+func (p *parser) boosted(node Node) Node {
+	boost, size := 1.0, 0
+	offset := p.pos
+	if offset < len(p.text) && p.text[offset] == '^' {
+		boost, size = scanBoost(p.text[offset+1:])
+		p.pos += 1 + size
+		switch inner := maxBoost(node); {
+		case size == 0:
+			p.remark(offset, `"^" has no number after it (write \^ for the character)`)
+		case !(boost >= MinBoost && boost <= MaxBoost):
+			p.remark(offset, "boost is not between %g and %d", MinBoost, MaxBoost)
+			boost = 1
+		case !(boost*inner <= MaxBoost):
+			p.remark(offset, "boosts within one another multiply to more than %d", MaxBoost)
+			boost = 1
+		}
+	}
+	return withBoost(node, boost)
+}
+
+func withBoost(node Node, boost float64) Node {
+	switch n := node.(type) {
+	case *Term:
+		if n.Boost == 1 {
+			n.Boost = boost
+			return n
+		}
+	case *Phrase:
+		if n.Boost == 1 {
+			n.Boost = boost
+			return n
+		}
+	case *Boolean:
+		if len(n.Clauses) == 0 {
+			return nil
+		}
+		if n.Boost == 1 {
+			n.Boost = boost
+			return n
+		}
+	}
+	if boost == 1 {
+		return node
+	}
+	return &Boolean{Clauses: []Clause{{Node: node}}, Boost: boost}
+}
+
+// maxBoost returns the largest product of boosts on a path from node to a leaf.
+func maxBoost(node Node) float64 {
+	switch n := node.(type) {
+	case *Term:
+		return n.Boost
+	case *Phrase:
+		return n.Boost
+	case *Boolean:
+		most := 0.0
+		for _, c := range n.Clauses {
+			most = max(most, maxBoost(c.Node))
+		}
+		return most * n.Boost
+	}
+	return 1
+}
+
+// fieldPrefix returns the field at pos that is followed by a colon and an
+// operand, "" if there is none.
+func (p *parser) fieldPrefix() string {
+	rest := p.text[p.pos:]
+	for _, f := range p.fields {
+		if f != "" && len(f) < len(rest) && rest[len(f)] == ':' && rest[:len(f)] == f &&
+			!p.delimited(p.pos+len(f)+1, ")^") {
+			return f
+		}
+	}
+	return ""
+}
+
+func (p *parser) skipSpace() {
+	for p.pos < len(p.text) {
+		size := spaceAt(p.text[p.pos:])
+		if size == 0 {
+			return
+		}
+		p.pos += size
+	}
+}
+
+// atKeyword reports whether the text at pos is the operator word.
+func (p *parser) atKeyword(word string) bool {
+	return strings.HasPrefix(p.text[p.pos:], word) && p.delimited(p.pos+len(word), `()"`)
+}
+
+// delimited reports whether byte i is the end of the text, a blank or one of
+// the marks.
+func (p *parser) delimited(i int, marks string) bool {
+	return i == len(p.text) || strings.IndexByte(marks, p.text[i]) >= 0 || spaceAt(p.text[i:]) > 0
+}
+
+// spaceAt returns the size of the blank at the start of text, 0 if there is none.
+// text is not empty.
+func spaceAt(text string) int {
+	if text[0] < utf8.RuneSelf {
+		if isASCIISpace(text[0]) {
+			return 1
+		}
+		return 0
+	}
+	if r, size := utf8.DecodeRuneInString(text); unicode.IsSpace(r) {
+		return size
+	}
+	return 0
+}

@@ -1,0 +1,39 @@
+package griffin
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/griffin-search/griffin/internal/staging"
+)
+
+// Replace puts a new index at the folder dir. If there is none, it calls build(dir).
+// If there is one, build makes the new index in another folder beside it, and Replace
+// exchanges the two in one step (atomically on Linux) and removes the old one. Open
+// readers keep the old index until Refresh. If build returns an error, the index at dir
+// stays as it was. build must commit and close the index that it makes.
+func Replace(dir string, build func(dir string) error) (err error) {
+	ix, err := Open(dir, Options{})
+	if errors.Is(err, ErrNotIndex) {
+		return build(dir) // Create checks for other files
+	}
+	if err != nil {
+		return fmt.Errorf("%s holds an index that cannot be read and is not replaced; remove it yourself: %w", dir, err)
+	}
+	if err := ix.Close(); err != nil {
+		return err
+	}
+	folder, err := staging.New(dir)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if removeErr := folder.Remove(); err == nil {
+			err = removeErr
+		}
+	}()
+	if err := build(folder.Dir); err != nil {
+		return err
+	}
+	return folder.MoveTo(dir)
+}

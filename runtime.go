@@ -1,0 +1,246 @@
+package griffin
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/derived"
+	"github.com/griffin-search/griffin/internal/dispatch"
+	"github.com/griffin-search/griffin/internal/vfs"
+)
+
+// Runtime owns the resources that exist once in a process: GPUs and the posting
+// lists in their memory, the queues for processors, caches, limits, and the cost
+// model that predicts how long searches take. Indexes that are opened with the
+// same Runtime (Options.Runtime) share them. All methods are safe for concurrent
+// use.
+type Runtime struct {
+	options    RuntimeOptions
+	dispatcher *dispatch.Dispatcher
+	config     dispatch.Config
+	costDir    string      // "": the cost model is not kept
+	measured   atomic.Bool // the cost model was calibrated on this machine
+	derived    *derived.Cache
+	// reading limits how many searches read documents at the same time; nil: no limit.
+	reading chan struct{}
+	// batchHelpers has room for each goroutine that plans or completes queries of
+	// batches for a GPU beside the callers of SearchBatch.
+	batchHelpers chan struct{}
+
+	mu      sync.Mutex
+	indexes int // that are open
+	closed  bool
+}
+
+// RuntimeOptions configure a Runtime. The zero value has the defaults.
+type RuntimeOptions struct {
+	GPU GPUOptions
+	// Limits bound how many searches run and wait. nil: searches are neither
+	// limited nor queued, unless there is a GPU.
+	Limits *Limits
+	// Policy chooses the processor for each part of a search; "" is PolicyCost.
+	// Queries can ask for another.
+	Policy Policy
+	// Ratio is the parameter of PolicyRatio: lists are intersected on the GPU while
+	// the next list is less than Ratio times as long as the intermediate result.
+	// 0 is 128.
+	Ratio float64
+	// CacheBytes bounds the memory for structures that searches derive from posting
+	// lists and keep, such as the range bounds of block-max pruning. 0 is 512 MiB;
+	// negative keeps none. Posting lists are memory-mapped files and do not count.
+	CacheBytes int64
+	// CostDir is the folder that keeps the cost model of this machine, in
+	// costs.json. "" is DefaultCostDir. NewRuntime reads it. Only Calibrate, Train
+	// and Close write to it, and Close only if there is a GPU and the model has
+	// learned.
+	CostDir string
+}
+
+// GPUOptions select GPUs and bound the memory that posting lists take. What a GPU
+// cannot answer runs on the CPU. Answers are identical, ties included.
+type GPUOptions struct {
+	// Device is "cpu" or "" (no GPU), "gpu" (all usable GPUs), "auto" (those, if
+	// there are any), or numbers of GPUs such as "0" or "0,1". NewRuntime fails if
+	// there is none, except with "auto". Opening a GPU takes about 0.3 s.
+	Device string
+	// Memory bounds the memory of each GPU for posting lists. The zero value is
+	// 90 % of the free memory. With less than the lists in use need, the lists with
+	// the greatest benefit stay, and others are loaded and evicted.
+	Memory MemorySize
+	// HostMemory bounds the page-locked memory of the host, from which GPUs read
+	// lists that do not fit into their own. The zero value is half of the available
+	// memory.
+	HostMemory MemorySize
+	// NoHostMemory uses no page-locked memory for posting lists.
+	NoHostMemory bool
+}
+
+// MemorySize is an amount of memory: Bytes, or, if Bytes is 0, Percent of the
+// total memory of the GPU or host. The zero value is the default of its field.
+type MemorySize struct {
+	Bytes   int64
+	Percent float64 // 0 to 100
+}
+
+// Limits bound the searches of a Runtime. Excess searches return *Overload. The
+// zero value of each field is its default.
+//
+// A program whose searches keep all processors busy answers nothing else: the Go
+// runtime preempts goroutines after 10 ms at the earliest, also those that accept
+// requests. Set GOMAXPROCS to more than twice the number of processors after
+// NewRuntime, as griffin serve does, so that the operating system shares the
+// processors. Set GOGC to 200 with it, because the garbage collector takes its
+// share of GOMAXPROCS.
+type Limits struct {
+	// Running is the number of searches that run on the CPU at the same time; 0 is
+	// the number of processors. The same number may read documents and make
+	// snippets.
+	Running int
+	// Waiting is the number of searches that may wait for a processor. 0 is 64 for
+	// each running one and 256 for each GPU lane, at most 1024.
+	Waiting int
+	// Deadline is the time that each search has from its arrival; 0: none. A search
+	// that is predicted to miss it is rejected. The deadline of the context applies
+	// in the same way.
+	Deadline time.Duration
+	// BatchWindow is the time that a search may wait at an idle GPU for others to
+	// share a launch with. With 0, searches share a launch if they arrived while
+	// the GPU was busy.
+	BatchWindow time.Duration
+	// PinThreads binds threads that run long searches on the CPU to one processor
+	// each (Linux).
+	PinThreads bool
+}
+
+// DefaultCostDir returns the folder "griffin" in os.UserCacheDir, or "", which
+// keeps no cost model, if the system has no such folder.
+func DefaultCostDir() string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "griffin")
+}
+
+// NewRuntime opens the GPUs and reads the cost model. The error wraps ErrBadInput
+// if an option is not valid. Close the Runtime after its indexes.
+func NewRuntime(o RuntimeOptions) (*Runtime, error) {
+	gpu, config, err := o.internal()
+	if err != nil {
+		return nil, err
+	}
+	g, err := dispatch.OpenGPU(gpu, 0)
+	if err != nil {
+		return nil, err
+	}
+	r := &Runtime{options: o, config: config, derived: derived.NewCache(o.cacheBytes()), costDir: cmp.Or(o.CostDir, DefaultCostDir())}
+	r.batchHelpers = make(chan struct{}, runtime.GOMAXPROCS(0))
+	if r.costDir != "" {
+		r.measured.Store(r.config.LoadCosts(vfs.OS, r.costDir, g))
+	}
+	if r.dispatcher, err = dispatch.NewDispatcher(g, r.config); err != nil {
+		return nil, errors.Join(err, g.Close())
+	}
+	if o.Limits != nil {
+		r.reading = make(chan struct{}, cmp.Or(o.Limits.Running, runtime.GOMAXPROCS(0)))
+	}
+	return r, nil
+}
+
+// internal returns the options of the packages below, or what is wrong with o.
+func (o *RuntimeOptions) internal() (gpu dispatch.GPUOptions, config dispatch.Config, err error) {
+	gpu = dispatch.GPUOptions{Device: o.GPU.Device}
+	if gpu.Memory, err = o.GPU.Memory.text(); err != nil {
+		return gpu, config, fmt.Errorf("GPU memory: %w", err)
+	}
+	if gpu.HostMemory, err = o.GPU.HostMemory.text(); err != nil {
+		return gpu, config, fmt.Errorf("host memory for GPUs: %w", err)
+	}
+	if o.GPU.NoHostMemory {
+		gpu.HostMemory = "0"
+	}
+	config = dispatch.Config{Policy: dispatch.Policy(o.Policy), Ratio: o.Ratio}
+	if l := o.Limits; l != nil {
+		if l.Running < 0 || l.Waiting < 0 || l.Deadline < 0 || l.BatchWindow < 0 {
+			return gpu, config, fmt.Errorf("limits %+v: none can be negative: %w", *l, ErrBadInput)
+		}
+		config.Admit = true
+		config.CPUs, config.MaxQueue, config.Deadline = l.Running, l.Waiting, l.Deadline
+		config.Window, config.Pin = l.BatchWindow, l.PinThreads
+	}
+	return gpu, config, errors.Join(gpu.Check(), config.Check())
+}
+
+// text returns the size in the notation of dispatch.GPUOptions.
+func (m MemorySize) text() (string, error) {
+	switch {
+	case m.Bytes < 0 || !(m.Percent >= 0 && m.Percent <= 100):
+		return "", fmt.Errorf("%d bytes, %g per cent: bytes cannot be negative, per cent must be within 0 and 100: %w", m.Bytes, m.Percent, ErrBadInput)
+	case m.Bytes > 0:
+		return strconv.FormatInt(m.Bytes, 10), nil
+	case m.Percent > 0:
+		return strconv.FormatFloat(m.Percent, 'g', -1, 64) + "%", nil
+	}
+	return "", nil
+}
+
+// cacheBytes returns the limit of the cache of derived structures.
+func (o *RuntimeOptions) cacheBytes() int64 {
+	if o.CacheBytes == 0 {
+		return derived.DefaultLimit
+	}
+	return max(o.CacheBytes, 0)
+}
+
+// Close releases the GPUs. Close the indexes of the Runtime first: until then the
+// error wraps ErrBadInput and nothing is released. A second Close does nothing.
+func (r *Runtime) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.closed:
+		return nil
+	case r.indexes > 0:
+		return fmt.Errorf("runtime: %d indexes are still open: %w", r.indexes, ErrBadInput)
+	}
+	r.closed = true
+	if r.dispatcher.CostsChanged() {
+		r.saveCosts()
+	}
+	return r.dispatcher.Close()
+}
+
+// saveCosts keeps the cost model. That it cannot be written is no error: the
+// folder may be read-only.
+func (r *Runtime) saveCosts() {
+	if r.costDir == "" || os.MkdirAll(r.costDir, 0o755) != nil {
+		return
+	}
+	_ = r.dispatcher.SaveCosts(vfs.OS, r.costDir)
+}
+
+// retain counts an index that is opened.
+func (r *Runtime) retain() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return fmt.Errorf("runtime: %w", ErrClosed)
+	}
+	r.indexes++
+	return nil
+}
+
+// release counts an index that was closed.
+func (r *Runtime) release() {
+	r.mu.Lock()
+	r.indexes--
+	r.mu.Unlock()
+}

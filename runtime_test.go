@@ -1,0 +1,82 @@
+package griffin
+
+import (
+	"errors"
+	"testing"
+)
+
+// newTestRuntime returns a Runtime with its cost model in a temporary folder.
+func newTestRuntime(t testing.TB, o RuntimeOptions) *Runtime {
+	t.Helper()
+	if o.CostDir == "" {
+		o.CostDir = t.TempDir()
+	}
+	r, err := NewRuntime(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+// A Runtime outlives its indexes: Close fails while one is open; after Close none can be opened.
+func TestRuntimeClose(t *testing.T) {
+	r := newTestRuntime(t, RuntimeOptions{})
+	ix := newTestIndexWith(t, animals, Settings{}, Options{Runtime: r})
+	if ix.Runtime() != r {
+		t.Error("the index has another runtime")
+	}
+	if err := r.Close(); !errors.Is(err, ErrBadInput) {
+		t.Errorf("Close with an open index: %v", err)
+	}
+	if got := searchIDs(t, ix, Query{Text: "cat"}); len(got) != 2 {
+		t.Errorf("after a failed Close: hits %q", got)
+	}
+	dir := ix.ix.Dir()
+	if err := errors.Join(ix.Close(), ix.Close(), r.Close(), r.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(dir, Options{Runtime: r}); !errors.Is(err, ErrClosed) {
+		t.Errorf("Open with a closed runtime: %v", err)
+	}
+}
+
+// OpenOrCreate creates an index once and keeps its settings.
+func TestOpenOrCreate(t *testing.T) {
+	dir := t.TempDir() + "/index"
+	for _, analyzer := range []string{"simple", "english"} {
+		ix, err := OpenOrCreate(dir, Settings{Analyzer: analyzer}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(ix.Add(t.Context(), Document{ID: analyzer, Text: "Text"}), ix.Commit(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		if s, err := ix.Stats(); err != nil || s.Analyzer != "simple" {
+			t.Errorf("stats %+v, %v", s, err)
+		}
+		if err := ix.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ix, err := Open(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ix.Close()
+	if got := searchIDs(t, ix, Query{Text: "text"}); len(got) != 2 {
+		t.Errorf("hits %q", got)
+	}
+}
+
+// A phrase needs positions.
+func TestNoPositions(t *testing.T) {
+	ix := newTestIndexWith(t, animals, Settings{NoPositions: true}, Options{})
+	if _, err := ix.Search(t.Context(), Query{Text: `"cat sat"`}); !errors.Is(err, ErrBadInput) {
+		t.Errorf("phrase: %v", err)
+	}
+}

@@ -1,0 +1,72 @@
+package griffin
+
+import (
+	"fmt"
+
+	"github.com/griffin-search/griffin/internal/index"
+	"github.com/griffin-search/griffin/internal/score"
+)
+
+// Settings of an index are fixed when it is created. The zero value has the
+// defaults.
+type Settings struct {
+	// Analyzer turns text into index terms: one of Analyzers; "" is "english".
+	Analyzer string
+	// Codec compresses posting lists: one of Codecs; "" is "simdbp".
+	Codec string
+	// Fields are the names of the fields that queries can search (name:word), in
+	// addition to the default field. nil is "title" only; an empty slice is none.
+	Fields []string
+	// NoPositions leaves out the positions of terms in documents. The index is
+	// smaller and has no phrases.
+	NoPositions bool
+	// NoStored keeps no text: hits have neither title nor snippet. The index is a
+	// third to a half smaller.
+	NoStored bool
+	// WeightScale, if not 0, makes an index of sparse vectors from learned models:
+	// documents have weighted terms (Document.Vector; the field "vector" of JSON
+	// Lines), queries too ({"term": 1.5, …}, or words of weight 1 each), and a
+	// score is the dot product. Weights are kept to a precision of 1/WeightScale:
+	// use 1 for models with integer weights up to 65535, 100 for most others. Such
+	// an index has no positions and no fields.
+	WeightScale float64
+	// BM25 are the parameters of the ranking function. nil: K1 0.9 and B 0.4.
+	BM25 *BM25
+}
+
+// BM25 holds the parameters of the ranking function. With zeros, a term adds the same
+// to the score of each document that has it.
+type BM25 struct {
+	K1 float32 // 0 to 1000: saturation of term frequencies
+	B  float32 // 0 to 1: influence of document length
+}
+
+// maxK1 bounds K1. With more, frequencies hardly saturate.
+const maxK1 = 1000
+
+// check returns an error if b is not nil and not valid.
+func (b *BM25) check() error {
+	if b != nil && !(b.K1 >= 0 && b.K1 <= maxK1 && b.B >= 0 && b.B <= 1) {
+		return fmt.Errorf("BM25 with k1 = %g, b = %g: k1 must be within 0 and %d, b within 0 and 1: %w", b.K1, b.B, maxK1, ErrBadInput)
+	}
+	return nil
+}
+
+// override returns the parameters for a searcher; nil: those of the index.
+func (b *BM25) override() *score.BM25 {
+	if b == nil {
+		return nil
+	}
+	return &score.BM25{K1: b.K1, B: b.B}
+}
+
+func (s *Settings) options() (index.Options, error) {
+	o := index.Options{
+		Analyzer: s.Analyzer, Codec: s.Codec, Positions: !s.NoPositions && s.WeightScale == 0, NoStored: s.NoStored,
+		Fields: s.Fields, WeightScale: s.WeightScale,
+	}
+	if s.BM25 != nil {
+		o.BM25, o.BM25IsSet = score.BM25(*s.BM25), true
+	}
+	return o, s.BM25.check()
+}
