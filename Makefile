@@ -6,11 +6,9 @@ SHELL := /bin/bash
 
 BIN     := .build/bin
 
-# The time of one fuzz target, and where the pinned tools of tools/go.mod go. On a machine
-# on which make test would take more than TESTTIME (in seconds) with that, it gives each
-# target less: continuous integration has a limit of 20 minutes.
-FUZZTIME ?= 5s
-TESTTIME ?= 1080
+# Time of a target in make fuzz, and seconds of all targets together in make test.
+FUZZTIME    ?= 5s
+FUZZSECONDS ?= 45
 TOOLS    := $(BIN)/golangci-lint $(BIN)/gofumpt $(BIN)/gotestsum
 
 # A tool that a test needs and does not find is a failure under make test, not a skip.
@@ -18,7 +16,7 @@ TOOLS    := $(BIN)/golangci-lint $(BIN)/gofumpt $(BIN)/gotestsum
 TEST := GRIFFIN_REQUIRE_BROWSER=1 $(BIN)/gotestsum --format pkgname --format-hide-empty-pkg -- -timeout 30m
 
 # Packages whose kernels are tested once more under the address sanitizer.
-KERNEL_FAMILIES := decode devicetest direct fastpath intersect para pipeline scoring selection
+KERNEL_FAMILIES := gpu/decode gpu/devicetest gpu/imagesearch gpu/packedsearch gpu/pipeline gpu/residency papers/ao11 papers/intersect papers/scoring papers/selection
 
 .PHONY: help
 help: ## list the targets
@@ -28,51 +26,90 @@ help: ## list the targets
 build: ## build bin/griffin
 	go build -trimpath -o bin/griffin ./cmd/griffin
 
+# Without the lab, plots and HTTP/2, and stripped: below 20 MB, which TestSmallBuild checks.
+.PHONY: build-small
+build-small: ## build bin/griffin without the lab and plots, stripped: below 20 MB
+	go build -trimpath -tags nolab,nethttpomithttp2 -ldflags '-s -w' -o bin/griffin ./cmd/griffin
+
 .PHONY: demo
 demo: build ## build, index the documentation and source of Go, and search it
 	bin/griffin demo
 
 .PHONY: test
-test: ## everything that continuous integration checks (about 13 minutes on 2 cores)
-	@SECONDS=0; \
-	.ci/setup; \
-	for stage in lint unit race; do $(MAKE) --no-print-directory $$stage; done; \
-	$(MAKE) --no-print-directory fuzz FUZZTIME=$$(.ci/fuzz --within $$(($(TESTTIME) - SECONDS - SECONDS / 6)) $(FUZZTIME)); \
-	echo "make test: all passed"
+test: ## what continuous integration checks (about 6 minutes on 2 cores): lint unit race fuzz-some
+	@.ci/setup
+	@for stage in lint unit race fuzz-some; do \
+		SECONDS=0; $(MAKE) --no-print-directory $$stage; echo "make $$stage: $$SECONDS s"; done
+	@echo "make test: all passed"
+
+.PHONY: test-all
+test-all: ## everything, before a release (about 30 minutes): whole test matrices, race detector everywhere, every fuzz target
+	@.ci/setup
+	@for stage in lint cross unit-all race-all fuzz; do \
+		SECONDS=0; $(MAKE) --no-print-directory $$stage; echo "make $$stage: $$SECONDS s"; done
+	@echo "make test-all: all passed"
 
 .PHONY: test-short
 test-short: ## unit tests without the slow ones, seconds
 	go test -short -tags invariants ./...
 
 .PHONY: unit
-unit: $(BIN)/gotestsum ## unit tests of all modules, invariants checked
+unit: $(BIN)/gotestsum ## unit tests of all modules, invariants checked, slow matrices sampled (GRIFFIN_SEED)
 	$(TEST) -tags invariants ./...
-	$(TEST) -tags noasm ./codec/... ./internal/simd/... ./internal/traverse/...
-	$(TEST) -run Alloc ./internal/exec ./internal/saat ./internal/traverse
-	$(TEST) -short -exec '$(CURDIR)/.ci/asan' $(KERNEL_FAMILIES:%=./internal/gpu/%)
+	$(TEST) -short -tags noasm ./codec ./internal/simd/... ./internal/traverse
+	$(TEST) -run Alloc $$(git grep -l 'invariant.Enabled' '*_test.go' | xargs grep -l 'func Test.*Alloc' | xargs -n 1 dirname | sort -u | sed 's|^|./|')
+	$(TEST) -short -exec '$(CURDIR)/.ci/asan' $(KERNEL_FAMILIES:%=./internal/%)
 	cd tools && go test ./...
 	$(MAKE) --no-print-directory -C bench/peers test
 
+.PHONY: unit-all
+unit-all: export GRIFFIN_TEST_ALL := 1
+unit-all: unit ## unit tests with whole matrices
+	$(TEST) -tags noasm ./codec/... ./internal/simd/... ./internal/traverse/...
+
 .PHONY: race
-race: $(BIN)/gotestsum ## tests under the race detector, without the slow ones
-	CGO_ENABLED=1 $(TEST) -race -short ./...
+race: $(BIN)/gotestsum ## short tests under the race detector, of the packages that start goroutines
+	CGO_ENABLED=1 $(TEST) -race -short $$(.ci/race-packages)
+
+.PHONY: race-all
+race-all: $(BIN)/gotestsum ## tests of all packages under the race detector
+	CGO_ENABLED=1 $(TEST) -race ./...
 
 .PHONY: fuzz
 fuzz: ## each fuzz target for FUZZTIME (5s)
-	@.ci/fuzz $(FUZZTIME)
+	@.ci/fuzz all $(FUZZTIME)
+
+.PHONY: fuzz-some
+fuzz-some: ## fuzz targets of changed packages and a share of the others, FUZZSECONDS (45) in all
+	@.ci/fuzz some $(FUZZSECONDS)
+
+# What mutation testing covers: a package, and after = further packages whose tests may notice its faults.
+MUTATE ?= ./internal/traverse ./internal/plan=./internal/dispatch,. ./internal/dispatch=. ./internal/index=. \
+	./internal/segment=./internal/index ./internal/sched=./internal/sched/simulation \
+	./internal/gpu/residency=./internal/gpu/pipeline ./internal/gpu/pipeline
+
+.PHONY: mutate
+mutate: ## change the code at random and report what no test notices (MUTANTS=20 of each package, SEED=…, MUTATE=packages)
+	go -C tools build -o ../$(BIN)/mutate ./mutate
+	$(BIN)/mutate -n $(or $(MUTANTS),20) $(if $(SEED),-seed $(SEED)) $(MUTATE)
 
 .PHONY: lint
-lint: $(TOOLS) tidy-check generate-check kernels-check ## formatting, vet (also arm64), golangci-lint, go.mod, generated files, kernels
+lint: $(TOOLS) tidy-check generate-check kernels-check ## formatting, vet and golangci-lint, go.mod, generated files, kernels, other targets compile
 	@out=$$($(BIN)/gofumpt -l $$(git ls-files -co --exclude-standard '*.go')); \
 		[ -z "$$out" ] || { echo "not formatted (make fmt):"; echo "$$out"; exit 1; }
-	go vet ./...
+	$(BIN)/golangci-lint run ./...
+	cd tools && ../$(BIN)/golangci-lint run ./...
+	cd tools/asm && ../../$(BIN)/golangci-lint run ./...
+	cd bench/peers && ../../$(BIN)/golangci-lint run ./...
+	go build -tags nogpu -o /dev/null ./cmd/griffin
+	GOARCH=arm64 go build ./...
+
+# golangci-lint runs vet for the default build. These check the others, tests included.
+.PHONY: cross
+cross: ## vet for the other build tags and for arm64
 	go vet -tags invariants ./...
 	go vet -tags nogpu ./...
 	GOARCH=arm64 go vet ./...
-	$(BIN)/golangci-lint run ./...
-	cd tools && ../$(BIN)/golangci-lint run ./...
-	cd tools/asm && go vet ./... && ../../$(BIN)/golangci-lint run ./...
-	cd bench/peers && ../../$(BIN)/golangci-lint run ./...
 
 .PHONY: fmt
 fmt: $(BIN)/gofumpt ## format all Go files, kernels and the emulator
@@ -80,7 +117,7 @@ fmt: $(BIN)/gofumpt ## format all Go files, kernels and the emulator
 	clang-format-19 -i $$(git ls-files -co --exclude-standard '*.cu' '*.cuh' '*.cpp' '*.hpp')
 
 .PHONY: kernels
-kernels: ## compile the GPU kernels to internal/gpu/*/image/*.ptx (FAMILY=… for some; needs clang-19)
+kernels: ## compile the GPU kernels to internal/*/*/image/*.ptx (FAMILY=… for some; needs clang-19)
 	@.ci/kernels $(FAMILY)
 
 .PHONY: kernels-check
