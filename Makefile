@@ -85,7 +85,7 @@ fuzz-some: ## fuzz targets of changed packages and a share of the others, FUZZSE
 
 # What mutation testing covers: a package, and after = further packages whose tests may notice its faults.
 MUTATE ?= ./internal/traverse ./internal/plan=./internal/dispatch,. ./internal/dispatch=. ./internal/index=. \
-	./internal/segment=./internal/index ./internal/sched=./internal/sched/simulation \
+	./internal/segment=./internal/index ./internal/inverter=./internal/index ./internal/sched=./internal/sched/simulation \
 	./internal/gpu/residency=./internal/gpu/pipeline ./internal/gpu/pipeline
 
 .PHONY: mutate
