@@ -55,7 +55,6 @@ func TestSIMDBPWorkedBytes(t *testing.T) {
 	}
 }
 
-// A block that exceeds 2^32 must not decode to wrapped DocIDs.
 func TestSIMDBPRefusesWrap(t *testing.T) {
 	for width := uint8(1); width <= 32; width++ {
 		src := bytes.Repeat([]byte{0xff}, 16*int(width))
@@ -88,7 +87,7 @@ func BenchmarkDecode(b *testing.B) {
 			}
 			docs, docWidth := c.AppendDocIDs(nil, codec.NoBase, docIDs)
 			fs, freqWidth := c.AppendFreqs(nil, freqs)
-			// In a list, other blocks or the directory follow.
+			// Other blocks or the directory follow.
 			docs, fs = append(docs, make([]byte, 16)...), append(fs, make([]byte, 16)...)
 			var dst [codec.BlockLen]uint32
 			report := func(b *testing.B) {

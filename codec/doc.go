@@ -1,27 +1,21 @@
 // Package codec encodes and decodes blocks of postings: increasing DocIDs and their
 // frequencies, BlockLen at a time.
 //
-// A codec is chosen by name (Lookup). An index records the name of its codec. The package
-// does not handle lists, files or scores: the caller decides where blocks lie and keeps
-// their metadata.
+// It does not handle lists, files or scores: the caller decides where blocks lie, keeps their
+// metadata, and chooses a codec by name (Lookup).
 //
-//   - raw: 4 bytes per value; the oracle for the other codecs.
-//   - vbyte: 7 bits per byte; the codec of older engines.
-//   - rice: small; each value has a slot of b bits and a unary part (ding09).
-//   - ef: Elias-Fano; small; any value of a block can be read alone (griffin18).
+//   - raw: 4 bytes per value; the oracle for the others.
+//   - vbyte: 7 bits per byte.
+//   - rice: slots of b bits and a unary part; small (ding09).
+//   - ef: Elias-Fano; small; decodes any value alone (griffin18).
 //   - pef: partitioned Elias-Fano for whole lists; the smallest, and slow.
-//   - simdbp: horizontal bit packing of gaps, the default; any value of a block can be read
-//     alone.
+//   - simdbp: horizontal bit packing, the default; decodes any value alone.
 //   - qmx: gaps of equal width packed into 128-bit words (saat).
-//   - pfordelta: gaps in slots; exceptions follow the slots and are linked (griffin18,
-//     ding09); any frequency can be read alone.
-//   - newpfd: exceptions keep their low bits in the slot; the rest is coded with Simple-16.
-//   - parapfor: as newpfd, but the rest is bit-packed for parallel decoding (ao11).
-//   - pfordelta-rec: one slot width for a whole list; exceptions are compressed recursively
-//     (ding09).
-//   - lrc, lrcseg, seglrc, hs-lrc: deviations from regression lines, for whole lists that
-//     can be searched without decoding (ao11; Regression, RegressionList).
+//   - pfordelta: slots, then linked exceptions (griffin18, ding09).
+//   - newpfd: slots, then exceptions' upper bits in Simple-16.
+//   - parapfor: as newpfd, bit-packed for parallel decoding (ao11).
+//   - pfordelta-rec: one slot width for a list; exceptions compressed recursively (ding09).
+//   - lrc, lrcseg, seglrc, hs-lrc: deviations from regression lines (ao11).
 //
-// Codecs have no state and are safe for concurrent use. Decoders accept arbitrary bytes:
-// see Codec.
+// Codecs are safe for concurrent use.
 package codec

@@ -7,11 +7,11 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/eliasfano"
 )
 
-// EF is the Elias-Fano code with partitions of equal length, the blocks. The encoded value
-// of DocID i of a block is the number of DocIDs skipped between base and it, v[i] = DocID -
-// base - 1 - i, which never decreases. For n such values below U, the low b =
-// floor(log2(U/n)) bits are stored as they are. The rest is stored in unary code: the
-// increase over the previous value as a count of zero bits, then a one bit.
+// EF is the Elias-Fano code with partitions of equal length, the blocks. The encoded value of
+// DocID i of a block is the number of DocIDs skipped between base and it, v[i] = DocID - base -
+// 1 - i, which never decreases. For n such values below U, the low b = floor(log2(U/n)) bits
+// are stored as they are. The rest is in unary: its increase over the previous value as zero
+// bits, then a one bit.
 //
 //	bit 0         b         2b             n*b
 //	 +------------+----------+---    ---+---+--------------------------+---------+
@@ -20,19 +20,16 @@ import (
 //	                                                                    zero bits
 //
 // The width byte is b + 1, or 0 if no DocID is skipped; the block then has no bytes.
-// Frequencies are in ef_freqs.go.
 //
-// Worked bytes: DocIDs 5, 7, 10, 18, 22, 38 after NoBase are v = 5, 6, 8, 15, 18, 33, so U
-// = 34, b = 2: low bits 01 10 00 11 10 01, high parts 1, 1, 2, 3, 4, 8 as 01 1 01 01 01
-// 00001: 0xc9, 0x66, 0x15, 0x02 (tested). These v are the sequence of Figure 4 of the
-// paper.
+// Worked bytes (Figure 4 of the paper): DocIDs 5, 7, 10, 18, 22, 38 after NoBase are v = 5, 6,
+// 8, 15, 18, 33, so U = 34, b = 2: low bits 01 10 00 11 10 01, high parts 1, 1, 2, 3, 4, 8 as
+// 01 1 01 01 01 00001: 0xc9, 0x66, 0x15, 0x02 (tested).
 //
 // Liu, Wang and Swanson, "Griffin: Uniting CPU and GPU in Information Retrieval Systems for
 // Intra-Query Parallelism", PPoPP 2018, §3.1.1; Vigna, "Quasi-succinct indices", WSDM 2013;
 // Ottaviano and Venturini, "Partitioned Elias-Fano indexes", SIGIR 2014. We differ: DocIDs
-// increase strictly, so i is subtracted from each. This saves up to one bit per DocID in
-// dense blocks: with b = 0 the code is the bitmap of the block, and a block without gaps
-// has no bytes. U is that block's bound, not the list's.
+// increase strictly, so i is subtracted from each, which saves up to one bit per DocID in dense
+// blocks: with b = 0 the code is the block's bitmap. U is that block's bound, not the list's.
 type EF struct{}
 
 var _ Codec = EF{}
@@ -55,8 +52,7 @@ func (EF) AppendDocIDs(dst []byte, base uint32, docIDs []uint32) ([]byte, uint8)
 	return appendEF(dst, left[:n], width), width + 1
 }
 
-// efBits returns the size in bits of n non-decreasing values with width low bits each. last
-// is the largest value.
+// efBits returns the size in bits of n non-decreasing values, the largest of which is last.
 func efBits(n int, last uint32, width uint8) int { return n*int(width) + n + int(last>>width) }
 
 func appendEF(dst []byte, values []uint32, width uint8) []byte {
@@ -72,7 +68,6 @@ func appendEF(dst []byte, values []uint32, width uint8) []byte {
 	return w.finish()
 }
 
-// maxEFWidth returns the greatest width byte of a block of n DocIDs.
 func maxEFWidth(n int) uint8 {
 	if uint(n-1) >= BlockLen {
 		return 0 // checkBlock rejects n
@@ -99,15 +94,14 @@ func (EF) DecodeDocIDs(dst *[BlockLen]uint32, src []byte, base uint32, n int, wi
 	return size, err
 }
 
-// lastEFDocIDs decodes a full block near the end of src, where the kernel may not read
-// ahead.
+// lastEFDocIDs decodes a full block near the end of src, where the kernel may not read ahead.
 func lastEFDocIDs(dst *[BlockLen]uint32, src []byte, base uint32, low uint8) int {
 	var p padded
 	copy(p[:], src)
 	return eliasfano.DocIDs(dst, p[:], base, low)
 }
 
-// decodeShortEF decodes blocks that are not full, have width 0, or have an invalid width.
+// decodeShortEF decodes short blocks, and those of width 0 or of an invalid width.
 func decodeShortEF(dst *[BlockLen]uint32, src []byte, base uint32, n int, width uint8) (int, error) {
 	if width == 0 && uint(n-1) < BlockLen {
 		if uint64(base+1)+uint64(n) > uint64(NoBase) {
@@ -129,7 +123,6 @@ func decodeShortEF(dst *[BlockLen]uint32, src []byte, base uint32, n int, width 
 	}
 	least := uint64(base + 1)
 	for i, high := range dst[:n] {
-		// The sum is below 2^33 and does not overflow.
 		d := uint64(base+1) + uint64(i) + (uint64(high)<<low | uint64(bitpack.At(src, i, low)))
 		if d < least || d >= uint64(NoBase) {
 			return 0, fmt.Errorf("ef: DocID %d does not increase, or exceeds 2^32: %w", i, ErrCorrupt)
@@ -140,10 +133,8 @@ func decodeShortEF(dst *[BlockLen]uint32, src []byte, base uint32, n int, width 
 	return size, nil
 }
 
-// DocIDAt returns DocID i of the n of a block without decoding the others: the low bits lie
-// in slot i, and the high bits are the number of zero bits before one bit i of the unary
-// part. The arguments are as for DecodeDocIDs. The order of the other DocIDs is not
-// checked.
+// DocIDAt returns DocID i of the n of a block without decoding the others; their order is not
+// checked. The other arguments are as for DecodeDocIDs.
 func (EF) DocIDAt(src []byte, base uint32, i, n int, width uint8) (uint32, error) {
 	if uint(n-1) >= BlockLen || uint(i) >= uint(n) {
 		return 0, fmt.Errorf("ef: DocID %d of %d: %w", i, n, ErrCorrupt)

@@ -10,8 +10,7 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/simdtest"
 )
 
-// BenchmarkUnaryCodecs decodes 64 different blocks in turn, with the gaps of random DocIDs
-// and with other blocks behind them.
+// Gaps are of random DocIDs; 64 blocks in turn, with other blocks behind them.
 func BenchmarkUnaryCodecs(b *testing.B) {
 	const blocks = 64
 	for _, c := range []codec.Codec{codec.EF{}, codec.Rice{}, codec.VByte{}, codec.SIMDBP{}} {

@@ -9,15 +9,13 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/eliasfano"
 )
 
-// This file has the shared parts of Elias-Fano and Rice codes: n values, whose low bits lie
-// in slots of one width. Their high parts follow in unary code; a one bit (Rice: a zero
-// bit) ends each value. The unary part follows the slots without padding. The width is
-// floor(log2(mean)), so the sum of the high parts is below 2n, and the unary part, with its
-// n end bits, has fewer than 3n bits.
+// Elias-Fano and Rice share: low bits of n values in slots of one width, then, without padding,
+// the high parts in unary, each ended by a one bit (Rice: zero bit). The width is
+// floor(log2(mean)), so the high parts add up to less than 2n and the unary part has fewer than
+// 3n bits.
 const _ = uint(eliasfano.HighBits-(3*BlockLen-1)) + uint(3*BlockLen-1-eliasfano.HighBits) // the kernels have the same bound
 
-// lowWidth returns floor(log2(sum/n)), at least 0: the width for n values with the given
-// sum or upper bound.
+// lowWidth returns floor(log2(sum/n)), at least 0.
 func lowWidth(sum uint64, n int) uint8 {
 	if mean := sum / uint64(n); mean > 0 {
 		return uint8(bits.Len64(mean) - 1)
@@ -31,7 +29,7 @@ type bitWriter struct {
 	filled uint // bits of word, below 8 between calls
 }
 
-// put appends the low width bits of v, at most 56. The other bits of v must be 0.
+// put appends the low width bits of v, at most 56; the others must be 0.
 func (w *bitWriter) put(v uint64, width uint) {
 	w.word |= v << w.filled
 	w.filled += width
@@ -62,8 +60,8 @@ func (w *bitWriter) finish() []byte {
 	return w.dst
 }
 
-// unary is the unary part of a block. It is read in 64-bit words that begin at a byte; bits
-// of the first word before the unary part are masked off.
+// unary is the unary part of a block, read in 64-bit words that begin at a byte. Bits of the
+// first word before the unary part are masked off.
 type unary struct {
 	src  []byte
 	bit  int    // start in src
@@ -75,7 +73,7 @@ func unaryOf(src []byte, bit, n int, flip uint64) unary {
 	return unary{src: src, bit: bit, most: min(3*n-1, 8*len(src)-bit), flip: flip}
 }
 
-// word returns the 64 bits of src from byte at, zero beyond the end of src, xor flip.
+// word returns 64 bits of src from byte at, zero beyond its end, xor flip.
 func (u *unary) word(at int) uint64 {
 	if at+8 <= len(u.src) {
 		return binary.LittleEndian.Uint64(u.src[at:]) ^ u.flip
@@ -87,8 +85,8 @@ func (u *unary) word(at int) uint64 {
 	return word ^ u.flip
 }
 
-// find writes the high parts of n values to dst: value i is the number of zero bits before
-// one bit i. It returns the number of bits read, or 0 if the values do not end.
+// find writes the high parts to dst: value i is the number of zero bits before one bit i. It
+// returns the number of bits read, or 0 if the values do not end.
 func (u *unary) find(dst *[BlockLen]uint32, n int) int {
 	at, from := u.bit/8, -(u.bit % 8)
 	word := u.word(at) >> -from << -from
@@ -110,7 +108,7 @@ func (u *unary) find(dst *[BlockLen]uint32, n int) int {
 	}
 }
 
-// end returns the bit index of one bit i, or -1 if there is none.
+// end returns the bit index of one bit i, or -1.
 func (u *unary) end(i int) int {
 	at, from := u.bit/8, -(u.bit % 8)
 	word := u.word(at) >> -from << -from
@@ -131,15 +129,14 @@ func (u *unary) end(i int) int {
 	}
 }
 
-// zero returns the bit index of zero bit i, or -1 if there is none.
+// zero returns the bit index of zero bit i, or -1.
 func (u *unary) zero(i int) int {
 	inverse := *u
 	inverse.flip = ^u.flip
 	return inverse.end(i)
 }
 
-// endFrom returns the bit index of the first one bit at or after bit, or -1 if there is
-// none.
+// endFrom returns the index of the first one bit at or after bit, or -1.
 func (u *unary) endFrom(bit int) int {
 	at, from := (u.bit+bit)/8, bit-(u.bit+bit)%8
 	word := u.word(at) >> (bit - from) << (bit - from)
@@ -156,8 +153,7 @@ func (u *unary) endFrom(bit int) int {
 	return -1
 }
 
-// ends returns the bit indexes of one bits i-1 and i. The first is -1 if i is 0; the second
-// is -1 if there is none.
+// ends returns the bit indexes of one bits i-1 (-1 if i is 0) and i (-1 if there is none).
 func (u *unary) ends(i int) (before, end int) {
 	if i == 0 {
 		return -1, u.endFrom(0)
@@ -169,7 +165,7 @@ func (u *unary) ends(i int) (before, end int) {
 	return before, u.endFrom(before + 1)
 }
 
-// selectOne returns the bit index of one bit i of word, which has more than i.
+// selectOne returns the index of one bit i of word, which has more than i.
 func selectOne(word uint64, i int) int {
 	from := 0
 	for width := 32; width >= 8; width /= 2 {
@@ -185,12 +181,11 @@ func selectOne(word uint64, i int) int {
 	return from + bits.TrailingZeros64(word)
 }
 
-// padded has room for a whole block and the bytes that kernels may read beyond it.
-// Functions that use one are separate, because a local padded is cleared on entry.
+// padded has room for a block and the bytes that kernels may read beyond it. Only separate
+// functions use one, because a local padded is cleared on entry.
 type padded [BlockLen/8*eliasfano.MaxWidth + eliasfano.HighBytes + eliasfano.Slack]byte
 
-// sizeOf returns the bytes that n values occupy in src: slots of width bits and a unary
-// part of unaryBits, which is 0 if the unary part does not end.
+// sizeOf returns the bytes of n values in src; unaryBits is 0 if their unary part does not end.
 func sizeOf(name string, src []byte, n int, width uint8, unaryBits int) (int, error) {
 	size := (n*int(width) + unaryBits + 7) / 8
 	if unaryBits == 0 || size > len(src) {
@@ -199,7 +194,6 @@ func sizeOf(name string, src []byte, n int, width uint8, unaryBits int) (int, er
 	return size, nil
 }
 
-// checkSlots returns an error if n slots of width bits cannot be read from src.
 func checkSlots(name string, src []byte, n int, width, maxWidth uint8) error {
 	return checkBlock(name, len(src), bitpack.PackedSize(max(n, 0), width), n, width, maxWidth)
 }

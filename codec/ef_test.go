@@ -25,16 +25,14 @@ func TestEFWorkedBytes(t *testing.T) {
 	}
 }
 
-// The sequence of Figure 4 of the paper as DocIDs. The paper's code has 12 low bits and 14
-// others. Here the index is subtracted, so the last value is 28, not 33, which leaves 13
-// others.
+// Figure 4 of the paper: 12 low bits and 14 others. Here the index is subtracted, so the last
+// value is 28, not 33, which leaves 13 others.
 func TestEFPaperSize(t *testing.T) {
 	if got, _ := (codec.EF{}).AppendDocIDs(nil, codec.NoBase, []uint32{5, 6, 8, 15, 18, 33}); len(got) != 4 {
 		t.Errorf("%d bytes, want 4 for 25 bits", len(got))
 	}
 }
 
-// Each form of frequencies is chosen where it is the smallest, and only there.
 func TestEFFreqForms(t *testing.T) {
 	block := func(fill uint32, others map[int]uint32) []uint32 {
 		f := slices.Repeat([]uint32{fill}, codec.BlockLen)
@@ -93,7 +91,6 @@ func TestEFDocIDAt(t *testing.T) {
 
 func FuzzEF(f *testing.F) { codectest.FuzzDecode(f, codec.EF{}) }
 
-// FuzzEFDocIDAt: on any bytes, DocIDAt returns an error or agrees with DecodeDocIDs.
 func FuzzEFDocIDAt(f *testing.F) {
 	src, width := codec.EF{}.AppendDocIDs(nil, 9, []uint32{10, 14, 900, 4000})
 	f.Add(src, uint32(9), 4, width)

@@ -22,7 +22,7 @@ func ExampleEF_DocIDAt() {
 	// 22
 }
 
-// A list codec encodes a list as a whole and decodes any part of it.
+// A list codec decodes any part of a list.
 func ExamplePEF() {
 	docIDs := make([]uint32, 1000)
 	for i := range docIDs {

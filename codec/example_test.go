@@ -36,8 +36,7 @@ func Example() {
 	// 7
 }
 
-// The codecs of the Regression family encode whole lists. They find a DocID without
-// decoding the list.
+// A RegressionList finds a DocID without decoding the list.
 func ExampleRegressionList() {
 	var docIDs []uint32
 	for i := range uint32(100_000) {

@@ -31,8 +31,7 @@ func TestGuideIsComplete(t *testing.T) {
 	}
 }
 
-// documented reports whether a table row of a codec, or a row below it, has a parameter and
-// its default.
+// documented reports whether the table names a codec's parameter and default.
 func documented(table, name, parameter, def string) bool {
 	ours := false
 	for row := range strings.SplitSeq(table, "\n") {

@@ -5,33 +5,28 @@ import (
 	"math/bits"
 )
 
-// Regression is a family of codecs that approximate a list by a line and store the
-// deviation of each DocID from it, rather than gaps. Each DocID can then be decoded alone,
-// and lists can be searched without decoding them (RegressionList). With line f, DocID i is
-// floor(f(i)) + lambda(i). The deviations lambda are non-negative integers, because the
-// least deviation is added to the line's intercept. Deviations are cut into segments. Each
-// segment is coded with ParaPFor: the low b bits of each deviation, with one b for each
-// segment. Two arrays hold the exceptions, which need more than b bits: their indexes and
-// their upper bits.
+// Regression is a family of codecs that store the deviation of each DocID from a line, so that
+// each can be decoded alone and lists searched without decoding (RegressionList). With line f,
+// DocID i is floor(f(i)) + lambda(i). The deviations lambda are non-negative, because the least
+// deviation is added to the intercept. They are cut into segments, each coded with ParaPFor:
+// the low b bits of each deviation, and two arrays of the exceptions' indexes and upper bits.
 //
 // Ao, Zhang, Wu, Stones, Wang, Liu, Liu and Lin, "Efficient parallel lists intersection and
-// index compression algorithms using graphics processing units", PVLDB 4(8), 2011, §5.2,
-// §5.3 and Appendix D. We differ: coefficients are fixed-point numbers, so that every
-// machine decodes the same values; slopes have 26 significant bits; the intercept is an
-// integer, which may cost one bit where lambda would just have fit.
+// index compression algorithms using graphics processing units", PVLDB 4(8), 2011, §5.2, §5.3
+// and Appendix D. We differ: coefficients are fixed-point numbers, so that every machine
+// decodes the same values; slopes have 26 significant bits; the intercept is an integer, which
+// may cost one bit.
 //
-// A list of one block has one line for its gaps to the base, with variable-byte
-// coefficients. Frequencies are SIMDBP blocks. The comment of lrcView describes the format.
+// A list of one block has one line for its gaps to the base, with variable-byte coefficients;
+// frequencies are SIMDBP blocks; lrcView describes the format.
 type Regression struct {
 	Scheme Scheme
 	// SegmentLen is the number of DocIDs of a segment, a power of 2 in [MinSegmentLen,
-	// MaxSegmentLen]. For HSLRC it is the maximum average number of DocIDs of a hash
-	// bucket. 0 means 256. Other values are changed to the nearest valid one, upwards if
-	// possible.
+	// MaxSegmentLen]; for HSLRC the maximum average of a hash bucket. 0 means 256; other values
+	// are changed to the nearest valid one, upwards if possible.
 	SegmentLen int
-	// Exceptions is the maximum share of a segment's deviations that are exceptions, at
-	// most MaxExceptions. The default is NoExceptions, which is close to the optimum (Ao et
-	// al. §6.2).
+	// Exceptions is the maximum share of exceptions in a segment, at most MaxExceptions. The
+	// default, NoExceptions, is close to the optimum (Ao et al. §6.2).
 	Exceptions Share
 }
 
@@ -48,14 +43,14 @@ type Scheme uint8
 
 // The schemes.
 const (
-	// LRC has one line and one intercept for the list; each segment has its b.
+	// LRC has one line and one intercept for the list.
 	LRC Scheme = iota
 	// LRCSeg has one slope for the list and an intercept for each segment.
 	LRCSeg
 	// SegLRC has one line for each segment.
 	SegLRC
-	// HSLRC has one line for each hash bucket of the list: the DocIDs with the same leading
-	// bits (contraction.Buckets). The number of DocIDs of a bucket is unlimited.
+	// HSLRC has one line for each hash bucket: the DocIDs with the same leading bits
+	// (contraction.Buckets), unlimited in number.
 	HSLRC
 	numSchemes
 )
@@ -94,7 +89,7 @@ func (s Scheme) lenParam() string {
 	return "segment"
 }
 
-// Name returns "lrc", "lrcseg", "seglrc" or "hs-lrc", with all non-default parameters.
+// Name returns the scheme's name with all non-default parameters.
 func (c Regression) Name() string {
 	return spec(schemeNames[c.Scheme],
 		given(c.Scheme.lenParam(), c.segmentLen(), DefaultSegmentLen),

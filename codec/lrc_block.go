@@ -8,14 +8,14 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/bitpack"
 )
 
-// A block on its own is the list of its gaps to the base, minus one, in one segment:
+// A block is the list of its gaps to the base, minus one, in one segment:
 //
 //	+-----------------+---------------------+------------+
 //	| slope: uvarint  | intercept: varint   | deviations |
 //	+-----------------+---------------------+------------+
 //
-// The slope has units of 2^-8 and is omitted if the block has one DocID. The width byte is
-// the deviations'.
+// The slope has units of 2^-8 and is omitted if the block has one DocID. The width byte is the
+// deviations'.
 const blockSlopeShift = 24
 
 // AppendDocIDs implements Codec.

@@ -9,8 +9,8 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/line"
 )
 
-// Deviations are stored with ParaPFor (Ao et al., Appendix D): the low bits of all
-// deviations, then, if the flag lrcExceptions of the width byte is set, the exceptions:
+// Deviations are stored with ParaPFor (Ao et al., Appendix D); only the flag lrcExceptions of
+// the width byte adds the parts from count on:
 //
 //	+-------------------+----------+------+------+------------------+---------------+
 //	| lows: n*b bits    | count u32| ib u8| hb u8| indexes: count*ib| highs: *hb    |
@@ -20,10 +20,9 @@ import (
 // lows[indexes[j]] | highs[j] << b.
 const (
 	lrcExceptions = 0x80
-	// lrcWide marks segments whose line or values exceed 2^31. In these, the inverse of the
-	// line may be wrong by a multiple of 2^32.
-	lrcWide = 0x40
-	// lrcWidthMask selects b.
+	// lrcWide marks segments whose line or values exceed 2^31: the inverse of the line may be
+	// wrong by a multiple of 2^32.
+	lrcWide      = 0x40
 	lrcWidthMask = 0x3f
 
 	exceptionsHeader = 6
@@ -62,8 +61,7 @@ func (c *widthCounts) over(b int) (n int) {
 	return n
 }
 
-// paraPForSize returns an upper bound on the bytes of n values with lows of b bits. The
-// actual indexes may be narrower.
+// The actual indexes may be narrower.
 func (c *widthCounts) paraPForSize(n int, b uint8) int {
 	size, count := bitpack.PackedSize(n, b), c.over(int(b))
 	if count > 0 {
@@ -82,8 +80,8 @@ func appendLows(dst []byte, values []uint32, width uint8) []byte {
 	return bitpack.Append(dst, lows, width)
 }
 
-// lrcSegment is a segment that is ready to decode: DocID j of its n is the upper half of
-// start + j*slope, plus its deviation, modulo 2^32.
+// lrcSegment is a decodable segment: DocID j of n is the upper half of start + j*slope, plus
+// its deviation, modulo 2^32.
 type lrcSegment struct {
 	start, slope uint64
 	n            int
@@ -98,8 +96,7 @@ type lrcSegment struct {
 	highs   []byte
 }
 
-// openDeviations sets the fields of s that locate its s.n deviations, which begin at the
-// start of src. w is their width byte.
+// openDeviations locates the s.n deviations at the start of src; w is their width byte.
 func (s *lrcSegment) openDeviations(src []byte, w uint8) error {
 	s.width, s.count = w&lrcWidthMask, 0
 	s.size = bitpack.PackedSize(s.n, s.width)
@@ -136,9 +133,8 @@ func (s *lrcSegment) totalWidth() uint8 {
 	return s.width
 }
 
-// decode decodes DocIDs from to from+len(dst)-1 of the segment and returns the last of
-// them. The first must be above last (-1: no limit). It may overwrite dst up to its
-// capacity.
+// decode decodes DocIDs from to from+len(dst)-1 and returns the last. The first must be above
+// last (-1: no limit). It may overwrite dst up to its capacity.
 func (s *lrcSegment) decode(dst []uint32, from int, last int64) (int64, error) {
 	n := len(dst)
 	for at := 0; at < n; {
@@ -169,8 +165,8 @@ func (s *lrcSegment) decode(dst []uint32, from int, last int64) (int64, error) {
 	return last, nil
 }
 
-// unpack writes the low bits of deviations to dst, beginning with deviation from, and
-// returns their number, at most len(dst).
+// unpack writes low bits, beginning with deviation from, and returns their number, at most
+// len(dst).
 func (s *lrcSegment) unpack(dst []uint32, from int) int {
 	// Values whose index is a multiple of 8 begin at a byte.
 	src := s.lows[from/8*int(s.width):]
@@ -181,8 +177,7 @@ func (s *lrcSegment) unpack(dst []uint32, from int) int {
 	return min(len(dst), BlockLen)
 }
 
-// unpackAside is unpack for values that cannot be unpacked in place. from is the first
-// value in src.
+// unpackAside is unpack for values that cannot be unpacked in place.
 func (s *lrcSegment) unpackAside(dst []uint32, src []byte, from int) int {
 	var padded [16*maxWidth + bitpack.Slack]byte
 	if len(src) < 16*int(s.width)+bitpack.Slack {
@@ -194,8 +189,7 @@ func (s *lrcSegment) unpackAside(dst []uint32, src []byte, from int) int {
 	return copy(dst, block[from:])
 }
 
-// patch adds the high bits of the exceptions among deviations from to from+len(dst)-1 to
-// dst.
+// patch adds the high bits of exceptions to dst, which begins at deviation from.
 func (s *lrcSegment) patch(dst []uint32, from int) error {
 	end := from + len(dst)
 	last := from - 1
@@ -226,9 +220,8 @@ func (s *lrcSegment) exceptionFrom(i int) int {
 	return lo
 }
 
-// at returns DocID j of the segment, modulo 2^32. It looks for exceptions at deviation from
-// or later; from is at most j. If decode accepts the segment from there, at returns the
-// same value as decode.
+// at returns DocID j of the segment, modulo 2^32, as decode does if it accepts the segment.
+// Exceptions are searched at deviation from, at most j, or later.
 func (s *lrcSegment) at(j, from int) uint32 {
 	deviation := bitpack.At(s.lows, j, s.width)
 	if s.count > 0 {

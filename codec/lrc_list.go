@@ -10,8 +10,8 @@ import (
 	"github.com/griffin-search/griffin/internal/contraction"
 )
 
-// lrcView is a list of a Regression codec, seen through its header. All numbers are little
-// endian, and 4 bytes unless stated otherwise. S is the number of segments.
+// lrcView is a list of a Regression codec, seen through its header, in little-endian numbers of
+// 4 bytes unless stated otherwise. S is the number of segments.
 //
 // Schemes with segments of equal length:
 //
@@ -27,11 +27,10 @@ import (
 //	widths    u8 x S   b, with the flags lrcExceptions and lrcWide
 //	deviations
 //
-// size is the size of the whole list in bytes. length is the binary logarithm of the
-// segment length. slope and intercept are the list's least-squares line. left and right are
-// its safe search range (contraction.SafeRange), both 2^31-1 if they do not fit. In lrc,
-// the intercept includes the least deviation of the list and applies to every segment. In
-// the other schemes, cuts holds each segment's least deviation.
+// size is the list's, in bytes; length is the binary logarithm of the segment length; slope and
+// intercept are the list's least-squares line. left and right are its safe search range
+// (contraction.SafeRange), both 2^31-1 if they do not fit. In lrc, the intercept includes the
+// list's least deviation; elsewhere cuts holds each segment's.
 //
 // hs-lrc:
 //
@@ -55,18 +54,18 @@ type lrcView struct {
 	slope     uint64 // of the list; unused in hs-lrc
 	intercept uint32
 
-	// Offsets of the tables; heads is the table starts in hs-lrc.
+	// Offsets of the tables; heads is starts in hs-lrc.
 	heads, offsets, cuts, slopes, widths int
 }
 
 const (
 	lrcHeader = 24
 	hsHeader  = 12
-	// noRange is the left and right deviation of a list without a safe range.
+	// noRange is left and right of a list without a safe range.
 	noRange = math.MaxInt32
 )
 
-// tableBytes is the number of table bytes of a segment.
+// tableBytes is the table bytes per segment.
 var tableBytes = [numSchemes]int{LRC: 9, LRCSeg: 13, SegLRC: 17, HSLRC: 17}
 
 func (v *lrcView) uint32(at, i int) uint32 { return binary.LittleEndian.Uint32(v.list[at+4*i:]) }
@@ -113,7 +112,6 @@ func (v *lrcView) open(s Scheme, list []byte, n int) error {
 	return nil
 }
 
-// bounds returns the index of the first DocID of segment i and of the segment after it.
 func (v *lrcView) bounds(i int) (from, to int) {
 	if v.scheme == HSLRC {
 		return int(v.uint32(v.heads, i)), int(v.uint32(v.heads, i+1))
@@ -136,7 +134,6 @@ func (v *lrcView) find(i int) int {
 	return lo
 }
 
-// open makes s segment i of v, which has DocIDs from to to-1.
 func (s *lrcSegment) open(v *lrcView, i, from, to int) error {
 	if from > to || to > v.n {
 		return fmt.Errorf("%s: segment %d: DocIDs %d to %d of %d: %w", schemeNames[v.scheme], i, from, to, v.n, ErrCorrupt)
@@ -214,8 +211,8 @@ func (c Regression) DecodeList(dst []uint32, list []byte) error {
 	return v.decode(dst[:len(dst):len(dst)], 0)
 }
 
-// checkStarts returns an error unless the starts of hs-lrc increase to n. Every way to find
-// a DocID's bucket then gives the same one.
+// checkStarts checks that the starts of hs-lrc increase to n, so that every way to find a
+// DocID's bucket gives the same one.
 func (v *lrcView) checkStarts() error {
 	if v.scheme != HSLRC {
 		return nil
@@ -327,8 +324,8 @@ func (e *lrcEncoder) encode(dst []byte, docIDs []uint32) []byte {
 	return dst
 }
 
-// segment appends the deviations of a segment and its table entries. from is the index of
-// the segment's first DocID; intercept is the list's.
+// segment appends a segment's deviations and table entries. from is the index of its first
+// DocID; intercept is the list's.
 func (e *lrcEncoder) segment(data []byte, docIDs []uint32, from int, intercept int64) []byte {
 	slope, first := e.slope, from
 	if e.scheme >= SegLRC {
@@ -357,15 +354,13 @@ func (e *lrcEncoder) segment(data []byte, docIDs []uint32, from int, intercept i
 	return data
 }
 
-// rise returns the increase of a line from 0 to i, rounded down.
 func rise(i int, slope uint64) int64 {
 	hi, lo := bits.Mul64(uint64(i), slope)
 	return int64(hi<<32 | lo>>32)
 }
 
-// least returns the least distance of docIDs above the line of a slope through the origin.
-// first is the index of docIDs[0]. wide reports whether the values, or intermediate
-// results, exceed 2^31.
+// least returns the least distance of docIDs above the line through the origin. first is the
+// index of docIDs[0]. wide reports whether any value exceeds 2^31.
 func (e *lrcEncoder) least(docIDs []uint32, first int, slope uint64) (least int64, wide bool) {
 	var most int64
 	for i, d := range docIDs {

@@ -7,29 +7,27 @@ import (
 	"github.com/griffin-search/griffin/internal/contraction"
 )
 
-// RegressionList is a list of a Regression codec, open for searching without decoding (Ao
-// et al., Algorithm 1: the search by one thread in one list). It is a view of the list's
-// bytes. It is not safe for concurrent use.
+// RegressionList searches a list of a Regression codec without decoding it (Ao et al.,
+// Algorithm 1, by one thread). It is a view of the list's bytes, not safe for concurrent use.
 type RegressionList struct {
 	view lrcView
 	safe contraction.SafeRange
 	seg  lrcSegment
 	open int // the segment in seg, or -1
 
-	// Heads counts the segment heads, or bucket table entries, that Search has read.
-	// Elements counts the DocIDs that it has decoded.
+	// Heads counts the segment heads or bucket table entries that Search has read, Elements the
+	// DocIDs it has decoded.
 	Heads, Elements int64
 }
 
-// OpenRegressionList opens the list of n DocIDs at the start of list, encoded by c. It does
-// not allocate.
+// OpenRegressionList opens the list of n DocIDs at the start of list, without allocating.
 func OpenRegressionList(c Regression, list []byte, n int) (RegressionList, error) {
 	var l RegressionList
 	err := l.Reset(c, list, n)
 	return l, err
 }
 
-// Reset makes l the list of n DocIDs at the start of list, encoded by c.
+// Reset is OpenRegressionList in place.
 func (l *RegressionList) Reset(c Regression, list []byte, n int) error {
 	l.open, l.Heads, l.Elements = -1, 0, 0
 	if err := l.view.open(c.Scheme, list, n); err != nil {
@@ -55,7 +53,7 @@ func (l *RegressionList) DocIDAt(i int) (uint32, error) {
 	if i < 0 || i >= v.n {
 		return 0, fmt.Errorf("%s: DocID %d of %d: %w", schemeNames[v.scheme], i, v.n, ErrCorrupt)
 	}
-	// Start at the block, as DecodeBlock does.
+	// As DecodeBlock does.
 	from := i &^ (BlockLen - 1)
 	if v.scheme != HSLRC {
 		from = max(from, i>>v.length<<v.length)
@@ -92,15 +90,14 @@ func (l *RegressionList) load(i, begin, end int) error {
 	return nil
 }
 
-// Search returns the index and the value of the first DocID that is at least x, or Len and
-// NoBase if there is none. On a list that DecodeList rejects, it returns an error or
-// arbitrary values.
+// Search returns the index and value of the first DocID at least x, or Len and NoBase. On a
+// list that DecodeList rejects, it returns an error or arbitrary values.
 //
-// It finds the segment by hash, or by binary search of the segments' first DocIDs within
-// the safe search range. A binary search in the segment then decodes single DocIDs. With
-// SegLRC and HSLRC, the segment's line and the width of its deviations also narrow that
-// search: a DocID lies between the line and 2^b-1 above it. (We differ: Ao et al. §5.3
-// store a safe search range with each segment instead.)
+// It finds the segment by hash, or by binary search of the segments' first DocIDs within the
+// safe search range, then decodes single DocIDs by binary search. With SegLRC and HSLRC, the
+// line and the width of the deviations narrow that search: a DocID lies between the line and
+// 2^b-1 above it. (We differ: Ao et al. §5.3 store a safe search range with each segment
+// instead.)
 func (l *RegressionList) Search(x uint32) (int, uint32, error) {
 	lo, hi := 0, l.view.n
 	if l.view.scheme != HSLRC && l.safe.Left != noRange {
@@ -109,8 +106,7 @@ func (l *RegressionList) Search(x uint32) (int, uint32, error) {
 	return l.SearchIn(lo, hi, x)
 }
 
-// SearchIn is Search for an x whose result index is known to be in [lo, hi], 0 <= lo <= hi
-// <= Len.
+// SearchIn is Search if the result index is known to be in [lo, hi], 0 <= lo <= hi <= Len.
 func (l *RegressionList) SearchIn(lo, hi int, x uint32) (int, uint32, error) {
 	v := &l.view
 	segment, lo := l.segment(lo, hi, x)
@@ -153,8 +149,8 @@ func (l *RegressionList) result(i int) (int, uint32, error) {
 	return i, d, err
 }
 
-// segment returns the segment whose DocIDs may hold x, and lo. The index of x is in [lo,
-// hi]. If the index is already known, segment returns -1 and that index.
+// segment returns the segment that may hold x, whose index is in [lo, hi], and lo; or, if the
+// index is already known, -1 and the index.
 func (l *RegressionList) segment(lo, hi int, x uint32) (segment, from int) {
 	v := &l.view
 	if v.scheme == HSLRC {
@@ -167,7 +163,6 @@ func (l *RegressionList) segment(lo, hi int, x uint32) (segment, from int) {
 	if lo >= v.n {
 		return -1, v.n
 	}
-	// Find the last segment in [first, last] that does not begin above x.
 	first, last := lo>>v.length, min(hi, v.n-1)>>v.length
 	a, b := first-1, last // Invariant: heads[a] <= x, or a < first
 	for a < b {
@@ -185,14 +180,13 @@ func (l *RegressionList) segment(lo, hi int, x uint32) (segment, from int) {
 	return a, lo
 }
 
-// around uses the line to return the range [lo, hi] of the first DocID of the segment that
-// is at least t above the segment's intercept.
+// around uses the line to bound the first DocID of the segment that is at least t above its
+// intercept.
 func (s *lrcSegment) around(t int64) (lo, hi int) {
 	if t <= 0 {
 		return 0, 0
 	}
-	// The line before it is below t: (hi-1)*slope < t<<32. Dividing by a value below slope
-	// cannot make the quotient too small.
+	// (hi-1)*slope < t<<32. Dividing by a value below slope cannot make the quotient too small.
 	hi = s.n
 	if q := t << 28 / int64(max(s.slope>>4, 1)); q < int64(s.n) {
 		hi = int(q) + 1
@@ -204,8 +198,7 @@ func (s *lrcSegment) around(t int64) (lo, hi int) {
 	return lo, hi
 }
 
-// search returns the first DocID of the segment in [lo, hi) that is at least x, with its
-// index; the index is hi if there is none.
+// search returns the first DocID in [lo, hi) that is at least x, or the index hi.
 func (s *lrcSegment) search(lo, hi int, x uint32, elements *int64) (at int, found uint32) {
 	for lo < hi {
 		mid := int(uint(lo+hi) / 2)

@@ -54,9 +54,8 @@ func TestRegressionParameters(t *testing.T) {
 	}
 }
 
-// DocIDs 10, 20, 35 have the least-squares line 12.5i + c. Rounded down, the line increases
-// by 0, 12, 25, so they lie 10, 8 and 10 above it: c is 8, and the deviations are 2, 0, 2
-// with two bits.
+// 12.5i + c rounded down increases by 0, 12, 25; DocIDs 10, 20, 35 lie 10, 8, 10 above it: c is
+// 8, the deviations 2, 0, 2 have two bits.
 func TestRegressionWorkedBytes(t *testing.T) {
 	docIDs := []uint32{10, 20, 35}
 	block, width := codec.Regression{}.AppendDocIDs(nil, codec.NoBase, docIDs)
@@ -95,7 +94,6 @@ func TestRegressionSearch(t *testing.T) {
 	}
 }
 
-// searchedList returns n DocIDs with gaps of spread on average, clustered or uniform.
 func searchedList(rng *rand.Rand, n int, spread uint64, clustered bool) []uint32 {
 	docIDs := make([]uint32, n)
 	d := rng.Uint64N(spread)
@@ -150,7 +148,6 @@ func checkSearch(t *testing.T, name string, c codec.Regression, docIDs []uint32,
 	}
 }
 
-// A search decodes few DocIDs: it is a binary search in the narrowed range.
 func TestRegressionSearchIsContracted(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	docIDs := searchedList(rng, 100000, 40, false)
@@ -191,8 +188,7 @@ func TestRegressionSearchDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// The bytes do not depend on the machine's floating-point arithmetic. These checksums are
-// from amd64.
+// The checksums are from amd64: bytes do not depend on floating-point arithmetic.
 func TestRegressionIsTheSameEverywhere(t *testing.T) {
 	want := map[string]uint32{
 		"lrc":                                0x231d354d,
@@ -229,8 +225,7 @@ func TestRegressionIsTheSameEverywhere(t *testing.T) {
 	}
 }
 
-// Lists with damage to the header, the tables and the data, in equal proportion. If a
-// damaged list decodes, it decodes in the same way by every method.
+// A damaged list that decodes does so alike by every method.
 func TestRegressionDamage(t *testing.T) {
 	rng := rand.New(rand.NewPCG(19, 23))
 	decoded := 0
@@ -257,7 +252,7 @@ func TestRegressionDamage(t *testing.T) {
 	}
 }
 
-// checkDamaged decodes a list by every method and reports whether it could be decoded.
+// checkDamaged reports whether the list could be decoded.
 func checkDamaged(t *testing.T, c codec.Regression, list []byte, n int, rng *rand.Rand) bool {
 	t.Helper()
 	all := make([]uint32, n)
@@ -288,8 +283,6 @@ func checkDamaged(t *testing.T, c codec.Regression, list []byte, n int, rng *ran
 	return valid
 }
 
-// fuzzRegression tries the codecs of a scheme with several parameters, which do not affect
-// decoding, and searches lists that decode.
 func fuzzRegression(f *testing.F, s codec.Scheme) {
 	codectest.FuzzDecodeList(f, codec.Regression{Scheme: s, SegmentLen: 64, Exceptions: 0.1})
 }
@@ -303,8 +296,6 @@ func FuzzRegressionBlock(f *testing.F) {
 	codectest.FuzzDecode(f, codec.Regression{Scheme: codec.SegLRC, Exceptions: 0.1})
 }
 
-// On any bytes, Search terminates and stays within its bounds. On a valid list it finds the
-// right DocID.
 func FuzzRegressionSearch(f *testing.F) {
 	rng := rand.New(rand.NewPCG(13, 14))
 	for i, c := range regressions() {

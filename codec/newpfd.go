@@ -7,10 +7,9 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/bitpack"
 )
 
-// NewPFD keeps the low b bits of each value in its slot. Values that do not fit are
-// exceptions. Their positions and upper bits follow the slots in two arrays, both in
-// Simple-16: positions as gaps minus one, the first from -1; upper bits minus one, because
-// they are never 0. DocIDs are stored as gaps minus one, frequencies minus one.
+// NewPFD keeps the low b bits of each value in its slot; values that do not fit are exceptions.
+// Their positions (gaps minus one, the first from -1) and upper bits (minus one) follow in two
+// Simple-16 arrays. DocIDs are stored as gaps minus one, frequencies minus one.
 //
 //	bit 0      b        2b             n*b
 //	 +---------+---------+---    ---+-------+-------+----------------------------+
@@ -18,24 +17,23 @@ import (
 //	 +---------+---------+---    ---+-------+-------+----------------------------+
 //	                                        |       only with exceptions         |
 //
-// count is the number of exceptions minus one, in one byte. The width byte is b, plus 64 if
-// there are exceptions. A block without exceptions equals a simdbp block.
+// count is the number of exceptions minus one; the width byte is b, plus 64 if there are any. A
+// block without exceptions equals a simdbp block.
 //
-// Worked bytes: frequencies 2, 1, 6, 2 with b=1 have the exception 5 = 2<<1 | 1 at 2.
-// Slots 1, 0, 1, 1 are 0x0d; count 0; position 2-(-1)-1 = 2 and upper 2-1 = 1, the
-// numbers 2, 1 of 2 bits each: case 1, 1 | 2<<4 | 1<<6 = 0x61 (tested).
+// Worked bytes: frequencies 2, 1, 6, 2 with b=1 have the exception 5 = 2<<1 | 1 at 2: slots 1,
+// 0, 1, 1 are 0x0d; count 0; position 2 and upper 1, of 2 bits each: case 1, 1 | 2<<4 | 1<<6 =
+// 0x61 (tested).
 //
-// Yan, Ding and Suel, "Inverted index compression and query processing with optimized
-// document ordering", WWW 2009, §3 (NewPFD; with exceptions=best, OptPFD: the b that makes
-// the block smallest). We differ: the two arrays are encoded as one sequence, which fills
-// the word at their boundary; and b is large enough that 28 bits hold the upper bits.
+// Yan, Ding and Suel, "Inverted index compression and query processing with optimized document
+// ordering", WWW 2009, §3 (NewPFD; with exceptions=best, OptPFD: the b that makes the block
+// smallest). We differ: the two arrays are one sequence, which fills the word at their
+// boundary; and b is large enough that 28 bits hold the upper bits.
 type NewPFD struct {
-	// Exceptions is the maximum share of exceptions among the values. The default is 0.1,
-	// as in the paper.
+	// Exceptions is the maximum share of exceptions; the default is the paper's 0.1.
 	Exceptions Share
-	// Segment is the number of values that share a b: 32, 64 or 128, the default. Other
-	// lengths are changed to the nearest valid one, upwards if possible. Ao et al. (PVLDB
-	// 4(8), 2011, §6.2) measure 64.
+	// Segment is the number of values that share a b: 32, 64 or 128, the default. Other lengths
+	// are changed to the nearest valid one, upwards if possible. Ao et al. (PVLDB 4(8), 2011,
+	// §6.2) measure 64.
 	Segment int
 }
 
@@ -81,7 +79,7 @@ func (c NewPFD) FreqAt(src []byte, i, n int, width uint8) (uint32, error) {
 	return c.segments().freqAt(src, i, n, width)
 }
 
-// appendS16Segment appends a segment and returns its width byte. It modifies values.
+// It modifies values.
 func appendS16Segment(dst []byte, values []uint32, share Share) ([]byte, uint8) {
 	counts := countWidths(values)
 	least := counts.widest() - min(counts.widest(), s16Bits)
@@ -108,8 +106,8 @@ func appendS16Segment(dst []byte, values []uint32, share Share) ([]byte, uint8) 
 	return appendS16(dst, arrays[:2*n]), b | exceptionBit
 }
 
-// s16Arrays returns the positions and upper bits of the n exceptions in their stored form,
-// one array after the other.
+// s16Arrays returns positions and upper bits of the n exceptions as stored, one array after the
+// other.
 func s16Arrays(values []uint32, b uint8) (n int, arrays [2 * BlockLen]uint32) {
 	for _, v := range values {
 		if v>>b > 0 {
@@ -126,7 +124,7 @@ func s16Arrays(values []uint32, b uint8) (n int, arrays [2 * BlockLen]uint32) {
 	return n, arrays
 }
 
-// s16Exceptions is the part of a segment after the slots.
+// s16Exceptions is the part after the slots.
 type s16Exceptions struct {
 	n     int
 	words []byte
@@ -150,7 +148,7 @@ func (p *s16Exceptions) parse(src []byte, n int, width uint8) (int, error) {
 	return head + 1 + size, nil
 }
 
-// decode writes the absolute positions, and the upper bits minus one, to arrays.
+// decode writes the absolute positions, and the upper bits minus one.
 func (p *s16Exceptions) decode(arrays *[2 * BlockLen]uint32) error {
 	if _, ok := decodeS16(arrays[:2*p.n], p.words); !ok {
 		return fmt.Errorf("newpfd: %d exceptions in %d bytes: %w", p.n, len(p.words), ErrCorrupt)

@@ -17,7 +17,6 @@ func TestNewPFDWorkedBytes(t *testing.T) {
 	}
 }
 
-// The upper bits must fit into 28 bits, for any share.
 func TestNewPFDWidestExceptions(t *testing.T) {
 	freqs := make([]uint32, codec.BlockLen)
 	for i := range freqs {
@@ -35,7 +34,6 @@ func TestNewPFDWidestExceptions(t *testing.T) {
 	}
 }
 
-// Exceptions must lie in the block, and their values must be below 2^32.
 func TestNewPFDRefusesBadExceptions(t *testing.T) {
 	const case14 = 14 // two numbers of 14 bits
 	for _, tt := range []struct {

@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// params are the parameters of a specification (key=value, comma-separated) while a codec
-// is constructed. A constructor takes each parameter once, by key. Errors are collected and
-// reported at the end.
+// params are a specification's parameters (key=value, comma-separated). A constructor takes
+// each once, by key; errors are collected.
 type params struct {
 	values map[string]string
 	known  []string
@@ -42,8 +41,7 @@ func (p *params) take(key string) (string, bool) {
 	return value, ok
 }
 
-// int returns the integer value of a key, which must be in [least, most], or def if it is
-// absent.
+// int returns a value in [least, most], or def if the key is absent.
 func (p *params) int(key string, def, least, most int) int {
 	text, ok := p.take(key)
 	if !ok {
@@ -57,8 +55,7 @@ func (p *params) int(key string, def, least, most int) int {
 	return v
 }
 
-// float returns the number of a key, which must be in [least, most], or def if it is
-// absent.
+// float is int for numbers.
 func (p *params) float(key string, def, least, most float64) float64 {
 	text, ok := p.take(key)
 	if !ok {
@@ -72,7 +69,7 @@ func (p *params) float(key string, def, least, most float64) float64 {
 	return v
 }
 
-// err returns the collected errors, including parameters that no constructor asked for.
+// err returns the collected errors, including parameters that nobody took.
 func (p *params) err() error {
 	unknown := make([]string, 0, len(p.values))
 	for key := range p.values {
@@ -89,8 +86,8 @@ func (p *params) err() error {
 	return errors.Join(p.errs...)
 }
 
-// spec returns the canonical specification of a codec: its name and, in the order given,
-// the non-default parameters. Each of pairs is "" or key=value.
+// spec returns a codec's canonical specification: its name and the non-default parameters. Each
+// of pairs is "" or key=value.
 func spec(name string, pairs ...string) string {
 	pairs = slices.DeleteFunc(pairs, func(s string) bool { return s == "" })
 	if len(pairs) == 0 {

@@ -8,10 +8,10 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/bitpack"
 )
 
-// ParaPFor keeps the low b bits of each value of a segment in its slot. Values that do not
-// fit are exceptions. One array holds their indices with ib bits each, another their upper
-// bits with hb bits each, so that threads can patch all of them at the same time. DocIDs
-// are stored as gaps minus one, frequencies minus one.
+// ParaPFor keeps the low b bits of each value of a segment in its slot; values that do not fit
+// are exceptions. One array holds their indices with ib bits each, another their upper bits
+// with hb bits each, so that threads can patch in parallel. DocIDs are stored as gaps minus
+// one, frequencies minus one.
 //
 //	 1 byte   2 bytes if bit 64   n*b bits     en*ib bits   en*hb bits
 //	+--------+-------------------+------------+------------+------------+
@@ -19,27 +19,24 @@ import (
 //	+--------+-------------------+------------+------------+------------+
 //
 // Each array begins at a byte. The first byte is b, plus 64 if there are exceptions. Only
-// then do the two bytes after it exist: a little-endian number with en-1 in its lowest 7
-// bits, ib in the next 3 and hb-1 in the next 5. A block is the concatenation of its
-// segments. If a segment is a whole block, its first byte is the width byte of the block;
-// otherwise the width byte is 0.
+// exceptions add the two bytes after it: a little-endian number with en-1 in its lowest 7 bits,
+// ib in the next 3 and hb-1 in the next 5. A block is its segments in order; the first byte of
+// a segment that is a whole block is the block's width byte, which is otherwise 0.
 //
-// Worked bytes: frequencies 2, 1, 6, 2 with one exception in four have b=1 and the
-// exception 5 = 2<<1 | 1 at index 2, so that ib is 2 and hb 2. The first byte is 0x41, the
-// header 0 | 2<<7 | 1<<10 = 0x0500, the slots 1, 0, 1, 1 are 0x0d, the index is 0x02 and
-// the upper part 0x02: 41 00 05 0d 02 02. By default, the codec takes b=3, which is
+// Worked bytes: frequencies 2, 1, 6, 2 with one exception in four have b=1 and the exception 5
+// = 2<<1 | 1 at index 2, so ib and hb are 2. First byte 0x41, header 0 | 2<<7 | 1<<10 = 0x0500,
+// slots 1, 0, 1, 1 as 0x0d, index 0x02, upper part 0x02: 41 00 05 0d 02 02. By default, b=3 is
 // smaller: 03 41 03 (tested).
 //
 // Ao, Zhang, Wu, Stones, Wang, Liu, Liu and Lin, "Efficient parallel lists intersection and
-// index compression algorithms using graphics processing units", PVLDB 4(8), 2011, Appendix
-// D. We differ: ib and hb are the widths of the largest index and the largest upper part,
-// ⌈log2(max + 1)⌉, because the paper's ⌈log2(max)⌉ is too small for a power of two; the
-// paper does not give the widths of the four header fields; and the paper optimises the
-// share of exceptions over a collection, while the default here is the b that makes each
-// segment smallest.
+// index compression algorithms using graphics processing units", PVLDB 4(8), 2011, Appendix D.
+// We differ: ib and hb are ⌈log2(max + 1)⌉, because the paper's ⌈log2(max)⌉ is too small for a
+// power of two; the paper gives no widths of the header fields; it optimises the share of
+// exceptions over a collection, while the default here is the b that makes each segment
+// smallest.
 type ParaPFor struct {
-	// Exceptions is the maximum share of exceptions among the values. The default is
-	// SmallestSize. The paper measures 0 to 0.6 (Figure 7).
+	// Exceptions is the maximum share of exceptions; the default is SmallestSize. The paper
+	// measures 0 to 0.6 (Figure 7).
 	Exceptions Share
 	// Segment is the number of values that share a b: 32, 64 (the default, as in §6.2) or
 	// 128. Other lengths are changed to the nearest valid one, upwards if possible.
@@ -91,12 +88,10 @@ func (c ParaPFor) FreqAt(src []byte, i, n int, width uint8) (uint32, error) {
 	return c.segments().freqAt(src, i, n, width)
 }
 
-// indexedHeader is the size of the header of a segment with exceptions, excluding its first
-// byte.
+// indexedHeader is the size of the header after the first byte.
 const indexedHeader = 2
 
-// appendIndexed appends a segment without its first byte, which it returns. It modifies
-// values.
+// appendIndexed appends a segment without its first byte, which it returns. It modifies values.
 func appendIndexed(dst []byte, values []uint32, share Share) ([]byte, uint8) {
 	counts := countWidths(values)
 	widest := counts.widest()
@@ -177,7 +172,6 @@ func (p *indexedExceptions) exception(k int) (index, upper uint32) {
 	return fieldAt(p.src, 8*p.indices+k*int(p.ib), p.ib), fieldAt(p.src, 8*p.uppers+k*int(p.hb), p.hb)
 }
 
-// fieldAt returns the number of width bits, at most 32, at the given bit of src.
 func fieldAt(src []byte, bit int, width uint8) uint32 {
 	if at := bit >> 3; at+8 <= len(src) {
 		return uint32(binary.LittleEndian.Uint64(src[at:]) >> (bit & 7) & (1<<(width&63) - 1))
@@ -205,7 +199,6 @@ func indexedAt(src []byte, i, n int, width uint8) (uint32, error) {
 	}
 	b := width & bMask
 	v := bitpack.At(src[indexedHeader:], i, b)
-	// Find the first index that is at least i.
 	low, high := 0, p.n
 	for low < high {
 		mid := (low + high) / 2

@@ -27,7 +27,6 @@ func TestParaPForWorkedBytes(t *testing.T) {
 	}
 }
 
-// Indices must increase and lie in the segment, and values must fit into 32 bits.
 func TestParaPForRefusesBadExceptions(t *testing.T) {
 	good := []byte{0x41, 0x01, 0x05, 0x0d, 0x02 | 3<<2, 0x0a} // two exceptions, at 2 and 3
 	var dst [codec.BlockLen]uint32

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// PEF is the partitioned Elias-Fano code of lists. Partitions have unequal lengths, chosen
+// PEF is the partitioned Elias-Fano code of lists, with partitions of unequal lengths, chosen
 // to make the list nearly as small as possible. Blocks and frequencies are coded as in EF.
 //
 //	+---+------+--------------------+-------------------+----------------------+
@@ -13,36 +13,34 @@ import (
 //	+---+------+--------------------+-------------------+----------------------+
 //	 uvarint: partitions, bytes of the tables
 //
-// The table of a group, up to 128 partitions, has for each partition its end (the number of
-// DocIDs up to there), its last DocID, and the end of its data: three increasing sequences,
-// encoded as EF blocks.
+// The table of a group, up to 128 partitions, has the ends of partitions (DocIDs up to there),
+// their last DocIDs, and the ends of their data: three increasing sequences, encoded as EF
+// blocks.
 //
 //	+----+----+----+--------+--------+---------------+-------------+-------------+
 //	| widths of EF | uvarint: sizes  | ends          | last DocIDs | ends of data|
 //	|              | of the first two|               |             | plus number |
 //	+----+----+----+--------+--------+---------------+-------------+-------------+
 //
-// Each group but the first has a head, which holds the state before the group: the number
-// of DocIDs (4 bytes), the last of them (4), bits of data (8), and the start of the group's
-// table (4).
+// Each group but the first has a head, the state before it: number of DocIDs (4 bytes), the
+// last of them (4), bits of data (8), start of the group's table (4).
 //
-// The data of a partition of n DocIDs is the Elias-Fano code of the first n-1, as in an EF
-// block, with the last as the upper bound. It is empty if n is 1 or no DocID is skipped
-// between them. Partitions are not aligned to bytes.
+// A partition of n DocIDs is the Elias-Fano code of the first n-1, as in an EF block, with the
+// last as the upper bound. It is empty if n is 1 or no DocID is skipped, and not aligned to
+// bytes.
 //
-// Finding a DocID takes two searches, in the heads and in a table, and a select.
+// Finding a DocID takes two searches and a select.
 //
-// Worked bytes: DocIDs 5, 7, 10, 18, 22, 38 are one partition, with a table of 8 bytes:
-// 0x01, 0x08; its sequences have one value each, 6, 38 and 19, of widths 3, 6 and 5 and one
-// byte each: 0x03, 0x06, 0x05, 0x01, 0x01, 0x09, 0x46, 0x23. The data are v = 5, 6, 8, 15,
-// 18 with 2 low bits (as in EF, without the last), 19 bits: 0xc9, 0x5a, 0x05 (tested).
+// Worked bytes: DocIDs 5, 7, 10, 18, 22, 38 are one partition, with a table of 8 bytes: 0x01,
+// 0x08; the sequences 6, 38 and 19, of widths 3, 6 and 5: 0x03, 0x06, 0x05, 0x01, 0x01, 0x09,
+// 0x46, 0x23. The data are v = 5, 6, 8, 15, 18 with 2 low bits (as in EF), 19 bits: 0xc9, 0x5a,
+// 0x05 (tested).
 //
-// Ottaviano and Venturini, "Partitioned Elias-Fano indexes", SIGIR 2014. We differ: the
-// tables are in groups of fixed size rather than one Elias-Fano code with samples; one form
-// replaces the paper's three (see EF); partitions have at most 4,096 DocIDs and end at each
-// 65,536th. On the wiki passages (docs/benchmarks/compression.md) DocIDs take 7.94 bits
-// including tables. EF takes 8.05 bits and also needs a directory. Decoding is many times
-// slower.
+// Ottaviano and Venturini, "Partitioned Elias-Fano indexes", SIGIR 2014. We differ: the tables
+// are in groups of fixed size rather than one Elias-Fano code with samples; one form replaces
+// the paper's three (see EF); partitions have at most 4,096 DocIDs and end at each 65,536th. On
+// the wiki passages (docs/benchmarks/compression.md) DocIDs take 7.94 bits including tables; EF
+// takes 8.05 and a directory. Decoding is many times slower.
 type PEF struct{ EF }
 
 var _ ListCodec = PEF{}
@@ -80,7 +78,7 @@ func (PEF) AppendList(dst []byte, docIDs []uint32) []byte {
 	return append(dst, data.finish()...)
 }
 
-// groupStart is the state before a group of partitions.
+// groupStart is the state before a group.
 type groupStart struct {
 	pos  uint32 // number of DocIDs
 	last uint32 // the last of them, or NoBase
@@ -94,8 +92,8 @@ func (s *groupStart) append(dst []byte, table int) []byte {
 	return binary.LittleEndian.AppendUint32(dst, uint32(table))
 }
 
-// appendTable appends the table of a group to dst and its partitions to data, and advances
-// s past the group.
+// appendTable appends a group's table to dst and its partitions to data, and advances s past
+// the group.
 func (s *groupStart) appendTable(dst []byte, data *bitWriter, docIDs []uint32, ends []int) []byte {
 	var positions, lasts, bits [BlockLen]uint32
 	now := *s
@@ -168,7 +166,7 @@ func (PEF) DecodeBlock(dst *[BlockLen]uint32, list []byte, n, i int) (int, error
 	return l.block(dst, i)
 }
 
-// block decodes block i, which must exist.
+// Block i must exist.
 func (l *pefList) block(dst *[BlockLen]uint32, i int) (int, error) {
 	pos := i * BlockLen
 	size := min(BlockLen, l.n-pos)
@@ -212,8 +210,7 @@ func (PEF) DecodeList(dst []uint32, list []byte) error {
 	return nil
 }
 
-// DocIDAt implements ListCodec. It finds the partition as DecodeBlock does, so that both
-// reject the same corrupt lists.
+// DocIDAt implements ListCodec. It rejects the same corrupt lists as DecodeBlock.
 func (PEF) DocIDAt(list []byte, n, i int) (uint32, error) {
 	l, err := openPEF(list, n)
 	if err != nil {

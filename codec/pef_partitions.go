@@ -1,21 +1,19 @@
 package codec
 
-// The partitions of a list are a shortest path in a graph. Its nodes are the positions
-// between DocIDs. The edge from i to j has the cost of the partition of DocIDs i to j-1.
+// A list's partitions are a shortest path in a graph of the positions between DocIDs, in which
+// the edge from i to j costs the partition of DocIDs i to j-1.
 const (
-	// mostPartition is the maximum length of a partition. The time to find a value in a
-	// partition is proportional to its length.
+	// mostPartition is the maximum length of a partition, to which the time to find a value is
+	// proportional.
 	mostPartition = 1 << 12
-	// stretch is the number of DocIDs that are partitioned at a time. It bounds the memory.
+	// stretch is the number of DocIDs partitioned at a time, which bounds memory.
 	stretch = 1 << 16
-	// Edges that cost more than entry/partitionEps1 are omitted. Of several edges from one
-	// node whose costs differ by less than a factor of 1+partitionEps2, only the longest is
-	// tried. The path then costs at most (1+eps1)(1+eps2) times the shortest. The paper's
-	// experiments use the same values.
+	// Edges that cost more than entry/partitionEps1 are omitted. Of edges from one node whose
+	// costs differ by less than 1+partitionEps2, only the longest is tried. The path costs at
+	// most (1+eps1)(1+eps2) times the shortest; the paper uses the same values.
 	partitionEps1, partitionEps2 = 0.03, 0.3
-	// entryBits is the size of a partition's table entry for dense DocIDs: three Elias-Fano
-	// codes with 2 bits each, plus the low bits for a typical partition of 64 DocIDs and
-	// 400 bits.
+	// entryBits is a partition's table entry for dense DocIDs: three Elias-Fano codes with 2
+	// bits each, plus low bits for a typical partition of 64 DocIDs and 400 bits.
 	entryBits = 3*2 + 6 + 6 + 9
 )
 
@@ -41,8 +39,7 @@ func newPartitioner(docIDs []uint32) *partitioner {
 	return p
 }
 
-// split returns the ends of the partitions of docIDs, which has at most stretch values.
-// base is the DocID before.
+// split returns the ends of the partitions of docIDs, at most stretch values after base.
 //
 // Ottaviano and Venturini, "Partitioned Elias-Fano indexes", SIGIR 2014, §4.2.
 func (p *partitioner) split(docIDs []uint32, base uint32) (ends []int) {
@@ -57,8 +54,8 @@ func (p *partitioner) split(docIDs []uint32, base uint32) (ends []int) {
 		if i > 0 {
 			before = docIDs[i-1]
 		}
-		// The edge of each limit starts from its target at the previous position, and is
-		// never shorter than the edge of the limit before.
+		// The edge of each limit starts from its target at the previous position and is never
+		// shorter than the edge of the limit before.
 		to := i + 1
 		for w, limit := range p.limits {
 			to = max(to, p.edges[w])
@@ -84,7 +81,7 @@ func (p *partitioner) split(docIDs []uint32, base uint32) (ends []int) {
 	return ends
 }
 
-// partitionBits returns the size of a partition in bits, excluding its table entry.
+// partitionBits excludes the table entry.
 func partitionBits(docIDs []uint32, base uint32) int {
 	n := len(docIDs) - 1 // the last is in the table
 	left := docIDs[n] - base - uint32(n+1)

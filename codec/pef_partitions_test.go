@@ -35,7 +35,7 @@ func shortestPath(p *partitioner, docIDs []uint32, base uint32) int {
 	return cost[len(docIDs)]
 }
 
-// The partitions cover the list and cost no more than the approximation guarantees.
+// The cost is within the approximation guarantee.
 func TestPartitionsAgainstShortestPath(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	worst := 1.0
@@ -66,7 +66,7 @@ func TestPartitionsAgainstShortestPath(t *testing.T) {
 	}
 }
 
-// Lists of many groups and several stretches, and long runs that must be cut.
+// Lists of several groups and stretches, and runs that must be cut.
 func TestPEFLongLists(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	run := make([]uint32, 3*mostPartition+5)

@@ -8,9 +8,8 @@ import (
 	"github.com/griffin-search/griffin/codec"
 )
 
-// A list with any one bit changed is rejected or has increasing DocIDs. This covers a
-// partition whose low parts can be read without checks for the end of data, and one that is
-// too short for that.
+// Any one changed bit is rejected or leaves increasing DocIDs, both in a partition that is read
+// without checks for the end of data and in a shorter one.
 func TestPEFChangedBits(t *testing.T) {
 	for _, n := range []int{6, 8, 100} {
 		t.Run(fmt.Sprintf("n=%d", n), func(t *testing.T) {

@@ -66,7 +66,6 @@ func (l *pefList) group(g int) (t pefGroup, err error) {
 	return t, fmt.Errorf("pef: table of group %d is cut off: %w", g, ErrCorrupt)
 }
 
-// end returns the state after partition k.
 func (t *pefGroup) end(k int) (s groupStart, err error) {
 	if s.pos, err = (EF{}).DocIDAt(t.positions, t.pos, k, t.size, t.widths[0]); err != nil {
 		return s, err
@@ -79,8 +78,7 @@ func (t *pefGroup) end(k int) (s groupStart, err error) {
 	return s, err
 }
 
-// finish returns the number of data bits from the last partition. It checks that this
-// partition ends the list.
+// finish returns the data bits from the last partition, and checks that it ends the list.
 func (l *pefList) finish() (uint64, error) {
 	t, err := l.group(l.groups() - 1)
 	if err != nil {
@@ -104,7 +102,7 @@ type partition struct {
 	from, to   uint64 // bits of data
 }
 
-// find returns the partition with DocID number pos, which is below n.
+// find returns the partition with DocID number pos.
 func (l *pefList) find(pos int) (p partition, err error) {
 	p.group = sort.Search(len(l.heads)/headSize, func(g int) bool {
 		return uint64(binary.LittleEndian.Uint32(l.heads[headSize*g:])) > uint64(pos)
@@ -129,8 +127,7 @@ func (l *pefList) find(pos int) (p partition, err error) {
 	return p, err
 }
 
-// search returns the number of the first partition of the group that ends after pos, or the
-// group's size if there is none.
+// search returns the first partition that ends after pos, or the group's size.
 func (t *pefGroup) search(pos int) (int, error) {
 	if t.size == BlockLen { // decoding all is faster than seven selects
 		var ends [BlockLen]uint32
@@ -170,7 +167,7 @@ func (p *partition) next(l *pefList) (err error) {
 	return p.set(l, before)
 }
 
-// set makes p partition k of its table. before is the state before it.
+// set makes p partition k of its table; before is the state before it.
 func (p *partition) set(l *pefList, before groupStart) error {
 	if p.k >= p.table.size {
 		return fmt.Errorf("pef: no partition %d in a group of %d: %w", p.k, p.table.size, ErrCorrupt)
@@ -193,8 +190,7 @@ func (p *partition) set(l *pefList, before groupStart) error {
 	return nil
 }
 
-// decode writes DocIDs from, from+1, … of the partition to dst, whose length is from 1 to
-// the number left.
+// decode writes DocIDs from, from+1, … of the partition to dst, as many as fit.
 func (p *partition) decode(dst []uint32, data []byte, from int) error {
 	n := p.end - p.start - 1
 	first := p.base + 1
@@ -221,7 +217,7 @@ func (p *partition) decode(dst []uint32, data []byte, from int) error {
 		return fmt.Errorf("pef: %d DocIDs do not end in their bits: %w", n, ErrCorrupt)
 	}
 	if low += from * int(width); (low+len(dst)*int(width))/8+8 <= len(data) {
-		// The same as below, without checks for the end of data.
+		// As below, without checks for the end of data.
 		mask, before, fits := uint64(1)<<width-1, uint64(0), true
 		for i, high := range dst {
 			left := uint64(high)<<width | binary.LittleEndian.Uint64(data[low/8:])>>(low%8)&mask
@@ -247,7 +243,7 @@ func (p *partition) decode(dst []uint32, data []byte, from int) error {
 	return nil
 }
 
-// from writes the high parts of values i, i+1, … to dst. bit is the index of one bit i.
+// from writes the high parts of values i, i+1, …; bit is the index of one bit i.
 func (u *unary) from(dst []uint32, bit, i int) bool {
 	at, from := (u.bit+bit)/8, bit-(u.bit+bit)%8
 	word := u.word(at) >> (bit - from) << (bit - from)
@@ -268,7 +264,7 @@ func (u *unary) from(dst []uint32, bit, i int) bool {
 	}
 }
 
-// bitsAt returns width bits, at most 32, at the given bit of src. src must contain them.
+// src must contain the bits, at most 32.
 func bitsAt(src []byte, bit int, width uint8) uint64 {
 	at := bit / 8
 	var word uint64

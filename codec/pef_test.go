@@ -16,9 +16,9 @@ func TestPEFWorkedBytes(t *testing.T) {
 	}
 }
 
-// FuzzEF covers the blocks, which are the same.
+// FuzzEF covers the blocks.
 func FuzzPEF(f *testing.F) {
-	// Many partitions, in two groups: runs of 9 to 20 DocIDs with gaps between.
+	// Many partitions, in two groups.
 	var docIDs []uint32
 	d := uint32(3)
 	for i := range 150 {

@@ -6,14 +6,12 @@ import (
 	"strconv"
 )
 
-// This file has the shared parts of the PForDelta family. These codecs keep b bits of each
-// value in a slot; values that do not fit are exceptions. The codecs differ in the choice
-// of b and in the storage of exceptions.
+// The PForDelta family keeps b bits of each value in a slot; values that do not fit are
+// exceptions. The codecs differ in the choice of b and in the storage of exceptions.
 
-// Share is the maximum share of exceptions among the values, a parameter of these codecs.
-// 0.1 means one in ten: b is the least width at which at most that share does not fit. The
-// zero value is the default of the codec's paper. Values above the codec's maximum are
-// reduced to it.
+// Share is the maximum share of exceptions: with 0.1, b is the least width that at most one
+// value in ten does not fit. The zero value is the default of the codec's paper. Values above
+// the codec's maximum are reduced to it.
 type Share float64
 
 const (
@@ -24,15 +22,14 @@ const (
 )
 
 const (
-	shareKey = "exceptions"
-	// bestShare is SmallestSize in a specification.
+	shareKey  = "exceptions"
 	bestShare = "best"
-	// paperShare is the default in the PForDelta papers: 90 % of the values fit.
+	// paperShare is the default in the PForDelta papers.
 	paperShare Share = 0.1
 )
 
-// share returns the Share of a specification: "best", or a number from 0 to most. For the
-// default, def, it returns the zero value.
+// share returns the specified Share: "best", a number from 0 to most, or, for def, the zero
+// value.
 func (p *params) share(def Share, most float64) Share {
 	text, given := p.take(shareKey)
 	s := SmallestSize
@@ -51,7 +48,7 @@ func (p *params) share(def Share, most float64) Share {
 	return s
 }
 
-// pair returns the specification of the Share, "" for the default.
+// pair returns the Share's specification, "" for the default.
 func (s Share) pair(def, most Share) string {
 	used := s.or(def, most)
 	switch used {
@@ -65,8 +62,8 @@ func (s Share) pair(def, most Share) string {
 	return fmt.Sprintf("%s=%v", shareKey, float64(used))
 }
 
-// or returns the effective Share: def for zero or NaN, at most most, and NoExceptions for
-// other negative values.
+// or returns the effective Share: def for zero or NaN, at most most, NoExceptions for other
+// negative values.
 func (s Share) or(def, most Share) Share {
 	switch {
 	case s > 0:
@@ -79,8 +76,7 @@ func (s Share) or(def, most Share) Share {
 	return def
 }
 
-// limit returns the maximum number of exceptions among n values. It is not defined for
-// SmallestSize.
+// limit is undefined for SmallestSize.
 func (s Share) limit(n int) int {
 	if s < 0 {
 		return 0
@@ -97,7 +93,7 @@ func countWidths(values []uint32) (c widthCounts) {
 	return c
 }
 
-// widthFor returns the least width at which at most limit values do not fit.
+// widthFor returns the least width that at most limit values do not fit.
 func (c *widthCounts) widthFor(limit int) uint8 {
 	over := 0
 	for b := maxWidth; b > 0; b-- {
@@ -110,8 +106,7 @@ func (c *widthCounts) widthFor(limit int) uint8 {
 
 func (c *widthCounts) widest() uint8 { return c.widthFor(0) }
 
-// smallestWidth returns the width from least to most with the least size. Among equals it
-// returns the widest, which has the fewest exceptions.
+// Among equals smallestWidth returns the widest, which has the fewest exceptions.
 func smallestWidth(least, most uint8, size func(b uint8) int) uint8 {
 	best, bestSize := most, size(most)
 	for b := int(most) - 1; b >= int(least); b-- {
@@ -122,8 +117,7 @@ func smallestWidth(least, most uint8, size func(b uint8) int) uint8 {
 	return best
 }
 
-// gapsLessOne writes the gaps between DocIDs, minus one, to dst. base is the DocID before
-// the first.
+// gapsLessOne writes the gaps minus one; base is the DocID before.
 func gapsLessOne(dst []uint32, base uint32, docIDs []uint32) {
 	for i, d := range docIDs {
 		dst[i] = d - base - 1
@@ -137,9 +131,8 @@ func lessOne(dst, freqs []uint32) {
 	}
 }
 
-// checkSums returns an error unless DocIDs, computed from gaps by sums modulo 2^32 after
-// base, are strictly increasing and below NoBase. few means that the gaps add up to less
-// than 2^32; checking the last DocID is then sufficient.
+// checkSums checks that DocIDs, sums of gaps modulo 2^32 after base, increase strictly below
+// NoBase. few means that the gaps add up to less than 2^32, so that the last DocID decides.
 func checkSums(name string, docIDs []uint32, base uint32, few bool) error {
 	if !few {
 		return checkRising(name, docIDs, base)

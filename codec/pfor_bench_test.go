@@ -8,8 +8,7 @@ import (
 	"github.com/griffin-search/griffin/codec"
 )
 
-// skewedBlock returns a block in which one gap or frequency in ten needs over more bits
-// than width.
+// One gap or frequency in ten needs over more bits than width.
 func skewedBlock(rng *rand.Rand, width, over int) (docIDs, freqs []uint32) {
 	d := uint32(0)
 	for i := range codec.BlockLen {
@@ -34,7 +33,7 @@ func BenchmarkExceptions(b *testing.B) {
 			docIDs, freqs := skewedBlock(rng, width, 4)
 			docs, docWidth := c.AppendDocIDs(nil, codec.NoBase, docIDs)
 			fs, freqWidth := c.AppendFreqs(nil, freqs)
-			// In a list, other blocks or the directory follow.
+			// Other blocks or the directory follow.
 			docs, fs = append(docs, make([]byte, 16)...), append(fs, make([]byte, 16)...)
 			var dst [codec.BlockLen]uint32
 			report := func(b *testing.B) {

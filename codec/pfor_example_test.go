@@ -7,7 +7,7 @@ import (
 	"github.com/griffin-search/griffin/codec"
 )
 
-// Parameters follow the name. They affect encoding only; decoding does not need them.
+// Parameters affect encoding only.
 func ExampleLookup() {
 	docIDs := make([]uint32, 0, codec.BlockLen)
 	for i := range uint32(codec.BlockLen) {
@@ -28,7 +28,7 @@ func ExampleLookup() {
 	// newpfd:exceptions=best 77 bytes, width byte 68
 }
 
-// A list codec encodes a whole list and decodes any block of it, or one DocID.
+// A list codec decodes any block of a list, or one DocID.
 func ExampleListCodec() {
 	docIDs := make([]uint32, 0, 10_000)
 	for i := range uint32(10_000) {

@@ -7,10 +7,9 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/pfor"
 )
 
-// This file cuts blocks into segments, each with its own b, for pfordelta, newpfd and
-// parapfor. In a block of one segment, the segment and the block have the same width byte.
-// In a block of several segments, each width byte precedes its segment and the block's is
-// 0:
+// Blocks of pfordelta, newpfd and parapfor are cut into segments, each with its own b. The only
+// segment of a block has the block's width byte. Otherwise each width byte precedes its segment
+// and the block's is 0:
 //
 //	+-------+-----------+-------+-----------+
 //	| width | segment 0 | width | segment 1 | ...
@@ -29,8 +28,7 @@ const (
 
 const (
 	segmentKey = "segment"
-	// bMask selects the bits of b in a width byte. exceptionBit marks exceptions; PForDelta
-	// differs.
+	// exceptionBit marks exceptions; PForDelta differs.
 	bMask        = 63
 	exceptionBit = 64
 )
@@ -47,8 +45,8 @@ func (p *params) segment(def int) int {
 	return 0
 }
 
-// segmentLen returns the effective segment length: def for 0, and otherwise the nearest
-// valid one, upwards if possible.
+// segmentLen returns the effective length: def for 0, else the nearest valid one, upwards if
+// possible.
 func segmentLen(n, def int) int {
 	switch {
 	case n == 0:
@@ -73,7 +71,7 @@ type segments struct {
 	length int // divides BlockLen
 }
 
-// append appends a block of values. It modifies values.
+// append modifies values.
 func (s segments) append(dst []byte, values []uint32) ([]byte, uint8) {
 	if s.length == BlockLen {
 		return s.appendSegment(dst, values)
@@ -181,8 +179,8 @@ func (s segments) decodeFreqs(dst *[BlockLen]uint32, src []byte, n int, width ui
 	return s.checkFreqs(dst[:n], most)
 }
 
-// checkFreqs returns an error if a frequency is 2^32, which appears as 0. most is an upper
-// bound on the sum of the stored values.
+// checkFreqs rejects a frequency of 2^32, which appears as 0. most bounds the sum of the stored
+// values.
 func (s segments) checkFreqs(freqs []uint32, most uint64) error {
 	if most < 1<<32-1 {
 		return nil
@@ -195,9 +193,9 @@ func (s segments) checkFreqs(freqs []uint32, most uint64) error {
 	return nil
 }
 
-// each calls f for each segment of a block of several. f gets the bytes after the segment's
-// width byte, the index of its first value in the block, the number of its values and its
-// width byte. f returns the size of the segment.
+// each calls f for each segment of a block of several, with the bytes after its width byte, the
+// index of its first value, and the number and width of its values. f returns the segment's
+// size.
 func (s segments) each(src []byte, n int, width uint8, f func(src []byte, from, n int, width uint8) (int, error)) error {
 	if uint(n-1) >= BlockLen || width != 0 {
 		return checkBlock(s.name, len(src), 0, n, width, 0)
@@ -245,8 +243,8 @@ func (s segments) freqAt(src []byte, i, n int, width uint8) (uint32, error) {
 	return v, err
 }
 
-// gaps decodes a segment of gaps minus one after base to DocIDs in dst[:n]. most is an
-// upper bound on the sum of the stored values.
+// gaps decodes a segment of gaps minus one after base to DocIDs. most bounds the sum of the
+// stored values.
 func (s segments) gaps(dst *[BlockLen]uint32, src []byte, base uint32, n int, width uint8) (size int, most uint64, err error) {
 	if width <= bMask {
 		if size, err = s.checkSlots(src, n, width); err != nil {
@@ -275,8 +273,8 @@ func (s segments) gaps(dst *[BlockLen]uint32, src []byte, base uint32, n int, wi
 	return size, most, err
 }
 
-// plusOne decodes the values of a segment, each plus 1 modulo 2^32, to dst[:n]. most is an
-// upper bound on the sum of the stored values.
+// plusOne decodes a segment, each value plus 1 modulo 2^32. most bounds the sum of the stored
+// values.
 func (s segments) plusOne(dst *[BlockLen]uint32, src []byte, n int, width uint8) (size int, most uint64, err error) {
 	if width <= bMask {
 		if size, err = s.checkSlots(src, n, width); err != nil {
@@ -331,7 +329,7 @@ func (s segments) at(src []byte, i, n int, width uint8) (uint32, error) {
 	}
 }
 
-// checkSlots returns the size of n slots of b bits in bytes.
+// checkSlots returns the bytes of n slots of b bits.
 func (s segments) checkSlots(src []byte, n int, b uint8) (int, error) {
 	size := bitpack.PackedSize(n, b)
 	if b > maxWidth || len(src) < size {
@@ -340,8 +338,7 @@ func (s segments) checkSlots(src []byte, n int, b uint8) (int, error) {
 	return size, nil
 }
 
-// unpackSlots writes the n slots of b bits at the start of src, each plus add, to dst. src
-// may be longer than the slots.
+// unpackSlots writes n slots of b bits, each plus add. src may be longer.
 func unpackSlots(dst *[BlockLen]uint32, src []byte, n int, b uint8, add uint32) {
 	if n == BlockLen && len(src) >= BlockLen/8*int(b)+bitpack.Slack {
 		bitpack.Unpack(dst, src, b, add)
@@ -350,8 +347,8 @@ func unpackSlots(dst *[BlockLen]uint32, src []byte, n int, b uint8, add uint32) 
 	}
 }
 
-// patched decodes a segment whose exceptions keep their low bits in the slots; each value
-// is increased by add. most is an upper bound on the sum of the stored values.
+// patched decodes a segment whose exceptions keep their low bits in the slots, and adds add to
+// each value. most bounds the sum of the stored values.
 func (s segments) patched(dst *[BlockLen]uint32, src []byte, n int, width uint8, add uint32) (size int, most uint64, err error) {
 	p := patches{b: width & bMask, last: uint64(n - 1)}
 	if s.kind == s16Segment {
@@ -383,8 +380,7 @@ type patches struct {
 	sum        uint64 // sum of the added values
 }
 
-// add adds the upper bits of the value at a position. Positions must increase from call to
-// call; check reports violations.
+// Positions must increase from call to call; check reports violations.
 func (p *patches) add(dst *[BlockLen]uint32, at, upper uint32) {
 	over := uint64(upper) << (p.b & 31)
 	p.outside |= (uint64(at) - p.next) | (p.last - uint64(at))
@@ -394,8 +390,7 @@ func (p *patches) add(dst *[BlockLen]uint32, at, upper uint32) {
 	dst[at%BlockLen] += uint32(over)
 }
 
-// check returns an error if positions did not increase or left the segment, or if values
-// have more than 32 bits.
+// check also rejects values of more than 32 bits.
 func (p *patches) check(name string) error {
 	if int64(p.outside) < 0 || p.all > 1<<32-1 {
 		return fmt.Errorf("%s: exceptions of %d values: %w", name, p.last+1, ErrCorrupt)

@@ -9,11 +9,10 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/pfor"
 )
 
-// PForDelta keeps a value that fits into b bits in its slot. Other values are exceptions:
-// they follow the slots in full. Their slots form a linked list: each holds the distance to
-// the next exception, minus one. If the next exception is too far for b bits, a value in
-// between becomes an exception too (a compulsory exception). DocIDs are stored as gaps
-// minus one, frequencies minus one.
+// PForDelta keeps a value that fits into b bits in its slot. Other values are exceptions, which
+// follow the slots in full; their slots form a linked list of the distances to the next, minus
+// one. If that exceeds b bits, a value in between becomes a (compulsory) exception too. DocIDs
+// are stored as gaps minus one, frequencies minus one.
 //
 //	bit 0      b        2b             n*b
 //	 +---------+---------+---    ---+-------+-------+-------+---------+-----+
@@ -21,43 +20,38 @@ import (
 //	 +---------+---------+---    ---+-------+-------+-------+---------+-----+
 //	                                        |       only with exceptions    |
 //
-// first is the position of the first exception and count the number of exceptions minus
-// one, one byte each. The values take 1, 2 or 4 bytes, little endian, as the largest needs.
-// The width byte is b plus 64 times a form: 0 without exceptions; 1, 2 or 3 with values of
-// 1, 2 or 4 bytes. A block without exceptions equals a simdbp block. The slot of the last
-// exception is 0.
+// first is the position of the first exception, count the number of exceptions minus one.
+// Values take 1, 2 or 4 bytes, little endian, as the largest needs. The width byte is b plus 64
+// times a form: 0 without exceptions; 1, 2 or 3 for values of 1, 2 or 4 bytes. The slot of the
+// last exception is 0.
 //
-// One frequency is read from its slot, after following the list of exceptions up to it
-// (Ding, He, Yan and Suel, "Using graphics processors for high performance IR query
-// processing", WWW 2009, §8.2).
+// FreqAt follows the list of exceptions up to the slot (Ding, He, Yan and Suel, "Using graphics
+// processors for high performance IR query processing", WWW 2009, §8.2).
 //
-// Worked bytes (Liu, Wang and Swanson, "Griffin: uniting CPU and GPU in information
-// retrieval systems for intra-query parallelism", PPoPP 2018, Figure 3): d-gaps 21,
-// 42, 9, 13, 29, 68, 18, 47 with b=5 have the exceptions 42, 68 and 47, at 1, 5 and
-// 7; their slots hold 5-1-1 = 3, 7-5-1 = 1 and 0 (tested).
+// Worked bytes (Liu, Wang and Swanson, "Griffin: uniting CPU and GPU in information retrieval
+// systems for intra-query parallelism", PPoPP 2018, Figure 3): d-gaps 21, 42, 9, 13, 29, 68,
+// 18, 47 with b=5 have the exceptions 42, 68 and 47, at 1, 5 and 7; their slots hold 5-1-1 = 3,
+// 7-5-1 = 1 and 0 (tested).
 //
 // Zukowski, Héman, Nes and Boncz, "Super-scalar RAM-CPU cache compression", ICDE 2006, §3;
 // Héman, "Super-scalar database compression between RAM and CPU cache", MSc thesis, 2005;
-// Zhang, Long and Suel, "Performance of compressed inverted list caching in search
-// engines", WWW 2008, §3. We differ: a block stores the number of its exceptions, so that
-// its size is known without following them; and the size of exceptions, 1, 2 or 4 bytes, is
-// chosen for each block, as in Zhang et al. Like Zukowski et al., we count compulsory
-// exceptions when choosing b; Plain does not.
+// Zhang, Long and Suel, "Performance of compressed inverted list caching in search engines",
+// WWW 2008, §3. We differ: a block stores the number of its exceptions, so that its size is
+// known without following them; and their size is chosen for each block, as in Zhang et al.
+// Like Zukowski et al., we count compulsory exceptions when choosing b; Plain does not.
 //
-// Decoders check that each step along the list increases the position and stays in the
-// block.
+// Decoders check that each step leads forward within the block.
 type PForDelta struct {
-	// Exceptions is the maximum share of exceptions among the values, including compulsory
-	// ones. The default is 0.1, as in all of the papers.
+	// Exceptions is the maximum share of exceptions, including compulsory ones. The default is
+	// 0.1, as in all of the papers.
 	Exceptions Share
 	// Segment is the number of values that share a b: 32, 64 or 128, the default. Other
 	// lengths are changed to the nearest valid one, upwards if possible. Ao et al.
 	// ("Efficient parallel lists intersection and index compression algorithms using
 	// graphics processing units", PVLDB 4(8), 2011, §6.2) measure 64.
 	Segment int
-	// Plain follows Figure 3 literally: exceptions take 4 bytes each, and compulsory
-	// exceptions are not counted in the share. With narrow slots, as in long lists and for
-	// frequencies, there are then many.
+	// Plain follows Figure 3 literally: exceptions take 4 bytes each, and compulsory exceptions
+	// are not counted in the share, so that narrow slots have many.
 	Plain bool
 }
 
@@ -96,7 +90,7 @@ func (c PForDelta) DecodeDocIDs(dst *[BlockLen]uint32, src []byte, base uint32, 
 	if segmentLen(c.Segment, BlockLen) != BlockLen {
 		return c.segments().decodeDocIDs(dst, src, base, n, width)
 	}
-	// A direct path for blocks without exceptions: 15 ns instead of 21.
+	// 15 ns instead of 21.
 	if width <= bMask {
 		return SIMDBP{}.DecodeDocIDs(dst, src, base, n, width)
 	}
@@ -129,7 +123,7 @@ func (c PForDelta) FreqAt(src []byte, i, n int, width uint8) (uint32, error) {
 	return c.segments().freqAt(src, i, n, width)
 }
 
-// appendLinked appends a segment and returns its width byte. It modifies values.
+// It modifies values.
 func appendLinked(dst []byte, values []uint32, share Share, plain bool) ([]byte, uint8) {
 	b := linkedWidth(values, share, plain)
 	l := linkExceptions(values, b)
@@ -172,7 +166,7 @@ func linkedWidth(values []uint32, share Share, plain bool) uint8 {
 	return b
 }
 
-// linked holds the exceptions of a block, including compulsory ones.
+// linked holds a block's exceptions, including compulsory ones.
 type linked struct {
 	at      [BlockLen]uint8 // positions
 	n       int
@@ -204,8 +198,7 @@ func (l *linked) bytes(plain bool) int {
 	return bytesFor(l.largest)
 }
 
-// bytesFor returns the bytes of an integer in an array with the given largest value: 1, 2
-// or 4.
+// bytesFor returns 1, 2 or 4.
 func bytesFor(largest uint32) int {
 	switch {
 	case largest < 1<<8:
@@ -216,7 +209,6 @@ func bytesFor(largest uint32) int {
 	return 4
 }
 
-// appendWhole appends values with size bytes each, little endian.
 func appendWhole(dst []byte, values []uint32, size int) []byte {
 	for _, v := range values {
 		switch size {
@@ -241,8 +233,7 @@ func wholeAt(src []byte, i, size int) uint32 {
 	return binary.LittleEndian.Uint32(src[4*i:])
 }
 
-// parseLinked locates the parts of a segment with exceptions, checks their sizes, and
-// returns the size of the segment.
+// parseLinked locates and checks the parts of a segment with exceptions, and returns its size.
 func parseLinked(p *pfor.Block, src []byte, n int, width uint8) (int, error) {
 	b, size := width&bMask, 1<<(width>>6)/2
 	head := bitpack.PackedSize(n, b)
@@ -259,7 +250,7 @@ func parseLinked(p *pfor.Block, src []byte, n int, width uint8) (int, error) {
 	return end, nil
 }
 
-// mostLinked returns an upper bound on the sum of the values of a segment.
+// mostLinked bounds the sum of a segment's values.
 func mostLinked(p *pfor.Block) uint64 {
 	sum := uint64(p.N) << p.Width
 	if p.Size < 4 {

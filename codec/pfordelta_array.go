@@ -8,9 +8,9 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/bitpack"
 )
 
-// This file has the recursive array of pfordelta-rec: values with their low b bits in
-// slots, one b for all of them, and two arrays for the exceptions, of their offsets and
-// their upper bits. These two are such arrays again, down to a given depth:
+// The recursive array of pfordelta-rec: the values' low b bits in slots, with one b, and two
+// arrays for the exceptions' offsets and upper bits, which are such arrays again, down to a
+// given depth:
 //
 //	+---------+-------------+--------+---------+---------+----------+---------+
 //	| b, 64   | exceptions  | sizes  | starts  | slots   | offsets  | uppers  |
@@ -18,18 +18,17 @@ import (
 //	          | only with   | only at                    |  only with         |
 //	          | exceptions  | depth 0                    |  exceptions        |
 //
-// The first byte is b, plus 64 if there are exceptions. Their number is a varint. Values
-// are cut into blocks. starts holds for each block but the first the number of exceptions
-// in all blocks before it, in 4 bytes, little endian. An offset is the distance of an
-// exception from the previous one in its block, minus one; the first counts from -1. A
-// block can therefore be read without decoding the rest. Upper bits are never 0 and are
-// stored minus one. At depth 0, offsets and upper bits are integers of 1, 2 or 4 bytes.
-// sizes is a byte with the logarithms of both sizes: log(offsets) << 2 | log(upper bits).
+// The first byte is b, plus 64 if there are exceptions; their number is a varint. Values are
+// cut into blocks, which can be read alone. starts holds for each block but the first the
+// number of exceptions before it, in 4 bytes, little endian. An offset is the distance from the
+// previous exception of the block, minus one; the first counts from -1. Upper bits are stored
+// minus one. At depth 0, offsets and upper bits are integers of 1, 2 or 4 bytes; sizes is
+// log(offsets) << 2 | log(upper bits).
 //
-// Ding, He, Yan and Suel, "Using graphics processors for high performance IR query
-// processing", WWW 2009, §6.2. We differ: see PForDeltaRec.
+// Ding, He, Yan and Suel, "Using graphics processors for high performance IR query processing",
+// WWW 2009, §6.2. We differ: see PForDeltaRec.
 
-// maxDepth is the maximum depth; Ding et al. (Figure 3) measure up to 4.
+// maxDepth is as in Ding et al. (Figure 3).
 const maxDepth = 4
 
 type recOptions struct {
@@ -42,7 +41,7 @@ type recSplit struct {
 	starts, offsets, uppers []uint32
 }
 
-// split splits an array in place: values become slots. It appends to offsets and uppers.
+// split turns values into slots, in place, and appends to offsets and uppers.
 func (o recOptions) split(values, offsets, uppers []uint32) (s recSplit) {
 	counts := countWidths(values)
 	s = recSplit{b: counts.widthFor(o.share.limit(len(values))), offsets: offsets, uppers: uppers}
@@ -124,9 +123,9 @@ func errArray(format string, args ...any) error {
 	return fmt.Errorf("pfordelta-rec: %s: %w", fmt.Sprintf(format, args...), ErrCorrupt)
 }
 
-// parse makes a the array of n values whose first byte is width and whose other bytes are
-// at the start of src. It returns the number of bytes read. measured means that an outer
-// array has already been measured; the result may then be too small.
+// parse makes a the array of n values whose first byte is width and whose other bytes start
+// src, and returns the bytes read, possibly too few if an outer array has already been
+// measured.
 func (a *recArray) parse(src []byte, n int, width uint8, depth, block int, measured bool) (int, error) {
 	*a = recArray{n: n, b: width & bMask, block: block, depth: depth, stride: 4}
 	if a.b > maxWidth || width > bMask|exceptionBit {
@@ -161,8 +160,7 @@ func (a *recArray) parse(src []byte, n int, width uint8, depth, block int, measu
 	return at + size, err
 }
 
-// parseBody locates the slots at the start of src and the parts after them, and returns
-// their total size.
+// parseBody locates the slots and the parts after them, and returns their size.
 func (a *recArray) parseBody(src []byte) (int, error) {
 	size := bitpack.PackedSize(a.n, a.b)
 	if len(src) < size {
@@ -195,11 +193,10 @@ func (a *recArray) parseBody(src []byte) (int, error) {
 	return size, nil
 }
 
-// wholeSizes returns the bytes of an offset and of an upper part at depth 0.
 func (a *recArray) wholeSizes() (offset, upper int) { return 1 << (a.sizes >> 2), 1 << (a.sizes & 3) }
 
-// child makes c the array of offsets, or of upper bits, at the start of src. It returns its
-// size, unless it has been measured. The depth of a is not 0.
+// child makes c the array of offsets or upper bits and returns its size, unless measured. The
+// depth of a is not 0.
 func (a *recArray) child(c *recArray, src []byte, measured bool) (int, error) {
 	if len(src) == 0 {
 		return 0, errArray("no exceptions")
@@ -220,31 +217,28 @@ func (a *recArray) start(block int) int {
 	return int(binary.LittleEndian.Uint32(a.starts[(block-1)*a.stride:]))
 }
 
-// unpack writes slots from c*BlockLen, each plus add, to dst. It returns their number, at
-// most BlockLen and at most most.
+// unpack writes at most most slots from c*BlockLen, each plus add, and returns their number.
 func (a *recArray) unpack(dst *[BlockLen]uint32, c, most int, add uint32) (n int) {
 	n = min(BlockLen, a.n-c*BlockLen, most)
 	unpackSlots(dst, a.slots[c*BlockLen/8*int(a.b):], n, a.b, add)
 	return n
 }
 
-// walk is the saved state of a walk over the exceptions of an array at the start of the
-// last chunk: next is the next exception; all earlier exceptions of the block are at
-// positions up to last.
+// walk is the saved state of a walk over exceptions at the start of the last chunk: next is the
+// next exception; earlier ones of the block are at positions up to last.
 type walk struct {
 	block uint32 // number plus 1; 0: none
 	next  uint32
 	last  int32
 }
 
-// walks holds the walks of an array and of its nested arrays. Consecutive chunks are
-// patched in one walk. Restarting at the start of the block would take 16 times longer for
-// each level of depth if most values are exceptions. Array k has its offsets at 2k and its
-// upper bits at 2k+1.
+// walks holds the walks of an array and its nested arrays; array k has its offsets at 2k and
+// its upper bits at 2k+1. Consecutive chunks are patched in one walk, because restarting in
+// each would take 16 times longer per level of depth if most values are exceptions.
 type walks [2 << maxDepth]walk
 
-// resume moves s, which is at the start of a block, to the state of w, unless w is in
-// another block or has reached position from.
+// resume moves s from the start of a block to the state of w, unless w is in another block or
+// has reached from.
 func (s *span) resume(w *walk, block, from int) {
 	if w.block == uint32(block)+1 && int(w.last) < from {
 		s.next, s.last = int(w.next), int(w.last)
@@ -255,8 +249,8 @@ func (w *walk) keep(s *span, block int) {
 	*w = walk{block: uint32(block) + 1, next: uint32(s.next), last: int32(s.last)}
 }
 
-// chunk decodes values from c*BlockLen, each plus add modulo 2^32, to dst, at most
-// BlockLen. The array is number k of ws; chunk saves the start of its walk there.
+// chunk decodes values from c*BlockLen, each plus add modulo 2^32. The array is number k of ws,
+// where chunk saves the start of its walk.
 func (a *recArray) chunk(dst *[BlockLen]uint32, c int, add uint32, ws *walks, k int) error {
 	n := a.unpack(dst, c, BlockLen, add)
 	block, from := c*BlockLen/a.block, c*BlockLen%a.block
@@ -304,8 +298,8 @@ func (a *recArray) span(block int) (span, error) {
 	return s, nil
 }
 
-// over returns the amount that a stored upper part adds to its slot. checkOver returns an
-// error if one such amount, or several ORed, exceed 32 bits.
+// over returns the amount that a stored upper part adds. checkOver rejects amounts, alone or
+// ORed, above 32 bits.
 func (s *span) over(upper uint32) uint64 { return (uint64(upper) + 1) << (s.b & 31) }
 
 func checkOver(over uint64) error {
@@ -315,7 +309,6 @@ func checkOver(over uint64) error {
 	return nil
 }
 
-// wholeExceptions walks over the exceptions of a block of an array of depth 0.
 type wholeExceptions struct {
 	span
 	offsets, uppers       []byte
@@ -329,8 +322,8 @@ func (r *wholeExceptions) seek(a *recArray, block int) (err error) {
 	return err
 }
 
-// apply adds the exceptions at positions from to from+n-1 of the block to their slots in
-// dst and skips those before. from must not decrease between calls. sum is the total added.
+// apply adds the exceptions at positions from to from+n-1 of the block to their slots and skips
+// those before. from must not decrease between calls. sum is the total added.
 func (r *wholeExceptions) apply(dst *[BlockLen]uint32, from, n int) (sum uint64, err error) {
 	all := uint64(0)
 	for ; r.next < r.end; r.next++ {
@@ -350,8 +343,7 @@ func (r *wholeExceptions) apply(dst *[BlockLen]uint32, from, n int) (sum uint64,
 	return sum, checkOver(all)
 }
 
-// at returns the upper part of the value at a position of the block, or 0 if it is not an
-// exception.
+// at returns the upper part of the value at place, or 0.
 func (r *wholeExceptions) at(place int) (uint32, error) {
 	for ; r.next < r.end; r.next++ {
 		if r.last += 1 + int(wholeAt(r.offsets, r.next, r.offsetSize)); r.last == place {
@@ -365,8 +357,8 @@ func (r *wholeExceptions) at(place int) (uint32, error) {
 	return 0, nil
 }
 
-// recExceptions walks over the exceptions of the blocks of an array of any depth. Nested
-// arrays are decoded one chunk at a time.
+// recExceptions is wholeExceptions for any depth; nested arrays are decoded one chunk at a
+// time.
 type recExceptions struct {
 	wholeExceptions
 	recursive bool
@@ -378,7 +370,7 @@ type recExceptions struct {
 	offsetsOf, uppersOf int // number of the chunk they hold, plus 1; 0: none
 }
 
-// seek moves to the start of a block of a. r is zero, or has been used only with a.
+// seek moves to the start of a block of a, the only array of r.
 func (r *recExceptions) seek(a *recArray, block int) (err error) {
 	if a.depth == 0 {
 		return r.wholeExceptions.seek(a, block)
@@ -395,7 +387,7 @@ func (r *recExceptions) seek(a *recArray, block int) (err error) {
 	return err
 }
 
-// apply is wholeExceptions.apply for any depth. ws holds the walks of the nested arrays.
+// ws holds the walks of the nested arrays.
 func (r *recExceptions) apply(dst *[BlockLen]uint32, from, n int, ws *walks) (sum uint64, err error) {
 	if !r.recursive {
 		return r.wholeExceptions.apply(dst, from, n)
@@ -440,7 +432,6 @@ func (r *recExceptions) loadUppers(c int, ws *walks) error {
 	return r.uppers.chunk(&r.upper, c-1, 0, ws, 2*r.number+1)
 }
 
-// at is wholeExceptions.at for any depth.
 func (r *recExceptions) at(place int, ws *walks) (uint32, error) {
 	if !r.recursive {
 		return r.wholeExceptions.at(place)

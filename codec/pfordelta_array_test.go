@@ -8,10 +8,8 @@ import (
 	"testing"
 )
 
-// TestRecArrayResumesWalks checks at each depth that the next chunk of an array continues
-// the saved walks over the exceptions of its nested arrays: a changed walk must change the
-// result. If walks restarted at each chunk, the time to decode a block would grow with 16
-// to the power of the depth.
+// A changed saved walk must change the next chunk: without resumed walks, time would grow with
+// 16 to the power of the depth.
 func TestRecArrayResumesWalks(t *testing.T) {
 	docIDs := make([]uint32, recMaxBlock)
 	rng := rand.New(rand.NewPCG(8, 8))
@@ -62,7 +60,7 @@ func testResumesWalks(t *testing.T, depth int, docIDs []uint32) {
 	}
 }
 
-// chunkDocIDs decodes chunk c. It changes neither r nor ws.
+// It changes neither r nor ws.
 func chunkDocIDs(l *recList, r recExceptions, ws walks, c int, base uint32) ([]uint32, error) {
 	var dst [BlockLen]uint32
 	n, err := l.docIDs(&dst, &r, &ws, c, BlockLen, base)

@@ -8,10 +8,10 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/bitpack"
 )
 
-// PForDeltaRec is PForDelta for whole lists. All gaps of a list have the same b, so that
-// any slot can be located directly. The upper bits and the offsets of the exceptions are in
-// two arrays, which are compressed recursively (see pfordelta_array.go). Sums restart at
-// each block of 512 postings, which stores the DocID before it. A list is
+// PForDeltaRec is PForDelta for whole lists, with one b for all gaps, so that any slot can be
+// located directly. The exceptions' upper bits and offsets are in two arrays, compressed
+// recursively (see pfordelta_array.go). Sums restart at each block of 512 postings, which
+// stores the DocID before it. A list is
 //
 //	 1   1       1           1       4            8 for each block but the first
 //	+---+-------+-----------+-------+------------+-------------------------+----
@@ -22,31 +22,30 @@ import (
 //	... | slots: gaps less 1 | offsets  | uppers  |
 //	----+--------------------+----------+---------+
 //
-// in little-endian numbers, and otherwise as in pfordelta_array.go: starts is the number of
-// exceptions before the block, and sizes is 0 unless depth is 0. Blocks of postings, which
-// hold the DocIDs of short lists and all frequencies minus one, are arrays of one block
-// whose first byte is the width byte. One frequency is read from its slot and a walk over
-// the offsets of the exceptions before it (§8.2).
+// as in pfordelta_array.go: starts is the number of exceptions before the block, and sizes is 0
+// unless depth is 0. Blocks of postings (short lists, and all frequencies minus one) are arrays
+// of one block whose first byte is the width byte. FreqAt reads a slot and walks over the
+// offsets of the exceptions before it (§8.2).
 //
-// Worked bytes: frequencies 2, 1, 6, 2 with exceptions=0.25 and depth=0 have b=1 and
-// the exception 5 = 2<<1 | 1 at 2: 1 exception, sizes 0 (a byte each), slots 0x0d,
-// offset 2 and upper 2-1: 01 00 0d 02 01 (tested).
+// Worked bytes: frequencies 2, 1, 6, 2 with exceptions=0.25 and depth=0 have b=1 and the
+// exception 5 = 2<<1 | 1 at 2: 1 exception, sizes 0, slots 0x0d, offset 2 and upper 2-1: 01 00
+// 0d 02 01 (tested).
 //
-// Ding, He, Yan and Suel, "Using graphics processors for high performance IR query
-// processing", WWW 2009, §6.2. We differ: offsets restart in each block, and the number of
-// exceptions in earlier blocks is stored, so that a block or a DocID is decoded alone; the
-// paper always decodes "the complete arrays for the exceptions" (§8.1). The innermost
-// arrays have 1, 2 or 4 bytes per number; the paper does not specify this.
+// Ding, He, Yan and Suel, "Using graphics processors for high performance IR query processing",
+// WWW 2009, §6.2. We differ: offsets restart in each block, and the number of earlier
+// exceptions is stored, so that a block or a DocID is decoded alone; the paper always decodes
+// "the complete arrays for the exceptions" (§8.1). The innermost arrays have 1, 2 or 4 bytes
+// per number; the paper does not specify this.
 type PForDeltaRec struct {
-	// Exceptions is the maximum share of exceptions in each array. The default is 0.1, as
-	// in the paper (§2). SmallestSize is not defined for lists and means the default.
+	// Exceptions is the maximum share of exceptions in each array. The default is the paper's
+	// 0.1 (§2). For lists, SmallestSize means the default.
 	Exceptions Share
-	// Depth is the number of times that the arrays of exceptions are compressed
-	// recursively, up to 4. The default is 1, as in the paper. NoRecursion means 0.
+	// Depth is the number of recursive compressions of the arrays of exceptions, up to 4. The
+	// default is the paper's 1. NoRecursion means 0.
 	Depth int
-	// Block is the number of postings with sums of their own, a multiple of BlockLen up to
-	// 4096. The default is 512, as in the paper. Decoding BlockLen postings also decodes
-	// the postings before them in their Block.
+	// Block is the number of postings with their own sums, a multiple of BlockLen up to 4096.
+	// The default is the paper's 512. Decoding BlockLen postings also decodes those before them
+	// in their Block.
 	Block int
 }
 
@@ -250,8 +249,8 @@ func (l *recList) base(block int) uint32 {
 	return binary.LittleEndian.Uint32(l.entries[(block-1)*recEntry:])
 }
 
-// docIDs decodes the gaps from c*BlockLen, at most BlockLen and at most most, into DocIDs
-// after base. r is positioned in their block; ws holds its walks. It returns their number.
+// docIDs decodes at most most gaps from c*BlockLen into DocIDs after base and returns their
+// number. r is positioned in their block; ws holds its walks.
 func (a *recArray) docIDs(dst *[BlockLen]uint32, r *recExceptions, ws *walks, c, most int, base uint32) (int, error) {
 	n := a.unpack(dst, c, most, 0)
 	sum, err := r.apply(dst, c*BlockLen%a.block, n, ws)
@@ -268,7 +267,7 @@ func (PForDeltaRec) ListSize(list []byte, n int) (int, error) {
 	return l.parse(list, n)
 }
 
-// decodeTo decodes the first DocIDs of block i, at most most, and returns their number.
+// decodeTo decodes at most most DocIDs of block i and returns their number.
 func (l *recList) decodeTo(dst *[BlockLen]uint32, i, most int) (n int, err error) {
 	block := i * BlockLen / l.block
 	base := l.base(block)

@@ -18,14 +18,13 @@ func TestPForDeltaRecWorkedBytes(t *testing.T) {
 	if want := []byte{1, 0, 0x0d, 2, 1}; !bytes.Equal(got, want) || width != 1|64 {
 		t.Errorf("depth 0: got % x width %#x, want % x width %#x", got, width, want, 1|64)
 	}
-	// The same with recursive arrays for the exceptions: 2 in 2 bits, 1 in one.
+	// 2 in 2 bits, 1 in one.
 	got, width = codec.PForDeltaRec{Exceptions: 0.25}.AppendFreqs(nil, freqs)
 	if want := []byte{1, 0x0d, 2, 2, 1, 1}; !bytes.Equal(got, want) || width != 1|64 {
 		t.Errorf("depth 1: got % x width %#x, want % x width %#x", got, width, want, 1|64)
 	}
 }
 
-// All bytes of a list of five DocIDs with blocks of 128.
 func TestPForDeltaRecWorkedList(t *testing.T) {
 	docIDs := []uint32{1, 3, 4, 30, 32} // gaps minus one 1, 1, 0, 25, 1: 25 = 12<<1 | 1
 	c := codec.PForDeltaRec{Exceptions: 0.2, Depth: codec.NoRecursion, Block: 128}
@@ -41,7 +40,7 @@ func TestPForDeltaRecWorkedList(t *testing.T) {
 	}
 }
 
-// longList returns n DocIDs; about one in nine follows a wide gap.
+// About one in nine follows a wide gap.
 func longList(rng *rand.Rand, n int) []uint32 {
 	docIDs := make([]uint32, n)
 	d := uint32(0)
@@ -82,7 +81,6 @@ func TestPForDeltaRecOptions(t *testing.T) {
 	}
 }
 
-// A list is self-describing: the decoder's options have no effect.
 func TestPForDeltaRecDecodesAnyOptions(t *testing.T) {
 	docIDs := longList(rand.New(rand.NewPCG(3, 3)), 3000)
 	for depth := range 5 {
@@ -100,8 +98,7 @@ func TestPForDeltaRecDecodesAnyOptions(t *testing.T) {
 	}
 }
 
-// Recursion makes lists smaller. A block decodes without the exceptions of other blocks,
-// even if those are damaged.
+// Damage is in other blocks.
 func TestPForDeltaRecBlocksStandAlone(t *testing.T) {
 	docIDs := longList(rand.New(rand.NewPCG(4, 4)), 40_000)
 	flat := codec.PForDeltaRec{Depth: codec.NoRecursion}.AppendList(nil, docIDs)
@@ -157,8 +154,7 @@ func FuzzPForDeltaRecList(f *testing.F) {
 	codectest.FuzzDecodeList(f, codec.PForDeltaRec{})
 }
 
-// BenchmarkPForDeltaRec decodes a list of 100,000 postings as a whole, by block and by
-// DocID.
+// 100,000 postings by list, block and DocID.
 func BenchmarkPForDeltaRec(b *testing.B) {
 	docIDs := longList(rand.New(rand.NewPCG(6, 6)), 100_000)
 	for _, block := range []int{128, 512} {

@@ -12,8 +12,8 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/simdtest"
 )
 
-// figure3 holds the d-gaps of griffin18, Figure 3, and the DocIDs whose gaps minus one they
-// are.
+// figure3 holds the d-gaps of griffin18, Figure 3, and the DocIDs that have them as gaps minus
+// one.
 func figure3() (gaps, docIDs []uint32) {
 	gaps = []uint32{21, 42, 9, 13, 29, 68, 18, 47}
 	d := codec.NoBase
@@ -36,9 +36,8 @@ func TestPForDeltaWorkedBytes(t *testing.T) {
 	}
 }
 
-// If two exceptions are further apart than b bits can express, values between them become
-// exceptions too: every second value with b=1. These count as exceptions, so b is 3 unless
-// Plain is set.
+// With b=1, every second value becomes an exception too. These count, so b is 3 unless Plain is
+// set.
 func TestPForDeltaForcedExceptions(t *testing.T) {
 	freqs := []uint32{9, 1, 2, 1, 2, 1, 9, 1, 1, 1}
 	for _, tt := range []struct {
@@ -68,7 +67,6 @@ func TestPForDeltaForcedExceptions(t *testing.T) {
 	}
 }
 
-// The list of exceptions must only lead forward, within the block.
 func TestPForDeltaRefusesBadLists(t *testing.T) {
 	simdtest.EachLevel(t, func(t *testing.T) {
 		slots := bytes.Repeat([]byte{0x11}, 64) // each exception links to the second next
@@ -99,8 +97,6 @@ func TestPForDeltaRefusesBadLists(t *testing.T) {
 	})
 }
 
-// sizes returns the size of the smallest encoding of a block over all shares, and the size
-// with SmallestSize.
 func sizes(encode func(s codec.Share) int) (smallest, chosen int) {
 	smallest = encode(codec.NoExceptions)
 	for share := codec.Share(0.01); share <= 1; share += 0.01 {
@@ -109,7 +105,6 @@ func sizes(encode func(s codec.Share) int) (smallest, chosen int) {
 	return smallest, encode(codec.SmallestSize)
 }
 
-// SmallestSize is at most the size of any share.
 func TestPForDeltaSmallestSize(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	for range 60 {
@@ -124,7 +119,6 @@ func TestPForDeltaSmallestSize(t *testing.T) {
 	}
 }
 
-// Decoding does not depend on the share: it is an encoding parameter.
 func TestPForDeltaShares(t *testing.T) {
 	for _, s := range []codec.Share{codec.NoExceptions, 0.02, 0.5, 1, codec.SmallestSize} {
 		codectest.Run(t, codec.PForDelta{Exceptions: s})

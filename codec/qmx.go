@@ -9,13 +9,13 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/qmx"
 )
 
-// QMX packs consecutive values with the same number of bits into 128-bit words: 128 of 1
-// bit, 64 of 2, 40 of 3, … 4 of 32; values of 7, 9, 12 and 21 bits go into two words; 8
-// zeros take no word. A selector byte gives the width and the number of consecutive words
-// (or pairs). DocIDs are stored as gaps minus one, frequencies minus one.
+// QMX packs consecutive values of equal width into 128-bit words: 128 of 1 bit, 64 of 2, 40 of
+// 3, … 4 of 32; values of 7, 9, 12 and 21 bits go into two words; 8 zeros take no word. A
+// selector byte gives the width and the number of consecutive words or pairs. DocIDs are stored
+// as gaps minus one, frequencies minus one.
 //
-// Values are interleaved over the four 32-bit lanes of a word, so that four are shifted and
-// masked at once. Wider vectors load a word several times:
+// Values are interleaved over the four 32-bit lanes, so that four are shifted and masked at
+// once; wider vectors load a word several times:
 //
 //	lane      0            1            2            3
 //	    +------------+------------+------------+------------+
@@ -28,21 +28,20 @@ import (
 //	| 4 bits run - 1  |                  | side by side as simdbp   |
 //	+-----------------+------------------+--------------------------+
 //
-// The width byte of a block is 32 plus the number of selectors. A block that fills no word
-// has no selectors: its values are packed as in simdbp, and the width byte is their width.
+// The width byte is 32 plus the number of selectors, or the width of the values if none fills a
+// word.
 //
-// Worked bytes: 16 frequencies of 200 take one word of 8-bit values: the selector byte 8<<4
-// | 0 = 0x80 and 16 times 199 = 0xc7, with width byte 33 (tested).
+// Worked bytes: 16 frequencies of 200 take one word of 8-bit values: the selector 8<<4 | 0 =
+// 0x80 and 16 times 199 = 0xc7, width byte 33 (tested).
 //
-// Trotman, "Compression, SIMD, and Postings Lists", ADCS 2014: the selectors and the layout
-// of words. Words need no alignment, and nothing is written beyond the last value, as in
-// the variants of Trotman and Lin, "In Vacuo and In Situ Evaluation of SIMD Codecs", ADCS
-// 2016. We differ: blocks of 128 values are independent, while the paper encodes whole
-// lists. The last values of a block are bit-packed if they do not fill a word; the paper
-// pads the word with zeros (up to 15 bytes per block, which would double most short lists).
-// Selectors precede the words; the paper puts them at the end, in reverse, but here another
-// block follows. Words are chosen to make the block smallest (dynamic programming over its
-// 128 positions); the paper fills each word greedily. Zeros come in units of 8, not 256.
+// Trotman, "Compression, SIMD, and Postings Lists", ADCS 2014: selectors and layout. Words need
+// no alignment, and nothing is written beyond the last value, as in the variants of Trotman and
+// Lin, "In Vacuo and In Situ Evaluation of SIMD Codecs", ADCS 2016. We differ: blocks of 128
+// values are independent, not whole lists. Values that fill no word are bit-packed; the paper
+// pads with zeros (up to 15 bytes per block, which would double most short lists). Selectors
+// precede the words; the paper puts them at the end, in reverse. Words are chosen to make the
+// block smallest (dynamic programming); the paper fills them greedily. Zeros come in units of
+// 8, not 256.
 type QMX struct{}
 
 var _ Codec = QMX{}
@@ -53,7 +52,7 @@ func (QMX) Name() string { return "qmx" }
 // selectorsWidth plus the number of selectors is the width byte of a block with selectors.
 const selectorsWidth = maxWidth
 
-// maxSelectors is the maximum number of selectors: each covers at least 4 values.
+// Each selector covers at least 4 values.
 const maxSelectors = BlockLen / 4
 
 // AppendDocIDs implements Codec.
@@ -144,14 +143,13 @@ func errQMX(src []byte, n int, width uint8) error {
 	return fmt.Errorf("qmx: %d selectors and their words do not hold %d values in %d bytes: %w", width-selectorsWidth, n, len(src), ErrCorrupt)
 }
 
-// planner finds the smallest encoding of a block, from its end to its beginning.
+// planner finds the smallest encoding of a block, from its end.
 type planner struct {
 	// Minimum bytes of the values from i on: in general, and for each selector if the word
-	// before has that selector, which can then continue without a new byte.
+	// before has it and can continue.
 	fresh   [BlockLen + 1]uint16
 	goingOn [BlockLen + 1][len(qmx.Selectors)]uint16
-	// The first element of the smallest encoding from i on: a selector, or none for the
-	// tail.
+	// The first element of the smallest encoding from i on, or none for the tail.
 	first [BlockLen]int8
 	tail  [BlockLen]uint8 // width of the values from i on
 }
@@ -236,8 +234,7 @@ func appendQMX(dst []byte, values []uint32) ([]byte, uint8) {
 	return dst, uint8(selectorsWidth + count)
 }
 
-// appendWords appends the one or two words that hold the first values with the given
-// selector.
+// appendWords appends the word or two that hold the first values.
 func appendWords(dst []byte, s *qmx.Selector, values []uint32) []byte {
 	var lanes [4]uint64
 	for i, v := range values[:s.Count] {

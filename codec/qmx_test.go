@@ -22,7 +22,7 @@ func TestQMXWorkedBytes(t *testing.T) {
 	}
 }
 
-// The plan is the smallest encoding, so larger values never take fewer bytes.
+// Larger values never take fewer bytes.
 func TestQMXSize(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
@@ -64,7 +64,6 @@ func TestQMXRefusesWrap(t *testing.T) {
 	}
 }
 
-// A block with the maximum number of selectors is read, as a whole and one value at a time.
 func TestQMXMostSelectors(t *testing.T) {
 	const selectors, wide = codec.BlockLen / 4, 14 // the selector of 4 values of 32 bits
 	src := bytes.Repeat([]byte{wide << 4}, selectors)

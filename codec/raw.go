@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Raw stores each value in 4 bytes, little endian. Its width is always 0. It is the oracle
-// for the other codecs.
+// Raw stores each value in 4 bytes, little endian, with width 0. It is the oracle for the other
+// codecs.
 type Raw struct{}
 
 var _ Codec = Raw{}
@@ -84,8 +84,7 @@ func decodeRaw(dst *[BlockLen]uint32, src []byte, n int, width uint8) error {
 	return nil
 }
 
-// checkBlock returns an error if n values of the given width, which take need bytes, cannot
-// be read from have bytes.
+// checkBlock rejects n values that take need bytes of have.
 func checkBlock(name string, have, need, n int, width, maxWidth uint8) error {
 	switch {
 	case width > maxWidth:

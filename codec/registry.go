@@ -6,15 +6,14 @@ import (
 	"strings"
 )
 
-// Default is the name of the default codec of an index.
+// Default is the name of the default codec.
 const Default = "simdbp"
 
 type family struct {
 	name string
-	// make returns the codec with the given parameters. It takes each parameter it knows
-	// from params, with its default, and can ignore errors: Lookup reports them.
+	// make takes each parameter it knows from params; Lookup reports errors.
 	make func(p *params) Codec
-	// params describes the parameters for Parameters, "" if there are none.
+	// params describes the parameters for Parameters.
 	params string
 }
 
@@ -36,9 +35,9 @@ var families = []family{
 	{name: "vbyte", make: func(*params) Codec { return VByte{} }},
 }
 
-// Lookup returns the codec of a specification: a name, optionally with non-default
-// parameters, as in "pfordelta:exceptions=0.05". The error wraps ErrUnknown and lists the
-// valid names, parameters or values.
+// Lookup returns the codec of a specification: a name and non-default parameters, as in
+// "pfordelta:exceptions=0.05". The error wraps ErrUnknown and lists the valid names, parameters
+// or values.
 func Lookup(spec string) (Codec, error) {
 	name, rest, hasParams := strings.Cut(spec, ":")
 	i := slices.IndexFunc(families, func(f family) bool { return f.name == name })
@@ -65,8 +64,7 @@ func Names() []string {
 	return names
 }
 
-// Parameters returns a one-line description of the parameters of a codec, "" if it has none
-// or does not exist.
+// Parameters describes a codec's parameters in a line, "" if it has none or does not exist.
 func Parameters(name string) string {
 	for _, f := range families {
 		if f.name == name {

@@ -51,7 +51,7 @@ func TestParams(t *testing.T) {
 	}
 }
 
-// For any parameters, Lookup of a codec's name returns a codec with the same encoding.
+// Lookup of a codec's name returns the same encoding.
 func TestNamesAreLookedUp(t *testing.T) {
 	freqs := make([]uint32, BlockLen)
 	for i := range freqs {

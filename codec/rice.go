@@ -7,10 +7,9 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/eliasfano"
 )
 
-// Rice codes gaps minus one, and frequencies minus one. Each value x is split into the b
-// bits r = x mod 2^b and the quotient q = x / 2^b, which is coded in unary as q one bits
-// and a zero bit. The two parts are stored separately. 2^b is close to the mean of the
-// block: b = floor(log2(mean)), the width byte of the block.
+// Rice codes gaps minus one, and frequencies minus one. Each value x is split into the b bits r
+// = x mod 2^b and, in a separate unary part, the quotient q = x / 2^b as q one bits and a zero
+// bit. b = floor(log2(mean)) is the block's width byte.
 //
 //	bit 0    b      2b         n*b
 //	 +-------+------+---    ---+--------------------------+---------+
@@ -19,20 +18,20 @@ import (
 //	  binary part               unary part                 zero bits
 //
 // A DocID is base + 1 + i, plus the sum of r up to i, plus 2^b times the number of one bits
-// before zero bit i of the unary part: two prefix sums.
+// before zero bit i: two prefix sums.
 //
-// Worked bytes: DocIDs 5, 7, 16 after NoBase are the gaps minus one 5, 1, 8; their mean is
-// 4, b = 2: r = 01 01 00, q = 1, 0, 2 as 10 0 110: 0x45, 0x06 (tested).
+// Worked bytes: DocIDs 5, 7, 16 after NoBase are the gaps minus one 5, 1, 8; mean 4, b = 2: r =
+// 01 01 00, q = 1, 0, 2 as 10 0 110: 0x45, 0x06 (tested).
 //
-// Ding, He, Yan and Suel, "Using Graphics Processors for High Performance IR Query
-// Processing", WWW 2009, §6.1, with prefix sums localized to blocks; Zhang, Long and Suel,
-// WWW 2008. We differ: b is chosen for each block, not for the list, and the sum before a
-// block is its base, which the directory stores as a DocID.
+// Ding, He, Yan and Suel, "Using Graphics Processors for High Performance IR Query Processing",
+// WWW 2009, §6.1, with prefix sums localized to blocks; Zhang, Long and Suel, WWW 2008. We
+// differ: b is chosen for each block, and the sum before a block is its base, a DocID of the
+// directory.
 type Rice struct{}
 
 var _ Codec = Rice{}
 
-// maxRiceKernelWidth is the maximum b at which no value of a kernel can exceed 2^32.
+// maxRiceKernelWidth is the largest b at which no kernel value can exceed 2^32.
 const maxRiceKernelWidth = eliasfano.MaxWidth - 1
 
 // Name returns "rice".
@@ -94,7 +93,7 @@ func (Rice) DecodeDocIDs(dst *[BlockLen]uint32, src []byte, base uint32, n int, 
 	return size, nil
 }
 
-// findRice writes the prefix sums of the quotients of n values to dst.
+// findRice writes the prefix sums of the n quotients.
 func findRice(dst *[BlockLen]uint32, src []byte, n int, width uint8) (size int, err error) {
 	if err := checkSlots("rice", src, n, width, 31); err != nil {
 		return 0, err
@@ -124,8 +123,7 @@ func (Rice) DecodeFreqs(dst *[BlockLen]uint32, src []byte, n int, width uint8) e
 	return nil
 }
 
-// FreqAt implements Codec. The unary part of frequency i lies between zero bits
-// i-1 and i.
+// FreqAt implements Codec.
 func (Rice) FreqAt(src []byte, i, n int, width uint8) (uint32, error) {
 	if err := checkSlots("rice", src, n, width, 31); err != nil {
 		return 0, err

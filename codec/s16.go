@@ -5,20 +5,19 @@ import (
 	"math/bits"
 )
 
-// This file is Simple-16. A 32-bit word holds a variable number of small values in its
-// upper 28 bits, in one of 16 cases; the lower 4 bits are the case. Value 0 of a word lies
-// lowest, at bit 4. Words are little endian.
+// Simple-16: a 32-bit word, little endian, holds small values in its upper 28 bits, the first
+// lowest, in one of 16 cases, which its lower 4 bits name.
 //
-// Zhang, Long and Suel, "Performance of compressed inverted list caching in search
-// engines", WWW 2008, §3 (S16), after Anh and Moffat, "Inverted index compression using
-// word-aligned binary codes", Information Retrieval 8(1), 2005 (Simple-9). The paper does
-// not specify the order of bits in a word.
+// Zhang, Long and Suel, "Performance of compressed inverted list caching in search engines",
+// WWW 2008, §3 (S16), after Anh and Moffat, "Inverted index compression using word-aligned
+// binary codes", Information Retrieval 8(1), 2005 (Simple-9). The papers leave the order of
+// bits open.
 
-// s16Bits is the width of the largest number that Simple-16 can hold.
+// s16Bits is the largest width of a value.
 const s16Bits = 28
 
-// s16Widths are the widths of the values of a word for each case. The case with the most
-// values is first; each case uses all 28 bits.
+// s16Widths are each case's widths of values; the case with the most is first; each uses all 28
+// bits.
 var s16Widths = [16][]uint8{
 	widthRuns(28, 1),
 	widthRuns(7, 2, 14, 1),
@@ -38,7 +37,6 @@ var s16Widths = [16][]uint8{
 	widthRuns(1, 28),
 }
 
-// widthRuns expands pairs of a count and a width.
 func widthRuns(pairs ...uint8) (widths []uint8) {
 	for i := 0; i < len(pairs); i += 2 {
 		for range pairs[i] {
@@ -67,8 +65,7 @@ var s16Cases = func() (cases [16]s16Case) {
 	return cases
 }()
 
-// appendS16 appends values, each below 2^28. Each word has the first case that fits the
-// next values. Unused room in the last word is 0.
+// Values are below 2^28. Each word has the first case that fits; unused room is 0.
 func appendS16(dst []byte, values []uint32) []byte {
 	for len(values) > 0 {
 		for i := range s16Cases {
@@ -89,8 +86,7 @@ func appendS16(dst []byte, values []uint32) []byte {
 	return dst
 }
 
-// decodeS16 decodes len(dst) values and returns the number of bytes read. ok is false if
-// src has too few values.
+// ok is false if src has too few values.
 func decodeS16(dst []uint32, src []byte) (size int, ok bool) {
 	for len(dst) > 0 {
 		if len(src)-size < 4 {
@@ -108,7 +104,7 @@ func decodeS16(dst []uint32, src []byte) (size int, ok bool) {
 	return size, true
 }
 
-// sizeS16 returns the number of bytes of n values. ok is false if src has too few values.
+// ok is false if src has too few values.
 func sizeS16(src []byte, n int) (size int, ok bool) {
 	for n > 0 {
 		if len(src)-size < 4 {
@@ -120,7 +116,7 @@ func sizeS16(src []byte, n int) (size int, ok bool) {
 	return size, true
 }
 
-// lengthS16 returns the number of bytes that appendS16 writes for values.
+// lengthS16 returns the bytes that appendS16 writes.
 func lengthS16(values []uint32) (size int) {
 	for len(values) > 0 {
 		for i := range s16Widths {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// s16Published are the 16 cases as published: runs of a count and a width, in order.
+// s16Published are the published cases: runs of a count and a width.
 var s16Published = [16][]struct{ n, bits int }{
 	{{28, 1}},
 	{{7, 2}, {14, 1}},
@@ -28,7 +28,7 @@ var s16Published = [16][]struct{ n, bits int }{
 	{{1, 28}},
 }
 
-// s16Oracle reads a word by the published table, one bit at a time.
+// s16Oracle reads one bit at a time.
 func s16Oracle(word uint32) (values []uint32) {
 	at := 4
 	for _, run := range s16Published[word&15] {
@@ -57,7 +57,6 @@ func TestS16AgainstOracle(t *testing.T) {
 		if size, ok := decodeS16(got, src); !ok || size != 4 || !slices.Equal(got, want) {
 			t.Fatalf("word %#x: %v, want %v", word, got, want)
 		}
-		// Encoding the values again gives one word with the same values.
 		again := appendS16(nil, want)
 		if _, ok := decodeS16(got, again); !ok || len(again) != 4 || !slices.Equal(got, want) {
 			t.Fatalf("word %#x: %v is encoded as % x, which is %v", word, want, again, got)

@@ -7,9 +7,9 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/bitpack"
 )
 
-// SIMDBP packs the values of a block with the width of the largest: value i lies at bit
-// i*width, least significant bit first. n values take ceil(n*width/8) bytes, a full block
-// 16*width. DocIDs are stored as gaps minus one, frequencies minus one.
+// SIMDBP packs a block with the width of its largest value: value i at bit i*width, least
+// significant bit first. n values take ceil(n*width/8) bytes. DocIDs are stored as gaps minus
+// one, frequencies minus one.
 //
 //	bit 0        width       2*width
 //	 +------------+------------+----    ----+---------+
@@ -17,14 +17,13 @@ import (
 //	 +------------+------------+----    ----+---------+
 //	                                          zero bits
 //
-// Worked bytes: DocIDs 3, 5, 6 after NoBase are the gaps 3, 1, 0: width 2,
-// 3 | 1<<2 | 0<<4 = 0x07 (tested).
+// Worked bytes: DocIDs 3, 5, 6 after NoBase are the gaps 3, 1, 0: width 2, 3 | 1<<2 | 0<<4 =
+// 0x07 (tested).
 //
 // Lemire and Boytsov, "Decoding billions of integers per second through vectorization",
 // Software: Practice and Experience 45(1), 2015, §4 (binary packing of blocks of 128). We
-// differ: values lie in order (horizontal layout) rather than interleaved over four lanes.
-// A frequency look-up or a GPU thread can therefore read one value alone, and the format is
-// the same for every instruction set.
+// differ: values lie in order (horizontal layout) rather than interleaved over four lanes, so
+// that one can be read alone and the format is the same for every instruction set.
 type SIMDBP struct{}
 
 var _ Codec = SIMDBP{}
@@ -55,8 +54,7 @@ func (SIMDBP) DecodeDocIDs(dst *[BlockLen]uint32, src []byte, base uint32, n int
 		return 0, checkBlock("simdbp", len(src), size, n, width, maxWidth)
 	}
 	bitpack.UnpackGapsN(dst, src, base, width, n)
-	// 128 gaps of up to 24 bits add up to less than 2^32, so an overflow shows in the last
-	// DocID. Wider gaps are checked one by one.
+	// 128 gaps of up to 24 bits add up to less than 2^32: the last DocID shows an overflow.
 	if width < 25 {
 		if last := dst[n-1]; last < base+1 || last == NoBase {
 			return 0, fmt.Errorf("simdbp: DocIDs exceed 2^32: %w", ErrCorrupt)
@@ -69,8 +67,7 @@ func (SIMDBP) DecodeDocIDs(dst *[BlockLen]uint32, src []byte, base uint32, n int
 	return size, nil
 }
 
-// checkRising returns an error if DocIDs computed by sums do not increase from base,
-// because a sum exceeded 2^32.
+// checkRising checks that DocIDs increase from base: no sum exceeded 2^32.
 func checkRising(name string, docIDs []uint32, base uint32) error {
 	least := base + 1
 	for i, d := range docIDs {

@@ -6,15 +6,15 @@ import (
 	"math/bits"
 )
 
-// VByte codes gaps minus one, and frequencies minus one, with 7 bits per byte, the low bits
-// first. The top bit is 1 in all bytes of a value but its last. The width is always 0.
+// VByte codes gaps minus one, and frequencies minus one, with 7 bits per byte, low bits first;
+// the top bit is 1 in all bytes of a value but its last. The width is always 0.
 //
 // Worked bytes: DocIDs 5, 7, 308 after NoBase are the gaps minus one 5, 1, 300: 0x05, 0x01,
 // 0xac 0x02 (tested).
 //
 // Scholer, Williams, Yiannis and Zobel, "Compression of inverted indexes for fast query
-// evaluation", SIGIR 2002, §2. We differ: gaps and frequencies are stored minus one, as in
-// all codecs here, and in separate arrays.
+// evaluation", SIGIR 2002, §2. We differ: gaps and frequencies are stored minus one and in
+// separate arrays.
 type VByte struct{}
 
 var _ Codec = VByte{}
@@ -73,7 +73,7 @@ func (VByte) DecodeFreqs(dst *[BlockLen]uint32, src []byte, n int, width uint8) 
 	return nil
 }
 
-// FreqAt implements Codec. It counts the last bytes of values, eight bytes at a time.
+// FreqAt implements Codec. It counts last bytes, eight bytes at a time.
 func (VByte) FreqAt(src []byte, i, n int, width uint8) (uint32, error) {
 	if err := checkBlock("vbyte", len(src), n, n, width, 0); err != nil {
 		return 0, err
@@ -123,8 +123,8 @@ func decodeVBytes(dst *[BlockLen]uint32, src []byte, n int, width uint8) (int, e
 	return at, nil
 }
 
-// readVByte returns the value at a byte of src and the start of the next value, or -1 if
-// src ends early or the value exceeds 32 bits.
+// readVByte returns the value at a byte and the start of the next, or -1 if src ends early or
+// the value exceeds 32 bits.
 func readVByte(src []byte, at int) (value uint32, next int) {
 	v := uint64(0)
 	for shift := 0; shift < 35; shift += 7 {

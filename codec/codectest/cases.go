@@ -7,7 +7,7 @@ type Block struct {
 	DocIDs, Freqs []uint32
 }
 
-// Blocks returns the blocks that Run encodes, for tests of other decoders of the format.
+// Blocks returns the blocks that Run encodes.
 func Blocks() []Block {
 	var out []Block
 	for _, b := range blocks() {

@@ -11,9 +11,8 @@ import (
 	"github.com/griffin-search/griffin/codec"
 )
 
-// Run checks the contract of codec.Codec: encoded blocks decode again, as a whole or one
-// frequency at a time, from exactly the bytes written. Encoding is deterministic; decoding
-// does not allocate and does not access other bytes.
+// Run checks the contract of codec.Codec: encoded blocks decode again from exactly the bytes
+// written, encoding is deterministic, and decoding does not allocate or access other bytes.
 func Run(t *testing.T, c codec.Codec) {
 	t.Run("round trip", func(t *testing.T) { testRoundTrip(t, c) })
 	t.Run("truncated", func(t *testing.T) { testTruncated(t, c) })
@@ -28,9 +27,8 @@ type block struct {
 	docIDs, freq []uint32
 }
 
-// blocks returns blocks of critical lengths: with every possible width of gap and
-// frequency; with mixed widths, which cause exceptions; and runs that end with the last
-// DocID.
+// blocks returns blocks of critical lengths, with every width of gap and frequency, mixed
+// widths (exceptions), and runs up to the last DocID.
 func blocks() []block {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var out []block
@@ -69,8 +67,7 @@ func blocks() []block {
 	return out
 }
 
-// makeBlock makes a block of n postings after base. Gaps minus one are reduced to keep
-// DocIDs below NoBase; frequencies are at least 1.
+// Gaps minus one are reduced to keep DocIDs below NoBase; frequencies are at least 1.
 func makeBlock(name string, base uint32, n int, posting func(i int) (gap, freq uint64)) block {
 	b := block{name: name, base: base}
 	d := uint64(base + 1)
@@ -86,8 +83,7 @@ func makeBlock(name string, base uint32, n int, posting func(i int) (gap, freq u
 
 const canary = 0xA5
 
-// guarded copies src to the middle of a larger slice of canary bytes, to detect access
-// outside src.
+// guarded copies src into a larger slice of canary bytes.
 func guarded(src []byte) (whole, inner []byte) {
 	whole = bytes.Repeat([]byte{canary}, len(src)+64)
 	copy(whole[32:], src)
@@ -109,7 +105,6 @@ func testRoundTrip(t *testing.T, c codec.Codec) {
 		if err != nil || size != len(src) || !slices.Equal(dst[:n], b.docIDs) {
 			t.Fatalf("%s: DecodeDocIDs: size %d of %d, err %v\n got %v\nwant %v", b.name, size, len(src), err, dst[:n], b.docIDs)
 		}
-		// Bytes after the block have no effect.
 		if size, err = c.DecodeDocIDs(&dst, whole[32:], b.base, n, width); err != nil || size != len(src) || !slices.Equal(dst[:n], b.docIDs) {
 			t.Fatalf("%s: DecodeDocIDs with bytes behind: size %d of %d, err %v", b.name, size, len(src), err)
 		}

@@ -1,3 +1,2 @@
-// Package codectest is the conformance suite of codecs: Run tests any implementation of
-// codec.Codec, and FuzzDecode feeds it arbitrary bytes.
+// Package codectest is the conformance suite of codecs: see Run and FuzzDecode.
 package codectest

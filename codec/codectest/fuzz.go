@@ -8,7 +8,7 @@ import (
 )
 
 // FuzzDecode is the body of a fuzz target: c decodes any bytes to increasing DocIDs and to
-// frequencies of at least 1 that agree with FreqAt, or returns ErrCorrupt.
+// positive frequencies that agree with FreqAt, or returns ErrCorrupt.
 func FuzzDecode(f *testing.F, c codec.Codec) {
 	for i, b := range blocks() {
 		if i%37 != 0 {

@@ -7,7 +7,7 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/simdtest"
 )
 
-// fence is memory with an unreadable page directly after it (atEnd) or before it (atStart).
+// fence is memory with an unreadable page after (atEnd) or before it (atStart).
 type fence struct{ atEnd, atStart []byte }
 
 func newFence(t testing.TB, most int) fence {
@@ -17,8 +17,7 @@ func newFence(t testing.TB, most int) fence {
 	return f
 }
 
-// copies returns src at the end of atEnd and at the start of atStart, or nothing if src is
-// too long.
+// copies returns src in both places, or nothing if src is too long.
 func (f fence) copies(src []byte) [][]byte {
 	n := len(src)
 	if n > len(f.atEnd) {
@@ -31,7 +30,7 @@ func (f fence) copies(src []byte) [][]byte {
 	return out
 }
 
-// testFenced decodes complete and truncated blocks; a read outside them crashes.
+// testFenced decodes whole and truncated blocks; a read outside them crashes.
 func testFenced(t *testing.T, c codec.Codec) {
 	f := newFence(t, 16*codec.BlockLen)
 	var dst [codec.BlockLen]uint32

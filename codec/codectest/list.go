@@ -17,8 +17,8 @@ type list struct {
 	docIDs []uint32
 }
 
-// lists returns lists with lengths around the block and segment boundaries of codecs, in
-// shapes that are easy or hard to compress.
+// lists returns lists with lengths around block and segment boundaries, easy and hard to
+// compress.
 func lists() []list {
 	rng := rand.New(rand.NewPCG(3, 4))
 	var out []list
@@ -69,7 +69,7 @@ func lists() []list {
 	return out
 }
 
-// RunList checks the additional contract of codec.ListCodec; Run checks codec.Codec.
+// RunList checks the additional contract of codec.ListCodec.
 func RunList(t *testing.T, c codec.ListCodec) {
 	for _, l := range lists() {
 		n := len(l.docIDs)
@@ -79,7 +79,7 @@ func RunList(t *testing.T, c codec.ListCodec) {
 			t.Fatalf("%s: AppendList: not appended, or not deterministic", l.name)
 		}
 		whole, src := guarded(enc[6:])
-		for _, s := range [][]byte{src, whole[32:]} { // bytes after the list have no effect
+		for _, s := range [][]byte{src, whole[32:]} {
 			if size, err := c.ListSize(s, n); err != nil || size != len(src) {
 				t.Fatalf("%s: ListSize is %d, %v; %d bytes were written", l.name, size, err, len(src))
 			}
@@ -91,7 +91,7 @@ func RunList(t *testing.T, c codec.ListCodec) {
 			}
 		}
 		for cut := range min(len(src), 40) {
-			// The decoder of the whole list detects every truncation.
+			// The decoder detects every truncation.
 			_, short := guarded(src[:len(src)-1-cut])
 			if err := c.DecodeList(make([]uint32, n), short); !errors.Is(err, codec.ErrCorrupt) {
 				t.Fatalf("%s: DecodeList without the last %d bytes: %v", l.name, cut+1, err)
@@ -147,7 +147,7 @@ func testListArguments(t *testing.T, c codec.ListCodec) {
 			t.Errorf("ListSize of a list of %d: %v", n, err)
 		}
 	}
-	for _, n := range []int{math.MinInt, math.MaxInt, math.MaxInt/33 + 1, 1 << 59, 1 << 33} { // sizes in bits overflow
+	for _, n := range []int{math.MinInt, math.MaxInt, math.MaxInt/33 + 1, 1 << 59, 1 << 33} {
 		_, sizeErr := c.ListSize(src, n)
 		_, blockErr := c.DecodeBlock(&block, src, n, 0)
 		_, oneErr := c.DocIDAt(src, n, 0)
@@ -165,8 +165,7 @@ func testListArguments(t *testing.T, c codec.ListCodec) {
 	}
 }
 
-// FuzzDecodeList is the body of a fuzz target: c decodes any bytes to increasing DocIDs,
-// the same by list, by block and one by one, or returns ErrCorrupt.
+// FuzzDecodeList is FuzzDecode for list codecs: by list, by block and one by one, values agree.
 func FuzzDecodeList(f *testing.F, c codec.ListCodec) {
 	for i, l := range lists() {
 		if i%11 == 0 && len(l.docIDs) < 1500 {
@@ -202,7 +201,6 @@ func FuzzDecodeList(f *testing.F, c codec.ListCodec) {
 	})
 }
 
-// checkFuzzedBlock decodes block i and compares it with the whole list if that was decoded.
 func checkFuzzedBlock(t *testing.T, c codec.ListCodec, src []byte, n, i int, whole []uint32, valid bool) {
 	var block [codec.BlockLen]uint32
 	size, err := c.DecodeBlock(&block, src, n, i)
