@@ -9,8 +9,7 @@ import (
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
-// TestAdversarialCollections runs every traversal with every k on collections that violate
-// the assumptions of pruning and skipping.
+// Collections that violate the assumptions of pruning and skipping.
 func TestAdversarialCollections(t *testing.T) {
 	for _, tt := range adversarialCollections() {
 		t.Run(tt.name, func(t *testing.T) {
@@ -44,8 +43,7 @@ func listOf(from, step, n int, freq func(i int) uint32) []postingstest.Posting {
 
 func always(f uint32) func(int) uint32 { return func(int) uint32 { return f } }
 
-// oneSegment returns a collection of documents of the mean length, with a weight for each
-// list.
+// Documents have the mean length; each list has a weight.
 func oneSegment(numDocs int, weights []float64, lists ...[]postingstest.Posting) *collection {
 	x := &collection{bm25: indexBM25, avgLen: indexAvgLen}
 	s := segment{lengths: make([]uint32, numDocs), lists: lists}

@@ -14,30 +14,28 @@ import (
 // blockMaxMaxScore is MaxScore over windows of DocIDs with block bounds.
 //
 // MaxScore (Turtle and Flood, "Query evaluation: strategies and optimizations", Information
-// Processing & Management 31(6), 1995, §4): lists are ordered by MaxScore. The lists at the
-// low end whose sum cannot reach the threshold are nonEssential. Every document that can
-// enter the result is in one of the others, the essential lists, and only those are read in
-// full. Their documents are looked up in the nonEssential lists, in descending order of
-// their bounds, while the remaining bounds can still lift them to the threshold.
+// Processing & Management 31(6), 1995, §4): lists are ordered by MaxScore; those at the low end
+// whose sum cannot reach the threshold are nonEssential. Every document that can enter is in
+// one of the essential others, and only those are read in full. Their documents are looked up
+// in the nonEssential lists, in descending order of bounds, while these can still lift them to
+// the threshold.
 //
-// Block bounds (Ding and Suel, "Faster top-k document retrieval using block-max indexes",
-// SIGIR 2011, §4) and intervals (Chakrabarti, Chaudhuri and Ganti, "Interval-based pruning
-// for top-k processing over compressed lists", ICDE 2011): DocIDs are cut into windows at
-// block boundaries of essential lists. In a window, the bound of a list is its greatest
-// BlockMaxScore. Windows with a too low sum of bounds are skipped without decoding; in the
-// others, lists are classified again. As in Lucene's MaxScoreBulkScorer, several essential
-// lists are added up list by list in accumulators of the window, which avoids finding the
-// least of several DocIDs.
+// Block bounds (Ding and Suel, "Faster top-k document retrieval using block-max indexes", SIGIR
+// 2011, §4) and intervals (Chakrabarti, Chaudhuri and Ganti, "Interval-based pruning for top-k
+// processing over compressed lists", ICDE 2011): DocIDs are cut into windows at block
+// boundaries of essential lists. In each, the bound of a list is its greatest BlockMaxScore;
+// windows with a too low sum are skipped without decoding, and lists are classified again in
+// the others. As in Lucene's MaxScoreBulkScorer, several essential lists are added up in
+// accumulators of the window, which avoids finding the least of several DocIDs.
 //
-// The first threshold comes from the lists: each has a lower bound of its k-th best
-// contribution (Kane and Tompa, "Split-lists and initial thresholds for WAND-based search",
-// SIGIR 2018).
+// The first threshold is a lower bound of a list's k-th best contribution (Kane and Tompa,
+// "Split-lists and initial thresholds for WAND-based search", SIGIR 2018).
 //
-// The loops over postings and candidates are the kernels of package scoring, which sum in
-// 32 bits. A query whose scores may exceed that runs on exhaustive-daat.
+// The kernels of package scoring sum in 32 bits; a query whose scores may exceed that runs on
+// exhaustive-daat.
 //
-// Documents arrive in increasing DocID order, window by window, so a document that ties
-// with the k-th hit is excluded: the limit is need, the least score that enters.
+// Documents arrive in increasing DocID order, so one that ties with the k-th hit is excluded:
+// the limit is need, the least score that enters.
 type blockMaxMaxScore struct{}
 
 var _ Traversal = blockMaxMaxScore{}
@@ -47,19 +45,17 @@ func (blockMaxMaxScore) Name() string { return "block-max-maxscore" }
 func (blockMaxMaxScore) Mode() Mode { return Or }
 
 const (
-	// maxWindow is the maximum length of a window with several essential lists: 64 KiB of
-	// accumulators. Short lists touch few of its lines; long lists have far shorter
-	// windows.
+	// maxWindow is the maximum window with several essential lists: 64 KiB of accumulators.
+	// Short lists touch few lines; long lists have far shorter windows.
 	maxWindow = scoring.Window
-	// minWindow is the minimum length of a window. It bounds the cost of classifying lists
-	// if blocks cover few DocIDs.
+	// minWindow bounds the cost of classifying lists if blocks cover few DocIDs.
 	minWindow = 512
-	// maxBlocksForBound is the maximum number of blocks of a nonEssential list that are
-	// examined to bound it in a window; if there may be more, MaxScore is the bound.
+	// maxBlocksForBound is the maximum number of blocks examined to bound a nonEssential list
+	// in a window; if there may be more, MaxScore is the bound.
 	maxBlocksForBound = 64
 )
 
-// maxScore is the state of a run of blockMaxMaxScore. Its memory is reused.
+// Its memory is reused.
 type maxScore struct {
 	q     *Query
 	queue *topk.Queue
@@ -67,15 +63,15 @@ type maxScore struct {
 
 	need base.Score // least score that can enter the result
 
-	// Invariant: byMaxScore is in increasing order of MaxScore, sums[i] is the sum of
-	// MaxScore of byMaxScore[:i], and byMaxScore[:nonEssential] sum to less than need.
+	// Invariant: byMaxScore is in increasing order of MaxScore, sums[i] sums byMaxScore[:i],
+	// and byMaxScore[:nonEssential] sum to less than need.
 	byMaxScore   []*legState
 	sums         []base.Score
 	nonEssential int
 
-	// legs are those that may have postings in the window. The bounds of the first
-	// windowNonEssential of them sum to windowRest, which is less than need;
-	// byMaxScore[:nonEssential] are among these and come first.
+	// legs may have postings in the window. The bounds of the first windowNonEssential sum to
+	// windowRest, which is less than need; byMaxScore[:nonEssential] are among these and come
+	// first.
 	legs               []*legState
 	windowNonEssential int
 	windowRest         base.Score
@@ -156,22 +152,21 @@ func (m *maxScore) run(stop Interrupt) error {
 			m.scoreSeveral(essential, lo, hi)
 		}
 		m.finish()
-		// In each list, a block may have been decoded for a few candidates.
+		// In each list, a few candidates may decode a block.
 		if err := p.after(int(m.stats.PostingsScored-scored) + 64*(1+len(m.legs))); err != nil {
 			return err
 		}
 	}
 }
 
-// nextWindow returns the first window [lo, hi), from the given lo, in which the bounds of
-// the essential lists' blocks and the MaxScores of the others reach need, or NoDocID. It
-// stores the bounds in the legs.
+// nextWindow returns the first window [lo, hi), from the given lo, in which the bounds of the
+// essential lists' blocks and the MaxScores of the others reach need, or NoDocID. It stores the
+// bounds in the legs.
 func (m *maxScore) nextWindow(lo base.DocID) (base.DocID, base.DocID) {
 	numDocs := base.DocID(m.q.NumDocs)
 	essential := m.byMaxScore[m.nonEssential:]
 	others := m.sums[m.nonEssential]
 	for lo < numDocs {
-		// The window begins at the first posting of an essential list.
 		start := base.NoDocID
 		for _, l := range essential {
 			if !l.shallow(lo) {
@@ -183,7 +178,6 @@ func (m *maxScore) nextWindow(lo base.DocID) (base.DocID, base.DocID) {
 			break
 		}
 		lo = start
-		// It ends where a block of an essential list ends or begins.
 		hi := numDocs
 		for _, l := range essential {
 			if l.first > lo {
@@ -222,7 +216,7 @@ func (l *legState) shallow(lo base.DocID) bool {
 	return ok
 }
 
-// upper converts a bound to a score; 0 means no postings.
+// upper returns 0 for no postings.
 func (l *legState) upper(b score.Bound) base.Score {
 	if b == 0 {
 		return 0
@@ -230,10 +224,9 @@ func (l *legState) upper(b score.Bound) base.Score {
 	return max(min(l.Scale.Upper(b), l.MaxScore), 1)
 }
 
-// divideWindow also bounds the nonEssential lists in the window, and moves more lists to
-// nonEssential for this window as their bounds allow. It returns the remaining essential
-// lists, none if no document in the window can reach need, and the end of the window, which
-// it may reduce.
+// divideWindow bounds the nonEssential lists in the window, too, and makes more lists
+// nonEssential for it. It returns the remaining essential lists, none if no document can reach
+// need, and the end of the window, which it may reduce.
 func (m *maxScore) divideWindow(lo, hi base.DocID) ([]*legState, base.DocID) {
 	sum := m.sums[m.nonEssential]
 	for _, l := range m.byMaxScore[m.nonEssential:] {
@@ -287,8 +280,8 @@ func (m *maxScore) divideWindow(lo, hi base.DocID) ([]*legState, base.DocID) {
 	return essential, hi
 }
 
-// prefetch begins to load the list's block at the window's start and the next block, which
-// the next windows usually need.
+// prefetch begins to load the block at the window's start and the next, which the next windows
+// usually need.
 func (l *legState) prefetch() {
 	c := &l.cursor
 	at := c.ShallowBlock()
@@ -301,8 +294,8 @@ func (l *legState) prefetch() {
 	}
 }
 
-// enough returns the least score in the essential lists of the window with which a document
-// can still reach need.
+// enough is the least score in the window's essential lists with which a document can still
+// reach need.
 func (m *maxScore) enough() uint32 {
 	if m.need <= m.windowRest {
 		return 0
@@ -310,13 +303,13 @@ func (m *maxScore) enough() uint32 {
 	return uint32(m.need - m.windowRest) // the bounds in the window sum to need or more
 }
 
-// scoreOne reads the postings of the only essential list of the window and makes candidates
-// of those that reach enough.
+// scoreOne makes candidates of the postings of the window's only essential list that reach
+// enough.
 func (m *maxScore) scoreOne(l *legState, lo, hi base.DocID) {
 	c, found := &l.cursor, &m.found
 	enough := m.enough()
-	// Invariant: n+BlockLen <= maxCandidates. A window with one essential list contains at
-	// most one of its blocks, or has at most length minWindow.
+	// Invariant: n+BlockLen <= maxCandidates. The window contains at most one block, or has at
+	// most length minWindow.
 	n := 0
 	for lo < hi && c.NextGEQ(lo) < hi {
 		docIDs, freqs := c.BlockBefore(hi)
@@ -332,8 +325,8 @@ func (m *maxScore) scoreOne(l *legState, lo, hi base.DocID) {
 	found.n = n
 }
 
-// scoreSeveral adds up the postings of the essential lists of the window and makes
-// candidates of the documents that reach enough.
+// scoreSeveral makes candidates of the documents whose sums over the essential lists reach
+// enough.
 func (m *maxScore) scoreSeveral(essential []*legState, lo, hi base.DocID) {
 	found := &m.found
 	enough := m.enough()
@@ -363,8 +356,8 @@ func (m *maxScore) scoreSeveral(essential []*legState, lo, hi base.DocID) {
 	}
 }
 
-// finish completes the scores of the candidates, list by list in descending order of
-// bounds, while they can still reach need, and adds those that do to the queue.
+// finish completes candidates' scores, list by list in descending order of bounds, while they
+// can reach need, and queues those that do.
 func (m *maxScore) finish() {
 	found := &m.found
 	if invariant.Enabled {
@@ -394,8 +387,8 @@ func (m *maxScore) finish() {
 	found.n = 0
 }
 
-// narrow reports whether all scores fit in 32 bits, as the kernels of package scoring
-// require. Only queries with extreme boosts do not.
+// narrow reports whether all scores fit in 32 bits, as the kernels require. Only extreme boosts
+// exceed them.
 func (q *Query) narrow() bool {
 	sum := base.Score(0)
 	for i := range q.Legs {
@@ -404,8 +397,7 @@ func (q *Query) narrow() bool {
 	return sum <= math.MaxUint32
 }
 
-// kthScore returns a score that at least k documents reach by this leg alone, or 0 if
-// unknown.
+// kthScore returns a score that at least k documents reach by this leg alone, or 0 if unknown.
 func (l *legState) kthScore(q *Query, k int) base.Score {
 	if q.Live != nil || k == 0 { // deleted documents may be among the best
 		return 0

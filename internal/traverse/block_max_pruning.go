@@ -12,27 +12,23 @@ import (
 )
 
 // blockMaxPruning is block-max pruning, BMP (Mallia, Suel and Tonellotto, "Faster learned
-// sparse retrieval with block-max pruning", SIGIR 2024) with superblocks (Carlson, Xie, He
-// and Yang, "Dynamic superblock pruning for fast learned sparse retrieval", SIGIR 2025),
-// exact.
+// sparse retrieval with block-max pruning", SIGIR 2024) with superblocks (Carlson, Xie, He and
+// Yang, "Dynamic superblock pruning for fast learned sparse retrieval", SIGIR 2025), exact.
 //
-// All lists have bounds for the same ranges of 32 documents and superblocks of 64 ranges.
-// The sums of the bounds are computed for every superblock, without searching or reading
-// postings. Superblocks are visited in descending order of their sums, until the sum cannot
-// reach the threshold, which increases fast in this order. In a superblock, the sums of the
-// ranges' bounds show which ranges can reach the threshold. The lists are read in only
-// those, into one accumulator per document.
+// All lists have bounds for the same ranges of 32 documents and superblocks of 64 ranges, so
+// their sums are computed for every superblock without reading postings. Superblocks are
+// visited in descending order of sums, until the sum cannot reach the threshold, which
+// increases fast. In each, the lists are read in only the ranges whose sums can reach the
+// threshold, into one accumulator per document.
 //
-// It is for long queries whose terms have similar weights, as in learned sparse models.
-// There, no list stays nonEssential, and algorithms in DocID order, with pivots among many
-// lists, lose more than they prune (Mackenzie, Trotman and Lin, "Wacky weights in learned
-// sparse representations and the revenge of score-at-a-time query evaluation",
-// arXiv:2110.11540, 2021).
+// In long queries of similar weights, as in learned sparse models, no list stays nonEssential,
+// and algorithms in DocID order lose more than they prune (Mackenzie, Trotman and Lin, "Wacky
+// weights in learned sparse representations and the revenge of score-at-a-time query
+// evaluation", arXiv:2110.11540, 2021).
 //
-// We differ: the bounds by range, and the copies of postings by range that replace the
-// paper's forward index, are derived structures, built when a query first needs them. Lists
-// without room for copies are read by their block directories. Documents do not arrive in
-// increasing DocID order, so documents that tie with the k-th hit are not pruned.
+// We differ: the bounds, and copies of postings by range instead of the paper's forward index,
+// are derived structures. Lists without room for copies are read by their block directories.
+// DocIDs do not increase, so documents that tie with the k-th hit are not pruned.
 type blockMaxPruning struct{}
 
 var _ Traversal = blockMaxPruning{}
@@ -41,7 +37,7 @@ func (blockMaxPruning) Name() string { return "block-max-pruning" }
 
 func (blockMaxPruning) Mode() Mode { return Or }
 
-// pruning is the state of a run of blockMaxPruning. Its memory is reused.
+// Its memory is reused.
 type pruning struct {
 	q     *Query
 	queue *topk.Queue
@@ -51,7 +47,7 @@ type pruning struct {
 
 	legs []prunedLeg
 	sums []base.Score // by superblock: sum of the legs' bounds
-	// The superblocks to visit, by decreasing sums.
+	// The superblocks to visit.
 	order []uint32
 
 	ranges [rangesPerSuper]base.Score // of the current superblock: sums of bounds
@@ -90,8 +86,7 @@ func (blockMaxPruning) Run(stop Interrupt, s *Scratch, q *Query, queue *topk.Que
 	return s.close(err)
 }
 
-// open gets the range bounds of the legs, sums the superblocks' bounds, and computes the
-// first threshold.
+// open gets the legs' range bounds, sums the superblocks', and computes the first threshold.
 func (p *pruning) open(stop Interrupt, legs []legState) error {
 	numSupers := (p.q.NumDocs + superDocs - 1) / superDocs
 	p.sums = append(p.sums[:0], make([]base.Score, numSupers)...)
@@ -114,8 +109,7 @@ func (p *pruning) open(stop Interrupt, legs []legState) error {
 		if err != nil {
 			return fmt.Errorf("leg %d: %w", l.index, err)
 		}
-		// b steps are worth at most b*unit: Scale.Upper rounds up by one, which exceeds the
-		// error of b times the integer part.
+		// Scale.Upper rounds up by one, more than the error of b times the integer part.
 		leg := prunedLeg{legState: l, bounds: bounds, copied: copied, unit: score.NewScale(l.Term, 0, 0).Upper(bounds.step)}
 		for s, b := range bounds.supers {
 			p.sums[s] += base.Score(b) * leg.unit
@@ -126,7 +120,7 @@ func (p *pruning) open(stop Interrupt, legs []legState) error {
 	return nil
 }
 
-// atLeast returns the score that a document must reach to enter the queue, for any DocID.
+// atLeast returns the score that a document of any DocID must reach to enter the queue.
 func (p *pruning) atLeast() base.Score {
 	if need := p.queue.Need(); need > 0 {
 		return need - 1
@@ -160,8 +154,8 @@ func (p *pruning) run(stop Interrupt) error {
 	return nil
 }
 
-// visit scores the documents of superblock s in the ranges that can reach the threshold. It
-// returns the error of a leg's cursor.
+// visit scores the ranges of superblock s that can reach the threshold. It returns the error of
+// a leg's cursor.
 func (p *pruning) visit(s int) error {
 	clear(p.ranges[:])
 	for i := range p.legs {
@@ -197,8 +191,7 @@ func (p *pruning) visit(s int) error {
 	return nil
 }
 
-// accumulate adds up the postings of a leg in the given ranges of the superblock that
-// begins at start.
+// accumulate adds up a leg's postings in ranges of the superblock that begins at start.
 func (p *pruning) accumulate(l *prunedLeg, start base.DocID, ranges uint64) {
 	c := &l.cursor
 	if start < l.reached {
@@ -207,7 +200,6 @@ func (p *pruning) accumulate(l *prunedLeg, start base.DocID, ranges uint64) {
 	l.reached = start + superDocs
 	t, lengths := l.Term, l.Lengths
 	for ranges != 0 {
-		// Consecutive ranges from first are read together.
 		first := bits.TrailingZeros64(ranges)
 		n := bits.TrailingZeros64(^(ranges >> first))
 		lo, hi := start+base.DocID(first)*rangeDocs, start+base.DocID(first+n)*rangeDocs
@@ -233,7 +225,7 @@ func (p *pruning) accumulate(l *prunedLeg, start base.DocID, ranges uint64) {
 	}
 }
 
-// accumulateCopy is accumulate with a copy of the postings, for superblock s.
+// accumulateCopy is accumulate with a copy of the postings.
 func (p *pruning) accumulateCopy(l *prunedLeg, s int, ranges uint64) {
 	if l.bounds.numbers == nil {
 		for ; ranges != 0; ranges &= ranges - 1 {
@@ -250,7 +242,7 @@ func (p *pruning) accumulateCopy(l *prunedLeg, s int, ranges uint64) {
 	}
 }
 
-// addRange adds up the postings of range r of superblock s, which are entry i of the copy.
+// addRange adds up range r of superblock s, entry i of the copy.
 func (p *pruning) addRange(l *prunedLeg, s, r, i int) {
 	from, to := l.copied.entry(s, i)
 	at := l.copied.at[from:to]
@@ -264,8 +256,7 @@ func (p *pruning) addRange(l *prunedLeg, s, r, i int) {
 	p.stats.PostingsScored += int64(len(at))
 }
 
-// addPostings adds the scores of postings to the accumulators of their range and returns a
-// bitmap of their documents.
+// addPostings returns a bitmap of the postings' documents.
 func addPostings[F uint8 | uint16](accs *[rangeDocs]base.Score, t score.Term, at []uint8, freqs []F, lengths []uint32) (touched uint64) {
 	freqs = freqs[:len(at)]
 	if t.Linear {
@@ -290,9 +281,8 @@ func (p *pruning) rewind(l *prunedLeg) {
 	l.cursor.Reset(l.List, l.Bounds)
 }
 
-// countSkipped corrects the count of skipped blocks: Scratch.close assumes that only the
-// blocks of the last pass were decoded. Blocks may be decoded several times, so the count
-// is a lower bound of the blocks never decoded.
+// countSkipped corrects the count of skipped blocks, a lower bound of the blocks never decoded:
+// Scratch.close assumes that only the last pass decoded.
 func (p *pruning) countSkipped() {
 	for i := range p.legs {
 		l := &p.legs[i]
@@ -300,8 +290,7 @@ func (p *pruning) countSkipped() {
 	}
 }
 
-// collect adds the documents of the given ranges that reach the threshold to the queue and
-// zeroes their accumulators.
+// collect queues the documents that reach the threshold and zeroes the ranges' accumulators.
 func (p *pruning) collect(start base.DocID, ranges uint64) {
 	for ; ranges != 0; ranges &= ranges - 1 {
 		r := bits.TrailingZeros64(ranges)

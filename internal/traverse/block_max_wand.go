@@ -5,17 +5,16 @@ import (
 	"github.com/griffin-search/griffin/internal/topk"
 )
 
-// blockMaxWand is WAND with block bounds (Ding and Suel, "Faster top-k document retrieval
-// using block-max indexes", SIGIR 2011, §4.1). When the MaxScores have given a pivot, the
-// lists up to it find their blocks there without decoding them (NextShallow), and the
-// blocks' bounds are summed (CheckBlockMax). If they reach the threshold, it continues like
-// WAND, and stops scoring a document when its partial score plus the bounds of the
-// remaining blocks is too low. Otherwise no document can enter before the first of the
-// blocks ends or the next list begins; the list with the greatest MaxScore skips there
-// (GetNewCandidate).
+// blockMaxWand is WAND with block bounds (Ding and Suel, "Faster top-k document retrieval using
+// block-max indexes", SIGIR 2011, §4.1). At a pivot by MaxScores, the lists up to it find their
+// blocks without decoding them (NextShallow), and the blocks' bounds are summed
+// (CheckBlockMax). If they reach the threshold, it continues like WAND, and stops scoring a
+// document when its partial score plus the remaining bounds is too low. Otherwise no document
+// can enter before the first of the blocks ends or the next list begins; the list with the
+// greatest MaxScore skips there (GetNewCandidate).
 //
-// We differ: blocks also have a first DocID, so between blocks a list contributes 0; and
-// the threshold starts as in maxscore.
+// We differ: blocks also have a first DocID, so a list contributes 0 between blocks; and the
+// threshold starts as in maxscore.
 type blockMaxWand struct{}
 
 var _ Traversal = blockMaxWand{}
@@ -38,8 +37,8 @@ func (blockMaxWand) Run(stop Interrupt, s *Scratch, q *Query, queue *topk.Queue)
 }
 
 // runBlockMaxWand is the loop of block-max-wand and variable-block-max-wand. Each leg has a
-// current block: DocIDs from first to last have contributions of at most bound, and there
-// are no postings between the cursor and first.
+// current block: DocIDs from first to last contribute at most bound; there are no postings
+// between the cursor and first.
 func runBlockMaxWand(stop Interrupt, s *Scratch, q *Query, queue *topk.Queue, need base.Score) error {
 	o := &s.order
 	poll := poll{stop: stop}
@@ -71,8 +70,8 @@ func runBlockMaxWand(stop Interrupt, s *Scratch, q *Query, queue *topk.Queue, ne
 	}
 }
 
-// blockBound sums the bounds of the blocks at doc of the lists up to p, and returns the
-// last DocID for which the sum is valid.
+// blockBound sums the bounds of the blocks at doc of the lists up to p; end is the last DocID
+// for which the sum is valid.
 func (o *docOrder) blockBound(p int, doc base.DocID) (bound base.Score, end base.DocID) {
 	end = base.NoDocID - 1
 	for i := range o.heads[:p+1] {
@@ -90,8 +89,8 @@ func (o *docOrder) blockBound(p int, doc base.DocID) (bound base.Score, end base
 	return bound, end
 }
 
-// scoreBounded scores the document at which the lists up to p are positioned. It stops when
-// bound, the upper bound of its score, falls below need. It returns the new need.
+// scoreBounded scores the document of the lists up to p and stops when bound, the upper bound
+// of its score, falls below need. It returns the new need.
 func (o *docOrder) scoreBounded(s *Scratch, q *Query, queue *topk.Queue, p int, bound, need base.Score) base.Score {
 	doc := o.heads[0].doc
 	for i := range o.heads[:p+1] {
@@ -107,9 +106,8 @@ func (o *docOrder) scoreBounded(s *Scratch, q *Query, queue *topk.Queue, p int, 
 	return max(need, queue.Need())
 }
 
-// blockAt sets first, last and bound to the block, of the list or variable, with the first
-// posting at or after doc. doc must not decrease between calls. Without such a block, first
-// is NoDocID.
+// blockAt sets first, last and bound to the (variable) block with the first posting at or after
+// doc, which must not decrease between calls. Without one, first is NoDocID.
 func (l *legState) blockAt(doc base.DocID) {
 	if l.variable != nil {
 		l.nextVariable(doc)

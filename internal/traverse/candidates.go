@@ -8,12 +8,10 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/scoring"
 )
 
-// maxCandidates is the maximum number of candidates at a time.
 const maxCandidates = maxWindow
 
-// candidates are documents, in increasing DocID order, that may still enter the result,
-// with their partial sums. Lists are applied to all of them, one after another, by the
-// kernels of package scoring.
+// candidates are documents, in increasing DocID order, that may still enter, with their partial
+// sums. The kernels apply a list to all of them at once.
 type candidates struct {
 	n      int
 	docIDs [maxCandidates]uint32
@@ -53,9 +51,9 @@ func (c *candidates) keepLive(q *Query) {
 	c.n = n
 }
 
-// add adds the contributions of a list to its candidates. It does not decode a block for a
-// candidate whose sum plus the block's bound is below least; the sum of such a candidate
-// may be too low, but stays below least. It returns the number of contributions.
+// add adds a list's contributions and returns their number. It does not decode a block for a
+// candidate whose sum plus the block's bound is below least; that sum may be too low, but stays
+// below least.
 func (c *candidates) add(l *legState, least base.Score) (scored int64) {
 	cur := &l.cursor
 	for next := 0; next < c.n; {
@@ -84,9 +82,8 @@ func (c *candidates) add(l *legState, least base.Score) (scored int64) {
 	return scored
 }
 
-// find returns the blocks of a list that may contain candidates from index from on, up to a
-// maximum number, and the index of the first candidate that it did not process. It begins
-// to load the blocks' bytes, so that they arrive while the first block is decoded.
+// find returns blocks that may contain candidates from index from on, up to a maximum number,
+// and the first candidate it did not process. It begins to load the blocks' bytes.
 func (c *candidates) find(l *legState, from int, least base.Score) (lookups []lookup, next int) {
 	cur := &l.cursor
 	n := 0
@@ -112,11 +109,11 @@ func (c *candidates) find(l *legState, from int, least base.Score) (lookups []lo
 	return c.lookups[:n], j
 }
 
-// scoreOneByOne is the maximum number of matches of a block that are scored one by one;
-// above it, decoding and scoring the whole block is faster.
+// scoreOneByOne is the number of matches of a block above which decoding and scoring the whole
+// block is faster.
 const scoreOneByOne = 6
 
-// score sets scores to the contributions of n matches in the list's block.
+// score returns the contributions of n matches in the list's block.
 func (m *matches) score(l *legState, n int, scores []uint32) {
 	cur := &l.cursor
 	block := cur.Block()

@@ -75,15 +75,14 @@ func keep(legs []traverse.Leg, limitBytes int64) *derived.Cache {
 	return c
 }
 
-// block-max-pruning is not chosen without room for its derived structures. With just enough
-// room, it is chosen, runs, and keeps no more than predicted.
+// block-max-pruning needs room for its derived structures and keeps no more than predicted.
 func TestChooseWhatStays(t *testing.T) {
 	const numDocs = 100_000
 	x := oneSegment(numDocs, nil)
 	x.linear = true
 	for _, step := range []int{1, 2, 10, 30, 100, 700} {
 		x.terms = append(x.terms, x.term(2))
-		// Frequencies need one byte in some lists, two in others.
+		// Frequencies need one byte or two.
 		x.segments[0].lists = append(x.segments[0].lists, listOf(step/2, step, numDocs/step, func(i int) uint32 {
 			return uint32(i*7%200+1) << (step % 4 * 3)
 		}))

@@ -36,7 +36,7 @@ type collection struct {
 	linear   bool // frequencies are external weights
 }
 
-// indexBM25 and indexAvgLen are the parameters of the bounds in the lists.
+// The parameters of the lists' bounds.
 var indexBM25 = score.DefaultBM25
 
 const indexAvgLen = 50
@@ -52,8 +52,7 @@ const (
 
 func (o order) String() string { return [...]string{"natural", "shuffled", "bisection"}[o] }
 
-// randomCollection randomises everything that may affect a traversal's result or its path,
-// except for its arguments.
+// Everything that may affect a traversal's result or path is random, except for the arguments.
 func randomCollection(t testing.TB, rng *rand.Rand, c codec.Codec, o order, deleted bool) *collection {
 	t.Helper()
 	x := &collection{bm25: indexBM25, avgLen: indexAvgLen, linear: rng.IntN(6) == 0}
@@ -215,8 +214,7 @@ func (x *collection) oracle(mode traverse.Mode) []base.Hit {
 	return hits
 }
 
-// queries returns the query over each segment. Derived structures are kept for these
-// queries only.
+// Derived structures are kept for these queries only.
 func (x *collection) queries(t testing.TB) []traverse.Query {
 	queries := make([]traverse.Query, len(x.segments))
 	kept := derived.NewCache(derived.DefaultLimit)

@@ -21,21 +21,19 @@ import (
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
-// The design of TestAllTraversals: numCases collections for each codec, each with an order
-// of documents and with or without deletions. In each case every traversal has a k, so that
-// all combinations of k, order and deletions occur for every traversal and codec
-// (TestDesignCoversEverything).
+// For each codec, TestAllTraversals has numCases collections, each with an order of documents
+// and with or without deletions. All combinations of k, order and deletions occur for every
+// traversal and codec (TestDesignCoversEverything).
 var ks = []int{0, 1, 2, 10, 100, 1000}
 
 const numCases = 36
 
 func caseOf(n int) (o order, deleted bool) { return order(n) % numOrders, n/int(numOrders)%2 == 1 }
 
-// kOf returns the k of a traversal, by its index, in case n.
+// traversal is an index.
 func kOf(n, traversal int) int { return ks[(n/int(2*numOrders)+traversal)%len(ks)] }
 
-// caseStep is the step from one case to the next: -short, used with the race detector,
-// skips some.
+// -short, used with the race detector, skips cases.
 func caseStep() int {
 	if testing.Short() {
 		return 7
@@ -92,8 +90,8 @@ func TestAllTraversalsAtEachLevel(t *testing.T) {
 	})
 }
 
-// checkCollection compares every traversal with the oracle. choose returns the values of k
-// for a traversal, by its index.
+// checkCollection compares every traversal with the oracle. choose returns the values of k for
+// a traversal, by its index.
 func checkCollection(t *testing.T, x *collection, s *traverse.Scratch, choose func(traversal int) []int) {
 	t.Helper()
 	queries := x.queries(t)
@@ -106,7 +104,7 @@ func checkCollection(t *testing.T, x *collection, s *traverse.Scratch, choose fu
 			if got := run(t, tr, s, queries, k); !slices.Equal(got, want) {
 				t.Fatalf("%s: %s %s k=%d: %s", x.name, tr.Mode(), tr.Name(), k, difference(got, want))
 			}
-			// A threshold that k documents are known to reach has no effect.
+			// A threshold that k documents reach has no effect.
 			if len(want) == k && k > 0 {
 				for i := range with {
 					with[i].Threshold = want[k-1].Score
@@ -163,7 +161,7 @@ func TestTraversalsDoNotAllocate(t *testing.T) {
 	})
 }
 
-// The counters are consistent with each other and with the lists.
+// Counters are consistent.
 func TestStats(t *testing.T) {
 	rng := rand.New(rand.NewPCG(71, 72))
 	for range 40 {
@@ -246,7 +244,7 @@ func TestCancelledContext(t *testing.T) {
 		if err := tr.Run(ctx, &s, &q, &queue); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
-		// Cancellation is noticed after building at most one derived structure.
+		// At most one derived structure is built after cancellation.
 		if n := kept.Stats().Entries; n > 1 {
 			t.Errorf("%d derived structures were made", n)
 		}

@@ -8,36 +8,32 @@ import (
 	"github.com/griffin-search/griffin/internal/topk"
 )
 
-// conjunction intersects lists pairwise, small versus small, without pruning: the postings
-// of the shortest list are looked up in the next longer one, the matches in the one after
-// that, and so on (Demaine, López-Ortiz and Munro, "Adaptive set intersections, unions, and
-// differences", SODA 2000). merge, svs-binary and svs-gallop differ in the search within a
-// list. Every document of the intersection is scored.
+// conjunction intersects lists pairwise, small versus small, without pruning: the postings of
+// the shortest list are looked up in the next longer one, the matches in the one after that
+// (Demaine, López-Ortiz and Munro, "Adaptive set intersections, unions, and differences", SODA
+// 2000). merge, svs-binary and svs-gallop differ in the search within a list.
 //
-// We differ from the papers: one block of the shortest list at a time goes through all
-// lists, instead of the whole list through one after another. The reads are the same, the
-// intermediate results stay in the first-level cache, and contributions are added while the
+// We differ: one block of the shortest list at a time goes through all lists, so that
+// intermediate results stay in the first-level cache and contributions are added while
 // frequencies are available.
 type conjunction struct {
 	legs []*legState // in increasing order of DocFreq
 
-	// The remaining postings of a block of legs[0]: DocIDs, positions in the block, and
-	// sums of contributions of the lists already searched.
+	// Remaining postings of a block of legs[0]: DocIDs, positions in the block, sums of
+	// contributions.
 	n      int
 	docIDs [codec.BlockLen]uint32
 	at     [codec.BlockLen]uint8
 	sums   [codec.BlockLen]base.Score
 
-	// Matches in one block of the searched list: the index in docIDs, and the position in
-	// the block.
+	// Matches in a block of the searched list: index in docIDs, position in the block.
 	matchOf, matchAt [codec.BlockLen]uint8
 	kept             int // number of docIDs kept by the search of this list
 }
 
-// search looks for the candidates x.docIDs[:x.n] in a list. It calls x.match for each block
-// of the list with the number of matches in it, which are in x.matchOf and x.matchAt, in
-// increasing order. DocIDs increase from call to call, and from block to block of the
-// shortest list.
+// search looks for x.docIDs[:x.n] in a list. It calls x.match for each block with matches and
+// their number; they are in x.matchOf and x.matchAt, in increasing order. DocIDs increase from
+// call to call, and from block to block of the shortest list.
 type search func(x *conjunction, l *legState)
 
 func runConjunction(stop Interrupt, s *Scratch, q *Query, queue *topk.Queue, find search) error {
@@ -90,8 +86,7 @@ func (x *conjunction) run(stop Interrupt, s *Scratch, q *Query, queue *topk.Queu
 	return nil
 }
 
-// match keeps the candidates that were found in the current block of the list and adds its
-// contributions.
+// match keeps the candidates found in the list's current block and adds its contributions.
 func (x *conjunction) match(l *legState, matches int) {
 	for m := range matches {
 		of := x.matchOf[m&127] & 127

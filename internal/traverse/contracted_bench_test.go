@@ -12,8 +12,7 @@ import (
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
-// BenchmarkContracted times intersections, as BenchmarkWiki does, with codecs that can and
-// cannot decode single DocIDs.
+// Codecs that can and cannot decode single DocIDs; otherwise as BenchmarkWiki.
 func BenchmarkContracted(b *testing.B) {
 	w := loadWiki(b)
 	names := []string{"svs-binary", "svs-gallop", "interpolation", "linear-regression", "hash-segmentation-16", "hash-segmentation-32", "hash-segmentation-256"}

@@ -14,8 +14,8 @@ import (
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
-// Corrupt bytes, beyond the checksums, cause an error or a wrong result, but neither a
-// panic nor an endless loop.
+// Corrupt bytes behind the checksums cause an error or a wrong result, but no panic or endless
+// loop.
 func TestCorruptLists(t *testing.T) {
 	rng := rand.New(rand.NewPCG(51, 52))
 	var s traverse.Scratch
@@ -50,8 +50,7 @@ func TestCorruptLists(t *testing.T) {
 	}
 }
 
-// runAllOnCorrupt runs every traversal on the first segment, which may be damaged, and
-// returns the number of errors.
+// The first segment may be damaged.
 func runAllOnCorrupt(t *testing.T, x *collection, s *traverse.Scratch) (failed int) {
 	q := &x.queries(t)[0]
 	var queue topk.Queue
@@ -67,9 +66,8 @@ func runAllOnCorrupt(t *testing.T, x *collection, s *traverse.Scratch) (failed i
 	return failed
 }
 
-// FuzzCorruptLists overwrites bytes of the lists of a collection, chosen by codec and seed,
-// and runs every traversal. damage has an offset (two bytes) and a value (one byte) for
-// each overwritten byte.
+// damage has an offset (two bytes) and a value (one byte) for each overwritten byte of the
+// lists.
 func FuzzCorruptLists(f *testing.F) {
 	for i := range codec.Names() {
 		f.Add(byte(i), uint64(i), []byte{0, 0, 255, 0, 9, 1})
@@ -82,7 +80,7 @@ func FuzzCorruptLists(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x := smallCollection(t, c, seed%16) // few, so that the fuzzer learns the sensitive offsets
+		x := smallCollection(t, c, seed%16) // few, for the fuzzer to learn the sensitive offsets
 		index := x.segments[0].index
 		for ; len(damage) >= 3; damage = damage[3:] {
 			index.Postings[int(binary.BigEndian.Uint16(damage))%len(index.Postings)] = damage[2]

@@ -2,15 +2,13 @@ package traverse
 
 import "github.com/griffin-search/griffin/internal/base"
 
-// docOrder holds the lists of a query ordered by the current DocIDs of their cursors, for
-// WAND and its descendants.
+// docOrder orders lists by the current DocIDs of their cursors, for WAND and its descendants.
 type docOrder struct {
-	// Invariant: heads is in increasing order of doc; exhausted lists are last.
+	// Invariant: increasing order of doc; exhausted lists are last.
 	heads []head
 }
 
-// head is a list in a docOrder. It copies the fields for finding a pivot, so that the loop
-// stays within a few cache lines.
+// head copies the fields for finding a pivot, so that the loop stays within a few cache lines.
 type head struct {
 	doc base.DocID // of leg.cursor
 	max base.Score // leg.MaxScore
@@ -32,9 +30,9 @@ func (o *docOrder) start(legs []legState) {
 	}
 }
 
-// pivot returns the first list up to which the MaxScores sum to need or more, and its
-// DocID: no document before it can reach need. NoDocID means that none can. All lists at
-// the same DocID are at or before the returned one.
+// pivot returns the first list up to which the MaxScores sum to need, and its DocID, before
+// which no document can reach need; NoDocID if none can. All lists at the same DocID are at or
+// before the returned one.
 func (o *docOrder) pivot(need base.Score) (int, base.DocID) {
 	var sum base.Score
 	for i := range o.heads {
@@ -51,8 +49,8 @@ func (o *docOrder) pivot(need base.Score) (int, base.DocID) {
 }
 
 // strongest returns the list with the greatest MaxScore among the lists before end that are
-// positioned before doc; there must be one. Such lists are the shortest, so a skip in it is
-// expected to be the longest.
+// positioned before doc; there must be one. Such lists are the shortest, so a skip is expected
+// to be the longest.
 func (o *docOrder) strongest(end int, doc base.DocID) int {
 	best := 0 // it is before doc if any is
 	for i := 1; i < end && o.heads[i].doc < doc; i++ {
@@ -63,8 +61,7 @@ func (o *docOrder) strongest(end int, doc base.DocID) int {
 	return best
 }
 
-// nextGEQ moves list i to the first DocID at or after target, which is above its current
-// one, and restores the order.
+// target is above the current DocID.
 func (o *docOrder) nextGEQ(i int, target base.DocID) {
 	h := o.heads[i]
 	h.doc = h.leg.cursor.NextGEQ(target)
@@ -74,7 +71,6 @@ func (o *docOrder) nextGEQ(i int, target base.DocID) {
 	o.heads[i] = h
 }
 
-// next moves the first n lists to their next postings and restores the order.
 func (o *docOrder) next(n int) {
 	for i := n - 1; i >= 0; i-- {
 		h := o.heads[i]

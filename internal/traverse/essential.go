@@ -5,10 +5,9 @@ import (
 	"github.com/griffin-search/griffin/internal/postings"
 )
 
-// Essential returns the number of postings that a query for any of the legs must read if
-// its threshold is the best k-th contribution known from the lists: the length of
-// MaxScore's essential lists (Strohman, Turtle and Croft, SIGIR 2005, §3.1). It estimates
-// the work of an OR before it runs. live is Query.Live. It does not allocate; its time is
+// Essential returns the length of MaxScore's essential lists at the best k-th contribution
+// known from the lists (Strohman, Turtle and Croft, SIGIR 2005, §3.1): an estimate of the
+// postings that an OR must read. live is Query.Live. It does not allocate; its time is
 // quadratic in the number of legs.
 func Essential(legs []Leg, k int, live []uint64) int64 {
 	return EssentialAt(legs, k, live, 1)
@@ -29,7 +28,7 @@ func EssentialAt(legs []Leg, k int, live []uint64, factor float64) int64 {
 		if l.List.DocFreq == 0 {
 			continue
 		}
-		// The bound of l and of all lists before it in the order of MaxScores.
+		// The bound of l and of all lists before it.
 		bound := base.Score(0)
 		for j := range legs {
 			if o := &legs[j]; o.MaxScore < l.MaxScore || o.MaxScore == l.MaxScore && j <= i {

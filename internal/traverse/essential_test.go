@@ -7,8 +7,8 @@ import (
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
-// Essential lists have at most all postings. With k of a list's own Kth, lists with small
-// bounds are excluded. With deletions, no threshold is known.
+// With k of a list's own Kth, lists with small bounds are excluded. With deletions, no
+// threshold is known.
 func TestEssential(t *testing.T) {
 	rng := rand.New(rand.NewPCG(88, 1))
 	fewer := 0

@@ -5,10 +5,9 @@ import (
 	"github.com/griffin-search/griffin/internal/topk"
 )
 
-// exhaustiveDAAT scores every posting, document at a time: all cursors advance together, by
-// increasing DocID (Turtle and Flood, "Query evaluation: strategies and optimizations",
-// Information Processing & Management 31(6), 1995, §3.2). It does not prune and is as
-// simple as possible.
+// exhaustiveDAAT scores every posting, document at a time (Turtle and Flood, "Query evaluation:
+// strategies and optimizations", Information Processing & Management 31(6), 1995, §3.2), as
+// simply as possible.
 type exhaustiveDAAT struct{ mode Mode }
 
 var _ Traversal = exhaustiveDAAT{}

@@ -5,9 +5,8 @@ import (
 	"github.com/griffin-search/griffin/internal/topk"
 )
 
-// exhaustiveTAAT scores every posting, term at a time: each list is read to its end and
-// adds to one accumulator per document (Buckley and Lewit, "Optimization of inverted vector
-// searches", SIGIR 1985). It does not prune.
+// exhaustiveTAAT scores every posting, term at a time, into one accumulator per document
+// (Buckley and Lewit, "Optimization of inverted vector searches", SIGIR 1985).
 type exhaustiveTAAT struct{ mode Mode }
 
 var _ Traversal = exhaustiveTAAT{}

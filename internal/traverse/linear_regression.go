@@ -4,10 +4,9 @@ import (
 	"github.com/griffin-search/griffin/internal/topk"
 )
 
-// linearRegression looks candidates up by binary search within their safe search range: the
-// position on the list's least-squares line, plus and minus the maximum deviation of the
-// list's DocIDs (ao11, §4.3). Lists of the codecs lrc, lrcseg and seglrc are searched by
-// the paper's Algorithm 1, without decoding them.
+// linearRegression searches candidates' safe search range by binary search: the position on the
+// list's least-squares line, plus and minus the maximum deviation (ao11, §4.3). Lists of lrc,
+// lrcseg and seglrc are searched by the paper's Algorithm 1, without decoding.
 type linearRegression struct{}
 
 var _ Traversal = linearRegression{}

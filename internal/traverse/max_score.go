@@ -8,18 +8,17 @@ import (
 )
 
 // listMaxScore is MaxScore, document at a time with one bound per list (Turtle and Flood,
-// "Query evaluation: strategies and optimizations", Information Processing & Management
-// 31(6), 1995, §4.2; the formulation with essential lists is from Strohman, Turtle and
-// Croft, "Optimization strategies for complex queries", SIGIR 2005, §3.1).
+// "Query evaluation: strategies and optimizations", Information Processing & Management 31(6),
+// 1995, §4.2; with essential lists as in Strohman, Turtle and Croft, "Optimization strategies
+// for complex queries", SIGIR 2005, §3.1).
 //
-// Lists are ordered by MaxScore. The longest prefix whose sum cannot reach the threshold is
-// nonEssential: a document that is only in these lists cannot enter. The others are merged
-// by DocID. Each of their documents is looked up in the nonEssential lists, in descending
-// order of bounds, until the remaining bounds cannot lift it to the threshold.
+// Lists are ordered by MaxScore; the longest prefix whose sum cannot reach the threshold is
+// nonEssential. The others are merged by DocID; each of their documents is looked up in the
+// nonEssential lists, in descending order of bounds, until the remaining bounds cannot lift it
+// to the threshold.
 //
-// We differ: the threshold starts from the k-th best contribution known from the lists
-// (Kane and Tompa, "Split-lists and initial thresholds for WAND-based search", SIGIR 2018),
-// not from 0.
+// We differ: the threshold starts from the k-th best contribution known from the lists (Kane
+// and Tompa, "Split-lists and initial thresholds for WAND-based search", SIGIR 2018).
 type listMaxScore struct{}
 
 var _ Traversal = listMaxScore{}
@@ -28,7 +27,7 @@ func (listMaxScore) Name() string { return "maxscore" }
 
 func (listMaxScore) Mode() Mode { return Or }
 
-// listsByMaxScore is the state of a run of listMaxScore. Its memory is reused.
+// Its memory is reused.
 type listsByMaxScore struct {
 	lists []*legState // in increasing order of MaxScore
 	sums  []base.Score
@@ -108,7 +107,7 @@ func (m *listsByMaxScore) run(stop Interrupt, stats *Stats, q *Query, queue *top
 	}
 }
 
-// byMaxScore orders legs by increasing MaxScore; among equals, the longer list is first.
+// Among equals, the longer list is first.
 func byMaxScore(a, b *legState) int {
 	switch {
 	case a.MaxScore < b.MaxScore:
@@ -119,8 +118,8 @@ func byMaxScore(a, b *legState) int {
 	return int(b.List.DocFreq) - int(a.List.DocFreq)
 }
 
-// firstNeed returns the least score that can enter the queue before anything is read, from
-// the search's threshold and the k-th best contribution known from each list.
+// firstNeed returns the least score that can enter before anything is read, from the search's
+// threshold and each list's k-th best contribution.
 func firstNeed(legs []legState, q *Query, queue *topk.Queue) base.Score {
 	need := max(q.Threshold, queue.Need())
 	for i := range legs {

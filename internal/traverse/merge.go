@@ -5,10 +5,9 @@ import (
 	"github.com/griffin-search/griffin/internal/topk"
 )
 
-// merge intersects lists by linear merging: every block of every list is decoded, up to the
-// end of the shortest, and two increasing sequences are merged (griffin18: Liu, Wang and
-// Swanson, PPoPP 2018, §2.2, "CPU merge"). It suits lists of similar lengths in which
-// nearly every block of the longer one has a match.
+// merge intersects lists by linear merging: every block is decoded, up to the end of the
+// shortest list (griffin18: Liu, Wang and Swanson, PPoPP 2018, §2.2, "CPU merge"). It suits
+// lists of similar lengths in which nearly every block has a match.
 type merge struct{}
 
 var _ Traversal = merge{}
@@ -30,7 +29,7 @@ func searchByMerging(x *conjunction, l *legState) {
 		block := c.Block()
 		at, size := c.BlockPos(), len(c.BlockDocIDs())
 		matches := 0
-		// Both steps are computed without branches, because they are unpredictable.
+		// Without branches, because both steps are unpredictable.
 		for i < x.n && at < size {
 			a, b := x.docIDs[i&127], block[at&127]
 			x.matchOf[matches&127], x.matchAt[matches&127] = uint8(i), uint8(at)

@@ -7,22 +7,20 @@ import (
 	"github.com/griffin-search/griffin/internal/score"
 )
 
-// The cost of cutBounds is at most (1+partitionEdges) * (1+partitionSteps) times the
-// minimum.
+// cutBounds costs at most (1+partitionEdges) * (1+partitionSteps) times the minimum.
 const (
 	partitionEdges = 0.1
 	partitionSteps = 0.4
 )
 
-// cutBounds cuts the bounds of a list's postings into blocks of nearly minimum cost, as
-// defined by variableBlocks, and returns the ends of the blocks.
+// cutBounds cuts the bounds of a list's postings into blocks of nearly minimum cost (see
+// variableBlocks) and returns their ends.
 //
-// The cuts are a shortest path from 0 to n, with an edge from i to j for each block [i, j).
-// The cost of edges from i increases with their length. Of those with costs within a factor
-// of 1+partitionSteps, only the longest is tried, and none much longer than the cost of
-// 1/partitionEdges further blocks (Ottaviano and Venturini, "Partitioned Elias-Fano
-// indexes", SIGIR 2014, §4.2, whose approximation Mallia et al. use). One window for each
-// power of 1+partitionSteps moves over the list once: O(n) with 8 windows, about 180 ns a
+// The cuts are a shortest path from 0 to n, with an edge for each block [i, j). Of edges with
+// costs within a factor of 1+partitionSteps, only the longest is tried, and none much longer
+// than the cost of 1/partitionEdges further blocks (Ottaviano and Venturini, "Partitioned
+// Elias-Fano indexes", SIGIR 2014, §4.2, whose approximation Mallia et al. use). One window for
+// each power of 1+partitionSteps moves over the list once: O(n), 8 windows, about 180 ns a
 // posting. On random bounds the cost is at most 1.09 times the minimum.
 func cutBounds(bounds []score.Bound, lambda int64) (ends []int) {
 	n := len(bounds)
@@ -63,21 +61,19 @@ func cutBounds(bounds []score.Bound, lambda int64) (ends []int) {
 	return ends
 }
 
-// costWindow is the block [start, end) of bounds; it moves forward.
+// costWindow is block [start, end); it moves forward.
 type costWindow struct {
 	limit      int64 // maximum waste
 	bounds     []score.Bound
 	start, end int
 	max        score.Bound // of the block
 	waste      int64       // sum over the block of max - bound
-	// The positions of possible maxima: in queue[head:], bounds decrease and positions
-	// increase.
+	// The positions of possible maxima: in queue[head:], bounds decrease.
 	queue []int32
 	head  int
 }
 
-// extend lengthens the block by one bound if there is one and the waste stays within the
-// limit.
+// extend adds one bound if there is one and the waste stays within the limit.
 func (w *costWindow) extend() bool {
 	if w.end == len(w.bounds) {
 		return false
@@ -113,7 +109,7 @@ func (w *costWindow) take() {
 	w.end++
 }
 
-// leave removes the first bound of the block, which must not be empty.
+// The block must not be empty.
 func (w *costWindow) leave() {
 	w.waste -= int64(w.max - w.bounds[w.start])
 	if int(w.queue[w.head]) == w.start {

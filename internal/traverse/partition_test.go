@@ -79,8 +79,6 @@ func TestCutBoundsIsNearlyTheBest(t *testing.T) {
 	t.Logf("worst: %.3f times the least", worst)
 }
 
-// A list's variable blocks have valid bounds, and seek finds the first that ends at or
-// after a document.
 func TestVariableBlocksSeek(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	for range 200 {

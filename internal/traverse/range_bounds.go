@@ -8,35 +8,30 @@ import (
 )
 
 const (
-	// rangeDocs is the number of documents of a range.
-	rangeDocs = 32
-	// rangesPerSuper is the number of ranges of a superblock.
+	rangeDocs      = 32
 	rangesPerSuper = 64
 	superDocs      = rangeDocs * rangesPerSuper
 )
 
-// rangeBounds are the greatest contributions of a list in ranges of rangeDocs DocIDs, and
-// in superblocks of rangesPerSuper ranges. All lists have the same ranges, so bounds of
-// several lists add up without a search (Mallia, Suel and Tonellotto, "Faster learned
-// sparse retrieval with block-max pruning", SIGIR 2024, §3; superblocks: Carlson, Xie, He
-// and Yang, "Dynamic superblock pruning for fast learned sparse retrieval", SIGIR 2025,
-// §3).
+// rangeBounds are a list's greatest contributions in ranges of rangeDocs DocIDs and in
+// superblocks of rangesPerSuper ranges. All lists have the same ranges, so bounds add up
+// without a search (Mallia, Suel and Tonellotto, "Faster learned sparse retrieval with
+// block-max pruning", SIGIR 2024, §3; superblocks: Carlson, Xie, He and Yang, "Dynamic
+// superblock pruning for fast learned sparse retrieval", SIGIR 2025, §3).
 //
-// A bound is one byte, the number of steps of score.Bound, rounded up; 0 means that the
-// list has no posting there.
+// A bound is one byte, a number of steps rounded up; 0 means no posting.
 type rangeBounds struct {
 	step   score.Bound // unit of supers and bounds
 	supers []uint8     // [superblock]
-	// Bounds of ranges. If numbers is nil, bounds[range]; otherwise only for ranges with
-	// postings, whose numbers are in numbers; superblock s has starts[s] to starts[s+1].
+	// If numbers is nil, bounds[range]; otherwise only ranges with postings, whose numbers are
+	// in numbers; superblock s has starts[s] to starts[s+1].
 	bounds  []uint8
 	numbers []uint8 // range modulo rangesPerSuper
 	starts  []uint32
 	maxFreq uint32
 }
 
-// rangeBoundsOf are the range bounds of a list, keyed by the parameters of the term's
-// scores.
+// Keyed by the parameters of the term's scores.
 var rangeBoundsOf = derived.NewKind[rangeBounds]("range bounds")
 
 func (l *legState) openRanges(numDocs int) (*rangeBounds, error) {
@@ -109,8 +104,8 @@ func newRangeBounds(l *postings.List, t score.Term, lengths []uint32, numDocs in
 	return r, nil
 }
 
-// add adds the list's bounds in the ranges of superblock s, times unit, to sums, and
-// returns a bitmap of the ranges with postings.
+// add adds superblock s's bounds, times unit, to sums, and returns a bitmap of the ranges with
+// postings.
 func (r *rangeBounds) add(sums *[rangesPerSuper]base.Score, s int, unit base.Score) (used uint64) {
 	if r.numbers == nil {
 		bounds := (*[rangesPerSuper]uint8)(r.bounds[s*rangesPerSuper:])

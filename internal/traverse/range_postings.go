@@ -8,29 +8,28 @@ import (
 	"github.com/griffin-search/griffin/internal/postings"
 )
 
-// supersPerBase is the number of superblocks that share one full offset in rangePostings.
-// The offsets among them differ by less than 2^16.
+// supersPerBase superblocks share one full offset in rangePostings; offsets among them differ
+// by less than 2^16.
 const supersPerBase = 16
 
-// rangePostings are the postings of a list with rangeBounds, uncompressed and located
-// without a search. They are the paper's forward index of a block, list by list.
+// rangePostings are a list's postings, uncompressed and located without a search: the paper's
+// forward index of a block, list by list.
 type rangePostings struct {
-	// starts are the low 16 bits of the offsets in at of the entries of rangeBounds.bounds,
-	// and of the end. bases are the full offsets of every supersPerBase-th superblock.
+	// starts are the low 16 bits of the offsets in at of the entries of rangeBounds.bounds, and
+	// of the end. bases are every supersPerBase-th superblock's full offsets.
 	starts []uint16
 	bases  []uint32
 	at     []uint8 // DocID modulo rangeDocs
-	// The frequencies of at: small if all fit, else large. A list with greater ones has no
-	// copy.
+	// Frequencies: small if all fit, else large. A list with greater ones has no copy.
 	small []uint8
 	large []uint16
 }
 
-// rangePostingsOf are kept only while there is room in the cache.
+// rangePostingsOf are kept only while the cache has room.
 var rangePostingsOf = derived.NewKind[rangePostings]("range postings")
 
-// rangesStay reports whether the derived structures of blockMaxPruning for the lists, which
-// are of weights, are kept or have room: the bounds and the copies of the postings.
+// rangesStay reports whether blockMaxPruning's derived structures for lists of weights are kept
+// or have room.
 func rangesStay(legs []Leg) bool {
 	missing, sizeBytes := 0, int64(0)
 	var handle derived.List
@@ -54,7 +53,7 @@ func rangesStay(legs []Leg) bool {
 	return missing == 0 || handle.Room(missing, sizeBytes)
 }
 
-// rangeBytes returns the maximum sizes of the rangeBounds and the rangePostings of a list.
+// rangeBytes returns the maximum sizes of rangeBounds and rangePostings.
 func rangeBytes(docFreq int, maxFreq uint32, numDocs int) (bounds, copied int64) {
 	numRanges := (numDocs + rangeDocs - 1) / rangeDocs
 	numSupers := (numRanges + rangesPerSuper - 1) / rangesPerSuper
@@ -67,8 +66,7 @@ func rangeBytes(docFreq int, maxFreq uint32, numDocs int) (bounds, copied int64)
 	return int64(numSupers) + bounds, copyBytes(docFreq, entries, numSupers, maxFreq)
 }
 
-// copyBytes returns the size of rangePostings for the given numbers of postings and
-// entries, or 0 if a frequency is too large.
+// copyBytes returns 0 if a frequency is too large.
 func copyBytes(numPostings, entries, numSupers int, maxFreq uint32) int64 {
 	freqBytes := int64(1)
 	switch {
@@ -80,8 +78,7 @@ func copyBytes(numPostings, entries, numSupers int, maxFreq uint32) int64 {
 	return (1+freqBytes)*int64(numPostings) + 2*int64(entries+1) + 4*int64((numSupers+supersPerBase-1)/supersPerBase)
 }
 
-// openPostings returns a copy of the leg's postings, or nil if there is no room for it or a
-// frequency is too large.
+// openPostings returns nil if there is no room or a frequency is too large.
 func (l *legState) openPostings(bounds *rangeBounds) (*rangePostings, error) {
 	sizeBytes := copyBytes(int(l.List.DocFreq), len(bounds.bounds), len(bounds.supers), bounds.maxFreq)
 	if sizeBytes == 0 {
@@ -93,7 +90,7 @@ func (l *legState) openPostings(bounds *rangeBounds) (*rangePostings, error) {
 	})
 }
 
-// newRangePostings reads the list, whose frequencies must fit in 16 bits.
+// Frequencies must fit in 16 bits.
 func newRangePostings(l *postings.List, bounds *rangeBounds) (*rangePostings, error) {
 	p := &rangePostings{
 		starts: make([]uint16, 0, len(bounds.bounds)+1),
@@ -142,8 +139,7 @@ func newRangePostings(l *postings.List, bounds *rangeBounds) (*rangePostings, er
 	return p, c.Err()
 }
 
-// entry returns the start and end of the postings of entry i of the bounds, which is in
-// superblock s.
+// entry returns the postings of entry i of the bounds, in superblock s.
 func (p *rangePostings) entry(s, i int) (from, to int) {
 	near := p.bases[s/supersPerBase]
 	from = int(near) + int(p.starts[i]-uint16(near)) // modulo 2^16

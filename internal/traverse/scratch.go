@@ -9,10 +9,10 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/scoring"
 )
 
-// Scratch is the working memory of a run: cursors (1 KiB each) and accumulators. One run at
-// a time may use it.
+// Scratch is the working memory of a run: cursors (1 KiB each) and accumulators. One run at a
+// time may use it.
 type Scratch struct {
-	// Each run adds to Stats. The owner, or Forget, zeroes it.
+	// Each run adds to Stats; the owner, or Forget, zeroes it.
 	Stats Stats
 
 	legs         []legState
@@ -35,19 +35,19 @@ type legState struct {
 	term   scoring.Term
 	cursor postings.Cursor
 
-	// Algorithms with block bounds: a block and the bound of its contributions. In
-	// block-max-maxscore, the block at the window's start and the bound in the window.
+	// Algorithms with block bounds: a block (in block-max-maxscore, at the window's start) and
+	// the bound of its contributions (there: in the window).
 	first, last base.DocID
 	bound       base.Score
 
-	// variable-block-max-wand: the variable blocks, the current one (described by first,
-	// last and bound), and the scale of their bounds. nil in other runs.
+	// variable-block-max-wand: the variable blocks, the current one, and the scale of their
+	// bounds. nil in other runs.
 	variable      *variableBlocks
 	variableAt    int
 	variableScale score.Scale
 }
 
-// open makes s.legs the legs of q, with cursors before their first postings.
+// open sets cursors before their first postings.
 func (s *Scratch) open(q *Query) []legState {
 	n := len(q.Legs)
 	if cap(s.legs) < n {
@@ -64,8 +64,8 @@ func (s *Scratch) open(q *Query) []legState {
 	return s.legs
 }
 
-// Forget zeroes s.Stats and releases the last run's query. The memory stays for the next
-// run; cursors point to the old lists until then.
+// Forget zeroes s.Stats and releases the last run's query, except that cursors point to the old
+// lists until the next run.
 func (s *Scratch) Forget() {
 	s.Stats = Stats{}
 	for i := range s.legs {
@@ -76,8 +76,8 @@ func (s *Scratch) Forget() {
 	}
 }
 
-// close adds the cursors' counters to s.Stats. It returns the error of a failed cursor,
-// with its leg, or err.
+// close adds the cursors' counters to s.Stats. It returns the error of a failed cursor, with
+// its leg, or err.
 func (s *Scratch) close(err error) error {
 	for i := range s.legs {
 		l := &s.legs[i]
@@ -92,7 +92,7 @@ func (s *Scratch) close(err error) error {
 	return err
 }
 
-// pollEvery is the approximate number of postings between two checks of the Interrupt.
+// pollEvery is the approximate number of postings between two checks.
 const pollEvery = 1 << 14
 
 type poll struct {
@@ -100,7 +100,7 @@ type poll struct {
 	left int
 }
 
-// after counts n postings and returns the error of the Interrupt, if it ends the work.
+// after counts n postings and returns the Interrupt's error.
 func (p *poll) after(n int) error {
 	p.left -= n
 	if p.left > 0 {

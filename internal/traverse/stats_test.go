@@ -22,8 +22,8 @@ var update = flag.Bool("update", false, "write testdata/stats.txt anew")
 
 const statsPath = "testdata/stats.txt"
 
-// TestStatsExact compares the work of every traversal with testdata/stats.txt. It finds
-// changes that leave the hits unchanged but disable a way to skip work, or miscount it.
+// testdata/stats.txt finds changes that leave the hits unchanged but disable a way to skip
+// work, or miscount it.
 func TestStatsExact(t *testing.T) {
 	pruning, err := traverse.Lookup(traverse.Or, "block-max-pruning")
 	if err != nil {
@@ -68,8 +68,7 @@ func TestStatsExact(t *testing.T) {
 	}
 }
 
-// statsCollections returns collections with lists of similar and of very different lengths,
-// clustered and not, with and without deletions.
+// Lists have similar and very different lengths, clustered and not, with and without deletions.
 func statsCollections(t *testing.T) []*collection {
 	rng := rand.New(rand.NewPCG(16, 4))
 	const numDocs = 25000
@@ -99,7 +98,7 @@ func statsCollections(t *testing.T) []*collection {
 	return all
 }
 
-// TestContradictoryQuery gives every traversal queries whose parts contradict each other.
+// The parts of the queries contradict each other.
 func TestContradictoryQuery(t *testing.T) {
 	c := smallCollection(t, codec.SIMDBP{}, 1)
 	for name, change := range map[string]func(q *traverse.Query){

@@ -10,12 +10,11 @@ import (
 	"github.com/griffin-search/griffin/internal/topk"
 )
 
-// Candidates are the intermediate result of a conjunction after some of its lists: the live
-// documents of a segment that are in all of them, by increasing DocID, with the sums of the
-// lists' contributions. DocIDs and Scores have the same length.
+// Candidates are the intermediate result of a conjunction: the live documents of a segment that
+// are in all lists so far, by increasing DocID, with the sums of contributions. DocIDs and
+// Scores have the same length.
 //
-// They move between processors between the steps of a query (griffin18, PPoPP 2018, §3.2,
-// the intermediate results that migrate).
+// They move between processors between steps (griffin18, PPoPP 2018, §3.2).
 type Candidates struct {
 	DocIDs, Scores []uint32
 }
@@ -30,17 +29,15 @@ func (c *Candidates) grow(n int) {
 	c.DocIDs, c.Scores = slices.Grow(c.DocIDs, n), slices.Grow(c.Scores, n)
 }
 
-// The steps of a conjunction. Begin, any number of Intersect, and Finish, whose queries
-// together have each list once, give the result of an And traversal for all lists, in any
-// order. The least work results from lists in increasing order of length. The requirements
-// of a Traversal apply; in addition, the sum of the MaxScores of all lists together must be
-// below 2^32. Steps add to s.Stats. They do not allocate once s and the candidates have had
-// the same size. Errors are as for Traversal.Run; after an error the candidates are
-// undefined.
+// Begin, any number of Intersect, and Finish, whose queries together have each list once, in
+// any order, give the result of an And traversal for all lists. Least work results from lists
+// in increasing order of length. As for a Traversal; in addition, the sum of the MaxScores of
+// all lists must be below 2^32. Steps add to s.Stats, and do not allocate once s and the
+// candidates have had the same size. Errors are as for Traversal.Run; after an error the
+// candidates are undefined.
 
-// Begin sets c to the documents that are in all lists of q, of which there is at least one.
-// It looks up the documents of the first list in the second, the matches in the third, and
-// so on, one block of the first list at a time. It does not prune.
+// Begin sets c to the documents that are in all lists of q, of which there is at least one. One
+// block of the first list at a time is looked up in the others. It does not prune.
 func Begin(stop Interrupt, s *Scratch, q *Query, c *Candidates) error {
 	c.Reset()
 	x, err := s.step(q)
@@ -88,10 +85,9 @@ func Intersect(stop Interrupt, s *Scratch, q *Query, c *Candidates) error {
 	return s.close(nil)
 }
 
-// Finish intersects c with all lists of q (there may be none) and adds the result to the
-// queue, or at least the documents that belong to its best k. Afterwards c holds some of
-// the documents in all lists. With all set, it adds every document, does not prune, and c
-// holds exactly the matches.
+// Finish intersects c with all lists of q (there may be none) and queues the result, or at
+// least the documents that belong to its best k. Afterwards c holds some of the matches; with
+// all set, all of them, and all are queued.
 func Finish(stop Interrupt, s *Scratch, q *Query, c *Candidates, queue *topk.Queue, all bool) error {
 	if err := c.check(q); err != nil {
 		return err
@@ -132,15 +128,14 @@ func Finish(stop Interrupt, s *Scratch, q *Query, c *Candidates, queue *topk.Que
 	return s.close(nil)
 }
 
-// stepLen is the number of candidates that go through the lists together: the bytes of
-// their blocks are prefetched together.
+// The bytes of stepLen candidates' blocks are prefetched together.
 const stepLen = 4 * codec.BlockLen
 
 func (c *Candidates) slice(from, to int) Candidates {
 	return Candidates{DocIDs: c.DocIDs[from:to], Scores: c.Scores[from:to]}
 }
 
-// check returns an error if the candidates are not of the query's segment.
+// The candidates must be of the query's segment.
 func (c *Candidates) check(q *Query) error {
 	if len(c.DocIDs) != len(c.Scores) {
 		return fmt.Errorf("%d candidates with %d scores: %w", len(c.DocIDs), len(c.Scores), base.ErrCorrupt)
@@ -151,7 +146,7 @@ func (c *Candidates) check(q *Query) error {
 	return nil
 }
 
-// stepper is the state of a step. Its memory is reused.
+// Its memory is reused.
 type stepper struct {
 	q     *Query
 	stats *Stats
@@ -181,15 +176,14 @@ func (s *Scratch) step(q *Query) (*stepper, error) {
 	return x, nil
 }
 
-// read returns the number of postings in the blocks examined since its last call.
+// read returns the postings in the blocks examined since its last call.
 func (x *stepper) read() int {
 	n := x.looked * codec.BlockLen
 	x.looked = 0
 	return n
 }
 
-// beginBlock appends the documents of the first list's current block that are in all lists
-// to c.
+// beginBlock appends the documents of first's current block that are in all lists.
 func (x *stepper) beginBlock(first *legState, c *Candidates) {
 	cur := &first.cursor
 	docIDs := cur.BlockDocIDs()
@@ -211,7 +205,7 @@ func (x *stepper) beginBlock(first *legState, c *Candidates) {
 	if n == 0 {
 		return
 	}
-	// The first list's contributions are added last, only for the remaining documents.
+	// Added last, only for the remaining documents.
 	_, found := scoring.Match(&x.of, &x.at, part.DocIDs, cur.Block(), uint32(cur.BlockLastDocID()))
 	x.score(first, found, x.scores[:found])
 	for i, s := range x.scores[:found] {
@@ -221,9 +215,8 @@ func (x *stepper) beginBlock(first *legState, c *Candidates) {
 	*c = c.slice(0, at+n)
 }
 
-// apply intersects some candidates with all lists and drops those that cannot reach need.
-// bounds is the sum of the lists' MaxScores. It returns the number of remaining candidates,
-// which are moved to the front.
+// apply intersects candidates with all lists and drops those that cannot reach need. bounds is
+// the sum of the MaxScores. It moves the remaining ones to the front and returns their number.
 func (x *stepper) apply(need base.Score, part *Candidates, bounds base.Score) int {
 	own := *part
 	for i := range x.legs {
@@ -241,8 +234,8 @@ func (x *stepper) apply(need base.Score, part *Candidates, bounds base.Score) in
 }
 
 // intersect drops candidates that are not in a list, adds its contributions to the others,
-// and returns their number; they are moved to the front. It does not decode a block for a
-// candidate whose sum plus the block's bound is below least; it drops the candidate.
+// moves them to the front and returns their number. It decodes no block for a candidate whose
+// sum plus the block's bound is below least, and drops it.
 func (x *stepper) intersect(l *legState, c *Candidates, least base.Score) (kept int) {
 	cur := &l.cursor
 	n := c.Len()
@@ -275,9 +268,8 @@ func (x *stepper) intersect(l *legState, c *Candidates, least base.Score) (kept 
 	return kept
 }
 
-// find returns the blocks of a list that may contain candidates from index from on, up to a
-// maximum number, and the index of the first candidate that it did not process. It begins
-// to load the blocks' bytes.
+// find returns blocks that may contain candidates from index from on, up to a maximum number,
+// and the first candidate it did not process. It begins to load their bytes.
 func (x *stepper) find(l *legState, c *Candidates, from int, least base.Score) (lookups []lookup, next int) {
 	cur := &l.cursor
 	docIDs := c.DocIDs

@@ -31,8 +31,8 @@ func wide(q *traverse.Query) bool {
 	return sum > 1<<32-1
 }
 
-// inSteps answers a conjunction in steps: the lists in the given order, cut before each of
-// the cuts, the last step by Finish.
+// inSteps takes the lists in the given order, cut before each of the cuts; the last step is
+// Finish.
 func inSteps(t testing.TB, s *traverse.Scratch, queries []traverse.Query, order, cuts []int, k int, all bool) []base.Hit {
 	t.Helper()
 	var queue topk.Queue
@@ -62,8 +62,7 @@ func inSteps(t testing.TB, s *traverse.Scratch, queries []traverse.Query, order,
 	return queue.AppendSorted(nil)
 }
 
-// With any order of the lists, any cuts, every codec and any SIMD level, steps find the
-// oracle's hits.
+// Any order, cuts, codec and SIMD level.
 func TestStepsAgree(t *testing.T) {
 	simdtest.EachLevel(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(81, 1))
@@ -104,8 +103,7 @@ func TestStepsAgree(t *testing.T) {
 	})
 }
 
-// Candidates are exactly the documents of the lists already intersected, with exact sums.
-// With all set, Finish leaves exactly the matches.
+// Sums are exact. With all set, Finish leaves exactly the matches.
 func TestCandidatesAreExact(t *testing.T) {
 	rng := rand.New(rand.NewPCG(82, 1))
 	for range 20 {
@@ -195,7 +193,7 @@ func TestStepsDoNotAllocate(t *testing.T) {
 	}
 }
 
-// Finish prunes: with a threshold, it scores fewer postings.
+// With a threshold, Finish scores fewer postings.
 func TestFinishPrunes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(84, 1))
 	for {
@@ -260,8 +258,7 @@ func longQuery(t testing.TB) traverse.Query {
 	}
 }
 
-// The cost of steps compared with a traversal of all lists at once, by the ratio of the
-// lists' lengths.
+// Steps compared with a traversal of all lists at once, by the ratio of lengths.
 func BenchmarkSteps(b *testing.B) {
 	rng := rand.New(rand.NewPCG(87, 1))
 	for _, shorter := range []int{200, 2000, 20000} {

@@ -10,21 +10,19 @@ import (
 )
 
 // svs intersects lists pairwise, small versus small: the postings of the shortest list are
-// looked up in the next longer one, the matches in the one after that, and so on (Demaine,
-// López-Ortiz and Munro, "Adaptive set intersections, unions, and differences", SODA 2000;
-// Culpepper and Moffat, "Efficient set intersection for inverted indexing", ACM TOIS 29(1),
-// 2010, §2). Look-ups gallop through the directory and decode only blocks that may contain
-// a match.
+// looked up in the next longer one, the matches in the one after that (Demaine, López-Ortiz and
+// Munro, "Adaptive set intersections, unions, and differences", SODA 2000; Culpepper and
+// Moffat, "Efficient set intersection for inverted indexing", ACM TOIS 29(1), 2010, §2).
+// Look-ups gallop through the directory and decode only blocks that may match.
 //
-// We differ: one block of the shortest list at a time goes through the lists. This needs 2
-// KiB and finds hits in increasing DocID order. Once there are k hits, blocks whose bounds
-// cannot reach the threshold are not decoded either (Ding and Suel, "Faster top-k document
-// retrieval using block-max indexes", SIGIR 2011, §4).
+// We differ: one block of the shortest list at a time goes through the lists, which needs 2 KiB
+// and finds hits in increasing DocID order. Once there are k hits, blocks whose bounds cannot
+// reach the threshold are not decoded (Ding and Suel, "Faster top-k document retrieval using
+// block-max indexes", SIGIR 2011, §4).
 //
-// In each list, all blocks are located and prefetched first, then decoded and matched by
-// the kernels of package scoring. Only documents in all lists are scored. Most of the time
-// is memory latency: prefetching early and scoring late saved a fifth of the time of a
-// query (wiki passages, k=10, one Zen 5).
+// In each list, all blocks are located and prefetched first, then decoded and matched; only
+// documents in all lists are scored. Most of the time is memory latency: early prefetching and
+// late scoring saved a fifth (wiki passages, k=10, one Zen 5).
 type svs struct{}
 
 var _ Traversal = svs{}
@@ -33,7 +31,7 @@ func (svs) Name() string { return "svs" }
 
 func (svs) Mode() Mode { return And }
 
-// intersection is the state of a run of svs. Its memory is reused.
+// Its memory is reused.
 type intersection struct {
 	q     *Query
 	queue *topk.Queue
@@ -42,8 +40,8 @@ type intersection struct {
 	need base.Score  // least score that can enter the result
 	legs []*legState // in increasing order of DocFreq
 
-	// The remaining postings of a block of legs[0]: DocIDs, and positions in the block.
-	// Invariant: docIDs[n:][:behind] is NoDocID.
+	// The remaining postings of a block of legs[0]: DocIDs, positions in the block. Invariant:
+	// docIDs[n:][:behind] is NoDocID.
 	n      int
 	docIDs [codec.BlockLen + behind]uint32
 	at     [codec.BlockLen]uint8
@@ -53,7 +51,7 @@ type intersection struct {
 	of, matchAt [codec.BlockLen]uint8 // matches in a block: indexes of the candidate and the posting
 
 	// Frequencies in the other lists, by number of the leg minus one, then position in the
-	// block of legs[0]; and buffers for computing scores.
+	// block of legs[0]; and buffers for scores.
 	freqs                [][codec.BlockLen]uint32
 	column, sums, scores [codec.BlockLen]uint32
 }
@@ -124,9 +122,8 @@ func (x *intersection) run(stop Interrupt, legs []legState) error {
 	}
 }
 
-// nextBlock returns the first DocID from lo at which, by the directories, every list may
-// have a posting and the bounds of the lists' blocks in the rest of legs[0]'s block reach
-// need, or NoDocID.
+// nextBlock returns the first DocID from lo, or NoDocID, at which by the directories every list
+// may have a posting and the bounds of their blocks in the rest of legs[0]'s block reach need.
 func (x *intersection) nextBlock(lo base.DocID) base.DocID {
 	first := x.legs[0]
 search:
@@ -160,8 +157,8 @@ search:
 	}
 }
 
-// reachable reports whether a document from lo to the end of the current block of legs[0]
-// may reach need. It stores the lists' bounds there in the legs.
+// reachable reports whether a document from lo to the end of legs[0]'s current block may reach
+// need. It stores the lists' bounds in the legs.
 func (x *intersection) reachable(lo base.DocID) bool {
 	first := x.legs[0]
 	sum := first.bound
@@ -187,8 +184,8 @@ func (x *intersection) reachable(lo base.DocID) bool {
 	return true
 }
 
-// load makes the postings of legs[0] from lo to the end of its block the candidates. It
-// returns false if there are none.
+// load makes legs[0]'s postings from lo to the end of its block the candidates. It returns
+// false if there are none.
 func (x *intersection) load(lo base.DocID) bool {
 	c := &x.legs[0].cursor
 	if c.NextGEQ(lo) == base.NoDocID {
@@ -207,8 +204,8 @@ func (x *intersection) load(lo base.DocID) bool {
 	return true
 }
 
-// apply looks the candidates up in list i, drops those that are not in it or cannot reach
-// need, and stores the others' frequencies.
+// apply drops candidates that are not in list i or cannot reach need, and stores the others'
+// frequencies.
 func (x *intersection) apply(i int) {
 	l := x.legs[i]
 	c, freqs := &l.cursor, &x.freqs[i-1]
@@ -251,8 +248,8 @@ func (x *intersection) keep(n int) {
 	}
 }
 
-// find returns the blocks of a list that may contain candidates and begins to load their
-// bytes, so that they arrive while the first block is decoded.
+// find returns blocks that may contain candidates and begins to load their bytes, so that they
+// arrive while the first is decoded.
 func (x *intersection) find(l *legState, least base.Score) []lookup {
 	c := &l.cursor
 	n := 0
@@ -316,5 +313,4 @@ func (x *intersection) finish() {
 	x.n = 0
 }
 
-// atMost returns 1 if d is at most last, and 0 otherwise.
 func atMost(d uint32, last base.DocID) int { return int((uint64(d) - uint64(last) - 1) >> 63) }

@@ -5,13 +5,12 @@ import (
 	"github.com/griffin-search/griffin/internal/topk"
 )
 
-// svsBinary looks candidates up by binary search over the skip pointers of all remaining
-// blocks, decodes the block found, and searches it by binary search (griffin18: Liu, Wang
-// and Swanson, PPoPP 2018, §2.2 and Figure 2, "CPU binary").
+// svsBinary finds blocks by binary search over the skip pointers of all remaining blocks,
+// decodes them, and searches by binary search (griffin18: Liu, Wang and Swanson, PPoPP 2018,
+// §2.2 and Figure 2, "CPU binary").
 //
-// We differ: skip pointers are the last DocIDs of blocks, which our directory stores in
-// addition to the first; and further candidates in the same block do not search the skip
-// pointers again.
+// We differ: skip pointers are blocks' last DocIDs, which our directory stores in addition to
+// the first; and further candidates in the same block do not search them again.
 type svsBinary struct{}
 
 var _ Traversal = svsBinary{}

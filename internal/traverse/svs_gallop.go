@@ -6,12 +6,11 @@ import (
 	"github.com/griffin-search/griffin/internal/topk"
 )
 
-// svsGallop looks candidates up by galloping over the last DocIDs of the blocks from the
-// end of the previous look-up (Bentley and Yao, "An almost optimal algorithm for unbounded
-// searching", Information Processing Letters 5(3), 1976), and decodes the one block that
-// may contain the candidate: small versus small with skipping, as in Culpepper and Moffat
-// ("Efficient set intersection for inverted indexing", ACM TOIS 29(1), 2010, §2). svs adds
-// pruning.
+// svsGallop gallops over the last DocIDs of the blocks from the previous look-up (Bentley and
+// Yao, "An almost optimal algorithm for unbounded searching", Information Processing Letters
+// 5(3), 1976) and decodes the one block that may contain the candidate: small versus small with
+// skipping, as in Culpepper and Moffat ("Efficient set intersection for inverted indexing", ACM
+// TOIS 29(1), 2010, §2). svs adds pruning.
 type svsGallop struct{}
 
 var _ Traversal = svsGallop{}
@@ -33,8 +32,8 @@ func searchByGalloping(x *conjunction, l *legState) {
 	}
 }
 
-// searchBlock looks the candidates from i on up in the current block of the list, each by
-// binary search, and returns the first beyond the block.
+// searchBlock searches the list's current block for candidates from i on by binary search, and
+// returns the first beyond it.
 func (x *conjunction) searchBlock(l *legState, i int) int {
 	block, last := l.cursor.Block(), uint32(l.cursor.BlockLastDocID())
 	matches := 0

@@ -16,7 +16,6 @@ import (
 // Mode selects the matching documents.
 type Mode uint8
 
-// The modes: documents with any, or all, of the terms.
 const (
 	Or Mode = iota
 	And
@@ -33,34 +32,30 @@ func (m Mode) String() string {
 // Leg is one term of a query in one segment.
 type Leg struct {
 	leg.Leg // with a List, which may be empty
-	// Bounds replaces the directory's bounds if the search and the index have different K1
-	// or B (postings.List.FrontierBounds); else nil. The list's Kth is used only if Bounds
-	// is nil.
+	// Bounds replaces the directory's bounds, and disables the list's Kth, if the search and
+	// the index have different K1 or B (postings.List.FrontierBounds); else nil.
 	Bounds []score.Bound
-	// Lengths holds the number of tokens of each document in the field of the list:
-	// [Query.NumDocs]uint32.
+	// Lengths holds each document's tokens in the field of the list: [Query.NumDocs]uint32.
 	Lengths []uint32
-	// MaxScore bounds the contribution of each posting of the list.
+	// MaxScore bounds the contribution of each posting.
 	MaxScore base.Score
-	// Derived is the handle for cached structures computed from List. With the zero value,
-	// each run that needs them computes them.
+	// Derived is the handle for cached structures computed from List; without it, each run that
+	// needs them computes them.
 	Derived derived.List
 }
 
 // Query is a flat query over one segment.
 type Query struct {
-	// Legs are the terms, in any order. A traversal does not modify them.
+	// Legs are the terms, in any order; traversals do not modify them.
 	Legs    []Leg
 	NumDocs int
-	// Live has bit d%64 of word d/64 set if document d is not deleted. nil means that all
-	// are live.
+	// Live has bit d%64 of word d/64 set if document d is not deleted. nil: all are live.
 	Live []uint64
-	// Base is added to the segment's DocIDs to give the DocIDs of hits. Segments that share
-	// a queue are run in increasing order of Base.
+	// Base is added to DocIDs to give the DocIDs of hits. Segments that share a queue are run
+	// in increasing order of Base.
 	Base base.DocID
-	// Threshold is a score that at least k documents of the search are known to reach, or
-	// 0: documents with lower scores are excluded. (One with exactly this score may still
-	// be among the k.)
+	// Threshold is a score that at least k documents of the search reach, or 0: documents with
+	// lower scores are excluded (not ties).
 	Threshold base.Score
 }
 
@@ -73,29 +68,29 @@ type Stats struct {
 	Candidates      int64 // documents with a complete score
 }
 
-// Traversal is an algorithm that answers queries of one mode.
+// Traversal is an algorithm for queries of one mode.
 type Traversal interface {
-	// Name returns the traversal's name in the registry.
+	// Name is its name in the registry.
 	Name() string
-	// Mode returns the mode that it answers.
+	// Mode is the mode that it answers.
 	Mode() Mode
-	// Run adds the matching live documents of the segment to queue, or at least those that
-	// belong to its best k. queue may hold hits of documents below q.Base. Run adds to
-	// s.Stats. It does not allocate once s has served a query of the same size.
+	// Run adds the segment's matching live documents to queue, or at least those that belong to
+	// its best k. queue may hold hits of documents below q.Base. It adds to s.Stats and does
+	// not allocate once s has served a query of the same size.
 	//
-	// If stop ends the work, or a list is corrupt, it returns stop.Err() or an error that
-	// wraps base.ErrCorrupt and names the leg; the queue then holds some of the hits.
+	// If stop ends the work, or a list is corrupt, it returns stop.Err() or an error that wraps
+	// base.ErrCorrupt and names the leg; the queue then holds some hits.
 	Run(stop Interrupt, s *Scratch, q *Query, queue *topk.Queue) error
 }
 
-// Interrupt ends work early. Every context.Context is one.
+// Interrupt ends work early; every context.Context is one.
 type Interrupt interface {
-	// Err returns an error once the work has to end. Traversals return it. One goroutine calls it, every
-	// ten microseconds or less often.
+	// Err returns an error, which traversals return, once the work has to end. One goroutine
+	// calls it, every ten microseconds or less often.
 	Err() error
 }
 
-// traversals holds every traversal; the first of a mode is its default.
+// The first of a mode is its default.
 var traversals = []Traversal{
 	blockMaxMaxScore{},
 	svs{},
@@ -131,7 +126,7 @@ func Default(mode Mode) Traversal {
 	return nil // unreachable: every mode has one
 }
 
-// Named returns the traversal of the given mode and name, and whether it exists.
+// Named returns the traversal of a mode and name, and whether it exists.
 func Named(mode Mode, name string) (Traversal, bool) {
 	for _, t := range traversals {
 		if t.Mode() == mode && t.Name() == name {
@@ -141,8 +136,7 @@ func Named(mode Mode, name string) (Traversal, bool) {
 	return nil, false
 }
 
-// Lookup returns the traversal of the given mode and name, or an error that wraps
-// base.ErrBadInput and lists the valid names.
+// Lookup is Named with an error that wraps base.ErrBadInput and lists the valid names.
 func Lookup(mode Mode, name string) (Traversal, error) {
 	if t, ok := Named(mode, name); ok {
 		return t, nil
@@ -150,7 +144,7 @@ func Lookup(mode Mode, name string) (Traversal, error) {
 	return nil, fmt.Errorf("traversal %q for mode %s (there are: %s): %w", name, mode, strings.Join(Names(mode), ", "), base.ErrBadInput)
 }
 
-// Names returns the names of all traversals of a mode, sorted.
+// Names returns a mode's traversals, sorted.
 func Names(mode Mode) []string {
 	var names []string
 	for _, t := range traversals {
@@ -162,8 +156,7 @@ func Names(mode Mode) []string {
 	return names
 }
 
-// check returns an error if the query is invalid. After it, DocIDs of every cursor are
-// below q.NumDocs, so they are valid indexes of Lengths.
+// After check, DocIDs of every cursor are below q.NumDocs and valid indexes of Lengths.
 func (q *Query) check() error {
 	if q.Live != nil && len(q.Live)*64 < q.NumDocs {
 		return fmt.Errorf("live bits for %d of %d documents: %w", len(q.Live)*64, q.NumDocs, base.ErrCorrupt)
@@ -187,5 +180,4 @@ func (q *Query) live(d uint32) bool {
 	return q.Live == nil || q.Live[d/64]>>(d%64)&1 == 1
 }
 
-// byDocFreq orders legs by increasing length of their lists.
 func byDocFreq(a, b *legState) int { return cmp.Compare(a.List.DocFreq, b.List.DocFreq) }

@@ -10,30 +10,26 @@ import (
 	"github.com/griffin-search/griffin/internal/score"
 )
 
-// variableBlocks cuts a list into blocks of variable length so that their bounds are close
-// to the contributions in them (Mallia, Ottaviano, Porciani, Tonellotto and Venturini,
-// "Faster BlockMax WAND with variable-sized blocks", SIGIR 2017, §4). They are used only
-// for bounds; postings are still decoded in blocks of 128.
+// variableBlocks cuts a list into blocks of variable length with bounds close to the
+// contributions (Mallia, Ottaviano, Porciani, Tonellotto and Venturini, "Faster BlockMax WAND
+// with variable-sized blocks", SIGIR 2017, §4). Postings are still decoded in blocks of 128.
 //
 // The cut has nearly the minimum cost
 //
 //	sum over blocks of (lambda + sum over the block's postings of (max - bound))
 //
-// where max is the greatest bound of the block: the looseness of the bounds plus a fixed
-// price per block. Worked number: bounds 5 1 1 7 with lambda 3 are best cut as 5 | 1 1 | 7,
-// of cost 3 + 3 + 3 = 9; in one block the cost is 3 + 14 = 17, in four it is 12 (tested).
+// where max is the block's greatest bound. Worked number: bounds 5 1 1 7 with lambda 3 are best
+// cut as 5 | 1 1 | 7, of cost 9; one block costs 3 + 14 = 17, four cost 12 (tested).
 //
 // We differ: bounds are saturations under the term's BM25 parameters, without idf, so that
-// the blocks serve any query with those parameters. lambda is the index-wide value divided
-// by the list's idf, which is equivalent to one lambda and bounds with idf. The blocks are
-// not part of the index but a derived structure, built when a query first needs them.
+// blocks serve any query with those parameters; lambda is divided by the list's idf, which is
+// equivalent. The blocks are a derived structure.
 type variableBlocks struct {
 	first, last []uint32 // DocID range of each block
 	bounds      []score.Bound
 }
 
-// variableBlocksOf are the variable blocks of a list, keyed by the parameters of the term's
-// scores.
+// Keyed by the parameters of the term's scores.
 var variableBlocksOf = derived.NewKind[variableBlocks]("variable blocks")
 
 func (l *legState) openVariable(numDocs int) error {
@@ -50,7 +46,7 @@ func (l *legState) openVariable(numDocs int) error {
 	return err
 }
 
-// saturationKey returns the parameters of the term that determine its bounds.
+// saturationKey returns the parameters that determine bounds.
 func (l *Leg) saturationKey() uint64 {
 	if l.Term.Linear {
 		return math.MaxUint64 // not the bits of two finite numbers
@@ -58,13 +54,12 @@ func (l *Leg) saturationKey() uint64 {
 	return uint64(math.Float32bits(l.Term.C0))<<32 | uint64(math.Float32bits(l.Term.C1))
 }
 
-// variableLambda is the price of a block for a list with idf 1, in units of score.Bound.
-// With it the lists of the terms of the two TREC Terabyte logs on the Wikipedia passages
-// (24 million postings) have blocks of 40 postings on average, the length that the paper
-// aims at; 240,000 gives blocks of 22 and times within 10 %.
+// variableLambda is the price of a block for a list with idf 1, in units of score.Bound. With
+// it the lists of the two TREC Terabyte logs on the Wikipedia passages (24 million postings)
+// have blocks of 40 postings on average, the paper's aim; 240,000 gives 22 and times within 10
+// %.
 const variableLambda = 400000
 
-// variableBlockSizeBytes is the size of one variable block.
 const variableBlockSizeBytes = 4 + 4 + 2
 
 func cutVariable(l *postings.List, t score.Term, lengths []uint32, lambda int64) (*variableBlocks, error) {
@@ -97,8 +92,7 @@ func cutVariable(l *postings.List, t score.Term, lengths []uint32, lambda int64)
 	return v, nil
 }
 
-// seek returns the first block from i on whose last DocID is at least doc, or len(v.last).
-// It gallops.
+// seek gallops to the first block from i on whose last DocID is at least doc, or len(v.last).
 func (v *variableBlocks) seek(i int, doc uint32) int {
 	last := v.last
 	step := 1
@@ -119,8 +113,7 @@ func (v *variableBlocks) seek(i int, doc uint32) int {
 	return i
 }
 
-// nextVariable sets the leg's block to the variable block of its first posting at or after
-// doc.
+// nextVariable sets the leg's block to that of its first posting at or after doc.
 func (l *legState) nextVariable(doc base.DocID) {
 	v := l.variable
 	i := v.seek(l.variableAt, uint32(doc))

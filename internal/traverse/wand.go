@@ -6,16 +6,13 @@ import (
 )
 
 // wand is WAND, "weak AND" (Broder, Carmel, Herscovici, Soffer and Zien, "Efficient query
-// evaluation using a two-level retrieval process", CIKM 2003, §3). The lists are ordered by
-// their current DocIDs. The pivot is the first list up to which the MaxScores sum to the
-// threshold; no document before it can enter. If all lists before the pivot have reached
-// its document, the document is scored; otherwise one of them skips to it.
+// evaluation using a two-level retrieval process", CIKM 2003, §3). Lists are ordered by their
+// current DocIDs. No document before the pivot, the first list up to which the MaxScores sum to
+// the threshold, can enter. If all lists before it have reached its document, that is scored;
+// otherwise the one with the greatest MaxScore skips to it (pickTerm recommends the highest
+// idf).
 //
-// The list that skips is the one with the greatest MaxScore, as the paper recommends
-// (pickTerm: the one with the highest idf).
-//
-// We differ: the threshold starts from the k-th best contribution known from the lists, as
-// in maxscore.
+// We differ: the threshold starts as in maxscore.
 type wand struct{}
 
 var _ Traversal = wand{}

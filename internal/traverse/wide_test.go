@@ -10,7 +10,7 @@ import (
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
-// Extreme boosts give sums of more than 32 bits, which no traversal may truncate.
+// Extreme boosts give sums of more than 32 bits.
 func TestScoresBeyond32Bits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(71, 72))
 	var s traverse.Scratch

@@ -21,12 +21,11 @@ import (
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
-// wikiVersion is part of the name of the cache file. Change it with the format of the
-// lists, the codec or the analyzer.
+// wikiVersion names the cache file; it changes with the format of the lists, the codec or the
+// analyzer.
 const wikiVersion = 1
 
-// wiki is the Wikipedia passages as one segment, inverted for the terms of the timed
-// queries.
+// wiki is the Wikipedia passages as one segment, inverted for the timed queries' terms.
 type wiki struct {
 	Lengths             []uint32
 	NumTokens           int64
@@ -40,8 +39,7 @@ type wiki struct {
 	kept   *derived.Segment
 }
 
-// loadWiki reads the collection from its cache in the temporary directory, or builds it
-// (about a minute) and writes the cache.
+// loadWiki uses a cache in the temporary directory; building it takes about a minute.
 func loadWiki(tb testing.TB) *wiki {
 	tb.Helper()
 	shareddata.Dir(tb)  // skips without data
