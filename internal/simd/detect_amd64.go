@@ -4,7 +4,7 @@ package simd
 
 import "golang.org/x/sys/cpu"
 
-// Detected returns the highest level of the machine.
+// Detected returns the machine's highest level.
 func Detected() Level {
 	x := &cpu.X86
 	switch {

@@ -2,5 +2,5 @@
 
 package simd
 
-// Detected returns the highest level of the machine.
+// Detected returns the machine's highest level.
 func Detected() Level { return PureGo }

@@ -6,10 +6,9 @@ import (
 	"sync/atomic"
 )
 
-// Level is a set of instructions. A higher level includes the lower ones.
+// Level is a set of instructions; higher levels include lower ones.
 type Level uint32
 
-// The levels.
 const (
 	// PureGo uses no assembly.
 	PureGo Level = iota
@@ -20,12 +19,12 @@ const (
 	AVX512
 )
 
-// Variable is the environment variable that lowers the level to none, avx2 or avx512.
+// Variable is the environment variable that lowers the level: none, avx2 or avx512.
 const Variable = "GRIFFIN_SIMD"
 
 var levelNames = [...]string{PureGo: "none", AVX2: "avx2", AVX512: "avx512"}
 
-// String returns the level's name, as used in Variable.
+// String returns the level's name in Variable.
 func (l Level) String() string {
 	if int(l) < len(levelNames) {
 		return levelNames[l]
@@ -40,8 +39,7 @@ func init() {
 	current.Store(uint32(l))
 }
 
-// choose returns the level with the given name, but at most best. It returns best if the
-// name is empty or unknown.
+// choose returns the named level, at most best, or best if the name is empty or unknown.
 func choose(best Level, name string) (Level, error) {
 	if name == "" {
 		return best, nil
@@ -54,17 +52,16 @@ func choose(best Level, name string) (Level, error) {
 	return best, fmt.Errorf("%s=%q: want one of %q", Variable, name, levelNames)
 }
 
-// Check returns an error if the value of Variable is not a level's name. Programs print the
-// error; the value is ignored.
+// Check returns an error if Variable is not a level's name, which is otherwise ignored.
 func Check() error {
 	_, err := choose(Detected(), os.Getenv(Variable))
 	return err
 }
 
-// Current returns the level that kernels use. It costs one load.
+// Current returns the level that kernels use, at the cost of a load.
 func Current() Level { return Level(current.Load()) }
 
-// Levels returns all levels of this process, PureGo first.
+// Levels returns the process's levels, PureGo first.
 func Levels() []Level {
 	var levels []Level
 	for l := PureGo; l <= Detected(); l++ {
@@ -73,6 +70,6 @@ func Levels() []Level {
 	return levels
 }
 
-// Set makes kernels use a level, at most Detected, and returns the previous one. It is for
-// tests and comparisons: simdtest.Set restores the level.
+// Set makes kernels use a level, at most Detected, and returns the previous one, for tests and
+// comparisons (simdtest.Set).
 func Set(l Level) (before Level) { return Level(current.Swap(uint32(min(l, Detected())))) }

@@ -2,15 +2,14 @@ package accumulate
 
 import "encoding/binary"
 
-// Line is the number of accumulators that Drain processes together, and the number of
-// accumulators of one bitmap word.
+// Line is the number of accumulators that Drain processes together, and of bits of a word.
 const Line = 64
 
 // Accumulator is the type of an accumulator.
 type Accumulator interface{ uint8 | uint16 | uint32 }
 
-// Scatter adds v to acc[d] for each d of docIDs in order, and stops at the first d that is
-// not below len(acc). It returns the number of additions.
+// Scatter adds v to acc[d] for each d of docIDs in order, up to the first not below len(acc),
+// and returns the number of additions.
 func Scatter[T Accumulator](acc []T, docIDs []uint32, v T) int {
 	switch acc := any(acc).(type) {
 	case []uint8:
@@ -23,8 +22,8 @@ func Scatter[T Accumulator](acc []T, docIDs []uint32, v T) int {
 	return 0
 }
 
-// ScatterBytes is Scatter for DocIDs as bytes, 4 each, little endian. It ignores an
-// incomplete DocID at the end. It is for few DocIDs, where assembly does not pay off.
+// ScatterBytes is Scatter for DocIDs of 4 bytes, little endian, ignoring an incomplete one at
+// the end. It is for few DocIDs, where assembly does not pay off.
 func ScatterBytes[T Accumulator](acc []T, docIDs []byte, v T) int {
 	n := len(docIDs) / 4
 	for i := range n {
@@ -37,9 +36,8 @@ func ScatterBytes[T Accumulator](acc []T, docIDs []byte, v T) int {
 	return n
 }
 
-// Bitmap adds v to acc[64*i+j] for each bit j that is set in word i of words, which are
-// little endian, 8 bytes each. It stops at the end of acc or words and returns the number
-// of words processed.
+// Bitmap adds v to acc[64*i+j] for each set bit j of word i of words (little endian, 8 bytes),
+// up to the end of acc or words, and returns the number of words processed.
 func Bitmap[T Accumulator](acc []T, words []byte, v T) int {
 	n := min(len(acc)/Line, len(words)/8)
 	acc, words = acc[:n*Line], words[:n*8]
@@ -57,10 +55,9 @@ func Bitmap[T Accumulator](acc []T, words []byte, v T) int {
 	return n
 }
 
-// Drain zeroes acc, line by line, up to the first line with an accumulator of at least
-// least. That line stays unchanged. Drain returns the index of the line's first accumulator
-// and a mask of the accumulators that reach least. Without such a line, it returns len(acc)
-// and 0.
+// Drain zeroes acc, line by line, up to the first line with an accumulator of at least least.
+// It returns the index of that (unchanged) line's first accumulator and a mask of the
+// accumulators that reach least, or len(acc) and 0.
 func Drain[T Accumulator](acc []T, least T) (at int, high uint64) {
 	switch acc := any(acc).(type) {
 	case []uint8:

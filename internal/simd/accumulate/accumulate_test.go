@@ -10,11 +10,10 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/simdtest"
 )
 
-// canary surrounds an array; kernels must not change it.
+// Kernels must not change the canary.
 const canary = 0xA5
 
-// fenced returns a random array of n accumulators between canaries and checks them when the
-// test ends.
+// fenced returns n random accumulators between canaries, which it checks when the test ends.
 func fenced[T Accumulator](t *testing.T, rng *rand.Rand, n int) []T {
 	const fence = 128
 	all := make([]T, n+2*fence)
@@ -42,8 +41,6 @@ func fenced[T Accumulator](t *testing.T, rng *rand.Rand, n int) []T {
 	})
 	return acc
 }
-
-// The bit-by-bit oracles.
 
 func scatterOracle[T Accumulator](acc []T, docIDs []uint32, v T) int {
 	for i, d := range docIDs {

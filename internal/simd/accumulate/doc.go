@@ -1,17 +1,14 @@
-// Package accumulate adds to arrays of accumulators, one for each document, and finds those
-// that reached a threshold: the inner loops of score-at-a-time search. Accumulators have 8,
-// 16 or 32 bits. Sums wrap around; callers must prevent overflow. The length of an array is
-// a multiple of Line.
+// Package accumulate adds to arrays of accumulators, one per document, of 8, 16 or 32 bits, and
+// finds those that reached a threshold: the inner loops of score-at-a-time search. Sums wrap
+// around; callers must prevent overflow and pass arrays of a multiple of Line.
 //
-//	Scatter   adds a value to the accumulators of a list of documents
-//	Bitmap    adds a value to the accumulators of the documents whose bits are set
+//	Scatter   adds a value for a list of documents
+//	Bitmap    adds a value for the documents whose bits are set
 //	Drain     zeroes accumulators up to the first line that reached a threshold
 //
-// Functions have no state. They check bounds: for any DocIDs and words, they access nothing
-// outside the slices.
+// For any DocIDs and words, functions access nothing outside the slices.
 //
-// docs/benchmarks/saat.md has measurements (BenchmarkKernels on one thread of a Zen 5 EPYC,
-// with accumulators in its caches).
+// Measurements: docs/benchmarks/saat.md.
 package accumulate
 
 //go:generate go -C ../../../tools/asm run ./accumulate -out ../../internal/simd/accumulate/accumulate_amd64.s -stubs ../../internal/simd/accumulate/stubs_amd64.go -pkg accumulate

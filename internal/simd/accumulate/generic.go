@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// The reference implementation: the oracle of the assembly and the fallback.
+// The oracle of the assembly and the fallback.
 
 func scatterGeneric[T Accumulator](acc []T, docIDs []uint32, v T) int {
 	for i, d := range docIDs {
@@ -17,7 +17,7 @@ func scatterGeneric[T Accumulator](acc []T, docIDs []uint32, v T) int {
 	return len(docIDs)
 }
 
-// bitmapGeneric adds v to acc by the bits of words. len(acc) is 8*len(words).
+// len(acc) is 8*len(words).
 func bitmapGeneric[T Accumulator](acc []T, words []byte, v T) {
 	for i := 0; i+8 <= len(words); i += 8 {
 		line := (*[Line]T)(acc[i*8:])
@@ -54,7 +54,7 @@ func drainGeneric[T Accumulator](acc []T, least T) (at int, high uint64) {
 	return len(acc), 0
 }
 
-// spread maps a byte to 8 bytes of 0 or 1, one for each bit, least significant first.
+// spread maps a byte to 8 bytes, one for each bit, least significant first.
 var spread = func() (t [256]uint64) {
 	for b := range t {
 		for j := range 8 {
@@ -64,8 +64,8 @@ var spread = func() (t [256]uint64) {
 	return t
 }()
 
-// bitmap8Generic adds to eight accumulators at a time if a word is dense. A wrapping sum
-// would carry into the next accumulator, so the addition excludes the highest bits.
+// bitmap8Generic adds to eight accumulators at a time if a word is dense, excluding the highest
+// bits, because a wrapping sum would carry into the next accumulator.
 func bitmap8Generic(acc []uint8, words []byte, v uint8) {
 	const high = 0x8080808080808080
 	for i := 0; i+8 <= len(words); i += 8 {
@@ -85,12 +85,11 @@ func bitmap8Generic(acc []uint8, words []byte, v uint8) {
 	}
 }
 
-// drain8Generic processes eight accumulators at a time.
 func drain8Generic(acc []uint8, least uint8) (at int, highBits uint64) {
 	if least == 0 || least > 0x80 {
 		return drainGeneric(acc, least)
 	}
-	// Adding lift to a byte below 0x80 sets its highest bit iff the byte is at least least.
+	// Adding lift to a byte below 0x80 sets its highest bit iff it is at least least.
 	const high = 0x8080808080808080
 	lift := uint64(0x80-least) * 0x0101010101010101
 	for at+Line <= len(acc) {

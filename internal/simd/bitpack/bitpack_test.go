@@ -19,7 +19,6 @@ func unpackOracle(src []byte, i int, width uint8) (v uint32) {
 	return v
 }
 
-// canary surrounds the output of a kernel.
 const canary = 0xA5A5A5A5
 
 type guarded struct {
@@ -45,9 +44,8 @@ func (g *guarded) check(t *testing.T) {
 	}
 }
 
-// checkUnpack compares every function with the oracle on values of a width that begin at
-// src. n is the length for the functions for partial blocks. src has at least the bytes of
-// a whole block and Slack bytes.
+// checkUnpack compares every function with the oracle on values that begin at src, which has
+// the bytes of a whole block and Slack; n is for the functions for partial blocks.
 func checkUnpack(t *testing.T, src []byte, width uint8, n int, base uint32) {
 	t.Helper()
 	values, gaps, sums := newGuarded(), newGuarded(), newGuarded()
@@ -107,7 +105,7 @@ func TestUnpack(t *testing.T) {
 	})
 }
 
-// A read outside the bytes that the contract allows crashes.
+// A forbidden read crashes.
 func TestUnpackReadsNothingElse(t *testing.T) {
 	most := 16*bitpack.MaxWidth + bitpack.Slack
 	atEnd, atStart := simdtest.Guarded(t, most)
@@ -157,7 +155,6 @@ func TestUnpackPanicsRatherThanReadOutside(t *testing.T) {
 	})
 }
 
-// FuzzUnpack checks that every level unpacks any bytes like the oracle.
 func FuzzUnpack(f *testing.F) {
 	f.Add([]byte{1, 2, 3}, uint8(3), 5, uint32(9))
 	f.Add([]byte("some longer text that is no multiple of anything"), uint8(26), 128, ^uint32(0))

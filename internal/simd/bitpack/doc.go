@@ -1,9 +1,9 @@
-// Package bitpack packs blocks of Len values side by side with a fixed number of bits. It
-// unpacks them as values or as DocIDs, which are running sums of gaps. Value i lies at bit
-// i*width, least significant bit first, so Len values take 16*width bytes (PackedSize).
+// Package bitpack packs blocks of Len values with a fixed number of bits: value i lies at bit
+// i*width, least significant bit first. It unpacks them as values or as DocIDs, running sums of
+// gaps.
 //
-// The codecs of package codec use it. Functions have no state. They panic if a slice is too
-// short and read nothing outside it; callers check sizes first.
+// Functions panic if a slice is too short and read nothing outside it; callers check sizes
+// first.
 package bitpack
 
 //go:generate go run ./genunpack

@@ -1,13 +1,11 @@
 package bitpack
 
-// The pure-Go versions of all functions: the oracle of the assembly and the fallback.
+// The oracle of the assembly and the fallback.
 
-// group is the number of values that unpackGeneric, unpackGapsGeneric and the AVX2 kernels
-// unpack at once. They take width bytes.
+// group values, of width bytes, are unpacked at once, also by the AVX2 kernels.
 const group = 8
 
-// unpackNGeneric writes the first n values of width bits, each plus add. src holds exactly
-// their bytes.
+// src holds exactly the bytes of n values.
 func unpackNGeneric(dst *[Len]uint32, src []byte, width uint8, add uint32, n int) {
 	whole, groups := split(src, width, n)
 	unpackGeneric(dst[:whole*group], src, add, width)
@@ -18,8 +16,7 @@ func unpackNGeneric(dst *[Len]uint32, src []byte, width uint8, add uint32, n int
 	}
 }
 
-// unpackGapsNGeneric writes the DocIDs of n gaps minus one of width bits. src holds exactly
-// their bytes.
+// src holds exactly the bytes of n values.
 func unpackGapsNGeneric(dst *[Len]uint32, src []byte, base uint32, width uint8, n int) {
 	whole, groups := split(src, width, n)
 	unpackGapsGeneric(dst[:whole*group], src, base, 1, width)
@@ -40,13 +37,12 @@ func prefixSumGeneric(dst *[Len]uint32, base uint32) {
 	}
 }
 
-// tailSize is the size of a copy of the bytes that split leaves out, plus Slack bytes.
-// These are at most Slack bytes and a group, rounded up to groups.
+// tailSize is for the bytes that split leaves out (at most Slack and a group, rounded up to
+// groups) and Slack.
 const tailSize = 2*MaxWidth + 2*Slack
 
-// split divides n values of width bits, stored in src, into whole groups with Slack bytes
-// after them, and the rest. It returns the number of whole groups and of all groups, of
-// which the last may be partial.
+// split returns the number of whole groups that have Slack bytes after them, and of all groups,
+// of which the last may be partial.
 func split(src []byte, width uint8, n int) (whole, groups int) {
 	groups = (n + group - 1) / group
 	if width == 0 {

@@ -13,7 +13,7 @@ type block struct {
 	docBits, freqBits, riceDocBits, riceFreqBits int
 }
 
-// oracle decodes src bit by bit with the semantics of the four functions.
+// oracle decodes bit by bit.
 func oracle(src []byte, base uint32, width uint8) (b block) {
 	bit := func(i int) uint32 { return uint32(src[i/8] >> (i % 8) & 1) }
 	low := func(i int) (v uint32) {
@@ -112,7 +112,7 @@ func compare(t *testing.T, src []byte, base uint32, width uint8) (valid int) {
 	return valid
 }
 
-// randomBlock returns the bytes of a block in whose unary part one of step bits is an end.
+// One of step bits of the unary part is an end.
 func randomBlock(rng *rand.Rand, width uint8, step int, flip byte) []byte {
 	src := make([]byte, eliasfano.Space(width))
 	for i := range src {
@@ -141,7 +141,7 @@ func TestKernels(t *testing.T) {
 					for _, flip := range []byte{0, 0xff} {
 						src := randomBlock(rng, width, step, flip)
 						valid += compare(t, src, base, width)
-						// The same with low bits that keep values non-decreasing.
+						// The same with non-decreasing values.
 						clear(src[:eliasfano.Len/8*int(width)])
 						valid += compare(t, src, base, width)
 					}
@@ -154,7 +154,6 @@ func TestKernels(t *testing.T) {
 	})
 }
 
-// The last end may be the last bit of HighBits, but not later.
 func TestLongestUnaryPart(t *testing.T) {
 	simdtest.EachLevel(t, func(t *testing.T) {
 		for _, width := range []uint8{0, 1, 24} {

@@ -7,11 +7,10 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/bitpack"
 )
 
-// unary is the unary part of a block, with one bits as ends.
+// unary has one bits as ends.
 type unary [(HighBits + 63) / 64]uint64
 
-// load reads the unary part at the start of src, each bit xor flip, and reports whether it
-// has Len ends.
+// load reads the unary part, xor flip, and reports whether it has Len ends.
 func (u *unary) load(src []byte, flip uint64) bool {
 	ends := 0
 	for w := range u {
@@ -24,8 +23,7 @@ func (u *unary) load(src []byte, flip uint64) bool {
 	return ends >= Len
 }
 
-// The functions below are the oracle of the assembly. The high part of value i is the
-// number of zero bits before end i: the bit index of the end minus i.
+// The oracle of the assembly. The high part of value i is the bit index of end i, minus i.
 
 func docIDsGo(dst *[Len]uint32, src []byte, base uint32, width uint8) int {
 	var u unary
@@ -50,7 +48,6 @@ func docIDsGo(dst *[Len]uint32, src []byte, base uint32, width uint8) int {
 	return 0
 }
 
-// endIf returns the number of bits up to the last end, or 0.
 func endIf(ok bool, bit int) int {
 	if ok {
 		return bit + 1

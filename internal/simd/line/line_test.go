@@ -12,7 +12,6 @@ import (
 
 const canary = 0xA5A5A5A5
 
-// check compares Add and AddTail with an oracle and checks the memory around dst.
 func check(t *testing.T, deviations *[line.Len]uint32, start, slope uint64) {
 	t.Helper()
 	var want [line.Len]uint32

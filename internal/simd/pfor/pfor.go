@@ -9,8 +9,8 @@ import (
 // Len is the number of values of a full block.
 const Len = 128
 
-// Block is the parsed form of an encoded block with exceptions. The slot of an exception
-// holds the distance to the next one, minus one. The slot of the last exception is ignored.
+// Block is an encoded block with exceptions. An exception's slot holds the distance to the
+// next, minus one; the last one's is ignored.
 type Block struct {
 	Slots  []byte // packed; may be longer
 	Width  uint8  // bits of a slot, below 32
@@ -21,18 +21,17 @@ type Block struct {
 	Size   int    // bytes of a value: 1, 2 or 4, little endian
 }
 
-// Decode writes the values of the block, each plus 1 modulo 2^32, to dst[:N]; the rest of
-// dst is undefined. It returns false, with dst undefined, if the list of exceptions leaves
-// the block.
+// Decode writes the values, each plus 1 modulo 2^32, to dst[:N]; the rest is undefined. It
+// returns false, with dst undefined, if the list of exceptions leaves the block.
 func Decode(dst *[Len]uint32, b *Block) bool { return decode(dst, b.check()) }
 
-// DecodeGaps is Decode for gaps minus one, which it sums up: dst[i] becomes base plus the
-// sum of values 0 to i, each plus 1, modulo 2^32.
+// DecodeGaps is Decode for gaps minus one: dst[i] becomes base plus the sum of values 0 to i,
+// each plus 1, modulo 2^32.
 func DecodeGaps(dst *[Len]uint32, b *Block, base uint32) bool {
 	return decodeGaps(dst, b.check(), base)
 }
 
-// check panics if a size violates the contract, because the assembly does not check.
+// check panics if a size violates the contract: the assembly does not check.
 func (b *Block) check() *Block {
 	switch {
 	case b.Size != 1 && b.Size != 2 && b.Size != 4:
@@ -45,7 +44,6 @@ func (b *Block) check() *Block {
 	return b
 }
 
-// unpack writes the slots, each plus add, to dst[:N].
 func (b *Block) unpack(dst *[Len]uint32, add uint32) {
 	if b.N == Len && len(b.Slots) >= Len/8*int(b.Width)+bitpack.Slack {
 		bitpack.Unpack(dst, b.Slots, b.Width, add)
@@ -68,7 +66,7 @@ func decodeGapsGeneric(dst *[Len]uint32, b *Block, base uint32) bool {
 	return true
 }
 
-// patch writes the exceptions to their slots, which were unpacked with the same add.
+// Slots were unpacked with the same add.
 func (b *Block) patch(dst *[Len]uint32, add uint32) bool {
 	at := uint64(b.First)
 	for k := range b.Count {

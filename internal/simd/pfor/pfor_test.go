@@ -12,7 +12,6 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/simdtest"
 )
 
-// canary surrounds the output of a kernel.
 const canary = 0xA5A5A5A5
 
 type guarded struct {
@@ -76,7 +75,7 @@ func checkBlock(t *testing.T, b *pfor.Block, base uint32) (ok bool) {
 	return ok
 }
 
-// randomBlock returns a block with random slots and a list of up to count exceptions.
+// randomBlock has a list of up to count exceptions.
 func randomBlock(rng *rand.Rand, n int, width uint8, size, count int) *pfor.Block {
 	slots := make([]uint32, n)
 	for i := range slots {
@@ -127,7 +126,7 @@ func TestDecode(t *testing.T) {
 	})
 }
 
-// A read outside slots and values crashes.
+// A forbidden read crashes.
 func TestDecodeReadsNothingElse(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	const most = 4 * pfor.Len

@@ -34,11 +34,11 @@ func decodeGaps(dst *[Len]uint32, src []byte, numSelectors int, base uint32, n i
 	return decodeGapsGeneric(dst, src, numSelectors, base, n)
 }
 
-// tooShort is the result of the AVX2 kernels if fewer bytes than a word follow the first
-// byte of a tail: they read a word there.
+// tooShort is the AVX2 kernels' result if fewer bytes than the word they read follow the first
+// byte of a tail.
 const tooShort = -2
 
-// split splits the result of a kernel: a size, or -1, plus 1<<32 if values are wide.
+// A kernel's result is a size, or -1, plus 1<<32 if values are wide.
 func split(sizeAndWide int) (size int, wide bool) {
 	return int(int32(sizeAndWide)), sizeAndWide >= 1<<32
 }

@@ -7,11 +7,10 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/bitpack"
 )
 
-// Decode writes the first n values, 1 to Len, of the encoding at the start of src to
-// dst[:n], each plus add, modulo 2^32. The encoding begins with numSelectors bytes of
-// selectors. It returns the size of the encoding, or -1 if the bytes do not encode n
-// values. dst[n:] is undefined after the call; all of dst is if it fails. wide reports
-// whether some value, or the tail's width, has more than 24 bits.
+// Decode writes the first n values, 1 to Len, of the encoding at the start of src, which begins
+// with numSelectors selectors, to dst[:n], each plus add, modulo 2^32. It returns the
+// encoding's size, or -1, with dst undefined, if the bytes do not encode n values. dst[n:] is
+// undefined. wide reports whether some value, or the tail's width, has more than 24 bits.
 func Decode(dst *[Len]uint32, src []byte, numSelectors int, add uint32, n int) (size int, wide bool) {
 	if uint(n-1) >= Len || uint(numSelectors) > uint(len(src)) {
 		return -1, false
@@ -19,8 +18,8 @@ func Decode(dst *[Len]uint32, src []byte, numSelectors int, add uint32, n int) (
 	return decode(dst, src, numSelectors, add, n)
 }
 
-// DecodeGaps is Decode for gaps minus one: dst[i] is base plus the sum of values 0 to i,
-// each plus 1, modulo 2^32. If wide is false, the gaps of a block add up to less than 2^32.
+// DecodeGaps is Decode for gaps minus one: dst[i] is base plus the sum of values 0 to i, each
+// plus 1, modulo 2^32. Unless wide, the gaps of a block add up to less than 2^32.
 func DecodeGaps(dst *[Len]uint32, src []byte, numSelectors int, base uint32, n int) (size int, wide bool) {
 	if uint(n-1) >= Len || uint(numSelectors) > uint(len(src)) {
 		return -1, false
@@ -28,7 +27,7 @@ func DecodeGaps(dst *[Len]uint32, src []byte, numSelectors int, base uint32, n i
 	return decodeGaps(dst, src, numSelectors, base, n)
 }
 
-// decodeGeneric is the pure-Go version of Decode and the oracle of the assembly.
+// decodeGeneric is the oracle of the assembly.
 func decodeGeneric(dst *[Len]uint32, src []byte, numSelectors int, add uint32, n int) (size int, wide bool) {
 	selectors, at, done, width := src[:numSelectors], numSelectors, 0, uint8(0)
 	for _, b := range selectors {
@@ -65,8 +64,8 @@ func decodeGeneric(dst *[Len]uint32, src []byte, numSelectors int, add uint32, n
 	return at + bytes, max(width, tailWidth) > widestSafe
 }
 
-// tail reads the width of the n values of a tail, at the start of src, and returns the
-// number of bytes after it. ok is false if they are not a tail, or not completely in src.
+// tail reads a tail of n values and returns their width and the bytes after it. ok is false if
+// it is invalid or not completely in src.
 func tail(src []byte, n int) (width uint8, bytes int, ok bool) {
 	if len(src) == 0 {
 		return 0, 0, false
@@ -77,7 +76,7 @@ func tail(src []byte, n int) (width uint8, bytes int, ok bool) {
 	return width, bytes, width <= bitpack.MaxWidth && size <= MaxTailBits && bytes <= len(src)-1
 }
 
-// decode writes the values of consecutive words of one selector, each plus add.
+// words are consecutive ones of one selector.
 func (s *Selector) decode(dst []uint32, words []byte, add uint32) {
 	switch s.Words {
 	case 0:
@@ -110,7 +109,7 @@ func (s *Selector) decode(dst []uint32, words []byte, add uint32) {
 	}
 }
 
-// lanePair returns one lane of two words, the first word in the lower half.
+// The first word is the lower half.
 func lanePair(words []byte, lane int) uint64 {
 	return uint64(binary.LittleEndian.Uint32(words[4*lane:])) | uint64(binary.LittleEndian.Uint32(words[WordSize+4*lane:]))<<32
 }
@@ -126,11 +125,11 @@ func decodeGapsGeneric(dst *[Len]uint32, src []byte, numSelectors int, base uint
 	return size, wide
 }
 
-// widestSafe is the maximum width at which Len gaps add up to less than 2^32.
+// At widestSafe bits, Len gaps add up to less than 2^32.
 const widestSafe = 24
 
-// At returns value i of n of the encoding at the start of src. ok is false if the bytes up
-// to that value are not an encoding. It skips whole runs of words.
+// At returns value i of n of the encoding at the start of src, skipping whole runs of words. ok
+// is false if the bytes up to that value are not an encoding.
 func At(src []byte, numSelectors, i, n int) (v uint32, ok bool) {
 	if uint(n-1) >= Len || uint(i) >= uint(n) || uint(numSelectors) > uint(len(src)) {
 		return 0, false

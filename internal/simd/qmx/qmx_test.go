@@ -21,16 +21,15 @@ type encoding struct {
 	wide      bool
 }
 
-// bit returns one bit of a value: value j of a selector lies in lane j%4, at bit j/4*Bits
-// of the lane, whose first 32 bits are in the first word.
+// Value j lies in lane j%4, at bit j/4*Bits of the lane, whose first 32 bits are in the first
+// word.
 func bit(words []byte, s qmx.Selector, j, b int) uint32 {
 	lane, at := j%4, j/4*int(s.Bits)+b
 	at = at/32*8*qmx.WordSize + 32*lane + at%32
 	return uint32(words[at/8]>>(at%8)) & 1
 }
 
-// build makes an encoding of n random values: runs of the given selectors while they fit,
-// and a tail.
+// build makes runs of the given selectors while they fit, and a tail.
 func build(rng *rand.Rand, n int, pick func(i int) (selector, run int)) encoding {
 	var e encoding
 	var selectors, words []byte
@@ -94,7 +93,6 @@ func encodings() []encoding {
 
 const canary = 0xA5A5A5A5
 
-// check decodes an encoding at the start of src.
 func (e encoding) check(t *testing.T, src []byte) {
 	t.Helper()
 	n := len(e.values)
@@ -145,7 +143,7 @@ func TestDecode(t *testing.T) {
 	})
 }
 
-// A read outside the bytes passed to the functions crashes.
+// A forbidden read crashes.
 func TestDecodeReadsNothingElse(t *testing.T) {
 	const most = 4*qmx.Len + qmx.Len
 	atEnd, atStart := simdtest.Guarded(t, most)
@@ -171,8 +169,7 @@ func TestDecodeReadsNothingElse(t *testing.T) {
 	})
 }
 
-// FuzzDecode checks that all levels agree on any bytes, read nothing else, and write
-// nothing outside dst[:n].
+// Levels agree on any bytes, read nothing else, and write only dst[:n].
 func FuzzDecode(f *testing.F) {
 	for i, e := range encodings() {
 		if i%31 == 0 {

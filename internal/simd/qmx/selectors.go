@@ -4,13 +4,13 @@ package qmx
 const Len = 128
 
 // Selector is a way to fill words: Count values of Bits bits take Words words of 128 bits.
-// Value j lies in lane j%4, at bit j/4*Bits. A lane is 32 bits of a word, or of each of two
-// words; the first word has the lower bits.
+// Value j lies in lane j%4, at bit j/4*Bits. A lane is 32 bits of each word, the first word
+// lowest.
 type Selector struct {
 	Bits, Count, Words uint8
 }
 
-// Selectors lists all selectors by number.
+// Selectors are by number.
 var Selectors = [...]Selector{
 	{0, 8, 0},
 	{1, 128, 1},
@@ -30,17 +30,16 @@ var Selectors = [...]Selector{
 }
 
 const (
-	// WordSize is the size of a word in bytes.
+	// WordSize is in bytes.
 	WordSize = 16
-	// MaxRun is the maximum number of times that one selector byte is applied.
+	// MaxRun is the most times that one selector byte applies.
 	MaxRun = 16
-	// MaxTailBits is the maximum size in bits of the values after the last selector's: a
-	// full word is not a tail.
+	// MaxTailBits is the greatest tail: a full word is not a tail.
 	MaxTailBits = 8*WordSize - 1
 )
 
-// SelectorByte returns the byte that applies a selector run times, 1 to MaxRun.
+// SelectorByte applies a selector run times, 1 to MaxRun.
 func SelectorByte(selector, run int) byte { return byte(selector<<4 | (run - 1)) }
 
-// ParseSelector is the inverse of SelectorByte. The selector can be out of range.
+// ParseSelector is the inverse of SelectorByte; the selector can be out of range.
 func ParseSelector(b byte) (selector, run int) { return int(b >> 4), int(b&15) + 1 }

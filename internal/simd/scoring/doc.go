@@ -1,19 +1,17 @@
-// Package scoring holds the inner loops of query evaluation as kernels. See package simd
-// for levels.
+// Package scoring holds the inner loops of query evaluation as kernels (see package simd).
 //
 //	Contributions    BM25 of a block: gather lengths, score, round
-//	Match            finds documents in a block, with their positions
-//	Accumulate       adds contributions to the accumulators of a window
-//	Collect          returns the documents of a window that reach a score, and resets it
+//	Match            finds documents in a block
+//	Accumulate       adds contributions to a window's accumulators
+//	Collect          returns a window's documents that reach a score, and resets it
 //	Select           keeps the documents that reach a score
 //	Search           finds the position of a document in a block
-//	Prefetch         begins to load bytes that will be decoded soon
+//	Prefetch         begins to load bytes
 //
-// Scores have 32 bits here. Callers must prevent overflow of sums (package traverse adds up
-// the bounds of a query's lists first).
+// Scores have 32 bits; callers must prevent overflow of sums (package traverse sums a query's
+// bounds first).
 //
-// Functions have no state. Each states the requirements on its arguments. The assembly
-// relies on them; it reads and writes nothing else.
+// The assembly relies on each function's requirements and accesses nothing else.
 package scoring
 
 //go:generate go run -C ../../../tools/asm ./scoring -out ../../internal/simd/scoring/scoring_amd64.s -stubs ../../internal/simd/scoring/stubs_amd64.go -pkg scoring

@@ -2,7 +2,7 @@ package scoring
 
 import "math/bits"
 
-// The kernels in Go: the oracle of the assembly and the fallback.
+// The oracle of the assembly and the fallback.
 
 func contributionsGeneric(dst, docIDs, freqs, lengths []uint32, t *Term) {
 	if t.Linear {
@@ -34,9 +34,8 @@ func matchGeneric(of, at *[BlockLen]uint8, docIDs []uint32, block *[BlockLen]uin
 	return len(docIDs), matches
 }
 
-// Search returns the position of the first of 128 increasing docIDs that is at least
-// target, or 127 if there is none. It makes seven comparisons without branching on their
-// results, so that the processor overlaps searches for several targets.
+// Search returns the position of the first of 128 increasing docIDs that is at least target, or
+// 127. Its seven comparisons do not branch, so that the processor overlaps searches.
 func Search(docIDs *[BlockLen]uint32, target uint32) int {
 	t := uint64(target)
 	i := less(docIDs[63], t) << 6
@@ -49,14 +48,13 @@ func Search(docIDs *[BlockLen]uint32, target uint32) int {
 	return int(i)
 }
 
-// less returns 1 if d is less than t, which is below 2^32, and 0 otherwise.
+// t is below 2^32.
 func less(d uint32, t uint64) uint64 { return (uint64(d) - t) >> 63 }
 
 func collectGeneric(a *Accumulators, docIDs, sums []uint32, first uint32, lines int, least uint32) int {
 	found := 0
 	for i := 0; i < lines; i += 64 {
-		// The marks of 64 lines are combined without branches: in a sparse window their
-		// values are unpredictable.
+		// Without branches: in a sparse window the marks are unpredictable.
 		marked := uint64(0)
 		for j, m := range a.marks[i:min(i+64, lines)] {
 			marked |= uint64(m) << (j & 63)

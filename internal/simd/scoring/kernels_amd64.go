@@ -4,8 +4,7 @@ package scoring
 
 import "github.com/griffin-search/griffin/internal/simd"
 
-// maxGather is the maximum number of lengths that gathers can address, because their
-// indexes are signed 32-bit numbers.
+// Gathers have signed 32-bit indexes.
 const maxGather = 1 << 31
 
 func contributions(dst, docIDs, freqs, lengths []uint32, t *Term) {

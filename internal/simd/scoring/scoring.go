@@ -9,27 +9,24 @@ import (
 // BlockLen is the number of postings of a full block.
 const BlockLen = 128
 
-// Term has the parameters of a term's contributions, as score.Term: round(Weight*freq /
-// (freq + (C0 + C1*length))) in float32, with each operation rounded, or round(Weight*freq)
-// if Linear is set.
+// Term has the parameters of a term's contributions, as score.Term: round(Weight*freq / (freq +
+// (C0 + C1*length))) in float32, each operation rounded, or round(Weight*freq) if Linear.
 type Term struct {
 	Weight, C0, C1 float32
 	Linear         bool
 }
 
-// Contributions sets dst[i], for each of docIDs, to the contribution of freqs[i] in a
-// document of lengths[docIDs[i]] tokens. Each DocID must be below len(lengths), and each
-// contribution below 2^32. dst and freqs must have the length of docIDs. The lengths are
-// not read if t.Linear is set.
+// Contributions sets dst[i] to the contribution of freqs[i] in a document of lengths[docIDs[i]]
+// tokens (not read if t.Linear). DocIDs must be below len(lengths), contributions below 2^32;
+// dst and freqs have the length of docIDs.
 func Contributions(dst, docIDs, freqs, lengths []uint32, t *Term) {
 	n := len(docIDs)
 	contributions(dst[:n], docIDs, freqs[:n], lengths, t)
 }
 
-// Match looks up docIDs, which increase strictly, in block. block also increases strictly,
-// up to padding with values that no DocID of docIDs exceeds. Match stops at the first of
-// docIDs above last and returns the number of docIDs before it. Match i, of matches, is
-// docIDs[of[i]], which equals block[at[i]].
+// Match looks up docIDs, which increase strictly, in block, which does so up to padding with
+// values that no DocID exceeds. It stops at the first DocID above last and returns the number
+// before it. Match i, of matches, is docIDs[of[i]], equal to block[at[i]].
 func Match(of, at *[BlockLen]uint8, docIDs []uint32, block *[BlockLen]uint32, last uint32) (looked, matches int) {
 	return match(of, at, docIDs[:min(len(docIDs), BlockLen)], block, last)
 }
@@ -37,22 +34,21 @@ func Match(of, at *[BlockLen]uint8, docIDs []uint32, block *[BlockLen]uint32, la
 const (
 	// Window is the number of accumulators.
 	Window = 1 << 14
-	// lineLen is the number of accumulators that share a mark: 16, one vector.
+	// lineLen accumulators, one vector, share a mark.
 	lineLen = 16
 )
 
-// Accumulators hold the sums of the documents of a window. The zero value is ready to use.
-// Between windows, all sums are 0 and unmarked.
+// Accumulators hold the sums of a window's documents. The zero value is ready to use. Between
+// windows, all sums are 0 and unmarked.
 type Accumulators struct {
 	sums [Window]uint32
-	// marks[i] is not 0 if any of sums[16*i:][:16] may be non-zero.
+	// marks[i] is not 0 if any of sums[16*i:][:16] may be.
 	marks [Window / lineLen]uint8
-	// touched has the bits of the documents passed to AddAny.
+	// touched has the documents passed to AddAny.
 	touched [Window / 64]uint64
 }
 
-// Add adds contributions[i], for each of docIDs, to the sum of document docIDs[i], which
-// must be in [first, first+Window).
+// Add adds contributions[i] to the sum of docIDs[i], in [first, first+Window).
 func (a *Accumulators) Add(docIDs, contributions []uint32, first uint32) {
 	contributions = contributions[:len(docIDs)]
 	for i, d := range docIDs {
@@ -62,19 +58,17 @@ func (a *Accumulators) Add(docIDs, contributions []uint32, first uint32) {
 	}
 }
 
-// Collect writes the DocIDs, in increasing order, and the sums of the documents in [first,
-// first+n) whose sums reach least, which must not be 0. It returns their number and sets
-// the n sums, rounded up to a multiple of 16, to 0. No contributions may have been added
-// beyond those n documents, because vectors read their marks and would write them out of
-// bounds. docIDs and sums must have room for n, rounded up in the same way.
+// Collect writes the DocIDs, in increasing order, and sums of the documents in [first, first+n)
+// that reach least, which must not be 0, and returns their number. It zeroes the n sums,
+// rounded up to a multiple of 16. No contributions may lie beyond those n documents, because
+// vectors would write out of bounds; docIDs and sums must have room for n, rounded up alike.
 func (a *Accumulators) Collect(docIDs, sums []uint32, first uint32, n int, least uint32) int {
 	lines := (min(n, Window) + lineLen - 1) / lineLen
 	return collect(a, docIDs[:lines*lineLen], sums[:lines*lineLen], first, lines, least)
 }
 
-// AddAny is Add for CollectAny. It marks documents, not lines. This is slower in long
-// windows, but faster without vectors (see AnyPays). Do not mix it with Add between two
-// collections.
+// AddAny is Add for CollectAny. Marking documents, not lines, is slower in long windows, but
+// faster without vectors (see AnyPays). Do not mix it with Add between two collections.
 func (a *Accumulators) AddAny(docIDs, contributions []uint32, first uint32) {
 	contributions = contributions[:len(docIDs)]
 	for i, d := range docIDs {
@@ -84,7 +78,7 @@ func (a *Accumulators) AddAny(docIDs, contributions []uint32, first uint32) {
 	}
 }
 
-// AnyPays reports whether AddAny and CollectAny are faster than Add and Collect.
+// AnyPays reports whether AddAny and CollectAny are faster.
 func AnyPays() bool { return simd.Current() == simd.PureGo }
 
 // CollectAny is Collect for any least. With 0 it also returns documents whose contributions
@@ -93,8 +87,7 @@ func (a *Accumulators) CollectAny(docIDs, sums []uint32, first uint32, n int, le
 	words := (min(n, Window) + 63) / 64
 	found := 0
 	for i := 0; i < words; i += 64 {
-		// The words are combined without branches: in a sparse window their values are
-		// unpredictable.
+		// Without branches: in a sparse window the words are unpredictable.
 		some := uint64(0)
 		for j, word := range a.touched[i:min(i+64, words)] {
 			some |= (word | -word) >> 63 << (j & 63)
@@ -116,16 +109,15 @@ func (a *Accumulators) CollectAny(docIDs, sums []uint32, first uint32, n int, le
 	return found
 }
 
-// Select writes those docIDs[i] and scores[i] whose score reaches least to the front of
-// toDocIDs and toScores, in order, and returns their number. All slices have the length of
-// docIDs; the outputs may be the inputs.
+// Select moves the docIDs[i] and scores[i] that reach least to the front of toDocIDs and
+// toScores, in order, and returns their number. All slices have the length of docIDs; outputs
+// may be the inputs.
 func Select(toDocIDs, toScores, docIDs, scores []uint32, least uint32) int {
 	n := len(docIDs)
 	return selectScores(toDocIDs[:n], toScores[:n], docIDs, scores[:n], least)
 }
 
-// Prefetch begins to load the cache lines of p without waiting for them. Without assembly
-// it does nothing.
+// Prefetch begins to load the cache lines of p. Without assembly it does nothing.
 func Prefetch(p []byte) {
 	if len(p) > 0 {
 		prefetch(&p[0], len(p))

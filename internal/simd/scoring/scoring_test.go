@@ -10,7 +10,6 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/simdtest"
 )
 
-// canary surrounds outputs and must not change.
 const canary = 0xdeadbeef
 
 type guarded struct{ all, values []uint32 }
@@ -88,8 +87,8 @@ func TestContributions(t *testing.T) {
 	}
 }
 
-// randomBlock returns a block of n increasing DocIDs, padded like decoded ones, and
-// increasing DocIDs of which some are in it.
+// randomBlock returns n increasing DocIDs, padded like decoded ones, and DocIDs of which some
+// are among them.
 func randomBlock(rng *rand.Rand) (block [BlockLen]uint32, size int, docIDs []uint32) {
 	size = 1 + rng.IntN(BlockLen)
 	limit := uint32(size + rng.IntN(1+size*rng.IntN(20)))
@@ -162,7 +161,6 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// checkAccumulators adds up random lists and compares the sums with a map.
 func checkAccumulators(t *testing.T, rng *rand.Rand, a *Accumulators) {
 	t.Helper()
 	n := 1 + rng.IntN(Window)
@@ -267,7 +265,7 @@ func TestSelect(t *testing.T) {
 	})
 }
 
-// FuzzKernels compares all levels with brute force on random blocks.
+// Levels are compared with brute force.
 func FuzzKernels(f *testing.F) {
 	f.Add(uint64(1), uint32(3))
 	f.Add(uint64(99), uint32(1<<31))

@@ -1,3 +1,3 @@
-// Package simdtest runs tests at each level of vector instructions of the machine. Its
-// functions change a process-wide setting.
+// Package simdtest runs tests at each level of vector instructions. It changes a process-wide
+// setting.
 package simdtest

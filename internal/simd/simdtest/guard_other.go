@@ -4,8 +4,7 @@ package simdtest
 
 import "testing"
 
-// Guarded returns two slices of size bytes. On this system, the memory around them is not
-// guarded.
+// Guarded returns two slices of size bytes; on this system, nothing guards them.
 func Guarded(_ testing.TB, size int) (atEnd, atStart []byte) {
 	return make([]byte, size), make([]byte, size)
 }

@@ -9,9 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Guarded returns two slices of size bytes with any content. Unreadable memory follows the
-// first and precedes the second, so that code that reads beyond these ends crashes. They
-// are valid until the test ends.
+// Guarded returns two slices of size bytes, valid until the test ends. Unreadable memory
+// follows the first and precedes the second, so that reads beyond these ends crash.
 func Guarded(t testing.TB, size int) (atEnd, atStart []byte) {
 	t.Helper()
 	page := os.Getpagesize()

@@ -6,8 +6,8 @@ import (
 	"github.com/griffin-search/griffin/internal/simd"
 )
 
-// Set makes kernels use a level, one of simd.Levels, until the test ends. Tests that use it
-// must not run in parallel with others.
+// Set makes kernels use a level until the test ends. Such tests must not run in parallel with
+// others.
 func Set(t testing.TB, l simd.Level) {
 	t.Helper()
 	if l > simd.Detected() {
@@ -17,7 +17,7 @@ func Set(t testing.TB, l simd.Level) {
 	t.Cleanup(func() { simd.Set(before) })
 }
 
-// EachLevel runs f as a subtest at every level of the machine.
+// EachLevel runs f as a subtest at every level.
 func EachLevel(t *testing.T, f func(t *testing.T)) {
 	for _, l := range simd.Levels() {
 		t.Run("simd="+l.String(), func(t *testing.T) {

@@ -1,6 +1,5 @@
-// Command genunpack writes unpack_generated.go of package bitpack: for each bit width, one
-// unrolled function that unpacks groups of 8 values. Run it with "go generate
-// ./internal/simd/bitpack".
+// Command genunpack writes unpack_generated.go of package bitpack: for each width, one unrolled
+// function that unpacks groups of 8 values. Run it with "go generate ./internal/simd/bitpack".
 package main
 
 import (
@@ -13,12 +12,10 @@ import (
 
 const (
 	maxWidth = 32
-	// groupLen is the number of values that the body of a generated loop unpacks. They fill
-	// exactly width bytes and fit into registers (with 64 values, which the compiler
-	// spills, the loop takes 1.3 times as long).
+	// groupLen values fill exactly width bytes and fit into registers (with 64, the loop takes
+	// 1.3 times as long).
 	groupLen = 8
-	// slack is the number of bytes after the block that a generated function may read: the
-	// words of the last values extend up to 7 bytes beyond them.
+	// slack is how far the words of the last values extend beyond the block, at most, plus one.
 	slack = 8
 )
 
@@ -53,8 +50,7 @@ import "encoding/binary"
 	return format.Source(b.Bytes())
 }
 
-// dispatch writes the function that calls the function of a width. It uses a switch,
-// because arguments of indirect calls escape.
+// dispatch writes a switch over widths, because arguments of indirect calls escape.
 func dispatch(b *bytes.Buffer, name, params, args, doc string) {
 	fmt.Fprintf(b, "// %s %s\nfunc %s(%s, w uint8) {\nswitch w {\n", name, doc, name, params)
 	for w := 0; w <= maxWidth; w++ {
@@ -99,10 +95,9 @@ func values(b *bytes.Buffer, w int) {
 	b.WriteString("}\n}\n\n")
 }
 
-// group opens the loop over the groups of a block, loads the words of a group and calls
-// visit with the expression of each value. Each new word is loaded at the byte where the
-// first value begins that is not wholly in the previous word. No value then spans two
-// words.
+// group opens the loop over groups, loads the words of a group and calls visit with the
+// expression of each value. Each new word is loaded at the byte where the first value begins
+// that is not wholly in the previous word, so no value spans two words.
 func group(b *bytes.Buffer, w int, visit func(i int, value string)) {
 	fmt.Fprintf(b, "for len(dst) >= %d {\n", groupLen)
 	fmt.Fprintf(b, "in := src[:%d]\n", w+slack)
