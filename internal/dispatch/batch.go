@@ -52,7 +52,7 @@ func (it *batchItem) onCPU(ctx context.Context, sc *plan.Scratch) (err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	var trace *plan.Trace
 	if it.run != nil {
-		trace = it.run.trace
+		trace = it.run.trace.Trace
 	}
 	a, err := it.query.RunCPU(ctx, sc, it.memory(), trace)
 	if err == nil {
@@ -77,9 +77,9 @@ func (it *batchItem) complete(r *pipeline.Result) (more bool) {
 // prepare sets the query for the GPU.
 func (it *batchItem) prepare() {
 	if r := it.run; r != nil {
-		r.gpuState.query = *r.gpuQuery()
-		r.gpuState.query.Path = r.choices[sched.GPU].path
-		it.gpu = &r.gpuState.query
+		r.gpu.query = *r.gpuQuery()
+		r.gpu.query.Path = r.choices[sched.GPU].path
+		it.gpu = &r.gpu.query
 		return
 	}
 	it.gpu = &it.query.gpu.stages[it.stage]
@@ -154,13 +154,13 @@ func (b *batch) features() (kind cost.Kind, sum cost.Features, known bool) {
 	if b.items[b.now[0]].run == nil {
 		return kind, sum, false
 	}
-	kind = b.items[b.now[0]].run.kind(sched.GPU)
+	kind = b.items[b.now[0]].run.predictor.kind(sched.GPU)
 	for _, i := range b.now {
-		r := b.items[i].run
-		if !r.isLocated || r.located.BytesImage > 0 || r.kind(sched.GPU) != kind {
+		p := &b.items[i].run.predictor
+		if !p.isLocated || p.located.BytesImage > 0 || p.kind(sched.GPU) != kind {
 			return kind, sum, false
 		}
-		f := &r.whole
+		f := &p.whole
 		sum.Lists += f.Lists
 		sum.K = max(sum.K, f.K)
 		sum.Shortest += f.Shortest

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/griffin-search/griffin/internal/gpu/pipeline"
+	"github.com/griffin-search/griffin/internal/plan"
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
@@ -24,7 +25,8 @@ func (r *queryRun) RunBatch(ctx context.Context, all []sched.Work, outcomes []er
 	began := time.Now()
 	b.reset()
 	for _, w := range all { // all of them before anything can panic
-		w.(*queryRun).traceWait()
+		o := w.(*queryRun)
+		o.trace.addWait(o.d.pool, &o.job)
 	}
 	for _, w := range all {
 		o := w.(*queryRun)
@@ -32,7 +34,7 @@ func (r *queryRun) RunBatch(ctx context.Context, all []sched.Work, outcomes []er
 		if err := o.attach(); err != nil {
 			it.refused = err
 		} else {
-			it.view = o.view
+			it.view = o.gpu.view
 			b.waiting = append(b.waiting, len(b.items))
 		}
 		b.items = append(b.items, it)
@@ -52,7 +54,7 @@ func (r *queryRun) RunBatch(ctx context.Context, all []sched.Work, outcomes []er
 			it.run.arrive(sched.CPU)
 		case it.refused != nil:
 			outcomes[i] = it.run.refuse(it.refused)
-		case it.run.trace != nil:
+		case it.run.trace.isOn():
 			it.run.traceBatch(began, len(all))
 		}
 	}
@@ -69,6 +71,14 @@ func (r *queryRun) completeFromBatch(result *pipeline.Result) (more bool) {
 	}
 	r.describe()
 	return true
+}
+
+// traceBatch adds the step of a batch that answered the run to its trace.
+func (r *queryRun) traceBatch(began time.Time, size int) {
+	r.trace.Add(began, plan.Step{
+		Name: plan.StepGPU, Processor: sched.GPU.String(), Place: sched.GPU, Traversal: gpuTraversal, Mode: r.answer.Mode, Batch: size,
+		Predicted: r.predictor.batchShare, Lists: r.plan.StageLists(r.stage),
+	})
 }
 
 // markIndeterminate notes that runs may be in any state.

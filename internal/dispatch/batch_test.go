@@ -161,17 +161,17 @@ func TestBatchShareIsPositive(t *testing.T) {
 	r.begin(d, prepared, p.sc, nil, nil)
 	defer r.end()
 	r.decide()
-	usual := r.batchShare
+	usual := r.predictor.batchShare
 	if alone := r.choices[sched.GPU].took; usual < alone/BatchMeasured/8 || usual > alone {
 		t.Errorf("a query of %v adds %v to a batch", alone, usual)
 	}
-	r.predictBatchShare(time.Second)
-	if r.batchShare < usual/8 || r.batchShare > usual {
-		t.Errorf("a query that another model says takes a second adds %v to a batch, not about %v", r.batchShare, usual)
+	r.predictor.predictBatchShare(time.Second)
+	if r.predictor.batchShare < usual/8 || r.predictor.batchShare > usual {
+		t.Errorf("a query that another model says takes a second adds %v to a batch, not about %v", r.predictor.batchShare, usual)
 	}
-	r.predictBatchShare(time.Microsecond)
-	if r.batchShare != time.Microsecond {
-		t.Errorf("a query of a microsecond adds %v to a batch", r.batchShare)
+	r.predictor.predictBatchShare(time.Microsecond)
+	if r.predictor.batchShare != time.Microsecond {
+		t.Errorf("a query of a microsecond adds %v to a batch", r.predictor.batchShare)
 	}
 }
 
@@ -201,12 +201,12 @@ func TestRunsReleaseMemory(t *testing.T) {
 		p.check(t, frequentWords(rng, 3), Options{Mode: plan.ModeAndOr, K: 10})
 	}
 	r := &p.sc.run
-	for i := range r.steps {
-		if s := &r.steps[i]; s.Legs != nil || s.From != nil || s.Result.Hits != nil {
+	for i := range r.gpu.steps {
+		if s := &r.gpu.steps[i]; s.Legs != nil || s.From != nil || s.Result.Hits != nil {
 			t.Errorf("step %d has something of a run that has ended", i)
 		}
 	}
-	if r.view != nil || r.plan != nil || r.results[0].Hits != nil {
+	if r.gpu.view != nil || r.plan != nil || r.gpu.results[0].Hits != nil {
 		t.Error("a run that has ended has a view, a plan, legs or hits")
 	}
 }

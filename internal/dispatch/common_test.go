@@ -47,17 +47,17 @@ func (*anyPolicy) info() PolicyInfo { return PolicyInfo{Name: PolicyCost} }
 func (*anyPolicy) traits() traits   { return traits{} }
 
 func (p *anyPolicy) choose(r *queryRun) {
-	if r.refusal != "" && r.d.gpu != nil {
+	if r.gpu.refusal != "" && r.d.gpu != nil {
 		r.chooseCPU()
 		return
 	}
-	n := len(r.lengths)
+	n := len(r.predictor.lengths)
 	at, to := p.at(r.pos, n)
 	if !r.splits() {
 		to = n
 	}
 	r.choices[at].is(to, pipeline.PathAuto, 1)
-	if r.choices[at.Other()].is(n, pipeline.PathAuto, lastResort); r.refusal != "" {
+	if r.choices[at.Other()].is(n, pipeline.PathAuto, lastResort); r.gpu.refusal != "" {
 		r.choices[at.Other()].total = sched.Never
 	}
 }

@@ -210,7 +210,7 @@ func (d *Dispatcher) run(ctx context.Context, p *Query, sc *Scratch, dst []base.
 	r.offer(own)
 	err := d.pool.Do(ctx, &r.job, r)
 	if own && (errors.Is(err, sched.ErrFailed) || errors.Is(err, sched.ErrNoPlace)) {
-		r.refusal = cmp.Or(r.refusal, err.Error())
+		r.gpu.refusal = cmp.Or(r.gpu.refusal, err.Error())
 		r.decide()
 		until := r.job.Deadline
 		if r.offer(false); until != sched.Never {
@@ -229,6 +229,6 @@ func (r *queryRun) offer(own bool) {
 	if own {
 		j.Cost[r.first().Other()] = sched.Never
 	}
-	j.Batched, j.Work, j.Within, r.waited = r.batchShare, r.work(), 0, 0
-	j.Alone = gpu.to < len(r.lengths) || gpu.path == pipeline.PathPacked
+	j.Batched, j.Work, j.Within, r.trace.waited = r.predictor.batchShare, r.predictor.work(), 0, 0
+	j.Alone = gpu.to < len(r.predictor.lengths) || gpu.path == pipeline.PathPacked
 }

@@ -490,7 +490,7 @@ func TestDecideDoesNotAllocate(t *testing.T) {
 				r.end()
 			}
 			weigh()
-			if !r.isLocated || r.choices[sched.CPU].total <= 0 || r.choices[sched.GPU].total <= 0 || r.choices[sched.GPU].total == sched.Never {
+			if !r.predictor.isLocated || r.choices[sched.CPU].total <= 0 || r.choices[sched.GPU].total <= 0 || r.choices[sched.GPU].total == sched.Never {
 				t.Errorf("%s, %s: choices %+v: want both processors to be weighed", text, mode, r.choices)
 			}
 			if n := testing.AllocsPerRun(10, weigh); n > 0 {

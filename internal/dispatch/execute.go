@@ -18,16 +18,16 @@ const cpuNoGPU = "there is no GPU"
 
 // onCPU runs a step on the CPU: the whole stage by the planned traversal, or some lists of a conjunction.
 func (r *queryRun) onCPU(ctx context.Context, c *Step, began time.Time) error {
-	if r.pos == 0 && c.to == len(r.lengths) {
+	if r.pos == 0 && c.to == len(r.predictor.lengths) {
 		return r.wholeOnCPU(ctx, c)
 	}
 	p, st := r.plan, r.plan.Stage(r.stage)
 	segments := len(p.Snapshot().Segments)
 	if r.have == nil {
-		r.have = &r.steps[0].Out
+		r.have = &r.gpu.steps[0].Out
 		r.have.Reset(segments)
 	}
-	ends := c.to == len(r.lengths)
+	ends := c.to == len(r.predictor.lengths)
 	if ends {
 		p.ResetHits(&r.sc.Scratch)
 	}
@@ -40,7 +40,7 @@ func (r *queryRun) onCPU(ctx context.Context, c *Step, began time.Time) error {
 		}
 	}
 	r.answer.Work.Add(work)
-	if r.trace != nil {
+	if r.trace.isOn() {
 		r.trace.Add(began, plan.Step{
 			Name: plan.StepIntersect, Processor: plan.CPUName, Place: sched.CPU, Traversal: stepsTraversal, Mode: st.Mode(), Work: work, Predicted: c.took,
 			Lists: r.plan.StageLists(r.stage)[r.pos:c.to], Candidates: int64(from), Left: int64(r.have.Len()),
@@ -60,16 +60,16 @@ func (r *queryRun) onCPU(ctx context.Context, c *Step, began time.Time) error {
 // wholeOnCPU runs a whole stage on the CPU.
 func (r *queryRun) wholeOnCPU(ctx context.Context, c *Step) (err error) {
 	firstStep := 0
-	if r.trace != nil {
+	if r.trace.isOn() {
 		firstStep = len(r.trace.Steps)
 	}
-	if err := r.plan.RunStage(ctx, r.interrupt(ctx), &r.sc.Scratch, r.stage, r.dst, &r.answer, r.trace); err != nil {
+	if err := r.plan.RunStage(ctx, r.interrupt(ctx), &r.sc.Scratch, r.stage, r.dst, &r.answer, r.trace.Trace); err != nil {
 		return err
 	}
-	if r.trace != nil && firstStep < len(r.trace.Steps) {
+	if r.trace.isOn() && firstStep < len(r.trace.Steps) {
 		r.trace.Steps[firstStep].Predicted = c.took
 	}
-	r.pos = len(r.lengths)
+	r.pos = len(r.predictor.lengths)
 	return nil
 }
 
@@ -79,15 +79,15 @@ func (r *queryRun) onGPU(ctx context.Context, c *Step, began time.Time) error {
 	if err := r.attach(); err != nil {
 		return r.refuse(err)
 	}
-	if r.pos == 0 && c.to == len(r.lengths) {
+	if r.pos == 0 && c.to == len(r.predictor.lengths) {
 		return r.wholeOnGPU(ctx, c, began)
 	}
-	p, st := r.plan, r.plan.Stage(r.stage)
-	s := &r.steps[0]
+	p := r.plan
+	s := &r.gpu.steps[0]
 	if r.have == &s.Out {
-		s = &r.steps[1]
+		s = &r.gpu.steps[1]
 	}
-	ends := c.to == len(r.lengths)
+	ends := c.to == len(r.predictor.lengths)
 	s.Legs, s.NumTerms, s.First, s.End = r.gpuQuery().Legs, r.gpuQuery().NumTerms, r.pos, c.to
 	s.From, s.K, s.Count = r.have, 0, ends && p.Counts()
 	s.Result = pipeline.Result{Hits: r.dst[:0]}
@@ -98,19 +98,19 @@ func (r *queryRun) onGPU(ctx context.Context, c *Step, began time.Time) error {
 	if r.have != nil {
 		from = r.have.Len()
 	}
-	if err := r.view.Intersect(ctx, s, r.deviceTrace()); err != nil {
+	if err := r.gpu.view.Intersect(ctx, s, r.trace.forDevice()); err != nil {
 		return err
 	}
 	if s.Result.Err != nil {
 		return r.refuse(s.Result.Err)
 	}
-	if r.trace != nil {
+	if r.trace.isOn() {
 		left := s.Out.Len()
 		if ends {
 			left = len(s.Result.Hits)
 		}
-		r.traceGPU(began, plan.Step{
-			Name: plan.StepIntersect, Place: sched.GPU, Traversal: gpuTraversal, Mode: st.Mode(), Predicted: c.took,
+		r.trace.addGPU(began, plan.Step{
+			Name: plan.StepIntersect, Place: sched.GPU, Traversal: gpuTraversal, Mode: p.modeOf(r.stage), Predicted: c.took,
 			Lists: r.plan.StageLists(r.stage)[r.pos:c.to], Candidates: int64(from), Left: int64(left),
 		})
 	}
@@ -129,28 +129,27 @@ func (r *queryRun) onGPU(ctx context.Context, c *Step, began time.Time) error {
 
 // wholeOnGPU runs a whole stage on the GPU.
 func (r *queryRun) wholeOnGPU(ctx context.Context, c *Step, began time.Time) error {
-	st := r.plan.Stage(r.stage)
-	r.gpuState.query = *r.gpuQuery()
-	r.gpuState.query.Path = c.path
-	r.queries = append(r.queries[:0], &r.gpuState.query)
-	r.results = append(r.results[:0], pipeline.Result{Hits: r.dst[:0]})
-	if err := r.view.Run(ctx, r.queries, r.results, nil, r.deviceTrace()); err != nil {
+	r.gpu.query = *r.gpuQuery()
+	r.gpu.query.Path = c.path
+	r.gpu.queries = append(r.gpu.queries[:0], &r.gpu.query)
+	r.gpu.results = append(r.gpu.results[:0], pipeline.Result{Hits: r.dst[:0]})
+	if err := r.gpu.view.Run(ctx, r.gpu.queries, r.gpu.results, nil, r.trace.forDevice()); err != nil {
 		return err
 	}
-	if err := r.results[0].Err; err != nil {
+	if err := r.gpu.results[0].Err; err != nil {
 		return r.refuse(err)
 	}
-	if r.trace != nil {
-		r.traceGPU(began, plan.Step{Name: plan.StepGPU, Place: sched.GPU, Traversal: gpuTraversal, Mode: st.Mode(), Predicted: c.took, Lists: r.plan.StageLists(r.stage)})
+	if r.trace.isOn() {
+		r.trace.addGPU(began, plan.Step{Name: plan.StepGPU, Place: sched.GPU, Traversal: gpuTraversal, Mode: r.plan.modeOf(r.stage), Predicted: c.took, Lists: r.plan.StageLists(r.stage)})
 	}
-	r.filled(&r.results[0])
+	r.filled(&r.gpu.results[0])
 	return nil
 }
 
 // filled takes the result of a whole stage from the GPU.
 func (r *queryRun) filled(result *pipeline.Result) {
 	r.plan.fillFromGPU(&r.answer, r.stage, result)
-	r.pos = len(r.lengths)
+	r.pos = len(r.predictor.lengths)
 }
 
 // gpuQuery returns the stage's query for a GPU.
@@ -158,17 +157,45 @@ func (r *queryRun) gpuQuery() *pipeline.Query { return &r.plan.gpu.stages[r.stag
 
 // attach gets the GPU's view of the snapshot.
 func (r *queryRun) attach() (err error) {
-	if r.view == nil {
-		r.view, err = r.d.gpu.begin(r.plan.Snapshot(), r.plan.Mode() == plan.ModeSaat)
+	if r.gpu.view == nil {
+		r.gpu.view, err = r.d.gpu.begin(r.plan.Snapshot(), r.plan.Mode() == plan.ModeSaat)
 	}
 	return err
 }
 
+// attachOrRefuse attaches the run to the GPU. If that fails, it notes the reason and returns false.
+func (r *queryRun) attachOrRefuse() bool {
+	err := r.attach()
+	if err != nil {
+		r.gpu.refusal = err.Error()
+	}
+	return err == nil
+}
+
+// locate tells the predictor where the lists of the stage are. It returns false if the GPU cannot be
+// used.
+func (r *queryRun) locate() bool {
+	if !r.attachOrRefuse() {
+		return false
+	}
+	r.gpu.view.Locate(r.gpuQuery(), r.predictor.relocate())
+	return true
+}
+
+// locateWhole is locate without the compressed lists if all lists have images.
+func (r *queryRun) locateWhole() bool {
+	if r.pos > 0 || !r.attachOrRefuse() || !r.gpu.view.HasImages(r.gpuQuery()) {
+		return r.locate()
+	}
+	r.predictor.haveImages()
+	return true
+}
+
 // refuse records why the GPU did not run a step. The run continues on the CPU.
 func (r *queryRun) refuse(err error) error {
-	r.refusal = err.Error()
-	if r.trace != nil {
-		r.trace.Notes = append(r.trace.Notes, "answered by the CPU: "+r.refusal)
+	r.gpu.refusal = err.Error()
+	if r.trace.isOn() {
+		r.trace.Notes = append(r.trace.Notes, "answered by the CPU: "+r.gpu.refusal)
 	}
 	r.chooseCPU()
 	if r.job.Moves > 0 { // an earlier prediction, or one raised after an overrun, no longer applies

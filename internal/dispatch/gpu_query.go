@@ -134,9 +134,16 @@ func (q *Query) gpuImpacts(x *plan.ImpactQuery) string {
 
 // fillFromGPU sets the answer to the result of a stage.
 func (q *Query) fillFromGPU(a *plan.Answer, stage int, r *pipeline.Result) {
-	a.Hits, a.Mode, a.Traversal, a.Matches, a.By = r.Hits, q.Stage(stage).Mode(), gpuTraversal, r.Matches, sched.GPU
+	a.Hits, a.Mode, a.Traversal, a.Matches, a.By = r.Hits, q.modeOf(stage), gpuTraversal, r.Matches, sched.GPU
 	if x := q.Impacts(); x != nil {
-		a.Mode = plan.ModeSaat
 		x.Scale(a.Hits)
 	}
+}
+
+// modeOf returns the mode of an answer from a stage.
+func (q *Query) modeOf(stage int) plan.Mode {
+	if q.Impacts() != nil {
+		return plan.ModeSaat
+	}
+	return q.Stage(stage).Mode()
 }

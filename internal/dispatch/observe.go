@@ -20,23 +20,23 @@ func (p *predictor) isTimed(predicted time.Duration) bool {
 
 // observe tells the cost model the time of a step that began with list from.
 func (r *queryRun) observe(s *Step, from int, took time.Duration) {
-	r.learn(s, took)
-	if r.have != nil && s.to == r.pos && s.to < len(r.lengths) && len(r.expected) == len(r.lengths) {
-		r.d.selectivity.observe(from, s.to, r.expected[s.to-1], r.have.Len())
+	r.predictor.model.learn(s, took)
+	if r.have != nil && s.to == r.pos && s.to < len(r.predictor.lengths) && len(r.predictor.expected) == len(r.predictor.lengths) {
+		r.d.selectivity.observe(from, s.to, r.predictor.expected[s.to-1], r.have.Len())
 	}
 }
 
 // learnLowerBound tells the cost model that a step which was ended takes longer than a time.
-func (p *predictor) learnLowerBound(s *Step, after time.Duration) {
+func (m *model) learnLowerBound(s *Step, after time.Duration) {
 	if after > s.took {
-		p.learn(s, after)
+		m.learn(s, after)
 	}
 }
 
 // learn tells the cost model the time of a step. The difference is attributed to its largest prediction.
-func (p *predictor) learn(s *Step, took time.Duration) {
+func (m *model) learn(s *Step, took time.Duration) {
 	if l := s.largest(); l != nil && !s.guessed {
 		rest := s.took - l.Took
-		p.run.d.costs.Observe(l.Kind, &l.Features, max(took-rest, took/4))
+		m.costs.Observe(l.Kind, &l.Features, max(took-rest, took/4))
 	}
 }

@@ -35,6 +35,7 @@ type overrun struct {
 	asked   bool // the time on the GPU is predicted
 	isOver  bool
 	checked bool // began is set
+	noted   bool // the step was ended: the stage restarts
 }
 
 var _ traverse.Interrupt = (*overrun)(nil)
@@ -42,7 +43,7 @@ var _ traverse.Interrupt = (*overrun)(nil)
 // interrupt returns the Interrupt of a step on the CPU: ctx if the query cannot restart elsewhere, or
 // has restarted once.
 func (r *queryRun) interrupt(ctx context.Context) traverse.Interrupt {
-	if !r.rules.restarts || r.d.overrunFactor == 0 || r.refusal != "" || r.overran || r.plan.Impacts() != nil {
+	if !r.rules.restarts || r.d.overrunFactor == 0 || r.gpu.refusal != "" || r.overrun.noted || r.plan.Impacts() != nil {
 		return ctx
 	}
 	r.overrun = overrun{ctx: ctx, run: r}
@@ -59,14 +60,14 @@ func (o *overrun) Err() error {
 		return err
 	}
 	if !o.checked {
-		o.checked, o.began, o.limit = true, time.Now(), o.run.firstLimit()
+		o.checked, o.began, o.limit = true, time.Now(), o.firstLimit()
 		return nil
 	}
 	took := time.Since(o.began)
 	if took < o.limit {
 		return nil
 	}
-	o.limit = o.run.limitNow(&o.asked)
+	o.limit = o.limitNow()
 	o.isOver = took >= o.limit
 	if o.isOver {
 		return errOverrun
@@ -76,21 +77,22 @@ func (o *overrun) Err() error {
 
 // firstLimit is the time on the CPU before the GPU's queue is looked at, or before the GPU's time is
 // predicted, if the choice of the CPU did not need that.
-func (r *queryRun) firstLimit() time.Duration {
-	gpu := r.choices[sched.GPU].total
+func (o *overrun) firstLimit() time.Duration {
+	gpu := o.run.choices[sched.GPU].total
 	if gpu == sched.Never {
 		gpu = minGPUTime
 	}
-	return time.Duration(r.d.overrunFactor * float64(gpu))
+	return time.Duration(o.run.d.overrunFactor * float64(gpu))
 }
 
 // limitNow is the time that the query has on the CPU with the present queue of the GPU.
-func (r *queryRun) limitNow(asked *bool) time.Duration {
+func (o *overrun) limitNow() time.Duration {
+	r := o.run
 	gpu := &r.choices[sched.GPU]
-	if !*asked && gpu.total == sched.Never && r.locate() {
-		r.wholeByCost(gpu)
+	if !o.asked && gpu.total == sched.Never && r.locate() {
+		r.predictor.wholeByCost(gpu)
 	}
-	*asked = true
+	o.asked = true
 	wait := r.wait(sched.GPU)
 	if gpu.total == sched.Never || wait == sched.Never {
 		return sched.Never
@@ -100,32 +102,12 @@ func (r *queryRun) limitNow(asked *bool) time.Duration {
 
 // noteOverrun records that the step s on the CPU was interrupted to restart on the GPU.
 func (r *queryRun) noteOverrun(s *Step) {
-	r.overran = true
+	r.overrun.noted = true
 	r.d.restarted.Add(1)
 	began := r.overrun.began
-	r.learnLowerBound(s, time.Since(began))
-	if r.trace != nil {
-		r.traceOverrun(began, s)
+	r.predictor.model.learnLowerBound(s, time.Since(began))
+	if r.trace.isOn() {
+		r.trace.addOverrun(began, r.plan.Stage(r.stage), s.took)
 	}
 	r.arrive(sched.CPU)
-}
-
-// overrunPenalty is the multiple of the time taken so far, and of the GPU's time, that a query which
-// overran is predicted to take on the CPU. It is not taken back unless the GPU's queue becomes that long.
-const overrunPenalty = 4
-
-// chooseAfterOverrun has the GPU run the stage, unless it fails.
-func (r *queryRun) chooseAfterOverrun() {
-	cpu, gpu := &r.choices[sched.CPU], &r.choices[sched.GPU]
-	r.lowerBoundOnCPU(cpu)
-	gpu.never()
-	if r.locate() {
-		r.wholeByCost(gpu)
-	}
-	wait := r.wait(sched.GPU)
-	if gpu.total == sched.Never || wait == sched.Never {
-		r.chooseCPU()
-	} else {
-		cpu.total = overrunPenalty * max(time.Since(r.overrun.began), gpu.total+wait)
-	}
 }

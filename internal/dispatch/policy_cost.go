@@ -30,48 +30,70 @@ const clearlyFaster = 1.5
 
 func (costPolicy) choose(r *queryRun) {
 	switch {
-	case r.refusal != "":
+	case r.gpu.refusal != "":
 		r.chooseCPU()
-	case r.overran:
-		r.chooseAfterOverrun()
+	case r.overrun.noted:
+		chooseAfterOverrun(r)
 	default:
-		r.chooseByCost()
+		chooseByCost(r)
 	}
 }
 
-func (r *queryRun) chooseByCost() {
+func chooseByCost(r *queryRun) {
+	p := &r.predictor
 	cpu, gpu := &r.choices[sched.CPU], &r.choices[sched.GPU]
-	r.lowerBoundOnCPU(cpu)
-	r.inflateByUncertainty(cpu)
+	p.lowerBoundOnCPU(cpu)
+	p.inflateByUncertainty(cpu)
 	gpu.never()
-	bounded := r.pos == 0 && !r.hasEssential
-	least := r.leastOnGPU(cpu.total)
+	bounded := r.pos == 0 && !p.hasEssential
+	least := p.leastOnGPU(cpu.total)
 	if bounded && float64(cpu.total) < clearlyFaster*float64(least) {
-		r.inflatedOnCPU(cpu)
+		p.inflatedOnCPU(cpu)
 		bounded = false
 	}
 	if cpu.total < least && r.wait(sched.CPU) < minGPUTime || !r.locateWhole() {
 		if bounded {
-			r.inflatedOnCPU(cpu)
+			p.inflatedOnCPU(cpu)
 		}
 		return
 	}
-	r.wholeByCost(gpu)
+	p.wholeByCost(gpu)
 	if bounded && (float64(cpu.total) < clearlyFaster*float64(gpu.total) || !r.isFree(sched.GPU)) {
-		r.inflatedOnCPU(cpu)
+		p.inflatedOnCPU(cpu)
 	}
-	if r.maySplit() {
-		r.splitByCost()
+	if maySplit(r) {
+		splitByCost(r)
 	}
 	if r.pos == 0 {
 		r.requestPreload()
 	}
 }
 
+// overrunPenalty is the multiple of the time taken so far, and of the GPU's time, that a query which
+// overran is predicted to take on the CPU. It is not taken back unless the GPU's queue becomes that long.
+const overrunPenalty = 4
+
+// chooseAfterOverrun has the GPU run the stage, unless it fails.
+func chooseAfterOverrun(r *queryRun) {
+	p := &r.predictor
+	cpu, gpu := &r.choices[sched.CPU], &r.choices[sched.GPU]
+	p.lowerBoundOnCPU(cpu)
+	gpu.never()
+	if r.locate() {
+		p.wholeByCost(gpu)
+	}
+	wait := r.wait(sched.GPU)
+	if gpu.total == sched.Never || wait == sched.Never {
+		r.chooseCPU()
+	} else {
+		cpu.total = overrunPenalty * max(time.Since(r.overrun.began), gpu.total+wait)
+	}
+}
+
 // leastOnGPU predicts all that is left on a GPU that has all lists, by images or compressed, before it
 // is known where they are. If the CPU takes clearly more, it may return any time below that.
 func (p *predictor) leastOnGPU(onCPU time.Duration) time.Duration {
-	if p.run.pos > 0 {
+	if p.done > 0 {
 		return minGPUTime
 	}
 	least := max(p.wholeByImages(), minGPUTime)
@@ -87,5 +109,5 @@ func (p *predictor) leastOnGPU(onCPU time.Duration) time.Duration {
 	default:
 		return least
 	}
-	return max(min(least, p.run.d.costs.Predict(packed, &f)), minGPUTime)
+	return max(min(least, p.model.costs.Predict(packed, &f)), minGPUTime)
 }

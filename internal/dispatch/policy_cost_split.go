@@ -23,16 +23,18 @@ const (
 )
 
 // maySplit reports whether splits are considered.
-func (r *queryRun) maySplit() bool {
-	return r.located.Packed && (r.pos > 0 || r.located.BytesImage > 0) && r.splits() &&
+func maySplit(r *queryRun) bool {
+	located := &r.predictor.located
+	return located.Packed && (r.pos > 0 || located.BytesImage > 0) && r.splits() &&
 		float64(r.choices[sched.CPU].took) < splitWithin*float64(r.choices[sched.GPU].total)
 }
 
 // splitByCost looks for a split that is clearly better than the whole on one processor, which
 // wholeByCost has predicted: the first lists on one processor, the rest on the other. Times add up, so it
 // stops in each direction where the lists on the CPU and a launch already take too long.
-func (r *queryRun) splitByCost() {
-	n, from := len(r.lengths), r.pos
+func splitByCost(r *queryRun) {
+	p := &r.predictor
+	n, from := len(p.lengths), r.pos
 	cpu, gpu := &r.choices[sched.CPU], &r.choices[sched.GPU]
 	if n-from < 2 {
 		return
@@ -46,32 +48,32 @@ func (r *queryRun) splitByCost() {
 	cut, least := 0, limit
 	took := time.Duration(0) // of the lists before to, on the CPU
 	for to := from + 1; to < n; to++ {
-		if took += r.cpuListTime(to - 1); took+launch >= least {
+		if took += p.cpuListTime(to - 1); took+launch >= least {
 			break
 		}
-		if total := took + r.listsOnGPU(to, n).total; total < least {
+		if total := took + p.listsOnGPU(to, n).total; total < least {
 			cut, least = to, total
 		}
 	}
 	if cut > 0 {
 		cpu.begin(cut, pipeline.PathAuto)
-		r.addCPULists(cpu, from, cut)
+		p.addCPULists(cpu, from, cut)
 		cpu.total = least
 	}
 	cut, least = 0, limit
-	took = r.selection() // and of the lists from to on, on the CPU
+	took = p.selection() // and of the lists from to on, on the CPU
 	for to := n - 1; to > from && (from > 0 || to > 1); to-- {
-		if took += r.cpuListTime(to); took+launch >= least {
+		if took += p.cpuListTime(to); took+launch >= least {
 			break
 		}
-		if total := took + r.listsOnGPU(from, to).total; total < least {
+		if total := took + p.listsOnGPU(from, to).total; total < least {
 			cut, least = to, total
 		}
 	}
 	if cut > 0 {
-		*gpu = *r.listsOnGPU(from, cut)
+		*gpu = *p.listsOnGPU(from, cut)
 		gpu.total = least
-		r.batchShare = 0
+		p.batchShare = 0
 	}
 }
 

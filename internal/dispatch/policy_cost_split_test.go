@@ -36,15 +36,15 @@ func randomTimes(rng *rand.Rand, d *Dispatcher) {
 // bestSplit is the least time of any split that begins at a place, and where it is cut;
 // 0 if none is less than a limit.
 func bestSplit(r *queryRun, at sched.Place, limit time.Duration) (cut int, least time.Duration) {
-	n, least := len(r.lengths), limit
+	n, least := len(r.predictor.lengths), limit
 	for to := 1; to < n; to++ {
 		var c Step
 		if at == sched.CPU {
-			r.addCPULists(&c, 0, to)
-			r.addGPULists(&c, to, n)
+			r.predictor.addCPULists(&c, 0, to)
+			r.predictor.addGPULists(&c, to, n)
 		} else if to > 1 {
-			r.addGPULists(&c, 0, to)
-			r.addCPULists(&c, to, n)
+			r.predictor.addGPULists(&c, 0, to)
+			r.predictor.addCPULists(&c, to, n)
 		} else {
 			continue
 		}
@@ -71,20 +71,20 @@ func TestBestSplit(t *testing.T) {
 		r := &p.sc.run
 		r.begin(d, prepared, p.sc, nil, nil)
 		r.describe()
-		r.wholeOn(&r.choices[sched.CPU], sched.CPU)
+		r.predictor.wholeOn(&r.choices[sched.CPU], sched.CPU)
 		r.choices[sched.GPU].never()
-		if !r.locate() || !r.located.Packed {
-			t.Fatalf("%+v: want lists that the GPU reads where they lie", r.located)
+		if !r.locate() || !r.predictor.located.Packed {
+			t.Fatalf("%+v: want lists that the GPU reads where they lie", r.predictor.located)
 		}
-		r.wholeByCost(&r.choices[sched.GPU])
+		r.predictor.wholeByCost(&r.choices[sched.GPU])
 		whole := [sched.NumPlaces]Step{r.choices[sched.CPU], r.choices[sched.GPU]}
 		limit := time.Duration(splitGain * float64(min(whole[sched.CPU].total, whole[sched.GPU].total)))
-		r.splitByCost()
+		splitByCost(r)
 		for at := range sched.Place(sched.NumPlaces) {
 			c := &r.choices[at]
 			cut, least := bestSplit(r, at, limit)
 			switch launch := d.costs.Predict(cost.GPUIntersect, &cost.Features{Lists: 1, Batch: 1}); {
-			case c.to == len(r.lengths):
+			case c.to == len(r.predictor.lengths):
 				if cut > 0 && min(whole[0].total, whole[1].total) >= splitLaunches*launch {
 					t.Errorf("seed %d, begun on the %s: not cut, %v; at %d it would take %v", seed, at, c.total, cut, least)
 				}
@@ -119,8 +119,8 @@ func TestLowerBoundsSuffice(t *testing.T) {
 		r := &p.sc.run
 		r.begin(d, prepared, p.sc, nil, trace)
 		r.decide()
-		if traced := trace != nil; r.first() != sched.GPU || r.hasEssential != traced || (r.whole.Essential > 0) != traced {
-			t.Errorf("traced %v: begun on the %s, weighed %v, %d essential", traced, r.first(), r.hasEssential, r.whole.Essential)
+		if traced := trace != nil; r.first() != sched.GPU || r.predictor.hasEssential != traced || (r.predictor.whole.Essential > 0) != traced {
+			t.Errorf("traced %v: begun on the %s, weighed %v, %d essential", traced, r.first(), r.predictor.hasEssential, r.predictor.whole.Essential)
 		}
 		r.end()
 	}
@@ -173,12 +173,12 @@ func TestMaySplit(t *testing.T) {
 		r := &p.sc.run
 		r.begin(d, prepared, p.sc, nil, nil)
 		r.describe()
-		if !r.locate() || !r.located.Packed || r.located.BytesImage == 0 {
-			t.Fatalf("%+v: want lists that the GPU reads where they lie", r.located)
+		if !r.locate() || !r.predictor.located.Packed || r.predictor.located.BytesImage == 0 {
+			t.Fatalf("%+v: want lists that the GPU reads where they lie", r.predictor.located)
 		}
 		r.choices[sched.CPU].is(3, pipeline.PathAuto, time.Duration(c.cpu)*time.Microsecond)
 		r.choices[sched.GPU].is(3, pipeline.PathPacked, time.Duration(c.gpu)*time.Microsecond)
-		if got := r.maySplit(); got != c.want {
+		if got := maySplit(r); got != c.want {
 			t.Errorf("%s, %v µs on the CPU, %v on the GPU: %v, want %v", c.mode, c.cpu, c.gpu, got, c.want)
 		}
 		r.end()

@@ -34,7 +34,7 @@ func TestUncertainStaysOnGPU(t *testing.T) {
 	}
 	_, _, onGPU := decided()
 	tell := func(times float64) {
-		d.costs.Observe(cost.CPUAnd, &r.whole, time.Duration(0.7*times*float64(onGPU)))
+		d.costs.Observe(cost.CPUAnd, &r.predictor.whole, time.Duration(0.7*times*float64(onGPU)))
 	}
 	for range 1000 {
 		tell(1)

@@ -8,19 +8,19 @@ type gpuPolicy struct{}
 func (gpuPolicy) info() PolicyInfo {
 	return PolicyInfo{PolicyGPU, "every step on the GPU if it can run there"}
 }
-func (gpuPolicy) traits() traits     { return traits{prefersGPU: true} }
-func (gpuPolicy) choose(r *queryRun) { r.chooseGPU() }
+func (gpuPolicy) traits() traits { return traits{prefersGPU: true} }
 
-// chooseGPU offers all that is left on the GPU, and on the CPU if the GPU fails.
-func (r *queryRun) chooseGPU() {
-	if r.refusal != "" {
+// choose implements policy: it offers all that is left on the GPU, and on the CPU if the GPU fails.
+func (gpuPolicy) choose(r *queryRun) {
+	if r.gpu.refusal != "" {
 		r.chooseCPU()
 		return
 	}
+	p := &r.predictor
 	if r.d.gpu.Lost() {
-		r.countEssential()
+		p.countEssential()
 	}
-	r.wholeOn(&r.choices[sched.GPU], sched.GPU)
-	r.lowerBoundOnCPU(&r.choices[sched.CPU])
-	r.predictBatchShare(r.choices[sched.GPU].took)
+	p.wholeOn(&r.choices[sched.GPU], sched.GPU)
+	p.lowerBoundOnCPU(&r.choices[sched.CPU])
+	p.predictBatchShare(r.choices[sched.GPU].took)
 }

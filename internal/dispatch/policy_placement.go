@@ -105,11 +105,11 @@ func (*Placement) traits() traits { return traits{} }
 
 // choose implements policy: the steps run where the Placement says.
 func (p *Placement) choose(r *queryRun) {
-	if r.refusal != "" {
+	if r.gpu.refusal != "" {
 		r.chooseCPU()
 		return
 	}
-	n := len(r.lengths)
+	n := len(r.predictor.lengths)
 	at, path, to := p.First, p.Path, n
 	switch {
 	case r.stage > 0:

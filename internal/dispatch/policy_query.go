@@ -12,12 +12,12 @@ func (queryPolicy) info() PolicyInfo {
 func (queryPolicy) traits() traits { return traits{stays: true, predicts: true, trees: true} }
 
 func (queryPolicy) choose(r *queryRun) {
-	if r.refusal != "" {
+	if r.gpu.refusal != "" {
 		r.chooseCPU()
 		return
 	}
 	for at := range sched.Place(sched.NumPlaces) {
-		r.wholeOn(&r.choices[at], at)
+		r.predictor.wholeOn(&r.choices[at], at)
 	}
-	r.predictBatchShare(r.choices[sched.GPU].took)
+	r.predictor.predictBatchShare(r.choices[sched.GPU].took)
 }

@@ -21,26 +21,27 @@ func (ratioPolicy) info() PolicyInfo {
 func (ratioPolicy) traits() traits { return traits{prefersGPU: true} }
 
 func (ratioPolicy) choose(r *queryRun) {
-	if r.refusal != "" || !r.splits() {
-		r.chooseGPU()
+	if r.gpu.refusal != "" || !r.splits() {
+		gpuPolicy{}.choose(r)
 		return
 	}
-	n := len(r.lengths)
-	left, next := r.lengths[0], max(r.pos, 1)
+	p := &r.predictor
+	n := len(p.lengths)
+	left, next := p.lengths[0], max(r.pos, 1)
 	if r.pos > 0 {
 		left = int64(r.have.Len())
 	}
-	if r.pos > 0 && r.last == sched.CPU || float64(r.lengths[next]) >= r.d.ratio*float64(left) || !r.isLocated && !r.locate() {
+	if r.pos > 0 && r.last == sched.CPU || float64(p.lengths[next]) >= r.d.ratio*float64(left) || !p.isLocated && !r.locate() {
 		r.chooseCPU()
 		return
 	}
-	r.expectCandidates()
-	if s := &r.choices[sched.GPU]; n == 2 || !r.located.Packed && r.pos == 0 {
-		r.wholeOn(s, sched.GPU)
+	p.expectCandidates()
+	if s := &r.choices[sched.GPU]; n == 2 || !p.located.Packed && r.pos == 0 {
+		p.wholeOn(s, sched.GPU)
 	} else {
 		s.begin(next+1, pipeline.PathAuto)
-		f, _ := r.packedFeatures(r.pos, next+1)
+		f, _ := p.packedFeatures(r.pos, next+1)
 		s.add(cost.GPUIntersect, &f, r.d.costs.Predict(cost.GPUIntersect, &f))
 	}
-	r.wholeOn(&r.choices[sched.CPU], sched.CPU)
+	p.wholeOn(&r.choices[sched.CPU], sched.CPU)
 }

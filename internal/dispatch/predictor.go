@@ -11,10 +11,33 @@ import (
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
-// predictor predicts the time of the rest of a stage, on each processor. It belongs to a run and
-// reads the run's position.
+// model predicts the times of work with the cost model of a Dispatcher, and learns from measured times.
+type model struct {
+	costs       *cost.Model
+	selectivity *selectivity
+	trees       bool // whole stages are predicted by model trees (traits.trees)
+}
+
+// predict predicts the time of a whole stage.
+func (m *model) predict(k cost.Kind, f *cost.Features) time.Duration {
+	if m.trees {
+		return m.costs.PredictTree(k, f)
+	}
+	return m.costs.Predict(k, f)
+}
+
+// predictor predicts the time of the rest of a stage, on each processor. Its inputs are the model
+// (begin), a stage (describe), the progress of a run (advanceTo), and the locations of the lists
+// (relocate, haveImages).
 type predictor struct {
-	run *queryRun
+	model   model
+	batches bool // queries may be answered in batches
+
+	query      *Query
+	stage      int
+	done       int   // lists of the stage that have run
+	candidates int64 // left after them
+
 	// lengths of the lists, over all segments, in the order of the stage: rising.
 	lengths []int64
 	// expected is the number of documents in the first lists up to each: counted for lists that have
@@ -39,9 +62,17 @@ type predictor struct {
 	ticks      uint // counts steps, because not all short ones are timed
 }
 
-// describe fills the predictor for the run's stage.
-func (p *predictor) describe() {
-	q, st := p.run.plan, p.run.plan.Stage(p.run.stage)
+// begin sets the model. It keeps the memory of earlier queries. batches: queries may be answered in
+// batches.
+func (p *predictor) begin(m model, batches bool) { p.model, p.batches = m, batches }
+
+// end forgets the query.
+func (p *predictor) end() { p.model, p.query = model{}, nil }
+
+// describe sets the stage, of which nothing has run.
+func (p *predictor) describe(q *Query, stage int) {
+	p.query, p.stage, p.done, p.candidates = q, stage, 0, 0
+	st := q.Stage(stage)
 	p.lengths, p.expected, p.hasCumulative, p.imagesTime = p.lengths[:0], p.expected[:0], false, 0
 	p.located, p.isLocated = pipeline.Located{Forms: p.located.Forms[:0], Compressed: p.located.Compressed[:0]}, false
 	switch {
@@ -82,7 +113,7 @@ func (p *predictor) countEssential() {
 		return
 	}
 	p.hasEssential = true
-	q, st, f := p.run.plan, p.run.plan.Stage(p.run.stage), &p.whole
+	q, st, f := p.query, p.query.Stage(p.stage), &p.whole
 	for i := range q.Snapshot().Segments {
 		legs, live := st.Legs(i), q.Snapshot().Segments[i].Live.Words()
 		f.Essential += traverse.Essential(legs, q.K(), live)
@@ -100,33 +131,19 @@ func (p *predictor) bounded() cost.Features {
 	return f
 }
 
-// attachOrRefuse attaches the run to the GPU. If that fails, it notes the reason and returns false.
-func (p *predictor) attachOrRefuse() bool {
-	err := p.run.attach()
-	if err != nil {
-		p.run.refusal = err.Error()
-	}
-	return err == nil
-}
+// advanceTo sets the number of lists that have run, and of the candidates that they left.
+func (p *predictor) advanceTo(done, candidates int) { p.done, p.candidates = done, int64(candidates) }
 
-// locate finds out where the lists are. It returns false if the GPU cannot be used.
-func (p *predictor) locate() bool {
-	if !p.attachOrRefuse() {
-		return false
-	}
-	p.run.view.Locate(p.run.gpuQuery(), &p.located)
+// relocate returns the memory for the locations of the stage's lists, which the caller fills.
+func (p *predictor) relocate() *pipeline.Located {
 	p.isLocated, p.hasCumulative = true, false
-	return true
+	return &p.located
 }
 
-// locateWhole is locate without the compressed lists if all lists have images.
-func (p *predictor) locateWhole() bool {
-	if p.run.pos > 0 || !p.attachOrRefuse() || !p.run.view.HasImages(p.run.gpuQuery()) {
-		return p.locate()
-	}
+// haveImages notes that all lists of the stage have images.
+func (p *predictor) haveImages() {
 	p.located = pipeline.Located{Forms: p.located.Forms[:0], Compressed: p.located.Compressed[:0], ImageRoom: true, Path: pipeline.PathImages}
 	p.isLocated, p.hasCumulative = true, false
-	return true
 }
 
 // hasImages reports whether a list has its image in all segments.
@@ -154,12 +171,12 @@ func (p *predictor) missingImages() (f cost.Features) {
 
 // kind returns the kind of the whole stage at a place, on the GPU by images.
 func (p *predictor) kind(at sched.Place) cost.Kind {
-	st := p.run.plan.Stage(p.run.stage)
+	st := p.query.Stage(p.stage)
 	conjunctive := st.Kind() == traverse.And
 	switch {
-	case p.run.plan.Mode() == plan.ModeSaat && at == sched.CPU:
+	case p.query.Mode() == plan.ModeSaat && at == sched.CPU:
 		return cost.CPUImpacts
-	case p.run.plan.Mode() == plan.ModeSaat:
+	case p.query.Mode() == plan.ModeSaat:
 		return cost.GPUImpacts
 	case at == sched.GPU && conjunctive:
 		return cost.GPUImagesAnd
@@ -175,25 +192,17 @@ func (p *predictor) kind(at sched.Place) cost.Kind {
 	return cost.CPUOr
 }
 
-// predict uses model trees if the policy does (traits.trees), else the linear models.
-func (p *predictor) predict(k cost.Kind, f *cost.Features) time.Duration {
-	if p.run.rules.trees {
-		return p.run.d.costs.PredictTree(k, f)
-	}
-	return p.run.d.costs.Predict(k, f)
-}
-
 // wholeOn predicts all that is left of the stage at a place, on the GPU by the path that it chooses
 // itself.
 func (p *predictor) wholeOn(s *Step, at sched.Place) {
 	s.begin(len(p.lengths), pipeline.PathAuto)
-	if p.run.pos > 0 {
+	if p.done > 0 {
 		p.expectCandidates()
 		if at == sched.CPU {
-			p.addCPULists(s, p.run.pos, len(p.lengths))
+			p.addCPULists(s, p.done, len(p.lengths))
 		} else {
-			f, _ := p.packedFeatures(p.run.pos, len(p.lengths))
-			s.add(cost.GPUIntersect, &f, p.run.d.costs.Predict(cost.GPUIntersect, &f))
+			f, _ := p.packedFeatures(p.done, len(p.lengths))
+			s.add(cost.GPUIntersect, &f, p.model.costs.Predict(cost.GPUIntersect, &f))
 		}
 		return
 	}
@@ -203,26 +212,26 @@ func (p *predictor) wholeOn(s *Step, at sched.Place) {
 		s.guessed = !p.isLocated || p.located.BytesImage > 0
 	}
 	k := p.kind(at)
-	s.add(k, &p.whole, p.predict(k, &p.whole))
+	s.add(k, &p.whole, p.model.predict(k, &p.whole))
 }
 
 // lowerBoundOnCPU is wholeOn of the CPU, or a lower bound of it that is cheap to compute. Nothing is
 // learnt from the time of a lower bound.
 func (p *predictor) lowerBoundOnCPU(s *Step) {
-	if p.run.pos > 0 || p.hasEssential {
+	if p.done > 0 || p.hasEssential {
 		p.wholeOn(s, sched.CPU)
 		return
 	}
 	f := p.bounded()
-	s.is(len(p.lengths), pipeline.PathAuto, p.run.d.costs.Predict(p.kind(sched.CPU), &f))
+	s.is(len(p.lengths), pipeline.PathAuto, p.model.costs.Predict(p.kind(sched.CPU), &f))
 }
 
 // inflateByUncertainty raises the total of a whole stage on the CPU to its expected mean: times scatter
 // about predictions, by 40 % and more on the CPU and by 10 % on the GPU. Parts of a stage are compared
 // without it.
 func (p *predictor) inflateByUncertainty(s *Step) {
-	if p.run.pos == 0 {
-		s.total = time.Duration(p.run.d.costs.Doubt(p.kind(sched.CPU)) * float64(s.total))
+	if p.done == 0 {
+		s.total = time.Duration(p.model.costs.Doubt(p.kind(sched.CPU)) * float64(s.total))
 	}
 }
 
@@ -235,7 +244,7 @@ func (p *predictor) inflatedOnCPU(s *Step) {
 // wholeByImages predicts the whole stage on a GPU that has images of all lists.
 func (p *predictor) wholeByImages() time.Duration {
 	if p.imagesTime == 0 {
-		p.imagesTime = max(p.run.d.costs.Predict(p.kind(sched.GPU), &p.whole), 1)
+		p.imagesTime = max(p.model.costs.Predict(p.kind(sched.GPU), &p.whole), 1)
 	}
 	return p.imagesTime
 }
@@ -243,11 +252,11 @@ func (p *predictor) wholeByImages() time.Duration {
 // wholeByCost predicts all that is left on the GPU, after locate.
 func (p *predictor) wholeByCost(gpu *Step) {
 	n := len(p.lengths)
-	if p.run.pos > 0 {
+	if p.done > 0 {
 		if p.located.Packed {
 			p.expectCandidates()
 			gpu.begin(n, pipeline.PathPacked)
-			p.addGPULists(gpu, p.run.pos, n)
+			p.addGPULists(gpu, p.done, n)
 		}
 		return
 	}
@@ -255,7 +264,7 @@ func (p *predictor) wholeByCost(gpu *Step) {
 	if images {
 		gpu.begin(n, pipeline.PathImages)
 		if b := p.missingImages(); b.Lists > 0 {
-			gpu.add(cost.BringImages, &b, p.run.d.costs.Predict(cost.BringImages, &b))
+			gpu.add(cost.BringImages, &b, p.model.costs.Predict(cost.BringImages, &b))
 		}
 		took := p.wholeByImages()
 		if gpu.took == 0 {
@@ -279,7 +288,7 @@ func (p *predictor) wholeByCost(gpu *Step) {
 // wholePacked predicts the whole stage on the GPU by lists where they are.
 func (p *predictor) wholePacked(s *Step) {
 	s.begin(len(p.lengths), pipeline.PathPacked)
-	if p.run.splits() {
+	if p.query.splits(p.stage) {
 		p.expectCandidates()
 		p.addGPULists(s, 0, len(p.lengths))
 		return
@@ -288,7 +297,7 @@ func (p *predictor) wholePacked(s *Step) {
 	f.BytesBus = p.located.BytesHost
 	f.Blocks = (f.Sum + codec.BlockLen - 1) / codec.BlockLen
 	p.addFileCopies(s, p.located.BytesFile)
-	s.add(cost.GPUPackedOr, &f, p.run.d.costs.Predict(cost.GPUPackedOr, &f))
+	s.add(cost.GPUPackedOr, &f, p.model.costs.Predict(cost.GPUPackedOr, &f))
 }
 
 // addFileCopies adds to s the copying of lists from files to page-locked memory.
@@ -297,7 +306,7 @@ func (p *predictor) addFileCopies(s *Step, sizeBytes int64) {
 		return
 	}
 	f := cost.Features{Lists: 1, BytesFile: sizeBytes}
-	s.add(cost.BringHost, &f, p.run.d.costs.Predict(cost.BringHost, &f))
+	s.add(cost.BringHost, &f, p.model.costs.Predict(cost.BringHost, &f))
 }
 
 // BatchMeasured is the size of the batches that package calibrate measures, and that the share of
@@ -306,7 +315,7 @@ const BatchMeasured = 16
 
 // predictBatchShare predicts the time that a query adds to a batch on the GPU, from its time alone.
 func (p *predictor) predictBatchShare(alone time.Duration) {
-	if p.run.d.pool == nil || p.run.pos > 0 {
+	if !p.batches || p.done > 0 {
 		return
 	}
 	f := p.whole
@@ -315,7 +324,7 @@ func (p *predictor) predictBatchShare(alone time.Duration) {
 	for _, n := range []*int64{&f.Shortest, &f.Second, &f.Longest, &f.Sum, &f.Essential} {
 		*n *= BatchMeasured
 	}
-	together := p.run.d.costs.Predict(p.kind(sched.GPU), &f)
+	together := p.model.costs.Predict(p.kind(sched.GPU), &f)
 	// One that is alone may be predicted by another model: its part of the batch without the launch is
 	// then taken to be at least a quarter.
 	p.batchShare = min(max((together-alone)/(BatchMeasured-1), together/(4*BatchMeasured), 1), alone)

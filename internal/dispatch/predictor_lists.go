@@ -13,18 +13,18 @@ import (
 
 // expectCandidates estimates the number of candidates after each list, from the present candidates.
 func (p *predictor) expectCandidates() {
-	numDocs := max(float64(p.run.plan.Snapshot().NumDocs), 1)
+	numDocs := max(float64(p.query.Snapshot().NumDocs), 1)
 	p.expected, p.hasCumulative = p.expected[:0], false
 	left := 0.0
 	for i, n := range p.lengths {
 		switch {
-		case i+1 < p.run.pos:
-		case i+1 == p.run.pos:
-			left = float64(p.run.have.Len())
+		case i+1 < p.done:
+		case i+1 == p.done:
+			left = float64(p.candidates)
 		case i == 0:
 			left = float64(n)
 		default:
-			left = min(left*min(float64(n)/numDocs*p.run.d.selectivity.factor(i), 1), left)
+			left = min(left*min(float64(n)/numDocs*p.model.selectivity.factor(i), 1), left)
 		}
 		p.expected = append(p.expected, left)
 	}
@@ -41,13 +41,13 @@ func (p *predictor) listFeatures(i int) (cost.Kind, cost.Features) {
 // cpuListTime predicts a list of a conjunction on the CPU.
 func (p *predictor) cpuListTime(i int) time.Duration {
 	k, f := p.listFeatures(i)
-	return p.run.d.costs.Predict(k, &f)
+	return p.model.costs.Predict(k, &f)
 }
 
 // selection predicts the selection of the best on the CPU.
 func (p *predictor) selection() time.Duration {
-	f := cost.Features{Candidates: int64(p.expected[len(p.lengths)-1]), K: p.run.plan.K()}
-	return p.run.d.costs.Predict(cost.CPUSelect, &f)
+	f := cost.Features{Candidates: int64(p.expected[len(p.lengths)-1]), K: p.query.K()}
+	return p.model.costs.Predict(cost.CPUSelect, &f)
 }
 
 // addCPULists adds to s the lists [from, to) of a conjunction on the CPU, and the selection of the best
@@ -55,10 +55,10 @@ func (p *predictor) selection() time.Duration {
 func (p *predictor) addCPULists(s *Step, from, to int) {
 	for i := from; i < to; i++ {
 		k, f := p.listFeatures(i)
-		s.add(k, &f, p.run.d.costs.Predict(k, &f))
+		s.add(k, &f, p.model.costs.Predict(k, &f))
 	}
 	if n := len(p.lengths); to == n && to > 0 {
-		f := cost.Features{Candidates: int64(p.expected[n-1]), K: p.run.plan.K()}
+		f := cost.Features{Candidates: int64(p.expected[n-1]), K: p.query.K()}
 		s.add(cost.CPUSelect, &f, p.selection())
 	}
 }
@@ -72,7 +72,7 @@ func (p *predictor) addGPULists(s *Step, from, to int) {
 		k = cost.GPUPackedAnd
 		f.Lists++
 	}
-	s.add(k, &f, p.run.d.costs.Predict(k, &f))
+	s.add(k, &f, p.model.costs.Predict(k, &f))
 }
 
 // packedFeatures describes the lists [from, to) on a GPU that reads them where they are, after the lists
@@ -81,7 +81,7 @@ func (p *predictor) addGPULists(s *Step, from, to int) {
 func (p *predictor) packedFeatures(from, to int) (f cost.Features, bytesFile int64) {
 	p.sum()
 	a, b := &p.cumulative[from], &p.cumulative[to]
-	f = cost.Features{Lists: to - from, K: p.run.plan.K(), Batch: 1, Sum: b.postings - a.postings, Longest: p.lengths[to-1]}
+	f = cost.Features{Lists: to - from, K: p.query.K(), Batch: 1, Sum: b.postings - a.postings, Longest: p.lengths[to-1]}
 	bus := b.bus - a.bus
 	if from == 0 {
 		f.Shortest = p.lengths[0]
@@ -114,7 +114,7 @@ func (p *predictor) sum() {
 	at := reading{}
 	p.cumulative = append(p.cumulative[:0], at)
 	for i, n := range p.lengths {
-		if i >= p.run.pos {
+		if i >= p.done {
 			all := float64((n + codec.BlockLen - 1) / codec.BlockLen)
 			touched := all
 			if i > 0 {
@@ -133,7 +133,7 @@ func (p *predictor) sum() {
 // notOnGPU returns the bytes of a compressed list that are not on the GPU, over all segments, and
 // the part of them that is in files only.
 func (p *predictor) notOnGPU(list int) (host, file int64) {
-	legs := p.run.gpuQuery().Legs
+	legs := p.query.gpu.stages[p.stage].Legs
 	for i := list; i < len(p.located.Compressed); i += len(p.lengths) {
 		if p.located.Compressed[i] >= pipeline.FormDevice || legs[i].List == nil {
 			continue

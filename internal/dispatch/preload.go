@@ -44,19 +44,19 @@ var _ sched.Work = (*preloadRequest)(nil)
 // requestPreload has the missing lists of the run's stage loaded if that makes it faster.
 func (r *queryRun) requestPreload() {
 	f := &r.d.preloader
-	l := &r.located
+	l := &r.predictor.located
 	images := l.ImageRoom
 	copies := l.BytesFile > 0 && l.Packed
 	if l.BytesImage == 0 || !images && !copies || r.plan.Impacts() != nil {
 		return
 	}
-	if preloadGain*float64(r.wholeByImages()) > float64(min(r.choices[sched.CPU].total, r.choices[sched.GPU].total)) {
+	if preloadGain*float64(r.predictor.wholeByImages()) > float64(min(r.choices[sched.CPU].total, r.choices[sched.GPU].total)) {
 		return
 	}
 	if time.Since(r.d.start) < time.Duration(f.next.Load()) || !f.busy.CompareAndSwap(false, true) {
 		return
 	}
-	w := &preloadRequest{d: r.d, snapshot: r.plan.Snapshot().Retain(), features: r.missingImages()}
+	w := &preloadRequest{d: r.d, snapshot: r.plan.Snapshot().Retain(), features: r.predictor.missingImages()}
 	from := r.gpuQuery()
 	w.query = *from
 	w.query.Legs = make([]pipeline.Leg, len(from.Legs))

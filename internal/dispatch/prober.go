@@ -53,40 +53,40 @@ func (p *Prober) Begin(q *Query) {
 func (p *Prober) End() { p.run.end() }
 
 // Lengths returns the lengths of the stage's lists, in rising order if it is flat.
-func (p *Prober) Lengths() []int64 { return p.run.lengths }
+func (p *Prober) Lengths() []int64 { return p.run.predictor.lengths }
 
 // Features returns the features of the whole stage. For a pruned OR they are complete after
 // WholeStep of the CPU.
-func (p *Prober) Features() *cost.Features { return &p.run.whole }
+func (p *Prober) Features() *cost.Features { return &p.run.predictor.whole }
 
 // Kind returns the kind of the whole stage at a place, on a GPU by images.
-func (p *Prober) Kind(at sched.Place) cost.Kind { return p.run.kind(at) }
+func (p *Prober) Kind(at sched.Place) cost.Kind { return p.run.predictor.kind(at) }
 
 // Splits reports whether the stage is a conjunction that can run in several steps.
 func (p *Prober) Splits() bool { return p.run.splits() }
 
 // HasGPU reports whether the query can run on a GPU.
-func (p *Prober) HasGPU() bool { return p.run.refusal == "" }
+func (p *Prober) HasGPU() bool { return p.run.gpu.refusal == "" }
 
 // Attach makes the snapshot known to the GPU. It reports whether that is possible.
 func (p *Prober) Attach() bool { return p.run.attach() == nil }
 
 // IsAttached reports whether the GPU knows the snapshot.
-func (p *Prober) IsAttached() bool { return p.run.view != nil }
+func (p *Prober) IsAttached() bool { return p.run.gpu.view != nil }
 
 // Locate finds out where the lists of the stage are. The result is valid until the next call.
 func (p *Prober) Locate() *pipeline.Located {
-	p.run.view.Locate(p.run.gpuQuery(), &p.run.located)
-	return &p.run.located
+	p.run.gpu.view.Locate(p.run.gpuQuery(), &p.run.predictor.located)
+	return &p.run.predictor.located
 }
 
 // Located returns the result of the last Locate.
-func (p *Prober) Located() *pipeline.Located { return &p.run.located }
+func (p *Prober) Located() *pipeline.Located { return &p.run.predictor.located }
 
 // HaveImages reports whether all lists of queries have images.
 func (p *Prober) HaveImages(queries []*pipeline.Query) bool {
 	for _, q := range queries {
-		if p.run.view.Locate(q, &p.run.located); p.run.located.BytesImage > 0 {
+		if p.run.gpu.view.Locate(q, &p.run.predictor.located); p.run.predictor.located.BytesImage > 0 {
 			return false
 		}
 	}
@@ -94,52 +94,55 @@ func (p *Prober) HaveImages(queries []*pipeline.Query) bool {
 }
 
 // WaitForPromotions waits until the GPU has changed the forms of lists as it intended.
-func (p *Prober) WaitForPromotions() { p.run.view.WaitForPromotions() }
+func (p *Prober) WaitForPromotions() { p.run.gpu.view.WaitForPromotions() }
 
 // Missing describes the lists without images, after Locate.
-func (p *Prober) Missing() cost.Features { return p.run.missingImages() }
+func (p *Prober) Missing() cost.Features { return p.run.predictor.missingImages() }
 
 // GPUQuery returns the stage's query for a GPU.
 func (p *Prober) GPUQuery() *pipeline.Query { return p.run.gpuQuery() }
 
 // RunTogether answers queries in one batch on the GPU.
 func (p *Prober) RunTogether(ctx context.Context, queries []*pipeline.Query, results []pipeline.Result) error {
-	return p.run.view.Run(ctx, queries, results, nil, nil)
+	return p.run.gpu.view.Run(ctx, queries, results, nil, nil)
 }
 
 // WholeStep returns the whole stage on the CPU as one step.
 func (p *Prober) WholeStep() (s Step) {
-	p.run.wholeOn(&s, sched.CPU)
+	p.run.syncPredictor()
+	p.run.predictor.wholeOn(&s, sched.CPU)
 	return s
 }
 
 // ImagesStep returns the whole stage on the GPU by images as one step, without a prediction.
 func (p *Prober) ImagesStep() Step {
-	s := Step{to: len(p.run.lengths), path: pipeline.PathImages}
-	s.add(p.run.kind(sched.GPU), &p.run.whole, 0)
+	s := Step{to: len(p.run.predictor.lengths), path: pipeline.PathImages}
+	s.add(p.run.predictor.kind(sched.GPU), &p.run.predictor.whole, 0)
 	return s
 }
 
 // PackedStep returns the whole stage on the GPU, by lists where they are, after Locate.
 func (p *Prober) PackedStep() (s Step) {
-	p.run.wholePacked(&s)
+	p.run.predictor.wholePacked(&s)
 	return s
 }
 
 // CPULists returns the step that takes a conjunction from where it is through the lists before to, on
 // the CPU.
 func (p *Prober) CPULists(to int) Step {
-	p.run.expectCandidates()
+	p.run.syncPredictor()
+	p.run.predictor.expectCandidates()
 	s := Step{to: to}
-	p.run.addCPULists(&s, p.run.pos, to)
+	p.run.predictor.addCPULists(&s, p.run.pos, to)
 	return s
 }
 
 // GPULists is CPULists on the GPU, after Locate.
 func (p *Prober) GPULists(to int) Step {
-	p.run.expectCandidates()
+	p.run.syncPredictor()
+	p.run.predictor.expectCandidates()
 	s := Step{to: to, path: pipeline.PathPacked}
-	p.run.addGPULists(&s, p.run.pos, to)
+	p.run.predictor.addGPULists(&s, p.run.pos, to)
 	return s
 }
 

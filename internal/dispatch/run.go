@@ -27,14 +27,13 @@ type queryRun struct {
 	dst    []base.Hit
 	// indeterminate: a batch with the run panicked, so that its position is unknown.
 	indeterminate bool
-	overran       bool // in this stage, on the CPU
 
-	choices [sched.NumPlaces]Step // the next step at each place
-	tracer
-	predictor
-	gpuState
-	overrun overrun
-	group   batch // that it leads
+	choices   [sched.NumPlaces]Step // the next step at each place
+	predictor predictor
+	trace     tracer
+	gpu       gpuState
+	overrun   overrun // of the present stage
+	group     batch   // that it leads
 }
 
 // position is how far a run has come: the stage, the lists of it that are done, in the order of the
@@ -62,16 +61,17 @@ var _ sched.Work = (*queryRun)(nil)
 // begin makes r a run of a query.
 func (r *queryRun) begin(d *Dispatcher, q *Query, sc *Scratch, dst []base.Hit, trace *plan.Trace) {
 	r.d, r.plan, r.sc, r.dst = d, q, sc, dst
-	r.tracer.run, r.predictor.run, r.trace = r, r, trace
+	r.trace.Trace = trace
 	r.policy = q.policyOf(d)
 	if q.placement != nil {
 		r.policy = q.placement
 	}
 	r.rules = r.policy.traits()
+	r.predictor.begin(model{d.costs, &d.selectivity, r.rules.trees}, d.pool != nil)
 	r.rewind()
-	r.refusal = q.gpu.refusal
+	r.gpu.refusal = q.gpu.refusal
 	if d.gpu == nil {
-		r.refusal = cpuNoGPU
+		r.gpu.refusal = cpuNoGPU
 	}
 	if trace != nil {
 		trace.Policy = r.policy.info().Name
@@ -80,14 +80,14 @@ func (r *queryRun) begin(d *Dispatcher, q *Query, sc *Scratch, dst []base.Hit, t
 
 // rewind puts r before its first step.
 func (r *queryRun) rewind() {
-	r.position, r.indeterminate, r.overran = position{}, false, false
+	r.position, r.indeterminate, r.overrun = position{}, false, overrun{}
 	r.answer = plan.Answer{}
 }
 
 // restart makes r, whose batch panicked, begin again.
 func (r *queryRun) restart() {
 	r.rewind()
-	if r.trace != nil {
+	if r.trace.isOn() {
 		r.trace.Notes = append(r.trace.Notes, "begun again: the batch that it was in met a bug")
 	}
 	r.decide()
@@ -95,18 +95,19 @@ func (r *queryRun) restart() {
 
 // end forgets the query, and gives the view of the GPU back.
 func (r *queryRun) end() {
-	if r.view != nil {
-		r.d.gpu.end(r.view)
-		r.view = nil
+	if r.gpu.view != nil {
+		r.d.gpu.end(r.gpu.view)
+		r.gpu.view = nil
 	}
 	r.sc.Forget()
-	r.d, r.plan, r.sc, r.trace, r.dst, r.answer.Hits = nil, nil, nil, nil, nil, nil
-	r.gpuState.query, r.overrun, r.policy = pipeline.Query{}, overrun{}, nil
-	for i := range r.steps {
-		s := &r.steps[i]
+	r.d, r.plan, r.sc, r.trace.Trace, r.dst, r.answer.Hits = nil, nil, nil, nil, nil, nil
+	r.predictor.end()
+	r.gpu.query, r.overrun, r.policy = pipeline.Query{}, overrun{}, nil
+	for i := range r.gpu.steps {
+		s := &r.gpu.steps[i]
 		s.Legs, s.From, s.Result = nil, nil, pipeline.Result{}
 	}
-	clear(r.results)
+	clear(r.gpu.results)
 }
 
 // result returns the answer, or the error.
@@ -126,7 +127,7 @@ func (r *queryRun) result(err error) (plan.Answer, error) {
 
 // Run implements sched.Work: it runs the rest of the plan, beginning at a place.
 func (r *queryRun) Run(ctx context.Context, at sched.Place) error {
-	r.traceWait()
+	r.trace.addWait(r.d.pool, &r.job)
 	if r.indeterminate {
 		r.restart()
 	}
@@ -148,7 +149,7 @@ func (r *queryRun) Run(ctx context.Context, at sched.Place) error {
 		if err := r.d.pool.Switch(ctx, &r.job, to); err != nil && !errors.Is(err, sched.ErrNoPlace) {
 			return err
 		}
-		r.traceWait()
+		r.trace.addWait(r.d.pool, &r.job)
 		at = r.job.Place
 	}
 }
@@ -157,20 +158,33 @@ func (r *queryRun) Run(ctx context.Context, at sched.Place) error {
 func (r *queryRun) decide() {
 	if r.pos == 0 {
 		r.describe()
-		if r.trace != nil {
-			r.countEssential() // a trace reports the exact estimate
+		if r.trace.isOn() {
+			r.predictor.countEssential() // a trace reports the exact estimate
 		}
 	}
-	r.batchShare = 0
+	r.syncPredictor()
+	r.predictor.batchShare = 0
 	r.policy.choose(r)
-	if r.trace != nil {
-		r.noteChoice()
+	if r.trace.isOn() {
+		r.trace.noteChoice(r)
 	}
+}
+
+// describe tells the predictor the run's stage.
+func (r *queryRun) describe() { r.predictor.describe(r.plan, r.stage) }
+
+// syncPredictor tells the predictor how far the run has come in its stage.
+func (r *queryRun) syncPredictor() {
+	candidates := 0
+	if r.have != nil {
+		candidates = r.have.Len()
+	}
+	r.predictor.advanceTo(r.pos, candidates)
 }
 
 // chooseCPU has all that is left run on the CPU.
 func (r *queryRun) chooseCPU() {
-	r.wholeOn(&r.choices[sched.CPU], sched.CPU)
+	r.predictor.wholeOn(&r.choices[sched.CPU], sched.CPU)
 	r.choices[sched.GPU].never()
 }
 
@@ -239,7 +253,7 @@ func (r *queryRun) advance(ctx context.Context, at sched.Place) (done bool, err 
 		at, s = sched.CPU, &r.choices[sched.CPU]
 	}
 	began, from := time.Time{}, r.pos
-	if r.isTimed(s.took) || r.trace != nil {
+	if r.predictor.isTimed(s.took) || r.trace.isOn() {
 		began = time.Now()
 	}
 	if at == sched.GPU {
@@ -253,7 +267,7 @@ func (r *queryRun) advance(ctx context.Context, at sched.Place) (done bool, err 
 	}
 	if err != nil {
 		if !began.IsZero() && ctx.Err() != nil {
-			r.learnLowerBound(s, time.Since(began))
+			r.predictor.model.learnLowerBound(s, time.Since(began))
 		}
 		return false, err
 	}
@@ -261,7 +275,7 @@ func (r *queryRun) advance(ctx context.Context, at sched.Place) (done bool, err 
 		r.observe(s, from, time.Since(began))
 	}
 	r.arrive(at)
-	if r.pos == len(r.lengths) || r.have != nil && r.have.Len() == 0 {
+	if r.pos == len(r.predictor.lengths) || r.have != nil && r.have.Len() == 0 {
 		return r.endStage(at), nil
 	}
 	return false, nil
@@ -274,7 +288,7 @@ func (r *queryRun) arrive(at sched.Place) {
 	if r.moved && r.last != at {
 		r.d.migrations.Add(1)
 		r.answer.Migrations++
-		if r.trace != nil {
+		if r.trace.isOn() {
 			r.trace.Migrations++
 		}
 	}
@@ -283,7 +297,7 @@ func (r *queryRun) arrive(at sched.Place) {
 
 // endStage goes to the next stage if the plan falls back to it. done: it does not.
 func (r *queryRun) endStage(at sched.Place) (done bool) {
-	if r.pos < len(r.lengths) { // a conjunction without candidates
+	if r.pos < len(r.predictor.lengths) { // a conjunction without candidates
 		r.answer.Hits, r.answer.Matches = r.dst[:0], 0
 		r.finished(at)
 	}
@@ -292,7 +306,7 @@ func (r *queryRun) endStage(at sched.Place) (done bool) {
 	}
 	r.dst = r.answer.Hits[:0]
 	r.stage++
-	r.pos, r.have, r.overran = 0, nil, false
+	r.pos, r.have, r.overrun = 0, nil, overrun{}
 	return false
 }
 
