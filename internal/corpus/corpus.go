@@ -14,24 +14,22 @@ import (
 
 // Document is one document of a corpus.
 type Document struct {
-	// ID is the external id: not empty, unique in the index (last one wins).
+	// ID is the external id: not empty; of equal ids the last wins.
 	ID string
-	// Title and Text together are the default field, in this order.
+	// Title and Text, in this order, are the default field.
 	Title, Text string
-	// Extra holds further named fields in the order of the record ("url", "path",
-	// or the record's own names), once for each value. The index stores them, and
-	// indexes those that it declares.
+	// Extra holds further named fields in the order of the record, once for each value. The
+	// index stores them, and indexes those that it declares.
 	Extra []Field
-	// Vector holds the weighted terms of a document (Options.Weights), each once. It
-	// is nil without that option, and empty for a vector without terms.
+	// Vector holds a document's weighted terms (Options.Weights), each once: nil without that
+	// option, empty for a vector without terms.
 	Vector []TermWeight
-	// Source is the place of the document in the input, for messages.
+	// Source is the document's place in the input, for messages.
 	Source Location
 }
 
-// CheckUTF8 returns an error that wraps base.ErrBadInput and names the field and
-// the byte if a text of the document is not valid UTF-8. The documents of a Reader
-// are valid.
+// CheckUTF8 returns an error that wraps base.ErrBadInput and names field and byte of invalid
+// UTF-8. The documents of a Reader are valid.
 func (d *Document) CheckUTF8() error {
 	check := func(what, text string) error {
 		if utf8.ValidString(text) {
@@ -67,7 +65,7 @@ type TermWeight struct {
 	Weight float64
 }
 
-// Location is a place in the input. Zero parts are unknown.
+// Location is a place in the input; zero parts are unknown.
 type Location struct {
 	File   string // path as the user gave it, "-" for standard input
 	Line   int64  // 1-based line in the uncompressed text
@@ -75,8 +73,8 @@ type Location struct {
 	Record int64  // 1-based number of the record in a JSON list, beside Line
 }
 
-// String formats the location as file:line, file:line (record n) or file@offset.
-// A path with control characters or invalid UTF-8 is quoted as in Go.
+// String formats the location as file:line, file:line (record n) or file@offset. An unprintable
+// path is quoted as in Go.
 func (l Location) String() string {
 	file := l.File
 	if !utf8.ValidString(file) || strings.ContainsFunc(file, unicode.IsControl) {
@@ -100,7 +98,7 @@ type RecordError struct {
 	Err   error
 }
 
-// Error formats the error with its place, once.
+// Error names the place once.
 func (e *RecordError) Error() string {
 	if cause, ok := e.Err.(*fs.PathError); ok && cause.Path == e.File { //nolint:errorlint // an error around it has more to report
 		return fmt.Sprintf("%s: %s: %v", e.Location, cause.Op, cause.Err)
@@ -114,37 +112,32 @@ func (e *RecordError) Error() string {
 // Unwrap returns the cause.
 func (e *RecordError) Unwrap() error { return e.Err }
 
-// Reader splits a corpus into batches of whole records, in corpus order. One
-// goroutine calls Next; others may parse batches at the same time.
+// Reader splits a corpus into batches of whole records, in corpus order. One goroutine calls
+// Next; others may parse batches meanwhile.
 type Reader interface {
-	// Next returns the next batch, or io.EOF after the last. An error of one file
-	// (unreadable folder, damaged gzip) is the bad record of a batch of its own, so
-	// that the caller can continue. An error of Next ends the corpus.
+	// Next returns the next batch, or io.EOF. An error of one file (unreadable folder, damaged
+	// gzip) is the bad record of a batch of its own; an error of Next ends the corpus.
 	Next() (*Batch, error)
-	// Progress returns the bytes of the input that were read, as stored, and the
-	// total, 0 if it is unknown. It is safe for concurrent use.
+	// Progress returns the bytes of input read, as stored, and the total, 0 if unknown. It is
+	// safe for concurrent use.
 	Progress() (read, total int64)
-	// Skipped returns the number of files that were left out, and of records that
-	// hold no document (WARC requests, images). Hidden folders do not count. It is
-	// complete once Next returned io.EOF and every batch was parsed.
+	// Skipped counts files left out (not hidden folders), and records without a document (WARC
+	// requests, images). It is complete after io.EOF once every batch was parsed.
 	Skipped() int64
-	// Summary describes how the corpus was read. It is complete when Skipped is.
+	// Summary describes how the corpus was read; complete when Skipped is.
 	Summary() Summary
-	// Close releases the input. Do not call it while Next runs.
+	// Close releases the input; not while Next runs.
 	Close() error
 }
 
-// Batch is about a megabyte of consecutive raw records. Parse does most of the work,
-// so that it can run in parallel.
+// Batch is about a megabyte of consecutive raw records. Parse does most of the work, in
+// parallel.
 type Batch struct {
-	// SizeBytes is the uncompressed size of the records. For files of a folder that
-	// Parse opens, it is their size as stored until Parse returns, and the size of
-	// the text that was read afterwards.
+	// SizeBytes is the uncompressed size of the records; for files of a folder that Parse
+	// opens, their stored size, then the size of the text that was read.
 	SizeBytes int64
-	// Parse calls doc for each good record and bad for each bad one, in order.
-	// Call it once. The Document and its strings stay valid. ID has memory of its
-	// own; Title, Text and the values of Extra share theirs, so a caller that keeps
-	// one of them for long clones it. An error from doc or bad ends Parse and is
-	// returned.
+	// Parse calls doc for each good record and bad for each bad one, in order. Call it once; an
+	// error from doc or bad ends it and is returned. The Document stays valid. ID has memory of
+	// its own; Title, Text and Extra's values share theirs, so clone one to keep it alone.
 	Parse func(doc func(*Document) error, bad func(*RecordError) error) error
 }

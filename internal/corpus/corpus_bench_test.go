@@ -18,9 +18,8 @@ import (
 	"github.com/griffin-search/griffin/internal/shareddata"
 )
 
-// reportCPU reports the throughput a second of processor time, of all threads, with
-// the garbage collector. On a shared machine the wall-clock rate varies too much.
-// Call it before the loop and the result after it.
+// reportCPU reports throughput per second of processor time of all threads, because wall-clock
+// rates vary too much on a shared machine. Call it before the loop and the result after it.
 func reportCPU(b *testing.B) (report func(sizeBytes int64)) {
 	start := cpuTime(b)
 	return func(sizeBytes int64) {
@@ -38,7 +37,7 @@ func cpuTime(b *testing.B) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// wikiLines returns the first 32 MiB of the wiki passages, in whole lines.
+// The first 32 MiB of the wiki passages, in whole lines.
 func wikiLines(b *testing.B) [][]byte {
 	data, err := io.ReadAll(io.LimitReader(shareddata.OpenWiki(b), 32<<20))
 	if err != nil {
@@ -54,8 +53,7 @@ func sizeOf(lines [][]byte) (size int64) {
 	return size
 }
 
-// BenchmarkJSONScan compares parsers that split a record into its members
-// (docs/benchmarks/corpus.md).
+// Parsers that split a record into members (docs/benchmarks/corpus.md).
 func BenchmarkJSONScan(b *testing.B) {
 	lines := wikiLines(b)
 	var s jsonScanner
@@ -84,7 +82,6 @@ func BenchmarkJSONScan(b *testing.B) {
 	}
 }
 
-// BenchmarkJSONParse measures Parse of whole batches, documents built.
 func BenchmarkJSONParse(b *testing.B) {
 	lines := wikiLines(b)
 	parser := &jsonParser{builder: builder{opts: &Options{}}}
@@ -100,7 +97,7 @@ func BenchmarkJSONParse(b *testing.B) {
 	report(sizeOf(lines))
 }
 
-// BenchmarkNext measures the sequential part: decompress and cut.
+// The sequential part: decompress and cut.
 func BenchmarkNext(b *testing.B) {
 	paths := shareddata.Wiki(b)[:1]
 	report := reportCPU(b)
@@ -111,8 +108,8 @@ func BenchmarkNext(b *testing.B) {
 	report(size)
 }
 
-// BenchmarkFormats measures reading and parsing in one goroutine, from the same
-// 32 MiB of passages in each format; MB/s are of the uncompressed file.
+// Reading and parsing in one goroutine, from the same 32 MiB of passages; MB/s are of the
+// uncompressed file.
 func BenchmarkFormats(b *testing.B) {
 	documents := wikiDocuments(b)
 	object := func(d *Document) string {
@@ -177,14 +174,13 @@ func BenchmarkFormats(b *testing.B) {
 	}
 }
 
-// htmlPage returns a document as a page with a menu.
+// htmlPage adds a menu.
 func htmlPage(d *Document) string {
 	title := html.EscapeString(d.Title)
 	return "<!DOCTYPE html><html><head><meta charset=utf-8><title>" + title + "</title><style>p{margin:0}</style></head>" +
 		"<body><nav><a href=/>home</a> <a href=/all>all</a></nav><h1>" + title + "</h1><p>" + html.EscapeString(d.Text) + "</p></body></html>"
 }
 
-// wikiDocuments returns the documents of wikiLines.
 func wikiDocuments(b *testing.B) []Document {
 	parser := &jsonParser{builder: builder{opts: &Options{}}}
 	var documents []Document
@@ -198,7 +194,6 @@ func wikiDocuments(b *testing.B) []Document {
 	return documents
 }
 
-// drain reads a corpus to its end and returns its uncompressed size.
 func drain(b *testing.B, paths []string, format string, use func(*Batch) error) (size int64) {
 	r, err := Open(paths, Options{Format: format})
 	if err != nil {

@@ -16,14 +16,12 @@ import (
 	"github.com/griffin-search/griffin/internal/shareddata"
 )
 
-// result is the content of a corpus.
 type result struct {
 	docs    []Document
 	bad     []string // messages of RecordErrors, without the folder of the test
 	skipped int64
 }
 
-// collect reads a corpus to its end.
 func collect(r Reader) (*result, error) {
 	res := &result{}
 	for {
@@ -58,14 +56,12 @@ func mustCollect(t testing.TB, paths []string, opts Options) *result {
 	return res
 }
 
-// collectString reads s as standard input.
 func collectString(t testing.TB, s string, opts Options) *result {
 	t.Helper()
 	opts.Stdin = strings.NewReader(s)
 	return mustCollect(t, []string{"-"}, opts)
 }
 
-// writeFiles makes files below a new folder and returns its path.
 func writeFiles(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -81,7 +77,7 @@ func writeFiles(t testing.TB, files map[string]string) string {
 	return dir
 }
 
-// checkDocs compares documents without their Source.
+// Without Source.
 func checkDocs(t testing.TB, got []Document, want ...Document) {
 	t.Helper()
 	for i := range max(len(got), len(want)) {
@@ -100,7 +96,7 @@ func checkDocs(t testing.TB, got []Document, want ...Document) {
 	}
 }
 
-// checkBad compares messages of bad records by their beginnings.
+// Messages are compared by their beginnings.
 func checkBad(t testing.TB, got []string, want ...string) {
 	t.Helper()
 	ok := slices.EqualFunc(got, want, func(g, w string) bool { return strings.HasPrefix(g, w) })
@@ -124,8 +120,7 @@ func TestSharedCollections(t *testing.T) {
 	}
 }
 
-// TestCorpusWorksInParallel parses batches in many goroutines, as indexing does, and
-// compares with sequential parsing.
+// Batches are parsed in many goroutines, as in indexing.
 func TestCorpusWorksInParallel(t *testing.T) {
 	inputs := map[string]*strings.Builder{formatJSONL: {}, formatTSV: {}, formatTRECText: {}, formatTRECWeb: {}, formatWARC: {}}
 	for i := range 20_000 {
@@ -218,8 +213,7 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
-// TestMessagesNamePlacesOnce: a message has the path once, and control characters of
-// the path cannot reach the terminal.
+// A message has the path once, and its control characters cannot reach the terminal.
 func TestMessagesNamePlacesOnce(t *testing.T) {
 	denied := &fs.PathError{Op: "open", Path: "a/b", Err: fs.ErrPermission}
 	for _, c := range []struct {

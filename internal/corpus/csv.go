@@ -11,12 +11,10 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// table is the header row of a CSV or TSV file.
+// table is the header row of CSV or TSV.
 //
-// CSV follows RFC 4180, as encoding/csv reads it: quoted fields may hold
-// delimiters and line ends. The delimiter is the most frequent of comma,
-// semicolon, tab and vertical bar in the header row. TSV has no quoting: a quote
-// is a part of the text.
+// CSV follows RFC 4180, as encoding/csv reads it; the delimiter is the most frequent of comma,
+// semicolon, tab and vertical bar in the header row. In TSV a quote is a part of the text.
 type table struct {
 	comma     byte
 	names     [][]byte // of the columns
@@ -24,11 +22,10 @@ type table struct {
 	sizeBytes int // of the header row with its line end
 }
 
-// delimiters of CSV, the most usual first.
+// The most usual first.
 const delimiters = ",;\t|"
 
-// newTable reads the header row at the start of a file. The error has no
-// location yet.
+// The error has no location yet.
 func newTable(head []byte, path string, opts *Options) (*table, *RecordError) {
 	if isUTF16(head) || bytes.IndexByte(head, 0) >= 0 {
 		return nil, &RecordError{Err: fmt.Errorf("UTF-16 or binary data, convert it to UTF-8 to read it as records: %w", base.ErrBadInput)}
@@ -83,7 +80,7 @@ func newTable(head []byte, path string, opts *Options) (*table, *RecordError) {
 	return t, rec
 }
 
-// delimiterOf returns the most frequent delimiter outside of quotes.
+// delimiterOf ignores quoted delimiters.
 func delimiterOf(row []byte) byte {
 	var counts [len(delimiters)]int
 	quoted := false
@@ -129,7 +126,7 @@ func splitCSV(s *stream, r *reader) splitter {
 	return split
 }
 
-// failedSplitter is the splitter of a stream of which nothing can be read.
+// failedSplitter is for a stream of which nothing can be read.
 type failedSplitter struct{ rec *RecordError }
 
 func (f *failedSplitter) next() (*Batch, error) {
@@ -139,7 +136,6 @@ func (f *failedSplitter) next() (*Batch, error) {
 	return nil, f.rec
 }
 
-// rowParser makes documents of rows.
 type rowParser struct {
 	builder
 	table  *table
@@ -147,7 +143,6 @@ type rowParser struct {
 	cells  []byte // backs the values of fields
 }
 
-// parse implements lineParser for TSV.
 func (p *rowParser) parse(line []byte, at Location) (*Document, *RecordError) {
 	p.fields = p.fields[:0]
 	for n := 0; ; n++ {
@@ -162,7 +157,6 @@ func (p *rowParser) parse(line []byte, at Location) (*Document, *RecordError) {
 	}
 }
 
-// record makes a document of a row of CSV.
 func (p *rowParser) record(cells []string, at Location) (*Document, *RecordError) {
 	p.fields, p.cells = p.fields[:0], p.cells[:0]
 	for _, cell := range cells {
@@ -175,7 +169,6 @@ func (p *rowParser) record(cells []string, at Location) (*Document, *RecordError
 	return p.document(at)
 }
 
-// add appends the next cell of a row.
 func (p *rowParser) add(cell []byte, at Location) *RecordError {
 	n := len(p.fields)
 	if n == len(p.table.names) {
@@ -185,8 +178,8 @@ func (p *rowParser) add(cell []byte, at Location) *RecordError {
 	return nil
 }
 
-// document makes a document of p.fields. Columns that the row lacks at its end
-// are empty. A row of empty columns is no record: both results are nil.
+// document makes a document of p.fields. Columns missing at the end are empty; both results are
+// nil for a row of empty columns.
 func (p *rowParser) document(at Location) (*Document, *RecordError) {
 	for n := len(p.fields); n < len(p.table.names); n++ {
 		p.fields = append(p.fields, field{name: p.table.names[n], kind: '"'})
@@ -218,19 +211,18 @@ func (p *rowParser) document(at Location) (*Document, *RecordError) {
 	return d, nil
 }
 
-// csvSyntax is the syntax of CSV after the header row.
+// csvSyntax is CSV after the header row.
 type csvSyntax struct {
 	table     *table
 	limit     int
 	newParser func() *rowParser
 }
 
-// firstEnd implements syntax. Amid a record that is too long, which usually lacks
-// a quote, it takes the next line end.
+// Amid a record that is too long, which usually lacks a quote, firstEnd takes the next line
+// end.
 func (c *csvSyntax) firstEnd(b []byte) int { return bytes.IndexByte(b, '\n') + 1 }
 func (c *csvSyntax) endBytes() int         { return 1 }
 
-// lastEnd implements syntax.
 func (c *csvSyntax) lastEnd(b []byte) int {
 	end := 0
 	for at := 0; at < len(b); {
@@ -248,8 +240,7 @@ func (c *csvSyntax) lastEnd(b []byte) int {
 	return end
 }
 
-// recordEnd returns where the record ends that b starts with; 0 if b does not
-// hold its end.
+// recordEnd returns the end of b's first record, 0 if b does not hold it.
 func (c *csvSyntax) recordEnd(b []byte) int {
 	for at := 0; at < len(b); {
 		plain, quote := c.plain(b[at:])
@@ -266,7 +257,7 @@ func (c *csvSyntax) recordEnd(b []byte) int {
 	return 0
 }
 
-// plain returns the text before the next quote, and where that is; -1 if there is none.
+// plain returns the text before the next quote, and where that is, or -1.
 func (c *csvSyntax) plain(b []byte) (text []byte, quote int) {
 	if quote = bytes.IndexByte(b, '"'); quote < 0 {
 		return b, -1
@@ -274,8 +265,8 @@ func (c *csvSyntax) plain(b []byte) (text []byte, quote int) {
 	return b[:quote], quote
 }
 
-// afterQuote returns the byte after the quote at byte i or, if that opens a
-// quoted field, after the field; -1 if b does not hold the end of the field.
+// afterQuote returns the byte after the quote at i or, if that opens a field, after the field;
+// -1 if b does not hold its end.
 func (c *csvSyntax) afterQuote(b []byte, i int) int {
 	if i > 0 && b[i-1] != c.table.comma && b[i-1] != '\n' {
 		return i + 1 // a quote within a field that is not quoted
@@ -291,7 +282,6 @@ func (c *csvSyntax) afterQuote(b []byte, i int) int {
 	}
 }
 
-// parse implements syntax.
 func (c *csvSyntax) parse(ch chunk, doc func(*Document) error, bad func(*RecordError) error) error {
 	p := c.newParser()
 	defer p.end()

@@ -6,7 +6,6 @@ import (
 	"testing"
 )
 
-// collectFile reads one file of the given name in the given format.
 func collectFile(t testing.TB, name, content string, opts Options) (*result, Summary) {
 	t.Helper()
 	dir := writeFiles(t, map[string]string{name: content})
@@ -101,8 +100,7 @@ func TestCSVErrors(t *testing.T) {
 	})
 }
 
-// TestCSVBatches cuts a file of many batches, in which quotes, line ends and
-// delimiters within fields lie at all borders.
+// Quotes, line ends and delimiters within fields lie at all borders of batches.
 func TestCSVBatches(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("id,text\n")

@@ -10,8 +10,7 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// formatByExtension are the usual names of collection files, without the
-// extension of a compression.
+// Usual extensions of collection files, before a compression's.
 var formatByExtension = map[string]string{
 	".jsonl":    formatJSONL,
 	".ndjson":   formatJSONL,
@@ -24,11 +23,10 @@ var formatByExtension = map[string]string{
 	".ciff":     formatCIFF,
 }
 
-// compressionExtensions are removed from a name before its extension is read.
+// Removed from a name before its extension is read.
 var compressionExtensions = []string{".gz", ".zst", ".zstd", ".bz2"}
 
-// extension returns the lower-case extension of a path, without the extension of a
-// compression.
+// Lower case, without a compression's.
 func extension(path string) string {
 	name := strings.ToLower(filepath.Base(path))
 	for _, ext := range compressionExtensions {
@@ -40,12 +38,11 @@ func extension(path string) string {
 	return filepath.Ext(name)
 }
 
-// errUndetected ends a corpus from standard input or another pipe.
+// errUndetected ends a corpus from a pipe.
 var errUndetected = fmt.Errorf("cannot recognise the format of piped input, name it: %w", base.ErrBadInput)
 
-// detect returns the format of a stream that the user named: formatFolder for a
-// file that is one document. A pipe is never one document. note is the reason
-// if a file with the name of a collection is one document, "" otherwise.
+// detect returns the format of a stream that the user named: formatFolder for a file, but never
+// a pipe, that is one document. note is the reason if its name is a collection's.
 func detect(path string, head []byte, opts *Options, piped bool) (name, note string, err error) {
 	name, note = classify(path, head, opts)
 	if name != "" {
@@ -68,9 +65,8 @@ func detect(path string, head []byte, opts *Options, piped bool) (name, note str
 	return "", "", errUndetected
 }
 
-// classify returns the format of a file if its start shows that it is a
-// collection whose records make documents; "" if it is one document. note is not
-// empty if the file is named as a collection but is not one.
+// classify returns a file's format if its start shows a collection whose records make
+// documents, else "". note is set if the file is named as a collection but is not one.
 func classify(path string, head []byte, opts *Options) (name, note string) {
 	head = bytes.TrimPrefix(head, []byte("\ufeff"))
 	trimmed := bytes.TrimLeft(head, " \t\r\n")
@@ -106,7 +102,7 @@ func classify(path string, head []byte, opts *Options) (name, note string) {
 	}
 	name = detectContent(head)
 	if name == formatJSONL {
-		// Such a file may also hold settings or data: records must have an id.
+		// Such a file may hold settings or data: records must have an id.
 		if r, rec := tryLines(trimmed, opts); rec != nil || r.id == nil {
 			return "", ""
 		}
@@ -114,7 +110,7 @@ func classify(path string, head []byte, opts *Options) (name, note string) {
 	return name, ""
 }
 
-// oneDocument is the note about a file that has the name of a collection.
+// The file has a collection's name.
 func oneDocument(path string, rec *RecordError) string {
 	reason := rec.Err.Error()
 	if rec.Field != "" {
@@ -124,8 +120,8 @@ func oneDocument(path string, rec *RecordError) string {
 	return fmt.Sprintf("%s is one document: %s", Location{File: path}, reason)
 }
 
-// tryLines looks for a record that makes a document among the first lines. The error
-// is about the first record.
+// tryLines looks for a record that makes a document among the first lines. The error is about
+// the first record.
 func tryLines(head []byte, opts *Options) (r roles, rec *RecordError) {
 	const maxLines = 10
 	for range maxLines {
@@ -146,9 +142,8 @@ func tryLines(head []byte, opts *Options) (r roles, rec *RecordError) {
 	return r, rec
 }
 
-// tryRecord returns the roles of the fields of the JSON record head[:end], or of
-// those within head if end is 0: the record is then longer than the part that was
-// read.
+// tryRecord returns the roles of the fields of the JSON record head[:end], or, if end is 0, of
+// those within head: the record is longer than the part that was read.
 func tryRecord(head []byte, end int, opts *Options) (roles, *RecordError) {
 	isCut := end == 0 && len(head) > sniffBytes/2
 	if end == 0 {
@@ -165,7 +160,7 @@ func tryRecord(head []byte, end int, opts *Options) (roles, *RecordError) {
 	return (&builder{opts: opts}).choose(fields, false /* fold */)
 }
 
-// detectContent recognises formats by their first bytes, "" for none.
+// detectContent goes by the first bytes; "" for none.
 func detectContent(head []byte) string {
 	head = bytes.TrimPrefix(head, []byte("\ufeff"))
 	trimmed := bytes.TrimLeft(head, " \t\r\n")
@@ -183,8 +178,8 @@ func detectContent(head []byte) string {
 	return ""
 }
 
-// isRecord reports whether the first line is a whole JSON object, or one that is
-// longer than the part that was read.
+// isRecord reports whether the first line is a JSON object, or its start if the line is longer
+// than head.
 func isRecord(head []byte) bool {
 	line := firstLine(head)
 	var scanner jsonScanner
@@ -197,8 +192,7 @@ func firstLine(b []byte) []byte {
 	return line
 }
 
-// mayBe reports whether a file of a folder that is read in one format can be of
-// that format.
+// mayBe reports whether a file of a folder can be of the format.
 func (f *format) mayBe(path string, head []byte) bool {
 	head = bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")
 	if len(head) == 0 {

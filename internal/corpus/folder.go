@@ -13,18 +13,15 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// maxBatchFiles bounds the number of small files of one batch.
 const maxBatchFiles = 256
 
-// smallFileBytes bounds the files of a folder that Batch.Parse opens, so that
-// small files are read in parallel. The records of a larger file are cut by Next
-// and parsed in parallel.
+// smallFileBytes bounds the files that Batch.Parse opens, so that they are read in parallel.
+// Records of a larger file are cut by Next and parsed in parallel.
 const smallFileBytes = 256 << 10
 
-// addFolder appends the files of a folder. In format auto, each file is a
-// collection or a document by its content. In another format, the files that
-// cannot be of it are skipped. The error is about the folder itself; a file or
-// folder below it that cannot be read is a bad record.
+// addFolder appends a folder's files. In format auto, each is a collection or a document by its
+// content; in another, files that cannot be of it are skipped. The error is about the folder
+// itself; what cannot be read below it is a bad record.
 func (r *reader) addFolder(path string, f *format, prefixed bool) error {
 	files, skipped := walk(path)
 	if len(files) > 0 && files[0].id == "" { // the root: the user named it
@@ -51,7 +48,7 @@ func (r *reader) addFolder(path string, f *format, prefixed bool) error {
 	return nil
 }
 
-// listedFormat returns the format of a file of a folder, or the reason to skip it.
+// listedFormat returns the format of a folder's file, or the reason to skip it.
 func (r *reader) listedFormat(in input, s *stream) (f *format, skipped string) {
 	head := s.head()
 	name, note := formatFolder, ""
@@ -79,12 +76,10 @@ func (r *reader) listedFormat(in input, s *stream) (f *format, skipped string) {
 	return f, ""
 }
 
-// isReadByParse reports whether Batch.Parse opens the file of an input.
 func (in *input) isReadByParse() bool {
 	return in.err == nil && (in.format != nil && in.format.split == nil || in.listed && in.sizeBytes <= smallFileBytes)
 }
 
-// nextFiles returns a batch of the next files that Parse opens.
 func (r *reader) nextFiles() *Batch {
 	n, size := 0, int64(0)
 	for i := range r.inputs {
@@ -112,8 +107,7 @@ func (r *reader) nextFiles() *Batch {
 	return b
 }
 
-// parseFile reads a file as one document or as a collection, and returns the
-// size of its text.
+// parseFile returns the size of the file's text.
 func (r *reader) parseFile(in input, doc func(*Document) error, bad func(*RecordError) error) (sizeBytes int64, err error) {
 	at := Location{File: in.path}
 	defer r.read.Add(in.sizeBytes) // even if only a part of it was read
@@ -154,7 +148,6 @@ func (r *reader) parseFile(in input, doc func(*Document) error, bad func(*Record
 	return sizeBytes, doc(d)
 }
 
-// parseRecords parses a collection from its start to its end.
 func (r *reader) parseRecords(in input, f *format, s *stream, doc func(*Document) error, bad func(*RecordError) error) (sizeBytes int64, err error) {
 	s.into = r.summary.collection(in, f.name)
 	for split := f.split(s, r); ; {
@@ -175,8 +168,8 @@ func (r *reader) parseRecords(in input, f *format, s *stream, doc func(*Document
 	}
 }
 
-// parseText reads a file as one document, and returns the size of its text. The
-// document and the error are nil if the file holds no text.
+// parseText reads one document and the size of its text. Document and error are nil if there is
+// no text.
 func (r *reader) parseText(in input, s *stream) (d *Document, sizeBytes int64, rec *RecordError) {
 	at := Location{File: in.path}
 	content, err := s.readFile(int64(r.opts.MaxRecordBytes))
@@ -198,8 +191,7 @@ func (r *reader) parseText(in input, s *stream) (d *Document, sizeBytes int64, r
 	return d, int64(len(content)), nil
 }
 
-// printableID returns a path as UTF-8. Invalid bytes become \xNN, so that
-// different names stay different.
+// Invalid UTF-8 becomes \xNN, so that different names stay different.
 func printableID(path string) string {
 	if utf8.ValidString(path) {
 		return path
@@ -217,7 +209,7 @@ func printableID(path string) string {
 	return id.String()
 }
 
-// readFile returns the content of a stream, nil if it starts as a binary file.
+// readFile returns nil for a binary file.
 func (s *stream) readFile(limit int64) ([]byte, error) {
 	if head, _ := s.Peek(textSniffBytes); isBinary(head) {
 		return nil, nil

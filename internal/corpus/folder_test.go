@@ -95,7 +95,7 @@ func TestFolderErrors(t *testing.T) {
 	checkBad(t, res.bad, want...)
 }
 
-// TestUnreadableEntries: errors of listing take the places of the files.
+// Errors of listing take the files' places.
 func TestUnreadableEntries(t *testing.T) {
 	denied := fs.ErrPermission
 	r := &reader{opts: Options{}.withDefaults()}
@@ -120,8 +120,8 @@ func TestUnreadableEntries(t *testing.T) {
 	}
 }
 
-// TestUnreadableFolder: a named folder that cannot be read is an error of Open, not a
-// bad record. The folder does not exist, because root can read every folder.
+// An unreadable named folder is an error of Open. It does not exist, because root can read
+// every folder.
 func TestUnreadableFolder(t *testing.T) {
 	auto, err := findFormat(formatAuto)
 	if err != nil {
@@ -219,8 +219,7 @@ func TestDetectFolders(t *testing.T) {
 	}
 }
 
-// TestFolderNames has names that differ in bytes that are not UTF-8. Their ids must
-// be UTF-8, for results in JSON and CIFF, and must differ.
+// Names with bytes that are not UTF-8: their ids must be UTF-8, for JSON and CIFF, and differ.
 func TestFolderNames(t *testing.T) {
 	dir := t.TempDir()
 	names := []string{"a\xff.txt", "a\xfe.txt"}
@@ -283,7 +282,7 @@ func TestDetectFiles(t *testing.T) {
 	}
 }
 
-// TestFolderLeavesOutIndexes: the files of an index are not documents.
+// An index's files are not documents.
 func TestFolderLeavesOutIndexes(t *testing.T) {
 	dir := writeFiles(t, map[string]string{
 		"note.txt":                     "a note",

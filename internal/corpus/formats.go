@@ -7,7 +7,6 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// Names of the formats.
 const (
 	formatAuto     = "auto"
 	formatFolder   = "folder"
@@ -21,11 +20,9 @@ const (
 	formatCIFF     = "ciff" // recognised, but read by package ciff
 )
 
-// format is one way to read a corpus.
 type format struct {
 	name, description string
-	// split returns the splitter of a stream; nil for formats whose files are not
-	// split.
+	// split is nil for formats whose files are not split.
 	split func(s *stream, r *reader) splitter
 }
 
@@ -41,7 +38,7 @@ var formats = []format{
 	{formatWARC, "WARC and WET: pages and texts of web crawls", splitWARC},
 }
 
-// Formats returns the names that Options.Format may have.
+// Formats returns the valid Options.Format.
 func Formats() []string {
 	names := make([]string, len(formats))
 	for i, f := range formats {
@@ -50,7 +47,7 @@ func Formats() []string {
 	return names
 }
 
-// Describe returns one line about a format, "" for an unknown name.
+// Describe describes a format in a line, "" if unknown.
 func Describe(name string) string {
 	for _, f := range formats {
 		if f.name == name {
@@ -60,7 +57,7 @@ func Describe(name string) string {
 	return ""
 }
 
-// findFormat returns the format of the given name. The error wraps base.ErrBadInput.
+// The error wraps base.ErrBadInput.
 func findFormat(name string) (*format, error) {
 	for i := range formats {
 		if formats[i].name == name {
@@ -73,7 +70,6 @@ func findFormat(name string) (*format, error) {
 	return nil, fmt.Errorf("unknown format %q (known: %s): %w", name, strings.Join(Formats(), ", "), base.ErrBadInput)
 }
 
-// newBuilder returns a builder of the records of a stream.
 func (r *reader) newBuilder(s *stream) builder {
 	return builder{opts: &r.opts, fileID: s.id, into: s.into}
 }

@@ -11,18 +11,17 @@ import (
 	"golang.org/x/net/html/charset"
 )
 
-// Elements whose content is never text of the page.
+// Elements whose content is never text.
 var noText = map[atom.Atom]bool{
 	atom.Script: true, atom.Style: true, atom.Noscript: true, atom.Template: true, atom.Iframe: true,
 	atom.Object: true, atom.Svg: true, atom.Canvas: true, atom.Noembed: true,
 	atom.Select: true, atom.Textarea: true, atom.Button: true,
 }
 
-// maxTitleBytes bounds a title that is taken from a heading.
+// maxTitleBytes bounds a title from a heading.
 const maxTitleBytes = 512
 
-// noTextOrBoilerplate also has the elements around the text of a page: menus,
-// banners, imprints, replacements for frames.
+// noTextOrBoilerplate adds menus, banners, imprints and replacements for frames.
 var noTextOrBoilerplate = func() map[atom.Atom]bool {
 	set := maps.Clone(noText)
 	for _, a := range []atom.Atom{atom.Nav, atom.Header, atom.Footer, atom.Aside, atom.Menu, atom.Dialog, atom.Noframes} {
@@ -31,10 +30,10 @@ var noTextOrBoilerplate = func() map[atom.Atom]bool {
 	return set
 }()
 
-// code has the elements without text, even if they are not closed.
+// code is left out even if it is not closed.
 var code = map[atom.Atom]bool{atom.Script: true, atom.Style: true}
 
-// Elements that do not end a word or a line.
+// Elements that do not end a word.
 var inline = map[atom.Atom]bool{
 	atom.A: true, atom.Abbr: true, atom.Acronym: true, atom.B: true, atom.Bdi: true, atom.Bdo: true,
 	atom.Big: true, atom.Cite: true, atom.Code: true, atom.Data: true, atom.Del: true, atom.Dfn: true,
@@ -44,14 +43,12 @@ var inline = map[atom.Atom]bool{
 	atom.Var: true, atom.Wbr: true,
 }
 
-// htmlText returns the title of a page (of <title>, otherwise of its first <h1>) and
-// its text without markup, scripts, menus, page headers and footers. White space is
-// collapsed; each block is one line. src is UTF-8.
+// htmlText returns the title (<title>, otherwise the first <h1>) and text of a UTF-8 page
+// without markup, scripts, menus, page headers and footers. White space is collapsed; each
+// block is one line.
 //
-// It reads a stream of tokens and builds no tree. If a page consists of menus and the
-// like only, or does not close one, it is read again with these elements, because
-// its text would be lost otherwise. The same holds for a page that does not close an
-// element such as <select>.
+// It builds no tree. A page that is all menus and the like, or does not close one or an element
+// such as <select>, is read again with these elements; its text would be lost otherwise.
 func htmlText(src []byte) (title, text string) {
 	x := htmlExtractor{leftOut: noTextOrBoilerplate}
 	whole := x.run(src)
@@ -70,7 +67,7 @@ func htmlText(src []byte) (title, text string) {
 	return title, x.body.String()
 }
 
-// htmlExtractor holds the state of one pass over a page.
+// One pass over a page.
 type htmlExtractor struct {
 	leftOut map[atom.Atom]bool
 
@@ -80,8 +77,7 @@ type htmlExtractor struct {
 	depth           int        // elements of that name open
 }
 
-// run reads the page. It is false if an element that is left out, other than code,
-// is open at the end.
+// run is false if a left-out element, other than code, is open at the end.
 func (x *htmlExtractor) run(src []byte) bool {
 	z := html.NewTokenizer(bytes.NewReader(src))
 	for {
@@ -93,8 +89,8 @@ func (x *htmlExtractor) run(src []byte) bool {
 		case html.StartTagToken, html.SelfClosingTagToken:
 			name, _ := z.TagName()
 			tag, selfClosing := atom.Lookup(name), kind == html.SelfClosingTagToken
-			// As in XHTML, <script/> has no content. The tokenizer must not skip
-			// the content of other elements that are not left out.
+			// As in XHTML, <script/> has no content. The tokenizer must not skip other
+			// elements' content.
 			if selfClosing || noTextOrBoilerplate[tag] && !x.leftOut[tag] {
 				z.NextIsNotRawText()
 			}
@@ -150,7 +146,6 @@ func (x *htmlExtractor) end(tag atom.Atom) {
 	x.boundary(tag)
 }
 
-// boundary ends the word or line that the tag ends.
 func (x *htmlExtractor) boundary(tag atom.Atom) {
 	if inline[tag] {
 		return
@@ -163,8 +158,8 @@ func (x *htmlExtractor) boundary(tag atom.Atom) {
 	}
 }
 
-// htmlToUTF8 returns a page as UTF-8: by its byte order mark, by the content
-// type of its HTTP header (may be empty), by its <meta>, by its bytes.
+// htmlToUTF8 goes by byte order mark, the HTTP header's content type (may be empty), <meta>,
+// and bytes.
 func htmlToUTF8(page []byte, contentType string) []byte {
 	encoding, name, declared := charset.DetermineEncoding(page, contentType)
 	if name != "utf-8" && (declared || !utf8.Valid(page)) {
@@ -179,8 +174,7 @@ func htmlToUTF8(page []byte, contentType string) []byte {
 	return bytes.ToValidUTF8(page, []byte("\ufffd"))
 }
 
-// collapser joins text and collapses white space: a blank between words, a line end
-// where line was called.
+// collapser joins text: a blank between words, a line end where line was called.
 type collapser struct {
 	strings.Builder
 	gap byte // written before the next word: 0, ' ' or '\n'
@@ -188,24 +182,20 @@ type collapser struct {
 
 func (c *collapser) empty() bool { return c.Len() == 0 }
 
-// space makes the next word start a new one.
 func (c *collapser) space() {
 	if c.gap == 0 && !c.empty() {
 		c.gap = ' '
 	}
 }
 
-// line makes the next word start a new line.
 func (c *collapser) line() {
 	if !c.empty() {
 		c.gap = '\n'
 	}
 }
 
-// isSpace is the set of white space of HTML.
 var isSpace = [256]bool{' ': true, '\t': true, '\r': true, '\n': true, '\f': true}
 
-// add appends text.
 func (c *collapser) add(text []byte) {
 	for len(text) > 0 {
 		n := 0

@@ -1,13 +1,11 @@
 package corpus
 
-// jsonParser parses records that are JSON objects. It implements lineParser.
 type jsonParser struct {
 	builder
 	scanner jsonScanner
 	vectors jsonScanner // of Options.Weights
 }
 
-// parse implements lineParser.
 func (p *jsonParser) parse(line []byte, at Location) (*Document, *RecordError) {
 	d, rec := p.document(line, at)
 	if rec != nil {

@@ -150,8 +150,7 @@ func TestJSONLErrors(t *testing.T) {
 	}
 }
 
-// TestJSONLAllocations: a document is allocated with its id, and one string
-// for all of its text.
+// A document allocates its id and one string for all of its text.
 func TestJSONLAllocations(t *testing.T) {
 	parser := jsonParser{builder: builder{opts: &Options{}}}
 	line := []byte(`{"id": "12-0", "title": "A \"title\"", "text": "and a text"}`)
@@ -165,8 +164,7 @@ func TestJSONLAllocations(t *testing.T) {
 	}
 }
 
-// FuzzJSONL compares with encoding/json, which accepts more: it takes the last of
-// equal names and replaces invalid UTF-8.
+// encoding/json accepts more: it takes the last of equal names and replaces invalid UTF-8.
 func FuzzJSONL(f *testing.F) {
 	for _, s := range []string{
 		`{"id": "1", "title": "t\u00e9\n", "text": "x y", "year": 1999, "tags": ["a", {"b": null}]}`,
@@ -230,7 +228,6 @@ func TestJSONLVectors(t *testing.T) {
 			t.Errorf("%s: %v, %v; want an error with %q", c.line, res.docs, res.bad, c.want)
 		}
 	}
-	// Vectors without the option have an error of their own.
 	res = collectString(t, `{"id": "1", "vector": {"a": 1}}`+"\n", Options{Format: "jsonl"})
 	if len(res.bad) != 1 || !strings.Contains(res.bad[0], "index it as weights") {
 		t.Errorf("a vector taken for a text: %v", res.bad)
@@ -261,8 +258,7 @@ func FuzzParseVector(f *testing.F) {
 	})
 }
 
-// TestTooManyFields reads records with a million fields. The parser must refuse
-// them at the first field beyond the limit, not after it has read them all.
+// The parser must refuse a million fields at the first beyond the limit.
 func TestTooManyFields(t *testing.T) {
 	const numFields = 1_000_000
 	var record, vector strings.Builder

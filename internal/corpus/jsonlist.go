@@ -9,9 +9,8 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// jsonSplitter cuts a JSON file into records: the elements of one list, or values
-// that follow one another. It checks no more than it must to find the ends of
-// records; the parser checks the rest.
+// jsonSplitter cuts a JSON file into records: the elements of one list, or consecutive values.
+// It only finds ends; the parser checks.
 type jsonSplitter struct {
 	s         *stream
 	limit     int // longest record
@@ -25,7 +24,6 @@ type jsonSplitter struct {
 	err    error // to return when rest is used up
 }
 
-// listState is the place of a jsonSplitter in its file.
 type listState uint8
 
 const (
@@ -36,7 +34,6 @@ const (
 	afterList
 )
 
-// jsonRecord is one record of a batch.
 type jsonRecord struct {
 	data []byte
 	at   Location
@@ -49,7 +46,6 @@ func splitJSON(s *stream, r *reader) splitter {
 	}
 }
 
-// next implements splitter.
 func (j *jsonSplitter) next() (*Batch, error) {
 	for {
 		if errors.Is(j.err, io.EOF) && len(j.rest) == 0 || j.err != nil && !errors.Is(j.err, io.EOF) {
@@ -76,7 +72,6 @@ func (j *jsonSplitter) next() (*Batch, error) {
 	}
 }
 
-// ended returns the error that ends the stream.
 func (j *jsonSplitter) ended() error {
 	switch {
 	case !errors.Is(j.err, io.EOF):
@@ -93,7 +88,7 @@ func (j *jsonSplitter) ended() error {
 	return io.EOF
 }
 
-// records returns the whole records that buf starts with and keeps the rest of it.
+// records returns the whole records at buf's start and keeps the rest.
 func (j *jsonSplitter) records(buf []byte) (records []jsonRecord, err error) {
 	for {
 		blank := len(buf) - len(bytes.TrimLeft(buf, " \t\r\n"))
@@ -123,8 +118,8 @@ func (j *jsonSplitter) records(buf []byte) (records []jsonRecord, err error) {
 	}
 }
 
-// mark reports whether c is a mark of the list around the records, and moves on
-// after it. The error is about a c that cannot stand here.
+// mark reports whether c belongs to the list around the records, and moves on after it. The
+// error is about a misplaced c.
 func (j *jsonSplitter) mark(c byte) (bool, error) {
 	switch {
 	case j.state == atStart && c == '[':
@@ -147,7 +142,6 @@ func (j *jsonSplitter) mark(c byte) (bool, error) {
 	return false, nil
 }
 
-// drop moves on by n bytes.
 func (j *jsonSplitter) drop(buf []byte, n int) []byte {
 	j.line += int64(bytes.Count(buf[:n], []byte{'\n'}))
 	j.offset += int64(n)
@@ -184,9 +178,8 @@ func (j *jsonSplitter) batch(records []jsonRecord) *Batch {
 	}
 }
 
-// valueEnd returns where the JSON value ends that b starts with; 0 if b may not
-// hold all of it. b may be invalid: the result is then within b, and not 0 unless
-// b ends first.
+// valueEnd returns the end of b's first JSON value; 0 if b may not hold all of it. For invalid
+// b, the result is within b, and not 0 unless b ends first.
 func valueEnd(b []byte) int {
 	depth := 0
 	for i := 0; i < len(b); i++ {
@@ -217,7 +210,7 @@ func valueEnd(b []byte) int {
 	return 0
 }
 
-// stringEnd returns where the string ends that b starts with, 0 if not in b.
+// stringEnd returns the end of b's first string, 0 if not in b.
 func stringEnd(b []byte) int {
 	for i := 1; i < len(b); i++ {
 		n := bytes.IndexByte(b[i:], '"')

@@ -52,8 +52,7 @@ func TestJSONListErrors(t *testing.T) {
 	}
 }
 
-// TestJSONListBatches reads a list of many batches, with an element that is
-// longer than a batch.
+// One element is longer than a batch.
 func TestJSONListBatches(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("[\n")

@@ -12,28 +12,24 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// maxDepth is the highest number of lists and objects within one another, the
-// record included.
+// maxDepth counts nested lists and objects, the record included.
 const maxDepth = 64
 
-// field is one value of a record.
 type field struct {
-	// name is unescaped. The name of a nested value is its path, joined with dots.
+	// name is unescaped; a nested value's is its path, joined with dots.
 	name []byte
-	// value is the unescaped text of a string, or the JSON text of another value.
-	// It is empty for an empty list or object.
+	// value is a string's unescaped text, or another value's JSON text; empty for an empty list
+	// or object.
 	value []byte
 	kind  byte // '"' string, '0' number, 't', 'f', 'n' null, '{', '['
 }
 
-// hasValue reports whether the field has a value: null and empty lists and
-// objects have none.
+// null and empty lists and objects have no value.
 func (f *field) hasValue() bool { return f.kind != 'n' && f.kind != '[' && f.kind != '{' }
 
-// jsonScanner splits one JSON object into its fields. It reuses its memory: the
-// fields are valid until the next call.
+// jsonScanner splits a JSON object into fields, valid until the next call.
 type jsonScanner struct {
-	// raw is the name of a member that record does not flatten, "" for none.
+	// raw is a member that record does not flatten.
 	raw string
 
 	flat   bool // flatten nested values
@@ -45,20 +41,18 @@ type jsonScanner struct {
 	dec    *jsontext.Decoder
 }
 
-// object returns the members of the object that line holds, in order. The value
-// of a list or object is its JSON text. object accepts RFC 8259 with the
-// restrictions of RFC 7493: no duplicate names, valid UTF-8. It stops at the
-// first member beyond limit. The error has no location yet.
+// object returns the members of the object in line, in order; lists and objects as JSON text.
+// It accepts RFC 8259 with the restrictions of RFC 7493: no duplicate names, valid UTF-8. It
+// stops at the first member beyond limit. The error has no location yet.
 func (s *jsonScanner) object(line []byte, limit int) ([]field, *RecordError) {
 	s.flat = false
 	rec := s.scan(line, limit)
 	return s.fields, rec
 }
 
-// record is object with nested values flattened. The member "b" of the object
-// "a" becomes the field "a.b". A list becomes one field for each element, all
-// with the name of the list. An empty list or object becomes a field without a
-// value. Each of these fields counts towards limit.
+// record is object with nested values flattened: member "b" of "a" becomes "a.b"; a list
+// becomes a field for each element, with its name; an empty list or object a field without a
+// value. Each counts towards limit.
 func (s *jsonScanner) record(line []byte, limit int) ([]field, *RecordError) {
 	s.flat = true
 	rec := s.scan(line, limit)
@@ -73,8 +67,7 @@ func (s *jsonScanner) scan(line []byte, limit int) *RecordError {
 		s.dec.Reset(&s.input)
 	}
 	s.fields, s.paths, s.limit = s.fields[:0], s.paths[:0], limit
-	// An unescaped string is not longer than its escaped form, so text never
-	// moves while the fields point into it.
+	// An unescaped string is not longer than its escaped form, so text never moves.
 	if cap(s.text) < len(line) {
 		s.text = make([]byte, 0, len(line))
 	}
@@ -95,7 +88,7 @@ func (s *jsonScanner) scan(line []byte, limit int) *RecordError {
 	return nil
 }
 
-// members reads an object. path is its name, nil for the record.
+// path is the object's name, nil for the record.
 func (s *jsonScanner) members(path []byte, depth int) *RecordError {
 	if _, err := s.dec.ReadToken(); err != nil {
 		return syntaxError(err)
@@ -125,7 +118,6 @@ func (s *jsonScanner) members(path []byte, depth int) *RecordError {
 	return nil
 }
 
-// elements reads a list.
 func (s *jsonScanner) elements(name []byte, depth int) *RecordError {
 	if _, err := s.dec.ReadToken(); err != nil {
 		return syntaxError(err)
@@ -145,8 +137,7 @@ func (s *jsonScanner) elements(name []byte, depth int) *RecordError {
 	return nil
 }
 
-// value reads one value of the given name. depth is the number of lists and
-// objects around it.
+// depth is the number of lists and objects around.
 func (s *jsonScanner) value(name []byte, depth int) *RecordError {
 	if s.flat && (depth > 1 || s.raw == "" || string(name) != s.raw) {
 		switch kind := s.dec.PeekKind(); {
@@ -176,7 +167,6 @@ func (s *jsonScanner) value(name []byte, depth int) *RecordError {
 	return nil
 }
 
-// add appends a field without a value.
 func (s *jsonScanner) add(f field) *RecordError {
 	if len(s.fields) == s.limit {
 		return tooManyFields(f.name, s.limit)
@@ -185,8 +175,7 @@ func (s *jsonScanner) add(f field) *RecordError {
 	return nil
 }
 
-// unquote returns the text of a valid JSON string: a part of the line or, if it
-// had to be unescaped, of s.text.
+// The text of a valid JSON string is a part of the line or, if unescaped, of s.text.
 func (s *jsonScanner) unquote(quoted jsontext.Value) []byte {
 	if bytes.IndexByte(quoted, '\\') < 0 {
 		return quoted[1 : len(quoted)-1]
@@ -196,7 +185,6 @@ func (s *jsonScanner) unquote(quoted jsontext.Value) []byte {
 	return s.text[start:len(s.text):len(s.text)]
 }
 
-// tooManyFields is the error for a record whose field name exceeds the limit.
 func tooManyFields(name []byte, limit int) *RecordError {
 	return &RecordError{
 		Field: shortName(string(name)),
@@ -204,10 +192,9 @@ func tooManyFields(name []byte, limit int) *RecordError {
 	}
 }
 
-// maxNameBytes bounds the field names in errors.
+// For field names in errors.
 const maxNameBytes = 100
 
-// shortName returns a field name, cut to maxNameBytes.
 func shortName(name string) string {
 	if len(name) > maxNameBytes {
 		return validUTF8(name[:maxNameBytes]) + "…"
@@ -215,7 +202,6 @@ func shortName(name string) string {
 	return name
 }
 
-// notAnObject is the error for a record that is some other JSON value.
 func notAnObject(kind jsontext.Kind) *RecordError {
 	err := fmt.Errorf("a record must be an object, this is %s: %w", kindName(byte(kind)), base.ErrBadInput)
 	if kind == '[' {
@@ -224,11 +210,10 @@ func notAnObject(kind jsontext.Kind) *RecordError {
 	return &RecordError{Err: err}
 }
 
-// unescapePointer replaces the escapes of a JSON pointer and joins its parts with dots.
+// Joins the parts of a JSON pointer with dots.
 var unescapePointer = strings.NewReplacer("/", ".", "~1", "/", "~0", "~")
 
-// syntaxError translates an error of the JSON library. It keeps the byte offset
-// and the path of the field.
+// syntaxError keeps the JSON library's byte offset and field path.
 func syntaxError(err error) *RecordError {
 	var syntax *jsontext.SyntacticError
 	if !errors.As(err, &syntax) {

@@ -2,12 +2,11 @@ package corpus
 
 import "bytes"
 
-// lineParser parses the records of a format with one record a line.
+// lineParser parses one record a line.
 type lineParser interface {
-	// parse returns the document of one line, or an error. Both are nil if the
-	// line is not a record. The line has no line end and is not blank.
+	// parse returns a document or an error; both are nil for no record. line has no line end
+	// and is not blank.
 	parse(line []byte, at Location) (*Document, *RecordError)
-	// end is called after the last line.
 	end()
 }
 
@@ -17,10 +16,9 @@ var (
 	_ lineParser = (*rowParser)(nil)
 )
 
-// lineSyntax is the syntax of formats with one record a line.
 type lineSyntax struct {
 	limit int // longest line, without the line feed
-	// newParser makes the parser of a chunk, which may keep scratch memory.
+	// A chunk's parser may keep scratch memory.
 	newParser func() lineParser
 }
 
@@ -28,7 +26,7 @@ func (l *lineSyntax) firstEnd(b []byte) int { return bytes.IndexByte(b, '\n') + 
 func (l *lineSyntax) lastEnd(b []byte) int  { return bytes.LastIndexByte(b, '\n') + 1 }
 func (l *lineSyntax) endBytes() int         { return 1 }
 
-// parse implements syntax. Blank lines are no records.
+// Blank lines are no records.
 func (l *lineSyntax) parse(c chunk, doc func(*Document) error, bad func(*RecordError) error) error {
 	parser := l.newParser()
 	defer parser.end()

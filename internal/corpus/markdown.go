@@ -2,9 +2,8 @@ package corpus
 
 import "strings"
 
-// markdownText returns the first heading of a Markdown text as title, "" for none,
-// and the text without its line. A line "title: …" in front matter between "---"
-// lines at the start takes precedence; the text does not include front matter.
+// markdownText returns the title (a line "title: …" in front matter between "---" lines at the
+// start, otherwise the first heading, or "") and the text without it and front matter.
 func markdownText(src string) (title, text string) {
 	body := src
 	if matter, rest, ok := frontMatter(src); ok {
@@ -25,8 +24,8 @@ func markdownText(src string) (title, text string) {
 	return heading, body[:start] + body[end:]
 }
 
-// frontMatter splits a text that starts with a block of fields (YAML) between
-// two lines "---". Text between two horizontal rules is not front matter.
+// frontMatter splits off a leading block of fields (YAML) between two lines "---"; text between
+// horizontal rules is none.
 func frontMatter(src string) (matter, rest string, ok bool) {
 	first, after, ok := strings.Cut(src, "\n")
 	if !ok || strings.TrimRight(first, " \r") != "---" {
@@ -42,8 +41,7 @@ func frontMatter(src string) (matter, rest string, ok bool) {
 	return "", src, false
 }
 
-// startsWithKey reports whether the first line that is neither blank nor a comment
-// begins with "key:".
+// The first line that is neither blank nor a comment counts.
 func startsWithKey(matter string) bool {
 	for line := range strings.Lines(matter) {
 		if line = strings.TrimRight(line, " \t\r\n"); line == "" || line[0] == '#' {
@@ -55,7 +53,7 @@ func startsWithKey(matter string) bool {
 	return false
 }
 
-// closedHeading removes the "#" that may close a heading, and white space.
+// closedHeading removes a closing "#".
 func closedHeading(text string) string {
 	text = strings.TrimSpace(text)
 	open := strings.TrimRight(text, "#")
@@ -65,8 +63,8 @@ func closedHeading(text string) string {
 	return text
 }
 
-// firstHeading finds the first "# heading", or line underlined with = or -,
-// outside of code blocks; src[start:end] is its source.
+// firstHeading finds the first "# heading", or line underlined with = or -, outside of code
+// blocks; its source is src[start:end].
 func firstHeading(src string) (heading string, start, end int) {
 	fence := "" // of the current code block
 	previous, previousStart := "", 0

@@ -11,7 +11,6 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// input is one file of a corpus.
 type input struct {
 	path      string // to open it, and for messages
 	id        string // of the document, if the file is one
@@ -23,7 +22,6 @@ type input struct {
 	err       error // why the file cannot be read, if that is known already
 }
 
-// reader implements Reader over the files of a corpus, in order.
 type reader struct {
 	opts    Options
 	inputs  []input // those not yet begun
@@ -37,15 +35,12 @@ type reader struct {
 
 var _ Reader = (*reader)(nil)
 
-// Open returns a Reader of the given files and folders, "-" for standard input,
-// in this order. The files of a folder come in the order of their names.
+// Open returns a Reader of files and folders (by name), "-" for standard input, in this order.
 //
-// Open lists folders and looks at the start of files that the user named. A path
-// that does not exist or cannot be read, and a format that cannot be recognised,
-// are errors of Open; below a folder, a file that cannot be read is a bad record.
-// Open does not look at input that can be read only once (standard input, pipes);
-// Next does. With several paths the ids of files that are documents start with
-// the path, so that equal names in two folders stay apart.
+// It lists folders and looks at the start of named files, but not at standard input and pipes,
+// which can be read only once. Missing or unreadable paths and unrecognised formats are errors
+// of Open; an unreadable file below a folder is a bad record. With several paths the ids of
+// files start with the path, so that equal names stay apart.
 func Open(paths []string, opts Options) (Reader, error) {
 	opts = opts.withDefaults()
 	f, err := findFormat(opts.Format)
@@ -72,13 +67,12 @@ func Open(paths []string, opts Options) (Reader, error) {
 	return r, nil
 }
 
-// append appends an input.
 func (r *reader) append(in input) {
 	in.number = len(r.inputs)
 	r.inputs = append(r.inputs, in)
 }
 
-// add appends the files of one path to the inputs.
+// add appends the files of one path.
 func (r *reader) add(path string, f *format, prefixed bool) error {
 	if path == stdinPath {
 		if f.name == formatFolder {
@@ -111,7 +105,6 @@ func (r *reader) add(path string, f *format, prefixed bool) error {
 	return nil
 }
 
-// addPipe appends an input that can be read only once.
 func (r *reader) addPipe(in input) {
 	in.piped, in.sizeBytes = true, 0
 	if in.format.name == formatAuto {
@@ -120,7 +113,7 @@ func (r *reader) addPipe(in input) {
 	r.append(in)
 }
 
-// detectFile returns the format of a file that the user named.
+// detectFile is for a file that the user named.
 func (r *reader) detectFile(path string) (*format, error) {
 	s, err := openStream(path, nil, new(atomic.Int64)) // not counted as progress
 	if err != nil {
@@ -140,7 +133,6 @@ func (r *reader) detectFile(path string) (*format, error) {
 	return f, nil
 }
 
-// Next implements Reader.
 func (r *reader) Next() (*Batch, error) {
 	for {
 		if r.current != nil {
@@ -173,8 +165,7 @@ func (r *reader) Next() (*Batch, error) {
 	}
 }
 
-// ended closes the current stream, which err ended, and returns the error to
-// report, if there is one.
+// ended closes the current stream, which err ended, and returns the error to report, if any.
 func (r *reader) ended(err error) *RecordError {
 	at := Location{File: r.stream.name}
 	closeErr := r.closeStream()
@@ -188,7 +179,6 @@ func (r *reader) ended(err error) *RecordError {
 	return &RecordError{Location: at, Err: err}
 }
 
-// begin opens one input as the current stream.
 func (r *reader) begin(in input) error {
 	if in.err != nil {
 		return in.err
@@ -211,7 +201,7 @@ func (r *reader) begin(in input) error {
 	return nil
 }
 
-// detectListed sets the format of the next input, a file of a folder, or removes it.
+// detectListed sets the next folder file's format, or removes it.
 func (r *reader) detectListed(in *input) {
 	in.listed = false
 	s, err := openStream(in.path, nil, new(atomic.Int64)) // not counted as progress
@@ -228,16 +218,12 @@ func (r *reader) detectListed(in *input) {
 	}
 }
 
-// Progress implements Reader.
 func (r *reader) Progress() (read, total int64) { return r.read.Load(), r.total }
 
-// Skipped implements Reader.
 func (r *reader) Skipped() int64 { return r.summary.total() }
 
-// Summary implements Reader.
 func (r *reader) Summary() Summary { return r.summary.result() }
 
-// Close implements Reader.
 func (r *reader) Close() error {
 	r.inputs = nil
 	return r.closeStream()

@@ -9,10 +9,9 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// OpenFile opens one file of a format that another package reads (CIFF), and
-// decompresses it (gzip, zstd or bzip2, by its first bytes). A file that is not
-// compressed is an io.ReaderAt too. Standard input ("-") and pipes are
-// base.ErrBadInput, because such formats are read more than once.
+// OpenFile opens and decompresses (gzip, zstd or bzip2, by its first bytes) a file that another
+// package reads (CIFF). An uncompressed file is an io.ReaderAt too. Standard input ("-") and
+// pipes are base.ErrBadInput, because such formats are read more than once.
 func OpenFile(path string) (io.ReadCloser, error) {
 	once, err := readableOnce(path)
 	if err != nil {
@@ -34,7 +33,7 @@ func OpenFile(path string) (io.ReadCloser, error) {
 	return os.Open(path)
 }
 
-// readableOnce reports whether path is standard input, a pipe or a device.
+// True for standard input, a pipe or a device.
 func readableOnce(path string) (bool, error) {
 	if path == stdinPath {
 		return true, nil

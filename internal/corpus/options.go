@@ -9,37 +9,35 @@ import (
 // DefaultMaxRecordBytes is the default of Options.MaxRecordBytes.
 const DefaultMaxRecordBytes = 64 << 20
 
-// MaxFields is the highest number of values of one record or document: each
-// element of a list counts. A record with more is refused while it is read.
+// MaxFields bounds the values of one record or document; each element of a list counts. A
+// record with more is refused while it is read.
 const MaxFields = 1 << 16
 
-// Options are the options of Open. The zero value reads all recognised files.
+// Options are the options of Open; zero reads all recognised files.
 type Options struct {
 	// Format is one of Formats; empty means "auto".
 	Format string
-	// IDField, TitleField and TextField name the fields of JSON and CSV records that
-	// hold these parts; a record without such a field is bad. A nested value has a
-	// dotted name. Empty: the first of _id, id, docid, docno; title; the first of
-	// text, contents, body, content; and otherwise the names in record.go. A record
-	// without an id is numbered. It needs a title or a text, which may be empty.
+	// IDField, TitleField and TextField name the fields of JSON and CSV records with these
+	// parts, dotted if nested; a record without such a field is bad. Defaults: the first of
+	// _id, id, docid, docno; title; the first of text, contents, body, content; and otherwise
+	// the names in record.go. A record without an id is numbered; it needs a title or a text,
+	// which may be empty.
 	IDField, TitleField, TextField string
-	// ExtraFields names the further fields that go to Document.Extra, each with the
-	// fields below it ("meta" keeps "meta.author"); nil: all.
+	// ExtraFields names the fields that go to Document.Extra, each with those below it ("meta"
+	// keeps "meta.author"); nil: all.
 	ExtraFields []string
 	// DropExtra leaves Document.Extra empty.
 	DropExtra bool
-	// Weights reads the field "vector" of JSON records, an object of terms and
-	// weights as Anserini and Pyserini write it, into Document.Vector. A title or
-	// text may then be missing.
+	// Weights reads the field "vector" of JSON records, terms and weights as Anserini and
+	// Pyserini write them, into Document.Vector. Title or text may then be missing.
 	Weights bool
-	// MaxRecordBytes bounds a record, and a file that is one document, uncompressed.
-	// A longer one is a bad record. 0: DefaultMaxRecordBytes.
+	// MaxRecordBytes bounds a record, or a file that is one document, uncompressed; a longer
+	// one is bad. 0: DefaultMaxRecordBytes.
 	MaxRecordBytes int
 	// Stdin is the input of the path "-"; nil: os.Stdin.
 	Stdin io.Reader
 }
 
-// withDefaults returns o with its zero values replaced.
 func (o Options) withDefaults() Options {
 	if o.Format == "" {
 		o.Format = formatAuto
@@ -53,7 +51,6 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// keepsExtra reports whether a field of the given name goes to Document.Extra.
 func (o *Options) keepsExtra(name string) bool {
 	if o.DropExtra {
 		return false
@@ -61,7 +58,7 @@ func (o *Options) keepsExtra(name string) bool {
 	return o.ExtraFields == nil || slices.Contains(o.ExtraFields, name)
 }
 
-// extra appends a field to fields unless it is empty or not to be kept.
+// extra appends a field unless it is empty or not kept.
 func (o *Options) extra(fields []Field, name, value string) []Field {
 	if value == "" || !o.keepsExtra(name) {
 		return fields

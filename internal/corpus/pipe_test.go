@@ -13,7 +13,7 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// pipe returns the path of a named pipe into which content is written once.
+// The content is written once.
 func pipe(t *testing.T, name, content string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -30,8 +30,7 @@ func pipe(t *testing.T, name, content string) string {
 	return path
 }
 
-// TestPipe reads a path such as <(command) of a shell, which can be read once:
-// detecting the format must not consume input.
+// A shell's <(command) can be read once: detecting the format must not consume input.
 func TestPipe(t *testing.T) {
 	const numDocs = 5000
 	var jsonl, tsv strings.Builder

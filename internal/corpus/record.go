@@ -11,11 +11,9 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// Names of the fields that hold the parts of a document, best first, for options
-// that name none. A record without any field of textNames takes its text from
-// the first of otherTextNames. One with neither title nor text takes its title
-// from the first of otherTitleNames. The latter two stay fields of their own too,
-// so that they can be searched by name.
+// Default names of the fields, best first. A record without textNames takes its text from
+// otherTextNames; one with neither title nor text its title from otherTitleNames. These stay
+// fields of their own too, to be searched by name.
 var (
 	idNames         = []string{"_id", "id", "docid", "docno"}
 	titleNames      = []string{"title"}
@@ -24,15 +22,13 @@ var (
 	otherTextNames  = []string{"description", "abstract", "summary", "passage", "message", "comment"}
 )
 
-// roles are the names of the fields that become the parts of a document; nil for
-// none.
+// roles are the names of the fields that become parts of a document; nil for none.
 type roles struct {
 	id, title, text []byte
-	// keepTitle and keepText keep the field of the part as a field of its own.
+	// keepTitle and keepText keep the part as a field, too.
 	keepTitle, keepText bool
 }
 
-// builder makes documents of the fields of records.
 type builder struct {
 	opts   *Options
 	fileID string            // with which ids of records without one begin
@@ -42,8 +38,7 @@ type builder struct {
 	chosen []field           // fields of the record at hand that go to Extra
 }
 
-// choose returns the fields that become the parts of a document. With fold, the
-// case of names does not matter, unless the options give them.
+// With fold, the case of names does not matter, unless the options give them.
 func (b *builder) choose(fields []field, fold bool) (r roles, rec *RecordError) {
 	find := func(names []string) []byte {
 		for _, name := range names {
@@ -92,7 +87,7 @@ func (b *builder) choose(fields []field, fold bool) (r roles, rec *RecordError) 
 	return r, nil
 }
 
-// missing is the error for a record without a field that the options name.
+// The options name the field.
 func missing(fields []field, name string) *RecordError {
 	err := errMissing
 	for i := range fields {
@@ -104,7 +99,6 @@ func missing(fields []field, name string) *RecordError {
 	return &RecordError{Field: name, Err: err}
 }
 
-// withoutText is the error for a record that has neither title nor text.
 func withoutText(fields []field) *RecordError {
 	for i := range fields {
 		if string(fields[i].name) == vectorField || strings.HasPrefix(string(fields[i].name), vectorField+".") {
@@ -115,10 +109,10 @@ func withoutText(fields []field) *RecordError {
 		errWithoutText, slices.Concat(titleNames, textNames), listNames(fields), base.ErrBadInput)}
 }
 
-// maxListed bounds the names in one message.
+// maxListed bounds the names in a message.
 const maxListed = 12
 
-// listNames lists the different names of fields for a message.
+// listNames lists different names.
 func listNames(fields []field) string {
 	var names []string
 	for i := range fields {
@@ -136,10 +130,9 @@ func listNames(fields []field) string {
 	return strings.Join(names, " ")
 }
 
-// build makes a document of fields. A record without an id gets the id
-// file:number, where number is its line, or its place in a list. build allocates
-// the document, its id, and one string that Title, Text and the values of Extra
-// share. The error has no location yet.
+// build makes a document of fields. Without an id, it is file:number, by line or place in a
+// list. build allocates the document, its id, and one string that Title, Text and Extra's
+// values share. The error has no location yet.
 func (b *builder) build(fields []field, r *roles, at Location) (*Document, *RecordError) {
 	number := at.Line
 	if at.Record > 0 {
@@ -172,14 +165,13 @@ func (b *builder) build(fields []field, r *roles, at Location) (*Document, *Reco
 	return d, nil
 }
 
-// end gives the names and counts of a batch to the collection.
 func (b *builder) end() {
 	if b.into != nil {
 		b.into.addRoles(&b.tally)
 	}
 }
 
-// chooseExtra sets b.chosen and returns the size of all texts of the document.
+// chooseExtra sets b.chosen and returns the size of all texts.
 func (b *builder) chooseExtra(fields []field, r *roles) int {
 	size := 0
 	b.chosen = b.chosen[:0]
@@ -204,7 +196,6 @@ func (b *builder) chooseExtra(fields []field, r *roles) int {
 	return size
 }
 
-// keeps reports whether a field goes to Extra.
 func (b *builder) keeps(name []byte) bool {
 	if b.opts.DropExtra {
 		return false
@@ -217,7 +208,6 @@ func (b *builder) keeps(name []byte) bool {
 	})
 }
 
-// id returns the id of a record.
 func (b *builder) id(fields []field, name []byte, number int64) (string, *RecordError) {
 	if name == nil {
 		b.tally.numbered++
@@ -239,7 +229,7 @@ func (b *builder) id(fields []field, name []byte, number int64) (string, *Record
 	return string(found.value), nil
 }
 
-// name returns a field name as a string, without allocating it twice.
+// name allocates each name once.
 func (b *builder) name(name []byte) string {
 	const maxNames = 4096
 	if s, ok := b.names[string(name)]; ok {
@@ -255,8 +245,7 @@ func (b *builder) name(name []byte) string {
 	return s
 }
 
-// appendValues appends the values of the fields of a name, with a separator
-// between them, and returns their size.
+// appendValues returns the size of the values.
 func appendValues(to *strings.Builder, fields []field, name []byte, separator byte) int {
 	if name == nil {
 		return 0
@@ -274,7 +263,6 @@ func appendValues(to *strings.Builder, fields []field, name []byte, separator by
 	return to.Len() - start
 }
 
-// checkID accepts strings and integers.
 func checkID(f *field) error {
 	switch f.kind {
 	case '"':
@@ -295,10 +283,10 @@ func checkID(f *field) error {
 
 var (
 	errMissing = fmt.Errorf("missing: %w", base.ErrBadInput)
-	// errWithoutText is wrapped in errors that list the fields.
+	// Errors around it list the fields.
 	errWithoutText = errors.New("neither a title nor a text")
 	errEmptyID     = fmt.Errorf("the id is empty: %w", base.ErrBadInput)
-	// errOnlyVector is for output of a learned model that is read as texts.
+	// errOnlyVector is for a learned model's output read as texts.
 	errOnlyVector = fmt.Errorf("terms with weights, and no text: index it as weights: %w", base.ErrBadInput)
 )
 

@@ -9,12 +9,11 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// batchBytes is the size of a batch of records; a larger record has a batch to itself.
+// batchBytes is the size of a batch; a larger record has its own.
 const batchBytes = 1 << 20
 
-// splitter cuts one stream into batches. next returns io.EOF after the last batch.
-// A *RecordError means that the rest of the stream is lost. A batch has memory of
-// its own, which is never written again.
+// splitter cuts one stream into batches, and then returns io.EOF; a *RecordError means that the
+// rest is lost. A batch's memory is never written again.
 type splitter interface {
 	next() (*Batch, error)
 }
@@ -24,17 +23,16 @@ var (
 	_ splitter = (*warcSplitter)(nil)
 )
 
-// syntax is a format in which a search finds the ends of records. Its methods are
-// safe for concurrent use.
+// syntax is a format in which a search finds the ends of records. Methods are safe for
+// concurrent use.
 type syntax interface {
-	// firstEnd and lastEnd return the ends of the first and the last record that end
-	// in b; 0 for none. For lastEnd, b starts at the start of a record; for
-	// firstEnd, within one.
+	// firstEnd and lastEnd return the ends of the first and last record that end in b; 0 for
+	// none. For lastEnd, b starts with a record; for firstEnd, within one.
 	firstEnd(b []byte) int
 	lastEnd(b []byte) int
-	// endBytes is the length of the mark at the end of a record.
+	// endBytes is the length of a record's end mark.
 	endBytes() int
-	// parse parses whole records. The last record of the stream may lack its end.
+	// The last record of the stream may lack its end.
 	parse(c chunk, doc func(*Document) error, bad func(*RecordError) error) error
 }
 
@@ -43,14 +41,12 @@ var (
 	_ syntax = (*trecSyntax)(nil)
 )
 
-// chunk is a part of a stream.
 type chunk struct {
 	file string
 	line int64 // of the first byte of data
 	data []byte
 }
 
-// textSplitter cuts a stream at ends of records.
 type textSplitter struct {
 	s      *stream
 	limit  int // longest record
@@ -63,7 +59,7 @@ type textSplitter struct {
 	err      error  // to return when rest is used up
 }
 
-// newTextSplitter returns a splitter of s after its byte order mark.
+// newTextSplitter skips the byte order mark.
 func newTextSplitter(s *stream, limit int, syntax syntax) *textSplitter {
 	t := &textSplitter{s: s, limit: limit, syntax: syntax, line: 1}
 	if bom, _ := s.Peek(3); string(bom) == "\ufeff" {
@@ -73,7 +69,6 @@ func newTextSplitter(s *stream, limit int, syntax syntax) *textSplitter {
 	return t
 }
 
-// next implements splitter.
 func (t *textSplitter) next() (*Batch, error) {
 	for t.err == nil {
 		buf := make([]byte, max(batchBytes, min(2*len(t.rest), t.limit+1)))
@@ -113,7 +108,6 @@ func (t *textSplitter) next() (*Batch, error) {
 	return nil, io.EOF
 }
 
-// drop removes the first n bytes of buf.
 func (t *textSplitter) drop(buf []byte, n int) []byte {
 	t.line += int64(bytes.Count(buf[:n], []byte{'\n'}))
 	t.offset += int64(n)
@@ -121,7 +115,7 @@ func (t *textSplitter) drop(buf []byte, n int) []byte {
 	return t.rest
 }
 
-// batch makes a batch of whole records and counts their lines.
+// batch counts the lines of whole records.
 func (t *textSplitter) batch(records []byte) *Batch {
 	c := chunk{file: t.s.name, line: t.line, data: records}
 	t.line += int64(bytes.Count(records, []byte{'\n'}))
@@ -139,7 +133,6 @@ func tooLong(at Location, limit int) *RecordError {
 	return &RecordError{Location: at, Err: fmt.Errorf("the record is longer than the limit of %d bytes: %w", limit, base.ErrBadInput)}
 }
 
-// badBatch returns a batch of one bad record.
 func badBatch(rec *RecordError) *Batch {
 	return &Batch{Parse: func(_ func(*Document) error, bad func(*RecordError) error) error { return bad(rec) }}
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// lineEcho makes a document of each line, with the line as its text.
 type lineEcho struct{}
 
 func (lineEcho) end() {}
@@ -25,7 +24,6 @@ func (lineEcho) parse(line []byte, at Location) (*Document, *RecordError) {
 	return &Document{Text: string(line), Source: at}, nil
 }
 
-// splitAll splits the input with the given limit.
 func splitAll(t *testing.T, in io.Reader, limit int) *result {
 	t.Helper()
 	r := &reader{opts: Options{Stdin: in, MaxRecordBytes: limit}}
@@ -41,8 +39,7 @@ func splitAll(t *testing.T, in io.Reader, limit int) *result {
 	return res
 }
 
-// TestLinesAgainstSplit compares with strings.Split over lines of all lengths,
-// some longer than a batch, some longer than the limit.
+// Some lines are longer than a batch, some than the limit.
 func TestLinesAgainstSplit(t *testing.T) {
 	const limit = 3 * batchBytes
 	for seed := range uint64(6) {
@@ -118,7 +115,7 @@ func zstded(t testing.TB, s string, opts ...zstd.EOption) string {
 	return string(w.EncodeAll([]byte(s), nil))
 }
 
-// bzip2Line is "{"id":"1","text":"from bzip2"}\n" through bzip2.
+// {"id":"1","text":"from bzip2"}\n.
 const bzip2Line = "QlpoOTFBWSZTWaeA5JkAAA7ZgAAQUAQwEBci1FogACIho0GgabUKBpoZGTEGkthpDCqTRLPbGQ89HCAA/i7kinChIU8ByTI="
 
 func TestCompressionIsSeenThrough(t *testing.T) {
@@ -136,7 +133,6 @@ func TestCompressionIsSeenThrough(t *testing.T) {
 		"zstd skip":    "\x50\x2a\x4d\x18\x03\x00\x00\x00abc" + zstded(t, line),
 		"bzip2":        string(bz),
 	} {
-		// Names do not matter.
 		res := mustCollect(t, []string{filepath.Join(writeFiles(t, map[string]string{"file.txt": content}), "file.txt")}, Options{})
 		checkBad(t, res.bad)
 		if len(res.docs) == 0 || res.docs[0].ID != "1" {
@@ -150,8 +146,8 @@ func TestCompressionIsSeenThrough(t *testing.T) {
 	}
 }
 
-// TestCutOffStreams: the part before the cut is used, an error reports the place of
-// the rest, and the next file is read.
+// The part before the cut is used, an error reports the place of the rest, and the next file is
+// read.
 func TestCutOffStreams(t *testing.T) {
 	var lines strings.Builder
 	for i := range 3000 {
@@ -207,8 +203,7 @@ func TestTSV(t *testing.T) {
 	)
 }
 
-// fuzzFormat feeds s to a format with a small limit. No s may cause a panic or an
-// error of Next, and all strings must be UTF-8.
+// No s may cause a panic or an error of Next, and all strings must be UTF-8.
 func fuzzFormat(t *testing.T, name, s string) *result {
 	t.Helper()
 	res := collectString(t, s, Options{Format: name, MaxRecordBytes: 1 << 10})
@@ -245,7 +240,6 @@ func FuzzTSV(f *testing.F) {
 	})
 }
 
-// decompresses reports whether s may be read as compressed.
 func decompresses(s string) bool {
 	for _, magic := range []string{"\x1f\x8b", "\x1f\x9d", "\x28\xb5\x2f\xfd", "BZh", "\xfd7zXZ\x00"} {
 		if strings.HasPrefix(s, magic) {
@@ -255,7 +249,6 @@ func decompresses(s string) bool {
 	return isSkippableFrame([]byte(s))
 }
 
-// FuzzDecompress feeds damaged compressed streams.
 func FuzzDecompress(f *testing.F) {
 	line := `{"id":"1","text":"x"}` + "\n"
 	f.Add(gzipped(f, line))

@@ -17,15 +17,13 @@ import (
 )
 
 const (
-	// stdinPath is the path that stands for standard input.
 	stdinPath = "-"
-	// maxWindowBytes is the largest zstd window that is accepted (zstd --long=27).
+	// maxWindowBytes is the largest accepted zstd window (zstd --long=27).
 	maxWindowBytes = 128 << 20
-	// sniffBytes is the size of the start of a stream that shows its format.
+	// sniffBytes at the start show the format.
 	sniffBytes = 64 << 10
 )
 
-// stream is one input file, decompressed.
 type stream struct {
 	*bufio.Reader // the decompressed bytes
 	name          string
@@ -35,8 +33,8 @@ type stream struct {
 	closers       []func() error
 }
 
-// openStream opens path, "-" for stdin, and decompresses it. It adds the bytes that
-// it reads from the file, as stored, to read.
+// openStream opens path, "-" for stdin, decompresses it, and adds the bytes read from the file,
+// as stored, to read.
 func openStream(path string, stdin io.Reader, read *atomic.Int64) (*stream, error) {
 	s := &stream{name: path}
 	raw := stdin
@@ -54,8 +52,6 @@ func openStream(path string, stdin io.Reader, read *atomic.Int64) (*stream, erro
 	return s, nil
 }
 
-// decompress sets the Reader of s to raw, decompressed if it starts as a compression
-// format.
 func (s *stream) decompress(raw io.Reader) error {
 	stored := bufio.NewReaderSize(raw, sniffBytes)
 	magic, err := stored.Peek(6)
@@ -92,20 +88,19 @@ func (s *stream) setDecompressor(name string, d io.Reader) {
 	s.compression, s.Reader = name, bufio.NewReaderSize(d, sniffBytes)
 }
 
-// isSkippableFrame reports whether a zstd stream starts with a frame without data,
-// as parallel compressors write.
+// zstd streams of parallel compressors start with a frame without data.
 func isSkippableFrame(magic []byte) bool {
 	return len(magic) >= 4 && magic[0]&0xf0 == 0x50 && bytes.Equal(magic[1:4], []byte{0x2a, 0x4d, 0x18})
 }
 
-// head returns the start of the stream, at most sniffBytes, without reading it. An
-// error comes back when the stream is read.
+// head returns the start, at most sniffBytes, without reading it. An error comes back when the
+// stream is read.
 func (s *stream) head() []byte {
 	head, _ := s.Peek(sniffBytes)
 	return head
 }
 
-// fill reads until p is full or the stream ends. The error is nil if p is full.
+// fill reads until p is full (then without an error) or the stream ends.
 func (s *stream) fill(p []byte) (int, error) {
 	n := 0
 	for n < len(p) {
@@ -118,8 +113,7 @@ func (s *stream) fill(p []byte) (int, error) {
 	return n, nil
 }
 
-// failed returns the record error of a stream that cannot be read beyond offset, in
-// decompressed bytes.
+// failed is the error of a stream unreadable beyond offset, in decompressed bytes.
 func (s *stream) failed(offset int64, err error) *RecordError {
 	what := "reading"
 	if s.compression != "" {
@@ -134,7 +128,7 @@ func (s *stream) failed(offset int64, err error) *RecordError {
 	}
 }
 
-// Close releases the file and the decompressor.
+// Close releases file and decompressor.
 func (s *stream) Close() error {
 	var errs []error
 	for i := len(s.closers) - 1; i >= 0; i-- {
@@ -144,7 +138,6 @@ func (s *stream) Close() error {
 	return errors.Join(errs...)
 }
 
-// countingReader adds the bytes that it reads to a counter.
 type countingReader struct {
 	r io.Reader
 	n *atomic.Int64

@@ -10,42 +10,42 @@ import (
 
 // Summary describes how a corpus was read.
 type Summary struct {
-	// Collections are the files that were split into records, in corpus order.
+	// Collections are the files that were split, in corpus order.
 	Collections []Collection
-	// Names are the names of the fields of the documents, sorted, at most
-	// MaxFields of them. "title" is among them if a document has a title.
+	// Names are the documents' field names, sorted, at most MaxFields. "title" is among them if
+	// a document has a title.
 	Names []string
-	// Skipped are the files that were left out, sorted, at most MaxListedFiles of
-	// them. NumSkipped counts all files, and all records, by reason.
+	// Skipped are the files left out, sorted, at most MaxListedFiles. NumSkipped counts all
+	// files and records by reason.
 	Skipped    []SkippedFile
 	NumSkipped map[string]int64
-	// Notes are remarks about files that could be read in another way, sorted, at
-	// most MaxListedFiles of them.
+	// Notes are remarks on files that could be read in another way, sorted, at most
+	// MaxListedFiles.
 	Notes []string
 }
 
-// MaxListedFiles bounds the lists of a Summary.
+// MaxListedFiles bounds a Summary's lists.
 const MaxListedFiles = 10_000
 
 // Collection is a file that was split into records.
 type Collection struct {
 	File, Format string
 	Records      int64 // good ones
-	// ID, Title and Text are the names of the fields that became these parts of
-	// documents. They are empty for formats whose records have no named fields.
+	// ID, Title and Text are the fields that became these parts; empty for formats without
+	// named fields.
 	ID, Title, Text []string
-	// Fields are the names of the other fields that were kept, sorted.
+	// Fields are the other kept names, sorted.
 	Fields []string
-	// Numbered counts records without an id. Their ids are file:number.
+	// Numbered counts records without an id; theirs are file:number.
 	Numbered int64
-	// Recoded counts records that are not UTF-8 and were read as Windows-1252.
+	// Recoded counts records read as Windows-1252, not UTF-8.
 	Recoded int64
 }
 
-// SkippedFile is a file that was left out.
+// SkippedFile was left out.
 type SkippedFile struct{ File, Reason string }
 
-// Reasons to leave out a file or a record. Formats add the reason notOfFormat.
+// Reasons to leave out a file or a record, besides notOfFormat.
 const (
 	skippedHidden = "hidden"
 	skippedIndex  = "an index of Griffin"
@@ -56,10 +56,10 @@ const (
 	skippedRecord = "records without a document"
 )
 
-// notOfFormat is the reason to leave out a file of a folder that is read in one format.
+// For folders read in one format.
 func notOfFormat(name string) string { return "not of format " + name }
 
-// summary collects a Summary. Its methods are safe for concurrent use.
+// summary is safe for concurrent use.
 type summary struct {
 	records atomic.Int64 // skipped
 
@@ -91,7 +91,6 @@ func (s *summary) note(text string) {
 	}
 }
 
-// total returns how many files and records were skipped.
 func (s *summary) total() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,7 +101,6 @@ func (s *summary) total() int64 {
 	return n
 }
 
-// collection returns a new entry for the file of an input.
 func (s *summary) collection(in input, format string) *collection {
 	c := &collection{number: in.number, Collection: Collection{File: in.path, Format: format}}
 	s.mu.Lock()
@@ -111,7 +109,6 @@ func (s *summary) collection(in input, format string) *collection {
 	return c
 }
 
-// result returns the summary so far.
 func (s *summary) result() Summary {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,7 +126,6 @@ func (s *summary) result() Summary {
 	return out
 }
 
-// collection is a Collection in the making.
 type collection struct {
 	number int // of the input
 
@@ -147,7 +143,7 @@ func (c *collection) result() Collection {
 	return out
 }
 
-// tally counts the documents of one batch. It is for one goroutine.
+// tally counts one batch's documents, for one goroutine.
 type tally struct {
 	records int64
 	titled  bool
@@ -168,7 +164,6 @@ func (t *tally) add(d *Document) {
 	}
 }
 
-// addName adds a name to a set of at most MaxFields.
 func addName(names map[string]bool, name string) map[string]bool {
 	if names == nil {
 		names = map[string]bool{}
@@ -179,7 +174,7 @@ func addName(names map[string]bool, name string) map[string]bool {
 	return names
 }
 
-// merge adds the counts of a batch. c is nil for files that are documents.
+// c is nil for files that are documents.
 func (s *summary) merge(t *tally, c *collection) {
 	if c != nil {
 		c.mu.Lock()
@@ -210,7 +205,6 @@ func (s *summary) counted(b *Batch, c *collection) *Batch {
 	return b
 }
 
-// roleTally collects the roles of fields in one batch of records.
 type roleTally struct {
 	id, title, text   []string
 	numbered, recoded int64
@@ -222,7 +216,7 @@ func (t *roleTally) add(r *roles) {
 	addRole(&t.text, r.text)
 }
 
-// addRole adds a name to a short list; the last one is looked at first.
+// The last name is looked at first.
 func addRole(names *[]string, name []byte) {
 	if n := len(*names); name == nil || n > 0 && (*names)[n-1] == string(name) {
 		return
@@ -232,7 +226,6 @@ func addRole(names *[]string, name []byte) {
 	}
 }
 
-// addRoles adds the roles of a batch.
 func (c *collection) addRoles(t *roleTally) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

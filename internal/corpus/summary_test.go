@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// readFolder reads a folder in its own directory, so that paths are short.
+// In its own directory, so that paths are short.
 func readFolder(t testing.TB, files map[string]string, opts Options) (*result, Summary) {
 	t.Helper()
 	dir := writeFiles(t, files)
@@ -34,7 +34,7 @@ func idsOf(docs []Document) []string {
 	return ids
 }
 
-// mixed is a folder with files of all kinds.
+// Files of all kinds.
 func mixed(t testing.TB) map[string]string {
 	large := strings.Builder{}
 	for i := range 10_000 {
@@ -120,8 +120,7 @@ func TestFolderInOneFormat(t *testing.T) {
 	}
 }
 
-// TestIDsOfRecordsAreStable reads records without an id twice, the second time
-// with more files around them and in more batches.
+// The second time, with more files around and more batches.
 func TestIDsOfRecordsAreStable(t *testing.T) {
 	files := map[string]string{"x/a.jsonl": "{\"text\": \"1\"}\n\n{\"text\": \"2\"}\n", "x/b.csv": "text\n\"1\n2\"\n3\n"}
 	first, _ := readFolder(t, files, Options{})
@@ -139,8 +138,7 @@ func TestIDsOfRecordsAreStable(t *testing.T) {
 	}
 }
 
-// TestSkippedFilesDoNotCount has a large file that is not text: its size must not
-// count as text that was read.
+// A large file that is not text must not count as read text.
 func TestSkippedFilesDoNotCount(t *testing.T) {
 	dir := writeFiles(t, map[string]string{"a.txt": "some text", "b.txt.gz": gzipped(t, strings.Repeat("x", 1000)), "c.csv": "text\nsome more\n"})
 	sparse, err := os.Create(filepath.Join(dir, "sparse"))
@@ -180,7 +178,6 @@ func TestSkippedFilesDoNotCount(t *testing.T) {
 	}
 }
 
-// FuzzDetect detects the format of files that start with any bytes.
 func FuzzDetect(f *testing.F) {
 	for _, s := range []string{"id,text\n1,\"a", "id\ttext\n", `[{"id":1,"text":"x"}]`, "{\"id\":1,\"text\":\"x\"}\n", "<DOC>", "WARC/1.0", "\ufeff", "\"\n"} {
 		f.Add(s)

@@ -10,11 +10,11 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// textSniffBytes is the size of the start of a file that shows whether it is text.
+// textSniffBytes at the start show whether a file is text.
 const textSniffBytes = 8 << 10
 
-// isBinary reports whether a file is not text, by its start: NUL bytes (unless UTF-16
-// with a byte order mark), or a document format that starts with text.
+// isBinary looks for NUL bytes (unless UTF-16 with a byte order mark), or a document format
+// that starts with text.
 func isBinary(head []byte) bool {
 	if isUTF16(head) {
 		return false
@@ -26,9 +26,9 @@ func isUTF16(b []byte) bool {
 	return bytes.HasPrefix(b, []byte{0xff, 0xfe}) || bytes.HasPrefix(b, []byte{0xfe, 0xff})
 }
 
-// decodeText returns content as UTF-8 without a byte order mark. It reads content
-// that is neither UTF-8 nor marked as UTF-16 as Windows-1252, the superset of
-// Latin-1. It is false for bytes that are undefined there.
+// decodeText returns content as UTF-8 without a byte order mark. Content that is neither UTF-8
+// nor marked as UTF-16 is read as Windows-1252, the superset of Latin-1; false for bytes
+// undefined there.
 func decodeText(content []byte) (text []byte, ok bool) {
 	switch {
 	case bytes.HasPrefix(content, []byte{0xff, 0xfe}):
@@ -49,7 +49,7 @@ func decodeText(content []byte) (text []byte, ok bool) {
 	return text, err == nil
 }
 
-// decodeUTF16 replaces unpaired surrogates, and an odd last byte, by U+FFFD.
+// Unpaired surrogates and an odd last byte become U+FFFD.
 func decodeUTF16(b []byte, order binary.ByteOrder) []byte {
 	text := make([]byte, 0, len(b))
 	for ; len(b) >= 2; b = b[2:] {
@@ -71,7 +71,7 @@ func decodeUTF16(b []byte, order binary.ByteOrder) []byte {
 	return text
 }
 
-// fileText returns title and text of a file of a folder; false if it is not text.
+// False if a folder's file is not text.
 func fileText(in input, content []byte) (title, text string, ok bool) {
 	kind := kindByExtension[extension(in.path)]
 	if kind == kindHTML || kind == kindUnknown && looksLikeHTML(content) {
@@ -92,7 +92,6 @@ func fileText(in input, content []byte) (title, text string, ok bool) {
 	return title, strings.TrimSpace(text), true
 }
 
-// fileKind is the kind of text in a file.
 type fileKind uint8
 
 const (
@@ -102,13 +101,11 @@ const (
 	kindHTML
 )
 
-// kindByExtension lists the kinds that are not plain text.
 var kindByExtension = map[string]fileKind{
 	".md": kindMarkdown, ".markdown": kindMarkdown, ".mdown": kindMarkdown, ".mkd": kindMarkdown, ".mdx": kindMarkdown,
 	".html": kindHTML, ".htm": kindHTML, ".xhtml": kindHTML, ".shtml": kindHTML,
 }
 
-// looksLikeHTML reports whether a file starts as HTML pages do.
 func looksLikeHTML(content []byte) bool {
 	head := bytes.TrimLeft(content[:min(len(content), 256)], "\ufeff \t\r\n")
 	for _, start := range []string{"<!doctype html", "<html"} {

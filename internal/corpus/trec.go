@@ -9,18 +9,17 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// trecSyntax is the syntax of TREC collections: documents between <DOC> and
-// </DOC>, with the id in <DOCNO>; see parseTRECText and parseTRECWeb for the rest.
+// trecSyntax is documents between <DOC> and </DOC>, with the id in <DOCNO>; see parseTRECText
+// and parseTRECWeb.
 type trecSyntax struct {
 	open, end string // the tags, in upper or lower case as in the file
 	limit     int
 	parseDoc  func(content []byte, at Location) (*Document, *RecordError)
-	// searched counts the bytes that find looks at; for tests, which parse in one
-	// goroutine. nil: not counted.
+	// searched counts the bytes that find looks at, for tests that parse in one goroutine; nil:
+	// not counted.
 	searched *int64
 }
 
-// find is bytes.Index.
 func (t *trecSyntax) find(b []byte, tag string) int {
 	i := bytes.Index(b, []byte(tag))
 	if t.searched != nil {
@@ -31,7 +30,7 @@ func (t *trecSyntax) find(b []byte, tag string) int {
 	return i
 }
 
-// newTRECSyntax takes the case of the tags from the start of a stream.
+// The case of the tags is the stream's first.
 func newTRECSyntax(s *stream, limit int, parseDoc func([]byte, Location) (*Document, *RecordError)) *trecSyntax {
 	t := &trecSyntax{open: "<DOC>", end: "</DOC>", limit: limit, parseDoc: parseDoc}
 	head, _ := s.Peek(sniffBytes)
@@ -63,16 +62,15 @@ var (
 	errNotEnded = fmt.Errorf("<DOC> without </DOC>: %w", base.ErrBadInput)
 )
 
-// parse implements syntax. It ignores tags around all documents, which some
-// collections have.
+// parse ignores tags around all documents, as in some collections.
 func (t *trecSyntax) parse(c chunk, doc func(*Document) error, bad func(*RecordError) error) error {
 	line := c.line
 	advance := func(n int) {
 		line += int64(bytes.Count(c.data[:n], []byte{'\n'}))
 		c.data = c.data[n:]
 	}
-	// The number of bytes from the next t.end to the end, 0 if there is none. It is
-	// kept, because documents without an end would all search for the same one.
+	// Bytes from the next t.end to the end, 0 if there is none: documents without an end would
+	// all search for the same one.
 	endLeft := len(c.data) + 1
 	for {
 		start := t.find(c.data, t.open)
@@ -127,8 +125,8 @@ func (t *trecSyntax) parse(c chunk, doc func(*Document) error, bad func(*RecordE
 	}
 }
 
-// innerStart returns the start of another document within content, a <DOC> that a
-// <DOCNO> follows, -1 for none. The document around it then lacks its end.
+// innerStart returns the start within content of another document, a <DOC> with <DOCNO>, or -1:
+// the one around it lacks its end.
 func (t *trecSyntax) innerStart(content []byte) int {
 	for from := 0; ; {
 		i := t.find(content[from:], t.open)
@@ -143,8 +141,7 @@ func (t *trecSyntax) innerStart(content []byte) int {
 	}
 }
 
-// element is <name>text</name> of a TREC document, or text outside of all elements
-// (name is empty then).
+// element is <name>text</name> of a TREC document, or text outside elements (no name).
 type element struct{ name, text string }
 
 // elements splits a document into its outermost elements, in one pass.
@@ -168,8 +165,7 @@ func newElements(s string) *elements {
 	}
 }
 
-// next returns the first element and removes it. A tag without an end tag is a part
-// of the text around it.
+// A tag without an end tag is text.
 func (e *elements) next() element {
 	s := e.rest
 	for at := 0; ; {
@@ -199,7 +195,6 @@ func (e *elements) next() element {
 	}
 }
 
-// tagName returns the name of a start tag: <name attributes>.
 func tagName(tag string) string {
 	name := tag[1 : len(tag)-1]
 	if end := strings.IndexAny(name, " \t\r\n"); end >= 0 {
@@ -208,10 +203,9 @@ func tagName(tag string) string {
 	return name
 }
 
-// maxTagBytes is the length of the longest tag.
 const maxTagBytes = 256
 
-// tagBytes returns the length of the tag that s starts with, 0 if the "<" is text.
+// tagBytes returns the length of s's first tag, 0 if the "<" is text.
 func tagBytes(s string) int {
 	if len(s) < 3 || s[0] != '<' {
 		return 0
@@ -226,8 +220,7 @@ func tagBytes(s string) int {
 	return end + 2
 }
 
-// stripTags returns a text without tags and surrounding white space, with character
-// references replaced.
+// stripTags also trims and replaces character references.
 func stripTags(s string) string {
 	if strings.IndexByte(s, '<') >= 0 {
 		var b strings.Builder

@@ -82,8 +82,7 @@ func TestTRECErrors(t *testing.T) {
 	checkBad(t, res.bad, "-:5: <DOC> without </DOC>")
 }
 
-// TestLongTRECDocuments cuts documents that are longer than batches, and one
-// longer than the limit whose end lies at the end of a buffer.
+// One exceeds the limit, with its end at the end of a buffer.
 func TestLongTRECDocuments(t *testing.T) {
 	const limit = 2 * batchBytes
 	for shift := range 8 {
@@ -99,7 +98,7 @@ func TestLongTRECDocuments(t *testing.T) {
 	}
 }
 
-// TestTRECTextIsLinear: a document of a megabyte of tags that are not closed.
+// A megabyte of unclosed tags.
 func TestTRECTextIsLinear(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("<DOC><DOCNO>1</DOCNO>")
@@ -143,8 +142,8 @@ plain &amp; simple
 	checkBad(t, res.bad, `-:1: field "DOCHDR": missing`, `-:2: field "DOCNO": missing`)
 }
 
-// TestTRECNotEndedIsLinear: a document without an end must not search for it to
-// the end of the file. The bytes that all searches look at are counted.
+// A document without an end must not search for it to the end of the file; bytes searched are
+// counted.
 func TestTRECNotEndedIsLinear(t *testing.T) {
 	const numDocs = 20_000
 	for _, end := range []string{"", "</DOC>"} {

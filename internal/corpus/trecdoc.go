@@ -8,22 +8,20 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// Elements of TREC text documents by their use. All others go to Extra under their
-// names in lower case.
+// TREC text elements by use; others go to Extra under their lower-case names.
 var (
 	trecTitle = map[string]bool{"TITLE": true, "HEADLINE": true, "HL": true, "HEAD": true, "TTL": true}
 	trecText  = map[string]bool{"": true, "TEXT": true, "LP": true, "LEADPARA": true, "BODY": true, "P": true}
 )
 
-// parseTRECText returns a parser of the content of <DOC> in TREC text
-// collections (TREC disks, AQUAINT, WSJ, AP …):
+// parseTRECText is for TREC text collections (TREC disks, AQUAINT, WSJ, AP …):
 //
 //	<DOCNO> WSJ870324-0001 </DOCNO>
 //	<HL> John Blair Is Near Accord </HL>
 //	<TEXT> … </TEXT>
 //
-// A document without any element of trecText has the text of all its elements. Texts
-// that are not UTF-8 are read as Windows-1252.
+// A document without any element of trecText has the text of all elements. Invalid UTF-8 is
+// read as Windows-1252.
 func parseTRECText(opts *Options) func([]byte, Location) (*Document, *RecordError) {
 	return func(content []byte, at Location) (*Document, *RecordError) {
 		decoded, ok := decodeText(content)
@@ -65,8 +63,7 @@ func parseTRECText(opts *Options) func([]byte, Location) (*Document, *RecordErro
 	}
 }
 
-// parseTRECWeb returns a parser of the content of <DOC> in TREC web
-// collections (WT10g, .GOV, GOV2):
+// parseTRECWeb is for TREC web collections (WT10g, .GOV, GOV2):
 //
 //	<DOCNO>GX000-00-0000000</DOCNO>
 //	<DOCHDR>
@@ -97,8 +94,7 @@ func parseTRECWeb(opts *Options) func([]byte, Location) (*Document, *RecordError
 	}
 }
 
-// cutElement returns the trimmed text of the first element of the name, in upper or
-// lower case, and the rest after it.
+// cutElement returns the first element's trimmed text and the rest; case does not matter.
 func cutElement(s []byte, name string) (text, rest []byte, ok bool) {
 	for _, name := range []string{name, strings.ToLower(name)} {
 		_, after, ok := bytes.Cut(s, []byte("<"+name+">"))
@@ -112,12 +108,11 @@ func cutElement(s []byte, name string) (text, rest []byte, ok bool) {
 	return nil, s, false
 }
 
-// maxFoldedBytes bounds a field of several lines.
+// maxFoldedBytes bounds a folded field.
 const maxFoldedBytes = 4 << 10
 
-// parseHeader returns the fields of a header as in HTTP and WARC, by their
-// names in lower case. It ignores lines that are not fields. A folded line continues
-// the field before it. Of equal names the first applies.
+// parseHeader returns a header's fields as in HTTP and WARC, by lower-case names; the first of
+// equal names applies. It ignores other lines; a folded line continues a field.
 func parseHeader(lines []byte) map[string]string {
 	fields := map[string]string{}
 	last := ""

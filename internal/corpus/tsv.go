@@ -8,15 +8,12 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// tsvParser parses the tab-separated values of MS MARCO: passages (id, text) and
-// documents (id, url, title, body), by the number of columns of each line. There is
-// no quoting: a quote is a part of the text.
+// tsvParser parses MS MARCO passages (id, text) and documents (id, url, title, body), by the
+// number of columns. A quote is a part of the text.
 type tsvParser struct{ opts *Options }
 
-// end implements lineParser.
 func (p *tsvParser) end() {}
 
-// parse implements lineParser.
 func (p *tsvParser) parse(line []byte, at Location) (*Document, *RecordError) {
 	if !utf8.Valid(line) {
 		return nil, &RecordError{Location: at, Err: fmt.Errorf("invalid UTF-8: %w", base.ErrBadInput)}

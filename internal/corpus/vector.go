@@ -9,17 +9,16 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// vectorField is the field of a JSON record that holds terms and weights:
+// vectorField holds a JSON record's terms and weights:
 //
 //	{"id": "7", "contents": "…", "vector": {"search": 3.41, "##ing": 0.27}}
 const vectorField = "vector"
 
-// maxVectorTerms bounds the terms of one vector. The largest vocabulary in use,
-// of XLM-RoBERTa, has 250,002 terms.
+// The largest vocabulary in use, of XLM-RoBERTa, has 250,002 terms.
 const maxVectorTerms = 1 << 18
 
-// ParseVector returns the terms and weights of a JSON object, in its order. An
-// error wraps base.ErrBadInput and names the term.
+// ParseVector returns a JSON object's terms and weights, in order. An error wraps
+// base.ErrBadInput and names the term.
 func ParseVector(text []byte) ([]TermWeight, error) {
 	var scanner jsonScanner
 	vector, rec := parseVector(&scanner, text)
@@ -31,8 +30,8 @@ func ParseVector(text []byte) ([]TermWeight, error) {
 	return vector, nil
 }
 
-// parseVector is ParseVector with the memory of scanner. The terms share one
-// string. The error has no location yet; its field is the term.
+// parseVector uses scanner's memory; the terms share one string. The error has no location yet;
+// its field is the term.
 func parseVector(scanner *jsonScanner, text []byte) ([]TermWeight, *RecordError) {
 	fields, rec := scanner.object(text, maxVectorTerms)
 	if rec != nil {
@@ -66,7 +65,6 @@ func parseVector(scanner *jsonScanner, text []byte) ([]TermWeight, *RecordError)
 	return vector, nil
 }
 
-// vector returns the vector of a record.
 func (p *jsonParser) vector(fields []field) ([]TermWeight, *RecordError) {
 	i := slices.IndexFunc(fields, func(f field) bool { return string(f.name) == vectorField })
 	if i < 0 {

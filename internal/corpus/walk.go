@@ -12,10 +12,8 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// walker lists the files below a folder. It leaves out hidden entries (names that
-// start with a dot) and folders that are indexes of Griffin. It follows symbolic
-// links after it has listed everything else, and lists no folder twice, so that
-// loops of links end.
+// walker lists the files below a folder, without hidden entries (leading dot) and Griffin
+// indexes. Symbolic links are followed last, and no folder is listed twice, so that loops end.
 type walker struct {
 	root    string
 	files   []input         // id is the path relative to root, with slashes
@@ -24,8 +22,7 @@ type walker struct {
 	skipped []SkippedFile
 }
 
-// walk lists the files below root, sorted by their path relative to it.
-// Folders and files that cannot be read come as inputs with an error.
+// walk sorts by relative path. What cannot be read comes as an input with an error.
 func walk(root string) (files []input, skipped []SkippedFile) {
 	w := &walker{root: root, listed: map[string]bool{}}
 	w.folder("")
@@ -38,7 +35,7 @@ func walk(root string) (files []input, skipped []SkippedFile) {
 	return w.files, w.skipped
 }
 
-// folder lists a folder given by its path relative to the root, "" for itself.
+// rel is relative to the root, "" for itself.
 func (w *walker) folder(rel string) {
 	path := filepath.Join(w.root, filepath.FromSlash(rel))
 	resolved, err := filepath.EvalSymlinks(path)
@@ -83,7 +80,6 @@ func (w *walker) folder(rel string) {
 	}
 }
 
-// isIndex reports whether a folder is an index of Griffin.
 func isIndex(dir string) bool {
 	f, err := os.Open(filepath.Join(dir, base.ManifestName))
 	if err != nil {
@@ -95,7 +91,6 @@ func isIndex(dir string) bool {
 	return err == nil && string(magic) == base.ManifestMagic
 }
 
-// follow lists the target of a symbolic link.
 func (w *walker) follow(rel string) {
 	path := filepath.Join(w.root, filepath.FromSlash(rel))
 	info, err := os.Stat(path)
@@ -111,7 +106,7 @@ func (w *walker) follow(rel string) {
 	}
 }
 
-// isListed reports whether the target of a link to a file was listed under its own name.
+// isListed reports whether a link's target was listed under its own name.
 func (w *walker) isListed(path string) bool {
 	resolved, err := filepath.EvalSymlinks(path)
 	if err != nil {

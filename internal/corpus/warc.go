@@ -12,12 +12,10 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// maxHeaderBytes bounds the header of a WARC record.
 const maxHeaderBytes = 1 << 20
 
-// warcSplitter cuts a WARC file (ISO 28500, versions 0.18 to 1.1) into batches
-// of records that may hold a document: responses, resources, and conversions (the
-// records of WET files). It counts the others as skipped.
+// warcSplitter cuts a WARC file (ISO 28500, versions 0.18 to 1.1) into batches of records that
+// may hold a document: responses, resources, and conversions (WET); others count as skipped.
 //
 //	WARC/1.0 CRLF | name: value CRLF … CRLF | block of Content-Length bytes | 2 CRLF
 type warcSplitter struct {
@@ -29,7 +27,6 @@ type warcSplitter struct {
 	bad    *RecordError
 }
 
-// warcRecord is one record as it was read.
 type warcRecord struct {
 	header map[string]string
 	block  []byte
@@ -40,10 +37,8 @@ func newWARCSplitter(s *stream, r *reader) *warcSplitter {
 	return &warcSplitter{s: s, r: r, limit: int64(r.opts.MaxRecordBytes)}
 }
 
-// errMalformed is the error for a header that cannot be one.
 var errMalformed = errors.New("malformed WARC record")
 
-// next implements splitter.
 func (w *warcSplitter) next() (*Batch, error) {
 	if bad := w.bad; bad != nil {
 		w.bad = nil
@@ -95,8 +90,8 @@ func (w *warcSplitter) batch(records []warcRecord, size int64) *Batch {
 	}
 }
 
-// record reads one record. It returns nil without an error for a record without a
-// document, and for a bad one (w.bad is set then).
+// record returns nil without an error for a record without a document or a bad one (sets
+// w.bad).
 func (w *warcSplitter) record() (*warcRecord, error) {
 	version, start, err := w.versionLine()
 	if err != nil {
@@ -128,7 +123,7 @@ func (w *warcSplitter) record() (*warcRecord, error) {
 		w.bad = tooLong(at, int(w.limit))
 		return nil, w.discard(length)
 	}
-	// The buffer grows with the data, not with the length that the header claims.
+	// The buffer grows with the data, not the claimed length.
 	var block bytes.Buffer
 	n, err := block.ReadFrom(io.LimitReader(w.s, length))
 	w.offset += n
@@ -142,7 +137,7 @@ func (w *warcSplitter) record() (*warcRecord, error) {
 	return &warcRecord{header: header, block: block.Bytes(), at: at}, nil
 }
 
-// versionLine returns the next line that is not blank, and its offset.
+// versionLine skips blank lines.
 func (w *warcSplitter) versionLine() (line string, start int64, err error) {
 	for {
 		start = w.offset
@@ -156,8 +151,7 @@ func (w *warcSplitter) versionLine() (line string, start int64, err error) {
 	}
 }
 
-// line returns the next line, cut to the buffer of the stream. It is valid until the
-// next read.
+// line is cut to the stream's buffer and valid until the next read.
 func (w *warcSplitter) line() ([]byte, error) {
 	b, err := w.s.ReadSlice('\n')
 	w.offset += int64(len(b))
@@ -167,7 +161,7 @@ func (w *warcSplitter) line() ([]byte, error) {
 	return b, err
 }
 
-// header reads the fields up to the blank line after them.
+// header reads up to the blank line.
 func (w *warcSplitter) header() (map[string]string, error) {
 	var lines []byte
 	for {
@@ -187,7 +181,6 @@ func (w *warcSplitter) header() (map[string]string, error) {
 	}
 }
 
-// discard skips n bytes.
 func (w *warcSplitter) discard(n int64) error {
 	skipped, err := io.CopyN(io.Discard, w.s, n)
 	w.offset += skipped
@@ -197,7 +190,7 @@ func (w *warcSplitter) discard(n int64) error {
 	return err
 }
 
-// resync skips lines up to one that starts a record.
+// resync skips lines up to a record's start.
 func (w *warcSplitter) resync() error {
 	for {
 		if start, err := w.s.Peek(len("WARC/1.")); string(start) == "WARC/1." || string(start) == "WARC/0." {

@@ -11,13 +11,11 @@ import (
 	"github.com/klauspost/compress/flate"
 )
 
-// warcOf makes a record: lines of the header, then the block.
 func warcOf(header, block string) string {
 	header = strings.ReplaceAll(header, "\n", "\r\n")
 	return fmt.Sprintf("WARC/1.0\r\n%s\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n", header, len(block), block)
 }
 
-// responseOf makes a response record with the given id.
 func responseOf(id, http string) string {
 	return warcOf("WARC-Type: response\nWARC-Record-ID: <urn:uuid:"+id+">\nWARC-Target-URI: http://x.y/"+id+
 		"\nWARC-Date: 2020-01-02T03:04:05Z\nContent-Type: application/http; msgtype=response", http)
@@ -123,7 +121,7 @@ func TestWARCErrors(t *testing.T) {
 	}
 }
 
-// TestWARCLimit reads records of exactly the limit and of one byte more.
+// Exactly the limit, and one byte more.
 func TestWARCLimit(t *testing.T) {
 	const limit = 2000
 	text := strings.Repeat("x", limit)

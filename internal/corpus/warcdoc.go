@@ -17,8 +17,7 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// parseWARC returns the document of a record. Both results are nil for a record
-// without one: an image, a redirection, an error page.
+// Both results are nil for a record without a document: an image, a redirection, an error page.
 func (r *reader) parseWARC(rec *warcRecord) (*Document, *RecordError) {
 	body, contentType := rec.block, rec.header["content-type"]
 	if rec.header["warc-type"] == "response" {
@@ -56,8 +55,7 @@ func (r *reader) parseWARC(rec *warcRecord) (*Document, *RecordError) {
 
 func validUTF8(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
 
-// warcID returns the TREC id of a record, otherwise its record id, otherwise the
-// address of the page.
+// warcID returns the TREC id, else the record id, else the address.
 func warcID(header map[string]string) string {
 	id := header["warc-trec-id"]
 	if id == "" {
@@ -70,8 +68,8 @@ func warcID(header map[string]string) string {
 	return validUTF8(id)
 }
 
-// splitHTTP splits a response into status, header and body. It is lenient, because
-// crawls hold responses of all kinds of servers. status is 0 without a status line.
+// splitHTTP is lenient, because crawls hold all kinds of responses. status is 0 without a
+// status line.
 func splitHTTP(block []byte) (status int, header map[string]string, body []byte) {
 	head, body := cutBlankLine(block)
 	head = head[:min(len(head), maxHeaderBytes)]
@@ -84,7 +82,7 @@ func splitHTTP(block []byte) (status int, header map[string]string, body []byte)
 	return status, parseHeader(fields), body
 }
 
-// cutBlankLine cuts at the first blank line, whatever its line end.
+// cutBlankLine accepts any line end.
 func cutBlankLine(b []byte) (head, rest []byte) {
 	for at := 0; ; {
 		i := bytes.IndexByte(b[at:], '\n')
@@ -101,8 +99,7 @@ func cutBlankLine(b []byte) (head, rest []byte) {
 	}
 }
 
-// isText reports whether a body can be a document, by its declared type, or by its
-// content if no type is declared.
+// isText goes by the declared type, or by content.
 func isText(contentType string, body []byte) bool {
 	kind := mediaType(contentType)
 	if kind == "" {
@@ -124,9 +121,8 @@ func mediaType(contentType string) string {
 	return strings.TrimSpace(kind)
 }
 
-// decodeBody removes the transfer and content encodings of a body. A body that the
-// crawler stored decoded, in spite of its header, is returned unchanged. Of a
-// truncated body, the readable part is returned.
+// decodeBody removes transfer and content encodings. A body stored decoded in spite of its
+// header is unchanged; of a truncated one, the readable part is returned.
 func decodeBody(body []byte, header map[string]string, limit int64) ([]byte, error) {
 	if strings.Contains(strings.ToLower(header["transfer-encoding"]), "chunked") {
 		if decoded, err := readBounded(httputil.NewChunkedReader(bytes.NewReader(body)), limit); err == nil || len(decoded) > 0 {
@@ -169,7 +165,7 @@ func decodeBody(body []byte, header map[string]string, limit int64) ([]byte, err
 	return decoded, nil
 }
 
-// readBounded reads at most limit+1 bytes and returns them together with the error.
+// readBounded returns at most limit+1 bytes, also with an error.
 func readBounded(r io.Reader, limit int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(r, limit+1))
 }
