@@ -13,32 +13,31 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// BuildOptions are the options of Build. The content of the index depends on the corpus,
-// MaxErrors and Reorder only, not on memory or threads: the files of a segment have the
-// same bytes, except that stored documents are cut into compressed blocks at the ends of
-// chunks too.
+// BuildOptions are the options of Build. The index depends on the corpus, MaxErrors and Reorder
+// only, not on memory or threads: a segment's files have the same bytes, except that stored
+// documents are cut into compressed blocks at the ends of chunks too.
 type BuildOptions struct {
-	// MemoryBytes bounds the memory of raw batches, inverters, partial indexes and merge buffers;
-	// 0: DefaultMemoryBytes. Plans use half of it, because the garbage collector lets memory grow
-	// to about twice the used size. The rest of the data goes to temporary files in the index's
-	// folder. The limit excludes memory that each document needs until the end: 8 bytes per field,
-	// the default one included, 12 for its id, and 8 more if there are duplicates.
+	// MemoryBytes bounds the memory of raw batches, inverters, partial indexes and merge
+	// buffers (0: DefaultMemoryBytes); further data goes to temporary files in the index's
+	// folder. Plans use half of it, because the garbage collector lets memory grow to about
+	// twice the used size. Each document needs more until the end: 8 bytes per field, the
+	// default one included, 12 for its id, and 8 if there are duplicates.
 	MemoryBytes int64
-	// Threads is the number of workers; 0: one for each processor.
+	// Threads is the number of workers; 0: one per processor.
 	Threads int
-	// MaxErrors is the number of bad records to skip: one more ends the build with an
-	// *inverter.TooManyErrors. Negative: any number.
+	// MaxErrors is the number of bad records to skip before the build ends with an
+	// *inverter.TooManyErrors; negative: any number.
 	MaxErrors int
 	// Reorder is "none" (or "") or "bp": recursive graph bisection (package reorder).
 	Reorder string
-	// Progress, if set, is called about ten times a second and at the end, from
-	// one goroutine at a time.
+	// Progress, if set, is called about ten times a second and at the end, by one goroutine at
+	// a time.
 	Progress func(Progress)
-	// OnBadRecord, if set, is called for each bad record, from one goroutine at
-	// a time; in corpus order if Threads is 1, nearly so otherwise.
+	// OnBadRecord, if set, is called for each bad record, by one goroutine at a time, nearly in
+	// corpus order (exactly if Threads is 1).
 	OnBadRecord func(*corpus.RecordError)
-	// OnDuplicate, if set, is called in corpus order for each document that is dropped
-	// because a later one of the corpus has its id.
+	// OnDuplicate, if set, is called in corpus order for each document dropped for a later one
+	// with its id.
 	OnDuplicate func(id string, earlier, later corpus.Location)
 }
 
@@ -48,7 +47,6 @@ const (
 	minMemoryBytes     = 16 << 20
 )
 
-// The values of BuildOptions.Reorder.
 const (
 	ReorderNone = "none"
 	ReorderBP   = "bp"
@@ -84,18 +82,17 @@ type Report struct {
 	Partials   int   // partial indexes that were merged
 	Spilled    int   // partial indexes that were in temporary files
 	Segment    string
-	// ReadTime ends when the last document is inverted, MergeTime is the rest.
+	// ReadTime ends when the last document is inverted.
 	ReadTime, MergeTime time.Duration
 }
 
-// Build indexes a corpus and commits it, all or nothing, as one more segment. Documents
-// get DocIDs in corpus order. It holds the index's write lock from beginning to end. If
-// ctx ends or anything fails, the index stays unchanged: without an earlier commit, there
-// is none.
+// Build indexes a corpus and commits it, all or nothing, as one more segment. DocIDs are in
+// corpus order. It holds the index's write lock throughout. If ctx ends or anything fails, the
+// index stays unchanged or, without an earlier commit, absent.
 //
 // The reader is closed; if ctx ends while it waits for input, when that arrives. Errors:
-// *inverter.TooManyErrors, base.ErrLocked, base.ErrBadInput for options, and errors of the reader,
-// the file system (disk full: nothing is damaged) and ctx.
+// *inverter.TooManyErrors, base.ErrLocked, base.ErrBadInput for options, and errors of the
+// reader, the file system (disk full: nothing is damaged) and ctx.
 func (ix *Index) Build(ctx context.Context, reader corpus.Reader, opts BuildOptions) (report Report, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	started := false
@@ -143,7 +140,6 @@ func (ix *Index) Build(ctx context.Context, reader corpus.Reader, opts BuildOpti
 	return report, nil
 }
 
-// commitPartials merges the partial indexes of a build and commits them.
 func (s *session) commitPartials(ctx context.Context, partials *inverter.Partials, opts BuildOptions, m *meter, report *Report) error {
 	m.enter(PhaseMerging, 0, 0)
 	dropped, err := partials.DropDuplicates(opts.OnDuplicate)

@@ -10,8 +10,8 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// BenchmarkBuild indexes a third of the Wikipedia passages (181 MB of JSON
-// Lines in a zstd file) with stored documents, from the files to the commit.
+// A third of the Wikipedia passages (181 MB of JSON Lines in a zstd file) with stored
+// documents, from the files to the commit.
 func BenchmarkBuild(b *testing.B) {
 	for _, c := range []struct {
 		name string
@@ -53,7 +53,7 @@ func BenchmarkBuild(b *testing.B) {
 	}
 }
 
-// bitsPerPosting is the size of DocIDs, frequencies and block directories.
+// DocIDs, frequencies and block directories.
 func bitsPerPosting(ix *Index) (float64, error) {
 	s, err := ix.Snapshot()
 	if err != nil {

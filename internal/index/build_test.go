@@ -43,7 +43,7 @@ func verify(t testing.TB, ix *Index) {
 	}
 }
 
-// checkClean checks that the folder holds only files that the manifest names.
+// The manifest names all files of the folder.
 func checkClean(t testing.TB, fsys vfs.FS, dir string) {
 	t.Helper()
 	m, err := loadManifest(fsys, dir)
@@ -62,8 +62,7 @@ func checkClean(t testing.TB, fsys vfs.FS, dir string) {
 	}
 }
 
-// TestBuildAgainstOracle: the index equals the reference inversion for any threads, memory and
-// batches.
+// The index equals the reference inversion for any threads, memory and batches.
 func TestBuildAgainstOracle(t *testing.T) {
 	docs := randomDocs(10, 4000, true)
 	for _, c := range []struct {
@@ -94,7 +93,7 @@ func TestBuildAgainstOracle(t *testing.T) {
 	}
 }
 
-// TestBuildSameBytes: files have the same bytes for any threads, memory and batches.
+// Any threads, memory and batches.
 func TestBuildSameBytes(t *testing.T) {
 	docs := randomDocs(11, 6000, true)
 	files := func(batch int, b BuildOptions) map[string]string {
@@ -129,7 +128,7 @@ func TestBuildSameBytes(t *testing.T) {
 	}
 }
 
-// TestBuildSpills: with little memory, partial indexes are spilled, and the result is the same.
+// With little memory the result is the same.
 func TestBuildSpills(t *testing.T) {
 	docs := randomDocs(12, 400, true)
 	for i := range docs {
@@ -232,8 +231,7 @@ func TestBuildBadRecords(t *testing.T) {
 	}
 }
 
-// TestBuildCancelled: a cancelled build leaves the earlier state or no index, and no temporary
-// files.
+// It leaves the earlier state or no index, and no temporary files.
 func TestBuildCancelled(t *testing.T) {
 	docs := randomDocs(16, 3000, true)
 	for _, committed := range []bool{false, true} {
@@ -274,7 +272,7 @@ func TestBuildCancelled(t *testing.T) {
 	}
 }
 
-// TestBuildCancelledWhileReading: a cancelled build does not wait for blocked input.
+// It does not wait for blocked input.
 func TestBuildCancelledWhileReading(t *testing.T) {
 	ix := create(t, vfs.OS, Options{})
 	ctx, cancel := context.WithCancel(t.Context())

@@ -9,37 +9,35 @@ import (
 	"github.com/griffin-search/griffin/internal/segment"
 )
 
-// change describes a commit.
 type change struct {
-	// sources hold the documents to add, in order, each id once. A committed
-	// document with the id of one of them is deleted.
+	// sources hold the documents to add, in order, each id once. They replace committed
+	// documents of the same id.
 	sources []segment.Source
-	// failed returns errors of source methods without an error result.
+	// failed returns errors of source methods that have no error result.
 	failed func() error
 	// deletes are ids of committed documents to delete.
 	deletes map[string]struct{}
-	// merge, if not nil, has the segments after a commit that adds and deletes nothing, in
-	// order. Otherwise mergeFrom decides.
+	// merge, if not nil, has the segments, in order, after a commit that adds and deletes
+	// nothing; otherwise mergeFrom decides.
 	merge []mergeGroup
-	// reorder looks for a better order of the documents of the new segment.
+	// reorder looks for a better order of the new segment.
 	reorder bool
-	// memoryBytes bounds what reorder needs.
+	// memoryBytes bounds reorder.
 	memoryBytes int64
 	threads     int
 	progress    func(phase Phase, done, total int64)
 }
 
 type commitResult struct {
-	// deleted is the number of committed documents that were deleted or replaced.
+	// deleted counts committed documents deleted or replaced.
 	deleted int
-	// segment is the name of the new segment, "" if there is none.
+	// segment is the new segment, if any.
 	segment string
 	// changed is false if there was nothing to commit.
 	changed bool
 	impacts MergedImpacts // of a merge
 }
 
-// commit is one commit in progress.
 type commit struct {
 	*session
 	change
@@ -52,9 +50,9 @@ type commit struct {
 	result   commitResult
 }
 
-// apply makes a change durable and visible: all of it, or nothing if it returns an error.
-// One exception: if only the folder could not be synced, the change is visible, but a
-// power failure may lose it. The next apply first tries to sync again.
+// apply makes a change durable and visible, or changes nothing if it returns an error.
+// Exception: if only the folder could not be synced, the change is visible, but a power failure
+// may lose it; the next apply first syncs again.
 func (s *session) apply(ctx context.Context, ch change) (commitResult, error) {
 	if s.unsynced {
 		if err := s.settle(); err != nil {
@@ -104,7 +102,7 @@ func (c *commit) run(ctx context.Context) (renamed bool, err error) {
 	return c.publish()
 }
 
-// writeAll writes the files that the next manifest names.
+// writeAll writes the files of the next manifest.
 func (c *commit) writeAll(ctx context.Context) error {
 	if c.merge == nil {
 		return c.writeSegments(ctx)
@@ -115,7 +113,6 @@ func (c *commit) writeAll(ctx context.Context) error {
 	return c.rebuildImpacts(ctx)
 }
 
-// dropDocuments finds the committed documents that the change deletes.
 func (c *commit) dropDocuments(ctx context.Context) error {
 	n := len(c.base.Segments)
 	c.dropped, c.numLive = make([]*segment.Bitmap, n), make([]int, n)
@@ -181,8 +178,8 @@ func complement(b *segment.Bitmap) *segment.Bitmap {
 	return c
 }
 
-// writeSegments writes one segment of the new documents and the segments merged with them,
-// and the bitmaps of the other segments that lost documents.
+// writeSegments writes a segment of the new documents and the segments merged with them, and
+// bitmaps of others that lost documents.
 func (c *commit) writeSegments(ctx context.Context) error {
 	from := mergeFrom(c.numLive, c.numAdded)
 	old := c.next.Segments
@@ -225,12 +222,12 @@ func (c *commit) writeSegments(ctx context.Context) error {
 	return err
 }
 
-// committed returns segment i of the base as a source of its remaining documents.
+// committed returns the remaining documents of the base's segment i.
 func (c *commit) committed(i int) (segment.Source, error) {
 	return c.base.Segments[i].Source(c.dropped[i])
 }
 
-// keep keeps segment i of the base in the index, with a new bitmap if it lost documents.
+// keep keeps the base's segment i, with a new bitmap if it lost documents.
 func (c *commit) keep(i int, ms manifestSegment) error {
 	if c.numLive[i] != ms.NumLive {
 		name := liveName(ms.Name, c.next.Generation)
@@ -252,7 +249,7 @@ func (c *commit) newSegment() string {
 	return name
 }
 
-// write makes a segment of sources and adds it to the next manifest.
+// write adds a segment of sources to the next manifest.
 func (c *commit) write(ctx context.Context, sources []segment.Source, reorder bool) (name string, err error) {
 	name = c.newSegment()
 	opts := c.next.Options.segmentOptions(c.threads)
@@ -288,9 +285,9 @@ func (c *commit) checkSize() error {
 	return nil
 }
 
-// publish replaces the manifest and shows the new commit.
+// publish replaces the manifest and shows the commit.
 func (c *commit) publish() (renamed bool, err error) {
-	// The names of the new files must be durable before the manifest is.
+	// New files' names must be durable before the manifest.
 	if err := c.ix.fs.SyncDir(c.ix.dir); err != nil {
 		return false, err
 	}
@@ -304,7 +301,7 @@ func (c *commit) publish() (renamed bool, err error) {
 	if err := c.ix.checkOpen(); err != nil {
 		return false, err
 	}
-	// Opening before publishing ensures that the published commit can be read.
+	// Opening before publishing ensures that the commit can be read.
 	shown, err := c.ix.newSnapshot(c.next, c.base)
 	if err != nil {
 		return false, err
@@ -315,7 +312,7 @@ func (c *commit) publish() (renamed bool, err error) {
 		return false, err
 	}
 	c.result.changed = true
-	_ = c.ix.replace(shown, c.next) // an index closed by now is committed all the same
+	_ = c.ix.replace(shown, c.next)
 	c.unsynced = err != nil
 	if err != nil {
 		err = fmt.Errorf("index %s: generation %d is committed, but its folder could not be synced: %w", c.ix.dir, c.next.Generation, err)

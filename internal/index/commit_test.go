@@ -21,7 +21,7 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
-// hookFS calls a hook before each operation of the given kinds and returns its error.
+// hookFS calls a hook before operations of the given kinds and returns its error.
 type hookFS struct {
 	vfs.FS
 	before func(op, name string) error
@@ -72,8 +72,8 @@ func addAll(t testing.TB, w *Writer, docs []corpus.Document) {
 	}
 }
 
-// TestCommitAfterFailedRename: a commit that fails at its last step can be repeated. Its segment
-// has the name of the one that the failed commit opened and closed.
+// The repeated commit's segment has the name of the one that the failed commit opened and
+// closed.
 func TestCommitAfterFailedRename(t *testing.T) {
 	docs := randomDocs(50, 40, false)
 	ix := create(t, hookFS{vfstest.NewMem(), onceAt("rename", manifestName)}, Options{})
@@ -88,8 +88,7 @@ func TestCommitAfterFailedRename(t *testing.T) {
 	check(t, w.Close())
 }
 
-// TestRefreshAfterFailedRefresh: the next refresh opens again a segment of a commit that could not
-// be shown.
+// The next refresh opens a segment of a commit again that could not be shown.
 func TestRefreshAfterFailedRefresh(t *testing.T) {
 	docs := randomDocs(51, 4000, false)
 	mem := vfstest.NewMem()
@@ -121,8 +120,8 @@ func TestRefreshAfterFailedRefresh(t *testing.T) {
 	check(t, reader.Close())
 }
 
-// TestUnsyncedCommitKeepsFormerFiles: after a failed sync of the folder, a power failure can
-// restore the former manifest. So no writer removes a file that it names before a sync.
+// After a failed sync, a power failure can restore the former manifest, so no writer removes
+// its files before a sync.
 func TestUnsyncedCommitKeepsFormerFiles(t *testing.T) {
 	docs := randomDocs(52, 40, false)
 	mem := vfstest.NewMem()
@@ -155,7 +154,7 @@ func TestUnsyncedCommitKeepsFormerFiles(t *testing.T) {
 		check(t, w.Delete(docs[i].ID))
 	}
 	synced = false
-	// A retry fails too and reports it.
+	// A retry fails too.
 	for range 2 {
 		if err := w.Commit(t.Context()); !errors.Is(err, vfstest.ErrInjected) {
 			t.Fatalf("error %v, want the injected one", err)
@@ -163,21 +162,21 @@ func TestUnsyncedCommitKeepsFormerFiles(t *testing.T) {
 	}
 	synced = false
 	check(t, w.Close())
-	// Power failure: the rename is lost.
+	// The rename is lost.
 	lost := mem.Clone()
 	lost.Set(filepath.Join(dir, manifestName), former.Get(filepath.Join(dir, manifestName)))
 	old, err := Open(lost, dir)
 	check(t, err)
 	verify(t, old)
 	check(t, old.Close())
-	// No power failure: the next writer syncs, then removes.
+	// The next writer syncs, then removes.
 	broken = false
 	w = newWriter(t, ix)
 	check(t, w.Close())
 	checkClean(t, mem, dir)
 }
 
-// TestFirstCommitSyncsParents: a new folder is durable when the first commit returns.
+// A new folder is durable when the first commit returns.
 func TestFirstCommitSyncsParents(t *testing.T) {
 	top := t.TempDir()
 	var synced []string
@@ -202,7 +201,7 @@ func TestFirstCommitSyncsParents(t *testing.T) {
 	}
 }
 
-// TestFailedFirstCommitLeavesNothing: a failed first commit removes only its own files.
+// It removes only its own files.
 func TestFailedFirstCommitLeavesNothing(t *testing.T) {
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -243,7 +242,7 @@ func TestFailedFirstCommitLeavesNothing(t *testing.T) {
 	})
 }
 
-// TestDanglingLinkStays: Create leaves a name alone that cannot become a folder.
+// Create leaves a name alone that cannot become a folder.
 func TestDanglingLinkStays(t *testing.T) {
 	link := filepath.Join(t.TempDir(), "link")
 	check(t, os.Symlink("nowhere", link))
@@ -257,7 +256,7 @@ func TestDanglingLinkStays(t *testing.T) {
 	}
 }
 
-// TestCreateKeepsForeignFolders: a foreign folder is not a leftover, whatever its name.
+// A foreign folder is no leftover, whatever its name.
 func TestCreateKeepsForeignFolders(t *testing.T) {
 	for _, name := range []string{tempName, "seg-000001", manifestTemp} {
 		dir := t.TempDir()
@@ -268,7 +267,7 @@ func TestCreateKeepsForeignFolders(t *testing.T) {
 	}
 }
 
-// TestCostsStay: a commit keeps cost models and removes only their temporary files.
+// A commit keeps cost models and removes their temporary files.
 func TestCostsStay(t *testing.T) {
 	ix := create(t, vfs.OS, Options{})
 	w := newWriter(t, ix)
@@ -289,7 +288,7 @@ func TestCostsStay(t *testing.T) {
 	}
 }
 
-// TestWriterOfVanishedIndex: a writer does not recreate a removed index.
+// A writer does not recreate a removed index.
 func TestWriterOfVanishedIndex(t *testing.T) {
 	ix := create(t, vfs.OS, Options{})
 	w := newWriter(t, ix)
@@ -304,8 +303,7 @@ func TestWriterOfVanishedIndex(t *testing.T) {
 	}
 }
 
-// TestCreatorsAtOnce: concurrent creators that give up exclude each other; their only error is
-// ErrLocked.
+// Creators that give up exclude each other; their only error is ErrLocked.
 func TestCreatorsAtOnce(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "index")
 	var creators sync.WaitGroup
@@ -354,7 +352,7 @@ func TestCreatorsAtOnce(t *testing.T) {
 	}
 }
 
-// TestForeignSegment: an intact segment or bitmap of another index or commit is refused.
+// Intact files of another index or commit are refused.
 func TestForeignSegment(t *testing.T) {
 	committed := func(word, deleted string) *vfstest.Mem {
 		mem := vfstest.NewMem()
@@ -385,7 +383,7 @@ func TestForeignSegment(t *testing.T) {
 	}
 }
 
-// TestSnapshotDoesNotWait: Snapshot does not wait for the disk during a commit or refresh.
+// Snapshot does not wait for the disk during a commit or refresh.
 func TestSnapshotDoesNotWait(t *testing.T) {
 	mem := vfstest.NewMem()
 	var ix *Index
@@ -419,7 +417,6 @@ func TestSnapshotDoesNotWait(t *testing.T) {
 	check(t, w.Close())
 }
 
-// TestVerifyProgress: progress rises to the total and never exceeds it.
 func TestVerifyProgress(t *testing.T) {
 	ix := create(t, vfstest.NewMem(), Options{})
 	w := newWriter(t, ix)
@@ -444,7 +441,7 @@ func TestVerifyProgress(t *testing.T) {
 	}
 }
 
-// TestSegmentContradictsManifest: a segment with metadata other than the manifest's is refused.
+// Metadata must equal the manifest's.
 func TestSegmentContradictsManifest(t *testing.T) {
 	ix := create(t, vfstest.NewMem(), Options{Positions: true, Fields: []string{"title", "author"}})
 	w := newWriter(t, ix)
@@ -479,7 +476,7 @@ func TestSegmentContradictsManifest(t *testing.T) {
 	}
 }
 
-// TestCommitCancelledWhileDropping: the search for replaced documents ends with the context.
+// The search for replaced documents ends with the context.
 func TestCommitCancelledWhileDropping(t *testing.T) {
 	ix := create(t, vfstest.NewMem(), Options{})
 	w := newWriter(t, ix)

@@ -22,8 +22,8 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
-// The crash tests run this binary as a child that writes to an index, and kill it. These
-// environment variables configure the child.
+// The crash tests kill a child, this binary, that writes to an index. These environment
+// variables configure it.
 const (
 	crashModeEnv = "GRIFFIN_INDEX_CRASH_MODE"
 	crashDirEnv  = "GRIFFIN_INDEX_CRASH_DIR"
@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 	os.Exit(1)
 }
 
-// Bytes that a child writes to standard output: one before each file operation, one at its end.
+// A child writes a byte to standard output before each file operation, and one at its end.
 const (
 	crashOperation = '.'
 	crashDone      = '!'
@@ -73,7 +73,6 @@ func crashBuild(dir string) error {
 	return errors.New("nobody killed the child")
 }
 
-// crashChange returns the additions and deletions of a generation.
 func crashChange(docs []corpus.Document, generation uint64) (add []corpus.Document, remove string) {
 	rng := rand.New(rand.NewPCG(generation, 41))
 	for range 1 + rng.IntN(40) {
@@ -121,8 +120,8 @@ func crashMerge(dir string) error {
 	return errors.New("nobody killed the child")
 }
 
-// killed runs a child and kills it (SIGKILL) shortly after a number of file operations, or at its
-// end. It returns the number of operations.
+// killed kills a child (SIGKILL) shortly after a number of file operations, or at its end, and
+// returns their number.
 func killed(t *testing.T, rng *rand.Rand, mode, dir string, after int) (operations int) {
 	t.Helper()
 	exe, err := os.Executable()
@@ -170,8 +169,7 @@ const (
 	maxCrashOperations = 500 // for a child that commits
 )
 
-// TestKillBuild kills a first build after any number of operations. It leaves no index or a whole
-// one.
+// The kill leaves no index or a whole one.
 func TestKillBuild(t *testing.T) {
 	want := expect(t, crashDocs(), Options{Positions: true})
 	rng := rand.New(rand.NewPCG(43, uint64(time.Now().UnixNano())))
@@ -211,8 +209,7 @@ func TestKillBuild(t *testing.T) {
 	t.Logf("%d times no index, %d times a whole one; a build takes %d operations", none, whole, all)
 }
 
-// TestKillCommits kills writers of one index. It always holds exactly the commits up to its
-// generation.
+// The index always holds exactly the commits up to its generation.
 func TestKillCommits(t *testing.T) {
 	docs := randomDocs(42, 300, false)
 	rng := rand.New(rand.NewPCG(44, uint64(time.Now().UnixNano())))
@@ -252,8 +249,7 @@ func TestKillCommits(t *testing.T) {
 	t.Logf("%d commits", generation)
 }
 
-// TestKillMerge kills a merge after any number of operations. The documents stay, in the former
-// segments or in one, with their impact-ordered lists.
+// The documents stay, in the former segments or in one, with their impact-ordered lists.
 func TestKillMerge(t *testing.T) {
 	docs := randomDocs(45, 300, false)
 	want := expect(t, docs[1:], Options{})
@@ -302,7 +298,7 @@ func TestKillMerge(t *testing.T) {
 	t.Logf("%d times the former segments, %d times one; a merge takes %d operations", former, merged, all)
 }
 
-// prepareMerge makes an index of two segments with docs[0] deleted and impact-ordered lists.
+// Two segments, docs[0] deleted, impact-ordered lists.
 func prepareMerge(t *testing.T, dir string, docs []corpus.Document) {
 	t.Helper()
 	ix, err := Create(vfs.OS, dir, Options{})

@@ -14,7 +14,6 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// Build an index of a JSON Lines file, look a term up, and add a document.
 func Example() {
 	dir, err := os.MkdirTemp("", "griffin-example")
 	if err != nil {

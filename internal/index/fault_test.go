@@ -13,11 +13,10 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
-// faultScenario writes to an index in the folder "ix".
 type faultScenario struct {
 	name   string
 	before []corpus.Document // committed first; nil: there is no index
-	// prepared, if set, changes the index first so that it holds after. inspect, if set, checks the
+	// prepared, if set, first changes the index to hold after. inspect, if set, checks the
 	// result of work or of a fault.
 	prepared func(t *testing.T, fsys vfs.FS)
 	inspect  func(t *testing.T, what string, ix *Index, failed bool)
@@ -76,8 +75,7 @@ func faultScenarios() []faultScenario {
 	return []faultScenario{fresh, reordered, commit, impacts, mergeScenario(docs, more)}
 }
 
-// mergeScenario merges two segments, one with a deleted document, and rebuilds impact-ordered
-// lists.
+// One segment has a deleted document; impact-ordered lists are rebuilt.
 func mergeScenario(docs, more []corpus.Document) faultScenario {
 	live := slices.Concat(docs[1:], more[:1])
 	prepare := func(t *testing.T, fsys vfs.FS) {
@@ -127,8 +125,7 @@ func (s *faultScenario) prepare(t *testing.T) *vfstest.Mem {
 	return mem
 }
 
-// checkState checks that a fault or crash left the state before or after, and that work can be
-// repeated.
+// A fault or crash left the state before or after, and work can be repeated.
 func (s *faultScenario) checkState(t *testing.T, what string, fsys vfs.FS, failed bool) {
 	t.Helper()
 	ix, err := Open(fsys, "ix")
@@ -158,8 +155,7 @@ func (s *faultScenario) checkState(t *testing.T, what string, fsys vfs.FS, faile
 	}
 }
 
-// TestFaults fails each file operation, alone or with all later ones, with and without partial
-// writes.
+// Each file operation fails, alone or with all later ones, with and without partial writes.
 func TestFaults(t *testing.T) {
 	for _, s := range faultScenarios() {
 		t.Run(s.name, func(t *testing.T) {
@@ -186,7 +182,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestDiskFull: a full disk returns ENOSPC and leaves the former state without new files.
+// It returns ENOSPC and leaves the former state without new files.
 func TestDiskFull(t *testing.T) {
 	for _, s := range faultScenarios() {
 		t.Run(s.name, func(t *testing.T) {

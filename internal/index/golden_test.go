@@ -15,8 +15,8 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// goldenDocs are the documents of testdata/v1: of the first commit, of the second, and the id that
-// the second deletes. "griffin" has more than one block, "roc" few documents.
+// testdata/v1: documents of the first commit and of the second, and the id that the second
+// deletes. "griffin" has more than one block, "roc" few documents.
 func goldenDocs() (first, second []corpus.Document, deleted string) {
 	for i := range 150 {
 		d := corpus.Document{ID: fmt.Sprintf("d%03d", i), Title: fmt.Sprintf("Griffin %d", i), Text: fmt.Sprintf("A griffin, number %d of a flight.", i)}
@@ -39,9 +39,8 @@ func goldenDocs() (first, second []corpus.Document, deleted string) {
 
 var goldenOptions = Options{Positions: true, Fields: []string{inverter.TitleField, "author"}}
 
-// TestVersion1StaysReadable opens, verifies, reads and searches the committed index of version 1:
-// two segments, the first reordered and with deletions. "go test -update" rewrites it, which is
-// right only before version 1 is released.
+// The committed index has two segments, the first reordered and with deletions. "go test
+// -update" rewrites it, which is right only before version 1 is released.
 func TestVersion1StaysReadable(t *testing.T) {
 	dir := filepath.Join("testdata", "v1")
 	first, second, deleted := goldenDocs()

@@ -16,38 +16,35 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// Impact-ordered lists (package impact) are one file beside the segments, derived from one
-// commit and named by its generation. The manifest does not name it: an index is complete
-// without it. After the next commit it is a leftover.
+// Impact-ordered lists (package impact) are one file beside the segments, of one commit and
+// named by its generation. The manifest does not name it; after the next commit it is a
+// leftover.
 const impactsTemp = "IMPACTS.new"
 
 var impactsPattern = regexp.MustCompile(`^impacts-[0-9]{6,20}$`)
 
 func impactsName(generation uint64) string { return fmt.Sprintf("impacts-%06d", generation) }
 
-// ErrNoImpacts is the error of a commit without impact-ordered lists. It wraps
-// base.ErrBadInput.
+// ErrNoImpacts wraps base.ErrBadInput.
 var ErrNoImpacts = fmt.Errorf("no impact-ordered lists: %w", base.ErrBadInput)
 
-// ImpactOptions are the options of BuildImpacts. The zero value has the defaults.
+// The zero value has the defaults.
 type ImpactOptions struct {
-	// Ranking that impacts are computed by; "" is impact.RankingBM25. K1 and B of
-	// 0 both are the index's. An index of weights has impact.RankingWeights only.
+	// Ranking computes impacts; "" is impact.RankingBM25, with the index's K1 and B if both are
+	// 0. An index of weights has impact.RankingWeights only.
 	Ranking impact.Ranking
 	// Codec, BitmapBits and RawBelow are as in impact.Options.
 	Codec      string
 	BitmapBits int
 	RawBelow   int
-	// Progress, if set, is called periodically with the work done and the total.
+	// Progress, if set, is called periodically.
 	Progress func(done, total int64)
 }
 
-// BuildImpacts makes the impact-ordered lists of the last commit, of all live documents
-// and the default field, in place of any that there are. It holds the write lock and reads
-// all lists twice: to find the range of scores, and to quantise them. Snapshots taken
-// before, and other processes, that have opened former lists keep them. It needs memory
-// for the longest list and 16 bytes a term. If it fails or the process ends, the former
-// lists stay.
+// BuildImpacts makes or replaces the impact-ordered lists of the last commit, of all live
+// documents and the default field. It holds the write lock and reads all lists twice: to find
+// the range of scores, and to quantise. Whoever has opened former lists keeps them. It needs
+// memory for the longest list and 16 bytes a term; if it fails, the former lists stay.
 func (ix *Index) BuildImpacts(ctx context.Context, opts ImpactOptions) (meta *impact.Meta, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	s, err := ix.begin()
@@ -73,15 +70,13 @@ func (ix *Index) BuildImpacts(ctx context.Context, opts ImpactOptions) (meta *im
 	return meta, ix.showImpacts()
 }
 
-// showImpacts makes a new snapshot of the current commit, since the former may have opened
-// lists that were replaced.
+// The former snapshot of the commit may have opened replaced lists.
 func (ix *Index) showImpacts() error {
 	ix.showing.Lock()
 	defer ix.showing.Unlock()
 	return ix.show(ix.currentManifest())
 }
 
-// impactBuild is one call of BuildImpacts.
 type impactBuild struct {
 	snapshot  *Snapshot
 	options   ImpactOptions
@@ -110,7 +105,7 @@ func (b *impactBuild) chooseRanking() error {
 	return r.Check()
 }
 
-// write makes the file under a temporary name and renames it at the end.
+// The file has a temporary name until the end.
 func (b *impactBuild) write(ctx context.Context, ix *Index) (*impact.Meta, error) {
 	b.quantizer = impact.NewQuantizer()
 	err := b.eachList(ctx, func(_ []byte, postings []scoredPosting) error {
@@ -154,14 +149,13 @@ func (b *impactBuild) write(ctx context.Context, ix *Index) (*impact.Meta, error
 	return w.Meta(), ix.fs.SyncDir(ix.dir)
 }
 
-// scoredPosting is a posting of the whole index.
 type scoredPosting struct {
 	doc   base.DocID
 	score base.Score
 }
 
-// eachList calls visit with each list of the default field, in the order of their
-// terms: the live documents of all segments and their scores.
+// eachList visits the default field's lists by term: the live documents of all segments with
+// scores.
 func (b *impactBuild) eachList(ctx context.Context, visit func(term []byte, postings []scoredPosting) error) (err error) {
 	inputs := make([]impactInput, len(b.snapshot.Segments))
 	defer func() {
@@ -215,7 +209,7 @@ func (b *impactBuild) eachList(ctx context.Context, visit func(term []byte, post
 	}
 }
 
-// scorer returns the score function of a term of the given document frequency.
+// scorer is for a term of the document frequency.
 func (b *impactBuild) scorer(docFreq uint64) func(freq, length uint32) base.Score {
 	if b.ranking.Name == impact.RankingWeights {
 		return func(freq, _ uint32) base.Score { return base.Score(freq) }
@@ -234,7 +228,7 @@ func (b *impactBuild) advance(postings int64) {
 	}
 }
 
-// impactInput reads the lists of the default field of a segment.
+// Reads the default field's lists of a segment.
 type impactInput struct {
 	view    *View
 	lists   segment.ListIterator
@@ -260,7 +254,7 @@ func (in *impactInput) next() error {
 	return in.lists.Err()
 }
 
-// read appends the live postings of the current list to dst and moves on.
+// read appends the current list's live postings and moves on.
 func (in *impactInput) read(dst []scoredPosting, score func(freq, length uint32) base.Score) ([]scoredPosting, error) {
 	live := in.view.Live
 	for {
@@ -278,9 +272,9 @@ func (in *impactInput) read(dst []scoredPosting, score func(freq, length uint32)
 	}
 }
 
-// Impacts returns the impact-ordered lists of the snapshot's commit, valid until the
-// snapshot is released. The first call opens them, others cost a load. The error wraps
-// ErrNoImpacts if there are none, base.ErrCorrupt if they are damaged or of another index.
+// Impacts returns the impact-ordered lists of the commit, valid until the snapshot is released.
+// The first call opens them, others cost a load. The error wraps ErrNoImpacts, or
+// base.ErrCorrupt if they are damaged or of another index.
 func (s *Snapshot) Impacts() (*impact.Index, error) {
 	if x := s.impacts.Load(); x != nil {
 		return x, nil

@@ -73,7 +73,6 @@ func expectImpacts(t testing.TB, s *Snapshot, ranking impact.Ranking) map[string
 	return out
 }
 
-// sameImpacts compares the lists of a snapshot with want.
 func sameImpacts(t testing.TB, s *Snapshot, want map[string][]impact.Posting) {
 	t.Helper()
 	x, err := s.Impacts()
@@ -135,7 +134,7 @@ func TestBuildImpacts(t *testing.T) {
 	}
 }
 
-// Impacts belong to one commit: the next one drops them, and older snapshots keep them.
+// The next commit drops impacts; older snapshots keep them.
 func TestImpactsAreOfOneCommit(t *testing.T) {
 	fs := vfstest.NewMem()
 	ix := severalSegments(t, fs)

@@ -10,7 +10,7 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// ImportOptions are the options of Import. The fields are described at BuildOptions.
+// ImportOptions are as in BuildOptions.
 type ImportOptions struct {
 	MemoryBytes int64
 	Threads     int
@@ -19,11 +19,10 @@ type ImportOptions struct {
 	OnDuplicate func(id string, earlier, later corpus.Location)
 }
 
-// Import commits the documents of a source, posting lists that were made elsewhere (a CIFF
-// file), as one more segment. Of documents with one id the last wins. The options of the
-// index must fit the source: NoStored if it has no stored documents, no Positions if it
-// has none. Fields that the source lacks are empty. Locks, errors and cancellation are as
-// in Build.
+// Import commits a source's documents, posting lists made elsewhere (a CIFF file), as one more
+// segment. Of equal ids the last wins. The index's options must fit: NoStored and no Positions
+// if the source has none. Missing fields are empty. Locks, errors and cancellation are as in
+// Build.
 func (ix *Index) Import(ctx context.Context, src segment.Source, opts ImportOptions) (report Report, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	o, err := BuildOptions{MemoryBytes: opts.MemoryBytes, Threads: opts.Threads, Reorder: opts.Reorder}.withDefaults()

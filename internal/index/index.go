@@ -17,19 +17,19 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// Index is an index in a folder. Snapshots give access to its last commit. All methods are
-// safe for concurrent use.
+// Index is an index in a folder, safe for concurrent use. Snapshots give access to its last
+// commit.
 type Index struct {
 	fs      vfs.FS
 	dir     string
 	derived *derived.Cache // of all segments that are open
 	owner   Owner
 
-	// showing is held while another commit becomes the current one, which waits for the disk.
-	// Lock it before mu, which is never held that long.
+	// showing is held while another commit becomes current, which waits for the disk. Lock it
+	// before mu, which is never held that long.
 	showing sync.Mutex
-	// seen identifies the manifest's file when it was last read and agreed with manifest. It is
-	// zero if the file may have been replaced since. Guarded by showing.
+	// seen identifies the manifest's file when it was last read and agreed with manifest; zero
+	// if it may have been replaced since. Guarded by showing.
 	seen vfs.Identity
 
 	mu       sync.Mutex
@@ -38,17 +38,16 @@ type Index struct {
 	closed   bool
 }
 
-// Create returns a new index for the folder dir. It writes nothing: the first Build,
-// Import or Writer makes the folder and its missing parents, and removes them if it ends
-// without a commit.
+// Create returns a new index for the folder dir. The first Build, Import or Writer makes the
+// folder and its missing parents, and removes them if it ends without a commit.
 //
-// The error wraps base.ErrExists if the folder holds an index already, and
-// base.ErrBadInput if it holds other files or an option cannot be used.
+// The error wraps base.ErrExists if the folder holds an index, base.ErrBadInput if it holds
+// other files or an option cannot be used.
 func Create(fsys vfs.FS, dir string, opts Options) (*Index, error) {
 	return CreateWithCache(fsys, dir, opts, derived.NewCache(derived.DefaultLimit))
 }
 
-// CreateWithCache is Create with a cache that several indexes share.
+// CreateWithCache is Create with a shared cache.
 func CreateWithCache(fsys vfs.FS, dir string, opts Options, cache *derived.Cache) (*Index, error) {
 	opts, err := opts.withDefaults()
 	if err != nil {
@@ -65,16 +64,15 @@ func CreateWithCache(fsys vfs.FS, dir string, opts Options, cache *derived.Cache
 	return ix, nil
 }
 
-// newID returns 16 random bytes in hexadecimal.
+// 16 random bytes in hexadecimal.
 func newID() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return hex.EncodeToString(b[:])
 }
 
-// checkVacant returns an error unless a new index may be made in dir: the folder does not
-// exist, or holds only leftovers of an index without a commit. These include the file of
-// the lock: a folder with only a "tmp" belongs to someone else.
+// checkVacant returns an error unless dir does not exist or holds only leftovers, with a lock
+// file, of an index without a commit. A folder with only a "tmp" belongs to someone else.
 func checkVacant(fsys vfs.FS, dir string) error {
 	names, err := fsys.ReadDir(dir)
 	if err != nil {
@@ -98,15 +96,14 @@ func checkVacant(fsys vfs.FS, dir string) error {
 	return nil
 }
 
-// Open opens the last commit of the index in the folder dir, for reading; it
-// takes no lock. It reads the manifest and the segments' metadata and maps their
-// files. The error wraps base.ErrNotIndex if there is no index, base.ErrCorrupt
-// or base.ErrVersion if it cannot be read.
+// Open opens the last commit of an index for reading, without a lock. It reads the manifest and
+// the segments' metadata and maps files. The error wraps base.ErrNotIndex, base.ErrCorrupt or
+// base.ErrVersion.
 func Open(fsys vfs.FS, dir string) (*Index, error) {
 	return OpenWithCache(fsys, dir, derived.NewCache(derived.DefaultLimit))
 }
 
-// OpenWithCache is Open with a cache that several indexes share.
+// OpenWithCache is Open with a shared cache.
 func OpenWithCache(fsys vfs.FS, dir string, cache *derived.Cache) (*Index, error) {
 	ix := &Index{fs: fsys, dir: dir, derived: cache, owner: Owner(lastOwner.Add(1))}
 	if _, err := ix.Refresh(); err != nil {
@@ -115,11 +112,11 @@ func OpenWithCache(fsys vfs.FS, dir string, cache *derived.Cache) (*Index, error
 	return ix, nil
 }
 
-// SetCache bounds the memory of the structures that traversals compute from lists and
-// keep, in bytes, instead of derived.DefaultLimit; 0 keeps none.
+// SetCache bounds the memory of structures that traversals compute from lists and keep, instead
+// of derived.DefaultLimit; 0 keeps none.
 func (ix *Index) SetCache(limitBytes int64) { ix.derived.SetLimit(limitBytes) }
 
-// Owner identifies an Index within the process. It is never used again.
+// Owner identifies an Index within the process and is never used again.
 type Owner uint64
 
 var lastOwner atomic.Uint64
@@ -130,24 +127,23 @@ func (ix *Index) Owner() Owner { return ix.owner }
 // Dir is the folder of the index.
 func (ix *Index) Dir() string { return ix.dir }
 
-// Options returns the options of the index, with the defaults filled in.
+// Options returns the options with defaults filled in.
 func (ix *Index) Options() Options { return ix.currentManifest().Options }
 
-// currentManifest returns the manifest of the current commit, which must not be changed;
-// nil before the first.
+// The manifest must not be changed; nil before the first.
 func (ix *Index) currentManifest() *manifest {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
 	return ix.manifest
 }
 
-// Refresh makes the last commit of any process the one that Snapshot returns, and
-// reports whether it was another one before. An index that has replaced this one
-// under the same path is followed, too. After an error the former commit stays.
+// Refresh shows the last commit of any process, and reports whether it was another one before.
+// It follows an index that replaced this one under the same path. After an error the former
+// commit stays.
 //
-// Refresh may be called as often as once a second, beside searches, which never
-// wait for it: without a new commit it takes one look at the manifest's file
-// (microseconds; for some seconds after a commit it reads the file).
+// It may be called every second beside searches, which never wait for it: without a new commit
+// it looks at the manifest's file once (microseconds; for some seconds after a commit it reads
+// it).
 func (ix *Index) Refresh() (changed bool, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	ix.showing.Lock()
@@ -164,15 +160,15 @@ func (ix *Index) Refresh() (changed bool, err error) {
 	return changed, err
 }
 
-// reload is Refresh that always reads the manifest: a writer must not rely on file
-// attributes, which network file systems cache.
+// reload always reads the manifest: a writer must not rely on file attributes, which network
+// file systems cache.
 func (ix *Index) reload() (changed bool, err error) {
 	ix.showing.Lock()
 	defer ix.showing.Unlock()
 	return ix.readCommit()
 }
 
-// readCommit reads the manifest and makes its commit the current one. ix.showing is held.
+// ix.showing is held.
 func (ix *Index) readCommit() (changed bool, err error) {
 	now := ix.currentManifest() // it stays while showing is held
 	m, err := loadManifest(ix.fs, ix.dir)
@@ -187,8 +183,8 @@ func (ix *Index) readCommit() (changed bool, err error) {
 		if err == nil {
 			return true, nil
 		}
-		// After the manifest was read, a commit of another process may have removed files that
-		// it names: then there is a newer one.
+		// A commit of another process may since have removed files that the manifest names:
+		// then there is a newer one.
 		newer, loadErr := loadManifest(ix.fs, ix.dir)
 		switch {
 		case loadErr != nil:
@@ -204,7 +200,6 @@ func (ix *Index) readCommit() (changed bool, err error) {
 	return false, ix.checkOpen()
 }
 
-// checkOpen returns base.ErrClosed after Close.
 func (ix *Index) checkOpen() error {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
@@ -214,10 +209,10 @@ func (ix *Index) checkOpen() error {
 	return nil
 }
 
-// show opens m and makes it the current commit. ix.showing is held.
+// ix.showing is held.
 func (ix *Index) show(m *manifest) error {
 	var former *Snapshot
-	// If another index has taken the folder, its segments have the same names.
+	// Another index in the folder has segments of the same names.
 	if now := ix.currentManifest(); now != nil && now.ID == m.ID {
 		var err error
 		if former, err = ix.Snapshot(); err != nil {
@@ -232,8 +227,8 @@ func (ix *Index) show(m *manifest) error {
 	return ix.replace(s, m)
 }
 
-// replace makes s, the snapshot of m, the current one. If the index was closed in the
-// meantime, s is released and the error is base.ErrClosed, but ix.manifest is updated.
+// replace makes s, of m, the current snapshot. If the index was closed, s is released and the
+// error is base.ErrClosed, but ix.manifest is updated.
 func (ix *Index) replace(s *Snapshot, m *manifest) error {
 	ix.mu.Lock()
 	former, closed := ix.current, ix.closed
@@ -252,9 +247,8 @@ func (ix *Index) replace(s *Snapshot, m *manifest) error {
 	return nil
 }
 
-// Snapshot returns the current commit. Its files stay mapped until Release,
-// whatever is committed or closed meanwhile. It never waits for the disk.
-// The error is base.ErrClosed after Close.
+// Snapshot returns the current commit, whose files stay mapped until Release. It never waits
+// for the disk. The error is base.ErrClosed after Close.
 func (ix *Index) Snapshot() (*Snapshot, error) {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
@@ -265,8 +259,8 @@ func (ix *Index) Snapshot() (*Snapshot, error) {
 	return ix.current, nil
 }
 
-// Close releases the current commit. Snapshots stay valid until they are released. A
-// Writer must be closed separately. Calls after the first do nothing.
+// Close releases the current commit; repeated calls do nothing. Snapshots stay valid until
+// released; a Writer must be closed separately.
 func (ix *Index) Close() error {
 	ix.mu.Lock()
 	last := ix.current

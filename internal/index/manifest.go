@@ -19,15 +19,13 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// The manifest lists the segments of the index, in DocID order, and their live documents.
-// It is one small text file. A commit renames a new one over it. Files that the manifest
-// does not name are leftovers and not part of the index.
+// The manifest, a small text file, lists the segments in DocID order, and their live documents.
+// A commit renames a new one over it; files that it does not name are leftovers.
 //
 //	griffin-manifest 1 crc32c 1c2b3a49\n
 //	{ JSON }
 //
-// The checksum covers the JSON to the end of the file. docs/formats/manifest.md
-// describes the JSON.
+// The checksum covers the JSON (docs/formats/manifest.md).
 //
 // History of the version: 1, the first.
 const (
@@ -40,12 +38,11 @@ const (
 )
 
 type manifest struct {
-	// ID is a random number that identifies the index. A later index in the same folder has
-	// another one.
+	// ID is random: a later index in the folder has another.
 	ID string `json:"id"`
 	// Generation counts commits.
 	Generation uint64 `json:"generation"`
-	// NextSegment is the number of the next segment: names are never used again.
+	// Names are never used again.
 	NextSegment uint64            `json:"next_segment"`
 	Options     Options           `json:"options"`
 	Segments    []manifestSegment `json:"segments"`
@@ -53,12 +50,11 @@ type manifest struct {
 
 type manifestSegment struct {
 	Name string `json:"name"` // of its folder
-	// Sum is segment.Meta.Sum. It tells the segment from those of other indexes and earlier
-	// times with the same name.
+	// Sum is segment.Meta.Sum, which differs from segments of other indexes and times with the
+	// same name.
 	Sum     uint32 `json:"sum"`
 	NumDocs int    `json:"num_docs"`
-	// Live is the file with the bitmap of live documents, LiveSum its
-	// segment.Bitmap.Sum; "" and 0 if all are.
+	// Live is the bitmap file, LiveSum its segment.Bitmap.Sum; "" and 0 if all are live.
 	Live    string `json:"live,omitempty"`
 	LiveSum uint32 `json:"live_sum,omitempty"`
 	NumLive int    `json:"num_live"`
@@ -100,7 +96,7 @@ func (m *manifest) encode() ([]byte, error) {
 	return append([]byte(head), body...), nil
 }
 
-// parseManifest reads a manifest. The result is consistent.
+// The result is consistent.
 func parseManifest(data []byte) (*manifest, error) {
 	head, body, ok := bytes.Cut(data, []byte{'\n'})
 	var version int
@@ -153,8 +149,7 @@ func (m *manifest) validate() error {
 	return nil
 }
 
-// names returns the files and folders that the manifest names, and the file of its
-// commit's impact-ordered lists.
+// names includes the commit's impact-ordered lists.
 func (m *manifest) names() map[string]bool {
 	names := map[string]bool{manifestName: true, lockName: true, impactsName(m.Generation): true}
 	for _, s := range m.Segments {
@@ -166,17 +161,15 @@ func (m *manifest) names() map[string]bool {
 	return names
 }
 
-// ours reports whether a writer makes files of this name in an index folder, or the name
-// is a temporary file of a cost model. Cost models (cost.FileName) belong to machines, not
-// to commits, and are not included.
+// ours reports whether a writer makes files of this name, or it is a cost model's temporary
+// file. Cost models (cost.FileName) belong to machines, not to commits.
 func ours(name string) bool {
 	return name == manifestName || name == manifestTemp || name == lockName || name == tempName ||
 		segmentPattern.MatchString(name) || livePattern.MatchString(name) || name == impactsTemp || impactsPattern.MatchString(name) ||
 		cost.IsTemp(name)
 }
 
-// loadManifest reads the manifest of an index folder. The error wraps
-// base.ErrNotIndex if there is none.
+// The error wraps base.ErrNotIndex if there is none.
 func loadManifest(fsys vfs.FS, dir string) (*manifest, error) {
 	name := filepath.Join(dir, manifestName)
 	f, err := fsys.Open(name)
@@ -205,9 +198,8 @@ func hasSegments(fsys vfs.FS, dir string) bool {
 	return err != nil || slices.ContainsFunc(names, segmentPattern.MatchString)
 }
 
-// save replaces the manifest of an index folder. renamed reports whether the new one is in
-// place. If it is, an error means that the folder could not be synced: a power failure may
-// restore the old one.
+// renamed reports whether the new manifest is in place. An error then means that the folder
+// could not be synced: a power failure may restore the old one.
 func (m *manifest) save(fsys vfs.FS, dir string) (renamed bool, err error) {
 	data, err := m.encode()
 	if err != nil {

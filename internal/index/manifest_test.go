@@ -43,7 +43,7 @@ func TestManifestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestManifestGolden keeps a manifest of version 1 readable.
+// Version 1 stays readable.
 func TestManifestGolden(t *testing.T) {
 	name := filepath.Join("testdata", "manifest-v1")
 	want, err := testManifest(t).encode()
@@ -63,7 +63,7 @@ func TestManifestGolden(t *testing.T) {
 	}
 }
 
-// TestManifestDamage: any flipped bit and any truncation is a specific error.
+// Any flipped bit or truncation is a specific error.
 func TestManifestDamage(t *testing.T) {
 	data, err := testManifest(t).encode()
 	check(t, err)
@@ -107,7 +107,7 @@ func TestManifestContradictions(t *testing.T) {
 	}
 }
 
-// A foreign MANIFEST makes no index and blocks Create; beside segments it is a damaged one.
+// A foreign MANIFEST is no index and blocks Create; beside segments it is a damaged one.
 func TestForeignManifest(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, manifestName)
@@ -163,7 +163,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// TestOpenDamaged: a missing or truncated file of the index is an error.
+// Missing and truncated files.
 func TestOpenDamaged(t *testing.T) {
 	mem := vfstest.NewMem()
 	ix, err := Create(mem, "ix", Options{})

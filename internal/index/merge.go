@@ -12,67 +12,60 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// MergeOptions are the options of Merge. The zero value merges everything into
-// one segment.
+// The zero value merges everything into one segment.
 type MergeOptions struct {
-	// MaxSegments is the largest number of segments to leave; 0: 1.
+	// MaxSegments is the most segments to leave; 0: 1.
 	MaxSegments int
-	// Threads and Reorder have the meaning that they have in BuildOptions. With
-	// ReorderBP every segment is written again. MemoryBytes limits reordering only.
+	// As in BuildOptions, but MemoryBytes limits reordering only. ReorderBP writes every
+	// segment again.
 	Threads     int
 	MemoryBytes int64
 	Reorder     string
-	// DryRun reports the plan. It takes no lock and writes nothing.
+	// DryRun only reports the plan, without a lock.
 	DryRun   bool
 	Progress func(Progress)
 }
 
-// MergeReport describes an index before and after a merge.
+// MergeReport compares an index before and after.
 type MergeReport struct {
 	Before, After MergeSize
-	// Changed is false if there was nothing to merge and no deleted document.
+	// Changed is false if there was nothing to merge or drop.
 	Changed bool
-	// Impacts is the fate of the impact-ordered lists of the index.
+	// Impacts is the fate of the impact-ordered lists.
 	Impacts MergedImpacts
 }
 
-// MergeSize is the size of an index. After a dry run, the bytes are an estimate:
-// each segment shrinks in proportion to its documents.
+// MergeSize is the size of an index. After a dry run, bytes are an estimate: each segment
+// shrinks in proportion to its documents.
 type MergeSize struct {
 	Segments int
-	// Docs counts all documents, Deleted the deleted ones among them.
+	// Docs includes Deleted.
 	Docs, Deleted int
 	SizeBytes     int64
 }
 
-// MergedImpacts is the fate of the impact-ordered lists in a merge.
+// MergedImpacts is the fate of impact-ordered lists.
 type MergedImpacts int
 
-// The values of MergedImpacts.
 const (
-	// ImpactsNone: the index had no impact-ordered lists.
+	// ImpactsNone: there were none.
 	ImpactsNone MergedImpacts = iota
-	// ImpactsRebuilt: the lists were computed again, with the same ranking and codec.
+	// ImpactsRebuilt: computed again, with the same ranking and codec.
 	ImpactsRebuilt
-	// ImpactsDropped: the impacts were computed by another program and cannot be
-	// computed again. The merged index has none.
+	// ImpactsDropped: another program computed the impacts, so they cannot be computed again.
 	ImpactsDropped
 )
 
-// Merge writes adjacent segments as one until at most MaxSegments are left, and
-// every segment that has deleted documents without them. Documents keep their
-// order. With one segment, the index then has the statistics, and gives the
-// scores, of a new index of its live documents. Impact-ordered lists are computed
-// again.
+// Merge writes adjacent segments as one until at most MaxSegments are left, and rewrites
+// segments with deleted documents. The order stays. A single segment has the statistics and
+// scores of a new index of its live documents. Impact-ordered lists are computed again.
 //
-// A merge is one commit. It holds the write lock. If ctx ends or anything fails,
-// the index stays as it was. Snapshots stay valid. The disk needs room for the
-// segments before and after at the same time; the old ones are removed at the end,
-// and their space is free when no process has them open.
+// It is one commit, under the write lock. If ctx ends or anything fails, the index stays as it
+// was; snapshots stay valid. The disk needs room for the old and new segments at once; old ones
+// are removed at the end, and freed when no process has them open.
 //
-// Errors: base.ErrLocked, base.ErrBadInput for options and for an index without
-// a commit, base.ErrCorrupt if a segment is damaged, errors of the file system
-// and of ctx.
+// Errors: base.ErrLocked, base.ErrBadInput for options and without a commit, base.ErrCorrupt,
+// errors of the file system and of ctx.
 func (ix *Index) Merge(ctx context.Context, opts MergeOptions) (report MergeReport, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	o, err := BuildOptions{MemoryBytes: opts.MemoryBytes, Threads: opts.Threads, Reorder: opts.Reorder}.withDefaults()
@@ -124,7 +117,6 @@ func (ix *Index) Merge(ctx context.Context, opts MergeOptions) (report MergeRepo
 	return report, err
 }
 
-// planMerge is a dry run.
 func (ix *Index) planMerge(opts *MergeOptions) (MergeReport, error) {
 	s, err := ix.Snapshot()
 	if err != nil {
@@ -148,7 +140,7 @@ func (ix *Index) planMerge(opts *MergeOptions) (MergeReport, error) {
 	return report, nil
 }
 
-// mergeReport returns the report of a dry run, without impacts.
+// A dry run, without impacts.
 func (s *Snapshot) mergeReport(opts *MergeOptions) (MergeReport, error) {
 	if s.Generation == 0 {
 		return MergeReport{}, fmt.Errorf("index %s: nothing is committed yet: %w", s.index.dir, base.ErrBadInput)
@@ -176,7 +168,7 @@ func (s *Snapshot) size() MergeSize {
 	return size
 }
 
-// numLive counts the documents of the view that were not deleted.
+// numLive counts documents that were not deleted.
 func (v *View) numLive() int {
 	if v.Live == nil {
 		return v.NumDocs()
@@ -184,15 +176,14 @@ func (v *View) numLive() int {
 	return v.Live.Count()
 }
 
-// mergeGroup is segments that a merge writes as one, or one that it keeps.
+// mergeGroup is segments to write as one, or one to keep.
 type mergeGroup struct {
 	segments []int // indexes in the snapshot, rising
 	numLive  int
 	rewrite  bool
 }
 
-// mergeGroups returns the segments after a merge. Segments without a live document are in
-// no group.
+// Segments without a live document are in no group.
 func (s *Snapshot) mergeGroups(opts *MergeOptions) []mergeGroup {
 	groups := []mergeGroup{} // not nil: an index can have no live document
 	for i := range s.Segments {
@@ -205,8 +196,8 @@ func (s *Snapshot) mergeGroups(opts *MergeOptions) []mergeGroup {
 	return joinGroups(groups, opts.MaxSegments)
 }
 
-// joinGroups joins adjacent groups, always the two that are smallest together,
-// until at most maxGroups are left. Of equal pairs, the first is joined.
+// joinGroups joins the two adjacent groups that are smallest together (the first of equal
+// pairs), until at most maxGroups are left.
 func joinGroups(groups []mergeGroup, maxGroups int) []mergeGroup {
 	for len(groups) > maxGroups {
 		least := 0
@@ -243,7 +234,7 @@ func (c *commit) mergeSegments(ctx context.Context) error {
 			}
 			continue
 		}
-		// The progress of a segment is turned into the progress of the whole merge.
+		// A segment's progress becomes that of the merge.
 		c.progress = func(p Phase, part, of int64) {
 			report(p, int64(done)*max(of, 1)+int64(g.numLive)*part, int64(total)*max(of, 1))
 		}
@@ -263,11 +254,10 @@ func (c *commit) mergeSegments(ctx context.Context) error {
 	return nil
 }
 
-// canRebuild reports whether impact-ordered lists can be computed from an index.
+// False if impacts cannot be computed from the index.
 func canRebuild(m *impact.Meta) bool { return m.Ranking != impact.RankingExternal }
 
-// rebuildImpacts computes the impact-ordered lists of the next commit if the one
-// before has such lists.
+// rebuildImpacts computes the next commit's impact-ordered lists if the one before has such.
 func (c *commit) rebuildImpacts(ctx context.Context) error {
 	former, err := c.base.Impacts()
 	if errors.Is(err, ErrNoImpacts) {

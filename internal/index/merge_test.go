@@ -14,7 +14,6 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
-// mergeOptions are the kinds of indexes to merge.
 func mergeOptions() map[string]Options {
 	return map[string]Options{
 		"defaults":           {},
@@ -36,8 +35,8 @@ func mergeDocs(opts Options, seed uint64, n int) []corpus.Document {
 	return docs
 }
 
-// scattered commits docs in several commits, replaces and deletes some, and returns the index and
-// its live documents in order.
+// scattered commits docs in several commits, replaces and deletes some, and returns the live
+// ones in order.
 func scattered(t testing.TB, fs *vfstest.Mem, opts Options, docs []corpus.Document) (*Index, []corpus.Document) {
 	t.Helper()
 	ix := create(t, fs, opts)
@@ -71,7 +70,7 @@ func sizeNow(t testing.TB, ix *Index) MergeSize {
 	return s.size()
 }
 
-// TestMerge: a merged index has the files and statistics of a new index of its live documents.
+// Files and statistics are a new index's.
 func TestMerge(t *testing.T) {
 	for name, opts := range mergeOptions() {
 		t.Run(name, func(t *testing.T) {
@@ -126,7 +125,7 @@ func sameAsFresh(t testing.TB, mem *vfstest.Mem, ix *Index, opts Options, docs [
 	if !slices.Equal(got.Fields, want.Fields) || got.NumDocs != want.NumDocs {
 		t.Fatalf("statistics %+v of %d documents, want %+v of %d", got.Fields, got.NumDocs, want.Fields, want.NumDocs)
 	}
-	// Blocks of stored documents have other boundaries, so a dump compares them.
+	// Stored documents' blocks have other boundaries, so a dump compares them.
 	for _, name := range []string{"terms", "records", "postings", "position", "frontier", "lengths", "ids"} {
 		a := mem.Get(filepath.Join(ix.Dir(), got.Segments[0].Name, name))
 		b := freshFS.Get(filepath.Join(fresh.Dir(), want.Segments[0].Name, name))
@@ -137,8 +136,7 @@ func sameAsFresh(t testing.TB, mem *vfstest.Mem, ix *Index, opts Options, docs [
 	sameDocs(t, dump(t, ix), dump(t, fresh))
 }
 
-// TestMergeToSeveral merges the smallest neighbours, rewrites segments with deletions, and keeps
-// the others.
+// The smallest neighbours are merged, segments with deletions rewritten, the others kept.
 func TestMergeToSeveral(t *testing.T) {
 	for _, test := range []struct {
 		live, max int
@@ -186,7 +184,7 @@ func TestMergeToSeveral(t *testing.T) {
 	})
 }
 
-// TestMergeReorders: ReorderBP reorders all documents, even in a single segment.
+// ReorderBP reorders even a single segment.
 func TestMergeReorders(t *testing.T) {
 	ix, live := scattered(t, vfstest.NewMem(), Options{}, randomDocs(62, 600, false))
 	want := expect(t, live, Options{})
@@ -202,7 +200,7 @@ func TestMergeReorders(t *testing.T) {
 		}
 		sameDocs(t, byID(got), byID(slices.Clone(want)))
 	}
-	// A merge without reordering keeps the order and the stored documents.
+	// Without reordering, order and stored documents stay.
 	w := newWriter(t, ix)
 	check(t, w.Delete(live[9].ID))
 	check(t, w.Commit(t.Context()))
@@ -213,8 +211,7 @@ func TestMergeReorders(t *testing.T) {
 	sameDocs(t, dump(t, ix), ordered)
 }
 
-// TestMergeImpacts: a merged index has its own impact-ordered lists with the former ranking and
-// codec.
+// Ranking and codec are the former ones.
 func TestMergeImpacts(t *testing.T) {
 	mem := vfstest.NewMem()
 	ix, _ := scattered(t, mem, Options{}, randomDocs(63, 400, false))
@@ -240,7 +237,7 @@ func TestMergeImpacts(t *testing.T) {
 	}
 }
 
-// TestMergeOfNothing: a merge empties an index without live documents.
+// Without live documents, the index becomes empty.
 func TestMergeOfNothing(t *testing.T) {
 	ix := create(t, vfstest.NewMem(), Options{})
 	if _, err := ix.Merge(t.Context(), MergeOptions{}); !errors.Is(err, base.ErrBadInput) {
@@ -271,7 +268,7 @@ func TestMergeOfNothing(t *testing.T) {
 	verify(t, ix)
 }
 
-// TestMergeCancelled: a cancelled merge leaves the index unchanged and removes its files.
+// The index is unchanged, the merge's files are removed.
 func TestMergeCancelled(t *testing.T) {
 	mem := vfstest.NewMem()
 	ix, live := scattered(t, mem, Options{Positions: true}, randomDocs(65, 800, false))
@@ -312,7 +309,7 @@ func TestMergeCancelled(t *testing.T) {
 	sameDocs(t, dump(t, ix), expect(t, live, Options{Positions: true}))
 }
 
-// TestMergeUnderReaders: snapshots from before a merge stay valid, in this process and others.
+// Snapshots from before stay valid, in all processes.
 func TestMergeUnderReaders(t *testing.T) {
 	mem := vfstest.NewMem()
 	ix, live := scattered(t, mem, Options{}, randomDocs(66, 400, false))

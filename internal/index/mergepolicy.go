@@ -1,11 +1,9 @@
 package index
 
-// maxSimilarSegments is the largest number of segments of similar size that a commit
-// leaves.
+// maxSimilarSegments is the most segments of similar size that a commit leaves.
 const maxSimilarSegments = 10
 
-// sizeLevel is the number of decimal digits of a segment's size; all below
-// 1,000 documents are similar.
+// sizeLevel is the number of decimal digits; all below 1,000 documents are similar.
 func sizeLevel(numDocs int) (level int) {
 	for level = 3; numDocs >= 1000; numDocs /= 10 {
 		level++
@@ -13,17 +11,14 @@ func sizeLevel(numDocs int) (level int) {
 	return level
 }
 
-// mergeFrom decides which segments a commit writes together with its new
-// documents, as one segment: the last ones, from the returned index on. sizes
-// has the live documents of the committed segments.
+// mergeFrom returns the first of the last segments that a commit writes as one with its new
+// documents. sizes has the segments' live documents.
 //
-// It is Lucene's LogMergePolicy, on the last segments only, so that the order of
-// documents stays: at each level of size, smallest first, if more than
-// maxSimilarSegments of the segments at the end are of that level, the one to be
-// written included, they are merged, with the smaller ones among them. We
-// differ: a segment also takes in those before it that are of a lower level, if
-// together they are not larger, so that small ones do not stay between large
-// ones. A document is written about once for each level that it passes.
+// It is Lucene's LogMergePolicy, on the last segments only, so that the order stays: at each
+// level of size, smallest first, if more than maxSimilarSegments of the last segments, with the
+// new one, are of that level, they are merged, with smaller ones among them. We differ: a
+// segment also takes in those before it of a lower level, if together they are not larger, so
+// that small ones do not stay between large ones. A document is written about once per level.
 func mergeFrom(sizes []int, newDocs int) (from int) {
 	from = len(sizes)
 	total := newDocs
@@ -45,6 +40,5 @@ func mergeFrom(sizes []int, newDocs int) (from int) {
 	return from
 }
 
-// mostlyDead reports whether a segment is written again only to drop its deleted
-// documents.
+// Such a segment is rewritten only to drop documents.
 func mostlyDead(numDocs, numLive int) bool { return numLive < numDocs/2 }

@@ -15,46 +15,40 @@ import (
 	"github.com/griffin-search/griffin/internal/segment"
 )
 
-// Options of an index are fixed when it is made. The zero value has the defaults.
+// Options of an index are fixed when it is made; zero has the defaults.
 type Options struct {
-	// Analyzer is the name of the analyzer of documents and queries; "": "english".
+	// Analyzer names the analyzer of documents and queries; "": "english".
 	Analyzer string `json:"analyzer"`
-	// Codec is the name of the posting lists' codec; "": "simdbp".
+	// Codec names the posting lists' codec; "": "simdbp".
 	Codec string `json:"codec"`
-	// BM25 are the parameters that scores use and bounds are made for; zero:
-	// score.DefaultBM25, unless BM25IsSet.
+	// BM25 parameters of scores and bounds; zero: score.DefaultBM25, unless BM25IsSet.
 	BM25      score.BM25 `json:"bm25"`
 	BM25IsSet bool       `json:"-"`
-	// Positions keeps the positions of terms in documents, which phrases need.
+	// Positions keeps terms' positions, which phrases need.
 	Positions bool `json:"positions"`
 	// NoStored leaves out titles, texts and further fields: hits have ids only.
 	NoStored bool `json:"no_stored"`
-	// Fields are the names of indexed fields next to the default one; nil: "title" alone. A
-	// document's title goes to the field "title", its further fields to the fields of the
-	// same names.
+	// Fields names indexed fields next to the default one; nil: "title" alone. A document's
+	// title goes to "title", its further fields to equal names.
 	Fields []string `json:"fields"`
-	// WeightScale, if not 0, makes an index of documents that come as vectors: terms with
-	// weights from outside, as learned sparse models give them (corpus.Document.Vector). A
-	// weight is stored as round(weight*WeightScale) instead of a frequency. A score is the
-	// dot product of the vectors of query and document; BM25 does not apply. Terms are not
-	// analysed. There are no positions and no further fields.
+	// WeightScale, if not 0, makes an index of vectors: terms with weights, as of learned
+	// sparse models (corpus.Document.Vector). round(weight*WeightScale) is stored instead of a
+	// frequency. A score is the dot product of query and document; BM25 does not apply. Terms
+	// are not analysed; there are no positions and further fields.
 	WeightScale float64 `json:"weight_scale,omitempty"`
 }
 
 // Weighted reports whether the index stores weights of vectors.
 func (o Options) Weighted() bool { return o.WeightScale != 0 }
 
-// Defaults of Options.
 const (
 	DefaultAnalyzer = "english"
 	DefaultCodec    = "simdbp"
-	// weightAnalyzer is the analyzer of an index of weights, for queries that are plain text,
-	// tokenised beforehand.
+	// Queries of weights are plain text, tokenised beforehand.
 	weightAnalyzer = "whitespace"
 )
 
-// withDefaults returns o with its zero values filled in, or an error that
-// wraps base.ErrBadInput.
+// The error wraps base.ErrBadInput.
 func (o Options) withDefaults() (Options, error) {
 	if o.Analyzer == "" {
 		o.Analyzer = DefaultAnalyzer
@@ -105,7 +99,7 @@ func (o *Options) validate() error {
 	return nil
 }
 
-// maxWeightScale is far above useful values: it makes 1000 of a weight of 0.001.
+// Far above useful values: 1000 for a weight of 0.001.
 const maxWeightScale = 1e6
 
 func (o *Options) validateWeights() error {

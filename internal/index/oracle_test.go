@@ -73,14 +73,12 @@ func dumpSegment(t testing.TB, seg *segment.Segment) []indexedDoc {
 	return docs
 }
 
-// memoryReader is a corpus in memory.
 type memoryReader struct {
-	docs  []corpus.Document
-	bad   map[int]error // instead of the document with this index
-	batch int           // documents per batch
-	at    int
-	fail  error // of Next, after the last document
-	// next, if set, is called by Next.
+	docs   []corpus.Document
+	bad    map[int]error // instead of the document with this index
+	batch  int           // documents per batch
+	at     int
+	fail   error // of Next, after the last document
 	next   func(at int)
 	closed chan struct{}
 }

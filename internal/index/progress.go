@@ -12,8 +12,7 @@ import (
 // Phase is a part of a build.
 type Phase string
 
-// The phases of a build, in order; reordering and writing only with reordering,
-// impacts only in a merge.
+// The phases in order; reordering and writing only with reordering, impacts only in a merge.
 const (
 	PhaseReading    Phase = "reading"
 	PhaseMerging    Phase = "merging"
@@ -25,20 +24,18 @@ const (
 // Progress is the progress of a build.
 type Progress struct {
 	Phase Phase
-	// Docs and Bytes (uncompressed) are indexed so far.
+	// Docs and Bytes (uncompressed) are indexed.
 	Docs, Bytes int64
-	// InputRead of InputTotal bytes of input, as stored, are read. InputTotal is 0 if unknown.
+	// InputRead of InputTotal bytes, as stored, are read; total 0 if unknown.
 	InputRead, InputTotal int64
-	// BadRecords were skipped so far.
+	// BadRecords were skipped.
 	BadRecords int64
-	// Fraction of the phase that is done, 0 to 1; 0 if unknown.
+	// Fraction of the phase done, 0 to 1; 0 if unknown.
 	Fraction float64
 }
 
-// progressInterval is the time between two reports.
 const progressInterval = 100 * time.Millisecond
 
-// meter counts the work of a build and reports it at regular intervals.
 type meter struct {
 	counts      inverter.Counts
 	phase       atomic.Pointer[Phase]
@@ -49,7 +46,7 @@ type meter struct {
 	stopped     sync.WaitGroup
 }
 
-// startMeter starts to call report, which may be nil, until end.
+// It calls report, which may be nil, until end.
 func startMeter(reader corpus.Reader, report func(Progress)) *meter {
 	m := &meter{reader: reader, report: report, stop: make(chan struct{})}
 	m.enter(PhaseReading, 0, 0)
@@ -72,7 +69,7 @@ func startMeter(reader corpus.Reader, report func(Progress)) *meter {
 	return m
 }
 
-// enter sets the current phase, and done of its total units.
+// done of the phase's total units.
 func (m *meter) enter(p Phase, done, total int64) {
 	if now := m.phase.Load(); now == nil || *now != p {
 		m.phase.Store(&p)

@@ -10,14 +10,14 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
-// settle backdates the manifest so that no later one has the same time.
+// No later manifest has the same time.
 func settle(t *testing.T, dir string) {
 	t.Helper()
 	before := time.Now().Add(-time.Minute)
 	check(t, os.Chtimes(filepath.Join(dir, manifestName), before, before))
 }
 
-// addOne commits a document through another handle.
+// Through another handle.
 func addOne(t *testing.T, dir string, seed uint64) {
 	t.Helper()
 	ix, err := Open(vfs.OS, dir)
@@ -29,8 +29,8 @@ func addOne(t *testing.T, dir string, seed uint64) {
 	check(t, ix.Close())
 }
 
-// TestRefreshIsCheap: without a commit, Refresh does one operation. It sees commits of other
-// handles and a replaced index.
+// Without a commit, Refresh does one operation. It sees commits of other handles and a replaced
+// index.
 func TestRefreshIsCheap(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "index")
 	ix, err := Create(vfs.OS, dir, Options{})
@@ -85,8 +85,7 @@ func TestRefreshIsCheap(t *testing.T) {
 	check(t, other.Close())
 }
 
-// TestWriterReadsManifest: a writer starts from the last commit even if the file system returns
-// stale attributes, as network file systems do.
+// It starts from the last commit despite stale attributes, as of network file systems.
 func TestWriterReadsManifest(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "index")
 	stale := &staleFS{FS: vfs.OS}

@@ -8,8 +8,7 @@ import (
 	"github.com/griffin-search/griffin/internal/segment"
 )
 
-// reorderSegment writes the segment name anew with similar documents side by
-// side, removes the old one, and returns the name and the metadata of the new one.
+// reorderSegment replaces the segment by one with similar documents side by side.
 func (c *commit) reorderSegment(ctx context.Context, name string) (renamed string, meta *segment.Meta, err error) {
 	seg, err := segment.Open(c.ix.fs, c.ix.path(name))
 	if err != nil {

@@ -11,21 +11,20 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// session holds the write lock of an index from begin to end. One goroutine at a time may use it.
+// session holds the write lock from begin to end, for one goroutine at a time.
 type session struct {
 	ix   *Index
 	lock io.Closer
-	// made are the folders that were made for a new index, the deepest first.
-	made []string
-	// inTemp is set if the folder of temporary files was made.
+	// made are a new index's folders, the deepest first.
+	made   []string
 	inTemp bool
-	// unsynced is set if a commit is visible whose folder could not be synced.
+	// unsynced is set if a visible commit's folder could not be synced.
 	unsynced bool
 }
 
-// begin takes the lock, loads the last commit, and removes the leftovers of writers that
-// crashed or failed. The error wraps base.ErrLocked if another process, or a Writer or
-// Build of this one, writes.
+// begin takes the lock, loads the last commit, and removes crashed or failed writers'
+// leftovers. The error wraps base.ErrLocked if another process, or a Writer or Build of this
+// one, writes.
 func (ix *Index) begin() (*session, error) {
 	s := &session{ix: ix}
 	if err := s.takeLock(); err != nil {
@@ -38,7 +37,7 @@ func (ix *Index) begin() (*session, error) {
 	return s, nil
 }
 
-// takeLock takes the lock. The folder of a new index is made for it.
+// It makes a new index's folder.
 func (s *session) takeLock() (err error) {
 	created := s.ix.currentManifest().Generation == 0
 	const attempts = 100
@@ -55,12 +54,12 @@ func (s *session) takeLock() (err error) {
 		case !created:
 			return fmt.Errorf("the folder is gone: %w", base.ErrNotIndex)
 		}
-		// Another writer gave up and removed the folder in between.
+		// Another writer gave up and removed the folder.
 	}
 	return err
 }
 
-// makeFolder makes the folder of the index and those above it, if they are missing.
+// Parents included.
 func (s *session) makeFolder() error {
 	for dir := filepath.Clean(s.ix.dir); ; dir = filepath.Dir(dir) {
 		_, err := s.ix.fs.Stat(dir)
@@ -78,7 +77,6 @@ func (s *session) makeFolder() error {
 	return err
 }
 
-// removeMade removes the folders that were made, if they are empty.
 func (s *session) removeMade() {
 	for _, dir := range s.made {
 		if s.ix.fs.Remove(dir) != nil {
@@ -87,7 +85,7 @@ func (s *session) removeMade() {
 	}
 }
 
-// syncParents makes the folder of a new index and its new parents durable.
+// A new index's folder and new parents become durable.
 func (s *session) syncParents() error {
 	for _, dir := range append([]string{filepath.Clean(s.ix.dir)}, s.made...) {
 		err := s.ix.fs.SyncDir(filepath.Dir(dir))
@@ -121,7 +119,7 @@ func (s *session) start() error {
 	if got := s.ix.currentManifest().ID; got != id {
 		return fmt.Errorf("%s: another index has taken the folder: %w", s.ix.dir, base.ErrExists)
 	}
-	// The commit that does not name them must be durable before leftovers are removed.
+	// The commit that does not name them must be durable first.
 	if left, err := s.leftovers(); err != nil || len(left) == 0 {
 		return err
 	}
@@ -137,7 +135,7 @@ func (s *session) settle() error {
 	return s.removeLeftovers()
 }
 
-// temp returns the folder of temporary files and makes it if it is missing.
+// temp makes the folder if needed.
 func (s *session) temp() (string, error) {
 	dir := s.ix.path(tempName)
 	if !s.inTemp {
@@ -157,7 +155,7 @@ func (s *session) removeTemp() error {
 	return s.ix.fs.RemoveAll(s.ix.path(tempName))
 }
 
-// leftovers returns the files of writers that the current manifest does not name.
+// leftovers are writers' files that the current manifest does not name.
 func (s *session) leftovers() ([]string, error) {
 	names, err := s.ix.fs.ReadDir(s.ix.dir)
 	if err != nil {
@@ -183,9 +181,9 @@ func (s *session) removeLeftovers() error {
 	return nil
 }
 
-// end removes the temporary files and releases the lock. If the index is new and has no
-// commit, it removes the lock's file and the folders that were made, unless they have
-// other content. (Only the holder removes the lock's file; vfs.FS.Lock handles that.)
+// end removes the temporary files and releases the lock. A new index without a commit loses the
+// lock's file and the made folders, unless they have other content. (vfs.FS.Lock lets only the
+// holder remove that file.)
 func (s *session) end() error {
 	err := s.removeTemp()
 	if s.ix.currentManifest().Generation == 0 {

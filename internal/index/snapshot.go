@@ -12,23 +12,21 @@ import (
 	"github.com/griffin-search/griffin/internal/segment"
 )
 
-// Snapshot is one commit of an index: a fixed set of segments and of live
-// documents. It is safe for concurrent use until it is released.
+// Snapshot is one commit: a fixed set of segments and live documents. It is safe for concurrent
+// use until released.
 type Snapshot struct {
-	// Segments are the segments of the index in DocID order.
+	// Segments are in DocID order.
 	Segments []View
-	// Generation counts the commits of the index; 0: nothing was committed yet.
+	// Generation counts commits; 0: none yet.
 	Generation uint64
-	// Serial numbers the snapshots of this process, from 1, in the order in which they were
-	// made. Results computed from one snapshot hold for no other: one with the same
-	// Generation may have other impact-ordered lists.
+	// Serial numbers the process's snapshots, from 1. Results of one hold for no other: with
+	// the same Generation, impact-ordered lists may differ.
 	Serial uint64
-	// Options are the options of the index.
+	// Options are the index's.
 	Options Options
-	// Fields are the statistics of the indexed fields, by base.FieldID.
+	// Fields are statistics by base.FieldID.
 	Fields []FieldStats
-	// NumDocs counts all documents, deleted ones included, as statistics do. NumLive counts
-	// the live ones.
+	// NumDocs includes deleted documents, as statistics do; NumLive does not.
 	NumDocs, NumLive int
 
 	references atomic.Int64
@@ -40,26 +38,23 @@ type Snapshot struct {
 	impacts        atomic.Pointer[impact.Index] // nil: not opened
 }
 
-// serials is the last Serial that was given.
 var serials atomic.Uint64
 
 // View is one segment of a Snapshot.
 type View struct {
 	*segment.Segment
-	// Name is the name of the segment's folder.
+	// Name is the segment's folder.
 	Name string
-	// Base is the difference between a DocID of the index and the segment's.
+	// Base is a DocID of the index minus the segment's.
 	Base base.DocID
-	// Live has the documents that were not deleted; nil: all.
+	// Live are the documents not deleted; nil: all.
 	Live *segment.Bitmap
-	// Derived keeps the structures that traversals compute from the lists, until the segment
-	// is closed.
+	// Derived keeps structures that traversals compute from lists, until the segment is closed.
 	Derived *derived.Segment
 }
 
-// FieldStats are the statistics of a field over all segments. Deleted documents
-// count until a merge drops them, in these numbers as in each list's DocFreq, so
-// that no DocFreq exceeds NumDocs.
+// FieldStats are a field's statistics over all segments. Deleted documents count, as in
+// DocFreq, until a merge drops them, so that no DocFreq exceeds NumDocs.
 type FieldStats struct {
 	Name        string
 	NumDocs     uint64 // documents of the index, with or without the field
@@ -67,7 +62,7 @@ type FieldStats struct {
 	NumPostings uint64
 }
 
-// AvgLen is the mean length of the field in tokens; 0 if there are no documents.
+// AvgLen is the mean length in tokens; 0 without documents.
 func (f *FieldStats) AvgLen() float64 {
 	if f.NumDocs == 0 {
 		return 0
@@ -75,7 +70,7 @@ func (f *FieldStats) AvgLen() float64 {
 	return float64(f.TotalTokens) / float64(f.NumDocs)
 }
 
-// openSegment counts the snapshots that hold a segment.
+// Counts the snapshots that hold a segment.
 type openSegment struct {
 	*segment.Segment
 	derived    *derived.Segment
@@ -89,8 +84,7 @@ func (o *openSegment) release() {
 	}
 }
 
-// newSnapshot opens the segments of m. It shares the open segments of former, a snapshot
-// of the same index that the caller holds, or nil.
+// newSnapshot shares segments of former, a snapshot that the caller holds, or nil.
 func (ix *Index) newSnapshot(m *manifest, former *Snapshot) (*Snapshot, error) {
 	s := &Snapshot{Generation: m.Generation, Serial: serials.Add(1), Options: m.Options, index: ix, indexID: m.ID}
 	s.references.Store(1)
@@ -107,13 +101,12 @@ func (ix *Index) newSnapshot(m *manifest, former *Snapshot) (*Snapshot, error) {
 	return s, nil
 }
 
-// Owner identifies the Index of the snapshot within the process.
+// Owner identifies the Index within the process.
 func (s *Snapshot) Owner() Owner { return s.index.owner }
 
-// IndexID is the random name that the index was given when it was created.
+// IndexID is the index's random name.
 func (s *Snapshot) IndexID() string { return s.indexID }
 
-// opened returns the segment with the given name that s holds, or nil.
 func (s *Snapshot) opened(name string) *openSegment {
 	if s != nil {
 		for i := range s.Segments {
@@ -166,7 +159,7 @@ func (ix *Index) addView(s *Snapshot, m *manifest, ms *manifestSegment, former *
 	return nil
 }
 
-// checkSegment returns an error if the metadata of a segment contradict the manifest.
+// The metadata must agree with the manifest.
 func checkSegment(m *manifest, ms *manifestSegment, seg *segment.Segment) error {
 	meta, want := seg.Meta(), m.Options.segmentOptions(0)
 	if meta.Sum() != ms.Sum {
@@ -183,14 +176,14 @@ func checkSegment(m *manifest, ms *manifestSegment, seg *segment.Segment) error 
 	return nil
 }
 
-// Retain adds a reference to a snapshot that was not released yet, and returns it. Each
-// reference must be released.
+// Retain adds a reference to an unreleased snapshot and returns it. Each reference must be
+// released.
 func (s *Snapshot) Retain() *Snapshot {
 	s.references.Add(1)
 	return s
 }
 
-// Release drops a reference. The caller must not use the snapshot afterwards.
+// Release drops a reference, after which the caller must not use the snapshot.
 func (s *Snapshot) Release() {
 	left := s.references.Add(-1)
 	invariant.Check(left >= 0, "snapshot of generation %d released once too often", s.Generation)
@@ -203,7 +196,7 @@ func (s *Snapshot) Release() {
 	s.closeImpacts()
 }
 
-// Lookup finds the live document with an external id.
+// Lookup finds the live document of an external id.
 func (s *Snapshot) Lookup(id string) (view int, doc base.DocID, found bool, err error) {
 	for i := len(s.Segments) - 1; i >= 0; i-- {
 		v := &s.Segments[i]

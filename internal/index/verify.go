@@ -9,13 +9,11 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// verifyUnits is the number of units of progress for each byte: segment.Verify reads each
-// byte twice.
+// segment.Verify reads each byte twice.
 const verifyUnits = 2
 
-// Verify reads every byte of every segment and of the impact-ordered lists, if any. It checks all
-// checksums and invariants, and that live ids are unique. progress, if not nil, is called with the
-// work done and the total.
+// Verify reads every byte of the segments and impact-ordered lists, checks checksums and
+// invariants, and that live ids are unique. progress may be nil.
 func (s *Snapshot) Verify(ctx context.Context, progress func(done, total int64)) (err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	var total, before int64
@@ -62,7 +60,7 @@ func (s *Snapshot) Verify(ctx context.Context, progress func(done, total int64))
 	return errors.Join(failed...)
 }
 
-// verifyIDs checks that the live ids of segment i are live in no later segment.
+// No live id is live in a later segment.
 func (s *Snapshot) verifyIDs(ctx context.Context, i int) error {
 	v := &s.Segments[i]
 	for doc := range v.NumDocs() {

@@ -13,9 +13,8 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// Writer adds and deletes documents and commits them, again and again. It holds the
-// index's write lock from Index.Writer to Close. Others see its changes after Commit. All
-// methods are safe for concurrent use; calls are executed one after another.
+// Writer adds and deletes documents and commits them. It holds the write lock until Close.
+// Others see its changes after Commit. Methods are safe for concurrent use, one at a time.
 type Writer struct {
 	opts WriterOptions
 
@@ -26,17 +25,17 @@ type Writer struct {
 	batch    *inverter.Batch // nil: nothing since the last commit
 }
 
-// WriterOptions are the options of Index.Writer. The zero value has the defaults.
+// The zero value has the defaults.
 type WriterOptions struct {
-	// MemoryBytes bounds the memory of documents that wait for a commit, as in BuildOptions.
-	// Ids to delete are not counted.
+	// MemoryBytes bounds documents that wait for a commit, as in BuildOptions, but not ids to
+	// delete.
 	MemoryBytes int64
-	// Threads is the number of goroutines of a commit; 0: one for each processor.
+	// Threads is the number of goroutines of a commit; 0: one per processor.
 	Threads int
 }
 
-// Writer takes the index's write lock and returns a Writer. The error wraps
-// base.ErrLocked if another process, or a Writer or Build of this one, has it.
+// Writer takes the write lock. The error wraps base.ErrLocked if another process, or a Writer
+// or Build of this one, has it.
 func (ix *Index) Writer(opts WriterOptions) (*Writer, error) {
 	filled, err := BuildOptions{MemoryBytes: opts.MemoryBytes, Threads: opts.Threads}.withDefaults()
 	if err != nil {
@@ -55,9 +54,9 @@ func (ix *Index) Writer(opts WriterOptions) (*Writer, error) {
 	return w, nil
 }
 
-// Add adds a document and replaces any with the same id, added or committed. If the error wraps
-// base.ErrBadInput, the document cannot be indexed, for example because a text is not UTF-8, and
-// was not added. After any other error, call Rollback or Close.
+// Add adds a document or replaces the one with its id. If the error wraps base.ErrBadInput, the
+// document cannot be indexed, for example because of invalid UTF-8, and was not added; after
+// any other, call Rollback or Close.
 func (w *Writer) Add(d *corpus.Document) error {
 	if err := d.CheckUTF8(); err != nil {
 		return err
@@ -71,8 +70,7 @@ func (w *Writer) Add(d *corpus.Document) error {
 	return b.Add(d)
 }
 
-// Delete deletes the document with the given id from the index and from the documents
-// added before, if there is one.
+// Delete deletes the document of an id, committed or added, if any.
 func (w *Writer) Delete(id string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -84,11 +82,11 @@ func (w *Writer) Delete(id string) error {
 	return nil
 }
 
-// Commit makes all changes since the last commit durable and visible to new snapshots. After an
-// error nothing is committed, and Commit can be called again. Exceptions: if only the folder could
-// not be synced, the commit is visible despite the error; if a temporary file could not be written,
-// every further Commit fails until Rollback or Close. The first commit of a new index creates it,
-// even without documents; a later one without changes does nothing.
+// Commit makes all changes durable and visible to new snapshots. After an error nothing is
+// committed, and Commit can be repeated. Exceptions: if only the folder could not be synced,
+// the commit is visible despite the error; if a temporary file could not be written, further
+// Commits fail until Rollback or Close. The first commit creates the index, even without
+// documents; a later one without changes does nothing.
 func (w *Writer) Commit(ctx context.Context) (err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	w.mu.Lock()
@@ -111,7 +109,7 @@ func (w *Writer) Commit(ctx context.Context) (err error) {
 	return errors.Join(err, w.discard())
 }
 
-// Rollback discards all changes since the last commit.
+// Rollback discards uncommitted changes.
 func (w *Writer) Rollback() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -121,8 +119,7 @@ func (w *Writer) Rollback() error {
 	return w.discard()
 }
 
-// Close discards all changes since the last commit and releases the write lock. Calls
-// after the first do nothing.
+// Close discards uncommitted changes and releases the lock; further calls do nothing.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -136,7 +133,6 @@ func (w *Writer) Close() error {
 
 var errWriterClosed = fmt.Errorf("writer: %w", base.ErrClosed)
 
-// begun returns the batch and creates it if necessary.
 func (w *Writer) begun() (*inverter.Batch, error) {
 	if w.session == nil {
 		return nil, errWriterClosed

@@ -18,7 +18,6 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
-// model is the reference for a Writer.
 type model struct {
 	committed, pending []corpus.Document
 }
@@ -50,8 +49,7 @@ func create(t testing.TB, fsys vfs.FS, opts Options) *Index {
 	return ix
 }
 
-// TestWriterAgainstModel compares a Writer with the model after each commit, under random
-// operations and reopening.
+// Random operations and reopening, compared after each commit.
 func TestWriterAgainstModel(t *testing.T) {
 	for seed := range uint64(3) {
 		rng := rand.New(rand.NewPCG(seed, 20))
@@ -109,7 +107,7 @@ func check(t testing.TB, err error) {
 	}
 }
 
-// TestSegmentsDoNotMatter: the number of commits and merges does not change the content.
+// The number of commits and merges does not change the content.
 func TestSegmentsDoNotMatter(t *testing.T) {
 	docs := randomDocs(21, 300, false)
 	want := expect(t, docs, Options{Positions: true})
@@ -188,8 +186,7 @@ func TestMergeBounded(t *testing.T) {
 	}
 }
 
-// TestDeletedSegmentsShrink: segments with mostly deleted documents are rewritten, empty ones
-// removed.
+// Mostly deleted segments are rewritten, empty ones removed.
 func TestDeletedSegmentsShrink(t *testing.T) {
 	docs := randomDocs(23, 300, false)
 	ix := create(t, vfs.OS, Options{})
@@ -255,7 +252,7 @@ func TestTwoWriters(t *testing.T) {
 			t.Errorf("build beside a writer: error %v, want ErrLocked", err)
 		}
 	}
-	// The next writer starts from the commit of another handle.
+	// The next writer starts from another handle's commit.
 	d := corpus.Document{ID: "x", Text: "one"}
 	check(t, w.Add(&d))
 	check(t, w.Commit(t.Context()))
@@ -278,7 +275,7 @@ func TestTwoWriters(t *testing.T) {
 	}
 }
 
-// TestTwoCreators: of two creators in one folder, the second to commit gets ErrExists.
+// The second to commit gets ErrExists.
 func TestTwoCreators(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "index")
 	first, err := Create(vfs.OS, dir, Options{})
@@ -296,7 +293,7 @@ func TestTwoCreators(t *testing.T) {
 	}
 }
 
-// TestSnapshotsStay: a snapshot shows its commit during later commits and after Close.
+// Later commits and Close change nothing.
 func TestSnapshotsStay(t *testing.T) {
 	docs := randomDocs(24, 240, false)
 	ix := create(t, vfs.OS, Options{})
@@ -382,7 +379,7 @@ func TestWriterRefusesDocuments(t *testing.T) {
 	sameDocs(t, dump(t, ix), expect(t, nil, Options{}))
 }
 
-// TestImport imports the lists of another index, some with repeated ids.
+// Some ids are repeated.
 func TestImport(t *testing.T) {
 	docs := randomDocs(25, 500, false)
 	from, _ := build(t, docs, Options{NoStored: true, Positions: true}, BuildOptions{})

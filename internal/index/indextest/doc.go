@@ -1,4 +1,3 @@
-// Package indextest makes indexes for tests of packages that search them. The indexes and snapshots
-// last until the test ends. Its functions end the test on an error, so only the test's goroutine
-// may call them.
+// Package indextest makes indexes, which last until the test ends, for tests of packages that
+// search them. An error ends the test, so only the test's goroutine may call its functions.
 package indextest

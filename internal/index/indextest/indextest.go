@@ -19,7 +19,7 @@ func Create(t testing.TB, o index.Options) *index.Index {
 	return ix
 }
 
-// Write makes an index, calls fill to write to it with one thread, and commits.
+// Write makes an index, which fill writes with one thread, and commits.
 func Write(t testing.TB, o index.Options, fill func(w *Writer)) *index.Index {
 	t.Helper()
 	ix := Create(t, o)
@@ -32,7 +32,7 @@ func Write(t testing.TB, o index.Options, fill func(w *Writer)) *index.Index {
 	return ix
 }
 
-// Snapshot pins the last commit of an index.
+// Snapshot pins the last commit.
 func Snapshot(t testing.TB, ix *index.Index) *index.Snapshot {
 	t.Helper()
 	s, err := ix.Snapshot()
@@ -59,13 +59,13 @@ func (w *Writer) AddText(id int, text string) {
 	w.Add(&corpus.Document{ID: strconv.Itoa(id), Text: text})
 }
 
-// Delete deletes the document with an id, if it exists.
+// Delete deletes the document with an id, if any.
 func (w *Writer) Delete(id int) {
 	w.t.Helper()
 	must(w.t, w.w.Delete(strconv.Itoa(id)))
 }
 
-// Commit commits the changes since the last commit, if any, as a segment.
+// Commit commits changes, if any, as a segment.
 func (w *Writer) Commit() {
 	w.t.Helper()
 	must(w.t, w.w.Commit(w.t.Context()))
