@@ -11,20 +11,20 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// Bitmap is a set of documents of one segment or source. A nil Bitmap is an
-// empty set. Reading is safe for concurrent use.
+// Bitmap is a set of documents of one segment or source; nil is empty. Reading is safe for
+// concurrent use.
 type Bitmap struct {
 	words []uint64 // bit i%64 of words[i/64] is document i; bits from n on are 0
 	n     int
 	count int
 }
 
-// NewBitmap returns an empty set over the documents [0, n).
+// NewBitmap returns an empty set over [0, n).
 func NewBitmap(n int) *Bitmap {
 	return &Bitmap{words: make([]uint64, (n+63)/64), n: n}
 }
 
-// Len is the size of the set's domain.
+// Len is the domain's size.
 func (b *Bitmap) Len() int {
 	if b == nil {
 		return 0
@@ -32,7 +32,7 @@ func (b *Bitmap) Len() int {
 	return b.n
 }
 
-// Set adds document i, which must be in [0, Len), and reports whether it was new.
+// Set adds document i in [0, Len) and reports whether it was new.
 func (b *Bitmap) Set(i int) bool {
 	w, bit := &b.words[i/64], uint64(1)<<(i%64)
 	if *w&bit != 0 {
@@ -48,7 +48,7 @@ func (b *Bitmap) Has(i int) bool {
 	return b != nil && i < b.n && b.words[i/64]&(1<<(i%64)) != 0
 }
 
-// Count is the number of documents in the set.
+// Count is the number of documents.
 func (b *Bitmap) Count() int {
 	if b == nil {
 		return 0
@@ -56,8 +56,7 @@ func (b *Bitmap) Count() int {
 	return b.count
 }
 
-// Words returns the set's words: document i is bit i%64 of word i/64. The
-// caller must not change them.
+// Words returns the words, which must not be changed: document i is bit i%64 of word i/64.
 func (b *Bitmap) Words() []uint64 {
 	if b == nil {
 		return nil
@@ -65,7 +64,7 @@ func (b *Bitmap) Words() []uint64 {
 	return b.words
 }
 
-// Clone returns a copy; the clone of nil is nil.
+// Clone returns a copy; nil for nil.
 func (b *Bitmap) Clone() *Bitmap {
 	if b == nil {
 		return nil
@@ -73,8 +72,7 @@ func (b *Bitmap) Clone() *Bitmap {
 	return &Bitmap{words: append([]uint64(nil), b.words...), n: b.n, count: b.count}
 }
 
-// AppendTo appends the encoded set to dst: the size of the domain as u64, then
-// the words, all little endian.
+// AppendTo appends the domain's size as u64, then the words, little endian.
 //
 //	0     8         8+8*ceil(n/64)
 //	+-----+---------+
@@ -88,7 +86,7 @@ func (b *Bitmap) AppendTo(dst []byte) []byte {
 	return dst
 }
 
-// DecodeBitmap decodes all of src. Its error wraps base.ErrCorrupt.
+// DecodeBitmap decodes all of src. The error wraps base.ErrCorrupt.
 func DecodeBitmap(src []byte) (*Bitmap, error) {
 	if len(src) < 8 {
 		return nil, fmt.Errorf("bitmap of %d bytes: %w", len(src), base.ErrCorrupt)
@@ -109,7 +107,7 @@ func DecodeBitmap(src []byte) (*Bitmap, error) {
 	return b, nil
 }
 
-// Sum returns the CRC-32C of the encoded set.
+// Sum is the CRC-32C of the encoded set.
 func (b *Bitmap) Sum() uint32 {
 	return crc32.Checksum(b.AppendTo(nil), crc32.MakeTable(crc32.Castagnoli))
 }
@@ -131,7 +129,7 @@ func (b *Bitmap) Save(fs vfs.FS, name string) error {
 	return w.Close()
 }
 
-// LoadBitmap reads a file written by Save.
+// LoadBitmap reads Save's file.
 func LoadBitmap(fs vfs.FS, name string) (*Bitmap, error) {
 	f, err := sealed.Open(fs, name, kindBitmap, bitmapVersion)
 	if err != nil {

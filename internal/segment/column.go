@@ -11,14 +11,14 @@ import (
 	"github.com/griffin-search/griffin/internal/sealed"
 )
 
-// column is an array of 32-bit numbers, little endian, in a sealed file.
+// column is an array of little-endian 32-bit numbers in a sealed file.
 type column struct {
 	file   *sealed.File
 	offset uint64
 	n      int
 }
 
-// at returns number i with its checksum verified. A nil column is the identity.
+// at returns verified number i. A nil column is the identity.
 func (c *column) at(i base.DocID) (uint32, error) {
 	if c == nil {
 		return uint32(i), nil
@@ -33,15 +33,14 @@ func (c *column) at(i base.DocID) (uint32, error) {
 	return binary.LittleEndian.Uint32(b), nil
 }
 
-// check verifies the checksums of the array; values requires it.
+// values requires check.
 func (c *column) check() error { return c.file.Check(c.offset, 4*uint64(c.n)) }
 
 func (c *column) values() []uint32 {
 	return asUint32s(c.file.Bytes()[c.offset : c.offset+4*uint64(c.n)])
 }
 
-// asUint32s reinterprets 4-aligned bytes. It requires a little-endian
-// processor.
+// asUint32s requires 4-aligned bytes and a little-endian processor.
 func asUint32s(b []byte) []uint32 {
 	if len(b) == 0 {
 		return nil

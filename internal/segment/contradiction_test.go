@@ -13,8 +13,7 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
-// storedPayload returns a file of two blocks; the second has one large
-// incompressible document.
+// Two blocks; the second has one large incompressible document.
 func storedPayload(t *testing.T) []byte {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 9))

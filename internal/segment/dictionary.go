@@ -17,11 +17,9 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// The dictionary, version 1, is two files. "records" holds the postings.Meta of
-// each list, ordered by field and term bytes. "terms" maps terms to records.
-// Its payload is one finite state transducer (vellum format 1) for each
-// partition, then the table of partitions and its length. A partition is a
-// range of consecutive terms of one field.
+// The dictionary, version 1: "records" holds the postings.Meta of each list, by field and term
+// bytes. "terms" has a finite state transducer (vellum format 1) for each partition, a range of
+// consecutive terms of one field, then the table of partitions and its length.
 //
 //	+-------+-------+-----+--------------------+---------------+
 //	| FST 0 | FST 1 | ... | table              | table bytes 8 |
@@ -32,16 +30,15 @@ import (
 //	| field | FST bytes | num terms | records bytes | term bytes | first term |
 //	+-------+-----------+-----------+---------------+------------+------------+
 //
-// An FST maps a term to the offset of its record in the partition's records.
-// Open reads only the table; an FST is checked and loaded at its first lookup,
-// so opening is cheap at any size.
+// An FST maps a term to its record's offset in the partition. Open reads only the table; an FST
+// is checked and loaded at its first lookup.
 const (
 	dictionaryVersion = 1
 	partitionTerms    = 1 << 16
 	partitionKeyBytes = 8 << 20 // total bytes of the terms, at most
-	// maxRecord exceeds the longest record: 15 numbers of up to 10 bytes.
+	// Above 15 numbers of up to 10 bytes.
 	maxRecord = 160
-	// maxTermLen is the longest term that Write accepts, in bytes.
+	// Write accepts no longer terms, in bytes.
 	maxTermLen = 1 << 15
 )
 
@@ -59,7 +56,7 @@ type partition struct {
 	loaded         atomic.Pointer[loadedFST]
 }
 
-// loadedFST is a verified transducer with its readers.
+// A verified transducer.
 type loadedFST struct {
 	fst     *vellum.FST
 	readers sync.Pool // *vellum.Reader
@@ -89,8 +86,7 @@ func newDictionary(terms, records *sealed.File, numFields int) (*dictionary, err
 	return d, nil
 }
 
-// parsePartitions parses the table. The partitions must fill fsts and records
-// bytes exactly.
+// Partitions must fill fsts and records bytes exactly.
 func parsePartitions(table []byte, fsts, records uint64, numFields int) ([]partition, error) {
 	r := byteReader{src: table}
 	n := r.count()
@@ -138,7 +134,7 @@ func comparePartition(p *partition, field base.FieldID, term []byte) int {
 	return bytes.Compare(p.first, term)
 }
 
-// find returns the index of the only partition that can hold a term, or -1.
+// The only partition that can hold a term, or -1.
 func (d *dictionary) find(field base.FieldID, term []byte) int {
 	i := sort.Search(len(d.partitions), func(i int) bool { return comparePartition(&d.partitions[i], field, term) > 0 }) - 1
 	if i < 0 || d.partitions[i].field != field {
@@ -147,8 +143,7 @@ func (d *dictionary) find(field base.FieldID, term []byte) int {
 	return i
 }
 
-// load returns the partition's transducer. Concurrent first calls may each load
-// it; all return the one stored first.
+// Concurrent first calls may each load the transducer; all return the one stored first.
 func (d *dictionary) load(p *partition) (l *loadedFST, err error) {
 	if l := p.loaded.Load(); l != nil {
 		return l, nil
@@ -178,8 +173,7 @@ func (d *dictionary) fstError(p *partition, err error) error {
 	return fmt.Errorf("%s: partition of field %d from term %q: %w: %w", d.terms.Name(), p.field, p.first, err, base.ErrCorrupt)
 }
 
-// recoverFST converts a panic to an error. vellum does not check bounds, so a
-// malicious file with valid checksums can make it panic.
+// vellum does not check bounds, so a malicious file with valid checksums can make it panic.
 func (d *dictionary) recoverFST(p *partition, err *error) {
 	switch r := recover(); { //nolint:revive // it is deferred, by name
 	case r == nil:
@@ -219,7 +213,7 @@ func (d *dictionary) lookup(p *partition, term []byte) (offset uint64, found boo
 	return offset, found, nil
 }
 
-// record reads the record at an offset of a partition and returns its size.
+// record returns the record at an offset of a partition and its size.
 func (d *dictionary) record(p *partition, offset uint64) (m postings.Meta, size uint64, err error) {
 	if offset >= p.recLen {
 		return m, 0, d.fstError(p, fmt.Errorf("record at %d of %d", offset, p.recLen))
@@ -238,8 +232,7 @@ func (d *dictionary) record(p *partition, offset uint64) (m postings.Meta, size 
 	return m, uint64(n), nil
 }
 
-// TermIterator iterates over the terms of a field in byte order. It is not safe
-// for concurrent use.
+// TermIterator iterates over a field's terms in byte order, not safe for concurrent use.
 type TermIterator struct {
 	d      *dictionary
 	field  base.FieldID
@@ -254,7 +247,7 @@ type TermIterator struct {
 	err    error
 }
 
-// iterator starts before the first term of field with the given prefix.
+// It starts before field's first term with the prefix.
 func (d *dictionary) iterator(field base.FieldID, prefix []byte) *TermIterator {
 	start := d.find(field, prefix)
 	if start < 0 { // before the field's first term, or the field has none
@@ -263,7 +256,7 @@ func (d *dictionary) iterator(field base.FieldID, prefix []byte) *TermIterator {
 	return &TermIterator{d: d, field: field, prefix: bytes.Clone(prefix), next: start}
 }
 
-// Next moves to the next term. It returns false at the end or on an error.
+// Next moves to the next term; false at the end or on an error.
 func (it *TermIterator) Next() bool {
 	for it.err == nil {
 		if it.fst == nil && !it.open() {
@@ -285,7 +278,7 @@ func (it *TermIterator) Next() bool {
 	return false
 }
 
-// open opens the next partition and returns false if there is none.
+// open returns false if there is no further partition.
 func (it *TermIterator) open() bool {
 	if it.next >= len(it.d.partitions) || it.d.partitions[it.next].field != it.field {
 		return false
@@ -311,7 +304,7 @@ func (it *TermIterator) open() bool {
 	return true
 }
 
-// step moves fst to its next term and sets it to nil at the end.
+// fst becomes nil at the end.
 func (it *TermIterator) step() {
 	if it.fst == nil {
 		return
@@ -338,11 +331,11 @@ func (it *TermIterator) step() {
 // Term returns the current term, valid until Next.
 func (it *TermIterator) Term() []byte { return it.term }
 
-// Meta returns the record of the current term.
+// Meta returns the current term's record.
 func (it *TermIterator) Meta() (postings.Meta, error) {
 	m, _, err := it.d.record(it.part, it.offset)
 	return m, err
 }
 
-// Err returns the error that stopped the iteration, if any.
+// Err returns the error that stopped the iteration.
 func (it *TermIterator) Err() error { return it.err }

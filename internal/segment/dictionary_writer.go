@@ -12,8 +12,7 @@ import (
 	"github.com/griffin-search/griffin/internal/sealed"
 )
 
-// dictionaryWriter writes the two files of a dictionary. Terms must arrive
-// ordered by field and term bytes.
+// Terms must arrive by field and term bytes.
 type dictionaryWriter struct {
 	terms, records *sealed.Writer
 	table          []byte
@@ -66,7 +65,6 @@ func (w *dictionaryWriter) begin(field base.FieldID, term []byte) (err error) {
 	return w.builder.Reset(&w.fst)
 }
 
-// flush ends the partition.
 func (w *dictionaryWriter) flush() error {
 	if w.numTerms == 0 {
 		return nil
@@ -86,7 +84,7 @@ func (w *dictionaryWriter) flush() error {
 	return err
 }
 
-// finish writes the last partition and the table. The caller closes the files.
+// The caller closes the files.
 func (w *dictionaryWriter) finish() error {
 	if err := w.flush(); err != nil {
 		return err

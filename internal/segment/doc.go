@@ -1,19 +1,16 @@
-// Package segment writes, opens, verifies and merges the immutable segments of
-// an index. A segment holds documents, numbered from 0, with their terms
-// dictionary, posting lists and score bounds, lengths, external ids and stored
-// text.
+// Package segment writes, opens, verifies and merges an index's immutable segments: documents,
+// numbered from 0, with terms dictionary, posting lists and score bounds, lengths, external ids
+// and stored text.
 //
-// A segment is a folder of write-once files in the container of package sealed.
-// Write merges Sources into one: documents in memory, partial indexes, segments
-// or a CIFF file. Flush, merge and import therefore share one code path. Open
-// maps the files and reads only metadata. Other bytes are checked at their
-// first use; Verify checks everything.
+// A segment is a folder of write-once files in sealed containers. Flush, merge and import share
+// Write, which merges Sources into one: documents in memory, partial indexes, segments or a
+// CIFF file. Open maps the files and reads only metadata; other bytes are checked at first use,
+// or by Verify.
 //
-// Package index manages deletions, generations and several segments. Package
-// traverse scores.
+// Package index manages deletions, generations and several segments; traverse scores.
 //
-// A Segment, a StoredReader, and a Bitmap that nobody modifies are safe for
-// concurrent use. Sources, iterators and writers are not.
+// A Segment, a StoredReader, and an unmodified Bitmap are safe for concurrent use; Sources,
+// iterators and writers are not.
 //
-// docs/formats/segment.md describes the files byte by byte.
+// Formats: docs/formats/segment.md.
 package segment

@@ -12,20 +12,18 @@ import (
 	"github.com/griffin-search/griffin/internal/sealed"
 )
 
-// Write encodes the lists of a segment in a pipeline. One goroutine merges the
-// sources and cuts the lists into pieces. Threads goroutines encode a piece
-// each, append the bytes to the files in the order of the pieces, and send
-// terms and records to one goroutine that writes the dictionary.
+// Write encodes lists in a pipeline. One goroutine merges sources and cuts lists into pieces;
+// Threads goroutines encode a piece each, append it to the files in order, and send terms and
+// records to the goroutine that writes the dictionary.
 //
-// An encoder buffers its piece until all earlier pieces are written, or until
-// the buffer holds spoolLen bytes. Then it waits for its turn and writes
-// directly, so memory is bounded for lists of any length. The earliest
-// unwritten piece never waits, so the pipeline cannot deadlock.
+// An encoder buffers its piece until all earlier ones are written or it has spoolLen bytes;
+// then it waits for its turn and writes directly, so memory is bounded. The earliest unwritten
+// piece never waits, so there is no deadlock.
 
-// spoolLen is the limit of an encoder's buffer for one file, in bytes.
+// In bytes, for one file.
 const spoolLen = 4 << 20
 
-// piece is a range of consecutive lists of one field.
+// Consecutive lists of one field.
 type piece struct {
 	field   base.FieldID
 	batches chan *batch
@@ -33,12 +31,12 @@ type piece struct {
 	done    chan struct{}   // closed when this piece is written
 }
 
-// listFiles are the files that encoders append to, in the order of the pieces.
+// Encoders append in the order of the pieces.
 type listFiles struct {
 	postings, positions, frontiers *sealed.Writer // positions may be nil
 }
 
-// align pads the files to the alignment that postings.Writer assumes.
+// align pads to postings.Writer's alignment.
 func (f *listFiles) align() error {
 	if err := f.postings.Align(16); err != nil || f.positions == nil {
 		return err
@@ -57,7 +55,6 @@ type encoder struct {
 	free      chan<- *batch
 	dict      chan<- termBatch
 
-	// The current piece.
 	piece  *piece
 	direct bool                                            // it is the piece's turn: spools write directly
 	origin struct{ postings, positions, frontiers uint64 } // of the piece in the files, set by takeTurn
@@ -77,7 +74,7 @@ type termBatch struct {
 	metas []postings.Meta
 }
 
-// spool buffers an encoder's output for one file until the piece's turn.
+// spool buffers for one file until the piece's turn.
 type spool struct {
 	ctx context.Context
 	e   *encoder
@@ -160,7 +157,7 @@ func (e *encoder) encode(ctx context.Context, p *piece) error {
 	return nil
 }
 
-// takeTurn waits until all earlier pieces are written, then flushes the spools.
+// takeTurn waits for all earlier pieces, then flushes the spools.
 func (e *encoder) takeTurn(ctx context.Context) error {
 	select {
 	case <-e.piece.turn:
@@ -239,8 +236,7 @@ func (e *encoder) addPostings(w *postings.Writer, docIDs, freqs []uint32, positi
 	return e.renumber.finish(w)
 }
 
-// endList records the current list. It removes the term if all its postings
-// were of dropped documents.
+// endList removes the term if only dropped documents had it.
 func (e *encoder) endList(m postings.Meta) {
 	t := &e.terms
 	if m.DocFreq == 0 {
@@ -262,7 +258,7 @@ func (e *encoder) listError(err error) error {
 	return fmt.Errorf("field %d: term %q: %w", e.terms.field, e.terms.terms[e.termStart():], err)
 }
 
-// renumberer sorts the postings of one list by their new DocIDs.
+// renumberer sorts a list by new DocIDs.
 type renumberer struct {
 	newID     []uint32 // by old DocID
 	positions bool
@@ -277,7 +273,6 @@ type renumberer struct {
 	posOut          []byte
 }
 
-// add appends postings with rising old DocIDs.
 func (r *renumberer) add(docIDs, freqs []uint32, positions []byte) error {
 	for i, d := range docIDs {
 		if int64(d) < r.next || int64(d) >= int64(len(r.newID)) {
@@ -291,7 +286,7 @@ func (r *renumberer) add(docIDs, freqs []uint32, positions []byte) error {
 	return nil
 }
 
-// finish writes the list to w, after w.Begin, and resets r.
+// finish writes the list after w.Begin, and resets r.
 func (r *renumberer) finish(w *postings.Writer) error {
 	if err := r.findPositions(); err != nil {
 		return err
@@ -336,8 +331,7 @@ func (r *renumberer) findPositions() error {
 	return nil
 }
 
-// sort sorts keys by DocID. It uses a radix sort of 11-bit digits, least
-// significant first, from 1,024 keys on; below, comparison is faster.
+// A radix sort of 11-bit digits from 1,024 keys on; below, comparison is faster.
 func (r *renumberer) sort() {
 	if len(r.keys) < 1024 {
 		slices.Sort(r.keys)

@@ -39,8 +39,8 @@ func TestWriteRefusesToReplaceASegment(t *testing.T) {
 	check(t, s, docs, options(1))
 }
 
-// TestWriteFaults injects an error at each operation: Write must report it, and
-// Open must accept only complete segments.
+// Write must report an error injected at each operation, and Open must accept only complete
+// segments.
 func TestWriteWithFaults(t *testing.T) {
 	docs := segmenttest.RandomDocs(rand.New(rand.NewPCG(9, 9)), 60, 30, 2)
 	mem := vfstest.NewMem()
@@ -123,8 +123,7 @@ func TestWriteIsCancelled(t *testing.T) {
 	}
 }
 
-// Open or Verify must detect all damage. Reads without Verify must be correct
-// or fail.
+// Open or Verify must detect all damage; reads without Verify must be correct or fail.
 func TestDamage(t *testing.T) {
 	const cases = 1000
 	rng := rand.New(rand.NewPCG(11, 11))
@@ -215,7 +214,7 @@ func inspect(t *testing.T, fs *vfstest.Mem, want walked) string {
 	return ""
 }
 
-// walked holds all data that a search can read from a segment.
+// All that a search can read.
 type walked struct {
 	text string
 	err  error

@@ -12,8 +12,8 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
-// The fuzz targets give parsers payloads with valid checksums. Parsers must
-// return values or an error that wraps base.ErrCorrupt.
+// Payloads have valid checksums; parsers must return values or an error that wraps
+// base.ErrCorrupt.
 
 func wantCorrupt(t *testing.T, err error) {
 	t.Helper()

@@ -17,9 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/v1 anew")
 
-// goldenDocs is the collection of the committed segments. It covers a list of
-// several blocks ("griffin"), an empty document, a gap in the positions, a
-// repeated term, and UTF-8.
+// A list of several blocks ("griffin"), an empty document, a gap in the positions, a repeated
+// term, UTF-8.
 func goldenDocs() []segmenttest.Doc {
 	docs := make([]segmenttest.Doc, 150)
 	for i := range docs {
@@ -36,8 +35,7 @@ func goldenDocs() []segmenttest.Doc {
 	return docs
 }
 
-// The segments of format version 1 must stay readable. "go test -update"
-// rewrites them, which is valid only before the release of version 1.
+// "go test -update" rewrites the segments, which is valid only before the release of version 1.
 func TestVersion1StaysReadable(t *testing.T) {
 	docs := goldenDocs()
 	reversed := make([]segmenttest.Doc, len(docs))

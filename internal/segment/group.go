@@ -28,13 +28,13 @@ func (g *group) run(f func(context.Context) error) {
 	})
 }
 
-// recoverFaults converts faults of mapped files in f to errors.
+// Faults of mapped files become errors.
 func recoverFaults(ctx context.Context, f func(context.Context) error) (err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	return f(ctx)
 }
 
-// wait returns the first error, or the reason why the parent was cancelled.
+// wait returns the first error, or the parent's reason.
 func (g *group) wait() error {
 	g.wg.Wait()
 	err := context.Cause(g.ctx)

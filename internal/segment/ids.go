@@ -15,8 +15,8 @@ import (
 	"github.com/griffin-search/griffin/internal/sealed"
 )
 
-// External ids. Payload of a file of kind "ids", little endian, n documents,
-// g = ceil(n/65536) groups:
+// External ids: payload of a file of kind "ids", little endian, n documents, g = ceil(n/65536)
+// groups:
 //
 //	0      8           8+8g         +4n                     4-aligned   +12n
 //	+------+-----------+------------+-----------+-----------+-----------+
@@ -24,11 +24,9 @@ import (
 //	|      | starts 8  | each id 4  | the ids   |           |           |
 //	+------+-----------+------------+-----------+-----------+-----------+
 //
-// The ids lie one after another in DocID order. starts[d/65536] is the offset
-// of the group's first id in the bytes. ends[d] is the end of d's id, relative
-// to that offset; the id begins at the end of the previous one. The table has
-// an entry for each document, hash u64 and DocID u32, sorted by
-// (hash, DocID); the hash is xxh3-64 of the id.
+// Ids are in DocID order. starts[d/65536] is the offset of the group's first id in the bytes;
+// ends[d] is the end of d's id, relative to that. The table has hash u64 (xxh3-64 of the id)
+// and DocID u32 for each document, sorted.
 const (
 	idsVersion  = 1
 	idsHeader   = 8
@@ -64,8 +62,7 @@ func newIDTable(file *sealed.File, numDocs int) (*idTable, error) {
 	return t, nil
 }
 
-// id returns the external id of doc, which must be in [0, n), as a slice of the
-// file.
+// id returns a slice of the file; doc is in [0, n).
 func (t *idTable) id(doc uint64) ([]byte, error) {
 	startOff, endOff := idsHeader+8*(doc/idGroupLen), t.ends+4*doc
 	group, err := t.file.Range(startOff, 8)
@@ -101,8 +98,7 @@ func (t *idTable) entry(i uint64) (hash uint64, doc uint32, err error) {
 	return binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint32(b[8:]), nil
 }
 
-// lookup returns the document with an external id: the last one if several have
-// it, which the index prevents.
+// Of equal ids, which the index prevents, lookup returns the last.
 func (t *idTable) lookup(id []byte) (doc base.DocID, found bool, err error) {
 	hash := xxh3.Hash(id)
 	i, err := t.search(hash)
@@ -128,9 +124,8 @@ func (t *idTable) lookup(id []byte) (doc base.DocID, found bool, err error) {
 	return doc, found, nil
 }
 
-// search returns the first entry whose hash is at least the given one. Hashes
-// are uniform, so it starts at the expected entry, doubles its steps until it
-// passes the hash (about log2 sqrt(n) steps), and then bisects.
+// search returns the first entry whose hash is at least the given one. Hashes are uniform, so
+// it starts at the expected entry, doubles its steps (about log2 sqrt(n)), then bisects.
 func (t *idTable) search(hash uint64) (uint64, error) {
 	if t.n == 0 {
 		return 0, nil
@@ -140,7 +135,7 @@ func (t *idTable) search(hash uint64) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	// Invariant: entries before low are < hash, entries from high on are >= hash.
+	// Invariant: entries before low are < hash, from high on >= hash.
 	low, high := uint64(0), t.n
 	if h < hash {
 		low = guess + 1
@@ -181,8 +176,8 @@ func (t *idTable) search(hash uint64) (uint64, error) {
 	return low, nil
 }
 
-// writeIDs writes the payload of the ids file. It calls id for all documents in
-// order, several times; the result must stay valid until the next call.
+// writeIDs calls id for all documents in order, several times; results must stay valid until
+// the next call.
 func writeIDs(ctx context.Context, w *sealed.Writer, n int, id func(doc int) []byte) error {
 	head := binary.LittleEndian.AppendUint64(nil, uint64(n))
 	ends := make([]uint32, n)
@@ -221,8 +216,7 @@ type hashedID struct {
 	doc  uint32
 }
 
-// writeHashTable sorts the hashes in passes of about hashPassLen ids. Each pass
-// covers a range of hash values, so memory does not grow with n.
+// Each pass of about hashPassLen ids covers a range of hashes, so memory does not grow with n.
 func writeHashTable(ctx context.Context, w io.Writer, n int, id func(doc int) []byte) error {
 	passes := uint64(n/hashPassLen + 1)
 	entries := make([]hashedID, 0, uint64(n)/passes+uint64(n)/passes/8)
@@ -261,8 +255,8 @@ func writeHashTable(ctx context.Context, w io.Writer, n int, id func(doc int) []
 	return nil
 }
 
-// verify checks that the ids fill their bytes, that the table is sorted, and
-// that it maps each id to its document. Duplicate ids are an error.
+// Ids fill their bytes; the table is sorted and maps each id to its document. Duplicates are an
+// error.
 func (t *idTable) verify(ctx context.Context) error {
 	next := t.bytes
 	seen := NewBitmap(int(t.n))

@@ -11,16 +11,14 @@ import (
 )
 
 const (
-	// cacheWays is the associativity of the cache.
 	cacheWays = 4
-	// maxCacheSets limits the cache to 16,384 lists, about 6 MB.
+	// 16,384 lists, about 6 MB.
 	maxCacheSets = 1 << 12
 )
 
-// listCache caches opened lists by term. A hit costs about 40 ns; the
-// dictionary and the records cost about 800. It is a lock-free set-associative
-// cache: the term's hash selects four slots, and a new list replaces one of
-// them. It is safe for concurrent use.
+// listCache caches opened lists by term; a hit costs about 40 ns instead of about 800. It is
+// lock-free, set-associative and safe for concurrent use: the hash selects four slots, and a
+// new list replaces one.
 type listCache struct {
 	seed maphash.Seed
 	sets [][cacheWays]atomic.Pointer[cachedList]
@@ -35,7 +33,6 @@ type cachedList struct {
 	list  postings.List // without positions and frontiers
 }
 
-// newListCache returns a cache for a segment with numTerms terms.
 func newListCache(numTerms uint64) *listCache {
 	sets := min(maxCacheSets, 1<<bits.Len64(numTerms/cacheWays))
 	return &listCache{seed: maphash.MakeSeed(), sets: make([][cacheWays]atomic.Pointer[cachedList], sets)}
@@ -49,7 +46,7 @@ func (c *listCache) set(hash uint64) *[cacheWays]atomic.Pointer[cachedList] {
 	return &c.sets[hash&uint64(len(c.sets)-1)]
 }
 
-// get copies the list of a term to l and reports whether it was cached.
+// get copies a cached list to l.
 func (c *listCache) get(hash uint64, f base.FieldID, term []byte, l *postings.List) bool {
 	set := c.set(hash)
 	for i := range set {

@@ -8,8 +8,8 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// batch carries postings of consecutive lists of one field from the merge to an
-// encoder. A list may continue in the next batch.
+// batch carries postings of consecutive lists of one field to an encoder; a list may continue
+// in the next.
 type batch struct {
 	parts         []listPart
 	terms         []byte // of the lists that begin here, concatenated
@@ -17,7 +17,6 @@ type batch struct {
 	positions     []byte
 }
 
-// listPart is the part of a list in one batch.
 type listPart struct {
 	termLen     int // > 0: the list begins here
 	numPostings int
@@ -30,15 +29,13 @@ func (b *batch) reset() {
 	b.docIDs, b.freqs, b.positions = b.docIDs[:0], b.freqs[:0], b.positions[:0]
 }
 
-// Sizes of the units of work. They amortise the hand-over and fit the
-// processor's cache.
+// Sizes amortise the hand-over and fit the processor's cache.
 const (
 	batchPostings  = 16 << 10
 	batchPositions = 1 << 20
 	batchLists     = 4 << 10
-	// A piece ends after the list that reaches piecePostings or pieceLists. The
-	// cut must not depend on threads or on the boundaries of sources and
-	// batches.
+	// A piece ends after the list that reaches piecePostings or pieceLists, independent of
+	// threads, sources and batches.
 	piecePostings = 256 << 10
 	pieceLists    = 32 << 10
 )
@@ -47,19 +44,17 @@ func (b *batch) full() bool {
 	return len(b.docIDs) >= batchPostings || len(b.positions) >= batchPositions || len(b.parts) >= batchLists
 }
 
-// docMap maps the documents of one source to new numbers.
+// Maps one source's documents to new numbers.
 type docMap struct {
 	base uint32
-	// table has the new number of each document, or dropped. nil: base +
-	// document.
+	// table has new numbers, or dropped. nil: base + document.
 	table []uint32
 	n     int
 }
 
 const dropped = ^uint32(0)
 
-// newDocMaps numbers the kept documents of all sources in order and returns
-// their number.
+// newDocMaps numbers the kept documents of all sources in order.
 func newDocMaps(sources []Source) (maps []docMap, numDocs int, err error) {
 	for i, s := range sources {
 		n, d := s.NumDocs(), s.Dropped()
@@ -103,8 +98,7 @@ type mergeInput struct {
 	ListIterator
 	index int
 	docs  *docMap
-	// key is the field, then the first 7 bytes of the term. Equal keys need a
-	// full comparison.
+	// The field, then the first 7 bytes of the term; equal keys need a full comparison.
 	key uint64
 }
 
@@ -138,16 +132,14 @@ func (in *mergeInput) before(o *mergeInput) bool {
 	return c < 0 || c == 0 && in.index < o.index
 }
 
-// merger merges the lists of all sources, term by term, and emits them in
-// batches.
+// merger emits the lists of all sources in batches, term by term.
 type merger struct {
 	heap      []*mergeInput // a binary heap by (term, index)
 	positions bool
 	numFields int
 	block     PostingBlock
-	// emit takes a batch and returns an empty one. The batch holds lists of one
-	// field; its last list may continue in the next batch. end marks the end of
-	// a piece.
+	// emit takes a batch and returns an empty one. Its lists are of one field; the last may
+	// continue in the next. end marks the end of a piece.
 	emit  func(b *batch, field base.FieldID, end bool) (*batch, error)
 	batch *batch
 	field base.FieldID // of the lists in batch
@@ -190,7 +182,6 @@ func (m *merger) run(ctx context.Context, sources []Source, maps []docMap) (err 
 	return m.endPiece()
 }
 
-// push adds an opened input to the heap.
 func (m *merger) push(in *mergeInput) error {
 	ok, err := in.next()
 	if err != nil || !ok {
@@ -208,7 +199,7 @@ func (m *merger) push(in *mergeInput) error {
 	return nil
 }
 
-// advance moves the top input to its next list and restores the heap.
+// advance moves the top input on and restores the heap.
 func (m *merger) advance() error {
 	top := m.heap[0]
 	key, term := top.key, m.term
@@ -240,7 +231,7 @@ func (m *merger) advance() error {
 	}
 }
 
-// mergeList concatenates the lists of the smallest term.
+// mergeList concatenates the smallest term's lists.
 func (m *merger) mergeList() error {
 	top := m.heap[0]
 	field, key := top.Field(), top.key
@@ -293,7 +284,7 @@ func (m *merger) flush(end bool) (err error) {
 	return err
 }
 
-// copyPostings appends the remaining postings of an input's list.
+// copyPostings appends the rest of an input's list.
 func (m *merger) copyPostings(in *mergeInput) error {
 	b := &m.block
 	for {
@@ -306,7 +297,7 @@ func (m *merger) copyPostings(in *mergeInput) error {
 		if b.N < 0 || b.N > len(b.DocIDs) {
 			return fmt.Errorf("block of %d postings: %w", b.N, base.ErrBadInput)
 		}
-		// postings.Writer checks the order of the DocIDs before the last.
+		// postings.Writer checks the DocIDs before the last.
 		if last := b.DocIDs[b.N-1]; int64(last) >= int64(in.docs.n) {
 			return fmt.Errorf("DocID %d of %d: %w", last, in.docs.n, base.ErrBadInput)
 		}
@@ -348,7 +339,6 @@ func (m *merger) appendBlock(docs *docMap, b *PostingBlock) error {
 	return nil
 }
 
-// appendKept appends the postings of kept documents.
 func (m *merger) appendKept(docs *docMap, b *PostingBlock) error {
 	out, positions := m.batch, b.Positions
 	for i, doc := range b.DocIDs[:b.N] {

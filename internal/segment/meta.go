@@ -14,13 +14,12 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// FormatVersion is the version of a segment's files. History:
+// FormatVersion is the files' version. History:
 //
 //	1: the first.
 const FormatVersion = 1
 
-// Files of a segment; the names are also the kinds of the sealed files.
-// Optional files are absent if they would be empty.
+// Names of the files, also kinds of the sealed files. Optional files are absent if empty.
 const (
 	fileMeta      = "meta"
 	fileTerms     = "terms"   // dictionary: term to record
@@ -34,37 +33,30 @@ const (
 	fileOrder     = "order"  // only if stored documents are not in DocID order
 )
 
-// Options configure Write.
 type Options struct {
-	// Fields are the names of the indexed fields, at most base.MaxFields.
-	// Fields[0] is "", the default field.
+	// Fields names the indexed fields, at most base.MaxFields; Fields[0] is "", the default.
 	Fields []string
-	// Codec is the name of the posting lists' codec (codec.Names).
+	// Codec names the lists' codec (codec.Names).
 	Codec string
-	// Analyzer is the name of the analyzer that produced the terms. It is only
-	// recorded.
+	// Analyzer is only recorded.
 	Analyzer string
-	// BM25 are the parameters for which bounds are computed.
+	// BM25 parameters of the bounds.
 	BM25 score.BM25
-	// Weights marks frequencies as learned weights, at most score.MaxBound.
-	// Bounds are computed from them; BM25 does not apply.
+	// Weights marks frequencies as learned weights, at most score.MaxBound; bounds are computed
+	// from them, without BM25.
 	Weights bool
-	// Positions and Stored keep positions and stored documents. Write fails if
-	// a source lacks them.
+	// Positions and Stored keep these; Write fails if a source lacks them.
 	Positions, Stored bool
-	// Order, if not nil, renumbers the documents: DocID i is assigned to
-	// document Order[i]. Order counts the kept documents of all sources in
-	// order, and must be a permutation of [0, number of documents kept). Stored
-	// documents keep the order of the sources; a column maps DocIDs to them.
-	// Each thread of Write holds its current posting list in memory: 20 bytes a
-	// posting, with positions 28 and the positions themselves.
+	// Order, if not nil, assigns DocID i to document Order[i]: a permutation of [0, number of
+	// kept documents), which are counted over all sources in order. Stored documents keep the
+	// sources' order; a column maps DocIDs to them. Each thread holds its posting list in
+	// memory: 20 bytes a posting, with positions 28 and the positions.
 	Order []base.DocID
-	// Threads is the number of lists encoded concurrently; 0 means GOMAXPROCS.
-	// The files do not depend on it.
+	// Threads encode concurrently; 0 means GOMAXPROCS. The files do not depend on it.
 	Threads int
 }
 
-// Meta describes a segment; it is the JSON of its meta file (docs/formats/segment.md).
+// Meta is the JSON of a segment's meta file (docs/formats/segment.md).
 type Meta struct {
 	FormatVersion int         `json:"format_version"`
 	NumDocs       int         `json:"num_docs"`
@@ -80,21 +72,19 @@ type Meta struct {
 	sum uint32 // checksum of the meta file
 }
 
-// Sum identifies the segment's content: it is the checksum of the metadata,
-// which contain the checksums of the files.
+// Sum identifies the content: the checksum of the metadata, which contain the files' checksums.
 func (m *Meta) Sum() uint32 { return m.sum }
 
-// FieldMeta has the counts of one field of a segment.
+// FieldMeta counts one field.
 type FieldMeta struct {
 	Name string `json:"name"`
-	// NumDocs is the number of documents with at least one token in the field.
+	// NumDocs have at least one token in the field.
 	NumDocs     int    `json:"num_docs"`
 	TotalTokens uint64 `json:"total_tokens"` // sum of the lengths
 	NumTerms    uint64 `json:"num_terms"`
 	NumPostings uint64 `json:"num_postings"`
-	// AvgLen is TotalTokens divided by the number of all documents of the
-	// segment (as published BM25 results count), or 0 without documents. The
-	// bounds of the field's lists are computed for it.
+	// AvgLen is TotalTokens divided by all documents (as published BM25 results count), or 0;
+	// the bounds are for it.
 	AvgLen float64 `json:"avg_len"`
 }
 
@@ -102,12 +92,11 @@ type FieldMeta struct {
 type FileMeta struct {
 	Name      string `json:"name"`
 	SizeBytes int64  `json:"size_bytes"`
-	// Sum is the checksum of the file's checksum table. It differs between
-	// segments.
+	// Sum is the checksum of the checksum table; it differs between segments.
 	Sum uint32 `json:"sum"`
 }
 
-// SizeBytes is the size of all files except meta.
+// SizeBytes excludes meta.
 func (m *Meta) SizeBytes() int64 {
 	var n int64
 	for _, f := range m.Files {
@@ -116,7 +105,7 @@ func (m *Meta) SizeBytes() int64 {
 	return n
 }
 
-// avgLen is the mean length used for bounds and for searches of one segment.
+// For bounds and searches of one segment.
 func avgLen(totalTokens uint64, numDocs int) float64 {
 	if numDocs == 0 {
 		return 0
@@ -124,7 +113,7 @@ func avgLen(totalTokens uint64, numDocs int) float64 {
 	return float64(totalTokens) / float64(numDocs)
 }
 
-// saveMeta writes the meta file, which completes a segment, after all others.
+// Written last, meta completes a segment.
 func saveMeta(fs vfs.FS, dir string, m *Meta) error {
 	payload, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
@@ -162,7 +151,6 @@ func loadMeta(fs vfs.FS, dir string) (*Meta, error) {
 	return m, nil
 }
 
-// parseMeta parses and validates the payload of a meta file.
 func parseMeta(payload []byte) (*Meta, error) {
 	m := new(Meta)
 	d := json.NewDecoder(bytes.NewReader(payload))
@@ -219,7 +207,6 @@ func validateFields(names []string) error {
 	return nil
 }
 
-// validate checks the options against the number of kept documents.
 func (o *Options) validate(numDocs int) (codec.Codec, error) {
 	if numDocs > base.MaxDocs {
 		return nil, fmt.Errorf("%d documents, more than %d: %w", numDocs, base.MaxDocs, base.ErrBadInput)

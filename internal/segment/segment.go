@@ -13,8 +13,8 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// Segment is an open segment. All methods but Close are safe for concurrent
-// use. Returned slices point into mapped files and are valid until Close.
+// Segment is an open segment. All methods but Close are safe for concurrent use. Returned
+// slices point into mapped files and are valid until Close.
 type Segment struct {
 	dir    string
 	meta   Meta
@@ -35,10 +35,9 @@ type fieldLengths struct {
 	checked atomic.Bool
 }
 
-// Open opens the segment in a folder. It validates all metadata and that the
-// files belong together and are complete. Their content is checked at first use
-// (or by Verify). The error wraps base.ErrCorrupt, base.ErrVersion or a
-// file-system error.
+// Open opens a segment's folder and validates metadata and that files are complete and belong
+// together; content is checked at first use (or by Verify). The error wraps base.ErrCorrupt,
+// base.ErrVersion or a file-system error.
 func Open(fs vfs.FS, dir string) (*Segment, error) {
 	meta, err := loadMeta(fs, dir)
 	if err != nil {
@@ -54,7 +53,7 @@ func Open(fs vfs.FS, dir string) (*Segment, error) {
 	return s, nil
 }
 
-// versions has the newest readable format version of each file.
+// The newest readable versions.
 var versions = map[string]uint32{
 	fileTerms:     dictionaryVersion,
 	fileRecords:   dictionaryVersion,
@@ -129,8 +128,7 @@ func (s *Segment) checkFiles(byName map[string]*sealed.File) error {
 	return nil
 }
 
-// openLengths opens the lengths file: NumDocs 32-bit numbers for each field,
-// aligned to 64 bytes.
+// NumDocs 32-bit numbers for each field, aligned to 64 bytes.
 func (s *Segment) openLengths(f *sealed.File) error {
 	size := 4 * uint64(s.meta.NumDocs)
 	stride := (size + 63) &^ 63
@@ -165,7 +163,7 @@ func (s *Segment) openStored(stored, order *sealed.File) (err error) {
 	return nil
 }
 
-// Close unmaps the files. Slices returned by the Segment become invalid.
+// Close unmaps the files; returned slices become invalid.
 func (s *Segment) Close() error {
 	var errs []error
 	for _, f := range s.files {
@@ -178,27 +176,27 @@ func (s *Segment) Close() error {
 // Dir is the segment's folder.
 func (s *Segment) Dir() string { return s.dir }
 
-// Meta returns the segment's metadata. The caller must not change it.
+// Meta returns the metadata, which must not be changed.
 func (s *Segment) Meta() *Meta { return &s.meta }
 
-// NumDocs is the number of documents, including deleted ones.
+// NumDocs includes deleted documents.
 func (s *Segment) NumDocs() int { return s.meta.NumDocs }
 
-// Codec returns the codec of the posting lists.
+// Codec is the posting lists'.
 func (s *Segment) Codec() codec.Codec { return s.codec }
 
-// FieldID returns the number of a named field; "" is the default field.
+// FieldID returns a field's number; "" is the default.
 func (s *Segment) FieldID(name string) (base.FieldID, bool) {
 	f, ok := s.fields[name]
 	return f, ok
 }
 
-// Lengths returns the number of tokens of each document in a field, by DocID.
-// It requires a successful CheckLengths, or Find in the field.
+// Lengths returns each document's tokens in a field. It requires a successful CheckLengths, or
+// Find in the field.
 func (s *Segment) Lengths(f base.FieldID) []uint32 { return s.lengths[f].values() }
 
-// CheckLengths verifies the checksums of a field's lengths on the first call
-// (about 50 µs for a million documents in memory).
+// CheckLengths verifies a field's lengths on the first call (about 50 µs for a million
+// documents in memory).
 func (s *Segment) CheckLengths(f base.FieldID) error {
 	l := &s.lengths[f]
 	if l.checked.Load() {
@@ -211,26 +209,24 @@ func (s *Segment) CheckLengths(f base.FieldID) error {
 	return nil
 }
 
-// Parts selects the data that FindParts opens besides DocIDs and frequencies.
+// Parts selects what FindParts opens besides DocIDs and frequencies.
 type Parts uint8
 
-// Optional parts of a list.
 const (
-	// Positions, if the segment has them, serve phrases.
+	// Positions, if present, serve phrases.
 	Positions Parts = 1 << iota
 	// Frontiers give bounds for other K1 or B.
 	Frontiers
 )
 
-// Find opens the DocIDs and frequencies of a term's list and reports whether
-// the term exists. It verifies the list and the field's lengths on their first
-// use. It allocates only to cache the list. The error wraps base.ErrCorrupt. l
-// is undefined unless found.
+// Find opens a term's DocIDs and frequencies and reports whether the term exists. It verifies
+// the list and the field's lengths on first use, and allocates only to cache the list. The
+// error wraps base.ErrCorrupt. l is undefined unless found.
 func (s *Segment) Find(f base.FieldID, term []byte, l *postings.List) (found bool, err error) {
 	return s.FindParts(f, term, 0, l)
 }
 
-// FindParts is Find with further parts of the list.
+// FindParts is Find with further parts.
 func (s *Segment) FindParts(f base.FieldID, term []byte, parts Parts, l *postings.List) (found bool, err error) {
 	hash := s.lists.hash(f, term)
 	if parts == 0 && s.lists.get(hash, f, term, l) {
@@ -283,20 +279,19 @@ func (s *Segment) openList(f base.FieldID, m *postings.Meta, parts Parts, l *pos
 	if err := l.Open(*m, s.codec, s.postings.Bytes(), positions, frontiers); err != nil {
 		return err
 	}
-	// A valid directory bounds every DocID by the last one, so no DocID exceeds
-	// the lengths.
+	// The last DocID of a valid directory bounds all, so none exceeds the lengths.
 	if last := l.LastDocID(); int64(last) >= int64(s.meta.NumDocs) {
 		return fmt.Errorf("DocID %d in a segment of %d: %w", last, s.meta.NumDocs, base.ErrCorrupt)
 	}
 	return nil
 }
 
-// Terms iterates over the terms of a field with the given prefix.
+// Terms iterates over a field's terms with the prefix.
 func (s *Segment) Terms(f base.FieldID, prefix []byte) *TermIterator {
 	return s.dict.iterator(f, prefix)
 }
 
-// ID returns the external id of a document, which must be in [0, NumDocs).
+// ID returns the external id of a document in [0, NumDocs).
 func (s *Segment) ID(doc base.DocID) ([]byte, error) {
 	if int64(doc) >= int64(s.meta.NumDocs) {
 		return nil, fmt.Errorf("segment %s: document %d of %d: %w", s.dir, doc, s.meta.NumDocs, base.ErrBadInput)
@@ -308,8 +303,7 @@ func (s *Segment) ID(doc base.DocID) ([]byte, error) {
 	return id, nil
 }
 
-// Lookup returns the document with an external id, deleted or not, in about
-// half a microsecond.
+// Lookup returns the document of an external id, deleted or not, in about half a microsecond.
 func (s *Segment) Lookup(id []byte) (doc base.DocID, found bool, err error) {
 	doc, found, err = s.ids.lookup(id)
 	if err != nil {
@@ -318,11 +312,10 @@ func (s *Segment) Lookup(id []byte) (doc base.DocID, found bool, err error) {
 	return doc, found, nil
 }
 
-// HasStored reports whether the segment has stored documents.
+// HasStored reports whether documents are stored.
 func (s *Segment) HasStored() bool { return s.stored != nil }
 
-// Stored reads the stored fields of a document into d. Without stored documents
-// the error wraps base.ErrBadInput.
+// Stored reads stored fields into d; without, the error wraps base.ErrBadInput.
 func (s *Segment) Stored(doc base.DocID, d *StoredDoc) error {
 	if s.stored == nil {
 		return fmt.Errorf("segment %s: index has no stored documents: %w", s.dir, base.ErrBadInput)

@@ -14,7 +14,7 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
-// benchSegment has 20,000 documents and is fully cached.
+// 20,000 documents, fully cached.
 func benchSegment(b *testing.B) (*segment.Segment, []segmenttest.Doc) {
 	docs := segmenttest.RandomDocs(rand.New(rand.NewPCG(1, 1)), 20000, 50000, 1)
 	s := write(b, vfstest.NewMem(), "seg", options(1), sources(b, vfstest.NewMem(), docs, 4)...)

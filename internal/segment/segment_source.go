@@ -15,8 +15,8 @@ type segmentSource struct {
 
 var _ Source = (*segmentSource)(nil)
 
-// Source returns the segment as a source without the documents of dropped (nil:
-// none). It verifies the ids and lengths, whose readers cannot report errors.
+// Source returns the segment without dropped documents (nil: none). It verifies ids and
+// lengths, whose readers cannot report errors.
 func (s *Segment) Source(dropped *Bitmap) (Source, error) {
 	if dropped != nil && dropped.Len() != s.meta.NumDocs {
 		return nil, fmt.Errorf("segment %s: dropped set over %d documents of %d: %w", s.dir, dropped.Len(), s.meta.NumDocs, base.ErrBadInput)
@@ -121,7 +121,7 @@ func (it *segmentLists) ReadBlock(b *PostingBlock) error {
 	return nil
 }
 
-// blockPositions returns the positions of the block without trailing padding.
+// Without trailing padding.
 func (it *segmentLists) blockPositions(b *PostingBlock, n int) ([]byte, error) {
 	src, err := it.list.PositionBytes(it.block)
 	if err != nil {
@@ -138,8 +138,7 @@ func (it *segmentLists) blockPositions(b *PostingBlock, n int) ([]byte, error) {
 	return src[:size], nil
 }
 
-// vbytesLen returns the size of the first n vbytes of src, or false if src
-// holds fewer.
+// vbytesLen returns the size of src's first n vbytes; false if there are fewer.
 func vbytesLen(src []byte, n uint64) (size int, ok bool) {
 	if n > uint64(len(src)) {
 		return 0, false

@@ -66,7 +66,6 @@ func write(t testing.TB, fs vfs.FS, dir string, opts segment.Options, sources ..
 	return s
 }
 
-// check compares a segment with its expected documents, in order.
 func check(t testing.TB, s *segment.Segment, docs []segmenttest.Doc, opts segment.Options) {
 	t.Helper()
 	if s.NumDocs() != len(docs) {
@@ -171,7 +170,7 @@ func checkTerms(t testing.TB, s *segment.Segment, field base.FieldID, prefix str
 	}
 }
 
-// decode reads a whole list. Positions are zero if the list has none.
+// Positions are zero if the list has none.
 func decode(t testing.TB, l *postings.List, positions bool) []segmenttest.Posting {
 	t.Helper()
 	var out []segmenttest.Posting
@@ -318,15 +317,14 @@ func TestWriteIsDeterministic(t *testing.T) {
 	}
 }
 
-// Lists longer than piecePostings are cut at the same terms for any sources.
+// Long lists are cut at the same terms for any sources.
 func TestSourcesDoNotMatter(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 1))
 	docs := make([]segmenttest.Doc, 2500)
 	for i := range docs {
 		tokens := make([]string, 0, 300)
 		for range cap(tokens) {
-			// Frequent terms, and rare ones, whose one-block lists are
-			// unaligned.
+			// Frequent terms, and rare ones, whose one-block lists are unaligned.
 			tokens = append(tokens, segmenttest.Term(uint64(rng.IntN([]int{500, 20_000}[rng.IntN(2)]))))
 		}
 		docs[i] = segmenttest.Doc{ID: fmt.Sprint(i), Fields: [][]string{tokens}}
@@ -355,7 +353,7 @@ func TestSourcesDoNotMatter(t *testing.T) {
 	}
 }
 
-// Bounds must not depend on the lengths of dropped documents.
+// Bounds must not depend on dropped documents' lengths.
 func TestAvgLenIsOfKeptDocuments(t *testing.T) {
 	docs := []segmenttest.Doc{
 		{ID: "a", Fields: [][]string{{"x", "y", "z", "x"}}},

@@ -1,6 +1,6 @@
 package segment
 
-// Sizes are the bytes of a segment by part. Their sum is the size of the files.
+// Sizes are a segment's bytes by part; their sum is the files' size.
 type Sizes struct {
 	Dictionary int64 `json:"dictionary"` // terms and records
 	Postings   int64 `json:"postings"`   // DocIDs, frequencies, directories
@@ -11,12 +11,12 @@ type Sizes struct {
 	Stored     int64 `json:"stored"` // with its order
 }
 
-// Total returns the size of all parts in bytes.
+// Total is the size in bytes.
 func (z Sizes) Total() int64 {
 	return z.Dictionary + z.Postings + z.Positions + z.Frontiers + z.Lengths + z.IDs + z.Stored
 }
 
-// Add returns the sums of the parts.
+// Add returns the sums.
 func (z Sizes) Add(o Sizes) Sizes {
 	z.Dictionary += o.Dictionary
 	z.Postings += o.Postings
@@ -28,7 +28,7 @@ func (z Sizes) Add(o Sizes) Sizes {
 	return z
 }
 
-// Sizes returns the sizes of the files by purpose, in bytes.
+// Sizes returns the files' bytes.
 func (s *Segment) Sizes() Sizes {
 	var z Sizes
 	for _, f := range s.meta.Files {

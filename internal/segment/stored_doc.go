@@ -9,8 +9,8 @@ import (
 	"github.com/griffin-search/griffin/internal/corpus"
 )
 
-// StoredDoc is the stored text of one document. Its slices are valid until the
-// next read into it. Reuse avoids allocation.
+// StoredDoc is one document's stored text, reused to avoid allocation. Its slices are valid
+// until the next read into it.
 type StoredDoc struct {
 	Title, Text []byte
 	Extra       []StoredField // in the order of the record
@@ -21,11 +21,10 @@ type StoredDoc struct {
 // StoredField is a named text.
 type StoredField struct{ Name, Value []byte }
 
-// maxStoredDoc limits one document's encoding, so that readers can reject
-// invalid sizes.
+// Readers reject larger sizes.
 const maxStoredDoc = 1 << 30
 
-// appendStoredDoc appends a document's encoding. Numbers are varints:
+// appendStoredDoc appends a document. Numbers are varints:
 //
 //	+-------+-------+------+------+--------+ per extra: +------+------+-------+-------+
 //	| title | bytes | text | bytes| extras |            | name | bytes| value | bytes |
@@ -46,8 +45,7 @@ func appendString(dst []byte, s string) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
 }
 
-// decode parses a document's encoding, which must fill src. The fields point
-// into src.
+// The document must fill src, into which the fields point.
 func (d *StoredDoc) decode(src []byte) error {
 	d.Extra = d.Extra[:0]
 	r := byteReader{src: src}
@@ -62,8 +60,7 @@ func (d *StoredDoc) decode(src []byte) error {
 	return nil
 }
 
-// byteReader reads numbers and byte strings from the front of src. After the
-// first failure bad is set and all results are zero.
+// After the first failure bad is set and all results are zero.
 type byteReader struct {
 	src []byte
 	bad bool
@@ -79,7 +76,7 @@ func (r *byteReader) uvarint() uint64 {
 	return v
 }
 
-// count reads a uvarint of at most MaxInt32.
+// A uvarint of at most MaxInt32.
 func (r *byteReader) count() int {
 	v := r.uvarint()
 	if v > math.MaxInt32 {

@@ -14,8 +14,7 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// StoredReader reads a file of stored documents. It is safe for concurrent use;
-// a StoredDoc is not.
+// StoredReader reads stored documents, safe for concurrent use; a StoredDoc is not.
 type StoredReader struct {
 	file    *sealed.File
 	owned   bool   // Close closes file
@@ -25,7 +24,7 @@ type StoredReader struct {
 	order   *column // each document's number in the file; nil: the DocID
 }
 
-// OpenStored opens a file written by a StoredWriter.
+// OpenStored opens a StoredWriter's file.
 func OpenStored(fs vfs.FS, name string) (*StoredReader, error) {
 	file, err := sealed.Open(fs, name, fileStored, storedVersion)
 	if err != nil {
@@ -57,12 +56,11 @@ func newStoredReader(file *sealed.File) (*StoredReader, error) {
 	return r, nil
 }
 
-// NumDocs returns the number of stored documents.
+// NumDocs is the number of documents.
 func (r *StoredReader) NumDocs() int { return r.numDocs }
 
-// Close closes a file opened by OpenStored. It does nothing for the
-// StoredReader of a Segment or its Source, which live until the Segment is
-// closed.
+// Close closes a file of OpenStored. A Segment's or Source's StoredReader lives until the
+// Segment is closed: Close does nothing.
 func (r *StoredReader) Close() error {
 	if !r.owned {
 		return nil
@@ -70,7 +68,7 @@ func (r *StoredReader) Close() error {
 	return r.file.Close()
 }
 
-// storedBlock is one entry of the directory with values derived from the next.
+// A directory entry with values derived from the next.
 type storedBlock struct {
 	frame   []byte
 	first   int // first document's number in the file
@@ -78,7 +76,6 @@ type storedBlock struct {
 	rawLen  int
 }
 
-// checkDir verifies the directory's checksums.
 func (r *StoredReader) checkDir() error { return r.file.Check(r.dirOff, uint64(len(r.dir))) }
 
 func (r *StoredReader) numBlocks() int { return len(r.dir) / storedEntryLen }
@@ -87,7 +84,7 @@ func (r *StoredReader) firstDoc(block int) int {
 	return int(binary.LittleEndian.Uint32(r.dir[block*storedEntryLen+8:]))
 }
 
-// block returns block i with its bytes verified. It requires checkDir.
+// block verifies the bytes. It requires checkDir.
 func (r *StoredReader) block(i int) (storedBlock, error) {
 	entry := r.dir[i*storedEntryLen:]
 	offset, end, next := binary.LittleEndian.Uint64(entry), r.dirOff, r.numDocs
@@ -95,8 +92,8 @@ func (r *StoredReader) block(i int) (storedBlock, error) {
 	if i+1 < r.numBlocks() {
 		end, next = binary.LittleEndian.Uint64(entry[storedEntryLen:]), r.firstDoc(i+1)
 	}
-	// The limit on rawLen exceeds the expansion of any zstd frame. It keeps a
-	// corrupt length from allocating more memory than the file justifies.
+	// The limit on rawLen exceeds any zstd frame's expansion, and keeps a corrupt length from
+	// allocating more than the file justifies.
 	if offset > end || end > r.dirOff || b.first >= next || next > r.numDocs || i == 0 && (b.first != 0 || offset != 0) ||
 		uint64(b.rawLen) > (end-offset)<<15 || b.rawLen > 2*maxStoredDoc {
 		return b, fmt.Errorf("%s: block %d: directory entry: %w", r.file.Name(), i, base.ErrCorrupt)
@@ -107,8 +104,7 @@ func (r *StoredReader) block(i int) (storedBlock, error) {
 	return b, err
 }
 
-// decoder returns the shared zstd decoder. It decodes up to GOMAXPROCS blocks
-// concurrently.
+// decoder decodes up to GOMAXPROCS blocks concurrently.
 var decoder = sync.OnceValue(func() *zstd.Decoder {
 	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecodeAllCapLimit(true))
 	if err != nil {
@@ -117,9 +113,9 @@ var decoder = sync.OnceValue(func() *zstd.Decoder {
 	return d
 })
 
-// decode decompresses the block into *scratch, which grows as needed.
+// *scratch grows as needed.
 func (b *storedBlock) decode(scratch *[]byte) (raw []byte, err error) {
-	// With spare bytes the decoder copies words instead of bytes.
+	// With spare bytes the decoder copies words.
 	const spare = 64
 	if cap(*scratch) < b.rawLen+spare {
 		*scratch = make([]byte, 0, b.rawLen+b.rawLen/8+spare)
@@ -137,7 +133,6 @@ func (b *storedBlock) decode(scratch *[]byte) (raw []byte, err error) {
 	return raw, nil
 }
 
-// doc returns the encoding of document i of a decoded block.
 func (b *storedBlock) doc(raw []byte, i int) ([]byte, error) {
 	r := byteReader{src: raw}
 	start, size := 0, 0
@@ -157,8 +152,8 @@ func (b *storedBlock) doc(raw []byte, i int) ([]byte, error) {
 	return doc, nil
 }
 
-// Get reads a document into d. It decompresses about 8 KiB and does not
-// allocate once d has grown.
+// Get reads a document into d. It decompresses about 8 KiB and does not allocate once d has
+// grown.
 func (r *StoredReader) Get(doc base.DocID, d *StoredDoc) error {
 	if int64(doc) >= int64(r.numDocs) {
 		return fmt.Errorf("%s: document %d of %d: %w", r.file.Name(), doc, r.numDocs, base.ErrBadInput)
@@ -195,7 +190,7 @@ func (r *StoredReader) Get(doc base.DocID, d *StoredDoc) error {
 	return nil
 }
 
-// eachBlock calls f for each block in order, verified but still compressed.
+// Blocks are verified, but still compressed.
 func (r *StoredReader) eachBlock(ctx context.Context, f func(i int, b *storedBlock) error) error {
 	if err := r.checkDir(); err != nil {
 		return err
@@ -217,8 +212,7 @@ func (r *StoredReader) eachBlock(ctx context.Context, f func(i int, b *storedBlo
 	return nil
 }
 
-// eachDoc calls f for each document of a decoded block and checks that they
-// fill it.
+// eachDoc checks that documents fill the block.
 func (b *storedBlock) eachDoc(raw []byte, f func(i int, doc []byte) error) error {
 	sizes := byteReader{src: raw}
 	for range b.numDocs {
@@ -241,7 +235,6 @@ func (b *storedBlock) eachDoc(raw []byte, f func(i int, doc []byte) error) error
 	return nil
 }
 
-// verify decodes every document.
 func (r *StoredReader) verify(ctx context.Context) error {
 	var d StoredDoc
 	return r.eachBlock(ctx, func(_ int, b *storedBlock) error {

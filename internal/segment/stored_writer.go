@@ -13,9 +13,9 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// Stored documents, version 1. Payload of a file of kind "stored": blocks of
-// documents, each a zstd frame of about storedBlockLen bytes, then the
-// directory, one entry a block, then the trailer. Little endian.
+// Stored documents, version 1: payload of a file of kind "stored", little endian. Blocks of
+// documents, each a zstd frame of about storedBlockLen bytes, then the directory and the
+// trailer.
 //
 //	+--------+--------+-----+-------------------+---------+
 //	| frame  | frame  | ... | directory 16 each | trailer |
@@ -30,8 +30,7 @@ import (
 //	         | num blocks   | num docs  |
 //	         +--------------+-----------+
 //
-// A block holds the sizes of its documents as varints, then the documents
-// (appendStoredDoc).
+// A block holds its documents' sizes as varints, then the documents (appendStoredDoc).
 const (
 	storedVersion    = 1
 	storedBlockLen   = 8 << 10 // 16 KiB: 5 % smaller, but 21 µs a read where 8 KiB takes 13 (wiki passages)
@@ -39,7 +38,7 @@ const (
 	storedTrailerLen = 16
 )
 
-// encoders pools zstd encoders, which take hundreds of KiB each.
+// encoders take hundreds of KiB each.
 var encoders = sync.Pool{New: func() any {
 	e, err := zstd.NewWriter(nil,
 		zstd.WithEncoderLevel(zstd.SpeedFastest),
@@ -52,8 +51,8 @@ var encoders = sync.Pool{New: func() any {
 	return e
 }}
 
-// StoredWriter writes a file of stored documents for a segment or a partial
-// index. It is not safe for concurrent use; several may run concurrently.
+// StoredWriter writes stored documents for a segment or a partial index. It is not safe for
+// concurrent use; several may run concurrently.
 type StoredWriter struct {
 	out     *sealed.Writer
 	encoder *zstd.Encoder
@@ -67,7 +66,7 @@ type StoredWriter struct {
 	raw, frame []byte // scratch of flush
 }
 
-// NewStoredWriter creates the file name.
+// NewStoredWriter creates the file.
 func NewStoredWriter(fs vfs.FS, name string) (*StoredWriter, error) {
 	out, err := sealed.Create(fs, name, fileStored, storedVersion)
 	if err != nil {
@@ -76,11 +75,10 @@ func NewStoredWriter(fs vfs.FS, name string) (*StoredWriter, error) {
 	return &StoredWriter{out: out, encoder: encoders.Get().(*zstd.Encoder)}, nil
 }
 
-// NumDocs is the number of documents added.
+// NumDocs counts added documents.
 func (w *StoredWriter) NumDocs() int { return int(w.numDocs) }
 
-// Add appends a document; the first gets number 0. The error wraps
-// base.ErrBadInput if the document exceeds about 1 GiB.
+// Add appends a document, from number 0. The error wraps base.ErrBadInput above about 1 GiB.
 func (w *StoredWriter) Add(title, text string, extra []corpus.Field) error {
 	n := len(title) + len(text)
 	for _, f := range extra {
@@ -94,7 +92,7 @@ func (w *StoredWriter) Add(title, text string, extra []corpus.Field) error {
 	return w.added(len(w.docs) - start)
 }
 
-// addEncoded appends a document copied from a block of another file.
+// addEncoded copies a document of another file.
 func (w *StoredWriter) addEncoded(doc []byte) error {
 	w.docs = append(w.docs, doc...)
 	return w.added(len(doc))
@@ -134,7 +132,7 @@ func (w *StoredWriter) addFrame(frame []byte, first uint32, rawLen int) error {
 	return err
 }
 
-// addBlock copies a compressed block of n documents from another file.
+// addBlock copies a compressed block of n documents of another file.
 func (w *StoredWriter) addBlock(frame []byte, n, rawLen int) error {
 	if err := w.flush(); err != nil {
 		return err
@@ -148,7 +146,7 @@ func (w *StoredWriter) addBlock(frame []byte, n, rawLen int) error {
 	return err
 }
 
-// Close completes the file and syncs it.
+// Close completes and syncs the file.
 func (w *StoredWriter) Close() error {
 	err := w.flush()
 	w.release()
@@ -163,7 +161,7 @@ func (w *StoredWriter) Close() error {
 	return w.out.Close()
 }
 
-// Abort discards and removes the file. After Close it does nothing.
+// Abort removes the file; after Close it does nothing.
 func (w *StoredWriter) Abort() error {
 	w.release()
 	return w.out.Abort()

@@ -11,9 +11,9 @@ import (
 	"github.com/griffin-search/griffin/internal/sealed"
 )
 
-// Verify checks the checksum of every byte of the segment, then every invariant
-// of the content. The first error wraps base.ErrCorrupt and names the segment,
-// file, field, term, block or document. progress, if not nil, receives bytes.
+// Verify checks every byte's checksum, then every invariant. The first error wraps
+// base.ErrCorrupt and names segment, file, field, term, block or document. progress, if not
+// nil, receives bytes.
 func (s *Segment) Verify(ctx context.Context, progress func(done, total int64)) error {
 	v := &segmentVerifier{s: s, progress: progress, total: 2 * s.meta.SizeBytes()}
 	if err := v.verify(ctx); err != nil {
@@ -25,15 +25,14 @@ func (s *Segment) Verify(ctx context.Context, progress func(done, total int64)) 
 	return nil
 }
 
-// segmentVerifier is one call of Verify. Checksums and content each count as
-// half of the progress.
+// Checksums and content are half of the progress each.
 type segmentVerifier struct {
 	s        *Segment
 	progress func(done, total int64)
 	done     int64
 	total    int64
 	lengths  [][]uint32
-	// End of the previous list in each file.
+	// The previous list's end in each file.
 	postings, positions, frontiers uint64
 }
 
@@ -109,7 +108,7 @@ func (v *segmentVerifier) verifyStored(ctx context.Context) error {
 	return nil
 }
 
-// verifyField checks the dictionary and all lists of a field.
+// verifyField checks dictionary and lists.
 func (v *segmentVerifier) verifyField(ctx context.Context, f base.FieldID) error {
 	meta := &v.s.meta.Fields[f]
 	var numTerms, numPostings uint64
@@ -196,8 +195,7 @@ func (v *segmentVerifier) verifyList(f base.FieldID, m *postings.Meta) error {
 	return l.Verify(v.lengths[f], score.Saturation{BM25: s.meta.BM25, AvgLen: s.meta.Fields[f].AvgLen, Linear: s.meta.Weights})
 }
 
-// place checks that a list directly follows the previous one, except for zeros
-// for alignment.
+// A list directly follows the previous one, except for zeros for alignment.
 func (v *segmentVerifier) place(file *sealed.File, next *uint64, offset, length, align uint64) error {
 	if offset < *next || offset-*next >= align || offset > file.Len() || length > file.Len()-offset {
 		return fmt.Errorf("%s: list at %d, %d bytes, the one before ends at %d of %d: %w",
@@ -210,7 +208,7 @@ func (v *segmentVerifier) place(file *sealed.File, next *uint64, offset, length,
 	return nil
 }
 
-// verifyEnds checks that the lists fill their files, except for alignment.
+// The lists fill their files, except for alignment.
 func (v *segmentVerifier) verifyEnds() error {
 	for _, e := range []struct {
 		file *sealed.File

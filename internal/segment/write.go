@@ -15,23 +15,20 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// Write merges the documents of all sources, in order and without dropped ones,
-// into a segment in the folder dir. It streams the lists and reads each once.
-// Memory: 4 bytes a document and field; 12 bytes a document and 64 MiB for the
-// ids; 4 to 8 bytes a document of a source with drops; and at most 20 MiB a
-// thread (Options.Order needs more).
+// Write merges the documents of all sources, in order and without dropped ones, into a segment
+// in dir, which it creates if needed. It reads each list once, as a stream. Memory: 4 bytes a
+// document and field; 12 bytes a document and 64 MiB for ids; 4 to 8 bytes a document of a
+// source with drops; at most 20 MiB a thread (Options.Order needs more).
 //
-// Write creates the folder if needed. It writes the meta file last, so Open
-// accepts only a complete and durable segment. After an error Write removes its
-// files as far as possible. If dir already holds a segment the error wraps
-// base.ErrExists. Equal sources and options give equal bytes for any Threads.
+// It writes meta last, so Open accepts only a complete and durable segment, and after an error
+// removes its files as far as possible. If dir holds a segment the error wraps base.ErrExists.
+// Equal sources and options give equal bytes for any Threads.
 //
-// The error wraps base.ErrBadInput if a source breaks its contract or a limit
-// of the format, the error of a cancelled ctx, or an error of the file system
-// or a source.
+// The error wraps base.ErrBadInput if a source breaks its contract or a limit of the format, or
+// is of ctx, the file system or a source.
 //
-// progress, if not nil, receives the number of tokens in merged lists. Calls do
-// not overlap.
+// progress, if not nil, receives the number of tokens in merged lists, in calls that do not
+// overlap.
 func Write(ctx context.Context, fs vfs.FS, dir string, opts Options, sources []Source, progress func(done, total int64)) (*Meta, error) {
 	maps, numDocs, err := newDocMaps(sources)
 	if err != nil {
@@ -65,8 +62,8 @@ func Write(ctx context.Context, fs vfs.FS, dir string, opts Options, sources []S
 	return &w.meta, nil
 }
 
-// remove deletes the files of a failed Write, and the folder if it is then
-// empty. It ignores errors: without meta the folder is no segment.
+// remove removes a failed Write's files, and the empty folder. It ignores errors: without meta
+// the folder is no segment.
 func (w *writer) remove() {
 	_ = w.fs.Remove(filepath.Join(w.dir, fileMeta))
 	for name := range versions {
@@ -158,8 +155,7 @@ func (w *writer) writeFile(name string, write func(f *sealed.Writer) error) erro
 	return w.closeFile(name, f)
 }
 
-// collectLengths collects the lengths of kept documents by new DocID, and their
-// statistics.
+// Lengths of kept documents by new DocID, and their statistics.
 func (w *writer) collectLengths() error {
 	for field, name := range w.opts.Fields {
 		lengths := make([]uint32, w.numDocs)
@@ -234,7 +230,6 @@ func (w *writer) writeIDs(ctx context.Context) error {
 	})
 }
 
-// writeLists runs the pipeline described in encode.go.
 func (w *writer) writeLists(ctx context.Context) error {
 	var files listFiles
 	var terms, records *sealed.Writer
@@ -310,7 +305,6 @@ func (w *writer) newEncoder(files *listFiles, free chan<- *batch, terms chan<- t
 	return e
 }
 
-// merge cuts the merged batches into pieces.
 func (w *writer) merge(ctx context.Context, pieces chan<- *piece, free <-chan *batch) error {
 	written := make(chan struct{}) // by the previous piece
 	close(written)

@@ -35,9 +35,8 @@ func (w *writer) openStored() ([]*StoredReader, error) {
 	return readers, nil
 }
 
-// writeStored writes the stored documents in the order of the sources' files.
-// It copies blocks without drops unchanged. If the order differs from the new
-// DocIDs it writes the order file.
+// writeStored writes documents in the order of the sources' files, copying blocks without drops
+// unchanged. If new DocIDs differ, it writes the order file.
 func (w *writer) writeStored(ctx context.Context, readers []*StoredReader) error {
 	reordered := w.newID != nil
 	for _, r := range readers {
@@ -92,8 +91,8 @@ func abortStored(err error, out *StoredWriter) error {
 	return err
 }
 
-// storedNumbers returns the dropped numbers in a source's file (nil: none), and
-// a function from a kept document to its rank among the kept ones of the file.
+// storedNumbers returns a source file's dropped numbers (nil: none), and a function from a kept
+// document to its rank among the kept ones of the file.
 func (w *writer) storedNumbers(source int, r *StoredReader) (drop *Bitmap, moved func(doc int) uint32, err error) {
 	m := &w.maps[source]
 	number := func(doc int) uint32 { return uint32(doc) }
@@ -130,7 +129,7 @@ func (w *writer) storedNumbers(source int, r *StoredReader) (drop *Bitmap, moved
 	return drop, func(doc int) uint32 { return ranks[number(doc)] }, nil
 }
 
-// copyStored appends the documents of r without those of drop, in file order.
+// copyStored appends r's documents without drop, in file order.
 func copyStored(ctx context.Context, out *StoredWriter, r *StoredReader, drop *Bitmap) error {
 	if r.numDocs == 0 {
 		return nil
@@ -143,8 +142,8 @@ func copyStored(ctx context.Context, out *StoredWriter, r *StoredReader, drop *B
 				numDropped++
 			}
 		}
-		// Small blocks, at the ends of sources, are merged with their
-		// neighbours; otherwise repeated small merges would accumulate them.
+		// Small blocks, at the ends of sources, are merged with neighbours: repeated small
+		// merges would accumulate them.
 		if numDropped == 0 && b.rawLen >= storedBlockLen/2 {
 			return out.addBlock(b.frame, b.numDocs, b.rawLen)
 		}

@@ -14,16 +14,14 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// Doc is a document: its id, stored text and the tokens of each field by
-// position. The token "" is a gap.
+// Doc is a document: id, stored text and each field's tokens by position; "" is a gap.
 type Doc struct {
 	ID, Title, Text string
 	Extra           []corpus.Field
 	Fields          [][]string
 }
 
-// RandomDocs returns n documents whose terms follow a Zipf-like law over the
-// vocabulary. Ids are unique. Some documents are empty.
+// RandomDocs returns n documents with unique ids and Zipf-like terms; some are empty.
 func RandomDocs(rng *rand.Rand, n, vocabulary, numFields int) []Doc {
 	docs := make([]Doc, n)
 	zipf := rand.NewZipf(rng, 1.2, 4, uint64(vocabulary-1))
@@ -53,8 +51,7 @@ func RandomDocs(rng *rand.Rand, n, vocabulary, numFields int) []Doc {
 	return docs
 }
 
-// Term returns the i-th term of a vocabulary. Terms share prefixes and are not
-// ordered by i.
+// Term returns a vocabulary's i-th term. Terms share prefixes and are not ordered by i.
 func Term(i uint64) string {
 	const letters = "etaoinshrdlu"
 	var b []byte
@@ -64,13 +61,13 @@ func Term(i uint64) string {
 	return string(b)
 }
 
-// Posting is a document with the positions of a term in it.
+// Posting is a document with a term's positions.
 type Posting struct {
 	Doc       int
 	Positions []uint32
 }
 
-// Lists inverts one field of docs.
+// Lists inverts one field.
 func Lists(docs []Doc, field int) map[string][]Posting {
 	lists := map[string][]Posting{}
 	for i := range docs {
@@ -90,7 +87,7 @@ func Lists(docs []Doc, field int) map[string][]Posting {
 	return lists
 }
 
-// Lengths counts the tokens of one field of each document.
+// Lengths counts one field's tokens.
 func Lengths(docs []Doc, field int) []uint32 {
 	lengths := make([]uint32, len(docs))
 	for i := range docs {
@@ -108,15 +105,13 @@ type Source struct {
 	Docs   []Doc
 	Drop   *segment.Bitmap
 	stored func() (*segment.StoredReader, error)
-	// BlockLen is the number of postings in a block of an iterator; 0: the
-	// maximum.
+	// BlockLen is an iterator's postings a block; 0: the maximum.
 	BlockLen int
 }
 
 var _ segment.Source = (*Source)(nil)
 
-// NewSource returns a source of docs. If fs is not nil, it stores the documents
-// in a file of that name.
+// NewSource stores docs in the named file if fs is not nil.
 func NewSource(docs []Doc, fs vfs.FS, name string) (*Source, error) {
 	s := &Source{Docs: docs}
 	if fs == nil {

@@ -1,3 +1,3 @@
-// Package segmenttest provides documents and sources for tests: a simple model
-// of an index in memory, from which tests write segments and verify them.
+// Package segmenttest is a simple model of an index in memory, from which tests write and
+// verify segments.
 package segmenttest
