@@ -41,7 +41,6 @@ func (it *partialLists) Next() bool {
 	}
 	for it.terms == 0 {
 		if it.field+1 >= len(it.r.fields) {
-			it.field = len(it.r.fields)
 			return false
 		}
 		it.field++

@@ -1,0 +1,114 @@
+package inverter
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/inverter/invertertest"
+	"github.com/griffin-search/griffin/internal/segment"
+)
+
+// TestPartialListsStop checks that an iterator that failed stays at its end, although
+// the bytes after the damage are valid.
+func TestPartialListsStop(t *testing.T) {
+	const (
+		shared, suffix   = 0, 1
+		docFreq, numBody = 1, 1
+	)
+	valid := []byte{shared, suffix, 'b', docFreq, numBody, 0<<1 | 1}
+	for name, damaged := range map[string][]byte{
+		"header":   {shared, suffix, 'a', 3, 0}, // more postings than documents
+		"postings": {shared, suffix, 'a', docFreq, numBody, 2<<1 | 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &partial{
+				schema: &Schema{Fields: []string{""}}, numDocs: 2,
+				fields: []partialField{{numTerms: 2, lists: memoryRegion(append(damaged, valid...))}},
+			}
+			it := &partialLists{r: r, field: -1}
+			var b segment.PostingBlock
+			if it.Next() {
+				if err := it.ReadBlock(&b); !errors.Is(err, base.ErrCorrupt) {
+					t.Errorf("ReadBlock: %v, want ErrCorrupt", err)
+				}
+			}
+			for range 2 {
+				if it.Next() {
+					t.Errorf("Next continues with term %q after an error", it.Term())
+				}
+				if !errors.Is(it.Err(), base.ErrCorrupt) {
+					t.Errorf("Err: %v, want ErrCorrupt", it.Err())
+				}
+			}
+			if err := it.ReadBlock(&b); !errors.Is(err, base.ErrCorrupt) || b.N != 0 {
+				t.Errorf("ReadBlock after the end: %d postings, %v, want ErrCorrupt", b.N, err)
+			}
+		})
+	}
+}
+
+var errInjected = errors.New("injected")
+
+// failingSource fails at the call of the given number among Lists, Next and ReadBlock.
+type failingSource struct {
+	segment.Source
+	left int
+}
+
+func (s *failingSource) fail() bool {
+	s.left--
+	return s.left == 0
+}
+
+func (s *failingSource) Lists() (segment.ListIterator, error) {
+	if s.fail() {
+		return nil, errInjected
+	}
+	lists, err := s.Source.Lists()
+	return &failingLists{lists, s, nil}, err
+}
+
+type failingLists struct {
+	segment.ListIterator
+	source *failingSource
+	err    error
+}
+
+func (l *failingLists) Next() bool {
+	if l.source.fail() {
+		l.err = errInjected
+		return false
+	}
+	return l.ListIterator.Next()
+}
+
+func (l *failingLists) ReadBlock(b *segment.PostingBlock) error {
+	if l.source.fail() {
+		return errInjected
+	}
+	return l.ListIterator.ReadBlock(b)
+}
+
+func (l *failingLists) Err() error { return errors.Join(l.err, l.ListIterator.Err()) }
+
+// TestForwardFaults injects an error at each operation of both passes over the lists.
+func TestForwardFaults(t *testing.T) {
+	src := invertAll(t, invertertest.RandomDocs(20, 100, false), testSchema(), 100, false)[0]
+	counted := &failingSource{Source: src}
+	if _, err := Forward(t.Context(), counted, 1<<30, 1); err != nil {
+		t.Fatal(err)
+	}
+	for at := 1; at <= -counted.left; at++ {
+		f, err := Forward(t.Context(), &failingSource{src, at}, 1<<30, 1)
+		if !errors.Is(err, errInjected) || f != nil {
+			t.Fatalf("operation %d of %d fails: result %v, error %v", at, -counted.left, f, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Forward(ctx, src, 1<<30, 1); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want Canceled", err)
+	}
+}
