@@ -56,12 +56,14 @@ func TestIDTableVerify(t *testing.T) {
 	}
 	first := func(b []byte, d int) []byte { return b[table+hashEntry*d:][:hashEntry] }
 	for name, change := range map[string]func([]byte) []byte{
-		"document twice":        put(table+hashEntry+8, 0),
-		"document beyond":       put(table+8, uint32(n)),
-		"documents exchanged":   func(b []byte) []byte { first(b, 0)[8], first(b, 1)[8] = 1, 0; return b },
-		"hash of document 0":    func(b []byte) []byte { first(b, 0)[0] ^= 1; return b },
-		"hash of document 3":    func(b []byte) []byte { first(b, 3)[0] ^= 1; return b },
-		"entries out of order":  func(b []byte) []byte { return slices.Concat(b[:table], first(b, 1), first(b, 0), b[table+2*hashEntry:]) },
+		"document twice":      put(table+hashEntry+8, 0),
+		"document beyond":     put(table+8, uint32(n)),
+		"documents exchanged": func(b []byte) []byte { first(b, 0)[8], first(b, 1)[8] = 1, 0; return b },
+		"hash of document 0":  func(b []byte) []byte { first(b, 0)[0] ^= 1; return b },
+		"hash of document 3":  func(b []byte) []byte { first(b, 3)[0] ^= 1; return b },
+		"entries out of order": func(b []byte) []byte {
+			return slices.Concat(b[:table], first(b, 1), first(b, 0), b[table+2*hashEntry:])
+		},
 		"first id behind start": put(idsHeader, 1),
 		"last id too short":     put(ends+4*(n-1), uint32(length-2)),
 		"ids overlap":           put(ends, 0),

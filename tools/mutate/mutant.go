@@ -84,7 +84,20 @@ func findMutants(dir, tags string) ([]mutant, error) {
 		}
 		all = append(all, s.found...)
 	}
+	number(all)
 	return all, nil
+}
+
+// number distinguishes equal changes of equal lines of a function, such as those of the
+// two operators in a || b || c.
+func number(all []mutant) {
+	seen := map[string]int{}
+	for i := range all {
+		key := all[i].key()
+		if seen[key]++; seen[key] > 1 {
+			all[i].what += fmt.Sprintf(", place %d", seen[key])
+		}
+	}
 }
 
 // scanner collects the mutants of a file.

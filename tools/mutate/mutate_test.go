@@ -1,9 +1,12 @@
 package main
 
 import (
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
+	"time"
 )
 
 const module = `package sign
@@ -31,7 +34,8 @@ func TestSign(t *testing.T) {
 }
 `
 
-// TestMutate tests a package whose tests have a hole at 0: x// boundaries survive, all others are killed.
+// TestMutate tests a package whose tests have a hole at 0: its boundaries survive, all other
+// mutants are killed.
 func TestMutate(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -46,7 +50,7 @@ func TestMutate(t *testing.T) {
 	if err != nil || len(all) != 8 {
 		t.Fatalf("%d mutants, %v; want 8", len(all), err)
 	}
-	s := settings{mutants: 100, jobs: 2, timeout: 1 << 40}
+	s := settings{mutants: 100, jobs: 2, limit: time.Hour}
 	got, err := testMutants(t.Context(), s, all, []string{"."}, map[string]bool{})
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +102,63 @@ func TestFailingTests(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := timeLimit(t.Context(), settings{timeout: 1 << 40}, []string{"."}); err == nil {
+	if _, err := timeLimit(t.Context(), settings{timeout: time.Hour}, []string{"."}); err == nil {
 		t.Error("no error")
+	}
+}
+
+// TestLate gives tests too little time at first, as on a machine that became slower.
+func TestLate(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, text := range map[string]string{
+		"go.mod": "module p\ngo 1.26\n",
+		"p.go":   "package p\n\nfunc f() (n int) {\n\tfor n = 1; n < 4; n += n {\n\t}\n\treturn n\n}\n",
+		"p_test.go": "package p\n\nimport \"testing\"\n\nfunc TestF(t *testing.T) {\n\tif f() < 4 {\n\t\tt.Fail()\n\t}\n}\n\n" +
+			"func TestNothing(*testing.T) {}\n",
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := findMutants(".", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := settings{timeout: 3 * time.Second, limit: 1, run: "F"}
+	for what, want := range map[string]verdict{"assignment removed": late, "< becomes >=": killed, "< becomes <=": survived} {
+		i := slices.IndexFunc(all, func(m mutant) bool { return m.what == what })
+		if got, by, err := judge(t.Context(), s, &all[i], []string{"."}, nil); got != want || err != nil {
+			t.Errorf("%s: verdict %d by %q, %v; want %d", what, got, by, err, want)
+		}
+	}
+	s.run = "Nothing"
+	i := slices.IndexFunc(all, func(m mutant) bool { return m.what == "< becomes >=" })
+	if got, _, err := judge(t.Context(), s, &all[i], []string{"."}, nil); got != survived || err != nil {
+		t.Errorf("without TestF: verdict %d, %v; want %d", got, err, survived)
+	}
+}
+
+// TestKeys checks that equal changes of a line have different keys.
+func TestKeys(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("p.go", []byte("package p\n\nfunc f(a, b, c bool) bool { return a || b || c }\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	all, err := findMutants(".", "")
+	if err != nil || len(all) != 2 || all[0].key() == all[1].key() {
+		t.Errorf("%v, %v; want two mutants with different keys", all, err)
+	}
+}
+
+// TestProved compares the lower limit with published values: with no survivor it is
+// 0.05^(1/n).
+func TestProved(t *testing.T) {
+	for _, c := range []struct {
+		killed, survived int
+		want             float64
+	}{{59, 0, 95.05}, {25, 0, 88.71}, {24, 1, 82.39}, {18, 2, 71.74}, {0, 5, 0}, {0, 0, 0}} {
+		if got := (tally{killed: c.killed, survived: c.survived}).proved(); math.Abs(got-c.want) > 0.01 {
+			t.Errorf("%d killed, %d survived: %.2f %%, want %.2f %%", c.killed, c.survived, got, c.want)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -31,14 +32,41 @@ func (t tally) share() float64 {
 	return 100 * float64(t.killed) / float64(t.killed+t.survived)
 }
 
+// proved is the lower limit, at a confidence of 95 %, of the percentage among all mutants.
+func (t tally) proved() float64 {
+	low, high := 0.0, 1.0
+	for range 50 {
+		p := (low + high) / 2
+		if binomialTail(t.killed+t.survived, t.killed, p) < 0.05 {
+			low = p
+		} else {
+			high = p
+		}
+	}
+	return 100 * low
+}
+
+// binomialTail is the probability of at least k successes in n trials of probability p,
+// which is in (0, 1).
+func binomialTail(n, k int, p float64) float64 {
+	sum, logChoose := 0.0, 0.0
+	for i := n; i >= k; i-- {
+		sum += math.Exp(logChoose + float64(i)*math.Log(p) + float64(n-i)*math.Log1p(-p))
+		logChoose += math.Log(float64(i)) - math.Log(float64(n-i+1))
+	}
+	return sum
+}
+
 func (t tally) String() string {
-	return fmt.Sprintf("%d killed, %d survived (%.1f %%), %d equivalent", t.killed, t.survived, t.share(), t.equivalent)
+	return fmt.Sprintf("%d killed, %d survived (%.1f %%, proved %.1f %%), %d equivalent",
+		t.killed, t.survived, t.share(), t.proved(), t.equivalent)
 }
 
 type verdict int
 
 const (
 	killed verdict = iota
+	late           // killed: the tests did not end in time
 	survived
 	equivalent
 	invalid // does not compile
@@ -75,6 +103,9 @@ func testMutants(ctx context.Context, s settings, all []mutant, tests []string, 
 			case v == killed:
 				t.killed++
 				fmt.Printf("killed      %s: %s (%s)\n", m.place(), m.what, by)
+			case v == late:
+				t.killed++
+				fmt.Printf("killed      %s: %s (%s does not end)\n", m.place(), m.what, by)
 			case v == equivalent:
 				t.equivalent++
 				fmt.Printf("equivalent  %s: %s\n", m.place(), m.what)
@@ -100,6 +131,7 @@ func timeLimit(ctx context.Context, s settings, tests []string) (time.Duration, 
 		return 0, err
 	}
 	defer os.RemoveAll(dir)
+	s.limit = s.timeout
 	longest := time.Duration(0)
 	for i, pkg := range tests {
 		began := time.Now()
@@ -134,6 +166,14 @@ func judge(ctx context.Context, s settings, m *mutant, tests []string, known map
 	}
 	for i, pkg := range tests {
 		v, err := testPackage(ctx, s, overlay, pkg, filepath.Join(dir, "test"), i == 0)
+		for limited := s; v == late && err == nil; {
+			var limit time.Duration
+			if limit, err = timeLimit(ctx, s, []string{pkg}); err != nil || limit <= limited.limit {
+				break
+			}
+			limited.limit = limit
+			v, err = testPackage(ctx, limited, overlay, pkg, filepath.Join(dir, "test"), i == 0)
+		}
 		if err != nil || v != survived {
 			return v, pkg, err
 		}
@@ -171,15 +211,17 @@ func testPackage(ctx context.Context, s settings, overlay, pkg, binary string, o
 		return 0, fmt.Errorf("go test -c %s: %w\n%s", pkg, err, out)
 	}
 	defer os.Remove(binary)
-	limit, cancel := context.WithTimeout(ctx, s.timeout)
+	limit, cancel := context.WithTimeout(ctx, s.limit)
 	defer cancel()
-	test := exec.CommandContext(limit, binary, "-test.short", "-test.failfast")
+	test := exec.CommandContext(limit, binary, "-test.short", "-test.failfast", "-test.run", s.run)
 	test.Dir = pkg
 	test.WaitDelay = time.Second
 	out, err := test.CombinedOutput()
 	switch {
 	case ctx.Err() != nil:
 		return 0, ctx.Err()
+	case err != nil && limit.Err() != nil:
+		return late, nil
 	case err != nil:
 		return killed, nil
 	case bytes.Contains(out, []byte("no tests to run")):
