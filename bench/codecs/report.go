@@ -46,8 +46,8 @@ func newResult(o options) *result {
 type bar struct {
 	Codec string  `json:"codec"`
 	Want  float64 `json:"want_gints_per_s"`
-	// Gints is the mean over the widths, Least the slowest width, Lists the
-	// speed on the lists of the index.
+	// Mean over the widths, Least the slowest width, Lists the speed on the lists
+	// of the index.
 	Gints float64 `json:"gints_per_s"`
 	Least float64 `json:"least_gints_per_s"`
 	Lists float64 `json:"lists_gints_per_s,omitempty"`

@@ -8,8 +8,8 @@ import (
 	"github.com/griffin-search/griffin/codec"
 )
 
-// TestMeasure: with raw each DocID and each frequency takes 32 bits; simdbp
-// takes one bit for gaps of 1 or 2, and none for frequencies of 1.
+// With raw each DocID and each frequency takes 32 bits; simdbp takes one bit
+// for gaps of 1 or 2, and none for frequencies of 1.
 func TestMeasure(t *testing.T) {
 	short, long := []uint32{5, 7}, make([]uint32, least[0])
 	for i := range long {

@@ -15,8 +15,8 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// TestRun: every traversal of both modes has a row in the tables and figures in
-// the JSON.
+// Every traversal of both modes has a row in the tables and figures in the
+// JSON.
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	docs, log := filepath.Join(dir, "docs.jsonl"), filepath.Join(dir, "log.tsv")

@@ -31,9 +31,9 @@ type Options struct {
 	Limit time.Duration
 	// Queries bounds the number of queries; 0: 4000.
 	Queries int
-	// Helpers is the number of further goroutines. Together they measure the
-	// same number of queries on the CPU only, because large indexes need more.
-	// 0: one for each four processors, at most four; negative: none.
+	// Number of further goroutines. Together they measure the same number of
+	// queries on the CPU only, because large indexes need more. 0: one for each
+	// four processors, at most four; negative: none.
 	Helpers int
 	// Progress, if set, is called after each query that is not a helper's, with
 	// the completed and the total number. At the time limit the former is

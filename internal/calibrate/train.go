@@ -19,10 +19,10 @@ import (
 
 // TrainOptions configure Train.
 type TrainOptions struct {
-	// K is the number of hits of the queries; 0: 10.
+	// Number of hits of the queries; 0: 10.
 	K int
-	// Train is the number of training queries; the others are for testing. 0:
-	// 3000, as in the paper, but at most three quarters of the queries.
+	// Number of training queries; the others are for testing. 0: 3000, as in the
+	// paper, but at most three quarters of the queries.
 	Train int
 	// Progress, if set, receives the completed and the total number of queries.
 	Progress func(done, total int64)
@@ -44,8 +44,8 @@ type TrainedTree struct {
 	Tested    int       `json:"tested"`
 	Leaves    int       `json:"leaves"`
 	Error     float64   `json:"mean_relative_error"`
-	// Model is the error of policy cost's model for the same queries and times,
-	// fitted to the same training queries.
+	// The error of policy cost's model for the same queries and times, fitted to
+	// the same training queries.
 	Model float64 `json:"model_mean_relative_error"`
 }
 

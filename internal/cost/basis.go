@@ -2,12 +2,11 @@ package cost
 
 import "math"
 
-// maxBasis is the maximum number of quantities of a kind's model.
 const maxBasis = 7
 
 // basis fills x with the quantities of a kind, all >= 0, and returns their
-// number. The predicted time in nanoseconds is their sum, weighted by the
-// coefficients.
+// number. The predicted time is their sum, weighted by the coefficients in
+// nanoseconds.
 func basis(k Kind, f *Features, x *[maxBasis]float64) int {
 	switch k {
 	case CPUTerm:
@@ -57,7 +56,6 @@ func basis(k Kind, f *Features, x *[maxBasis]float64) int {
 	return 0
 }
 
-// essential returns Essential and Tight, with defaults if they are unknown.
 func (f *Features) essential() (essential, tight float64) {
 	e := f.Essential
 	if e == 0 {
@@ -70,8 +68,8 @@ func (f *Features) essential() (essential, tight float64) {
 	return float64(e), float64(t)
 }
 
-// vector fills in the features of a kind's tree. For whole queries it begins
-// with TreeFeatures.
+// vector fills in the features of a kind's tree; for whole queries TreeFeatures
+// come first.
 func vector(k Kind, f *Features, v *Vector) {
 	switch k {
 	case CPUTerm, CPUOr, CPUTree, CPUImpacts:
@@ -84,8 +82,8 @@ func vector(k Kind, f *Features, v *Vector) {
 	}
 }
 
-// probes returns the number of steps for finding n elements in a list of m by
-// galloping search: n*log2(1 + m/n).
+// probes returns the steps of a galloping search for n elements in a list of m:
+// n*log2(1 + m/n).
 func probes(n, m int64) float64 {
 	if n == 0 {
 		return 0
@@ -93,11 +91,10 @@ func probes(n, m int64) float64 {
 	return float64(n) * log2(1+float64(m)/float64(n))
 }
 
-// blockSize is the number of postings per block of a list.
 const blockSize = 128
 
-// touched returns how many of the b blocks of a list of m elements contain at
-// least one of n uniformly distributed elements: b*(1 - exp(-n/b)).
+// touched returns how many of the b blocks of a list of m elements contain any
+// of n uniformly distributed elements: b*(1 - exp(-n/b)).
 func touched(n, m int64) float64 {
 	b := float64((m + blockSize - 1) / blockSize)
 	if b == 0 {
@@ -108,8 +105,7 @@ func touched(n, m int64) float64 {
 
 // log2 approximates the binary logarithm of x >= 1 within 0.001, from the
 // exponent and a polynomial of the fraction f in [0, 1). It is continuous,
-// increasing, exact for powers of two, and takes a nanosecond, a tenth of
-// math.Log2.
+// increasing, exact for powers of two, and ten times as fast as math.Log2.
 func log2(x float64) float64 {
 	bits := math.Float64bits(x)
 	exponent := float64(int(bits>>52) - 1023)
@@ -118,8 +114,7 @@ func log2(x float64) float64 {
 }
 
 // exp2 approximates 2 to the power of x within 0.02 %; x is clamped to [-1022,
-// 1022]. It is continuous, increasing, and takes a nanosecond, a tenth of
-// math.Exp2.
+// 1022]. It is continuous, increasing, and ten times as fast as math.Exp2.
 func exp2(x float64) float64 {
 	x = min(max(x, -1022), 1022)
 	floor := math.Floor(x)

@@ -9,8 +9,6 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// TestLogarithms checks that log2 and exp2 have the stated error, increase, and
-// are continuous where the exponent changes.
 func TestLogarithms(t *testing.T) {
 	last := -1.0
 	for x := 1.0; x < 1e12; x *= 1.0007 {
@@ -50,9 +48,8 @@ func TestLogarithms(t *testing.T) {
 	}
 }
 
-// TestQuantities checks worked numbers: a list of 1280 postings has 10 blocks;
-// 5 documents fall into 10*(1-e^-0.5) = 3.93 of them, and each is found in
-// log2(1+256) = 8.006 steps.
+// A list of 1280 postings has 10 blocks; 5 documents fall into 10*(1-e^-0.5) =
+// 3.93 of them, and each is found in log2(1+256) = 8.006 steps.
 func TestQuantities(t *testing.T) {
 	if got := touched(5, 1280); math.Abs(got-3.9347) > 0.002 {
 		t.Errorf("touched(5, 1280) = %g, not 3.9347", got)
@@ -73,9 +70,8 @@ func TestQuantities(t *testing.T) {
 	}
 }
 
-// TestKinds checks that every kind has a parseable name, a basis that fits,
-// begins with the constant and is nowhere negative, and a prior for each
-// quantity.
+// Every kind has a parseable name, a basis that fits, begins with the constant
+// and is nowhere negative, and all priors.
 func TestKinds(t *testing.T) {
 	f := Features{
 		Lists: 3, K: 10, Shortest: 10, Second: 300, Longest: 5000, Sum: 5310, Essential: 310, Tight: 10, Candidates: 7,
@@ -121,7 +117,6 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// TestEssential checks the defaults of unknown Essential and Tight.
 func TestEssential(t *testing.T) {
 	for _, c := range []struct {
 		f         Features
@@ -138,7 +133,6 @@ func TestEssential(t *testing.T) {
 	}
 }
 
-// TestFormerNames checks that files of earlier versions can be read.
 func TestFormerNames(t *testing.T) {
 	for name, want := range map[string]Kind{"gpu-direct-or": GPUPackedOr, "gpu-direct-and": GPUPackedAnd} {
 		t.Run(name, func(t *testing.T) {

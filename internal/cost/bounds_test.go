@@ -10,8 +10,8 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// TestPredictionsAreBounded: predictions stay finite and can be added, for any
-// valid coefficients and any work.
+// For any valid coefficients and any work, predictions are finite and can be
+// added.
 func TestPredictionsAreBounded(t *testing.T) {
 	m := New(here)
 	next := *m.fitted.Load()
@@ -33,8 +33,7 @@ func TestPredictionsAreBounded(t *testing.T) {
 	}
 }
 
-// TestSlowMachineIsKept: a calibration on a machine so slow that work takes
-// seconds can be saved and loaded.
+// Work that takes seconds can be calibrated, saved and loaded.
 func TestSlowMachineIsKept(t *testing.T) {
 	m := New(here)
 	var samples []Measured
@@ -56,8 +55,7 @@ func TestSlowMachineIsKept(t *testing.T) {
 	}
 }
 
-// TestMachineStaysTheSame: a machine's identity does not depend on GOMAXPROCS,
-// which griffin serve changes after opening its index.
+// griffin serve changes GOMAXPROCS after opening its index; the identity stays.
 func TestMachineStaysTheSame(t *testing.T) {
 	before := Here(nil)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 3))

@@ -20,15 +20,15 @@ import (
 // FileName is the name of the file of models in an index folder.
 const FileName = "costs.json"
 
-// IsTemp reports whether name is a temporary file of Save. A temporary file
-// left by an interrupted Save may be removed.
+// IsTemp reports whether name is a temporary file of Save, which may be removed
+// if an interrupted Save left it.
 func IsTemp(name string) bool {
 	random, ok := strings.CutPrefix(strings.TrimSuffix(name, tempSuffix), FileName+".")
 	return ok && len(random) == 2*randomBytes && strings.HasSuffix(name, tempSuffix)
 }
 
-// OldName is the name to which Save renames a file that it cannot read (a later
-// version, or damaged), replacing any previous one.
+// OldName is the name to which Save renames a file that it cannot read,
+// replacing any previous one.
 const OldName = FileName + ".old"
 
 const randomBytes = 8
@@ -38,30 +38,26 @@ const tempSuffix = ".tmp"
 // ErrForeign means that a file has no model of the machine.
 var ErrForeign = errors.New("not measured on this machine")
 
-// fileVersion is the version of the format. It changes with the basis of a kind
-// or the features of trees, because coefficients then have another meaning.
+// fileVersion changes with the basis of a kind or the features of trees.
 //
 //	1  first
 //	2  queries of a single term are a separate kind
 const fileVersion = 2
 
 const (
-	// maxFileBytes limits the input; a model with four trees takes about 100
-	// KiB.
+	// maxFileBytes limits the input; a model takes about 100 KiB.
 	maxFileBytes = 64 << 20
-	// maxMachines is the number of machines whose models a file keeps, most
-	// recently saved first.
+	// maxMachines is the number of machines that a file keeps, most recently saved
+	// first.
 	maxMachines = 8
 )
 
-// file is the content of a file.
 type file struct {
 	Format int     `json:"format"`
 	Models []saved `json:"models"` // most recently saved first
 }
 
-// saved is the model of a machine. Omitted kinds have their built-in
-// coefficients.
+// saved is the model of a machine. Omitted kinds have built-in coefficients.
 type saved struct {
 	Machine Machine              `json:"machine"`
 	Kinds   map[string]savedKind `json:"kinds"`
@@ -73,8 +69,8 @@ type savedKind struct {
 	Tree         *Tree     `json:"tree,omitempty"`
 	Samples      int       `json:"samples"`
 	Error        float64   `json:"mean_relative_error"`
-	// Variance of the logarithm of measured over predicted times, if observed;
-	// nil: use the error of the fit.
+	// Variance of the logarithm of measured/predicted; nil: not observed, use the
+	// error of the fit.
 	Variance    *float64       `json:"variance,omitempty"`
 	Corrections []savedClasses `json:"corrections,omitempty"`
 }
@@ -87,7 +83,7 @@ type savedClasses struct {
 // Load reads the model of a machine from a file. The error wraps fs.ErrNotExist
 // if there is no file, base.ErrVersion for another format version,
 // base.ErrCorrupt if it cannot be parsed, and ErrForeign if it has no model of
-// the machine. After any of them, searching still works: use New, or calibrate.
+// the machine. After any of them, use New, or calibrate.
 func Load(fsys vfs.FS, path string, machine Machine) (*Model, error) {
 	f, err := readFile(fsys, path)
 	if err != nil {
@@ -120,7 +116,6 @@ func readFile(fsys vfs.FS, path string) (*file, error) {
 	return f, nil
 }
 
-// parse parses a file; model validates its models.
 func parse(data []byte) (*file, error) {
 	var f file
 	if err := json.Unmarshal(data, &f); err != nil {
@@ -132,7 +127,6 @@ func parse(data []byte) (*file, error) {
 	return &f, nil
 }
 
-// model validates a saved model and creates a Model.
 func (s *saved) model() (*Model, error) {
 	m := New(s.Machine)
 	next := *m.fitted.Load()
@@ -198,7 +192,6 @@ func (s *saved) model() (*Model, error) {
 // maxCoefficient is the longest measurable time per unit, in nanoseconds.
 const maxCoefficient = maxSample
 
-// save returns the serialisable form of the model.
 func (m *Model) save() saved {
 	now := m.fitted.Load()
 	s := saved{Machine: m.machine, Kinds: map[string]savedKind{}, Trees: map[string]*Tree{}}
@@ -228,11 +221,10 @@ func (m *Model) save() saved {
 }
 
 // Save writes the model to a file, atomically, and keeps the file's models of
-// other machines. A file with another version, or damaged, even if only in the
-// model of this machine, is renamed to OldName, because its models may be
-// recoverable. The error is from the file system; a file that cannot be read
-// for another reason stays unchanged. If two processes save at the same time,
-// one of their models may be lost.
+// other machines. A damaged file, or of another version, is renamed to OldName,
+// because its models may be recoverable; a file that cannot be read for another
+// reason stays unchanged. The error is from the file system. If two processes
+// save at the same time, one of their models may be lost.
 func (m *Model) Save(fsys vfs.FS, path string) error {
 	seen := m.seen.Load()
 	f, err := readFile(fsys, path)

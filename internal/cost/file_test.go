@@ -21,8 +21,6 @@ import (
 
 var here = Machine{CPU: "a processor", Cores: 16, GPUs: []string{"a GPU, CUDA 13.0"}}
 
-// calibrated returns a model with linear coefficients, a kind's tree, trees of
-// whole queries and corrections.
 func calibrated(t testing.TB) *Model {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(13, 1))
@@ -43,7 +41,6 @@ func calibrated(t testing.TB) *Model {
 	return m
 }
 
-// same compares what two models predict.
 func same(t *testing.T, got, want *Model) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(13, 2))
@@ -88,8 +85,7 @@ func TestSaveAndLoad(t *testing.T) {
 	}
 }
 
-// TestSaveKeepsOtherMachines: a file holds models of several machines; each can
-// be loaded, and the most recent ones are kept.
+// Each machine's model can be loaded, and the most recent ones are kept.
 func TestSaveKeepsOtherMachines(t *testing.T) {
 	path := filepath.Join(t.TempDir(), FileName)
 	m := calibrated(t)
@@ -126,7 +122,6 @@ func TestSaveKeepsOtherMachines(t *testing.T) {
 	}
 }
 
-// TestHere: the current machine equals itself, and names its processor.
 func TestHere(t *testing.T) {
 	m := Here([]string{"x"})
 	if m.CPU == "" || strings.Contains(m.CPU, "\n") || m.Cores < 1 || !m.Equal(Here([]string{"x"})) || m.Equal(Here(nil)) {
@@ -134,8 +129,8 @@ func TestHere(t *testing.T) {
 	}
 }
 
-// TestLoadDamaged: damaged, truncated or foreign files give a specific error,
-// and Save renames them unchanged.
+// Damaged, truncated or foreign files give a specific error, and Save renames
+// them unchanged.
 func TestLoadDamaged(t *testing.T) {
 	valid := encoded(t)
 	for _, c := range []struct {
@@ -197,7 +192,6 @@ func TestLoadDamaged(t *testing.T) {
 	}
 }
 
-// encoded returns a file with a model.
 func encoded(t testing.TB) []byte {
 	t.Helper()
 	disk := vfstest.NewMem()
@@ -207,9 +201,8 @@ func encoded(t testing.TB) []byte {
 	return disk.Get(FileName)
 }
 
-// TestSaveIsAtomic: after any failure during Save, the file is the old or the
-// new one, including the model of another machine, and no temporary file
-// remains unless it cannot be removed.
+// After any failure the file is the old or the new one, with the model of
+// another machine, and no temporary file remains unless it cannot be removed.
 func TestSaveIsAtomic(t *testing.T) {
 	former := encoded(t)
 	m := calibrated(t)
@@ -238,7 +231,7 @@ func TestSaveIsAtomic(t *testing.T) {
 	}
 }
 
-// TestSaveReadOnly: a read-only folder is an error of Save only.
+// Only Save fails.
 func TestSaveReadOnly(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Chmod(dir, 0o555); err != nil {
@@ -257,7 +250,6 @@ func TestSaveReadOnly(t *testing.T) {
 	}
 }
 
-// TestIsTemp checks that IsTemp recognises exactly the names of Save.
 func TestIsTemp(t *testing.T) {
 	for name, want := range map[string]bool{
 		"costs.json.0123456789abcdef.tmp": true, "costs.json": false, "costs.json.tmp": false, "costs.json.bak": false, "x.costs.json.1.tmp": false, "": false,
@@ -268,8 +260,8 @@ func TestIsTemp(t *testing.T) {
 	}
 }
 
-// FuzzLoad: loading any bytes gives a documented error, or a model that
-// predicts and can be saved and loaded again.
+// Any bytes give a documented error, or a model that predicts and can be saved
+// and loaded again.
 func FuzzLoad(f *testing.F) {
 	valid := encoded(f)
 	f.Add(valid)
@@ -306,7 +298,6 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// TestFileIsJSON: the file is a single indented JSON object.
 func TestFileIsJSON(t *testing.T) {
 	data := encoded(t)
 	if !json.Valid(data) || !bytes.HasPrefix(data, []byte("{\n \"format\": 2,\n")) || !bytes.HasSuffix(data, []byte("}\n")) {

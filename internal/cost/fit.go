@@ -18,17 +18,15 @@ const (
 	// minSamples is the minimum number of samples per coefficient for fitting a
 	// kind.
 	minSamples = 3
-	// treeSamples is the minimum number of samples for a tree. treePays is the
-	// maximum ratio of the tree's error to the linear model's.
+	// treeSamples is the minimum number of samples for a tree, treePays the
+	// maximum ratio of its error to the linear model's.
 	treeSamples = 100
 	treePays    = 0.85
-	// folds is the number of parts of the samples for cross-validation: fit to
-	// all but one, measure the error on that one.
+	// folds is the number of parts of the samples for cross-validation.
 	folds = 5
 )
 
-// treeOptions are the options for trees of a kind. Small leaves would fit
-// noise.
+// Small leaves would fit noise.
 var treeOptions = TreeOptions{MinLeaf: 6}
 
 // Fit describes the fit of a kind.
@@ -45,8 +43,8 @@ type Fit struct {
 // Calibrate fits the model of each kind that has enough samples; the others
 // stay unchanged. A kind gets linear coefficients and, if clearly better, a
 // tree for work that is not a batch. Earlier observations of a fitted kind are
-// discarded. It may be called while the model is in use. Samples of the
-// same query must be adjacent; otherwise the order should be random.
+// discarded. The model may be in use meanwhile. Samples of the same query must
+// be adjacent; otherwise the order should be random.
 func (m *Model) Calibrate(samples []Measured) {
 	var byKind [NumKinds][]Measured
 	for _, s := range samples {
@@ -76,8 +74,8 @@ func (m *Model) Calibrate(samples []Measured) {
 	}
 }
 
-// fit fits a kind to its samples, and reports whether there were enough.
-// Different kinds may be fitted concurrently.
+// fit reports whether there were enough samples. Different kinds may be fitted
+// concurrently.
 func (f *fitted) fit(k Kind, samples []Measured) bool {
 	c, ok := fitLinear(k, samples)
 	if !ok {
@@ -127,12 +125,11 @@ func (c *cell) forget() {
 	c.set(0)
 }
 
-// predictor predicts a time in nanoseconds.
 type predictor func(f *Features) float64
 
 // crossValidate returns the mean relative error over all samples of one kind,
-// each predicted by a model that fit creates from the other folds. Adjacent
-// samples are in the same fold, because they may be from the same query.
+// each predicted by a model of the other folds. Adjacent samples are in the
+// same fold: they may be from the same query.
 func crossValidate(samples []Measured, fit func(k Kind, samples []Measured) predictor) float64 {
 	k, sum := samples[0].Kind, 0.0
 	for fold := range folds {
@@ -172,7 +169,6 @@ func treeSamplesOf(samples []Measured) []Sample {
 	return of
 }
 
-// fitLinear fits coefficients. ok is false if there are too few samples.
 func fitLinear(k Kind, samples []Measured) (c [maxBasis]float64, ok bool) {
 	var x [maxBasis]float64
 	n := basis(k, &Features{}, &x)
@@ -190,15 +186,15 @@ func fitLinear(k Kind, samples []Measured) (c [maxBasis]float64, ok bool) {
 }
 
 // The number of reweighting rounds, and the relative residual from which on a
-// sample has less weight (Huber's weights). Interrupted work is an outlier.
+// sample has less weight (Huber's weights): interrupted work is an outlier.
 const (
 	rounds   = 12
 	residual = 0.3
 )
 
-// leastRelativeSquares returns the coefficients c >= 0 that minimise the sum of
-// (row*c - 1)², robust against outliers. Rows are quantities divided by the
-// time: [len(rows)][n].
+// leastRelativeSquares returns the c >= 0 that minimise the sum of (row*c -
+// 1)², robust against outliers. Rows are quantities divided by the time:
+// [len(rows)][n].
 func leastRelativeSquares(rows [][maxBasis]float64, n int) (c [maxBasis]float64) {
 	weights := make([]float64, len(rows))
 	for i := range weights {
@@ -218,10 +214,9 @@ func leastRelativeSquares(rows [][maxBasis]float64, n int) (c [maxBasis]float64)
 	return c
 }
 
-// center scales coefficients such that the median ratio of predicted to
-// measured time is 1. Least relative squares underestimate if the model does
-// not explain the whole time, because a prediction too high by a factor costs
-// more than one too low.
+// center scales coefficients such that the median of predicted/measured is 1.
+// Least relative squares underestimate, because a prediction too high by a
+// factor costs more than one too low.
 func center(rows [][maxBasis]float64, c *[maxBasis]float64, n int) {
 	ratios := make([]float64, len(rows)) // predicted/took
 	for i := range rows {
@@ -239,9 +234,8 @@ func center(rows [][maxBasis]float64, c *[maxBasis]float64, n int) {
 	}
 }
 
-// nonNegative returns the c >= 0 that minimises the sum of weight*(row*c - 1)²,
-// by coordinate descent: the function is convex, and each step minimises along
-// one coordinate.
+// nonNegative minimises the sum of weight*(row*c - 1)² over c >= 0 by
+// coordinate descent: the function is convex.
 func nonNegative(rows [][maxBasis]float64, weights []float64, n int) (c [maxBasis]float64) {
 	var gram [maxBasis][maxBasis]float64
 	var target, scale [maxBasis]float64

@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// measuredAnd creates samples of conjunctions with a known time: 700 ns, 0.3 ns
-// per posting of the shortest list and 2 ns per probe of the second, multiplied
-// by noise.
+// measuredAnd creates samples of conjunctions that take noise * (700 ns + 0.3
+// ns per posting of the shortest list + 2 ns per probe of the second).
 func measuredAnd(rng *rand.Rand, n int, noise func() float64) []Measured {
 	samples := make([]Measured, n)
 	for i := range samples {
@@ -26,8 +25,6 @@ func trueAnd(f *Features) float64 {
 	return 700 + 0.3*float64(f.Shortest) + 2*probes(f.Shortest, f.Second)
 }
 
-// worst returns the maximum relative difference between predictions and the
-// truth.
 func worst(m *Model, samples []Measured, truth func(f *Features) float64) float64 {
 	w := 0.0
 	for i := range samples {
@@ -37,10 +34,9 @@ func worst(m *Model, samples []Measured, truth func(f *Features) float64) float6
 	return w
 }
 
-// TestCalibrateRecoversAModel recovers the model that generated the samples:
-// without noise, within rounding; with noise of 10 %, within a fraction of it;
-// with a tenth of the samples ten times too long, as if interrupted, within a
-// few per cent.
+// Without noise, the model is recovered within rounding; with 10 % noise,
+// within a fraction of it; with a tenth of the samples ten times too long,
+// within a few per cent.
 func TestCalibrateRecoversAModel(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 1))
 	for _, c := range []struct {
@@ -73,10 +69,9 @@ func TestCalibrateRecoversAModel(t *testing.T) {
 	}
 }
 
-// TestCoefficientsAreNotNegative: coefficients are never negative, although the
-// unbounded solution has a negative one, and they satisfy the Kuhn-Tucker
-// conditions of the bounded optimum: the gradient is 0 where a coefficient is
-// positive, and not negative where it is 0.
+// The unbounded solution has a negative coefficient; the result satisfies the
+// Kuhn-Tucker conditions of the bounded optimum: the gradient is 0 where a
+// coefficient is positive, and not negative where it is 0.
 func TestCoefficientsAreNotNegative(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 2))
 	atBound := 0
@@ -119,8 +114,8 @@ func TestCoefficientsAreNotNegative(t *testing.T) {
 	}
 }
 
-// TestCalibrateTakesATree: if no linear model fits, a kind gets a tree. The
-// tree is better on new samples, and is not used for batches.
+// If no linear model fits, a kind gets a tree, which is better on new samples
+// and not used for batches.
 func TestCalibrateTakesATree(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 3))
 	samples := func(n int) []Measured {
@@ -161,9 +156,8 @@ func TestCalibrateTakesATree(t *testing.T) {
 	}
 }
 
-// TestCalibrateKeepsTheOthers: kinds without enough samples stay unchanged,
-// invalid times are ignored, and earlier observations of a fitted kind are
-// discarded.
+// Kinds without enough samples stay unchanged, invalid times are ignored, and
+// earlier observations of a fitted kind are discarded.
 func TestCalibrateKeepsTheOthers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 4))
 	m := New(Machine{})
@@ -190,8 +184,7 @@ func TestCalibrateKeepsTheOthers(t *testing.T) {
 	}
 }
 
-// TestCrossValidate checks a worked number: ten samples in five folds, each
-// predicted by the mean of the eight others.
+// Ten samples in five folds, each predicted by the mean of the eight others.
 func TestCrossValidate(t *testing.T) {
 	took := []time.Duration{1, 1, 2, 2, 2, 2, 2, 2, 3, 3}
 	samples := make([]Measured, len(took))

@@ -6,13 +6,12 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// Kind is a kind of work at a place. Each has its own linear model over
-// quantities that determine its time (basis.go). The comments list the required
-// Features.
+// Kind is a kind of work at a place, with its own model (basis.go). The
+// comments list the required Features.
 type Kind uint8
 
-// Whole queries on one thread of the CPU, with the traversal chosen for them:
-// Lists, Shortest, Second, Longest, Sum, Essential and K.
+// Whole queries on one thread of the CPU: Lists, Shortest, Second, Longest,
+// Sum, Essential and K.
 const (
 	CPUTerm    Kind = iota // a single term, pruned
 	CPUOr                  // any of several terms, pruned
@@ -23,18 +22,18 @@ const (
 
 // Steps of a conjunction on one thread of the CPU.
 const (
-	// CPUBegin creates candidates from the shortest list: Shortest.
+	// CPUBegin takes candidates from the shortest list: Shortest.
 	CPUBegin Kind = iota + CPUImpacts + 1
-	// CPUIntersect keeps those Candidates that another list contains:
-	// Candidates and Longest, the length of that list.
+	// CPUIntersect keeps the Candidates that another list, of length Longest,
+	// contains.
 	CPUIntersect
 	// CPUSelect takes the best K of Candidates.
 	CPUSelect
 )
 
-// Work on a GPU, from the call to the answer in host memory, with available
-// lists: Lists, Shortest, Second, Longest, Sum, Blocks, K, Batch and, for lists
-// read over the bus from host memory, BytesBus.
+// Work on a GPU with available lists, until the answer is in host memory:
+// Lists, Shortest, Second, Longest, Sum, Blocks, K, Batch and, for lists in
+// host memory, BytesBus.
 const (
 	GPUImagesOr  Kind = iota + CPUSelect + 1 // any of the terms, by images
 	GPUImagesAnd                             // all of the terms, by images
@@ -42,12 +41,12 @@ const (
 	GPUPackedOr                              // any of the terms, by compressed lists
 	GPUPackedAnd                             // all of the terms, by compressed lists
 	// GPUIntersect begins with the Shortest list (Candidates 0) or with
-	// Candidates, which are copied to the GPU, and keeps those that Lists
-	// further lists contain. The result is copied back.
+	// Candidates, which are copied to the GPU, keeps those that Lists further
+	// lists contain, and copies them back.
 	GPUIntersect
 )
 
-// Loading lists to a GPU, before the work on them.
+// Loading lists to a GPU.
 const (
 	// BringImages creates images of compressed lists: Lists, BytesBus from
 	// page-locked memory, BytesFile from mapped files through the CPU, and Sum.
@@ -68,7 +67,6 @@ var kindNames = [NumKinds]string{
 	"bring-images", "bring-host", "bring-device",
 }
 
-// String returns the name of the kind, such as "gpu-packed-or".
 func (k Kind) String() string {
 	if k < NumKinds {
 		return kindNames[k]
@@ -88,7 +86,7 @@ func (k *Kind) UnmarshalText(name []byte) error {
 	return nil
 }
 
-// formerNames are names that files of earlier versions have.
+// formerNames are of earlier versions of the file.
 var formerNames = map[string]Kind{"gpu-direct-or": GPUPackedOr, "gpu-direct-and": GPUPackedAnd}
 
 // ParseKind returns the kind with a name, and whether it exists.

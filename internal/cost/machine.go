@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Machine identifies the hardware for which measured times are valid.
+// Machine is the hardware for which measured times are valid.
 type Machine struct {
 	CPU   string   `json:"cpu"`
 	Cores int      `json:"cores"` // available to the process
@@ -24,8 +24,7 @@ func (m Machine) Equal(o Machine) bool {
 	return m.CPU == o.CPU && m.Cores == o.Cores && slices.Equal(m.GPUs, o.GPUs)
 }
 
-// Processor returns the model of the first CPU, or the architecture if the
-// system does not provide it.
+// Processor returns the model of the first CPU, or the architecture.
 func Processor() string {
 	info, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {

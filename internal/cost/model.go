@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// Model predicts times. It is safe for concurrent use. Create one with New or
-// Load.
+// Model predicts times. It is safe for concurrent use.
 type Model struct {
 	machine  Machine
 	fitted   atomic.Pointer[fitted]
@@ -20,18 +19,17 @@ type Model struct {
 	saved atomic.Uint64 // value of seen when the model was saved or loaded
 }
 
-// fitted is the result of calibration and training. It is immutable.
+// fitted is the immutable result of calibration and training.
 type fitted struct {
 	coefficients [NumKinds][maxBasis]float64
 	samples      [NumKinds]int     // samples of the fit; 0: the coefficients are priors
 	fitErrors    [NumKinds]float64 // mean relative error on left-out samples; 0: unknown
-	// own trees replace coefficients where they are clearly better.
+	// where they are clearly better
 	own   [NumKinds]*Tree
 	trees Trees // for PredictTree
 }
 
-// New returns a model of an uncalibrated machine, which predicts with built-in
-// coefficients.
+// New returns a model with built-in coefficients.
 func New(machine Machine) *Model {
 	m := &Model{machine: machine}
 	m.fitted.Store(&fitted{coefficients: priors})
@@ -41,29 +39,29 @@ func New(machine Machine) *Model {
 // Machine returns the machine that the model is of.
 func (m *Model) Machine() Machine { return m.machine }
 
-// Predict returns the predicted time of work of a kind, at most three hours, so
-// that times can be added. It takes less than 100 ns and allocates nothing.
+// Predict predicts the time of work, at most three hours, so that times can be
+// added. It takes less than 100 ns and allocates nothing.
 func (m *Model) Predict(k Kind, f *Features) time.Duration {
 	base := m.base(k, f)
 	i, w := between(base)
 	return time.Duration(min(base*m.factor(k, i, w), maxSample))
 }
 
-// between returns the last class whose middle is below an uncorrected
-// prediction, and the position between this middle and the next, in logarithms.
+// between returns the last class whose middle is below a prediction, and the
+// position between this middle and the next, in logarithms.
 func between(base float64) (class int, part float64) {
 	x := min(log2(max(base*(2.0/firstClass), 1))/2, NumClasses-1)
 	class = min(int(x), NumClasses-2)
 	return class, x - float64(class)
 }
 
-// factor interpolates the correction between the middles of two classes. A step
-// at a class boundary would make predictions fall while times rise.
+// factor interpolates the correction between the middles of two classes: with
+// steps, predictions would fall while times rise.
 func (m *Model) factor(k Kind, class int, part float64) float64 {
 	return (1-part)*m.cells[k][class].factor() + part*m.cells[k][class+1].factor()
 }
 
-// base returns the uncorrected prediction in nanoseconds, from 1 to maxSample.
+// base returns the uncorrected prediction in nanoseconds, up to maxSample.
 func (m *Model) base(k Kind, f *Features) float64 {
 	now := m.fitted.Load()
 	if t := now.own[k]; t != nil && f.Batch <= 1 {
@@ -85,21 +83,18 @@ func predictLinear(k Kind, f *Features, c *[maxBasis]float64) float64 {
 	return min(max(sum, 1), maxSample)
 }
 
-// Corrections of a cell. The constants are chosen, not measured: enough
-// observations per correction to suppress noise, but no more than arrive within
-// seconds under load, so that corrections follow.
+// The constants are chosen, not measured: corrections suppress noise, but
+// follow within seconds under load.
 const (
 	// decay is the weight of one observation, after the first 1/decay.
 	decay = 1.0 / 32
-	// maxStep limits the logarithm of an observed ratio: work that was
-	// interrupted for a millisecond counts like work of 1.65 times the
-	// predicted time.
+	// maxStep limits the logarithm of an observed ratio, to a factor of 1.65.
 	maxStep = 0.5
-	// maxCorrection limits the logarithm of the correction: a factor of 20.
+	// maxCorrection limits the logarithm of the correction, to a factor of 20.
 	maxCorrection = 3
 	// maxAge is the number of observations, of any kind, after which the
-	// correction of an unobserved cell is halved. Otherwise a place that was
-	// slow temporarily would never be chosen again.
+	// correction of an unobserved cell is halved: a place that was slow must be
+	// tried again.
 	maxAge = 4096
 )
 
@@ -110,8 +105,7 @@ type cell struct {
 	bits atomic.Uint64
 
 	mu sync.Mutex // guards the fields below
-	// log is the logarithm of the factor, last the value of seen at its last
-	// change.
+	// The logarithm of the factor, last the value of seen at its last change.
 	log  float64
 	n    int64 // observations
 	last uint64
@@ -123,16 +117,16 @@ var one = math.Float64bits(1)
 
 func (c *cell) factor() float64 { return math.Float64frombits(c.bits.Load() ^ one) }
 
-// set changes the correction. c.mu is held.
+// set requires c.mu.
 func (c *cell) set(log float64) {
 	c.log = min(max(log, -maxCorrection), maxCorrection)
 	c.bits.Store(math.Float64bits(math.Exp(c.log)) ^ one)
 }
 
-// Observe records the measured time of work of a kind, to improve later
-// predictions of its class. It takes about 100 ns and never waits: if two
-// goroutines observe the same class at the same time, one observation may be
-// dropped. Times that are not positive are ignored.
+// Observe records the measured time of work, to improve later predictions of
+// its class. It takes about 100 ns and never waits: of two simultaneous
+// observations of a class one may be dropped. It ignores times that are not
+// positive.
 func (m *Model) Observe(k Kind, f *Features, took time.Duration) {
 	if took <= 0 {
 		return
@@ -170,7 +164,7 @@ func (m *Model) Observe(k Kind, f *Features, took time.Duration) {
 }
 
 // age halves the correction of one cell, in turn, if it was not observed for
-// long. With the first cell of a kind it also fades the kind's scatter.
+// long. With the first cell of a kind it fades the kind's scatter.
 func (m *Model) age(now uint64) {
 	i := now % (uint64(NumKinds) * NumClasses)
 	if k := i / NumClasses; i%NumClasses == 0 {
@@ -187,8 +181,8 @@ func (m *Model) age(now uint64) {
 	}
 }
 
-// NumClasses is the number of size classes. The class of work depends on its
-// predicted time: up to 4 µs, 16 µs, and so on; the last is unbounded.
+// NumClasses is the number of size classes. The class depends on the predicted
+// time: up to 4 µs, 16 µs, and so on; the last is unbounded.
 const NumClasses = 9
 
 const firstClass = 4000 // ns
@@ -205,8 +199,7 @@ func classOf(ns float64) int {
 // ClassError is the error of predictions of a kind and class.
 type ClassError struct {
 	Kind Kind `json:"kind"`
-	// From and Below are the range of predicted times; Below is 0 for the last
-	// class.
+	// The range of predicted times; Below is 0 for the last class.
 	From  time.Duration `json:"from_ns"`
 	Below time.Duration `json:"below_ns,omitempty"`
 	Count int64         `json:"count"` // observations
@@ -214,12 +207,12 @@ type ClassError struct {
 	// (predicted-took)/took.
 	Mean float64 `json:"mean_relative_error"`
 	Bias float64 `json:"bias"`
-	// Correction is the current factor of predictions.
+	// The current factor of predictions.
 	Correction float64 `json:"correction"`
 }
 
 // Errors returns the errors of all observations since the model was created or
-// loaded, by kind, then class; classes without observations are omitted.
+// loaded, by kind, then class.
 func (m *Model) Errors() []ClassError {
 	var errs []ClassError
 	for k := range m.cells {

@@ -8,8 +8,6 @@ import (
 	"time"
 )
 
-// sized returns features that the prior of GPUPackedOr predicts to take about
-// ns.
 func sized(t *testing.T, ns float64) Features {
 	t.Helper()
 	f := Features{}
@@ -21,7 +19,7 @@ func sized(t *testing.T, ns float64) Features {
 	return f
 }
 
-// TestClasses checks the class boundaries: 4, 16, 64 µs and so on to 65 ms.
+// The boundaries are 4, 16, 64 µs and so on to 65 ms.
 func TestClasses(t *testing.T) {
 	for _, c := range []struct {
 		ns    float64
@@ -58,13 +56,12 @@ func TestClasses(t *testing.T) {
 	}
 }
 
-// TestErrorsByHand computes an example. The prediction is 128 µs, the middle of
-// a class. After work of 102.4 µs, the error is 0.25, and the correction moves
-// half the way: a factor of sqrt(0.8), 114.49 µs. Work of 64 µs then has an
-// error of 0.7889 and would be corrected by ln(64/114.49) = -0.5816, which is
-// limited to -0.5, with weight a third: a factor of exp(-0.1667), 96.91 µs.
-// Half-way to the middle of the next class, in logarithms, the correction is
-// half of that.
+// The prediction is 128 µs, the middle of a class. After work of 102.4 µs, the
+// error is 0.25, and the correction moves half the way: a factor of sqrt(0.8),
+// 114.49 µs. Work of 64 µs then has an error of 0.7889 and would be corrected
+// by ln(64/114.49) = -0.5816, limited to -0.5, with weight a third: a factor of
+// exp(-0.1667), 96.91 µs. Half-way to the middle of the next class the
+// correction is half of that, in logarithms.
 func TestErrorsByHand(t *testing.T) {
 	m, f := New(Machine{}), sized(t, 128_000)
 	near := func(what string, got, want float64) {
@@ -78,7 +75,7 @@ func TestErrorsByHand(t *testing.T) {
 	near("the second", float64(m.Predict(GPUPackedOr, &f)), 114_487)
 	m.Observe(GPUPackedOr, &f, 64*time.Microsecond)
 	near("the third", float64(m.Predict(GPUPackedOr, &f)), 96_910)
-	m.Observe(GPUPackedOr, &f, 0) // is ignored
+	m.Observe(GPUPackedOr, &f, 0)
 	m.Observe(GPUPackedOr, &f, -1)
 	errs := m.Errors()
 	if len(errs) != 1 {
@@ -100,10 +97,8 @@ func TestErrorsByHand(t *testing.T) {
 	near("the prediction of another class", float64(m.Predict(GPUPackedOr, &other)), 512_000)
 }
 
-// TestCorrectionsHaveNoSteps: if measured times fall increasingly below
-// predictions as sizes grow, as with caches that the model does not know,
-// predictions still increase with the size, and are right throughout every
-// class.
+// If times fall increasingly below predictions as sizes grow, predictions still
+// increase with the size, and are right throughout every class.
 func TestCorrectionsHaveNoSteps(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 5))
 	m := New(Machine{})
@@ -124,9 +119,9 @@ func TestCorrectionsHaveNoSteps(t *testing.T) {
 	}
 }
 
-// TestObserveFollowsDrift: when a place becomes three times slower, predictions
-// follow within 100 observations, and also when it recovers. One observation in
-// twenty that takes a hundred times as long does not distort them.
+// Predictions follow a place that becomes three times slower, or recovers,
+// within 100 observations. One observation in twenty that takes a hundred times
+// as long does not distort them.
 func TestObserveFollowsDrift(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 1))
 	m, f := New(Machine{}), sized(t, 100_000)
@@ -144,9 +139,8 @@ func TestObserveFollowsDrift(t *testing.T) {
 	}
 }
 
-// TestCorrectionsAge: a correction has a limit, and is halved repeatedly when
-// its class is not observed any more, so that a place that was slow is tried
-// again.
+// A correction is limited, and is halved repeatedly when its class is not
+// observed any more.
 func TestCorrectionsAge(t *testing.T) {
 	m, f := New(Machine{}), sized(t, 100_000)
 	for range 1000 {
@@ -171,8 +165,6 @@ func TestCorrectionsAge(t *testing.T) {
 	}
 }
 
-// TestConcurrentUse: many goroutines predict, observe, calibrate, train and
-// report at the same time, without deadlock and with valid predictions.
 func TestConcurrentUse(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 2))
 	samples := measuredAnd(rng, 120, func() float64 { return 1 })

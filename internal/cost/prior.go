@@ -1,9 +1,9 @@
 package cost
 
-// priors are coefficients in nanoseconds by kind, in the order of basis, of a
-// server of 2024 (16 cores at 3 GHz; a GPU on PCIe 5 x16, 55 GB/s from
-// page-locked memory; launch and wait 9 µs). They apply until a machine is
-// calibrated, and to kinds without samples.
+// priors are the built-in coefficients in nanoseconds, in the order of basis,
+// of a server of 2024 (16 cores at 3 GHz; a GPU on PCIe 5 x16, 55 GB/s from
+// page-locked memory; launch and wait 9 µs). They apply to kinds that were not
+// calibrated.
 var priors = [NumKinds][maxBasis]float64{
 	CPUTerm:      {1800, 0.09, 45, 850},
 	CPUOr:        {600, 400, 0.3, 2, 0.02, 0.05, 5},

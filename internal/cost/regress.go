@@ -3,7 +3,7 @@ package cost
 import "math"
 
 // regress returns the least-squares linear model of the used features over
-// cases, at least one. Features that are constant, or linear combinations of
+// cases, at least one. Features that are constant, or depend linearly on
 // others, get no slope.
 func regress(cases []treeCase, used [MaxTreeFeatures]bool) linear {
 	const most = MaxTreeFeatures
@@ -57,14 +57,12 @@ func regress(cases []treeCase, used [MaxTreeFeatures]bool) linear {
 	return model
 }
 
-// nothing is the relative difference up to which a number counts as equal to
-// the mean.
+// nothing is the relative difference up to which a number counts as the mean.
 const nothing = 1e-12
 
-// solve returns the x of a*x = b for the first n rows of a, a symmetric,
-// positive semidefinite matrix given by its lower triangle, by Cholesky
-// decomposition. If a row depends on earlier ones, except for rounding, its x
-// is 0.
+// solve solves a*x = b for the first n rows of a, a symmetric, positive
+// semidefinite matrix given by its lower triangle, by Cholesky decomposition.
+// If a row depends on earlier ones, except for rounding, its x is 0.
 func solve(a *[MaxTreeFeatures][MaxTreeFeatures]float64, b [MaxTreeFeatures]float64, n int) (x [MaxTreeFeatures]float64) {
 	const tolerance = 1e-9
 	var low [MaxTreeFeatures][MaxTreeFeatures]float64

@@ -6,11 +6,10 @@ import (
 	"sync/atomic"
 )
 
-// scatter is the variance of the logarithm of measured over predicted times of
-// a kind, about its mean (the mean error is corrected by class). The zero value
-// is the state before any measurement.
+// scatter is the variance of the logarithm of measured/predicted of a kind,
+// about its mean (which corrections handle).
 type scatter struct {
-	// bits of the resulting doubt as a float64; 0: leastDoubt.
+	// doubt as a float64; 0: leastDoubt
 	bits atomic.Uint64
 
 	mu     sync.Mutex // guards the fields below
@@ -21,25 +20,24 @@ type scatter struct {
 }
 
 const (
-	// leastDoubt applies to kinds whose times scatter by at most 40 %. Among
-	// 0.8 to 1.6, it lost least time over 1,000 queries of the Terabyte track
-	// 2006, against GPUs that take 20 to 70 µs.
+	// leastDoubt applies if times scatter by at most 40 %. Among 0.8 to 1.6, it
+	// lost least time over 1,000 queries of the Terabyte track 2006, against GPUs
+	// that take 20 to 70 µs.
 	leastDoubt = 1.1
-	// mostDoubt is the limit for kinds with little knowledge: work that would
-	// be faster by more than this is tried anyway.
+	// mostDoubt lets work be tried that would be faster by more than this.
 	mostDoubt = 3
-	// scatterDecay is the weight of an observation, half of a correction's,
-	// because a variance needs more observations than a mean (chosen, not
-	// measured). maxScatter limits the logarithm of one ratio.
+	// scatterDecay is the weight of an observation: a variance needs more
+	// observations than a mean (chosen, not measured). maxScatter limits the
+	// logarithm of one ratio.
 	scatterDecay = 1.0 / 64
 	maxScatter   = 2
 )
 
 // Doubt returns the factor, between 1.1 and 3, by which callers inflate a
-// prediction of a kind for its uncertainty if a wrong one is expensive.
-// Predictions are medians; the mean of scattered times is greater, by the
-// factor e^(variance of the logarithms / 2) if those are normal. Doubt starts
-// with the error of the fit, follows observations, and takes a nanosecond.
+// prediction if a wrong one is expensive. Predictions are medians; the mean of
+// scattered times is greater, by the factor e^(variance of the logarithms / 2)
+// if those are normal. Doubt starts with the error of the fit and follows
+// observations.
 func (m *Model) Doubt(k Kind) float64 {
 	if bits := m.scatters[k].bits.Load(); bits != 0 {
 		return math.Float64frombits(bits)
@@ -47,15 +45,12 @@ func (m *Model) Doubt(k Kind) float64 {
 	return leastDoubt
 }
 
-// fitScatter returns the mean square for a fit with the given mean relative
-// error.
 func fitScatter(meanRelativeError float64) float64 {
 	log := min(math.Log1p(meanRelativeError), maxScatter)
 	return log * log
 }
 
-// observe records the logarithm of a time relative to its prediction. It never
-// waits: of two simultaneous observations one may be dropped.
+// observe never waits: of two simultaneous observations one may be dropped.
 func (s *scatter) observe(log float64, now uint64) {
 	if !s.mu.TryLock() {
 		return
@@ -67,7 +62,7 @@ func (s *scatter) observe(log float64, now uint64) {
 }
 
 // fade halves the scatter if nothing was observed for long: a doubted kind is
-// not chosen, and would otherwise never be trusted again.
+// not chosen, so it would never be trusted again.
 func (s *scatter) fade(now uint64) {
 	if s.bits.Load() == 0 || !s.mu.TryLock() {
 		return
@@ -79,7 +74,7 @@ func (s *scatter) fade(now uint64) {
 	}
 }
 
-// reset sets the variance, from a fit or from saved observations.
+// reset is given the variance of a fit or of saved observations.
 func (s *scatter) reset(variance float64, seen bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,7 +82,7 @@ func (s *scatter) reset(variance float64, seen bool) {
 	s.set(0, variance)
 }
 
-// observed returns the variance if it is from observations, otherwise nil.
+// observed returns the variance, nil if it is not from observations.
 func (s *scatter) observed() *float64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,7 +93,7 @@ func (s *scatter) observed() *float64 {
 	return &variance
 }
 
-// set changes the means. s.mu is held.
+// set requires s.mu.
 func (s *scatter) set(mean, square float64) {
 	s.mean, s.square = mean, square
 	doubt := math.Exp(max(square-mean*mean, 0) / 2)

@@ -9,8 +9,8 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
-// observed returns a model after n observations whose times are the predictions
-// multiplied by a lognormal factor with the given standard deviation.
+// observed observes times that are the predictions multiplied by a lognormal
+// factor.
 func observed(t *testing.T, n int, deviation float64) *Model {
 	t.Helper()
 	m := New(Machine{})
@@ -22,8 +22,7 @@ func observed(t *testing.T, n int, deviation float64) *Model {
 	return m
 }
 
-// TestDoubt: the mean of lognormal times is the median times e to half of their
-// variance.
+// The mean of lognormal times is the median times e to half of their variance.
 func TestDoubt(t *testing.T) {
 	if got := New(Machine{}).Doubt(GPUPackedOr); got != leastDoubt {
 		t.Errorf("nothing observed: %g, want %g", got, leastDoubt)
@@ -45,8 +44,7 @@ func TestDoubt(t *testing.T) {
 	}
 }
 
-// TestDoubtOfBias: times that are all wrong by the same factor do not scatter:
-// the correction handles them.
+// A constant factor is no scatter: the correction handles it.
 func TestDoubtOfBias(t *testing.T) {
 	m := New(Machine{})
 	f := sized(t, 50_000)
@@ -61,8 +59,7 @@ func TestDoubtOfBias(t *testing.T) {
 	}
 }
 
-// TestDoubtIsSaved: observations survive several restarts, separate from the
-// error of the fit.
+// Observations survive several restarts, separate from the error of the fit.
 func TestDoubtIsSaved(t *testing.T) {
 	m := observed(t, 1000, 1.2)
 	disk := vfstest.NewMem()
@@ -85,8 +82,7 @@ func TestDoubtIsSaved(t *testing.T) {
 	}
 }
 
-// TestDoubtFades: a doubted kind is not chosen, so it gets no observations; its
-// doubt must fade.
+// A doubted kind is not chosen, so it gets no observations.
 func TestDoubtFades(t *testing.T) {
 	m := observed(t, 1000, 1.5)
 	before := m.Doubt(GPUPackedOr)
@@ -99,8 +95,8 @@ func TestDoubtFades(t *testing.T) {
 	}
 }
 
-// TestDoubtOfFit: a fit with a large error on new samples is doubted from the
-// start, also after loading it.
+// A fit with a large error on new samples is doubted from the start, also after
+// loading it.
 func TestDoubtOfFit(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 71))
 	var samples []Measured

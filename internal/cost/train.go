@@ -15,18 +15,17 @@ type Sample struct {
 	Y float64 // its time in nanoseconds, >= 1
 }
 
-// TreeOptions are parameters of training a Tree. The zero value selects the
-// defaults.
+// TreeOptions are parameters of Train. Zero values select the defaults.
 type TreeOptions struct {
-	// MinLeaf is the minimum number of samples of a leaf; 0: 4.
+	// Minimum number of samples of a leaf; 0: 4.
 	MinLeaf int
-	// MinSpread is the fraction of the standard deviation of all samples below
-	// which a node is not split; 0: 0.05.
+	// The fraction of the standard deviation of all samples below which a node is
+	// not split; 0: 0.05.
 	MinSpread float64
-	// Smoothing is the weight, in samples, of a node's model when models below
-	// are smoothed towards it; 0: 15; negative: no smoothing.
+	// The weight, in samples, of a node's model when models below are smoothed
+	// towards it; 0: 15; negative: no smoothing.
 	Smoothing float64
-	// Unpruned keeps subtrees that are no better than a single model.
+	// Unpruned keeps subtrees that are no better than one model.
 	Unpruned bool
 }
 
@@ -47,16 +46,14 @@ func (o TreeOptions) withDefaults() TreeOptions {
 // Train creates a model tree by M5 (Quinlan, Learning with Continuous Classes,
 // AI 1992) as described by Wang and Witten (Induction of Model Trees for
 // Predicting Continuous Classes, ECML 1997). A node is split where the standard
-// deviation of the times is reduced most (bestSplit). Each node gets a linear
-// model of the features compared in its subtree, without unhelpful ones
-// (simplify). A subtree whose expected error is not below its root's model is
-// pruned. Models are smoothed along the path from the root; here this is done
-// once, in the leaves' models. It is deterministic.
+// deviation of the times falls most (bestSplit). Each node gets a linear model
+// of the features compared in its subtree (simplify). A subtree whose expected
+// error is not below its root's is pruned. Models are smoothed along the path
+// from the root; here once, in the leaves' models. Train is deterministic.
 //
 // We differ: Ding et al. use M5Rules, which takes the best leaf of successive
 // trees as rules; we keep the tree. Features and times are logarithms, so that
-// the relative error is minimised, which is also the reported error. Missing
-// values are not supported.
+// the relative error is minimised. Missing values are not supported.
 //
 // The error wraps base.ErrBadInput if there are no samples or one is not a
 // number.
@@ -89,21 +86,18 @@ func Train(samples []Sample, o TreeOptions) (*Tree, error) {
 // maxSample is the longest time of a Sample: three hours.
 const maxSample = 1e13
 
-// treeCase is a Sample in logarithms, with its index.
 type treeCase struct {
 	x     Vector
 	y     float64
 	place int
 }
 
-// grower builds a tree from cases.
 type grower struct {
 	options TreeOptions
 	spread  float64 // standard deviation of all cases
 	cases   []treeCase
 }
 
-// branch is a node of a growing tree.
 type branch struct {
 	n           int
 	model       linear
@@ -113,7 +107,7 @@ type branch struct {
 	left, right *branch // nil for a leaf
 }
 
-// grow builds the subtree of cases, which it reorders.
+// grow reorders cases.
 func (g *grower) grow(cases []treeCase) *branch {
 	b := &branch{n: len(cases)}
 	if s, ok := g.split(cases); ok {
@@ -138,7 +132,6 @@ func (g *grower) grow(cases []treeCase) *branch {
 	return b
 }
 
-// split returns the split of cases, and whether there is one.
 func (g *grower) split(cases []treeCase) (split, bool) {
 	if len(cases) < 2*g.options.MinLeaf || deviation(cases) <= g.options.MinSpread*g.spread {
 		return split{}, false
@@ -146,7 +139,8 @@ func (g *grower) split(cases []treeCase) (split, bool) {
 	return bestSplit(cases, g.options.MinLeaf)
 }
 
-// split divides cases sorted by a feature: the first n are up to the threshold.
+// split divides cases sorted by a feature: the first n have at most the
+// threshold.
 type split struct {
 	feature   int
 	threshold float64
@@ -159,8 +153,7 @@ type split struct {
 //	SDR = sd(T) - sum over both parts of |Ti|/|T| * sd(Ti),
 //
 // with at least minLeaf cases in each part; among equal ones, the first feature
-// and the smallest threshold. ok is false if no split reduces it. It reorders
-// cases.
+// and the smallest threshold. It reorders cases.
 func bestSplit(cases []treeCase, minLeaf int) (best split, ok bool) {
 	var whole moments
 	for i := range cases {
@@ -191,15 +184,14 @@ func bestSplit(cases []treeCase, minLeaf int) (best split, ok bool) {
 	return best, ok
 }
 
-// byFeature orders cases by a feature, then by index, so that the tree does not
-// depend on the previous order.
+// byFeature breaks ties by index, so that the tree does not depend on the
+// previous order.
 func byFeature(feature int) func(a, b treeCase) int {
 	return func(a, b treeCase) int {
 		return cmp.Or(cmp.Compare(a.x[feature], b.x[feature]), cmp.Compare(a.place, b.place))
 	}
 }
 
-// moments are the sums from which a standard deviation is computed.
 type moments struct{ n, sum, squares float64 }
 
 func (m *moments) add(y, times float64) {
@@ -225,7 +217,7 @@ func deviation(cases []treeCase) float64 {
 }
 
 // simplify fits a linear model of the used features, and removes features one
-// by one while the expected error does not rise. It returns that error.
+// by one while the expected error, which it returns, does not rise.
 func simplify(cases []treeCase, used [MaxTreeFeatures]bool) (linear, float64) {
 	model, err := estimate(cases, used)
 	for {
@@ -248,9 +240,8 @@ func simplify(cases []treeCase, used [MaxTreeFeatures]bool) (linear, float64) {
 	}
 }
 
-// estimate fits a linear model and returns it with its expected error: the mean
-// absolute residual times (n+v)/(n-v) for v parameters and n cases, because a
-// model with many parameters is worse on new cases.
+// estimate fits a linear model and returns its expected error: the mean
+// absolute residual times (n+v)/(n-v) for v parameters and n cases.
 func estimate(cases []treeCase, used [MaxTreeFeatures]bool) (linear, float64) {
 	model := regress(cases, used)
 	sum, v := 0.0, 1
@@ -269,10 +260,9 @@ func estimate(cases []treeCase, used [MaxTreeFeatures]bool) (linear, float64) {
 	return model, sum / float64(n) * float64(n+v) / float64(n-v)
 }
 
-// smooth smooths the model of each leaf towards those above it. A prediction p
-// of a node with n cases becomes (n*p + k*q)/(n+k), with q of the parent; since
-// models are linear, the result for a leaf is linear too. path is from the root
-// to b.
+// smooth smooths the leaves' models towards those above, whose path is from the
+// root to b. A prediction p of a node with n cases becomes (n*p + k*q)/(n+k),
+// with q of the parent; for linear models the result is linear too.
 func (b *branch) smooth(k float64, path []*branch) {
 	if b.left != nil {
 		path = append(path, b)
@@ -291,7 +281,6 @@ func (b *branch) smooth(k float64, path []*branch) {
 	}
 }
 
-// add appends the nodes of a subtree and returns the index of its root.
 func (t *Tree) add(b *branch) int {
 	at := len(t.Nodes)
 	t.Nodes = append(t.Nodes, treeNode{})

@@ -8,16 +8,14 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// Trees predict the time of whole queries from the features of Ding et al., for
-// both processors, by mode. An untrained tree is nil.
+// Trees predict the time of whole queries, by processor and mode. nil:
+// untrained.
 type Trees struct {
 	CPUOr, CPUAnd, GPUOr, GPUAnd *Tree
 }
 
-// treeNames are the names of Trees in files.
 var treeNames = [...]string{"cpu-or", "cpu-and", "gpu-or", "gpu-and"}
 
-// named returns a pointer to the tree with a name; nil if there is none.
 func (t *Trees) named(name string) **Tree {
 	for i, at := range [...]**Tree{&t.CPUOr, &t.CPUAnd, &t.GPUOr, &t.GPUAnd} {
 		if treeNames[i] == name {
@@ -27,7 +25,6 @@ func (t *Trees) named(name string) **Tree {
 	return nil
 }
 
-// of returns the tree for whole queries of a kind, or nil.
 func (t *Trees) of(k Kind) *Tree {
 	switch k {
 	case CPUTerm, CPUOr:
@@ -46,7 +43,7 @@ func (t *Trees) of(k Kind) *Tree {
 func (m *Model) Trees() Trees { return m.fitted.Load().trees }
 
 // Adopt takes over the calibration and the trees of from, a model of the same
-// machine. It may be called while m is in use.
+// machine. m may be in use.
 func (m *Model) Adopt(from *Model) {
 	m.changing.Lock()
 	defer m.changing.Unlock()
@@ -76,7 +73,7 @@ func (m *Model) PredictTree(k Kind, f *Features) time.Duration {
 // MaxTreeFeatures is the maximum number of features of a Tree.
 const MaxTreeFeatures = 8
 
-// Vector holds the features of a Tree, each >= 0. Unused ones are 0.
+// Vector holds the features of a Tree, >= 0; unused ones are 0.
 type Vector [MaxTreeFeatures]float64
 
 // TreeFeatures are the features of Ding et al. (Using Graphics Processors for
@@ -88,22 +85,21 @@ func TreeFeatures(f *Features) Vector {
 }
 
 // Tree is a model tree: inner nodes compare a feature with a threshold, leaves
-// have linear models. Train creates it; it is immutable.
+// have linear models. Immutable.
 type Tree struct {
-	// Nodes, the root first, each before its descendants.
+	// The root first, each before its descendants.
 	Nodes []treeNode `json:"nodes"`
-	// Samples is the number of training samples.
+	// Number of training samples.
 	Samples int `json:"samples"`
-	// Least and Most limit predictions, in nanoseconds: the shortest measured
-	// time divided by reach, and the longest times reach.
+	// Limits of predictions, in nanoseconds: the shortest measured time divided by
+	// reach, and the longest times reach.
 	Least float64 `json:"least_ns"`
 	Most  float64 `json:"most_ns"`
 }
 
-// reach is the factor by which a Tree may predict beyond the measured range.
 const reach = 4
 
-// treeNode is a leaf if Left is 0. All features and times are logarithms.
+// treeNode is a leaf if Left is 0. Features and times are logarithms.
 type treeNode struct {
 	Feature   int     `json:"feature,omitempty"`
 	Threshold float64 `json:"threshold,omitempty"` // up to and including it: Left
@@ -112,7 +108,6 @@ type treeNode struct {
 	Model     *linear `json:"model,omitempty"` // for a leaf
 }
 
-// linear predicts the logarithm of a time from the logarithms of features.
 type linear struct {
 	Intercept float64 `json:"intercept"`
 	Slopes    Vector  `json:"slopes"`
@@ -126,14 +121,13 @@ func (l *linear) value(v *Vector) float64 {
 	return sum
 }
 
-// Predict returns the time of a query in nanoseconds, from its TreeFeatures. It
-// takes less than 100 ns.
+// Predict predicts the time of a query in nanoseconds from its TreeFeatures, in
+// less than 100 ns.
 func (t *Tree) Predict(x Vector) float64 {
 	x.takeLogarithms()
 	return t.predict(&x)
 }
 
-// predict is Predict for logarithms.
 func (t *Tree) predict(v *Vector) float64 {
 	n := &t.Nodes[0]
 	for n.Left != 0 {
@@ -150,7 +144,7 @@ func (t *Tree) predict(v *Vector) float64 {
 func (t *Tree) NumLeaves() int { return (len(t.Nodes) + 1) / 2 }
 
 // MeanRelativeError returns the mean of |predicted-measured|/measured over
-// samples; 0 if there are none.
+// samples, or 0.
 func (t *Tree) MeanRelativeError(samples []Sample) float64 {
 	sum := 0.0
 	for i := range samples {
@@ -191,12 +185,11 @@ func (n *treeNode) slopes() []float64 {
 	return n.Model.Slopes[:]
 }
 
-// maxLogarithm limits the numbers of a tree, so that no sum of products
-// overflows.
+// maxLogarithm prevents overflow of sums of products.
 const maxLogarithm = 1e6
 
-// takeLogarithms replaces the features by logarithms, after adding one, because
-// a query of one term has no second list.
+// takeLogarithms adds one first, because a query of one term has no second
+// list.
 func (v *Vector) takeLogarithms() {
 	for i, x := range v {
 		v[i] = log2(1 + max(x, 0))

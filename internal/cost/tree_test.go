@@ -23,7 +23,7 @@ func train(t testing.TB, samples []Sample, o TreeOptions) *Tree {
 	return tree
 }
 
-// randomCases creates cases with many ties.
+// randomCases creates many ties.
 func randomCases(rng *rand.Rand, n int) []treeCase {
 	cases := make([]treeCase, n)
 	for i := range cases {
@@ -37,8 +37,6 @@ func randomCases(rng *rand.Rand, n int) []treeCase {
 	return cases
 }
 
-// sdr computes the reduction of the standard deviation by a split from its
-// definition.
 func sdr(cases []treeCase, feature int, threshold float64) (reduction float64, n int) {
 	var parts [2][]float64
 	var all []float64
@@ -69,8 +67,6 @@ func sdr(cases []treeCase, feature int, threshold float64) (reduction float64, n
 	return reduction, len(parts[0])
 }
 
-// TestBestSplitAgainstExhaustiveSearch compares the best split with an
-// exhaustive search over all features and thresholds.
 func TestBestSplitAgainstExhaustiveSearch(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 1))
 	for range 150 {
@@ -99,8 +95,7 @@ func TestBestSplitAgainstExhaustiveSearch(t *testing.T) {
 	}
 }
 
-// TestBestSplitByHand: times 1, 1, 5, 5 at 1, 2, 3, 4 are split at 2.5; equal
-// times are not split.
+// Times 1, 1, 5, 5 at 1, 2, 3, 4 are split at 2.5; equal times are not split.
 func TestBestSplitByHand(t *testing.T) {
 	cases := func(y ...float64) []treeCase {
 		c := make([]treeCase, len(y))
@@ -123,8 +118,8 @@ func TestBestSplitByHand(t *testing.T) {
 	}
 }
 
-// TestRegress: the model has least squares (none nearby is better), dependent
-// features get no slope, and an exact line is recovered.
+// No model nearby has smaller squares, dependent features get no slope, and an
+// exact line is recovered.
 func TestRegress(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 2))
 	squares := func(cases []treeCase, l *linear) (sum float64) {
@@ -168,7 +163,7 @@ func TestRegress(t *testing.T) {
 	}
 }
 
-// TestSimplify: irrelevant features are removed; the times depend on one.
+// The times depend on one feature.
 func TestSimplify(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 3))
 	cases := randomCases(rng, 200)
@@ -188,8 +183,7 @@ func TestSimplify(t *testing.T) {
 	if kept > 2 || err > 0.01 {
 		t.Errorf("%d features are kept of one that matters: %v, error %g", kept, l.Slopes, err)
 	}
-	// Worked number: residuals of 1 and -1 around the mean, 2 cases, 1
-	// parameter: 1 * 3/1.
+	// Residuals of 1 and -1 around the mean, 2 cases, 1 parameter: 1 * 3/1.
 	two := []treeCase{{y: 1}, {y: 3}}
 	if _, err := estimate(two, [MaxTreeFeatures]bool{}); math.Abs(err-3) > 1e-12 {
 		t.Errorf("expected error %g, not 3", err)
@@ -215,9 +209,8 @@ func powers(rng *rand.Rand, n int, noise float64) []Sample {
 	return samples
 }
 
-// TestTrainFindsTwoLaws: two laws that depend on the number of terms give two
-// leaves: pruning removes splits of noise, and predictions of other samples are
-// as good as the noise permits.
+// Two laws give two leaves: pruning removes splits of noise, and predictions of
+// other samples are as good as the noise permits.
 func TestTrainFindsTwoLaws(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 4))
 	samples, others := powers(rng, 2000, 0.1), powers(rng, 1000, 0.1)
@@ -242,7 +235,7 @@ func TestTrainFindsTwoLaws(t *testing.T) {
 	}
 }
 
-// TestMeanRelativeError: the mean of 10/100 and 30/100.
+// The mean of 10/100 and 30/100.
 func TestMeanRelativeError(t *testing.T) {
 	tree := train(t, []Sample{{Vector{1}, 100}, {Vector{1}, 100}}, TreeOptions{})
 	if got := tree.MeanRelativeError([]Sample{{Vector{1}, 100 / 1.1}, {Vector{5}, 100 / 0.7}}); math.Abs(got-0.2) > 1e-3 {
@@ -253,9 +246,8 @@ func TestMeanRelativeError(t *testing.T) {
 	}
 }
 
-// TestSmooth checks a worked number: a leaf of 5 cases predicts 10, below a
-// node of 20 with 16, below the root with 30; k is 15: (5*10+15*16)/20 = 14.5,
-// (20*14.5+15*30)/35 = 21.14.
+// A leaf of 5 cases predicts 10, below a node of 20 with 16, below the root
+// with 30; k is 15: (5*10+15*16)/20 = 14.5, (20*14.5+15*30)/35 = 21.14.
 func TestSmooth(t *testing.T) {
 	leaf := func(n int, v float64) *branch { return &branch{n: n, model: linear{Intercept: v, Slopes: Vector{v}}} }
 	inner := &branch{n: 20, model: linear{Intercept: 16, Slopes: Vector{16}}, left: leaf(5, 10), right: leaf(15, 18)}
@@ -271,8 +263,6 @@ func TestSmooth(t *testing.T) {
 	}
 }
 
-// TestTrainIsDeterministic: the same samples give the same tree, however splits
-// sort them.
 func TestTrainIsDeterministic(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 5))
 	samples := powers(rng, 500, 0.3)
@@ -292,9 +282,9 @@ func TestTrainIsDeterministic(t *testing.T) {
 	}
 }
 
-// TestPredictionsAreContinuous: predictions stay within reach of measured times
-// for any query, and are continuous except at thresholds: on a path through the
-// features at most one step in fifty is a jump.
+// Predictions stay within reach of measured times and are continuous except at
+// thresholds: on a path through the features at most one step in fifty is a
+// jump.
 func TestPredictionsAreContinuous(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 6))
 	samples := powers(rng, 1000, 0.05)
@@ -343,7 +333,6 @@ func TestTrainRefuses(t *testing.T) {
 	}
 }
 
-// TestTreeFeatures checks the features of Ding et al. and their order.
 func TestTreeFeatures(t *testing.T) {
 	f := Features{Lists: 3, Shortest: 5, Second: 70, Longest: 800, Sum: 875, Essential: 5, K: 10}
 	if got := TreeFeatures(&f); got != (Vector{5, 70, 875, 3}) {

@@ -16,21 +16,21 @@ import (
 
 // Config configures an Env.
 type Config struct {
-	// Data is the folder of the shared data: wiki/*.jsonl.zst and
+	// Folder of the shared data: wiki/*.jsonl.zst and
 	// queries/trec_tb0[56]_efficiency.tsv. Unused if Quick.
 	Data string
-	// Work is the folder for generated collections, which are kept for later
-	// runs. It may be removed when no Env uses it.
+	// Folder for generated collections, which are kept for later runs. It may be
+	// removed when no Env uses it.
 	Work string
 	// Index, if not empty, is an index that replaces the wiki passages.
 	Index string
 	Seed  uint64
 	// Quick requests the smallest collections with which an experiment works.
 	Quick bool
-	// Device is the GPU for GPU cells: "gpu" for the first, or a number; "" or
-	// "cpu" leaves those cells empty.
+	// The GPU for GPU cells: "gpu" for the first, or a number; "" or "cpu" leaves
+	// those cells empty.
 	Device string
-	// Command is the command line, for the record.
+	// The command line, for the record.
 	Command string
 	// Progress, if not nil, is called with the progress of a phase.
 	Progress func(phase string, done, total int64)
@@ -40,7 +40,7 @@ type Config struct {
 type Env struct {
 	// Quick requests the least work that fills all cells.
 	Quick bool
-	// Seed is the seed of all random numbers.
+	// Seed of all random numbers.
 	Seed uint64
 
 	config   Config

@@ -12,9 +12,9 @@ import (
 
 // Experiment reproduces one table or figure of a paper.
 type Experiment struct {
-	// Name is the paper's short name with the table or figure: "ao11-table1".
+	// The paper's short name with the table or figure: "ao11-table1".
 	Name string
-	// Paper is the short name of one of Papers.
+	// The short name of one of Papers.
 	Paper string
 	// Shows is its name in the paper: "Table 1".
 	Shows string
@@ -24,8 +24,8 @@ type Experiment struct {
 	// experiment, and the differences.
 	Did, Ours, Differs string
 
-	// Budget is the maximum time of Run on two cores, without building
-	// collections. A run that exceeds it is cancelled and fails.
+	// Maximum time of Run on two cores, without building collections. A run that
+	// exceeds it is cancelled and fails.
 	Budget time.Duration
 
 	// Run runs the experiment. With Env.Quick, used by tests, it takes a second

@@ -288,8 +288,7 @@ func TestCompareTakesTurns(t *testing.T) {
 	}
 }
 
-// TestGeneratedIsKept: a generated collection is built once; without its
-// queries it is built again.
+// A generated collection is built once; without its queries it is built again.
 func TestGeneratedIsKept(t *testing.T) {
 	work := t.TempDir()
 	spec := Spec{Like: "gov2", Order: collection.Crawl, Log: TB05}
@@ -323,8 +322,7 @@ func TestGeneratedIsKept(t *testing.T) {
 	}
 }
 
-// TestTicks: every axis has at least two round numbers, so that its scale is
-// readable.
+// Every axis has at least two round numbers, so that its scale is readable.
 func TestTicks(t *testing.T) {
 	for _, c := range []struct {
 		low, high float64

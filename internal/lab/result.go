@@ -47,13 +47,13 @@ type Provenance struct {
 	CPU   string `json:"cpu"`
 	Cores int    `json:"cores"`
 	SIMD  string `json:"simd"`
-	// GPU is the name of the device and its driver; "" if none was used.
+	// Name of the device and its driver; "" if none was used.
 	GPU      string `json:"gpu,omitempty"`
 	Platform string `json:"platform"`
 	Go       string `json:"go"`
 	Commit   string `json:"commit"`
-	// Load is the mean number of runnable tasks in the minute before the
-	// experiment, caused by other programs. 0: unknown.
+	// Mean number of runnable tasks in the minute before the experiment, caused by
+	// other programs. 0: unknown.
 	Load        float64       `json:"load,omitempty"`
 	Seed        uint64        `json:"seed"`
 	Collections []string      `json:"collections,omitempty"` // opened by the experiment

@@ -29,8 +29,7 @@ func TestSharedMeasuresOnce(t *testing.T) {
 	}
 }
 
-// TestGeneratedInAnotherCodec: another codec gives another index of the same
-// documents and queries.
+// Another codec gives another index of the same documents and queries.
 func TestGeneratedInAnotherCodec(t *testing.T) {
 	env := quickEnv(t)
 	s := Spec{Like: "gov2", Order: collection.Crawl, Log: TB05}

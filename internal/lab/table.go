@@ -20,7 +20,7 @@ type Cell struct {
 	Ours  *float64 `json:"ours,omitempty"`
 	Text  string   `json:"text,omitempty"`
 	Paper *float64 `json:"paper,omitempty"` // nil: the paper has no number here
-	// Absent is the reason for a missing number of ours.
+	// The reason for a missing number of ours.
 	Absent string `json:"absent,omitempty"`
 }
 

@@ -9,8 +9,8 @@ import (
 
 // Leg is one term of a query in one segment.
 type Leg struct {
-	// List holds the postings of the term, or Impacts its impact-ordered postings. If the segment
-	// does not have the term, the list is empty or both are nil.
+	// The postings of the term, or Impacts its impact-ordered postings. If the segment does not
+	// have the term, the list is empty or both are nil.
 	List    *postings.List
 	Impacts *impact.List
 	Field   base.FieldID

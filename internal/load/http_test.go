@@ -78,8 +78,7 @@ func TestBadMetrics(t *testing.T) {
 	}
 }
 
-// TestFaultsOfHTTP: error texts do not depend on the query, so that one cause
-// counts once.
+// Error texts do not depend on the query, so that one cause counts once.
 func TestFaultsOfHTTP(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
@@ -94,8 +93,8 @@ func TestFaultsOfHTTP(t *testing.T) {
 	}
 }
 
-// TestRefusals: errors that a retry may resolve are not refusals; faults of the
-// query itself are marked.
+// Errors that a retry may resolve are not refusals; faults of the query itself
+// are marked.
 func TestRefusals(t *testing.T) {
 	said := func(code string) string { return fmt.Sprintf(`{"error":{"code":%q,"message":"m"}}`, code) }
 	for _, c := range []struct {
@@ -124,7 +123,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestStatusError: the error contains the server's message.
+// The error contains the server's message.
 func TestStatusError(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"error":{"code":"query_syntax","message":"quote is not closed","offset":0}}`: "status 400: quote is not closed",

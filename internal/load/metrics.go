@@ -10,8 +10,8 @@ import (
 
 // Reading is the state of a process at one time.
 type Reading struct {
-	// HostBytes is the process's own memory without mapped files; HeapBytes is
-	// the Go heap in use.
+	// The process's own memory without mapped files; HeapBytes is the Go heap in
+	// use.
 	HostBytes int64 `json:"host_bytes"`
 	HeapBytes int64 `json:"heap_bytes"`
 	// PinnedBytes is page-locked host memory, DeviceBytes the used memory of

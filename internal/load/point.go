@@ -8,15 +8,14 @@ import (
 
 // Point is the result of measuring one rate.
 type Point struct {
-	// Rate is the requested rate in queries per second. Took is the time in
-	// which counted queries arrived: Options.Duration, or less if the run was
-	// cut short.
+	// The requested rate in queries per second. Took is the time in which counted
+	// queries arrived: Options.Duration, or less if the run was cut short.
 	Rate float64       `json:"rate"`
 	Took time.Duration `json:"took_ns"`
-	// ArrivalRate is the actual arrival rate: Sent/Took for random arrivals,
-	// slightly different from Rate; Rate for Constant arrivals.
+	// The actual arrival rate: Sent/Took for random arrivals, slightly different
+	// from Rate; Rate for Constant arrivals.
 	ArrivalRate float64 `json:"arrival_rate"`
-	// Sent is the number of arrived queries, whatever their outcome.
+	// Number of arrived queries, whatever their outcome.
 	Sent int64 `json:"sent"`
 	// By outcome. The sum is Sent, less the outstanding queries when the run
 	// was cut short.
@@ -27,8 +26,8 @@ type Point struct {
 	Unanswered int64 `json:"unanswered"`
 	Unsent     int64 `json:"unsent"`
 	Failed     int64 `json:"failed"`
-	// Good is the number of answers within Options.Bound, or of all answers if
-	// it is 0. Goodput is their number per second, up to the last of them.
+	// Number of answers within Options.Bound, or of all answers if it is 0.
+	// Goodput is their number per second, up to the last of them.
 	Good    int64   `json:"good"`
 	Goodput float64 `json:"goodput"`
 	// Latency of the answers, from the scheduled arrival; Lag, the delay

@@ -15,16 +15,16 @@ import (
 
 // Options configure a run. Zero values select defaults.
 type Options struct {
-	// Queries is the number of different queries, which are sent in turn.
+	// Number of different queries, which are sent in turn.
 	Queries int
-	// Rate is the mean number of arrivals per second.
+	// Mean number of arrivals per second.
 	Rate     float64
 	Arrivals Arrivals // default Poisson
 	Seed     uint64   // of Poisson arrivals
-	// Warmup is the duration of uncounted arrivals, Duration of counted ones.
+	// The duration of uncounted arrivals, Duration of counted ones.
 	Warmup, Duration time.Duration
-	// Bound is the maximum latency of a good answer; 0: any. The rate holds if
-	// the share Share of all queries is good; default 0.99.
+	// Maximum latency of a good answer; 0: any. The rate holds if the share Share
+	// of all queries is good; default 0.99.
 	Bound time.Duration
 	Share float64
 	// CutShort ends the run as soon as the rate cannot hold any more.

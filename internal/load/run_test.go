@@ -92,8 +92,8 @@ func TestQueueOfOneServer(t *testing.T) {
 	})
 }
 
-// TestStalledServer: a server that stalls for one second of ten delays 1,000 of
-// 10,000 queries. A closed loop would see a single slow query.
+// A server that stalls for one second of ten delays 1,000 of 10,000 queries. A
+// closed loop would see a single slow query.
 func TestStalledServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -120,7 +120,7 @@ func TestStalledServer(t *testing.T) {
 	})
 }
 
-// TestOutcomes: each query is counted once, with its outcome.
+// Each query is counted once, with its outcome.
 func TestOutcomes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, err := Run(t.Context(), targetFunc(func(ctx context.Context, query int) (Outcome, error) {
@@ -148,8 +148,7 @@ func TestOutcomes(t *testing.T) {
 	})
 }
 
-// TestMaxOutstanding: the generator does not wait for answers, but limits
-// outstanding queries.
+// The generator does not wait for answers, but limits outstanding queries.
 func TestMaxOutstanding(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, err := Run(t.Context(), targetFunc(func(ctx context.Context, _ int) (Outcome, error) {
@@ -167,8 +166,8 @@ func TestMaxOutstanding(t *testing.T) {
 	})
 }
 
-// TestLateGenerator: a generator that falls behind by more than the timeout
-// drops the queries that are too late, and sends the others.
+// A generator that falls behind by more than the timeout drops the queries that
+// are too late, and sends the others.
 func TestLateGenerator(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stalls := 20 * time.Second
@@ -187,8 +186,8 @@ func TestLateGenerator(t *testing.T) {
 	})
 }
 
-// TestInterrupt: an interrupt returns the current results at once, without the
-// outstanding queries.
+// An interrupt returns the current results at once, without the outstanding
+// queries.
 func TestInterrupt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3050*time.Millisecond)
@@ -244,8 +243,8 @@ func TestBadOptions(t *testing.T) {
 	}
 }
 
-// TestPaceOfRealTime: in real time, queries are sent more precisely than with
-// the runtime's timers; the delay is reported, and included in the latency.
+// In real time, queries are sent more precisely than with the runtime's timers;
+// the delay is reported, and included in the latency.
 func TestPaceOfRealTime(t *testing.T) {
 	p, err := Run(t.Context(), targetFunc(func(context.Context, int) (Outcome, error) { return Answered, nil }),
 		Options{Queries: 1, Rate: 500, Duration: 500 * time.Millisecond})

@@ -37,10 +37,10 @@ func Sweep(ctx context.Context, target Target, o Options, rates []float64, each 
 
 // SearchOptions configure the search for the highest rate.
 type SearchOptions struct {
-	// Start is the first rate, Max the limit.
+	// The first rate, Max the limit.
 	Start, Max float64
-	// Precision is the maximum relative gap between the found rate and one that
-	// does not hold. Default 0.05.
+	// Maximum relative gap between the found rate and one that does not hold.
+	// Default 0.05.
 	Precision float64
 }
 

@@ -49,9 +49,8 @@ func TestSearch(t *testing.T) {
 	})
 }
 
-// TestCutShortIsCertain: a run is cut short only when it cannot hold any more,
-// however many queries arrive: here each run has exactly the permitted number
-// of bad answers.
+// A run is cut short only when it cannot hold any more, however many queries
+// arrive: here each run has exactly the permitted number of bad answers.
 func TestCutShortIsCertain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for seed := range uint64(20) {
@@ -97,9 +96,9 @@ func TestSearchEnds(t *testing.T) {
 	}
 }
 
-// TestSearchWantsQueries: a rate does not hold merely because too few queries
-// arrive to include a slow one; a rate that would take too long to decide is
-// not tried. 100 queries in 10 seconds are 10 per second.
+// A rate does not hold merely because too few queries arrive to include a slow
+// one; a rate that would take too long to decide is not tried. 100 queries in
+// 10 seconds are 10 per second.
 func TestSearchWantsQueries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slowAtTimes := targetFunc(func(_ context.Context, query int) (Outcome, error) {
@@ -116,8 +115,8 @@ func TestSearchWantsQueries(t *testing.T) {
 	})
 }
 
-// TestArrivalRate: a point has both the requested rate and the actual arrival
-// rate, all of which the target answered in time.
+// A point has both the requested rate and the actual arrival rate, all of which
+// the target answered in time.
 func TestArrivalRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		always := targetFunc(func(context.Context, int) (Outcome, error) { return Answered, nil })
@@ -148,8 +147,8 @@ func TestArrivalRate(t *testing.T) {
 	})
 }
 
-// TestProbeOfRefusals: an error that a retry cannot resolve ends the probe at
-// once; a faulty query does not, wherever it is.
+// An error that a retry cannot resolve ends the probe at once; a faulty query
+// does not, wherever it is.
 func TestProbeOfRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
@@ -182,7 +181,7 @@ func TestProbeOfRefusals(t *testing.T) {
 
 var errBadQuery = errors.New("bad query")
 
-// TestProbeOfSilence: Probe waits for a silent target no longer than the limit.
+// Probe waits for a silent target no longer than the limit.
 func TestProbeOfSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestSoak: a process whose memory fluctuates passes; one that leaks fails, and
-// the verdict names the quantity.
+// A process whose memory fluctuates passes; one that leaks fails, and the
+// verdict names the quantity.
 func TestSoak(t *testing.T) {
 	answers := targetFunc(func(context.Context, int) (Outcome, error) { return Answered, nil })
 	sheds := targetFunc(func(_ context.Context, query int) (Outcome, error) {
@@ -70,8 +70,7 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// TestSoakOfSilentServer: a server whose state cannot be read does not end a
-// soak, but fails it.
+// A server whose state cannot be read does not end a soak, but fails it.
 func TestSoakOfSilentServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answers := targetFunc(func(context.Context, int) (Outcome, error) { return Answered, nil })
@@ -93,8 +92,7 @@ func TestSoakOfSilentServer(t *testing.T) {
 	})
 }
 
-// TestSoakCountsEarlyErrors: errors counted by the process before the first
-// reading under load count too.
+// Errors counted by the process before the first reading under load count too.
 func TestSoakCountsEarlyErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()

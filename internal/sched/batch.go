@@ -3,13 +3,12 @@ package sched
 import "time"
 
 // gathering returns the time until which an idle lane waits for more jobs to
-// share a launch with; if it is not after now, the lane does not wait.
+// share a launch with.
 //
-// PolicyBatch is Ao et al., VLDB 2011, §4.1: a batch starts when the sum of its
-// queries' shortest list lengths reaches c, the computational threshold. They
-// assume heavy traffic; here Window limits the wait, so that the last queries
-// are answered too. The other policies wait only if Options.Window is set and
-// the mean time between arrivals is below it.
+// PolicyBatch (Ao et al., VLDB 2011, §4.1) starts a batch when the sum of its
+// queries' shortest list lengths reaches the computational threshold c. The
+// paper assumes heavy traffic; here Window limits the wait. The other policies
+// wait only if the mean time between arrivals is below Window.
 func (s *Scheduler) gathering(now time.Duration, p Place) time.Duration {
 	st := &s.places[p]
 	if p != GPU || s.o.Window == 0 || st.urgent.len() > 0 || st.queue.len() == 0 || st.queue.len() >= s.o.MaxBatch {
@@ -35,11 +34,10 @@ func (s *Scheduler) gathering(now time.Duration, p Place) time.Duration {
 	return until
 }
 
-// dense reports whether another job for the GPU is expected within the window.
 func (s *Scheduler) dense() bool { return s.gap < s.o.Window }
 
-// gather predicts how long a job waits at an idle lane for others, for policies
-// with a choice: the window, or half of it if others already wait there.
+// gather predicts how long a job waits at an idle lane for others: the window,
+// or half of it if others already wait there.
 func (s *Scheduler) gather() time.Duration {
 	switch {
 	case s.rules.gathers || !s.dense():
@@ -51,9 +49,9 @@ func (s *Scheduler) gather() time.Duration {
 }
 
 // fill adds to the leader at dst[from] the jobs that share its launch, in
-// order, and returns them with the batch's predicted time: the sum of the jobs'
-// additions plus the maximum of their fixed parts. It adds no job that would
-// make any of them miss its deadline.
+// order, except those that would make any of them miss its deadline. It returns
+// them with the batch's predicted time: the sum of the additions plus the
+// maximum of the fixed parts.
 func (s *Scheduler) fill(now time.Duration, dst []*Job, from int) ([]*Job, time.Duration) {
 	st := &s.places[GPU]
 	leader := dst[from]

@@ -3,7 +3,7 @@ package sched
 import "time"
 
 // choose returns the place and the group in which an arriving job waits, and
-// its predicted end; false if no place can run it.
+// its predicted end.
 func (s *Scheduler) choose(now time.Duration, j *Job) (p Place, g group, end time.Duration, ok bool) {
 	ends := [NumPlaces]time.Duration{s.end(now, j, CPU), s.end(now, j, GPU)}
 	switch onCPU, onGPU := s.present(j, CPU), s.present(j, GPU); {
@@ -39,8 +39,8 @@ func (s *Scheduler) choose(now time.Duration, j *Job) (p Place, g group, end tim
 	return p, g, ends[p], true
 }
 
-// pick takes the next job for p, which has an idle server. If there is none, it
-// returns nil and the time to ask again.
+// pick takes the next job for p; if there is none, it returns nil and the time
+// to ask again.
 func (s *Scheduler) pick(now time.Duration, p Place) (*Job, time.Duration) {
 	st := &s.places[p]
 	for {
@@ -72,7 +72,6 @@ func (s *Scheduler) pick(now time.Duration, p Place) (*Job, time.Duration) {
 	}
 }
 
-// late reports whether the job, started now at p, would be shed.
 func (s *Scheduler) late(now time.Duration, j *Job, p Place) bool {
 	return !s.o.RunLate && j.Moves == 0 && !j.trial && plus(now, j.Cost[p]) > j.Deadline
 }
@@ -90,21 +89,19 @@ func (s *Scheduler) passOver(now time.Duration, j *Job, p Place) {
 	s.expired = append(s.expired, j)
 }
 
-// stealScan is the number of jobs of the other place that an idle server
-// considers.
 const stealScan = 32
 
-// soonest is the minimum interval at which an idle server reconsiders jobs that
-// it did not take.
+// soonest is the minimum interval between looks of an idle server at the other
+// place's jobs.
 const soonest = 50 * time.Microsecond
 
-// steal finds the job of the other place that gains most by running at p, after
-// the work that precedes it there. If none gains, wake is the time at which one
-// would, if the other place makes no progress until then.
+// steal finds the job of the other place that gains most by running at p. If
+// none gains, wake is the time at which one would, if the other place makes no
+// progress until then.
 //
-// We differ from Ding, He, Yan and Suel (WWW 2009, §9), where an idle processor
-// takes any job of the other: here it takes only a job that is predicted to end
-// earlier. If costs differ by a factor of 50, waiting is often better.
+// In Ding, He, Yan and Suel (WWW 2009, §9) an idle processor takes any job of
+// the other. Here it takes only a job that is predicted to end earlier: if
+// costs differ by a factor of 50, waiting is often better.
 func (s *Scheduler) steal(now time.Duration, p Place, first time.Duration) (best *Job, wake time.Duration) {
 	other := &s.places[p.Other()]
 	if other.queued() == 0 {

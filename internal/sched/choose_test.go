@@ -2,8 +2,8 @@ package sched
 
 import "testing"
 
-// TestOpenJobBeginsAtOnce checks that a job of the third group begins at the faster place
-// at once if it is idle, and waits for either place otherwise.
+// The third group begins at the faster place if it is idle, and waits for either place
+// otherwise.
 func TestOpenJobBeginsAtOnce(t *testing.T) {
 	s := newScheduler(t, Options{Policy: PolicyQuery, CPUs: 1, Lanes: 1})
 	first, second := &Job{Cost: both(11*ms, 10*ms)}, &Job{Cost: both(11*ms, 10*ms)}

@@ -15,8 +15,6 @@ type cores struct {
 	all  unix.CPUSet // allowed for this process
 }
 
-// newCores returns up to n of the cores allowed for this process; nil if they
-// are unknown.
 func newCores(n int) *cores {
 	c := new(cores)
 	if unix.SchedGetaffinity(0, &c.all) != nil {
@@ -30,8 +28,8 @@ func newCores(n int) *cores {
 	return c
 }
 
-// pin binds the calling goroutine's thread to a free core and returns it, or -1
-// if none is free. unpin releases it.
+// pin binds the calling goroutine's thread to a free core and returns it, or
+// -1.
 func (c *cores) pin() int {
 	c.mu.Lock()
 	last := len(c.free) - 1

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestPinnedJobsMove: a job that leaves the CPU releases its core, and a job
-// that moves to the CPU gets one.
+// A job that leaves the CPU releases its core, and a job that moves to the CPU
+// gets one.
 func TestPinnedJobsMove(t *testing.T) {
 	for _, c := range []struct {
 		policy Policy

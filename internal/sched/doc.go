@@ -1,16 +1,11 @@
-// Package sched decides which job runs next, at which place, and with which
-// others: admission, queues, deadlines, batches, stealing and shedding for the
-// processors of one machine.
+// Package sched decides which job runs next, at which place, and with which others.
 //
-// A [Job] is a query as the scheduler sees it: predicted times and a deadline,
-// no text. A [Place] is a kind of processor. It has servers (CPU cores, or
-// lanes of GPUs), each of which runs one job, or on a GPU one batch, at a time.
-// A [Policy] determines how places are chosen and batches are formed.
+// A [Place] is a kind of processor. It has servers (CPU cores, or lanes of
+// GPUs), each of which runs one job, or on a GPU one batch, at a time.
 //
-// [Scheduler] makes the decisions. It is a state machine without clock,
-// goroutines or locks: every method receives the time. Two drivers use it:
-// [Pool] runs real work on the calling goroutines, and package simulation
-// simulates a million jobs per second.
+// [Scheduler] is a state machine without clock, goroutines or locks: every
+// method receives the time. It has two drivers: [Pool] runs real work on the
+// calling goroutines, and package simulation simulates.
 //
 // # Policies
 //
@@ -40,10 +35,9 @@
 //
 // A job that is predicted to miss its deadline is shed on arrival. An idle
 // place runs such a job from time to time, using at most a sixteenth of its
-// time, so that wrong predictions are detected.
+// time, to detect wrong predictions.
 //
-// Jobs are opaque to this package, and their times are given: package
-// cost predicts times, package dispatch connects both.
+// Package cost predicts the times; package dispatch connects both.
 //
 // A Scheduler is for one goroutine at a time. A Pool is safe for concurrent
 // use.

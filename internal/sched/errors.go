@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Errors of a place. Work returns an error that wraps one of them if the place,
-// not the work, is at fault.
+// Errors of a place, which Work returns if the place, not the work, is at
+// fault.
 var (
-	// ErrFailed means that a run failed at its place and may be retried at
-	// another: a [Pool] runs the jobs of the run at the other place.
+	// ErrFailed means that a run failed at its place; a [Pool] retries its jobs at
+	// the other place.
 	ErrFailed = errors.New("the processor failed at it")
 	// ErrLost is an ErrFailed after which the place is unusable: nothing is
 	// sent there until [Pool.Regain].
@@ -19,16 +19,14 @@ var (
 	ErrNoPlace = errors.New("no processor can run the job")
 )
 
-// Reason is the reason why a job was shed.
+// Reason is why a job was shed.
 type Reason uint8
 
 // The reasons.
 const (
 	// QueueFull: Options.MaxQueue jobs were waiting.
 	QueueFull Reason = iota
-	// TooLate: on arrival, the job was predicted to miss its deadline. (An idle
-	// place runs such a job from time to time, in case the prediction is
-	// wrong.)
+	// TooLate: on arrival, the job was predicted to miss its deadline.
 	TooLate
 	// Expired: the job was admitted, but waited until it could no longer meet
 	// its deadline.
@@ -37,7 +35,6 @@ const (
 	numReasons = 3
 )
 
-// String describes the reason.
 func (r Reason) String() string {
 	switch r {
 	case QueueFull:
@@ -50,16 +47,15 @@ func (r Reason) String() string {
 	return "unknown reason"
 }
 
-// Overload is the error of a shed job. The job has not run, except at a place
-// that failed.
+// Overload is the error of a shed job. It has not run, except at a place that
+// failed.
 type Overload struct {
 	Reason Reason
-	// RetryAfter is the predicted time, above 0, until a similar job would be
-	// admitted if nothing else arrived.
+	// Predicted time, above 0, until a similar job would be admitted if nothing
+	// else arrived.
 	RetryAfter time.Duration
 }
 
-// Error implements error.
 func (o *Overload) Error() string {
 	return fmt.Sprintf("overloaded: %s; try again in %v", o.Reason, o.RetryAfter)
 }

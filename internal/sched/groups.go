@@ -2,17 +2,14 @@ package sched
 
 import "time"
 
-// groups assigns jobs to ding09's three groups: much faster on the GPU, much
-// faster on the CPU, or neither.
+// groups assigns jobs to the three groups of Ding, He, Yan and Suel (WWW 2009,
+// §9): much faster on the GPU, much faster on the CPU, or neither.
 //
-// Ding, He, Yan and Suel, WWW 2009, §9: "Membership in the groups is determined
-// by some threshold values (say, queries that are 20% faster on GPU than on CPU
-// are in the first group) that could be chosen adaptively during the process."
-// The paper does not specify how. Here, if the wait at one place is more than
-// double the wait at the other, jobs move to the other: every adaptEvery
-// arrivals the threshold of the place rises by a quarter and the other's falls
-// by a fifth. If the waits are similar, both thresholds return towards the base,
-// by an eighth of the way.
+// The thresholds (20 % in the paper's example) "could be chosen adaptively
+// during the process"; the paper does not specify how. Here, every adaptEvery
+// arrivals, if the wait at one place is more than double the other's, its
+// threshold rises by a quarter and the other's falls by a fifth; otherwise both
+// return towards the base by an eighth of the way.
 type groups struct {
 	base     float64
 	at       [NumPlaces]float64 // factor by which jobs of the place's own group are faster there
@@ -31,8 +28,8 @@ func newGroups(threshold float64) groups {
 	return groups{base: threshold, at: [NumPlaces]float64{threshold, threshold}}
 }
 
-// of returns the group of a job that can run at both places, and its place: for
-// the third group the faster one.
+// of returns the group and place of a job that can run at both places; for the
+// third group the faster place.
 func (g *groups) of(j *Job) (Place, group) {
 	cpu, gpu := float64(j.Cost[CPU]), float64(j.Cost[GPU])
 	switch {
@@ -46,7 +43,7 @@ func (g *groups) of(j *Job) (Place, group) {
 	return GPU, open
 }
 
-// adapt processes the waits at both places, every adaptEvery arrivals.
+// adapt is called every adaptEvery arrivals.
 func (g *groups) adapt(cpu, gpu time.Duration) {
 	switch {
 	case cpu > 2*gpu+adaptSlack:
@@ -60,7 +57,7 @@ func (g *groups) adapt(cpu, gpu time.Duration) {
 	}
 }
 
-// move moves jobs out of the own group of the overloaded place.
+// move moves jobs out of the own group of from.
 func (g *groups) move(from Place) {
 	g.at[from] = min(g.at[from]*1.25, g.base*adaptCeiling)
 	g.at[from.Other()] = max(g.at[from.Other()]*0.8, g.base*adaptFloor)

@@ -2,14 +2,13 @@ package sched
 
 import "time"
 
-// Kinds of heaps: a job is in at most one of each kind.
 const (
 	inQueue = 0 // jobs to run, by priority
 	inWatch = 1 // jobs to reconsider, by time
 )
 
-// jobHeap is a binary heap of jobs by their key of a kind, then by arrival.
-// Jobs store their index, so that any can be removed.
+// jobHeap orders jobs by their key of a kind, then by arrival. Jobs store their
+// index, so any can be removed.
 type jobHeap struct {
 	kind int
 	jobs []*Job
@@ -17,7 +16,6 @@ type jobHeap struct {
 
 func (h *jobHeap) len() int { return len(h.jobs) }
 
-// first returns the smallest job, or nil.
 func (h *jobHeap) first() *Job {
 	if len(h.jobs) == 0 {
 		return nil
@@ -38,7 +36,6 @@ func (h *jobHeap) push(j *Job, key time.Duration) {
 	h.up(len(h.jobs)-1, j)
 }
 
-// remove removes the job.
 func (h *jobHeap) remove(j *Job) {
 	i := int(j.index[h.kind])
 	j.index[h.kind] = -1

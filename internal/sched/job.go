@@ -3,45 +3,41 @@ package sched
 import "time"
 
 // Job is a query as the scheduler sees it. The caller fills the exported fields
-// before it submits the job, and must not touch the job until it has ended.
-// Then the job may be reused, which allocates nothing.
+// before it submits the job, and must not touch it until it has ended. Then it
+// may be reused.
 type Job struct {
-	// Cost is the predicted time at each place, alone, including everything
-	// that follows from beginning there. Never: it cannot run there; a failed
-	// run also sets this.
+	// Predicted time at each place, alone, including everything that follows from
+	// beginning there. Never: it cannot run there; a failed run also sets this.
 	Cost [NumPlaces]time.Duration
-	// Batched is the time that the job adds to a batch on the GPU; 0: the same
-	// as alone. A batch takes the sum of its jobs' additions plus, once, the
-	// maximum of their remaining costs.
+	// Time that the job adds to a batch on the GPU; 0: the same as alone. A batch
+	// takes the sum of these plus the maximum of the remaining costs.
 	Batched time.Duration
-	// Work is the number of postings of the shortest list (PolicyBatch).
+	// Number of postings of the shortest list (PolicyBatch).
 	Work int64
-	// Within is the time from arrival to deadline; 0: Options.Deadline; Never:
-	// no deadline.
+	// Time from arrival to deadline; 0: Options.Deadline; Never: no deadline.
 	Within time.Duration
 	// Alone: the job never shares a launch with others.
 	Alone bool
 	// Admitted: the job is a part of a request that was admitted. It is never shed, and has no
 	// deadline.
 	Admitted bool
-	// ID is for the caller.
-	ID int
+	ID       int
 
 	// Arrived and Deadline are set on arrival, in the scheduler's time.
 	Arrived, Deadline time.Duration
 	// Place is where the job runs or ran last, Began the start there.
 	Place Place
 	Began time.Duration
-	// Queued is the time spent waiting for servers. Batch is the number of jobs
-	// in the last run. Stolen: this run was not at the place chosen first.
-	// Moves is the number of changes of place after the first start.
+	// Queued is the time spent waiting for servers, Batch the number of jobs in
+	// the last run, Moves the number of changes of place after the first start.
+	// Stolen: this run was not at the place chosen first.
 	Queued time.Duration
 	Batch  int
 	Stolen bool
 	Moves  int
 
 	entry
-	task task // used by Pool
+	task task
 }
 
 type state uint8
@@ -52,7 +48,6 @@ const (
 	running
 )
 
-// group is the queue in which a job waits.
 type group uint8
 
 const (
@@ -61,7 +56,6 @@ const (
 	open                // of both places: ding09's third group
 )
 
-// entry is the scheduler's state of a job.
 type entry struct {
 	state  state
 	server int32
@@ -75,7 +69,6 @@ type entry struct {
 	index  [2]int32 // positions in the heaps, -1: none
 }
 
-// can reports whether the job may run at p.
 func (j *Job) can(p Place) bool { return j.Cost[p] != Never }
 
 // adds returns the time that the job adds to the load of p.
@@ -86,5 +79,4 @@ func (j *Job) adds(p Place) time.Duration {
 	return j.Cost[p]
 }
 
-// beside returns the job's GPU time that is not part of its addition to a batch.
 func (j *Job) beside() time.Duration { return max(j.Cost[GPU]-j.adds(GPU), 0) }

@@ -23,13 +23,12 @@ type model struct {
 	begun  []beginning
 }
 
-// fate is the expected state of a job.
 type fate struct {
 	waiting bool
 	costs   [NumPlaces]time.Duration // on arrival
 }
 
-// beginning records the start of a job, to check the bound on overtaking.
+// beginning is a start of a job, for the bound on overtaking.
 type beginning struct {
 	seq                uint64
 	place              Place
@@ -73,7 +72,6 @@ func (m *model) randomCost() time.Duration {
 	return time.Duration(1 + m.random.IntN(2_000_000))
 }
 
-// arrive submits a random job.
 func (m *model) arrive() {
 	j := &Job{Cost: [NumPlaces]time.Duration{m.randomCost(), m.randomCost()}, Work: int64(m.random.IntN(100)), Alone: m.random.IntN(8) == 0}
 	if j.can(GPU) && m.random.IntN(4) > 0 {
@@ -114,7 +112,6 @@ func (m *model) arrive() {
 	}
 }
 
-// end records that a job has ended.
 func (m *model) end(j *Job, waiting bool, how string) {
 	f, ok := m.jobs[j]
 	if !ok || f.waiting != waiting {
@@ -125,7 +122,6 @@ func (m *model) end(j *Job, waiting bool, how string) {
 	m.seen[how]++
 }
 
-// dispatch starts and checks jobs.
 func (m *model) dispatch() {
 	for p := range Place(NumPlaces) {
 		for {
@@ -208,7 +204,6 @@ func (m *model) costOf(j *Job, p Place) time.Duration {
 	return 0
 }
 
-// checkConserving checks that an idle server has nothing to run.
 func (m *model) checkConserving(p Place, wake time.Duration) {
 	st := &m.s.places[p]
 	if st.lost || len(st.idle) == 0 || m.s.gathering(m.now, p) > m.now {
@@ -225,7 +220,6 @@ func (m *model) checkConserving(p Place, wake time.Duration) {
 	_ = wake
 }
 
-// drain collects expired jobs.
 func (m *model) drain() {
 	for _, j := range m.s.Expired(nil) {
 		late := true
@@ -239,7 +233,6 @@ func (m *model) drain() {
 	}
 }
 
-// step performs one random action.
 func (m *model) step() {
 	m.now += time.Duration(m.random.IntN(600_000))
 	p := Place(m.random.IntN(NumPlaces))
@@ -278,7 +271,6 @@ func (m *model) step() {
 	m.dispatch()
 }
 
-// expires calls Expire for a waiting job, and checks the answer.
 func (m *model) expires(j *Job) bool {
 	late := !m.s.o.RunLate && j.Moves == 0 && !j.trial && j.Deadline != Never
 	for p := range Place(NumPlaces) {
@@ -313,7 +305,6 @@ func (m *model) anyWaiting() *Job {
 	return nil
 }
 
-// requeued records that jobs wait again, except those that no place can run.
 func (m *model) requeued(jobs, nowhere []*Job, waiting bool, how string) {
 	for _, j := range jobs {
 		if slices.Contains(nowhere, j) {
@@ -340,7 +331,6 @@ func (m *model) breakOff(p Place, jobs []*Job) {
 	m.requeued(jobs[1:], nowhere, false, "broken off")
 }
 
-// move switches a job that runs alone.
 func (m *model) move(p Place) {
 	for i, jobs := range m.runs[p] {
 		if len(jobs) > 1 {
@@ -377,7 +367,6 @@ func (m *model) loseOrRegain(p Place) {
 	m.requeued(waited, m.s.Lose(m.now, p, nil), true, "lost its place")
 }
 
-// audit recomputes the scheduler's totals.
 func (m *model) audit() {
 	waiting := 0
 	for _, f := range m.jobs {
@@ -445,7 +434,6 @@ func (m *model) checkHeap(h *jobHeap) {
 	}
 }
 
-// finish ends everything and checks that nothing is left.
 func (m *model) finish() {
 	for p := range Place(NumPlaces) {
 		m.s.Regain(p)
@@ -467,9 +455,8 @@ func (m *model) finish() {
 	}
 }
 
-// checkOvertaking checks the bound of the package comment: a job without
-// deadline waits at a place only for jobs that arrived less than stretch times
-// its cost after it.
+// checkOvertaking checks that a job without deadline waits at a place only for
+// jobs that arrived less than stretch times its cost after it.
 func (m *model) checkOvertaking() {
 	byPlace := func(p Place) []beginning {
 		var at []beginning

@@ -10,10 +10,10 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// Policy names how places are chosen.
+// Policy names how places are chosen and batches formed.
 type Policy string
 
-// The policies, described in the package comment.
+// The policies; see the package comment.
 const (
 	PolicyCPU   Policy = "cpu"
 	PolicyGPU   Policy = "gpu"
@@ -49,68 +49,56 @@ const (
 	DefaultThreshold = 0.2     // ding09 §9: "20% faster on GPU than on CPU"
 	DefaultWork      = 1 << 20 // ao11 §6.1: 1M, where the paper reached 91,382 queries/s
 	DefaultMaxBatch  = 256
-	// DefaultDepth is the number of jobs that may wait per CPU. In order of
-	// arrival, none then waits longer than the time of this many jobs, whatever
-	// their cost and the number of CPUs: 128 jobs of 20 µs take two CPUs 1.3
-	// ms, 1,024 jobs take 10 ms.
+	// DefaultDepth is the number of jobs that may wait per CPU: 128 jobs of 20 µs
+	// delay two CPUs by 1.3 ms, 1,024 jobs by 10 ms.
 	DefaultDepth = 64
-	// DefaultMaxQueue limits the default number of waiting jobs: as for 16
-	// CPUs.
+	// DefaultMaxQueue limits the default number of waiting jobs.
 	DefaultMaxQueue = 1024
 	DefaultStretch  = 4
 	DefaultUrgent   = 0.5
-	// DefaultGather is the default limit of gathering by PolicyBatch.
-	DefaultGather = 10 * time.Millisecond
+	DefaultGather   = 10 * time.Millisecond
 )
 
 // Options configure a Scheduler. A zero field selects its default.
 type Options struct {
-	// Policy chooses places; default PolicyCost.
+	// Default PolicyCost.
 	Policy Policy
-	// CPUs is the number of jobs that run on the CPU at the same time; default
-	// GOMAXPROCS. Negative: none, and the place is lost.
+	// Number of jobs that run on the CPU at the same time; default GOMAXPROCS.
+	// Negative: none, and the place is lost.
 	CPUs int
-	// Lanes is the number of jobs or batches that run on GPUs at the same time;
-	// default 0: no GPU.
+	// Number of jobs or batches that run on GPUs at the same time; default 0: no
+	// GPU.
 	Lanes int
-	// MaxQueue is the maximum number of waiting jobs; more are shed. Default:
-	// DefaultDepth per CPU, and MaxBatch per lane if that is more, but at most
-	// DefaultMaxQueue. Negative: no limit.
+	// Maximum number of waiting jobs; more are shed. Default: DefaultDepth per
+	// CPU, and MaxBatch per lane if that is more, but at most DefaultMaxQueue.
+	// Negative: no limit.
 	MaxQueue int
-	// Deadline is the default time from arrival to deadline (see Job.Within);
-	// default none.
+	// Default time from arrival to deadline (see Job.Within); default none.
 	Deadline time.Duration
-	// RunLate runs jobs that cannot meet their deadline instead of shedding
-	// them. Deadlines then only affect the order.
+	// RunLate runs jobs that cannot meet their deadline instead of shedding them.
 	RunLate bool
-	// Window is the maximum time that a job waits at an idle GPU for others to
-	// share a launch, if others are expected in that time. Default 0: batches
-	// contain only jobs that arrived while the GPU was busy. For PolicyBatch
-	// the default is DefaultGather.
+	// Maximum time that a job waits at an idle GPU for others to share a launch.
+	// Default 0: batches contain only jobs that arrived while the GPU was busy.
+	// For PolicyBatch the default is DefaultGather.
 	Window time.Duration
-	// MaxBatch is the maximum number of jobs per launch; default 256; 1: no
-	// batches.
+	// Maximum number of jobs per launch; default 256; 1: no batches.
 	MaxBatch int
-	// Threshold is the initial factor by which a job must be faster at a place
-	// to belong to it alone (PolicyQuery); default 0.2.
+	// The initial factor by which a job must be faster at a place to belong to it
+	// alone (PolicyQuery); default 0.2.
 	Threshold float64
-	// Work is the sum of Job.Work at which PolicyBatch starts a batch; default
-	// 1 M postings.
+	// Sum of Job.Work at which PolicyBatch starts a batch; default 1 M postings.
 	Work int64
-	// Stretch limits overtaking: a job lets later, smaller jobs go first for
-	// this multiple of its own cost; default 4; negative: first come, first
-	// served.
+	// Stretch limits overtaking: a job lets later, smaller jobs go first for this
+	// multiple of its cost; default 4; negative: first come, first served.
 	Stretch float64
-	// Urgent is the share of the time to its deadline after which a job
-	// precedes all others; default 0.5.
+	// Share of the time to its deadline after which a job precedes all others;
+	// default 0.5.
 	Urgent float64
-	// Pin makes a Pool bind the thread of a job on the CPU to its own core, if
-	// the job is predicted to take 100 µs or more (Linux only).
+	// Pin makes a Pool bind the thread of a job on the CPU to its own core if it
+	// is predicted to take 100 µs or more (Linux only).
 	Pin bool
 }
 
-// withDefaults returns the options with defaults filled in. The error wraps
-// base.ErrBadInput.
 func (o Options) withDefaults() (Options, error) {
 	policy, err := ParsePolicy(string(o.Policy))
 	if err != nil {
@@ -141,7 +129,6 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// maxServers limits the servers of a place.
 const maxServers = 1 << 12
 
 func setDefault[T comparable](field *T, value T) {

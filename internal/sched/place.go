@@ -33,8 +33,7 @@ func (p Place) String() string {
 // MarshalText returns the name, for JSON.
 func (p Place) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
-// UnmarshalText parses the result of MarshalText. The error wraps
-// base.ErrBadInput.
+// UnmarshalText parses a name. The error wraps base.ErrBadInput.
 func (p *Place) UnmarshalText(name []byte) error {
 	for q := range Place(NumPlaces) {
 		if q.String() == string(name) {
@@ -48,8 +47,8 @@ func (p *Place) UnmarshalText(name []byte) error {
 // Other returns the other place.
 func (p Place) Other() Place { return 1 - p }
 
-// Never is the time of an event that does not happen: as a cost, the job cannot
-// run at that place; as a deadline, there is none.
+// Never is a time that does not come: as a cost, the job cannot run there; as a
+// deadline, there is none.
 const Never = time.Duration(math.MaxInt64)
 
 // plus adds times; Never plus anything is Never.

@@ -14,20 +14,19 @@ type Work interface {
 	// error that wraps ErrFailed or ErrLost, the pool tries the other place.
 	// Run may call Pool.Switch between its steps.
 	Run(ctx context.Context, at Place) error
-	// RunBatch does the work of all jobs of a batch on the GPU. It is called on
-	// the leader; all[0] is the leader's own work. It sets the outcome of each,
-	// as Run would return it: outcomes[i], initially nil, belongs to all[i].
-	// ctx has the values of the leader's context but is never cancelled,
-	// because others depend on the batch. all and outcomes belong to the pool
-	// again when it returns. If it panics, the panic continues in the leader's
-	// Do, and the pool calls Run of each of the others, whatever its outcome,
-	// which must repeat all of the work.
+	// RunBatch does the work of all jobs of a batch on the GPU, on the goroutine
+	// of the leader, whose work is all[0]. It sets outcomes[i], initially nil, to
+	// the error that Run of all[i] would return. ctx has the values of the
+	// leader's context but is never cancelled. all and outcomes belong to the pool
+	// again when it returns. If it panics, the panic continues in the leader's Do,
+	// and the pool calls Run of each of the others, which must repeat all of the
+	// work.
 	RunBatch(ctx context.Context, all []Work, outcomes []error)
 }
 
 // Pool runs work on the processors of this machine, as its Scheduler decides.
-// It has no goroutines: work runs on the submitting goroutine when it is its
-// turn; a leader runs its batch. Safe for concurrent use.
+// It has no goroutines: work runs on the submitting goroutine; a leader runs
+// its batch. Safe for concurrent use.
 type Pool struct {
 	start   time.Time
 	cores   *cores    // nil: threads are not pinned
@@ -35,14 +34,13 @@ type Pool struct {
 
 	mu     sync.Mutex
 	s      *Scheduler
-	picked []*Job      // for Next and Expired
-	one    []*Job      // scratch
+	picked []*Job // for Next and Expired
+	one    []*Job
 	timer  *time.Timer // calls Next again; nil before its first use
 	wakeAt time.Duration
 	spare  []*batch
 }
 
-// task is a pool's state of a job.
 type task struct {
 	work    Work
 	batch   *batch        // the batch that the job leads; nil: it runs alone
@@ -65,7 +63,6 @@ const (
 	ended             // with task.outcome
 )
 
-// batch is the jobs of a run and their work, in the same order.
 type batch struct {
 	jobs     []*Job
 	works    []Work
@@ -85,7 +82,8 @@ func NewPool(o Options) (*Pool, error) {
 	return p, nil
 }
 
-// Now returns the pool's time, the time of Job.Arrived and Job.Deadline.
+// Now returns the time of the pool's clock, which is the clock of Job.Arrived
+// and Job.Deadline.
 func (p *Pool) Now() time.Duration { return time.Since(p.start) }
 
 // TimeOf converts a time of the pool's clock.
@@ -94,12 +92,11 @@ func (p *Pool) TimeOf(at time.Duration) time.Time { return p.start.Add(at) }
 // Options returns the options with the defaults filled in.
 func (p *Pool) Options() Options { return p.s.o }
 
-// Do waits for a server and runs the work of the job there; on an idle pool it
-// runs at once, without allocation. It returns the error of the work, *Overload
-// if the job was shed, ErrNoPlace, or ctx.Err() if ctx ended while the job
-// waited. A deadline of ctx also applies to the job, unless it is
-// Admitted. When Do returns, nothing
-// works on the job any more, and the caller may reuse it.
+// Do waits for a server and runs the work of the job there, without allocation
+// on an idle pool. It returns the error of the work, *Overload if the job was
+// shed, ErrNoPlace, or ctx.Err() if ctx ended while the job waited. A deadline
+// of ctx also applies to the job, unless it is Admitted. When Do returns, the
+// caller may reuse the job.
 func (p *Pool) Do(ctx context.Context, j *Job, w Work) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -141,8 +138,7 @@ func (p *Pool) Do(ctx context.Context, j *Job, w Work) error {
 	}
 }
 
-// lock takes the lock on the job's goroutine, unless this goroutine already
-// holds it after a panic.
+// lock takes the lock, unless the job's goroutine still holds it after a panic.
 func (p *Pool) lock(j *Job) {
 	if !j.task.locks {
 		p.mu.Lock()
@@ -155,9 +151,8 @@ func (p *Pool) unlock(j *Job) {
 	p.mu.Unlock()
 }
 
-// unlockAfterPanic releases the lock if the job's goroutine still holds it when
-// its Do ends because the scheduler panicked. That is a bug, but it must not
-// block other queries.
+// unlockAfterPanic lets other queries continue if the scheduler panicked while
+// the job's goroutine held the lock.
 func (p *Pool) unlockAfterPanic(j *Job) {
 	if j.task.locks {
 		defer p.unlock(j)
@@ -165,8 +160,8 @@ func (p *Pool) unlockAfterPanic(j *Job) {
 	}
 }
 
-// dispatch gives work to idle servers until none is left. self is the job of
-// the calling goroutine, which is not signalled. The lock is held.
+// dispatch gives work to idle servers. self is the job of the calling
+// goroutine, which is not signalled. The lock is held.
 func (p *Pool) dispatch(now time.Duration, self *Job) {
 	if p.s.Queued() == 0 {
 		return
@@ -210,7 +205,6 @@ func (p *Pool) retryAfter(now time.Duration) time.Duration {
 	return min(max(least/2, time.Millisecond), longest)
 }
 
-// tell gives a job its verdict.
 func (p *Pool) tell(j, self *Job, v verdict, outcome error) {
 	t := &j.task
 	t.verdict, t.outcome = v, outcome
@@ -227,7 +221,6 @@ func (t *task) ring() {
 	}
 }
 
-// setTimer schedules a call of tick after d.
 func (p *Pool) setTimer(d time.Duration) {
 	if p.timer == nil {
 		p.timer = time.AfterFunc(d, p.tick)
@@ -236,7 +229,6 @@ func (p *Pool) setTimer(d time.Duration) {
 	p.timer.Reset(d)
 }
 
-// tick dispatches jobs that may begin now without another event.
 func (p *Pool) tick() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -244,7 +236,6 @@ func (p *Pool) tick() {
 	p.dispatch(p.Now(), nil)
 }
 
-// batchOf creates a batch of the jobs of a lane.
 func (p *Pool) batchOf(jobs []*Job) *batch {
 	var b *batch
 	if last := len(p.spare) - 1; last >= 0 {
@@ -262,12 +253,12 @@ func (p *Pool) batchOf(jobs []*Job) *batch {
 }
 
 // pinFrom is the predicted time from which a job is pinned. Pinning and
-// unpinning take about 5 µs; docs/divergence.md lists the gain (BenchmarkPin).
+// unpinning take about 5 µs; docs/divergence.md lists the gain.
 const pinFrom = 100 * time.Microsecond
 
-// run runs a job, or the batch that it leads, and releases the server. again
-// means that the job waits for another place; the lock is then held. If the
-// work panics, everything is released and the panic continues.
+// run runs a job, or the batch that it leads, and releases the server, also
+// after a panic. again means that the job waits for another place; the lock is
+// then held.
 func (p *Pool) run(ctx context.Context, j *Job) (again bool, err error) {
 	if j.task.batch != nil {
 		return p.lead(ctx, j)
@@ -292,7 +283,6 @@ func (p *Pool) run(ctx context.Context, j *Job) (again bool, err error) {
 	return false, err
 }
 
-// pin binds the thread of a job that runs on the CPU to a core, if required.
 func (p *Pool) pin(j *Job) {
 	if p.cores == nil || j.Place != CPU || j.Cost[CPU] < pinFrom {
 		return
@@ -309,9 +299,8 @@ func (p *Pool) unpin(j *Job) {
 	}
 }
 
-// giveUp releases a job's server, or its position in a queue, after its work or
-// the scheduler panicked. It may have neither, after an unsuccessful Switch.
-// The lock is held.
+// giveUp releases the server or the position in a queue of a job after a panic.
+// The job may have neither, after an unsuccessful Switch. The lock is held.
 func (p *Pool) giveUp(j *Job) {
 	now := p.Now()
 	switch j.state {
@@ -325,8 +314,7 @@ func (p *Pool) giveUp(j *Job) {
 	p.dispatch(now, j)
 }
 
-// finish releases the server of a job that ran alone, and reports whether the
-// job waits again. The lock is held.
+// finish releases the server of a job that ran alone. The lock is held.
 func (p *Pool) finish(j *Job, err error) (again bool) {
 	if j.state != running { // cancelled while it waited in a Switch
 		return false
@@ -345,8 +333,8 @@ func (p *Pool) finish(j *Job, err error) (again bool) {
 	return again
 }
 
-// fail ends a failed run, marks the place lost if necessary, and returns the
-// jobs that no place can run. The lock is held.
+// fail ends a failed run and returns the jobs that no place can run. The lock
+// is held.
 func (p *Pool) fail(now time.Duration, at Place, jobs []*Job, err error) (nowhere []*Job) {
 	if errors.Is(err, ErrLost) {
 		p.lose(now, at)
@@ -354,8 +342,7 @@ func (p *Pool) fail(now time.Duration, at Place, jobs []*Job, err error) (nowher
 	return p.s.Fail(now, at, jobs, nil)
 }
 
-// lose marks a place lost and ends the jobs that no other place can run. The
-// lock is held.
+// lose ends the jobs that no other place can run. The lock is held.
 func (p *Pool) lose(now time.Duration, at Place) {
 	for _, j := range p.s.Lose(now, at, nil) {
 		p.tell(j, nil, ended, fmt.Errorf("%w: the %s was lost", ErrNoPlace, at))
@@ -380,13 +367,11 @@ func (p *Pool) Regain(at Place) {
 	p.dispatch(p.Now(), nil)
 }
 
-// Switch releases the job's server and waits for a server of another place,
-// between two steps of its work. Job.Place is then the place where the job
-// continues: its old place if the other was lost meanwhile. With ErrNoPlace the
-// job still has its server and continues there. With any other error the job
-// has no server, and its work must return the error at once: the error of ctx,
-// or ErrLost if no place is left. Only for work that runs alone, on the
-// goroutine that called Do.
+// Switch releases the job's server and waits for a server of another place. The
+// job continues at Job.Place: its old place if the other was lost meanwhile.
+// With ErrNoPlace the job still has its server and continues there. Any other
+// error the work must return at once: the error of ctx, or ErrLost if no place
+// is left. Only for work that runs alone, on the goroutine that called Do.
 func (p *Pool) Switch(ctx context.Context, j *Job, to Place) error {
 	if j.Place == to {
 		return nil
@@ -399,7 +384,6 @@ func (p *Pool) Switch(ctx context.Context, j *Job, to Place) error {
 	return err
 }
 
-// move is Switch for a job that is not pinned.
 func (p *Pool) move(ctx context.Context, j *Job, to Place) error {
 	p.lock(j)
 	now := p.Now()
@@ -426,9 +410,8 @@ func (p *Pool) Wait(at Place) time.Duration {
 	return p.s.Wait(p.Now(), at)
 }
 
-// Free reports whether an arriving job would find an idle server. It may return
-// false while jobs wait that the job would overtake. Unlike Wait, it takes no
-// lock.
+// Free reports, without a lock, whether an arriving job would find an idle
+// server. It may return false while jobs wait that the job would overtake.
 func (p *Pool) Free(at Place) bool { return p.s.places[at].free.Load() }
 
 // Stats returns statistics up to now.

@@ -8,12 +8,12 @@ import (
 )
 
 // errLeader is the outcome of the other jobs of a batch whose leader panics, if
-// no place can run them any more.
+// no place can run them.
 var errLeader = fmt.Errorf("the work that led the batch panicked: %w", ErrFailed)
 
-// lead runs the batch that the job leads and tells the others their outcome. It
-// returns the results of run. If the work panics, the panic continues, and the
-// others run again, because the job that caused the panic is unknown.
+// lead runs the batch that the job leads; its results are those of run. If the
+// work panics, the panic continues, and the others run again, because the job
+// that caused it is unknown.
 func (p *Pool) lead(ctx context.Context, j *Job) (again bool, err error) {
 	b := j.task.batch
 	returned := false
@@ -40,8 +40,8 @@ func (p *Pool) lead(ctx context.Context, j *Job) (again bool, err error) {
 }
 
 // finishBatch releases the lane, requeues jobs whose outcome is ErrFailed if
-// again finds a place for them, tells the rest their outcome, and reports
-// whether the leader waits again. The lock is held.
+// again finds a place for them, and tells the rest their outcome. The lock is
+// held.
 func (p *Pool) finishBatch(leader *Job, b *batch, again func(time.Duration, Place, *Job) bool) (waits bool) {
 	now := p.Now()
 	at := leader.Place

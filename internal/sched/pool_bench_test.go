@@ -11,7 +11,6 @@ import (
 	"time"
 )
 
-// BenchmarkDo measures the overhead per job on an idle machine.
 func BenchmarkDo(b *testing.B) {
 	for _, c := range []struct {
 		name string
@@ -38,8 +37,6 @@ func BenchmarkDo(b *testing.B) {
 	}
 }
 
-// BenchmarkDoAtOnce is BenchmarkDo on all cores at the same time, with a
-// contended lock.
 func BenchmarkDoAtOnce(b *testing.B) {
 	p := newPool(b, Options{CPUs: 64, Lanes: 1})
 	b.RunParallel(func(pb *testing.PB) {
@@ -52,7 +49,6 @@ func BenchmarkDoAtOnce(b *testing.B) {
 	})
 }
 
-// scan is work that reads an array, as a query reads lists.
 type scan struct {
 	data []uint32
 	n    int
@@ -68,8 +64,8 @@ func (s *scan) Run(context.Context, Place) error {
 
 func (*scan) RunBatch(context.Context, []Work, []error) {}
 
-// BenchmarkPin compares latencies with and without pinned threads, in
-// alternating slices, at half of the capacity, with one job server per core.
+// BenchmarkPin alternates slices with and without pinned threads, at half of
+// the capacity, with one job server per core.
 func BenchmarkPin(b *testing.B) {
 	for _, postings := range []int{1 << 14, 1 << 16, 1 << 18} {
 		b.Run(fmt.Sprintf("postings=%d", postings), func(b *testing.B) { benchmarkPin(b, postings) })

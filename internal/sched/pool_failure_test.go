@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// TestPoolDeviceFailsInMidBatch checks that no job is lost or runs twice when a
-// GPU fails during a batch, temporarily or permanently.
+// No job is lost or runs twice when a GPU fails, temporarily or permanently.
 func TestPoolDeviceFailsInMidBatch(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -27,7 +26,7 @@ func TestPoolDeviceFailsInMidBatch(t *testing.T) {
 					case at == CPU, i == 0: // the next batch fails
 						return nil
 					case i%4 == 3:
-						return errBad // an error of the work: no retry
+						return errBad // no retry
 					case lost:
 						return fmt.Errorf("device 0: %w", ErrLost)
 					case i%2 == 1:
@@ -74,13 +73,13 @@ func TestPoolDeviceFailsInMidBatch(t *testing.T) {
 	}
 }
 
-// TestPoolDeadlinesAfterFailedBatch: jobs of a failed batch whose deadline has
-// passed are told at once, including the leader, although all servers stay
-// busy; the others wait again until they expire or a server is idle.
+// Jobs of a failed batch whose deadline has passed are told at once, although
+// all servers stay busy; the others wait again until they expire or a server is
+// idle.
 func TestPoolDeadlinesAfterFailedBatch(t *testing.T) {
 	for _, c := range []struct{ within, after time.Duration }{
 		{50 * ms, 102 * ms},    // the batch ends 102 ms after their arrival
-		{200 * ms, 180*ms + 1}, // 20 ms are left for the CPU
+		{200 * ms, 180*ms + 1}, // 20 ms left for the CPU
 		{20 * time.Second, 0},  // the CPU is idle earlier
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -127,9 +126,8 @@ func TestPoolDeadlinesAfterFailedBatch(t *testing.T) {
 	}
 }
 
-// TestPoolCancelInBatch checks that a job whose caller cancels while a batch
-// runs it stays in the batch until its end, and is not retried if the batch
-// fails.
+// A job that is cancelled while a batch runs it stays in the batch, and is not
+// retried if it fails.
 func TestPoolCancelInBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, Options{Policy: PolicyGPU, CPUs: 1, Lanes: 1})
@@ -168,7 +166,6 @@ func TestPoolCancelInBatch(t *testing.T) {
 	})
 }
 
-// TestPoolLose checks that jobs waiting for a lost place move to the other.
 func TestPoolLose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, Options{Policy: PolicyGPU, CPUs: 1, Lanes: 1, MaxBatch: 1})
@@ -188,7 +185,6 @@ func TestPoolLose(t *testing.T) {
 	})
 }
 
-// switcher is work that changes its place in the middle.
 type switcher struct {
 	sleeper
 	p       *Pool
@@ -244,7 +240,6 @@ func TestPoolSwitch(t *testing.T) {
 	})
 }
 
-// TestPoolSwitchEnds checks the errors of a Switch that gets no server.
 func TestPoolSwitchEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, Options{Policy: PolicyRatio, CPUs: 1, Lanes: 1})
@@ -270,8 +265,6 @@ func TestPoolSwitchEnds(t *testing.T) {
 	})
 }
 
-// TestPoolPanicsAfterSwitchInVain: work that panics after a failed Switch has
-// no server to release.
 func TestPoolPanicsAfterSwitchInVain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, Options{Policy: PolicyRatio, CPUs: 1, Lanes: 1})
@@ -300,8 +293,8 @@ func TestPoolPanicsAfterSwitchInVain(t *testing.T) {
 	})
 }
 
-// TestPoolSchedulerPanics: a panic of the scheduler fails only the query that
-// triggers it: the lock is released, and the query waits no more.
+// Only the query that triggers the panic fails: the lock is released, and the
+// query waits no more.
 func TestPoolSchedulerPanics(t *testing.T) {
 	for _, inSwitch := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -348,13 +341,11 @@ func TestPoolSchedulerPanics(t *testing.T) {
 	}
 }
 
-// runner is work that is never in a batch.
 type runner func(ctx context.Context, at Place) error
 
 func (r runner) Run(ctx context.Context, at Place) error   { return r(ctx, at) }
 func (r runner) RunBatch(context.Context, []Work, []error) { panic("it must run alone") }
 
-// panicker is work that panics.
 type panicker struct{ after time.Duration }
 
 func (w *panicker) Run(context.Context, Place) error { panic("run") }
@@ -401,9 +392,8 @@ func TestPoolPanics(t *testing.T) {
 	})
 }
 
-// TestPoolLeaderPanics checks that each job of a batch whose leader panics runs
-// again, once: on the CPU, or alone on the GPU if only the GPU can run it. A
-// cancelled job does not.
+// Each job of the batch except a cancelled one runs again, once: on the CPU, or
+// alone on the GPU if only the GPU can run it.
 func TestPoolLeaderPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, Options{Policy: PolicyGPU, CPUs: 2, Lanes: 1})
@@ -457,7 +447,7 @@ func TestPoolLeaderPanics(t *testing.T) {
 				t.Errorf("job %d ran %d times, last at the %s in a batch of %d; want %d, at the %s", i, n, w.at, jobs[i].Batch, want, at)
 			}
 		}
-		// All but the panic took the predicted time: the slowdown is unchanged.
+		// All but the panic took the predicted time.
 		if s := p.Stats(); s.Arrived != others+2 || s.Ended != s.Arrived || s.Places[GPU].Slowdown != 1 {
 			t.Errorf("%+v", s)
 		}
@@ -465,9 +455,8 @@ func TestPoolLeaderPanics(t *testing.T) {
 	})
 }
 
-// TestPoolSwitchOfNoPlace: if the target of a Switch is lost after the job's
-// server was released, and no place can continue the job, the error is not
-// ErrNoPlace.
+// If the target of a Switch is lost after the job's server was released, and no
+// place can continue the job, the error is not ErrNoPlace.
 func TestPoolSwitchOfNoPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, Options{Policy: PolicyRatio, CPUs: 1, Lanes: 1})

@@ -14,7 +14,6 @@ import (
 
 const ms = time.Millisecond
 
-// sleeper is work that takes virtual time.
 type sleeper struct {
 	takes   [NumPlaces]time.Duration
 	batched time.Duration
@@ -24,7 +23,6 @@ type sleeper struct {
 	watch   *watcher
 }
 
-// watcher counts concurrent runs.
 type watcher struct {
 	running, most [NumPlaces]atomic.Int32
 }
@@ -81,7 +79,6 @@ func (s *sleeper) RunBatch(ctx context.Context, all []Work, outcomes []error) {
 	}
 }
 
-// job returns a job with correct predictions.
 func (s *sleeper) job() *Job {
 	return &Job{Cost: s.takes, Batched: s.batched}
 }
@@ -99,7 +96,6 @@ func newPool(t testing.TB, o Options) *Pool {
 	return p
 }
 
-// checkIdle checks that all servers are idle and nothing waits.
 func checkIdle(t *testing.T, p *Pool) {
 	t.Helper()
 	s := p.Stats()
@@ -160,8 +156,7 @@ func TestPoolRunsEachOnce(t *testing.T) {
 	}
 }
 
-// TestPoolOrder checks first come, first served on one CPU, and small jobs
-// first.
+// First come, first served on one CPU, and small jobs first.
 func TestPoolOrder(t *testing.T) {
 	for _, c := range []struct {
 		stretch float64
@@ -189,8 +184,7 @@ func TestPoolOrder(t *testing.T) {
 	}
 }
 
-// TestPoolDoesNotStarve checks that a stream of small jobs that saturates the
-// CPU delays a large one for its stretch at most.
+// A stream of small jobs delays a large one for its stretch at most.
 func TestPoolDoesNotStarve(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, Options{Policy: PolicyCPU, CPUs: 1, MaxQueue: -1})
@@ -221,8 +215,8 @@ func TestPoolDoesNotStarve(t *testing.T) {
 	})
 }
 
-// TestPoolDeadlineOrder checks that a job near its deadline precedes all
-// others, and that a job that would miss it is shed without running.
+// A job near its deadline precedes all others, and a job that would miss it is
+// shed.
 func TestPoolDeadlineOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, Options{Policy: PolicyCPU, CPUs: 1, MaxQueue: -1})
@@ -256,8 +250,6 @@ func TestPoolDeadlineOrder(t *testing.T) {
 	})
 }
 
-// TestPoolExpires checks that a job is shed when a wrong prediction of the
-// queue makes it too late.
 func TestPoolExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, Options{Policy: PolicyCPU, CPUs: 1, Deadline: 20 * ms})
@@ -281,8 +273,7 @@ func TestPoolExpires(t *testing.T) {
 	})
 }
 
-// TestPoolSteals checks that an idle CPU takes exactly those jobs from the
-// GPU's queue that then end earlier.
+// An idle CPU takes exactly the jobs of the GPU's queue that then end earlier.
 func TestPoolSteals(t *testing.T) {
 	for _, c := range []struct {
 		cpu    time.Duration
@@ -353,8 +344,8 @@ func TestPoolCancelWhileQueued(t *testing.T) {
 	})
 }
 
-// TestPoolCancelLetsOthersBegin: an idle server skips jobs hidden behind
-// others; it sees them when one of those leaves.
+// An idle server skips jobs hidden behind others; it sees them when one of
+// these leaves.
 func TestPoolCancelLetsOthersBegin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, Options{CPUs: 1, Lanes: 1, MaxBatch: 1, MaxQueue: -1, Stretch: -1})
@@ -396,8 +387,6 @@ func TestPoolCancelLetsOthersBegin(t *testing.T) {
 	})
 }
 
-// TestPoolContextDeadline checks that the deadline of a context is used for
-// shedding and ordering.
 func TestPoolContextDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, Options{Policy: PolicyCPU, CPUs: 1})
@@ -415,8 +404,6 @@ func TestPoolContextDeadline(t *testing.T) {
 	})
 }
 
-// TestPoolBatches checks that jobs that arrive while the GPU is busy share a
-// launch.
 func TestPoolBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, Options{Policy: PolicyGPU, CPUs: 1, Lanes: 1, MaxBatch: 8})
@@ -443,8 +430,7 @@ func TestPoolBatches(t *testing.T) {
 	})
 }
 
-// TestPoolGathers checks that PolicyBatch starts at the computational
-// threshold, or when the window ends, by its timer.
+// PolicyBatch starts at the computational threshold, or when the window ends.
 func TestPoolGathers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, Options{Policy: PolicyBatch, CPUs: 1, Lanes: 1, Work: 100, Window: 20 * ms})
@@ -504,8 +490,8 @@ func TestPoolBackPressure(t *testing.T) {
 	})
 }
 
-// TestPoolOverload checks that at twice the capacity the excess is shed, the
-// rest is served in time, and a second later there is no after-effect.
+// At twice the capacity the excess is shed, the rest is served in time, and a
+// second later there is no after-effect.
 func TestPoolOverload(t *testing.T) {
 	for _, policy := range []Policy{PolicyCPU, PolicyGPU, PolicyQuery, PolicyCost} {
 		t.Run(string(policy), func(t *testing.T) {
@@ -561,7 +547,6 @@ func TestPoolOverload(t *testing.T) {
 	}
 }
 
-// TestPoolRace runs concurrent goroutines, for the race detector.
 func TestPoolRace(t *testing.T) {
 	for _, policy := range []Policy{PolicyQuery, PolicyCost, PolicyBatch} {
 		p := newPool(t, Options{Policy: policy, CPUs: 2, Lanes: 2, MaxQueue: 20, MaxBatch: 4, Deadline: time.Second, Work: 30, Window: 100 * time.Microsecond, Pin: true})
@@ -603,7 +588,6 @@ func TestPoolRace(t *testing.T) {
 	}
 }
 
-// nothing is work that does nothing.
 type nothing struct{}
 
 func (nothing) Run(context.Context, Place) error          { return nil }
@@ -623,9 +607,8 @@ func TestPoolDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// TestPoolExpiresInTime checks that a job that becomes too late while all
-// servers are busy for longer than predicted is told at once, not when a server
-// is idle again. A job that runs, or may be late, is unaffected.
+// A job that becomes too late while all servers are busy is told at once. A job
+// that runs, or may be late, is unaffected.
 func TestPoolExpiresInTime(t *testing.T) {
 	for _, runLate := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

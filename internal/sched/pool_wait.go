@@ -5,16 +5,15 @@ import (
 	"time"
 )
 
-// waiter has the channel and timer of a waiting goroutine.
 type waiter struct {
 	// bell signals a verdict, or that a job of a failed batch waits again.
 	bell chan struct{}
 	late *time.Timer // nil before its first use
 }
 
-// await unlocks the pool and waits for the job's verdict. An error means that
-// there is no verdict: the error of ctx after the job was cancelled, or
-// *Overload because it can no longer meet its deadline.
+// await unlocks the pool and waits for the job's verdict. With an error there
+// is none: the error of ctx after the job was cancelled, or *Overload because
+// it is late.
 func (p *Pool) await(ctx context.Context, j *Job) error {
 	t := &j.task
 	if t.verdict != undecided {
@@ -64,8 +63,8 @@ func (p *Pool) await(ctx context.Context, j *Job) error {
 	}
 }
 
-// numRings is the maximum number of unread signals: one to wait again, and one
-// with a verdict.
+// numRings is the maximum number of unread signals: to wait again, and a
+// verdict.
 const numRings = 2
 
 func (w *waiter) stop() {
@@ -82,8 +81,6 @@ func (w *waiter) hush() {
 	}
 }
 
-// lateAfter returns a channel that receives when the time is later than last;
-// nil if that never happens.
 func (w *waiter) lateAfter(last, now time.Duration) <-chan time.Time {
 	if last == Never {
 		return nil
@@ -96,8 +93,7 @@ func (w *waiter) lateAfter(last, now time.Duration) <-chan time.Time {
 	return w.late.C
 }
 
-// expire sheds a waiting job that can no longer meet its deadline; nil if it
-// does not wait.
+// expire sheds a waiting job that is late; nil if it does not wait.
 func (p *Pool) expire(j *Job) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

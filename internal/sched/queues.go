@@ -2,17 +2,15 @@ package sched
 
 import "time"
 
-// queues has the waiting jobs and the places that they wait for. A waiting job
-// is in one queue, that of its group, and may also be in watch.
+// A waiting job is in one queue, that of its group, and may also be in watch.
 type queues struct {
 	places  [NumPlaces]station
 	open    jobHeap // ding09's third group, by arrival
 	watch   jobHeap // waiting jobs, by the time to reconsider them
-	stretch float64 // Options.Stretch
-	urgency float64 // Options.Urgent
+	stretch float64
+	urgency float64
 }
 
-// init initialises q, which is zero.
 func (q *queues) init(o *Options) {
 	q.open, q.watch = jobHeap{kind: inQueue}, jobHeap{kind: inWatch}
 	q.stretch, q.urgency = o.Stretch, o.Urgent
@@ -20,27 +18,22 @@ func (q *queues) init(o *Options) {
 	q.places[GPU].open(GPU, o.Lanes, o.Stretch == 0)
 }
 
-// queued returns the number of waiting jobs.
 func (q *queues) queued() int {
 	return q.places[CPU].queued() + q.places[GPU].queued() + q.open.len()
 }
 
-// free reports whether a place has an idle server and nothing to run.
 func (q *queues) free(p Place) bool {
 	st := &q.places[p]
 	return !st.lost && len(st.idle) > 0 && st.queued() == 0 && q.open.len() == 0
 }
 
-// present reports whether the job can run at p and p is available.
 func (q *queues) present(j *Job, p Place) bool { return j.can(p) && !q.places[p].lost }
 
-// enqueue lets the job wait for p, in a group.
 func (q *queues) enqueue(now time.Duration, j *Job, p Place, g group) {
 	j.state, j.since = waiting, now
 	q.put(j, p, g)
 }
 
-// put inserts a waiting job into a queue and the watch heap.
 func (q *queues) put(j *Job, p Place, g group) {
 	j.aimed, j.group = p, g
 	st := &q.places[p]
@@ -65,7 +58,6 @@ func (q *queues) put(j *Job, p Place, g group) {
 	}
 }
 
-// account adds a waiting job to the places' totals, or removes it.
 func (q *queues) account(j *Job, sign int) {
 	q.places[j.aimed].account(j, sign)
 	if j.group == open {
@@ -73,7 +65,6 @@ func (q *queues) account(j *Job, sign int) {
 	}
 }
 
-// take removes a waiting job from all queues.
 func (q *queues) take(j *Job) {
 	st := &q.places[j.aimed]
 	q.account(j, -1)
@@ -90,8 +81,7 @@ func (q *queues) take(j *Job) {
 	}
 }
 
-// key returns the time at which the job should begin at p; see the package
-// comment.
+// key is defined in the package comment.
 func (q *queues) key(j *Job, p Place) time.Duration {
 	cost := min(j.Cost[p], longest)
 	affinity := 0.0
@@ -105,7 +95,6 @@ func (q *queues) key(j *Job, p Place) time.Duration {
 	return key
 }
 
-// urgentAt returns the time from which the job precedes all others.
 func (q *queues) urgentAt(j *Job) time.Duration {
 	if j.Deadline == Never {
 		return Never

@@ -6,10 +6,10 @@ import (
 	"github.com/griffin-search/griffin/internal/invariant"
 )
 
-// Scheduler decides which job runs next and where. It has no clock: now is the
-// time of the driver's clock and never decreases. Every job that Arrive admits
-// comes out exactly once: of Next, after which it returns by Done, Fail or
-// Switch; or of Expired, Expire or Cancel. Not safe for concurrent use.
+// Scheduler decides which job runs next and where. The argument now of its
+// methods never decreases. Every admitted job comes out exactly once: of Next,
+// after which it returns by Done, Fail or Switch; or of Expired, Expire or
+// Cancel. Not safe for concurrent use.
 type Scheduler struct {
 	o     Options
 	rules queueRules
@@ -22,7 +22,7 @@ type Scheduler struct {
 	gap     time.Duration // moving mean of the time between arrivals at the GPU
 	last    time.Duration // the last such arrival
 	counts  counts
-	one     []*Job // scratch
+	one     []*Job
 }
 
 // New returns a scheduler. The error wraps base.ErrBadInput.
@@ -44,16 +44,15 @@ func (s *Scheduler) Options() Options { return s.o }
 func (s *Scheduler) Queued() int { return s.queued() }
 
 // Arrive admits a job, which then waits until Next returns it. It returns
-// *Overload if the job is shed, or ErrNoPlace; then the job belongs to the
-// caller again.
+// *Overload if the job is shed, or ErrNoPlace; in both cases the job belongs to
+// the caller again.
 func (s *Scheduler) Arrive(now time.Duration, j *Job) error {
 	_, err := s.arrive(now, j, j.Within, false /* at once */)
 	return err
 }
 
 // arrive is Arrive with an explicit time to the deadline. With atOnce a job
-// that finds an idle server begins there, and running is true: Next would
-// return this job alone.
+// that finds an idle server begins there, and running is true.
 func (s *Scheduler) arrive(now time.Duration, j *Job, within time.Duration, atOnce bool) (running bool, err error) {
 	switch {
 	case j.Admitted:
@@ -90,8 +89,6 @@ func (s *Scheduler) arrive(now time.Duration, j *Job, within time.Duration, atOn
 	return false, nil
 }
 
-// waits reports whether an arriving job is predicted to wait; a job of the
-// third group, at both places.
 func (s *Scheduler) waits(now time.Duration, j *Job, p Place, g group) bool {
 	for q := range Place(NumPlaces) {
 		if (q == p || g == open) && s.present(j, q) && s.end(now, j, q) == plus(now, j.Cost[q]) {
@@ -101,19 +98,17 @@ func (s *Scheduler) waits(now time.Duration, j *Job, p Place, g group) bool {
 	return true
 }
 
-// Jobs whose own predicted time is too long are tried from time to time: a job
-// that never runs is never measured, and a wrong prediction would persist.
+// Jobs that are predicted to be late are tried from time to time: otherwise
+// they would never be measured, and a wrong prediction would persist.
 const (
 	// trialPause is the pause after a trial, as a multiple of its measured or
 	// predicted time.
 	trialPause = 16
-	// trialReach is the largest assumed error of a prediction, as a factor:
-	// costs are corrected by up to 20, and inflated for uncertainty by up to 3.
+	// trialReach is the largest assumed factor of an error: costs are corrected by
+	// up to 20, and inflated for uncertainty by up to 3.
 	trialReach = 60
 )
 
-// tries reports whether a job runs although it is predicted to be late: on an
-// idle place, and not too often.
 func (s *Scheduler) tries(now time.Duration, j *Job, p Place) bool {
 	cost := min(j.Cost[p], longest)
 	if now < s.trialAt || !s.free(p) || cost/trialReach > j.Deadline-now {
@@ -123,13 +118,11 @@ func (s *Scheduler) tries(now time.Duration, j *Job, p Place) bool {
 	return true
 }
 
-// shed counts a shed job and returns its error.
 func (s *Scheduler) shed(why Reason, after time.Duration) error {
 	s.counts.shed[why]++
 	return &Overload{Reason: why, RetryAfter: min(max(after, time.Millisecond), longest)}
 }
 
-// end predicts the end at p of a job that arrives now.
 func (s *Scheduler) end(now time.Duration, j *Job, p Place) time.Duration {
 	if !s.present(j, p) {
 		return Never
@@ -141,9 +134,9 @@ func (s *Scheduler) end(now time.Duration, j *Job, p Place) time.Duration {
 	return plus(now+wait, j.Cost[p])
 }
 
-// promote moves jobs that have waited long enough: a job near its deadline
-// precedes all others of its place; a job of the third group joins the place
-// with the earlier predicted end.
+// promote moves jobs that have waited long enough: jobs near their deadline
+// into urgent, jobs of the third group to the place with the earlier predicted
+// end.
 func (s *Scheduler) promote(now time.Duration) {
 	for j := s.watch.first(); j != nil && j.key[inWatch] <= now; j = s.watch.first() {
 		g, p := j.group, j.aimed
@@ -159,11 +152,10 @@ func (s *Scheduler) promote(now time.Duration) {
 	}
 }
 
-// Next returns the work for an idle server of p: one job, or a batch of jobs
-// with the leader first, appended to dst. If there is nothing to run, wake is
-// the time to ask again unless a job arrives or ends before; Never if only such
-// an event can help. Jobs that can no longer meet their deadline are skipped
-// and come out of Expired.
+// Next appends to dst the work for an idle server of p: one job, or a batch
+// with the leader first. If there is none, wake is the time to ask again unless
+// a job arrives or ends before. Jobs that can no longer meet their deadline
+// come out of Expired.
 func (s *Scheduler) Next(now time.Duration, p Place, dst []*Job) (jobs []*Job, wake time.Duration) {
 	st := &s.places[p]
 	s.passed[p] = false
@@ -197,7 +189,6 @@ func (s *Scheduler) wake(now time.Duration, p Place, until time.Duration) time.D
 	return until
 }
 
-// begin starts a run of jobs that are in no queue.
 func (s *Scheduler) begin(now time.Duration, p Place, jobs []*Job, predicted time.Duration) {
 	server := s.places[p].begin(now, predicted, len(jobs))
 	for _, j := range jobs {
@@ -216,15 +207,14 @@ func (s *Scheduler) Expired(dst []*Job) []*Job {
 	return dst
 }
 
-// Done ends a run of jobs, as Next returned them (without those that switched):
-// their server is idle again. took is the time of the run; 0 if it must not be
-// compared with the prediction.
+// Done ends a run of jobs, as Next returned them (without those that switched).
+// took is the time of the run; 0 if it must not be compared with the
+// prediction.
 func (s *Scheduler) Done(now time.Duration, p Place, jobs []*Job, took time.Duration) {
 	s.release(now, p, jobs, took)
 	s.counts.ended += int64(len(jobs))
 }
 
-// release frees the server of jobs.
 func (s *Scheduler) release(now time.Duration, p Place, jobs []*Job, took time.Duration) {
 	st := &s.places[p]
 	first := jobs[0]
@@ -250,7 +240,6 @@ func (s *Scheduler) Fail(now time.Duration, p Place, jobs, dst []*Job) []*Job {
 	return dst
 }
 
-// evict lets a job that was at p wait at the other place, or appends it to dst.
 func (s *Scheduler) evict(now time.Duration, j *Job, p Place, dst []*Job) []*Job {
 	if !s.present(j, p.Other()) {
 		s.counts.ended++
@@ -262,7 +251,7 @@ func (s *Scheduler) evict(now time.Duration, j *Job, p Place, dst []*Job) []*Job
 }
 
 // retry lets a job wait at the other place whose run at p failed but was
-// counted as done; false if it cannot run there.
+// counted as done.
 func (s *Scheduler) retry(now time.Duration, p Place, j *Job) bool {
 	s.counts.failed++
 	if !s.present(j, p.Other()) {
@@ -276,7 +265,7 @@ func (s *Scheduler) retry(now time.Duration, p Place, j *Job) bool {
 
 // rerun lets a job wait again whose run at p was aborted by another job's panic
 // but was counted as done: at the other place or, if it cannot run there, alone
-// at p. false if no place can run it.
+// at p.
 func (s *Scheduler) rerun(now time.Duration, p Place, j *Job) bool {
 	if s.retry(now, p, j) {
 		return true
@@ -320,8 +309,7 @@ func (s *Scheduler) Regain(p Place) { s.places[p].setLost(len(s.places[p].runs) 
 // Lost reports whether a place is lost or has no servers.
 func (s *Scheduler) Lost(p Place) bool { return s.places[p].lost }
 
-// Cancel removes a waiting job and reports whether it did; a running job must
-// end by itself.
+// Cancel removes a waiting job; false if it does not wait.
 func (s *Scheduler) Cancel(now time.Duration, j *Job) bool {
 	if j.state != waiting {
 		return false
@@ -334,7 +322,7 @@ func (s *Scheduler) Cancel(now time.Duration, j *Job) bool {
 }
 
 // lastStart returns the latest time at which a waiting job can begin without
-// being shed: Never if it is not shed.
+// being shed.
 func (s *Scheduler) lastStart(j *Job) time.Duration {
 	if s.o.RunLate || j.Deadline == Never || j.Moves > 0 || j.trial {
 		return Never
@@ -352,8 +340,7 @@ func (s *Scheduler) lastStart(j *Job) time.Duration {
 }
 
 // Expire removes a waiting job that can no longer meet its deadline, and
-// reports whether it did. Next also skips such jobs, but only if a server is
-// idle.
+// reports whether it did.
 func (s *Scheduler) Expire(now time.Duration, j *Job) bool {
 	if j.state != waiting || now <= s.lastStart(j) {
 		return false
@@ -366,9 +353,8 @@ func (s *Scheduler) Expire(now time.Duration, j *Job) bool {
 }
 
 // Switch ends the run of a job that runs alone and lets it wait for another
-// place, where it continues alone. Such a job is not shed. It returns
-// ErrNoPlace if the place is lost or cannot run the job, which then continues
-// at its place.
+// place, where it continues alone. Such a job is not shed. ErrNoPlace: the
+// place is lost or cannot run the job, which keeps its server.
 func (s *Scheduler) Switch(now time.Duration, j *Job, to Place) error {
 	invariant.Check(j.state == running && j.Batch == 1, "sched: switched a job that does not run alone")
 	if !s.present(j, to) {

@@ -22,7 +22,6 @@ func newScheduler(t testing.TB, o Options) *Scheduler {
 	return s
 }
 
-// arrive submits a job that must be admitted.
 func arrive(t *testing.T, s *Scheduler, now time.Duration, cpu, gpu time.Duration) *Job {
 	t.Helper()
 	j := &Job{Cost: both(cpu, gpu)}
@@ -32,7 +31,6 @@ func arrive(t *testing.T, s *Scheduler, now time.Duration, cpu, gpu time.Duratio
 	return j
 }
 
-// next returns the jobs that a place starts.
 func next(s *Scheduler, now time.Duration, p Place) []*Job {
 	jobs, _ := s.Next(now, p, nil)
 	return jobs
@@ -73,7 +71,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestGroups checks the paper's example: 20 % faster on the GPU.
+// The paper's example: 20 % faster on the GPU.
 func TestGroups(t *testing.T) {
 	g := newGroups(0.2)
 	for _, c := range []struct {
@@ -96,7 +94,7 @@ func TestGroups(t *testing.T) {
 func TestGroupsAdapt(t *testing.T) {
 	g := newGroups(0.2)
 	for range 3 {
-		g.adapt(ms, 10*ms) // the GPU is overloaded: fewer jobs belong to it alone
+		g.adapt(ms, 10*ms) // overloaded: fewer jobs belong to it alone
 	}
 	if got := g.at; got[GPU] <= 0.35 || got[CPU] >= 0.12 {
 		t.Errorf("after a queue at the GPU: %v", got)
@@ -124,8 +122,8 @@ func TestGroupsAdapt(t *testing.T) {
 	}
 }
 
-// TestGroupsAdaptToLoad checks that the scheduler updates its groups: jobs that
-// are all slightly faster on the GPU arrive faster than it can run them.
+// Jobs that are all slightly faster on the GPU arrive faster than it can run
+// them.
 func TestGroupsAdaptToLoad(t *testing.T) {
 	s := newScheduler(t, Options{Policy: PolicyQuery, CPUs: 1, Lanes: 1, MaxBatch: 1, MaxQueue: -1})
 	for i := range 200 {
@@ -139,8 +137,8 @@ func TestGroupsAdaptToLoad(t *testing.T) {
 	}
 }
 
-// TestThirdGroupGoesToTheIdle checks ding09's order: the place's own group,
-// then the oldest of the third, then the other's.
+// ding09's order: the place's own group, then the oldest of the third, then the
+// other's.
 func TestThirdGroupGoesToTheIdle(t *testing.T) {
 	s := newScheduler(t, Options{Policy: PolicyQuery, CPUs: 1, Lanes: 1, MaxBatch: 1})
 	gpu := []*Job{arrive(t, s, 0, 9*ms, ms), arrive(t, s, 0, 9*ms, 5*ms), arrive(t, s, 0, 9*ms, 5*ms), arrive(t, s, 0, 9*ms, 5*ms)}
@@ -162,8 +160,7 @@ func TestThirdGroupGoesToTheIdle(t *testing.T) {
 	}
 }
 
-// TestThirdGroupIsPatient checks that a job of the third group joins a place
-// when it has waited its stretch, however busy both are.
+// A job of the third group joins a place when it has waited its stretch.
 func TestThirdGroupIsPatient(t *testing.T) {
 	s := newScheduler(t, Options{Policy: PolicyQuery, CPUs: 1, Lanes: 1, MaxBatch: 1, MaxQueue: -1, Stretch: 4})
 	arrive(t, s, 0, ms, 9*ms)
@@ -197,7 +194,6 @@ func TestThirdGroupIsPatient(t *testing.T) {
 	}
 }
 
-// end1 ends the one run of a place.
 func (s *Scheduler) end1(now time.Duration, p Place) {
 	st := &s.places[p]
 	for i := range st.runs {
@@ -208,8 +204,6 @@ func (s *Scheduler) end1(now time.Duration, p Place) {
 	}
 }
 
-// TestCostChooses checks that cost selects the earliest predicted end, idle and
-// under load.
 func TestCostChooses(t *testing.T) {
 	s := newScheduler(t, Options{CPUs: 1, Lanes: 1})
 	small := arrive(t, s, 0, 20*us, 40*us)
@@ -236,8 +230,6 @@ func TestCostChooses(t *testing.T) {
 	}
 }
 
-// TestCostGoesElsewhereForDeadlines checks that a job that would be late at its
-// place is not shed if the other place meets the deadline.
 func TestCostGoesElsewhereForDeadlines(t *testing.T) {
 	s := newScheduler(t, Options{Policy: PolicyQuery, CPUs: 1, Lanes: 1, Deadline: 10 * ms})
 	arrive(t, s, 0, Never, 6*ms)
@@ -259,8 +251,7 @@ func TestUrgentOnItsPlace(t *testing.T) {
 	}
 }
 
-// TestRetryAfter checks that a shed job is admitted after RetryAfter if nothing
-// else arrives, and not long before.
+// A shed job is admitted after RetryAfter, and not long before.
 func TestRetryAfter(t *testing.T) {
 	random := rand.New(rand.NewPCG(9, 9))
 	for range 300 {
@@ -306,8 +297,6 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// TestSlowdown checks that predicted waits adapt to the error of predicted run
-// times.
 func TestSlowdown(t *testing.T) {
 	s := newScheduler(t, Options{Policy: PolicyCPU, CPUs: 1})
 	now := time.Duration(0)
@@ -324,8 +313,6 @@ func TestSlowdown(t *testing.T) {
 	}
 }
 
-// TestFillKeepsDeadlines checks that no job joins a batch that then ends too
-// late for one of its jobs.
 func TestFillKeepsDeadlines(t *testing.T) {
 	s := newScheduler(t, Options{Policy: PolicyGPU, CPUs: -1, Lanes: 1, Deadline: 10 * ms})
 	var jobs []*Job
@@ -341,8 +328,8 @@ func TestFillKeepsDeadlines(t *testing.T) {
 	}
 }
 
-// TestFillKeepsDeadlinesOfFollowers: a job with less time than the leader joins
-// no batch that ends too late for it.
+// A job with less time than the leader joins no batch that ends too late for
+// it.
 func TestFillKeepsDeadlinesOfFollowers(t *testing.T) {
 	s := newScheduler(t, Options{Policy: PolicyGPU, CPUs: -1, Lanes: 1, Stretch: -1})
 	arrive(t, s, 0, Never, 30*ms)
@@ -358,8 +345,6 @@ func TestFillKeepsDeadlinesOfFollowers(t *testing.T) {
 	}
 }
 
-// TestGatheringIsNotForLoners: a job that runs alone does not wait for others,
-// nor do jobs before it.
 func TestGatheringIsNotForLoners(t *testing.T) {
 	s := newScheduler(t, Options{Policy: PolicyBatch, CPUs: 1, Lanes: 1, Window: 50 * ms, Work: 1 << 30})
 	arrive(t, s, 0, Never, ms)
@@ -378,9 +363,9 @@ func TestGatheringIsNotForLoners(t *testing.T) {
 	}
 }
 
-// TestGatheringKeepsDeadlines: an idle lane that waits for others begins a job
-// in time for its deadline, for a policy that always gathers and for one that
-// gathers if arrivals are frequent.
+// An idle lane that waits for others begins a job in time for its deadline, for
+// a policy that always gathers and for one that gathers if arrivals are
+// frequent.
 func TestGatheringKeepsDeadlines(t *testing.T) {
 	s := newScheduler(t, Options{Policy: PolicyBatch, CPUs: 1, Lanes: 1, Window: 50 * ms, Work: 1 << 30})
 	j := &Job{Cost: both(Never, 8*ms), Within: 10 * ms}
@@ -395,8 +380,8 @@ func TestGatheringKeepsDeadlines(t *testing.T) {
 	}
 }
 
-// TestGatheringEnds: an idle lane stops gathering when a job is near its
-// deadline, or when it has enough jobs.
+// An idle lane stops gathering when a job is near its deadline, or it has
+// enough jobs.
 func TestGatheringEnds(t *testing.T) {
 	s := newScheduler(t, Options{Policy: PolicyBatch, CPUs: 1, Lanes: 1, Window: 50 * ms, Work: 1 << 30})
 	arrive(t, s, 0, Never, ms)
@@ -421,8 +406,7 @@ func TestGatheringEnds(t *testing.T) {
 	}
 }
 
-// TestFillSteals: a batch takes jobs of the CPU that then end sooner, but none
-// that run alone.
+// A batch takes jobs of the CPU that then end sooner, but none that run alone.
 func TestFillSteals(t *testing.T) {
 	s := newScheduler(t, Options{CPUs: 1, Lanes: 1, Stretch: -1})
 	arrive(t, s, 0, 100*ms, Never)
@@ -443,8 +427,8 @@ func TestFillSteals(t *testing.T) {
 	}
 }
 
-// TestFillOfThirdGroup: a batch takes a job of the third group if its addition
-// does not exceed the job's CPU time.
+// A batch takes a job of the third group if its addition does not exceed the
+// job's CPU time.
 func TestFillOfThirdGroup(t *testing.T) {
 	s := newScheduler(t, Options{Policy: PolicyQuery, CPUs: 1, Lanes: 1})
 	arrive(t, s, 0, 100*ms, Never)
@@ -464,9 +448,8 @@ func TestFillOfThirdGroup(t *testing.T) {
 	}
 }
 
-// TestEndsAreOfWhatWaits: a job that waits at an idle GPU for others is
-// predicted to wait for the window, and a waiting job that runs alone counts
-// with its full time.
+// A job that waits at an idle GPU is predicted to wait for the window, and a
+// waiting job that runs alone counts with its full time.
 func TestEndsAreOfWhatWaits(t *testing.T) {
 	s := newScheduler(t, Options{CPUs: 8, Lanes: 1, Window: ms})
 	for i := range 100 { // one every 10 µs
@@ -487,7 +470,6 @@ func TestEndsAreOfWhatWaits(t *testing.T) {
 	}
 }
 
-// TestQueuedOfLostPlace: the time waited for a lost place counts.
 func TestQueuedOfLostPlace(t *testing.T) {
 	s := newScheduler(t, Options{Policy: PolicyGPU, CPUs: 1, Lanes: 1})
 	arrive(t, s, 0, Never, 10*ms)
@@ -499,8 +481,8 @@ func TestQueuedOfLostPlace(t *testing.T) {
 	}
 }
 
-// TestFullQueueAndIdleServer: a full queue does not reject a job that finds an
-// idle server; in the third group, at either place.
+// A full queue does not reject a job that finds an idle server; in the third
+// group, at either place.
 func TestFullQueueAndIdleServer(t *testing.T) {
 	for _, policy := range []Policy{PolicyQuery, PolicyCost} {
 		s := newScheduler(t, Options{Policy: policy, CPUs: 1, Lanes: 1, MaxQueue: 1})
@@ -526,8 +508,7 @@ func TestFullQueueAndIdleServer(t *testing.T) {
 	}
 }
 
-// TestWaitOfServers computes an example: two servers busy for 4 and 8 ms, and 6
-// ms of waiting work.
+// An example: two servers busy for 4 and 8 ms, and 6 ms of waiting work.
 func TestWaitOfServers(t *testing.T) {
 	s := newScheduler(t, Options{Policy: PolicyCPU, CPUs: 2, Stretch: -1})
 	if got := s.Wait(0, CPU); got != 0 {
@@ -556,8 +537,8 @@ func TestWaitOfServers(t *testing.T) {
 	}
 }
 
-// TestHopelessDoNotOvertake checks that jobs that run although they will miss
-// their deadline do not overtake earlier ones.
+// Jobs that run although they will miss their deadline do not overtake earlier
+// ones.
 func TestHopelessDoNotOvertake(t *testing.T) {
 	s := newScheduler(t, Options{Policy: PolicyCPU, CPUs: 1, RunLate: true, Urgent: 1})
 	first := arrive(t, s, 0, us, Never)
@@ -570,8 +551,6 @@ func TestHopelessDoNotOvertake(t *testing.T) {
 	}
 }
 
-// TestCostCountsTheWindow checks that a job does not wait for others at an idle
-// GPU if the CPU ends it sooner.
 func TestCostCountsTheWindow(t *testing.T) {
 	s := newScheduler(t, Options{CPUs: 8, Lanes: 1, Window: ms})
 	for i := range 100 { // one every 10 µs, for the GPU
@@ -589,9 +568,7 @@ func TestCostCountsTheWindow(t *testing.T) {
 	}
 }
 
-// TestThirdGroupCountsInWaits checks that predicted waits include jobs that
-// wait for either place, so that jobs that would be late behind them are shed
-// on arrival.
+// Predicted waits include jobs that wait for either place.
 func TestThirdGroupCountsInWaits(t *testing.T) {
 	s := newScheduler(t, Options{Policy: PolicyQuery, CPUs: 1, Lanes: 1, MaxBatch: 1})
 	arrive(t, s, 0, 10*ms, 90*ms)
@@ -623,8 +600,8 @@ func TestThirdGroupCountsInWaits(t *testing.T) {
 	}
 }
 
-// TestPassedOverWakesTheOther checks that a job that is too late for one place
-// begins at the other, which is idle and was asked before.
+// A job that is too late for one place begins at the other, which is idle and
+// was asked before.
 func TestPassedOverWakesTheOther(t *testing.T) {
 	s := newScheduler(t, Options{CPUs: 1, Lanes: 1, MaxBatch: 1})
 	busy := arrive(t, s, 0, Never, ms)
@@ -670,8 +647,6 @@ func TestPassedOverWakesTheOther(t *testing.T) {
 	t.Fatal("the job is not begun")
 }
 
-// TestNoPlaceIsNotCounted checks that the counts add up if no place can run a
-// job.
 func TestNoPlaceIsNotCounted(t *testing.T) {
 	s := newScheduler(t, Options{CPUs: 1})
 	if err := s.Arrive(0, &Job{Cost: both(Never, ms)}); !errors.Is(err, ErrNoPlace) {
@@ -682,10 +657,9 @@ func TestNoPlaceIsNotCounted(t *testing.T) {
 	}
 }
 
-// TestWrongPredictionsAreFoundOut checks that jobs that are predicted to take
-// too long are tried from time to time on an idle machine. Otherwise they would
-// never be measured, and always be shed. Jobs with correct predictions cost the
-// others little time.
+// Jobs that are predicted to take too long are tried on an idle machine, or
+// they would never be measured. Jobs with correct predictions cost the others
+// little time.
 func TestWrongPredictionsAreFoundOut(t *testing.T) {
 	for _, c := range []struct {
 		takes    time.Duration
@@ -713,14 +687,12 @@ func TestWrongPredictionsAreFoundOut(t *testing.T) {
 			t.Errorf("jobs of %v: %d of 1000 were run, want %d to %d", c.takes, ran, c.low, c.top)
 		}
 	}
-	// A prediction that exceeds any plausible error is not tried.
 	s := newScheduler(t, Options{Policy: PolicyCPU, CPUs: 1})
 	if err := s.Arrive(0, &Job{Cost: both(time.Second, Never), Within: ms}); err == nil {
 		t.Error("a job of 1 s is begun that has 1 ms")
 	}
 }
 
-// TestQueueDefaults checks the default limits of the queue.
 func TestQueueDefaults(t *testing.T) {
 	for name, c := range map[string]struct {
 		o       Options
@@ -756,10 +728,10 @@ func TestQueueDefaults(t *testing.T) {
 	}
 }
 
-// TestStealByFullCost: a job that an idle GPU would run alone counts with its full
-// time there, not with what it would add to a batch.
+// A job that an idle GPU would run alone counts with its full time there, not its
+// addition.
 func TestStealByFullCost(t *testing.T) {
-	// Waiting, the job ends on the CPU at 10 + 20 ms. On the GPU it would end after gpu.
+	// It ends on the CPU at 10 + 20 ms, on the GPU after gpu.
 	try := func(t *testing.T, gpu, batched time.Duration, want bool) {
 		t.Helper()
 		s := newScheduler(t, Options{CPUs: 1, Lanes: 1})
@@ -780,7 +752,6 @@ func TestStealByFullCost(t *testing.T) {
 	t.Run("gain only in a batch", func(t *testing.T) { try(t, 31*ms, ms, false) })
 }
 
-// TestExpireAtLastStart: a waiting job that can just meet its deadline is not shed.
 func TestExpireAtLastStart(t *testing.T) {
 	s := newScheduler(t, Options{CPUs: 1, Lanes: 1})
 	arrive(t, s, 0, 5*ms, Never)

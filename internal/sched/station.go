@@ -6,40 +6,37 @@ import (
 	"time"
 )
 
-// station is a place with its servers and queues.
 type station struct {
 	place    Place
 	inOrder  bool // first come, first served
 	lost     bool
 	idle     []int32 // servers; the last one is used next
-	runs     []run   // by server
+	runs     []run
 	queue    jobHeap // the group own
 	urgent   jobHeap
 	waiting  int                       // jobs in the two queues, and jobs that wait for either place
 	urgently time.Duration             // additions of the urgent jobs
 	classes  [numClasses]time.Duration // additions of the others, by size
 	work     int64                     // sum of Job.Work of them
-	slowdown float64                   // measured over predicted time, a moving mean
+	slowdown float64                   // measured/predicted time, moving mean
 
-	// free reports, without a lock, whether a server is idle and no job waits.
+	// free is read without a lock: a server is idle and no job waits.
 	free atomic.Bool
 }
 
-// run is the current run of a server.
 type run struct {
 	jobs         int // 0: idle
 	start, until time.Duration
 }
 
-// Jobs are classed by the power of two of their addition, so that the work
-// ahead of a job of a given size can be summed without scanning the queue.
+// Jobs are classed by the power of two of their addition, to sum the work ahead
+// of a job without scanning the queue.
 const numClasses = 32
 
 func classOf(d time.Duration) int {
 	return min(bits.Len64(uint64(d)>>10), numClasses-1)
 }
 
-// open initialises st, which is zero, for a place.
 func (st *station) open(p Place, servers int, inOrder bool) {
 	st.place, st.inOrder, st.slowdown = p, inOrder, 1
 	st.runs, st.idle = make([]run, servers), make([]int32, servers)
@@ -50,19 +47,17 @@ func (st *station) open(p Place, servers int, inOrder bool) {
 	st.setLost(servers == 0)
 }
 
-// setLost marks the place lost or available.
 func (st *station) setLost(lost bool) {
 	st.lost = lost
 	st.changed()
 }
 
-// changed updates free.
 func (st *station) changed() { st.free.Store(!st.lost && st.waiting == 0 && len(st.idle) > 0) }
 
 func (st *station) queued() int { return st.queue.len() + st.urgent.len() }
 
-// account adds or removes a waiting job's addition: all of it if the job waits
-// here, half if it waits for either place.
+// account adds or removes a waiting job's addition: half of it if the job waits
+// for either place.
 func (st *station) account(j *Job, sign int) {
 	all := min(j.adds(st.place), longest)
 	adds := all
@@ -80,10 +75,9 @@ func (st *station) account(j *Job, sign int) {
 	st.changed()
 }
 
-// longest limits costs in sums.
 const longest = time.Hour
 
-// load is the remaining time of a station's runs: the sum, and the minimum.
+// load is the sum and the minimum of the remaining times of a station's runs.
 type load struct{ sum, least time.Duration }
 
 func (st *station) load(now time.Duration) load {
@@ -96,9 +90,8 @@ func (st *station) load(now time.Duration) load {
 	return l
 }
 
-// ahead returns the work that precedes a job with an addition of adds: jobs
-// that add no more, or all in order of arrival, and the urgent ones. less is
-// subtracted: the job's own part, if it waits here.
+// ahead returns the work that precedes a job with an addition of adds, less its
+// own part if it waits here.
 func (st *station) ahead(adds, less time.Duration) time.Duration {
 	classes := st.classes[:]
 	if !st.inOrder {
@@ -111,8 +104,6 @@ func (st *station) ahead(adds, less time.Duration) time.Duration {
 	return max(sum, 0)
 }
 
-// wait predicts how long a job with an addition of adds that arrives now waits
-// for a server.
 func (st *station) wait(now, adds time.Duration) time.Duration {
 	if st.lost {
 		return Never
@@ -127,8 +118,6 @@ func (st *station) wait(now, adds time.Duration) time.Duration {
 	return st.after(st.load(now), ahead)
 }
 
-// after predicts the time until a server is available behind the load and the
-// work ahead.
 func (st *station) after(l load, ahead time.Duration) time.Duration {
 	if ahead > 0 {
 		l.least = max(l.least, (l.sum+ahead)/time.Duration(len(st.runs)))
@@ -148,7 +137,6 @@ func (r *run) left(now time.Duration) time.Duration {
 	return (now - r.start) / 8
 }
 
-// begin takes a server for a run of the predicted time.
 func (st *station) begin(now, predicted time.Duration, jobs int) int32 {
 	last := len(st.idle) - 1
 	server := st.idle[last]
@@ -158,7 +146,7 @@ func (st *station) begin(now, predicted time.Duration, jobs int) int32 {
 	return server
 }
 
-// end releases a server. took is the time of its run, 0: unknown.
+// took is the time of its run, 0: unknown.
 func (st *station) end(server int32, took time.Duration) {
 	r := &st.runs[server]
 	if predicted := r.until - r.start; took > 0 && predicted > 0 {

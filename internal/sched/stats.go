@@ -8,23 +8,21 @@ import (
 // Stats are a scheduler's counters and current state.
 type Stats struct {
 	Places [NumPlaces]PlaceStats `json:"places"`
-	// Open is the number of jobs that wait for either place (PolicyQuery).
+	// PolicyQuery: jobs that wait for either place.
 	Open int `json:"open"`
-	// Arrived is the number of arrived jobs that a place can run. Each was shed
-	// at once (QueueFull, TooLate), waits, runs, or is in Ended, Cancelled or
+	// Number of arrived jobs that a place can run. Each was shed at once
+	// (QueueFull, TooLate), waits, runs, or is in Ended, Cancelled or
 	// Shed[Expired].
-	Arrived   int64 `json:"arrived"`
-	Ended     int64 `json:"ended"`
-	Cancelled int64 `json:"cancelled"`
-	// Shed counts by Reason.
-	Shed [numReasons]int64 `json:"shed"`
-	// Stolen counts jobs that ran at another place than planned; Moved counts
-	// changes of place within jobs; Failed counts jobs whose run failed at a
-	// place.
+	Arrived   int64             `json:"arrived"`
+	Ended     int64             `json:"ended"`
+	Cancelled int64             `json:"cancelled"`
+	Shed      [numReasons]int64 `json:"shed"`
+	// Stolen counts jobs that ran at another place than planned, Moved changes of
+	// place within jobs, Failed jobs whose run failed.
 	Stolen int64 `json:"stolen"`
 	Moved  int64 `json:"moved"`
 	Failed int64 `json:"failed"`
-	// Thresholds are the thresholds of the groups, by place (PolicyQuery).
+	// The thresholds of the groups, by place (PolicyQuery).
 	Thresholds [NumPlaces]float64 `json:"thresholds"`
 }
 
@@ -37,17 +35,16 @@ type PlaceStats struct {
 	Wait        time.Duration `json:"wait_ns"`
 	Busy        time.Duration `json:"busy_ns"` // sum over servers, of ended runs
 	Runs        int64         `json:"runs"`
-	Batches     int64         `json:"batches"` // runs of more than one job
+	Batches     int64         `json:"batches"` // of more than one job
 	Jobs        int64         `json:"jobs"`
 	QueueTime   time.Duration `json:"queue_time_ns"` // sum over jobs
 	LongestWait time.Duration `json:"longest_wait_ns"`
-	// Waits counts jobs by the time that they waited before a run: Waits[i] is
-	// the number of waits below WaitBound(i) but not below WaitBound(i-1).
+	// Waits[i] is the number of waits before a run that are below WaitBound(i) but
+	// not below WaitBound(i-1).
 	Waits    [NumWaits]int64 `json:"waits"`
-	Slowdown float64         `json:"slowdown"` // measured over predicted time of runs, a moving mean
+	Slowdown float64         `json:"slowdown"` // measured/predicted time of runs, moving mean
 }
 
-// counts are the counters of Stats.
 type counts struct {
 	arrived, ended, cancelled int64
 	shed                      [numReasons]int64
@@ -61,8 +58,8 @@ type counts struct {
 // NumWaits is the number of classes of waits.
 const NumWaits = 26
 
-// WaitBound returns the upper bound of a class of waits: 1 µs, 2 µs, 4 µs and
-// so on to 16.8 s, and Never for the last class.
+// WaitBound returns the upper bound of a class of waits: 1 µs, 2 µs, 4 µs up to
+// 16.8 s, then Never.
 func WaitBound(class int) time.Duration {
 	if class >= NumWaits-1 {
 		return Never
@@ -70,13 +67,11 @@ func WaitBound(class int) time.Duration {
 	return time.Microsecond << class
 }
 
-// waitClass returns the class of a wait: 0 µs is in class 0, 3 µs (2 bits) in
-// class 2.
+// waitClass: 0 µs is in class 0, 3 µs (2 bits) in class 2.
 func waitClass(d time.Duration) int {
 	return min(bits.Len64(uint64(max(d, 0)/time.Microsecond)), NumWaits-1)
 }
 
-// began counts a run.
 func (c *counts) began(p Place, batch []*Job) {
 	c.runs[p]++
 	c.jobs[p] += int64(len(batch))

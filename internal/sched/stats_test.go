@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestWaitClasses checks that the classes of waits are contiguous and disjoint.
+// The classes of waits are contiguous and disjoint.
 func TestWaitClasses(t *testing.T) {
 	for class := range NumWaits {
 		if class > 0 && waitClass(WaitBound(class-1)) != class {

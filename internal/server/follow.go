@@ -17,7 +17,7 @@ const DefaultRefresh = 500 * time.Millisecond
 
 // FollowOptions set how Handler.Follow looks for new commits.
 type FollowOptions struct {
-	// Every is the interval between two looks. 0: only on Now.
+	// The interval between two looks. 0: only on Now.
 	Every time.Duration
 	// Now requests a look at once; nil: never.
 	Now <-chan os.Signal

@@ -36,8 +36,8 @@ type Options struct {
 	MaxQueryBytes int
 	// MaxK bounds the number of results of a request. Default DefaultMaxK.
 	MaxK int
-	// Timeout is the time limit of a search, which a request can shorten, and of a
-	// request for a document. Default DefaultTimeout, at most MaxTimeout.
+	// Time limit of a search, which a request can shorten, and of a request for a
+	// document. Default DefaultTimeout, at most MaxTimeout.
 	Timeout time.Duration
 	// MaxConcurrent bounds the number of searches that run or wait at the same time, and
 	// separately the number of requests for documents. Further ones are rejected.
@@ -48,9 +48,8 @@ type Options struct {
 	// queue delays the requests after a burst and does not answer more of them. Default
 	// DefaultMaxWait.
 	MaxWait time.Duration
-	// Processors is the number of processors for searches, used to predict their time,
-	// and the number of requests for documents that run at the same time. Default
-	// GOMAXPROCS.
+	// Number of processors for searches, used to predict their time, and the number of
+	// requests for documents that run at the same time. Default GOMAXPROCS.
 	Processors int
 	// PerClient bounds the number of searches of one client (an address) that run or
 	// wait at the same time, and separately of its requests for documents. Default: no

@@ -70,8 +70,7 @@ func TestMutate(t *testing.T) {
 	}
 }
 
-// TestFindMutants checks that text and capacities, whose changes no test could or should
-// find, are not changed.
+// Text and capacities, whose changes no test could or should find, are not changed.
 func TestFindMutants(t *testing.T) {
 	const text = `package p
 

@@ -5,14 +5,13 @@ import (
 	"unsafe"
 )
 
-// Ptr is the device address of a T, or of an array of them. It is used in a
-// kernel's parameter struct where the CUDA side has a pointer. 8 bytes; the
-// zero Ptr is null.
+// Ptr is the device address of Ts in a kernel's parameter struct: 8 bytes;
+// zero is null.
 type Ptr[T any] uint64
 
-// Buffer is device memory for Len values of type T (a number of fixed size, or
-// a struct or array of such numbers), or a slice of such memory. It is a value
-// that refers to the memory. The zero Buffer has length 0 and may be freed.
+// Buffer refers to device memory for Len values of type T (a number of fixed
+// size, or a struct or array of such numbers), or to a slice of such memory.
+// The zero Buffer has length 0 and may be freed.
 type Buffer[T any] struct {
 	device *Device
 	ptr    Ptr[T]
@@ -20,7 +19,7 @@ type Buffer[T any] struct {
 	part   bool // made by Slice: cannot be freed
 }
 
-// kind is the way memory was allocated; it determines how it is freed.
+// kind determines how memory is freed.
 type kind uint8
 
 const (
@@ -31,24 +30,21 @@ const (
 
 func (k kind) String() string { return [...]string{"device", "page-locked", "registered"}[k] }
 
-// allocation describes memory that is not yet freed.
 type allocation struct {
 	kind      kind
 	sizeBytes int64
 }
 
-// Alloc allocates uninitialised device memory for n values. It waits for the
-// device and takes tens of microseconds, so use it for long-lived memory. It
-// returns ErrOutOfMemory if there is not enough memory. n = 0 gives an empty
-// buffer.
+// Alloc allocates uninitialised device memory for n values; n may be 0. It
+// waits for the device and takes tens of microseconds: use it for long-lived
+// memory. The error may be ErrOutOfMemory.
 func Alloc[T any](d *Device, n int) (Buffer[T], error) {
 	return alloc[T](d, nil, n)
 }
 
 // AllocAsync allocates device memory for n values from the device's pool, in
-// stream order. Work enqueued on s after this call may use it; other streams
-// may use it after they wait for an event recorded on s after this call. It
-// takes about a microsecond if the pool has room.
+// stream order, in about a microsecond if the pool has room. Other streams may
+// use it after they wait for an event recorded on s after this call.
 func AllocAsync[T any](s *Stream, n int) (Buffer[T], error) {
 	return alloc[T](s.device, s, n)
 }
@@ -80,12 +76,12 @@ func alloc[T any](d *Device, s *Stream, n int) (Buffer[T], error) {
 	return Buffer[T]{device: d, ptr: Ptr[T](*out), length: n}, nil
 }
 
-// Free releases the memory. It waits for all work enqueued on the device
-// before. Freeing twice, or freeing a slice, is a misuse.
+// Free releases the memory, after all work enqueued on the device before.
+// Freeing twice, or freeing a slice, is a misuse.
 func (b Buffer[T]) Free() error { return b.free(nil) }
 
-// FreeAsync releases the memory when the work enqueued on s so far has
-// completed; no other stream may use it after that. It does not wait.
+// FreeAsync releases the memory, without waiting, when the work enqueued on s
+// so far has completed; no other stream may use it after that.
 func (b Buffer[T]) FreeAsync(s *Stream) error { return b.free(s) }
 
 func (b Buffer[T]) free(s *Stream) error {
@@ -108,8 +104,7 @@ func (b Buffer[T]) free(s *Stream) error {
 }
 
 // Slice returns the range [from, to) of b, which shares its memory and must not
-// be freed. It panics, as a Go slice expression does, if the range is out of
-// bounds.
+// be freed. It panics if the range is out of bounds.
 func (b Buffer[T]) Slice(from, to int) Buffer[T] {
 	if from < 0 || to < from || to > b.length {
 		panic(fmt.Sprintf("cuda: slice bounds out of range [%d:%d] with length %d", from, to, b.length))
@@ -120,7 +115,7 @@ func (b Buffer[T]) Slice(from, to int) Buffer[T] {
 	return b
 }
 
-// Bytes returns the same memory as bytes. It must not be freed.
+// Bytes returns the same memory as bytes, which must not be freed.
 func (b Buffer[T]) Bytes() Buffer[byte] {
 	return Buffer[byte]{device: b.device, ptr: Ptr[byte](b.ptr), length: int(b.SizeBytes()), part: true}
 }
@@ -137,15 +132,13 @@ func (b Buffer[T]) SizeBytes() int64 { return int64(b.length) * int64(unsafe.Siz
 // IsZero reports whether b refers to no memory.
 func (b Buffer[T]) IsZero() bool { return b.ptr == 0 }
 
-// remember registers memory that the caller must free.
 func (d *Device) remember(address uint64, a allocation) {
 	d.mutex.Lock()
 	d.live[address] = a
 	d.mutex.Unlock()
 }
 
-// forget unregisters memory. It is a misuse if the memory is not registered
-// with kind k.
+// forget reports a misuse if the memory is not registered with kind k.
 func (d *Device) forget(address uint64, k kind) error {
 	d.mutex.Lock()
 	a, ok := d.live[address]

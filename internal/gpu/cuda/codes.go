@@ -2,18 +2,15 @@ package cuda
 
 import "strconv"
 
-// Code is a result of the driver (CUresult), or one of this package's own
-// negative codes.
+// Code is a result of the driver (CUresult), or a negative code of this
+// package.
 type Code int32
 
-// The codes that this package or its callers distinguish. The driver has about
-// a hundred more.
+// The codes that this package or its callers distinguish.
 const (
-	// Misuse is not a driver code: the caller broke a contract, and the driver
-	// was not called.
+	// Misuse: the caller broke a contract, and the driver was not called.
 	Misuse Code = -1
-	// NoDriver is not a driver code: there is no driver library, it lacks a
-	// function, or it is too old.
+	// NoDriver: there is no driver library, it lacks a function, or it is too old.
 	NoDriver Code = -2
 
 	Success               Code = 0
@@ -57,8 +54,7 @@ const (
 	Unknown               Code = 999
 )
 
-// kernelFault reports whether c means that a kernel died, which also loses the
-// context.
+// kernelFault: a kernel died, which also loses the context.
 func (c Code) kernelFault() bool {
 	switch c {
 	case IllegalAddress, LaunchTimeout, Assert, HardwareStackError, IllegalInstruction, MisalignedAddress,
@@ -68,9 +64,9 @@ func (c Code) kernelFault() bool {
 	return false
 }
 
-// sticky reports whether the context is unusable after c, so that every later
-// call would fail. For these codes the driver's documentation says that "the
-// process must be terminated and relaunched", or that the device is gone.
+// sticky: the context is unusable and every later call would fail. For these
+// codes the driver's documentation says that "the process must be terminated
+// and relaunched", or that the device is gone.
 func (c Code) sticky() bool {
 	switch c {
 	case Deinitialized, DeviceUnavailable, NoDevice, ECCUncorrectable, NVLinkUncorrectable,
@@ -80,7 +76,6 @@ func (c Code) sticky() bool {
 	return c.kernelFault()
 }
 
-// unavailable reports whether c means that the driver cannot be used at all.
 func (c Code) unavailable() bool {
 	switch c {
 	case NoDriver, NotInitialized, StubLibrary, NoDevice, SystemNotReady, SystemDriverMismatch, CompatNotSupported:
@@ -89,5 +84,5 @@ func (c Code) unavailable() bool {
 	return false
 }
 
-// String returns the number; the driver provides the names (Error.Name).
+// String returns the number; the driver provides names (Error.Name).
 func (c Code) String() string { return strconv.Itoa(int(c)) }

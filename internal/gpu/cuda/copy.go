@@ -8,8 +8,8 @@ import (
 
 // CopyToDevice enqueues a copy of src to the first len(src) values of dst. It
 // is asynchronous if src lies in a HostBuffer or in registered memory; then src
-// must not change until the copy has completed. Other memory has been read when
-// CopyToDevice returns; in this case it waits for s first.
+// must not change until the copy has completed. Otherwise it waits for s and
+// has read src when it returns.
 func CopyToDevice[T any](s *Stream, dst Buffer[T], src []T) error {
 	if err := s.checkCopy("CopyToDevice", dst.device, dst.length, len(src)); err != nil || len(src) == 0 {
 		return err
@@ -20,9 +20,8 @@ func CopyToDevice[T any](s *Stream, dst Buffer[T], src []T) error {
 }
 
 // CopyToHost enqueues a copy of src to the first Len values of dst. It is
-// asynchronous if dst lies in a HostBuffer or in registered memory; then dst
-// holds the values when the copy has completed. For other memory it waits for
-// s.
+// asynchronous if dst lies in a HostBuffer or in registered memory; otherwise
+// it waits for s.
 func CopyToHost[T any](s *Stream, dst []T, src Buffer[T]) error {
 	if err := s.checkCopy("CopyToHost", src.device, len(dst), src.length); err != nil || src.length == 0 {
 		return err
@@ -32,7 +31,7 @@ func CopyToHost[T any](s *Stream, dst []T, src Buffer[T]) error {
 	return s.copy(fnMemcpyDtoHAsync, uintptr(s.scratch.host), uintptr(src.ptr), size)
 }
 
-// CopyDevice enqueues a copy of src to the first src.Len values of dst. The two
+// CopyDevice enqueues a copy of src to the first src.Len values of dst, which
 // must not overlap.
 func CopyDevice[T any](s *Stream, dst, src Buffer[T]) error {
 	if err := s.checkCopy("CopyDevice", dst.device, dst.length, src.length); err != nil {
@@ -60,8 +59,6 @@ func FillWords(s *Stream, b Buffer[uint32], value uint32) error {
 	return s.copy(fnMemsetD32Async, uintptr(b.ptr), uintptr(value), uintptr(b.length))
 }
 
-// checkCopy reports a misuse if n values do not fit into room, or if d is not
-// the stream's device.
 func (s *Stream) checkCopy(call string, d *Device, room, n int) error {
 	switch {
 	case n > room:
@@ -73,7 +70,7 @@ func (s *Stream) checkCopy(call string, d *Device, room, n int) error {
 }
 
 // copy calls a driver function that takes two addresses (or an address and a
-// value), a size and a stream. It allocates nothing unless it fails.
+// value), a size and a stream.
 func (s *Stream) copy(f function, to, from, n uintptr) error {
 	code := s.invoke(f, to, from, n, s.handle)
 	runtime.KeepAlive(s)

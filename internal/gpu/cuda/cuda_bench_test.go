@@ -9,8 +9,6 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 )
 
-// BenchmarkLaunch measures the cost of starting a nearly empty kernel, in wall
-// time.
 func BenchmarkLaunch(b *testing.B) {
 	d := gputest.Open(b)
 	s := newStream(b, d)
@@ -22,8 +20,7 @@ func BenchmarkLaunch(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	// The queue is drained every 256 launches, before it is long enough to
-	// block; draining is not timed.
+	// The queue is drained every 256 launches, untimed, before launches block.
 	b.Run("launch", func(b *testing.B) {
 		var spent time.Duration
 		for n := 0; b.Loop(); n++ {
@@ -90,7 +87,6 @@ func BenchmarkLaunch(b *testing.B) {
 	})
 }
 
-// BenchmarkAlloc compares the two ways to allocate memory.
 func BenchmarkAlloc(b *testing.B) {
 	d := gputest.Open(b)
 	s := newStream(b, d)
@@ -112,8 +108,7 @@ func BenchmarkAlloc(b *testing.B) {
 	})
 }
 
-// BenchmarkCopy measures the reference bandwidths, in GB/s of 1e9 bytes. Within
-// the device, read and written bytes both count.
+// In GB/s of 1e9 bytes. Within the device, read and written bytes both count.
 func BenchmarkCopy(b *testing.B) {
 	d := gputest.Open(b)
 	s := newStream(b, d)

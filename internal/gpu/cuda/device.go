@@ -9,25 +9,24 @@ import (
 )
 
 // Device is an opened device with its retained primary context. All methods are
-// safe for concurrent use; each makes the context current on its OS thread for
-// the call.
+// safe for concurrent use; each makes the context current on its OS thread.
 type Device struct {
 	lib     *Library
 	info    Info
 	handle  uintptr   // CUdevice
 	context []uintptr // CUcontext, as the argument list of cuCtxSetCurrent
-	pool    uintptr   // CUmemoryPool, the device's default pool
+	pool    uintptr   // CUmemoryPool, the default pool
 
-	failed atomic.Pointer[Error]  // the first sticky error, or the error of a closed device
-	faults atomic.Pointer[Faults] // errors injected by a test, or nil
+	failed atomic.Pointer[Error]  // the first sticky error, or of a closed device
+	faults atomic.Pointer[Faults] // injected by a test, or nil
 
 	mutex sync.Mutex
-	live  map[uint64]allocation // by address; kind separates device and host memory
+	live  map[uint64]allocation // by address
 	items int                   // modules, streams, events and graphs not yet closed
 }
 
-// Open retains the primary context of a device. It returns ErrUnavailable if
-// the device cannot be used (Info.Unusable), otherwise the driver's error.
+// Open retains the primary context of a device. The error is ErrUnavailable if
+// the device cannot be used (Info.Unusable), otherwise the driver's.
 func (l *Library) Open(ordinal int) (*Device, error) {
 	info, handle, err := l.describe(ordinal)
 	if err != nil {
@@ -65,9 +64,8 @@ func (d *Device) Info() Info { return d.info }
 // Library returns the library that opened the device.
 func (d *Device) Library() *Library { return d.lib }
 
-// Err returns the error that made the device unusable, or nil. It does not
-// change any more: after a lost device or a crashed kernel, every call on the
-// device returns it at once.
+// Err returns the error that made the device unusable, or nil. Every later call
+// on the device returns the same error at once.
 func (d *Device) Err() error {
 	e := d.failed.Load()
 	if e == nil {
@@ -76,10 +74,9 @@ func (d *Device) Err() error {
 	return e
 }
 
-// Close waits for the device's work and releases the context. Memory that is
-// still allocated is a misuse, reported after the release; modules, streams,
-// events and graphs are released with the context. Close of a failed device
-// releases it and returns no driver error.
+// Close waits for the device's work and releases the context, also of a failed
+// device. Memory that is still allocated is a misuse, reported after the
+// release; modules, streams, events and graphs are released with the context.
 func (d *Device) Close() error {
 	closed := &Error{Call: "close", Code: Misuse, Detail: d.name() + " is closed"}
 	err := d.Synchronize()
@@ -113,9 +110,8 @@ func (d *Device) MemInfo() (freeBytes, totalBytes uint64, err error) {
 // Synchronize waits until all work of the context has completed.
 func (d *Device) Synchronize() error { return d.call(fnCtxSynchronize, "") }
 
-// Live returns the number of objects allocated or created on the device and not
-// yet freed (buffers, modules, streams, events and graphs), and the bytes of
-// the buffers, including page-locked host memory.
+// Live returns the number of buffers, modules, streams, events and graphs not
+// yet freed, and the bytes of the buffers, including page-locked host memory.
 func (d *Device) Live() (objects int, sizeBytes int64) {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
@@ -131,21 +127,19 @@ func (d *Device) created(n int) {
 	d.mutex.Unlock()
 }
 
-// call calls driver function f in the device's context. about is for the error
-// message. Pointers in args are treated as by Library.call.
+// call calls f in the device's context. about is for the error message.
+// Pointers in args are treated as by Library.call.
 //
 //go:uintptrescapes
 func (d *Device) call(f function, about string, args ...uintptr) error {
 	return d.check(f, about, d.invoke(f, args))
 }
 
-// try is call for callers that expect some codes; they pass all other codes to
-// fail.
+// try is call for callers that expect some codes; they pass others to fail.
 //
 //go:uintptrescapes
 func (d *Device) try(f function, args ...uintptr) Code { return d.invoke(f, args) }
 
-// check turns a code of invoke into an error; nil for Success.
 func (d *Device) check(f function, about string, code Code) error {
 	if code == Success {
 		return nil
@@ -153,9 +147,9 @@ func (d *Device) check(f function, about string, code Code) error {
 	return d.fail(f, about, code)
 }
 
-// invoke makes the context current on this thread and calls driver function f.
-// The caller keeps args and the memory they point to in place and alive. Misuse
-// means that the device failed earlier. invoke allocates nothing.
+// invoke makes the context current on this thread and calls f, without
+// allocation. The caller keeps args and the memory they point to in place and
+// alive. Misuse means that the device failed earlier.
 func (d *Device) invoke(f function, args []uintptr) Code {
 	if d.failed.Load() != nil {
 		return Misuse
@@ -174,8 +168,7 @@ func (d *Device) invoke(f function, args []uintptr) Code {
 	return code
 }
 
-// fail turns a code into an error and marks the device failed if the code is
-// sticky.
+// fail marks the device failed if the code is sticky.
 func (d *Device) fail(f function, about string, code Code) error {
 	if code == Misuse {
 		return d.failed.Load()

@@ -10,7 +10,7 @@ import (
 )
 
 // testDriver compiles testdata/driver.c with macros such as "VERSION=11080" and
-// returns the path of the library.
+// returns its path.
 func testDriver(t testing.TB, macros ...string) string {
 	t.Helper()
 	if noDriver != "" {
@@ -34,7 +34,6 @@ func testDriver(t testing.TB, macros ...string) string {
 	return out
 }
 
-// openTestDriver opens the device of testDriver.
 func openTestDriver(t testing.TB, macros ...string) *Device {
 	t.Helper()
 	l, err := Load(testDriver(t, macros...))
@@ -74,8 +73,7 @@ func TestLoadTellsWhyTheDriverDoesNotStart(t *testing.T) {
 	if !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "CUDA_ERROR_NO_DEVICE: no CUDA-capable device") {
 		t.Errorf("Load = %v, want the driver's name for code 100, as unavailable", err)
 	}
-	// A code for which the driver has no text, and which does not imply
-	// unavailability.
+	// The driver has no text for this code, which does not imply unavailability.
 	_, err = Load(testDriver(t, "INIT=304"))
 	if !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "304") {
 		t.Errorf("Load = %v, want code 304, as unavailable", err)

@@ -7,36 +7,31 @@ import (
 	"github.com/griffin-search/griffin/internal/invariant"
 )
 
-// Kinds of errors of this package, for errors.Is. One error can be of several
-// kinds: a kernel that read an illegal address is ErrLaunch and ErrDeviceLost.
+// Kinds of errors, for errors.Is. One error can be of several kinds.
 var (
-	// ErrUnavailable means that there is no usable driver or device. Use the
-	// CPU; a retry in this process does not help.
+	// ErrUnavailable means that there is no usable driver or device in this
+	// process.
 	ErrUnavailable = errors.New("no usable GPU")
-	// ErrOutOfMemory means that device or page-locked memory ran out. The
-	// device still works; retry after memory was freed.
+	// ErrOutOfMemory means that device or page-locked memory ran out; retry after
+	// memory was freed.
 	ErrOutOfMemory = errors.New("out of GPU memory")
 	// ErrLaunch means that a kernel could not be started or crashed.
 	ErrLaunch = errors.New("kernel launch failed")
 	// ErrDeviceLost means that the device's context is unusable, because the
-	// device is gone or a kernel crashed. Device.Err returns such an error.
+	// device is gone or a kernel crashed.
 	ErrDeviceLost = errors.New("GPU lost")
-	// ErrMisuse means that the caller broke a contract of this package: a bug
-	// of Griffin, not of the machine.
+	// ErrMisuse means a bug: the caller broke a contract of this package.
 	ErrMisuse = errors.New("misuse of the GPU")
 )
 
 // Error is a failed call.
 type Error struct {
-	// Call is the driver function that failed, with its subject:
-	// "cuLaunchKernel decode_simdbp".
+	// The driver function, with its subject: "cuLaunchKernel decode_simdbp".
 	Call string
 	Code Code
-	// Name is the driver's name of the code, such as CUDA_ERROR_OUT_OF_MEMORY;
-	// "" for this package's own codes.
+	// Such as CUDA_ERROR_OUT_OF_MEMORY; "" for this package's own codes.
 	Name string
-	// Detail is the driver's description of the code, the log of its PTX
-	// compiler, or this package's own description.
+	// A description, or the log of the driver's PTX compiler.
 	Detail string
 }
 
@@ -81,16 +76,15 @@ func (e *Error) Unavailable() bool { return e.Code.unavailable() }
 // Sticky reports whether the device is unusable after this error.
 func (e *Error) Sticky() bool { return e.Code.sticky() }
 
-// RetryValid reports whether the same call may succeed on the same device
-// later, after memory was freed or with a smaller request.
+// RetryValid reports whether the same call may succeed later, after memory was
+// freed.
 func (e *Error) RetryValid() bool { return e.Code == OutOfMemory }
 
-// CPUValid reports whether the CPU can do the work instead, with the same
-// result. It is false only for a misuse, which is a bug.
+// CPUValid reports whether the CPU can do the work instead: unless it is a
+// misuse.
 func (e *Error) CPUValid() bool { return e.Code != Misuse }
 
-// misuse reports a broken contract: a panic in builds that check invariants, an
-// error in all others.
+// misuse panics in builds that check invariants.
 func misuse(call, format string, args ...any) error {
 	e := &Error{Call: call, Code: Misuse, Detail: fmt.Sprintf(format, args...)}
 	invariant.Check(false, "%v", e)

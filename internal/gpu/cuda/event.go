@@ -6,15 +6,14 @@ import (
 	"unsafe"
 )
 
-// Event is a point in a stream's work that has or has not been reached.
+// Event is a point in a stream's work.
 type Event struct {
 	device *Device
 	args   []uintptr // the CUevent, as arguments of a call
 	timing bool
 }
 
-// NewEvent creates an event. With timing it also stores its time, for Elapsed;
-// without timing it is cheaper.
+// NewEvent creates an event; with timing, for Elapsed, it costs more.
 func (d *Device) NewEvent(timing bool) (*Event, error) {
 	e := &Event{device: d, args: make([]uintptr, 1), timing: timing}
 	flags := uintptr(eventDisableTiming)
@@ -28,9 +27,8 @@ func (d *Device) NewEvent(timing bool) (*Event, error) {
 	return e, nil
 }
 
-// interval holds the result and the arguments of one cuEventElapsedTime call.
-// It lies on the heap, where it does not move, and is reused to avoid
-// allocation.
+// interval holds the result and the arguments of cuEventElapsedTime on the
+// heap, where they do not move, for reuse.
 type interval struct {
 	milliseconds float32
 	args         [3]uintptr
@@ -43,8 +41,7 @@ var intervals = sync.Pool{New: func() any {
 }}
 
 // Elapsed returns the device time from one event to e, with a resolution of
-// about half a microsecond. Both must have timing and be complete
-// (Synchronize).
+// about half a microsecond. Both must have timing and be complete.
 func (e *Event) Elapsed(from *Event) (time.Duration, error) {
 	if !e.timing || !from.timing {
 		return 0, misuse("Elapsed", "the event was made without timing")
@@ -58,7 +55,7 @@ func (e *Event) Elapsed(from *Event) (time.Duration, error) {
 	return time.Duration(float64(i.milliseconds) * float64(time.Millisecond)), nil
 }
 
-// Query reports whether e is complete. An event that was never recorded is.
+// Query reports whether e is complete; an event that was never recorded is.
 func (e *Event) Query() (done bool, err error) {
 	return e.device.done(fnEventQuery, e.device.invoke(fnEventQuery, e.args))
 }

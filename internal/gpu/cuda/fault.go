@@ -2,9 +2,9 @@ package cuda
 
 import "sync"
 
-// Faults makes driver calls of a device fail on demand, so that a test can take
-// every error path on any machine, including a real GPU. The driver does not
-// see a call that fails this way. Safe for concurrent use.
+// Faults makes driver calls of a device fail on demand, without calling the
+// driver, so that a test can take every error path on any machine. Safe for
+// concurrent use.
 type Faults struct {
 	mutex  sync.Mutex
 	counts [numFunctions]int
@@ -19,17 +19,15 @@ type order struct {
 }
 
 // InjectFaults places faults between the device and its driver until it is
-// called with nil. Counting starts at 0 in each Faults.
+// called with nil.
 func (d *Device) InjectFaults(faults *Faults) { d.faults.Store(faults) }
 
 // InjectedFaults returns what InjectFaults set, or nil.
 func (d *Device) InjectedFaults() *Faults { return d.faults.Load() }
 
 // Fail makes the nth call of a driver function from now on fail with code; nth
-// counts from 1, and 0 means every call. call is the exported name, such as
-// "cuMemAlloc_v2" (Functions lists them), or "" for any function. A sticky code
-// marks the device failed, as a real failure does. Fail panics if no function
-// has that name.
+// counts from 1, 0 means every call. call is a name in Functions, or "" for any
+// function; Fail panics on others. A sticky code marks the device failed.
 func (f *Faults) Fail(call string, nth int, code Code) {
 	o := order{f: numFunctions, every: nth == 0, code: code}
 	if call != "" {
@@ -45,8 +43,7 @@ func (f *Faults) Fail(call string, nth int, code Code) {
 	f.orders = append(f.orders, o)
 }
 
-// count returns the number of calls of a function so far, or of all functions
-// for numFunctions.
+// count counts all functions for numFunctions.
 func (f *Faults) count(fn function) int {
 	if fn < numFunctions {
 		return f.counts[fn]
@@ -59,7 +56,7 @@ func (f *Faults) count(fn function) int {
 }
 
 // Calls returns how often each driver function was called, failed calls
-// included. Functions that were not called are omitted.
+// included.
 func (f *Faults) Calls() map[string]int {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -72,7 +69,7 @@ func (f *Faults) Calls() map[string]int {
 	return calls
 }
 
-// take counts a call and returns the injected code, or Success.
+// take counts a call.
 func (f *Faults) take(fn function) Code {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()

@@ -11,8 +11,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 )
 
-// openAlone opens the device again: a Device that may fail without affecting
-// other tests.
+// openAlone opens a Device that may fail without affecting other tests.
 func openAlone(t *testing.T) *cuda.Device {
 	t.Helper()
 	d, err := gputest.Open(t).Library().Open(0)
@@ -103,8 +102,7 @@ func TestALostDeviceStaysLost(t *testing.T) {
 	}
 }
 
-// TestEveryCallMayFail makes each driver call of a workload fail in turn: the
-// workload must return the error and free everything that can be freed.
+// The workload must return the error and free everything that can be freed.
 func TestEveryCallMayFail(t *testing.T) {
 	gputest.EachFault(t, cuda.OutOfMemory, nil, func(t *testing.T, d *cuda.Device) {
 		failing := strings.Count(t.Name(), "/") > 1
@@ -169,11 +167,9 @@ func work(d *cuda.Device) (err error) {
 	return e.Synchronize()
 }
 
-// faultChild is set in the child process that crashes a kernel.
 const faultChild = "GRIFFIN_TEST_KERNEL_FAULT"
 
-// TestAKernelThatDies needs its own process: on a GPU the context is lost for
-// all users in the process.
+// In a separate process: on a GPU all users in the process lose the context.
 func TestAKernelThatDies(t *testing.T) {
 	if os.Getenv(faultChild) == "" {
 		cmd := exec.Command(os.Args[0], "-test.run", "^TestAKernelThatDies$", "-test.v")

@@ -8,18 +8,16 @@ type Graph struct {
 	handle uintptr
 }
 
-// Executable is a graph that is ready to launch. One goroutine at a time may
-// use it.
+// Executable is a graph that is ready to launch, for one goroutine at a time.
 type Executable struct {
 	device *Device
 	handle uintptr
 }
 
 // BeginCapture makes s record work instead of doing it, until EndCapture. The
-// mode is the driver's "relaxed": the other modes tie a capture to one OS
-// thread, which a goroutine does not keep. So the driver does not detect
-// forbidden calls during a capture (Synchronize, Alloc), except calls on s
-// itself, which end the capture with an error.
+// mode is the driver's "relaxed", because the others tie a capture to an OS
+// thread. So the driver does not detect forbidden calls during a capture
+// (Synchronize, Alloc), except calls on s, which end the capture with an error.
 func (s *Stream) BeginCapture() error {
 	if err := s.device.call(fnStreamBeginCapture, "", s.handle, captureRelaxed); err != nil {
 		return err
@@ -28,9 +26,8 @@ func (s *Stream) BeginCapture() error {
 	return nil
 }
 
-// EndCapture returns the work recorded since BeginCapture. Memory that the
-// recorded work uses must stay allocated while the graph is in use; kernel
-// parameters were copied.
+// EndCapture returns the recorded work. The memory that it uses must stay
+// allocated; kernel parameters were copied.
 func (s *Stream) EndCapture() (*Graph, error) {
 	if !s.graph {
 		return nil, misuse("EndCapture", "without BeginCapture")
@@ -44,7 +41,7 @@ func (s *Stream) EndCapture() (*Graph, error) {
 	return g, nil
 }
 
-// Instantiate makes an executable graph. The graph may be closed afterwards.
+// Instantiate makes an executable graph; the graph may then be closed.
 func (g *Graph) Instantiate() (*Executable, error) {
 	x := &Executable{device: g.device}
 	if err := g.device.call(fnGraphInstantiate, "", uintptr(unsafe.Pointer(&x.handle)), g.handle, 0); err != nil {
@@ -65,19 +62,18 @@ func (g *Graph) Close() error {
 	return g.device.call(fnGraphDestroy, "", handle)
 }
 
-// Upload moves the graph to the device, so that the first Launch is as fast as
-// later ones.
+// Upload makes the first Launch as fast as later ones.
 func (x *Executable) Upload(s *Stream) error {
 	return x.device.call(fnGraphUpload, "", x.handle, s.handle)
 }
 
-// Launch enqueues the whole graph on s as one unit. A second launch waits for
-// the first. It allocates nothing.
+// Launch enqueues the graph on s as one unit, without allocation. A second
+// launch waits for the first.
 func (x *Executable) Launch(s *Stream) error {
 	return x.device.check(fnGraphLaunch, "", s.invoke(fnGraphLaunch, x.handle, s.handle, 0, 0))
 }
 
-// Close releases the executable graph. A running launch continues.
+// Close releases x; a running launch continues.
 func (x *Executable) Close() error {
 	handle := x.handle
 	if handle == 0 {

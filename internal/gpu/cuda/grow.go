@@ -6,10 +6,9 @@ type Memory interface {
 	Free() error
 }
 
-// Grow makes *m hold at least n values. If it is too small, Grow frees it and
-// allocates n + n/4 values with alloc (Alloc or AllocHost), so that it does not
-// grow again soon. The old content is lost, and no work may use it. After an
-// error *m is empty.
+// Grow makes *m hold at least n values: if it is too small, Grow frees it and
+// allocates n + n/4 values with alloc (Alloc or AllocHost). The old content is
+// lost, and no work may use it. After an error *m is empty.
 func Grow[M Memory](d *Device, m *M, n int, alloc func(d *Device, n int) (M, error)) error {
 	if n <= (*m).Len() {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 )
 
-// TestGrow checks that memory grows only when necessary, by a quarter more, and
-// is empty after an error.
+// Memory grows only when necessary, by a quarter more, and is empty after an
+// error.
 func TestGrow(t *testing.T) {
 	d := gputest.Open(t)
 	testGrow(t, d, "cuMemAlloc_v2", cuda.Alloc[uint32])

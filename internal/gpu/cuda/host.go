@@ -5,17 +5,16 @@ import (
 	"unsafe"
 )
 
-// Flags of cuMemHostAlloc and cuMemHostRegister: usable by all contexts, mapped
-// for kernels, read-only for kernels.
+// Of cuMemHostAlloc and cuMemHostRegister: usable by all contexts, mapped for
+// kernels, read-only for kernels.
 const (
 	hostPortable  = 1
 	hostDeviceMap = 2
 	hostReadOnly  = 8
 )
 
-// HostBuffer is page-locked host memory for values of type T. Copies from and
-// to it are asynchronous, and kernels can read and write it over the bus. Like
-// Buffer, it is a value that refers to the memory.
+// HostBuffer refers to page-locked host memory. Copies from and to it are
+// asynchronous, and kernels can access it over the bus.
 type HostBuffer[T any] struct {
 	device *Device
 	data   []T
@@ -23,8 +22,8 @@ type HostBuffer[T any] struct {
 }
 
 // AllocHost allocates page-locked host memory for n values. It takes about a
-// millisecond for 4 MiB, so use it for long-lived memory. It returns
-// ErrOutOfMemory if the system refuses to lock that much.
+// millisecond for 4 MiB. The error is ErrOutOfMemory if the system refuses to
+// lock it.
 func AllocHost[T any](d *Device, n int) (HostBuffer[T], error) {
 	if err := checkPlain[T]("AllocHost"); err != nil {
 		return HostBuffer[T]{}, err
@@ -50,13 +49,13 @@ func AllocHost[T any](d *Device, n int) (HostBuffer[T], error) {
 	return HostBuffer[T]{device: d, data: unsafe.Slice((*T)(*p), n), mapped: Ptr[T](*mapped)}, nil
 }
 
-// after undoes a first step after a second one failed with err.
+// after undoes a first step after the second failed with err.
 func (d *Device) after(err error, undo function, arg uintptr) error {
 	d.try(undo, arg)
 	return err
 }
 
-// Data returns the memory. It is valid until Free.
+// Data returns the memory, valid until Free.
 func (h HostBuffer[T]) Data() []T { return h.data }
 
 // Bytes returns the same memory as bytes.
@@ -70,13 +69,13 @@ func (h HostBuffer[T]) Len() int { return len(h.data) }
 // SizeBytes returns the size of the memory.
 func (h HostBuffer[T]) SizeBytes() int64 { return int64(len(h.data)) * int64(unsafe.Sizeof(*new(T))) }
 
-// DevicePtr returns the address that kernels use for the memory.
+// DevicePtr returns the address of the memory for kernels.
 func (h HostBuffer[T]) DevicePtr() Ptr[T] { return h.mapped }
 
 // IsZero reports whether h refers to no memory.
 func (h HostBuffer[T]) IsZero() bool { return len(h.data) == 0 }
 
-// Free releases the memory. No work on the device may use it any more.
+// Free releases the memory, which no work may use any more.
 func (h HostBuffer[T]) Free() error {
 	if len(h.data) == 0 {
 		return nil
@@ -90,10 +89,9 @@ func (h HostBuffer[T]) Free() error {
 
 // Register page-locks existing memory (heap memory, or a mapped file where the
 // system allows it), so that it behaves like a HostBuffer until unregister is
-// called. If the system refuses, the error is not sticky, and the caller must
-// copy instead. The whole pages that data touches are locked; parts of one page
-// cannot be registered twice. data must not be unmapped before unregister,
-// which also keeps heap memory alive.
+// called. If the system refuses, the error is not sticky. Whole pages are
+// locked; parts of one page cannot be registered twice. data must not be
+// unmapped before unregister, which also keeps heap memory alive.
 func Register[T any](d *Device, data []T) (unregister func() error, err error) {
 	if err := checkPlain[T]("Register"); err != nil {
 		return nil, err
@@ -104,8 +102,7 @@ func Register[T any](d *Device, data []T) (unregister func() error, err error) {
 	address := uintptr(unsafe.Pointer(unsafe.SliceData(data)))
 	size := uintptr(len(data)) * unsafe.Sizeof(data[0])
 	f := fnMemHostRegister
-	// A read-only mapping needs the read-only flag, which not every device
-	// supports: so it is the second attempt.
+	// Not every device supports the read-only flag that a read-only mapping needs.
 	code := d.try(f, uintptr(unsafe.Pointer(unsafe.SliceData(data))), size, hostPortable|hostDeviceMap)
 	if code != Success && !code.sticky() && code != Misuse && code != OutOfMemory {
 		code = d.try(f, uintptr(unsafe.Pointer(unsafe.SliceData(data))), size, hostPortable|hostDeviceMap|hostReadOnly)
@@ -123,7 +120,7 @@ func Register[T any](d *Device, data []T) (unregister func() error, err error) {
 	}, nil
 }
 
-// MappedPtr returns the address that kernels use for registered memory.
+// MappedPtr returns the address of registered memory for kernels.
 func MappedPtr[T any](d *Device, data []T) (Ptr[T], error) {
 	out := new(uint64)
 	err := d.call(fnMemHostGetDevicePointer, "", uintptr(unsafe.Pointer(out)), uintptr(unsafe.Pointer(unsafe.SliceData(data))), 0)

@@ -6,33 +6,30 @@ import (
 	"unsafe"
 )
 
-// minMajor is the lowest supported compute capability, 8.0, the target of the
-// kernels.
+// minMajor is the lowest compute capability, 8.0, the target of the kernels.
 const minMajor = 8
 
 // Info describes a device.
 type Info struct {
-	Ordinal         int
-	Name            string
-	UUID            [16]byte
-	BusID           string // PCI domain:bus:device.function
-	TotalBytes      uint64
-	Multiprocessors int
-	Major, Minor    int // compute capability
-	DriverVersion   int // CUDA version of the driver, 1000*major + 10*minor
-	WarpSize        int
-	// MaxThreadsPerBlock bounds the threads of a block of any kernel.
+	Ordinal            int
+	Name               string
+	UUID               [16]byte
+	BusID              string // PCI domain:bus:device.function
+	TotalBytes         uint64
+	Multiprocessors    int
+	Major, Minor       int // compute capability
+	DriverVersion      int // CUDA version of the driver, 1000*major + 10*minor
+	WarpSize           int
 	MaxThreadsPerBlock int
-	// MaxSharedBytes is the limit of shared memory per block with
-	// Kernel.SetMaxShared, SharedBytes the limit without it.
+	// Shared memory per block with Kernel.SetMaxShared, and without it.
 	MaxSharedBytes, SharedBytes int
 	L2Bytes                     int
-	// MappedHost: kernels can read and write page-locked host memory. Pools:
-	// stream-ordered allocation works (AllocAsync).
+	// MappedHost: kernels can access page-locked host memory. Pools: AllocAsync
+	// works.
 	MappedHost, Pools bool
 }
 
-// attributes maps numbers of CUdevice_attribute to fields of Info.
+// attributes maps CUdevice_attribute to fields of Info.
 var attributes = []struct {
 	id  int
 	set func(i *Info, v int)
@@ -49,7 +46,7 @@ var attributes = []struct {
 	{115, func(i *Info, v int) { i.Pools = v != 0 }},
 }
 
-// Unusable returns the reason why Griffin cannot use the device, or "".
+// Unusable returns why Griffin cannot use the device, or "".
 func (i Info) Unusable() string {
 	switch {
 	case i.DriverVersion < minDriverVersion:
@@ -67,13 +64,13 @@ func (i Info) Unusable() string {
 	return ""
 }
 
-// Version formats a CUDA version as the driver encodes it: 12040 is "12.4".
+// Version formats a CUDA version of the driver: 12040 is "12.4".
 func Version(v int) string { return fmt.Sprintf("%d.%d", v/1000, v%1000/10) }
 
 // Driver returns the driver's version as text.
 func (i Info) Driver() string { return Version(i.DriverVersion) }
 
-// Devices lists all devices of the library, including unusable ones.
+// Devices lists all devices, including unusable ones.
 func (l *Library) Devices() ([]Info, error) {
 	count := new(int32)
 	if err := l.check(fnDeviceGetCount, "", l.call(fnDeviceGetCount, uintptr(unsafe.Pointer(count)))); err != nil {
@@ -90,7 +87,6 @@ func (l *Library) Devices() ([]Info, error) {
 	return infos, nil
 }
 
-// describe reads the properties of a device and returns its handle.
 func (l *Library) describe(ordinal int) (Info, uintptr, error) {
 	info := Info{Ordinal: ordinal, DriverVersion: l.version}
 	about := fmt.Sprintf("device %d", ordinal)
@@ -107,8 +103,7 @@ func (l *Library) describe(ordinal int) (Info, uintptr, error) {
 	if err := l.check(fnDeviceTotalMem, about, l.call(fnDeviceTotalMem, uintptr(unsafe.Pointer(&info.TotalBytes)), device)); err != nil {
 		return info, 0, err
 	}
-	// The bus id and the UUID only help to distinguish devices; a driver
-	// without them is accepted.
+	// A driver without bus id and UUID is accepted.
 	clear(name)
 	if l.call(fnDeviceGetPCIBusID, uintptr(unsafe.Pointer(&name[0])), uintptr(len(name)), device) == Success {
 		info.BusID = untilNUL(name)

@@ -6,11 +6,11 @@ import (
 	"unsafe"
 )
 
-// Dim is the shape of a grid (in blocks) or of a block (in threads).
+// Dim is the shape of a grid in blocks, or of a block in threads.
 type Dim struct{ X, Y, Z uint32 }
 
-// D1 returns a one-dimensional shape. An x out of range gives a Dim that the
-// driver refuses.
+// D1 returns a one-dimensional shape, which the driver refuses if x is out of
+// range.
 func D1(x int) Dim {
 	if x < 0 || int64(x) > math.MaxUint32 {
 		return Dim{math.MaxUint32, 1, 1}
@@ -18,11 +18,10 @@ func D1(x int) Dim {
 	return Dim{uint32(x), 1, 1}
 }
 
-// Launch enqueues a kernel on s: grid blocks of block threads, each block with
+// Launch enqueues a kernel: grid blocks of block threads, each block with
 // sharedBytes of dynamic shared memory. P mirrors the struct that is the
-// kernel's only parameter; *params is copied before Launch returns. Launch does
-// not wait for the kernel and allocates nothing. A fault in the kernel is
-// reported by a later call on the device.
+// kernel's only parameter; *params is copied. Launch does not wait and
+// allocates nothing. A later call on the device reports a fault in the kernel.
 func Launch[P any](s *Stream, k *Kernel, grid, block Dim, sharedBytes int, params *P) error {
 	size := unsafe.Sizeof(*params)
 	if int(size) != k.paramBytes {
@@ -32,7 +31,7 @@ func Launch[P any](s *Stream, k *Kernel, grid, block Dim, sharedBytes int, param
 	return s.launch(k, grid, block, sharedBytes)
 }
 
-// launch launches k with the parameters in the stream's scratch memory.
+// launch takes the parameters from the stream's scratch memory.
 func (s *Stream) launch(k *Kernel, grid, block Dim, sharedBytes int) error {
 	if s.device != k.device {
 		return misuse("Launch", "%s: the kernel and the stream belong to different devices", k.name)

@@ -8,15 +8,15 @@ import (
 	"unsafe"
 )
 
-// LibraryVariable is the environment variable that sets the driver library, as
-// a path or a file name. It overrides the default search path of Load.
+// LibraryVariable is the environment variable with the path or file name of the
+// driver library.
 const LibraryVariable = "GRIFFIN_CUDA_LIBRARY"
 
-// minDriverVersion is CUDA 12.0, the first version that accepts PTX 8.0.
+// minDriverVersion is the first that accepts PTX 8.0.
 const minDriverVersion = 12000
 
-// driverPaths is the search path of Load: the system loader's first, then the
-// locations used by containers, WSL and NixOS.
+// driverPaths is the search path: the system loader's, then containers, WSL and
+// NixOS.
 var driverPaths = []string{
 	"libcuda.so.1",
 	"/usr/lib/x86_64-linux-gnu/libcuda.so.1",
@@ -27,20 +27,19 @@ var driverPaths = []string{
 	"/run/opengl-driver/lib/libcuda.so.1",
 }
 
-// Library is a loaded driver library. It is never unloaded, because the driver
-// does not support that. Safe for concurrent use.
+// Library is a loaded driver library, which cannot be unloaded. Safe for
+// concurrent use.
 type Library struct {
 	path    string
 	handle  uintptr
 	version int // 1000*major + 10*minor
 
-	// addresses[f] is the address of driver function f: 0 before the first
-	// call, missing if the library lacks it.
+	// addresses is by function: 0 before the first call, missing if the library
+	// lacks it.
 	addresses [numFunctions]atomic.Uintptr
 }
 
-// missing marks a function that the library does not export. No function has
-// this address.
+// missing is no function's address.
 const missing = 1
 
 var (
@@ -48,12 +47,12 @@ var (
 	loaded    = map[string]*Library{}
 )
 
-// Load loads and initialises the driver library at path. If path is "", it
-// loads the library named by LibraryVariable, or else the system's. The first
-// load takes about 0.3 s; later calls return the same Library.
+// Load loads and initialises the driver library at path or, if path is "", the
+// one that LibraryVariable names, or else the system's. The first load takes
+// about 0.3 s; later calls return the same Library.
 //
-// Any error is an *Error that is ErrUnavailable; it lists the searched paths or
-// contains the driver's message.
+// Any error is an *Error that is ErrUnavailable, with the searched paths or the
+// driver's message.
 func Load(path string) (*Library, error) {
 	if noDriver != "" {
 		return nil, unavailable("load", "%s", noDriver)
@@ -113,10 +112,9 @@ func (l *Library) init() error {
 // Path returns the path that the library was loaded from.
 func (l *Library) Path() string { return l.path }
 
-// DriverVersion returns the CUDA version of the driver, 1000*major + 10*minor.
+// DriverVersion returns the driver's CUDA version, 1000*major + 10*minor.
 func (l *Library) DriverVersion() int { return l.version }
 
-// address returns the address of driver function f, or missing.
 func (l *Library) address(f function) uintptr {
 	if a := l.addresses[f].Load(); a != 0 {
 		return a
@@ -129,13 +127,12 @@ func (l *Library) address(f function) uintptr {
 	return a
 }
 
-// has reports whether the library exports f.
 func (l *Library) has(f function) bool { return l.address(f) != missing }
 
-// call calls driver function f. The caller has made a context current if f
-// needs one. NoDriver means that the library lacks f. Memory whose pointer is
-// converted in the argument list is on the heap and stays alive until call
-// returns; for that, call allocates, unlike invoke.
+// call calls f. The caller has made a context current if f needs one. NoDriver
+// means that the library lacks f. Memory whose pointer is converted in the
+// argument list is on the heap and stays alive until call returns; for that,
+// call allocates, unlike invoke.
 //
 //go:uintptrescapes
 func (l *Library) call(f function, args ...uintptr) Code { return l.invoke(f, args) }
@@ -149,8 +146,7 @@ func (l *Library) invoke(f function, args []uintptr) Code {
 	return Code(callNative(a, args))
 }
 
-// check turns a code into an *Error; nil for Success. about is the subject of
-// the call, or "".
+// check returns nil for Success. about is the subject of the call, or "".
 func (l *Library) check(f function, about string, code Code) *Error {
 	if code == Success {
 		return nil
@@ -173,7 +169,7 @@ func (l *Library) check(f function, about string, code Code) *Error {
 	return e
 }
 
-// text asks the driver for the name or the description of a code.
+// text returns the driver's name or description of a code.
 func (l *Library) text(f function, code Code) string {
 	p := new(unsafe.Pointer)
 	if l.call(f, uintptr(uint32(code)), uintptr(unsafe.Pointer(p))) != Success || *p == nil {
@@ -182,7 +178,6 @@ func (l *Library) text(f function, code Code) string {
 	return cString(*p)
 }
 
-// cString copies a C string from memory outside the Go heap.
 func cString(p unsafe.Pointer) string {
 	n := 0
 	for *(*byte)(unsafe.Add(p, n)) != 0 {

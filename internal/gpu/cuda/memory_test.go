@@ -12,7 +12,6 @@ import (
 	"github.com/griffin-search/griffin/internal/invariant"
 )
 
-// must ends the test on an error.
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -20,7 +19,6 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// newStream creates a stream that is closed at the end of the test.
 func newStream(t testing.TB, d *cuda.Device) *cuda.Stream {
 	t.Helper()
 	s, err := d.NewStream()
@@ -33,7 +31,6 @@ func newStream(t testing.TB, d *cuda.Device) *cuda.Stream {
 	return s
 }
 
-// alloc allocates until the end of the test.
 func alloc[T any](t testing.TB, d *cuda.Device, n int) cuda.Buffer[T] {
 	t.Helper()
 	b, err := cuda.Alloc[T](d, n)
@@ -46,7 +43,6 @@ func alloc[T any](t testing.TB, d *cuda.Device, n int) cuda.Buffer[T] {
 	return b
 }
 
-// allocHost allocates page-locked memory until the end of the test.
 func allocHost[T any](t testing.TB, d *cuda.Device, n int) cuda.HostBuffer[T] {
 	t.Helper()
 	h, err := cuda.AllocHost[T](d, n)
@@ -59,7 +55,6 @@ func allocHost[T any](t testing.TB, d *cuda.Device, n int) cuda.HostBuffer[T] {
 	return h
 }
 
-// read returns the values of a buffer.
 func read[T any](t testing.TB, s *cuda.Stream, b cuda.Buffer[T]) []T {
 	t.Helper()
 	out := make([]T, b.Len())
@@ -68,8 +63,7 @@ func read[T any](t testing.TB, s *cuda.Stream, b cuda.Buffer[T]) []T {
 	return out
 }
 
-// wantMisuse checks that a call is refused as a caller's bug: a panic where
-// invariants are checked, otherwise ErrMisuse.
+// wantMisuse wants a panic where invariants are checked, otherwise ErrMisuse.
 func wantMisuse(t *testing.T, what string, call func() error) {
 	t.Helper()
 	defer func() {
@@ -211,7 +205,6 @@ func TestOutOfMemoryLeavesTheDeviceWell(t *testing.T) {
 	}
 }
 
-// filled allocates n words and fills them.
 func filled(t testing.TB, s *cuda.Stream, n int, value uint32) cuda.Buffer[uint32] {
 	t.Helper()
 	b := alloc[uint32](t, s.Device(), n)
@@ -308,7 +301,7 @@ func TestElementsMustBePlain(t *testing.T) {
 	wantMisuse(t, "Alloc of a negative number", func() error { _, err := cuda.Alloc[uint8](d, -1); return err })
 }
 
-// TestTwoDevicesAreKeptApart runs on the emulator, which can have two devices.
+// Only the emulator can have two devices.
 func TestTwoDevicesAreKeptApart(t *testing.T) {
 	if gputest.OnGPU() {
 		t.Skip("needs two small devices; runs on the emulator only")
@@ -334,8 +327,7 @@ func TestTwoDevicesAreKeptApart(t *testing.T) {
 	}
 }
 
-// TestCloseReportsWhatIsLeft opens the device again, so that Close affects only
-// its own Device.
+// Close affects only its own Device.
 func TestCloseReportsWhatIsLeft(t *testing.T) {
 	d, err := gputest.Open(t).Library().Open(0)
 	must(t, err)

@@ -10,13 +10,12 @@ import (
 	"unsafe"
 )
 
-// Options of the driver's PTX compiler (CUjit_option).
+// CUjit_option.
 const (
 	jitErrorLogBuffer = 5
 	jitErrorLogBytes  = 6
 )
 
-// jitLogBytes limits the stored messages of the PTX compiler.
 const jitLogBytes = 8192
 
 // Module is a loaded image of kernels.
@@ -26,9 +25,9 @@ type Module struct {
 	handle uintptr
 }
 
-// LoadModule loads a PTX image. The driver compiles it for the device and
-// caches the result between processes. name is for errors. If the image does
-// not compile, the error contains the compiler's messages.
+// LoadModule loads a PTX image, which the driver compiles for the device and
+// caches between processes. name is for errors, which contain the compiler's
+// messages.
 func (d *Device) LoadModule(name string, image []byte) (*Module, error) {
 	m := &Module{device: d, name: name}
 	text := append(slices.Clip(bytes.TrimRight(image, "\x00")), 0) // a copy
@@ -51,7 +50,7 @@ func (d *Device) LoadModule(name string, image []byte) (*Module, error) {
 	return m, nil
 }
 
-// Unload releases the module. Its kernels must not be running.
+// Unload releases the module, whose kernels must not be running.
 func (m *Module) Unload() error {
 	handle := m.handle
 	if handle == 0 {
@@ -74,12 +73,11 @@ type Kernel struct {
 	maxShared int
 }
 
-// kernelAttributes are properties of a compiled kernel.
 type kernelAttributes struct {
 	maxThreads, sharedBytes, localBytes, registers int32
 }
 
-// Attributes of a kernel (CUfunction_attribute).
+// CUfunction_attribute.
 const (
 	kernelMaxThreads       = 0
 	kernelSharedBytes      = 1
@@ -88,9 +86,8 @@ const (
 	kernelMaxDynamicShared = 8
 )
 
-// LoadKernel returns the kernel with the given name, whose only parameter is a
-// struct P by value. P must consist of numbers of fixed size. P's size is
-// compared with the driver's, if the driver provides it.
+// LoadKernel returns a kernel whose only parameter is a struct P by value, of
+// numbers of fixed size. P's size is compared with the driver's.
 func LoadKernel[P any](m *Module, name string) (*Kernel, error) {
 	t := reflect.TypeFor[P]()
 	if why := plain(t); why != "" {
@@ -99,8 +96,8 @@ func LoadKernel[P any](m *Module, name string) (*Kernel, error) {
 	return m.Kernel(name, int(t.Size()))
 }
 
-// Kernel returns the kernel with the given name, which takes one parameter of
-// paramBytes bytes. A size that differs from the driver's is a misuse.
+// Kernel returns a kernel with one parameter of paramBytes bytes. A size that
+// differs from the driver's is a misuse.
 func (m *Module) Kernel(name string, paramBytes int) (*Kernel, error) {
 	if paramBytes <= 0 || paramBytes > maxParamBytes {
 		return nil, misuse("Kernel", "%s: parameters of %d bytes; 1 to %d are possible", name, paramBytes, maxParamBytes)
@@ -129,8 +126,8 @@ func (m *Module) Kernel(name string, paramBytes int) (*Kernel, error) {
 	return k, nil
 }
 
-// checkParams compares the parameter size with the driver's. Drivers before
-// 12.4 do not provide it.
+// checkParams checks nothing on drivers before 12.4, which do not provide the
+// size.
 func (k *Kernel) checkParams() error {
 	if !k.device.lib.has(fnFuncGetParamInfo) {
 		return nil
@@ -168,9 +165,9 @@ func (k *Kernel) SharedBytes() int { return int(k.attributes.sharedBytes) }
 // MaxThreads returns the maximum number of threads per block.
 func (k *Kernel) MaxThreads() int { return int(k.attributes.maxThreads) }
 
-// SetMaxShared allows launches with up to sizeBytes of dynamic shared memory.
-// It is required if static and dynamic memory together exceed 48 KiB. The
-// maximum is Info.MaxSharedBytes less SharedBytes. It never lowers the limit.
+// SetMaxShared allows launches with up to sizeBytes of dynamic shared memory:
+// required if static and dynamic memory together exceed 48 KiB, at most
+// Info.MaxSharedBytes less SharedBytes. It never lowers the limit.
 func (k *Kernel) SetMaxShared(sizeBytes int) error {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
@@ -184,9 +181,8 @@ func (k *Kernel) SetMaxShared(sizeBytes int) error {
 	return nil
 }
 
-// BlocksPerMultiprocessor returns how many blocks of blockThreads threads, with
-// sharedBytes of dynamic shared memory each, fit on a multiprocessor at the
-// same time.
+// BlocksPerMultiprocessor returns how many blocks, with sharedBytes of dynamic
+// shared memory each, a multiprocessor runs at the same time.
 func (k *Kernel) BlocksPerMultiprocessor(blockThreads, sharedBytes int) (int, error) {
 	n := new(int32)
 	if err := k.device.call(fnOccupancyMaxActiveBlocks, k.name, uintptr(unsafe.Pointer(n)), k.handle, uintptr(blockThreads), uintptr(sharedBytes)); err != nil {

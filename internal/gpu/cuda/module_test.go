@@ -51,7 +51,6 @@ func TestParametersAreChecked(t *testing.T) {
 	})
 }
 
-// TestLaunchThatTheDriverRefuses: a refused launch leaves the device usable.
 func TestLaunchThatTheDriverRefuses(t *testing.T) {
 	d := gputest.Open(t)
 	s := newStream(t, d)

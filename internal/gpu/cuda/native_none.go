@@ -7,7 +7,6 @@ import (
 	"runtime"
 )
 
-// noDriver is the reason why this build cannot load a driver.
 var noDriver = "griffin was built without GPU support: " + func() string {
 	if runtime.GOOS == "linux" && (runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64") {
 		return "with the build tag nogpu"

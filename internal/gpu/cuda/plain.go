@@ -5,9 +5,9 @@ import (
 	"reflect"
 )
 
-// plain returns the reason why values of type t cannot be shared with a kernel,
-// or "". Pointers are refused, and kinds whose size depends on the platform
-// (int, uint) or that have no C type of a fixed size (bool).
+// plain returns why values of type t cannot be shared with a kernel, or "". It
+// refuses pointers, and kinds whose size depends on the platform (int, uint) or
+// that have no C type of a fixed size (bool).
 func plain(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,

@@ -2,10 +2,9 @@ package cuda
 
 import "unsafe"
 
-// keepAll is a release threshold that returns nothing to the system.
 const keepAll = ^uint64(0)
 
-// Attributes of a memory pool (CUmemPool_attribute).
+// CUmemPool_attribute.
 const (
 	poolReleaseThreshold = 4
 	poolReservedCurrent  = 5
@@ -13,21 +12,21 @@ const (
 )
 
 // SetPoolThreshold sets how many bytes the pool of AllocAsync keeps when the
-// device is synchronised; the excess returns to the system. Open sets it to
-// unlimited, so that a steady load never asks the system for memory.
+// device is synchronised; the rest returns to the system. Open sets it to
+// unlimited, for a steady load.
 func (d *Device) SetPoolThreshold(sizeBytes uint64) error {
 	value := new(uint64)
 	*value = sizeBytes
 	return d.call(fnMemPoolSetAttribute, "release threshold", d.pool, poolReleaseThreshold, uintptr(unsafe.Pointer(value)))
 }
 
-// TrimPool returns the pool's unused memory to the system, except keepBytes.
+// TrimPool returns unused memory of the pool to the system, except keepBytes.
 func (d *Device) TrimPool(keepBytes uint64) error {
 	return d.call(fnMemPoolTrimTo, "", d.pool, uintptr(keepBytes))
 }
 
-// PoolUsage returns the allocated bytes of the pool and the bytes that it
-// reserves from the system.
+// PoolUsage returns the pool's allocated bytes and the bytes that it reserves
+// from the system.
 func (d *Device) PoolUsage() (usedBytes, reservedBytes uint64, err error) {
 	value := new(uint64)
 	if err := d.call(fnMemPoolGetAttribute, "used", d.pool, poolUsedCurrent, uintptr(unsafe.Pointer(value))); err != nil {

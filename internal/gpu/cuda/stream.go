@@ -2,12 +2,12 @@ package cuda
 
 import "unsafe"
 
-// maxParamBytes is the driver's limit for the parameters of a kernel.
+// maxParamBytes is the driver's limit.
 const maxParamBytes = 4096
 
-// Stream is a queue of work on a device. It is non-blocking: it does not wait
-// for the driver's default stream, which Griffin never uses. A Stream belongs
-// to one goroutine at a time.
+// Stream is a queue of work on a device. It does not wait for the driver's
+// default stream, which Griffin never uses. A Stream belongs to one goroutine
+// at a time.
 type Stream struct {
 	device  *Device
 	handle  uintptr
@@ -15,11 +15,11 @@ type Stream struct {
 	graph   bool // between BeginCapture and EndCapture
 }
 
-// scratch holds the arguments of calls on one stream. It lies on the heap,
-// where it does not move, so that calls allocate nothing.
+// scratch holds the arguments of calls on one stream, on the heap, where they
+// do not move.
 type scratch struct {
 	args     [11]uintptr    // of the driver function
-	host     unsafe.Pointer // the host memory of a copy: keeps it on the heap and alive
+	host     unsafe.Pointer // of a copy: on the heap and alive
 	pointers [1]uintptr     // kernelParams: the address of params
 	params   [maxParamBytes / 8]uint64
 }
@@ -45,27 +45,25 @@ func (d *Device) NewStream() (*Stream, error) {
 // Device returns the device that the stream belongs to.
 func (s *Stream) Device() *Device { return s.device }
 
-// Synchronize waits until all work on the stream has completed, and returns the
-// first error.
+// Synchronize waits for all work on the stream, and returns the first error.
 func (s *Stream) Synchronize() error {
 	return s.device.check(fnStreamSynchronize, "", s.invoke(fnStreamSynchronize, s.handle, 0, 0, 0))
 }
 
-// invoke calls a driver function of up to four arguments without an allocation.
-// The function ignores surplus arguments.
+// invoke calls a driver function of up to four arguments, which ignores surplus
+// ones.
 func (s *Stream) invoke(f function, a, b, c, d uintptr) Code {
 	args := s.scratch.args[:4]
 	args[0], args[1], args[2], args[3] = a, b, c, d
 	return s.device.invoke(f, args)
 }
 
-// Query reports whether all work on the stream has completed. It does not wait.
+// Query reports whether all work on the stream has completed.
 func (s *Stream) Query() (done bool, err error) {
 	return s.device.done(fnStreamQuery, s.invoke(fnStreamQuery, s.handle, 0, 0, 0))
 }
 
 // Wait makes work enqueued on s from now on wait for the latest recording of e.
-// The calling goroutine does not wait.
 func (s *Stream) Wait(e *Event) error {
 	return s.device.check(fnStreamWaitEvent, "", s.invoke(fnStreamWaitEvent, s.handle, e.args[0], 0, 0))
 }
@@ -87,7 +85,6 @@ func (s *Stream) Close() error {
 	return s.device.call(fnStreamDestroy, "", handle)
 }
 
-// done interprets the code of a query function.
 func (d *Device) done(f function, code Code) (bool, error) {
 	switch code {
 	case Success:

@@ -11,7 +11,6 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 )
 
-// newEvent creates an event that is closed at the end of the test.
 func newEvent(t testing.TB, d *cuda.Device, timing bool) *cuda.Event {
 	t.Helper()
 	e, err := d.NewEvent(timing)
@@ -24,7 +23,6 @@ func newEvent(t testing.TB, d *cuda.Device, timing bool) *cuda.Event {
 	return e
 }
 
-// add launches gputest_add over a whole buffer.
 func add(t testing.TB, s *cuda.Stream, k *cuda.Kernel, dst, src cuda.Buffer[uint32], addend uint32) {
 	t.Helper()
 	must(t, cuda.Launch(s, k, cuda.D1((src.Len()+127)/128), cuda.D1(128), 0,
@@ -143,7 +141,7 @@ func TestGraph(t *testing.T) {
 	wantMisuse(t, "the second Close of an executable", x.Close)
 }
 
-// TestHotCallsAllocateNothing covers the calls of a query in flight.
+// Of a query in flight.
 func TestHotCallsAllocateNothing(t *testing.T) {
 	d := gputest.Open(t)
 	s := newStream(t, d)

@@ -189,8 +189,7 @@ type benchResult struct {
 	Micros    float64 `json:"us"`
 	BytesRead float64 `json:"bytes_read_per_posting"`
 	OfCopy    float64 `json:"of_copy"`
-	// OfSameCopy is the bandwidth relative to copies of the same size, timed
-	// the same way.
+	// The bandwidth relative to copies of the same size, timed the same way.
 	OfSameCopy float64 `json:"of_same_copy,omitempty"`
 }
 

@@ -440,7 +440,7 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// TestAllocations checks that launches allocate nothing.
+// Launches allocate nothing.
 func TestAllocations(t *testing.T) {
 	r := newRig(t)
 	c, _ := decode.CodecOf(codec.SIMDBP{})

@@ -17,15 +17,14 @@ var ErrShape = errors.New("decode: buffers do not fit the list")
 
 // Source is a list in device memory.
 type Source struct {
-	// Payload holds the list's blocks as in the postings file, 16-byte aligned.
-	// It may extend beyond the list (over the directory, for example); all of
-	// it is initialised.
+	// List's blocks as in the postings file, 16-byte aligned. It may extend beyond
+	// the list (over the directory, for example); all of it is initialised.
 	Payload cuda.Buffer[uint32]
 	// Directory has EntryWords words for each block of the list.
 	Directory cuda.Buffer[uint32]
 	// Side is additional input of the codec, 16-byte aligned; see doc.go.
 	Side cuda.Buffer[uint32]
-	// NumPostings is the list's DocFreq, at least 1.
+	// List's DocFreq, at least 1.
 	NumPostings int
 }
 

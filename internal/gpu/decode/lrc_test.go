@@ -131,7 +131,7 @@ func wordsOf(bytes []byte) []uint32 {
 	return words
 }
 
-// TestAtRefuses checks that buffers that do not fit give errors.
+// Buffers that do not fit give errors.
 func TestAtRefuses(t *testing.T) {
 	r := newRig(t)
 	host := newHostList(codec.Regression{}, "", []uint32{3, 5, 9}, []uint32{1, 1, 1})

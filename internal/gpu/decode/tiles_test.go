@@ -10,8 +10,8 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/decode"
 )
 
-// TestEvenTiles checks that the tiles of a single list cover each block once,
-// and that their lengths differ by at most two blocks, the last by three.
+// The tiles of a single list cover each block once, and their lengths
+// differ by at most two blocks, the last by three.
 func TestEvenTiles(t *testing.T) {
 	for _, blocks := range []uint32{1, 2, 3, 4, 100, 6335, 6336, 6337, 12672, 12673, 78125, 101_376, 101_377, 101_378, 625_000, 1 << 25} {
 		numTiles, tileBlocks, longer := decode.EvenTiles(blocks)

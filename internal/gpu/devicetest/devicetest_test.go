@@ -218,8 +218,8 @@ func TestUnpack(t *testing.T) {
 	}
 }
 
-// TestLines checks that the error of line_position is within its margin on
-// lines of any slope, and that the margin is within its bound.
+// The error of line_position is within its margin on lines of any slope, and
+// that the margin is within its bound.
 func TestLines(t *testing.T) {
 	const n = 32 * blockThreads
 	a, b := random(8, n), random(9, n)

@@ -92,8 +92,7 @@ func TestFaultsAreFound(t *testing.T) {
 	}
 }
 
-// TestActiveMask checks that __activemask may return fewer lanes than the
-// branch has.
+// __activemask may return fewer lanes than the branch has.
 func TestActiveMask(t *testing.T) {
 	d := gputest.OpenEmulated(t, gputest.Config{Devices: 1, MemoryBytes: 1 << 20})[0]
 	s := scene{kernel: "active_mask", blocks: 1, block: 32}
@@ -102,10 +101,9 @@ func TestActiveMask(t *testing.T) {
 	}
 }
 
-// TestAddressSanitizer: the emulator's access checks cannot see a thread
-// reading past the end of its own array; a build with the address sanitizer
-// can. The sanitizer ends the process, so the test runs itself in a child
-// process.
+// The emulator's access checks cannot see a thread reading past the end of its
+// own array; a build with the address sanitizer can. The sanitizer ends the
+// process, so the test runs itself in a child process.
 func TestAddressSanitizer(t *testing.T) {
 	if testing.Short() || gputest.OnGPU() {
 		t.Skip("builds all kernels for the emulator once more")

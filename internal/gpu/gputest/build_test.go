@@ -51,8 +51,7 @@ var small = map[string]string{
 	"internal/gpu/b/b.cu":                  "int b;\n",
 }
 
-// TestObjectsAreNamedByTheirText: an object is rebuilt if and only if an
-// included file has changed.
+// An object is rebuilt if and only if an included file has changed.
 func TestObjectsAreNamedByTheirText(t *testing.T) {
 	before := objects(t, tree(t, small), nil)
 	if len(before) != 3 {
@@ -91,9 +90,8 @@ func TestObjectsAreNamedByTheirText(t *testing.T) {
 	}
 }
 
-// TestOneFamilyThatDoesNotCompile: its own tests fail with the compiler's
-// message. Tests of other packages run without it, except in continuous
-// integration.
+// Its own tests fail with the compiler's message. Tests of other packages run
+// without it, except in continuous integration.
 func TestOneFamilyThatDoesNotCompile(t *testing.T) {
 	if OnGPU() {
 		t.Skip("a machine with a GPU needs no compiler")

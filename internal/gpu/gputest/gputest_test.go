@@ -135,8 +135,8 @@ func TestLose(t *testing.T) {
 	})
 }
 
-// TestWorkIsLate: the emulator works as late as possible, so that a program
-// that fails to wait is detected.
+// The emulator works as late as possible, so that a program that fails to wait
+// is detected.
 func TestWorkIsLate(t *testing.T) {
 	d := gputest.OpenEmulated(t, gputest.Config{Devices: 1, MemoryBytes: 8 << 20})[0]
 	a := newAdder(t, d)
@@ -169,9 +169,8 @@ func TestWorkIsLate(t *testing.T) {
 	}
 }
 
-// TestEventsOrderStreams: work that waits for an event sees earlier work, in
-// whatever order the host waits for streams; and a graph repeats the captured
-// work.
+// Work that waits for an event sees earlier work, in whatever order the host
+// waits for streams; and a graph repeats the captured work.
 func TestEventsOrderStreams(t *testing.T) {
 	d := gputest.Open(t)
 	first, second := newAdder(t, d), newAdder(t, d)
@@ -212,8 +211,7 @@ func TestEventsOrderStreams(t *testing.T) {
 	}
 }
 
-// TestUseAfterFree: freed memory is not accessible, and its address is not
-// reused at once.
+// Freed memory is not accessible, and its address is not reused at once.
 func TestUseAfterFree(t *testing.T) {
 	d := gputest.OpenEmulated(t, gputest.Config{Devices: 1, MemoryBytes: 8 << 20})[0]
 	a := newAdder(t, d)
@@ -232,8 +230,7 @@ func TestUseAfterFree(t *testing.T) {
 	}
 }
 
-// TestEveryDriverFunctionIsEmulated: the emulator exports every driver function
-// in use.
+// The emulator exports every driver function in use.
 func TestEveryDriverFunctionIsEmulated(t *testing.T) {
 	library := gputest.Configure(t, gputest.Config{Devices: 1, MemoryBytes: 1 << 20})
 	file, err := elf.Open(library.Path())

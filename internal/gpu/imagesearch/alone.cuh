@@ -1,10 +1,10 @@
-/* A single query on the whole device. All blocks bound their ranges; each warp scores its best range, which gives a
- * threshold that excludes most others. */
+/* A single query on the whole device: each warp scores its best range, which gives a threshold that excludes most
+ * others. */
 #pragma once
 
 #include "ranges.cuh"
 
-/* A unit of work is kUnitRanges ranges; their bounds are one memory sector. Good documents cluster; small units spread
+/* The bounds of a unit of work, kUnitRanges ranges, are one memory sector. Good documents cluster; small units spread
  * them over the blocks. */
 constexpr uint32_t kUnitDocs = kUnitRanges * kRangeDocs;
 constexpr uint32_t kUnitLanes = kUnitRanges / 4;     /* lanes per unit, four ranges each */
@@ -18,12 +18,12 @@ struct ImagePortion {
     uint32_t open;      /* bitmap of ranges that may have a hit and are not yet listed or scored */
 };
 
-/* Unit i of a warp. The block's unit n is n*splits + split. */
+/* The block's unit n is n*splits + split. */
 __device__ __forceinline__ uint32_t imagesearch_unit(const ImageBlock& b, uint32_t window, uint32_t i) {
     return (window + i * kNumWarps + b.warp) * b.splits + b.split;
 }
 
-/* Adds the bounds of the sparse lists. A lane has one unit of one term. By a warp. */
+/* Adds the bounds of the sparse lists; a lane has one unit of one term. By a warp. */
 __device__ __forceinline__ void imagesearch_sparse_portion(const ImageBlock& b, uint32_t window,
                                                            ImagePortion& portion) {
     constexpr uint32_t unitShift = 31 - __builtin_clz(kUnitDocs), most = 16;
@@ -98,7 +98,7 @@ __device__ __forceinline__ void imagesearch_sparse_portion(const ImageBlock& b, 
     }
 }
 
-/* Sums the bounds of the bounded lists; every gets the ranges that all these lists have. By a warp. */
+/* Sums the bounds of the bounded lists; every gets the ranges that are in all of them. By a warp. */
 __device__ __forceinline__ void imagesearch_bounded_portion(const ImageBlock& b, ImagePortion& portion,
                                                             uint32_t every[2]) {
     const uint32_t numRanges = (b.numDocs - 1) / kRangeDocs + 1;
@@ -134,7 +134,6 @@ __device__ __forceinline__ void imagesearch_bounded_portion(const ImageBlock& b,
     }
 }
 
-/* Closes ranges with a bound below theta. */
 __device__ __forceinline__ void imagesearch_close(ImagePortion& portion, uint32_t theta) {
 #pragma unroll
     for (uint32_t i = 0; i < 8; i++) {
@@ -144,8 +143,7 @@ __device__ __forceinline__ void imagesearch_close(ImagePortion& portion, uint32_
     }
 }
 
-/* Scores all documents of the warp's best open range exactly, and closes the range. Returns the lane's key, or 0. By a
- * warp. */
+/* Scores the warp's best open range exactly, and closes it. Returns the lane's key, or 0. By a warp. */
 __device__ __forceinline__ uint64_t imagesearch_score_best(const ImageBlock& b, ImagePortion& portion,
                                                            uint32_t& numRanges, uint32_t& numCandidates) {
     uint32_t mine = 0, at = 0;
@@ -198,8 +196,8 @@ __device__ __forceinline__ uint64_t imagesearch_score_best(const ImageBlock& b, 
     return candidate ? hit_key(score, docID) : 0;
 }
 
-/* Copies the query from the parameters to shared memory and initialises the block; ends without a barrier. Each warp
- * reads its own lines, because the parameters are not cached yet and a warp would wait for each line in turn. */
+/* Copies the query to shared memory and initialises the block; ends without a barrier. Each warp reads its own lines,
+ * because the parameters are not cached yet and a warp would wait for each line in turn. */
 template <class Params>
 __device__ __forceinline__ void imagesearch_prepare(const Params& p, ImageSearch* search, ImageShared& shared,
                                                     uint32_t* sums) {
@@ -249,9 +247,9 @@ __device__ __forceinline__ void imagesearch_prepare(const Params& p, ImageSearch
 }
 
 /* Processes the keys of the warps' best ranges, one per lane or 0. The best key of each warp gives a threshold to all
- * blocks; other keys enter only if they reach it, because atomic additions of thousands of scores to the same few
- * buckets cost more than a higher threshold saves. Returns, the same to all threads, whether the threshold is above the
- * query's. By all threads. */
+ * blocks; others enter only if they reach it, because thousands of atomic additions to the same few buckets cost more
+ * than a higher threshold saves. Returns, the same to all threads, whether the threshold is above the query's. By all
+ * threads. */
 __device__ __forceinline__ bool imagesearch_open(const ImageBlock& b, uint64_t key) {
     const ImageQuery& q = b.shared->query;
     uint32_t* buckets = b.state != nullptr ? b.state->buckets : b.shared->buckets;
@@ -276,7 +274,7 @@ __device__ __forceinline__ bool imagesearch_open(const ImageBlock& b, uint64_t k
     return raised;
 }
 
-/* Scores the ranges of a portion; opens: first the best range of each warp, to get a threshold. By all threads. */
+/* opens: scores first the best range of each warp, to get a threshold. By all threads. */
 __device__ __forceinline__ void imagesearch_score_portion(const ImageBlock& b, ImagePortion& portion, bool opens) {
     uint32_t numRanges = 0, numCandidates = 0;
     bool opened = false;
@@ -309,7 +307,7 @@ __device__ __forceinline__ void imagesearch_score_portion(const ImageBlock& b, I
     }
 }
 
-/* Answers a single query. By all threads of a block. */
+/* By all threads of a block. */
 template <class Params>
 __device__ __forceinline__ void imagesearch_alone(const Params& p, ImageSearch& search, ImageShared& shared) {
     ImageBlock b;

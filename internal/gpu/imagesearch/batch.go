@@ -25,7 +25,7 @@ type Stats struct {
 	Supers     int64 // superblocks whose range bounds were summed, or groups of 32 postings looked up
 	Ranges     int64 // scored ranges of 32 documents
 	Candidates int64 // documents with an exact score
-	Rounds     int64 // times that a block scored its list of ranges
+	Rounds     int64 // scored lists of ranges
 }
 
 // Batch answers several queries over one segment together. Call order: Reset, Add for each
@@ -37,7 +37,7 @@ type Batch struct {
 	segment Segment
 
 	batchMemory
-	failed bool // a launch failed, or there was none: states are not known to be 0
+	failed bool // states are not known to be 0
 
 	sorted []uint64 // scratch of sortTerms
 
@@ -49,20 +49,20 @@ type Batch struct {
 	launches       uint32
 }
 
-// job is a query of a launch: its index in queries, and its cost in units of a block's work.
+// cost is in units of a block's work.
 type job struct {
 	query, splits uint32
 	cost          uint64
 }
 
-// answer has the index of a query's first hit and, for a wide query, the bits of a key's
+// answer has the index of a query's first hit; for a wide query also the bits of a key's
 // DocID.
 type answer struct {
 	firstHit int
 	keyShift uint
 }
 
-// The launches of a batch, in order. Wide queries have their own kernels.
+// The launches of a batch, in order.
 const (
 	jobProbe = iota
 	jobRanges
@@ -92,7 +92,7 @@ func (k *Kernels) NewBatch(limits Limits) (*Batch, error) {
 // Close frees the batch's memory. No launch may be running.
 func (b *Batch) Close() error { return b.free() }
 
-// Reset removes the queries and sets the segment.
+// Reset removes the queries.
 func (b *Batch) Reset(segment Segment) {
 	b.segment = segment
 	b.numQueries, b.numParams, b.numTerms, b.numHits = 0, 0, 0, 0
@@ -105,8 +105,8 @@ func (b *Batch) Reset(segment Segment) {
 // Len returns the number of queries.
 func (b *Batch) Len() int { return b.numQueries }
 
-// Add adds a query and returns its index. Errors: ErrFull, ErrUnsuited, or one that wraps
-// base.ErrBadInput. It does not allocate.
+// Add adds a query and returns its index, without allocation. Errors: ErrFull,
+// ErrUnsuited, or one that wraps base.ErrBadInput.
 func (b *Batch) Add(q *Query) (int, error) {
 	w, err := q.check(&b.segment)
 	if err != nil {
@@ -141,7 +141,6 @@ func (b *Batch) Add(q *Query) (int, error) {
 	return i, nil
 }
 
-// intersecting returns the job of an And query: ranges if all lists have bitmaps.
 func (q *Query) intersecting() int {
 	for i := range q.Terms {
 		if q.Terms[i].Image.kind != dense {
@@ -184,7 +183,7 @@ func (b *Batch) add(q *Query, w width, kind int, flags uint32) {
 	b.numTerms += len(terms)
 }
 
-// addJob adds a job with its own copy of the parameters.
+// addJob copies the parameters.
 func (b *Batch) addJob(kind int, p *queryParams, cost uint64) {
 	b.queries.Data()[b.numParams] = *p
 	b.jobs[kind] = append(b.jobs[kind], job{uint32(b.numParams), 1, cost})
@@ -207,7 +206,7 @@ func (b *Batch) sortTerms(q *Query, byLength bool) []uint64 {
 	return b.sorted
 }
 
-// put writes the term for the kernels, with steps in units of 2^shift.
+// put uses steps in units of 2^shift.
 func (t *Term) put(p *termParams, shift uint) {
 	*p = t.Image.term
 	p.lengths = t.Lengths.Ptr()
@@ -219,8 +218,8 @@ func (t *Term) put(p *termParams, shift uint) {
 	p.satStep, p.maxStep = p.step, p.step
 }
 
-// Launch launches the queries in a stream, with one kernel launch if all are Or. Their images
-// and bitmaps must stay valid until Wait. After an error nothing is running.
+// Launch launches the queries in a stream, in one kernel if all are Or. Images and bitmaps
+// must stay valid until Wait. After an error nothing is running.
 func (b *Batch) Launch(s *cuda.Stream) error {
 	if err := b.launch(s); err != nil {
 		return abandon(s, err)
@@ -229,7 +228,7 @@ func (b *Batch) Launch(s *cuda.Stream) error {
 }
 
 // abandon waits for the launches that precede err, because they use the memory of the next
-// queries. It returns err.
+// queries.
 func abandon(s *cuda.Stream, err error) error {
 	if failed := s.Synchronize(); failed != nil {
 		return errors.Join(err, failed)
@@ -266,8 +265,8 @@ func (b *Batch) launch(s *cuda.Stream) error {
 	return nil
 }
 
-// prepare reserves memory for keys and clears the states if the previous launch failed.
-// failed stays true until this launch succeeds.
+// prepare clears the states if the previous launch failed. failed stays true until this
+// launch succeeds.
 func (b *Batch) prepare(s *cuda.Stream) error {
 	if err := b.reserve(); err != nil {
 		return err
@@ -321,7 +320,7 @@ func (b *Batch) start(s *cuda.Stream, kernel *cuda.Kernel, blocks int, p *search
 	return cuda.Launch(s, kernel, cuda.D1(blocks), cuda.D1(threads), shared, p)
 }
 
-// params returns the parameters common to all jobs. supers is the maximum per block.
+// supers is the maximum of a block.
 func (b *Batch) params(supers int) searchParams {
 	keys := capacity(b.maxK)
 	return searchParams{

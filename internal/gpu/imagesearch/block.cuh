@@ -1,10 +1,9 @@
-/* Parameters, shared memory and thresholds of the search kernels. */
 #pragma once
 
 #include "../device/warp_scan.cuh"
 #include "imagesearch.cuh"
 
-/* Mirrored by queryParams in params.go. */
+/* queryParams in params.go. */
 struct ImageQuery {
     const uint32_t* filter;        /* bitmap of the documents that can match, or null */
     uint32_t keyShift, scoreShift; /* of a wide query: key.cuh */
@@ -22,7 +21,7 @@ struct ImageQuery {
 };
 static_assert(sizeof(ImageQuery) == 64, "mirrored by queryParams");
 
-/* Mirrored by result in params.go; in page-locked host memory. */
+/* result in params.go; in page-locked host memory. */
 struct ImageResult {
     uint32_t numHits;
     uint32_t done; /* number of the launch, written last */
@@ -44,7 +43,7 @@ struct ImageState {
     uint32_t padding;
 };
 
-/* Mirrored by searchParams in params.go. */
+/* searchParams in params.go. */
 struct ImageSearch {
     const ImageQuery* queries;
     const ImageTerm* terms;
@@ -55,7 +54,7 @@ struct ImageSearch {
     ImageState* states;   /* by result, of queries with several blocks */
     uint64_t* keys;       /* of queries with several blocks: k per block */
     /* Answer of a single query, or null: kAnswerHead + 2*k words in page-locked host memory, each with the number of
-     * the launch in its high half, so that the host can check each for arrival. */
+     * the launch in its high half, by which the host detects arrival. */
     uint64_t* answer;
     uint32_t numDocs;
     uint32_t maxTerms; /* capacity of shared memory in terms, */
@@ -65,7 +64,7 @@ struct ImageSearch {
     uint32_t launch; /* for ImageResult.done; 0: batch, or another job follows */
 };
 
-/* Parameters with the only query: oneParams and fewParams in params.go. */
+/* oneParams and fewParams in params.go. */
 template <uint32_t maxTerms>
 struct __align__(16) ImageAlone {
     ImageSearch search;
@@ -75,8 +74,7 @@ struct __align__(16) ImageAlone {
 using ImageOne = ImageAlone<kMaxOneTerms>;
 using ImageFew = ImageAlone<kMaxFewTerms>;
 
-/* Shared memory of a block. Values that are both written and read between two barriers are only accessed by atomics and
- * ld_relaxed. */
+/* Values that are both written and read between two barriers are only accessed by atomics and ld_relaxed. */
 struct ImageShared {
     BlockTopK top;
     ImageQuery query;
@@ -110,7 +108,7 @@ struct ImageBlock {
     bool all; /* And */
 };
 
-/* The terms in shared memory, behind the keys. */
+/* Behind the keys in shared memory. */
 __device__ __forceinline__ ImageTerm* imagesearch_terms(const ImageSearch& search) {
     return reinterpret_cast<ImageTerm*>(griffin_dynamic_shared<uint64_t>() + search.capacity);
 }
@@ -170,12 +168,12 @@ __device__ __forceinline__ void imagesearch_begin(ImageBlock& b, ImageShared& sh
     block_topk_init(shared.top, b.keys, search.capacity, q.k, 0); /* a barrier */
 }
 
-/* The block's threshold; lanes may get different values. */
+/* Lanes may get different values. */
 __device__ __forceinline__ uint32_t imagesearch_theta(const ImageBlock& b) {
     return ld_relaxed(&b.shared->theta);
 }
 
-/* The latest threshold of all blocks of the query, the same for all lanes. By a warp. */
+/* The latest threshold of all blocks, the same for all lanes. By a warp. */
 __device__ __forceinline__ uint32_t imagesearch_hear(const ImageBlock& b) {
     uint32_t theta = imagesearch_theta(b);
     if (b.state != nullptr) {
@@ -184,13 +182,13 @@ __device__ __forceinline__ uint32_t imagesearch_hear(const ImageBlock& b) {
     return __shfl_sync(kAll, theta, 0);
 }
 
-/* The bucket of a score or bound that is at least the query's threshold; monotonic. */
+/* Of a score or bound that is at least the query's threshold; monotonic. */
 __device__ __forceinline__ uint32_t imagesearch_bucket_of(const ImageQuery& q, uint32_t score) {
     return score_bucket<kNumBuckets>(score - q.threshold, q.bucketShift);
 }
 
 /* Raises the threshold to the highest bucket border that k scores reach. By a warp. (A lane has two buckets of each
- * quarter, so that loads coalesce: hundreds of blocks read these lines and wait for each other per access.) */
+ * quarter, so that loads coalesce: hundreds of blocks wait for these lines.) */
 __device__ __forceinline__ void imagesearch_raise(const ImageBlock& b) {
     constexpr uint32_t numParts = kNumBuckets / 64;
     const ImageQuery& q = b.shared->query;
@@ -237,8 +235,8 @@ __device__ __forceinline__ void imagesearch_raise(const ImageBlock& b) {
     }
 }
 
-/* Whether to raise the threshold after n more scores. Several blocks do it only every max(k/2, 4) scores, because they
- * all read the same words. By a warp. */
+/* Whether to raise the threshold after n more scores. Several blocks do it only every max(k/2, 4) scores, because all
+ * read the same words. By a warp. */
 __device__ __forceinline__ bool imagesearch_worth_raising(const ImageBlock& b, uint32_t n) {
     if (n == 0 || b.state == nullptr) {
         return n > 0;
@@ -284,7 +282,7 @@ __device__ __forceinline__ void imagesearch_scan(const ImageBlock& b) {
     __syncthreads();
 }
 
-/* Bitmap of the documents of a range that are live and pass the filter. */
+/* The documents of a range that are live and pass the filter. */
 __device__ __forceinline__ uint32_t imagesearch_allowed(const ImageBlock& b, uint32_t range) {
     const uint32_t* filter = b.shared->query.filter;
     uint32_t bits = kAll;

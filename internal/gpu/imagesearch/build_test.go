@@ -112,7 +112,7 @@ func (r *reader) check(tb testing.TB, name string, c *collection, l querytest.Li
 	}
 }
 
-// Images of Encode and Build are equal, except for padding and hash slots, and have their lists.
+// Encode and Build agree, except for padding and hash slots, and have the lists.
 func TestImages(t *testing.T) {
 	for seed, numDocs := range []int{1, 31, 4096, 9001} {
 		for _, linear := range []uint32{0, 255, 4000} {

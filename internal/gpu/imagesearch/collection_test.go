@@ -21,11 +21,10 @@ type collection struct {
 	onGPU   cuda.Buffer[uint32] // lengths
 	data    []cuda.Buffer[byte]
 	images  []Image
-	// filled: the padding of images is written too, for tests that copy whole images.
+	// The padding of images is written too.
 	filled bool
 }
 
-// density is the distribution of a random list.
 type density struct {
 	share     float64 // of the documents
 	clustered bool
@@ -134,13 +133,11 @@ func (c *collection) toDevice() {
 	c.Must(c.Stream.Synchronize())
 }
 
-// testQuery is a query for the CPU and the GPU.
 type testQuery struct {
 	cpu traverse.Query
 	gpu Query
 }
 
-// query returns a query of lists, with a mean length of avgLen.
 func (c *collection) query(mode Mode, k int, boosts map[int]float64, avgLen float64, lists ...int) testQuery {
 	q := testQuery{cpu: traverse.Query{NumDocs: c.NumDocs, Live: c.Live, Base: c.Base}, gpu: Query{Mode: mode, K: k}}
 	for _, i := range lists {
@@ -163,7 +160,7 @@ func (q *testQuery) filter(c *collection, bitmap []uint64) {
 	}
 }
 
-// want returns the CPU's answer: the hits, and all matches.
+// want returns the CPU's hits, and all matches.
 func (q *testQuery) want(tb testing.TB) (hits, matches []base.Hit) {
 	tb.Helper()
 	switch q.gpu.Mode {
@@ -175,7 +172,6 @@ func (q *testQuery) want(tb testing.TB) (hits, matches []base.Hit) {
 	return matches[:min(len(matches), q.gpu.K)], matches
 }
 
-// compare compares the device's answer with the CPU's.
 func (q *testQuery) compare(tb testing.TB, name string, c *collection, got []base.Hit, count uint64) {
 	tb.Helper()
 	hits, matches := q.want(tb)

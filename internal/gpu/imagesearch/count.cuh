@@ -1,9 +1,8 @@
-/* The number of documents that match, without scores. */
 #pragma once
 
 #include "probe.cuh"
 
-/* The matches in a superblock as bitmaps, four ranges per lane: And of lists with bitmaps, or Or. By a warp. */
+/* The matches in a superblock, four ranges per lane: And of lists with bitmaps, or Or. By a warp. */
 __device__ __forceinline__ uint4 imagesearch_matches(const ImageBlock& b, uint32_t super) {
     const uint32_t start = b.all ? kAll : 0;
     uint4 words = make_uint4(start, start, start, start);
@@ -49,7 +48,7 @@ __device__ __forceinline__ uint4 imagesearch_matches(const ImageBlock& b, uint32
     return words;
 }
 
-/* The thread's count, by the postings of the shortest list. By all threads. */
+/* By the postings of the shortest list. By all threads. */
 __device__ __forceinline__ uint32_t imagesearch_count_probes(const ImageBlock& b) {
     const ImageTerm& t = b.terms[0];
     const uint32_t stride = b.splits * blockDim.x;
@@ -66,7 +65,7 @@ __device__ __forceinline__ uint32_t imagesearch_count_probes(const ImageBlock& b
     return count;
 }
 
-/* The lane's count, by bitmaps. By all threads. */
+/* By bitmaps. By all threads. */
 __device__ __forceinline__ uint32_t imagesearch_count_words(const ImageBlock& b) {
     const uint32_t numSupers = (b.search->numDocs + kSuperDocs - 1) / kSuperDocs;
     uint32_t count = 0;
@@ -77,7 +76,7 @@ __device__ __forceinline__ uint32_t imagesearch_count_words(const ImageBlock& b)
     return count;
 }
 
-/* Counts the matches of a query. By all threads. */
+/* By all threads. */
 __device__ __forceinline__ void imagesearch_counting(const ImageSearch& search, const ImageQuery* query,
                                                      const ImageTerm* terms, uint32_t split) {
     __shared__ ImageShared shared;

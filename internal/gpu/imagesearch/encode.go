@@ -16,8 +16,7 @@ func (s *Shape) checkPostings(docIDs, freqs, lengths int) error {
 	return nil
 }
 
-// Encode appends the image of a list to dst, as Build writes it on a device. It is slow.
-// Padding is 0.
+// Encode appends the image of a list to dst, as Build writes it, slowly. Padding is 0.
 func Encode(dst []byte, shape Shape, docIDs, freqs, lengths []uint32) ([]byte, error) {
 	if err := shape.check(); err != nil {
 		return nil, err
@@ -93,10 +92,10 @@ func (e *encoder) freq(i int, freq uint32) {
 	}
 }
 
-// hash returns the first slot to search for a posting in the table of long frequencies.
+// hash returns the first slot of a posting in the table of long frequencies.
 func hash(posting, mask uint32) uint32 { return posting * 2654435761 >> 7 & mask }
 
-// directory writes the index of the first posting of each range or bucket.
+// directory writes the first posting of each range or bucket.
 func (e *encoder) directory(docIDs []uint32) {
 	if e.shape.kind() == dense {
 		rank := uint32(0)
@@ -116,7 +115,7 @@ func (e *encoder) directory(docIDs []uint32) {
 	e.set(e.parts.starts, e.shape.numBuckets(), uint32(len(docIDs)))
 }
 
-// eighth returns the contribution of a posting in steps of unit/255, rounded up.
+// eighth returns a contribution in steps of unit/255, rounded up.
 func (s *Shape) eighth(freq, length uint32) uint8 {
 	if s.Saturation.Linear {
 		if s.freqBytes() == 0 {

@@ -1,10 +1,9 @@
-/* Scoring of ranges by a warp: looks up all postings of a few ranges at once, then scores each range with one document
- * per lane. */
+/* A warp looks up all postings of a few ranges at once, then scores each range with one document per lane. */
 #pragma once
 
 #include "results.cuh"
 
-/* Ranges that a warp has looked up: lane i has range i / width and term i % width. */
+/* Lane i has range i / width and term i % width. */
 struct ImageGroup {
     uint32_t size, next; /* number of ranges, and the next range to score */
     uint32_t width;      /* lanes per range: a power of two */
@@ -14,8 +13,8 @@ struct ImageGroup {
     uint32_t active;     /* lanes with postings */
 };
 
-/* Looks up ranges of the block's list in the posting lists of terms [0, width); ahead: prefetches all lines that
- * scoring may read. By a warp. */
+/* Looks up ranges of the block's list in the lists of terms [0, width); ahead: prefetches all lines that scoring may
+ * read. By a warp. */
 __device__ __forceinline__ void imagesearch_look_up(const ImageBlock& b, ImageGroup& g, uint32_t first, uint32_t theta,
                                                     bool ahead = false) {
     const uint32_t slot = b.lane / g.width, term = b.lane % g.width;
@@ -42,8 +41,8 @@ __device__ __forceinline__ void imagesearch_look_up(const ImageBlock& b, ImageGr
     g.active = __ballot_sync(kAll, g.found.bits != 0);
 }
 
-/* The sum of the bounds of the postings of the lane's document, if it is in allowed, in the lists of the active lanes.
- * kInFlight loads are outstanding. By a warp. */
+/* The sum of the bounds of the lane's document, if it is in allowed, in the lists of the active lanes. kInFlight loads
+ * are outstanding. By a warp. */
 __device__ __forceinline__ uint32_t imagesearch_sum_bounds(const ImageBlock& b, const ImageGroup& g, uint32_t term,
                                                            uint32_t active, uint32_t allowed) {
     const uint32_t bit = 1U << b.lane;
@@ -74,7 +73,7 @@ __device__ __forceinline__ uint32_t imagesearch_sum_bounds(const ImageBlock& b, 
     return bound;
 }
 
-/* The documents of a range that are in the lists of all active lanes. By a warp. */
+/* The documents that are in the lists of all active lanes. By a warp. */
 __device__ __forceinline__ uint32_t imagesearch_in_all(const ImageGroup& g, uint32_t active) {
     uint32_t bits = kAll;
     for (; active != 0; active &= active - 1) {
@@ -83,7 +82,7 @@ __device__ __forceinline__ uint32_t imagesearch_in_all(const ImageGroup& g, uint
     return bits;
 }
 
-/* The sum of the contributions of these postings, in lanes with a candidate. By a warp. */
+/* The sum of their contributions, in lanes with a candidate. By a warp. */
 template <class Sum = uint32_t>
 __device__ __forceinline__ Sum imagesearch_sum_scores(const ImageBlock& b, const ImageGroup& g, uint32_t term,
                                                       uint32_t active, uint32_t docID, bool candidate) {
@@ -118,7 +117,7 @@ __device__ __forceinline__ Sum imagesearch_sum_scores(const ImageBlock& b, const
     return score;
 }
 
-/* Looks up terms [first, first + 32) of a query with more than 32 terms. By a warp. */
+/* Looks up terms [first, first + 32). By a warp. */
 __device__ __forceinline__ void imagesearch_look_up_more(const ImageBlock& b, ImageGroup& g, uint32_t first) {
     g.found = {0, 0};
     if (first + b.lane < b.numTerms) {
@@ -127,7 +126,7 @@ __device__ __forceinline__ void imagesearch_look_up_more(const ImageBlock& b, Im
     g.active = __ballot_sync(kAll, g.found.bits != 0);
 }
 
-/* Scores the documents of the group's next range, one per lane. Returns the lane's key, or 0. By a warp. */
+/* Scores the documents of the next range, one per lane. Returns the lane's key, or 0. By a warp. */
 template <bool wide>
 __device__ __forceinline__ uint64_t imagesearch_score(const ImageBlock& b, ImageGroup& g, uint32_t& numRanges,
                                                       uint32_t& numCandidates) {

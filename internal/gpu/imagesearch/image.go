@@ -8,8 +8,8 @@ import (
 	"github.com/griffin-search/griffin/internal/score"
 )
 
-// Image is a posting list in device memory, in the kernels' layout. It is a plain value, valid
-// while the memory is. The zero Image is no list.
+// Image is a posting list in device memory, in the kernels' layout, valid while the memory is.
+// The zero Image is no list.
 type Image struct {
 	shape Shape
 	kind  kind
@@ -18,8 +18,8 @@ type Image struct {
 	term  termParams  // without the fields of the query
 }
 
-// NewImage returns the image of the shape at the start of data, as written by Build or Encode
-// and aligned to 128 bytes. The error wraps base.ErrBadInput.
+// NewImage returns the image at the start of data, as written by Build or Encode and aligned
+// to 128 bytes. The error wraps base.ErrBadInput.
 func NewImage(data cuda.Buffer[byte], shape Shape) (Image, error) {
 	if err := shape.check(); err != nil {
 		return Image{}, err
@@ -35,7 +35,6 @@ func NewImage(data cuda.Buffer[byte], shape Shape) (Image, error) {
 // Shape returns the image's shape.
 func (m *Image) Shape() Shape { return m.shape }
 
-// params returns the fields of termParams that depend on the image.
 func (m *Image) params() termParams {
 	parts := m.shape.layout()
 	t := termParams{

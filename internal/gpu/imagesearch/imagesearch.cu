@@ -2,20 +2,18 @@
 #include "count.cuh"
 #include "ranges.cuh"
 
-/*
- * Finds the best hits of Or queries, and of And queries whose lists are all dense.
+/* Or queries, and And queries whose lists are all dense.
  *
- * Grid: one block per entry of blocks. Block: 256 threads. Shared memory: sharedBytes (tuning.go). In: queries, terms
- * and list images. Out: hits, best first, and results. Reference: package traverse, exhaustive-daat. The scored ranges
- * depend on the order of the warps, the hits do not. See doc.go.
- */
+ * Grid: one block per entry of blocks. Block: 256 threads. Shared memory: sharedBytes (tuning.go). Out: hits, best
+ * first, and results. Reference: package traverse, exhaustive-daat. The scored ranges depend on the order of the warps,
+ * the hits do not. See doc.go. */
 GRIFFIN_KERNEL_BLOCKS(imagesearch_ranges, ImageSearch, 256, 4) {
     const uint2 block = p.blocks[blockIdx.x];
     imagesearch_by_ranges<false>(p, p.queries + block.x, p.terms, block.y);
 }
 
-/* Copies the query from the parameters to shared memory; ends with a barrier. A pointer to the parameters that the
- * compiler cannot resolve would make it copy them to each thread's local memory. */
+/* Copies the query to shared memory; ends with a barrier. A pointer to the parameters that the compiler cannot resolve
+ * would make it copy them to each thread's local memory. */
 __device__ __forceinline__ void imagesearch_unpack(const ImageOne& p, ImageSearch* search, ImageQuery* query) {
     constexpr uint32_t forSearch = sizeof(ImageSearch) / 16, forQuery = sizeof(ImageQuery) / 16;
     const auto* from = reinterpret_cast<const uint4*>(&p);
@@ -34,31 +32,29 @@ __device__ __forceinline__ void imagesearch_unpack(const ImageOne& p, ImageSearc
     __syncthreads();
 }
 
-/* As imagesearch_ranges, for a query in the parameters: see alone.cuh. */
+/* For a query in the parameters: see alone.cuh. */
 GRIFFIN_KERNEL_BLOCKS(imagesearch_ranges_one, ImageOne, 256, 3) {
     __shared__ __align__(16) ImageSearch search;
     __shared__ ImageShared shared;
     imagesearch_alone(p, search, shared);
 }
 
-/* As imagesearch_ranges_one, for up to kMaxFewTerms terms. */
+/* For up to kMaxFewTerms terms. */
 GRIFFIN_KERNEL_BLOCKS(imagesearch_ranges_few, ImageFew, 256, 3) {
     __shared__ __align__(16) ImageSearch search;
     __shared__ ImageShared shared;
     imagesearch_alone(p, search, shared);
 }
 
-/*
- * Finds the best hits of And queries whose first list is the shortest and sparse.
+/* And queries whose first list is the shortest and sparse.
  *
- * Grid, block, shared memory, in and out: as imagesearch_ranges. Reference: package traverse, svs.
- */
+ * Grid, block, shared memory, in and out: as imagesearch_ranges. Reference: package traverse, svs. */
 GRIFFIN_KERNEL_BLOCKS(imagesearch_probe, ImageSearch, 256, 4) {
     const uint2 block = p.blocks[blockIdx.x];
     imagesearch_by_probes<false>(p, p.queries + block.x, p.terms, block.y);
 }
 
-/* As imagesearch_probe, for a query in the parameters. */
+/* For a query in the parameters. */
 GRIFFIN_KERNEL_BLOCKS(imagesearch_probe_one, ImageOne, 256, 4) {
     __shared__ __align__(16) ImageSearch search;
     __shared__ __align__(16) ImageQuery query;
@@ -66,12 +62,8 @@ GRIFFIN_KERNEL_BLOCKS(imagesearch_probe_one, ImageOne, 256, 4) {
     imagesearch_by_probes<false>(search, &query, nullptr, blockIdx.x);
 }
 
-/*
- * Counts matches.
- *
- * Grid, block, shared memory and in: as imagesearch_ranges; And queries have their shortest list first. Out: count of
- * each result, written by the query's last block. Reference: package traverse, merge.
- */
+/* Grid, block, shared memory and in: as imagesearch_ranges; And queries have their shortest list first. Out: count of
+ * each result, written by the query's last block. Reference: package traverse, merge. */
 GRIFFIN_KERNEL_BLOCKS(imagesearch_count, ImageSearch, 256, 4) {
     const uint2 block = p.blocks[blockIdx.x];
     imagesearch_counting(p, p.queries + block.x, p.terms, block.y);

@@ -1,11 +1,10 @@
-/* Access to list images. */
 #pragma once
 
 #include "../device/block_best.cuh"
 #include "../device/bm25.cuh"
 #include "constants.cuh"
 
-/* A term of a query: termParams in params.go. */
+/* termParams in params.go. */
 struct ImageTerm {
     /* The fields that are read most, as pairs of 16 bytes; satStep and maxStep equal step. */
     const uint8_t* satAt;
@@ -45,12 +44,12 @@ __device__ __forceinline__ ImageHot<T> imagesearch_hot(const uint8_t* const* ent
     return {reinterpret_cast<const T*>(static_cast<uint64_t>(v.y) << 32 | v.x), v.z};
 }
 
-/* The first slot to search for a posting in the hash table of long frequencies: hash in encode.go. */
+/* The first slot to search: hash in encode.go. */
 __device__ __forceinline__ uint32_t imagesearch_hash(uint32_t posting, uint32_t mask) {
     return (posting * 2654435761U >> 7) & mask;
 }
 
-/* The stored frequency of a posting, and the length of its document. */
+/* Of a posting and of its document. */
 struct ImageStored {
     uint32_t freq, length;
 };
@@ -68,7 +67,7 @@ __device__ __forceinline__ ImageStored imagesearch_stored(const ImageTerm& t, ui
     return s;
 }
 
-/* The frequency of a posting in the hash table of long frequencies. */
+/* From the hash table. */
 __device__ __forceinline__ uint32_t imagesearch_long_freq(const ImageTerm& t, uint32_t posting) {
     const auto* slots = imagesearch_part<uint2>(t, t.escapes); /* {freq, posting + 1} */
     for (uint32_t i = imagesearch_hash(posting, t.escapeMask);; i = (i + 1) & t.escapeMask) {
@@ -130,7 +129,7 @@ __device__ __forceinline__ uint32_t imagesearch_find(const ImageTerm& t, uint32_
     return i < bucket.y && docIDs[i] == docID ? i : kNoPosting;
 }
 
-/* The documents of a range that a list has, one bit each, and the index of the first posting. */
+/* The documents of a range in a list, one bit each, and the index of the first posting. */
 struct ImageRange {
     uint32_t bits, rank;
 };

@@ -1,6 +1,6 @@
 #include "imagesearch.cuh"
 
-/* Mirrored by buildParams in params.go. */
+/* buildParams in params.go. */
 struct ImageBuildParams {
     const uint32_t* docIDs;  /* [term.docFreq], rising */
     const uint32_t* freqs;   /* [term.docFreq] */
@@ -27,7 +27,7 @@ __device__ static uint32_t imagesearch_first(const uint32_t* docIDs, uint32_t fr
     return from;
 }
 
-/* The contribution of a posting in steps, rounded up: 1 to 255. As eighth in encode.go. */
+/* In steps, rounded up: 1 to 255. As eighth in encode.go. */
 __device__ static uint32_t imagesearch_eighth(const ImageBuildParams& p, uint32_t freq, uint32_t docID) {
     if (p.linear != 0) {
         return p.max <= 255 ? freq : (freq * 255 + p.max - 1) / p.max;
@@ -40,7 +40,7 @@ __device__ static uint32_t imagesearch_eighth(const ImageBuildParams& p, uint32_
     return max(min(steps, 255U), 1U);
 }
 
-/* Inserts a frequency into the hash table of long frequencies. */
+/* Inserts into the hash table. */
 __device__ static void imagesearch_keep_long(const ImageTerm& t, uint32_t posting, uint32_t freq) {
     auto* slots = const_cast<unsigned long long*>(imagesearch_part<unsigned long long>(t, t.escapes));
     const unsigned long long entry = static_cast<unsigned long long>(posting + 1) << 32 | freq;
@@ -56,13 +56,10 @@ __device__ __forceinline__ T* imagesearch_write(const ImageTerm& t, uint32_t par
     return const_cast<T*>(imagesearch_part<T>(t, part));
 }
 
-/*
- * Builds the image of a list.
+/* Builds the image of a list.
  *
- * Grid: one block per superblock. Block: kSuperRanges threads. Shared memory: 1.1 KiB. In: postings and lengths; the
- * hash table of long frequencies, all 0. Out: all parts of the image. One thread writes each posting, bound and
- * directory entry. Reference: Encode in encode.go.
- */
+ * Grid: one block per superblock. Block: kSuperRanges threads. Shared memory: 1.1 KiB. In: the hash table of long
+ * frequencies, all 0. One thread writes each posting, bound and directory entry. Reference: Encode in encode.go. */
 GRIFFIN_KERNEL(imagesearch_build, ImageBuildParams, 128) {
     __shared__ uint32_t borders[2]; /* the superblock's postings */
     __shared__ uint32_t greatest;

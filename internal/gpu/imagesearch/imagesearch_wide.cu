@@ -1,13 +1,13 @@
 #include "probe.cuh"
 #include "ranges.cuh"
 
-/* As imagesearch_ranges, for wide queries: key.cuh. */
+/* For wide queries: key.cuh. */
 GRIFFIN_KERNEL_BLOCKS(imagesearch_ranges_wide, ImageSearch, 256, 3) {
     const uint2 block = p.blocks[blockIdx.x];
     imagesearch_by_ranges<true>(p, p.queries + block.x, p.terms, block.y);
 }
 
-/* As imagesearch_probe, for wide queries. */
+/* For wide queries. */
 GRIFFIN_KERNEL_BLOCKS(imagesearch_probe_wide, ImageSearch, 256, 3) {
     const uint2 block = p.blocks[blockIdx.x];
     imagesearch_by_probes<true>(p, p.queries + block.x, p.terms, block.y);

@@ -30,17 +30,17 @@ type Kernels struct {
 	rangesOne, rangesFew, probeOne *cuda.Kernel
 	fill                           *cuda.Kernel // of Build
 	maxWindow                      int          // superblocks that a block sorts at a time
-	shared                         int          // maximum dynamic shared memory of a block, in bytes, for all kernels
-	// Number of blocks that can run at the same time: for batches, and for a single query.
+	shared                         int          // maximum dynamic shared memory of a block, for all kernels
+	// Blocks that can run at the same time: for batches, and for a single query.
 	resident, residentOne int
 
-	// The kernels of wide queries (key.cuh), loaded for the first one. Guarded by loadWide.
+	// The kernels of wide queries, guarded by loadWide.
 	loadWide              sync.Once
 	rangesWide, probeWide *cuda.Kernel
 	wideErr               error
 }
 
-// Load loads the kernels on a device. The kernels of wide queries are loaded by Batch.Add.
+// Load loads the kernels; those of wide queries are loaded by Batch.Add.
 func Load(d *cuda.Device) (*Kernels, error) {
 	k := &Kernels{device: d, maxWindow: maxWindow}
 	if err := k.load(); err != nil {
@@ -94,8 +94,7 @@ func (k *Kernels) load() error {
 	return nil
 }
 
-// wide loads the kernels of wide queries, once. Such queries are rare, and the driver compiles
-// the kernels slowly.
+// wide loads once: wide queries are rare, and the driver compiles slowly.
 func (k *Kernels) wide() error {
 	k.loadWide.Do(func() {
 		var m *cuda.Module
@@ -118,7 +117,7 @@ func (k *Kernels) module(name string, image []byte) (*cuda.Module, error) {
 	return m, err
 }
 
-// Close unloads the kernels. None may be running.
+// Close unloads the kernels, which must not be running.
 func (k *Kernels) Close() error {
 	var errs []error
 	for _, m := range k.modules {
@@ -129,12 +128,12 @@ func (k *Kernels) Close() error {
 }
 
 // Build writes the image of a list to the start of data (SizeBytes bytes, aligned to 128), in
-// stream order. docIDs, rising, and freqs, each at least 1, hold shape.DocFreq postings.
-// lengths holds the lengths of all documents; it is not read if the Saturation is linear. The
-// inputs are needed until the kernel has ended.
+// stream order. docIDs, rising, and freqs, each at least 1, hold shape.DocFreq postings,
+// lengths the lengths of all documents (not read if the Saturation is linear). The inputs are
+// needed until the kernel has ended.
 //
-// The bytes equal the bytes of Encode, except for the slots of long frequencies in their hash
-// table. Errors wrap base.ErrBadInput or are the device's.
+// The bytes equal those of Encode, except for the slots of long frequencies. Errors wrap
+// base.ErrBadInput or are the device's.
 func (k *Kernels) Build(s *cuda.Stream, data cuda.Buffer[byte], shape Shape, docIDs, freqs, lengths cuda.Buffer[uint32]) (Image, error) {
 	m, err := NewImage(data, shape)
 	if err != nil {
@@ -162,7 +161,7 @@ func (k *Kernels) Build(s *cuda.Stream, data cuda.Buffer[byte], shape Shape, doc
 }
 
 // saturation returns BM25's K = c0 + c1*length as float32, and the number of 8-bit steps of a
-// saturation of 1, increased by the rounding error of the arithmetic that uses them.
+// saturation of 1, increased by the rounding error of the arithmetic.
 func (s *Shape) saturation() (c0, c1, perUnit float32) {
 	if s.Saturation.Linear {
 		return 0, 0, 0
@@ -172,7 +171,7 @@ func (s *Shape) saturation() (c0, c1, perUnit float32) {
 		avg = 1
 	}
 	k1, b := float64(s.Saturation.K1), float64(s.Saturation.B)
-	// Six operations with a relative error of 2^-24 each have less than 2^-20 together.
+	// Six operations with a relative error of 2^-24 each.
 	const slack = 1 + 1.0/(1<<20)
 	perUnit = float32(float64(score.MaxBound) / float64(s.Max) * math.MaxUint8 * slack)
 	return float32(k1 * (1 - b)), float32(k1 * b / avg), perUnit

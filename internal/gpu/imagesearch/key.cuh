@@ -1,10 +1,9 @@
-/* Hits as 64-bit keys; a better hit has a greater key.
+/* Hits as 64-bit keys; a better hit has a greater key, and none is 0.
  *
- * A narrow query has scores below 2^32 and the keys of hit_key.cuh. The scores of a wide query can exceed 2^32. Its
- * keys are score << keyShift | (complement of the DocID, keyShift bits), where numDocs < 2^keyShift and all scores are
- * below 2^(64 - keyShift). No key is 0. Keys have exact scores. Bounds and thresholds always have 32 bits; in a wide
- * query they are in units of 2^(scoreShift - keyShift). Bounds round up and thresholds round down, so that a pruned
- * document scores less than the k-th hit. */
+ * A narrow query has scores below 2^32 and the keys of hit_key.cuh. The keys of a wide query are score << keyShift |
+ * (complement of the DocID, keyShift bits), where numDocs < 2^keyShift and all scores are below 2^(64 - keyShift). Keys
+ * have exact scores. Bounds and thresholds have 32 bits; in a wide query they are in units of 2^(scoreShift -
+ * keyShift). Bounds round up and thresholds down, so that a pruned document scores less than the k-th hit. */
 #pragma once
 
 #include "block.cuh"
@@ -66,7 +65,7 @@ __device__ __forceinline__ uint64_t imagesearch_offer(const ImageBlock& b, uint6
     return key;
 }
 
-/* Compacts the block's top k if any key was refused, and returns whether it did. By all threads. */
+/* Compacts the top k if any key was refused, and returns whether it did. By all threads. */
 template <bool wide = false>
 __device__ __forceinline__ bool imagesearch_make_room(const ImageBlock& b, uint64_t refused) {
     return block_make_room(b.shared->top, &b.shared->theta, refused,

@@ -14,7 +14,7 @@ import (
 	"github.com/griffin-search/griffin/internal/score"
 )
 
-// Queries with scores around 2^32 are answered; a range across a border of 32 postings counts twice.
+// Scores are around 2^32; a range across a border of 32 postings counts twice.
 func TestWeightsNear32Bits(t *testing.T) {
 	const numDocs, first = 140_000, 70_000
 	var l querytest.List
@@ -84,7 +84,7 @@ func TestSegmentSizes(t *testing.T) {
 			want = append(want, base.Hit{DocID: base.DocID(doc), Score: term.Term.Score(freqs[i], 0)})
 		}
 		slices.Reverse(want)
-		// Reads all superblocks, or the postings of one list and the bucket of another.
+		// All superblocks, or the postings of one list and the bucket of another.
 		for _, q := range []Query{
 			{Mode: Or, K: 10, Terms: []Term{term}},
 			{Mode: And, K: 10, Count: true, Terms: []Term{term, term}},

@@ -6,9 +6,8 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-// batchMemory has the buffers and events of a Batch.
 type batchMemory struct {
-	// Page-locked. The kernels read and write it over the bus.
+	// Page-locked; kernels access it over the bus.
 	queries cuda.HostBuffer[queryParams]
 	terms   cuda.HostBuffer[termParams]
 	blocks  cuda.HostBuffer[blockParams]
@@ -21,7 +20,7 @@ type batchMemory struct {
 	begun, ended *cuda.Event
 }
 
-// allocate allocates the memory; after an error, free frees the allocated part.
+// After an error, free frees the allocated part.
 func (m *batchMemory) allocate(k *Kernels, l Limits) (err error) {
 	d := k.device
 	if m.queries, err = cuda.AllocHost[queryParams](d, 2*l.Queries); err != nil {

@@ -2,10 +2,10 @@ package imagesearch
 
 import "github.com/griffin-search/griffin/internal/gpu/cuda"
 
-// The types of this file are mirrored in imagesearch.cuh, block.cuh and imagesearch_build.cu, field
-// by field. The comments on the fields are there.
+// Mirrored in imagesearch.cuh, block.cuh and imagesearch_build.cu, field by field, where comments
+// explain the fields.
 
-// termParams is a term of a query, 128 bytes.
+// 128 bytes.
 type termParams struct {
 	satAt   cuda.Ptr[byte]
 	satStep uint32
@@ -33,7 +33,7 @@ type termParams struct {
 	bounded    uint32
 }
 
-// queryParams is a query, 64 bytes.
+// 64 bytes.
 type queryParams struct {
 	filter cuda.Ptr[uint32]
 
@@ -52,10 +52,9 @@ type queryParams struct {
 	numBounded          uint32
 }
 
-// flagAll marks an And query.
 const flagAll = 1
 
-// result has the counts of a query, 32 bytes.
+// The counts of a query, 32 bytes.
 type result struct {
 	numHits uint32
 	done    uint32 // number of the launch, written last
@@ -78,10 +77,9 @@ type splitState struct {
 	_       uint32
 }
 
-// blockParams assigns a block to a query: block number split of queryParams.splits.
+// Block number split of queryParams.splits.
 type blockParams struct{ query, split uint32 }
 
-// searchParams are the parameters of the search kernels.
 type searchParams struct {
 	queries cuda.Ptr[queryParams]
 	terms   cuda.Ptr[termParams]
@@ -101,32 +99,27 @@ type searchParams struct {
 	launch   uint32
 }
 
-// answerHead is the number of words of an answer before the hits (two words each): the number
-// of hits, and the work.
+// answerHead is the number of words of an answer before the hits (two words each).
 const answerHead = 5
 
-// maxOneTerms is the maximum number of terms of a query in the launch parameters.
 const maxOneTerms = 30
 
-// maxFewTerms is the maximum number of terms of fewParams: 1 KB of parameters arrives a
-// microsecond sooner than 4 KB.
+// maxFewTerms: 1 KB of parameters arrives a microsecond sooner than 4 KB.
 const maxFewTerms = 8
 
-// oneParams are searchParams with the only query.
+// oneParams has the only query.
 type oneParams struct {
 	search searchParams
 	query  queryParams
 	terms  [maxOneTerms]termParams
 }
 
-// fewParams are oneParams for few terms.
 type fewParams struct {
 	search searchParams
 	query  queryParams
 	terms  [maxFewTerms]termParams
 }
 
-// buildParams are the parameters of imagesearch_build.
 type buildParams struct {
 	docIDs  cuda.Ptr[uint32]
 	freqs   cuda.Ptr[uint32]

@@ -2,21 +2,20 @@ package imagesearch
 
 import "github.com/griffin-search/griffin/internal/gpu/cuda"
 
-// The amounts of work that get a block of their own, if the launch has spare blocks.
+// Work that gets its own block, if the launch has spare blocks.
 const (
 	rangesBlock = 300_000 // postings, for search by ranges
 	probeBlock  = 16_384  // lookups, for search by the shortest list
 	countBlock  = 100_000 // bitmap words
 )
 
-// spareFactor is the number of spare blocks of a launch, beyond one per query, relative to
-// the blocks that run at the same time. It lets all multiprocessors end at about the same time.
+// spareFactor is the number of blocks of a launch beyond one per query, relative to the blocks
+// that run at the same time, so that all multiprocessors end at about the same time.
 const spareFactor = 8
 
-// spareBlocks returns the maximum number of blocks of a launch beyond one per query.
 func (k *Kernels) spareBlocks() int { return spareFactor * k.resident }
 
-// cost returns the cost of a query in units of a block's work.
+// cost is in units of a block's work.
 func cost(kind int, p *queryParams, terms []termParams) uint64 {
 	if kind == jobProbe {
 		return uint64(terms[0].docFreq)*uint64(p.numTerms)/probeBlock + 1
@@ -57,12 +56,11 @@ func (b *Batch) plan() (most int) {
 	return (supers + int(least) - 1) / int(max(least, 1))
 }
 
-// maxSplits is the maximum number of blocks of a query.
 func (b *Batch) maxSplits() int {
 	return (numSupers(b.segment.NumDocs) + 3) / 4
 }
 
-// split assigns blocks to a query, and keys from firstKey on; it returns the end of these keys.
+// split assigns blocks and keys from firstKey on; it returns the end of these keys.
 func (b *Batch) split(q *queryParams, splits uint32, firstKey int) int {
 	q.splits, q.firstKey = splits, uint32(firstKey)
 	if splits > 1 {
@@ -72,7 +70,7 @@ func (b *Batch) split(q *queryParams, splits uint32, firstKey int) int {
 	return firstKey
 }
 
-// reserve allocates memory for the keys that the blocks of a query share, if it is too small.
+// reserve makes room for the keys that the blocks of a query share.
 func (b *Batch) reserve() (err error) {
 	n := b.numKeys
 	if n <= b.keys.Len() {

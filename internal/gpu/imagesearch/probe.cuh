@@ -1,10 +1,9 @@
-/* And queries whose shortest list is sparse: each of its postings is looked up in the other lists. */
+/* And: each posting of a sparse shortest list is looked up in the other lists. */
 #pragma once
 
 #include "results.cuh"
 
-/* Whether a document is in all dense lists: terms [first, numTerms). One load per list, kInFlight outstanding. By a
- * warp. */
+/* Whether a document is in terms [first, numTerms), all dense. kInFlight loads are outstanding. By a warp. */
 __device__ __forceinline__ bool imagesearch_in_dense(const ImageBlock& b, uint32_t first, uint32_t docID, bool alive) {
     for (; first < b.numTerms; first += kInFlight) {
         if (__ballot_sync(kAll, alive) == 0) {
@@ -27,7 +26,7 @@ __device__ __forceinline__ bool imagesearch_in_dense(const ImageBlock& b, uint32
     return alive;
 }
 
-/* The sum of the bounds of a document's postings in the dense lists, which all contain it. */
+/* All dense lists contain the document. */
 __device__ __forceinline__ uint32_t imagesearch_dense_bounds(const ImageBlock& b, uint32_t first, uint32_t docID,
                                                              bool alive) {
     uint32_t bound = 0;
@@ -56,9 +55,9 @@ __device__ __forceinline__ uint32_t imagesearch_dense_bounds(const ImageBlock& b
     return bound;
 }
 
-/* Looks up a document in all lists but the first: in the dense lists, which take one load each, then in the others by
- * rising length. Returns whether it is in all lists and, if score is true, its bound reaches theta. bound is the bound
- * of its first posting, most of any document. By a warp. */
+/* Looks up a document in all lists but the first: in the dense lists, then in the others by rising length. Returns
+ * whether it is in all lists and, if score is true, its bound reaches theta. bound is the bound of its first posting,
+ * most of any document. By a warp. */
 __device__ __forceinline__ bool imagesearch_lookup(const ImageBlock& b, uint32_t docID, bool alive, bool score,
                                                    uint32_t bound, uint32_t most) {
     const uint32_t firstDense = b.numTerms - b.numDense;
@@ -86,7 +85,7 @@ __device__ __forceinline__ bool imagesearch_lookup(const ImageBlock& b, uint32_t
     return alive;
 }
 
-/* Scores 32 postings of the shortest list, one per lane. Returns the lane's key, or 0. By a warp. */
+/* Scores 32 postings of the shortest list. Returns the lane's key, or 0. By a warp. */
 template <bool wide>
 __device__ __forceinline__ uint64_t imagesearch_probe_postings(const ImageBlock& b, uint32_t posting, uint32_t most,
                                                                uint32_t& numCandidates) {
@@ -114,7 +113,7 @@ __device__ __forceinline__ uint64_t imagesearch_probe_postings(const ImageBlock&
     return ImageKeys<wide>::key(b, score, docID);
 }
 
-/* Answers a query by the postings of its shortest list. By all threads of a block. */
+/* By all threads of a block. */
 template <bool wide>
 __device__ __forceinline__ void imagesearch_by_probes(const ImageSearch& search, const ImageQuery* query,
                                                       const ImageTerm* terms, uint32_t split) {

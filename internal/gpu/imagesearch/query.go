@@ -20,71 +20,71 @@ const MaxTerms = 512
 // Mode selects the documents that match.
 type Mode uint8
 
-// Documents match that contain any (Or) or all (And) of the terms.
+// Matching documents contain any (Or) or all (And) of the terms.
 const (
 	Or Mode = iota
 	And
 )
 
-// Segment is a segment in device memory. It is a plain value.
+// Segment is a segment in device memory.
 type Segment struct {
 	NumDocs int
-	// Base is added to the DocIDs of hits.
+	// Added to the DocIDs of hits.
 	Base base.DocID
-	// Live is a bitmap, [ceil(NumDocs/32)]uint32: bit d%32 of word d/32 is set if document d
-	// is not deleted. Zero: all are live.
+	// A bitmap, [ceil(NumDocs/32)]uint32: bit d%32 of word d/32 is set if document d is not
+	// deleted. Zero: all are live.
 	Live cuda.Buffer[uint32]
 }
 
 // Term is a term of a query in a segment.
 type Term struct {
 	// Leg has the weight of the term. Its Scale converts the bounds of the image's Shape
-	// (Saturation and Max) into scores. Its List may be nil; only its Kth are used, and only
-	// if no document is deleted or filtered.
+	// into scores. Its List may be nil; only its Kth are used, and only if no document is
+	// deleted or filtered.
 	leg.Leg
 	Image Image
-	// Lengths are the document lengths in the list's field, in tokens: [NumDocs]uint32. Not
-	// read if the leg's Term is linear.
+	// Document lengths in the list's field, in tokens: [NumDocs]uint32. Not read if the
+	// leg's Term is linear.
 	Lengths cuda.Buffer[uint32]
 }
 
-// Query is a flat query over one segment. Add does not keep it.
+// Query is a flat query over one segment, which Add does not keep.
 type Query struct {
 	Mode Mode
-	// K is the number of hits, at most MaxK. 0: documents are not scored.
-	K int
-	// Count requests the number of matches.
+	// At most MaxK. 0: documents are not scored.
+	K     int
 	Count bool
-	// Terms are in any order, at most MaxTerms. The caller omits terms that the segment does
-	// not have; an And query with such a term has no matches.
+	// At most MaxTerms, in any order, without terms that the segment does not have; an And
+	// query with such a term has no matches.
 	Terms []Term
-	// Filter, if not zero, is a bitmap as Segment.Live: only documents in it match.
+	// Filter, if not zero, is a bitmap as Segment.Live of the documents that may
+	// match.
 	Filter cuda.Buffer[uint32]
-	// Threshold is a score that at least K documents of the search reach, 0 if unknown.
-	// Documents with a lower score are omitted.
+	// A score that at least K documents of the search reach, 0 if unknown. Lower
+	// scores are omitted.
 	Threshold base.Score
 }
 
-// Errors of Add, which does not change the batch then.
+// Errors of Add, after which the batch is unchanged.
 var (
-	// ErrFull is returned if the batch has no room for the query; another batch has.
+	// ErrFull: the batch has no room for the query; another batch has.
 	ErrFull = errors.New("batch is full")
-	// ErrUnsuited is returned if the kernels cannot answer the query: it has too many terms
-	// or hits, or its scores can exceed MaxScore. The CPU can answer it.
+	// ErrUnsuited: the query has too many terms or hits, or its scores can exceed MaxScore.
+	// The CPU can answer it.
 	ErrUnsuited = errors.New("query is not suited to the GPU's kernels")
 )
 
-// MaxDocs is the maximum number of documents of a segment. Below 2^32, it leaves room for
-// kernels to count some superblocks, or a posting per thread, past the end.
+// MaxDocs is the maximum number of documents of a segment. It leaves room for kernels to
+// count some superblocks, or a posting per thread, past the end.
 const MaxDocs = 1<<32 - 1<<16
 
-// MaxScore is the maximum score in a segment of numDocs documents: a hit's 64-bit key holds
-// its DocID and its score (key.cuh).
+// MaxScore is the maximum score in a segment: a hit's 64-bit key holds its DocID and its
+// score (key.cuh).
 func MaxScore(numDocs int) base.Score {
 	return 1<<(64-bits.Len(uint(numDocs))) - 1
 }
 
-// check returns the width of the query, or an error that wraps base.ErrBadInput or ErrUnsuited.
+// check's error wraps base.ErrBadInput or ErrUnsuited.
 func (q *Query) check(seg *Segment) (w width, err error) {
 	switch {
 	case q.K < 0 || q.Mode > And || len(q.Terms) == 0:
@@ -121,7 +121,7 @@ func (q *Query) check(seg *Segment) (w width, err error) {
 }
 
 // width is the representation of a query's scores. Zero: narrow; bounds and scores are below
-// 2^32. Otherwise the query is wide (key.cuh).
+// 2^32. Otherwise wide (key.cuh).
 type width struct {
 	keyShift uint // bits of a key that hold the DocID
 	shift    uint // bounds are in units of 2^shift
@@ -129,7 +129,7 @@ type width struct {
 
 func (w width) wide() bool { return w.keyShift > 0 }
 
-// width returns the width of a wide query, with the minimum shift for bounds below 2^32.
+// width returns the minimum shift for bounds below 2^32.
 func (q *Query) width(seg *Segment) (w width, err error) {
 	w.keyShift = uint(bits.Len(uint(seg.NumDocs)))
 	sum := uint64(0)
@@ -151,8 +151,8 @@ func (q *Query) width(seg *Segment) (w width, err error) {
 }
 
 // most is the maximum that the term adds to the bound of a range, in units of 2^shift: 255
-// steps, and twice that for a sparse list, because the kernels add a range twice if a group of
-// 32 postings ends inside it.
+// steps; twice that for a sparse list, because a range counts twice if a group of 32 postings
+// ends inside it.
 func (t *Term) most(shift uint) uint64 {
 	most := t.step(shift) * math.MaxUint8
 	if t.Image.kind == sparse {
@@ -184,5 +184,5 @@ func (q *Query) threshold(seg *Segment, shift uint) uint32 {
 	return narrow(theta, shift)
 }
 
-// narrow converts a threshold to 32 bits, in units of 2^shift, rounded down.
+// narrow rounds down.
 func narrow(theta base.Score, shift uint) uint32 { return uint32(min(theta>>shift, math.MaxUint32)) }

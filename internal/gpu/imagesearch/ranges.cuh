@@ -1,9 +1,9 @@
-/* Search by ranges of documents: Or queries, and And queries of dense lists. */
+/* Or queries, and And queries of dense lists. */
 #pragma once
 
 #include "group.cuh"
 
-/* Four ranges of a superblock per lane: sums of the lists' bounds; bit i of open: range i may have a hit. */
+/* Four ranges of a superblock per lane; bit i of open: range i may have a hit. */
 struct ImageBounds {
     uint32_t sums[4];
     uint32_t open;
@@ -45,7 +45,7 @@ __device__ __forceinline__ void imagesearch_scatter(const ImageBlock& b, const I
     }
 }
 
-/* Adds the bounds of the sparse lists. By a warp. */
+/* By a warp. */
 __device__ __forceinline__ void imagesearch_sparse_bounds(const ImageBlock& b, uint32_t super, ImageBounds& bounds) {
     bool some = false;
     for (uint32_t first = b.numBounded; first < b.numTerms; first += 32) {
@@ -84,7 +84,7 @@ __device__ __forceinline__ void imagesearch_sparse_bounds(const ImageBlock& b, u
     }
 }
 
-/* Sums the lists' bounds of the ranges of a superblock; open: ranges with postings. By a warp. */
+/* open: ranges with postings. By a warp. */
 __device__ __forceinline__ ImageBounds imagesearch_bounds(const ImageBlock& b, uint32_t super) {
     ImageBounds bounds = {{0, 0, 0, 0}, 0};
     uint32_t every = kAll;
@@ -149,8 +149,7 @@ __device__ __forceinline__ void imagesearch_list_open(const ImageBlock& b, uint3
     }
 }
 
-/* Appends the open ranges that can reach the threshold to the block's list. Ranges that did not fit stay open. By a
- * warp. */
+/* Appends the open ranges that can reach the threshold; ranges that did not fit stay open. By a warp. */
 __device__ __forceinline__ void imagesearch_list(const ImageBlock& b, uint32_t super, ImageBounds& bounds,
                                                  uint32_t room) {
     const uint32_t theta = imagesearch_theta(b);
@@ -222,8 +221,8 @@ __device__ __forceinline__ uint32_t imagesearch_order(const ImageBlock& b, uint3
     return b.shared->sorted;
 }
 
-/* Sorts the ranges of the list by falling bound into listOrder; ranges below the threshold may be omitted. Returns the
- * number of ranges in listOrder. By all threads, after a barrier. */
+/* Sorts the list by falling bound into listOrder; ranges below the threshold may be omitted. Returns the length of
+ * listOrder. By all threads, after a barrier. */
 template <bool alone = false>
 __device__ __forceinline__ uint32_t imagesearch_sort_list(const ImageBlock& b, uint32_t size) {
     const ImageQuery& q = b.shared->query;
@@ -277,7 +276,7 @@ __device__ __forceinline__ void imagesearch_score_list(const ImageBlock& b, uint
     ImageGroup group;
     group.width = b.numTerms > 16 ? 32 : b.numTerms > 1 ? 2U << (31 - __clz(b.numTerms - 1)) : 1;
     const uint32_t most = max(min(32 / group.width, (count + b.numWarps - 1) / b.numWarps), 1U);
-    /* If the query has several blocks, each first scores its best ranges, to raise the threshold early. */
+    /* Several blocks each score their best ranges first, to raise the threshold early. */
     uint32_t size = !opened && b.state != nullptr ? 1 : most, from = 0;
     group.size = 0;
     group.next = 0;
@@ -316,7 +315,7 @@ __device__ __forceinline__ void imagesearch_score_list(const ImageBlock& b, uint
     imagesearch_worked(b, kCandidates, numCandidates);
 }
 
-/* Finds the best hits in the block's superblocks from window to window + size. By all threads. */
+/* The block's superblocks from window to window + size. By all threads. */
 template <bool wide>
 __device__ __forceinline__ void imagesearch_window(const ImageBlock& b, uint32_t window, uint32_t size) {
     const ImageQuery& q = b.shared->query;
@@ -367,7 +366,7 @@ __device__ __forceinline__ void imagesearch_window(const ImageBlock& b, uint32_t
     imagesearch_worked(b, kSupers, numSupers);
 }
 
-/* Answers a query by ranges. By all threads of a block. */
+/* By all threads of a block. */
 template <bool wide>
 __device__ __forceinline__ void imagesearch_by_ranges(const ImageSearch& search, const ImageQuery* query,
                                                       const ImageTerm* terms, uint32_t split) {

@@ -1,4 +1,3 @@
-/* Merging of the results of a query's blocks, and output to the host. */
 #pragma once
 
 #include "key.cuh"
@@ -31,8 +30,8 @@ __device__ __forceinline__ void imagesearch_answer(const ImageBlock& b, uint32_t
     }
 }
 
-/* Writes the hits and counts of a query. done, for which the host waits, is written last, after one system fence, which
- * takes microseconds. By all threads of the query's last block. */
+/* done, for which the host waits, is written last, after a system fence, which takes microseconds. By all threads of
+ * the query's last block. */
 __device__ __forceinline__ void imagesearch_write(const ImageBlock& b) {
     const ImageQuery& q = b.shared->query;
     ImageResult* r = b.search->results + q.result;
@@ -66,8 +65,8 @@ __device__ __forceinline__ void imagesearch_write(const ImageBlock& b) {
     }
 }
 
-/* Stores the block's keys for the query's last block. Returns true in the last block, which then has the keys of all
- * blocks in top. By all threads. */
+/* Stores the block's keys. Returns true in the query's last block, which then has the keys of all blocks in top. By all
+ * threads. */
 template <bool wide>
 __device__ __forceinline__ bool imagesearch_join(const ImageBlock& b) {
     BlockTopK& top = b.shared->top;
@@ -127,7 +126,7 @@ __device__ __forceinline__ bool imagesearch_join(const ImageBlock& b) {
     return true;
 }
 
-/* Merges and writes the hits of a query. By all threads. */
+/* By all threads. */
 template <bool wide = false>
 __device__ __forceinline__ void imagesearch_end(const ImageBlock& b) {
     if (b.state != nullptr && !imagesearch_join<wide>(b)) {

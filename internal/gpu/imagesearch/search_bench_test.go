@@ -11,10 +11,9 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 )
 
-// BenchmarkSearch measures batches in device time and single queries in wall-clock time, over
-// random lists: 2 million documents on a GPU; 5000 on the emulator, where the times mean
-// nothing. A sample of the answers is compared with the CPU first. bench/gpu has more realistic
-// collections.
+// Batches in device time and single queries in wall-clock time, over random lists: 2 million
+// documents on a GPU, 5000 on the emulator, where the times mean nothing. A sample of the
+// answers is compared with the CPU first. bench/gpu has more realistic collections.
 func BenchmarkSearch(b *testing.B) {
 	numDocs, numQueries, sample := 2_000_000, 2000, 100
 	if !gputest.OnGPU() {

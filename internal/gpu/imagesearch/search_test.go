@@ -122,7 +122,7 @@ func TestRandomCollections(t *testing.T) {
 	}
 }
 
-// Clustered sparse lists: many postings in a unit, in a range, and of several lists in a range.
+// Many postings in a unit, in a range, and of several lists in a range.
 func TestSparseClusters(t *testing.T) {
 	const numDocs = 140_000 // lists of fewer than 137 postings are sparse
 	rng := rand.New(rand.NewPCG(11, 11))
@@ -177,7 +177,6 @@ func TestThreshold(t *testing.T) {
 	}
 }
 
-// Add rejects unsuited queries without changing the batch.
 func TestAddRefuses(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 8))
 	c := randomCollection(t, rng, 300, 4, false, 9)
@@ -253,7 +252,6 @@ func TestQueriesDoNotAllocate(t *testing.T) {
 	}
 }
 
-// BenchmarkAdd measures the host's work for a query of a batch.
 func BenchmarkAdd(b *testing.B) {
 	rng := rand.New(rand.NewPCG(10, 10))
 	c := randomCollection(b, rng, 3000, 6, false, 9)

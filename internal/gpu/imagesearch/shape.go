@@ -9,24 +9,22 @@ import (
 	"github.com/griffin-search/griffin/internal/score"
 )
 
-// Sizes of groups of documents. go generate copies them to constants.cuh.
+// go generate copies these to constants.cuh.
 const (
 	rangeDocs   = 32                      // documents per range: one bit per lane
 	superRanges = 128                     // ranges per superblock: four bytes per lane
 	superDocs   = superRanges * rangeDocs // documents per superblock
 )
 
-// A list is dense if it has at least 1/denseShare of the documents, and bounded if it has at
-// least 1/boundShare.
+// Minimum shares of the documents in dense and in bounded lists.
 const (
 	denseShare = 128
 	boundShare = 1024
 )
 
-// freqEscape marks a frequency of 255 or more, which is in a hash table.
+// freqEscape marks a frequency of 255 or more, in a hash table.
 const freqEscape = 255
 
-// kind is the layout of an image.
 type kind uint32
 
 const (
@@ -34,24 +32,22 @@ const (
 	sparse kind = iota
 	// bounded lists also have bounds of ranges.
 	bounded
-	// dense lists have bounds of ranges, a bitmap instead of DocIDs, and the rank of each
-	// range.
+	// dense lists have bounds of ranges, a bitmap instead of DocIDs, and ranks of ranges.
 	dense
 )
 
-// Shape determines the size and layout of a list's image.
+// Shape determines the layout of a list's image.
 type Shape struct {
 	NumDocs  int    // of the segment, including deleted documents
 	DocFreq  int    // postings, >= 1
 	CollFreq uint64 // sum of the frequencies
-	// Saturation has the parameters of Max and of the image's bounds: K1, B and mean length,
-	// of the segment or others.
+	// Parameters of Max and of the image's bounds, of the segment or others.
 	Saturation score.Saturation
-	// Max is an upper bound of the saturation of each posting, >= 1.
+	// An upper bound of the saturation of each posting, >= 1.
 	Max score.Bound
 }
 
-// check returns an error that wraps base.ErrBadInput if no list can have the shape.
+// check returns an error that wraps base.ErrBadInput.
 func (s *Shape) check() error {
 	switch {
 	case s.NumDocs <= 0 || s.NumDocs > base.MaxDocs || s.DocFreq <= 0 || s.DocFreq > s.NumDocs:
@@ -76,16 +72,15 @@ func (s *Shape) kind() kind {
 	return sparse
 }
 
-// bucketShift returns the log2 of the documents per bucket of the directory: about one posting
-// per bucket, and at least one range.
+// bucketShift returns the log2 of the documents per bucket of the directory: about one
+// posting, and at least one range.
 func (s *Shape) bucketShift() int {
 	return max(bits.Len(uint(s.NumDocs/s.DocFreq))-1, bits.Len(rangeDocs)-1)
 }
 
 func (s *Shape) numBuckets() int { return (s.NumDocs-1)>>s.bucketShift() + 1 }
 
-// freqBytes returns the bytes per frequency: 0 if the 8-bit contributions are the frequencies
-// (external weights up to 255).
+// freqBytes is 0 if the 8-bit contributions are the frequencies (external weights up to 255).
 func (s *Shape) freqBytes() int {
 	switch {
 	case !s.Saturation.Linear:
@@ -96,8 +91,8 @@ func (s *Shape) freqBytes() int {
 	return 2
 }
 
-// escapes returns the number of slots of the hash table of frequencies of 255 and more: 0, or a
-// power of two above their maximum number.
+// escapes returns the slots of the hash table of frequencies of 255 and more: 0, or a power of
+// two above their maximum number.
 func (s *Shape) escapes() int {
 	if s.Saturation.Linear {
 		return 0
@@ -109,8 +104,8 @@ func (s *Shape) escapes() int {
 	return 1 << bits.Len64(most)
 }
 
-// unit is the Bound of the maximum 8-bit contribution, 255. External weights up to 255 are
-// stored as they are.
+// unit is the Bound of the 8-bit contribution 255. External weights up to 255 are stored
+// as they are.
 func (s *Shape) unit() score.Bound {
 	if s.freqBytes() == 0 {
 		return math.MaxUint8
@@ -118,8 +113,8 @@ func (s *Shape) unit() score.Bound {
 	return s.Max
 }
 
-// layout has the offsets of the parts of an image, in units of layoutUnit bytes. A missing part
-// has the offset of the next.
+// layout has the offsets of the parts, in layoutUnit bytes. A missing part has
+// the offset of the next.
 //
 //	+----------------+------------------+------------+------------------+
 //	| superMax u8    | rangeMax u8      | bitmap u32 | rank u32         |
@@ -129,9 +124,9 @@ func (s *Shape) unit() score.Bound {
 //	| [buckets + 1]  | [docFreq]        | [docFreq]  | [docFreq]        | [2^n]       |
 //	+----------------+------------------+------------+------------------+-------------+
 //
-// Dense lists have no starts and docIDs, others no bitmap and rank, sparse lists no rangeMax.
-// freq and escapes are optional; escapes is a hash table of (posting+1)<<32 | freq. All numbers
-// are little-endian.
+// Dense lists have no starts and docIDs, others no bitmap and rank, sparse
+// lists no rangeMax. escapes is a hash table of (posting+1)<<32 | freq. All
+// numbers are little-endian.
 type layout struct {
 	superMax, rangeMax, bitmap, rank uint32
 	starts, docIDs                   uint32
@@ -139,7 +134,6 @@ type layout struct {
 	end                              uint32
 }
 
-// layoutUnit is the alignment of the parts of an image.
 const layoutUnit = 128
 
 func (s *Shape) layout() layout {
@@ -171,5 +165,5 @@ func (s *Shape) layout() layout {
 	return l
 }
 
-// SizeBytes returns the size of the image in bytes, a multiple of 128, its alignment.
+// SizeBytes returns the size of the image, a multiple of 128, its alignment.
 func (s Shape) SizeBytes() int64 { l := s.layout(); return int64(l.end) * layoutUnit }

@@ -9,18 +9,18 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-// Single answers one query at a time on the whole device, with minimum latency. The query is in
-// the launch parameters, and the host polls page-locked memory for the answer without a driver
-// call. Not safe for concurrent use.
+// Single answers one query at a time on the whole device, with minimum latency: the query is in
+// the launch parameters, and the host polls page-locked memory for the answer. Not safe for
+// concurrent use.
 type Single struct {
 	batch *Batch
-	// wait is the time that Search polls before it waits in the driver.
+	// Search polls this long before it waits in the driver.
 	wait time.Duration
 	one  oneParams
 	few  fewParams
-	// answer is written by queries by ranges: answerHead words, and two words per hit.
+	// Written by queries by ranges: answerHead words, and two words per hit.
 	answer cuda.HostBuffer[uint64]
-	// timed: events are recorded around the launches.
+	// Events are recorded around the launches.
 	timed bool
 }
 
@@ -37,15 +37,15 @@ func (k *Kernels) NewSingle() (*Single, error) {
 	if s.answer, err = cuda.AllocHost[uint64](k.device, answerHead+2*MaxK); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	clear(s.answer.Data()) // another Single may have left words with the same launch numbers
+	clear(s.answer.Data()) // words of another Single may have the same launch numbers
 	return s, nil
 }
 
 // Close frees the memory.
 func (s *Single) Close() error { return errors.Join(s.batch.Close(), s.answer.Free()) }
 
-// Search answers a query over a segment, in a stream with no other work, and waits for the
-// answer. Errors are as for Batch.Add, or the device's.
+// Search answers a query in a stream with no other work, and waits. Errors are as for
+// Batch.Add, or the device's.
 func (s *Single) Search(stream *cuda.Stream, segment Segment, q *Query) error {
 	b := s.batch
 	b.Reset(segment)
@@ -70,7 +70,7 @@ func (s *Single) Count() uint64 { return s.batch.Count(0) }
 // Stats returns the work of the query.
 func (s *Single) Stats() Stats { return s.batch.Stats(0) }
 
-// SetTimed turns the measurement of device time on or off. It costs some microseconds a query.
+// SetTimed turns the measurement of device time on or off: some microseconds a query.
 func (s *Single) SetTimed(timed bool) { s.timed = timed }
 
 // Elapsed returns the device time of the last query, if measured. It waits for the end of the
@@ -124,8 +124,7 @@ func (s *Single) launchJobs(stream *cuda.Stream) error {
 	return nil
 }
 
-// splits returns the number of blocks of a job: all that run at the same time, if it has enough
-// work.
+// splits returns all blocks that run at the same time, if the job has enough work.
 func (s *Single) splits(kind int, j *job) int {
 	b := s.batch
 	n := b.maxSplits()
@@ -135,7 +134,7 @@ func (s *Single) splits(kind int, j *job) int {
 	return min(n, b.kernels.residentOne)
 }
 
-// launchOne launches a job; the last one signals the host.
+// launchOne: the last job signals the host.
 func (s *Single) launchOne(stream *cuda.Stream, kind int, j *job, last bool) error {
 	b := s.batch
 	supers := numSupers(b.segment.NumDocs)
@@ -165,8 +164,7 @@ func (s *Single) launchOne(stream *cuda.Stream, kind int, j *job, last bool) err
 	return launchAlone(stream, kernel, int(j.splits), &s.one, &s.one.search, &s.one.query, &p, q)
 }
 
-// launchAlone launches a query with the parameters all, whose terms are set; search and query
-// are its fields.
+// launchAlone: search and query are fields of all, whose terms are set.
 func launchAlone[P any](stream *cuda.Stream, kernel *cuda.Kernel, blocks int, all *P, search *searchParams, query *queryParams, p *searchParams, q *queryParams) error {
 	*search, *query = *p, *q
 	query.firstTerm = 0
@@ -177,7 +175,7 @@ func launchAlone[P any](stream *cuda.Stream, kernel *cuda.Kernel, blocks int, al
 	return cuda.Launch(stream, kernel, cuda.D1(blocks), cuda.D1(threads), shared, all)
 }
 
-// kernelOne returns the kernel that has the query in its parameters, or nil.
+// kernelOne returns the kernel with the query in its parameters, or nil.
 func (k *Kernels) kernelOne(kind int, q *queryParams) *cuda.Kernel {
 	switch {
 	case q.numTerms > maxOneTerms:
@@ -216,7 +214,7 @@ func (s *Single) synchronized(stream *cuda.Stream, done *uint32) error {
 	return errors.New("imagesearch: a launch has ended without an answer")
 }
 
-// arrived reports whether all words of the answer have arrived. If so, it copies them to the
+// arrived reports whether all words of the answer have arrived, and then copies them to the
 // batch's hits and result.
 func (s *Single) arrived() bool {
 	words, launch := s.answer.Data(), s.batch.launches
@@ -246,7 +244,7 @@ func (s *Single) arrived() bool {
 	return true
 }
 
-// word returns a word of an answer, and whether the launch wrote it.
+// word also returns whether the launch wrote the word.
 func word(w *uint64, launch uint32) (uint32, bool) {
 	v := atomic.LoadUint64(w)
 	return uint32(v), uint32(v>>32) == launch

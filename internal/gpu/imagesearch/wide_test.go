@@ -23,7 +23,7 @@ func searchers(tb testing.TB, c *collection) (*Batch, *Single) {
 	return b, s
 }
 
-// search runs a query in a batch and as a Single, and compares both with the CPU.
+// search compares a batch and a Single with the CPU.
 func search(tb testing.TB, name string, c *collection, b *Batch, s *Single, q testQuery) {
 	tb.Helper()
 	runBatch(tb, name, c, b, []testQuery{q})
@@ -31,7 +31,7 @@ func search(tb testing.TB, name string, c *collection, b *Batch, s *Single, q te
 	q.compare(tb, name+", single", c, s.AppendHits(nil), s.Count())
 }
 
-// Scores around 2^32 are exact and in order: contributions 2^31, 2^31 - 128, and 127 to 129.
+// Contributions are 2^31, 2^31 - 128, and 127 to 129.
 func TestScoresAt32Bits(t *testing.T) {
 	const first = 3000
 	large, other, rest := querytest.List{}, querytest.List{}, querytest.List{}
@@ -129,7 +129,6 @@ func TestWideQueries(t *testing.T) {
 	}
 }
 
-// Queries whose scores may not fit a key, and contributions of 2^32, are rejected.
 func TestTooWide(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	c := randomCollection(t, rng, 1000, 4, true, 255)

@@ -1,6 +1,6 @@
 package imagesearch
 
-// Launches calls visit with the name of each kernel of the last Launch, in order.
+// Launches visits the kernels of the last Launch, in order.
 func (b *Batch) Launches(visit func(kernel string)) {
 	for kind, jobs := range b.jobs {
 		if len(jobs) > 0 {
@@ -9,7 +9,7 @@ func (b *Batch) Launches(visit func(kernel string)) {
 	}
 }
 
-// Launches calls visit with the name of each kernel of the last Search, in order.
+// Launches visits the kernels of the last Search, in order.
 func (s *Single) Launches(visit func(kernel string)) {
 	b := s.batch
 	for kind, jobs := range b.jobs {
@@ -24,8 +24,7 @@ func (s *Single) Launches(visit func(kernel string)) {
 	}
 }
 
-// Bytes returns the bytes that the device reads from host memory (queries and terms) and writes
-// to it (results and hits).
+// Bytes returns the bytes that the device reads from host memory and writes to it.
 func (b *Batch) Bytes() (to, from int64) {
 	to = int64(b.numParams)*queryBytes + int64(b.numTerms)*termBytes
 	for i := range b.results.Data()[:b.numQueries] {

@@ -22,7 +22,7 @@ type Kernels struct {
 
 type kernel struct {
 	*cuda.Kernel
-	// shared is the dynamic shared memory of a block in bytes, without its keys.
+	// The dynamic shared memory of a block in bytes, without its keys.
 	shared int
 	// resident[log2(capacity / minCapacity)] is the number of blocks that can run at the
 	// same time.

@@ -43,20 +43,20 @@ type List struct {
 	// Leg has a List with at least one posting. Its Kth are used only for queries of any
 	// list, if no document is deleted.
 	leg.Leg
-	// Payload is the device address of the list's blocks, with the bytes of the postings file,
-	// in device memory or mapped page-locked host memory: a multiple of 16. The memory must be
-	// readable up to a multiple of 16 behind the last block.
+	// The device address of the list's blocks, with the bytes of the postings file, in device
+	// memory or mapped page-locked host memory: a multiple of 16. The memory must be readable
+	// up to a multiple of 16 behind the last block.
 	Payload cuda.Ptr[uint32]
-	// Directory is the address of the list's directory, decode.EntryWords words per block: a
-	// multiple of 16. For a list of one block, it is the entry in its Meta
-	// (postings.List.Block), with the offset 0.
+	// The address of the list's directory, decode.EntryWords words per block: a multiple of
+	// 16. For a list of one block, it is the entry in its Meta (postings.List.Block), with
+	// the offset 0.
 	Directory cuda.Ptr[uint32]
 	// DirectoryOnHost: Directory is in host memory. A further launch copies it to device memory
 	// before the search. A directory is searched by dependent loads and takes an eighth of a
 	// byte per posting: keep it in device memory before anything else of a list.
 	DirectoryOnHost bool
 
-	// Lengths are the document lengths in the list's field, in tokens, in device memory:
+	// The document lengths in the list's field, in tokens, in device memory:
 	// [NumDocs]uint32. Not read if the leg's Term is linear.
 	Lengths cuda.Ptr[uint32]
 }
@@ -71,18 +71,18 @@ type Candidates struct {
 type Query struct {
 	// Conjunctive: matches are in all lists; otherwise in any list.
 	Conjunctive bool
-	// K is the number of hits, at most MaxK. 0: none; a Conjunctive query then returns
+	// Number of hits, at most MaxK. 0: none; a Conjunctive query then returns
 	// candidates, if Run gets memory for them.
 	K int
 	// Count requests the number of matches.
 	Count bool
-	// Threshold is a score that at least K documents of the search reach, 0 if unknown.
-	// Documents with a lower score may be omitted from the hits.
+	// A score that at least K documents of the search reach, 0 if unknown. Documents
+	// with a lower score may be omitted from the hits.
 	Threshold base.Score
 	// Lists has 1 to MaxLists lists. For a Conjunctive query, rising DocFreq is fastest.
 	Lists []List
-	// From are the initial candidates of a Conjunctive query; nil: all documents. Start copies
-	// them. Deleted documents are removed.
+	// The initial candidates of a Conjunctive query; nil: all documents. Start copies them.
+	// Deleted documents are removed.
 	From *Candidates
 }
 

@@ -15,9 +15,9 @@ import (
 // Limits is the initial capacity of a Runner. For a larger query, the Runner waits for the
 // device and allocates more.
 type Limits struct {
-	// Blocks is the number of blocks of a query's lists whose directories are in host memory.
+	// Number of blocks of a query's lists whose directories are in host memory.
 	Blocks int
-	// Candidates is the length of From or, without From, the DocFreq of the first list.
+	// Length of From or, without From, the DocFreq of the first list.
 	Candidates int
 }
 
@@ -25,7 +25,7 @@ type Limits struct {
 // larger than all before. Not safe for concurrent use.
 type Runner struct {
 	kernels *Kernels
-	// wait is the time that Finish polls before it waits in the driver.
+	// Time that Finish polls before it waits in the driver.
 	wait time.Duration
 
 	// Page-locked. The kernels read and write it over the bus.

@@ -19,7 +19,7 @@ type searcher interface {
 // ao11Way is a column of the table.
 type ao11Way struct {
 	name string
-	// spec is the codec of the lists; "": uncompressed.
+	// The codec of the lists; "": uncompressed.
 	spec string
 	open func(l *ao11List, c codec.Codec) (searcher, error)
 }

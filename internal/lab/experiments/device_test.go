@@ -17,8 +17,7 @@ var onDevice = []string{
 	"ao11-table3", "ao11-fig5", "ao11-fig6", "ao11-fig8", "ao11-fig9b", "ao11-table7",
 }
 
-// TestOnlyDeviceExperimentsNameTheGPU: a record names the GPU only if the
-// experiment measured on it.
+// A record names the GPU only if the experiment measured on it.
 func TestOnlyDeviceExperimentsNameTheGPU(t *testing.T) {
 	t.Setenv(cuda.LibraryVariable, gputest.Library(t).Path())
 	env := lab.NewEnv(lab.Config{Work: t.TempDir(), Seed: 1, Quick: true, Device: "gpu", Command: "test"})
@@ -41,9 +40,9 @@ func TestOnlyDeviceExperimentsNameTheGPU(t *testing.T) {
 	}
 }
 
-// TestDeviceExperimentsFillTheirCells: with a GPU, or the emulator, every GPU
-// cell is filled, except those with a permanent reason. Each experiment
-// compares the device's results with the CPU's.
+// With a GPU, or the emulator, every GPU cell is filled, except those with a
+// permanent reason. Each experiment compares the device's results with the
+// CPU's.
 func TestDeviceExperimentsFillTheirCells(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the emulator takes its time: run without -short")

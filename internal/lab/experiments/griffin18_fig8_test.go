@@ -11,8 +11,8 @@ import (
 	"github.com/griffin-search/griffin/internal/regret"
 )
 
-// TestFig8LeavesOutWhatFellBack: a pair that the CPU answers instead of the GPU
-// is omitted and named; the others count.
+// A pair that the CPU answers instead of the GPU is omitted and named; the
+// others count.
 func TestFig8LeavesOutWhatFellBack(t *testing.T) {
 	m := &regret.Measured{Rounds: 1, Names: fig8Variants}
 	for i := range 3 {

@@ -124,10 +124,10 @@ type policyRuns struct {
 	// hindsight has some of the queries, with the oracle; empty without a GPU,
 	// or if not requested.
 	hindsight []*regret.Measured
-	// whole has the GPU alone with whole lists loaded; empty if lists are
-	// resident, or without a GPU.
+	// The GPU alone with whole lists loaded; empty if lists are resident, or
+	// without a GPU.
 	whole []*regret.Measured
-	// failed are the reasons for failed measurements, in the order above.
+	// The reasons for failed measurements, in the order above.
 	failed [3][]string
 }
 

@@ -15,8 +15,8 @@ import (
 	"github.com/griffin-search/griffin/internal/regret"
 )
 
-// TestGriffin18RunsAreKept: measurements made before an experiment times out
-// are not repeated, and a failure does not affect the others.
+// Measurements made before an experiment times out are not repeated, and a
+// failure does not affect the others.
 func TestGriffin18RunsAreKept(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the emulator takes its time: run without -short")
@@ -94,9 +94,8 @@ func TestGriffin18RunsAreKept(t *testing.T) {
 	}
 }
 
-// TestWholeListsCountOnTheGPU: queries answered by the CPU do not count for the
-// GPU with whole lists, neither in the mean and the percentiles nor in
-// comparisons.
+// Queries answered by the CPU do not count for the GPU with whole lists,
+// neither in the mean and the percentiles nor in comparisons.
 func TestWholeListsCountOnTheGPU(t *testing.T) {
 	const us = time.Microsecond
 	gpu, cpu := regret.Places{GPU: true}, regret.Places{CPU: true}

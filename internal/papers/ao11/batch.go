@@ -18,12 +18,12 @@ const MaxThreshold = 1 << 28
 
 // Options are the parameters of a batch.
 type Options struct {
-	// Threshold is the total length of shortest lists at which a batch is full.
-	// 0: DefaultThreshold. It also limits memory: a shortest list takes at
-	// least one tile of 128 elements, so a batch of short lists is full when it
-	// has Threshold/16 tiles.
+	// Total length of shortest lists at which a batch is full. 0:
+	// DefaultThreshold. It also limits memory: a shortest list takes at least one
+	// tile of 128 elements, so a batch of short lists is full when it has
+	// Threshold/16 tiles.
 	Threshold int
-	// Search is the method of finding elements in the longer lists of a query.
+	// The method of finding elements in the longer lists of a query.
 	Search intersect.Search
 	// CountOnly omits the DocIDs: only their number per query is computed.
 	CountOnly bool

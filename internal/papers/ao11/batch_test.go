@@ -325,7 +325,7 @@ func TestTwoBatches(t *testing.T) {
 	}
 }
 
-// TestBatchRefuses checks that wrong use is an error.
+// Wrong use is an error.
 func TestBatchRefuses(t *testing.T) {
 	e := newEngine(t)
 	w := edges()

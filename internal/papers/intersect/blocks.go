@@ -9,17 +9,15 @@ import (
 
 // Blocks is the directory of a list compressed in blocks.
 type Blocks struct {
-	// Firsts: the ascending first DocIDs of the blocks, Stride words apart:
-	// [(n-1)*Stride + 1 or more]uint32.
+	// Ascending first DocIDs of the blocks, Stride words apart: [(n-1)*Stride + 1
+	// or more]uint32.
 	Firsts cuda.Buffer[uint32]
 	Stride int
-	// Len is the number of elements of the list, at least 1. All blocks have
-	// 1<<BlockShift elements, except the last.
+	// At least 1. All blocks have 1<<BlockShift elements, except the last.
 	Len        int
 	BlockShift int
-	// Decode enqueues decoding the blocks sel.Numbers[:sel.Count] of the list;
-	// only the device knows the count. Block Numbers[i] goes to
-	// dst[i<<BlockShift:].
+	// Decode enqueues decoding the blocks sel.Numbers[:sel.Count], a count that
+	// only the device knows. Block Numbers[i] goes to dst[i<<BlockShift:].
 	Decode func(s *cuda.Stream, sel Selection, dst cuda.Buffer[uint32]) error
 }
 
@@ -39,15 +37,15 @@ func (b *Blocks) check(call string, a List) error {
 	return nil
 }
 
-// Selection is the set of blocks of a list that can contain elements of another
-// list, in device memory.
+// Selection is the blocks of a list that can contain elements of another list,
+// in device memory.
 type Selection struct {
 	Numbers cuda.Buffer[uint32] // [capacity]; the first Count are set, ascending
 	Count   cuda.Buffer[uint32] // one number
-	Len     cuda.Buffer[uint32] // one number: the total elements of the selected blocks
+	Len     cuda.Buffer[uint32] // total elements of the selected blocks
 }
 
-// NewSelection allocates a selection of at most capacity blocks.
+// NewSelection allocates at most capacity blocks.
 func NewSelection(d *cuda.Device, capacity int) (Selection, error) {
 	var sel Selection
 	var err error
@@ -70,7 +68,7 @@ func (sel *Selection) Free() {
 	*sel = Selection{}
 }
 
-// selectParams mirrors IntersectSelectParams of intersect_blocks.cu.
+// Mirrors IntersectSelectParams of intersect_blocks.cu.
 type selectParams struct {
 	slots        slotsParams
 	listA        cuda.Ptr[uint32]
@@ -83,7 +81,7 @@ type selectParams struct {
 	missing      uint32
 }
 
-// probeBlocksParams mirrors IntersectProbeBlocksParams.
+// Mirrors IntersectProbeBlocksParams.
 type probeBlocksParams struct {
 	slots      slotsParams
 	listA      cuda.Ptr[uint32]
@@ -99,17 +97,17 @@ type probeBlocksParams struct {
 }
 
 // byElement reports whether each element of A is searched among the blocks and
-// then in its own block. Otherwise each block is searched in A, and the result
-// is merged.
+// then in its own; otherwise each block is searched in A, and the result is
+// merged.
 func (x *Intersector) byElement(a List, b *Blocks) bool { return b.Len >= x.BlockCrossing*a.bound() }
 
-// SelectBlocks selects the blocks of b that can contain elements of a: a has an
-// element in the range from the block's first DocID up to the next block's
-// (Ding et al., WWW 2009, §8.1; PPoPP 2018, §3.1.2). sel must have room for the
-// number of blocks or of elements of a, whichever is smaller. It enqueues two
-// launches. The error is of the arguments (base.ErrBadInput) or of a launch.
+// SelectBlocks selects the blocks of b that can contain elements of a: from the
+// block's first DocID up to the next block's (Ding et al., WWW 2009, §8.1;
+// PPoPP 2018, §3.1.2). sel must have room for the number of blocks or of
+// elements of a, whichever is smaller. It enqueues two launches. The error is
+// of the arguments (base.ErrBadInput) or of a launch.
 //
-// We differ: if a has about the number of elements that b has blocks, or more,
+// We differ: if a has at least about the number of elements that b has blocks,
 // blocks are searched in a (BlockCrossing).
 func (x *Intersector) SelectBlocks(s *cuda.Stream, w *Workspace, a List, b *Blocks, sel Selection) error {
 	if err := b.check("SelectBlocks", a); err != nil {
@@ -145,18 +143,17 @@ func (x *Intersector) SelectBlocks(s *cuda.Stream, w *Workspace, a List, b *Bloc
 	})
 }
 
-// IntersectBlocks intersects a with a compressed list. It selects the blocks
-// that can contain elements of a, decodes them to decoded, and finds a in them:
-// each element in its block if b has at least x.BlockCrossing times the
-// elements of a, otherwise by MergePath with all decoded elements. decoded must
-// have room for DecodedRoom(a, b). Positions refer to b itself. Out, errors and
-// the stream rule are as for MergePath.
+// IntersectBlocks intersects a with a compressed list: it decodes the blocks
+// that can contain elements of a to decoded, which must have room for
+// DecodedRoom(a, b). Then it searches each element in its block if b has at
+// least x.BlockCrossing times the elements of a; otherwise MergePath merges a
+// and the decoded elements. Positions refer to b itself. Out, errors and the
+// stream rule are as for MergePath.
 func (x *Intersector) IntersectBlocks(s *cuda.Stream, w *Workspace, a List, b *Blocks, sel Selection, decoded cuda.Buffer[uint32], out Candidates) error {
 	return x.intersectBlocks(s, w, &pair{call: "IntersectBlocks", a: a, out: out}, b, sel, decoded)
 }
 
-// DecodedRoom returns the maximum number of elements in the blocks of b that a
-// selects.
+// DecodedRoom bounds the number of elements in the blocks of b that a selects.
 func DecodedRoom(a List, b *Blocks) int { return min(a.bound(), b.NumBlocks()) << b.BlockShift }
 
 func (x *Intersector) intersectBlocks(s *cuda.Stream, w *Workspace, p *pair, b *Blocks, sel Selection, decoded cuda.Buffer[uint32]) error {

@@ -11,9 +11,8 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-// blocked returns list as if compressed in blocks of 1<<shift, with first
-// DocIDs stride words apart. Its decoder copies the selected blocks from the
-// host.
+// blocked returns list as if compressed in blocks of 1<<shift; its decoder
+// copies the selected blocks from the host.
 func (r *rig) blocked(list []uint32, shift, stride int) *Blocks {
 	n := tilesOf(len(list), 1<<shift)
 	firsts := make([]uint32, (n-1)*stride+1)
@@ -50,7 +49,6 @@ func selectedBlocks(a, b []uint32, shift int) []uint32 {
 	return out
 }
 
-// blockPairs returns pairs of lists; the second is compressed and not empty.
 func blockPairs() []listPair {
 	rng := rand.New(rand.NewPCG(8, 1))
 	cases := []listPair{
@@ -68,8 +66,7 @@ func blockPairs() []listPair {
 	return append(cases, listPair{"no element", nil, rising(300, 0, 1)})
 }
 
-// TestSelectBlocks compares the selection with a scan, on both sides of the
-// crossing.
+// On both sides of the crossing.
 func TestSelectBlocks(t *testing.T) {
 	r := newRig(t)
 	for _, crossing := range []int{1, never} {
@@ -106,8 +103,6 @@ func (r *rig) testSelectBlocks(t *testing.T) {
 	}
 }
 
-// TestIntersectBlocks compares intersections with compressed lists with a
-// merge.
 func TestIntersectBlocks(t *testing.T) {
 	r := newRig(t)
 	for _, crossing := range []int{1, DefaultBlockCrossing, never} {
@@ -142,7 +137,7 @@ func (r *rig) testIntersectBlocks(t *testing.T) {
 	}
 }
 
-// TestAllOfSmallBlocks uses smaller blocks than the chain was allocated for.
+// The chain was allocated for larger blocks.
 func TestAllOfSmallBlocks(t *testing.T) {
 	r := newRig(t)
 	c, err := NewChain(r.Device, 3, 200, 2000, 7)
@@ -164,8 +159,6 @@ func TestAllOfSmallBlocks(t *testing.T) {
 	}
 }
 
-// TestAll intersects two to five lists, some of them compressed, some results
-// empty.
 func TestAll(t *testing.T) {
 	r := newRig(t)
 	rng := rand.New(rand.NewPCG(5, 5))

@@ -7,7 +7,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-// Operand is a list of a conjunction: uncompressed, or compressed in blocks.
+// Operand is a list of a conjunction.
 type Operand struct {
 	List   List
 	Blocks *Blocks // nil: use List
@@ -20,8 +20,8 @@ func (o *Operand) bound() int {
 	return o.List.bound()
 }
 
-// Chain is the device memory for conjunctions of several lists. It belongs to
-// one stream at a time.
+// Chain is the device memory for conjunctions of several lists, for one stream
+// at a time.
 type Chain struct {
 	workspace    *Workspace
 	intermediate [2]Candidates
@@ -31,9 +31,9 @@ type Chain struct {
 	shortest     int
 }
 
-// NewChain allocates memory for conjunctions of at most numLists lists, the
-// shortest with at most shortest elements and the longest with at most longest,
-// in blocks of at most 1<<blockShift elements.
+// NewChain allocates memory for at most numLists lists, the shortest with at
+// most shortest elements and the longest with at most longest, in blocks of at
+// most 1<<blockShift elements.
 func NewChain(d *cuda.Device, numLists, shortest, longest, blockShift int) (*Chain, error) {
 	c := &Chain{numLists: numLists, shortest: shortest}
 	var err error
@@ -45,7 +45,7 @@ func NewChain(d *cuda.Device, numLists, shortest, longest, blockShift int) (*Cha
 			c.intermediate[i], err = NewCandidates(d, max(2, numLists-1), shortest)
 		}
 	}
-	if err == nil { // smaller blocks are more numerous, up to one for each element
+	if err == nil { // smaller blocks are more numerous
 		c.selection, err = NewSelection(d, min(shortest, longest))
 	}
 	if err == nil {
@@ -76,11 +76,11 @@ func (c *Chain) Free() {
 // caller orders them by length, the shortest first (Ding et al., WWW 2009,
 // §7.2). Row l of the positions of out becomes the positions in list l.
 //
-// Nothing returns to the host in between: the number of candidates stays in
-// device memory, where later launches read it. Grids are for the length of the
-// shortest list, and blocks without work end at once. For an uncompressed list,
-// the device chooses between merge and search by the actual lengths; for a
-// compressed list, the host chooses by the lengths that it knows.
+// Nothing returns to the host in between: later launches read the number of
+// candidates in device memory. Grids are for the length of the shortest list.
+// For an uncompressed list, the device chooses between merge and search by the
+// actual lengths; for a compressed list, the host chooses by the lengths that
+// it knows.
 func (x *Intersector) All(s *cuda.Stream, c *Chain, lists []Operand, out Candidates) error {
 	if len(lists) < 2 || len(lists) > c.numLists || lists[0].Blocks != nil || lists[0].bound() > c.shortest {
 		return fmt.Errorf("intersect.All: %d lists, the first not compressed and of at most %d elements: %w", len(lists), c.shortest, base.ErrBadInput)
@@ -106,8 +106,8 @@ func (x *Intersector) All(s *cuda.Stream, c *Chain, lists []Operand, out Candida
 	return nil
 }
 
-// cut returns candidates in the same memory, with room for n, and without
-// positions if bare is set.
+// cut returns candidates in the same memory, with room for n; bare: without
+// positions.
 func (c Candidates) cut(n int, bare bool) Candidates {
 	c.DocIDs = c.DocIDs.Slice(0, n)
 	if bare {

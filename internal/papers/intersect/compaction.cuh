@@ -1,16 +1,13 @@
-// Compaction by scan, shared by all kernels of this package that find matches.
+// Compaction by scan.
 //
-// A finding kernel divides its work into tiles. A tile writes its matches,
-// ascending, to the start of its slots, and their number to counts.
-// intersect_gather sums the counts before each tile and copies the slots to
-// their destination. So the output is sorted and reproducible, and no block
-// waits for another.
+// A tile writes its matches, ascending, to the start of its slots, and their number to counts. intersect_gather sums
+// the counts before each tile and copies the slots. So the output is sorted and reproducible, and no block waits for
+// another.
 #pragma once
 
 #include "../../gpu/device/cuda.cuh"
 #include "../../gpu/device/warp_scan.cuh"
 
-// Threads per block, and elements of A per thread of a search tile.
 constexpr uint32_t INTERSECT_THREADS = 256;
 constexpr uint32_t INTERSECT_ITEMS = 4;
 constexpr uint32_t INTERSECT_TILE = INTERSECT_THREADS * INTERSECT_ITEMS;
@@ -26,15 +23,13 @@ struct IntersectSlots {
     uint32_t reserved;
 };
 
-// Sets the number of tiles and of slots per tile for intersect_gather. Called
-// by one thread of the grid.
+// Called by one thread of the grid.
 GRIFFIN_DEVICE void intersect_begin(const IntersectSlots& slots, uint32_t numTiles, uint32_t capacity) {
     slots.control[0] = numTiles;
     slots.control[1] = capacity;
 }
 
-// Records the number of matches of a tile. Called by one thread of the tile's
-// block.
+// Called by one thread of the tile's block.
 GRIFFIN_DEVICE void intersect_count(const IntersectSlots& slots, uint32_t tile, uint32_t count) {
     slots.counts[tile] = count;
     if (slots.groupSums != nullptr && count != 0) {
@@ -42,14 +37,12 @@ GRIFFIN_DEVICE void intersect_count(const IntersectSlots& slots, uint32_t tile, 
     }
 }
 
-// Writes the matches of a search tile to its slots and records their number.
-// Called by all 1024 / ITEMS threads of the block; uses 128 bytes of shared
-// memory. Item k of thread t is element k * (1024 / ITEMS) + t of the tile;
-// first and second are its slot values if it matches. Sets upTo to the number
-// of matches in the tile up to and including the item.
+// Writes the matches of a search tile to its slots and their number to counts. Called by all 1024 / ITEMS threads of
+// the block; uses 128 bytes of shared memory. Item k of thread t is element k * (1024 / ITEMS) + t of the tile; first
+// and second are its slot values if it matches. Sets upTo to the number of matches in the tile up to and including the
+// item.
 //
-// The matches of one warp and one k are adjacent. There are 32 such runs, whose
-// lengths the first warp scans.
+// The matches of one warp and one k are one of 32 runs, whose lengths the first warp scans.
 template <uint32_t ITEMS>
 GRIFFIN_DEVICE void intersect_emit(const IntersectSlots& slots, uint32_t tile, const bool (&match)[ITEMS],
                                    const uint32_t (&first)[ITEMS], const uint32_t (&second)[ITEMS],

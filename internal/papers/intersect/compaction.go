@@ -4,14 +4,14 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-// The division into search tiles, as in compaction.cuh.
+// As in compaction.cuh.
 const (
 	blockThreads = 256
-	searchTile   = 1024 // elements of A in a search tile, and its slots
-	fewTile      = 32   // elements of A in a tile where 8 threads search an element
+	searchTile   = 1024 // elements of A and slots of a tile
+	fewTile      = 32   // elements of A if 8 threads search each
 )
 
-// slotsParams mirrors IntersectSlots of compaction.cuh.
+// Mirrors IntersectSlots of compaction.cuh.
 type slotsParams struct {
 	first, second cuda.Ptr[uint32]
 	counts        cuda.Ptr[uint32]
@@ -21,7 +21,7 @@ type slotsParams struct {
 	_             uint32
 }
 
-// gatherParams mirrors IntersectGatherParams of intersect_compact.cu.
+// Mirrors IntersectGatherParams of intersect_compact.cu.
 type gatherParams struct {
 	slots       slotsParams
 	listA       cuda.Ptr[uint32]
@@ -38,9 +38,8 @@ type gatherParams struct {
 	blockShift  uint32
 }
 
-// slots returns the slots of a call with at most numTiles search tiles, with
-// room for positions in B if pairs is set, and enqueues clearing the sums of
-// groups, if any.
+// slots returns the slots for at most numTiles search tiles, with room for
+// positions in B if pairs is set, and enqueues clearing the sums of groups.
 func (w *Workspace) slots(s *cuda.Stream, numTiles int, pairs bool) (slotsParams, error) {
 	return w.slotsOf(s, numTiles, searchTile, pairs)
 }
@@ -54,8 +53,8 @@ func (w *Workspace) slotsOf(s *cuda.Stream, numTiles, capacity int, pairs bool) 
 	return p, cuda.Fill(s, w.groupSums.Slice(0, numGroups), 0)
 }
 
-// unclearedSlots is slots for tiles of any kind with numSlots in total, without
-// the clearing; it also returns the number of sums.
+// unclearedSlots is slots for numSlots in total, without the clearing; it also
+// returns the number of sums.
 func (w *Workspace) unclearedSlots(numTiles, numSlots int, pairs bool) (p slotsParams, numGroups int, err error) {
 	if err := w.holds(numTiles, numSlots); err != nil {
 		return slotsParams{}, 0, err
@@ -72,9 +71,8 @@ func (w *Workspace) unclearedSlots(numTiles, numSlots int, pairs bool) (p slotsP
 	return p, tilesOf(numTiles, 1<<shift), nil
 }
 
-// groupShift returns the log2 of the tiles per group, about the square root of
-// the number of tiles, so that groups and tiles per group are about equal in
-// number.
+// groupShift returns the log2 of the tiles per group: about the square root of
+// the number of tiles.
 func groupShift(numTiles int) int {
 	shift := 0
 	for 1<<(2*shift) < numTiles {
@@ -83,7 +81,6 @@ func groupShift(numTiles int) int {
 	return shift
 }
 
-// gather launches the second half of the compaction, of at most numTiles tiles.
 func (x *Intersector) gather(s *cuda.Stream, numTiles int, p *gatherParams) error {
 	return cuda.Launch(s, x.kernels.gather, x.grid(numTiles), cuda.D1(blockThreads), 0, p)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-// CompressedView is a list of a Regression codec in the kernels' layout:
-// RegressionList of device/regression.cuh.
+// CompressedView is a list of a Regression codec for kernels: RegressionList of
+// device/regression.cuh.
 type CompressedView struct {
 	words       cuda.Ptr[uint32]
 	numPostings uint32
@@ -24,22 +24,22 @@ func (v CompressedView) Len() int { return int(v.numPostings) }
 // Suits reports whether a is the search for the list's codec.
 func (v CompressedView) Suits(a Search) bool { return v.numPostings == 0 || a == SearchOf(v.scheme) }
 
-// Words returns the view as 2 words of 64 bits, as in device memory.
+// Words returns the view as in device memory.
 func (v CompressedView) Words() [2]uint64 {
 	return [2]uint64{uint64(v.words), uint64(v.numPostings) | uint64(v.numWords)<<32}
 }
 
-// Compressed is a list of a Regression codec in device memory: the bytes of
+// Compressed is a list in device memory: the bytes of
 // codec.Regression.AppendList. The creator frees it.
 type Compressed struct {
 	Scheme codec.Scheme
-	Words  cuda.Buffer[uint32] // the bytes, padded to whole words
+	Words  cuda.Buffer[uint32] // padded to whole words
 	view   CompressedView
 }
 
-// NewCompressed copies the encoding of n DocIDs to the device. Kernels trust
-// the bytes, so it first decodes the list on the host; for invalid bytes the
-// error wraps codec.ErrCorrupt. It waits for the copy.
+// NewCompressed copies the encoding of n DocIDs to the device and waits.
+// Kernels trust the bytes, so it first decodes the list on the host; for
+// invalid bytes the error wraps codec.ErrCorrupt.
 func NewCompressed(s *cuda.Stream, d *cuda.Device, c codec.Regression, list []byte, n int) (*Compressed, error) {
 	if n < 0 || n > MaxElements {
 		return nil, fmt.Errorf("intersect.NewCompressed: list of %d: %w", n, base.ErrBadInput)
@@ -67,7 +67,7 @@ func NewCompressed(s *cuda.Stream, d *cuda.Device, c codec.Regression, list []by
 	return l, nil
 }
 
-// View returns the list for a kernel. It is valid until Free.
+// View returns the list for a kernel, valid until Free.
 func (l *Compressed) View() CompressedView { return l.view }
 
 // Len returns the number of DocIDs.

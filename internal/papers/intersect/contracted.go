@@ -11,8 +11,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-// View is an uncompressed list in the kernels' layout: ListView of
-// device/list_search.cuh.
+// View is an uncompressed list for kernels: ListView of device/list_search.cuh.
 type View struct {
 	docIDs      cuda.Ptr[uint32]
 	table       cuda.Ptr[uint32]
@@ -29,7 +28,7 @@ type View struct {
 // Len returns the number of DocIDs.
 func (v View) Len() int { return int(v.numPostings) }
 
-// Words returns the View as 8 words of 64 bits, as in device memory.
+// Words returns the View as in device memory.
 func (v View) Words() [8]uint64 {
 	return [8]uint64{
 		uint64(v.docIDs), uint64(v.table), uint64(v.intercept),
@@ -40,28 +39,26 @@ func (v View) Words() [8]uint64 {
 	}
 }
 
-// Contraction selects the data stored with a list's DocIDs to narrow searches.
+// Contraction selects the data stored with a list to narrow searches.
 type Contraction struct {
 	// Line stores a line and the safe search range around it, for
 	// LinearRegression.
 	Line bool
-	// BucketSize is the maximum mean number of DocIDs per hash bucket, for
-	// HashSegmentation. Ao et al. use 16 and 32 (HS16, HS32). 0: no buckets.
+	// Maximum mean number of DocIDs per hash bucket, for HashSegmentation: 16 and
+	// 32 in Ao et al. (HS16, HS32). 0: no buckets.
 	BucketSize int
-	// BitmapShare is the minimum share of the universe for which a list gets a
-	// bitmap with ranks instead of buckets: 8 bytes per 32 DocIDs, with their
-	// bits and the number of earlier DocIDs. One access then finds a DocID and
-	// its index. 0: no bitmaps. (Ours: hash segmentation whose buckets are bit
-	// sets.)
+	// Minimum share of the universe for which a list gets a bitmap with ranks
+	// instead of buckets: 8 bytes per 32 DocIDs, their bits and the number of
+	// earlier DocIDs, so one access finds a DocID and its index. 0: no bitmaps.
+	// (Ours: hash segmentation whose buckets are bit sets.)
 	BitmapShare float64
-	// Universe is the number of documents, greater than the last DocID;
-	// required for buckets and bitmaps.
+	// Greater than the last DocID; required for buckets and bitmaps.
 	Universe int
 }
 
 // DefaultContraction is the fastest search of Ao et al. §6.3, HS16, with
-// bitmaps for lists with at least every 64th of numDocs documents: there a
-// bitmap takes at most 4 times the bytes of the DocIDs.
+// bitmaps for lists with at least every 64th of numDocs documents: at most 4
+// times the bytes of the DocIDs.
 func DefaultContraction(numDocs int) Contraction {
 	return Contraction{BucketSize: 16, BitmapShare: 1.0 / 64, Universe: numDocs}
 }
@@ -74,9 +71,8 @@ type Contracted struct {
 	view   View
 }
 
-// NewContracted copies a list to the device, with the data requested by c.
-// docIDs are strictly ascending and below base.NoDocID and c.Universe. It waits
-// for the copy.
+// NewContracted copies a list to the device, with the data requested by c, and
+// waits. docIDs are strictly ascending and below base.NoDocID and c.Universe.
 func NewContracted(s *cuda.Stream, d *cuda.Device, docIDs []uint32, c Contraction) (*Contracted, error) {
 	l := &Contracted{view: View{numPostings: uint32(len(docIDs))}}
 	if len(docIDs) == 0 {
@@ -103,11 +99,9 @@ func NewContracted(s *cuda.Stream, d *cuda.Device, docIDs []uint32, c Contractio
 	return l, nil
 }
 
-// noRange as left and right deviation means that the safe range is the whole
-// list, because the deviations would not fit.
+// noRange as a deviation means that the safe range is the whole list.
 const noRange = 1<<31 - 1
 
-// setLine sets the safe search range of the list.
 func (l *Contracted) setLine(docIDs []uint32) {
 	safe := contraction.NewSafeRange(docIDs)
 	if max(safe.Left, safe.Right, -safe.Left, -safe.Right) >= noRange {
@@ -118,8 +112,7 @@ func (l *Contracted) setLine(docIDs []uint32) {
 	l.view.left, l.view.right = int32(safe.Left), int32(safe.Right)
 }
 
-// tableOf returns the table of buckets or the bitmap requested by c, and sets
-// the corresponding fields of the view.
+// tableOf returns the buckets or the bitmap, and sets their fields of the view.
 func (l *Contracted) tableOf(docIDs []uint32, c Contraction) []uint32 {
 	v := &l.view
 	if c.BitmapShare > 0 && float64(len(docIDs)) >= c.BitmapShare*float64(c.Universe) {
@@ -136,11 +129,10 @@ func (l *Contracted) tableOf(docIDs []uint32, c Contraction) []uint32 {
 	return b.Starts
 }
 
-// bitmapShift is the log2 of the DocIDs per word of a bitmap.
 const bitmapShift = 5
 
-// bitmapOf returns, for each 32 DocIDs up to the last, their bits and the
-// number of DocIDs before them.
+// bitmapOf returns, for each 32 DocIDs, their bits and the number of DocIDs
+// before them.
 func bitmapOf(docIDs []uint32) []uint32 {
 	words := make([]uint32, 2*(docIDs[len(docIDs)-1]>>bitmapShift+1))
 	for _, d := range docIDs {
@@ -154,7 +146,6 @@ func bitmapOf(docIDs []uint32) []uint32 {
 	return words
 }
 
-// uploaded enqueues copying data to new device memory.
 func uploaded(s *cuda.Stream, d *cuda.Device, data []uint32) (cuda.Buffer[uint32], error) {
 	b, err := cuda.Alloc[uint32](d, len(data))
 	if err == nil {
@@ -163,13 +154,13 @@ func uploaded(s *cuda.Stream, d *cuda.Device, data []uint32) (cuda.Buffer[uint32
 	return b, err
 }
 
-// View returns the list for a kernel. It is valid until Free.
+// View returns the list for a kernel, valid until Free.
 func (l *Contracted) View() View { return l.view }
 
 // Len returns the number of DocIDs.
 func (l *Contracted) Len() int { return l.view.Len() }
 
-// SizeBytes returns the device memory of the list with its contraction.
+// SizeBytes includes the contraction.
 func (l *Contracted) SizeBytes() int64 { return l.DocIDs.SizeBytes() + l.table.SizeBytes() }
 
 // Free frees the memory, which must not be in use.

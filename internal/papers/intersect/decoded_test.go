@@ -10,17 +10,15 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/decode"
 )
 
-// encoded returns list compressed by a codec in blocks of codec.BlockLen. The
-// directory's entries begin with first DocIDs, and package decode decodes the
-// blocks.
+// encoded returns list compressed in blocks of codec.BlockLen, which package
+// decode decodes.
 func (r *rig) encoded(k *decode.Kernels, c codec.Codec, list []uint32) *Blocks {
 	r.Helper()
 	b, _ := r.encodedWhole(k, c, list)
 	return b
 }
 
-// encodedWhole also returns a function that decodes all blocks without a
-// selection.
+// encodedWhole also returns a function that decodes all blocks.
 func (r *rig) encodedWhole(k *decode.Kernels, c codec.Codec, list []uint32) (b *Blocks, whole func(dst cuda.Buffer[uint32]) error) {
 	r.Helper()
 	var payload []byte
@@ -63,8 +61,7 @@ func (r *rig) encodedWhole(k *decode.Kernels, c codec.Codec, list []uint32) (b *
 	}, whole
 }
 
-// TestDecodedBlocks intersects lists of codecs whose selected blocks package
-// decode decodes, without the host in between.
+// Package decode decodes the selected blocks, without the host in between.
 func TestDecodedBlocks(t *testing.T) {
 	r := newRig(t)
 	k := decode.New(r.Device)

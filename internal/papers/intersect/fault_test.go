@@ -9,8 +9,8 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 )
 
-// TestFaults makes each driver call of a conjunction fail in turn: either the
-// answer is right, or there is a driver error and all memory is freed.
+// Each driver call of a conjunction fails in turn: either the answer is right,
+// or there is a driver error and all memory is freed.
 func TestFaults(t *testing.T) {
 	first, second := rising(300, 0, 3), rising(700, 0, 2)
 	want := mergeLists(first, second, second)
@@ -24,8 +24,7 @@ func TestFaults(t *testing.T) {
 	gputest.EachFault(t, cuda.LaunchFailed, []string{"cuLaunchKernel"}, run)
 }
 
-// conjunction intersects a with b and the result with b on a device, and frees
-// its memory.
+// conjunction intersects a with b and the result with b.
 func conjunction(t *testing.T, d *cuda.Device, a, b []uint32) (got candidates, err error) {
 	var frees []func() error
 	defer func() {
@@ -77,8 +76,6 @@ func conjunction(t *testing.T, d *cuda.Device, a, b []uint32) (got candidates, e
 	return r.candidates(out, len(lists)), nil
 }
 
-// TestSearchFaults does the same for element-wise searches, in lists of both
-// kinds.
 func TestSearchFaults(t *testing.T) {
 	first, second := rising(300, 0, 3), rising(700, 0, 2)
 	want := mergeLists(first, second)
@@ -93,7 +90,6 @@ func TestSearchFaults(t *testing.T) {
 	}
 }
 
-// searched intersects two lists by a search on a device, and frees its memory.
 func searched(t *testing.T, d *cuda.Device, a Search, first, second []uint32) (got candidates, err error) {
 	var frees []func() error
 	defer func() {
@@ -138,8 +134,6 @@ func searched(t *testing.T, d *cuda.Device, a Search, first, second []uint32) (g
 	return r.candidates(out, 2), nil
 }
 
-// operandsOf copies lists to the device, and also returns functions that free
-// them.
 func operandsOf(d *cuda.Device, s *cuda.Stream, a Search, lists ...[]uint32) (o *Operands, frees []func() error, err error) {
 	var plain []*Contracted
 	var compressed []*Compressed

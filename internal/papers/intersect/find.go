@@ -8,15 +8,12 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-// MaxLevels is the maximum number of levels of splitters of a parallel merge
-// find.
+// MaxLevels bounds the levels of splitters.
 const MaxLevels = 4
 
-// binaryThreads is the number of threads of a block in which each thread
-// searches one element.
 const binaryThreads = 1024
 
-// pivotsParams mirrors IntersectPivotsParams of intersect_find.cu.
+// Mirrors IntersectPivotsParams of intersect_find.cu.
 type pivotsParams struct {
 	listA, listB         cuda.Ptr[uint32]
 	lengthA, lengthB     cuda.Ptr[uint32]
@@ -27,10 +24,10 @@ type pivotsParams struct {
 
 // Find is the parallel merge find of Ding et al. (WWW 2009, §7.1). It sets
 // ranks[i] to the position of the first element of B that is not below element
-// i of A, or to the length of B if there is none. Levels of splitters, 0 to
-// MaxLevels, cut A; 0 is a binary search in all of B. ranks must have room for
-// A. It enqueues 1+levels launches. The error is of the arguments
-// (base.ErrBadInput) or of a launch.
+// i of A, or to the length of B. Levels of splitters, 0 to MaxLevels, cut A; 0
+// is a binary search in all of B. ranks must have room for A. It enqueues
+// 1+levels launches. The error is of the arguments (base.ErrBadInput) or of a
+// launch.
 func (x *Intersector) Find(s *cuda.Stream, w *Workspace, levels int, a, b List, ranks cuda.Buffer[uint32]) error {
 	p := &pair{call: "Find", a: a, b: b}
 	switch {
@@ -56,9 +53,8 @@ func (x *Intersector) Find(s *cuda.Stream, w *Workspace, levels int, a, b List, 
 	return cuda.Launch(s, x.kernels.find, x.grid(numTiles), cuda.D1(blockThreads), 0, &params)
 }
 
-// MergeFind intersects two lists by a parallel merge find with levels of
-// splitters, 0 to MaxLevels (Ding et al., WWW 2009, §7.2). Out, errors and the
-// stream rule are as for MergePath, with 2+levels launches.
+// MergeFind intersects two lists by Find (Ding et al., WWW 2009, §7.2). Out,
+// errors and the stream rule are as for MergePath, with 2+levels launches.
 func (x *Intersector) MergeFind(s *cuda.Stream, w *Workspace, levels int, a, b List, out Candidates) error {
 	p := &pair{call: "MergeFind", a: a, b: b, out: out}
 	if levels < 0 || levels > MaxLevels {
@@ -86,8 +82,8 @@ func (x *Intersector) MergeFind(s *cuda.Stream, w *Workspace, levels int, a, b L
 	return x.gather(s, numTiles, &g)
 }
 
-// split finds the splitters of A in B, level by level, and returns the ranks of
-// the last level: of the first element of each search tile.
+// split finds the splitters of A in B, and returns the ranks of the first
+// element of each search tile.
 func (x *Intersector) split(s *cuda.Stream, w *Workspace, levels int, p *pair) (cuda.Ptr[uint32], error) {
 	params := pivotsParams{
 		listA: p.a.DocIDs.Ptr(), listB: p.b.DocIDs.Ptr(), lengthA: p.a.Len.Ptr(), lengthB: p.b.Len.Ptr(),
@@ -113,9 +109,9 @@ func (x *Intersector) split(s *cuda.Stream, w *Workspace, levels int, p *pair) (
 	return params.ranks, nil
 }
 
-// strides returns the distance of splitters in a list of n elements for each
-// level. The last distance is a search tile; the number of splitters grows by
-// the same factor from level to level.
+// strides returns the distance of splitters for each level, the last of which
+// is a search tile; the number of splitters grows by the same factor from level
+// to level.
 func strides(n, levels int) (out [MaxLevels]int) {
 	numPivots := tilesOf(n, searchTile)
 	factor := 1 << ((bits.Len(uint(max(1, numPivots)-1)) + levels - 1) / levels)
@@ -127,7 +123,6 @@ func strides(n, levels int) (out [MaxLevels]int) {
 	return out
 }
 
-// pivotsOf returns the memory for the splitters of all levels of a list of n
-// elements: each level has at least twice the splitters of the previous one, or
-// one.
+// pivotsOf returns the memory for the splitters of all levels: each level has
+// at least twice those of the previous one, or one.
 func pivotsOf(n int) int { return 2*(n/searchTile+1) + 2*MaxLevels }

@@ -11,14 +11,12 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 )
 
-// benchDocs is the number of documents of the benchmarks' lists: GOV2's.
+// GOV2's.
 const benchDocs = 25_200_000
 
-// benchRounds is the number of intersections per measurement.
+// Intersections per measurement.
 const benchRounds = 20
 
-// benchTime returns the mean device time, in seconds, of the work that put
-// enqueues.
 func (r *rig) benchTime(b *testing.B, put func() error) float64 {
 	var took time.Duration
 	n := 0
@@ -34,8 +32,8 @@ func (r *rig) benchTime(b *testing.B, put func() error) float64 {
 	return took.Seconds() / float64(n)
 }
 
-// benchSizes returns the lengths of the longer list and the ratios to measure:
-// few small ones on the emulator, whose times mean nothing.
+// benchSizes returns few small lengths on the emulator, whose times mean
+// nothing.
 func benchSizes() (longest, ratios []int) {
 	if gputest.OnGPU() {
 		return []int{10_000, 100_000, 1_000_000, 10_000_000}, []int{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 4096, 16384, 65536}
@@ -43,11 +41,10 @@ func benchSizes() (longest, ratios []int) {
 	return []int{4000}, []int{1, 128}
 }
 
-// BenchmarkIntersect measures every method by device time, with positions and
-// compaction, and warm lists. It reports billions of elements of both lists per
-// second, and the bytes of both lists and of the result, each counted once,
-// relative to the copy bandwidth. A method that skips elements can exceed a
-// copy.
+// Device time, with positions and compaction, and warm lists. Reports billions
+// of elements of both lists per second, and the bytes of both lists and of the
+// result relative to the copy bandwidth, which a method that skips elements can
+// exceed.
 func BenchmarkIntersect(b *testing.B) {
 	r := newRig(b)
 	bandwidth := gputest.CopyBandwidth(b, r.Device)
@@ -87,9 +84,9 @@ func BenchmarkIntersect(b *testing.B) {
 	}
 }
 
-// BenchmarkIntersectBlocks measures intersections with a list of simdbp by
-// device time, including decoding, positions and compaction: with selected
-// blocks searched, selected blocks merged, or all blocks decoded and merged.
+// Device time with a list of simdbp, including decoding, positions and
+// compaction: with selected blocks searched, selected blocks merged, or all
+// blocks merged.
 func BenchmarkIntersectBlocks(b *testing.B) {
 	r := newRig(b)
 	k := decode.New(r.Device)

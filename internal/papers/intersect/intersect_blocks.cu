@@ -1,9 +1,8 @@
 #include "../../gpu/device/cuda.cuh"
 #include "pair.cuh"
 
-// Selects the blocks of a compressed list that can contain elements of A, and
-// finds A in the decoded blocks (Ding et al., WWW 2009, §8.1; Liu, Wang and
-// Swanson, PPoPP 2018, §3.1.2, "binary search with the skip pointers").
+// Block selection and search in decoded blocks (Ding et al., WWW 2009, §8.1; Liu, Wang and Swanson, PPoPP 2018, §3.1.2,
+// "binary search with the skip pointers").
 
 // Mirror of selectParams in blocks.go.
 struct IntersectSelectParams {
@@ -18,21 +17,17 @@ struct IntersectSelectParams {
     uint32_t missing;  // elements that the last block lacks
 };
 
-// Tells intersect_gather how many elements the selected blocks lack: the last
-// block's missing elements, if A has an element that is not below its first.
+// Tells intersect_gather how many elements the last block lacks, if A has an element that is not below its first.
 GRIFFIN_DEVICE void intersect_note_missing(const IntersectSelectParams& p, uint32_t na) {
     const uint32_t lastFirst = __ldg(p.firsts + static_cast<uint64_t>(p.numBlocks - 1) * p.firstsStride);
     p.slots.control[2] = na > 0 && __ldg(p.listA + na - 1) >= lastFirst ? p.missing : 0;
 }
 
-// Selects blocks by searching each element of A among the first elements of
-// blocks. An element selects its block if the preceding element lies before the
-// block.
+// Selects blocks by searching each element of A among their first elements. An element selects its block if the
+// preceding element lies before the block.
 //
-// Grid: any; block b takes tiles b, b + gridDim.x, and so on, of 1,024 elements
-// of A. Block: 256 threads, 4 elements each. Shared memory: 1.2 KiB, static.
-// Out: slots.first: ascending numbers of selected blocks; ranks; control[2].
-// CPU reference: a scan.
+// Grid: any; block b takes tiles b, b + gridDim.x, … of 1,024 elements of A. Block: 256 threads. Shared memory: 1.2
+// KiB, static. Out: slots.first: ascending numbers of selected blocks; ranks; control[2]. CPU reference: a scan.
 GRIFFIN_KERNEL(intersect_select_by_element, IntersectSelectParams, 256) {
     __shared__ uint32_t upper[INTERSECT_UPPER];
     const uint32_t na = intersect_length(p.lengthA, p.numA);
@@ -78,13 +73,10 @@ GRIFFIN_KERNEL(intersect_select_by_element, IntersectSelectParams, 256) {
     }
 }
 
-// Selects blocks by searching the first element of each in A, which takes fewer
-// searches if A has more elements than the list has blocks. A block is selected
-// if the first element of A that is not below the block's first lies before the
-// next block.
+// Selects blocks by searching their first elements in A: fewer searches if A has more elements than the list has
+// blocks. A block is selected if the first element of A that is not below the block's first lies before the next block.
 //
-// Grid: any; tiles of 1,024 blocks of the list. Block and out as above, without
-// ranks.
+// Grid: any; tiles of 1,024 blocks of the list. Block and out as above, without ranks.
 GRIFFIN_KERNEL(intersect_select_by_block, IntersectSelectParams, 256) {
     __shared__ uint32_t upper[INTERSECT_UPPER];
     const uint32_t na = intersect_length(p.lengthA, p.numA);
@@ -140,10 +132,8 @@ struct IntersectProbeBlocksParams {
 
 // Searches each element of A in its decoded block.
 //
-// Grid: any; block b takes tiles b, b + gridDim.x, and so on, of 1,024 elements
-// of A. Block: 256 threads, 4 elements each. Shared memory: 128 bytes. Out: the
-// slots of search tiles; positions in B are positions in decoded, which
-// intersect_gather translates.
+// Grid: any; block b takes tiles b, b + gridDim.x, … of 1,024 elements of A. Block: 256 threads. Shared memory: 128
+// bytes. Out: the slots of search tiles; positions in B are positions in decoded.
 GRIFFIN_KERNEL(intersect_probe_blocks, IntersectProbeBlocksParams, 256) {
     const uint32_t na = intersect_length(p.lengthA, p.numA);
     const uint32_t numTiles = intersect_tiles(na, INTERSECT_TILE);

@@ -22,8 +22,7 @@ struct IntersectGatherParams {
 // Matches of a tile that a thread has in flight.
 constexpr uint32_t INTERSECT_GATHERED = 4;
 
-// Matches of a tile in the registers of a thread: from + threadIdx.x, and so on
-// in steps of the block size.
+// Matches in the registers of a thread: from + threadIdx.x, and so on in steps of the block size.
 struct GatherBatch {
     uint32_t first[INTERSECT_GATHERED];
     uint32_t second[INTERSECT_GATHERED];
@@ -49,7 +48,7 @@ struct GatherBatch {
         }
     }
 
-    // Writes the matches; the first match of the tile has index `offset`.
+    // The first match of the tile has index `offset`.
     GRIFFIN_DEVICE void store(const IntersectGatherParams& p, uint32_t offset, uint32_t from, uint32_t count) const {
 #pragma unroll
         for (uint32_t k = 0; k < INTERSECT_GATHERED; k++) {
@@ -63,9 +62,8 @@ struct GatherBatch {
         }
     }
 
-    // Writes the positions of match `to`, which is at positions a and b of the
-    // lists: first the rows of the lists that A came from (A's own if it is a
-    // list itself), then B's.
+    // Writes the positions of match `to`, at a and b in the lists: first the rows of the lists that A came from (A's
+    // own if it is a list itself), then B's.
     GRIFFIN_DEVICE static void place(const IntersectGatherParams& p, uint32_t to, uint32_t a, uint32_t b) {
         if (p.blocks != nullptr) {
             const uint32_t within = b & ((1u << p.blockShift) - 1);
@@ -84,16 +82,12 @@ struct GatherBatch {
     }
 };
 
-// Copies the matches of all tiles to their destination: the second half of
-// compaction by scan (Ding et al., WWW 2009, §6.1, for their decoder; the paper
-// leaves open how matches are collected).
+// Copies the matches of all tiles to their destination: the second half of compaction by scan (Ding et al., WWW 2009,
+// §6.1; the paper leaves open how matches are collected).
 //
-// Grid: any; block b takes tiles b, b + gridDim.x, and so on. Block:
-// INTERSECT_THREADS threads. Shared memory: 32 bytes. In: slots from a finding
-// kernel. Out: docIDs and positions in ascending order, and count, from thread
-// 0 of the block with the last tile. The offset of a tile is the sum of all
-// earlier groups and of the earlier counts in its group, computed while the
-// first matches are being loaded. CPU reference: mergeLists in
+// Grid: any; block b takes tiles b, b + gridDim.x, … Block: INTERSECT_THREADS threads. Shared memory: 32 bytes. Out:
+// docIDs and positions in ascending order, and count, from thread 0 of the block with the last tile. The offset of a
+// tile is the sum of all earlier groups and of the earlier counts in its group. CPU reference: mergeLists in
 // intersect_test.go.
 GRIFFIN_KERNEL(intersect_gather, IntersectGatherParams, 256) {
     __shared__ uint32_t sums[INTERSECT_THREADS / 32];

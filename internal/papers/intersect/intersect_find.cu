@@ -1,16 +1,13 @@
 #include "../../gpu/device/cuda.cuh"
 #include "pair.cuh"
 
-// Parallel merge find of Ding et al., WWW 2009, §7: for each element of A the
-// position of the first element of B that is not below it. First, splitters of
-// A are found in B and cut both lists into segments. Then splitters of the
-// segments are found in the segments, and so on. Finally each element is found
-// in its segment.
+// Parallel merge find of Ding et al., WWW 2009, §7: for each element of A the position of the first element of B that
+// is not below it. Splitters of A, found in B, cut both lists into segments, level by level; finally each element is
+// found in its segment.
 //
-// We differ: the paper leaves open how segments are cut. Here the last ones
-// have 1,024 elements of A each, a block's work, and the numbers of segments of
-// the levels above are powers of a common factor. A block copies its segment of
-// B into shared memory if it fits, and searches there.
+// We differ: the paper leaves open how segments are cut. Here the last ones have 1,024 elements of A each, a block's
+// work, and the numbers of segments of the levels above are powers of a common factor. A segment of B is searched in
+// shared memory if it fits.
 
 // Mirror of pivotsParams in find.go.
 struct IntersectPivotsParams {
@@ -26,8 +23,7 @@ struct IntersectPivotsParams {
     uint32_t parentStride;
 };
 
-// One level of splitters. Grid: any. Block: any; a thread processes a splitter.
-// No shared memory. Out: ranks; the thread of splitter i writes rank i.
+// One level of splitters. Grid and block: any; the thread of splitter i writes rank i.
 GRIFFIN_KERNEL(intersect_pivots, IntersectPivotsParams, 256) {
     const uint32_t na = intersect_length(p.lengthA, p.numA);
     const uint32_t nb = intersect_length(p.lengthB, p.numB);
@@ -53,11 +49,10 @@ GRIFFIN_KERNEL(intersect_pivots, IntersectPivotsParams, 256) {
     }
 }
 
-// Elements of B that a block keeps in shared memory.
+// Elements of B in shared memory.
 constexpr uint32_t INTERSECT_SEGMENT = 6144;
 
-// Writes the results of a tile's searches: ranks to p.ranks, or matches to the
-// tile's slots. value[k] is the element of B at rank[k], if it exists.
+// Writes ranks to p.ranks, or matches to the tile's slots. value[k] is the element of B at rank[k], if it exists.
 template <uint32_t ITEMS>
 GRIFFIN_DEVICE void intersect_found(const IntersectPairParams& p, uint32_t tile, uint32_t na, uint32_t nb,
                                     const uint32_t (&x)[ITEMS], const uint32_t (&rank)[ITEMS],
@@ -80,11 +75,9 @@ GRIFFIN_DEVICE void intersect_found(const IntersectPairParams& p, uint32_t tile,
 
 // The last step: finds each element of A in its segment of B.
 //
-// Grid: any; block b takes tiles b, b + gridDim.x, and so on, of 1,024 elements
-// of A. Block: 256 threads, 4 elements each. Shared memory: 24 KiB, static. In:
-// parents, the ranks of the tiles' first elements. Out: p.ranks, or the slots
-// of search tiles. A segment that is too long for shared memory is searched in
-// global memory. CPU reference: contraction.Binary.
+// Grid: any; block b takes tiles b, b + gridDim.x, … of 1,024 elements of A. Block: 256 threads. Shared memory: 24 KiB,
+// static. In: parents, the ranks of the tiles' first elements. Out: p.ranks, or the slots of search tiles. CPU
+// reference: contraction.Binary.
 GRIFFIN_KERNEL(intersect_find, IntersectPairParams, 256) {
     __shared__ __align__(16) uint32_t segment[INTERSECT_SEGMENT];
     const uint32_t na = intersect_length(p.lengthA, p.numA);
@@ -96,8 +89,7 @@ GRIFFIN_KERNEL(intersect_find, IntersectPairParams, 256) {
     for (uint32_t tile = blockIdx.x; tile < numTiles; tile += gridDim.x) {
         const uint32_t from = p.parents[tile];
         const uint32_t to = tile + 1 < numTiles ? p.parents[tile + 1] : nb;
-        // The copy of the segment includes the next element, which may be a
-        // match.
+        // Includes the next element, which may be a match.
         const uint32_t end = min(to, nb - 1) + 1;
         const uint32_t head = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(p.listB + from) >> 2) & 3;
         const bool fits = nb > 0 && head + end - from <= INTERSECT_SEGMENT;
@@ -154,11 +146,9 @@ GRIFFIN_KERNEL(intersect_find, IntersectPairParams, 256) {
     }
 }
 
-// No levels: each thread searches one element of A in all of B, like the
-// papers' GPU binary search.
+// No levels: a thread searches an element of A in all of B, like the papers' GPU binary search.
 //
-// Grid: any. Block: 1,024 threads, an element each. Shared memory: 128 bytes.
-// Out: as intersect_find.
+// Grid: any. Block: 1,024 threads. Shared memory: 128 bytes. Out: as intersect_find.
 GRIFFIN_KERNEL(intersect_binary, IntersectPairParams, 1024) {
     const uint32_t na = intersect_length(p.lengthA, p.numA);
     const uint32_t nb = intersect_length(p.lengthB, p.numB);
@@ -184,13 +174,11 @@ GRIFFIN_KERNEL(intersect_binary, IntersectPairParams, 1024) {
     }
 }
 
-// A binary search for each element of A, faster than the papers': the upper
-// levels are in shared memory, and a thread does four searches at once, so that
-// four loads are in flight.
+// A binary search, faster than the papers': the upper levels are in shared memory, and a thread has four loads in
+// flight.
 //
-// Grid: any; block b takes tiles b, b + gridDim.x, and so on. Block: 256
-// threads, 4 elements each. Shared memory: 1.1 KiB, static. Out: the slots of
-// search tiles.
+// Grid: any; block b takes tiles b, b + gridDim.x, … Block: 256 threads. Shared memory: 1.1 KiB, static. Out: the slots
+// of search tiles.
 GRIFFIN_KERNEL(intersect_probe, IntersectPairParams, 256) {
     __shared__ uint32_t upper[INTERSECT_UPPER];
     const uint32_t na = intersect_length(p.lengthA, p.numA);
@@ -210,16 +198,14 @@ GRIFFIN_KERNEL(intersect_probe, IntersectPairParams, 256) {
     }
 }
 
-// Elements of A per block, with 8 threads each.
+// Elements of A per block.
 constexpr uint32_t INTERSECT_FEW = INTERSECT_THREADS / 8;
 
-// A search for few elements, which would leave most of the device idle: 8
-// threads compare 8 elements of B at a time, so that the range shrinks to a
-// ninth with each load.
+// For few elements, which would leave most of the device idle: 8 threads compare 8 elements of B, so that a load
+// shrinks the range to a ninth.
 //
-// Grid: any; block b takes tiles b, b + gridDim.x, and so on, of 32 elements of
-// A. Block: 256 threads. Shared memory: 1.1 KiB, static. Out: slots of 32
-// matches per tile.
+// Grid: any; block b takes tiles b, b + gridDim.x, … of 32 elements of A. Block: 256 threads. Shared memory: 1.1 KiB,
+// static. Out: slots of 32 matches per tile.
 GRIFFIN_KERNEL(intersect_probe_few, IntersectPairParams, 256) {
     __shared__ uint32_t upper[INTERSECT_UPPER];
     __shared__ uint32_t counts[INTERSECT_THREADS / 32];

@@ -1,7 +1,7 @@
 #include "../../gpu/device/cuda.cuh"
 #include "merge_kernels.cuh"
 
-// merge_kernels.cuh documents the kernels.
+// See merge_kernels.cuh.
 
 GRIFFIN_KERNEL(intersect_partition_7, IntersectPairParams, 256) {
     intersect_partition<7>(p);

@@ -3,12 +3,8 @@
 #include "../../gpu/device/regression.cuh"
 #include "compaction.cuh"
 
-/*
- * Element-wise searches of Ao et al., PVLDB 4(8), 2011, §4 and Algorithm 1: a
- * thread takes an element of the shortest list and searches it in the other
- * lists in turn, until one lacks it. Compaction by scan follows
- * (compaction.cuh).
- */
+/* Element-wise searches of Ao et al., PVLDB 4(8), 2011, §4 and Algorithm 1: a thread searches an element of the
+ * shortest list in the other lists in turn, until one lacks it. */
 
 /* Mirrored by searchParams in search.go. */
 struct IntersectSearchParams {
@@ -28,7 +24,7 @@ struct IntersectPlaceParams {
     uint32_t stride;
 };
 
-/* How elements of an uncompressed list are read and searched for. */
+/* Reads and searches uncompressed lists. */
 template <class Search>
 struct PlainLists {
     using List = ListView;
@@ -38,7 +34,7 @@ struct PlainLists {
     __device__ static bool find(View v, uint32_t x, uint32_t& index) { return Search::find(v, x, index); }
 };
 
-/* How elements of a list of a Regression codec are. */
+/* Reads and searches lists of a Regression codec. */
 template <uint32_t Scheme>
 struct RegressionLists {
     using List = RegressionList;
@@ -53,7 +49,6 @@ struct RegressionLists {
     __device__ static bool find(View v, uint32_t x, uint32_t& index) { return regression_search<Scheme>(v, x, index); }
 };
 
-/* Whether all lists have element i of the first. */
 template <class Lists>
 __device__ __forceinline__ bool in_all(const typename Lists::List* lists, uint32_t numLists, uint32_t i) {
     const uint32_t x = Lists::element(Lists::view(lists[0]), i);
@@ -93,11 +88,8 @@ __device__ __forceinline__ void intersect_search(const IntersectSearchParams& p)
     }
 }
 
-/*
- * Converts positions in the first list to DocIDs, and finds their positions in
- * the other lists. They are few: searching again costs less than storing the
- * positions of all elements.
- */
+/* Converts positions in the first list to DocIDs, and finds their positions in the other lists: searching again costs
+ * less than storing the positions of all elements. */
 template <class Lists>
 __device__ __forceinline__ void intersect_place(const IntersectPlaceParams& p) {
     const auto* lists = static_cast<const typename Lists::List*>(p.lists);
@@ -119,19 +111,14 @@ __device__ __forceinline__ void intersect_place(const IntersectPlaceParams& p) {
     }
 }
 
-/*
- * intersect_search_*: grid: any number of blocks; block b takes tiles b, b +
- * gridDim.x, … of 1,024 elements of the shortest list. Block: 256 threads.
- * Shared memory: 128 bytes. In: lists on the device. Out: slots with the
- * positions in the shortest list of the common elements, for intersect_gather.
+/* intersect_search_*: grid: any; block b takes tiles b, b + gridDim.x, … of 1,024 elements of the shortest list. Block:
+ * 256 threads. Shared memory: 128 bytes. Out: slots with the positions in the shortest list, for intersect_gather.
  *
- * intersect_place_*: grid and block: any. In: the positions collected by
- * intersect_gather. Out: DocIDs and positions in each list.
+ * intersect_place_*: grid and block: any. In: the positions collected by intersect_gather. Out: DocIDs and positions in
+ * each list.
  *
- * Reference: package contraction (uncompressed), codec.RegressionList
- * (compressed). Ao et al. §4.2 (binary), §4.3 (interpolation, lr), §4.4 (hs),
- * §5.3 (lrc and so on).
- */
+ * Reference: package contraction (uncompressed), codec.RegressionList (compressed). Ao et al. §4.2 (binary), §4.3
+ * (interpolation, lr), §4.4 (hs), §5.3 (lrc and so on). */
 #define INTERSECT_KERNELS(name, ...)                                      \
     GRIFFIN_KERNEL(intersect_search_##name, IntersectSearchParams, 256) { \
         intersect_search<__VA_ARGS__>(p);                                 \

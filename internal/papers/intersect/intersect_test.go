@@ -13,7 +13,6 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 )
 
-// rig has a device's kernels and a stream.
 type rig struct {
 	*gputest.Session
 	x *Intersector
@@ -30,7 +29,7 @@ func newRig(t testing.TB) *rig {
 }
 
 // upload returns a device copy of values that ends at the end of its allocation
-// and begins `shift` words after its start. It is freed with the test.
+// and begins `shift` words after its start.
 func (r *rig) upload(values []uint32, shift int) cuda.Buffer[uint32] {
 	r.Helper()
 	part := gputest.Alloc[uint32](r.Session, len(values)+shift).Slice(shift, shift+len(values))
@@ -38,13 +37,11 @@ func (r *rig) upload(values []uint32, shift int) cuda.Buffer[uint32] {
 	return part
 }
 
-// download returns the first n elements of a buffer.
 func (r *rig) download(b cuda.Buffer[uint32], n int) []uint32 {
 	r.Helper()
 	return gputest.Download(r.Session, b.Slice(0, n))
 }
 
-// candidates is a Candidates in host memory.
 type candidates struct {
 	docIDs    []uint32
 	positions [][]uint32
@@ -69,8 +66,7 @@ func (c candidates) equal(o candidates) bool {
 	return slices.Equal(c.docIDs, o.docIDs) && slices.EqualFunc(c.positions, o.positions, slices.Equal[[]uint32])
 }
 
-// mergeLists is the CPU reference: the common elements of lists, with their
-// positions.
+// mergeLists is the CPU reference.
 func mergeLists(lists ...[]uint32) candidates {
 	c := candidates{positions: make([][]uint32, len(lists))}
 	at := make([]int, len(lists))
@@ -93,7 +89,6 @@ func mergeLists(lists ...[]uint32) candidates {
 	return c
 }
 
-// randomList returns n distinct numbers below limit, ascending.
 func randomList(rng *rand.Rand, n int, limit uint32) []uint32 {
 	seen := make(map[uint32]bool, n)
 	out := make([]uint32, 0, n)
@@ -107,7 +102,6 @@ func randomList(rng *rand.Rand, n int, limit uint32) []uint32 {
 	return out
 }
 
-// rising returns n numbers, starting at from, at distance step.
 func rising(n int, from, step uint32) []uint32 {
 	out := make([]uint32, n)
 	for i := range out {
@@ -116,16 +110,14 @@ func rising(n int, from, step uint32) []uint32 {
 	return out
 }
 
-// highest is the highest possible DocID.
 const highest = uint32(base.NoDocID) - 1
 
-// listPair is two lists to intersect, the shorter first.
+// The shorter list comes first.
 type listPair struct {
 	name string
 	a, b []uint32
 }
 
-// pairs returns the test cases for every method.
 func pairs() []listPair {
 	rng := rand.New(rand.NewPCG(4, 9))
 	cases := []listPair{
@@ -168,9 +160,8 @@ func (r *rig) asIfLong(items int, do func()) {
 	do()
 }
 
-// TestAllMethods compares every method with the merge of the lists: with and
-// without positions, with lengths known to the host or only to the device, on
-// lists at any word offset, and with the launches for long lists.
+// With and without positions, with lengths known to the host or only to the
+// device, on lists at any word offset, and with the launches for long lists.
 func TestAllMethods(t *testing.T) {
 	r := newRig(t)
 	w, err := NewWorkspace(r.Device, 5000, 10_000)
@@ -222,7 +213,6 @@ func (r *rig) testMethods(w *Workspace, c listPair, variant int) {
 	}
 }
 
-// difference describes the first difference of two results.
 func difference(got, want candidates) string {
 	for i := range min(len(got.docIDs), len(want.docIDs)) {
 		if got.docIDs[i] != want.docIDs[i] {
@@ -237,8 +227,8 @@ func difference(got, want candidates) string {
 	return fmt.Sprintf("%d candidates, want %d", len(got.docIDs), len(want.docIDs))
 }
 
-// TestCrossing checks the tiles of Adaptive if only the device knows the
-// lengths: of a search from the crossing on, of a merge below it.
+// If only the device knows the lengths, Adaptive uses the tiles of a search
+// from the crossing on, of a merge below it.
 func TestCrossing(t *testing.T) {
 	r := newRig(t)
 	w, err := NewWorkspace(r.Device, 100, 2000)
@@ -271,7 +261,7 @@ func TestCrossing(t *testing.T) {
 	}
 }
 
-// TestFarApart intersects lists whose lengths differ by up to 2^19.
+// Lengths differ by up to 2^19.
 func TestFarApart(t *testing.T) {
 	r := newRig(t)
 	rng := rand.New(rand.NewPCG(1, 19))
@@ -300,7 +290,6 @@ func TestFarApart(t *testing.T) {
 	}
 }
 
-// TestFind compares ranks with a binary search on the CPU.
 func TestFind(t *testing.T) {
 	r := newRig(t)
 	r.testFind(t)
@@ -345,7 +334,6 @@ func TestStrides(t *testing.T) {
 	}
 }
 
-// TestCallsDoNotAllocate counts host allocations in calls of all methods.
 func TestCallsDoNotAllocate(t *testing.T) {
 	r := newRig(t)
 	docIDs := rising(2000, 0, 3)
@@ -378,7 +366,6 @@ func TestCallsDoNotAllocate(t *testing.T) {
 	}
 }
 
-// TestArguments checks that invalid arguments give an error and no launch.
 func TestArguments(t *testing.T) {
 	r := newRig(t)
 	w, err := NewWorkspace(r.Device, 8, 1000)

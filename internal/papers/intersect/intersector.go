@@ -21,17 +21,15 @@ var findImage []byte
 var blocksImage []byte
 
 // Intersector has the kernels of this package on one device. It is safe for
-// concurrent use; a stream and a Workspace are each used by one goroutine at a
-// time.
+// concurrent use, streams and Workspaces are not.
 type Intersector struct {
 	device  *cuda.Device
 	maxGrid int
 	modules []*cuda.Module
 
-	// Crossing is the ratio of lengths from which on Adaptive and All search an
-	// uncompressed list instead of merging. BlockCrossing is the ratio from
-	// which on IntersectBlocks and All search a compressed list. Both are at
-	// least 1 and may be set before the first call.
+	// The ratio of lengths from which on Adaptive and All search an uncompressed
+	// list, and IntersectBlocks and All a compressed list, instead of merging.
+	// Both are at least 1 and may be set before the first call.
 	Crossing, BlockCrossing int
 
 	kernels struct {
@@ -78,7 +76,7 @@ func New(d *cuda.Device) (*Intersector, error) {
 	return x, nil
 }
 
-// Close unloads the kernels. None of them may be running or be launched again.
+// Close unloads the kernels, which must not be running.
 func (x *Intersector) Close() error {
 	var errs []error
 	for _, m := range x.modules {
@@ -88,7 +86,6 @@ func (x *Intersector) Close() error {
 	return errors.Join(errs...)
 }
 
-// loader loads modules and kernels until the first error.
 type loader struct {
 	device  *cuda.Device
 	image   *cuda.Module
@@ -96,7 +93,6 @@ type loader struct {
 	err     error
 }
 
-// module loads the image of the next kernels.
 func (l *loader) module(name string, image []byte) {
 	if l.err == nil {
 		if l.image, l.err = l.device.LoadModule(name, image); l.err == nil {
@@ -105,7 +101,6 @@ func (l *loader) module(name string, image []byte) {
 	}
 }
 
-// load returns the kernel with the given name and parameters of type P.
 func load[P any](l *loader, name string) *cuda.Kernel {
 	if l.err != nil {
 		return nil
@@ -115,8 +110,7 @@ func load[P any](l *loader, name string) *cuda.Kernel {
 	return k
 }
 
-// grid returns the number of blocks for numTiles tiles: one each, up to the
-// number that keeps the device busy; a block continues with further tiles.
+// grid returns one block per tile, up to the number that keeps the device busy.
 func (x *Intersector) grid(numTiles int) cuda.Dim {
 	return cuda.D1(max(1, min(numTiles, x.maxGrid)))
 }

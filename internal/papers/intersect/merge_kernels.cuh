@@ -1,16 +1,13 @@
-// The kernels of merge path, by elements per thread.
 #pragma once
 
 #include "merge_path.cuh"
 
-// Finds where the diagonals that cut tiles cross the merge path: the
-// partitioning stage of Liu, Wang and Swanson, PPoPP 2018, §3.1.2. We differ: a
-// warp searches a diagonal, 32 points at a time.
+// Finds where the diagonals that cut tiles cross the merge path: the partitioning stage of Liu, Wang and Swanson, PPoPP
+// 2018, §3.1.2. We differ: a warp searches a diagonal.
 //
-// Grid: any; warps take diagonals in turn. Block: 256 threads. No shared
-// memory. Out: bounds[t], the number of elements of A before tile t, for all
-// tiles and for the end, unless the pair will be searched (crossing); clears
-// the sums of groups.
+// Grid: any; warps take diagonals in turn. Block: 256 threads. No shared memory. Out: bounds[t], the number of elements
+// of A before tile t, for all tiles and for the end, unless the pair will be searched (crossing); clears the sums of
+// groups.
 template <uint32_t ITEMS>
 GRIFFIN_DEVICE void intersect_partition(const IntersectPairParams& p) {
     const uint32_t na = intersect_length(p.lengthA, p.numA);
@@ -34,19 +31,15 @@ GRIFFIN_DEVICE void intersect_partition(const IntersectPairParams& p) {
     }
 }
 
-// Merges tiles: the merging stage of §3.1.2, with output for intersect_gather.
-// We differ: both lists are loaded with the element behind the tile, so that no
-// match between two tiles is lost.
+// Merges tiles: the merging stage of §3.1.2. We differ: both lists are loaded with the element behind the tile, so that
+// no match between two tiles is lost.
 //
-// intersect_merge_N, grid: any; block b takes tiles b, b + gridDim.x, and so
-// on. Block: 256 threads, N elements each. Shared memory: N = 7 10.8 KiB, N =
-// 15 22.9 KiB, static. In: both lists; bounds, or null. Out: slots of
-// mergeSlots(N) matches; thread 0 of each block writes their counts. No DocID
-// may be all ones; together the lists have at most MaxElements.
+// intersect_merge_N, grid: any; block b takes tiles b, b + gridDim.x, … Block: 256 threads, N elements each. Shared
+// memory: N = 7 10.8 KiB, N = 15 22.9 KiB, static. In: bounds, or null. Out: slots of mergeSlots(N) matches; thread 0
+// writes their counts. No DocID may be all ones; together the lists have at most MaxElements.
 //
-// intersect_adaptive_N: the same, but a pair whose lengths differ by crossing
-// or more is searched, in tiles of 1,024 elements of A (intersect_probe_tile).
-// The lengths are read on the device.
+// intersect_adaptive_N: the same, but a pair whose lengths, read on the device, differ by crossing or more is searched,
+// in tiles of 1,024 elements of A.
 template <uint32_t ITEMS, bool ADAPTIVE>
 GRIFFIN_DEVICE void intersect_pair(const IntersectPairParams& p) {
     using Shape = MergeShape<ITEMS>;

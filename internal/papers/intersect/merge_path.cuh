@@ -1,15 +1,11 @@
-// Merge path: both lists of a pair are cut at diagonals of their merge matrix,
-// so that each tile has the same total number of elements (Liu, Wang and
-// Swanson, PPoPP 2018, §3.1.2, after Green, McColl and Bader, ICS 2012). Of two
-// equal elements the path takes A's first, so when an element of A is taken,
-// its match is B's next element.
+// Merge path: both lists are cut at diagonals of their merge matrix, so that tiles have the same total number of
+// elements (Liu, Wang and Swanson, PPoPP 2018, §3.1.2, after Green, McColl and Bader, ICS 2012). Of two equal elements
+// the path takes A's first, so the match of a taken element of A is B's next element.
 #pragma once
 
 #include "pair.cuh"
 
-// The shape of a tile: ITEMS elements of both lists per thread, an odd number,
-// so that threads that begin at multiples of it access different banks of
-// shared memory.
+// ITEMS elements of both lists per thread: odd, so that threads access different banks of shared memory.
 template <uint32_t ITEMS>
 struct MergeShape {
     static constexpr uint32_t size = ITEMS * INTERSECT_THREADS;
@@ -21,8 +17,8 @@ struct MergeShape {
     static constexpr uint32_t sharedWords = vectors * 4 + slots;
 };
 
-// Returns the number of elements of A before a diagonal of the merge path.
-// Called by a whole warp, which compares 32 points of the diagonal at a time.
+// The number of elements of A before a diagonal of the merge path. Called by a whole warp, which compares 32 points at
+// a time.
 GRIFFIN_DEVICE uint32_t intersect_diagonal(const uint32_t* a, uint32_t na, const uint32_t* b, uint32_t nb,
                                            uint32_t diagonal) {
     const uint32_t lane = threadIdx.x & 31;
@@ -41,8 +37,8 @@ GRIFFIN_DEVICE uint32_t intersect_diagonal(const uint32_t* a, uint32_t na, const
     return lo;
 }
 
-// A run of consecutive elements to copy to shared memory, in vectors of 16
-// bytes: element begin lies `head` words behind the start of the first vector.
+// Consecutive elements to copy to shared memory, in vectors of 16 bytes: element begin lies `head` words behind the
+// start of the first vector.
 struct MergeRun {
     const uint32_t* list;
     uint32_t length;  // of the list
@@ -50,17 +46,17 @@ struct MergeRun {
     uint32_t head;
     uint32_t vectors;
 
-    // The elements [from, to) of a list, and the next one.
+    // Elements [from, to), and the next one.
     GRIFFIN_DEVICE MergeRun(const uint32_t* docIDs, uint32_t n, uint32_t from, uint32_t to)
         : list(docIDs), length(n), begin(from) {
         head = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(docIDs + from) >> 2) & 3;
         vectors = (head + to - from + 4) / 4;
     }
-    // Whether all vectors lie in the list.
+    // All vectors lie in the list.
     GRIFFIN_DEVICE bool whole() const { return begin >= head && begin - head + 4 * vectors <= length; }
     // The first vector, if it lies in the list.
     GRIFFIN_DEVICE const uint4* start() const { return reinterpret_cast<const uint4*>(list + (begin - head)); }
-    // Returns vector v, with all ones where the list has no element.
+    // All ones where the list has no element.
     GRIFFIN_DEVICE uint4 load(uint32_t v) const {
         const uint32_t from = begin + 4 * v - head;  // before the list it wraps, and is above length
         uint4 x;
@@ -72,9 +68,8 @@ struct MergeRun {
     }
 };
 
-// Copies both runs of a tile to shared memory, B's behind A's. Except at the
-// ends of the lists, a thread has all of its loads of 16 bytes in flight
-// together.
+// Copies both runs of a tile to shared memory, B's behind A's. Except at the ends of the lists, all loads of a thread
+// are in flight together.
 template <uint32_t ITEMS>
 GRIFFIN_DEVICE void intersect_merge_load(const MergeRun& a, const MergeRun& b, uint32_t* shared) {
     constexpr uint32_t rounds = MergeShape<ITEMS>::rounds;
@@ -105,7 +100,7 @@ GRIFFIN_DEVICE void intersect_merge_load(const MergeRun& a, const MergeRun& b, u
     }
 }
 
-// The steps of one thread along its part of the merge path, one bit per step.
+// The steps of one thread, one bit per step.
 struct MergeSteps {
     uint32_t taken;  // the step took an element of A
     uint32_t found;  // and it was a match
@@ -136,12 +131,9 @@ GRIFFIN_DEVICE MergeSteps intersect_merge_steps(const uint32_t* shared, uint32_t
     return done;
 }
 
-// Merges a tile: loads both runs with coalesced loads of 16 bytes; each thread
-// finds its diagonal and merges its part from shared memory; then writes the
-// matches to the tile's slots. Called by all INTERSECT_THREADS threads of the
-// block, with MergeShape::sharedWords words of shared memory, aligned to 16
-// bytes. The next tile may follow at once: nothing after the last barrier here
-// reads the words that it writes first.
+// Merges a tile: each thread finds its diagonal and merges its part from shared memory. Called by all INTERSECT_THREADS
+// threads of the block, with MergeShape::sharedWords words of shared memory, aligned to 16 bytes. The next tile may
+// follow at once: nothing after the last barrier reads the words that it writes first.
 template <uint32_t ITEMS>
 GRIFFIN_DEVICE void intersect_merge_tile(const IntersectPairParams& p, uint32_t tile, uint32_t na, uint32_t nb,
                                          uint32_t* shared) {

@@ -2,21 +2,19 @@ package intersect
 
 import "github.com/griffin-search/griffin/internal/gpu/cuda"
 
-// Elements of both lists per thread: an odd number, so that threads that read
-// shared memory at multiples of it access different banks.
+// Elements of both lists per thread: odd, so that threads access different
+// banks of shared memory.
 const (
 	smallItems = 7
 	largeItems = 15
 )
 
-// mergeTile returns the number of elements of both lists per tile.
 func mergeTile(items int) int { return items * blockThreads }
 
 // mergeSlots returns the maximum number of matches of a tile: one per two
 // elements.
 func mergeSlots(items int) int { return (mergeTile(items) + 1) / 2 }
 
-// mergeKernels are the kernels of one tile size.
 type mergeKernels struct {
 	items                      int
 	partition, merge, adaptive *cuda.Kernel
@@ -25,20 +23,20 @@ type mergeKernels struct {
 // MergePath intersects two lists by merging tiles, cut by diagonals of the
 // merge path (Liu, Wang and Swanson, PPoPP 2018, §3.1.2).
 //
-// out.DocIDs becomes the common DocIDs, ascending, and out.Count their number.
-// If out has positions, row 0 becomes their positions in A and row 1 in B. out
-// must have room for the shorter list, and must not be one of the lists; w must
-// be large enough for the lists. It enqueues two or three launches and does not
-// wait. The error is of the arguments (base.ErrBadInput) or of a launch.
+// out.DocIDs becomes the common DocIDs, ascending, and out.Count their number;
+// rows 0 and 1 of its positions, if any, those in A and B. out must have room
+// for the shorter list, and must not be one of the lists; w must be large
+// enough. It enqueues two or three launches. The error is of the arguments
+// (base.ErrBadInput) or of a launch.
 //
-// We differ: up to tuning.partitionTiles tiles find their diagonals themselves,
-// without a separate launch.
+// We differ: up to tuning.partitionTiles tiles find their diagonals without a
+// separate launch.
 func (x *Intersector) MergePath(s *cuda.Stream, w *Workspace, a, b List, out Candidates) error {
 	return x.merge(s, w, &pair{call: "MergePath", a: a, b: b, out: out}, never)
 }
 
-// merge merges the pair. If the device decides, it searches the pair if the
-// lengths differ by crossing or more.
+// merge merges the pair or, if the device decides, searches it if the lengths
+// differ by crossing.
 func (x *Intersector) merge(s *cuda.Stream, w *Workspace, p *pair, crossing int) error {
 	if err := p.check(); err != nil {
 		return err

@@ -6,16 +6,15 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-// Method is one way to intersect two uncompressed lists, for comparisons in
-// tests, benchmarks and the lab.
+// Method is one way to intersect two uncompressed lists.
 type Method struct {
 	Name string // such as merge-path
 	Does string // one line
 	Run  func(x *Intersector, s *cuda.Stream, w *Workspace, a, b List, out Candidates) error
 }
 
-// Methods returns all ways to intersect two lists, the papers' binary search
-// first. All give the same candidates; A is the shorter list.
+// Methods returns all, the papers' binary search first. All give the same
+// candidates; A is the shorter list.
 func Methods() []Method {
 	methods := []Method{{
 		Name: "binary", Does: "a thread for each element of A, a binary search in B",

@@ -1,4 +1,3 @@
-// Two lists to intersect, and a tile of searches of A's elements in B.
 #pragma once
 
 #include "../../gpu/device/cuda.cuh"
@@ -20,7 +19,7 @@ struct IntersectPairParams {
     uint32_t numGroups;  // merge: sums of groups that intersect_partition clears
 };
 
-// Returns the length of a list: *length if set, otherwise n.
+// *length if set, otherwise n.
 GRIFFIN_DEVICE uint32_t intersect_length(const uint32_t* length, uint32_t n) {
     if (length != nullptr) {
         n = __ldg(length);
@@ -28,14 +27,12 @@ GRIFFIN_DEVICE uint32_t intersect_length(const uint32_t* length, uint32_t n) {
     return n;
 }
 
-// Returns the number of tiles for n elements.
 GRIFFIN_DEVICE uint32_t intersect_tiles(uint32_t n, uint32_t size) {
     return n / size + (n % size != 0);
 }
 
-// Narrows [lo, hi) to the first element of list that is at least x, or hi, for
-// all items of a thread in lockstep, so that their loads are in flight
-// together. span is at least every hi - lo. Elements are stride words apart.
+// Narrows [lo, hi) to the first element of list that is at least x, or hi, for all items of a thread in lockstep, so
+// that their loads are in flight together. span is at least every hi - lo. Elements are stride words apart.
 template <uint32_t ITEMS>
 GRIFFIN_DEVICE void intersect_lower_bounds(const uint32_t* list, uint32_t stride, uint32_t length, uint32_t span,
                                            const uint32_t (&x)[ITEMS], uint32_t (&lo)[ITEMS], uint32_t (&hi)[ITEMS]) {
@@ -57,8 +54,7 @@ GRIFFIN_DEVICE void intersect_lower_bounds(const uint32_t* list, uint32_t stride
     }
 }
 
-// The upper levels of binary searches in one list: elements that divide it into
-// 256 parts of about the same length, in shared memory.
+// The upper levels of binary searches: elements that divide a list into 256 equal parts, in shared memory.
 constexpr uint32_t INTERSECT_UPPER = 255;
 
 struct UpperLevels {
@@ -77,8 +73,7 @@ struct UpperLevels {
             upper[i] = __ldg(list + static_cast<uint64_t>(position(i)) * stride);
         }
     }
-    // Sets [lo, hi) to the part that contains the first element that is at
-    // least x; if there is none, it is hi.
+    // [lo, hi) becomes the part with the first element that is at least x; if there is none, it is hi.
     GRIFFIN_DEVICE void narrow(uint32_t x, uint32_t& lo, uint32_t& hi) const {
         uint32_t part = 0;
 #pragma unroll
@@ -100,9 +95,8 @@ struct UpperLevels {
     }
 };
 
-// Finds one tile of elements of A in B, whose upper levels are in shared
-// memory. Called by a block of INTERSECT_THREADS threads, with a non-empty tile
-// and B not empty.
+// Finds a tile of A in B, whose upper levels are in shared memory. Called by a block of INTERSECT_THREADS threads, with
+// a non-empty tile and B not empty.
 GRIFFIN_DEVICE void intersect_probe_tile(const IntersectPairParams& p, uint32_t tile, uint32_t na,
                                          const UpperLevels& levels) {
     bool match[INTERSECT_ITEMS];

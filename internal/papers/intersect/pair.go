@@ -7,7 +7,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-// pairParams mirrors IntersectPairParams of pair.cuh.
+// Mirrors IntersectPairParams of pair.cuh.
 type pairParams struct {
 	slots            slotsParams
 	listA, listB     cuda.Ptr[uint32]
@@ -23,27 +23,25 @@ type pairParams struct {
 // never is a crossing that no two lists reach.
 const never = 1<<32 - 1
 
-// pair is a call: two lists and the destination of their candidates.
+// pair is two lists and the destination of their candidates.
 type pair struct {
 	call string
 	a, b List
 	out  Candidates
-	// prior: A consists of these candidates of numPrior lists, whose positions
-	// the new candidates inherit.
+	// A consists of these candidates of numPrior lists, whose positions are
+	// inherited.
 	prior    Candidates
 	numPrior int
-	// selected: B consists of the decoded blocks of this selection, of
-	// 1<<blockShift elements.
+	// B consists of the decoded blocks of this selection, of 1<<blockShift
+	// elements.
 	selected   cuda.Buffer[uint32]
 	blockShift int
 }
 
-// wantsPositions reports whether positions are requested.
 func (p *pair) wantsPositions() bool { return !p.out.Positions.IsZero() }
 
-// check returns an error if lists and candidates do not fit: out must have room
-// for the shorter list, and, if positions are requested, for positions in all
-// lists.
+// check returns an error if out lacks room for the shorter list or for
+// requested positions.
 func (p *pair) check() error {
 	room, numLists := p.out.DocIDs.Len(), max(1, p.numPrior)+1
 	switch {
@@ -59,8 +57,6 @@ func (p *pair) check() error {
 	return nil
 }
 
-// params returns the parameters of the kernel that finds matches and writes
-// them to slots.
 func (p *pair) params(slots slotsParams) pairParams {
 	return pairParams{
 		slots: slots,
@@ -71,7 +67,6 @@ func (p *pair) params(slots slotsParams) pairParams {
 	}
 }
 
-// gathered returns the parameters of the kernel that collects the matches.
 func (p *pair) gathered(slots slotsParams) gatherParams {
 	g := gatherParams{slots: slots, docIDs: p.out.DocIDs.Ptr(), count: p.out.Count.Ptr(), blockShift: uint32(p.blockShift)}
 	if !p.wantsPositions() {
@@ -85,10 +80,10 @@ func (p *pair) gathered(slots slotsParams) gatherParams {
 	return g
 }
 
-// Adaptive intersects two lists, A not longer than B: by Probe if B has at
-// least x.Crossing times the elements of A, otherwise by MergePath (PPoPP 2018,
-// §3.1.2). If only the device knows a length, the one kernel that can do both
-// chooses there. Out, errors and the stream rule are as for MergePath.
+// Adaptive is Probe if B has at least x.Crossing times the elements of A,
+// otherwise MergePath (PPoPP 2018, §3.1.2). If only the device knows a length,
+// a kernel chooses there. A is not longer than B. Out, errors and the stream
+// rule are as for MergePath.
 func (x *Intersector) Adaptive(s *cuda.Stream, w *Workspace, a, b List, out Candidates) error {
 	return x.adaptive(s, w, &pair{call: "Adaptive", a: a, b: b, out: out})
 }
@@ -103,11 +98,11 @@ func (x *Intersector) adaptive(s *cuda.Stream, w *Workspace, p *pair) error {
 	return x.merge(s, w, p, never)
 }
 
-// Probe intersects two lists by a binary search in B for each element of A. It
-// differs from the papers' binary search (MergeFind without levels): the upper
-// levels of the search are in shared memory, and each thread does four searches
-// at once, or eight threads do one if A has few elements. Out, errors and the
-// stream rule are as for MergePath.
+// Probe intersects two lists by a binary search in B for each element of A.
+// Unlike in the papers' binary search (MergeFind without levels), the upper
+// levels are in shared memory, and each thread does four searches at once, or
+// eight threads do one if A has few elements. Out, errors and the stream rule
+// are as for MergePath.
 func (x *Intersector) Probe(s *cuda.Stream, w *Workspace, a, b List, out Candidates) error {
 	return x.probe(s, w, &pair{call: "Probe", a: a, b: b, out: out})
 }
@@ -119,7 +114,7 @@ func (x *Intersector) probe(s *cuda.Stream, w *Workspace, p *pair) error {
 	return x.search(s, w, p, x.kernels.probe, blockThreads, searchTile)
 }
 
-// search runs a kernel that searches tiles of A and needs only the two lists.
+// search runs a kernel that searches tiles of A.
 func (x *Intersector) search(s *cuda.Stream, w *Workspace, p *pair, k *cuda.Kernel, threads, tile int) error {
 	if err := p.check(); err != nil {
 		return err

@@ -13,12 +13,11 @@ import (
 //go:embed image/intersect_search.ptx
 var searchImage []byte
 
-// Search is a method of finding an element of the shortest list in another
-// list: the searches of Ao, Zhang, Wu, Stones, Wang, Liu, Liu and Lin,
-// "Efficient parallel lists intersection and index compression algorithms using
-// graphics processing units", PVLDB 4(8), 2011, §4 and §5.3. The first four are
-// for uncompressed lists (Contracted), the others for lists of the codec of
-// that name (Compressed).
+// Search is a search for an element of the shortest list in another, of Ao,
+// Zhang, Wu, Stones, Wang, Liu, Liu and Lin, "Efficient parallel lists
+// intersection and index compression algorithms using graphics processing
+// units", PVLDB 4(8), 2011, §4 and §5.3. The first four are for uncompressed
+// lists (Contracted), the others for the codec of that name (Compressed).
 type Search uint8
 
 // The searches.
@@ -36,8 +35,8 @@ const (
 
 var searchNames = [NumSearches]string{"binary", "interpolation", "lr", "hs", "lrc", "lrcseg", "seglrc", "hslrc"}
 
-// String returns the name of the search in kernels: binary, interpolation, lr,
-// hs, lrc, lrcseg, seglrc, hslrc.
+// String returns the name in kernels: binary, interpolation, lr, hs, lrc,
+// lrcseg, seglrc, hslrc.
 func (a Search) String() string {
 	if a >= NumSearches {
 		return fmt.Sprintf("search %d", uint8(a))
@@ -45,7 +44,7 @@ func (a Search) String() string {
 	return searchNames[a]
 }
 
-// Compressed reports whether the search is for lists of a Regression codec.
+// Compressed reports whether a is for lists of a Regression codec.
 func (a Search) Compressed() bool { return a >= LRC && a < NumSearches }
 
 // SearchOf returns the search in lists of a scheme.
@@ -64,16 +63,15 @@ func (v View) Suits(a Search) bool {
 	return !a.Compressed()
 }
 
-// Searcher intersects by element-wise searches: a thread takes an element of
-// the shortest list and searches it in the other lists in turn until one lacks
-// it. It is safe for concurrent use.
+// Searcher searches each element of the shortest list in the other lists in
+// turn until one lacks it. It is safe for concurrent use.
 type Searcher struct {
 	x      *Intersector
 	search [NumSearches]*cuda.Kernel
 	place  [NumSearches]*cuda.Kernel
 }
 
-// searchParams mirrors IntersectSearchParams of intersect_search.cu.
+// Mirrors IntersectSearchParams of intersect_search.cu.
 type searchParams struct {
 	slots       slotsParams
 	lists       cuda.Ptr[uint64]
@@ -81,7 +79,7 @@ type searchParams struct {
 	numPostings uint32
 }
 
-// placeParams mirrors IntersectPlaceParams.
+// Mirrors IntersectPlaceParams.
 type placeParams struct {
 	lists     cuda.Ptr[uint64]
 	docIDs    cuda.Ptr[uint32]
@@ -91,8 +89,7 @@ type placeParams struct {
 	stride    uint32
 }
 
-// NewSearcher loads the kernels of element-wise searches. x.Close unloads them
-// with its own.
+// NewSearcher loads kernels that x.Close unloads.
 func NewSearcher(x *Intersector) (*Searcher, error) {
 	r := &Searcher{x: x}
 	l := loader{device: x.device}
@@ -108,8 +105,8 @@ func NewSearcher(x *Intersector) (*Searcher, error) {
 	return r, nil
 }
 
-// Operands are the lists of one query, sorted by length, as Search takes them:
-// a table in device memory. The creator frees it, and keeps the lists.
+// Operands are the lists of one query, sorted by length, in a table in device
+// memory. The creator frees it, and keeps the lists.
 type Operands struct {
 	words    cuda.Buffer[uint64]
 	search   Search
@@ -118,8 +115,8 @@ type Operands struct {
 	total    int
 }
 
-// NewOperands creates operands of at least one uncompressed list for a search,
-// sorted by length (stable). It waits for the copy.
+// NewOperands sorts at least one uncompressed list for a search by length
+// (stable) and waits for the copy.
 func NewOperands(s *cuda.Stream, d *cuda.Device, a Search, lists ...*Contracted) (*Operands, error) {
 	o := &Operands{search: a}
 	order := ByLength(len(lists), func(i int) int { return lists[i].Len() })
@@ -136,8 +133,7 @@ func NewOperands(s *cuda.Stream, d *cuda.Device, a Search, lists ...*Contracted)
 	return o, o.upload(s, d, words)
 }
 
-// NewCompressedOperands creates operands of at least one list of a Regression
-// codec, the same for all.
+// NewCompressedOperands is NewOperands for lists of one Regression codec.
 func NewCompressedOperands(s *cuda.Stream, d *cuda.Device, lists ...*Compressed) (*Operands, error) {
 	o := &Operands{}
 	order := ByLength(len(lists), func(i int) int { return lists[i].Len() })
@@ -154,7 +150,7 @@ func NewCompressedOperands(s *cuda.Stream, d *cuda.Device, lists ...*Compressed)
 	return o, o.upload(s, d, words)
 }
 
-// ByLength returns 0 to n-1 sorted by length; the sort is stable.
+// ByLength sorts 0 to n-1 by length, stable.
 func ByLength(n int, length func(int) int) []int {
 	order := make([]int, n)
 	for i := range order {
@@ -167,7 +163,7 @@ func ByLength(n int, length func(int) int) []int {
 	return order
 }
 
-// count adds a list of n DocIDs; no shorter one may follow.
+// count adds a list; no shorter one may follow.
 func (o *Operands) count(n int) {
 	if o.numLists == 0 {
 		o.shortest = n
@@ -199,10 +195,10 @@ func (o *Operands) NumLists() int { return o.numLists }
 // Free frees the table, not the lists.
 func (o *Operands) Free() error { return o.words.Free() }
 
-// Search finds the DocIDs common to all lists. Out receives them, ascending,
-// and, if it has Positions, their positions in each list, lists sorted by
-// length. The workspace must be for shortest lists of at least o.Shortest(). It
-// only launches.
+// Search launches finding the DocIDs common to all lists. Out receives them,
+// ascending, and, if it has Positions, their positions in each list, lists
+// sorted by length. The workspace must be for shortest lists of at least
+// o.Shortest().
 func (r *Searcher) Search(s *cuda.Stream, w *Workspace, o *Operands, out Candidates) error {
 	room := out.DocIDs.Len()
 	switch {
@@ -223,7 +219,6 @@ func (r *Searcher) Search(s *cuda.Stream, w *Workspace, o *Operands, out Candida
 	return r.emit(s, slots, tiles, o, out)
 }
 
-// emit collects the matches of all tiles and finds their positions.
 func (r *Searcher) emit(s *cuda.Stream, slots slotsParams, tiles int, o *Operands, out Candidates) error {
 	g := gatherParams{
 		slots: slots, docIDs: out.DocIDs.Ptr(), count: out.Count.Ptr(), stride: uint32(out.DocIDs.Len()),

@@ -10,8 +10,8 @@ import (
 	"github.com/griffin-search/griffin/internal/papers/intersect"
 )
 
-// BenchmarkSearch intersects GOV queries one by one, each with its own launch:
-// the overhead that PARA (package ao11) avoids. Device time only.
+// GOV queries one by one: the launch overhead that PARA (package ao11) avoids.
+// Device time only.
 func BenchmarkSearch(b *testing.B) {
 	e := newSearching(b)
 	docs, lists, queries := querytest.GovDocs, 1024, 200
@@ -59,8 +59,7 @@ func (e searching) benchmark(b *testing.B, a intersect.Search, c intersect.Contr
 	b.ReportMetric(float64(rounds*elements)/took.Seconds()/1e9, "Gelements/s")
 }
 
-// BenchmarkProbes searches a list of a million in one of eight million: the
-// cost of a search alone. The lists are evenly spread.
+// A million elements in an evenly spread list of eight million.
 func BenchmarkProbes(b *testing.B) {
 	e := newSearching(b)
 	short, long := 1<<20, 1<<23
@@ -92,7 +91,6 @@ func BenchmarkProbes(b *testing.B) {
 	}
 }
 
-// spread returns n numbers whose gaps vary around a mean.
 func spread(n, gap int) []uint32 {
 	out := make([]uint32, n)
 	state := uint64(1)

@@ -15,14 +15,12 @@ import (
 	"github.com/griffin-search/griffin/internal/papers/intersect"
 )
 
-// searchCase is a set of lists to intersect.
 type searchCase struct {
 	name     string
 	lists    [][]uint32
 	universe int
 }
 
-// rising returns n random numbers below universe, ascending.
 func rising(rng *rand.Rand, n, universe int) []uint32 {
 	set := make(map[uint32]bool, n)
 	for len(set) < n {
@@ -50,7 +48,6 @@ func clustered(rng *rand.Rand, n int, most uint32) []uint32 {
 	return out
 }
 
-// searchCases are the lists on which each search is compared with a merge.
 func searchCases() []searchCase {
 	const last = int(base.NoDocID) // not a valid DocID
 	rng := rand.New(rand.NewPCG(11, 4))
@@ -89,7 +86,7 @@ func searchCases() []searchCase {
 	}
 }
 
-// plainContraction returns the minimum data that a search needs.
+// plainContraction is the minimum that a search needs.
 func plainContraction(a intersect.Search, universe int) intersect.Contraction {
 	switch a {
 	case intersect.LinearRegression:
@@ -100,7 +97,6 @@ func plainContraction(a intersect.Search, universe int) intersect.Contraction {
 	return intersect.Contraction{}
 }
 
-// searching has the kernels for tests of searches.
 type searching struct {
 	*gputest.Session
 	searcher *intersect.Searcher
@@ -124,7 +120,6 @@ func newSearching(t testing.TB) searching {
 	return e
 }
 
-// operands copies lists to the device for a search.
 func (e searching) operands(t testing.TB, a intersect.Search, c intersect.Contraction, lists [][]uint32) *intersect.Operands {
 	t.Helper()
 	var plain []*intersect.Contracted
@@ -159,8 +154,7 @@ func (e searching) operands(t testing.TB, a intersect.Search, c intersect.Contra
 	return o
 }
 
-// run intersects and returns DocIDs and their positions in each list, shortest
-// first.
+// run returns DocIDs and their positions in each list, shortest first.
 func (e searching) run(t testing.TB, o *intersect.Operands) (docIDs []uint32, positions [][]uint32) {
 	t.Helper()
 	w, err := intersect.NewWorkspace(e.Device, o.Shortest(), o.Shortest())
@@ -178,7 +172,6 @@ func (e searching) run(t testing.TB, o *intersect.Operands) (docIDs []uint32, po
 	return docIDs, positions
 }
 
-// checkSearch compares a search with a merge and with binary searches.
 func checkSearch(t *testing.T, e searching, a intersect.Search, c intersect.Contraction, lists [][]uint32) {
 	t.Helper()
 	docIDs, positions := e.run(t, e.operands(t, a, c, lists))
@@ -197,8 +190,6 @@ func checkSearch(t *testing.T, e searching, a intersect.Search, c intersect.Cont
 
 func head(docIDs []uint32) []uint32 { return docIDs[:min(8, len(docIDs))] }
 
-// TestSearches compares each search with a merge, on uncompressed and
-// compressed lists.
 func TestSearches(t *testing.T) {
 	e := newSearching(t)
 	for a := range intersect.NumSearches {
@@ -210,8 +201,8 @@ func TestSearches(t *testing.T) {
 	}
 }
 
-// TestSearchInBitmaps compares hash segmentation with a merge, with bitmaps
-// instead of buckets for all lists, and for the longer ones.
+// Hash segmentation with bitmaps instead of buckets for all lists, and for the
+// longer ones.
 func TestSearchInBitmaps(t *testing.T) {
 	e := newSearching(t)
 	for _, c := range searchCases() {
@@ -227,7 +218,6 @@ func TestSearchInBitmaps(t *testing.T) {
 	}
 }
 
-// TestSearchRefuses checks that wrong arguments are errors.
 func TestSearchRefuses(t *testing.T) {
 	e := newSearching(t)
 	l, err := intersect.NewContracted(e.Stream, e.Device, []uint32{1, 2, 3}, intersect.Contraction{})
@@ -251,8 +241,8 @@ func TestSearchRefuses(t *testing.T) {
 	}
 }
 
-// TestSearchInDamaged searches lists with changed words in device memory: no
-// access leaves the lists, and kernels terminate.
+// Words of lists in device memory are changed: no access leaves the lists, and
+// kernels terminate.
 func TestSearchInDamaged(t *testing.T) {
 	e := newSearching(t)
 	rng := rand.New(rand.NewPCG(31, 32))

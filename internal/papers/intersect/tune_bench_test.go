@@ -8,8 +8,7 @@ import (
 	"github.com/griffin-search/griffin/internal/papers/intersecttest"
 )
 
-// BenchmarkTune measures variants of the merge kernel, including the gathering
-// of matches, on two lists of the same length.
+// Includes gathering, on two lists of the same length.
 func BenchmarkTune(b *testing.B) {
 	r := newRig(b)
 	module, err := r.Device.LoadModule("intersecttest", intersecttest.Image)

@@ -8,38 +8,34 @@ import (
 
 // List is the DocIDs of a posting list in device memory.
 type List struct {
-	// DocIDs: [n]uint32, strictly ascending, below base.NoDocID.
+	// [n]uint32, strictly ascending, below base.NoDocID.
 	DocIDs cuda.Buffer[uint32]
-	// Len is zero if the list is all of DocIDs. Otherwise it is one number, at
-	// most DocIDs.Len(), which kernels read when they run: later DocIDs are not
-	// read.
+	// Zero if the list is all of DocIDs. Otherwise one number, at most
+	// DocIDs.Len(), which kernels read when they run.
 	Len cuda.Buffer[uint32]
 }
 
-// MaxElements is the maximum total number of elements of the two lists of a
-// call.
+// MaxElements limits the elements of the two lists of a call together.
 const MaxElements = 1<<32 - 1<<16
 
-// bound returns the maximum length of the list.
 func (l List) bound() int { return l.DocIDs.Len() }
 
-// onDevice reports whether only the device knows the length.
 func (l List) onDevice() bool { return !l.Len.IsZero() }
 
 // Candidates are documents in device memory, with their positions in each
-// source list, which scoring needs to find frequencies.
+// source list, by which scoring finds frequencies.
 type Candidates struct {
-	// DocIDs: [capacity]uint32; the first Count are set, ascending.
+	// [capacity]uint32; the first Count are set, ascending.
 	DocIDs cuda.Buffer[uint32]
-	// Positions: [numLists][capacity]uint32, row-major: the posting index of
-	// each candidate in each list. If zero, positions are not computed.
+	// [numLists][capacity]uint32: the posting index of each candidate in each
+	// list. Zero: not computed.
 	Positions cuda.Buffer[uint32]
-	// Count: one uint32.
+	// One uint32.
 	Count cuda.Buffer[uint32]
 }
 
-// NewCandidates allocates candidates of numLists lists, the shortest with at
-// most capacity elements. With numLists 0 there are no positions.
+// NewCandidates allocates candidates of numLists lists, 0 for no positions, the
+// shortest with at most capacity elements.
 func NewCandidates(d *cuda.Device, numLists, capacity int) (Candidates, error) {
 	var c Candidates
 	var err error
@@ -62,7 +58,7 @@ func (c *Candidates) Free() {
 	*c = Candidates{}
 }
 
-// List returns the candidates as a list whose length only the device knows.
+// List returns a list whose length only the device knows.
 func (c Candidates) List() List { return List{DocIDs: c.DocIDs, Len: c.Count} }
 
 // Row returns the positions in list l: [capacity]uint32.

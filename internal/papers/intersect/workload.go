@@ -8,13 +8,13 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-// RandomList returns about n ascending DocIDs below numDocs with uniformly
-// distributed gaps, for measurements; the same seed gives the same list. n is
-// at most numDocs. The list is slightly shorter if the DocIDs end first.
+// RandomList returns about n <= numDocs ascending DocIDs below numDocs with
+// uniformly distributed gaps, the same for the same seed; fewer if the DocIDs
+// end first.
 func RandomList(seed uint64, n int, numDocs uint32) []uint32 {
 	rng := rand.New(rand.NewPCG(seed, uint64(n)))
 	out := make([]uint32, 0, n)
-	// Twice the mean gap: gaps from 1 to spread-1 have that mean.
+	// Gaps from 1 to spread-1 have the mean gap.
 	spread := max(2, 2*uint64(numDocs)/uint64(max(1, n)))
 	at := rng.Uint64N(spread)
 	for len(out) < n && at < uint64(numDocs) {
@@ -24,10 +24,9 @@ func RandomList(seed uint64, n int, numDocs uint32) []uint32 {
 	return out
 }
 
-// Time returns the mean device time of the work that put enqueues. The work is
-// captured rounds times as one graph, so that no launch waits for the host. The
-// graph runs twice; the second run, with warm caches, is measured. Time waits
-// for it.
+// Time returns the mean device time of the work that put enqueues. It captures
+// the work rounds times as one graph, so that no launch waits for the host, and
+// measures the graph's second run, with warm caches.
 func Time(s *cuda.Stream, rounds int, put func() error) (mean time.Duration, err error) {
 	if err := s.BeginCapture(); err != nil {
 		return 0, err

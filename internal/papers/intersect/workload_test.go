@@ -23,8 +23,7 @@ func TestRandomList(t *testing.T) {
 	}
 }
 
-// TestTime: the timed runs of an intersection leave the same result as a plain
-// run.
+// The timed runs leave the same result as a plain run.
 func TestTime(t *testing.T) {
 	r := newRig(t)
 	docIDs := rising(1000, 0, 3)

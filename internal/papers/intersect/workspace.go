@@ -7,8 +7,8 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 )
 
-// Workspace is the device memory for calls of an Intersector. It belongs to one
-// stream at a time; calls on that stream may follow each other without waiting.
+// Workspace is device memory for calls of an Intersector on one stream at a
+// time, which may follow each other without waiting.
 type Workspace struct {
 	shortest, longest int
 	tiles             int
@@ -26,8 +26,8 @@ type Workspace struct {
 // controlWords is the number of words that kernels pass to later kernels.
 const controlWords = 4
 
-// NewWorkspace allocates memory for pairs of lists, the shorter with at most
-// shortest elements and the longer with at most longest.
+// NewWorkspace is for pairs of lists, the shorter with at most shortest
+// elements and the longer with at most longest.
 func NewWorkspace(d *cuda.Device, shortest, longest int) (*Workspace, error) {
 	if shortest < 0 || longest < shortest || shortest+longest > MaxElements {
 		return nil, fmt.Errorf("workspace for lists of %d and %d elements: %w", shortest, longest, base.ErrBadInput)
@@ -68,8 +68,7 @@ func (w *Workspace) Free() {
 	*w = Workspace{}
 }
 
-// free frees buffers and clears them. It fails only on a failed device, whose
-// memory is lost anyway.
+// free fails only on a failed device, whose memory is lost anyway.
 func free(buffers ...*cuda.Buffer[uint32]) {
 	for _, b := range buffers {
 		_ = b.Free()
@@ -77,7 +76,6 @@ func free(buffers ...*cuda.Buffer[uint32]) {
 	}
 }
 
-// holds returns an error if the workspace is too small for a call.
 func (w *Workspace) holds(tiles, slots int) error {
 	if tiles > w.tiles || slots > w.first.Len() {
 		return w.tooSmall(fmt.Sprintf("%d tiles of %d slots in all", tiles, slots))
@@ -85,10 +83,8 @@ func (w *Workspace) holds(tiles, slots int) error {
 	return nil
 }
 
-// tooSmall returns the error of a call that needs a larger workspace.
 func (w *Workspace) tooSmall(need string) error {
 	return fmt.Errorf("workspace for lists of %d and %d elements: too small for %s: %w", w.shortest, w.longest, need, base.ErrBadInput)
 }
 
-// tilesOf returns the number of tiles of a size for n elements.
 func tilesOf(n, size int) int { return (n + size - 1) / size }

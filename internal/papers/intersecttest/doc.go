@@ -1,7 +1,6 @@
 // Package intersecttest has variants of the merge kernel of package intersect,
-// which its benchmark BenchmarkTune compares on a device. Results of the
-// comparison go into tuning.go and intersect_merge.cu. The variants are not
-// part of the product.
+// which its benchmark BenchmarkTune compares on a device, for tuning.go and
+// intersect_merge.cu.
 package intersecttest
 
 import _ "embed" // the image below
@@ -11,8 +10,8 @@ import _ "embed" // the image below
 //go:embed image/intersecttest.ptx
 var Image []byte
 
-// Variant is a kernel intersecttest_merge_…: elements per thread, and the
-// number of blocks per multiprocessor that its registers allow.
+// Variant is a kernel intersecttest_merge_…: elements per thread, and blocks
+// per multiprocessor that its registers allow.
 type Variant struct{ Items, Blocks int }
 
 // Variants lists all variants.

@@ -64,12 +64,12 @@ type Source struct {
 	Freqs Freqs
 	// DocIDs of the list's postings. Not needed for candidates.
 	DocIDs cuda.Buffer[uint32]
-	// Postings has the index of each candidate's posting, below the number of
-	// postings. If it is the zero Buffer, candidate i is posting i, as for the
-	// shortest list before any intersection. Not used for accumulators.
+	// Index of each candidate's posting, below the number of postings. If it is
+	// the zero Buffer, candidate i is posting i, as for the shortest list before
+	// any intersection. Not used for accumulators.
 	Postings cuda.Buffer[uint32]
-	// Lengths holds the number of tokens of each document in the list's field,
-	// by DocID. Not needed if Term.Linear is set.
+	// Number of tokens of each document in the list's field, by DocID. Not needed
+	// if Term.Linear is set.
 	Lengths cuda.Buffer[uint32]
 }
 

@@ -138,8 +138,8 @@ func randomLengths(rng *rand.Rand, n int) []uint32 {
 	return lengths
 }
 
-// TestContributions: the device's results are bit-identical to
-// score.Term.Score, for postings and parameters of any magnitude.
+// The device's results are bit-identical to score.Term.Score, for postings and
+// parameters of any magnitude.
 func TestContributions(t *testing.T) {
 	b := newBench(t)
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -74,8 +74,7 @@ func (q *query) intersection() (docIDs []uint32, of [][]uint32) {
 	return docIDs, of
 }
 
-// TestAccumulate: accumulators hold the sums of postings, list by list and all
-// at once.
+// Accumulators hold the sums of postings, list by list and all at once.
 func TestAccumulate(t *testing.T) {
 	testAccumulate(t, narrow)
 	testAccumulate(t, func(wide []uint64) []uint64 { return wide })
@@ -259,7 +258,7 @@ func TestSumsOfIsRight(t *testing.T) {
 	}
 }
 
-// TestScoringAllocatesNothing checks that enqueueing allocates nothing.
+// Enqueueing allocates nothing.
 func TestScoringAllocatesNothing(t *testing.T) {
 	b := newBench(t)
 	rng := rand.New(rand.NewPCG(11, 12))

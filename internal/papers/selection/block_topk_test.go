@@ -9,9 +9,8 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/gputest"
 )
 
-// TestBlockTopK: the kernels' shared buffer (device/block_topk.cuh) keeps the
-// best k of keys in any order, with blocks of any size and repeated pushes
-// after failures.
+// The kernels' shared buffer (device/block_topk.cuh) keeps the best k of keys
+// in any order, with blocks of any size and repeated pushes after failures.
 func TestBlockTopK(t *testing.T) {
 	b := newBench(t)
 	kernel := gputest.TopKKernel(t, b.Device)

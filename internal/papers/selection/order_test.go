@@ -77,9 +77,8 @@ func TestOrderRules(t *testing.T) {
 	}
 }
 
-// TestAndThenOr: AND, then OR if AND found fewer than k, without waiting for
-// the device in between (ding09 §8.3): the kernels of the OR check the
-// condition.
+// AND, then OR if AND found fewer than k, without waiting for the device in
+// between (ding09 §8.3): the kernels of the OR check the condition.
 func TestAndThenOr(t *testing.T) {
 	b := newBench(t)
 	scorer, err := scoring.New(b.Device)
@@ -187,7 +186,7 @@ func (q *twoLists) oracle(k int) (hits []base.Hit, isAnd bool) {
 	return nil, false // unreachable
 }
 
-// TestSelectAfterFaults: after a failed launch the scratch is usable again.
+// After a failed launch the scratch is usable again.
 func TestSelectAfterFaults(t *testing.T) {
 	b := newBench(t)
 	rng := rand.New(rand.NewPCG(19, 20))
@@ -226,7 +225,7 @@ func TestSelectAfterFaults(t *testing.T) {
 	}
 }
 
-// TestSelectAllocatesNothing checks that enqueueing allocates nothing.
+// Enqueueing allocates nothing.
 func TestSelectAllocatesNothing(t *testing.T) {
 	b := newBench(t)
 	source := selection.Source[uint32]{Scores: gputest.Upload(b.Session, make([]uint32, 600))}

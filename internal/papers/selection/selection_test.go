@@ -219,9 +219,9 @@ func TestTopOfWholeStripes(t *testing.T) {
 	}
 }
 
-// TestTopOfScoresAlone: Top reads scores without DocIDs and deletions in
-// vectors. Of equal scores, the lowest DocID must be the best of its group, or
-// the group would be skipped.
+// Top reads scores without DocIDs and deletions in vectors. Of equal scores,
+// the lowest DocID must be the best of its group, or the group would be
+// skipped.
 func TestTopOfScoresAlone(t *testing.T) {
 	b := newBench(t)
 	rng := rand.New(rand.NewPCG(21, 22))

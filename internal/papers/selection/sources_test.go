@@ -15,8 +15,7 @@ import (
 	"github.com/griffin-search/griffin/internal/topk"
 )
 
-// TestCountAndConditionOnDevice: the number of scores, and a condition, may be
-// known only to the device.
+// The number of scores, and a condition, may be known only to the device.
 func TestCountAndConditionOnDevice(t *testing.T) {
 	b := newBench(t)
 	rng := rand.New(rand.NewPCG(3, 4))

@@ -20,8 +20,7 @@ type Arrival struct {
 }
 
 // Poisson returns n arrivals of a Poisson process with a rate in queries per
-// second: intervals are independent and exponential. Queries are drawn
-// uniformly from numQueries.
+// second, of queries drawn uniformly from numQueries.
 func Poisson(rate float64, n, numQueries int, seed uint64) []Arrival {
 	random := rand.New(rand.NewPCG(seed, 0x706f6973736f6e))
 	arrivals := make([]Arrival, n)
@@ -33,12 +32,12 @@ func Poisson(rate float64, n, numQueries int, seed uint64) []Arrival {
 	return arrivals
 }
 
-// longest is the maximum span of a recorded log, in seconds: 30 years.
+// longest is the maximum span of a recorded log, in seconds.
 const longest = 1e9
 
-// ReadArrivals reads a recorded log for replay. Each line is an arrival: its
-// time in seconds, tab, the id of its query; without ids, queries are taken in
-// order. Times are relative to the first and do not decrease. The error wraps
+// ReadArrivals reads a recorded log. Each line is an arrival: its time in
+// seconds, tab, the id of its query; without ids, queries are taken in order.
+// Times are relative to the first and do not decrease. The error wraps
 // base.ErrBadInput and contains the line number.
 func ReadArrivals(r io.Reader, queries []Query) ([]Arrival, error) {
 	byID := make(map[string]int, len(queries))
@@ -84,8 +83,7 @@ func ReadArrivals(r io.Reader, queries []Query) ([]Arrival, error) {
 }
 
 // Rate returns the mean arrival rate in queries per second: the number of
-// arrivals less one, divided by the time from the first to the last. It is 0 if
-// all arrive at the same time.
+// intervals divided by their sum, or 0.
 func Rate(arrivals []Arrival) float64 {
 	if len(arrivals) == 0 || arrivals[len(arrivals)-1].At == arrivals[0].At {
 		return 0
@@ -93,8 +91,8 @@ func Rate(arrivals []Arrival) float64 {
 	return float64(len(arrivals)-1) / (arrivals[len(arrivals)-1].At - arrivals[0].At).Seconds()
 }
 
-// Scale returns the arrivals at another mean rate, by multiplying all times.
-// Their rate must not be 0.
+// Scale multiplies all times to get another mean rate. The present rate must
+// not be 0.
 func Scale(arrivals []Arrival, rate float64) []Arrival {
 	factor := Rate(arrivals) / rate
 	scaled := make([]Arrival, len(arrivals))

@@ -19,9 +19,8 @@ const Ding09Deadline = 500 * time.Millisecond
 // only; the CPU only; the better of both for each query, one query at a time;
 // and both in parallel by the policy query. Each has one CPU and one lane, no
 // batches, and the given deadline, by default Ding09Deadline. relative is the
-// mean relative error of predictions (22 % for the GPU and 20 % for the CPU in
-// the paper). Late queries run instead of being shed, so a run has failed if
-// one missed its deadline.
+// mean relative error of predictions (in the paper 22 % for the GPU and 20 %
+// for the CPU). Late queries are not shed.
 func Ding09(queries []Query, deadline time.Duration, relative float64, seed uint64) []Configuration {
 	if deadline == 0 {
 		deadline = Ding09Deadline

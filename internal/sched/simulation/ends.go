@@ -6,7 +6,7 @@ import (
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
-// ends is a heap of current runs, by their end, then by their start.
+// ends is a heap of runs, by their end, then by their start.
 type ends struct {
 	heap  []end
 	seq   uint64
@@ -22,7 +22,6 @@ type end struct {
 
 func (e *end) before(f *end) bool { return e.at < f.at || e.at == f.at && e.seq < f.seq }
 
-// first returns the end of the first run, sched.Never if there is none.
 func (h *ends) first() time.Duration {
 	if len(h.heap) == 0 {
 		return sched.Never
@@ -30,7 +29,7 @@ func (h *ends) first() time.Duration {
 	return h.heap[0].at
 }
 
-// push adds a run. The jobs are copied.
+// The jobs are copied.
 func (h *ends) push(at time.Duration, place sched.Place, jobs []*sched.Job) {
 	var own []*sched.Job
 	if last := len(h.spare) - 1; last >= 0 {
@@ -47,7 +46,7 @@ func (h *ends) push(at time.Duration, place sched.Place, jobs []*sched.Job) {
 	h.heap[i] = e
 }
 
-// pop removes the run that ends first. Its jobs are returned by giveBack.
+// Its jobs are returned by giveBack.
 func (h *ends) pop() (sched.Place, []*sched.Job) {
 	top := h.heap[0]
 	last := len(h.heap) - 1

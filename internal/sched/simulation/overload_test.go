@@ -8,9 +8,9 @@ import (
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
-// TestRecovers checks that during three seconds at twice the sustained load of
-// both processors, with prediction errors of 30 %, the excess is shed, and that
-// a second later latencies are as on a machine that was never overloaded.
+// During three seconds at twice the sustained load, with prediction errors of
+// 30 %, the excess is shed, and a second later latencies are as on a machine
+// that was never overloaded.
 func TestRecovers(t *testing.T) {
 	const deadline = 20 * time.Millisecond
 	queries := mixed(1000, 8)
@@ -54,7 +54,6 @@ type observed struct {
 	goodput float64 // in time, a second
 }
 
-// observe runs arrivals and summarises those after a given time.
 func observe(t *testing.T, o Options, arrivals []Arrival, from time.Duration) observed {
 	t.Helper()
 	var latencies []time.Duration
@@ -78,11 +77,9 @@ func observe(t *testing.T, o Options, arrivals []Arrival, from time.Duration) ob
 	return observed{latency.Summarize(latencies).P99, float64(shed) / float64(shed+len(latencies)), float64(inTime) / span}
 }
 
-// TestOverloadByDefault: without a deadline, only the queue sheds jobs. They
-// then do not wait longer than the default depth allows, on machines of all
-// sizes and with jobs of all lengths, and throughput stays at capacity. In a
-// queue of 1,024 the shortest jobs would all take more than 10 ms on two
-// processors.
+// Without a deadline, only the queue sheds jobs. They then do not wait longer
+// than the default depth allows, on machines of all sizes and with jobs of all
+// lengths, and throughput stays at capacity.
 func TestOverloadByDefault(t *testing.T) {
 	for _, cpus := range []int{1, 2, 16} {
 		for _, takes := range []time.Duration{20 * time.Microsecond, time.Millisecond, 50 * time.Millisecond} {

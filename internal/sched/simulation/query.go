@@ -17,21 +17,21 @@ import (
 // Query is the measured times of a query.
 type Query struct {
 	ID string
-	// CPU and GPU are its times alone; sched.Never: it cannot run there.
+	// Times alone; sched.Never: it cannot run there.
 	CPU, GPU time.Duration
 	// Batched is its addition to a batch on the GPU; 0: the same as GPU.
 	Batched time.Duration
-	// Work is the number of postings of its shortest list; 0: unknown.
+	// Number of postings of its shortest list; 0: unknown.
 	Work int64
 }
 
-// costsHeader is the first line of a file of costs; the last two columns are
-// optional. A line is a query: its id, times in microseconds, and postings; "-"
-// means that a processor cannot run it.
+// costsHeader is the first line of a file of costs. Times are in microseconds,
+// "-" means that a processor cannot run the query; the last two columns are
+// optional.
 const costsHeader = "query\tcpu_us\tgpu_us\tbatched_us\twork"
 
-// ReadCosts reads queries from tab-separated text, with or without a header.
-// The error wraps base.ErrBadInput and contains the line number.
+// ReadCosts reads tab-separated text, with or without a header. The error wraps
+// base.ErrBadInput and contains the line number.
 func ReadCosts(r io.Reader) ([]Query, error) {
 	var queries []Query
 	lines := bufio.NewScanner(r)
@@ -90,8 +90,7 @@ func parseCosts(line string) (Query, error) {
 	return q, nil
 }
 
-// WriteCosts writes queries in the format of ReadCosts, with nanosecond
-// precision.
+// WriteCosts writes the format of ReadCosts, with nanosecond precision.
 func WriteCosts(w io.Writer, queries []Query) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintln(b, costsHeader)
@@ -113,13 +112,11 @@ func microseconds(d time.Duration) string {
 	return strconv.FormatFloat(float64(d)/1000, 'f', -1, 64)
 }
 
-// predict returns simulated predictions for the queries: their times multiplied
-// by a lognormal factor of mean 1, chosen such that the mean relative error
-// E|predicted - measured| / measured is relative.
+// predict returns the queries with their times multiplied by a lognormal factor
+// X of mean 1, chosen such that the mean relative error E|X - 1| is relative.
 //
-// For a lognormal X with mean 1 and parameter sigma, E|X - 1| = 2 erf(sigma /
-// (2 sqrt 2)), so sigma = 2 sqrt 2 erfinv(relative/2): for 0.22, ding09's value
-// for the GPU, 0.2766.
+// With parameter sigma, E|X - 1| = 2 erf(sigma / (2 sqrt 2)), so sigma = 2 sqrt
+// 2 erfinv(relative/2): for 0.22, ding09's value for the GPU, 0.2766.
 func predict(queries []Query, relative float64, seed uint64) []Query {
 	if relative == 0 {
 		return queries

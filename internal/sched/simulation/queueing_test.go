@@ -31,9 +31,9 @@ func TestErlangC(t *testing.T) {
 	}
 }
 
-// meanWait simulates n arrivals, first come, first served. It returns the mean
-// wait in seconds and half the width of its 99.9 % confidence interval, from
-// the means of 40 batches.
+// meanWait simulates first come, first served. It returns the mean wait in
+// seconds and half the width of its 99.9 % confidence interval, from the means
+// of 40 batches.
 func meanWait(t *testing.T, o Options, arrivals []Arrival) (mean, half float64) {
 	t.Helper()
 	const batches, student = 40, 3.558 // t, 39 degrees of freedom, 0.9995
@@ -63,7 +63,6 @@ func meanWait(t *testing.T, o Options, arrivals []Arrival) (mean, half float64) 
 	return mean, student * math.Sqrt((squares/batches-mean*mean)/(batches-1))
 }
 
-// inOrder returns Poisson arrivals of the queries, each once.
 func inOrder(rate float64, n int, seed uint64) []Arrival {
 	arrivals := Poisson(rate, n, 1, seed)
 	for i := range arrivals {
@@ -121,8 +120,8 @@ func TestWaitOfMD1(t *testing.T) {
 	}
 }
 
-// TestOrderKeepsMeanWork checks a conservation law: in any order, the servers
-// of a place are busy for the same time and all jobs run.
+// A conservation law: in any order, the servers of a place are busy for the
+// same time and all jobs run.
 func TestOrderKeepsMeanWork(t *testing.T) {
 	const n = 20_000
 	queries := mixed(500, 3)
@@ -150,8 +149,8 @@ func TestOrderKeepsMeanWork(t *testing.T) {
 	}
 }
 
-// mixed returns a typical workload of Griffin: many small queries, faster on
-// the CPU, and few large ones, much faster on the GPU.
+// mixed returns many small queries, faster on the CPU, and few large ones, much
+// faster on the GPU.
 func mixed(n int, seed uint64) []Query {
 	random := rand.New(rand.NewPCG(seed, 99))
 	queries := make([]Query, n)

@@ -12,30 +12,26 @@ import (
 
 // Options are the parameters of a simulation.
 type Options struct {
-	// Sched has the scheduler's options: policy, servers, deadline and others.
 	Sched sched.Options
-	// Queries are the log, with measured times.
+	// The log, with measured times.
 	Queries []Query
-	// Predicted are the same queries with the times that the scheduler sees;
-	// nil: Queries with an Error.
+	// The same queries with the times that the scheduler sees; nil: Queries with
+	// an Error.
 	Predicted []Query
-	// Error is the mean relative error of the predictions that the scheduler
-	// sees: from 0, exact, to less than 2.
+	// Mean relative error of the predictions that the scheduler sees: from 0 to
+	// less than 2.
 	Error float64
-	// Seed determines the errors of predictions.
-	Seed uint64
+	Seed  uint64
 	// OneAtATime runs one query at a time, on the processor that is predicted
 	// to be faster, first come, first served: ding09's "better of both".
 	// Policy, CPUs and Lanes are then ignored.
 	OneAtATime bool
-	// Warmup is the number of arrivals at the start that are excluded from the
-	// result.
+	// Number of arrivals at the start that do not count.
 	Warmup int
-	// UntilFailed ends the run with the first counted query that is late or
-	// shed, if only Failed is of interest.
+	// UntilFailed ends the run with the first counted query that is late or shed.
 	UntilFailed bool
-	// Each, if not nil, is called with the outcome of each arrival, in the
-	// order of their ends. The outcome is reused.
+	// Each, if not nil, is called with the outcome of each arrival, in the order
+	// of their ends. The outcome is reused.
 	Each func(*Outcome)
 }
 
@@ -43,7 +39,7 @@ type Options struct {
 type Outcome struct {
 	Arrival int // index
 	Query   int
-	// Shed is nil if the query was run; the times are then of its last run.
+	// Shed is nil if the query was run; the times are of its last run.
 	Shed           error
 	Place          sched.Place
 	Arrived, Began time.Duration
@@ -55,33 +51,31 @@ type Outcome struct {
 
 // Result summarises a simulation, without the warm-up.
 type Result struct {
-	// Rate is the rate of the arrivals, in queries per second (func Rate).
+	// Of the arrivals, in queries per second.
 	Rate     float64 `json:"rate"`
 	Arrivals int     `json:"arrivals"`
-	// Latency is the time from arrival to end, for queries that were run.
+	// Time from arrival to end, for queries that were run.
 	Latency latency.Summary `json:"latency_us"`
-	// MeanWait is the mean time from arrival to start.
+	// Mean time from arrival to start.
 	MeanWait time.Duration `json:"mean_wait_ns"`
 	// Missed is the number of late queries, Shed of queries that were not run.
-	// Goodput is the number of others per second.
+	// Goodput counts the others per second.
 	Missed  int     `json:"missed"`
 	Shed    int     `json:"shed"`
 	Goodput float64 `json:"goodput"`
-	// Share is the share of the executed queries, Busy of the servers' time,
-	// both by place, CPU first. Batch is the mean number of queries per run on
-	// the GPU.
+	// Share is the share of the executed queries, Busy of the servers' time, by
+	// place. Batch is the mean number of queries per run on the GPU.
 	Share  [sched.NumPlaces]float64 `json:"share"`
 	Busy   [sched.NumPlaces]float64 `json:"busy"`
 	Batch  float64                  `json:"batch"`
 	Stolen int                      `json:"stolen"`
-	// Last is the end of the last query.
+	// End of the last query.
 	Last time.Duration `json:"last_ns"`
 }
 
 // Failed reports whether a query was late or shed.
 func (r *Result) Failed() bool { return r.Missed+r.Shed > 0 }
 
-// check returns an error that wraps base.ErrBadInput.
 func (o *Options) check(arrivals []Arrival) error {
 	switch {
 	case len(o.Queries) == 0 || len(arrivals) == 0:
@@ -121,7 +115,6 @@ func Run(ctx context.Context, o Options, arrivals []Arrival) (*Result, error) {
 	return m.result(), nil
 }
 
-// machine is a running simulation.
 type machine struct {
 	o         *Options
 	arrivals  []Arrival
@@ -163,8 +156,8 @@ func newMachine(o *Options, arrivals []Arrival) (*machine, error) {
 	return m, nil
 }
 
-// mergePlaces combines both processors: each query has the times of the one
-// that is predicted to be faster.
+// mergePlaces gives each query the times of the processor that is predicted to
+// be faster.
 func (m *machine) mergePlaces() {
 	measured, predicted := make([]Query, len(m.measured)), make([]Query, len(m.measured))
 	for i := range measured {
@@ -219,7 +212,6 @@ func (m *machine) arrive() {
 	}
 }
 
-// job returns an ended job for reuse, or a new one.
 func (m *machine) job() *sched.Job {
 	if last := len(m.free) - 1; last >= 0 {
 		j := m.free[last]
@@ -229,7 +221,6 @@ func (m *machine) job() *sched.Job {
 	return new(sched.Job)
 }
 
-// dispatch starts jobs.
 func (m *machine) dispatch() {
 	for p := range sched.Place(sched.NumPlaces) {
 		for {
@@ -258,7 +249,6 @@ func (m *machine) dispatch() {
 
 var errExpired = &sched.Overload{Reason: sched.Expired, RetryAfter: time.Millisecond}
 
-// takes returns the measured time of a run.
 func (m *machine) takes(p sched.Place, jobs []*sched.Job) time.Duration {
 	if p == sched.CPU {
 		return m.query(jobs[0]).CPU
@@ -280,7 +270,6 @@ func (m *machine) query(j *sched.Job) *Query { return &m.measured[m.arrivals[j.I
 
 func (m *machine) counts(j *sched.Job) bool { return j.ID >= m.o.Warmup }
 
-// end ends the run that ends first.
 func (m *machine) end() {
 	place, jobs := m.ends.pop()
 	m.s.Done(m.now, place, jobs, m.now-jobs[0].Began)
@@ -290,7 +279,6 @@ func (m *machine) end() {
 	m.ends.giveBack(jobs)
 }
 
-// ended counts an arrival that has ended and frees its job.
 func (m *machine) ended(j *sched.Job, shed error) {
 	out := &m.outcome
 	*out = Outcome{

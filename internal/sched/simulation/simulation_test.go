@@ -15,9 +15,8 @@ import (
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
-// TestFirstComeFirstServed compares every start with Kiefer and Wolfowitz's
-// recursion: with c servers a job begins when it has arrived and the first
-// server is free.
+// Compares every start with Kiefer and Wolfowitz's recursion: with c servers a
+// job begins when it has arrived and the first server is free.
 func TestFirstComeFirstServed(t *testing.T) {
 	for _, servers := range []int{1, 3, 16} {
 		queries := mixed(300, uint64(servers))
@@ -41,7 +40,6 @@ func TestFirstComeFirstServed(t *testing.T) {
 	}
 }
 
-// TestEachEndsOnce runs every policy with random options and counts outcomes.
 func TestEachEndsOnce(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 5))
 	for _, policy := range sched.Policies() {
@@ -131,8 +129,7 @@ func TestPoisson(t *testing.T) {
 	}
 }
 
-// TestRateOfReplay: reading, scaling and results use the same definition of
-// rate: three arrivals in a second are two per second.
+// Reading, scaling and results use the same definition of rate.
 func TestRateOfReplay(t *testing.T) {
 	log := []Arrival{{At: 0}, {At: 250 * time.Millisecond}, {At: time.Second}}
 	if got := Rate(log); got != 2 {
@@ -171,8 +168,7 @@ func TestReadArrivals(t *testing.T) {
 	}
 }
 
-// TestSustainedRate compares with a formula: in M/D/1 the mean wait equals the
-// time of a job at a load of 2/3.
+// In M/D/1 the mean wait equals the time of a job at a load of 2/3.
 func TestSustainedRate(t *testing.T) {
 	o := Options{Queries: []Query{{CPU: service, GPU: sched.Never}}, Sched: sched.Options{Policy: sched.PolicyCPU, CPUs: 1, MaxQueue: -1}}
 	l := Load{Arrivals: 100_000, Seed: 3}
@@ -190,7 +186,7 @@ func TestSustainedRate(t *testing.T) {
 }
 
 // diverging returns queries, some much faster on one processor and some on the
-// other, like the AND queries of ding09 §9: 8 ms on average on each.
+// other, like ding09's AND queries (§9): 8 ms on average on each.
 func diverging(n int, seed uint64) []Query {
 	random := rand.New(rand.NewPCG(seed, 7))
 	queries := make([]Query, n)
@@ -201,9 +197,9 @@ func diverging(n int, seed uint64) []Query {
 	return queries
 }
 
-// TestDing09 checks the result of Fig. 7: both in parallel sustain more than
-// the better of both one at a time, and that more than either alone; also with
-// the paper's prediction errors.
+// The result of Fig. 7: both in parallel sustain more than the better of both
+// one at a time, and that more than either alone; also with the paper's
+// prediction errors.
 func TestDing09(t *testing.T) {
 	queries := diverging(1000, 1)
 	for _, relative := range []float64{0, 0.22} {
@@ -223,8 +219,6 @@ func TestDing09(t *testing.T) {
 	}
 }
 
-// TestPoliciesUnderLoad checks the purpose of each policy, at a load between
-// the capacity of one processor and of all.
 func TestPoliciesUnderLoad(t *testing.T) {
 	queries := mixed(1000, 2)
 	p99 := map[sched.Policy]time.Duration{}
@@ -250,8 +244,8 @@ func TestPoliciesUnderLoad(t *testing.T) {
 	}
 }
 
-// TestBatchTime computes an example: a batch takes the sum of its queries'
-// additions, plus once the maximum of their remaining times.
+// An example: a batch takes the sum of its queries' additions, plus the maximum
+// of their remaining times.
 func TestBatchTime(t *testing.T) {
 	us := func(n int) time.Duration { return time.Duration(n) * time.Microsecond }
 	o := Options{
@@ -269,8 +263,6 @@ func TestBatchTime(t *testing.T) {
 	}
 }
 
-// TestPredicted checks that predictions determine decisions and measured times
-// determine durations.
 func TestPredicted(t *testing.T) {
 	o := Options{
 		Queries:   []Query{{CPU: time.Millisecond, GPU: 3 * time.Millisecond}},
@@ -287,8 +279,8 @@ func TestPredicted(t *testing.T) {
 	}
 }
 
-// TestWindow checks that a window creates batches where the GPU would be idle,
-// and causes no wait if nothing else arrives.
+// A window creates batches where the GPU would be idle, and causes no wait if
+// nothing else arrives.
 func TestWindow(t *testing.T) {
 	queries := []Query{{CPU: sched.Never, GPU: 40 * time.Microsecond, Batched: 10 * time.Microsecond}}
 	for _, c := range []struct {
@@ -342,7 +334,6 @@ func TestRunRefuses(t *testing.T) {
 	}
 }
 
-// BenchmarkRun simulates a million arrivals per iteration.
 func BenchmarkRun(b *testing.B) {
 	queries := mixed(1000, 1)
 	for _, policy := range sched.Policies() {
@@ -359,9 +350,8 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
-// TestSustainedRateOfLongDeadline: for a deadline of hundreds of query times,
-// an unsustainable rate is detected if the span of arrivals is long relative to
-// the deadline, and not if it is short.
+// For a deadline of hundreds of query times, an unsustainable rate is detected
+// if the span of arrivals is long relative to the deadline, and only then.
 func TestSustainedRateOfLongDeadline(t *testing.T) {
 	const quick, deadline = 100 * time.Microsecond, 50 * time.Millisecond
 	o := Options{
@@ -386,8 +376,7 @@ func TestSustainedRateOfLongDeadline(t *testing.T) {
 	}
 }
 
-// TestBatchWithoutWarmup: the mean batch size excludes the warm-up, like all
-// results.
+// The mean batch size excludes the warm-up.
 func TestBatchWithoutWarmup(t *testing.T) {
 	o := Options{
 		Queries: []Query{{GPU: time.Millisecond, Batched: time.Microsecond, CPU: sched.Never}},

@@ -11,22 +11,18 @@ import (
 
 // Load describes the arrivals for simulating a rate.
 type Load struct {
-	// Arrivals is the minimum number of arrivals.
+	// Minimum number of arrivals.
 	Arrivals int
-	// Span is the minimum duration of Poisson arrivals, up to MaxArrivals of
-	// them. At an unsustainable rate the queue grows only while queries arrive:
-	// by a second in a hundred seconds if the rate is 1 % too high. A run that
-	// is short relative to a deadline ends before a query is late, even at such
-	// rates. 0: no minimum.
+	// Minimum duration of Poisson arrivals, up to MaxArrivals of them; 0: none. At
+	// a rate 1 % too high the queue grows by a second in a hundred seconds, so a
+	// run that is short relative to the deadline ends before a query is late.
 	Span time.Duration
-	// Seed determines the Poisson arrivals.
 	Seed uint64
-	// Replay, if not nil, is a recorded log that is scaled to the rate and
-	// replaces Poisson arrivals.
+	// Replay, if not nil, is a recorded log that replaces Poisson arrivals, scaled
+	// to the rate.
 	Replay []Arrival
 }
 
-// at returns the arrivals for a rate.
 func (l *Load) at(rate float64, numQueries int) []Arrival {
 	if l.Replay != nil {
 		return Scale(l.Replay, rate)
@@ -35,12 +31,12 @@ func (l *Load) at(rate float64, numQueries int) []Arrival {
 	return Poisson(rate, int(n), numQueries, l.Seed)
 }
 
-// SpanFor returns the Span in which, at a rate that is 0.5 % too high, the
-// queue grows to a deadline.
+// SpanFor returns the Span in which a queue grows to the deadline at a rate
+// that is 0.5 % too high.
 func SpanFor(deadline time.Duration) time.Duration { return 200 * deadline }
 
-// Cut reports whether arrivals at a rate do not cover the Span, because they
-// would exceed MaxArrivals.
+// Cut reports whether arrivals at a rate end before the Span, because of
+// MaxArrivals.
 func (l *Load) Cut(rate float64) bool { return l.Replay == nil && rate*l.Span.Seconds() > MaxArrivals }
 
 // MaxArrivals limits the arrivals caused by a Span.
@@ -50,8 +46,8 @@ const MaxArrivals = 5_000_000
 // time.
 func (l *Load) slowest() float64 { return float64(max(len(l.Replay), l.Arrivals)) / longest }
 
-// At simulates one rate, in queries per second, up to HighestRate. It
-// returns the errors of Run.
+// At simulates one rate, in queries per second, up to HighestRate. Errors as of
+// Run.
 func At(ctx context.Context, o Options, l Load, rate float64) (*Result, error) {
 	if !(rate > 0) || l.Replay == nil && l.Arrivals <= 0 || len(o.Queries) == 0 {
 		return nil, fmt.Errorf("%w: simulation of %d arrivals at a rate of %v", base.ErrBadInput, l.Arrivals, rate)
@@ -82,19 +78,16 @@ func Sweep(ctx context.Context, o Options, l Load, rates []float64) ([]*Result, 
 	return results, nil
 }
 
-// HighestRate is the highest rate that SustainedRate tries: more than any
-// machine sustains.
+// HighestRate is the highest rate that SustainedRate tries.
 const HighestRate = 1 << 30
 
-// lowestRate is the lowest rate tried: it fails for no query that can meet its
-// deadline at all.
+// lowestRate fails for no query that can meet its deadline at all.
 const lowestRate = 1.0 / 1024
 
 // SustainedRate returns the highest rate, within 1 %, at which accept accepts
-// the result, found by doubling and halving. In ding09 a run has failed if a
-// query is late, so accept is !Failed. It returns 0 if no rate is accepted and
-// HighestRate if all are. With the Span of SpanFor it exceeds the sustainable
-// rate by at most 0.5 %.
+// the result, found by doubling and halving. In ding09 accept is !Failed.It
+// returns 0 if no rate is accepted and HighestRate if all are. With the Span of
+// SpanFor it exceeds the sustainable rate by at most 0.5 %.
 func SustainedRate(ctx context.Context, o Options, l Load, accept func(*Result) bool) (float64, error) {
 	good, bad := 0.0, 0.0
 	for rate := 1.0; bad == 0 || good == 0; {

@@ -7,7 +7,6 @@ import (
 	"github.com/griffin-search/griffin/internal/sched"
 )
 
-// totals are the sums over the counted arrivals, those after the warm-up.
 type totals struct {
 	started        time.Duration // end of the warm-up
 	latencies      []time.Duration
@@ -21,7 +20,6 @@ type totals struct {
 	numCounted     int
 }
 
-// tally counts an arrival that has ended.
 func (t *totals) tally(now time.Duration, out *Outcome) {
 	t.numCounted++
 	t.last = now
