@@ -43,8 +43,10 @@
 //
 // # Failure
 //
-// Device errors are counted (Device.Note). A lost device is not used again. A panic during
-// an upload frees the list's memory. A panic of the promoter is logged and stops promotion.
+// Device errors are counted (Device.Note). A lost device is not used again. If a mapped file
+// of the index cannot be read, the methods of Uploader return a vfs.Fault, so that only the
+// queries that need the file fail. A panic during an upload frees the list's memory. A panic
+// of the promoter is logged and stops promotion.
 //
 // # Concurrency
 //

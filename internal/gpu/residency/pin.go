@@ -5,6 +5,7 @@ import (
 
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 	"github.com/griffin-search/griffin/internal/gpu/imagesearch"
+	"github.com/griffin-search/griffin/internal/vfs"
 )
 
 // Counts describe the lists that a run requested and the bytes copied for them.
@@ -51,20 +52,25 @@ type PackedList struct{ packed, host, directory *Entry }
 // Packed returns a leg's compressed list, pinned. A list that is only in the index's file is
 // copied to page-locked memory, else to the device. It returns ErrNoRoom if neither has
 // room.
-func (u *Uploader) Packed(p *Shard, leg *Leg, c *Counts) (l PackedList, err error) {
+func (u *Uploader) Packed(p *Shard, leg *Leg, c *Counts) (PackedList, error) {
 	if known := u.d.records.ofLeg(leg, p.id); known != nil {
-		if l.packed = known.pinned(kindPacked); l.packed != nil {
+		if e := known.pinned(kindPacked); e != nil {
 			c.Hit++
 			c.Asked.Device++
-			return l, nil
+			return PackedList{packed: e}, nil
 		}
-		if l.host = known.pinned(kindHost); l.host != nil {
+		if e := known.pinned(kindHost); e != nil {
 			c.Missed++
 			c.Asked.Host++
-			l.directory = known.pinned(kindDirectory)
-			return l, nil
+			return PackedList{host: e, directory: known.pinned(kindDirectory)}, nil
 		}
 	}
+	return u.loadPacked(p, leg, c)
+}
+
+// loadPacked is Packed for a list that is only in the index's file.
+func (u *Uploader) loadPacked(p *Shard, leg *Leg, c *Counts) (l PackedList, err error) {
+	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	began, before := time.Now(), u.bytes
 	payload, directory := leg.List.Raw()
 	if err := checkDirectory(len(payload), directory); err != nil {

@@ -1,5 +1,7 @@
 package residency
 
+import "github.com/griffin-search/griffin/internal/vfs"
+
 // Action selects the form in which Warm loads a list.
 type Action uint8
 
@@ -17,6 +19,7 @@ const (
 // Warm loads a leg's list as the action specifies, without evicting other lists. It reports
 // whether the list is on the device.
 func (u *Uploader) Warm(p *Shard, s *Segment, leg *Leg, a Action) (there bool, err error) {
+	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	if a == UploadImage {
 		e, _, err := u.uploadImage(p, s, leg, ifFree)
 		if err != nil {

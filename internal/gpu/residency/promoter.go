@@ -120,7 +120,7 @@ func (p *promoter) fulfil(ask *promotion) (bug *invariant.Caught) {
 	defer func() {
 		if value := recover(); value != nil {
 			bug = invariant.Catch(value)
-			_ = p.d.Note(p.u.abandon(p.u.making))
+			_ = p.d.Note(p.u.AbandonAll())
 		}
 	}()
 	for _, what := range []kind{kindPacked, kindDirectory} {

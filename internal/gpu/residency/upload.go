@@ -11,6 +11,7 @@ import (
 	"github.com/griffin-search/griffin/internal/gpu/imagesearch"
 	"github.com/griffin-search/griffin/internal/gpu/packedsearch"
 	"github.com/griffin-search/griffin/internal/postings"
+	"github.com/griffin-search/griffin/internal/vfs"
 )
 
 // ErrNoRoom reports that lists of other queries occupy the memory. A retry after they end,
@@ -22,12 +23,14 @@ var ErrTooLarge = errors.New("a posting list is larger than the GPU memory that 
 
 // uploadImage returns the pinned entry of a list's image and uploads it if it is missing. It
 // returns ErrNoRoom if the evictions that a allows do not suffice.
-func (u *Uploader) uploadImage(p *Shard, s *Segment, leg *Leg, a admission) (e *Entry, uploaded bool, err error) {
+func (u *Uploader) uploadImage(p *Shard, s *Segment, leg *Leg, a admission) (_ *Entry, uploaded bool, err error) {
 	k := leg.key(p.id)
 	if e := u.d.cache.claim(k); e != nil {
 		return e, false, nil // uploaded by another run
 	}
 	defer u.d.cache.unclaim(k)
+	defer u.abandonOnError(&err)
+	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	if err := u.source.open(p, leg); err != nil {
 		return nil, false, err
 	}
@@ -39,15 +42,15 @@ func (u *Uploader) uploadImage(p *Shard, s *Segment, leg *Leg, a admission) (e *
 	if limit := u.d.limit[0].Load(); size > limit {
 		return nil, false, fmt.Errorf("%d bytes of %d: %w", size, limit, ErrTooLarge)
 	}
-	if e = u.d.cache.acquire(k, size, 1, imageGain(size, u.d.ReadsPacked(p, leg)), a); e == nil {
+	e := u.d.cache.acquire(k, size, 1, imageGain(size, u.d.ReadsPacked(p, leg)), a)
+	if e == nil {
 		return nil, false, ErrNoRoom
 	}
 	u.making = e
 	u.d.cache.misses.Add(1)
 	if shape.DocFreq > 0 {
 		if e.image, err = u.fill(e, p, s, leg, shape); err != nil {
-			// Work in the stream may still write to the entry's memory.
-			return nil, false, errors.Join(err, u.abandon(e))
+			return nil, false, err
 		}
 	}
 	if err := u.finish(e); err != nil {
@@ -60,12 +63,14 @@ func (u *Uploader) uploadImage(p *Shard, s *Segment, leg *Leg, a admission) (e *
 // uploadPacked returns the pinned compressed list on the device and copies it from the
 // index's file if it is missing. It returns ErrNoRoom if the evictions that a allows do not
 // suffice. The caller has checked the directory.
-func (u *Uploader) uploadPacked(p *Shard, leg *Leg, a admission) (*Entry, error) {
+func (u *Uploader) uploadPacked(p *Shard, leg *Leg, a admission) (_ *Entry, err error) {
 	k := leg.key(p.id).of(kindPacked)
 	if e := u.d.cache.claim(k); e != nil {
 		return e, nil
 	}
 	defer u.d.cache.unclaim(k)
+	defer u.abandonOnError(&err)
+	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	payload, directory := leg.List.Raw()
 	shape := shapeOf(len(payload), len(directory))
 	size := shape.sizeBytes()
@@ -81,32 +86,34 @@ func (u *Uploader) uploadPacked(p *Shard, leg *Leg, a admission) (*Entry, error)
 	memory := u.d.memory(e.extent)
 	e.packed = packed{payload: memory.Ptr(), directory: memory.Slice(shape.payload, shape.words).Ptr()}
 	// Kernels read the padding of the payload, up to a multiple of 16 bytes.
-	var err error
 	if len(payload) > 0 {
-		err = cuda.Fill(u.stream, memory.Slice(shape.payload-4, shape.payload), 0)
+		if err := cuda.Fill(u.stream, memory.Slice(shape.payload-4, shape.payload), 0); err != nil {
+			return nil, err
+		}
 	}
-	if err == nil {
-		err = u.copyBytes(memory.Slice(0, shape.payload), payload)
+	if err := u.copyBytes(memory.Slice(0, shape.payload), payload); err != nil {
+		return nil, err
 	}
-	if err == nil {
-		err = u.copyDirectory(memory.Slice(shape.payload, shape.words), directory)
+	if err := u.copyDirectory(memory.Slice(shape.payload, shape.words), directory); err != nil {
+		return nil, err
 	}
-	if err != nil {
-		return nil, errors.Join(err, u.abandon(e))
+	if err := u.finish(e); err != nil {
+		return nil, err
 	}
-	return e, u.finish(e)
+	return e, nil
 }
 
 // promote copies a pinned page-locked list, or its directory, to the device. uses counts the
 // reads since the last attempt. It returns the pinned entry without waiting for the copy. It
 // returns nil if the list is resident or claimed, or if the evictions that a allows do not
 // suffice.
-func (u *Uploader) promote(host *Entry, docFreq uint32, what kind, uses uint32, a admission) (*Entry, error) {
+func (u *Uploader) promote(host *Entry, docFreq uint32, what kind, uses uint32, a admission) (_ *Entry, err error) {
 	k := host.key.of(what)
 	if !u.d.cache.tryClaim(k) {
 		return nil, nil
 	}
 	defer u.d.cache.unclaim(k)
+	defer u.abandonOnError(&err)
 	words := host.packed.words
 	payload := len(words) - directoryLen(docFreq)
 	size, directoryBytes := int64(len(words))*4, int64(len(words)-payload)*4
@@ -130,7 +137,7 @@ func (u *Uploader) promote(host *Entry, docFreq uint32, what kind, uses uint32, 
 	}
 	host.refs.Add(1) // copyPacked releases this pin
 	if err := u.copyPacked(memory, host, words); err != nil {
-		return nil, errors.Join(err, u.abandon(e))
+		return nil, err
 	}
 	if err := u.finish(e); err != nil {
 		return nil, err
@@ -151,7 +158,7 @@ func (u *Uploader) promoteFree(host *Entry, docFreq uint32, what kind) error {
 func (u *Uploader) finish(e *Entry) error {
 	next := (u.event.Load() + 1) % numEvents
 	if err := u.stream.Record(u.events[next]); err != nil {
-		return errors.Join(err, u.abandon(e))
+		return err
 	}
 	u.event.Store(next)
 	u.sent()
@@ -161,11 +168,22 @@ func (u *Uploader) finish(e *Entry) error {
 	return nil
 }
 
-// abandon waits for the stream, unpins the lists being copied, and drops e unless it is nil.
-func (u *Uploader) abandon(e *Entry) error {
+// abandonOnError is deferred by functions that upload a list. It abandons an upload that
+// ended with an error. After a panic that is no fault of a file, the owner of the uploader
+// calls AbandonAll.
+func (u *Uploader) abandonOnError(err *error) {
+	if *err != nil && u.Busy() {
+		*err = errors.Join(*err, u.AbandonAll())
+	}
+}
+
+// AbandonAll abandons an interrupted upload: it waits for the stream, which may still write
+// to the entry's memory, unpins the lists being copied, and drops the entry.
+func (u *Uploader) AbandonAll() error {
 	err := u.stream.Synchronize()
 	u.sent()
-	if u.making = nil; e != nil {
+	if e := u.making; e != nil {
+		u.making = nil
 		u.d.cache.abandon(e)
 	}
 	return err

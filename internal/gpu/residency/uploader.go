@@ -7,6 +7,7 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/gpu/cuda"
 	"github.com/griffin-search/griffin/internal/invariant"
+	"github.com/griffin-search/griffin/internal/vfs"
 )
 
 // Uploader copies lists, lengths and bitmaps to a device, and builds images. Each lane has
@@ -165,13 +166,13 @@ func (u *Uploader) copyWords(dst cuda.Buffer[uint32], words []uint32) error {
 // Several goroutines fill slots, since one reads memory at a fifth of the bus speed.
 func (u *Uploader) copyBytes(dst cuda.Buffer[uint32], src []byte) error {
 	var chunks [copiers]chunk
+	var group invariant.Group
+	defer group.Wait() // a panic of fill below must not leave goroutines that write to slots
 	for at := 0; at < len(src); {
-		var group invariant.Group
 		n, from := 0, at
 		for ; n < copiers && at < len(src); n++ {
 			p, err := u.chunk((len(src) - at + 3) / 4)
 			if err != nil {
-				group.Wait()
 				return err
 			}
 			chunks[n] = p
@@ -206,7 +207,14 @@ func (u *Uploader) Upload(words []uint32) (cuda.Buffer[uint32], error) {
 	if err != nil {
 		return b, err
 	}
-	if err := errors.Join(u.copyWords(b, words), u.stream.Synchronize()); err != nil {
+	whole := false
+	defer func() {
+		if !whole { // panic
+			_ = u.d.Note(errors.Join(u.stream.Synchronize(), b.Free()))
+		}
+	}()
+	err = errors.Join(u.copyWords(b, words), u.stream.Synchronize())
+	if whole = true; err != nil {
 		return cuda.Buffer[uint32]{}, errors.Join(err, b.Free())
 	}
 	return b, nil
@@ -217,6 +225,11 @@ func (u *Uploader) Lengths(p *Shard, s *Segment, field base.FieldID) (cuda.Buffe
 	if p.ready[field].Load() {
 		return p.lengths[field], nil
 	}
+	return u.uploadLengths(p, s, field)
+}
+
+func (u *Uploader) uploadLengths(p *Shard, s *Segment, field base.FieldID) (_ cuda.Buffer[uint32], err error) {
+	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ready[field].Load() {
@@ -238,9 +251,6 @@ func (u *Uploader) count(words int) {
 
 // Busy reports whether a panic interrupted an upload.
 func (u *Uploader) Busy() bool { return u.making != nil || len(u.lists) > 0 }
-
-// AbandonAll abandons an interrupted upload.
-func (u *Uploader) AbandonAll() error { return u.abandon(u.making) }
 
 // Uploaded is the total size of the uploaded images in bytes.
 func (u *Uploader) Uploaded() int64 { return u.made }
