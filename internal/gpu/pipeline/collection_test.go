@@ -18,6 +18,7 @@ import (
 // collection is an index of several segments with deleted documents, and its Segments for a
 // View.
 type collection struct {
+	dir      string
 	snapshot *index.Snapshot
 	segments []Segment
 }
@@ -50,7 +51,7 @@ func newCollectionOf(tb testing.TB, rng *rand.Rand, numDocs, commits int, codecN
 		}
 	})
 	s := indextest.Snapshot(tb, ix)
-	c := &collection{snapshot: s}
+	c := &collection{dir: ix.Dir(), snapshot: s}
 	for i := range s.Segments {
 		v := &s.Segments[i]
 		c.segments = append(c.segments, Segment{Key: v.Name, NumDocs: v.NumDocs(), Base: v.Base, Live: v.Live.Words(), Segment: v.Segment})
