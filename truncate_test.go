@@ -211,3 +211,50 @@ func TestTruncatedOnGPU(t *testing.T) {
 		})
 	}
 }
+
+// TestTruncatedBesideAnotherIndex: indexes of a Runtime share the batches of a GPU. Searches of an
+// index with a truncated file fail; concurrent searches of another index are answered.
+func TestTruncatedBesideAnotherIndex(t *testing.T) {
+	skipWithoutMapping(t)
+	t.Setenv("GRIFFIN_CUDA_LIBRARY", gputest.Library(t).Path())
+	r := newTestRuntime(t, RuntimeOptions{
+		GPU: GPUOptions{Device: "0", Memory: MemorySize{Bytes: 8 << 20}}, Policy: PolicyGPU, Limits: &Limits{Running: 2, Waiting: 100},
+	})
+	sound := newTestIndexWith(t, truncationDocs()[:400], Settings{NoStored: true}, Options{Runtime: r})
+	queries := []string{"w2 w3", "+w4 +w2", "w5", "w7 w2 w6", "w8 w3"}
+	want := map[string][]Hit{}
+	for _, q := range queries {
+		// On the CPU, so that no list is on the GPU before.
+		a, err := sound.Search(t.Context(), Query{Text: q, Policy: PolicyCPU})
+		if err != nil || len(a.Hits) == 0 {
+			t.Fatal(a, err)
+		}
+		want[q] = a.Hits
+	}
+	dir := newTestIndexWith(t, truncationDocs()[:450], Settings{NoStored: true}, Options{}).ix.Dir()
+	damaged := openTruncated(t, dir, "seg-000001/postings", Options{Runtime: r})
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			for i := range 2 * len(queries) {
+				q := queries[(g+i)%len(queries)]
+				if g%2 == 0 {
+					if _, err := damaged.Search(t.Context(), Query{Text: q}); !damaged.check(q, err) {
+						t.Errorf("%s: a search reads no list", q)
+					}
+					continue
+				}
+				if a, err := sound.Search(t.Context(), Query{Text: q}); err != nil || !reflect.DeepEqual(a.Hits, want[q]) {
+					t.Errorf("%s, beside a truncated file: %+v, %v", q, a, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if a, err := sound.SearchBatch(t.Context(), []Query{{Text: "w2 w3"}, {Text: "w5"}}); err != nil || a[0].Err != nil || a[1].Err != nil || a[1].Traversal != "gpu" {
+		t.Errorf("batch: %+v, %v", a, err)
+	}
+	if _, err := damaged.SearchBatch(t.Context(), []Query{{Text: "w2 w3"}, {Text: "w5"}}); !damaged.check("batch", err) {
+		t.Error("a batch reads no list")
+	}
+}
