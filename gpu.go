@@ -7,17 +7,6 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// GPUStats count the work of GPUs since the Runtime was made: OnGPU and OnCPU, the
-// queries by the processor that answered them, and for each of Devices its lists in
-// memory and what was loaded, evicted and launched.
-type GPUStats = dispatch.GPUStats
-
-// DispatchStats count where the parts of searches ran since the Runtime was made:
-// CPUSteps, GPUSteps, and Migrations between the two. Pool describes the queues (nil:
-// there are none), Errors the relative errors of the predicted times, Bugs the panics of
-// background work.
-type DispatchStats = dispatch.Stats
-
 // ResultCacheStats describe the result cache of an Index.
 type ResultCacheStats struct {
 	// Hits counts searches whose answer was kept, Waits those that waited for an equal
@@ -35,15 +24,6 @@ type ResultCacheStats struct {
 	SizeBytes  int64 `json:"size_bytes"`
 	LimitBytes int64 `json:"limit_bytes"`
 }
-
-// GPUStats returns the counts. used is false if the Runtime has no GPU.
-func (r *Runtime) GPUStats() (stats GPUStats, used bool) {
-	g := r.dispatcher.GPU()
-	return g.Stats(), g != nil
-}
-
-// DispatchStats returns the counts.
-func (r *Runtime) DispatchStats() DispatchStats { return r.dispatcher.Stats() }
 
 // Runtime returns the Runtime that the Index uses.
 func (ix *Index) Runtime() *Runtime { return ix.runtime }

@@ -101,60 +101,6 @@ func (s Snippet) Mark(before, after string) string {
 	return b.String()
 }
 
-// Mode is the meaning of the words of a query without + and -.
-type Mode = plan.Mode
-
-// The modes. Their names are "or", "and", "and+or" and "saat".
-const (
-	// ModeOr, the default, finds documents with any of the words.
-	ModeOr = plan.ModeOr
-	// ModeAnd finds documents with all of the words.
-	ModeAnd = plan.ModeAnd
-	// ModeAndOr finds documents with all of the words or, if these are fewer than
-	// K plus Offset, with any.
-	ModeAndOr = plan.ModeAndOr
-	// ModeSaat finds documents with any of the words by impact-ordered lists, score
-	// at a time (Index.BuildImpacts makes the lists). Scores are sums of 8-bit
-	// impacts; their order is close to the order of ModeOr. The query is a bag of
-	// words of the default field, with boosts.
-	ModeSaat = plan.ModeSaat
-)
-
-// ParseMode returns the mode of a name.
-func ParseMode(name string) (Mode, error) { return plan.ParseMode(name) }
-
-// Trace tells how a query was answered, step by step, with counts and times:
-//
-//	Query string      // canonical text
-//	Notes []string    // what was left out, and why
-//	Steps []TraceStep // in the order in which they ran
-//
-// and the Mode that was asked for. Its String method formats it for a terminal,
-// and Total adds up the counts of the steps.
-type Trace = plan.Trace
-
-// TraceStep is one piece of the work:
-//
-//	Name      string      // "parse", "plan", "wait" (for a processor), "segment", "impacts",
-//	                      // "gpu", "intersect" (some lists of a conjunction), "given up"
-//	                      // (by the CPU, for a GPU to do) or "fetch"
-//	Processor string      // that did it: "cpu", or a GPU such as "gpu0"
-//	Segment   string      // of a "segment" step: which
-//	Traversal string      // the algorithm, of a step that searches
-//	Lists     []TraceList // posting lists read
-//	Start     time.Duration // since the query came
-//	Took      time.Duration
-//	Predicted time.Duration // what was expected of it; 0: nothing
-//
-// and its Mode (of ModeAndOr, the one tried), the counts PostingsDecoded,
-// PostingsScored, BlocksDecoded and BlocksSkipped, how many queries shared it (Batch),
-// what went over the bus (BusBytes), and what a GPU did (Device).
-type TraceStep = plan.Step
-
-// TraceList is a posting list that a step read: Field, Term, DocFreq (its
-// length) and Blocks.
-type TraceList = plan.ListTrace
-
 // Explanation is the score of one document for a query, part by part.
 type Explanation struct {
 	// Matches reports whether the query finds the document. If not, Score is 0, and
@@ -207,7 +153,7 @@ type ExplanationPart struct {
 
 // newExplanation returns the Explanation of a plan with notes.
 func newExplanation(e *plan.Explanation, notes []string) *Explanation {
-	out := &Explanation{Matches: e.Matches, Score: e.Score, Mode: e.Mode, Parts: make([]ExplanationPart, len(e.Parts)), Notes: notes}
+	out := &Explanation{Matches: e.Matches, Score: e.Score, Mode: Mode(e.Mode), Parts: make([]ExplanationPart, len(e.Parts)), Notes: notes}
 	for i := range e.Parts {
 		out.Parts[i] = ExplanationPart(e.Parts[i])
 	}

@@ -111,7 +111,7 @@ func (q *Query) check() error {
 // options returns the options of the planner.
 func (q *Query) options(cached bool) dispatch.Options {
 	return dispatch.Options{
-		Mode: q.Mode, K: q.K + q.Offset, Traversal: q.Traversal, Accumulators: q.Accumulators,
+		Mode: plan.Mode(q.Mode), K: q.K + q.Offset, Traversal: q.Traversal, Accumulators: q.Accumulators,
 		Budget: saat.Budget(q.Budget), Count: q.Count, Policy: dispatch.Policy(q.Policy), Cached: cached,
 	}
 }
@@ -163,7 +163,7 @@ type search struct {
 	sc       *scratch
 	query    *Query
 	began    time.Time
-	trace    *Trace
+	trace    *plan.Trace
 }
 
 // beginSearch takes a snapshot and a scratch; the caller releases them.
@@ -222,27 +222,27 @@ func (q *Query) parse(searcher *dispatch.Searcher, weighted bool) (node query.No
 
 // prepare parses and plans, in the memory of the scratch. notes are those of parse,
 // then the plan's. With cached, the answer may come from the result cache.
-func (s *search) prepare(plan *dispatch.Query, cached bool) (notes []string, err error) {
+func (s *search) prepare(q *dispatch.Query, cached bool) (notes []string, err error) {
 	began := time.Now()
 	node, notes, err := s.query.parse(s.searcher, s.snapshot.Options.Weighted())
 	if err != nil {
 		return nil, err
 	}
 	if s.query.Trace {
-		s.trace = &Trace{Query: node.String(), Mode: s.query.Mode, Began: s.began}
-		s.trace.AddStep("parse", time.Since(began))
+		s.trace = &plan.Trace{Query: node.String(), Mode: plan.Mode(s.query.Mode), Began: s.began}
+		s.trace.AddStep(StepParse, time.Since(began))
 		began = time.Now()
 	}
-	if err = s.searcher.PrepareInto(plan, s.sc.search, node, s.query.options(cached)); err != nil {
+	if err = s.searcher.PrepareInto(q, s.sc.search, node, s.query.options(cached)); err != nil {
 		return nil, err
 	}
-	notes = append(notes, plan.Notes()...)
+	notes = append(notes, q.Notes()...)
 	if s.trace != nil {
 		s.trace.Notes = notes
 		if s.index.results != nil {
 			s.trace.Notes = append(s.trace.Notes[:len(notes):len(notes)], "the trace bypasses the result cache")
 		}
-		s.trace.AddStep("plan", time.Since(began))
+		s.trace.AddStep(StepPlan, time.Since(began))
 	}
 	return notes, nil
 }
@@ -264,7 +264,7 @@ func (s *search) run(ctx context.Context) (*Results, error) {
 		return nil, err
 	}
 	if s.trace != nil {
-		s.trace.AddStep("fetch", time.Since(began))
+		s.trace.AddStep(StepFetch, time.Since(began))
 	}
 	r := s.results(plan, &answer, hits, notes)
 	return &r, nil
@@ -273,8 +273,8 @@ func (s *search) run(ctx context.Context) (*Results, error) {
 // results returns the Results of an answer with its loaded hits.
 func (s *search) results(q *dispatch.Query, answer *plan.Answer, hits []Hit, notes []string) Results {
 	return Results{
-		Query: q.Query().String(), Hits: hits, Mode: answer.Mode, Traversal: answer.Traversal, Notes: notes,
-		Missed: answer.Missed.Float64(), Matches: answer.Matches, NumDocs: s.snapshot.NumLive, Cached: answer.Cached, Trace: s.trace,
+		Query: q.Query().String(), Hits: hits, Mode: Mode(answer.Mode), Traversal: answer.Traversal, Notes: notes,
+		Missed: answer.Missed.Float64(), Matches: answer.Matches, NumDocs: s.snapshot.NumLive, Cached: answer.Cached, Trace: newTrace(s.trace),
 	}
 }
 

@@ -113,4 +113,4 @@ func Formats() []string { return corpus.Formats() }
 
 // Traversals returns the names of the algorithms that flat queries of a mode
 // can run on, sorted.
-func Traversals(m Mode) []string { return plan.Traversals(m) }
+func Traversals(m Mode) []string { return plan.Traversals(plan.Mode(m)) }

@@ -62,7 +62,7 @@ func (ix *Index) Train(ctx context.Context, queries []query.Node, o TrainOptions
 	report := TrainReport{Queries: r.Queries, Train: r.Train}
 	for _, t := range r.Trees {
 		report.Trees = append(report.Trees, TrainedTree{
-			Processor: t.Processor, Mode: t.Mode, Queries: t.Queries, Tested: t.Tested, Leaves: t.Leaves, Error: t.Error, ModelError: t.Model,
+			Processor: t.Processor, Mode: Mode(t.Mode), Queries: t.Queries, Tested: t.Tested, Leaves: t.Leaves, Error: t.Error, ModelError: t.Model,
 		})
 	}
 	ix.runtime.measured.Store(ix.runtime.dispatcher.Costs().Calibrated())

@@ -118,7 +118,7 @@ func (a *app) bench(ctx context.Context, o benchOptions, dir string) error {
 	b := &benchmark{
 		options: o, recorder: latency.NewRecorder(len(topics), o.runs), began: time.Now(), ran: map[string]int{},
 		exec: dispatch.Options{
-			Mode: mode, K: o.k, Traversal: o.traversal,
+			Mode: plan.Mode(mode), K: o.k, Traversal: o.traversal,
 			Accumulators: o.accumulators, Budget: saat.Budget{Postings: o.rho.postings, Time: o.rho.time},
 		},
 		result: benchResult{

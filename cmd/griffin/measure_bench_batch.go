@@ -105,11 +105,8 @@ func (a *app) benchBatches(ctx context.Context, b *benchmark, dir string, topics
 		b.fields = append(b.fields, stats.Fields[i].Name)
 	}
 	_, b.hasGPU = ix.Runtime().GPUStats()
-	b.gpuStats = func() dispatch.GPUStats {
-		s, _ := ix.Runtime().GPUStats()
-		return s
-	}
-	b.dispatchStats = ix.Runtime().DispatchStats
+	b.gpuStats = func() dispatch.GPUStats { return gpuStatsOf(ix.Runtime()) }
+	b.dispatchStats = func() dispatch.Stats { return dispatchStatsOf(ix.Runtime()) }
 	if err := b.parse(topics); err != nil {
 		return err
 	}
@@ -140,7 +137,7 @@ func (b *benchmark) countWork(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("query %s: %w", b.ids[i], err)
 		}
-		b.result.Work.Add(r.Trace.Total())
+		b.result.Work.Add(plan.Work(r.Trace.Total()))
 		if len(r.Hits) == 0 {
 			b.result.NoResult++
 		}

@@ -155,7 +155,7 @@ func (a *app) policies(ctx context.Context, o policiesOptions, dir string) error
 	} else if err := a.warm(ctx, o.resident, mode == griffin.ModeSaat, warmerOf(gpu, snapshot)); err != nil {
 		return err
 	}
-	p := policyMeasuring{app: a, policiesOptions: &o, policies: policies, snapshot: snapshot, dispatcher: d, mode: mode}
+	p := policyMeasuring{app: a, policiesOptions: &o, policies: policies, snapshot: snapshot, dispatcher: d, mode: plan.Mode(mode)}
 	m, interrupted := p.measure(ctx, topics)
 	if m == nil {
 		return interrupted
@@ -285,7 +285,7 @@ func (m *policyMeasuring) ownSearcher(ctx context.Context, p dispatch.Policy) (r
 		return regret.OwnSearcher{}, errors.Join(err, gpu.Close())
 	}
 	// Its notes would repeat the notes of the first GPU.
-	if _, _, err := m.bring(ctx, m.resident, m.mode == griffin.ModeSaat, warmerOf(gpu, m.snapshot)); err != nil && !dispatch.IsGPUError(err) {
+	if _, _, err := m.bring(ctx, m.resident, m.mode == plan.ModeSaat, warmerOf(gpu, m.snapshot)); err != nil && !dispatch.IsGPUError(err) {
 		return regret.OwnSearcher{}, errors.Join(err, d.Close())
 	}
 	s := dispatch.NewSearcher(m.snapshot, nil)

@@ -13,6 +13,7 @@ import (
 	"github.com/griffin-search/griffin"
 	"github.com/griffin-search/griffin/internal/calibrate"
 	"github.com/griffin-search/griffin/internal/dispatch"
+	"github.com/griffin-search/griffin/internal/plan"
 	"github.com/griffin-search/griffin/internal/vfs"
 	"github.com/griffin-search/griffin/query"
 	"github.com/griffin-search/griffin/trec"
@@ -148,7 +149,7 @@ func printTrained(con *console, r *trainResult) {
 	con.printf("%s%-4s %-4s %8s %8s %7s %9s %9s %9s%s\n", st.bold, "", "mode", "trained", "tested", "leaves", "tree", "model", "Ding", st.reset)
 	for _, t := range r.Trees {
 		paper := "-"
-		if t.Mode == griffin.ModeAnd {
+		if t.Mode == plan.ModeAnd {
 			paper = percentOf(r.Paper[t.Processor])
 		}
 		tree, model := percentOf(t.Error), percentOf(t.Model)

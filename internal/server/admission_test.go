@@ -371,14 +371,14 @@ func TestMetricsOfDispatcher(t *testing.T) {
 		return griffin.ResultCacheStats{Hits: 30, Waits: 2, Misses: 10, Entries: 9, SizeBytes: 900, LimitBytes: 1000, Evictions: 4, Invalidations: 5}, true
 	}
 	b.dispatch = func() griffin.DispatchStats {
-		pool := &sched.Stats{Stolen: 3, Failed: 1, Cancelled: 2, Open: 6}
+		pool := &griffin.PoolStats{Stolen: 3, Failed: 1, Cancelled: 2, Open: 6}
 		pool.Shed[griffin.ReasonQueueFull], pool.Shed[griffin.ReasonTooLate], pool.Shed[griffin.ReasonExpired] = 7, 8, 9
 		p := &pool.Places[sched.GPU]
 		p.Servers, p.Running, p.Queued, p.Wait, p.Batches, p.Jobs, p.QueueTime = 2, 1, 5, 3*time.Millisecond, 11, 40, 4*time.Second
 		p.Waits[0], p.Waits[2], p.Waits[sched.NumWaits-1] = 30, 9, 1
 		return griffin.DispatchStats{
 			Policy: "cost", CPUSteps: 100, GPUSteps: 50, Migrations: 12, GivenUp: 7, Bugs: 13, Pool: pool,
-			Errors: []cost.ClassError{{Kind: cost.CPUOr, From: 100 * time.Microsecond, Count: 4, Mean: 0.25, Bias: -0.125, Correction: 1.5}},
+			Errors: []griffin.PredictionError{{Kind: cost.CPUOr.String(), From: 100 * time.Microsecond, Count: 4, Mean: 0.25, Bias: -0.125, Correction: 1.5}},
 		}
 	}
 	metrics := get(t, newHandler(Options{Logger: quiet()}, b), "/metrics").Body.String()

@@ -101,7 +101,7 @@ func (c dispatchCollector) Collect(ch chan<- prometheus.Metric) {
 }
 
 // collectPlace sends the samples of one processor.
-func collectPlace(ch chan<- prometheus.Metric, p *sched.PlaceStats, name string) {
+func collectPlace(ch chan<- prometheus.Metric, p *griffin.PlaceStats, name string) {
 	send := sendTo(ch)
 	send(queuedDesc, prometheus.GaugeValue, float64(p.Queued), name)
 	send(runningDesc, prometheus.GaugeValue, float64(p.Running), name)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/griffin-search/griffin/internal/plan"
+	"github.com/griffin-search/griffin"
 )
 
 // Kind is the kind of a lane.
@@ -53,7 +53,7 @@ type Bar struct {
 }
 
 // Of returns the timeline of a trace, nil if it has no steps.
-func Of(t *plan.Trace) *Chart {
+func Of(t *griffin.Trace) *Chart {
 	if t == nil || len(t.Steps) == 0 {
 		return nil
 	}
@@ -62,7 +62,7 @@ func Of(t *plan.Trace) *Chart {
 		s := &t.Steps[i]
 		kind, name := CPU, s.Processor
 		switch {
-		case s.Name == "wait":
+		case s.Name == griffin.StepWait:
 			kind, name = Wait, string(Wait)
 		case s.Processor != string(CPU):
 			kind = GPU
@@ -85,7 +85,7 @@ func Of(t *plan.Trace) *Chart {
 
 // bus returns a step's transfer: loaded lists have a time of their own; data
 // that kernels read over the bus is transferred while they run.
-func bus(s *plan.Step) Bar {
+func bus(s *griffin.TraceStep) Bar {
 	b := Bar{Label: Bytes(s.BusBytes), Start: s.Start, Took: s.Took, Within: true}
 	if s.Device != nil && s.Device.Bringing > 0 {
 		b.Took, b.Within = min(s.Device.Bringing, s.Took), false

@@ -2,7 +2,7 @@
 // lanes for the processors, for waiting and for the bus between them. A bar shows
 // the measured time of a step; its prediction stands beside it.
 //
-// [Of] creates a Chart from a plan.Trace; [Chart.Text] draws it for a terminal or a
+// [Of] creates a Chart from a griffin.Trace; [Chart.Text] draws it for a terminal or a
 // file. The search page (package server) draws the same Chart as SVG.
 //
 // A Chart is immutable and safe for concurrent use.

@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/griffin-search/griffin/internal/plan"
+	"github.com/griffin-search/griffin"
 )
 
 var update = flag.Bool("update", false, "write the output of Text to testdata")
@@ -17,16 +17,16 @@ const us = time.Microsecond
 
 // sample is a query that waited, moved from the GPU to the CPU, and transferred
 // lists in both directions.
-func sample() *plan.Trace {
-	return &plan.Trace{Migrations: 1, Steps: []plan.Step{
+func sample() *griffin.Trace {
+	return &griffin.Trace{Migrations: 1, Steps: []griffin.TraceStep{
 		{Name: "parse", Processor: "cpu", Took: 4 * us},
 		{Name: "plan", Processor: "cpu", Start: 4 * us, Took: 11 * us},
 		{Name: "wait", Processor: "gpu", Start: 15 * us, Took: 30 * us},
 		{
 			Name: "intersect", Processor: "gpu0", Start: 45 * us, Took: 120 * us, Predicted: 100 * us, BusBytes: 1_230_000,
-			Device: &plan.DeviceTrace{Bringing: 60 * us},
+			Device: &griffin.TraceDevice{Bringing: 60 * us},
 		},
-		{Name: "intersect", Processor: "gpu0", Start: 165 * us, Took: 25 * us, Predicted: 40 * us, BusBytes: 64_000, Device: &plan.DeviceTrace{}},
+		{Name: "intersect", Processor: "gpu0", Start: 165 * us, Took: 25 * us, Predicted: 40 * us, BusBytes: 64_000, Device: &griffin.TraceDevice{}},
 		{Name: "intersect", Processor: "cpu", Start: 190 * us, Took: 50 * us, Predicted: 70 * us},
 		{Name: "fetch", Processor: "cpu", Start: 240 * us, Took: 150 * us},
 	}}
@@ -71,7 +71,7 @@ func TestText(t *testing.T) {
 
 // TestTextIsToScale: bars begin and end where the steps do, within a column.
 func TestTextIsToScale(t *testing.T) {
-	c := Of(&plan.Trace{Steps: []plan.Step{
+	c := Of(&griffin.Trace{Steps: []griffin.TraceStep{
 		{Name: "a", Processor: "cpu", Took: 250 * us},
 		{Name: "b", Processor: "cpu", Start: 250 * us, Took: 500 * us},
 		{Name: "c", Processor: "cpu", Start: 750 * us, Took: 250 * us},
@@ -112,10 +112,10 @@ func TestChart(t *testing.T) {
 	if got, want := c.Lanes[2].Bars[1].Describe(&c.Lanes[2]), "64 KB over the bus while the step at 165 µs ran"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if Of(nil) != nil || Of(&plan.Trace{}) != nil {
+	if Of(nil) != nil || Of(&griffin.Trace{}) != nil {
 		t.Error("a chart without steps")
 	}
-	if c := Of(&plan.Trace{Steps: []plan.Step{{Name: "parse", Processor: "cpu"}}}); c.End <= 0 || c.Text(Style{}) == "" {
+	if c := Of(&griffin.Trace{Steps: []griffin.TraceStep{{Name: "parse", Processor: "cpu"}}}); c.End <= 0 || c.Text(Style{}) == "" {
 		t.Errorf("a step without time: %+v", c)
 	}
 }
