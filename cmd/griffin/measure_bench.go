@@ -14,6 +14,7 @@ import (
 	"github.com/griffin-search/griffin"
 	"github.com/griffin-search/griffin/internal/dispatch"
 	"github.com/griffin-search/griffin/internal/latency"
+	"github.com/griffin-search/griffin/internal/plan"
 	"github.com/griffin-search/griffin/internal/saat"
 	"github.com/griffin-search/griffin/internal/simd"
 	"github.com/griffin-search/griffin/trec"
@@ -117,7 +118,7 @@ func (a *app) bench(ctx context.Context, o benchOptions, dir string) error {
 	}
 	b := &benchmark{
 		options: o, recorder: latency.NewRecorder(len(topics), o.runs), began: time.Now(), ran: map[string]int{},
-		exec: dispatch.Options{
+		planning: dispatch.Options{
 			Mode: plan.Mode(mode), K: o.k, Traversal: o.traversal,
 			Accumulators: o.accumulators, Budget: saat.Budget{Postings: o.rho.postings, Time: o.rho.time},
 		},

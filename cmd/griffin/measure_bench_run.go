@@ -27,7 +27,7 @@ import (
 // benchmark measures a query log on an index.
 type benchmark struct {
 	options  benchOptions
-	exec     dispatch.Options
+	planning dispatch.Options
 	index    *griffin.Index     // of batches that are planned in the measured time; else nil
 	searcher *dispatch.Searcher // of the others
 	fields   []string           // that queries can name
@@ -81,7 +81,7 @@ func (b *benchmark) measure(ctx context.Context, analyzer string) error {
 	}
 	if b.options.prepared {
 		for i := range b.nodes {
-			plan, err := b.searcher.Prepare(workers[0].scratch, b.nodes[i], b.exec)
+			plan, err := b.searcher.Prepare(workers[0].scratch, b.nodes[i], b.planning)
 			if err != nil {
 				return fmt.Errorf("query %s: %w", b.ids[i], err)
 			}
@@ -230,7 +230,7 @@ func (w *benchWorker) answer(ctx context.Context, i int) (plan.Answer, error) {
 	if w.plans != nil {
 		return w.plans[i].Run(ctx, w.scratch, w.hits)
 	}
-	if err := w.searcher.PrepareInto(&w.plan, w.scratch, w.nodes[i], w.exec); err != nil {
+	if err := w.searcher.PrepareInto(&w.plan, w.scratch, w.nodes[i], w.planning); err != nil {
 		return plan.Answer{}, err
 	}
 	return w.plan.Run(ctx, w.scratch, w.hits)
