@@ -6,10 +6,9 @@ import (
 	"time"
 )
 
-// Bandwidth measures the memory read bandwidth of the given number of threads in bytes a
-// second. Each thread reads its own sizeBytes sequentially; the result is the best of
-// several passes. Compare it with BatchResult.Traffic. sizeBytes should be several times
-// the last-level cache.
+// Bandwidth measures memory read bandwidth in bytes a second: the best of several passes, each
+// thread reading its own sizeBytes sequentially. Compare it with BatchResult.Traffic; sizeBytes
+// should be several last-level caches.
 func Bandwidth(threads, sizeBytes int) float64 {
 	buffers := make([][]byte, threads)
 	for i := range buffers {
@@ -24,7 +23,7 @@ func Bandwidth(threads, sizeBytes int) float64 {
 		var wg sync.WaitGroup
 		start := time.Now()
 		for _, b := range buffers {
-			// IndexByte compares whole vectors, faster than memory delivers them.
+			// IndexByte is faster than memory.
 			wg.Go(func() { _ = bytes.IndexByte(b, 2) })
 		}
 		wg.Wait()

@@ -11,31 +11,31 @@ import (
 	"github.com/griffin-search/griffin/internal/invariant"
 )
 
-// Batch answers many queries, one query per thread: Trotman and Crane, §7. Each worker
-// takes the next query from an atomic counter, so all workers end at about the same time.
+// Batch answers queries, one per thread (Trotman and Crane, §7); workers take the next from an
+// atomic counter, so all end at about the same time.
 type Batch struct {
 	Queries []Query
-	// Engines are the workers, one for each thread.
+	// Engines are the workers, one per thread.
 	Engines []*Engine
-	// OnResult, if set, is called with each result, concurrently. Its hits are valid until
-	// it returns.
+	// OnResult, if set, is called with each result, concurrently; hits are valid until it
+	// returns.
 	OnResult func(query int, r *Result, took time.Duration)
 }
 
 // BatchResult holds the measurements of Run.
 type BatchResult struct {
 	Elapsed time.Duration
-	// Work is the sum over the queries; Width and NumAccumulators are 0.
+	// Work sums the queries; Width and NumAccumulators are 0.
 	Work Stats
-	// Traffic is the sum of Stats.Traffic over the queries.
+	// Traffic sums Stats.Traffic.
 	Traffic int64
 }
 
-// QueriesPerSecond returns the throughput of a batch of n queries.
+// QueriesPerSecond is the throughput for n queries.
 func (r *BatchResult) QueriesPerSecond(n int) float64 { return float64(n) / r.Elapsed.Seconds() }
 
-// Run answers all queries once. A worker stops at the first query that fails; the error
-// joins the errors of all workers.
+// Run answers all queries once. A worker stops at its first failed query; the error joins all
+// workers'.
 func (b *Batch) Run(ctx context.Context) (BatchResult, error) {
 	var next atomic.Int64
 	var wg invariant.Group

@@ -12,8 +12,8 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
-// In a damaged list, a document may occur under several impacts. Its sum may then exceed
-// the list's highest impact and the width of the accumulators.
+// A damaged list may have a document under several impacts, whose sum exceeds the highest
+// impact and the accumulators' width.
 func TestDocumentOfSeveralImpacts(t *testing.T) {
 	fs := vfstest.NewMem()
 	w, err := impact.Create(fs, "impacts", impact.Options{NumDocs: 700, Ranking: impact.Ranking{Name: impact.RankingExternal}, BitmapBits: -1})

@@ -10,8 +10,7 @@ import (
 	"github.com/griffin-search/griffin/internal/impact"
 )
 
-// Engine answers queries, one at a time, with one Variant. New creates it; the zero value
-// is not usable.
+// Engine answers queries, one at a time, with the Variant given to New.
 type Engine struct {
 	variant Variant
 	name    string // of the variant
@@ -31,9 +30,9 @@ type Engine struct {
 	windowBytes int // bytes of a window's accumulators; a multiple of 4*accumulate.Line
 }
 
-// New returns an engine. The error wraps base.ErrBadInput. The engine allocates
-// accumulators at its first query: 1, 2 or 4 bytes per document. Static accumulators are
-// always MaxStaticDocs; the operating system backs only the used part.
+// New returns an engine. An error wraps base.ErrBadInput. The first query allocates
+// accumulators: 1, 2 or 4 bytes per document, or MaxStaticDocs if static, of which the
+// operating system backs only the used part.
 func New(v Variant) (*Engine, error) {
 	if err := v.normalise(); err != nil {
 		return nil, err
@@ -45,19 +44,18 @@ func New(v Variant) (*Engine, error) {
 	return e, nil
 }
 
-// Variant returns the variant, with defaults filled in.
+// Variant returns the variant with defaults filled in.
 func (e *Engine) Variant() Variant { return e.variant }
 
-// Name returns the variant's name, Variant.String, without allocating.
+// Name returns Variant.String without allocating.
 func (e *Engine) Name() string { return e.name }
 
-// Counters returns the counts of a Counted variant since New.
+// Counters returns a Counted variant's counts since New.
 func (e *Engine) Counters() Counters { return e.counters }
 
-// Search answers a query and appends the hits to dst[:0]. It returns ctx's error if ctx
-// ends, an error that wraps base.ErrCorrupt if a list is damaged, and an error that wraps
-// base.ErrBadInput if scores could exceed 32 bits (with a heap: 16), or if the index has
-// too many documents for static accumulators (MaxStaticDocs).
+// Search appends the hits to dst[:0]. It returns ctx's error, or wraps base.ErrCorrupt if a
+// list is damaged, base.ErrBadInput if scores could exceed 32 bits (with a heap: 16) or the
+// index MaxStaticDocs static accumulators.
 func (e *Engine) Search(ctx context.Context, q *Query, dst []base.Hit) (Result, error) {
 	e.stats, e.complete = Stats{}, true
 	if err := ctx.Err(); err != nil {
@@ -99,7 +97,6 @@ func (e *Engine) count(seg *segment) {
 	e.stats.Bytes += int64(len(seg.Bytes))
 }
 
-// finished records and reports whether all segments were processed.
 func (e *Engine) finished(in *input) bool {
 	e.complete = e.stats.Postings == in.postings
 	return e.complete
@@ -122,11 +119,10 @@ func (e *Engine) meter(q *Query) meter {
 	return m
 }
 
-// lookEvery is the approximate number of postings between two clock readings: some
-// microseconds.
+// lookEvery postings, some microseconds, pass between two clock readings.
 const lookEvery = 4096
 
-// allows reports whether a segment fits into the budget, and subtracts its postings.
+// allows subtracts a segment that fits from the budget.
 func (m *meter) allows(seg *segment) bool {
 	n := int64(seg.Count)
 	if n > m.postings {

@@ -34,8 +34,8 @@ func payloads(t testing.TB) [][]byte {
 	return out
 }
 
-// FuzzSearch searches files with valid checksums and arbitrary content: hits or an error. A
-// valid file must still work afterwards.
+// Valid checksums, arbitrary content: hits or an error. A valid file must still work
+// afterwards.
 func FuzzSearch(f *testing.F) {
 	for i, p := range payloads(f) {
 		f.Add(p, uint32(20*i), byte(0), byte(i))

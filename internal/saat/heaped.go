@@ -14,33 +14,29 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/accumulate"
 )
 
-// MaxStaticDocs is the maximum number of documents of an index for static accumulators:
-// more than .GOV2 has.
+// MaxStaticDocs bounds an index for static accumulators: more than .GOV2 has.
 const MaxStaticDocs = 1 << 25
 
-// maxStaticPages is the number of pages of MaxStaticDocs accumulators or fewer.
+// For MaxStaticDocs accumulators or fewer.
 const maxStaticPages = 1 << 14
 
-// heapAccumulators are 16-bit accumulators that keep the top k in a heap while they are
-// filled: Trotman and Crane, §5 and §6. loops_generated.go implements them.
+// heapAccumulators are 16-bit accumulators that keep the top k in a heap while they are filled
+// (Trotman and Crane, §5 and §6; loops_generated.go).
 //
-// We differ: the heap holds DocIDs instead of pointers to accumulators, which takes the
-// same number of loads with arrays; and it is in the total order of results, while the
-// paper does not order ties.
+// We differ: the heap holds DocIDs instead of pointers, with as many loads for arrays, in the
+// total order of results, while the paper does not order ties.
 type heapAccumulators interface {
-	// reset zeroes the accumulators of numDocs documents and empties the heap, for k >= 1
-	// hits.
+	// reset zeroes numDocs accumulators and empties the heap, for k >= 1 hits.
 	reset(numDocs, k int)
-	// add adds score to the accumulators of documents, all below numDocs.
+	// All docIDs are below numDocs.
 	add(v *Variant, docIDs []uint32, score uint16)
-	// value returns the accumulator of a document in the heap.
+	// docID must be in the heap.
 	value(docID uint32) uint16
 	top() *topHeap
 }
 
-// topHeap is a binary heap of DocIDs with the last in the order of results at the root.
-// Until it is full, it is filled from the end, and heap[0] is a non-existent document with
-// accumulator 0.
+// topHeap is a binary heap of DocIDs with the last result at the root. It is filled from the
+// end; until it is full, heap[0] is a non-existent document with accumulator 0.
 type topHeap struct {
 	heap     []uint32
 	needed   int // number of free entries
@@ -49,14 +45,14 @@ type topHeap struct {
 
 func (t *topHeap) top() *topHeap { return t }
 
-// resetHeap empties the heap. none is the non-existent document.
+// none is the non-existent document.
 func (t *topHeap) resetHeap(k int, none uint32) {
 	t.heap = slices.Grow(t.heap[:0], k)[:k]
 	t.heap[0] = none
 	t.needed = k
 }
 
-// pageShift returns the logarithm of the page size 2^floor(log2 sqrt(numDocs)).
+// The page size is 2^floor(log2 sqrt(numDocs)).
 func pageShift(numDocs int) uint32 {
 	return uint32(max(bits.Len(uint(numDocs))-1, 0) / 2)
 }
@@ -128,7 +124,6 @@ func (h *heaped) search(ctx context.Context, e *Engine, q *Query, dst []base.Hit
 	if in.bound > math.MaxUint16 {
 		return nil, fmt.Errorf("accumulators %s have 16 bits, and a document could score %d: use %s: %w", h.variant.Accumulators, in.bound, Windowed, base.ErrBadInput)
 	}
-	// There are at most NumDocs hits.
 	if err := h.begin(x.NumDocs(), min(q.K, x.NumDocs())); err != nil {
 		return nil, err
 	}
@@ -154,7 +149,7 @@ func (h *heaped) search(ctx context.Context, e *Engine, q *Query, dst []base.Hit
 	return h.appendHits(dst), nil
 }
 
-// add adds a segment, 128 documents at a time.
+// 128 documents at a time.
 func (h *heaped) add(e *Engine, x *impact.Index, seg *segment) error {
 	score := uint16(seg.score)
 	switch seg.Form {

@@ -27,8 +27,7 @@ type head struct {
 	at, end int32
 }
 
-// open reads the directories of the query's lists. The error wraps base.ErrCorrupt, or
-// base.ErrBadInput if scores could exceed 32 bits.
+// The error wraps base.ErrCorrupt, or base.ErrBadInput if scores could exceed 32 bits.
 func (in *input) open(q *Query) error {
 	in.segments, in.ends, in.bound, in.postings = in.segments[:0], in.ends[:0], 0, 0
 	for i := range q.Terms {
@@ -56,8 +55,7 @@ func (in *input) open(q *Query) error {
 	return nil
 }
 
-// kth returns a score that at least k documents reach: the best k-th score of a single
-// list, or 0 if none is known.
+// kth returns a score that at least k documents reach: the best k-th score of a list, or 0.
 func (in *input) kth(k int) uint32 {
 	best := uint32(0)
 	from := 0
@@ -74,8 +72,8 @@ func (in *input) kth(k int) uint32 {
 	return best
 }
 
-// begin makes next return the segments of all terms in score-at-a-time order: by decreasing
-// score, then in the order of terms.
+// begin makes next return all segments in score-at-a-time order: by decreasing score, then
+// term.
 func (in *input) begin() {
 	in.heap = in.heap[:0]
 	from := 0
@@ -111,7 +109,7 @@ func (in *input) down(i int) {
 	in.heap[i] = h
 }
 
-// next returns the next segment without removing it, or nil after the last.
+// next does not remove the segment; nil after the last.
 func (in *input) next() *segment {
 	if len(in.heap) == 0 {
 		return nil
@@ -119,7 +117,7 @@ func (in *input) next() *segment {
 	return &in.segments[in.heap[0].at]
 }
 
-// take removes the segment that next returns.
+// take removes next's segment.
 func (in *input) take() {
 	top := &in.heap[0]
 	if top.at++; top.at < top.end {
@@ -134,8 +132,7 @@ func (in *input) take() {
 	}
 }
 
-// missed bounds the contribution of the remaining segments to a document's score: one
-// segment of each list.
+// missed bounds a document's remaining contribution: one segment of each list.
 func (in *input) missed() base.Score {
 	sum := base.Score(0)
 	for _, h := range in.heap {

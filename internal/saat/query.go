@@ -9,25 +9,23 @@ import (
 	"github.com/griffin-search/griffin/internal/impact"
 )
 
-// Term is a list of a query with the weight of its impacts.
+// Term is a list with the weight of its impacts.
 type Term struct {
 	List   impact.List
 	Weight uint32 // at least 1
 }
 
-// Query asks for the documents with the highest sums, over the terms, of weight times
-// impact.
+// Query asks for the highest sums of weight times impact.
 type Query struct {
-	// Index holds the lists of the terms.
 	Index *impact.Index
 	Terms []Term
-	// K is the number of hits, >= 0.
+	// K >= 0 is the number of hits.
 	K int
 	Budget
 }
 
-// NewQuery returns the query for words. The weight of a word is its number of occurrences;
-// words without a list are skipped. The error wraps base.ErrCorrupt.
+// NewQuery weights words by their number of occurrences and skips those without a list. The
+// error wraps base.ErrCorrupt.
 func NewQuery(x *impact.Index, words []string, k int) (Query, error) {
 	q := Query{Index: x, K: k}
 	for i, word := range words {
@@ -52,15 +50,15 @@ func NewQuery(x *impact.Index, words []string, k int) (Query, error) {
 	return q, nil
 }
 
-// Budget bounds the work of a query: Lin and Trotman, "Anytime ranking for impact-ordered
-// indexes", ICTIR 2015. The zero value is unlimited. With a budget, segments are processed
-// in score-at-a-time order, for any Variant.
+// Budget bounds the work of a query (Lin and Trotman, "Anytime ranking for impact-ordered
+// indexes", ICTIR 2015); zero is unlimited. Segments are then processed in score-at-a-time
+// order, for any Variant.
 type Budget struct {
-	// Postings (rho) is the maximum number of postings to process; 0: all. The first
-	// segment that would exceed it ends the query.
+	// Postings (rho) is the maximum to process; 0: all. The first segment that would exceed it
+	// ends the query.
 	Postings int64
-	// Time is the maximum time for processing segments; 0: unlimited. It is checked between
-	// segments, every few thousand postings; a segment that has begun is completed.
+	// Time bounds the processing of segments; 0: unlimited. It is checked between segments,
+	// every few thousand postings.
 	Time time.Duration
 }
 
@@ -68,16 +66,16 @@ func (b *Budget) limited() bool { return b.Postings > 0 || b.Time > 0 }
 
 // Result is the answer to a query.
 type Result struct {
-	// Hits are the best K, best first. Their scores are sums of weight*impact.
+	// Hits are the best K, best first, with sums of weight*impact.
 	Hits []base.Hit
-	// Complete means that all segments were processed. Otherwise, Missed is the maximum by
-	// which any document's true score exceeds its sum, whether it is among the hits or not.
+	// Complete means that all segments were processed. Otherwise any document's true score
+	// exceeds its sum by at most Missed.
 	Complete bool
 	Missed   base.Score
 	Stats
 }
 
-// Stats describes the work for a query.
+// Stats is a query's work.
 type Stats struct {
 	Postings        int64 // added
 	PostingsLeft    int64 // not added because of the budget
@@ -88,6 +86,6 @@ type Stats struct {
 	NumAccumulators int   // number of documents of the index, rounded up
 }
 
-// Traffic returns the minimum data transfer of the query between the processor and its
-// memory or caches, in bytes: segments read, and accumulators read and written once.
+// Traffic is the query's minimum data transfer in bytes: segments read, and accumulators read
+// and written once.
 func (s *Stats) Traffic() int64 { return s.Bytes + 2*int64(s.NumAccumulators)*int64(s.Width)/8 }

@@ -29,7 +29,7 @@ type lists struct {
 	plain map[string][]impact.Posting
 }
 
-// randomLists returns n lists of all densities, with impacts up to maxImpact.
+// Lists have all densities and impacts up to maxImpact.
 func randomLists(t testing.TB, rng *rand.Rand, numDocs, n, maxImpact int, o impact.Options) *lists {
 	t.Helper()
 	fs := vfstest.NewMem()
@@ -122,7 +122,7 @@ func variants() []Variant {
 	return out
 }
 
-// newEngine returns an engine with small windows, so that small collections have several.
+// Small windows: small collections have several.
 func newEngine(t testing.TB, v Variant) *Engine {
 	t.Helper()
 	e, err := New(v)
@@ -131,8 +131,7 @@ func newEngine(t testing.TB, v Variant) *Engine {
 	return e
 }
 
-// TestAllVariants compares every variant with the oracle, with a random codec, form, k and
-// weights (hence widths) for each collection.
+// Each collection has a random codec, form, k and weights (hence widths).
 func TestAllVariants(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 1))
 	engines := map[string]*Engine{}
@@ -169,8 +168,7 @@ func TestAllVariants(t *testing.T) {
 	}
 }
 
-// TestLevelsAndWidths compares the variants with kernels at every SIMD level, with weights
-// that need each width of accumulators.
+// Weights need each width of accumulators.
 func TestLevelsAndWidths(t *testing.T) {
 	simdtest.EachLevel(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(12, 2))
@@ -197,7 +195,7 @@ func TestLevelsAndWidths(t *testing.T) {
 	})
 }
 
-// The bound of the query determines the width: at 255 it is 8 bits, at 256 it is 16.
+// A bound of 255 takes 8 bits, of 256 takes 16.
 func TestWidthIsTheNarrowestThatHolds(t *testing.T) {
 	fs := vfstest.NewMem()
 	w, err := impact.Create(fs, "impacts", impact.Options{NumDocs: 100, Ranking: impact.Ranking{Name: impact.RankingExternal}})
@@ -249,7 +247,7 @@ func TestWidthIsTheNarrowestThatHolds(t *testing.T) {
 	}
 }
 
-// partial sums up the segments within a budget of postings.
+// Segments within rho postings.
 func (l *lists) partial(t testing.TB, q *Query, weights map[string]uint32, rho int64) (sums map[base.DocID]base.Score) {
 	t.Helper()
 	type piece struct {
@@ -368,7 +366,7 @@ func TestCounters(t *testing.T) {
 			postings += uint64(r.Postings)
 		}
 		c1, c2 := e1.Counters(), e2.Counters()
-		// Both algorithms change the heap in the same way; only their comparisons differ.
+		// Only the comparisons of the algorithms differ.
 		if c1 != c2 {
 			t.Errorf("%s: Algorithm 1 counts %+v, Algorithm 2 %+v", name, c1, c2)
 		}
@@ -417,7 +415,7 @@ func (c *endingContext) Err() error {
 	return nil
 }
 
-// A failed query does not affect the next one.
+// A failed query does not affect the next.
 func TestSearchAfterFailure(t *testing.T) {
 	rng := rand.New(rand.NewPCG(18, 8))
 	l := randomLists(t, rng, 4000, 8, 30, impact.Options{})

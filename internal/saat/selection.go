@@ -8,37 +8,34 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// selection finds the best k of documents that arrive in increasing DocID order. Scores are
-// small integers, so it needs no heap. It keeps all documents that might be among the best,
-// counts them by score, and raises the required score as soon as k of them exceed it. A
-// document costs an addition and a comparison, for any k.
+// selection finds the best k of documents in increasing DocID order. Scores are small integers,
+// so it needs no heap: it counts all candidates by score and raises the required score as soon
+// as k exceed it. A document costs an addition and a comparison, for any k.
 type selection struct {
 	k int
-	// A bucket covers 1<<shift scores; counts holds the number of candidates of each.
+	// A bucket covers 1<<shift scores; counts holds the candidates of each.
 	shift  int
 	counts []uint32
-	// cut is the lowest bucket with required candidates; reached is the number of
-	// candidates in it and above.
+	// cut is the lowest bucket with required candidates; reached is the number in it and above.
 	cut     uint32
 	reached int
-	// need is the minimum score of a further document.
+	// A further document needs this score.
 	need       uint64
 	candidates []candidate
 	limit      int // number of candidates at which those below cut are dropped
 	sorted     []candidate
-	// bound is the highest possible score. passed is set if a score exceeded it: then a
-	// list contains a document more than once.
+	// bound is the highest possible score; a higher one sets passed: a list has a document
+	// twice.
 	bound  uint32
 	passed bool
 }
 
 type candidate struct{ docID, score uint32 }
 
-// maxBuckets bounds the size of counts; with more scores, several share a bucket.
+// With more scores, several share a bucket.
 const maxBuckets = 1 << 12
 
-// reset empties the selection. Scores are at most bound, and at least k documents reach
-// known (0: unknown).
+// Scores are at most bound, and at least k documents reach known (0: unknown).
 func (s *selection) reset(k int, bound, known uint32) {
 	s.k, s.bound, s.passed = k, bound, false
 	s.shift = max(0, bits.Len32(bound)-bits.Len32(maxBuckets-1))
@@ -51,7 +48,7 @@ func (s *selection) reset(k int, bound, known uint32) {
 	s.limit = 4*k + 1024
 }
 
-// add adds a document with a score of at least s.need.
+// The score is at least s.need.
 func (s *selection) add(docID, score uint32) {
 	if score > s.bound {
 		s.passed = true
@@ -69,7 +66,7 @@ func (s *selection) add(docID, score uint32) {
 	}
 	s.need = max(s.need, uint64(s.cut)<<s.shift)
 	if s.shift == 0 {
-		// k documents reach cut. A later document with the same score has a greater DocID.
+		// A later document with this score has a greater DocID.
 		s.need = uint64(s.cut) + 1
 	}
 	if len(s.candidates) >= s.limit {
@@ -104,7 +101,7 @@ func (s *selection) appendHits(dst []base.Hit) []base.Hit {
 	return dst
 }
 
-// countingSort returns the candidates by decreasing score; it is stable.
+// Decreasing scores; stable.
 func (s *selection) countingSort() []candidate {
 	sum := uint32(0)
 	for i := len(s.counts) - 1; i >= int(s.cut); i-- {

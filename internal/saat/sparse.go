@@ -9,20 +9,19 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/accumulate"
 )
 
-// If a query has few postings or a small budget, scanning all accumulators takes longer
-// than filling them. In this case the used lines are recorded in a bitmap, and only they
-// are scanned: the dirty flags of Jia, Trotman and O'Keefe (ADCS 2010) with pages of one
-// line, and at the end of a query instead of its beginning.
+// If a query has few postings or a small budget, scanning all accumulators takes longer than
+// filling them, so the used lines are recorded in a bitmap, and only they are scanned: the
+// dirty flags of Jia, Trotman and O'Keefe (ADCS 2010) with pages of one line, and at the end of
+// a query.
 //
-// A recorded line costs about 10 ns. Scanning an unused line costs 0.5 to 2.5 ns, or, if
-// the accumulators exceed the caches, the time to load it from memory.
+// A recorded line costs about 10 ns, scanning an unused one 0.5 to 2.5 ns or the time to load
+// it from memory.
 const (
 	sparseShare       = 8       // maximum share of lines: one in 8
 	sparseShareBeyond = 2       // the same for accumulators larger than
 	sparseBeyond      = 4 << 20 // this size in bytes
 )
 
-// fewPostings reports whether the query should use sparse.
 func (s *sums[T]) fewPostings(e *Engine, q *Query) bool {
 	postings := e.input.postings
 	if q.Postings > 0 {
@@ -35,8 +34,7 @@ func (s *sums[T]) fewPostings(e *Engine, q *Query) bool {
 	return postings*share <= int64(len(s.acc)/accumulate.Line)
 }
 
-// sparse adds segments in score-at-a-time order until the budget ends, and then selects
-// from the used lines.
+// sparse adds segments by score until the budget ends, then selects from the used lines.
 func (s *sums[T]) sparse(ctx context.Context, e *Engine, q *Query) error {
 	const perWord = 64
 	if n := len(s.acc)/accumulate.Line/perWord + 1; len(s.touched) < n {
@@ -60,7 +58,7 @@ func (s *sums[T]) touch(d uint32) {
 	s.touched[line/64] |= 1 << (line % 64)
 }
 
-// addTouching adds a whole segment and records its lines.
+// addTouching records the segment's lines.
 func (s *sums[T]) addTouching(e *Engine, x *impact.Index, seg *segment) error {
 	if seg.Form != impact.Blocks {
 		if err := s.add(e, x, seg); err != nil {

@@ -11,8 +11,7 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
-// shortLists returns lists of few postings over many documents, in all forms, scattered and
-// clustered.
+// Few postings over many documents, in all forms, scattered and clustered.
 func shortLists(t testing.TB, rng *rand.Rand, numDocs int) *lists {
 	t.Helper()
 	fs := vfstest.NewMem()
@@ -46,8 +45,7 @@ func shortLists(t testing.TB, rng *rand.Rand, numDocs int) *lists {
 	return l
 }
 
-// Queries of few postings, which use sparse, and larger ones after them return the oracle's
-// hits.
+// Queries of few postings, and larger ones after them.
 func TestSparse(t *testing.T) {
 	rng := rand.New(rand.NewPCG(41, 1))
 	l := shortLists(t, rng, 200_000)

@@ -12,15 +12,15 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/accumulate"
 )
 
-// sums holds accumulators of one width and their loops. Between queries all accumulators
-// are zero: the scan that finds the best documents zeroes them.
+// sums are accumulators of one width and their loops, all zero between queries: the final scan
+// zeroes them.
 type sums[T accumulate.Accumulator] struct {
 	acc   []T
 	block [codec.BlockLen]uint32
 	// Segments that span several windows, by form.
 	blocks  []blockCursor
 	bitmaps []bitmapCursor
-	// touched has a bit for each non-zero line, if these are few: see sparse.go.
+	// A bit for each non-zero line, if these are few: see sparse.go.
 	touched []uint64
 }
 
@@ -42,7 +42,7 @@ func (s *sums[T]) grow(n int) {
 	}
 }
 
-// flat adds segments in score-at-a-time order until the budget ends, and then selects.
+// flat adds segments by score until the budget ends, then selects.
 func (s *sums[T]) flat(ctx context.Context, e *Engine, q *Query) error {
 	if err := s.addByScore(ctx, e, q, s.add); err != nil {
 		return err
@@ -51,8 +51,7 @@ func (s *sums[T]) flat(ctx context.Context, e *Engine, q *Query) error {
 	return nil
 }
 
-// addByScore adds segments in score-at-a-time order until the budget ends, and prepares the
-// selection.
+// addByScore is flat up to the selection, which it prepares.
 func (s *sums[T]) addByScore(ctx context.Context, e *Engine, q *Query, add func(*Engine, *impact.Index, *segment) error) error {
 	in := &e.input
 	in.begin()
@@ -103,21 +102,17 @@ func (s *sums[T]) add(e *Engine, x *impact.Index, seg *segment) error {
 	return nil
 }
 
-// Windows: sizes of 64 KiB to 1 MiB, and segments of 128 to 1024 postings per window, were
-// the best on 12 M documents (16 copies of 750,000 passages), where windowed takes 0.6 to
-// 0.85 of flat's time. On 750,000 documents they were as good as others; windowed takes
-// 0.9. Zen 5, 1 MiB of L2 cache per core.
+// Sizes of 64 KiB to 1 MiB, and 128 to 1024 postings per window, were the best on 12 M
+// documents (16 copies of 750,000 passages), where windowed takes 0.6 to 0.85 of flat's time
+// (0.9 on 750,000). Zen 5, 1 MiB of L2 cache per core.
 const (
-	// windowBytes is the size of a window's accumulators.
 	windowBytes = 1 << 18
-	// windowPostings is the minimum average number of postings per window for a segment to be
-	// added window by window. Others are added before the first window.
+	// Segments of fewer postings per window on average are added before the first window.
 	windowPostings = 2 * codec.BlockLen
 )
 
-// windowed adds all segments, window by window, and selects from each window when it is
-// complete. A block that extends beyond the window is added as a whole: accumulators beyond
-// are scanned only with their own window.
+// windowed adds all segments window by window, and selects from complete ones. A block is added
+// as a whole: accumulators beyond are scanned with their own window.
 func (s *sums[T]) windowed(ctx context.Context, e *Engine, q *Query) error {
 	x, in := q.Index, &e.input
 	numDocs := x.NumDocs()
@@ -165,12 +160,11 @@ func (s *sums[T]) windowed(ctx context.Context, e *Engine, q *Query) error {
 	return nil
 }
 
-// addWindow adds everything that begins before accumulator to.
+// addWindow adds what begins before accumulator to.
 func (s *sums[T]) addWindow(e *Engine, to int) error {
 	for i := 0; i < len(s.blocks); {
 		c := &s.blocks[i]
-		// Remaining DocIDs are above Last, so at least Last+1, which is 0 before the first
-		// block.
+		// Remaining DocIDs are at least Last+1, which is 0 before the first block.
 		for c.Left() > 0 && int(c.Last()+1) < to {
 			n, err := c.Next(&s.block)
 			if err != nil {
@@ -199,8 +193,8 @@ func (s *sums[T]) addWindow(e *Engine, to int) error {
 	return nil
 }
 
-// collect passes the required accumulators of [from, to), whole lines, to the selection,
-// and zeroes them.
+// collect passes the required accumulators of [from, to), whole lines, to the selection, and
+// zeroes them.
 func (s *sums[T]) collect(sel *selection, from, to, numDocs int) {
 	for from < to {
 		if sel.need > uint64(^T(0)) {

@@ -8,52 +8,45 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// Names of accumulators.
 const (
-	// Windowed is the default: as narrow as the query allows, window by window.
+	// Windowed, the default, is as narrow as the query allows, window by window.
 	Windowed = "windowed"
 	// Flat is as narrow as the query allows, in score-at-a-time order.
 	Flat = "flat"
-	// Dynamic is a slice behind a pointer, with one accumulator per document, zeroed before
-	// each query.
+	// Dynamic is a slice behind a pointer, zeroed before each query.
 	Dynamic = "dynamic"
-	// Array is an array within the engine, of MaxStaticDocs accumulators, so that an access
-	// needs no pointer and no bounds check. The part for the index's documents is zeroed
-	// before each query.
+	// Array is an array of MaxStaticDocs accumulators within the engine: access needs no
+	// pointer and no bounds check. The used part is zeroed before each query.
 	Array = "array"
-	// Paged is Dynamic in pages of 2^floor(log2 sqrt(D)) accumulators, each with a flag
-	// that requests zeroing before its first use: Jia, Trotman and O'Keefe, "Efficient
-	// accumulator initialisation", ADCS 2010. §5 of the paper calls this dynamic
-	// allocation.
+	// Paged is Dynamic in pages of 2^floor(log2 sqrt(D)) accumulators, each with a flag that
+	// requests zeroing before first use: Jia, Trotman and O'Keefe, "Efficient accumulator
+	// initialisation", ADCS 2010; §5 of the paper calls this dynamic allocation.
 	Paged = "paged"
-	// PagedArray is Array with such pages: the array of §5.
+	// PagedArray is Array with pages: the array of §5.
 	PagedArray = "paged-array"
 )
 
-// Accumulators returns the names of all accumulators, the default first.
+// Accumulators returns all names, the default first.
 func Accumulators() []string {
 	return []string{Windowed, Flat, Dynamic, Array, Paged, PagedArray}
 }
 
-// Variant selects the algorithm of an Engine. The zero value is the default.
+// Variant selects an Engine's algorithm; zero is the default.
 type Variant struct {
 	// Accumulators is one of the names; "" is Windowed.
 	Accumulators string
-	// Heap is the algorithm that keeps the top k, 1 or 2 of the paper; 0 is 2. Flat and
-	// Windowed have none.
+	// Heap is the paper's algorithm for the top k, 1 or 2; 0 is 2. Flat and Windowed have none.
 	Heap int
-	// Outlined calls a function for each posting instead of inlining the update of
-	// accumulator and heap.
+	// Outlined calls a function per posting instead of inlining the update.
 	Outlined bool
-	// Counted counts the executions of each clause of the heap's algorithm: see Counters.
+	// Counted sets Counters.
 	Counted bool
 }
 
 func (v *Variant) heaped() bool { return v.Accumulators != Windowed && v.Accumulators != Flat }
 
-// ParseVariant parses the format of Variant.String: the name of accumulators and, after a
-// colon, the non-default options, as in "array:heap=1,outlined". The error wraps
-// base.ErrBadInput.
+// ParseVariant parses Variant.String: accumulators and, after a colon, non-default options, as
+// in "array:heap=1,outlined". The error wraps base.ErrBadInput.
 func ParseVariant(text string) (Variant, error) {
 	name, rest, options := strings.Cut(text, ":")
 	v := Variant{Accumulators: name}
@@ -76,7 +69,6 @@ func ParseVariant(text string) (Variant, error) {
 	return v, v.normalise()
 }
 
-// normalise fills in defaults and checks the variant.
 func (v *Variant) normalise() error {
 	if v.Accumulators == "" {
 		v.Accumulators = Windowed
@@ -99,7 +91,7 @@ func (v *Variant) normalise() error {
 	return nil
 }
 
-// String returns the variant in the format of ParseVariant.
+// String is the format of ParseVariant.
 func (v Variant) String() string {
 	if v.normalise() != nil || !v.heaped() {
 		return v.Accumulators
@@ -114,23 +106,21 @@ func (v Variant) String() string {
 	return s
 }
 
-// Counters counts the executions of the clauses of a heap's algorithm, as in Tables 2 and 3
-// of the paper. Only a Counted Variant sets them; they add up over queries.
+// Counters counts the clauses of a heap's algorithm, as in Tables 2 and 3 of the paper. Only a
+// Counted Variant sets them; they add up over queries.
 type Counters struct {
-	// Filled: a document got its first score and took a free entry (Algorithm 1, line 6;
-	// Algorithm 2, line 6).
+	// Filled: a document's first score took a free entry (Algorithm 1, line 6; Algorithm 2,
+	// line 6).
 	Filled uint64 `json:"filled"`
-	// FilledBefore: there were free entries, and the document had one already (Algorithm 1,
-	// line 3 with line 4 false; Algorithm 2, line 4 false).
+	// FilledBefore: there were free entries, but the document had one (Algorithm 1, line 3 with
+	// line 4 false; Algorithm 2, line 4 false).
 	FilledBefore uint64 `json:"filled_before"`
 	// Updated: the document was in the heap (Algorithm 1, line 12; 2, line 15).
 	Updated uint64 `json:"updated"`
-	// Inserted: the document was not in the heap and entered it (Algorithm 1, line 17; 2,
-	// line 13).
+	// Inserted: the document entered the heap (Algorithm 1, line 17; 2, line 13).
 	Inserted uint64 `json:"inserted"`
-	// Tied: the score equals the least of the heap, and the DocID comes after, so that the
-	// document does not enter (part of Algorithm 1's line 16; Algorithm 2, line 2 true).
-	// The paper does not order equal scores.
+	// Tied: the score equals the heap's least, but the DocID comes after (part of Algorithm 1's
+	// line 16; Algorithm 2, line 2 true). The paper does not order equal scores.
 	Tied uint64 `json:"tied"`
 	// Below: the heap did not change (Algorithm 1, line 16 false; 2, line 2 false).
 	Below uint64 `json:"below"`

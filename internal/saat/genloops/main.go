@@ -1,7 +1,6 @@
-// Command genloops writes loops_generated.go: the update of accumulators and heap (package
-// saat) for each kind of accumulators, Algorithm 1 and 2, inlined or not, counted or not.
-// Go cannot express them once with loops as tight as separate ones, and the tightness of
-// the loops is the subject of the comparison.
+// Command genloops writes loops_generated.go: the update of accumulators and heap for each kind
+// of accumulators, Algorithm 1 and 2, inlined or not, counted or not. One Go function cannot be
+// as tight as separate loops, the subject of the comparison.
 package main
 
 import (
@@ -18,7 +17,7 @@ import (
 type kind struct {
 	Name string
 	Doc  string
-	// Paged: pages with dirty flags. Static: arrays, whose index is masked.
+	// Paged: pages with dirty flags. Static: arrays with a masked index.
 	Paged, Static bool
 }
 
@@ -46,7 +45,7 @@ func (l loop) Method() string {
 	return name
 }
 
-// Update returns the name of the method that an outlined loop calls.
+// Update names the method that an outlined loop calls.
 func (l loop) Update() string {
 	name := fmt.Sprintf("update%d", l.Heap)
 	if l.Counted {
@@ -55,7 +54,7 @@ func (l loop) Update() string {
 	return name
 }
 
-// Acc returns the accumulator of document d.
+// Acc is document d's accumulator.
 func (k kind) Acc(d string) string {
 	if k.Static {
 		return "a.acc[" + d + "&(MaxStaticDocs-1)]"
@@ -63,7 +62,7 @@ func (k kind) Acc(d string) string {
 	return "a.acc[" + d + "]"
 }
 
-// Flag returns the dirty flag of page p.
+// Flag is page p's dirty flag.
 func (k kind) Flag(p string) string {
 	if k.Static {
 		return "a.flags[" + p + "&(maxStaticPages-1)]"
@@ -71,7 +70,7 @@ func (k kind) Flag(p string) string {
 	return "a.flags[" + p + "]"
 }
 
-// Body returns the update of document d as Go code.
+// Body is the update of document d.
 func (l loop) Body() (string, error) {
 	text := heap1
 	if l.Heap == 2 {
@@ -89,7 +88,7 @@ const touch = `
 	}
 {{- end}}`
 
-// The comments are line numbers of the paper's algorithms.
+// Comments are the paper's line numbers.
 const heap1 = `
 	if a.needed > 0 { // 1
 		old := {{.Acc "d"}} // 2
@@ -262,7 +261,7 @@ func (a *{{.Name}}Accumulators) {{.Method}}(docIDs []uint32, score uint16) {
 {{- end}}
 `
 
-// reached is the rare part of Algorithm 2, which is never inlined.
+// The rare part of Algorithm 2, never inlined.
 type reached struct {
 	kind
 	Counted bool
@@ -296,7 +295,7 @@ func generate() ([]byte, error) {
 	if err := template.Must(template.New("source").Parse(source)).Execute(&b, data); err != nil {
 		return nil, err
 	}
-	// Omitted parts of the templates leave an empty line.
+	// Omitted template parts leave an empty line.
 	return format.Source(emptyBeforeBrace.ReplaceAll(b.Bytes(), []byte("\n$1")))
 }
 
