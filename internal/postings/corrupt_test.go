@@ -15,8 +15,7 @@ import (
 	"github.com/griffin-search/griffin/internal/score"
 )
 
-// readEverything calls all readers of a list. It fails on a panic, an unordered
-// DocID, or an error other than ErrCorrupt.
+// It fails on a panic, an unordered DocID, or an error other than ErrCorrupt.
 func readEverything(t *testing.T, m postings.Meta, c codec.Codec, p, pos, f []byte, lengths []uint32) {
 	t.Helper()
 	var l postings.List
@@ -101,8 +100,7 @@ func testFlippedBits(t *testing.T, c codec.Codec) {
 	}
 }
 
-// stillValid reports whether the flipped bit made another valid list: changes
-// of positions, or of frequencies and DocIDs without effect on bounds, need
+// Some changes of positions, or of frequencies and DocIDs without effect on bounds, need
 // checksums.
 func stillValid(t *testing.T, file string, l *postings.List, list []postingstest.Posting) bool {
 	t.Helper()
@@ -200,7 +198,7 @@ func FuzzMeta(f *testing.F) {
 	})
 }
 
-// FuzzList reads lists of arbitrary records and bytes.
+// Arbitrary records and bytes.
 func FuzzList(f *testing.F) {
 	rng := rand.New(rand.NewPCG(19, 19))
 	codecs := allCodecs(f)

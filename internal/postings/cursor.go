@@ -9,20 +9,19 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/scoring"
 )
 
-// CursorStats counts the work of a Cursor since Reset.
+// CursorStats is a Cursor's work since Reset.
 type CursorStats struct {
 	BlocksDecoded   int // blocks with decoded DocIDs
 	PostingsDecoded int // postings in these blocks
 }
 
-// Cursor iterates over a List in DocID order and decodes only blocks in which
-// it stops. After Reset it is before the first posting; Next and NextGEQ may
-// follow in any order. DocID is NoDocID before the first move, at the end and
-// after an error; Err distinguishes the last two. Unless stated otherwise,
-// methods for the current posting or block require a DocID other than NoDocID.
+// Cursor iterates over a List in DocID order and decodes only blocks in which it stops. Reset
+// places it before the first posting; Next and NextGEQ may follow in any order. DocID is
+// NoDocID before the first move, at the end and after an error (see Err). Unless stated
+// otherwise, methods for the current posting or block require another DocID.
 //
-// A Cursor contains its decoded block (1 KiB). Reuse it with Reset: no method
-// allocates. It is not safe for concurrent use.
+// A Cursor contains its decoded block (1 KiB), does not allocate, and is not safe for
+// concurrent use.
 type Cursor struct {
 	list   *List
 	dir    []BlockEntry
@@ -49,10 +48,9 @@ type Cursor struct {
 	docIDs, freqs [codec.BlockLen]uint32
 }
 
-// Reset places the cursor before the first posting of l, which may be empty and
-// must not change while in use. bounds, if not nil, replaces the directory's
-// bounds (List.FrontierBounds). A length other than NumBlocks causes an error
-// that wraps base.ErrBadInput.
+// Reset places the cursor before the first posting of l, which may be empty and must not change
+// meanwhile. bounds, if not nil, replaces the directory's (List.FrontierBounds). Other than
+// NumBlocks bounds cause an error that wraps base.ErrBadInput.
 func (c *Cursor) Reset(l *List, bounds []score.Bound) {
 	c.list = l
 	c.dir = l.directory()
@@ -70,17 +68,17 @@ func (c *Cursor) Reset(l *List, bounds []score.Bound) {
 // DocID returns the current DocID.
 func (c *Cursor) DocID() base.DocID { return base.DocID(c.cur) }
 
-// Err returns the error that stopped the cursor, if any. It wraps
-// base.ErrCorrupt and names the block but not the list.
+// Err returns the error that stopped the cursor. It wraps base.ErrCorrupt and names the block
+// but not the list.
 func (c *Cursor) Err() error { return c.err }
 
-// Stats returns the counters. NumBlocks - BlocksDecoded blocks were skipped.
+// Stats returns the counters; NumBlocks - BlocksDecoded blocks were skipped.
 func (c *Cursor) Stats() CursorStats { return c.stats }
 
-// NumBlocks returns the number of blocks of the list.
+// NumBlocks is the list's.
 func (c *Cursor) NumBlocks() int { return len(c.dir) }
 
-// Next moves to the next posting and returns its DocID.
+// Next returns the next posting's DocID.
 func (c *Cursor) Next() base.DocID {
 	if c.pos+1 < c.size {
 		c.pos++
@@ -90,7 +88,7 @@ func (c *Cursor) Next() base.DocID {
 	return c.NextBlock()
 }
 
-// NextBlock moves to the first posting of the next block and returns its DocID.
+// NextBlock moves to the next block's first posting.
 func (c *Cursor) NextBlock() base.DocID {
 	if c.block+1 >= len(c.dir) {
 		return c.end()
@@ -101,8 +99,8 @@ func (c *Cursor) NextBlock() base.DocID {
 	return base.DocID(c.cur)
 }
 
-// NextGEQ moves to the first posting from the current one on with a DocID of at
-// least target, and returns it. It decodes at most one block.
+// NextGEQ moves to the first posting from the current one on with a DocID of at least target.
+// It decodes at most one block.
 func (c *Cursor) NextGEQ(target base.DocID) base.DocID {
 	t := uint32(target)
 	if c.block < 0 || t > c.last {
@@ -124,11 +122,10 @@ func (c *Cursor) NextGEQ(target base.DocID) base.DocID {
 	return base.DocID(c.cur)
 }
 
-// seek returns the first block >= i whose Last is at least target, or len(dir).
-// It compares the next few blocks without branches, because they usually
-// contain the target. Then it gallops, in time logarithmic in the number of
-// blocks passed (Bentley and Yao, "An almost optimal algorithm for unbounded
-// searching", Information Processing Letters 5(3), 1976).
+// seek returns the first block >= i whose Last is at least target, or len(dir). It compares the
+// next few blocks, which usually contain it, without branches, then gallops (Bentley and Yao,
+// "An almost optimal algorithm for unbounded searching", Information Processing Letters 5(3),
+// 1976).
 func (c *Cursor) seek(i int, target uint32) int {
 	const near = 4
 	dir := c.dir
@@ -143,7 +140,7 @@ func (c *Cursor) seek(i int, target uint32) int {
 	step := near
 	for i < len(dir) && dir[i].Last < target {
 		if i+step >= len(dir) || dir[i+step].Last >= target {
-			// The block is in (i, i+step]: bisect.
+			// The block is in (i, i+step].
 			lo, hi := i+1, min(i+step, len(dir))
 			for lo < hi {
 				mid := int(uint(lo+hi) / 2)
@@ -161,11 +158,11 @@ func (c *Cursor) seek(i int, target uint32) int {
 	return i
 }
 
-// before returns 1 if d < target < 2^32, otherwise 0.
+// target is below 2^32.
 func before(d uint32, target uint64) int { return int((uint64(d) - target) >> 63) }
 
-// load decodes block i, after the current one, and moves to its first posting.
-// It returns false on an error.
+// load decodes block i, after the current one, and moves to its first posting; false on an
+// error.
 func (c *Cursor) load(i int) bool {
 	size, err := c.list.DecodeDocIDs(i, &c.docIDs)
 	if err == nil && c.dir[i].Last > c.list.last {
@@ -202,17 +199,15 @@ func (c *Cursor) fail(err error) bool {
 	return false
 }
 
-// freqsOneByOne is the number of frequencies of a block read singly before the
-// whole block is decoded, which costs about as much.
+// freqsOneByOne single reads cost about as much as the whole block.
 const freqsOneByOne = 8
 
-// Freq returns the frequency of the current posting; 0 on an error.
+// Freq returns the current frequency; 0 on an error.
 func (c *Cursor) Freq() uint32 {
 	return c.BlockFreq(c.pos)
 }
 
-// BlockFreq returns the frequency of posting i of the current block; 0 on an
-// error.
+// BlockFreq returns frequency i of the current block; 0 on an error.
 func (c *Cursor) BlockFreq(i int) uint32 {
 	if c.freqsReady {
 		return c.freqs[i&(codec.BlockLen-1)]
@@ -239,9 +234,8 @@ func (c *Cursor) BlockFreq(i int) uint32 {
 	return f
 }
 
-// Positions appends the positions of the current posting to dst, in rising
-// order. The list must have positions. Rising calls in a block skip each
-// posting's positions only once.
+// Positions appends the current posting's positions, rising. The list must have positions.
+// Rising calls in a block skip each posting's positions only once.
 func (c *Cursor) Positions(dst []uint32) ([]uint32, error) {
 	freqs := c.BlockFreqs()
 	if freqs == nil {

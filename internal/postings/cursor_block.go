@@ -9,18 +9,16 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/scoring"
 )
 
-// Methods for the current block, and for pruning later blocks without decoding.
+// The current block, and pruning of later ones without decoding.
 
-// BlockDocIDs returns the current block's DocIDs, rising, valid until the
-// cursor leaves the block.
+// BlockDocIDs returns the current block's DocIDs, valid until the cursor leaves it.
 func (c *Cursor) BlockDocIDs() []uint32 { return c.docIDs[:c.size] }
 
-// Block returns the current block's DocIDs, padded with NoDocID for Search,
-// valid until the cursor leaves the block.
+// Block is BlockDocIDs padded with NoDocID for Search.
 func (c *Cursor) Block() *[codec.BlockLen]uint32 { return &c.docIDs }
 
-// BlockFreqs returns the current block's frequencies, decoded at the first
-// call, or nil on an error. They are valid until the cursor leaves the block.
+// BlockFreqs returns the current block's frequencies, valid until the cursor leaves it, decoded
+// at the first call; nil on an error.
 func (c *Cursor) BlockFreqs() []uint32 {
 	if !c.freqsReady {
 		if c.size == 0 {
@@ -35,9 +33,8 @@ func (c *Cursor) BlockFreqs() []uint32 {
 	return c.freqs[:c.size]
 }
 
-// BlockBefore returns the current block's postings in [current, end), where end
-// is above the current DocID. The slices are valid until the cursor leaves the
-// block. freqs is nil on an error.
+// BlockBefore returns the current block's postings in [current, end), end above the current
+// DocID, valid until the cursor leaves it. freqs is nil on an error.
 func (c *Cursor) BlockBefore(end base.DocID) (docIDs, freqs []uint32) {
 	freqs = c.BlockFreqs()
 	if freqs == nil {
@@ -50,13 +47,12 @@ func (c *Cursor) BlockBefore(end base.DocID) (docIDs, freqs []uint32) {
 	return c.docIDs[c.pos:to], freqs[c.pos:to]
 }
 
-// BlockPos returns the current posting's position in its block.
+// BlockPos returns the current position in the block.
 func (c *Cursor) BlockPos() int { return c.pos }
 
-// LeaveBlock skips the current block's postings before position i, which is not
-// before the current one. It returns the least valid target of the next
-// NextGEQ. Posting i becomes the current one if it exists; otherwise the next
-// block is not decoded until that NextGEQ.
+// LeaveBlock skips the block's postings before position i, which is not before the current one,
+// and returns the least valid target of the next NextGEQ. Posting i becomes current if it
+// exists; otherwise the next block is not decoded until that NextGEQ.
 func (c *Cursor) LeaveBlock(i int) base.DocID {
 	if i >= c.size {
 		return base.DocID(c.last) + 1
@@ -66,16 +62,14 @@ func (c *Cursor) LeaveBlock(i int) base.DocID {
 	return base.DocID(c.cur)
 }
 
-// BlockLastDocID returns the last DocID of the current block.
+// BlockLastDocID is the current block's last DocID.
 func (c *Cursor) BlockLastDocID() base.DocID { return base.DocID(c.last) }
 
-// BlockIndex returns the current block's number: -1 before the first move,
-// NumBlocks at the end.
+// BlockIndex is the current block: -1 before the first move, NumBlocks at the end.
 func (c *Cursor) BlockIndex() int { return c.block }
 
-// LoadBlock moves to the first posting of block i and returns its DocID. i must
-// be above the current block; NumBlocks moves to the end. It serves callers
-// that select blocks with List.Block.
+// LoadBlock moves to the first posting of block i, above the current one; NumBlocks moves to
+// the end. It serves callers that select blocks with List.Block.
 func (c *Cursor) LoadBlock(i int) base.DocID {
 	if i >= len(c.dir) {
 		return c.end()
@@ -86,13 +80,13 @@ func (c *Cursor) LoadBlock(i int) base.DocID {
 	return base.DocID(c.cur)
 }
 
-// ShallowBlock returns the block found by the last ShallowNextGEQ.
+// ShallowBlock is the last ShallowNextGEQ's block.
 func (c *Cursor) ShallowBlock() int { return c.shallow }
 
-// maxPrefetch is the number of bytes of a block that Prefetch loads at most.
+// In bytes of a block.
 const maxPrefetch = 512
 
-// Prefetch prefetches block i, in [0, NumBlocks), into the cache.
+// Prefetch loads block i, in [0, NumBlocks), into the cache.
 func (c *Cursor) Prefetch(i int) {
 	l := c.list
 	from := uint64(c.dir[i].Offset)
@@ -107,7 +101,7 @@ func (c *Cursor) Prefetch(i int) {
 	scoring.Prefetch(p[:min(size, len(p))])
 }
 
-// bound returns the BlockMaxScore of block i.
+// The BlockMaxScore.
 func (c *Cursor) bound(i int) score.Bound {
 	if c.bounds != nil {
 		return c.bounds[i]
@@ -115,12 +109,11 @@ func (c *Cursor) bound(i int) score.Bound {
 	return c.dir[i].Bound
 }
 
-// ShallowNextGEQ finds the block of the first posting >= target and returns its
-// bound and DocID range. It neither decodes the block nor moves the cursor, and
-// may precede the first move. ok is false if the list ends before target.
-// Targets must not fall from call to call. For any bytes, first <= last and
-// target <= last. It is NextShallow of Ding and Suel, "Faster top-k document
-// retrieval using block-max indexes", SIGIR 2011, §4.1.
+// ShallowNextGEQ returns bound and DocID range of the block of the first posting >= target; not
+// ok if the list ends before. It neither decodes nor moves the cursor, and may precede the
+// first move. Targets must not fall. For any bytes, first <= last and target <= last. It is
+// NextShallow of Ding and Suel, "Faster top-k document retrieval using block-max indexes",
+// SIGIR 2011, §4.1.
 func (c *Cursor) ShallowNextGEQ(target base.DocID) (bound score.Bound, first, last base.DocID, ok bool) {
 	i := c.shallow
 	if i >= len(c.dir) {
@@ -141,9 +134,8 @@ func (c *Cursor) ShallowNextGEQ(target base.DocID) (bound score.Bound, first, la
 	return c.bound(i), base.DocID(e.First), base.DocID(e.Last), true
 }
 
-// ShallowMax returns a bound of all postings with DocIDs in [from, to]: the
-// maximum over blocks that overlap the range, or 0. It moves like
-// ShallowNextGEQ(from) and reads one directory entry a block.
+// ShallowMax bounds all postings with DocIDs in [from, to]: the maximum over overlapping
+// blocks, or 0. It moves like ShallowNextGEQ(from) and reads one directory entry a block.
 func (c *Cursor) ShallowMax(from, to base.DocID) score.Bound {
 	if _, _, _, ok := c.ShallowNextGEQ(from); !ok {
 		return 0

@@ -9,7 +9,6 @@ import (
 	"github.com/griffin-search/griffin/internal/score"
 )
 
-// entrySize is the encoded size of a BlockEntry.
 const entrySize = 16
 
 func (e *BlockEntry) append(dst []byte) []byte {
@@ -20,14 +19,12 @@ func (e *BlockEntry) append(dst []byte) []byte {
 	return append(dst, e.DocWidth, e.FreqWidth)
 }
 
-// sameLayout reports whether a BlockEntry has the same layout in memory and
-// file.
+// BlockEntry has the same layout in memory and file.
 var sameLayout = unsafe.Sizeof(BlockEntry{}) == entrySize &&
 	binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
-// viewDirectory returns the first n entries of src. It returns a view of src if
-// alignment and byte order allow, as in files mapped on little-endian
-// processors, and a copy otherwise.
+// viewDirectory returns the first n entries: a view of src if alignment and byte order allow,
+// as in files mapped on little-endian processors, otherwise a copy.
 func viewDirectory(src []byte, n int) []BlockEntry {
 	if len(src) < n*entrySize || n == 0 {
 		return nil
@@ -51,7 +48,7 @@ func viewDirectory(src []byte, n int) []BlockEntry {
 	return dir
 }
 
-// view returns the given range of file, bounds checked.
+// Bounds are checked.
 func view(what string, file []byte, offset, length uint64) ([]byte, error) {
 	if size := uint64(len(file)); offset > size || length > size-offset {
 		return nil, fmt.Errorf("%s at %d, %d bytes, of a file of %d: %w", what, offset, length, size, base.ErrCorrupt)

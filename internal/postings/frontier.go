@@ -11,15 +11,14 @@ import (
 	"github.com/griffin-search/griffin/internal/score"
 )
 
-// pair determines a posting's score, apart from its term. A pair dominates
-// another if its freq is not smaller and its length not greater: for all K1, B
-// and mean lengths it then scores at least as high.
+// pair determines a posting's score, apart from its term. It dominates another if its freq is
+// not smaller and its length not greater: for all K1, B and mean lengths it then scores at
+// least as high.
 type pair struct{ freq, length uint32 }
 
-// frontier reduces pairs, in place, to distinct pairs that no other one
-// dominates, in strictly rising order of both members. Only the shortest length
-// of each freq matters. A table covers small freqs, which are nearly all; a
-// sort covers the rest.
+// frontier reduces pairs, in place, to distinct ones that no other dominates, in strictly
+// rising order of both members. Only the shortest length of each freq matters. A table covers
+// small freqs, nearly all; a sort covers the rest.
 func frontier(pairs []pair) []pair {
 	const small = 64
 	var shortest [small]uint32 // by freq in seen
@@ -58,7 +57,6 @@ func frontier(pairs []pair) []pair {
 	return pairs[:n]
 }
 
-// appendFrontier appends an encoded frontier (package comment).
 func appendFrontier(dst []byte, pairs []pair) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(pairs)))
 	freq, length := uint32(0), ^uint32(0) // -1: the first length is encoded unchanged
@@ -70,7 +68,7 @@ func appendFrontier(dst []byte, pairs []pair) []byte {
 	return dst
 }
 
-// frontierReader reads the frontiers of consecutive blocks.
+// Consecutive blocks' frontiers.
 type frontierReader struct {
 	src []byte
 	at  int
@@ -104,11 +102,9 @@ func (r *frontierReader) next(blockSize int, visit func(pair)) error {
 	return nil
 }
 
-// FrontierBounds computes the BlockMaxScore of each block under saturation s
-// into dst[:0], and their maximum. Searches use it if K1 or B differ from those
-// of the directory's bounds; for a different mean length use score.Scale. The
-// bounds are as tight as the directory's. It reads the frontiers at a few
-// operations a block.
+// FrontierBounds computes each block's BlockMaxScore under saturation s into dst[:0], and their
+// maximum, as tight as the directory's, with a few operations a block. It is for K1 or B that
+// differ from the directory's; for another mean length use score.Scale.
 func (l *List) FrontierBounds(dst []score.Bound, s score.Saturation) (bounds []score.Bound, maxBound score.Bound, err error) {
 	dst = dst[:0]
 	r := frontierReader{src: l.frontiers}

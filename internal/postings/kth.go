@@ -2,9 +2,8 @@ package postings
 
 import "github.com/griffin-search/griffin/internal/score"
 
-// kthBest selects the Kth best values of a stream of bounds. It thins its
-// buffer of four times the largest k when full, so most values cost one
-// comparison.
+// kthBest selects the Kth best of a stream of bounds. A full buffer, four times the largest k,
+// is thinned, so most values cost one comparison.
 type kthBest struct {
 	best  []score.Bound
 	floor score.Bound // values up to floor cannot change the result
@@ -24,7 +23,7 @@ func (b *kthBest) add(v score.Bound) {
 	}
 }
 
-// result returns the Kth[i]-th best values; 0 if there are fewer.
+// The Kth[i]-th best values; 0 if there are fewer.
 func (b *kthBest) result() (kth [len(Kth)]score.Bound) {
 	best := b.best
 	for i := len(Kth) - 1; i >= 0; i-- { // each among the best of the previous
@@ -37,9 +36,9 @@ func (b *kthBest) result() (kth [len(Kth)]score.Bound) {
 	return kth
 }
 
-// selectBest partitions values so that the k best come first, ending with the
-// k-th best; 1 <= k <= len(values) (C. A. R. Hoare, "Algorithm 65: find", CACM
-// 1961, with the median of three as pivot).
+// selectBest moves the k best values to the front, ending with the k-th best; 1 <= k <=
+// len(values) (C. A. R. Hoare, "Algorithm 65: find", CACM 1961, with the median of three as
+// pivot).
 func selectBest(values []score.Bound, k int) {
 	for low, high := 0, len(values)-1; low < high; {
 		a, m, z := values[low], values[(low+high)/2], values[high]

@@ -10,8 +10,8 @@ import (
 	"github.com/griffin-search/griffin/internal/score"
 )
 
-// BlockEntry is the directory entry of a block. Memory and file share the
-// layout: 16 bytes, little endian, 4-byte aligned.
+// BlockEntry is a block's directory entry. In memory and file: 16 bytes, little endian, 4-byte
+// aligned.
 //
 //	 0        4        8        12     14  15  16
 //	+--------+--------+--------+------+---+---+
@@ -25,58 +25,53 @@ type BlockEntry struct {
 	FreqWidth   uint8       // codec's width byte of the frequencies
 }
 
-// Kth are the k of the stored k-th best saturations, used as initial
-// thresholds.
+// Kth are the k of stored k-th best saturations, used as initial thresholds.
 var Kth = [3]int{10, 100, 1000}
 
-// Meta is the dictionary's record of a list. The zero Meta is an empty list.
+// Meta is the dictionary's record of a list; zero is an empty list.
 type Meta struct {
 	DocFreq  uint32
 	CollFreq uint64
-	// Offset and Length locate the list in the postings file: the payload
-	// (package comment) and, if DocFreq > codec.BlockLen, the directory of
-	// NumBlocks entries, 4-byte aligned, at the end.
+	// Offset and Length locate the list in the postings file: the payload (package comment)
+	// and, if DocFreq > codec.BlockLen, the directory of NumBlocks entries, 4-byte aligned, at
+	// the end.
 	Offset, Length uint64
-	// Directory entry of the only block if DocFreq <= codec.BlockLen; otherwise
-	// 0.
+	// The only block's directory entry if DocFreq <= codec.BlockLen; otherwise 0.
 	First, Last         uint32
 	DocWidth, FreqWidth uint8
-	// Max bounds the list; Kth[i] is the Kth[i]-th best saturation, rounded
-	// down, or 0 if DocFreq is less.
+	// Max bounds the list; Kth[i] is the Kth[i]-th best saturation, rounded down, or 0 if
+	// DocFreq is less.
 	Max score.Bound
 	Kth [len(Kth)]score.Bound
-	// Locations of the positions (0,0 if the index has none) and frontiers in
-	// their files.
+	// Positions (0,0 if the index has none) and frontiers in their files.
 	PosOffset, PosLength           uint64
 	FrontierOffset, FrontierLength uint64
 }
 
-// List is a view of a posting list in mapped files. It is a plain value, so
-// opening one does not allocate. It is safe for concurrent reads.
+// List is a view of a posting list in mapped files, a plain value, safe for concurrent reads.
+// Opening does not allocate.
 type List struct {
 	Meta
 	Codec codec.Codec
-	// lists is Codec if it encoded all DocIDs together, otherwise nil.
+	// Codec if it encoded all DocIDs together, otherwise nil.
 	lists codec.ListCodec
-	// dir is the directory; nil for a list of one block, which uses single, so
-	// that a List may be copied.
+	// nil for a list of one block, which uses single, so that a List may be copied.
 	dir     []BlockEntry
 	single  [1]BlockEntry
 	last    uint32 // last DocID according to the directory
 	payload []byte
-	// Empty if absent. The end of positions is their directory.
+	// Empty if absent. positions ends with its directory.
 	positions, frontiers []byte
 }
 
-// ID identifies a non-empty list in its segment. It is the offset of the list's
-// frontiers, which are never empty or shared.
+// ID identifies a non-empty list in its segment: the offset of its frontiers, which are never
+// empty or shared.
 func (l *List) ID() base.ListID { return base.ListID(l.FrontierOffset) }
 
-// Open makes l a view of the list described by m in the three files. positions
-// and frontiers may be nil if not needed. Open checks that the list lies within
-// the files; decoding functions and Cursor check the directory. The caller must
-// have verified the checksums of the list. Open allocates only if the postings
-// file is not 4-byte aligned in memory or the processor is big endian.
+// Open makes l a view of the list of m; positions and frontiers may be nil if not needed. It
+// checks that the list lies within the files, whose checksums the caller must have verified;
+// decoding functions and Cursor check the directory. It allocates only if the postings file is
+// not 4-byte aligned in memory or the processor is big endian.
 func (l *List) Open(m Meta, c codec.Codec, postings, positions, frontiers []byte) error {
 	*l = List{Meta: m, Codec: c}
 	if m.DocFreq == 0 {
@@ -116,8 +111,7 @@ func (l *List) Open(m Meta, c codec.Codec, postings, positions, frontiers []byte
 	return nil
 }
 
-// Block returns the directory entry of block i, in [0, NumBlocks). The caller
-// must not change it.
+// Block returns block i's directory entry, i in [0, NumBlocks), which must not be changed.
 func (l *List) Block(i int) *BlockEntry { return &l.directory()[i] }
 
 func (l *List) directory() []BlockEntry {
@@ -127,7 +121,7 @@ func (l *List) directory() []BlockEntry {
 	return l.dir
 }
 
-// BlockSize returns the number of postings in block i.
+// BlockSize returns block i's number of postings.
 func (l *List) BlockSize(i int) int {
 	return min(codec.BlockLen, int(l.DocFreq)-i*codec.BlockLen)
 }
@@ -135,10 +129,10 @@ func (l *List) BlockSize(i int) int {
 // HasPositions reports whether the list was opened with positions.
 func (l *List) HasPositions() bool { return len(l.positions) > 0 }
 
-// LastDocID returns the last DocID of a non-empty list.
+// LastDocID returns a non-empty list's last DocID.
 func (l *List) LastDocID() base.DocID { return base.DocID(l.last) }
 
-// blockBytes returns block i followed by later blocks.
+// Later blocks follow.
 func (l *List) blockBytes(i int) ([]byte, error) {
 	offset := uint64(l.Block(i).Offset)
 	if offset > uint64(len(l.payload)) {
@@ -147,10 +141,9 @@ func (l *List) blockBytes(i int) ([]byte, error) {
 	return l.payload[offset:], nil
 }
 
-// DecodeDocIDs decodes the DocIDs of block i to the start of dst. size is the
-// number of bytes before the block's frequencies, which DecodeFreqs and FreqAt
-// take; it is 0 with a ListCodec. It verifies that the DocIDs are strictly
-// rising, follow block i-1, and match the directory entry.
+// DecodeDocIDs decodes block i's DocIDs to dst. size is the number of bytes before the
+// frequencies, for DecodeFreqs and FreqAt; 0 with a ListCodec. The DocIDs are strictly rising,
+// follow block i-1, and match the directory.
 func (l *List) DecodeDocIDs(i int, dst *[codec.BlockLen]uint32) (size int, err error) {
 	e, prev := l.Block(i), codec.NoBase
 	if i > 0 {
@@ -176,8 +169,7 @@ func (l *List) DecodeDocIDs(i int, dst *[codec.BlockLen]uint32) (size int, err e
 	return size, nil
 }
 
-// decodeOfList decodes block i with a ListCodec. prev is the last DocID of the
-// previous block.
+// prev is the previous block's last DocID.
 func (l *List) decodeOfList(i int, dst *[codec.BlockLen]uint32, prev uint32) error {
 	n, err := l.lists.DecodeBlock(dst, l.payload, int(l.DocFreq), i)
 	if err != nil {
@@ -189,12 +181,11 @@ func (l *List) decodeOfList(i int, dst *[codec.BlockLen]uint32, prev uint32) err
 	return nil
 }
 
-// scratch pools blocks for DocIDAt; a local array would escape to the heap.
+// A local array in DocIDAt would escape to the heap.
 var scratch = sync.Pool{New: func() any { return new([codec.BlockLen]uint32) }}
 
-// DocIDAt returns DocID i of the list, in [0, DocFreq). A codec.ListCodec
-// decodes it alone; other codecs decode its block. Other values of i give an
-// error that wraps base.ErrBadInput.
+// DocIDAt returns DocID i, in [0, DocFreq); another i is base.ErrBadInput. A codec.ListCodec
+// decodes it alone; other codecs decode its block.
 func (l *List) DocIDAt(i int) (uint32, error) {
 	if uint(i) >= uint(l.DocFreq) {
 		return 0, fmt.Errorf("DocID %d of %d: %w", i, l.DocFreq, base.ErrBadInput)
@@ -220,8 +211,7 @@ func (l *List) DocIDAt(i int) (uint32, error) {
 	return d, nil
 }
 
-// DecodeFreqs decodes the frequencies of block i to the start of dst. docSize
-// is the size returned by DecodeDocIDs.
+// DecodeFreqs decodes block i's frequencies to dst; docSize is from DecodeDocIDs.
 func (l *List) DecodeFreqs(i, docSize int, dst *[codec.BlockLen]uint32) error {
 	src, err := l.blockBytes(i)
 	if err != nil {
@@ -236,7 +226,7 @@ func (l *List) DecodeFreqs(i, docSize int, dst *[codec.BlockLen]uint32) error {
 	return nil
 }
 
-// FreqAt decodes only the frequency of posting j of block i.
+// FreqAt decodes only posting j's frequency of block i.
 func (l *List) FreqAt(i, docSize, j int) (uint32, error) {
 	src, err := l.blockBytes(i)
 	if err != nil {
@@ -252,8 +242,8 @@ func (l *List) FreqAt(i, docSize, j int) (uint32, error) {
 	return f, nil
 }
 
-// PositionBytes returns the positions of block i as the vbyte gaps given to
-// Writer.AddBlock. Padding may follow those of the last block.
+// PositionBytes returns block i's positions, the vbyte gaps given to Writer.AddBlock. Padding
+// may follow the last block's.
 func (l *List) PositionBytes(i int) ([]byte, error) {
 	n := l.NumBlocks()
 	if n == 1 {
@@ -273,9 +263,8 @@ func (l *List) PositionBytes(i int) ([]byte, error) {
 	return payload[from:to], nil
 }
 
-// DecodePositions appends the freq positions of a posting, rising, to dst. src
-// is the block's PositionBytes; at is the posting's offset in it, 0 for the
-// first. next is the offset of the next posting.
+// DecodePositions appends a posting's freq positions, rising. src is the block's PositionBytes;
+// at is the posting's offset in it, 0 for the first, next the following posting's.
 func DecodePositions(dst []uint32, src []byte, at int, freq uint32) (positions []uint32, next int, err error) {
 	position := uint64(0)
 	for i := range freq {

@@ -9,11 +9,11 @@ import (
 	"github.com/griffin-search/griffin/internal/score"
 )
 
-// NumBlocks returns the number of blocks of the list.
+// NumBlocks is the list's number of blocks.
 func (m *Meta) NumBlocks() int { return (int(m.DocFreq) + codec.BlockLen - 1) / codec.BlockLen }
 
-// Append appends the encoded record to dst. Numbers are vbytes, widths single
-// bytes, and brackets mark optional fields.
+// Append encodes the record in vbytes and single bytes for widths; brackets mark optional
+// fields.
 //
 //	DocFreq*2 + (1 if positions) | CollFreq - DocFreq | Offset | Length
 //	[one block: First | Last - First | DocWidth | FreqWidth]
@@ -53,7 +53,7 @@ func (m *Meta) Append(dst []byte) []byte {
 	return dst
 }
 
-// metaReader reads the fields of a record and stops at the first invalid one.
+// metaReader stops at the first invalid field.
 type metaReader struct {
 	src   []byte
 	at    int
@@ -85,8 +85,8 @@ func (r *metaReader) byte(field string) uint8 {
 	return r.src[r.at-1]
 }
 
-// DecodeMeta decodes a record at the start of src and returns its size. It
-// checks the record's consistency; List.Open checks the locations.
+// DecodeMeta decodes a record at the start of src and returns its size. It checks consistency;
+// List.Open checks the locations.
 func DecodeMeta(src []byte) (m Meta, n int, err error) {
 	const (
 		maxOffset = 1<<63 - 1

@@ -27,7 +27,7 @@ func randomLengths(rng *rand.Rand, n int) []uint32 {
 	return lengths
 }
 
-// collection returns lists of sizes around the boundaries of blocks and Kth.
+// Sizes around the boundaries of blocks and Kth.
 func collection(positions bool) (lengths []uint32, lists [][]postingstest.Posting) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	lengths = randomLengths(rng, numDocs)
@@ -39,7 +39,7 @@ func collection(positions bool) (lengths []uint32, lists [][]postingstest.Postin
 	return lengths, lists
 }
 
-// allCodecs returns all registered codecs and a minimal ListCodec.
+// With a minimal ListCodec.
 func allCodecs(t testing.TB) []codec.Codec {
 	t.Helper()
 	codecs := []codec.Codec{codectest.RawList{}}

@@ -5,14 +5,12 @@ import (
 	"math/bits"
 )
 
-// skipVbytes returns the offset after n vbytes from offset from, or -1 if src
-// ends early.
+// skipVbytes returns the offset n vbytes after from, or -1 if src ends early.
 func skipVbytes(src []byte, from, n int) int {
 	const tops = 0x8080808080808080
 	for n >= 8 && from+8 <= len(src) {
-		// A vbyte ends with the byte whose top bit is clear. Eight bytes
-		// contain at most eight ends, so the n-th vbyte ends at their last byte
-		// or later.
+		// A vbyte ends with a clear top bit. Eight bytes contain at most eight ends, so the
+		// n-th is at their last byte or later.
 		n -= bits.OnesCount64(^binary.LittleEndian.Uint64(src[from:]) & tops)
 		from += 8
 	}
@@ -27,8 +25,8 @@ func skipVbytes(src []byte, from, n int) int {
 	return from
 }
 
-// readVbyte returns the vbyte at from and the offset after it, or -1 if src
-// ends early or the value exceeds 32 bits.
+// readVbyte returns the vbyte at from and the offset after it, or -1 if src ends early or the
+// value exceeds 32 bits.
 func readVbyte(src []byte, from int) (value uint32, next int) {
 	var v uint64
 	for shift := 0; shift < 35; shift += 7 {

@@ -17,9 +17,9 @@ import (
 //   - Bound, Max and Kth are exact, and frontiers are complete and minimal.
 //   - Each posting has Freq rising positions.
 //
-// The list must be open with all its parts. lengths and s are the writer's. The
-// error wraps base.ErrCorrupt and names the block. A list of a codec.ListCodec
-// takes 4 bytes of memory a posting and the memory to encode it.
+// The list must be open with all its parts, and the writer's lengths and s. The error wraps
+// base.ErrCorrupt and names the block. A codec.ListCodec takes 4 bytes of memory a posting and
+// the memory to encode the list.
 func (l *List) Verify(lengths []uint32, s score.Saturation) error {
 	v := verifier{list: l, lengths: lengths, sat: s, prev: codec.NoBase, frontiers: frontierReader{src: l.frontiers}}
 	if err := v.start(); err != nil {
@@ -57,7 +57,6 @@ func corrupt(format string, args ...any) error {
 	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), base.ErrCorrupt)
 }
 
-// start sets the offset of the first block.
 func (v *verifier) start() error {
 	l := v.list
 	if l.lists == nil {
@@ -112,8 +111,7 @@ func (v *verifier) block(i int) error {
 	return v.blockPositions(i, v.freqs[:n])
 }
 
-// encoding checks that the block equals the codec's encoding, so its widths are
-// minimal and its padding is zero.
+// Widths are minimal and padding is zero.
 func (v *verifier) encoding(i int, e *BlockEntry, docIDs, freqs []uint32) error {
 	var docWidth, freqWidth uint8
 	v.buf = v.buf[:0]
@@ -212,8 +210,7 @@ func (v *verifier) whole() error {
 	return nil
 }
 
-// wholeEncoding checks that a ListCodec's DocIDs equal its encoding, followed
-// by zeros up to the first frequency.
+// A ListCodec's DocIDs equal its encoding, with zeros up to the first frequency.
 func (v *verifier) wholeEncoding() error {
 	l := v.list
 	if l.lists == nil {

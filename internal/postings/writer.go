@@ -18,24 +18,22 @@ type Options struct {
 	Positions  bool             // postings have positions
 }
 
-// listAlign is the alignment of lists of more than one block (package comment).
+// For lists of more than one block (package comment).
 const listAlign = 16
 
-// Writer writes posting lists: Begin, any number of AddBlock, Finish, and
-// again. Its memory is constant except for the current list's directory (24
-// bytes a block) and, with positions, those of one block. With a
-// codec.ListCodec it buffers the list's DocIDs (4 bytes a posting), encoded
-// frequencies and encoding until Finish. It reuses all memory.
+// Writer writes posting lists: Begin, any number of AddBlock, Finish, repeatedly. Its memory is
+// constant, and reused, except for the current list's directory (24 bytes a block) and, with
+// positions, those of one block. With a codec.ListCodec it buffers the list's DocIDs (4 bytes a
+// posting), frequencies and encoding.
 //
 // After an error the Writer and its output are unusable.
 type Writer struct {
 	opts                           Options
 	postings, positions, frontiers output
 
-	// lists is the codec if it encodes whole lists, otherwise nil.
+	// The codec if it encodes whole lists.
 	lists codec.ListCodec
 
-	// The current list.
 	lengths  []uint32
 	meta     Meta
 	dir      []BlockEntry
@@ -44,12 +42,11 @@ type Writer struct {
 	last     uint32 // last DocID of the last block written
 	lastSeen uint32 // last DocID added
 
-	// With lists and several blocks: all DocIDs except pending ones, and
-	// encoded frequencies.
+	// With lists and several blocks: all DocIDs except pending ones, and encoded frequencies.
 	listDocIDs []uint32
 	listFreqs  []byte
 
-	// Unwritten postings: at most one block, the last.
+	// Unwritten postings: at most one block.
 	docIDs, freqs [codec.BlockLen]uint32
 	pending       int
 	pendingPos    []byte
@@ -58,7 +55,6 @@ type Writer struct {
 	pairs [codec.BlockLen]pair
 }
 
-// output counts the bytes written to a file.
 type output struct {
 	w      io.Writer
 	offset uint64
@@ -79,10 +75,9 @@ func (o *output) align(n uint64) error {
 	return nil
 }
 
-// NewWriter returns a Writer. Offsets in its Metas are relative to the current
-// ends of the three outputs. These must be multiples of 16 (postings) and 4
-// (positions) in the mapped files. Use buffered outputs: each block is a
-// separate write. positions is unused without opts.Positions.
+// Offsets in NewWriter's Metas are relative to the current ends of the outputs, which must be
+// multiples of 16 (postings) and 4 (positions) in the mapped files. Buffer them: each block is
+// a write. positions is unused without opts.Positions.
 func NewWriter(opts Options, postings, positions, frontiers io.Writer) *Writer {
 	lists, _ := opts.Codec.(codec.ListCodec)
 	return &Writer{
@@ -94,8 +89,8 @@ func NewWriter(opts Options, postings, positions, frontiers io.Writer) *Writer {
 	}
 }
 
-// Begin starts a list. lengths holds the number of tokens of each document in
-// the list's field, by DocID; Writer retains it until Finish.
+// Begin starts a list. lengths holds each document's tokens in the list's field, by DocID,
+// retained until Finish.
 func (w *Writer) Begin(lengths []uint32) {
 	w.lengths = lengths
 	w.meta = Meta{}
@@ -108,11 +103,10 @@ func (w *Writer) Begin(lengths []uint32) {
 	w.pendingPos = w.pendingPos[:0]
 }
 
-// AddBlock adds any number of postings. DocIDs rise across calls; frequencies
-// are at least 1, and weights (Saturation.Linear) at most score.MaxBound.
-// positions holds Freq positions a posting as vbyte gaps; it must be empty
-// without Options.Positions. AddBlock retains no slices. Invalid postings cause
-// an error that wraps base.ErrBadInput.
+// AddBlock adds postings. DocIDs rise across calls; frequencies are at least 1, and weights
+// (Saturation.Linear) at most score.MaxBound. positions holds Freq positions a posting as vbyte
+// gaps; empty without Options.Positions. Slices are not retained. Invalid postings are errors
+// that wrap base.ErrBadInput.
 func (w *Writer) AddBlock(docIDs, freqs []uint32, positions []byte) error {
 	if len(docIDs) != len(freqs) {
 		return fmt.Errorf("%d DocIDs with %d frequencies: %w", len(docIDs), len(freqs), base.ErrBadInput)
@@ -153,8 +147,6 @@ func (w *Writer) AddBlock(docIDs, freqs []uint32, positions []byte) error {
 	return nil
 }
 
-// positionsSize returns the size of the positions of postings with the given
-// frequencies.
 func positionsSize(src []byte, freqs []uint32) (int, error) {
 	n := uint64(0)
 	for _, f := range freqs {
@@ -168,8 +160,7 @@ func positionsSize(src []byte, freqs []uint32) (int, error) {
 	return 0, fmt.Errorf("%d positions in %d bytes: %w", n, len(src), base.ErrBadInput)
 }
 
-// Finish ends the list and returns its Meta. An empty list takes no bytes and
-// has the zero Meta.
+// Finish ends the list. An empty one takes no bytes and has the zero Meta.
 func (w *Writer) Finish() (Meta, error) {
 	if w.pending == 0 {
 		return Meta{}, nil
@@ -196,7 +187,7 @@ func (w *Writer) Finish() (Meta, error) {
 	return m, nil
 }
 
-// finishBlocks completes a list of several blocks.
+// Several blocks.
 func (w *Writer) finishBlocks() error {
 	if w.lists != nil {
 		if err := w.writeList(); err != nil {
@@ -206,8 +197,7 @@ func (w *Writer) finishBlocks() error {
 	return w.writeDirectories()
 }
 
-// writeList writes all DocIDs, then the frequencies, and corrects the offsets
-// in the directory.
+// writeList writes all DocIDs, then frequencies, and corrects the directory's offsets.
 func (w *Writer) writeList() error {
 	w.buf = w.lists.AppendList(w.buf[:0], w.listDocIDs)
 	start := alignList(uint64(len(w.buf)))
@@ -226,7 +216,6 @@ func (w *Writer) writeList() error {
 	return w.postings.write(w.listFreqs)
 }
 
-// alignList returns the offset of the frequencies after DocIDs of size bytes.
 func alignList(size uint64) uint64 { return (size + listAlign - 1) / listAlign * listAlign }
 
 var errTooLong = fmt.Errorf("posting list of more than 4 GiB: %w", base.ErrBadInput)
@@ -252,8 +241,7 @@ func (w *Writer) writeDirectories() error {
 	return w.positions.write(w.buf)
 }
 
-// flushBlock writes the pending postings, at least one, as a block. directory
-// is true if the list has other blocks.
+// At least one posting is pending. directory is true if the list has other blocks.
 func (w *Writer) flushBlock(directory bool) error {
 	n := w.pending
 	docIDs, freqs := w.docIDs[:n], w.freqs[:n]
@@ -314,8 +302,7 @@ func (w *Writer) flushBlock(directory bool) error {
 	return nil
 }
 
-// writeBlock encodes a block and completes its directory entry. It writes the
-// block unless writeList will.
+// writeBlock completes the directory entry, and writes the block unless writeList will.
 func (w *Writer) writeBlock(e *BlockEntry, docIDs, freqs []uint32, directory bool) error {
 	if w.lists != nil && directory {
 		if len(w.listFreqs) > math.MaxUint32 {

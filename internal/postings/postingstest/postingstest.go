@@ -9,20 +9,20 @@ import (
 	"github.com/griffin-search/griffin/internal/postings"
 )
 
-// Posting is an uncompressed posting. Positions is nil or has Freq elements.
+// Posting is uncompressed. Positions is nil or has Freq elements.
 type Posting struct {
 	DocID, Freq uint32
 	Positions   []uint32
 }
 
-// Index holds the bytes of lists that share files, like a segment's.
+// Index holds lists that share files, like a segment's.
 type Index struct {
 	Options                        postings.Options
 	Metas                          []postings.Meta
 	Postings, Positions, Frontiers []byte
 }
 
-// Write encodes the lists with AddBlock calls of step postings.
+// Write encodes lists with AddBlock calls of step postings.
 func Write(t testing.TB, opts postings.Options, lengths []uint32, step int, lists ...[]Posting) *Index {
 	t.Helper()
 	var p, pos, f bytes.Buffer
@@ -48,7 +48,7 @@ func Write(t testing.TB, opts postings.Options, lengths []uint32, step int, list
 	return ix
 }
 
-// Open returns list i, open for reading.
+// Open opens list i.
 func (ix *Index) Open(t testing.TB, i int) *postings.List {
 	t.Helper()
 	l := new(postings.List)
@@ -58,7 +58,7 @@ func (ix *Index) Open(t testing.TB, i int) *postings.List {
 	return l
 }
 
-// Columns returns the arguments of Writer.AddBlock for the postings.
+// Columns returns the arguments of Writer.AddBlock.
 func Columns(list []Posting) (docIDs, freqs []uint32, positions []byte) {
 	for _, p := range list {
 		docIDs = append(docIDs, p.DocID)
@@ -75,14 +75,13 @@ func Columns(list []Posting) (docIDs, freqs []uint32, positions []byte) {
 // Shape is a distribution of DocIDs.
 type Shape int
 
-// Shapes of random lists.
 const (
 	Uniform   Shape = iota // each document with the same probability
 	Clustered              // runs of neighbours with wide gaps between them
 	Dense                  // nearly every document of a range
 )
 
-// RandomList returns min(n, numDocs) postings with mostly small frequencies.
+// RandomList returns min(n, numDocs) postings, mostly with small frequencies.
 func RandomList(rng *rand.Rand, shape Shape, n, numDocs int, positions bool) []Posting {
 	n = min(n, numDocs)
 	list := make([]Posting, 0, n)
