@@ -30,7 +30,7 @@ func seal(t testing.TB, payload []byte) *vfstest.Mem {
 	return fs
 }
 
-// payloads returns the payloads of small files, one for each codec.
+// A small file for each codec.
 func payloads(t testing.TB) [][]byte {
 	t.Helper()
 	var out [][]byte
@@ -67,7 +67,7 @@ func payloads(t testing.TB) [][]byte {
 	return out
 }
 
-// FuzzOpen reads everything in a file with arbitrary content: values, or an error.
+// Arbitrary content: values, or an error.
 func FuzzOpen(f *testing.F) {
 	for _, p := range payloads(f) {
 		f.Add(p, uint32(0), byte(0))
@@ -120,7 +120,7 @@ func wantCorrupt(t *testing.T, err error) {
 	}
 }
 
-// The example of docs/formats/impacts.md.
+// docs/formats/impacts.md.
 func TestWorkedBytes(t *testing.T) {
 	fs := vfstest.NewMem()
 	w, err := Create(fs, "impacts", Options{NumDocs: 8, Ranking: Ranking{Name: RankingExternal}})
@@ -141,8 +141,7 @@ func TestWorkedBytes(t *testing.T) {
 	}
 }
 
-// Blocks of a segment that is encoded as a list must be in order: readers rely on DocIDs
-// above Last.
+// Readers rely on DocIDs above Last.
 func TestBlocksOfAListFollowEachOther(t *testing.T) {
 	const spec, n = "pfordelta-rec:block=128", 300
 	fs := vfstest.NewMem()
@@ -202,7 +201,7 @@ func TestBlocksOfAListFollowEachOther(t *testing.T) {
 	}
 }
 
-// Verify rejects bits that decoders ignore if a Writer would not write them.
+// Bits that decoders ignore, but a Writer would not write.
 func TestVerifyFindsHiddenBits(t *testing.T) {
 	fs := vfstest.NewMem()
 	w, err := Create(fs, "impacts", Options{NumDocs: 900, Ranking: Ranking{Name: RankingExternal}, Codec: "simdbp", BitmapBits: -1})
@@ -246,7 +245,7 @@ func TestVerifyFindsHiddenBits(t *testing.T) {
 	}
 }
 
-// Find terminates on a table without an empty slot.
+// A table without an empty slot.
 func TestFindEnds(t *testing.T) {
 	p := payloads(t)[0]
 	x, err := Open(seal(t, p), "impacts")

@@ -27,8 +27,7 @@ func goldenLists() []entry {
 	return []entry{all, some, few}
 }
 
-// Files of version 1 stay readable. "go test -update" regenerates them, which is valid only
-// before version 1 is released.
+// "go test -update" is valid only before version 1 is released.
 func TestVersion1StaysReadable(t *testing.T) {
 	for _, codec := range []string{"qmx", "simdbp", "lrc"} {
 		t.Run(codec, func(t *testing.T) {

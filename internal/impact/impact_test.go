@@ -28,7 +28,7 @@ type entry struct {
 	postings []impact.Posting
 }
 
-// randomLists returns lists of all densities over numDocs documents, with increasing terms.
+// All densities over numDocs documents, increasing terms.
 func randomLists(rng *rand.Rand, numDocs, n int) []entry {
 	lists := make([]entry, n)
 	for i := range lists {
@@ -63,7 +63,7 @@ func write(t testing.TB, lists []entry, o impact.Options) *impact.Index {
 	return x
 }
 
-// read returns the postings of a list in DocID order and checks the order of its segments.
+// read returns postings in DocID order and checks the segments' order.
 func read(t testing.TB, x *impact.Index, l *impact.List) []impact.Posting {
 	t.Helper()
 	segments, err := l.AppendSegments(nil)
@@ -236,7 +236,6 @@ func TestQuantizerWorkedNumber(t *testing.T) {
 	}
 }
 
-// Verify finds any changed bit.
 func TestVerifyFindsDamage(t *testing.T) {
 	fs := vfstest.NewMem()
 	w, err := impact.Create(fs, "impacts", external(300, impact.Options{}))

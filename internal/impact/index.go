@@ -14,8 +14,8 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// Index is an open file of impact-ordered lists. All methods but Close are safe for
-// concurrent use. Results point into the mapped file and are valid until Close.
+// Index is an open file of impact-ordered lists. All methods but Close are safe for concurrent
+// use. Results point into the mapped file and are valid until Close.
 type Index struct {
 	file      *sealed.File
 	meta      Meta
@@ -25,9 +25,8 @@ type Index struct {
 	numSlots  uint64
 }
 
-// Open maps the file name and reads its description. Other parts are checked on first
-// access, or by Verify. The error wraps base.ErrCorrupt, base.ErrVersion or an error of the
-// file system.
+// Open maps a file and reads its description; the rest is checked on first access, or by
+// Verify. The error wraps base.ErrCorrupt, base.ErrVersion or an error of the file system.
 func Open(fs vfs.FS, name string) (*Index, error) {
 	f, err := sealed.Open(fs, name, kind, FormatVersion)
 	if err != nil {
@@ -77,18 +76,17 @@ func (x *Index) open() error {
 // Close unmaps the file.
 func (x *Index) Close() error { return x.file.Close() }
 
-// Meta returns the description of the file. Callers must not modify it.
+// Meta returns the description, not to be modified.
 func (x *Index) Meta() *Meta { return &x.meta }
 
-// NumDocs is greater than all DocIDs.
+// NumDocs is above all DocIDs.
 func (x *Index) NumDocs() int { return x.meta.NumDocs }
 
-// SizeBytes returns the size of the file.
+// SizeBytes is the file's size.
 func (x *Index) SizeBytes() int64 { return x.file.SizeBytes() }
 
-// Find makes l the list of a term and reports whether it exists. It verifies checksums on
-// first access and does not allocate. The error wraps base.ErrCorrupt. l is undefined
-// unless the term was found.
+// Find makes l a term's list and reports whether it exists. It verifies checksums on first
+// access and does not allocate. The error wraps base.ErrCorrupt. l is undefined unless found.
 func (x *Index) Find(term []byte, l *List) (found bool, err error) {
 	hash := xxh3.Hash(term)
 	tag := hash & tagMask
@@ -120,7 +118,7 @@ func (x *Index) list(offset uint64, l *List) (term []byte, end uint64, err error
 	if offset >= x.meta.ListBytes {
 		return nil, 0, fmt.Errorf("%s: list at %d of %d bytes: %w", x.file.Name(), offset, x.meta.ListBytes, base.ErrCorrupt)
 	}
-	// Read the length of the term, then the rest up to the directory.
+	// The term's length, then the rest up to the directory.
 	const lengths = 4 * binary.MaxVarintLen64
 	rest := x.meta.ListBytes - offset
 	head, err := x.file.Range(offset, min(rest, lengths))
@@ -159,10 +157,10 @@ func (x *Index) list(offset uint64, l *List) (term []byte, end uint64, err error
 	return term, begin + dirLen + l.dataLen, nil
 }
 
-// Lists iterates over all lists, in the order of their terms.
+// Lists iterates over all lists by term.
 func (x *Index) Lists() *ListIterator { return &ListIterator{index: x} }
 
-// ListIterator iterates over all lists of an Index. It is not safe for concurrent use.
+// ListIterator is not safe for concurrent use.
 type ListIterator struct {
 	index *Index
 	next  uint64 // offset
@@ -172,7 +170,7 @@ type ListIterator struct {
 	err   error
 }
 
-// Next advances to the next list and reports whether there is a valid one.
+// Next advances and reports whether there is a valid list.
 func (it *ListIterator) Next() bool {
 	if it.err != nil || it.next >= it.index.meta.ListBytes {
 		return false
@@ -182,11 +180,11 @@ func (it *ListIterator) Next() bool {
 	return it.err == nil
 }
 
-// Term returns the term of the list. Callers must not modify it.
+// Term returns the list's term, not to be modified.
 func (it *ListIterator) Term() []byte { return it.term }
 
-// List returns the list, valid until the next call of Next.
+// List is valid until Next.
 func (it *ListIterator) List() *List { return &it.list }
 
-// Err returns the error that ended the iteration, or nil at the end.
+// Err returns the error that ended the iteration.
 func (it *ListIterator) Err() error { return it.err }

@@ -12,20 +12,18 @@ import (
 // Form is the storage form of a segment's DocIDs.
 type Form uint8
 
-// The forms. The directory of a list has the form of each segment.
+// Each segment has its form.
 const (
-	// Raw is 32-bit DocIDs, little endian: for short segments, for which decoding costs
-	// more than reading.
+	// Raw is 32-bit DocIDs, little endian, for segments too short for decoding to pay.
 	Raw Form = iota
-	// Blocks is blocks of 128 DocIDs, encoded by a codec.
+	// Blocks is blocks of 128 encoded DocIDs.
 	Blocks
-	// Bitmap has a bit for each document between the first and the last: for dense
-	// segments.
+	// Bitmap, for dense segments, has a bit for each document from the first to the last.
 	Bitmap
 	numForms
 )
 
-// String returns the name of the form.
+// String is the form's name.
 func (f Form) String() string {
 	if f < numForms {
 		return [...]string{"raw", "blocks", "bitmap"}[f]
@@ -33,18 +31,18 @@ func (f Form) String() string {
 	return fmt.Sprintf("Form(%d)", uint8(f))
 }
 
-// Posting is a document with the term's contribution to its score.
+// Posting is a document with the term's contribution.
 type Posting struct {
 	DocID  base.DocID
 	Impact uint8 // at least 1
 }
 
-// List is the impact-ordered list of a term. It is a plain value and a view into the mapped
-// file, valid until Index.Close.
+// List is a term's impact-ordered list: a plain value and a view into the mapped file, valid
+// until Index.Close.
 type List struct {
-	// DocFreq is the number of postings.
+	// DocFreq counts postings.
 	DocFreq uint32
-	// Max is the highest impact, the impact of the first segment.
+	// Max is the first segment's impact, the highest.
 	Max         uint8
 	numSegments int
 	directory   []byte // its capacity extends over the data to the end of the file
@@ -56,27 +54,26 @@ type List struct {
 // ID identifies the list in its Index.
 func (l *List) ID() base.ListID { return base.ListID(l.offset) }
 
-// Index returns the file of the list.
+// Index is the list's file.
 func (l *List) Index() *Index { return l.index }
 
-// NumSegments returns the number of segments, one for each distinct impact.
+// NumSegments counts distinct impacts.
 func (l *List) NumSegments() int { return l.numSegments }
 
-// Segment holds the documents of a list with one impact.
+// Segment holds a list's documents of one impact.
 type Segment struct {
 	Impact uint8
 	Form   Form
 	Count  uint32
-	// Bytes is the encoding. Up to Slack bytes after it may be read.
+	// Bytes is the encoding, with Slack readable bytes behind.
 	Bytes []byte
 }
 
-// Slack is the number of bytes after a segment that may be read. Their content is
-// undefined.
+// Slack bytes after a segment may be read; their content is undefined.
 const Slack = 32
 
-// AppendSegments appends the segments of the list to dst, by decreasing impact. It checks
-// the list's directory; the error wraps base.ErrCorrupt.
+// AppendSegments appends the segments by decreasing impact. It checks the list's directory; the
+// error wraps base.ErrCorrupt.
 func (l *List) AppendSegments(dst []Segment) ([]Segment, error) {
 	r := reader{src: l.directory}
 	data := l.directory[len(l.directory) : uint64(len(l.directory))+l.dataLen]
@@ -104,7 +101,6 @@ func (l *List) AppendSegments(dst []Segment) ([]Segment, error) {
 	return dst, nil
 }
 
-// The number of postings of a segment and its form share a varint.
 const (
 	formBits = 2
 	formMask = 1<<formBits - 1
@@ -115,7 +111,7 @@ type reader struct {
 	bad bool
 }
 
-// uint returns the next varint. If there is none up to limit, it sets bad and returns 0.
+// Without a varint up to limit, uint sets bad and returns 0.
 func (r *reader) uint(limit uint64) uint64 {
 	v, n := binary.Uvarint(r.src)
 	if n <= 0 || v > limit {
@@ -126,9 +122,9 @@ func (r *reader) uint(limit uint64) uint64 {
 	return v
 }
 
-// BitmapWords returns the words of a segment of Form Bitmap, 64 bits each, little endian,
-// and the document of their first bit, a multiple of 64. The last word contains the last
-// document. Bits beyond the last document are an error that only Verify detects.
+// BitmapWords returns the words of a segment of Form Bitmap, 64 bits, little endian, and their
+// first document, a multiple of 64. The last word contains the last document. Only Verify
+// detects bits beyond the last document.
 func (x *Index) BitmapWords(s *Segment) (first uint32, words []byte, err error) {
 	if len(s.Bytes) < 4 || len(s.Bytes)%8 != 4 {
 		return 0, nil, fmt.Errorf("impact %d: bitmap of %d bytes: %w", s.Impact, len(s.Bytes), base.ErrCorrupt)
@@ -141,7 +137,7 @@ func (x *Index) BitmapWords(s *Segment) (first uint32, words []byte, err error) 
 	return word * 64, words, nil
 }
 
-// BlockReader decodes a segment of Form Blocks, block by block.
+// BlockReader decodes a segment of Form Blocks.
 type BlockReader struct {
 	codec   codec.Codec
 	list    codec.ListCodec // nil unless the segment is encoded as a list
@@ -166,16 +162,15 @@ func (x *Index) ResetBlocks(r *BlockReader, s *Segment) {
 
 func numBlocks(count uint32) int { return int((uint64(count) + codec.BlockLen - 1) / codec.BlockLen) }
 
-// Last returns the last decoded DocID, or codec.NoBase at the start. All later DocIDs are
-// above it.
+// Last returns the last decoded DocID, which all later ones exceed, or codec.NoBase.
 func (r *BlockReader) Last() uint32 { return r.base }
 
-// Left returns the number of DocIDs left.
+// Left counts the DocIDs left.
 func (r *BlockReader) Left() uint32 { return r.left }
 
-// Next decodes the next block, which must exist (Left), and returns its number of DocIDs: 1
-// to 128, increasing and valid. The rest of dst is undefined. It does not allocate. The
-// error wraps base.ErrCorrupt.
+// Next decodes the next block, which must exist (Left), and returns its number of DocIDs: 1 to
+// 128, increasing and valid. The rest of dst is undefined. It does not allocate. The error
+// wraps base.ErrCorrupt.
 func (r *BlockReader) Next(dst *[codec.BlockLen]uint32) (n int, err error) {
 	s := &r.segment
 	n = int(min(r.left, codec.BlockLen))
@@ -188,7 +183,7 @@ func (r *BlockReader) Next(dst *[codec.BlockLen]uint32) (n int, err error) {
 		err = base.ErrCorrupt
 	} else {
 		var size int
-		// With Slack, the decoder of the last block needs no copy.
+		// With Slack, the last block needs no copy.
 		src := s.Bytes[r.at : len(s.Bytes)+Slack]
 		size, err = r.codec.DecodeDocIDs(dst, src, r.base, n, s.Bytes[r.i])
 		if r.at += size; r.at > len(s.Bytes) && err == nil {
@@ -211,8 +206,8 @@ func (r *BlockReader) fail(dst *[codec.BlockLen]uint32, n int, err error) error 
 	return fmt.Errorf("impact %d: block %d: %w", r.segment.Impact, r.i, err)
 }
 
-// AppendDocIDs appends the DocIDs of a segment of any form. It is the simple oracle for
-// other readers. The DocIDs are valid and increasing; the error wraps base.ErrCorrupt.
+// AppendDocIDs appends a segment's DocIDs, valid and increasing: the simple oracle for other
+// readers. The error wraps base.ErrCorrupt.
 func (x *Index) AppendDocIDs(dst []base.DocID, s *Segment) ([]base.DocID, error) {
 	from := len(dst)
 	switch s.Form {

@@ -11,30 +11,27 @@ import (
 	"github.com/griffin-search/griffin/internal/score"
 )
 
-// Options configure a Writer. Zero values mean the defaults.
+// Options configure a Writer; zero values mean defaults.
 type Options struct {
-	// IndexID and Generation identify the commit of the lists.
+	// IndexID and Generation are the lists' commit.
 	IndexID    string
 	Generation uint64
-	// NumDocs is greater than all DocIDs.
+	// NumDocs is above all DocIDs.
 	NumDocs int
-	// Ranking, and Quantizer unless the ranking is RankingExternal, describe the source of
-	// the impacts.
+	// Ranking, and Quantizer unless RankingExternal, are the source of impacts.
 	Ranking   Ranking
 	Quantizer Quantizer
-	// Codec encodes the DocIDs of segments, a specification of package codec; "":
-	// DefaultCodec.
+	// Codec is a specification of package codec; "": DefaultCodec.
 	Codec string
-	// BitmapBits is the maximum number of bits per posting for which a segment is stored as a
-	// bitmap; 0: DefaultBitmapBits, negative: no bitmaps.
+	// BitmapBits per posting, at most, store a segment as a bitmap; 0: DefaultBitmapBits,
+	// negative: none.
 	BitmapBits int
-	// RawBelow is the length below which segments are stored as plain DocIDs; 0:
-	// DefaultRawBelow, negative: none.
+	// Segments shorter than RawBelow are plain DocIDs; 0: DefaultRawBelow, negative: none.
 	RawBelow int
 }
 
-// Defaults of Options. QMX is the paper's codec. On 750,000 passages bitmaps make the lists
-// 1 % larger; queries take 0.35 to 0.45 of the time, see docs/benchmarks/saat.md.
+// QMX is the paper's codec. On 750,000 passages bitmaps make lists 1 % larger; queries take
+// 0.35 to 0.45 of the time (docs/benchmarks/saat.md).
 const (
 	DefaultCodec      = "qmx"
 	DefaultBitmapBits = 16
@@ -54,7 +51,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Meta describes a file of impact-ordered lists.
+// Meta describes a file.
 type Meta struct {
 	FormatVersion int     `json:"format_version"`
 	IndexID       string  `json:"index_id"`
@@ -65,24 +62,22 @@ type Meta struct {
 	Ranking       string  `json:"ranking"`
 	K1            float32 `json:"k1"`
 	B             float32 `json:"b"`
-	// Quantizer maps scores of the ranking to impacts; zero if the ranking is external.
-	Quantizer Quantizer `json:"quantizer"`
-	Codec     string    `json:"codec"`
-	// Counts for each form.
-	Raw    FormStats `json:"raw"`
-	Blocks FormStats `json:"blocks"`
-	Bitmap FormStats `json:"bitmap"`
-	// Sizes of the parts of the file.
-	ListBytes  uint64 `json:"list_bytes"`
-	TableBytes uint64 `json:"table_bytes"`
+	// Quantizer maps scores to impacts; zero if the ranking is external.
+	Quantizer  Quantizer `json:"quantizer"`
+	Codec      string    `json:"codec"`
+	Raw        FormStats `json:"raw"`
+	Blocks     FormStats `json:"blocks"`
+	Bitmap     FormStats `json:"bitmap"`
+	ListBytes  uint64    `json:"list_bytes"`
+	TableBytes uint64    `json:"table_bytes"`
 }
 
-// RankingOf returns the ranking that computed the impacts.
+// RankingOf returns the impacts' ranking.
 func (m *Meta) RankingOf() Ranking {
 	return Ranking{Name: m.Ranking, BM25: score.BM25{K1: m.K1, B: m.B}}
 }
 
-// FormStats counts the segments, postings and bytes of one Form.
+// FormStats counts one Form.
 type FormStats struct {
 	Segments uint64 `json:"segments"`
 	Postings uint64 `json:"postings"`
@@ -93,7 +88,7 @@ func (m *Meta) forms() [numForms]*FormStats {
 	return [numForms]*FormStats{Raw: &m.Raw, Blocks: &m.Blocks, Bitmap: &m.Bitmap}
 }
 
-// BitsPerPosting returns the size of the lists divided by the number of postings.
+// BitsPerPosting is the lists' size divided by postings.
 func (m *Meta) BitsPerPosting() float64 {
 	if m.NumPostings == 0 {
 		return 0

@@ -9,11 +9,9 @@ import (
 	"github.com/griffin-search/griffin/internal/score"
 )
 
-// Rankings are the names of the functions that compute impacts. RankingExternal marks files
-// with impacts from other sources.
+// Rankings are the functions that compute impacts; RankingExternal is for other sources.
 var Rankings = []string{RankingBM25, RankingATIRE}
 
-// Names of rankings.
 const (
 	RankingBM25     = "bm25"     // score.IDF, as in all other modes
 	RankingATIRE    = "atire"    // as in the search engines ATIRE and JASS
@@ -27,8 +25,7 @@ type Ranking struct {
 	score.BM25
 }
 
-// Check returns an error that wraps base.ErrBadInput for an unknown name or invalid
-// parameters.
+// Check returns base.ErrBadInput, wrapped, for an unknown name or invalid parameters.
 func (r Ranking) Check() error {
 	if !slices.Contains(Rankings, r.Name) {
 		return fmt.Errorf("ranking %q is not one of %q: %w", r.Name, Rankings, base.ErrBadInput)
@@ -39,20 +36,20 @@ func (r Ranking) Check() error {
 	return nil
 }
 
-// Term returns the scorer of a term that docFreq of numDocs documents contain, in a field
-// with avgLen tokens per document. It is BM25,
+// Term returns the scorer of a term in docFreq of numDocs documents, in a field with avgLen
+// tokens per document: BM25,
 //
 //	idf * freq / (freq + k1*(1 - b + b*length/avgLen))
 //
-// with the idf of all modes, or with that used by ATIRE: Trotman, Jia and Crane, "Towards
-// an efficient and effective search engine", SIGIR 2012 Workshop on Open Source IR:
+// with the idf of all modes, or ATIRE's (Trotman, Jia and Crane, "Towards an efficient and
+// effective search engine", SIGIR 2012 Workshop on Open Source IR):
 //
 //	idf = ln(N/n)
 //
 // We differ: ATIRE multiplies by k1+1, which quantisation cancels.
 //
-// Worked number: N=1000, n=10, freq 3, length 120, avgLen 100, k1 0.9, b 0.4:
-// ATIRE's idf is 4.6052 and the score 3.4783 (tested).
+// Worked number: N=1000, n=10, freq 3, length 120, avgLen 100, k1 0.9, b 0.4: ATIRE's idf is
+// 4.6052 and the score 3.4783 (tested).
 func (r Ranking) Term(numDocs, docFreq uint64, avgLen float64) score.Term {
 	idf := score.IDF(numDocs, docFreq)
 	if r.Name == RankingATIRE {
@@ -61,16 +58,15 @@ func (r Ranking) Term(numDocs, docFreq uint64, avgLen float64) score.Term {
 	return r.NewTerm(idf, 1, avgLen)
 }
 
-// Quantizer maps scores to impacts, with the same function for all lists of a collection:
+// Quantizer maps scores to impacts, alike for all lists of a collection:
 //
 //	impact = 1 + floor(254 * (score - Min) / (Max - Min))
 //
-// The lowest score of all postings becomes 1 and the highest 255. This is the "uniform"
-// quantisation of Anh, de Kretser and Moffat, SIGIR 2001, with 8 bits as in Trotman and
-// Crane, §3. Scores and the arithmetic are integers.
+// The lowest score of all postings becomes 1, the highest 255: the "uniform" quantisation of
+// Anh, de Kretser and Moffat, SIGIR 2001, with 8 bits as in Trotman and Crane, §3, in integers.
 //
-// Worked number: Min 100, Max 1116 (1016 = 4*254): 100 gives 1, 103 gives 1, 104
-// gives 2, 1116 gives 255 (tested).
+// Worked number: Min 100, Max 1116 (1016 = 4*254): 100 gives 1, 103 gives 1, 104 gives 2, 1116
+// gives 255 (tested).
 type Quantizer struct {
 	Min base.Score `json:"min"`
 	Max base.Score `json:"max"`
@@ -79,19 +75,18 @@ type Quantizer struct {
 // NewQuantizer returns a Quantizer with an empty range.
 func NewQuantizer() Quantizer { return Quantizer{Min: math.MaxUint64} }
 
-// WeightQuantizer returns the Quantizer of integer weights from 1 to greatest. It keeps
-// weights that fit in 8 bits unchanged.
+// WeightQuantizer is for integer weights from 1 to greatest. Weights that fit in 8 bits stay
+// unchanged.
 func WeightQuantizer(greatest base.Score) Quantizer {
 	return Quantizer{Min: 1, Max: max(greatest, 255)}
 }
 
-// See extends the range to include a score.
+// See extends the range to a score.
 func (q *Quantizer) See(s base.Score) {
 	q.Min, q.Max = min(q.Min, s), max(q.Max, s)
 }
 
-// Impact returns the impact of a score in [Min, Max], which must be below 2^56. It is 1 if
-// Min equals Max.
+// Impact returns the impact of a score in [Min, Max] below 2^56; 1 if Min equals Max.
 func (q *Quantizer) Impact(s base.Score) uint8 {
 	if q.Max <= q.Min {
 		return 1

@@ -11,12 +11,11 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// Verify reads the whole file: every checksum, then every list. It checks that terms and
-// DocIDs increase, that impacts decrease within a list, that each segment is byte for byte
-// the encoding of a Writer, that each term is in its slot of the table, and that the counts
-// of the description are right. The error wraps base.ErrCorrupt and includes the location.
-// Verify takes at least 24 bytes of memory per term, plus the memory of one list. It calls
-// progress, if not nil, with numbers of bytes that add up to twice the file size.
+// Verify reads the whole file: checksums, then every list. Terms and DocIDs must increase,
+// impacts decrease within a list, segments be a Writer's encoding byte for byte, terms be in
+// their slots, and the description's counts be right. The error wraps base.ErrCorrupt and has
+// the location. It takes at least 24 bytes of memory per term, plus one list. progress, if not
+// nil, gets bytes that add up to twice the file size.
 func (x *Index) Verify(ctx context.Context, progress func(bytes int64)) error {
 	if err := x.file.Verify(ctx, progress); err != nil {
 		return err
@@ -107,8 +106,7 @@ func (v *verifier) verifyList(it *ListIterator) (err error) {
 	return nil
 }
 
-// encoding checks that a segment is the encoding that a Writer makes of its DocIDs, so that
-// it has no hidden bits.
+// A segment must be the Writer's encoding, without hidden bits.
 func (v *verifier) encoding(s *Segment, docIDs []base.DocID) error {
 	if s.Form == Raw { // it has only one encoding
 		return nil

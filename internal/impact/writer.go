@@ -17,16 +17,15 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// FormatVersion is the version of the file. History:
+// FormatVersion is the file's version. History:
 //
 //	1: the first.
 const FormatVersion = 1
 
-// kind is the kind of the sealed file.
 const kind = "impacts"
 
-// Writer writes a file of impact-ordered lists. After an error, every later call returns
-// it. It holds 16 bytes per term and one list in memory.
+// Writer writes a file of impact-ordered lists. After an error, every later call returns it. It
+// holds 16 bytes per term and one list in memory.
 type Writer struct {
 	w       *sealed.Writer
 	codec   codec.Codec
@@ -44,8 +43,8 @@ type Writer struct {
 
 type place struct{ hash, offset uint64 }
 
-// Create starts the file name, which is valid only after Close. The error wraps
-// base.ErrBadInput if an option is invalid.
+// Create starts a file, valid only after Close. The error wraps base.ErrBadInput if an option
+// is invalid.
 func Create(fs vfs.FS, name string, o Options) (*Writer, error) {
 	o = o.withDefaults()
 	c, err := codec.Lookup(o.Codec)
@@ -68,10 +67,9 @@ func Create(fs vfs.FS, name string, o Options) (*Writer, error) {
 	return w, err
 }
 
-// Add writes the list of a term, which must be greater than all earlier terms in byte
-// order. Its postings have increasing DocIDs, each below NumDocs, and impacts from 1 to
-// 255. A term without postings is skipped. Add does not retain its arguments. The error
-// wraps base.ErrBadInput if they violate these rules.
+// Add writes a term's list; terms increase in byte order. Postings have increasing DocIDs below
+// NumDocs, and impacts from 1 to 255; other input is an error that wraps base.ErrBadInput. A
+// term without postings is skipped; arguments are not retained.
 func (w *Writer) Add(term []byte, postings []Posting) error {
 	if w.err != nil || len(postings) == 0 {
 		return w.err
@@ -186,8 +184,7 @@ func (w *Writer) encodeSegment(docIDs []uint32) Form {
 	return Blocks
 }
 
-// appendBitmap appends a segment of Form Bitmap: the number of the first word, and the
-// words up to the last document.
+// The number of the first word, and the words up to the last document.
 func appendBitmap(dst []byte, docIDs []uint32) []byte {
 	first, last := docIDs[0]/64, docIDs[len(docIDs)-1]/64
 	dst = binary.LittleEndian.AppendUint32(dst, first)
@@ -199,9 +196,8 @@ func appendBitmap(dst []byte, docIDs []uint32) []byte {
 	return dst
 }
 
-// appendBlocks appends a segment of Form Blocks: for more than one block and a
-// codec.ListCodec, the encoded list; otherwise the width bytes of all blocks and then the
-// blocks.
+// For more than one block and a codec.ListCodec, the encoded list; otherwise all blocks' width
+// bytes, then the blocks.
 func appendBlocks(dst []byte, c codec.Codec, docIDs []uint32) []byte {
 	n := len(docIDs)
 	if list, ok := c.(codec.ListCodec); ok && n > codec.BlockLen {
@@ -220,14 +216,14 @@ func appendBlocks(dst []byte, c codec.Codec, docIDs []uint32) []byte {
 	return dst
 }
 
-// Meta returns the description of the file, after Close.
+// Meta returns the description, after Close.
 func (w *Writer) Meta() *Meta { return &w.meta }
 
-// SizeBytes returns the size of the file, after Close.
+// SizeBytes is the file's size, after Close.
 func (w *Writer) SizeBytes() int64 { return w.w.SizeBytes() }
 
-// Close writes the table of terms and the description and syncs the file (vfs.FS.SyncDir
-// makes its name durable). After an error the file is invalid and may or may not exist.
+// Close writes the table of terms and the description and syncs (vfs.FS.SyncDir makes the name
+// durable). After an error the file is invalid and may not exist.
 func (w *Writer) Close() error {
 	if w.err == nil {
 		w.err = w.finish()
@@ -239,7 +235,7 @@ func (w *Writer) Close() error {
 	return w.err
 }
 
-// Abort removes the unfinished file. After Close it does nothing.
+// Abort removes the unfinished file; after Close it does nothing.
 func (w *Writer) Abort() error { return w.w.Abort() }
 
 func (w *Writer) finish() error {
@@ -271,8 +267,7 @@ func (w *Writer) finish() error {
 	return err
 }
 
-// table returns the hash table of lists: open addressing, at most two thirds full, filled
-// in the order of their terms.
+// Open addressing, at most two thirds full, filled by term.
 func table(places []place) []uint64 {
 	n := uint64(1) << bits.Len64(uint64(len(places))+uint64(len(places))/2)
 	slots := make([]uint64, n)
@@ -285,8 +280,7 @@ func table(places []place) []uint64 {
 	return slots
 }
 
-// A slot of the table holds the upper bits of the term's hash, and the offset of its list
-// plus one. 0 is an empty slot.
+// A slot has the upper bits of the term's hash, and its list's offset plus one; 0 is empty.
 const (
 	slotBytes  = 8
 	offsetBits = 44
@@ -296,5 +290,5 @@ const (
 
 func slot(hash, offset uint64) uint64 { return hash&tagMask | (offset + 1) }
 
-// maxTermLen is the maximum length of a term in bytes; analyzers produce shorter ones.
+// In bytes; analyzers produce shorter terms.
 const maxTermLen = 1 << 16
