@@ -6,29 +6,26 @@ import (
 	"sync"
 )
 
-// composition has the parameters of composing documents.
 type composition struct {
 	span float64   // mean number of source documents in a generated one
 	keep []float64 // share of postings kept, by term
 	kept float64   // share over all postings
 }
 
-// sampleDocs is the number of documents composed to estimate list lengths.
+// Composed to estimate list lengths.
 const sampleDocs = 200_000
 
-// maxMeanSpan ends the search for a span: pages of more than 16 passages already contain
-// nearly all frequent terms.
+// Pages of more than 16 passages already contain nearly all frequent terms.
 const maxMeanSpan = 16
 
-// flattening is the exponent by which long lists lose more postings than short ones if
-// there are too many: in proportion to the square root of their lengths. Informative terms
-// then still co-occur. Most of the dropped postings are stop words, of which the papers'
-// engines and queries had fewer.
+// If there are too many postings, long lists lose more than short ones, in proportion to their
+// lengths to the power of flattening. Informative terms then still co-occur. Most dropped
+// postings are stop words, of which the papers' engines and queries had fewer.
 const flattening = 0.5
 
-// calibrate finds the composition that gives the queries the postings of the preset. It
-// composes a sample of documents with all postings and computes the share to keep; if there
-// are too few postings, it composes documents of more source documents.
+// calibrate finds the composition that gives the queries the preset's postings: from a sample
+// with all postings it computes the share to keep; if there are too few, it composes documents
+// of more source documents.
 func calibrate(ctx context.Context, o *Options, f *forward, p *plan, queries []Query, progress func(done, total int64)) (composition, error) {
 	scale := float64(o.NumDocs) / float64(o.Like.NumDocs)
 	wantShortest, wantPostings := o.Like.MeanShortest*scale, o.Like.MeanPostings*scale
@@ -59,8 +56,7 @@ func calibrate(ctx context.Context, o *Options, f *forward, p *plan, queries []Q
 	return c, nil
 }
 
-// thin sets the share to keep for lists of df postings: factor of each, and less of long
-// ones by the exponent flat.
+// thin keeps factor of lists of df postings, and less of long ones by the exponent flat.
 func (c *composition) thin(df []float64, factor, flat float64) {
 	c.keep = make([]float64, len(df))
 	before, after := 0.0, 0.0
@@ -72,13 +68,13 @@ func (c *composition) thin(df []float64, factor, flat float64) {
 	c.kept = after / max(1, before)
 }
 
-// keepOf returns the share to keep of a list of n postings: factor / n^flat, at most 1.
+// factor / n^flat, at most 1.
 func keepOf(n, factor, flat float64) float64 {
 	return min(1, factor/math.Pow(max(1, n), flat))
 }
 
-// keptFactor finds the factor of keepOf, with flattening, for which queries have want
-// postings on average. If there are fewer in total, the factor keeps all.
+// keptFactor finds keepOf's factor, with flattening, for which queries have want postings on
+// average. If there are fewer, it keeps all.
 func keptFactor(df []float64, queries []Query, want float64) float64 {
 	longest := 1.0
 	for _, n := range df {
@@ -100,8 +96,7 @@ func keptFactor(df []float64, queries []Query, want float64) float64 {
 	return high
 }
 
-// expectedDocFreqs composes a sample of documents without dropping postings and
-// extrapolates the lengths of lists to all documents.
+// expectedDocFreqs composes a sample without dropping postings and extrapolates list lengths.
 func expectedDocFreqs(ctx context.Context, o *Options, f *forward, p *plan, s *spans) ([]float64, error) {
 	n := min(sampleDocs, p.numDocs())
 	counts := make([][]uint32, o.Threads)

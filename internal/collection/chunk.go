@@ -8,20 +8,18 @@ import (
 	"sync/atomic"
 )
 
-// chunkDocs is the number of documents composed together: their postings are sorted by term
-// while they are in the processor's cache.
+// Composed together: their postings are sorted while in the processor's cache.
 const chunkDocs = 1 << 15
 
-// chunk has the postings of chunkDocs documents by term. Term t has the bytes
-// data[ends[t-1]:ends[t]], a sequence of
+// chunk has the postings of chunkDocs documents. Term t has the bytes data[ends[t-1]:ends[t]],
+// a sequence of
 //
 //	+----------------+---------------------+-------------------+
 //	| u8: gap, multi | u16: gap (escaped)  | u8: freq (multi)  |
 //	+----------------+---------------------+-------------------+
 //
-// The first byte is gap<<1 | multi. gap is the number of documents skipped before this one;
-// 127 means that the gap follows in two bytes. multi means that the frequency is not 1 and
-// follows.
+// gap is the number of documents skipped before this one; 127 means that it follows in two
+// bytes. multi means that a frequency other than 1 follows.
 type chunk struct {
 	data []byte
 	ends []uint32
@@ -29,7 +27,7 @@ type chunk struct {
 
 const gapEscape = 127
 
-// appendPosting appends a posting, gap documents after the previous one.
+// appendPosting appends a posting gap documents after the previous one.
 func appendPosting(dst []byte, gap uint32, freq uint8) []byte {
 	multi := byte(0)
 	if freq > 1 {
@@ -67,10 +65,10 @@ func (c *chunk) run(term int) []byte {
 	return c.data[from:c.ends[term]]
 }
 
-// maker creates documents. It is not safe for concurrent use.
+// Not safe for concurrent use.
 type maker interface {
-	// compose creates document g, whose first source document is start. The result is valid
-	// until the next call and does not depend on earlier calls.
+	// compose creates document g from source document start on, valid until the next call and
+	// independent of earlier ones.
 	compose(g, start uint32) *document
 }
 
@@ -80,7 +78,7 @@ type document struct {
 	length uint32   // in tokens
 }
 
-// chunker composes chunks. It is not safe for concurrent use.
+// Not safe for concurrent use.
 type chunker struct {
 	maker
 	docFreqs []uint32 // of all its chunks, by term
@@ -91,7 +89,7 @@ type chunker struct {
 	packed  []byte
 }
 
-// chunk composes the chunk of the documents from first on, and their lengths.
+// The documents from first on, and their lengths.
 func (c *chunker) chunk(p *plan, first int, lengths []uint32) chunk {
 	c.entries = c.entries[:0]
 	clear(c.starts)
@@ -121,7 +119,7 @@ func (c *chunker) chunk(p *plan, first int, lengths []uint32) chunk {
 	return c.pack()
 }
 
-// pack encodes the postings that chunk has sorted; starts[t] is the end of term t.
+// pack encodes chunk's sorted postings; starts[t] is the end of term t.
 func (c *chunker) pack() chunk {
 	out := chunk{ends: make([]uint32, len(c.docFreqs))}
 	c.packed = c.packed[:0]
@@ -140,8 +138,8 @@ func (c *chunker) pack() chunk {
 	return out
 }
 
-// composeAll composes all chunks, with the lengths of all documents and lists. Each
-// goroutine has its own maker.
+// composeAll returns all chunks, and the lengths of documents and lists. Each goroutine has its
+// own maker.
 func composeAll(ctx context.Context, o *Options, v *vocabulary, p *plan, newMaker func() maker, progress func(done, total int64)) (*source, error) {
 	n, numTerms := p.numDocs(), len(v.terms)
 	s := &source{

@@ -23,8 +23,8 @@ import (
 
 const testSourceDocs = 3000
 
-// testSource returns an index of Zipf-distributed documents, in groups of 50 with their own
-// topic, and a log of queries on the topics.
+// Zipf-distributed documents, in groups of 50 with their own topic, and a log of queries on the
+// topics.
 func testSource(t testing.TB) (*index.Snapshot, []trec.Topic) {
 	t.Helper()
 	ix, err := index.Create(vfs.OS, filepath.Join(t.TempDir(), "source"), index.Options{Analyzer: "simple", NoStored: true, Fields: []string{}})
@@ -69,7 +69,7 @@ func testSource(t testing.TB) (*index.Snapshot, []trec.Topic) {
 	return s, log
 }
 
-// testPreset is a collection small enough to check every posting.
+// Small enough to check every posting.
 func testPreset() Preset {
 	return Preset{
 		Name: "test", NumDocs: 40_000, NumQueries: 100, MeanPostings: 12_000,
@@ -113,7 +113,7 @@ func TestGenerateReachesTheTargets(t *testing.T) {
 	if got := int64(s.Fields[0].NumPostings); got != r.NumPostings {
 		t.Errorf("index has %d postings, reported %d", got, r.NumPostings)
 	}
-	// More postings than the source has: documents are composed of more source documents.
+	// More postings than the source has: documents of more source documents.
 	p := testPreset()
 	p.MeanPostings, p.MeanShortest = 0, 6_000
 	_, r = generate(t, source, log, Options{Like: p, Order: Crawl, Seed: 1})
@@ -144,7 +144,7 @@ func TestGenerateIsDeterministic(t *testing.T) {
 	}
 }
 
-// The index equals the result of composing each document separately.
+// Each document is composed separately.
 func TestGenerateEqualsComposingEachDocument(t *testing.T) {
 	source, log := testSource(t)
 	o := Options{Like: testPreset(), Order: Rank, Seed: 3, Threads: 2}
@@ -221,7 +221,7 @@ func readList(t *testing.T, s *index.Snapshot, term string) (list []uint64) {
 	return list
 }
 
-// The three orders have the same documents; sites make lists less linear.
+// The orders have the same documents; sites make lists less linear.
 func TestOrders(t *testing.T) {
 	source, log := testSource(t)
 	lengths := map[Order][]uint32{}

@@ -2,25 +2,23 @@ package collection
 
 import "math"
 
-// Parameters of composition that are the same for all collections.
+// The same for all collections.
 const (
-	// spanSpread is the standard deviation of the logarithm of the number of source
-	// documents in a generated one: lengths of pages vary.
+	// The standard deviation of the logarithm of the number of source documents.
 	spanSpread = 0.6
-	// maxSpan is the maximum number of source documents.
+	// The most source documents.
 	maxSpan = 48
-	// foreign is the share of source documents, after the first of a generated one, that
-	// are drawn from the whole source.
+	// The share of source documents after the first that are drawn from the whole source.
 	foreign = 0.05
-	// altered is the share of postings whose frequency is changed by one.
+	// The share of postings whose frequency changes by one.
 	altered = 0.25
 )
 
-// spans are quantiles of the number of source documents in a generated one.
+// Quantiles of the number of source documents.
 type spans [256]uint8
 
-// newSpans returns a log-normal distribution over integers of at least 1 with the given
-// mean (from 1 to 16).
+// newSpans returns a log-normal distribution over integers of at least 1 with the mean (1 to
+// 16).
 func newSpans(mean float64) *spans {
 	var s spans
 	fill := func(scale float64) (got float64) {
@@ -44,9 +42,9 @@ func newSpans(mean float64) *spans {
 	return &s
 }
 
-// quantile draws the index in spans of a document that starts at source document start.
-// shifts moves it, by chapter. Results outside [0, 255] are reflected, so that over all
-// chapters every index remains about equally likely.
+// quantile draws an index in spans for a document that starts at start; shifts moves it, by
+// chapter. It is reflected at 0 and 255, so that over all chapters every index remains about
+// equally likely.
 func quantile(rng *stream, shifts []int16, start int) int {
 	q := int(rng.next()>>56) + int(shifts[start/chapterDocs])
 	if q < 0 {
@@ -58,14 +56,14 @@ func quantile(rng *stream, shifts []int16, start int) int {
 	return q & 255
 }
 
-// composer composes documents. It is not safe for concurrent use.
+// Not safe for concurrent use.
 type composer struct {
 	f     *forward
 	seed  uint64
 	spans *spans
 	shift []int16 // of quantiles, by chapter
-	// A posting is kept if 32 random bits are below keep (by term; a fraction of 2^32)
-	// times dense (by chapter; a fraction of 2^31).
+	// A posting is kept if 32 random bits are below keep (by term; a fraction of 2^32) times
+	// dense (by chapter; a fraction of 2^31).
 	keep, dense []uint64
 
 	document // the last one
@@ -75,8 +73,7 @@ type composer struct {
 	count uint32
 }
 
-// newComposer returns a composer that keeps the given share of each term's postings, or all
-// if keep is nil.
+// A nil keep keeps all postings.
 func newComposer(f *forward, p *plan, seed uint64, s *spans, keep []float64) *composer {
 	c := &composer{
 		f: f, seed: seed, spans: s, shift: p.shifts,
@@ -95,7 +92,7 @@ func newComposer(f *forward, p *plan, seed uint64, s *spans, keep []float64) *co
 	return c
 }
 
-// Thresholds of the constants, compared with the low 32 bits of a random number.
+// For the low 32 bits of a random number.
 var (
 	foreignBelow = threshold(foreign)
 	alteredBelow = threshold(altered)

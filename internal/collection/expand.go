@@ -6,51 +6,47 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// Parameters of expanding passages to vectors. All are assumed, so that vectors resemble
-// the output of models: most terms are not in the text, terms of the text weigh most,
-// weights hardly depend on the rarity of a term, and they are noisy (Mackenzie, Trotman and
-// Lin: Wacky weights in learned sparse representations and the revenge of score-at-a-time
-// query evaluation, arXiv 2110.11540, 2021).
+// Parameters of expanding passages to vectors, all assumed. Vectors resemble models' output:
+// most terms are not in the text, whose terms weigh most; weights hardly depend on rarity and
+// are noisy (Mackenzie, Trotman and Lin: Wacky weights in learned sparse representations and
+// the revenge of score-at-a-time query evaluation, arXiv 2110.11540, 2021).
 const (
-	// weightScale is the factor of stored weights: 255 represents a weight of 3.
+	// 255 represents a weight of 3.
 	weightScale = 85
-	// sizeSpread is the standard deviation of the logarithm of the number of terms.
+	// The standard deviation of the logarithm of the number of terms.
 	sizeSpread = 0.35
-	// said is the share of the source passage's terms that a text contains: a passage of MS
-	// MARCO has about half the length of an encyclopaedia's. At most the share saidMost of
-	// a vector is from the text.
+	// said is the share of the source passage's terms in a text: MS MARCO's passages have about
+	// half an encyclopaedia's length. At most saidMost of a vector is from the text.
 	said     = 0.6
 	saidMost = 0.6
-	// saidActivation and drawnActivation are the median activations of a term of the text
-	// and of one drawn by expansion. A term drawn twice gets both.
+	// Median activations of a term of the text and of one drawn by expansion; a term drawn
+	// twice gets both.
 	saidActivation  = 1.4
 	drawnActivation = 0.22
-	// askedActivation is the activation of a term of the original query, addedActivation of
-	// one drawn by its expansion: a query's weight is on few terms.
+	// Activations of an original query's term and of one drawn: a query's weight is on few
+	// terms.
 	askedActivation = 3.5
 	addedActivation = 0.15
-	// noiseSpread is the standard deviation of an activation's logarithm.
+	// The standard deviation of an activation's logarithm.
 	noiseSpread = 0.7
-	// middlingIDF is the idf at which activations are neither raised nor lowered; they are
-	// proportional to the root of the idf.
+	// Activations are proportional to the root of the idf, unchanged at this one.
 	middlingIDF = 5
-	// maxDraws is the maximum number of draws for each term of a vector.
+	// For each term of a vector.
 	maxDraws = 32
 )
 
-// Relatives are the passages from which a vector's expansion draws terms; they replace a
-// model's knowledge of related words. The constants are their number, and the distance of
-// their chapters in topic order.
+// Relatives are passages from which expansion draws terms, instead of a model's knowledge of
+// related words: their number, and the distance of their chapters in topic order.
 const (
 	numRelatives  = 8
 	ofChapter     = 4 // of the same chapter; the last is from anywhere, the others are from nearby
 	topicDistance = 3
 )
 
-// slots maps each draw to a relative.
+// Maps each draw to a relative.
 var slots = [16]uint8{0, 0, 0, 1, 1, 2, 2, 3, 4, 4, 5, 5, 6, 6, 7, 7}
 
-// model is the state shared by all expanders.
+// Shared by all expanders.
 type model struct {
 	f        *forward
 	seed     uint64
@@ -84,7 +80,7 @@ func newModel(f *forward, p *plan, o *Options) *model {
 	return m
 }
 
-// expander makes vectors. It is not safe for concurrent use.
+// Not safe for concurrent use.
 type expander struct {
 	*model
 	document // the last one
@@ -101,7 +97,7 @@ func newExpander(m *model) *expander {
 	return &expander{model: m, seen: make([]uint32, m.f.numTerms), where: make([]uint32, m.f.numTerms)}
 }
 
-// compose implements maker: the document is the vector of passage start.
+// The document is the vector of passage start.
 func (e *expander) compose(g, start uint32) *document {
 	rng := newStream(e.seed, streamDocument, uint64(g))
 	size := int(e.sizes[quantile(&rng, e.shifts, int(start))])
@@ -151,7 +147,7 @@ func (e *expander) say(rng *stream, passage uint32, most int) {
 
 var saidBelow = threshold(said)
 
-// saidOften is the factor of a term by its number of occurrences in a text.
+// By the number of occurrences in a text.
 var saidOften = [8]float32{0, 1, 1.35, 1.55, 1.69, 1.8, 1.9, 1.97} // 1 + ln(n)/2
 
 func (e *expander) relate(rng *stream, passage uint32) {
@@ -170,7 +166,7 @@ func (e *expander) relate(rng *stream, passage uint32) {
 	}
 }
 
-// expand draws terms of the relatives until the vector has size terms.
+// expand draws relatives' terms until the vector has size terms.
 func (e *expander) expand(rng *stream, size int, activation float32) {
 	for range maxDraws * size {
 		if len(e.terms) >= size {
@@ -190,8 +186,7 @@ func (e *expander) expand(rng *stream, size int, activation float32) {
 	}
 }
 
-// weight returns the weight of an activation: models take the logarithm (Formal, Piwowarski
-// and Clinchant: SPLADE, SIGIR 2021).
+// Models take the logarithm (Formal, Piwowarski and Clinchant: SPLADE, SIGIR 2021).
 func weight(activation float32) float64 { return math.Log1p(float64(activation)) }
 
 func (e *expander) weigh() {

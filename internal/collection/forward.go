@@ -10,9 +10,8 @@ import (
 	"github.com/griffin-search/griffin/internal/postings"
 )
 
-// forward is the source by documents, restricted to the terms of a vocabulary. Document d
-// has the terms terms[starts[d]:starts[d+1]], with freqs. A term occurs once for each word
-// that becomes it.
+// forward is the source by documents, restricted to a vocabulary: document d has
+// terms[starts[d]:starts[d+1]], with freqs. A term occurs once for each word that becomes it.
 type forward struct {
 	starts   []uint32 // [numDocs+1]
 	terms    []uint32
@@ -31,10 +30,10 @@ func (f *forward) docFreqs() []uint32 {
 	return df
 }
 
-// maxSourcePostings is the limit of starts.
+// The limit of starts.
 const maxSourcePostings = 1<<32 - 1
 
-// newForward reads the lists of the vocabulary twice: to count, and to fill.
+// newForward reads the lists twice: to count, and to fill.
 func newForward(ctx context.Context, source *index.Snapshot, v *vocabulary, progress func(done, total int64)) (*forward, error) {
 	n := source.NumDocs
 	f := &forward{starts: make([]uint32, n+1), numTerms: len(v.terms)}
@@ -76,8 +75,8 @@ func newForward(ctx context.Context, source *index.Snapshot, v *vocabulary, prog
 	return f, err
 }
 
-// eachPosting calls do with every block of postings of every word, in order, for each term
-// that the word becomes. DocIDs are index-wide.
+// eachPosting calls do with every block of every word, in order, for each of its terms. DocIDs
+// are index-wide.
 func eachPosting(ctx context.Context, source *index.Snapshot, words []word, do func(term uint32, docIDs, freqs []uint32), progress func(word int)) error {
 	var docIDs, freqs [codec.BlockLen]uint32
 	var l postings.List

@@ -23,7 +23,7 @@ type Options struct {
 	NumQueries int
 	Codec      string // "": the default
 	Threads    int    // 0: all processors
-	// Progress, if not nil, is called with the progress of a phase.
+	// Progress, if not nil, is called with a phase's progress.
 	Progress func(phase string, done, total int64)
 }
 
@@ -44,8 +44,7 @@ func (o *Options) fill() error {
 	return err
 }
 
-// phase returns a function that reports the progress of a phase to Progress. It is safe for
-// concurrent use and serialises the calls.
+// The function is safe for concurrent use and serialises the calls.
 func (o *Options) phase(name string) func(done, total int64) {
 	if o.Progress == nil {
 		return func(int64, int64) {}
@@ -58,13 +57,13 @@ func (o *Options) phase(name string) func(done, total int64) {
 	}
 }
 
-// Generate creates an index in the folder dir according to o, from the terms and documents
-// of source and the queries of log, and reports its statistics. The index has the analyzer
-// of source, or is one of weights; it has no stored documents and one segment.
+// Generate creates an index in dir from the documents of source and the queries of log, and
+// reports its statistics. It has source's analyzer, or weights, no stored documents, and one
+// segment.
 //
-// The error wraps base.ErrExists or base.ErrBadInput as in index.Create, base.ErrBadInput
-// if source cannot answer any query of the log or an option is impossible, base.ErrCorrupt
-// if source is damaged, or is ctx's error; nothing is left behind.
+// The error wraps base.ErrExists or base.ErrBadInput as in index.Create, base.ErrBadInput if
+// source cannot answer any query or an option is impossible, base.ErrCorrupt, or is ctx's;
+// nothing is left behind.
 func Generate(ctx context.Context, fs vfs.FS, dir string, source *index.Snapshot, log []trec.Topic, o Options) (report *Report, err error) {
 	if err := o.fill(); err != nil {
 		return nil, err

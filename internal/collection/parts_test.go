@@ -41,7 +41,7 @@ func TestSpansHaveTheirMean(t *testing.T) {
 	}
 }
 
-// Reflected quantiles stay in bounds, and their mean moves with the shift.
+// Reflected quantiles stay in bounds; the mean moves with the shift.
 func TestQuantile(t *testing.T) {
 	for _, shift := range []int16{-255, -100, 0, 100, 255} {
 		sum := 0
@@ -61,8 +61,7 @@ func TestQuantile(t *testing.T) {
 	}
 }
 
-// A query is drawn with Together only if a scan over all documents finds one with all of
-// its terms.
+// A scan over all documents must find one with all of a query's terms.
 func TestTogether(t *testing.T) {
 	source, log := testSource(t)
 	candidates, err := answerable(source, log, false)

@@ -9,16 +9,15 @@ import (
 	"github.com/griffin-search/griffin/internal/index"
 )
 
-// A model's vocabulary has the frequent words of a language, and pieces from which it
-// composes the others. The assignment of pieces to a word does not matter here, so it is
-// random: rarer words become maxPieces pieces.
+// A model's vocabulary has a language's frequent words, and pieces that compose the others.
+// Which pieces a word gets does not matter here, so it is random: rarer words become maxPieces.
 const (
-	// pieceShare is the share of pieces in the vocabulary (assumed).
+	// Of the vocabulary (assumed).
 	pieceShare = 1. / 8
 	maxPieces  = 2
 )
 
-// readWords returns the words of the source in byte order, with their document frequencies.
+// In byte order, with document frequencies.
 func readWords(ctx context.Context, source *index.Snapshot) (words []string, docFreqs []uint32, err error) {
 	counts := map[string]uint32{}
 	for i := range source.Segments {
@@ -49,8 +48,8 @@ func readWords(ctx context.Context, source *index.Snapshot) (words []string, doc
 	return words, docFreqs, nil
 }
 
-// newPieces makes a vocabulary of at most size terms from all words of the source: the most
-// frequent words unchanged and, if there are more words, pieces.
+// newPieces makes at most size terms of all words: the most frequent unchanged and, if there
+// are more, pieces.
 func newPieces(words []string, docFreqs []uint32, size int, seed uint64) *vocabulary {
 	numWhole, numPieces := len(words), 0
 	if len(words) > size {
@@ -62,7 +61,7 @@ func newPieces(words []string, docFreqs []uint32, size int, seed uint64) *vocabu
 		byFreq[i] = i
 	}
 	slices.SortFunc(byFreq, func(a, b int) int { return cmp.Or(cmp.Compare(docFreqs[b], docFreqs[a]), a-b) })
-	// A piece is never a word of the source: analyzers remove #.
+	// Never a word of the source: analyzers remove #.
 	v := &vocabulary{terms: make([]string, 0, numWhole+numPieces), words: make([]word, len(words))}
 	for i := range numPieces {
 		v.terms = append(v.terms, fmt.Sprintf("##%04x", i))
@@ -83,7 +82,7 @@ func newPieces(words []string, docFreqs []uint32, size int, seed uint64) *vocabu
 		}
 		rng := newStream(seed, streamPieces, uint64(i))
 		for range maxPieces {
-			// Pieces have different frequencies, like words (assumed).
+			// Frequencies differ, like words' (assumed).
 			u := rng.float()
 			t := number[fmt.Sprintf("##%04x", int(u*u*float64(numPieces)))]
 			if !slices.Contains(v.words[i].terms, t) {

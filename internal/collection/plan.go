@@ -7,15 +7,14 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// plan is the layout of a collection. Document g, in crawl order, is composed from source
-// document starts[g] on; DocID i is document at(i).
+// Document g, in crawl order, is composed from source document starts[g] on; DocID i is
+// document at(i).
 type plan struct {
 	starts []uint32
 	order  []uint32     // by DocID; nil: crawl order
 	topics []base.DocID // chapters in topic order
 	shifts []int16      // of the quantiles of lengths, by chapter
-	// dense is, by chapter, the share of postings of documents that start in it, relative
-	// to the densest documents: at most 1.
+	// By chapter, the share of postings of documents that start in it, relative to the densest.
 	dense []float64
 }
 
@@ -28,18 +27,17 @@ func (p *plan) at(docID int) uint32 {
 	return p.order[docID]
 }
 
-// elsewhere is the share of documents outside the topics of their site, so that every part
-// of the source is used.
+// The share of documents outside their site's topics, so that all of the source is used.
 const elsewhere = 0.1
 
-// siteSpread is the standard deviation of the logarithm of the size of a site: with 1.5,
-// the largest hundredth of the sites has a fifth of the documents.
+// The standard deviation of the logarithm of a site's size: the largest hundredth of sites has
+// a fifth of the documents.
 const siteSpread = 1.5
 
-// newPlan lays out o.NumDocs documents. topics are the chapters in topic order.
+// topics are the chapters in topic order.
 func newPlan(o *Options, f *forward, topics []base.DocID) *plan {
 	p := &plan{starts: make([]uint32, o.NumDocs), topics: topics, shifts: lengthShifts(o, topics), dense: densities(o, topics)}
-	// The share of a site does not depend on the size of the collection.
+	// A site's share does not depend on the collection's size.
 	numSites := min(max(1, o.Like.Sites), max(1, o.NumDocs/8))
 	bounds := siteBounds(o.Seed, numSites, o.NumDocs)
 	var ranks []uint64
@@ -82,8 +80,8 @@ func newPlan(o *Options, f *forward, topics []base.DocID) *plan {
 	return p
 }
 
-// lengthShifts returns, by chapter, the shift of the lengths of documents that start in it.
-// Neighbouring topics have similar shifts, so that sites differ.
+// Shifts of lengths by chapter of start. Neighbouring topics have similar ones, so that sites
+// differ.
 func lengthShifts(o *Options, topics []base.DocID) []int16 {
 	shifts := make([]int16, len(topics))
 	for i, chapter := range topics {
@@ -93,11 +91,10 @@ func lengthShifts(o *Options, topics []base.DocID) []int16 {
 	return shifts
 }
 
-// stretchOf returns the number of neighbouring chapters with the same length and density: a
-// 64th of all topics.
+// A 64th of all topics, neighbouring chapters, has the same length and density.
 func stretchOf(topics []base.DocID) int { return max(1, len(topics)/64) }
 
-// densities returns plan.dense: log-normal, and 1 for one in six.
+// Log-normal, and 1 for one in six.
 func densities(o *Options, topics []base.DocID) []float64 {
 	dense := make([]float64, len(topics))
 	for i, chapter := range topics {
@@ -107,7 +104,7 @@ func densities(o *Options, topics []base.DocID) []float64 {
 	return dense
 }
 
-// siteBounds returns the start of each site, and the end: numSites+1 numbers.
+// Starts of sites, and the end.
 func siteBounds(seed uint64, numSites, numDocs int) []int {
 	sizes := make([]float64, numSites)
 	sum := 0.0
@@ -126,7 +123,7 @@ func siteBounds(seed uint64, numSites, numDocs int) []int {
 	return bounds
 }
 
-// shuffle returns a random permutation of n numbers (Fisher and Yates).
+// Fisher and Yates.
 func shuffle(seed uint64, n int) []uint32 {
 	order := make([]uint32, n)
 	for i := range order {

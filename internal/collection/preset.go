@@ -7,51 +7,49 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// Preset describes a collection of the papers by its published statistics, with the
-// parameters of the generated collection that replaces it.
+// Preset describes a collection of the papers by published statistics, with the parameters of
+// the one that replaces it.
 type Preset struct {
 	Name string
-	// Says is the source of the statistics.
+	// Says is the statistics' source.
 	Says string
 
 	NumDocs    int
 	NumQueries int // drawn from the log; 0: all
-	// MeanPostings is the mean number of postings in a query's lists, MeanShortest the mean
-	// length of its shortest list; 0: not published. They apply to NumDocs documents and
-	// are scaled for other numbers.
+	// MeanPostings is the mean number of postings of a query's lists, MeanShortest the mean
+	// length of the shortest; 0: not published. They apply to NumDocs documents and are scaled
+	// for others.
 	MeanPostings float64
 	MeanShortest float64
-	// TermShares are the published shares of queries by number of terms; the drawn queries
-	// have the same shares. nil: as in the log.
+	// TermShares are the published shares of queries by number of terms, which drawn queries
+	// have, too; nil: as in the log.
 	TermShares map[int]float64
 
-	// Together requests queries whose terms all occur in one document of the source. Most
-	// queries then have AND results, as in the paper.
+	// Together requests queries whose terms all occur in one source document, so that most AND
+	// queries have results, as in the paper.
 	Together bool
 
-	// Vectors, if its MeanTerms is not 0, makes the documents and queries vectors of
-	// weights; Together, Span and DensitySpread are then ignored.
+	// Vectors, if its MeanTerms is not 0, makes documents and queries vectors of weights,
+	// ignoring Together, Span and DensitySpread.
 	Vectors VectorShape
 
-	// Span is the mean number of source documents in a generated one: pages are longer than
-	// passages. It is increased if the targets need more postings.
+	// Span is the mean number of source documents (pages are longer than passages), increased
+	// if the targets need more postings.
 	Span float64
-	// Sites is the number of sites for NumDocs documents, Breadth the share of the source's
-	// topics in one site. Fewer and narrower sites make lists less linear.
+	// Sites is their number for NumDocs documents, Breadth a site's share of the source's
+	// topics. Fewer and narrower sites make lists less linear.
 	Sites   int
 	Breadth float64
-	// LengthSpread is the dependence of document lengths on their topic: the standard
-	// deviation of the shift of their quantiles.
+	// LengthSpread is the standard deviation of the shift of length quantiles by topic.
 	LengthSpread float64
-	// DensitySpread is the dependence of the share of kept postings on the topic: the
-	// standard deviation of its logarithm.
+	// DensitySpread is the standard deviation of the logarithm of the share of kept postings by
+	// topic.
 	DensitySpread float64
-	// RankSite and RankLength are the shares of the site and of the length in the rank of a
-	// document; the rest is random.
+	// RankSite and RankLength are the shares of site and length in a document's rank; the rest
+	// is random.
 	RankSite, RankLength float64
 }
 
-// presets are the collections of the experiments.
 var presets = []Preset{
 	{
 		Name: "gov", Says: "TREC GOV: 1,053,372 documents, all queries of the log (ao11 App. B); shortest lists of 8.4 K postings in the mean (ao11 Table 4)",
@@ -76,19 +74,17 @@ var presets = []Preset{
 	},
 }
 
-// VectorShape describes the vectors of learned sparse models.
+// VectorShape describes learned sparse models' vectors.
 type VectorShape struct {
-	// Vocabulary is the maximum number of terms. MeanTerms and MeanQuery are the published
-	// mean numbers of terms of a document and of a query.
+	// Vocabulary bounds the terms. MeanTerms and MeanQuery are published mean numbers of terms.
 	Vocabulary int
 	MeanTerms  float64
 	MeanQuery  float64
-	// LeastQuery and MostQuery bound the number of terms of generated queries, which is
-	// uniform between them.
+	// LeastQuery and MostQuery bound the uniform number of terms of generated queries.
 	LeastQuery, MostQuery int
 }
 
-// Lookup returns the preset of a name, or an error that wraps base.ErrBadInput.
+// Lookup returns a preset, or an error that wraps base.ErrBadInput.
 func Lookup(name string) (Preset, error) {
 	for _, p := range presets {
 		if p.Name == name {
@@ -98,7 +94,7 @@ func Lookup(name string) (Preset, error) {
 	return Preset{}, fmt.Errorf("unknown collection %q (known: %s): %w", name, strings.Join(Names(), ", "), base.ErrBadInput)
 }
 
-// Names returns the names of all presets.
+// Names returns all presets' names.
 func Names() []string {
 	names := make([]string, len(presets))
 	for i, p := range presets {
@@ -110,7 +106,7 @@ func Names() []string {
 // Order is the order of the documents.
 type Order string
 
-// The orders. All have the same documents.
+// All have the same documents.
 const (
 	Crawl  Order = "crawl"  // site by site, each with its own topics
 	Rank   Order = "rank"   // by a rank that depends on the site and a random part
@@ -120,7 +116,7 @@ const (
 // Orders returns all orders.
 func Orders() []Order { return []Order{Crawl, Rank, Random} }
 
-// ParseOrder returns the order of a name, or an error that wraps base.ErrBadInput.
+// ParseOrder returns an error that wraps base.ErrBadInput for unknown names.
 func ParseOrder(name string) (Order, error) {
 	for _, o := range Orders() {
 		if string(o) == name {

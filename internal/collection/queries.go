@@ -22,20 +22,19 @@ type Query struct {
 	weights []query.TermWeight // of a vector
 }
 
-// vocabulary is the terms of a collection and the words of the source from which they come.
+// The terms of a collection and the source's words from which they come.
 type vocabulary struct {
 	terms []string // in byte order
 	words []word
 }
 
-// word is a term of the source with the numbers of the terms that it becomes.
+// A source term with the numbers of the terms that it becomes.
 type word struct {
 	text  string
 	terms []uint32
 }
 
-// drawQueries draws queries whose terms all occur in the source, and returns them in the
-// order of the log.
+// All terms of the queries occur in the source. The order is the log's.
 func drawQueries(source *index.Snapshot, log []trec.Topic, o *Options) ([]Query, *vocabulary, error) {
 	chosen, err := drawCandidates(source, log, o)
 	if err != nil {
@@ -83,8 +82,7 @@ type candidate struct {
 	at    int // index in the log
 }
 
-// answerable returns the queries of the log whose terms all occur in the source, or in one
-// of its documents if inOne is set.
+// All terms occur in the source, or in one document if inOne.
 func answerable(source *index.Snapshot, log []trec.Topic, inOne bool) ([]candidate, error) {
 	analyzer, err := analysis.New(source.Options.Analyzer)
 	if err != nil {
@@ -135,8 +133,8 @@ func hasTerm(source *index.Snapshot, term string) (bool, error) {
 	return false, nil
 }
 
-// choose draws o.NumQueries of the candidates (all, if that is 0 or too many), with
-// o.Like.TermShares if set.
+// choose draws o.NumQueries candidates (all, if that is 0 or too many), with o.Like.TermShares
+// if set.
 func choose(candidates []candidate, o *Options) []candidate {
 	rng := newStream(o.Seed, streamQueries, 0)
 	shuffled := slices.Clone(candidates)
@@ -157,9 +155,8 @@ func choose(candidates []candidate, o *Options) []candidate {
 	return shuffled
 }
 
-// withShares returns about n of the candidates, in order, with the given shares by number
-// of terms. Other numbers of terms share the rest as in the candidates. If there are too
-// few candidates with some number of terms, it returns fewer.
+// withShares returns about n candidates, in order, with the given shares by number of terms.
+// Others share the rest as in the candidates. It returns fewer if there are too few.
 func withShares(candidates []candidate, n int, shares map[int]float64) []candidate {
 	have := map[int]int{}
 	others, rest := 0, 1.0

@@ -5,9 +5,9 @@ import (
 	"math/bits"
 )
 
-// stream is a sequence of random numbers that depends on a seed and a number, so that the
-// random numbers of a document do not depend on the documents before it: SplitMix64
-// (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014).
+// stream is a sequence of random numbers of a seed and a number, so that a document does not
+// depend on earlier ones: SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number
+// Generators, OOPSLA 2014).
 type stream struct{ state uint64 }
 
 const goldenGamma = 0x9e3779b97f4a7c15
@@ -20,12 +20,11 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// newStream returns stream number n of the kind what.
+// Stream number n of the kind what.
 func newStream(seed, what, n uint64) stream {
 	return stream{mix(mix(seed+what*goldenGamma) + n*goldenGamma)}
 }
 
-// Kinds of streams.
 const (
 	streamDocument = 1 + iota // composition of a document
 	streamPlace               // origin of a document of a site
@@ -51,11 +50,10 @@ func (s *stream) below(n int) int {
 
 func (s *stream) float() float64 { return float64(s.next()>>11) / (1 << 53) }
 
-// normal returns a number of the standard normal distribution (Box and Muller).
+// Box and Muller.
 func (s *stream) normal() float64 {
 	return math.Sqrt(-2*math.Log(1-s.float())) * math.Cos(2*math.Pi*s.float())
 }
 
-// threshold returns the number below which the low 32 bits of a random number are with
-// probability p; 2^32 for 1.
+// The low 32 bits of a random number are below it with probability p; 2^32 for 1.
 func threshold(p float64) uint64 { return uint64(math.Round(min(1, max(0, p)) * (1 << 32))) }

@@ -18,18 +18,18 @@ type Report struct {
 	NumQueries  int    `json:"queries"`
 	NumTerms    int    `json:"terms"`
 	NumPostings int64  `json:"postings"`
-	// Span is the mean number of source documents in a generated one, Keep the share of
-	// postings kept. Both are 0 for vectors.
+	// Span is the mean number of source documents, Keep the share of postings kept; 0 for
+	// vectors.
 	Span float64 `json:"span,omitempty"`
 	Keep float64 `json:"keep,omitempty"`
-	// MeanLength is the mean number of tokens of a document, including words outside the
-	// log; for vectors, the sum of the weights.
+	// MeanLength is a document's mean tokens, with words outside the log; for vectors, the sum
+	// of weights.
 	MeanLength float64 `json:"mean_length"`
-	// Reached has the published statistics with the values reached.
+	// Reached has published statistics with the values reached.
 	Reached []Statistic `json:"reached"`
-	// Lists has the lengths of lists and their linearity.
+	// Lists has lengths and linearity of lists.
 	Lists []ListClass `json:"lists"`
-	// TermShares are the shares of queries by number of terms, from 1 on.
+	// TermShares are shares of queries by number of terms, from 1 on.
 	TermShares []float64 `json:"term_shares"`
 
 	Queries []Query `json:"-"`
@@ -51,8 +51,7 @@ type ListClass struct {
 	R2    float64 `json:"r2"`    // mean coefficient of determination
 }
 
-// classBounds are the lower bounds of the classes of ListClass: the powers of ten of
-// griffin18 Fig. 10.
+// Lower bounds: the powers of ten of griffin18 Fig. 10.
 var classBounds = []int{1, 1_000, 10_000, 100_000, 1_000_000, 10_000_000}
 
 func newReport(ctx context.Context, o *Options, queries []Query, s *source) (*Report, error) {
@@ -155,7 +154,7 @@ func (s *source) docIDs(dst []uint32, term int) []uint32 {
 	return dst
 }
 
-// WriteQueries writes the drawn queries as a log: id, tab, text.
+// WriteQueries writes a log: id, tab, text.
 func (r *Report) WriteQueries(w io.Writer) error {
 	for _, q := range r.Queries {
 		if _, err := fmt.Fprintf(w, "%s\t%s\n", q.ID, q.Text); err != nil {

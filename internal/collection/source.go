@@ -7,7 +7,6 @@ import (
 	"github.com/griffin-search/griffin/internal/segment"
 )
 
-// source is a generated collection that can be written as a segment.
 type source struct {
 	terms    []string // in byte order
 	docFreqs []uint32 // by term
@@ -21,7 +20,7 @@ var _ segment.Source = (*source)(nil)
 
 func (s *source) NumDocs() int { return len(s.lengths) }
 
-// Dropped implements segment.Source: no document is dropped.
+// Nothing is dropped.
 func (s *source) Dropped() *segment.Bitmap { return nil }
 
 func (s *source) Lengths(field base.FieldID) []uint32 {
@@ -31,14 +30,14 @@ func (s *source) Lengths(field base.FieldID) []uint32 {
 	return s.lengths
 }
 
-// ID implements segment.Source: the name of the collection and the DocID.
+// The collection's name and the DocID.
 func (s *source) ID(doc int) []byte {
 	s.id = append(append(s.id[:0], s.prefix...), '-')
 	s.id = strconv.AppendInt(s.id, int64(doc), 10)
 	return s.id
 }
 
-// Stored implements segment.Source: there are no stored documents.
+// Nothing is stored.
 func (s *source) Stored() (*segment.StoredReader, error) { return nil, nil }
 
 func (s *source) Lists() (segment.ListIterator, error) {

@@ -30,7 +30,7 @@ func together(source *index.Snapshot, terms []string) (bool, error) {
 	return false, nil
 }
 
-// meet reports whether some document is in all the lists. It sorts them by length.
+// meet reports whether some document is in all lists, which it sorts by length.
 func meet(lists []postings.List) (bool, error) {
 	slices.SortFunc(lists, func(a, b postings.List) int { return cmp.Compare(a.DocFreq, b.DocFreq) })
 	cursors := make([]postings.Cursor, len(lists))

@@ -7,13 +7,11 @@ import (
 	"github.com/griffin-search/griffin/internal/reorder"
 )
 
-// chapterDocs is the number of consecutive documents of the source in a chapter, the unit
-// of topics. Passages of one article stay together.
+// The unit of topics, so that an article's passages stay together.
 const chapterDocs = 16
 
-// topicOrder returns the chapters in an order in which similar ones are neighbours, by
-// recursive graph bisection over the terms that distinguish topics. A site is a range of
-// it.
+// topicOrder puts similar chapters side by side, by recursive graph bisection over terms that
+// distinguish topics. A site is a range of it.
 func topicOrder(ctx context.Context, f *forward, threads int, progress func(done, total int64)) ([]base.DocID, error) {
 	numChapters := (f.numDocs() + chapterDocs - 1) / chapterDocs
 	graph := &reorder.Forward{Offsets: make([]uint64, 1, numChapters+1), NumTerms: f.numTerms}

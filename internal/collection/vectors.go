@@ -49,8 +49,8 @@ type asked struct {
 	fit   uint32 // the best-matching passage of the source
 }
 
-// askQueries draws queries of the log and finds their best-matching passages: those with
-// the greatest sum of idf of common words, the first among equals.
+// askQueries draws queries and finds their best-matching passages: the greatest sum of idf of
+// common words, the first among equals.
 func askQueries(ctx context.Context, source *index.Snapshot, log []trec.Topic, v *vocabulary, docFreqs []uint32, o *Options) ([]asked, error) {
 	candidates, err := drawCandidates(source, log, o)
 	if err != nil {
@@ -90,8 +90,7 @@ func askQueries(ctx context.Context, source *index.Snapshot, log []trec.Topic, v
 	return queries, nil
 }
 
-// queries expands queries like documents: their own terms weigh most; the others include
-// terms of the matching passage.
+// Like documents: own terms weigh most; others include the matching passage's.
 func (e *expander) queries(all []asked, v *vocabulary, o *Options) []Query {
 	shape := &o.Like.Vectors
 	queries := make([]Query, len(all))
@@ -115,8 +114,8 @@ func (e *expander) queries(all []asked, v *vocabulary, o *Options) []Query {
 	return queries
 }
 
-// calibrate finds the share of draws of frequent terms to accept, so that the queries have
-// the postings of the preset. If there are fewer in total, it accepts all.
+// calibrate finds the share of draws of frequent terms to accept, so that queries have the
+// preset's postings; if there are fewer, all.
 func (m *model) calibrate(ctx context.Context, p *plan, all []asked, o *Options) error {
 	want := o.Like.MeanPostings * float64(o.NumDocs) / float64(o.Like.NumDocs)
 	docFreqs := m.f.docFreqs()
@@ -149,16 +148,14 @@ func (m *model) calibrate(ctx context.Context, p *plan, all []asked, o *Options)
 	return nil
 }
 
-// vectorSample holds statistics of a sample of the documents.
 type vectorSample struct {
 	docFreqs []float64 // extrapolated to all documents, by term
 	weights  [256]uint64
-	// heaviest is the mean share of the sampleHeaviest greatest weights of a document.
+	// The mean share of the sampleHeaviest greatest weights of a document.
 	heaviest float64
 }
 
 const (
-	// sampleVectors is the number of documents in a sample.
 	sampleVectors  = 40_000
 	sampleHeaviest = 50
 )
@@ -225,7 +222,7 @@ func (r *Report) addVectors(o *Options, s *vectorSample) {
 	)
 }
 
-// heaviestOfQueries returns the mean share of the 10 greatest weights of a query.
+// The mean share of a query's 10 greatest weights.
 func heaviestOfQueries(queries []Query) float64 {
 	const most = 10
 	mean := 0.0

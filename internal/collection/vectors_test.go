@@ -9,8 +9,7 @@ import (
 	"github.com/griffin-search/griffin/query"
 )
 
-// vectorPreset is a collection of vectors small enough to check every posting; its
-// vocabulary is smaller than the test source's.
+// Small enough to check every posting; the vocabulary is smaller than the source's.
 func vectorPreset() Preset {
 	return Preset{
 		Name: "vectors", NumDocs: 6_000, NumQueries: 60, MeanPostings: 16_000,
@@ -90,7 +89,7 @@ func TestVectorsAreDeterministic(t *testing.T) {
 	}
 }
 
-// The index equals the result of making each vector separately.
+// Each vector is made separately.
 func TestVectorsEqualMakingEach(t *testing.T) {
 	source, log := testSource(t)
 	o := Options{Like: vectorPreset(), Order: Rank, Seed: 3, Threads: 2}
@@ -146,8 +145,7 @@ func testModel(t *testing.T, o *Options) (*vocabulary, *model, *plan) {
 	return v, m, p
 }
 
-// A vector contains the words of its passage, which weigh more than others; the other words
-// are of the same topic.
+// A vector contains its passage's words, which weigh more; the others are of the same topic.
 func TestVectorsAreOfTheirPassage(t *testing.T) {
 	o := Options{Like: vectorPreset(), Order: Crawl, Seed: 3}
 	o.Like.Vectors.Vocabulary = 5000 // all words are terms
@@ -181,7 +179,7 @@ func TestVectorsAreOfTheirPassage(t *testing.T) {
 	if saidWeights/saidTerms < 1.25*drawnWeights/drawnTerms {
 		t.Errorf("words of the passage weigh %.1f, others %.1f", saidWeights/saidTerms, drawnWeights/drawnTerms)
 	}
-	// There are 60 topics, so one in 60 would be the passage's by chance.
+	// There are 60 topics.
 	if ownTopic < otherTopic/4 {
 		t.Errorf("of the words of topics that were drawn %g are of the passage's, %g of another", ownTopic, otherTopic)
 	}
@@ -190,7 +188,6 @@ func TestVectorsAreOfTheirPassage(t *testing.T) {
 	}
 }
 
-// firstTopical returns the first of the terms that belongs to a topic.
 func firstTopical(v *vocabulary, terms []uint32) uint32 {
 	for _, t := range terms {
 		if v.terms[t][0] == 't' {
