@@ -8,45 +8,42 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// Token is one term of a text and its position.
+// Token is a term and its position.
 type Token struct {
-	// Term is the indexed form: valid UTF-8, never empty. It points into the
-	// analyzer's memory and is valid until the analyzer's next call.
+	// Term is the indexed form: valid UTF-8, never empty, in the analyzer's memory, valid until
+	// its next call.
 	Term []byte
-	// Start and End are the byte offsets of the surface form: text[Start:End].
+	// Start and End are byte offsets: text[Start:End].
 	Start, End int32
-	// Position counts words from 0. Removed stop words leave a gap, so that a
-	// phrase matches only where its words stand at the same distance.
+	// Position counts words from 0. Removed stop words leave a gap, so that phrases match at
+	// the same distance only.
 	Position uint32
 }
 
-// Analyzer turns text into terms. It keeps caches and buffers: use one for each
-// goroutine. New costs little compared with a batch of documents.
+// Analyzer turns text into terms. It keeps caches and buffers: use one per goroutine. New costs
+// little compared with a batch of documents.
 type Analyzer interface {
-	// Name is the registered name, for example "english".
+	// Name is the registered name.
 	Name() string
-	// Tokens appends the tokens of text to dst in rising Start order and
-	// returns the extended slice. It never fails: bytes that are not UTF-8
-	// separate words. Once its buffers have grown it allocates nothing for cached
-	// words. The tokens depend on text alone, never on earlier calls. Tokens does
-	// not read beyond MaxTextBytes.
+	// Tokens appends the tokens of text, by rising Start. It never fails: bytes that are not
+	// UTF-8 separate words, and text beyond MaxTextBytes is not read. With grown buffers it
+	// allocates nothing for cached words. Tokens depend on text alone, never on earlier calls.
 	Tokens(dst []Token, text []byte) []Token
 }
 
-// MaxTextBytes bounds the text that one call of Tokens reads: offsets are int32.
+// MaxTextBytes bounds the text of one call: offsets are int32.
 const MaxTextBytes = 1<<31 - 1
 
-// Default is the name of the default analyzer of an index.
+// Default is an index's default analyzer.
 const Default = "english"
 
-// analyzerEntry is one row of the registry.
 type analyzerEntry struct {
 	name        string
 	description string
 	make        func(name string) Analyzer
 }
 
-// registry lists every analyzer, sorted by name.
+// Sorted by name.
 var registry = newRegistry()
 
 func newRegistry() []analyzerEntry {
@@ -79,8 +76,8 @@ func newRegistry() []analyzerEntry {
 	return entries
 }
 
-// New returns a new analyzer. The error wraps base.ErrBadInput if no analyzer has
-// that name, and lists the names.
+// New returns a new analyzer. An unknown name is an error that wraps base.ErrBadInput and lists
+// the names.
 func New(name string) (Analyzer, error) {
 	if e := find(name); e != nil {
 		return e.make(e.name), nil
@@ -88,7 +85,7 @@ func New(name string) (Analyzer, error) {
 	return nil, fmt.Errorf("%w: no analyzer is named %q (there are: %s)", base.ErrBadInput, name, strings.Join(Names(), ", "))
 }
 
-// Names returns the names of all analyzers, sorted.
+// Names returns all names, sorted.
 func Names() []string {
 	names := make([]string, len(registry))
 	for i, e := range registry {
@@ -97,7 +94,7 @@ func Names() []string {
 	return names
 }
 
-// Describe returns one line about the named analyzer, "" if there is none.
+// Describe returns one line, "" for an unknown name.
 func Describe(name string) string {
 	if e := find(name); e != nil {
 		return e.description
@@ -113,5 +110,4 @@ func find(name string) *analyzerEntry {
 	return &registry[i]
 }
 
-// clip returns the part of text that Tokens reads.
 func clip(text []byte) []byte { return text[:min(len(text), MaxTextBytes)] }

@@ -8,11 +8,9 @@ import (
 	"time"
 )
 
-// BenchmarkAnalyze measures the throughput of one core over 16 MiB of English
-// Wikipedia passages. Cold: a fresh analyzer for each pass. Warm: the analyzer
-// has seen the text before; its cache is smaller than the vocabulary.
-// cpu-MB/s is by the processor time of the process, which other programs on a
-// shared machine disturb less than MB/s.
+// One core over 16 MiB of Wikipedia passages. Cold: a fresh analyzer for each pass. Warm: the
+// text is known, but the cache smaller than the vocabulary. cpu-MB/s is by processor time,
+// which other programs disturb less.
 func BenchmarkAnalyze(b *testing.B) {
 	texts := wikiTexts(b, 16<<20)
 	total := int64(0)
@@ -57,7 +55,6 @@ func BenchmarkAnalyze(b *testing.B) {
 	}
 }
 
-// processorTime returns the time that the process has spent on processors.
 func processorTime(b *testing.B) time.Duration {
 	b.Helper()
 	var usage syscall.Rusage

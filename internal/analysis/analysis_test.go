@@ -42,7 +42,7 @@ func TestRegistry(t *testing.T) {
 	}
 }
 
-// checkTokens asserts the invariants of every analyzer and text.
+// Invariants of every analyzer and text.
 func checkTokens(t *testing.T, name string, text []byte, tokens []Token) {
 	t.Helper()
 	for i, token := range tokens {
@@ -75,8 +75,7 @@ var tokenSeeds = append([]string{
 	"L'été d’hiver İI ıi'x ß ẞ ſ K Å",
 }, segmenterSeeds...)
 
-// TestTokens checks the contract of all analyzers: the invariants, and the same
-// tokens cold, warm and after earlier contents of dst.
+// The same tokens cold, warm and after earlier contents of dst.
 func TestTokens(t *testing.T) {
 	for _, name := range Names() {
 		t.Run(name, func(t *testing.T) {

@@ -7,9 +7,9 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// Bounds of a termCache: it takes at most 24 B × maxCacheSlots + maxArenaBytes =
-// 5 MiB, and twice that during a sweep. Twice the slots are a third faster over
-// 16 MiB of wiki text that is analysed again, but take 3 MiB more for each thread.
+// A termCache takes at most 24 B × maxCacheSlots + maxArenaBytes = 5 MiB, and twice that during
+// a sweep. Twice the slots are a third faster over 16 MiB of wiki text analysed again, but take
+// 3 MiB more per thread.
 const (
 	minCacheSlots = 1 << 10
 	maxCacheSlots = 1 << 17
@@ -17,16 +17,14 @@ const (
 	maxArenaBytes = 2 << 20
 )
 
-// A termCache maps words to their terms, stop-word verdicts included, in
-// bounded memory. It is an open-addressing hash table. A word of up to 16 bytes is
-// its own key, compared as two integers. A longer word is found by its xxh3 hash
-// and compared byte by byte. When the table is full, terms of further words are not
-// stored until the call of Tokens ends. The next call begins with a sweep: it
-// removes the words that did not occur again since they were stored, of which there
-// are many in any text (Zipf).
+// A termCache maps words to terms, including stop-word verdicts, in bounded memory. In its
+// open-addressing table, a word of up to 16 bytes is its own key, compared as two integers; a
+// longer one is found by its xxh3 hash and compared byte by byte. When the table is full,
+// further words are not stored until Tokens ends. The next call sweeps words that did not occur
+// again since stored, of which any text has many (Zipf).
 //
-// Invariant: the result of lookup does not depend on the contents of the table,
-// and terms do not move until begin.
+// Invariant: lookup's result does not depend on the table's contents, and terms do not move
+// until begin.
 type termCache struct {
 	maker     termMaker
 	foldASCII bool
@@ -39,7 +37,7 @@ type termCache struct {
 	word      []byte // a word, folded
 }
 
-// cacheSlot holds one word and the offset of its term. A slot with lo == 0 is free.
+// A slot with lo == 0 is free.
 type cacheSlot struct {
 	lo, hi  uint64 // the bytes of a short word; hash and longKey|length of a long one
 	offset  uint32 // of the term in the arena
@@ -47,7 +45,7 @@ type cacheSlot struct {
 	seen    bool   // again since it was stored, or since the last sweep
 }
 
-// surfaceLen is the length of the surface that stands before the term.
+// The surface stands before the term.
 func (s *cacheSlot) surfaceLen() uint32 {
 	if s.hi < longKey {
 		return 0
@@ -55,8 +53,7 @@ func (s *cacheSlot) surfaceLen() uint32 {
 	return uint32(s.hi - longKey)
 }
 
-// longKey marks the key of a long word. The last byte of a short one is a byte
-// of UTF-8, which is never 0xff.
+// longKey marks a long word. A short one's last byte is UTF-8, never 0xff.
 const longKey = 0xff << 56
 
 func newTermCache(foldASCII bool, maker termMaker) termCache {
@@ -65,7 +62,7 @@ func newTermCache(foldASCII bool, maker termMaker) termCache {
 	return c
 }
 
-// begin starts a call of Tokens. It may overwrite terms returned before.
+// begin starts a call of Tokens and may overwrite earlier terms.
 func (c *termCache) begin() {
 	c.overflow = c.overflow[:0]
 	if c.full {
@@ -73,7 +70,7 @@ func (c *termCache) begin() {
 	}
 }
 
-// sweep keeps the words that were seen again, at most half of the capacity.
+// sweep keeps words seen again, at most half of the capacity.
 func (c *termCache) sweep() {
 	slots, arena := c.slots, c.arena
 	c.slots = make([]cacheSlot, len(slots))
@@ -95,10 +92,10 @@ func (c *termCache) sweep() {
 	}
 }
 
-// capacity is the number of words that the table holds before it grows or is full.
+// More words grow or fill the table.
 func (c *termCache) capacity() int { return len(c.slots) / 4 * 3 }
 
-// lookup returns the term of text[start:end], empty for none.
+// Empty for no term.
 func (c *termCache) lookup(text []byte, start, end int) []byte {
 	n := end - start
 	if n > 16 {
@@ -129,7 +126,7 @@ func (c *termCache) lookup(text []byte, start, end int) []byte {
 	return c.insert(lo, hi, c.word, false /* long */)
 }
 
-// lookupLong is lookup for a word of more than 16 bytes.
+// A word of more than 16 bytes.
 func (c *termCache) lookupLong(word []byte) []byte {
 	c.word = append(c.word[:0], word...)
 	if c.foldASCII {
@@ -153,8 +150,7 @@ func (c *termCache) lookupLong(word []byte) []byte {
 	return c.insert(lo, hi, c.word, true /* long */)
 }
 
-// insert makes the term of word, which is not in the table, and stores it if
-// there is room.
+// insert makes the term of a word not in the table, and stores it if there is room.
 func (c *termCache) insert(lo, hi uint64, word []byte, long bool) []byte {
 	if c.used >= c.capacity() && len(c.slots) < maxCacheSlots {
 		c.resize(2 * len(c.slots))
@@ -181,8 +177,7 @@ func (c *termCache) insert(lo, hi uint64, word []byte, long bool) []byte {
 	return c.arena[offset:len(c.arena):len(c.arena)]
 }
 
-// freeSlot returns the free slot for a key that is not in the table, nil if the
-// probe sequence is too long.
+// The key is not in the table; nil if the probe sequence is too long.
 func (c *termCache) freeSlot(lo, hi uint64) *cacheSlot {
 	i := hashKey(lo, hi) >> c.shift
 	for range maxProbes {
@@ -194,7 +189,7 @@ func (c *termCache) freeSlot(lo, hi uint64) *cacheSlot {
 	return nil
 }
 
-// resize gives the table n slots, a power of two.
+// n is a power of two.
 func (c *termCache) resize(n int) {
 	old := c.slots
 	c.slots = make([]cacheSlot, n)
@@ -211,15 +206,13 @@ func (c *termCache) resize(n int) {
 	}
 }
 
-// hashKey mixes a key to 64 bits whose high ones are well spread (the
-// multiply-and-fold step of wyhash).
+// hashKey spreads the high bits well (wyhash's multiply-and-fold step).
 func hashKey(lo, hi uint64) uint64 {
 	h, l := bits.Mul64(lo^0xa0761d6478bd642f, hi^0xe7037ed1a0b428db)
 	return h ^ l
 }
 
-// loadWord returns text[start:start+n], n <= 16, as two little-endian integers
-// padded with zeros.
+// n <= 16 bytes as two little-endian integers padded with zeros.
 func loadWord(text []byte, start, n int) (lo, hi uint64) {
 	if start+16 <= len(text) {
 		lo = binary.LittleEndian.Uint64(text[start:])
@@ -236,7 +229,7 @@ func loadWord(text []byte, start, n int) (lo, hi uint64) {
 	return lo, hi & (1<<(8*uint(n-8)) - 1)
 }
 
-// foldASCII8 turns A to Z among the eight bytes of x into lower case.
+// A to Z become lower case.
 func foldASCII8(x uint64) uint64 {
 	const ones = 0x0101010101010101
 	low7 := x & (0x7f * ones)
@@ -246,7 +239,6 @@ func foldASCII8(x uint64) uint64 {
 	return x | upper>>2
 }
 
-// foldASCII turns A to Z in word into lower case.
 func foldASCII(word []byte) {
 	for i, c := range word {
 		if 'A' <= c && c <= 'Z' {

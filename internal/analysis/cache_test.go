@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestTermCacheOverflow gives one call more distinct words than the cache holds.
-// Every term must stay correct until the call ends, and memory bounded.
+// More distinct words than the cache holds: terms must stay correct until the call ends, and
+// memory bounded.
 func TestTermCacheOverflow(t *testing.T) {
 	const numWords = maxCacheSlots // twice the capacity
 	var b strings.Builder
@@ -38,7 +38,7 @@ func TestTermCacheOverflow(t *testing.T) {
 	}
 }
 
-// TestTermCacheKeepsFrequentWords: a sweep keeps words that were seen again.
+// A sweep keeps words seen again.
 func TestTermCacheKeepsFrequentWords(t *testing.T) {
 	maker := &countingTerms{made: map[string]int{}}
 	a := newWordAnalyzer("test", true /* foldASCII */, maker)
@@ -58,7 +58,6 @@ func TestTermCacheKeepsFrequentWords(t *testing.T) {
 	}
 }
 
-// countingTerms counts how often the term of each word is made.
 type countingTerms struct{ made map[string]int }
 
 func (c *countingTerms) appendTerm(dst, word []byte) []byte {
@@ -66,7 +65,6 @@ func (c *countingTerms) appendTerm(dst, word []byte) []byte {
 	return append(dst, word...)
 }
 
-// lowerTerms makes the term of a word by lower-casing.
 type lowerTerms struct{}
 
 func (lowerTerms) appendTerm(dst, word []byte) []byte { return appendLower(dst, word) }
@@ -79,7 +77,7 @@ func TestFoldASCII8(t *testing.T) {
 			if 'A' <= c && c <= 'Z' {
 				want = uint64(c+'a'-'A') << (8 * place)
 			}
-			// The bytes beside it must not change and must have no effect.
+			// Bytes beside must not change and have no effect.
 			beside := uint64(0x7aff00416180c35b) &^ (0xff << (8 * place))
 			folded := foldASCII8(beside | x)
 			if got := folded & (0xff << (8 * place)); got != want {

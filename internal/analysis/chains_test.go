@@ -5,7 +5,6 @@ import (
 	"testing"
 )
 
-// termsOf returns the terms of text, joined with spaces.
 func termsOf(t *testing.T, analyzer, text string) string {
 	t.Helper()
 	a, err := New(analyzer)
@@ -19,8 +18,7 @@ func termsOf(t *testing.T, analyzer, text string) string {
 	return strings.Join(terms, " ")
 }
 
-// The stems are those that the Snowball project publishes, if it publishes any for
-// the word.
+// Stems are Snowball's published ones, where they exist.
 func TestChains(t *testing.T) {
 	for _, tc := range []struct{ analyzer, text, want string }{
 		{"english", "The quick brown foxes' tails aren't John's; they're Jess’s or Sue＇S.", "quick brown fox tail aren't john they'r jess sue"},

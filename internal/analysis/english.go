@@ -6,8 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// englishTerms makes the terms of the English chains: Lucene's
-// EnglishPossessiveFilter, LowerCaseFilter, StopFilter and a stemmer, in this order.
+// Lucene's EnglishPossessiveFilter, LowerCaseFilter, StopFilter and a stemmer, in this order.
 type englishTerms struct {
 	stem  func(dst, word []byte) []byte // appends the stem of a word in lower case
 	lower []byte
@@ -15,7 +14,6 @@ type englishTerms struct {
 
 var _ termMaker = (*englishTerms)(nil)
 
-// appendTerm implements termMaker.
 func (e *englishTerms) appendTerm(dst, word []byte) []byte {
 	e.lower = appendLower(e.lower[:0], trimPossessive(word))
 	if len(e.lower) <= maxStopWordBytes && englishStopWords[string(e.lower)] {
@@ -24,8 +22,7 @@ func (e *englishTerms) appendTerm(dst, word []byte) []byte {
 	return e.stem(dst, e.lower)
 }
 
-// trimPossessive removes 's, with any of the three apostrophes that Lucene
-// knows, from the end of word.
+// With any of the three apostrophes that Lucene knows.
 func trimPossessive(word []byte) []byte {
 	n := len(word)
 	if n < 2 || word[n-1] != 's' && word[n-1] != 'S' {
@@ -40,7 +37,7 @@ func trimPossessive(word []byte) []byte {
 	return word
 }
 
-// englishStopWords is Lucene's EnglishAnalyzer.ENGLISH_STOP_WORDS_SET.
+// Lucene's EnglishAnalyzer.ENGLISH_STOP_WORDS_SET.
 var englishStopWords = func() map[string]bool {
 	set := make(map[string]bool)
 	for _, w := range []string{
@@ -55,8 +52,7 @@ var englishStopWords = func() map[string]bool {
 
 const maxStopWordBytes = 5
 
-// appendLower appends word in lower case, character by character (simple case
-// mapping, as Lucene's LowerCaseFilter).
+// Character by character (simple case mapping, as Lucene's LowerCaseFilter).
 func appendLower(dst, word []byte) []byte {
 	for i := 0; i < len(word); {
 		c := word[i]

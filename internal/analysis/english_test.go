@@ -26,7 +26,7 @@ func TestEnglishStopWords(t *testing.T) {
 	}
 }
 
-// referenceEnglish is the chain without cache, fast paths and shared buffers.
+// Without cache, fast paths and shared buffers.
 func referenceEnglish(text []byte) (tokens []Token) {
 	for position, r := range referenceWords(text) {
 		word := appendLower(nil, trimPossessive(text[r[0]:r[1]]))
@@ -47,7 +47,6 @@ func TestEnglishMatchesReference(t *testing.T) {
 	}
 }
 
-// sameTokens fails the test unless got and want are equal.
 func sameTokens(t *testing.T, got, want []Token) {
 	t.Helper()
 	for i := range max(len(got), len(want)) {

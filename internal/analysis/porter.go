@@ -5,22 +5,19 @@ import (
 	"unicode/utf8"
 )
 
-// The stemmer of M. F. Porter, "An algorithm for suffix stripping", Program
-// 14(3), 1980, with the two rules that its author changed in his own programs
-// (bli → ble instead of abli → able, and logi → log), words of one or two
-// letters unchanged: identical to Lucene's PorterStemFilter. The Snowball program
-// of the same name lacks these rules and has fewer double consonants, so the stems
-// of "possibly" and "trekking" differ; blevesearch/go-porterstemmer stems "ies" to
-// "ie".
+// The stemmer of M. F. Porter, "An algorithm for suffix stripping", Program 14(3), 1980, with
+// its author's two changes (bli → ble instead of abli → able, and logi → log), words of one or
+// two letters unchanged: identical to Lucene's PorterStemFilter. Snowball's program lacks these
+// rules and has fewer double consonants, so the stems of "possibly" and "trekking" differ;
+// blevesearch/go-porterstemmer stems "ies" to "ie".
 //
-// A word beyond ASCII is stemmed as UTF-16, Java's characters. Letters other
-// than a, e, i, o, u and y are consonants.
+// A word beyond ASCII is stemmed as UTF-16, Java's characters. Letters other than a, e, i, o, u
+// and y are consonants.
 
-// porterLetter is a character of a word that is being stemmed.
+// A character of a word.
 type porterLetter interface{ byte | uint16 }
 
-// appendPorterStem appends the stem of word, which must be in lower case. Stems
-// are never longer than the word, and never empty if the word is not.
+// word must be in lower case. Stems are never longer, and not empty if the word is not.
 func appendPorterStem(dst, word []byte) []byte {
 	for _, c := range word {
 		if c >= utf8.RuneSelf {
@@ -50,11 +47,10 @@ func appendPorterStemUTF16(dst, word []byte) []byte {
 	return dst
 }
 
-// porterRule replaces suffix by with.
 type porterRule struct{ suffix, with string }
 
-// The rules of steps 2 to 4. Each step tries only the first rule whose suffix
-// matches. A suffix stands before every suffix that it ends with.
+// Steps 2 to 4. Each tries only the first rule that matches; a suffix stands before all that it
+// ends with.
 var (
 	porterStep2 = []porterRule{
 		{"ational", "ate"},
@@ -112,7 +108,7 @@ var (
 	}
 )
 
-// porterStem stems w in place and returns the part of it that holds the stem.
+// In place.
 func porterStem[T porterLetter](w []T) []T {
 	if len(w) <= 2 {
 		return w
@@ -128,7 +124,7 @@ func porterStem[T porterLetter](w []T) []T {
 	return porterFinal(w)
 }
 
-// porterPlural is step 1a: caresses → caress, ponies → poni, cats → cat.
+// Step 1a: caresses → caress, ponies → poni, cats → cat.
 func porterPlural[T porterLetter](w []T) []T {
 	n := len(w)
 	switch {
@@ -140,8 +136,7 @@ func porterPlural[T porterLetter](w []T) []T {
 	return w
 }
 
-// porterPast is step 1b: agreed → agree, plastered → plaster, hopping → hop,
-// filing → file.
+// Step 1b: agreed → agree, plastered → plaster, hopping → hop, filing → file.
 func porterPast[T porterLetter](w []T) []T {
 	n := len(w)
 	switch {
@@ -171,15 +166,15 @@ func porterPast[T porterLetter](w []T) []T {
 	return append(stem, 'e') // within the suffix that was removed
 }
 
-// porterReplace is steps 2 to 4: it applies the first rule whose suffix w ends
-// with, if the measure of the text before it exceeds minMeasure.
+// Steps 2 to 4: the first rule that matches applies if the measure before it exceeds
+// minMeasure.
 func porterReplace[T porterLetter](w []T, rules []porterRule, minMeasure int) []T {
 	for _, rule := range rules {
 		if !hasSuffix(w, rule.suffix) {
 			continue
 		}
 		stem := w[:len(w)-len(rule.suffix)]
-		// The s or t of -sion and -tion belongs to the stem that is measured.
+		// The s or t of -sion and -tion belongs to the measured stem.
 		measured := stem
 		if rule.suffix == "sion" || rule.suffix == "tion" {
 			measured = w[:len(stem)+1]
@@ -195,7 +190,7 @@ func porterReplace[T porterLetter](w []T, rules []porterRule, minMeasure int) []
 	return w
 }
 
-// porterFinal is step 5: probate → probat, cease → ceas, enroll → enrol.
+// Step 5: probate → probat, cease → ceas, enroll → enrol.
 func porterFinal[T porterLetter](w []T) []T {
 	n := len(w)
 	if n == 0 {
@@ -225,8 +220,7 @@ func hasSuffix[T porterLetter](w []T, suffix string) bool {
 	return true
 }
 
-// isConsonant reports whether w[i] is a consonant: not a, e, i, o or u, nor a
-// y that follows a consonant.
+// Not a, e, i, o or u, nor a y after a consonant.
 func isConsonant[T porterLetter](w []T, i int) bool {
 	switch w[i] {
 	case 'a', 'e', 'i', 'o', 'u':
@@ -237,7 +231,7 @@ func isConsonant[T porterLetter](w []T, i int) bool {
 	return true
 }
 
-// measure counts m of the form [C](VC)^m[V]: tree 0, trouble 1, private 2.
+// m of the form [C](VC)^m[V]: tree 0, trouble 1, private 2.
 func measure[T porterLetter](w []T) int {
 	m, afterConsonant := 0, true
 	for i := range w {
@@ -260,13 +254,13 @@ func hasVowel[T porterLetter](w []T) bool {
 	return false
 }
 
-// endsInDoubleConsonant is the paper's *d.
+// The paper's *d.
 func endsInDoubleConsonant[T porterLetter](w []T) bool {
 	n := len(w)
 	return n >= 2 && w[n-1] == w[n-2] && isConsonant(w, n-1)
 }
 
-// endsInCVC is the paper's *o: consonant, vowel, consonant, the last not w, x or y.
+// The paper's *o: consonant, vowel, consonant, the last not w, x or y.
 func endsInCVC[T porterLetter](w []T) bool {
 	n := len(w)
 	if n < 3 || !isConsonant(w, n-1) || isConsonant(w, n-2) || !isConsonant(w, n-3) {

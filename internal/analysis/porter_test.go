@@ -12,8 +12,7 @@ import (
 	"github.com/blevesearch/snowballstem/porter"
 )
 
-// TestPorterStemPaper checks the examples of Porter's paper, each through all
-// steps, and the two changes of his own programs.
+// The paper's examples, each through all steps, and its author's two changes.
 func TestPorterStemPaper(t *testing.T) {
 	for word, want := range map[string]string{
 		"caresses": "caress", "ponies": "poni", "ties": "ti", "caress": "caress", "cats": "cat", // 1a
@@ -44,10 +43,9 @@ func TestPorterStemPaper(t *testing.T) {
 	}
 }
 
-// porterOracle is the algorithm as the paper writes it: lists of rules, of which
-// the longest suffix applies, and conditions over the form of the word. The form is
-// a string of v and c, one for each UTF-16 unit: a character beyond the basic plane
-// is two different consonants.
+// The algorithm as in the paper: lists of rules, of which the longest suffix applies, and
+// conditions over the form of the word, a v or c for each UTF-16 unit: a character beyond the
+// basic plane is two different consonants.
 func porterOracle(word string) string {
 	w := []rune(word)
 	if len(utf16.Encode(w)) <= 2 {
@@ -78,7 +76,7 @@ func porterOracle(word string) string {
 	ends := func(suffix string) bool { return strings.HasSuffix(string(w), suffix) }
 	stem := func(suffix string) []rune { return w[:len(w)-len(suffix)] }
 	set := func(stem []rune, with string) { w = append(slices.Clone(stem), []rune(with)...) }
-	// apply tries the longest suffix that matches, as in the paper.
+	// The longest suffix, as in the paper.
 	apply := func(rules string, condition func(stem []rune) bool) {
 		best, with := "", ""
 		for _, rule := range strings.Fields(rules) {
@@ -131,7 +129,7 @@ func TestPorterStemMatchesOracle(t *testing.T) {
 		if want := porterOracle(word); got != want {
 			t.Fatalf("stem of %q is %q, want %q", word, got, want)
 		}
-		// The Snowball program differs only in the cases listed in porter.go.
+		// Snowball's program differs only in the cases listed in porter.go.
 		env.SetCurrent(word)
 		porter.Stem(env)
 		if got != env.Current() {
@@ -143,8 +141,7 @@ func TestPorterStemMatchesOracle(t *testing.T) {
 	}
 }
 
-// wikiVocabulary returns the distinct words, in lower case, of some megabytes
-// of wiki passages, sorted.
+// Distinct words, in lower case, sorted, of some megabytes of wiki passages.
 func wikiVocabulary(t *testing.T) []string {
 	seen := map[string]bool{}
 	for _, text := range wikiTexts(t, 4<<20) {

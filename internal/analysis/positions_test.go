@@ -5,9 +5,7 @@ import (
 	"testing"
 )
 
-// TestSplitWordsHaveConsecutivePositions: the terms of a word that an analyzer
-// splits have consecutive positions, so that a query for the word is a phrase. A
-// stop word within it leaves a gap of one position.
+// A query for a split word is a phrase. A stop word within it leaves a gap of one position.
 func TestSplitWordsHaveConsecutivePositions(t *testing.T) {
 	for _, c := range []struct{ analyzer, text, want string }{
 		{"simple", "a state-of-the-art engine", "a@0 state@1 of@2 the@3 art@4 engine@5"},

@@ -9,37 +9,32 @@ import (
 	"github.com/clipperhouse/uax29/v2/words"
 )
 
-// maxWordUnits is the length in UTF-16 code units at which a word is cut, as by
-// Lucene's StandardTokenizer. The rest is segmented again.
+// maxWordUnits UTF-16 code units cut a word, as in Lucene's StandardTokenizer; the rest is
+// segmented again.
 const maxWordUnits = 255
 
-// windowBytes bounds the part of a word that is read: more than maxWordUnits code
-// units in UTF-8 (at most three bytes each).
+// windowBytes of a word are read: more than maxWordUnits in UTF-8.
 const windowBytes = 1024
 
-// A segmenter cuts a text into words by the rules of Unicode Standard Annex
-// #29 (Unicode 17, word boundaries) and keeps those that Lucene's
-// StandardTokenizer keeps: words with a letter or a digit. An ideograph or
-// Hiragana letter is a word of its own, a run of Katakana, Hangul or of a
-// script written without spaces (Thai, Lao, Khmer, Myanmar …) is one word.
-// Bytes that are not UTF-8 separate words.
+// A segmenter cuts text into words by Unicode Standard Annex #29 (Unicode 17) and keeps those
+// that Lucene's StandardTokenizer keeps: with a letter or a digit. An ideograph or Hiragana
+// letter is a word, a run of Katakana, Hangul or of a script written without spaces (Thai, Lao,
+// Khmer, Myanmar …) is one word.
 //
-// A table of byte classes finds words of ASCII characters. If a word contains
-// another character, uax29 cuts it from the same start. This is correct because
-// UAX #29 never looks left across a boundary; TestSegmenterMatchesUAX29 and
-// FuzzSegmenter compare the two.
+// A table of byte classes finds ASCII words; uax29 cuts words with other characters from the
+// same start. This is correct because UAX #29 never looks left across a boundary
+// (TestSegmenterMatchesUAX29, FuzzSegmenter).
 //
-// We differ from StandardTokenizer: an emoji is not a word, and the classes
-// of characters follow Unicode 17, not 12.
+// We differ from StandardTokenizer: an emoji is not a word, and character classes follow
+// Unicode 17, not 12.
 type segmenter struct {
 	text []byte
 	pos  int // all words that start before pos were returned
-	// valid is the end of the text around pos that is known to be UTF-8, or less
-	// than pos if nothing is known.
+	// The end of text around pos known to be UTF-8, or less than pos.
 	valid int
 }
 
-// Classes of bytes, after the Word_Break property of the ASCII characters.
+// Word_Break properties of ASCII characters.
 const (
 	letterByte   = 1 << iota // ALetter
 	digitByte                // Numeric
@@ -74,7 +69,7 @@ var byteClass = func() (class [256]uint8) {
 
 func (s *segmenter) reset(text []byte) { *s = segmenter{text: text} }
 
-// next returns the next word as text[start:end], or ok == false after the last.
+// Words are text[start:end]; not ok after the last.
 func (s *segmenter) next() (start, end int, ok bool) {
 	text, i := s.text, s.pos
 	for i < len(text) {
@@ -99,8 +94,7 @@ func (s *segmenter) next() (start, end int, ok bool) {
 	return 0, 0, false
 }
 
-// asciiWord returns the end of the word that starts with the word byte at
-// start, and whether the word is kept.
+// The end of the word that starts at start, and whether it is kept.
 func (s *segmenter) asciiWord(start int) (end int, kept bool) {
 	text := s.text[:min(len(s.text), start+maxWordUnits)]
 	seen := uint8(0)
@@ -138,8 +132,7 @@ func (s *segmenter) asciiWord(start int) (end int, kept bool) {
 	return i, seen&(letterByte|digitByte) != 0
 }
 
-// unicodeWord is asciiWord for a word that may hold characters beyond ASCII.
-// It advances by at least one byte.
+// asciiWord with characters beyond ASCII; it advances by at least one byte.
 func (s *segmenter) unicodeWord(start int) (end int, kept bool) {
 	window := s.validWindow(start)
 	if len(window) == 0 {
@@ -162,8 +155,7 @@ func (s *segmenter) unicodeWord(start int) (end int, kept bool) {
 	return start + n, hasLetterOrDigit(window[:n])
 }
 
-// validWindow returns the UTF-8 text from start up to the first byte that is
-// not UTF-8, windowBytes at most.
+// UTF-8 text from start up to the first other byte, windowBytes at most.
 func (s *segmenter) validWindow(start int) []byte {
 	limit := min(len(s.text), start+windowBytes)
 	v := max(s.valid, start)
@@ -188,8 +180,7 @@ func (s *segmenter) validWindow(start int) []byte {
 	return s.text[start:limit]
 }
 
-// cutWord returns the length of the first word of window, which must be
-// non-empty valid UTF-8, cut to maxWordUnits.
+// window must be non-empty valid UTF-8; the word is cut to maxWordUnits.
 func cutWord(window []byte) int {
 	n, _, _ := words.SplitFunc(window, true /* atEOF */)
 	if p := unitsPrefix(window[:n]); p < n {
@@ -198,8 +189,7 @@ func cutWord(window []byte) int {
 	return n
 }
 
-// unitsPrefix returns the length in bytes of the longest prefix of word that
-// has at most maxWordUnits UTF-16 code units.
+// The bytes of at most maxWordUnits code units.
 func unitsPrefix(word []byte) int {
 	if len(word) <= maxWordUnits {
 		return len(word)
@@ -215,7 +205,6 @@ func unitsPrefix(word []byte) int {
 	return len(word)
 }
 
-// hasLetterOrDigit reports whether a word holds a character that makes it one:
 // General_Category L, Nd or Nl, or a symbol that Unicode calls alphabetic (Ⓐ).
 func hasLetterOrDigit(word []byte) bool {
 	for i := 0; i < len(word); {
@@ -235,9 +224,8 @@ func hasLetterOrDigit(word []byte) bool {
 	return false
 }
 
-// isSoutheastAsian reports whether r is written without spaces between words
-// and needs a dictionary to be cut (Line_Break=SA). UAX #29 cuts after each such
-// letter; StandardTokenizer, and we, keep the run as one word.
+// Written without spaces, such letters need a dictionary (Line_Break=SA). UAX #29 cuts after
+// each; StandardTokenizer, and we, keep the run as one word.
 func isSoutheastAsian(r rune) bool {
 	return r >= 0x0e00 && (unicode.IsLetter(r) || unicode.IsMark(r)) && unicode.In(r, southeastAsian...)
 }

@@ -13,10 +13,9 @@ import (
 	"github.com/clipperhouse/uax29/v2/words"
 )
 
-// referenceWords is the segmenter without its shortcuts: uax29 over each
-// stretch of valid UTF-8, one word at a time, then StandardTokenizer's rules.
-// It returns the words as byte ranges. An ASCII character that is not a word
-// character never starts a word.
+// Without shortcuts: uax29 over each stretch of valid UTF-8, one word at a time, then
+// StandardTokenizer's rules. An ASCII character that is not a word character never starts a
+// word.
 func referenceWords(text []byte) (ranges [][2]int) {
 	for start := 0; start < len(text); {
 		end := start
@@ -59,8 +58,7 @@ func referenceStretch(text []byte, offset int) (ranges [][2]int) {
 	return ranges
 }
 
-// referenceWord returns the length of the first word of text. It does not read
-// beyond maxWordUnits.
+// It does not read beyond maxWordUnits.
 func referenceWord(text []byte) int {
 	n, _, _ := words.SplitFunc(text, true)
 	units := 0
@@ -100,9 +98,8 @@ func cut(text []byte, ranges [][2]int) (words []string) {
 	return words
 }
 
-// TestSegmenterASCIIExhaustive compares with uax29: every string of six characters
-// over one character of each ASCII class of UAX #29, every ASCII character between
-// two word characters, and every pair.
+// Every string of six characters over one of each ASCII class of UAX #29, every ASCII character
+// between two word characters, and every pair.
 func TestSegmenterASCIIExhaustive(t *testing.T) {
 	var text []byte
 	var extend func(alphabet string, n int)
@@ -160,7 +157,7 @@ func FuzzSegmenter(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) { checkSegmenter(t, text) })
 }
 
-// TestSegmenterLongWordsAreLinear: a word of 256 KiB is read once.
+// A word of 256 KiB is read once.
 func TestSegmenterLongWordsAreLinear(t *testing.T) {
 	for _, unit := range []string{"x", "é", "ก", "_", "\u0301", "a'", "é'", "カ"} {
 		text := bytes.Repeat([]byte(unit), 256<<10/len(unit))
@@ -172,7 +169,7 @@ func TestSegmenterLongWordsAreLinear(t *testing.T) {
 	}
 }
 
-// The expected words are from the tests of Lucene's StandardTokenizer.
+// From the tests of Lucene's StandardTokenizer.
 func TestSegmenterKeepsWordsOfStandardTokenizer(t *testing.T) {
 	for _, tc := range []struct{ text, want string }{
 		{"O'Reilly's you're she's Jim's don't", "O'Reilly's|you're|she's|Jim's|don't"},

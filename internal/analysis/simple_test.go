@@ -13,9 +13,8 @@ import (
 	"github.com/griffin-search/griffin/internal/shareddata"
 )
 
-// TestSimpleReproducesPublishedCounts analyses title and text of the 750,000 wiki
-// passages. The expected counts are from another program; the comparison with other
-// engines depends on them.
+// The counts over title and text of the 750,000 wiki passages are from another program;
+// comparisons with other engines depend on them.
 func TestSimpleReproducesPublishedCounts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("analysing 750,000 passages takes seconds: run without -short")
@@ -37,13 +36,12 @@ func TestSimpleReproducesPublishedCounts(t *testing.T) {
 	}
 }
 
-// wikiCounts are the statistics of an index over the wiki passages.
 type wikiCounts struct {
 	docs, tokens, postings int
 	lastDoc                map[string]*int // by term, the document last counted in postings
 }
 
-// countWiki counts with one worker for each processor.
+// One worker per processor.
 func countWiki(t *testing.T, analyzer string) wikiCounts {
 	t.Helper()
 	batches := make(chan []byte, 2*runtime.GOMAXPROCS(0))
@@ -126,9 +124,8 @@ func (c *wikiCounts) addBatch(t *testing.T, a Analyzer, lines []byte) {
 	}
 }
 
-// appendJSONString appends the value of a member of a line of the collection, whose
-// members are all strings. It copies values without escapes: encoding/json would
-// take longer than the analysis.
+// All members are strings. Values without escapes are copied: encoding/json would take longer
+// than the analysis.
 func appendJSONString(t *testing.T, dst, line []byte, member string) []byte {
 	_, value, found := bytes.Cut(line, []byte(`"`+member+`": "`))
 	end := bytes.IndexByte(value, '"')

@@ -5,10 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// whitespaceAnalyzer is for text that is tokenised already. Each maximal run
-// without white space (the Unicode property) and without bytes that are not UTF-8
-// is a term, unchanged. A run of more than maxWordUnits bytes is cut there, at the
-// start of a character; Lucene's WhitespaceTokenizer cuts after the same number of
+// whitespaceAnalyzer is for tokenised text. Terms are maximal runs without white space (the
+// Unicode property) and bytes that are not UTF-8, unchanged. A run of more than maxWordUnits
+// bytes is cut there, at the start of a character; Lucene's WhitespaceTokenizer counts
 // characters.
 type whitespaceAnalyzer struct {
 	name  string
@@ -17,10 +16,8 @@ type whitespaceAnalyzer struct {
 
 var _ Analyzer = (*whitespaceAnalyzer)(nil)
 
-// Name implements Analyzer.
 func (a *whitespaceAnalyzer) Name() string { return a.name }
 
-// Tokens implements Analyzer.
 func (a *whitespaceAnalyzer) Tokens(dst []Token, text []byte) []Token {
 	a.terms = append(a.terms[:0], clip(text)...)
 	text = a.terms
@@ -43,8 +40,7 @@ func (a *whitespaceAnalyzer) Tokens(dst []Token, text []byte) []Token {
 	return dst
 }
 
-// termCharacter returns the size of the character that text starts with, or 0
-// if it separates terms or text is empty.
+// 0 if text is empty or starts with a separator.
 func termCharacter(text []byte) int {
 	if len(text) == 0 {
 		return 0

@@ -8,8 +8,7 @@ import (
 	"github.com/griffin-search/griffin/internal/shareddata"
 )
 
-// wikiTexts returns title and text of the first wiki passages, at least
-// sizeBytes of them. It skips the test where the shared data are absent.
+// At least sizeBytes of title and text; skips without the shared data.
 func wikiTexts(tb testing.TB, sizeBytes int) (texts [][]byte) {
 	tb.Helper()
 	lines := bufio.NewScanner(shareddata.OpenWiki(tb))
@@ -28,8 +27,7 @@ func wikiTexts(tb testing.TB, sizeBytes int) (texts [][]byte) {
 	return texts
 }
 
-// TestWikiSegmentsMatchUAX29 compares the segmenter with its reference over
-// real text.
+// Real text.
 func TestWikiSegmentsMatchUAX29(t *testing.T) {
 	for _, text := range wikiTexts(t, 2<<20) {
 		checkSegmenter(t, text)

@@ -1,14 +1,13 @@
 package analysis
 
-// A termMaker makes the term of a word: the part of a chain after segmentation.
+// A termMaker is the part of a chain after segmentation.
 type termMaker interface {
-	// appendTerm appends the term of word to dst; it appends nothing if word is
-	// not indexed (a stop word). The word is valid UTF-8, at most windowBytes
-	// long and not changed. The result depends on word alone.
+	// appendTerm appends nothing for a stop word. The word is valid UTF-8, at most windowBytes
+	// long and not changed. The result depends on it alone.
 	appendTerm(dst, word []byte) []byte
 }
 
-// wordAnalyzer is a chain that begins with UAX #29 words.
+// A chain that begins with UAX #29 words.
 type wordAnalyzer struct {
 	name  string
 	words segmenter
@@ -17,17 +16,14 @@ type wordAnalyzer struct {
 
 var _ Analyzer = (*wordAnalyzer)(nil)
 
-// newWordAnalyzer returns an analyzer for a chain. With foldASCII the maker gets
-// words with A to Z in lower case, and must make the same term of words that differ
-// only in this.
+// With foldASCII the maker gets words with A to Z in lower case, and must not depend on their
+// case.
 func newWordAnalyzer(name string, foldASCII bool, maker termMaker) *wordAnalyzer {
 	return &wordAnalyzer{name: name, terms: newTermCache(foldASCII, maker)}
 }
 
-// Name implements Analyzer.
 func (a *wordAnalyzer) Name() string { return a.name }
 
-// Tokens implements Analyzer.
 func (a *wordAnalyzer) Tokens(dst []Token, text []byte) []Token {
 	text = clip(text)
 	a.words.reset(text)
