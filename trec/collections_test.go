@@ -9,11 +9,10 @@ import (
 	"github.com/griffin-search/griffin/internal/shareddata"
 )
 
-// TestCollections reads the judged collections and evaluates the ideal ranking of each
-// query, for which every measure must be perfect.
+// The ideal ranking of each query has a perfect value in every measure.
 func TestCollections(t *testing.T) {
 	dir := shareddata.Dir(t)
-	// Numbers of queries from the collections' README; judged ones counted.
+	// From the collections' README; judged ones counted.
 	tests := []struct {
 		name            string
 		queries, judged int

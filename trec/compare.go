@@ -8,9 +8,8 @@ import (
 	"slices"
 )
 
-// Comparison reports whether two runs differ in a measure, query by query. Both tests are
-// paired and two-tailed: PValue is the probability of this or a larger difference if the
-// runs do not differ.
+// Comparison reports whether two runs differ in a measure. Both tests are paired and
+// two-tailed: PValue is the probability of this or a larger difference between equal runs.
 type Comparison struct {
 	Measure    string
 	NumQueries int // judged queries that either run answers; all judged if complete
@@ -18,16 +17,16 @@ type Comparison struct {
 	MeanB      float64
 	Better     int // queries with a greater value in B
 	Worse      int
-	// T is the paired t statistic of B - A. T and TPValue are NaN with fewer than two
-	// queries. If all differences are equal, T is 0 or ±Inf.
+	// T is the paired t statistic of B - A. T and TPValue are NaN with fewer than two queries;
+	// if all differences are equal, T is 0 or ±Inf.
 	T       float64
 	TPValue float64
-	// RandomPValue is the p-value of Fisher's randomisation test.
+	// RandomPValue is of Fisher's randomisation test.
 	RandomPValue float64
 }
 
-// MarshalJSON uses lower-case member names, num_q for the number of queries, and null for
-// numbers that are not finite.
+// MarshalJSON writes lower-case names, num_q for the number of queries, and null for numbers
+// that are not finite.
 func (c Comparison) MarshalJSON() ([]byte, error) {
 	finite := func(v float64) *float64 {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -51,17 +50,15 @@ func (c Comparison) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// numPermutations is the number of sign assignments that the randomisation test draws: it
-// gives a standard error under 0.0007 at p = 0.05.
+// numPermutations gives a standard error under 0.0007 at p = 0.05.
 const numPermutations = 100_000
 
-// Compare tests the difference between two evaluations of the same qrels. A query that is
-// missing from one of them counts 0 there. The randomisation has a constant seed, so the
-// result is deterministic. Smucker, Allan, Carterette, A comparison of statistical
-// significance tests for information retrieval evaluation, CIKM 2007, recommends both
-// tests.
+// Compare tests the difference between two evaluations of the same qrels; a query missing from
+// one counts 0 there. The randomisation's constant seed makes it deterministic. Smucker, Allan,
+// Carterette, A comparison of statistical significance tests for information retrieval
+// evaluation, CIKM 2007, recommends both tests.
 //
-// An error wraps ErrUnknownMeasure if an evaluation lacks the measure, or ErrNotMean.
+// An error wraps ErrUnknownMeasure or ErrNotMean.
 func Compare(a, b *Evaluation, measure string) (Comparison, error) {
 	ia, ib := a.index(measure), b.index(measure)
 	if ia < 0 || ib < 0 {
@@ -107,7 +104,7 @@ func Compare(a, b *Evaluation, measure string) (Comparison, error) {
 	return c, nil
 }
 
-// pairedT is Student's test of the mean of the differences against 0.
+// pairedT is Student's test of the differences' mean against 0.
 //
 // Differences 1, 2, 3, 4: mean 2.5, deviation 1.2910, t = 2.5/(1.2910/2) = 3.8730 with 3
 // degrees of freedom, p = 0.0305.
@@ -135,9 +132,8 @@ func pairedT(differences []float64) (t, p float64) {
 	return t, incompleteBeta(freedom/2, 0.5, freedom/(freedom+t*t))
 }
 
-// incompleteBeta returns the regularised incomplete beta function I_x(a, b), by its
-// continued fraction. Press et al., Numerical Recipes, 3rd edition, 2007, §6.4, evaluated
-// with Lentz's method.
+// incompleteBeta is the regularised incomplete beta function I_x(a, b), by its continued
+// fraction (Press et al., Numerical Recipes, 3rd edition, 2007, §6.4, with Lentz's method).
 func incompleteBeta(a, b, x float64) float64 {
 	if x <= 0 || x >= 1 {
 		return min(max(x, 0), 1)
@@ -177,8 +173,8 @@ func incompleteBeta(a, b, x float64) float64 {
 	return math.Exp(lab-la-lb+a*math.Log(x)+b*math.Log1p(-x)) * fraction / a
 }
 
-// randomisation returns the share of random sign assignments whose absolute sum reaches the
-// observed one, which is included.
+// The share of random sign assignments with an absolute sum of at least the observed one, which
+// is included.
 func randomisation(differences []float64, permutations int) float64 {
 	sum := 0.0
 	for _, d := range differences {

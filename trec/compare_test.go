@@ -25,7 +25,7 @@ func evaluationOf(t *testing.T, ranks ...int) *Evaluation {
 	return mustEvaluate(t, qrels.String(), run.String(), Options{}, "recip_rank", "num_ret")
 }
 
-// TestPairedTWorked uses rows of the t table: P(|T| > t) for n-1 degrees of freedom.
+// Rows of the t table: P(|T| > t) for n-1 degrees of freedom.
 func TestPairedTWorked(t *testing.T) {
 	tests := []struct{ freedom, t, p float64 }{
 		{1, 12.706, 0.05},
@@ -123,8 +123,7 @@ func TestCompareCountsMissingAsZero(t *testing.T) {
 	}
 }
 
-// TestCompareComplete checks that queries that neither run answers count in complete
-// evaluations, so that the means equal the evaluations'.
+// Queries that neither run answers count in complete evaluations.
 func TestCompareComplete(t *testing.T) {
 	const qrels = "1 0 a 1\n2 0 a 1\n3 0 a 1\n4 0 a 1\n"
 	for _, tt := range []struct {

@@ -11,20 +11,17 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// Options are trec_eval's options that affect values. The zero value is trec_eval's
-// default.
+// Options are trec_eval's that affect values; zero is its default.
 type Options struct {
-	// RelevanceLevel is the least judgement that counts as relevant (-l); 0 means 1. It
-	// does not affect ndcg, whose gains are the judgements.
+	// RelevanceLevel is the least relevant judgement (-l); 0 means 1. It does not affect ndcg.
 	RelevanceLevel int
-	// Depth is the number of documents of each ranking that count (-M); 0 means all.
+	// Depth is the number of documents of each ranking that count (-M); 0: all.
 	Depth int
-	// Complete averages over all queries of the qrels instead of those that the run answers
-	// (-c); a query that is missing from the run counts 0.
+	// Complete averages over all queries of the qrels (-c); one missing from the run counts 0.
 	Complete bool
 }
 
-// QueryValues holds the values of one query, in the order of the measures.
+// QueryValues holds a query's values, in the order of the measures.
 type QueryValues struct {
 	Query  string
 	Values []float64
@@ -33,29 +30,26 @@ type QueryValues struct {
 // Evaluation is the result of [Evaluate].
 type Evaluation struct {
 	Measures []Measure
-	// All holds the value of each measure over all queries: the sum for counts, the
-	// geometric mean for gm_map, otherwise the mean.
+	// All holds values over all queries: the sum for counts, the geometric mean for gm_map,
+	// otherwise the mean.
 	All []float64
-	// Queries holds the queries that are in both the run and the qrels, in bytewise order
-	// of their ids, as trec_eval prints them. The value of gm_map for one query is its
-	// average precision.
+	// Queries are in both run and qrels, in bytewise order of ids, as trec_eval prints. A
+	// query's gm_map is its average precision.
 	Queries []QueryValues
-	// Missing lists the queries of the qrels that the run does not answer. The means
-	// include them, as 0, if and only if Options.Complete was set.
+	// Missing are the queries of the qrels that the run does not answer, in the means (as 0) if
+	// and only if Options.Complete was set.
 	Missing []string
-	// Unjudged lists the queries of the run without judgements. No mean includes them.
+	// Unjudged are the run's queries without judgements, in no mean.
 	Unjudged []string
 
 	complete bool // Options.Complete
 }
 
-// minGeometric replaces smaller values, including zero, in a geometric mean, as in
-// trec_eval.
+// minGeometric replaces smaller values in a geometric mean, as in trec_eval.
 const minGeometric = 0.00001
 
-// Evaluate computes measures of a run. It returns ErrNoQueries if no query of
-// the run is judged, and an error that wraps base.ErrBadInput for a negative
-// option. The result does not depend on the order of lines in either file.
+// Evaluate computes a run's measures. It returns ErrNoQueries if no query is judged, and an
+// error that wraps base.ErrBadInput for a negative option. The order of lines has no effect.
 func Evaluate(qrels *Qrels, run *Run, measures []Measure, opts Options) (*Evaluation, error) {
 	if opts.RelevanceLevel < 0 || opts.Depth < 0 {
 		return nil, fmt.Errorf("relevance level %d, depth %d: must not be negative: %w",
@@ -119,8 +113,8 @@ func (ev *Evaluation) summarize(qrels *Qrels) {
 	}
 }
 
-// completeCount returns the count that trec_eval -c prints: all queries of the qrels for
-// num_q, and all positive judgements, for any relevance level, for num_rel.
+// As trec_eval -c: all queries of the qrels for num_q, and all positive judgements, for any
+// relevance level, for num_rel.
 func completeCount(name string, sum, numQueries float64, qrels *Qrels) float64 {
 	switch name {
 	case "num_q":
@@ -140,8 +134,7 @@ func completeCount(name string, sum, numQueries float64, qrels *Qrels) float64 {
 	}
 }
 
-// Value returns the value over all queries of a measure by trec_eval's name, and whether it
-// was computed.
+// Value returns a measure's value over all queries by trec_eval's name, if computed.
 func (ev *Evaluation) Value(measure string) (value float64, ok bool) {
 	i := ev.index(measure)
 	if i < 0 {
@@ -154,9 +147,8 @@ func (ev *Evaluation) index(measure string) int {
 	return slices.IndexFunc(ev.Measures, func(m Measure) bool { return m.String() == measure })
 }
 
-// Write prints the evaluation in trec_eval's format, lines of "measure, query, value".
-// perQuery adds the queries before the summary, whose query is "all". Counts are integers,
-// other values have four decimals.
+// Write prints trec_eval's format, "measure, query, value". perQuery adds the queries before
+// the summary, whose query is "all". Counts are integers, other values have four decimals.
 func (ev *Evaluation) Write(w io.Writer, perQuery bool) error {
 	b := bufio.NewWriter(w)
 	if perQuery {
@@ -186,8 +178,7 @@ func (ev *Evaluation) writeValues(b *bufio.Writer, query string, values []float6
 	}
 }
 
-// MarshalJSON returns the values over all queries by trec_eval's names of the measures, and
-// the values of single queries:
+// MarshalJSON writes the values over all and single queries by trec_eval's names:
 //
 //	{"map": 0.3, "P_30": …, "queries": {"301": {"map": …}}, "missing": […], "unjudged": […]}
 func (ev *Evaluation) MarshalJSON() ([]byte, error) {
@@ -203,7 +194,7 @@ func (ev *Evaluation) MarshalJSON() ([]byte, error) {
 		queries[q.Query] = named(q.Values)
 	}
 	out := named(ev.All)
-	// The conversions give [] instead of null for absent lists.
+	// [] instead of null for absent lists.
 	out["queries"] = queries
 	out["missing"] = append([]string{}, ev.Missing...)
 	out["unjudged"] = append([]string{}, ev.Unjudged...)

@@ -11,11 +11,11 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// The judgements and the run of the worked values below.
+// Worked values.
 //
-// q1: a 2, b 1, c 0, d 1, e -1. The ranking is c, a, x, e, b, with relevances
-// 0, 2, unjudged, unjudged (negative), 1; a, b, d are relevant, R = 3.
-// q2 has no relevant document, q3 is missing from the run, q4 is not judged.
+// q1: a 2, b 1, c 0, d 1, e -1. The ranking is c, a, x, e, b, with relevances 0, 2, unjudged,
+// unjudged (negative), 1; a, b, d are relevant, R = 3. q2 has no relevant document, q3 is
+// missing from the run, q4 is not judged.
 const (
 	workedQrels = `q1 0 a 2
 q1 0 b 1
@@ -137,15 +137,15 @@ func TestBprefWorked(t *testing.T) {
 	if want := ((1 - 1.0/2) + (1 - 2.0/2)) / 2; !near(ev.All[0], want) {
 		t.Errorf("bpref = %v, want %v", ev.All[0], want)
 	}
-	// Without a judged non-relevant document above it, a relevant one counts 1.
+	// Without a judged non-relevant document above, a relevant one counts 1.
 	ev = mustEvaluate(t, "q 0 r1 1\nq 0 r2 1\n", "q Q0 x 1 9 t\nq Q0 r1 2 8 t\n", Options{}, "bpref")
 	if !near(ev.All[0], 0.5) {
 		t.Errorf("bpref = %v, want 0.5", ev.All[0])
 	}
 }
 
-// TestWorkedSummary checks the queries of the summary: q1 (map 0.3), q2 (0, no relevant
-// document) and, if complete, q3 (0, missing); never q4.
+// The summary has q1 (map 0.3), q2 (0, no relevant document) and, if complete, q3 (0, missing);
+// never q4.
 func TestWorkedSummary(t *testing.T) {
 	tests := []struct {
 		complete bool
@@ -186,9 +186,8 @@ func TestWorkedSummary(t *testing.T) {
 	}
 }
 
-// TestTies checks the two ties whose result in trec_eval is documented, in the issues
-// usnistgov/trec_eval#22 and terrierteam/ir_measures#18, and ties that only 32-bit floats
-// cause.
+// The two ties whose result in trec_eval is documented (issues usnistgov/trec_eval#22 and
+// terrierteam/ir_measures#18), and ties that only 32-bit floats cause.
 func TestTies(t *testing.T) {
 	const qrels22 = "1 Q0 a 0\n1 Q0 b 1\n1 Q0 c 0\n"
 	tests := []struct {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// checkInputError fails unless a parser's error has a line of the input.
+// A parser's error must have a line of the input.
 func checkInputError(t *testing.T, input string, err error) {
 	t.Helper()
 	var syntax *SyntaxError
@@ -97,7 +97,7 @@ func FuzzReadRun(f *testing.F) {
 	})
 }
 
-// checkWriteRead writes a run with TiesKeepOrder and reads it back.
+// With TiesKeepOrder.
 func checkWriteRead(t *testing.T, run *Run) {
 	t.Helper()
 	for _, query := range run.Queries() {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// judgedRanking is a ranking with the judgements of its query: the input of all measures.
-// Cutoff 0 below means the whole ranking.
+// judgedRanking is a ranking with its query's judgements, the input of all measures. Cutoff 0
+// means the whole ranking.
 type judgedRanking struct {
 	relevances []int // by rank; unjudged: notJudged
 	level      int   // minimum relevance that counts as relevant
@@ -15,11 +15,10 @@ type judgedRanking struct {
 	numNonrel  int   // number of judgements from 0 to below level
 }
 
-// notJudged is the relevance of a document that is not in the qrels or has a negative
-// relevance there.
+// notJudged stands for absent and negative judgements.
 const notJudged = -1
 
-// judge looks up the judgements of a ranking down to depth (0: all).
+// A depth of 0 means all.
 func judge(ranking []RunEntry, judgments map[string]int, level, depth int) *judgedRanking {
 	if depth > 0 && len(ranking) > depth {
 		ranking = ranking[:depth]
@@ -68,8 +67,8 @@ func (j *judgedRanking) numRet(int) float64      { return float64(len(j.relevanc
 func (j *judgedRanking) numRelevant(int) float64 { return float64(j.numRel) }
 func (j *judgedRanking) numRelRet(int) float64   { return float64(j.found(0)) }
 
-// averagePrecision is the mean, over all relevant documents, of the precision at the
-// document's rank, or 0 if it was not retrieved (map, map_cut).
+// averagePrecision is the mean, over all relevant documents, of the precision at their ranks, 0
+// if not retrieved (map, map_cut).
 //
 // Relevant at ranks 1 and 3, three relevant in total: (1/1 + 2/3 + 0)/3 = 0.5556.
 func (j *judgedRanking) averagePrecision(cutoff int) float64 {
@@ -86,7 +85,7 @@ func (j *judgedRanking) averagePrecision(cutoff int) float64 {
 	return sum / float64(j.numRel)
 }
 
-// rPrecision is the precision at rank R, the number of relevant documents.
+// The precision at rank R, the number of relevant documents.
 func (j *judgedRanking) rPrecision(int) float64 {
 	if j.numRel == 0 {
 		return 0
@@ -94,7 +93,7 @@ func (j *judgedRanking) rPrecision(int) float64 {
 	return float64(j.found(j.numRel)) / float64(j.numRel)
 }
 
-// precision counts missing ranks as not relevant.
+// Missing ranks are not relevant.
 func (j *judgedRanking) precision(cutoff int) float64 {
 	return float64(j.found(cutoff)) / float64(cutoff)
 }
@@ -122,10 +121,10 @@ func (j *judgedRanking) reciprocalRank(cutoff int) float64 {
 	return 0
 }
 
-// ndcg is the discounted cumulative gain, divided by its value for the ideal ranking (ndcg,
-// ndcg_cut): DCG = sum over ranks r of relevance/log2(r+1). Järvelin and Kekäläinen,
-// Cumulated gain-based evaluation of IR techniques, TOIS 20(4), 2002; we differ, as
-// trec_eval does, by also discounting rank 2.
+// ndcg is the discounted cumulative gain, sum over ranks r of relevance/log2(r+1), divided by
+// the ideal ranking's (ndcg, ndcg_cut). Järvelin and Kekäläinen, Cumulated gain-based
+// evaluation of IR techniques, TOIS 20(4), 2002; we differ, as trec_eval does, by also
+// discounting rank 2.
 //
 // Judged 2 and 1; the run has the 1 at rank 1 and the 2 at rank 3: (1/1 + 2/2) / (2/1 +
 // 1/1.58496) = 0.7602.
@@ -150,13 +149,13 @@ func discountedGain(gains []int) float64 {
 	return sum
 }
 
-// bpref uses only judged documents: the share of relevant documents, each weighted by the
-// number of the first R judged non-relevant ones above it. Buckley and Voorhees, Retrieval
-// evaluation with incomplete information, SIGIR 2004, with the denominator of trec_eval 8.0
-// and later: 1/R · sum over relevant retrieved of 1 - min(n, R)/min(N, R).
+// bpref uses only judged documents: the share of relevant ones, each weighted by the first R
+// judged non-relevant ones above it. Buckley and Voorhees, Retrieval evaluation with incomplete
+// information, SIGIR 2004, with the denominator of trec_eval 8.0 and later: 1/R · sum over
+// relevant retrieved of 1 - min(n, R)/min(N, R).
 //
-// R = 2 relevant, N = 3 not; ranking: not, relevant, not, relevant: ((1 - 1/2) + (1 -
-// 2/2))/2 = 0.25.
+// R = 2 relevant, N = 3 not; ranking: not, relevant, not, relevant: ((1 - 1/2) + (1 - 2/2))/2 =
+// 0.25.
 func (j *judgedRanking) bpref(int) float64 {
 	if j.numRel == 0 {
 		return 0

@@ -8,14 +8,13 @@ import (
 	"strings"
 )
 
-// maxLineBytes bounds one line of any input. The longest real topic has a few KiB, so a
-// longer line indicates a different kind of file.
+// maxLineBytes bounds any line. The longest real topic has a few KiB, so a longer one indicates
+// another kind of file.
 const maxLineBytes = 1 << 20
 
 const byteOrderMark = "\ufeff"
 
-// lineReader returns the lines of an input with their numbers. It removes a byte order mark
-// and carriage returns before line feeds.
+// lineReader removes a byte order mark and carriage returns before line feeds.
 type lineReader struct {
 	scanner *bufio.Scanner
 	line    int // number of the last line returned by next, 1-based
@@ -27,8 +26,7 @@ func newLineReader(r io.Reader) *lineReader {
 	return &lineReader{scanner: s}
 }
 
-// next returns the next line, valid until the next call, and whether there is one. After
-// the last line, err returns the reason.
+// next returns the next line, valid until the next call. After the last, see err.
 func (l *lineReader) next() ([]byte, bool) {
 	if !l.scanner.Scan() {
 		return nil, false
@@ -41,7 +39,7 @@ func (l *lineReader) next() ([]byte, bool) {
 	return line, true
 }
 
-// err returns the error that ended reading, or nil at the end of the input.
+// err is nil at the end of the input.
 func (l *lineReader) err() error {
 	err := l.scanner.Err()
 	if errors.Is(err, bufio.ErrTooLong) {
@@ -53,8 +51,7 @@ func (l *lineReader) err() error {
 	return nil
 }
 
-// isComment reports whether qrels and run files ignore the line: trec_eval skips lines that
-// begin with '#', and blank lines of runs.
+// As trec_eval: lines that begin with '#', and blank lines of runs.
 func isComment(line []byte) bool {
 	for _, b := range line {
 		if !isSpace(b) {
@@ -64,12 +61,10 @@ func isComment(line []byte) bool {
 	return true
 }
 
-// isSpace is C's isspace, which separates fields in trec_eval. Bytes above 0x7f belong to
-// fields, so a no-break space does not end a document number.
+// isSpace is C's isspace, as in trec_eval. Bytes above 0x7f belong to fields.
 func isSpace(b byte) bool { return b == ' ' || b >= '\t' && b <= '\r' }
 
-// splitFields splits the line at white space into dst and returns the number of fields;
-// fields beyond len(dst) are counted, not stored.
+// Fields beyond len(dst) are counted, not stored.
 func splitFields(line []byte, dst [][]byte) int {
 	n, start := 0, -1
 	for i := 0; i <= len(line); i++ {
@@ -87,7 +82,6 @@ func splitFields(line []byte, dst [][]byte) int {
 	return n
 }
 
-// isField reports whether s is a valid field of a run or qrels file.
 func isField(s string) bool {
 	for i := range len(s) {
 		if isSpace(s[i]) {

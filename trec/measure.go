@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// Measure is an effectiveness measure of rankings, by trec_eval's name: "map",
-// "ndcg_cut_10". The zero value is not a measure.
+// Measure is an effectiveness measure of trec_eval's name, such as "ndcg_cut_10". Zero is no
+// measure.
 type Measure struct {
 	family *family
 	cutoff int // number of ranks, for families with cutoffs
 }
 
-// String returns trec_eval's name of the measure.
+// String returns trec_eval's name.
 func (m Measure) String() string {
 	if m.family == nil {
 		return ""
@@ -33,7 +33,7 @@ const (
 	summaryGeometricMean
 )
 
-// family is a measure, or a set of measures that differ only in the cutoff.
+// family is the measures that differ only in the cutoff.
 type family struct {
 	name    string
 	cutoffs []int // trec_eval's defaults; nil: no cutoff
@@ -47,8 +47,8 @@ var (
 	fewCutoffs  = []int{1, 5, 10}
 )
 
-// families holds every measure in trec_eval's order. recip_rank_cut is the reciprocal rank
-// with ranks beyond the cutoff counted as 0 (ir-measures' RR@10, MS MARCO's MRR@10).
+// In trec_eval's order. recip_rank_cut counts ranks beyond the cutoff as 0 (ir-measures' RR@10,
+// MS MARCO's MRR@10).
 var families = []*family{
 	{name: "num_q", summary: summarySum, value: func(*judgedRanking, int) float64 { return 1 }},
 	{name: "num_ret", summary: summarySum, value: (*judgedRanking).numRet},
@@ -68,8 +68,7 @@ var families = []*family{
 	{name: "success", cutoffs: fewCutoffs, value: (*judgedRanking).success},
 }
 
-// AllMeasures returns every measure of trec_eval with its default cutoffs, in trec_eval's
-// order.
+// AllMeasures returns trec_eval's measures with default cutoffs, in its order.
 func AllMeasures() []Measure {
 	var all []Measure
 	for _, f := range families {
@@ -100,10 +99,10 @@ func MeasureNames() []string {
 	return names
 }
 
-// ParseMeasures returns the measures of a name in one of trec_eval's spellings: "map";
-// "P_30" and "ndcg_cut_10" as in its output; "P.5,30" as in its option -m; or a family
-// alone, "recall", for its default cutoffs. It also accepts the names of ir-measures, in
-// any case: "nDCG@10", "AP", "RR@10", "P@5", "R@1000". An error wraps ErrUnknownMeasure.
+// ParseMeasures returns the measures of a name: trec_eval's "map", "P_30" and "ndcg_cut_10"
+// (output), "P.5,30" (option -m) or a family, "recall", for its default cutoffs; or
+// ir-measures', in any case: "nDCG@10", "AP", "RR@10", "P@5", "R@1000". An error wraps
+// ErrUnknownMeasure.
 func ParseMeasures(name string) ([]Measure, error) {
 	if m, ok := parseIRMeasure(name); ok {
 		return []Measure{m}, nil
@@ -132,7 +131,6 @@ func ParseMeasures(name string) ([]Measure, error) {
 		ErrUnknownMeasure, name, strings.Join(MeasureNames(), ", "))
 }
 
-// at returns the measures of the family at cutoffs given as text.
 func (f *family) at(cutoffs []string) ([]Measure, bool) {
 	var measures []Measure
 	for _, text := range cutoffs {
@@ -147,8 +145,7 @@ func (f *family) at(cutoffs []string) ([]Measure, bool) {
 	return measures, true
 }
 
-// irMeasures are the families of ir-measures' names, in lower case: without a
-// cutoff and with one. "" if there is no such measure.
+// ir-measures' families in lower case, without a cutoff and with one; "" for none.
 var irMeasures = map[string]struct{ plain, cut string }{
 	"ndcg":    {"ndcg", "ndcg_cut"},
 	"ap":      {"map", "map_cut"},
@@ -166,8 +163,7 @@ var irMeasures = map[string]struct{ plain, cut string }{
 	"numrel":  {"num_rel", ""},
 }
 
-// parseIRMeasure returns the measure of a name of ir-measures.
-// https://ir-measur.es/en/latest/measures.html
+// https://ir-measur.es/en/latest/measures.html.
 func parseIRMeasure(name string) (Measure, bool) {
 	base, cutoff, hasCutoff := strings.Cut(name, "@")
 	names := irMeasures[strings.ToLower(base)]

@@ -6,35 +6,32 @@ import (
 	"strconv"
 )
 
-// Qrels holds relevance judgements: for each query, the judged documents with their
-// relevance. 0 means judged and not relevant; greater values are more relevant; negative
-// means in the pool but not judged.
+// Qrels holds each query's judged documents with relevance: 0 is not relevant, greater is more
+// relevant, negative is in the pool but not judged.
 type Qrels struct {
 	queries   []string // in order of first appearance
 	judgments map[string]map[string]int
 }
 
-// Queries returns the queries with judgements, in the order of the file. Callers must not
-// modify the slice.
+// Queries returns the judged queries in the file's order, not to be modified.
 func (q *Qrels) Queries() []string { return q.queries }
 
-// Judgments returns the judged documents of a query by document number, nil for a query
-// without judgements. Callers must not modify the map.
+// Judgments returns a query's judgements by document number, nil for none, not to be modified.
 func (q *Qrels) Judgments(query string) map[string]int { return q.judgments[query] }
 
-// Relevance returns the judgement of a document for a query, and whether it exists.
+// Relevance returns a judgement and whether it exists.
 func (q *Qrels) Relevance(query, docNo string) (relevance int, judged bool) {
 	relevance, judged = q.judgments[query][docNo]
 	return relevance, judged
 }
 
-// ReadQrels reads judgements in one of two formats, distinguished by the first line:
+// ReadQrels reads two formats, distinguished by the first line:
 //
 //	qid iter docno relevance          TREC: four fields, iter ignored
 //	query-id <TAB> corpus-id <TAB> score   BEIR: this header, then three fields a line
 //
-// Fields are separated by white space. The relevance is an integer, possibly negative. A
-// malformed line, or a document judged twice for a query, is a *SyntaxError.
+// Fields are separated by white space. The relevance may be negative. A malformed line, or a
+// repeated document of a query, is a *SyntaxError.
 func ReadQrels(r io.Reader) (*Qrels, error) {
 	q := &Qrels{judgments: make(map[string]map[string]int)}
 	lines := newLineReader(r)
@@ -68,7 +65,7 @@ func ReadQrels(r io.Reader) (*Qrels, error) {
 	return q, nil
 }
 
-// add records one judgement. It returns false if the document is already judged.
+// add is false if the document is already judged.
 func (q *Qrels) add(query, docNo string, relevance int) bool {
 	docs, ok := q.judgments[query]
 	if !ok {

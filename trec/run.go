@@ -11,33 +11,30 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// RunEntry is one retrieved document of a query: its external number and score.
+// RunEntry is a retrieved document's external number and score.
 type RunEntry struct {
 	DocNo string
 	Score float64
 }
 
-// Run holds the results of a system for each query. The zero value is an empty run.
+// Run holds a system's results by query. Zero is empty.
 type Run struct {
 	Tag      string   // the system's name: the last column of the run file
 	queries  []string // in order of first appearance
 	rankings map[string][]RunEntry
 }
 
-// Queries returns the queries with results, in the order of the file. Callers must not
-// modify the slice.
+// Queries returns the queries with results in the file's order, not to be modified.
 func (r *Run) Queries() []string { return r.queries }
 
-// Ranking returns the documents of a query in trec_eval's order: score descending, then
-// document number descending, independent of the input order. Callers must not modify the
-// slice.
+// Ranking returns a query's documents in trec_eval's order, not to be modified: score
+// descending, then document number descending.
 func (r *Run) Ranking(query string) []RunEntry { return r.rankings[query] }
 
-// AddRanking adds the results of a query. It copies the entries and orders them as
-// trec_eval does; use [KeepOrder] first to keep their order among equal scores. A query
-// without entries is omitted, because a run file cannot represent it. Errors wrap
-// base.ErrBadInput: a query that the run already has, a duplicate document, or a score that
-// is not a number.
+// AddRanking adds a query's results. It copies and orders them as trec_eval does; use
+// [KeepOrder] first to keep their order among equal scores. A query without entries is omitted:
+// a run file cannot represent it. Errors wrap base.ErrBadInput: a repeated query or document,
+// or a score that is not a number.
 func (r *Run) AddRanking(query string, entries []RunEntry) error {
 	if len(entries) == 0 {
 		return nil
@@ -65,8 +62,8 @@ func (r *Run) AddRanking(query string, entries []RunEntry) error {
 	return nil
 }
 
-// compareEntries is trec_eval's total order: score descending as 32-bit floats, which its
-// 9.0 releases use, then document number descending by bytes.
+// trec_eval's total order: score descending as 32-bit floats (9.0), then document number
+// descending by bytes.
 func compareEntries(a, b RunEntry) int {
 	if c := cmp.Compare(float32(b.Score), float32(a.Score)); c != 0 {
 		return c
@@ -74,18 +71,17 @@ func compareEntries(a, b RunEntry) int {
 	return cmp.Compare(b.DocNo, a.DocNo)
 }
 
-// KeepOrder returns the entries, best first, with minimally changed scores that are
-// strictly decreasing 32-bit floats. Every reader that sorts by score, including trec_eval
-// with 32 or 64 bits, then finds the given order without a rule for ties.
+// KeepOrder changes scores minimally, best first, to strictly decreasing 32-bit floats, so that
+// every reader that sorts by score, including trec_eval with 32 or 64 bits, finds the given
+// order.
 //
-// A score is rounded to the nearest float32. If that is not below the previous score, the
-// next float32 below the previous score is used. Griffin's scores have 16 fraction bits, so
-// they are exact floats up to 256, and only the second and later documents of a tie change,
-// each by one unit in the last place: three documents at 5.25 get 5.25, 5.2499995 and
+// A score is rounded to the nearest float32, or, if that is not below the previous one, to the
+// next below that. Griffin's scores have 16 fraction bits, exact up to 256, so only ties
+// change, each by one unit in the last place: three documents at 5.25 get 5.25, 5.2499995 and
 // 5.249999.
 //
-// Errors wrap base.ErrBadInput: a score that increases, is not a number, or exceeds the
-// range of float32.
+// Errors wrap base.ErrBadInput: a score that increases, is not a number, or exceeds the range
+// of float32.
 func KeepOrder(entries []RunEntry) ([]RunEntry, error) {
 	kept := make([]RunEntry, len(entries))
 	previous := float32(math.Inf(1))
@@ -110,17 +106,16 @@ func KeepOrder(entries []RunEntry) ([]RunEntry, error) {
 	return kept, nil
 }
 
-// runLine is a line of a run with its number, for reporting duplicate documents.
+// The number is for reporting duplicates.
 type runLine struct {
 	RunEntry
 	line int
 }
 
-// ReadRun reads a run file: "qid Q0 docno rank score tag" on each line, fields separated by
-// white space, queries and ranks in any order. As in trec_eval, the second and fourth
-// fields and everything after the tag are ignored, and the tag of the last line is the
-// run's. A malformed line, a score that is not a number, or a duplicate document of a query
-// is a *SyntaxError.
+// ReadRun reads "qid Q0 docno rank score tag" lines, separated by white space, queries and
+// ranks in any order. As in trec_eval, the second and fourth fields and everything after the
+// tag are ignored, and the last line's tag is the run's. A malformed line, a score that is not
+// a number, or a duplicate document is a *SyntaxError.
 func ReadRun(r io.Reader) (*Run, error) {
 	run := &Run{rankings: make(map[string][]RunEntry)}
 	byQuery := make(map[string][]runLine)
@@ -168,7 +163,7 @@ func ReadRun(r io.Reader) (*Run, error) {
 	return run, nil
 }
 
-// rankLines orders the lines of one query as trec_eval does.
+// In trec_eval's order.
 func rankLines(query string, lines []runLine) ([]RunEntry, error) {
 	slices.SortFunc(lines, func(a, b runLine) int {
 		if c := cmp.Compare(a.DocNo, b.DocNo); c != 0 {

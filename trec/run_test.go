@@ -123,8 +123,7 @@ func TestRunWriter(t *testing.T) {
 	}
 }
 
-// TestRunWriterKeepsOrder writes rankings with many ties, with document numbers that
-// trec_eval's rule would reorder, and reads them back.
+// Many ties, with document numbers that trec_eval's rule would reorder.
 func TestRunWriterKeepsOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for round := range 200 {

@@ -10,26 +10,23 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// TiePolicy selects the treatment of equal scores by a [RunWriter]. A searcher's own rule
-// for ties is lost in a run file, because trec_eval ignores ranks and prefers the larger
-// document number in ties.
+// TiePolicy is a [RunWriter]'s treatment of equal scores. trec_eval ignores ranks and prefers
+// the larger document number in ties, so a searcher's own rule is lost.
 type TiePolicy uint8
 
 const (
-	// TiesKeepOrder writes the scores of [KeepOrder], so that the evaluated ranking is the
-	// one that the searcher returned. It is the default.
+	// TiesKeepOrder, the default, writes [KeepOrder]'s scores, so that the searcher's ranking
+	// is evaluated.
 	TiesKeepOrder TiePolicy = iota
-	// TiesAsScored writes the original scores in full precision. The reader of the run
-	// resolves ties.
+	// TiesAsScored writes original scores in full precision; the reader resolves ties.
 	TiesAsScored
 )
 
-// RunWriter writes a run file, one line for each retrieved document:
+// RunWriter writes a run file, a line per document:
 //
 //	qid Q0 docno rank score tag
 //
-// Ranks count from 1. Scores have the fewest decimal digits that read back as the same
-// number.
+// Ranks count from 1. Scores have the fewest digits that read back as the same number.
 type RunWriter struct {
 	w    *bufio.Writer
 	tag  string
@@ -37,8 +34,8 @@ type RunWriter struct {
 	buf  []byte
 }
 
-// NewRunWriter returns a writer of a run named tag. An error wraps base.ErrBadInput: the
-// tag is empty or contains white space.
+// NewRunWriter returns a writer of a run. A tag that is empty or contains white space is an
+// error that wraps base.ErrBadInput.
 func NewRunWriter(w io.Writer, tag string, ties TiePolicy) (*RunWriter, error) {
 	if !isField(tag) {
 		return nil, fmt.Errorf("run tag %q is empty or holds white space: %w", tag, base.ErrBadInput)
@@ -46,9 +43,9 @@ func NewRunWriter(w io.Writer, tag string, ties TiePolicy) (*RunWriter, error) {
 	return &RunWriter{w: bufio.NewWriterSize(w, 64<<10), tag: tag, ties: ties}, nil
 }
 
-// WriteRanking writes the results of one query, best first. It writes nothing if it returns
-// an error that wraps base.ErrBadInput: a query or document number that is empty or
-// contains white space, or scores that [KeepOrder] rejects. Other errors are the writer's.
+// WriteRanking writes a query's results, best first. It writes nothing if it returns an error
+// that wraps base.ErrBadInput: an empty or spaced query or document number, or scores that
+// [KeepOrder] rejects. Other errors are the writer's.
 func (w *RunWriter) WriteRanking(query string, entries []RunEntry) error {
 	if !isField(query) || query[0] == '#' {
 		return fmt.Errorf("query id %q is empty, begins with '#' or holds white space: %w", query, base.ErrBadInput)
@@ -87,7 +84,7 @@ func (w *RunWriter) WriteRanking(query string, entries []RunEntry) error {
 	return nil
 }
 
-// Flush writes the buffer. Call it after the last query.
+// Flush writes the buffer after the last query.
 func (w *RunWriter) Flush() error {
 	if err := w.w.Flush(); err != nil {
 		return fmt.Errorf("write run: %w", err)

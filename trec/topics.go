@@ -10,7 +10,7 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// Topic is one information need. TSV and JSON lines have only a title.
+// Topic is an information need; TSV and JSON lines have only a title.
 type Topic struct {
 	ID          string
 	Title       string // the query as a user would type it
@@ -18,10 +18,10 @@ type Topic struct {
 	Narrative   string // criteria for relevant documents
 }
 
-// TopicPart selects the part of a topic that is used as the query.
+// TopicPart selects the part used as the query.
 type TopicPart uint8
 
-// The parts used in experiments: T, D and TD of the TREC reports.
+// T, D and TD of the TREC reports.
 const (
 	PartTitle            TopicPart = iota // title
 	PartDescription                       // desc
@@ -30,7 +30,7 @@ const (
 
 var partNames = [...]string{PartTitle: "title", PartDescription: "desc", PartTitleDescription: "title+desc"}
 
-// ParseTopicPart returns the part with the name title, desc or title+desc.
+// ParseTopicPart parses title, desc or title+desc.
 func ParseTopicPart(name string) (TopicPart, error) {
 	for part, n := range partNames {
 		if n == name {
@@ -40,10 +40,10 @@ func ParseTopicPart(name string) (TopicPart, error) {
 	return 0, fmt.Errorf("topic part %q: want %s: %w", name, strings.Join(partNames[:], ", "), base.ErrBadInput)
 }
 
-// String returns the name for ParseTopicPart.
+// String is ParseTopicPart's name.
 func (p TopicPart) String() string { return partNames[p] }
 
-// Text returns the part of the topic to search with, empty if the topic lacks it.
+// Text returns the part, empty if the topic lacks it.
 func (t Topic) Text(part TopicPart) string {
 	switch part {
 	case PartDescription:
@@ -55,11 +55,11 @@ func (t Topic) Text(part TopicPart) string {
 	}
 }
 
-// maxTopicsBytes bounds a tagged topic file, which is read as a whole.
+// maxTopicsBytes bounds a tagged file, read as a whole.
 const maxTopicsBytes = 64 << 20
 
-// ReadTopics reads topics in the order of the input. The first character that is not white
-// space determines the format:
+// ReadTopics reads topics in the input's order. The first character other than white space
+// determines the format:
 //
 //   - '<': tagged, classic (<top>, <num>, <title>, <desc>, <narr>, the last four usually
 //     unclosed) or as in the web tracks (<topic number="1">, <query>, <description>,
@@ -67,8 +67,8 @@ const maxTopicsBytes = 64 << 20
 //   - '{': JSON lines as in BEIR, {"_id": "1", "text": "…"};
 //   - otherwise TSV, id <TAB> text; further tabs belong to the text.
 //
-// White space within a text becomes single spaces. A malformed topic, a duplicate id or an
-// input without topics is a *SyntaxError.
+// White space becomes single spaces. A malformed topic, a duplicate id or an input without
+// topics is a *SyntaxError.
 func ReadTopics(r io.Reader) ([]Topic, error) {
 	lines := newLineReader(r)
 	c := topicCollector{seen: make(map[string]int)}
@@ -112,8 +112,7 @@ func ReadTopics(r io.Reader) ([]Topic, error) {
 	return c.topics, nil
 }
 
-// remaining returns the text from the reader's current line to the end, with an empty line
-// for each earlier line, so that line numbers stay valid.
+// An empty line stands for each earlier line, so that line numbers stay valid.
 func remaining(lines *lineReader) (string, error) {
 	var text strings.Builder
 	text.WriteString(strings.Repeat("\n", lines.line-1))

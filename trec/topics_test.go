@@ -11,7 +11,7 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// The classic format of the ad hoc, robust and terabyte tracks.
+// Ad hoc, robust and terabyte tracks.
 const classicTopics = `
 
 <top>
@@ -146,7 +146,6 @@ func TestReadTopicsErrors(t *testing.T) {
 	}
 }
 
-// Tagged topics have at most maxTopicsBytes.
 func TestReadTopicsLimit(t *testing.T) {
 	const head, tail = "<top>\n<num> 1\n<title> a\n", "</top>\n"
 	blank := strings.Repeat(" ", 1<<16-1) + "\n"

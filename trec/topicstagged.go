@@ -16,9 +16,8 @@ const (
 	tagNarrative
 )
 
-// topicTags maps the tags of the tracks to their meaning. The classic tracks use <top>,
-// <num>, <title>, <desc>, <narr>; the web and later tracks <topic>, <query>, <description>,
-// <question>, <narrative>.
+// Classic tracks use <top>, <num>, <title>, <desc>, <narr>; web and later tracks <topic>,
+// <query>, <description>, <question>, <narrative>.
 var topicTags = map[string]topicTag{
 	"top": tagTopic, "topic": tagTopic,
 	"num": tagNumber, "number": tagNumber,
@@ -27,13 +26,13 @@ var topicTags = map[string]topicTag{
 	"narr": tagNarrative, "narrative": tagNarrative,
 }
 
-// topicLabels are the words that classic topics repeat after a tag: "<num> Number: 301",
-// "<title> Topic: …", "<desc> Description:".
+// Classic topics repeat these after a tag: "<num> Number: 301", "<title> Topic: …", "<desc>
+// Description:".
 var topicLabels = map[topicTag]string{
 	tagNumber: "Number:", tagTitle: "Topic:", tagDescription: "Description:", tagNarrative: "Narrative:",
 }
 
-// tag is one tag of the text, text[start:end] including brackets.
+// text[start:end], including brackets.
 type tag struct {
 	start, end int
 	closing    bool
@@ -42,8 +41,7 @@ type tag struct {
 	attributes string
 }
 
-// taggedParser reads the tags of a topic file. A field is the text between its tag and the
-// next tag, so fields may be unclosed.
+// A field is the text between its tag and the next, so fields may be unclosed.
 type taggedParser struct {
 	text      string
 	collector *topicCollector
@@ -76,8 +74,7 @@ func readTaggedTopics(text string, c *topicCollector) error {
 	return nil
 }
 
-// nextTag finds the first tag at or after at. A '<' that does not begin a tag, or an
-// unknown tag in the middle of a line ("a <b> c"), is text.
+// A '<' that begins no tag, or an unknown tag in the middle of a line ("a <b> c"), is text.
 func (p *taggedParser) nextTag(at int) (tag, bool) {
 	for {
 		i := strings.IndexByte(p.text[at:], '<')
@@ -113,7 +110,7 @@ func (p *taggedParser) beginsLine(at int) bool {
 	return true
 }
 
-// lineOf returns the line number of an offset. Offsets must not decrease between calls.
+// Offsets must not decrease between calls.
 func (p *taggedParser) lineOf(at int) int {
 	p.line += strings.Count(p.text[p.lineAt:at], "\n")
 	p.lineAt = at
@@ -155,8 +152,8 @@ func (p *taggedParser) begin(t tag, line int) error {
 	return nil
 }
 
-// endField assigns the text since the field's tag to the topic. Text directly in a topic,
-// without its own tag, is the title if there is no other.
+// endField assigns the text since the field's tag. Text directly in a topic is the title if
+// there is no other.
 func (p *taggedParser) endField(end, line int) error {
 	var to *string
 	switch p.field {
@@ -199,7 +196,6 @@ func (p *taggedParser) finish(line int) error {
 	return p.collector.add(p.topic, p.since)
 }
 
-// attribute returns the quoted value of an attribute of a tag.
 func attribute(attributes, name string) (string, bool) {
 	for rest := attributes; ; {
 		key, after, ok := strings.Cut(rest, "=")
