@@ -6,41 +6,41 @@ import (
 	"unicode/utf8"
 )
 
-// ErrInvalid means that the input is not a CIFF file, is damaged or truncated, or that the
-// output would be invalid.
+// ErrInvalid means that the input is no CIFF file, damaged or truncated, or that the output
+// would be invalid.
 var ErrInvalid = errors.New("invalid CIFF data")
 
-// Version is the version of the format.
+// Version is the format's version.
 const Version = 1
 
 // Header starts a file.
 type Header struct {
 	Version int32
-	// NumPostingsLists and NumDocs count the records of this file.
+	// NumPostingsLists and NumDocs count this file's records.
 	NumPostingsLists, NumDocs int32
-	// TotalPostingsLists and TotalDocs count the records of the exported index, of which
-	// the file may hold a part.
+	// TotalPostingsLists and TotalDocs count the exported index's, of which the file may hold a
+	// part.
 	TotalPostingsLists, TotalDocs int32
-	// TotalTermsInCollection is the number of tokens in that index.
+	// TotalTermsInCollection counts that index's tokens.
 	TotalTermsInCollection int64
 	AverageDocLength       float64
 	Description            string
 }
 
-// Posting is an occurrence of a term, TF times, in a document.
+// Posting is a term's occurrence in a document, TF times.
 type Posting struct {
 	DocID int32 // >= 0, < Header.NumDocs
 	TF    int32 // >= 1; in indexes of learned weights, the weight
 }
 
-// PostingsList is the list of one term, in increasing order of documents. Its length is the
-// document frequency of the term.
+// PostingsList is a term's list in increasing order of documents; its length is the document
+// frequency.
 type PostingsList struct {
 	Term     string // UTF-8
 	Postings []Posting
 }
 
-// CollFreq returns the collection frequency, the sum of the term frequencies.
+// CollFreq is the sum of the term frequencies.
 func (l *PostingsList) CollFreq() int64 {
 	sum := int64(0)
 	for _, p := range l.Postings {
@@ -74,7 +74,6 @@ func (h *Header) check() error {
 	return nil
 }
 
-// check returns an error if d is not a valid record of the document want.
 func (d *DocRecord) check(want int32) error {
 	switch {
 	case d.DocID != want:

@@ -153,7 +153,7 @@ func TestRandomFilesRoundTrip(t *testing.T) {
 	}
 }
 
-// equal compares two files; nil and empty lists are the same.
+// nil and empty lists are the same.
 func equal(a, b *index) bool {
 	return a.header == b.header && slices.Equal(a.docs, b.docs) &&
 		slices.EqualFunc(a.lists, b.lists, func(x, y ciff.PostingsList) bool {
@@ -161,7 +161,7 @@ func equal(a, b *index) bool {
 		})
 }
 
-// TestEveryCutIsAnError also shows that every byte is necessary.
+// Every byte is necessary.
 func TestEveryCutIsAnError(t *testing.T) {
 	b := worked().bytes(t)
 	for n := range b {
@@ -214,7 +214,7 @@ func TestErrorsSayWhere(t *testing.T) {
 }
 
 func TestUnknownFieldsArePassedOver(t *testing.T) {
-	// A list with a field 9 of each type, then a valid term without postings.
+	// A field 9 of each type, then a valid term without postings.
 	list := "\x48\x05" + "\x4d1234" + "\x4912345678" + "\x4a\x02ab" + "\x0a\x01x"
 	file := "\x06\x08\x01\x10\x01\x20\x01" + string(rune(len(list))) + list
 	ix, err := read(strings.NewReader(file))
@@ -223,8 +223,7 @@ func TestUnknownFieldsArePassedOver(t *testing.T) {
 	}
 }
 
-// TestHugeClaimsAllocateLittle reads lengths and counts without the data that they
-// announce.
+// Lengths and counts without the announced data.
 func TestHugeClaimsAllocateLittle(t *testing.T) {
 	header := "\x0d\x08\x01\x10\xff\xff\xff\xff\x07\x20\xff\xff\xff\xff\x07"
 	for _, file := range []string{
@@ -312,7 +311,7 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// FuzzCIFF: everything that can be read can be written, and then reads the same.
+// What can be read can be written, and then reads the same.
 func FuzzCIFF(f *testing.F) {
 	f.Add(worked().bytes(f))
 	f.Add([]byte("\xff\xff\xff\xff\x07\x08\x01"))

@@ -9,7 +9,6 @@ import (
 	"github.com/griffin-search/griffin/ciff"
 )
 
-// Writes an index of two documents and one term, and reads it back.
 func Example() {
 	var file bytes.Buffer
 	w, err := ciff.NewWriter(&file, ciff.Header{
@@ -65,7 +64,7 @@ func Example() {
 	// b.txt 2
 }
 
-// Document lengths are at the end of the file, but are often needed first.
+// Document lengths are at the end, but often needed first.
 func ExampleReadDocsFirst() {
 	file := bytes.NewReader(exampleFile())
 	var lengths []int32

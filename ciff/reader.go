@@ -11,14 +11,13 @@ import (
 )
 
 const (
-	// maxStringBytes bounds the size of terms, ids and descriptions.
+	// For terms, ids and descriptions.
 	maxStringBytes = 1 << 20
-	// maxSmallBytes bounds the messages that are read as a whole: Header and DocRecord.
+	// For messages read as a whole: Header and DocRecord.
 	maxSmallBytes = 2 * maxStringBytes
-	// maxPostingBytes bounds one posting: two varints, their tags, and some room for
-	// unknown fields.
+	// Two varints, their tags, and room for unknown fields.
 	maxPostingBytes = 256
-	// randomBytes is the read size of ReadListAt.
+	// ReadListAt's read size.
 	randomBytes = 4 << 10
 )
 
@@ -31,7 +30,7 @@ type Reader struct {
 	numDocs  int32
 }
 
-// NewReader reads the header. It returns ErrInvalid if there is none.
+// NewReader reads the header; ErrInvalid if there is none.
 func NewReader(r io.Reader) (*Reader, error) {
 	rd := &Reader{in: window{r: r}}
 	b, err := rd.in.message(maxSmallBytes)
@@ -49,9 +48,8 @@ func NewReader(r io.Reader) (*Reader, error) {
 // Header returns the header of the file.
 func (r *Reader) Header() Header { return r.header }
 
-// NextList reads the next posting list into l, whose memory it reuses. It returns io.EOF
-// after the last, and ErrInvalid with the location if the data is invalid; the Reader is
-// then unusable.
+// NextList reads the next posting list into l, reusing its memory. It returns io.EOF after the
+// last, and ErrInvalid with the location; the Reader is then unusable.
 func (r *Reader) NextList(l *PostingsList) error {
 	if r.numLists == r.header.NumPostingsLists {
 		return io.EOF
@@ -64,12 +62,11 @@ func (r *Reader) NextList(l *PostingsList) error {
 	return nil
 }
 
-// Offset returns the offset of the next record in the stream.
+// Offset is the next record's in the stream.
 func (r *Reader) Offset() int64 { return r.in.offset() }
 
-// ReadListAt reads the posting list at an offset of the file into l, like NextList, without
-// advancing. The offset is the result of Offset before NextList read the list. It is for
-// files whose terms are unsorted.
+// ReadListAt is NextList for the list at an earlier Offset, without advancing, for files whose
+// terms are unsorted.
 func (r *Reader) ReadListAt(f io.ReaderAt, offset int64, l *PostingsList) error {
 	r.random.r = io.NewSectionReader(f, offset, math.MaxInt64-offset)
 	r.random.base, r.random.buf, r.random.err = offset, nil, nil
@@ -83,7 +80,7 @@ func (r *Reader) ReadListAt(f io.ReaderAt, offset int64, l *PostingsList) error 
 	return nil
 }
 
-// SkipLists skips the remaining posting lists without checking them.
+// SkipLists skips the remaining posting lists unchecked.
 func (r *Reader) SkipLists() error {
 	for r.numLists < r.header.NumPostingsLists {
 		n, err := r.in.length()
@@ -99,8 +96,7 @@ func (r *Reader) SkipLists() error {
 }
 
 // NextDoc reads the next document record into d, skipping unread posting lists. It returns
-// io.EOF after the last, if the file ends there, and ErrInvalid with the location if the
-// data is invalid.
+// io.EOF after the last, if the file ends there, and ErrInvalid with the location.
 func (r *Reader) NextDoc(d *DocRecord) error {
 	if err := r.SkipLists(); err != nil {
 		return err
@@ -130,8 +126,7 @@ func (r *Reader) NextDoc(d *DocRecord) error {
 
 func (r *Reader) failed(where string, err error) error { return r.in.failed(where, err) }
 
-// list reads one PostingsList message field by field, so that it uses no more memory than
-// its postings need.
+// Field by field, so that it uses no more memory than the postings need.
 func (r *Reader) list(in *window, l *PostingsList) error {
 	size, err := in.length()
 	if err != nil {
@@ -209,8 +204,7 @@ func (r *Reader) posting(l *PostingsList, b []byte) error {
 }
 
 func decodePosting(b []byte) (gap, tf int64, err error) {
-	// Fast path for the usual form: both fields, in order. It makes reading lists 2.5 times
-	// as fast (BenchmarkReadLists).
+	// The usual form, both fields in order: 2.5 times as fast (BenchmarkReadLists).
 	if len(b) >= 4 && b[0] == docIDTag {
 		v, n := protowire.ConsumeVarint(b[1:])
 		if n > 0 && n+2 < len(b) && b[n+1] == tfTag {
@@ -270,10 +264,10 @@ func (d *DocRecord) decode(b []byte) error {
 	})
 }
 
-// ReadDocsFirst reads the document records of a file, calls doc for each in order (the
-// record is reused), seeks back to the start and returns a Reader for the posting lists.
-// The file is read twice, its lists are decoded once. If a stream cannot seek, such as a
-// compressed one, open it twice: NextDoc of the first Reader skips the lists.
+// ReadDocsFirst calls doc for each document record in order (the record is reused), seeks back
+// to the start and returns a Reader for the posting lists. The file is read twice. Open a
+// stream that cannot seek, such as a compressed one, twice: NextDoc of the first Reader skips
+// the lists.
 func ReadDocsFirst(f io.ReadSeeker, doc func(*DocRecord) error) (*Reader, error) {
 	start, err := f.Seek(0, io.SeekCurrent)
 	if err != nil {

@@ -10,10 +10,9 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// windowBytes is the read size.
 const windowBytes = 256 << 10
 
-// window is a buffered stream.
+// A buffered stream.
 type window struct {
 	r    io.Reader
 	buf  []byte // read but not consumed
@@ -24,7 +23,7 @@ type window struct {
 
 func (w *window) offset() int64 { return w.base }
 
-// ensure makes buf hold at least n bytes, or all that remain.
+// buf then has at least n bytes, or all that remain.
 func (w *window) ensure(n int) {
 	if len(w.buf) >= n || w.err != nil {
 		return
@@ -45,7 +44,6 @@ func (w *window) ensure(n int) {
 	w.buf = w.back[:have]
 }
 
-// use consumes n bytes of buf.
 func (w *window) use(n int) { w.buf, w.base = w.buf[n:], w.base+int64(n) }
 
 func (w *window) more() bool {
@@ -53,7 +51,7 @@ func (w *window) more() bool {
 	return len(w.buf) > 0
 }
 
-// short returns the error for a stream that ends too early.
+// The stream ends too early.
 func (w *window) short() error {
 	if errors.Is(w.err, io.EOF) || w.err == nil {
 		return io.ErrUnexpectedEOF
@@ -97,7 +95,7 @@ func (w *window) length() (int64, error) {
 	return int64(v), nil
 }
 
-// next returns the next n bytes, valid until the next call.
+// Valid until the next call.
 func (w *window) next(n int) ([]byte, error) {
 	if len(w.buf) < n {
 		if w.ensure(n); len(w.buf) < n {
@@ -109,7 +107,7 @@ func (w *window) next(n int) ([]byte, error) {
 	return b, nil
 }
 
-// message reads a whole message of at most limit bytes, valid until the next call.
+// At most limit bytes, valid until the next call.
 func (w *window) message(limit int64) ([]byte, error) {
 	n, err := w.length()
 	if err != nil {
@@ -154,7 +152,7 @@ func (w *window) varint(typ protowire.Type) (int64, error) {
 	return int64(v), err
 }
 
-// bytes reads the value of a field, which must be at most limit bytes.
+// At most limit bytes.
 func (w *window) bytes(typ protowire.Type, limit int64) ([]byte, error) {
 	if typ != protowire.BytesType {
 		return nil, errType
@@ -162,8 +160,8 @@ func (w *window) bytes(typ protowire.Type, limit int64) ([]byte, error) {
 	return w.message(limit)
 }
 
-// shortBytes consumes a bytes field of less than 128 bytes with the given tag and returns
-// its value. It returns nil if the buffer does not begin with the whole field.
+// A bytes field of less than 128 bytes with the given tag; nil if the buffer does not begin
+// with the whole field.
 func (w *window) shortBytes(tag byte) []byte {
 	if b := w.buf; len(b) >= 2 && b[0] == tag && int(b[1]) < min(0x80, len(b)-1) {
 		end := 2 + int(b[1])
@@ -173,7 +171,6 @@ func (w *window) shortBytes(tag byte) []byte {
 	return nil
 }
 
-// unknown skips the value of an unknown field.
 func (w *window) unknown(num protowire.Number, typ protowire.Type, end int64) error {
 	var n int64
 	switch typ {
@@ -235,7 +232,7 @@ func fields(b []byte, f func(protowire.Number, value) error) error {
 	return nil
 }
 
-// int sets *to, which must be from 0 to limit.
+// The value must be from 0 to limit.
 func (v value) int(to *int64, limit int64) error {
 	if v.typ != protowire.VarintType {
 		return errType

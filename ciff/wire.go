@@ -2,7 +2,7 @@ package ciff
 
 import "google.golang.org/protobuf/encoding/protowire"
 
-// Numbers of the fields, from the format's definition.
+// From the format's definition.
 const (
 	headerVersion            protowire.Number = 1
 	headerNumPostingsLists   protowire.Number = 2

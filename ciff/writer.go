@@ -10,8 +10,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Writer writes a CIFF file: call NewWriter, then WriteList and WriteDoc for the announced
-// numbers of records, then Close.
+// Writer writes a CIFF file: NewWriter, WriteList and WriteDoc for the announced numbers of
+// records, Close.
 type Writer struct {
 	out      *bufio.Writer
 	header   Header
@@ -31,7 +31,7 @@ func NewWriter(w io.Writer, h Header) (*Writer, error) {
 	return wr, wr.message(wr.buf)
 }
 
-// WriteList writes the next posting list. It returns ErrInvalid if the list is invalid.
+// WriteList writes the next posting list; ErrInvalid if it is invalid.
 func (w *Writer) WriteList(l *PostingsList) error {
 	if w.err != nil {
 		return w.err
@@ -91,8 +91,8 @@ func (w *Writer) checkList(l *PostingsList) error {
 	return nil
 }
 
-// WriteDoc writes the next document record. It returns ErrInvalid if the record is invalid
-// or posting lists are missing.
+// WriteDoc writes the next document record; ErrInvalid if it is invalid or posting lists are
+// missing.
 func (w *Writer) WriteDoc(d *DocRecord) error {
 	if w.err != nil {
 		return w.err
@@ -121,8 +121,7 @@ func (w *Writer) WriteDoc(d *DocRecord) error {
 	return w.message(b)
 }
 
-// Close flushes the buffer. It returns ErrInvalid if records are missing. It does not close
-// the underlying writer.
+// Close flushes, but does not close the underlying writer; ErrInvalid if records are missing.
 func (w *Writer) Close() error {
 	if w.err != nil {
 		return w.err
@@ -155,7 +154,7 @@ func postingBytes(gap, tf int32) int {
 	return n
 }
 
-// appendInt appends a varint field unless it is zero.
+// Zero is omitted.
 func appendInt(b []byte, num protowire.Number, v int64) []byte {
 	if v == 0 {
 		return b
