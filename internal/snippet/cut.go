@@ -7,7 +7,7 @@ import (
 	"github.com/clipperhouse/uax29/v2/words"
 )
 
-// passage is a part of the cleaned text, text[start:end], without white space at its ends.
+// passage is text[start:end] of the cleaned text, without white space at its ends.
 type passage struct {
 	start, end          int
 	cutBefore, cutAfter bool // a sentence is truncated at that end
@@ -19,13 +19,11 @@ type cutter struct {
 	more     bool // the text continues after its end
 }
 
-// minFill is the share of MaxChars above which a passage may end with a sentence before it
-// is full.
+// A passage filled above this share may end with a sentence.
 const minFill = 0.6
 
-// widen returns the passage of about maxChars characters around text[start:end]. It begins
-// with the sentence of start if that is near, otherwise with a word, and ends with a
-// sentence or otherwise with a word.
+// widen returns about maxChars characters around text[start:end], from start's sentence if that
+// is near, otherwise from a word, to the end of a sentence, otherwise of a word.
 func (c *cutter) widen(start, end int) passage {
 	slack := max(0, c.maxChars-countChars(c.text[start:end]))
 	left := c.backward(start, slack)
@@ -59,7 +57,7 @@ func (c *cutter) extendBackward(p *passage, spare int) {
 		p.start, p.cutBefore = 0, false
 		return
 	}
-	// Use the earliest sentence that begins there, or otherwise the earliest word.
+	// The earliest sentence that begins there, otherwise the earliest word.
 	if s := c.firstSentence(left, p.start); s >= 0 {
 		p.start, p.cutBefore = s, false
 		return
@@ -69,7 +67,7 @@ func (c *cutter) extendBackward(p *passage, spare int) {
 	}
 }
 
-// sentenceStart returns the start of the sentence of place, or -1 if it is before left.
+// The start of place's sentence, or -1 if before left.
 func (c *cutter) sentenceStart(left, place int) int {
 	start := -1
 	for s := c.firstSentence(left, place); s >= 0 && s <= place; {
@@ -83,7 +81,7 @@ func (c *cutter) sentenceStart(left, place int) int {
 	return start
 }
 
-// firstSentence returns the first start of a sentence from left to limit, or -1.
+// The first start of a sentence from left to limit, or -1.
 func (c *cutter) firstSentence(left, limit int) int {
 	if left == 0 {
 		return 0
@@ -94,12 +92,11 @@ func (c *cutter) firstSentence(left, limit int) int {
 	return -1
 }
 
-// sentenceEnd returns the last end of a sentence from end to right for which the passage
-// from start has the minimum number of characters, least, or -1.
+// sentenceEnd returns the last end of a sentence from end to right with at least least
+// characters from start, or -1.
 func (c *cutter) sentenceEnd(start, end, right, least int) int {
 	found := -1
-	// Sentences are counted from start, which is the beginning of a sentence or a word
-	// within one.
+	// start is the beginning of a sentence or a word within one.
 	for s := start; ; {
 		n, ok := sentence(c.text[s:])
 		if !ok || s+n > right+1 { // the blank after a sentence belongs to it
@@ -112,11 +109,11 @@ func (c *cutter) sentenceEnd(start, end, right, least int) int {
 	return found
 }
 
-// maxSentenceBytes is the maximum length of a sentence that is examined.
+// Longer sentences are not examined.
 const maxSentenceBytes = 4 << 10
 
-// sentence returns the length of the first sentence of text by UAX #29. ok is false if it
-// does not end before text or within maxSentenceBytes.
+// The first sentence by UAX #29; not ok if it ends neither before text nor within
+// maxSentenceBytes.
 func sentence(text []byte) (n int, ok bool) {
 	near := text
 	if len(near) > maxSentenceBytes {
@@ -126,8 +123,8 @@ func sentence(text []byte) (n int, ok bool) {
 	return n, n > 0 && n < len(near)
 }
 
-// wordStart returns the first word start after white space from left to limit, or otherwise
-// the first start of any word, or otherwise limit.
+// The first word start after white space from left to limit, otherwise any word's, otherwise
+// limit.
 func (c *cutter) wordStart(left, limit int) int {
 	if left == 0 {
 		return 0
@@ -143,8 +140,8 @@ func (c *cutter) wordStart(left, limit int) int {
 	return limit
 }
 
-// wordEnd returns the last position from limit to right before white space, or otherwise
-// the last end of a word, or otherwise limit.
+// The last position from limit to right before white space, otherwise the last end of a word,
+// otherwise limit.
 func (c *cutter) wordEnd(limit, right int) int {
 	for i := right; i > limit; i-- {
 		if isBlank(c.text[i]) {
@@ -162,7 +159,7 @@ func (c *cutter) wordEnd(limit, right int) int {
 	return end
 }
 
-// maxWordBytes is the maximum length of a word that is examined.
+// Longer words are not examined.
 const maxWordBytes = 256
 
 func (c *cutter) trim(p passage) passage {
@@ -175,7 +172,7 @@ func (c *cutter) trim(p passage) passage {
 	return p
 }
 
-// backward returns the position n characters before from, or 0.
+// n characters before from, or 0.
 func (c *cutter) backward(from, n int) int {
 	for ; n > 0 && from > 0; n-- {
 		_, size := utf8.DecodeLastRune(c.text[:from])
@@ -184,7 +181,7 @@ func (c *cutter) backward(from, n int) int {
 	return from
 }
 
-// forward returns the position n characters after from, or the end of the text.
+// n characters after from, or the end.
 func (c *cutter) forward(from, n int) int {
 	for ; n > 0 && from < len(c.text); n-- {
 		_, size := utf8.DecodeRune(c.text[from:])
@@ -193,7 +190,7 @@ func (c *cutter) forward(from, n int) int {
 	return from
 }
 
-// separate joins passages, sorted by start, that overlap or touch.
+// separate joins sorted passages that overlap or touch.
 func separate(passages []passage) []passage {
 	kept := passages[:0]
 	for _, p := range passages {

@@ -4,8 +4,7 @@ import "strings"
 
 const ellipsis = "…"
 
-// join makes one text of fragments: " … " separates them, and an ellipsis marks a truncated
-// sentence at either end.
+// " … " separates fragments; an ellipsis marks a truncated sentence at either end.
 func join(fragments []Fragment) Fragment {
 	var b strings.Builder
 	var joined Fragment

@@ -6,13 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// paragraph replaces white space that contains an empty line, so that sentences end there.
-// Other white space becomes one blank.
+// White space with an empty line becomes a paragraph, which ends sentences; other white space
+// one blank.
 const paragraph = '\n'
 
-// normalizer cleans text piece by piece: white space is collapsed, control characters count
-// as white space (a fragment must not control a terminal), and a byte that is not UTF-8
-// becomes U+FFFD.
+// normalizer cleans text piece by piece: white space is collapsed, control characters become
+// white space (a fragment must not control a terminal), and invalid UTF-8 becomes U+FFFD.
 type normalizer struct {
 	clean    []byte
 	newlines int // in the white space at the end of clean
@@ -20,7 +19,7 @@ type normalizer struct {
 
 func (n *normalizer) reset() { n.clean, n.newlines = n.clean[:0], 0 }
 
-// add appends a piece of text, which must end at a character boundary.
+// text must end at a character boundary.
 func (n *normalizer) add(text string) {
 	for i := 0; i < len(text); {
 		c := text[i]
@@ -76,8 +75,8 @@ func isBlank(c byte) bool { return c == ' ' || c == paragraph }
 
 func countChars(text []byte) int { return utf8.RuneCount(text) }
 
-// cutText returns a position between start and end at which to cut text: after the last
-// white space, or, if that is not near, between characters.
+// cutText cuts after the last white space from start to end or, if that is not near, between
+// characters.
 func cutText(text string, start, end int) int {
 	near := max(start, end-maxWordBytes)
 	if space := strings.LastIndexAny(text[near:end], " \t\n"); space >= 0 {

@@ -10,18 +10,17 @@ import (
 
 // Fragment is a passage of a text.
 type Fragment struct {
-	// Text is valid UTF-8 on one line: white space is collapsed, control characters are
-	// blanks, and bytes that are not UTF-8 are U+FFFD.
+	// Text is one line of UTF-8: white space is collapsed, control characters are blanks,
+	// invalid bytes are U+FFFD.
 	Text string
-	// Highlights are the words of the query in Text, in order, non-empty and
-	// non-overlapping.
+	// Highlights are the query's words in Text, in order, non-empty and non-overlapping.
 	Highlights []Range
-	// CutBefore and CutAfter report that a sentence is truncated at that end of Text.
+	// CutBefore and CutAfter report a truncated sentence at that end.
 	CutBefore bool
 	CutAfter  bool
 }
 
-// Range is a byte range of a text, from Start to End, exclusive.
+// Range is bytes Start to End, exclusive.
 type Range struct {
 	Start int
 	End   int
@@ -30,29 +29,27 @@ type Range struct {
 // Query describes the search.
 type Query struct {
 	Terms []Term
-	// Phrases are terms that count more if they are adjacent in this order. Terms that are
-	// not in Terms are added with weight 1.
+	// Phrases are terms that count more if adjacent in this order; missing ones join Terms with
+	// weight 1.
 	Phrases [][]string
 }
 
-// Term is a term of the index, as produced by the analyzer.
+// Term is the analyzer's.
 type Term struct {
 	Text string
-	// Weight is the importance of the term, for example its idf; 1 if not positive and
-	// finite.
+	// Weight is the term's importance, for example its idf; 1 if not positive and finite.
 	Weight float64
 }
 
-// Options limit the fragments and the work. Zero values mean the defaults.
+// Options limit fragments and work; zero means the default.
 type Options struct {
-	// MaxChars is the length of a fragment in characters. A longer match is shown whole.
-	// Default 220.
+	// MaxChars is a fragment's length in characters; a longer match is shown whole. Default
+	// 220.
 	MaxChars int
-	// MaxFragments is the maximum number of fragments. Default 1.
+	// MaxFragments defaults to 1.
 	MaxFragments int
-	// MaxScanBytes is the maximum number of bytes of a text that are read. Reading stops
-	// earlier, soon after the piece of 16 KiB in which the last unseen term occurs. Default
-	// 512 KiB.
+	// MaxScanBytes bounds the text read, default 512 KiB. Reading stops soon after the 16 KiB
+	// in which the last unseen term occurs.
 	MaxScanBytes int
 }
 
@@ -63,7 +60,7 @@ const (
 	pieceBytes          = 16 << 10
 )
 
-// A Maker makes the snippets of one query.
+// A Maker makes one query's snippets.
 type Maker struct {
 	analyzer analysis.Analyzer
 	options  Options
@@ -79,7 +76,7 @@ type Maker struct {
 	counts  []int
 }
 
-// match is a query term in the cleaned text.
+// A query term in the cleaned text.
 type match struct {
 	start, end int // bytes
 	char       int // characters before start
@@ -88,7 +85,7 @@ type match struct {
 	term       int
 }
 
-// New returns a Maker for a query. The analyzer must be the index's.
+// New returns a Maker. The analyzer must be the index's.
 func New(analyzer analysis.Analyzer, query Query, options Options) *Maker {
 	if options.MaxChars <= 0 {
 		options.MaxChars = defaultMaxChars
@@ -116,7 +113,7 @@ func New(analyzer analysis.Analyzer, query Query, options Options) *Maker {
 	return m
 }
 
-// addTerm returns the index of a term. Its weight is the maximum over all calls.
+// A term's weight is the maximum over all calls.
 func (m *Maker) addTerm(text string, weight float64) int {
 	if !(weight > 0) || math.IsInf(weight, 0) {
 		weight = 1
@@ -133,9 +130,8 @@ func (m *Maker) addTerm(text string, weight float64) int {
 	return i
 }
 
-// Make returns the best fragments of text in text order: at most MaxFragments, each with at
-// least one term; or the beginning of the text if the part read contains no term; or
-// nothing if text is blank. The result does not depend on earlier calls.
+// Make returns the best fragments in text order: at most MaxFragments, each with a term; the
+// text's beginning if there is none; nothing for blank text. Earlier calls have no effect.
 func (m *Maker) Make(text string) []Fragment {
 	scanned := m.scan(text)
 	clean := m.text.bytes()
@@ -160,9 +156,8 @@ func (m *Maker) Make(text string) []Fragment {
 	return fragments
 }
 
-// scan cleans and analyses text until every term has been seen, plus some text for its
-// passage, or until MaxScanBytes are read. It fills m.text and m.matches and returns the
-// number of bytes read.
+// scan cleans and analyses text, up to MaxScanBytes, until every term has been seen, plus some
+// text for its passage. It fills m.text and m.matches and returns the bytes read.
 func (m *Maker) scan(text string) (scanned int) {
 	m.text.reset()
 	m.matches = m.matches[:0]
@@ -192,8 +187,8 @@ func (m *Maker) scan(text string) (scanned int) {
 	return scanned
 }
 
-// addMatches analyses m.text.clean[offset:], whose words count from position, and appends
-// its matches. It returns the number of newly seen terms and the number of words.
+// addMatches appends the matches of m.text.clean[offset:], whose words count from position, and
+// returns the number of newly seen terms and of words.
 func (m *Maker) addMatches(offset, position int) (found, numWords int) {
 	clean := m.text.clean
 	m.tokens = m.analyzer.Tokens(m.tokens[:0], clean[offset:])

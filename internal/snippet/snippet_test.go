@@ -134,8 +134,7 @@ func TestMakeWithoutSpaces(t *testing.T) {
 	}
 }
 
-// TestScanIsBounded: reading stops soon after every term has been seen, and at
-// MaxScanBytes.
+// Reading stops soon after every term has been seen, and at MaxScanBytes.
 func TestScanIsBounded(t *testing.T) {
 	filler := strings.Repeat("nothing to see here ", 1<<20/20)
 	m := New(newAnalyzer(t, "english"), terms("cat", "dog"), Options{})
@@ -161,7 +160,7 @@ func TestScanIsBounded(t *testing.T) {
 	}
 }
 
-// TestMatchAfterPieceBorder: characters and words are counted across pieces.
+// Characters and words are counted across pieces.
 func TestMatchAfterPieceBorder(t *testing.T) {
 	text := strings.Repeat("é nothing ", 3*pieceBytes/11) + "cat and dog " + strings.Repeat("nothing ", 100)
 	m := New(newAnalyzer(t, "english"), terms("cat", "dog"), Options{})
@@ -181,7 +180,6 @@ func TestMatchAfterPieceBorder(t *testing.T) {
 	}
 }
 
-// checkFragments checks the properties of fragments of any text and query.
 func checkFragments(t *testing.T, text string, fragments []Fragment, query Query, options Options) {
 	t.Helper()
 	if len(fragments) > options.MaxFragments {

@@ -5,31 +5,30 @@ import (
 	"slices"
 )
 
-// The score of a window is the sum, over its terms, of weight × (1 + repeatGain × min(count
-// - 1, maxRepeats)), plus, over neighbouring matches of different terms, proximityGain ×
-// the smaller weight / distance in words. A phrase in it counts its weights again.
+// A window's score is the sum, over its terms, of weight × (1 + repeatGain × min(count - 1,
+// maxRepeats)), plus, over neighbouring matches of different terms, proximityGain × the smaller
+// weight / distance in words. A phrase counts its weights again.
 //
-// Worked: weights 2 and 1; "a b … a" with a and b side by side scores
-// 2 × 1.1 + 1 + 0.25 × 1/1 + 0.25 × 1/d.
+// Worked: weights 2 and 1; "a b … a" with a and b side by side scores 2 × 1.1 + 1 + 0.25 × 1/1
+// + 0.25 × 1/d.
 const (
 	repeatGain    = 0.1
 	maxRepeats    = 3
 	proximityGain = 0.25
-	// maxPhraseGap is the maximum distance in words between neighbours of a phrase: stop
-	// words within a phrase are not matches.
+	// In words between a phrase's neighbours: stop words are not matches.
 	maxPhraseGap = 3
-	// seenGain is the factor for terms that an earlier fragment already shows.
+	// For terms that an earlier fragment shows.
 	seenGain = 0.25
 )
 
-// window is a range of matches, first to last, inclusive.
+// window is matches first to last, inclusive.
 type window struct {
 	first, last int
 	score       float64
 }
 
-// bestWindows returns up to MaxFragments windows, best first, that do not overlap. Each is
-// the best of the remaining ones, the earliest among equals.
+// bestWindows returns up to MaxFragments windows that do not overlap, best first, the earliest
+// among equals.
 func (m *Maker) bestWindows() (best []window) {
 	if len(m.matches) == 0 {
 		return nil
@@ -64,7 +63,7 @@ func (m *Maker) bestWindows() (best []window) {
 	return best
 }
 
-// lastBefore returns the last match of f at least one fragment before match i.
+// The last match of f at least one fragment before match i.
 func (m *Maker) lastBefore(f window, i int) int {
 	limit := m.matches[i].char - m.options.MaxChars
 	for i >= f.first && m.matches[i].char+m.matches[i].chars > limit {
@@ -73,7 +72,7 @@ func (m *Maker) lastBefore(f window, i int) int {
 	return i
 }
 
-// firstAfter returns the first match of f at least one fragment after match i.
+// The first match of f at least one fragment after match i.
 func (m *Maker) firstAfter(f window, i int) int {
 	limit := m.matches[i].char + m.matches[i].chars + m.options.MaxChars
 	for i <= f.last && m.matches[i].char < limit {
@@ -82,9 +81,9 @@ func (m *Maker) firstAfter(f window, i int) int {
 	return i
 }
 
-// bestWindow returns the window of f with the highest score that is at most MaxChars long
-// (or a single match), the earliest among equals. A longer window never scores less, so one
-// window for each first match is sufficient: two pointers, linear time.
+// bestWindow returns f's best window of at most MaxChars (or a single match), the earliest
+// among equals. A longer window never scores less, so one for each first match suffices: two
+// pointers, linear time.
 func (m *Maker) bestWindow(f window, weights []float64) window {
 	best := window{score: math.Inf(-1)}
 	clear(m.counts)
@@ -109,17 +108,15 @@ func (m *Maker) bestWindow(f window, weights []float64) window {
 	return best
 }
 
-// scoreSlack prevents rounding errors of the running sums from deciding between windows
-// with equal scores.
+// Rounding errors of running sums must not decide between equal scores.
 const scoreSlack = 1e-9
 
-// fits reports whether matches first to last fit into one fragment.
+// True if the matches fit into a fragment.
 func (m *Maker) fits(first, last int) bool {
 	return m.matches[last].char+m.matches[last].chars-m.matches[first].char <= m.options.MaxChars
 }
 
-// count adds or removes (delta ±1) an occurrence of a term and returns the contribution of
-// the last occurrence to the score.
+// count adds or removes (delta ±1) an occurrence and returns the last one's contribution.
 func (m *Maker) count(term, delta int, weights []float64) float64 {
 	n := max(m.counts[term], m.counts[term]+delta)
 	m.counts[term] += delta
@@ -132,8 +129,7 @@ func (m *Maker) count(term, delta int, weights []float64) float64 {
 	return 0
 }
 
-// findLinks sets links[i] to the gain of a window that holds both match i and the one
-// before it.
+// links[i] is the gain of a window with match i and the one before.
 func (m *Maker) findLinks() {
 	m.links = append(m.links[:0], make([]float64, len(m.matches))...)
 	for i := 1; i < len(m.matches); i++ {
@@ -158,7 +154,6 @@ func (m *Maker) findLinks() {
 	}
 }
 
-// isPhrase reports whether the matches from i on form a phrase.
 func (m *Maker) isPhrase(i int, phrase []int) bool {
 	if i+len(phrase) > len(m.matches) {
 		return false

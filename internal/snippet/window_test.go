@@ -64,7 +64,7 @@ func TestBestWindowMatchesOracle(t *testing.T) {
 				}
 			}
 		}
-		// Repeats beyond maxRepeats add nothing, so got may have more of them.
+		// Repeats beyond maxRepeats add nothing, so got may have more.
 		if got.first != want.first || got.last < want.last || math.Abs(got.score-want.score) > 1e-9 {
 			t.Fatalf("%q: best window %v, want %v", b.String(), got, want)
 		}
