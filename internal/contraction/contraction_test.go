@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// sequences returns strictly increasing sequences, from linear to irregular.
+// Strictly increasing, from linear to irregular.
 func sequences() map[string][]uint32 {
 	rng := rand.New(rand.NewPCG(1, 2))
 	out := map[string][]uint32{
@@ -58,7 +58,7 @@ func sequences() map[string][]uint32 {
 	return out
 }
 
-// targets returns values to search for: elements, their neighbours, and extremes.
+// Elements, their neighbours, and extremes.
 func targets(seq []uint32, rng *rand.Rand) []uint32 {
 	out := []uint32{0, 1, 1<<32 - 2, 1<<32 - 1}
 	step := 1 + len(seq)/500
@@ -137,7 +137,7 @@ func TestFit(t *testing.T) {
 		if len(seq) < 2 {
 			continue
 		}
-		// The oracle: the textbook sums in exact rational numbers.
+		// Textbook sums in exact rational numbers.
 		n := big.NewRat(int64(len(seq)), 1)
 		x, y, xx, xy := new(big.Int), new(big.Int), new(big.Int), new(big.Int)
 		for i, d := range seq {
@@ -243,7 +243,7 @@ func TestMeasure(t *testing.T) {
 	if got := Measure(line); got.R2 < 1-1e-12 || got.Contraction > 0.002 {
 		t.Errorf("a line: %+v", got)
 	}
-	// 0, 1, 2, 9: the slope is 2.8, R2 = 14^2/(5*50) = 0.784.
+	// The slope is 2.8, R2 = 14^2/(5*50) = 0.784.
 	if got := Measure([]uint32{0, 1, 2, 9}); math.Abs(got.R2-0.784) > 1e-12 {
 		t.Errorf("R2 of 0, 1, 2, 9: %v", got.R2)
 	}

@@ -6,12 +6,11 @@ import (
 	"math/big"
 )
 
-// DefaultOrder is the order of the central moment that Ao et al. use to bound deviations.
+// DefaultOrder of the central moment is Ao et al.'s to bound deviations.
 const DefaultOrder = 22
 
-// CentralMoment returns E[(X - E(X))^r], exactly, where X is the i-th smallest (1 <= i <=
-// n) of n different numbers drawn from 1..m, and r is even (Ao et al., Theorem E.3 with
-// Lemma E.1):
+// CentralMoment returns exactly E[(X - E(X))^r], X being the i-th smallest (1 <= i <= n) of n
+// different numbers from 1..m, r even (Ao et al., Theorem E.3 with Lemma E.1):
 //
 //	E[(X)_j]      = (i)_j (m+1)_j / (n+1)_j
 //	E[X^l]        = sum over j=0..l of E[(X)_j] (-1)^(l-j) S(l,j)
@@ -47,7 +46,7 @@ func CentralMoment(i, n, m, r int) *big.Rat {
 	return sum
 }
 
-// alternate returns (-1)^p * t, in t.
+// (-1)^p * t, in t.
 func alternate(t *big.Rat, p int) *big.Rat {
 	if p%2 == 1 {
 		return t.Neg(t)
@@ -55,8 +54,7 @@ func alternate(t *big.Rat, p int) *big.Rat {
 	return t
 }
 
-// stirlingNumbers returns the Stirling numbers of the second kind S(l, j) for
-// j <= l <= r.
+// Of the second kind, S(l, j) for j <= l <= r.
 func stirlingNumbers(r int) [][]*big.Int {
 	s := make([][]*big.Int, r+1)
 	for l := range s {
@@ -86,29 +84,28 @@ func Variance(i, n, m int) *big.Rat {
 	return new(big.Rat).SetFrac(num, den)
 }
 
-// DeviationBound returns the least t such that Markov's inequality, with the central moment
-// of order r, proves: an element of a random list of n out of 1..m deviates by t or more
-// from its line with a probability below epsilon. t is (E[|X-E(X)|^r] / epsilon)^(1/r), at
-// the middle of the list, where it is largest. (Ao et al., Appendix E, use r = DefaultOrder
-// and epsilon = 1e-5.)
+// DeviationBound returns the least t such that Markov's inequality, with the central moment of
+// order r, proves: an element of a random list of n out of 1..m deviates by t or more from its
+// line with a probability below epsilon. t is (E[|X-E(X)|^r] / epsilon)^(1/r), at the middle of
+// the list, where it is largest. (Ao et al., Appendix E, use r = DefaultOrder and epsilon =
+// 1e-5.)
 func DeviationBound(n, m, r int, epsilon float64) float64 {
 	moment := CentralMoment((n+1)/2, n, m, r)
 	return math.Exp((logOf(moment) - math.Log(epsilon)) / float64(r))
 }
 
-// DeviationBits returns ceil(log2(t) + 1) of DeviationBound: the bits of each deviation of
-// a random list, which has either sign (Ao et al., Table 5).
+// DeviationBits returns ceil(log2(t) + 1) of DeviationBound: the bits of a deviation of either
+// sign (Ao et al., Table 5).
 func DeviationBits(n, m, r int, epsilon float64) int {
 	return int(math.Ceil(DeviationLog2(n, m, r, epsilon) + 1))
 }
 
-// DeviationLog2 returns the binary logarithm of DeviationBound.
+// DeviationLog2 is DeviationBound's binary logarithm.
 func DeviationLog2(n, m, r int, epsilon float64) float64 {
 	return math.Log2(DeviationBound(n, m, r, epsilon))
 }
 
-// logOf returns the natural logarithm of x > 0, which may be far outside the range of
-// float64.
+// x > 0 may be far outside the range of float64.
 func logOf(x *big.Rat) float64 {
 	if x.Sign() <= 0 {
 		panic(fmt.Sprintf("contraction: logarithm of %s", x.FloatString(3)))

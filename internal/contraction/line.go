@@ -2,21 +2,21 @@ package contraction
 
 import "math/bits"
 
-// Line is the line f(i) = Intercept + i*Slope/2^32.
+// Line is f(i) = Intercept + i*Slope/2^32.
 type Line struct {
 	Slope     uint64 // in units of 2^-32
 	Intercept int64  // in (-2^34, 2^34)
 }
 
-// minSlope is the least slope of a line through strictly increasing integers: 1.
+// The least slope through strictly increasing integers: 1.
 const minSlope = 1 << 32
 
-// Fit returns the least-squares line through the points (i, seq[i]), with rounded
-// coefficients. seq increases strictly. Sums are exact, so the line is the same on every
-// machine. The line of one element has slope 1.
+// Fit returns the least-squares line through (i, seq[i]), seq strictly increasing, with rounded
+// coefficients. Sums are exact, so it is the same on every machine. One element's line has
+// slope 1.
 //
-// The slope of the line through (i, d) is 2*sum(u*d) / sum(u*u) with u = 2i-(n-1), and
-// sum(u*u) is n(n*n-1)/3. For 3, 5, 10: u is -2, 0, 2; the slope 2*14/8 = 3.5 (tested).
+// With u = 2i-(n-1), the slope is 2*sum(u*d) / sum(u*u), and sum(u*u) is n(n*n-1)/3. For 3, 5,
+// 10: u is -2, 0, 2; the slope 2*14/8 = 3.5 (tested).
 func Fit(seq []uint32) Line {
 	n := uint64(len(seq))
 	if n < 2 {
@@ -26,7 +26,7 @@ func Fit(seq []uint32) Line {
 		}
 		return l
 	}
-	// Sums of i*d and of d, with 128 and 64 bits.
+	// i*d with 128 bits, d with 64.
 	var hi, lo, sum uint64
 	for i, d := range seq {
 		h, l := bits.Mul64(uint64(i), uint64(d))
@@ -35,7 +35,7 @@ func Fit(seq []uint32) Line {
 		hi += h + carry
 		sum += uint64(d)
 	}
-	// sum(u*d) = 2*sum(i*d) - (n-1)*sum(d), at least 0 because seq increases.
+	// sum(u*d) = 2*sum(i*d) - (n-1)*sum(d) >= 0, because seq increases.
 	hi, lo = hi<<1|lo>>63, lo<<1
 	h, l := bits.Mul64(n-1, sum)
 	lo, borrow := bits.Sub64(lo, l, 0)
@@ -56,11 +56,11 @@ func Fit(seq []uint32) Line {
 	return line
 }
 
-// At returns floor(f(i)) for i >= 0 with i*Slope below 2^64.
+// At returns floor(f(i)) for i >= 0 and i*Slope below 2^64.
 func (l Line) At(i int) int64 { return l.Intercept + int64(l.Slope*uint64(i)>>32) }
 
-// Position returns approximately the i at which the line reaches x, which may lie outside
-// the sequence. It never decreases as x increases. One division.
+// Position returns approximately the i at which the line reaches x, possibly outside the
+// sequence, by one division. It never decreases as x increases.
 func (l Line) Position(x uint32) int {
 	return int((int64(x) - l.Intercept) << 28 / int64(max(l.Slope>>4, 1)))
 }

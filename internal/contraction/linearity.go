@@ -6,14 +6,13 @@ type Linearity struct {
 	R2          float64 // coefficient of determination of (i, seq[i]); 1 on a line
 }
 
-// Measure returns the linearity of a strictly increasing sequence. A sequence of up to two
-// elements is linear.
+// Measure returns a strictly increasing sequence's linearity. Up to two elements are linear.
 func Measure(seq []uint32) Linearity {
 	r := NewSafeRange(seq)
 	return Linearity{Contraction: r.Contraction(), R2: determination(seq)}
 }
 
-// determination returns the square of the correlation of i and seq[i].
+// The square of the correlation of i and seq[i].
 func determination(seq []uint32) float64 {
 	if len(seq) < 3 {
 		return 1

@@ -1,22 +1,20 @@
 package contraction
 
-// SafeRange is a line through a sequence and a range around it that contains every element:
-// if seq[i] is x, then i is in [p-Left, p+Right], where p is the line's Position of x.
+// SafeRange is a line and a range around it with every element: if seq[i] is x, i is in
+// [p-Left, p+Right], p being the line's Position of x.
 type SafeRange struct {
 	Line
-	// Left and Right are the maximum deviations in positions: of the line's position to the
-	// right of the element, and to the left. One of them may be negative; their sum is not.
+	// Left and Right are the maximum deviations in positions: of the line's to the right of the
+	// element, and to the left. One may be negative; their sum is not.
 	Left, Right int
-	// Len is the length of the sequence.
+	// Len is the sequence's length.
 	Len int
 }
 
-// NewSafeRange returns the range of a sequence around its least-squares line. It reads the
-// sequence twice.
+// NewSafeRange uses the least-squares line, reading the sequence twice.
 func NewSafeRange(seq []uint32) SafeRange { return Around(Fit(seq), seq) }
 
-// Around returns the range of a sequence around an arbitrary line. It is empty for an empty
-// sequence.
+// Around uses any line. The range of an empty sequence is empty.
 func Around(l Line, seq []uint32) SafeRange {
 	r := SafeRange{Line: l, Len: len(seq)}
 	for i, d := range seq {
@@ -30,12 +28,12 @@ func Around(l Line, seq []uint32) SafeRange {
 	return r
 }
 
-// Range returns lo <= hi such that the first position whose element is at least x is in
-// [lo, hi], where Len means none: search with Binary(seq, lo, hi, x).
+// Range returns lo <= hi with the first position whose element is at least x in [lo, hi]; Len
+// means none. Search with Binary(seq, lo, hi, x).
 //
-// This holds because Position never decreases. The element at the result is at least x, so
-// it lies at most Left to the left of the line's position of x. The element before is less
-// than x, so it lies at most Right to the right.
+// Position never decreases, so the element at the result, at least x, lies at most Left to the
+// left of the line's position of x; the element before, less than x, at most Right to the
+// right.
 //
 // (Ao et al. §4.3 define the range for an x that is an element; it is then in [lo, hi).)
 func (r *SafeRange) Range(x uint32) (lo, hi int) {
@@ -45,8 +43,7 @@ func (r *SafeRange) Range(x uint32) (lo, hi int) {
 	return lo, hi
 }
 
-// Contraction returns the contraction ratio: the length of the remaining range divided by
-// the length of the sequence (Ao et al., Table 1).
+// Contraction is the ratio of the remaining range to the sequence (Ao et al., Table 1).
 func (r *SafeRange) Contraction() float64 {
 	if r.Len == 0 {
 		return 0
@@ -54,17 +51,15 @@ func (r *SafeRange) Contraction() float64 {
 	return float64(r.Left+r.Right) / float64(r.Len)
 }
 
-// LocalRange divides a sequence into segments of equal length with one SafeRange each. The
-// ranges are narrower, but a binary search over the segments' first elements comes first
-// (Ao et al. §4.3, "local safe range").
+// LocalRange divides a sequence into equal segments with a SafeRange each. Ranges are narrower,
+// after a binary search over segments' first elements (Ao et al. §4.3, "local safe range").
 type LocalRange struct {
 	Heads    []uint32 // first elements of the segments
 	segments []SafeRange
 	size     int // of a segment
 }
 
-// NewLocalRange divides seq into g segments, at least 1, or fewer if there are fewer
-// elements.
+// NewLocalRange divides seq into g >= 1 segments, or fewer for fewer elements.
 func NewLocalRange(seq []uint32, g int) *LocalRange {
 	r := &LocalRange{size: max(1, (len(seq)+g-1)/g)}
 	for at := 0; at < len(seq); at += r.size {
@@ -77,7 +72,7 @@ func NewLocalRange(seq []uint32, g int) *LocalRange {
 
 // Range is like SafeRange.Range.
 func (r *LocalRange) Range(x uint32) (lo, hi int) {
-	// Find the last segment whose first element is not above x.
+	// The last segment whose first element is not above x.
 	s := Binary(r.Heads, 0, len(r.Heads), x)
 	if s == len(r.Heads) || r.Heads[s] != x {
 		if s--; s < 0 {
@@ -88,5 +83,5 @@ func (r *LocalRange) Range(x uint32) (lo, hi int) {
 	return s*r.size + lo, s*r.size + hi
 }
 
-// SizeBytes returns the approximate memory of the structure.
+// SizeBytes is the approximate memory.
 func (r *LocalRange) SizeBytes() int64 { return int64(len(r.Heads)) * (4 + 40) }

@@ -1,8 +1,7 @@
 package contraction
 
-// Binary returns the first position in [lo, hi) whose element is at least x, or hi if there
-// is none. seq increases, and 0 <= lo <= hi <= len(seq). Each step costs one comparison and
-// one memory access.
+// Binary returns the first position in [lo, hi) whose element is at least x, or hi. seq
+// increases, and 0 <= lo <= hi <= len(seq). A step costs one comparison and one memory access.
 func Binary(seq []uint32, lo, hi int, x uint32) int {
 	seq = seq[:hi]
 	for lo < hi {
@@ -16,10 +15,9 @@ func Binary(seq []uint32, lo, hi int, x uint32) int {
 	return lo
 }
 
-// Interpolate returns the first position of seq whose element is at least x, or len(seq) if
-// there is none. seq increases strictly. Each step compares x with the element at its
-// position under uniform spacing. This takes O(log log n) steps on uniform sequences and
-// O(n) in the worst case.
+// Interpolate returns the first position of strictly increasing seq whose element is at least
+// x, or len(seq). Each step compares x with the element at its position under uniform spacing:
+// O(log log n) steps on uniform sequences, O(n) in the worst case.
 //
 // Perl, Itai and Avni, "Interpolation search", CACM 21(7), 1978.
 func Interpolate(seq []uint32, x uint32) int {
@@ -43,9 +41,8 @@ func Interpolate(seq []uint32, x uint32) int {
 	return hi
 }
 
-// Interpolation is one step of Interpolate: it returns the position strictly between lo and
-// hi, with hi-lo > 1, at which x lies on the line from (lo, first) to (hi, last), first < x
-// <= last.
+// Interpolation is a step of Interpolate: the position strictly between lo and hi, hi-lo > 1,
+// at which x lies on the line from (lo, first) to (hi, last), first < x <= last.
 func Interpolation(lo, hi int, first, last, x uint32) int {
 	at := lo + int(uint64(x-first)*uint64(hi-lo)/uint64(last-first))
 	return max(lo+1, min(at, hi-1))
@@ -61,7 +58,6 @@ type Count struct {
 // Searcher is a kind of search.
 type Searcher uint8
 
-// The searches.
 const (
 	BinarySearch Searcher = iota
 	InterpolationSearch
@@ -70,9 +66,8 @@ const (
 	HashSegmentation
 )
 
-// Counted searches one sequence and counts the cost. Its results equal the results of the
-// functions that do not count; it is slower. Set the field that the Searcher needs: Safe,
-// Local, or Buckets.
+// Counted searches one sequence and counts the cost, with equal results, but slower. Set the
+// Searcher's field: Safe, Local, or Buckets.
 type Counted struct {
 	Seq     []uint32
 	Safe    SafeRange
@@ -120,8 +115,8 @@ func (c *Counted) binary(seq []uint32, lo, hi int, x uint32) int {
 	return lo
 }
 
-// interpolate counts as Ao et al. §4.3: a step reads both ends of the range and the element
-// between, three accesses.
+// Counted as in Ao et al. §4.3: a step reads both ends of the range and the element between,
+// three accesses.
 func (c *Counted) interpolate(x uint32) int {
 	seq := c.Seq
 	c.Comparisons++
