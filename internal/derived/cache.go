@@ -5,18 +5,16 @@ import (
 	"sync/atomic"
 )
 
-// DefaultLimit is the default limit of an index's Cache: 512 MiB.
+// DefaultLimit of an index's Cache is 512 MiB.
 const DefaultLimit = 512 << 20
 
 const (
-	// entryOverhead is the number of bytes that an entry counts in addition to its
-	// structure.
+	// Bytes that an entry counts besides its structure.
 	entryOverhead = 160
-	// refusalsPerStep is the number of refused structures for which each clock hand moves
-	// by one entry. A kept structure then stays if the structures requested in turn are
-	// fewer than refusalsPerStep times those that fit: it is used between two visits of the
-	// hand. With one step a refusal, a log whose structures almost fit would evict each of
-	// them just before its next use.
+	// After refusalsPerStep refused structures, each clock hand moves by one entry. A kept
+	// structure then stays, used between two visits of the hand, if those requested in turn are
+	// fewer than refusalsPerStep times those that fit. With one step a refusal, a log whose
+	// structures almost fit would evict each just before its next use.
 	refusalsPerStep = 64
 )
 
@@ -31,13 +29,12 @@ type Cache struct {
 	segments uint64
 }
 
-// The clocks of a Cache.
 const (
 	needed = iota // for Kind.Get
 	spare         // for Kind.GetIfRoom: evicted to make room for needed ones
 )
 
-// clock holds entries in no order; hand moves round. Guarded by Cache.mu.
+// Entries are in no order; hand moves round. Guarded by Cache.mu.
 type clock struct {
 	entries []*entry
 	hand    int
@@ -60,19 +57,18 @@ type entry struct {
 	at    int         // index in its clock; guarded by Cache.mu
 }
 
-// Stats is the fill level of a Cache.
+// Stats is a Cache's fill level.
 type Stats struct {
 	Entries   int
 	SizeBytes int64
 }
 
-// NewCache returns an empty Cache with a limit of limitBytes for all structures; 0 keeps
-// none.
+// NewCache returns an empty Cache with a limit for all structures; 0 keeps none.
 func NewCache(limitBytes int64) *Cache {
 	return &Cache{limit: limitBytes, entries: map[key]*entry{}}
 }
 
-// SetLimit changes the limit to limitBytes and drops structures that no longer fit.
+// SetLimit changes the limit and drops structures that no longer fit.
 func (c *Cache) SetLimit(limitBytes int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -84,15 +80,15 @@ func (c *Cache) SetLimit(limitBytes int64) {
 	}
 }
 
-// Stats returns the fill level of the Cache.
+// Stats returns the fill level.
 func (c *Cache) Stats() Stats {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return Stats{Entries: len(c.clocks[needed].entries) + len(c.clocks[spare].entries), SizeBytes: c.size}
 }
 
-// NewSegment returns the part of the Cache for one open segment. A nil Cache returns nil,
-// which keeps nothing.
+// NewSegment returns the part for one open segment. A nil Cache returns nil, which keeps
+// nothing.
 func (c *Cache) NewSegment() *Segment {
 	if c == nil {
 		return nil
@@ -103,19 +99,18 @@ func (c *Cache) NewSegment() *Segment {
 	return &Segment{cache: c, id: c.segments}
 }
 
-// Segment is the part of a Cache for one open segment.
+// Segment is a Cache's part for one open segment.
 type Segment struct {
 	cache  *Cache
 	id     uint64
 	closed bool // guarded by cache.mu
 }
 
-// List returns the handle of a list of the segment. id must be unique for each list in the
-// segment. A nil Segment returns the zero List. It costs nothing.
+// List returns a list's handle; id must be unique in the segment. A nil Segment returns the
+// zero List. It costs nothing.
 func (s *Segment) List(id uint64) List { return List{segment: s, id: id} }
 
-// Close drops the structures of the segment. Afterwards, nothing is kept for it; each Get
-// builds the structure again.
+// Close drops the segment's structures; afterwards, each Get builds the structure again.
 func (s *Segment) Close() {
 	if s == nil {
 		return
@@ -133,15 +128,14 @@ func (s *Segment) Close() {
 	}
 }
 
-// List is the handle of one list. The zero List keeps nothing.
+// List is a list's handle; zero keeps nothing.
 type List struct {
 	segment *Segment
 	id      uint64
 }
 
-// Room reports whether the cache of the list has room for that many more structures, of any
-// lists, of sizeBytes in total. A false result counts them as refused structures, which in
-// time evicts unused ones and makes room.
+// Room reports whether there is room for that many more structures, of any lists, of sizeBytes
+// in total. If not, they count as refused, which in time evicts unused ones.
 func (l List) Room(structures int, sizeBytes int64) bool {
 	if l.segment == nil {
 		return false
@@ -162,8 +156,8 @@ func (l List) Room(structures int, sizeBytes int64) bool {
 	return false
 }
 
-// find returns the entry of k and whether it is complete. If there is none, it returns a
-// new one for a clock, which the caller must complete with finish.
+// find returns k's entry and whether it is complete, or a new one for a clock, which the caller
+// must complete with finish.
 func (c *Cache) find(s *Segment, k key, which int) (e *entry, mine bool) {
 	c.mu.RLock()
 	e = c.entries[k]
@@ -183,8 +177,8 @@ func (c *Cache) find(s *Segment, k key, which int) (e *entry, mine bool) {
 	return e, true
 }
 
-// finish completes a new entry for those that wait for it. It keeps the entry unless there
-// was an error, there is no room, or the segment has been closed.
+// finish completes a new entry and keeps it unless there was an error, there is no room, or the
+// segment is closed.
 func (c *Cache) finish(s *Segment, e *entry) {
 	c.mu.Lock()
 	if e.err == nil && !s.closed && c.makeRoom(e) {
@@ -201,8 +195,7 @@ func (c *Cache) finish(s *Segment, e *entry) {
 	close(e.ready)
 }
 
-// makeRoom reports whether e may be kept. It evicts others for it: spare ones for a needed
-// one, and those unused for a long time.
+// makeRoom evicts spare entries for a needed one, and those unused for long.
 func (c *Cache) makeRoom(e *entry) bool {
 	if e.size > c.limit {
 		return false
@@ -219,8 +212,8 @@ func (c *Cache) makeRoom(e *entry) bool {
 	return c.size+e.size <= c.limit
 }
 
-// refuse counts refused structures. For every refusalsPerStep of them, each hand moves by
-// one entry, which is dropped unless it was used since the hand last passed it.
+// For every refusalsPerStep structures, each hand moves by one entry, which is dropped unless
+// used since the hand last passed.
 func (c *Cache) refuse(structures int) {
 	for c.refused += structures; c.refused >= refusalsPerStep; c.refused -= refusalsPerStep {
 		for which := range c.clocks {

@@ -105,7 +105,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// A structure that is requested between all others is kept.
+// A structure requested between all others is kept.
 func TestSecondChance(t *testing.T) {
 	c := NewCache(10 * (100 + entryOverhead))
 	s := c.NewSegment()
@@ -142,8 +142,7 @@ func TestErrorsAreNotKept(t *testing.T) {
 	}
 }
 
-// Goroutines that request a structure while it is being built wait for it and share its
-// error.
+// Those that wait share the builder's error.
 func TestOneBuildsOthersWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := NewCache(1 << 20)
@@ -319,7 +318,7 @@ func TestTurns(t *testing.T) {
 			t.Errorf("round %d: %d were kept, want almost %d", round, found, kept)
 		}
 	}
-	// Other structures that are requested from now on take the room.
+	// Structures requested from now on take the room.
 	for range 2 * 2 * refusalsPerStep {
 		for list := uint64(1000); list < 1000+kept; list++ {
 			get(t, numbers, s.List(list), 0, list, 100)

@@ -2,32 +2,30 @@ package derived
 
 import "errors"
 
-// Kind is one kind of derived structure: *T values. Two Kinds are distinct even if T and
-// name are the same. Make each once, as a package variable.
+// Kind is one kind of derived structure, *T values, made once as a package variable. Two Kinds
+// are distinct even if T and name are the same.
 type Kind[T any] struct{ kind }
 
 type kind struct{ name string }
 
-// NewKind returns a new Kind. The name describes it in errors and traces.
+// NewKind returns a Kind; errors and traces use name.
 func NewKind[T any](name string) *Kind[T] { return &Kind[T]{kind{name}} }
 
-// Name returns the name given to NewKind.
+// Name is NewKind's.
 func (k *Kind[T]) Name() string { return k.name }
 
-// Get returns the structure of this kind for the list and the parameter param (a number of
-// segments, a block size, or 0). It calls build if the structure is not kept. build returns
-// the structure, which must not change afterwards, and its approximate size in bytes. All
-// goroutines that wait for the structure get an error of build, which is not kept.
+// Get returns the list's structure for a parameter (a number of segments, a block size, or 0).
+// If it is not kept, build returns it, not to be changed afterwards, and its approximate size
+// in bytes. All that wait get an error of build, which is not kept.
 //
 // With the zero List, Get only calls build.
 func (k *Kind[T]) Get(l List, param uint64, build func() (value *T, sizeBytes int64, err error)) (*T, error) {
 	return k.get(l, param, needed, build)
 }
 
-// GetIfRoom is Get for structures that a query can do without, at a cost, such as copies of
-// postings. If the structure is not kept, it is built only if there is room for sizeBytes,
-// its approximate size; it is dropped when Get needs the room. Without room, and with the
-// zero List, the result is nil.
+// GetIfRoom is Get for structures that a query can do without, such as copies of postings. They
+// are built only if there is room for sizeBytes, approximately, and dropped when Get needs the
+// room. Without room, and with the zero List, the result is nil.
 func (k *Kind[T]) GetIfRoom(l List, param uint64, sizeBytes int64, build func() (value *T, sizeBytes int64, err error)) (*T, error) {
 	if l.segment == nil || !k.Keeps(l, param) && !l.Room(1, sizeBytes) {
 		return nil, nil
@@ -68,10 +66,10 @@ func (k *Kind[T]) get(l List, param uint64, which int, build func() (value *T, s
 	return e.value.(*T), nil
 }
 
-// errPanicked is the error for goroutines that wait for a structure whose build panics.
+// For goroutines that wait for a structure whose build panics.
 var errPanicked = errors.New("derived: building the structure panicked")
 
-// build completes e; no other goroutine does.
+// Only one goroutine completes e.
 func (k *Kind[T]) build(s *Segment, e *entry, build func() (*T, int64, error)) (*T, error) {
 	e.err = errPanicked
 	defer func() { s.cache.finish(s, e) }()
