@@ -10,17 +10,16 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// Options of Bisect. The zero value has the defaults.
+// Options of Bisect; zero has the defaults.
 type Options struct {
-	// Threads is the number of goroutines; 0: one for each processor. The result does not
-	// depend on it.
+	// Threads is the number of goroutines; 0: one per processor. It does not affect the result.
 	Threads int
-	// LeafSize is the maximum number of documents that are not divided further; 0: 16.
+	// Documents up to LeafSize are not divided further; 0: 16.
 	LeafSize int
-	// MaxRounds is the maximum number of exchanges between the halves of a node; 0: 20.
+	// MaxRounds bounds exchanges between a node's halves; 0: 20.
 	MaxRounds int
-	// Progress, if set, is called from time to time, from any goroutine, with the work done
-	// and the total work (documents times levels).
+	// Progress, if set, is called from time to time, from any goroutine, with the work done and
+	// in total (documents times levels).
 	Progress func(done, total int64)
 }
 
@@ -36,16 +35,15 @@ func (o *Options) fill() {
 	}
 }
 
-// MemoryBytes returns the memory of Bisect in addition to the forward index, for callers
-// with a memory budget.
+// MemoryBytes returns Bisect's memory besides the forward index.
 func MemoryBytes(numDocs, numTerms, threads int) int64 {
 	return int64(numDocs)*(4+4+8) + int64(numTerms)*(termStateBytes+4)*int64(max(threads, 1))
 }
 
-// Bisect returns the new order of the documents of f: document order[i] gets DocID i. It is
-// a permutation of all documents and does not depend on the number of threads.
+// Bisect returns the new order: document order[i] gets DocID i. It is a permutation,
+// independent of threads.
 //
-// It returns ErrBadInput if f is not well formed, or ctx's error.
+// The error is ErrBadInput if f is not well formed, or ctx's.
 func Bisect(ctx context.Context, f *Forward, opts Options) (order []base.DocID, err error) {
 	opts.fill()
 	if err := f.Validate(); err != nil {
@@ -80,7 +78,6 @@ type bisection struct {
 	total int64
 }
 
-// termState is the state of a term in a node.
 type termState struct {
 	left, right uint32 // documents of each half that contain the term
 	gains
@@ -99,8 +96,8 @@ func newScratch(f *Forward) *scratch {
 	return &scratch{terms: make([]termState, f.NumTerms)}
 }
 
-// node divides docs into two halves that share few terms, and recurses into each half. gain
-// has the length of docs. It uses up to threads goroutines; s is the caller's.
+// node divides docs into two halves that share few terms, and recurses, with up to threads
+// goroutines. gain has the length of docs; s is the caller's.
 func (b *bisection) node(docs []base.DocID, gain []float32, s *scratch, threads int) {
 	if len(docs) <= b.opts.LeafSize {
 		slices.Sort(docs)
@@ -150,8 +147,8 @@ func (b *bisection) count(docs []base.DocID, half int, s *scratch) {
 	}
 }
 
-// round exchanges the documents with the greatest gains, pair by pair, while a pair gains,
-// and returns the number of pairs (KDD 2016, algorithm 1).
+// round exchanges the documents with the greatest gains, pair by pair, while a pair gains, and
+// returns the number of pairs (KDD 2016, algorithm 1).
 func (b *bisection) round(docs []base.DocID, gain []float32, half int, s *scratch, threads int) int {
 	logLeft, logRight := log2(uint32(half)), log2(uint32(len(docs)-half))
 	parallel(threads, len(s.touched), func(lo, hi int) {
@@ -175,8 +172,8 @@ func (b *bisection) round(docs []base.DocID, gain []float32, half int, s *scratc
 			gain[i] = sum
 		}
 	})
-	// Only a document that gains together with the best one of the other half can take
-	// part; the others are not sorted.
+	// Only a document that gains together with the other half's best can take part; others are
+	// not sorted.
 	bestLeft, bestRight := slices.Max(gain[:half]), slices.Max(gain[half:])
 	s.fromLeft = appendCandidates(s.fromLeft[:0], gain[:half], bestRight)
 	s.fromRight = appendCandidates(s.fromRight[:0], gain[half:], bestLeft)
@@ -200,8 +197,8 @@ func (b *bisection) round(docs []base.DocID, gain []float32, half int, s *scratc
 	return pairs
 }
 
-// appendCandidates appends a key for each position whose gain plus the best gain of the
-// other half is positive. Keys sort by gain descending, then position ascending.
+// appendCandidates appends keys, by gain descending, then position, of positions whose gain
+// plus the other half's best is positive.
 func appendCandidates(keys []uint64, gain []float32, best float32) []uint64 {
 	for i, g := range gain {
 		if g+best > 0 {
@@ -212,7 +209,7 @@ func appendCandidates(keys []uint64, gain []float32, best float32) []uint64 {
 	return keys
 }
 
-// parallel runs f over [0,n) in up to threads contiguous ranges.
+// In up to threads contiguous ranges.
 func parallel(threads, n int, f func(lo, hi int)) {
 	const least = 4096 // below this, a goroutine costs more than it saves
 	threads = min(threads, n/least)

@@ -6,9 +6,9 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// Forward is the forward index of a collection in compressed sparse rows: the terms of
-// document d are Terms[Offsets[d]:Offsets[d+1]], each below NumTerms, each once, in any
-// order. Terms of a single document carry no information and are best omitted.
+// Forward is a forward index in compressed sparse rows: document d has
+// Terms[Offsets[d]:Offsets[d+1]], each below NumTerms, each once, in any order. Terms of a
+// single document carry no information and are best omitted.
 type Forward struct {
 	Offsets  []uint64 // [NumDocs+1], non-decreasing, Offsets[0] == 0
 	Terms    []uint32 // [Offsets[NumDocs]]
@@ -18,12 +18,12 @@ type Forward struct {
 // NumDocs returns the number of documents.
 func (f *Forward) NumDocs() int { return max(len(f.Offsets)-1, 0) }
 
-// Doc returns the terms of a document.
+// Doc returns a document's terms.
 func (f *Forward) Doc(doc uint32) []uint32 {
 	return f.Terms[f.Offsets[doc]:f.Offsets[doc+1]]
 }
 
-// Validate checks the shape and every term number.
+// Validate checks the shape and term numbers.
 func (f *Forward) Validate() error {
 	if len(f.Offsets) == 0 {
 		return fmt.Errorf("reorder: forward index has no offsets: %w", base.ErrBadInput)

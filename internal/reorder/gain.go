@@ -2,7 +2,7 @@ package reorder
 
 import "math"
 
-// logTable holds log2 of small integers; most degrees in a node are small.
+// Most degrees in a node are small.
 var logTable = func() (t [4096]float32) {
 	for i := 1; i < len(t); i++ {
 		t[i] = float32(math.Log2(float64(i)))
@@ -17,8 +17,8 @@ func log2(n uint32) float32 {
 	return float32(math.Log2(float64(n)))
 }
 
-// cost estimates the bits that a term's gaps take in one half of a node: deg
-// documents of n have the term (KDD 2016, §3.1):
+// cost estimates the bits of a term's gaps in one half of a node, deg documents of n (KDD 2016,
+// §3.1):
 //
 //	cost(deg, n) = deg * log2(n / (deg+1))
 //
@@ -27,15 +27,14 @@ func cost(deg uint32, logN float32) float32 {
 	return float32(float32(deg) * (logN - log2(deg+1))) // the conversion prevents a fused operation
 }
 
-// gains holds, for one term in one round, the number of bits saved by moving a document
-// with the term from the left half to the right, and the reverse.
+// gains are the bits saved by moving a document with a term from the left half to the right,
+// and the reverse, in a round.
 type gains struct {
 	toRight, toLeft float32
 }
 
-// termGains computes both gains of a term with the given degrees, from the logarithms of
-// the sizes of the halves. A move from a half without the term has gain 0; no document uses
-// it.
+// Degrees and the logarithms of the halves' sizes. A move from a half without the term has gain
+// 0; no document uses it.
 func termGains(left, right uint32, logLeft, logRight float32) (g gains) {
 	now := cost(left, logLeft) + cost(right, logRight)
 	if left > 0 {
@@ -47,7 +46,7 @@ func termGains(left, right uint32, logLeft, logRight float32) (g gains) {
 	return g
 }
 
-// sortable maps a float to an integer with the same order. It does not support NaN.
+// sortable maps a float, except NaN, to an integer of the same order.
 func sortable(f float32) uint32 {
 	bits := math.Float32bits(f)
 	if bits>>31 != 0 {

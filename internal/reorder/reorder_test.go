@@ -12,8 +12,7 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// clustered returns shuffled documents of several topics, each with its own vocabulary in
-// addition to a shared one.
+// Shuffled documents of several topics, each with its own vocabulary and a shared one.
 func clustered(seed uint64, topics, docsPerTopic int) *Forward {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	const own, shared = 60, 200
@@ -106,8 +105,7 @@ func TestBisectSmallAndEmpty(t *testing.T) {
 	}
 }
 
-// TestRoundAgainstDirectCost checks that rounds maintain the degrees of the halves, and
-// that the cost of a node does not increase.
+// Rounds maintain the halves' degrees and do not increase the cost.
 func TestRoundAgainstDirectCost(t *testing.T) {
 	f := clustered(11, 8, 64)
 	n := f.NumDocs()
@@ -241,9 +239,8 @@ func BenchmarkBisect(b *testing.B) {
 	}
 }
 
-// logGapCost returns the mean of log2(gap) over all postings if document order[i] gets
-// DocID i: the objective of the algorithm, in bits per posting. The first posting of a list
-// counts its distance from DocID -1. nil is the natural order.
+// The mean of log2(gap) over all postings, the algorithm's objective, in bits per posting. A
+// list's first posting counts its distance from -1. nil is the natural order.
 func logGapCost(f *Forward, order []base.DocID) float64 {
 	last := make([]int64, f.NumTerms)
 	for i := range last {
