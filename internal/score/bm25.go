@@ -6,20 +6,19 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// BM25 holds the two parameters of the ranking function.
+// BM25 holds the ranking function's parameters.
 //
-// Robertson, Walker, Jones, Hancock-Beaulieu and Gatford, "Okapi at TREC-3", 1994. We
-// differ: the factor (K1+1), the same for every posting, is omitted, as in Lucene since
-// version 8. Rankings are the same, and a term's contribution stays below its idf.
+// Robertson, Walker, Jones, Hancock-Beaulieu and Gatford, "Okapi at TREC-3", 1994. We differ:
+// the constant factor (K1+1) is omitted, as in Lucene since version 8; rankings are the same,
+// and a contribution stays below the idf.
 type BM25 struct {
 	K1, B float32
 }
 
-// DefaultBM25 has the parameters of published BM25 baselines (Anserini).
+// DefaultBM25 is of published BM25 baselines (Anserini).
 var DefaultBM25 = BM25{K1: 0.9, B: 0.4}
 
-// IDF is the inverse document frequency ln(1 + (N - n + 0.5) / (n + 0.5)),
-// which is positive for every n <= N.
+// IDF is ln(1 + (N - n + 0.5) / (n + 0.5)), positive for n <= N.
 //
 // Worked number: N=1000, n=10 gives 4.5574 (tested).
 func IDF(numDocs, docFreq uint64) float64 {
@@ -27,16 +26,15 @@ func IDF(numDocs, docFreq uint64) float64 {
 	return math.Log1p((float64(numDocs) - n + 0.5) / (n + 0.5))
 }
 
-// Term scores the postings of one term of a query:
+// Term scores one query term's postings:
 //
 //	contribution = round(weight * freq / (freq + (c0 + c1*length)))
 //	weight = idf * boost * 2^16,  c0 = K1*(1-B),  c1 = K1*B/avgLen
 //
-// Worked number: idf 4.5574, boost 1, freq 3, length 120, avgLen 100, K1 0.9, B 0.4 gives K
-// = 0.972, 3/3.972 * 4.5574 = 3.4421, so 225583 (tested).
+// Worked number: idf 4.5574, boost 1, freq 3, length 120, avgLen 100, K1 0.9, B 0.4 gives K =
+// 0.972, 3/3.972 * 4.5574 = 3.4421, so 225583 (tested).
 //
-// With Linear it scores external weights, stored instead of frequencies (learned sparse
-// retrieval):
+// With Linear it scores external weights instead of frequencies (learned sparse retrieval):
 //
 //	contribution = round(weight * freq)
 type Term struct {
@@ -45,15 +43,14 @@ type Term struct {
 	Linear bool
 }
 
-// NewLinearTerm returns the scorer of a term with a query weight, for postings whose
-// frequencies are document weights times scale. Contributions stay below 2^32 if
-// weight*freq/scale is at most 65535.
+// NewLinearTerm is for a query weight, and frequencies that are document weights times scale.
+// Contributions stay below 2^32 if weight*freq/scale is at most 65535.
 func NewLinearTerm(weight, scale float64) Term {
 	return Term{Weight: float32(weight / scale * (1 << base.ScoreFractionBits)), Linear: true}
 }
 
-// NewTerm returns the scorer of a term with the given idf and boost in a collection (field)
-// with a mean length of avgLen tokens. avgLen <= 0 counts as 1.
+// NewTerm is for an idf and boost in a field with a mean length of avgLen tokens; avgLen <= 0
+// counts as 1.
 func (p BM25) NewTerm(idf, boost, avgLen float64) Term {
 	if !(avgLen > 0) {
 		avgLen = 1
@@ -66,12 +63,12 @@ func (p BM25) NewTerm(idf, boost, avgLen float64) Term {
 	}
 }
 
-// Score returns the contribution of a posting with the given frequency (>= 1) in a document
-// of length tokens. It is below 2^32 for every valid boost (base.ScoreFractionBits,
-// query.MaxBoost: 22.2*1000*2^16 < 2^32).
+// Score returns the contribution of a frequency (>= 1) in a document of length tokens. It is
+// below 2^32 for every valid boost (base.ScoreFractionBits, query.MaxBoost: 22.2*1000*2^16 <
+// 2^32).
 //
-// The conversions prevent the compiler from fusing a multiplication and an addition, which
-// the Go specification allows on some processors.
+// The conversions prevent fused multiplications and additions, which Go allows on some
+// processors.
 func (t Term) Score(freq, length uint32) base.Score {
 	f := float32(freq)
 	if t.Linear {

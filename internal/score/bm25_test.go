@@ -37,7 +37,7 @@ func bm25(p score.BM25, idf, boost, avgLen float64, freq, length uint32) float64
 	return idf * boost * f / (f + k1*(1-b+b*float64(length)/avgLen))
 }
 
-// randomBM25 returns random parameters, including edge cases.
+// With edge cases.
 func randomBM25(rng *rand.Rand) score.BM25 {
 	p := score.BM25{K1: rng.Float32() * 3, B: rng.Float32()}
 	switch rng.IntN(8) {
@@ -72,7 +72,6 @@ func TestScoreErrsLittle(t *testing.T) {
 	}
 }
 
-// The largest possible score of a posting does not overflow.
 func TestScoreStaysBelow2To32(t *testing.T) {
 	const maxIDF, maxBoost = 22.2, 1000
 	p := score.BM25{K1: 0, B: 0}
@@ -161,7 +160,7 @@ func BenchmarkScore(b *testing.B) {
 	_ = sum
 }
 
-// External weights are multiplied and bounded without BM25.
+// Without BM25.
 func TestLinearTerm(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	for range 100000 {

@@ -6,22 +6,20 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// Bound is the saturation part freq/(freq+K) of a contribution in units of 1/65535. It is
-// rounded up as an upper bound (of a block or a list) and down as a lower one (a k-th
-// best). It does not include the idf, which changes with the collection. For external
-// weights (Saturation.Linear) it is the weight itself, at most MaxBound.
+// Bound is a contribution's saturation freq/(freq+K) in units of 1/65535, without the idf,
+// which changes with the collection. Upper bounds (of a block or list) are rounded up, lower
+// ones (a k-th best) down. For external weights (Saturation.Linear) it is the weight, at most
+// MaxBound.
 type Bound uint16
 
-// MaxBound is the greatest bound: saturation 1.
+// MaxBound is saturation 1.
 const MaxBound Bound = math.MaxUint16
 
-// Saturation is the part of BM25 that a Bound covers: K1, B and the mean length for which
-// bounds are computed.
+// Saturation is the part of BM25 that a Bound covers, with the mean length of bounds.
 type Saturation struct {
 	BM25
 	AvgLen float64
-	// Linear means that frequencies are external weights: bounds equal the frequencies;
-	// BM25 and AvgLen are ignored.
+	// Linear: frequencies are external weights and bounds; BM25 and AvgLen are ignored.
 	Linear bool
 }
 
@@ -38,7 +36,7 @@ func (s Saturation) value(freq, length uint32) float64 {
 	return f / (f + k1*(1-b) + k1*b/avg*float64(length))
 }
 
-// Bounds returns the bound of a posting, rounded down and rounded up.
+// Bounds returns a posting's bound, rounded down and up.
 func (s Saturation) Bounds(freq, length uint32) (lower, upper Bound) {
 	if s.Linear {
 		b := Bound(min(freq, uint32(MaxBound)))
@@ -53,15 +51,14 @@ func (s Saturation) Bounds(freq, length uint32) (lower, upper Bound) {
 	return lower, upper
 }
 
-// Upper returns the bound of a posting, rounded up.
+// Upper is rounded up.
 func (s Saturation) Upper(freq, length uint32) Bound {
 	_, upper := s.Bounds(freq, length)
 	return upper
 }
 
-// Bound returns the saturation of a posting under the term's own parameters, rounded up.
-// NewScale(t, 0, 0).Upper of it bounds Score(freq, length) as tightly as the bounds of an
-// index built with these parameters.
+// Bound is the saturation under the term's own parameters, rounded up. NewScale(t, 0, 0).Upper
+// of it bounds Score(freq, length) as tightly as an index built with these parameters.
 func (t Term) Bound(freq, length uint32) Bound {
 	if t.Linear {
 		return Bound(min(freq, uint32(MaxBound)))
@@ -75,26 +72,24 @@ func (t Term) Bound(freq, length uint32) Bound {
 	return b
 }
 
-// Scale converts Bounds to Scores for one term of a query. It stays valid if the mean
-// length of the collection has changed since the bounds were computed. With r =
-// avgLenNow/avgLenThen: if r > 1, K decreases at most by the factor r, so saturation
-// increases at most by r; if r < 1, saturation only decreases, at most by r.
+// Scale converts Bounds to Scores for one query term, also after the mean length has changed.
+// With r = avgLenNow/avgLenThen: if r > 1, K decreases at most by r, so saturation increases at
+// most by r; if r < 1, saturation only decreases, at most by r.
 type Scale struct {
 	up, down float64
 }
 
-// NewScale returns the Scale of term t, for bounds computed with mean length avgThen (the
-// segment's) in a collection whose mean length is avgNow. The bounds must have the same K1
-// and B.
+// NewScale is for bounds with the term's K1 and B, computed with mean length avgThen (the
+// segment's), in a collection with avgNow.
 func NewScale(t Term, avgThen, avgNow float64) Scale {
 	r := 1.0
 	if avgThen > 0 && avgNow > 0 {
 		r = avgNow / avgThen
 	}
-	// The error of the float32 arithmetic of Term.Score is less than 2^-20 of the value:
-	// the weight, C0, C1, freq and length are rounded, then five operations and the final
-	// addition, each by at most 2^-24; K's part counts at most once. slack covers this
-	// error and the rounding here, 2^-53 a step.
+	// The float32 arithmetic of Term.Score errs by less than 2^-20 of the value: weight, C0,
+	// C1, freq and length are rounded, then five operations and the final addition, each by at
+	// most 2^-24; K's part counts at most once. slack covers this and the rounding here, 2^-53
+	// a step.
 	const slack = 1.0 / (1 << 20)
 	if t.Linear { // one rounded product and sum of an exact bound
 		w := float64(t.Weight)
@@ -107,7 +102,7 @@ func NewScale(t Term, avgThen, avgNow float64) Scale {
 // Upper returns a Score that no contribution with saturation at most b exceeds.
 func (s Scale) Upper(b Bound) base.Score { return base.Score(s.up*float64(b)) + 1 }
 
-// Lower returns a Score that every contribution with saturation at least b reaches.
+// Lower returns a Score that contributions with saturation at least b reach.
 func (s Scale) Lower(b Bound) base.Score {
 	return base.Score(max(s.down*float64(b)-1, 0))
 }
