@@ -1,12 +1,10 @@
-// Package latency computes the figures of a benchmark from measured times: mean,
-// percentiles and maximum, per query and over all runs.
+// Package latency computes a benchmark's mean, percentiles and maximum, per query and over all
+// runs.
 //
-// A [Recorder] keeps every sample, so its percentiles are exact, by nearest rank (see
-// [Quantile]), without interpolation or buckets. A [Histogram] is for long measurements:
-// its memory is fixed, and its percentiles are at most 1/256 too large. Neither is for a
-// server's metrics, which use Prometheus histograms.
+// A [Recorder] keeps every sample in a table, a row per query and a column per run; percentiles
+// are exact, by nearest rank (see [Quantile]). A [Histogram] is for long measurements: fixed
+// memory, percentiles at most 1/256 too large. A server's metrics use Prometheus histograms.
 //
-// A [Recorder] holds a table of samples, one row per query and one column per run. It allocates
-// only when it is created, so recording does not disturb the measurement. Goroutines may
-// record into different cells concurrently.
+// A [Recorder] allocates only when created, so recording does not disturb the measurement;
+// goroutines may record into different cells concurrently.
 package latency

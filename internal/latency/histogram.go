@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// Histogram counts times in a fixed number of buckets, for measurements without a known
-// end. Its memory (75 KB) is constant. Each time up to 511 ns has its own bucket; above
-// that, each power of two has 256 buckets. A quantile is the upper end of its bucket, so it
-// is at most 1/256 too large and never too small. Count, mean and maximum are exact.
+// Histogram counts times in fixed buckets (75 KB), for measurements without a known end. Each
+// time up to 511 ns has its own bucket; then each power of two has 256. A quantile is its
+// bucket's upper end: at most 1/256 too large, never too small. Count, mean and maximum are
+// exact.
 //
-// All methods are safe for concurrent use. Recording costs three atomic additions and does
-// not allocate. The zero value is ready to use.
+// Methods are safe for concurrent use; recording costs three atomic additions and does not
+// allocate. The zero value is ready.
 type Histogram struct {
 	counts [histogramBuckets]atomic.Int64
 	count  atomic.Int64
@@ -22,20 +22,18 @@ type Histogram struct {
 }
 
 const (
-	// histogramBits is the number of bits of a time, below its leading one, that select the
-	// bucket.
+	// The bits below a time's leading one that select the bucket.
 	histogramBits = 8
-	// histogramTop is the number of bits of the longest time with its own bucket: 2^43 ns
-	// are 2.4 hours. Longer times go into the last bucket.
+	// The bits of the longest time with its own bucket: 2^43 ns are 2.4 hours. Longer times go
+	// into the last.
 	histogramTop     = 43
 	histogramBuckets = (histogramTop - histogramBits + 1) << histogramBits
 )
 
-// bucketOf returns the number of the bucket of d >= 0.
+// bucketOf returns d's bucket, d >= 0.
 //
-// 1,000 ns is 1111101000 in binary: of its 10 bits the leading one is dropped, the next 8
-// are 0xf4, so the bucket is (10-8)<<8 + 0xf4 = 756, which covers the times 1,000 and
-// 1,001.
+// 1,000 ns is 1111101000 in binary: of its 10 bits the leading one is dropped, the next 8 are
+// 0xf4, so the bucket is (10-8)<<8 + 0xf4 = 756, for 1,000 and 1,001.
 func bucketOf(d time.Duration) int {
 	n := bits.Len64(uint64(d))
 	if n <= histogramBits+1 {
@@ -57,7 +55,7 @@ func bucketEnd(bucket int) time.Duration {
 	return time.Duration((lead+1)<<shift - 1)
 }
 
-// Record counts a time; a negative time counts as 0.
+// Record counts a time; negative as 0.
 func (h *Histogram) Record(d time.Duration) {
 	d = max(d, 0)
 	h.counts[bucketOf(d)].Add(1)
@@ -67,10 +65,10 @@ func (h *Histogram) Record(d time.Duration) {
 	}
 }
 
-// Count returns the number of recorded times.
+// Count is the number of times.
 func (h *Histogram) Count() int64 { return h.count.Load() }
 
-// Quantile is like the function Quantile, rounded up to the end of a bucket.
+// Quantile is the function Quantile, rounded up to the end of a bucket.
 func (h *Histogram) Quantile(num, den int) time.Duration {
 	total := int64(0)
 	for i := range h.counts {
@@ -92,7 +90,7 @@ func (h *Histogram) Quantile(num, den int) time.Duration {
 	return longest
 }
 
-// Summary computes the figures of the recorded times.
+// Summary summarises the times.
 func (h *Histogram) Summary() Summary {
 	n := h.count.Load()
 	if n == 0 {

@@ -24,7 +24,7 @@ func TestHistogramBuckets(t *testing.T) {
 	}
 }
 
-// The figures agree with Summarize within 1/256.
+// Equal to Summarize within 1/256.
 func TestHistogramAgainstSamples(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for range 50 {

@@ -46,7 +46,7 @@ func TestQuantileWorkedValues(t *testing.T) {
 	}
 }
 
-// TestQuantileDefinition checks the nearest-rank definition by counting.
+// By counting.
 func TestQuantileDefinition(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 300 {

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// Recorder keeps the time of every query in every run.
+// Recorder keeps every query's time in every run.
 type Recorder struct {
 	samples    []time.Duration // [numQueries][numRuns], row-major
 	numQueries int
 	numRuns    int
 }
 
-// NewRecorder returns a recorder of numQueries*numRuns samples, all zero.
+// NewRecorder has numQueries*numRuns zero samples.
 func NewRecorder(numQueries, numRuns int) *Recorder {
 	return &Recorder{
 		samples:    make([]time.Duration, numQueries*numRuns),
@@ -24,8 +24,8 @@ func NewRecorder(numQueries, numRuns int) *Recorder {
 	}
 }
 
-// Record stores the time of a query (0-based) in a run (0-based). It panics if either is
-// out of range. It does not allocate.
+// Record stores a query's time in a run, both from 0, without allocating. It panics out of
+// range.
 func (r *Recorder) Record(query, run int, d time.Duration) {
 	r.row(query)[run] = d
 }
@@ -35,15 +35,14 @@ func (r *Recorder) row(query int) []time.Duration {
 	return r.samples[start : start+r.numRuns : start+r.numRuns]
 }
 
-// AllRuns summarises every sample, as users experience them, including garbage collection
-// and other disturbances.
+// AllRuns summarises every sample, as users experience them, with garbage collection and other
+// disturbances.
 func (r *Recorder) AllRuns() Summary { return Summarize(r.samples) }
 
-// MinPerQuery summarises the least time of each query: the cost of the work without
-// disturbances.
+// MinPerQuery summarises each query's least time: the cost without disturbances.
 func (r *Recorder) MinPerQuery() Summary { return Summarize(r.Minima()) }
 
-// Minima returns the least time of each query over the runs, in query order.
+// Minima returns each query's least time.
 func (r *Recorder) Minima() []time.Duration {
 	minima := make([]time.Duration, 0, r.numQueries)
 	if r.numRuns == 0 {
@@ -55,8 +54,8 @@ func (r *Recorder) Minima() []time.Duration {
 	return minima
 }
 
-// WriteTSV writes the table for plotting: a header, then for each query its id, the least
-// time and the time of each run, in microseconds. ids are in query order.
+// WriteTSV writes a header, then each query's id, least time and time of each run, in
+// microseconds. ids are in query order.
 func (r *Recorder) WriteTSV(w io.Writer, ids []string) error {
 	if len(ids) != r.numQueries {
 		return fmt.Errorf("write latencies: %d ids for %d queries", len(ids), r.numQueries)

@@ -8,15 +8,14 @@ import (
 	"time"
 )
 
-// Summary holds the figures of a benchmark. The zero value is the summary of no samples.
+// Summary holds a benchmark's figures; zero is of no samples.
 type Summary struct {
 	Count                         int
 	Mean                          time.Duration // rounded to the nearest nanosecond
 	P50, P90, P95, P99, P999, Max time.Duration
 }
 
-// Summarize computes the figures of samples in any order, without changing them. Cost: a
-// copy and a sort.
+// Summarize takes samples in any order, unchanged. Cost: a copy and a sort.
 func Summarize(samples []time.Duration) Summary {
 	if len(samples) == 0 {
 		return Summary{}
@@ -39,17 +38,16 @@ func Summarize(samples []time.Duration) Summary {
 	}
 }
 
-// Quantile returns the num/den quantile by nearest rank: the least sample such that at
-// least num/den of all samples are not above it. This is the sample of rank
-// ceil(n·num/den), counted from 1 (rank 1 for the quantile 0). It is always a measured
-// time. The fraction has integers so that the rank is exact.
+// Quantile returns the num/den quantile by nearest rank: the least sample such that at least
+// num/den of all are not above it, the one of rank ceil(n·num/den), from 1 (rank 1 for the
+// quantile 0). Integers make the rank exact.
 //
-// Of the five samples 15, 20, 35, 40, 50: the 30th percentile has rank
-// ceil(1.5) = 2 and is 20, the 40th has rank 2 as well, the 50th rank 3 and is
-// 35, the 100th is 50. With fewer than 1000 samples p99.9 is the maximum.
+// Of 15, 20, 35, 40, 50: the 30th percentile has rank ceil(1.5) = 2 and is 20, the 40th rank 2,
+// too, the 50th rank 3 and is 35, the 100th is 50. With fewer than 1000 samples p99.9 is the
+// maximum.
 //
-// sorted must be in increasing order. The quantile of no samples is 0. Quantile panics
-// unless 0 <= num <= den and den > 0.
+// sorted must increase. Without samples it is 0. Quantile panics unless 0 <= num <= den and den
+// > 0.
 func Quantile(sorted []time.Duration, num, den int) time.Duration {
 	if num < 0 || den <= 0 || num > den {
 		panic(fmt.Sprintf("latency: quantile %d/%d", num, den))
@@ -69,8 +67,7 @@ func (s Summary) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// UnmarshalJSON reads the output of MarshalJSON. It does not change Count, which the output
-// does not have.
+// UnmarshalJSON reads MarshalJSON's output, without changing Count, which it lacks.
 func (s *Summary) UnmarshalJSON(data []byte) error {
 	var j summaryJSON
 	if err := json.Unmarshal(data, &j); err != nil {
