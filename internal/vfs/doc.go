@@ -1,8 +1,6 @@
-// Package vfs is the file system interface of an index: create and sync files,
-// map them for reading, rename and remove them, lock folders.
+// Package vfs is an index's file system interface: create and sync files, map them, rename and
+// remove them, lock folders.
 //
-// OS is the operating system's file system. All writes of an index go through
-// an FS, so tests can inject a fault into each (package vfstest). The interface
-// has no seeking, appending or permissions. An FS is safe for concurrent use;
-// of a File only ReadAt is.
+// OS is the operating system's; tests inject faults (package vfstest). There is no seeking,
+// appending or permissions. An FS is safe for concurrent use; of a File only ReadAt is.
 package vfs

@@ -11,31 +11,28 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// If a mapped file is truncated or its storage fails, an access to it raises
-// SIGBUS, which ends a Go process. PanicOnFault turns the signal into a panic,
-// and RecoverFault turns the panic into an error. Both apply to the calling
-// goroutine. Therefore every exported function that reads mapped files begins
-// with
+// An access to a mapped file that is truncated, or whose storage fails, raises SIGBUS, which
+// ends a Go process. PanicOnFault turns it into a panic, RecoverFault that into an error, for
+// the calling goroutine. So every exported function that reads mapped files begins with
 //
 //	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 //
-// Every goroutine that it starts to read them calls PanicOnFault and passes the
-// panic on (invariant.Group does both). Reads have no extra cost.
+// Goroutines that it starts call PanicOnFault and pass the panic on (invariant.Group does
+// both). Reads have no extra cost.
 //
-// The system detects whole pages only: bytes between the new end of a file and
-// the end of its page read as zeros.
+// The system detects whole pages only: bytes between a file's new end and its page's end read
+// as zeros.
 //
-// Only Go code, including its assembly, can recover. Never pass the address of
-// a mapped file to a C library, such as a GPU driver.
+// Only Go code and its assembly can recover: never pass a mapped file's address to a C library,
+// such as a GPU driver.
 
-// PanicOnFault makes the calling goroutine panic when it reads an inaccessible
-// address. It returns the previous setting for RecoverFault.
+// PanicOnFault makes the calling goroutine panic on an inaccessible address. It returns the
+// previous setting for RecoverFault.
 func PanicOnFault() (before bool) { return debug.SetPanicOnFault(true) }
 
-// RecoverFault restores the setting before PanicOnFault. If an inaccessible
-// mapped file caused a panic, it recovers and sets *err to an error that names
-// the file and wraps base.ErrCorrupt. Defer it before any function that
-// releases mappings.
+// RecoverFault restores the setting before PanicOnFault. If an inaccessible mapped file caused
+// a panic, *err names the file and wraps base.ErrCorrupt. Defer it before functions that
+// release mappings.
 func RecoverFault(before bool, err *error) {
 	debug.SetPanicOnFault(before)
 	value := recover() //nolint:revive // it is deferred, by name
@@ -49,8 +46,7 @@ func RecoverFault(before bool, err *error) {
 	*err = fault
 }
 
-// FaultOf returns the error for a recovered panic caused by an inaccessible
-// mapped file, or nil for any other value.
+// FaultOf returns the error of a panic caused by an inaccessible mapped file, or nil.
 func FaultOf(value any) error {
 	err, ok := value.(error)
 	if !ok {
@@ -75,12 +71,11 @@ func FaultOf(value any) error {
 	return f
 }
 
-// Fault reports an unreadable mapped file. It wraps base.ErrCorrupt.
+// Fault reports an unreadable mapped file; it wraps base.ErrCorrupt.
 type Fault struct {
 	Name   string
 	Offset int64
-	// WasBytes is the file's size when it was mapped. NowBytes is its size
-	// after the fault, or -1 if it no longer exists.
+	// WasBytes is the size when mapped, NowBytes after the fault, -1 if the file is gone.
 	WasBytes, NowBytes int64
 }
 
@@ -112,13 +107,12 @@ func rangeOf(data []byte, name string) mappedRange {
 
 func (r *mappedRange) has(address uintptr) bool { return address-r.start < r.size }
 
-// ranges holds the mapped files of the process by address, to find the names of
-// faults.
+// The process's mapped files by address, to name faults.
 type ranges struct {
 	mu   sync.Mutex
 	open map[uintptr]mappedRange
-	// closed holds the last unmapped ranges: a panic runs deferred functions
-	// that release mappings before RecoverFault.
+	// The last unmapped ranges: a panic runs deferred functions that release mappings before
+	// RecoverFault.
 	closed [64]mappedRange
 	next   int
 }

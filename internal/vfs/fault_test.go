@@ -30,7 +30,6 @@ func mapTemp(t *testing.T, n int) (*Mapping, string) {
 	return m, name
 }
 
-// sum reads and releases a mapping.
 func sum(m *Mapping) (total int, err error) {
 	defer RecoverFault(PanicOnFault(), &err)
 	defer m.Close() // runs before RecoverFault

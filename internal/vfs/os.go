@@ -10,7 +10,7 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// OS is the file system of the operating system.
+// OS is the operating system's.
 var OS FS = osFS{}
 
 type osFS struct{}
@@ -64,8 +64,7 @@ func (osFS) Map(name string) (*Mapping, error) {
 	return NewMapping(data, nil), nil
 }
 
-// PathError adds an operation and a path to err, unless err already names the
-// path, like the errors of package os.
+// PathError adds operation and path, unless err already names the path, like package os.
 func PathError(op, name string, err error) error {
 	if at := (*fs.PathError)(nil); errors.As(err, &at) && at.Path == name {
 		return err
@@ -119,8 +118,7 @@ func (osFS) SyncDir(dir string) error {
 	return errors.Join(syncDir(d), d.Close())
 }
 
-// lockAttempts limits the retries of Lock when other holders remove the file
-// concurrently.
+// lockAttempts limits Lock's retries when other holders remove the file.
 const lockAttempts = 100
 
 func (osFS) Lock(name string) (io.Closer, error) {
@@ -135,8 +133,8 @@ func (osFS) Lock(name string) (io.Closer, error) {
 		if isAt(f, name) {
 			return f, nil
 		}
-		// The holder removed the file between open and lock. A lock on a
-		// removed file excludes nobody, so lock the current file.
+		// The holder removed the file between open and lock. A lock on a removed file excludes
+		// nobody, so lock the current one.
 		if err := f.Close(); err != nil {
 			return nil, err
 		}
@@ -144,7 +142,6 @@ func (osFS) Lock(name string) (io.Closer, error) {
 	return nil, fmt.Errorf("lock %s: %w", name, base.ErrLocked)
 }
 
-// isAt reports whether name refers to the open file f.
 func isAt(f *os.File, name string) bool {
 	opened, err := f.Stat()
 	if err != nil {

@@ -34,8 +34,8 @@ func fileNumber(info os.FileInfo) (device, number uint64) {
 
 func syncDir(d *os.File) error { return d.Sync() }
 
-// lockFile locks f with flock. The lock belongs to the open file description,
-// so a second open of the file, even in this process, does not get it.
+// A flock belongs to the open file description, so a second open, even in this process, does
+// not get it.
 func lockFile(f *os.File) error {
 	for {
 		switch err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); {

@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// FS is a file system. Names are paths in the form of package filepath. Errors
-// wrap those of package io/fs (fs.ErrNotExist, fs.ErrPermission) and name the
-// path. An FS is safe for concurrent use.
+// FS is a file system, safe for concurrent use. Names are package filepath's. Errors wrap
+// package io/fs's (fs.ErrNotExist, fs.ErrPermission) and name the path.
 type FS interface {
 	// Create creates or truncates a file for writing.
 	Create(name string) (File, error)
@@ -16,42 +15,40 @@ type FS interface {
 	Open(name string) (File, error)
 	// Map maps a whole file for reading.
 	Map(name string) (*Mapping, error)
-	// Rename renames a file or folder atomically and replaces an existing file.
+	// Rename is atomic and replaces an existing file.
 	Rename(oldName, newName string) error
 	// Remove deletes a file or an empty folder.
 	Remove(name string) error
-	// RemoveAll deletes a file or folder recursively; a missing one is no
-	// error.
+	// RemoveAll deletes recursively; a missing name is no error.
 	RemoveAll(name string) error
 	// MkdirAll creates a folder and its missing parents.
 	MkdirAll(dir string) error
-	// ReadDir returns the sorted names of a folder's entries.
+	// ReadDir returns a folder's sorted names.
 	ReadDir(dir string) ([]string, error)
-	// Stat returns the size of a file in bytes (undefined for a folder).
+	// Stat returns a file's size (undefined for a folder).
 	Stat(name string) (sizeBytes int64, err error)
-	// Identify returns a file's identity, which changes if the file is
-	// replaced. Errors are the same as for Stat.
+	// Identify returns an identity that changes if the file is replaced. Errors are as for
+	// Stat.
 	Identify(name string) (Identity, error)
-	// SyncDir makes the creations, renames and removals in a folder durable.
+	// SyncDir makes a folder's creations, renames and removals durable.
 	SyncDir(dir string) error
-	// Lock acquires the exclusive lock of the named file and creates the file
-	// if needed. It does not wait: if another process or caller holds the lock,
-	// the error wraps base.ErrLocked. Close or the end of the process releases
-	// it. The holder may remove the file; the next caller then creates another.
+	// Lock acquires a file's exclusive lock, creating the file if needed, without waiting: if
+	// it is held, also in this process, the error wraps base.ErrLocked. Close or the end of the
+	// process releases it. The holder may remove the file; the next caller then creates
+	// another.
 	Lock(name string) (io.Closer, error)
 }
 
-// Identity distinguishes a file from its replacement of the same name. The zero
-// Identity is unknown and equals no file's.
+// Identity distinguishes a file from its replacement. Zero is unknown and equals no file's.
 type Identity struct {
 	Device, Number uint64 // in the file system; 0 if not available
 	SizeBytes      int64
 	Modified       int64 // nanoseconds since 1970, in the file system's precision
 }
 
-// Settled reports whether the file is old enough that a later write must have
-// another time. A replacement of a newer file may have the same Identity: file
-// systems store times in milliseconds, FAT in two seconds.
+// Settled reports whether the file is so old that a later write must have another time. File
+// systems store times in milliseconds, FAT in two seconds, so a newer file's replacement may
+// have the same Identity.
 func (i Identity) Settled(now time.Time) bool {
 	const precision = 3 * time.Second
 	return now.UnixNano()-i.Modified > int64(precision)
@@ -67,15 +64,14 @@ type File interface {
 	Sync() error
 }
 
-// Mapping is a file's content in read-only memory; a write to it ends the
-// process. If another program truncates the file, reading causes a fault: see
-// RecoverFault.
+// Mapping is a file in read-only memory; a write ends the process. If another program truncates
+// the file, reading faults: see RecoverFault.
 type Mapping struct {
 	data    []byte
 	release func([]byte) error
 }
 
-// NewMapping returns a Mapping of data. release, if not nil, frees the memory.
+// NewMapping wraps data; release, if not nil, frees it.
 func NewMapping(data []byte, release func([]byte) error) *Mapping {
 	return &Mapping{data: data, release: release}
 }
@@ -83,7 +79,7 @@ func NewMapping(data []byte, release func([]byte) error) *Mapping {
 // Bytes returns the content, valid until Close.
 func (m *Mapping) Bytes() []byte { return m.data }
 
-// Close releases the memory. Later calls do nothing.
+// Close releases the memory; later calls do nothing.
 func (m *Mapping) Close() error {
 	data, release := m.data, m.release
 	m.data, m.release = nil, nil
@@ -93,8 +89,8 @@ func (m *Mapping) Close() error {
 	return release(data)
 }
 
-// WriteFile creates or replaces a file and syncs its content. After an error a
-// partial file may exist. SyncDir makes the name durable.
+// WriteFile creates or replaces a file and syncs its content; SyncDir makes the name durable.
+// After an error a partial file may exist.
 func WriteFile(fsys FS, name string, data []byte) error {
 	f, err := fsys.Create(name)
 	if err != nil {

@@ -36,8 +36,7 @@ func write(t *testing.T, fsys vfs.FS, name, content string) {
 	}
 }
 
-// WriteFile must report the failure of each operation, including Sync, and
-// close the file.
+// WriteFile must report each operation's failure, including Sync, and close the file.
 func TestWriteFileFails(t *testing.T) {
 	ops := 0
 	for n := 0; ; n++ {

@@ -1,4 +1,3 @@
-// Package vfstest provides file systems for tests: Mem keeps files in memory,
-// and Faulty injects faults into another file system. Both are safe for
-// concurrent use.
+// Package vfstest provides file systems for tests, safe for concurrent use: Mem keeps files in
+// memory, and Faulty injects faults into another.
 package vfstest

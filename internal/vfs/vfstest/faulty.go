@@ -14,25 +14,23 @@ import (
 // ErrInjected is the error of an injected fault.
 var ErrInjected = errors.New("injected fault")
 
-// Plan selects the operations that fail. Operations are all calls of an FS and
-// its Files, including Close, counted from 1.
+// Plan selects failing operations: all calls of an FS and its Files, including Close, counted
+// from 1.
 type Plan struct {
 	// FailAt is the first operation that fails; 0: none.
 	FailAt int
-	// Once limits the failure to FailAt. Otherwise all later operations fail,
-	// as after a lost disk or a killed process.
+	// Once limits the failure to FailAt; otherwise all later operations fail, as after a lost
+	// disk or a killed process.
 	Once bool
-	// ShortWrite makes a failing Write write half of its bytes.
+	// ShortWrite writes half of a failing Write.
 	ShortWrite bool
-	// DiskBytes is the capacity for all written bytes; beyond it the error is
-	// ENOSPC; zero: no limit.
+	// DiskBytes is the capacity for all written bytes, then ENOSPC; 0: no limit.
 	DiskBytes int64
-	// Before, if not nil, is called before each operation; calls do not
-	// overlap.
+	// Before, if not nil, is called before each operation, without overlap.
 	Before func()
 }
 
-// Faulty is a file system with injected faults.
+// Faulty injects faults.
 type Faulty struct {
 	fs   vfs.FS
 	plan Plan
@@ -47,14 +45,13 @@ var _ vfs.FS = (*Faulty)(nil)
 // NewFaulty returns fs with faults.
 func NewFaulty(fs vfs.FS, plan Plan) *Faulty { return &Faulty{fs: fs, plan: plan} }
 
-// Ops is the number of operations so far.
+// Ops counts operations.
 func (f *Faulty) Ops() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.ops
 }
 
-// op counts an operation and returns its injected error.
 func (f *Faulty) op(what, name string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -209,7 +206,7 @@ func (h *faultyFile) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// take returns how many of n bytes fit on the disk.
+// The bytes of n that fit on the disk.
 func (f *Faulty) take(n int) (room int, full bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -227,7 +224,7 @@ func (h *faultyFile) Sync() error {
 	return h.file.Sync()
 }
 
-// Close closes the file even if it fails, so that no test leaks files.
+// Close closes the file even if it fails.
 func (h *faultyFile) Close() error {
 	return errors.Join(h.f.op("close", h.name), h.file.Close())
 }

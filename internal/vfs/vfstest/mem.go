@@ -15,8 +15,7 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// Mem is a file system in memory. Writing a file creates its folder. Set and
-// Get replace and read whole files.
+// Mem is a file system in memory. Writing a file creates its folder.
 type Mem struct {
 	mu    sync.Mutex
 	files map[string][]byte // never changed in place
@@ -26,33 +25,33 @@ type Mem struct {
 
 var _ vfs.FS = (*Mem)(nil)
 
-// NewMem returns an empty file system.
+// NewMem is empty.
 func NewMem() *Mem {
 	return &Mem{files: map[string][]byte{}, dirs: map[string]bool{}, locks: map[string]bool{}}
 }
 
-// Set replaces the content of a file.
+// Set replaces a file.
 func (m *Mem) Set(name string, data []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.files[filepath.Clean(name)] = slices.Clone(data)
 }
 
-// Get returns a copy of a file's content, or nil if it does not exist.
+// Get returns a copy of a file, nil if missing.
 func (m *Mem) Get(name string) []byte {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.files[filepath.Clean(name)])
 }
 
-// Clone returns a copy of the file system without its locks.
+// Clone copies the file system without locks.
 func (m *Mem) Clone() *Mem {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return &Mem{files: maps.Clone(m.files), dirs: maps.Clone(m.dirs), locks: map[string]bool{}}
 }
 
-// Names returns the names of all files, sorted.
+// Names returns all files, sorted.
 func (m *Mem) Names() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -87,8 +86,8 @@ func (m *Mem) read(op, name string) ([]byte, error) {
 	return data, nil
 }
 
-// Map implements vfs.FS. The bytes are 64-byte aligned, as in a real mapping,
-// and have no spare capacity, so reads past the end fail.
+// Map implements vfs.FS. Bytes are 64-byte aligned, as in a real mapping, without spare
+// capacity, so reads past the end fail.
 func (m *Mem) Map(name string) (*vfs.Mapping, error) {
 	data, err := m.read("map", name)
 	if err != nil {
@@ -212,7 +211,7 @@ func (m *Mem) Stat(name string) (int64, error) {
 	return 0, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrNotExist}
 }
 
-// Identify implements vfs.FS with the zero Identity, which is unknown.
+// Identify implements vfs.FS with the unknown Identity.
 func (m *Mem) Identify(name string) (vfs.Identity, error) {
 	_, err := m.Stat(name)
 	return vfs.Identity{}, err
