@@ -9,8 +9,7 @@ import (
 	"github.com/griffin-search/griffin/internal/corpus"
 )
 
-// Batch inverts documents that are added one by one, among ids to delete. It is for one
-// goroutine.
+// Batch inverts single documents, among ids to delete, for one goroutine.
 type Batch struct {
 	Options
 	files    tempNames
@@ -18,12 +17,11 @@ type Batch struct {
 	layout   partialWriter
 	partials Partials
 	spill    spillFile
-	// deletes maps each id to delete to the next document at that time. Documents before it are
-	// deleted, later ones are not.
+	// The next document when an id was deleted: earlier ones are deleted, later ones are not.
 	deletes map[string]docRef
 }
 
-// NewBatch returns an empty batch. analyzer is the one of the schema.
+// NewBatch returns an empty batch. analyzer is the schema's.
 func NewBatch(o Options, analyzer analysis.Analyzer) *Batch {
 	o.FS = volatileFS{o.FS}
 	b := &Batch{Options: o, files: tempNames{dir: o.Dir}, deletes: map[string]docRef{}}
@@ -32,8 +30,8 @@ func NewBatch(o Options, analyzer analysis.Analyzer) *Batch {
 	return b
 }
 
-// Add adds a document. If the error wraps base.ErrBadInput, the document cannot be
-// indexed and was not added. After any other error, the batch can only be closed.
+// Add adds a document. If the error wraps base.ErrBadInput, it cannot be indexed and was not
+// added; after any other, the batch can only be closed.
 func (b *Batch) Add(d *corpus.Document) error {
 	if b.inverter.full() || b.inverter.usedBytes() > b.MemoryBytes/2/3 {
 		if err := b.finishPartial(); err != nil {
@@ -43,12 +41,12 @@ func (b *Batch) Add(d *corpus.Document) error {
 	return b.inverter.add(d)
 }
 
-// Delete deletes the earlier documents with an id. Deletes returns the id.
+// Delete deletes earlier documents with an id, which Deletes returns.
 func (b *Batch) Delete(id string) {
 	b.deletes[id] = makeRef(len(b.partials.list), uint32(b.inverter.numDocs()))
 }
 
-// Deletes returns the ids that were deleted.
+// Deletes returns the deleted ids.
 func (b *Batch) Deletes() map[string]struct{} {
 	ids := make(map[string]struct{}, len(b.deletes))
 	for id := range b.deletes {
@@ -57,8 +55,8 @@ func (b *Batch) Deletes() map[string]struct{} {
 	return ids
 }
 
-// Partials returns the documents without replaced and deleted ones. They are valid until the next
-// Add or Close. If the batch has not changed, another call returns the same documents.
+// Partials returns the documents without replaced and deleted ones, valid until the next Add or
+// Close, and the same if nothing has changed.
 func (b *Batch) Partials() (*Partials, error) {
 	if err := errors.Join(b.finishPartial(), b.spill.finish()); err != nil {
 		return nil, err
@@ -85,7 +83,6 @@ func (b *Batch) Partials() (*Partials, error) {
 // Close closes the temporary files.
 func (b *Batch) Close() error { return errors.Join(b.inverter.abort(), b.partials.Close()) }
 
-// finishPartial makes a partial index of the documents in the inverter.
 func (b *Batch) finishPartial() error {
 	if b.inverter.numDocs() == 0 {
 		return nil
@@ -102,7 +99,7 @@ func (b *Batch) finishPartial() error {
 	return nil
 }
 
-// find returns the last document of r with the given id.
+// The last document of r with the id.
 func (r *partial) find(id string) (doc uint32, found bool, err error) {
 	hash := hashID([]byte(id))
 	entry := func(i int) (idHash, error) {

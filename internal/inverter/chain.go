@@ -1,17 +1,16 @@
 package inverter
 
-// chains holds many growing byte strings in one slab. A string is a chain of slices, each
-// about double the length of the one before (Lucene's byte block pool does the same):
-// short ones waste little, long ones have few links.
+// chains holds many growing byte strings in one slab, each a chain of slices that about double
+// in length (like Lucene's byte block pool): short ones waste little, long ones have few links.
 //
 //	slice:  | data ... | offset of the next slice, 4 bytes, little endian |
 //
-// Offsets are 32 bits: a slab holds at most maxSlabBytes.
+// Offsets have 32 bits.
 type chains struct {
 	slab []byte
 }
 
-// chain is one string. The zero chain is empty.
+// A string; zero is empty.
 type chain struct {
 	head uint32 // offset of the first slice
 	tail uint32 // offset of the next byte
@@ -23,11 +22,10 @@ const (
 	minSliceBytes = 16
 	maxSliceBytes = 2048
 	linkBytes     = 4
-	// maxSlabBytes is the size above which a slab takes no further document. Chains may
-	// double (the next slice is at most the length of the chain), and one more document is
-	// added. The sum stays below 2^32.
+	// A larger slab takes no further document. Chains may double (a slice is at most as long as
+	// the chain), and one more document is added: below 2^32.
 	maxSlabBytes = 3 << 29
-	// maxVarintBytes is the length of the longest 32-bit number.
+	// The longest 32-bit number.
 	maxVarintBytes = 5
 )
 
@@ -63,8 +61,7 @@ func link(b []byte) uint32 {
 	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
 }
 
-// putVarint appends v in 7-bit groups, the lowest first, the high bit set on
-// all but the last.
+// 7-bit groups, the lowest first, the high bit set on all but the last.
 func (s *chains) putVarint(c *chain, v uint32) {
 	for v >= 0x80 {
 		s.putByte(c, byte(v)|0x80)

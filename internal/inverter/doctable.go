@@ -8,7 +8,6 @@ import (
 	"github.com/griffin-search/griffin/internal/corpus"
 )
 
-// docTable collects the id, the hash of the id, and the location of each document.
 type docTable struct {
 	idBytes   []byte
 	idEnds    []uint32
@@ -16,7 +15,7 @@ type docTable struct {
 	locations locationWriter
 }
 
-// idHash is the hash of a document's id, for finding duplicates.
+// For finding duplicates.
 type idHash struct {
 	hash uint64
 	doc  uint32
@@ -26,7 +25,7 @@ const idHashBytes = 12 // in a spill file
 
 func hashID(id []byte) uint64 { return xxh3.Hash(id) }
 
-// maxPartialDocs keeps a gap and its flag within 32 bits.
+// Keeps a gap and its flag within 32 bits.
 const maxPartialDocs = 1 << 30
 
 func (t *docTable) len() int { return len(t.idEnds) }
@@ -61,12 +60,12 @@ func compareHash(a, b idHash) int {
 	return int(a.doc) - int(b.doc)
 }
 
-// locationWriter encodes the location of each document:
+// locationWriter encodes each document's location:
 //
 //	varint( kind | newFile<<1 ) [varint(length) file] varint(line or offset)
 //
-// kind is 0 for a line, 1 for an offset. Only messages about duplicates need locations, so they are
-// read sequentially from the start of a partial index.
+// kind is 0 for a line, 1 for an offset. Only messages about duplicates need them, so they are
+// read sequentially.
 type locationWriter struct {
 	bytes []byte
 	file  string
@@ -91,7 +90,6 @@ func (w *locationWriter) add(l corpus.Location) {
 	w.bytes = binary.AppendUvarint(w.bytes, uint64(at))
 }
 
-// locationReader reads the bytes of a locationWriter.
 type locationReader struct {
 	bytes []byte
 	file  string

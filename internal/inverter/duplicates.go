@@ -9,7 +9,7 @@ import (
 	"github.com/griffin-search/griffin/internal/segment"
 )
 
-// docRef is a document of one of several partial indexes. Its numeric order is the document order.
+// A document of one of several partial indexes, in document order.
 type docRef uint64
 
 func makeRef(partial int, doc uint32) docRef { return docRef(partial)<<32 | docRef(doc) }
@@ -19,9 +19,8 @@ func (r docRef) doc() uint32  { return uint32(r) }
 
 type superseded struct{ earlier, later docRef }
 
-// dropDuplicates drops each document with the id of a later document and returns the dropped ones
-// in order. It finds equal hashes by merging the sorted hashes of all partial indexes, which needs
-// little memory, and compares the ids.
+// dropDuplicates drops documents with a later one's id and returns them in order. It merges the
+// sorted hashes of all partial indexes, which needs little memory, and compares ids.
 func dropDuplicates(partials []*partial) ([]superseded, error) {
 	m, err := newHashMerge(partials)
 	if err != nil {
@@ -80,8 +79,7 @@ func (r *partial) drop(doc int) {
 	r.dropped.Set(doc)
 }
 
-// hashMerge iterates over the id hashes of all partial indexes in order of (hash,
-// document).
+// Id hashes of all partial indexes by (hash, document).
 type hashMerge struct {
 	partials []*partial
 	heap     []hashCursor // a binary heap, the least first
@@ -164,7 +162,7 @@ func (m *hashMerge) down(i int) {
 	}
 }
 
-// locations returns the locations of the given documents, which must be in order.
+// refs must be in order.
 func locations(partials []*partial, refs []docRef) (found map[docRef]corpus.Location, err error) {
 	found = make(map[docRef]corpus.Location, len(refs))
 	var reader locationReader
@@ -189,7 +187,7 @@ func locations(partials []*partial, refs []docRef) (found map[docRef]corpus.Loca
 	return found, nil
 }
 
-// reportDuplicates calls report for each superseded document, in corpus order.
+// In corpus order.
 func reportDuplicates(partials []*partial, found []superseded, report func(id string, earlier, later corpus.Location)) error {
 	var refs []docRef
 	for _, s := range found {

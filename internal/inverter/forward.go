@@ -9,13 +9,13 @@ import (
 	"github.com/griffin-search/griffin/internal/segment"
 )
 
-// minReorderFreq is the minimum DocFreq of a term for reordering. Rarer terms hardly change the
-// result and enlarge the forward index (Mackenzie et al., ECIR 2019, §4.2, omit more terms).
+// Rarer terms hardly change reordering and enlarge the forward index (Mackenzie et al., ECIR
+// 2019, §4.2, omit more).
 const minReorderFreq = 16
 
-// Forward returns the forward index of the default field of a source, for reordering. It needs 4
-// bytes per posting and 8 per document. If these and the memory of the reordering exceed
-// memoryBytes, the error states the missing amount.
+// Forward returns a source's forward index of the default field, for reordering: 4 bytes per
+// posting and 8 per document. If these and reordering exceed memoryBytes, the error has the
+// missing amount.
 func Forward(ctx context.Context, src segment.Source, memoryBytes int64, threads int) (*reorder.Forward, error) {
 	numDocs := src.NumDocs()
 	f := &reorder.Forward{Offsets: make([]uint64, numDocs+1)}
@@ -38,7 +38,7 @@ func Forward(ctx context.Context, src segment.Source, memoryBytes int64, threads
 	}
 	f.Terms = make([]uint32, total)
 	term := uint32(0)
-	// Offsets[d] moves from the start of document d to its end.
+	// Offsets[d] moves from document d's start to its end.
 	if err := eachReorderList(ctx, src, func(b *segment.PostingBlock) {
 		for _, doc := range b.DocIDs[:b.N] {
 			f.Terms[f.Offsets[doc]] = term
@@ -52,7 +52,7 @@ func Forward(ctx context.Context, src segment.Source, memoryBytes int64, threads
 	return f, nil
 }
 
-// eachReorderList calls block for each block of each list that takes part, and end after each list.
+// block is called for each block of lists that take part, end after each list.
 func eachReorderList(ctx context.Context, src segment.Source, block func(*segment.PostingBlock), end func()) error {
 	lists, err := src.Lists()
 	if err != nil {

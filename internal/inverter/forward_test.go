@@ -35,8 +35,7 @@ func reorderDocs() []corpus.Document {
 	return docs
 }
 
-// TestForward compares the forward index with the terms that are neither rare nor in every
-// document, numbered in their order.
+// Terms are neither rare nor in every document.
 func TestForward(t *testing.T) {
 	src := invertAll(t, reorderDocs(), testSchema(), 300, false)[0]
 	f, err := Forward(t.Context(), src, 1<<30, 2)

@@ -12,12 +12,11 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// positionGap is the number of positions between the last token of a title and the first
-// of its text. No phrase matches across it.
+// positionGap separates a title's last token and its text's first: no phrase matches across.
 const positionGap = 64
 
-// fieldInverter is the in-memory inverted index of one field. A term's state holds its posting in
-// progress. Finished postings go to its chain in their final encoding (finishPosting).
+// fieldInverter inverts one field. A term's state holds its posting in progress; finished ones
+// are in its chain in their final encoding (finishPosting).
 type fieldInverter struct {
 	table     termTable
 	states    []termState // by term
@@ -32,7 +31,7 @@ type fieldInverter struct {
 	numTokens     uint64
 }
 
-// termState is the state that the next token of a term needs: one or two cache lines.
+// The state for a term's next token: one or two cache lines.
 type termState struct {
 	doc     uint32 // of the posting in progress
 	freq    uint32 // of the posting in progress
@@ -60,13 +59,13 @@ func (f *fieldInverter) usedBytes() int64 {
 		int64(len(f.posStates))*int64(unsafe.Sizeof(positionState{})) + int64(len(f.lengths))*4
 }
 
-// full reports whether another document may not fit into the slabs.
+// True if another document may not fit into the slabs.
 func (f *fieldInverter) full() bool {
 	return len(f.docs.slab) > maxSlabBytes || len(f.positions.slab) > maxSlabBytes || len(f.table.bytes) > maxSlabBytes
 }
 
-// addTokens adds tokens to document doc, which is not before the last one. It adds first to their
-// positions and skips terms that are too long for a dictionary.
+// addTokens adds tokens to document doc, not before the last one, adds first to positions, and
+// skips terms too long for a dictionary.
 func (f *fieldInverter) addTokens(doc uint32, tokens []analysis.Token, first uint32) {
 	length := uint32(0)
 	for i := range tokens {
@@ -105,12 +104,12 @@ func (f *fieldInverter) addTokens(doc uint32, tokens []analysis.Token, first uin
 	f.numTokens += uint64(length)
 }
 
-// finishPosting moves the posting in progress, if any, to the term's chain.
+// finishPosting moves the posting in progress, if any, to its chain.
 //
 //	posting: varint( (gap-1)<<1 | 1 )            if the frequency is 1
 //	         varint( (gap-1)<<1 ) varint(freq)   otherwise
 //
-// gap is the distance from the document of the posting before, or from -1.
+// gap is the distance from the previous posting's document, or from -1.
 func (f *fieldInverter) finishPosting(st *termState) {
 	if st.freq == 0 {
 		return
@@ -127,8 +126,7 @@ func (f *fieldInverter) finishPosting(st *termState) {
 	f.numPostings++
 }
 
-// inverter turns consecutive documents into one partial index at a time. It is reusable and for one
-// goroutine.
+// inverter makes one partial index of consecutive documents at a time, for one goroutine.
 type inverter struct {
 	schema   *Schema
 	analyzer analysis.Analyzer
@@ -136,24 +134,23 @@ type inverter struct {
 	fields   []fieldInverter // by base.FieldID
 	docs     docTable
 
-	// Stored documents go to a file at once, because only the merge reads them.
+	// Stored documents go to a file at once: only the merge reads them.
 	fs     vfs.FS
 	files  *tempNames
 	stored *segment.StoredWriter // of the current partial index, nil before its first document
 	name   string                // name of the file of stored
 }
 
-// Schema describes the indexed data of a document.
+// Schema is a document's indexed data.
 type Schema struct {
 	Analyzer  string
 	Fields    []string // Fields[0] is ""
 	Positions bool
 	Stored    bool
-	// WeightScale is the scale of weights; 0 if documents are texts.
+	// WeightScale is 0 if documents are texts.
 	WeightScale float64
 }
 
-// fieldID returns the number of a declared field other than the default one.
 func (s *Schema) fieldID(name string) (base.FieldID, bool) {
 	for i := 1; i < len(s.Fields); i++ {
 		if s.Fields[i] == name {
@@ -163,12 +160,10 @@ func (s *Schema) fieldID(name string) (base.FieldID, bool) {
 	return 0, false
 }
 
-// TitleField is the field for a document's title, in addition to the default field, if the index
-// declares it.
+// TitleField is the field for titles, besides the default one, if declared.
 const TitleField = "title"
 
-// newInverter returns an inverter that writes stored documents to files of fs with names from
-// files.
+// Stored documents go to files of fs named by files.
 func newInverter(s *Schema, analyzer analysis.Analyzer, fs vfs.FS, files *tempNames) *inverter {
 	v := &inverter{schema: s, analyzer: analyzer, fields: make([]fieldInverter, len(s.Fields)), fs: fs, files: files}
 	for i := range v.fields {
@@ -178,7 +173,6 @@ func newInverter(s *Schema, analyzer analysis.Analyzer, fs vfs.FS, files *tempNa
 	return v
 }
 
-// reset prepares v for the first document of a partial index.
 func (v *inverter) reset() {
 	for i := range v.fields {
 		v.fields[i].reset()
@@ -210,7 +204,7 @@ func (v *inverter) store(d *corpus.Document) error {
 	return v.stored.Add(d.Title, d.Text, d.Extra)
 }
 
-// closeStored closes the file of stored documents and returns its name, or "" if there is none.
+// closeStored returns the file's name, "" for none.
 func (v *inverter) closeStored() (name string, err error) {
 	if v.stored == nil {
 		return "", nil
@@ -230,7 +224,7 @@ func (v *inverter) usedBytes() int64 {
 	return n
 }
 
-// full reports whether the partial index must end before the next document.
+// True if the partial index must end before the next document.
 func (v *inverter) full() bool {
 	for i := range v.fields {
 		if v.fields[i].full() {
@@ -240,8 +234,8 @@ func (v *inverter) full() bool {
 	return v.docs.full()
 }
 
-// add inverts a document. If the error wraps base.ErrBadInput, the document was not added. After
-// any other error, v cannot be used.
+// If the error wraps base.ErrBadInput, the document was not added; after any other, v cannot be
+// used.
 func (v *inverter) add(d *corpus.Document) error {
 	if err := checkDocument(d); err != nil {
 		return err
@@ -283,8 +277,7 @@ func (v *inverter) add(d *corpus.Document) error {
 	return nil
 }
 
-// addField adds tokens to a field other than the default one. Repeated values of a field form one
-// text with gaps.
+// Not the default field. Repeated values form one text with gaps.
 func (v *inverter) addField(id base.FieldID, doc uint32, tokens []analysis.Token) {
 	f := &v.fields[id]
 	first := uint32(0)
@@ -294,9 +287,9 @@ func (v *inverter) addField(id base.FieldID, doc uint32, tokens []analysis.Token
 	f.addTokens(doc, tokens, first)
 }
 
-// analyze returns the tokens of text, valid until the next call.
+// Valid until the next call.
 func (v *inverter) analyze(text string) []analysis.Token {
-	// An Analyzer only reads its text, so it can share the string's bytes.
+	// An Analyzer only reads, so it can share the string's bytes.
 	v.tokens = v.analyzer.Tokens(v.tokens[:0], unsafe.Slice(unsafe.StringData(text), len(text)))
 	return v.tokens
 }
@@ -322,11 +315,10 @@ func checkDocument(d *corpus.Document) error {
 }
 
 const (
-	// MaxIDBytes is the length of the longest id of a document.
+	// MaxIDBytes bounds an id.
 	MaxIDBytes = math.MaxUint16
-	// maxTermBytes is the maximum length of a term in a segment's dictionary.
+	// A dictionary's longest term.
 	maxTermBytes = 1 << 15
-	// maxDocBytes keeps a document's tokens within the 1 GiB between two times maxSlabBytes and
-	// 2^32.
+	// A document's tokens stay within the 1 GiB between two times maxSlabBytes and 2^32.
 	maxDocBytes = 128 << 20
 )

@@ -9,8 +9,7 @@ import (
 	"github.com/griffin-search/griffin/internal/shareddata"
 )
 
-// BenchmarkInvert measures the term table and the chains on analysed English passages, one chunk at
-// a time.
+// Term table and chains on analysed English passages, one chunk at a time.
 func BenchmarkInvert(b *testing.B) {
 	docs := wikiTokens(b, 24_000)
 	for _, positions := range []bool{false, true} {

@@ -15,12 +15,11 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// testSchema has positions, the default field and title.
 func testSchema() *Schema {
 	return &Schema{Analyzer: "english", Fields: []string{"", TitleField}, Positions: true}
 }
 
-// invertAll makes partial indexes of at most most documents each, in files if spilled is set.
+// Partial indexes of at most most documents, in files if spilled.
 func invertAll(t testing.TB, docs []corpus.Document, schema *Schema, most int, spilled bool) []*partial {
 	t.Helper()
 	analyzer, err := analysis.New(schema.Analyzer)
@@ -68,8 +67,7 @@ func invertAll(t testing.TB, docs []corpus.Document, schema *Schema, most int, s
 	return partials
 }
 
-// TestPartialsAgainstOracle compares partial indexes with the reference inversion, in memory and in
-// files, with and without positions.
+// In memory and in files, with and without positions.
 func TestPartialsAgainstOracle(t *testing.T) {
 	docs := invertertest.RandomDocs(1, 700, false)
 	for _, positions := range []bool{false, true} {
@@ -93,7 +91,7 @@ func TestPartialsAgainstOracle(t *testing.T) {
 	}
 }
 
-// TestPartialListsSkip checks that Next skips the unread rest of a list.
+// Next skips a list's unread rest.
 func TestPartialListsSkip(t *testing.T) {
 	docs := invertertest.RandomDocs(2, 900, false)
 	for _, spilled := range []bool{false, true} {
@@ -105,7 +103,7 @@ func TestPartialListsSkip(t *testing.T) {
 	}
 }
 
-// listKeys reads the first block of every n-th list and returns all terms with their DocFreq.
+// The first block of every n-th list is read; all terms with DocFreq are returned.
 func listKeys(t *testing.T, r *partial, n int) (keys []string) {
 	t.Helper()
 	it := &partialLists{r: r, field: -1}
@@ -124,7 +122,7 @@ func listKeys(t *testing.T, r *partial, n int) (keys []string) {
 	return keys
 }
 
-// TestPartialDamage checks that cut or changed bytes give errors or other values, never a panic.
+// Cut or changed bytes give errors or other values, no panic.
 func TestPartialDamage(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	r := invertAll(t, invertertest.RandomDocs(3, 150, false), testSchema(), 150, false)[0]
@@ -154,7 +152,6 @@ func TestPartialDamage(t *testing.T) {
 	}
 }
 
-// TestSpillFileShrunk checks that a truncated spill file is an error.
 func TestSpillFileShrunk(t *testing.T) {
 	r := invertAll(t, invertertest.RandomDocs(3, 400, false), testSchema(), 400, true)[0]
 	if err := os.Truncate(r.idEnds.file.(*os.File).Name(), r.fields[0].lists.offset+100); err != nil {
@@ -176,7 +173,7 @@ func TestChains(t *testing.T) {
 		strings := make([][]byte, 50)
 		cs := make([]chain, len(strings))
 		for range 40_000 {
-			i := rng.IntN(len(strings)) * rng.IntN(2) // zero or one long string
+			i := rng.IntN(len(strings)) * rng.IntN(2)
 			v := rng.Uint32() >> rng.IntN(32)
 			s.putVarint(&cs[i], v)
 			for ; v >= 0x80; v >>= 7 {
@@ -201,7 +198,7 @@ func TestTermTable(t *testing.T) {
 		for range 60_000 {
 			term := make([]byte, 1+rng.IntN(3)*rng.IntN(10))
 			for i := range term {
-				term[i] = byte(rng.IntN(6)) // includes zero bytes
+				term[i] = byte(rng.IntN(6))
 			}
 			number, isNew := table.insert(term)
 			want, known := numbers[string(term)]
@@ -225,7 +222,7 @@ func TestTermTable(t *testing.T) {
 	}
 }
 
-// TestInverterAllocations: adding documents with known terms does not allocate.
+// Documents with known terms do not allocate.
 func TestInverterAllocations(t *testing.T) {
 	analyzer, err := analysis.New("simple")
 	if err != nil {

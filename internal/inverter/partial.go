@@ -10,18 +10,17 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// partial is a partial index: consecutive documents, numbered from 0, with their sorted posting
-// lists. Its bytes are in memory or in a spill file. Lengths stay in memory because a segment needs
-// all of them at once.
+// partial is a partial index: consecutive documents, numbered from 0, with sorted posting
+// lists, in memory or in a spill file. Lengths stay in memory: a segment needs all at once.
 //
 // Encoding of a posting list in lists[field] and, with positions, positions[field]:
 //
 //	lists:      | varint shared | varint suffix n | suffix | varint DocFreq | varint bytes | postings ... |
 //	positions:  | varint bytes | gaps ... |
 //
-// shared is the length of the common prefix with the previous term. fieldInverter.finishPosting
-// defines postings; a position is the varint of its distance from the previous one in the document,
-// or from 0.
+// shared is the common prefix with the previous term. fieldInverter.finishPosting defines
+// postings; a position is the varint of its distance from the document's previous one, or from
+// 0.
 type partial struct {
 	schema    *Schema
 	numDocs   int
@@ -49,7 +48,6 @@ type partialField struct {
 	lengths     []uint32
 }
 
-// sizeBytes is the size of all regions.
 func (r *partial) sizeBytes() int64 {
 	n := r.idBytes.size + r.idEnds.size + r.hashes.size + r.locations.size
 	for i := range r.fields {
@@ -60,7 +58,6 @@ func (r *partial) sizeBytes() int64 {
 
 func (r *partial) spilled() bool { return r.idEnds.file != nil }
 
-// regions returns all regions, in the order in which they are spilled.
 func (r *partial) regions() []*region {
 	all := []*region{&r.idBytes, &r.idEnds, &r.hashes, &r.locations}
 	for i := range r.fields {
@@ -69,7 +66,7 @@ func (r *partial) regions() []*region {
 	return all
 }
 
-// detach copies r from the inverter's reusable memory to its own.
+// detach copies r out of the inverter's reusable memory.
 func (r *partial) detach() {
 	slab := make([]byte, r.sizeBytes())
 	for _, s := range r.regions() {
@@ -85,7 +82,7 @@ func (r *partial) detachLengths() {
 	}
 }
 
-// spill appends the regions to w at offset of file and frees their memory. It returns the new
+// spill appends the regions to w at offset of file, frees their memory, and returns the new
 // offset.
 func (r *partial) spill(w io.Writer, file io.ReaderAt, offset int64) (int64, error) {
 	for _, s := range r.regions() {
@@ -99,7 +96,7 @@ func (r *partial) spill(w io.Writer, file io.ReaderAt, offset int64) (int64, err
 	return offset, nil
 }
 
-// partialWriter makes partial indexes of inverters and keeps its memory.
+// partialWriter keeps its memory for inverters' partial indexes.
 type partialWriter struct {
 	keys   []termKey
 	buf    []byte
@@ -107,8 +104,8 @@ type partialWriter struct {
 	ends   []byte
 }
 
-// finish returns the inverter's documents in memory of the inverter and of w: detach or spill the
-// result before either is used again.
+// finish returns documents in memory of the inverter and of w: detach or spill them before
+// either is used again.
 func (w *partialWriter) finish(v *inverter) (*partial, error) {
 	stored, err := v.closeStored()
 	if err != nil {
@@ -179,17 +176,14 @@ func (w *partialWriter) appendPositions(f *fieldInverter) {
 
 var _ segment.Source = (*partial)(nil)
 
-// NumDocs implements segment.Source.
 func (r *partial) NumDocs() int { return r.numDocs }
 
-// Dropped implements segment.Source.
 func (r *partial) Dropped() *segment.Bitmap { return r.dropped }
 
-// Lengths implements segment.Source.
 func (r *partial) Lengths(field base.FieldID) []uint32 { return r.fields[field].lengths }
 
-// ID implements segment.Source. The first call reads spilled ids, the last document's frees them,
-// since Write asks in order. After a read error, ids are empty and r.err is set.
+// The first call reads spilled ids, the last document's frees them, since Write asks in order.
+// After a read error, ids are empty and r.err is set.
 func (r *partial) ID(doc int) []byte {
 	if r.ids == nil && r.err == nil {
 		r.loadIDs()
@@ -231,7 +225,6 @@ func (r *partial) readID(doc uint32) (string, error) {
 	return string(id), err
 }
 
-// Stored implements segment.Source.
 func (r *partial) Stored() (*segment.StoredReader, error) {
 	if r.stored == "" {
 		return nil, nil

@@ -10,7 +10,6 @@ import (
 	"github.com/griffin-search/griffin/internal/segment"
 )
 
-// partialLists iterates over the posting lists of a partial index.
 type partialLists struct {
 	r         *partial
 	lists     stream
@@ -26,12 +25,10 @@ type partialLists struct {
 	err       error
 }
 
-// Lists implements segment.Source.
 func (r *partial) Lists() (segment.ListIterator, error) { return &partialLists{r: r, field: -1}, nil }
 
 var _ segment.ListIterator = (*partialLists)(nil)
 
-// Next implements segment.ListIterator.
 func (it *partialLists) Next() bool {
 	if it.err != nil {
 		return false
@@ -111,16 +108,12 @@ func (it *partialLists) readHeader() error {
 	return nil
 }
 
-// Field implements segment.ListIterator.
 func (it *partialLists) Field() base.FieldID { return base.FieldID(it.field) }
 
-// Term implements segment.ListIterator.
 func (it *partialLists) Term() []byte { return it.term }
 
-// DocFreq implements segment.ListIterator.
 func (it *partialLists) DocFreq() int { return it.docFreq }
 
-// Err implements segment.ListIterator.
 func (it *partialLists) Err() error {
 	if it.err != nil {
 		return fmt.Errorf("field %d: term %q: %w", it.field, it.term, it.err)
@@ -128,13 +121,11 @@ func (it *partialLists) Err() error {
 	return nil
 }
 
-// Close implements segment.ListIterator.
 func (it *partialLists) Close() error { return nil }
 
-// maxBlockBytes is an upper bound for the postings of a block.
+// Bounds a block's postings.
 const maxBlockBytes = codec.BlockLen * 2 * maxVarintBytes
 
-// ReadBlock implements segment.ListIterator.
 func (it *partialLists) ReadBlock(b *segment.PostingBlock) error {
 	b.N, b.Positions = 0, nil
 	if it.unread == 0 || it.err != nil {
@@ -185,7 +176,7 @@ func (it *partialLists) readPostings(b *segment.PostingBlock, n int) error {
 	return nil
 }
 
-// readPositions returns the positions of the postings in b, valid until the next read.
+// The positions of b's postings, valid until the next read.
 func (it *partialLists) readPositions(b *segment.PostingBlock) ([]byte, error) {
 	var count uint64
 	for _, f := range b.Freqs[:b.N] {
@@ -210,7 +201,7 @@ func (it *partialLists) readPositions(b *segment.PostingBlock) ([]byte, error) {
 	return it.positions.take(at)
 }
 
-// uvarint32 is binary.Uvarint for 32 bits, with a fast path for one byte.
+// binary.Uvarint for 32 bits, fast for one byte.
 func uvarint32(src []byte) (v uint32, n int) {
 	if len(src) > 0 && src[0] < 0x80 {
 		return uint32(src[0]), 1

@@ -8,8 +8,8 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// partialStore keeps finished partial indexes in memory up to the budget, then in files. It is safe
-// for concurrent use.
+// partialStore keeps partial indexes in memory up to the budget, then in files. It is safe for
+// concurrent use.
 type partialStore struct {
 	fs     vfs.FS
 	files  *tempNames
@@ -20,14 +20,14 @@ type partialStore struct {
 	spill []vfs.File
 }
 
-// spillFile is a file of partial indexes of one goroutine. It is created on first use.
+// One goroutine's file of partial indexes, created on first use.
 type spillFile struct {
 	file   vfs.File
 	out    *bufio.Writer
 	offset int64
 }
 
-// finish flushes written bytes so that they can be read.
+// finish flushes, for reading.
 func (s *spillFile) finish() error {
 	if s.out == nil {
 		return nil
@@ -37,7 +37,7 @@ func (s *spillFile) finish() error {
 
 const spillBufferBytes = 256 << 10
 
-// keep moves r from the memory of an inverter to its own memory or to the caller's spill file.
+// keep moves r from an inverter's memory to its own or to the caller's spill file.
 func (s *partialStore) keep(r *partial, to *spillFile) error {
 	if s.reserve(r.sizeBytes()) {
 		r.detach()
@@ -77,7 +77,7 @@ func (s *partialStore) close() error {
 	return errors.Join(errs...)
 }
 
-// windowBytes is the window size for reading n sections concurrently within a budget.
+// For reading n sections concurrently within a budget.
 func (s *partialStore) windowBytes(budget int64, n int) int {
 	const least, most = 4 << 10, 256 << 10
 	return int(min(max(budget/int64(2*max(n, 1)), least), most))

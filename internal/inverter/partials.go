@@ -5,17 +5,16 @@ import (
 	"github.com/griffin-search/griffin/internal/segment"
 )
 
-// Partials are the partial indexes of a sequence of documents, in order. They are for one
-// goroutine.
+// Partials are consecutive documents' partial indexes, in order, for one goroutine.
 type Partials struct {
 	list  []*partial
 	store partialStore
 }
 
-// Len is the number of partial indexes.
+// Len counts partial indexes.
 func (p *Partials) Len() int { return len(p.list) }
 
-// Spilled is the number of partial indexes that are in temporary files.
+// Spilled counts partial indexes in temporary files.
 func (p *Partials) Spilled() (n int) {
 	for _, r := range p.list {
 		if r.spilled() {
@@ -25,7 +24,7 @@ func (p *Partials) Spilled() (n int) {
 	return n
 }
 
-// NumDocs counts the documents without dropped ones.
+// NumDocs excludes dropped documents.
 func (p *Partials) NumDocs() (n int64) {
 	for _, r := range p.list {
 		n += int64(r.numDocs - r.dropped.Count())
@@ -33,8 +32,7 @@ func (p *Partials) NumDocs() (n int64) {
 	return n
 }
 
-// Sources returns the partial indexes as inputs of segment.Write. Err has the errors of their
-// methods without an error result.
+// Sources returns segment.Write's inputs; Err has errors of methods without an error result.
 func (p *Partials) Sources() []segment.Source {
 	sources := make([]segment.Source, len(p.list))
 	for i, r := range p.list {
@@ -43,7 +41,7 @@ func (p *Partials) Sources() []segment.Source {
 	return sources
 }
 
-// Err returns the first error of a source method without an error result.
+// Err returns the first such error.
 func (p *Partials) Err() error {
 	for _, r := range p.list {
 		if r.err != nil {
@@ -53,8 +51,8 @@ func (p *Partials) Err() error {
 	return nil
 }
 
-// DropDuplicates drops each document with the id of a later document and returns the number of
-// dropped documents. report, if not nil, is called for each, in order.
+// DropDuplicates drops documents with a later one's id and returns their number. report, if not
+// nil, is called for each, in order.
 func (p *Partials) DropDuplicates(report func(id string, earlier, later corpus.Location)) (n int, err error) {
 	found, err := dropDuplicates(p.list)
 	if err == nil && report != nil {
@@ -63,11 +61,11 @@ func (p *Partials) DropDuplicates(report func(id string, earlier, later corpus.L
 	return len(found), err
 }
 
-// Close closes the temporary files and does not remove them. The partial indexes must not be used
+// Close closes temporary files, without removing them; the partial indexes must not be used
 // afterwards.
 func (p *Partials) Close() error { return p.store.close() }
 
-// setWindows sets the window sizes for reading all partial indexes concurrently within a budget.
+// For reading all partial indexes concurrently within a budget.
 func (p *Partials) setWindows(budget int64) {
 	n := 0
 	for _, r := range p.list {

@@ -17,32 +17,32 @@ import (
 // Options of Invert and NewBatch.
 type Options struct {
 	Schema *Schema
-	// FS and Dir are for temporary files. They need not survive a crash.
+	// FS and Dir are for temporary files, which need not survive a crash.
 	FS  vfs.FS
 	Dir string
-	// MemoryBytes bounds the memory of raw documents, inverters and partial indexes. Plans use half
-	// of it, because the garbage collector lets memory grow to about twice the used size.
+	// MemoryBytes bounds raw documents, inverters and partial indexes. Plans use half of it,
+	// because the garbage collector lets memory grow to about twice the used size.
 	MemoryBytes int64
 	Threads     int
-	// MaxErrors is the number of bad records to skip: one more ends Invert with a
-	// *TooManyErrors. Negative: any number.
+	// MaxErrors bad records are skipped: one more ends Invert with a *TooManyErrors. Negative:
+	// any number.
 	MaxErrors int
-	// OnBadRecord, if set, is called for each bad record, from one goroutine at a time.
+	// OnBadRecord, if set, is called for each bad record, by one goroutine at a time.
 	OnBadRecord func(*corpus.RecordError)
-	// Counts, if set, is updated while Invert works.
+	// Counts, if set, is updated meanwhile.
 	Counts *Counts
 }
 
-// Counts are the inverted documents, their uncompressed bytes, and the skipped bad records.
+// Counts are inverted documents, their uncompressed bytes, and skipped bad records.
 type Counts struct{ Docs, Bytes, BadRecords atomic.Int64 }
 
-// TooManyErrors reports more bad records than allowed. It wraps base.ErrBadInput.
+// TooManyErrors means more bad records than allowed; it wraps base.ErrBadInput.
 type TooManyErrors struct {
 	Limit int                 // Options.MaxErrors
 	First *corpus.RecordError // the first bad record
 }
 
-// Error names the limit and the first bad record with its location.
+// Error names the limit and the first bad record.
 func (e *TooManyErrors) Error() string {
 	if e.Limit == 0 {
 		return fmt.Sprintf("bad record: %v", e.First)
@@ -50,12 +50,11 @@ func (e *TooManyErrors) Error() string {
 	return fmt.Sprintf("more than %d bad records, the first: %v", e.Limit, e.First)
 }
 
-// Unwrap returns base.ErrBadInput and the first record's error.
+// Unwrap returns base.ErrBadInput and the record's error.
 func (e *TooManyErrors) Unwrap() []error { return []error{base.ErrBadInput, e.First} }
 
-// pipeline turns a corpus into partial indexes: one goroutine cuts the corpus into chunks, workers
-// invert whole chunks. The partial indexes are in chunk order, so the assignment of chunks to
-// workers does not change the result.
+// pipeline: one goroutine cuts the corpus into chunks, workers invert whole chunks. Partial
+// indexes are in chunk order, so it does not matter which worker gets one.
 type pipeline struct {
 	Options
 	reader corpus.Reader
@@ -71,13 +70,13 @@ type pipeline struct {
 	firstN  int // chunk number of first
 }
 
-// chunk is consecutive batches of a corpus.
+// Consecutive batches.
 type chunk struct {
 	number  int
 	batches []*corpus.Batch
 }
 
-// Limits of a chunk. Larger chunks mean fewer partial indexes to merge.
+// Larger chunks mean fewer partial indexes to merge.
 const (
 	minChunkBytes = 256 << 10
 	maxChunkBytes = 64 << 20
@@ -90,8 +89,8 @@ func newPipeline(reader corpus.Reader, o Options) *pipeline {
 		p.Counts = new(Counts)
 	}
 	p.files.dir = o.Dir
-	// While reading, one chunk is being cut, one waits, and each worker has one and an inverter of
-	// about three times its size. These get a third of the memory, partial indexes two thirds.
+	// While reading, one chunk is being cut, one waits, and each worker has one and an inverter
+	// of about three times its size: a third of the memory. Partial indexes get two thirds.
 	live := o.MemoryBytes / 2
 	p.chunkBytes = min(max(live/int64(3*(4*o.Threads+2)), minChunkBytes), maxChunkBytes)
 	p.inverterBytes = 8 * p.chunkBytes
@@ -99,8 +98,8 @@ func newPipeline(reader corpus.Reader, o Options) *pipeline {
 	return p
 }
 
-// Invert inverts a corpus. Documents are numbered in corpus order. It closes the reader, also after
-// an error; if ctx ends while the reader waits for input, when that arrives. Errors:
+// Invert inverts a corpus, numbering documents in corpus order. It closes the reader, also
+// after an error; if ctx ends while the reader waits for input, when that arrives. Errors:
 // *TooManyErrors, and errors of the reader, the file system and ctx.
 func Invert(ctx context.Context, reader corpus.Reader, o Options) (*Partials, error) {
 	p := newPipeline(reader, o)
@@ -138,7 +137,6 @@ func (p *pipeline) invert(ctx context.Context) error {
 	return nil
 }
 
-// failure sets the first bad record of a *TooManyErrors.
 func (p *pipeline) failure(err error) error {
 	var tooMany *TooManyErrors
 	if errors.As(err, &tooMany) {
@@ -149,15 +147,14 @@ func (p *pipeline) failure(err error) error {
 	return err
 }
 
-// fed is a message from read to cut: a batch, or the error that ended the corpus.
+// From read to cut: a batch, or the error that ended the corpus.
 type fed struct {
 	batch *corpus.Batch
 	err   error
 }
 
-// read sends the corpus to feed, batch by batch, and closes its reader. It has its own goroutine,
-// because Next can block on input (standard input) while the build is cancelled; it then ends when
-// Next returns.
+// read sends batches to feed, and closes the reader. It has its own goroutine, because Next can
+// block on standard input while the build is cancelled; it then ends when Next returns.
 func (p *pipeline) read(ctx context.Context, feed chan<- fed) {
 	for {
 		batch, err := p.reader.Next()
@@ -182,7 +179,7 @@ func (p *pipeline) read(ctx context.Context, feed chan<- fed) {
 	}
 }
 
-// cut sends the corpus to the workers in chunks and returns their number.
+// cut returns the number of chunks.
 func (p *pipeline) cut(ctx context.Context, chunks chan<- chunk) (count int, err error) {
 	feed := make(chan fed)
 	go p.read(ctx, feed)
@@ -238,7 +235,7 @@ func (p *pipeline) work(ctx context.Context, chunks <-chan chunk) (err error) {
 	return nil
 }
 
-// badRecord counts a bad record of a chunk. An error ends the build.
+// An error ends the build.
 func (p *pipeline) badRecord(chunkNumber int, e *corpus.RecordError) error {
 	n := p.Counts.BadRecords.Add(1)
 	p.mu.Lock()
@@ -310,7 +307,7 @@ func (w *worker) invert(c chunk) error {
 	return nil
 }
 
-// finish makes a partial index of the inverted documents, in memory or spilled.
+// In memory or spilled.
 func (w *worker) finish() (*partial, error) {
 	r, err := w.layout.finish(w.inverter)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// region is a byte string of a partial index, in memory or in a spill file.
+// A byte string of a partial index, in memory or in a spill file.
 type region struct {
 	data   []byte // if file is nil
 	file   io.ReaderAt
@@ -18,7 +18,7 @@ type region struct {
 
 func memoryRegion(data []byte) region { return region{data: data, size: int64(len(data))} }
 
-// load returns the memory of the string, or a copy from the file.
+// Memory, or a copy from the file.
 func (s *region) load() ([]byte, error) { return s.bytes(0, s.size) }
 
 func (s *region) bytes(from, n int64) ([]byte, error) {
@@ -35,7 +35,7 @@ func (s *region) bytes(from, n int64) ([]byte, error) {
 	return data, nil
 }
 
-// stream reads a region from its start to its end through a window.
+// stream reads a region through a window.
 type stream struct {
 	window []byte // unread bytes
 	buf    []byte // memory of the window for a file
@@ -44,7 +44,7 @@ type stream struct {
 	left   int64 // bytes after the window
 }
 
-// open starts to read s. bufBytes is the window size for a file.
+// bufBytes is a file's window.
 func (r *stream) open(s *region, bufBytes int) {
 	if s.file == nil {
 		*r = stream{window: s.data}
@@ -56,7 +56,7 @@ func (r *stream) open(s *region, bufBytes int) {
 	}
 }
 
-// fill extends the window to n bytes or to the end of the region.
+// The window gets n bytes or ends the region.
 func (r *stream) fill(n int) error {
 	if len(r.window) >= n || r.left == 0 {
 		return nil
@@ -94,7 +94,7 @@ func (r *stream) skip(n int64) error {
 	return nil
 }
 
-// take returns the next n bytes, valid until the stream is used again.
+// Valid until the stream is used again.
 func (r *stream) take(n int) ([]byte, error) {
 	if err := r.fill(n); err != nil {
 		return nil, err
@@ -119,5 +119,5 @@ func (r *stream) uvarint() (uint64, error) {
 	return v, nil
 }
 
-// errPartial means that another program changed the memory or file of a partial index.
+// Another program changed the memory or file.
 var errPartial = fmt.Errorf("temporary file of a partial index: %w", base.ErrCorrupt)

@@ -8,7 +8,7 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// tempNames generates distinct file names in one temporary folder. It is safe for concurrent use.
+// Distinct names in one temporary folder, safe for concurrent use.
 type tempNames struct {
 	dir  string
 	last atomic.Int64
@@ -18,10 +18,9 @@ func (t *tempNames) next(kind string) string {
 	return filepath.Join(t.dir, fmt.Sprintf("%s-%06d", kind, t.last.Add(1)))
 }
 
-// volatileFS is an FS for temporary files, which need not survive a crash: Sync does nothing.
+// Temporary files need not survive a crash: Sync does nothing.
 type volatileFS struct{ vfs.FS }
 
-// Create implements vfs.FS.
 func (f volatileFS) Create(name string) (vfs.File, error) {
 	file, err := f.FS.Create(name)
 	if err != nil {
@@ -30,10 +29,8 @@ func (f volatileFS) Create(name string) (vfs.File, error) {
 	return volatileFile{file}, nil
 }
 
-// SyncDir implements vfs.FS.
 func (volatileFS) SyncDir(string) error { return nil }
 
 type volatileFile struct{ vfs.File }
 
-// Sync implements vfs.File.
 func (volatileFile) Sync() error { return nil }

@@ -7,21 +7,20 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// termTable numbers the distinct terms of one field from 0 in order of first occurrence. It is an
-// open-addressing hash table. A slot holds the number and 32 bits of the hash, so a probe touches
-// one cache line and almost never a wrong term. The bytes of all terms lie in one arena. The table
-// has no pointers for the garbage collector to follow.
+// termTable numbers a field's distinct terms in order of first occurrence. In its
+// open-addressing hash table, a slot holds the number and 32 bits of the hash, so a probe
+// touches one cache line and almost never a wrong term. Terms lie in one arena, without
+// pointers for the garbage collector.
 //
-// Measured (BenchmarkInvert, a busy 2-core EPYC): 42 ns a token for table and chains together, 50
-// with positions. Storing the head of a term in its state, to avoid the arena, was slower: 45 and
-// 54.
+// BenchmarkInvert (a busy 2-core EPYC): 42 ns a token for table and chains, 50 with positions.
+// Storing a term's head in its state, to avoid the arena, was slower: 45 and 54.
 type termTable struct {
 	slots []termSlot // length a power of two, at most 5/8 full
 	ends  []uint32   // ends[i] is the end of term i in bytes; it starts at ends[i-1]
 	bytes []byte
 }
 
-// termSlot is a table entry. number is 0 in an empty slot, else the term's number plus 1.
+// number is 0 in an empty slot, else the term's plus 1.
 type termSlot struct {
 	hash   uint32
 	number uint32
@@ -42,7 +41,7 @@ func (t *termTable) len() int { return len(t.ends) }
 
 func (t *termTable) usedBytes() int64 { return int64(len(t.ends))*(4+16) + int64(len(t.bytes)) }
 
-// term returns the bytes of a term, valid until reset.
+// Valid until reset.
 func (t *termTable) term(number uint32) []byte {
 	start := uint32(0)
 	if number > 0 {
@@ -51,7 +50,6 @@ func (t *termTable) term(number uint32) []byte {
 	return t.bytes[start:t.ends[number]]
 }
 
-// insert returns the number of a term and whether it is new.
 func (t *termTable) insert(term []byte) (number uint32, isNew bool) {
 	hash := uint32(xxh3.Hash(term))
 	mask := uint32(len(t.slots) - 1)
@@ -92,13 +90,13 @@ func (t *termTable) grow() {
 	}
 }
 
-// termKey is a term's number with its first eight bytes, which decide most comparisons of a sort.
+// The first eight bytes decide most comparisons of a sort.
 type termKey struct {
 	prefix uint64
 	number uint32
 }
 
-// appendSorted appends the terms in rising order of their bytes.
+// By rising bytes.
 func (t *termTable) appendSorted(keys []termKey) []termKey {
 	start := len(keys)
 	for n := range t.ends {

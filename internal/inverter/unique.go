@@ -10,7 +10,6 @@ import (
 	"github.com/griffin-search/griffin/internal/segment"
 )
 
-// uniqueSource is a source with further documents dropped.
 type uniqueSource struct {
 	segment.Source
 	dropped *segment.Bitmap
@@ -18,10 +17,9 @@ type uniqueSource struct {
 
 var _ segment.Source = (*uniqueSource)(nil)
 
-// Dropped implements segment.Source.
 func (s *uniqueSource) Dropped() *segment.Bitmap { return s.dropped }
 
-// DropDuplicates returns src without each document that has the id of a later one. The error wraps
+// DropDuplicates returns src without documents that have a later one's id. The error wraps
 // base.ErrBadInput for an id that cannot be indexed.
 func DropDuplicates(src segment.Source, report func(id string, earlier, later corpus.Location)) (segment.Source, error) {
 	u := &uniqueSource{Source: src, dropped: src.Dropped()}

@@ -10,15 +10,13 @@ import (
 	"github.com/griffin-search/griffin/internal/score"
 )
 
-// maxWeight is the greatest weight of a posting after scaling, which a bound can hold.
+// The greatest scaled weight, which a bound can hold.
 const maxWeight = uint32(score.MaxBound)
 
-// quantise returns the whole number that stands for a weight: the nearest one,
-// half rounded up.
+// The nearest whole number, half rounded up.
 func quantise(weight, scale float64) float64 { return math.Floor(weight*scale + 0.5) }
 
-// checkVector returns an error if the document does not fit the kind of index. It
-// wraps base.ErrBadInput and names the term.
+// The document must fit the kind of index; the error wraps base.ErrBadInput and names the term.
 func (s *Schema) checkVector(d *corpus.Document) error {
 	if s.WeightScale == 0 {
 		if d.Vector != nil {
@@ -49,8 +47,7 @@ func (s *Schema) checkVector(d *corpus.Document) error {
 	return nil
 }
 
-// addWeights adds the terms of a vector, each once, with their scaled weights as
-// frequencies. Those that round to 0 are left out.
+// Each term occurs once; weights that round to 0 are left out.
 func (f *fieldInverter) addWeights(doc uint32, vector []corpus.TermWeight, scale float64) {
 	length := uint32(0)
 	for _, t := range vector {

@@ -15,7 +15,7 @@ import (
 	"github.com/griffin-search/griffin/internal/segment"
 )
 
-// Doc is the content of one document in an index.
+// Doc is a document's content in an index.
 type Doc struct {
 	ID      string
 	Lengths []uint32              // by field
@@ -25,14 +25,14 @@ type Doc struct {
 	Extra   []corpus.Field
 }
 
-// Options of an index. Fields do not include the default field.
+// Options of an index; Fields exclude the default.
 type Options struct {
 	Analyzer            string
 	Fields              []string
 	Positions, NoStored bool
 }
 
-// Expect returns the expected content of an index of docs, in DocID order.
+// Expect returns an index's expected content, in DocID order.
 func Expect(t testing.TB, docs []corpus.Document, opts Options) []Doc {
 	t.Helper()
 	analyzer, err := analysis.New(opts.Analyzer)
@@ -99,7 +99,7 @@ func expectField(analyzer analysis.Analyzer, parts []string, positions bool) (le
 	return length, terms
 }
 
-// DumpSource reads the ids, lengths and lists of a source.
+// DumpSource reads a source's ids, lengths and lists.
 func DumpSource(t testing.TB, src segment.Source, numFields int, positions bool) []Doc {
 	t.Helper()
 	docs := make([]Doc, src.NumDocs())
@@ -167,7 +167,7 @@ func decodePositions(t testing.TB, src []byte, freq uint32) (positions []uint32,
 	return positions, src
 }
 
-// SameDocs compares the content of two indexes.
+// SameDocs compares two indexes' content.
 func SameDocs(t testing.TB, got, want []Doc) {
 	t.Helper()
 	if len(got) != len(want) {
@@ -180,14 +180,14 @@ func SameDocs(t testing.TB, got, want []Doc) {
 	}
 }
 
-// ByID sorts documents by id, for comparing reordered indexes.
+// ByID sorts, for reordered indexes.
 func ByID(docs []Doc) []Doc {
 	slices.SortFunc(docs, func(a, b Doc) int { return strings.Compare(a.ID, b.ID) })
 	return docs
 }
 
-// RandomDocs returns documents with text of a skewed vocabulary. Some are empty, some have fields,
-// some repeat an earlier id.
+// RandomDocs returns documents of a skewed vocabulary. Some are empty, some have fields, some
+// repeat an id.
 func RandomDocs(seed uint64, n int, duplicates bool) []corpus.Document {
 	rng := rand.New(rand.NewPCG(seed, 2))
 	zipf := rand.NewZipf(rng, 1.1, 3, 4000)
