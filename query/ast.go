@@ -1,14 +1,14 @@
 package query
 
-// Node is a part of a query. Exactly these types implement it: *Term, *Phrase,
-// *Words, *Weights and *Boolean. Parse makes *Term, *Phrase and *Boolean only.
+// Node is a part of a query: *Term, *Phrase, *Words, *Weights or *Boolean, of which Parse makes
+// *Term, *Phrase and *Boolean.
 type Node interface {
-	// String returns the node as text of the query language: see format.go.
+	// String returns the node as query text: see format.go.
 	String() string
 	node()
 }
 
-// Occur is the role of a clause in its Boolean.
+// Occur is a clause's role in its Boolean.
 type Occur uint8
 
 const (
@@ -16,48 +16,44 @@ const (
 	Plain Occur = iota
 	// Must clauses (+, AND) are required in every mode.
 	Must
-	// MustNot clauses (-, NOT) exclude the documents that match them.
+	// MustNot clauses (-, NOT) exclude matching documents.
 	MustNot
-	// Should clauses (OR) are optional in every mode. If a Boolean has no
-	// required clause, at least one optional clause must match. In a tree that
-	// Parse returns, either all clauses of a Boolean are Should or none is.
+	// Should clauses (OR) are optional in every mode. Without required clauses, at least one
+	// optional clause must match. In a tree of Parse, all clauses of a Boolean are Should or
+	// none is.
 	Should
 )
 
-// Term is a word. Analysis may turn it into no term (a stop word), one, or
-// several. Several are a phrase if the index has positions; otherwise all are
-// required.
+// Term is a word. Analysis may make several terms of it, or none (a stop word); several are a
+// phrase if the index has positions, otherwise all are required.
 type Term struct {
 	Field string // "" is the default field
 	Text  string
 	Boost float64 // factor of the score, MinBoost to MaxBoost; 0 is 1
 }
 
-// Phrase is a text whose terms must occur in the same order and at the same
-// distances. Several terms need an index with positions.
+// Phrase is a text whose terms must occur in the same order and at the same distances. Several
+// terms need positions.
 type Phrase struct {
 	Field string
 	Text  string
 	Boost float64 // as in Term
 }
 
-// Words is a text without syntax. Each term that analysis makes of it is a
-// Plain clause of its own. Use it for the topics of test collections and for
-// text that people type.
+// Words is a text without syntax: each term that analysis makes is a Plain clause. Use it for
+// test collections' topics and text that people type.
 type Words struct {
 	Field string
 	Text  string
 	Boost float64 // as in Term
 }
 
-// Boolean is a group of clauses. A group without clauses, or with MustNot
-// clauses only, matches nothing.
+// Boolean is a group of clauses. Without clauses, or with MustNot only, it matches nothing.
 type Boolean struct {
 	Clauses []Clause
 	Boost   float64 // as in Term; it multiplies the boosts of the clauses
 }
 
-// Clause is one part of a Boolean.
 type Clause struct {
 	Occur Occur
 	Node  Node
@@ -68,20 +64,18 @@ func (*Phrase) node()  {}
 func (*Words) node()   {}
 func (*Boolean) node() {}
 
-// Limits of a query. Each has its own kind of error (see errors.go), so that a
-// server can tell it from a syntax error.
+// Limits of a query, each with its own kind of error (see errors.go).
 const (
-	// MaxBoost is the largest boost, over all nested groups multiplied.
+	// MaxBoost bounds boosts, multiplied over nested groups.
 	MaxBoost = 1000
 	// MinBoost is the smallest boost.
 	MinBoost = 0.001
-	// MaxBytes is the length of the longest query text.
+	// MaxBytes bounds the query text.
 	MaxBytes = 16 << 10
-	// MaxDepth is the maximum nesting depth of parentheses.
+	// MaxDepth bounds nested parentheses.
 	MaxDepth = 32
-	// MaxClauses is the maximum number of words and phrases in a query.
+	// MaxClauses bounds words and phrases.
 	MaxClauses = 1024
-	// MaxRemarks is the maximum number of syntax faults that ParseLenient
-	// reports.
+	// MaxRemarks bounds the syntax faults that ParseLenient reports.
 	MaxRemarks = 32
 )

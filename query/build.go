@@ -5,18 +5,17 @@ import (
 	"fmt"
 )
 
-// All returns a group that matches the documents that match every node.
+// All matches documents that match every node.
 func All(nodes ...Node) *Boolean { return boolean(Must, nodes) }
 
-// Any returns a group that matches the documents that match at least one node.
+// Any matches documents that match at least one node.
 func Any(nodes ...Node) *Boolean { return boolean(Should, nodes) }
 
-// Group returns a group whose nodes are required in mode "and" and optional in
-// mode "or", as words side by side are in query text.
+// Group requires its nodes in mode "and" and not in mode "or", like adjacent words in query
+// text.
 func Group(nodes ...Node) *Boolean { return boolean(Plain, nodes) }
 
-// Exclude returns a group that matches the documents that match node and none
-// of excluded. The excluded nodes do not change scores.
+// Exclude matches documents that match node and none of excluded, which do not change scores.
 func Exclude(node Node, excluded ...Node) *Boolean {
 	b := boolean(MustNot, excluded)
 	b.Clauses = append([]Clause{{Occur: Must, Node: node}}, b.Clauses...)
@@ -31,18 +30,16 @@ func boolean(occur Occur, nodes []Node) *Boolean {
 	return b
 }
 
-// Quote returns text as a phrase in query text: Parse(Quote(text), fields) is a
-// Phrase of exactly this Text. No character of text acts as an operator.
+// Quote returns text as a phrase in query text: Parse(Quote(text), fields) is a Phrase of
+// exactly this Text, without operators.
 func Quote(text string) string { return (&Phrase{Text: text}).String() }
 
-// maxNodeDepth is the maximum nesting depth of Booleans. A tree of Parse, which
-// has at most MaxDepth parentheses, stays below it: one pair of parentheses
+// maxNodeDepth bounds nested Booleans. A tree of Parse stays below it: one pair of parentheses
 // holds at most five Booleans within one another.
 const maxNodeDepth = 8 * MaxDepth
 
-// Validate checks a node against the limits of the language. The error is an
-// *Error without position. Every tree that Parse returns is valid. A search
-// validates the nodes that it is given; call Validate to do so earlier.
+// Validate checks a node against the language's limits, as a search does; trees of Parse are
+// valid. The error is an *Error without position.
 func Validate(node Node) error {
 	v := validator{}
 	return v.check(node, 1, 0)
@@ -126,7 +123,7 @@ func checkBoost(outer, boost float64) error {
 	return nil
 }
 
-// factor returns the value of a Boost field, in which 0 is 1.
+// A Boost of 0 is 1.
 func factor(boost float64) float64 { return cmp.Or(boost, 1) }
 
 func invalid(kind error, format string, args ...any) *Error {

@@ -99,8 +99,7 @@ func TestValidate(t *testing.T) {
 	})
 }
 
-// The canonical text of a built tree matches the same documents as the tree, in
-// both modes.
+// Canonical text and tree match the same documents in both modes.
 func TestCanonicalTextMatchesTheSame(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 20_000 {
@@ -137,8 +136,7 @@ func randomNode(rng *rand.Rand, depth int) Node {
 	return b
 }
 
-// matches reports whether a document with a set of words matches. mode is the
-// Occur of Plain clauses.
+// A document has a set of words; mode is the Occur of Plain clauses.
 func matches(node Node, words uint, mode Occur) bool {
 	has := func(word string) bool { return words>>strings.Index(alphabet, word)&1 != 0 }
 	switch n := node.(type) {

@@ -9,19 +9,19 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// The kinds of Error. Every Error wraps griffin.ErrBadInput too.
+// The kinds of Error, which wraps griffin.ErrBadInput too.
 var (
-	// ErrSyntax: the text does not follow the grammar, or a node is not valid.
+	// ErrSyntax: text against the grammar, or an invalid node.
 	ErrSyntax = errors.New("query syntax")
-	// ErrTooLong: the text has more than MaxBytes bytes.
+	// ErrTooLong: more than MaxBytes.
 	ErrTooLong = errors.New("query too long")
-	// ErrTooDeep: parentheses are nested deeper than MaxDepth.
+	// ErrTooDeep: parentheses beyond MaxDepth.
 	ErrTooDeep = errors.New("query nested too deep")
-	// ErrTooManyClauses: there are more than MaxClauses words and phrases.
+	// ErrTooManyClauses: more than MaxClauses words and phrases.
 	ErrTooManyClauses = errors.New("query has too many clauses")
 )
 
-// Error describes one fault of a query and its position.
+// Error is one fault of a query.
 type Error struct {
 	Kind   error  // ErrSyntax, ErrTooLong, ErrTooDeep or ErrTooManyClauses
 	Text   string // the query; "" if the fault has no position
@@ -29,7 +29,7 @@ type Error struct {
 	Reason string // the fault, and the correction if it is known
 }
 
-// Error returns the message, without the text of the query.
+// Error returns the message, without the query.
 func (e *Error) Error() string {
 	if e.Text == "" {
 		return fmt.Sprintf("%v: %s", e.Kind, e.Reason)
@@ -40,9 +40,8 @@ func (e *Error) Error() string {
 // Unwrap returns Kind and griffin.ErrBadInput.
 func (e *Error) Unwrap() []error { return []error{e.Kind, base.ErrBadInput} }
 
-// Caret returns two lines for a terminal: Text, with control characters as
-// blanks, and a caret under the character where the fault begins. Every
-// character counts as one column. It returns "" if there is no Text.
+// Caret returns two lines for a terminal, or "" without Text: Text, with control characters as
+// blanks, and a caret under the fault's first character. Every character counts as one column.
 func (e *Error) Caret() string {
 	if e.Text == "" {
 		return ""

@@ -23,7 +23,6 @@ func Example() {
 	// +title:whale^2 +(ship OR harpoon) <nil>
 }
 
-// Text from elsewhere becomes a phrase of exactly this text.
 func ExampleQuote() {
 	text := "title:" + query.Quote(`AC/DC "live" -1991`)
 	q, err := query.Parse(text, []string{"title"})

@@ -8,22 +8,18 @@ import (
 	"unicode/utf8"
 )
 
-// The canonical text of a tree names the field of every operand, writes AND
-// as + and NOT as -, puts parentheses around every group within another, and
-// escapes each character that could act as an operator. For every tree n of
-// Parse,
+// A tree's canonical text names every operand's field, writes AND as + and NOT as -, puts inner
+// groups in parentheses, and escapes each character that could act as an operator. For every
+// tree n of Parse,
 //
 //	Parse(n.String(), fields) equals n
 //
-// if the text is within the limits of the language; it may be longer, and
-// nested deeper, than the text that was parsed.
+// within the language's limits; the text may be longer, and nested deeper, than the parsed one.
 //
-// For a valid tree that a program built, Parse(n.String(), fields) matches the
-// same documents with the same scores, with these exceptions: *Weights is read
-// by ParseWeights; *Words whose words the analyzer splits become phrases; and a
-// Boolean that mixes Should with Plain or Must clauses, for which the language
-// has no notation, gets its Should clauses as Plain ones, which is exact in
-// mode "or" only.
+// For a valid built tree, Parse(n.String(), fields) matches the same documents with the same
+// scores, except that ParseWeights reads *Weights; *Words whose words the analyzer splits
+// become phrases; and a Boolean that mixes Should with Plain or Must, for which there is no
+// notation, gets Plain instead of Should, which is exact in mode "or" only.
 
 // String returns the canonical text.
 func (t *Term) String() string { return string(t.append(nil)) }
@@ -39,8 +35,7 @@ func (w *Words) String() string {
 	return string(w.append(nil))
 }
 
-// String returns the canonical text, without outer parentheses if there is no
-// Boost.
+// String returns the canonical text, without outer parentheses unless there is a Boost.
 func (b *Boolean) String() string {
 	if factor(b.Boost) != 1 {
 		return string(appendOperand(nil, b))

@@ -10,12 +10,10 @@ import (
 	"github.com/griffin-search/griffin/internal/suggest"
 )
 
-// Hints returns remarks about the parts of a query that look like fields or
-// operators that do not exist: a name before a colon that is not one of fields,
-// wildcards, ranges, regular expressions and the like of other search engines.
-// Griffin searches for the words in such parts. A backslash before the character
-// removes the remark. Hints returns at most MaxRemarks remarks, and takes no
-// memory for a query without any of the characters in question.
+// Hints returns at most MaxRemarks remarks about parts that look like missing fields or other
+// engines' operators: an unknown name before a colon, wildcards, ranges, regular expressions
+// and the like, which Griffin searches as words. A backslash before the character removes the
+// remark. Hints takes no memory without such characters.
 func Hints(text string, fields []string) []string {
 	if len(text) > MaxBytes || !strings.ContainsAny(text, hintMarks) && !strings.Contains(text, "NEAR") {
 		return nil
@@ -44,11 +42,10 @@ func Hints(text string, fields []string) []string {
 	return h.hints
 }
 
-// hintMarks are the characters of which every hint but NEAR has one.
+// Every hint but NEAR has one.
 const hintMarks = ":*?~/[{&|!"
 
-// wordEnd returns the end of the word that text starts with: a blank, quote or
-// parenthesis that is not escaped.
+// Before a blank, quote or parenthesis that is not escaped.
 func wordEnd(text string) int {
 	for i := 0; i < len(text); {
 		switch {
@@ -64,7 +61,6 @@ func wordEnd(text string) int {
 	return len(text)
 }
 
-// hinter collects the hints of one query.
 type hinter struct {
 	text   string
 	fields []string
@@ -78,7 +74,7 @@ func (h *hinter) add(format string, args ...any) {
 	}
 }
 
-// word looks at one word as it is written. next is the text after it.
+// word is as written; next is the text after it.
 func (h *hinter) word(word, next string, afterPhrase bool) {
 	switch {
 	case afterPhrase && word[0] == '~':
@@ -110,7 +106,7 @@ func (h *hinter) word(word, next string, afterPhrase bool) {
 	}
 }
 
-// operator looks at a word without its field. named reports whether it had one.
+// word is without its field; named reports whether it had one.
 func (h *hinter) operator(word string, named bool) {
 	last := word[len(word)-1]
 	switch {
@@ -127,7 +123,6 @@ func (h *hinter) operator(word string, named bool) {
 	}
 }
 
-// unknownField adds the hint about a name before a colon.
 func (h *hinter) unknownField(name, word string) {
 	known := slices.DeleteFunc(slices.Clone(h.fields), func(f string) bool { return f == "" })
 	hint := fmt.Sprintf("no field %q; ", name)
@@ -142,9 +137,8 @@ func (h *hinter) unknownField(name, word string) {
 	h.add(`%s (%q is searched as words; write %s\:%s for the text)`, hint, word, name, word[len(name)+1:])
 }
 
-// cutField splits a word at the colon after a name. It is false for a colon that
-// is a part of usual text: after a number, before a blank, in "http://", "a::b"
-// and "C:\". next is the text after the word.
+// cutField splits a word at the colon after a name, unless it is usual text: after a number,
+// before a blank, in "http://", "a::b" and "C:\". next is the text after the word.
 func cutField(word, next string) (name, value string, ok bool) {
 	name, value, ok = strings.Cut(word, ":")
 	if !ok || !isName(name) {
@@ -159,7 +153,6 @@ func cutField(word, next string) (name, value string, ok bool) {
 	return name, value, ok
 }
 
-// isName reports whether s can be the name of a field.
 func isName(s string) bool {
 	for i, r := range s {
 		if !unicode.IsLetter(r) && r != '_' && (i == 0 || !unicode.IsDigit(r) && r != '.' && r != '-') {
@@ -169,9 +162,8 @@ func isName(s string) bool {
 	return s != ""
 }
 
-// wildcardAt returns the place of a wildcard in a word, -1 for none: an asterisk
-// beside a letter, or a question mark before one. A question mark at the end of a
-// word ends a question, and one after a slash is a part of an address.
+// wildcardAt returns the place of an asterisk beside a letter, or a question mark before one,
+// or -1. A final question mark ends a question; one after a slash is in an address.
 func wildcardAt(word string) int {
 	for i := 0; i < len(word); i++ {
 		switch word[i] {
@@ -196,8 +188,7 @@ func isWordRune(r rune) bool {
 	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r))
 }
 
-// fuzzyAt returns the place of a tilde that ends a word, or that a number follows
-// to the end; -1 for none.
+// fuzzyAt returns the place of a tilde at the end or before a final number, or -1.
 func fuzzyAt(word string) int {
 	i := len(strings.TrimRight(word, "0123456789.")) - 1
 	if i < 1 || word[i] != '~' || word[i-1] == '\\' || word[i-1] == '~' {

@@ -79,8 +79,7 @@ func TestHintsAllocateNothing(t *testing.T) {
 	}
 }
 
-// TestHintsFollowTheirAdvice writes each part as the hint says and expects the
-// same words and no further hint.
+// Written as the hint says, each part gives the same words and no further hint.
 func TestHintsFollowTheirAdvice(t *testing.T) {
 	for _, text := range []string{"titel:x", "zeb*", "z?bra", "zebr~2", "/re/", "a:b:c*"} {
 		t.Run(text, func(t *testing.T) {

@@ -5,11 +5,10 @@ import (
 	"strings"
 )
 
-// keywords are the operators that are words.
 var keywords = [...]string{"AND", "OR", "NOT"}
 
-// word reads a word up to a blank, quote, parenthesis or boost, and returns its
-// text with escapes resolved. It reads at least one byte.
+// word reads at least one byte up to a blank, quote, parenthesis or boost, and returns its text
+// unescaped.
 func (p *parser) word() string {
 	start := p.pos
 	if p.text[p.pos] == '\\' {
@@ -54,14 +53,13 @@ func (p *parser) word() string {
 	return p.text[start:p.pos]
 }
 
-// boostAt reports whether "^", a number and the end of an operand are at byte i.
 func (p *parser) boostAt(i int) bool {
 	_, size := scanBoost(p.text[i+1:])
 	return size > 0 && p.delimited(i+1+size, `()"`)
 }
 
-// scanBoost returns the decimal number at the start of text and its size; size 0
-// means that there is none. A number too large for a float64 is +Inf.
+// scanBoost returns the decimal number at the start of text, +Inf if too large for a float64,
+// and its size, or 0.
 func scanBoost(text string) (boost float64, size int) {
 	digits := 0
 	for dots := 0; size < len(text); size++ {
@@ -80,8 +78,8 @@ func scanBoost(text string) (boost float64, size int) {
 	return boost, size
 }
 
-// unquote returns the text within the quotes at the start of text, and the size
-// in bytes with the quotes; 0 if they are not closed.
+// unquote returns the text within the leading quotes, and its size with them; 0 if they are not
+// closed.
 func unquote(text string) (inner string, size int) {
 	var unescaped []byte
 	start := 1 // of the bytes not yet copied to unescaped
@@ -106,8 +104,7 @@ func unquote(text string) (inner string, size int) {
 	return "", 0
 }
 
-// escapable returns the size of the blank or ASCII punctuation mark that text
-// begins with, which a backslash before it escapes; 0 if there is none.
+// The size of the leading blank or ASCII punctuation mark, which a backslash escapes; else 0.
 func escapable(text string) int {
 	if text == "" {
 		return 0

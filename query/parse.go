@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Parse parses query text. fields are the names of the fields that can be
-// searched. The error is an *Error that describes the first fault.
+// Parse parses query text; fields are the searchable names. The error is an *Error, the first
+// fault.
 //
 // Text without any clause is a *Boolean without clauses, not an error.
 func Parse(text string, fields []string) (Node, error) {
@@ -19,9 +19,9 @@ func Parse(text string, fields []string) (Node, error) {
 	return node, nil
 }
 
-// ParseLenient is Parse for a search box: it always returns a tree. It treats
-// a faulty operator as plain text or ignores it, and reports each fault in
-// remarks, in the order of detection; of syntax faults, the first MaxRemarks.
+// ParseLenient is Parse for a search box: it always returns a tree, with faulty operators as
+// text or ignored, and reports faults in order of detection; of syntax faults, the first
+// MaxRemarks.
 func ParseLenient(text string, fields []string) (node Node, remarks []*Error) {
 	p := parser{whole: text, text: text, fields: fields}
 	if len(text) > MaxBytes {
@@ -31,8 +31,7 @@ func ParseLenient(text string, fields []string) (node Node, remarks []*Error) {
 	return p.sequence(-1), p.remarks
 }
 
-// cut returns the end of the longest prefix of at most MaxBytes that splits no
-// rune. Bytes that are not UTF-8 may be split.
+// The longest prefix of at most MaxBytes that splits no rune; other bytes may be split.
 func cut(text string) int {
 	for end := MaxBytes; end > MaxBytes-utf8.UTFMax; end-- {
 		if utf8.RuneStart(text[end]) {
@@ -54,7 +53,7 @@ type parser struct {
 	remarks []*Error
 }
 
-// remark reports a syntax fault, unless there are MaxRemarks already.
+// At most MaxRemarks.
 func (p *parser) remark(offset int, format string, args ...any) {
 	if len(p.remarks) < MaxRemarks {
 		p.add(ErrSyntax, offset, format, args...)
@@ -67,15 +66,15 @@ func (p *parser) add(kind error, offset int, format string, args ...any) {
 	}
 }
 
-// stop reports an exceeded limit and skips the rest of the text.
+// stop reports an exceeded limit and skips the rest.
 func (p *parser) stop(kind error, offset int, format string, args ...any) {
 	p.add(kind, offset, format, args...)
 	p.stopped = true
 	p.pos = len(p.text)
 }
 
-// sequence parses clauses up to the end of the text, or to the parenthesis that
-// closes the group opened at byte open (-1: no group).
+// sequence parses clauses up to the end, or to the parenthesis that closes the group opened at
+// byte open (-1: no group).
 func (p *parser) sequence(open int) Node {
 	var clauses []Clause
 	for {
@@ -103,8 +102,7 @@ func (p *parser) sequence(open int) Node {
 	return group(clauses)
 }
 
-// group returns a Boolean of clauses, or the node of a single clause that is not
-// excluded.
+// A single clause that is not excluded is its node.
 func group(clauses []Clause) Node {
 	if len(clauses) == 1 && clauses[0].Occur != MustNot {
 		return clauses[0].Node
@@ -112,7 +110,7 @@ func group(clauses []Clause) Node {
 	return &Boolean{Clauses: clauses, Boost: 1}
 }
 
-// either parses the operands of OR. ok is false if the text has no clause.
+// ok is false if there is no clause.
 func (p *parser) either() (c Clause, ok bool) {
 	clauses := p.operands("OR", p.both)
 	if len(clauses) < 2 {
@@ -124,7 +122,6 @@ func (p *parser) either() (c Clause, ok bool) {
 	return Clause{Node: &Boolean{Clauses: clauses, Boost: 1}}, true
 }
 
-// both parses the operands of AND.
 func (p *parser) both() (c Clause, ok bool) {
 	clauses := p.operands("AND", p.clause)
 	if len(clauses) < 2 {
@@ -145,7 +142,6 @@ func first(clauses []Clause) (Clause, bool) {
 	return clauses[0], true
 }
 
-// operands parses operands with the operator word between them.
 func (p *parser) operands(operator string, operand func() (Clause, bool)) []Clause {
 	var clauses []Clause
 	for {
@@ -166,8 +162,7 @@ func (p *parser) operands(operator string, operand func() (Clause, bool)) []Clau
 	}
 }
 
-// clause parses an operand with its optional prefix and boost. The byte at pos
-// is neither a blank nor a closing parenthesis.
+// The byte at pos is neither a blank nor a closing parenthesis.
 func (p *parser) clause() (c Clause, ok bool) {
 	offset := p.pos
 	switch {
@@ -193,8 +188,7 @@ func (p *parser) clause() (c Clause, ok bool) {
 	return c, c.Node != nil
 }
 
-// operand parses a word, phrase or group with its field and boost. It returns
-// nil for an empty group.
+// operand returns nil for an empty group.
 func (p *parser) operand() Node {
 	outer := p.field
 	defer func() { p.field = outer }()
@@ -237,8 +231,6 @@ func (p *parser) leaf(offset int, node Node) Node {
 	return p.boosted(node)
 }
 
-// boosted applies the boost at pos, if there is one, to node. It returns nil for
-// a group without clauses.
 func (p *parser) boosted(node Node) Node {
 	boost, size := 1.0, 0
 	offset := p.pos
@@ -286,7 +278,7 @@ func withBoost(node Node, boost float64) Node {
 	return &Boolean{Clauses: []Clause{{Node: node}}, Boost: boost}
 }
 
-// maxBoost returns the largest product of boosts on a path from node to a leaf.
+// The largest product of boosts from node to a leaf.
 func maxBoost(node Node) float64 {
 	switch n := node.(type) {
 	case *Term:
@@ -303,8 +295,7 @@ func maxBoost(node Node) float64 {
 	return 1
 }
 
-// fieldPrefix returns the field at pos that is followed by a colon and an
-// operand, "" if there is none.
+// The field at pos, followed by a colon and an operand, or "".
 func (p *parser) fieldPrefix() string {
 	rest := p.text[p.pos:]
 	for _, f := range p.fields {
@@ -326,19 +317,16 @@ func (p *parser) skipSpace() {
 	}
 }
 
-// atKeyword reports whether the text at pos is the operator word.
 func (p *parser) atKeyword(word string) bool {
 	return strings.HasPrefix(p.text[p.pos:], word) && p.delimited(p.pos+len(word), `()"`)
 }
 
-// delimited reports whether byte i is the end of the text, a blank or one of
-// the marks.
+// True at the end of the text, a blank or one of the marks.
 func (p *parser) delimited(i int, marks string) bool {
 	return i == len(p.text) || strings.IndexByte(marks, p.text[i]) >= 0 || spaceAt(p.text[i:]) > 0
 }
 
-// spaceAt returns the size of the blank at the start of text, 0 if there is none.
-// text is not empty.
+// The size of the leading blank, or 0. text is not empty.
 func spaceAt(text string) int {
 	if text[0] < utf8.RuneSelf {
 		if isASCIISpace(text[0]) {

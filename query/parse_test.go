@@ -11,7 +11,7 @@ import (
 
 var testFields = []string{"title", "body"}
 
-// Each text has the canonical text that the rules in doc.go give.
+// As doc.go's rules say.
 func TestParse(t *testing.T) {
 	tests := []struct{ text, want string }{
 		{"", ""},
@@ -141,8 +141,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// The number of syntax faults reported is bounded. A limit that was exceeded is
-// reported in addition.
+// An exceeded limit is reported in addition.
 func TestMaxRemarks(t *testing.T) {
 	_, remarks := ParseLenient(strings.Repeat("^", 1000)+strings.Repeat("(", MaxDepth+1), nil)
 	if len(remarks) != MaxRemarks+1 || !errors.Is(remarks[MaxRemarks], ErrTooDeep) {
@@ -162,9 +161,8 @@ func TestCaret(t *testing.T) {
 	}
 }
 
-// FuzzParse checks for any text that parsing ends, that faults lie within the
-// text, that trees keep the invariants of ast.go and are valid, that the
-// canonical text parses to the same tree, and that Quote makes the text a phrase.
+// For any text, parsing ends, faults lie within it, trees are valid and keep ast.go's
+// invariants, canonical text parses to the same tree, and Quote makes a phrase.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		`+a -b "c d"^2 title:(e OR f) AND \(g`, `((a^2)^3 NOT b)^.5`, `a OR +b OR -c AND d`, "\\AND^2 body:\\-x\xff\u3000y",

@@ -10,10 +10,9 @@ import (
 	"github.com/griffin-search/griffin/internal/corpus"
 )
 
-// Weights is a sparse vector: index terms, which are not analysed, each a Plain
-// clause whose Boost is its weight. Learned sparse models give such queries; the
-// index must store weights. Terms of weight 0 are ignored. A Weights node must be
-// the whole query.
+// Weights is a sparse vector, as of learned sparse models: index terms, not analysed, each a
+// Plain clause with its weight as Boost. The index must store weights. Terms of weight 0 are
+// ignored. Weights must be the whole query.
 type Weights struct {
 	Terms []TermWeight
 }
@@ -26,7 +25,7 @@ type TermWeight struct {
 
 func (*Weights) node() {}
 
-// String returns the vector as a JSON object, which ParseWeights reads.
+// String returns a JSON object, which ParseWeights reads.
 func (w *Weights) String() string {
 	dst := []byte{'{'}
 	for i, t := range w.Terms {
@@ -40,7 +39,6 @@ func (w *Weights) String() string {
 	return string(append(dst, '}'))
 }
 
-// validate checks the weights for Validate.
 func (w *Weights) validate() error {
 	if len(w.Terms) > MaxClauses {
 		return invalid(ErrTooManyClauses, "more than %d terms", MaxClauses)
@@ -53,8 +51,8 @@ func (w *Weights) validate() error {
 	return nil
 }
 
-// IsWeights reports whether text is meant for ParseWeights: its first character
-// that is not a blank is "{". A word that starts with "{" can be written `\{`.
+// IsWeights reports whether text is for ParseWeights: its first character other than a blank is
+// "{". A word can start with `\{`.
 func IsWeights(text string) bool {
 	for i := range len(text) {
 		if !isASCIISpace(text[i]) {
@@ -64,8 +62,8 @@ func IsWeights(text string) bool {
 	return false
 }
 
-// ParseWeights parses a JSON object of terms and weights, such as
-// {"search": 1.9, "engine": 0.7}. The error is an *Error.
+// ParseWeights parses a JSON object such as {"search": 1.9, "engine": 0.7}. The error is an
+// *Error.
 func ParseWeights(text string) (*Weights, error) {
 	if len(text) > MaxBytes {
 		return nil, &Error{Kind: ErrTooLong, Text: text, Offset: MaxBytes, Reason: fmt.Sprintf("more than %d bytes", MaxBytes)}
@@ -84,7 +82,7 @@ func ParseWeights(text string) (*Weights, error) {
 	return w, nil
 }
 
-// weightsError returns an Error without Text: the reason names the term or the byte.
+// Without Text: the reason names term or byte.
 func weightsError(err error) *Error {
 	reason := strings.TrimSuffix(err.Error(), ": "+base.ErrBadInput.Error()) // Unwrap adds it
 	return &Error{Kind: ErrSyntax, Reason: strings.Replace(reason, " of the line", "", 1)}
