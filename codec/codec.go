@@ -3,14 +3,14 @@ package codec
 // BlockLen is the number of postings of a full block; a list's last block has 1 to BlockLen.
 const BlockLen = 128
 
-// Codec encodes and decodes blocks of postings: increasing DocIDs and their frequencies. A
-// Codec has no state, is deterministic and safe for concurrent use.
-// width is one byte that the caller stores with the block and passes back unchanged to the
-// decoder.
-// Decoders accept arbitrary bytes. They do not panic or read outside src; they return values or
-// an error that wraps ErrCorrupt.
+// Codec encodes and decodes blocks of postings: increasing DocIDs and their frequencies. It is
+// deterministic and safe for concurrent use.
+//
+// width is a byte that the caller stores with the block and passes back unchanged to the
+// decoder. Decoders accept arbitrary bytes: they do not panic or read outside src, and return
+// values or an error that wraps ErrCorrupt.
 type Codec interface {
-	// Name returns the codec's name in the registry and in an index's metadata.
+	// Name returns the name in the registry and in an index's metadata.
 	Name() string
 
 	// AppendDocIDs encodes docIDs: 1 to BlockLen values, strictly increasing, below NoBase.
@@ -26,7 +26,7 @@ type Codec interface {
 	AppendFreqs(dst []byte, freqs []uint32) (out []byte, width uint8)
 	// DecodeFreqs decodes the first n frequencies of src into dst[:n].
 	DecodeFreqs(dst *[BlockLen]uint32, src []byte, n int, width uint8) error
-	// FreqAt returns frequency i of the n at the start of src, decoding no more than necessary.
+	// FreqAt decodes frequency i of the n at the start of src, and no more than necessary.
 	FreqAt(src []byte, i, n int, width uint8) (uint32, error)
 }
 

@@ -7,11 +7,10 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/eliasfano"
 )
 
-// EF is the Elias-Fano code with partitions of equal length, the blocks. The encoded value of
-// DocID i of a block is the number of DocIDs skipped between base and it, v[i] = DocID - base -
-// 1 - i, which never decreases. For n such values below U, the low b = floor(log2(U/n)) bits
-// are stored as they are. The rest is in unary: its increase over the previous value as zero
-// bits, then a one bit.
+// EF is the Elias-Fano code with partitions of equal length, the blocks. DocID i of a block is
+// encoded as the number of DocIDs skipped between base and it, v[i] = DocID - base - 1 - i,
+// which never decreases. For n such values below U, the low b = floor(log2(U/n)) bits are
+// stored. The rest is unary: its increase as zero bits, then a one bit.
 //
 //	bit 0         b         2b             n*b
 //	 +------------+----------+---    ---+---+--------------------------+---------+
@@ -27,9 +26,9 @@ import (
 //
 // Liu, Wang and Swanson, "Griffin: Uniting CPU and GPU in Information Retrieval Systems for
 // Intra-Query Parallelism", PPoPP 2018, §3.1.1; Vigna, "Quasi-succinct indices", WSDM 2013;
-// Ottaviano and Venturini, "Partitioned Elias-Fano indexes", SIGIR 2014. We differ: DocIDs
-// increase strictly, so i is subtracted from each, which saves up to one bit per DocID in dense
-// blocks: with b = 0 the code is the block's bitmap. U is that block's bound, not the list's.
+// Ottaviano and Venturini, SIGIR 2014 (see PEF). We differ: DocIDs increase strictly, so i is
+// subtracted, which saves up to one bit per DocID in dense blocks: with b = 0 the code is the
+// block's bitmap. U is the block's bound, not the list's.
 type EF struct{}
 
 var _ Codec = EF{}
@@ -52,7 +51,7 @@ func (EF) AppendDocIDs(dst []byte, base uint32, docIDs []uint32) ([]byte, uint8)
 	return appendEF(dst, left[:n], width), width + 1
 }
 
-// efBits returns the size in bits of n non-decreasing values, the largest of which is last.
+// The size in bits of n non-decreasing values, the largest of which is last.
 func efBits(n int, last uint32, width uint8) int { return n*int(width) + n + int(last>>width) }
 
 func appendEF(dst []byte, values []uint32, width uint8) []byte {
@@ -94,14 +93,14 @@ func (EF) DecodeDocIDs(dst *[BlockLen]uint32, src []byte, base uint32, n int, wi
 	return size, err
 }
 
-// lastEFDocIDs decodes a full block near the end of src, where the kernel may not read ahead.
+// A full block near the end of src, where the kernel may not read ahead.
 func lastEFDocIDs(dst *[BlockLen]uint32, src []byte, base uint32, low uint8) int {
 	var p padded
 	copy(p[:], src)
 	return eliasfano.DocIDs(dst, p[:], base, low)
 }
 
-// decodeShortEF decodes short blocks, and those of width 0 or of an invalid width.
+// Short blocks, and those of width 0 or of an invalid width.
 func decodeShortEF(dst *[BlockLen]uint32, src []byte, base uint32, n int, width uint8) (int, error) {
 	if width == 0 && uint(n-1) < BlockLen {
 		if uint64(base+1)+uint64(n) > uint64(NoBase) {
@@ -133,8 +132,8 @@ func decodeShortEF(dst *[BlockLen]uint32, src []byte, base uint32, n int, width 
 	return size, nil
 }
 
-// DocIDAt returns DocID i of the n of a block without decoding the others; their order is not
-// checked. The other arguments are as for DecodeDocIDs.
+// DocIDAt returns DocID i of a block without decoding the others; their order is not checked.
+// Other arguments are as for DecodeDocIDs.
 func (EF) DocIDAt(src []byte, base uint32, i, n int, width uint8) (uint32, error) {
 	if uint(n-1) >= BlockLen || uint(i) >= uint(n) {
 		return 0, fmt.Errorf("ef: DocID %d of %d: %w", i, n, ErrCorrupt)

@@ -9,13 +9,12 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/eliasfano"
 )
 
-// Elias-Fano and Rice share: low bits of n values in slots of one width, then, without padding,
-// the high parts in unary, each ended by a one bit (Rice: zero bit). The width is
-// floor(log2(mean)), so the high parts add up to less than 2n and the unary part has fewer than
-// 3n bits.
+// Elias-Fano and Rice share: low bits of n values in slots, then, without padding, the high
+// parts in unary, each ended by a one bit (Rice: zero bit). The width is floor(log2(mean)), so
+// high parts add up to less than 2n and the unary part has fewer than 3n bits.
 const _ = uint(eliasfano.HighBits-(3*BlockLen-1)) + uint(3*BlockLen-1-eliasfano.HighBits) // the kernels have the same bound
 
-// lowWidth returns floor(log2(sum/n)), at least 0.
+// floor(log2(sum/n)), at least 0.
 func lowWidth(sum uint64, n int) uint8 {
 	if mean := sum / uint64(n); mean > 0 {
 		return uint8(bits.Len64(mean) - 1)
@@ -60,8 +59,8 @@ func (w *bitWriter) finish() []byte {
 	return w.dst
 }
 
-// unary is the unary part of a block, read in 64-bit words that begin at a byte. Bits of the
-// first word before the unary part are masked off.
+// unary is a block's unary part, read in 64-bit words that begin at a byte. Bits before it are
+// masked off.
 type unary struct {
 	src  []byte
 	bit  int    // start in src
@@ -85,8 +84,8 @@ func (u *unary) word(at int) uint64 {
 	return word ^ u.flip
 }
 
-// find writes the high parts to dst: value i is the number of zero bits before one bit i. It
-// returns the number of bits read, or 0 if the values do not end.
+// find writes the high parts: value i is the number of zero bits before one bit i. It returns
+// the bits read, or 0 if the values do not end.
 func (u *unary) find(dst *[BlockLen]uint32, n int) int {
 	at, from := u.bit/8, -(u.bit % 8)
 	word := u.word(at) >> -from << -from
@@ -108,7 +107,7 @@ func (u *unary) find(dst *[BlockLen]uint32, n int) int {
 	}
 }
 
-// end returns the bit index of one bit i, or -1.
+// The index of one bit i, or -1.
 func (u *unary) end(i int) int {
 	at, from := u.bit/8, -(u.bit % 8)
 	word := u.word(at) >> -from << -from
@@ -129,14 +128,14 @@ func (u *unary) end(i int) int {
 	}
 }
 
-// zero returns the bit index of zero bit i, or -1.
+// The index of zero bit i, or -1.
 func (u *unary) zero(i int) int {
 	inverse := *u
 	inverse.flip = ^u.flip
 	return inverse.end(i)
 }
 
-// endFrom returns the index of the first one bit at or after bit, or -1.
+// The index of the first one bit from bit on, or -1.
 func (u *unary) endFrom(bit int) int {
 	at, from := (u.bit+bit)/8, bit-(u.bit+bit)%8
 	word := u.word(at) >> (bit - from) << (bit - from)
@@ -153,7 +152,7 @@ func (u *unary) endFrom(bit int) int {
 	return -1
 }
 
-// ends returns the bit indexes of one bits i-1 (-1 if i is 0) and i (-1 if there is none).
+// The indexes of one bits i-1 (-1 if i is 0) and i (-1 if there is none).
 func (u *unary) ends(i int) (before, end int) {
 	if i == 0 {
 		return -1, u.endFrom(0)
@@ -165,7 +164,7 @@ func (u *unary) ends(i int) (before, end int) {
 	return before, u.endFrom(before + 1)
 }
 
-// selectOne returns the index of one bit i of word, which has more than i.
+// word has more than i one bits.
 func selectOne(word uint64, i int) int {
 	from := 0
 	for width := 32; width >= 8; width /= 2 {
@@ -182,10 +181,10 @@ func selectOne(word uint64, i int) int {
 }
 
 // padded has room for a block and the bytes that kernels may read beyond it. Only separate
-// functions use one, because a local padded is cleared on entry.
+// functions use it, because a local one is cleared on entry.
 type padded [BlockLen/8*eliasfano.MaxWidth + eliasfano.HighBytes + eliasfano.Slack]byte
 
-// sizeOf returns the bytes of n values in src; unaryBits is 0 if their unary part does not end.
+// unaryBits is 0 if the values' unary part does not end.
 func sizeOf(name string, src []byte, n int, width uint8, unaryBits int) (int, error) {
 	size := (n*int(width) + unaryBits + 7) / 8
 	if unaryBits == 0 || size > len(src) {

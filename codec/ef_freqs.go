@@ -8,8 +8,8 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/eliasfano"
 )
 
-// Frequencies have four forms, which the width byte distinguishes. The encoder takes the
-// smallest form; among equal ones, the first:
+// Frequencies have four forms, of which the encoder takes the smallest; among equal ones, the
+// first:
 //
 //	0        every frequency is 1: no bytes
 //	33..64   packed: frequencies minus one in width-32 bits each (bitpack)
@@ -19,10 +19,10 @@ import (
 //	         For each unit the number i of the frequency that has it: S values that
 //	         never decrease, below n, as an Elias-Fano code with floor(log2(n/S)) low bits
 //
-// Running sums are from Vigna, WSDM 2013, §8. They cost at least one bit per frequency, even if
-// nearly all are 1, as is common; the excess form describes the same sequence by its zero bits.
-// The packed form serves sums beyond 2^32 and is faster. In each form, FreqAt needs at most two
-// selects (ding09, §8.2, asks for random access).
+// Running sums (Vigna, WSDM 2013, §8) cost at least one bit per frequency, even if nearly all
+// are 1, as is common; the excess form describes the same sequence by its zero bits. The packed
+// form serves sums beyond 2^32 and is faster. FreqAt needs at most two selects (ding09, §8.2,
+// asks for random access).
 //
 // On the wiki passages (docs/benchmarks/compression.md) this takes 1.10 bits per posting, sums
 // alone 1.45, packed alone 2.37.
@@ -156,7 +156,7 @@ var allOnes = func() (ones [BlockLen]uint32) {
 	return ones
 }()
 
-// decodeSums decodes blocks that the kernel cannot: short ones, and those near the end of src.
+// Short blocks, and those near the end of src, which the kernel cannot decode.
 func decodeSums(dst *[BlockLen]uint32, src []byte, n int, low uint8) error {
 	if err := checkSlots("ef", src, n, low, maxEFWidth(n)-1); err != nil {
 		return err
@@ -193,8 +193,8 @@ func (EF) FreqAt(src []byte, i, n int, width uint8) (uint32, error) {
 	return sumsAt(src, i, n, width-freqsSums)
 }
 
-// excessAt returns 1 plus the number of frequency i's units. The units with the high bits of i
-// are the one bits between two zero bits.
+// 1 plus the number of frequency i's units. The units with the high bits of i are the one bits
+// between two zero bits.
 func excessAt(src []byte, i, n int, form uint8) (uint32, error) {
 	units, low := int(form-freqsExcess), excessWidth(n, form)
 	if units >= n {

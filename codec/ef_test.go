@@ -25,8 +25,8 @@ func TestEFWorkedBytes(t *testing.T) {
 	}
 }
 
-// Figure 4 of the paper: 12 low bits and 14 others. Here the index is subtracted, so the last
-// value is 28, not 33, which leaves 13 others.
+// Figure 4 of the paper: 12 low bits and 14 others. Here the index is subtracted: the last
+// value is 28, not 33, which leaves 13.
 func TestEFPaperSize(t *testing.T) {
 	if got, _ := (codec.EF{}).AppendDocIDs(nil, codec.NoBase, []uint32{5, 6, 8, 15, 18, 33}); len(got) != 4 {
 		t.Errorf("%d bytes, want 4 for 25 bits", len(got))

@@ -7,7 +7,6 @@ import (
 	"github.com/griffin-search/griffin/codec"
 )
 
-// Reads one DocID of a block without the others.
 func ExampleEF_DocIDAt() {
 	docIDs := []uint32{5, 7, 10, 18, 22, 38}
 	block, width := codec.EF{}.AppendDocIDs(nil, codec.NoBase, docIDs)

@@ -31,7 +31,6 @@ func TestGuideIsComplete(t *testing.T) {
 	}
 }
 
-// documented reports whether the table names a codec's parameter and default.
 func documented(table, name, parameter, def string) bool {
 	ours := false
 	for row := range strings.SplitSeq(table, "\n") {

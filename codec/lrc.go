@@ -5,11 +5,11 @@ import (
 	"math/bits"
 )
 
-// Regression is a family of codecs that store the deviation of each DocID from a line, so that
-// each can be decoded alone and lists searched without decoding (RegressionList). With line f,
-// DocID i is floor(f(i)) + lambda(i). The deviations lambda are non-negative, because the least
-// deviation is added to the intercept. They are cut into segments, each coded with ParaPFor:
-// the low b bits of each deviation, and two arrays of the exceptions' indexes and upper bits.
+// Regression is a family of codecs that store each DocID's deviation from a line, so that
+// DocIDs can be decoded alone and lists searched without decoding (RegressionList). With line
+// f, DocID i is floor(f(i)) + lambda(i); lambda is non-negative, because the least deviation is
+// added to the intercept. Deviations are cut into segments, each coded with ParaPFor: low b
+// bits, and arrays of the exceptions' indexes and upper bits.
 //
 // Ao, Zhang, Wu, Stones, Wang, Liu, Liu and Lin, "Efficient parallel lists intersection and
 // index compression algorithms using graphics processing units", PVLDB 4(8), 2011, §5.2, §5.3
@@ -26,11 +26,10 @@ type Regression struct {
 	// are changed to the nearest valid one, upwards if possible.
 	SegmentLen int
 	// Exceptions is the maximum share of exceptions in a segment, at most MaxExceptions. The
-	// default, NoExceptions, is close to the optimum (Ao et al. §6.2).
+	// default, NoExceptions, is nearly optimal (Ao et al. §6.2).
 	Exceptions Share
 }
 
-// The limits of Regression's parameters.
 const (
 	MinSegmentLen     = 16
 	MaxSegmentLen     = 1 << 16
@@ -38,10 +37,9 @@ const (
 	MaxExceptions     = 0.6
 )
 
-// Scheme selects where a Regression codec has lines and segments.
+// Scheme is the placement of lines and segments.
 type Scheme uint8
 
-// The schemes.
 const (
 	// LRC has one line and one intercept for the list.
 	LRC Scheme = iota
@@ -49,7 +47,7 @@ const (
 	LRCSeg
 	// SegLRC has one line for each segment.
 	SegLRC
-	// HSLRC has one line for each hash bucket: the DocIDs with the same leading bits
+	// HSLRC has one line for each hash bucket: DocIDs with the same leading bits
 	// (contraction.Buckets), unlimited in number.
 	HSLRC
 	numSchemes

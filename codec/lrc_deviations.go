@@ -9,8 +9,8 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/line"
 )
 
-// Deviations are stored with ParaPFor (Ao et al., Appendix D); only the flag lrcExceptions of
-// the width byte adds the parts from count on:
+// Deviations are stored with ParaPFor (Ao et al., Appendix D); only the width byte's flag
+// lrcExceptions adds the parts from count on:
 //
 //	+-------------------+----------+------+------+------------------+---------------+
 //	| lows: n*b bits    | count u32| ib u8| hb u8| indexes: count*ib| highs: *hb    |
@@ -20,8 +20,7 @@ import (
 // lows[indexes[j]] | highs[j] << b.
 const (
 	lrcExceptions = 0x80
-	// lrcWide marks segments whose line or values exceed 2^31: the inverse of the line may be
-	// wrong by a multiple of 2^32.
+	// Lines or values exceed 2^31: the line's inverse may be wrong by a multiple of 2^32.
 	lrcWide      = 0x40
 	lrcWidthMask = 0x3f
 
@@ -80,8 +79,7 @@ func appendLows(dst []byte, values []uint32, width uint8) []byte {
 	return bitpack.Append(dst, lows, width)
 }
 
-// lrcSegment is a decodable segment: DocID j of n is the upper half of start + j*slope, plus
-// its deviation, modulo 2^32.
+// DocID j of n is the upper half of start + j*slope, plus its deviation, modulo 2^32.
 type lrcSegment struct {
 	start, slope uint64
 	n            int
@@ -133,8 +131,8 @@ func (s *lrcSegment) totalWidth() uint8 {
 	return s.width
 }
 
-// decode decodes DocIDs from to from+len(dst)-1 and returns the last. The first must be above
-// last (-1: no limit). It may overwrite dst up to its capacity.
+// decode returns the last of DocIDs from to from+len(dst)-1. The first must be above last (-1:
+// no limit). It may overwrite dst up to its capacity.
 func (s *lrcSegment) decode(dst []uint32, from int, last int64) (int64, error) {
 	n := len(dst)
 	for at := 0; at < n; {
@@ -165,8 +163,7 @@ func (s *lrcSegment) decode(dst []uint32, from int, last int64) (int64, error) {
 	return last, nil
 }
 
-// unpack writes low bits, beginning with deviation from, and returns their number, at most
-// len(dst).
+// unpack writes low bits from deviation from on, and returns their number, at most len(dst).
 func (s *lrcSegment) unpack(dst []uint32, from int) int {
 	// Values whose index is a multiple of 8 begin at a byte.
 	src := s.lows[from/8*int(s.width):]
@@ -177,7 +174,7 @@ func (s *lrcSegment) unpack(dst []uint32, from int) int {
 	return min(len(dst), BlockLen)
 }
 
-// unpackAside is unpack for values that cannot be unpacked in place.
+// For values that cannot be unpacked in place.
 func (s *lrcSegment) unpackAside(dst []uint32, src []byte, from int) int {
 	var padded [16*maxWidth + bitpack.Slack]byte
 	if len(src) < 16*int(s.width)+bitpack.Slack {
@@ -189,7 +186,7 @@ func (s *lrcSegment) unpackAside(dst []uint32, src []byte, from int) int {
 	return copy(dst, block[from:])
 }
 
-// patch adds the high bits of exceptions to dst, which begins at deviation from.
+// dst begins at deviation from.
 func (s *lrcSegment) patch(dst []uint32, from int) error {
 	end := from + len(dst)
 	last := from - 1
@@ -220,8 +217,8 @@ func (s *lrcSegment) exceptionFrom(i int) int {
 	return lo
 }
 
-// at returns DocID j of the segment, modulo 2^32, as decode does if it accepts the segment.
-// Exceptions are searched at deviation from, at most j, or later.
+// at returns DocID j, modulo 2^32, as decode does if it accepts the segment. Exceptions are
+// searched at deviation from, at most j, or later.
 func (s *lrcSegment) at(j, from int) uint32 {
 	deviation := bitpack.At(s.lows, j, s.width)
 	if s.count > 0 {

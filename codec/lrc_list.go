@@ -10,8 +10,8 @@ import (
 	"github.com/griffin-search/griffin/internal/contraction"
 )
 
-// lrcView is a list of a Regression codec, seen through its header, in little-endian numbers of
-// 4 bytes unless stated otherwise. S is the number of segments.
+// lrcView is a list of a Regression codec. Numbers are little endian, of 4 bytes unless stated
+// otherwise; S is the number of segments.
 //
 // Schemes with segments of equal length:
 //
@@ -27,7 +27,7 @@ import (
 //	widths    u8 x S   b, with the flags lrcExceptions and lrcWide
 //	deviations
 //
-// size is the list's, in bytes; length is the binary logarithm of the segment length; slope and
+// size is the list's, in bytes; length is the segment length's binary logarithm; slope and
 // intercept are the list's least-squares line. left and right are its safe search range
 // (contraction.SafeRange), both 2^31-1 if they do not fit. In lrc, the intercept includes the
 // list's least deviation; elsewhere cuts holds each segment's.
@@ -61,11 +61,10 @@ type lrcView struct {
 const (
 	lrcHeader = 24
 	hsHeader  = 12
-	// noRange is left and right of a list without a safe range.
+	// For a list without a safe range.
 	noRange = math.MaxInt32
 )
 
-// tableBytes is the table bytes per segment.
 var tableBytes = [numSchemes]int{LRC: 9, LRCSeg: 13, SegLRC: 17, HSLRC: 17}
 
 func (v *lrcView) uint32(at, i int) uint32 { return binary.LittleEndian.Uint32(v.list[at+4*i:]) }
@@ -211,8 +210,8 @@ func (c Regression) DecodeList(dst []uint32, list []byte) error {
 	return v.decode(dst[:len(dst):len(dst)], 0)
 }
 
-// checkStarts checks that the starts of hs-lrc increase to n, so that every way to find a
-// DocID's bucket gives the same one.
+// The starts of hs-lrc must increase to n: every way to find a DocID's bucket then gives the
+// same one.
 func (v *lrcView) checkStarts() error {
 	if v.scheme != HSLRC {
 		return nil
@@ -324,8 +323,8 @@ func (e *lrcEncoder) encode(dst []byte, docIDs []uint32) []byte {
 	return dst
 }
 
-// segment appends a segment's deviations and table entries. from is the index of its first
-// DocID; intercept is the list's.
+// segment appends a segment's deviations and table entries. from is its first DocID's index;
+// intercept is the list's.
 func (e *lrcEncoder) segment(data []byte, docIDs []uint32, from int, intercept int64) []byte {
 	slope, first := e.slope, from
 	if e.scheme >= SegLRC {
@@ -359,8 +358,8 @@ func rise(i int, slope uint64) int64 {
 	return int64(hi<<32 | lo>>32)
 }
 
-// least returns the least distance of docIDs above the line through the origin. first is the
-// index of docIDs[0]. wide reports whether any value exceeds 2^31.
+// The least distance of docIDs above the line through the origin. first is the index of
+// docIDs[0]; wide means that a value exceeds 2^31.
 func (e *lrcEncoder) least(docIDs []uint32, first int, slope uint64) (least int64, wide bool) {
 	var most int64
 	for i, d := range docIDs {

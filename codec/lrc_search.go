@@ -15,12 +15,12 @@ type RegressionList struct {
 	seg  lrcSegment
 	open int // the segment in seg, or -1
 
-	// Heads counts the segment heads or bucket table entries that Search has read, Elements the
-	// DocIDs it has decoded.
+	// Heads counts segment heads or bucket table entries that Search has read, Elements decoded
+	// DocIDs.
 	Heads, Elements int64
 }
 
-// OpenRegressionList opens the list of n DocIDs at the start of list, without allocating.
+// OpenRegressionList opens the n DocIDs at the start of list, without allocating.
 func OpenRegressionList(c Regression, list []byte, n int) (RegressionList, error) {
 	var l RegressionList
 	err := l.Reset(c, list, n)
@@ -149,8 +149,8 @@ func (l *RegressionList) result(i int) (int, uint32, error) {
 	return i, d, err
 }
 
-// segment returns the segment that may hold x, whose index is in [lo, hi], and lo; or, if the
-// index is already known, -1 and the index.
+// segment returns the segment that may hold x, and lo; or, if x's index, in [lo, hi], is
+// already known, -1 and the index.
 func (l *RegressionList) segment(lo, hi int, x uint32) (segment, from int) {
 	v := &l.view
 	if v.scheme == HSLRC {
@@ -180,8 +180,7 @@ func (l *RegressionList) segment(lo, hi int, x uint32) (segment, from int) {
 	return a, lo
 }
 
-// around uses the line to bound the first DocID of the segment that is at least t above its
-// intercept.
+// The line bounds the first DocID of the segment that is at least t above its intercept.
 func (s *lrcSegment) around(t int64) (lo, hi int) {
 	if t <= 0 {
 		return 0, 0
@@ -198,7 +197,7 @@ func (s *lrcSegment) around(t int64) (lo, hi int) {
 	return lo, hi
 }
 
-// search returns the first DocID in [lo, hi) that is at least x, or the index hi.
+// The first DocID in [lo, hi) that is at least x, or the index hi.
 func (s *lrcSegment) search(lo, hi int, x uint32, elements *int64) (at int, found uint32) {
 	for lo < hi {
 		mid := int(uint(lo+hi) / 2)

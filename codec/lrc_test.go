@@ -54,8 +54,8 @@ func TestRegressionParameters(t *testing.T) {
 	}
 }
 
-// 12.5i + c rounded down increases by 0, 12, 25; DocIDs 10, 20, 35 lie 10, 8, 10 above it: c is
-// 8, the deviations 2, 0, 2 have two bits.
+// 12.5i + c rounded down increases by 0, 12, 25; DocIDs 10, 20, 35 lie 10, 8, 10 above: c is 8,
+// the deviations 2, 0, 2 have two bits.
 func TestRegressionWorkedBytes(t *testing.T) {
 	docIDs := []uint32{10, 20, 35}
 	block, width := codec.Regression{}.AppendDocIDs(nil, codec.NoBase, docIDs)
@@ -188,7 +188,7 @@ func TestRegressionSearchDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// The checksums are from amd64: bytes do not depend on floating-point arithmetic.
+// Checksums are from amd64: bytes do not depend on floating-point arithmetic.
 func TestRegressionIsTheSameEverywhere(t *testing.T) {
 	want := map[string]uint32{
 		"lrc":                                0x231d354d,
@@ -252,7 +252,6 @@ func TestRegressionDamage(t *testing.T) {
 	}
 }
 
-// checkDamaged reports whether the list could be decoded.
 func checkDamaged(t *testing.T, c codec.Regression, list []byte, n int, rng *rand.Rand) bool {
 	t.Helper()
 	all := make([]uint32, n)

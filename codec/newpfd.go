@@ -31,9 +31,9 @@ import (
 type NewPFD struct {
 	// Exceptions is the maximum share of exceptions; the default is the paper's 0.1.
 	Exceptions Share
-	// Segment is the number of values that share a b: 32, 64 or 128, the default. Other lengths
-	// are changed to the nearest valid one, upwards if possible. Ao et al. (PVLDB 4(8), 2011,
-	// §6.2) measure 64.
+	// Segment is the number of values that share a b: 32, 64 (Ao et al., PVLDB 2011, §6.2) or
+	// 128, the default. Other lengths are changed to the nearest valid one, upwards if
+	// possible.
 	Segment int
 }
 
@@ -106,8 +106,7 @@ func appendS16Segment(dst []byte, values []uint32, share Share) ([]byte, uint8) 
 	return appendS16(dst, arrays[:2*n]), b | exceptionBit
 }
 
-// s16Arrays returns positions and upper bits of the n exceptions as stored, one array after the
-// other.
+// Positions and upper bits of the n exceptions as stored, one array after the other.
 func s16Arrays(values []uint32, b uint8) (n int, arrays [2 * BlockLen]uint32) {
 	for _, v := range values {
 		if v>>b > 0 {
@@ -124,7 +123,6 @@ func s16Arrays(values []uint32, b uint8) (n int, arrays [2 * BlockLen]uint32) {
 	return n, arrays
 }
 
-// s16Exceptions is the part after the slots.
 type s16Exceptions struct {
 	n     int
 	words []byte
@@ -148,7 +146,7 @@ func (p *s16Exceptions) parse(src []byte, n int, width uint8) (int, error) {
 	return head + 1 + size, nil
 }
 
-// decode writes the absolute positions, and the upper bits minus one.
+// Absolute positions, and upper bits minus one.
 func (p *s16Exceptions) decode(arrays *[2 * BlockLen]uint32) error {
 	if _, ok := decodeS16(arrays[:2*p.n], p.words); !ok {
 		return fmt.Errorf("newpfd: %d exceptions in %d bytes: %w", p.n, len(p.words), ErrCorrupt)

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// params are a specification's parameters (key=value, comma-separated). A constructor takes
-// each once, by key; errors are collected.
+// A specification's parameters (key=value, comma-separated). A constructor takes each once;
+// errors are collected.
 type params struct {
 	values map[string]string
 	known  []string
@@ -41,7 +41,7 @@ func (p *params) take(key string) (string, bool) {
 	return value, ok
 }
 
-// int returns a value in [least, most], or def if the key is absent.
+// In [least, most], or def if absent.
 func (p *params) int(key string, def, least, most int) int {
 	text, ok := p.take(key)
 	if !ok {
@@ -55,7 +55,6 @@ func (p *params) int(key string, def, least, most int) int {
 	return v
 }
 
-// float is int for numbers.
 func (p *params) float(key string, def, least, most float64) float64 {
 	text, ok := p.take(key)
 	if !ok {
@@ -69,7 +68,7 @@ func (p *params) float(key string, def, least, most float64) float64 {
 	return v
 }
 
-// err returns the collected errors, including parameters that nobody took.
+// Including parameters that nobody took.
 func (p *params) err() error {
 	unknown := make([]string, 0, len(p.values))
 	for key := range p.values {
@@ -86,8 +85,8 @@ func (p *params) err() error {
 	return errors.Join(p.errs...)
 }
 
-// spec returns a codec's canonical specification: its name and the non-default parameters. Each
-// of pairs is "" or key=value.
+// The canonical specification: name and non-default parameters. Each of pairs is "" or
+// key=value.
 func spec(name string, pairs ...string) string {
 	pairs = slices.DeleteFunc(pairs, func(s string) bool { return s == "" })
 	if len(pairs) == 0 {

@@ -19,27 +19,25 @@ import (
 //	+--------+-------------------+------------+------------+------------+
 //
 // Each array begins at a byte. The first byte is b, plus 64 if there are exceptions. Only
-// exceptions add the two bytes after it: a little-endian number with en-1 in its lowest 7 bits,
-// ib in the next 3 and hb-1 in the next 5. A block is its segments in order; the first byte of
-// a segment that is a whole block is the block's width byte, which is otherwise 0.
+// exceptions add the next two bytes, little endian: en-1 in the lowest 7 bits, ib in the next 3
+// and hb-1 in the next 5. A block is its segments in order; a single segment's first byte is
+// the block's width byte, which is otherwise 0.
 //
 // Worked bytes: frequencies 2, 1, 6, 2 with one exception in four have b=1 and the exception 5
 // = 2<<1 | 1 at index 2, so ib and hb are 2. First byte 0x41, header 0 | 2<<7 | 1<<10 = 0x0500,
 // slots 1, 0, 1, 1 as 0x0d, index 0x02, upper part 0x02: 41 00 05 0d 02 02. By default, b=3 is
 // smaller: 03 41 03 (tested).
 //
-// Ao, Zhang, Wu, Stones, Wang, Liu, Liu and Lin, "Efficient parallel lists intersection and
-// index compression algorithms using graphics processing units", PVLDB 4(8), 2011, Appendix D.
-// We differ: ib and hb are ⌈log2(max + 1)⌉, because the paper's ⌈log2(max)⌉ is too small for a
-// power of two; the paper gives no widths of the header fields; it optimises the share of
-// exceptions over a collection, while the default here is the b that makes each segment
-// smallest.
+// Ao et al., PVLDB 4(8), 2011, Appendix D (see Regression). We differ: ib and hb are ⌈log2(max
+// + 1)⌉, because the paper's ⌈log2(max)⌉ is too small for a power of two; the paper gives no
+// widths of the header fields; it optimises the share of exceptions over a collection, while
+// the default here is the b that makes each segment smallest.
 type ParaPFor struct {
 	// Exceptions is the maximum share of exceptions; the default is SmallestSize. The paper
 	// measures 0 to 0.6 (Figure 7).
 	Exceptions Share
-	// Segment is the number of values that share a b: 32, 64 (the default, as in §6.2) or
-	// 128. Other lengths are changed to the nearest valid one, upwards if possible.
+	// Segment is the number of values that share a b: 32, 64 (the default, as in §6.2) or 128.
+	// Others are changed as in NewPFD.
 	Segment int
 }
 
@@ -88,10 +86,9 @@ func (c ParaPFor) FreqAt(src []byte, i, n int, width uint8) (uint32, error) {
 	return c.segments().freqAt(src, i, n, width)
 }
 
-// indexedHeader is the size of the header after the first byte.
 const indexedHeader = 2
 
-// appendIndexed appends a segment without its first byte, which it returns. It modifies values.
+// The first byte is returned, not appended. It modifies values.
 func appendIndexed(dst []byte, values []uint32, share Share) ([]byte, uint8) {
 	counts := countWidths(values)
 	widest := counts.widest()

@@ -13,9 +13,8 @@ import (
 //	+---+------+--------------------+-------------------+----------------------+
 //	 uvarint: partitions, bytes of the tables
 //
-// The table of a group, up to 128 partitions, has the ends of partitions (DocIDs up to there),
-// their last DocIDs, and the ends of their data: three increasing sequences, encoded as EF
-// blocks.
+// A group's table, up to 128 partitions, has their ends (DocIDs up to there), last DocIDs, and
+// ends of data: three increasing sequences, encoded as EF blocks.
 //
 //	+----+----+----+--------+--------+---------------+-------------+-------------+
 //	| widths of EF | uvarint: sizes  | ends          | last DocIDs | ends of data|
@@ -23,10 +22,10 @@ import (
 //	+----+----+----+--------+--------+---------------+-------------+-------------+
 //
 // Each group but the first has a head, the state before it: number of DocIDs (4 bytes), the
-// last of them (4), bits of data (8), start of the group's table (4).
+// last (4), bits of data (8), start of the group's table (4).
 //
-// A partition of n DocIDs is the Elias-Fano code of the first n-1, as in an EF block, with the
-// last as the upper bound. It is empty if n is 1 or no DocID is skipped, and not aligned to
+// A partition of n DocIDs is the Elias-Fano code of the first n-1, as in an EF block, the last
+// being the upper bound. It is empty if n is 1 or no DocID is skipped, and not aligned to
 // bytes.
 //
 // Finding a DocID takes two searches and a select.
@@ -36,10 +35,10 @@ import (
 // 0x46, 0x23. The data are v = 5, 6, 8, 15, 18 with 2 low bits (as in EF), 19 bits: 0xc9, 0x5a,
 // 0x05 (tested).
 //
-// Ottaviano and Venturini, "Partitioned Elias-Fano indexes", SIGIR 2014. We differ: the tables
-// are in groups of fixed size rather than one Elias-Fano code with samples; one form replaces
-// the paper's three (see EF); partitions have at most 4,096 DocIDs and end at each 65,536th. On
-// the wiki passages (docs/benchmarks/compression.md) DocIDs take 7.94 bits including tables; EF
+// Ottaviano and Venturini, "Partitioned Elias-Fano indexes", SIGIR 2014. We differ: tables are
+// in groups of fixed size rather than one Elias-Fano code with samples; one form replaces the
+// paper's three (see EF); partitions have at most 4,096 DocIDs and end at each 65,536th. On the
+// wiki passages (docs/benchmarks/compression.md) DocIDs take 7.94 bits including tables; EF
 // takes 8.05 and a directory. Decoding is many times slower.
 type PEF struct{ EF }
 
@@ -78,7 +77,6 @@ func (PEF) AppendList(dst []byte, docIDs []uint32) []byte {
 	return append(dst, data.finish()...)
 }
 
-// groupStart is the state before a group.
 type groupStart struct {
 	pos  uint32 // number of DocIDs
 	last uint32 // the last of them, or NoBase
@@ -92,8 +90,7 @@ func (s *groupStart) append(dst []byte, table int) []byte {
 	return binary.LittleEndian.AppendUint32(dst, uint32(table))
 }
 
-// appendTable appends a group's table to dst and its partitions to data, and advances s past
-// the group.
+// appendTable appends a group's table and partitions, and advances s past the group.
 func (s *groupStart) appendTable(dst []byte, data *bitWriter, docIDs []uint32, ends []int) []byte {
 	var positions, lasts, bits [BlockLen]uint32
 	now := *s

@@ -1,19 +1,18 @@
 package codec
 
-// A list's partitions are a shortest path in a graph of the positions between DocIDs, in which
-// the edge from i to j costs the partition of DocIDs i to j-1.
+// Partitions are a shortest path in a graph of the positions between DocIDs; the edge from i to
+// j costs the partition of DocIDs i to j-1.
 const (
-	// mostPartition is the maximum length of a partition, to which the time to find a value is
-	// proportional.
+	// The time to find a value is proportional to the partition's length.
 	mostPartition = 1 << 12
-	// stretch is the number of DocIDs partitioned at a time, which bounds memory.
+	// DocIDs partitioned at a time, which bounds memory.
 	stretch = 1 << 16
 	// Edges that cost more than entry/partitionEps1 are omitted. Of edges from one node whose
 	// costs differ by less than 1+partitionEps2, only the longest is tried. The path costs at
 	// most (1+eps1)(1+eps2) times the shortest; the paper uses the same values.
 	partitionEps1, partitionEps2 = 0.03, 0.3
-	// entryBits is a partition's table entry for dense DocIDs: three Elias-Fano codes with 2
-	// bits each, plus low bits for a typical partition of 64 DocIDs and 400 bits.
+	// A table entry for dense DocIDs: three Elias-Fano codes with 2 bits each, plus low bits
+	// for a typical partition of 64 DocIDs and 400 bits.
 	entryBits = 3*2 + 6 + 6 + 9
 )
 
@@ -39,9 +38,8 @@ func newPartitioner(docIDs []uint32) *partitioner {
 	return p
 }
 
-// split returns the ends of the partitions of docIDs, at most stretch values after base.
-//
-// Ottaviano and Venturini, "Partitioned Elias-Fano indexes", SIGIR 2014, §4.2.
+// The ends of the partitions of docIDs, at most stretch values after base (Ottaviano and
+// Venturini, §4.2).
 func (p *partitioner) split(docIDs []uint32, base uint32) (ends []int) {
 	n := len(docIDs)
 	for i := range n + 1 {
@@ -54,7 +52,7 @@ func (p *partitioner) split(docIDs []uint32, base uint32) (ends []int) {
 		if i > 0 {
 			before = docIDs[i-1]
 		}
-		// The edge of each limit starts from its target at the previous position and is never
+		// Each limit's edge starts from its target at the previous position and is never
 		// shorter than the edge of the limit before.
 		to := i + 1
 		for w, limit := range p.limits {
@@ -81,7 +79,7 @@ func (p *partitioner) split(docIDs []uint32, base uint32) (ends []int) {
 	return ends
 }
 
-// partitionBits excludes the table entry.
+// Without the table entry.
 func partitionBits(docIDs []uint32, base uint32) int {
 	n := len(docIDs) - 1 // the last is in the table
 	left := docIDs[n] - base - uint32(n+1)

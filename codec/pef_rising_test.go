@@ -8,7 +8,7 @@ import (
 	"github.com/griffin-search/griffin/codec"
 )
 
-// Any one changed bit is rejected or leaves increasing DocIDs, both in a partition that is read
+// A changed bit is rejected or leaves increasing DocIDs, both in a partition that is read
 // without checks for the end of data and in a shorter one.
 func TestPEFChangedBits(t *testing.T) {
 	for _, n := range []int{6, 8, 100} {

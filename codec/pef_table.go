@@ -78,7 +78,7 @@ func (t *pefGroup) end(k int) (s groupStart, err error) {
 	return s, err
 }
 
-// finish returns the data bits from the last partition, and checks that it ends the list.
+// finish returns the last partition's data bits, and checks that it ends the list.
 func (l *pefList) finish() (uint64, error) {
 	t, err := l.group(l.groups() - 1)
 	if err != nil {
@@ -102,7 +102,6 @@ type partition struct {
 	from, to   uint64 // bits of data
 }
 
-// find returns the partition with DocID number pos.
 func (l *pefList) find(pos int) (p partition, err error) {
 	p.group = sort.Search(len(l.heads)/headSize, func(g int) bool {
 		return uint64(binary.LittleEndian.Uint32(l.heads[headSize*g:])) > uint64(pos)
@@ -127,7 +126,7 @@ func (l *pefList) find(pos int) (p partition, err error) {
 	return p, err
 }
 
-// search returns the first partition that ends after pos, or the group's size.
+// The first partition that ends after pos, or the group's size.
 func (t *pefGroup) search(pos int) (int, error) {
 	if t.size == BlockLen { // decoding all is faster than seven selects
 		var ends [BlockLen]uint32
@@ -167,7 +166,7 @@ func (p *partition) next(l *pefList) (err error) {
 	return p.set(l, before)
 }
 
-// set makes p partition k of its table; before is the state before it.
+// Partition k of its table, after the state before.
 func (p *partition) set(l *pefList, before groupStart) error {
 	if p.k >= p.table.size {
 		return fmt.Errorf("pef: no partition %d in a group of %d: %w", p.k, p.table.size, ErrCorrupt)
@@ -190,7 +189,7 @@ func (p *partition) set(l *pefList, before groupStart) error {
 	return nil
 }
 
-// decode writes DocIDs from, from+1, … of the partition to dst, as many as fit.
+// As many DocIDs as fit, from from on.
 func (p *partition) decode(dst []uint32, data []byte, from int) error {
 	n := p.end - p.start - 1
 	first := p.base + 1
@@ -243,7 +242,7 @@ func (p *partition) decode(dst []uint32, data []byte, from int) error {
 	return nil
 }
 
-// from writes the high parts of values i, i+1, …; bit is the index of one bit i.
+// The high parts of values i, i+1, …; bit is the index of one bit i.
 func (u *unary) from(dst []uint32, bit, i int) bool {
 	at, from := (u.bit+bit)/8, bit-(u.bit+bit)%8
 	word := u.word(at) >> (bit - from) << (bit - from)

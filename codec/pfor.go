@@ -7,11 +7,11 @@ import (
 )
 
 // The PForDelta family keeps b bits of each value in a slot; values that do not fit are
-// exceptions. The codecs differ in the choice of b and in the storage of exceptions.
+// exceptions. Codecs differ in the choice of b and the storage of exceptions.
 
 // Share is the maximum share of exceptions: with 0.1, b is the least width that at most one
-// value in ten does not fit. The zero value is the default of the codec's paper. Values above
-// the codec's maximum are reduced to it.
+// value in ten does not fit. Zero is the default of the codec's paper; values above the codec's
+// maximum are reduced.
 type Share float64
 
 const (
@@ -22,14 +22,12 @@ const (
 )
 
 const (
-	shareKey  = "exceptions"
-	bestShare = "best"
-	// paperShare is the default in the PForDelta papers.
+	shareKey         = "exceptions"
+	bestShare        = "best"
 	paperShare Share = 0.1
 )
 
-// share returns the specified Share: "best", a number from 0 to most, or, for def, the zero
-// value.
+// "best", a number from 0 to most, or, for def, the zero value.
 func (p *params) share(def Share, most float64) Share {
 	text, given := p.take(shareKey)
 	s := SmallestSize
@@ -48,7 +46,7 @@ func (p *params) share(def Share, most float64) Share {
 	return s
 }
 
-// pair returns the Share's specification, "" for the default.
+// "" for the default.
 func (s Share) pair(def, most Share) string {
 	used := s.or(def, most)
 	switch used {
@@ -62,8 +60,8 @@ func (s Share) pair(def, most Share) string {
 	return fmt.Sprintf("%s=%v", shareKey, float64(used))
 }
 
-// or returns the effective Share: def for zero or NaN, at most most, NoExceptions for other
-// negative values.
+// The effective Share: def for zero or NaN, at most most, NoExceptions for other negative
+// values.
 func (s Share) or(def, most Share) Share {
 	switch {
 	case s > 0:
@@ -76,7 +74,7 @@ func (s Share) or(def, most Share) Share {
 	return def
 }
 
-// limit is undefined for SmallestSize.
+// Undefined for SmallestSize.
 func (s Share) limit(n int) int {
 	if s < 0 {
 		return 0
@@ -93,7 +91,7 @@ func countWidths(values []uint32) (c widthCounts) {
 	return c
 }
 
-// widthFor returns the least width that at most limit values do not fit.
+// The least width that at most limit values do not fit.
 func (c *widthCounts) widthFor(limit int) uint8 {
 	over := 0
 	for b := maxWidth; b > 0; b-- {
@@ -106,7 +104,7 @@ func (c *widthCounts) widthFor(limit int) uint8 {
 
 func (c *widthCounts) widest() uint8 { return c.widthFor(0) }
 
-// Among equals smallestWidth returns the widest, which has the fewest exceptions.
+// Among equals the widest, which has the fewest exceptions.
 func smallestWidth(least, most uint8, size func(b uint8) int) uint8 {
 	best, bestSize := most, size(most)
 	for b := int(most) - 1; b >= int(least); b-- {
@@ -117,7 +115,7 @@ func smallestWidth(least, most uint8, size func(b uint8) int) uint8 {
 	return best
 }
 
-// gapsLessOne writes the gaps minus one; base is the DocID before.
+// base is the DocID before.
 func gapsLessOne(dst []uint32, base uint32, docIDs []uint32) {
 	for i, d := range docIDs {
 		dst[i] = d - base - 1
@@ -131,8 +129,8 @@ func lessOne(dst, freqs []uint32) {
 	}
 }
 
-// checkSums checks that DocIDs, sums of gaps modulo 2^32 after base, increase strictly below
-// NoBase. few means that the gaps add up to less than 2^32, so that the last DocID decides.
+// DocIDs, sums of gaps modulo 2^32 after base, must increase strictly below NoBase. few means
+// that the gaps add up to less than 2^32, so that the last DocID decides.
 func checkSums(name string, docIDs []uint32, base uint32, few bool) error {
 	if !few {
 		return checkRising(name, docIDs, base)

@@ -7,9 +7,9 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/pfor"
 )
 
-// Blocks of pfordelta, newpfd and parapfor are cut into segments, each with its own b. The only
-// segment of a block has the block's width byte. Otherwise each width byte precedes its segment
-// and the block's is 0:
+// Blocks of pfordelta, newpfd and parapfor are cut into segments, each with its own b. A single
+// segment has the block's width byte; otherwise each width byte precedes its segment and the
+// block's is 0:
 //
 //	+-------+-----------+-------+-----------+
 //	| width | segment 0 | width | segment 1 | ...
@@ -45,8 +45,7 @@ func (p *params) segment(def int) int {
 	return 0
 }
 
-// segmentLen returns the effective length: def for 0, else the nearest valid one, upwards if
-// possible.
+// def for 0, else the nearest valid length, upwards if possible.
 func segmentLen(n, def int) int {
 	switch {
 	case n == 0:
@@ -179,8 +178,7 @@ func (s segments) decodeFreqs(dst *[BlockLen]uint32, src []byte, n int, width ui
 	return s.checkFreqs(dst[:n], most)
 }
 
-// checkFreqs rejects a frequency of 2^32, which appears as 0. most bounds the sum of the stored
-// values.
+// A frequency of 2^32 appears as 0. most, here and below, bounds the sum of the stored values.
 func (s segments) checkFreqs(freqs []uint32, most uint64) error {
 	if most < 1<<32-1 {
 		return nil
@@ -193,9 +191,8 @@ func (s segments) checkFreqs(freqs []uint32, most uint64) error {
 	return nil
 }
 
-// each calls f for each segment of a block of several, with the bytes after its width byte, the
-// index of its first value, and the number and width of its values. f returns the segment's
-// size.
+// each calls f for each of several segments, with the bytes after its width byte, its first
+// value's index, and its number and width of values. f returns the segment's size.
 func (s segments) each(src []byte, n int, width uint8, f func(src []byte, from, n int, width uint8) (int, error)) error {
 	if uint(n-1) >= BlockLen || width != 0 {
 		return checkBlock(s.name, len(src), 0, n, width, 0)
@@ -243,8 +240,7 @@ func (s segments) freqAt(src []byte, i, n int, width uint8) (uint32, error) {
 	return v, err
 }
 
-// gaps decodes a segment of gaps minus one after base to DocIDs. most bounds the sum of the
-// stored values.
+// Gaps minus one after base become DocIDs.
 func (s segments) gaps(dst *[BlockLen]uint32, src []byte, base uint32, n int, width uint8) (size int, most uint64, err error) {
 	if width <= bMask {
 		if size, err = s.checkSlots(src, n, width); err != nil {
@@ -273,8 +269,7 @@ func (s segments) gaps(dst *[BlockLen]uint32, src []byte, base uint32, n int, wi
 	return size, most, err
 }
 
-// plusOne decodes a segment, each value plus 1 modulo 2^32. most bounds the sum of the stored
-// values.
+// Each value plus 1 modulo 2^32.
 func (s segments) plusOne(dst *[BlockLen]uint32, src []byte, n int, width uint8) (size int, most uint64, err error) {
 	if width <= bMask {
 		if size, err = s.checkSlots(src, n, width); err != nil {
@@ -329,7 +324,7 @@ func (s segments) at(src []byte, i, n int, width uint8) (uint32, error) {
 	}
 }
 
-// checkSlots returns the bytes of n slots of b bits.
+// The bytes of n slots of b bits.
 func (s segments) checkSlots(src []byte, n int, b uint8) (int, error) {
 	size := bitpack.PackedSize(n, b)
 	if b > maxWidth || len(src) < size {
@@ -338,7 +333,7 @@ func (s segments) checkSlots(src []byte, n int, b uint8) (int, error) {
 	return size, nil
 }
 
-// unpackSlots writes n slots of b bits, each plus add. src may be longer.
+// n slots of b bits, each plus add. src may be longer.
 func unpackSlots(dst *[BlockLen]uint32, src []byte, n int, b uint8, add uint32) {
 	if n == BlockLen && len(src) >= BlockLen/8*int(b)+bitpack.Slack {
 		bitpack.Unpack(dst, src, b, add)
@@ -347,8 +342,7 @@ func unpackSlots(dst *[BlockLen]uint32, src []byte, n int, b uint8, add uint32) 
 	}
 }
 
-// patched decodes a segment whose exceptions keep their low bits in the slots, and adds add to
-// each value. most bounds the sum of the stored values.
+// Exceptions keep their low bits in the slots; add is added to each value.
 func (s segments) patched(dst *[BlockLen]uint32, src []byte, n int, width uint8, add uint32) (size int, most uint64, err error) {
 	p := patches{b: width & bMask, last: uint64(n - 1)}
 	if s.kind == s16Segment {

@@ -10,9 +10,9 @@ import (
 )
 
 // PForDelta keeps a value that fits into b bits in its slot. Other values are exceptions, which
-// follow the slots in full; their slots form a linked list of the distances to the next, minus
-// one. If that exceeds b bits, a value in between becomes a (compulsory) exception too. DocIDs
-// are stored as gaps minus one, frequencies minus one.
+// follow the slots in full; their slots form a linked list of distances to the next, minus one.
+// If that exceeds b bits, a value in between becomes a (compulsory) exception too. DocIDs are
+// stored as gaps minus one, frequencies minus one.
 //
 //	bit 0      b        2b             n*b
 //	 +---------+---------+---    ---+-------+-------+-------+---------+-----+
@@ -25,30 +25,26 @@ import (
 // times a form: 0 without exceptions; 1, 2 or 3 for values of 1, 2 or 4 bytes. The slot of the
 // last exception is 0.
 //
-// FreqAt follows the list of exceptions up to the slot (Ding, He, Yan and Suel, "Using graphics
-// processors for high performance IR query processing", WWW 2009, §8.2).
+// FreqAt follows the list of exceptions up to the slot (Ding et al., WWW 2009, §8.2; see
+// PForDeltaRec).
 //
-// Worked bytes (Liu, Wang and Swanson, "Griffin: uniting CPU and GPU in information retrieval
-// systems for intra-query parallelism", PPoPP 2018, Figure 3): d-gaps 21, 42, 9, 13, 29, 68,
-// 18, 47 with b=5 have the exceptions 42, 68 and 47, at 1, 5 and 7; their slots hold 5-1-1 = 3,
-// 7-5-1 = 1 and 0 (tested).
+// Worked bytes (Liu, Wang and Swanson, PPoPP 2018, Figure 3; see EF): d-gaps 21, 42, 9, 13, 29,
+// 68, 18, 47 with b=5 have the exceptions 42, 68 and 47, at 1, 5 and 7; their slots hold 5-1-1
+// = 3, 7-5-1 = 1 and 0 (tested).
 //
 // Zukowski, Héman, Nes and Boncz, "Super-scalar RAM-CPU cache compression", ICDE 2006, §3;
 // Héman, "Super-scalar database compression between RAM and CPU cache", MSc thesis, 2005;
 // Zhang, Long and Suel, "Performance of compressed inverted list caching in search engines",
 // WWW 2008, §3. We differ: a block stores the number of its exceptions, so that its size is
-// known without following them; and their size is chosen for each block, as in Zhang et al.
-// Like Zukowski et al., we count compulsory exceptions when choosing b; Plain does not.
+// known without following them; their size is chosen for each block, as in Zhang et al. Like
+// Zukowski et al., we count compulsory exceptions when choosing b; Plain does not.
 //
 // Decoders check that each step leads forward within the block.
 type PForDelta struct {
-	// Exceptions is the maximum share of exceptions, including compulsory ones. The default is
-	// 0.1, as in all of the papers.
+	// Exceptions is the maximum share, including compulsory ones. The default is 0.1, as in all
+	// papers.
 	Exceptions Share
-	// Segment is the number of values that share a b: 32, 64 or 128, the default. Other
-	// lengths are changed to the nearest valid one, upwards if possible. Ao et al.
-	// ("Efficient parallel lists intersection and index compression algorithms using
-	// graphics processing units", PVLDB 4(8), 2011, §6.2) measure 64.
+	// Segment is as in NewPFD.
 	Segment int
 	// Plain follows Figure 3 literally: exceptions take 4 bytes each, and compulsory exceptions
 	// are not counted in the share, so that narrow slots have many.
@@ -166,7 +162,7 @@ func linkedWidth(values []uint32, share Share, plain bool) uint8 {
 	return b
 }
 
-// linked holds a block's exceptions, including compulsory ones.
+// With compulsory exceptions.
 type linked struct {
 	at      [BlockLen]uint8 // positions
 	n       int
@@ -198,7 +194,6 @@ func (l *linked) bytes(plain bool) int {
 	return bytesFor(l.largest)
 }
 
-// bytesFor returns 1, 2 or 4.
 func bytesFor(largest uint32) int {
 	switch {
 	case largest < 1<<8:
@@ -250,7 +245,7 @@ func parseLinked(p *pfor.Block, src []byte, n int, width uint8) (int, error) {
 	return end, nil
 }
 
-// mostLinked bounds the sum of a segment's values.
+// The sum of a segment's values is at most this.
 func mostLinked(p *pfor.Block) uint64 {
 	sum := uint64(p.N) << p.Width
 	if p.Size < 4 {

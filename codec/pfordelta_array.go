@@ -8,9 +8,8 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/bitpack"
 )
 
-// The recursive array of pfordelta-rec: the values' low b bits in slots, with one b, and two
-// arrays for the exceptions' offsets and upper bits, which are such arrays again, down to a
-// given depth:
+// The recursive array of pfordelta-rec: low b bits in slots, and two arrays for the exceptions'
+// offsets and upper bits, which are such arrays again, down to a given depth:
 //
 //	+---------+-------------+--------+---------+---------+----------+---------+
 //	| b, 64   | exceptions  | sizes  | starts  | slots   | offsets  | uppers  |
@@ -20,15 +19,14 @@ import (
 //
 // The first byte is b, plus 64 if there are exceptions; their number is a varint. Values are
 // cut into blocks, which can be read alone. starts holds for each block but the first the
-// number of exceptions before it, in 4 bytes, little endian. An offset is the distance from the
+// number of exceptions before it, 4 bytes, little endian. An offset is the distance from the
 // previous exception of the block, minus one; the first counts from -1. Upper bits are stored
 // minus one. At depth 0, offsets and upper bits are integers of 1, 2 or 4 bytes; sizes is
 // log(offsets) << 2 | log(upper bits).
 //
-// Ding, He, Yan and Suel, "Using graphics processors for high performance IR query processing",
-// WWW 2009, §6.2. We differ: see PForDeltaRec.
+// Ding et al., WWW 2009, §6.2; see PForDeltaRec.
 
-// maxDepth is as in Ding et al. (Figure 3).
+// As in Ding et al. (Figure 3).
 const maxDepth = 4
 
 type recOptions struct {
@@ -41,7 +39,7 @@ type recSplit struct {
 	starts, offsets, uppers []uint32
 }
 
-// split turns values into slots, in place, and appends to offsets and uppers.
+// Values become slots, in place; offsets and uppers are appended to.
 func (o recOptions) split(values, offsets, uppers []uint32) (s recSplit) {
 	counts := countWidths(values)
 	s = recSplit{b: counts.widthFor(o.share.limit(len(values))), offsets: offsets, uppers: uppers}
@@ -62,7 +60,7 @@ func (o recOptions) split(values, offsets, uppers []uint32) (s recSplit) {
 	return s
 }
 
-// append appends an array without its first byte, which it returns. It modifies values.
+// The first byte is returned, not appended. It modifies values.
 func (o recOptions) append(dst []byte, values []uint32, depth int) ([]byte, uint8) {
 	var offsets, uppers [BlockLen]uint32
 	s := o.split(values, offsets[:0], uppers[:0])
@@ -123,9 +121,8 @@ func errArray(format string, args ...any) error {
 	return fmt.Errorf("pfordelta-rec: %s: %w", fmt.Sprintf(format, args...), ErrCorrupt)
 }
 
-// parse makes a the array of n values whose first byte is width and whose other bytes start
-// src, and returns the bytes read, possibly too few if an outer array has already been
-// measured.
+// parse makes a the array of n values whose first byte is width and whose others start src, and
+// returns the bytes read, possibly too few if an outer array has been measured.
 func (a *recArray) parse(src []byte, n int, width uint8, depth, block int, measured bool) (int, error) {
 	*a = recArray{n: n, b: width & bMask, block: block, depth: depth, stride: 4}
 	if a.b > maxWidth || width > bMask|exceptionBit {
@@ -160,7 +157,7 @@ func (a *recArray) parse(src []byte, n int, width uint8, depth, block int, measu
 	return at + size, err
 }
 
-// parseBody locates the slots and the parts after them, and returns their size.
+// The slots and the parts after them; their size is returned.
 func (a *recArray) parseBody(src []byte) (int, error) {
 	size := bitpack.PackedSize(a.n, a.b)
 	if len(src) < size {
@@ -195,8 +192,8 @@ func (a *recArray) parseBody(src []byte) (int, error) {
 
 func (a *recArray) wholeSizes() (offset, upper int) { return 1 << (a.sizes >> 2), 1 << (a.sizes & 3) }
 
-// child makes c the array of offsets or upper bits and returns its size, unless measured. The
-// depth of a is not 0.
+// c is the array of offsets or upper bits; its size is returned, unless measured. The depth of
+// a is not 0.
 func (a *recArray) child(c *recArray, src []byte, measured bool) (int, error) {
 	if len(src) == 0 {
 		return 0, errArray("no exceptions")
@@ -217,28 +214,28 @@ func (a *recArray) start(block int) int {
 	return int(binary.LittleEndian.Uint32(a.starts[(block-1)*a.stride:]))
 }
 
-// unpack writes at most most slots from c*BlockLen, each plus add, and returns their number.
+// At most most slots from c*BlockLen, each plus add; their number is returned.
 func (a *recArray) unpack(dst *[BlockLen]uint32, c, most int, add uint32) (n int) {
 	n = min(BlockLen, a.n-c*BlockLen, most)
 	unpackSlots(dst, a.slots[c*BlockLen/8*int(a.b):], n, a.b, add)
 	return n
 }
 
-// walk is the saved state of a walk over exceptions at the start of the last chunk: next is the
-// next exception; earlier ones of the block are at positions up to last.
+// walk is a walk over exceptions, saved at the start of the last chunk: next is the next
+// exception; earlier ones of the block are at positions up to last.
 type walk struct {
 	block uint32 // number plus 1; 0: none
 	next  uint32
 	last  int32
 }
 
-// walks holds the walks of an array and its nested arrays; array k has its offsets at 2k and
-// its upper bits at 2k+1. Consecutive chunks are patched in one walk, because restarting in
-// each would take 16 times longer per level of depth if most values are exceptions.
+// Array k of an array and its nested ones has its offsets at 2k and its upper bits at 2k+1.
+// Consecutive chunks are patched in one walk, because restarting in each would take 16 times
+// longer per level of depth if most values are exceptions.
 type walks [2 << maxDepth]walk
 
-// resume moves s from the start of a block to the state of w, unless w is in another block or
-// has reached from.
+// resume moves s from a block's start to the state of w, unless w is in another block or has
+// reached from.
 func (s *span) resume(w *walk, block, from int) {
 	if w.block == uint32(block)+1 && int(w.last) < from {
 		s.next, s.last = int(w.next), int(w.last)
@@ -298,8 +295,8 @@ func (a *recArray) span(block int) (span, error) {
 	return s, nil
 }
 
-// over returns the amount that a stored upper part adds. checkOver rejects amounts, alone or
-// ORed, above 32 bits.
+// over is the amount that a stored upper part adds. checkOver rejects amounts, alone or ORed,
+// above 32 bits.
 func (s *span) over(upper uint32) uint64 { return (uint64(upper) + 1) << (s.b & 31) }
 
 func checkOver(over uint64) error {
@@ -322,8 +319,8 @@ func (r *wholeExceptions) seek(a *recArray, block int) (err error) {
 	return err
 }
 
-// apply adds the exceptions at positions from to from+n-1 of the block to their slots and skips
-// those before. from must not decrease between calls. sum is the total added.
+// apply adds the exceptions at positions from to from+n-1 to their slots and skips those
+// before. from must not decrease. sum is the total added.
 func (r *wholeExceptions) apply(dst *[BlockLen]uint32, from, n int) (sum uint64, err error) {
 	all := uint64(0)
 	for ; r.next < r.end; r.next++ {
@@ -343,7 +340,7 @@ func (r *wholeExceptions) apply(dst *[BlockLen]uint32, from, n int) (sum uint64,
 	return sum, checkOver(all)
 }
 
-// at returns the upper part of the value at place, or 0.
+// The upper part of the value at place, or 0.
 func (r *wholeExceptions) at(place int) (uint32, error) {
 	for ; r.next < r.end; r.next++ {
 		if r.last += 1 + int(wholeAt(r.offsets, r.next, r.offsetSize)); r.last == place {
@@ -357,8 +354,7 @@ func (r *wholeExceptions) at(place int) (uint32, error) {
 	return 0, nil
 }
 
-// recExceptions is wholeExceptions for any depth; nested arrays are decoded one chunk at a
-// time.
+// Any depth; nested arrays are decoded one chunk at a time.
 type recExceptions struct {
 	wholeExceptions
 	recursive bool
@@ -370,7 +366,7 @@ type recExceptions struct {
 	offsetsOf, uppersOf int // number of the chunk they hold, plus 1; 0: none
 }
 
-// seek moves to the start of a block of a, the only array of r.
+// a is the only array of r.
 func (r *recExceptions) seek(a *recArray, block int) (err error) {
 	if a.depth == 0 {
 		return r.wholeExceptions.seek(a, block)

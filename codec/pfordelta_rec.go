@@ -23,9 +23,9 @@ import (
 //	----+--------------------+----------+---------+
 //
 // as in pfordelta_array.go: starts is the number of exceptions before the block, and sizes is 0
-// unless depth is 0. Blocks of postings (short lists, and all frequencies minus one) are arrays
-// of one block whose first byte is the width byte. FreqAt reads a slot and walks over the
-// offsets of the exceptions before it (§8.2).
+// unless depth is 0. Blocks of postings (short lists, and frequencies minus one) are arrays of
+// one block whose first byte is the width byte. FreqAt reads a slot and walks over the offsets
+// of the exceptions before it (§8.2).
 //
 // Worked bytes: frequencies 2, 1, 6, 2 with exceptions=0.25 and depth=0 have b=1 and the
 // exception 5 = 2<<1 | 1 at 2: 1 exception, sizes 0, slots 0x0d, offset 2 and upper 2-1: 01 00
@@ -37,11 +37,11 @@ import (
 // "the complete arrays for the exceptions" (§8.1). The innermost arrays have 1, 2 or 4 bytes
 // per number; the paper does not specify this.
 type PForDeltaRec struct {
-	// Exceptions is the maximum share of exceptions in each array. The default is the paper's
-	// 0.1 (§2). For lists, SmallestSize means the default.
+	// Exceptions is the maximum share in each array. The default is the paper's 0.1 (§2). For
+	// lists, SmallestSize means the default.
 	Exceptions Share
-	// Depth is the number of recursive compressions of the arrays of exceptions, up to 4. The
-	// default is the paper's 1. NoRecursion means 0.
+	// Depth is the number of recursive compressions, up to 4. The default is the paper's 1;
+	// NoRecursion means 0.
 	Depth int
 	// Block is the number of postings with their own sums, a multiple of BlockLen up to 4096.
 	// The default is the paper's 512. Decoding BlockLen postings also decodes those before them
@@ -249,8 +249,8 @@ func (l *recList) base(block int) uint32 {
 	return binary.LittleEndian.Uint32(l.entries[(block-1)*recEntry:])
 }
 
-// docIDs decodes at most most gaps from c*BlockLen into DocIDs after base and returns their
-// number. r is positioned in their block; ws holds its walks.
+// At most most gaps from c*BlockLen become DocIDs after base; their number is returned. r is
+// positioned in their block; ws holds its walks.
 func (a *recArray) docIDs(dst *[BlockLen]uint32, r *recExceptions, ws *walks, c, most int, base uint32) (int, error) {
 	n := a.unpack(dst, c, most, 0)
 	sum, err := r.apply(dst, c*BlockLen%a.block, n, ws)
@@ -267,7 +267,7 @@ func (PForDeltaRec) ListSize(list []byte, n int) (int, error) {
 	return l.parse(list, n)
 }
 
-// decodeTo decodes at most most DocIDs of block i and returns their number.
+// At most most DocIDs of block i; their number is returned.
 func (l *recList) decodeTo(dst *[BlockLen]uint32, i, most int) (n int, err error) {
 	block := i * BlockLen / l.block
 	base := l.base(block)

@@ -14,8 +14,8 @@ import (
 // selector byte gives the width and the number of consecutive words or pairs. DocIDs are stored
 // as gaps minus one, frequencies minus one.
 //
-// Values are interleaved over the four 32-bit lanes, so that four are shifted and masked at
-// once; wider vectors load a word several times:
+// Values are interleaved over four 32-bit lanes, so that four are shifted and masked at once;
+// wider vectors load a word several times:
 //
 //	lane      0            1            2            3
 //	    +------------+------------+------------+------------+
@@ -35,7 +35,7 @@ import (
 // 0x80 and 16 times 199 = 0xc7, width byte 33 (tested).
 //
 // Trotman, "Compression, SIMD, and Postings Lists", ADCS 2014: selectors and layout. Words need
-// no alignment, and nothing is written beyond the last value, as in the variants of Trotman and
+// no alignment, and nothing is written beyond the last value, as in variants of Trotman and
 // Lin, "In Vacuo and In Situ Evaluation of SIMD Codecs", ADCS 2016. We differ: blocks of 128
 // values are independent, not whole lists. Values that fill no word are bit-packed; the paper
 // pads with zeros (up to 15 bytes per block, which would double most short lists). Selectors
@@ -49,7 +49,7 @@ var _ Codec = QMX{}
 // Name returns "qmx".
 func (QMX) Name() string { return "qmx" }
 
-// selectorsWidth plus the number of selectors is the width byte of a block with selectors.
+// Plus the number of selectors, a block's width byte.
 const selectorsWidth = maxWidth
 
 // Each selector covers at least 4 values.
@@ -143,10 +143,10 @@ func errQMX(src []byte, n int, width uint8) error {
 	return fmt.Errorf("qmx: %d selectors and their words do not hold %d values in %d bytes: %w", width-selectorsWidth, n, len(src), ErrCorrupt)
 }
 
-// planner finds the smallest encoding of a block, from its end.
+// planner finds a block's smallest encoding, from its end.
 type planner struct {
-	// Minimum bytes of the values from i on: in general, and for each selector if the word
-	// before has it and can continue.
+	// Minimum bytes from value i on: in general, and for each selector if the word before has
+	// it and can continue.
 	fresh   [BlockLen + 1]uint16
 	goingOn [BlockLen + 1][len(qmx.Selectors)]uint16
 	// The first element of the smallest encoding from i on, or none for the tail.
@@ -234,7 +234,6 @@ func appendQMX(dst []byte, values []uint32) ([]byte, uint8) {
 	return dst, uint8(selectorsWidth + count)
 }
 
-// appendWords appends the word or two that hold the first values.
 func appendWords(dst []byte, s *qmx.Selector, values []uint32) []byte {
 	var lanes [4]uint64
 	for i, v := range values[:s.Count] {

@@ -84,7 +84,7 @@ func decodeRaw(dst *[BlockLen]uint32, src []byte, n int, width uint8) error {
 	return nil
 }
 
-// checkBlock rejects n values that take need bytes of have.
+// n values take need bytes of have.
 func checkBlock(name string, have, need, n int, width, maxWidth uint8) error {
 	switch {
 	case width > maxWidth:

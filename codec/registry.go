@@ -11,9 +11,8 @@ const Default = "simdbp"
 
 type family struct {
 	name string
-	// make takes each parameter it knows from params; Lookup reports errors.
-	make func(p *params) Codec
-	// params describes the parameters for Parameters.
+	// make takes each parameter it knows; Lookup reports errors.
+	make   func(p *params) Codec
 	params string
 }
 
@@ -64,7 +63,7 @@ func Names() []string {
 	return names
 }
 
-// Parameters describes a codec's parameters in a line, "" if it has none or does not exist.
+// Parameters describes a codec's parameters in a line, "" if there are none.
 func Parameters(name string) string {
 	for _, f := range families {
 		if f.name == name {

@@ -23,15 +23,14 @@ import (
 // Worked bytes: DocIDs 5, 7, 16 after NoBase are the gaps minus one 5, 1, 8; mean 4, b = 2: r =
 // 01 01 00, q = 1, 0, 2 as 10 0 110: 0x45, 0x06 (tested).
 //
-// Ding, He, Yan and Suel, "Using Graphics Processors for High Performance IR Query Processing",
-// WWW 2009, §6.1, with prefix sums localized to blocks; Zhang, Long and Suel, WWW 2008. We
-// differ: b is chosen for each block, and the sum before a block is its base, a DocID of the
-// directory.
+// Ding et al., WWW 2009, §6.1 (see PForDeltaRec), with prefix sums localized to blocks; Zhang,
+// Long and Suel, WWW 2008. We differ: b is chosen for each block, and the sum before a block is
+// its base, a DocID of the directory.
 type Rice struct{}
 
 var _ Codec = Rice{}
 
-// maxRiceKernelWidth is the largest b at which no kernel value can exceed 2^32.
+// The largest b at which no kernel value can exceed 2^32.
 const maxRiceKernelWidth = eliasfano.MaxWidth - 1
 
 // Name returns "rice".
@@ -93,7 +92,7 @@ func (Rice) DecodeDocIDs(dst *[BlockLen]uint32, src []byte, base uint32, n int, 
 	return size, nil
 }
 
-// findRice writes the prefix sums of the n quotients.
+// The prefix sums of the n quotients.
 func findRice(dst *[BlockLen]uint32, src []byte, n int, width uint8) (size int, err error) {
 	if err := checkSlots("rice", src, n, width, 31); err != nil {
 		return 0, err

@@ -8,16 +8,13 @@ import (
 // Simple-16: a 32-bit word, little endian, holds small values in its upper 28 bits, the first
 // lowest, in one of 16 cases, which its lower 4 bits name.
 //
-// Zhang, Long and Suel, "Performance of compressed inverted list caching in search engines",
-// WWW 2008, §3 (S16), after Anh and Moffat, "Inverted index compression using word-aligned
-// binary codes", Information Retrieval 8(1), 2005 (Simple-9). The papers leave the order of
-// bits open.
+// Zhang, Long and Suel, WWW 2008, §3 (S16; see PForDelta), after Anh and Moffat, "Inverted
+// index compression using word-aligned binary codes", Information Retrieval 8(1), 2005
+// (Simple-9). The papers leave the order of bits open.
 
-// s16Bits is the largest width of a value.
 const s16Bits = 28
 
-// s16Widths are each case's widths of values; the case with the most is first; each uses all 28
-// bits.
+// Each case's widths of values, together all 28 bits; the case with the most values is first.
 var s16Widths = [16][]uint8{
 	widthRuns(28, 1),
 	widthRuns(7, 2, 14, 1),
@@ -116,7 +113,6 @@ func sizeS16(src []byte, n int) (size int, ok bool) {
 	return size, true
 }
 
-// lengthS16 returns the bytes that appendS16 writes.
 func lengthS16(values []uint32) (size int) {
 	for len(values) > 0 {
 		for i := range s16Widths {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// s16Published are the published cases: runs of a count and a width.
+// Published cases: runs of a count and a width.
 var s16Published = [16][]struct{ n, bits int }{
 	{{28, 1}},
 	{{7, 2}, {14, 1}},
@@ -28,7 +28,6 @@ var s16Published = [16][]struct{ n, bits int }{
 	{{1, 28}},
 }
 
-// s16Oracle reads one bit at a time.
 func s16Oracle(word uint32) (values []uint32) {
 	at := 4
 	for _, run := range s16Published[word&15] {

@@ -123,8 +123,8 @@ func decodeVBytes(dst *[BlockLen]uint32, src []byte, n int, width uint8) (int, e
 	return at, nil
 }
 
-// readVByte returns the value at a byte and the start of the next, or -1 if src ends early or
-// the value exceeds 32 bits.
+// The value at a byte and the start of the next, or -1 if src ends early or the value exceeds
+// 32 bits.
 func readVByte(src []byte, at int) (value uint32, next int) {
 	v := uint64(0)
 	for shift := 0; shift < 35; shift += 7 {

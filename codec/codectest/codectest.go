@@ -11,8 +11,8 @@ import (
 	"github.com/griffin-search/griffin/codec"
 )
 
-// Run checks the contract of codec.Codec: encoded blocks decode again from exactly the bytes
-// written, encoding is deterministic, and decoding does not allocate or access other bytes.
+// Run checks the contract of codec.Codec: blocks decode again from exactly the bytes written,
+// encoding is deterministic, and decoding does not allocate or access other bytes.
 func Run(t *testing.T, c codec.Codec) {
 	t.Run("round trip", func(t *testing.T) { testRoundTrip(t, c) })
 	t.Run("truncated", func(t *testing.T) { testTruncated(t, c) })
@@ -27,8 +27,8 @@ type block struct {
 	docIDs, freq []uint32
 }
 
-// blocks returns blocks of critical lengths, with every width of gap and frequency, mixed
-// widths (exceptions), and runs up to the last DocID.
+// blocks have critical lengths, every width of gap and frequency, mixed widths (exceptions),
+// and runs up to the last DocID.
 func blocks() []block {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var out []block
@@ -67,7 +67,7 @@ func blocks() []block {
 	return out
 }
 
-// Gaps minus one are reduced to keep DocIDs below NoBase; frequencies are at least 1.
+// Gaps minus one are reduced to keep DocIDs below NoBase.
 func makeBlock(name string, base uint32, n int, posting func(i int) (gap, freq uint64)) block {
 	b := block{name: name, base: base}
 	d := uint64(base + 1)

@@ -7,7 +7,7 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/simdtest"
 )
 
-// fence is memory with an unreadable page after (atEnd) or before it (atStart).
+// An unreadable page follows atEnd and precedes atStart.
 type fence struct{ atEnd, atStart []byte }
 
 func newFence(t testing.TB, most int) fence {
@@ -17,7 +17,7 @@ func newFence(t testing.TB, most int) fence {
 	return f
 }
 
-// copies returns src in both places, or nothing if src is too long.
+// Nothing if src is too long.
 func (f fence) copies(src []byte) [][]byte {
 	n := len(src)
 	if n > len(f.atEnd) {
@@ -30,7 +30,7 @@ func (f fence) copies(src []byte) [][]byte {
 	return out
 }
 
-// testFenced decodes whole and truncated blocks; a read outside them crashes.
+// A read outside a whole or truncated block crashes.
 func testFenced(t *testing.T, c codec.Codec) {
 	f := newFence(t, 16*codec.BlockLen)
 	var dst [codec.BlockLen]uint32

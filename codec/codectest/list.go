@@ -17,8 +17,7 @@ type list struct {
 	docIDs []uint32
 }
 
-// lists returns lists with lengths around block and segment boundaries, easy and hard to
-// compress.
+// Lengths are around block and segment boundaries; lists are easy and hard to compress.
 func lists() []list {
 	rng := rand.New(rand.NewPCG(3, 4))
 	var out []list
@@ -91,7 +90,7 @@ func RunList(t *testing.T, c codec.ListCodec) {
 			}
 		}
 		for cut := range min(len(src), 40) {
-			// The decoder detects every truncation.
+			// Every truncation is detected.
 			_, short := guarded(src[:len(src)-1-cut])
 			if err := c.DecodeList(make([]uint32, n), short); !errors.Is(err, codec.ErrCorrupt) {
 				t.Fatalf("%s: DecodeList without the last %d bytes: %v", l.name, cut+1, err)

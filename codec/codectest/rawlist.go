@@ -7,8 +7,8 @@ import (
 	"github.com/griffin-search/griffin/codec"
 )
 
-// RawList is the simplest codec.ListCodec, 4 bytes per DocID, for tests of list storage and of
-// the conformance suite. It is not in the registry.
+// RawList is the simplest codec.ListCodec, 4 bytes per DocID, for tests. It is not in the
+// registry.
 type RawList struct{ codec.Raw }
 
 var _ codec.ListCodec = RawList{}
