@@ -9,14 +9,13 @@ import (
 )
 
 // blockMaxAnd intersects lists document at a time with block bounds (Ding and Suel, "Faster
-// top-k document retrieval using block-max indexes", SIGIR 2011, §5). For the next document of
-// the shortest list, all lists find their blocks without decoding them; if the sum of the
-// bounds is too low, the search continues after the first of these blocks to end. Otherwise the
-// lists advance to it, shortest first; the first list that skips past it gives the next
-// candidate.
+// top-k document retrieval using block-max indexes", SIGIR 2011, §5). For the shortest list's
+// next document, all lists find their blocks without decoding them; if the sum of the bounds is
+// too low, the search continues after the first of these blocks to end. Otherwise the lists
+// advance to it, shortest first; the first that skips past it gives the next candidate.
 //
-// We differ: where the directory shows that a list has no posting before its next block, the
-// search continues there.
+// We differ: where a list's directory has no posting before its next block, the search
+// continues there.
 type blockMaxAnd struct{}
 
 var _ Traversal = blockMaxAnd{}
@@ -80,9 +79,9 @@ func (b blockMaxAnd) run(stop Interrupt, s *Scratch, q *Query, queue *topk.Queue
 	return nil
 }
 
-// blocksOfAll sums the bounds of the lists' blocks at doc, constant up to end, and returns doc
-// as first. If a list's directory has no posting at doc, first is its next possible DocID, or
-// NoDocID, and the rest is undefined.
+// blocksOfAll sums the bounds of the lists' blocks at doc, constant up to end, with first =
+// doc. If a directory has no posting at doc, first is its next possible DocID, or NoDocID, and
+// the rest is undefined.
 func blocksOfAll(lists []*legState, doc base.DocID) (bound base.Score, end, first base.DocID) {
 	end = base.NoDocID - 1
 	for _, l := range lists {
@@ -98,7 +97,7 @@ func blocksOfAll(lists []*legState, doc base.DocID) (bound base.Score, end, firs
 	return bound, end, doc
 }
 
-// meet moves the lists to doc, and returns the next DocID that all may contain: doc if all do.
+// meet moves the lists to doc, and returns the next DocID that all may contain.
 func meet(lists []*legState, doc base.DocID) base.DocID {
 	for _, l := range lists {
 		if next := l.cursor.NextGEQ(doc); next > doc {
@@ -108,8 +107,8 @@ func meet(lists []*legState, doc base.DocID) base.DocID {
 	return doc
 }
 
-// scoreAll scores doc, at which all lists are positioned, and stops when bound, the upper bound
-// of its score, falls below need. It returns the new need.
+// scoreAll scores doc, at which all lists are, until bound, its upper bound, falls below need,
+// and returns the new need.
 func scoreAll(s *Scratch, q *Query, queue *topk.Queue, doc base.DocID, bound, need base.Score) base.Score {
 	for _, l := range s.lists {
 		bound = bound - l.bound + l.Term.Score(l.cursor.Freq(), l.Lengths[doc])

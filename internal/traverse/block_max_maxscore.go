@@ -15,27 +15,26 @@ import (
 //
 // MaxScore (Turtle and Flood, "Query evaluation: strategies and optimizations", Information
 // Processing & Management 31(6), 1995, §4): lists are ordered by MaxScore; those at the low end
-// whose sum cannot reach the threshold are nonEssential. Every document that can enter is in
-// one of the essential others, and only those are read in full. Their documents are looked up
-// in the nonEssential lists, in descending order of bounds, while these can still lift them to
-// the threshold.
+// whose sum cannot reach the threshold are nonEssential. Only the essential others, one of
+// which has each document that can enter, are read in full; their documents are looked up in
+// the nonEssential lists, in descending order of bounds, while these can still lift them to the
+// threshold.
 //
 // Block bounds (Ding and Suel, "Faster top-k document retrieval using block-max indexes", SIGIR
 // 2011, §4) and intervals (Chakrabarti, Chaudhuri and Ganti, "Interval-based pruning for top-k
 // processing over compressed lists", ICDE 2011): DocIDs are cut into windows at block
-// boundaries of essential lists. In each, the bound of a list is its greatest BlockMaxScore;
+// boundaries of essential lists. A list's bound in a window is its greatest BlockMaxScore;
 // windows with a too low sum are skipped without decoding, and lists are classified again in
-// the others. As in Lucene's MaxScoreBulkScorer, several essential lists are added up in
-// accumulators of the window, which avoids finding the least of several DocIDs.
+// the others. As in Lucene's MaxScoreBulkScorer, several essential lists are added up in the
+// window's accumulators, which avoids finding the least of several DocIDs.
 //
 // The first threshold is a lower bound of a list's k-th best contribution (Kane and Tompa,
 // "Split-lists and initial thresholds for WAND-based search", SIGIR 2018).
 //
-// The kernels of package scoring sum in 32 bits; a query whose scores may exceed that runs on
-// exhaustive-daat.
+// The kernels sum in 32 bits; a query whose scores may exceed that runs on exhaustive-daat.
 //
-// Documents arrive in increasing DocID order, so one that ties with the k-th hit is excluded:
-// the limit is need, the least score that enters.
+// DocIDs increase, so a document that ties with the k-th hit is excluded: the limit is need,
+// the least score that enters.
 type blockMaxMaxScore struct{}
 
 var _ Traversal = blockMaxMaxScore{}
@@ -45,13 +44,13 @@ func (blockMaxMaxScore) Name() string { return "block-max-maxscore" }
 func (blockMaxMaxScore) Mode() Mode { return Or }
 
 const (
-	// maxWindow is the maximum window with several essential lists: 64 KiB of accumulators.
-	// Short lists touch few lines; long lists have far shorter windows.
+	// 64 KiB of accumulators, for several essential lists. Short lists touch few lines; long
+	// lists have far shorter windows.
 	maxWindow = scoring.Window
 	// minWindow bounds the cost of classifying lists if blocks cover few DocIDs.
 	minWindow = 512
-	// maxBlocksForBound is the maximum number of blocks examined to bound a nonEssential list
-	// in a window; if there may be more, MaxScore is the bound.
+	// Blocks examined to bound a nonEssential list in a window; if there may be more, MaxScore
+	// is the bound.
 	maxBlocksForBound = 64
 )
 
@@ -70,8 +69,7 @@ type maxScore struct {
 	nonEssential int
 
 	// legs may have postings in the window. The bounds of the first windowNonEssential sum to
-	// windowRest, which is less than need; byMaxScore[:nonEssential] are among these and come
-	// first.
+	// windowRest, less than need; byMaxScore[:nonEssential] are among these and come first.
 	legs               []*legState
 	windowNonEssential int
 	windowRest         base.Score
@@ -159,8 +157,8 @@ func (m *maxScore) run(stop Interrupt) error {
 	}
 }
 
-// nextWindow returns the first window [lo, hi), from the given lo, in which the bounds of the
-// essential lists' blocks and the MaxScores of the others reach need, or NoDocID. It stores the
+// nextWindow returns the first window [lo, hi), from the given lo, in which the bounds of
+// essential lists' blocks and the others' MaxScores reach need, or NoDocID. It stores the
 // bounds in the legs.
 func (m *maxScore) nextWindow(lo base.DocID) (base.DocID, base.DocID) {
 	numDocs := base.DocID(m.q.NumDocs)
@@ -216,7 +214,7 @@ func (l *legState) shallow(lo base.DocID) bool {
 	return ok
 }
 
-// upper returns 0 for no postings.
+// 0 for no postings.
 func (l *legState) upper(b score.Bound) base.Score {
 	if b == 0 {
 		return 0
@@ -226,7 +224,7 @@ func (l *legState) upper(b score.Bound) base.Score {
 
 // divideWindow bounds the nonEssential lists in the window, too, and makes more lists
 // nonEssential for it. It returns the remaining essential lists, none if no document can reach
-// need, and the end of the window, which it may reduce.
+// need, and the window's end, which it may reduce.
 func (m *maxScore) divideWindow(lo, hi base.DocID) ([]*legState, base.DocID) {
 	sum := m.sums[m.nonEssential]
 	for _, l := range m.byMaxScore[m.nonEssential:] {
@@ -280,8 +278,7 @@ func (m *maxScore) divideWindow(lo, hi base.DocID) ([]*legState, base.DocID) {
 	return essential, hi
 }
 
-// prefetch begins to load the block at the window's start and the next, which the next windows
-// usually need.
+// The next windows usually need the block at the window's start and the next.
 func (l *legState) prefetch() {
 	c := &l.cursor
 	at := c.ShallowBlock()
@@ -294,8 +291,7 @@ func (l *legState) prefetch() {
 	}
 }
 
-// enough is the least score in the window's essential lists with which a document can still
-// reach need.
+// The least score in the window's essential lists with which a document can still reach need.
 func (m *maxScore) enough() uint32 {
 	if m.need <= m.windowRest {
 		return 0
@@ -303,8 +299,7 @@ func (m *maxScore) enough() uint32 {
 	return uint32(m.need - m.windowRest) // the bounds in the window sum to need or more
 }
 
-// scoreOne makes candidates of the postings of the window's only essential list that reach
-// enough.
+// Postings of the window's only essential list that reach enough become candidates.
 func (m *maxScore) scoreOne(l *legState, lo, hi base.DocID) {
 	c, found := &l.cursor, &m.found
 	enough := m.enough()
@@ -325,8 +320,7 @@ func (m *maxScore) scoreOne(l *legState, lo, hi base.DocID) {
 	found.n = n
 }
 
-// scoreSeveral makes candidates of the documents whose sums over the essential lists reach
-// enough.
+// Documents whose sums over the essential lists reach enough become candidates.
 func (m *maxScore) scoreSeveral(essential []*legState, lo, hi base.DocID) {
 	found := &m.found
 	enough := m.enough()
@@ -387,8 +381,7 @@ func (m *maxScore) finish() {
 	found.n = 0
 }
 
-// narrow reports whether all scores fit in 32 bits, as the kernels require. Only extreme boosts
-// exceed them.
+// All scores fit in 32 bits, as the kernels require, except with extreme boosts.
 func (q *Query) narrow() bool {
 	sum := base.Score(0)
 	for i := range q.Legs {
@@ -397,7 +390,7 @@ func (q *Query) narrow() bool {
 	return sum <= math.MaxUint32
 }
 
-// kthScore returns a score that at least k documents reach by this leg alone, or 0 if unknown.
+// A score that at least k documents reach by this leg alone, or 0.
 func (l *legState) kthScore(q *Query, k int) base.Score {
 	if q.Live != nil || k == 0 { // deleted documents may be among the best
 		return 0

@@ -16,12 +16,12 @@ import (
 // Yang, "Dynamic superblock pruning for fast learned sparse retrieval", SIGIR 2025), exact.
 //
 // All lists have bounds for the same ranges of 32 documents and superblocks of 64 ranges, so
-// their sums are computed for every superblock without reading postings. Superblocks are
-// visited in descending order of sums, until the sum cannot reach the threshold, which
-// increases fast. In each, the lists are read in only the ranges whose sums can reach the
-// threshold, into one accumulator per document.
+// they are summed for every superblock without reading postings. Superblocks are visited in
+// descending order of sums, until these cannot reach the threshold, which increases fast. In
+// each, the lists are read only in ranges whose sums can reach it, into one accumulator per
+// document.
 //
-// In long queries of similar weights, as in learned sparse models, no list stays nonEssential,
+// In long queries of similar weights, as of learned sparse models, no list stays nonEssential,
 // and algorithms in DocID order lose more than they prune (Mackenzie, Trotman and Lin, "Wacky
 // weights in learned sparse representations and the revenge of score-at-a-time query
 // evaluation", arXiv:2110.11540, 2021).
@@ -86,7 +86,7 @@ func (blockMaxPruning) Run(stop Interrupt, s *Scratch, q *Query, queue *topk.Que
 	return s.close(err)
 }
 
-// open gets the legs' range bounds, sums the superblocks', and computes the first threshold.
+// open gets range bounds, sums the superblocks', and computes the first threshold.
 func (p *pruning) open(stop Interrupt, legs []legState) error {
 	numSupers := (p.q.NumDocs + superDocs - 1) / superDocs
 	p.sums = append(p.sums[:0], make([]base.Score, numSupers)...)
@@ -120,7 +120,7 @@ func (p *pruning) open(stop Interrupt, legs []legState) error {
 	return nil
 }
 
-// atLeast returns the score that a document of any DocID must reach to enter the queue.
+// The score with which a document of any DocID enters the queue.
 func (p *pruning) atLeast() base.Score {
 	if need := p.queue.Need(); need > 0 {
 		return need - 1
@@ -154,8 +154,8 @@ func (p *pruning) run(stop Interrupt) error {
 	return nil
 }
 
-// visit scores the ranges of superblock s that can reach the threshold. It returns the error of
-// a leg's cursor.
+// visit scores superblock s's ranges that can reach the threshold. It returns the error of a
+// leg's cursor.
 func (p *pruning) visit(s int) error {
 	clear(p.ranges[:])
 	for i := range p.legs {
@@ -191,7 +191,7 @@ func (p *pruning) visit(s int) error {
 	return nil
 }
 
-// accumulate adds up a leg's postings in ranges of the superblock that begins at start.
+// The superblock begins at start.
 func (p *pruning) accumulate(l *prunedLeg, start base.DocID, ranges uint64) {
 	c := &l.cursor
 	if start < l.reached {
@@ -225,7 +225,7 @@ func (p *pruning) accumulate(l *prunedLeg, start base.DocID, ranges uint64) {
 	}
 }
 
-// accumulateCopy is accumulate with a copy of the postings.
+// With a copy of the postings.
 func (p *pruning) accumulateCopy(l *prunedLeg, s int, ranges uint64) {
 	if l.bounds.numbers == nil {
 		for ; ranges != 0; ranges &= ranges - 1 {
@@ -242,7 +242,7 @@ func (p *pruning) accumulateCopy(l *prunedLeg, s int, ranges uint64) {
 	}
 }
 
-// addRange adds up range r of superblock s, entry i of the copy.
+// Range r of superblock s, entry i of the copy.
 func (p *pruning) addRange(l *prunedLeg, s, r, i int) {
 	from, to := l.copied.entry(s, i)
 	at := l.copied.at[from:to]
@@ -256,7 +256,7 @@ func (p *pruning) addRange(l *prunedLeg, s, r, i int) {
 	p.stats.PostingsScored += int64(len(at))
 }
 
-// addPostings returns a bitmap of the postings' documents.
+// It returns a bitmap of the documents.
 func addPostings[F uint8 | uint16](accs *[rangeDocs]base.Score, t score.Term, at []uint8, freqs []F, lengths []uint32) (touched uint64) {
 	freqs = freqs[:len(at)]
 	if t.Linear {
@@ -281,8 +281,8 @@ func (p *pruning) rewind(l *prunedLeg) {
 	l.cursor.Reset(l.List, l.Bounds)
 }
 
-// countSkipped corrects the count of skipped blocks, a lower bound of the blocks never decoded:
-// Scratch.close assumes that only the last pass decoded.
+// The count of skipped blocks is a lower bound of those never decoded: Scratch.close assumes
+// that only the last pass decoded.
 func (p *pruning) countSkipped() {
 	for i := range p.legs {
 		l := &p.legs[i]
@@ -290,7 +290,7 @@ func (p *pruning) countSkipped() {
 	}
 }
 
-// collect queues the documents that reach the threshold and zeroes the ranges' accumulators.
+// Documents that reach the threshold are queued; accumulators are zeroed.
 func (p *pruning) collect(start base.DocID, ranges uint64) {
 	for ; ranges != 0; ranges &= ranges - 1 {
 		r := bits.TrailingZeros64(ranges)

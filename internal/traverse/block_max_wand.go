@@ -7,11 +7,11 @@ import (
 
 // blockMaxWand is WAND with block bounds (Ding and Suel, "Faster top-k document retrieval using
 // block-max indexes", SIGIR 2011, §4.1). At a pivot by MaxScores, the lists up to it find their
-// blocks without decoding them (NextShallow), and the blocks' bounds are summed
-// (CheckBlockMax). If they reach the threshold, it continues like WAND, and stops scoring a
-// document when its partial score plus the remaining bounds is too low. Otherwise no document
-// can enter before the first of the blocks ends or the next list begins; the list with the
-// greatest MaxScore skips there (GetNewCandidate).
+// blocks without decoding (NextShallow), and their bounds are summed (CheckBlockMax). If they
+// reach the threshold, it continues like WAND, and stops scoring a document whose partial score
+// plus the remaining bounds is too low. Otherwise no document can enter before the first of the
+// blocks ends or the next list begins; the list with the greatest MaxScore skips there
+// (GetNewCandidate).
 //
 // We differ: blocks also have a first DocID, so a list contributes 0 between blocks; and the
 // threshold starts as in maxscore.
@@ -36,9 +36,9 @@ func (blockMaxWand) Run(stop Interrupt, s *Scratch, q *Query, queue *topk.Queue)
 	return s.close(runBlockMaxWand(stop, s, q, queue, need))
 }
 
-// runBlockMaxWand is the loop of block-max-wand and variable-block-max-wand. Each leg has a
-// current block: DocIDs from first to last contribute at most bound; there are no postings
-// between the cursor and first.
+// The loop of block-max-wand and variable-block-max-wand. Each leg has a current block: DocIDs
+// from first to last contribute at most bound; there are no postings between the cursor and
+// first.
 func runBlockMaxWand(stop Interrupt, s *Scratch, q *Query, queue *topk.Queue, need base.Score) error {
 	o := &s.order
 	poll := poll{stop: stop}
@@ -70,8 +70,7 @@ func runBlockMaxWand(stop Interrupt, s *Scratch, q *Query, queue *topk.Queue, ne
 	}
 }
 
-// blockBound sums the bounds of the blocks at doc of the lists up to p; end is the last DocID
-// for which the sum is valid.
+// The bounds of the blocks at doc of the lists up to p; their sum is valid up to end.
 func (o *docOrder) blockBound(p int, doc base.DocID) (bound base.Score, end base.DocID) {
 	end = base.NoDocID - 1
 	for i := range o.heads[:p+1] {
@@ -89,8 +88,8 @@ func (o *docOrder) blockBound(p int, doc base.DocID) (bound base.Score, end base
 	return bound, end
 }
 
-// scoreBounded scores the document of the lists up to p and stops when bound, the upper bound
-// of its score, falls below need. It returns the new need.
+// scoreBounded scores the document of the lists up to p until bound, its upper bound, falls
+// below need, and returns the new need.
 func (o *docOrder) scoreBounded(s *Scratch, q *Query, queue *topk.Queue, p int, bound, need base.Score) base.Score {
 	doc := o.heads[0].doc
 	for i := range o.heads[:p+1] {
@@ -106,8 +105,8 @@ func (o *docOrder) scoreBounded(s *Scratch, q *Query, queue *topk.Queue, p int, 
 	return max(need, queue.Need())
 }
 
-// blockAt sets first, last and bound to the (variable) block with the first posting at or after
-// doc, which must not decrease between calls. Without one, first is NoDocID.
+// blockAt sets first, last and bound to the (variable) block with the first posting from doc
+// on, which must not decrease. Without one, first is NoDocID.
 func (l *legState) blockAt(doc base.DocID) {
 	if l.variable != nil {
 		l.nextVariable(doc)

@@ -10,8 +10,8 @@ import (
 
 const maxCandidates = maxWindow
 
-// candidates are documents, in increasing DocID order, that may still enter, with their partial
-// sums. The kernels apply a list to all of them at once.
+// candidates are documents that may still enter, in increasing DocID order, with partial sums.
+// The kernels apply a list to all at once.
 type candidates struct {
 	n      int
 	docIDs [maxCandidates]uint32
@@ -51,9 +51,9 @@ func (c *candidates) keepLive(q *Query) {
 	c.n = n
 }
 
-// add adds a list's contributions and returns their number. It does not decode a block for a
-// candidate whose sum plus the block's bound is below least; that sum may be too low, but stays
-// below least.
+// add adds a list's contributions and returns their number. It decodes no block for a candidate
+// whose sum plus the block's bound is below least; that sum may be too low, but stays below
+// least.
 func (c *candidates) add(l *legState, least base.Score) (scored int64) {
 	cur := &l.cursor
 	for next := 0; next < c.n; {
@@ -83,7 +83,7 @@ func (c *candidates) add(l *legState, least base.Score) (scored int64) {
 }
 
 // find returns blocks that may contain candidates from index from on, up to a maximum number,
-// and the first candidate it did not process. It begins to load the blocks' bytes.
+// and the first unprocessed candidate. It begins to load the blocks' bytes.
 func (c *candidates) find(l *legState, from int, least base.Score) (lookups []lookup, next int) {
 	cur := &l.cursor
 	n := 0
@@ -109,11 +109,9 @@ func (c *candidates) find(l *legState, from int, least base.Score) (lookups []lo
 	return c.lookups[:n], j
 }
 
-// scoreOneByOne is the number of matches of a block above which decoding and scoring the whole
-// block is faster.
+// With more matches, decoding and scoring the whole block is faster.
 const scoreOneByOne = 6
 
-// score returns the contributions of n matches in the list's block.
 func (m *matches) score(l *legState, n int, scores []uint32) {
 	cur := &l.cursor
 	block := cur.Block()

@@ -1,10 +1,10 @@
 package traverse
 
-// Choose returns the traversal expected to be fastest for a mode over a segment, by the lengths
-// of the lists and the cached derived structures. It does not allocate and takes a few
-// nanoseconds per leg, about fifty with external weights.
+// Choose returns the traversal expected to be fastest, by the lengths of the lists and the
+// cached derived structures. It does not allocate and takes a few nanoseconds per leg, about
+// fifty with external weights.
 //
-// Measured on the Wikipedia passages with 334 queries of the two TREC Terabyte logs
+// On the Wikipedia passages with 334 queries of the two TREC Terabyte logs
 // (docs/benchmarks/traversals.md):
 //
 //   - And: svs is the fastest, or within 0.1 µs of it, at every length and every ratio from
@@ -39,12 +39,11 @@ func Choose(mode Mode, legs []Leg, k int) Traversal {
 }
 
 const (
-	// fewPostings is the number that exhaustive-daat reads while block-max-maxscore prepares,
-	// k=10.
+	// exhaustive-daat reads as many while block-max-maxscore prepares, k=10.
 	fewPostings = 256
-	// From manyHits postings on, block-max-maxscore is faster even if it prunes nothing.
+	// With more postings, block-max-maxscore is faster even if it prunes nothing.
 	manyHits = 1024
-	// With at least severalLists lists of weights and up to fewHits hits, block-max-pruning is
+	// At least severalLists lists of weights and at most fewHits hits make block-max-pruning
 	// faster than block-max-maxscore.
 	severalLists = 4
 	fewHits      = 256

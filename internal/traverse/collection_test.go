@@ -52,7 +52,7 @@ const (
 
 func (o order) String() string { return [...]string{"natural", "shuffled", "bisection"}[o] }
 
-// Everything that may affect a traversal's result or path is random, except for the arguments.
+// Everything that may affect a traversal's result or path is random.
 func randomCollection(t testing.TB, rng *rand.Rand, c codec.Codec, o order, deleted bool) *collection {
 	t.Helper()
 	x := &collection{bm25: indexBM25, avgLen: indexAvgLen, linear: rng.IntN(6) == 0}

@@ -21,9 +21,9 @@ import (
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
-// For each codec, TestAllTraversals has numCases collections, each with an order of documents
-// and with or without deletions. All combinations of k, order and deletions occur for every
-// traversal and codec (TestDesignCoversEverything).
+// For each codec, TestAllTraversals has numCases collections in different orders, with or
+// without deletions; all combinations of k, order and deletions occur for every traversal and
+// codec (TestDesignCoversEverything).
 var ks = []int{0, 1, 2, 10, 100, 1000}
 
 const numCases = 36
@@ -90,8 +90,7 @@ func TestAllTraversalsAtEachLevel(t *testing.T) {
 	})
 }
 
-// checkCollection compares every traversal with the oracle. choose returns the values of k for
-// a traversal, by its index.
+// choose returns the values of k for a traversal, by its index.
 func checkCollection(t *testing.T, x *collection, s *traverse.Scratch, choose func(traversal int) []int) {
 	t.Helper()
 	queries := x.queries(t)
@@ -161,7 +160,7 @@ func TestTraversalsDoNotAllocate(t *testing.T) {
 	})
 }
 
-// Counters are consistent.
+// The counters are consistent.
 func TestStats(t *testing.T) {
 	rng := rand.New(rand.NewPCG(71, 72))
 	for range 40 {

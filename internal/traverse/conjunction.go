@@ -8,14 +8,14 @@ import (
 	"github.com/griffin-search/griffin/internal/topk"
 )
 
-// conjunction intersects lists pairwise, small versus small, without pruning: the postings of
-// the shortest list are looked up in the next longer one, the matches in the one after that
+// conjunction intersects lists pairwise, small versus small, without pruning: the shortest
+// list's postings are looked up in the next longer one, the matches in the one after that
 // (Demaine, López-Ortiz and Munro, "Adaptive set intersections, unions, and differences", SODA
 // 2000). merge, svs-binary and svs-gallop differ in the search within a list.
 //
 // We differ: one block of the shortest list at a time goes through all lists, so that
 // intermediate results stay in the first-level cache and contributions are added while
-// frequencies are available.
+// frequencies are at hand.
 type conjunction struct {
 	legs []*legState // in increasing order of DocFreq
 
@@ -32,8 +32,8 @@ type conjunction struct {
 }
 
 // search looks for x.docIDs[:x.n] in a list. It calls x.match for each block with matches and
-// their number; they are in x.matchOf and x.matchAt, in increasing order. DocIDs increase from
-// call to call, and from block to block of the shortest list.
+// their number; x.matchOf and x.matchAt have them, in increasing order. DocIDs increase from
+// call to call, and between the shortest list's blocks.
 type search func(x *conjunction, l *legState)
 
 func runConjunction(stop Interrupt, s *Scratch, q *Query, queue *topk.Queue, find search) error {
@@ -86,7 +86,7 @@ func (x *conjunction) run(stop Interrupt, s *Scratch, q *Query, queue *topk.Queu
 	return nil
 }
 
-// match keeps the candidates found in the list's current block and adds its contributions.
+// Candidates found in the list's current block are kept; its contributions are added.
 func (x *conjunction) match(l *legState, matches int) {
 	for m := range matches {
 		of := x.matchOf[m&127] & 127

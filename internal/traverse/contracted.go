@@ -21,10 +21,10 @@ const (
 )
 
 // contracted is the state of linear-regression, hash-segmentation or interpolation:
-// conjunctions that look up each candidate separately, in a contracted range of the list. If
-// the codec decodes single DocIDs (raw, and Regression with more than one block), the range is
-// of DocIDs, and no block of the longer lists is decoded. Otherwise it is of blocks, by their
-// last DocIDs, and the block found is decoded and searched.
+// conjunctions that look up each candidate in a contracted range of the list. If the codec
+// decodes single DocIDs (raw, and Regression with more than one block), the range is of DocIDs,
+// and no block of longer lists is decoded. Otherwise it is of blocks, by last DocIDs, and the
+// block found is decoded and searched.
 //
 // Ao, Zhang, Wu, Stones, Wang, Liu, Liu and Lin, "Efficient parallel lists intersection and
 // index compression algorithms using graphics processing units", PVLDB 4(8), 2011, §4.2 to §4.4
@@ -57,7 +57,7 @@ const (
 	byLists               // codec.Regression
 )
 
-// contractedRanges contract the search range over lasts, or over the DocIDs if that is nil.
+// The search range is over lasts, or over the DocIDs if that is nil.
 type contractedRanges struct {
 	lasts   []uint32 // last DocIDs of the blocks
 	safe    contraction.SafeRange
@@ -198,7 +198,7 @@ func allDocIDs(l *postings.List) ([]uint32, error) {
 	return docIDs, nil
 }
 
-// within returns the range of the sequence that contains x. It does not apply to interpolation.
+// The range of the sequence that contains x; not for interpolation.
 func (t *contracted) within(r *contractedRanges, x uint32) (lo, hi int) {
 	if t.by == byLine {
 		return r.safe.Range(x)
@@ -229,8 +229,7 @@ func (t *contracted) searchBlocks(x *conjunction, l *legState, c *contractedLeg)
 	}
 }
 
-// lookUp returns position and value of the first DocID of a list that is at least x. If there
-// is none, the position is undefined.
+// lookUp finds the first DocID that is at least x. If there is none, the position is undefined.
 func (t *contracted) lookUp(c *contractedLeg, x uint32) (at int, found uint32, err error) {
 	if c.native {
 		before := c.whole.Elements
@@ -251,7 +250,7 @@ func (t *contracted) lookUp(c *contractedLeg, x uint32) (at int, found uint32, e
 	return t.searchRaw(c, lo, hi, x)
 }
 
-// searchRaw is lookUp among DocIDs lo to hi of a list in codec.Raw.
+// lookUp among DocIDs lo to hi of a list in codec.Raw.
 func (t *contracted) searchRaw(c *contractedLeg, lo, hi int, x uint32) (at int, found uint32, err error) {
 	last := (int(c.list.DocFreq) - 1) / codec.BlockLen
 	block, end := lo/codec.BlockLen, min(hi/codec.BlockLen, last)
@@ -289,7 +288,7 @@ func (t *contracted) searchRaw(c *contractedLeg, lo, hi int, x uint32) (at int, 
 	return from + lo, found, nil
 }
 
-// interpolate is contraction.Interpolate over DocIDs read one by one.
+// contraction.Interpolate over DocIDs read one by one.
 func (t *contracted) interpolate(c *contractedLeg, x uint32) (at int, found uint32, err error) {
 	lo, hi := 0, int(c.list.DocFreq)-1
 	first, last := c.list.Block(0).First, uint32(c.list.LastDocID())
@@ -330,8 +329,7 @@ func (t *contracted) docIDAt(c *contractedLeg, i int) (uint32, error) {
 	return binary.LittleEndian.Uint32(b[at:]), nil
 }
 
-// matchAlone keeps candidate i, found at position at, and adds its contribution. It reads the
-// frequency alone.
+// Candidate i was found at position at; its frequency is read alone.
 func (x *conjunction) matchAlone(l *legState, i, at int, how access) error {
 	block, docSize := at/codec.BlockLen, 0
 	if how == byRaw {

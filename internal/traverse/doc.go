@@ -1,5 +1,5 @@
-// Package traverse finds the best k documents of a segment that contain any (Or) or all (And)
-// of a query's terms, scored by the sum of the terms' contributions.
+// Package traverse finds a segment's best k documents with any (Or) or all (And) of a query's
+// terms, scored by the sum of contributions.
 //
 // A Traversal is an algorithm, selected by mode and name, in a file of its own:
 //
@@ -16,8 +16,8 @@
 //   - linear-regression, hash-segmentation-16 to -256, interpolation (And): look up postings
 //     in a contracted range of the longer lists, if possible without decoding (ao11).
 //
-// All return the same hits, including ties: scores are integers, and a document is excluded
-// only if a bound proves that it cannot enter the queue.
+// All return the same hits, including ties: scores are integers, and only a bound that proves
+// that a document cannot enter excludes it.
 //
 // BenchmarkWiki (750,000 Wikipedia passages; the first 1,000 TREC Terabyte efficiency queries
 // of 2005 and 2006; Go 1.26, one thread of a 2-core Zen 5 machine with other load, so the mean

@@ -8,7 +8,7 @@ type docOrder struct {
 	heads []head
 }
 
-// head copies the fields for finding a pivot, so that the loop stays within a few cache lines.
+// head copies what finding a pivot reads, so that the loop stays within a few cache lines.
 type head struct {
 	doc base.DocID // of leg.cursor
 	max base.Score // leg.MaxScore
@@ -31,8 +31,8 @@ func (o *docOrder) start(legs []legState) {
 }
 
 // pivot returns the first list up to which the MaxScores sum to need, and its DocID, before
-// which no document can reach need; NoDocID if none can. All lists at the same DocID are at or
-// before the returned one.
+// which no document can reach need, or NoDocID. All lists at the same DocID are at or before
+// the returned one.
 func (o *docOrder) pivot(need base.Score) (int, base.DocID) {
 	var sum base.Score
 	for i := range o.heads {
@@ -48,9 +48,8 @@ func (o *docOrder) pivot(need base.Score) (int, base.DocID) {
 	return 0, base.NoDocID
 }
 
-// strongest returns the list with the greatest MaxScore among the lists before end that are
-// positioned before doc; there must be one. Such lists are the shortest, so a skip is expected
-// to be the longest.
+// The list with the greatest MaxScore among those before end and positioned before doc, which
+// exist. Such lists are the shortest, so a skip is expected to be the longest.
 func (o *docOrder) strongest(end int, doc base.DocID) int {
 	best := 0 // it is before doc if any is
 	for i := 1; i < end && o.heads[i].doc < doc; i++ {

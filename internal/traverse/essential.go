@@ -5,10 +5,10 @@ import (
 	"github.com/griffin-search/griffin/internal/postings"
 )
 
-// Essential returns the length of MaxScore's essential lists at the best k-th contribution
-// known from the lists (Strohman, Turtle and Croft, SIGIR 2005, §3.1): an estimate of the
-// postings that an OR must read. live is Query.Live. It does not allocate; its time is
-// quadratic in the number of legs.
+// Essential estimates the postings that an OR must read: the length of MaxScore's essential
+// lists at the best k-th contribution known from the lists (Strohman, Turtle and Croft, SIGIR
+// 2005, §3.1). live is Query.Live. It does not allocate; its time is quadratic in the number of
+// legs.
 func Essential(legs []Leg, k int, live []uint64) int64 {
 	return EssentialAt(legs, k, live, 1)
 }
@@ -42,8 +42,7 @@ func EssentialAt(legs []Leg, k int, live []uint64, factor float64) int64 {
 	return sum
 }
 
-// kth returns a score that at least k documents of the list reach by it alone if none is
-// deleted, or 0 if unknown.
+// A score that at least k documents of the list reach by it alone if none is deleted, or 0.
 func (l *Leg) kth(k int) base.Score {
 	if l.Bounds != nil {
 		return 0

@@ -5,9 +5,8 @@ import (
 	"github.com/griffin-search/griffin/internal/topk"
 )
 
-// exhaustiveDAAT scores every posting, document at a time (Turtle and Flood, "Query evaluation:
-// strategies and optimizations", Information Processing & Management 31(6), 1995, §3.2), as
-// simply as possible.
+// exhaustiveDAAT scores every posting, document at a time (Turtle and Flood, 1995, §3.2; see
+// blockMaxMaxScore), as simply as possible.
 type exhaustiveDAAT struct{ mode Mode }
 
 var _ Traversal = exhaustiveDAAT{}

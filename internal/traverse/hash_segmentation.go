@@ -6,9 +6,9 @@ import (
 	"github.com/griffin-search/griffin/internal/topk"
 )
 
-// hashSegmentation searches candidates' hash buckets by binary search: DocIDs with the same
-// leading bits, at most bucket of them on average (ao11, §4.4, HS16 to HS256). Lists of the
-// codec hs-lrc with the same bucket size use the codec's buckets (ao11, §5.3, HS.LRC).
+// hashSegmentation searches candidates' hash buckets, DocIDs with the same leading bits, at
+// most bucket of them on average (ao11, §4.4, HS16 to HS256). Lists of the codec hs-lrc with
+// the same bucket size use the codec's buckets (ao11, §5.3, HS.LRC).
 type hashSegmentation struct {
 	bucket int
 	name   string

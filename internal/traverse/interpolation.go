@@ -4,9 +4,9 @@ import (
 	"github.com/griffin-search/griffin/internal/topk"
 )
 
-// interpolation looks candidates up by interpolation search (Perl, Itai and Avni, CACM 21(7),
-// 1978; ao11, §4.3): each step reads the position expected under uniform DocIDs. It needs no
-// structure, but reads more than binary search on other distributions.
+// interpolation reads at each step the position expected under uniform DocIDs (Perl, Itai and
+// Avni, CACM 21(7), 1978; ao11, §4.3). It needs no structure, but reads more than binary search
+// on other distributions.
 type interpolation struct{}
 
 var _ Traversal = interpolation{}

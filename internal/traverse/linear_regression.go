@@ -4,9 +4,9 @@ import (
 	"github.com/griffin-search/griffin/internal/topk"
 )
 
-// linearRegression searches candidates' safe search range by binary search: the position on the
-// list's least-squares line, plus and minus the maximum deviation (ao11, §4.3). Lists of lrc,
-// lrcseg and seglrc are searched by the paper's Algorithm 1, without decoding.
+// linearRegression searches a candidate's safe search range: the position on the list's
+// least-squares line, plus and minus the maximum deviation (ao11, §4.3). Lists of lrc, lrcseg
+// and seglrc are searched by the paper's Algorithm 1, without decoding.
 type linearRegression struct{}
 
 var _ Traversal = linearRegression{}

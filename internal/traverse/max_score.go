@@ -7,18 +7,17 @@ import (
 	"github.com/griffin-search/griffin/internal/topk"
 )
 
-// listMaxScore is MaxScore, document at a time with one bound per list (Turtle and Flood,
-// "Query evaluation: strategies and optimizations", Information Processing & Management 31(6),
-// 1995, §4.2; with essential lists as in Strohman, Turtle and Croft, "Optimization strategies
-// for complex queries", SIGIR 2005, §3.1).
+// listMaxScore is MaxScore, document at a time with one bound per list (Turtle and Flood, 1995,
+// §4.2, see blockMaxMaxScore; essential lists as in Strohman, Turtle and Croft, "Optimization
+// strategies for complex queries", SIGIR 2005, §3.1).
 //
 // Lists are ordered by MaxScore; the longest prefix whose sum cannot reach the threshold is
-// nonEssential. The others are merged by DocID; each of their documents is looked up in the
-// nonEssential lists, in descending order of bounds, until the remaining bounds cannot lift it
-// to the threshold.
+// nonEssential. The others are merged by DocID; each document is looked up in the nonEssential
+// lists, in descending order of bounds, until the remaining bounds cannot lift it to the
+// threshold.
 //
 // We differ: the threshold starts from the k-th best contribution known from the lists (Kane
-// and Tompa, "Split-lists and initial thresholds for WAND-based search", SIGIR 2018).
+// and Tompa, SIGIR 2018; see blockMaxMaxScore).
 type listMaxScore struct{}
 
 var _ Traversal = listMaxScore{}
@@ -118,8 +117,8 @@ func byMaxScore(a, b *legState) int {
 	return int(b.List.DocFreq) - int(a.List.DocFreq)
 }
 
-// firstNeed returns the least score that can enter before anything is read, from the search's
-// threshold and each list's k-th best contribution.
+// The least score that can enter before anything is read, from the search's threshold and each
+// list's k-th best contribution.
 func firstNeed(legs []legState, q *Query, queue *topk.Queue) base.Score {
 	need := max(q.Threshold, queue.Need())
 	for i := range legs {

@@ -5,9 +5,9 @@ import (
 	"github.com/griffin-search/griffin/internal/topk"
 )
 
-// merge intersects lists by linear merging: every block is decoded, up to the end of the
-// shortest list (griffin18: Liu, Wang and Swanson, PPoPP 2018, §2.2, "CPU merge"). It suits
-// lists of similar lengths in which nearly every block has a match.
+// merge decodes every block, up to the end of the shortest list (griffin18: Liu, Wang and
+// Swanson, PPoPP 2018, §2.2, "CPU merge"). It suits similar lengths, where nearly every block
+// has a match.
 type merge struct{}
 
 var _ Traversal = merge{}

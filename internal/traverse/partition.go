@@ -13,8 +13,8 @@ const (
 	partitionSteps = 0.4
 )
 
-// cutBounds cuts the bounds of a list's postings into blocks of nearly minimum cost (see
-// variableBlocks) and returns their ends.
+// cutBounds returns the ends of blocks of a list's bounds of nearly minimum cost (see
+// variableBlocks).
 //
 // The cuts are a shortest path from 0 to n, with an edge for each block [i, j). Of edges with
 // costs within a factor of 1+partitionSteps, only the longest is tried, and none much longer
@@ -61,7 +61,6 @@ func cutBounds(bounds []score.Bound, lambda int64) (ends []int) {
 	return ends
 }
 
-// costWindow is block [start, end); it moves forward.
 type costWindow struct {
 	limit      int64 // maximum waste
 	bounds     []score.Bound
@@ -73,7 +72,7 @@ type costWindow struct {
 	head  int
 }
 
-// extend adds one bound if there is one and the waste stays within the limit.
+// One more bound, if there is one and the waste stays within the limit.
 func (w *costWindow) extend() bool {
 	if w.end == len(w.bounds) {
 		return false

@@ -23,8 +23,8 @@ func (l *looks) Err() error {
 	return nil
 }
 
-// The context is checked by the number of decoded blocks, not of candidates, so that a
-// cancelled query ends within a millisecond.
+// The context is checked by the number of decoded blocks, so that a cancelled query ends within
+// a millisecond.
 func TestConjunctionsLookAtContext(t *testing.T) {
 	const numDocs, candidates = 400_000, 1000
 	var lists [][]postingstest.Posting

@@ -13,18 +13,17 @@ const (
 	superDocs      = rangeDocs * rangesPerSuper
 )
 
-// rangeBounds are a list's greatest contributions in ranges of rangeDocs DocIDs and in
-// superblocks of rangesPerSuper ranges. All lists have the same ranges, so bounds add up
-// without a search (Mallia, Suel and Tonellotto, "Faster learned sparse retrieval with
-// block-max pruning", SIGIR 2024, §3; superblocks: Carlson, Xie, He and Yang, "Dynamic
-// superblock pruning for fast learned sparse retrieval", SIGIR 2025, §3).
+// rangeBounds are a list's greatest contributions in ranges of rangeDocs DocIDs and superblocks
+// of rangesPerSuper ranges. All lists have the same ranges, so bounds add up without a search
+// (Mallia et al., SIGIR 2024, §3; superblocks: Carlson et al., SIGIR 2025, §3; see
+// blockMaxPruning).
 //
 // A bound is one byte, a number of steps rounded up; 0 means no posting.
 type rangeBounds struct {
 	step   score.Bound // unit of supers and bounds
 	supers []uint8     // [superblock]
-	// If numbers is nil, bounds[range]; otherwise only ranges with postings, whose numbers are
-	// in numbers; superblock s has starts[s] to starts[s+1].
+	// If numbers is nil, bounds[range]; otherwise ranges with postings, whose numbers are in
+	// numbers; superblock s has starts[s] to starts[s+1].
 	bounds  []uint8
 	numbers []uint8 // range modulo rangesPerSuper
 	starts  []uint32
@@ -104,7 +103,7 @@ func newRangeBounds(l *postings.List, t score.Term, lengths []uint32, numDocs in
 	return r, nil
 }
 
-// add adds superblock s's bounds, times unit, to sums, and returns a bitmap of the ranges with
+// Superblock s's bounds, times unit, are added to sums; the result is a bitmap of ranges with
 // postings.
 func (r *rangeBounds) add(sums *[rangesPerSuper]base.Score, s int, unit base.Score) (used uint64) {
 	if r.numbers == nil {

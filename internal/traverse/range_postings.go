@@ -8,15 +8,15 @@ import (
 	"github.com/griffin-search/griffin/internal/postings"
 )
 
-// supersPerBase superblocks share one full offset in rangePostings; offsets among them differ
-// by less than 2^16.
+// Superblocks that share one full offset in rangePostings; their offsets differ by less than
+// 2^16.
 const supersPerBase = 16
 
 // rangePostings are a list's postings, uncompressed and located without a search: the paper's
 // forward index of a block, list by list.
 type rangePostings struct {
-	// starts are the low 16 bits of the offsets in at of the entries of rangeBounds.bounds, and
-	// of the end. bases are every supersPerBase-th superblock's full offsets.
+	// starts are the low 16 bits of the offsets in at of rangeBounds.bounds' entries, and of
+	// the end; bases are every supersPerBase-th superblock's full offsets.
 	starts []uint16
 	bases  []uint32
 	at     []uint8 // DocID modulo rangeDocs
@@ -25,11 +25,10 @@ type rangePostings struct {
 	large []uint16
 }
 
-// rangePostingsOf are kept only while the cache has room.
+// Kept only while the cache has room.
 var rangePostingsOf = derived.NewKind[rangePostings]("range postings")
 
-// rangesStay reports whether blockMaxPruning's derived structures for lists of weights are kept
-// or have room.
+// blockMaxPruning's derived structures for lists of weights are kept or have room.
 func rangesStay(legs []Leg) bool {
 	missing, sizeBytes := 0, int64(0)
 	var handle derived.List
@@ -53,7 +52,7 @@ func rangesStay(legs []Leg) bool {
 	return missing == 0 || handle.Room(missing, sizeBytes)
 }
 
-// rangeBytes returns the maximum sizes of rangeBounds and rangePostings.
+// Maximum sizes.
 func rangeBytes(docFreq int, maxFreq uint32, numDocs int) (bounds, copied int64) {
 	numRanges := (numDocs + rangeDocs - 1) / rangeDocs
 	numSupers := (numRanges + rangesPerSuper - 1) / rangesPerSuper
@@ -66,7 +65,7 @@ func rangeBytes(docFreq int, maxFreq uint32, numDocs int) (bounds, copied int64)
 	return int64(numSupers) + bounds, copyBytes(docFreq, entries, numSupers, maxFreq)
 }
 
-// copyBytes returns 0 if a frequency is too large.
+// 0 if a frequency is too large.
 func copyBytes(numPostings, entries, numSupers int, maxFreq uint32) int64 {
 	freqBytes := int64(1)
 	switch {
@@ -78,7 +77,7 @@ func copyBytes(numPostings, entries, numSupers int, maxFreq uint32) int64 {
 	return (1+freqBytes)*int64(numPostings) + 2*int64(entries+1) + 4*int64((numSupers+supersPerBase-1)/supersPerBase)
 }
 
-// openPostings returns nil if there is no room or a frequency is too large.
+// nil if there is no room or a frequency is too large.
 func (l *legState) openPostings(bounds *rangeBounds) (*rangePostings, error) {
 	sizeBytes := copyBytes(int(l.List.DocFreq), len(bounds.bounds), len(bounds.supers), bounds.maxFreq)
 	if sizeBytes == 0 {
@@ -139,7 +138,7 @@ func newRangePostings(l *postings.List, bounds *rangeBounds) (*rangePostings, er
 	return p, c.Err()
 }
 
-// entry returns the postings of entry i of the bounds, in superblock s.
+// Postings of entry i of the bounds, in superblock s.
 func (p *rangePostings) entry(s, i int) (from, to int) {
 	near := p.bases[s/supersPerBase]
 	from = int(near) + int(p.starts[i]-uint16(near)) // modulo 2^16

@@ -9,8 +9,7 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/scoring"
 )
 
-// Scratch is the working memory of a run: cursors (1 KiB each) and accumulators. One run at a
-// time may use it.
+// Scratch is the working memory of one run at a time: cursors (1 KiB each) and accumulators.
 type Scratch struct {
 	// Each run adds to Stats; the owner, or Forget, zeroes it.
 	Stats Stats
@@ -64,8 +63,8 @@ func (s *Scratch) open(q *Query) []legState {
 	return s.legs
 }
 
-// Forget zeroes s.Stats and releases the last run's query, except that cursors point to the old
-// lists until the next run.
+// Forget zeroes s.Stats and releases the last run's query, but cursors point to the old lists
+// until the next run.
 func (s *Scratch) Forget() {
 	s.Stats = Stats{}
 	for i := range s.legs {
@@ -76,8 +75,8 @@ func (s *Scratch) Forget() {
 	}
 }
 
-// close adds the cursors' counters to s.Stats. It returns the error of a failed cursor, with
-// its leg, or err.
+// close adds the cursors' counters to s.Stats and returns a failed cursor's error, with its
+// leg, or err.
 func (s *Scratch) close(err error) error {
 	for i := range s.legs {
 		l := &s.legs[i]
@@ -92,7 +91,7 @@ func (s *Scratch) close(err error) error {
 	return err
 }
 
-// pollEvery is the approximate number of postings between two checks.
+// Postings between two checks, approximately.
 const pollEvery = 1 << 14
 
 type poll struct {
@@ -100,7 +99,7 @@ type poll struct {
 	left int
 }
 
-// after counts n postings and returns the Interrupt's error.
+// n postings are counted.
 func (p *poll) after(n int) error {
 	p.left -= n
 	if p.left > 0 {

@@ -10,9 +10,9 @@ import (
 	"github.com/griffin-search/griffin/internal/topk"
 )
 
-// Candidates are the intermediate result of a conjunction: the live documents of a segment that
-// are in all lists so far, by increasing DocID, with the sums of contributions. DocIDs and
-// Scores have the same length.
+// Candidates are a conjunction's intermediate result: a segment's live documents in all lists
+// so far, by increasing DocID, with the sums of contributions. DocIDs and Scores have the same
+// length.
 //
 // They move between processors between steps (griffin18, PPoPP 2018, §3.2).
 type Candidates struct {
@@ -31,13 +31,13 @@ func (c *Candidates) grow(n int) {
 
 // Begin, any number of Intersect, and Finish, whose queries together have each list once, in
 // any order, give the result of an And traversal for all lists. Least work results from lists
-// in increasing order of length. As for a Traversal; in addition, the sum of the MaxScores of
-// all lists must be below 2^32. Steps add to s.Stats, and do not allocate once s and the
-// candidates have had the same size. Errors are as for Traversal.Run; after an error the
+// in increasing order of length. The requirements of a Traversal apply; in addition, the sum of
+// all lists' MaxScores must be below 2^32. Steps add to s.Stats, and do not allocate once s and
+// the candidates have had the same size. Errors are as for Traversal.Run; after an error the
 // candidates are undefined.
 
-// Begin sets c to the documents that are in all lists of q, of which there is at least one. One
-// block of the first list at a time is looked up in the others. It does not prune.
+// Begin sets c to the documents that are in all lists of q, at least one. One block of the
+// first list at a time is looked up in the others, without pruning.
 func Begin(stop Interrupt, s *Scratch, q *Query, c *Candidates) error {
 	c.Reset()
 	x, err := s.step(q)
@@ -57,8 +57,8 @@ func Begin(stop Interrupt, s *Scratch, q *Query, c *Candidates) error {
 	return s.close(nil)
 }
 
-// Intersect removes documents from c that are not in all lists of q, and adds the lists'
-// contributions to the rest. It does not prune.
+// Intersect removes documents from c that are not in all lists of q, and adds contributions to
+// the rest, without pruning.
 func Intersect(stop Interrupt, s *Scratch, q *Query, c *Candidates) error {
 	if err := c.check(q); err != nil {
 		return err
@@ -86,8 +86,8 @@ func Intersect(stop Interrupt, s *Scratch, q *Query, c *Candidates) error {
 }
 
 // Finish intersects c with all lists of q (there may be none) and queues the result, or at
-// least the documents that belong to its best k. Afterwards c holds some of the matches; with
-// all set, all of them, and all are queued.
+// least its best k. Afterwards c holds some of the matches; with all set, all of them, and all
+// are queued.
 func Finish(stop Interrupt, s *Scratch, q *Query, c *Candidates, queue *topk.Queue, all bool) error {
 	if err := c.check(q); err != nil {
 		return err
@@ -176,14 +176,14 @@ func (s *Scratch) step(q *Query) (*stepper, error) {
 	return x, nil
 }
 
-// read returns the postings in the blocks examined since its last call.
+// Postings in the blocks examined since the last call.
 func (x *stepper) read() int {
 	n := x.looked * codec.BlockLen
 	x.looked = 0
 	return n
 }
 
-// beginBlock appends the documents of first's current block that are in all lists.
+// Documents of first's current block in all lists are appended.
 func (x *stepper) beginBlock(first *legState, c *Candidates) {
 	cur := &first.cursor
 	docIDs := cur.BlockDocIDs()
@@ -215,8 +215,8 @@ func (x *stepper) beginBlock(first *legState, c *Candidates) {
 	*c = c.slice(0, at+n)
 }
 
-// apply intersects candidates with all lists and drops those that cannot reach need. bounds is
-// the sum of the MaxScores. It moves the remaining ones to the front and returns their number.
+// apply intersects candidates with all lists, drops those that cannot reach need, moves the
+// others to the front and returns their number. bounds is the sum of the MaxScores.
 func (x *stepper) apply(need base.Score, part *Candidates, bounds base.Score) int {
 	own := *part
 	for i := range x.legs {
@@ -235,7 +235,7 @@ func (x *stepper) apply(need base.Score, part *Candidates, bounds base.Score) in
 
 // intersect drops candidates that are not in a list, adds its contributions to the others,
 // moves them to the front and returns their number. It decodes no block for a candidate whose
-// sum plus the block's bound is below least, and drops it.
+// sum plus the block's bound is below least: it drops it.
 func (x *stepper) intersect(l *legState, c *Candidates, least base.Score) (kept int) {
 	cur := &l.cursor
 	n := c.Len()
@@ -268,8 +268,7 @@ func (x *stepper) intersect(l *legState, c *Candidates, least base.Score) (kept 
 	return kept
 }
 
-// find returns blocks that may contain candidates from index from on, up to a maximum number,
-// and the first candidate it did not process. It begins to load their bytes.
+// find is candidates.find.
 func (x *stepper) find(l *legState, c *Candidates, from int, least base.Score) (lookups []lookup, next int) {
 	cur := &l.cursor
 	docIDs := c.DocIDs

@@ -31,8 +31,7 @@ func wide(q *traverse.Query) bool {
 	return sum > 1<<32-1
 }
 
-// inSteps takes the lists in the given order, cut before each of the cuts; the last step is
-// Finish.
+// The lists are in the given order, cut before each of the cuts; the last step is Finish.
 func inSteps(t testing.TB, s *traverse.Scratch, queries []traverse.Query, order, cuts []int, k int, all bool) []base.Hit {
 	t.Helper()
 	var queue topk.Queue

@@ -9,20 +9,19 @@ import (
 	"github.com/griffin-search/griffin/internal/topk"
 )
 
-// svs intersects lists pairwise, small versus small: the postings of the shortest list are
-// looked up in the next longer one, the matches in the one after that (Demaine, López-Ortiz and
-// Munro, "Adaptive set intersections, unions, and differences", SODA 2000; Culpepper and
-// Moffat, "Efficient set intersection for inverted indexing", ACM TOIS 29(1), 2010, §2).
-// Look-ups gallop through the directory and decode only blocks that may match.
+// svs intersects lists pairwise, small versus small: the shortest list's postings are looked up
+// in the next longer one, the matches in the one after that (Demaine, López-Ortiz and Munro,
+// SODA 2000, see conjunction; Culpepper and Moffat, "Efficient set intersection for inverted
+// indexing", ACM TOIS 29(1), 2010, §2). Look-ups gallop through the directory and decode only
+// blocks that may match.
 //
-// We differ: one block of the shortest list at a time goes through the lists, which needs 2 KiB
+// We differ: one block of the shortest list at a time goes through the lists, which takes 2 KiB
 // and finds hits in increasing DocID order. Once there are k hits, blocks whose bounds cannot
-// reach the threshold are not decoded (Ding and Suel, "Faster top-k document retrieval using
-// block-max indexes", SIGIR 2011, §4).
+// reach the threshold are not decoded (Ding and Suel, SIGIR 2011, §4; see blockMaxAnd).
 //
-// In each list, all blocks are located and prefetched first, then decoded and matched; only
-// documents in all lists are scored. Most of the time is memory latency: early prefetching and
-// late scoring saved a fifth (wiki passages, k=10, one Zen 5).
+// In each list, all blocks are located and prefetched, then decoded and matched; only documents
+// in all lists are scored. Most time is memory latency: early prefetching and late scoring
+// saved a fifth (wiki passages, k=10, one Zen 5).
 type svs struct{}
 
 var _ Traversal = svs{}
@@ -40,7 +39,7 @@ type intersection struct {
 	need base.Score  // least score that can enter the result
 	legs []*legState // in increasing order of DocFreq
 
-	// The remaining postings of a block of legs[0]: DocIDs, positions in the block. Invariant:
+	// Remaining postings of a block of legs[0]: DocIDs, positions. Invariant:
 	// docIDs[n:][:behind] is NoDocID.
 	n      int
 	docIDs [codec.BlockLen + behind]uint32
@@ -50,16 +49,16 @@ type intersection struct {
 	looked      int                   // blocks of the other lists, not yet counted for the context
 	of, matchAt [codec.BlockLen]uint8 // matches in a block: indexes of the candidate and the posting
 
-	// Frequencies in the other lists, by number of the leg minus one, then position in the
-	// block of legs[0]; and buffers for scores.
+	// Frequencies in the other lists, by leg minus one, then position in the block of legs[0];
+	// and buffers for scores.
 	freqs                [][codec.BlockLen]uint32
 	column, sums, scores [codec.BlockLen]uint32
 }
 
-// behind is the number of DocIDs that are compared at a time.
+// DocIDs compared at a time.
 const behind = 4
 
-// lookup is a block that may contain candidates from index from on.
+// A block that may contain candidates from index from on.
 type lookup struct{ block, from uint32 }
 
 func (svs) Run(stop Interrupt, s *Scratch, q *Query, queue *topk.Queue) error {
@@ -123,7 +122,7 @@ func (x *intersection) run(stop Interrupt, legs []legState) error {
 }
 
 // nextBlock returns the first DocID from lo, or NoDocID, at which by the directories every list
-// may have a posting and the bounds of their blocks in the rest of legs[0]'s block reach need.
+// may have a posting and the bounds in the rest of legs[0]'s block reach need.
 func (x *intersection) nextBlock(lo base.DocID) base.DocID {
 	first := x.legs[0]
 search:
@@ -157,8 +156,8 @@ search:
 	}
 }
 
-// reachable reports whether a document from lo to the end of legs[0]'s current block may reach
-// need. It stores the lists' bounds in the legs.
+// reachable reports whether a document from lo to the end of legs[0]'s block may reach need,
+// and stores the lists' bounds in the legs.
 func (x *intersection) reachable(lo base.DocID) bool {
 	first := x.legs[0]
 	sum := first.bound
@@ -184,8 +183,8 @@ func (x *intersection) reachable(lo base.DocID) bool {
 	return true
 }
 
-// load makes legs[0]'s postings from lo to the end of its block the candidates. It returns
-// false if there are none.
+// Postings of legs[0] from lo to the end of its block become the candidates; false if there are
+// none.
 func (x *intersection) load(lo base.DocID) bool {
 	c := &x.legs[0].cursor
 	if c.NextGEQ(lo) == base.NoDocID {
@@ -204,12 +203,12 @@ func (x *intersection) load(lo base.DocID) bool {
 	return true
 }
 
-// apply drops candidates that are not in list i or cannot reach need, and stores the others'
-// frequencies.
+// Candidates that are not in list i or cannot reach need are dropped; the others' frequencies
+// are stored.
 func (x *intersection) apply(i int) {
 	l := x.legs[i]
 	c, freqs := &l.cursor, &x.freqs[i-1]
-	// least is the required bound of this list's block.
+	// The required bound of this list's block.
 	least := base.Score(0)
 	if x.need > 0 {
 		rest := base.Score(0)
@@ -248,8 +247,8 @@ func (x *intersection) keep(n int) {
 	}
 }
 
-// find returns blocks that may contain candidates and begins to load their bytes, so that they
-// arrive while the first is decoded.
+// find returns blocks that may contain candidates and begins to load them, so that they arrive
+// while the first is decoded.
 func (x *intersection) find(l *legState, least base.Score) []lookup {
 	c := &l.cursor
 	n := 0

@@ -6,11 +6,10 @@ import (
 )
 
 // svsBinary finds blocks by binary search over the skip pointers of all remaining blocks,
-// decodes them, and searches by binary search (griffin18: Liu, Wang and Swanson, PPoPP 2018,
-// §2.2 and Figure 2, "CPU binary").
+// decodes and searches them (griffin18, §2.2 and Figure 2, "CPU binary"; see merge).
 //
-// We differ: skip pointers are blocks' last DocIDs, which our directory stores in addition to
-// the first; and further candidates in the same block do not search them again.
+// We differ: skip pointers are last DocIDs, which our directory stores in addition to the
+// first; further candidates in the same block do not search them again.
 type svsBinary struct{}
 
 var _ Traversal = svsBinary{}

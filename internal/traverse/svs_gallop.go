@@ -6,11 +6,10 @@ import (
 	"github.com/griffin-search/griffin/internal/topk"
 )
 
-// svsGallop gallops over the last DocIDs of the blocks from the previous look-up (Bentley and
-// Yao, "An almost optimal algorithm for unbounded searching", Information Processing Letters
-// 5(3), 1976) and decodes the one block that may contain the candidate: small versus small with
-// skipping, as in Culpepper and Moffat ("Efficient set intersection for inverted indexing", ACM
-// TOIS 29(1), 2010, §2). svs adds pruning.
+// svsGallop gallops over blocks' last DocIDs from the previous look-up (Bentley and Yao, "An
+// almost optimal algorithm for unbounded searching", Information Processing Letters 5(3), 1976)
+// and decodes the one block that may contain the candidate: small versus small with skipping
+// (Culpepper and Moffat, §2; see svs, which adds pruning).
 type svsGallop struct{}
 
 var _ Traversal = svsGallop{}
@@ -32,8 +31,8 @@ func searchByGalloping(x *conjunction, l *legState) {
 	}
 }
 
-// searchBlock searches the list's current block for candidates from i on by binary search, and
-// returns the first beyond it.
+// searchBlock searches the current block for candidates from i on, and returns the first beyond
+// it.
 func (x *conjunction) searchBlock(l *legState, i int) int {
 	block, last := l.cursor.Block(), uint32(l.cursor.BlockLastDocID())
 	matches := 0

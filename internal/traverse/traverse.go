@@ -32,15 +32,15 @@ func (m Mode) String() string {
 // Leg is one term of a query in one segment.
 type Leg struct {
 	leg.Leg // with a List, which may be empty
-	// Bounds replaces the directory's bounds, and disables the list's Kth, if the search and
-	// the index have different K1 or B (postings.List.FrontierBounds); else nil.
+	// Bounds replaces the directory's bounds, and disables the list's Kth, if the search's K1
+	// or B differ from the index's (postings.List.FrontierBounds); else nil.
 	Bounds []score.Bound
-	// Lengths holds each document's tokens in the field of the list: [Query.NumDocs]uint32.
+	// Lengths holds each document's tokens in the list's field: [Query.NumDocs]uint32.
 	Lengths []uint32
 	// MaxScore bounds the contribution of each posting.
 	MaxScore base.Score
-	// Derived is the handle for cached structures computed from List; without it, each run that
-	// needs them computes them.
+	// Derived is the handle for cached structures of List; without it, each run that needs them
+	// computes them.
 	Derived derived.List
 }
 
@@ -51,11 +51,11 @@ type Query struct {
 	NumDocs int
 	// Live has bit d%64 of word d/64 set if document d is not deleted. nil: all are live.
 	Live []uint64
-	// Base is added to DocIDs to give the DocIDs of hits. Segments that share a queue are run
-	// in increasing order of Base.
+	// Base is added to DocIDs in hits. Segments that share a queue are run in increasing order
+	// of Base.
 	Base base.DocID
-	// Threshold is a score that at least k documents of the search reach, or 0: documents with
-	// lower scores are excluded (not ties).
+	// Threshold is a score that at least k documents reach, or 0: documents with lower scores
+	// are excluded, not ties.
 	Threshold base.Score
 }
 
@@ -74,9 +74,9 @@ type Traversal interface {
 	Name() string
 	// Mode is the mode that it answers.
 	Mode() Mode
-	// Run adds the segment's matching live documents to queue, or at least those that belong to
-	// its best k. queue may hold hits of documents below q.Base. It adds to s.Stats and does
-	// not allocate once s has served a query of the same size.
+	// Run adds the segment's matching live documents to queue, or at least its best k. queue
+	// may hold hits of documents below q.Base. It adds to s.Stats and does not allocate once s
+	// has served a query of the same size.
 	//
 	// If stop ends the work, or a list is corrupt, it returns stop.Err() or an error that wraps
 	// base.ErrCorrupt and names the leg; the queue then holds some hits.
@@ -86,7 +86,7 @@ type Traversal interface {
 // Interrupt ends work early; every context.Context is one.
 type Interrupt interface {
 	// Err returns an error, which traversals return, once the work has to end. One goroutine
-	// calls it, every ten microseconds or less often.
+	// calls it, at most every ten microseconds.
 	Err() error
 }
 
@@ -156,7 +156,7 @@ func Names(mode Mode) []string {
 	return names
 }
 
-// After check, DocIDs of every cursor are below q.NumDocs and valid indexes of Lengths.
+// Afterwards, every cursor's DocIDs are below q.NumDocs and valid indexes of Lengths.
 func (q *Query) check() error {
 	if q.Live != nil && len(q.Live)*64 < q.NumDocs {
 		return fmt.Errorf("live bits for %d of %d documents: %w", len(q.Live)*64, q.NumDocs, base.ErrCorrupt)

@@ -12,7 +12,7 @@ import (
 
 // variableBlocks cuts a list into blocks of variable length with bounds close to the
 // contributions (Mallia, Ottaviano, Porciani, Tonellotto and Venturini, "Faster BlockMax WAND
-// with variable-sized blocks", SIGIR 2017, §4). Postings are still decoded in blocks of 128.
+// with variable-sized blocks", SIGIR 2017, §4); postings are still decoded in blocks of 128.
 //
 // The cut has nearly the minimum cost
 //
@@ -22,8 +22,8 @@ import (
 // cut as 5 | 1 1 | 7, of cost 9; one block costs 3 + 14 = 17, four cost 12 (tested).
 //
 // We differ: bounds are saturations under the term's BM25 parameters, without idf, so that
-// blocks serve any query with those parameters; lambda is divided by the list's idf, which is
-// equivalent. The blocks are a derived structure.
+// blocks serve any query with those; lambda is divided by the list's idf, which is equivalent.
+// The blocks are a derived structure.
 type variableBlocks struct {
 	first, last []uint32 // DocID range of each block
 	bounds      []score.Bound
@@ -46,7 +46,7 @@ func (l *legState) openVariable(numDocs int) error {
 	return err
 }
 
-// saturationKey returns the parameters that determine bounds.
+// The parameters that determine bounds.
 func (l *Leg) saturationKey() uint64 {
 	if l.Term.Linear {
 		return math.MaxUint64 // not the bits of two finite numbers
@@ -54,10 +54,9 @@ func (l *Leg) saturationKey() uint64 {
 	return uint64(math.Float32bits(l.Term.C0))<<32 | uint64(math.Float32bits(l.Term.C1))
 }
 
-// variableLambda is the price of a block for a list with idf 1, in units of score.Bound. With
-// it the lists of the two TREC Terabyte logs on the Wikipedia passages (24 million postings)
-// have blocks of 40 postings on average, the paper's aim; 240,000 gives 22 and times within 10
-// %.
+// variableLambda is the price of a block for a list with idf 1, in units of score.Bound. The
+// lists of the two TREC Terabyte logs on the Wikipedia passages (24 million postings) then have
+// blocks of 40 postings on average, the paper's aim; 240,000 gives 22 and times within 10 %.
 const variableLambda = 400000
 
 const variableBlockSizeBytes = 4 + 4 + 2
@@ -100,7 +99,7 @@ func (v *variableBlocks) seek(i int, doc uint32) int {
 		i += step
 		step *= 2
 	}
-	// Blocks before i end before doc; block i+step, if it exists, does not.
+	// Blocks before i end before doc; block i+step, if any, does not.
 	end := min(i+step, len(last))
 	for i < end {
 		mid := int(uint(i+end) / 2)
@@ -113,7 +112,7 @@ func (v *variableBlocks) seek(i int, doc uint32) int {
 	return i
 }
 
-// nextVariable sets the leg's block to that of its first posting at or after doc.
+// The block of the leg's first posting from doc on.
 func (l *legState) nextVariable(doc base.DocID) {
 	v := l.variable
 	i := v.seek(l.variableAt, uint32(doc))

@@ -7,10 +7,10 @@ import (
 
 // wand is WAND, "weak AND" (Broder, Carmel, Herscovici, Soffer and Zien, "Efficient query
 // evaluation using a two-level retrieval process", CIKM 2003, §3). Lists are ordered by their
-// current DocIDs. No document before the pivot, the first list up to which the MaxScores sum to
-// the threshold, can enter. If all lists before it have reached its document, that is scored;
-// otherwise the one with the greatest MaxScore skips to it (pickTerm recommends the highest
-// idf).
+// current DocIDs. No document can enter before the pivot, the first list up to which the
+// MaxScores sum to the threshold. If all lists before it have reached its document, that is
+// scored; otherwise the one with the greatest MaxScore skips to it (the paper's pickTerm: the
+// highest idf).
 //
 // We differ: the threshold starts as in maxscore.
 type wand struct{}

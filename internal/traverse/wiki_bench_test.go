@@ -10,8 +10,8 @@ import (
 	"github.com/griffin-search/griffin/internal/traverse"
 )
 
-// Single queries on the Wikipedia passages, warm. One operation runs the whole log; mean-us,
-// p50-us, p95-us and p99-us are over the fastest run of each query.
+// Single queries on the Wikipedia passages, warm. One operation runs the whole log; the
+// percentiles are over the fastest run of each query.
 func BenchmarkWiki(b *testing.B) {
 	w := loadWiki(b)
 	for _, log := range queryLogs {
