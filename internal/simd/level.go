@@ -39,7 +39,7 @@ func init() {
 	current.Store(uint32(l))
 }
 
-// choose returns the named level, at most best, or best if the name is empty or unknown.
+// The named level, at most best; best if name is empty or unknown.
 func choose(best Level, name string) (Level, error) {
 	if name == "" {
 		return best, nil
@@ -52,13 +52,13 @@ func choose(best Level, name string) (Level, error) {
 	return best, fmt.Errorf("%s=%q: want one of %q", Variable, name, levelNames)
 }
 
-// Check returns an error if Variable is not a level's name, which is otherwise ignored.
+// Check returns an error if Variable has an unknown value, otherwise ignored.
 func Check() error {
 	_, err := choose(Detected(), os.Getenv(Variable))
 	return err
 }
 
-// Current returns the level that kernels use, at the cost of a load.
+// Current returns the kernels' level, at the cost of a load.
 func Current() Level { return Level(current.Load()) }
 
 // Levels returns the process's levels, PureGo first.

@@ -2,14 +2,14 @@ package accumulate
 
 import "encoding/binary"
 
-// Line is the number of accumulators that Drain processes together, and of bits of a word.
+// Line is the number of accumulators that Drain processes together, and of a word's bits.
 const Line = 64
 
 // Accumulator is the type of an accumulator.
 type Accumulator interface{ uint8 | uint16 | uint32 }
 
-// Scatter adds v to acc[d] for each d of docIDs in order, up to the first not below len(acc),
-// and returns the number of additions.
+// Scatter adds v to acc[d] for each d of docIDs, up to the first not below len(acc), and
+// returns the number of additions.
 func Scatter[T Accumulator](acc []T, docIDs []uint32, v T) int {
 	switch acc := any(acc).(type) {
 	case []uint8:
@@ -22,8 +22,8 @@ func Scatter[T Accumulator](acc []T, docIDs []uint32, v T) int {
 	return 0
 }
 
-// ScatterBytes is Scatter for DocIDs of 4 bytes, little endian, ignoring an incomplete one at
-// the end. It is for few DocIDs, where assembly does not pay off.
+// ScatterBytes is Scatter for complete DocIDs of 4 bytes, little endian, and too few for
+// assembly to pay off.
 func ScatterBytes[T Accumulator](acc []T, docIDs []byte, v T) int {
 	n := len(docIDs) / 4
 	for i := range n {
@@ -36,8 +36,8 @@ func ScatterBytes[T Accumulator](acc []T, docIDs []byte, v T) int {
 	return n
 }
 
-// Bitmap adds v to acc[64*i+j] for each set bit j of word i of words (little endian, 8 bytes),
-// up to the end of acc or words, and returns the number of words processed.
+// Bitmap adds v to acc[64*i+j] for each set bit j of word i (little endian, 8 bytes), up to the
+// end of acc or words, and returns the number of words processed.
 func Bitmap[T Accumulator](acc []T, words []byte, v T) int {
 	n := min(len(acc)/Line, len(words)/8)
 	acc, words = acc[:n*Line], words[:n*8]
@@ -56,8 +56,8 @@ func Bitmap[T Accumulator](acc []T, words []byte, v T) int {
 }
 
 // Drain zeroes acc, line by line, up to the first line with an accumulator of at least least.
-// It returns the index of that (unchanged) line's first accumulator and a mask of the
-// accumulators that reach least, or len(acc) and 0.
+// It returns that (unchanged) line's first index and a mask of the accumulators that reach
+// least, or len(acc) and 0.
 func Drain[T Accumulator](acc []T, least T) (at int, high uint64) {
 	switch acc := any(acc).(type) {
 	case []uint8:

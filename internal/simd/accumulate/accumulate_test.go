@@ -10,10 +10,10 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/simdtest"
 )
 
-// Kernels must not change the canary.
+// Kernels must not change it.
 const canary = 0xA5
 
-// fenced returns n random accumulators between canaries, which it checks when the test ends.
+// Canaries surround the accumulators.
 func fenced[T Accumulator](t *testing.T, rng *rand.Rand, n int) []T {
 	const fence = 128
 	all := make([]T, n+2*fence)

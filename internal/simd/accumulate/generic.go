@@ -54,7 +54,7 @@ func drainGeneric[T Accumulator](acc []T, least T) (at int, high uint64) {
 	return len(acc), 0
 }
 
-// spread maps a byte to 8 bytes, one for each bit, least significant first.
+// A byte becomes 8 bytes, one for each bit, least significant first.
 var spread = func() (t [256]uint64) {
 	for b := range t {
 		for j := range 8 {
@@ -64,8 +64,8 @@ var spread = func() (t [256]uint64) {
 	return t
 }()
 
-// bitmap8Generic adds to eight accumulators at a time if a word is dense, excluding the highest
-// bits, because a wrapping sum would carry into the next accumulator.
+// A dense word is added to eight accumulators at a time, without the highest bits: a wrapping
+// sum would carry into the next accumulator.
 func bitmap8Generic(acc []uint8, words []byte, v uint8) {
 	const high = 0x8080808080808080
 	for i := 0; i+8 <= len(words); i += 8 {

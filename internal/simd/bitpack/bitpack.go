@@ -30,8 +30,8 @@ func Append(dst []byte, values []uint32, width uint8) []byte {
 	return dst
 }
 
-// At returns value i of the values of width bits, at most MaxWidth, that start src. src must
-// contain all bits of the value.
+// At returns value i of the values of width bits, at most MaxWidth, that start src, which must
+// contain all its bits.
 func At(src []byte, i int, width uint8) uint32 {
 	bit := i * int(width)
 	at := bit / 8
@@ -46,8 +46,8 @@ func At(src []byte, i int, width uint8) uint32 {
 	return uint32(word >> (bit % 8) & (1<<width - 1))
 }
 
-// Unpack writes the Len values in the first 16*width bytes of src to dst, each plus add, modulo
-// 2^32. src must have Slack more bytes of any content. width is at most MaxWidth.
+// Unpack writes the Len values in the first 16*width bytes of src, each plus add, modulo 2^32.
+// src must have Slack more bytes of any content. width is at most MaxWidth.
 func Unpack(dst *[Len]uint32, src []byte, width uint8, add uint32) {
 	unpack(dst, src, width, add)
 }
@@ -58,28 +58,26 @@ func UnpackGaps(dst *[Len]uint32, src []byte, base uint32, width uint8) {
 	unpackGaps(dst, src, base, width)
 }
 
-// UnpackN is Unpack for the first n values, 1 to Len, in PackedSize(n, width) bytes. dst[n:] is
+// UnpackN is Unpack for n values, 1 to Len, in PackedSize(n, width) bytes. dst[n:] is
 // undefined.
 func UnpackN(dst *[Len]uint32, src []byte, width uint8, add uint32, n int) {
 	unpackN(dst, src, width, add, n)
 }
 
-// UnpackGapsN is UnpackGaps for the first n values, 1 to Len, in PackedSize(n, width) bytes.
-// dst[n:] is undefined.
+// UnpackGapsN is UnpackGaps for n values, as UnpackN.
 func UnpackGapsN(dst *[Len]uint32, src []byte, base uint32, width uint8, n int) {
 	unpackGapsN(dst, src, base, width, n)
 }
 
-// asBlock reports whether to unpack n values as a whole block: above half a block, this is
-// faster than stopping at n.
+// Above half a block, unpacking all of it is faster than stopping at n.
 func asBlock(src []byte, width uint8, n int) bool {
 	return n > Len/2 && n <= Len && width <= MaxWidth && len(src) >= Len/8*int(width)+Slack
 }
 
-// PrefixSum converts gaps minus one to DocIDs in place, as UnpackGaps.
+// PrefixSum is UnpackGaps in place, for unpacked gaps.
 func PrefixSum(dst *[Len]uint32, base uint32) { prefixSum(dst, base) }
 
-// check panics if src lacks a block and Slack bytes, because the assembly does not check.
+// The assembly does not check: panic if src lacks a block and Slack bytes.
 func check(src []byte, width uint8) []byte {
 	if width > MaxWidth {
 		panic("bitpack: width above MaxWidth")

@@ -44,8 +44,7 @@ func (g *guarded) check(t *testing.T) {
 	}
 }
 
-// checkUnpack compares every function with the oracle on values that begin at src, which has
-// the bytes of a whole block and Slack; n is for the functions for partial blocks.
+// src has the bytes of a whole block and Slack; n is for functions for partial blocks.
 func checkUnpack(t *testing.T, src []byte, width uint8, n int, base uint32) {
 	t.Helper()
 	values, gaps, sums := newGuarded(), newGuarded(), newGuarded()

@@ -28,8 +28,8 @@ func unpackGaps(dst *[Len]uint32, src []byte, base uint32, width uint8) {
 	}
 }
 
-// unpackN and unpackGapsN repeat the code for whole blocks, the most frequent case: one call
-// less saves 4 %.
+// unpackN and unpackGapsN repeat the code for whole blocks, the most frequent: one call less
+// saves 4 %.
 
 func unpackN(dst *[Len]uint32, src []byte, width uint8, add uint32, n int) {
 	if asBlock(src, width, n) {

@@ -2,7 +2,7 @@ package bitpack
 
 // The oracle of the assembly and the fallback.
 
-// group values, of width bytes, are unpacked at once, also by the AVX2 kernels.
+// Values unpacked at once, of width bytes, also by the AVX2 kernels.
 const group = 8
 
 // src holds exactly the bytes of n values.
@@ -37,12 +37,12 @@ func prefixSumGeneric(dst *[Len]uint32, base uint32) {
 	}
 }
 
-// tailSize is for the bytes that split leaves out (at most Slack and a group, rounded up to
-// groups) and Slack.
+// For the bytes that split leaves out (at most Slack and a group, rounded up to groups) and
+// Slack.
 const tailSize = 2*MaxWidth + 2*Slack
 
-// split returns the number of whole groups that have Slack bytes after them, and of all groups,
-// of which the last may be partial.
+// The number of whole groups with Slack bytes after them, and of all groups; the last may be
+// partial.
 func split(src []byte, width uint8, n int) (whole, groups int) {
 	groups = (n + group - 1) / group
 	if width == 0 {

@@ -7,10 +7,10 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/bitpack"
 )
 
-// unary has one bits as ends.
+// Ends are one bits.
 type unary [(HighBits + 63) / 64]uint64
 
-// load reads the unary part, xor flip, and reports whether it has Len ends.
+// load reads the unary part, xor flip; true if it has Len ends.
 func (u *unary) load(src []byte, flip uint64) bool {
 	ends := 0
 	for w := range u {

@@ -10,7 +10,7 @@ import (
 const Len = 128
 
 // Block is an encoded block with exceptions. An exception's slot holds the distance to the
-// next, minus one; the last one's is ignored.
+// next, minus one; the last is ignored.
 type Block struct {
 	Slots  []byte // packed; may be longer
 	Width  uint8  // bits of a slot, below 32
@@ -22,7 +22,7 @@ type Block struct {
 }
 
 // Decode writes the values, each plus 1 modulo 2^32, to dst[:N]; the rest is undefined. It
-// returns false, with dst undefined, if the list of exceptions leaves the block.
+// returns false, with dst undefined, if exceptions leave the block.
 func Decode(dst *[Len]uint32, b *Block) bool { return decode(dst, b.check()) }
 
 // DecodeGaps is Decode for gaps minus one: dst[i] becomes base plus the sum of values 0 to i,
@@ -31,7 +31,7 @@ func DecodeGaps(dst *[Len]uint32, b *Block, base uint32) bool {
 	return decodeGaps(dst, b.check(), base)
 }
 
-// check panics if a size violates the contract: the assembly does not check.
+// The assembly does not check: panic on sizes against the contract.
 func (b *Block) check() *Block {
 	switch {
 	case b.Size != 1 && b.Size != 2 && b.Size != 4:

@@ -34,8 +34,7 @@ func decodeGaps(dst *[Len]uint32, src []byte, numSelectors int, base uint32, n i
 	return decodeGapsGeneric(dst, src, numSelectors, base, n)
 }
 
-// tooShort is the AVX2 kernels' result if fewer bytes than the word they read follow the first
-// byte of a tail.
+// The AVX2 kernels' result if fewer bytes than the word they read follow a tail's first byte.
 const tooShort = -2
 
 // A kernel's result is a size, or -1, plus 1<<32 if values are wide.

@@ -7,10 +7,10 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/bitpack"
 )
 
-// Decode writes the first n values, 1 to Len, of the encoding at the start of src, which begins
-// with numSelectors selectors, to dst[:n], each plus add, modulo 2^32. It returns the
-// encoding's size, or -1, with dst undefined, if the bytes do not encode n values. dst[n:] is
-// undefined. wide reports whether some value, or the tail's width, has more than 24 bits.
+// Decode writes the first n values, 1 to Len, of the encoding at src, which begins with
+// numSelectors selectors, each plus add, modulo 2^32. It returns the size, or -1, with dst
+// undefined, if the bytes do not encode n values. dst[n:] is undefined. wide reports a value,
+// or a tail's width, of more than 24 bits.
 func Decode(dst *[Len]uint32, src []byte, numSelectors int, add uint32, n int) (size int, wide bool) {
 	if uint(n-1) >= Len || uint(numSelectors) > uint(len(src)) {
 		return -1, false
@@ -19,7 +19,7 @@ func Decode(dst *[Len]uint32, src []byte, numSelectors int, add uint32, n int) (
 }
 
 // DecodeGaps is Decode for gaps minus one: dst[i] is base plus the sum of values 0 to i, each
-// plus 1, modulo 2^32. Unless wide, the gaps of a block add up to less than 2^32.
+// plus 1, modulo 2^32. Unless wide, a block's gaps add up to less than 2^32.
 func DecodeGaps(dst *[Len]uint32, src []byte, numSelectors int, base uint32, n int) (size int, wide bool) {
 	if uint(n-1) >= Len || uint(numSelectors) > uint(len(src)) {
 		return -1, false
@@ -27,7 +27,7 @@ func DecodeGaps(dst *[Len]uint32, src []byte, numSelectors int, base uint32, n i
 	return decodeGaps(dst, src, numSelectors, base, n)
 }
 
-// decodeGeneric is the oracle of the assembly.
+// The oracle of the assembly.
 func decodeGeneric(dst *[Len]uint32, src []byte, numSelectors int, add uint32, n int) (size int, wide bool) {
 	selectors, at, done, width := src[:numSelectors], numSelectors, 0, uint8(0)
 	for _, b := range selectors {
@@ -64,8 +64,8 @@ func decodeGeneric(dst *[Len]uint32, src []byte, numSelectors int, add uint32, n
 	return at + bytes, max(width, tailWidth) > widestSafe
 }
 
-// tail reads a tail of n values and returns their width and the bytes after it. ok is false if
-// it is invalid or not completely in src.
+// A tail of n values: width, and the bytes after it. ok is false if it is invalid or not
+// completely in src.
 func tail(src []byte, n int) (width uint8, bytes int, ok bool) {
 	if len(src) == 0 {
 		return 0, 0, false
@@ -128,8 +128,8 @@ func decodeGapsGeneric(dst *[Len]uint32, src []byte, numSelectors int, base uint
 // At widestSafe bits, Len gaps add up to less than 2^32.
 const widestSafe = 24
 
-// At returns value i of n of the encoding at the start of src, skipping whole runs of words. ok
-// is false if the bytes up to that value are not an encoding.
+// At returns value i of n, skipping whole runs of words. ok is false if the bytes up to it are
+// not an encoding.
 func At(src []byte, numSelectors, i, n int) (v uint32, ok bool) {
 	if uint(n-1) >= Len || uint(i) >= uint(n) || uint(numSelectors) > uint(len(src)) {
 		return 0, false

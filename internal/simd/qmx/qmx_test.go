@@ -12,7 +12,7 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/simdtest"
 )
 
-// encoding is a block of random words with its values, decoded bit by bit.
+// Random words with their values, decoded bit by bit.
 type encoding struct {
 	name      string
 	bytes     []byte
@@ -29,7 +29,7 @@ func bit(words []byte, s qmx.Selector, j, b int) uint32 {
 	return uint32(words[at/8]>>(at%8)) & 1
 }
 
-// build makes runs of the given selectors while they fit, and a tail.
+// Runs of the given selectors while they fit, and a tail.
 func build(rng *rand.Rand, n int, pick func(i int) (selector, run int)) encoding {
 	var e encoding
 	var selectors, words []byte

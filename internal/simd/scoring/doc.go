@@ -8,8 +8,8 @@
 //	Search           finds the position of a document in a block
 //	Prefetch         begins to load bytes
 //
-// Scores have 32 bits; callers must prevent overflow of sums (package traverse sums a query's
-// bounds first).
+// Scores have 32 bits; callers must prevent overflow (package traverse sums a query's bounds
+// first).
 //
 // The assembly relies on each function's requirements and accesses nothing else.
 package scoring

@@ -35,7 +35,7 @@ func matchGeneric(of, at *[BlockLen]uint8, docIDs []uint32, block *[BlockLen]uin
 }
 
 // Search returns the position of the first of 128 increasing docIDs that is at least target, or
-// 127. Its seven comparisons do not branch, so that the processor overlaps searches.
+// 127. Its seven comparisons do not branch, so that searches overlap.
 func Search(docIDs *[BlockLen]uint32, target uint32) int {
 	t := uint64(target)
 	i := less(docIDs[63], t) << 6

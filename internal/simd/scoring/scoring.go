@@ -17,16 +17,16 @@ type Term struct {
 }
 
 // Contributions sets dst[i] to the contribution of freqs[i] in a document of lengths[docIDs[i]]
-// tokens (not read if t.Linear). DocIDs must be below len(lengths), contributions below 2^32;
-// dst and freqs have the length of docIDs.
+// tokens (unread if t.Linear). DocIDs must be below len(lengths), contributions below 2^32; dst
+// and freqs have the length of docIDs.
 func Contributions(dst, docIDs, freqs, lengths []uint32, t *Term) {
 	n := len(docIDs)
 	contributions(dst[:n], docIDs, freqs[:n], lengths, t)
 }
 
-// Match looks up docIDs, which increase strictly, in block, which does so up to padding with
-// values that no DocID exceeds. It stops at the first DocID above last and returns the number
-// before it. Match i, of matches, is docIDs[of[i]], equal to block[at[i]].
+// Match looks up strictly increasing docIDs in block, which also is, up to padding that no
+// DocID exceeds. It stops at the first DocID above last and returns the number before it. Match
+// i, of matches, is docIDs[of[i]], equal to block[at[i]].
 func Match(of, at *[BlockLen]uint8, docIDs []uint32, block *[BlockLen]uint32, last uint32) (looked, matches int) {
 	return match(of, at, docIDs[:min(len(docIDs), BlockLen)], block, last)
 }
@@ -58,17 +58,17 @@ func (a *Accumulators) Add(docIDs, contributions []uint32, first uint32) {
 	}
 }
 
-// Collect writes the DocIDs, in increasing order, and sums of the documents in [first, first+n)
-// that reach least, which must not be 0, and returns their number. It zeroes the n sums,
-// rounded up to a multiple of 16. No contributions may lie beyond those n documents, because
-// vectors would write out of bounds; docIDs and sums must have room for n, rounded up alike.
+// Collect writes DocIDs, in increasing order, and sums of the documents in [first, first+n)
+// that reach least, not 0, and returns their number. It zeroes the n sums, rounded up to a
+// multiple of 16, for which docIDs and sums must have room. No contributions may lie beyond
+// those n documents, because vectors would write out of bounds.
 func (a *Accumulators) Collect(docIDs, sums []uint32, first uint32, n int, least uint32) int {
 	lines := (min(n, Window) + lineLen - 1) / lineLen
 	return collect(a, docIDs[:lines*lineLen], sums[:lines*lineLen], first, lines, least)
 }
 
-// AddAny is Add for CollectAny. Marking documents, not lines, is slower in long windows, but
-// faster without vectors (see AnyPays). Do not mix it with Add between two collections.
+// AddAny is Add for CollectAny. Marking documents is slower in long windows, but faster without
+// vectors (see AnyPays). Do not mix it with Add between two collections.
 func (a *Accumulators) AddAny(docIDs, contributions []uint32, first uint32) {
 	contributions = contributions[:len(docIDs)]
 	for i, d := range docIDs {
@@ -109,9 +109,9 @@ func (a *Accumulators) CollectAny(docIDs, sums []uint32, first uint32, n int, le
 	return found
 }
 
-// Select moves the docIDs[i] and scores[i] that reach least to the front of toDocIDs and
-// toScores, in order, and returns their number. All slices have the length of docIDs; outputs
-// may be the inputs.
+// Select moves docIDs[i] and scores[i] that reach least to the front of toDocIDs and toScores,
+// in order, and returns their number. All slices have the length of docIDs; outputs may be the
+// inputs.
 func Select(toDocIDs, toScores, docIDs, scores []uint32, least uint32) int {
 	n := len(docIDs)
 	return selectScores(toDocIDs[:n], toScores[:n], docIDs, scores[:n], least)

@@ -87,8 +87,7 @@ func TestContributions(t *testing.T) {
 	}
 }
 
-// randomBlock returns n increasing DocIDs, padded like decoded ones, and DocIDs of which some
-// are among them.
+// n increasing DocIDs, padded like decoded ones, and DocIDs of which some are among them.
 func randomBlock(rng *rand.Rand) (block [BlockLen]uint32, size int, docIDs []uint32) {
 	size = 1 + rng.IntN(BlockLen)
 	limit := uint32(size + rng.IntN(1+size*rng.IntN(20)))

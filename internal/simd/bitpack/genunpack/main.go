@@ -1,5 +1,5 @@
-// Command genunpack writes unpack_generated.go of package bitpack: for each width, one unrolled
-// function that unpacks groups of 8 values. Run it with "go generate ./internal/simd/bitpack".
+// Command genunpack writes unpack_generated.go of package bitpack: for each width, an unrolled
+// function for groups of 8 values. Run it with "go generate ./internal/simd/bitpack".
 package main
 
 import (
@@ -12,10 +12,10 @@ import (
 
 const (
 	maxWidth = 32
-	// groupLen values fill exactly width bytes and fit into registers (with 64, the loop takes
-	// 1.3 times as long).
+	// groupLen values fill exactly width bytes and fit into registers (64 take 1.3 times as
+	// long).
 	groupLen = 8
-	// slack is how far the words of the last values extend beyond the block, at most, plus one.
+	// The words of the last values extend up to slack-1 bytes beyond the block.
 	slack = 8
 )
 
@@ -50,7 +50,7 @@ import "encoding/binary"
 	return format.Source(b.Bytes())
 }
 
-// dispatch writes a switch over widths, because arguments of indirect calls escape.
+// A switch over widths, because arguments of indirect calls escape.
 func dispatch(b *bytes.Buffer, name, params, args, doc string) {
 	fmt.Fprintf(b, "// %s %s\nfunc %s(%s, w uint8) {\nswitch w {\n", name, doc, name, params)
 	for w := 0; w <= maxWidth; w++ {
@@ -95,9 +95,9 @@ func values(b *bytes.Buffer, w int) {
 	b.WriteString("}\n}\n\n")
 }
 
-// group opens the loop over groups, loads the words of a group and calls visit with the
-// expression of each value. Each new word is loaded at the byte where the first value begins
-// that is not wholly in the previous word, so no value spans two words.
+// group opens the loop over groups, loads words and calls visit with each value's expression. A
+// word is loaded at the byte where the first value begins that is not wholly in the previous
+// one, so no value spans two.
 func group(b *bytes.Buffer, w int, visit func(i int, value string)) {
 	fmt.Fprintf(b, "for len(dst) >= %d {\n", groupLen)
 	fmt.Fprintf(b, "in := src[:%d]\n", w+slack)
