@@ -17,8 +17,8 @@ type CursorStats struct {
 
 // Cursor iterates over a List in DocID order and decodes only blocks in which it stops. Reset
 // places it before the first posting; Next and NextGEQ may follow in any order. DocID is
-// NoDocID before the first move, at the end and after an error (see Err). Unless stated
-// otherwise, methods for the current posting or block require another DocID.
+// NoDocID before the first move, at the end and after an error (see Err). Otherwise, unless
+// stated, methods for the current posting or block require a DocID.
 //
 // A Cursor contains its decoded block (1 KiB), does not allocate, and is not safe for
 // concurrent use.
@@ -48,9 +48,9 @@ type Cursor struct {
 	docIDs, freqs [codec.BlockLen]uint32
 }
 
-// Reset places the cursor before the first posting of l, which may be empty and must not change
+// Reset places the cursor before l's first posting; l may be empty and must not change
 // meanwhile. bounds, if not nil, replaces the directory's (List.FrontierBounds). Other than
-// NumBlocks bounds cause an error that wraps base.ErrBadInput.
+// NumBlocks bounds are an error that wraps base.ErrBadInput.
 func (c *Cursor) Reset(l *List, bounds []score.Bound) {
 	c.list = l
 	c.dir = l.directory()
@@ -68,8 +68,7 @@ func (c *Cursor) Reset(l *List, bounds []score.Bound) {
 // DocID returns the current DocID.
 func (c *Cursor) DocID() base.DocID { return base.DocID(c.cur) }
 
-// Err returns the error that stopped the cursor. It wraps base.ErrCorrupt and names the block
-// but not the list.
+// Err returns the error that stopped the cursor; it wraps base.ErrCorrupt and names the block.
 func (c *Cursor) Err() error { return c.err }
 
 // Stats returns the counters; NumBlocks - BlocksDecoded blocks were skipped.
@@ -99,7 +98,7 @@ func (c *Cursor) NextBlock() base.DocID {
 	return base.DocID(c.cur)
 }
 
-// NextGEQ moves to the first posting from the current one on with a DocID of at least target.
+// NextGEQ moves to the first posting, from the current one on, with a DocID of at least target.
 // It decodes at most one block.
 func (c *Cursor) NextGEQ(target base.DocID) base.DocID {
 	t := uint32(target)
@@ -123,9 +122,8 @@ func (c *Cursor) NextGEQ(target base.DocID) base.DocID {
 }
 
 // seek returns the first block >= i whose Last is at least target, or len(dir). It compares the
-// next few blocks, which usually contain it, without branches, then gallops (Bentley and Yao,
-// "An almost optimal algorithm for unbounded searching", Information Processing Letters 5(3),
-// 1976).
+// next few blocks without branches, then gallops (Bentley and Yao, "An almost optimal algorithm
+// for unbounded searching", Information Processing Letters 5(3), 1976).
 func (c *Cursor) seek(i int, target uint32) int {
 	const near = 4
 	dir := c.dir
@@ -161,8 +159,7 @@ func (c *Cursor) seek(i int, target uint32) int {
 // target is below 2^32.
 func before(d uint32, target uint64) int { return int((uint64(d) - target) >> 63) }
 
-// load decodes block i, after the current one, and moves to its first posting; false on an
-// error.
+// Block i is after the current one. False on an error.
 func (c *Cursor) load(i int) bool {
 	size, err := c.list.DecodeDocIDs(i, &c.docIDs)
 	if err == nil && c.dir[i].Last > c.list.last {
@@ -199,15 +196,15 @@ func (c *Cursor) fail(err error) bool {
 	return false
 }
 
-// freqsOneByOne single reads cost about as much as the whole block.
+// As many single reads cost about as much as the whole block.
 const freqsOneByOne = 8
 
-// Freq returns the current frequency; 0 on an error.
+// Freq is the current frequency; 0 on an error.
 func (c *Cursor) Freq() uint32 {
 	return c.BlockFreq(c.pos)
 }
 
-// BlockFreq returns frequency i of the current block; 0 on an error.
+// BlockFreq is the current block's frequency i; 0 on an error.
 func (c *Cursor) BlockFreq(i int) uint32 {
 	if c.freqsReady {
 		return c.freqs[i&(codec.BlockLen-1)]
@@ -234,8 +231,8 @@ func (c *Cursor) BlockFreq(i int) uint32 {
 	return f
 }
 
-// Positions appends the current posting's positions, rising. The list must have positions.
-// Rising calls in a block skip each posting's positions only once.
+// Positions appends the current posting's positions, rising; the list must have some. Rising
+// calls in a block skip each posting once.
 func (c *Cursor) Positions(dst []uint32) ([]uint32, error) {
 	freqs := c.BlockFreqs()
 	if freqs == nil {

@@ -11,14 +11,15 @@ import (
 
 // The current block, and pruning of later ones without decoding.
 
-// BlockDocIDs returns the current block's DocIDs, valid until the cursor leaves it.
+// BlockDocIDs returns the current block's DocIDs, valid until the cursor leaves it, like the
+// results below.
 func (c *Cursor) BlockDocIDs() []uint32 { return c.docIDs[:c.size] }
 
 // Block is BlockDocIDs padded with NoDocID for Search.
 func (c *Cursor) Block() *[codec.BlockLen]uint32 { return &c.docIDs }
 
-// BlockFreqs returns the current block's frequencies, valid until the cursor leaves it, decoded
-// at the first call; nil on an error.
+// BlockFreqs returns the current block's frequencies, decoded at the first call; nil on an
+// error.
 func (c *Cursor) BlockFreqs() []uint32 {
 	if !c.freqsReady {
 		if c.size == 0 {
@@ -34,7 +35,7 @@ func (c *Cursor) BlockFreqs() []uint32 {
 }
 
 // BlockBefore returns the current block's postings in [current, end), end above the current
-// DocID, valid until the cursor leaves it. freqs is nil on an error.
+// DocID. freqs is nil on an error.
 func (c *Cursor) BlockBefore(end base.DocID) (docIDs, freqs []uint32) {
 	freqs = c.BlockFreqs()
 	if freqs == nil {
@@ -50,9 +51,9 @@ func (c *Cursor) BlockBefore(end base.DocID) (docIDs, freqs []uint32) {
 // BlockPos returns the current position in the block.
 func (c *Cursor) BlockPos() int { return c.pos }
 
-// LeaveBlock skips the block's postings before position i, which is not before the current one,
-// and returns the least valid target of the next NextGEQ. Posting i becomes current if it
-// exists; otherwise the next block is not decoded until that NextGEQ.
+// LeaveBlock skips the block's postings before position i, not before the current one, and
+// returns the least valid target of the next NextGEQ. Posting i becomes current if it exists;
+// otherwise the next block is not decoded until that NextGEQ.
 func (c *Cursor) LeaveBlock(i int) base.DocID {
 	if i >= c.size {
 		return base.DocID(c.last) + 1
@@ -68,8 +69,8 @@ func (c *Cursor) BlockLastDocID() base.DocID { return base.DocID(c.last) }
 // BlockIndex is the current block: -1 before the first move, NumBlocks at the end.
 func (c *Cursor) BlockIndex() int { return c.block }
 
-// LoadBlock moves to the first posting of block i, above the current one; NumBlocks moves to
-// the end. It serves callers that select blocks with List.Block.
+// LoadBlock moves to the first posting of block i, above the current one and selected with
+// List.Block; NumBlocks moves to the end.
 func (c *Cursor) LoadBlock(i int) base.DocID {
 	if i >= len(c.dir) {
 		return c.end()
@@ -134,8 +135,8 @@ func (c *Cursor) ShallowNextGEQ(target base.DocID) (bound score.Bound, first, la
 	return c.bound(i), base.DocID(e.First), base.DocID(e.Last), true
 }
 
-// ShallowMax bounds all postings with DocIDs in [from, to]: the maximum over overlapping
-// blocks, or 0. It moves like ShallowNextGEQ(from) and reads one directory entry a block.
+// ShallowMax bounds postings with DocIDs in [from, to]: the maximum over overlapping blocks, or
+// 0. It moves like ShallowNextGEQ(from) and reads one directory entry a block.
 func (c *Cursor) ShallowMax(from, to base.DocID) score.Bound {
 	if _, _, _, ok := c.ShallowNextGEQ(from); !ok {
 		return 0

@@ -23,8 +23,8 @@ func (e *BlockEntry) append(dst []byte) []byte {
 var sameLayout = unsafe.Sizeof(BlockEntry{}) == entrySize &&
 	binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
-// viewDirectory returns the first n entries: a view of src if alignment and byte order allow,
-// as in files mapped on little-endian processors, otherwise a copy.
+// A view of src if alignment and byte order allow, as in files mapped on little-endian
+// processors, otherwise a copy.
 func viewDirectory(src []byte, n int) []BlockEntry {
 	if len(src) < n*entrySize || n == 0 {
 		return nil

@@ -2,8 +2,8 @@
 // in blocks of codec.BlockLen, with a directory of DocID ranges and score bounds.
 //
 // A Writer encodes sorted postings into three files (postings, positions, frontiers) and
-// returns a Meta, the dictionary's record. A List is a view of these bytes; a Cursor iterates
-// over it. Verify decodes a list and checks every invariant.
+// returns a Meta, the dictionary's record. A List is a view of these bytes; a Cursor iterates.
+// Verify decodes a list and checks every invariant.
 //
 // The caller verifies checksums before it opens a List. Invalid bytes cause errors that wrap
 // base.ErrCorrupt, no panic.

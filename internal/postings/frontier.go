@@ -12,13 +12,13 @@ import (
 )
 
 // pair determines a posting's score, apart from its term. It dominates another if its freq is
-// not smaller and its length not greater: for all K1, B and mean lengths it then scores at
-// least as high.
+// not smaller and its length not greater: it then scores at least as high for all K1, B and
+// mean lengths.
 type pair struct{ freq, length uint32 }
 
-// frontier reduces pairs, in place, to distinct ones that no other dominates, in strictly
-// rising order of both members. Only the shortest length of each freq matters. A table covers
-// small freqs, nearly all; a sort covers the rest.
+// frontier reduces pairs, in place, to distinct ones that no other dominates, strictly rising
+// in both members. Only the shortest length of each freq matters. A table covers small freqs,
+// nearly all; a sort covers the rest.
 func frontier(pairs []pair) []pair {
 	const small = 64
 	var shortest [small]uint32 // by freq in seen
@@ -68,7 +68,6 @@ func appendFrontier(dst []byte, pairs []pair) []byte {
 	return dst
 }
 
-// Consecutive blocks' frontiers.
 type frontierReader struct {
 	src []byte
 	at  int
@@ -103,8 +102,8 @@ func (r *frontierReader) next(blockSize int, visit func(pair)) error {
 }
 
 // FrontierBounds computes each block's BlockMaxScore under saturation s into dst[:0], and their
-// maximum, as tight as the directory's, with a few operations a block. It is for K1 or B that
-// differ from the directory's; for another mean length use score.Scale.
+// maximum, as tight as the directory's, with a few operations a block. It is for another K1 or
+// B; for another mean length use score.Scale.
 func (l *List) FrontierBounds(dst []score.Bound, s score.Saturation) (bounds []score.Bound, maxBound score.Bound, err error) {
 	dst = dst[:0]
 	r := frontierReader{src: l.frontiers}

@@ -25,7 +25,7 @@ type BlockEntry struct {
 	FreqWidth   uint8       // codec's width byte of the frequencies
 }
 
-// Kth are the k of stored k-th best saturations, used as initial thresholds.
+// Kth are the k of stored k-th best saturations, the initial thresholds.
 var Kth = [3]int{10, 100, 1000}
 
 // Meta is the dictionary's record of a list; zero is an empty list.
@@ -33,8 +33,7 @@ type Meta struct {
 	DocFreq  uint32
 	CollFreq uint64
 	// Offset and Length locate the list in the postings file: the payload (package comment)
-	// and, if DocFreq > codec.BlockLen, the directory of NumBlocks entries, 4-byte aligned, at
-	// the end.
+	// and, if DocFreq > codec.BlockLen, the directory of NumBlocks entries, 4-byte aligned.
 	Offset, Length uint64
 	// The only block's directory entry if DocFreq <= codec.BlockLen; otherwise 0.
 	First, Last         uint32
@@ -49,7 +48,6 @@ type Meta struct {
 }
 
 // List is a view of a posting list in mapped files, a plain value, safe for concurrent reads.
-// Opening does not allocate.
 type List struct {
 	Meta
 	Codec codec.Codec
@@ -64,14 +62,14 @@ type List struct {
 	positions, frontiers []byte
 }
 
-// ID identifies a non-empty list in its segment: the offset of its frontiers, which are never
-// empty or shared.
+// ID identifies a non-empty list in its segment: the offset of its frontiers, never empty or
+// shared.
 func (l *List) ID() base.ListID { return base.ListID(l.FrontierOffset) }
 
-// Open makes l a view of the list of m; positions and frontiers may be nil if not needed. It
-// checks that the list lies within the files, whose checksums the caller must have verified;
-// decoding functions and Cursor check the directory. It allocates only if the postings file is
-// not 4-byte aligned in memory or the processor is big endian.
+// Open makes l a view of the list of m; positions and frontiers may be nil. It checks that the
+// list lies within the files, whose checksums the caller must have verified; decoding checks
+// the directory. It allocates only if the postings file is not 4-byte aligned in memory or the
+// processor is big endian.
 func (l *List) Open(m Meta, c codec.Codec, postings, positions, frontiers []byte) error {
 	*l = List{Meta: m, Codec: c}
 	if m.DocFreq == 0 {
@@ -111,7 +109,7 @@ func (l *List) Open(m Meta, c codec.Codec, postings, positions, frontiers []byte
 	return nil
 }
 
-// Block returns block i's directory entry, i in [0, NumBlocks), which must not be changed.
+// Block returns block i's directory entry, i in [0, NumBlocks), not to be changed.
 func (l *List) Block(i int) *BlockEntry { return &l.directory()[i] }
 
 func (l *List) directory() []BlockEntry {
@@ -141,9 +139,9 @@ func (l *List) blockBytes(i int) ([]byte, error) {
 	return l.payload[offset:], nil
 }
 
-// DecodeDocIDs decodes block i's DocIDs to dst. size is the number of bytes before the
-// frequencies, for DecodeFreqs and FreqAt; 0 with a ListCodec. The DocIDs are strictly rising,
-// follow block i-1, and match the directory.
+// DecodeDocIDs decodes block i's DocIDs. size is the bytes before the frequencies, for
+// DecodeFreqs and FreqAt; 0 with a ListCodec. The DocIDs are strictly rising, follow block i-1,
+// and match the directory.
 func (l *List) DecodeDocIDs(i int, dst *[codec.BlockLen]uint32) (size int, err error) {
 	e, prev := l.Block(i), codec.NoBase
 	if i > 0 {
@@ -184,8 +182,8 @@ func (l *List) decodeOfList(i int, dst *[codec.BlockLen]uint32, prev uint32) err
 // A local array in DocIDAt would escape to the heap.
 var scratch = sync.Pool{New: func() any { return new([codec.BlockLen]uint32) }}
 
-// DocIDAt returns DocID i, in [0, DocFreq); another i is base.ErrBadInput. A codec.ListCodec
-// decodes it alone; other codecs decode its block.
+// DocIDAt returns DocID i, in [0, DocFreq); another i is base.ErrBadInput. Only a
+// codec.ListCodec decodes it without its block.
 func (l *List) DocIDAt(i int) (uint32, error) {
 	if uint(i) >= uint(l.DocFreq) {
 		return 0, fmt.Errorf("DocID %d of %d: %w", i, l.DocFreq, base.ErrBadInput)
@@ -242,8 +240,8 @@ func (l *List) FreqAt(i, docSize, j int) (uint32, error) {
 	return f, nil
 }
 
-// PositionBytes returns block i's positions, the vbyte gaps given to Writer.AddBlock. Padding
-// may follow the last block's.
+// PositionBytes returns block i's positions, as given to Writer.AddBlock. Padding may follow
+// the last block's.
 func (l *List) PositionBytes(i int) ([]byte, error) {
 	n := l.NumBlocks()
 	if n == 1 {

@@ -85,8 +85,8 @@ func (r *metaReader) byte(field string) uint8 {
 	return r.src[r.at-1]
 }
 
-// DecodeMeta decodes a record at the start of src and returns its size. It checks consistency;
-// List.Open checks the locations.
+// DecodeMeta decodes a record at the start of src and returns its size. List.Open checks the
+// locations.
 func DecodeMeta(src []byte) (m Meta, n int, err error) {
 	const (
 		maxOffset = 1<<63 - 1

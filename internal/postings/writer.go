@@ -21,8 +21,8 @@ type Options struct {
 // For lists of more than one block (package comment).
 const listAlign = 16
 
-// Writer writes posting lists: Begin, any number of AddBlock, Finish, repeatedly. Its memory is
-// constant, and reused, except for the current list's directory (24 bytes a block) and, with
+// Writer writes posting lists: Begin, any number of AddBlock, Finish, repeatedly. Its memory,
+// reused, is constant, except for the current list's directory (24 bytes a block) and, with
 // positions, those of one block. With a codec.ListCodec it buffers the list's DocIDs (4 bytes a
 // posting), frequencies and encoding.
 //
@@ -42,7 +42,7 @@ type Writer struct {
 	last     uint32 // last DocID of the last block written
 	lastSeen uint32 // last DocID added
 
-	// With lists and several blocks: all DocIDs except pending ones, and encoded frequencies.
+	// Lists of several blocks: all DocIDs except pending ones, and encoded frequencies.
 	listDocIDs []uint32
 	listFreqs  []byte
 
@@ -75,9 +75,9 @@ func (o *output) align(n uint64) error {
 	return nil
 }
 
-// Offsets in NewWriter's Metas are relative to the current ends of the outputs, which must be
-// multiples of 16 (postings) and 4 (positions) in the mapped files. Buffer them: each block is
-// a write. positions is unused without opts.Positions.
+// NewWriter returns a Writer. Offsets in its Metas are relative to the outputs' current ends,
+// which must be multiples of 16 (postings) and 4 (positions) in the mapped files. Buffer them:
+// each block is a write. positions is unused without opts.Positions.
 func NewWriter(opts Options, postings, positions, frontiers io.Writer) *Writer {
 	lists, _ := opts.Codec.(codec.ListCodec)
 	return &Writer{
@@ -103,10 +103,10 @@ func (w *Writer) Begin(lengths []uint32) {
 	w.pendingPos = w.pendingPos[:0]
 }
 
-// AddBlock adds postings. DocIDs rise across calls; frequencies are at least 1, and weights
-// (Saturation.Linear) at most score.MaxBound. positions holds Freq positions a posting as vbyte
-// gaps; empty without Options.Positions. Slices are not retained. Invalid postings are errors
-// that wrap base.ErrBadInput.
+// AddBlock adds postings, retaining no slices. DocIDs rise across calls; frequencies are at
+// least 1, and weights (Saturation.Linear) at most score.MaxBound. positions holds Freq
+// positions a posting as vbyte gaps; empty without Options.Positions. Invalid postings are
+// errors that wrap base.ErrBadInput.
 func (w *Writer) AddBlock(docIDs, freqs []uint32, positions []byte) error {
 	if len(docIDs) != len(freqs) {
 		return fmt.Errorf("%d DocIDs with %d frequencies: %w", len(docIDs), len(freqs), base.ErrBadInput)
@@ -187,7 +187,6 @@ func (w *Writer) Finish() (Meta, error) {
 	return m, nil
 }
 
-// Several blocks.
 func (w *Writer) finishBlocks() error {
 	if w.lists != nil {
 		if err := w.writeList(); err != nil {
@@ -302,7 +301,7 @@ func (w *Writer) flushBlock(directory bool) error {
 	return nil
 }
 
-// writeBlock completes the directory entry, and writes the block unless writeList will.
+// The directory entry is completed; the block is written unless writeList will.
 func (w *Writer) writeBlock(e *BlockEntry, docIDs, freqs []uint32, directory bool) error {
 	if w.lists != nil && directory {
 		if len(w.listFreqs) > math.MaxUint32 {
