@@ -14,19 +14,19 @@ import (
 )
 
 // BuildOptions are the options of Build. The index depends on the corpus, MaxErrors and Reorder
-// only, not on memory or threads: a segment's files have the same bytes, except that stored
+// only: a segment's files have the same bytes for any memory and threads, except that stored
 // documents are cut into compressed blocks at the ends of chunks too.
 type BuildOptions struct {
-	// MemoryBytes bounds the memory of raw batches, inverters, partial indexes and merge
-	// buffers (0: DefaultMemoryBytes); further data goes to temporary files in the index's
-	// folder. Plans use half of it, because the garbage collector lets memory grow to about
-	// twice the used size. Each document needs more until the end: 8 bytes per field, the
-	// default one included, 12 for its id, and 8 if there are duplicates.
+	// MemoryBytes bounds raw batches, inverters, partial indexes and merge buffers (0:
+	// DefaultMemoryBytes); more data goes to temporary files in the index's folder. Plans use
+	// half of it, because the garbage collector lets memory grow to about twice the used size.
+	// Each document takes more until the end: 8 bytes per field, with the default one, 12 for
+	// its id, and 8 if there are duplicates.
 	MemoryBytes int64
 	// Threads is the number of workers; 0: one per processor.
 	Threads int
-	// MaxErrors is the number of bad records to skip before the build ends with an
-	// *inverter.TooManyErrors; negative: any number.
+	// MaxErrors bad records are skipped; then the build ends with an *inverter.TooManyErrors.
+	// Negative: any number.
 	MaxErrors int
 	// Reorder is "none" (or "") or "bp": recursive graph bisection (package reorder).
 	Reorder string
@@ -36,8 +36,8 @@ type BuildOptions struct {
 	// OnBadRecord, if set, is called for each bad record, by one goroutine at a time, nearly in
 	// corpus order (exactly if Threads is 1).
 	OnBadRecord func(*corpus.RecordError)
-	// OnDuplicate, if set, is called in corpus order for each document dropped for a later one
-	// with its id.
+	// OnDuplicate, if set, is called in corpus order for documents dropped for a later one with
+	// their id.
 	OnDuplicate func(id string, earlier, later corpus.Location)
 }
 
@@ -86,7 +86,7 @@ type Report struct {
 	ReadTime, MergeTime time.Duration
 }
 
-// Build indexes a corpus and commits it, all or nothing, as one more segment. DocIDs are in
+// Build indexes a corpus and commits it, all or nothing, as one more segment, with DocIDs in
 // corpus order. It holds the index's write lock throughout. If ctx ends or anything fails, the
 // index stays unchanged or, without an earlier commit, absent.
 //

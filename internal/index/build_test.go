@@ -43,7 +43,7 @@ func verify(t testing.TB, ix *Index) {
 	}
 }
 
-// The manifest names all files of the folder.
+// The manifest names all files.
 func checkClean(t testing.TB, fsys vfs.FS, dir string) {
 	t.Helper()
 	m, err := loadManifest(fsys, dir)
@@ -62,7 +62,7 @@ func checkClean(t testing.TB, fsys vfs.FS, dir string) {
 	}
 }
 
-// The index equals the reference inversion for any threads, memory and batches.
+// For any threads, memory and batches.
 func TestBuildAgainstOracle(t *testing.T) {
 	docs := randomDocs(10, 4000, true)
 	for _, c := range []struct {
@@ -93,7 +93,7 @@ func TestBuildAgainstOracle(t *testing.T) {
 	}
 }
 
-// Any threads, memory and batches.
+// For any threads, memory and batches.
 func TestBuildSameBytes(t *testing.T) {
 	docs := randomDocs(11, 6000, true)
 	files := func(batch int, b BuildOptions) map[string]string {
@@ -128,7 +128,6 @@ func TestBuildSameBytes(t *testing.T) {
 	}
 }
 
-// With little memory the result is the same.
 func TestBuildSpills(t *testing.T) {
 	docs := randomDocs(12, 400, true)
 	for i := range docs {
@@ -231,7 +230,7 @@ func TestBuildBadRecords(t *testing.T) {
 	}
 }
 
-// It leaves the earlier state or no index, and no temporary files.
+// The earlier state, or no index, stays, and no temporary files.
 func TestBuildCancelled(t *testing.T) {
 	docs := randomDocs(16, 3000, true)
 	for _, committed := range []bool{false, true} {

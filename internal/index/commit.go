@@ -10,15 +10,14 @@ import (
 )
 
 type change struct {
-	// sources hold the documents to add, in order, each id once. They replace committed
-	// documents of the same id.
+	// sources hold the documents to add, in order, each id once; they replace committed ones.
 	sources []segment.Source
 	// failed returns errors of source methods that have no error result.
 	failed func() error
 	// deletes are ids of committed documents to delete.
 	deletes map[string]struct{}
 	// merge, if not nil, has the segments, in order, after a commit that adds and deletes
-	// nothing; otherwise mergeFrom decides.
+	// nothing; else mergeFrom decides.
 	merge []mergeGroup
 	// reorder looks for a better order of the new segment.
 	reorder bool
@@ -52,7 +51,7 @@ type commit struct {
 
 // apply makes a change durable and visible, or changes nothing if it returns an error.
 // Exception: if only the folder could not be synced, the change is visible, but a power failure
-// may lose it; the next apply first syncs again.
+// may lose it; the next apply syncs first.
 func (s *session) apply(ctx context.Context, ch change) (commitResult, error) {
 	if s.unsynced {
 		if err := s.settle(); err != nil {
@@ -102,7 +101,6 @@ func (c *commit) run(ctx context.Context) (renamed bool, err error) {
 	return c.publish()
 }
 
-// writeAll writes the files of the next manifest.
 func (c *commit) writeAll(ctx context.Context) error {
 	if c.merge == nil {
 		return c.writeSegments(ctx)
@@ -178,8 +176,8 @@ func complement(b *segment.Bitmap) *segment.Bitmap {
 	return c
 }
 
-// writeSegments writes a segment of the new documents and the segments merged with them, and
-// bitmaps of others that lost documents.
+// New documents and the segments merged with them become a segment; other segments that lost
+// documents get bitmaps.
 func (c *commit) writeSegments(ctx context.Context) error {
 	from := mergeFrom(c.numLive, c.numAdded)
 	old := c.next.Segments
@@ -222,12 +220,12 @@ func (c *commit) writeSegments(ctx context.Context) error {
 	return err
 }
 
-// committed returns the remaining documents of the base's segment i.
+// The remaining documents of the base's segment i.
 func (c *commit) committed(i int) (segment.Source, error) {
 	return c.base.Segments[i].Source(c.dropped[i])
 }
 
-// keep keeps the base's segment i, with a new bitmap if it lost documents.
+// The base's segment i, with a new bitmap if it lost documents.
 func (c *commit) keep(i int, ms manifestSegment) error {
 	if c.numLive[i] != ms.NumLive {
 		name := liveName(ms.Name, c.next.Generation)
@@ -249,7 +247,7 @@ func (c *commit) newSegment() string {
 	return name
 }
 
-// write adds a segment of sources to the next manifest.
+// A segment of sources is added to the next manifest.
 func (c *commit) write(ctx context.Context, sources []segment.Source, reorder bool) (name string, err error) {
 	name = c.newSegment()
 	opts := c.next.Options.segmentOptions(c.threads)
@@ -285,7 +283,6 @@ func (c *commit) checkSize() error {
 	return nil
 }
 
-// publish replaces the manifest and shows the commit.
 func (c *commit) publish() (renamed bool, err error) {
 	// New files' names must be durable before the manifest.
 	if err := c.ix.fs.SyncDir(c.ix.dir); err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
-// hookFS calls a hook before operations of the given kinds and returns its error.
+// Its hook is called before operations of the given kinds.
 type hookFS struct {
 	vfs.FS
 	before func(op, name string) error
@@ -88,7 +88,7 @@ func TestCommitAfterFailedRename(t *testing.T) {
 	check(t, w.Close())
 }
 
-// The next refresh opens a segment of a commit again that could not be shown.
+// The next refresh opens a segment again that could not be shown.
 func TestRefreshAfterFailedRefresh(t *testing.T) {
 	docs := randomDocs(51, 4000, false)
 	mem := vfstest.NewMem()
@@ -120,8 +120,8 @@ func TestRefreshAfterFailedRefresh(t *testing.T) {
 	check(t, reader.Close())
 }
 
-// After a failed sync, a power failure can restore the former manifest, so no writer removes
-// its files before a sync.
+// A power failure can restore the former manifest, so no writer removes its files before a
+// sync.
 func TestUnsyncedCommitKeepsFormerFiles(t *testing.T) {
 	docs := randomDocs(52, 40, false)
 	mem := vfstest.NewMem()
@@ -154,7 +154,6 @@ func TestUnsyncedCommitKeepsFormerFiles(t *testing.T) {
 		check(t, w.Delete(docs[i].ID))
 	}
 	synced = false
-	// A retry fails too.
 	for range 2 {
 		if err := w.Commit(t.Context()); !errors.Is(err, vfstest.ErrInjected) {
 			t.Fatalf("error %v, want the injected one", err)
@@ -288,7 +287,7 @@ func TestCostsStay(t *testing.T) {
 	}
 }
 
-// A writer does not recreate a removed index.
+// It does not recreate a removed index.
 func TestWriterOfVanishedIndex(t *testing.T) {
 	ix := create(t, vfs.OS, Options{})
 	w := newWriter(t, ix)
@@ -303,7 +302,7 @@ func TestWriterOfVanishedIndex(t *testing.T) {
 	}
 }
 
-// Creators that give up exclude each other; their only error is ErrLocked.
+// Those that give up exclude each other; their only error is ErrLocked.
 func TestCreatorsAtOnce(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "index")
 	var creators sync.WaitGroup
@@ -383,7 +382,7 @@ func TestForeignSegment(t *testing.T) {
 	}
 }
 
-// Snapshot does not wait for the disk during a commit or refresh.
+// It does not wait for the disk during a commit or refresh.
 func TestSnapshotDoesNotWait(t *testing.T) {
 	mem := vfstest.NewMem()
 	var ix *Index
@@ -476,7 +475,7 @@ func TestSegmentContradictsManifest(t *testing.T) {
 	}
 }
 
-// The search for replaced documents ends with the context.
+// The search for replaced documents ends.
 func TestCommitCancelledWhileDropping(t *testing.T) {
 	ix := create(t, vfstest.NewMem(), Options{})
 	w := newWriter(t, ix)

@@ -22,8 +22,8 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
-// The crash tests kill a child, this binary, that writes to an index. These environment
-// variables configure it.
+// A child, this binary, writes to an index and is killed. These environment variables configure
+// it.
 const (
 	crashModeEnv = "GRIFFIN_INDEX_CRASH_MODE"
 	crashDirEnv  = "GRIFFIN_INDEX_CRASH_DIR"
@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 	os.Exit(1)
 }
 
-// A child writes a byte to standard output before each file operation, and one at its end.
+// Bytes on standard output: one before each file operation, and one at the end.
 const (
 	crashOperation = '.'
 	crashDone      = '!'
@@ -120,8 +120,7 @@ func crashMerge(dir string) error {
 	return errors.New("nobody killed the child")
 }
 
-// killed kills a child (SIGKILL) shortly after a number of file operations, or at its end, and
-// returns their number.
+// A child is killed (SIGKILL) shortly after a number of file operations, or at its end.
 func killed(t *testing.T, rng *rand.Rand, mode, dir string, after int) (operations int) {
 	t.Helper()
 	exe, err := os.Executable()
@@ -249,7 +248,7 @@ func TestKillCommits(t *testing.T) {
 	t.Logf("%d commits", generation)
 }
 
-// The documents stay, in the former segments or in one, with their impact-ordered lists.
+// Documents stay, in the former segments or in one, with impact-ordered lists.
 func TestKillMerge(t *testing.T) {
 	docs := randomDocs(45, 300, false)
 	want := expect(t, docs[1:], Options{})

@@ -9,16 +9,15 @@
 //     reorder finds a better order, and the segment is written again.
 //  4. A manifest that names the segment is renamed over the old one (commit.publish).
 //
-// A Writer does the same with single documents: each commit makes one segment, and merges the
-// last ones with it if too many are of similar size (mergeFrom). Bitmaps beside the segments
-// mark deleted and replaced documents. Merge is a commit that adds nothing: it writes adjacent
-// segments as one, without deleted documents, and computes impact-ordered lists again.
+// A Writer does the same with single documents: each commit makes one segment, merging the last
+// ones if too many are of similar size (mergeFrom). Bitmaps beside the segments mark deleted
+// and replaced documents. Merge is a commit that adds nothing: it joins adjacent segments,
+// without deleted documents, and computes impact-ordered lists again.
 //
 // # Crashes
 //
-// Files are written once, under names that are never used again, and synced before the manifest
-// that names them, so a killed process leaves the former commit or the new one. Nothing reads
-// its other files, which the next writer removes.
+// Files are written once, under new names, and synced before the manifest that names them, so a
+// killed process leaves the former commit or the new one. The next writer removes other files.
 //
 // # Concurrency
 //

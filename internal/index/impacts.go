@@ -28,7 +28,7 @@ func impactsName(generation uint64) string { return fmt.Sprintf("impacts-%06d", 
 // ErrNoImpacts wraps base.ErrBadInput.
 var ErrNoImpacts = fmt.Errorf("no impact-ordered lists: %w", base.ErrBadInput)
 
-// The zero value has the defaults.
+// ImpactOptions are the options of BuildImpacts; zero values mean defaults.
 type ImpactOptions struct {
 	// Ranking computes impacts; "" is impact.RankingBM25, with the index's K1 and B if both are
 	// 0. An index of weights has impact.RankingWeights only.
@@ -41,10 +41,10 @@ type ImpactOptions struct {
 	Progress func(done, total int64)
 }
 
-// BuildImpacts makes or replaces the impact-ordered lists of the last commit, of all live
-// documents and the default field. It holds the write lock and reads all lists twice: to find
-// the range of scores, and to quantise. Whoever has opened former lists keeps them. It needs
-// memory for the longest list and 16 bytes a term; if it fails, the former lists stay.
+// BuildImpacts makes or replaces the last commit's impact-ordered lists, of live documents and
+// the default field. It holds the write lock and reads all lists twice: for the range of
+// scores, and to quantise. Whoever has opened former lists keeps them. It needs memory for the
+// longest list and 16 bytes a term; if it fails, the former lists stay.
 func (ix *Index) BuildImpacts(ctx context.Context, opts ImpactOptions) (meta *impact.Meta, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	s, err := ix.begin()
@@ -154,8 +154,7 @@ type scoredPosting struct {
 	score base.Score
 }
 
-// eachList visits the default field's lists by term: the live documents of all segments with
-// scores.
+// The default field's lists by term: live documents of all segments with scores.
 func (b *impactBuild) eachList(ctx context.Context, visit func(term []byte, postings []scoredPosting) error) (err error) {
 	inputs := make([]impactInput, len(b.snapshot.Segments))
 	defer func() {
@@ -272,9 +271,9 @@ func (in *impactInput) read(dst []scoredPosting, score func(freq, length uint32)
 	}
 }
 
-// Impacts returns the impact-ordered lists of the commit, valid until the snapshot is released.
-// The first call opens them, others cost a load. The error wraps ErrNoImpacts, or
-// base.ErrCorrupt if they are damaged or of another index.
+// Impacts returns the commit's impact-ordered lists, valid until the snapshot is released. The
+// first call opens them, others cost a load. The error wraps ErrNoImpacts, or base.ErrCorrupt
+// if they are damaged or of another index.
 func (s *Snapshot) Impacts() (*impact.Index, error) {
 	if x := s.impacts.Load(); x != nil {
 		return x, nil

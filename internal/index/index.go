@@ -26,7 +26,7 @@ type Index struct {
 	owner   Owner
 
 	// showing is held while another commit becomes current, which waits for the disk. Lock it
-	// before mu, which is never held that long.
+	// before mu.
 	showing sync.Mutex
 	// seen identifies the manifest's file when it was last read and agreed with manifest; zero
 	// if it may have been replaced since. Guarded by showing.
@@ -42,7 +42,7 @@ type Index struct {
 // folder and its missing parents, and removes them if it ends without a commit.
 //
 // The error wraps base.ErrExists if the folder holds an index, base.ErrBadInput if it holds
-// other files or an option cannot be used.
+// other files or options are invalid.
 func Create(fsys vfs.FS, dir string, opts Options) (*Index, error) {
 	return CreateWithCache(fsys, dir, opts, derived.NewCache(derived.DefaultLimit))
 }
@@ -71,8 +71,8 @@ func newID() string {
 	return hex.EncodeToString(b[:])
 }
 
-// checkVacant returns an error unless dir does not exist or holds only leftovers, with a lock
-// file, of an index without a commit. A folder with only a "tmp" belongs to someone else.
+// checkVacant returns an error unless dir is missing or holds only leftovers, with a lock file,
+// of an index without a commit. A folder with only a "tmp" belongs to someone else.
 func checkVacant(fsys vfs.FS, dir string) error {
 	names, err := fsys.ReadDir(dir)
 	if err != nil {
@@ -96,8 +96,8 @@ func checkVacant(fsys vfs.FS, dir string) error {
 	return nil
 }
 
-// Open opens the last commit of an index for reading, without a lock. It reads the manifest and
-// the segments' metadata and maps files. The error wraps base.ErrNotIndex, base.ErrCorrupt or
+// Open opens an index's last commit for reading, without a lock: it reads the manifest and the
+// segments' metadata and maps files. The error wraps base.ErrNotIndex, base.ErrCorrupt or
 // base.ErrVersion.
 func Open(fsys vfs.FS, dir string) (*Index, error) {
 	return OpenWithCache(fsys, dir, derived.NewCache(derived.DefaultLimit))
@@ -112,8 +112,8 @@ func OpenWithCache(fsys vfs.FS, dir string, cache *derived.Cache) (*Index, error
 	return ix, nil
 }
 
-// SetCache bounds the memory of structures that traversals compute from lists and keep, instead
-// of derived.DefaultLimit; 0 keeps none.
+// SetCache bounds the memory of structures that traversals keep, instead of
+// derived.DefaultLimit; 0 keeps none.
 func (ix *Index) SetCache(limitBytes int64) { ix.derived.SetLimit(limitBytes) }
 
 // Owner identifies an Index within the process and is never used again.
@@ -138,12 +138,11 @@ func (ix *Index) currentManifest() *manifest {
 }
 
 // Refresh shows the last commit of any process, and reports whether it was another one before.
-// It follows an index that replaced this one under the same path. After an error the former
-// commit stays.
+// It follows an index that replaced this one under its path. After an error the former commit
+// stays.
 //
 // It may be called every second beside searches, which never wait for it: without a new commit
-// it looks at the manifest's file once (microseconds; for some seconds after a commit it reads
-// it).
+// it looks at the manifest's file (microseconds; for some seconds after a commit it reads it).
 func (ix *Index) Refresh() (changed bool, err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	ix.showing.Lock()
@@ -160,8 +159,8 @@ func (ix *Index) Refresh() (changed bool, err error) {
 	return changed, err
 }
 
-// reload always reads the manifest: a writer must not rely on file attributes, which network
-// file systems cache.
+// A writer must not rely on file attributes, which network file systems cache: reload always
+// reads the manifest.
 func (ix *Index) reload() (changed bool, err error) {
 	ix.showing.Lock()
 	defer ix.showing.Unlock()
@@ -183,8 +182,8 @@ func (ix *Index) readCommit() (changed bool, err error) {
 		if err == nil {
 			return true, nil
 		}
-		// A commit of another process may since have removed files that the manifest names:
-		// then there is a newer one.
+		// Another process's commit may have removed files that the manifest names: then there
+		// is a newer one.
 		newer, loadErr := loadManifest(ix.fs, ix.dir)
 		switch {
 		case loadErr != nil:
@@ -227,8 +226,8 @@ func (ix *Index) show(m *manifest) error {
 	return ix.replace(s, m)
 }
 
-// replace makes s, of m, the current snapshot. If the index was closed, s is released and the
-// error is base.ErrClosed, but ix.manifest is updated.
+// s, of m, becomes current. If the index was closed, s is released and the error is
+// base.ErrClosed, but ix.manifest is updated.
 func (ix *Index) replace(s *Snapshot, m *manifest) error {
 	ix.mu.Lock()
 	former, closed := ix.current, ix.closed
@@ -247,7 +246,7 @@ func (ix *Index) replace(s *Snapshot, m *manifest) error {
 	return nil
 }
 
-// Snapshot returns the current commit, whose files stay mapped until Release. It never waits
+// Snapshot returns the current commit, whose files stay mapped until Release, without waiting
 // for the disk. The error is base.ErrClosed after Close.
 func (ix *Index) Snapshot() (*Snapshot, error) {
 	ix.mu.Lock()

@@ -19,8 +19,8 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// The manifest, a small text file, lists the segments in DocID order, and their live documents.
-// A commit renames a new one over it; files that it does not name are leftovers.
+// The manifest lists the segments in DocID order, and their live documents. A commit renames a
+// new one over it; files that it does not name are leftovers.
 //
 //	griffin-manifest 1 crc32c 1c2b3a49\n
 //	{ JSON }
@@ -161,8 +161,8 @@ func (m *manifest) names() map[string]bool {
 	return names
 }
 
-// ours reports whether a writer makes files of this name, or it is a cost model's temporary
-// file. Cost models (cost.FileName) belong to machines, not to commits.
+// Writers make files of this name, or it is a cost model's temporary file. Cost models
+// (cost.FileName) belong to machines, not commits.
 func ours(name string) bool {
 	return name == manifestName || name == manifestTemp || name == lockName || name == tempName ||
 		segmentPattern.MatchString(name) || livePattern.MatchString(name) || name == impactsTemp || impactsPattern.MatchString(name) ||
@@ -198,8 +198,8 @@ func hasSegments(fsys vfs.FS, dir string) bool {
 	return err != nil || slices.ContainsFunc(names, segmentPattern.MatchString)
 }
 
-// renamed reports whether the new manifest is in place. An error then means that the folder
-// could not be synced: a power failure may restore the old one.
+// If the new manifest is in place (renamed), an error means that the folder could not be
+// synced: a power failure may restore the old one.
 func (m *manifest) save(fsys vfs.FS, dir string) (renamed bool, err error) {
 	data, err := m.encode()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// The zero value merges everything into one segment.
+// MergeOptions are the options of Merge; zero merges everything into one segment.
 type MergeOptions struct {
 	// MaxSegments is the most segments to leave; 0: 1.
 	MaxSegments int
@@ -35,8 +35,8 @@ type MergeReport struct {
 	Impacts MergedImpacts
 }
 
-// MergeSize is the size of an index. After a dry run, bytes are an estimate: each segment
-// shrinks in proportion to its documents.
+// MergeSize is the size of an index; after a dry run, bytes are estimated in proportion to
+// documents.
 type MergeSize struct {
 	Segments int
 	// Docs includes Deleted.
@@ -60,9 +60,9 @@ const (
 // segments with deleted documents. The order stays. A single segment has the statistics and
 // scores of a new index of its live documents. Impact-ordered lists are computed again.
 //
-// It is one commit, under the write lock. If ctx ends or anything fails, the index stays as it
-// was; snapshots stay valid. The disk needs room for the old and new segments at once; old ones
-// are removed at the end, and freed when no process has them open.
+// It is one commit, under the write lock; if ctx ends or anything fails, the index stays as it
+// was. Snapshots stay valid. The disk needs room for old and new segments; old ones are removed
+// at the end, and freed when no process has them open.
 //
 // Errors: base.ErrLocked, base.ErrBadInput for options and without a commit, base.ErrCorrupt,
 // errors of the file system and of ctx.
@@ -196,8 +196,8 @@ func (s *Snapshot) mergeGroups(opts *MergeOptions) []mergeGroup {
 	return joinGroups(groups, opts.MaxSegments)
 }
 
-// joinGroups joins the two adjacent groups that are smallest together (the first of equal
-// pairs), until at most maxGroups are left.
+// The two adjacent groups that are smallest together (the first of equal pairs) are joined,
+// until at most maxGroups are left.
 func joinGroups(groups []mergeGroup, maxGroups int) []mergeGroup {
 	for len(groups) > maxGroups {
 		least := 0
@@ -257,7 +257,7 @@ func (c *commit) mergeSegments(ctx context.Context) error {
 // False if impacts cannot be computed from the index.
 func canRebuild(m *impact.Meta) bool { return m.Ranking != impact.RankingExternal }
 
-// rebuildImpacts computes the next commit's impact-ordered lists if the one before has such.
+// For the next commit, if the one before has impact-ordered lists.
 func (c *commit) rebuildImpacts(ctx context.Context) error {
 	former, err := c.base.Impacts()
 	if errors.Is(err, ErrNoImpacts) {

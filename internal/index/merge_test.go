@@ -35,8 +35,7 @@ func mergeDocs(opts Options, seed uint64, n int) []corpus.Document {
 	return docs
 }
 
-// scattered commits docs in several commits, replaces and deletes some, and returns the live
-// ones in order.
+// docs in several commits, some replaced and deleted; the live ones are returned in order.
 func scattered(t testing.TB, fs *vfstest.Mem, opts Options, docs []corpus.Document) (*Index, []corpus.Document) {
 	t.Helper()
 	ix := create(t, fs, opts)

@@ -1,9 +1,9 @@
 package index
 
-// maxSimilarSegments is the most segments of similar size that a commit leaves.
+// A commit leaves no more segments of similar size.
 const maxSimilarSegments = 10
 
-// sizeLevel is the number of decimal digits; all below 1,000 documents are similar.
+// Decimal digits; all below 1,000 documents are similar.
 func sizeLevel(numDocs int) (level int) {
 	for level = 3; numDocs >= 1000; numDocs /= 10 {
 		level++
@@ -15,10 +15,10 @@ func sizeLevel(numDocs int) (level int) {
 // documents. sizes has the segments' live documents.
 //
 // It is Lucene's LogMergePolicy, on the last segments only, so that the order stays: at each
-// level of size, smallest first, if more than maxSimilarSegments of the last segments, with the
-// new one, are of that level, they are merged, with smaller ones among them. We differ: a
-// segment also takes in those before it of a lower level, if together they are not larger, so
-// that small ones do not stay between large ones. A document is written about once per level.
+// level of size, smallest first, more than maxSimilarSegments of the last segments, with the
+// new one, are merged, with smaller ones among them. We differ: a segment also takes in those
+// before it of a lower level, if together they are not larger, so that small ones do not stay
+// between large ones. A document is written about once per level.
 func mergeFrom(sizes []int, newDocs int) (from int) {
 	from = len(sizes)
 	total := newDocs

@@ -31,8 +31,8 @@ type Options struct {
 	// Fields names indexed fields next to the default one; nil: "title" alone. A document's
 	// title goes to "title", its further fields to equal names.
 	Fields []string `json:"fields"`
-	// WeightScale, if not 0, makes an index of vectors: terms with weights, as of learned
-	// sparse models (corpus.Document.Vector). round(weight*WeightScale) is stored instead of a
+	// WeightScale, if not 0, makes an index of vectors: weighted terms, as of learned sparse
+	// models (corpus.Document.Vector), stored as round(weight*WeightScale) instead of a
 	// frequency. A score is the dot product of query and document; BM25 does not apply. Terms
 	// are not analysed; there are no positions and further fields.
 	WeightScale float64 `json:"weight_scale,omitempty"`

@@ -12,7 +12,7 @@ import (
 // Phase is a part of a build.
 type Phase string
 
-// The phases in order; reordering and writing only with reordering, impacts only in a merge.
+// In order; reordering and writing only with reordering, impacts only in a merge.
 const (
 	PhaseReading    Phase = "reading"
 	PhaseMerging    Phase = "merging"
@@ -93,7 +93,7 @@ func (m *meter) progress() Progress {
 	return p
 }
 
-// end makes the last report and waits for it.
+// It makes the last report.
 func (m *meter) end() {
 	close(m.stop)
 	m.stopped.Wait()

@@ -23,8 +23,7 @@ type session struct {
 }
 
 // begin takes the lock, loads the last commit, and removes crashed or failed writers'
-// leftovers. The error wraps base.ErrLocked if another process, or a Writer or Build of this
-// one, writes.
+// leftovers. The error wraps base.ErrLocked if there is another writer.
 func (ix *Index) begin() (*session, error) {
 	s := &session{ix: ix}
 	if err := s.takeLock(); err != nil {
@@ -126,7 +125,6 @@ func (s *session) start() error {
 	return s.settle()
 }
 
-// settle makes the last commit durable and removes leftovers.
 func (s *session) settle() error {
 	if err := s.ix.fs.SyncDir(s.ix.dir); err != nil {
 		return fmt.Errorf("index %s: %w", s.ix.dir, err)
@@ -182,7 +180,7 @@ func (s *session) removeLeftovers() error {
 }
 
 // end removes the temporary files and releases the lock. A new index without a commit loses the
-// lock's file and the made folders, unless they have other content. (vfs.FS.Lock lets only the
+// lock's file and the made folders, unless these have other content. (vfs.FS.Lock lets only the
 // holder remove that file.)
 func (s *session) end() error {
 	err := s.removeTemp()

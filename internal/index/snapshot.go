@@ -19,8 +19,8 @@ type Snapshot struct {
 	Segments []View
 	// Generation counts commits; 0: none yet.
 	Generation uint64
-	// Serial numbers the process's snapshots, from 1. Results of one hold for no other: with
-	// the same Generation, impact-ordered lists may differ.
+	// Serial numbers the process's snapshots, from 1. Results of one hold for no other:
+	// impact-ordered lists may differ.
 	Serial uint64
 	// Options are the index's.
 	Options Options
@@ -49,12 +49,12 @@ type View struct {
 	Base base.DocID
 	// Live are the documents not deleted; nil: all.
 	Live *segment.Bitmap
-	// Derived keeps structures that traversals compute from lists, until the segment is closed.
+	// Derived keeps traversals' structures until the segment is closed.
 	Derived *derived.Segment
 }
 
-// FieldStats are a field's statistics over all segments. Deleted documents count, as in
-// DocFreq, until a merge drops them, so that no DocFreq exceeds NumDocs.
+// FieldStats are a field's statistics over all segments. Deleted documents count until a merge
+// drops them, as in DocFreq, which thus never exceeds NumDocs.
 type FieldStats struct {
 	Name        string
 	NumDocs     uint64 // documents of the index, with or without the field

@@ -12,7 +12,7 @@ import (
 // segment.Verify reads each byte twice.
 const verifyUnits = 2
 
-// Verify reads every byte of the segments and impact-ordered lists, checks checksums and
+// Verify reads every byte of the segments and impact-ordered lists; it checks checksums,
 // invariants, and that live ids are unique. progress may be nil.
 func (s *Snapshot) Verify(ctx context.Context, progress func(done, total int64)) (err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)

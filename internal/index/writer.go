@@ -13,8 +13,8 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// Writer adds and deletes documents and commits them. It holds the write lock until Close.
-// Others see its changes after Commit. Methods are safe for concurrent use, one at a time.
+// Writer adds and deletes documents and commits them, under the write lock until Close. Others
+// see its changes after Commit. Methods are safe for concurrent use, one at a time.
 type Writer struct {
 	opts WriterOptions
 
@@ -25,7 +25,7 @@ type Writer struct {
 	batch    *inverter.Batch // nil: nothing since the last commit
 }
 
-// The zero value has the defaults.
+// WriterOptions are the options of Index.Writer; zero values mean defaults.
 type WriterOptions struct {
 	// MemoryBytes bounds documents that wait for a commit, as in BuildOptions, but not ids to
 	// delete.
@@ -34,8 +34,8 @@ type WriterOptions struct {
 	Threads int
 }
 
-// Writer takes the write lock. The error wraps base.ErrLocked if another process, or a Writer
-// or Build of this one, has it.
+// Writer takes the write lock. The error wraps base.ErrLocked if there is another writer, in
+// any process.
 func (ix *Index) Writer(opts WriterOptions) (*Writer, error) {
 	filled, err := BuildOptions{MemoryBytes: opts.MemoryBytes, Threads: opts.Threads}.withDefaults()
 	if err != nil {
@@ -84,9 +84,9 @@ func (w *Writer) Delete(id string) error {
 
 // Commit makes all changes durable and visible to new snapshots. After an error nothing is
 // committed, and Commit can be repeated. Exceptions: if only the folder could not be synced,
-// the commit is visible despite the error; if a temporary file could not be written, further
-// Commits fail until Rollback or Close. The first commit creates the index, even without
-// documents; a later one without changes does nothing.
+// the commit is visible despite the error; if a temporary file could not be written, Commits
+// fail until Rollback or Close. The first commit creates the index, even without documents; a
+// later one without changes does nothing.
 func (w *Writer) Commit(ctx context.Context) (err error) {
 	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 	w.mu.Lock()

@@ -107,7 +107,7 @@ func check(t testing.TB, err error) {
 	}
 }
 
-// The number of commits and merges does not change the content.
+// Commits and merges do not change the content.
 func TestSegmentsDoNotMatter(t *testing.T) {
 	docs := randomDocs(21, 300, false)
 	want := expect(t, docs, Options{Positions: true})

@@ -1,3 +1,3 @@
-// Package indextest makes indexes, which last until the test ends, for tests of packages that
-// search them. An error ends the test, so only the test's goroutine may call its functions.
+// Package indextest makes indexes for tests, which last until the test ends. An error ends the
+// test, so only its goroutine may call functions.
 package indextest
