@@ -56,7 +56,7 @@ func (b *Bitmap) Count() int {
 	return b.count
 }
 
-// Words returns the words, which must not be changed: document i is bit i%64 of word i/64.
+// Words returns the words, not to be changed: document i is bit i%64 of word i/64.
 func (b *Bitmap) Words() []uint64 {
 	if b == nil {
 		return nil

@@ -11,14 +11,14 @@ import (
 	"github.com/griffin-search/griffin/internal/sealed"
 )
 
-// column is an array of little-endian 32-bit numbers in a sealed file.
+// Little-endian 32-bit numbers in a sealed file.
 type column struct {
 	file   *sealed.File
 	offset uint64
 	n      int
 }
 
-// at returns verified number i. A nil column is the identity.
+// at verifies number i. A nil column is the identity.
 func (c *column) at(i base.DocID) (uint32, error) {
 	if c == nil {
 		return uint32(i), nil
@@ -40,7 +40,7 @@ func (c *column) values() []uint32 {
 	return asUint32s(c.file.Bytes()[c.offset : c.offset+4*uint64(c.n)])
 }
 
-// asUint32s requires 4-aligned bytes and a little-endian processor.
+// Bytes must be 4-aligned and the processor little-endian.
 func asUint32s(b []byte) []uint32 {
 	if len(b) == 0 {
 		return nil

@@ -18,8 +18,8 @@ import (
 )
 
 // The dictionary, version 1: "records" holds the postings.Meta of each list, by field and term
-// bytes. "terms" has a finite state transducer (vellum format 1) for each partition, a range of
-// consecutive terms of one field, then the table of partitions and its length.
+// bytes. "terms" has a finite state transducer (vellum format 1) for each partition,
+// consecutive terms of a field, then the table of partitions and its length.
 //
 //	+-------+-------+-----+--------------------+---------------+
 //	| FST 0 | FST 1 | ... | table              | table bytes 8 |
@@ -38,7 +38,7 @@ const (
 	partitionKeyBytes = 8 << 20 // total bytes of the terms, at most
 	// Above 15 numbers of up to 10 bytes.
 	maxRecord = 160
-	// Write accepts no longer terms, in bytes.
+	// Write accepts no longer terms.
 	maxTermLen = 1 << 15
 )
 
@@ -143,7 +143,7 @@ func (d *dictionary) find(field base.FieldID, term []byte) int {
 	return i
 }
 
-// Concurrent first calls may each load the transducer; all return the one stored first.
+// Concurrent first calls may each load it; all return the one stored first.
 func (d *dictionary) load(p *partition) (l *loadedFST, err error) {
 	if l := p.loaded.Load(); l != nil {
 		return l, nil
@@ -213,7 +213,7 @@ func (d *dictionary) lookup(p *partition, term []byte) (offset uint64, found boo
 	return offset, found, nil
 }
 
-// record returns the record at an offset of a partition and its size.
+// It returns the record's size, too.
 func (d *dictionary) record(p *partition, offset uint64) (m postings.Meta, size uint64, err error) {
 	if offset >= p.recLen {
 		return m, 0, d.fstError(p, fmt.Errorf("record at %d of %d", offset, p.recLen))
@@ -232,7 +232,7 @@ func (d *dictionary) record(p *partition, offset uint64) (m postings.Meta, size 
 	return m, uint64(n), nil
 }
 
-// TermIterator iterates over a field's terms in byte order, not safe for concurrent use.
+// TermIterator iterates over a field's terms in byte order; it is not safe for concurrent use.
 type TermIterator struct {
 	d      *dictionary
 	field  base.FieldID
@@ -278,7 +278,7 @@ func (it *TermIterator) Next() bool {
 	return false
 }
 
-// open returns false if there is no further partition.
+// False if there is no further partition.
 func (it *TermIterator) open() bool {
 	if it.next >= len(it.d.partitions) || it.d.partitions[it.next].field != it.field {
 		return false

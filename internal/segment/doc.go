@@ -1,11 +1,11 @@
-// Package segment writes, opens, verifies and merges an index's immutable segments: documents,
-// numbered from 0, with terms dictionary, posting lists and score bounds, lengths, external ids
-// and stored text.
+// Package segment writes, opens, verifies and merges immutable segments of an index: documents,
+// numbered from 0, with terms, posting lists and score bounds, lengths, external ids and stored
+// text.
 //
 // A segment is a folder of write-once files in sealed containers. Flush, merge and import share
-// Write, which merges Sources into one: documents in memory, partial indexes, segments or a
-// CIFF file. Open maps the files and reads only metadata; other bytes are checked at first use,
-// or by Verify.
+// Write, which merges Sources: documents in memory, partial indexes, segments or a CIFF file.
+// Open maps the files and reads only metadata; other bytes are checked at first use, or by
+// Verify.
 //
 // Package index manages deletions, generations and several segments; traverse scores.
 //

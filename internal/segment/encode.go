@@ -12,12 +12,12 @@ import (
 	"github.com/griffin-search/griffin/internal/sealed"
 )
 
-// Write encodes lists in a pipeline. One goroutine merges sources and cuts lists into pieces;
+// Write encodes lists in a pipeline: one goroutine merges sources and cuts lists into pieces;
 // Threads goroutines encode a piece each, append it to the files in order, and send terms and
-// records to the goroutine that writes the dictionary.
+// records to the goroutine of the dictionary.
 //
 // An encoder buffers its piece until all earlier ones are written or it has spoolLen bytes;
-// then it waits for its turn and writes directly, so memory is bounded. The earliest unwritten
+// then it waits for its turn and writes directly: memory is bounded. The earliest unwritten
 // piece never waits, so there is no deadlock.
 
 // In bytes, for one file.
@@ -36,7 +36,7 @@ type listFiles struct {
 	postings, positions, frontiers *sealed.Writer // positions may be nil
 }
 
-// align pads to postings.Writer's alignment.
+// As postings.Writer requires.
 func (f *listFiles) align() error {
 	if err := f.postings.Align(16); err != nil || f.positions == nil {
 		return err
@@ -74,7 +74,7 @@ type termBatch struct {
 	metas []postings.Meta
 }
 
-// spool buffers for one file until the piece's turn.
+// A buffer for one file until the piece's turn.
 type spool struct {
 	ctx context.Context
 	e   *encoder
@@ -157,7 +157,7 @@ func (e *encoder) encode(ctx context.Context, p *piece) error {
 	return nil
 }
 
-// takeTurn waits for all earlier pieces, then flushes the spools.
+// After all earlier pieces, the spools are flushed.
 func (e *encoder) takeTurn(ctx context.Context) error {
 	select {
 	case <-e.piece.turn:
@@ -258,7 +258,7 @@ func (e *encoder) listError(err error) error {
 	return fmt.Errorf("field %d: term %q: %w", e.terms.field, e.terms.terms[e.termStart():], err)
 }
 
-// renumberer sorts a list by new DocIDs.
+// Sorts a list by new DocIDs.
 type renumberer struct {
 	newID     []uint32 // by old DocID
 	positions bool

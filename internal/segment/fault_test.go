@@ -39,8 +39,7 @@ func TestWriteRefusesToReplaceASegment(t *testing.T) {
 	check(t, s, docs, options(1))
 }
 
-// Write must report an error injected at each operation, and Open must accept only complete
-// segments.
+// Write must report an error at each operation; Open must accept only complete segments.
 func TestWriteWithFaults(t *testing.T) {
 	docs := segmenttest.RandomDocs(rand.New(rand.NewPCG(9, 9)), 60, 30, 2)
 	mem := vfstest.NewMem()

@@ -35,7 +35,7 @@ func goldenDocs() []segmenttest.Doc {
 	return docs
 }
 
-// "go test -update" rewrites the segments, which is valid only before the release of version 1.
+// "go test -update" is valid only before the release of version 1.
 func TestVersion1StaysReadable(t *testing.T) {
 	docs := goldenDocs()
 	reversed := make([]segmenttest.Doc, len(docs))

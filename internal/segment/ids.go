@@ -124,8 +124,8 @@ func (t *idTable) lookup(id []byte) (doc base.DocID, found bool, err error) {
 	return doc, found, nil
 }
 
-// search returns the first entry whose hash is at least the given one. Hashes are uniform, so
-// it starts at the expected entry, doubles its steps (about log2 sqrt(n)), then bisects.
+// search returns the first entry whose hash is at least the given one. Hashes are uniform: it
+// starts at the expected entry, doubles its steps (about log2 sqrt(n)), then bisects.
 func (t *idTable) search(hash uint64) (uint64, error) {
 	if t.n == 0 {
 		return 0, nil
@@ -176,8 +176,8 @@ func (t *idTable) search(hash uint64) (uint64, error) {
 	return low, nil
 }
 
-// writeIDs calls id for all documents in order, several times; results must stay valid until
-// the next call.
+// id is called for all documents in order, several times; results must stay valid until the
+// next call.
 func writeIDs(ctx context.Context, w *sealed.Writer, n int, id func(doc int) []byte) error {
 	head := binary.LittleEndian.AppendUint64(nil, uint64(n))
 	ends := make([]uint32, n)

@@ -16,16 +16,15 @@ const (
 	maxCacheSets = 1 << 12
 )
 
-// listCache caches opened lists by term; a hit costs about 40 ns instead of about 800. It is
-// lock-free, set-associative and safe for concurrent use: the hash selects four slots, and a
-// new list replaces one.
+// listCache caches opened lists; a hit costs about 40 ns instead of 800. It is lock-free,
+// set-associative and safe for concurrent use: a term's hash selects four slots, of which a new
+// list replaces one.
 type listCache struct {
 	seed maphash.Seed
 	sets [][cacheWays]atomic.Pointer[cachedList]
 	next atomic.Uint32 // way to replace next
 }
 
-// cachedList is immutable.
 type cachedList struct {
 	hash  uint64
 	field base.FieldID

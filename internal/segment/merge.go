@@ -8,8 +8,7 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// batch carries postings of consecutive lists of one field to an encoder; a list may continue
-// in the next.
+// Postings of consecutive lists of a field; a list may continue in the next batch.
 type batch struct {
 	parts         []listPart
 	terms         []byte // of the lists that begin here, concatenated
@@ -54,7 +53,7 @@ type docMap struct {
 
 const dropped = ^uint32(0)
 
-// newDocMaps numbers the kept documents of all sources in order.
+// Kept documents of all sources are numbered in order.
 func newDocMaps(sources []Source) (maps []docMap, numDocs int, err error) {
 	for i, s := range sources {
 		n, d := s.NumDocs(), s.Dropped()
@@ -132,14 +131,14 @@ func (in *mergeInput) before(o *mergeInput) bool {
 	return c < 0 || c == 0 && in.index < o.index
 }
 
-// merger emits the lists of all sources in batches, term by term.
+// Lists of all sources, term by term, are emitted in batches.
 type merger struct {
 	heap      []*mergeInput // a binary heap by (term, index)
 	positions bool
 	numFields int
 	block     PostingBlock
 	// emit takes a batch and returns an empty one. Its lists are of one field; the last may
-	// continue in the next. end marks the end of a piece.
+	// continue. end marks the end of a piece.
 	emit  func(b *batch, field base.FieldID, end bool) (*batch, error)
 	batch *batch
 	field base.FieldID // of the lists in batch
@@ -199,7 +198,7 @@ func (m *merger) push(in *mergeInput) error {
 	return nil
 }
 
-// advance moves the top input on and restores the heap.
+// The top input moves on; the heap is restored.
 func (m *merger) advance() error {
 	top := m.heap[0]
 	key, term := top.key, m.term
@@ -284,7 +283,6 @@ func (m *merger) flush(end bool) (err error) {
 	return err
 }
 
-// copyPostings appends the rest of an input's list.
 func (m *merger) copyPostings(in *mergeInput) error {
 	b := &m.block
 	for {

@@ -19,7 +19,7 @@ import (
 //	1: the first.
 const FormatVersion = 1
 
-// Names of the files, also kinds of the sealed files. Optional files are absent if empty.
+// The files' names and kinds. Optional files are absent if empty.
 const (
 	fileMeta      = "meta"
 	fileTerms     = "terms"   // dictionary: term to record
@@ -34,7 +34,7 @@ const (
 )
 
 type Options struct {
-	// Fields names the indexed fields, at most base.MaxFields; Fields[0] is "", the default.
+	// Fields names indexed fields, at most base.MaxFields; Fields[0] is "", the default.
 	Fields []string
 	// Codec names the lists' codec (codec.Names).
 	Codec string
@@ -42,15 +42,15 @@ type Options struct {
 	Analyzer string
 	// BM25 parameters of the bounds.
 	BM25 score.BM25
-	// Weights marks frequencies as learned weights, at most score.MaxBound; bounds are computed
-	// from them, without BM25.
+	// Weights marks frequencies as learned weights, at most score.MaxBound, which give the
+	// bounds, without BM25.
 	Weights bool
 	// Positions and Stored keep these; Write fails if a source lacks them.
 	Positions, Stored bool
-	// Order, if not nil, assigns DocID i to document Order[i]: a permutation of [0, number of
-	// kept documents), which are counted over all sources in order. Stored documents keep the
-	// sources' order; a column maps DocIDs to them. Each thread holds its posting list in
-	// memory: 20 bytes a posting, with positions 28 and the positions.
+	// Order, if not nil, assigns DocID i to document Order[i]: a permutation of the kept
+	// documents, counted over all sources in order. Stored documents keep the sources' order; a
+	// column maps DocIDs to them. Each thread holds its posting list in memory: 20 bytes a
+	// posting, with positions 28 and the positions.
 	Order []base.DocID
 	// Threads encode concurrently; 0 means GOMAXPROCS. The files do not depend on it.
 	Threads int
@@ -83,8 +83,8 @@ type FieldMeta struct {
 	TotalTokens uint64 `json:"total_tokens"` // sum of the lengths
 	NumTerms    uint64 `json:"num_terms"`
 	NumPostings uint64 `json:"num_postings"`
-	// AvgLen is TotalTokens divided by all documents (as published BM25 results count), or 0;
-	// the bounds are for it.
+	// AvgLen is TotalTokens divided by all documents, as published BM25 results count, or 0;
+	// bounds are for it.
 	AvgLen float64 `json:"avg_len"`
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs"
 )
 
-// Segment is an open segment. All methods but Close are safe for concurrent use. Returned
+// Segment is an open segment; all methods but Close are safe for concurrent use. Returned
 // slices point into mapped files and are valid until Close.
 type Segment struct {
 	dir    string
@@ -35,9 +35,9 @@ type fieldLengths struct {
 	checked atomic.Bool
 }
 
-// Open opens a segment's folder and validates metadata and that files are complete and belong
-// together; content is checked at first use (or by Verify). The error wraps base.ErrCorrupt,
-// base.ErrVersion or a file-system error.
+// Open validates metadata and that files are complete and belong together; content is checked
+// at first use (or by Verify). The error wraps base.ErrCorrupt, base.ErrVersion or a
+// file-system error.
 func Open(fs vfs.FS, dir string) (*Segment, error) {
 	meta, err := loadMeta(fs, dir)
 	if err != nil {
@@ -219,9 +219,9 @@ const (
 	Frontiers
 )
 
-// Find opens a term's DocIDs and frequencies and reports whether the term exists. It verifies
-// the list and the field's lengths on first use, and allocates only to cache the list. The
-// error wraps base.ErrCorrupt. l is undefined unless found.
+// Find opens a term's DocIDs and frequencies and reports whether it exists. It verifies the
+// list and the field's lengths on first use; only caching the list allocates. The error wraps
+// base.ErrCorrupt. l is undefined unless found.
 func (s *Segment) Find(f base.FieldID, term []byte, l *postings.List) (found bool, err error) {
 	return s.FindParts(f, term, 0, l)
 }
@@ -279,7 +279,7 @@ func (s *Segment) openList(f base.FieldID, m *postings.Meta, parts Parts, l *pos
 	if err := l.Open(*m, s.codec, s.postings.Bytes(), positions, frontiers); err != nil {
 		return err
 	}
-	// The last DocID of a valid directory bounds all, so none exceeds the lengths.
+	// A valid directory's last DocID bounds all, so none exceeds the lengths.
 	if last := l.LastDocID(); int64(last) >= int64(s.meta.NumDocs) {
 		return fmt.Errorf("DocID %d in a segment of %d: %w", last, s.meta.NumDocs, base.ErrCorrupt)
 	}

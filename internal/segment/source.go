@@ -4,17 +4,17 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// Source is one input of Write, with documents numbered from 0 in their final order. It is not
-// safe for concurrent use, except that beside the goroutine of an iterator of Lists, a second
-// may call ID and a third read the StoredReader.
+// Source is one input of Write, with documents numbered from 0 in final order. It is not safe
+// for concurrent use, except that beside an iterator of Lists, one goroutine may call ID and
+// one read the StoredReader.
 type Source interface {
 	// NumDocs includes dropped documents.
 	NumDocs() int
-	// Dropped are documents to leave out: deleted, or superseded by a later one with the id.
+	// Dropped are documents to leave out, deleted or superseded by a later one with the id;
 	// nil: none.
 	Dropped() *Bitmap
 	// Lengths returns each document's tokens in a field: [NumDocs]uint32, not to be changed, or
-	// nil if the source lacks the field.
+	// nil without the field.
 	Lengths(field base.FieldID) []uint32
 	// ID returns an external id, valid until the next call.
 	ID(doc int) []byte
@@ -45,7 +45,7 @@ type PostingBlock struct {
 	N      int
 	DocIDs [128]uint32 // rising
 	Freqs  [128]uint32 // each >= 1
-	// Positions holds each posting's positions as Freq vbyte gaps, the first from 0. It is
-	// empty without positions, and valid until the next ReadBlock.
+	// Positions holds each posting's positions as Freq vbyte gaps, the first from 0, valid
+	// until the next ReadBlock; empty without positions.
 	Positions []byte
 }

@@ -92,8 +92,8 @@ func (r *StoredReader) block(i int) (storedBlock, error) {
 	if i+1 < r.numBlocks() {
 		end, next = binary.LittleEndian.Uint64(entry[storedEntryLen:]), r.firstDoc(i+1)
 	}
-	// The limit on rawLen exceeds any zstd frame's expansion, and keeps a corrupt length from
-	// allocating more than the file justifies.
+	// The limit on rawLen exceeds any zstd frame's expansion, but bounds what a corrupt length
+	// can allocate.
 	if offset > end || end > r.dirOff || b.first >= next || next > r.numDocs || i == 0 && (b.first != 0 || offset != 0) ||
 		uint64(b.rawLen) > (end-offset)<<15 || b.rawLen > 2*maxStoredDoc {
 		return b, fmt.Errorf("%s: block %d: directory entry: %w", r.file.Name(), i, base.ErrCorrupt)
@@ -152,8 +152,7 @@ func (b *storedBlock) doc(raw []byte, i int) ([]byte, error) {
 	return doc, nil
 }
 
-// Get reads a document into d. It decompresses about 8 KiB and does not allocate once d has
-// grown.
+// Get reads a document into d, decompressing about 8 KiB, without allocating once d has grown.
 func (r *StoredReader) Get(doc base.DocID, d *StoredDoc) error {
 	if int64(doc) >= int64(r.numDocs) {
 		return fmt.Errorf("%s: document %d of %d: %w", r.file.Name(), doc, r.numDocs, base.ErrBadInput)
@@ -212,7 +211,6 @@ func (r *StoredReader) eachBlock(ctx context.Context, f func(i int, b *storedBlo
 	return nil
 }
 
-// eachDoc checks that documents fill the block.
 func (b *storedBlock) eachDoc(raw []byte, f func(i int, doc []byte) error) error {
 	sizes := byteReader{src: raw}
 	for range b.numDocs {

@@ -1,3 +1,3 @@
-// Package segmenttest is a simple model of an index in memory, from which tests write and
-// verify segments.
+// Package segmenttest is a simple model of an index, from which tests write and verify
+// segments.
 package segmenttest
