@@ -9,7 +9,7 @@ import (
 	"github.com/griffin-search/griffin/internal/shareddata"
 )
 
-// The ideal ranking of each query has a perfect value in every measure.
+// Each query's ideal ranking is perfect in every measure.
 func TestCollections(t *testing.T) {
 	dir := shareddata.Dir(t)
 	// From the collections' README; judged ones counted.

@@ -25,7 +25,7 @@ type Comparison struct {
 	RandomPValue float64
 }
 
-// MarshalJSON writes lower-case names, num_q for the number of queries, and null for numbers
+// MarshalJSON writes lower-case names, num_q for the number of queries, and null for values
 // that are not finite.
 func (c Comparison) MarshalJSON() ([]byte, error) {
 	finite := func(v float64) *float64 {
@@ -53,10 +53,10 @@ func (c Comparison) MarshalJSON() ([]byte, error) {
 // numPermutations gives a standard error under 0.0007 at p = 0.05.
 const numPermutations = 100_000
 
-// Compare tests the difference between two evaluations of the same qrels; a query missing from
-// one counts 0 there. The randomisation's constant seed makes it deterministic. Smucker, Allan,
-// Carterette, A comparison of statistical significance tests for information retrieval
-// evaluation, CIKM 2007, recommends both tests.
+// Compare tests the difference between evaluations of the same qrels, deterministically; a
+// query missing from one counts 0 there. Smucker, Allan, Carterette, A comparison of
+// statistical significance tests for information retrieval evaluation, CIKM 2007, recommends
+// both tests.
 //
 // An error wraps ErrUnknownMeasure or ErrNotMean.
 func Compare(a, b *Evaluation, measure string) (Comparison, error) {
@@ -173,8 +173,8 @@ func incompleteBeta(a, b, x float64) float64 {
 	return math.Exp(lab-la-lb+a*math.Log(x)+b*math.Log1p(-x)) * fraction / a
 }
 
-// The share of random sign assignments with an absolute sum of at least the observed one, which
-// is included.
+// The share of random sign assignments with an absolute sum of at least the observed, which is
+// included.
 func randomisation(differences []float64, permutations int) float64 {
 	sum := 0.0
 	for _, d := range differences {

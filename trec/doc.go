@@ -1,5 +1,5 @@
 // Package trec reads and writes topics, run files and relevance judgements (qrels) of the Text
-// REtrieval Conference and computes the measures of trec_eval.
+// REtrieval Conference and computes trec_eval's measures.
 //
 //   - [ReadTopics] reads TSV, BEIR JSON lines, classic TREC topics and the web tracks'
 //     XML-like ones, distinguished by the first line.

@@ -7,15 +7,14 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// ErrNoQueries means that run and qrels have no query in common, most often because they belong
-// to different topics.
+// ErrNoQueries means that run and qrels have no common query: most often, their topics differ.
 var ErrNoQueries = errors.New("run and qrels have no query in common")
 
 // ErrUnknownMeasure means an unknown name.
 var ErrUnknownMeasure = errors.New("unknown measure")
 
-// ErrNotMean means that a measure cannot be compared by query: its value over all queries is a
-// count or a geometric mean.
+// ErrNotMean means that a measure's value over all queries is a count or a geometric mean, so
+// it cannot be compared by query.
 var ErrNotMean = errors.New("measure is not a mean over queries")
 
 // SyntaxError reports an invalid line. It unwraps to base.ErrBadInput.

@@ -15,9 +15,9 @@ import (
 type Options struct {
 	// RelevanceLevel is the least relevant judgement (-l); 0 means 1. It does not affect ndcg.
 	RelevanceLevel int
-	// Depth is the number of documents of each ranking that count (-M); 0: all.
+	// Depth is the number of documents of a ranking that count (-M); 0: all.
 	Depth int
-	// Complete averages over all queries of the qrels (-c); one missing from the run counts 0.
+	// Complete averages over all queries of the qrels (-c); one that the run lacks counts 0.
 	Complete bool
 }
 
@@ -33,11 +33,11 @@ type Evaluation struct {
 	// All holds values over all queries: the sum for counts, the geometric mean for gm_map,
 	// otherwise the mean.
 	All []float64
-	// Queries are in both run and qrels, in bytewise order of ids, as trec_eval prints. A
-	// query's gm_map is its average precision.
+	// Queries are in both run and qrels, in bytewise order of ids, as in trec_eval. A query's
+	// gm_map is its average precision.
 	Queries []QueryValues
-	// Missing are the queries of the qrels that the run does not answer, in the means (as 0) if
-	// and only if Options.Complete was set.
+	// Missing are queries of the qrels that the run lacks, in the means (as 0) if and only if
+	// Options.Complete was set.
 	Missing []string
 	// Unjudged are the run's queries without judgements, in no mean.
 	Unjudged []string
@@ -48,8 +48,8 @@ type Evaluation struct {
 // minGeometric replaces smaller values in a geometric mean, as in trec_eval.
 const minGeometric = 0.00001
 
-// Evaluate computes a run's measures. It returns ErrNoQueries if no query is judged, and an
-// error that wraps base.ErrBadInput for a negative option. The order of lines has no effect.
+// Evaluate computes a run's measures; the order of lines has no effect. It returns ErrNoQueries
+// if no query is judged, and an error that wraps base.ErrBadInput for a negative option.
 func Evaluate(qrels *Qrels, run *Run, measures []Measure, opts Options) (*Evaluation, error) {
 	if opts.RelevanceLevel < 0 || opts.Depth < 0 {
 		return nil, fmt.Errorf("relevance level %d, depth %d: must not be negative: %w",
@@ -147,8 +147,8 @@ func (ev *Evaluation) index(measure string) int {
 	return slices.IndexFunc(ev.Measures, func(m Measure) bool { return m.String() == measure })
 }
 
-// Write prints trec_eval's format, "measure, query, value". perQuery adds the queries before
-// the summary, whose query is "all". Counts are integers, other values have four decimals.
+// Write prints trec_eval's format, "measure, query, value", with four decimals except for
+// counts. perQuery adds the queries before the summary, whose query is "all".
 func (ev *Evaluation) Write(w io.Writer, perQuery bool) error {
 	b := bufio.NewWriter(w)
 	if perQuery {

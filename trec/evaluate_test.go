@@ -144,8 +144,7 @@ func TestBprefWorked(t *testing.T) {
 	}
 }
 
-// The summary has q1 (map 0.3), q2 (0, no relevant document) and, if complete, q3 (0, missing);
-// never q4.
+// q1 (map 0.3), q2 (0, no relevant document) and, if complete, q3 (0, missing) count; never q4.
 func TestWorkedSummary(t *testing.T) {
 	tests := []struct {
 		complete bool
@@ -186,7 +185,7 @@ func TestWorkedSummary(t *testing.T) {
 	}
 }
 
-// The two ties whose result in trec_eval is documented (issues usnistgov/trec_eval#22 and
+// Two ties documented for trec_eval (issues usnistgov/trec_eval#22 and
 // terrierteam/ir_measures#18), and ties that only 32-bit floats cause.
 func TestTies(t *testing.T) {
 	const qrels22 = "1 Q0 a 0\n1 Q0 b 1\n1 Q0 c 0\n"

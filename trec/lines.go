@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// maxLineBytes bounds any line. The longest real topic has a few KiB, so a longer one indicates
-// another kind of file.
+// The longest real topic has a few KiB: a longer line indicates another kind of file.
 const maxLineBytes = 1 << 20
 
 const byteOrderMark = "\ufeff"

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// oracle computes measures from definitions, as sums over document pairs and ranks, without the
-// package's code.
+// Definitions as sums over document pairs and ranks, without the package's code.
 type oracle struct {
 	docs     []string // ranked
 	judged   map[string]int

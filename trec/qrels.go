@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// Qrels holds each query's judged documents with relevance: 0 is not relevant, greater is more
-// relevant, negative is in the pool but not judged.
+// Qrels holds judged documents by query: relevance 0 is not relevant, greater is more relevant,
+// negative is in the pool but not judged.
 type Qrels struct {
 	queries   []string // in order of first appearance
 	judgments map[string]map[string]int
