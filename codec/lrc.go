@@ -30,6 +30,7 @@ type Regression struct {
 	Exceptions Share
 }
 
+// Limits and default of Regression.SegmentLen.
 const (
 	MinSegmentLen     = 16
 	MaxSegmentLen     = 1 << 16

@@ -189,7 +189,7 @@ func (p *partition) set(l *pefList, before groupStart) error {
 	return nil
 }
 
-// As many DocIDs as fit, from from on.
+// As many DocIDs as fit, beginning with from.
 func (p *partition) decode(dst []uint32, data []byte, from int) error {
 	n := p.end - p.start - 1
 	first := p.base + 1

@@ -214,7 +214,7 @@ func (a *recArray) start(block int) int {
 	return int(binary.LittleEndian.Uint32(a.starts[(block-1)*a.stride:]))
 }
 
-// At most most slots from c*BlockLen, each plus add; their number is returned.
+// Slots from c*BlockLen, up to most, each plus add; their number is returned.
 func (a *recArray) unpack(dst *[BlockLen]uint32, c, most int, add uint32) (n int) {
 	n = min(BlockLen, a.n-c*BlockLen, most)
 	unpackSlots(dst, a.slots[c*BlockLen/8*int(a.b):], n, a.b, add)

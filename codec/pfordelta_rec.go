@@ -249,7 +249,7 @@ func (l *recList) base(block int) uint32 {
 	return binary.LittleEndian.Uint32(l.entries[(block-1)*recEntry:])
 }
 
-// At most most gaps from c*BlockLen become DocIDs after base; their number is returned. r is
+// Gaps from c*BlockLen, up to most, become DocIDs after base; their number is returned. r is
 // positioned in their block; ws holds its walks.
 func (a *recArray) docIDs(dst *[BlockLen]uint32, r *recExceptions, ws *walks, c, most int, base uint32) (int, error) {
 	n := a.unpack(dst, c, most, 0)
@@ -267,7 +267,7 @@ func (PForDeltaRec) ListSize(list []byte, n int) (int, error) {
 	return l.parse(list, n)
 }
 
-// At most most DocIDs of block i; their number is returned.
+// DocIDs of block i, up to most; their number is returned.
 func (l *recList) decodeTo(dst *[BlockLen]uint32, i, most int) (n int, err error) {
 	block := i * BlockLen / l.block
 	base := l.base(block)

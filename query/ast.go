@@ -54,6 +54,7 @@ type Boolean struct {
 	Boost   float64 // as in Term; it multiplies the boosts of the clauses
 }
 
+// Clause is one part of a Boolean.
 type Clause struct {
 	Occur Occur
 	Node  Node

@@ -15,7 +15,7 @@ import (
 type TiePolicy uint8
 
 const (
-	// TiesKeepOrder, the default, writes [KeepOrder]'s scores, so that the searcher's ranking
+	// TiesKeepOrder is the default: it writes [KeepOrder]'s scores, so that the searcher's ranking
 	// is evaluated.
 	TiesKeepOrder TiePolicy = iota
 	// TiesAsScored writes original scores in full precision; the reader resolves ties.

@@ -58,6 +58,7 @@ type Count struct {
 // Searcher is a kind of search.
 type Searcher uint8
 
+// The searches.
 const (
 	BinarySearch Searcher = iota
 	InterpolationSearch

@@ -12,6 +12,7 @@ import (
 // Rankings are the functions that compute impacts; RankingExternal is for other sources.
 var Rankings = []string{RankingBM25, RankingATIRE}
 
+// Names of rankings.
 const (
 	RankingBM25     = "bm25"     // score.IDF, as in all other modes
 	RankingATIRE    = "atire"    // as in the search engines ATIRE and JASS

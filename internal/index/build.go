@@ -47,6 +47,7 @@ const (
 	minMemoryBytes     = 16 << 20
 )
 
+// Values of BuildOptions.Reorder.
 const (
 	ReorderNone = "none"
 	ReorderBP   = "bp"

@@ -48,11 +48,11 @@ type MergeSize struct {
 type MergedImpacts int
 
 const (
-	// ImpactsNone: there were none.
+	// ImpactsNone means that there were none.
 	ImpactsNone MergedImpacts = iota
-	// ImpactsRebuilt: computed again, with the same ranking and codec.
+	// ImpactsRebuilt means computed again, with the same ranking and codec.
 	ImpactsRebuilt
-	// ImpactsDropped: another program computed the impacts, so they cannot be computed again.
+	// ImpactsDropped means that another program computed them, so they cannot be rebuilt.
 	ImpactsDropped
 )
 

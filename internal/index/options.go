@@ -41,6 +41,7 @@ type Options struct {
 // Weighted reports whether the index stores weights of vectors.
 func (o Options) Weighted() bool { return o.WeightScale != 0 }
 
+// Defaults of Options.
 const (
 	DefaultAnalyzer = "english"
 	DefaultCodec    = "simdbp"

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// Windowed, the default, is as narrow as the query allows, window by window.
+	// Windowed is the default: as narrow as the query allows, window by window.
 	Windowed = "windowed"
 	// Flat is as narrow as the query allows, in score-at-a-time order.
 	Flat = "flat"

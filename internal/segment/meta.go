@@ -33,6 +33,7 @@ const (
 	fileOrder     = "order"  // only if stored documents are not in DocID order
 )
 
+// Options configure Write.
 type Options struct {
 	// Fields names indexed fields, at most base.MaxFields; Fields[0] is "", the default.
 	Fields []string

@@ -213,7 +213,7 @@ func (s *Segment) CheckLengths(f base.FieldID) error {
 type Parts uint8
 
 const (
-	// Positions, if present, serve phrases.
+	// Positions serve phrases, if present.
 	Positions Parts = 1 << iota
 	// Frontiers give bounds for other K1 or B.
 	Frontiers

@@ -92,8 +92,8 @@ func (c *cutter) firstSentence(left, limit int) int {
 	return -1
 }
 
-// sentenceEnd returns the last end of a sentence from end to right with at least least
-// characters from start, or -1.
+// sentenceEnd returns the last end of a sentence from end to right that is least or more
+// characters after start, or -1.
 func (c *cutter) sentenceEnd(start, end, right, least int) int {
 	found := -1
 	// start is the beginning of a sentence or a word within one.

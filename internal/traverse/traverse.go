@@ -16,6 +16,7 @@ import (
 // Mode selects the matching documents.
 type Mode uint8
 
+// Or and And match documents with any, or all, of the terms.
 const (
 	Or Mode = iota
 	And

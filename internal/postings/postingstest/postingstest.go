@@ -75,6 +75,7 @@ func Columns(list []Posting) (docIDs, freqs []uint32, positions []byte) {
 // Shape is a distribution of DocIDs.
 type Shape int
 
+// Shapes of random lists.
 const (
 	Uniform   Shape = iota // each document with the same probability
 	Clustered              // runs of neighbours with wide gaps between them
