@@ -11,8 +11,7 @@ func All(nodes ...Node) *Boolean { return boolean(Must, nodes) }
 // Any matches documents that match at least one node.
 func Any(nodes ...Node) *Boolean { return boolean(Should, nodes) }
 
-// Group requires its nodes in mode "and" and not in mode "or", like adjacent words in query
-// text.
+// Group requires its nodes in mode "and", not in mode "or", like adjacent words in query text.
 func Group(nodes ...Node) *Boolean { return boolean(Plain, nodes) }
 
 // Exclude matches documents that match node and none of excluded, which do not change scores.
@@ -31,11 +30,11 @@ func boolean(occur Occur, nodes []Node) *Boolean {
 }
 
 // Quote returns text as a phrase in query text: Parse(Quote(text), fields) is a Phrase of
-// exactly this Text, without operators.
+// exactly this Text.
 func Quote(text string) string { return (&Phrase{Text: text}).String() }
 
-// maxNodeDepth bounds nested Booleans. A tree of Parse stays below it: one pair of parentheses
-// holds at most five Booleans within one another.
+// Trees of Parse stay below it: a pair of parentheses holds at most five Booleans within one
+// another.
 const maxNodeDepth = 8 * MaxDepth
 
 // Validate checks a node against the language's limits, as a search does; trees of Parse are

@@ -26,8 +26,8 @@
 //
 // NOT binds tighter than AND, then OR, then juxtaposition: "a b OR c AND d" is "a (b OR (+c
 // +d))". AND, OR and NOT are operators in upper case only. "+" and "-" are operators only at
-// the start of a clause, directly before their operand ("C++" and "wi-fi" are words), and only
-// once: in "--all" the second hyphen is text.
+// the start of a clause, directly before their operand ("C++" and "wi-fi" are words), and once:
+// in "--all" the second hyphen is text.
 //
 // A field is one of the names given to Parse; others before a colon are text, so "std::vector",
 // "http://host/" and "note: this" are words. A field before parentheses applies to operands in

@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// A tree's canonical text names every operand's field, writes AND as + and NOT as -, puts inner
-// groups in parentheses, and escapes each character that could act as an operator. For every
-// tree n of Parse,
+// Canonical text names every operand's field, writes AND as + and NOT as -, puts inner groups
+// in parentheses, and escapes characters that could act as operators. For every tree n of
+// Parse,
 //
 //	Parse(n.String(), fields) equals n
 //

@@ -11,9 +11,9 @@ import (
 )
 
 // Hints returns at most MaxRemarks remarks about parts that look like missing fields or other
-// engines' operators: an unknown name before a colon, wildcards, ranges, regular expressions
-// and the like, which Griffin searches as words. A backslash before the character removes the
-// remark. Hints takes no memory without such characters.
+// engines' operators, which Griffin searches as words: unknown names before colons, wildcards,
+// ranges, regular expressions. A backslash before the character removes the remark. Hints takes
+// no memory without such characters.
 func Hints(text string, fields []string) []string {
 	if len(text) > MaxBytes || !strings.ContainsAny(text, hintMarks) && !strings.Contains(text, "NEAR") {
 		return nil

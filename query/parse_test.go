@@ -161,8 +161,8 @@ func TestCaret(t *testing.T) {
 	}
 }
 
-// For any text, parsing ends, faults lie within it, trees are valid and keep ast.go's
-// invariants, canonical text parses to the same tree, and Quote makes a phrase.
+// Parsing ends, faults lie within the text, trees are valid and keep ast.go's invariants,
+// canonical text parses to the same tree, and Quote makes a phrase.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		`+a -b "c d"^2 title:(e OR f) AND \(g`, `((a^2)^3 NOT b)^.5`, `a OR +b OR -c AND d`, "\\AND^2 body:\\-x\xff\u3000y",

@@ -10,9 +10,9 @@ import (
 	"github.com/griffin-search/griffin/internal/corpus"
 )
 
-// Weights is a sparse vector, as of learned sparse models: index terms, not analysed, each a
-// Plain clause with its weight as Boost. The index must store weights. Terms of weight 0 are
-// ignored. Weights must be the whole query.
+// Weights is a sparse vector, as of learned sparse models: index terms, each a Plain clause
+// with its weight as Boost. The index must store weights. Terms of weight 0 are ignored.
+// Weights must be the whole query.
 type Weights struct {
 	Terms []TermWeight
 }

@@ -2,20 +2,19 @@ package contraction
 
 import "math/bits"
 
-// Buckets divides a sequence by leading bits: x is in bucket x >> Shift, and bucket h holds
+// Buckets divides a sequence by leading bits: x is in bucket x >> Shift, and bucket h has
 // positions Starts[h] to Starts[h+1]-1. An empty bucket has the next one's start.
 //
-// Ao et al. §4.4: x has k binary digits, the least k with universe <= 2^k, and its bucket is
-// the first m. Their HSs has the least m with n/s <= 2^m for n elements, so a bucket holds at
-// most s on average if values are uniform.
+// Ao et al. §4.4: a bucket is the first m of x's k binary digits, the least k with universe <=
+// 2^k. Their HSs has the least m with n/s <= 2^m for n elements, so a bucket holds at most s on
+// average if values are uniform.
 type Buckets struct {
 	Shift  uint8
 	Starts []uint32 // [number of buckets + 1]; buckets after the last element are omitted
 	Len    int
 }
 
-// BucketBits returns k-m, the bits that a bucket leaves undetermined, for n values below
-// universe, size of them a bucket, both at least 1.
+// BucketBits returns k-m, for n values below universe, size of them a bucket, both at least 1.
 //
 // For 1,000 values below 50,000, 16 a bucket: k = 16, m = 6, the bucket is x >> 10 (tested).
 func BucketBits(n int, universe uint64, size int) uint8 {
@@ -29,8 +28,8 @@ func NewBuckets(seq []uint32, universe uint64, size int) *Buckets {
 	return NewBucketsOf(seq, BucketBits(len(seq), universe, size))
 }
 
-// NewBucketsOf returns an increasing sequence's buckets with a given Shift, in memory
-// proportional to the last value >> shift.
+// NewBucketsOf returns an increasing sequence's buckets with a Shift, in memory proportional to
+// the last value >> shift.
 func NewBucketsOf(seq []uint32, shift uint8) *Buckets {
 	b := &Buckets{Shift: shift, Len: len(seq)}
 	if len(seq) == 0 {

@@ -86,16 +86,15 @@ func Variance(i, n, m int) *big.Rat {
 
 // DeviationBound returns the least t such that Markov's inequality, with the central moment of
 // order r, proves: an element of a random list of n out of 1..m deviates by t or more from its
-// line with a probability below epsilon. t is (E[|X-E(X)|^r] / epsilon)^(1/r), at the middle of
-// the list, where it is largest. (Ao et al., Appendix E, use r = DefaultOrder and epsilon =
-// 1e-5.)
+// line with a probability below epsilon: (E[|X-E(X)|^r] / epsilon)^(1/r), at the middle of the
+// list, where it is largest. (Ao et al., Appendix E: DefaultOrder, 1e-5.)
 func DeviationBound(n, m, r int, epsilon float64) float64 {
 	moment := CentralMoment((n+1)/2, n, m, r)
 	return math.Exp((logOf(moment) - math.Log(epsilon)) / float64(r))
 }
 
-// DeviationBits returns ceil(log2(t) + 1) of DeviationBound: the bits of a deviation of either
-// sign (Ao et al., Table 5).
+// DeviationBits returns ceil(log2(t) + 1) of DeviationBound, for deviations of either sign (Ao
+// et al., Table 5).
 func DeviationBits(n, m, r int, epsilon float64) int {
 	return int(math.Ceil(DeviationLog2(n, m, r, epsilon) + 1))
 }
@@ -105,7 +104,7 @@ func DeviationLog2(n, m, r int, epsilon float64) float64 {
 	return math.Log2(DeviationBound(n, m, r, epsilon))
 }
 
-// x > 0 may be far outside the range of float64.
+// x > 0 may be far outside float64's range.
 func logOf(x *big.Rat) float64 {
 	if x.Sign() <= 0 {
 		panic(fmt.Sprintf("contraction: logarithm of %s", x.FloatString(3)))

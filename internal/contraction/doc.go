@@ -7,12 +7,11 @@
 //     segmentation, HS16 to HS256).
 //   - [Interpolate]: interpolation search, without a structure.
 //
-// [Binary] then searches the range. [Counted] counts any search's comparisons and memory
-// accesses. A range contains the position for any sequence. Arithmetic is in integers or single
-// IEEE operations: ranges are the same on every machine.
+// [Binary] then searches the range. [Counted] counts searches' comparisons and memory accesses.
+// A range contains the position for any sequence. Arithmetic is in integers or single IEEE
+// operations: the same on every machine.
 //
-// [Measure] returns a sequence's linearity, [DeviationBound] a random one's deviation from its
-// line.
+// [Measure] returns a sequence's linearity, [DeviationBound] a random one's deviation.
 //
 // Ao, Zhang, Wu, Stones, Wang, Liu, Liu and Lin, "Efficient parallel lists intersection and
 // index compression algorithms using graphics processing units", PVLDB 4(8), 2011, §4.3, §4.4

@@ -12,8 +12,7 @@ type Line struct {
 const minSlope = 1 << 32
 
 // Fit returns the least-squares line through (i, seq[i]), seq strictly increasing, with rounded
-// coefficients. Sums are exact, so it is the same on every machine. One element's line has
-// slope 1.
+// coefficients of exact sums: the same on every machine. One element's line has slope 1.
 //
 // With u = 2i-(n-1), the slope is 2*sum(u*d) / sum(u*u), and sum(u*u) is n(n*n-1)/3. For 3, 5,
 // 10: u is -2, 0, 2; the slope 2*14/8 = 3.5 (tested).
@@ -59,8 +58,8 @@ func Fit(seq []uint32) Line {
 // At returns floor(f(i)) for i >= 0 and i*Slope below 2^64.
 func (l Line) At(i int) int64 { return l.Intercept + int64(l.Slope*uint64(i)>>32) }
 
-// Position returns approximately the i at which the line reaches x, possibly outside the
-// sequence, by one division. It never decreases as x increases.
+// Position returns, by one division, approximately the i at which the line reaches x, possibly
+// outside the sequence. It never decreases as x increases.
 func (l Line) Position(x uint32) int {
 	return int((int64(x) - l.Intercept) << 28 / int64(max(l.Slope>>4, 1)))
 }

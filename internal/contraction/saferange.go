@@ -4,8 +4,8 @@ package contraction
 // [p-Left, p+Right], p being the line's Position of x.
 type SafeRange struct {
 	Line
-	// Left and Right are the maximum deviations in positions: of the line's to the right of the
-	// element, and to the left. One may be negative; their sum is not.
+	// Left and Right are the line's maximum deviations in positions, to the right of the
+	// element and to the left. One may be negative; their sum is not.
 	Left, Right int
 	// Len is the sequence's length.
 	Len int
@@ -32,10 +32,9 @@ func Around(l Line, seq []uint32) SafeRange {
 // means none. Search with Binary(seq, lo, hi, x).
 //
 // Position never decreases, so the element at the result, at least x, lies at most Left to the
-// left of the line's position of x; the element before, less than x, at most Right to the
-// right.
+// left of the line's position of x; the one before, less than x, at most Right to the right.
 //
-// (Ao et al. §4.3 define the range for an x that is an element; it is then in [lo, hi).)
+// (Ao et al. §4.3: for an element x, it is in [lo, hi).)
 func (r *SafeRange) Range(x uint32) (lo, hi int) {
 	p := r.Position(x)
 	lo = max(min(p-r.Left, r.Len), 0)
@@ -43,7 +42,7 @@ func (r *SafeRange) Range(x uint32) (lo, hi int) {
 	return lo, hi
 }
 
-// Contraction is the ratio of the remaining range to the sequence (Ao et al., Table 1).
+// Contraction is the range's share of the sequence (Ao et al., Table 1).
 func (r *SafeRange) Contraction() float64 {
 	if r.Len == 0 {
 		return 0
@@ -51,15 +50,16 @@ func (r *SafeRange) Contraction() float64 {
 	return float64(r.Left+r.Right) / float64(r.Len)
 }
 
-// LocalRange divides a sequence into equal segments with a SafeRange each. Ranges are narrower,
-// after a binary search over segments' first elements (Ao et al. §4.3, "local safe range").
+// LocalRange divides a sequence into equal segments with a SafeRange each. After a binary
+// search over segments' first elements, ranges are narrower (Ao et al. §4.3, "local safe
+// range").
 type LocalRange struct {
 	Heads    []uint32 // first elements of the segments
 	segments []SafeRange
 	size     int // of a segment
 }
 
-// NewLocalRange divides seq into g >= 1 segments, or fewer for fewer elements.
+// NewLocalRange divides seq into g >= 1 segments, or one per element if there are fewer.
 func NewLocalRange(seq []uint32, g int) *LocalRange {
 	r := &LocalRange{size: max(1, (len(seq)+g-1)/g)}
 	for at := 0; at < len(seq); at += r.size {

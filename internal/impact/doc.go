@@ -12,7 +12,7 @@
 // A Writer takes lists of (DocID, Impact) by term and writes one sealed file. A Ranking and a
 // Quantizer compute impacts from frequencies and lengths, or a learned sparse model supplies
 // them. Open maps it, Find returns a term's List, Verify checks everything. The file is
-// derived: it stores its commit of the index and is invalid for others.
+// derived: it is valid for its commit of the index only.
 //
 // An Index is safe for concurrent use; a Writer is not.
 //

@@ -72,8 +72,8 @@ type Segment struct {
 // Slack bytes after a segment may be read; their content is undefined.
 const Slack = 32
 
-// AppendSegments appends the segments by decreasing impact. It checks the list's directory; the
-// error wraps base.ErrCorrupt.
+// AppendSegments appends the segments by decreasing impact. The error for a damaged directory
+// wraps base.ErrCorrupt.
 func (l *List) AppendSegments(dst []Segment) ([]Segment, error) {
 	r := reader{src: l.directory}
 	data := l.directory[len(l.directory) : uint64(len(l.directory))+l.dataLen]
@@ -206,7 +206,7 @@ func (r *BlockReader) fail(dst *[codec.BlockLen]uint32, n int, err error) error 
 	return fmt.Errorf("impact %d: block %d: %w", r.segment.Impact, r.i, err)
 }
 
-// AppendDocIDs appends a segment's DocIDs, valid and increasing: the simple oracle for other
+// AppendDocIDs appends a segment's DocIDs, valid and increasing, as the simple oracle for other
 // readers. The error wraps base.ErrCorrupt.
 func (x *Index) AppendDocIDs(dst []base.DocID, s *Segment) ([]base.DocID, error) {
 	from := len(dst)

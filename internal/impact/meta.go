@@ -21,7 +21,7 @@ type Options struct {
 	// Ranking, and Quantizer unless RankingExternal, are the source of impacts.
 	Ranking   Ranking
 	Quantizer Quantizer
-	// Codec is a specification of package codec; "": DefaultCodec.
+	// Codec is as in package codec; "": DefaultCodec.
 	Codec string
 	// BitmapBits per posting, at most, store a segment as a bitmap; 0: DefaultBitmapBits,
 	// negative: none.

@@ -12,10 +12,10 @@ import (
 )
 
 // Verify reads the whole file: checksums, then every list. Terms and DocIDs must increase,
-// impacts decrease within a list, segments be a Writer's encoding byte for byte, terms be in
-// their slots, and the description's counts be right. The error wraps base.ErrCorrupt and has
-// the location. It takes at least 24 bytes of memory per term, plus one list. progress, if not
-// nil, gets bytes that add up to twice the file size.
+// impacts decrease, segments be a Writer's encoding byte for byte, terms be in their slots, and
+// counts be right. The error wraps base.ErrCorrupt and has the location. It takes at least 24
+// bytes of memory per term, plus one list. progress, if not nil, gets bytes that add up to
+// twice the file size.
 func (x *Index) Verify(ctx context.Context, progress func(bytes int64)) error {
 	if err := x.file.Verify(ctx, progress); err != nil {
 		return err

@@ -11,14 +11,13 @@ import (
 	"github.com/griffin-search/griffin/internal/invariant"
 )
 
-// Batch answers queries, one per thread (Trotman and Crane, §7); workers take the next from an
-// atomic counter, so all end at about the same time.
+// Batch answers queries, one per thread (Trotman and Crane, §7); an atomic counter gives
+// workers the next, so all end at about the same time.
 type Batch struct {
 	Queries []Query
 	// Engines are the workers, one per thread.
 	Engines []*Engine
-	// OnResult, if set, is called with each result, concurrently; hits are valid until it
-	// returns.
+	// OnResult, if set, gets each result, concurrently; hits are valid until it returns.
 	OnResult func(query int, r *Result, took time.Duration)
 }
 
@@ -34,8 +33,8 @@ type BatchResult struct {
 // QueriesPerSecond is the throughput for n queries.
 func (r *BatchResult) QueriesPerSecond(n int) float64 { return float64(n) / r.Elapsed.Seconds() }
 
-// Run answers all queries once. A worker stops at its first failed query; the error joins all
-// workers'.
+// Run answers all queries once. A worker stops at its first failed query; the errors are
+// joined.
 func (b *Batch) Run(ctx context.Context) (BatchResult, error) {
 	var next atomic.Int64
 	var wg invariant.Group

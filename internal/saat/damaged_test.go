@@ -12,7 +12,7 @@ import (
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
-// A damaged list may have a document under several impacts, whose sum exceeds the highest
+// A damaged list may repeat a document under several impacts, whose sum exceeds the highest
 // impact and the accumulators' width.
 func TestDocumentOfSeveralImpacts(t *testing.T) {
 	fs := vfstest.NewMem()

@@ -31,8 +31,8 @@ type Engine struct {
 }
 
 // New returns an engine. An error wraps base.ErrBadInput. The first query allocates
-// accumulators: 1, 2 or 4 bytes per document, or MaxStaticDocs if static, of which the
-// operating system backs only the used part.
+// accumulators: 1, 2 or 4 bytes per document, or MaxStaticDocs if static, of which the system
+// backs only the used part.
 func New(v Variant) (*Engine, error) {
 	if err := v.normalise(); err != nil {
 		return nil, err
@@ -54,8 +54,8 @@ func (e *Engine) Name() string { return e.name }
 func (e *Engine) Counters() Counters { return e.counters }
 
 // Search appends the hits to dst[:0]. It returns ctx's error, or wraps base.ErrCorrupt if a
-// list is damaged, base.ErrBadInput if scores could exceed 32 bits (with a heap: 16) or the
-// index MaxStaticDocs static accumulators.
+// list is damaged, base.ErrBadInput if scores could exceed 32 bits (with a heap: 16) or
+// documents MaxStaticDocs static accumulators.
 func (e *Engine) Search(ctx context.Context, q *Query, dst []base.Hit) (Result, error) {
 	e.stats, e.complete = Stats{}, true
 	if err := ctx.Err(); err != nil {
@@ -119,10 +119,10 @@ func (e *Engine) meter(q *Query) meter {
 	return m
 }
 
-// lookEvery postings, some microseconds, pass between two clock readings.
+// Postings between clock readings: some microseconds.
 const lookEvery = 4096
 
-// allows subtracts a segment that fits from the budget.
+// A segment that fits is subtracted from the budget.
 func (m *meter) allows(seg *segment) bool {
 	n := int64(seg.Count)
 	if n > m.postings {

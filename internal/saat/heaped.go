@@ -20,11 +20,11 @@ const MaxStaticDocs = 1 << 25
 // For MaxStaticDocs accumulators or fewer.
 const maxStaticPages = 1 << 14
 
-// heapAccumulators are 16-bit accumulators that keep the top k in a heap while they are filled
-// (Trotman and Crane, §5 and §6; loops_generated.go).
+// heapAccumulators are 16-bit accumulators that keep the top k in a heap (Trotman and Crane, §5
+// and §6; loops_generated.go).
 //
 // We differ: the heap holds DocIDs instead of pointers, with as many loads for arrays, in the
-// total order of results, while the paper does not order ties.
+// total order of results; the paper does not order ties.
 type heapAccumulators interface {
 	// reset zeroes numDocs accumulators and empties the heap, for k >= 1 hits.
 	reset(numDocs, k int)
@@ -35,8 +35,8 @@ type heapAccumulators interface {
 	top() *topHeap
 }
 
-// topHeap is a binary heap of DocIDs with the last result at the root. It is filled from the
-// end; until it is full, heap[0] is a non-existent document with accumulator 0.
+// topHeap is a binary heap of DocIDs with the last result at the root, filled from the end;
+// until then, heap[0] is a non-existent document with accumulator 0.
 type topHeap struct {
 	heap     []uint32
 	needed   int // number of free entries

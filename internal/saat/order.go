@@ -55,7 +55,7 @@ func (in *input) open(q *Query) error {
 	return nil
 }
 
-// kth returns a score that at least k documents reach: the best k-th score of a list, or 0.
+// A score that at least k documents reach: the best k-th score of a list, or 0.
 func (in *input) kth(k int) uint32 {
 	best := uint32(0)
 	from := 0
@@ -72,8 +72,7 @@ func (in *input) kth(k int) uint32 {
 	return best
 }
 
-// begin makes next return all segments in score-at-a-time order: by decreasing score, then
-// term.
+// next then returns all segments by decreasing score, then term.
 func (in *input) begin() {
 	in.heap = in.heap[:0]
 	from := 0
@@ -109,7 +108,7 @@ func (in *input) down(i int) {
 	in.heap[i] = h
 }
 
-// next does not remove the segment; nil after the last.
+// The segment stays; nil after the last.
 func (in *input) next() *segment {
 	if len(in.heap) == 0 {
 		return nil
@@ -117,7 +116,7 @@ func (in *input) next() *segment {
 	return &in.segments[in.heap[0].at]
 }
 
-// take removes next's segment.
+// Removes next's segment.
 func (in *input) take() {
 	top := &in.heap[0]
 	if top.at++; top.at < top.end {
@@ -132,7 +131,7 @@ func (in *input) take() {
 	}
 }
 
-// missed bounds a document's remaining contribution: one segment of each list.
+// Bounds a document's remaining contribution: one segment of each list.
 func (in *input) missed() base.Score {
 	sum := base.Score(0)
 	for _, h := range in.heap {

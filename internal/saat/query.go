@@ -24,8 +24,8 @@ type Query struct {
 	Budget
 }
 
-// NewQuery weights words by their number of occurrences and skips those without a list. The
-// error wraps base.ErrCorrupt.
+// NewQuery weights words by occurrences and skips those without a list. The error wraps
+// base.ErrCorrupt.
 func NewQuery(x *impact.Index, words []string, k int) (Query, error) {
 	q := Query{Index: x, K: k}
 	for i, word := range words {
@@ -51,8 +51,8 @@ func NewQuery(x *impact.Index, words []string, k int) (Query, error) {
 }
 
 // Budget bounds the work of a query (Lin and Trotman, "Anytime ranking for impact-ordered
-// indexes", ICTIR 2015); zero is unlimited. Segments are then processed in score-at-a-time
-// order, for any Variant.
+// indexes", ICTIR 2015); zero is unlimited. Segments are then processed by score, for any
+// Variant.
 type Budget struct {
 	// Postings (rho) is the maximum to process; 0: all. The first segment that would exceed it
 	// ends the query.
@@ -86,6 +86,6 @@ type Stats struct {
 	NumAccumulators int   // number of documents of the index, rounded up
 }
 
-// Traffic is the query's minimum data transfer in bytes: segments read, and accumulators read
-// and written once.
+// Traffic is the query's minimum data transfer in bytes: segments read, accumulators read and
+// written once.
 func (s *Stats) Traffic() int64 { return s.Bytes + 2*int64(s.NumAccumulators)*int64(s.Width)/8 }

@@ -9,8 +9,8 @@ import (
 )
 
 // selection finds the best k of documents in increasing DocID order. Scores are small integers,
-// so it needs no heap: it counts all candidates by score and raises the required score as soon
-// as k exceed it. A document costs an addition and a comparison, for any k.
+// so there is no heap: candidates are counted by score, and the required score rises as soon as
+// k exceed it. A document costs an addition and a comparison, for any k.
 type selection struct {
 	k int
 	// A bucket covers 1<<shift scores; counts holds the candidates of each.
@@ -24,8 +24,7 @@ type selection struct {
 	candidates []candidate
 	limit      int // number of candidates at which those below cut are dropped
 	sorted     []candidate
-	// bound is the highest possible score; a higher one sets passed: a list has a document
-	// twice.
+	// A score above bound sets passed: a list has a document twice.
 	bound  uint32
 	passed bool
 }

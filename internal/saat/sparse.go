@@ -9,13 +9,12 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/accumulate"
 )
 
-// If a query has few postings or a small budget, scanning all accumulators takes longer than
-// filling them, so the used lines are recorded in a bitmap, and only they are scanned: the
-// dirty flags of Jia, Trotman and O'Keefe (ADCS 2010) with pages of one line, and at the end of
-// a query.
+// With few postings or a small budget, scanning all accumulators takes longer than filling
+// them: the used lines are recorded in a bitmap, and only they are scanned (the dirty flags of
+// Jia, Trotman and O'Keefe, ADCS 2010, with pages of one line, and at the end of a query).
 //
-// A recorded line costs about 10 ns, scanning an unused one 0.5 to 2.5 ns or the time to load
-// it from memory.
+// Recording a line costs about 10 ns, scanning an unused one 0.5 to 2.5 ns or its load from
+// memory.
 const (
 	sparseShare       = 8       // maximum share of lines: one in 8
 	sparseShareBeyond = 2       // the same for accumulators larger than
@@ -34,7 +33,7 @@ func (s *sums[T]) fewPostings(e *Engine, q *Query) bool {
 	return postings*share <= int64(len(s.acc)/accumulate.Line)
 }
 
-// sparse adds segments by score until the budget ends, then selects from the used lines.
+// flat, but the selection is from the used lines.
 func (s *sums[T]) sparse(ctx context.Context, e *Engine, q *Query) error {
 	const perWord = 64
 	if n := len(s.acc)/accumulate.Line/perWord + 1; len(s.touched) < n {
@@ -58,7 +57,6 @@ func (s *sums[T]) touch(d uint32) {
 	s.touched[line/64] |= 1 << (line % 64)
 }
 
-// addTouching records the segment's lines.
 func (s *sums[T]) addTouching(e *Engine, x *impact.Index, seg *segment) error {
 	if seg.Form != impact.Blocks {
 		if err := s.add(e, x, seg); err != nil {

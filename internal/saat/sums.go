@@ -12,8 +12,7 @@ import (
 	"github.com/griffin-search/griffin/internal/simd/accumulate"
 )
 
-// sums are accumulators of one width and their loops, all zero between queries: the final scan
-// zeroes them.
+// Accumulators of one width and their loops, zero between queries: the final scan zeroes them.
 type sums[T accumulate.Accumulator] struct {
 	acc   []T
 	block [codec.BlockLen]uint32
@@ -107,12 +106,12 @@ func (s *sums[T]) add(e *Engine, x *impact.Index, seg *segment) error {
 // (0.9 on 750,000). Zen 5, 1 MiB of L2 cache per core.
 const (
 	windowBytes = 1 << 18
-	// Segments of fewer postings per window on average are added before the first window.
+	// With fewer postings per window on average, segments are added before the first window.
 	windowPostings = 2 * codec.BlockLen
 )
 
-// windowed adds all segments window by window, and selects from complete ones. A block is added
-// as a whole: accumulators beyond are scanned with their own window.
+// windowed adds all segments window by window, and selects from complete ones. Blocks are added
+// whole: accumulators beyond are scanned with their own window.
 func (s *sums[T]) windowed(ctx context.Context, e *Engine, q *Query) error {
 	x, in := q.Index, &e.input
 	numDocs := x.NumDocs()
@@ -193,8 +192,7 @@ func (s *sums[T]) addWindow(e *Engine, to int) error {
 	return nil
 }
 
-// collect passes the required accumulators of [from, to), whole lines, to the selection, and
-// zeroes them.
+// Required accumulators of [from, to), whole lines, go to the selection and are zeroed.
 func (s *sums[T]) collect(sel *selection, from, to, numDocs int) {
 	for from < to {
 		if sel.need > uint64(^T(0)) {

@@ -13,18 +13,17 @@ import (
 
 // An access to a mapped file that is truncated, or whose storage fails, raises SIGBUS, which
 // ends a Go process. PanicOnFault turns it into a panic, RecoverFault that into an error, for
-// the calling goroutine. So every exported function that reads mapped files begins with
+// the calling goroutine: exported functions that read mapped files begin with
 //
 //	defer vfs.RecoverFault(vfs.PanicOnFault(), &err)
 //
-// Goroutines that it starts call PanicOnFault and pass the panic on (invariant.Group does
-// both). Reads have no extra cost.
+// Their goroutines call PanicOnFault and pass the panic on (invariant.Group does both).
 //
-// The system detects whole pages only: bytes between a file's new end and its page's end read
-// as zeros.
+// Only whole pages are detected: bytes between a file's new end and its page's end read as
+// zeros.
 //
-// Only Go code and its assembly can recover: never pass a mapped file's address to a C library,
-// such as a GPU driver.
+// Only Go code and its assembly recover: never pass a mapped address to a C library, such as a
+// GPU driver.
 
 // PanicOnFault makes the calling goroutine panic on an inaccessible address. It returns the
 // previous setting for RecoverFault.

@@ -118,7 +118,7 @@ func (osFS) SyncDir(dir string) error {
 	return errors.Join(syncDir(d), d.Close())
 }
 
-// lockAttempts limits Lock's retries when other holders remove the file.
+// Retries of Lock when other holders remove the file.
 const lockAttempts = 100
 
 func (osFS) Lock(name string) (io.Closer, error) {
@@ -133,8 +133,8 @@ func (osFS) Lock(name string) (io.Closer, error) {
 		if isAt(f, name) {
 			return f, nil
 		}
-		// The holder removed the file between open and lock. A lock on a removed file excludes
-		// nobody, so lock the current one.
+		// The holder removed the file. A lock on a removed file excludes nobody, so lock the
+		// current one.
 		if err := f.Close(); err != nil {
 			return nil, err
 		}

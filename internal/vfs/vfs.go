@@ -9,9 +9,9 @@ import (
 // FS is a file system, safe for concurrent use. Names are package filepath's. Errors wrap
 // package io/fs's (fs.ErrNotExist, fs.ErrPermission) and name the path.
 type FS interface {
-	// Create creates or truncates a file for writing.
+	// Create creates or truncates for writing.
 	Create(name string) (File, error)
-	// Open opens a file for reading.
+	// Open is for reading.
 	Open(name string) (File, error)
 	// Map maps a whole file for reading.
 	Map(name string) (*Mapping, error)
@@ -21,7 +21,7 @@ type FS interface {
 	Remove(name string) error
 	// RemoveAll deletes recursively; a missing name is no error.
 	RemoveAll(name string) error
-	// MkdirAll creates a folder and its missing parents.
+	// MkdirAll also creates missing parents.
 	MkdirAll(dir string) error
 	// ReadDir returns a folder's sorted names.
 	ReadDir(dir string) ([]string, error)
@@ -33,8 +33,8 @@ type FS interface {
 	// SyncDir makes a folder's creations, renames and removals durable.
 	SyncDir(dir string) error
 	// Lock acquires a file's exclusive lock, creating the file if needed, without waiting: if
-	// it is held, also in this process, the error wraps base.ErrLocked. Close or the end of the
-	// process releases it. The holder may remove the file; the next caller then creates
+	// anyone, also in this process, holds it, the error wraps base.ErrLocked. Close or the end
+	// of the process releases it. The holder may remove the file; the next caller then creates
 	// another.
 	Lock(name string) (io.Closer, error)
 }

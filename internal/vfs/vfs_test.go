@@ -36,7 +36,7 @@ func write(t *testing.T, fsys vfs.FS, name, content string) {
 	}
 }
 
-// WriteFile must report each operation's failure, including Sync, and close the file.
+// Each operation's failure, including Sync, must be reported and the file closed.
 func TestWriteFileFails(t *testing.T) {
 	ops := 0
 	for n := 0; ; n++ {

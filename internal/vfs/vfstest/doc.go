@@ -1,3 +1,3 @@
-// Package vfstest provides file systems for tests, safe for concurrent use: Mem keeps files in
-// memory, and Faulty injects faults into another.
+// Package vfstest provides file systems for tests, safe for concurrent use: Mem in memory, and
+// Faulty, which injects faults into another.
 package vfstest

@@ -14,12 +14,12 @@ import (
 // ErrInjected is the error of an injected fault.
 var ErrInjected = errors.New("injected fault")
 
-// Plan selects failing operations: all calls of an FS and its Files, including Close, counted
-// from 1.
+// Plan selects failing operations among all calls of an FS and its Files, including Close,
+// counted from 1.
 type Plan struct {
 	// FailAt is the first operation that fails; 0: none.
 	FailAt int
-	// Once limits the failure to FailAt; otherwise all later operations fail, as after a lost
+	// Once limits the failure to FailAt; otherwise later operations fail, too, as after a lost
 	// disk or a killed process.
 	Once bool
 	// ShortWrite writes half of a failing Write.
