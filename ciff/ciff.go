@@ -6,8 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// ErrInvalid means that the input is no CIFF file, damaged or truncated, or that the output
-// would be invalid.
+// ErrInvalid means input that is not CIFF, damaged or truncated, or output that is invalid.
 var ErrInvalid = errors.New("invalid CIFF data")
 
 // Version is the format's version.

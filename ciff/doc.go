@@ -12,12 +12,12 @@
 //
 // Reader and Writer hold one posting list at a time. The file stores a posting's document as a
 // gap to the previous one; a Posting here holds the document itself. Reader checks counts,
-// order, ranges and stored frequencies. Its errors have byte offset and list; it allocates at
-// most in proportion to the bytes read. Writer reproduces a file in canonical form byte for
-// byte, as protocol buffer libraries write it.
+// order, ranges and stored frequencies. Its errors have byte offset and list; memory is at most
+// in proportion to the bytes read. Writer reproduces a canonical file, as protocol buffer
+// libraries write it, byte for byte.
 //
-// Documents' lengths come last, but an importer that computes score bounds needs them first:
-// see ReadDocsFirst.
+// Documents' lengths come last, but importers that compute score bounds need them first: see
+// ReadDocsFirst.
 //
 // A Reader or Writer is not safe for concurrent use.
 package ciff

@@ -264,10 +264,9 @@ func (d *DocRecord) decode(b []byte) error {
 	})
 }
 
-// ReadDocsFirst calls doc for each document record in order (the record is reused), seeks back
-// to the start and returns a Reader for the posting lists. The file is read twice. Open a
-// stream that cannot seek, such as a compressed one, twice: NextDoc of the first Reader skips
-// the lists.
+// ReadDocsFirst calls doc for each document record in order (the record is reused), seeks to
+// the start and returns a Reader for the posting lists. The file is read twice. Open a stream
+// that cannot seek twice: NextDoc of the first Reader skips the lists.
 func ReadDocsFirst(f io.ReadSeeker, doc func(*DocRecord) error) (*Reader, error) {
 	start, err := f.Seek(0, io.SeekCurrent)
 	if err != nil {

@@ -1,7 +1,6 @@
 package query
 
-// Node is a part of a query: *Term, *Phrase, *Words, *Weights or *Boolean, of which Parse makes
-// *Term, *Phrase and *Boolean.
+// Node is a *Term, *Phrase, *Boolean, or, not made by Parse, *Words or *Weights.
 type Node interface {
 	// String returns the node as query text: see format.go.
 	String() string
@@ -32,8 +31,8 @@ type Term struct {
 	Boost float64 // factor of the score, MinBoost to MaxBoost; 0 is 1
 }
 
-// Phrase is a text whose terms must occur in the same order and at the same distances. Several
-// terms need positions.
+// Phrase is a text whose terms must occur in order and at the same distances. Several terms
+// need positions.
 type Phrase struct {
 	Field string
 	Text  string

@@ -18,14 +18,14 @@ const sampleDocs = 200_000
 // Pages of more than 16 passages already contain nearly all frequent terms.
 const maxMeanSpan = 16
 
-// If there are too many postings, long lists lose more than short ones, in proportion to their
-// lengths to the power of flattening. Informative terms then still co-occur. Most dropped
-// postings are stop words, of which the papers' engines and queries had fewer.
+// If there are too many postings, long lists lose more of them, in proportion to their lengths
+// to the power of flattening, so that informative terms still co-occur. Most are stop words, of
+// which the papers' engines and queries had fewer.
 const flattening = 0.5
 
-// calibrate finds the composition that gives the queries the preset's postings: from a sample
-// with all postings it computes the share to keep; if there are too few, it composes documents
-// of more source documents.
+// calibrate finds the composition that gives queries the preset's postings: a sample with all
+// postings gives the share to keep; if there are too few, documents combine more source
+// documents.
 func calibrate(ctx context.Context, o *Options, f *forward, p *plan, queries []Query, progress func(done, total int64)) (composition, error) {
 	scale := float64(o.NumDocs) / float64(o.Like.NumDocs)
 	wantShortest, wantPostings := o.Like.MeanShortest*scale, o.Like.MeanPostings*scale
@@ -74,7 +74,7 @@ func keepOf(n, factor, flat float64) float64 {
 }
 
 // keptFactor finds keepOf's factor, with flattening, for which queries have want postings on
-// average. If there are fewer, it keeps all.
+// average, or keeps all.
 func keptFactor(df []float64, queries []Query, want float64) float64 {
 	longest := 1.0
 	for _, n := range df {
@@ -96,7 +96,7 @@ func keptFactor(df []float64, queries []Query, want float64) float64 {
 	return high
 }
 
-// expectedDocFreqs composes a sample without dropping postings and extrapolates list lengths.
+// A sample without dropped postings is extrapolated.
 func expectedDocFreqs(ctx context.Context, o *Options, f *forward, p *plan, s *spans) ([]float64, error) {
 	n := min(sampleDocs, p.numDocs())
 	counts := make([][]uint32, o.Threads)

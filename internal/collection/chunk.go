@@ -138,8 +138,7 @@ func (c *chunker) pack() chunk {
 	return out
 }
 
-// composeAll returns all chunks, and the lengths of documents and lists. Each goroutine has its
-// own maker.
+// Chunks, and the lengths of documents and lists. Each goroutine has its own maker.
 func composeAll(ctx context.Context, o *Options, v *vocabulary, p *plan, newMaker func() maker, progress func(done, total int64)) (*source, error) {
 	n, numTerms := p.numDocs(), len(v.terms)
 	s := &source{

@@ -42,9 +42,9 @@ func newSpans(mean float64) *spans {
 	return &s
 }
 
-// quantile draws an index in spans for a document that starts at start; shifts moves it, by
-// chapter. It is reflected at 0 and 255, so that over all chapters every index remains about
-// equally likely.
+// quantile draws an index in spans for a document that starts at start, moved by its chapter's
+// shift and reflected at 0 and 255, so that over all chapters indexes remain about equally
+// likely.
 func quantile(rng *stream, shifts []int16, start int) int {
 	q := int(rng.next()>>56) + int(shifts[start/chapterDocs])
 	if q < 0 {

@@ -15,8 +15,8 @@ const (
 	weightScale = 85
 	// The standard deviation of the logarithm of the number of terms.
 	sizeSpread = 0.35
-	// said is the share of the source passage's terms in a text: MS MARCO's passages have about
-	// half an encyclopaedia's length. At most saidMost of a vector is from the text.
+	// The share of the source passage's terms in a text (MS MARCO's passages have about half an
+	// encyclopaedia's length), and the most that a vector takes from it.
 	said     = 0.6
 	saidMost = 0.6
 	// Median activations of a term of the text and of one drawn by expansion; a term drawn
@@ -35,8 +35,8 @@ const (
 	maxDraws = 32
 )
 
-// Relatives are passages from which expansion draws terms, instead of a model's knowledge of
-// related words: their number, and the distance of their chapters in topic order.
+// Relatives are passages from which expansion draws terms, in place of a model's knowledge:
+// their number, and their chapters' distance in topic order.
 const (
 	numRelatives  = 8
 	ofChapter     = 4 // of the same chapter; the last is from anywhere, the others are from nearby

@@ -30,8 +30,8 @@ func (p *plan) at(docID int) uint32 {
 // The share of documents outside their site's topics, so that all of the source is used.
 const elsewhere = 0.1
 
-// The standard deviation of the logarithm of a site's size: the largest hundredth of sites has
-// a fifth of the documents.
+// The standard deviation of the logarithm of a site's size: the largest hundredth has a fifth
+// of the documents.
 const siteSpread = 1.5
 
 // topics are the chapters in topic order.

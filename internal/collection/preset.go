@@ -7,8 +7,8 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 )
 
-// Preset describes a collection of the papers by published statistics, with the parameters of
-// the one that replaces it.
+// Preset describes a paper's collection by published statistics, with the parameters of its
+// replacement.
 type Preset struct {
 	Name string
 	// Says is the statistics' source.
@@ -21,20 +21,19 @@ type Preset struct {
 	// for others.
 	MeanPostings float64
 	MeanShortest float64
-	// TermShares are the published shares of queries by number of terms, which drawn queries
-	// have, too; nil: as in the log.
+	// TermShares are the published shares of queries by number of terms, for drawn queries,
+	// too; nil: as in the log.
 	TermShares map[int]float64
 
 	// Together requests queries whose terms all occur in one source document, so that most AND
-	// queries have results, as in the paper.
+	// queries have results.
 	Together bool
 
 	// Vectors, if its MeanTerms is not 0, makes documents and queries vectors of weights,
 	// ignoring Together, Span and DensitySpread.
 	Vectors VectorShape
 
-	// Span is the mean number of source documents (pages are longer than passages), increased
-	// if the targets need more postings.
+	// Span is the mean number of source documents, increased if the targets need more postings.
 	Span float64
 	// Sites is their number for NumDocs documents, Breadth a site's share of the source's
 	// topics. Fewer and narrower sites make lists less linear.

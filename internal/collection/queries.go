@@ -155,8 +155,8 @@ func choose(candidates []candidate, o *Options) []candidate {
 	return shuffled
 }
 
-// withShares returns about n candidates, in order, with the given shares by number of terms.
-// Others share the rest as in the candidates. It returns fewer if there are too few.
+// withShares returns about n candidates, in order, with the given shares by number of terms,
+// others sharing the rest as in the candidates, or fewer if there are too few.
 func withShares(candidates []candidate, n int, shares map[int]float64) []candidate {
 	have := map[int]int{}
 	others, rest := 0, 1.0

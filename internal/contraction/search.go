@@ -17,7 +17,7 @@ func Binary(seq []uint32, lo, hi int, x uint32) int {
 
 // Interpolate returns the first position of strictly increasing seq whose element is at least
 // x, or len(seq). Each step compares x with the element at its position under uniform spacing:
-// O(log log n) steps on uniform sequences, O(n) in the worst case.
+// O(log log n) steps on uniform sequences, at worst O(n).
 //
 // Perl, Itai and Avni, "Interpolation search", CACM 21(7), 1978.
 func Interpolate(seq []uint32, x uint32) int {
@@ -67,7 +67,7 @@ const (
 	HashSegmentation
 )
 
-// Counted searches one sequence and counts the cost, with equal results, but slower. Set the
+// Counted counts the cost of searches of one sequence, with equal results, but slower. Set the
 // Searcher's field: Safe, Local, or Buckets.
 type Counted struct {
 	Seq     []uint32
@@ -116,8 +116,7 @@ func (c *Counted) binary(seq []uint32, lo, hi int, x uint32) int {
 	return lo
 }
 
-// Counted as in Ao et al. §4.3: a step reads both ends of the range and the element between,
-// three accesses.
+// As Ao et al. §4.3: a step reads both ends of the range and the element between.
 func (c *Counted) interpolate(x uint32) int {
 	seq := c.Seq
 	c.Comparisons++

@@ -11,10 +11,10 @@ const DefaultLimit = 512 << 20
 const (
 	// Bytes that an entry counts besides its structure.
 	entryOverhead = 160
-	// After refusalsPerStep refused structures, each clock hand moves by one entry. A kept
-	// structure then stays, used between two visits of the hand, if those requested in turn are
-	// fewer than refusalsPerStep times those that fit. With one step a refusal, a log whose
-	// structures almost fit would evict each just before its next use.
+	// For every refusalsPerStep refused structures, each clock hand moves by one entry. A kept
+	// structure then stays, used between two visits, if those requested in turn are fewer than
+	// refusalsPerStep times those that fit. With one step a refusal, a log whose structures
+	// almost fit would evict each just before its next use.
 	refusalsPerStep = 64
 )
 
@@ -110,7 +110,7 @@ type Segment struct {
 // zero List. It costs nothing.
 func (s *Segment) List(id uint64) List { return List{segment: s, id: id} }
 
-// Close drops the segment's structures; afterwards, each Get builds the structure again.
+// Close drops the segment's structures; later Gets build again.
 func (s *Segment) Close() {
 	if s == nil {
 		return
@@ -135,7 +135,7 @@ type List struct {
 }
 
 // Room reports whether there is room for that many more structures, of any lists, of sizeBytes
-// in total. If not, they count as refused, which in time evicts unused ones.
+// in total. If not, they count as refused, which evicts unused ones in time.
 func (l List) Room(structures int, sizeBytes int64) bool {
 	if l.segment == nil {
 		return false
@@ -156,8 +156,7 @@ func (l List) Room(structures int, sizeBytes int64) bool {
 	return false
 }
 
-// find returns k's entry and whether it is complete, or a new one for a clock, which the caller
-// must complete with finish.
+// find returns k's entry and whether it is complete, or a new one that the caller must finish.
 func (c *Cache) find(s *Segment, k key, which int) (e *entry, mine bool) {
 	c.mu.RLock()
 	e = c.entries[k]
@@ -177,8 +176,7 @@ func (c *Cache) find(s *Segment, k key, which int) (e *entry, mine bool) {
 	return e, true
 }
 
-// finish completes a new entry and keeps it unless there was an error, there is no room, or the
-// segment is closed.
+// finish keeps the entry unless there was an error, there is no room, or the segment is closed.
 func (c *Cache) finish(s *Segment, e *entry) {
 	c.mu.Lock()
 	if e.err == nil && !s.closed && c.makeRoom(e) {
@@ -195,7 +193,7 @@ func (c *Cache) finish(s *Segment, e *entry) {
 	close(e.ready)
 }
 
-// makeRoom evicts spare entries for a needed one, and those unused for long.
+// Spare entries give way to a needed one, and those unused for long.
 func (c *Cache) makeRoom(e *entry) bool {
 	if e.size > c.limit {
 		return false
@@ -212,8 +210,7 @@ func (c *Cache) makeRoom(e *entry) bool {
 	return c.size+e.size <= c.limit
 }
 
-// For every refusalsPerStep structures, each hand moves by one entry, which is dropped unless
-// used since the hand last passed.
+// See refusalsPerStep: entries used since the hand last passed stay.
 func (c *Cache) refuse(structures int) {
 	for c.refused += structures; c.refused >= refusalsPerStep; c.refused -= refusalsPerStep {
 		for which := range c.clocks {

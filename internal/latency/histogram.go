@@ -12,7 +12,7 @@ import (
 // bucket's upper end: at most 1/256 too large, never too small. Count, mean and maximum are
 // exact.
 //
-// Methods are safe for concurrent use; recording costs three atomic additions and does not
+// Methods are safe for concurrent use; recording takes three atomic additions and does not
 // allocate. The zero value is ready.
 type Histogram struct {
 	counts [histogramBuckets]atomic.Int64
@@ -24,15 +24,14 @@ type Histogram struct {
 const (
 	// The bits below a time's leading one that select the bucket.
 	histogramBits = 8
-	// The bits of the longest time with its own bucket: 2^43 ns are 2.4 hours. Longer times go
-	// into the last.
+	// 2^43 ns are 2.4 hours; longer times go into the last bucket.
 	histogramTop     = 43
 	histogramBuckets = (histogramTop - histogramBits + 1) << histogramBits
 )
 
 // bucketOf returns d's bucket, d >= 0.
 //
-// 1,000 ns is 1111101000 in binary: of its 10 bits the leading one is dropped, the next 8 are
+// 1,000 ns is 1111101000 in binary: the leading one is dropped, the next 8 of its 10 bits are
 // 0xf4, so the bucket is (10-8)<<8 + 0xf4 = 756, for 1,000 and 1,001.
 func bucketOf(d time.Duration) int {
 	n := bits.Len64(uint64(d))

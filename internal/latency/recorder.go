@@ -35,8 +35,7 @@ func (r *Recorder) row(query int) []time.Duration {
 	return r.samples[start : start+r.numRuns : start+r.numRuns]
 }
 
-// AllRuns summarises every sample, as users experience them, with garbage collection and other
-// disturbances.
+// AllRuns summarises every sample, as users experience them, disturbances included.
 func (r *Recorder) AllRuns() Summary { return Summarize(r.samples) }
 
 // MinPerQuery summarises each query's least time: the cost without disturbances.
@@ -54,8 +53,8 @@ func (r *Recorder) Minima() []time.Duration {
 	return minima
 }
 
-// WriteTSV writes a header, then each query's id, least time and time of each run, in
-// microseconds. ids are in query order.
+// WriteTSV writes a header, then each query's id, least time and all times, in microseconds.
+// ids are in query order.
 func (r *Recorder) WriteTSV(w io.Writer, ids []string) error {
 	if len(ids) != r.numQueries {
 		return fmt.Errorf("write latencies: %d ids for %d queries", len(ids), r.numQueries)

@@ -39,8 +39,8 @@ func Summarize(samples []time.Duration) Summary {
 }
 
 // Quantile returns the num/den quantile by nearest rank: the least sample such that at least
-// num/den of all are not above it, the one of rank ceil(n·num/den), from 1 (rank 1 for the
-// quantile 0). Integers make the rank exact.
+// num/den of all are not above it, of rank ceil(n·num/den), from 1 (rank 1 for the quantile 0).
+// Integers make the rank exact.
 //
 // Of 15, 20, 35, 40, 50: the 30th percentile has rank ceil(1.5) = 2 and is 20, the 40th rank 2,
 // too, the 50th rank 3 and is 35, the 100th is 50. With fewer than 1000 samples p99.9 is the

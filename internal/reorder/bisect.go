@@ -172,8 +172,7 @@ func (b *bisection) round(docs []base.DocID, gain []float32, half int, s *scratc
 			gain[i] = sum
 		}
 	})
-	// Only a document that gains together with the other half's best can take part; others are
-	// not sorted.
+	// Only a document that gains together with the other half's best can take part.
 	bestLeft, bestRight := slices.Max(gain[:half]), slices.Max(gain[half:])
 	s.fromLeft = appendCandidates(s.fromLeft[:0], gain[:half], bestRight)
 	s.fromRight = appendCandidates(s.fromRight[:0], gain[half:], bestLeft)
@@ -197,8 +196,8 @@ func (b *bisection) round(docs []base.DocID, gain []float32, half int, s *scratc
 	return pairs
 }
 
-// appendCandidates appends keys, by gain descending, then position, of positions whose gain
-// plus the other half's best is positive.
+// Keys, by gain descending, then position, of positions whose gain plus the other half's best
+// is positive.
 func appendCandidates(keys []uint64, gain []float32, best float32) []uint64 {
 	for i, g := range gain {
 		if g+best > 0 {

@@ -27,14 +27,13 @@ func cost(deg uint32, logN float32) float32 {
 	return float32(float32(deg) * (logN - log2(deg+1))) // the conversion prevents a fused operation
 }
 
-// gains are the bits saved by moving a document with a term from the left half to the right,
-// and the reverse, in a round.
+// Bits saved by moving a document with a term from the left half to the right, and the reverse.
 type gains struct {
 	toRight, toLeft float32
 }
 
-// Degrees and the logarithms of the halves' sizes. A move from a half without the term has gain
-// 0; no document uses it.
+// Degrees and logarithms of the halves' sizes. A move from a half without the term has gain 0;
+// no document uses it.
 func termGains(left, right uint32, logLeft, logRight float32) (g gains) {
 	now := cost(left, logLeft) + cost(right, logRight)
 	if left > 0 {

@@ -239,8 +239,8 @@ func BenchmarkBisect(b *testing.B) {
 	}
 }
 
-// The mean of log2(gap) over all postings, the algorithm's objective, in bits per posting. A
-// list's first posting counts its distance from -1. nil is the natural order.
+// The algorithm's objective, in bits per posting: the mean of log2(gap). A list's first posting
+// counts from -1. nil is the natural order.
 func logGapCost(f *Forward, order []base.DocID) float64 {
 	last := make([]int64, f.NumTerms)
 	for i := range last {

@@ -20,7 +20,7 @@ const (
 	Array = "array"
 	// Paged is Dynamic in pages of 2^floor(log2 sqrt(D)) accumulators, each with a flag that
 	// requests zeroing before first use: Jia, Trotman and O'Keefe, "Efficient accumulator
-	// initialisation", ADCS 2010; §5 of the paper calls this dynamic allocation.
+	// initialisation", ADCS 2010; the paper's dynamic allocation (§5).
 	Paged = "paged"
 	// PagedArray is Array with pages: the array of §5.
 	PagedArray = "paged-array"
@@ -106,7 +106,7 @@ func (v Variant) String() string {
 	return s
 }
 
-// Counters counts the clauses of a heap's algorithm, as in Tables 2 and 3 of the paper. Only a
+// Counters counts the clauses of a heap's algorithm (Tables 2 and 3 of the paper). Only a
 // Counted Variant sets them; they add up over queries.
 type Counters struct {
 	// Filled: a document's first score took a free entry (Algorithm 1, line 6; Algorithm 2,

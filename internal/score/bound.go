@@ -57,8 +57,8 @@ func (s Saturation) Upper(freq, length uint32) Bound {
 	return upper
 }
 
-// Bound is the saturation under the term's own parameters, rounded up. NewScale(t, 0, 0).Upper
-// of it bounds Score(freq, length) as tightly as an index built with these parameters.
+// Bound is the saturation under the term's own parameters, rounded up; NewScale(t, 0, 0).Upper
+// of it bounds Score(freq, length) as tightly as an index built with these.
 func (t Term) Bound(freq, length uint32) Bound {
 	if t.Linear {
 		return Bound(min(freq, uint32(MaxBound)))
@@ -86,10 +86,10 @@ func NewScale(t Term, avgThen, avgNow float64) Scale {
 	if avgThen > 0 && avgNow > 0 {
 		r = avgNow / avgThen
 	}
-	// The float32 arithmetic of Term.Score errs by less than 2^-20 of the value: weight, C0,
-	// C1, freq and length are rounded, then five operations and the final addition, each by at
-	// most 2^-24; K's part counts at most once. slack covers this and the rounding here, 2^-53
-	// a step.
+	// Term.Score's float32 arithmetic errs by less than 2^-20 of the value: weight, C0, C1,
+	// freq and length are rounded, then five operations and the final addition, each by at most
+	// 2^-24; K's part counts at most once. slack covers this and the rounding here, 2^-53 a
+	// step.
 	const slack = 1.0 / (1 << 20)
 	if t.Linear { // one rounded product and sum of an exact bound
 		w := float64(t.Weight)
