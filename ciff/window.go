@@ -51,7 +51,6 @@ func (w *window) more() bool {
 	return len(w.buf) > 0
 }
 
-// The stream ends too early.
 func (w *window) short() error {
 	if errors.Is(w.err, io.EOF) || w.err == nil {
 		return io.ErrUnexpectedEOF

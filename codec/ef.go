@@ -51,7 +51,6 @@ func (EF) AppendDocIDs(dst []byte, base uint32, docIDs []uint32) ([]byte, uint8)
 	return appendEF(dst, left[:n], width), width + 1
 }
 
-// The size in bits of n non-decreasing values, the largest of which is last.
 func efBits(n int, last uint32, width uint8) int { return n*int(width) + n + int(last>>width) }
 
 func appendEF(dst []byte, values []uint32, width uint8) []byte {

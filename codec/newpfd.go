@@ -106,7 +106,6 @@ func appendS16Segment(dst []byte, values []uint32, share Share) ([]byte, uint8) 
 	return appendS16(dst, arrays[:2*n]), b | exceptionBit
 }
 
-// Positions and upper bits of the n exceptions as stored, one array after the other.
 func s16Arrays(values []uint32, b uint8) (n int, arrays [2 * BlockLen]uint32) {
 	for _, v := range values {
 		if v>>b > 0 {

@@ -88,7 +88,7 @@ func (c ParaPFor) FreqAt(src []byte, i, n int, width uint8) (uint32, error) {
 
 const indexedHeader = 2
 
-// The first byte is returned, not appended. It modifies values.
+// The first byte is returned, not appended. values is modified.
 func appendIndexed(dst []byte, values []uint32, share Share) ([]byte, uint8) {
 	counts := countWidths(values)
 	widest := counts.widest()

@@ -79,7 +79,6 @@ func (p *partitioner) split(docIDs []uint32, base uint32) (ends []int) {
 	return ends
 }
 
-// Without the table entry.
 func partitionBits(docIDs []uint32, base uint32) int {
 	n := len(docIDs) - 1 // the last is in the table
 	left := docIDs[n] - base - uint32(n+1)

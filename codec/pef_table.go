@@ -126,7 +126,6 @@ func (l *pefList) find(pos int) (p partition, err error) {
 	return p, err
 }
 
-// The first partition that ends after pos, or the group's size.
 func (t *pefGroup) search(pos int) (int, error) {
 	if t.size == BlockLen { // decoding all is faster than seven selects
 		var ends [BlockLen]uint32

@@ -91,7 +91,6 @@ func countWidths(values []uint32) (c widthCounts) {
 	return c
 }
 
-// The least width that at most limit values do not fit.
 func (c *widthCounts) widthFor(limit int) uint8 {
 	over := 0
 	for b := maxWidth; b > 0; b-- {
@@ -115,7 +114,6 @@ func smallestWidth(least, most uint8, size func(b uint8) int) uint8 {
 	return best
 }
 
-// base is the DocID before.
 func gapsLessOne(dst []uint32, base uint32, docIDs []uint32) {
 	for i, d := range docIDs {
 		dst[i] = d - base - 1

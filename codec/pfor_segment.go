@@ -240,7 +240,6 @@ func (s segments) freqAt(src []byte, i, n int, width uint8) (uint32, error) {
 	return v, err
 }
 
-// Gaps minus one after base become DocIDs.
 func (s segments) gaps(dst *[BlockLen]uint32, src []byte, base uint32, n int, width uint8) (size int, most uint64, err error) {
 	if width <= bMask {
 		if size, err = s.checkSlots(src, n, width); err != nil {
@@ -324,7 +323,6 @@ func (s segments) at(src []byte, i, n int, width uint8) (uint32, error) {
 	}
 }
 
-// The bytes of n slots of b bits.
 func (s segments) checkSlots(src []byte, n int, b uint8) (int, error) {
 	size := bitpack.PackedSize(n, b)
 	if b > maxWidth || len(src) < size {

@@ -228,7 +228,7 @@ func wholeAt(src []byte, i, size int) uint32 {
 	return binary.LittleEndian.Uint32(src[4*i:])
 }
 
-// parseLinked locates and checks the parts of a segment with exceptions, and returns its size.
+// parseLinked locates and checks the parts of a segment, and returns its size.
 func parseLinked(p *pfor.Block, src []byte, n int, width uint8) (int, error) {
 	b, size := width&bMask, 1<<(width>>6)/2
 	head := bitpack.PackedSize(n, b)

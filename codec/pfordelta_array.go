@@ -157,7 +157,6 @@ func (a *recArray) parse(src []byte, n int, width uint8, depth, block int, measu
 	return at + size, err
 }
 
-// The slots and the parts after them; their size is returned.
 func (a *recArray) parseBody(src []byte) (int, error) {
 	size := bitpack.PackedSize(a.n, a.b)
 	if len(src) < size {
@@ -383,7 +382,6 @@ func (r *recExceptions) seek(a *recArray, block int) (err error) {
 	return err
 }
 
-// ws holds the walks of the nested arrays.
 func (r *recExceptions) apply(dst *[BlockLen]uint32, from, n int, ws *walks) (sum uint64, err error) {
 	if !r.recursive {
 		return r.wholeExceptions.apply(dst, from, n)

@@ -267,7 +267,6 @@ func (PForDeltaRec) ListSize(list []byte, n int) (int, error) {
 	return l.parse(list, n)
 }
 
-// DocIDs of block i, up to most; their number is returned.
 func (l *recList) decodeTo(dst *[BlockLen]uint32, i, most int) (n int, err error) {
 	block := i * BlockLen / l.block
 	base := l.base(block)

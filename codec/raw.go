@@ -84,7 +84,6 @@ func decodeRaw(dst *[BlockLen]uint32, src []byte, n int, width uint8) error {
 	return nil
 }
 
-// n values take need bytes of have.
 func checkBlock(name string, have, need, n int, width, maxWidth uint8) error {
 	switch {
 	case width > maxWidth:

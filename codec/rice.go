@@ -92,7 +92,6 @@ func (Rice) DecodeDocIDs(dst *[BlockLen]uint32, src []byte, base uint32, n int, 
 	return size, nil
 }
 
-// The prefix sums of the n quotients.
 func findRice(dst *[BlockLen]uint32, src []byte, n int, width uint8) (size int, err error) {
 	if err := checkSlots("rice", src, n, width, 31); err != nil {
 		return 0, err

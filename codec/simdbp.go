@@ -67,7 +67,6 @@ func (SIMDBP) DecodeDocIDs(dst *[BlockLen]uint32, src []byte, base uint32, n int
 	return size, nil
 }
 
-// DocIDs increase from base if no sum exceeded 2^32.
 func checkRising(name string, docIDs []uint32, base uint32) error {
 	least := base + 1
 	for i, d := range docIDs {

@@ -122,7 +122,6 @@ func checkBoost(outer, boost float64) error {
 	return nil
 }
 
-// A Boost of 0 is 1.
 func factor(boost float64) float64 { return cmp.Or(boost, 1) }
 
 func invalid(kind error, format string, args ...any) *Error {

@@ -74,7 +74,6 @@ func (h *hinter) add(format string, args ...any) {
 	}
 }
 
-// word is as written; next is the text after it.
 func (h *hinter) word(word, next string, afterPhrase bool) {
 	switch {
 	case afterPhrase && word[0] == '~':

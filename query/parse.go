@@ -53,7 +53,6 @@ type parser struct {
 	remarks []*Error
 }
 
-// At most MaxRemarks.
 func (p *parser) remark(offset int, format string, args ...any) {
 	if len(p.remarks) < MaxRemarks {
 		p.add(ErrSyntax, offset, format, args...)
@@ -321,7 +320,6 @@ func (p *parser) atKeyword(word string) bool {
 	return strings.HasPrefix(p.text[p.pos:], word) && p.delimited(p.pos+len(word), `()"`)
 }
 
-// True at the end of the text, a blank or one of the marks.
 func (p *parser) delimited(i int, marks string) bool {
 	return i == len(p.text) || strings.IndexByte(marks, p.text[i]) >= 0 || spaceAt(p.text[i:]) > 0
 }

@@ -85,7 +85,6 @@ func (j *judgedRanking) averagePrecision(cutoff int) float64 {
 	return sum / float64(j.numRel)
 }
 
-// The precision at rank R, the number of relevant documents.
 func (j *judgedRanking) rPrecision(int) float64 {
 	if j.numRel == 0 {
 		return 0

@@ -38,7 +38,6 @@ func (l *lineReader) next() ([]byte, bool) {
 	return line, true
 }
 
-// err is nil at the end of the input.
 func (l *lineReader) err() error {
 	err := l.scanner.Err()
 	if errors.Is(err, bufio.ErrTooLong) {

@@ -65,7 +65,6 @@ func ReadQrels(r io.Reader) (*Qrels, error) {
 	return q, nil
 }
 
-// add is false if the document is already judged.
 func (q *Qrels) add(query, docNo string, relevance int) bool {
 	docs, ok := q.judgments[query]
 	if !ok {

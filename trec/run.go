@@ -163,7 +163,6 @@ func ReadRun(r io.Reader) (*Run, error) {
 	return run, nil
 }
 
-// In trec_eval's order.
 func rankLines(query string, lines []runLine) ([]RunEntry, error) {
 	slices.SortFunc(lines, func(a, b runLine) int {
 		if c := cmp.Compare(a.DocNo, b.DocNo); c != 0 {

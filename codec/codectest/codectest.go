@@ -83,7 +83,6 @@ func makeBlock(name string, base uint32, n int, posting func(i int) (gap, freq u
 
 const canary = 0xA5
 
-// guarded copies src into a larger slice of canary bytes.
 func guarded(src []byte) (whole, inner []byte) {
 	whole = bytes.Repeat([]byte{canary}, len(src)+64)
 	copy(whole[32:], src)

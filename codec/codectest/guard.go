@@ -17,7 +17,6 @@ func newFence(t testing.TB, most int) fence {
 	return f
 }
 
-// Nothing if src is too long.
 func (f fence) copies(src []byte) [][]byte {
 	n := len(src)
 	if n > len(f.atEnd) {

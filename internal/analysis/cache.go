@@ -45,7 +45,6 @@ type cacheSlot struct {
 	seen    bool   // again since it was stored, or since the last sweep
 }
 
-// The surface stands before the term.
 func (s *cacheSlot) surfaceLen() uint32 {
 	if s.hi < longKey {
 		return 0
@@ -70,7 +69,6 @@ func (c *termCache) begin() {
 	}
 }
 
-// sweep keeps words seen again, at most half of the capacity.
 func (c *termCache) sweep() {
 	slots, arena := c.slots, c.arena
 	c.slots = make([]cacheSlot, len(slots))
@@ -126,7 +124,6 @@ func (c *termCache) lookup(text []byte, start, end int) []byte {
 	return c.insert(lo, hi, c.word, false /* long */)
 }
 
-// A word of more than 16 bytes.
 func (c *termCache) lookupLong(word []byte) []byte {
 	c.word = append(c.word[:0], word...)
 	if c.foldASCII {

@@ -69,7 +69,6 @@ var byteClass = func() (class [256]uint8) {
 
 func (s *segmenter) reset(text []byte) { *s = segmenter{text: text} }
 
-// Words are text[start:end]; not ok after the last.
 func (s *segmenter) next() (start, end int, ok bool) {
 	text, i := s.text, s.pos
 	for i < len(text) {

@@ -55,7 +55,6 @@ func (a *simpleAnalyzer) Tokens(dst []Token, text []byte) []Token {
 	return dst
 }
 
-// The run starts at text[i:]; its end is returned.
 func (a *simpleAnalyzer) appendRun(text []byte, i int) int {
 	lower := a.lower
 	for i < len(text) {

@@ -96,7 +96,6 @@ func keptFactor(df []float64, queries []Query, want float64) float64 {
 	return high
 }
 
-// A sample without dropped postings is extrapolated.
 func expectedDocFreqs(ctx context.Context, o *Options, f *forward, p *plan, s *spans) ([]float64, error) {
 	n := min(sampleDocs, p.numDocs())
 	counts := make([][]uint32, o.Threads)

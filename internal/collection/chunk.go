@@ -27,7 +27,6 @@ type chunk struct {
 
 const gapEscape = 127
 
-// appendPosting appends a posting gap documents after the previous one.
 func appendPosting(dst []byte, gap uint32, freq uint8) []byte {
 	multi := byte(0)
 	if freq > 1 {
@@ -89,7 +88,6 @@ type chunker struct {
 	packed  []byte
 }
 
-// The documents from first on, and their lengths.
 func (c *chunker) chunk(p *plan, first int, lengths []uint32) chunk {
 	c.entries = c.entries[:0]
 	clear(c.starts)

@@ -97,7 +97,6 @@ func newExpander(m *model) *expander {
 	return &expander{model: m, seen: make([]uint32, m.f.numTerms), where: make([]uint32, m.f.numTerms)}
 }
 
-// The document is the vector of passage start.
 func (e *expander) compose(g, start uint32) *document {
 	rng := newStream(e.seed, streamDocument, uint64(g))
 	size := int(e.sizes[quantile(&rng, e.shifts, int(start))])

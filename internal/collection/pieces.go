@@ -17,7 +17,6 @@ const (
 	maxPieces  = 2
 )
 
-// In byte order, with document frequencies.
 func readWords(ctx context.Context, source *index.Snapshot) (words []string, docFreqs []uint32, err error) {
 	counts := map[string]uint32{}
 	for i := range source.Segments {

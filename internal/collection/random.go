@@ -20,7 +20,6 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// Stream number n of the kind what.
 func newStream(seed, what, n uint64) stream {
 	return stream{mix(mix(seed+what*goldenGamma) + n*goldenGamma)}
 }

@@ -222,7 +222,6 @@ func (r *Report) addVectors(o *Options, s *vectorSample) {
 	)
 }
 
-// The mean share of a query's 10 greatest weights.
 func heaviestOfQueries(queries []Query) float64 {
 	const most = 10
 	mean := 0.0

@@ -80,7 +80,6 @@ func newTable(head []byte, path string, opts *Options) (*table, *RecordError) {
 	return t, rec
 }
 
-// delimiterOf ignores quoted delimiters.
 func delimiterOf(row []byte) byte {
 	var counts [len(delimiters)]int
 	quoted := false
@@ -257,7 +256,6 @@ func (c *csvSyntax) recordEnd(b []byte) int {
 	return 0
 }
 
-// plain returns the text before the next quote, and where that is, or -1.
 func (c *csvSyntax) plain(b []byte) (text []byte, quote int) {
 	if quote = bytes.IndexByte(b, '"'); quote < 0 {
 		return b, -1

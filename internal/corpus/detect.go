@@ -110,7 +110,6 @@ func classify(path string, head []byte, opts *Options) (name, note string) {
 	return name, ""
 }
 
-// The file has a collection's name.
 func oneDocument(path string, rec *RecordError) string {
 	reason := rec.Err.Error()
 	if rec.Field != "" {
@@ -160,7 +159,6 @@ func tryRecord(head []byte, end int, opts *Options) (roles, *RecordError) {
 	return (&builder{opts: opts}).choose(fields, false /* fold */)
 }
 
-// detectContent goes by the first bytes; "" for none.
 func detectContent(head []byte) string {
 	head = bytes.TrimPrefix(head, []byte("\ufeff"))
 	trimmed := bytes.TrimLeft(head, " \t\r\n")
@@ -192,7 +190,6 @@ func firstLine(b []byte) []byte {
 	return line
 }
 
-// mayBe reports whether a file of a folder can be of the format.
 func (f *format) mayBe(path string, head []byte) bool {
 	head = bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")
 	if len(head) == 0 {

@@ -107,7 +107,6 @@ func (r *reader) nextFiles() *Batch {
 	return b
 }
 
-// parseFile returns the size of the file's text.
 func (r *reader) parseFile(in input, doc func(*Document) error, bad func(*RecordError) error) (sizeBytes int64, err error) {
 	at := Location{File: in.path}
 	defer r.read.Add(in.sizeBytes) // even if only a part of it was read

@@ -88,7 +88,6 @@ func (j *jsonSplitter) ended() error {
 	return io.EOF
 }
 
-// records returns the whole records at buf's start and keeps the rest.
 func (j *jsonSplitter) records(buf []byte) (records []jsonRecord, err error) {
 	for {
 		blank := len(buf) - len(bytes.TrimLeft(buf, " \t\r\n"))

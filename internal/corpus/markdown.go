@@ -53,7 +53,6 @@ func startsWithKey(matter string) bool {
 	return false
 }
 
-// closedHeading removes a closing "#".
 func closedHeading(text string) string {
 	text = strings.TrimSpace(text)
 	open := strings.TrimRight(text, "#")

@@ -72,7 +72,6 @@ func (r *reader) append(in input) {
 	r.inputs = append(r.inputs, in)
 }
 
-// add appends the files of one path.
 func (r *reader) add(path string, f *format, prefixed bool) error {
 	if path == stdinPath {
 		if f.name == formatFolder {
@@ -113,7 +112,6 @@ func (r *reader) addPipe(in input) {
 	r.append(in)
 }
 
-// detectFile is for a file that the user named.
 func (r *reader) detectFile(path string) (*format, error) {
 	s, err := openStream(path, nil, new(atomic.Int64)) // not counted as progress
 	if err != nil {

@@ -33,7 +33,6 @@ func OpenFile(path string) (io.ReadCloser, error) {
 	return os.Open(path)
 }
 
-// True for standard input, a pipe or a device.
 func readableOnce(path string) (bool, error) {
 	if path == stdinPath {
 		return true, nil

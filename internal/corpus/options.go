@@ -58,7 +58,6 @@ func (o *Options) keepsExtra(name string) bool {
 	return o.ExtraFields == nil || slices.Contains(o.ExtraFields, name)
 }
 
-// extra appends a field unless it is empty or not kept.
 func (o *Options) extra(fields []Field, name, value string) []Field {
 	if value == "" || !o.keepsExtra(name) {
 		return fields

@@ -87,7 +87,6 @@ func (b *builder) choose(fields []field, fold bool) (r roles, rec *RecordError) 
 	return r, nil
 }
 
-// The options name the field.
 func missing(fields []field, name string) *RecordError {
 	err := errMissing
 	for i := range fields {
@@ -112,7 +111,6 @@ func withoutText(fields []field) *RecordError {
 // maxListed bounds the names in a message.
 const maxListed = 12
 
-// listNames lists different names.
 func listNames(fields []field) string {
 	var names []string
 	for i := range fields {
@@ -171,7 +169,6 @@ func (b *builder) end() {
 	}
 }
 
-// chooseExtra sets b.chosen and returns the size of all texts.
 func (b *builder) chooseExtra(fields []field, r *roles) int {
 	size := 0
 	b.chosen = b.chosen[:0]
@@ -245,7 +242,6 @@ func (b *builder) name(name []byte) string {
 	return s
 }
 
-// appendValues returns the size of the values.
 func appendValues(to *strings.Builder, fields []field, name []byte, separator byte) int {
 	if name == nil {
 		return 0

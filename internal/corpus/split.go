@@ -59,7 +59,6 @@ type textSplitter struct {
 	err      error  // to return when rest is used up
 }
 
-// newTextSplitter skips the byte order mark.
 func newTextSplitter(s *stream, limit int, syntax syntax) *textSplitter {
 	t := &textSplitter{s: s, limit: limit, syntax: syntax, line: 1}
 	if bom, _ := s.Peek(3); string(bom) == "\ufeff" {
@@ -115,7 +114,6 @@ func (t *textSplitter) drop(buf []byte, n int) []byte {
 	return t.rest
 }
 
-// batch counts the lines of whole records.
 func (t *textSplitter) batch(records []byte) *Batch {
 	c := chunk{file: t.s.name, line: t.line, data: records}
 	t.line += int64(bytes.Count(records, []byte{'\n'}))

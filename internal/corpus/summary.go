@@ -56,7 +56,6 @@ const (
 	skippedRecord = "records without a document"
 )
 
-// For folders read in one format.
 func notOfFormat(name string) string { return "not of format " + name }
 
 // summary is safe for concurrent use.
@@ -194,7 +193,6 @@ func (s *summary) merge(t *tally, c *collection) {
 	}
 }
 
-// counted makes a batch add its documents to the summary.
 func (s *summary) counted(b *Batch, c *collection) *Batch {
 	parse := b.Parse
 	b.Parse = func(doc func(*Document) error, bad func(*RecordError) error) error {

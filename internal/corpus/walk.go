@@ -106,7 +106,6 @@ func (w *walker) follow(rel string) {
 	}
 }
 
-// isListed reports whether a link's target was listed under its own name.
 func (w *walker) isListed(path string) bool {
 	resolved, err := filepath.EvalSymlinks(path)
 	if err != nil {

@@ -137,7 +137,6 @@ func (w *warcSplitter) record() (*warcRecord, error) {
 	return &warcRecord{header: header, block: block.Bytes(), at: at}, nil
 }
 
-// versionLine skips blank lines.
 func (w *warcSplitter) versionLine() (line string, start int64, err error) {
 	for {
 		start = w.offset
@@ -161,7 +160,6 @@ func (w *warcSplitter) line() ([]byte, error) {
 	return b, err
 }
 
-// header reads up to the blank line.
 func (w *warcSplitter) header() (map[string]string, error) {
 	var lines []byte
 	for {
@@ -190,7 +188,6 @@ func (w *warcSplitter) discard(n int64) error {
 	return err
 }
 
-// resync skips lines up to a record's start.
 func (w *warcSplitter) resync() error {
 	for {
 		if start, err := w.s.Peek(len("WARC/1.")); string(start) == "WARC/1." || string(start) == "WARC/0." {

@@ -82,7 +82,6 @@ func splitHTTP(block []byte) (status int, header map[string]string, body []byte)
 	return status, parseHeader(fields), body
 }
 
-// cutBlankLine accepts any line end.
 func cutBlankLine(b []byte) (head, rest []byte) {
 	for at := 0; ; {
 		i := bytes.IndexByte(b[at:], '\n')
@@ -99,7 +98,6 @@ func cutBlankLine(b []byte) (head, rest []byte) {
 	}
 }
 
-// isText goes by the declared type, or by content.
 func isText(contentType string, body []byte) bool {
 	kind := mediaType(contentType)
 	if kind == "" {

@@ -220,7 +220,6 @@ func (c *commit) writeSegments(ctx context.Context) error {
 	return err
 }
 
-// The remaining documents of the base's segment i.
 func (c *commit) committed(i int) (segment.Source, error) {
 	return c.base.Segments[i].Source(c.dropped[i])
 }
@@ -247,7 +246,6 @@ func (c *commit) newSegment() string {
 	return name
 }
 
-// A segment of sources is added to the next manifest.
 func (c *commit) write(ctx context.Context, sources []segment.Source, reorder bool) (name string, err error) {
 	name = c.newSegment()
 	opts := c.next.Options.segmentOptions(c.threads)

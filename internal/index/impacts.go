@@ -208,7 +208,6 @@ func (b *impactBuild) eachList(ctx context.Context, visit func(term []byte, post
 	}
 }
 
-// scorer is for a term of the document frequency.
 func (b *impactBuild) scorer(docFreq uint64) func(freq, length uint32) base.Score {
 	if b.ranking.Name == impact.RankingWeights {
 		return func(freq, _ uint32) base.Score { return base.Score(freq) }
@@ -253,7 +252,6 @@ func (in *impactInput) next() error {
 	return in.lists.Err()
 }
 
-// read appends the current list's live postings and moves on.
 func (in *impactInput) read(dst []scoredPosting, score func(freq, length uint32) base.Score) ([]scoredPosting, error) {
 	live := in.view.Live
 	for {

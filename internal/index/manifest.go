@@ -96,7 +96,6 @@ func (m *manifest) encode() ([]byte, error) {
 	return append([]byte(head), body...), nil
 }
 
-// The result is consistent.
 func parseManifest(data []byte) (*manifest, error) {
 	head, body, ok := bytes.Cut(data, []byte{'\n'})
 	var version int

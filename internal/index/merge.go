@@ -168,7 +168,6 @@ func (s *Snapshot) size() MergeSize {
 	return size
 }
 
-// numLive counts documents that were not deleted.
 func (v *View) numLive() int {
 	if v.Live == nil {
 		return v.NumDocs()
@@ -254,7 +253,6 @@ func (c *commit) mergeSegments(ctx context.Context) error {
 	return nil
 }
 
-// False if impacts cannot be computed from the index.
 func canRebuild(m *impact.Meta) bool { return m.Ranking != impact.RankingExternal }
 
 // For the next commit, if the one before has impact-ordered lists.

@@ -69,7 +69,6 @@ func startMeter(reader corpus.Reader, report func(Progress)) *meter {
 	return m
 }
 
-// done of the phase's total units.
 func (m *meter) enter(p Phase, done, total int64) {
 	if now := m.phase.Load(); now == nil || *now != p {
 		m.phase.Store(&p)
@@ -93,7 +92,6 @@ func (m *meter) progress() Progress {
 	return p
 }
 
-// It makes the last report.
 func (m *meter) end() {
 	close(m.stop)
 	m.stopped.Wait()

@@ -36,7 +36,6 @@ func (ix *Index) begin() (*session, error) {
 	return s, nil
 }
 
-// It makes a new index's folder.
 func (s *session) takeLock() (err error) {
 	created := s.ix.currentManifest().Generation == 0
 	const attempts = 100
@@ -58,7 +57,6 @@ func (s *session) takeLock() (err error) {
 	return err
 }
 
-// Parents included.
 func (s *session) makeFolder() error {
 	for dir := filepath.Clean(s.ix.dir); ; dir = filepath.Dir(dir) {
 		_, err := s.ix.fs.Stat(dir)
@@ -133,7 +131,6 @@ func (s *session) settle() error {
 	return s.removeLeftovers()
 }
 
-// temp makes the folder if needed.
 func (s *session) temp() (string, error) {
 	dir := s.ix.path(tempName)
 	if !s.inTemp {
@@ -153,7 +150,6 @@ func (s *session) removeTemp() error {
 	return s.ix.fs.RemoveAll(s.ix.path(tempName))
 }
 
-// leftovers are writers' files that the current manifest does not name.
 func (s *session) leftovers() ([]string, error) {
 	names, err := s.ix.fs.ReadDir(s.ix.dir)
 	if err != nil {

@@ -99,7 +99,6 @@ func (b *Batch) finishPartial() error {
 	return nil
 }
 
-// The last document of r with the id.
 func (r *partial) find(id string) (doc uint32, found bool, err error) {
 	hash := hashID([]byte(id))
 	entry := func(i int) (idHash, error) {

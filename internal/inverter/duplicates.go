@@ -187,7 +187,6 @@ func locations(partials []*partial, refs []docRef) (found map[docRef]corpus.Loca
 	return found, nil
 }
 
-// In corpus order.
 func reportDuplicates(partials []*partial, found []superseded, report func(id string, earlier, later corpus.Location)) error {
 	var refs []docRef
 	for _, s := range found {

@@ -27,7 +27,6 @@ type spillFile struct {
 	offset int64
 }
 
-// finish flushes, for reading.
 func (s *spillFile) finish() error {
 	if s.out == nil {
 		return nil

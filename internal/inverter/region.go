@@ -56,7 +56,6 @@ func (r *stream) open(s *region, bufBytes int) {
 	}
 }
 
-// The window gets n bytes or ends the region.
 func (r *stream) fill(n int) error {
 	if len(r.window) >= n || r.left == 0 {
 		return nil

@@ -102,7 +102,6 @@ func (c *Cursor) Prefetch(i int) {
 	scoring.Prefetch(p[:min(size, len(p))])
 }
 
-// The BlockMaxScore.
 func (c *Cursor) bound(i int) score.Bound {
 	if c.bounds != nil {
 		return c.bounds[i]

@@ -48,7 +48,6 @@ func viewDirectory(src []byte, n int) []BlockEntry {
 	return dir
 }
 
-// Bounds are checked.
 func view(what string, file []byte, offset, length uint64) ([]byte, error) {
 	if size := uint64(len(file)); offset > size || length > size-offset {
 		return nil, fmt.Errorf("%s at %d, %d bytes, of a file of %d: %w", what, offset, length, size, base.ErrCorrupt)

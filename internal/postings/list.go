@@ -130,7 +130,6 @@ func (l *List) HasPositions() bool { return len(l.positions) > 0 }
 // LastDocID returns a non-empty list's last DocID.
 func (l *List) LastDocID() base.DocID { return base.DocID(l.last) }
 
-// Later blocks follow.
 func (l *List) blockBytes(i int) ([]byte, error) {
 	offset := uint64(l.Block(i).Offset)
 	if offset > uint64(len(l.payload)) {
@@ -167,7 +166,6 @@ func (l *List) DecodeDocIDs(i int, dst *[codec.BlockLen]uint32) (size int, err e
 	return size, nil
 }
 
-// prev is the previous block's last DocID.
 func (l *List) decodeOfList(i int, dst *[codec.BlockLen]uint32, prev uint32) error {
 	n, err := l.lists.DecodeBlock(dst, l.payload, int(l.DocFreq), i)
 	if err != nil {

@@ -122,7 +122,6 @@ func (e *Engine) meter(q *Query) meter {
 // Postings between clock readings: some microseconds.
 const lookEvery = 4096
 
-// A segment that fits is subtracted from the budget.
 func (m *meter) allows(seg *segment) bool {
 	n := int64(seg.Count)
 	if n > m.postings {

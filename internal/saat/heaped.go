@@ -149,7 +149,6 @@ func (h *heaped) search(ctx context.Context, e *Engine, q *Query, dst []base.Hit
 	return h.appendHits(dst), nil
 }
 
-// 128 documents at a time.
 func (h *heaped) add(e *Engine, x *impact.Index, seg *segment) error {
 	score := uint16(seg.score)
 	switch seg.Form {

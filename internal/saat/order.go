@@ -116,7 +116,6 @@ func (in *input) next() *segment {
 	return &in.segments[in.heap[0].at]
 }
 
-// Removes next's segment.
 func (in *input) take() {
 	top := &in.heap[0]
 	if top.at++; top.at < top.end {

@@ -159,7 +159,6 @@ func (s *sums[T]) windowed(ctx context.Context, e *Engine, q *Query) error {
 	return nil
 }
 
-// addWindow adds what begins before accumulator to.
 func (s *sums[T]) addWindow(e *Engine, to int) error {
 	for i := 0; i < len(s.blocks); {
 		c := &s.blocks[i]

@@ -213,7 +213,6 @@ func (d *dictionary) lookup(p *partition, term []byte) (offset uint64, found boo
 	return offset, found, nil
 }
 
-// It returns the record's size, too.
 func (d *dictionary) record(p *partition, offset uint64) (m postings.Meta, size uint64, err error) {
 	if offset >= p.recLen {
 		return m, 0, d.fstError(p, fmt.Errorf("record at %d of %d", offset, p.recLen))
@@ -278,7 +277,6 @@ func (it *TermIterator) Next() bool {
 	return false
 }
 
-// False if there is no further partition.
 func (it *TermIterator) open() bool {
 	if it.next >= len(it.d.partitions) || it.d.partitions[it.next].field != it.field {
 		return false

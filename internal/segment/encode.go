@@ -36,7 +36,6 @@ type listFiles struct {
 	postings, positions, frontiers *sealed.Writer // positions may be nil
 }
 
-// As postings.Writer requires.
 func (f *listFiles) align() error {
 	if err := f.postings.Align(16); err != nil || f.positions == nil {
 		return err
@@ -157,7 +156,6 @@ func (e *encoder) encode(ctx context.Context, p *piece) error {
 	return nil
 }
 
-// After all earlier pieces, the spools are flushed.
 func (e *encoder) takeTurn(ctx context.Context) error {
 	select {
 	case <-e.piece.turn:

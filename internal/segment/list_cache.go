@@ -45,7 +45,6 @@ func (c *listCache) set(hash uint64) *[cacheWays]atomic.Pointer[cachedList] {
 	return &c.sets[hash&uint64(len(c.sets)-1)]
 }
 
-// get copies a cached list to l.
 func (c *listCache) get(hash uint64, f base.FieldID, term []byte, l *postings.List) bool {
 	set := c.set(hash)
 	for i := range set {

@@ -53,7 +53,6 @@ type docMap struct {
 
 const dropped = ^uint32(0)
 
-// Kept documents of all sources are numbered in order.
 func newDocMaps(sources []Source) (maps []docMap, numDocs int, err error) {
 	for i, s := range sources {
 		n, d := s.NumDocs(), s.Dropped()
@@ -198,7 +197,6 @@ func (m *merger) push(in *mergeInput) error {
 	return nil
 }
 
-// The top input moves on; the heap is restored.
 func (m *merger) advance() error {
 	top := m.heap[0]
 	key, term := top.key, m.term
@@ -230,7 +228,6 @@ func (m *merger) advance() error {
 	}
 }
 
-// mergeList concatenates the smallest term's lists.
 func (m *merger) mergeList() error {
 	top := m.heap[0]
 	field, key := top.Field(), top.key

@@ -106,7 +106,6 @@ func (m *Meta) SizeBytes() int64 {
 	return n
 }
 
-// For bounds and searches of one segment.
 func avgLen(totalTokens uint64, numDocs int) float64 {
 	if numDocs == 0 {
 		return 0

@@ -113,7 +113,6 @@ var decoder = sync.OnceValue(func() *zstd.Decoder {
 	return d
 })
 
-// *scratch grows as needed.
 func (b *storedBlock) decode(scratch *[]byte) (raw []byte, err error) {
 	// With spare bytes the decoder copies words.
 	const spare = 64

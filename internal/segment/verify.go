@@ -108,7 +108,6 @@ func (v *segmentVerifier) verifyStored(ctx context.Context) error {
 	return nil
 }
 
-// verifyField checks dictionary and lists.
 func (v *segmentVerifier) verifyField(ctx context.Context, f base.FieldID) error {
 	meta := &v.s.meta.Fields[f]
 	var numTerms, numPostings uint64

@@ -155,7 +155,6 @@ func (w *writer) writeFile(name string, write func(f *sealed.Writer) error) erro
 	return w.closeFile(name, f)
 }
 
-// Lengths of kept documents by new DocID, and their statistics.
 func (w *writer) collectLengths() error {
 	for field, name := range w.opts.Fields {
 		lengths := make([]uint32, w.numDocs)

@@ -129,7 +129,6 @@ func (w *writer) storedNumbers(source int, r *StoredReader) (drop *Bitmap, moved
 	return drop, func(doc int) uint32 { return ranks[number(doc)] }, nil
 }
 
-// copyStored appends r's documents without drop, in file order.
 func copyStored(ctx context.Context, out *StoredWriter, r *StoredReader, drop *Bitmap) error {
 	if r.numDocs == 0 {
 		return nil

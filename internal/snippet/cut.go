@@ -81,7 +81,6 @@ func (c *cutter) sentenceStart(left, place int) int {
 	return start
 }
 
-// The first start of a sentence from left to limit, or -1.
 func (c *cutter) firstSentence(left, limit int) int {
 	if left == 0 {
 		return 0
@@ -172,7 +171,6 @@ func (c *cutter) trim(p passage) passage {
 	return p
 }
 
-// n characters before from, or 0.
 func (c *cutter) backward(from, n int) int {
 	for ; n > 0 && from > 0; n-- {
 		_, size := utf8.DecodeLastRune(c.text[:from])
@@ -181,7 +179,6 @@ func (c *cutter) backward(from, n int) int {
 	return from
 }
 
-// n characters after from, or the end.
 func (c *cutter) forward(from, n int) int {
 	for ; n > 0 && from < len(c.text); n-- {
 		_, size := utf8.DecodeRune(c.text[from:])

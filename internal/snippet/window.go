@@ -111,7 +111,6 @@ func (m *Maker) bestWindow(f window, weights []float64) window {
 // Rounding errors of running sums must not decide between equal scores.
 const scoreSlack = 1e-9
 
-// True if the matches fit into a fragment.
 func (m *Maker) fits(first, last int) bool {
 	return m.matches[last].char+m.matches[last].chars-m.matches[first].char <= m.options.MaxChars
 }

@@ -299,7 +299,6 @@ func (m *maxScore) enough() uint32 {
 	return uint32(m.need - m.windowRest) // the bounds in the window sum to need or more
 }
 
-// Postings of the window's only essential list that reach enough become candidates.
 func (m *maxScore) scoreOne(l *legState, lo, hi base.DocID) {
 	c, found := &l.cursor, &m.found
 	enough := m.enough()
@@ -320,7 +319,6 @@ func (m *maxScore) scoreOne(l *legState, lo, hi base.DocID) {
 	found.n = n
 }
 
-// Documents whose sums over the essential lists reach enough become candidates.
 func (m *maxScore) scoreSeveral(essential []*legState, lo, hi base.DocID) {
 	found := &m.found
 	enough := m.enough()

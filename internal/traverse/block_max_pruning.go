@@ -86,7 +86,6 @@ func (blockMaxPruning) Run(stop Interrupt, s *Scratch, q *Query, queue *topk.Que
 	return s.close(err)
 }
 
-// open gets range bounds, sums the superblocks', and computes the first threshold.
 func (p *pruning) open(stop Interrupt, legs []legState) error {
 	numSupers := (p.q.NumDocs + superDocs - 1) / superDocs
 	p.sums = append(p.sums[:0], make([]base.Score, numSupers)...)
@@ -225,7 +224,6 @@ func (p *pruning) accumulate(l *prunedLeg, start base.DocID, ranges uint64) {
 	}
 }
 
-// With a copy of the postings.
 func (p *pruning) accumulateCopy(l *prunedLeg, s int, ranges uint64) {
 	if l.bounds.numbers == nil {
 		for ; ranges != 0; ranges &= ranges - 1 {
@@ -242,7 +240,6 @@ func (p *pruning) accumulateCopy(l *prunedLeg, s int, ranges uint64) {
 	}
 }
 
-// Range r of superblock s, entry i of the copy.
 func (p *pruning) addRange(l *prunedLeg, s, r, i int) {
 	from, to := l.copied.entry(s, i)
 	at := l.copied.at[from:to]
@@ -290,7 +287,6 @@ func (p *pruning) countSkipped() {
 	}
 }
 
-// Documents that reach the threshold are queued; accumulators are zeroed.
 func (p *pruning) collect(start base.DocID, ranges uint64) {
 	for ; ranges != 0; ranges &= ranges - 1 {
 		r := bits.TrailingZeros64(ranges)

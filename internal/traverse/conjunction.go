@@ -86,7 +86,6 @@ func (x *conjunction) run(stop Interrupt, s *Scratch, q *Query, queue *topk.Queu
 	return nil
 }
 
-// Candidates found in the list's current block are kept; its contributions are added.
 func (x *conjunction) match(l *legState, matches int) {
 	for m := range matches {
 		of := x.matchOf[m&127] & 127

@@ -288,7 +288,6 @@ func (t *contracted) searchRaw(c *contractedLeg, lo, hi int, x uint32) (at int, 
 	return from + lo, found, nil
 }
 
-// contraction.Interpolate over DocIDs read one by one.
 func (t *contracted) interpolate(c *contractedLeg, x uint32) (at int, found uint32, err error) {
 	lo, hi := 0, int(c.list.DocFreq)-1
 	first, last := c.list.Block(0).First, uint32(c.list.LastDocID())

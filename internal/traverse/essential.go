@@ -42,7 +42,6 @@ func EssentialAt(legs []Leg, k int, live []uint64, factor float64) int64 {
 	return sum
 }
 
-// A score that at least k documents of the list reach by it alone if none is deleted, or 0.
 func (l *Leg) kth(k int) base.Score {
 	if l.Bounds != nil {
 		return 0

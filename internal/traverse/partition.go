@@ -72,7 +72,6 @@ type costWindow struct {
 	head  int
 }
 
-// One more bound, if there is one and the waste stays within the limit.
 func (w *costWindow) extend() bool {
 	if w.end == len(w.bounds) {
 		return false

@@ -52,7 +52,6 @@ func rangesStay(legs []Leg) bool {
 	return missing == 0 || handle.Room(missing, sizeBytes)
 }
 
-// Maximum sizes.
 func rangeBytes(docFreq int, maxFreq uint32, numDocs int) (bounds, copied int64) {
 	numRanges := (numDocs + rangeDocs - 1) / rangeDocs
 	numSupers := (numRanges + rangesPerSuper - 1) / rangesPerSuper
@@ -138,7 +137,6 @@ func newRangePostings(l *postings.List, bounds *rangeBounds) (*rangePostings, er
 	return p, c.Err()
 }
 
-// Postings of entry i of the bounds, in superblock s.
 func (p *rangePostings) entry(s, i int) (from, to int) {
 	near := p.bases[s/supersPerBase]
 	from = int(near) + int(p.starts[i]-uint16(near)) // modulo 2^16

@@ -46,7 +46,6 @@ type legState struct {
 	variableScale score.Scale
 }
 
-// open sets cursors before their first postings.
 func (s *Scratch) open(q *Query) []legState {
 	n := len(q.Legs)
 	if cap(s.legs) < n {
@@ -99,7 +98,6 @@ type poll struct {
 	left int
 }
 
-// n postings are counted.
 func (p *poll) after(n int) error {
 	p.left -= n
 	if p.left > 0 {

@@ -176,14 +176,12 @@ func (s *Scratch) step(q *Query) (*stepper, error) {
 	return x, nil
 }
 
-// Postings in the blocks examined since the last call.
 func (x *stepper) read() int {
 	n := x.looked * codec.BlockLen
 	x.looked = 0
 	return n
 }
 
-// Documents of first's current block in all lists are appended.
 func (x *stepper) beginBlock(first *legState, c *Candidates) {
 	cur := &first.cursor
 	docIDs := cur.BlockDocIDs()

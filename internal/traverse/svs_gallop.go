@@ -31,8 +31,6 @@ func searchByGalloping(x *conjunction, l *legState) {
 	}
 }
 
-// searchBlock searches the current block for candidates from i on, and returns the first beyond
-// it.
 func (x *conjunction) searchBlock(l *legState, i int) int {
 	block, last := l.cursor.Block(), uint32(l.cursor.BlockLastDocID())
 	matches := 0

@@ -46,7 +46,6 @@ func (l *legState) openVariable(numDocs int) error {
 	return err
 }
 
-// The parameters that determine bounds.
 func (l *Leg) saturationKey() uint64 {
 	if l.Term.Linear {
 		return math.MaxUint64 // not the bits of two finite numbers
@@ -112,7 +111,6 @@ func (v *variableBlocks) seek(i int, doc uint32) int {
 	return i
 }
 
-// The block of the leg's first posting from doc on.
 func (l *legState) nextVariable(doc base.DocID) {
 	v := l.variable
 	i := v.seek(l.variableAt, uint32(doc))

@@ -97,7 +97,6 @@ func drain32(acc []uint32, least uint32) (at int, high uint64) {
 	return drainedTo(acc, at, least)
 }
 
-// Drain's result, given the line where a kernel stopped.
 func drainedTo[T Accumulator](acc []T, line int, least T) (at int, high uint64) {
 	at = line * Line
 	if at == len(acc) {

@@ -76,7 +76,6 @@ func tail(src []byte, n int) (width uint8, bytes int, ok bool) {
 	return width, bytes, width <= bitpack.MaxWidth && size <= MaxTailBits && bytes <= len(src)-1
 }
 
-// words are consecutive ones of one selector.
 func (s *Selector) decode(dst []uint32, words []byte, add uint32) {
 	switch s.Words {
 	case 0:

@@ -206,7 +206,6 @@ func (h *faultyFile) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// The bytes of n that fit on the disk.
 func (f *Faulty) take(n int) (room int, full bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
