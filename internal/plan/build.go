@@ -10,7 +10,7 @@ import (
 // treeBuilder makes the iterators of a tree for one segment and reuses its
 // memory.
 type treeBuilder struct {
-	plan    *Plan
+	words   *words
 	segment int
 	pulse   *pulse
 
@@ -29,8 +29,8 @@ type treeBuilder struct {
 	openPhrases []*phraseIterator
 }
 
-func (b *treeBuilder) reset(p *Plan, segment int, pulse *pulse) {
-	b.plan, b.segment, b.pulse = p, segment, pulse
+func (b *treeBuilder) reset(ws *words, segment int, pulse *pulse) {
+	b.words, b.segment, b.pulse = ws, segment, pulse
 	b.terms.reset()
 	b.phrases.reset()
 	b.conjunctions.reset()
@@ -131,10 +131,10 @@ func (b *treeBuilder) any(nodes []node) (iterator, error) {
 }
 
 func (b *treeBuilder) term(l *leaf) (iterator, error) {
-	if b.plan.list(b.segment, l.terms[0]).DocFreq == 0 {
+	if b.words.list(b.segment, l.terms[0]).DocFreq == 0 {
 		return nil, nil
 	}
-	if err := b.plan.leg(&b.leg, b.segment, l.terms[0], b.plan.scorer(l)); err != nil {
+	if err := b.words.leg(&b.leg, b.segment, l.terms[0], b.words.scorer(l)); err != nil {
 		return nil, err
 	}
 	t := b.terms.one()
@@ -145,15 +145,15 @@ func (b *treeBuilder) term(l *leaf) (iterator, error) {
 
 func (b *treeBuilder) phrase(l *leaf) (iterator, error) {
 	for _, t := range l.terms {
-		if b.plan.list(b.segment, t).DocFreq == 0 {
+		if b.words.list(b.segment, t).DocFreq == 0 {
 			return nil, nil
 		}
 	}
 	p := b.phrases.one()
 	p.begin(b.pulse)
-	scorer := b.plan.scorer(l)
+	scorer := b.words.scorer(l)
 	for i, t := range l.terms {
-		if err := b.plan.leg(&b.leg, b.segment, t, scorer); err != nil {
+		if err := b.words.leg(&b.leg, b.segment, t, scorer); err != nil {
 			return nil, err
 		}
 		// The phrase is at most as frequent as each of its terms, so each
@@ -188,7 +188,7 @@ func (b *treeBuilder) finish(w *Work) error {
 				BlocksDecoded:   int64(stats.BlocksDecoded), BlocksSkipped: int64(c.NumBlocks() - stats.BlocksDecoded),
 			})
 			if err := c.Err(); err != nil && failed == nil {
-				failed = fmt.Errorf("term %q: %w", b.plan.terms[c.term].bytes, err)
+				failed = fmt.Errorf("term %q: %w", b.words.terms[c.term].bytes, err)
 			}
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/impact"
 	"github.com/griffin-search/griffin/internal/postings"
-	"github.com/griffin-search/griffin/internal/traverse"
+	"github.com/griffin-search/griffin/internal/saat"
 )
 
 // counter counts the matches of flat queries with bitmaps. It reads every
@@ -21,30 +21,9 @@ type counter struct {
 	docIDs      []base.DocID
 }
 
-func (p *Plan) count(stop traverse.Interrupt, sc *Scratch, st *Stage, w *Work) (n int64, err error) {
-	if st.root == nil {
-		return 0, nil
-	}
-	for i := range p.planner.snapshot.Segments {
-		if err := stop.Err(); err != nil {
-			return 0, err
-		}
-		var matches int64
-		if st.flat {
-			matches, err = sc.counter.flat(p, sc, st, i, w)
-		} else {
-			matches, err = p.countTree(stop, sc, st, i, w)
-		}
-		if err != nil {
-			return 0, err
-		}
-		n += matches
-	}
-	return n, nil
-}
-
-func (c *counter) flat(p *Plan, sc *Scratch, st *Stage, segment int, w *Work) (int64, error) {
-	legs := st.Legs(segment)
+// flat counts the matches of a flat stage in a segment.
+func (c *counter) flat(r *stageRun, segment int, w *Work) (int64, error) {
+	st, legs := r.st, r.st.Legs(segment)
 	c.order = c.order[:0]
 	for i := range legs {
 		if legs[i].List.DocFreq > 0 {
@@ -54,11 +33,11 @@ func (c *counter) flat(p *Plan, sc *Scratch, st *Stage, segment int, w *Work) (i
 	if len(c.order) == 0 || st.conjunctive && len(c.order) < len(legs) {
 		return 0, nil
 	}
-	live, err := sc.mask.without(p, st, segment, w)
+	live, err := r.sc.mask.without(&r.plan.words, st, segment, w)
 	if err != nil {
 		return 0, err
 	}
-	numDocs := p.planner.snapshot.Segments[segment].NumDocs()
+	numDocs := r.plan.planner.snapshot.Segments[segment].NumDocs()
 	c.words = cleared(c.words, numDocs)
 	for n, i := range c.order {
 		into := c.words
@@ -67,7 +46,7 @@ func (c *counter) flat(p *Plan, sc *Scratch, st *Stage, segment int, w *Work) (i
 			into = c.next
 		}
 		if err := c.mark(into, legs[i].List, w); err != nil {
-			return 0, fmt.Errorf("term %q: %w", p.terms[st.leaves[i].(*leaf).terms[0]].bytes, err)
+			return 0, fmt.Errorf("term %q: %w", r.plan.words.terms[st.leaves[i].(*leaf).terms[0]].bytes, err)
 		}
 		if st.conjunctive && n > 0 {
 			for j := range c.words {
@@ -110,27 +89,8 @@ func ones(words, live []uint64) (n int64) {
 	return n
 }
 
-func (p *Plan) countTree(stop traverse.Interrupt, sc *Scratch, st *Stage, segment int, w *Work) (n int64, err error) {
-	view := &p.planner.snapshot.Segments[segment]
-	sc.pulse.reset(stop)
-	sc.tree.reset(p, segment, &sc.pulse)
-	root, err := sc.tree.build(st.root)
-	if err != nil || root == nil {
-		return 0, err
-	}
-	for doc := root.NextGEQ(0); doc != base.NoDocID && !sc.pulse.stopped(); doc = root.NextGEQ(doc + 1) {
-		if view.Live == nil || view.Live.Has(int(doc)) {
-			n++
-		}
-	}
-	if err = sc.tree.finish(w); err == nil {
-		err = sc.pulse.err
-	}
-	return n, err
-}
-
-func (p *Plan) countImpacts(sc *Scratch) (int64, error) {
-	c, q := &sc.counter, &p.saat
+// impacts counts the documents that match a query over impact-ordered lists.
+func (c *counter) impacts(q *saat.Query) (int64, error) {
 	c.words = cleared(c.words, q.Index.NumDocs())
 	var err error
 	for i := range q.Terms {

@@ -30,7 +30,7 @@ func (p *Plan) Explain(ctx context.Context, sc *Scratch, segment int, doc base.D
 	e := Explanation{Mode: st.mode, Notes: p.notes}
 	x := explainer{plan: p, segment: segment, doc: doc, found: map[*leaf]found{}, counted: map[*leaf]bool{}}
 	sc.pulse.reset(ctx)
-	sc.tree.reset(p, segment, &sc.pulse)
+	sc.tree.reset(&p.words, segment, &sc.pulse)
 	if err := x.look(st.root, &sc.tree); err != nil {
 		return Explanation{}, fmt.Errorf("segment %s: query %s: %w", views[segment].Name, p.query, err)
 	}
@@ -140,14 +140,14 @@ func (x *explainer) part(l *leaf, excluded bool) Part {
 	stats := &s.snapshot.Fields[l.field]
 	part := Part{
 		Field: s.fields[l.field], Excluded: excluded, Freq: x.found[l].freq, AvgLength: stats.AvgLen(),
-		NumDocs: stats.NumDocs, IDF: p.idf(l), Boost: l.boost, K1: s.bm25.K1, B: s.bm25.B,
+		NumDocs: stats.NumDocs, IDF: p.words.idf(l), Boost: l.boost, K1: s.bm25.K1, B: s.bm25.B,
 	}
 	if o := &s.snapshot.Options; o.Weighted() {
 		part.IDF, part.K1, part.B, part.Scale = 0, 0, 0, o.WeightScale
 	}
 	for _, t := range l.terms {
-		part.Terms = append(part.Terms, string(p.terms[t].bytes))
-		part.DocFreq = append(part.DocFreq, p.docFreqs[t])
+		part.Terms = append(part.Terms, string(p.words.terms[t].bytes))
+		part.DocFreq = append(part.DocFreq, p.words.docFreqs[t])
 	}
 	view := &s.snapshot.Segments[x.segment]
 	if view.CheckLengths(l.field) == nil {

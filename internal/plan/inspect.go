@@ -81,7 +81,7 @@ func (st *Stage) Order() []int { return st.order }
 
 // LegDocFreq returns the length of a flat stage's list over all segments.
 func (p *Plan) LegDocFreq(st *Stage, leg int) uint64 {
-	return p.docFreqs[st.leaves[leg].(*leaf).terms[0]]
+	return p.words.docFreqs[st.leaves[leg].(*leaf).terms[0]]
 }
 
 // StageLists describes the lists of a stage over all segments in the order of SortTerms, or the
@@ -91,7 +91,7 @@ func (p *Plan) StageLists(stage int) []ListTrace {
 		lists := make([]ListTrace, len(p.saat.terms))
 		for i, t := range p.saat.terms {
 			l := &p.saat.Terms[i].List
-			lists[i] = ListTrace{Term: string(p.terms[t].bytes), DocFreq: l.DocFreq, Blocks: l.NumSegments()}
+			lists[i] = ListTrace{Term: string(p.words.terms[t].bytes), DocFreq: l.DocFreq, Blocks: l.NumSegments()}
 		}
 		return lists
 	}
@@ -99,7 +99,7 @@ func (p *Plan) StageLists(stage int) []ListTrace {
 	lists := make([]ListTrace, len(st.order))
 	for i, leg := range st.order {
 		l := st.leaves[leg].(*leaf)
-		lists[i].Field, lists[i].Term = p.planner.fields[l.field], string(p.terms[l.terms[0]].bytes)
+		lists[i].Field, lists[i].Term = p.planner.fields[l.field], string(p.words.terms[l.terms[0]].bytes)
 		for segment := range p.planner.snapshot.Segments {
 			list := st.Legs(segment)[leg].List
 			lists[i].DocFreq += list.DocFreq

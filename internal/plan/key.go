@@ -21,7 +21,7 @@ import (
 type keyBuilder struct {
 	sorted []byte   // members of a group in sorted order
 	spans  [][2]int // of the members of the groups in progress
-	terms  []int    // canonicalTerms
+	terms  []int    // of appendCanonicalTerms
 }
 
 // AppendKey appends the key of a compiled plan. Plans for one snapshot with equal keys have equal
@@ -38,7 +38,7 @@ func (p *Plan) AppendKey(dst []byte, sc *Scratch) []byte {
 	dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(p.planner.bm25.B))
 	for i := range p.stages {
 		dst = append(dst, byte(p.stages[i].mode))
-		dst = b.appendNode(dst, p, p.stages[i].root)
+		dst = b.appendNode(dst, p.words.terms, p.stages[i].root)
 	}
 	return dst
 }
@@ -46,8 +46,8 @@ func (p *Plan) AppendKey(dst []byte, sc *Scratch) []byte {
 // AppendDocFreqs appends the document frequencies of the plan's terms in an order that is the same
 // for all plans with the same key. SetDocFreqs reads them.
 func (p *Plan) AppendDocFreqs(dst []uint64) []uint64 {
-	for _, t := range p.canonicalTerms(nil) {
-		dst = append(dst, p.docFreqs[t])
+	for _, t := range appendCanonicalTerms(nil, p) {
+		dst = append(dst, p.words.docFreqs[t])
 	}
 	return dst
 }
@@ -55,14 +55,14 @@ func (p *Plan) AppendDocFreqs(dst []uint64) []uint64 {
 // SetDocFreqs copies document frequencies from another plan with the same key to a compiled plan.
 // It is enough for Sought and replaces Bind, but the plan cannot run.
 func (p *Plan) SetDocFreqs(freqs []uint64, sc *Scratch) {
-	p.docFreqs = append(p.docFreqs[:0], make([]uint64, len(p.terms))...)
-	sc.keys.terms = p.canonicalTerms(sc.keys.terms[:0])
+	p.words.docFreqs = append(p.words.docFreqs[:0], make([]uint64, len(p.words.terms))...)
+	sc.keys.terms = appendCanonicalTerms(sc.keys.terms[:0], p)
 	for i, t := range sc.keys.terms {
-		p.docFreqs[t] = freqs[i]
+		p.words.docFreqs[t] = freqs[i]
 	}
 }
 
-func (b *keyBuilder) appendNode(dst []byte, p *Plan, n node) []byte {
+func (b *keyBuilder) appendNode(dst []byte, terms []term, n node) []byte {
 	switch n := n.(type) {
 	case *leaf:
 		dst = append(dst, 'L')
@@ -75,8 +75,8 @@ func (b *keyBuilder) appendNode(dst []byte, p *Plan, n node) []byte {
 				offset = n.offsets[i]
 			}
 			dst = binary.LittleEndian.AppendUint32(dst, offset)
-			dst = binary.LittleEndian.AppendUint32(dst, uint32(len(p.terms[t].bytes)))
-			dst = append(dst, p.terms[t].bytes...)
+			dst = binary.LittleEndian.AppendUint32(dst, uint32(len(terms[t].bytes)))
+			dst = append(dst, terms[t].bytes...)
 		}
 		return dst
 	case *group:
@@ -85,18 +85,18 @@ func (b *keyBuilder) appendNode(dst []byte, p *Plan, n node) []byte {
 			dst = binary.LittleEndian.AppendUint32(dst, uint32(len(members)))
 		}
 		for _, members := range [...][]node{n.required, n.optional, n.excluded} {
-			dst = b.appendSorted(dst, p, members)
+			dst = b.appendSorted(dst, terms, members)
 		}
 		return dst
 	}
 	return append(dst, 'N')
 }
 
-func (b *keyBuilder) appendSorted(dst []byte, p *Plan, nodes []node) []byte {
+func (b *keyBuilder) appendSorted(dst []byte, terms []term, nodes []node) []byte {
 	first, begin := len(b.spans), len(dst)
 	for _, n := range nodes {
 		start := len(dst)
-		dst = b.appendNode(dst, p, n)
+		dst = b.appendNode(dst, terms, n)
 		b.spans = append(b.spans, [2]int{start, len(dst)})
 	}
 	spans := b.spans[first:]
@@ -110,16 +110,16 @@ func (b *keyBuilder) appendSorted(dst []byte, p *Plan, nodes []node) []byte {
 	return dst
 }
 
-// canonicalTerms appends the indexes of the terms in the plan's trees in an order that is the same
-// for all plans with the same key.
-func (p *Plan) canonicalTerms(dst []int) []int {
+// appendCanonicalTerms appends the indexes of the terms in the plan's trees in an order that is the
+// same for all plans with the same key.
+func appendCanonicalTerms(dst []int, p *Plan) []int {
 	for i := range p.stages {
 		walkLeaves(p.stages[i].root, false, func(l *leaf, _ bool) {
 			dst = append(dst, l.terms...)
 		})
 	}
 	slices.SortFunc(dst, func(x, y int) int {
-		return cmp.Or(cmp.Compare(p.terms[x].field, p.terms[y].field), bytes.Compare(p.terms[x].bytes, p.terms[y].bytes))
+		return cmp.Or(cmp.Compare(p.words.terms[x].field, p.words.terms[y].field), bytes.Compare(p.words.terms[x].bytes, p.words.terms[y].bytes))
 	})
 	return slices.Compact(dst)
 }

@@ -26,14 +26,14 @@ const (
 
 // maskPays reports whether the mask of the excluded terms costs less in a
 // segment than the tree's iterators.
-func (p *Plan) maskPays(st *Stage, segment int) bool {
-	cost := p.planner.snapshot.Segments[segment].NumDocs() / maskDocsPerCost
+func (st *Stage) maskPays(ws *words, segment int) bool {
+	cost := ws.planner.snapshot.Segments[segment].NumDocs() / maskDocsPerCost
 	for _, n := range st.excluded {
-		cost += int(p.list(segment, n.(*leaf).terms[0]).DocFreq)
+		cost += int(ws.list(segment, n.(*leaf).terms[0]).DocFreq)
 	}
 	sum, least := 0, int(base.MaxDocs)
 	for _, n := range st.leaves {
-		df := int(p.list(segment, n.(*leaf).terms[0]).DocFreq)
+		df := int(ws.list(segment, n.(*leaf).terms[0]).DocFreq)
 		sum += df
 		least = min(least, df)
 	}
@@ -45,13 +45,13 @@ func (p *Plan) maskPays(st *Stage, segment int) bool {
 
 // without returns the bits of the segment's live documents without excluded
 // terms, or nil for all documents. It is valid until the next call.
-func (m *mask) without(p *Plan, st *Stage, segment int, w *Work) ([]uint64, error) {
-	view := &p.planner.snapshot.Segments[segment]
+func (m *mask) without(ws *words, st *Stage, segment int, w *Work) ([]uint64, error) {
+	view := &ws.planner.snapshot.Segments[segment]
 	live := view.Live.Words()
 	made := false
 	for _, n := range st.excluded {
 		t := n.(*leaf).terms[0]
-		l := p.list(segment, t)
+		l := ws.list(segment, t)
 		if l.DocFreq == 0 {
 			continue
 		}
@@ -68,7 +68,7 @@ func (m *mask) without(p *Plan, st *Stage, segment int, w *Work) ([]uint64, erro
 		stats := m.cursor.Stats()
 		w.Add(Work{PostingsDecoded: int64(stats.PostingsDecoded), BlocksDecoded: int64(stats.BlocksDecoded)})
 		if err := m.cursor.Err(); err != nil {
-			return nil, fmt.Errorf("term %q: %w", p.terms[t].bytes, err)
+			return nil, fmt.Errorf("term %q: %w", ws.terms[t].bytes, err)
 		}
 	}
 	if !made {

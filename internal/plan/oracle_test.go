@@ -186,7 +186,7 @@ func (o *oracle) answer(t testing.TB, p *Plan, st *Stage) []base.Hit {
 		if !d.live {
 			continue
 		}
-		ok, s := o.score(d, st.root, p.terms)
+		ok, s := o.score(d, st.root, p.words.terms)
 		want, exact := o.matches(d, p.query, st.mode, 1)
 		if ok != want {
 			t.Fatalf("%s in mode %s: plan %s: document %d matches: %t, the query: %t", p.query, st.mode, nodeString(st.root), d.docID, ok, want)

@@ -6,10 +6,7 @@ import (
 	"slices"
 
 	"github.com/griffin-search/griffin/internal/base"
-	"github.com/griffin-search/griffin/internal/postings"
 	"github.com/griffin-search/griffin/internal/saat"
-	"github.com/griffin-search/griffin/internal/score"
-	"github.com/griffin-search/griffin/internal/segment"
 	"github.com/griffin-search/griffin/internal/traverse"
 	"github.com/griffin-search/griffin/query"
 )
@@ -34,17 +31,15 @@ type Options struct {
 // Plan is a query with its lists and weights for the segments of a snapshot. It
 // is safe for concurrent runs while the snapshot is held.
 type Plan struct {
-	planner  *Planner
-	query    query.Node
-	mode     Mode
-	k        int
-	counts   bool // Options.Count
-	notes    []string
-	terms    []term
-	docFreqs []uint64        // by term, over all segments
-	lists    []postings.List // by segment, then term; empty if a segment has none
-	stages   []Stage         // one, or up to two in ModeAndOr
-	saat     ImpactQuery     // in ModeSaat, instead of lists and legs
+	planner *Planner
+	query   query.Node
+	mode    Mode
+	k       int
+	counts  bool // Options.Count
+	notes   []string
+	words   words
+	stages  []Stage     // one, or up to two in ModeAndOr
+	saat    ImpactQuery // in ModeSaat, instead of lists and legs
 
 	memory planMemory
 	legs   arena[traverse.Leg]
@@ -104,14 +99,15 @@ func (s *Planner) Compile(p *Plan, sc *Scratch, q query.Node, opts Options) erro
 		return fmt.Errorf("k is %d: %w", opts.K, base.ErrBadInput)
 	}
 	p.planner, p.query, p.mode, p.k, p.counts = s, q, opts.Mode, opts.K, opts.Count
+	p.words.planner = s
 	p.stages = p.stages[:0]
 	p.memory.reset()
 	p.legs.reset()
 	c := &sc.compiler
 	c.fields, c.positions, c.weighted = s.fields, s.snapshot.Options.Positions, s.snapshot.Options.Weighted()
-	c.memory, c.terms, c.notes = &p.memory, p.terms[:0], nil
+	c.memory, c.terms, c.notes = &p.memory, p.words.terms[:0], nil
 	err := p.compile(c, opts)
-	p.terms, p.notes = c.terms, c.notes
+	p.words.terms, p.notes = c.terms, c.notes
 	c.memory, c.terms, c.notes = nil, nil, nil // they belong to the plan
 	return err
 }
@@ -119,13 +115,13 @@ func (s *Planner) Compile(p *Plan, sc *Scratch, q query.Node, opts Options) erro
 // Bind is the second half of PrepareInto: it finds and weights the lists.
 func (p *Plan) Bind(opts Options) error {
 	if opts.Mode == ModeSaat {
-		return p.prepareSaat(p.stages[0].root, opts)
+		return p.saat.prepare(p, opts)
 	}
-	if err := p.find(); err != nil {
+	if err := p.words.find(phraseTerms(p.stages, len(p.words.terms))); err != nil {
 		return err
 	}
 	for i := range p.stages {
-		if err := p.makeLegs(&p.stages[i]); err != nil {
+		if err := p.stages[i].makeLegs(p); err != nil {
 			return err
 		}
 	}
@@ -136,7 +132,7 @@ func (p *Plan) Bind(opts Options) error {
 func (p *Plan) Query() query.Node { return p.query }
 
 // DocFreqs returns the document frequency of each term over all segments. The plan owns the slice.
-func (p *Plan) DocFreqs() []uint64 { return p.docFreqs }
+func (p *Plan) DocFreqs() []uint64 { return p.words.docFreqs }
 
 // Notes lists the omitted parts of the query, with the reasons.
 func (p *Plan) Notes() []string { return p.notes }
@@ -207,59 +203,8 @@ func (st *Stage) flatten(name string, m *planMemory) error {
 	return nil
 }
 
-func (p *Plan) find() error {
-	segments := p.planner.snapshot.Segments
-	phrases := p.phraseTerms()
-	p.docFreqs = append(p.docFreqs[:0], make([]uint64, len(p.terms))...)
-	p.lists = slices.Grow(p.lists[:0], len(segments)*len(p.terms))[:len(segments)*len(p.terms)]
-	for i := range segments {
-		for t, term := range p.terms {
-			var parts segment.Parts
-			if phrases != nil && phrases[t] {
-				parts |= segment.Positions
-			}
-			if p.planner.ownBounds {
-				parts |= segment.Frontiers
-			}
-			l := p.list(i, t)
-			found, err := segments[i].FindParts(term.field, term.bytes, parts, l)
-			if err != nil {
-				return err
-			}
-			if !found {
-				*l = postings.List{}
-			}
-			p.docFreqs[t] += uint64(l.DocFreq)
-		}
-	}
-	return nil
-}
-
-func (p *Plan) list(segment, term int) *postings.List {
-	return &p.lists[segment*len(p.terms)+term]
-}
-
-// phraseTerms reports for each term whether it is part of a phrase; nil: none
-// is.
-func (p *Plan) phraseTerms() []bool {
-	var phrases []bool
-	for i := range p.stages {
-		walkLeaves(p.stages[i].root, false, func(l *leaf, _ bool) {
-			if !l.isPhrase() {
-				return
-			}
-			if phrases == nil {
-				phrases = make([]bool, len(p.terms))
-			}
-			for _, t := range l.terms {
-				phrases[t] = true
-			}
-		})
-	}
-	return phrases
-}
-
-func (p *Plan) makeLegs(st *Stage) error {
+// makeLegs sets the legs and traversals of a flat stage.
+func (st *Stage) makeLegs(p *Plan) error {
 	if !st.flat {
 		return nil
 	}
@@ -276,7 +221,7 @@ func (p *Plan) makeLegs(st *Stage) error {
 		numPostings := uint64(0)
 		for j, n := range st.leaves {
 			l := n.(*leaf)
-			if err := p.leg(&legs[j], i, l.terms[0], p.scorer(l)); err != nil {
+			if err := p.words.leg(&legs[j], i, l.terms[0], p.words.scorer(l)); err != nil {
 				return err
 			}
 			numPostings += uint64(legs[j].List.DocFreq)
@@ -298,57 +243,24 @@ func (st *Stage) Legs(segment int) []traverse.Leg {
 	return st.legs[segment*n : (segment+1)*n]
 }
 
-// maxWeight limits idf*boost of a leaf so that a contribution fits 32 bits (score.Term). Only a
-// phrase of several rare terms with nearly the largest boost can exceed it.
-const maxWeight = 60000
-
-func (p *Plan) idf(l *leaf) float64 {
-	sum := 0.0
-	for _, t := range l.terms {
-		sum += score.IDF(p.planner.snapshot.Fields[l.field].NumDocs, p.docFreqs[t])
+// phraseTerms reports for each of n terms whether it is part of a phrase; nil:
+// none is.
+func phraseTerms(stages []Stage, n int) []bool {
+	var phrases []bool
+	for i := range stages {
+		walkLeaves(stages[i].root, false, func(l *leaf, _ bool) {
+			if !l.isPhrase() {
+				return
+			}
+			if phrases == nil {
+				phrases = make([]bool, n)
+			}
+			for _, t := range l.terms {
+				phrases[t] = true
+			}
+		})
 	}
-	return sum
-}
-
-func (p *Plan) scorer(l *leaf) score.Term {
-	if o := &p.planner.snapshot.Options; o.Weighted() {
-		return score.NewLinearTerm(l.boost, o.WeightScale)
-	}
-	weight := min(p.idf(l)*l.boost, maxWeight)
-	return p.planner.bm25.NewTerm(weight, 1, p.planner.snapshot.Fields[l.field].AvgLen())
-}
-
-// leg sets leg to a term's list in a segment with bounds for scorer.
-func (p *Plan) leg(leg *traverse.Leg, segment, term int, scorer score.Term) error {
-	s := p.planner
-	view := &s.snapshot.Segments[segment]
-	field := p.terms[term].field
-	l := p.list(segment, term)
-	*leg = traverse.Leg{}
-	leg.List, leg.Field, leg.Term = l, field, scorer
-	if l.DocFreq == 0 {
-		return nil
-	}
-	leg.Lengths = view.Lengths(field)
-	leg.Derived = view.Derived.List(uint64(l.ID()))
-	avgNow := s.snapshot.Fields[field].AvgLen()
-	bound := l.Max
-	if s.ownBounds {
-		var err error
-		leg.Bounds, bound, err = l.FrontierBounds(nil, score.Saturation{BM25: s.bm25, AvgLen: avgNow})
-		if err != nil {
-			return fmt.Errorf("segment %s: term %q: %w", view.Name, p.terms[term].bytes, err)
-		}
-		leg.Scale = score.NewScale(scorer, avgNow, avgNow)
-	} else {
-		leg.Scale = score.NewScale(scorer, view.Meta().Fields[field].AvgLen, avgNow)
-	}
-	leg.MaxScore = leg.Scale.Upper(bound)
-	if scorer.Linear && leg.MaxScore > maxWeight<<base.ScoreFractionBits {
-		return fmt.Errorf("term %q: the query weight times the largest document weight is %.0f and exceeds %d: use smaller weights: %w",
-			p.terms[term].bytes, leg.MaxScore.Float64(), maxWeight, base.ErrBadInput)
-	}
-	return nil
+	return phrases
 }
 
 func walkLeaves(n node, excluded bool, visit func(l *leaf, excluded bool)) {

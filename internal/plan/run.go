@@ -2,9 +2,7 @@ package plan
 
 import (
 	"context"
-	"fmt"
 	"sync"
-	"time"
 
 	"github.com/griffin-search/griffin/internal/base"
 	"github.com/griffin-search/griffin/internal/sched"
@@ -61,19 +59,20 @@ func (p *Plan) RunCPU(ctx context.Context, sc *Scratch, dst []base.Hit, trace *T
 func (p *Plan) RunStage(ctx context.Context, stop traverse.Interrupt, sc *Scratch, stage int, dst []base.Hit, a *Answer, trace *Trace) (err error) {
 	a.By = sched.CPU
 	if p.mode == ModeSaat {
-		return p.runSaat(ctx, sc, dst, a, trace)
+		return p.saat.run(ctx, p, sc, dst, a, trace)
 	}
 	st := &p.stages[stage]
 	p.ResetHits(sc)
+	r := stageRun{plan: p, st: st, sc: sc, stop: stop}
 	if st.root != nil && p.k > 0 {
-		if err := p.runSegments(stop, sc, st, &a.Work, trace); err != nil {
+		if err := r.search(&a.Work, trace); err != nil {
 			return err
 		}
 	}
 	a.Mode, a.Traversal = st.mode, st.Traversal()
 	a.Hits = sc.AppendHits(dst[:0])
 	if p.counts && !p.FallsBack(stage, len(a.Hits)) {
-		a.Matches, err = p.count(stop, sc, st, &a.Work)
+		a.Matches, err = r.count(&a.Work)
 	}
 	return err
 }
@@ -85,53 +84,6 @@ func (p *Plan) ResetHits(sc *Scratch) {
 
 // AppendHits moves the hits from the queue to dst, best first.
 func (sc *Scratch) AppendHits(dst []base.Hit) []base.Hit { return sc.queue.AppendSorted(dst) }
-
-// runSegments searches all segments in DocID order, so a later document needs a
-// higher score than the last hit.
-func (p *Plan) runSegments(stop traverse.Interrupt, sc *Scratch, st *Stage, w *Work, trace *Trace) error {
-	for i := range p.planner.snapshot.Segments {
-		if err := stop.Err(); err != nil {
-			return err
-		}
-		var began time.Time
-		if trace != nil {
-			began = time.Now()
-		}
-		var work Work
-		var err error
-		name := treeTraversal
-		if st.flat && (len(st.excluded) == 0 || p.maskPays(st, i)) {
-			name = st.traversals[i].Name()
-			work, err = p.runFlat(stop, sc, st, i)
-		} else {
-			work, err = p.runTree(stop, sc, st, i)
-		}
-		w.Add(work) // also after an error
-		if trace != nil {
-			trace.Add(began, p.step(st, i, name, work))
-		}
-		if err != nil {
-			if ended := stop.Err(); ended != nil {
-				return ended
-			}
-			return fmt.Errorf("segment %s: query %s: %w", p.planner.snapshot.Segments[i].Name, p.query, err)
-		}
-	}
-	return nil
-}
-
-func (p *Plan) runFlat(stop traverse.Interrupt, sc *Scratch, st *Stage, segment int) (w Work, err error) {
-	view := &p.planner.snapshot.Segments[segment]
-	live, err := sc.mask.without(p, st, segment, &w)
-	if err != nil {
-		return w, err
-	}
-	sc.query = traverse.Query{Legs: st.Legs(segment), NumDocs: view.NumDocs(), Live: live, Base: view.Base}
-	memory := takeTraversalMemory()
-	err = st.traversals[segment].Run(stop, memory, &sc.query, &sc.queue)
-	putTraversalMemory(memory, &w)
-	return w, err
-}
 
 // traversalMemory pools scratch memory, up to a quarter of a MiB each.
 var traversalMemory = sync.Pool{New: func() any { return new(traverse.Scratch) }}
@@ -149,59 +101,4 @@ func putTraversalMemory(s *traverse.Scratch, w *Work) {
 	})
 	s.Forget()
 	traversalMemory.Put(s)
-}
-
-func (p *Plan) runTree(stop traverse.Interrupt, sc *Scratch, st *Stage, segment int) (w Work, err error) {
-	view := &p.planner.snapshot.Segments[segment]
-	sc.pulse.reset(stop)
-	sc.tree.reset(p, segment, &sc.pulse)
-	root, err := sc.tree.build(st.root)
-	if err != nil || root == nil {
-		return w, err
-	}
-	prune, _ := root.(pruner)
-	var need base.Score
-	for doc := base.DocID(0); ; doc++ {
-		if n := sc.queue.Need(); n > need {
-			need = n
-			if root.MaxScore() < need {
-				break
-			}
-			if prune != nil {
-				prune.SetNeed(need)
-			}
-		}
-		doc = root.NextGEQ(doc)
-		if doc == base.NoDocID || sc.pulse.stopped() {
-			break
-		}
-		if view.Live == nil || view.Live.Has(int(doc)) {
-			sc.queue.Add(base.Hit{DocID: view.Base + doc, Score: root.Score()})
-		}
-	}
-	if err = sc.tree.finish(&w); err == nil {
-		err = sc.pulse.err
-	}
-	return w, err
-}
-
-func (p *Plan) step(st *Stage, segment int, traversal string, work Work) Step {
-	s := Step{
-		Name: StepSegment, Processor: CPUName, Segment: p.planner.snapshot.Segments[segment].Name,
-		Traversal: traversal, Mode: st.mode, Work: work,
-	}
-	seen := make([]bool, len(p.terms))
-	walkLeaves(st.root, false, func(l *leaf, _ bool) {
-		for _, t := range l.terms {
-			if seen[t] {
-				continue
-			}
-			seen[t] = true
-			list := p.list(segment, t)
-			s.Lists = append(s.Lists, ListTrace{
-				Field: p.planner.fields[l.field], Term: string(p.terms[t].bytes), DocFreq: list.DocFreq, Blocks: list.NumBlocks(),
-			})
-		}
-	})
-	return s
 }

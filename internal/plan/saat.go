@@ -34,25 +34,25 @@ func (q *ImpactQuery) shift() int { return base.ScoreFractionBits - q.unitBits }
 // boostBits is the precision of fractional boosts.
 const boostBits = 6
 
-// prepareSaat plans the query for ModeSaat. The error wraps base.ErrBadInput if the query is not a
+// prepare plans the query for ModeSaat. The error wraps base.ErrBadInput if the query is not a
 // bag of words of the default field, or index.ErrNoImpacts if the snapshot has no impact-ordered
 // lists.
-func (p *Plan) prepareSaat(root node, opts Options) (err error) {
-	s := &p.saat
-	if s.variant, err = saat.ParseVariant(opts.Accumulators); err != nil {
+func (q *ImpactQuery) prepare(p *Plan, opts Options) (err error) {
+	root, ws := p.stages[0].root, &p.words
+	if q.variant, err = saat.ParseVariant(opts.Accumulators); err != nil {
 		return err
 	}
 	x, err := p.planner.snapshot.Impacts()
 	if err != nil {
 		return err
 	}
-	s.Query = saat.Query{Index: x, Terms: s.Terms[:0], K: p.k, Budget: opts.Budget}
-	s.terms, s.leaves, s.unitBits = s.terms[:0], nil, 0
+	q.Query = saat.Query{Index: x, Terms: q.Terms[:0], K: p.k, Budget: opts.Budget}
+	q.terms, q.leaves, q.unitBits = q.terms[:0], nil, 0
 	if p.planner.ownBounds {
 		m := x.Meta()
 		p.notes = append(p.notes, fmt.Sprintf("the stored impacts keep their parameters: %s with k1=%g and b=%g", m.Ranking, m.K1, m.B))
 	}
-	p.docFreqs = append(p.docFreqs[:0], make([]uint64, len(p.terms))...)
+	ws.docFreqs = append(ws.docFreqs[:0], make([]uint64, len(ws.terms))...)
 	if root == nil {
 		return nil
 	}
@@ -61,27 +61,27 @@ func (p *Plan) prepareSaat(root node, opts Options) (err error) {
 		return fmt.Errorf("mode saat supports only bags of words, without phrases, + or -: use mode or for %s: %w",
 			p.query, base.ErrBadInput)
 	}
-	s.leaves = flat.leaves
-	for _, n := range s.leaves {
+	q.leaves = flat.leaves
+	for _, n := range q.leaves {
 		l := n.(*leaf)
 		if l.field != 0 {
 			return fmt.Errorf("mode saat searches the default field only, not field %q: use mode or: %w", p.planner.fields[l.field], base.ErrBadInput)
 		}
 		if l.boost != math.Trunc(l.boost) {
-			s.unitBits = boostBits
+			q.unitBits = boostBits
 		}
 	}
-	for _, n := range s.leaves {
+	for _, n := range q.leaves {
 		l := n.(*leaf)
-		t := saat.Term{Weight: uint32(max(math.Round(math.Ldexp(min(l.boost, math.MaxUint16), s.unitBits)), 1))}
-		found, err := x.Find(p.terms[l.terms[0]].bytes, &t.List)
+		t := saat.Term{Weight: uint32(max(math.Round(math.Ldexp(min(l.boost, math.MaxUint16), q.unitBits)), 1))}
+		found, err := x.Find(ws.terms[l.terms[0]].bytes, &t.List)
 		if err != nil {
-			return fmt.Errorf("term %q: %w", p.terms[l.terms[0]].bytes, err)
+			return fmt.Errorf("term %q: %w", ws.terms[l.terms[0]].bytes, err)
 		}
 		if found {
-			s.Terms = append(s.Terms, t)
-			s.terms = append(s.terms, l.terms[0])
-			p.docFreqs[l.terms[0]] = uint64(t.List.DocFreq)
+			q.Terms = append(q.Terms, t)
+			q.terms = append(q.terms, l.terms[0])
+			ws.docFreqs[l.terms[0]] = uint64(t.List.DocFreq)
 		}
 	}
 	return nil
@@ -104,29 +104,29 @@ func (sc *Scratch) engine(v saat.Variant) (*saat.Engine, error) {
 	return e, nil
 }
 
-func (p *Plan) runSaat(ctx context.Context, sc *Scratch, dst []base.Hit, a *Answer, trace *Trace) error {
-	s := &p.saat
+// run answers the plan p of ModeSaat as Plan.RunStage does.
+func (q *ImpactQuery) run(ctx context.Context, p *Plan, sc *Scratch, dst []base.Hit, a *Answer, trace *Trace) error {
 	began := time.Now()
-	e, err := sc.engine(s.variant)
+	e, err := sc.engine(q.variant)
 	if err != nil {
 		return err
 	}
-	r, err := e.Search(ctx, &s.Query, dst)
+	r, err := e.Search(ctx, &q.Query, dst)
 	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		return fmt.Errorf("query %s: %w", p.query, err)
 	}
-	s.Scale(r.Hits)
-	a.Hits, a.Mode, a.Traversal, a.Missed = r.Hits, ModeSaat, e.Name(), r.Missed<<s.shift()
+	q.Scale(r.Hits)
+	a.Hits, a.Mode, a.Traversal, a.Missed = r.Hits, ModeSaat, e.Name(), r.Missed<<q.shift()
 	work := Work{
 		PostingsDecoded: r.Postings, PostingsScored: r.Postings, PostingsLeft: r.PostingsLeft, BlocksDecoded: r.Blocks,
 		BytesRead: r.Bytes, BytesMoved: r.Traffic(),
 	}
 	a.Work.Add(work)
 	if p.counts {
-		if a.Matches, err = p.countImpacts(sc); err != nil {
+		if a.Matches, err = sc.counter.impacts(&q.Query); err != nil {
 			return fmt.Errorf("query %s: %w", p.query, err)
 		}
 	}

@@ -17,7 +17,7 @@ type SoughtTerm struct {
 // Sought returns the terms and phrases of the query.
 func (p *Plan) Sought() Sought {
 	var s Sought
-	seen := make([]bool, len(p.terms))
+	seen := make([]bool, len(p.words.terms))
 	// The last stage has every leaf that can match: ModeOr drops only leaves that match nothing.
 	walkLeaves(p.stages[len(p.stages)-1].root, false, func(l *leaf, excluded bool) {
 		if excluded {
@@ -25,11 +25,11 @@ func (p *Plan) Sought() Sought {
 		}
 		var phrase []string
 		for _, t := range l.terms {
-			text := string(p.terms[t].bytes)
+			text := string(p.words.terms[t].bytes)
 			phrase = append(phrase, text)
 			if !seen[t] {
 				seen[t] = true
-				idf := score.IDF(p.planner.snapshot.Fields[l.field].NumDocs, p.docFreqs[t])
+				idf := score.IDF(p.planner.snapshot.Fields[l.field].NumDocs, p.words.docFreqs[t])
 				s.Terms = append(s.Terms, SoughtTerm{Text: text, IDF: idf})
 			}
 		}

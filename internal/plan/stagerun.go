@@ -1,0 +1,172 @@
+package plan
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/traverse"
+)
+
+// stageRun runs a stage on the CPU, segment by segment: it finds hits or counts matches.
+type stageRun struct {
+	plan *Plan
+	st   *Stage
+	sc   *Scratch
+	stop traverse.Interrupt
+}
+
+// search searches all segments in DocID order, so a later document needs a
+// higher score than the last hit.
+func (r *stageRun) search(w *Work, trace *Trace) error {
+	p, st := r.plan, r.st
+	for i := range p.planner.snapshot.Segments {
+		if err := r.stop.Err(); err != nil {
+			return err
+		}
+		var began time.Time
+		if trace != nil {
+			began = time.Now()
+		}
+		var work Work
+		var err error
+		name := treeTraversal
+		if st.flat && (len(st.excluded) == 0 || st.maskPays(&p.words, i)) {
+			name = st.traversals[i].Name()
+			work, err = r.flat(i)
+		} else {
+			work, err = r.tree(i)
+		}
+		w.Add(work) // also after an error
+		if trace != nil {
+			trace.Add(began, r.step(i, name, work))
+		}
+		if err != nil {
+			if ended := r.stop.Err(); ended != nil {
+				return ended
+			}
+			return fmt.Errorf("segment %s: query %s: %w", p.planner.snapshot.Segments[i].Name, p.query, err)
+		}
+	}
+	return nil
+}
+
+// flat searches a segment with the traversal of a flat stage.
+func (r *stageRun) flat(segment int) (w Work, err error) {
+	st, sc := r.st, r.sc
+	view := &r.plan.planner.snapshot.Segments[segment]
+	live, err := sc.mask.without(&r.plan.words, st, segment, &w)
+	if err != nil {
+		return w, err
+	}
+	sc.query = traverse.Query{Legs: st.Legs(segment), NumDocs: view.NumDocs(), Live: live, Base: view.Base}
+	memory := takeTraversalMemory()
+	err = st.traversals[segment].Run(r.stop, memory, &sc.query, &sc.queue)
+	putTraversalMemory(memory, &w)
+	return w, err
+}
+
+// iterator makes the iterator of the tree for a segment. It is nil if the segment has no match.
+func (r *stageRun) iterator(segment int) (iterator, error) {
+	r.sc.pulse.reset(r.stop)
+	r.sc.tree.reset(&r.plan.words, segment, &r.sc.pulse)
+	return r.sc.tree.build(r.st.root)
+}
+
+// tree searches a segment with the iterators of the tree.
+func (r *stageRun) tree(segment int) (w Work, err error) {
+	sc := r.sc
+	view := &r.plan.planner.snapshot.Segments[segment]
+	root, err := r.iterator(segment)
+	if err != nil || root == nil {
+		return w, err
+	}
+	prune, _ := root.(pruner)
+	var need base.Score
+	for doc := base.DocID(0); ; doc++ {
+		if n := sc.queue.Need(); n > need {
+			need = n
+			if root.MaxScore() < need {
+				break
+			}
+			if prune != nil {
+				prune.SetNeed(need)
+			}
+		}
+		doc = root.NextGEQ(doc)
+		if doc == base.NoDocID || sc.pulse.stopped() {
+			break
+		}
+		if view.Live == nil || view.Live.Has(int(doc)) {
+			sc.queue.Add(base.Hit{DocID: view.Base + doc, Score: root.Score()})
+		}
+	}
+	if err = sc.tree.finish(&w); err == nil {
+		err = sc.pulse.err
+	}
+	return w, err
+}
+
+// count counts the matches in all segments.
+func (r *stageRun) count(w *Work) (n int64, err error) {
+	if r.st.root == nil {
+		return 0, nil
+	}
+	for i := range r.plan.planner.snapshot.Segments {
+		if err := r.stop.Err(); err != nil {
+			return 0, err
+		}
+		var matches int64
+		if r.st.flat {
+			matches, err = r.sc.counter.flat(r, i, w)
+		} else {
+			matches, err = r.countTree(i, w)
+		}
+		if err != nil {
+			return 0, err
+		}
+		n += matches
+	}
+	return n, nil
+}
+
+func (r *stageRun) countTree(segment int, w *Work) (n int64, err error) {
+	sc := r.sc
+	view := &r.plan.planner.snapshot.Segments[segment]
+	root, err := r.iterator(segment)
+	if err != nil || root == nil {
+		return 0, err
+	}
+	for doc := root.NextGEQ(0); doc != base.NoDocID && !sc.pulse.stopped(); doc = root.NextGEQ(doc + 1) {
+		if view.Live == nil || view.Live.Has(int(doc)) {
+			n++
+		}
+	}
+	if err = sc.tree.finish(w); err == nil {
+		err = sc.pulse.err
+	}
+	return n, err
+}
+
+// step describes the search of a segment for a trace.
+func (r *stageRun) step(segment int, traversal string, work Work) Step {
+	p, ws := r.plan, &r.plan.words
+	s := Step{
+		Name: StepSegment, Processor: CPUName, Segment: p.planner.snapshot.Segments[segment].Name,
+		Traversal: traversal, Mode: r.st.mode, Work: work,
+	}
+	seen := make([]bool, len(ws.terms))
+	walkLeaves(r.st.root, false, func(l *leaf, _ bool) {
+		for _, t := range l.terms {
+			if seen[t] {
+				continue
+			}
+			seen[t] = true
+			list := ws.list(segment, t)
+			s.Lists = append(s.Lists, ListTrace{
+				Field: p.planner.fields[l.field], Term: string(ws.terms[t].bytes), DocFreq: list.DocFreq, Blocks: list.NumBlocks(),
+			})
+		}
+	})
+	return s
+}

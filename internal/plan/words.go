@@ -1,0 +1,109 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/postings"
+	"github.com/griffin-search/griffin/internal/score"
+	"github.com/griffin-search/griffin/internal/segment"
+	"github.com/griffin-search/griffin/internal/traverse"
+)
+
+// words are the terms of a query with their lists in all segments and their
+// weights. Stages, iterators of trees and explanations read them.
+type words struct {
+	planner  *Planner
+	terms    []term
+	docFreqs []uint64        // by term, over all segments
+	lists    []postings.List // by segment, then term; empty if a segment has none
+}
+
+// find looks up the lists of all terms. phrases reports which of them are part
+// of a phrase; nil: none is.
+func (ws *words) find(phrases []bool) error {
+	segments := ws.planner.snapshot.Segments
+	ws.docFreqs = append(ws.docFreqs[:0], make([]uint64, len(ws.terms))...)
+	ws.lists = slices.Grow(ws.lists[:0], len(segments)*len(ws.terms))[:len(segments)*len(ws.terms)]
+	for i := range segments {
+		for t, term := range ws.terms {
+			var parts segment.Parts
+			if phrases != nil && phrases[t] {
+				parts |= segment.Positions
+			}
+			if ws.planner.ownBounds {
+				parts |= segment.Frontiers
+			}
+			l := ws.list(i, t)
+			found, err := segments[i].FindParts(term.field, term.bytes, parts, l)
+			if err != nil {
+				return err
+			}
+			if !found {
+				*l = postings.List{}
+			}
+			ws.docFreqs[t] += uint64(l.DocFreq)
+		}
+	}
+	return nil
+}
+
+// list returns the list of a term in a segment.
+func (ws *words) list(segment, term int) *postings.List {
+	return &ws.lists[segment*len(ws.terms)+term]
+}
+
+// maxWeight limits idf*boost of a leaf so that a contribution fits 32 bits (score.Term). Only a
+// phrase of several rare terms with nearly the largest boost can exceed it.
+const maxWeight = 60000
+
+// idf sums the inverse document frequencies of the leaf's terms.
+func (ws *words) idf(l *leaf) float64 {
+	sum := 0.0
+	for _, t := range l.terms {
+		sum += score.IDF(ws.planner.snapshot.Fields[l.field].NumDocs, ws.docFreqs[t])
+	}
+	return sum
+}
+
+func (ws *words) scorer(l *leaf) score.Term {
+	if o := &ws.planner.snapshot.Options; o.Weighted() {
+		return score.NewLinearTerm(l.boost, o.WeightScale)
+	}
+	weight := min(ws.idf(l)*l.boost, maxWeight)
+	return ws.planner.bm25.NewTerm(weight, 1, ws.planner.snapshot.Fields[l.field].AvgLen())
+}
+
+// leg sets leg to a term's list in a segment with bounds for scorer.
+func (ws *words) leg(leg *traverse.Leg, segment, term int, scorer score.Term) error {
+	s := ws.planner
+	view := &s.snapshot.Segments[segment]
+	field := ws.terms[term].field
+	l := ws.list(segment, term)
+	*leg = traverse.Leg{}
+	leg.List, leg.Field, leg.Term = l, field, scorer
+	if l.DocFreq == 0 {
+		return nil
+	}
+	leg.Lengths = view.Lengths(field)
+	leg.Derived = view.Derived.List(uint64(l.ID()))
+	avgNow := s.snapshot.Fields[field].AvgLen()
+	bound := l.Max
+	if s.ownBounds {
+		var err error
+		leg.Bounds, bound, err = l.FrontierBounds(nil, score.Saturation{BM25: s.bm25, AvgLen: avgNow})
+		if err != nil {
+			return fmt.Errorf("segment %s: term %q: %w", view.Name, ws.terms[term].bytes, err)
+		}
+		leg.Scale = score.NewScale(scorer, avgNow, avgNow)
+	} else {
+		leg.Scale = score.NewScale(scorer, view.Meta().Fields[field].AvgLen, avgNow)
+	}
+	leg.MaxScore = leg.Scale.Upper(bound)
+	if scorer.Linear && leg.MaxScore > maxWeight<<base.ScoreFractionBits {
+		return fmt.Errorf("term %q: the query weight times the largest document weight is %.0f and exceeds %d: use smaller weights: %w",
+			ws.terms[term].bytes, leg.MaxScore.Float64(), maxWeight, base.ErrBadInput)
+	}
+	return nil
+}
