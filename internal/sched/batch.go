@@ -10,7 +10,7 @@ import "time"
 // paper assumes heavy traffic; here Window limits the wait. The other policies
 // wait only if the mean time between arrivals is below Window.
 func (s *Scheduler) gathering(now time.Duration, p Place) time.Duration {
-	st := &s.places[p]
+	st := &s.queues.places[p]
 	if p != GPU || s.o.Window == 0 || st.urgent.len() > 0 || st.queue.len() == 0 || st.queue.len() >= s.o.MaxBatch {
 		return now
 	}
@@ -23,10 +23,10 @@ func (s *Scheduler) gathering(now time.Duration, p Place) time.Duration {
 	}
 	until := Never
 	for _, j := range st.queue.jobs {
-		if j.solo {
+		if j.entry.solo {
 			return now
 		}
-		until = min(until, j.since+s.o.Window, s.urgentAt(j))
+		until = min(until, j.entry.since+s.o.Window, s.queues.urgentAt(j))
 		if s.lastStart(j) != Never {
 			until = min(until, j.Deadline-j.Cost[GPU])
 		}
@@ -42,7 +42,7 @@ func (s *Scheduler) gather() time.Duration {
 	switch {
 	case s.rules.gathers || !s.dense():
 		return 0
-	case s.places[GPU].queue.len() > 0:
+	case s.queues.places[GPU].queue.len() > 0:
 		return s.o.Window / 2
 	}
 	return s.o.Window
@@ -53,7 +53,7 @@ func (s *Scheduler) gather() time.Duration {
 // them with the batch's predicted time: the sum of the additions plus the
 // maximum of the fixed parts.
 func (s *Scheduler) fill(now time.Duration, dst []*Job, from int) ([]*Job, time.Duration) {
-	st := &s.places[GPU]
+	st := &s.queues.places[GPU]
 	leader := dst[from]
 	adds, beside, deadline := leader.adds(GPU), leader.beside(), leader.Deadline
 	for len(dst)-from < s.o.MaxBatch {
@@ -62,7 +62,7 @@ func (s *Scheduler) fill(now time.Duration, dst []*Job, from int) ([]*Job, time.
 			j = st.queue.first()
 		}
 		if j == nil {
-			if j = s.open.first(); j != nil && (!j.can(GPU) || j.adds(GPU) > j.Cost[CPU]) {
+			if j = s.queues.open.first(); j != nil && (!j.can(GPU) || j.adds(GPU) > j.Cost[CPU]) {
 				j = nil
 			}
 		}
@@ -71,14 +71,14 @@ func (s *Scheduler) fill(now time.Duration, dst []*Job, from int) ([]*Job, time.
 			j, _ = s.steal(now, GPU, adds+beside)
 			stolen = j != nil
 		}
-		if j == nil || j.solo {
+		if j == nil || j.entry.solo {
 			break
 		}
 		moreBeside, sooner := max(beside, j.beside()), min(deadline, j.Deadline)
 		if !s.o.RunLate && plus(now+adds+j.adds(GPU), moreBeside) > sooner {
 			break
 		}
-		s.take(j)
+		s.queues.take(j)
 		if j.Stolen = stolen; stolen {
 			s.counts.stolen++
 		}

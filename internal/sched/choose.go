@@ -6,7 +6,7 @@ import "time"
 // its predicted end.
 func (s *Scheduler) choose(now time.Duration, j *Job) (p Place, g group, end time.Duration, ok bool) {
 	ends := [NumPlaces]time.Duration{s.end(now, j, CPU), s.end(now, j, GPU)}
-	switch onCPU, onGPU := s.present(j, CPU), s.present(j, GPU); {
+	switch onCPU, onGPU := s.queues.present(j, CPU), s.queues.present(j, GPU); {
 	case !onCPU && !onGPU:
 		return 0, 0, Never, false
 	case !onGPU:
@@ -23,7 +23,7 @@ func (s *Scheduler) choose(now time.Duration, j *Job) (p Place, g group, end tim
 		if s.groups.arrivals++; s.groups.arrivals%adaptEvery == 0 {
 			s.groups.adapt(s.Wait(now, CPU), s.Wait(now, GPU))
 		}
-		if p, g = s.groups.of(j); g == open && s.free(p) {
+		if p, g = s.groups.of(j); g == open && s.queues.free(p) {
 			g = own // the faster of the two is idle
 		} else if g == open {
 			return p, g, min(ends[CPU], ends[GPU]), true
@@ -42,14 +42,14 @@ func (s *Scheduler) choose(now time.Duration, j *Job) (p Place, g group, end tim
 // pick takes the next job for p; if there is none, it returns nil and the time
 // to ask again.
 func (s *Scheduler) pick(now time.Duration, p Place) (*Job, time.Duration) {
-	st := &s.places[p]
+	st := &s.queues.places[p]
 	for {
 		j := st.urgent.first()
 		if j == nil {
 			j = st.queue.first()
 		}
 		if j == nil {
-			j = s.open.first()
+			j = s.queues.open.first()
 		}
 		wake := Never
 		stolen := false
@@ -60,7 +60,7 @@ func (s *Scheduler) pick(now time.Duration, p Place) (*Job, time.Duration) {
 		if j == nil {
 			return nil, wake
 		}
-		s.take(j)
+		s.queues.take(j)
 		if s.late(now, j, p) {
 			s.passOver(now, j, p)
 			continue
@@ -73,18 +73,18 @@ func (s *Scheduler) pick(now time.Duration, p Place) (*Job, time.Duration) {
 }
 
 func (s *Scheduler) late(now time.Duration, j *Job, p Place) bool {
-	return !s.o.RunLate && j.Moves == 0 && !j.trial && plus(now, j.Cost[p]) > j.Deadline
+	return !s.o.RunLate && j.Moves == 0 && !j.entry.trial && plus(now, j.Cost[p]) > j.Deadline
 }
 
 // passOver moves a job that is too late for p to the other place, or sheds it.
 func (s *Scheduler) passOver(now time.Duration, j *Job, p Place) {
 	if q := p.Other(); s.rules.steals && s.end(now, j, q) <= j.Deadline {
-		s.put(j, q, urgent)
+		s.queues.put(j, q, urgent)
 		s.passed[q] = true
 		return
 	}
-	j.state = idle
-	j.Queued += now - j.since
+	j.entry.state = idle
+	j.Queued += now - j.entry.since
 	s.counts.shed[Expired]++
 	s.expired = append(s.expired, j)
 }
@@ -103,7 +103,7 @@ const soonest = 50 * time.Microsecond
 // the other. Here it takes only a job that is predicted to end earlier: if
 // costs differ by a factor of 50, waiting is often better.
 func (s *Scheduler) steal(now time.Duration, p Place, first time.Duration) (best *Job, wake time.Duration) {
-	other := &s.places[p.Other()]
+	other := &s.queues.places[p.Other()]
 	if other.queued() == 0 {
 		return nil, Never
 	}
@@ -112,7 +112,7 @@ func (s *Scheduler) steal(now time.Duration, p Place, first time.Duration) (best
 	var most time.Duration
 	for _, h := range []*jobHeap{&other.urgent, &other.queue} {
 		for _, j := range h.jobs[:min(len(h.jobs), stealScan)] {
-			if !j.can(p) || j.solo && first > 0 {
+			if !j.can(p) || j.entry.solo && first > 0 {
 				continue
 			}
 			here := plus(now+first, j.Cost[p])

@@ -24,21 +24,21 @@ func (h *jobHeap) first() *Job {
 }
 
 func (h *jobHeap) less(a, b *Job) bool {
-	if a.key[h.kind] != b.key[h.kind] {
-		return a.key[h.kind] < b.key[h.kind]
+	if a.entry.key[h.kind] != b.entry.key[h.kind] {
+		return a.entry.key[h.kind] < b.entry.key[h.kind]
 	}
-	return a.seq < b.seq
+	return a.entry.seq < b.entry.seq
 }
 
 func (h *jobHeap) push(j *Job, key time.Duration) {
-	j.key[h.kind] = key
+	j.entry.key[h.kind] = key
 	h.jobs = append(h.jobs, j)
 	h.up(len(h.jobs)-1, j)
 }
 
 func (h *jobHeap) remove(j *Job) {
-	i := int(j.index[h.kind])
-	j.index[h.kind] = -1
+	i := int(j.entry.index[h.kind])
+	j.entry.index[h.kind] = -1
 	last := len(h.jobs) - 1
 	moved := h.jobs[last]
 	h.jobs[last] = nil
@@ -85,5 +85,5 @@ func (h *jobHeap) down(i int, j *Job) {
 
 func (h *jobHeap) set(i int, j *Job) {
 	h.jobs[i] = j
-	j.index[h.kind] = int32(i)
+	j.entry.index[h.kind] = int32(i)
 }

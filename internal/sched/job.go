@@ -36,8 +36,8 @@ type Job struct {
 	Stolen bool
 	Moves  int
 
-	entry
-	task task
+	entry entry
+	task  task
 }
 
 type state uint8
@@ -73,7 +73,7 @@ func (j *Job) can(p Place) bool { return j.Cost[p] != Never }
 
 // adds returns the time that the job adds to the load of p.
 func (j *Job) adds(p Place) time.Duration {
-	if p == GPU && j.Batched > 0 && !j.solo {
+	if p == GPU && j.Batched > 0 && !j.entry.solo {
 		return j.Batched
 	}
 	return j.Cost[p]

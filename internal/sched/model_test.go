@@ -91,7 +91,7 @@ func (m *model) arrive() {
 		m.jobs[j] = &fate{waiting: true, costs: j.Cost}
 		return
 	case errors.Is(err, ErrNoPlace):
-		if m.s.present(j, CPU) || m.s.present(j, GPU) {
+		if m.s.queues.present(j, CPU) || m.s.queues.present(j, GPU) {
 			m.fatalf("no place for %+v", j)
 		}
 	case errors.As(err, &shed):
@@ -125,9 +125,9 @@ func (m *model) end(j *Job, waiting bool, how string) {
 func (m *model) dispatch() {
 	for p := range Place(NumPlaces) {
 		for {
-			ownQueued := m.s.places[p].queued() + m.countOpen(p)
+			ownQueued := m.s.queues.places[p].queued() + m.countOpen(p)
 			m.s.promote(m.now)
-			urgents := slices.Clone(m.s.places[p].urgent.jobs)
+			urgents := slices.Clone(m.s.queues.places[p].urgent.jobs)
 			jobs, wake := m.s.Next(m.now, p, nil)
 			m.drain()
 			if len(jobs) == 0 {
@@ -146,7 +146,7 @@ func (m *model) dispatch() {
 
 func (m *model) countOpen(p Place) int {
 	n := 0
-	for _, j := range m.s.open.jobs {
+	for _, j := range m.s.queues.open.jobs {
 		if j.can(p) {
 			n++
 		}
@@ -155,7 +155,7 @@ func (m *model) countOpen(p Place) int {
 }
 
 func (m *model) checkRun(p Place, jobs, urgents []*Job, ownQueued int) {
-	st := &m.s.places[p]
+	st := &m.s.queues.places[p]
 	if len(m.runs[p]) >= len(st.runs) || st.lost {
 		m.fatalf("%s: too many runs", p)
 	}
@@ -171,7 +171,7 @@ func (m *model) checkRun(p Place, jobs, urgents []*Job, ownQueued int) {
 			m.fatalf("%s: a job began that cannot run there", p)
 		case (j.Alone || j.Moves > 0) && len(jobs) > 1:
 			m.fatalf("a job that must run alone shares a batch")
-		case !m.s.o.RunLate && j.Moves == 0 && !j.trial && i == 0 && plus(m.now, j.Cost[p]) > j.Deadline:
+		case !m.s.o.RunLate && j.Moves == 0 && !j.entry.trial && i == 0 && plus(m.now, j.Cost[p]) > j.Deadline:
 			m.fatalf("%s: a job began that must end by %v and takes %v", p, j.Deadline, j.Cost[p])
 		case j.Stolen && !m.s.rules.steals:
 			m.fatalf("stolen")
@@ -191,9 +191,9 @@ func (m *model) checkRun(p Place, jobs, urgents []*Job, ownQueued int) {
 	}
 	j := jobs[0]
 	m.begun = append(m.begun, beginning{
-		seq: j.seq, place: p, arrived: j.Arrived, began: m.now, since: j.since,
+		seq: j.entry.seq, place: p, arrived: j.Arrived, began: m.now, since: j.entry.since,
 		maxOvertake: time.Duration(m.s.o.Stretch * float64(max(m.costOf(j, CPU), m.costOf(j, GPU)))),
-		exempt:      len(jobs) > 1 || j.Moves > 0 || j.Stolen || j.Deadline != Never || j.since != j.Arrived,
+		exempt:      len(jobs) > 1 || j.Moves > 0 || j.Stolen || j.Deadline != Never || j.entry.since != j.Arrived,
 	})
 }
 
@@ -205,12 +205,12 @@ func (m *model) costOf(j *Job, p Place) time.Duration {
 }
 
 func (m *model) checkConserving(p Place, wake time.Duration) {
-	st := &m.s.places[p]
+	st := &m.s.queues.places[p]
 	if st.lost || len(st.idle) == 0 || m.s.gathering(m.now, p) > m.now {
 		return
 	}
-	if n := st.queued() + m.s.open.len(); n > 0 {
-		m.fatalf("%s: idle with %d jobs queued, %d for either place", p, st.queued(), m.s.open.len())
+	if n := st.queued() + m.s.queues.open.len(); n > 0 {
+		m.fatalf("%s: idle with %d jobs queued, %d for either place", p, st.queued(), m.s.queues.open.len())
 	}
 	if m.s.rules.steals {
 		if j, _ := m.s.steal(m.now, p, 0); j != nil {
@@ -224,7 +224,7 @@ func (m *model) drain() {
 	for _, j := range m.s.Expired(nil) {
 		late := true
 		for p := range Place(NumPlaces) {
-			late = late && (!m.s.present(j, p) || plus(m.now, j.Cost[p]) > j.Deadline || !m.s.rules.steals || m.s.end(m.now, j, p) > j.Deadline)
+			late = late && (!m.s.queues.present(j, p) || plus(m.now, j.Cost[p]) > j.Deadline || !m.s.rules.steals || m.s.end(m.now, j, p) > j.Deadline)
 		}
 		if m.s.o.RunLate || !late {
 			m.fatalf("expired, though it can end by %v: %+v", j.Deadline, j)
@@ -272,9 +272,9 @@ func (m *model) step() {
 }
 
 func (m *model) expires(j *Job) bool {
-	late := !m.s.o.RunLate && j.Moves == 0 && !j.trial && j.Deadline != Never
+	late := !m.s.o.RunLate && j.Moves == 0 && !j.entry.trial && j.Deadline != Never
 	for p := range Place(NumPlaces) {
-		late = late && (!m.s.present(j, p) || plus(m.now, j.Cost[p]) > j.Deadline)
+		late = late && (!m.s.queues.present(j, p) || plus(m.now, j.Cost[p]) > j.Deadline)
 	}
 	expired := m.s.Expire(m.now, j)
 	if expired != late || expired && m.s.Expire(m.now, j) {
@@ -297,7 +297,7 @@ func (m *model) takeRun(p Place) []*Job {
 }
 
 func (m *model) anyWaiting() *Job {
-	for _, h := range []*jobHeap{&m.s.open, &m.s.places[CPU].queue, &m.s.places[GPU].urgent, &m.s.places[GPU].queue} {
+	for _, h := range []*jobHeap{&m.s.queues.open, &m.s.queues.places[CPU].queue, &m.s.queues.places[GPU].urgent, &m.s.queues.places[GPU].queue} {
 		if len(h.jobs) > 0 {
 			return h.jobs[m.random.IntN(len(h.jobs))]
 		}
@@ -324,7 +324,7 @@ func (m *model) breakOff(p Place, jobs []*Job) {
 	for _, j := range jobs[1:] {
 		if !m.s.rerun(m.now, p, j) {
 			nowhere = append(nowhere, j)
-		} else if j.aimed == p && !j.solo {
+		} else if j.entry.aimed == p && !j.entry.solo {
 			m.fatalf("it is not marked solo: %+v", j)
 		}
 	}
@@ -338,7 +338,7 @@ func (m *model) move(p Place) {
 		}
 		j := jobs[0]
 		if err := m.s.Switch(m.now, j, p.Other()); err != nil {
-			if m.s.present(j, p.Other()) || !errors.Is(err, ErrNoPlace) {
+			if m.s.queues.present(j, p.Other()) || !errors.Is(err, ErrNoPlace) {
 				m.fatalf("switch: %v", err)
 			}
 			continue
@@ -360,7 +360,7 @@ func (m *model) loseOrRegain(p Place) {
 	}
 	var waited []*Job
 	for j, f := range m.jobs {
-		if f.waiting && j.aimed == p {
+		if f.waiting && j.entry.aimed == p {
 			waited = append(waited, j)
 		}
 	}
@@ -379,11 +379,11 @@ func (m *model) audit() {
 	}
 	stats := m.s.Stats(m.now)
 	running := 0
-	for p := range m.s.places {
-		st := &m.s.places[p]
+	for p := range m.s.queues.places {
+		st := &m.s.queues.places[p]
 		var urgently, rest time.Duration
 		var work int64
-		for _, h := range []*jobHeap{&st.queue, &st.urgent, &m.s.open} {
+		for _, h := range []*jobHeap{&st.queue, &st.urgent, &m.s.queues.open} {
 			m.checkHeap(h)
 			for _, j := range h.jobs {
 				work += j.Work
@@ -408,7 +408,7 @@ func (m *model) audit() {
 		if stats.Places[p].Running != len(m.runs[p]) || len(st.idle)+len(m.runs[p]) != len(st.runs) {
 			m.fatalf("%s: %d servers run, want %d", Place(p), stats.Places[p].Running, len(m.runs[p]))
 		}
-		waits := st.queued() + m.s.open.len()
+		waits := st.queued() + m.s.queues.open.len()
 		if got, want := st.free.Load(), !m.s.Lost(Place(p)) && waits == 0 && len(m.runs[p]) < len(st.runs); got != want || got && m.s.Wait(m.now, Place(p)) != 0 {
 			m.fatalf("%s: free %v with %d waiting; a job would wait %v", Place(p), got, waits, m.s.Wait(m.now, Place(p)))
 		}
@@ -416,7 +416,7 @@ func (m *model) audit() {
 			running += len(jobs)
 		}
 	}
-	m.checkHeap(&m.s.watch)
+	m.checkHeap(&m.s.queues.watch)
 	out := stats.Ended + stats.Cancelled
 	for _, n := range stats.Shed {
 		out += n
@@ -428,7 +428,7 @@ func (m *model) audit() {
 
 func (m *model) checkHeap(h *jobHeap) {
 	for i, j := range h.jobs {
-		if int(j.index[h.kind]) != i || i > 0 && h.less(j, h.jobs[(i-1)/2]) || j.state != waiting {
+		if int(j.entry.index[h.kind]) != i || i > 0 && h.less(j, h.jobs[(i-1)/2]) || j.entry.state != waiting {
 			m.fatalf("heap %d is out of order at %d", h.kind, i)
 		}
 	}

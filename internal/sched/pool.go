@@ -303,7 +303,7 @@ func (p *Pool) unpin(j *Job) {
 // The job may have neither, after an unsuccessful Switch. The lock is held.
 func (p *Pool) giveUp(j *Job) {
 	now := p.Now()
-	switch j.state {
+	switch j.entry.state {
 	case running:
 		p.s.Done(now, j.Place, append(p.one[:0], j), 0)
 	case waiting:
@@ -316,7 +316,7 @@ func (p *Pool) giveUp(j *Job) {
 
 // finish releases the server of a job that ran alone. The lock is held.
 func (p *Pool) finish(j *Job, err error) (again bool) {
-	if j.state != running { // cancelled while it waited in a Switch
+	if j.entry.state != running { // cancelled while it waited in a Switch
 		return false
 	}
 	now := p.Now()
@@ -412,7 +412,7 @@ func (p *Pool) Wait(at Place) time.Duration {
 
 // Free reports, without a lock, whether an arriving job would find an idle
 // server. It may return false while jobs wait that the job would overtake.
-func (p *Pool) Free(at Place) bool { return p.s.places[at].free.Load() }
+func (p *Pool) Free(at Place) bool { return p.s.queues.places[at].free.Load() }
 
 // Stats returns statistics up to now.
 func (p *Pool) Stats() Stats {

@@ -325,8 +325,8 @@ func TestPoolSchedulerPanics(t *testing.T) {
 				}()
 				_ = p.Do(t.Context(), j, w)
 			}()
-			if j.state != idle {
-				t.Errorf("the job is in state %d", j.state)
+			if j.entry.state != idle {
+				t.Errorf("the job is in state %d", j.entry.state)
 			}
 			for _, at := range []Place{CPU, GPU} {
 				after := &sleeper{takes: both(Never, Never)}

@@ -30,12 +30,12 @@ func (q *queues) free(p Place) bool {
 func (q *queues) present(j *Job, p Place) bool { return j.can(p) && !q.places[p].lost }
 
 func (q *queues) enqueue(now time.Duration, j *Job, p Place, g group) {
-	j.state, j.since = waiting, now
+	j.entry.state, j.entry.since = waiting, now
 	q.put(j, p, g)
 }
 
 func (q *queues) put(j *Job, p Place, g group) {
-	j.aimed, j.group = p, g
+	j.entry.aimed, j.entry.group = p, g
 	st := &q.places[p]
 	switch g {
 	case own:
@@ -59,16 +59,16 @@ func (q *queues) put(j *Job, p Place, g group) {
 }
 
 func (q *queues) account(j *Job, sign int) {
-	q.places[j.aimed].account(j, sign)
-	if j.group == open {
-		q.places[j.aimed.Other()].account(j, sign)
+	q.places[j.entry.aimed].account(j, sign)
+	if j.entry.group == open {
+		q.places[j.entry.aimed.Other()].account(j, sign)
 	}
 }
 
 func (q *queues) take(j *Job) {
-	st := &q.places[j.aimed]
+	st := &q.places[j.entry.aimed]
 	q.account(j, -1)
-	switch j.group {
+	switch j.entry.group {
 	case own:
 		st.queue.remove(j)
 	case urgent:
@@ -76,7 +76,7 @@ func (q *queues) take(j *Job) {
 	case open:
 		q.open.remove(j)
 	}
-	if j.index[inWatch] >= 0 {
+	if j.entry.index[inWatch] >= 0 {
 		q.watch.remove(j)
 	}
 }

@@ -11,9 +11,9 @@ import (
 // after which it returns by Done, Fail or Switch; or of Expired, Expire or
 // Cancel. Not safe for concurrent use.
 type Scheduler struct {
-	o     Options
-	rules queueRules
-	queues
+	o       Options
+	rules   queueRules
+	queues  queues
 	seq     uint64
 	expired []*Job
 	passed  [NumPlaces]bool // a place got a job that was too late for the other, and was not asked since
@@ -41,7 +41,7 @@ func New(o Options) (*Scheduler, error) {
 func (s *Scheduler) Options() Options { return s.o }
 
 // Queued returns the number of waiting jobs.
-func (s *Scheduler) Queued() int { return s.queued() }
+func (s *Scheduler) Queued() int { return s.queues.queued() }
 
 // Arrive admits a job, which then waits until Next returns it. It returns
 // *Overload if the job is shed, or ErrNoPlace; in both cases the job belongs to
@@ -61,19 +61,19 @@ func (s *Scheduler) arrive(now time.Duration, j *Job, within time.Duration, atOn
 		within = s.o.Deadline
 	}
 	s.seq++
-	j.seq, j.index = s.seq, [2]int32{-1, -1}
-	j.Arrived, j.Deadline, j.since = now, plus(now, within), now
-	j.Queued, j.Batch, j.Stolen, j.Moves, j.solo, j.state = 0, 0, false, 0, j.Alone, idle
+	j.entry.seq, j.entry.index = s.seq, [2]int32{-1, -1}
+	j.Arrived, j.Deadline, j.entry.since = now, plus(now, within), now
+	j.Queued, j.Batch, j.Stolen, j.Moves, j.entry.solo, j.entry.state = 0, 0, false, 0, j.Alone, idle
 	p, g, end, ok := s.choose(now, j)
 	if !ok {
 		return false, ErrNoPlace
 	}
 	s.counts.arrived++
-	if !j.Admitted && s.o.MaxQueue >= 0 && s.queued() >= s.o.MaxQueue && s.waits(now, j, p, g) {
+	if !j.Admitted && s.o.MaxQueue >= 0 && s.queues.queued() >= s.o.MaxQueue && s.waits(now, j, p, g) {
 		return false, s.shed(QueueFull, (end-now)/2)
 	}
-	if j.trial = false; !s.o.RunLate && end > j.Deadline {
-		if j.trial = s.tries(now, j, p); !j.trial {
+	if j.entry.trial = false; !s.o.RunLate && end > j.Deadline {
+		if j.entry.trial = s.tries(now, j, p); !j.entry.trial {
 			return false, s.shed(TooLate, end-j.Deadline)
 		}
 	}
@@ -81,17 +81,17 @@ func (s *Scheduler) arrive(now time.Duration, j *Job, within time.Duration, atOn
 		s.gap += (min(now-s.last, 16*s.o.Window) - s.gap) / 8
 		s.last = now
 	}
-	if atOnce && g == own && s.free(p) && (p == CPU || s.o.Window == 0) {
+	if atOnce && g == own && s.queues.free(p) && (p == CPU || s.o.Window == 0) {
 		s.begin(now, p, append(s.one[:0], j), j.Cost[p])
 		return true, nil
 	}
-	s.enqueue(now, j, p, g)
+	s.queues.enqueue(now, j, p, g)
 	return false, nil
 }
 
 func (s *Scheduler) waits(now time.Duration, j *Job, p Place, g group) bool {
 	for q := range Place(NumPlaces) {
-		if (q == p || g == open) && s.present(j, q) && s.end(now, j, q) == plus(now, j.Cost[q]) {
+		if (q == p || g == open) && s.queues.present(j, q) && s.end(now, j, q) == plus(now, j.Cost[q]) {
 			return false
 		}
 	}
@@ -111,7 +111,7 @@ const (
 
 func (s *Scheduler) tries(now time.Duration, j *Job, p Place) bool {
 	cost := min(j.Cost[p], longest)
-	if now < s.trialAt || !s.free(p) || cost/trialReach > j.Deadline-now {
+	if now < s.trialAt || !s.queues.free(p) || cost/trialReach > j.Deadline-now {
 		return false
 	}
 	s.trialAt = now + trialPause*cost
@@ -124,10 +124,10 @@ func (s *Scheduler) shed(why Reason, after time.Duration) error {
 }
 
 func (s *Scheduler) end(now time.Duration, j *Job, p Place) time.Duration {
-	if !s.present(j, p) {
+	if !s.queues.present(j, p) {
 		return Never
 	}
-	wait := s.places[p].wait(now, j.adds(p))
+	wait := s.queues.places[p].wait(now, j.adds(p))
 	if p == GPU && wait == 0 {
 		wait = s.gather()
 	}
@@ -138,16 +138,16 @@ func (s *Scheduler) end(now time.Duration, j *Job, p Place) time.Duration {
 // into urgent, jobs of the third group to the place with the earlier predicted
 // end.
 func (s *Scheduler) promote(now time.Duration) {
-	for j := s.watch.first(); j != nil && j.key[inWatch] <= now; j = s.watch.first() {
-		g, p := j.group, j.aimed
-		s.take(j)
+	for j := s.queues.watch.first(); j != nil && j.entry.key[inWatch] <= now; j = s.queues.watch.first() {
+		g, p := j.entry.group, j.entry.aimed
+		s.queues.take(j)
 		if g == open && s.end(now, j, p.Other()) < s.end(now, j, p) {
 			p = p.Other()
 		}
-		if s.urgentAt(j) <= now {
-			s.put(j, p, urgent)
+		if s.queues.urgentAt(j) <= now {
+			s.queues.put(j, p, urgent)
 		} else {
-			s.put(j, p, own)
+			s.queues.put(j, p, own)
 		}
 	}
 }
@@ -157,7 +157,7 @@ func (s *Scheduler) promote(now time.Duration) {
 // a job arrives or ends before. Jobs that can no longer meet their deadline
 // come out of Expired.
 func (s *Scheduler) Next(now time.Duration, p Place, dst []*Job) (jobs []*Job, wake time.Duration) {
-	st := &s.places[p]
+	st := &s.queues.places[p]
 	s.passed[p] = false
 	if st.lost || len(st.idle) == 0 {
 		return dst, s.wake(now, p, Never)
@@ -173,7 +173,7 @@ func (s *Scheduler) Next(now time.Duration, p Place, dst []*Job) (jobs []*Job, w
 	from := len(dst)
 	dst = append(dst, leader)
 	predicted := leader.Cost[p]
-	if p == GPU && !leader.solo {
+	if p == GPU && !leader.entry.solo {
 		dst, predicted = s.fill(now, dst, from)
 	}
 	s.begin(now, p, dst[from:], predicted)
@@ -183,17 +183,17 @@ func (s *Scheduler) Next(now time.Duration, p Place, dst []*Job) (jobs []*Job, w
 // wake returns the time to ask again if p has nothing to run until then: now,
 // if the other place meanwhile got a job that it can begin.
 func (s *Scheduler) wake(now time.Duration, p Place, until time.Duration) time.Duration {
-	if q := p.Other(); s.passed[q] && len(s.places[q].idle) > 0 {
+	if q := p.Other(); s.passed[q] && len(s.queues.places[q].idle) > 0 {
 		return now
 	}
 	return until
 }
 
 func (s *Scheduler) begin(now time.Duration, p Place, jobs []*Job, predicted time.Duration) {
-	server := s.places[p].begin(now, predicted, len(jobs))
+	server := s.queues.places[p].begin(now, predicted, len(jobs))
 	for _, j := range jobs {
-		j.state, j.server, j.Place, j.Began, j.Batch = running, server, p, now, len(jobs)
-		j.Queued += now - j.since
+		j.entry.state, j.entry.server, j.Place, j.Began, j.Batch = running, server, p, now, len(jobs)
+		j.Queued += now - j.entry.since
 	}
 	s.counts.began(p, jobs)
 }
@@ -216,13 +216,13 @@ func (s *Scheduler) Done(now time.Duration, p Place, jobs []*Job, took time.Dura
 }
 
 func (s *Scheduler) release(now time.Duration, p Place, jobs []*Job, took time.Duration) {
-	st := &s.places[p]
+	st := &s.queues.places[p]
 	first := jobs[0]
-	invariant.Check(first.state == running && first.Place == p && st.runs[first.server].jobs == len(jobs), "sched: released a job that does not run")
-	s.counts.busy[p] += now - st.runs[first.server].start
-	st.end(first.server, took)
+	invariant.Check(first.entry.state == running && first.Place == p && st.runs[first.entry.server].jobs == len(jobs), "sched: released a job that does not run")
+	s.counts.busy[p] += now - st.runs[first.entry.server].start
+	st.end(first.entry.server, took)
 	for _, j := range jobs {
-		if j.state = idle; j.trial {
+		if j.entry.state = idle; j.entry.trial {
 			s.trialAt = now + trialPause*(now-j.Began)
 		}
 	}
@@ -241,12 +241,12 @@ func (s *Scheduler) Fail(now time.Duration, p Place, jobs, dst []*Job) []*Job {
 }
 
 func (s *Scheduler) evict(now time.Duration, j *Job, p Place, dst []*Job) []*Job {
-	if !s.present(j, p.Other()) {
+	if !s.queues.present(j, p.Other()) {
 		s.counts.ended++
 		return append(dst, j)
 	}
 	j.Cost[p] = Never
-	s.enqueue(now, j, p.Other(), own)
+	s.queues.enqueue(now, j, p.Other(), own)
 	return dst
 }
 
@@ -254,12 +254,12 @@ func (s *Scheduler) evict(now time.Duration, j *Job, p Place, dst []*Job) []*Job
 // counted as done.
 func (s *Scheduler) retry(now time.Duration, p Place, j *Job) bool {
 	s.counts.failed++
-	if !s.present(j, p.Other()) {
+	if !s.queues.present(j, p.Other()) {
 		return false
 	}
 	s.counts.ended--
 	j.Cost[p] = Never
-	s.enqueue(now, j, p.Other(), own)
+	s.queues.enqueue(now, j, p.Other(), own)
 	return true
 }
 
@@ -270,12 +270,12 @@ func (s *Scheduler) rerun(now time.Duration, p Place, j *Job) bool {
 	if s.retry(now, p, j) {
 		return true
 	}
-	if !s.present(j, p) {
+	if !s.queues.present(j, p) {
 		return false
 	}
 	s.counts.ended--
-	j.solo = true
-	s.enqueue(now, j, p, own)
+	j.entry.solo = true
+	s.queues.enqueue(now, j, p, own)
 	return true
 }
 
@@ -283,19 +283,19 @@ func (s *Scheduler) rerun(now time.Duration, p Place, j *Job) bool {
 // place; jobs that no place can run have ended and are appended to dst. Runs at
 // p continue until Done or Fail.
 func (s *Scheduler) Lose(now time.Duration, p Place, dst []*Job) []*Job {
-	st := &s.places[p]
+	st := &s.queues.places[p]
 	st.setLost(true)
-	for _, h := range []*jobHeap{&st.urgent, &st.queue, &s.open} {
+	for _, h := range []*jobHeap{&st.urgent, &st.queue, &s.queues.open} {
 		var moving []*Job
 		for _, j := range h.jobs {
-			if h != &s.open || j.aimed == p {
+			if h != &s.queues.open || j.entry.aimed == p {
 				moving = append(moving, j)
 			}
 		}
 		for _, j := range moving {
-			s.take(j)
-			j.state = idle
-			j.Queued += now - j.since
+			s.queues.take(j)
+			j.entry.state = idle
+			j.Queued += now - j.entry.since
 			dst = s.evict(now, j, p, dst)
 		}
 	}
@@ -304,19 +304,19 @@ func (s *Scheduler) Lose(now time.Duration, p Place, dst []*Job) []*Job {
 
 // Regain makes a lost place available again. A place without servers stays
 // lost.
-func (s *Scheduler) Regain(p Place) { s.places[p].setLost(len(s.places[p].runs) == 0) }
+func (s *Scheduler) Regain(p Place) { s.queues.places[p].setLost(len(s.queues.places[p].runs) == 0) }
 
 // Lost reports whether a place is lost or has no servers.
-func (s *Scheduler) Lost(p Place) bool { return s.places[p].lost }
+func (s *Scheduler) Lost(p Place) bool { return s.queues.places[p].lost }
 
 // Cancel removes a waiting job; false if it does not wait.
 func (s *Scheduler) Cancel(now time.Duration, j *Job) bool {
-	if j.state != waiting {
+	if j.entry.state != waiting {
 		return false
 	}
-	s.take(j)
-	j.state = idle
-	j.Queued += now - j.since
+	s.queues.take(j)
+	j.entry.state = idle
+	j.Queued += now - j.entry.since
 	s.counts.cancelled++
 	return true
 }
@@ -324,12 +324,12 @@ func (s *Scheduler) Cancel(now time.Duration, j *Job) bool {
 // lastStart returns the latest time at which a waiting job can begin without
 // being shed.
 func (s *Scheduler) lastStart(j *Job) time.Duration {
-	if s.o.RunLate || j.Deadline == Never || j.Moves > 0 || j.trial {
+	if s.o.RunLate || j.Deadline == Never || j.Moves > 0 || j.entry.trial {
 		return Never
 	}
 	cost := Never
 	for p := range Place(NumPlaces) {
-		if s.present(j, p) {
+		if s.queues.present(j, p) {
 			cost = min(cost, j.Cost[p])
 		}
 	}
@@ -342,12 +342,12 @@ func (s *Scheduler) lastStart(j *Job) time.Duration {
 // Expire removes a waiting job that can no longer meet its deadline, and
 // reports whether it did.
 func (s *Scheduler) Expire(now time.Duration, j *Job) bool {
-	if j.state != waiting || now <= s.lastStart(j) {
+	if j.entry.state != waiting || now <= s.lastStart(j) {
 		return false
 	}
-	s.take(j)
-	j.state = idle
-	j.Queued += now - j.since
+	s.queues.take(j)
+	j.entry.state = idle
+	j.Queued += now - j.entry.since
 	s.counts.shed[Expired]++
 	return true
 }
@@ -356,20 +356,20 @@ func (s *Scheduler) Expire(now time.Duration, j *Job) bool {
 // place, where it continues alone. Such a job is not shed. ErrNoPlace: the
 // place is lost or cannot run the job, which keeps its server.
 func (s *Scheduler) Switch(now time.Duration, j *Job, to Place) error {
-	invariant.Check(j.state == running && j.Batch == 1, "sched: switched a job that does not run alone")
-	if !s.present(j, to) {
+	invariant.Check(j.entry.state == running && j.Batch == 1, "sched: switched a job that does not run alone")
+	if !s.queues.present(j, to) {
 		return ErrNoPlace
 	}
 	s.release(now, j.Place, append(s.one[:0], j), 0)
-	j.solo = true
+	j.entry.solo = true
 	j.Moves++
 	s.counts.moved++
-	s.enqueue(now, j, to, own)
+	s.queues.enqueue(now, j, to, own)
 	return nil
 }
 
 // Wait predicts how long an arriving job would wait for a server of p: Never if
 // the place is lost.
 func (s *Scheduler) Wait(now time.Duration, p Place) time.Duration {
-	return s.places[p].wait(now, longest)
+	return s.queues.places[p].wait(now, longest)
 }

@@ -150,7 +150,7 @@ func TestThirdGroupGoesToTheIdle(t *testing.T) {
 	want := []*Job{cpu, third[0], third[1]}
 	for i, j := range want {
 		if got := next(s, 4, CPU); len(got) != 1 || got[0] != j {
-			t.Fatalf("run %d of the CPU is not job %d", i, j.seq)
+			t.Fatalf("run %d of the CPU is not job %d", i, j.entry.seq)
 		}
 		s.Done(4, CPU, []*Job{j}, 0)
 	}
@@ -173,7 +173,7 @@ func TestThirdGroupIsPatient(t *testing.T) {
 			t.Fatal("it waits for ever")
 		}
 		for _, p := range []Place{CPU, GPU} {
-			for _, r := range s.places[p].runs {
+			for _, r := range s.queues.places[p].runs {
 				if r.jobs == 0 {
 					t.Fatalf("the %s is idle at %v", p, now)
 				}
@@ -195,7 +195,7 @@ func TestThirdGroupIsPatient(t *testing.T) {
 }
 
 func (s *Scheduler) end1(now time.Duration, p Place) {
-	st := &s.places[p]
+	st := &s.queues.places[p]
 	for i := range st.runs {
 		if st.runs[i].jobs > 0 {
 			j := &Job{Place: p, entry: entry{state: running, server: int32(i)}}
@@ -215,11 +215,11 @@ func TestCostChooses(t *testing.T) {
 		t.Error("a large job does not begin on the GPU")
 	}
 	// On the CPU it would end after 20 + 30 µs, on the GPU after 100 + 40.
-	if j := arrive(t, s, 0, 30*us, 40*us); j.aimed != CPU {
+	if j := arrive(t, s, 0, 30*us, 40*us); j.entry.aimed != CPU {
 		t.Error("waits for the GPU, where it ends later")
 	}
 	// On the CPU after 50 + 200 µs, on the GPU after 100 + 40.
-	if j := arrive(t, s, 0, 200*us, 40*us); j.aimed != GPU {
+	if j := arrive(t, s, 0, 200*us, 40*us); j.entry.aimed != GPU {
 		t.Error("waits for the CPU, where it ends later")
 	}
 	if got := s.Wait(0, CPU); got != 50*us {
@@ -234,7 +234,7 @@ func TestCostGoesElsewhereForDeadlines(t *testing.T) {
 	s := newScheduler(t, Options{Policy: PolicyQuery, CPUs: 1, Lanes: 1, Deadline: 10 * ms})
 	arrive(t, s, 0, Never, 6*ms)
 	next(s, 0, GPU)
-	if j := arrive(t, s, 0, 9*ms, 5*ms); j.aimed != CPU || j.group != own {
+	if j := arrive(t, s, 0, 9*ms, 5*ms); j.entry.aimed != CPU || j.entry.group != own {
 		t.Error("waits for the GPU, where it ends too late")
 	}
 }
@@ -416,8 +416,8 @@ func TestFillSteals(t *testing.T) {
 	loner := &Job{Cost: both(20*ms, 2*ms), Alone: true} // gains more
 	stolen := &Job{Cost: both(10*ms, 10*ms), Batched: 5 * ms}
 	for _, j := range []*Job{stolen, loner} {
-		if err := s.Arrive(0, j); err != nil || j.aimed != CPU {
-			t.Fatalf("aimed at the %s, %v", j.aimed, err)
+		if err := s.Arrive(0, j); err != nil || j.entry.aimed != CPU {
+			t.Fatalf("aimed at the %s, %v", j.entry.aimed, err)
 		}
 	}
 	leader := arrive(t, s, 0, Never, ms)
@@ -456,7 +456,7 @@ func TestEndsAreOfWhatWaits(t *testing.T) {
 		arrive(t, s, time.Duration(i)*10*us, 50*ms, 20*us)
 	}
 	s.Done(ms, GPU, next(s, 2*ms, GPU), 0)
-	if j := arrive(t, s, 2*ms, 900*us, 20*us); j.aimed != CPU {
+	if j := arrive(t, s, 2*ms, 900*us, 20*us); j.entry.aimed != CPU {
 		t.Error("a job of 900 µs on an idle CPU waits 1 ms for others at an idle GPU")
 	}
 	s = newScheduler(t, Options{Policy: PolicyGPU, CPUs: 1, Lanes: 1})
@@ -560,10 +560,10 @@ func TestCostCountsTheWindow(t *testing.T) {
 			s.Done(now, GPU, jobs, 0)
 		}
 	}
-	if j := arrive(t, s, ms, 100*us, 20*us); j.aimed != CPU {
+	if j := arrive(t, s, ms, 100*us, 20*us); j.entry.aimed != CPU {
 		t.Error("a job of 100 µs on an idle CPU waits up to 1 ms for others at the GPU")
 	}
-	if j := arrive(t, s, ms, 2*ms, 20*us); j.aimed != GPU {
+	if j := arrive(t, s, ms, 2*ms, 20*us); j.entry.aimed != GPU {
 		t.Error("a job of 2 ms does not wait for others at the GPU")
 	}
 }
@@ -620,7 +620,7 @@ func TestPassedOverWakesTheOther(t *testing.T) {
 	if err := s.Arrive(0, j); err != nil {
 		t.Fatal(err)
 	}
-	if j.aimed != GPU {
+	if j.entry.aimed != GPU {
 		t.Fatal("the job does not wait for the GPU")
 	}
 	s.Done(20*ms, CPU, []*Job{other}, 0)
@@ -641,7 +641,7 @@ func TestPassedOverWakesTheOther(t *testing.T) {
 			}
 		}
 		if !wakes {
-			t.Fatalf("the job waits for the %s, which is idle, and nobody is told to ask again", j.aimed)
+			t.Fatalf("the job waits for the %s, which is idle, and nobody is told to ask again", j.entry.aimed)
 		}
 	}
 	t.Fatal("the job is not begun")
@@ -740,8 +740,8 @@ func TestStealByFullCost(t *testing.T) {
 		arrive(t, s, 0, 10*ms, Never)
 		next(s, 0, CPU)
 		j := &Job{Cost: both(20*ms, gpu), Batched: batched}
-		if err := s.Arrive(0, j); err != nil || j.aimed != CPU {
-			t.Fatalf("aimed at the %s, %v", j.aimed, err)
+		if err := s.Arrive(0, j); err != nil || j.entry.aimed != CPU {
+			t.Fatalf("aimed at the %s, %v", j.entry.aimed, err)
 		}
 		s.Done(0, GPU, gpuJob, 0) // earlier than predicted
 		if stolen := len(next(s, 0, GPU)) == 1; stolen != want {

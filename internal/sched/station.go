@@ -61,12 +61,12 @@ func (st *station) queued() int { return st.queue.len() + st.urgent.len() }
 func (st *station) account(j *Job, sign int) {
 	all := min(j.adds(st.place), longest)
 	adds := all
-	if j.group == open {
+	if j.entry.group == open {
 		adds /= 2
 	}
 	st.waiting += sign
 	adds *= time.Duration(sign)
-	if j.group == urgent {
+	if j.entry.group == urgent {
 		st.urgently += adds
 	} else {
 		st.classes[classOf(all)] += adds

@@ -79,9 +79,9 @@ func (c *counts) began(p Place, batch []*Job) {
 		c.batches[p]++
 	}
 	for _, j := range batch {
-		c.queued[p] += j.Began - j.since
-		c.longest[p] = max(c.longest[p], j.Began-j.since)
-		c.waits[p][waitClass(j.Began-j.since)]++
+		c.queued[p] += j.Began - j.entry.since
+		c.longest[p] = max(c.longest[p], j.Began-j.entry.since)
+		c.waits[p][waitClass(j.Began-j.entry.since)]++
 	}
 }
 
@@ -89,11 +89,11 @@ func (c *counts) began(p Place, batch []*Job) {
 func (s *Scheduler) Stats(now time.Duration) Stats {
 	c := &s.counts
 	stats := Stats{
-		Open: s.open.len(), Arrived: c.arrived, Ended: c.ended, Cancelled: c.cancelled, Shed: c.shed,
+		Open: s.queues.open.len(), Arrived: c.arrived, Ended: c.ended, Cancelled: c.cancelled, Shed: c.shed,
 		Stolen: c.stolen, Moved: c.moved, Failed: c.failed, Thresholds: s.groups.at,
 	}
-	for p := range s.places {
-		st := &s.places[p]
+	for p := range s.queues.places {
+		st := &s.queues.places[p]
 		stats.Places[p] = PlaceStats{
 			Lost: st.lost, Servers: len(st.runs), Running: len(st.runs) - len(st.idle), Queued: st.queued(),
 			Wait: s.Wait(now, Place(p)), Busy: c.busy[p], Runs: c.runs[p], Batches: c.batches[p], Jobs: c.jobs[p],

@@ -36,7 +36,7 @@ type Batch struct {
 	limits  Limits
 	segment Segment
 
-	batchMemory
+	memory batchMemory
 	failed bool // states are not known to be 0
 
 	sorted []uint64 // scratch of sortTerms
@@ -83,14 +83,14 @@ func (k *Kernels) NewBatch(limits Limits) (*Batch, error) {
 	for i := range b.jobs {
 		b.jobs[i] = make([]job, 0, limits.Queries)
 	}
-	if err := b.allocate(k, limits); err != nil {
+	if err := b.memory.allocate(k, limits); err != nil {
 		return nil, errors.Join(fmt.Errorf("batch of %+v: %w", limits, err), b.Close())
 	}
 	return b, nil
 }
 
 // Close frees the batch's memory. No launch may be running.
-func (b *Batch) Close() error { return b.free() }
+func (b *Batch) Close() error { return b.memory.free() }
 
 // Reset removes the queries.
 func (b *Batch) Reset(segment Segment) {
@@ -128,7 +128,7 @@ func (b *Batch) Add(q *Query) (int, error) {
 		return 0, ErrFull
 	}
 	i := b.numQueries
-	b.results.Data()[i] = result{}
+	b.memory.results.Data()[i] = result{}
 	b.answers[i] = answer{b.numHits, w.keyShift}
 	if q.Mode == And {
 		b.add(q, w, q.intersecting(), flagAll)
@@ -159,7 +159,7 @@ func (b *Batch) add(q *Query, w width, kind int, flags uint32) {
 	if flags&flagAll == 0 {
 		p.threshold = q.threshold(&b.segment, w.shift)
 	}
-	terms := b.terms.Data()[b.numTerms:][:len(q.Terms)]
+	terms := b.memory.terms.Data()[b.numTerms:][:len(q.Terms)]
 	most := uint64(0)
 	for i, t := range b.sortTerms(q, kind == jobProbe || q.Mode == And && q.Count) {
 		q.Terms[uint16(t)].put(&terms[i], w.shift)
@@ -185,7 +185,7 @@ func (b *Batch) add(q *Query, w width, kind int, flags uint32) {
 
 // addJob copies the parameters.
 func (b *Batch) addJob(kind int, p *queryParams, cost uint64) {
-	b.queries.Data()[b.numParams] = *p
+	b.memory.queries.Data()[b.numParams] = *p
 	b.jobs[kind] = append(b.jobs[kind], job{uint32(b.numParams), 1, cost})
 	b.numParams++
 }
@@ -242,7 +242,7 @@ func (b *Batch) launch(s *cuda.Stream) error {
 	if err := b.prepare(s); err != nil {
 		return err
 	}
-	if err := s.Record(b.begun); err != nil {
+	if err := s.Record(b.memory.begun); err != nil {
 		return err
 	}
 	from := 0
@@ -252,13 +252,13 @@ func (b *Batch) launch(s *cuda.Stream) error {
 		}
 		n := b.place(jobs, from)
 		p := b.params(supers)
-		p.blocks = b.blocks.DevicePtr() + cuda.Ptr[blockParams](8*from)
+		p.blocks = b.memory.blocks.DevicePtr() + cuda.Ptr[blockParams](8*from)
 		if err := b.start(s, b.kernels.kernel(kind), n, &p); err != nil {
 			return fmt.Errorf("batch of %d queries: %w", b.numQueries, err)
 		}
 		from += n
 	}
-	if err := s.Record(b.ended); err != nil {
+	if err := s.Record(b.memory.ended); err != nil {
 		return err
 	}
 	b.failed = false
@@ -272,7 +272,7 @@ func (b *Batch) prepare(s *cuda.Stream) error {
 		return err
 	}
 	if b.failed {
-		if err := cuda.Fill(s, b.states, 0); err != nil {
+		if err := cuda.Fill(s, b.memory.states, 0); err != nil {
 			return err
 		}
 	}
@@ -291,7 +291,7 @@ func (b *Batch) place(jobs []job, from int) int {
 	at := from
 	for _, j := range jobs {
 		for split := range j.splits {
-			b.blocks.Data()[at] = blockParams{j.query, split}
+			b.memory.blocks.Data()[at] = blockParams{j.query, split}
 			at++
 		}
 	}
@@ -324,23 +324,23 @@ func (b *Batch) start(s *cuda.Stream, kernel *cuda.Kernel, blocks int, p *search
 func (b *Batch) params(supers int) searchParams {
 	keys := capacity(b.maxK)
 	return searchParams{
-		queries: b.queries.DevicePtr(), terms: b.terms.DevicePtr(), results: b.results.DevicePtr(), hits: b.hits.DevicePtr(),
-		live: b.segment.Live.Ptr(), states: b.states.Ptr(), keys: b.keys.Ptr(),
+		queries: b.memory.queries.DevicePtr(), terms: b.memory.terms.DevicePtr(), results: b.memory.results.DevicePtr(), hits: b.memory.hits.DevicePtr(),
+		live: b.segment.Live.Ptr(), states: b.memory.states.Ptr(), keys: b.memory.keys.Ptr(),
 		numDocs: uint32(b.segment.NumDocs), maxTerms: uint32(b.maxTerms), capacity: uint32(keys),
 		window: uint32(b.kernels.windowFor(supers, b.maxTerms, keys)),
 	}
 }
 
 // Wait waits until the launch has ended. After an error there are no answers.
-func (b *Batch) Wait() error { return b.ended.Synchronize() }
+func (b *Batch) Wait() error { return b.memory.ended.Synchronize() }
 
 // Elapsed returns the device time of the launch, after Wait.
-func (b *Batch) Elapsed() (time.Duration, error) { return b.ended.Elapsed(b.begun) }
+func (b *Batch) Elapsed() (time.Duration, error) { return b.memory.ended.Elapsed(b.memory.begun) }
 
 // AppendHits appends the hits of query i to dst, best first.
 func (b *Batch) AppendHits(dst []base.Hit, i int) []base.Hit {
 	a := &b.answers[i]
-	keys := b.hits.Data()[a.firstHit:][:b.results.Data()[i].numHits]
+	keys := b.memory.hits.Data()[a.firstHit:][:b.memory.results.Data()[i].numHits]
 	if a.keyShift > 0 {
 		mask := uint64(1)<<a.keyShift - 1
 		for _, key := range keys {
@@ -355,10 +355,10 @@ func (b *Batch) AppendHits(dst []base.Hit, i int) []base.Hit {
 }
 
 // Count returns the number of matches of query i, which must have Count set.
-func (b *Batch) Count(i int) uint64 { return b.results.Data()[i].count }
+func (b *Batch) Count(i int) uint64 { return b.memory.results.Data()[i].count }
 
 // Stats returns the work of query i.
 func (b *Batch) Stats(i int) Stats {
-	r := &b.results.Data()[i]
+	r := &b.memory.results.Data()[i]
 	return Stats{int64(r.supers), int64(r.ranges), int64(r.candidates), int64(r.rounds)}
 }

@@ -47,7 +47,7 @@ func (b *Batch) plan() (most int) {
 		unit := total/uint64(b.kernels.spareBlocks()) + 1
 		for i := range jobs {
 			j := &jobs[i]
-			q := &b.queries.Data()[j.query]
+			q := &b.memory.queries.Data()[j.query]
 			j.splits = uint32(min((j.cost+unit-1)/unit, uint64(b.maxSplits())))
 			keys = b.split(q, j.splits, keys)
 			least = min(least, j.splits)
@@ -73,13 +73,13 @@ func (b *Batch) split(q *queryParams, splits uint32, firstKey int) int {
 // reserve makes room for the keys that the blocks of a query share.
 func (b *Batch) reserve() (err error) {
 	n := b.numKeys
-	if n <= b.keys.Len() {
+	if n <= b.memory.keys.Len() {
 		return nil
 	}
-	n = max(n, 2*b.keys.Len(), 1<<16)
-	if err := b.keys.Free(); err != nil {
+	n = max(n, 2*b.memory.keys.Len(), 1<<16)
+	if err := b.memory.keys.Free(); err != nil {
 		return err
 	}
-	b.keys, err = cuda.Alloc[uint64](b.kernels.device, n)
+	b.memory.keys, err = cuda.Alloc[uint64](b.kernels.device, n)
 	return err
 }

@@ -90,14 +90,14 @@ func (s *Single) launch(stream *cuda.Stream) error {
 		clear(s.answer.Data())
 	}
 	if s.timed {
-		if err := stream.Record(b.begun); err != nil {
+		if err := stream.Record(b.memory.begun); err != nil {
 			return err
 		}
 	}
 	if err := s.launchJobs(stream); err != nil || !s.timed {
 		return err
 	}
-	return stream.Record(b.ended)
+	return stream.Record(b.memory.ended)
 }
 
 func (s *Single) launchJobs(stream *cuda.Stream) error {
@@ -107,7 +107,7 @@ func (s *Single) launchJobs(stream *cuda.Stream) error {
 		for i := range jobs {
 			last = kind
 			jobs[i].splits = uint32(s.splits(kind, &jobs[i]))
-			keys = b.split(&b.queries.Data()[jobs[i].query], jobs[i].splits, keys)
+			keys = b.split(&b.memory.queries.Data()[jobs[i].query], jobs[i].splits, keys)
 		}
 	}
 	if err := b.prepare(stream); err != nil {
@@ -142,20 +142,20 @@ func (s *Single) launchOne(stream *cuda.Stream, kind int, j *job, last bool) err
 	if last {
 		p.launch = b.launches
 	}
-	q := &b.queries.Data()[j.query]
+	q := &b.memory.queries.Data()[j.query]
 	kernel := b.kernels.kernelOne(kind, q)
 	if kernel == nil {
 		from := kind * (b.limits.Queries + b.kernels.spareBlocks())
 		for split := range j.splits {
-			b.blocks.Data()[from+int(split)] = blockParams{j.query, split}
+			b.memory.blocks.Data()[from+int(split)] = blockParams{j.query, split}
 		}
-		p.blocks = b.blocks.DevicePtr() + cuda.Ptr[blockParams](8*from)
+		p.blocks = b.memory.blocks.DevicePtr() + cuda.Ptr[blockParams](8*from)
 		return b.start(stream, b.kernels.kernel(kind), int(j.splits), &p)
 	}
 	if kind != jobProbe {
 		p.window, p.answer = 0, s.answer.DevicePtr()
 	}
-	terms := b.terms.Data()[q.firstTerm:][:q.numTerms]
+	terms := b.memory.terms.Data()[q.firstTerm:][:q.numTerms]
 	if kernel == b.kernels.rangesFew {
 		copy(s.few.terms[:], terms)
 		return launchAlone(stream, kernel, int(j.splits), &s.few, &s.few.search, &s.few.query, &p, q)
@@ -191,7 +191,7 @@ func (k *Kernels) kernelOne(kind int, q *queryParams) *cuda.Kernel {
 }
 
 func (s *Single) await(stream *cuda.Stream) error {
-	done := &s.batch.results.Data()[0].done
+	done := &s.batch.memory.results.Data()[0].done
 	for start := time.Now(); ; {
 		for range 256 {
 			if atomic.LoadUint32(done) == s.batch.launches || s.arrived() {
@@ -222,13 +222,13 @@ func (s *Single) arrived() bool {
 	if !ok {
 		return false
 	}
-	r := &s.batch.results.Data()[0]
+	r := &s.batch.memory.results.Data()[0]
 	for i, to := range []*uint32{&r.supers, &r.ranges, &r.candidates, &r.rounds} {
 		if *to, ok = word(&words[1+i], launch); !ok {
 			return false
 		}
 	}
-	hits := s.batch.hits.Data()
+	hits := s.batch.memory.hits.Data()
 	for i := range int(n) {
 		score, ok := word(&words[answerHead+2*i], launch)
 		if !ok {

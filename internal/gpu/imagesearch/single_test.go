@@ -58,7 +58,7 @@ func TestSingleWithoutAnswer(t *testing.T) {
 	q := c.query(Or, 10, nil, c.Saturation.AvgLen, 1)
 	must(t, s.Search(c.Stream, c.segment, &q.gpu))
 	s.batch.launches++ // as if another launch had answered
-	s.batch.results.Data()[0].done = 0
+	s.batch.memory.results.Data()[0].done = 0
 	if err := s.await(c.Stream); err == nil {
 		t.Error("no error")
 	}

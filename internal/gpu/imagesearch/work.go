@@ -16,7 +16,7 @@ func (s *Single) Launches(visit func(kernel string)) {
 		if len(jobs) == 0 {
 			continue
 		}
-		kernel := b.kernels.kernelOne(kind, &b.queries.Data()[jobs[0].query])
+		kernel := b.kernels.kernelOne(kind, &b.memory.queries.Data()[jobs[0].query])
 		if kernel == nil {
 			kernel = b.kernels.kernel(kind)
 		}
@@ -27,8 +27,8 @@ func (s *Single) Launches(visit func(kernel string)) {
 // Bytes returns the bytes that the device reads from host memory and writes to it.
 func (b *Batch) Bytes() (to, from int64) {
 	to = int64(b.numParams)*queryBytes + int64(b.numTerms)*termBytes
-	for i := range b.results.Data()[:b.numQueries] {
-		from += resultBytes + int64(b.results.Data()[i].numHits)*hitBytes
+	for i := range b.memory.results.Data()[:b.numQueries] {
+		from += resultBytes + int64(b.memory.results.Data()[i].numHits)*hitBytes
 	}
 	return to, from
 }

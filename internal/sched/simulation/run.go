@@ -129,7 +129,7 @@ type machine struct {
 	picked    []*sched.Job
 	outcome   Outcome
 	servers   [sched.NumPlaces]int
-	totals
+	totals    totals
 }
 
 func newMachine(o *Options, arrivals []Arrival) (*machine, error) {
@@ -151,8 +151,8 @@ func newMachine(o *Options, arrivals []Arrival) (*machine, error) {
 		m.servers[p] = s.Stats(0).Places[p].Servers
 		m.wake[p] = sched.Never
 	}
-	m.latencies = make([]time.Duration, 0, len(arrivals)-o.Warmup)
-	m.started = arrivals[o.Warmup].At
+	m.totals.latencies = make([]time.Duration, 0, len(arrivals)-o.Warmup)
+	m.totals.started = arrivals[o.Warmup].At
 	return m, nil
 }
 
@@ -183,7 +183,7 @@ func (m *machine) run(ctx context.Context) error {
 		}
 		ending := m.ends.first()
 		at := min(arrives, ending, m.wake[sched.CPU], m.wake[sched.GPU])
-		if at == sched.Never || m.o.UntilFailed && m.missed+m.shed > 0 {
+		if at == sched.Never || m.o.UntilFailed && m.totals.missed+m.totals.shed > 0 {
 			return nil
 		}
 		m.now = max(m.now, at)
@@ -231,9 +231,9 @@ func (m *machine) dispatch() {
 			}
 			took := m.takes(p, jobs)
 			if m.counts(jobs[0]) {
-				m.runs[p]++
-				m.together[p] += len(jobs)
-				m.busy[p] += took
+				m.totals.runs[p]++
+				m.totals.together[p] += len(jobs)
+				m.totals.busy[p] += took
 			}
 			m.ends.push(m.now+took, p, jobs)
 		}
@@ -290,7 +290,7 @@ func (m *machine) ended(j *sched.Job, shed error) {
 		out.Missed = m.now > j.Deadline
 	}
 	if m.counts(j) {
-		m.tally(m.now, out)
+		m.totals.tally(m.now, out)
 	}
 	if m.o.Each != nil {
 		m.o.Each(out)

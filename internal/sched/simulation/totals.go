@@ -42,25 +42,25 @@ func (t *totals) tally(now time.Duration, out *Outcome) {
 
 func (m *machine) result() *Result {
 	r := &Result{
-		Rate: Rate(m.arrivals[m.o.Warmup:]), Arrivals: m.numCounted, Latency: latency.Summarize(m.latencies),
-		Missed: m.missed, Shed: m.shed, Stolen: m.stolen, Last: m.last,
+		Rate: Rate(m.arrivals[m.o.Warmup:]), Arrivals: m.totals.numCounted, Latency: latency.Summarize(m.totals.latencies),
+		Missed: m.totals.missed, Shed: m.totals.shed, Stolen: m.totals.stolen, Last: m.totals.last,
 	}
-	if n := len(m.latencies); n > 0 {
-		r.MeanWait = m.waited / time.Duration(n)
+	if n := len(m.totals.latencies); n > 0 {
+		r.MeanWait = m.totals.waited / time.Duration(n)
 		for p := range r.Share {
-			r.Share[p] = float64(m.ran[p]) / float64(n)
+			r.Share[p] = float64(m.totals.ran[p]) / float64(n)
 		}
 	}
-	if span := m.last - m.started; span > 0 {
-		r.Goodput = float64(m.inTime) / span.Seconds()
+	if span := m.totals.last - m.totals.started; span > 0 {
+		r.Goodput = float64(m.totals.inTime) / span.Seconds()
 		for p := range r.Busy {
 			if m.servers[p] > 0 {
-				r.Busy[p] = float64(m.busy[p]) / float64(span) / float64(m.servers[p])
+				r.Busy[p] = float64(m.totals.busy[p]) / float64(span) / float64(m.servers[p])
 			}
 		}
 	}
-	if runs := m.runs[sched.GPU]; runs > 0 {
-		r.Batch = float64(m.together[sched.GPU]) / float64(runs)
+	if runs := m.totals.runs[sched.GPU]; runs > 0 {
+		r.Batch = float64(m.totals.together[sched.GPU]) / float64(runs)
 	}
 	return r
 }
