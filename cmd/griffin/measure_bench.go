@@ -123,7 +123,9 @@ func (a *app) bench(ctx context.Context, o benchOptions, dir string) error {
 			Accumulators: o.accumulators, Budget: saat.Budget{Postings: o.rho.postings, Time: o.rho.time},
 		},
 		result: benchResult{
-			Index: filepath.Base(dir), Queries: len(topics), Mode: mode, K: o.k, Threads: o.threads, Runs: o.runs, Prepared: o.prepared, CPUTime: o.cpuTime,
+			benchLog: benchLog{
+				Index: filepath.Base(dir), Queries: len(topics), Mode: mode, K: o.k, Threads: o.threads, Runs: o.runs, Prepared: o.prepared, CPUTime: o.cpuTime,
+			},
 			SIMD: simd.Current().String(), Machine: machine(), Go: runtime.Version(),
 		},
 	}

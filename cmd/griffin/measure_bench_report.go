@@ -11,18 +11,9 @@ import (
 	"github.com/griffin-search/griffin/internal/plan"
 )
 
-// benchResult is the JSON of "griffin bench".
+// benchResult is the JSON of "griffin bench", one flat object.
 type benchResult struct {
-	Index     string       `json:"index"`
-	Queries   int          `json:"queries"`
-	NoResult  int          `json:"no_result"`
-	Mode      griffin.Mode `json:"mode"`
-	Traversal string       `json:"traversal"` // the most frequent first
-	K         int          `json:"k"`
-	Threads   int          `json:"threads"`
-	Runs      int          `json:"runs"`
-	Prepared  bool         `json:"prepared"`
-	CPUTime   bool         `json:"cpu_time,omitempty"`
+	benchLog
 	// Latency is over the fastest run of each query, AllRuns over all runs.
 	Latency benchLatency    `json:"latency_us,omitzero"`
 	AllRuns latency.Summary `json:"all_runs,omitzero"`
@@ -34,19 +25,41 @@ type benchResult struct {
 	Dispatch *dispatch.Stats `json:"dispatch,omitempty"`
 	// Work of one pass over the queries.
 	Work plan.Work `json:"work"`
-	// In mode saat, bytes per second of the queries: of lists, and of lists and accumulators
-	// (which may be in a cache); and the memory bandwidth of the same number of threads,
-	// measured in this run.
+	benchTraffic
+	benchGarbage
+	SIMD    string `json:"simd"` // level of vector instructions
+	Machine string `json:"machine"`
+	Go      string `json:"go"`
+}
+
+// benchLog describes the query log and how it is measured.
+type benchLog struct {
+	Index     string       `json:"index"`
+	Queries   int          `json:"queries"`
+	NoResult  int          `json:"no_result"`
+	Mode      griffin.Mode `json:"mode"`
+	Traversal string       `json:"traversal"` // the most frequent first
+	K         int          `json:"k"`
+	Threads   int          `json:"threads"`
+	Runs      int          `json:"runs"`
+	Prepared  bool         `json:"prepared"`
+	CPUTime   bool         `json:"cpu_time,omitempty"`
+}
+
+// benchTraffic is set in mode saat: bytes per second of the queries, of lists, and of lists and
+// accumulators (which may be in a cache); and the memory bandwidth of the same number of
+// threads, measured in this run.
+type benchTraffic struct {
 	ListTraffic float64 `json:"list_bytes_per_second,omitempty"`
 	Traffic     float64 `json:"traffic_bytes_per_second,omitempty"`
 	Bandwidth   float64 `json:"bandwidth_bytes_per_second,omitempty"`
-	// Over all queries and runs of the measured part.
+}
+
+// benchGarbage is over all queries and runs of the measured part.
+type benchGarbage struct {
 	AllocsPerQuery float64       `json:"allocs_per_query"`
 	GCCycles       uint32        `json:"gc_cycles"`
 	GCPause        time.Duration `json:"gc_pause_ns"`
-	SIMD           string        `json:"simd"` // level of vector instructions
-	Machine        string        `json:"machine"`
-	Go             string        `json:"go"`
 }
 
 type benchLatency struct {

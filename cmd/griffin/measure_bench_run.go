@@ -124,9 +124,10 @@ func (b *benchmark) measureRuns(ctx context.Context, workers []*benchWorker, bat
 		r.Latency = benchLatency{Summary: b.recorder.MinPerQuery(), AllRuns: r.AllRuns}
 	}
 	r.QPS = total / elapsed.Seconds()
-	r.AllocsPerQuery = float64(after.Mallocs-before.Mallocs) / total
-	r.GCCycles = after.NumGC - before.NumGC
-	r.GCPause = time.Duration(after.PauseTotalNs - before.PauseTotalNs)
+	r.benchGarbage = benchGarbage{
+		AllocsPerQuery: float64(after.Mallocs-before.Mallocs) / total,
+		GCCycles:       after.NumGC - before.NumGC, GCPause: time.Duration(after.PauseTotalNs - before.PauseTotalNs),
+	}
 	return nil
 }
 

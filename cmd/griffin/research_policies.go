@@ -260,7 +260,7 @@ func (o *policiesOptions) deviceOptions(policies []dispatch.Policy) dispatch.GPU
 }
 
 type policyMeasuring struct {
-	*app
+	app *app
 	*policiesOptions
 	policies   []dispatch.Policy
 	snapshot   *index.Snapshot
@@ -285,7 +285,7 @@ func (m *policyMeasuring) ownSearcher(ctx context.Context, p dispatch.Policy) (r
 		return regret.OwnSearcher{}, errors.Join(err, gpu.Close())
 	}
 	// Its notes would repeat the notes of the first GPU.
-	if _, _, err := m.bring(ctx, m.resident, m.mode == plan.ModeSaat, warmerOf(gpu, m.snapshot)); err != nil && !dispatch.IsGPUError(err) {
+	if _, _, err := m.app.bring(ctx, m.resident, m.mode == plan.ModeSaat, warmerOf(gpu, m.snapshot)); err != nil && !dispatch.IsGPUError(err) {
 		return regret.OwnSearcher{}, errors.Join(err, d.Close())
 	}
 	s := dispatch.NewSearcher(m.snapshot, nil)
@@ -331,7 +331,7 @@ func (m *policyMeasuring) measure(ctx context.Context, topics []trec.Topic) (*re
 	for i, t := range topics {
 		queries[i] = regret.Query{ID: t.ID, Node: nodes[i]}
 	}
-	bar := m.newProgress()
+	bar := m.app.newProgress()
 	defer bar.close()
 	progress := bar.items("measure", "passes")
 	options.Progress = func(done, total int) { progress(int64(done), int64(total)) }
