@@ -1,11 +1,9 @@
 package arch
 
 import (
-	"bytes"
 	"flag"
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -42,21 +40,6 @@ func TestNoDrawerPackages(t *testing.T) {
 		switch base := path.Base(pkg); base {
 		case "util", "utils", "common", "helper", "helpers", "manager", "misc":
 			t.Errorf("package %s: name it after what it holds, or move what it holds to where it is used", pkg)
-		}
-	}
-}
-
-// maxLines is the hard limit for hand-written files; the aim is about 500.
-const maxLines = 800
-
-func TestFileSizes(t *testing.T) {
-	for _, f := range goFiles(t) {
-		text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(f.path)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n := bytes.Count(text, []byte("\n")); n > maxLines && !bytes.Contains(text, []byte("\n// Code generated ")) && !bytes.HasPrefix(text, []byte("// Code generated ")) {
-			t.Errorf("%s has %d lines, more than %d: one noun a file", f.path, n, maxLines)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package arch
 
 import (
+	"bytes"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -29,6 +30,9 @@ type goFile struct {
 	imports []string
 	fuzz    []string // names of its func FuzzXxx
 	doc     bool     // has a package comment
+	lines   int
+	made    bool      // by a generator
+	syntax  *ast.File // nil for tests
 }
 
 func inModule(imported string) (string, bool) {
@@ -102,14 +106,23 @@ func scan() ([]goFile, error) {
 }
 
 func parse(name string) (goFile, error) {
-	syntax, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, filepath.FromSlash(name)), nil, parser.ParseComments|parser.SkipObjectResolution)
+	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
+	if err != nil {
+		return goFile{}, err
+	}
+	syntax, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		return goFile{}, err
 	}
 	f := goFile{
 		path: name, pkg: path.Dir(name), name: syntax.Name.Name,
-		test: strings.HasSuffix(name, "_test.go"),
-		doc:  syntax.Doc != nil,
+		test:  strings.HasSuffix(name, "_test.go"),
+		doc:   syntax.Doc != nil,
+		lines: bytes.Count(text, []byte("\n")),
+		made:  ast.IsGenerated(syntax),
+	}
+	if !f.test {
+		f.syntax = syntax
 	}
 	for _, imp := range syntax.Imports {
 		p, err := strconv.Unquote(imp.Path.Value)
