@@ -9,7 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/blevesearch/vellum"
+
 	"github.com/griffin-search/griffin/internal/base"
+	"github.com/griffin-search/griffin/internal/postings"
+	"github.com/griffin-search/griffin/internal/sealed"
 	"github.com/griffin-search/griffin/internal/vfs/vfstest"
 )
 
@@ -89,5 +93,80 @@ func TestMetaUnknownField(t *testing.T) {
 	unknown := bytes.Replace(payload, []byte("{"), []byte(`{"compression": "new",`), 1)
 	if _, err := parseMeta(unknown); !errors.Is(err, base.ErrCorrupt) {
 		t.Errorf("error %v, want ErrCorrupt", err)
+	}
+}
+
+// TestStoredBlockOfTooManyDocs: each document has a size of a byte or more.
+func TestStoredBlockOfTooManyDocs(t *testing.T) {
+	r, err := newStoredReader(sealPayload(t, fileStored, storedPayload(t)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := r.block(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var scratch []byte
+	b.numDocs = b.rawLen
+	if _, err := b.decode(&scratch); err != nil {
+		t.Errorf("as many documents as bytes: %v", err)
+	}
+	b.numDocs++
+	if _, err := b.decode(&scratch); !errors.Is(err, base.ErrCorrupt) {
+		t.Errorf("more documents than bytes: error %v, want ErrCorrupt", err)
+	}
+}
+
+// TestBrokenFST changes each byte of a transducer. If vellum returns an error, meta does.
+func TestBrokenFST(t *testing.T) {
+	term := []byte("bcd")
+	var terms []byte
+	records := payloadOf(t, fileRecords, func(r *sealed.Writer) error {
+		terms = payloadOf(t, fileTerms, func(w *sealed.Writer) error {
+			d := newDictionaryWriter(w, r)
+			for _, term := range []string{"a", "abc", "b", "bcd", "bcf", "xyz"} {
+				if err := d.add(0, []byte(term), &postings.Meta{DocFreq: 1, CollFreq: 1, Length: 4, Max: 1, FrontierLength: 2}); err != nil {
+					return err
+				}
+			}
+			return d.finish()
+		})
+		return nil
+	})
+	d, err := newDictionary(sealPayload(t, fileTerms, terms), sealPayload(t, fileRecords, records), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, found, err := d.meta(0, term); !found || err != nil {
+		t.Fatalf("whole: found %t, %v", found, err)
+	}
+	errorOf := func(data []byte) (err error) { // nil if vellum panics
+		defer func() { _ = recover() }()
+		fst, err := vellum.Load(data)
+		if err == nil {
+			_, _, err = fst.Get(term)
+		}
+		return err
+	}
+	broken := 0
+	for i := range d.partitions[0].fstLen {
+		for bit := range 8 {
+			damaged := bytes.Clone(terms)
+			damaged[i] ^= 1 << bit
+			if errorOf(damaged[:d.partitions[0].fstLen]) == nil {
+				continue
+			}
+			broken++
+			d, err := newDictionary(sealPayload(t, fileTerms, damaged), sealPayload(t, fileRecords, records), 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, found, err := d.meta(0, term); found || !errors.Is(err, base.ErrCorrupt) {
+				t.Errorf("byte %d, bit %d: found %t, %v, want ErrCorrupt", i, bit, found, err)
+			}
+		}
+	}
+	if broken < 20 {
+		t.Errorf("%d damages give an error, the test needs 20", broken)
 	}
 }

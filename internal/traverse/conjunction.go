@@ -50,9 +50,6 @@ func runConjunction(stop Interrupt, s *Scratch, q *Query, queue *topk.Queue, fin
 func (x *conjunction) run(stop Interrupt, s *Scratch, q *Query, queue *topk.Queue, find search) error {
 	x.legs = x.legs[:0]
 	for i := range s.legs {
-		if s.legs[i].List.DocFreq == 0 {
-			return nil
-		}
 		x.legs = append(x.legs, &s.legs[i])
 	}
 	if len(x.legs) == 0 {

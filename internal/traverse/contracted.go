@@ -295,7 +295,7 @@ func (t *contracted) interpolate(c *contractedLeg, x uint32) (at int, found uint
 		return lo, first, nil
 	}
 	if x > last {
-		return hi + 1, codec.NoBase, nil
+		return hi, codec.NoBase, nil
 	}
 	for hi-lo > 1 {
 		mid := contraction.Interpolation(lo, hi, first, last, x)
