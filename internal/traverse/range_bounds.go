@@ -50,10 +50,7 @@ func newRangeBounds(l *postings.List, t score.Term, lengths []uint32, numDocs in
 	var c postings.Cursor
 	c.Reset(l, nil)
 	for c.NextBlock() != base.NoDocID {
-		freqs := c.BlockFreqs()
-		if freqs == nil {
-			break
-		}
+		freqs := c.BlockFreqs() // after an error, the block is empty
 		for i, d := range c.BlockDocIDs() {
 			r := d / rangeDocs
 			full[r] = max(full[r], t.Bound(freqs[i], lengths[d]), 1)
