@@ -101,10 +101,10 @@ func run(ctx context.Context, s settings, targets []string) error {
 			}
 		}
 		t, err := testMutants(ctx, limited, all, tests, known)
+		fmt.Printf("%s: %s of %d possible\n", dir, t, len(all))
 		if err != nil {
 			return err
 		}
-		fmt.Printf("%s: %s of %d possible\n", dir, t, len(all))
 		total.add(t)
 	}
 	if s.list {
